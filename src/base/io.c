@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+ssize_t io_read_fd(int fd, char *to, size_t cap)
+{
+	size_t len = 0;
+
+	while (len < cap) {
+		ssize_t n = read(fd, to + len, cap - len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		len += (size_t)n;
+	}
+	return (ssize_t)len;
+}
+
+ssize_t io_read_at(int dir_fd, const char *path, char *to, size_t cap)
+{
+	cleanup(closep) int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	return io_read_fd(fd, to, cap);
+}
+
+int io_load(int dir_fd, const char *path, struct buf *to, struct err *err)
+{
+	cleanup(closep) int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_set(err, errno, "open '%s': %s", path, strerror(errno));
+	for (;;) {
+		char *room = buf_grow(to, 4096);
+		ssize_t n;
+
+		if (!room)
+			return err_set(err, EFBIG, "read '%s': larger than %zu bytes", path, to->max);
+		n = io_read_fd(fd, room, 4096);
+		if (n < 0)
+			return err_set(err, (int)-n, "read '%s': %s", path, strerror((int)-n));
+		to->len += (size_t)n;
+		to->at[to->len] = '\0';
+		if (n < 4096)
+			return 0;
+	}
+}
+
+int io_write_all(int fd, const void *bytes, size_t n)
+{
+	const char *p = bytes;
+
+	while (n) {
+		ssize_t done = write(fd, p, n);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -errno;
+		p += done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+int io_mkdir_all(const char *path, mode_t mode, struct err *err)
+{
+	char part[PATH_MAX];
+	size_t len = strlen(path);
+
+	if (len >= sizeof part)
+		return err_set(err, ENAMETOOLONG, "create '%s': path too long", path);
+	for (size_t i = 1; i <= len; i++) {
+		if (path[i] != '/' && path[i] != '\0')
+			continue;
+		memcpy(part, path, i);
+		part[i] = '\0';
+		if (mkdir(part, mode) < 0 && errno != EEXIST)
+			return err_set(err, errno, "create directory '%s': %s", part, strerror(errno));
+	}
+	return 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* io.h - whole reads and writes, with EINTR and short counts dealt with. Every fd is CLOEXEC. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* At most cap bytes of the file at dir_fd/path; the count, or -errno. No NUL is added. */
+ssize_t io_read_at(int dir_fd, const char *path, char *to, size_t cap) must_check;
+ssize_t io_read_fd(int fd, char *to, size_t cap) must_check;
+/* The whole file into `to` (which has a ceiling: -EFBIG past it). Errors name the file. */
+int io_load(int dir_fd, const char *path, struct buf *to, struct err *err) must_check;
+int io_write_all(int fd, const void *bytes, size_t n) must_check; /* 0 or -errno */
+/* mkdir -p with this mode for what is missing. */
+int io_mkdir_all(const char *path, mode_t mode, struct err *err) must_check;

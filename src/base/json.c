@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/json.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static void value_begins(struct json *j)
+{
+	if (j->need_comma)
+		buf_putc(j->out, ',');
+	j->need_comma = true;
+}
+
+static void open_with(struct json *j, char c)
+{
+	value_begins(j);
+	buf_putc(j->out, c);
+	j->need_comma = false;
+}
+
+static void close_with(struct json *j, char c)
+{
+	buf_putc(j->out, c);
+	j->need_comma = true;
+}
+
+void json_begin_object(struct json *j)
+{
+	open_with(j, '{');
+}
+
+void json_end_object(struct json *j)
+{
+	close_with(j, '}');
+}
+
+void json_begin_array(struct json *j)
+{
+	open_with(j, '[');
+}
+
+void json_end_array(struct json *j)
+{
+	close_with(j, ']');
+}
+
+void json_key(struct json *j, const char *key)
+{
+	size_t n = strlen(key);
+	char *to;
+
+	value_begins(j);
+	to = buf_grow(j->out, n + 3);
+	if (to) {
+		*to++ = '"';
+		memcpy(to, key, n);
+		memcpy(to + n, "\":", 3);
+		j->out->len += n + 3;
+	}
+	j->need_comma = false;
+}
+
+void json_null(struct json *j)
+{
+	value_begins(j);
+	buf_put(j->out, "null", 4);
+}
+
+void json_bool(struct json *j, bool v)
+{
+	value_begins(j);
+	buf_puts(j->out, v ? "true" : "false");
+}
+
+/* Digits of v, right-aligned before `end`; at least `width` of them. */
+static char *digits_before(char *end, uint64_t v, unsigned width)
+{
+	char *p = end;
+
+	do {
+		*--p = (char)('0' + v % 10);
+		v /= 10;
+	} while (v || (size_t)(end - p) < width);
+	return p;
+}
+
+void json_u64(struct json *j, uint64_t v)
+{
+	char text[20], *p = digits_before(text + sizeof text, v, 1);
+
+	value_begins(j);
+	buf_put(j->out, p, (size_t)(text + sizeof text - p));
+}
+
+void json_i64(struct json *j, int64_t v)
+{
+	char text[21], *p = digits_before(text + sizeof text, v < 0 ? 0 - (uint64_t)v : (uint64_t)v, 1);
+
+	if (v < 0)
+		*--p = '-';
+	value_begins(j);
+	buf_put(j->out, p, (size_t)(text + sizeof text - p));
+}
+
+/* The decimal point is put into the digits and zeros behind it are dropped: 1250 with 3 → "1.25", 2000 → "2.0". */
+static void put_fixed(struct json *j, bool negative, uint64_t v, unsigned decimals)
+{
+	char text[24], *end = text + sizeof text, *p;
+
+	value_begins(j);
+	for (; decimals > 1 && v % 10 == 0; decimals--)
+		v /= 10;
+	p = digits_before(end, v, decimals + 1);
+	if (decimals) {
+		size_t whole = (size_t)(end - p) - decimals;
+
+		memmove(p - 1, p, whole);
+		p--;
+		p[whole] = '.';
+	}
+	if (negative)
+		*--p = '-';
+	buf_put(j->out, p, (size_t)(end - p));
+}
+
+void json_fixed(struct json *j, uint64_t v, unsigned decimals)
+{
+	put_fixed(j, false, v, decimals);
+}
+
+void json_double(struct json *j, double v, unsigned decimals)
+{
+	static const double scale[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6 };
+	double scaled;
+
+	decimals = MIN(decimals, (unsigned)ARRAY_LEN(scale) - 1);
+	scaled = round(fabs(v) * scale[decimals]);
+	if (!isfinite(v) || scaled >= 1e18) {
+		json_null(j);
+		return;
+	}
+	put_fixed(j, v < 0 && scaled > 0, (uint64_t)scaled, decimals);
+}
+
+static void put_escaped(struct buf *out, unsigned char c)
+{
+	static const char hex[] = "0123456789abcdef";
+
+	switch (c) {
+	case '"':
+		buf_put(out, "\\\"", 2);
+		break;
+	case '\\':
+		buf_put(out, "\\\\", 2);
+		break;
+	case '\n':
+		buf_put(out, "\\n", 2);
+		break;
+	case '\t':
+		buf_put(out, "\\t", 2);
+		break;
+	default:
+		buf_put(out, (char[]){ '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] }, 6);
+	}
+}
+
+void json_strn(struct json *j, const char *s, size_t n)
+{
+	const char *end = s + n, *plain = s;
+
+	value_begins(j);
+	buf_putc(j->out, '"');
+	while (s < end) {
+		unsigned char c = (unsigned char)*s;
+		size_t len = 1;
+
+		if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') {
+			s++;
+			continue;
+		}
+		if (c >= 0x80 && (len = text_utf8_len(s, (size_t)(end - s)))) {
+			s += len;
+			continue;
+		}
+		buf_put(j->out, plain, (size_t)(s - plain));
+		if (c >= 0x80)
+			buf_put(j->out, "\xef\xbf\xbd", 3);
+		else
+			put_escaped(j->out, c);
+		plain = ++s;
+	}
+	buf_put(j->out, plain, (size_t)(s - plain));
+	buf_putc(j->out, '"');
+}
+
+void json_str(struct json *j, const char *s)
+{
+	if (s)
+		json_strn(j, s, strlen(s));
+	else
+		json_null(j);
+}

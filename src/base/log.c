@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* Messages may quote names from outside, so they pass through text_display like everything that people see. */
+static void say(const char *prefix, const char *fmt, va_list ap)
+{
+	char raw[1024];
+	struct buf line = { .max = 8192 };
+
+	vsnprintf(raw, sizeof raw, fmt, ap);
+	buf_puts(&line, prefix);
+	text_display(&line, raw, strlen(raw), SIZE_MAX);
+	buf_putc(&line, '\n');
+	fwrite(line.at, 1, line.len, stderr);
+	fflush(stderr);
+	buf_done(&line);
+}
+
+#define DEFINE_LOG(name, prefix)           \
+	void name(const char *fmt, ...)    \
+	{                                  \
+		va_list ap;                \
+                                           \
+		va_start(ap, fmt);         \
+		say(prefix, fmt, ap);      \
+		va_end(ap);                \
+	}
+
+DEFINE_LOG(log_error, "proctor: ")
+DEFINE_LOG(log_warn, "proctor: warning: ")
+DEFINE_LOG(log_info, "proctor: ")

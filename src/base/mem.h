@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* mem.h - allocation that aborts on failure. Sizes from outside are bounded before they get here. */
+#pragma once
+
+#include <stdlib.h>
+
+#include "base/defs.h"
+
+void *xmalloc(size_t size) must_check;
+void *xcalloc(size_t n, size_t size) must_check;
+void *xreallocarray(void *ptr, size_t n, size_t size) must_check;
+char *xstrdup(const char *s) must_check;
+char *xstrndup(const char *s, size_t n) must_check;
+char *xasprintf(const char *fmt, ...) must_check printf_like(1, 2);
+
+/* For cleanup(freep) on any pointer. */
+static inline void freep(void *ptr_to_ptr)
+{
+	free(*(void **)ptr_to_ptr);
+}

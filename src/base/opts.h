@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* opts.h - GNU-style options from a table. Bad usage gets one line that names the option and one hint. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum opt_kind {
+	OPT_FLAG,     /* bool */
+	OPT_TEXT,     /* const char * */
+	OPT_DURATION, /* uint64_t ns: 0.5, 10s, 2h */
+	OPT_U64,      /* uint64_t */
+};
+
+struct opt {
+	const char   *name; /* without "--" */
+	char          letter;
+	enum opt_kind kind;
+	void         *to;
+	const char   *value; /* how help names the value */
+	const char   *help;
+};
+
+/* Parses argv[1…] up to the first word that is no option, or past "--". Returns the index of the first word left,
+ * or -EINVAL with a message that names the option. `opts` ends with a NULL name. */
+int opts_parse(const struct opt *opts, int argc, char **argv, struct err *err) must_check;

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_tail(const char *s, size_t i)
+{
+	return ((unsigned char)s[i] & 0xC0) == 0x80;
+}
+
+size_t text_utf8_len(const char *s, size_t n)
+{
+	const unsigned char *u = (const unsigned char *)s;
+
+	if (n >= 1 && u[0] < 0x80)
+		return 1;
+	if (n >= 2 && u[0] >= 0xC2 && u[0] <= 0xDF && is_tail(s, 1))
+		return 2;
+	if (n >= 3 && (u[0] & 0xF0) == 0xE0 && is_tail(s, 1) && is_tail(s, 2) && !(u[0] == 0xE0 && u[1] < 0xA0) &&
+	    !(u[0] == 0xED && u[1] >= 0xA0))
+		return 3;
+	if (n >= 4 && u[0] >= 0xF0 && u[0] <= 0xF4 && is_tail(s, 1) && is_tail(s, 2) && is_tail(s, 3) &&
+	    !(u[0] == 0xF0 && u[1] < 0x90) && !(u[0] == 0xF4 && u[1] >= 0x90))
+		return 4;
+	return 0;
+}
+
+static uint32_t code_point(const char *s, size_t len)
+{
+	const unsigned char *u = (const unsigned char *)s;
+
+	switch (len) {
+	case 2:
+		return (u[0] & 0x1Fu) << 6 | (u[1] & 0x3Fu);
+	case 3:
+		return (u[0] & 0x0Fu) << 12 | (u[1] & 0x3Fu) << 6 | (u[2] & 0x3Fu);
+	case 4:
+		return (u[0] & 0x07u) << 18 | (u[1] & 0x3Fu) << 12 | (u[2] & 0x3Fu) << 6 | (u[3] & 0x3Fu);
+	default:
+		return u[0];
+	}
+}
+
+struct range {
+	uint32_t first, last;
+};
+
+static bool in_ranges(uint32_t c, const struct range *r, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (c >= r[i].first && c <= r[i].last)
+			return true;
+	return false;
+}
+
+/* Control characters, and those that reorder or hide the text around them. */
+static bool is_unsafe(uint32_t c)
+{
+	static const struct range unsafe[] = {
+		{ 0x00, 0x1F },     { 0x7F, 0x9F },     { 0x61C, 0x61C },   { 0x200B, 0x200F }, { 0x2028, 0x202E },
+		{ 0x2060, 0x206F }, { 0xFEFF, 0xFEFF }, { 0xFFF9, 0xFFFB }, { 0xE0000, 0xE007F },
+	};
+
+	return in_ranges(c, unsafe, ARRAY_LEN(unsafe));
+}
+
+static unsigned columns_of(uint32_t c)
+{
+	static const struct range combining[] = { { 0x300, 0x36F }, { 0x1AB0, 0x1AFF }, { 0x20D0, 0x20FF }, { 0xFE00, 0xFE0F } };
+	static const struct range wide[] = {
+		{ 0x1100, 0x115F }, { 0x2E80, 0x303E }, { 0x3041, 0xA4CF }, { 0xAC00, 0xD7A3 }, { 0xF900, 0xFAFF },
+		{ 0xFE30, 0xFE6F }, { 0xFF00, 0xFF60 }, { 0xFFE0, 0xFFE6 }, { 0x1F300, 0x1FAFF }, { 0x20000, 0x3FFFD },
+	};
+
+	if (c < 0x300)
+		return 1;
+	if (in_ranges(c, combining, ARRAY_LEN(combining)))
+		return 0;
+	return in_ranges(c, wide, ARRAY_LEN(wide)) ? 2 : 1;
+}
+
+/* One character as it will be shown. */
+struct glyph {
+	char   text[12];
+	size_t bytes, columns;
+};
+
+static struct glyph glyph_of(const char *s, size_t len)
+{
+	struct glyph g = { .bytes = len };
+	uint32_t c;
+
+	if (len == 0) {
+		g.bytes = g.columns = (size_t)snprintf(g.text, sizeof g.text, "\\x%02x", (unsigned char)*s);
+		return g;
+	}
+	c = code_point(s, len);
+	if (c == '\n')
+		g.bytes = g.columns = (size_t)snprintf(g.text, sizeof g.text, "\\n");
+	else if (is_unsafe(c) && c < 0x80)
+		g.bytes = g.columns = (size_t)snprintf(g.text, sizeof g.text, "\\x%02x", c);
+	else if (is_unsafe(c))
+		g.bytes = g.columns = (size_t)snprintf(g.text, sizeof g.text, "\\u{%x}", c);
+	else {
+		memcpy(g.text, s, len);
+		g.columns = columns_of(c);
+	}
+	return g;
+}
+
+void text_display(struct buf *to, const char *s, size_t n, size_t max_columns)
+{
+	size_t used = 0, fits_len = to->len; /* where a cut would leave room for the ellipsis */
+
+	for (size_t i = 0, len; i < n; i += len ? len : 1) {
+		len = text_utf8_len(s + i, n - i);
+		struct glyph g = glyph_of(s + i, len);
+
+		if (used + g.columns > max_columns) {
+			to->len = fits_len;
+			if (max_columns)
+				buf_put(to, "…", strlen("…"));
+			return;
+		}
+		buf_put(to, g.text, g.bytes);
+		used += g.columns;
+		if (used + 1 <= max_columns)
+			fits_len = to->len;
+	}
+}
+
+size_t text_columns(const char *s, size_t n)
+{
+	size_t columns = 0;
+
+	for (size_t i = 0, len; i < n; i += len ? len : 1) {
+		len = text_utf8_len(s + i, n - i);
+		columns += len ? columns_of(code_point(s + i, len)) : 1;
+	}
+	return columns;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* vec.h - typed growable arrays with a ceiling.
+ *
+ *	VEC(struct event) events = { 0 };
+ *	struct event *e = vec_push(&events, EVENTS_MAX);    // zeroed slot, NULL at the ceiling: count the drop
+ *	vec_done(&events);
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define VEC(type)                \
+	struct {                 \
+		type  *at;       \
+		size_t len, cap; \
+	}
+
+/* Zeroed slot at the end, or NULL when there are `max` already. */
+#define vec_push(v, max)                                                                   \
+	((typeof((v)->at))vec_push_((void **)&(v)->at, &(v)->len, &(v)->cap, sizeof *(v)->at, (max)))
+
+/* Room for n elements in all; false past `max`. */
+#define vec_reserve(v, n, max) vec_reserve_((void **)&(v)->at, &(v)->cap, sizeof *(v)->at, (n), (max))
+
+#define vec_reset(v) ((void)((v)->len = 0))
+#define vec_done(v)                               \
+	do {                                      \
+		free((v)->at);                    \
+		(v)->at = NULL;                   \
+		(v)->len = (v)->cap = 0;          \
+	} while (0)
+
+#define vec_each(v, it) for (typeof(&*(v)->at) it = (v)->at; it < (v)->at + (v)->len; it++)
+
+static inline bool vec_reserve_(void **at, size_t *cap, size_t size, size_t n, size_t max)
+{
+	if (n > max)
+		return false;
+	if (n > *cap) {
+		size_t want = MAX(*cap * 2, (size_t)16);
+
+		want = MAX(MIN(want, max), n);
+		*at = xreallocarray(*at, want, size);
+		*cap = want;
+	}
+	return true;
+}
+
+static inline void *vec_push_(void **at, size_t *len, size_t *cap, size_t size, size_t max)
+{
+	void *slot;
+
+	if (!vec_reserve_(at, cap, size, *len + 1, max))
+		return NULL;
+	slot = (char *)*at + (*len)++ * size;
+	memset(slot, 0, size);
+	return slot;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/event.h"
+
+#include <string.h>
+
+static const struct {
+	const char *name;
+	bool        in_view;
+} kinds[] = {
+#define X(id, name_, in_view_) [EVENT_##id] = { (name_), (in_view_) },
+	EVENT_KINDS(X)
+#undef X
+};
+
+const char *event_name(enum event_kind kind)
+{
+	return kinds[kind].name;
+}
+
+bool event_in_view(enum event_kind kind)
+{
+	return kinds[kind].in_view;
+}
+
+static void put_sender(const struct event *e, struct buf *to)
+{
+	if (e->sender_pid > 0)
+		buf_printf(to, "sent by %.*s (pid %d, uid %u)", (int)strnlen(e->sender_comm, COMM_LEN), e->sender_comm,
+			   e->sender_pid, e->sender_uid);
+	else
+		buf_puts(to, e->sender_pid == 0 ? "sent by the kernel" : "sender not known");
+}
+
+void event_details(const struct event *e, const char *text, struct buf *to)
+{
+	size_t start = to->len;
+
+	if (e->kind == EVENT_SIGNAL || e->kind == EVENT_KILL)
+		put_sender(e, to);
+	else if (e->text.len)
+		buf_put(to, text + e->text.at, e->text.len);
+	if (e->core_dumped)
+		buf_puts(to, to->len > start ? ", core dumped" : "core dumped");
+	if (e->inferred)
+		buf_puts(to, to->len > start ? " (seen by comparing scans)" : "seen by comparing scans");
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/sample.h"
+
+#include <stdlib.h>
+
+void sample_reset(struct sample *s)
+{
+	typeof(s->focus) focus = s->focus;
+	typeof(s->procs) procs = s->procs;
+	typeof(s->events) events = s->events;
+	struct buf text = s->text;
+
+	focus.len = procs.len = events.len = 0;
+	buf_reset(&text);
+	*s = (struct sample){ .focus = focus, .procs = procs, .events = events, .text = text };
+}
+
+void sample_done(struct sample *s)
+{
+	vec_done(&s->focus);
+	vec_done(&s->procs);
+	vec_done(&s->events);
+	buf_done(&s->text);
+}
+
+struct event *sample_add_event(struct sample *s, enum event_kind kind)
+{
+	struct event *e = vec_push(&s->events, EVENTS_MAX);
+
+	if (!e) {
+		s->events_dropped++;
+		s->events_complete = false;
+		return NULL;
+	}
+	e->kind = kind;
+	e->job = -1;
+	return e;
+}
+
+struct proc_sample *sample_add_proc(struct sample *s)
+{
+	struct proc_sample *p = vec_push(&s->procs, PROCS_MAX);
+
+	if (!p)
+		s->procs_complete = false;
+	return p;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct proc_sample *x = a, *y = b;
+
+	return (x->id.pid > y->id.pid) - (x->id.pid < y->id.pid);
+}
+
+void sample_sort_procs(struct sample *s)
+{
+	for (size_t i = 1; i < s->procs.len; i++) {
+		if (s->procs.at[i - 1].id.pid > s->procs.at[i].id.pid) {
+			qsort(s->procs.at, s->procs.len, sizeof *s->procs.at, by_pid);
+			return;
+		}
+	}
+}
+
+struct proc_sample *sample_find_proc(const struct sample *s, pid_t pid)
+{
+	struct proc_sample key = { .id.pid = pid };
+
+	if (!s->procs.len)
+		return NULL;
+	return bsearch(&key, s->procs.at, s->procs.len, sizeof *s->procs.at, by_pid);
+}
+
+struct text_ref sample_add_text(struct sample *s, const char *text, size_t len)
+{
+	struct text_ref ref = { .at = (uint32_t)s->text.len, .len = (uint32_t)len };
+
+	if (!buf_put(&s->text, text, len))
+		return (struct text_ref){ 0 };
+	return ref;
+}

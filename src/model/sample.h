@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* sample.h - what the kernel said at one tick: raw counters, each present or absent, and the events since the last one.
+ * Only probes write it. It owns all it holds; nothing in it points elsewhere. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "model/event.h"
+#include "model/metric.h"
+#include "model/process.h"
+
+#define PROCS_MAX ((size_t)1 << 22) /* the kernel's own ceiling for pids */
+#define EVENTS_MAX ((size_t)1 << 17)
+
+struct proc_sample {
+	struct proc_id       id;
+	pid_t                ppid;
+	uint32_t             uid;
+	char                 state; /* R S D Z T t I X, as /proc/PID/stat shows it */
+	char                 comm[COMM_LEN];
+	struct text_ref      command; /* arguments joined by spaces; "[comm]" for kernel threads and zombies */
+	struct proc_readings r;
+};
+
+/* What the engine asks for; what it is short of time for is left out (overhead budget). */
+enum sample_want {
+	WANT_PSS    = 1 << 0,
+	WANT_FDS_IO = 1 << 1,
+	WANT_ALL    = WANT_PSS | WANT_FDS_IO,
+};
+
+struct sample {
+	/* Set by the engine before the probes are read. */
+	uint64_t             wall_ns, mono_ns, boot_ns;
+	unsigned             want;
+	VEC(struct proc_id)  focus; /* processes of jobs: details are read for these first */
+
+	/* Filled by probes. */
+	char                    boot_id[37];
+	struct host_readings    host;
+	struct cgroup_readings  cgroup; /* the group this recorder lives in */
+	VEC(struct proc_sample) procs;  /* ascending by pid */
+	bool                    procs_complete; /* false: some are hidden from us or were not read */
+	VEC(struct event)       events;
+	bool                    events_complete; /* a lifecycle source watched all the time and lost nothing */
+	uint64_t                events_dropped;  /* at EVENTS_MAX */
+	struct buf              text; /* what text_refs point into */
+};
+
+void sample_reset(struct sample *s); /* empty, keeps the memory */
+void sample_done(struct sample *s);
+/* A zeroed slot; NULL at the ceiling (counted). */
+struct event *sample_add_event(struct sample *s, enum event_kind kind);
+struct proc_sample *sample_add_proc(struct sample *s);
+/* Sorts by pid if the probe did not find them in order. */
+void sample_sort_procs(struct sample *s);
+struct proc_sample *sample_find_proc(const struct sample *s, pid_t pid);
+/* Keeps a copy; an empty ref at the buffer's ceiling. */
+struct text_ref sample_add_text(struct sample *s, const char *text, size_t len);

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/snapshot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/conclude.h"
+
+void snapshot_reset(struct snapshot *snap)
+{
+	struct snapshot kept = { 0 };
+
+	kept.procs = snap->procs;
+	kept.events = snap->events;
+	kept.jobs = snap->jobs;
+	kept.zombies = snap->zombies;
+	kept.text = snap->text;
+	kept.procs.len = kept.events.len = kept.jobs.len = kept.zombies.len = 0;
+	buf_reset(&kept.text);
+	*snap = kept;
+}
+
+void snapshot_done(struct snapshot *snap)
+{
+	vec_done(&snap->procs);
+	vec_done(&snap->events);
+	vec_done(&snap->jobs);
+	vec_done(&snap->zombies);
+	buf_done(&snap->text);
+}
+
+void snapshot_free(struct snapshot *snap)
+{
+	if (!snap)
+		return;
+	snapshot_done(snap);
+	free(snap);
+}
+
+const char *snapshot_text(const struct snapshot *snap, struct text_ref ref)
+{
+	return ref.len ? snap->text.at + ref.at : "";
+}
+
+/* Growth of one counter of a process; its whole life counts when it began after the previous sample. */
+static double proc_rate(const struct proc_sample *prev, const struct proc_sample *cur, enum proc_metric id,
+			bool born_since, uint64_t elapsed_ns)
+{
+	if (!readings_has(&cur->r, id))
+		return NAN;
+	if (prev && readings_has(&prev->r, id))
+		return rate_per_s(prev->r.value[id], cur->r.value[id], elapsed_ns);
+	return born_since ? rate_per_s(0, cur->r.value[id], elapsed_ns) : NAN;
+}
+
+static void add_proc(struct snapshot *snap, const struct sample *prev_sample, const struct proc_sample *prev,
+		     const struct proc_sample *cur, const struct jobtab *jobs)
+{
+	uint64_t start_ns = cur->id.start_ticks * NS_PER_TICK;
+	bool born_since = prev_sample && start_ns >= prev_sample->boot_ns;
+	struct proc_snap *p = &snap->procs.at[snap->procs.len++];
+	struct job_ref ref = jobtab_find(jobs, cur->id);
+
+	p->s = *cur;
+	p->cpu_ratio = proc_rate(prev, cur, PROC_CPU_TIME, born_since, snap->elapsed_ns) / 1e9;
+	p->read_bytes_per_s = proc_rate(prev, cur, PROC_READ_BYTES, born_since, snap->elapsed_ns);
+	p->write_bytes_per_s = proc_rate(prev, cur, PROC_WRITE_BYTES, born_since, snap->elapsed_ns);
+	p->age_ns = snap->boot_ns > start_ns ? snap->boot_ns - start_ns : 0;
+	p->job = ref.job;
+	p->sheet = ref.sheet;
+	if (ref.job >= 0 && cur->state == 'Z') {
+		pid_t *zombie = vec_push(&snap->zombies, PROCS_MAX);
+
+		if (zombie)
+			*zombie = cur->id.pid;
+	}
+}
+
+/* Both samples are in the order of pids, so one walk pairs them. */
+static void build_procs(struct snapshot *snap, const struct sample *prev, const struct sample *cur,
+			const struct jobtab *jobs)
+{
+	size_t i = 0;
+
+	if (!vec_reserve(&snap->procs, cur->procs.len, PROCS_MAX))
+		return;
+	vec_each(&cur->procs, p) {
+		const struct proc_sample *before = NULL;
+
+		while (prev && i < prev->procs.len && prev->procs.at[i].id.pid < p->id.pid)
+			i++;
+		if (prev && i < prev->procs.len && proc_id_eq(prev->procs.at[i].id, p->id))
+			before = &prev->procs.at[i];
+		add_proc(snap, prev, before, p, jobs);
+	}
+}
+
+static double host_share(const struct sample *prev, const struct sample *cur, enum host_metric part)
+{
+	const struct host_readings *a = &prev->host, *b = &cur->host;
+	uint64_t total;
+
+	if (!readings_has(a, part) || !readings_has(b, part) || !readings_has(a, HOST_CPU_TOTAL) ||
+	    !readings_has(b, HOST_CPU_TOTAL) || b->value[part] < a->value[part] ||
+	    b->value[HOST_CPU_TOTAL] <= a->value[HOST_CPU_TOTAL])
+		return NAN;
+	total = b->value[HOST_CPU_TOTAL] - a->value[HOST_CPU_TOTAL];
+	return fmin(1.0, (double)(b->value[part] - a->value[part]) / (double)total);
+}
+
+static void build_host(struct snapshot *snap, const struct sample *prev, const struct sample *cur)
+{
+	snap->host = cur->host;
+	snap->cgroup = cur->cgroup;
+	if (readings_has(&cur->host, HOST_MEM_TOTAL) && readings_has(&cur->host, HOST_MEM_AVAILABLE) &&
+	    cur->host.value[HOST_MEM_AVAILABLE] <= cur->host.value[HOST_MEM_TOTAL])
+		readings_set(&snap->host, HOST_MEM_USED,
+			     cur->host.value[HOST_MEM_TOTAL] - cur->host.value[HOST_MEM_AVAILABLE]);
+	snap->cpu_busy_ratio = snap->cpu_iowait_ratio = snap->cpu_steal_ratio = snap->self_cpu_ratio = NAN;
+	if (!prev)
+		return;
+	snap->cpu_iowait_ratio = host_share(prev, cur, HOST_CPU_IOWAIT);
+	snap->cpu_steal_ratio = host_share(prev, cur, HOST_CPU_STEAL);
+	snap->cpu_busy_ratio = fmax(0.0, 1.0 - host_share(prev, cur, HOST_CPU_IDLE) - snap->cpu_iowait_ratio);
+	if (readings_has(&prev->host, HOST_SELF_CPU) && readings_has(&cur->host, HOST_SELF_CPU))
+		snap->self_cpu_ratio = rate_per_s(prev->host.value[HOST_SELF_CPU], cur->host.value[HOST_SELF_CPU],
+						  snap->elapsed_ns) / 1e9;
+}
+
+static void build_jobs(struct snapshot *snap, const struct jobtab *jobs)
+{
+	if (!jobs->jobs.len || !vec_reserve(&snap->jobs, jobs->jobs.len, JOBS_MAX))
+		return;
+	memcpy(snap->jobs.at, jobs->jobs.at, jobs->jobs.len * sizeof *jobs->jobs.at);
+	snap->jobs.len = jobs->jobs.len;
+	vec_each(&snap->jobs, job) {
+		if (job->status != JOB_RUNNING)
+			continue;
+		snap->running_jobs++;
+		snap->active_sheets += job->current_sheet != 0;
+	}
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+
+	return (x->boot_ns > y->boot_ns) - (x->boot_ns < y->boot_ns);
+}
+
+static void build_events(struct snapshot *snap, const struct sample *prev, const struct sample *cur,
+			 const struct jobtab *jobs)
+{
+	if (cur->events.len && vec_reserve(&snap->events, cur->events.len, EVENTS_MAX)) {
+		memcpy(snap->events.at, cur->events.at, cur->events.len * sizeof *cur->events.at);
+		snap->events.len = cur->events.len;
+	}
+	if (prev)
+		conclude_clocks(prev, cur, snap);
+	if (prev && !cur->events_complete)
+		conclude_lives(prev, cur, snap);
+	if (snap->events.len)
+		qsort(snap->events.at, snap->events.len, sizeof *snap->events.at, by_time);
+	vec_each(&snap->events, e) {
+		struct job_ref ref = jobtab_find(jobs, e->id);
+
+		e->wall_ns = cur->wall_ns - (cur->boot_ns - e->boot_ns);
+		e->job = ref.job;
+		e->sheet = ref.sheet;
+	}
+}
+
+void snapshot_build(const struct sample *prev, const struct sample *cur, const struct jobtab *jobs,
+		    const struct snapshot_origin *origin, struct snapshot *ret)
+{
+	snapshot_reset(ret);
+	ret->seq = origin->seq;
+	ret->recorder_pid = origin->pid;
+	ret->wall_ns = cur->wall_ns;
+	ret->boot_ns = cur->boot_ns;
+	ret->uptime_ns = cur->boot_ns - origin->started_boot_ns;
+	ret->elapsed_ns = prev && cur->boot_ns > prev->boot_ns ? cur->boot_ns - prev->boot_ns : 0;
+	memcpy(ret->boot_id, cur->boot_id, sizeof ret->boot_id);
+	ret->procs_complete = cur->procs_complete;
+	ret->events_complete = cur->events_complete;
+	if (cur->text.len)
+		buf_put(&ret->text, cur->text.at, cur->text.len);
+	build_jobs(ret, jobs);
+	build_host(ret, prev, cur);
+	build_procs(ret, prev, cur, jobs);
+	build_events(ret, prev, cur, jobs);
+}

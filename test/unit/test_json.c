@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/json.h"
+
+#include <math.h>
+
+#include "check.h"
+
+static void assert_json(struct buf *out, const char *expected)
+{
+	assert_string_equal(out->at, expected);
+	buf_done(out);
+}
+
+static void test_json__puts_commas_between_members_and_elements(void **state)
+{
+	struct buf out = { 0 };
+	struct json j = { .out = &out };
+
+	(void)state;
+	json_begin_object(&j);
+	json_key(&j, "a");
+	json_begin_array(&j);
+	json_u64(&j, 1);
+	json_i64(&j, -2);
+	json_null(&j);
+	json_end_array(&j);
+	json_key(&j, "b");
+	json_bool(&j, true);
+	json_end_object(&j);
+	assert_json(&out, "{\"a\":[1,-2,null],\"b\":true}");
+}
+
+static void test_json_strn__escapes_controls_and_replaces_what_is_not_utf8(void **state)
+{
+	static const char text[] = "q\" b\\ n\n e\x1b \xff\xc3\xa9\xed\xa0\x80";
+	struct buf out = { 0 };
+	struct json j = { .out = &out };
+
+	(void)state;
+	json_strn(&j, text, sizeof text - 1);
+	assert_json(&out, "\"q\\\" b\\\\ n\\n e\\u001b \xef\xbf\xbd\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
+}
+
+static void test_json_double__keeps_decimals_and_makes_the_unknown_null(void **state)
+{
+	struct buf out = { 0 };
+	struct json j = { .out = &out };
+
+	(void)state;
+	json_begin_array(&j);
+	json_double(&j, 1.005, 2);
+	json_double(&j, -0.001, 2);
+	json_double(&j, 99.999, 2);
+	json_double(&j, 12.5, 3);
+	json_double(&j, (double)NAN, 2);
+	json_double(&j, 1e300, 2);
+	json_end_array(&j);
+	assert_json(&out, "[1.0,0.0,100.0,12.5,null,null]");
+}
+
+static void test_json_fixed__puts_the_point_where_it_belongs(void **state)
+{
+	struct buf out = { 0 };
+	struct json j = { .out = &out };
+
+	(void)state;
+	json_begin_array(&j);
+	json_fixed(&j, 0, 3);
+	json_fixed(&j, 7, 3);
+	json_fixed(&j, 1250, 3);
+	json_fixed(&j, UINT64_MAX, 6);
+	json_u64(&j, UINT64_MAX);
+	json_i64(&j, INT64_MIN);
+	json_end_array(&j);
+	assert_json(&out, "[0.0,0.007,1.25,18446744073709.551615,18446744073709551615,-9223372036854775808]");
+}
+
+RUN_TESTS(TEST(test_json__puts_commas_between_members_and_elements),
+	  TEST(test_json_strn__escapes_controls_and_replaces_what_is_not_utf8),
+	  TEST(test_json_double__keeps_decimals_and_makes_the_unknown_null),
+	  TEST(test_json_fixed__puts_the_point_where_it_belongs))

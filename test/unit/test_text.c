@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/text.h"
+
+#include "check.h"
+
+static void assert_shown(const char *text, size_t columns, const char *expected)
+{
+	struct buf out = { 0 };
+
+	buf_puts(&out, "");
+	text_display(&out, text, strlen(text), columns);
+	assert_string_equal(out.at, expected);
+	buf_done(&out);
+}
+
+static void test_text_display__lets_no_control_character_through(void **state)
+{
+	(void)state;
+	assert_shown("a\x1b[31m\n\x7f", 80, "a\\x1b[31m\\n\\x7f");
+	assert_shown("\xc2\x9b" "31m", 80, "\\u{9b}31m");
+	assert_shown("x\xe2\x80\xaey", 80, "x\\u{202e}y");
+	assert_shown("\x9b\xff", 80, "\\x9b\\xff");
+}
+
+static void test_text_display__cuts_at_the_columns_and_says_so(void **state)
+{
+	(void)state;
+	assert_shown("abcdef", 6, "abcdef");
+	assert_shown("abcdef", 5, "abcd…");
+	assert_shown("漢字漢字", 5, "漢字…");
+	assert_shown("abc", 0, "");
+}
+
+static void test_text_columns__counts_wide_twice_and_combining_not(void **state)
+{
+	(void)state;
+	assert_int_equal(text_columns("e\xcc\x81", 3), 1);
+	assert_int_equal(text_columns("漢", 3), 2);
+}
+
+RUN_TESTS(TEST(test_text_display__lets_no_control_character_through),
+	  TEST(test_text_display__cuts_at_the_columns_and_says_so), TEST(test_text_columns__counts_wide_twice_and_combining_not))
