@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#include "probe/probe.h"
+
+/* The order of roles matters: detail looks at the processes that tasks found. */
+static const struct probe_ops *const tasks_tiers[] = { NULL };
+static const struct probe_ops *const system_tiers[] = { NULL };
+static const struct probe_ops *const cgroup_tiers[] = { NULL };
+static const struct probe_ops *const lifecycle_tiers[] = { NULL };
+static const struct probe_ops *const detail_tiers[] = { NULL };
+
+const struct probe_role probe_roles[] = {
+	{ "tasks", "processes and all that is known about each", tasks_tiers },
+	{ "system", "memory, load, CPU, pressure, disk and network of the machine", system_tiers },
+	{ "cgroup", "usage and limits of the control group we live in", cgroup_tiers },
+	{ "lifecycle", "exact beginnings and ends of processes: short lives stay unseen", lifecycle_tiers },
+	{ "detail", "PSS, USS, peak memory and file limits of processes", detail_tiers },
+	{ 0 },
+};
