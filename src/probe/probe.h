@@ -27,6 +27,7 @@ struct probe_env {
 
 struct probe_ops {
 	const char *name; /* used in configuration, messages and `doctor` */
+	bool        uses_bpf; /* left out with --no-bpf */
 	int (*open)(const struct probe_env *env, void **ret_self, struct err *err);
 	int (*read)(void *self, struct sample *out, struct err *err);
 	int (*fd)(const void *self); /* becomes readable when read() should be called before the tick; NULL: never */

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/sampler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#define FAILURES_TO_GIVE_WAY 3
+
+struct role_slot {
+	const struct probe_role       *role;
+	const struct probe_ops *const *tier; /* the one that plays; *tier is NULL when nobody does */
+	void                          *self;
+	char                           refusals[160]; /* why better tiers do not play */
+	unsigned                       failures, failures_in_row;
+};
+
+struct sampler {
+	struct probe_env env;
+	bool             no_bpf;
+	struct role_slot slots[ROLES_MAX];
+	size_t           slot_count;
+	struct sample    samples[2];
+	struct sample   *prev, *next; /* prev is NULL before the first tick; next gathers events between ticks */
+	bool             events_complete;
+	uint64_t         seq, started_boot_ns;
+	unsigned         want;
+	sampler_notice  *notice;
+	void            *notice_self;
+};
+
+static void say(struct sampler *s, const char *text)
+{
+	sampler_add_event(s, EVENT_PROBE, 0, text);
+	if (s->notice)
+		s->notice(s->notice_self, text);
+}
+
+static void add_refusal(struct role_slot *slot, const char *why)
+{
+	size_t used = strlen(slot->refusals);
+
+	snprintf(slot->refusals + used, sizeof slot->refusals - used, "%s%s", used ? "; " : "", why);
+}
+
+/* Opens slot->tier or the first after it that works. */
+static void open_tier(struct sampler *s, struct role_slot *slot)
+{
+	for (; *slot->tier; slot->tier++) {
+		struct err err = { 0 };
+
+		if (s->no_bpf && (*slot->tier)->uses_bpf) {
+			add_refusal(slot, "BPF was not wanted");
+			continue;
+		}
+		if ((*slot->tier)->open(&s->env, &slot->self, &err) == 0)
+			return;
+		add_refusal(slot, err.msg);
+	}
+}
+
+static void close_tier(struct role_slot *slot)
+{
+	if (*slot->tier)
+		(*slot->tier)->close(slot->self);
+	slot->self = NULL;
+}
+
+static void give_way(struct sampler *s, struct role_slot *slot, const char *why)
+{
+	char text[400];
+	const char *old = (*slot->tier)->name;
+
+	close_tier(slot);
+	slot->tier++;
+	add_refusal(slot, why);
+	open_tier(s, slot);
+	slot->failures_in_row = 0;
+	snprintf(text, sizeof text, "probe '%s' gives way to %s: %s", old, *slot->tier ? (*slot->tier)->name : "nobody", why);
+	say(s, text);
+}
+
+static void read_failed(struct sampler *s, struct role_slot *slot, const struct err *err)
+{
+	char text[400];
+
+	slot->failures++;
+	slot->failures_in_row++;
+	if (slot->failures_in_row == 1) {
+		snprintf(text, sizeof text, "probe '%s': %s; its metrics are absent until it recovers", (*slot->tier)->name,
+			 err->msg);
+		say(s, text);
+	}
+	if (slot->failures_in_row >= FAILURES_TO_GIVE_WAY && slot->tier[1])
+		give_way(s, slot, err->msg);
+}
+
+static void read_slot(struct sampler *s, struct role_slot *slot)
+{
+	struct err err = { 0 };
+
+	if (!*slot->tier)
+		return;
+	s->next->events_complete = true; /* an event source takes this back when it lost some */
+	if ((*slot->tier)->read(slot->self, s->next, &err) < 0) {
+		if ((*slot->tier)->fd)
+			s->events_complete = false;
+		read_failed(s, slot, &err);
+		return;
+	}
+	s->events_complete &= s->next->events_complete;
+	if (slot->failures_in_row) {
+		char text[80];
+
+		snprintf(text, sizeof text, "probe '%s' works again", (*slot->tier)->name);
+		slot->failures_in_row = 0;
+		say(s, text);
+	}
+}
+
+static bool is_event_source(const struct role_slot *slot)
+{
+	return *slot->tier && (*slot->tier)->fd;
+}
+
+static struct role_slot *event_source(const struct sampler *s)
+{
+	for (size_t i = 0; i < s->slot_count; i++)
+		if (is_event_source(&s->slots[i]))
+			return (struct role_slot *)&s->slots[i];
+	return NULL;
+}
+
+int sampler_fd(const struct sampler *s)
+{
+	const struct role_slot *slot = event_source(s);
+
+	return slot ? (*slot->tier)->fd(slot->self) : -1;
+}
+
+size_t sampler_drain(struct sampler *s)
+{
+	struct role_slot *slot = event_source(s);
+
+	if (slot)
+		read_slot(s, slot);
+	return s->next->events.len;
+}
+
+void sampler_add_event(struct sampler *s, enum event_kind kind, int64_t count, const char *text)
+{
+	struct event *e = sample_add_event(s->next, kind);
+
+	if (!e)
+		return;
+	e->boot_ns = clock_boot_ns();
+	e->count = count;
+	if (text)
+		e->text = sample_add_text(s->next, text, strlen(text));
+}
+
+/* The sample that was just used becomes the past, and the one before is emptied for the next tick's events. */
+static void turn(struct sampler *s)
+{
+	struct sample *oldest = s->prev ? s->prev : &s->samples[1];
+
+	s->prev = s->next;
+	s->next = oldest;
+	sample_reset(s->next);
+	s->events_complete = event_source(s) != NULL;
+}
+
+void sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret)
+{
+	struct snapshot_origin origin = { .seq = ++s->seq, .started_boot_ns = s->started_boot_ns, .pid = getpid() };
+	struct sample *cur = s->next;
+
+	cur->wall_ns = clock_wall_ns();
+	cur->mono_ns = clock_mono_ns();
+	cur->boot_ns = clock_boot_ns();
+	cur->want = s->want;
+	for (size_t i = 0; i < s->slot_count; i++)
+		read_slot(s, &s->slots[i]);
+	cur->events_complete = s->events_complete;
+	snapshot_build(s->prev, cur, jobs, &origin, ret);
+	turn(s);
+}
+
+int sampler_open(const struct sampler_options *options, struct sampler **ret, struct err *err)
+{
+	cleanup(sampler_closep) struct sampler *s = xcalloc(1, sizeof *s);
+	const char *root = options->root ? options->root : "/";
+
+	s->env.root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (s->env.root_fd < 0)
+		return err_set(err, errno, "open '%s': %s", root, strerror(errno));
+	s->env.is_live = strcmp(root, "/") == 0;
+	s->no_bpf = options->no_bpf;
+	s->want = WANT_ALL;
+	s->next = &s->samples[0];
+	s->started_boot_ns = clock_boot_ns();
+	for (const struct probe_role *role = probe_roles; role->name && s->slot_count < ROLES_MAX; role++) {
+		struct role_slot *slot = &s->slots[s->slot_count++];
+
+		slot->role = role;
+		slot->tier = role->tiers;
+		open_tier(s, slot);
+	}
+	s->events_complete = false; /* what began before we listened is not known as an event */
+	*ret = TAKE_PTR(s);
+	return 0;
+}
+
+void sampler_close(struct sampler *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->slot_count; i++)
+		close_tier(&s->slots[i]);
+	sample_done(&s->samples[0]);
+	sample_done(&s->samples[1]);
+	if (s->env.root_fd >= 0)
+		close(s->env.root_fd);
+	free(s);
+}
+
+void sampler_on_notice(struct sampler *s, sampler_notice *notice, void *self)
+{
+	s->notice = notice;
+	s->notice_self = self;
+}
+
+void sampler_set_want(struct sampler *s, unsigned want)
+{
+	s->want = want;
+}
+
+static void slot_health(const struct role_slot *slot, struct role_health *ret)
+{
+	*ret = (struct role_health){ .role = slot->role->name, .failures = slot->failures };
+	if (!*slot->tier) {
+		ret->health.state = PROBE_ABSENT;
+		snprintf(ret->health.note, sizeof ret->health.note, "%.90s; lost: %s", slot->refusals,
+			 slot->role->lost_without);
+		return;
+	}
+	ret->tier = (*slot->tier)->name;
+	(*slot->tier)->health(slot->self, &ret->health);
+	if (slot->refusals[0] && ret->health.state == PROBE_WORKS) {
+		ret->health.state = PROBE_DEGRADED;
+		snprintf(ret->health.note, sizeof ret->health.note, "%s", slot->refusals);
+	}
+}
+
+size_t sampler_health(const struct sampler *s, struct role_health ret[static ROLES_MAX])
+{
+	for (size_t i = 0; i < s->slot_count; i++)
+		slot_health(&s->slots[i], &ret[i]);
+	return s->slot_count;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* sampler.h - the probes as one instrument: opens the best tier of each role, reads them all at a tick, makes the
+ * snapshot, keeps every probe's health. A probe that fails leaves a hole; one that keeps failing gives way to its next tier. */
+#pragma once
+
+#include "model/snapshot.h"
+#include "probe/probe.h"
+
+struct sampler;
+
+struct sampler_options {
+	const char *root;   /* "/" or a frozen tree; NULL means "/" */
+	bool        no_bpf; /* stay off BPF, as on kernels without it */
+};
+
+struct role_health {
+	const char         *role;
+	const char         *tier; /* name of the probe that plays, NULL: nobody */
+	struct probe_health health;
+	unsigned            failures; /* reads that failed since it was opened */
+};
+
+#define ROLES_MAX 16
+
+/* Called when a probe fails, recovers or gives way; text is one sentence. */
+typedef void sampler_notice(void *self, const char *text);
+
+int    sampler_open(const struct sampler_options *options, struct sampler **ret, struct err *err) must_check;
+void   sampler_close(struct sampler *s); /* NULL is fine */
+DEFINE_CLEANUP(struct sampler *, sampler_close)
+void   sampler_on_notice(struct sampler *s, sampler_notice *notice, void *self);
+void   sampler_set_want(struct sampler *s, unsigned want); /* enum sample_want */
+void   sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret);
+/* Takes what event sources hold before the tick, so that their buffers do not overflow. Returns how many wait. */
+size_t sampler_drain(struct sampler *s);
+/* The fd that wants sampler_drain() when readable, -1: none. */
+int    sampler_fd(const struct sampler *s);
+/* Adds an event of the recorder's own to the next snapshot. */
+void   sampler_add_event(struct sampler *s, enum event_kind kind, int64_t count, const char *text);
+size_t sampler_health(const struct sampler *s, struct role_health ret[static ROLES_MAX]);
