@@ -22,7 +22,7 @@ struct role_slot {
 struct sampler {
 	struct probe_env env;
 	bool             no_bpf;
-	struct role_slot slots[ROLES_MAX];
+	struct role_slot slots[ROLES_MAX + 1]; /* one past the last is never played */
 	size_t           slot_count;
 	struct sample    samples[2];
 	struct sample   *prev, *next; /* prev is NULL before the first tick; next gathers events between ticks */
@@ -127,27 +127,29 @@ static bool is_event_source(const struct role_slot *slot)
 	return *slot->tier && (*slot->tier)->fd;
 }
 
-static struct role_slot *event_source(const struct sampler *s)
+/* Index of the role that tells events as they happen, or slot_count. */
+static size_t event_source(const struct sampler *s)
 {
-	for (size_t i = 0; i < s->slot_count; i++)
-		if (is_event_source(&s->slots[i]))
-			return (struct role_slot *)&s->slots[i];
-	return NULL;
+	size_t i = 0;
+
+	while (i < s->slot_count && !is_event_source(&s->slots[i]))
+		i++;
+	return i;
 }
 
 int sampler_fd(const struct sampler *s)
 {
-	const struct role_slot *slot = event_source(s);
+	const struct role_slot *slot = &s->slots[event_source(s)];
 
-	return slot ? (*slot->tier)->fd(slot->self) : -1;
+	return slot < s->slots + s->slot_count ? (*slot->tier)->fd(slot->self) : -1;
 }
 
 size_t sampler_drain(struct sampler *s)
 {
-	struct role_slot *slot = event_source(s);
+	size_t i = event_source(s);
 
-	if (slot)
-		read_slot(s, slot);
+	if (i < s->slot_count)
+		read_slot(s, &s->slots[i]);
 	return s->next->events.len;
 }
 
@@ -171,7 +173,7 @@ static void turn(struct sampler *s)
 	s->prev = s->next;
 	s->next = oldest;
 	sample_reset(s->next);
-	s->events_complete = event_source(s) != NULL;
+	s->events_complete = event_source(s) < s->slot_count;
 }
 
 void sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret)
