@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/tick.h"
+
+#include "check.h"
+
+static void test_tick_next__does_not_drift_when_a_tick_is_late(void **state)
+{
+	uint64_t missed;
+
+	(void)state;
+	assert_int_equal(tick_next(1000, 1007, 100, &missed), 1100);
+	assert_int_equal(missed, 0);
+}
+
+static void test_tick_next__skips_what_was_missed_instead_of_catching_up(void **state)
+{
+	uint64_t missed;
+
+	(void)state;
+	assert_int_equal(tick_next(1000, 61000, 1000, &missed), 62000);
+	assert_int_equal(missed, 60);
+	assert_int_equal(tick_next(1000, 1999, 1000, &missed), 2000);
+	assert_int_equal(missed, 0);
+}
+
+static void test_tick_next__goes_on_from_the_plan_when_fired_early(void **state)
+{
+	uint64_t missed;
+
+	(void)state;
+	assert_int_equal(tick_next(1000, 990, 100, &missed), 1100);
+	assert_int_equal(missed, 0);
+}
+
+RUN_TESTS(TEST(test_tick_next__does_not_drift_when_a_tick_is_late),
+	  TEST(test_tick_next__skips_what_was_missed_instead_of_catching_up),
+	  TEST(test_tick_next__goes_on_from_the_plan_when_fired_early))
