@@ -183,6 +183,9 @@ static void put_head(struct json *j, const struct snapshot *snap)
 	put_percent(j, "iowait_percent", snap->cpu_iowait_ratio);
 	put_percent(j, "steal_percent", snap->cpu_steal_ratio);
 	put_percent(j, "recorder_cpu_percent", snap->self_cpu_ratio);
+	put_percent(j, "psi_cpu_percent", snap->psi_cpu_ratio);
+	put_percent(j, "psi_memory_percent", snap->psi_mem_ratio);
+	put_percent(j, "psi_io_percent", snap->psi_io_ratio);
 	put_seconds(j, "interval_seconds", snap->elapsed_ns);
 	json_key(j, "boot_id");
 	json_str(j, snap->boot_id[0] ? snap->boot_id : NULL);

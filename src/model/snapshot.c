@@ -109,6 +109,14 @@ static double host_share(const struct sample *prev, const struct sample *cur, en
 	return fmin(1.0, (double)(b->value[part] - a->value[part]) / (double)total);
 }
 
+/* A counter of time as a share of the time that passed: PSI, the recorder's own CPU. */
+static double host_time_ratio(const struct sample *prev, const struct sample *cur, enum host_metric id, uint64_t elapsed_ns)
+{
+	if (!readings_has(&prev->host, id) || !readings_has(&cur->host, id))
+		return NAN;
+	return rate_per_s(prev->host.value[id], cur->host.value[id], elapsed_ns) / 1e9;
+}
+
 static void build_host(struct snapshot *snap, const struct sample *prev, const struct sample *cur)
 {
 	snap->host = cur->host;
@@ -118,14 +126,18 @@ static void build_host(struct snapshot *snap, const struct sample *prev, const s
 		readings_set(&snap->host, HOST_MEM_USED,
 			     cur->host.value[HOST_MEM_TOTAL] - cur->host.value[HOST_MEM_AVAILABLE]);
 	snap->cpu_busy_ratio = snap->cpu_iowait_ratio = snap->cpu_steal_ratio = snap->self_cpu_ratio = NAN;
+	snap->psi_cpu_ratio = snap->psi_mem_ratio = snap->psi_io_ratio = NAN;
 	if (!prev)
 		return;
 	snap->cpu_iowait_ratio = host_share(prev, cur, HOST_CPU_IOWAIT);
 	snap->cpu_steal_ratio = host_share(prev, cur, HOST_CPU_STEAL);
-	snap->cpu_busy_ratio = fmax(0.0, 1.0 - host_share(prev, cur, HOST_CPU_IDLE) - snap->cpu_iowait_ratio);
-	if (readings_has(&prev->host, HOST_SELF_CPU) && readings_has(&cur->host, HOST_SELF_CPU))
-		snap->self_cpu_ratio = rate_per_s(prev->host.value[HOST_SELF_CPU], cur->host.value[HOST_SELF_CPU],
-						  snap->elapsed_ns) / 1e9;
+	snap->cpu_busy_ratio = 1.0 - host_share(prev, cur, HOST_CPU_IDLE) - snap->cpu_iowait_ratio;
+	if (snap->cpu_busy_ratio < 0) /* rounding; fmax() would make a zero of NAN */
+		snap->cpu_busy_ratio = 0;
+	snap->self_cpu_ratio = host_time_ratio(prev, cur, HOST_SELF_CPU, snap->elapsed_ns);
+	snap->psi_cpu_ratio = host_time_ratio(prev, cur, HOST_PSI_CPU_SOME, snap->elapsed_ns);
+	snap->psi_mem_ratio = host_time_ratio(prev, cur, HOST_PSI_MEM_SOME, snap->elapsed_ns);
+	snap->psi_io_ratio = host_time_ratio(prev, cur, HOST_PSI_IO_SOME, snap->elapsed_ns);
 }
 
 static void build_jobs(struct snapshot *snap, const struct jobtab *jobs)

@@ -28,6 +28,7 @@ struct snapshot {
 	struct cgroup_readings cgroup;
 	double cpu_busy_ratio, cpu_iowait_ratio, cpu_steal_ratio; /* of the whole machine, 0…1; NAN: not known */
 	double self_cpu_ratio;                                    /* of one core */
+	double psi_cpu_ratio, psi_mem_ratio, psi_io_ratio; /* of the interval: some task waited; NAN: not known */
 
 	VEC(struct proc_snap) procs; /* ascending by pid */
 	bool                  procs_complete;
