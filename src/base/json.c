@@ -62,7 +62,7 @@ void json_key(struct json *j, const char *key)
 	j->need_comma = false;
 }
 
-void json_null(struct json *j)
+void json_nil(struct json *j)
 {
 	value_begins(j);
 	buf_put(j->out, "null", 4);
@@ -138,7 +138,7 @@ void json_double(struct json *j, double v, unsigned decimals)
 	decimals = MIN(decimals, (unsigned)ARRAY_LEN(scale) - 1);
 	scaled = round(fabs(v) * scale[decimals]);
 	if (!isfinite(v) || scaled >= 1e18) {
-		json_null(j);
+		json_nil(j);
 		return;
 	}
 	put_fixed(j, v < 0 && scaled > 0, (uint64_t)scaled, decimals);
@@ -200,5 +200,5 @@ void json_str(struct json *j, const char *s)
 	if (s)
 		json_strn(j, s, strlen(s));
 	else
-		json_null(j);
+		json_nil(j);
 }

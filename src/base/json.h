@@ -18,7 +18,7 @@ void json_end_object(struct json *j);
 void json_begin_array(struct json *j);
 void json_end_array(struct json *j);
 void json_key(struct json *j, const char *key); /* a name of ours: not escaped */
-void json_null(struct json *j);
+void json_nil(struct json *j); /* null; not json_null, which is jansson's and would be called by its parser */
 void json_bool(struct json *j, bool v);
 void json_u64(struct json *j, uint64_t v);
 void json_i64(struct json *j, int64_t v);

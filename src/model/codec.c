@@ -36,7 +36,7 @@ void codec_readings(struct json *j, const struct metric *table, size_t n, uint64
 			codec_value(j, table[i].unit, value[i]);
 		} else if (table[i].need == METRIC_ALWAYS) {
 			json_key(j, table[i].key);
-			json_null(j);
+			json_nil(j);
 		}
 	}
 }
@@ -70,7 +70,7 @@ static void put_job(struct json *j, const struct snapshot *snap, int32_t job, ui
 	if (job >= 0 && sheet)
 		json_u64(j, sheet);
 	else
-		json_null(j);
+		json_nil(j);
 }
 
 void codec_process(struct json *j, const struct snapshot *snap, const struct proc_snap *p)
@@ -111,19 +111,19 @@ void codec_event(struct json *j, const struct snapshot *snap, const struct event
 	if (e->id.pid)
 		json_i64(j, e->id.pid);
 	else
-		json_null(j);
+		json_nil(j);
 	json_key(j, "event_type");
 	json_str(j, event_name(e->kind));
 	json_key(j, "exit_code");
 	if (e->has_exit_code)
 		json_i64(j, e->exit_code);
 	else
-		json_null(j);
+		json_nil(j);
 	json_key(j, "signal_num");
 	if (e->signal)
 		json_i64(j, e->signal);
 	else
-		json_null(j);
+		json_nil(j);
 	put_job(j, snap, e->job, e->sheet);
 	event_details(e, snap->text.at, &details);
 	json_key(j, "details");
@@ -150,7 +150,7 @@ static void put_progress(struct json *j, const struct snapshot *snap)
 		if (job->current_sheet)
 			json_u64(j, job->current_sheet);
 		else
-			json_null(j);
+			json_nil(j);
 		json_key(j, "status");
 		json_str(j, job_status_name(job->status));
 		json_end_object(j);

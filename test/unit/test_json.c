@@ -22,7 +22,7 @@ static void test_json__puts_commas_between_members_and_elements(void **state)
 	json_begin_array(&j);
 	json_u64(&j, 1);
 	json_i64(&j, -2);
-	json_null(&j);
+	json_nil(&j);
 	json_end_array(&j);
 	json_key(&j, "b");
 	json_bool(&j, true);
