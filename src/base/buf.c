@@ -22,9 +22,9 @@ void buf_reset(struct buf *b)
 		b->at[0] = '\0';
 }
 
-char *buf_grow(struct buf *b, size_t n)
+char *buf_grow_slow(struct buf *b, size_t n)
 {
-	size_t max = b->max ? b->max : BUF_MAX_DEFAULT;
+	size_t max = b->max = b->max ? b->max : BUF_MAX_DEFAULT;
 
 	if (n > max || b->len > max - n) {
 		b->full = true;

@@ -19,7 +19,12 @@ struct buf {
 
 void  buf_done(struct buf *b);
 void  buf_reset(struct buf *b);           /* empty, keeps the memory */
-char *buf_grow(struct buf *b, size_t n);  /* room for n more bytes, not yet counted in len; NULL at the ceiling */
+char *buf_grow_slow(struct buf *b, size_t n);
+/* Room for n more bytes and a NUL, not yet counted in len; NULL at the ceiling. */
+static inline char *buf_grow(struct buf *b, size_t n)
+{
+	return b->cap - b->len > n && b->len + n <= b->max ? b->at + b->len : buf_grow_slow(b, n);
+}
 bool  buf_put(struct buf *b, const void *bytes, size_t n);
 bool  buf_puts(struct buf *b, const char *s);
 bool  buf_putc(struct buf *b, char c);

@@ -6,72 +6,81 @@
 
 #include "base/text.h"
 
-static void value_begins(struct json *j)
+/* Room for a value of at most n bytes, after the comma it may need; NULL at the buffer's ceiling. */
+static char *value_begin(struct json *j, size_t n)
 {
-	if (j->need_comma)
-		buf_putc(j->out, ',');
+	char *to = buf_grow(j->out, n + 1);
+
+	if (to && j->need_comma) {
+		*to++ = ',';
+		j->out->len++;
+	}
 	j->need_comma = true;
+	return to;
 }
 
-static void open_with(struct json *j, char c)
+static void value_end(struct json *j, char *end)
 {
-	value_begins(j);
-	buf_putc(j->out, c);
-	j->need_comma = false;
+	*end = '\0';
+	j->out->len = (size_t)(end - j->out->at);
 }
 
-static void close_with(struct json *j, char c)
+static void value_put(struct json *j, const char *text, size_t n)
 {
-	buf_putc(j->out, c);
-	j->need_comma = true;
+	char *to = value_begin(j, n);
+
+	if (to) {
+		memcpy(to, text, n);
+		value_end(j, to + n);
+	}
 }
 
 void json_begin_object(struct json *j)
 {
-	open_with(j, '{');
+	value_put(j, "{", 1);
+	j->need_comma = false;
 }
 
 void json_end_object(struct json *j)
 {
-	close_with(j, '}');
+	buf_putc(j->out, '}');
+	j->need_comma = true;
 }
 
 void json_begin_array(struct json *j)
 {
-	open_with(j, '[');
+	value_put(j, "[", 1);
+	j->need_comma = false;
 }
 
 void json_end_array(struct json *j)
 {
-	close_with(j, ']');
+	buf_putc(j->out, ']');
+	j->need_comma = true;
 }
 
 void json_key(struct json *j, const char *key)
 {
 	size_t n = strlen(key);
-	char *to;
+	char *to = value_begin(j, n + 3);
 
-	value_begins(j);
-	to = buf_grow(j->out, n + 3);
 	if (to) {
 		*to++ = '"';
 		memcpy(to, key, n);
-		memcpy(to + n, "\":", 3);
-		j->out->len += n + 3;
+		memcpy(to + n, "\":", 2);
+		value_end(j, to + n + 2);
 	}
 	j->need_comma = false;
 }
 
 void json_nil(struct json *j)
 {
-	value_begins(j);
-	buf_put(j->out, "null", 4);
+	value_put(j, "null", 4);
 }
 
 void json_bool(struct json *j, bool v)
 {
-	value_begins(j);
-	buf_puts(j->out, v ? "true" : "false");
+	value_put(j, v ? "true" : "false", v ? 4 : 5);
 }
 
 /* Digits of v, right-aligned before `end`; at least `width` of them. */
@@ -90,8 +99,7 @@ void json_u64(struct json *j, uint64_t v)
 {
 	char text[20], *p = digits_before(text + sizeof text, v, 1);
 
-	value_begins(j);
-	buf_put(j->out, p, (size_t)(text + sizeof text - p));
+	value_put(j, p, (size_t)(text + sizeof text - p));
 }
 
 void json_i64(struct json *j, int64_t v)
@@ -100,8 +108,7 @@ void json_i64(struct json *j, int64_t v)
 
 	if (v < 0)
 		*--p = '-';
-	value_begins(j);
-	buf_put(j->out, p, (size_t)(text + sizeof text - p));
+	value_put(j, p, (size_t)(text + sizeof text - p));
 }
 
 /* The decimal point is put into the digits and zeros behind it are dropped: 1250 with 3 → "1.25", 2000 → "2.0". */
@@ -109,7 +116,6 @@ static void put_fixed(struct json *j, bool negative, uint64_t v, unsigned decima
 {
 	char text[24], *end = text + sizeof text, *p;
 
-	value_begins(j);
 	for (; decimals > 1 && v % 10 == 0; decimals--)
 		v /= 10;
 	p = digits_before(end, v, decimals + 1);
@@ -122,7 +128,7 @@ static void put_fixed(struct json *j, bool negative, uint64_t v, unsigned decima
 	}
 	if (negative)
 		*--p = '-';
-	buf_put(j->out, p, (size_t)(end - p));
+	value_put(j, p, (size_t)(end - p));
 }
 
 void json_fixed(struct json *j, uint64_t v, unsigned decimals)
@@ -170,8 +176,7 @@ void json_strn(struct json *j, const char *s, size_t n)
 {
 	const char *end = s + n, *plain = s;
 
-	value_begins(j);
-	buf_putc(j->out, '"');
+	value_put(j, "\"", 1);
 	while (s < end) {
 		unsigned char c = (unsigned char)*s;
 		size_t len = 1;

@@ -4,9 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-static double mib(uint64_t bytes)
+/* Bytes as thousandths of a MiB, rounded; past 2^54 bytes the kernel lies anyway. */
+static uint64_t milli_mib(uint64_t bytes)
 {
-	return (double)bytes / (1 << 20);
+	return (MIN(bytes, UINT64_C(1) << 54) * 1000 + (1 << 19)) >> 20;
 }
 
 void codec_value(struct json *j, enum metric_unit unit, uint64_t value)
@@ -17,7 +18,7 @@ void codec_value(struct json *j, enum metric_unit unit, uint64_t value)
 		json_u64(j, value);
 		break;
 	case UNIT_MIB:
-		json_double(j, mib(value), 3);
+		json_fixed(j, milli_mib(value), 3);
 		break;
 	case UNIT_NS:
 		json_fixed(j, value / NS_PER_US, 6);
