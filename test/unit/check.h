@@ -12,6 +12,9 @@
 
 #include <cmocka.h>
 
+/* Most tests need no state. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 #define RUN_TESTS(...)                                                            \
 	int main(void)                                                            \
 	{                                                                         \
