@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* config.h - what the configuration files said, checked, in the units used inside. Plain data: copy it freely. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CONFIG_PATH_MAX 4096
+
+enum config_switch {
+	SWITCH_AUTO, /* when the machine has it */
+	SWITCH_ON,
+	SWITCH_OFF,
+};
+
+struct config_profiler {
+	bool               enabled;
+	uint64_t           interval_ns;
+	bool               strace_enabled, strace_full_on_demand;
+	enum config_switch gpu;
+	char               storage_path[CONFIG_PATH_MAX]; /* "": proctor.db in the state directory */
+	char               jsonl_path[CONFIG_PATH_MAX];   /* "": monitor.jsonl in the state directory */
+	uint64_t           jsonl_max_bytes;
+};
+
+struct config_retention {
+	uint64_t full_resolution_ns, downsampled_ns, events_ns;
+};
+
+struct config_anomaly {
+	double   memory_spike_factor;
+	uint64_t memory_spike_window_ns;
+	double   runaway_cpu_ratio; /* of one core */
+	uint64_t runaway_duration_ns;
+};
+
+struct config_correlation {
+	uint64_t interval_ns;
+	uint64_t min_sample_size;
+};
+
+struct config_limits {
+	uint64_t max_memory_bytes; /* 0: the limit in force */
+	uint64_t max_processes;    /* 0: the limit in force */
+};
+
+struct config {
+	struct config_profiler    profiler;
+	struct config_retention   retention;
+	struct config_anomaly     anomaly;
+	struct config_correlation correlation;
+	struct config_limits      limits;
+};
+
+void config_init(struct config *c); /* the defaults */
