@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""What every story needs: the program with a state directory of its own, processes that surely end, another user.
+
+	def test_a_story(proctor, children):
+		worker = children.spawn(["sleep", "30"])
+		done = proctor("snapshot", "--json")
+		assert done.returncode == 0, done.stderr
+"""
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+BINARY = os.environ.get("PROCTOR_BIN", str(ROOT / "build/proctor"))
+TIMEOUT_S = 60
+CHILDREN_MAX = 2000
+
+
+def pytest_configure(config):
+	config.addinivalue_line("markers", "needs_root: asks the kernel for what only root may have")
+
+
+def pytest_collection_modifyitems(items):
+	if os.geteuid() == 0:
+		return
+	for item in items:
+		if item.get_closest_marker("needs_root"):
+			item.add_marker(pytest.mark.skip(reason="NOT RUN: needs root"))
+
+
+def clean_environment(state_dir):
+	"""Ours, without what a surrounding job or session would add."""
+	kept = {k: v for k, v in os.environ.items() if not k.startswith(("PROCTOR_", "XDG_", "LC_", "STATE_DIRECTORY"))}
+	return {**kept, "PROCTOR_STATE_DIR": str(state_dir), "LC_ALL": "C.UTF-8"}
+
+
+class Proctor:
+	"""Runs the program. Each instance has a state directory of its own."""
+
+	def __init__(self, state_dir):
+		self.binary = BINARY
+		self.state_dir = Path(state_dir)
+		self.env = clean_environment(state_dir)
+
+	def __call__(self, *args, timeout=TIMEOUT_S, env=None, **options):
+		"""To the end: a CompletedProcess with text (or bytes, with text=False) in stdout and stderr."""
+		options.setdefault("text", True)
+		options.setdefault("stdin", subprocess.DEVNULL)
+		return subprocess.run([self.binary, *map(str, args)], env={**self.env, **(env or {})}, timeout=timeout,
+				      stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, **options)
+
+
+@pytest.fixture
+def state_dir(tmp_path):
+	return tmp_path / "state"
+
+
+@pytest.fixture
+def proctor(state_dir):
+	assert os.access(BINARY, os.X_OK), "no program at %s: build it, or set PROCTOR_BIN" % BINARY
+	return Proctor(state_dir)
+
+
+class Children:
+	"""Processes that a test starts, each in a session of its own; what is left at the end is killed, by pid."""
+
+	def __init__(self):
+		self.started = []
+
+	def spawn(self, command, **options):
+		assert len(self.started) < CHILDREN_MAX, "a test may start %d processes" % CHILDREN_MAX
+		options.setdefault("stdin", subprocess.DEVNULL)
+		options.setdefault("start_new_session", True)
+		child = subprocess.Popen(list(map(str, command)), **options)  # pylint: disable=consider-using-with
+		self.started.append(child)
+		return child
+
+	def python(self, program, *args, **options):
+		"""A child that runs this text."""
+		return self.spawn([sys.executable, "-c", program, *args], **options)
+
+	def busy(self, seconds=30):
+		return self.spawn(["timeout", str(seconds), "sh", "-c", "while :; do :; done"])
+
+	def idle(self, count, seconds=60):
+		return [self.spawn(["sleep", str(seconds)]) for _ in range(count)]
+
+	def end_all(self):
+		for child in self.started:
+			if child.poll() is not None:
+				continue
+			# Its session is its group; a child that left it is its own test's to end.
+			try:
+				os.killpg(child.pid, signal.SIGKILL)
+			except (ProcessLookupError, PermissionError):
+				child.kill()
+		for child in self.started:
+			child.wait(timeout=TIMEOUT_S)
+			for stream in (child.stdin, child.stdout, child.stderr):
+				if stream:
+					stream.close()
+
+
+@pytest.fixture
+def children():
+	kept = Children()
+	yield kept
+	kept.end_all()
+
+
+@pytest.fixture
+def as_nobody():
+	"""The program as the user nobody, with a state directory that nobody owns. Needs root."""
+	if os.geteuid() != 0:
+		pytest.skip("NOT RUN: needs root to become nobody")
+	nobody = pwd.getpwnam("nobody")
+	place = Path("/tmp") / ("proctor-nobody-%d-%d" % (os.getpid(), time.monotonic_ns()))
+	place.mkdir(mode=0o700)
+	# The build tree may lie where nobody cannot look, so the program is brought along.
+	binary = Path(shutil.copy2(BINARY, place / "proctor"))
+	binary.chmod(0o755)
+	(place / "state").mkdir()
+	for path in (place, place / "state"):
+		os.chown(path, nobody.pw_uid, nobody.pw_gid)
+	runner = Proctor(place / "state")
+	runner.binary = str(binary)
+	runner.env["HOME"] = str(place)
+
+	def run(*args, **options):
+		return runner(*args, user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[], cwd=place, **options)
+
+	run.place, run.state_dir, run.env = place, runner.state_dir, runner.env
+	yield run
+	shutil.rmtree(place)
+
+
+@pytest.fixture
+def wait_until():
+	"""wait_until(condition): the first true answer, or the last one when time is up."""
+
+	def wait(condition, seconds=10.0, step=0.02):
+		end = time.monotonic() + seconds
+		while True:
+			answer = condition()
+			if answer or time.monotonic() >= end:
+				return answer
+			time.sleep(step)
+
+	return wait

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""The tree keeps its own rules, and the check that says so can fail."""
+from pathlib import Path
+
+import pytest
+
+import layers
+
+SPDX = "/* SPDX-License-Identifier: MIT */\n"
+
+
+def test_the_tree_keeps_its_rules():
+	assert "\n".join(layers.problems(Path(__file__).parent.parent)) == ""
+
+
+def tree(root, files):
+	for name, text in files.items():
+		path = root / name
+		path.parent.mkdir(parents=True, exist_ok=True)
+		path.write_text(text, encoding="utf-8")
+	return layers.problems(root)
+
+
+def test_a_good_tree_has_no_problems(tmp_path):
+	assert tree(tmp_path, {
+		"src/base/buf.c": SPDX + '#include "base/buf.h"\n/* "/proc/stat" in a comment, and SELECT a FROM b */\n',
+		"src/store/db.c": SPDX + '#include <sqlite3.h>\n#include "model/sample.h"\n'
+			'static const char sql[] = "SELECT a FROM b";\nint x = sqlite3_open_v2();\n',
+		"src/probe/system.c": SPDX + 'static const char path[] = "proc/stat";\n',
+		"src/cli/daemon.c": SPDX + '#include "daemon/daemon.h"\n',
+		"test/unit/test_a.c": SPDX,
+		"test/meson.build": "'test_a': [base],\n",
+	}) == []
+
+
+@pytest.mark.parametrize("path, text, complaint", [
+	("src/base/a.c", '#include "model/job.h"\n', "base/ may not include"),
+	("src/analyze/a.c", '#include "store/store.h"\n', "analyze/ may not include"),
+	("src/view/a.h", '#  include "rpc/client.h"\n', "view/ may not include"),
+	("src/cli/top.c", '#include "daemon/daemon.h"\n', "cli/ may not include"),
+	("src/base/a.c", '#include "buf.h"\n', 'as "room/file.h"'),
+	("src/attic/a.c", "", "unknown room 'attic'"),
+	("src/engine/a.c", "#include <sqlite3.h>\n", "belongs to store/"),
+	("src/model/a.c", "#include <bpf/libbpf.h>\n", "belongs to probe/"),
+	("src/engine/a.c", "int f(struct sqlite3 *db);\n", "outside store/"),
+	("src/cli/a.c", 'const char *q = "select pid from x";\n', "SQL outside store/"),
+	("src/cli/a.c", 'const char *q = "CREATE TABLE x";\n', "SQL outside store/"),
+	("src/store/a.c", 'int x = sqlite3_open("x");\n', "opened by sqlite3_open_v2"),
+	("src/probe/a.c", 'const char *p = "/proc/stat";\n', "the root is given"),
+	("src/model/a.c", 'const char *p = "/sys/kernel";\n', "the root is given"),
+	("src/base/a.c", "\n" * 700, "701 lines"),
+	("src/base/a.c", "int f(void)\n{\n" + "\tf();\n" * 79 + "}\n", "a function of 81 lines"),
+	("bench/a.py", "# SPDX-License-Identifier: MIT\ndef f():\n" + "\tpass\n" * 80, "a function of 81 lines"),
+	("src/base/a.h", "see /tmp/" + "wt/x\n", "a path of one machine"),
+	("README.md", "cd /" + "work/main\n", "a path of one machine"),
+	("test/unit/test_b.c", "", "never runs"),
+	("test/e2e/test_c.py", "# SPDX-License-Identifier: MIT\n", "never runs"),
+	("test/fuzz/fuzz_d.c", "", "never runs"),
+])
+def test_a_bad_file_is_named(tmp_path, path, text, complaint):
+	found = tree(tmp_path, {path: (SPDX if path.endswith((".c", ".h")) else "") + text})
+	assert any(path in line and complaint in line for line in found), found
+
+
+def test_a_source_without_its_licence_line_is_named(tmp_path):
+	found = tree(tmp_path, {"src/base/a.c": "int a;\n", "scripts/a": "#!/bin/sh\n"})
+	assert [line.split(":")[0] for line in found] == ["scripts/a", "src/base/a.c"]
+
+
+def test_two_doors_to_the_database_are_one_too_many(tmp_path):
+	source = SPDX + "int x = sqlite3_open_v2();\n"
+	found = tree(tmp_path, {"src/store/a.c": source, "src/store/b.c": source})
+	assert found == ["sqlite3_open_v2 must be called in exactly one file: src/store/a.c, src/store/b.c"]
