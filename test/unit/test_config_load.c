@@ -24,8 +24,9 @@ static int setup(void **state)
 	return mkdtemp(t->root) ? 0 : -1;
 }
 
-static int remove_one(const char *path, const struct stat *, int, struct FTW *)
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk)
 {
+	(void)st, (void)type, (void)walk;
 	return remove(path);
 }
 
