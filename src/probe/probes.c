@@ -5,7 +5,7 @@
 static const struct probe_ops *const tasks_tiers[] = { NULL };
 static const struct probe_ops *const system_tiers[] = { NULL };
 static const struct probe_ops *const cgroup_tiers[] = { NULL };
-static const struct probe_ops *const lifecycle_tiers[] = { NULL };
+static const struct probe_ops *const lifecycle_tiers[] = { &probe_lifecycle_bpf, NULL };
 static const struct probe_ops *const detail_tiers[] = { NULL };
 
 const struct probe_role probe_roles[] = {
