@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* commands.h - command lines by process identity, read once per program and not once per tick.
+ * What is kept has been through redact_command(): a secret never enters the cache, nor a sample. */
+#pragma once
+
+#include "base/err.h"
+#include "model/sample.h"
+
+struct commands;
+
+int  commands_open(int root_fd, struct commands **ret, struct err *err) must_check;
+void commands_close(struct commands *c); /* NULL is fine */
+DEFINE_CLEANUP(struct commands *, commands_close)
+
+/* Sets p->command; p's id, state, comm and readings are there already. exec_id is any number that changes when the
+ * process executes another program, 0 when that is not known: then a new name is the only sign. */
+void commands_fill(struct commands *c, struct sample *out, struct proc_sample *p, uint64_t exec_id);
+/* After the last process of a scan: forgets those that two scans did not see. */
+void commands_end_scan(struct commands *c);
+size_t commands_len(const struct commands *c); /* processes remembered */
+
+/* The command line now, past any cache: its length. "[comm]" for a process that has none, or is gone. */
+size_t command_read(int proc_fd, pid_t pid, const char *comm, char to[COMMAND_MAX]);

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include "probe/kfile.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+int kfile_open(int dir_fd, const char *path)
+{
+	int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static ssize_t read_once(int fd, char *to, size_t cap)
+{
+	ssize_t n;
+
+	do
+		n = read(fd, to, cap);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+ssize_t kfile_read(int dir_fd, const char *path, char *to, size_t cap)
+{
+	int fd = kfile_open(dir_fd, path);
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	n = read_once(fd, to, cap);
+	close(fd);
+	return n;
+}
+
+/* Listings come a page at a time, so only an empty read is the end. */
+int kfile_load_fd(int fd, struct buf *to)
+{
+	buf_reset(to);
+	for (;;) {
+		char *room = buf_grow(to, 4096);
+		ssize_t n;
+
+		if (!room)
+			return -EFBIG;
+		n = pread(fd, room, to->cap - to->len - 1, (off_t)to->len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return 0;
+		to->len += (size_t)n;
+		to->at[to->len] = '\0';
+	}
+}
+
+int kfile_load(int dir_fd, const char *path, struct buf *to)
+{
+	cleanup(closep) int fd = kfile_open(dir_fd, path);
+
+	return fd < 0 ? fd : kfile_load_fd(fd, to);
+}
+
+struct scan kfile_text(const struct buf *b)
+{
+	return scan_mem(b->at ? b->at : "", b->len);
+}
+
+void klist_begin(struct klist *l)
+{
+	l->at = l->len = 0;
+}
+
+static bool is_dots(const char *name)
+{
+	return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
+}
+
+const char *klist_next(struct klist *l, int dir_fd, int *ret_error)
+{
+	*ret_error = 0;
+	for (;;) {
+		struct dirent64 *entry;
+
+		if (l->at == l->len) {
+			ssize_t n = getdents64(dir_fd, l->entries, sizeof l->entries);
+
+			if (n <= 0) {
+				*ret_error = n < 0 ? -errno : 0;
+				return NULL;
+			}
+			l->at = 0;
+			l->len = (size_t)n;
+		}
+		entry = (struct dirent64 *)(void *)(l->entries + l->at);
+		l->at += entry->d_reclen;
+		if (!is_dots(entry->d_name))
+			return entry->d_name;
+	}
+}

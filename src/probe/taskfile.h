@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* taskfile.h - parsers of the files in /proc/PID: text in, numbers out. False when the text is short or malformed,
+ * as it is when the process ended in the middle of the read; the result is untouched then. */
+#pragma once
+
+#include "base/scan.h"
+#include "model/process.h"
+
+struct taskfile_stat {
+	pid_t    pid, ppid;
+	char     comm[COMM_LEN];
+	char     state;
+	uint64_t minor_faults, major_faults;
+	uint64_t cpu_ticks;
+	uint64_t threads;
+	uint64_t start_ticks;
+	uint64_t exec_id; /* changes when another program is executed; 0: not told to us, or no program */
+};
+
+struct taskfile_statm {
+	uint64_t size_pages, resident_pages;
+};
+
+struct taskfile_io {
+	uint64_t read_bytes, write_bytes;
+};
+
+bool taskfile_parse_stat(struct scan text, struct taskfile_stat *ret);
+bool taskfile_parse_statm(struct scan text, struct taskfile_statm *ret);
+bool taskfile_parse_io(struct scan text, struct taskfile_io *ret);

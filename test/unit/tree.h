@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* tree.h - roots for probes: the frozen trees of test/fixtures, and throw-away ones built by a
+ * test. */
+#pragma once
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "probe/probe.h"
+
+/* A tree of test/fixtures; close env.root_fd after use. */
+static inline struct probe_env tree_frozen(const char *name)
+{
+	const char *source = getenv("PROCTOR_SOURCE_DIR");
+	char path[512];
+	struct probe_env env = {0};
+
+	snprintf(path, sizeof path, "%s/test/fixtures/%s", source ? source : ".", name);
+	env.root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_true(env.root_fd >= 0);
+	return env;
+}
+
+static inline struct probe_env tree_live(void)
+{
+	struct probe_env env = {.root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
+				.is_live = true};
+
+	assert_true(env.root_fd >= 0);
+	return env;
+}
+
+struct tree {
+	char path[64];
+	struct probe_env env;
+};
+
+static inline struct tree tree_new(void)
+{
+	struct tree t = {.path = "/tmp/proctor-test-XXXXXX"};
+
+	assert_non_null(mkdtemp(t.path));
+	t.env.root_fd = open(t.path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_true(t.env.root_fd >= 0);
+	return t;
+}
+
+static inline void tree_mkdirs(const struct tree *t, const char *path)
+{
+	char part[512];
+
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		snprintf(part, sizeof part, "%.*s", (int)(slash - path), path);
+		mkdirat(t->env.root_fd, part, 0755);
+	}
+}
+
+static inline void tree_write(const struct tree *t, const char *path, const char *bytes, size_t n)
+{
+	int fd;
+
+	tree_mkdirs(t, path);
+	fd = openat(t->env.root_fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, n), (ssize_t)n);
+	close(fd);
+}
+
+static inline void tree_puts(const struct tree *t, const char *path, const char *text)
+{
+	tree_write(t, path, text, strlen(text));
+}
+
+static inline void tree_fifo(const struct tree *t, const char *path)
+{
+	tree_mkdirs(t, path);
+	assert_int_equal(mkfifoat(t->env.root_fd, path, 0644), 0);
+}
+
+static inline int tree_remove_one(const char *path, const struct stat *st, int type,
+				  struct FTW *where)
+{
+	(void)st, (void)type, (void)where;
+	return remove(path);
+}
+
+static inline void tree_remove(struct tree *t)
+{
+	close(t->env.root_fd);
+	nftw(t->path, tree_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Opens and reads once; the probe stays open. */
+static inline void *tree_probe(const struct probe_ops *ops, const struct probe_env *env,
+			       struct sample *out)
+{
+	struct err err = {0};
+	void *self = NULL;
+
+	if (ops->open(env, &self, &err) < 0)
+		fail_msg("open: %s", err.msg);
+	if (ops->read(self, out, &err) < 0)
+		fail_msg("read: %s", err.msg);
+	return self;
+}
+
+/* Whether the command line of a process is this text. */
+static inline bool tree_has_command(const struct sample *s, const struct proc_sample *p,
+				    const char *text)
+{
+	return p && p->command.len == strlen(text) &&
+	       memcmp(s->text.at + p->command.at, text, p->command.len) == 0;
+}
