@@ -153,8 +153,8 @@ def check_database_door(sources):
 
 def check_tests_are_run(root):
 	"""A test that no meson.build names is never run."""
-	for pattern, meson in (("unit/test_*.c", "meson.build"), ("e2e/test_*.py", "meson.build"), ("test_*.py", "meson.build"),
-			       ("fuzz/fuzz_*.c", "fuzz/meson.build")):
+	for pattern, meson in (("unit/test_*.c", "meson.build"), ("kernel/test_*.c", "meson.build"), ("test_*.py", "meson.build"),
+			       ("e2e/test_*.py", "meson.build"), ("fuzz/fuzz_*.c", "fuzz/meson.build")):
 		build = root / "test" / meson
 		named = build.read_text(encoding="utf-8") if build.exists() else ""
 		for path in sorted((root / "test").glob(pattern)):

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#include "probe/bpf/lifecycle_load.h"
+
+#include <errno.h>
+#include <string.h>
+#include <lifecycle.skel.h>
+
+#include "base/mem.h"
+#include "probe/bpf/bpf_call.h"
+
+struct lifecycle_load {
+	struct lifecycle_skel *skel;
+};
+
+int lifecycle_load_open(struct lifecycle_load **ret, struct err *err)
+{
+	cleanup(lifecycle_load_closep) struct lifecycle_load *load = xcalloc(1, sizeof *load);
+
+	load->skel = lifecycle_skel__open();
+	if (!load->skel)
+		return err_set(err, ENOMEM, "open the lifecycle programs: %s", strerror(ENOMEM));
+	int r = lifecycle_skel__load(load->skel);
+	if (r)
+		return err_set(err, -r, "the kernel refused the lifecycle programs: %s", strerror(-r));
+	if (bpf_run_once(load->skel->progs.pidns_learn.prog_fd, err) < 0)
+		return err_wrap(err, "find the pid namespace");
+	if (lifecycle_skel__attach(load->skel))
+		return err_set(err, errno, "attach the lifecycle programs: %s", strerror(errno));
+	*ret = TAKE_PTR(load);
+	return 0;
+}
+
+void lifecycle_load_close(struct lifecycle_load *load)
+{
+	if (!load)
+		return;
+	lifecycle_skel__destroy(load->skel);
+	free(load);
+}
+
+int lifecycle_load_ring_fd(const struct lifecycle_load *load)
+{
+	return load->skel->maps.ring.map_fd;
+}
+
+uint64_t lifecycle_load_dropped(const struct lifecycle_load *load)
+{
+	return __atomic_load_n(&load->skel->bss->dropped, __ATOMIC_RELAXED);
+}
+
+bool lifecycle_load_is_nested(const struct lifecycle_load *load)
+{
+	return load->skel->bss->pidns_level > 0;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* lifecycle_record.h - what the lifecycle programs put into the ring, shared with its reader.
+ *
+ * Every record begins with the same head, which is about the process the record tells of. A
+ * process that ends is told of twice: LIFE_EXIT when its last thread dies, LIFE_FREE when it has
+ * been reaped and its counters are final. */
+#pragma once
+
+#ifndef __VMLINUX_H__
+#include <linux/types.h>
+#endif
+
+#define LIFE_COMM_BYTES 16
+#define LIFE_ARGV_MAX 512
+#define LIFE_RING_BYTES (4 << 20)
+
+enum life_kind {
+	LIFE_FORK = 1,
+	LIFE_EXEC,
+	LIFE_EXIT,
+	LIFE_FREE,
+	LIFE_SIGNAL,
+	LIFE_OOM,
+};
+
+struct life_head {
+	__u32 kind;
+	__u32 pid;  /* in the reader's pid namespace; 0 in LIFE_FREE: it has none any more */
+	__u32 tgid; /* the same in the initial namespace: with the start time, what FREE is matched by */
+	__u32 uid;
+	__u64 at_ns;	/* boot clock */
+	__u64 start_ns; /* boot clock; 0 when not known */
+	char comm[LIFE_COMM_BYTES];
+};
+
+struct life_fork {
+	struct life_head head;
+	__u32 ppid;
+	__u32 pad;
+};
+
+struct life_exec {
+	struct life_head head;
+	__u32 argv_len; /* bytes in argv, at most LIFE_ARGV_MAX */
+	__u32 argv_all; /* bytes there were */
+	char argv[];	/* each argument with its NUL */
+};
+
+struct life_exit {
+	struct life_head head;
+	__u32 status; /* as wait(2) gives it */
+	__u32 pad;
+};
+
+struct life_free {
+	struct life_head head;
+	__u64 cpu_ns;
+	__u64 read_bytes;
+	__u64 write_bytes;
+	__u64 minor_faults;
+	__u64 major_faults;
+	__u64 peak_rss_pages;
+	__u32 status;
+	__u32 has_io;
+};
+
+struct life_signal {
+	struct life_head head;
+	__u32 number;
+	__s32 code;	   /* si_code */
+	__u32 sender_pid;  /* in the reader's namespace; 0: not in it */
+	__u32 sender_uid;
+	char sender_comm[LIFE_COMM_BYTES];
+};
+
+struct life_oom {
+	struct life_head head; /* older kernels tell only the pid */
+};

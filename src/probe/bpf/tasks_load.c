@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#include "probe/bpf/tasks_load.h"
+
+#include <errno.h>
+#include <string.h>
+#include <tasks.skel.h>
+
+#include "base/mem.h"
+#include "probe/bpf/bpf_call.h"
+
+struct tasks_load {
+	struct tasks_skel *skel;
+};
+
+int tasks_load_open(unsigned cpus, struct tasks_load **ret, struct err *err)
+{
+	cleanup(tasks_load_closep) struct tasks_load *load = xcalloc(1, sizeof *load);
+
+	load->skel = tasks_skel__open();
+	if (!load->skel)
+		return err_set(err, ENOMEM, "open the task iterator: %s", strerror(ENOMEM));
+	load->skel->rodata->cpus_possible = cpus;
+	int r = tasks_skel__load(load->skel);
+	if (r)
+		return err_set(err, -r, "the kernel refused the task iterator: %s", strerror(-r));
+	if (bpf_run_once(load->skel->progs.pidns_learn.prog_fd, err) < 0)
+		return err_wrap(err, "find the pid namespace");
+	if (tasks_skel__attach(load->skel))
+		return err_set(err, errno, "attach the task iterator: %s", strerror(errno));
+	*ret = TAKE_PTR(load);
+	return 0;
+}
+
+void tasks_load_close(struct tasks_load *load)
+{
+	if (!load)
+		return;
+	tasks_skel__destroy(load->skel);
+	free(load);
+}
+
+int tasks_load_iterate(const struct tasks_load *load, struct err *err)
+{
+	return bpf_iter_open(load->skel->links.tasks_read_fd, err);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* What stands for the BPF probes in a build without them. */
+#include <errno.h>
+
+#include "probe/probe.h"
+
+static int absent_open(const struct probe_env *env, void **ret_self, struct err *err)
+{
+	(void)env;
+	(void)ret_self;
+	return err_set(err, ENOTSUP, "built without BPF");
+}
+
+const struct probe_ops probe_tasks_bpf = { .name = "tasks-bpf", .uses_bpf = true, .open = absent_open };
+const struct probe_ops probe_lifecycle_bpf = { .name = "lifecycle-bpf", .uses_bpf = true, .open = absent_open };

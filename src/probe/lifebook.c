@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+#include "probe/lifebook.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "model/redact.h"
+#include "probe/bpf/lifecycle_record.h"
+
+static_assert(LIFE_COMM_BYTES == COMM_LEN, "names are copied whole");
+
+void lifebook_done(struct lifebook *book)
+{
+	vec_done(&book->held);
+	map_done(&book->index);
+}
+
+/* ---- exits that are held back ---------------------------------------------------------------- */
+
+/* By the pid of the initial namespace, the only one that a reaped process still has. */
+static uint64_t life_key(const struct life_head *head)
+{
+	return proc_key((struct proc_id){ (pid_t)head->tgid, head->start_ns / NS_PER_TICK });
+}
+
+static struct held_exit *held_find(struct lifebook *book, uint64_t key)
+{
+	uint64_t at;
+
+	return map_get(&book->index, key, &at) ? &book->held.at[at] : NULL;
+}
+
+/* The last one takes the place of the one that goes. */
+static void held_remove(struct lifebook *book, struct held_exit *held)
+{
+	struct held_exit *last = &book->held.at[book->held.len - 1];
+
+	map_del(&book->index, held->key);
+	if (held != last) {
+		*held = *last;
+		map_put(&book->index, held->key, (uint64_t)(held - book->held.at));
+	}
+	book->held.len--;
+}
+
+static void tell_exit(const struct event *exit, struct sample *out)
+{
+	struct event *e = sample_add_event(out, EVENT_EXIT);
+
+	if (e)
+		*e = *exit;
+}
+
+void lifebook_settle(struct lifebook *book, uint64_t now_boot_ns, struct sample *out)
+{
+	vec_each(&book->held, held) {
+		if (held->is_told || held->exit.boot_ns + LIFEBOOK_PATIENCE_NS > now_boot_ns)
+			continue;
+		tell_exit(&held->exit, out);
+		held->is_told = true;
+	}
+}
+
+void lifebook_give_up(struct lifebook *book, struct sample *out)
+{
+	vec_each(&book->held, held)
+		if (!held->is_told)
+			tell_exit(&held->exit, out);
+	vec_reset(&book->held);
+	map_reset(&book->index);
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static void describe(struct event *e, const struct life_head *head)
+{
+	e->boot_ns = head->at_ns;
+	e->id = (struct proc_id){ (pid_t)head->pid, head->start_ns / NS_PER_TICK };
+	e->uid = head->uid;
+	memcpy(e->comm, head->comm, sizeof e->comm);
+	e->comm[sizeof e->comm - 1] = '\0';
+}
+
+static struct event *add_event(struct sample *out, enum event_kind kind, const struct life_head *head)
+{
+	struct event *e = sample_add_event(out, kind);
+
+	if (e)
+		describe(e, head);
+	return e;
+}
+
+static void take_fork(struct lifebook *book, const void *record, size_t len, struct sample *out)
+{
+	const struct life_fork *r = record;
+	struct event *e = add_event(out, EVENT_SPAWN, &r->head);
+
+	(void)book;
+	(void)len;
+	if (e)
+		e->ppid = (pid_t)r->ppid;
+}
+
+static void take_exec(struct lifebook *book, const void *record, size_t len, struct sample *out)
+{
+	const struct life_exec *r = record;
+	struct event *e = add_event(out, EVENT_EXEC, &r->head);
+	char command[COMMAND_MAX];
+
+	(void)book;
+	if (!e)
+		return;
+	len = redact_command(r->argv, MIN(r->argv_len, len - sizeof *r), command, sizeof command);
+	e->text = sample_add_text(out, command, len);
+}
+
+static void set_status(struct event *e, uint32_t status)
+{
+	e->signal = status & 0x7f;
+	e->core_dumped = status & 0x80;
+	e->has_exit_code = !e->signal;
+	e->exit_code = e->signal ? 0 : (int)(status >> 8 & 0xff);
+}
+
+/* Two threads that die at once may both report the end of their process: the first counts. */
+static void take_exit(struct lifebook *book, const void *record, size_t len, struct sample *out)
+{
+	const struct life_exit *r = record;
+	uint64_t key = life_key(&r->head);
+	struct held_exit one = { .key = key, .exit = { .kind = EVENT_EXIT, .job = -1 } };
+
+	(void)len;
+	if (held_find(book, key))
+		return;
+	describe(&one.exit, &r->head);
+	set_status(&one.exit, r->status);
+
+	struct held_exit *held = vec_push(&book->held, LIFEBOOK_HELD_MAX);
+	if (!held) {
+		tell_exit(&one.exit, out);
+		return;
+	}
+	*held = one;
+	map_put(&book->index, key, book->held.len - 1);
+}
+
+static void set_totals(const struct lifebook *book, const struct life_free *r, struct proc_readings *final)
+{
+	readings_set(final, PROC_CPU_TIME, r->cpu_ns);
+	readings_set(final, PROC_MINOR_FAULTS, r->minor_faults);
+	readings_set(final, PROC_MAJOR_FAULTS, r->major_faults);
+	if (r->has_io) {
+		readings_set(final, PROC_READ_BYTES, r->read_bytes);
+		readings_set(final, PROC_WRITE_BYTES, r->write_bytes);
+	}
+	/* Kernel threads have no memory of their own, and the kernel's figure for a very small process may be 0. */
+	if (r->peak_rss_pages)
+		readings_set(final, PROC_PEAK_RSS, r->peak_rss_pages * book->page_bytes);
+}
+
+static void tell_totals(struct lifebook *book, const struct life_free *r, pid_t pid, struct sample *out)
+{
+	struct event *e = add_event(out, EVENT_TOTALS, &r->head);
+
+	if (!e)
+		return;
+	e->id.pid = pid;
+	set_status(e, r->status);
+	set_totals(book, r, &e->final);
+}
+
+/* An end that nobody told of came before we listened, or was given up: its totals are still worth telling, if we know
+ * the pid by which others know the process. */
+static void take_free(struct lifebook *book, const void *record, size_t len, struct sample *out)
+{
+	const struct life_free *r = record;
+	struct held_exit *held = held_find(book, life_key(&r->head));
+
+	(void)len;
+	if (!held) {
+		if (!book->is_nested)
+			tell_totals(book, r, (pid_t)r->head.tgid, out);
+		return;
+	}
+	if (held->is_told) {
+		tell_totals(book, r, held->exit.id.pid, out);
+	} else {
+		set_totals(book, r, &held->exit.final);
+		tell_exit(&held->exit, out);
+	}
+	held_remove(book, held);
+}
+
+/* si_code tells who made a signal; only in these cases it was the process that was running. */
+static bool is_from_process(int32_t code)
+{
+	return code == SI_USER || code == SI_QUEUE || code == SI_TKILL;
+}
+
+static void take_signal(struct lifebook *book, const void *record, size_t len, struct sample *out)
+{
+	const struct life_signal *r = record;
+	struct event *e = add_event(out, r->number == SIGKILL ? EVENT_KILL : EVENT_SIGNAL, &r->head);
+
+	(void)book;
+	(void)len;
+	if (!e)
+		return;
+	e->signal = (int)r->number;
+	if (!is_from_process(r->code))
+		return;
+	e->sender_pid = r->sender_pid ? (pid_t)r->sender_pid : -1;
+	e->sender_uid = r->sender_uid;
+	memcpy(e->sender_comm, r->sender_comm, sizeof e->sender_comm);
+	e->sender_comm[sizeof e->sender_comm - 1] = '\0';
+}
+
+static void take_oom(struct lifebook *book, const void *record, size_t len, struct sample *out)
+{
+	const struct life_oom *r = record;
+
+	(void)book;
+	(void)len;
+	if (r->head.pid)
+		add_event(out, EVENT_OOM, &r->head);
+}
+
+static const struct {
+	size_t size; /* at least */
+	void (*take)(struct lifebook *book, const void *record, size_t len, struct sample *out);
+} kinds[] = {
+	[LIFE_FORK] = { sizeof(struct life_fork), take_fork },
+	[LIFE_EXEC] = { sizeof(struct life_exec), take_exec },
+	[LIFE_EXIT] = { sizeof(struct life_exit), take_exit },
+	[LIFE_FREE] = { sizeof(struct life_free), take_free },
+	[LIFE_SIGNAL] = { sizeof(struct life_signal), take_signal },
+	[LIFE_OOM] = { sizeof(struct life_oom), take_oom },
+};
+
+void lifebook_take(struct lifebook *book, const void *record, size_t len, struct sample *out)
+{
+	const struct life_head *head = record;
+
+	if (len < sizeof *head || head->kind >= ARRAY_LEN(kinds) || !kinds[head->kind].take ||
+	    len < kinds[head->kind].size) {
+		book->malformed++;
+		return;
+	}
+	kinds[head->kind].take(book, record, len, out);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* lifebook.h - turns the lifecycle programs' records into events.
+ * A process that ends is told of twice: when it dies, and when it was reaped and its counters are final. The book holds
+ * an exit back until both have come; when the second is late (a zombie, say) the exit is told without totals, and an
+ * EVENT_TOTALS follows. Pure: bytes and the time come in, events go out. */
+#pragma once
+
+#include "base/map.h"
+#include "model/sample.h"
+
+#define LIFEBOOK_HELD_MAX ((size_t)1 << 16)
+#define LIFEBOOK_PATIENCE_NS (250 * NS_PER_MS) /* the kernel tells of the reaped some 10 ms later */
+
+struct held_exit {
+	uint64_t     key;
+	struct event exit;
+	bool         is_told; /* without totals */
+};
+
+struct lifebook {
+	uint64_t page_bytes;
+	bool     is_nested; /* our pid namespace is not the initial one: reaped processes have no pid any more */
+	VEC(struct held_exit) held;
+	struct map index; /* key → place in held */
+	uint64_t   malformed; /* records of no kind or size we know */
+};
+
+void lifebook_done(struct lifebook *book);
+void lifebook_take(struct lifebook *book, const void *record, size_t len, struct sample *out);
+/* Tells the exits that have waited long enough. */
+void lifebook_settle(struct lifebook *book, uint64_t now_boot_ns, struct sample *out);
+/* Records were lost: tells all exits now and expects nothing more. */
+void lifebook_give_up(struct lifebook *book, struct sample *out);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* taskbook.h - turns the task iterator's records into processes of a sample. Pure: bytes in, processes out. */
+#pragma once
+
+#include "model/sample.h"
+#include "probe/bpf/task_record.h"
+
+struct taskbook {
+	uint64_t page_bytes;
+	VEC(uint64_t) exec_ids;	      /* of out->procs, in the same order until taskbook_finish */
+	VEC(struct task_record) early; /* threads that came before their leader: pids have wrapped around */
+	uint64_t malformed;	      /* bytes that were no record of ours */
+};
+
+void taskbook_reset(struct taskbook *book); /* before each pass; keeps the memory */
+void taskbook_done(struct taskbook *book);
+/* Whole records: what one read of the iterator gave. */
+void taskbook_take(struct taskbook *book, const void *bytes, size_t len, struct sample *out);
+/* The pass is complete: sorts by pid, and gives early threads to their leaders. */
+void taskbook_finish(struct taskbook *book, struct sample *out);

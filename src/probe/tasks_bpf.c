@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* All processes in one pass, from a program that the kernel runs on each task: the same sample as the /proc scan gives,
+ * at a small part of its cost. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/io.h"
+#include "probe/bpf/bpf_call.h"
+#include "probe/bpf/tasks_load.h"
+#include "probe/commands.h"
+#include "probe/kfile.h"
+#include "probe/probe.h"
+#include "probe/taskbook.h"
+#include "probe/taskfile.h"
+
+/* The kernel fills a buffer of this size, whatever we offer. */
+#define READ_BYTES (32 << 10)
+
+struct tasks_bpf {
+	int                proc_fd;
+	bool               is_exact; /* resident memory, summed over all CPUs */
+	struct tasks_load *load;
+	struct commands   *commands;
+	struct taskbook    book;
+	_Alignas(8) char   bytes[READ_BYTES];
+};
+
+static void tasks_bpf_close(void *self_)
+{
+	struct tasks_bpf *self = self_;
+
+	if (!self)
+		return;
+	tasks_load_close(self->load);
+	commands_close(self->commands);
+	taskbook_done(&self->book);
+	closep(&self->proc_fd);
+	free(self);
+}
+DEFINE_CLEANUP(struct tasks_bpf *, tasks_bpf_close)
+
+/* Past a number of CPUs the exact sum would cost more than it is worth. */
+static unsigned cpus_to_sum(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	return cpus > 0 && cpus <= TASK_CPUS_MAX ? (unsigned)cpus : 0;
+}
+
+static int tasks_bpf_open(const struct probe_env *env, void **ret_self, struct err *err)
+{
+	cleanup(tasks_bpf_closep) struct tasks_bpf *self = xcalloc(1, sizeof *self);
+
+	self->proc_fd = -1;
+	if (!env->is_live)
+		return err_set(err, ENOTSUP, "BPF sees this machine, not a frozen tree");
+	if (bpf_check_rights(err) < 0)
+		return -err->code;
+	self->proc_fd = openat(env->root_fd, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (self->proc_fd < 0)
+		return err_set(err, errno, "open '/proc': %s", strerror(errno));
+	if (commands_open(env->root_fd, &self->commands, err) < 0)
+		return -err->code;
+	if (tasks_load_open(cpus_to_sum(), &self->load, err) < 0)
+		return -err->code;
+	self->book.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	self->is_exact = cpus_to_sum() > 0;
+	*ret_self = TAKE_PTR(self);
+	return 0;
+}
+
+static int read_tasks(struct tasks_bpf *self, struct sample *out, struct err *err)
+{
+	cleanup(closep) int fd = tasks_load_iterate(self->load, err);
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	while ((n = io_read_fd(fd, self->bytes, sizeof self->bytes)) > 0)
+		taskbook_take(&self->book, self->bytes, (size_t)n, out);
+	if (n < 0)
+		return err_set(err, (int)-n, "read the task iterator: %s", strerror((int)-n));
+	return 0;
+}
+
+/* ---- processes the iterator does not show ---------------------------------------------------- */
+
+static struct scan read_text(struct tasks_bpf *self, pid_t pid, const char *name)
+{
+	char path[32];
+	ssize_t n;
+
+	snprintf(path, sizeof path, "%d/%s", pid, name);
+	n = kfile_read(self->proc_fd, path, self->bytes, sizeof self->bytes);
+	return scan_mem(self->bytes, n > 0 ? (size_t)n : 0);
+}
+
+static bool read_from_proc(struct tasks_bpf *self, pid_t pid, struct proc_sample *ret, uint64_t *ret_exec_id)
+{
+	struct taskfile_stat st;
+	struct taskfile_statm statm;
+	struct stat owner;
+	char path[16];
+
+	if (!taskfile_parse_stat(read_text(self, pid, "stat"), &st))
+		return false;
+	snprintf(path, sizeof path, "%d", pid);
+	*ret = (struct proc_sample){ .id = { pid, st.start_ticks }, .ppid = st.ppid, .state = st.state };
+	if (fstatat(self->proc_fd, path, &owner, 0) == 0)
+		ret->uid = owner.st_uid;
+	memcpy(ret->comm, st.comm, sizeof ret->comm);
+	readings_set(&ret->r, PROC_CPU_TIME, st.cpu_ticks * NS_PER_TICK);
+	readings_set(&ret->r, PROC_THREADS, st.threads);
+	readings_set(&ret->r, PROC_MINOR_FAULTS, st.minor_faults);
+	readings_set(&ret->r, PROC_MAJOR_FAULTS, st.major_faults);
+	if (taskfile_parse_statm(read_text(self, pid, "statm"), &statm)) {
+		readings_set(&ret->r, PROC_VMS, statm.size_pages * self->book.page_bytes);
+		readings_set(&ret->r, PROC_RSS, statm.resident_pages * self->book.page_bytes);
+	}
+	*ret_exec_id = st.exec_id;
+	return true;
+}
+
+/* Some kernels leave processes out of the iterator (a guest's init, for one): whoever is named as a parent and was not
+ * shown is looked up in /proc. Absence from the iterator is not death. */
+#define HIDDEN_MAX 64
+
+struct hidden {
+	size_t len;
+	pid_t  pids[HIDDEN_MAX];
+};
+
+static void hidden_add(struct hidden *h, pid_t pid)
+{
+	for (size_t i = 0; i < h->len; i++)
+		if (h->pids[i] == pid)
+			return;
+	if (h->len < HIDDEN_MAX)
+		h->pids[h->len++] = pid;
+}
+
+static void find_hidden(const struct sample *out, struct hidden *ret)
+{
+	pid_t checked = 0; /* siblings often stand side by side */
+
+	vec_each(&out->procs, p) {
+		if (p->ppid == checked)
+			continue;
+		checked = p->ppid;
+		if (checked && !sample_find_proc(out, checked))
+			hidden_add(ret, checked);
+	}
+}
+
+static void add_hidden(struct tasks_bpf *self, struct sample *out)
+{
+	struct hidden hidden = { 0 };
+
+	find_hidden(out, &hidden);
+	for (size_t i = 0; i < hidden.len; i++) {
+		struct proc_sample found, *p;
+		uint64_t exec_id;
+
+		if (!read_from_proc(self, hidden.pids[i], &found, &exec_id))
+			continue;
+		p = sample_add_proc(out);
+		if (!p)
+			return;
+		*p = found;
+		commands_fill(self->commands, out, p, exec_id);
+	}
+	sample_sort_procs(out);
+}
+
+/* ---- the probe ------------------------------------------------------------------------------- */
+
+static int tasks_bpf_read(void *self_, struct sample *out, struct err *err)
+{
+	struct tasks_bpf *self = self_;
+	uint64_t malformed = self->book.malformed;
+
+	taskbook_reset(&self->book);
+	out->procs_complete = true;
+	if (read_tasks(self, out, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < out->procs.len; i++)
+		commands_fill(self->commands, out, &out->procs.at[i], self->book.exec_ids.at[i]);
+	taskbook_finish(&self->book, out);
+	add_hidden(self, out);
+	commands_end_scan(self->commands);
+	if (self->book.malformed != malformed)
+		out->procs_complete = false;
+	return 0;
+}
+
+static void tasks_bpf_health(const void *self_, struct probe_health *ret)
+{
+	const struct tasks_bpf *self = self_;
+
+	*ret = (struct probe_health){ .state = PROBE_WORKS, .source = "BPF iterator" };
+	snprintf(ret->note, sizeof ret->note, "every process in one pass, CPU time to the ns, resident memory %s",
+		 self->is_exact ? "exact" : "to about 64 pages a CPU: there are too many CPUs to sum");
+}
+
+const struct probe_ops probe_tasks_bpf = {
+	.name = "tasks-bpf",
+	.uses_bpf = true,
+	.open = tasks_bpf_open,
+	.read = tasks_bpf_read,
+	.health = tasks_bpf_health,
+	.close = tasks_bpf_close,
+};

@@ -1,0 +1,610 @@
+/* SPDX-License-Identifier: MIT */
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "kernel.h"
+
+#define PATIENCE_NS (5 * NS_PER_S)
+#define BURNERS 50
+
+static int live_setup(void **state)
+{
+	*state = live_open(&probe_lifecycle_bpf);
+	return 0;
+}
+
+static int live_teardown(void **state)
+{
+	if (*state)
+		live_close(*state);
+	return 0;
+}
+
+static const struct event *find(const struct live *live, enum event_kind kind, pid_t pid)
+{
+	vec_each(&live->out.events, e)
+		if (e->kind == kind && e->id.pid == pid)
+			return e;
+	return NULL;
+}
+
+static size_t count(const struct live *live, enum event_kind kind, pid_t pid)
+{
+	size_t n = 0;
+
+	vec_each(&live->out.events, e)
+		n += e->kind == kind && e->id.pid == pid;
+	return n;
+}
+
+/* Reads until the event has come, NULL when it does not. */
+static const struct event *wait_for(struct live *live, enum event_kind kind, pid_t pid)
+{
+	uint64_t give_up = clock_mono_ns() + PATIENCE_NS;
+	const struct event *e;
+
+	while (live_read(live), !(e = find(live, kind, pid)) && clock_mono_ns() < give_up)
+		usleep(5000);
+	return e;
+}
+
+/* For the compiler, which does not know that a failed check never returns. */
+static const struct event nothing = { .kind = EVENT_KIND_COUNT };
+
+/* What has been told already. */
+static const struct event *told(const struct live *live, enum event_kind kind, pid_t pid)
+{
+	const struct event *e = find(live, kind, pid);
+
+	if (e)
+		return e;
+	fail_msg("no %s event of pid %d", event_name(kind), pid);
+	return &nothing;
+}
+
+/* Pointers into the sample are good until the next read. */
+static const struct event *await(struct live *live, enum event_kind kind, pid_t pid)
+{
+	wait_for(live, kind, pid);
+	return told(live, kind, pid);
+}
+
+static int burn(void *cpu_ns)
+{
+	while (clock_process_cpu_ns() < *(const uint64_t *)cpu_ns)
+		;
+	return 0;
+}
+
+static uint64_t cpu_of(const struct rusage *r)
+{
+	return (uint64_t)(r->ru_utime.tv_sec + r->ru_stime.tv_sec) * NS_PER_S +
+	       (uint64_t)(r->ru_utime.tv_usec + r->ru_stime.tv_usec) * NS_PER_US;
+}
+
+static void assert_near(uint64_t got, uint64_t want)
+{
+	uint64_t far = got > want ? got - want : want - got;
+
+	if (far * 100 > want)
+		fail_msg("%lu ns is not within 1 %% of %lu ns", (unsigned long)got, (unsigned long)want);
+}
+
+/* ---- birth ----------------------------------------------------------------------------------- */
+
+static int exec_true(void *arg)
+{
+	(void)arg;
+	execl("/bin/true", "true", "one argument", "a\nline", (char *)NULL);
+	return 127;
+}
+
+static void assert_text(const struct live *live, const struct event *e, const char *text)
+{
+	assert_int_equal(e->text.len, strlen(text));
+	assert_memory_equal(live->out.text.at + e->text.at, text, e->text.len);
+}
+
+static void test_lifecycle_bpf__sees_a_life_of_a_few_milliseconds(void **state)
+{
+	struct live *live = *state;
+	uint64_t before = clock_boot_ns();
+	pid_t pid = child(exec_true, NULL);
+	const struct event *e;
+
+	assert_int_equal(reap(pid), 0);
+	e = await(live, EVENT_EXIT, pid);
+	assert_true(e->has_exit_code);
+	assert_int_equal(e->exit_code, 0);
+	assert_true(e->boot_ns > before && e->boot_ns < clock_boot_ns());
+	assert_true(readings_has(&e->final, PROC_CPU_TIME) && readings_has(&e->final, PROC_PEAK_RSS));
+	assert_string_equal(e->comm, "true");
+	assert_int_equal(told(live, EVENT_SPAWN, pid)->ppid, getpid());
+	assert_true(proc_id_eq(told(live, EVENT_SPAWN, pid)->id, e->id));
+	assert_text(live, told(live, EVENT_EXEC, pid), "true one argument a\nline");
+	assert_true(live->out.events_complete);
+}
+
+static int exec_long(void *arg)
+{
+	char word[4000];
+
+	(void)arg;
+	memset(word, 'x', sizeof word - 1);
+	word[sizeof word - 1] = '\0';
+	execl("/bin/true", "true", word, (char *)NULL);
+	return 127;
+}
+
+static void test_lifecycle_bpf__keeps_the_beginning_of_a_long_command_line(void **state)
+{
+	struct live *live = *state;
+	pid_t pid = child(exec_long, NULL);
+	const struct event *e;
+
+	reap(pid);
+	e = await(live, EVENT_EXEC, pid);
+	assert_int_equal(e->text.len, COMMAND_MAX);
+	assert_memory_equal(live->out.text.at + e->text.at, "true xxxx", 9);
+}
+
+static void *rest(void *arg)
+{
+	pause();
+	return arg;
+}
+
+static int start_thread(void *arg)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, rest, arg);
+	return 4;
+}
+
+static void test_lifecycle_bpf__a_thread_is_not_a_process(void **state)
+{
+	struct live *live = *state;
+	pid_t pid = child(start_thread, NULL);
+
+	assert_int_equal(WEXITSTATUS(reap(pid)), 4);
+	await(live, EVENT_EXIT, pid);
+	assert_int_equal(count(live, EVENT_SPAWN, pid), 1);
+	assert_int_equal(count(live, EVENT_EXIT, pid), 1);
+	vec_each(&live->out.events, e)
+		assert_false(e->kind == EVENT_SPAWN && e->ppid == pid);
+}
+
+/* ---- death ----------------------------------------------------------------------------------- */
+
+static void test_lifecycle_bpf__totals_are_those_of_wait4(void **state)
+{
+	struct live *live = *state;
+	uint64_t cpu_ns = 20 * NS_PER_MS;
+	pid_t pids[BURNERS];
+	struct rusage used[BURNERS];
+
+	for (int i = 0; i < BURNERS; i++) {
+		pids[i] = child(burn, &cpu_ns);
+		assert_int_equal(wait4(pids[i], NULL, 0, &used[i]), pids[i]);
+	}
+	for (int i = 0; i < BURNERS; i++) {
+		const struct event *e = await(live, EVENT_EXIT, pids[i]);
+
+		assert_near(e->final.value[PROC_CPU_TIME], cpu_of(&used[i]));
+		assert_int_equal(e->final.value[PROC_PEAK_RSS], used[i].ru_maxrss * 1024);
+		assert_int_equal(e->final.value[PROC_MINOR_FAULTS], used[i].ru_minflt);
+		assert_int_equal(e->final.value[PROC_MAJOR_FAULTS], used[i].ru_majflt);
+	}
+}
+
+static void *burn_thread(void *cpu_ns)
+{
+	struct timespec t = { 0 };
+
+	while ((uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec < *(const uint64_t *)cpu_ns)
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return NULL;
+}
+
+static int burn_in_threads(void *cpu_ns)
+{
+	pthread_t threads[4];
+
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, burn_thread, cpu_ns);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+
+static void test_lifecycle_bpf__threads_are_counted_once_each(void **state)
+{
+	struct live *live = *state;
+	uint64_t cpu_ns = 30 * NS_PER_MS;
+	pid_t pid = child(burn_in_threads, &cpu_ns);
+	struct rusage used;
+
+	wait4(pid, NULL, 0, &used);
+	assert_near(await(live, EVENT_EXIT, pid)->final.value[PROC_CPU_TIME], cpu_of(&used));
+}
+
+/* Nobody waits for a child of one who ignores SIGCHLD: the kernel reaps it while it still runs. */
+static int leave_unreaped(void *cpu_ns)
+{
+	signal(SIGCHLD, SIG_IGN);
+	pid_t pid = child(burn, cpu_ns);
+	while (waitpid(pid, NULL, 0) >= 0)
+		;
+	return 0;
+}
+
+static pid_t child_of(const struct live *live, pid_t parent)
+{
+	vec_each(&live->out.events, e)
+		if (e->kind == EVENT_SPAWN && e->ppid == parent)
+			return e->id.pid;
+	fail_msg("pid %d has no child", parent);
+	return 0;
+}
+
+static void test_lifecycle_bpf__totals_are_exact_where_wait4_is_blind(void **state)
+{
+	struct live *live = *state;
+	uint64_t cpu_ns = 9 * NS_PER_MS;
+	pid_t parent = child(leave_unreaped, &cpu_ns);
+
+	reap(parent);
+	await(live, EVENT_EXIT, parent);
+	uint64_t got = await(live, EVENT_EXIT, child_of(live, parent))->final.value[PROC_CPU_TIME];
+	/* The kernel's work for the end of the process comes on top. */
+	assert_true(got >= cpu_ns);
+	assert_true(got <= cpu_ns + 3 * NS_PER_MS);
+}
+
+static int exit_with(void *code)
+{
+	return *(int *)code;
+}
+
+static void test_lifecycle_bpf__tells_the_exit_code(void **state)
+{
+	struct live *live = *state;
+	int code = 42;
+	pid_t pid = child(exit_with, &code);
+
+	reap(pid);
+	const struct event *e = await(live, EVENT_EXIT, pid);
+	assert_true(e->has_exit_code);
+	assert_int_equal(e->exit_code, 42);
+	assert_int_equal(e->signal, 0);
+}
+
+static void test_lifecycle_bpf__a_zombie_is_told_and_its_totals_when_it_is_reaped(void **state)
+{
+	struct live *live = *state;
+	int code = 3;
+	pid_t pid = child(exit_with, &code);
+	const struct event *e = await(live, EVENT_EXIT, pid);
+
+	assert_int_equal(e->exit_code, 3);
+	assert_int_equal(e->final.present, 0);
+	assert_null(find(live, EVENT_TOTALS, pid));
+	reap(pid);
+	e = await(live, EVENT_TOTALS, pid);
+	assert_true(readings_has(&e->final, PROC_CPU_TIME));
+	assert_int_equal(count(live, EVENT_EXIT, pid), 1);
+}
+
+static void *outlive(void *arg)
+{
+	(void)arg;
+	usleep(50000);
+	_exit(5);
+}
+
+static int leader_first(void *arg)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, outlive, arg);
+	pthread_exit(NULL);
+}
+
+static void test_lifecycle_bpf__a_process_ends_with_its_last_thread(void **state)
+{
+	struct live *live = *state;
+	uint64_t before = clock_boot_ns();
+	pid_t pid = child(leader_first, NULL);
+
+	assert_int_equal(WEXITSTATUS(reap(pid)), 5);
+	const struct event *e = await(live, EVENT_EXIT, pid);
+	assert_true(e->boot_ns >= before + 50 * NS_PER_MS);
+	assert_int_equal(e->exit_code, 5);
+	assert_int_equal(count(live, EVENT_EXIT, pid), 1);
+}
+
+static void *exec_in_thread(void *arg)
+{
+	exec_true(arg);
+	return arg;
+}
+
+static int thread_execs(void *arg)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, exec_in_thread, arg);
+	pause();
+	return 1;
+}
+
+static void test_lifecycle_bpf__a_program_run_by_a_thread_keeps_the_process(void **state)
+{
+	struct live *live = *state;
+	pid_t pid = child(thread_execs, NULL);
+
+	assert_int_equal(reap(pid), 0);
+	const struct event *e = await(live, EVENT_EXIT, pid);
+	assert_true(proc_id_eq(told(live, EVENT_SPAWN, pid)->id, e->id));
+	assert_true(proc_id_eq(told(live, EVENT_EXEC, pid)->id, e->id));
+	assert_int_equal(count(live, EVENT_EXIT, pid), 1);
+}
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+static int wait_for_signal(void *arg)
+{
+	(void)arg;
+	pause();
+	return 0;
+}
+
+static int send_term(void *pid)
+{
+	prctl(PR_SET_NAME, "assassin");
+	return kill(*(pid_t *)pid, SIGTERM);
+}
+
+static void test_lifecycle_bpf__names_who_sent_a_signal(void **state)
+{
+	struct live *live = *state;
+	pid_t victim = child(wait_for_signal, NULL);
+	pid_t sender = child(send_term, &victim);
+	const struct event *e;
+
+	reap(sender);
+	assert_int_equal(WTERMSIG(reap(victim)), SIGTERM);
+	e = await(live, EVENT_EXIT, victim);
+	assert_false(e->has_exit_code);
+	assert_int_equal(e->signal, SIGTERM);
+	e = told(live, EVENT_SIGNAL, victim);
+	assert_int_equal(e->signal, SIGTERM);
+	assert_int_equal(e->sender_pid, sender);
+	assert_int_equal(e->sender_uid, geteuid());
+	assert_string_equal(e->sender_comm, "assassin");
+	assert_int_equal(e->id.start_ticks, told(live, EVENT_SPAWN, victim)->id.start_ticks);
+}
+
+static void test_lifecycle_bpf__a_kill_is_told_apart(void **state)
+{
+	struct live *live = *state;
+	pid_t pid = child(wait_for_signal, NULL);
+
+	kill(pid, SIGKILL);
+	reap(pid);
+	assert_int_equal(await(live, EVENT_KILL, pid)->sender_pid, getpid());
+	assert_int_equal(await(live, EVENT_EXIT, pid)->signal, SIGKILL);
+}
+
+static int crash(void *arg)
+{
+	struct rlimit none = { 0 };
+
+	setrlimit(RLIMIT_CORE, &none);
+	signal(SIGSEGV, SIG_DFL); /* sanitizers catch it */
+	*(volatile int *)arg = 1;
+	return 0;
+}
+
+static void test_lifecycle_bpf__a_crash_is_nobodys_signal(void **state)
+{
+	struct live *live = *state;
+	void *nowhere = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pid_t pid = child(crash, nowhere);
+
+	assert_int_equal(WTERMSIG(reap(pid)), SIGSEGV);
+	assert_int_equal(await(live, EVENT_EXIT, pid)->signal, SIGSEGV);
+	assert_int_equal(told(live, EVENT_SIGNAL, pid)->sender_pid, 0);
+	munmap(nowhere, 4096);
+}
+
+/* ---- out of memory --------------------------------------------------------------------------- */
+
+/* Where a memory group can be made, and how its limit is called: version 1 and 2. */
+static const struct {
+	const char *groups, *limit;
+} memory[] = {
+	{ "/sys/fs/cgroup/memory", "memory.limit_in_bytes" },
+	{ "/sys/fs/cgroup", "memory.max" },
+};
+
+static bool write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+static int eat(void *group)
+{
+	char path[200];
+
+	snprintf(path, sizeof path, "%s/cgroup.procs", (const char *)group);
+	if (!write_file(path, "0"))
+		return 2;
+	for (size_t i = 0; i < 200; i++)
+		memset(mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, 1 << 20);
+	return 3;
+}
+
+static bool make_memory_group(char group[100])
+{
+	char limit[200];
+
+	for (size_t i = 0; i < ARRAY_LEN(memory); i++) {
+		snprintf(group, 100, "%s/proctor-test-%d", memory[i].groups, getpid());
+		snprintf(limit, sizeof limit, "%s/%s", group, memory[i].limit);
+		if (mkdir(group, 0755) == 0 && write_file(limit, "33554432"))
+			return true;
+		rmdir(group);
+	}
+	return false;
+}
+
+static void test_lifecycle_bpf__tells_who_was_killed_for_lack_of_memory(void **state)
+{
+	struct live *live = *state;
+	char group[100];
+
+	if (!make_memory_group(group)) {
+		fprintf(stderr, "NOT TESTED: no memory cgroup can be made here\n");
+		skip();
+	}
+	pid_t pid = child(eat, group);
+	int status = reap(pid);
+	for (int i = 0; i < 100 && rmdir(group) < 0; i++)
+		usleep(10000);
+	assert_true(WIFSIGNALED(status));
+	const struct event *e = await(live, EVENT_OOM, pid);
+	assert_int_equal(e->id.start_ticks, told(live, EVENT_SPAWN, pid)->id.start_ticks);
+	assert_int_equal(await(live, EVENT_KILL, pid)->sender_pid, 0);
+}
+
+/* ---- loss ------------------------------------------------------------------------------------ */
+
+static void on_signal(int number)
+{
+	(void)number;
+}
+
+/* More records than the ring has room for, while nobody reads. */
+static int flood(void *arg)
+{
+	(void)arg;
+	signal(SIGUSR1, on_signal);
+	for (int i = 0; i < 60000; i++)
+		raise(SIGUSR1);
+	return 0;
+}
+
+static void test_lifecycle_bpf__counts_what_it_lost_and_goes_on(void **state)
+{
+	struct live *live = *state;
+	pid_t pid = child(flood, NULL);
+	struct probe_health health;
+	const struct event *loss;
+
+	reap(pid);
+	loss = await(live, EVENT_LOSS, 0);
+	assert_true(loss->count > 0);
+	assert_false(live->out.events_complete);
+	live->ops->health(live->self, &health);
+	assert_true(health.lost >= (uint64_t)loss->count);
+
+	sample_reset(&live->out);
+	live->out.events_complete = true;
+	pid = child(exec_true, NULL);
+	reap(pid);
+	await(live, EVENT_EXIT, pid);
+	assert_true(live->out.events_complete);
+}
+
+/* ---- rights and namespaces ------------------------------------------------------------------- */
+
+enum { SEEN, NO_PROBE, NO_SPAWN, NO_EXIT, NO_TOTALS };
+
+/* The first process of a new pid namespace: its child is 2. */
+static int look_from_inside(void *arg)
+{
+	struct live live;
+	struct err err;
+	int code = 9;
+
+	if (live_try(&live, &probe_lifecycle_bpf, &err) < 0)
+		return NO_PROBE;
+	(void)arg;
+	waitpid(child(exit_with, &code), NULL, 0);
+	const struct event *e = wait_for(&live, EVENT_EXIT, 2);
+	if (!e || e->exit_code != 9)
+		return NO_EXIT;
+	if (!readings_has(&e->final, PROC_CPU_TIME))
+		return NO_TOTALS;
+	e = find(&live, EVENT_SPAWN, 2);
+	return e && e->ppid == 1 ? SEEN : NO_SPAWN;
+}
+
+static int enter_namespace(void *arg)
+{
+	int status;
+
+	if (unshare(CLONE_NEWPID) < 0)
+		return 99;
+	waitpid(child(look_from_inside, arg), &status, 0);
+	return WEXITSTATUS(status);
+}
+
+static void test_lifecycle_bpf__tells_the_pids_of_its_own_namespace(void **state)
+{
+	(void)state;
+	assert_int_equal(WEXITSTATUS(reap(child(enter_namespace, NULL))), SEEN);
+}
+
+/* As user nobody, with only these capabilities: the error code of opening the probe. */
+static int open_as_nobody(void *capabilities)
+{
+	uint64_t caps = *(uint64_t *)capabilities;
+	struct err err = { 0 };
+	struct live live;
+
+	if (!drop_to(caps))
+		return 99;
+	return live_try(&live, &probe_lifecycle_bpf, &err) < 0 ? err.code : 0;
+}
+
+static void test_lifecycle_bpf__needs_two_capabilities_and_no_more(void **state)
+{
+	uint64_t both = CAP_BIT(CAP_BPF) | CAP_BIT(CAP_PERFMON), one = CAP_BIT(CAP_BPF);
+
+	(void)state;
+	assert_int_equal(WEXITSTATUS(reap(child(open_as_nobody, &both))), 0);
+	assert_int_equal(WEXITSTATUS(reap(child(open_as_nobody, &one))), EPERM);
+}
+
+#define LIVE(name) cmocka_unit_test_setup_teardown(name, live_setup, live_teardown)
+RUN_TESTS(LIVE(test_lifecycle_bpf__sees_a_life_of_a_few_milliseconds),
+	  LIVE(test_lifecycle_bpf__keeps_the_beginning_of_a_long_command_line),
+	  LIVE(test_lifecycle_bpf__a_thread_is_not_a_process),
+	  LIVE(test_lifecycle_bpf__totals_are_those_of_wait4),
+	  LIVE(test_lifecycle_bpf__threads_are_counted_once_each),
+	  LIVE(test_lifecycle_bpf__totals_are_exact_where_wait4_is_blind),
+	  LIVE(test_lifecycle_bpf__tells_the_exit_code),
+	  LIVE(test_lifecycle_bpf__a_zombie_is_told_and_its_totals_when_it_is_reaped),
+	  LIVE(test_lifecycle_bpf__a_process_ends_with_its_last_thread),
+	  LIVE(test_lifecycle_bpf__a_program_run_by_a_thread_keeps_the_process),
+	  LIVE(test_lifecycle_bpf__names_who_sent_a_signal),
+	  LIVE(test_lifecycle_bpf__a_kill_is_told_apart),
+	  LIVE(test_lifecycle_bpf__a_crash_is_nobodys_signal),
+	  LIVE(test_lifecycle_bpf__tells_who_was_killed_for_lack_of_memory),
+	  LIVE(test_lifecycle_bpf__counts_what_it_lost_and_goes_on),
+	  LIVE(test_lifecycle_bpf__tells_the_pids_of_its_own_namespace),
+	  LIVE(test_lifecycle_bpf__needs_two_capabilities_and_no_more))
