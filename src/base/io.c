@@ -38,21 +38,24 @@ ssize_t io_read_at(int dir_fd, const char *path, char *to, size_t cap)
 int io_load(int dir_fd, const char *path, struct buf *to, struct err *err)
 {
 	cleanup(closep) int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+	size_t max = to->max ? to->max : BUF_MAX_DEFAULT;
 
 	if (fd < 0)
 		return err_set(err, errno, "open '%s': %s", path, strerror(errno));
 	for (;;) {
-		char *room = buf_grow(to, 4096);
-		ssize_t n;
+		size_t room = MIN(max - to->len, (size_t)4096);
+		char one_more, *at = room ? buf_grow(to, room) : &one_more;
+		ssize_t n = io_read_fd(fd, at, MAX(room, (size_t)1));
 
-		if (!room)
-			return err_set(err, EFBIG, "read '%s': larger than %zu bytes", path, to->max);
-		n = io_read_fd(fd, room, 4096);
 		if (n < 0)
 			return err_set(err, (int)-n, "read '%s': %s", path, strerror((int)-n));
-		to->len += (size_t)n;
-		to->at[to->len] = '\0';
-		if (n < 4096)
+		if (n > 0 && !room)
+			return err_set(err, EFBIG, "read '%s': larger than %zu bytes", path, max);
+		if (room) {
+			to->len += (size_t)n;
+			to->at[to->len] = '\0';
+		}
+		if ((size_t)n < MAX(room, (size_t)1))
 			return 0;
 	}
 }
@@ -78,6 +81,7 @@ int io_mkdir_all(const char *path, mode_t mode, struct err *err)
 {
 	char part[PATH_MAX];
 	size_t len = strlen(path);
+	struct stat st;
 
 	if (len >= sizeof part)
 		return err_set(err, ENAMETOOLONG, "create '%s': path too long", path);
@@ -89,5 +93,8 @@ int io_mkdir_all(const char *path, mode_t mode, struct err *err)
 		if (mkdir(part, mode) < 0 && errno != EEXIST)
 			return err_set(err, errno, "create directory '%s': %s", part, strerror(errno));
 	}
+	/* What exists already may be a file. */
+	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return err_set(err, ENOTDIR, "create directory '%s': %s", path, strerror(ENOTDIR));
 	return 0;
 }

@@ -47,11 +47,12 @@ static void collect_told(const struct sample *cur, enum event_kind kind, struct 
 			map_put(told, proc_key(e->id), 1);
 }
 
+/* Not every source knows when a process began; its pid must do then. */
 static bool is_told(const struct map *told, struct proc_id id)
 {
 	uint64_t ignored;
 
-	return map_get(told, proc_key(id), &ignored);
+	return map_get(told, proc_key(id), &ignored) || map_get(told, proc_key((struct proc_id){ .pid = id.pid }), &ignored);
 }
 
 static void describe(struct event *e, const struct proc_sample *p)
@@ -71,9 +72,9 @@ static void conclude_spawn(const struct proc_sample *p, const struct sample *cur
 		describe(e, p);
 }
 
-static void conclude_exit(const struct proc_sample *p, const struct sample *cur, struct snapshot *snap)
+static void conclude_exit(const struct proc_sample *p, uint64_t boot_ns, struct snapshot *snap)
 {
-	struct event *e = add_event(snap, EVENT_EXIT, cur->boot_ns);
+	struct event *e = add_event(snap, EVENT_EXIT, boot_ns);
 
 	if (e)
 		describe(e, p);
@@ -89,14 +90,15 @@ void conclude_lives(const struct sample *prev, const struct sample *cur, struct 
 	vec_each(&cur->procs, p) {
 		for (; i < prev->procs.len && prev->procs.at[i].id.pid < p->id.pid; i++)
 			if (cur->procs_complete && !is_told(&ended, prev->procs.at[i].id))
-				conclude_exit(&prev->procs.at[i], cur, snap);
+				conclude_exit(&prev->procs.at[i], cur->boot_ns, snap);
 		if (i < prev->procs.len && prev->procs.at[i].id.pid == p->id.pid) {
 			if (proc_id_eq(prev->procs.at[i].id, p->id)) {
 				i++;
 				continue;
 			}
-			if (!is_told(&ended, prev->procs.at[i].id)) /* the pid was reused */
-				conclude_exit(&prev->procs.at[i], cur, snap);
+			/* The pid was reused, so the old life was over when the new one began. */
+			if (!is_told(&ended, prev->procs.at[i].id))
+				conclude_exit(&prev->procs.at[i], MIN(p->id.start_ticks * NS_PER_TICK, cur->boot_ns), snap);
 			i++;
 		}
 		/* One that is older than the previous sample was hidden from it, and did not begin now. */
@@ -105,7 +107,7 @@ void conclude_lives(const struct sample *prev, const struct sample *cur, struct 
 	}
 	for (; i < prev->procs.len; i++)
 		if (cur->procs_complete && !is_told(&ended, prev->procs.at[i].id))
-			conclude_exit(&prev->procs.at[i], cur, snap);
+			conclude_exit(&prev->procs.at[i], cur->boot_ns, snap);
 	map_done(&began);
 	map_done(&ended);
 }

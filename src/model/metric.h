@@ -130,7 +130,13 @@ struct cgroup_readings {
 };
 
 /* For readings of any scope: readings_set(&proc->r, PROC_RSS, bytes). */
-#define readings_set(r, id, v) ((void)((r)->value[id] = (v), (r)->present |= UINT64_C(1) << (id)))
+#define readings_set(r, id, v)                                \
+	({                                                    \
+		typeof(r) set_ = (r);                         \
+		set_->value[id] = (v);                        \
+		set_->present |= UINT64_C(1) << (id);         \
+		(void)0;                                      \
+	})
 #define readings_clear(r, id) ((void)((r)->present &= ~(UINT64_C(1) << (id))))
 #define readings_has(r, id) (((r)->present >> (id)) & 1)
 /* The value, or `otherwise` when absent. */

@@ -58,7 +58,8 @@ static void add_proc(struct snapshot *snap, const struct sample *prev_sample, co
 		     const struct proc_sample *cur, const struct jobtab *jobs)
 {
 	uint64_t start_ns = cur->id.start_ticks * NS_PER_TICK;
-	bool born_since = prev_sample && start_ns >= prev_sample->boot_ns;
+	/* The start is rounded down to a tick: one that began in the tick of the previous sample is young enough. */
+	bool born_since = prev_sample && start_ns + NS_PER_TICK > prev_sample->boot_ns;
 	struct proc_snap *p = &snap->procs.at[snap->procs.len++];
 	struct job_ref ref = jobtab_find(jobs, cur->id);
 

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "check.h"
+
+struct place {
+	char dir[64];
+	int  fd;
+};
+
+static int setup(void **state)
+{
+	struct place *p = calloc(1, sizeof *p);
+
+	if (!p)
+		return -1;
+	*state = p;
+	snprintf(p->dir, sizeof p->dir, "/tmp/proctor-io-XXXXXX");
+	if (!mkdtemp(p->dir))
+		return -1;
+	p->fd = open(p->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return p->fd < 0 ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+	static const char *const made[] = { "file", "a/b/c", "a/b", "a" };
+	struct place *p = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(made); i++)
+		if (unlinkat(p->fd, made[i], 0) < 0)
+			unlinkat(p->fd, made[i], AT_REMOVEDIR);
+	close(p->fd);
+	rmdir(p->dir);
+	free(p);
+	return 0;
+}
+
+static void put_file(const struct place *p, size_t bytes)
+{
+	int fd = openat(p->fd, "file", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	char *text = calloc(1, bytes + 1);
+
+	assert_non_null(text);
+	memset(text, 'x', bytes);
+	assert_int_equal(io_write_all(fd, text, bytes), 0);
+	free(text);
+	close(fd);
+}
+
+static void test_io_load__reads_the_whole_file_whatever_its_size(void **state)
+{
+	static const size_t sizes[] = { 0, 1, 4095, 4096, 4097, 8192, 100000 };
+	struct place *p = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		struct buf b = { 0 };
+		struct err err;
+
+		put_file(p, sizes[i]);
+		assert_int_equal(io_load(p->fd, "file", &b, &err), 0);
+		assert_int_equal(b.len, sizes[i]);
+		buf_done(&b);
+	}
+}
+
+static void test_io_load__takes_what_fits_the_ceiling_and_refuses_one_byte_more(void **state)
+{
+	struct place *p = *state;
+	struct buf b = { .max = 5000 };
+	struct err err = { 0 };
+
+	put_file(p, 5000);
+	assert_int_equal(io_load(p->fd, "file", &b, &err), 0);
+	assert_int_equal(b.len, 5000);
+	buf_reset(&b);
+	put_file(p, 5001);
+	assert_int_equal(io_load(p->fd, "file", &b, &err), -EFBIG);
+	assert_string_equal(err.msg, "read 'file': larger than 5000 bytes");
+	buf_done(&b);
+}
+
+static void test_io_load__names_the_file_that_is_not_there(void **state)
+{
+	struct place *p = *state;
+	struct buf b = { 0 };
+	struct err err = { 0 };
+
+	assert_int_equal(io_load(p->fd, "missing", &b, &err), -ENOENT);
+	assert_string_equal(err.msg, "open 'missing': No such file or directory");
+	assert_int_equal(io_read_at(p->fd, "missing", NULL, 0), -ENOENT);
+	buf_done(&b);
+}
+
+static void test_io_mkdir_all__makes_what_is_missing_and_is_safe_to_repeat(void **state)
+{
+	struct place *p = *state;
+	char path[128];
+	struct stat st;
+	struct err err;
+
+	snprintf(path, sizeof path, "%s/a/b/c", p->dir);
+	assert_int_equal(io_mkdir_all(path, 0700, &err), 0);
+	assert_int_equal(io_mkdir_all(path, 0700, &err), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0700);
+}
+
+static void test_io_mkdir_all__refuses_a_file_in_the_way(void **state)
+{
+	struct place *p = *state;
+	struct err err = { 0 };
+	char path[128];
+
+	put_file(p, 1);
+	snprintf(path, sizeof path, "%s/file", p->dir);
+	assert_int_equal(io_mkdir_all(path, 0700, &err), -ENOTDIR);
+	assert_non_null(strstr(err.msg, path));
+	snprintf(path, sizeof path, "%s/file/below", p->dir);
+	assert_int_equal(io_mkdir_all(path, 0700, &err), -ENOTDIR);
+}
+
+static void test_err__adds_context_and_cuts_what_is_too_long(void **state)
+{
+	struct err err;
+	char big[400];
+
+	(void)state;
+	assert_int_equal(err_set(&err, ENOENT, "open '%s'", "x"), -ENOENT);
+	assert_int_equal(err_wrap(&err, "start"), -ENOENT);
+	assert_string_equal(err.msg, "start: open 'x'");
+	memset(big, 'y', sizeof big);
+	big[sizeof big - 1] = '\0';
+	err_wrap(&err, "%s", big);
+	assert_int_equal(strlen(err.msg), sizeof err.msg - 1);
+}
+
+static void test_clock_format_utc__writes_milliseconds_and_a_z(void **state)
+{
+	char text[32];
+
+	(void)state;
+	clock_format_utc(UINT64_C(1794751387412999999), text, sizeof text);
+	assert_string_equal(text, "2026-11-15T14:03:07.412Z");
+	clock_format_utc(0, text, sizeof text);
+	assert_string_equal(text, "1970-01-01T00:00:00.000Z");
+	clock_format_utc(UINT64_MAX, text, sizeof text);
+	assert_string_equal(text, "2554-07-21T23:34:33.709Z");
+}
+
+#define IO_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+RUN_TESTS(IO_TEST(test_io_load__reads_the_whole_file_whatever_its_size),
+	  IO_TEST(test_io_load__takes_what_fits_the_ceiling_and_refuses_one_byte_more),
+	  IO_TEST(test_io_load__names_the_file_that_is_not_there),
+	  IO_TEST(test_io_mkdir_all__makes_what_is_missing_and_is_safe_to_repeat),
+	  IO_TEST(test_io_mkdir_all__refuses_a_file_in_the_way), TEST(test_err__adds_context_and_cuts_what_is_too_long),
+	  TEST(test_clock_format_utc__writes_milliseconds_and_a_z))

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/job.h"
+
+#include "check.h"
+
+static void test_jobtab__finds_who_belongs_to_what(void **state)
+{
+	struct jobtab t = { 0 };
+	int32_t a = jobtab_add(&t, "a", "make", 1), b = jobtab_add(&t, "b", "make", 2);
+
+	(void)state;
+	jobtab_assign(&t, (struct proc_id){ 10, 500 }, (struct job_ref){ a, 1 });
+	jobtab_assign(&t, (struct proc_id){ 11, 500 }, (struct job_ref){ b, UINT32_MAX });
+	assert_int_equal(jobtab_find(&t, (struct proc_id){ 10, 500 }).job, a);
+	assert_int_equal(jobtab_find(&t, (struct proc_id){ 10, 500 }).sheet, 1);
+	assert_int_equal(jobtab_find(&t, (struct proc_id){ 11, 500 }).job, b);
+	assert_int_equal(jobtab_find(&t, (struct proc_id){ 11, 500 }).sheet, UINT32_MAX);
+	assert_int_equal(jobtab_find(&t, (struct proc_id){ 10, 501 }).job, -1);
+	jobtab_assign(&t, (struct proc_id){ 10, 500 }, (struct job_ref){ a, 2 });
+	assert_int_equal(jobtab_find(&t, (struct proc_id){ 10, 500 }).sheet, 2);
+	jobtab_forget(&t, (struct proc_id){ 10, 500 });
+	assert_int_equal(jobtab_find(&t, (struct proc_id){ 10, 500 }).job, -1);
+	jobtab_done(&t);
+}
+
+static void test_jobtab_add__refuses_long_names_and_too_many(void **state)
+{
+	struct jobtab t = { 0 };
+	char name[JOB_ID_MAX + 1];
+
+	(void)state;
+	memset(name, 'x', sizeof name - 1);
+	name[JOB_ID_MAX] = '\0';
+	assert_int_equal(jobtab_add(&t, name, "make", 1), -1);
+	assert_int_equal(jobtab_add(&t, "a", name, 1), -1);
+	name[JOB_ID_MAX - 1] = '\0';
+	assert_int_equal(jobtab_add(&t, name, name, 1), 0);
+	for (size_t i = 1; i < JOBS_MAX; i++)
+		assert_int_equal(jobtab_add(&t, "a", "make", 1), (int32_t)i);
+	assert_int_equal(jobtab_add(&t, "a", "make", 1), -1);
+	jobtab_done(&t);
+}
+
+static void test_jobtab__starts_a_job_as_running(void **state)
+{
+	struct jobtab t = { 0 };
+
+	(void)state;
+	jobtab_add(&t, "a", "make", 7);
+	assert_int_equal(t.jobs.at[0].status, JOB_RUNNING);
+	assert_string_equal(job_status_name(t.jobs.at[0].status), "running");
+	assert_string_equal(job_status_name(JOB_LOST), "lost");
+	assert_int_equal(t.jobs.at[0].started_ns, 7);
+	jobtab_done(&t);
+}
+
+RUN_TESTS(TEST(test_jobtab__finds_who_belongs_to_what), TEST(test_jobtab_add__refuses_long_names_and_too_many),
+	  TEST(test_jobtab__starts_a_job_as_running))

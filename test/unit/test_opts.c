@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/opts.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "check.h"
+
+struct given {
+	bool        json;
+	const char *out;
+	uint64_t    interval_ns, limit;
+};
+
+/* Parses these words (NULL ends them) into a fresh struct. */
+static int parse(struct given *g, struct err *err, const char *const *words)
+{
+	struct opt opts[] = {
+		{ "json", 'j', OPT_FLAG, &g->json, NULL, "as JSON" },
+		{ "out", 'o', OPT_TEXT, &g->out, "FILE", "where to" },
+		{ "interval", 'i', OPT_DURATION, &g->interval_ns, "S", "how often" },
+		{ "limit", 0, OPT_U64, &g->limit, "N", "how many" },
+		{ 0 },
+	};
+	char program[] = "proctor", *argv[16] = { program };
+	int argc = 1;
+
+	*g = (struct given){ 0 };
+	for (; *words; words++) {
+		union {
+			const char *in;
+			char       *out;
+		} word = { .in = *words };
+
+		argv[argc++] = word.out;
+	}
+	return opts_parse(opts, argc, argv, err);
+}
+
+#define PARSE(g, err, ...) parse((g), (err), (const char *const[]){ __VA_ARGS__, NULL })
+
+static void test_opts__takes_long_and_short_forms(void **state)
+{
+	struct given g;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(PARSE(&g, &err, "--json", "--out", "x", "--interval=0.5", "--limit", "7", "rest"), 7);
+	assert_true(g.json);
+	assert_string_equal(g.out, "x");
+	assert_int_equal(g.interval_ns, NS_PER_S / 2);
+	assert_int_equal(g.limit, 7);
+	assert_int_equal(PARSE(&g, &err, "-j", "-ofile", "-i", "2s"), 5);
+	assert_true(g.json);
+	assert_string_equal(g.out, "file");
+	assert_int_equal(g.interval_ns, 2 * NS_PER_S);
+}
+
+static void test_opts__stops_at_the_command_and_at_two_dashes(void **state)
+{
+	struct given g;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(PARSE(&g, &err, "ls", "--json"), 1);
+	assert_false(g.json);
+	assert_int_equal(PARSE(&g, &err, "--", "--json"), 2);
+	assert_false(g.json);
+	assert_int_equal(PARSE(&g, &err, "-"), 1);
+	assert_int_equal(PARSE(&g, &err, "--out="), 2);
+	assert_string_equal(g.out, "");
+	assert_int_equal(PARSE(&g, &err, "--out", "--json"), 3); /* a value may look like an option */
+	assert_string_equal(g.out, "--json");
+}
+
+static void test_opts__names_what_is_wrong(void **state)
+{
+	static const struct {
+		const char *words[3], *says;
+	} bad[] = {
+		{ { "--jsom" }, "unknown option '--jsom'" },
+		{ { "-x" }, "unknown option '-x'" },
+		{ { "--jso" }, "unknown option '--jso'" },
+		{ { "--=5" }, "unknown option '--=5'" },
+		{ { "--json=yes" }, "--json takes no value" },
+		{ { "--out" }, "--out needs a value (FILE)" },
+		{ { "-o" }, "--out needs a value (FILE)" },
+		{ { "--interval", "soon" }, "--interval 'soon': not a time; write 0.5, 10s, 5m or 2h" },
+		{ { "--interval", "-1" }, "--interval '-1': not a time; write 0.5, 10s, 5m or 2h" },
+		{ { "--limit", "7x" }, "--limit '7x': not a whole number" },
+		{ { "--limit", "" }, "--limit '': not a whole number" },
+	};
+	struct given g;
+	struct err err;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		assert_int_equal(parse(&g, &err, bad[i].words), -EINVAL);
+		assert_string_equal(err.msg, bad[i].says);
+	}
+}
+
+RUN_TESTS(TEST(test_opts__takes_long_and_short_forms), TEST(test_opts__stops_at_the_command_and_at_two_dashes),
+	  TEST(test_opts__names_what_is_wrong))

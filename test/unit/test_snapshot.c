@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/snapshot.h"
+
+#include <math.h>
+
+#include "check.h"
+#include "kit.h"
+
+/* Two samples and what was made of them; released together. */
+struct pair {
+	struct sample   prev, cur;
+	struct snapshot snap;
+	struct jobtab   jobs;
+};
+
+static struct pair pair_of(uint64_t elapsed_ns)
+{
+	return (struct pair){ .prev = kit_sample(0), .cur = kit_sample(elapsed_ns) };
+}
+
+static const struct proc_snap *pair_build(struct pair *p)
+{
+	snapshot_build(&p->prev, &p->cur, &p->jobs, &(struct snapshot_origin){ .seq = 2, .started_boot_ns = T0_NS }, &p->snap);
+	return p->snap.procs.at;
+}
+
+static void pair_done(struct pair *p)
+{
+	sample_done(&p->prev);
+	sample_done(&p->cur);
+	snapshot_done(&p->snap);
+	jobtab_done(&p->jobs);
+}
+
+static void assert_near(double a, double b)
+{
+	assert_true(fabs(a - b) < 1e-9);
+}
+
+static void test_snapshot__takes_rates_over_the_time_that_passed(void **state)
+{
+	struct pair p = pair_of(2 * NS_PER_S);
+	const struct proc_snap *got;
+
+	(void)state;
+	readings_set(&kit_proc_cpu(&p.prev, 10, 500, 4 * NS_PER_S)->r, PROC_READ_BYTES, 1000);
+	readings_set(&kit_proc_cpu(&p.cur, 10, 500, 5 * NS_PER_S)->r, PROC_READ_BYTES, 9000);
+	got = pair_build(&p);
+	assert_int_equal(p.snap.elapsed_ns, 2 * NS_PER_S);
+	assert_near(got->cpu_ratio, 0.5);
+	assert_near(got->read_bytes_per_s, 4000);
+	assert_true(isnan(got->write_bytes_per_s));
+	assert_int_equal(got->age_ns, T0_NS + 2 * NS_PER_S - 5 * NS_PER_S);
+	pair_done(&p);
+}
+
+static void test_snapshot__knows_no_rate_on_the_first_tick(void **state)
+{
+	struct sample cur = kit_sample(0);
+	struct snapshot snap = { 0 };
+
+	(void)state;
+	kit_proc_cpu(&cur, 10, 500, 4 * NS_PER_S);
+	kit_build(NULL, &cur, &snap);
+	assert_int_equal(snap.elapsed_ns, 0);
+	assert_true(isnan(snap.procs.at[0].cpu_ratio));
+	assert_true(isnan(snap.cpu_busy_ratio));
+	assert_int_equal(snap.events.len, 0);
+	sample_done(&cur);
+	snapshot_done(&snap);
+}
+
+static void test_snapshot__knows_no_rate_when_a_counter_goes_backwards(void **state)
+{
+	struct pair p = pair_of(NS_PER_S);
+
+	(void)state;
+	kit_proc_cpu(&p.prev, 10, 500, 4 * NS_PER_S);
+	kit_proc_cpu(&p.cur, 10, 500, 3 * NS_PER_S);
+	assert_true(isnan(pair_build(&p)->cpu_ratio));
+	pair_done(&p);
+}
+
+static void test_snapshot__knows_no_rate_when_a_reading_was_absent_before(void **state)
+{
+	struct pair p = pair_of(NS_PER_S);
+
+	(void)state;
+	kit_proc(&p.prev, 10, 500);
+	kit_proc_cpu(&p.cur, 10, 500, 3 * NS_PER_S);
+	assert_true(isnan(pair_build(&p)->cpu_ratio));
+	pair_done(&p);
+}
+
+static void test_snapshot__takes_no_rate_across_a_reused_pid(void **state)
+{
+	struct pair p = pair_of(NS_PER_S);
+
+	(void)state;
+	kit_proc_cpu(&p.prev, 10, 500, NS_PER_S);
+	kit_proc_cpu(&p.cur, 10, 600, 9 * NS_PER_S); /* older than the previous sample, but another life */
+	assert_true(isnan(pair_build(&p)->cpu_ratio));
+	pair_done(&p);
+}
+
+static void test_snapshot__counts_the_whole_life_of_what_was_born_since(void **state)
+{
+	struct pair p = pair_of(NS_PER_S);
+
+	(void)state;
+	kit_proc_cpu(&p.prev, 10, 500, NS_PER_S);
+	kit_proc_cpu(&p.cur, 10, 100050, NS_PER_S / 4); /* the same pid, half a second into the interval */
+	assert_near(pair_build(&p)->cpu_ratio, 0.25);
+	pair_done(&p);
+}
+
+/* The start time is rounded down to a tick of 10 ms, so what begins 3 ms after a sample seems to begin before it. */
+static void test_snapshot__takes_a_birth_in_the_tick_of_the_sample_for_a_birth_since(void **state)
+{
+	struct pair p = pair_of(NS_PER_S);
+
+	(void)state;
+	p.prev.boot_ns += 3 * NS_PER_MS;
+	p.cur.boot_ns += 3 * NS_PER_MS;
+	kit_proc_cpu(&p.cur, 10, 100000, NS_PER_S / 2);
+	assert_near(pair_build(&p)->cpu_ratio, 0.5);
+	pair_done(&p);
+}
+
+static void test_snapshot__pairs_processes_when_others_come_and_go(void **state)
+{
+	struct pair p = pair_of(NS_PER_S);
+	const struct proc_snap *got;
+
+	(void)state;
+	for (pid_t pid = 1; pid <= 100; pid++)
+		if (pid % 3)
+			kit_proc_cpu(&p.prev, pid, 500, 0);
+	for (pid_t pid = 1; pid <= 100; pid++)
+		if (pid % 5)
+			kit_proc_cpu(&p.cur, pid, 500, (uint64_t)pid * NS_PER_MS);
+	got = pair_build(&p);
+	assert_int_equal(p.snap.procs.len, 80);
+	for (size_t i = 0; i < p.snap.procs.len; i++) {
+		if (got[i].s.id.pid % 3)
+			assert_near(got[i].cpu_ratio, got[i].s.id.pid / 1000.0);
+		else
+			assert_true(isnan(got[i].cpu_ratio));
+	}
+	pair_done(&p);
+}
+
+static void test_snapshot__derives_used_memory_and_cpu_shares(void **state)
+{
+	struct pair p = pair_of(NS_PER_S);
+
+	(void)state;
+	readings_set(&p.cur.host, HOST_MEM_TOTAL, 1000);
+	readings_set(&p.cur.host, HOST_MEM_AVAILABLE, 400);
+	readings_set(&p.prev.host, HOST_CPU_TOTAL, 0);
+	readings_set(&p.prev.host, HOST_CPU_IDLE, 0);
+	readings_set(&p.prev.host, HOST_CPU_IOWAIT, 0);
+	readings_set(&p.cur.host, HOST_CPU_TOTAL, 200);
+	readings_set(&p.cur.host, HOST_CPU_IDLE, 120);
+	readings_set(&p.cur.host, HOST_CPU_IOWAIT, 20);
+	pair_build(&p);
+	assert_int_equal(p.snap.host.value[HOST_MEM_USED], 600);
+	assert_near(p.snap.cpu_busy_ratio, 0.3);
+	assert_near(p.snap.cpu_iowait_ratio, 0.1);
+	assert_true(isnan(p.snap.cpu_steal_ratio));
+	assert_true(isnan(p.snap.psi_io_ratio));
+	pair_done(&p);
+}
+
+static void test_snapshot__leaves_shares_unknown_when_a_part_is_absent_or_falls(void **state)
+{
+	struct pair p = pair_of(NS_PER_S);
+
+	(void)state;
+	readings_set(&p.prev.host, HOST_CPU_TOTAL, 100);
+	readings_set(&p.prev.host, HOST_CPU_IDLE, 50);
+	readings_set(&p.cur.host, HOST_CPU_TOTAL, 200);
+	readings_set(&p.cur.host, HOST_CPU_IDLE, 40);
+	readings_set(&p.cur.host, HOST_MEM_TOTAL, 1000);
+	readings_set(&p.cur.host, HOST_MEM_AVAILABLE, 1001);
+	pair_build(&p);
+	assert_true(isnan(p.snap.cpu_busy_ratio));
+	assert_false(readings_has(&p.snap.host, HOST_MEM_USED));
+	pair_done(&p);
+}
+
+static void test_snapshot__gives_processes_and_events_to_their_job(void **state)
+{
+	struct pair p = pair_of(NS_PER_S);
+	struct proc_id mine = { 10, 500 };
+	const struct proc_snap *got;
+	int32_t job;
+
+	(void)state;
+	job = jobtab_add(&p.jobs, "j1", "make", WALL0_NS);
+	p.jobs.jobs.at[job].current_sheet = 3;
+	jobtab_assign(&p.jobs, mine, (struct job_ref){ job, 3 });
+	kit_proc(&p.cur, 10, 500);
+	kit_proc(&p.cur, 11, 500);
+	sample_add_event(&p.cur, EVENT_SIGNAL)->id = mine;
+	got = pair_build(&p);
+	assert_int_equal(got[0].job, job);
+	assert_int_equal(got[0].sheet, 3);
+	assert_int_equal(got[1].job, -1);
+	assert_int_equal(p.snap.events.at[0].job, job);
+	assert_int_equal(p.snap.events.at[0].sheet, 3);
+	assert_int_equal(p.snap.running_jobs, 1);
+	assert_int_equal(p.snap.active_sheets, 1);
+	pair_done(&p);
+}
+
+static void test_snapshot__does_not_give_a_reused_pid_to_the_job(void **state)
+{
+	struct pair p = pair_of(NS_PER_S);
+	int32_t job;
+
+	(void)state;
+	job = jobtab_add(&p.jobs, "j1", "make", WALL0_NS);
+	jobtab_assign(&p.jobs, (struct proc_id){ 10, 500 }, (struct job_ref){ job, 1 });
+	kit_proc(&p.cur, 10, 501);
+	assert_int_equal(pair_build(&p)->job, -1);
+	pair_done(&p);
+}
+
+static void test_snapshot__counts_zombies_of_jobs_only(void **state)
+{
+	struct pair p = pair_of(NS_PER_S);
+	int32_t job;
+
+	(void)state;
+	job = jobtab_add(&p.jobs, "j1", "make", WALL0_NS);
+	jobtab_assign(&p.jobs, (struct proc_id){ 10, 500 }, (struct job_ref){ job, 1 });
+	jobtab_assign(&p.jobs, (struct proc_id){ 12, 500 }, (struct job_ref){ job, 1 });
+	kit_proc(&p.cur, 10, 500)->state = 'Z';
+	kit_proc(&p.cur, 11, 500)->state = 'Z';
+	kit_proc(&p.cur, 12, 500)->state = 'S';
+	pair_build(&p);
+	assert_int_equal(p.snap.zombies.len, 1);
+	assert_int_equal(p.snap.zombies.at[0], 10);
+	pair_done(&p);
+}
+
+static void test_snapshot__owns_its_text(void **state)
+{
+	struct pair p = pair_of(NS_PER_S);
+	const struct proc_snap *got;
+
+	(void)state;
+	kit_proc(&p.cur, 10, 500);
+	got = pair_build(&p);
+	sample_done(&p.cur);
+	assert_memory_equal(snapshot_text(&p.snap, got->s.command), "worker --fast", got->s.command.len);
+	assert_string_equal(snapshot_text(&p.snap, (struct text_ref){ 0 }), "");
+	pair_done(&p);
+}
+
+static void test_snapshot__forgets_the_last_one_when_its_memory_is_used_again(void **state)
+{
+	struct pair p = pair_of(NS_PER_S);
+	struct sample empty = kit_sample(2 * NS_PER_S);
+
+	(void)state;
+	kit_proc(&p.cur, 10, 500)->state = 'Z';
+	sample_add_event(&p.cur, EVENT_OOM);
+	pair_build(&p);
+	kit_build(NULL, &empty, &p.snap);
+	assert_int_equal(p.snap.procs.len + p.snap.events.len + p.snap.jobs.len + p.snap.zombies.len + p.snap.text.len, 0);
+	pair_done(&p);
+}
+
+RUN_TESTS(TEST(test_snapshot__takes_rates_over_the_time_that_passed), TEST(test_snapshot__knows_no_rate_on_the_first_tick),
+	  TEST(test_snapshot__knows_no_rate_when_a_counter_goes_backwards),
+	  TEST(test_snapshot__knows_no_rate_when_a_reading_was_absent_before),
+	  TEST(test_snapshot__takes_no_rate_across_a_reused_pid),
+	  TEST(test_snapshot__counts_the_whole_life_of_what_was_born_since),
+	  TEST(test_snapshot__takes_a_birth_in_the_tick_of_the_sample_for_a_birth_since),
+	  TEST(test_snapshot__pairs_processes_when_others_come_and_go),
+	  TEST(test_snapshot__derives_used_memory_and_cpu_shares),
+	  TEST(test_snapshot__leaves_shares_unknown_when_a_part_is_absent_or_falls),
+	  TEST(test_snapshot__gives_processes_and_events_to_their_job),
+	  TEST(test_snapshot__does_not_give_a_reused_pid_to_the_job), TEST(test_snapshot__counts_zombies_of_jobs_only),
+	  TEST(test_snapshot__owns_its_text),
+	  TEST(test_snapshot__forgets_the_last_one_when_its_memory_is_used_again))
