@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "config/statedir.h"
+
+int cli_failed(const struct err *err)
+{
+	log_error("%s", err->msg);
+	return CLI_FAILED;
+}
+
+int cli_print(const struct buf *out)
+{
+	int r = out->len ? io_write_all(STDOUT_FILENO, out->at, out->len) : 0;
+
+	if (r < 0 && r != -EPIPE) /* who closed the pipe has seen enough, and knows it */
+		log_error("write to stdout: %s", strerror(-r));
+	if (r == 0 && out->full) {
+		log_error("the output is larger than %zu bytes and was cut", out->max ? out->max : BUF_MAX_DEFAULT);
+		return CLI_FAILED;
+	}
+	return r < 0 ? CLI_FAILED : CLI_OK;
+}
+
+static void tell_skipped(const struct config_files *files)
+{
+	vec_each(&files->list, f)
+		if (f->skipped)
+			log_warn("'%s' cannot be read by this user; it is passed over", f->path);
+}
+
+static int tell_problems(const struct config_problems *problems)
+{
+	vec_each(&problems->list, p)
+		log_error("%s", p->text);
+	if (problems->dropped)
+		log_error("… and %zu more problems", problems->dropped);
+	return CLI_USAGE;
+}
+
+int cli_config(const struct cli *cli, struct config *ret, struct config_files *files)
+{
+	const struct config_env env = {
+		.file = cli->config_file,
+		.configuration_dir = getenv("CONFIGURATION_DIRECTORY"),
+		.xdg_config_home = getenv("XDG_CONFIG_HOME"),
+		.home = getenv("HOME"),
+		.is_root = geteuid() == 0,
+	};
+	struct config_files own = { 0 };
+	struct config_problems problems = { 0 };
+	int status = CLI_OK;
+
+	config_load(&env, ret, files ? files : &own, &problems);
+	tell_skipped(files ? files : &own);
+	if (problems.list.len)
+		status = tell_problems(&problems);
+	config_files_done(&own);
+	config_problems_done(&problems);
+	return status;
+}
+
+/* A user without HOME (cron, setpriv) still has one in the user database. */
+static const char *home_dir(void)
+{
+	const char *home = getenv("HOME");
+	const struct passwd *pw;
+
+	if (home && *home)
+		return home;
+	pw = getpwuid(geteuid());
+	return pw ? pw->pw_dir : NULL;
+}
+
+static int resolve_state_dir(const struct cli *cli, char *ret, struct err *err)
+{
+	char cwd[PATH_MAX];
+	const struct statedir_env env = {
+		.option = cli->state_dir,
+		.ours = getenv("PROCTOR_STATE_DIR"),
+		.systemd = getenv("STATE_DIRECTORY"),
+		.xdg_state_home = getenv("XDG_STATE_HOME"),
+		.home = home_dir(),
+		.cwd = getcwd(cwd, sizeof cwd),
+		.is_root = geteuid() == 0,
+	};
+
+	return statedir_resolve(&env, ret, err);
+}
+
+int cli_state_dir(const struct cli *cli, char *ret)
+{
+	struct err err;
+
+	return resolve_state_dir(cli, ret, &err) < 0 ? cli_failed(&err) : CLI_OK;
+}
+
+int cli_make_state_dir(const struct cli *cli, char *ret)
+{
+	struct err err;
+
+	if (resolve_state_dir(cli, ret, &err) < 0 || statedir_prepare(ret, geteuid() == 0, &err) < 0)
+		return cli_failed(&err);
+	return CLI_OK;
+}
+
+char *cli_path(const char *configured, const char *state_dir, const char *name)
+{
+	return *configured ? xstrdup(configured) : xasprintf("%s/%s", state_dir, name);
+}
+
+struct style cli_style(const struct cli *cli)
+{
+	struct winsize size = { 0 };
+	bool is_tty = isatty(STDOUT_FILENO);
+	const struct style_env env = {
+		.is_tty = is_tty,
+		.tty_width = is_tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0,
+		.no_color = getenv("NO_COLOR"),
+		.clicolor_force = getenv("CLICOLOR_FORCE"),
+		.term = getenv("TERM"),
+		.columns = getenv("COLUMNS"),
+		.lc_all = getenv("LC_ALL"),
+		.lc_ctype = getenv("LC_CTYPE"),
+		.lang = getenv("LANG"),
+	};
+	enum style_choice choice = STYLE_AUTO;
+
+	style_parse_choice(cli->color, &choice); /* checked when it was parsed */
+	return style_choose(choice, &env);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* main.c - finds the verb and lets it run. */
+#include <signal.h>
+#include <string.h>
+
+#include "base/near.h"
+#include "cli/cli.h"
+#include "cli/version.h"
+
+/* In the order of `proctor --help`. */
+static const struct verb *const verbs[] = { &verb_snapshot, &verb_doctor };
+
+static const struct verb *find_verb(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		if (strcmp(verbs[i]->name, name) == 0)
+			return verbs[i];
+	return NULL;
+}
+
+static int unknown_verb(const struct cli *cli, const char *name)
+{
+	struct near near = { .word = name, .len = strlen(name) };
+
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		near_offer(&near, verbs[i]->name);
+	if (near.best)
+		return cli_usage(cli, "'%s' is not a verb, did you mean '%s'?", name, near.best);
+	return cli_usage(cli, "'%s' is not a verb", name);
+}
+
+static void put_help(struct buf *to)
+{
+	buf_puts(to, "proctor: a job-aware resource profiler for Linux\n\n"
+		     "usage: proctor VERB [OPTION…] [WORD…]\n\nverbs:\n");
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		buf_printf(to, "  %-18s%s\n", verbs[i]->name, verbs[i]->summary);
+	buf_puts(to, "\noptions of every verb:\n"
+		     "  --json            for programs: one JSON document\n"
+		     "  --state-dir DIR   where the store and the jobs live\n"
+		     "  --config FILE     this configuration file, no other\n"
+		     "  --color WHEN      auto, always or never\n"
+		     "  --help            what the verb does and takes\n"
+		     "  --version         version, and what was built in\n\n"
+		     "exit status: 0 ok, 1 no or failed, 2 wrong usage, 3 not found, 4 no daemon\n");
+}
+
+static int print_text(void (*put)(struct buf *to))
+{
+	struct buf out = { 0 };
+	int status;
+
+	put(&out);
+	status = cli_print(&out);
+	buf_done(&out);
+	return status;
+}
+
+static int run_verb(struct cli *cli, int argc, char **argv)
+{
+	const struct verb *verb = find_verb(argv[0]);
+
+	if (!verb)
+		return unknown_verb(cli, argv[0]);
+	cli->verb = verb;
+	return verb->run(cli, argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+	struct cli cli = { 0 };
+	bool version = false;
+	const struct opt opts[] = {
+		{ "version", 'V', OPT_FLAG, &version, NULL, "version, and what was built in" },
+		CLI_COMMON_OPTS(&cli),
+	};
+	int first;
+
+	signal(SIGPIPE, SIG_IGN); /* a failing write tells us, and the verb ends in order */
+	if (!cli_parse_command(&cli, opts, argc, argv, &first))
+		return cli.status;
+	if (version)
+		return print_text(version_put);
+	if (first < argc && strcmp(argv[first], "help") == 0) {
+		cli.help = true;
+		first++;
+	}
+	if (first == argc)
+		return cli.help ? print_text(put_help) : cli_usage(&cli, "no verb given");
+	return run_verb(&cli, argc - first, argv + first);
+}

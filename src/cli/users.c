@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/users.h"
+
+#include <pwd.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+const char *users_name(void *self, uint32_t uid)
+{
+	struct users *users = self;
+	const struct passwd *pw;
+	uint64_t known;
+	char *name;
+
+	if (map_get(&users->names, uid, &known))
+		return (const char *)(uintptr_t)known;
+	pw = getpwuid(uid);
+	name = pw ? xstrdup(pw->pw_name) : NULL;
+	map_put(&users->names, uid, (uintptr_t)name);
+	return name;
+}
+
+void users_done(struct users *users)
+{
+	struct map_slot slot;
+	size_t it = 0;
+
+	while (map_next(&users->names, &it, &slot))
+		free((void *)(uintptr_t)slot.value);
+	map_done(&users->names);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* doctor_view.h - what works here, what does not and why, as `proctor doctor` shows it, for people and as JSON. */
+#pragma once
+
+#include "base/json.h"
+#include "base/vec.h"
+#include "view/style.h"
+
+enum doctor_state {
+	DOCTOR_WORKS,
+	DOCTOR_DEGRADED,
+	DOCTOR_ABSENT,
+};
+
+struct doctor_line {
+	char              name[32];   /* "tasks" */
+	char              source[64]; /* "BPF iterator" */
+	enum doctor_state state;
+	char              note[256];  /* what it gives, or why it does not and what is lost by it */
+	uint64_t          lost;       /* events */
+};
+
+struct doctor_file {
+	const char *path;
+	bool        skipped;
+};
+
+#define DOCTOR_LINES_MAX 16
+#define DOCTOR_FILES_MAX 256
+
+struct doctor {
+	const char *version, *kernel, *user;
+	bool        is_root;
+	VEC(struct doctor_line) roles;
+	VEC(struct doctor_line) plain;  /* the roles that a plain user would have otherwise; empty: none, or not tried */
+	bool                    plain_tried;
+	VEC(struct doctor_file) files;
+	const char *store_path;
+	enum doctor_state store_state; /* absent: none yet */
+	bool        store_in_use;      /* somebody records into it now */
+	const char *store_note;        /* NULL: nothing to add */
+	uint64_t    store_bytes, disk_free_bytes;
+	bool        has_disk_free;
+};
+
+const char *doctor_state_name(enum doctor_state state);
+void        doctor_view_put(const struct doctor *d, const struct style *style, struct buf *to);
+void        doctor_json_put(const struct doctor *d, struct json *j);
+void        doctor_done(struct doctor *d);

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/format.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/defs.h"
+
+static const struct fmt unknown = { "-" };
+
+/* Three figures that matter: 6.1, 61.2, 612. A unit larger is taken before four digits would show. */
+static struct fmt scaled(double bytes, const char *const *units, size_t n_units)
+{
+	struct fmt f;
+	size_t unit = 0;
+
+	while (unit + 1 < n_units && bytes >= 999.5) {
+		bytes /= 1024;
+		unit++;
+	}
+	if (unit == 0 || bytes >= 99.95)
+		snprintf(f.at, sizeof f.at, "%.0f%s", bytes, units[unit]);
+	else
+		snprintf(f.at, sizeof f.at, "%.1f%s", bytes, units[unit]);
+	return f;
+}
+
+struct fmt format_bytes(uint64_t bytes)
+{
+	static const char *const units[] = { " B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB" };
+
+	return scaled((double)bytes, units, ARRAY_LEN(units));
+}
+
+static struct fmt scaled_short(double bytes)
+{
+	static const char *const units[] = { "", "K", "M", "G", "T", "P", "E" };
+
+	return scaled(bytes, units, ARRAY_LEN(units));
+}
+
+struct fmt format_bytes_short(uint64_t bytes)
+{
+	return scaled_short((double)bytes);
+}
+
+struct fmt format_rate_short(double bytes_per_s)
+{
+	return isfinite(bytes_per_s) ? scaled_short(bytes_per_s) : unknown;
+}
+
+/* A time in its two largest units; the second is told with two digits where the columns must stand still. */
+static struct fmt two_units(uint64_t s, const char *gap)
+{
+	struct fmt f;
+	uint64_t m = s / 60, h = m / 60, d = h / 24;
+
+	if (d >= 100)
+		snprintf(f.at, sizeof f.at, "%jud", (uintmax_t)d);
+	else if (d)
+		snprintf(f.at, sizeof f.at, *gap ? "%jud%s%juh" : "%jud%s%02juh", (uintmax_t)d, gap, (uintmax_t)(h % 24));
+	else if (h)
+		snprintf(f.at, sizeof f.at, "%juh%s%02jum", (uintmax_t)h, gap, (uintmax_t)(m % 60));
+	else if (m)
+		snprintf(f.at, sizeof f.at, "%jum%s%02jus", (uintmax_t)m, gap, (uintmax_t)(s % 60));
+	else
+		snprintf(f.at, sizeof f.at, "%jus", (uintmax_t)s);
+	return f;
+}
+
+struct fmt format_duration(uint64_t ns)
+{
+	struct fmt f;
+
+	if (ns == 0 || ns >= 10 * NS_PER_S - NS_PER_S / 20)
+		return two_units(ns / NS_PER_S + (ns % NS_PER_S >= NS_PER_S / 2), " ");
+	if (ns < NS_PER_S / 20)
+		snprintf(f.at, sizeof f.at, "%.1fms", (double)ns / 1e6);
+	else
+		snprintf(f.at, sizeof f.at, "%.1fs", (double)ns / 1e9);
+	return f;
+}
+
+struct fmt format_duration_short(uint64_t ns)
+{
+	return two_units(ns / NS_PER_S, "");
+}
+
+struct fmt format_percent_bare(double ratio)
+{
+	struct fmt f;
+	double percent = ratio * 100;
+
+	if (!isfinite(percent))
+		return unknown;
+	if (fabs(percent) < 0.05)
+		percent = 0; /* no "-0.0" */
+	snprintf(f.at, sizeof f.at, percent >= 99.95 ? "%.0f" : "%.1f", percent);
+	return f;
+}
+
+struct fmt format_percent(double ratio)
+{
+	struct fmt bare = format_percent_bare(ratio), f;
+
+	if (!isfinite(ratio))
+		return unknown;
+	if (ratio * 100 >= 9.95)
+		snprintf(f.at, sizeof f.at, "%.0f %%", ratio * 100);
+	else
+		snprintf(f.at, sizeof f.at, "%.8s %%", bare.at);
+	return f;
+}
+
+struct fmt format_count(uint64_t n)
+{
+	struct fmt f;
+	char digits[24];
+	size_t len = (size_t)snprintf(digits, sizeof digits, "%ju", (uintmax_t)n), out = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			f.at[out++] = ',';
+		f.at[out++] = digits[i];
+	}
+	f.at[out] = '\0';
+	return f;
+}
+
+struct fmt format_milli(uint64_t milli, unsigned decimals)
+{
+	struct fmt f;
+
+	snprintf(f.at, sizeof f.at, "%.*f", (int)decimals, (double)milli / 1000);
+	return f;
+}
+
+struct fmt format_time(uint64_t wall_ns)
+{
+	time_t seconds = (time_t)(wall_ns / NS_PER_S);
+	struct fmt f = unknown;
+	struct tm tm;
+
+	if (localtime_r(&seconds, &tm))
+		strftime(f.at, sizeof f.at, "%Y-%m-%d %H:%M:%S", &tm);
+	return f;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "view/format.h"
+#include "view/snapshot_view.h"
+
+#define BAR_COLUMNS 10
+
+#define LABEL_COLUMNS 13
+
+/* One labelled line. Its parts stand three blanks apart, so that each is one glance; what does not fit goes below. */
+struct line {
+	const struct style *style;
+	struct buf         *to;
+	size_t              used; /* columns of the line so far */
+	bool                is_empty;
+};
+
+static struct line begin_line(const char *label, const struct style *style, struct buf *to)
+{
+	buf_puts(to, "  ");
+	style_begin(style, INK_DIM, to);
+	buf_printf(to, "%-*s", LABEL_COLUMNS - 2, label);
+	style_end(style, INK_DIM, to);
+	return (struct line){ .style = style, .to = to, .used = LABEL_COLUMNS, .is_empty = true };
+}
+
+static void put_bar(struct line *line, double ratio)
+{
+	style_bar(line->style, ratio, BAR_COLUMNS, line->to);
+	buf_puts(line->to, "  ");
+	line->used += BAR_COLUMNS + 2;
+}
+
+static bool fits(const struct line *line, size_t columns)
+{
+	return line->used + 3 + columns <= line->style->width;
+}
+
+static void put_part(struct line *line, const char *fmt, ...) printf_like(2, 3);
+static void put_part(struct line *line, const char *fmt, ...)
+{
+	char part[256];
+	size_t columns;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(part, sizeof part, fmt, ap);
+	va_end(ap);
+	columns = text_columns(part, strlen(part));
+	if (!line->is_empty && !fits(line, columns)) {
+		buf_printf(line->to, "\n%*s", LABEL_COLUMNS, "");
+		line->used = LABEL_COLUMNS;
+	} else if (!line->is_empty) {
+		buf_puts(line->to, "   ");
+		line->used += 3;
+	}
+	buf_puts(line->to, part);
+	line->used += columns;
+	line->is_empty = false;
+}
+
+static void end_line(struct line *line, const char *otherwise)
+{
+	buf_puts(line->to, line->is_empty ? otherwise : "");
+	buf_putc(line->to, '\n');
+}
+
+static void put_title(const struct snapshot *snap, const struct snapshot_view *view, const struct style *style,
+		      struct buf *to)
+{
+	style_begin(style, INK_BOLD, to);
+	if (view->host)
+		text_display(to, view->host, strlen(view->host), 64);
+	else
+		buf_puts(to, "this machine");
+	style_end(style, INK_BOLD, to);
+	buf_printf(to, "   %s   up %s", format_time(snap->wall_ns).at, format_duration(snap->boot_ns).at);
+	if (view->kernel) {
+		buf_puts(to, "   Linux ");
+		text_display(to, view->kernel, strlen(view->kernel), 32);
+	}
+	buf_putc(to, '\n');
+}
+
+static void put_cpu(const struct snapshot *snap, const struct snapshot_view *view, const struct style *style,
+		    struct buf *to)
+{
+	const struct host_readings *h = &snap->host;
+	struct line line = begin_line("cpu", style, to);
+	char cores[32] = "";
+
+	if (view->cores)
+		snprintf(cores, sizeof cores, " of %u core%s", view->cores, view->cores == 1 ? "" : "s");
+	if (isfinite(snap->cpu_busy_ratio))
+		put_bar(&line, snap->cpu_busy_ratio);
+	put_part(&line, "%s busy%s", format_percent(snap->cpu_busy_ratio).at, cores);
+	if (readings_has(h, HOST_LOAD_1) && readings_has(h, HOST_LOAD_5) && readings_has(h, HOST_LOAD_15))
+		put_part(&line, "load %s %s %s", format_milli(h->value[HOST_LOAD_1], 2).at,
+			 format_milli(h->value[HOST_LOAD_5], 2).at, format_milli(h->value[HOST_LOAD_15], 2).at);
+	/* These two are told only when there is something to tell. */
+	if (snap->cpu_iowait_ratio >= 0.0005)
+		put_part(&line, "iowait %s", format_percent(snap->cpu_iowait_ratio).at);
+	if (snap->cpu_steal_ratio >= 0.0005)
+		put_part(&line, "steal %s", format_percent(snap->cpu_steal_ratio).at);
+	end_line(&line, "");
+}
+
+static void put_swap(struct line *line, const struct host_readings *h)
+{
+	uint64_t total = readings_or(h, HOST_SWAP_TOTAL, 0);
+
+	if (!readings_has(h, HOST_SWAP_TOTAL))
+		return;
+	if (total == 0)
+		put_part(line, "no swap");
+	else if (readings_has(h, HOST_SWAP_FREE) && h->value[HOST_SWAP_FREE] <= total)
+		put_part(line, "swap %s of %s", format_bytes(total - h->value[HOST_SWAP_FREE]).at, format_bytes(total).at);
+}
+
+static void put_memory(const struct snapshot *snap, const struct style *style, struct buf *to)
+{
+	const struct host_readings *h = &snap->host;
+	struct line line = begin_line("memory", style, to);
+
+	if (readings_has(h, HOST_MEM_USED) && h->value[HOST_MEM_TOTAL]) {
+		put_bar(&line, (double)h->value[HOST_MEM_USED] / (double)h->value[HOST_MEM_TOTAL]);
+		put_part(&line, "%s of %s used", format_bytes(h->value[HOST_MEM_USED]).at,
+			 format_bytes(h->value[HOST_MEM_TOTAL]).at);
+	}
+	if (readings_has(h, HOST_MEM_AVAILABLE))
+		put_part(&line, "%s available", format_bytes(h->value[HOST_MEM_AVAILABLE]).at);
+	put_swap(&line, h);
+	end_line(&line, "not known");
+}
+
+static void put_stalls(const struct snapshot *snap, const struct style *style, struct buf *to)
+{
+	static const char meaning[] = "(PSI: share of the time in which some task waited)";
+	struct line line = begin_line("stalls", style, to);
+
+	if (isfinite(snap->psi_cpu_ratio) || isfinite(snap->psi_mem_ratio) || isfinite(snap->psi_io_ratio)) {
+		put_part(&line, "cpu %s", format_percent(snap->psi_cpu_ratio).at);
+		put_part(&line, "memory %s", format_percent(snap->psi_mem_ratio).at);
+		put_part(&line, "io %s", format_percent(snap->psi_io_ratio).at);
+		if (fits(&line, strlen(meaning)))
+			put_part(&line, "%s", meaning);
+	}
+	end_line(&line, "not known (this kernel has no PSI)");
+}
+
+/* The control group this program runs in: what a container or a unit allows. */
+static void put_limits(const struct snapshot *snap, const struct style *style, struct buf *to)
+{
+	const struct cgroup_readings *g = &snap->cgroup;
+	struct line line = begin_line("limits", style, to);
+
+	if (readings_has(g, CGROUP_CPU_LIMIT))
+		put_part(&line, "%s cores", format_milli(g->value[CGROUP_CPU_LIMIT], 1).at);
+	if (readings_has(g, CGROUP_MEM_LIMIT) && readings_has(g, CGROUP_MEM))
+		put_part(&line, "memory %s of %s in use", format_bytes(g->value[CGROUP_MEM]).at,
+			 format_bytes(g->value[CGROUP_MEM_LIMIT]).at);
+	else if (readings_has(g, CGROUP_MEM_LIMIT))
+		put_part(&line, "memory %s", format_bytes(g->value[CGROUP_MEM_LIMIT]).at);
+	if (readings_has(g, CGROUP_PIDS_LIMIT) && readings_has(g, CGROUP_PIDS))
+		put_part(&line, "%s of %s tasks", format_count(g->value[CGROUP_PIDS]).at,
+			 format_count(g->value[CGROUP_PIDS_LIMIT]).at);
+	else if (readings_has(g, CGROUP_PIDS_LIMIT))
+		put_part(&line, "%s tasks", format_count(g->value[CGROUP_PIDS_LIMIT]).at);
+	end_line(&line, g->present ? "none in this control group" : "not known");
+}
+
+static void put_states(const struct snapshot *snap, const struct style *style, struct buf *to)
+{
+	static const struct {
+		const char *letters, *name;
+	} kinds[] = {
+		{ "R", "running" }, { "SI", "sleeping" }, { "D", "waiting for disk" },
+		{ "Tt", "stopped" }, { "Z", "zombie" },   { "XxKWP", "ending" },
+	};
+	size_t count[ARRAY_LEN(kinds)] = { 0 };
+	struct line line = begin_line("processes", style, to);
+
+	vec_each(&snap->procs, p)
+		for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
+			if (p->s.state && strchr(kinds[k].letters, p->s.state))
+				count[k]++;
+	put_part(&line, "%s", format_count(snap->procs.len).at);
+	for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
+		if (count[k])
+			put_part(&line, "%s %s", format_count(count[k]).at, kinds[k].name);
+	if (!snap->procs_complete)
+		put_part(&line, "(some are hidden from this user)");
+	end_line(&line, "");
+}
+
+void snapshot_head_put(const struct snapshot *snap, const struct snapshot_view *view, const struct style *style,
+		       struct buf *to)
+{
+	put_title(snap, view, style, to);
+	put_cpu(snap, view, style, to);
+	put_memory(snap, style, to);
+	put_stalls(snap, style, to);
+	put_limits(snap, style, to);
+	put_states(snap, style, to);
+}

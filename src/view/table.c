@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/table.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define CELLS_MAX ((size_t)1 << 26)
+#define TEXT_MAX ((size_t)1 << 30)
+#define CELL_COLUMNS_MAX 4096 /* what one cell may hold; SQL can answer with megabytes */
+
+struct layout {
+	bool   shown[TABLE_COLUMNS_MAX];
+	size_t width[TABLE_COLUMNS_MAX];
+	size_t gap; /* blanks between columns */
+};
+
+void table_addn(struct table *t, const char *text, size_t n, enum ink ink)
+{
+	struct table_cell *cell = vec_push(&t->cells, CELLS_MAX);
+
+	if (!cell)
+		return;
+	t->text.max = TEXT_MAX;
+	cell->at = t->text.len;
+	text_display(&t->text, text, n, CELL_COLUMNS_MAX);
+	cell->len = t->text.len - cell->at;
+	cell->columns = text_columns(t->text.at + cell->at, cell->len);
+	cell->ink = ink;
+}
+
+void table_add(struct table *t, const char *text, enum ink ink)
+{
+	table_addn(t, text, strlen(text), ink);
+}
+
+void table_add_figure(struct table *t, const char *text)
+{
+	bool absent = !text || strcmp(text, "-") == 0;
+
+	table_add(t, absent ? "-" : text, absent ? INK_DIM : INK_PLAIN);
+}
+
+void table_done(struct table *t)
+{
+	vec_done(&t->cells);
+	buf_done(&t->text);
+}
+
+static bool is_absent(const struct table *t, const struct table_cell *cell)
+{
+	return cell->len == 0 || (cell->len == 1 && t->text.at[cell->at] == '-');
+}
+
+/* Natural widths; a column that may be left out and has nothing to tell is. */
+static void measure(const struct table *t, struct layout *l)
+{
+	bool has_figure[TABLE_COLUMNS_MAX] = { false };
+
+	for (size_t c = 0; c < t->n_columns; c++)
+		l->width[c] = t->columns[c].name ? text_columns(t->columns[c].name, strlen(t->columns[c].name)) : 0;
+	for (size_t i = 0; i < t->cells.len; i++) {
+		const struct table_cell *cell = &t->cells.at[i];
+		size_t c = i % t->n_columns;
+
+		l->width[c] = MAX(l->width[c], cell->columns);
+		has_figure[c] |= !is_absent(t, cell);
+	}
+	for (size_t c = 0; c < t->n_columns; c++)
+		l->shown[c] = !t->columns[c].drop || has_figure[c] || !t->cells.len;
+}
+
+/* Columns needed when those that may be cut are cut to their least. */
+static size_t least_width(const struct table *t, const struct layout *l)
+{
+	size_t total = t->indent, shown = 0;
+
+	for (size_t c = 0; c < t->n_columns; c++) {
+		if (!l->shown[c])
+			continue;
+		total += t->columns[c].min_width ? MIN(t->columns[c].min_width, l->width[c]) : l->width[c];
+		shown++;
+	}
+	return total + (shown ? shown - 1 : 0) * l->gap;
+}
+
+static bool drop_one(const struct table *t, struct layout *l)
+{
+	size_t victim = TABLE_COLUMNS_MAX;
+
+	for (size_t c = 0; c < t->n_columns; c++)
+		if (l->shown[c] && t->columns[c].drop &&
+		    (victim == TABLE_COLUMNS_MAX || t->columns[c].drop > t->columns[victim].drop))
+			victim = c;
+	if (victim == TABLE_COLUMNS_MAX)
+		return false;
+	l->shown[victim] = false;
+	return true;
+}
+
+/* What is left over goes to the columns that may be cut, from the left. */
+static void spread(const struct table *t, const struct style *style, struct layout *l)
+{
+	size_t least = least_width(t, l), spare = style->width > least ? style->width - least : 0;
+
+	for (size_t c = 0; c < t->n_columns; c++) {
+		size_t min = MIN(t->columns[c].min_width, l->width[c]), more;
+
+		if (!l->shown[c] || !t->columns[c].min_width)
+			continue;
+		more = MIN(spare, l->width[c] - min);
+		l->width[c] = min + more;
+		spare -= more;
+	}
+}
+
+static void put_blanks(struct buf *to, size_t n)
+{
+	while (n--)
+		buf_putc(to, ' ');
+}
+
+struct line {
+	const struct table  *t;
+	const struct layout *layout;
+	const struct style  *style;
+	struct buf          *to;
+	size_t               owed; /* blanks put before the next text, so that none end a line */
+};
+
+static void put_cell(struct line *line, size_t c, const char *text, size_t len, size_t columns, enum ink ink)
+{
+	size_t width = line->layout->width[c], shown = MIN(columns, width), pad = width - shown;
+	bool right = line->t->columns[c].align == TABLE_RIGHT;
+
+	if (right)
+		line->owed += pad;
+	if (len) {
+		put_blanks(line->to, line->owed);
+		line->owed = 0;
+		style_begin(line->style, ink, line->to);
+		text_display(line->to, text, len, width);
+		style_end(line->style, ink, line->to);
+	}
+	line->owed += (right ? 0 : pad) + line->layout->gap;
+}
+
+static void print_head(struct line *line)
+{
+	const struct table *t = line->t;
+
+	line->owed = t->indent;
+	for (size_t c = 0; c < t->n_columns; c++)
+		if (line->layout->shown[c])
+			put_cell(line, c, t->columns[c].name, strlen(t->columns[c].name),
+				 text_columns(t->columns[c].name, strlen(t->columns[c].name)), INK_BOLD);
+	buf_putc(line->to, '\n');
+}
+
+/* Bytes of the text that fit, up to the end of a word; a word that is too long for a line is broken. */
+static size_t fit_words(const char *text, size_t len, size_t width)
+{
+	size_t columns = 0, end = 0, last_word = 0;
+
+	while (end < len) {
+		size_t n = MAX(text_utf8_len(text + end, len - end), (size_t)1);
+
+		if (text[end] == ' ')
+			last_word = end;
+		columns += text_columns(text + end, n);
+		if (columns > width)
+			return last_word ? last_word : MAX(end, n);
+		end += n;
+	}
+	return len;
+}
+
+static void put_wrapped(struct line *line, size_t c, const struct table_cell *cell)
+{
+	const char *text = line->t->text.at + cell->at;
+	size_t left = cell->len, at = line->t->indent;
+
+	for (size_t i = 0; i < c; i++)
+		at += line->layout->shown[i] ? line->layout->width[i] + line->layout->gap : 0;
+	while (left) {
+		size_t n = fit_words(text, left, line->layout->width[c]);
+
+		put_cell(line, c, text, n, text_columns(text, n), cell->ink);
+		for (; n < left && text[n] == ' '; n++)
+			;
+		text += n;
+		left -= n;
+		if (left)
+			buf_putc(line->to, '\n');
+		line->owed = at;
+	}
+}
+
+static void print_row(struct line *line, const struct table_cell *cells)
+{
+	const struct table *t = line->t;
+
+	line->owed = t->indent;
+	for (size_t c = 0; c < t->n_columns; c++)
+		if (line->layout->shown[c] && t->columns[c].wraps)
+			put_wrapped(line, c, &cells[c]);
+		else if (line->layout->shown[c])
+			put_cell(line, c, t->text.at + cells[c].at, cells[c].len, cells[c].columns, cells[c].ink);
+	buf_putc(line->to, '\n');
+}
+
+void table_print(const struct table *t, const struct style *style, struct buf *to)
+{
+	struct layout layout = { .gap = 2 };
+	struct line line = { .t = t, .layout = &layout, .style = style, .to = to };
+
+	if (!t->n_columns || t->n_columns > TABLE_COLUMNS_MAX)
+		return;
+	measure(t, &layout);
+	if (least_width(t, &layout) > style->width) /* narrow gaps cost less than a column */
+		layout.gap = 1;
+	while (least_width(t, &layout) > style->width && drop_one(t, &layout))
+		;
+	spread(t, style, &layout);
+	if (t->columns[0].name)
+		print_head(&line);
+	for (size_t i = 0; i + t->n_columns <= t->cells.len; i += t->n_columns)
+		print_row(&line, &t->cells.at[i]);
+}

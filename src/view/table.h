@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* table.h - columns for people. Text from outside is escaped on its way in (base/text.h), so a cell cannot break a line or
+ * speak to the terminal. Lines never end in blanks.
+ *
+ *	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns) };
+ *	table_add(&t, "12", INK_PLAIN); …                     // row after row, a cell for each column
+ *	table_print(&t, &style, &out);
+ *	table_done(&t);
+ */
+#pragma once
+
+#include "base/vec.h"
+#include "view/style.h"
+
+enum table_align {
+	TABLE_LEFT,
+	TABLE_RIGHT,
+};
+
+struct table_column {
+	const char      *name; /* NULL in all columns: no head */
+	enum table_align align;
+	unsigned         drop;      /* 0: always shown; else left out when it is too narrow, the highest first */
+	size_t           min_width; /* not 0: may be cut down to this before columns are left out */
+	bool             wraps;     /* the last column only: what does not fit goes on below instead of being cut */
+};
+
+struct table_cell {
+	size_t   at, len, columns;
+	enum ink ink;
+};
+
+struct table {
+	const struct table_column *columns;
+	size_t                     n_columns;
+	size_t                     indent; /* blanks before each line */
+	VEC(struct table_cell) cells;
+	struct buf text;
+};
+
+#define TABLE_COLUMNS_MAX 64
+
+void table_add(struct table *t, const char *text, enum ink ink);
+void table_addn(struct table *t, const char *text, size_t n, enum ink ink);
+/* A figure, or "-" in quiet ink when text is NULL or "-". */
+void table_add_figure(struct table *t, const char *text);
+void table_print(const struct table *t, const struct style *style, struct buf *to);
+void table_done(struct table *t);
