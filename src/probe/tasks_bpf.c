@@ -72,6 +72,17 @@ static int tasks_bpf_open(const struct probe_env *env, void **ret_self, struct e
 	return 0;
 }
 
+/* One call, one buffer of whole records: asking again for what room is left would cut the next record in two. */
+static ssize_t read_records(int fd, char *to, size_t cap)
+{
+	ssize_t n;
+
+	do
+		n = read(fd, to, cap);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
 static int read_tasks(struct tasks_bpf *self, struct sample *out, struct err *err)
 {
 	cleanup(closep) int fd = tasks_load_iterate(self->load, err);
@@ -79,7 +90,7 @@ static int read_tasks(struct tasks_bpf *self, struct sample *out, struct err *er
 
 	if (fd < 0)
 		return fd;
-	while ((n = io_read_fd(fd, self->bytes, sizeof self->bytes)) > 0)
+	while ((n = read_records(fd, self->bytes, sizeof self->bytes)) > 0)
 		taskbook_take(&self->book, self->bytes, (size_t)n, out);
 	if (n < 0)
 		return err_set(err, (int)-n, "read the task iterator: %s", strerror((int)-n));
