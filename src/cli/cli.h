@@ -24,7 +24,7 @@ struct verb {
 	const char *name;
 	const char *summary; /* one line in `proctor --help` */
 	const char *usage;   /* what follows "proctor VERB" */
-	const char *about;   /* more lines for `proctor VERB --help`; NULL: none */
+	const char *about;   /* more lines for `proctor VERB --help`, without a newline at the end; NULL: none */
 	int (*run)(struct cli *cli, int argc, char **argv); /* argv[0] is the verb; returns the exit status */
 };
 

@@ -183,6 +183,6 @@ const struct verb verb_doctor = {
 	.summary = "what works here, what does not, and why",
 	.usage = "[--no-bpf] [--json]",
 	.about = "Tries every source of facts, looks at the store and the configuration, and says what is lost where\n"
-		 "something is missing. As root it also tries what a user without rights would have.\n",
+		 "something is missing. As root it also tries what a user without rights would have.",
 	.run = run,
 };

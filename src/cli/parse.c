@@ -39,7 +39,7 @@ static int print_help(const struct cli *cli, const struct opt *opts)
 
 	buf_printf(&out, "proctor %s: %s\n\nusage: proctor %s %s\n", verb->name, verb->summary, verb->name, verb->usage);
 	if (verb->about)
-		buf_printf(&out, "\n%s", verb->about);
+		buf_printf(&out, "\n%s\n", verb->about);
 	buf_puts(&out, "\noptions:\n");
 	for (; opts->name; opts++)
 		put_option(opts, &out);

@@ -136,6 +136,6 @@ const struct verb verb_snapshot = {
 	.summary = "one look at the machine and its processes, now",
 	.usage = "[--interval S] [--sort BY] [--top N | --all] [--json]",
 	.about = "Takes two samples and shows what happened between them. What is not known is shown as '-'.\n"
-		 "CPU% is of one core; sizes are in powers of 1024. --json always holds every process.\n",
+		 "CPU% is of one core; sizes are in powers of 1024. --json always holds every process.",
 	.run = run,
 };

@@ -38,7 +38,7 @@ static void add_line(struct table *t, const struct doctor_line *line)
 	char note[320];
 
 	if (line->lost)
-		snprintf(note, sizeof note, "%s; %s lost", line->note, format_count(line->lost).at);
+		snprintf(note, sizeof note, "%s; %s events lost", line->note, format_count(line->lost).at);
 	else
 		snprintf(note, sizeof note, "%s", line->note);
 	table_add(t, line->name, INK_PLAIN);
@@ -52,9 +52,19 @@ static void put_text(struct buf *to, const char *text)
 	text_display(to, text, strlen(text), SIZE_MAX);
 }
 
-static void put_store(const struct doctor *d, struct buf *to)
+static void put_heading(const struct style *style, struct buf *to, const char *text)
 {
-	buf_puts(to, "\nstore\n  ");
+	buf_putc(to, '\n');
+	style_begin(style, INK_BOLD, to);
+	buf_puts(to, text);
+	style_end(style, INK_BOLD, to);
+	buf_putc(to, '\n');
+}
+
+static void put_store(const struct doctor *d, const struct style *style, struct buf *to)
+{
+	put_heading(style, to, "store");
+	buf_puts(to, "  ");
 	put_text(to, d->store_path);
 	buf_putc(to, '\n');
 	if (d->store_state == DOCTOR_ABSENT)
@@ -72,9 +82,9 @@ static void put_store(const struct doctor *d, struct buf *to)
 	buf_putc(to, '\n');
 }
 
-static void put_files(const struct doctor *d, struct buf *to)
+static void put_files(const struct doctor *d, const struct style *style, struct buf *to)
 {
-	buf_puts(to, "\nconfiguration\n");
+	put_heading(style, to, "configuration");
 	if (!d->files.len)
 		buf_puts(to, "  no file; the defaults hold\n");
 	vec_each(&d->files, f) {
@@ -91,10 +101,10 @@ static void put_plain(const struct doctor *d, const struct style *style, struct 
 	if (!d->plain_tried)
 		return;
 	if (!d->plain.len) {
-		buf_puts(to, "\na plain user would lose nothing\n");
+		put_heading(style, to, "a plain user would lose nothing");
 		return;
 	}
-	buf_puts(to, "\na plain user would have instead\n");
+	put_heading(style, to, "a plain user would have instead");
 	vec_each(&d->plain, line)
 		add_line(&t, line);
 	table_print(&t, style, to);
@@ -116,8 +126,8 @@ void doctor_view_put(const struct doctor *d, const struct style *style, struct b
 	vec_each(&d->roles, line)
 		add_line(&t, line);
 	table_print(&t, style, to);
-	put_store(d, to);
-	put_files(d, to);
+	put_store(d, style, to);
+	put_files(d, style, to);
 	put_plain(d, style, to);
 	table_done(&t);
 }

@@ -35,6 +35,18 @@ struct fmt format_bytes(uint64_t bytes)
 	return scaled((double)bytes, units, ARRAY_LEN(units));
 }
 
+struct fmt format_bytes_of(uint64_t part, uint64_t whole)
+{
+	struct fmt a = format_bytes(part), b = format_bytes(whole), f;
+	const char *a_unit = strchr(a.at, ' '), *b_unit = strchr(b.at, ' ');
+	int a_len = (int)strlen(a.at);
+
+	if (a_unit && b_unit && strcmp(a_unit, b_unit) == 0) /* the unit is told once */
+		a_len = (int)(a_unit - a.at);
+	snprintf(f.at, sizeof f.at, "%.*s of %.12s", MIN(a_len, 12), a.at, b.at);
+	return f;
+}
+
 static struct fmt scaled_short(double bytes)
 {
 	static const char *const units[] = { "", "K", "M", "G", "T", "P", "E" };

@@ -96,9 +96,10 @@ static void put_cpu(const struct snapshot *snap, const struct snapshot_view *vie
 
 	if (view->cores)
 		snprintf(cores, sizeof cores, " of %u core%s", view->cores, view->cores == 1 ? "" : "s");
-	if (isfinite(snap->cpu_busy_ratio))
+	if (isfinite(snap->cpu_busy_ratio)) {
 		put_bar(&line, snap->cpu_busy_ratio);
-	put_part(&line, "%s busy%s", format_percent(snap->cpu_busy_ratio).at, cores);
+		put_part(&line, "%s busy%s", format_percent(snap->cpu_busy_ratio).at, cores);
+	}
 	if (readings_has(h, HOST_LOAD_1) && readings_has(h, HOST_LOAD_5) && readings_has(h, HOST_LOAD_15))
 		put_part(&line, "load %s %s %s", format_milli(h->value[HOST_LOAD_1], 2).at,
 			 format_milli(h->value[HOST_LOAD_5], 2).at, format_milli(h->value[HOST_LOAD_15], 2).at);
@@ -107,7 +108,7 @@ static void put_cpu(const struct snapshot *snap, const struct snapshot_view *vie
 		put_part(&line, "iowait %s", format_percent(snap->cpu_iowait_ratio).at);
 	if (snap->cpu_steal_ratio >= 0.0005)
 		put_part(&line, "steal %s", format_percent(snap->cpu_steal_ratio).at);
-	end_line(&line, "");
+	end_line(&line, "not known");
 }
 
 static void put_swap(struct line *line, const struct host_readings *h)
@@ -119,7 +120,7 @@ static void put_swap(struct line *line, const struct host_readings *h)
 	if (total == 0)
 		put_part(line, "no swap");
 	else if (readings_has(h, HOST_SWAP_FREE) && h->value[HOST_SWAP_FREE] <= total)
-		put_part(line, "swap %s of %s", format_bytes(total - h->value[HOST_SWAP_FREE]).at, format_bytes(total).at);
+		put_part(line, "swap %s", format_bytes_of(total - h->value[HOST_SWAP_FREE], total).at);
 }
 
 static void put_memory(const struct snapshot *snap, const struct style *style, struct buf *to)
@@ -129,8 +130,7 @@ static void put_memory(const struct snapshot *snap, const struct style *style, s
 
 	if (readings_has(h, HOST_MEM_USED) && h->value[HOST_MEM_TOTAL]) {
 		put_bar(&line, (double)h->value[HOST_MEM_USED] / (double)h->value[HOST_MEM_TOTAL]);
-		put_part(&line, "%s of %s used", format_bytes(h->value[HOST_MEM_USED]).at,
-			 format_bytes(h->value[HOST_MEM_TOTAL]).at);
+		put_part(&line, "%s used", format_bytes_of(h->value[HOST_MEM_USED], h->value[HOST_MEM_TOTAL]).at);
 	}
 	if (readings_has(h, HOST_MEM_AVAILABLE))
 		put_part(&line, "%s available", format_bytes(h->value[HOST_MEM_AVAILABLE]).at);
@@ -162,8 +162,7 @@ static void put_limits(const struct snapshot *snap, const struct style *style, s
 	if (readings_has(g, CGROUP_CPU_LIMIT))
 		put_part(&line, "%s cores", format_milli(g->value[CGROUP_CPU_LIMIT], 1).at);
 	if (readings_has(g, CGROUP_MEM_LIMIT) && readings_has(g, CGROUP_MEM))
-		put_part(&line, "memory %s of %s in use", format_bytes(g->value[CGROUP_MEM]).at,
-			 format_bytes(g->value[CGROUP_MEM_LIMIT]).at);
+		put_part(&line, "memory %s in use", format_bytes_of(g->value[CGROUP_MEM], g->value[CGROUP_MEM_LIMIT]).at);
 	else if (readings_has(g, CGROUP_MEM_LIMIT))
 		put_part(&line, "memory %s", format_bytes(g->value[CGROUP_MEM_LIMIT]).at);
 	if (readings_has(g, CGROUP_PIDS_LIMIT) && readings_has(g, CGROUP_PIDS))

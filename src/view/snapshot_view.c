@@ -116,7 +116,7 @@ static void add_process(struct table *t, const struct snapshot *snap, const stru
 	add_count(t, r, PROC_FDS);
 	table_add_figure(t, format_rate_short(p->read_bytes_per_s).at);
 	table_add_figure(t, format_rate_short(p->write_bytes_per_s).at);
-	table_add_figure(t, format_duration_short(p->age_ns).at);
+	table_add_figure(t, p->s.id.start_ticks ? format_duration_short(p->age_ns).at : NULL);
 	add_command(t, snap, p);
 }
 
@@ -130,8 +130,9 @@ static void put_rest(const struct snapshot *snap, const struct snapshot_view *vi
 
 	if (view->top >= snap->procs.len)
 		return;
+	buf_putc(to, '\n');
 	style_begin(style, INK_DIM, to);
-	buf_printf(to, "\n%s of %s processes, %s; --all shows the rest", format_count(view->top).at,
+	buf_printf(to, "%s of %s processes, %s; --all shows the rest", format_count(view->top).at,
 		   format_count(snap->procs.len).at, orders[view->sort]);
 	style_end(style, INK_DIM, to);
 	buf_putc(to, '\n');
