@@ -9,7 +9,7 @@
 #include "model/sample.h"
 
 #define LIFEBOOK_HELD_MAX ((size_t)1 << 16)
-#define LIFEBOOK_PATIENCE_NS (250 * NS_PER_MS) /* the kernel tells of the reaped some 10 ms later */
+#define LIFEBOOK_PATIENCE_NS NS_PER_S /* the kernel tells of the reaped some 10 ms later, on a busy machine 500 */
 
 struct held_exit {
 	uint64_t     key;

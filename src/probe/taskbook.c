@@ -93,24 +93,28 @@ static const size_t sizes[] = {
 	[TASK_STANDIN] = TASK_STANDIN_BYTES,
 };
 
-void taskbook_take(struct taskbook *book, const void *bytes, size_t len, struct sample *out)
+size_t taskbook_take(struct taskbook *book, const void *bytes, size_t len, struct sample *out)
 {
 	const char *p = bytes;
+	size_t used = 0;
 
-	while (len >= sizeof(struct task_head)) {
-		const struct task_record *r = (const void *)p;
+	while (len - used >= sizeof(struct task_head)) {
+		const struct task_record *r = (const void *)(p + used);
 		size_t size = r->head.kind < ARRAY_LEN(sizes) ? sizes[r->head.kind] : 0;
 
-		if (!size || r->head.size != size || size > len)
+		if (!size || r->head.size != size) {
+			book->malformed += len - used;
+			return len;
+		}
+		if (size > len - used)
 			break;
 		if (r->head.kind == TASK_PROCESS)
 			take_process(book, r, out);
 		else
 			take_thread(book, r, out);
-		p += size;
-		len -= size;
+		used += size;
 	}
-	book->malformed += len;
+	return used;
 }
 
 void taskbook_finish(struct taskbook *book, struct sample *out)

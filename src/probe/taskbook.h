@@ -14,7 +14,7 @@ struct taskbook {
 
 void taskbook_reset(struct taskbook *book); /* before each pass; keeps the memory */
 void taskbook_done(struct taskbook *book);
-/* Whole records: what one read of the iterator gave. */
-void taskbook_take(struct taskbook *book, const void *bytes, size_t len, struct sample *out);
+/* Takes what a read of the iterator gave and returns how much: a record that is cut off at the end is left for next time. */
+size_t taskbook_take(struct taskbook *book, const void *bytes, size_t len, struct sample *out);
 /* The pass is complete: sorts by pid, and gives early threads to their leaders. */
 void taskbook_finish(struct taskbook *book, struct sample *out);

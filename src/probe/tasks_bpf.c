@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/io.h"
 #include "probe/bpf/bpf_call.h"
 #include "probe/bpf/tasks_load.h"
 #include "probe/commands.h"
@@ -16,7 +15,7 @@
 #include "probe/taskbook.h"
 #include "probe/taskfile.h"
 
-/* The kernel fills a buffer of this size, whatever we offer. */
+/* The kernel gathers eight pages at a time, whatever we offer. */
 #define READ_BYTES (32 << 10)
 
 struct tasks_bpf {
@@ -72,29 +71,27 @@ static int tasks_bpf_open(const struct probe_env *env, void **ret_self, struct e
 	return 0;
 }
 
-/* One call, one buffer of whole records: asking again for what room is left would cut the next record in two. */
-static ssize_t read_records(int fd, char *to, size_t cap)
-{
-	ssize_t n;
-
-	do
-		n = read(fd, to, cap);
-	while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : n;
-}
-
+/* Each read gives what the kernel has buffered, and may end in the middle of a record. */
 static int read_tasks(struct tasks_bpf *self, struct sample *out, struct err *err)
 {
 	cleanup(closep) int fd = tasks_load_iterate(self->load, err);
-	ssize_t n;
+	size_t rest = 0;
 
 	if (fd < 0)
 		return fd;
-	while ((n = read_records(fd, self->bytes, sizeof self->bytes)) > 0)
-		taskbook_take(&self->book, self->bytes, (size_t)n, out);
-	if (n < 0)
-		return err_set(err, (int)-n, "read the task iterator: %s", strerror((int)-n));
-	return 0;
+	for (;;) {
+		ssize_t n = read(fd, self->bytes + rest, sizeof self->bytes - rest);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_set(err, errno, "read the task iterator: %s", strerror(errno));
+		if (n == 0)
+			return 0;
+		size_t len = rest + (size_t)n, used = taskbook_take(&self->book, self->bytes, len, out);
+		rest = len - used;
+		memmove(self->bytes, self->bytes + used, rest);
+	}
 }
 
 /* ---- processes the iterator does not show ---------------------------------------------------- */

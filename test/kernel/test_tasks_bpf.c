@@ -507,7 +507,8 @@ static void test_tasks_bpf__needs_two_capabilities_to_see_all_of_everybody(void 
 }
 
 #define PAIR(name) cmocka_unit_test_setup_teardown(name, pair_open, pair_close)
-RUN_TESTS(PAIR(test_tasks_bpf__tells_of_every_resting_process_what_proc_tells),
+RUN_LIVE_TESTS(&probe_tasks_bpf,
+	  PAIR(test_tasks_bpf__tells_of_every_resting_process_what_proc_tells),
 	  PAIR(test_tasks_bpf__tells_what_the_processes_did),
 	  PAIR(test_tasks_bpf__shows_every_process_of_the_machine),
 	  PAIR(test_tasks_bpf__a_process_without_its_leader_is_alive),

@@ -55,4 +55,5 @@ static void test_tasks_proc__loses_nobody_among_many(void **state)
 	sees_all(&probe_tasks_proc);
 }
 
-RUN_TESTS(TEST(test_tasks_bpf__loses_nobody_among_many), TEST(test_tasks_proc__loses_nobody_among_many))
+RUN_LIVE_TESTS(&probe_tasks_bpf, TEST(test_tasks_bpf__loses_nobody_among_many),
+	       TEST(test_tasks_proc__loses_nobody_among_many))

@@ -171,14 +171,20 @@ static void test_taskbook__counts_bytes_that_are_no_record_and_keeps_the_rest(vo
 	assert_int_equal(s->book.malformed, 100);
 }
 
-static void test_taskbook__does_not_read_a_record_that_is_cut_off(void **state)
+static void test_taskbook__leaves_a_record_that_is_cut_off_for_the_next_read(void **state)
 {
 	struct stage *s = *state;
+	size_t used;
 
 	put_process(s, 12, 'S', 0);
-	taskbook_take(&s->book, s->bytes, s->len - 8, &s->out);
-	assert_int_equal(s->out.procs.len, 0);
-	assert_int_equal(s->book.malformed, s->len - 8);
+	put_process(s, 13, 'S', 0);
+	used = taskbook_take(&s->book, s->bytes, s->len - 8, &s->out);
+	assert_int_equal(used, TASK_PROCESS_BYTES);
+	assert_int_equal(s->out.procs.len, 1);
+	assert_int_equal(taskbook_take(&s->book, s->bytes + used, 4, &s->out), 0);
+	assert_int_equal(taskbook_take(&s->book, s->bytes + used, s->len - used, &s->out), s->len - used);
+	assert_int_equal(s->out.procs.len, 2);
+	assert_int_equal(s->book.malformed, 0);
 }
 
 #define STAGED(name) cmocka_unit_test_setup_teardown(name, stage_open, stage_close)
@@ -189,4 +195,4 @@ RUN_TESTS(STAGED(test_taskbook__fills_every_field_of_a_process),
 	  STAGED(test_taskbook__a_live_thread_speaks_for_a_leader_that_has_exited),
 	  STAGED(test_taskbook__a_thread_without_a_leader_is_left_out),
 	  STAGED(test_taskbook__counts_bytes_that_are_no_record_and_keeps_the_rest),
-	  STAGED(test_taskbook__does_not_read_a_record_that_is_cut_off))
+	  STAGED(test_taskbook__leaves_a_record_that_is_cut_off_for_the_next_read))
