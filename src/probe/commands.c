@@ -6,29 +6,25 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "model/redact.h"
 #include "probe/kfile.h"
+#include "probe/roster.h"
 
 #define RAW_MAX 4096      /* read of a command line: a secret cut in two at COMMAND_MAX must still be recognised */
 #define EMPTY_TRIES 3     /* a process in the middle of an exec has an empty command line for a moment */
-#define SCANS_REMEMBERED 2
 
 struct entry {
-	uint64_t key;
 	uint64_t exec_id;
-	uint32_t scan; /* that saw it last */
 	uint16_t len;
 	uint8_t  empty_tries;
 	char     comm[COMM_LEN];
-	char    *text; /* owned */
+	char    *text; /* owned; NULL: not read yet */
 };
 
 struct commands {
 	int               proc_fd;
-	uint32_t          scan;
-	struct map        index; /* proc_key → place in entries */
-	VEC(struct entry) entries;
+	struct roster     roster;
+	VEC(struct entry) entries; /* by seat */
 };
 
 int commands_open(int root_fd, struct commands **ret, struct err *err)
@@ -49,14 +45,14 @@ void commands_close(struct commands *c)
 	vec_each(&c->entries, e)
 		free(e->text);
 	vec_done(&c->entries);
-	map_done(&c->index);
+	roster_done(&c->roster);
 	closep(&c->proc_fd);
 	free(c);
 }
 
 size_t commands_len(const struct commands *c)
 {
-	return c->entries.len;
+	return roster_len(&c->roster);
 }
 
 static size_t put_comm(const char *comm, char to[COMMAND_MAX])
@@ -84,19 +80,15 @@ size_t command_read(int proc_fd, pid_t pid, const char *comm, char to[COMMAND_MA
 	return len ? len : put_comm(comm, to);
 }
 
-static struct entry *find_or_add(struct commands *c, uint64_t key)
+static struct entry *find_or_add(struct commands *c, struct proc_id id)
 {
-	struct entry *e;
-	uint64_t at;
+	bool is_new;
+	uint32_t seat = roster_see(&c->roster, id, &is_new);
 
-	if (map_get(&c->index, key, &at))
-		return &c->entries.at[at];
-	e = vec_push(&c->entries, PROCS_MAX);
-	if (!e)
-		return NULL;
-	e->key = key;
-	map_put(&c->index, key, c->entries.len - 1);
-	return e;
+	while (seat != ROSTER_NONE && c->entries.len <= seat)
+		if (!vec_push(&c->entries, PROCS_MAX))
+			return NULL;
+	return seat == ROSTER_NONE ? NULL : &c->entries.at[seat];
 }
 
 static bool is_stale(const struct entry *e, const struct proc_sample *p, uint64_t exec_id)
@@ -126,11 +118,9 @@ static void refresh(struct commands *c, struct entry *e, const struct proc_sampl
 
 void commands_fill(struct commands *c, struct sample *out, struct proc_sample *p, uint64_t exec_id)
 {
-	struct entry *e = find_or_add(c, proc_key(p->id));
+	struct entry *e = find_or_add(c, p->id);
 	char text[COMMAND_MAX];
 
-	if (e)
-		e->scan = c->scan;
 	/* A zombie has no arguments any more, whether we knew them while it lived or not. */
 	if (!e || p->state == 'Z' || p->state == 'X') {
 		p->command = sample_add_text(out, text, put_comm(p->comm, text));
@@ -141,22 +131,15 @@ void commands_fill(struct commands *c, struct sample *out, struct proc_sample *p
 	p->command = sample_add_text(out, e->text, e->len);
 }
 
+static void forget(void *self, uint32_t seat)
+{
+	struct commands *c = self;
+
+	free(c->entries.at[seat].text);
+	c->entries.at[seat] = (struct entry){ 0 };
+}
+
 void commands_end_scan(struct commands *c)
 {
-	for (size_t i = 0; i < c->entries.len;) {
-		struct entry *e = &c->entries.at[i], *last = &c->entries.at[c->entries.len - 1];
-
-		if (c->scan - e->scan < SCANS_REMEMBERED) {
-			i++;
-			continue;
-		}
-		map_del(&c->index, e->key);
-		free(e->text);
-		if (e != last) {
-			*e = *last;
-			map_put(&c->index, e->key, i);
-		}
-		c->entries.len--;
-	}
-	c->scan++;
+	roster_end_scan(&c->roster, forget, c);
 }

@@ -100,3 +100,64 @@ bool taskfile_parse_io(struct scan text, struct taskfile_io *ret)
 	*ret = io;
 	return true;
 }
+
+/* 55e49c35e000-7ffd5df62000 ---p 00000000 00:00 0                          [rollup]
+ * Rss:                1800 kB
+ * Pss:                 323 kB
+ * Private_Clean:        36 kB
+ * Private_Dirty:       112 kB
+ * Private_Hugetlb:       0 kB */
+bool taskfile_parse_rollup(struct scan text, struct taskfile_rollup *ret)
+{
+	static const char *const private[] = { "Private_Clean:", "Private_Dirty:", "Private_Hugetlb:" };
+	uint64_t pss = 0, uss = 0, kib;
+	unsigned found = 0;
+	struct scan line;
+
+	while (scan_line(&text, &line)) {
+		if (scan_lit(&line, "Pss:") && scan_u64(&line, &kib)) {
+			pss = kib;
+			found |= 1;
+		}
+		for (size_t i = 0; i < ARRAY_LEN(private); i++) {
+			if (scan_lit(&line, private[i]) && scan_u64(&line, &kib)) {
+				uss += kib;
+				found |= 2;
+			}
+		}
+	}
+	if (found != 3)
+		return false;
+	*ret = (struct taskfile_rollup){ .pss_bytes = pss * 1024, .uss_bytes = uss * 1024 };
+	return true;
+}
+
+/* Name:	python3
+ * …
+ * VmHWM:	   17220 kB
+ * The name comes first, and the kernel escapes newlines in it: it cannot pass for another line. */
+bool taskfile_parse_peak(struct scan text, uint64_t *ret_bytes)
+{
+	struct scan line;
+	uint64_t kib;
+
+	while (scan_line(&text, &line)) {
+		if (scan_lit(&line, "VmHWM:") && scan_u64(&line, &kib)) {
+			*ret_bytes = kib * 1024;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Limit                     Soft Limit           Hard Limit           Units
+ * Max open files            1024                 524288               files */
+bool taskfile_parse_fd_limit(struct scan text, uint64_t *ret)
+{
+	struct scan line;
+
+	while (scan_line(&text, &line))
+		if (scan_lit(&line, "Max open files "))
+			return scan_u64(&line, ret);
+	return false;
+}

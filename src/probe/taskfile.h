@@ -28,3 +28,11 @@ struct taskfile_io {
 bool taskfile_parse_stat(struct scan text, struct taskfile_stat *ret);
 bool taskfile_parse_statm(struct scan text, struct taskfile_statm *ret);
 bool taskfile_parse_io(struct scan text, struct taskfile_io *ret);
+
+struct taskfile_rollup {
+	uint64_t pss_bytes, uss_bytes;
+};
+
+bool taskfile_parse_rollup(struct scan text, struct taskfile_rollup *ret);   /* smaps_rollup */
+bool taskfile_parse_peak(struct scan text, uint64_t *ret_bytes);             /* VmHWM of status */
+bool taskfile_parse_fd_limit(struct scan text, uint64_t *ret);               /* limits, soft; false: unlimited */

@@ -25,7 +25,7 @@ struct tasks_proc {
 	size_t           unreadable;  /* processes listed but refused, in the last scan */
 	size_t           no_io;       /* processes whose io was refused, in the last scan */
 	struct commands *commands;
-	struct klist     pids, fds;
+	struct klist     pids, tids, fds;
 	char             text[4096]; /* one file at a time */
 };
 
@@ -111,14 +111,49 @@ static bool count_fds(struct tasks_proc *self, int dir_fd, uint64_t *ret)
 	return true;
 }
 
-static void read_fds_and_io(struct tasks_proc *self, int dir_fd, struct proc_readings *ret)
+/* What belongs to the address space and the file table. */
+static void read_space(struct tasks_proc *self, int dir_fd, unsigned want, struct proc_readings *ret)
 {
-	struct taskfile_io io;
+	struct taskfile_statm statm;
 	uint64_t fds;
 	int error;
 
-	if (count_fds(self, dir_fd, &fds))
+	if (taskfile_parse_statm(read_text(self, dir_fd, "statm", &error), &statm)) {
+		readings_set(ret, PROC_VMS, statm.size_pages * self->page_bytes);
+		readings_set(ret, PROC_RSS, statm.resident_pages * self->page_bytes);
+	}
+	if (want & WANT_FDS_IO && count_fds(self, dir_fd, &fds))
 		readings_set(ret, PROC_FDS, fds);
+}
+
+/* A leader that has exited looks like a zombie and has given up its memory and files, while its process lives on in the
+ * other threads: the first of them speaks for it. */
+static void read_stand_in(struct tasks_proc *self, int dir_fd, unsigned want, struct proc_sample *ret)
+{
+	cleanup(closep) int tasks_fd = openat(dir_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct klist *list = &self->tids;
+	const char *tid;
+	int error;
+
+	klist_begin(list);
+	while (tasks_fd >= 0 && (tid = klist_next(list, tasks_fd, &error))) {
+		cleanup(closep) int thread_fd = openat(tasks_fd, tid, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		struct taskfile_stat st;
+
+		if (thread_fd < 0 || !taskfile_parse_stat(read_text(self, thread_fd, "stat", &error), &st) ||
+		    st.state == 'Z' || st.state == 'X')
+			continue;
+		ret->state = st.state;
+		read_space(self, thread_fd, want, &ret->r);
+		return;
+	}
+}
+
+static void read_io(struct tasks_proc *self, int dir_fd, struct proc_readings *ret)
+{
+	struct taskfile_io io;
+	int error;
+
 	if (taskfile_parse_io(read_text(self, dir_fd, "io", &error), &io)) {
 		readings_set(ret, PROC_READ_BYTES, io.read_bytes);
 		readings_set(ret, PROC_WRITE_BYTES, io.write_bytes);
@@ -143,7 +178,6 @@ static bool read_process(struct tasks_proc *self, int dir_fd, unsigned want, str
 			 uint64_t *ret_exec_id)
 {
 	struct taskfile_stat st;
-	struct taskfile_statm statm;
 	struct stat owner;
 	int error;
 
@@ -155,12 +189,11 @@ static bool read_process(struct tasks_proc *self, int dir_fd, unsigned want, str
 	*ret_exec_id = st.exec_id;
 	if (fstat(dir_fd, &owner) == 0)
 		ret->uid = owner.st_uid;
-	if (taskfile_parse_statm(read_text(self, dir_fd, "statm", &error), &statm)) {
-		readings_set(&ret->r, PROC_VMS, statm.size_pages * self->page_bytes);
-		readings_set(&ret->r, PROC_RSS, statm.resident_pages * self->page_bytes);
-	}
+	read_space(self, dir_fd, want, &ret->r);
+	if (st.state == 'Z' && st.threads > 1)
+		read_stand_in(self, dir_fd, want, ret);
 	if (want & WANT_FDS_IO)
-		read_fds_and_io(self, dir_fd, &ret->r);
+		read_io(self, dir_fd, &ret->r);
 	return true;
 }
 

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "probe/cgroup_read.h"
+#include "probe/kfile.h"
+#include "probe/probe.h"
+
+struct cgroup_probe {
+	int                  root_fd;
+	struct cgroup_mounts mounts;
+	struct cgroup_dirs   dirs;
+	struct buf           membership; /* /proc/self/cgroup as it was when dirs were found */
+	struct buf           text;
+	uint64_t             present; /* of the last reading */
+};
+
+static void cgroup_close(void *self_)
+{
+	struct cgroup_probe *self = self_;
+
+	if (!self)
+		return;
+	buf_done(&self->membership);
+	buf_done(&self->text);
+	free(self);
+}
+
+DEFINE_CLEANUP(struct cgroup_probe *, cgroup_close)
+
+static bool has_moved(const struct cgroup_probe *self)
+{
+	return self->text.len != self->membership.len ||
+	       (self->text.len && memcmp(self->text.at, self->membership.at, self->text.len) != 0);
+}
+
+/* Somebody may move us to another group at any time, so that is looked up each tick; mounts only when we moved. */
+static int find_group(struct cgroup_probe *self, struct err *err)
+{
+	int r = kfile_load(self->root_fd, "proc/self/cgroup", &self->text);
+
+	if (r < 0)
+		return err_set(err, -r, "read '/proc/self/cgroup': %s", strerror(-r));
+	if (!has_moved(self))
+		return 0;
+	buf_reset(&self->membership);
+	buf_put(&self->membership, self->text.at, self->text.len);
+	r = kfile_load(self->root_fd, "proc/self/mountinfo", &self->text);
+	if (r < 0)
+		return err_set(err, -r, "read '/proc/self/mountinfo': %s", strerror(-r));
+	cgroup_parse_mountinfo(kfile_text(&self->text), &self->mounts);
+	if (!cgroup_locate(kfile_text(&self->membership), &self->mounts, &self->dirs)) {
+		buf_reset(&self->membership);
+		return err_set(err, ENOENT, "our control group is in no hierarchy that is mounted here");
+	}
+	return 0;
+}
+
+static int cgroup_open(const struct probe_env *env, void **ret_self, struct err *err)
+{
+	cleanup(cgroup_closep) struct cgroup_probe *self = xcalloc(1, sizeof *self);
+	struct cgroup_readings first = { 0 };
+
+	self->root_fd = env->root_fd;
+	self->text.max = self->membership.max = KFILE_MAX;
+	if (find_group(self, err) < 0)
+		return -err->code;
+	cgroup_read(self->root_fd, &self->dirs, &first);
+	self->present = first.present;
+	*ret_self = TAKE_PTR(self);
+	return 0;
+}
+
+static int cgroup_probe_read(void *self_, struct sample *out, struct err *err)
+{
+	struct cgroup_probe *self = self_;
+
+	if (find_group(self, err) < 0)
+		return -err->code;
+	cgroup_read(self->root_fd, &self->dirs, &out->cgroup);
+	self->present = out->cgroup.present;
+	return 0;
+}
+
+static const char *version_of(const struct cgroup_probe *self)
+{
+	unsigned v1 = 0, v2 = 0;
+
+	for (unsigned f = 0; f < CGROUP_FAMILIES; f++) {
+		v1 += self->dirs.of[f].path[0] && !self->dirs.of[f].is_v2;
+		v2 += self->dirs.of[f].path[0] && self->dirs.of[f].is_v2;
+	}
+	return v1 && v2 ? "cgroup v1 and v2" : v1 ? "cgroup v1" : "cgroup v2";
+}
+
+static void cgroup_health(const void *self_, struct probe_health *ret)
+{
+	static const struct {
+		enum cgroup_metric id;
+		const char        *name;
+	} wanted[] = { { CGROUP_CPU, "CPU time" }, { CGROUP_MEM, "memory" }, { CGROUP_MEM_PEAK, "memory peak" },
+		       { CGROUP_OOM_KILLS, "OOM kills" }, { CGROUP_PIDS, "number of tasks" } };
+	const struct cgroup_probe *self = self_;
+	size_t len = 0, cap = sizeof ret->note;
+
+	*ret = (struct probe_health){ .state = PROBE_WORKS };
+	snprintf(ret->source, sizeof ret->source, "%s", version_of(self));
+	snprintf(ret->note, cap, "CPU, memory, tasks and limits of our own group");
+	for (size_t i = 0; i < ARRAY_LEN(wanted) && len < cap; i++) {
+		if (self->present >> wanted[i].id & 1)
+			continue;
+		ret->state = PROBE_DEGRADED;
+		len += (size_t)snprintf(ret->note + len, cap - len, "%s%s", len ? ", " : "our group does not tell: ",
+					wanted[i].name);
+	}
+}
+
+const struct probe_ops probe_cgroup = {
+	.name = "cgroup",
+	.open = cgroup_open,
+	.read = cgroup_probe_read,
+	.health = cgroup_health,
+	.close = cgroup_close,
+};

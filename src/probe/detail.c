@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/* What costs too much to be read of every process at every tick: PSS, USS, peak memory and the limit of open files.
+ * Processes of jobs come first, then those read longest ago, the largest of them first, until the tick's budget is spent.
+ * What was read stays in the sample until the process's next turn. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "probe/kfile.h"
+#include "probe/probe.h"
+#include "probe/roster.h"
+#include "probe/taskfile.h"
+
+#define TURNS_PER_TICK 32
+#define CPU_PER_TICK_NS ((int64_t)(2 * NS_PER_MS))
+
+static const enum proc_metric details[] = { PROC_PSS, PROC_USS, PROC_PEAK_RSS, PROC_FD_LIMIT };
+
+struct entry {
+	uint32_t read_tick; /* 0: never */
+	uint32_t chosen_tick;
+	bool     is_refused; /* its memory is not ours to look into: never asked again */
+	uint64_t present;
+	uint64_t value[ARRAY_LEN(details)];
+};
+
+struct turn {
+	struct proc_sample *proc;
+	struct entry       *entry;
+};
+
+struct detail {
+	int               proc_fd;
+	uint32_t          tick;
+	int64_t           credit_ns; /* one large process may cost more than a tick's share: it is paid back */
+	struct roster     roster;
+	VEC(struct entry) entries; /* by seat */
+	VEC(uint32_t)     seats;   /* of out->procs, in their order */
+	size_t            refused; /* processes in the last sample */
+	bool              has_rollup;
+	char              text[4096];
+};
+
+static void detail_close(void *self_)
+{
+	struct detail *self = self_;
+
+	if (!self)
+		return;
+	roster_done(&self->roster);
+	vec_done(&self->entries);
+	vec_done(&self->seats);
+	closep(&self->proc_fd);
+	free(self);
+}
+
+DEFINE_CLEANUP(struct detail *, detail_close)
+
+static int detail_open(const struct probe_env *env, void **ret_self, struct err *err)
+{
+	cleanup(detail_closep) struct detail *self = xcalloc(1, sizeof *self);
+
+	self->proc_fd = openat(env->root_fd, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (self->proc_fd < 0)
+		return err_set(err, errno, "open '/proc': %s", strerror(errno));
+	self->has_rollup = !env->is_live || faccessat(self->proc_fd, "self/smaps_rollup", F_OK, 0) == 0;
+	*ret_self = TAKE_PTR(self);
+	return 0;
+}
+
+/* ---- one process ----------------------------------------------------------------------------- */
+
+static void keep(struct entry *e, enum proc_metric id, uint64_t v)
+{
+	for (size_t i = 0; i < ARRAY_LEN(details); i++)
+		if (details[i] == id)
+			e->value[i] = v;
+	e->present |= UINT64_C(1) << id;
+}
+
+static struct scan read_text(struct detail *self, int dir_fd, const char *name, int *ret_error)
+{
+	ssize_t n = kfile_read(dir_fd, name, self->text, sizeof self->text);
+
+	*ret_error = n < 0 ? (int)n : 0;
+	return scan_mem(self->text, n > 0 ? (size_t)n : 0);
+}
+
+static void read_details(struct detail *self, int dir_fd, const struct proc_sample *p, struct entry *e)
+{
+	struct taskfile_rollup rollup;
+	uint64_t v;
+	int error;
+
+	e->present = 0;
+	if (taskfile_parse_peak(read_text(self, dir_fd, "status", &error), &v))
+		keep(e, PROC_PEAK_RSS, v);
+	if (!readings_has(&p->r, PROC_FD_LIMIT) &&
+	    taskfile_parse_fd_limit(read_text(self, dir_fd, "limits", &error), &v))
+		keep(e, PROC_FD_LIMIT, v);
+	if (!self->has_rollup || e->is_refused)
+		return;
+	if (taskfile_parse_rollup(read_text(self, dir_fd, "smaps_rollup", &error), &rollup)) {
+		keep(e, PROC_PSS, rollup.pss_bytes);
+		keep(e, PROC_USS, rollup.uss_bytes);
+	}
+	e->is_refused = error == -EACCES || error == -EPERM;
+}
+
+/* The pid may have passed to another since the scan: only its start time tells. */
+static bool is_same_process(struct detail *self, int dir_fd, struct proc_id id)
+{
+	struct taskfile_stat st;
+	int error;
+
+	return taskfile_parse_stat(read_text(self, dir_fd, "stat", &error), &st) && st.start_ticks == id.start_ticks;
+}
+
+static void take_turn(struct detail *self, const struct turn *t)
+{
+	cleanup(closep) int dir_fd = -1;
+	char pid[16];
+
+	snprintf(pid, sizeof pid, "%d", t->proc->id.pid);
+	dir_fd = openat(self->proc_fd, pid, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	t->entry->read_tick = self->tick;
+	if (dir_fd >= 0 && is_same_process(self, dir_fd, t->proc->id))
+		read_details(self, dir_fd, t->proc, t->entry);
+}
+
+/* ---- whose turn it is ------------------------------------------------------------------------ */
+
+static bool comes_before(const struct turn *a, const struct turn *b)
+{
+	if (a->entry->read_tick != b->entry->read_tick)
+		return a->entry->read_tick < b->entry->read_tick;
+	return readings_or(&a->proc->r, PROC_RSS, 0) > readings_or(&b->proc->r, PROC_RSS, 0);
+}
+
+/* A short list kept in order: most processes are compared with its last only. */
+static void offer(struct turn turns[TURNS_PER_TICK], size_t *len, size_t cap, struct turn t)
+{
+	size_t i;
+
+	if (*len == cap && (!cap || !comes_before(&t, &turns[cap - 1])))
+		return;
+	*len += *len < cap;
+	for (i = *len - 1; i > 0 && comes_before(&t, &turns[i - 1]); i--)
+		turns[i] = turns[i - 1];
+	turns[i] = t;
+}
+
+/* Kernel threads and zombies have none, and nothing to tell about. */
+static bool has_memory(const struct proc_sample *p)
+{
+	return readings_or(&p->r, PROC_RSS, 0) > 0;
+}
+
+static size_t choose_focus(struct detail *self, struct sample *out, struct turn turns[TURNS_PER_TICK])
+{
+	size_t len = 0;
+
+	vec_each(&out->focus, id) {
+		struct proc_sample *p = sample_find_proc(out, id->pid);
+		uint32_t seat = p ? self->seats.at[p - out->procs.at] : ROSTER_NONE;
+
+		if (seat == ROSTER_NONE || !proc_id_eq(p->id, *id) || !has_memory(p))
+			continue;
+		self->entries.at[seat].chosen_tick = self->tick;
+		offer(turns, &len, TURNS_PER_TICK, (struct turn){ p, &self->entries.at[seat] });
+	}
+	return len;
+}
+
+static size_t choose_others(struct detail *self, struct sample *out, struct turn turns[TURNS_PER_TICK], size_t cap)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < out->procs.len; i++) {
+		struct entry *e = self->seats.at[i] == ROSTER_NONE ? NULL : &self->entries.at[self->seats.at[i]];
+
+		if (e && e->chosen_tick != self->tick && has_memory(&out->procs.at[i]))
+			offer(turns, &len, cap, (struct turn){ &out->procs.at[i], e });
+	}
+	return len;
+}
+
+static void take_turns(struct detail *self, const struct turn *turns, size_t len)
+{
+	for (size_t i = 0; i < len && self->credit_ns > 0; i++) {
+		uint64_t begin = clock_process_cpu_ns();
+
+		take_turn(self, &turns[i]);
+		self->credit_ns -= (int64_t)(clock_process_cpu_ns() - begin);
+	}
+}
+
+/* ---- a tick ---------------------------------------------------------------------------------- */
+
+static void forget(void *self_, uint32_t seat)
+{
+	struct detail *self = self_;
+
+	self->entries.at[seat] = (struct entry){ 0 };
+}
+
+static bool seat_all(struct detail *self, const struct sample *out)
+{
+	vec_reset(&self->seats);
+	if (!vec_reserve(&self->seats, out->procs.len, PROCS_MAX))
+		return false;
+	vec_each(&out->procs, p) {
+		bool is_new;
+		uint32_t seat = roster_see(&self->roster, p->id, &is_new);
+
+		while (seat != ROSTER_NONE && self->entries.len <= seat && vec_push(&self->entries, PROCS_MAX))
+			;
+		self->seats.at[self->seats.len++] = seat;
+	}
+	roster_end_scan(&self->roster, forget, self);
+	return true;
+}
+
+static void fill(struct detail *self, struct sample *out)
+{
+	self->refused = 0;
+	for (size_t i = 0; i < out->procs.len; i++) {
+		struct proc_readings *r = &out->procs.at[i].r;
+		const struct entry *e;
+
+		if (self->seats.at[i] == ROSTER_NONE || !has_memory(&out->procs.at[i]))
+			continue;
+		e = &self->entries.at[self->seats.at[i]];
+		self->refused += e->is_refused;
+		for (size_t k = 0; k < ARRAY_LEN(details) && e->present; k++)
+			if (e->present >> details[k] & 1 && !readings_has(r, details[k]))
+				readings_set(r, details[k], e->value[k]);
+	}
+}
+
+static int detail_read(void *self_, struct sample *out, struct err *err)
+{
+	struct turn turns[TURNS_PER_TICK];
+	struct detail *self = self_;
+	size_t len;
+
+	(void)err;
+	if (!(out->want & WANT_PSS) || !seat_all(self, out))
+		return 0;
+	self->tick++;
+	self->credit_ns = MIN(self->credit_ns + CPU_PER_TICK_NS, CPU_PER_TICK_NS);
+	len = choose_focus(self, out, turns);
+	take_turns(self, turns, len);
+	len = choose_others(self, out, turns, TURNS_PER_TICK - len);
+	take_turns(self, turns, len);
+	fill(self, out);
+	return 0;
+}
+
+static void detail_health(const void *self_, struct probe_health *ret)
+{
+	const struct detail *self = self_;
+
+	*ret = (struct probe_health){ .state = PROBE_WORKS, .source = "smaps_rollup, status and limits" };
+	snprintf(ret->note, sizeof ret->note, "PSS, USS, peak memory and file limits, in turns of 2 ms of CPU a tick");
+	if (self->refused) {
+		ret->state = PROBE_DEGRADED;
+		snprintf(ret->note, sizeof ret->note,
+			 "PSS and USS of %zu processes may not be read by us: they are other users'", self->refused);
+	}
+	if (!self->has_rollup) {
+		ret->state = PROBE_DEGRADED;
+		snprintf(ret->note, sizeof ret->note, "no PSS and USS: this kernel has no smaps_rollup (Linux 4.14)");
+	}
+}
+
+const struct probe_ops probe_detail = {
+	.name = "detail",
+	.open = detail_open,
+	.read = detail_read,
+	.health = detail_health,
+	.close = detail_close,
+};
