@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+
+#include "bare.h"
+
+int bare_open(struct bare **ret, struct err *err)
+{
+	(void)ret;
+	return err_set(err, ENOTSUP, "built without BPF");
+}
+
+int bare_read(struct bare *b, size_t *ret_tasks, struct err *err)
+{
+	(void)b, (void)ret_tasks;
+	return err_set(err, ENOTSUP, "built without BPF");
+}
+
+void bare_close(struct bare *b)
+{
+	(void)b;
+}
