@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""Configuration files: which count, and what is refused how."""
+import os
+
+import pytest
+
+
+@pytest.fixture
+def config(tmp_path):
+	def write(text, name="proctor.conf"):
+		path = tmp_path / name
+		path.parent.mkdir(parents=True, exist_ok=True)
+		path.write_bytes(text if isinstance(text, bytes) else text.encode())
+		return path
+
+	return write
+
+
+@pytest.mark.parametrize("text, problems", [
+	("[profiler]\ninterval_seconds = 0.5\n", ["2: [profiler] interval_seconds: out of range; it must be at least 1"]),
+	("[profiler]\ninterval_seconds = nan\n", ["2: [profiler] interval_seconds: 'nan': not a time"]),
+	("[profiler]\nintervall_seconds = 5\n", ["2: [profiler] intervall_seconds: unknown key; did you mean interval_seconds?"]),
+	("[profilr]\nenabled = 1\n", ["1: [profilr]: unknown section"]),
+	("\n\n[profiler]\ngpu_enabled = maybe\nstorage_path = here\n",
+	 ["4: [profiler] gpu_enabled: 'maybe': write auto, true or false", "5: [profiler] storage_path: 'here': not an absolute path"]),
+	("[limits]\nmax_processes = 99999999999999999999\n", ["2: [limits] max_processes: '99999999999999999999': not a whole number"]),
+	("[limits]\nmax_processes\n", ["2: max_processes: no '='"]),
+	("[limits]\nmax_processes = 5\nmax_processes = 5\n", ["3: [limits] max_processes: given twice in this file"]),
+	(b"[limits]\nmax_processes = \x1b[31m\xff\n", ["2: [limits] max_processes: '\\x1b[31m\\xff': not a whole number"]),
+	(b"\x7fELF\0\0", ["1: a NUL byte; this is not a text file"]),
+])
+@pytest.mark.parametrize("verb", ["snapshot", "doctor"])
+def test_a_wrong_file_is_refused_with_line_key_and_reason(proctor, config, verb, text, problems):
+	path = config(text)
+	done = proctor(verb, "--config", path)
+	assert (done.returncode, done.stdout) == (2, "")
+	lines = done.stderr.splitlines()
+	assert len(lines) == len(problems)
+	for line, problem in zip(lines, problems):
+		assert line.startswith("proctor: %s:%s" % (path, problem))
+
+
+def test_many_problems_are_told_up_to_a_ceiling(proctor, config):
+	done = proctor("doctor", "--config", config("[profiler]\n" + "nope = 1\n" * 100))
+	assert done.returncode == 2
+	assert len(done.stderr.splitlines()) == 21
+	assert "80 more" in done.stderr
+
+
+def test_a_file_that_is_named_must_exist(proctor, tmp_path):
+	done = proctor("doctor", "--config", tmp_path / "none.conf")
+	assert done.returncode == 2
+	assert done.stderr == "proctor: %s/none.conf: open: No such file or directory\n" % tmp_path
+
+
+def test_a_directory_is_no_file(proctor, tmp_path):
+	done = proctor("doctor", "--config", tmp_path)
+	assert done.returncode == 2
+	assert "Is a directory" in done.stderr
+
+
+def test_doctor_tells_which_files_were_read(proctor, config, tmp_path):
+	config("[limits]\nmax_processes = 100\r\n", "etc/proctor.conf")
+	config("[limits]\nmax_processes = 200\n", "etc/conf.d/10.conf")
+	config("nonsense", "etc/conf.d/10.conf.bak")
+	done = proctor("doctor", env={"CONFIGURATION_DIRECTORY": str(tmp_path / "etc")})
+	assert (done.returncode, done.stderr) == (0, "")
+	assert "  %s/etc/proctor.conf\n  %s/etc/conf.d/10.conf\n" % (tmp_path, tmp_path) in done.stdout
+
+
+def test_a_named_file_replaces_all_others(proctor, config, tmp_path):
+	config("nonsense", "etc/proctor.conf")
+	mine = config("[limits]\nmax_processes = 100\n", "mine.conf")
+	done = proctor("doctor", "--config", mine, env={"CONFIGURATION_DIRECTORY": str(tmp_path / "etc")})
+	assert (done.returncode, done.stderr) == (0, "")
+	assert str(mine) in done.stdout
+
+
+@pytest.mark.needs_root
+def test_root_does_not_follow_a_users_files(proctor, config, tmp_path):
+	config("nonsense", "home/.config/proctor/proctor.conf")
+	config("nonsense", "xdg/proctor/proctor.conf")
+	done = proctor("doctor", env={"HOME": str(tmp_path / "home"), "XDG_CONFIG_HOME": str(tmp_path / "xdg")})
+	assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.needs_root
+def test_a_user_has_files_of_his_own(as_nobody):
+	path = as_nobody.place / ".config/proctor/proctor.conf"
+	path.parent.mkdir(parents=True)
+	path.write_text("[limits]\nmax_processes = many\n")
+	done = as_nobody("doctor")
+	assert done.returncode == 2
+	assert str(path) in done.stderr
+	path.chmod(0o600)
+	done = as_nobody("doctor")
+	assert done.returncode == 0
+	assert done.stderr == "proctor: warning: '%s' cannot be read by this user; it is passed over\n" % path
+	assert "passed over" in done.stdout
+
+
+def test_a_fifo_among_the_drop_ins_does_not_hang_us(proctor, tmp_path):
+	(tmp_path / "conf.d").mkdir()
+	os.mkfifo(tmp_path / "conf.d/a.conf")
+	done = proctor("doctor", env={"CONFIGURATION_DIRECTORY": str(tmp_path)}, timeout=10)
+	assert done.returncode == 2
+	assert "a.conf: not a regular file" in done.stderr

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""`proctor doctor`: what works here, as root and as nobody."""
+import json
+import os
+import subprocess
+
+import pytest
+
+ROLES = ["tasks", "system", "cgroup", "lifecycle", "detail"]
+
+
+def examine(run, *args):
+	done = run("doctor", "--json", *args)
+	assert (done.returncode, done.stderr) == (0, "")
+	return json.loads(done.stdout)
+
+
+def roles_of(report):
+	return {line["role"]: line for line in report["roles"]}
+
+
+def test_every_role_has_a_state_and_a_word_why(proctor):
+	report = examine(proctor)
+	assert [line["role"] for line in report["roles"]] == ROLES
+	for line in report["roles"]:
+		assert line["state"] in ("works", "degraded", "absent")
+		assert line["note"]
+		assert line["source"] or line["state"] == "absent"
+	text = proctor("doctor").stdout
+	for line in report["roles"]:
+		assert "\n  %s " % line["role"] in text
+	assert report["kernel"] == os.uname().release
+
+
+@pytest.mark.needs_root
+def test_root_has_bpf_where_it_was_built_in(proctor):
+	if "BPF yes" not in proctor("--version").stdout:
+		pytest.skip("built without BPF")
+	roles = roles_of(examine(proctor))
+	assert roles["tasks"]["source"] == "BPF iterator"
+	assert roles["lifecycle"]["source"] == "BPF tracepoints"
+	without = roles_of(examine(proctor, "--no-bpf"))
+	assert "BPF" not in (without["tasks"]["source"] or "") + (without["lifecycle"]["source"] or "")
+
+
+@pytest.mark.needs_root
+def test_nobody_gets_less_and_is_told_why(as_nobody):
+	report = examine(as_nobody)
+	assert report["root"] is False and report["plain_user"] is None
+	tasks = roles_of(report)["tasks"]
+	assert tasks["state"] in ("works", "degraded") and "BPF" not in tasks["source"]
+	assert as_nobody("doctor").returncode == 0
+
+
+@pytest.mark.needs_root
+def test_root_is_told_what_nobody_would_have(proctor, as_nobody):
+	mine = examine(proctor)
+	told = {line["role"]: line for line in mine["plain_user"]}
+	his = roles_of(examine(as_nobody))
+	for role, line in his.items():
+		if line["source"] == roles_of(mine)[role]["source"] and role not in told:
+			continue
+		assert told[role]["source"] == line["source"]
+		assert told[role]["state"] == line["state"]
+	assert "a plain user would" in proctor("doctor").stdout
+
+
+def test_a_store_that_is_not_there_is_not_created(proctor):
+	report = examine(proctor)
+	assert report["store"]["path"] == str(proctor.state_dir / "proctor.db")
+	assert (report["store"]["state"], report["store"]["bytes"]) == ("absent", None)
+	assert report["store"]["disk_free_bytes"] > 0
+	assert not proctor.state_dir.exists()
+
+
+@pytest.mark.needs_root
+def test_it_leaves_nothing_behind(proctor):
+	examine(proctor)
+	mine = subprocess.run(["ps", "--ppid", str(os.getpid()), "-o", "comm="], capture_output=True, text=True, check=False).stdout
+	assert "proctor" not in mine

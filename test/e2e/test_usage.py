@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""The command line itself: help, version, wrong usage, where output goes, colours."""
+import os
+import pty
+import re
+import subprocess
+
+import pytest
+
+VERBS = ["snapshot", "doctor"]
+
+
+def one_line(text):
+	return text.count("\n") == 1 and text.endswith("\n")
+
+
+def test_help_goes_to_stdout_and_is_a_success(proctor):
+	for args in (["--help"], ["-h"], ["help"]):
+		done = proctor(*args)
+		assert (done.returncode, done.stderr) == (0, "")
+		assert done.stdout.startswith("proctor: ")
+		for verb in VERBS:
+			assert re.search(r"^  %s +\w" % verb, done.stdout, re.M)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_explains_itself(proctor, verb):
+	done = proctor(verb, "--help")
+	assert (done.returncode, done.stderr) == (0, "")
+	assert done.stdout.startswith("proctor %s: " % verb)
+	assert "usage: proctor %s" % verb in done.stdout
+	assert "--state-dir DIR" in done.stdout
+	assert max(map(len, done.stdout.splitlines())) <= 100
+	assert proctor("help", verb).stdout == done.stdout
+
+
+def test_version_names_what_was_built_in(proctor):
+	done = proctor("--version")
+	assert (done.returncode, done.stderr) == (0, "")
+	assert re.match(r"proctor \d+\.\d+\.\d+\n", done.stdout)
+	assert re.search(r"BPF (yes|no)", done.stdout)
+
+
+@pytest.mark.parametrize("args, words", [
+	([], ["no verb", "proctor --help"]),
+	(["snapsht"], ["'snapsht'", "did you mean 'snapshot'"]),
+	(["frobnicate"], ["'frobnicate' is not a verb", "proctor --help"]),
+	(["evil\x1b[31m\nverb"], ["evil\\x1b[31m\\nverb"]),
+	(["--frobnicate"], ["--frobnicate"]),
+	(["snapshot", "--intervall", "1"], ["--intervall", "did you mean --interval?", "proctor snapshot --help"]),
+	(["snapshot", "--interval"], ["--interval needs a value"]),
+	(["snapshot", "--interval", "soon"], ["'soon'", "not a time"]),
+	(["snapshot", "--interval", "0"], ["0.05s to 1h"]),
+	(["snapshot", "--interval", "2h"], ["0.05s to 1h"]),
+	(["snapshot", "--sort", "name"], ["'name'", "share, cpu, rss or pid"]),
+	(["snapshot", "--top", "-1"], ["'-1'", "not a whole number"]),
+	(["snapshot", "--json=yes"], ["--json takes no value"]),
+	(["snapshot", "extra"], ["takes options only"]),
+	(["snapshot", "--color", "sometimes"], ["auto, always or never"]),
+	(["doctor", "--", "--json"], ["takes options only"]),
+])
+def test_wrong_usage_is_status_2_with_one_line_and_one_hint(proctor, args, words):
+	done = proctor(*args)
+	assert (done.returncode, done.stdout) == (2, "")
+	assert one_line(done.stderr) and done.stderr.startswith("proctor: ")
+	for word in words:
+		assert word in done.stderr
+	assert "--help" in done.stderr
+
+
+def test_common_options_may_stand_before_and_behind_the_verb(proctor):
+	for args in (["--json", "snapshot", "-i", "0.05"], ["snapshot", "-i0.05", "--json"], ["snapshot", "--interval=0.05", "--json"]):
+		done = proctor(*args)
+		assert done.returncode == 0, done.stderr
+		assert done.stdout.startswith("{")
+
+
+def run_into_closed_pipe(proctor, *args):
+	"""Starts it with a stdout that nobody reads."""
+	reader, writer = os.pipe()
+	os.close(reader)
+	try:
+		return subprocess.run([proctor.binary, *args], env=proctor.env, stdout=writer, stderr=subprocess.PIPE,
+				      stdin=subprocess.DEVNULL, timeout=60, check=False, text=True)
+	finally:
+		os.close(writer)
+
+
+@pytest.mark.parametrize("args", [["--help"], ["snapshot", "--all"], ["snapshot", "--json"], ["doctor"]])
+def test_a_closed_pipe_is_status_1_without_a_word(proctor, args):
+	done = run_into_closed_pipe(proctor, *args)
+	assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_head_takes_what_it_wants(proctor):
+	done = subprocess.run(["/bin/bash", "-c", "\"$0\" snapshot --all | head -1", proctor.binary], env=proctor.env,
+			      capture_output=True, text=True, timeout=60, check=False)
+	assert (done.returncode, done.stderr) == (0, "")
+	assert one_line(done.stdout)
+
+
+def test_a_full_disk_behind_stdout_is_told(proctor):
+	with open("/dev/full", "w", encoding="ascii") as full:
+		done = subprocess.run([proctor.binary, "--help"], env=proctor.env, stdout=full, stderr=subprocess.PIPE, timeout=60,
+				      check=False, text=True)
+	assert done.returncode == 1
+	assert done.stderr == "proctor: write to stdout: No space left on device\n"
+
+
+def run_on_terminal(proctor, *args, env=None):
+	"""What it prints to a terminal of 80 columns."""
+	leader, follower = pty.openpty()
+	subprocess.run(["stty", "cols", "80", "rows", "24"], stdin=follower, check=True)
+	base = {k: v for k, v in proctor.env.items() if k not in ("NO_COLOR", "CLICOLOR_FORCE", "COLUMNS")}
+	child = subprocess.Popen([proctor.binary, *args], env={**base, "TERM": "xterm-256color", **(env or {})},
+				 stdin=subprocess.DEVNULL, stdout=follower, stderr=subprocess.PIPE)
+	os.close(follower)
+	output = b""
+	try:
+		while chunk := os.read(leader, 65536):
+			output += chunk
+	except OSError:  # the terminal's way to say that nobody writes any more
+		pass
+	os.close(leader)
+	assert child.wait(timeout=60) == 0, child.stderr.read()
+	child.stderr.close()
+	return output.decode()
+
+
+def test_a_terminal_gets_colours_and_lines_that_fit(proctor):
+	text = run_on_terminal(proctor, "snapshot")
+	assert "\x1b[" in text
+	plain = re.sub(r"\x1b\[\d*m", "", text)
+	assert "\x1b" not in plain
+	assert max(len(line.rstrip("\r")) for line in plain.split("\n")) <= 80
+
+
+@pytest.mark.parametrize("env, args, colours", [
+	({"NO_COLOR": "1"}, [], False),
+	({"NO_COLOR": ""}, [], True),
+	({"TERM": "dumb"}, [], False),
+	({"NO_COLOR": "1"}, ["--color=always"], True),
+	({}, ["--color=never"], False),
+])
+def test_colours_on_a_terminal_can_be_refused(proctor, env, args, colours):
+	assert ("\x1b[" in run_on_terminal(proctor, "doctor", *args, env=env)) == colours
+
+
+def test_a_pipe_gets_no_colours_unless_it_is_asked_for(proctor):
+	assert "\x1b" not in proctor("doctor").stdout
+	assert "\x1b[" in proctor("doctor", env={"CLICOLOR_FORCE": "1"}).stdout
+	assert "\x1b[" in proctor("doctor", "--color", "always").stdout
+	assert "\x1b" not in proctor("doctor", "--json", "--color", "always").stdout
