@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* db.h - one SQLite connection with our habits: WAL, no checkpoint but ours, errors as errno.
+ *
+ * What SQLite says becomes:
+ *   -ENOSPC   the disk (or quota) is full; the transaction was rolled back, the handle is good
+ *   -EUCLEAN  the file is damaged
+ *   -EBUSY    somebody else is in the way
+ *   -EROFS    read-only file system or file
+ *   -ETIME    the query's time is over
+ *   -EIO      any other failure of the disk */
+#pragma once
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum db_mode {
+	DB_READ,
+	DB_WRITE,
+};
+
+/* The file must exist. Errors name it. */
+int  db_open(const char *path, enum db_mode mode, sqlite3 **ret, struct err *err) must_check;
+void db_close(sqlite3 *db); /* NULL is fine; all statements must be finalized */
+DEFINE_CLEANUP(sqlite3 *, db_close)
+DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
+
+/* -errno for the last failure of the connection; `what` names the operation. */
+int db_fail(sqlite3 *db, const char *what, struct err *err);
+int db_exec(sqlite3 *db, const char *sql, struct err *err) must_check;
+int db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct err *err) must_check;
+/* 1: a row, 0: no more (reset, and bindings kept), -errno (reset). */
+int db_step(sqlite3_stmt *stmt, struct err *err) must_check;
+/* For statements without rows: steps to the end and resets. */
+int db_run(sqlite3_stmt *stmt, struct err *err) must_check;
+/* The first column of the first row. */
+int db_int(sqlite3 *db, const char *sql, int64_t *ret, struct err *err) must_check;
+
+/* NULL for COLUMN_ABSENT and anything else below zero. */
+void db_bind_or_null(sqlite3_stmt *stmt, int index, int64_t value);
+/* COLUMN_ABSENT for NULL. */
+int64_t db_column_or_absent(sqlite3_stmt *stmt, int column);
+/* Text that may hold any bytes: what is not UTF-8 becomes U+FFFD, and it ends before a NUL. */
+void db_bind_text(sqlite3_stmt *stmt, int index, const char *text, size_t len);
+
+/* Times are unix seconds as REAL, good to the microsecond. */
+double   db_time(uint64_t wall_ns);
+uint64_t db_time_ns(double seconds);

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* Events and what they say about processes. A life that was never sampled gets its process row
+ * here, so that the short ones are counted too. Outside jobs there may be thousands of them each
+ * second: those are stored at a rate that the disk can bear, and what is left out is counted. */
+#include <errno.h>
+#include <string.h>
+
+#include "store/handle.h"
+
+#define STRANGERS_PER_S 20.0
+#define STRANGERS_BURST 2000.0
+#define EVENTS_PER_PUT 20000
+
+/* The process of this pid in the snapshot, for sources that do not know start times. */
+static int64_t find_by_pid(const struct store *st, pid_t pid)
+{
+	size_t low = 0, high = st->next.len;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct life *life = &st->lives.at[st->next.at[mid]];
+
+		if (life->id.pid == pid)
+			return life->proc;
+		if (life->id.pid < pid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return 0;
+}
+
+static int64_t find_in_table(struct store *st, struct proc_id id, struct err *err)
+{
+	sqlite3_stmt *stmt = query_get(st, Q_FIND_PROCESS, err);
+	int64_t found = 0;
+	int r;
+
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, id.pid);
+	sqlite3_bind_int64(stmt, 2, (int64_t)id.start_ticks);
+	sqlite3_bind_int64(stmt, 3, st->recorder);
+	r = db_step(stmt, err);
+	if (r > 0)
+		found = sqlite3_column_int64(stmt, 0);
+	sqlite3_reset(stmt);
+	return r < 0 ? r : found;
+}
+
+/* process.id, 0 when it has no row, or -errno. */
+static int64_t find_process(struct store *st, const struct event *e, struct err *err)
+{
+	uint64_t known;
+
+	if (map_get(&st->known, proc_key(e->id), &known))
+		return (int64_t)known;
+	if (!e->id.start_ticks)
+		return find_by_pid(st, e->id.pid);
+	/* A process that begins now has no row yet; asking for each would double the cost of a
+	 * fork. */
+	return e->kind == EVENT_SPAWN && !e->inferred ? 0 : find_in_table(st, e->id, err);
+}
+
+static int64_t insert_process(struct store *st, const struct snapshot *snap, const struct event *e,
+			      struct err *err)
+{
+	sqlite3_stmt *stmt = query_get(st, Q_PUT_PROCESS, err);
+	int64_t id = process_new_id(st, err);
+	const char *job = e->job >= 0 && (size_t)e->job < snap->jobs.len ? snap->jobs.at[e->job].id :
+									   NULL;
+	int r;
+
+	if (!stmt || id < 0)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, id);
+	sqlite3_bind_int64(stmt, 2, st->recorder);
+	sqlite3_bind_int64(stmt, 3, e->id.pid);
+	db_bind_or_null(stmt, 4, e->ppid ? e->ppid : COLUMN_ABSENT);
+	sqlite3_bind_int64(stmt, 5, (int64_t)e->id.start_ticks);
+	sqlite3_bind_null(stmt, 6);
+	sqlite3_bind_text(stmt, 7, job, -1, SQLITE_STATIC);
+	db_bind_or_null(stmt, 8, job && e->sheet ? (int64_t)e->sheet : COLUMN_ABSENT);
+	sqlite3_bind_double(stmt, 9, db_time(e->kind == EVENT_SPAWN ? e->wall_ns : snap->wall_ns));
+	sqlite3_bind_int64(stmt, 10, e->uid);
+	db_bind_text(stmt, 11, e->comm, COMM_LEN);
+	db_bind_text(stmt, 12, e->comm, COMM_LEN);
+	r = db_run(stmt, err);
+	if (r < 0)
+		return r;
+	map_put(&st->known, proc_key(e->id), (uint64_t)id);
+	return id;
+}
+
+static bool may_store(struct store *st, const struct event *e)
+{
+	if (e->job >= 0 || e->kind == EVENT_KILL || e->kind == EVENT_OOM)
+		return true;
+	if (st->strangers >= 1) {
+		st->strangers--;
+		return true;
+	}
+	st->strangers_lost++;
+	return false;
+}
+
+static int set_exit(struct store *st, const struct event *e, int64_t proc, struct err *err)
+{
+	sqlite3_stmt *stmt = query_get(st, Q_SET_EXIT, err);
+
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, proc);
+	sqlite3_bind_double(stmt, 2, db_time(e->wall_ns));
+	if (e->has_exit_code)
+		sqlite3_bind_int64(stmt, 3, e->exit_code);
+	else
+		sqlite3_bind_null(stmt, 3);
+	db_bind_or_null(stmt, 4, e->signal ? e->signal : COLUMN_ABSENT);
+	db_bind_or_null(stmt, 5, e->core_dumped ? 1 : COLUMN_ABSENT);
+	return db_run(stmt, err);
+}
+
+static int set_totals(struct store *st, const struct event *e, int64_t proc, struct err *err)
+{
+	sqlite3_stmt *stmt;
+
+	if (!e->final.present)
+		return 0;
+	stmt = query_get(st, Q_SET_TOTALS, err);
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, proc);
+	sqlite3_bind_null(stmt, 2);
+	sqlite3_bind_null(stmt, 3);
+	for (int i = 0; i < (int)TOTAL_METRICS; i++) {
+		uint8_t id = st->columns.total[i];
+
+		db_bind_or_null(stmt, 4 + i, readings_has(&e->final, id) ?
+				column_value(&proc_metrics[id], e->final.value[id]) : COLUMN_ABSENT);
+	}
+	return db_run(stmt, err);
+}
+
+static int set_command(struct store *st, const struct snapshot *snap, const struct event *e,
+		       int64_t proc, struct err *err)
+{
+	sqlite3_stmt *stmt;
+
+	if (!e->text.len)
+		return 0;
+	stmt = query_get(st, Q_SET_COMMAND, err);
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, proc);
+	sqlite3_bind_int64(stmt, 2, e->uid);
+	db_bind_text(stmt, 3, e->comm, COMM_LEN);
+	db_bind_text(stmt, 4, snapshot_text(snap, e->text), MIN(e->text.len, COMMAND_MAX));
+	return db_run(stmt, err);
+}
+
+int event_put_one(struct store *st, const struct event *e, const char *text, int64_t proc,
+		  struct err *err)
+{
+	sqlite3_stmt *stmt = query_get(st, Q_PUT_EVENT, err);
+	struct buf details = { .max = 4096 };
+
+	if (!stmt)
+		return -err->code;
+	sqlite3_clear_bindings(stmt);
+	sqlite3_bind_double(stmt, 1, db_time(e->wall_ns));
+	sqlite3_bind_int64(stmt, 2, e->kind);
+	db_bind_or_null(stmt, 3, proc > 0 ? proc : COLUMN_ABSENT);
+	sqlite3_bind_int64(stmt, 4, st->recorder);
+	if (e->has_exit_code)
+		sqlite3_bind_int64(stmt, 5, e->exit_code);
+	db_bind_or_null(stmt, 6, e->signal ? e->signal : COLUMN_ABSENT);
+	if (e->kind == EVENT_SIGNAL || e->kind == EVENT_KILL) {
+		db_bind_or_null(stmt, 7, e->sender_pid);
+		db_bind_or_null(stmt, 8, e->sender_pid > 0 ? (int64_t)e->sender_uid : COLUMN_ABSENT);
+		if (e->sender_pid > 0)
+			db_bind_text(stmt, 9, e->sender_comm, COMM_LEN);
+	}
+	if (e->count)
+		sqlite3_bind_int64(stmt, 10, e->count);
+	db_bind_or_null(stmt, 11, e->inferred ? 1 : COLUMN_ABSENT);
+	event_details(e, text, &details);
+	if (details.len)
+		db_bind_text(stmt, 12, details.at, details.len);
+	buf_done(&details);
+	return db_run(stmt, err);
+}
+
+/* What an event about a process changes in its row. */
+static int apply(struct store *st, const struct snapshot *snap, const struct event *e, int64_t proc,
+		 struct err *err)
+{
+	int r = 0;
+
+	if (e->kind == EVENT_EXIT)
+		r = set_exit(st, e, proc, err);
+	if (r == 0 && (e->kind == EVENT_EXIT || e->kind == EVENT_TOTALS))
+		r = set_totals(st, e, proc, err);
+	if (r == 0 && e->kind == EVENT_EXEC)
+		r = set_command(st, snap, e, proc, err);
+	return r;
+}
+
+static int put_process_event(struct store *st, const struct snapshot *snap, const struct event *e,
+			     struct err *err)
+{
+	int64_t proc = find_process(st, e, err);
+	bool has_row = e->kind != EVENT_TOTALS && (e->kind != EVENT_EXEC || e->job >= 0);
+	int r;
+
+	if (proc < 0)
+		return (int)proc;
+	if ((e->kind == EVENT_SIGNAL || !proc) && !may_store(st, e))
+		return 0;
+	if (!proc)
+		proc = insert_process(st, snap, e, err);
+	if (proc < 0)
+		return (int)proc;
+	r = apply(st, snap, e, proc, err);
+	return r < 0 || !has_row ? r : event_put_one(st, e, snap->text.at, proc, err);
+}
+
+static int put_word(struct store *st, const struct snapshot *snap, enum event_kind kind, int64_t count,
+		    const char *text, struct err *err)
+{
+	struct event e = { .kind = kind, .wall_ns = snap->wall_ns, .job = -1, .count = count,
+			   .text = { 0, (uint32_t)strlen(text) } };
+
+	return event_put_one(st, &e, text, 0, err);
+}
+
+/* What the store has to say itself. */
+static int put_own(struct store *st, const struct snapshot *snap, struct err *err)
+{
+	int r = 0;
+
+	if (st->to_store[0])
+		r = put_word(st, snap, EVENT_RECORDER, 0, st->to_store, err);
+	if (r == 0 && st->strangers_lost && st->keyframe.at == 0)
+		r = put_word(st, snap, EVENT_LOSS, (int64_t)st->strangers_lost,
+			     "events of processes outside jobs came too fast to store all", err);
+	return r;
+}
+
+int event_put_all(struct store *st, const struct snapshot *snap, struct err *err)
+{
+	double elapsed_s = (double)(snap->boot_ns - MIN(st->boot_ns, snap->boot_ns)) / 1e9;
+	size_t stored = 0;
+	int r = put_own(st, snap, err);
+
+	st->strangers = MIN(STRANGERS_BURST, st->strangers + elapsed_s * STRANGERS_PER_S);
+	vec_each(&snap->events, e) {
+		if (r < 0)
+			return r;
+		if (stored++ >= EVENTS_PER_PUT)
+			st->strangers_lost++;
+		else if (e->id.pid)
+			r = put_process_event(st, snap, e, err);
+		else
+			r = event_put_one(st, e, snap->text.at, 0, err);
+	}
+	return r;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* file.h - the database as a file, looked at before SQLite may touch it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/db.h"
+
+/* Makes an empty file unless there is one. Refuses what is not a regular file (-EINVAL). */
+int file_make(const char *path, struct err *err) must_check;
+
+/* Whether the file behind the connection may be used as ours; nothing is written, not even beside
+ * it. `ret_is_new`: it holds nothing yet.
+ *   -EUCLEAN  damaged: not a database at all, or too short
+ *   -EINVAL   a good database that is not ours, or of a version newer than we know */
+int file_judge(sqlite3 *db, bool *ret_is_new, struct err *err) must_check;
+
+/* Renames the database, its -wal and its -shm to PATH.corrupt-<UTC time>; nothing is deleted.
+ * The name goes to `ret`. */
+int file_set_aside(const char *path, uint64_t wall_ns, char *ret, size_t cap, struct err *err)
+	must_check;
+
+/* Whether the file system has room for us to grow: more than 256 MiB or 1 % of it, the lesser
+ * one. */
+bool file_has_room(const char *path);

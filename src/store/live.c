@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: MIT */
+/* The processes of a snapshot against those of the one before. Both are in the order of their
+ * pids, so one walk pairs them; only what changed is written. The list of the living is replaced
+ * on commit only: after a rollback the next snapshot is compared with what is really stored. */
+#include <errno.h>
+#include <string.h>
+
+#include "store/handle.h"
+
+#define LIVES_MAX PROCS_MAX
+
+static_assert(PROC_RSS == 0, "the first cell of a metric is the resident memory");
+
+uint64_t store_hash(uint64_t seed, const void *bytes, size_t n)
+{
+	const unsigned char *at = bytes;
+	uint64_t h = seed ^ 0xcbf29ce484222325u;
+
+	for (; n >= 8; at += 8, n -= 8) {
+		uint64_t word;
+
+		memcpy(&word, at, 8);
+		h = (h ^ word) * 0x9E3779B97F4A7C15u;
+		h ^= h >> 29;
+	}
+	for (; n; at++, n--)
+		h = (h ^ *at) * 0x100000001b3u;
+	h ^= h >> 32;
+	return h ? h : 1;
+}
+
+static void read_cells(const struct store *st, const struct proc_snap *p, int64_t cells[CELL_COUNT])
+{
+	cells[CELL_STATE] = column_state_code(p->s.state);
+	cells[CELL_CPU] = column_ratio(p->cpu_ratio);
+	for (size_t i = 0; i < CELL_METRICS; i++) {
+		uint8_t id = st->columns.cell[i];
+
+		cells[CELL_FIRST_METRIC + i] = readings_has(&p->s.r, id) ?
+			column_value(&proc_metrics[id], p->s.r.value[id]) : COLUMN_ABSENT;
+	}
+}
+
+static void read_totals(const struct store *st, const struct proc_readings *r, struct life *life)
+{
+	for (size_t i = 0; i < TOTAL_METRICS; i++) {
+		uint8_t id = st->columns.total[i];
+
+		if (readings_has(r, id))
+			life->total[i] = column_value(&proc_metrics[id], r->value[id]);
+	}
+}
+
+int64_t process_new_id(struct store *st, struct err *err)
+{
+	int64_t id = st->next_process ? st->next_process : query_int(st, Q_NEXT_PROCESS, err);
+
+	if (id < 0)
+		return id;
+	/* Another process of this keyframe may sit in the slot, a million processes ago. */
+	while (st->slots && st->slots[id % SCHEMA_SLOTS / 64] >> (id % 64) & 1)
+		id++;
+	st->next_process = id + 1;
+	return id;
+}
+
+static bool slot_is_free(const struct store *st, int64_t proc)
+{
+	return !(st->slots[proc % SCHEMA_SLOTS / 64] >> (proc % 64) & 1);
+}
+
+static void slot_take(struct store *st, int64_t proc)
+{
+	st->slots[proc % SCHEMA_SLOTS / 64] |= UINT64_C(1) << (proc % 64);
+}
+
+static const char *job_name(const struct snapshot *snap, int32_t job)
+{
+	return job >= 0 && (size_t)job < snap->jobs.len ? snap->jobs.at[job].id : NULL;
+}
+
+static uint64_t job_hash(const struct snapshot *snap, const struct proc_snap *p)
+{
+	const char *name = job_name(snap, p->job);
+
+	return name ? store_hash(p->sheet, name, strlen(name)) : 1;
+}
+
+static uint64_t command_hash(const struct snapshot *snap, const struct proc_sample *s)
+{
+	uint64_t h = store_hash(s->uid, s->comm, COMM_LEN);
+
+	return store_hash(h, snapshot_text(snap, s->command), s->command.len);
+}
+
+static void bind_job(sqlite3_stmt *stmt, int index, const struct snapshot *snap,
+		     const struct proc_snap *p)
+{
+	const char *name = job_name(snap, p->job);
+
+	sqlite3_bind_text(stmt, index, name, -1, SQLITE_STATIC);
+	db_bind_or_null(stmt, index + 1, name && p->sheet ? (int64_t)p->sheet : COLUMN_ABSENT);
+}
+
+static int insert_process(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
+			  struct life *life, int64_t snapshot, struct err *err)
+{
+	sqlite3_stmt *stmt = query_get(st, Q_PUT_PROCESS, err);
+	int64_t id = process_new_id(st, err);
+
+	if (!stmt || id < 0)
+		return -err->code;
+	life->proc = id;
+	sqlite3_bind_int64(stmt, 1, id);
+	sqlite3_bind_int64(stmt, 2, st->recorder);
+	sqlite3_bind_int64(stmt, 3, p->s.id.pid);
+	sqlite3_bind_int64(stmt, 4, p->s.ppid);
+	sqlite3_bind_int64(stmt, 5, (int64_t)p->s.id.start_ticks);
+	sqlite3_bind_int64(stmt, 6, snapshot);
+	bind_job(stmt, 7, snap, p);
+	sqlite3_bind_double(stmt, 9, db_time(snap->wall_ns - MIN(p->age_ns, snap->wall_ns)));
+	sqlite3_bind_int64(stmt, 10, p->s.uid);
+	db_bind_text(stmt, 11, p->s.comm, COMM_LEN);
+	db_bind_text(stmt, 12, snapshot_text(snap, p->s.command), MIN(p->s.command.len, COMMAND_MAX));
+	return db_run(stmt, err);
+}
+
+/* The row that an event made for it before it was first seen, 0 when there is none, or -errno. */
+static int64_t find_unseen(struct store *st, struct proc_id id, struct err *err)
+{
+	sqlite3_stmt *stmt = query_get(st, Q_FIND_UNSEEN, err);
+	int64_t found = 0;
+	int r;
+
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, id.pid);
+	sqlite3_bind_int64(stmt, 2, (int64_t)id.start_ticks);
+	sqlite3_bind_int64(stmt, 3, st->recorder);
+	r = db_step(stmt, err);
+	if (r > 0)
+		found = sqlite3_column_int64(stmt, 0);
+	sqlite3_reset(stmt);
+	return r < 0 ? r : found;
+}
+
+static int begin_process(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
+			 struct life *life, int64_t snapshot, struct err *err)
+{
+	int64_t found = st->snapshot ? find_unseen(st, p->s.id, err) : 0;
+	sqlite3_stmt *stmt = query_get(st, Q_SET_SEEN, err);
+	int r;
+
+	if (found < 0 || !stmt)
+		return -err->code;
+	memcpy(life->comm, p->s.comm, COMM_LEN);
+	if (found && slot_is_free(st, found)) {
+		life->proc = found;
+		sqlite3_bind_int64(stmt, 1, found);
+		sqlite3_bind_int64(stmt, 2, snapshot);
+		r = db_run(stmt, err);
+	} else {
+		life->command_hash = command_hash(snap, &p->s);
+		life->job_hash = job_hash(snap, p);
+		r = insert_process(st, snap, p, life, snapshot, err);
+	}
+	if (r == 0)
+		map_put(&st->known, proc_key(p->s.id), (uint64_t)life->proc);
+	return r;
+}
+
+static int put_base(struct store *st, struct life *life, const int64_t cells[CELL_COUNT],
+		    struct err *err)
+{
+	sqlite3_stmt *stmt = query_get(st, Q_PUT_BASE, err);
+
+	if (!stmt)
+		return -err->code;
+	memcpy(life->base, cells, sizeof life->base);
+	memcpy(life->last, cells, sizeof life->last);
+	slot_take(st, life->proc);
+	sqlite3_bind_int64(stmt, 1, st->keyframe.id + life->proc % SCHEMA_SLOTS);
+	sqlite3_bind_int64(stmt, 2, life->proc);
+	for (int i = 0; i < CELL_COUNT; i++)
+		db_bind_or_null(stmt, 3 + i, cells[i]);
+	return db_run(stmt, err);
+}
+
+static int64_t change_id(const struct store *st, const struct life *life)
+{
+	return (st->keyframe.id + life->proc % SCHEMA_SLOTS) << SCHEMA_AT_BITS | st->keyframe.at;
+}
+
+/* A cell that is as in the keyframe's row is left out; -1 says that it is absent now. */
+static int put_change(struct store *st, struct life *life, const int64_t cells[CELL_COUNT],
+		      struct err *err)
+{
+	sqlite3_stmt *stmt = query_get(st, Q_PUT_CHANGE, err);
+
+	if (!stmt)
+		return -err->code;
+	memcpy(life->last, cells, sizeof life->last);
+	st->keyframe.changes++;
+	sqlite3_bind_int64(stmt, 1, change_id(st, life));
+	for (int i = 0; i < CELL_COUNT; i++) {
+		if (cells[i] == life->base[i])
+			sqlite3_bind_null(stmt, 2 + i);
+		else
+			sqlite3_bind_int64(stmt, 2 + i, cells[i]);
+	}
+	return db_run(stmt, err);
+}
+
+/* Details are kept for processes of jobs only: of all others the totals at the end tell enough. */
+static int put_detail(struct store *st, struct life *life, const struct proc_snap *p, bool is_full,
+		      struct err *err)
+{
+	int64_t values[DETAIL_METRICS];
+	bool any = false;
+	sqlite3_stmt *stmt;
+	uint64_t hash;
+
+	for (size_t i = 0; i < DETAIL_METRICS; i++) {
+		uint8_t id = st->columns.detail[i];
+
+		values[i] = readings_has(&p->s.r, id) ?
+			column_value(&proc_metrics[id], p->s.r.value[id]) : COLUMN_ABSENT;
+		any = any || values[i] >= 0;
+	}
+	hash = store_hash(0, values, sizeof values);
+	if (!any || (hash == life->detail_hash && !is_full))
+		return 0;
+	stmt = query_get(st, Q_PUT_DETAIL, err);
+	if (!stmt)
+		return -err->code;
+	life->detail_hash = hash;
+	sqlite3_bind_int64(stmt, 1, change_id(st, life));
+	for (int i = 0; i < (int)DETAIL_METRICS; i++)
+		db_bind_or_null(stmt, 2 + i, values[i]);
+	return db_run(stmt, err);
+}
+
+static uint64_t totals_hash(const struct life *life)
+{
+	uint64_t h = store_hash((uint64_t)life->max_cpu, life->total, sizeof life->total);
+
+	return store_hash(h, &life->max_rss_kib, sizeof life->max_rss_kib);
+}
+
+int live_flush_totals(struct store *st, struct life *life, struct err *err)
+{
+	uint64_t hash = totals_hash(life);
+	sqlite3_stmt *stmt;
+
+	if (hash == life->totals_hash)
+		return 0;
+	stmt = query_get(st, Q_SET_TOTALS, err);
+	if (!stmt)
+		return -err->code;
+	life->totals_hash = hash;
+	sqlite3_bind_int64(stmt, 1, life->proc);
+	db_bind_or_null(stmt, 2, life->max_cpu);
+	db_bind_or_null(stmt, 3, life->max_rss_kib);
+	for (int i = 0; i < (int)TOTAL_METRICS; i++)
+		db_bind_or_null(stmt, 4 + i, life->total[i]);
+	return db_run(stmt, err);
+}
+
+static int put_command(struct store *st, const struct snapshot *snap, const struct proc_sample *s,
+		       struct life *life, struct err *err)
+{
+	uint64_t hash = command_hash(snap, s);
+	sqlite3_stmt *stmt;
+
+	memcpy(life->comm, s->comm, COMM_LEN);
+	if (hash == life->command_hash)
+		return 0;
+	stmt = query_get(st, Q_SET_COMMAND, err);
+	if (!stmt)
+		return -err->code;
+	life->command_hash = hash;
+	sqlite3_bind_int64(stmt, 1, life->proc);
+	sqlite3_bind_int64(stmt, 2, s->uid);
+	db_bind_text(stmt, 3, s->comm, COMM_LEN);
+	db_bind_text(stmt, 4, snapshot_text(snap, s->command), MIN(s->command.len, COMMAND_MAX));
+	return db_run(stmt, err);
+}
+
+/* Who it is may change too: exec gives it another command, and a job may be told late. The
+ * command line is looked at when the name differs and at keyframes: hashing a thousand of them
+ * each tick costs more than all the rest. */
+static int put_identity(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
+			struct life *life, bool is_keyframe, struct err *err)
+{
+	uint64_t job = p->job >= 0 || life->job_hash != 1 ? job_hash(snap, p) : 1;
+	sqlite3_stmt *stmt;
+	int r = 0;
+
+	if (is_keyframe || memcmp(life->comm, p->s.comm, COMM_LEN))
+		r = put_command(st, snap, &p->s, life, err);
+	if (r < 0 || job == life->job_hash)
+		return r;
+	stmt = query_get(st, Q_SET_JOB, err);
+	if (!stmt)
+		return -err->code;
+	life->job_hash = job;
+	sqlite3_bind_int64(stmt, 1, life->proc);
+	bind_job(stmt, 2, snap, p);
+	return db_run(stmt, err);
+}
+
+static int put_process(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
+		       struct life *life, bool is_new, struct err *err)
+{
+	bool is_keyframe = st->keyframe.at == 0;
+	int64_t cells[CELL_COUNT];
+	int r = put_identity(st, snap, p, life, is_keyframe || is_new, err);
+
+	read_cells(st, p, cells);
+	read_totals(st, &p->s.r, life);
+	life->max_cpu = MAX(life->max_cpu, cells[CELL_CPU]);
+	life->max_rss_kib = MAX(life->max_rss_kib, cells[CELL_FIRST_METRIC]);
+	if (r == 0 && is_keyframe)
+		r = live_flush_totals(st, life, err);
+	if (r < 0)
+		return r;
+	if (is_keyframe || is_new)
+		r = put_base(st, life, cells, err);
+	else if (memcmp(cells, life->last, sizeof cells))
+		r = put_change(st, life, cells, err);
+	if (r == 0 && p->job >= 0)
+		r = put_detail(st, life, p, is_keyframe || is_new, err);
+	return r;
+}
+
+/* There are never more than PROCS_MAX: the snapshot has no more, and the pool grows with it. */
+static void push_index(struct index_list *list, uint32_t index)
+{
+	uint32_t *slot = vec_push(list, 2 * LIVES_MAX);
+
+	if (slot)
+		*slot = index;
+}
+
+static uint32_t new_life(struct store *st, struct proc_id id)
+{
+	uint32_t at;
+
+	if (st->free_lives.len) {
+		at = st->free_lives.at[--st->free_lives.len];
+	} else {
+		at = (uint32_t)st->lives.len;
+		vec_push(&st->lives, 2 * LIVES_MAX);
+	}
+	st->lives.at[at] = (struct life){ .id = id, .max_cpu = COLUMN_ABSENT,
+					  .max_rss_kib = COLUMN_ABSENT };
+	for (size_t i = 0; i < TOTAL_METRICS; i++)
+		st->lives.at[at].total[i] = COLUMN_ABSENT;
+	return at;
+}
+
+/* It was there at the previous snapshot and is not any more. */
+static int end_life(struct store *st, struct life *life, const struct snapshot *snap, struct err *err)
+{
+	sqlite3_stmt *stmt = query_get(st, Q_SET_LAST, err);
+	int r = stmt ? live_flush_totals(st, life, err) : -err->code;
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(stmt, 1, life->proc);
+	sqlite3_bind_int64(stmt, 2, st->snapshot);
+	if (snap->procs_complete)
+		sqlite3_bind_double(stmt, 3, db_time(snap->wall_ns));
+	else
+		sqlite3_bind_null(stmt, 3); /* out of sight is not dead */
+	return db_run(stmt, err);
+}
+
+/* The next of those written before, with all whose pids come before `pid` ended; NULL when that
+ * pid is new. */
+static int match_life(struct store *st, const struct snapshot *snap, struct proc_id id, size_t *at,
+		      uint32_t *ret, bool *ret_is_new, struct err *err)
+{
+	for (; *at < st->live.len; (*at)++) {
+		struct life *life = &st->lives.at[st->live.at[*at]];
+		int r;
+
+		if (life->id.pid > id.pid)
+			break;
+		if (proc_id_eq(life->id, id)) {
+			*ret = st->live.at[(*at)++];
+			*ret_is_new = false;
+			return 0;
+		}
+		r = end_life(st, life, snap, err);
+		if (r < 0)
+			return r;
+	}
+	*ret = new_life(st, id);
+	*ret_is_new = true;
+	return 0;
+}
+
+static int put_one(struct store *st, const struct snapshot *snap, const struct proc_snap *p, size_t *at,
+		   int64_t snapshot, struct err *err)
+{
+	struct life *life;
+	uint32_t index;
+	bool is_new;
+	int r = match_life(st, snap, p->s.id, at, &index, &is_new, err);
+
+	if (r < 0)
+		return r;
+	push_index(&st->next, index);
+	life = &st->lives.at[index];
+	if (is_new) {
+		life->is_fresh = true;
+		r = begin_process(st, snap, p, life, snapshot, err);
+	}
+	return r < 0 ? r : put_process(st, snap, p, life, is_new, err);
+}
+
+int live_put(struct store *st, const struct snapshot *snap, int64_t id, struct err *err)
+{
+	size_t at = 0;
+	int r;
+
+	vec_reset(&st->next);
+	if (st->keyframe.at == 0) {
+		if (!st->slots)
+			st->slots = xcalloc(SCHEMA_SLOTS / 64, sizeof *st->slots);
+		memset(st->slots, 0, SCHEMA_SLOTS / 8);
+		vec_each(&st->live, i)
+			slot_take(st, st->lives.at[*i].proc);
+	}
+	if (!vec_reserve(&st->next, snap->procs.len, LIVES_MAX))
+		return err_set(err, E2BIG, "%zu processes are too many", snap->procs.len);
+	vec_each(&snap->procs, p) {
+		r = put_one(st, snap, p, &at, id, err);
+		if (r < 0)
+			return r;
+	}
+	for (; at < st->live.len; at++) {
+		r = end_life(st, &st->lives.at[st->live.at[at]], snap, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static void free_unless_next(struct store *st)
+{
+	size_t at = 0;
+
+	/* Both are in the order of pids; one that is in both is there with the same index. */
+	vec_each(&st->live, i) {
+		pid_t pid = st->lives.at[*i].id.pid;
+
+		while (at < st->next.len && st->lives.at[st->next.at[at]].id.pid < pid)
+			at++;
+		if (at < st->next.len && st->next.at[at] == *i)
+			continue;
+		push_index(&st->free_lives, *i);
+	}
+}
+
+void live_commit(struct store *st)
+{
+	struct index_list swap;
+
+	free_unless_next(st);
+	vec_each(&st->next, i)
+		st->lives.at[*i].is_fresh = false;
+	swap = st->live;
+	st->live = st->next;
+	st->next = swap;
+	if (st->keyframe.at == 1) { /* a new keyframe: the cache keeps the living only */
+		map_reset(&st->known);
+		vec_each(&st->live, i)
+			map_put(&st->known, proc_key(st->lives.at[*i].id),
+				(uint64_t)st->lives.at[*i].proc);
+	}
+}
+
+void live_forget(struct store *st)
+{
+	vec_each(&st->next, i)
+		if (st->lives.at[*i].is_fresh)
+			push_index(&st->free_lives, *i);
+	vec_reset(&st->next);
+	map_reset(&st->known);
+	vec_each(&st->live, i) {
+		struct life *life = &st->lives.at[*i];
+
+		life->command_hash = life->job_hash = life->totals_hash = life->detail_hash = 0;
+		map_put(&st->known, proc_key(life->id), (uint64_t)life->proc);
+	}
+	st->keyframe.id = 0;
+	st->next_process = 0;
+}
+
+void live_reset(struct store *st)
+{
+	vec_reset(&st->lives);
+	vec_reset(&st->free_lives);
+	vec_reset(&st->live);
+	vec_reset(&st->next);
+	vec_reset(&st->jobs);
+	map_reset(&st->known);
+	st->keyframe.id = st->keyframe_open = 0;
+	st->next_process = 0;
+	st->snapshot = 0;
+}

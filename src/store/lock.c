@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/io.h"
+
+int lock_open(struct lock *lock, const char *path, struct err *err)
+{
+	lock->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
+	if (lock->fd < 0)
+		return err_set(err, errno, "open '%s': %s", path, strerror(errno));
+	return 0;
+}
+
+void lock_close(struct lock *lock)
+{
+	if (lock->fd >= 0)
+		close(lock->fd);
+	lock->fd = -1;
+}
+
+static int set_lock(const struct lock *lock, short type, int64_t byte)
+{
+	struct flock range = { .l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1 };
+
+	return fcntl(lock->fd, F_OFD_SETLK, &range) < 0 ? -errno : 0;
+}
+
+/* Polling, because the kernel's own waiting has no time limit: whoever was stopped while it held
+ * the lock would stop us too. */
+int lock_take(struct lock *lock, int64_t byte, uint64_t patience_ns)
+{
+	uint64_t waited_ns = 0, pause_ns = 100 * NS_PER_US;
+
+	for (;;) {
+		struct timespec pause = { .tv_nsec = (long)pause_ns };
+		int r = set_lock(lock, F_WRLCK, byte);
+
+		if (r != -EAGAIN && r != -EACCES)
+			return r;
+		if (waited_ns >= patience_ns)
+			return -EBUSY;
+		nanosleep(&pause, NULL);
+		waited_ns += pause_ns;
+		pause_ns = MIN(pause_ns * 2, 20 * NS_PER_MS);
+	}
+}
+
+void lock_drop(struct lock *lock, int64_t byte)
+{
+	set_lock(lock, F_UNLCK, byte);
+}
+
+bool lock_is_taken(const struct lock *lock, int64_t byte)
+{
+	struct flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1 };
+
+	return fcntl(lock->fd, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
+}
+
+static int tell_owner(struct lock *lock, const char *path, struct err *err)
+{
+	char pid[32] = "";
+	ssize_t n = pread(lock->fd, pid, sizeof pid - 1, 0);
+
+	lock_close(lock);
+	pid[n > 0 ? strcspn(pid, "\n") : 0] = '\0';
+	return err_set(err, EBUSY, "'%s' is held by the daemon with pid %s", path, pid[0] ? pid : "(not known)");
+}
+
+int lock_own(struct lock *lock, const char *path, pid_t pid, struct err *err)
+{
+	char text[32];
+	int n = snprintf(text, sizeof text, "%d\n", pid);
+	int r = lock_open(lock, path, err);
+
+	if (r < 0)
+		return r;
+	if (lock_take(lock, LOCK_WRITING, 0) < 0)
+		return tell_owner(lock, path, err);
+	if (ftruncate(lock->fd, 0) < 0 || pwrite(lock->fd, text, (size_t)n, 0) != n) {
+		r = err_set(err, errno ? errno : EIO, "write '%s': %s", path, strerror(errno));
+		lock_close(lock);
+		return r;
+	}
+	return 0;
+}

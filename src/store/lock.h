@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* lock.h - who may write. Locks of open file descriptions: the kernel drops them when their holder
+ * dies, however it dies.
+ *
+ * write.lock, byte 0: held around every transaction, checkpoint and close. Debian's SQLite has a
+ * rare
+ *                     race between two connections that write or checkpoint; so there is only one.
+ *             byte n: held for life by recorder n, so that others can tell the living from the dead.
+ * owner.lock, byte 0: held for life by a daemon, with its pid as text. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+#define LOCK_WRITING 0 /* byte of write.lock */
+
+struct lock {
+	int fd; /* -1: not open */
+};
+
+int  lock_open(struct lock *lock, const char *path, struct err *err) must_check;
+void lock_close(struct lock *lock); /* drops what it holds */
+/* Waits up to `patience_ns`; -EBUSY when another one still holds it then. */
+int  lock_take(struct lock *lock, int64_t byte, uint64_t patience_ns) must_check;
+void lock_drop(struct lock *lock, int64_t byte);
+/* Whether somebody else holds it now. */
+bool lock_is_taken(const struct lock *lock, int64_t byte);
+
+/* Takes owner.lock and writes our pid into it; -EBUSY and the owner's pid in `err` if there is
+ * one. */
+int lock_own(struct lock *lock, const char *path, pid_t pid, struct err *err) must_check;

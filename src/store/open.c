@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "store/file.h"
+#include "store/handle.h"
+
+#define OPEN_PATIENCE_NS (5 * NS_PER_S)
+#define DAMAGE_PAUSE_NS (600 * NS_PER_S) /* between two files set aside: never a loop of them */
+
+/* "name" beside the database. */
+static void beside(const struct store *st, const char *name, char *to, size_t cap)
+{
+	const char *slash = strrchr(st->path, '/');
+
+	snprintf(to, cap, "%.*s%s", slash ? (int)(slash - st->path + 1) : 0, st->path, name);
+}
+
+static int on_commit(void *self, sqlite3 *db, const char *name, int pages)
+{
+	(void)db, (void)name;
+	((struct store *)self)->wal_pages = pages;
+	return SQLITE_OK;
+}
+
+static int set_wal(struct store *st, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	int r = db_prepare(st->db, "PRAGMA journal_mode=WAL", &stmt, err);
+
+	if (r == 0)
+		r = db_step(stmt, err);
+	if (r < 0)
+		return r;
+	if (r == 0 || strcmp((const char *)sqlite3_column_text(stmt, 0), "wal"))
+		return err_set(err, ENOTSUP, "'%s': this file system cannot hold a log beside it",
+			       st->path);
+	return 0;
+}
+
+/* Every statement is prepared now: damage of the schema shows here and not in the middle of a
+ * tick. */
+static int prepare_all(struct store *st, struct err *err)
+{
+	for (enum query q = 0; q < QUERY_COUNT; q++)
+		if (!query_get(st, q, err))
+			return -err->code;
+	return 0;
+}
+
+static int set_up(struct store *st, bool is_new, struct err *err)
+{
+	int r = is_new ? db_exec(st->db, "PRAGMA auto_vacuum=INCREMENTAL", err) : 0;
+
+	if (r == 0)
+		r = db_exec(st->db, "PRAGMA synchronous=NORMAL; PRAGMA cache_size=-4096;"
+				    " PRAGMA journal_size_limit=67108864",
+			    err);
+	if (r == 0)
+		r = schema_apply(st->db, err);
+	if (r == 0)
+		r = set_wal(st, err);
+	if (r == 0)
+		r = prepare_all(st, err);
+	st->is_durable = false;
+	sqlite3_wal_hook(st->db, on_commit, st);
+	return r;
+}
+
+static int begin_recording(struct store *st, struct err *err)
+{
+	int r = query_run(st, Q_BEGIN, err);
+
+	if (r < 0)
+		return r;
+	r = recorder_bury(st, err);
+	if (r == 0)
+		r = recorder_begin(st, err);
+	if (r == 0)
+		r = query_run(st, Q_COMMIT, err);
+	if (!sqlite3_get_autocommit(st->db))
+		sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);
+	return r;
+}
+
+/* The caller holds the write lock. */
+static int open_database(struct store *st, struct err *err)
+{
+	bool is_new;
+	int r = file_make(st->path, err);
+
+	if (r == 0)
+		r = db_open(st->path, DB_WRITE, &st->db, err);
+	if (r == 0)
+		r = file_judge(st->db, &is_new, err);
+	if (r == 0)
+		r = set_up(st, is_new, err);
+	return r < 0 ? r : begin_recording(st, err);
+}
+
+static void close_database(struct store *st)
+{
+	query_done(st);
+	db_close(st->db);
+	st->db = NULL;
+	if (st->recorder)
+		lock_drop(&st->write, st->recorder);
+	st->recorder = 0;
+	live_reset(st);
+}
+
+/* To people, and into the history. */
+printf_like(2, 3) static void tell(struct store *st, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(st->notice, sizeof st->notice, fmt, ap);
+	va_end(ap);
+	memcpy(st->to_store, st->notice, sizeof st->to_store);
+}
+
+static int set_aside(struct store *st, struct err *err)
+{
+	char name[4096], why[sizeof err->msg];
+	uint64_t now_ns = clock_boot_ns();
+	int r;
+
+	if (st->set_aside_ns && now_ns < st->set_aside_ns + DAMAGE_PAUSE_NS)
+		return -err->code;
+	snprintf(why, sizeof why, "%s", err->msg);
+	r = file_set_aside(st->path, clock_wall_ns(), name, sizeof name, err);
+	if (r < 0)
+		return err_wrap(err, "set the damaged database aside");
+	st->set_aside_ns = now_ns;
+	tell(st, "the database was damaged (%s); it was set aside as '%s' and a new one begun", why,
+	     name);
+	return 0;
+}
+
+static int connect_locked(struct store *st, struct err *err)
+{
+	int r = open_database(st, err);
+
+	if (r != -EUCLEAN)
+		return r;
+	close_database(st);
+	r = set_aside(st, err);
+	return r < 0 ? r : open_database(st, err);
+}
+
+int store_connect(struct store *st, struct err *err)
+{
+	char path[4096];
+	int r;
+
+	beside(st, "write.lock", path, sizeof path);
+	r = lock_open(&st->write, path, err);
+	if (r < 0)
+		return r;
+	r = lock_take(&st->write, LOCK_WRITING, OPEN_PATIENCE_NS);
+	if (r < 0) {
+		lock_close(&st->write);
+		return err_set(err, -r, "'%s': held by another recorder", path);
+	}
+	r = connect_locked(st, err);
+	if (r < 0)
+		close_database(st);
+	lock_drop(&st->write, LOCK_WRITING);
+	if (r < 0)
+		lock_close(&st->write);
+	return r;
+}
+
+/* Closing is done under the lock, too; without it, if its holder does not let go. */
+void store_disconnect(struct store *st)
+{
+	bool locked = st->write.fd >= 0 && lock_take(&st->write, LOCK_WRITING, OPEN_PATIENCE_NS) == 0;
+
+	close_database(st);
+	if (locked)
+		lock_drop(&st->write, LOCK_WRITING);
+	lock_close(&st->write);
+}
+
+static int own(struct store *st, struct err *err)
+{
+	char path[4096];
+
+	if (!st->is_owner)
+		return 0;
+	lock_close(&st->owner);
+	beside(st, "owner.lock", path, sizeof path);
+	return lock_own(&st->owner, path, getpid(), err);
+}
+
+int store_recover(struct store *st, int cause, struct err *err)
+{
+	int r;
+
+	if (cause == -EUCLEAN && st->db) {
+		if (lock_take(&st->write, LOCK_WRITING, OPEN_PATIENCE_NS) < 0)
+			return err_set(err, EBUSY, "'%s': held by another recorder", st->path);
+		close_database(st);
+		r = set_aside(st, err);
+		lock_drop(&st->write, LOCK_WRITING);
+		if (r < 0)
+			return r;
+	} else if (cause == -ESTALE) {
+		tell(st, "%s; a new one was begun", err->msg);
+	}
+	store_disconnect(st);
+	r = own(st, err);
+	return r < 0 ? r : store_connect(st, err);
+}
+
+int store_open(const struct store_options *o, struct store **ret, const char **ret_notice,
+	       struct err *err)
+{
+	cleanup(store_closep) struct store *st = xcalloc(1, sizeof *st);
+	int r;
+
+	st->write.fd = st->owner.fd = -1;
+	st->columns = columns_all();
+	st->kind = xstrdup(o->kind ? o->kind : "record");
+	st->is_owner = o->is_owner;
+	st->has_guard = !o->no_guard;
+	st->interval_ns = o->interval_ns;
+	if (snprintf(st->path, sizeof st->path, "%s", o->path) >= (int)sizeof st->path)
+		return err_set(err, ENAMETOOLONG, "'%.100s…': name too long", o->path);
+	r = own(st, err);
+	if (r == 0)
+		r = store_connect(st, err);
+	if (r < 0)
+		return r;
+	*ret_notice = store_take_notice(st);
+	*ret = TAKE_PTR(st);
+	return 0;
+}
+
+/* The totals of those still alive, the ends of everything open, and the log into the database. */
+static void end_recording(struct store *st)
+{
+	struct err ignored;
+	int r = transaction_begin(st, true, &ignored);
+
+	if (r < 0)
+		return;
+	vec_each(&st->live, i)
+		if (r == 0)
+			r = live_flush_totals(st, &st->lives.at[*i], &ignored);
+	if (r == 0)
+		r = recorder_end(st, st->recorder, &ignored);
+	r = transaction_end(st, r, &ignored);
+	if (r == 0 && lock_take(&st->write, LOCK_WRITING, OPEN_PATIENCE_NS) == 0) {
+		transaction_checkpoint(st, true);
+		lock_drop(&st->write, LOCK_WRITING);
+	}
+}
+
+void store_close(struct store *st)
+{
+	if (!st)
+		return;
+	if (st->db)
+		end_recording(st);
+	store_disconnect(st);
+	lock_close(&st->owner);
+	vec_done(&st->lives);
+	vec_done(&st->free_lives);
+	vec_done(&st->live);
+	vec_done(&st->next);
+	vec_done(&st->jobs);
+	map_done(&st->known);
+	free(st->slots);
+	free(st->kind);
+	free(st);
+}
+
+const char *store_take_notice(struct store *st)
+{
+	if (!st->notice[0])
+		return NULL;
+	memcpy(st->told, st->notice, sizeof st->told);
+	st->notice[0] = '\0';
+	return st->told;
+}
+
+int64_t store_snapshot_id(const struct store *st)
+{
+	return st->snapshot;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/query.h"
+
+#include <errno.h>
+
+#include "store/handle.h"
+
+static const char *const texts[] = {
+#define X(id, text) [Q_##id] = (text),
+	QUERIES(X)
+#undef X
+};
+
+/* ", rss_kib" */
+static void put_names(struct buf *sql, const struct metric *table, const uint8_t *ids, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		char name[COLUMN_NAME_MAX];
+
+		column_name(&table[ids ? ids[i] : i], name);
+		buf_printf(sql, ", %s", name);
+	}
+}
+
+static void put_values(struct buf *sql, size_t n)
+{
+	buf_puts(sql, ") VALUES(");
+	for (size_t i = 1; i <= n; i++)
+		buf_printf(sql, "%s?%zu", i > 1 ? ", " : "", i);
+	buf_puts(sql, ")");
+}
+
+static void put_set_totals(struct buf *sql, const struct columns *all)
+{
+	buf_puts(sql, "UPDATE process SET max_cpu = coalesce(max(max_cpu, ?2), max_cpu, ?2),"
+		      " max_rss_kib = coalesce(max(max_rss_kib, ?3), max_rss_kib, ?3)");
+	for (size_t i = 0; i < TOTAL_METRICS; i++) {
+		char name[COLUMN_NAME_MAX];
+
+		column_name(&proc_metrics[all->total[i]], name);
+		buf_printf(sql, ", %s = coalesce(max(%s, ?%zu), %s, ?%zu)", name, name, i + 4, name,
+			   i + 4);
+	}
+	buf_puts(sql, " WHERE id = ?1");
+}
+
+static void put_built(struct buf *sql, enum query q, const struct columns *all)
+{
+	if (q == Q_PUT_SNAPSHOT) {
+		buf_puts(sql, "INSERT INTO snapshot(id, kf, at, time, recorder, seq, boot_us,"
+			      " elapsed_us, processes, zombies, complete, pressure, running_jobs,"
+			      " active_sheets, cpu, iowait, steal, self_cpu");
+		put_names(sql, host_metrics, NULL, HOST_METRIC_COUNT);
+		put_values(sql, 18 + HOST_METRIC_COUNT);
+	} else if (q == Q_PUT_CGROUP) {
+		buf_puts(sql, "INSERT INTO cgroup(id");
+		put_names(sql, cgroup_metrics, NULL, CGROUP_METRIC_COUNT);
+		put_values(sql, 1 + CGROUP_METRIC_COUNT);
+	} else if (q == Q_PUT_BASE) {
+		buf_puts(sql, "INSERT INTO sample_base(id, proc, state, cpu");
+		put_names(sql, proc_metrics, all->cell, CELL_METRICS);
+		put_values(sql, 2 + CELL_COUNT);
+	} else if (q == Q_PUT_CHANGE) {
+		buf_puts(sql, "INSERT INTO sample_change(id, state, cpu");
+		put_names(sql, proc_metrics, all->cell, CELL_METRICS);
+		put_values(sql, 1 + CELL_COUNT);
+	} else if (q == Q_PUT_DETAIL) {
+		buf_puts(sql, "INSERT INTO sample_detail(id");
+		put_names(sql, proc_metrics, all->detail, DETAIL_METRICS);
+		put_values(sql, 1 + DETAIL_METRICS);
+	} else if (q == Q_SET_TOTALS) {
+		put_set_totals(sql, all);
+	}
+}
+
+static int prepare(struct store *st, enum query q, struct err *err)
+{
+	struct buf sql = { 0 };
+	int r;
+
+	if (texts[q])
+		return db_prepare(st->db, texts[q], &st->query[q], err);
+	put_built(&sql, q, &st->columns);
+	r = db_prepare(st->db, sql.at, &st->query[q], err);
+	buf_done(&sql);
+	return r;
+}
+
+sqlite3_stmt *query_get(struct store *st, enum query q, struct err *err)
+{
+	if (!st->query[q] && prepare(st, q, err) < 0)
+		return NULL;
+	return st->query[q];
+}
+
+int query_run(struct store *st, enum query q, struct err *err)
+{
+	sqlite3_stmt *stmt = query_get(st, q, err);
+
+	return stmt ? db_run(stmt, err) : -err->code;
+}
+
+int64_t query_int(struct store *st, enum query q, struct err *err)
+{
+	sqlite3_stmt *stmt = query_get(st, q, err);
+	int64_t value = -EUCLEAN;
+	int r = stmt ? db_step(stmt, err) : -err->code;
+
+	if (r < 0)
+		return r;
+	if (r > 0)
+		value = sqlite3_column_int64(stmt, 0);
+	sqlite3_reset(stmt);
+	return value;
+}
+
+void query_done(struct store *st)
+{
+	for (size_t i = 0; i < QUERY_COUNT; i++) {
+		sqlite3_finalize(st->query[i]);
+		st->query[i] = NULL;
+	}
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <unistd.h>
+
+#include "store/handle.h"
+
+static int insert_recorder(struct store *st, int64_t *ret, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	char host[256] = "";
+	int r = db_prepare(st->db,
+			   "INSERT INTO recorder(kind, pid, host, version, interval_us, started,"
+			   " started_boot_us) VALUES(?, ?, ?, ?, ?, ?, ?)",
+			   &stmt, err);
+
+	if (r < 0)
+		return r;
+	gethostname(host, sizeof host - 1);
+	db_bind_text(stmt, 1, st->kind, 64);
+	sqlite3_bind_int64(stmt, 2, getpid());
+	db_bind_text(stmt, 3, host, sizeof host);
+	sqlite3_bind_text(stmt, 4, PROCTOR_VERSION, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(stmt, 5, (int64_t)(st->interval_ns / NS_PER_US));
+	sqlite3_bind_double(stmt, 6, db_time(clock_wall_ns()));
+	sqlite3_bind_int64(stmt, 7, (int64_t)(clock_boot_ns() / NS_PER_US));
+	r = db_run(stmt, err);
+	if (r == 0)
+		*ret = sqlite3_last_insert_rowid(st->db);
+	return r;
+}
+
+int recorder_begin(struct store *st, struct err *err)
+{
+	int64_t id = 0;
+	int r = insert_recorder(st, &id, err);
+
+	if (r < 0)
+		return r;
+	if (lock_take(&st->write, id, 0) < 0)
+		return err_set(err, EUCLEAN, "'%s': recorder %lld exists twice", st->path,
+			       (long long)id);
+	st->recorder = id;
+	st->has_boot_id = false;
+	return 0;
+}
+
+int recorder_tell_boot(struct store *st, const char *boot_id, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	int r = db_prepare(st->db, "UPDATE recorder SET boot_id = ?2 WHERE id = ?1", &stmt, err);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(stmt, 1, st->recorder);
+	db_bind_text(stmt, 2, boot_id, 36);
+	return db_run(stmt, err);
+}
+
+/* What is open at a recorder's end is closed with the last snapshot it stored. */
+int recorder_end(struct store *st, int64_t recorder, struct err *err)
+{
+	static const char *const texts[] = {
+		"UPDATE keyframe SET (last, ends) = (SELECT s.id, s.time FROM snapshot s"
+		" WHERE s.id >= keyframe.first AND s.kf = keyframe.id ORDER BY s.id DESC LIMIT 1)"
+		" WHERE recorder = ?1 AND last IS NULL",
+		"UPDATE process SET last = coalesce((SELECT max(k.last) FROM keyframe k"
+		" WHERE k.recorder = ?1), first) WHERE recorder = ?1 AND last IS NULL"
+		" AND first IS NOT NULL",
+		"UPDATE recorder SET ended = coalesce((SELECT max(k.ends) FROM keyframe k"
+		" WHERE k.recorder = ?1), started) WHERE id = ?1",
+		/* 3 is JOB_LOST: its recorder died before it ended. */
+		"UPDATE job SET status = 3, ended = (SELECT r.ended FROM recorder r WHERE r.id = ?1)"
+		" WHERE recorder = ?1 AND status = 0",
+	};
+	static_assert(JOB_RUNNING == 0 && JOB_LOST == 3, "the numbers in the text above");
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+		int r = db_prepare(st->db, texts[i], &stmt, err);
+
+		if (r < 0)
+			return r;
+		sqlite3_bind_int64(stmt, 1, recorder);
+		r = db_run(stmt, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* A recorder that lives holds the byte of its number in write.lock. */
+int recorder_bury(struct store *st, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	int r = db_prepare(st->db, "SELECT id FROM recorder WHERE ended IS NULL", &stmt, err);
+
+	if (r < 0)
+		return r;
+	while ((r = db_step(stmt, err)) > 0) {
+		int64_t id = sqlite3_column_int64(stmt, 0);
+
+		if (id > 0 && id != st->recorder && !lock_is_taken(&st->write, id)) {
+			r = recorder_end(st, id, err);
+			if (r < 0)
+				return r;
+		}
+	}
+	return r;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/schema.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "store/column.h"
+#include "store/view.h"
+
+/* Step n brings version n to n + 1. Integers are declared, but 0 and 1 cost nothing and NULL
+ * neither, so what is usual is coded as one of these. */
+static const char *const steps[] = {
+	/* 0 → 1 */
+	"CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
+	"CREATE TABLE recorder(id INTEGER PRIMARY KEY, kind TEXT, boot_id TEXT, pid INTEGER, host TEXT,"
+	" version TEXT, interval_us INTEGER, started REAL, started_boot_us INTEGER, ended REAL);"
+	"CREATE TABLE keyframe(id INTEGER PRIMARY KEY, recorder INTEGER NOT NULL, resolution INTEGER,"
+	" first INTEGER NOT NULL, last INTEGER, begins REAL NOT NULL, ends REAL);"
+	"CREATE TABLE snapshot(id INTEGER PRIMARY KEY, kf INTEGER NOT NULL, at INTEGER NOT NULL,"
+	" time REAL NOT NULL, recorder INTEGER NOT NULL, resolution INTEGER, seq INTEGER,"
+	" boot_us INTEGER, elapsed_us INTEGER, processes INTEGER, zombies INTEGER, complete INTEGER,"
+	" pressure INTEGER, running_jobs INTEGER, active_sheets INTEGER,"
+	" cpu INTEGER, iowait INTEGER, steal INTEGER, self_cpu INTEGER);"
+	"CREATE INDEX snapshot_time ON snapshot(time);"
+	"CREATE TABLE snapshot_range(id INTEGER PRIMARY KEY, cpu_min INTEGER, cpu_max INTEGER);"
+	"CREATE TABLE cgroup(id INTEGER PRIMARY KEY);"
+	"CREATE TABLE process(id INTEGER PRIMARY KEY, recorder INTEGER NOT NULL, pid INTEGER NOT NULL,"
+	" ppid INTEGER, start_ticks INTEGER, first INTEGER, last INTEGER, job_id TEXT, sheet INTEGER,"
+	" started REAL, ended REAL, exit_code INTEGER, signal INTEGER, core_dumped INTEGER,"
+	" uid INTEGER, comm TEXT, command TEXT, syscall_counts TEXT, syscall_time_pct TEXT,"
+	" max_cpu INTEGER, max_rss_kib INTEGER);"
+	"CREATE INDEX process_pid ON process(pid);"
+	"CREATE INDEX process_job ON process(job_id) WHERE job_id IS NOT NULL;"
+	"CREATE INDEX process_alive ON process(recorder) WHERE last IS NULL AND first IS NOT NULL;"
+	"CREATE TABLE sample_base(id INTEGER PRIMARY KEY, proc INTEGER NOT NULL, state INTEGER,"
+	" cpu INTEGER);"
+	"CREATE TABLE sample_change(id INTEGER PRIMARY KEY, state INTEGER, cpu INTEGER);"
+	"CREATE TABLE sample_detail(id INTEGER PRIMARY KEY);"
+	"CREATE TABLE sample_range(id INTEGER PRIMARY KEY, cpu_min INTEGER, cpu_max INTEGER);"
+	"CREATE TABLE event(id INTEGER PRIMARY KEY, time REAL NOT NULL, kind INTEGER NOT NULL,"
+	" proc INTEGER, recorder INTEGER NOT NULL, exit_code INTEGER, signal INTEGER,"
+	" sender_pid INTEGER, sender_uid INTEGER, sender_comm TEXT, count INTEGER, inferred INTEGER,"
+	" details TEXT);"
+	"CREATE INDEX event_time ON event(time);"
+	"CREATE INDEX event_proc ON event(proc) WHERE proc IS NOT NULL;"
+	"CREATE TABLE job(id INTEGER PRIMARY KEY, job_id TEXT NOT NULL UNIQUE, type TEXT NOT NULL,"
+	" recorder INTEGER, status INTEGER NOT NULL, started REAL, ended REAL, exit_code INTEGER,"
+	" signal INTEGER, total_sheets INTEGER, last_completed_sheet INTEGER, current_sheet INTEGER,"
+	" tags TEXT, processes INTEGER, cpu_time_us INTEGER, peak_rss_kib INTEGER);"
+	"CREATE TABLE sheet(job INTEGER NOT NULL, num INTEGER NOT NULL, status INTEGER, started REAL,"
+	" ended REAL, processes INTEGER, cpu_time_us INTEGER, peak_rss_kib INTEGER, max_cpu INTEGER,"
+	" PRIMARY KEY(job, num)) WITHOUT ROWID;",
+};
+
+static_assert(ARRAY_LEN(steps) == SCHEMA_VERSION, "one step a version");
+
+/* What every client's planner is told about the tables (it reads sqlite_stat1 when it opens).
+ * The figures are not counts: they say that a keyframe holds few rows and that processes are
+ * many, so that a snapshot is read through its keyframe, and a pid's or a job's history through
+ * its processes. */
+static const char *const stats[][3] = {
+	{ "sample_base", NULL, "5000" },
+	{ "sample_change", NULL, "100000" },
+	{ "process", "process_pid", "1000000 3" },
+	{ "process", "process_job", "1000000 20" },
+	{ "snapshot", "snapshot_time", "100000 1" },
+	{ "event", "event_time", "1000000 1" },
+	{ "event", "event_proc", "1000000 3" },
+};
+
+static int has_column(sqlite3 *db, const char *table, const char *column)
+{
+	return sqlite3_table_column_metadata(db, "main", table, column, NULL, NULL, NULL, NULL,
+					     NULL) == SQLITE_OK;
+}
+
+static int add_column(sqlite3 *db, const char *table, const char *column, const char *suffix,
+		      struct err *err)
+{
+	char name[COLUMN_NAME_MAX + 8], sql[256];
+
+	snprintf(name, sizeof name, "%s%s", column, suffix);
+	if (has_column(db, table, name))
+		return 0;
+	snprintf(sql, sizeof sql, "ALTER TABLE %s ADD COLUMN %s INTEGER", table, name);
+	return db_exec(db, sql, err);
+}
+
+/* One column a metric, or two for the extremes. */
+static int add_metric(sqlite3 *db, const char *table, const struct metric *m, bool is_range,
+		      struct err *err)
+{
+	char name[COLUMN_NAME_MAX];
+	int r;
+
+	column_name(m, name);
+	if (!is_range)
+		return add_column(db, table, name, "", err);
+	r = add_column(db, table, name, "_min", err);
+	return r < 0 ? r : add_column(db, table, name, "_max", err);
+}
+
+static int sync_process_columns(sqlite3 *db, struct err *err)
+{
+	struct columns all = columns_all();
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < CELL_METRICS; i++) {
+		const struct metric *m = &proc_metrics[all.cell[i]];
+
+		r = add_metric(db, "sample_base", m, false, err);
+		if (r == 0)
+			r = add_metric(db, "sample_change", m, false, err);
+		if (r == 0)
+			r = add_metric(db, "sample_range", m, true, err);
+	}
+	for (size_t i = 0; r == 0 && i < DETAIL_METRICS; i++)
+		r = add_metric(db, "sample_detail", &proc_metrics[all.detail[i]], false, err);
+	for (size_t i = 0; r == 0 && i < TOTAL_METRICS; i++)
+		r = add_metric(db, "process", &proc_metrics[all.total[i]], false, err);
+	return r;
+}
+
+static int sync_columns(sqlite3 *db, struct err *err)
+{
+	int r = sync_process_columns(db, err);
+
+	for (size_t i = 0; r == 0 && i < HOST_METRIC_COUNT; i++) {
+		r = add_metric(db, "snapshot", &host_metrics[i], false, err);
+		if (r == 0 && host_metrics[i].kind == METRIC_GAUGE)
+			r = add_metric(db, "snapshot_range", &host_metrics[i], true, err);
+	}
+	for (size_t i = 0; r == 0 && i < CGROUP_METRIC_COUNT; i++)
+		r = add_metric(db, "cgroup", &cgroup_metrics[i], false, err);
+	return r;
+}
+
+/* 1 when the text in the database is this one. */
+static int is_current(sqlite3 *db, const char *name, const char *sql, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	int r = db_prepare(db, "SELECT sql = ?2 FROM sqlite_schema WHERE name = ?1", &stmt, err);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
+	sqlite3_bind_text(stmt, 2, sql, -1, SQLITE_STATIC);
+	r = db_step(stmt, err);
+	return r > 0 ? sqlite3_column_int(stmt, 0) : r;
+}
+
+static int sync_view(sqlite3 *db, const struct view *view, struct err *err)
+{
+	struct buf sql = { 0 };
+	char drop[96];
+	int r;
+
+	view->put(&sql);
+	r = is_current(db, view->name, sql.at, err);
+	if (r == 0) {
+		snprintf(drop, sizeof drop, "DROP VIEW IF EXISTS %s", view->name);
+		r = db_exec(db, drop, err);
+		if (r == 0)
+			r = db_exec(db, sql.at, err);
+	}
+	buf_done(&sql);
+	return MIN(r, 0);
+}
+
+static int stats_are_ours(sqlite3 *db, struct err *err)
+{
+	int64_t found = 0, all = 0;
+	int r;
+
+	if (!has_column(db, "sqlite_stat1", "stat"))
+		return 0;
+	r = db_int(db, "SELECT count(*) FROM sqlite_stat1", &all, err);
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(stats); i++) {
+		char sql[256];
+		int64_t n = 0;
+
+		snprintf(sql, sizeof sql,
+			 "SELECT count(*) FROM sqlite_stat1 WHERE tbl='%s' AND ifnull(idx,'')='%s' AND stat='%s'",
+			 stats[i][0], stats[i][1] ? stats[i][1] : "", stats[i][2]);
+		r = db_int(db, sql, &n, err);
+		found += n;
+	}
+	return r < 0 ? r : found == (int64_t)ARRAY_LEN(stats) && all == found;
+}
+
+static int sync_stats(sqlite3 *db, struct err *err)
+{
+	int r = stats_are_ours(db, err);
+
+	if (r != 0)
+		return MIN(r, 0);
+	r = db_exec(db, "ANALYZE sqlite_schema; DELETE FROM sqlite_stat1", err);
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(stats); i++) {
+		char sql[256];
+
+		snprintf(sql, sizeof sql, "INSERT INTO sqlite_stat1 VALUES('%s',nullif('%s',''),'%s')",
+			 stats[i][0], stats[i][1] ? stats[i][1] : "", stats[i][2]);
+		r = db_exec(db, sql, err);
+	}
+	return r < 0 ? r : db_exec(db, "ANALYZE sqlite_schema", err);
+}
+
+static int migrate(sqlite3 *db, struct err *err)
+{
+	int64_t version;
+	char pragma[64];
+	int r = db_int(db, "PRAGMA user_version", &version, err);
+
+	if (r < 0)
+		return r;
+	if (version > SCHEMA_VERSION)
+		return err_set(err, EINVAL, "'%s' has schema version %lld, this proctor knows %d",
+			       sqlite3_db_filename(db, "main"), (long long)version, SCHEMA_VERSION);
+	for (; version < SCHEMA_VERSION; version++) {
+		r = db_exec(db, steps[version], err);
+		if (r < 0)
+			return r;
+	}
+	snprintf(pragma, sizeof pragma, "PRAGMA user_version=%d", SCHEMA_VERSION);
+	r = db_exec(db, pragma, err);
+	snprintf(pragma, sizeof pragma, "PRAGMA application_id=%d", SCHEMA_APPLICATION_ID);
+	return r < 0 ? r : db_exec(db, pragma, err);
+}
+
+static int apply(sqlite3 *db, struct err *err)
+{
+	int r = migrate(db, err);
+
+	if (r == 0)
+		r = sync_columns(db, err);
+	for (size_t i = 0; r == 0 && i < VIEW_COUNT; i++)
+		r = sync_view(db, &views[i], err);
+	return r < 0 ? r : sync_stats(db, err);
+}
+
+int schema_apply(sqlite3 *db, struct err *err)
+{
+	int r = db_exec(db, "BEGIN IMMEDIATE", err);
+
+	if (r < 0)
+		return r;
+	r = apply(db, err);
+	if (r == 0)
+		r = db_exec(db, "COMMIT", err);
+	if (r < 0)
+		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	return r;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "store/handle.h"
+#include "store/view.h"
+
+/* A keyframe ends at the turn of a minute, so that its span can be made into one-minute means by
+ * itself. Long ones are smaller on disk, short ones touch fewer pages each tick when much
+ * changes: so it ends when the changes outweigh the full set, and at last after KEYFRAME_LONG. */
+#define KEYFRAME_SHORT 48
+#define KEYFRAME_LONG 240
+#define KEYFRAME_CHANGES 65536 /* retention takes one keyframe at a time: this bounds its step */
+
+static bool needs_keyframe(const struct store *st, const struct snapshot *snap)
+{
+	const struct keyframe *k = &st->keyframe;
+	bool is_minute = snap->wall_ns / (60 * NS_PER_S) != k->minute;
+
+	if (!k->id || k->at >= SCHEMA_ATS - 1 || k->changes >= KEYFRAME_CHANGES)
+		return true;
+	if (!is_minute || k->at < KEYFRAME_SHORT)
+		return false;
+	return k->at >= KEYFRAME_LONG || k->changes >= 2 * snap->procs.len;
+}
+
+static int end_keyframe(struct store *st, struct err *err)
+{
+	sqlite3_stmt *stmt = query_get(st, Q_END_KEYFRAME, err);
+
+	if (!st->keyframe_open)
+		return 0;
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, st->keyframe_open);
+	sqlite3_bind_int64(stmt, 2, st->snapshot);
+	sqlite3_bind_double(stmt, 3, db_time(st->snapshot_ns));
+	return db_run(stmt, err);
+}
+
+static int begin_keyframe(struct store *st, const struct snapshot *snap, int64_t snapshot,
+			  struct err *err)
+{
+	sqlite3_stmt *stmt = query_get(st, Q_PUT_KEYFRAME, err);
+	int64_t id = query_int(st, Q_NEXT_KEYFRAME, err);
+	int r = end_keyframe(st, err);
+
+	if (!stmt || id < 0 || r < 0)
+		return -err->code;
+	st->keyframe = (struct keyframe){ .id = id };
+	sqlite3_bind_int64(stmt, 1, id);
+	sqlite3_bind_int64(stmt, 2, st->recorder);
+	sqlite3_bind_null(stmt, 3);
+	sqlite3_bind_int64(stmt, 4, snapshot);
+	sqlite3_bind_double(stmt, 5, db_time(snap->wall_ns));
+	return db_run(stmt, err);
+}
+
+static int64_t pressure_code(const char *level)
+{
+	for (int i = 0; level && i < VIEW_PRESSURES; i++)
+		if (!strcmp(level, view_pressure_names[i]))
+			return i;
+	return COLUMN_ABSENT;
+}
+
+static void bind_readings(sqlite3_stmt *stmt, int index, const struct metric *table, size_t n,
+			  uint64_t present, const uint64_t *value)
+{
+	for (size_t i = 0; i < n; i++)
+		db_bind_or_null(stmt, index + (int)i,
+				present >> i & 1 ? column_value(&table[i], value[i]) : COLUMN_ABSENT);
+}
+
+static int put_snapshot(struct store *st, const struct snapshot *snap, int64_t id, struct err *err)
+{
+	sqlite3_stmt *stmt = query_get(st, Q_PUT_SNAPSHOT, err);
+
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, id);
+	sqlite3_bind_int64(stmt, 2, st->keyframe.id);
+	sqlite3_bind_int64(stmt, 3, st->keyframe.at);
+	sqlite3_bind_double(stmt, 4, db_time(snap->wall_ns));
+	sqlite3_bind_int64(stmt, 5, st->recorder);
+	sqlite3_bind_int64(stmt, 6, (int64_t)snap->seq);
+	sqlite3_bind_int64(stmt, 7, (int64_t)(snap->boot_ns / NS_PER_US));
+	db_bind_or_null(stmt, 8, snap->elapsed_ns ? (int64_t)(snap->elapsed_ns / NS_PER_US) :
+						    COLUMN_ABSENT);
+	sqlite3_bind_int64(stmt, 9, (int64_t)snap->procs.len);
+	sqlite3_bind_int64(stmt, 10, (int64_t)snap->zombies.len);
+	sqlite3_bind_int64(stmt, 11, snap->procs_complete);
+	db_bind_or_null(stmt, 12, pressure_code(snap->pressure_level));
+	sqlite3_bind_int64(stmt, 13, snap->running_jobs);
+	sqlite3_bind_int64(stmt, 14, snap->active_sheets);
+	db_bind_or_null(stmt, 15, column_ratio(snap->cpu_busy_ratio));
+	db_bind_or_null(stmt, 16, column_ratio(snap->cpu_iowait_ratio));
+	db_bind_or_null(stmt, 17, column_ratio(snap->cpu_steal_ratio));
+	db_bind_or_null(stmt, 18, column_ratio(snap->self_cpu_ratio));
+	bind_readings(stmt, 19, host_metrics, HOST_METRIC_COUNT, snap->host.present,
+		      snap->host.value);
+	return db_run(stmt, err);
+}
+
+static int put_cgroup(struct store *st, const struct snapshot *snap, int64_t id, struct err *err)
+{
+	sqlite3_stmt *stmt;
+
+	if (!snap->cgroup.present)
+		return 0;
+	stmt = query_get(st, Q_PUT_CGROUP, err);
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, id);
+	bind_readings(stmt, 2, cgroup_metrics, CGROUP_METRIC_COUNT, snap->cgroup.present,
+		      snap->cgroup.value);
+	return db_run(stmt, err);
+}
+
+static int put_rows(struct store *st, const struct snapshot *snap, int64_t *ret_id, struct err *err)
+{
+	int64_t id = query_int(st, Q_NEXT_SNAPSHOT, err);
+	int r = id < 0 ? (int)id : 0;
+
+	st->next_process = 0; /* other recorders may have added some */
+	if (r == 0 && !st->has_boot_id && snap->boot_id[0])
+		r = recorder_tell_boot(st, snap->boot_id, err);
+	if (r == 0 && needs_keyframe(st, snap))
+		r = begin_keyframe(st, snap, id, err);
+	if (r == 0)
+		r = put_snapshot(st, snap, id, err);
+	if (r == 0)
+		r = put_cgroup(st, snap, id, err);
+	if (r == 0)
+		r = live_put(st, snap, id, err);
+	if (r == 0)
+		r = event_put_all(st, snap, err);
+	if (r == 0)
+		r = job_put_all(st, snap, err);
+	*ret_id = id;
+	return r;
+}
+
+static void commit(struct store *st, const struct snapshot *snap, int64_t id)
+{
+	st->has_boot_id = true;
+	st->keyframe_open = st->keyframe.id;
+	if (st->keyframe.at++ == 0)
+		st->strangers_lost = 0;
+	st->keyframe.minute = snap->wall_ns / (60 * NS_PER_S);
+	live_commit(st);
+	st->snapshot = id;
+	st->snapshot_ns = snap->wall_ns;
+	st->boot_ns = snap->boot_ns;
+	st->to_store[0] = '\0';
+}
+
+static int put_once(struct store *st, const struct snapshot *snap, struct err *err)
+{
+	int64_t id = 0;
+	int r = st->db ? 0 : store_connect(st, err);
+
+	if (r == 0)
+		r = transaction_begin(st, job_needs_disk(st, snap), err);
+	if (r < 0)
+		return r;
+	r = transaction_end(st, put_rows(st, snap, &id, err), err);
+	if (r < 0) {
+		vec_reset(&st->jobs);
+		live_forget(st);
+	} else {
+		commit(st, snap, id);
+	}
+	return r;
+}
+
+static bool needs_fresh_start(int r)
+{
+	return r == -EUCLEAN || r == -ESTALE;
+}
+
+int store_put(struct store *st, const struct snapshot *snap, struct err *err)
+{
+	int r = put_once(st, snap, err);
+
+	if (!needs_fresh_start(r))
+		return r;
+	r = store_recover(st, r, err);
+	return r < 0 ? r : put_once(st, snap, err);
+}
+
+int store_put_gap(struct store *st, uint64_t from_ns, uint64_t to_ns, uint64_t lost_snapshots,
+		  const char *reason, struct err *err)
+{
+	struct event e = { .kind = EVENT_GAP, .wall_ns = from_ns, .job = -1,
+			   .count = to_ns > from_ns ? (int64_t)(to_ns - from_ns) : 0 };
+	struct buf text = { .max = 1024 };
+	int r = st->db ? 0 : store_connect(st, err);
+
+	if (r == 0)
+		r = transaction_begin(st, false, err);
+	if (r < 0)
+		return r;
+	buf_printf(&text, "%llu snapshots were not stored: %s", (unsigned long long)lost_snapshots,
+		   reason);
+	e.text.len = (uint32_t)text.len;
+	r = transaction_end(st, event_put_one(st, &e, text.at, 0, err), err);
+	buf_done(&text);
+	return r;
+}
+
+int store_put_job(struct store *st, const struct job *job, struct err *err)
+{
+	uint64_t wall_ns = job->ended_ns ? job->ended_ns : job->started_ns;
+	int r = st->db ? 0 : store_connect(st, err);
+
+	if (r == 0)
+		r = transaction_begin(st, true, err);
+	if (r < 0)
+		return r;
+	r = transaction_end(st, job_put_one(st, job, wall_ns, err), err);
+	if (r < 0)
+		vec_reset(&st->jobs); /* what was seen as written was not */
+	return r;
+}
