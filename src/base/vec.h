@@ -34,7 +34,8 @@
 		(v)->len = (v)->cap = 0;          \
 	} while (0)
 
-#define vec_each(v, it) for (typeof(&*(v)->at) it = (v)->at; it < (v)->at + (v)->len; it++)
+/* `it &&`: an empty one has no array, and NULL + 0 is not C. */
+#define vec_each(v, it) for (typeof(&*(v)->at) it = (v)->at; it && it < (v)->at + (v)->len; it++)
 
 static inline bool vec_reserve_(void **at, size_t *cap, size_t size, size_t n, size_t max)
 {
