@@ -29,22 +29,46 @@ void doctor_done(struct doctor *d)
 	vec_done(&d->files);
 }
 
-static const struct table_column columns[] = {
+/* On a narrow terminal source and note share a column: words stay together where there is room for a few. */
+static const struct table_column wide[] = {
 	{ NULL, TABLE_LEFT }, { NULL, TABLE_LEFT }, { NULL, TABLE_LEFT }, { NULL, TABLE_LEFT, 0, 24, true },
 };
+static const struct table_column narrow[] = {
+	{ NULL, TABLE_LEFT }, { NULL, TABLE_LEFT }, { NULL, TABLE_LEFT, 0, 24, true },
+};
+#define WIDE_COLUMNS 110
 
 static void add_line(struct table *t, const struct doctor_line *line)
 {
-	char note[320];
+	bool is_wide = t->columns == wide;
+	struct buf note = { 0 };
 
-	if (line->lost)
-		snprintf(note, sizeof note, "%s; %s events lost", line->note, format_count(line->lost).at);
-	else
-		snprintf(note, sizeof note, "%s", line->note);
 	table_add(t, line->name, INK_PLAIN);
-	table_add(t, line->source[0] ? line->source : "-", INK_PLAIN);
 	table_add(t, states[line->state].name, states[line->state].ink);
-	table_add(t, note, INK_PLAIN);
+	if (is_wide)
+		table_add(t, line->source[0] ? line->source : "-", INK_PLAIN);
+	else if (line->source[0])
+		buf_printf(&note, "%s: ", line->source);
+	buf_puts(&note, line->note);
+	if (line->lost)
+		buf_printf(&note, "; %s events lost", format_count(line->lost).at);
+	table_addn(t, note.at, note.len, INK_PLAIN);
+	buf_done(&note);
+}
+
+static void put_lines(const struct doctor_line *lines, size_t n, const struct style *style, struct buf *to)
+{
+	bool is_wide = style->width >= WIDE_COLUMNS;
+	struct table t = {
+		.columns = is_wide ? wide : narrow,
+		.n_columns = is_wide ? ARRAY_LEN(wide) : ARRAY_LEN(narrow),
+		.indent = 2,
+	};
+
+	for (size_t i = 0; i < n; i++)
+		add_line(&t, &lines[i]);
+	table_print(&t, style, to);
+	table_done(&t);
 }
 
 static void put_text(struct buf *to, const char *text)
@@ -96,8 +120,6 @@ static void put_files(const struct doctor *d, const struct style *style, struct 
 
 static void put_plain(const struct doctor *d, const struct style *style, struct buf *to)
 {
-	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
-
 	if (!d->plain_tried)
 		return;
 	if (!d->plain.len) {
@@ -105,16 +127,11 @@ static void put_plain(const struct doctor *d, const struct style *style, struct 
 		return;
 	}
 	put_heading(style, to, "a plain user would have instead");
-	vec_each(&d->plain, line)
-		add_line(&t, line);
-	table_print(&t, style, to);
-	table_done(&t);
+	put_lines(d->plain.at, d->plain.len, style, to);
 }
 
 void doctor_view_put(const struct doctor *d, const struct style *style, struct buf *to)
 {
-	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
-
 	style_begin(style, INK_BOLD, to);
 	buf_printf(to, "proctor %s", d->version);
 	style_end(style, INK_BOLD, to);
@@ -123,13 +140,10 @@ void doctor_view_put(const struct doctor *d, const struct style *style, struct b
 	buf_puts(to, ", ");
 	put_text(to, d->user);
 	buf_putc(to, '\n');
-	vec_each(&d->roles, line)
-		add_line(&t, line);
-	table_print(&t, style, to);
+	put_lines(d->roles.at, d->roles.len, style, to);
 	put_store(d, style, to);
 	put_files(d, style, to);
 	put_plain(d, style, to);
-	table_done(&t);
 }
 
 static void json_line(struct json *j, const struct doctor_line *line)

@@ -28,6 +28,7 @@ bool snapshot_sort_parse(const char *name, enum snapshot_sort *ret)
 struct ranked {
 	const struct proc_snap *p;
 	double                  rank;
+	enum ink                cpu_ink, rss_ink; /* the figure that put it here stands out */
 };
 
 static int by_rank(const void *a, const void *b)
@@ -39,23 +40,26 @@ static int by_rank(const void *a, const void *b)
 	return (x->p->s.id.pid > y->p->s.id.pid) - (x->p->s.id.pid < y->p->s.id.pid);
 }
 
-static double rank_of(const struct snapshot *snap, const struct snapshot_view *view, const struct proc_snap *p)
+static struct ranked rank(const struct snapshot *snap, const struct snapshot_view *view, const struct proc_snap *p)
 {
 	double cpu = isfinite(p->cpu_ratio) ? p->cpu_ratio : 0;
 	double rss = (double)readings_or(&p->s.r, PROC_RSS, 0);
 	double memory = (double)readings_or(&snap->host, HOST_MEM_TOTAL, 0);
+	double cpu_share = cpu / (view->cores ? view->cores : 1), rss_share = memory > 0 ? rss / memory : 0;
 
 	switch (view->sort) {
 	case SORT_CPU:
-		return cpu;
+		return (struct ranked){ p, cpu, INK_BOLD, INK_PLAIN };
 	case SORT_RSS:
-		return rss;
-	case SORT_PID:
-		return 0;
+		return (struct ranked){ p, rss, INK_PLAIN, INK_BOLD };
 	case SORT_SHARE:
-		return fmax(cpu / (view->cores ? view->cores : 1), memory > 0 ? rss / memory : 0);
+		if (cpu_share > rss_share)
+			return (struct ranked){ p, cpu_share, INK_BOLD, INK_PLAIN };
+		return (struct ranked){ p, rss_share, INK_PLAIN, rss_share > 0 ? INK_BOLD : INK_PLAIN };
+	case SORT_PID:
+		break;
 	}
-	return 0;
+	return (struct ranked){ p, 0, INK_PLAIN, INK_PLAIN };
 }
 
 /* What is least missed goes first when the terminal is narrow. */
@@ -66,14 +70,14 @@ static const struct table_column columns[] = {
 	{ "AGE", TABLE_RIGHT, 2 },    { "COMMAND", TABLE_LEFT, .min_width = 24 },
 };
 
-static void add_bytes(struct table *t, const struct proc_readings *r, enum proc_metric id)
+static void add_bytes(struct table *t, const struct proc_readings *r, enum proc_metric id, enum ink ink)
 {
-	table_add_figure(t, readings_has(r, id) ? format_bytes_short(r->value[id]).at : NULL);
+	table_add_figure(t, readings_has(r, id) ? format_bytes_short(r->value[id]).at : NULL, ink);
 }
 
 static void add_count(struct table *t, const struct proc_readings *r, enum proc_metric id)
 {
-	table_add_figure(t, readings_has(r, id) ? format_count(r->value[id]).at : NULL);
+	table_add_figure(t, readings_has(r, id) ? format_count(r->value[id]).at : NULL, INK_PLAIN);
 }
 
 static void add_number(struct table *t, uint64_t n)
@@ -103,20 +107,21 @@ static void add_command(struct table *t, const struct snapshot *snap, const stru
 }
 
 static void add_process(struct table *t, const struct snapshot *snap, const struct snapshot_view *view,
-			const struct proc_snap *p)
+			const struct ranked *ranked)
 {
+	const struct proc_snap *p = ranked->p;
 	const struct proc_readings *r = &p->s.r;
 
 	add_number(t, (uint64_t)p->s.id.pid);
 	add_user(t, view, p->s.uid);
-	table_add_figure(t, format_percent_bare(p->cpu_ratio).at);
-	add_bytes(t, r, PROC_RSS);
-	add_bytes(t, r, PROC_PSS);
+	table_add_figure(t, format_percent_bare(p->cpu_ratio).at, ranked->cpu_ink);
+	add_bytes(t, r, PROC_RSS, ranked->rss_ink);
+	add_bytes(t, r, PROC_PSS, INK_PLAIN);
 	add_count(t, r, PROC_THREADS);
 	add_count(t, r, PROC_FDS);
-	table_add_figure(t, format_rate_short(p->read_bytes_per_s).at);
-	table_add_figure(t, format_rate_short(p->write_bytes_per_s).at);
-	table_add_figure(t, p->s.id.start_ticks ? format_duration_short(p->age_ns).at : NULL);
+	table_add_figure(t, format_rate_short(p->read_bytes_per_s).at, INK_PLAIN);
+	table_add_figure(t, format_rate_short(p->write_bytes_per_s).at, INK_PLAIN);
+	table_add_figure(t, p->s.id.start_ticks ? format_duration_short(p->age_ns).at : NULL, INK_PLAIN);
 	add_command(t, snap, p);
 }
 
@@ -146,10 +151,10 @@ static void put_processes(const struct snapshot *snap, const struct snapshot_vie
 	size_t n = 0;
 
 	vec_each(&snap->procs, p)
-		ranked[n++] = (struct ranked){ p, rank_of(snap, view, p) };
+		ranked[n++] = rank(snap, view, p);
 	qsort(ranked, n, sizeof *ranked, by_rank);
 	for (size_t i = 0; i < MIN(n, view->top); i++)
-		add_process(&t, snap, view, ranked[i].p);
+		add_process(&t, snap, view, &ranked[i]);
 	table_print(&t, style, to);
 	table_done(&t);
 }

@@ -35,11 +35,11 @@ void table_add(struct table *t, const char *text, enum ink ink)
 	table_addn(t, text, strlen(text), ink);
 }
 
-void table_add_figure(struct table *t, const char *text)
+void table_add_figure(struct table *t, const char *text, enum ink ink)
 {
 	bool absent = !text || strcmp(text, "-") == 0;
 
-	table_add(t, absent ? "-" : text, absent ? INK_DIM : INK_PLAIN);
+	table_add(t, absent ? "-" : text, absent ? INK_DIM : ink);
 }
 
 void table_done(struct table *t)

@@ -43,6 +43,6 @@ struct table {
 void table_add(struct table *t, const char *text, enum ink ink);
 void table_addn(struct table *t, const char *text, size_t n, enum ink ink);
 /* A figure, or "-" in quiet ink when text is NULL or "-". */
-void table_add_figure(struct table *t, const char *text);
+void table_add_figure(struct table *t, const char *text, enum ink ink);
 void table_print(const struct table *t, const struct style *style, struct buf *to);
 void table_done(struct table *t);

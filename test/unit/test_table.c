@@ -13,8 +13,8 @@ static const struct table_column people[] = {
 static void add_row(struct table *t, const char *a, const char *b, const char *c, const char *d)
 {
 	table_add(t, a, INK_PLAIN);
-	table_add_figure(t, b);
-	table_add_figure(t, c);
+	table_add_figure(t, b, INK_PLAIN);
+	table_add_figure(t, c, INK_PLAIN);
 	table_add(t, d, INK_PLAIN);
 }
 
