@@ -2,6 +2,8 @@
 #include "base/json.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -150,6 +152,27 @@ void json_double(struct json *j, double v, unsigned decimals)
 	put_fixed(j, v < 0 && scaled > 0, (uint64_t)scaled, decimals);
 }
 
+void json_exact(struct json *j, double v)
+{
+	char text[40];
+	size_t n;
+
+	if (!isfinite(v)) {
+		json_nil(j);
+		return;
+	}
+	for (int figures = 15; figures <= 17; figures++) {
+		n = (size_t)snprintf(text, sizeof text, "%.*g", figures, v);
+		if (strtod(text, NULL) == v)
+			break;
+	}
+	if (!memchr(text, '.', n) && !memchr(text, 'e', n)) {
+		memcpy(text + n, ".0", 2);
+		n += 2;
+	}
+	value_put(j, text, n);
+}
+
 static void put_escaped(struct buf *out, unsigned char c)
 {
 	static const char hex[] = "0123456789abcdef";
@@ -198,6 +221,13 @@ void json_strn(struct json *j, const char *s, size_t n)
 	}
 	buf_put(j->out, plain, (size_t)(s - plain));
 	buf_putc(j->out, '"');
+}
+
+void json_key_text(struct json *j, const char *key)
+{
+	json_strn(j, key, strlen(key));
+	buf_putc(j->out, ':');
+	j->need_comma = false;
 }
 
 void json_str(struct json *j, const char *s)

@@ -18,11 +18,13 @@ void json_end_object(struct json *j);
 void json_begin_array(struct json *j);
 void json_end_array(struct json *j);
 void json_key(struct json *j, const char *key); /* a name of ours: not escaped */
+void json_key_text(struct json *j, const char *key); /* a name from outside */
 void json_nil(struct json *j); /* null; not json_null, which is jansson's and would be called by its parser */
 void json_bool(struct json *j, bool v);
 void json_u64(struct json *j, uint64_t v);
 void json_i64(struct json *j, int64_t v);
 void json_fixed(struct json *j, uint64_t v, unsigned decimals);   /* 1250 with 3 → 1.25 */
 void json_double(struct json *j, double v, unsigned decimals);    /* not finite → null */
+void json_exact(struct json *j, double v);                         /* the shortest that reads back the same; not finite → null */
 void json_str(struct json *j, const char *s);                     /* NULL → null */
 void json_strn(struct json *j, const char *s, size_t n);

@@ -75,7 +75,40 @@ static void test_json_fixed__puts_the_point_where_it_belongs(void **state)
 	assert_json(&out, "[0.0,0.007,1.25,18446744073709.551615,18446744073709551615,-9223372036854775808]");
 }
 
+static void test_json_exact__reads_back_the_same(void **state)
+{
+	struct buf out = { 0 };
+	struct json j = { .out = &out };
+
+	(void)state;
+	json_begin_array(&j);
+	json_exact(&j, 0.1);
+	json_exact(&j, 2);
+	json_exact(&j, 1794751401.123456);
+	json_exact(&j, 1.0 / 3);
+	json_exact(&j, -1e300);
+	json_exact(&j, (double)INFINITY);
+	json_end_array(&j);
+	assert_json(&out, "[0.1,2.0,1794751401.123456,0.3333333333333333,-1e+300,null]");
+}
+
+static void test_json_key_text__escapes_names_from_outside(void **state)
+{
+	struct buf out = { 0 };
+	struct json j = { .out = &out };
+
+	(void)state;
+	json_begin_object(&j);
+	json_key_text(&j, "a\"b\n");
+	json_u64(&j, 1);
+	json_key_text(&j, "\xff");
+	json_nil(&j);
+	json_end_object(&j);
+	assert_json(&out, "{\"a\\\"b\\n\":1,\"\xef\xbf\xbd\":null}");
+}
+
 RUN_TESTS(TEST(test_json__puts_commas_between_members_and_elements),
 	  TEST(test_json_strn__escapes_controls_and_replaces_what_is_not_utf8),
 	  TEST(test_json_double__keeps_decimals_and_makes_the_unknown_null),
-	  TEST(test_json_fixed__puts_the_point_where_it_belongs))
+	  TEST(test_json_fixed__puts_the_point_where_it_belongs), TEST(test_json_exact__reads_back_the_same),
+	  TEST(test_json_key_text__escapes_names_from_outside))
