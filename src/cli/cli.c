@@ -49,13 +49,25 @@ static int tell_problems(const struct config_problems *problems)
 	return CLI_USAGE;
 }
 
+/* A user without HOME (cron, setpriv) still has one in the user database. */
+static const char *home_dir(void)
+{
+	const char *home = getenv("HOME");
+	const struct passwd *pw;
+
+	if (home && *home)
+		return home;
+	pw = getpwuid(geteuid());
+	return pw ? pw->pw_dir : NULL;
+}
+
 int cli_config(const struct cli *cli, struct config *ret, struct config_files *files)
 {
 	const struct config_env env = {
 		.file = cli->config_file,
 		.configuration_dir = getenv("CONFIGURATION_DIRECTORY"),
 		.xdg_config_home = getenv("XDG_CONFIG_HOME"),
-		.home = getenv("HOME"),
+		.home = home_dir(),
 		.is_root = geteuid() == 0,
 	};
 	struct config_files own = { 0 };
@@ -69,18 +81,6 @@ int cli_config(const struct cli *cli, struct config *ret, struct config_files *f
 	config_files_done(&own);
 	config_problems_done(&problems);
 	return status;
-}
-
-/* A user without HOME (cron, setpriv) still has one in the user database. */
-static const char *home_dir(void)
-{
-	const char *home = getenv("HOME");
-	const struct passwd *pw;
-
-	if (home && *home)
-		return home;
-	pw = getpwuid(geteuid());
-	return pw ? pw->pw_dir : NULL;
 }
 
 static int resolve_state_dir(const struct cli *cli, char *ret, struct err *err)

@@ -38,7 +38,7 @@ struct table {
 	struct buf text;
 };
 
-#define TABLE_COLUMNS_MAX 64
+#define TABLE_COLUMNS_MAX 2000 /* as many as SQLite gives */
 
 void table_add(struct table *t, const char *text, enum ink ink);
 void table_addn(struct table *t, const char *text, size_t n, enum ink ink);
