@@ -80,6 +80,13 @@ static void conclude_exit(const struct proc_sample *p, uint64_t boot_ns, struct 
 		describe(e, p);
 }
 
+/* What was a zombie had ended before, and was told then. */
+static void conclude_gone(const struct proc_sample *p, const struct map *ended, uint64_t boot_ns, struct snapshot *snap)
+{
+	if (p->state != 'Z' && !is_told(ended, p->id))
+		conclude_exit(p, boot_ns, snap);
+}
+
 void conclude_lives(const struct sample *prev, const struct sample *cur, struct snapshot *snap)
 {
 	struct map began = { 0 }, ended = { 0 };
@@ -88,26 +95,28 @@ void conclude_lives(const struct sample *prev, const struct sample *cur, struct 
 	collect_told(cur, EVENT_SPAWN, &began);
 	collect_told(cur, EVENT_EXIT, &ended);
 	vec_each(&cur->procs, p) {
+		bool was_zombie = false, is_same = false;
+
 		for (; i < prev->procs.len && prev->procs.at[i].id.pid < p->id.pid; i++)
-			if (cur->procs_complete && !is_told(&ended, prev->procs.at[i].id))
-				conclude_exit(&prev->procs.at[i], cur->boot_ns, snap);
+			if (cur->procs_complete)
+				conclude_gone(&prev->procs.at[i], &ended, cur->boot_ns, snap);
 		if (i < prev->procs.len && prev->procs.at[i].id.pid == p->id.pid) {
-			if (proc_id_eq(prev->procs.at[i].id, p->id)) {
-				i++;
-				continue;
-			}
-			/* The pid was reused, so the old life was over when the new one began. */
-			if (!is_told(&ended, prev->procs.at[i].id))
-				conclude_exit(&prev->procs.at[i], MIN(p->id.start_ticks * NS_PER_TICK, cur->boot_ns), snap);
+			is_same = proc_id_eq(prev->procs.at[i].id, p->id);
+			was_zombie = is_same && prev->procs.at[i].state == 'Z';
+			if (!is_same) /* The pid was reused, so the old life was over when the new one began. */
+				conclude_gone(&prev->procs.at[i], &ended,
+					      MIN(p->id.start_ticks * NS_PER_TICK, cur->boot_ns), snap);
 			i++;
 		}
 		/* One that is older than the previous sample was hidden from it, and did not begin now. */
-		if (p->id.start_ticks * NS_PER_TICK + NS_PER_TICK > prev->boot_ns && !is_told(&began, p->id))
+		if (!is_same && p->id.start_ticks * NS_PER_TICK + NS_PER_TICK > prev->boot_ns && !is_told(&began, p->id))
 			conclude_spawn(p, cur, snap);
+		if (p->state == 'Z' && !was_zombie && !is_told(&ended, p->id))
+			conclude_exit(p, cur->boot_ns, snap);
 	}
 	for (; i < prev->procs.len; i++)
-		if (cur->procs_complete && !is_told(&ended, prev->procs.at[i].id))
-			conclude_exit(&prev->procs.at[i], cur->boot_ns, snap);
+		if (cur->procs_complete)
+			conclude_gone(&prev->procs.at[i], &ended, cur->boot_ns, snap);
 	map_done(&began);
 	map_done(&ended);
 }

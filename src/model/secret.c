@@ -62,6 +62,7 @@ static const char *const harmless_parts[] = {
 static const char *const harmless_last[] = {
 	"file", "path", "dir", "url", "uri", "id", "ids", "name", "type", "len", "length", "count", "ttl", "expiry",
 	"expires", "size", "limit", "budget", "policy", "prompt", "stdin", "env", "cmd", "command", "store", "ring",
+	"through",
 };
 
 #define IS_ANY(part, list) equals_any((part), (list), ARRAY_LEN(list))

@@ -181,6 +181,22 @@ static void test_conclude__takes_one_that_was_hidden_before_for_old(void **state
 	pair_done(&p);
 }
 
+static void test_conclude__takes_a_new_zombie_for_ended_and_tells_it_once(void **state)
+{
+	struct pair p = pair_of(NS_PER_S);
+
+	(void)state;
+	p.cur.events_complete = false;
+	kit_proc(&p.prev, 10, 500);
+	kit_proc(&p.cur, 10, 500)->state = 'Z'; /* became one: ended */
+	kit_proc(&p.prev, 20, 500)->state = 'Z';
+	kit_proc(&p.cur, 20, 500)->state = 'Z'; /* was one before: told then */
+	kit_proc(&p.prev, 30, 500)->state = 'Z'; /* reaped: told before too */
+	assert_int_equal(count(&p, EVENT_EXIT), 1);
+	assert_int_equal(p.last.id.pid, 10);
+	pair_done(&p);
+}
+
 static void test_conclude__puts_events_in_the_order_of_time(void **state)
 {
 	struct pair p = pair_of(NS_PER_S);
@@ -206,4 +222,5 @@ RUN_TESTS(TEST(test_conclude__says_nothing_when_the_clocks_agree),
 	  TEST(test_conclude__sees_a_pid_reused_inside_one_interval),
 	  TEST(test_conclude__takes_nobody_for_dead_when_the_scan_was_incomplete),
 	  TEST(test_conclude__takes_one_that_was_hidden_before_for_old),
+	  TEST(test_conclude__takes_a_new_zombie_for_ended_and_tells_it_once),
 	  TEST(test_conclude__puts_events_in_the_order_of_time))
