@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Events and what they say about processes. A life that was never sampled gets its process row
- * here, so that the short ones are counted too. Outside jobs there may be thousands of them each
- * second: those are stored at a rate that the disk can bear, and what is left out is counted. */
+ * here, so that the short ones are counted too. A machine that forks thousands of times a second,
+ * day and night, would fill any disk: outside jobs a long storm is stored up to a bound (about
+ * 200 bytes a life, so at most 1 GB a day), and what is left out is counted and told. */
 #include <errno.h>
 #include <string.h>
 
 #include "store/handle.h"
 
-#define STRANGERS_PER_S 20.0
-#define STRANGERS_BURST 2000.0
-#define EVENTS_PER_PUT 20000
+#define STRANGERS_PER_S 50.0
+#define STRANGERS_BURST 200000.0
+#define EVENTS_PER_PUT 100000
 
 /* The process of this pid in the snapshot, for sources that do not know start times. */
 static int64_t find_by_pid(const struct store *st, pid_t pid)
