@@ -10,11 +10,13 @@
 
 bool budget_feed(struct budget *b, double self_cpu_ratio)
 {
+	unsigned last = b->keep_interval ? BUDGET_NO_SYSCALLS : BUDGET_LAST;
+
 	if (isnan(self_cpu_ratio))
 		return false;
 	b->over = self_cpu_ratio > b->limit_ratio ? b->over + 1 : 0;
 	b->under = self_cpu_ratio < b->limit_ratio / 3 ? b->under + 1 : 0;
-	if (b->over >= OVER_TICKS && b->level < BUDGET_LAST) {
+	if (b->over >= OVER_TICKS && b->level < last) {
 		b->level++;
 		b->over = 0;
 		return true;

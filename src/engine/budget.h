@@ -17,9 +17,10 @@ enum budget_level {
 };
 
 struct budget {
-	double   limit_ratio; /* of one core */
-	unsigned level;       /* enum budget_level */
-	unsigned over, under; /* ticks in a row above the limit, and well below it */
+	double   limit_ratio;   /* of one core */
+	bool     keep_interval; /* somebody asked for this very interval: it is not stretched */
+	unsigned level;         /* enum budget_level */
+	unsigned over, under;   /* ticks in a row above the limit, and well below it */
 };
 
 /* One tick cost this share of a core (NAN: not known). True when the level changed. */

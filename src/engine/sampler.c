@@ -26,7 +26,8 @@ struct sampler {
 	size_t           slot_count;
 	struct sample    samples[2];
 	struct sample   *prev, *next; /* prev is NULL before the first tick; next gathers events between ticks */
-	bool             events_complete;
+	bool             nothing_lost; /* since the last tick */
+	bool             lost_before;  /* in the tick before: the scans are compared once more */
 	uint64_t         seq, started_boot_ns;
 	unsigned         want;
 	sampler_notice  *notice;
@@ -108,11 +109,11 @@ static void read_slot(struct sampler *s, struct role_slot *slot)
 	s->next->events_complete = true; /* an event source takes this back when it lost some */
 	if ((*slot->tier)->read(slot->self, s->next, &err) < 0) {
 		if ((*slot->tier)->fd)
-			s->events_complete = false;
+			s->nothing_lost = false;
 		read_failed(s, slot, &err);
 		return;
 	}
-	s->events_complete &= s->next->events_complete;
+	s->nothing_lost &= s->next->events_complete;
 	if (slot->failures_in_row) {
 		char text[80];
 
@@ -173,7 +174,8 @@ static void turn(struct sampler *s)
 	s->prev = s->next;
 	s->next = oldest;
 	sample_reset(s->next);
-	s->events_complete = event_source(s) < s->slot_count;
+	s->lost_before = !s->nothing_lost;
+	s->nothing_lost = event_source(s) < s->slot_count;
 }
 
 void sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret)
@@ -187,7 +189,8 @@ void sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot 
 	cur->want = s->want;
 	for (size_t i = 0; i < s->slot_count; i++)
 		read_slot(s, &s->slots[i]);
-	cur->events_complete = s->events_complete;
+	/* What was lost may have happened after this scan, so one loss makes two ticks incomplete. */
+	cur->events_complete = s->nothing_lost && !s->lost_before;
 	snapshot_build(s->prev, cur, jobs, &origin, ret);
 	turn(s);
 }
@@ -212,7 +215,7 @@ int sampler_open(const struct sampler_options *options, struct sampler **ret, st
 		slot->tier = role->tiers;
 		open_tier(s, slot);
 	}
-	s->events_complete = false; /* what began before we listened is not known as an event */
+	s->nothing_lost = event_source(s) < s->slot_count;
 	*ret = TAKE_PTR(s);
 	return 0;
 }

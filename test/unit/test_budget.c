@@ -29,6 +29,16 @@ static void test_budget__steps_down_in_the_documented_order(void **state)
 	assert_int_equal(budget_interval_ns(&b, 1000), 32000);
 }
 
+static void test_budget__does_not_stretch_an_interval_that_was_asked_for(void **state)
+{
+	struct budget b = { .limit_ratio = 0.01, .keep_interval = true };
+
+	(void)state;
+	feed(&b, 0.5, 200);
+	assert_int_equal(b.level, BUDGET_NO_SYSCALLS);
+	assert_int_equal(budget_interval_ns(&b, 1000), 1000);
+}
+
 static void test_budget__one_busy_tick_or_an_unknown_cost_changes_nothing(void **state)
 {
 	struct budget b = { .limit_ratio = 0.01 };
@@ -55,5 +65,6 @@ static void test_budget__comes_back_only_after_a_long_calm(void **state)
 }
 
 RUN_TESTS(TEST(test_budget__steps_down_in_the_documented_order),
+	  TEST(test_budget__does_not_stretch_an_interval_that_was_asked_for),
 	  TEST(test_budget__one_busy_tick_or_an_unknown_cost_changes_nothing),
 	  TEST(test_budget__comes_back_only_after_a_long_calm))

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/engine.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "engine/tick.h"
+
+#define EVENTS_FOR_EARLY_TICK 8192 /* a fork storm is stored as it goes and does not pile up in memory */
+#define TICKS_TO_SETTLE 3          /* the first ones read every command line; they say nothing about the cost later */
+
+struct engine {
+	struct engine_options options;
+	struct jobtab         jobs;
+	struct sampler       *sampler;
+	struct recorder      *recorder;
+	struct budget         budget;
+	struct loop          *loop;
+	struct loop_source   *timer, *reader;
+	int                   reader_fd; /* the fd that reader watches: another tier brings another fd */
+	uint64_t              planned_ns; /* the tick the timer is set for */
+	uint64_t              notice_seq; /* of the recorder's last notice we passed on */
+	bool                  was_storing;
+	struct engine_totals  totals;
+};
+
+static void say(struct engine *e, const char *text)
+{
+	if (e->options.notice)
+		e->options.notice(e->options.notice_self, text);
+}
+
+static void on_probe_notice(void *self, const char *text)
+{
+	say(self, text);
+}
+
+static void feed_budget(struct engine *e, double self_cpu_ratio)
+{
+	char text[200];
+
+	if (e->options.budget_ratio <= 0 || e->totals.ticks <= TICKS_TO_SETTLE || !budget_feed(&e->budget, self_cpu_ratio))
+		return;
+	snprintf(text, sizeof text, "own cost is %.1f %% of a core, the budget %.1f %%: %s", self_cpu_ratio * 100,
+		 e->options.budget_ratio * 100, budget_level_name(e->budget.level));
+	sampler_set_want(e->sampler, budget_want(&e->budget));
+	sampler_add_event(e->sampler, EVENT_RECORDER, 0, text);
+	say(e, text);
+}
+
+/* The recorder works in its own thread; what it has to say is picked up here. */
+static void pass_on_notices(struct engine *e)
+{
+	struct recorder_status status;
+	char text[300];
+
+	recorder_status(e->recorder, &status);
+	if (status.notice_seq != e->notice_seq) {
+		e->notice_seq = status.notice_seq;
+		sampler_add_event(e->sampler, EVENT_RECORDER, 0, status.notice);
+		say(e, status.notice);
+	}
+	if (status.is_storing == e->was_storing)
+		return;
+	e->was_storing = status.is_storing;
+	snprintf(text, sizeof text, status.is_storing ? "storing again" : "not storing: %s; sampling goes on", status.reason);
+	say(e, text);
+}
+
+static void watch_events(struct engine *e);
+
+static void tick(struct engine *e)
+{
+	struct snapshot *snap = recorder_take(e->recorder);
+
+	sampler_tick(e->sampler, &e->jobs, snap);
+	e->totals.ticks++;
+	e->totals.processes = snap->procs.len;
+	e->totals.events += snap->events.len;
+	feed_budget(e, snap->self_cpu_ratio);
+	recorder_push(e->recorder, snap);
+	pass_on_notices(e);
+	watch_events(e);
+}
+
+static void on_timer(void *self)
+{
+	struct engine *e = self;
+	uint64_t interval_ns = budget_interval_ns(&e->budget, e->options.interval_ns), missed;
+	uint64_t now_ns = clock_mono_ns(), planned_ns = e->planned_ns;
+
+	e->planned_ns = tick_next(planned_ns, now_ns, interval_ns, &missed);
+	if (missed) {
+		e->totals.missed_ticks += missed;
+		sampler_add_event(e->sampler, EVENT_GAP, (int64_t)(now_ns - planned_ns), "ticks were missed");
+	}
+	tick(e);
+	loop_timer_set(e->timer, e->planned_ns);
+}
+
+static void on_events(void *self)
+{
+	struct engine *e = self;
+
+	if (sampler_drain(e->sampler) >= EVENTS_FOR_EARLY_TICK)
+		tick(e);
+}
+
+static void watch_events(struct engine *e)
+{
+	int fd = sampler_fd(e->sampler);
+	struct err err;
+
+	if (fd == e->reader_fd)
+		return;
+	loop_remove(e->reader);
+	e->reader = NULL;
+	e->reader_fd = fd;
+	if (fd >= 0 && loop_add_reader(e->loop, fd, on_events, e, &e->reader, &err) < 0)
+		say(e, err.msg); /* events then wait for the tick */
+}
+
+int engine_new(struct loop *loop, const struct engine_options *options, struct engine **ret, struct err *err)
+{
+	cleanup(engine_freep) struct engine *e = xcalloc(1, sizeof *e);
+
+	e->options = *options;
+	e->loop = loop;
+	e->reader_fd = -1;
+	e->was_storing = true;
+	e->budget = (struct budget){ .limit_ratio = options->budget_ratio, .keep_interval = options->keep_interval };
+	if (recorder_open(&options->recorder, &e->recorder, err) < 0)
+		return -err->code;
+	if (sampler_open(&options->sampler, &e->sampler, err) < 0)
+		return -err->code;
+	sampler_on_notice(e->sampler, on_probe_notice, e);
+	e->planned_ns = clock_mono_ns();
+	if (loop_add_timer(loop, e->planned_ns, on_timer, e, &e->timer, err) < 0)
+		return -err->code;
+	watch_events(e);
+	*ret = TAKE_PTR(e);
+	return 0;
+}
+
+void engine_stop(struct engine *take_e, struct engine_totals *ret)
+{
+	recorder_close(TAKE_PTR(take_e->recorder), &take_e->totals.recorder);
+	take_e->totals.cpu_ns = clock_process_cpu_ns();
+	*ret = take_e->totals;
+	engine_free(take_e);
+}
+
+void engine_free(struct engine *e)
+{
+	if (!e)
+		return;
+	loop_remove(e->timer);
+	loop_remove(e->reader);
+	if (e->recorder)
+		recorder_close(e->recorder, NULL);
+	sampler_close(e->sampler);
+	jobtab_done(&e->jobs);
+	free(e);
+}
+
+struct sampler *engine_sampler(struct engine *e)
+{
+	return e->sampler;
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/recorder.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "model/codec.h"
+#include "store/jsonl.h"
+
+#define QUEUE_MAX 4 /* snapshots that may wait for the disk */
+#define RETENTION_EVERY_NS (3600 * NS_PER_S)
+#define RETENTION_REST_NS (50 * NS_PER_MS) /* between two steps: the writer is free for snapshots meanwhile */
+
+struct recorder {
+	struct recorder_options options;
+	struct store           *store;
+	struct jsonl           *jsonl;
+	struct buf              line;
+	pthread_t               thread;
+
+	/* Of the thread alone. */
+	uint64_t gap_from_ns, gap_lost;            /* wall clock; lost 0: no gap is open */
+	uint64_t retention_due_ns;                 /* monotonic */
+	bool     line_failed;                      /* the last JSONL line was refused */
+
+	pthread_mutex_t        lock;
+	pthread_cond_t         wake;
+	struct snapshot       *queue[QUEUE_MAX];
+	size_t                 queue_len;
+	struct snapshot       *spare[QUEUE_MAX + 2];
+	size_t                 spare_len;
+	bool                   is_closing;
+	uint64_t               pushed_out, pushed_out_from_ns; /* dropped because the disk is slow */
+	struct recorder_status status;
+};
+
+struct snapshot *recorder_take(struct recorder *r)
+{
+	struct snapshot *snap = NULL;
+
+	pthread_mutex_lock(&r->lock);
+	if (r->spare_len)
+		snap = r->spare[--r->spare_len];
+	pthread_mutex_unlock(&r->lock);
+	return snap ? snap : xcalloc(1, sizeof *snap);
+}
+
+/* With the lock held. */
+static void give_back(struct recorder *r, struct snapshot *snap)
+{
+	if (r->spare_len < ARRAY_LEN(r->spare))
+		r->spare[r->spare_len++] = snap;
+	else
+		snapshot_free(snap);
+}
+
+/* The oldest one goes: with a disk this slow the newest is worth more. Its events are lost with it, and counted. */
+static void push_out_oldest(struct recorder *r)
+{
+	struct snapshot *oldest = r->queue[0];
+
+	memmove(r->queue, r->queue + 1, (QUEUE_MAX - 1) * sizeof *r->queue);
+	r->queue_len--;
+	if (!r->pushed_out++)
+		r->pushed_out_from_ns = oldest->wall_ns;
+	r->status.lost++;
+	give_back(r, oldest);
+}
+
+void recorder_push(struct recorder *r, struct snapshot *take_snap)
+{
+	pthread_mutex_lock(&r->lock);
+	if (r->queue_len == QUEUE_MAX)
+		push_out_oldest(r);
+	r->queue[r->queue_len++] = take_snap;
+	pthread_cond_signal(&r->wake);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void recorder_status(struct recorder *r, struct recorder_status *ret)
+{
+	pthread_mutex_lock(&r->lock);
+	*ret = r->status;
+	ret->waiting = r->queue_len;
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void set_notice(struct recorder *r, const char *text)
+{
+	pthread_mutex_lock(&r->lock);
+	snprintf(r->status.notice, sizeof r->status.notice, "%s", text);
+	r->status.notice_seq++;
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void open_gap(struct recorder *r, uint64_t from_ns, uint64_t lost)
+{
+	if (!r->gap_lost)
+		r->gap_from_ns = from_ns;
+	r->gap_lost += lost;
+}
+
+/* What the queue had to let go is part of the gap. */
+static void take_pushed_out(struct recorder *r)
+{
+	pthread_mutex_lock(&r->lock);
+	if (r->pushed_out)
+		open_gap(r, r->pushed_out_from_ns, r->pushed_out);
+	r->pushed_out = 0;
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void set_outcome(struct recorder *r, int result, const struct err *err)
+{
+	pthread_mutex_lock(&r->lock);
+	r->status.is_storing = result == 0;
+	if (result == 0) {
+		r->status.stored++;
+	} else {
+		r->status.lost++;
+		snprintf(r->status.reason, sizeof r->status.reason, "%s", err->msg);
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* The lines are a second copy: when they fail it is said once, and the database goes on. */
+static void put_line(struct recorder *r, const struct snapshot *snap)
+{
+	struct json j = { .out = &r->line };
+	struct err err = { 0 };
+	bool failed;
+
+	if (!r->jsonl)
+		return;
+	buf_reset(&r->line);
+	codec_snapshot(&j, snap);
+	failed = jsonl_put(r->jsonl, r->line.at, r->line.len, &err) < 0;
+	if (failed && !r->line_failed)
+		set_notice(r, err.msg);
+	r->line_failed = failed;
+}
+
+/* The gap begins with the first snapshot that was lost and ends with the first that was stored again. */
+static int put_gap(struct recorder *r, const struct snapshot *snap, struct err *err)
+{
+	const char *reason = r->status.reason[0] ? r->status.reason : "the disk was too slow";
+
+	if (!r->gap_lost)
+		return 0;
+	if (store_put_gap(r->store, r->gap_from_ns, snap->wall_ns, r->gap_lost, reason, err) < 0)
+		return -err->code;
+	r->gap_lost = 0;
+	return 0;
+}
+
+static void put(struct recorder *r, const struct snapshot *snap)
+{
+	struct err err = { 0 };
+	const char *notice;
+	int result;
+
+	take_pushed_out(r);
+	result = store_put(r->store, snap, &err);
+	if (result == 0)
+		result = put_gap(r, snap, &err);
+	else
+		open_gap(r, snap->wall_ns, 1);
+	set_outcome(r, result, &err);
+	put_line(r, snap);
+	notice = store_take_notice(r->store);
+	if (notice)
+		set_notice(r, notice);
+}
+
+/* One step when it is due. A failure is not worth a word of its own: the next put meets the same disk. */
+static void retain(struct recorder *r)
+{
+	struct err err;
+	bool more = false;
+
+	if (clock_mono_ns() < r->retention_due_ns)
+		return;
+	if (store_retain_step(r->store, &r->options.retention, clock_wall_ns(), &more, &err) < 0)
+		more = false;
+	r->retention_due_ns = clock_mono_ns() + (more ? RETENTION_REST_NS : RETENTION_EVERY_NS);
+}
+
+static struct timespec at_mono(uint64_t ns)
+{
+	return (struct timespec){ .tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S) };
+}
+
+/* The next snapshot to store, or NULL when retention is due or it is time to end. */
+static struct snapshot *wait_for_work(struct recorder *r)
+{
+	struct timespec due = at_mono(r->retention_due_ns);
+	struct snapshot *snap = NULL;
+
+	pthread_mutex_lock(&r->lock);
+	while (!r->queue_len && !r->is_closing)
+		if (pthread_cond_timedwait(&r->wake, &r->lock, &due) == ETIMEDOUT)
+			break;
+	if (r->queue_len) {
+		snap = r->queue[0];
+		memmove(r->queue, r->queue + 1, (QUEUE_MAX - 1) * sizeof *r->queue);
+		r->queue_len--;
+	}
+	pthread_mutex_unlock(&r->lock);
+	return snap;
+}
+
+static bool is_closing(struct recorder *r)
+{
+	bool closing;
+
+	pthread_mutex_lock(&r->lock);
+	closing = r->is_closing && !r->queue_len;
+	pthread_mutex_unlock(&r->lock);
+	return closing;
+}
+
+static void *work(void *self)
+{
+	struct recorder *r = self;
+
+	while (!is_closing(r)) {
+		struct snapshot *snap = wait_for_work(r);
+
+		if (!snap) {
+			if (!is_closing(r))
+				retain(r);
+			continue;
+		}
+		put(r, snap);
+		pthread_mutex_lock(&r->lock);
+		give_back(r, snap);
+		pthread_mutex_unlock(&r->lock);
+	}
+	return NULL;
+}
+
+/* Signals are the loop's business: the thread starts with all of them blocked. */
+static int start_thread(struct recorder *r, struct err *err)
+{
+	pthread_condattr_t attr;
+	sigset_t all, old;
+	int code;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&r->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	code = pthread_create(&r->thread, NULL, work, r);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (code)
+		return err_set(err, code, "start the store's thread: %s", strerror(code));
+	return 0;
+}
+
+static void recorder_free(struct recorder *r)
+{
+	pthread_mutex_destroy(&r->lock);
+	store_close(r->store);
+	jsonl_close(r->jsonl);
+	while (r->spare_len)
+		snapshot_free(r->spare[--r->spare_len]);
+	buf_done(&r->line);
+	free(r);
+}
+DEFINE_CLEANUP(struct recorder *, recorder_free)
+
+int recorder_open(const struct recorder_options *options, struct recorder **ret, struct err *err)
+{
+	cleanup(recorder_freep) struct recorder *r = xcalloc(1, sizeof *r);
+	const char *notice = NULL;
+
+	r->options = *options;
+	r->status.is_storing = true;
+	pthread_mutex_init(&r->lock, NULL);
+	if (store_open(&options->store, &r->store, &notice, err) < 0)
+		return -err->code;
+	if (notice)
+		set_notice(r, notice);
+	if (options->jsonl_path && jsonl_open(options->jsonl_path, options->jsonl_max_bytes, &r->jsonl, err) < 0)
+		return -err->code;
+	if (start_thread(r, err) < 0)
+		return -err->code;
+	*ret = TAKE_PTR(r);
+	return 0;
+}
+
+void recorder_close(struct recorder *r, struct recorder_status *ret)
+{
+	pthread_mutex_lock(&r->lock);
+	r->is_closing = true;
+	pthread_cond_signal(&r->wake);
+	pthread_mutex_unlock(&r->lock);
+	pthread_join(r->thread, NULL);
+	pthread_cond_destroy(&r->wake);
+	if (ret)
+		*ret = r->status;
+	recorder_free(r);
+}
