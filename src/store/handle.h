@@ -10,11 +10,19 @@
 #include "store/schema.h"
 #include "store/store.h"
 
+/* What of a process goes into its row, as it came: a process that shows the same again is done with. */
+struct reading {
+	uint64_t present, value[CELL_METRICS], cpu_time_ns;
+	double   cpu_ratio;
+	uint64_t state;
+};
+
 /* One process under watch, with what was last written about it. */
 struct life {
 	struct proc_id id;
 	int64_t        proc;                            /* process.id */
 	int64_t        base[CELL_COUNT], last[CELL_COUNT]; /* COLUMN_ABSENT: not known */
+	struct reading reading;
 	int64_t        total[TOTAL_METRICS];
 	int64_t        max_cpu, max_rss_kib;            /* of the samples */
 	uint64_t       detail_hash, command_hash, job_hash, totals_hash; /* of what was written */

@@ -29,15 +29,25 @@ uint64_t store_hash(uint64_t seed, const void *bytes, size_t n)
 	return h ? h : 1;
 }
 
-static void read_cells(const struct store *st, const struct proc_snap *p, int64_t cells[CELL_COUNT])
+static void read_process(const struct store *st, const struct proc_snap *p, struct reading *to)
 {
-	cells[CELL_STATE] = column_state_code(p->s.state);
-	cells[CELL_CPU] = column_ratio(p->cpu_ratio);
+	to->present = p->s.r.present;
+	to->cpu_time_ns = readings_or(&p->s.r, PROC_CPU_TIME, 0);
+	to->cpu_ratio = p->cpu_ratio;
+	to->state = (unsigned char)p->s.state;
+	for (size_t i = 0; i < CELL_METRICS; i++)
+		to->value[i] = p->s.r.value[st->columns.cell[i]];
+}
+
+static void make_cells(const struct store *st, const struct reading *from, int64_t cells[CELL_COUNT])
+{
+	cells[CELL_STATE] = column_state_code((char)from->state);
+	cells[CELL_CPU] = column_ratio(from->cpu_ratio);
 	for (size_t i = 0; i < CELL_METRICS; i++) {
 		uint8_t id = st->columns.cell[i];
 
-		cells[CELL_FIRST_METRIC + i] = readings_has(&p->s.r, id) ?
-			column_value(&proc_metrics[id], p->s.r.value[id]) : COLUMN_ABSENT;
+		cells[CELL_FIRST_METRIC + i] = from->present >> id & 1 ?
+			column_value(&proc_metrics[id], from->value[i]) : COLUMN_ABSENT;
 	}
 }
 
@@ -211,6 +221,12 @@ static int put_change(struct store *st, struct life *life, const int64_t cells[C
 	return db_run(stmt, err);
 }
 
+/* Whatever runs has these changed, and its cell of CPU says so already. */
+static bool is_noise(uint8_t id)
+{
+	return id == PROC_CPU_TIME || id == PROC_MINOR_FAULTS;
+}
+
 /* Details are kept for processes of jobs only: of all others the totals at the end tell enough. */
 static int put_detail(struct store *st, struct life *life, const struct proc_snap *p, bool is_full,
 		      struct err *err)
@@ -218,7 +234,7 @@ static int put_detail(struct store *st, struct life *life, const struct proc_sna
 	int64_t values[DETAIL_METRICS];
 	bool any = false;
 	sqlite3_stmt *stmt;
-	uint64_t hash;
+	uint64_t hash = 1;
 
 	for (size_t i = 0; i < DETAIL_METRICS; i++) {
 		uint8_t id = st->columns.detail[i];
@@ -226,8 +242,9 @@ static int put_detail(struct store *st, struct life *life, const struct proc_sna
 		values[i] = readings_has(&p->s.r, id) ?
 			column_value(&proc_metrics[id], p->s.r.value[id]) : COLUMN_ABSENT;
 		any = any || values[i] >= 0;
+		if (!is_noise(id))
+			hash = store_hash(hash, &values[i], sizeof values[i]);
 	}
-	hash = store_hash(0, values, sizeof values);
 	if (!any || (hash == life->detail_hash && !is_full))
 		return 0;
 	stmt = query_get(st, Q_PUT_DETAIL, err);
@@ -309,27 +326,40 @@ static int put_identity(struct store *st, const struct snapshot *snap, const str
 	return db_run(stmt, err);
 }
 
-static int put_process(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
-		       struct life *life, bool is_new, struct err *err)
+static int put_cells(struct store *st, const struct proc_snap *p, const struct reading *reading,
+		     struct life *life, bool is_full, struct err *err)
 {
-	bool is_keyframe = st->keyframe.at == 0;
 	int64_t cells[CELL_COUNT];
-	int r = put_identity(st, snap, p, life, is_keyframe || is_new, err);
+	int r = 0;
 
-	read_cells(st, p, cells);
+	life->reading = *reading;
+	make_cells(st, reading, cells);
 	read_totals(st, &p->s.r, life);
 	life->max_cpu = MAX(life->max_cpu, cells[CELL_CPU]);
 	life->max_rss_kib = MAX(life->max_rss_kib, cells[CELL_FIRST_METRIC]);
-	if (r == 0 && is_keyframe)
+	if (st->keyframe.at == 0)
 		r = live_flush_totals(st, life, err);
 	if (r < 0)
 		return r;
-	if (is_keyframe || is_new)
-		r = put_base(st, life, cells, err);
-	else if (memcmp(cells, life->last, sizeof cells))
-		r = put_change(st, life, cells, err);
+	if (is_full)
+		return put_base(st, life, cells, err);
+	return memcmp(cells, life->last, sizeof cells) ? put_change(st, life, cells, err) : 0;
+}
+
+static int put_process(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
+		       struct life *life, bool is_new, struct err *err)
+{
+	bool is_full = is_new || st->keyframe.at == 0;
+	struct reading reading = { 0 };
+	int r = put_identity(st, snap, p, life, is_full, err);
+
+	if (r < 0)
+		return r;
+	read_process(st, p, &reading);
+	if (is_full || memcmp(&reading, &life->reading, sizeof reading))
+		r = put_cells(st, p, &reading, life, is_full, err);
 	if (r == 0 && p->job >= 0)
-		r = put_detail(st, life, p, is_keyframe || is_new, err);
+		r = put_detail(st, life, p, is_full, err);
 	return r;
 }
 

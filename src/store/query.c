@@ -46,12 +46,11 @@ static void put_set_totals(struct buf *sql, const struct columns *all)
 
 static void put_built(struct buf *sql, enum query q, const struct columns *all)
 {
-	if (q == Q_PUT_SNAPSHOT) {
-		buf_puts(sql, "INSERT INTO snapshot(id, kf, at, time, recorder, seq, boot_us,"
-			      " elapsed_us, processes, zombies, complete, pressure, running_jobs,"
-			      " active_sheets, cpu, iowait, steal, self_cpu");
+	if (q == Q_PUT_HOST) {
+		buf_puts(sql, "INSERT INTO host(id, elapsed_us, processes, zombies, complete,"
+			      " pressure, running_jobs, active_sheets, cpu, iowait, steal, self_cpu");
 		put_names(sql, host_metrics, NULL, HOST_METRIC_COUNT);
-		put_values(sql, 18 + HOST_METRIC_COUNT);
+		put_values(sql, 12 + HOST_METRIC_COUNT);
 	} else if (q == Q_PUT_CGROUP) {
 		buf_puts(sql, "INSERT INTO cgroup(id");
 		put_names(sql, cgroup_metrics, NULL, CGROUP_METRIC_COUNT);

@@ -14,7 +14,9 @@
 	X(PUT_KEYFRAME, "INSERT INTO keyframe(id, recorder, resolution, first, begins)"            \
 			" VALUES(?1, ?2, ?3, ?4, ?5)")                                             \
 	X(END_KEYFRAME, "UPDATE keyframe SET last = ?2, ends = ?3 WHERE id = ?1")                  \
-	X(PUT_SNAPSHOT, NULL)                                                                      \
+	X(PUT_SNAPSHOT, "INSERT INTO snapshot(id, kf, at, time, recorder, boot_us, seq)"           \
+			" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)")                                     \
+	X(PUT_HOST, NULL)                                                                          \
 	X(PUT_CGROUP, NULL)                                                                        \
 	X(PUT_BASE, NULL)                                                                          \
 	X(PUT_CHANGE, NULL)                                                                        \

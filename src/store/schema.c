@@ -18,12 +18,14 @@ static const char *const steps[] = {
 	"CREATE TABLE keyframe(id INTEGER PRIMARY KEY, recorder INTEGER NOT NULL, resolution INTEGER,"
 	" first INTEGER NOT NULL, last INTEGER, begins REAL NOT NULL, ends REAL);"
 	"CREATE TABLE snapshot(id INTEGER PRIMARY KEY, kf INTEGER NOT NULL, at INTEGER NOT NULL,"
-	" time REAL NOT NULL, recorder INTEGER NOT NULL, resolution INTEGER, seq INTEGER,"
-	" boot_us INTEGER, elapsed_us INTEGER, processes INTEGER, zombies INTEGER, complete INTEGER,"
-	" pressure INTEGER, running_jobs INTEGER, active_sheets INTEGER,"
-	" cpu INTEGER, iowait INTEGER, steal INTEGER, self_cpu INTEGER);"
+	" time REAL NOT NULL, recorder INTEGER NOT NULL, resolution INTEGER, boot_us INTEGER,"
+	" seq INTEGER);"
 	"CREATE INDEX snapshot_time ON snapshot(time);"
-	"CREATE TABLE snapshot_range(id INTEGER PRIMARY KEY, cpu_min INTEGER, cpu_max INTEGER);"
+	/* Beside it, because histories walk over the snapshots and need none of this. */
+	"CREATE TABLE host(id INTEGER PRIMARY KEY, elapsed_us INTEGER, processes INTEGER,"
+	" zombies INTEGER, complete INTEGER, pressure INTEGER, running_jobs INTEGER,"
+	" active_sheets INTEGER, cpu INTEGER, iowait INTEGER, steal INTEGER, self_cpu INTEGER);"
+	"CREATE TABLE host_range(id INTEGER PRIMARY KEY, cpu_min INTEGER, cpu_max INTEGER);"
 	"CREATE TABLE cgroup(id INTEGER PRIMARY KEY);"
 	"CREATE TABLE process(id INTEGER PRIMARY KEY, recorder INTEGER NOT NULL, pid INTEGER NOT NULL,"
 	" ppid INTEGER, start_ticks INTEGER, first INTEGER, last INTEGER, job_id TEXT, sheet INTEGER,"
@@ -127,9 +129,9 @@ static int sync_columns(sqlite3 *db, struct err *err)
 	int r = sync_process_columns(db, err);
 
 	for (size_t i = 0; r == 0 && i < HOST_METRIC_COUNT; i++) {
-		r = add_metric(db, "snapshot", &host_metrics[i], false, err);
+		r = add_metric(db, "host", &host_metrics[i], false, err);
 		if (r == 0 && host_metrics[i].kind == METRIC_GAUGE)
-			r = add_metric(db, "snapshot_range", &host_metrics[i], true, err);
+			r = add_metric(db, "host_range", &host_metrics[i], true, err);
 	}
 	for (size_t i = 0; r == 0 && i < CGROUP_METRIC_COUNT; i++)
 		r = add_metric(db, "cgroup", &cgroup_metrics[i], false, err);

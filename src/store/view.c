@@ -49,23 +49,25 @@ static void put_case(struct buf *sql, const char *column, const char *const *nam
 	buf_puts(sql, " END");
 }
 
+/* The outer join falls away for whoever asks for nothing of the host's. */
 static void put_snapshots(struct buf *sql)
 {
 	buf_puts(sql, "CREATE VIEW snapshots AS SELECT s.id AS id, s.time AS timestamp,"
 		      " (SELECT r.pid FROM recorder r WHERE r.id = s.recorder) AS daemon_pid");
-	put_metric(sql, &host_metrics[HOST_MEM_TOTAL], "s");
-	put_metric(sql, &host_metrics[HOST_MEM_AVAILABLE], "s");
-	put_metric(sql, &host_metrics[HOST_MEM_USED], "s");
-	put_metric(sql, &host_metrics[HOST_SELF_RSS], "s");
-	buf_puts(sql, ", s.processes AS child_count, s.zombies AS zombie_count");
-	put_metric(sql, &host_metrics[HOST_LOAD_1], "s");
-	put_metric(sql, &host_metrics[HOST_LOAD_5], "s");
-	put_metric(sql, &host_metrics[HOST_LOAD_15], "s");
+	put_metric(sql, &host_metrics[HOST_MEM_TOTAL], "h");
+	put_metric(sql, &host_metrics[HOST_MEM_AVAILABLE], "h");
+	put_metric(sql, &host_metrics[HOST_MEM_USED], "h");
+	put_metric(sql, &host_metrics[HOST_SELF_RSS], "h");
+	buf_puts(sql, ", h.processes AS child_count, h.zombies AS zombie_count");
+	put_metric(sql, &host_metrics[HOST_LOAD_1], "h");
+	put_metric(sql, &host_metrics[HOST_LOAD_5], "h");
+	put_metric(sql, &host_metrics[HOST_LOAD_15], "h");
 	buf_puts(sql, ", 0 AS gpu_count, '[]' AS gpu_utilization_pct, '[]' AS gpu_memory_used_mb,"
 		      " '[]' AS gpu_temperature, ");
-	put_case(sql, "s.pressure", view_pressure_names, VIEW_PRESSURES);
-	buf_puts(sql, " AS pressure_level, s.running_jobs AS running_jobs,"
-		      " s.active_sheets AS active_sheets FROM snapshot s");
+	put_case(sql, "h.pressure", view_pressure_names, VIEW_PRESSURES);
+	buf_puts(sql, " AS pressure_level, h.running_jobs AS running_jobs,"
+		      " h.active_sheets AS active_sheets"
+		      " FROM snapshot s LEFT JOIN host h ON h.id = s.id");
 }
 
 /* Both ways through the join must stay open to the planner: from a snapshot over its keyframe's
@@ -146,11 +148,11 @@ static void put_host_metrics(struct buf *sql)
 {
 	buf_puts(sql, "CREATE VIEW host_metrics AS SELECT s.id AS snapshot_id, s.time AS timestamp,"
 		      " s.recorder AS recorder, s.resolution AS resolution_seconds,"
-		      " s.cpu/10.0 AS cpu_percent, s.iowait/10.0 AS iowait_percent,"
-		      " s.steal/10.0 AS steal_percent, s.self_cpu/10.0 AS recorder_cpu_percent");
+		      " h.cpu/10.0 AS cpu_percent, h.iowait/10.0 AS iowait_percent,"
+		      " h.steal/10.0 AS steal_percent, h.self_cpu/10.0 AS recorder_cpu_percent");
 	for (size_t i = 0; i < HOST_METRIC_COUNT; i++)
-		put_metric(sql, &host_metrics[i], "s");
-	buf_puts(sql, " FROM snapshot s");
+		put_metric(sql, &host_metrics[i], "h");
+	buf_puts(sql, " FROM snapshot s JOIN host h ON h.id = s.id");
 }
 
 static void put_extreme(struct buf *sql, const struct metric *m, const char *end)

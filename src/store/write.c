@@ -84,21 +84,31 @@ static int put_snapshot(struct store *st, const struct snapshot *snap, int64_t i
 	sqlite3_bind_int64(stmt, 3, st->keyframe.at);
 	sqlite3_bind_double(stmt, 4, db_time(snap->wall_ns));
 	sqlite3_bind_int64(stmt, 5, st->recorder);
-	sqlite3_bind_int64(stmt, 6, (int64_t)snap->seq);
-	sqlite3_bind_int64(stmt, 7, (int64_t)(snap->boot_ns / NS_PER_US));
-	db_bind_or_null(stmt, 8, snap->elapsed_ns ? (int64_t)(snap->elapsed_ns / NS_PER_US) :
+	sqlite3_bind_int64(stmt, 6, (int64_t)(snap->boot_ns / NS_PER_US));
+	sqlite3_bind_int64(stmt, 7, (int64_t)snap->seq);
+	return db_run(stmt, err);
+}
+
+static int put_host(struct store *st, const struct snapshot *snap, int64_t id, struct err *err)
+{
+	sqlite3_stmt *stmt = query_get(st, Q_PUT_HOST, err);
+
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, id);
+	db_bind_or_null(stmt, 2, snap->elapsed_ns ? (int64_t)(snap->elapsed_ns / NS_PER_US) :
 						    COLUMN_ABSENT);
-	sqlite3_bind_int64(stmt, 9, (int64_t)snap->procs.len);
-	sqlite3_bind_int64(stmt, 10, (int64_t)snap->zombies.len);
-	sqlite3_bind_int64(stmt, 11, snap->procs_complete);
-	db_bind_or_null(stmt, 12, pressure_code(snap->pressure_level));
-	sqlite3_bind_int64(stmt, 13, snap->running_jobs);
-	sqlite3_bind_int64(stmt, 14, snap->active_sheets);
-	db_bind_or_null(stmt, 15, column_ratio(snap->cpu_busy_ratio));
-	db_bind_or_null(stmt, 16, column_ratio(snap->cpu_iowait_ratio));
-	db_bind_or_null(stmt, 17, column_ratio(snap->cpu_steal_ratio));
-	db_bind_or_null(stmt, 18, column_ratio(snap->self_cpu_ratio));
-	bind_readings(stmt, 19, host_metrics, HOST_METRIC_COUNT, snap->host.present,
+	sqlite3_bind_int64(stmt, 3, (int64_t)snap->procs.len);
+	sqlite3_bind_int64(stmt, 4, (int64_t)snap->zombies.len);
+	sqlite3_bind_int64(stmt, 5, snap->procs_complete);
+	db_bind_or_null(stmt, 6, pressure_code(snap->pressure_level));
+	sqlite3_bind_int64(stmt, 7, snap->running_jobs);
+	sqlite3_bind_int64(stmt, 8, snap->active_sheets);
+	db_bind_or_null(stmt, 9, column_ratio(snap->cpu_busy_ratio));
+	db_bind_or_null(stmt, 10, column_ratio(snap->cpu_iowait_ratio));
+	db_bind_or_null(stmt, 11, column_ratio(snap->cpu_steal_ratio));
+	db_bind_or_null(stmt, 12, column_ratio(snap->self_cpu_ratio));
+	bind_readings(stmt, 13, host_metrics, HOST_METRIC_COUNT, snap->host.present,
 		      snap->host.value);
 	return db_run(stmt, err);
 }
@@ -130,6 +140,8 @@ static int put_rows(struct store *st, const struct snapshot *snap, int64_t *ret_
 		r = begin_keyframe(st, snap, id, err);
 	if (r == 0)
 		r = put_snapshot(st, snap, id, err);
+	if (r == 0)
+		r = put_host(st, snap, id, err);
 	if (r == 0)
 		r = put_cgroup(st, snap, id, err);
 	if (r == 0)
