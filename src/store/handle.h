@@ -10,7 +10,8 @@
 #include "store/schema.h"
 #include "store/store.h"
 
-/* What of a process goes into its row, as it came: a process that shows the same again is done with. */
+/* What of a process goes into its row, as it came: a process that shows the same again is done
+ * with. */
 struct reading {
 	uint64_t present, value[CELL_METRICS], cpu_time_ns;
 	double   cpu_ratio;
@@ -50,11 +51,11 @@ struct job_seen {
 	uint32_t        current_sheet;
 };
 
-struct horizon {
-	struct store_retention policy;
-	uint64_t               wall_ns;  /* what "now" is for this run */
-	uint64_t               boot_ns;  /* when the latest run began; 0: none yet */
-	int                    stage;
+/* A run of retention. */
+struct retain_run {
+	struct store_retention keep;
+	uint64_t               now_ns; /* what "now" is for this run, on the wall clock */
+	int                    stage;  /* 0: none is under way */
 	int64_t                cursor;
 };
 
@@ -70,7 +71,7 @@ struct store {
 	sqlite3_stmt        *query[QUERY_COUNT];
 	struct columns       columns;
 	int64_t              recorder;
-	bool                 has_boot_id; /* the recorder's row has it */
+	char                 boot_id[37]; /* as the recorder's row has it */
 	uint64_t             set_aside_ns; /* boot clock, of the latest damage; 0: never */
 
 	VEC(struct life)     lives;      /* a pool: indices stay */
@@ -90,7 +91,7 @@ struct store {
 	uint64_t             strangers_lost;
 	int                  wal_pages, wal_due; /* frames in the log; when to checkpoint */
 	bool                 is_durable;    /* synchronous=FULL is on */
-	struct horizon       horizon;
+	struct retain_run    retain;
 };
 
 /* transaction.c: the lock, BEGIN … COMMIT or ROLLBACK, and the checkpoint when it is due. */
@@ -117,6 +118,25 @@ void live_forget(struct store *st); /* after a rollback: what was written is not
 void live_reset(struct store *st);  /* for another database */
 int  live_flush_totals(struct store *st, struct life *life, struct err *err) must_check;
 int64_t process_new_id(struct store *st, struct err *err) must_check; /* or -errno */
+
+/* cells.c: the rows of samples. */
+int64_t cells_id(int64_t keyframe, int64_t proc, int64_t at); /* of a change or detail */
+int cells_put_base(struct store *st, int64_t keyframe, int64_t proc, const int64_t cells[CELL_COUNT],
+		   struct err *err) must_check;
+int cells_put_change(struct store *st, int64_t id, const int64_t base[CELL_COUNT],
+		     const int64_t cells[CELL_COUNT], struct err *err) must_check;
+int cells_put_detail(struct store *st, int64_t id, const int64_t values[DETAIL_METRICS],
+		     struct err *err) must_check;
+int cells_put_range(struct store *st, int64_t id, const int64_t min[CELL_COUNT],
+		    const int64_t max[CELL_COUNT], struct err *err) must_check;
+
+/* downsample.c: makes a keyframe's span into one-minute means, within a transaction. */
+int downsample(struct store *st, int64_t keyframe, struct err *err) must_check;
+
+/* retain.c, with its clocks as arguments. */
+int retain_begin(struct store *st, const struct store_retention *keep, uint64_t wall_ns,
+		 uint64_t boot_ns, struct err *err) must_check;
+int retain_step(struct store *st, bool *ret_more, struct err *err) must_check;
 
 /* event.c, job.c */
 int event_put_all(struct store *st, const struct snapshot *snap, struct err *err) must_check;

@@ -182,43 +182,19 @@ static int begin_process(struct store *st, const struct snapshot *snap, const st
 static int put_base(struct store *st, struct life *life, const int64_t cells[CELL_COUNT],
 		    struct err *err)
 {
-	sqlite3_stmt *stmt = query_get(st, Q_PUT_BASE, err);
-
-	if (!stmt)
-		return -err->code;
 	memcpy(life->base, cells, sizeof life->base);
 	memcpy(life->last, cells, sizeof life->last);
 	slot_take(st, life->proc);
-	sqlite3_bind_int64(stmt, 1, st->keyframe.id + life->proc % SCHEMA_SLOTS);
-	sqlite3_bind_int64(stmt, 2, life->proc);
-	for (int i = 0; i < CELL_COUNT; i++)
-		db_bind_or_null(stmt, 3 + i, cells[i]);
-	return db_run(stmt, err);
+	return cells_put_base(st, st->keyframe.id, life->proc, cells, err);
 }
 
-static int64_t change_id(const struct store *st, const struct life *life)
-{
-	return (st->keyframe.id + life->proc % SCHEMA_SLOTS) << SCHEMA_AT_BITS | st->keyframe.at;
-}
-
-/* A cell that is as in the keyframe's row is left out; -1 says that it is absent now. */
 static int put_change(struct store *st, struct life *life, const int64_t cells[CELL_COUNT],
 		      struct err *err)
 {
-	sqlite3_stmt *stmt = query_get(st, Q_PUT_CHANGE, err);
-
-	if (!stmt)
-		return -err->code;
 	memcpy(life->last, cells, sizeof life->last);
 	st->keyframe.changes++;
-	sqlite3_bind_int64(stmt, 1, change_id(st, life));
-	for (int i = 0; i < CELL_COUNT; i++) {
-		if (cells[i] == life->base[i])
-			sqlite3_bind_null(stmt, 2 + i);
-		else
-			sqlite3_bind_int64(stmt, 2 + i, cells[i]);
-	}
-	return db_run(stmt, err);
+	return cells_put_change(st, cells_id(st->keyframe.id, life->proc, st->keyframe.at),
+				life->base, cells, err);
 }
 
 /* Whatever runs has these changed, and its cell of CPU says so already. */
@@ -233,7 +209,6 @@ static int put_detail(struct store *st, struct life *life, const struct proc_sna
 {
 	int64_t values[DETAIL_METRICS];
 	bool any = false;
-	sqlite3_stmt *stmt;
 	uint64_t hash = 1;
 
 	for (size_t i = 0; i < DETAIL_METRICS; i++) {
@@ -247,14 +222,9 @@ static int put_detail(struct store *st, struct life *life, const struct proc_sna
 	}
 	if (!any || (hash == life->detail_hash && !is_full))
 		return 0;
-	stmt = query_get(st, Q_PUT_DETAIL, err);
-	if (!stmt)
-		return -err->code;
 	life->detail_hash = hash;
-	sqlite3_bind_int64(stmt, 1, change_id(st, life));
-	for (int i = 0; i < (int)DETAIL_METRICS; i++)
-		db_bind_or_null(stmt, 2 + i, values[i]);
-	return db_run(stmt, err);
+	return cells_put_detail(st, cells_id(st->keyframe.id, life->proc, st->keyframe.at), values,
+				err);
 }
 
 static uint64_t totals_hash(const struct life *life)

@@ -22,6 +22,17 @@ static void put_names(struct buf *sql, const struct metric *table, const uint8_t
 	}
 }
 
+/* ", rss_kib_min, rss_kib_max" */
+static void put_extremes(struct buf *sql, const struct columns *all)
+{
+	for (size_t i = 0; i < CELL_METRICS; i++) {
+		char name[COLUMN_NAME_MAX];
+
+		column_name(&proc_metrics[all->cell[i]], name);
+		buf_printf(sql, ", %s_min, %s_max", name, name);
+	}
+}
+
 static void put_values(struct buf *sql, size_t n)
 {
 	buf_puts(sql, ") VALUES(");
@@ -42,6 +53,62 @@ static void put_set_totals(struct buf *sql, const struct columns *all)
 			   i + 4);
 	}
 	buf_puts(sql, " WHERE id = ?1");
+}
+
+/* The snapshots of one minute: ?1 is the first, ?2 the last, ?3 their keyframe. */
+#define THE_MINUTE                                                                                  \
+	" WHERE id IN (SELECT s.id FROM snapshot s WHERE s.id BETWEEN ?1 AND ?2 AND s.kf = ?3)"
+
+static void put_host_range(struct buf *sql)
+{
+	char name[COLUMN_NAME_MAX];
+
+	buf_puts(sql, "INSERT INTO host_range(id, cpu_min, cpu_max");
+	for (size_t i = 0; i < HOST_METRIC_COUNT; i++) {
+		column_name(&host_metrics[i], name);
+		if (host_metrics[i].kind == METRIC_GAUGE)
+			buf_printf(sql, ", %s_min, %s_max", name, name);
+	}
+	buf_puts(sql, ") SELECT ?1, min(cpu), max(cpu)");
+	for (size_t i = 0; i < HOST_METRIC_COUNT; i++) {
+		column_name(&host_metrics[i], name);
+		if (host_metrics[i].kind == METRIC_GAUGE)
+			buf_printf(sql, ", min(%s), max(%s)", name, name);
+	}
+	buf_puts(sql, " FROM host" THE_MINUTE);
+}
+
+/* Means of the gauges; a counter stays what it was when the minute began. */
+static void put_means(struct buf *sql, const char *table, const struct metric *metrics, size_t n,
+		      const char *names, const char *values)
+{
+	char name[COLUMN_NAME_MAX];
+
+	buf_printf(sql, "UPDATE %s SET (%s", table, names);
+	for (size_t i = 0; i < n; i++) {
+		column_name(&metrics[i], name);
+		if (metrics[i].kind == METRIC_GAUGE)
+			buf_printf(sql, ", %s", name);
+	}
+	buf_printf(sql, ") = (SELECT %s", values);
+	for (size_t i = 0; i < n; i++) {
+		column_name(&metrics[i], name);
+		if (metrics[i].kind == METRIC_GAUGE)
+			buf_printf(sql, ", CAST(round(avg(%s)) AS INTEGER)", name);
+	}
+	buf_printf(sql, " FROM %s" THE_MINUTE ") WHERE id = ?1", table);
+}
+
+#define MEAN(column) "CAST(round(avg(" column ")) AS INTEGER)"
+
+static void put_host_means(struct buf *sql)
+{
+	put_means(sql, "host", host_metrics, HOST_METRIC_COUNT,
+		  "elapsed_us, processes, zombies, complete, pressure, running_jobs, active_sheets,"
+		  " cpu, iowait, steal, self_cpu",
+		  "sum(elapsed_us), " MEAN("processes") ", max(zombies), min(complete),"
+		  " max(pressure), max(running_jobs), max(active_sheets), " MEAN("cpu") ", "
+		  MEAN("iowait") ", " MEAN("steal") ", " MEAN("self_cpu"));
 }
 
 static void put_built(struct buf *sql, enum query q, const struct columns *all)
@@ -67,6 +134,16 @@ static void put_built(struct buf *sql, enum query q, const struct columns *all)
 		buf_puts(sql, "INSERT INTO sample_detail(id");
 		put_names(sql, proc_metrics, all->detail, DETAIL_METRICS);
 		put_values(sql, 1 + DETAIL_METRICS);
+	} else if (q == Q_PUT_HOST_RANGE) {
+		put_host_range(sql);
+	} else if (q == Q_SET_HOST_MEANS) {
+		put_host_means(sql);
+	} else if (q == Q_SET_CGROUP_MEANS) {
+		put_means(sql, "cgroup", cgroup_metrics, CGROUP_METRIC_COUNT, "id", "?1");
+	} else if (q == Q_PUT_RANGE) {
+		buf_puts(sql, "INSERT INTO sample_range(id, cpu_min, cpu_max");
+		put_extremes(sql, all);
+		put_values(sql, 1 + 2 * (CELL_COUNT - CELL_CPU));
 	} else if (q == Q_SET_TOTALS) {
 		put_set_totals(sql, all);
 	}

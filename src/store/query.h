@@ -21,6 +21,12 @@
 	X(PUT_BASE, NULL)                                                                          \
 	X(PUT_CHANGE, NULL)                                                                        \
 	X(PUT_DETAIL, NULL)                                                                        \
+	X(PUT_HOST_RANGE, NULL)                                                                    \
+	X(SET_HOST_MEANS, NULL)                                                                    \
+	X(SET_CGROUP_MEANS, NULL)                                                                  \
+	X(MOVE_SNAPSHOT, "UPDATE snapshot SET kf = ?2, at = ?3, resolution = ?4 WHERE id = ?1")    \
+	X(SET_FIRST, "UPDATE process SET first = ?2 WHERE id = ?1")                                \
+	X(PUT_RANGE, NULL)                                                                         \
 	X(PUT_PROCESS, "INSERT INTO process(id, recorder, pid, ppid, start_ticks, first, job_id,"  \
 		       " sheet, started, uid, comm, command)"                                      \
 		       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")               \

@@ -40,7 +40,7 @@ int recorder_begin(struct store *st, struct err *err)
 		return err_set(err, EUCLEAN, "'%s': recorder %lld exists twice", st->path,
 			       (long long)id);
 	st->recorder = id;
-	st->has_boot_id = false;
+	st->boot_id[0] = '\0';
 	return 0;
 }
 

@@ -32,7 +32,7 @@ static const char *const steps[] = {
 	" started REAL, ended REAL, exit_code INTEGER, signal INTEGER, core_dumped INTEGER,"
 	" uid INTEGER, comm TEXT, command TEXT, syscall_counts TEXT, syscall_time_pct TEXT,"
 	" max_cpu INTEGER, max_rss_kib INTEGER);"
-	"CREATE INDEX process_pid ON process(pid);"
+	"CREATE INDEX process_pid ON process(pid, start_ticks);"
 	"CREATE INDEX process_job ON process(job_id) WHERE job_id IS NOT NULL;"
 	"CREATE INDEX process_alive ON process(recorder) WHERE last IS NULL AND first IS NOT NULL;"
 	"CREATE TABLE sample_base(id INTEGER PRIMARY KEY, proc INTEGER NOT NULL, state INTEGER,"
@@ -64,7 +64,7 @@ static_assert(ARRAY_LEN(steps) == SCHEMA_VERSION, "one step a version");
 static const char *const stats[][3] = {
 	{ "sample_base", NULL, "5000" },
 	{ "sample_change", NULL, "100000" },
-	{ "process", "process_pid", "1000000 3" },
+	{ "process", "process_pid", "1000000 3 1" },
 	{ "process", "process_job", "1000000 20" },
 	{ "snapshot", "snapshot_time", "100000 1" },
 	{ "event", "event_time", "1000000 1" },

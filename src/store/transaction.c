@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 
-#include "store/file.h"
 #include "store/handle.h"
 
 #define WRITE_PATIENCE_NS (500 * NS_PER_MS)
@@ -41,11 +40,8 @@ static int begin(struct store *st, bool durable, struct err *err)
 
 int transaction_begin(struct store *st, bool durable, struct err *err)
 {
-	int r;
+	int r = lock_take(&st->write, LOCK_WRITING, WRITE_PATIENCE_NS);
 
-	if (st->has_guard && !file_has_room(st->path))
-		return err_set(err, ENOSPC, "'%s': the file system is almost full", st->path);
-	r = lock_take(&st->write, LOCK_WRITING, WRITE_PATIENCE_NS);
 	if (r < 0)
 		return err_set(err, -r, "'%s': another recorder holds the write lock", st->path);
 	r = begin(st, durable, err);

@@ -171,9 +171,12 @@ static void put_process_ranges(struct buf *sql)
 {
 	struct columns all = columns_all();
 
-	buf_puts(sql, "CREATE VIEW process_ranges AS SELECT s.id AS snapshot_id, s.time AS timestamp,"
-		      " p.pid AS pid, p.job_id AS job_id, p.sheet AS sheet_num,"
-		      " r.cpu_min/10.0 AS cpu_percent_min, r.cpu_max/10.0 AS cpu_percent_max");
+	buf_printf(sql,
+		   "CREATE VIEW process_ranges AS SELECT s.id << %d | (p.id & %lld) AS id,"
+		   " s.id AS snapshot_id, s.time AS timestamp, p.pid AS pid, p.job_id AS job_id,"
+		   " p.sheet AS sheet_num, r.cpu_min/10.0 AS cpu_percent_min,"
+		   " r.cpu_max/10.0 AS cpu_percent_max",
+		   SCHEMA_SLOT_BITS, (long long)SCHEMA_SLOTS - 1);
 	for (size_t i = 0; i < CELL_METRICS; i++) {
 		put_extreme(sql, &proc_metrics[all.cell[i]], "_min");
 		put_extreme(sql, &proc_metrics[all.cell[i]], "_max");

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/file.h"
 #include "store/handle.h"
 #include "store/view.h"
 
@@ -11,14 +12,25 @@
  * changes: so it ends when the changes outweigh the full set, and at last after KEYFRAME_LONG. */
 #define KEYFRAME_SHORT 48
 #define KEYFRAME_LONG 240
+#define CLOCK_JUMP_NS ((int64_t)(30 * NS_PER_S))
 #define KEYFRAME_CHANGES 65536 /* retention takes one keyframe at a time: this bounds its step */
+
+/* Its times are then in order, but for what a clock is slewed. */
+static bool clock_has_jumped(const struct store *st, const struct snapshot *snap)
+{
+	int64_t wall = (int64_t)(snap->wall_ns - st->snapshot_ns);
+	int64_t boot = (int64_t)(snap->boot_ns - st->boot_ns);
+
+	return wall - boot > CLOCK_JUMP_NS || boot - wall > CLOCK_JUMP_NS;
+}
 
 static bool needs_keyframe(const struct store *st, const struct snapshot *snap)
 {
 	const struct keyframe *k = &st->keyframe;
 	bool is_minute = snap->wall_ns / (60 * NS_PER_S) != k->minute;
 
-	if (!k->id || k->at >= SCHEMA_ATS - 1 || k->changes >= KEYFRAME_CHANGES)
+	if (!k->id || k->at >= SCHEMA_ATS - 1 || k->changes >= KEYFRAME_CHANGES ||
+	    clock_has_jumped(st, snap))
 		return true;
 	if (!is_minute || k->at < KEYFRAME_SHORT)
 		return false;
@@ -134,7 +146,7 @@ static int put_rows(struct store *st, const struct snapshot *snap, int64_t *ret_
 	int r = id < 0 ? (int)id : 0;
 
 	st->next_process = 0; /* other recorders may have added some */
-	if (r == 0 && !st->has_boot_id && snap->boot_id[0])
+	if (r == 0 && strcmp(st->boot_id, snap->boot_id) != 0)
 		r = recorder_tell_boot(st, snap->boot_id, err);
 	if (r == 0 && needs_keyframe(st, snap))
 		r = begin_keyframe(st, snap, id, err);
@@ -156,7 +168,7 @@ static int put_rows(struct store *st, const struct snapshot *snap, int64_t *ret_
 
 static void commit(struct store *st, const struct snapshot *snap, int64_t id)
 {
-	st->has_boot_id = true;
+	memcpy(st->boot_id, snap->boot_id, sizeof st->boot_id);
 	st->keyframe_open = st->keyframe.id;
 	if (st->keyframe.at++ == 0)
 		st->strangers_lost = 0;
@@ -173,6 +185,8 @@ static int put_once(struct store *st, const struct snapshot *snap, struct err *e
 	int64_t id = 0;
 	int r = st->db ? 0 : store_connect(st, err);
 
+	if (r == 0 && st->has_guard && !file_has_room(st->path))
+		r = err_set(err, ENOSPC, "'%s': the file system is almost full", st->path);
 	if (r == 0)
 		r = transaction_begin(st, job_needs_disk(st, snap), err);
 	if (r < 0)

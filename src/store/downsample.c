@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* One keyframe's span into one-minute means with their extremes. The first snapshot of each
+ * minute stays, with its id, its time and its counters, and stands for the minute: its gauges
+ * and cells become means over all snapshots of the minute, and a process that lived in any of
+ * them is in it. Such minutes are collected in keyframes of their own, an hour or so in each,
+ * sparse like the others. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "store/handle.h"
+#include "store/image.h"
+
+#define RESOLUTION_S 60
+#define MINUTES_PER_KEYFRAME 60
+
+/* What the hour's keyframe says about a process. */
+struct mean_row {
+	int64_t proc;
+	int64_t base[CELL_COUNT], last[CELL_COUNT];
+	bool    has_detail;
+};
+
+struct downsampler {
+	struct store        *st;
+	struct image         from, into;
+	struct map           by_slot; /* → index in rows */
+	VEC(struct mean_row) rows;
+	int64_t              keyframe, at; /* the hour's, and the next minute in it */
+};
+
+struct minute {
+	size_t  from, to; /* moments of the image */
+	int64_t snapshot;
+};
+
+/* What became of one process in a minute. */
+struct mean {
+	int64_t cell[CELL_COUNT], min[CELL_COUNT], max[CELL_COUNT];
+	size_t  seen;
+};
+
+static void fold_cells(const struct image *im, const struct image_row *row, const struct minute *m,
+		       struct mean *ret)
+{
+	int64_t sum[CELL_COUNT] = { 0 }, n[CELL_COUNT] = { 0 };
+	uint32_t states[64] = { 0 };
+
+	*ret = (struct mean){ 0 };
+	for (size_t i = m->from; i < m->to; i++) {
+		const struct image_moment *moment = &im->moments.at[i];
+		const int64_t *cells = image_cells(im, row, moment->at);
+
+		if (moment->snapshot < row->first || moment->snapshot > row->last)
+			continue;
+		ret->seen++;
+		states[cells[CELL_STATE] & 63]++;
+		for (int c = CELL_CPU; c < CELL_COUNT; c++) {
+			if (cells[c] < 0)
+				continue;
+			ret->min[c] = n[c] ? MIN(ret->min[c], cells[c]) : cells[c];
+			ret->max[c] = n[c] ? MAX(ret->max[c], cells[c]) : cells[c];
+			sum[c] += cells[c];
+			n[c]++;
+		}
+	}
+	for (int c = CELL_CPU; c < CELL_COUNT; c++)
+		ret->cell[c] = n[c] ? (sum[c] + n[c] / 2) / n[c] : COLUMN_ABSENT;
+	for (int64_t s = 1; s < 64; s++) /* the state it was in most of the time */
+		if (states[s] > states[ret->cell[CELL_STATE]])
+			ret->cell[CELL_STATE] = s;
+}
+
+/* Loads the hour that is being filled for this recorder, if it has room; 0 is "none". */
+static int find_hour(struct downsampler *d, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	sqlite3 *db = d->st->db;
+	int r = db_prepare(db, "SELECT id FROM keyframe WHERE recorder = ? AND resolution IS NOT NULL"
+			       " ORDER BY last DESC LIMIT 1", &stmt, err);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(stmt, 1, d->from.recorder);
+	r = db_step(stmt, err);
+	if (r <= 0)
+		return r;
+	r = image_load(db, sqlite3_column_int64(stmt, 0), &d->into, err);
+	if (r < 0)
+		return r;
+	d->at = d->into.moments.at[d->into.moments.len - 1].at + 1;
+	if (d->at >= MINUTES_PER_KEYFRAME)
+		return 0;
+	d->keyframe = d->into.keyframe;
+	vec_each(&d->into.rows, row) {
+		struct mean_row *mean = vec_push(&d->rows, PROCS_MAX);
+
+		if (!mean)
+			return err_set(err, EUCLEAN, "a keyframe with too many processes");
+		mean->proc = row->proc;
+		mean->has_detail = row->details_len > 0;
+		memcpy(mean->base, row->cell, sizeof mean->base);
+		memcpy(mean->last, image_cells(&d->into, row, SCHEMA_ATS), sizeof mean->last);
+		map_put(&d->by_slot, (uint64_t)row->slot, d->rows.len - 1);
+	}
+	return 0;
+}
+
+static int begin_hour(struct downsampler *d, const struct minute *m, struct err *err)
+{
+	struct store *st = d->st;
+	sqlite3_stmt *stmt = query_get(st, Q_PUT_KEYFRAME, err);
+	int64_t id = query_int(st, Q_NEXT_KEYFRAME, err);
+
+	if (!stmt || id < 0)
+		return -err->code;
+	d->keyframe = id;
+	d->at = 0;
+	map_reset(&d->by_slot);
+	vec_reset(&d->rows);
+	sqlite3_bind_int64(stmt, 1, id);
+	sqlite3_bind_int64(stmt, 2, d->from.recorder);
+	sqlite3_bind_int64(stmt, 3, RESOLUTION_S);
+	sqlite3_bind_int64(stmt, 4, m->snapshot);
+	sqlite3_bind_double(stmt, 5, d->from.moments.at[m->from].time);
+	return db_run(stmt, err);
+}
+
+/* Whether some process of the minute has the slot of another one in this hour: a million
+ * processes later that can be. */
+static bool has_conflict(const struct downsampler *d, const struct minute *m)
+{
+	vec_each(&d->from.rows, row) {
+		uint64_t at;
+
+		if (row->first <= d->from.moments.at[m->to - 1].snapshot && row->last >= m->snapshot &&
+		    map_get(&d->by_slot, (uint64_t)row->slot, &at) && d->rows.at[at].proc != row->proc)
+			return true;
+	}
+	return false;
+}
+
+static int put_mean(struct downsampler *d, const struct image_row *row, const struct mean *mean,
+		    struct mean_row **ret, struct err *err)
+{
+	struct mean_row *known;
+	uint64_t at;
+
+	if (map_get(&d->by_slot, (uint64_t)row->slot, &at)) {
+		*ret = known = &d->rows.at[at];
+		if (!memcmp(known->last, mean->cell, sizeof known->last))
+			return 0;
+		memcpy(known->last, mean->cell, sizeof known->last);
+		return cells_put_change(d->st, cells_id(d->keyframe, row->proc, d->at), known->base,
+					mean->cell, err);
+	}
+	*ret = known = vec_push(&d->rows, PROCS_MAX);
+	if (!known)
+		return err_set(err, EUCLEAN, "a keyframe with too many processes");
+	known->proc = row->proc;
+	memcpy(known->base, mean->cell, sizeof known->base);
+	memcpy(known->last, mean->cell, sizeof known->last);
+	map_put(&d->by_slot, (uint64_t)row->slot, d->rows.len - 1);
+	return cells_put_base(d->st, d->keyframe, row->proc, mean->cell, err);
+}
+
+/* A process born within the minute is in the snapshot that stands for it. */
+static int put_first(struct downsampler *d, struct image_row *row, int64_t snapshot, struct err *err)
+{
+	sqlite3_stmt *stmt = query_get(d->st, Q_SET_FIRST, err);
+
+	if (!stmt)
+		return -err->code;
+	row->first = snapshot;
+	sqlite3_bind_int64(stmt, 1, row->proc);
+	sqlite3_bind_int64(stmt, 2, snapshot);
+	return db_run(stmt, err);
+}
+
+static int put_row(struct downsampler *d, struct image_row *row, const struct minute *m, struct err *err)
+{
+	int64_t id = cells_id(d->keyframe, row->proc, d->at);
+	const struct image_detail *detail;
+	struct mean_row *known = NULL;
+	struct mean mean;
+	int r = 0;
+
+	fold_cells(&d->from, row, m, &mean);
+	if (!mean.seen)
+		return 0;
+	if (row->first > m->snapshot)
+		r = put_first(d, row, m->snapshot, err);
+	if (r == 0)
+		r = put_mean(d, row, &mean, &known, err);
+	for (int c = CELL_CPU; r == 0 && c < CELL_COUNT; c++)
+		if (mean.min[c] < mean.max[c]) {
+			r = cells_put_range(d->st, id, mean.min, mean.max, err);
+			break;
+		}
+	detail = image_details(&d->from, row, d->from.moments.at[m->to - 1].at);
+	if (r < 0 || !known || !detail ||
+	    (known->has_detail && detail->at < d->from.moments.at[m->from].at))
+		return r; /* none, or none since the last one that was kept */
+	known->has_detail = true;
+	return cells_put_detail(d->st, id, detail->value, err);
+}
+
+static int run_for_minute(struct downsampler *d, enum query q, const struct minute *m, struct err *err)
+{
+	sqlite3_stmt *stmt = query_get(d->st, q, err);
+
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, m->snapshot);
+	sqlite3_bind_int64(stmt, 2, d->from.moments.at[m->to - 1].snapshot);
+	sqlite3_bind_int64(stmt, 3, d->from.keyframe);
+	return db_run(stmt, err);
+}
+
+/* Its snapshot moves into the hour's keyframe. */
+static int move_snapshot(struct downsampler *d, const struct minute *m, struct err *err)
+{
+	sqlite3_stmt *move = query_get(d->st, Q_MOVE_SNAPSHOT, err);
+	sqlite3_stmt *end = query_get(d->st, Q_END_KEYFRAME, err);
+	int r;
+
+	if (!move || !end)
+		return -err->code;
+	sqlite3_bind_int64(move, 1, m->snapshot);
+	sqlite3_bind_int64(move, 2, d->keyframe);
+	sqlite3_bind_int64(move, 3, d->at);
+	sqlite3_bind_int64(move, 4, RESOLUTION_S);
+	r = db_run(move, err);
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(end, 1, d->keyframe);
+	sqlite3_bind_int64(end, 2, m->snapshot);
+	sqlite3_bind_double(end, 3, d->from.moments.at[m->to - 1].time);
+	return db_run(end, err);
+}
+
+static int put_minute(struct downsampler *d, const struct minute *m, struct err *err)
+{
+	int r = 0;
+
+	if (!d->keyframe || d->at >= MINUTES_PER_KEYFRAME || has_conflict(d, m))
+		r = begin_hour(d, m, err);
+	if (r == 0)
+		r = run_for_minute(d, Q_PUT_HOST_RANGE, m, err);
+	if (r == 0)
+		r = run_for_minute(d, Q_SET_HOST_MEANS, m, err);
+	if (r == 0)
+		r = run_for_minute(d, Q_SET_CGROUP_MEANS, m, err);
+	for (size_t i = 0; r == 0 && i < d->from.rows.len; i++)
+		r = put_row(d, &d->from.rows.at[i], m, err);
+	if (r == 0)
+		r = move_snapshot(d, m, err);
+	d->at++;
+	return r;
+}
+
+static int put_minutes(struct downsampler *d, struct err *err)
+{
+	size_t n = d->from.moments.len;
+	struct minute m = { 0 };
+	int r = find_hour(d, err);
+
+	for (; r == 0 && m.from < n; m.from = m.to) {
+		double minute = floor(d->from.moments.at[m.from].time / RESOLUTION_S);
+
+		m.to = m.from + 1;
+		while (m.to < n && floor(d->from.moments.at[m.to].time / RESOLUTION_S) == minute)
+			m.to++;
+		m.snapshot = d->from.moments.at[m.from].snapshot;
+		r = put_minute(d, &m, err);
+	}
+	return r;
+}
+
+int downsample(struct store *st, int64_t keyframe, struct err *err)
+{
+	struct downsampler d = { .st = st };
+	int r = image_load(st->db, keyframe, &d.from, err);
+
+	if (r == 0)
+		r = put_minutes(&d, err);
+	image_done(&d.from);
+	image_done(&d.into);
+	map_done(&d.by_slot);
+	vec_done(&d.rows);
+	return r;
+}
