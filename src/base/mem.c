@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/mem.h"
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,4 +50,11 @@ char *xasprintf(const char *fmt, ...)
 	n = vasprintf(&text, fmt, ap);
 	va_end(ap);
 	return checked(n < 0 ? NULL : text);
+}
+
+void mem_keep_small(void)
+{
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_MMAP_THRESHOLD, 128 << 10); /* setting it stops glibc from raising it by itself */
+	mallopt(M_TRIM_THRESHOLD, 256 << 10);
 }

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/near.h"
 #include "cli/cli.h"
 #include "cli/version.h"
@@ -76,6 +77,7 @@ int main(int argc, char **argv)
 	};
 	int first;
 
+	mem_keep_small();
 	signal(SIGPIPE, SIG_IGN); /* a failing write tells us, and the verb ends in order */
 	if (!cli_parse_command(&cli, opts, argc, argv, &first))
 		return cli.status;

@@ -32,7 +32,7 @@ struct recorder {
 	pthread_cond_t         wake;
 	struct snapshot       *queue[QUEUE_MAX];
 	size_t                 queue_len;
-	struct snapshot       *spare[QUEUE_MAX + 2];
+	struct snapshot       *spare[2]; /* one is built while one is stored */
 	size_t                 spare_len;
 	bool                   is_closing;
 	uint64_t               pushed_out, pushed_out_from_ns; /* dropped because the disk is slow */
