@@ -25,21 +25,6 @@ int bare_open(struct bare **ret, struct err *err)
 	return 0;
 }
 
-/* Counts processes by their heads only, so that this stays a floor. */
-static size_t count_processes(const char *bytes, size_t n)
-{
-	struct task_head head;
-	size_t found = 0;
-
-	for (size_t at = 0; at + sizeof head <= n; at += head.size) {
-		memcpy(&head, bytes + at, sizeof head);
-		if (head.size < sizeof head)
-			break;
-		found += head.kind == TASK_PROCESS;
-	}
-	return found;
-}
-
 int bare_read(struct bare *b, size_t *ret_tasks, struct err *err)
 {
 	cleanup(closep) int fd = tasks_load_iterate(b->load, err);
@@ -49,7 +34,7 @@ int bare_read(struct bare *b, size_t *ret_tasks, struct err *err)
 	if (fd < 0)
 		return fd;
 	while ((n = read(fd, b->bytes, sizeof b->bytes)) > 0) /* whole records each time */
-		found += count_processes(b->bytes, (size_t)n);
+		found += (size_t)n / sizeof(struct task_record);
 	if (n < 0)
 		return err_set(err, errno, "read the task iterator: %s", strerror(errno));
 	*ret_tasks = found;

@@ -7,14 +7,11 @@
 
 struct taskbook {
 	uint64_t page_bytes;
-	VEC(uint64_t) exec_ids;	      /* of out->procs, in the same order until taskbook_finish */
-	VEC(struct task_record) early; /* threads that came before their leader: pids have wrapped around */
-	uint64_t malformed;	      /* bytes that were no record of ours */
+	VEC(uint64_t) exec_ids; /* of the processes taken, in the same order */
+	uint64_t malformed;     /* bytes that were no record of ours */
 };
 
 void taskbook_reset(struct taskbook *book); /* before each pass; keeps the memory */
 void taskbook_done(struct taskbook *book);
 /* Takes what a read of the iterator gave and returns how much: a record that is cut off at the end is left for next time. */
 size_t taskbook_take(struct taskbook *book, const void *bytes, size_t len, struct sample *out);
-/* The pass is complete: sorts by pid, and gives early threads to their leaders. */
-void taskbook_finish(struct taskbook *book, struct sample *out);

@@ -196,7 +196,7 @@ static int tasks_bpf_read(void *self_, struct sample *out, struct err *err)
 		return -err->code;
 	for (size_t i = 0; i < out->procs.len; i++)
 		commands_fill(self->commands, out, &out->procs.at[i], self->book.exec_ids.at[i]);
-	taskbook_finish(&self->book, out);
+	sample_sort_procs(out);
 	add_hidden(self, out);
 	commands_end_scan(self->commands);
 	if (self->book.malformed != malformed)

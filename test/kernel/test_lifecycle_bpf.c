@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "kernel.h"
 
-#define PATIENCE_NS (5 * NS_PER_S)
+#define PATIENCE_NS (30 * NS_PER_S) /* a machine busy with thousands of dead frees them late */
 #define BURNERS 50
 
 static int live_setup(void **state)
@@ -201,6 +201,7 @@ static void test_lifecycle_bpf__totals_are_those_of_wait4(void **state)
 	for (int i = 0; i < BURNERS; i++) {
 		pids[i] = child(burn, &cpu_ns);
 		assert_int_equal(wait4(pids[i], NULL, 0, &used[i]), pids[i]);
+		live_read(live); /* others may fill the ring */
 	}
 	for (int i = 0; i < BURNERS; i++) {
 		const struct event *e = await_totals(live, pids[i]);

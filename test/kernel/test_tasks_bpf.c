@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "kernel.h"
 
@@ -408,6 +409,63 @@ static void test_tasks_bpf__shows_every_process_of_the_machine(void **state)
 		assert_true(pair->bpf->out.procs.at[i - 1].id.pid < pair->bpf->out.procs.at[i].id.pid);
 }
 
+/* ---- threads that come and go ---------------------------------------------------------------- */
+
+static void *burn_a_little(void *arg)
+{
+	struct timespec t = { 0 };
+
+	while (t.tv_nsec < 300000)
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return arg;
+}
+
+static void *keep_starting_threads(void *arg)
+{
+	pthread_t thread;
+
+	for (;;)
+		if (pthread_create(&thread, NULL, burn_a_little, NULL) == 0)
+			pthread_join(thread, NULL);
+	return arg;
+}
+
+static int churn(void *arg)
+{
+	pthread_t thread;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pthread_create(&thread, NULL, keep_starting_threads, arg);
+	keep_starting_threads(arg);
+	return 0;
+}
+
+/* A thread that ends while it is counted must be missed by no look and counted twice by none. */
+static void test_tasks_bpf__counters_grow_evenly_while_threads_end(void **state)
+{
+	struct pair *pair = *state;
+	pid_t pid = child(churn, NULL);
+	uint64_t before = 0, at = clock_mono_ns(), cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	size_t bad = 0;
+
+	for (int i = 0; i < 300; i++) {
+		uint64_t was = at, cpu_ns;
+
+		usleep(1000);
+		sample_reset(&pair->bpf->out);
+		at = clock_mono_ns();
+		live_read(pair->bpf);
+		cpu_ns = of(pair->bpf, pid)->r.value[PROC_CPU_TIME];
+		/* What a thread ran since the last clock tick is added when it is switched. */
+		bad += cpu_ns < before || (before && cpu_ns - before > cpus * (clock_mono_ns() - was + 20 * NS_PER_MS));
+		before = cpu_ns;
+	}
+	kill(pid, SIGKILL);
+	reap(pid);
+	assert_int_equal(bad, 0);
+	assert_true(before > 0);
+}
+
 /* ---- leaders that have exited ---------------------------------------------------------------- */
 
 static int leave_it_to_a_thread(void *arg)
@@ -511,6 +569,7 @@ RUN_LIVE_TESTS(&probe_tasks_bpf,
 	  PAIR(test_tasks_bpf__tells_of_every_resting_process_what_proc_tells),
 	  PAIR(test_tasks_bpf__tells_what_the_processes_did),
 	  PAIR(test_tasks_bpf__shows_every_process_of_the_machine),
+	  PAIR(test_tasks_bpf__counters_grow_evenly_while_threads_end),
 	  PAIR(test_tasks_bpf__a_process_without_its_leader_is_alive),
 	  PAIR(test_tasks_bpf__tells_the_pids_of_its_own_namespace),
 	  PAIR(test_tasks_bpf__needs_two_capabilities_to_see_all_of_everybody))

@@ -3,11 +3,12 @@
 
 #include "check.h"
 
+#define RECORD sizeof(struct task_record)
+
 struct stage {
-	struct taskbook book;
-	struct sample   out;
-	_Alignas(8) char bytes[4096];
-	size_t len;
+	struct taskbook    book;
+	struct sample      out;
+	struct task_record records[4];
 };
 
 static int stage_open(void **state)
@@ -15,6 +16,24 @@ static int stage_open(void **state)
 	struct stage *s = calloc(1, sizeof *s);
 
 	s->book.page_bytes = 4096;
+	for (uint32_t i = 0; i < ARRAY_LEN(s->records); i++)
+		s->records[i] = (struct task_record){
+			.size = RECORD,
+			.tgid = 12 + i,
+			.ppid = 1,
+			.uid = 33,
+			.start_boot_ns = 12345678901,
+			.exec_id = 7 + i,
+			.fd_limit = 1024,
+			.vm_pages = 100,
+			.rss_pages = 10,
+			.open_fds = 5,
+			.threads = 2,
+			.counters = { 1000, 1, 2, 3, 4 },
+			.flags = TASK_HAS_IO | TASK_HAS_RSS,
+			.state = 1,
+			.comm = "fifteen letters",
+		};
 	*state = s;
 	return 0;
 }
@@ -29,56 +48,12 @@ static int stage_close(void **state)
 	return 0;
 }
 
-static void put(struct stage *s, const struct task_record *r)
-{
-	memcpy(s->bytes + s->len, r, r->head.size);
-	s->len += r->head.size;
-}
-
-static void put_process(struct stage *s, uint32_t pid, char process_state, uint16_t flags)
-{
-	struct task_record r = {
-		.head = { .kind = TASK_PROCESS, .size = TASK_PROCESS_BYTES, .tgid = pid },
-		.counters = { .cpu_ns = 1000, .read_bytes = 1, .write_bytes = 2, .minor_faults = 3, .major_faults = 4 },
-		.space = { .vm_pages = 100, .rss_pages = 10, .open_fds = 5, .flags = flags, .state = process_state },
-		.start_boot_ns = 12345678901,
-		.exec_id = 7 + pid,
-		.fd_limit = 1024,
-		.ppid = 1,
-		.uid = 33,
-		.threads = 2,
-		.comm = "fifteen letters",
-	};
-
-	put(s, &r);
-}
-
-static void put_thread(struct stage *s, uint32_t pid, enum task_kind kind)
-{
-	struct task_record r = {
-		.head = { .kind = (uint16_t)kind,
-			  .size = kind == TASK_THREAD ? TASK_THREAD_BYTES : TASK_STANDIN_BYTES,
-			  .tgid = pid },
-		.counters = { .cpu_ns = 500, .read_bytes = 10, .write_bytes = 20, .minor_faults = 30, .major_faults = 40 },
-		.space = { .vm_pages = 77, .rss_pages = 7, .open_fds = 3, .flags = TASK_HAS_RSS, .state = 'S' },
-	};
-
-	put(s, &r);
-}
-
-static void take_all(struct stage *s)
-{
-	taskbook_take(&s->book, s->bytes, s->len, &s->out);
-	taskbook_finish(&s->book, &s->out);
-}
-
 static void test_taskbook__fills_every_field_of_a_process(void **state)
 {
 	struct stage *s = *state;
 	struct proc_sample *p;
 
-	put_process(s, 12, 'S', TASK_HAS_IO | TASK_HAS_RSS);
-	take_all(s);
+	assert_int_equal(taskbook_take(&s->book, s->records, RECORD, &s->out), RECORD);
 	assert_int_equal(s->out.procs.len, 1);
 	p = s->out.procs.at;
 	assert_int_equal(p->id.pid, 12);
@@ -93,106 +68,90 @@ static void test_taskbook__fills_every_field_of_a_process(void **state)
 	assert_int_equal(p->r.value[PROC_FDS], 5);
 	assert_int_equal(p->r.value[PROC_FD_LIMIT], 1024);
 	assert_int_equal(p->r.value[PROC_THREADS], 2);
+	assert_int_equal(p->r.value[PROC_READ_BYTES], 1);
 	assert_int_equal(p->r.value[PROC_WRITE_BYTES], 2);
+	assert_int_equal(p->r.value[PROC_MINOR_FAULTS], 3);
 	assert_int_equal(p->r.value[PROC_MAJOR_FAULTS], 4);
-	assert_int_equal(s->book.exec_ids.at[0], 19);
+}
+
+static void test_taskbook__shows_states_as_proc_does(void **state)
+{
+	static const struct {
+		uint32_t state, exit_state;
+		char     letter;
+	} known[] = {
+		{ 0, 0, 'R' },      { 1, 0, 'S' },        { 2, 0, 'D' },          { 4, 0, 'T' },       { 8, 0, 't' },
+		{ 0x40, 0, 'P' },   { 0x402, 0, 'I' },    { 0x80, 0x20, 'Z' },    { 0x80, 0x10, 'X' }, { 0x102, 0, 'D' },
+		{ 0x2001, 0, 'S' }, { 0x8000, 0, 'D' },   { 0x1000, 0, 'D' },     { 0x104, 0, 'T' },
+	};
+	struct stage *s = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+		s->records[0].state = known[i].state;
+		s->records[0].exit_state = known[i].exit_state;
+		taskbook_take(&s->book, s->records, RECORD, &s->out);
+		assert_int_equal(s->out.procs.at[i].state, known[i].letter);
+	}
+}
+
+static void test_taskbook__keeps_the_exec_ids_beside_the_processes(void **state)
+{
+	struct stage *s = *state;
+
+	taskbook_take(&s->book, s->records, 3 * RECORD, &s->out);
+	assert_int_equal(s->book.exec_ids.len, 3);
+	assert_int_equal(s->book.exec_ids.at[2], 9);
+	taskbook_reset(&s->book);
+	assert_int_equal(s->book.exec_ids.len, 0);
 }
 
 static void test_taskbook__what_the_kernel_does_not_keep_is_absent(void **state)
 {
 	struct stage *s = *state;
 
-	put_process(s, 12, 'S', 0);
-	take_all(s);
+	s->records[0].flags = 0;
+	taskbook_take(&s->book, s->records, RECORD, &s->out);
 	assert_false(readings_has(&s->out.procs.at[0].r, PROC_RSS));
 	assert_false(readings_has(&s->out.procs.at[0].r, PROC_READ_BYTES));
 	assert_false(readings_has(&s->out.procs.at[0].r, PROC_WRITE_BYTES));
 }
 
-static void test_taskbook__adds_threads_to_their_leader(void **state)
+static void test_taskbook__ends_a_name_that_has_no_end(void **state)
 {
 	struct stage *s = *state;
 
-	put_process(s, 12, 'S', TASK_HAS_IO | TASK_HAS_RSS);
-	put_process(s, 13, 'R', TASK_HAS_IO | TASK_HAS_RSS);
-	put_thread(s, 12, TASK_THREAD);
-	put_thread(s, 13, TASK_THREAD);
-	put_thread(s, 12, TASK_THREAD);
-	take_all(s);
-	assert_int_equal(s->out.procs.len, 2);
-	assert_int_equal(s->out.procs.at[0].r.value[PROC_CPU_TIME], 2000);
-	assert_int_equal(s->out.procs.at[0].r.value[PROC_WRITE_BYTES], 42);
-	assert_int_equal(s->out.procs.at[0].r.value[PROC_RSS], 40960);
-	assert_int_equal(s->out.procs.at[1].r.value[PROC_MINOR_FAULTS], 33);
-}
-
-static void test_taskbook__a_thread_may_come_before_its_leader(void **state)
-{
-	struct stage *s = *state;
-
-	put_thread(s, 30000, TASK_THREAD);
-	put_process(s, 12, 'S', 0);
-	put_process(s, 30000, 'S', 0);
-	take_all(s);
-	assert_int_equal(s->out.procs.at[1].r.value[PROC_CPU_TIME], 1500);
-}
-
-static void test_taskbook__a_live_thread_speaks_for_a_leader_that_has_exited(void **state)
-{
-	struct stage *s = *state;
-
-	put_process(s, 12, 'Z', TASK_HAS_RSS | TASK_LEADER_GONE);
-	put_thread(s, 12, TASK_STANDIN);
-	take_all(s);
-	assert_int_equal(s->out.procs.at[0].state, 'S');
-	assert_int_equal(s->out.procs.at[0].r.value[PROC_RSS], 7 * 4096);
-	assert_int_equal(s->out.procs.at[0].r.value[PROC_FDS], 3);
-	assert_int_equal(s->out.procs.at[0].r.value[PROC_CPU_TIME], 1500);
-}
-
-static void test_taskbook__a_thread_without_a_leader_is_left_out(void **state)
-{
-	struct stage *s = *state;
-
-	put_thread(s, 40, TASK_THREAD);
-	take_all(s);
-	assert_int_equal(s->out.procs.len, 0);
+	memset(s->records[0].comm, 'x', sizeof s->records[0].comm);
+	taskbook_take(&s->book, s->records, RECORD, &s->out);
+	assert_string_equal(s->out.procs.at[0].comm, "xxxxxxxxxxxxxxx");
 }
 
 static void test_taskbook__counts_bytes_that_are_no_record_and_keeps_the_rest(void **state)
 {
 	struct stage *s = *state;
 
-	put_process(s, 12, 'S', 0);
-	memset(s->bytes + s->len, 0xee, 100);
-	s->len += 100;
-	take_all(s);
+	s->records[1].size = 77;
+	assert_int_equal(taskbook_take(&s->book, s->records, 3 * RECORD, &s->out), 3 * RECORD);
 	assert_int_equal(s->out.procs.len, 1);
-	assert_int_equal(s->book.malformed, 100);
+	assert_int_equal(s->book.malformed, 2 * RECORD);
 }
 
 static void test_taskbook__leaves_a_record_that_is_cut_off_for_the_next_read(void **state)
 {
 	struct stage *s = *state;
-	size_t used;
 
-	put_process(s, 12, 'S', 0);
-	put_process(s, 13, 'S', 0);
-	used = taskbook_take(&s->book, s->bytes, s->len - 8, &s->out);
-	assert_int_equal(used, TASK_PROCESS_BYTES);
+	assert_int_equal(taskbook_take(&s->book, s->records, 2 * RECORD - 8, &s->out), RECORD);
 	assert_int_equal(s->out.procs.len, 1);
-	assert_int_equal(taskbook_take(&s->book, s->bytes + used, 4, &s->out), 0);
-	assert_int_equal(taskbook_take(&s->book, s->bytes + used, s->len - used, &s->out), s->len - used);
+	assert_int_equal(taskbook_take(&s->book, &s->records[1], 4, &s->out), 0);
+	assert_int_equal(taskbook_take(&s->book, &s->records[1], RECORD, &s->out), RECORD);
 	assert_int_equal(s->out.procs.len, 2);
 	assert_int_equal(s->book.malformed, 0);
 }
 
 #define STAGED(name) cmocka_unit_test_setup_teardown(name, stage_open, stage_close)
 RUN_TESTS(STAGED(test_taskbook__fills_every_field_of_a_process),
+	  STAGED(test_taskbook__shows_states_as_proc_does),
+	  STAGED(test_taskbook__keeps_the_exec_ids_beside_the_processes),
 	  STAGED(test_taskbook__what_the_kernel_does_not_keep_is_absent),
-	  STAGED(test_taskbook__adds_threads_to_their_leader),
-	  STAGED(test_taskbook__a_thread_may_come_before_its_leader),
-	  STAGED(test_taskbook__a_live_thread_speaks_for_a_leader_that_has_exited),
-	  STAGED(test_taskbook__a_thread_without_a_leader_is_left_out),
+	  STAGED(test_taskbook__ends_a_name_that_has_no_end),
 	  STAGED(test_taskbook__counts_bytes_that_are_no_record_and_keeps_the_rest),
 	  STAGED(test_taskbook__leaves_a_record_that_is_cut_off_for_the_next_read))

@@ -8,9 +8,9 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "lifecycle_record.h"
-#include "distrust.bpf.h"
-#include "pidns.bpf.h"
+#include "probe/bpf/lifecycle_record.h"
+#include "probe/bpf/distrust.bpf.h"
+#include "probe/bpf/pidns.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -241,18 +241,17 @@ struct trace_event_raw_mark_victim___task {
 
 static __always_inline void victim_fill(struct life_head *head, __u64 argument)
 {
-	struct task_struct *task;
+	struct task_struct *task = task_at(argument);
 
-	if (!bpf_core_field_exists(struct trace_event_raw_mark_victim___task, uid)) {
-		__builtin_memset(head, 0, sizeof *head);
-		head->kind = LIFE_OOM;
-		head->at_ns = bpf_ktime_get_boot_ns();
-		head->tgid = argument;
-		head->pid = pidns_level ? 0 : argument;
+	if (bpf_core_field_exists(struct trace_event_raw_mark_victim___task, uid) && task) {
+		head_fill(head, LIFE_OOM, pidns_tgid(task), task);
 		return;
 	}
-	task = task_distrust((struct task_struct *)argument);
-	head_fill(head, LIFE_OOM, pidns_tgid(task), task);
+	__builtin_memset(head, 0, sizeof *head);
+	head->kind = LIFE_OOM;
+	head->at_ns = bpf_ktime_get_boot_ns();
+	head->tgid = argument;
+	head->pid = pidns_level ? 0 : argument;
 }
 
 SEC("raw_tp/mark_victim")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* tasks.bpf.c - one record per process and one per further thread, for the reader of an iterator.
+/* tasks.bpf.c - one record per process, for the reader of an iterator.
  *
  * Fields are read straight from the kernel's structures (CO-RE). A task may die under our hands:
  * such loads yield 0 or stale bytes but never fault, and `task->mm` and `task->files` are looked at
@@ -9,9 +9,11 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "task_record.h"
-#include "distrust.bpf.h"
-#include "pidns.bpf.h"
+#include "probe/bpf/task_record.h"
+#include "probe/bpf/distrust.bpf.h"
+#include "probe/bpf/fds.bpf.h"
+#include "probe/bpf/pidns.bpf.h"
+#include "probe/bpf/rss.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -31,329 +33,183 @@ struct task_iter_ctx {
 #define PF_KTHREAD 0x00200000
 #define RLIMIT_NOFILE 7
 
-/* Resident memory is kept in these three of the mm's counters; the fourth is swap. */
-#define RSS_COUNTERS 3
-static const int rss_counter[RSS_COUNTERS] = { MM_FILEPAGES, MM_ANONPAGES, MM_SHMEMPAGES };
+/* ---- threads --------------------------------------------------------------------------------- */
 
-/* ---- states ---------------------------------------------------------------------------------- */
+#define THREADS_MAX (1 << 20)
+#define TRIES 3 /* threads that come and go all the time must not hold us up */
 
-/* The bits of task->__state and ->exit_state that /proc reports, and the letter of each. */
-#define STATE_UNINTERRUPTIBLE 0x0002
-#define STATE_REPORTED 0x007f
-#define STATE_NOLOAD 0x0400
-#define STATE_IDLE (STATE_UNINTERRUPTIBLE | STATE_NOLOAD)
-#define STATE_RTLOCK_WAIT 0x1000
-#define STATE_FROZEN 0x8000
-
-static __always_inline char state_letter(struct task_struct *task)
-{
-	__u32 state = task->__state;
-	__u32 shown = (state | task->exit_state) & STATE_REPORTED;
-
-	if ((state & STATE_IDLE) == STATE_IDLE)
-		return 'I';
-	if (state & (STATE_RTLOCK_WAIT | STATE_FROZEN))
-		return 'D';
-	/* The highest bit decides, so the order of these lines does too. */
-	if (shown & 0x40)
-		return 'P';
-	if (shown & 0x20)
-		return 'Z';
-	if (shown & 0x10)
-		return 'X';
-	if (shown & 0x08)
-		return 't';
-	if (shown & 0x04)
-		return 'T';
-	if (shown & 0x02)
-		return 'D';
-	return shown & 0x01 ? 'S' : 'R';
-}
-
-/* ---- resident memory ------------------------------------------------------------------------- */
-
-/* Kernels before 6.2 kept plain counters here. */
-struct mm_struct___plain {
-	struct {
-		atomic_long_t count[4];
-	} rss_stat;
-} __attribute__((preserve_access_index));
-
-/* How many CPUs may exist; 0 when there are too many for the exact sum. */
-const volatile __u32 cpus_possible = 0;
-
-/* Where each CPU's copy of per-CPU memory lies, from a per-CPU pointer on. */
-__u64 cpu_offset[TASK_CPUS_MAX];
-__u32 cpu_offsets_known;
-/* A pointer that was stored is a number when it is loaded again: the verifier lets us compute. */
-__u64 pointer_as_number;
-
-/* A per-CPU variable of our own: its per-CPU pointer and its address on each CPU can both be had,
- * and their difference is what the kernel adds to any per-CPU pointer. The kernel's own table of
- * these differences is not among the symbols a program may name on every kernel. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} landmark SEC(".maps");
-
-static __always_inline __u64 number_of(void *pointer)
-{
-	*(void *volatile *)&pointer_as_number = pointer;
-	return *(volatile __u64 *)&pointer_as_number;
-}
-
-static __noinline int cpu_offsets_learn(void)
-{
-	struct bpf_array *array = 0;
-	__u64 map = number_of(&landmark);
-	__u64 at = map + bpf_core_field_offset(array->pptrs);
-	__u64 percpu;
-	__u32 zero = 0;
-
-	if (bpf_probe_read_kernel(&percpu, sizeof percpu, (void *)at))
-		return 0;
-	for (__u32 cpu = 0; cpu < TASK_CPUS_MAX && cpu < cpus_possible; cpu++) {
-		void *here = bpf_map_lookup_percpu_elem(&landmark, &zero, cpu);
-
-		if (!here)
-			return 0;
-		cpu_offset[cpu] = number_of(here) - percpu;
-	}
-	cpu_offsets_known = 1;
-	return 0;
-}
-
-static __always_inline __u64 at_least_zero(__s64 v)
-{
-	return v < 0 ? 0 : v;
-}
-
-/* percpu_counter: `count` is what has been folded in, each CPU holds a small rest of its own. The
- * counters of one mm lie side by side in per-CPU memory, so that one read per CPU has them all. */
-static __always_inline __u64 rss_exact(struct mm_struct *mm)
-{
-	__s64 file = mm->rss_stat[MM_FILEPAGES].count;
-	__s64 anon = mm->rss_stat[MM_ANONPAGES].count;
-	__s64 shmem = mm->rss_stat[MM_SHMEMPAGES].count;
-	__u64 base = (__u64)mm->rss_stat[0].counters;
-
-	for (__u32 cpu = 0; cpu < TASK_CPUS_MAX && cpu < cpus_possible; cpu++) {
-		__s32 rest[4] = {};
-
-		bpf_probe_read_kernel(rest, sizeof rest, (void *)(base + cpu_offset[cpu]));
-		file += rest[MM_FILEPAGES];
-		anon += rest[MM_ANONPAGES];
-		shmem += rest[MM_SHMEMPAGES];
-	}
-	return at_least_zero(file) + at_least_zero(anon) + at_least_zero(shmem);
-}
-
-static __always_inline __u64 rss_folded(struct mm_struct *mm)
-{
-	__u64 pages = 0;
-
-	for (int i = 0; i < RSS_COUNTERS; i++)
-		pages += at_least_zero(mm->rss_stat[rss_counter[i]].count);
-	return pages;
-}
-
-static __always_inline __u64 rss_plain(struct mm_struct *mm)
-{
-	struct mm_struct___plain *old = (void *)mm;
-	__u64 pages = 0;
-
-	for (int i = 0; i < RSS_COUNTERS; i++)
-		pages += at_least_zero(BPF_CORE_READ(old, rss_stat.count[rss_counter[i]].counter));
-	return pages;
-}
-
-static __always_inline bool rss_counters_adjoin(struct mm_struct *mm)
-{
-	return (__u64)mm->rss_stat[3].counters - (__u64)mm->rss_stat[0].counters ==
-	       3 * sizeof(__s32);
-}
-
-static __always_inline void read_rss(struct mm_struct *mm, struct task_space *out)
-{
-	struct mm_struct___plain *old = (void *)mm;
-
-	if (bpf_core_field_exists(old->rss_stat.count)) {
-		out->rss_pages = rss_plain(mm);
-		out->flags |= TASK_HAS_RSS;
-		return;
-	}
-	if (!bpf_core_field_exists(mm->rss_stat[0].count))
-		return;
-	out->flags |= TASK_HAS_RSS;
-	if (cpus_possible && cpu_offsets_known && rss_counters_adjoin(mm)) {
-		out->rss_pages = rss_exact(mm);
-		out->flags |= TASK_RSS_EXACT;
-		return;
-	}
-	out->rss_pages = rss_folded(mm);
-}
-
-/* ---- open files ------------------------------------------------------------------------------ */
-
-#define FD_WORDS 8 /* read at once */
-#define FDS_PER_CHUNK (64 * FD_WORDS)
-
-struct fd_walk {
-	__u64 bitmap;
-	__u64 words;
-	__u32 count;
+struct thread_walk {
+	__u64 node;  /* in the list of the process's threads */
+	__u64 head;  /* where the list begins and ends */
+	__u64 alive; /* the first thread that has not exited, 0: none */
+	struct task_counters sum;
 };
 
-static __always_inline __u32 bits_set(__u64 v)
+/* What lies side by side is read at once. */
+struct two_counters {
+	__u64 first, second;
+};
+
+static __always_inline void add_thread(struct task_struct *task, struct task_counters *sum)
 {
-	v -= (v >> 1) & 0x5555555555555555ULL;
-	v = (v & 0x3333333333333333ULL) + ((v >> 2) & 0x3333333333333333ULL);
-	v = (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
-	return (v * 0x0101010101010101ULL) >> 56;
+	struct two_counters faults = {}, io = {};
+
+	bpf_core_read(&faults, sizeof faults, &task->min_flt);
+	sum->minor_faults += faults.first;
+	sum->major_faults += faults.second;
+	if (bpf_core_field_exists(task->ioac.read_bytes)) {
+		bpf_core_read(&io, sizeof io, &task->ioac.read_bytes);
+		sum->read_bytes += io.first;
+		sum->write_bytes += io.second;
+	}
+	sum->cpu_ns += BPF_CORE_READ(task, se.sum_exec_runtime);
 }
 
-/* 64-bit numbers throughout: the verifier must see that what was checked is what is used. */
-static long fd_chunk(__u32 chunk, struct fd_walk *walk)
+static long thread_step(__u32 i, struct thread_walk *walk)
 {
-	__u64 done = (__u64)chunk * FD_WORDS, left = walk->words - done;
-	__u64 word[FD_WORDS] = {};
+	struct task_struct *none = 0, *task;
 
-	if (done >= walk->words)
+	if (!walk->node || walk->node == walk->head)
 		return 1;
-	if (left > FD_WORDS)
-		left = FD_WORDS;
-	if (bpf_probe_read_kernel(word, left * sizeof word[0], (void *)(walk->bitmap + done * 8)))
-		return 1;
-	for (int i = 0; i < FD_WORDS; i++)
-		walk->count += bits_set(word[i]);
+	task = (void *)(walk->node - bpf_core_field_offset(none->thread_node));
+	add_thread(task, &walk->sum);
+	if (!walk->alive && !BPF_CORE_READ(task, exit_state))
+		walk->alive = (__u64)task;
+	walk->node = (__u64)BPF_CORE_READ(task, thread_node.next);
 	return 0;
 }
 
-static __always_inline __u32 count_fds(struct files_struct *files)
+static __always_inline void add_dead_threads(struct signal_struct *signal, struct task_counters *sum)
 {
-	struct fdtable *fdt = files->fdt;
-	__u32 fds = fdt->max_fds;
+	sum->cpu_ns += signal->sum_sched_runtime;
+	sum->minor_faults += signal->min_flt;
+	sum->major_faults += signal->maj_flt;
+	if (bpf_core_field_exists(signal->ioac.read_bytes)) {
+		sum->read_bytes += signal->ioac.read_bytes;
+		sum->write_bytes += signal->ioac.write_bytes;
+	}
+}
 
-	/* Most processes: the table that is part of the structure itself, of one word. */
-	if (fds <= 64)
-		return bits_set(files->open_fds_init[0]);
+/* When a thread ends, its counters move to the signal structure: a sum taken meanwhile would miss
+ * it or count it twice. The kernel's own readers look at this sequence for the same reason. */
+static __always_inline __u32 sequence_of(struct signal_struct *signal)
+{
+	return signal->stats_lock.seqcount.seqcount.sequence;
+}
 
-	struct fd_walk walk = { .bitmap = (__u64)fdt->open_fds, .words = fds / 64 };
-	if (fds <= FDS_PER_CHUNK)
-		fd_chunk(0, &walk);
-	else
-		bpf_loop(fds / FDS_PER_CHUNK + 1, fd_chunk, &walk, 0);
-	return walk.count;
+static __noinline int walk_threads(struct task_struct *leader, struct thread_walk *walk)
+{
+	struct signal_struct *signal = leader->signal;
+	__u64 address = 0;
+
+	bpf_core_read(&address, sizeof address, &leader->signal);
+	walk->head = address + bpf_core_field_offset(signal->thread_head);
+	for (int i = 0; i < TRIES; i++) {
+		__u32 before = sequence_of(signal);
+
+		__builtin_memset(&walk->sum, 0, sizeof walk->sum);
+		walk->alive = 0;
+		walk->node = (__u64)signal->thread_head.next;
+		add_dead_threads(signal, &walk->sum);
+		bpf_loop(THREADS_MAX, thread_step, walk, 0);
+		if (!(before & 1) && before == sequence_of(signal))
+			break;
+	}
+	return 0;
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-static __always_inline void read_counters(struct task_struct *task, struct task_record *r)
-{
-	r->counters.cpu_ns = task->se.sum_exec_runtime;
-	r->counters.minor_faults = task->min_flt;
-	r->counters.major_faults = task->maj_flt;
-	if (bpf_core_field_exists(task->ioac.read_bytes)) {
-		r->counters.read_bytes = task->ioac.read_bytes;
-		r->counters.write_bytes = task->ioac.write_bytes;
-		r->space.flags |= TASK_HAS_IO;
-	}
-}
-
-static __always_inline void read_space(struct task_struct *task, struct task_space *out)
+static __always_inline void read_space(struct task_struct *task, struct task_record *r)
 {
 	struct files_struct *files = task->files;
 	struct mm_struct *mm = task->mm;
 
-	out->state = state_letter(task);
+	r->state = task->__state;
+	r->exit_state = task->exit_state;
 	/* A kernel thread's file table is the kernel's own, and its mm a borrowed one. */
 	if (task->flags & PF_KTHREAD) {
-		out->flags |= TASK_IS_KERNEL | TASK_HAS_RSS;
+		r->flags |= TASK_HAS_RSS;
 		return;
 	}
 	if (mm) {
-		out->vm_pages = mm->total_vm;
-		read_rss(mm, out);
+		r->vm_pages = mm->total_vm;
+		read_rss(mm, r);
 	}
 	if (files)
-		out->open_fds = count_fds(files);
-	if (task->mm != mm || !mm) {
-		out->vm_pages = out->rss_pages = 0;
-		out->flags |= TASK_HAS_RSS;
+		r->open_fds = count_fds(files);
+	/* Given up in the meantime: then the process has none, which is known exactly. */
+	if (!mm || task->mm != mm) {
+		r->vm_pages = r->rss_pages = 0;
+		r->flags |= TASK_HAS_RSS;
 	}
 	if (task->files != files)
-		out->open_fds = 0;
+		r->open_fds = 0;
 }
 
-/* What the process's dead threads have used is kept in the shared signal structure. */
-static __always_inline void add_dead_threads(struct signal_struct *signal,
-					     struct task_counters *out)
+static __always_inline void read_own_counters(struct task_struct *task, struct task_counters *out)
 {
-	out->cpu_ns += signal->sum_sched_runtime;
-	out->minor_faults += signal->min_flt;
-	out->major_faults += signal->maj_flt;
-	if (bpf_core_field_exists(signal->ioac.read_bytes)) {
-		out->read_bytes += signal->ioac.read_bytes;
-		out->write_bytes += signal->ioac.write_bytes;
+	out->cpu_ns = task->se.sum_exec_runtime;
+	out->minor_faults = task->min_flt;
+	out->major_faults = task->maj_flt;
+	if (bpf_core_field_exists(task->ioac.read_bytes)) {
+		out->read_bytes = task->ioac.read_bytes;
+		out->write_bytes = task->ioac.write_bytes;
 	}
+	add_dead_threads(task->signal, out);
 }
 
-static __always_inline void read_process(struct task_struct *task, struct task_record *r)
+/* A leader that has exited looks like a zombie and has given up its memory and files, while the
+ * process lives on in its other threads: the first of them speaks for it then. */
+static __always_inline struct task_struct *read_counters(struct task_struct *leader,
+							 struct task_counters *out)
+{
+	struct thread_walk walk = {};
+	struct task_struct *speaker;
+
+	if (leader->signal->nr_threads == 1) {
+		read_own_counters(leader, out);
+		return leader;
+	}
+	walk_threads(leader, &walk);
+	*out = walk.sum;
+	if (!leader->exit_state || !walk.alive)
+		return leader;
+	speaker = task_at(walk.alive);
+	return speaker ? speaker : leader;
+}
+
+static __always_inline void read_identity(struct task_struct *task, struct task_record *r)
 {
 	struct signal_struct *signal = task->signal;
 
-	add_dead_threads(signal, &r->counters);
+	r->tgid = pidns_tgid(task);
+	r->ppid = pidns_tgid(task->real_parent);
+	r->uid = task->real_cred->euid.val;
 	r->start_boot_ns = task->start_boottime;
 	r->exec_id = task->self_exec_id;
 	r->fd_limit = signal->rlim[RLIMIT_NOFILE].rlim_cur;
-	r->ppid = pidns_tgid(task->real_parent);
-	r->uid = task->real_cred->euid.val;
 	r->threads = signal->nr_threads;
-	if (task->exit_state && r->threads > 1)
-		r->space.flags |= TASK_LEADER_GONE;
 	bpf_probe_read_kernel(r->comm, sizeof r->comm, task->comm);
-}
-
-static __always_inline __u32 kind_of(struct task_struct *task)
-{
-	if (task->pid == task->tgid)
-		return TASK_PROCESS;
-	return task->group_leader->exit_state && !task->exit_state ? TASK_STANDIN : TASK_THREAD;
-}
-
-static __always_inline void write_record(struct seq_file *seq, struct task_record *r, __u32 size)
-{
-	r->head.size = size;
-	bpf_seq_write(seq, r, size);
 }
 
 SEC("iter/task")
 int tasks_read(struct task_iter_ctx *ctx)
 {
-	struct task_record r = {};
+	struct task_record r = { .size = sizeof r };
 	struct seq_file *seq = ctx->meta->seq;
 
 	if (!ctx->task)
 		return 0;
+	struct task_struct *task = task_distrust(ctx->task);
+	if (task->pid != task->tgid)
+		return 0;
 	if (cpus_possible && !cpu_offsets_known)
 		cpu_offsets_learn();
-
-	struct task_struct *task = task_distrust(ctx->task);
-	r.head.kind = kind_of(task);
-	r.head.tgid = pidns_tgid(task);
-	read_counters(task, &r);
-	if (r.head.kind == TASK_THREAD) {
-		write_record(seq, &r, TASK_THREAD_BYTES);
-		return 0;
-	}
-	read_space(task, &r.space);
-	if (r.head.kind == TASK_STANDIN) {
-		write_record(seq, &r, TASK_STANDIN_BYTES);
-		return 0;
-	}
-	read_process(task, &r);
-	write_record(seq, &r, TASK_PROCESS_BYTES);
+	if (bpf_core_field_exists(task->ioac.read_bytes))
+		r.flags |= TASK_HAS_IO;
+	read_identity(task, &r);
+	read_space(read_counters(task, &r.counters), &r);
+	bpf_seq_write(seq, &r, sizeof r);
 	return 0;
 }
