@@ -145,25 +145,34 @@ static bool is_word_end(const struct redactor *r, const char *p)
 	return p >= r->arg.end || is_blank(*p) || (r->quote && *p == r->quote);
 }
 
+/* Past the '=' or ':' that follows a name, be it quoted or not; NULL when none does. */
+static const char *find_separator(const struct redactor *r, struct scan name)
+{
+	const char *p = name.end, *end = r->arg.end;
+
+	while (p < end && (is_quote(*p) || *p == '\\') && p - name.end < 2)
+		p++;
+	while (p > name.end && p < end && *p == ' ') /* "key" : "value" */
+		p++;
+	if (p == end || (*p != '=' && *p != ':'))
+		return NULL;
+	return end - p > 2 && memcmp(p, "://", 3) == 0 ? NULL : p + 1;
+}
+
 /* key=value, "key": "value", Header: value */
 static bool redact_pair(struct redactor *r, struct scan name)
 {
-	const char *p = name.end;
-	bool is_header = secret_is_header(name);
+	const char *value = find_separator(r, name);
+	bool is_header;
 
+	if (!value)
+		return false;
+	is_header = secret_is_header(name);
 	if (!is_header && !secret_is_name(name))
 		return false;
-	while (p < r->arg.end && (is_quote(*p) || *p == '\\') && p - name.end < 2)
-		p++;
-	while (p > name.end && p < r->arg.end && *p == ' ') /* "key" : "value" */
-		p++;
-	if (p == r->arg.end || (*p != '=' && *p != ':') ||
-	    (*p == ':' && r->arg.end - p > 2 && p[1] == '/' && p[2] == '/'))
-		return false;
-	p++;
-	while (p[-1] == ':' && p < r->arg.end && (*p == ' ' || *p == '\t'))
-		p++;
-	copy(r, (size_t)(p - r->arg.p));
+	while (value[-1] == ':' && value < r->arg.end && (*value == ' ' || *value == '\t'))
+		value++;
+	copy(r, (size_t)(value - r->arg.p));
 	mask_value(r, is_header);
 	return true;
 }
@@ -244,7 +253,7 @@ static void redact_arg(struct redactor *r)
 		r->arg.p = r->arg.end;
 	}
 	r->mask_next = false;
-	while (!scan_at_end(&r->arg)) {
+	while (!scan_at_end(&r->arg) && r->len < r->cap) { /* what does not fit need not be looked at */
 		if (r->mask_next && !is_blank(*r->arg.p)) {
 			r->mask_next = false;
 			mask_value(r, false);
@@ -284,7 +293,7 @@ size_t redact_command(const char *raw, size_t len, char *to, size_t cap)
 		all.end = raw + --len;
 	/* One argument with blanks in it is a title that the process wrote over its arguments. */
 	is_script = len && !memchr(raw, '\0', len);
-	while (next_arg(&all, &arg)) {
+	while (r.len < cap && next_arg(&all, &arg)) {
 		if (arg.p != raw)
 			put(&r, " ", 1);
 		r.arg = arg;

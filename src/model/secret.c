@@ -14,10 +14,18 @@ static bool is_alnum(char c)
 	return is_upper(c) || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
+/* One look at a letter spares most of the comparisons that follow. */
+static bool is_same_letter(char a, char b)
+{
+	return ((a ^ b) & ~0x20) == 0;
+}
+
+/* Of both, the word is not empty. */
 static bool equals_any(struct scan word, const char *const *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (strlen(list[i]) == scan_left(&word) && strncasecmp(word.p, list[i], scan_left(&word)) == 0)
+		if (is_same_letter(*word.p, *list[i]) && strlen(list[i]) == scan_left(&word) &&
+		    strncasecmp(word.p, list[i], scan_left(&word)) == 0)
 			return true;
 	return false;
 }
@@ -27,7 +35,8 @@ static bool ends_with_any(struct scan word, const char *const *list, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		size_t len = strlen(list[i]);
 
-		if (scan_left(&word) >= len && strncasecmp(word.end - len, list[i], len) == 0)
+		if (is_same_letter(word.end[-1], list[i][len - 1]) && scan_left(&word) >= len &&
+		    strncasecmp(word.end - len, list[i], len) == 0)
 			return true;
 	}
 	return false;
@@ -115,6 +124,8 @@ static bool is_program(struct scan word, const char *program)
 {
 	size_t len = strlen(program);
 
+	if (scan_at_end(&word) || *word.p != *program)
+		return false;
 	if (program[len - 1] != '*')
 		return scan_eq(&word, program);
 	return scan_left(&word) >= len - 1 && memcmp(word.p, program, len - 1) == 0;
@@ -172,7 +183,7 @@ size_t secret_shape_len(struct scan text)
 		struct scan s = text;
 		const char *rest;
 
-		if (!scan_lit(&s, shapes[i].prefix))
+		if (scan_at_end(&s) || *s.p != *shapes[i].prefix || !scan_lit(&s, shapes[i].prefix))
 			continue;
 		for (rest = s.p; s.p < s.end && is_token_char(*s.p);)
 			s.p++;

@@ -57,13 +57,28 @@ static bool unescape(struct scan s, char *to, size_t cap)
 	return true;
 }
 
+/* A group outside of what a namespace shows is written with "..": there is no way to it. */
+static bool has_dots(struct scan path)
+{
+	struct scan part;
+
+	while (scan_until(&path, '/', &part))
+		if (scan_eq(&part, ".."))
+			return true;
+	return scan_eq(&path, "..");
+}
+
 /* 35 31 0:32 / /sys/fs/cgroup/memory rw,relatime shared:9 - cgroup cgroup rw,memory
  * id parent device root mount-point options [tags…] - type source super-options */
 static bool parse_mount(struct scan line, struct cgroup_mount *ret)
 {
 	struct scan root, point, word;
 
-	if (!scan_skip(&line, 3) || !scan_word(&line, &root) || !scan_word(&line, &point) || !scan_lit(&point, "/"))
+	if (!scan_skip(&line, 3) || !scan_word(&line, &root) || !scan_word(&line, &point) || *point.p != '/')
+		return false;
+	while (scan_lit(&point, "/"))
+		;
+	if (scan_at_end(&point) || has_dots(point)) /* below our root there is no such place */
 		return false;
 	while (scan_word(&line, &word) && !scan_eq(&word, "-"))
 		;
@@ -86,17 +101,6 @@ void cgroup_parse_mountinfo(struct scan text, struct cgroup_mounts *ret)
 		ret->len += parse_mount(line, &ret->at[ret->len]);
 }
 
-/* A group outside of what a namespace shows is written with "..": there is no way to it. */
-static bool has_dots(struct scan path)
-{
-	struct scan part;
-
-	while (scan_until(&path, '/', &part))
-		if (scan_eq(&part, ".."))
-			return true;
-	return scan_eq(&path, "..");
-}
-
 /* The part of the group's path that lies below the mounted group; false when it lies elsewhere. */
 static bool strip_root(struct scan *path, const char *root)
 {
@@ -109,7 +113,7 @@ static bool place(const struct cgroup_mount *m, struct scan path, struct cgroup_
 {
 	int n;
 
-	if (!strip_root(&path, m->root))
+	if (!strip_root(&path, m->root) || memchr(path.p, '\0', scan_left(&path)))
 		return false;
 	while (!scan_at_end(&path) && *path.p == '/')
 		path.p++;

@@ -5,7 +5,7 @@
 static const struct probe_ops *const tasks_tiers[] = { &probe_tasks_bpf, &probe_tasks_proc, NULL };
 static const struct probe_ops *const system_tiers[] = { &probe_system, NULL };
 static const struct probe_ops *const cgroup_tiers[] = { &probe_cgroup, NULL };
-static const struct probe_ops *const lifecycle_tiers[] = { &probe_lifecycle_bpf, NULL };
+static const struct probe_ops *const lifecycle_tiers[] = { &probe_lifecycle_bpf, &probe_lifecycle_connector, NULL };
 static const struct probe_ops *const detail_tiers[] = { &probe_detail, NULL };
 
 const struct probe_role probe_roles[] = {
