@@ -95,13 +95,25 @@ static const char *version_of(const struct cgroup_probe *self)
 	return v1 && v2 ? "cgroup v1 and v2" : v1 ? "cgroup v1" : "cgroup v2";
 }
 
+/* The root group has few files of its own; what they would say is in the system's figures. */
+static bool is_whole_machine(const struct cgroup_dir *d)
+{
+	return d->path[0] && strlen(d->path) == d->floor;
+}
+
 static void cgroup_health(const void *self_, struct probe_health *ret)
 {
 	static const struct {
 		enum cgroup_metric id;
+		enum cgroup_family family;
 		const char        *name;
-	} wanted[] = { { CGROUP_CPU, "CPU time" }, { CGROUP_MEM, "memory" }, { CGROUP_MEM_PEAK, "memory peak" },
-		       { CGROUP_OOM_KILLS, "OOM kills" }, { CGROUP_PIDS, "number of tasks" } };
+	} wanted[] = {
+		{ CGROUP_CPU, CGROUP_FAMILY_CPUACCT, "CPU time" },
+		{ CGROUP_MEM, CGROUP_FAMILY_MEMORY, "memory" },
+		{ CGROUP_MEM_PEAK, CGROUP_FAMILY_MEMORY, "memory peak" },
+		{ CGROUP_OOM_KILLS, CGROUP_FAMILY_MEMORY, "OOM kills" },
+		{ CGROUP_PIDS, CGROUP_FAMILY_PIDS, "number of tasks" },
+	};
 	const struct cgroup_probe *self = self_;
 	size_t len = 0, cap = sizeof ret->note;
 
@@ -109,7 +121,7 @@ static void cgroup_health(const void *self_, struct probe_health *ret)
 	snprintf(ret->source, sizeof ret->source, "%s", version_of(self));
 	snprintf(ret->note, cap, "CPU, memory, tasks and limits of our own group");
 	for (size_t i = 0; i < ARRAY_LEN(wanted) && len < cap; i++) {
-		if (self->present >> wanted[i].id & 1)
+		if (self->present >> wanted[i].id & 1 || is_whole_machine(&self->dirs.of[wanted[i].family]))
 			continue;
 		ret->state = PROBE_DEGRADED;
 		len += (size_t)snprintf(ret->note + len, cap - len, "%s%s", len ? ", " : "our group does not tell: ",

@@ -269,7 +269,8 @@ static void detail_health(const void *self_, struct probe_health *ret)
 	if (self->refused) {
 		ret->state = PROBE_DEGRADED;
 		snprintf(ret->note, sizeof ret->note,
-			 "PSS and USS of %zu processes may not be read by us: they are other users'", self->refused);
+			 "PSS and USS of %zu %s may not be read by us: not our user's, or protected", self->refused,
+			 self->refused == 1 ? "process" : "processes");
 	}
 	if (!self->has_rollup) {
 		ret->state = PROBE_DEGRADED;

@@ -254,12 +254,13 @@ static void tasks_proc_health(const void *self_, struct probe_health *ret)
 	if (self->no_io) {
 		ret->state = PROBE_DEGRADED;
 		snprintf(ret->note, sizeof ret->note,
-			 "I/O of %zu processes may not be read by us: they are other users'", self->no_io);
+			 "I/O of %zu %s may not be read by us: not our user's", self->no_io,
+			 self->no_io == 1 ? "process" : "processes");
 	}
 	if (self->unreadable) {
 		ret->state = PROBE_DEGRADED;
-		snprintf(ret->note, sizeof ret->note, "%zu processes may not be read by us, and are missing",
-			 self->unreadable);
+		snprintf(ret->note, sizeof ret->note, "%zu %s may not be read by us, and %s missing", self->unreadable,
+			 self->unreadable == 1 ? "process" : "processes", self->unreadable == 1 ? "is" : "are");
 	}
 	if (self->is_hidden) {
 		ret->state = PROBE_DEGRADED;
