@@ -210,22 +210,24 @@ import os, subprocess, sys, time
 place, binary = sys.argv[1:]
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "none", place], check=True)
 env = {**os.environ, "PROCTOR_STATE_DIR": place + "/state"}
-child = subprocess.Popen([binary, "record", "--interval", "0.2"], env=env, stderr=subprocess.PIPE, text=True)
-time.sleep(1.5)
-ballast = os.open(place + "/ballast", os.O_WRONLY | os.O_CREAT)
-try:
-	while os.write(ballast, b"x" * 4096):
-		pass
-except OSError:
-	pass
-time.sleep(3)
-os.close(ballast)
-os.unlink(place + "/ballast")
-time.sleep(2)
-assert child.poll() is None, child.stderr.read()
-child.terminate()
-print(child.communicate(timeout=20)[1])
-subprocess.run(["cp", "-r", place + "/state", sys.argv[1] + "-kept"], check=True)
+with subprocess.Popen([binary, "record", "--interval", "0.2"], env=env, stderr=subprocess.PIPE, text=True) as child:
+	try:
+		time.sleep(1.5)
+		ballast = os.open(place + "/ballast", os.O_WRONLY | os.O_CREAT)
+		try:
+			while os.write(ballast, b"x" * 4096):
+				pass
+		except OSError:
+			pass
+		time.sleep(3)
+		os.close(ballast)
+		os.unlink(place + "/ballast")
+		time.sleep(2)
+		assert child.poll() is None, child.stderr.read()
+	finally:
+		child.terminate()
+	print(child.communicate(timeout=20)[1])
+subprocess.run(["cp", "-r", place + "/state", place + "-kept"], check=True)
 sys.exit(child.returncode)
 """
 
