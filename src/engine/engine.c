@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "engine/tick.h"
 
-#define EVENTS_FOR_EARLY_TICK 2048 /* a fork storm is stored as it goes and does not pile up in memory */
+#define EVENTS_FOR_EARLY_TICK 4096 /* a fork storm is stored as it goes and does not pile up in memory */
 #define TICKS_TO_SETTLE 3          /* the first ones read every command line; they say nothing about the cost later */
 
 struct engine {

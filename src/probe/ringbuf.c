@@ -13,6 +13,8 @@
  *
  * Mapped for good, the data would count as twice its size in our resident memory. It is nearly empty most of the time,
  * so only what waits is mapped, when it is read. */
+#define RINGBUF_BITE ((size_t)512 << 10) /* some 5,000 records: what a reader that was held up must digest at once */
+
 struct ringbuf {
 	int       map_fd;
 	size_t    bytes, page;
@@ -86,6 +88,7 @@ int ringbuf_drain(struct ringbuf *ring, ringbuf_take *take, void *self, struct e
 	if (waiting > ring->bytes)
 		return err_set(err, EBADMSG, "the ring holds more than its size");
 
+	waiting = MIN(waiting, RINGBUF_BITE);
 	char *window = map_pages(ring->map_fd, PROT_READ, 2 * ring->page + at - skip, skip + waiting);
 	if (!window)
 		return err_set(err, errno, "map the ring's data: %s", strerror(errno));

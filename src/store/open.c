@@ -55,7 +55,7 @@ static int set_up(struct store *st, bool is_new, struct err *err)
 	int r = is_new ? db_exec(st->db, "PRAGMA auto_vacuum=INCREMENTAL", err) : 0;
 
 	if (r == 0)
-		r = db_exec(st->db, "PRAGMA synchronous=NORMAL; PRAGMA cache_size=-4096;"
+		r = db_exec(st->db, "PRAGMA synchronous=NORMAL; PRAGMA cache_size=-2048;"
 				    " PRAGMA journal_size_limit=67108864",
 			    err);
 	if (r == 0)
