@@ -84,6 +84,25 @@ int file_judge(sqlite3 *db, bool *ret_is_new, struct err *err)
 	return judge_header(path, header, ret_is_new, err);
 }
 
+int file_open_to_read(const char *path, sqlite3 **ret, struct err *err)
+{
+	cleanup(db_closep) sqlite3 *db = NULL;
+	bool is_new = false;
+	int r;
+
+	if (access(path, F_OK) < 0)
+		return err_set(err, errno, "'%s': %s", path, strerror(errno));
+	r = db_open(path, DB_READ, &db, err);
+	if (r == 0)
+		r = file_judge(db, &is_new, err);
+	if (r < 0)
+		return r;
+	if (is_new)
+		return err_set(err, ENOENT, "'%s' is empty", path);
+	*ret = TAKE_PTR(db);
+	return 0;
+}
+
 static int rename_part(const char *path, const char *to, const char *end, struct err *err)
 {
 	char from_name[4096], to_name[4096];

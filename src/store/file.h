@@ -16,6 +16,10 @@ int file_make(const char *path, struct err *err) must_check;
  *   -EINVAL   a good database that is not ours, or of a version newer than we know */
 int file_judge(sqlite3 *db, bool *ret_is_new, struct err *err) must_check;
 
+/* Opens for reading what a recorder made. -ENOENT: there is nothing; -EINVAL: not ours, or
+ * newer. */
+int file_open_to_read(const char *path, sqlite3 **ret, struct err *err) must_check;
+
 /* Renames the database, its -wal and its -shm to PATH.corrupt-<UTC time>; nothing is deleted.
  * The name goes to `ret`. */
 int file_set_aside(const char *path, uint64_t wall_ns, char *ret, size_t cap, struct err *err)

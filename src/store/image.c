@@ -35,7 +35,8 @@ static int prepare(sqlite3 *db, struct buf *sql, int64_t low, int64_t high, sqli
 static int load_keyframe(sqlite3 *db, int64_t keyframe, struct image *im, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int r = db_prepare(db, "SELECT k.recorder, s.id, s.at, s.time FROM keyframe k JOIN snapshot s"
+	int r = db_prepare(db, "SELECT k.recorder, s.id, s.at, s.time, k.last IS NOT NULL"
+			       " AND k.resolution IS NULL FROM keyframe k JOIN snapshot s"
 			       " ON s.id BETWEEN k.first AND coalesce(k.last, 9223372036854775807)"
 			       " AND s.kf = k.id WHERE k.id = ?1 ORDER BY s.id",
 			   &stmt, err);
@@ -52,6 +53,7 @@ static int load_keyframe(sqlite3 *db, int64_t keyframe, struct image *im, struct
 		m->snapshot = sqlite3_column_int64(stmt, 1);
 		m->at = sqlite3_column_int64(stmt, 2);
 		m->time = sqlite3_column_double(stmt, 3);
+		im->has_ended = sqlite3_column_int(stmt, 4) != 0;
 	}
 	if (r == 0 && !im->moments.len)
 		return err_set(err, ENOENT, "no keyframe %lld", (long long)keyframe);

@@ -32,6 +32,7 @@ struct image_moment {
 
 struct image {
 	int64_t                  keyframe, recorder;
+	bool                     has_ended; /* nothing will be added to it */
 	VEC(struct image_row)    rows;    /* ascending by slot */
 	VEC(struct image_change) changes; /* by row, then ascending by at */
 	VEC(struct image_detail) details;

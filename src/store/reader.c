@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/reader.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "store/file.h"
+#include "store/reader_handle.h"
+
+static int is_late(void *self)
+{
+	return clock_mono_ns() > ((const struct reader *)self)->deadline_ns;
+}
+
+int reader_open(const char *path, struct reader **ret, struct err *err)
+{
+	cleanup(reader_closep) struct reader *r = xcalloc(1, sizeof *r);
+	int result = file_open_to_read(path, &r->db, err);
+
+	if (result < 0)
+		return result;
+	r->columns = columns_all();
+	sqlite3_progress_handler(r->db, 1000, is_late, r);
+	*ret = TAKE_PTR(r);
+	return 0;
+}
+
+void reader_close(struct reader *r)
+{
+	if (!r)
+		return;
+	reader_forget_scenes(r);
+	sqlite3_finalize(r->next);
+	sqlite3_finalize(r->get);
+	sqlite3_finalize(r->host);
+	sqlite3_finalize(r->cgroup);
+	sqlite3_finalize(r->jobs);
+	db_close(r->db);
+	free(r);
+}
+
+int reader_begin(struct reader *r, struct err *err)
+{
+	r->deadline_ns = clock_mono_ns() + READER_TIME_NS;
+	return db_exec(r->db, "BEGIN", err);
+}
+
+void reader_end(struct reader *r)
+{
+	r->deadline_ns = UINT64_MAX;
+	sqlite3_exec(r->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+static int prepare_events(struct reader *r, const struct reader_cursor *at, uint64_t kinds,
+			  sqlite3_stmt **ret, struct err *err)
+{
+	int result = db_prepare(r->db,
+				"SELECT e.id, e.time, e.kind, e.inferred, p.pid, p.start_ticks,"
+				" e.exit_code, e.signal, p.job_id, p.sheet, e.count,"
+				" coalesce(e.details, '') FROM event e"
+				" LEFT JOIN process p ON p.id = e.proc"
+				" WHERE e.time >= ?1 AND (e.time > ?1 OR e.id > ?2)"
+				" AND (?3 = 0 OR ?3 >> e.kind & 1) ORDER BY e.time, e.id",
+				ret, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_double(*ret, 1, db_time(at->since_ns));
+	sqlite3_bind_int64(*ret, 2, at->after_id);
+	sqlite3_bind_int64(*ret, 3, (int64_t)kinds);
+	return 0;
+}
+
+static struct reader_event event_of(sqlite3_stmt *stmt)
+{
+	int64_t kind = sqlite3_column_int64(stmt, 2);
+
+	return (struct reader_event){
+		.id = sqlite3_column_int64(stmt, 0),
+		.wall_ns = db_time_ns(sqlite3_column_double(stmt, 1)),
+		.kind = kind >= 0 && kind < EVENT_KIND_COUNT ? (enum event_kind)kind : EVENT_RECORDER,
+		.inferred = sqlite3_column_int(stmt, 3) != 0,
+		.process = { .pid = sqlite3_column_int(stmt, 4),
+			     .start_ticks = (uint64_t)sqlite3_column_int64(stmt, 5) },
+		.has_exit_code = sqlite3_column_type(stmt, 6) == SQLITE_INTEGER,
+		.exit_code = sqlite3_column_int(stmt, 6),
+		.signal = sqlite3_column_int(stmt, 7),
+		.job_id = (const char *)sqlite3_column_text(stmt, 8),
+		.sheet = (uint32_t)sqlite3_column_int64(stmt, 9),
+		.count = sqlite3_column_int64(stmt, 10),
+		.details = (const char *)sqlite3_column_text(stmt, 11),
+	};
+}
+
+static int read_events(struct reader *r, struct reader_cursor *at, uint64_t kinds, size_t limit,
+		       reader_event_fn fn, void *self, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	int result = prepare_events(r, at, kinds, &stmt, err);
+	size_t n = 0;
+
+	while (result == 0 && n < limit) {
+		struct reader_event e;
+
+		result = db_step(stmt, err);
+		if (result <= 0)
+			break;
+		e = event_of(stmt);
+		result = MIN(fn(self, &e), 0);
+		at->since_ns = e.wall_ns;
+		at->after_id = e.id;
+		n++;
+	}
+	return result < 0 ? result : (int)n;
+}
+
+int reader_events(struct reader *r, struct reader_cursor *at, uint64_t kinds, size_t limit,
+		  reader_event_fn fn, void *self, struct err *err)
+{
+	int result = reader_begin(r, err);
+
+	if (result < 0)
+		return result;
+	result = read_events(r, at, kinds, MIN(limit, (size_t)INT32_MAX), fn, self, err);
+	reader_end(r);
+	return result;
+}
+
+/* Through the view: there the planner goes from the process to its snapshots. */
+static int prepare_history(struct reader *r, pid_t pid, const struct reader_cursor *at,
+			   sqlite3_stmt **ret, struct err *err)
+{
+	int result = db_prepare(r->db,
+				"SELECT s.id, s.timestamp, pm.age_seconds, t.boot_us, pm.state,"
+				" pm.cpu_percent, pm.rss_mb, pm.vms_mb, pm.threads, pm.open_fds"
+				" FROM process_metrics pm JOIN snapshots s ON s.id = pm.snapshot_id"
+				" JOIN snapshot t ON t.id = s.id WHERE pm.pid = ?1"
+				" AND s.timestamp >= ?2 AND (s.timestamp > ?2 OR s.id > ?3)"
+				" ORDER BY s.timestamp, s.id", ret, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_int(*ret, 1, pid);
+	sqlite3_bind_double(*ret, 2, db_time(at->since_ns));
+	sqlite3_bind_int64(*ret, 3, at->after_id);
+	return 0;
+}
+
+static void read_metric(sqlite3_stmt *stmt, int column, double scale, enum proc_metric id,
+			struct proc_readings *to)
+{
+	if (sqlite3_column_type(stmt, column) != SQLITE_NULL)
+		readings_set(to, id, (uint64_t)llround(sqlite3_column_double(stmt, column) * scale));
+}
+
+static struct reader_point point_of(sqlite3_stmt *stmt, pid_t pid)
+{
+	double start_s = (double)sqlite3_column_int64(stmt, 3) / 1e6 - sqlite3_column_double(stmt, 2);
+	const unsigned char *state = sqlite3_column_text(stmt, 4);
+	struct reader_point p = {
+		.snapshot = sqlite3_column_int64(stmt, 0),
+		.wall_ns = db_time_ns(sqlite3_column_double(stmt, 1)),
+		.process = { .pid = pid, .start_ticks = (uint64_t)llround(start_s * TICKS_PER_S) },
+		.state = state && state[0] ? (char)state[0] : '?',
+		.cpu_ratio = sqlite3_column_type(stmt, 5) == SQLITE_NULL ?
+			NAN : sqlite3_column_double(stmt, 5) / 100,
+	};
+
+	read_metric(stmt, 6, 1 << 20, PROC_RSS, &p.r);
+	read_metric(stmt, 7, 1 << 20, PROC_VMS, &p.r);
+	read_metric(stmt, 8, 1, PROC_THREADS, &p.r);
+	read_metric(stmt, 9, 1, PROC_FDS, &p.r);
+	return p;
+}
+
+static int read_history(struct reader *r, pid_t pid, struct reader_cursor *at, size_t limit,
+			reader_point_fn fn, void *self, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	int result = prepare_history(r, pid, at, &stmt, err);
+	size_t n = 0;
+
+	while (result == 0 && n < limit) {
+		struct reader_point p;
+
+		result = db_step(stmt, err);
+		if (result <= 0)
+			break;
+		p = point_of(stmt, pid);
+		result = MIN(fn(self, &p), 0);
+		at->since_ns = p.wall_ns;
+		at->after_id = p.snapshot;
+		n++;
+	}
+	return result < 0 ? result : (int)n;
+}
+
+int reader_history(struct reader *r, pid_t pid, struct reader_cursor *at, size_t limit,
+		   reader_point_fn fn, void *self, struct err *err)
+{
+	int result = reader_begin(r, err);
+
+	if (result < 0)
+		return result;
+	result = read_history(r, pid, at, MIN(limit, (size_t)INT32_MAX), fn, self, err);
+	reader_end(r);
+	return result;
+}

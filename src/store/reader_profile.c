@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* A job's profile comes from the rows of its processes, whose totals are the kernel's; when
+ * those are gone, from what was summed up at the job's end. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "store/reader_handle.h"
+
+/* The latest CPU time that was told of one that lives is in its details. */
+#define PROCESSES                                                                                   \
+	" FROM (SELECT p.*, max(coalesce(p.cpu_time_us, 0), coalesce((SELECT d.cpu_time_us"         \
+	" FROM sample_detail d WHERE p.last IS NULL AND d.id BETWEEN"                               \
+	" (k.id + (p.id & 1048575)) << 12 AND ((k.id + (p.id & 1048575)) << 12) + 4095"             \
+	" ORDER BY d.id DESC LIMIT 1), 0)) AS cpu_us FROM process p LEFT JOIN keyframe k"           \
+	" ON k.recorder = p.recorder AND k.last IS NULL WHERE p.job_id = ?1)"
+
+static int prepare(struct reader *r, const char *sql, const char *job_id, sqlite3_stmt **ret,
+		   struct err *err)
+{
+	int result = db_prepare(r->db, sql, ret, err);
+
+	if (result == 0)
+		sqlite3_bind_text(*ret, 1, job_id, -1, SQLITE_TRANSIENT);
+	return result;
+}
+
+static int read_totals(struct reader *r, struct profile *p, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	int result = prepare(r, "SELECT count(DISTINCT pid << 42 | start_ticks),"
+				" count(DISTINCT pid), sum(cpu_us),"
+				" max(coalesce(peak_rss_kib, max_rss_kib)),"
+				" min(ended IS NOT NULL AND cpu_time_us IS NOT NULL),"
+				" min(peak_rss_kib IS NOT NULL)" PROCESSES, p->job_id, &stmt, err);
+
+	if (result == 0)
+		result = db_step(stmt, err);
+	if (result <= 0)
+		return result;
+	p->spawns = (uint64_t)sqlite3_column_int64(stmt, 0);
+	p->unique_pids = (uint64_t)sqlite3_column_int64(stmt, 1);
+	p->cpu_time_ns = (uint64_t)sqlite3_column_int64(stmt, 2) * NS_PER_US;
+	p->peak_rss_bytes = (uint64_t)sqlite3_column_int64(stmt, 3) << 10;
+	p->cpu_is_exact = sqlite3_column_int(stmt, 4) != 0;
+	p->peak_is_exact = sqlite3_column_int(stmt, 5) != 0;
+	return 0;
+}
+
+static int read_sheets(struct reader *r, struct profile *p, const char *sql, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	int result = prepare(r, sql, p->job_id, &stmt, err);
+
+	while (result == 0) {
+		struct profile_sheet *sheet;
+
+		result = db_step(stmt, err);
+		if (result <= 0)
+			break;
+		result = 0;
+		sheet = vec_push(&p->sheets, PROFILE_SHEETS_MAX);
+		if (!sheet)
+			break;
+		sheet->num = (uint32_t)sqlite3_column_int64(stmt, 0);
+		sheet->peak_rss_bytes = (uint64_t)sqlite3_column_int64(stmt, 1) << 10;
+		sheet->max_cpu_ratio = column_ratio_inside(db_column_or_absent(stmt, 2));
+	}
+	return result;
+}
+
+/* What was summed up when it ended. */
+static int read_sums(struct reader *r, struct profile *p, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	int result = prepare(r, "SELECT processes, cpu_time_us, peak_rss_kib FROM job WHERE job_id = ?1",
+			     p->job_id, &stmt, err);
+
+	if (result == 0)
+		result = db_step(stmt, err);
+	if (result < 0)
+		return result;
+	if (result == 0)
+		return err_set(err, ENOENT, "no job '%s'", p->job_id);
+	p->spawns = p->unique_pids = (uint64_t)sqlite3_column_int64(stmt, 0);
+	p->cpu_time_ns = (uint64_t)sqlite3_column_int64(stmt, 1) * NS_PER_US;
+	p->peak_rss_bytes = (uint64_t)sqlite3_column_int64(stmt, 2) << 10;
+	return read_sheets(r, p, "SELECT t.num, t.peak_rss_kib, t.max_cpu FROM sheet t JOIN job j"
+				 " ON j.id = t.job WHERE j.job_id = ?1 ORDER BY t.num", err);
+}
+
+static int read_profile(struct reader *r, struct profile *p, struct err *err)
+{
+	int result = read_totals(r, p, err);
+
+	if (result < 0)
+		return result;
+	if (!p->spawns)
+		return read_sums(r, p, err);
+	return read_sheets(r, p, "SELECT sheet, max(coalesce(peak_rss_kib, max_rss_kib)), max(max_cpu)"
+				 " FROM process WHERE job_id = ?1 AND sheet IS NOT NULL"
+				 " GROUP BY sheet ORDER BY sheet", err);
+}
+
+int reader_profile(struct reader *r, const char *job_id, struct profile *ret, struct err *err)
+{
+	struct profile p = { 0 };
+	int result;
+
+	if (snprintf(p.job_id, sizeof p.job_id, "%s", job_id) >= (int)sizeof p.job_id)
+		return err_set(err, ENOENT, "no job '%.64s…'", job_id);
+	result = reader_begin(r, err);
+	if (result < 0)
+		return result;
+	result = read_profile(r, &p, err);
+	reader_end(r);
+	if (result < 0)
+		profile_done(&p);
+	else
+		*ret = p;
+	return result;
+}
+
+void profile_done(struct profile *p)
+{
+	vec_done(&p->sheets);
+}

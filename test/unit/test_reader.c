@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/reader.h"
+
+#include <errno.h>
+
+#include "store/handle.h"
+#include "store_world.h"
+
+static struct reader *open_reader(const char *dir)
+{
+	char *path = xasprintf("%s/proctor.db", dir);
+	struct reader *r = NULL;
+	struct err err = { 0 };
+
+	if (reader_open(path, &r, &err) < 0)
+		fail_msg("%s", err.msg);
+	free(path);
+	return r;
+}
+
+static const struct proc_snap *find(const struct snapshot *snap, struct proc_id id)
+{
+	vec_each(&snap->procs, p)
+		if (proc_id_eq(p->s.id, id))
+			return p;
+	return NULL;
+}
+
+static void check_process(const struct world *w, const struct world_row *row, const struct snapshot *snap)
+{
+	const struct proc_snap *p = find(snap, row->p.id);
+	const char *command = world_last(w, row)->command;
+
+	assert_non_null(p);
+	assert_int_equal(p->s.state, row->p.state);
+	assert_int_equal(p->s.ppid, row->p.ppid);
+	assert_int_equal(p->s.command.len, strlen(command));
+	assert_memory_equal(snapshot_text(snap, p->s.command), command, p->s.command.len);
+	assert_true(isfinite(p->cpu_ratio) == isfinite(row->p.cpu));
+	if (isfinite(p->cpu_ratio))
+		assert_true(fabs(p->cpu_ratio - row->p.cpu) < 1e-9);
+	assert_int_equal(p->s.r.value[PROC_RSS], row->p.rss);
+	assert_int_equal(p->s.r.value[PROC_VMS], row->p.vms);
+	assert_int_equal(readings_has(&p->s.r, PROC_FDS), row->p.has_fds);
+	assert_int_equal(p->age_ns, row->boot_ns - row->p.id.start_ticks * NS_PER_TICK);
+	assert_int_equal(p->job >= 0, row->p.job >= 0);
+	if (p->job >= 0)
+		assert_string_equal(snap->jobs.at[p->job].id, w->jobs.at[row->p.job].id);
+}
+
+/* All snapshots, one after another; those of other recorders may stand between ours. */
+static void check_all(const struct world *w, struct reader *r, struct snapshot *snap)
+{
+	struct reader_cursor at = { 0 };
+	struct err err = { 0 };
+	uint64_t before = 0;
+	size_t row = 0, n = 0;
+	int result;
+
+	while ((result = reader_next_snapshot(r, &at, snap, &err)) > 0) {
+		size_t procs = 0;
+
+		assert_true(snap->wall_ns >= before);
+		before = snap->wall_ns;
+		n++;
+		if (row == w->rows.len || w->rows.at[row].snapshot != at.after_id)
+			continue;
+		for (; row < w->rows.len && w->rows.at[row].snapshot == at.after_id; row++, procs++)
+			check_process(w, &w->rows.at[row], snap);
+		assert_int_equal(snap->procs.len, procs);
+		assert_int_equal(snap->host.value[HOST_MEM_TOTAL], UINT64_C(8) << 30);
+		assert_false(readings_has(&snap->host, HOST_SELF_RSS));
+		assert_string_equal(snap->pressure_level, "low");
+		assert_int_equal(snap->recorder_pid, getpid());
+		for (size_t i = 1; i < snap->procs.len; i++)
+			assert_true(snap->procs.at[i - 1].s.id.pid < snap->procs.at[i].s.id.pid);
+	}
+	assert_int_equal(result, 0);
+	assert_int_equal(row, w->rows.len);
+	assert_true(n >= w->seq);
+}
+
+static void test_reader_next_snapshot__brings_all_back_oldest_first(void **state)
+{
+	char *dir = world_dir();
+	struct snapshot snap = { 0 };
+	struct world a, b;
+	struct store *st_a, *st_b;
+	struct reader *r;
+
+	(void)state;
+	world_init(&a, 21);
+	world_init(&b, 22);
+	world_add_job(&a, "one");
+	a.wall_ns += 137 * NS_PER_MS;
+	st_a = world_open(&a, dir);
+	st_b = world_open(&b, dir);
+	for (int i = 0; i < 300; i++) {
+		world_put(&a, st_a);
+		if (i % 2)
+			world_put(&b, st_b);
+	}
+	r = open_reader(dir);
+	check_all(&a, r, &snap);
+	check_all(&b, r, &snap);
+	store_close(st_a);
+	store_close(st_b);
+	check_all(&a, r, &snap);
+	reader_close(r);
+	snapshot_done(&snap);
+	world_done(&a);
+	world_done(&b);
+	world_rmdir(dir);
+}
+
+/* A reader that follows: what it has seen of an open keyframe must not hide what comes. */
+static void test_reader_next_snapshot__follows_a_writer(void **state)
+{
+	char *dir = world_dir();
+	struct reader_cursor at = { 0 };
+	struct snapshot snap = { 0 };
+	struct err err = { 0 };
+	struct world w;
+	struct store *st;
+	struct reader *r;
+
+	(void)state;
+	world_init(&w, 23);
+	w.churn = 10;
+	st = world_open(&w, dir);
+	world_put(&w, st);
+	r = open_reader(dir);
+	for (int i = 0; i < 150; i++) {
+		size_t alive = 0;
+
+		assert_int_equal(reader_next_snapshot(r, &at, &snap, &err), 1);
+		assert_int_equal(at.after_id, store_snapshot_id(st));
+		for (size_t slot = 0; slot < WORLD_SLOTS; slot++)
+			alive += w.procs[slot].alive;
+		assert_int_equal(snap.procs.len, alive);
+		for (size_t k = w.rows.len - alive; k < w.rows.len; k++)
+			check_process(&w, &w.rows.at[k], &snap);
+		assert_int_equal(reader_next_snapshot(r, &at, &snap, &err), 0);
+		world_put(&w, st);
+	}
+	assert_int_equal(reader_get_snapshot(r, 3, &snap, &err), 0);
+	assert_int_equal(snap.seq, 3);
+	assert_int_equal(reader_get_snapshot(r, 99999, &snap, &err), -ENOENT);
+	reader_close(r);
+	store_close(st);
+	snapshot_done(&snap);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
+struct counter {
+	size_t   events, spawns;
+	uint64_t before;
+	int64_t  before_id;
+};
+
+static int count_event(void *self, const struct reader_event *e)
+{
+	struct counter *c = self;
+
+	assert_true(e->wall_ns > c->before || (e->wall_ns == c->before && e->id > c->before_id));
+	c->before = e->wall_ns;
+	c->before_id = e->id;
+	c->events++;
+	c->spawns += e->kind == EVENT_SPAWN;
+	assert_true(e->process.pid > 0 && e->process.start_ticks > 0);
+	return 0;
+}
+
+static void test_reader_events__come_in_pages_without_gap_or_overlap(void **state)
+{
+	char *dir = world_dir();
+	struct reader_cursor at = { 0 };
+	struct counter c = { 0 }, spawns = { 0 };
+	struct err err = { 0 };
+	size_t expected = 0, expected_spawns = 0;
+	struct world w;
+	struct store *st;
+	struct reader *r;
+	int n;
+
+	(void)state;
+	world_init(&w, 24);
+	st = world_open(&w, dir);
+	for (int i = 0; i < 200; i++) {
+		world_put(&w, st);
+		expected += w.snap.events.len;
+		vec_each(&w.snap.events, e)
+			expected_spawns += e->kind == EVENT_SPAWN;
+	}
+	r = open_reader(dir);
+	while ((n = reader_events(r, &at, 0, 7, count_event, &c, &err)) > 0)
+		assert_true(n <= 7);
+	assert_int_equal(n, 0);
+	assert_int_equal(c.events, expected);
+	at = (struct reader_cursor){ 0 };
+	assert_int_equal(reader_events(r, &at, 1 << EVENT_SPAWN, 100000, count_event, &spawns, &err),
+			 expected_spawns);
+	assert_int_equal(spawns.spawns, expected_spawns);
+	reader_close(r);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
+struct walker {
+	const struct world *w;
+	size_t              row;
+	pid_t               pid;
+};
+
+static int check_point(void *self, const struct reader_point *p)
+{
+	struct walker *walk = self;
+	const struct world_row *row;
+
+	while (walk->w->rows.at[walk->row].p.id.pid != walk->pid)
+		walk->row++;
+	row = &walk->w->rows.at[walk->row++];
+	assert_int_equal(p->snapshot, row->snapshot);
+	assert_true(proc_id_eq(p->process, row->p.id));
+	assert_int_equal(p->wall_ns, row->wall_ns);
+	assert_int_equal(p->r.value[PROC_RSS], row->p.rss);
+	assert_int_equal(p->state, row->p.state);
+	return 0;
+}
+
+static void test_reader_history__tells_all_lives_of_a_pid_in_pages(void **state)
+{
+	char *dir = world_dir();
+	struct err err = { 0 };
+	struct world w;
+	struct store *st;
+	struct reader *r;
+
+	(void)state;
+	world_init(&w, 25);
+	st = world_open(&w, dir);
+	for (int i = 0; i < 300; i++)
+		world_put(&w, st);
+	r = open_reader(dir);
+	for (size_t slot = 0; slot < WORLD_SLOTS; slot += 7) {
+		struct walker walk = { .w = &w, .pid = w.first_pid + (pid_t)slot * 3 };
+		struct reader_cursor at = { 0 };
+		size_t expected = 0, got = 0;
+		int n;
+
+		vec_each(&w.rows, row)
+			expected += row->p.id.pid == walk.pid;
+		while ((n = reader_history(r, walk.pid, &at, 50, check_point, &walk, &err)) > 0)
+			got += (size_t)n;
+		assert_int_equal(n, 0);
+		assert_int_equal(got, expected);
+	}
+	reader_close(r);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
+static void end_job(struct world *w, enum job_status status)
+{
+	w->jobs.at[0].status = status;
+	w->jobs.at[0].ended_ns = w->wall_ns + w->interval_ns;
+	w->jobs.at[0].has_exit_code = true;
+	w->jobs.at[0].current_sheet = 0;
+}
+
+/* The kernel's totals: what an exit told (1 ms more than the last sample), and else the last
+ * sample. */
+static uint64_t true_cpu_ns(const struct world *w, size_t *ret_lives)
+{
+	uint64_t sum_us = 0;
+
+	*ret_lives = 0;
+	for (size_t i = 0; i < w->rows.len; i++) {
+		const struct world_row *row = &w->rows.at[i];
+		bool is_last = true, is_alive = false;
+
+		for (size_t k = i + 1; k < w->rows.len && is_last; k++)
+			is_last = !proc_id_eq(w->rows.at[k].p.id, row->p.id);
+		for (size_t s = 0; s < WORLD_SLOTS; s++)
+			is_alive = is_alive || (w->procs[s].alive && proc_id_eq(w->procs[s].id, row->p.id));
+		if (row->p.job != 0 || !is_last)
+			continue;
+		sum_us += row->p.cpu_time_ns / NS_PER_US + (is_alive ? 0 : 1000);
+		(*ret_lives)++;
+	}
+	return sum_us * NS_PER_US;
+}
+
+static void test_reader_profile__sums_the_kernels_totals(void **state)
+{
+	char *dir = world_dir();
+	struct profile profile;
+	struct err err = { 0 };
+	struct world w;
+	struct store *st;
+	struct reader *r;
+	uint64_t cpu_ns;
+	size_t lives;
+
+	(void)state;
+	world_init(&w, 26);
+	world_add_job(&w, "train");
+	st = world_open(&w, dir);
+	for (int i = 0; i < 150; i++) {
+		w.jobs.at[0].current_sheet = (uint32_t)(1 + i / 60);
+		w.jobs.at[0].last_completed_sheet = (uint32_t)(i / 60);
+		world_put(&w, st);
+	}
+	end_job(&w, JOB_COMPLETED);
+	world_put(&w, st);
+	r = open_reader(dir);
+	assert_int_equal(reader_profile(r, "train", &profile, &err), 0);
+	cpu_ns = true_cpu_ns(&w, &lives);
+	assert_int_equal(profile.cpu_time_ns, cpu_ns);
+	assert_int_equal(profile.spawns, lives);
+	assert_false(profile.peak_is_exact); /* nobody told a high-water mark here */
+	assert_true(profile.sheets.len == 3 && profile.sheets.at[0].num == 1);
+	assert_true(profile.peak_rss_bytes >= profile.sheets.at[0].peak_rss_bytes);
+	profile_done(&profile);
+	assert_int_equal(reader_profile(r, "nothing", &profile, &err), -ENOENT);
+	reader_close(r);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
+static void test_reader_profile__survives_the_rows_of_its_processes(void **state)
+{
+	struct store_retention keep = { 0 };
+	char *dir = world_dir();
+	struct profile before, after;
+	struct err err = { 0 };
+	bool more = true;
+	struct world w;
+	struct store *st;
+	struct reader *r;
+
+	(void)state;
+	world_init(&w, 27);
+	world_add_job(&w, "old");
+	w.churn = 30;
+	st = world_open(&w, dir);
+	for (int i = 0; i < 100; i++) {
+		w.jobs.at[0].current_sheet = (uint32_t)(1 + i / 60);
+		world_put(&w, st);
+	}
+	end_job(&w, JOB_FAILED);
+	world_put(&w, st);
+	r = open_reader(dir);
+	assert_int_equal(reader_profile(r, "old", &before, &err), 0);
+	vec_reset(&w.jobs);
+	for (size_t i = 0; i < WORLD_SLOTS; i++)
+		w.procs[i].alive = false;
+	for (int i = 0; i < 100; i++)
+		world_put(&w, st);
+	assert_int_equal(retain_begin(st, &keep, w.wall_ns, w.boot_ns, &err), 0);
+	while (more)
+		assert_int_equal(retain_step(st, &more, &err), 0);
+	assert_int_equal(reader_profile(r, "old", &after, &err), 0);
+	assert_int_equal(after.cpu_time_ns, before.cpu_time_ns);
+	assert_int_equal(after.peak_rss_bytes, before.peak_rss_bytes);
+	profile_done(&before);
+	profile_done(&after);
+	reader_close(r);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
+static void test_reader_open__refuses_what_is_not_there_or_not_ours(void **state)
+{
+	struct reader *r = NULL;
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(reader_open("/nonexistent/proctor.db", &r, &err), -ENOENT);
+	assert_int_equal(reader_open("/etc/passwd", &r, &err), -EUCLEAN);
+}
+
+RUN_TESTS(TEST(test_reader_next_snapshot__brings_all_back_oldest_first),
+	  TEST(test_reader_next_snapshot__follows_a_writer),
+	  TEST(test_reader_events__come_in_pages_without_gap_or_overlap),
+	  TEST(test_reader_history__tells_all_lives_of_a_pid_in_pages),
+	  TEST(test_reader_profile__sums_the_kernels_totals),
+	  TEST(test_reader_profile__survives_the_rows_of_its_processes),
+	  TEST(test_reader_open__refuses_what_is_not_there_or_not_ours))
