@@ -30,6 +30,12 @@
 #define LINGERING_MAX 4096
 #define HEAR_OURSELVES_MS 50
 
+/* The end of a leader whose other threads may go on. */
+struct lingering {
+	struct event exit;
+	bool         is_over; /* no thread was left when we looked; its own end may still be on the way to us */
+};
+
 struct connector {
 	int                fd;
 	int                proc_fd;
@@ -41,7 +47,7 @@ struct connector {
 	VEC(uint32_t)      next_seq;     /* by CPU; valid where heard says so */
 	VEC(bool)          heard;
 	struct whois       whois;
-	VEC(struct event)  lingering;    /* ends of leaders whose other threads may go on */
+	VEC(struct lingering) lingering;
 	struct mmsghdr     messages[BATCH];
 	struct iovec       pieces[BATCH];
 	struct sockaddr_nl senders[BATCH];
@@ -336,7 +342,8 @@ static void tell_exit(const struct event *exit, struct sample *out)
 
 static void take_exit(struct connector *self, const struct cnproc_event *ev, uint64_t boot_ns, struct sample *out)
 {
-	struct event exit = { .kind = EVENT_EXIT, .job = -1 }, *lingering;
+	struct event exit = { .kind = EVENT_EXIT, .job = -1 };
+	struct lingering *lingering;
 	struct known *remembered = whois_find(&self->whois, ev->tgid);
 	struct look look = { .who.id.pid = ev->tgid };
 
@@ -348,7 +355,7 @@ static void take_exit(struct connector *self, const struct cnproc_event *ev, uin
 	set_status(&exit, ev->status);
 	lingering = look.who.is_threaded ? vec_push(&self->lingering, LINGERING_MAX) : NULL;
 	if (lingering)
-		*lingering = exit;
+		lingering->exit = exit;
 	else
 		tell_exit(&exit, out);
 	whois_forget(&self->whois, ev->tgid);
@@ -357,29 +364,36 @@ static void take_exit(struct connector *self, const struct cnproc_event *ev, uin
 /* When a leader went first, how the others ended is how the process ended. */
 static void take_thread_exit(struct connector *self, const struct cnproc_event *ev, uint64_t boot_ns)
 {
-	vec_each(&self->lingering, e) {
-		if (e->id.pid != ev->tgid)
+	vec_each(&self->lingering, l) {
+		if (l->exit.id.pid != ev->tgid)
 			continue;
-		e->boot_ns = boot_ns;
+		l->exit.boot_ns = boot_ns;
 		if (ev->status)
-			set_status(e, ev->status);
+			set_status(&l->exit, ev->status);
 	}
+}
+
+static bool has_threads_left(struct connector *self, const struct event *exit)
+{
+	struct look look;
+
+	return look_up(self, exit->id.pid, exit->boot_ns, &look) && look.threads > 1 &&
+	       (!exit->id.start_ticks || look.who.id.start_ticks == exit->id.start_ticks);
 }
 
 /* A process ends with its last thread, and the connector tells the end of each: /proc says whether any is left. */
 static void settle_lingering(struct connector *self, struct sample *out)
 {
 	for (size_t i = 0; i < self->lingering.len;) {
-		struct event *e = &self->lingering.at[i];
-		struct look look;
+		struct lingering *l = &self->lingering.at[i];
 
-		if (look_up(self, e->id.pid, e->boot_ns, &look) && look.threads > 1 &&
-		    (!e->id.start_ticks || look.who.id.start_ticks == e->id.start_ticks)) {
-			i++;
+		if (l->is_over) {
+			tell_exit(&l->exit, out);
+			*l = self->lingering.at[--self->lingering.len];
 			continue;
 		}
-		tell_exit(e, out);
-		*e = self->lingering.at[--self->lingering.len];
+		l->is_over = !has_threads_left(self, &l->exit);
+		i++;
 	}
 }
 

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
@@ -253,12 +254,13 @@ static void *linger(void *gate)
 	char c;
 
 	(void)!read(*(int *)gate, &c, 1);
-	return NULL;
+	_exit(7);
 }
 
 static void test_connector__keeps_threads_apart_and_waits_for_the_last(void **state)
 {
 	struct live l = live_open();
+	const struct event *e;
 	int gate[2];
 	pid_t child;
 
@@ -270,7 +272,7 @@ static void test_connector__keeps_threads_apart_and_waits_for_the_last(void **st
 
 		close(gate[1]);
 		pthread_create(&thread, NULL, linger, &gate[0]);
-		pthread_exit(NULL); /* the leader goes, the process stays */
+		syscall(SYS_exit, 0); /* the leader goes, the process stays */
 	}
 	assert_non_null(await_event(&l, EVENT_SPAWN, child));
 	for (int i = 0; i < 20; i++) {
@@ -280,7 +282,9 @@ static void test_connector__keeps_threads_apart_and_waits_for_the_last(void **st
 	assert_null(find_event(&l.s, EVENT_EXIT, child));
 	close(gate[1]);
 	assert_int_equal(waitpid(child, NULL, 0), child);
-	assert_non_null(await_event(&l, EVENT_EXIT, child));
+	e = await_event(&l, EVENT_EXIT, child);
+	assert_non_null(e);
+	assert_int_equal(e->exit_code, 7); /* as the last thread would have it */
 	close(gate[0]);
 	live_close(&l);
 }

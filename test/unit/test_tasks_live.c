@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
@@ -153,7 +153,7 @@ static void leave_leader_and_go(const void *ready)
 {
 	leave_leader(NULL);
 	(void)!write(*(const int *)ready, "", 1);
-	pthread_exit(NULL);
+	syscall(SYS_exit, 0);
 }
 
 static void test_tasks_live__does_not_take_a_process_without_its_leader_for_dead(void **state)

@@ -62,6 +62,28 @@ test_tasks_proc__gives_kernel_threads_and_zombies_no_memory_and_their_name_in_br
 	close(env.root_fd);
 }
 
+static void test_tasks_proc__allocates_nothing_when_nothing_changes(void **state)
+{
+	struct probe_env env = tree_frozen("proc-6.18");
+	struct sample s = { 0 };
+	void *self = scan(&env, WANT_ALL, &s);
+	struct err err = { 0 };
+	struct sample before = s;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		sample_reset(&s);
+		s.want = WANT_ALL;
+		assert_int_equal(probe_tasks_proc.read(self, &s, &err), 0);
+		assert_ptr_equal(s.procs.at, before.procs.at);
+		assert_ptr_equal(s.text.at, before.text.at);
+		assert_int_equal(s.text.len, before.text.len);
+	}
+	probe_tasks_proc.close(self);
+	sample_done(&s);
+	close(env.root_fd);
+}
+
 static void test_tasks_proc__counts_files_one_by_one_on_old_kernels(void **state)
 {
 	struct probe_env env = tree_frozen("proc-5.10");
@@ -200,6 +222,7 @@ static void test_tasks_proc__says_that_hidepid_hides(void **state)
 RUN_TESTS(
     TEST(test_tasks_proc__reads_the_processes_of_a_frozen_machine),
     TEST(test_tasks_proc__gives_kernel_threads_and_zombies_no_memory_and_their_name_in_brackets),
+    TEST(test_tasks_proc__allocates_nothing_when_nothing_changes),
     TEST(test_tasks_proc__counts_files_one_by_one_on_old_kernels),
     TEST(test_tasks_proc__leaves_files_and_io_out_when_they_are_not_wanted),
     TEST(test_tasks_proc__survives_a_hostile_tree),
