@@ -291,7 +291,7 @@ static void test_connector__keeps_threads_apart_and_waits_for_the_last(void **st
 
 static void spawn_many(int n)
 {
-	for (int i = 0; i < n; i++) {
+	for (volatile int i = 0; i < n; i++) { /* vfork comes back twice */
 		pid_t child = vfork();
 
 		if (child == 0)
