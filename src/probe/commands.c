@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "model/redact.h"
-#include "probe/kfile.h"
 #include "probe/roster.h"
 
-#define RAW_MAX 4096      /* read of a command line: a secret cut in two at COMMAND_MAX must still be recognised */
-#define EMPTY_TRIES 3     /* a process in the middle of an exec has an empty command line for a moment */
+#define EMPTY_TRIES 3 /* a process in the middle of an exec has an empty command line for a moment */
+#define PATIENCE_MS 50
+
+/* A secret cut in two at COMMAND_MAX must still be recognised, so more is read than is kept. */
+static_assert(PATIENT_BYTES > 2 * COMMAND_MAX, "more is read than is kept");
 
 struct entry {
 	uint64_t exec_id;
@@ -21,10 +23,17 @@ struct entry {
 	char    *text; /* owned; NULL: not read yet */
 };
 
+struct question {
+	pid_t    pid;
+	uint32_t seat;
+};
+
 struct commands {
-	int               proc_fd;
-	struct roster     roster;
-	VEC(struct entry) entries; /* by seat */
+	int                  proc_fd;
+	struct patient      *patient;
+	struct roster        roster;
+	VEC(struct entry)    entries; /* by seat */
+	VEC(struct question) questions; /* of this scan */
 };
 
 int commands_open(int root_fd, struct commands **ret, struct err *err)
@@ -34,6 +43,7 @@ int commands_open(int root_fd, struct commands **ret, struct err *err)
 	c->proc_fd = openat(root_fd, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (c->proc_fd < 0)
 		return err_set(err, errno, "open '/proc': %s", strerror(errno));
+	c->patient = patient_new(c->proc_fd, PATIENCE_MS);
 	*ret = TAKE_PTR(c);
 	return 0;
 }
@@ -44,7 +54,9 @@ void commands_close(struct commands *c)
 		return;
 	vec_each(&c->entries, e)
 		free(e->text);
+	patient_free(c->patient);
 	vec_done(&c->entries);
+	vec_done(&c->questions);
 	roster_done(&c->roster);
 	closep(&c->proc_fd);
 	free(c);
@@ -62,21 +74,27 @@ static size_t put_comm(const char *comm, char to[COMMAND_MAX])
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* 0 when the process has none: a kernel thread, a zombie, one that wiped it, one that is gone. */
-static size_t read_arguments(int proc_fd, pid_t pid, char to[COMMAND_MAX])
+static struct patient_file file_of(pid_t pid)
 {
-	char path[32], raw[RAW_MAX];
-	ssize_t n;
+	struct patient_file f = { 0 };
 
-	snprintf(path, sizeof path, "%d/cmdline", pid);
-	n = kfile_read(proc_fd, path, raw, sizeof raw);
-	return n > 0 ? redact_command(raw, (size_t)n, to, COMMAND_MAX) : 0;
+	snprintf(f.path, sizeof f.path, "%d/cmdline", pid);
+	return f;
 }
 
-size_t command_read(int proc_fd, pid_t pid, const char *comm, char to[COMMAND_MAX])
+/* 0 when the process has none: a kernel thread, a zombie, one that wiped it, one that is gone. */
+static size_t take_arguments(const struct patient_file *f, char to[COMMAND_MAX])
 {
-	size_t len = read_arguments(proc_fd, pid, to);
+	return f->len > 0 ? redact_command(f->bytes, (size_t)f->len, to, COMMAND_MAX) : 0;
+}
 
+size_t command_read(struct patient *patient, pid_t pid, const char *comm, char to[COMMAND_MAX])
+{
+	struct patient_file file = file_of(pid);
+	size_t len;
+
+	patient_read(patient, &file, 1);
+	len = take_arguments(&file, to);
 	return len ? len : put_comm(comm, to);
 }
 
@@ -100,10 +118,10 @@ static bool is_stale(const struct entry *e, const struct proc_sample *p, uint64_
 	return e->empty_tries && e->empty_tries < EMPTY_TRIES;
 }
 
-static void refresh(struct commands *c, struct entry *e, const struct proc_sample *p, uint64_t exec_id)
+static void keep(struct entry *e, const struct patient_file *f, const struct proc_sample *p)
 {
 	char text[COMMAND_MAX];
-	size_t len = read_arguments(c->proc_fd, p->id.pid, text);
+	size_t len = take_arguments(f, text);
 	bool is_kernel_thread = readings_or(&p->r, PROC_VMS, 0) == 0;
 
 	e->empty_tries = len ? 0 : is_kernel_thread ? EMPTY_TRIES : (uint8_t)(e->empty_tries + 1);
@@ -112,8 +130,18 @@ static void refresh(struct commands *c, struct entry *e, const struct proc_sampl
 	e->text = xreallocarray(e->text, len + 1, 1);
 	memcpy(e->text, text, len);
 	e->len = (uint16_t)len;
+}
+
+static bool ask_later(struct commands *c, struct entry *e, const struct proc_sample *p, uint64_t exec_id)
+{
+	struct question *q = vec_push(&c->questions, PROCS_MAX);
+
+	if (!q)
+		return false;
+	*q = (struct question){ .pid = p->id.pid, .seat = (uint32_t)(e - c->entries.at) };
 	memcpy(e->comm, p->comm, COMM_LEN);
 	e->exec_id = exec_id;
+	return true;
 }
 
 void commands_fill(struct commands *c, struct sample *out, struct proc_sample *p, uint64_t exec_id)
@@ -122,13 +150,29 @@ void commands_fill(struct commands *c, struct sample *out, struct proc_sample *p
 	char text[COMMAND_MAX];
 
 	/* A zombie has no arguments any more, whether we knew them while it lived or not. */
-	if (!e || p->state == 'Z' || p->state == 'X') {
+	if (!e || p->state == 'Z' || p->state == 'X')
 		p->command = sample_add_text(out, text, put_comm(p->comm, text));
-		return;
+	else if (!is_stale(e, p, exec_id) || !ask_later(c, e, p, exec_id))
+		p->command = sample_add_text(out, e->text, e->text ? e->len : 0);
+}
+
+/* A batch of questions, and the answers into the sample. */
+static void ask(struct commands *c, const struct question *questions, size_t n, struct sample *out)
+{
+	struct patient_file files[PATIENT_BATCH];
+
+	for (size_t i = 0; i < n; i++)
+		files[i] = file_of(questions[i].pid);
+	patient_read(c->patient, files, n);
+	for (size_t i = 0; i < n; i++) {
+		struct entry *e = &c->entries.at[questions[i].seat];
+		struct proc_sample *p = sample_find_proc(out, questions[i].pid);
+
+		if (!p)
+			continue;
+		keep(e, &files[i], p);
+		p->command = sample_add_text(out, e->text, e->len);
 	}
-	if (is_stale(e, p, exec_id))
-		refresh(c, e, p, exec_id);
-	p->command = sample_add_text(out, e->text, e->len);
 }
 
 static void forget(void *self, uint32_t seat)
@@ -139,7 +183,11 @@ static void forget(void *self, uint32_t seat)
 	c->entries.at[seat] = (struct entry){ 0 };
 }
 
-void commands_end_scan(struct commands *c)
+void commands_end_scan(struct commands *c, struct sample *out)
 {
+	sample_sort_procs(out);
+	for (size_t i = 0; i < c->questions.len; i += PATIENT_BATCH)
+		ask(c, c->questions.at + i, MIN(c->questions.len - i, (size_t)PATIENT_BATCH), out);
+	vec_reset(&c->questions);
 	roster_end_scan(&c->roster, forget, c);
 }

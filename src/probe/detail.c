@@ -10,19 +10,21 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "probe/kfile.h"
+#include "probe/patient.h"
 #include "probe/probe.h"
 #include "probe/roster.h"
 #include "probe/taskfile.h"
 
 #define TURNS_PER_TICK 32
 #define CPU_PER_TICK_NS ((int64_t)(2 * NS_PER_MS))
+#define PATIENCE_MS 100 /* a process of 100 GB may need that, and must not need more */
 
 static const enum proc_metric details[] = { PROC_PSS, PROC_USS, PROC_PEAK_RSS, PROC_FD_LIMIT };
 
 struct entry {
 	uint32_t read_tick; /* 0: never */
 	uint32_t chosen_tick;
-	bool     is_refused; /* its memory is not ours to look into: never asked again */
+	bool     is_refused; /* its memory is not ours to look into, or made us wait: never asked again */
 	uint64_t present;
 	uint64_t value[ARRAY_LEN(details)];
 };
@@ -41,6 +43,7 @@ struct detail {
 	VEC(uint32_t)     seats;   /* of out->procs, in their order */
 	size_t            refused; /* processes in the last sample */
 	bool              has_rollup;
+	struct patient   *patient;
 	char              text[4096];
 };
 
@@ -53,6 +56,7 @@ static void detail_close(void *self_)
 	roster_done(&self->roster);
 	vec_done(&self->entries);
 	vec_done(&self->seats);
+	patient_free(self->patient);
 	closep(&self->proc_fd);
 	free(self);
 }
@@ -66,6 +70,7 @@ static int detail_open(const struct probe_env *env, void **ret_self, struct err 
 	self->proc_fd = openat(env->root_fd, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (self->proc_fd < 0)
 		return err_set(err, errno, "open '/proc': %s", strerror(errno));
+	self->patient = patient_new(self->proc_fd, PATIENCE_MS);
 	self->has_rollup = !env->is_live || faccessat(self->proc_fd, "self/smaps_rollup", F_OK, 0) == 0;
 	*ret_self = TAKE_PTR(self);
 	return 0;
@@ -91,7 +96,6 @@ static struct scan read_text(struct detail *self, int dir_fd, const char *name, 
 
 static void read_details(struct detail *self, int dir_fd, const struct proc_sample *p, struct entry *e)
 {
-	struct taskfile_rollup rollup;
 	uint64_t v;
 	int error;
 
@@ -101,13 +105,21 @@ static void read_details(struct detail *self, int dir_fd, const struct proc_samp
 	if (!readings_has(&p->r, PROC_FD_LIMIT) &&
 	    taskfile_parse_fd_limit(read_text(self, dir_fd, "limits", &error), &v))
 		keep(e, PROC_FD_LIMIT, v);
-	if (!self->has_rollup || e->is_refused)
-		return;
-	if (taskfile_parse_rollup(read_text(self, dir_fd, "smaps_rollup", &error), &rollup)) {
+}
+
+/* The kernel walks through the process's memory for this: see patient.h. */
+static void read_rollup(struct detail *self, pid_t pid, struct entry *e)
+{
+	struct patient_file file = { 0 };
+	struct taskfile_rollup rollup;
+
+	snprintf(file.path, sizeof file.path, "%d/smaps_rollup", pid);
+	patient_read(self->patient, &file, 1);
+	if (file.len > 0 && taskfile_parse_rollup(scan_mem(file.bytes, (size_t)file.len), &rollup)) {
 		keep(e, PROC_PSS, rollup.pss_bytes);
 		keep(e, PROC_USS, rollup.uss_bytes);
 	}
-	e->is_refused = error == -EACCES || error == -EPERM;
+	e->is_refused = file.len == -EACCES || file.len == -EPERM || file.len == -ETIMEDOUT;
 }
 
 /* The pid may have passed to another since the scan: only its start time tells. */
@@ -127,8 +139,11 @@ static void take_turn(struct detail *self, const struct turn *t)
 	snprintf(pid, sizeof pid, "%d", t->proc->id.pid);
 	dir_fd = openat(self->proc_fd, pid, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	t->entry->read_tick = self->tick;
-	if (dir_fd >= 0 && is_same_process(self, dir_fd, t->proc->id))
-		read_details(self, dir_fd, t->proc, t->entry);
+	if (dir_fd < 0 || !is_same_process(self, dir_fd, t->proc->id))
+		return;
+	read_details(self, dir_fd, t->proc, t->entry);
+	if (self->has_rollup && !t->entry->is_refused)
+		read_rollup(self, t->proc->id.pid, t->entry);
 }
 
 /* ---- whose turn it is ------------------------------------------------------------------------ */

@@ -29,6 +29,7 @@
 #define CPUS_MAX 8192
 #define LINGERING_MAX 4096
 #define HEAR_OURSELVES_MS 50
+#define PATIENCE_MS 50
 
 /* The end of a leader whose other threads may go on. */
 struct lingering {
@@ -47,6 +48,7 @@ struct connector {
 	VEC(uint32_t)      next_seq;     /* by CPU; valid where heard says so */
 	VEC(bool)          heard;
 	struct whois       whois;
+	struct patient    *patient;
 	VEC(struct lingering) lingering;
 	struct mmsghdr     messages[BATCH];
 	struct iovec       pieces[BATCH];
@@ -71,6 +73,7 @@ static void connector_close(void *self_)
 	/* Kernels before 6.6 go on making events for a listener that left without a word. */
 	if (self->fd >= 0)
 		(void)send_request(self, false);
+	patient_free(self->patient);
 	whois_done(&self->whois);
 	vec_done(&self->next_seq);
 	vec_done(&self->heard);
@@ -228,6 +231,7 @@ static int connector_open(const struct probe_env *env, void **ret_self, struct e
 	self->proc_fd = openat(env->root_fd, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (self->proc_fd < 0)
 		return err_set(err, errno, "open '/proc': %s", strerror(errno));
+	self->patient = patient_new(self->proc_fd, PATIENCE_MS);
 	if (open_socket(self, err) < 0 || hear_ourselves(self, err) < 0)
 		return -err->code;
 	self->missing = 0;
@@ -318,7 +322,7 @@ static void take_exec(struct connector *self, const struct cnproc_event *ev, uin
 		describe(e, &look.who, boot_ns);
 		if (is_there)
 			e->text = sample_add_text(out, command,
-						  command_read(self->proc_fd, ev->tgid, look.who.comm, command));
+						  command_read(self->patient, ev->tgid, look.who.comm, command));
 	}
 	if (is_there)
 		whois_put(&self->whois, &look.who);

@@ -198,7 +198,7 @@ static int tasks_bpf_read(void *self_, struct sample *out, struct err *err)
 		commands_fill(self->commands, out, &out->procs.at[i], self->book.exec_ids.at[i]);
 	sample_sort_procs(out);
 	add_hidden(self, out);
-	commands_end_scan(self->commands);
+	commands_end_scan(self->commands, out);
 	if (self->book.malformed != malformed)
 		out->procs_complete = false;
 	return 0;

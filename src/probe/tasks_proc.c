@@ -238,8 +238,7 @@ static int tasks_proc_read(void *self_, struct sample *out, struct err *err)
 			scan_process(self, name, out);
 	if (error < 0)
 		return err_set(err, -error, "list '/proc': %s", strerror(-error));
-	commands_end_scan(self->commands);
-	sample_sort_procs(out);
+	commands_end_scan(self->commands, out);
 	if (self->is_hidden || self->unreadable)
 		out->procs_complete = false;
 	return 0;

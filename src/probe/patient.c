@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+#include "probe/patient.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "probe/kfile.h"
+
+#define LEFT_BEHIND_MAX 4
+#define STACK_BYTES ((size_t)PTHREAD_STACK_MIN + (64 << 10))
+
+/* How many threads hang. It outlives the patient: the last one that comes back frees it. */
+struct tally {
+	atomic_int hanging, holders;
+};
+
+/* A thread and its work. Whoever leaves last frees it: the patient, or the thread that was left behind. */
+struct reader {
+	pthread_t       thread;
+	pthread_mutex_t lock;
+	pthread_cond_t  work, progress;
+	int             dir_fd; /* its own */
+	size_t          count, done;
+	bool            is_dismissed, is_left_behind;
+	struct tally   *tally;
+	char            paths[PATIENT_BATCH][sizeof(((struct patient_file *)0)->path)];
+	ssize_t         lens[PATIENT_BATCH];
+	char            bytes[PATIENT_BATCH][PATIENT_BYTES];
+};
+
+struct patient {
+	int            dir_fd;
+	uint64_t       patience_ns;
+	struct reader *reader; /* NULL: none yet, or it was left behind */
+	struct tally  *tally;
+	char           bytes[PATIENT_BATCH][PATIENT_BYTES];
+};
+
+static void tally_drop(struct tally *t)
+{
+	if (atomic_fetch_sub(&t->holders, 1) == 1)
+		free(t);
+}
+
+static void reader_free(struct reader *r)
+{
+	pthread_cond_destroy(&r->work);
+	pthread_cond_destroy(&r->progress);
+	pthread_mutex_destroy(&r->lock);
+	close(r->dir_fd);
+	free(r);
+}
+
+/* ---- in the thread --------------------------------------------------------------------------- */
+
+/* With the lock held; it is not held while the file is read. */
+static void read_next(struct reader *r)
+{
+	size_t i = r->done;
+	ssize_t n;
+
+	pthread_mutex_unlock(&r->lock);
+	n = kfile_read(r->dir_fd, r->paths[i], r->bytes[i], PATIENT_BYTES);
+	pthread_mutex_lock(&r->lock);
+	r->lens[i] = n;
+	r->done++;
+	if (r->done == r->count)
+		pthread_cond_signal(&r->progress);
+}
+
+static void *reader_main(void *self)
+{
+	struct reader *r = self;
+	bool is_left_behind;
+
+	pthread_mutex_lock(&r->lock);
+	while (!r->is_dismissed && !r->is_left_behind) {
+		if (r->done < r->count)
+			read_next(r);
+		else
+			pthread_cond_wait(&r->work, &r->lock);
+	}
+	is_left_behind = r->is_left_behind;
+	pthread_mutex_unlock(&r->lock);
+	if (is_left_behind) {
+		struct tally *t = r->tally;
+
+		reader_free(r);
+		atomic_fetch_sub(&t->hanging, 1);
+		tally_drop(t);
+	}
+	return NULL;
+}
+
+/* ---- outside of it --------------------------------------------------------------------------- */
+
+static void reader_init(struct reader *r, const struct patient *p)
+{
+	pthread_condattr_t clock;
+
+	r->tally = p->tally;
+	r->dir_fd = fcntl(p->dir_fd, F_DUPFD_CLOEXEC, 3);
+	pthread_mutex_init(&r->lock, NULL);
+	pthread_cond_init(&r->work, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&r->progress, &clock);
+	pthread_condattr_destroy(&clock);
+}
+
+/* Signals are the main thread's business. */
+static int reader_start(struct reader *r)
+{
+	sigset_t all, before;
+	pthread_attr_t attr;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	error = pthread_create(&r->thread, &attr, reader_main, r);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -error;
+}
+
+static struct reader *reader_new(const struct patient *p)
+{
+	struct reader *r;
+
+	if (atomic_load(&p->tally->hanging) >= LEFT_BEHIND_MAX)
+		return NULL;
+	r = xcalloc(1, sizeof *r);
+	reader_init(r, p);
+	if (r->dir_fd < 0 || reader_start(r) < 0) {
+		reader_free(r);
+		return NULL;
+	}
+	return r;
+}
+
+static void reader_dismiss(struct reader *r)
+{
+	pthread_mutex_lock(&r->lock);
+	r->is_dismissed = true;
+	pthread_cond_signal(&r->work);
+	pthread_mutex_unlock(&r->lock);
+	pthread_join(r->thread, NULL);
+	reader_free(r);
+}
+
+struct patient *patient_new(int dir_fd, unsigned patience_ms)
+{
+	struct patient *p = xcalloc(1, sizeof *p);
+
+	p->dir_fd = dir_fd;
+	p->patience_ns = patience_ms * NS_PER_MS;
+	p->tally = xcalloc(1, sizeof *p->tally);
+	atomic_init(&p->tally->holders, 1);
+	return p;
+}
+
+void patient_free(struct patient *p)
+{
+	if (!p)
+		return;
+	if (p->reader)
+		reader_dismiss(p->reader);
+	tally_drop(p->tally);
+	free(p);
+}
+
+static struct timespec deadline_after(uint64_t ns)
+{
+	uint64_t at = clock_mono_ns() + ns;
+
+	return (struct timespec){ .tv_sec = (time_t)(at / NS_PER_S), .tv_nsec = (long)(at % NS_PER_S) };
+}
+
+/* Until all is read, or until nothing more was for as long as we have patience. With the lock held. */
+static bool await(struct reader *r, uint64_t patience_ns)
+{
+	size_t seen = r->done;
+	struct timespec deadline = deadline_after(patience_ns);
+
+	while (r->done < r->count) {
+		if (pthread_cond_timedwait(&r->progress, &r->lock, &deadline) != ETIMEDOUT)
+			continue;
+		if (r->done == seen)
+			return false;
+		seen = r->done;
+		deadline = deadline_after(patience_ns);
+	}
+	return true;
+}
+
+/* With the lock held. */
+static void leave_behind(struct patient *p)
+{
+	p->reader->is_left_behind = true;
+	atomic_fetch_add(&p->tally->hanging, 1);
+	atomic_fetch_add(&p->tally->holders, 1);
+	pthread_detach(p->reader->thread);
+	p->reader = NULL;
+}
+
+/* Hands files to the thread and takes what it read. How many are settled now: all, or up to one that hangs. */
+static size_t read_some(struct patient *p, struct patient_file *files, size_t from, size_t n)
+{
+	struct reader *r = p->reader;
+	size_t settled;
+
+	pthread_mutex_lock(&r->lock);
+	r->count = n - from;
+	r->done = 0;
+	for (size_t i = 0; i < r->count; i++)
+		memcpy(r->paths[i], files[from + i].path, sizeof r->paths[i]);
+	pthread_cond_signal(&r->work);
+	settled = from + (await(r, p->patience_ns) ? r->count : r->done + 1);
+	for (size_t i = 0; i < r->done; i++) {
+		files[from + i].len = r->lens[i];
+		files[from + i].bytes = p->bytes[from + i];
+		memcpy(p->bytes[from + i], r->bytes[i], r->lens[i] > 0 ? (size_t)r->lens[i] : 0);
+	}
+	if (r->done < r->count) {
+		files[settled - 1].len = -ETIMEDOUT;
+		leave_behind(p);
+	}
+	pthread_mutex_unlock(&r->lock);
+	return settled;
+}
+
+void patient_read(struct patient *p, struct patient_file *files, size_t n)
+{
+	size_t settled = 0;
+
+	while (settled < n) {
+		if (!p->reader)
+			p->reader = reader_new(p);
+		if (!p->reader)
+			break;
+		settled = read_some(p, files, settled, n);
+	}
+	for (; settled < n; settled++)
+		files[settled].len = -EBUSY;
+}
