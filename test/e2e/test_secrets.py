@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""Secrets in command lines, in twenty forms and more: none reaches a file, a screen or JSON, in any tier."""
+import sys
+import time
+
+import pytest
+
+CANARY = "Xcanary7Zq"
+TIERS = [[], ["--no-bpf"]]
+
+# Each is the arguments of one process; the program itself only sleeps.
+FORMS = [
+	["--password=" + CANARY], ["--password", CANARY], ["--password", CANARY + " two words " + CANARY], ["-password", CANARY],
+	["--db-passwd=" + CANARY], ["--apiKey=" + CANARY], ["--api-key", CANARY], ["--token", CANARY], ["--client_secret=" + CANARY],
+	["PGPASSWORD=" + CANARY], ["AWS_SECRET_ACCESS_KEY=" + CANARY + "/a+b="], ["GITHUB_TOKEN=" + CANARY],
+	["postgres://bob:" + CANARY + "@db/x"], ["https://" + CANARY + "@host/r.git"], ["https://h/?a=1&token=" + CANARY + "&b=2"],
+	["-H", "Authorization: Bearer " + CANARY], ["-H", "X-Api-Key: " + CANARY], ["-H", "Cookie: sid=" + CANARY],
+	["-d", '{"user":"bob","password":"' + CANARY + '"}'], ["curl", "-u", "bob:" + CANARY], ["mysql", "-p" + CANARY],
+	["ghp_" + CANARY + "0123456789abcdefghij"], ["AKIA" + CANARY.upper() + "0000"], ["eyJ" + CANARY + "0123456789.eyJzdWIifQ.c2ln"],
+	["sh", "-c", "PGPASSWORD=" + CANARY + " psql -h db"], ["sh", "-c", "tool --password '" + CANARY + "' --host db"],
+]
+
+
+def leaks(data):
+	return CANARY.encode() in data or CANARY.upper().encode() in data
+
+
+def start(children):
+	sleeper = [sys.executable, "-c", "import time; time.sleep(60)"]
+	return [children.spawn(sleeper + form) for form in FORMS]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_no_secret_is_stored_or_shown(proctor, children, tier, state_dir):
+	before = start(children)
+	time.sleep(0.3)  # until python has replaced the child of fork
+	done = proctor("snapshot", "--json", *tier, text=False)
+	assert done.returncode == 0 and b"***" in done.stdout and not leaks(done.stdout)
+	done = proctor("snapshot", "--all", *tier, text=False)
+	assert done.returncode == 0 and not leaks(done.stdout)
+	during = children.spawn([proctor.binary, "record", "--interval", "0.5", "--for", "3s", *tier], env=proctor.env)
+	time.sleep(1)
+	start(children)  # seen as exec events too
+	assert during.wait(timeout=30) == 0
+	files = [path for path in state_dir.rglob("*") if path.is_file()]
+	assert any(path.stat().st_size > 10000 for path in files)
+	for path in files:
+		assert not leaks(path.read_bytes()), path
+	assert all(child.poll() is None for child in before)
