@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What costs too much to be read of every process at every tick: PSS, USS, peak memory and the limit of open files.
  * Processes of jobs come first, then those read longest ago, the largest of them first, until the tick's budget is spent.
- * What was read stays in the sample until the process's next turn. */
+ * One whose memory stands still is left alone. What was read stays in the sample until the process's next turn. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,12 +17,14 @@
 
 #define TURNS_PER_TICK 32
 #define CPU_PER_TICK_NS ((int64_t)(2 * NS_PER_MS))
+#define TICKS_TILL_REVIEW 64 /* of a process that seems idle: others may have begun or ceased to share its pages */
 #define PATIENCE_MS 100 /* a process of 100 GB may need that, and must not need more */
 
 static const enum proc_metric details[] = { PROC_PSS, PROC_USS, PROC_PEAK_RSS, PROC_FD_LIMIT };
 
 struct entry {
 	uint32_t read_tick; /* 0: never */
+	uint64_t rss, faults; /* as they were then */
 	uint32_t chosen_tick;
 	bool     is_refused; /* its memory is not ours to look into, or made us wait: never asked again */
 	uint64_t present;
@@ -139,6 +141,8 @@ static void take_turn(struct detail *self, const struct turn *t)
 	snprintf(pid, sizeof pid, "%d", t->proc->id.pid);
 	dir_fd = openat(self->proc_fd, pid, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	t->entry->read_tick = self->tick;
+	t->entry->rss = readings_or(&t->proc->r, PROC_RSS, 0);
+	t->entry->faults = readings_or(&t->proc->r, PROC_MINOR_FAULTS, 0);
 	if (dir_fd < 0 || !is_same_process(self, dir_fd, t->proc->id))
 		return;
 	read_details(self, dir_fd, t->proc, t->entry);
@@ -174,6 +178,14 @@ static bool has_memory(const struct proc_sample *p)
 	return readings_or(&p->r, PROC_RSS, 0) > 0;
 }
 
+static bool is_due(const struct detail *self, const struct proc_sample *p, const struct entry *e)
+{
+	if (!has_memory(p))
+		return false;
+	return !e->read_tick || self->tick - e->read_tick >= TICKS_TILL_REVIEW ||
+	       e->rss != readings_or(&p->r, PROC_RSS, 0) || e->faults != readings_or(&p->r, PROC_MINOR_FAULTS, 0);
+}
+
 static size_t choose_focus(struct detail *self, struct sample *out, struct turn turns[TURNS_PER_TICK])
 {
 	size_t len = 0;
@@ -182,7 +194,8 @@ static size_t choose_focus(struct detail *self, struct sample *out, struct turn 
 		struct proc_sample *p = sample_find_proc(out, id->pid);
 		uint32_t seat = p ? self->seats.at[p - out->procs.at] : ROSTER_NONE;
 
-		if (seat == ROSTER_NONE || !proc_id_eq(p->id, *id) || !has_memory(p))
+		if (seat == ROSTER_NONE || !proc_id_eq(p->id, *id) ||
+		    !is_due(self, p, &self->entries.at[seat]))
 			continue;
 		self->entries.at[seat].chosen_tick = self->tick;
 		offer(turns, &len, TURNS_PER_TICK, (struct turn){ p, &self->entries.at[seat] });
@@ -197,7 +210,7 @@ static size_t choose_others(struct detail *self, struct sample *out, struct turn
 	for (size_t i = 0; i < out->procs.len; i++) {
 		struct entry *e = self->seats.at[i] == ROSTER_NONE ? NULL : &self->entries.at[self->seats.at[i]];
 
-		if (e && e->chosen_tick != self->tick && has_memory(&out->procs.at[i]))
+		if (e && e->chosen_tick != self->tick && is_due(self, &out->procs.at[i], e))
 			offer(turns, &len, cap, (struct turn){ &out->procs.at[i], e });
 	}
 	return len;
