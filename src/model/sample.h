@@ -15,7 +15,7 @@
 struct proc_sample {
 	struct proc_id       id;
 	pid_t                ppid;
-	uint32_t             uid;
+	uint32_t             uid; /* effective, as ps shows it */
 	char                 state; /* R S D Z T t I X, as /proc/PID/stat shows it */
 	char                 comm[COMM_LEN];
 	struct text_ref      command; /* arguments joined by spaces; "[comm]" for kernel threads and zombies */
