@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/scan.h"
+#include "store/reader.h"
 #include "store/store.h"
 
 #define RUNS 5 /* the least of them counts */
@@ -160,8 +161,12 @@ static size_t read_rows(sqlite3 *db, const char *sql)
 	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
 		die(sqlite3_errmsg(db));
 	while (sqlite3_step(stmt) == SQLITE_ROW) {
-		for (int i = 0; i < sqlite3_column_count(stmt); i++)
-			sum += sqlite3_column_double(stmt, i);
+		for (int i = 0; i < sqlite3_column_count(stmt); i++) {
+			if (sqlite3_column_type(stmt, i) == SQLITE_TEXT)
+				sum += sqlite3_column_text(stmt, i)[0];
+			else
+				sum += sqlite3_column_double(stmt, i);
+		}
 		rows++;
 	}
 	sqlite3_finalize(stmt);
@@ -203,6 +208,59 @@ static void read_back(const char *path, size_t snapshots)
 	free(one);
 }
 
+/* All of it, one snapshot after another, as `top --history` does. */
+static void replay(const char *path)
+{
+	struct snapshot snap = { 0 };
+	struct reader_cursor at = { 0 };
+	struct reader *r = NULL;
+	struct err err;
+	uint64_t from = clock_process_cpu_ns();
+	size_t n = 0;
+	int result;
+
+	if (reader_open(path, &r, &err) < 0)
+		die(err.msg);
+	while ((result = reader_next_snapshot(r, &at, &snap, &err)) > 0)
+		n++;
+	if (result < 0)
+		die(err.msg);
+	reader_close(r);
+	snapshot_done(&snap);
+	printf("%-44s %9.3f ms  (%zu snapshots)\n", "replay, per snapshot",
+	       (double)(clock_process_cpu_ns() - from) / 1e6 / (double)n, n);
+}
+
+/* Everything but the last keyframe becomes minutes. */
+static void retain(const char *path, uint64_t now_ns)
+{
+	struct store_options o = { .path = path, .interval_ns = NS_PER_S, .no_guard = true };
+	struct store_retention keep = { .downsampled_ns = 86400 * NS_PER_S, .events_ns = 86400 * NS_PER_S };
+	double worst_ms = 0, sum_ms = 0;
+	struct store *st = NULL;
+	const char *notice;
+	size_t steps = 0;
+	bool more = true;
+	struct err err;
+
+	if (store_open(&o, &st, &notice, &err) < 0)
+		die(err.msg);
+	while (more) {
+		uint64_t from = clock_process_cpu_ns();
+		double ms;
+
+		if (store_retain_step(st, &keep, now_ns, &more, &err) < 0)
+			die(err.msg);
+		ms = (double)(clock_process_cpu_ns() - from) / 1e6;
+		worst_ms = fmax(worst_ms, ms);
+		sum_ms += ms;
+		steps++;
+	}
+	store_close(st);
+	printf("%-44s %9.2f ms  (worst; %zu steps, %.0f ms in all)\n", "one step of retention", worst_ms, steps,
+	       sum_ms);
+}
+
 static size_t number(const char *text)
 {
 	struct scan s = scan_str(text);
@@ -228,8 +286,11 @@ int main(int argc, char **argv)
 		printf("%zu %% busy: %-36s %9.3f ms  (limit %g)\n", busy_percent, "write one snapshot", ms, 0.4);
 		printf("%zu %% busy: %-36s %9.2f B   (limit %g)\n", busy_percent, "size of a process-sample",
 		       bytes / (double)procs / (double)snapshots, busy_percent ? 3.0 : 0.7);
-		if (busy_percent)
+		if (busy_percent) {
 			read_back(path, snapshots);
+			replay(path);
+			retain(path, UINT64_C(1790000000) * NS_PER_S + (snapshots + 1) * NS_PER_S);
+		}
 		free(path);
 	}
 	return 0;

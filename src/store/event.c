@@ -11,6 +11,7 @@
 #define STRANGERS_PER_S 50.0
 #define STRANGERS_BURST 200000.0
 #define EVENTS_PER_PUT 100000
+#define SIGNALS_ALIKE 10 /* to the same process by the same sender in one tick: then they are counted */
 
 /* The process of this pid in the snapshot, for sources that do not know start times. */
 static int64_t find_by_pid(const struct store *st, pid_t pid)
@@ -186,6 +187,8 @@ int event_put_one(struct store *st, const struct event *e, const char *text, int
 		sqlite3_bind_int64(stmt, 10, e->count);
 	db_bind_or_null(stmt, 11, e->inferred ? 1 : COLUMN_ABSENT);
 	event_details(e, text, &details);
+	if (e->kind == EVENT_SIGNAL && e->count)
+		buf_printf(&details, ", and %lld more like it", (long long)e->count);
 	if (details.len)
 		db_bind_text(stmt, 12, details.at, details.len);
 	buf_done(&details);
@@ -248,6 +251,40 @@ static int put_own(struct store *st, const struct snapshot *snap, struct err *er
 	return r;
 }
 
+/* Whether this one is to be stored by itself. A timer may send a thousand signals a second. */
+static bool is_single(struct store *st, const struct event *e, size_t index)
+{
+	uint64_t key[] = { proc_key(e->id), (uint64_t)e->signal, (uint64_t)e->sender_pid };
+	uint64_t hash = store_hash(0, key, sizeof key), value = 0;
+
+	if (e->kind != EVENT_SIGNAL)
+		return true;
+	map_get(&st->signals, hash, &value);
+	map_put(&st->signals, hash, (uint64_t)index << 32 | ((uint32_t)value + 1));
+	return (uint32_t)value < SIGNALS_ALIKE;
+}
+
+/* One row for all those beyond SIGNALS_ALIKE. */
+static int put_counted_signals(struct store *st, const struct snapshot *snap, struct err *err)
+{
+	struct map_slot slot;
+	size_t it = 0;
+
+	while (map_next(&st->signals, &it, &slot)) {
+		uint32_t n = (uint32_t)slot.value;
+		struct event e = snap->events.at[slot.value >> 32];
+		int r;
+
+		if (n <= SIGNALS_ALIKE)
+			continue;
+		e.count = n - SIGNALS_ALIKE - 1;
+		r = put_process_event(st, snap, &e, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 int event_put_all(struct store *st, const struct snapshot *snap, struct err *err)
 {
 	double elapsed_s = (double)(snap->boot_ns - MIN(st->boot_ns, snap->boot_ns)) / 1e9;
@@ -255,9 +292,12 @@ int event_put_all(struct store *st, const struct snapshot *snap, struct err *err
 	int r = put_own(st, snap, err);
 
 	st->strangers = MIN(STRANGERS_BURST, st->strangers + elapsed_s * STRANGERS_PER_S);
+	map_reset(&st->signals);
 	vec_each(&snap->events, e) {
 		if (r < 0)
 			return r;
+		if (!is_single(st, e, (size_t)(e - snap->events.at)))
+			continue;
 		if (stored++ >= EVENTS_PER_PUT)
 			st->strangers_lost++;
 		else if (e->id.pid)
@@ -265,5 +305,5 @@ int event_put_all(struct store *st, const struct snapshot *snap, struct err *err
 		else
 			r = event_put_one(st, e, snap->text.at, 0, err);
 	}
-	return r;
+	return r < 0 ? r : put_counted_signals(st, snap, err);
 }

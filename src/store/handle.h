@@ -89,6 +89,7 @@ struct store {
 	uint64_t             boot_ns;
 	double               strangers;     /* lives outside jobs that may be stored: a bucket */
 	uint64_t             strangers_lost;
+	struct map           signals;       /* of one snapshot: which, to whom, by whom → index << 32 | n */
 	int                  wal_pages, wal_due; /* frames in the log; when to checkpoint */
 	bool                 is_durable;    /* synchronous=FULL is on */
 	struct retain_run    retain;

@@ -185,6 +185,7 @@ static int put_base(struct store *st, struct life *life, const int64_t cells[CEL
 	memcpy(life->base, cells, sizeof life->base);
 	memcpy(life->last, cells, sizeof life->last);
 	slot_take(st, life->proc);
+	st->keyframe.changes += st->keyframe.at > 0; /* born within it */
 	return cells_put_base(st, st->keyframe.id, life->proc, cells, err);
 }
 

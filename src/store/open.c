@@ -274,6 +274,7 @@ void store_close(struct store *st)
 	vec_done(&st->next);
 	vec_done(&st->jobs);
 	map_done(&st->known);
+	map_done(&st->signals);
 	free(st->slots);
 	free(st->kind);
 	free(st);

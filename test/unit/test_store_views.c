@@ -235,6 +235,50 @@ static void test_process_metrics__keeps_several_recorders_apart(void **state)
 	world_rmdir(dir);
 }
 
+static int cost_of(sqlite3 *db, int64_t snapshot)
+{
+	sqlite3_stmt *stmt = ask(db, "SELECT * FROM process_metrics WHERE snapshot_id = ?");
+	int steps;
+
+	sqlite3_bind_int64(stmt, 1, snapshot);
+	while (sqlite3_step(stmt) == SQLITE_ROW)
+		continue;
+	steps = sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_VM_STEP, 0);
+	sqlite3_finalize(stmt);
+	return steps;
+}
+
+static void test_process_metrics__costs_no_more_when_many_have_died(void **state)
+{
+	char *dir = world_dir();
+	struct world w;
+	struct store *st;
+	int64_t early;
+	sqlite3 *db;
+	int before;
+
+	(void)state;
+	world_init(&w, 8);
+	w.churn = 60;
+	st = world_open(&w, dir);
+	for (int i = 0; i < 100; i++)
+		world_put(&w, st);
+	early = store_snapshot_id(st);
+	for (int i = 0; i < 100; i++) /* until its keyframe has ended */
+		world_put(&w, st);
+	db = open_client(dir);
+	before = cost_of(db, early);
+	for (int i = 0; i < 1000; i++)
+		world_put(&w, st);
+	assert_true(ask_int(db, "SELECT count(*) FROM process WHERE last IS NOT NULL") > 10000);
+	assert_int_equal(cost_of(db, early), before);
+	assert_true(cost_of(db, store_snapshot_id(st)) < 3 * before);
+	sqlite3_close(db);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
 static void test_snapshots__has_the_references_columns_and_types(void **state)
 {
 	static const char *const names[] = {
@@ -328,6 +372,42 @@ static void test_process_events__tells_lives_in_order(void **state)
 	world_rmdir(dir);
 }
 
+static void test_process_events__counts_a_storm_of_signals(void **state)
+{
+	char *dir = world_dir();
+	const struct world_proc *target = NULL;
+	struct err err = { 0 };
+	struct world w;
+	struct store *st;
+	sqlite3 *db;
+
+	(void)state;
+	world_init(&w, 7);
+	st = world_open(&w, dir);
+	world_tick(&w);
+	for (size_t i = 0; i < WORLD_SLOTS; i++)
+		if (w.procs[i].alive)
+			target = &w.procs[i];
+	assert_non_null(target);
+	for (int i = 0; i < 5003; i++) {
+		struct event *e = world_event(&w, EVENT_SIGNAL, target);
+
+		e->signal = i < 5000 ? 10 : 12;
+		e->sender_pid = 77;
+		snprintf(e->sender_comm, sizeof e->sender_comm, "timer");
+	}
+	assert_int_equal(store_put(st, &w.snap, &err), 0);
+	db = open_client(dir);
+	assert_int_equal(ask_int(db, "SELECT count(*) FROM process_events WHERE signal_num = 10"), 11);
+	assert_int_equal(ask_int(db, "SELECT count(*) FROM process_events WHERE signal_num = 12"), 3);
+	assert_int_equal(ask_int(db, "SELECT count(*) FROM process_events WHERE details ="
+				     " 'sent by timer (pid 77, uid 0), and 4989 more like it'"), 1);
+	sqlite3_close(db);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
 /* These steps, in this order, perhaps with others between them; and nothing is read from end to
  * end. */
 static void assert_plan(sqlite3 *db, const char *sql, const char *const *steps)
@@ -403,6 +483,8 @@ static void test_views__are_read_by_the_measured_plans(void **state)
 
 RUN_TESTS(TEST(test_process_metrics__shows_every_process_of_every_snapshot),
 	  TEST(test_process_metrics__keeps_several_recorders_apart),
+	  TEST(test_process_metrics__costs_no_more_when_many_have_died),
 	  TEST(test_snapshots__has_the_references_columns_and_types),
 	  TEST(test_process_events__tells_lives_in_order),
+	  TEST(test_process_events__counts_a_storm_of_signals),
 	  TEST(test_views__are_read_by_the_measured_plans))
