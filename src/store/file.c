@@ -29,7 +29,7 @@ static int judge_header(const char *path, const unsigned char *h, bool *ret_is_n
 {
 	uint32_t id = be32(h + HEADER_APPLICATION_ID), version = be32(h + HEADER_USER_VERSION);
 
-	if (memcmp(h, magic, sizeof magic))
+	if (memcmp(h, magic, sizeof magic) != 0)
 		return err_set(err, EUCLEAN, "'%s' is not a database", path);
 	if (id == 0 && version == 0 && be32(h + HEADER_COOKIE) == 0) {
 		*ret_is_new = true;

@@ -14,7 +14,7 @@
  * with. */
 struct reading {
 	uint64_t present, value[CELL_METRICS], cpu_time_ns;
-	double   cpu_ratio;
+	uint64_t cpu_ratio; /* the double's bits: it may be NAN, which equals nothing */
 	uint64_t state;
 };
 

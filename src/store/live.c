@@ -33,7 +33,7 @@ static void read_process(const struct store *st, const struct proc_snap *p, stru
 {
 	to->present = p->s.r.present;
 	to->cpu_time_ns = readings_or(&p->s.r, PROC_CPU_TIME, 0);
-	to->cpu_ratio = p->cpu_ratio;
+	memcpy(&to->cpu_ratio, &p->cpu_ratio, sizeof to->cpu_ratio);
 	to->state = (unsigned char)p->s.state;
 	for (size_t i = 0; i < CELL_METRICS; i++)
 		to->value[i] = p->s.r.value[st->columns.cell[i]];
@@ -41,8 +41,11 @@ static void read_process(const struct store *st, const struct proc_snap *p, stru
 
 static void make_cells(const struct store *st, const struct reading *from, int64_t cells[CELL_COUNT])
 {
+	double cpu_ratio;
+
+	memcpy(&cpu_ratio, &from->cpu_ratio, sizeof cpu_ratio);
 	cells[CELL_STATE] = column_state_code((char)from->state);
-	cells[CELL_CPU] = column_ratio(from->cpu_ratio);
+	cells[CELL_CPU] = column_ratio(cpu_ratio);
 	for (size_t i = 0; i < CELL_METRICS; i++) {
 		uint8_t id = st->columns.cell[i];
 
@@ -284,7 +287,7 @@ static int put_identity(struct store *st, const struct snapshot *snap, const str
 	sqlite3_stmt *stmt;
 	int r = 0;
 
-	if (is_keyframe || memcmp(life->comm, p->s.comm, COMM_LEN))
+	if (is_keyframe || memcmp(life->comm, p->s.comm, COMM_LEN) != 0)
 		r = put_command(st, snap, &p->s, life, err);
 	if (r < 0 || job == life->job_hash)
 		return r;
@@ -327,7 +330,7 @@ static int put_process(struct store *st, const struct snapshot *snap, const stru
 	if (r < 0)
 		return r;
 	read_process(st, p, &reading);
-	if (is_full || memcmp(&reading, &life->reading, sizeof reading))
+	if (is_full || memcmp(&reading, &life->reading, sizeof reading) != 0)
 		r = put_cells(st, p, &reading, life, is_full, err);
 	if (r == 0 && p->job >= 0)
 		r = put_detail(st, life, p, is_full, err);

@@ -34,7 +34,7 @@ static int set_wal(struct store *st, struct err *err)
 		r = db_step(stmt, err);
 	if (r < 0)
 		return r;
-	if (r == 0 || strcmp((const char *)sqlite3_column_text(stmt, 0), "wal"))
+	if (r == 0 || strcmp((const char *)sqlite3_column_text(stmt, 0), "wal") != 0)
 		return err_set(err, ENOTSUP, "'%s': this file system cannot hold a log beside it",
 			       st->path);
 	return 0;
@@ -52,16 +52,22 @@ static int prepare_all(struct store *st, struct err *err)
 
 static int set_up(struct store *st, bool is_new, struct err *err)
 {
-	int r = is_new ? db_exec(st->db, "PRAGMA auto_vacuum=INCREMENTAL", err) : 0;
+	int r = 0;
 
+	/* A new file has nothing to lose yet. */
+	if (is_new)
+		r = db_exec(st->db, "PRAGMA synchronous=OFF; PRAGMA auto_vacuum=INCREMENTAL", err);
+	if (r == 0)
+		r = set_wal(st, err);
 	if (r == 0)
 		r = db_exec(st->db, "PRAGMA synchronous=NORMAL; PRAGMA cache_size=-2048;"
 				    " PRAGMA journal_size_limit=67108864",
 			    err);
 	if (r == 0)
 		r = schema_apply(st->db, err);
-	if (r == 0)
-		r = set_wal(st, err);
+	/* Whose it is must be in the file itself: that is where others look first. */
+	if (r == 0 && is_new)
+		sqlite3_wal_checkpoint_v2(st->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 	if (r == 0)
 		r = prepare_all(st, err);
 	st->is_durable = false;

@@ -6,8 +6,8 @@
 
 #include "store/handle.h"
 
-#define GRACE_NS (3600 * NS_PER_S)
-#define REBOOT_GRACE_NS (24 * 3600 * NS_PER_S)
+#define GRACE_NS (UINT64_C(3600) * NS_PER_S)
+#define REBOOT_GRACE_NS (UINT64_C(24) * 3600 * NS_PER_S)
 #define ROWS_PER_STEP 500
 #define FREE_PAGES_KEPT 1024 /* they are used again soon */
 #define VACUUM_PAGES 256

@@ -219,6 +219,8 @@ static int migrate(sqlite3 *db, struct err *err)
 	if (version > SCHEMA_VERSION)
 		return err_set(err, EINVAL, "'%s' has schema version %lld, this proctor knows %d",
 			       sqlite3_db_filename(db, "main"), (long long)version, SCHEMA_VERSION);
+	if (version == SCHEMA_VERSION)
+		return 0;
 	for (; version < SCHEMA_VERSION; version++) {
 		r = db_exec(db, steps[version], err);
 		if (r < 0)
