@@ -8,6 +8,8 @@
 
 #include "base/mem.h"
 
+#define BUF_SMALL ((size_t)128 << 10)
+
 void buf_done(struct buf *b)
 {
 	free(b->at);
@@ -20,6 +22,13 @@ void buf_reset(struct buf *b)
 	b->full = false;
 	if (b->at)
 		b->at[0] = '\0';
+}
+
+void buf_relax(struct buf *b)
+{
+	if (b->cap > BUF_SMALL && b->len < b->cap / 4)
+		buf_done(b);
+	buf_reset(b);
 }
 
 char *buf_grow_slow(struct buf *b, size_t n)

@@ -19,6 +19,7 @@ struct buf {
 
 void  buf_done(struct buf *b);
 void  buf_reset(struct buf *b);           /* empty, keeps the memory */
+void  buf_relax(struct buf *b);           /* empty, and gives the memory back when little of it was used */
 char *buf_grow_slow(struct buf *b, size_t n);
 /* Room for n more bytes and a NUL, not yet counted in len; NULL at the ceiling. */
 static inline char *buf_grow(struct buf *b, size_t n)

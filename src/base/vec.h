@@ -27,6 +27,16 @@
 #define vec_reserve(v, n, max) vec_reserve_((void **)&(v)->at, &(v)->cap, sizeof *(v)->at, (n), (max))
 
 #define vec_reset(v) ((void)((v)->len = 0))
+/* Empties it like vec_reset, and gives the memory back when less than a quarter of it was used: a spike is not kept for
+ * ever. */
+#define vec_relax(v)                                                \
+	do {                                                        \
+		if ((v)->cap > VEC_SMALL && (v)->len < (v)->cap / 4) \
+			vec_done(v);                                \
+		(v)->len = 0;                                       \
+	} while (0)
+#define VEC_SMALL 1024
+
 #define vec_done(v)                               \
 	do {                                      \
 		free((v)->at);                    \

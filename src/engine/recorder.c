@@ -137,7 +137,7 @@ static void put_line(struct recorder *r, const struct snapshot *snap)
 
 	if (!r->jsonl)
 		return;
-	buf_reset(&r->line);
+	buf_relax(&r->line);
 	codec_snapshot(&j, snap);
 	failed = jsonl_put(r->jsonl, r->line.at, r->line.len, &err) < 0;
 	if (failed && !r->line_failed)

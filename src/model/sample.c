@@ -5,14 +5,13 @@
 
 void sample_reset(struct sample *s)
 {
-	typeof(s->focus) focus = s->focus;
-	typeof(s->procs) procs = s->procs;
-	typeof(s->events) events = s->events;
-	struct buf text = s->text;
+	struct sample kept = { .focus = s->focus, .procs = s->procs, .events = s->events, .text = s->text };
 
-	focus.len = procs.len = events.len = 0;
-	buf_reset(&text);
-	*s = (struct sample){ .focus = focus, .procs = procs, .events = events, .text = text };
+	vec_relax(&kept.focus);
+	vec_relax(&kept.procs);
+	vec_relax(&kept.events);
+	buf_relax(&kept.text);
+	*s = kept;
 }
 
 void sample_done(struct sample *s)

@@ -16,8 +16,11 @@ void snapshot_reset(struct snapshot *snap)
 	kept.jobs = snap->jobs;
 	kept.zombies = snap->zombies;
 	kept.text = snap->text;
-	kept.procs.len = kept.events.len = kept.jobs.len = kept.zombies.len = 0;
-	buf_reset(&kept.text);
+	vec_relax(&kept.procs);
+	vec_relax(&kept.events);
+	vec_relax(&kept.jobs);
+	vec_relax(&kept.zombies);
+	buf_relax(&kept.text);
 	*snap = kept;
 }
 

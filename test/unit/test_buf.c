@@ -116,8 +116,33 @@ static void test_vec_reserve__refuses_past_the_ceiling_and_never_allocates_past_
 	vec_done(&v);
 }
 
+static void test_relax__gives_a_spike_back_and_keeps_what_is_used(void **state)
+{
+	VEC(uint64_t) v = { 0 };
+	struct buf b = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 10000; i++)
+		vec_push(&v, 10000);
+	vec_relax(&v);
+	assert_true(v.cap >= 10000 && v.len == 0);
+	vec_push(&v, 10000);
+	vec_relax(&v);
+	assert_int_equal(v.cap, 0);
+	assert_non_null(buf_grow(&b, 1 << 20));
+	buf_puts(&b, "small");
+	buf_relax(&b);
+	assert_true(b.cap == 0 && b.len == 0);
+	buf_puts(&b, "small");
+	buf_relax(&b);
+	assert_true(b.cap > 0 && b.len == 0);
+	buf_done(&b);
+	vec_done(&v);
+}
+
 RUN_TESTS(TEST(test_buf__takes_all_or_nothing_at_the_ceiling), TEST(test_buf__refuses_sizes_that_would_overflow),
 	  TEST(test_buf__keeps_a_nul_behind_every_byte_count),
 	  TEST(test_buf_printf__writes_more_than_there_is_room_for_at_first), TEST(test_buf_take__hands_over_the_bytes),
 	  TEST(test_vec_push__gives_zeroed_slots_up_to_the_ceiling),
-	  TEST(test_vec_reserve__refuses_past_the_ceiling_and_never_allocates_past_it))
+	  TEST(test_vec_reserve__refuses_past_the_ceiling_and_never_allocates_past_it),
+	  TEST(test_relax__gives_a_spike_back_and_keeps_what_is_used))
