@@ -89,8 +89,17 @@ static int fail(sqlite3 *db, struct err *err)
 	case SQLITE_AUTH:
 		return err_set(err, EINVAL, "not allowed here, this only reads: %s", sqlite3_errmsg(db));
 	default:
-		return err_set(err, EINVAL, "%s", sqlite3_errmsg(db));
+		break;
 	}
+	if (sqlite3_error_offset(db) >= 0)
+		return err_set(err, EINVAL, "%s, at character %d of the query", sqlite3_errmsg(db),
+			       sqlite3_error_offset(db) + 1);
+	return err_set(err, EINVAL, "%s", sqlite3_errmsg(db));
+}
+
+const char *sql_version(void)
+{
+	return sqlite3_libversion();
 }
 
 static int prepare(sqlite3 *db, const char *text, sqlite3_stmt **ret, struct err *err)

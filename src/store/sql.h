@@ -31,3 +31,5 @@ struct sql_sink {
  * question; -ETIME: it took longer than `limit_ns`; -ENOENT: there is no database. */
 int sql_ask(const char *path, const char *text, uint64_t limit_ns, const struct sql_sink *sink,
 	    struct err *err) must_check;
+/* Of the SQLite that runs, which need not be the one that was built against. */
+const char *sql_version(void);
