@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* doctor.c - what works here, what does not, and why. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,11 +9,15 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/plain_user.h"
 #include "cli/users.h"
+#include "store/check.h"
 #include "view/doctor_view.h"
+
+#define CHECK_TIME_NS (2 * NS_PER_S)
 
 static enum doctor_state state_of(enum probe_state state)
 {
@@ -79,7 +84,7 @@ static void examine_disk(struct doctor *d)
 	cleanup(freep) char *path = xstrdup(d->store_path);
 	struct statvfs fs;
 
-	while (*path && statvfs(path, &fs) < 0) {
+	while (statvfs(path, &fs) < 0) {
 		char *slash = strrchr(path, '/');
 
 		if (!slash || slash == path)
@@ -88,16 +93,35 @@ static void examine_disk(struct doctor *d)
 	}
 	d->has_disk_free = true;
 	d->disk_free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+	if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0 && !d->store_note[0])
+		snprintf(d->store_note, sizeof d->store_note, "'%.160s' cannot be written: %s", path, strerror(errno));
+}
+
+/* The database and what is still in its log. */
+static uint64_t size_of(const char *path)
+{
+	cleanup(freep) char *log = xasprintf("%s-wal", path);
+	struct stat st;
+	uint64_t bytes = stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+
+	return bytes + (stat(log, &st) == 0 ? (uint64_t)st.st_size : 0);
 }
 
 static void examine_store(struct doctor *d)
 {
-	struct stat st;
+	struct err err = { 0 };
+	int r = check_file(d->store_path, CHECK_TIME_NS, &err);
 
-	d->store_state = DOCTOR_ABSENT;
-	if (stat(d->store_path, &st) == 0) {
+	d->store_bytes = size_of(d->store_path);
+	if (r == -ENOENT) {
+		d->store_state = DOCTOR_ABSENT;
+	} else if (r == -ETIME) {
 		d->store_state = DOCTOR_WORKS;
-		d->store_bytes = (uint64_t)st.st_size;
+		snprintf(d->store_note, sizeof d->store_note, "no damage found, and too large to look at all of it here");
+	} else if (r < 0) {
+		d->store_state = DOCTOR_DEGRADED;
+		snprintf(d->store_note, sizeof d->store_note, "%.180s%s", err.msg,
+			 r == -EUCLEAN ? "; the next recorder sets it aside and begins a new one" : "");
 	}
 	examine_disk(d);
 }
@@ -130,6 +154,12 @@ static int show(const struct cli *cli, const struct doctor *d)
 	return status;
 }
 
+/* Whether recording would work: processes can be seen, and the store is not broken. */
+static bool is_well(const struct doctor *d)
+{
+	return d->roles.len && d->roles.at[0].state != DOCTOR_ABSENT && d->store_state != DOCTOR_DEGRADED;
+}
+
 static int diagnose(const struct cli *cli, bool no_bpf, const struct config *config, const struct config_files *files)
 {
 	char state_dir[CONFIG_PATH_MAX], uid[16];
@@ -151,6 +181,8 @@ static int diagnose(const struct cli *cli, bool no_bpf, const struct config *con
 	add_files(&d, files);
 	examine_store(&d);
 	status = examine_probes(&d, no_bpf, &err) < 0 ? cli_failed(&err) : show(cli, &d);
+	if (status == CLI_OK && !is_well(&d))
+		status = CLI_FAILED;
 	doctor_done(&d);
 	users_done(&users);
 	return status;
@@ -183,6 +215,7 @@ const struct verb verb_doctor = {
 	.summary = "what works here, what does not, and why",
 	.usage = "[--no-bpf] [--json]",
 	.about = "Tries every source of facts, looks at the store and the configuration, and says what is lost where\n"
-		 "something is missing. As root it also tries what a user without rights would have.",
+		 "something is missing. As root it also tries what a user without rights would have. The exit status\n"
+		 "is 1 when processes cannot be seen at all or the store is not usable.",
 	.run = run,
 };

@@ -9,7 +9,7 @@
 #include "cli/version.h"
 
 /* In the order of `proctor --help`. */
-static const struct verb *const verbs[] = { &verb_snapshot, &verb_record, &verb_doctor };
+static const struct verb *const verbs[] = { &verb_snapshot, &verb_record, &verb_sql, &verb_doctor };
 
 static const struct verb *find_verb(const char *name)
 {

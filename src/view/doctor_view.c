@@ -92,12 +92,11 @@ static void put_store(const struct doctor *d, const struct style *style, struct 
 	put_text(to, d->store_path);
 	buf_putc(to, '\n');
 	if (d->store_state == DOCTOR_ABSENT)
-		buf_puts(to, "  nothing is recorded yet; proctor record begins it");
+		buf_puts(to, "  nothing is recorded yet (proctor record begins it)");
 	else
-		buf_printf(to, "  %s, %s%s", format_bytes(d->store_bytes).at,
-			   d->store_state == DOCTOR_WORKS ? "healthy" : "not usable",
-			   d->store_in_use ? ", in use by a recorder" : "");
-	if (d->store_note) {
+		buf_printf(to, "  %s, %s", format_bytes(d->store_bytes).at,
+			   d->store_state == DOCTOR_WORKS ? "healthy" : "not usable");
+	if (d->store_note[0]) {
 		buf_puts(to, ": ");
 		put_text(to, d->store_note);
 	}
@@ -170,10 +169,8 @@ static void json_store(const struct doctor *d, struct json *j)
 	json_str(j, d->store_path);
 	json_key(j, "state");
 	json_str(j, states[d->store_state].name);
-	json_key(j, "in_use");
-	json_bool(j, d->store_in_use);
 	json_key(j, "note");
-	json_str(j, d->store_note);
+	json_str(j, d->store_note[0] ? d->store_note : NULL);
 	json_key(j, "bytes");
 	if (d->store_state == DOCTOR_ABSENT)
 		json_nil(j);

@@ -37,8 +37,7 @@ struct doctor {
 	VEC(struct doctor_file) files;
 	const char *store_path;
 	enum doctor_state store_state; /* absent: none yet */
-	bool        store_in_use;      /* somebody records into it now */
-	const char *store_note;        /* NULL: nothing to add */
+	char        store_note[256];   /* "": nothing to add */
 	uint64_t    store_bytes, disk_free_bytes;
 	bool        has_disk_free;
 };

@@ -194,9 +194,34 @@ bool result_end_row(struct result *r)
 	return r->format != RESULT_TABLE || r->table.cells.len + r->n <= RESULT_CELLS_MAX;
 }
 
+/* Rows too wide for the terminal stand below each other, a line for each column. */
+static void print_expanded(struct result *r)
+{
+	static const struct table_column pair[] = { { NULL, TABLE_RIGHT }, { NULL, TABLE_LEFT, 0, 20, true } };
+
+	for (size_t row = 0; row < r->rows; row++) {
+		struct table t = { .columns = pair, .n_columns = ARRAY_LEN(pair), .indent = 2 };
+
+		style_begin(&r->style, INK_BOLD, r->out);
+		buf_printf(r->out, "row %zu", row + 1);
+		style_end(&r->style, INK_BOLD, r->out);
+		buf_putc(r->out, '\n');
+		for (size_t i = 0; i < r->n; i++) {
+			const struct table_cell *cell = &r->table.cells.at[row * r->n + i];
+
+			table_add(&t, r->names[i], INK_DIM);
+			table_addn(&t, r->table.text.at + cell->at, cell->len, cell->ink);
+		}
+		table_print(&t, &r->style, r->out);
+		table_done(&t);
+	}
+}
+
 void result_end(struct result *r)
 {
-	if (r->format == RESULT_TABLE)
+	if (r->format == RESULT_TABLE && r->rows && !table_fits(&r->table, &r->style))
+		print_expanded(r);
+	else if (r->format == RESULT_TABLE)
 		table_print(&r->table, &r->style, r->out);
 	else if (r->format == RESULT_JSON)
 		buf_puts(r->out, r->rows ? "\n]\n" : "]\n");

@@ -210,6 +210,14 @@ static void print_row(struct line *line, const struct table_cell *cells)
 	buf_putc(line->to, '\n');
 }
 
+bool table_fits(const struct table *t, const struct style *style)
+{
+	struct layout layout = { .gap = 1 };
+
+	measure(t, &layout);
+	return least_width(t, &layout) <= style->width;
+}
+
 void table_print(const struct table *t, const struct style *style, struct buf *to)
 {
 	struct layout layout = { .gap = 2 };

@@ -44,5 +44,7 @@ void table_add(struct table *t, const char *text, enum ink ink);
 void table_addn(struct table *t, const char *text, size_t n, enum ink ink);
 /* A figure, or "-" in quiet ink when text is NULL or "-". */
 void table_add_figure(struct table *t, const char *text, enum ink ink);
+/* Whether it can be shown without leaving out a column. */
+bool table_fits(const struct table *t, const struct style *style);
 void table_print(const struct table *t, const struct style *style, struct buf *to);
 void table_done(struct table *t);

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-VERBS = ["snapshot", "doctor"]
+VERBS = ["snapshot", "record", "sql", "doctor"]
 
 
 def one_line(text):
@@ -38,7 +38,7 @@ def test_version_names_what_was_built_in(proctor):
 	done = proctor("--version")
 	assert (done.returncode, done.stderr) == (0, "")
 	assert re.match(r"proctor \d+\.\d+\.\d+\n", done.stdout)
-	assert re.search(r"BPF (yes|no)", done.stdout)
+	assert re.search(r"BPF (yes|no), SQLite 3\.", done.stdout)
 
 
 @pytest.mark.parametrize("args, words", [

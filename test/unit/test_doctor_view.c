@@ -18,7 +18,7 @@ static struct doctor healthy(void)
 {
 	struct doctor d = {
 		.version = "0.1.0", .kernel = "6.18.2", .user = "root", .is_root = true, .plain_tried = true,
-		.store_path = "/var/lib/proctor/proctor.db", .store_state = DOCTOR_WORKS, .store_in_use = true,
+		.store_path = "/var/lib/proctor/proctor.db", .store_state = DOCTOR_WORKS,
 		.store_bytes = UINT64_C(412) << 20, .has_disk_free = true, .disk_free_bytes = UINT64_C(80) << 30,
 	};
 
@@ -63,7 +63,7 @@ static void test_doctor_view__tells_when_there_is_little_to_tell(void **state)
 	assert_view(&d, 80, "doctor-bare.txt");
 	d.plain_tried = true;
 	d.store_state = DOCTOR_DEGRADED;
-	d.store_note = "file is not a database";
+	snprintf(d.store_note, sizeof d.store_note, "file is not a database");
 	assert_view(&d, 80, "doctor-damaged.txt");
 	doctor_done(&d);
 }

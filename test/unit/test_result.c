@@ -45,6 +45,27 @@ static void test_result__is_a_table_for_people(void **state)
 								"9223372036854775807    -  01ff\n");
 }
 
+static void test_result__stands_row_below_row_where_it_is_too_narrow(void **state)
+{
+	struct buf out = { 0 };
+	struct result r = { .format = RESULT_TABLE, .out = &out, .style.width = 30 };
+
+	fill(&r);
+	assert_string_equal(out.at, "row 1\n"
+				    "   pid  -7\n"
+				    "   cpu  2.5\n"
+				    "  name  a,\"b\"\\n\n"
+				    "row 2\n"
+				    "   pid  -\n"
+				    "   cpu  -\n"
+				    "  name\n"
+				    "row 3\n"
+				    "   pid  9223372036854775807\n"
+				    "   cpu  -\n"
+				    "  name  01ff\n");
+	buf_done(&out);
+}
+
 static void test_result__is_an_array_of_objects_in_json(void **state)
 {
 	assert_fills((struct result){ .format = RESULT_JSON }, "[\n{\"pid\":-7,\"cpu\":2.5,\"name\":\"a,\\\"b\\\"\\n\"},\n"
@@ -108,6 +129,7 @@ static void test_result__without_rows_is_still_a_document(void **state)
 	}
 }
 
-RUN_TESTS(TEST(test_result__is_a_table_for_people), TEST(test_result__is_an_array_of_objects_in_json),
+RUN_TESTS(TEST(test_result__is_a_table_for_people),
+	  TEST(test_result__stands_row_below_row_where_it_is_too_narrow), TEST(test_result__is_an_array_of_objects_in_json),
 	  TEST(test_result__is_csv_with_absent_and_empty_apart), TEST(test_result__escapes_csv_for_a_terminal),
 	  TEST(test_result__names_columns_of_one_name_apart), TEST(test_result__without_rows_is_still_a_document))

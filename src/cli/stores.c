@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/stores.h"
+
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "config/statedir.h"
+
+/* Root's, that of the user who called sudo, and our own. */
+static void offer(const char *dir, const char *missing, bool *ret_found)
+{
+	cleanup(freep) char *path = xasprintf("%s/proctor.db", dir);
+
+	if (strcmp(path, missing) == 0 || access(path, R_OK) < 0)
+		return;
+	log_info("there is one in %s: --state-dir %s", dir, dir);
+	*ret_found = true;
+}
+
+static void offer_home(const struct passwd *pw, const char *missing, bool *ret_found)
+{
+	const struct statedir_env env = { .home = pw ? pw->pw_dir : NULL };
+	char dir[CONFIG_PATH_MAX];
+	struct err err;
+
+	if (pw && statedir_resolve(&env, dir, &err) == 0)
+		offer(dir, missing, ret_found);
+}
+
+int stores_tell_missing(const char *path)
+{
+	const char *sudo_user = getenv("SUDO_USER");
+	bool found = false;
+
+	log_error("no store at '%s'", path);
+	offer("/var/lib/proctor", path, &found);
+	offer_home(getpwuid(getuid()), path, &found);
+	if (sudo_user)
+		offer_home(getpwnam(sudo_user), path, &found);
+	if (!found)
+		log_info("nothing is recorded yet: proctor record begins it");
+	return CLI_NOT_FOUND;
+}

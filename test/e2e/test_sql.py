@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""`proctor sql`: questions to the store, by people and programs, and what it refuses."""
+import csv
+import io
+import json
+import os
+import sqlite3
+import subprocess
+import time
+
+import pytest
+
+ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
+
+
+@pytest.fixture
+def recorded(proctor):
+	done = proctor("record", "--for", "1.2s", "--interval", "0.3")
+	assert done.returncode == 0, done.stderr
+	return proctor
+
+
+def ask(run, *args, **options):
+	done = run("sql", *args, **options)
+	assert (done.returncode, done.stderr) == (0, ""), done.stderr
+	return done.stdout
+
+
+def test_the_three_formats_hold_the_same(recorded):
+	query = "SELECT pid, command, rss_mb, job_id FROM process_metrics WHERE snapshot_id = 2 ORDER BY pid LIMIT 50"
+	rows = json.loads(ask(recorded, "--json", query))
+	assert len(rows) == 50
+	assert list(rows[0]) == ["pid", "command", "rss_mb", "job_id"]
+	assert rows[0]["job_id"] is None
+	table = list(csv.DictReader(io.StringIO(ask(recorded, "--csv", query))))
+	assert [int(row["pid"]) for row in table] == [row["pid"] for row in rows]
+	assert [row["command"] for row in table] == [row["command"] for row in rows]
+	assert all(row["job_id"] == "" for row in table)
+	lines = ask(recorded, query).splitlines()
+	assert lines[0].split() == ["pid", "command", "rss_mb", "job_id"]
+	assert [int(line.split()[0]) for line in lines[1:]] == [row["pid"] for row in rows]
+	assert all(line.split()[-1] == "-" for line in lines[1:])
+
+
+def test_it_answers_what_sqlite_itself_would(recorded):
+	query = "SELECT id, timestamp, load_avg_1, daemon_pid FROM snapshots ORDER BY id"
+	with sqlite3.connect("file:%s?mode=ro" % (recorded.state_dir / "proctor.db"), uri=True) as db:
+		truth = db.execute(query).fetchall()
+	assert [tuple(row.values()) for row in json.loads(ask(recorded, "--json", query))] == truth
+	assert len(truth) >= 3
+
+
+def test_options_may_follow_the_query_and_queries_come_from_stdin(recorded):
+	assert json.loads(ask(recorded, "SELECT 7 AS x", "--json")) == [{"x": 7}]
+	done = subprocess.run([recorded.binary, "sql", "--json", "-"], env=recorded.env, input="SELECT 1 AS a,\n 2 AS b;\n-- end\n",
+			      capture_output=True, text=True, timeout=60, check=False)
+	assert (done.returncode, done.stderr) == (0, "")
+	assert json.loads(done.stdout) == [{"a": 1, "b": 2}]
+
+
+def test_odd_values_are_shown_and_safe(recorded):
+	query = "SELECT NULL n, '' e, x'00ff' b, 9223372036854775807 i, 0.1 r, char(27) || '[2J' || char(10) t, 'a' || char(0) || 'b' z"
+	(row,) = json.loads(ask(recorded, "--json", query))
+	assert (row["n"], row["e"], row["b"], row["i"], row["r"], row["t"]) == (None, "", "00ff", 2**63 - 1, 0.1, "\x1b[2J\n")
+	text = ask(recorded, query)
+	assert "\x1b" not in text and r"\x1b[2J\n" in text
+	assert json.loads(ask(recorded, "--json", "SELECT 1 AS a WHERE 0")) == []
+	assert ask(recorded, "--csv", "SELECT 1 AS a WHERE 0") == "a\n"
+
+
+@pytest.mark.parametrize("query, words", [
+	("SELECT * FORM snapshots", ['near "FORM"', "at character 10"]),
+	("SELECT nope FROM snapshots", ["no such column: nope", "at character 8"]),
+	("SELECT * FROM nowhere", ["no such table"]),
+	("", ["no statement"]),
+	("SELECT 1; SELECT 2", ["one statement"]),
+	("DELETE FROM snapshot", ["only reads"]),
+	("DROP TABLE snapshot", ["only reads"]),
+	("ATTACH '/tmp/x.db' AS x", ["only reads"]),
+	("PRAGMA journal_mode=DELETE", ["only reads"]),
+	("SELECT load_extension('x')", [""]),
+	("SELECT writefile('/tmp/x', 'x')", ["writefile"]),
+])
+def test_what_is_not_a_question_is_refused(recorded, query, words):
+	before = (recorded.state_dir / "proctor.db").read_bytes()
+	done = recorded("sql", query)
+	assert (done.returncode, done.stdout) == (1, "")
+	assert done.stderr.startswith("proctor: ") and done.stderr.count("\n") == 1
+	for word in words:
+		assert word in done.stderr
+	assert (recorded.state_dir / "proctor.db").read_bytes() == before
+
+
+def test_a_query_ends_when_its_time_is_over(recorded):
+	start = time.monotonic()
+	done = recorded("sql", "--limit-seconds", "0.3", ENDLESS)
+	assert (done.returncode, done.stdout) == (1, "")
+	assert "too long" in done.stderr
+	assert 0.25 < time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize("args, word", [
+	([], "no query"),
+	(["SELECT 1", "SELECT 2"], "in quotes"),
+	(["--csv", "--json", "SELECT 1"], "exclude each other"),
+	(["--limit-seconds", "0", "SELECT 1"], "above 0"),
+])
+def test_wrong_usage_is_status_2(proctor, args, word):
+	done = proctor("sql", *args)
+	assert (done.returncode, done.stdout) == (2, "")
+	assert word in done.stderr
+
+
+def test_without_a_store_it_says_where_it_looked(proctor, tmp_path):
+	done = proctor("sql", "SELECT 1")
+	assert (done.returncode, done.stdout) == (3, "")
+	assert "no store at '%s/proctor.db'" % proctor.state_dir in done.stderr
+	assert not proctor.state_dir.exists()
+
+
+def test_a_large_answer_flows_and_may_be_cut_off_by_its_reader(recorded):
+	many = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 300000) SELECT x, 'row ' || x AS name FROM c"
+	assert ask(recorded, "--csv", many).count("\n") == 300001
+	done = subprocess.run(["/bin/sh", "-c", '"$0" sql --csv "$1" | head -2', recorded.binary, many], env=recorded.env,
+			      capture_output=True, text=True, timeout=60, check=False)
+	assert (done.stdout, done.stderr) == ("x,name\n1,row 1\n", "")
+
+
+def test_a_table_has_a_ceiling_and_says_so(recorded):
+	many = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 1200000) SELECT x FROM c"
+	done = recorded("sql", "--limit-seconds", "30", many)
+	assert done.returncode == 1
+	assert "only the first" in done.stderr and "--csv" in done.stderr
+
+
+def test_a_file_that_is_not_ours_is_refused_and_left_alone(proctor):
+	proctor.state_dir.mkdir()
+	path = proctor.state_dir / "proctor.db"
+	for content in (os.urandom(8192), b"", b"hello"):
+		path.write_bytes(content)
+		done = proctor("sql", "SELECT 1")
+		assert done.returncode in (1, 3) and done.stdout == ""
+		assert str(path) in done.stderr
+		assert path.read_bytes() == content
+
+
+def test_recording_goes_on_while_questions_are_asked(proctor, children, wait_until):
+	children.spawn([proctor.binary, "record", "--interval", "0.1", "--for", "20s"], env=proctor.env, stderr=subprocess.DEVNULL)
+	count = "SELECT count(*) AS n FROM snapshots"
+
+	def stored():
+		done = proctor("sql", "--json", count)
+		return json.loads(done.stdout)[0]["n"] if done.returncode == 0 else 0
+
+	assert wait_until(lambda: stored() >= 2)
+	before = stored()
+	proctor("sql", "--limit-seconds", "1", ENDLESS)
+	assert stored() >= before + 5
