@@ -221,6 +221,20 @@ static sqlite3 *open_client(const char *dir)
 	return db;
 }
 
+/* From here on, new processes get ids a million behind old ones: the same slots, in the same hour. */
+static void share_slots(const char *dir)
+{
+	char *path = xasprintf("%s/proctor.db", dir);
+	sqlite3 *db = NULL;
+
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "INSERT INTO process(id, recorder, pid, started)"
+					  " SELECT 1048575 + max(id) - 20, 99, 1, 0 FROM process",
+				      NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	free(path);
+}
+
 static void test_retain__leaves_what_the_model_says(void **state)
 {
 	struct store_retention keep = { .full_resolution_ns = 900 * NS_PER_S,
@@ -237,8 +251,11 @@ static void test_retain__leaves_what_the_model_says(void **state)
 	world_add_job(&w, "j");
 	w.churn = 1;
 	st = world_open(&w, dir);
-	for (int i = 0; i < 3000; i++)
+	for (int i = 0; i < 3000; i++) {
 		world_put(&w, st);
+		if (i == 1500)
+			share_slots(dir);
+	}
 	db = open_client(dir);
 	remember(db, &past);
 	now = (double)w.wall_ns / 1e9;
@@ -262,7 +279,7 @@ static void test_retain__leaves_what_the_model_says(void **state)
 		world_put(&w, st);
 	vec_reset(&past.moments);
 	retain_all(st, &keep, w.wall_ns, w.boot_ns);
-	assert_true(ask_int(db, "SELECT count(*) FROM keyframe WHERE resolution = 60") <= 2);
+	assert_in_range(ask_int(db, "SELECT count(*) FROM keyframe WHERE resolution = 60"), 1, 4);
 	store_close(st);
 	assert_int_equal(ask_int(db, "SELECT count(*) FROM process WHERE last IS NULL AND first IS NOT NULL"), 0);
 	sqlite3_close(db);

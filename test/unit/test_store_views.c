@@ -372,6 +372,114 @@ static void test_process_events__tells_lives_in_order(void **state)
 	world_rmdir(dir);
 }
 
+/* A life between two snapshots: only events tell of it, and the exact totals come a tick later. */
+static void test_process__knows_lives_that_no_snapshot_saw(void **state)
+{
+	struct world_proc short_lived = { .id = { 9999, 123456 }, .ppid = 42, .comm = "sh", .job = 0, .sheet = 2 };
+	char *dir = world_dir();
+	struct err err = { 0 };
+	struct event *e;
+	struct world w;
+	struct store *st;
+	sqlite3 *db;
+
+	(void)state;
+	world_init(&w, 9);
+	world_add_job(&w, "j");
+	st = world_open(&w, dir);
+	world_put(&w, st);
+	world_tick(&w);
+	world_event(&w, EVENT_SPAWN, &short_lived);
+	e = world_event(&w, EVENT_EXEC, &short_lived);
+	e->text = (struct text_ref){ (uint32_t)w.snap.text.len, 12 };
+	buf_puts(&w.snap.text, "make -j8 all");
+	snprintf(e->comm, sizeof e->comm, "make");
+	e = world_event(&w, EVENT_EXIT, &short_lived);
+	e->signal = 11;
+	e->core_dumped = true;
+	assert_int_equal(store_put(st, &w.snap, &err), 0);
+	world_tick(&w);
+	e = world_event(&w, EVENT_TOTALS, &short_lived);
+	readings_set(&e->final, PROC_CPU_TIME, 1234 * NS_PER_MS);
+	readings_set(&e->final, PROC_PEAK_RSS, UINT64_C(77) << 20);
+	assert_int_equal(store_put(st, &w.snap, &err), 0);
+	db = open_client(dir);
+	assert_int_equal(ask_int(db, "SELECT count(*) FROM process WHERE pid = 9999 AND ppid = 42"
+				     " AND command = 'make -j8 all' AND comm = 'make' AND job_id = 'j'"
+				     " AND sheet = 2 AND signal = 11 AND exit_code IS NULL AND core_dumped"
+				     " AND first IS NULL AND ended > started - 1"
+				     " AND cpu_time_us = 1234000 AND peak_rss_kib = 77 * 1024"), 1);
+	assert_int_equal(ask_int(db, "SELECT count(*) FROM process_events WHERE pid = 9999"), 2);
+	assert_int_equal(ask_int(db, "SELECT count(*) FROM process_events WHERE pid = 9999"
+				     " AND event_type = 'exit' AND signal_num = 11 AND job_id = 'j'"
+				     " AND sheet_num = 2 AND details = 'core dumped'"), 1);
+	sqlite3_close(db);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
+/* Some sources know a pid and not when its process began. */
+static void test_process_events__find_their_process_by_pid_alone(void **state)
+{
+	char *dir = world_dir();
+	struct world_proc *p = NULL;
+	struct err err = { 0 };
+	struct event *e;
+	struct world w;
+	struct store *st;
+	sqlite3 *db;
+
+	(void)state;
+	world_init(&w, 10);
+	st = world_open(&w, dir);
+	for (int i = 0; i < 30; i++)
+		world_put(&w, st);
+	world_tick(&w);
+	for (size_t i = 0; i < WORLD_SLOTS && !p; i++)
+		p = w.procs[i].alive ? &w.procs[i] : NULL;
+	assert_non_null(p);
+	e = world_event(&w, EVENT_OOM, p);
+	e->id.start_ticks = 0;
+	assert_int_equal(store_put(st, &w.snap, &err), 0);
+	db = open_client(dir);
+	assert_int_equal(ask_int(db, "SELECT p.start_ticks FROM event e JOIN process p ON p.id = e.proc"
+				     " WHERE e.kind = 4"), p->id.start_ticks);
+	sqlite3_close(db);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
+/* Ids of processes a million apart share a slot; never two of one keyframe. */
+static void test_process_metrics__survive_the_wrap_of_slots(void **state)
+{
+	char *dir = world_dir(), *path = xasprintf("%s/proctor.db", dir);
+	struct world w;
+	struct store *st;
+	sqlite3 *db = NULL;
+
+	(void)state;
+	world_init(&w, 11);
+	w.churn = 10;
+	st = world_open(&w, dir);
+	for (int i = 0; i < 150; i++)
+		world_put(&w, st);
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "INSERT INTO process(id, recorder, pid)"
+					  " SELECT 1048575 + min(id), 99, 1 FROM process", NULL, NULL, NULL),
+			 SQLITE_OK);
+	for (int i = 0; i < 200; i++)
+		world_put(&w, st);
+	assert_true(ask_int(db, "SELECT count(*) FROM process a JOIN process b ON b.id = a.id + 1048576") > 0);
+	check_snapshots(&w, db);
+	sqlite3_close(db);
+	store_close(st);
+	world_done(&w);
+	free(path);
+	world_rmdir(dir);
+}
+
 static void test_process_events__counts_a_storm_of_signals(void **state)
 {
 	char *dir = world_dir();
@@ -486,5 +594,8 @@ RUN_TESTS(TEST(test_process_metrics__shows_every_process_of_every_snapshot),
 	  TEST(test_process_metrics__costs_no_more_when_many_have_died),
 	  TEST(test_snapshots__has_the_references_columns_and_types),
 	  TEST(test_process_events__tells_lives_in_order),
+	  TEST(test_process__knows_lives_that_no_snapshot_saw),
+	  TEST(test_process_events__find_their_process_by_pid_alone),
+	  TEST(test_process_metrics__survive_the_wrap_of_slots),
 	  TEST(test_process_events__counts_a_storm_of_signals),
 	  TEST(test_views__are_read_by_the_measured_plans))
