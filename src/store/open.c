@@ -169,7 +169,8 @@ int store_connect(struct store *st, struct err *err)
 	r = lock_take(&st->write, LOCK_WRITING, OPEN_PATIENCE_NS);
 	if (r < 0) {
 		lock_close(&st->write);
-		return err_set(err, -r, "'%s': held by another recorder", path);
+		return err_set(err, -r, "lock '%s': %s", path,
+			       r == -EBUSY ? "another recorder holds it" : strerror(-r));
 	}
 	r = connect_locked(st, err);
 	if (r < 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <string.h>
 
 #include "store/handle.h"
 
@@ -43,7 +44,8 @@ int transaction_begin(struct store *st, bool durable, struct err *err)
 	int r = lock_take(&st->write, LOCK_WRITING, WRITE_PATIENCE_NS);
 
 	if (r < 0)
-		return err_set(err, -r, "'%s': another recorder holds the write lock", st->path);
+		return err_set(err, -r, "lock '%s' for writing: %s", st->path,
+			       r == -EBUSY ? "another recorder holds it" : strerror(-r));
 	r = begin(st, durable, err);
 	if (r < 0)
 		lock_drop(&st->write, LOCK_WRITING);
