@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "engine/tick.h"
 
-#define EVENTS_FOR_EARLY_TICK 4096 /* a fork storm is stored as it goes and does not pile up in memory */
+#define EVENTS_AHEAD 4096 /* a fork storm is stored as it goes and does not pile up in memory */
 #define TICKS_TO_SETTLE 3          /* the first ones read every command line; they say nothing about the cost later */
 
 struct engine {
@@ -102,9 +102,14 @@ static void on_timer(void *self)
 static void on_events(void *self)
 {
 	struct engine *e = self;
+	struct snapshot *snap;
 
-	if (sampler_drain(e->sampler) >= EVENTS_FOR_EARLY_TICK)
-		tick(e);
+	if (sampler_drain(e->sampler) < EVENTS_AHEAD)
+		return;
+	snap = recorder_take(e->recorder);
+	sampler_take_events(e->sampler, &e->jobs, snap);
+	e->totals.events += snap->events.len;
+	recorder_push(e->recorder, snap);
 }
 
 static void watch_events(struct engine *e)

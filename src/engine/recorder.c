@@ -115,14 +115,14 @@ static void take_pushed_out(struct recorder *r)
 	pthread_mutex_unlock(&r->lock);
 }
 
-static void set_outcome(struct recorder *r, int result, const struct err *err)
+static void set_outcome(struct recorder *r, const struct snapshot *snap, int result, const struct err *err)
 {
 	pthread_mutex_lock(&r->lock);
 	r->status.is_storing = result == 0;
 	if (result == 0) {
-		r->status.stored++;
+		r->status.stored += !snap->events_only;
 	} else {
-		r->status.lost++;
+		r->status.lost += !snap->events_only;
 		snprintf(r->status.reason, sizeof r->status.reason, "%s", err->msg);
 	}
 	pthread_mutex_unlock(&r->lock);
@@ -170,8 +170,9 @@ static void put(struct recorder *r, const struct snapshot *snap)
 		result = put_gap(r, snap, &err);
 	else
 		open_gap(r, snap->wall_ns, 1);
-	set_outcome(r, result, &err);
-	put_line(r, snap);
+	set_outcome(r, snap, result, &err);
+	if (!snap->events_only)
+		put_line(r, snap);
 	notice = store_take_notice(r->store);
 	if (notice)
 		set_notice(r, notice);

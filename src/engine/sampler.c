@@ -178,14 +178,31 @@ static void turn(struct sampler *s)
 	s->nothing_lost = event_source(s) < s->slot_count;
 }
 
+static void stamp(struct sample *cur)
+{
+	cur->wall_ns = clock_wall_ns();
+	cur->mono_ns = clock_mono_ns();
+	cur->boot_ns = clock_boot_ns();
+}
+
+void sampler_take_events(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret)
+{
+	struct snapshot_origin origin = { .seq = s->seq, .started_boot_ns = s->started_boot_ns, .pid = getpid() };
+
+	stamp(s->next);
+	s->next->events_complete = s->nothing_lost && !s->lost_before;
+	if (s->prev)
+		memcpy(s->next->boot_id, s->prev->boot_id, sizeof s->next->boot_id);
+	snapshot_build_events(s->next, jobs, &origin, ret);
+	sample_reset(s->next);
+}
+
 void sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret)
 {
 	struct snapshot_origin origin = { .seq = ++s->seq, .started_boot_ns = s->started_boot_ns, .pid = getpid() };
 	struct sample *cur = s->next;
 
-	cur->wall_ns = clock_wall_ns();
-	cur->mono_ns = clock_mono_ns();
-	cur->boot_ns = clock_boot_ns();
+	stamp(cur);
 	cur->want = s->want;
 	for (size_t i = 0; i < s->slot_count; i++)
 		read_slot(s, &s->slots[i]);

@@ -33,6 +33,8 @@ void   sampler_set_want(struct sampler *s, unsigned want); /* enum sample_want *
 void   sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret);
 /* Takes what event sources hold before the tick, so that their buffers do not overflow. Returns how many wait. */
 size_t sampler_drain(struct sampler *s);
+/* The events that wait, as a snapshot of their own, so that a storm does not pile up in memory until the tick. */
+void   sampler_take_events(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret);
 /* The fd that wants sampler_drain() when readable, -1: none. */
 int    sampler_fd(const struct sampler *s);
 /* Adds an event of the recorder's own to the next snapshot. */

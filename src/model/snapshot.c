@@ -187,23 +187,37 @@ static void build_events(struct snapshot *snap, const struct sample *prev, const
 	}
 }
 
+static void build_frame(struct snapshot *snap, const struct sample *cur, const struct snapshot_origin *origin)
+{
+	snapshot_reset(snap);
+	snap->seq = origin->seq;
+	snap->recorder_pid = origin->pid;
+	snap->wall_ns = cur->wall_ns;
+	snap->boot_ns = cur->boot_ns;
+	snap->uptime_ns = cur->boot_ns - origin->started_boot_ns;
+	memcpy(snap->boot_id, cur->boot_id, sizeof snap->boot_id);
+	snap->procs_complete = cur->procs_complete;
+	snap->events_complete = cur->events_complete;
+	if (cur->text.len)
+		buf_put(&snap->text, cur->text.at, cur->text.len);
+}
+
 void snapshot_build(const struct sample *prev, const struct sample *cur, const struct jobtab *jobs,
 		    const struct snapshot_origin *origin, struct snapshot *ret)
 {
-	snapshot_reset(ret);
-	ret->seq = origin->seq;
-	ret->recorder_pid = origin->pid;
-	ret->wall_ns = cur->wall_ns;
-	ret->boot_ns = cur->boot_ns;
-	ret->uptime_ns = cur->boot_ns - origin->started_boot_ns;
+	build_frame(ret, cur, origin);
 	ret->elapsed_ns = prev && cur->boot_ns > prev->boot_ns ? cur->boot_ns - prev->boot_ns : 0;
-	memcpy(ret->boot_id, cur->boot_id, sizeof ret->boot_id);
-	ret->procs_complete = cur->procs_complete;
-	ret->events_complete = cur->events_complete;
-	if (cur->text.len)
-		buf_put(&ret->text, cur->text.at, cur->text.len);
 	build_jobs(ret, jobs);
 	build_host(ret, prev, cur);
 	build_procs(ret, prev, cur, jobs);
 	build_events(ret, prev, cur, jobs);
+}
+
+void snapshot_build_events(const struct sample *cur, const struct jobtab *jobs, const struct snapshot_origin *origin,
+			   struct snapshot *ret)
+{
+	build_frame(ret, cur, origin);
+	ret->events_only = true;
+	build_jobs(ret, jobs);
+	build_events(ret, NULL, cur, jobs);
 }

@@ -34,6 +34,7 @@ struct snapshot {
 	bool                  procs_complete;
 	VEC(struct event)     events; /* in the order of their time */
 	bool                  events_complete;
+	bool                  events_only; /* a storm's events ahead of the tick: there are no processes and no readings */
 	VEC(struct job)       jobs;
 	uint32_t              running_jobs, active_sheets;
 	VEC(pid_t)            zombies; /* of jobs */
@@ -51,6 +52,9 @@ struct snapshot_origin {
 void snapshot_build(const struct sample *prev, /* NULL on the first tick */
 		    const struct sample *cur, const struct jobtab *jobs, const struct snapshot_origin *origin,
 		    struct snapshot *ret);
+/* The same for the events gathered so far, between two ticks. */
+void snapshot_build_events(const struct sample *cur, const struct jobtab *jobs, const struct snapshot_origin *origin,
+			   struct snapshot *ret);
 void snapshot_reset(struct snapshot *snap);
 void snapshot_done(struct snapshot *snap);
 void snapshot_free(struct snapshot *snap); /* NULL is fine */

@@ -14,13 +14,13 @@
 #define SIGNALS_ALIKE 10 /* to the same process by the same sender in one tick: then they are counted */
 
 /* The process of this pid in the snapshot, for sources that do not know start times. */
-static int64_t find_by_pid(const struct store *st, pid_t pid)
+static int64_t find_by_pid(const struct store *st, const struct index_list *list, pid_t pid)
 {
-	size_t low = 0, high = st->next.len;
+	size_t low = 0, high = list->len;
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
-		const struct life *life = &st->lives.at[st->next.at[mid]];
+		const struct life *life = &st->lives.at[list->at[mid]];
 
 		if (life->id.pid == pid)
 			return life->proc;
@@ -51,14 +51,15 @@ static int64_t find_in_table(struct store *st, struct proc_id id, struct err *er
 }
 
 /* process.id, 0 when it has no row, or -errno. */
-static int64_t find_process(struct store *st, const struct event *e, struct err *err)
+static int64_t find_process(struct store *st, const struct index_list *list, const struct event *e,
+			    struct err *err)
 {
 	uint64_t known;
 
 	if (map_get(&st->known, proc_key(e->id), &known))
 		return (int64_t)known;
 	if (!e->id.start_ticks)
-		return find_by_pid(st, e->id.pid);
+		return find_by_pid(st, list, e->id.pid);
 	/* A process that begins now has no row yet; asking for each would double the cost of a
 	 * fork. */
 	return e->kind == EVENT_SPAWN && !e->inferred ? 0 : find_in_table(st, e->id, err);
@@ -213,7 +214,9 @@ static int apply(struct store *st, const struct snapshot *snap, const struct eve
 static int put_process_event(struct store *st, const struct snapshot *snap, const struct event *e,
 			     struct err *err)
 {
-	int64_t proc = find_process(st, e, err);
+	/* Between two snapshots the processes are those of the last one. */
+	const struct index_list *list = snap->events_only ? &st->live : &st->next;
+	int64_t proc = find_process(st, list, e, err);
 	bool has_row = e->kind != EVENT_TOTALS && (e->kind != EVENT_EXEC || e->job >= 0);
 	int r;
 

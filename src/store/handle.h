@@ -116,6 +116,7 @@ int recorder_bury(struct store *st, struct err *err) must_check;
 int  live_put(struct store *st, const struct snapshot *snap, int64_t id, struct err *err) must_check;
 void live_commit(struct store *st);
 void live_forget(struct store *st); /* after a rollback: what was written is not */
+void live_trim_known(struct store *st); /* the cache of identities, when storms have filled it */
 void live_reset(struct store *st);  /* for another database */
 int  live_flush_totals(struct store *st, struct life *life, struct err *err) must_check;
 int64_t process_new_id(struct store *st, struct err *err) must_check; /* or -errno */

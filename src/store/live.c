@@ -8,6 +8,7 @@
 #include "store/handle.h"
 
 #define LIVES_MAX PROCS_MAX
+#define KNOWN_DEAD_MAX 4096 /* past it the cache keeps the living only */
 
 static_assert(PROC_RSS == 0, "the first cell of a metric is the resident memory");
 
@@ -478,12 +479,16 @@ void live_commit(struct store *st)
 	swap = st->live;
 	st->live = st->next;
 	st->next = swap;
-	if (st->keyframe.at == 1) { /* a new keyframe: the cache keeps the living only */
-		map_reset(&st->known);
-		vec_each(&st->live, i)
-			map_put(&st->known, proc_key(st->lives.at[*i].id),
-				(uint64_t)st->lives.at[*i].proc);
-	}
+	live_trim_known(st);
+}
+
+void live_trim_known(struct store *st)
+{
+	if (st->known.len <= 2 * st->live.len + KNOWN_DEAD_MAX)
+		return;
+	map_reset(&st->known);
+	vec_each(&st->live, i)
+		map_put(&st->known, proc_key(st->lives.at[*i].id), (uint64_t)st->lives.at[*i].proc);
 }
 
 void live_forget(struct store *st)

@@ -32,7 +32,7 @@ int  store_open(const struct store_options *options, struct store **ret, const c
 void store_close(struct store *st); /* checkpoints; NULL is fine */
 DEFINE_CLEANUP(struct store *, store_close)
 
-/* One transaction: snapshot, changed processes, events, jobs; a job's start and end are on the disk
+/* One transaction: snapshot, changed processes, events, jobs (or with snap->events_only just the events); a job's start and end are on the disk
  * when it returns. On failure nothing was written and the handle is still good:
  *   -ENOSPC  the disk is full (or nearly: less than 256 MiB and 1 % are free)
  *   -EBUSY   another recorder has been writing for half a second */

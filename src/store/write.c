@@ -146,6 +146,8 @@ static int put_rows(struct store *st, const struct snapshot *snap, int64_t *ret_
 	int r = id < 0 ? (int)id : 0;
 
 	st->next_process = 0; /* other recorders may have added some */
+	if (r == 0 && snap->events_only)
+		return event_put_all(st, snap, err);
 	if (r == 0 && strcmp(st->boot_id, snap->boot_id) != 0)
 		r = recorder_tell_boot(st, snap->boot_id, err);
 	if (r == 0 && needs_keyframe(st, snap))
@@ -168,6 +170,11 @@ static int put_rows(struct store *st, const struct snapshot *snap, int64_t *ret_
 
 static void commit(struct store *st, const struct snapshot *snap, int64_t id)
 {
+	st->to_store[0] = '\0';
+	if (snap->events_only) {
+		live_trim_known(st);
+		return;
+	}
 	memcpy(st->boot_id, snap->boot_id, sizeof st->boot_id);
 	st->keyframe_open = st->keyframe.id;
 	if (st->keyframe.at++ == 0)
@@ -177,7 +184,6 @@ static void commit(struct store *st, const struct snapshot *snap, int64_t id)
 	st->snapshot = id;
 	st->snapshot_ns = snap->wall_ns;
 	st->boot_ns = snap->boot_ns;
-	st->to_store[0] = '\0';
 }
 
 static int put_once(struct store *st, const struct snapshot *snap, struct err *err)

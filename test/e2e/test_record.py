@@ -103,6 +103,26 @@ def test_record_sees_every_process_that_lives_two_milliseconds(proctor, recordin
 
 
 @pytest.mark.needs_root
+def test_record_counts_every_process_of_a_storm_and_keeps_its_interval(proctor, recording, children):
+	child = recording("--interval", "2")
+	storm = children.python("""
+import os
+for _ in range(6000):
+	pid = os.fork()
+	if pid == 0:
+		os._exit(7)
+	os.waitpid(pid, 0)
+""")
+	storm.wait()
+	time.sleep(2.5)
+	stop(child)
+	rows = query(proctor, "SELECT count(*) FROM process WHERE ppid = ? AND exit_code = 7", storm.pid)
+	assert rows == [(6000,)]
+	times = [row[0] for row in query(proctor, "SELECT timestamp FROM snapshots ORDER BY id")]
+	assert all(b - a > 1.0 for a, b in zip(times, times[1:])), times  # events come ahead, snapshots do not
+
+
+@pytest.mark.needs_root
 def test_record_tells_who_sent_a_signal(proctor, recording, children):
 	victim = children.spawn(["sleep", "60"])
 	child = recording("--interval", "1")

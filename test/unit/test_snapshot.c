@@ -273,7 +273,26 @@ static void test_snapshot__forgets_the_last_one_when_its_memory_is_used_again(vo
 	pair_done(&p);
 }
 
-RUN_TESTS(TEST(test_snapshot__takes_rates_over_the_time_that_passed), TEST(test_snapshot__knows_no_rate_on_the_first_tick),
+static void test_snapshot_build_events__has_the_events_and_nothing_else(void **state)
+{
+	struct sample cur = kit_sample(NS_PER_S);
+	struct snapshot snap = { 0 };
+	struct jobtab none = { 0 };
+
+	(void)state;
+	kit_proc(&cur, 10, 500);
+	sample_add_event(&cur, EVENT_EXIT)->boot_ns = T0_NS + NS_PER_MS;
+	snapshot_build_events(&cur, &none, &(struct snapshot_origin){ .seq = 7, .started_boot_ns = T0_NS }, &snap);
+	assert_true(snap.events_only);
+	assert_int_equal(snap.procs.len, 0);
+	assert_int_equal(snap.events.len, 1);
+	assert_int_equal(snap.events.at[0].wall_ns, WALL0_NS + NS_PER_MS);
+	snapshot_done(&snap);
+	sample_done(&cur);
+}
+
+RUN_TESTS(TEST(test_snapshot_build_events__has_the_events_and_nothing_else),
+	  TEST(test_snapshot__takes_rates_over_the_time_that_passed), TEST(test_snapshot__knows_no_rate_on_the_first_tick),
 	  TEST(test_snapshot__knows_no_rate_when_a_counter_goes_backwards),
 	  TEST(test_snapshot__knows_no_rate_when_a_reading_was_absent_before),
 	  TEST(test_snapshot__takes_no_rate_across_a_reused_pid),
