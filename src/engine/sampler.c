@@ -15,7 +15,7 @@ struct role_slot {
 	const struct probe_role       *role;
 	const struct probe_ops *const *tier; /* the one that plays; *tier is NULL when nobody does */
 	void                          *self;
-	char                           refusals[160]; /* why better tiers do not play */
+	char                           refusals[320]; /* why better tiers do not play */
 	unsigned                       failures, failures_in_row;
 };
 
@@ -266,7 +266,7 @@ static void slot_health(const struct role_slot *slot, struct role_health *ret)
 	*ret = (struct role_health){ .role = slot->role->name, .failures = slot->failures };
 	if (!*slot->tier) {
 		ret->health.state = PROBE_ABSENT;
-		snprintf(ret->health.note, sizeof ret->health.note, "%.90s; lost: %s", slot->refusals,
+		snprintf(ret->health.note, sizeof ret->health.note, "%s; lost: %s", slot->refusals,
 			 slot->role->lost_without);
 		return;
 	}

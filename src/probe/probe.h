@@ -16,7 +16,7 @@ enum probe_state {
 struct probe_health {
 	enum probe_state state;
 	char             source[48]; /* "BPF iterator" */
-	char             note[160];  /* what it gives, or why it does not and what is lost by it */
+	char             note[400];  /* what it gives, or why it does not and what is lost by it */
 	uint64_t         lost;       /* events lost since it was opened */
 };
 
