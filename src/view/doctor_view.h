@@ -16,7 +16,7 @@ struct doctor_line {
 	char              name[32];   /* "tasks" */
 	char              source[64]; /* "BPF iterator" */
 	enum doctor_state state;
-	char              note[256];  /* what it gives, or why it does not and what is lost by it */
+	char              note[400];  /* what it gives, or why it does not and what is lost by it */
 	uint64_t          lost;       /* events */
 };
 
