@@ -32,24 +32,6 @@ static int64_t find_by_pid(const struct store *st, const struct index_list *list
 	return 0;
 }
 
-static int64_t find_in_table(struct store *st, struct proc_id id, struct err *err)
-{
-	sqlite3_stmt *stmt = query_get(st, Q_FIND_PROCESS, err);
-	int64_t found = 0;
-	int r;
-
-	if (!stmt)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, id.pid);
-	sqlite3_bind_int64(stmt, 2, (int64_t)id.start_ticks);
-	sqlite3_bind_int64(stmt, 3, st->recorder);
-	r = db_step(stmt, err);
-	if (r > 0)
-		found = sqlite3_column_int64(stmt, 0);
-	sqlite3_reset(stmt);
-	return r < 0 ? r : found;
-}
-
 /* process.id, 0 when it has no row, or -errno. */
 static int64_t find_process(struct store *st, const struct index_list *list, const struct event *e,
 			    struct err *err)
@@ -62,7 +44,7 @@ static int64_t find_process(struct store *st, const struct index_list *list, con
 		return find_by_pid(st, list, e->id.pid);
 	/* A process that begins now has no row yet; asking for each would double the cost of a
 	 * fork. */
-	return e->kind == EVENT_SPAWN && !e->inferred ? 0 : find_in_table(st, e->id, err);
+	return e->kind == EVENT_SPAWN && !e->inferred ? 0 : process_find(st, Q_FIND_PROCESS, e->id, err);
 }
 
 static int64_t insert_process(struct store *st, const struct snapshot *snap, const struct event *e,

@@ -119,6 +119,8 @@ void live_forget(struct store *st); /* after a rollback: what was written is not
 void live_trim_known(struct store *st); /* the cache of identities, when storms have filled it */
 void live_reset(struct store *st);  /* for another database */
 int  live_flush_totals(struct store *st, struct life *life, struct err *err) must_check;
+/* Its process.id by one of the queries that find one, 0 when there is none, or -errno. */
+int64_t process_find(struct store *st, enum query query, struct proc_id id, struct err *err) must_check;
 int64_t process_new_id(struct store *st, struct err *err) must_check; /* or -errno */
 
 /* cells.c: the rows of samples. */

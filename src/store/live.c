@@ -139,10 +139,9 @@ static int insert_process(struct store *st, const struct snapshot *snap, const s
 	return db_run(stmt, err);
 }
 
-/* The row that an event made for it before it was first seen, 0 when there is none, or -errno. */
-static int64_t find_unseen(struct store *st, struct proc_id id, struct err *err)
+int64_t process_find(struct store *st, enum query query, struct proc_id id, struct err *err)
 {
-	sqlite3_stmt *stmt = query_get(st, Q_FIND_UNSEEN, err);
+	sqlite3_stmt *stmt = query_get(st, query, err);
 	int64_t found = 0;
 	int r;
 
@@ -161,7 +160,8 @@ static int64_t find_unseen(struct store *st, struct proc_id id, struct err *err)
 static int begin_process(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
 			 struct life *life, int64_t snapshot, struct err *err)
 {
-	int64_t found = st->snapshot ? find_unseen(st, p->s.id, err) : 0;
+	/* An event may have made a row for it before it was first seen. */
+	int64_t found = st->snapshot ? process_find(st, Q_FIND_UNSEEN, p->s.id, err) : 0;
 	sqlite3_stmt *stmt = query_get(st, Q_SET_SEEN, err);
 	int r;
 
