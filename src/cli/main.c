@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - finds the verb and lets it run. */
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/near.h"
@@ -67,6 +69,14 @@ static int run_verb(struct cli *cli, int argc, char **argv)
 	return verb->run(cli, argc, argv);
 }
 
+/* Started with 0, 1 or 2 closed, the first files we open would take their place and get our output. */
+static void keep_standard_fds(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			_exit(CLI_FAILED); /* read and write fail on these, as they would on closed ones */
+}
+
 int main(int argc, char **argv)
 {
 	struct cli cli = { 0 };
@@ -78,6 +88,7 @@ int main(int argc, char **argv)
 	int first;
 
 	mem_keep_small();
+	keep_standard_fds();
 	signal(SIGPIPE, SIG_IGN); /* a failing write tells us, and the verb ends in order */
 	if (!cli_parse_command(&cli, opts, argc, argv, &first))
 		return cli.status;

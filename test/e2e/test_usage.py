@@ -107,6 +107,23 @@ def test_a_full_disk_behind_stdout_is_told(proctor):
 	assert done.stderr == "proctor: write to stdout: No space left on device\n"
 
 
+def test_closed_standard_files_are_not_mistaken_for_others(proctor):
+	script = '"$0" snapshot --json <&- >&-'
+	done = subprocess.run(["/bin/sh", "-c", script, proctor.binary], env=proctor.env, stderr=subprocess.PIPE, text=True, timeout=60,
+			      check=False)
+	assert (done.returncode, done.stderr) == (1, "proctor: write to stdout: Bad file descriptor\n")
+	done = subprocess.run(["/bin/sh", "-c", '"$0" snapshot --json <&- 2>&-', proctor.binary], env=proctor.env, stdout=subprocess.PIPE,
+			      text=True, timeout=60, check=False)
+	assert done.returncode == 0 and done.stdout.startswith("{")
+
+
+def test_a_word_of_any_length_is_no_harm(proctor):
+	for args in (["x" * 100000], ["snapshot", "--" + "x" * 100000], ["snapshot", "--sort", "x" * 100000], ["--config", "x" * 100000, "doctor"]):
+		done = proctor(*args)
+		assert (done.returncode, done.stdout) == (2, "")
+		assert one_line(done.stderr) and len(done.stderr) < 1000
+
+
 def run_on_terminal(proctor, *args, env=None):
 	"""What it prints to a terminal of 80 columns."""
 	leader, follower = pty.openpty()
