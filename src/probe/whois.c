@@ -26,11 +26,12 @@ static void copy_scan(struct whois *w, const struct sample *s)
 /* The last one takes the place of the one that goes. */
 static void drop_born(struct whois *w, pid_t pid)
 {
-	struct known *last = w->born.at + w->born.len - 1;
+	struct known *last;
 	uint64_t at;
 
 	if (!map_get(&w->index, (uint64_t)pid, &at))
 		return;
+	last = &w->born.at[w->born.len - 1];
 	map_del(&w->index, (uint64_t)pid);
 	if (&w->born.at[at] != last) {
 		w->born.at[at] = *last;
