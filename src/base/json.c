@@ -61,20 +61,6 @@ void json_end_array(struct json *j)
 	j->need_comma = true;
 }
 
-void json_key(struct json *j, const char *key)
-{
-	size_t n = strlen(key);
-	char *to = value_begin(j, n + 3);
-
-	if (to) {
-		*to++ = '"';
-		memcpy(to, key, n);
-		memcpy(to + n, "\":", 2);
-		value_end(j, to + n + 2);
-	}
-	j->need_comma = false;
-}
-
 void json_nil(struct json *j)
 {
 	value_put(j, "null", 4);
@@ -85,49 +71,46 @@ void json_bool(struct json *j, bool v)
 	value_put(j, v ? "true" : "false", v ? 4 : 5);
 }
 
-/* Digits of v, right-aligned before `end`; at least `width` of them. */
-static char *digits_before(char *end, uint64_t v, unsigned width)
+/* Digits of v, right-aligned before `end`. */
+static char *digits_before(char *end, uint64_t v)
 {
-	char *p = end;
-
 	do {
-		*--p = (char)('0' + v % 10);
+		*--end = (char)('0' + v % 10);
 		v /= 10;
-	} while (v || (size_t)(end - p) < width);
-	return p;
+	} while (v);
+	return end;
 }
 
 void json_u64(struct json *j, uint64_t v)
 {
-	char text[20], *p = digits_before(text + sizeof text, v, 1);
+	char text[20], *p = digits_before(text + sizeof text, v);
 
 	value_put(j, p, (size_t)(text + sizeof text - p));
 }
 
 void json_i64(struct json *j, int64_t v)
 {
-	char text[21], *p = digits_before(text + sizeof text, v < 0 ? 0 - (uint64_t)v : (uint64_t)v, 1);
+	char text[21], *p = digits_before(text + sizeof text, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 
 	if (v < 0)
 		*--p = '-';
 	value_put(j, p, (size_t)(text + sizeof text - p));
 }
 
-/* The decimal point is put into the digits and zeros behind it are dropped: 1250 with 3 → "1.25", 2000 → "2.0". */
+/* Zeros at the end of the fraction are dropped: 1250 with 3 → "1.25", 2000 → "2.0". */
 static void put_fixed(struct json *j, bool negative, uint64_t v, unsigned decimals)
 {
-	char text[24], *end = text + sizeof text, *p;
+	char text[24], *end = text + sizeof text, *p = end;
 
 	for (; decimals > 1 && v % 10 == 0; decimals--)
 		v /= 10;
-	p = digits_before(end, v, decimals + 1);
-	if (decimals) {
-		size_t whole = (size_t)(end - p) - decimals;
-
-		memmove(p - 1, p, whole);
-		p--;
-		p[whole] = '.';
+	for (unsigned i = decimals; i; i--) {
+		*--p = (char)('0' + v % 10);
+		v /= 10;
 	}
+	if (decimals)
+		*--p = '.';
+	p = digits_before(p, v);
 	if (negative)
 		*--p = '-';
 	value_put(j, p, (size_t)(end - p));

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/buf.h"
 
@@ -17,7 +18,6 @@ void json_begin_object(struct json *j);
 void json_end_object(struct json *j);
 void json_begin_array(struct json *j);
 void json_end_array(struct json *j);
-void json_key(struct json *j, const char *key); /* a name of ours: not escaped */
 void json_key_text(struct json *j, const char *key); /* a name from outside */
 void json_nil(struct json *j); /* null; not json_null, which is jansson's and would be called by its parser */
 void json_bool(struct json *j, bool v);
@@ -28,3 +28,20 @@ void json_double(struct json *j, double v, unsigned decimals);    /* not finite 
 void json_exact(struct json *j, double v);                         /* the shortest that reads back the same; not finite → null */
 void json_str(struct json *j, const char *s);                     /* NULL → null */
 void json_strn(struct json *j, const char *s, size_t n);
+
+/* A name of ours: not escaped. In the header because names are literals: their length is known to the compiler. */
+static inline void json_key(struct json *j, const char *key)
+{
+	size_t n = strlen(key);
+	char *to = buf_grow(j->out, n + 4);
+
+	if (to) {
+		*to = ',';
+		to += j->need_comma;
+		*to++ = '"';
+		memcpy(to, key, n);
+		memcpy(to + n, "\":", 3);
+		j->out->len = (size_t)(to + n + 2 - j->out->at);
+	}
+	j->need_comma = false;
+}
