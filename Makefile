@@ -35,7 +35,7 @@ install: all ## install below $(DESTDIR)$(PREFIX)
 
 bench: all ## measure against other tools, as a table
 	@scripts/install-deps bench
-	@ninja --quiet -C build bench-programs
+	@$(NINJA) build bench-programs
 	@$(PYTHON) bench/run.py build
 
 fuzz: build-fuzz/build.ninja ## run each fuzz target for FUZZ_SECONDS

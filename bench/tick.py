@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""What a whole tick costs with the store behind it, against the reference; bytes on disk; memory of the engine."""
+import re
+import sqlite3
+import subprocess
+import tempfile
+from pathlib import Path
+
+import measure
+
+PROCESSES = 1000
+BUSY = 50
+TICKS, INTERVAL_MS = 640, 50
+IDLE_TICKS, IDLE_INTERVAL_MS = 1600, 20  # what is stored once per process must not count for much
+
+
+def run_engine(build, place, ticks, interval_ms):
+	told = measure.run_json([Path(build) / "bench/tick", place, ticks, interval_ms])
+	if told["stored"] < told["ticks"] * 0.95:
+		raise RuntimeError("the engine stored %(stored)d of %(ticks)d snapshots" % told)
+	return told
+
+
+def bytes_per_sample(place):
+	"""All of the database, over the process-samples that can be read back from it."""
+	path = Path(place) / "proctor.db"
+	size = path.stat().st_size  # the engine has stopped, so the WAL is in it
+	with sqlite3.connect("file:%s?mode=ro" % path, uri=True) as db:
+		samples = db.execute("SELECT sum(child_count) FROM snapshots").fetchone()[0]
+	return size / samples
+
+
+def one_crowd(build, idle, busy, ticks, interval_ms):
+	"""(CPU ms per tick, bytes per process-sample) of ours."""
+	with measure.Crowd(build, idle, busy), tempfile.TemporaryDirectory() as place:
+		told = run_engine(build, place, ticks, interval_ms)
+		return told["cpu_us_per_tick"] / 1000, bytes_per_sample(place)
+
+
+def reference(build):
+	with measure.Crowd(build, PROCESSES - BUSY, BUSY), tempfile.TemporaryDirectory() as place:
+		told = measure.run_json([measure.PYTHON, measure.HERE / "reference.py", 5, place])
+		return told["cpu_ms"], told["bytes_per_process_sample"]
+
+
+def against_reference(build, table):
+	measure.say("whole tick, %d processes" % PROCESSES)
+	ours, active = one_crowd(build, PROCESSES - BUSY, BUSY, TICKS, INTERVAL_MS)
+	_, idle = one_crowd(build, PROCESSES, 0, IDLE_TICKS, IDLE_INTERVAL_MS)
+	measure.say("the reference")
+	theirs, their_bytes = reference(build)
+	table.ratio("whole tick with store, 1,000 processes, 5 % active", ours, "reference", theirs, 60)
+	against = "reference %.0f bytes" % their_bytes
+	table.limit("SQLite per process-sample, 5 % active", active, "bytes", 3, against)
+	table.limit("SQLite per process-sample, all idle", idle, "bytes", 0.7, against)
+
+
+def memory(build, table):
+	measure.say("memory at 5,000 processes")
+	with measure.Crowd(build, 5000), tempfile.TemporaryDirectory() as place:
+		told = run_engine(build, place, 40, 250)
+	table.limit("engine's resident memory, 5,000 processes", told["rss_bytes"] / (1 << 20), "MB", 24)
+
+
+# "one snapshot with all its processes       3.91 ms  (limit 10, 1000 rows)"
+STORE_LINE = re.compile(r"^(.+?)\s+([\d.]+) (ms|B)\s+\(limit ([\d.]+)", re.M)
+
+
+def store(build, table):
+	"""A made-up history of 1,000 processes × 6,000 snapshots, written and read back."""
+	measure.say("store of 1,000 × 6,000")
+	with tempfile.TemporaryDirectory() as place:
+		done = subprocess.run([str(Path(build) / "bench/store-bench"), place], stdout=subprocess.PIPE, text=True,
+				      timeout=900, check=False)
+	for what, value, unit, most in STORE_LINE.findall(done.stdout):
+		table.limit("store of 1,000 × 6,000: " + what, float(value), {"B": "bytes"}.get(unit, unit), float(most))
