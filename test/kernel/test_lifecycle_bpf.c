@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <poll.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -538,6 +539,29 @@ static void test_lifecycle_bpf__counts_what_it_lost_and_goes_on(void **state)
 	assert_true(live->out.events_complete);
 }
 
+static int flood_a_little(void *arg)
+{
+	(void)arg;
+	signal(SIGUSR1, on_signal);
+	for (int i = 0; i < 6000; i++)
+		raise(SIGUSR1);
+	return 0;
+}
+
+static void test_lifecycle_bpf__wakes_its_reader_long_before_the_ring_is_full(void **state)
+{
+	struct live *live = *state;
+	struct pollfd ring = { .fd = live->ops->fd(live->self), .events = POLLIN };
+	pid_t pid;
+
+	live_read(live);
+	pid = child(flood_a_little, NULL);
+	assert_int_equal(poll(&ring, 1, 10000), 1);
+	live_read(live);
+	reap(pid);
+	assert_true(live->out.events_complete);
+}
+
 /* ---- rights and namespaces ------------------------------------------------------------------- */
 
 enum { SEEN, NO_PROBE, NO_SPAWN, NO_EXIT, NO_TOTALS };
@@ -616,5 +640,6 @@ RUN_LIVE_TESTS(&probe_lifecycle_bpf,
 	  LIVE(test_lifecycle_bpf__a_crash_is_nobodys_signal),
 	  LIVE(test_lifecycle_bpf__tells_who_was_killed_for_lack_of_memory),
 	  LIVE(test_lifecycle_bpf__counts_what_it_lost_and_goes_on),
+	  LIVE(test_lifecycle_bpf__wakes_its_reader_long_before_the_ring_is_full),
 	  LIVE(test_lifecycle_bpf__tells_the_pids_of_its_own_namespace),
 	  LIVE(test_lifecycle_bpf__needs_two_capabilities_and_no_more))

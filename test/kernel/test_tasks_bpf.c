@@ -492,6 +492,7 @@ static void test_tasks_bpf__a_process_without_its_leader_is_alive(void **state)
 	assert_true(p->r.value[PROC_VMS] > 0);
 	assert_true(p->r.value[PROC_FDS] >= 3);
 	assert_int_equal(p->r.value[PROC_THREADS], 2);
+	assert_same(pair, pid);
 	kill(pid, SIGKILL);
 	reap(pid);
 }
