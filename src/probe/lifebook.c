@@ -51,13 +51,30 @@ static void tell_exit(const struct event *exit, struct sample *out)
 		*e = *exit;
 }
 
+static bool is_older(const struct held_exit *held, uint64_t now_boot_ns, uint64_t age_ns)
+{
+	return held->exit.boot_ns + age_ns <= now_boot_ns;
+}
+
+/* In the initial namespace the record of a reaped process names its pid: nothing need be kept. */
+static bool is_done_with(const struct lifebook *book, const struct held_exit *held, uint64_t now_boot_ns)
+{
+	return held->is_told && (!book->is_nested || is_older(held, now_boot_ns, LIFEBOOK_MEMORY_NS));
+}
+
 void lifebook_settle(struct lifebook *book, uint64_t now_boot_ns, struct sample *out)
 {
-	vec_each(&book->held, held) {
-		if (held->is_told || held->exit.boot_ns + LIFEBOOK_PATIENCE_NS > now_boot_ns)
-			continue;
-		tell_exit(&held->exit, out);
-		held->is_told = true;
+	for (size_t i = 0; i < book->held.len;) {
+		struct held_exit *held = &book->held.at[i];
+
+		if (!held->is_told && is_older(held, now_boot_ns, LIFEBOOK_PATIENCE_NS)) {
+			tell_exit(&held->exit, out);
+			held->is_told = true;
+		}
+		if (is_done_with(book, held, now_boot_ns))
+			held_remove(book, held);
+		else
+			i++;
 	}
 }
 
@@ -122,6 +139,13 @@ static void set_status(struct event *e, uint32_t status)
 	e->exit_code = e->signal ? 0 : (int)(status >> 8 & 0xff);
 }
 
+/* Kernel threads have no memory of their own, and the kernel's figure for a very small process may be 0. */
+static void set_peak_rss(const struct lifebook *book, uint64_t pages, struct proc_readings *final)
+{
+	if (pages)
+		readings_set(final, PROC_PEAK_RSS, pages * book->page_bytes);
+}
+
 /* Two threads that die at once may both report the end of their process: the first counts. */
 static void take_exit(struct lifebook *book, const void *record, size_t len, struct sample *out)
 {
@@ -134,6 +158,7 @@ static void take_exit(struct lifebook *book, const void *record, size_t len, str
 		return;
 	describe(&one.exit, &r->head);
 	set_status(&one.exit, r->status);
+	set_peak_rss(book, r->peak_rss_pages, &one.exit.final);
 
 	struct held_exit *held = vec_push(&book->held, LIFEBOOK_HELD_MAX);
 	if (!held) {
@@ -153,9 +178,7 @@ static void set_totals(const struct lifebook *book, const struct life_free *r, s
 		readings_set(final, PROC_READ_BYTES, r->read_bytes);
 		readings_set(final, PROC_WRITE_BYTES, r->write_bytes);
 	}
-	/* Kernel threads have no memory of their own, and the kernel's figure for a very small process may be 0. */
-	if (r->peak_rss_pages)
-		readings_set(final, PROC_PEAK_RSS, r->peak_rss_pages * book->page_bytes);
+	set_peak_rss(book, r->peak_rss_pages, final);
 }
 
 static void tell_totals(struct lifebook *book, const struct life_free *r, pid_t pid, struct sample *out)

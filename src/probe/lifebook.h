@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* lifebook.h - turns the lifecycle programs' records into events.
  * A process that ends is told of twice: when it dies, and when it was reaped and its counters are final. The book holds
- * an exit back until both have come; when the second is late (a zombie, say) the exit is told without totals, and an
- * EVENT_TOTALS follows. Pure: bytes and the time come in, events go out. */
+ * an exit back until both have come; when the second is late (a zombie, say) the exit is told with its peak memory
+ * alone, and an EVENT_TOTALS follows. Pure: bytes and the time come in, events go out. */
 #pragma once
 
 #include "base/map.h"
@@ -11,10 +11,12 @@
 #define LIFEBOOK_HELD_MAX ((size_t)1 << 16)
 #define LIFEBOOK_PATIENCE_NS NS_PER_S /* the kernel tells of the reaped some 10 ms later, on a busy machine 500 */
 
+#define LIFEBOOK_MEMORY_NS (600 * NS_PER_S) /* of those told: not every one that is freed is told of on every kernel */
+
 struct held_exit {
 	uint64_t     key;
 	struct event exit;
-	bool         is_told; /* without totals */
+	bool         is_told; /* without totals; kept for its pid */
 };
 
 struct lifebook {

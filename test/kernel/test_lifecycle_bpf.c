@@ -1,118 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/* Births, signals, kills for lack of memory, lost events. */
 #include <poll.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <time.h>
 
-#include "base/clock.h"
-#include "kernel.h"
-
-#define PATIENCE_NS (30 * NS_PER_S) /* a machine busy with thousands of dead frees them late */
-#define BURNERS 50
-
-static int live_setup(void **state)
-{
-	*state = live_open(&probe_lifecycle_bpf);
-	return 0;
-}
-
-static int live_teardown(void **state)
-{
-	if (*state)
-		live_close(*state);
-	return 0;
-}
-
-static const struct event *find(const struct live *live, enum event_kind kind, pid_t pid)
-{
-	vec_each(&live->out.events, e)
-		if (e->kind == kind && e->id.pid == pid)
-			return e;
-	return NULL;
-}
-
-static size_t count(const struct live *live, enum event_kind kind, pid_t pid)
-{
-	size_t n = 0;
-
-	vec_each(&live->out.events, e)
-		n += e->kind == kind && e->id.pid == pid;
-	return n;
-}
-
-/* Reads until the event has come, NULL when it does not. */
-static const struct event *wait_for(struct live *live, enum event_kind kind, pid_t pid)
-{
-	uint64_t give_up = clock_mono_ns() + PATIENCE_NS;
-	const struct event *e;
-
-	while (live_read(live), !(e = find(live, kind, pid)) && clock_mono_ns() < give_up)
-		usleep(5000);
-	return e;
-}
-
-/* For the compiler, which does not know that a failed check never returns. */
-static const struct event nothing = { .kind = EVENT_KIND_COUNT };
-
-/* What has been told already. */
-static const struct event *told(const struct live *live, enum event_kind kind, pid_t pid)
-{
-	const struct event *e = find(live, kind, pid);
-
-	if (e)
-		return e;
-	fail_msg("no %s event of pid %d", event_name(kind), pid);
-	return &nothing;
-}
-
-/* Pointers into the sample are good until the next read. */
-static const struct event *await(struct live *live, enum event_kind kind, pid_t pid)
-{
-	wait_for(live, kind, pid);
-	return told(live, kind, pid);
-}
-
-/* On a very busy machine the totals may come after the exit was told. */
-static const struct event *await_totals(struct live *live, pid_t pid)
-{
-	const struct event *e = await(live, EVENT_EXIT, pid);
-
-	return e->final.present ? e : await(live, EVENT_TOTALS, pid);
-}
-
-static int burn(void *cpu_ns)
-{
-	while (clock_process_cpu_ns() < *(const uint64_t *)cpu_ns)
-		;
-	return 0;
-}
-
-static uint64_t cpu_of(const struct rusage *r)
-{
-	return (uint64_t)(r->ru_utime.tv_sec + r->ru_stime.tv_sec) * NS_PER_S +
-	       (uint64_t)(r->ru_utime.tv_usec + r->ru_stime.tv_usec) * NS_PER_US;
-}
-
-static void assert_near(uint64_t got, uint64_t want)
-{
-	uint64_t far = got > want ? got - want : want - got;
-
-	if (far * 100 > want)
-		fail_msg("%lu ns is not within 1 %% of %lu ns", (unsigned long)got, (unsigned long)want);
-}
+#include "lifecycle.h"
 
 /* ---- birth ----------------------------------------------------------------------------------- */
-
-static int exec_true(void *arg)
-{
-	(void)arg;
-	execl("/bin/true", "true", "one argument", "a\nline", (char *)NULL);
-	return 127;
-}
 
 static void assert_text(const struct live *live, const struct event *e, const char *text)
 {
@@ -137,7 +33,6 @@ static void test_lifecycle_bpf__sees_a_life_of_a_few_milliseconds(void **state)
 	assert_true(proc_id_eq(told(live, EVENT_SPAWN, pid)->id, e->id));
 	assert_text(live, told(live, EVENT_EXEC, pid), "true one argument a\nline");
 	assert_true(live->out.events_complete);
-	assert_true(readings_has(&await_totals(live, pid)->final, PROC_CPU_TIME));
 }
 
 static int exec_long(void *arg)
@@ -188,183 +83,6 @@ static void test_lifecycle_bpf__a_thread_is_not_a_process(void **state)
 	assert_int_equal(count(live, EVENT_EXIT, pid), 1);
 	vec_each(&live->out.events, e)
 		assert_false(e->kind == EVENT_SPAWN && e->ppid == pid);
-}
-
-/* ---- death ----------------------------------------------------------------------------------- */
-
-static void test_lifecycle_bpf__totals_are_those_of_wait4(void **state)
-{
-	struct live *live = *state;
-	uint64_t cpu_ns = 20 * NS_PER_MS;
-	pid_t pids[BURNERS];
-	struct rusage used[BURNERS];
-
-	for (int i = 0; i < BURNERS; i++) {
-		pids[i] = child(burn, &cpu_ns);
-		assert_int_equal(wait4(pids[i], NULL, 0, &used[i]), pids[i]);
-		live_read(live); /* others may fill the ring */
-	}
-	for (int i = 0; i < BURNERS; i++) {
-		const struct event *e = await_totals(live, pids[i]);
-
-		assert_near(e->final.value[PROC_CPU_TIME], cpu_of(&used[i]));
-		assert_int_equal(e->final.value[PROC_PEAK_RSS], used[i].ru_maxrss * 1024);
-		assert_int_equal(e->final.value[PROC_MINOR_FAULTS], used[i].ru_minflt);
-		assert_int_equal(e->final.value[PROC_MAJOR_FAULTS], used[i].ru_majflt);
-	}
-}
-
-static void *burn_thread(void *cpu_ns)
-{
-	struct timespec t = { 0 };
-
-	while ((uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec < *(const uint64_t *)cpu_ns)
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return NULL;
-}
-
-static int burn_in_threads(void *cpu_ns)
-{
-	pthread_t threads[4];
-
-	for (int i = 0; i < 4; i++)
-		pthread_create(&threads[i], NULL, burn_thread, cpu_ns);
-	for (int i = 0; i < 4; i++)
-		pthread_join(threads[i], NULL);
-	return 0;
-}
-
-static void test_lifecycle_bpf__threads_are_counted_once_each(void **state)
-{
-	struct live *live = *state;
-	uint64_t cpu_ns = 30 * NS_PER_MS;
-	pid_t pid = child(burn_in_threads, &cpu_ns);
-	struct rusage used;
-
-	wait4(pid, NULL, 0, &used);
-	assert_near(await_totals(live, pid)->final.value[PROC_CPU_TIME], cpu_of(&used));
-}
-
-/* Nobody waits for a child of one who ignores SIGCHLD: the kernel reaps it while it still runs. */
-static int leave_unreaped(void *cpu_ns)
-{
-	signal(SIGCHLD, SIG_IGN);
-	pid_t pid = child(burn, cpu_ns);
-	while (waitpid(pid, NULL, 0) >= 0)
-		;
-	return 0;
-}
-
-static pid_t child_of(const struct live *live, pid_t parent)
-{
-	vec_each(&live->out.events, e)
-		if (e->kind == EVENT_SPAWN && e->ppid == parent)
-			return e->id.pid;
-	fail_msg("pid %d has no child", parent);
-	return 0;
-}
-
-static void test_lifecycle_bpf__totals_are_exact_where_wait4_is_blind(void **state)
-{
-	struct live *live = *state;
-	uint64_t cpu_ns = 9 * NS_PER_MS;
-	pid_t parent = child(leave_unreaped, &cpu_ns);
-
-	reap(parent);
-	await(live, EVENT_EXIT, parent);
-	uint64_t got = await_totals(live, child_of(live, parent))->final.value[PROC_CPU_TIME];
-	/* The kernel's work for the end of the process comes on top. */
-	assert_true(got >= cpu_ns);
-	assert_true(got <= cpu_ns + 3 * NS_PER_MS);
-}
-
-static int exit_with(void *code)
-{
-	return *(int *)code;
-}
-
-static void test_lifecycle_bpf__tells_the_exit_code(void **state)
-{
-	struct live *live = *state;
-	int code = 42;
-	pid_t pid = child(exit_with, &code);
-
-	reap(pid);
-	const struct event *e = await(live, EVENT_EXIT, pid);
-	assert_true(e->has_exit_code);
-	assert_int_equal(e->exit_code, 42);
-	assert_int_equal(e->signal, 0);
-}
-
-static void test_lifecycle_bpf__a_zombie_is_told_and_its_totals_when_it_is_reaped(void **state)
-{
-	struct live *live = *state;
-	int code = 3;
-	pid_t pid = child(exit_with, &code);
-	const struct event *e = await(live, EVENT_EXIT, pid);
-
-	assert_int_equal(e->exit_code, 3);
-	assert_int_equal(e->final.present, 0);
-	assert_null(find(live, EVENT_TOTALS, pid));
-	reap(pid);
-	e = await(live, EVENT_TOTALS, pid);
-	assert_true(readings_has(&e->final, PROC_CPU_TIME));
-	assert_int_equal(count(live, EVENT_EXIT, pid), 1);
-}
-
-static void *outlive(void *arg)
-{
-	(void)arg;
-	usleep(50000);
-	_exit(5);
-}
-
-static int leader_first(void *arg)
-{
-	pthread_t thread;
-
-	pthread_create(&thread, NULL, outlive, arg);
-	pthread_exit(NULL);
-}
-
-static void test_lifecycle_bpf__a_process_ends_with_its_last_thread(void **state)
-{
-	struct live *live = *state;
-	uint64_t before = clock_boot_ns();
-	pid_t pid = child(leader_first, NULL);
-
-	assert_int_equal(WEXITSTATUS(reap(pid)), 5);
-	const struct event *e = await(live, EVENT_EXIT, pid);
-	assert_true(e->boot_ns >= before + 50 * NS_PER_MS);
-	assert_int_equal(e->exit_code, 5);
-	assert_int_equal(count(live, EVENT_EXIT, pid), 1);
-}
-
-static void *exec_in_thread(void *arg)
-{
-	exec_true(arg);
-	return arg;
-}
-
-static int thread_execs(void *arg)
-{
-	pthread_t thread;
-
-	pthread_create(&thread, NULL, exec_in_thread, arg);
-	pause();
-	return 1;
-}
-
-static void test_lifecycle_bpf__a_program_run_by_a_thread_keeps_the_process(void **state)
-{
-	struct live *live = *state;
-	pid_t pid = child(thread_execs, NULL);
-
-	assert_int_equal(reap(pid), 0);
-	const struct event *e = await(live, EVENT_EXIT, pid);
-	assert_true(proc_id_eq(told(live, EVENT_SPAWN, pid)->id, e->id));
-	assert_true(proc_id_eq(told(live, EVENT_EXEC, pid)->id, e->id));
-	assert_int_equal(count(live, EVENT_EXIT, pid), 1);
 }
 
 /* ---- signals --------------------------------------------------------------------------------- */
@@ -564,7 +282,7 @@ static void test_lifecycle_bpf__wakes_its_reader_long_before_the_ring_is_full(vo
 
 /* ---- rights and namespaces ------------------------------------------------------------------- */
 
-enum { SEEN, NO_PROBE, NO_SPAWN, NO_EXIT, NO_TOTALS };
+enum { SEEN, NO_PROBE, NO_SPAWN, NO_EXIT };
 
 /* The first process of a new pid namespace: its child is 2. */
 static int look_from_inside(void *arg)
@@ -580,8 +298,6 @@ static int look_from_inside(void *arg)
 	const struct event *e = wait_for(&live, EVENT_EXIT, 2);
 	if (!e || e->exit_code != 9)
 		return NO_EXIT;
-	if (!readings_has(&e->final, PROC_CPU_TIME))
-		return NO_TOTALS;
 	e = find(&live, EVENT_SPAWN, 2);
 	return e && e->ppid == 1 ? SEEN : NO_SPAWN;
 }
@@ -623,18 +339,10 @@ static void test_lifecycle_bpf__needs_two_capabilities_and_no_more(void **state)
 	assert_int_equal(WEXITSTATUS(reap(child(open_as_nobody, &one))), EPERM);
 }
 
-#define LIVE(name) cmocka_unit_test_setup_teardown(name, live_setup, live_teardown)
 RUN_LIVE_TESTS(&probe_lifecycle_bpf,
 	  LIVE(test_lifecycle_bpf__sees_a_life_of_a_few_milliseconds),
 	  LIVE(test_lifecycle_bpf__keeps_the_beginning_of_a_long_command_line),
 	  LIVE(test_lifecycle_bpf__a_thread_is_not_a_process),
-	  LIVE(test_lifecycle_bpf__totals_are_those_of_wait4),
-	  LIVE(test_lifecycle_bpf__threads_are_counted_once_each),
-	  LIVE(test_lifecycle_bpf__totals_are_exact_where_wait4_is_blind),
-	  LIVE(test_lifecycle_bpf__tells_the_exit_code),
-	  LIVE(test_lifecycle_bpf__a_zombie_is_told_and_its_totals_when_it_is_reaped),
-	  LIVE(test_lifecycle_bpf__a_process_ends_with_its_last_thread),
-	  LIVE(test_lifecycle_bpf__a_program_run_by_a_thread_keeps_the_process),
 	  LIVE(test_lifecycle_bpf__names_who_sent_a_signal),
 	  LIVE(test_lifecycle_bpf__a_kill_is_told_apart),
 	  LIVE(test_lifecycle_bpf__a_crash_is_nobodys_signal),

@@ -43,7 +43,7 @@ static struct life_head head(uint32_t kind, uint32_t pid)
 
 static void take_exit(struct stage *s, uint32_t pid, uint32_t status)
 {
-	struct life_exit r = { .head = head(LIFE_EXIT, pid), .status = status };
+	struct life_exit r = { .head = head(LIFE_EXIT, pid), .status = status, .peak_rss_pages = 300 };
 
 	lifebook_take(&s->book, &r, sizeof r, &s->out);
 }
@@ -154,7 +154,8 @@ static void test_lifebook__a_zombie_is_told_without_totals_which_follow(void **s
 	assert_false(s->out.events.at[0].has_exit_code);
 	assert_int_equal(s->out.events.at[0].signal, SIGSEGV);
 	assert_true(s->out.events.at[0].core_dumped);
-	assert_int_equal(s->out.events.at[0].final.present, 0);
+	assert_int_equal(s->out.events.at[0].final.present, 1 << PROC_PEAK_RSS);
+	assert_int_equal(s->out.events.at[0].final.value[PROC_PEAK_RSS], 300 * 4096);
 
 	take_free(s, 12);
 	assert_int_equal(s->out.events.len, 2);
@@ -197,9 +198,41 @@ static void test_lifebook__after_a_loss_tells_what_it_held_at_once(void **state)
 	take_exit(s, 12, 0);
 	lifebook_give_up(&s->book, &s->out);
 	assert_int_equal(s->out.events.len, 1);
-	assert_int_equal(s->out.events.at[0].final.present, 0);
+	assert_false(readings_has(&s->out.events.at[0].final, PROC_CPU_TIME));
 	take_free(s, 12);
 	assert_int_equal(s->out.events.at[1].kind, EVENT_TOTALS);
+}
+
+static void test_lifebook__does_not_grow_when_some_are_never_told_to_be_freed(void **state)
+{
+	struct stage *s = *state;
+
+	for (int nested = 0; nested < 2; nested++) {
+		s->book.is_nested = nested;
+		for (uint32_t pid = 1; pid <= 1000; pid++)
+			take_exit(s, pid, 0);
+		lifebook_settle(&s->book, AT + LIFEBOOK_PATIENCE_NS, &s->out);
+		assert_int_equal(s->book.held.len, nested ? 1000 : 0);
+		lifebook_settle(&s->book, AT + LIFEBOOK_MEMORY_NS, &s->out);
+		assert_int_equal(s->book.held.len, 0);
+		assert_int_equal(s->book.index.len, 0);
+	}
+	assert_int_equal(s->out.events.len, 2000);
+}
+
+static void test_lifebook__in_a_namespace_remembers_the_pid_of_a_zombie(void **state)
+{
+	struct stage *s = *state;
+	struct life_exit r = { .head = head(LIFE_EXIT, 3) };
+
+	s->book.is_nested = true;
+	r.head.tgid = 901;
+	lifebook_take(&s->book, &r, sizeof r, &s->out);
+	lifebook_settle(&s->book, AT + LIFEBOOK_PATIENCE_NS, &s->out);
+	take_free(s, 901);
+	assert_int_equal(s->out.events.len, 2);
+	assert_int_equal(s->out.events.at[1].kind, EVENT_TOTALS);
+	assert_int_equal(s->out.events.at[1].id.pid, 3);
 }
 
 static void test_lifebook__in_a_namespace_ignores_the_reaped_it_does_not_know(void **state)
@@ -285,6 +318,8 @@ RUN_TESTS(STAGED(test_lifebook__a_fork_is_a_spawn_with_its_parent),
 	  STAGED(test_lifebook__an_end_reported_by_two_threads_is_told_once),
 	  STAGED(test_lifebook__keeps_many_held_exits_apart),
 	  STAGED(test_lifebook__after_a_loss_tells_what_it_held_at_once),
+	  STAGED(test_lifebook__does_not_grow_when_some_are_never_told_to_be_freed),
+	  STAGED(test_lifebook__in_a_namespace_remembers_the_pid_of_a_zombie),
 	  STAGED(test_lifebook__in_a_namespace_ignores_the_reaped_it_does_not_know),
 	  STAGED(test_lifebook__names_the_sender_of_a_signal),
 	  STAGED(test_lifebook__blames_the_kernel_and_not_who_happened_to_run),

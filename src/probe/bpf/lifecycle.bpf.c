@@ -138,6 +138,7 @@ int BPF_PROG(on_exit, struct task_struct *trusted_task)
 	if (!r)
 		return 0;
 	head_fill(&r->head, LIFE_EXIT, pid, task);
+	r->peak_rss_pages = task->signal->maxrss;
 	r->status = exit_status(task);
 	r->pad = 0;
 	record_submit(r);

@@ -48,6 +48,7 @@ struct life_exec {
 
 struct life_exit {
 	struct life_head head;
+	__u64 peak_rss_pages;
 	__u32 status; /* as wait(2) gives it */
 	__u32 pad;
 };
