@@ -99,17 +99,21 @@ static void on_timer(void *self)
 	loop_timer_set(e->timer, e->planned_ns);
 }
 
-static void on_events(void *self)
+static void store_events_ahead(struct engine *e)
 {
-	struct engine *e = self;
-	struct snapshot *snap;
+	struct snapshot *snap = recorder_take(e->recorder);
 
-	if (sampler_drain(e->sampler) < EVENTS_AHEAD)
-		return;
-	snap = recorder_take(e->recorder);
 	sampler_take_events(e->sampler, &e->jobs, snap);
 	e->totals.events += snap->events.len;
 	recorder_push(e->recorder, snap);
+}
+
+static void on_events(void *self)
+{
+	struct engine *e = self;
+
+	if (sampler_drain(e->sampler) >= EVENTS_AHEAD)
+		store_events_ahead(e);
 }
 
 static void watch_events(struct engine *e)
@@ -150,6 +154,8 @@ int engine_new(struct loop *loop, const struct engine_options *options, struct e
 
 void engine_stop(struct engine *take_e, struct engine_totals *ret)
 {
+	if (sampler_drain(take_e->sampler)) /* what happened since the last tick */
+		store_events_ahead(take_e);
 	recorder_close(TAKE_PTR(take_e->recorder), &take_e->totals.recorder);
 	take_e->totals.cpu_ns = clock_process_cpu_ns();
 	*ret = take_e->totals;

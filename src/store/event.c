@@ -81,8 +81,8 @@ static bool may_store(struct store *st, const struct event *e)
 {
 	if (e->job >= 0 || e->kind == EVENT_KILL || e->kind == EVENT_OOM)
 		return true;
-	if (st->strangers >= 1) {
-		st->strangers--;
+	if (st->strangers < STRANGERS_BURST) {
+		st->strangers++;
 		return true;
 	}
 	st->strangers_lost++;
@@ -276,7 +276,7 @@ int event_put_all(struct store *st, const struct snapshot *snap, struct err *err
 	size_t stored = 0;
 	int r = put_own(st, snap, err);
 
-	st->strangers = MIN(STRANGERS_BURST, st->strangers + elapsed_s * STRANGERS_PER_S);
+	st->strangers = MAX(0.0, st->strangers - elapsed_s * STRANGERS_PER_S);
 	map_reset(&st->signals);
 	vec_each(&snap->events, e) {
 		if (r < 0)

@@ -87,7 +87,7 @@ struct store {
 	int64_t              snapshot;      /* id of the latest one stored by us; 0: none */
 	uint64_t             snapshot_ns;   /* its wall and boot time */
 	uint64_t             boot_ns;
-	double               strangers;     /* lives outside jobs that may be stored: a bucket */
+	double               strangers;     /* lives outside jobs that were stored: a leaking bucket */
 	uint64_t             strangers_lost;
 	struct map           signals;       /* of one snapshot: which, to whom, by whom → index << 32 | n */
 	int                  wal_pages, wal_due; /* frames in the log; when to checkpoint */

@@ -103,6 +103,16 @@ def test_record_sees_every_process_that_lives_two_milliseconds(proctor, recordin
 
 
 @pytest.mark.needs_root
+def test_record_stores_what_happened_after_its_last_snapshot(proctor, recording):
+	child = recording("--interval", "30")
+	for _ in range(20):
+		subprocess.run(["/bin/sh", "-c", "exit 9"], check=False)
+	time.sleep(0.5)
+	stop(child)
+	assert query(proctor, "SELECT count(*) FROM process WHERE command = '/bin/sh -c exit 9' AND exit_code = 9") == [(20,)]
+
+
+@pytest.mark.needs_root
 def test_record_counts_every_process_of_a_storm_and_keeps_its_interval(proctor, recording, children):
 	child = recording("--interval", "2")
 	storm = children.python("""
