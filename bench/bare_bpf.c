@@ -9,7 +9,7 @@
 
 struct bare {
 	struct tasks_load *load;
-	_Alignas(8) char   bytes[32 << 10];
+	_Alignas(8) char bytes[32 << 10];
 };
 
 int bare_open(struct bare **ret, struct err *err)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* scan bpf|proc|iterator TICKS INTERVAL_MS: takes that many snapshots, as the engine does, and prints one line of JSON:
- * how many processes there were and the CPU time of each snapshot. `iterator` only reads what the kernel's task
- * iterator writes and throws it away: the floor under every way to scan. */
+/* scan bpf|proc|iterator TICKS INTERVAL_MS: takes that many snapshots, as the engine does, and
+ * prints one line of JSON: how many processes there were and the CPU time of each snapshot.
+ * `iterator` only reads what the kernel's task iterator writes and throws it away: the floor under
+ * every way to scan. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,17 +19,18 @@
 
 struct look {
 	struct sampler *sampler;
-	struct bare    *bare;
+	struct bare *bare;
 	struct snapshot snap;
-	struct jobtab   jobs;
-	size_t          procs;
+	struct jobtab jobs;
+	size_t procs;
 };
 
 static int look_open(struct look *l, const char *how, struct err *err)
 {
 	if (strcmp(how, "iterator") == 0)
 		return bare_open(&l->bare, err);
-	return sampler_open(&(struct sampler_options){ .no_bpf = strcmp(how, "proc") == 0 }, &l->sampler, err);
+	return sampler_open(&(struct sampler_options){ .no_bpf = strcmp(how, "proc") == 0 },
+	                    &l->sampler, err);
 }
 
 static int look_once(struct look *l, struct err *err)
@@ -62,7 +64,8 @@ static void put_tiers(struct json *j, const struct look *l)
 	json_end_object(j);
 }
 
-static int measure(struct look *l, size_t ticks, unsigned interval_ms, struct json *j, struct err *err)
+static int measure(struct look *l, size_t ticks, unsigned interval_ms, struct json *j,
+                   struct err *err)
 {
 	json_begin_object(j);
 	json_key(j, "cpu_us");
@@ -100,7 +103,8 @@ int main(int argc, char **argv)
 	struct err err;
 	int r;
 
-	if (argc != 4 || !parse_number(argv[2], TICKS_MAX, &ticks) || !parse_number(argv[3], 60000, &interval_ms)) {
+	if (argc != 4 || !parse_number(argv[2], TICKS_MAX, &ticks) ||
+	    !parse_number(argv[3], 60000, &interval_ms)) {
 		fprintf(stderr, "usage: scan bpf|proc|iterator TICKS INTERVAL_MS\n");
 		return 2;
 	}

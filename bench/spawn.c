@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* spawn IDLE [BUSY]: that many processes that only wait, and that many that use a little CPU all the time. Prints
- * "ready" when all are there; they end when stdin is closed, when this process dies, or after a quarter of an hour. */
+/* spawn IDLE [BUSY]: that many processes that only wait, and that many that use a little CPU all
+ * the time. Prints "ready" when all are there; they end when stdin is closed, when this process
+ * dies, or after a quarter of an hour. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -78,7 +79,8 @@ int main(int argc, char **argv)
 	static pid_t pids[2 * PROCESSES_MAX];
 	size_t idle, busy = 0, n;
 
-	if (argc < 2 || argc > 3 || !parse_count(argv[1], &idle) || (argc == 3 && !parse_count(argv[2], &busy))) {
+	if (argc < 2 || argc > 3 || !parse_count(argv[1], &idle) ||
+	    (argc == 3 && !parse_count(argv[2], &busy))) {
 		fprintf(stderr, "usage: spawn IDLE [BUSY]   (at most %d of each)\n", PROCESSES_MAX);
 		return 2;
 	}

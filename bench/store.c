@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* store DIR [PROCESSES SNAPSHOTS]: builds stores of a made-up machine at one snapshot a second, and prints what
- * writing and reading them costs in CPU time, and their size. A job of 5 % of the processes is what is busy. Readers
- * are any SQL client: their SELECTs go through the views. */
+/* store DIR [PROCESSES SNAPSHOTS]: builds stores of a made-up machine at one snapshot a second, and
+ * prints what writing and reading them costs in CPU time, and their size. A job of 5 % of the
+ * processes is what is busy. Readers are any SQL client: their SELECTs go through the views. */
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -19,8 +19,8 @@
 #define RUNS 5 /* the least of them counts */
 
 struct machine {
-	uint64_t        seed;
-	size_t          procs, busy;
+	uint64_t seed;
+	size_t procs, busy;
 	struct snapshot snap;
 };
 
@@ -57,7 +57,8 @@ static void make_proc(struct machine *m, size_t i)
 	p->s.ppid = 1;
 	p->s.state = 'S';
 	snprintf(p->s.comm, sizeof p->s.comm, "worker%zu", i % 20);
-	snprintf(command, sizeof command, "/usr/lib/service/worker --index=%zu --config=/etc/service/%zu.conf", i, i);
+	snprintf(command, sizeof command,
+	         "/usr/lib/service/worker --index=%zu --config=/etc/service/%zu.conf", i, i);
 	p->s.command = (struct text_ref){ (uint32_t)m->snap.text.len, (uint32_t)strlen(command) };
 	buf_puts(&m->snap.text, command);
 	readings_set(&p->s.r, PROC_RSS, (1000 + dice(m, 100000)) << 12);
@@ -201,16 +202,19 @@ static void measure(const char *path, const char *what, const char *sql, double 
 
 static void read_back(const char *path, size_t snapshots)
 {
-	char *one = xasprintf("SELECT * FROM process_metrics WHERE snapshot_id = %zu", snapshots / 2 + 31);
+	char *one = xasprintf("SELECT * FROM process_metrics WHERE snapshot_id = %zu",
+	                      snapshots / 2 + 31);
 
 	measure(path, "read one snapshot", one, 10);
 	measure(path, "read a job's profile",
-		"SELECT pm.pid, pm.sheet_num, pm.rss_mb, pm.cpu_percent, pm.syscall_time_pct, s.timestamp"
-		" FROM process_metrics pm JOIN snapshots s ON s.id = pm.snapshot_id WHERE pm.job_id = 'train-1'"
-		" ORDER BY s.timestamp ASC", 400);
+	        "SELECT pm.pid, pm.sheet_num, pm.rss_mb, pm.cpu_percent, pm.syscall_time_pct, s.timestamp"
+	        " FROM process_metrics pm JOIN snapshots s ON s.id = pm.snapshot_id WHERE pm.job_id = 'train-1'"
+	        " ORDER BY s.timestamp ASC",
+	        400);
 	measure(path, "read one process's history",
-		"SELECT pm.rss_mb, pm.cpu_percent, s.timestamp FROM process_metrics pm JOIN snapshots s"
-		" ON s.id = pm.snapshot_id WHERE pm.pid = 1005 AND s.timestamp >= 0 ORDER BY s.timestamp ASC", 50);
+	        "SELECT pm.rss_mb, pm.cpu_percent, s.timestamp FROM process_metrics pm JOIN snapshots s"
+	        " ON s.id = pm.snapshot_id WHERE pm.pid = 1005 AND s.timestamp >= 0 ORDER BY s.timestamp ASC",
+	        50);
 	free(one);
 }
 
@@ -233,14 +237,16 @@ static void replay(const char *path)
 		die(err.msg);
 	reader_close(r);
 	snapshot_done(&snap);
-	tell("replay, per snapshot", (double)(clock_process_cpu_ns() - from) / 1e6 / (double)n, "ms", 0);
+	tell("replay, per snapshot", (double)(clock_process_cpu_ns() - from) / 1e6 / (double)n,
+	     "ms", 0);
 }
 
 /* Everything but the last keyframe becomes minutes. */
 static void retain(const char *path, uint64_t now_ns)
 {
 	struct store_options o = { .path = path, .interval_ns = NS_PER_S, .no_guard = true };
-	struct store_retention keep = { .downsampled_ns = 86400 * NS_PER_S, .events_ns = 86400 * NS_PER_S };
+	struct store_retention keep = { .downsampled_ns = 86400 * NS_PER_S,
+		                        .events_ns = 86400 * NS_PER_S };
 	double worst_ms = 0;
 	struct store *st = NULL;
 	const char *notice;
@@ -272,7 +278,8 @@ static size_t number(const char *text)
 
 int main(int argc, char **argv)
 {
-	size_t procs = argc > 2 ? number(argv[2]) : 1000, snapshots = argc > 3 ? number(argv[3]) : 6000;
+	size_t procs = argc > 2 ? number(argv[2]) : 1000,
+	       snapshots = argc > 3 ? number(argv[3]) : 6000;
 	char *path;
 	double ms, bytes;
 
@@ -282,8 +289,10 @@ int main(int argc, char **argv)
 	for (size_t busy_percent = 0; busy_percent <= 5; busy_percent += 5) {
 		path = xasprintf("%s/busy-%zu.db", argv[1], busy_percent);
 		bytes = build(path, procs, procs * busy_percent / 100, snapshots, &ms);
-		tell(busy_percent ? "write one snapshot, 5 % busy" : "write one snapshot, all idle", ms, "ms", 0.4);
-		tell(busy_percent ? "size of a process-sample, 5 % busy" : "size of a process-sample, all idle",
+		tell(busy_percent ? "write one snapshot, 5 % busy" : "write one snapshot, all idle",
+		     ms, "ms", 0.4);
+		tell(busy_percent ? "size of a process-sample, 5 % busy"
+		                  : "size of a process-sample, all idle",
 		     bytes / (double)procs / (double)snapshots, "B", busy_percent ? 3.0 : 0.7);
 		if (busy_percent) {
 			read_back(path, snapshots);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* tick DIRECTORY TICKS INTERVAL_MS: the engine as `proctor record` runs it, store and JSONL included, without a budget
- * that would slow it down. Prints one line of JSON: CPU time per tick of all threads, the engine's memory. */
+/* tick DIRECTORY TICKS INTERVAL_MS: the engine as `proctor record` runs it, store and JSONL
+ * included, without a budget that would slow it down. Prints one line of JSON: CPU time per tick of
+ * all threads, the engine's memory. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,9 +15,9 @@
 
 struct run {
 	struct loop *loop;
-	char         db[512], jsonl[512];
-	uint64_t     ticks, interval_ns;
-	uint64_t     cpu_ns, rss_bytes;
+	char db[512], jsonl[512];
+	uint64_t ticks, interval_ns;
+	uint64_t cpu_ns, rss_bytes;
 };
 
 /* /proc/self/statm:  5132 1712 1580 …   pages: size, resident */
@@ -44,9 +45,10 @@ static int run_engine(struct run *run, struct engine_totals *ret, struct err *er
 {
 	struct engine_options options = {
 		.recorder = { .store = { .path = run->db, .interval_ns = run->interval_ns },
-			      .jsonl_path = run->jsonl,
-			      .jsonl_max_bytes = UINT64_C(50) << 20,
-			      .retention = { 86400 * NS_PER_S, 7 * 86400 * NS_PER_S, 30 * 86400 * NS_PER_S } },
+		              .jsonl_path = run->jsonl,
+		              .jsonl_max_bytes = UINT64_C(50) << 20,
+		              .retention = { 86400 * NS_PER_S, 7 * 86400 * NS_PER_S,
+		                             30 * 86400 * NS_PER_S } },
 		.interval_ns = run->interval_ns,
 	};
 	struct engine *engine;
@@ -56,7 +58,8 @@ static int run_engine(struct run *run, struct engine_totals *ret, struct err *er
 	if (r < 0)
 		return r;
 	before = clock_process_cpu_ns();
-	r = loop_add_timer(run->loop, clock_mono_ns() + run->ticks * run->interval_ns, end_of_run, run, NULL, err);
+	r = loop_add_timer(run->loop, clock_mono_ns() + run->ticks * run->interval_ns, end_of_run,
+	                   run, NULL, err);
 	if (r == 0)
 		r = loop_run(run->loop, err);
 	engine_stop(engine, ret);
@@ -98,7 +101,8 @@ int main(int argc, char **argv)
 	struct err err;
 	int r;
 
-	if (argc != 4 || !parse_number(argv[2], TICKS_MAX, &run.ticks) || !parse_number(argv[3], 60000, &interval_ms)) {
+	if (argc != 4 || !parse_number(argv[2], TICKS_MAX, &run.ticks) ||
+	    !parse_number(argv[3], 60000, &interval_ms)) {
 		fprintf(stderr, "usage: tick DIRECTORY TICKS INTERVAL_MS\n");
 		return 2;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* banned.h - functions this project does not use, refused at compile time.
- * The build includes it before every source file (-include), after the headers that declare them. */
+ * The build includes it before every source file (-include), after the headers that declare
+ * them. */
 #pragma once
 
 #include <alloca.h>

@@ -48,10 +48,10 @@ bool clock_parse_duration(struct scan text, uint64_t *ret_ns)
 {
 	static const struct {
 		const char *suffix;
-		uint64_t    ns;
+		uint64_t ns;
 	} units[] = {
-		{ "", NS_PER_S },       { "s", NS_PER_S },         { "ms", NS_PER_MS },
-		{ "m", 60 * NS_PER_S }, { "h", 3600 * NS_PER_S },  { "d", 86400 * NS_PER_S },
+		{ "", NS_PER_S },       { "s", NS_PER_S },        { "ms", NS_PER_MS },
+		{ "m", 60 * NS_PER_S }, { "h", 3600 * NS_PER_S }, { "d", 86400 * NS_PER_S },
 	};
 	uint64_t micros, ns;
 

@@ -13,10 +13,12 @@
 
 uint64_t clock_wall_ns(void);
 uint64_t clock_mono_ns(void);
-uint64_t clock_boot_ns(void);        /* like mono, and goes on during suspend: process start times are in it */
+uint64_t clock_boot_ns(
+	void); /* like mono, and goes on during suspend: process start times are in it */
 uint64_t clock_process_cpu_ns(void); /* all threads of this process */
 
 /* "2026-11-15T14:03:07.412Z"; to holds 25 bytes or more. */
 void clock_format_utc(uint64_t wall_ns, char *to, size_t cap);
-/* "90", "1.5s", "10m", "2h", "7d", "250ms" → ns; a bare number is seconds. The whole text must fit. */
+/* "90", "1.5s", "10m", "2h", "7d", "250ms" → ns; a bare number is seconds. The whole text must
+ * fit. */
 bool clock_parse_duration(struct scan text, uint64_t *ret_ns);

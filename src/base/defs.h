@@ -14,25 +14,25 @@
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
 /* Hands over what a cleanup variable owns: its value, leaving NULL behind. */
-#define TAKE_PTR(ptr)                      \
-	({                                 \
-		typeof(ptr) taken_ = (ptr); \
-		(ptr) = NULL;              \
-		taken_;                    \
+#define TAKE_PTR(ptr)                                                                              \
+	({                                                                                         \
+		typeof(ptr) taken_ = (ptr);                                                        \
+		(ptr) = NULL;                                                                      \
+		taken_;                                                                            \
 	})
-#define TAKE_FD(fd)               \
-	({                        \
-		int taken_ = (fd); \
-		(fd) = -1;        \
-		taken_;           \
+#define TAKE_FD(fd)                                                                                \
+	({                                                                                         \
+		int taken_ = (fd);                                                                 \
+		(fd) = -1;                                                                         \
+		taken_;                                                                            \
 	})
 
 /* Defines TYPE_closep-like helpers for cleanup(): DEFINE_CLEANUP(struct store *, store_close). */
-#define DEFINE_CLEANUP(type, fn)                  \
-	static inline void fn##p(type *ptr)       \
-	{                                         \
-		if (*ptr)                         \
-			fn(*ptr);                 \
+#define DEFINE_CLEANUP(type, fn)                                                                   \
+	static inline void fn##p(type *ptr)                                                        \
+	{                                                                                          \
+		if (*ptr)                                                                          \
+			fn(*ptr);                                                                  \
 	}
 
 static inline void closep(int *fd)

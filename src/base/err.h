@@ -6,7 +6,7 @@
 #include "base/defs.h"
 
 struct err {
-	int  code; /* errno value, > 0 once set */
+	int code; /* errno value, > 0 once set */
 	char msg[240];
 };
 

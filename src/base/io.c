@@ -91,7 +91,8 @@ int io_mkdir_all(const char *path, mode_t mode, struct err *err)
 		memcpy(part, path, i);
 		part[i] = '\0';
 		if (mkdir(part, mode) < 0 && errno != EEXIST)
-			return err_set(err, errno, "create directory '%s': %s", part, strerror(errno));
+			return err_set(err, errno, "create directory '%s': %s", part,
+			               strerror(errno));
 	}
 	/* What exists already may be a file. */
 	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))

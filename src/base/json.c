@@ -8,7 +8,8 @@
 
 #include "base/text.h"
 
-/* Room for a value of at most n bytes, after the comma it may need; NULL at the buffer's ceiling. */
+/* Room for a value of at most n bytes, after the comma it may need; NULL at the buffer's
+ * ceiling. */
 static char *value_begin(struct json *j, size_t n)
 {
 	char *to = buf_grow(j->out, n + 1);
@@ -90,7 +91,8 @@ void json_u64(struct json *j, uint64_t v)
 
 void json_i64(struct json *j, int64_t v)
 {
-	char text[21], *p = digits_before(text + sizeof text, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+	char text[21],
+		*p = digits_before(text + sizeof text, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 
 	if (v < 0)
 		*--p = '-';

@@ -8,7 +8,8 @@
 
 #include "base/text.h"
 
-/* Messages may quote names from outside, so they pass through text_display like everything that people see. */
+/* Messages may quote names from outside, so they pass through text_display like everything that
+ * people see. */
 printf_like(2, 0) static void say(const char *prefix, const char *fmt, va_list ap)
 {
 	char raw[1024];
@@ -23,14 +24,14 @@ printf_like(2, 0) static void say(const char *prefix, const char *fmt, va_list a
 	buf_done(&line);
 }
 
-#define DEFINE_LOG(name, prefix)           \
-	void name(const char *fmt, ...)    \
-	{                                  \
-		va_list ap;                \
-                                           \
-		va_start(ap, fmt);         \
-		say(prefix, fmt, ap);      \
-		va_end(ap);                \
+#define DEFINE_LOG(name, prefix)                                                                   \
+	void name(const char *fmt, ...)                                                            \
+	{                                                                                          \
+		va_list ap;                                                                        \
+                                                                                                   \
+		va_start(ap, fmt);                                                                 \
+		say(prefix, fmt, ap);                                                              \
+		va_end(ap);                                                                        \
 	}
 
 DEFINE_LOG(log_error, "proctor: ")

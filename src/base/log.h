@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* log.h - words for the person who started us, on stderr. Only daemon/ and cli/ use it; all else returns errors. */
+/* log.h - words for the person who started us, on stderr. Only daemon/ and cli/ use it; all else
+ * returns errors. */
 #pragma once
 
 #include "base/defs.h"

@@ -12,14 +12,14 @@
 #include "base/mem.h"
 
 struct loop {
-	sd_event           *event;
+	sd_event *event;
 	struct loop_source *sources;
 };
 
 struct loop_source {
-	struct loop        *loop;
+	struct loop *loop;
 	struct loop_source *next;
-	sd_event_source    *source;
+	sd_event_source *source;
 	void (*call)(void *self);
 	void *self;
 };
@@ -111,13 +111,16 @@ static struct loop_source *source_new(struct loop *loop, void (*call)(void *), v
 {
 	struct loop_source *s = xcalloc(1, sizeof *s);
 
-	*s = (struct loop_source){ .loop = loop, .next = loop->sources, .call = call, .self = self };
+	*s = (struct loop_source){
+		.loop = loop, .next = loop->sources, .call = call, .self = self
+	};
 	loop->sources = s;
 	return s;
 }
 
 /* What every add ends with: give the source out, or take it back and say why. */
-static int source_added(struct loop_source *s, int r, const char *what, struct loop_source **ret, struct err *err)
+static int source_added(struct loop_source *s, int r, const char *what, struct loop_source **ret,
+                        struct err *err)
 {
 	if (r < 0) {
 		loop_remove(s);
@@ -128,11 +131,12 @@ static int source_added(struct loop_source *s, int r, const char *what, struct l
 	return 0;
 }
 
-int loop_add_timer(struct loop *loop, uint64_t mono_ns, void (*fire)(void *), void *self, struct loop_source **ret,
-		   struct err *err)
+int loop_add_timer(struct loop *loop, uint64_t mono_ns, void (*fire)(void *), void *self,
+                   struct loop_source **ret, struct err *err)
 {
 	struct loop_source *s = source_new(loop, fire, self);
-	int r = sd_event_add_time(loop->event, &s->source, CLOCK_MONOTONIC, mono_ns / NS_PER_US, 1, on_timer, s);
+	int r = sd_event_add_time(loop->event, &s->source, CLOCK_MONOTONIC, mono_ns / NS_PER_US, 1,
+	                          on_timer, s);
 
 	return source_added(s, r, "timer", ret, err);
 }
@@ -143,8 +147,8 @@ void loop_timer_set(struct loop_source *timer, uint64_t mono_ns)
 	sd_event_source_set_enabled(timer->source, SD_EVENT_ONESHOT);
 }
 
-int loop_add_reader(struct loop *loop, int fd, void (*readable)(void *), void *self, struct loop_source **ret,
-		    struct err *err)
+int loop_add_reader(struct loop *loop, int fd, void (*readable)(void *), void *self,
+                    struct loop_source **ret, struct err *err)
 {
 	struct loop_source *s = source_new(loop, readable, self);
 	int r = sd_event_add_io(loop->event, &s->source, fd, EPOLLIN, on_reader, s);
@@ -152,7 +156,8 @@ int loop_add_reader(struct loop *loop, int fd, void (*readable)(void *), void *s
 	return source_added(s, r, "reader", ret, err);
 }
 
-int loop_add_signal(struct loop *loop, int signo, void (*caught)(void *), void *self, struct err *err)
+int loop_add_signal(struct loop *loop, int signo, void (*caught)(void *), void *self,
+                    struct err *err)
 {
 	struct loop_source *s = source_new(loop, caught, self);
 	sigset_t set;

@@ -13,8 +13,8 @@ struct map_slot {
 
 struct map {
 	struct map_slot *slots;
-	uint8_t         *used; /* one byte a slot: the key 0 is as good as any other */
-	size_t           len, cap;
+	uint8_t *used; /* one byte a slot: the key 0 is as good as any other */
+	size_t len, cap;
 };
 
 void map_done(struct map *m);
@@ -22,5 +22,6 @@ void map_reset(struct map *m); /* empty, keeps the memory */
 void map_put(struct map *m, uint64_t key, uint64_t value);
 bool map_get(const struct map *m, uint64_t key, uint64_t *ret_value);
 bool map_del(struct map *m, uint64_t key);
-/* Walks all entries: `size_t it = 0; while (map_next(&m, &it, &slot)) …`. Deleting during the walk is not allowed. */
+/* Walks all entries: `size_t it = 0; while (map_next(&m, &it, &slot)) …`. Deleting during the walk
+ * is not allowed. */
 bool map_next(const struct map *m, size_t *it, struct map_slot *ret_slot);

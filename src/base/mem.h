@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* mem.h - allocation that aborts on failure. Sizes from outside are bounded before they get here. */
+/* mem.h - allocation that aborts on failure. Sizes from outside are bounded before they get
+ * here. */
 #pragma once
 
 #include <stdlib.h>
@@ -13,8 +14,9 @@ char *xstrdup(const char *s) must_check;
 char *xstrndup(const char *s, size_t n) must_check;
 char *xasprintf(const char *fmt, ...) must_check printf_like(1, 2);
 
-/* For long-lived programs, first thing in main: large arrays live in pages of their own that grow in place and are given
- * back, and threads share one heap. With glibc's defaults the recorder takes almost twice the memory. */
+/* For long-lived programs, first thing in main: large arrays live in pages of their own that grow
+ * in place and are given back, and threads share one heap. With glibc's defaults the recorder takes
+ * almost twice the memory. */
 void mem_keep_small(void);
 
 /* For cleanup(freep) on any pointer. */

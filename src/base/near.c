@@ -18,7 +18,8 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 
 		now[0] = i;
 		for (size_t j = 1; j <= b_len; j++) {
-			now[j] = MIN(MIN(last[j], now[j - 1]) + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
+			now[j] = MIN(MIN(last[j], now[j - 1]) + 1,
+			             last[j - 1] + (a[i - 1] != b[j - 1]));
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
 				now[j] = MIN(now[j], before[j - 2] + 1);
 		}

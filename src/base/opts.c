@@ -34,11 +34,14 @@ static int take_value(const struct opt *o, const char *value, struct err *err)
 		return 0;
 	case OPT_DURATION:
 		if (!clock_parse_duration(text, o->to))
-			return err_set(err, EINVAL, "--%s '%s': not a time; write 0.5, 10s, 5m or 2h", o->name, value);
+			return err_set(err, EINVAL,
+			               "--%s '%s': not a time; write 0.5, 10s, 5m or 2h", o->name,
+			               value);
 		return 0;
 	case OPT_U64:
 		if (!scan_u64(&text, &number) || !scan_at_end(&text))
-			return err_set(err, EINVAL, "--%s '%s': not a whole number", o->name, value);
+			return err_set(err, EINVAL, "--%s '%s': not a whole number", o->name,
+			               value);
 		*(uint64_t *)o->to = number;
 		return 0;
 	case OPT_FLAG:
@@ -56,7 +59,8 @@ static int parse_one(const struct opt *opts, int argc, char **argv, int *i, stru
 	if (word[1] == '-') {
 		const char *equals = strchr(word, '=');
 
-		o = find_long(opts, word + 2, equals ? (size_t)(equals - word - 2) : strlen(word + 2));
+		o = find_long(opts, word + 2,
+		              equals ? (size_t)(equals - word - 2) : strlen(word + 2));
 		value = equals ? equals + 1 : NULL;
 	} else {
 		o = find_letter(opts, word[1]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* opts.h - GNU-style options from a table. Bad usage gets one line that names the option and one hint. */
+/* opts.h - GNU-style options from a table. Bad usage gets one line that names the option and one
+ * hint. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,14 +16,15 @@ enum opt_kind {
 };
 
 struct opt {
-	const char   *name; /* without "--" */
-	char          letter;
+	const char *name; /* without "--" */
+	char letter;
 	enum opt_kind kind;
-	void         *to;
-	const char   *value; /* how help names the value */
-	const char   *help;
+	void *to;
+	const char *value; /* how help names the value */
+	const char *help;
 };
 
-/* Parses argv[1…] up to the first word that is no option, or past "--". Returns the index of the first word left,
- * or -EINVAL with a message that names the option. `opts` ends with a NULL name. */
+/* Parses argv[1…] up to the first word that is no option, or past "--". Returns the index of the
+ * first word left, or -EINVAL with a message that names the option. `opts` ends with a NULL
+ * name. */
 int opts_parse(const struct opt *opts, int argc, char **argv, struct err *err) must_check;

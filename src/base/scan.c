@@ -52,7 +52,8 @@ bool scan_u64(struct scan *s, uint64_t *ret)
 	if (s->p == s->end || !is_digit(*s->p))
 		return false;
 	for (; s->p < s->end && is_digit(*s->p); s->p++)
-		if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t)(*s->p - '0'), &v))
+		if (__builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(*s->p - '0'), &v))
 			return false;
 	*ret = v;
 	return true;

@@ -17,11 +17,11 @@ size_t text_utf8_len(const char *s, size_t n)
 		return 1;
 	if (n >= 2 && u[0] >= 0xC2 && u[0] <= 0xDF && is_tail(s, 1))
 		return 2;
-	if (n >= 3 && (u[0] & 0xF0) == 0xE0 && is_tail(s, 1) && is_tail(s, 2) && !(u[0] == 0xE0 && u[1] < 0xA0) &&
-	    !(u[0] == 0xED && u[1] >= 0xA0))
+	if (n >= 3 && (u[0] & 0xF0) == 0xE0 && is_tail(s, 1) && is_tail(s, 2) &&
+	    !(u[0] == 0xE0 && u[1] < 0xA0) && !(u[0] == 0xED && u[1] >= 0xA0))
 		return 3;
-	if (n >= 4 && u[0] >= 0xF0 && u[0] <= 0xF4 && is_tail(s, 1) && is_tail(s, 2) && is_tail(s, 3) &&
-	    !(u[0] == 0xF0 && u[1] < 0x90) && !(u[0] == 0xF4 && u[1] >= 0x90))
+	if (n >= 4 && u[0] >= 0xF0 && u[0] <= 0xF4 && is_tail(s, 1) && is_tail(s, 2) &&
+	    is_tail(s, 3) && !(u[0] == 0xF0 && u[1] < 0x90) && !(u[0] == 0xF4 && u[1] >= 0x90))
 		return 4;
 	return 0;
 }
@@ -36,7 +36,8 @@ static uint32_t code_point(const char *s, size_t len)
 	case 3:
 		return (u[0] & 0x0Fu) << 12 | (u[1] & 0x3Fu) << 6 | (u[2] & 0x3Fu);
 	case 4:
-		return (u[0] & 0x07u) << 18 | (u[1] & 0x3Fu) << 12 | (u[2] & 0x3Fu) << 6 | (u[3] & 0x3Fu);
+		return (u[0] & 0x07u) << 18 | (u[1] & 0x3Fu) << 12 | (u[2] & 0x3Fu) << 6 |
+		       (u[3] & 0x3Fu);
 	default:
 		return u[0];
 	}
@@ -58,8 +59,9 @@ static bool in_ranges(uint32_t c, const struct range *r, size_t n)
 static bool is_unsafe(uint32_t c)
 {
 	static const struct range unsafe[] = {
-		{ 0x00, 0x1F },     { 0x7F, 0x9F },     { 0x61C, 0x61C },   { 0x200B, 0x200F }, { 0x2028, 0x202E },
-		{ 0x2060, 0x206F }, { 0xFEFF, 0xFEFF }, { 0xFFF9, 0xFFFB }, { 0xE0000, 0xE007F },
+		{ 0x00, 0x1F },     { 0x7F, 0x9F },     { 0x61C, 0x61C },
+		{ 0x200B, 0x200F }, { 0x2028, 0x202E }, { 0x2060, 0x206F },
+		{ 0xFEFF, 0xFEFF }, { 0xFFF9, 0xFFFB }, { 0xE0000, 0xE007F },
 	};
 
 	return in_ranges(c, unsafe, ARRAY_LEN(unsafe));
@@ -67,10 +69,13 @@ static bool is_unsafe(uint32_t c)
 
 static unsigned columns_of(uint32_t c)
 {
-	static const struct range combining[] = { { 0x300, 0x36F }, { 0x1AB0, 0x1AFF }, { 0x20D0, 0x20FF }, { 0xFE00, 0xFE0F } };
+	static const struct range combining[] = {
+		{ 0x300, 0x36F }, { 0x1AB0, 0x1AFF }, { 0x20D0, 0x20FF }, { 0xFE00, 0xFE0F }
+	};
 	static const struct range wide[] = {
-		{ 0x1100, 0x115F }, { 0x2E80, 0x303E }, { 0x3041, 0xA4CF }, { 0xAC00, 0xD7A3 }, { 0xF900, 0xFAFF },
-		{ 0xFE30, 0xFE6F }, { 0xFF00, 0xFF60 }, { 0xFFE0, 0xFFE6 }, { 0x1F300, 0x1FAFF }, { 0x20000, 0x3FFFD },
+		{ 0x1100, 0x115F },   { 0x2E80, 0x303E },   { 0x3041, 0xA4CF }, { 0xAC00, 0xD7A3 },
+		{ 0xF900, 0xFAFF },   { 0xFE30, 0xFE6F },   { 0xFF00, 0xFF60 }, { 0xFFE0, 0xFFE6 },
+		{ 0x1F300, 0x1FAFF }, { 0x20000, 0x3FFFD },
 	};
 
 	if (c < 0x300)
@@ -82,7 +87,7 @@ static unsigned columns_of(uint32_t c)
 
 /* One character as it will be shown. */
 struct glyph {
-	char   text[12];
+	char text[12];
 	size_t bytes, columns;
 };
 
@@ -92,7 +97,8 @@ static struct glyph glyph_of(const char *s, size_t len)
 	uint32_t c;
 
 	if (len == 0) {
-		g.bytes = g.columns = (size_t)snprintf(g.text, sizeof g.text, "\\x%02x", (unsigned char)*s);
+		g.bytes = g.columns = (size_t)snprintf(g.text, sizeof g.text, "\\x%02x",
+		                                       (unsigned char)*s);
 		return g;
 	}
 	c = code_point(s, len);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* text.h - text from outside on its way to people: what is valid, what is safe on a terminal, how wide it is. */
+/* text.h - text from outside on its way to people: what is valid, what is safe on a terminal, how
+ * wide it is. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,9 +11,11 @@
 /* Bytes of the well-formed UTF-8 character at s (1 to 4; shortest form, no surrogates), or 0. */
 size_t text_utf8_len(const char *s, size_t n);
 
-/* Appends s for a terminal: control characters (C0, DEL, C1 also as UTF-8), bidi overrides and bytes that are not
- * UTF-8 come out as \xNN or \u{NNNN}, a newline as \n. At most `max_columns` columns; a cut is shown by '…'. */
+/* Appends s for a terminal: control characters (C0, DEL, C1 also as UTF-8), bidi overrides and
+ * bytes that are not UTF-8 come out as \xNN or \u{NNNN}, a newline as \n. At most `max_columns`
+ * columns; a cut is shown by '…'. */
 void text_display(struct buf *to, const char *s, size_t n, size_t max_columns);
 
-/* Columns a displayed text takes: code points, with wide ones counted twice and combining ones not at all. */
+/* Columns a displayed text takes: code points, with wide ones counted twice and combining ones not
+ * at all. */
 size_t text_columns(const char *s, size_t n);

@@ -2,9 +2,9 @@
 /* vec.h - typed growable arrays with a ceiling.
  *
  *	VEC(struct event) events = { 0 };
- *	struct event *e = vec_push(&events, EVENTS_MAX);    // zeroed slot, NULL at the ceiling: count the drop
- *	vec_done(&events);
- */
+ *	struct event *e = vec_push(&events, EVENTS_MAX);    // zeroed slot, NULL at the ceiling:
+ *count the drop
+ * vec_done(&events); */
 #pragma once
 
 #include <stdbool.h>
@@ -13,35 +13,37 @@
 
 #include "base/mem.h"
 
-#define VEC(type)                \
-	struct {                 \
-		type  *at;       \
-		size_t len, cap; \
+#define VEC(type)                                                                                  \
+	struct {                                                                                   \
+		type *at;                                                                          \
+		size_t len, cap;                                                                   \
 	}
 
 /* Zeroed slot at the end, or NULL when there are `max` already. */
-#define vec_push(v, max)                                                                   \
-	((typeof((v)->at))vec_push_((void **)&(v)->at, &(v)->len, &(v)->cap, sizeof *(v)->at, (max)))
+#define vec_push(v, max)                                                                           \
+	((typeof((v)->at))vec_push_((void **)&(v)->at, &(v)->len, &(v)->cap, sizeof *(v)->at,      \
+	                            (max)))
 
 /* Room for n elements in all; false past `max`. */
-#define vec_reserve(v, n, max) vec_reserve_((void **)&(v)->at, &(v)->cap, sizeof *(v)->at, (n), (max))
+#define vec_reserve(v, n, max)                                                                     \
+	vec_reserve_((void **)&(v)->at, &(v)->cap, sizeof *(v)->at, (n), (max))
 
 #define vec_reset(v) ((void)((v)->len = 0))
-/* Empties it like vec_reset, and gives the memory back when less than a quarter of it was used: a spike is not kept for
- * ever. */
-#define vec_relax(v)                                                \
-	do {                                                        \
-		if ((v)->cap > VEC_SMALL && (v)->len < (v)->cap / 4) \
-			vec_done(v);                                \
-		(v)->len = 0;                                       \
+/* Empties it like vec_reset, and gives the memory back when less than a quarter of it was used: a
+ * spike is not kept for ever. */
+#define vec_relax(v)                                                                               \
+	do {                                                                                       \
+		if ((v)->cap > VEC_SMALL && (v)->len < (v)->cap / 4)                               \
+			vec_done(v);                                                               \
+		(v)->len = 0;                                                                      \
 	} while (0)
 #define VEC_SMALL 1024
 
-#define vec_done(v)                               \
-	do {                                      \
-		free((v)->at);                    \
-		(v)->at = NULL;                   \
-		(v)->len = (v)->cap = 0;          \
+#define vec_done(v)                                                                                \
+	do {                                                                                       \
+		free((v)->at);                                                                     \
+		(v)->at = NULL;                                                                    \
+		(v)->len = (v)->cap = 0;                                                           \
 	} while (0)
 
 /* `it &&`: an empty one has no array, and NULL + 0 is not C. */

@@ -27,7 +27,8 @@ int cli_print(const struct buf *out)
 	if (r < 0 && r != -EPIPE) /* who closed the pipe has seen enough, and knows it */
 		log_error("write to stdout: %s", strerror(-r));
 	if (r == 0 && out->full) {
-		log_error("the output is larger than %zu bytes and was cut", out->max ? out->max : BUF_MAX_DEFAULT);
+		log_error("the output is larger than %zu bytes and was cut",
+		          out->max ? out->max : BUF_MAX_DEFAULT);
 		return CLI_FAILED;
 	}
 	return r < 0 ? CLI_FAILED : CLI_OK;
@@ -110,7 +111,8 @@ int cli_make_state_dir(const struct cli *cli, char *ret)
 {
 	struct err err;
 
-	if (resolve_state_dir(cli, ret, &err) < 0 || statedir_prepare(ret, geteuid() == 0, &err) < 0)
+	if (resolve_state_dir(cli, ret, &err) < 0 ||
+	    statedir_prepare(ret, geteuid() == 0, &err) < 0)
 		return cli_failed(&err);
 	return CLI_OK;
 }
@@ -126,7 +128,8 @@ struct style cli_style(const struct cli *cli)
 	bool is_tty = isatty(STDOUT_FILENO);
 	const struct style_env env = {
 		.is_tty = is_tty,
-		.tty_width = is_tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0,
+		.tty_width = is_tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col
+		                                                                    : 0,
 		.no_color = getenv("NO_COLOR"),
 		.clicolor_force = getenv("CLICOLOR_FORCE"),
 		.term = getenv("TERM"),

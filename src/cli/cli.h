@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cli.h - what every verb shares: the common options, where things are, words for people, exit status.
- * One verb = one file = one const struct; main.c lists them. */
+/* cli.h - what every verb shares: the common options, where things are, words for people, exit
+ * status. One verb = one file = one const struct; main.c lists them. */
 #pragma once
 
 #include "base/buf.h"
@@ -24,8 +24,10 @@ struct verb {
 	const char *name;
 	const char *summary; /* one line in `proctor --help` */
 	const char *usage;   /* what follows "proctor VERB" */
-	const char *about;   /* more lines for `proctor VERB --help`, without a newline at the end; NULL: none */
-	int (*run)(struct cli *cli, int argc, char **argv); /* argv[0] is the verb; returns the exit status */
+	const char *about;   /* more lines for `proctor VERB --help`, without a newline at the end;
+	                        NULL: none */
+	int (*run)(struct cli *cli, int argc,
+	           char **argv); /* argv[0] is the verb; returns the exit status */
 };
 
 extern const struct verb verb_doctor, verb_record, verb_snapshot, verb_sql;
@@ -33,12 +35,13 @@ extern const struct verb verb_doctor, verb_record, verb_snapshot, verb_sql;
 /* Built in main, passed down. */
 struct cli {
 	const struct verb *verb;
-	const char        *state_dir, *config_file, *color; /* as given; NULL: not given */
-	bool               json, help;
-	int                status; /* when cli_parse() says not to go on */
+	const char *state_dir, *config_file, *color; /* as given; NULL: not given */
+	bool json, help;
+	int status; /* when cli_parse() says not to go on */
 };
 
 /* The rows every verb puts at the end of its table of options. */
+/* clang-format off */
 #define CLI_COMMON_OPTS(cli)                                                                        \
 	{ "json", 0, OPT_FLAG, &(cli)->json, NULL, "for programs: one JSON document" },             \
 	{ "state-dir", 0, OPT_TEXT, &(cli)->state_dir, "DIR", "where the store and the jobs live" }, \
@@ -46,13 +49,15 @@ struct cli {
 	{ "color", 0, OPT_TEXT, &(cli)->color, "WHEN", "auto, always or never" },                   \
 	{ "help", 'h', OPT_FLAG, &(cli)->help, NULL, "this text" },                                 \
 	{ NULL }
+/* clang-format on */
 
-/* Options, the verb's own and the common ones. False: do not go on, return cli->status (help was asked for and shown, or
- * usage was bad and told). Options may stand behind words, unless "--" stands before; the words are moved to argv[1…],
- * *ret_words of them. */
+/* Options, the verb's own and the common ones. False: do not go on, return cli->status (help was
+ * asked for and shown, or usage was bad and told). Options may stand behind words, unless "--"
+ * stands before; the words are moved to argv[1…], *ret_words of them. */
 bool cli_parse(struct cli *cli, const struct opt *opts, int argc, char **argv, int *ret_words);
 /* The same for verbs that start a command: from argv[*ret_first] on everything is the command's. */
-bool cli_parse_command(struct cli *cli, const struct opt *opts, int argc, char **argv, int *ret_first);
+bool cli_parse_command(struct cli *cli, const struct opt *opts, int argc, char **argv,
+                       int *ret_first);
 
 /* One line on stderr with one hint; returns CLI_USAGE. */
 int cli_usage(const struct cli *cli, const char *fmt, ...) printf_like(2, 3);
@@ -63,11 +68,14 @@ int cli_print(const struct buf *out);
 
 /* The configuration; CLI_OK, or CLI_USAGE with every problem told. `files` may be NULL. */
 int cli_config(const struct cli *cli, struct config *ret, struct config_files *files);
-/* The state directory into `ret` (CONFIG_PATH_MAX bytes); nothing is created. CLI_OK, or CLI_FAILED and told. */
+/* The state directory into `ret` (CONFIG_PATH_MAX bytes); nothing is created. CLI_OK, or CLI_FAILED
+ * and told. */
 int cli_state_dir(const struct cli *cli, char *ret);
-/* The same, and it exists and can be written; else CLI_FAILED with the reason and the remedy told. */
+/* The same, and it exists and can be written; else CLI_FAILED with the reason and the remedy
+ * told. */
 int cli_make_state_dir(const struct cli *cli, char *ret);
-/* A path from the configuration, or where it is "" the default: `name` in the state directory. Owned by the caller. */
+/* A path from the configuration, or where it is "" the default: `name` in the state directory.
+ * Owned by the caller. */
 char *cli_path(const char *configured, const char *state_dir, const char *name);
 /* What stdout can show. */
 struct style cli_style(const struct cli *cli);

@@ -34,7 +34,8 @@ static enum doctor_state state_of(enum probe_state state)
 
 static void add_role(struct doctor *d, const struct role_health *h, bool is_plain)
 {
-	struct doctor_line *line = is_plain ? vec_push(&d->plain, ROLES_MAX) : vec_push(&d->roles, ROLES_MAX);
+	struct doctor_line *line = is_plain ? vec_push(&d->plain, ROLES_MAX)
+	                                    : vec_push(&d->roles, ROLES_MAX);
 
 	if (!line)
 		return;
@@ -47,7 +48,8 @@ static void add_role(struct doctor *d, const struct role_health *h, bool is_plai
 
 static bool is_same(const struct role_health *a, const struct role_health *b)
 {
-	return a->tier == b->tier && a->health.state == b->health.state && strcmp(a->health.source, b->health.source) == 0 &&
+	return a->tier == b->tier && a->health.state == b->health.state &&
+	       strcmp(a->health.source, b->health.source) == 0 &&
 	       strcmp(a->health.note, b->health.note) == 0;
 }
 
@@ -94,7 +96,8 @@ static void examine_disk(struct doctor *d)
 	d->has_disk_free = true;
 	d->disk_free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
 	if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0 && !d->store_note[0])
-		snprintf(d->store_note, sizeof d->store_note, "'%.160s' cannot be written: %s", path, strerror(errno));
+		snprintf(d->store_note, sizeof d->store_note, "'%.160s' cannot be written: %s",
+		         path, strerror(errno));
 }
 
 /* The database and what is still in its log. */
@@ -117,11 +120,13 @@ static void examine_store(struct doctor *d)
 		d->store_state = DOCTOR_ABSENT;
 	} else if (r == -ETIME) {
 		d->store_state = DOCTOR_WORKS;
-		snprintf(d->store_note, sizeof d->store_note, "no damage found, and too large to look at all of it here");
+		snprintf(d->store_note, sizeof d->store_note,
+		         "no damage found, and too large to look at all of it here");
 	} else if (r < 0) {
 		d->store_state = DOCTOR_DEGRADED;
 		snprintf(d->store_note, sizeof d->store_note, "%.180s%s", err.msg,
-			 r == -EUCLEAN ? "; the next recorder sets it aside and begins a new one" : "");
+		         r == -EUCLEAN ? "; the next recorder sets it aside and begins a new one"
+		                       : "");
 	}
 	examine_disk(d);
 }
@@ -157,10 +162,12 @@ static int show(const struct cli *cli, const struct doctor *d)
 /* Whether recording would work: processes can be seen, and the store is not broken. */
 static bool is_well(const struct doctor *d)
 {
-	return d->roles.len && d->roles.at[0].state != DOCTOR_ABSENT && d->store_state != DOCTOR_DEGRADED;
+	return d->roles.len && d->roles.at[0].state != DOCTOR_ABSENT &&
+	       d->store_state != DOCTOR_DEGRADED;
 }
 
-static int diagnose(const struct cli *cli, bool no_bpf, const struct config *config, const struct config_files *files)
+static int diagnose(const struct cli *cli, bool no_bpf, const struct config *config,
+                    const struct config_files *files)
 {
 	char state_dir[CONFIG_PATH_MAX], uid[16];
 	cleanup(freep) char *store_path = NULL;
@@ -214,8 +221,9 @@ const struct verb verb_doctor = {
 	.name = "doctor",
 	.summary = "what works here, what does not, and why",
 	.usage = "[--no-bpf] [--json]",
-	.about = "Tries every source of facts, looks at the store and the configuration, and says what is lost where\n"
-		 "something is missing. As root it also tries what a user without rights would have. The exit status\n"
-		 "is 1 when processes cannot be seen at all or the store is not usable.",
+	.about =
+		"Tries every source of facts, looks at the store and the configuration, and says what is lost where\n"
+		"something is missing. As root it also tries what a user without rights would have. The exit status\n"
+		"is 1 when processes cannot be seen at all or the store is not usable.",
 	.run = run,
 };

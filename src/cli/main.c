@@ -35,17 +35,18 @@ static int unknown_verb(const struct cli *cli, const char *name)
 static void put_help(struct buf *to)
 {
 	buf_puts(to, "proctor: a job-aware resource profiler for Linux\n\n"
-		     "usage: proctor VERB [OPTION…] [WORD…]\n\nverbs:\n");
+	             "usage: proctor VERB [OPTION…] [WORD…]\n\nverbs:\n");
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
 		buf_printf(to, "  %-18s%s\n", verbs[i]->name, verbs[i]->summary);
-	buf_puts(to, "\noptions of every verb:\n"
-		     "  --json            for programs: one JSON document\n"
-		     "  --state-dir DIR   where the store and the jobs live\n"
-		     "  --config FILE     this configuration file, no other\n"
-		     "  --color WHEN      auto, always or never\n"
-		     "  --help            what the verb does and takes\n"
-		     "  --version         version, and what was built in\n\n"
-		     "exit status: 0 ok, 1 no or failed, 2 wrong usage, 3 not found, 4 no daemon\n");
+	buf_puts(to,
+	         "\noptions of every verb:\n"
+	         "  --json            for programs: one JSON document\n"
+	         "  --state-dir DIR   where the store and the jobs live\n"
+	         "  --config FILE     this configuration file, no other\n"
+	         "  --color WHEN      auto, always or never\n"
+	         "  --help            what the verb does and takes\n"
+	         "  --version         version, and what was built in\n\n"
+	         "exit status: 0 ok, 1 no or failed, 2 wrong usage, 3 not found, 4 no daemon\n");
 }
 
 static int print_text(void (*put)(struct buf *to))
@@ -69,12 +70,15 @@ static int run_verb(struct cli *cli, int argc, char **argv)
 	return verb->run(cli, argc, argv);
 }
 
-/* Started with 0, 1 or 2 closed, the first files we open would take their place and get our output. */
+/* Started with 0, 1 or 2 closed, the first files we open would take their place and get our
+ * output. */
 static void keep_standard_fds(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
-			_exit(CLI_FAILED); /* read and write fail on these, as they would on closed ones */
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			_exit(CLI_FAILED); /* read and write fail on these, as they would on closed
+			                      ones */
 }
 
 int main(int argc, char **argv)

@@ -26,8 +26,9 @@ static void put_option(const struct opt *o, struct buf *to)
 {
 	char left[64];
 
-	snprintf(left, sizeof left, "%s%c%s --%s%s%s", o->letter ? "-" : " ", o->letter ? o->letter : ' ',
-		 o->letter ? "," : " ", o->name, o->value ? " " : "", o->value ? o->value : "");
+	snprintf(left, sizeof left, "%s%c%s --%s%s%s", o->letter ? "-" : " ",
+	         o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name, o->value ? " " : "",
+	         o->value ? o->value : "");
 	buf_printf(to, "  %-24s%s\n", left, o->help);
 }
 
@@ -37,7 +38,8 @@ static int print_help(const struct cli *cli, const struct opt *opts)
 	struct buf out = { 0 };
 	int status;
 
-	buf_printf(&out, "proctor %s: %s\n\nusage: proctor %s %s\n", verb->name, verb->summary, verb->name, verb->usage);
+	buf_printf(&out, "proctor %s: %s\n\nusage: proctor %s %s\n", verb->name, verb->summary,
+	           verb->name, verb->usage);
 	if (verb->about)
 		buf_printf(&out, "\n%s\n", verb->about);
 	buf_puts(&out, "\noptions:\n");
@@ -49,13 +51,15 @@ static int print_help(const struct cli *cli, const struct opt *opts)
 }
 
 /* The unknown long option among the words, with the one that may have been meant. */
-static const char *nearest_option(const struct opt *opts, int argc, char **argv, const char *message)
+static const char *nearest_option(const struct opt *opts, int argc, char **argv,
+                                  const char *message)
 {
 	struct near near = { 0 };
 
 	for (int i = 0; i < argc && !near.word; i++)
 		if (strncmp(argv[i], "--", 2) == 0 && strstr(message, argv[i]))
-			near = (struct near){ .word = argv[i] + 2, .len = strcspn(argv[i] + 2, "=") };
+			near = (struct near){ .word = argv[i] + 2,
+				              .len = strcspn(argv[i] + 2, "=") };
 	for (; near.word && opts->name; opts++)
 		near_offer(&near, opts->name);
 	return near.best;
@@ -72,7 +76,8 @@ static int parse_options(struct cli *cli, const struct opt *opts, int argc, char
 		return at - 1 + n;
 	if (strncmp(err.msg, "unknown", strlen("unknown")) == 0)
 		meant = nearest_option(opts, argc - at, argv + at, err.msg);
-	cli->status = meant ? cli_usage(cli, "%s, did you mean --%s?", err.msg, meant) : cli_usage(cli, "%s", err.msg);
+	cli->status = meant ? cli_usage(cli, "%s, did you mean --%s?", err.msg, meant)
+	                    : cli_usage(cli, "%s", err.msg);
 	return -1;
 }
 
@@ -85,13 +90,15 @@ static bool goes_on(struct cli *cli, const struct opt *opts)
 		return false;
 	}
 	if (!style_parse_choice(cli->color, &choice)) {
-		cli->status = cli_usage(cli, "--color '%s': write auto, always or never", cli->color);
+		cli->status = cli_usage(cli, "--color '%s': write auto, always or never",
+		                        cli->color);
 		return false;
 	}
 	return true;
 }
 
-bool cli_parse_command(struct cli *cli, const struct opt *opts, int argc, char **argv, int *ret_first)
+bool cli_parse_command(struct cli *cli, const struct opt *opts, int argc, char **argv,
+                       int *ret_first)
 {
 	int first = parse_options(cli, opts, argc, argv, 1);
 

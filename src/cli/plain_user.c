@@ -18,7 +18,8 @@
 #define NOBODY 65534
 #define PATIENCE_MS 5000
 
-/* The roles' names are static, so that only their order needs to cross the pipe: the parent has the same table. */
+/* The roles' names are static, so that only their order needs to cross the pipe: the parent has the
+ * same table. */
 static int examine(int to_fd)
 {
 	const struct jobtab no_jobs = { 0 };
@@ -28,8 +29,8 @@ static int examine(int to_fd)
 	struct err err;
 	size_t n;
 
-	if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 || setresuid(NOBODY, NOBODY, NOBODY) < 0 ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+	if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
+	    setresuid(NOBODY, NOBODY, NOBODY) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return 1;
 	if (sampler_open(&(struct sampler_options){ 0 }, &sampler, &err) < 0)
 		return 1;

@@ -13,8 +13,9 @@
 #define BUDGET_RATIO 0.01 /* of one core */
 #define INTERVAL_MIN_NS (50 * NS_PER_MS)
 
-static const char about[] = "Watches every process of this machine and stores snapshots and events in the state directory\n"
-			    "(proctor.db, and one JSON line per snapshot in monitor.jsonl) until Ctrl-C or SIGTERM.";
+static const char about[] =
+	"Watches every process of this machine and stores snapshots and events in the state directory\n"
+	"(proctor.db, and one JSON line per snapshot in monitor.jsonl) until Ctrl-C or SIGTERM.";
 
 static void on_notice(void *self, const char *text)
 {
@@ -30,7 +31,8 @@ static void on_stop(void *self)
 /* --for, SIGINT and SIGTERM all end the loop, in order. */
 static int add_stops(struct loop *loop, uint64_t for_ns, struct err *err)
 {
-	if (loop_add_signal(loop, SIGINT, on_stop, loop, err) < 0 || loop_add_signal(loop, SIGTERM, on_stop, loop, err) < 0)
+	if (loop_add_signal(loop, SIGINT, on_stop, loop, err) < 0 ||
+	    loop_add_signal(loop, SIGTERM, on_stop, loop, err) < 0)
 		return -err->code;
 	if (for_ns && loop_add_timer(loop, clock_mono_ns() + for_ns, on_stop, loop, NULL, err) < 0)
 		return -err->code;
@@ -40,11 +42,12 @@ static int add_stops(struct loop *loop, uint64_t for_ns, struct err *err)
 static void tell_end(const struct engine_totals *t, uint64_t wall_ns)
 {
 	log_info("recorded %s snapshots and %s events in %s; own CPU time %s (%s of a core)",
-		 format_count(t->recorder.stored).at, format_count(t->events).at, format_duration(wall_ns).at,
-		 format_duration(t->cpu_ns).at,
-		 format_percent((double)t->cpu_ns / (double)MAX(wall_ns, UINT64_C(1))).at);
+	         format_count(t->recorder.stored).at, format_count(t->events).at,
+	         format_duration(wall_ns).at, format_duration(t->cpu_ns).at,
+	         format_percent((double)t->cpu_ns / (double)MAX(wall_ns, UINT64_C(1))).at);
 	if (t->recorder.lost)
-		log_warn("%s snapshots could not be stored: %s", format_count(t->recorder.lost).at, t->recorder.reason);
+		log_warn("%s snapshots could not be stored: %s", format_count(t->recorder.lost).at,
+		         t->recorder.reason);
 }
 
 static int record(const struct engine_options *options, uint64_t for_ns)
@@ -56,10 +59,11 @@ static int record(const struct engine_options *options, uint64_t for_ns)
 	uint64_t began_ns = clock_mono_ns();
 	int result;
 
-	if (loop_new(&loop, &err) < 0 || add_stops(loop, for_ns, &err) < 0 || engine_new(loop, options, &engine, &err) < 0)
+	if (loop_new(&loop, &err) < 0 || add_stops(loop, for_ns, &err) < 0 ||
+	    engine_new(loop, options, &engine, &err) < 0)
 		return cli_failed(&err);
 	log_info("recording into %s every %g s; Ctrl-C ends it", options->recorder.store.path,
-		 (double)options->interval_ns / (double)NS_PER_S);
+	         (double)options->interval_ns / (double)NS_PER_S);
 	result = loop_run(loop, &err);
 	engine_stop(engine, &totals);
 	if (result < 0)
@@ -91,16 +95,19 @@ static int record_run(struct cli *cli, int argc, char **argv)
 	struct config config;
 	int words, status;
 	const struct opt opts[] = {
-		{ "interval", 'i', OPT_DURATION, &interval_ns, "SECONDS", "time between two snapshots (default: configured, 5 s)" },
+		{ "interval", 'i', OPT_DURATION, &interval_ns, "SECONDS",
+		  "time between two snapshots (default: configured, 5 s)" },
 		{ "for", 0, OPT_DURATION, &for_ns, "TIME", "stop by itself after 30s, 10m, 2h, …" },
-		{ "no-bpf", 0, OPT_FLAG, &o.sampler.no_bpf, NULL, "stay off BPF, as on kernels without it" },
+		{ "no-bpf", 0, OPT_FLAG, &o.sampler.no_bpf, NULL,
+		  "stay off BPF, as on kernels without it" },
 		CLI_COMMON_OPTS(cli),
 	};
 
 	if (!cli_parse(cli, opts, argc, argv, &words))
 		return cli->status;
 	if (words)
-		return cli_usage(cli, "record takes no command; to record one: proctor run -- %s …", argv[1]);
+		return cli_usage(cli, "record takes no command; to record one: proctor run -- %s …",
+		                 argv[1]);
 	if (interval_ns < INTERVAL_MIN_NS)
 		return cli_usage(cli, "--interval must be 0.05 s or more");
 	status = cli_config(cli, &config, NULL);
@@ -109,8 +116,10 @@ static int record_run(struct cli *cli, int argc, char **argv)
 	o.keep_interval = interval_ns != UINT64_MAX;
 	o.interval_ns = o.keep_interval ? interval_ns : config.profiler.interval_ns;
 	set_options(&o, &config);
-	o.recorder.store.path = db_path = cli_path(config.profiler.storage_path, state_dir, "proctor.db");
-	o.recorder.jsonl_path = jsonl_path = cli_path(config.profiler.jsonl_path, state_dir, "monitor.jsonl");
+	o.recorder.store.path = db_path = cli_path(config.profiler.storage_path, state_dir,
+	                                           "proctor.db");
+	o.recorder.jsonl_path = jsonl_path = cli_path(config.profiler.jsonl_path, state_dir,
+	                                              "monitor.jsonl");
 	return record(&o, for_ns);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot.c - one look at the machine: two samples a short while apart, so that rates are known. */
+/* snapshot.c - one look at the machine: two samples a short while apart, so that rates are
+ * known. */
 #include <math.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -19,16 +20,17 @@
 #define OUTPUT_MAX ((size_t)4 << 30) /* all the pids there can be */
 
 struct request {
-	uint64_t    interval_ns, top;
+	uint64_t interval_ns, top;
 	const char *sort_name;
-	bool        all, no_bpf;
+	bool all, no_bpf;
 
 	enum snapshot_sort sort;
 };
 
 static void sleep_until(uint64_t mono_ns)
 {
-	const struct timespec at = { .tv_sec = (time_t)(mono_ns / NS_PER_S), .tv_nsec = (long)(mono_ns % NS_PER_S) };
+	const struct timespec at = { .tv_sec = (time_t)(mono_ns / NS_PER_S),
+		                     .tv_nsec = (long)(mono_ns % NS_PER_S) };
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) != 0)
 		;
@@ -57,12 +59,15 @@ static int take(const struct request *rq, struct snapshot *ret, struct err *err)
 	return 0;
 }
 
-static void put_text(const struct cli *cli, const struct request *rq, const struct snapshot *snap, struct buf *to)
+static void put_text(const struct cli *cli, const struct request *rq, const struct snapshot *snap,
+                     struct buf *to)
 {
 	const struct style style = cli_style(cli);
 	struct users users = { 0 };
 	struct utsname uts = { 0 };
-	struct snapshot_view view = { .top = rq->all ? SIZE_MAX : rq->top, .sort = rq->sort, .user_name = users_name };
+	struct snapshot_view view = { .top = rq->all ? SIZE_MAX : rq->top,
+		                      .sort = rq->sort,
+		                      .user_name = users_name };
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
 	view.self = &users;
@@ -107,11 +112,14 @@ static int run(struct cli *cli, int argc, char **argv)
 {
 	struct request rq = { .interval_ns = NS_PER_S / 2, .top = 20, .sort_name = "share" };
 	const struct opt opts[] = {
-		{ "interval", 'i', OPT_DURATION, &rq.interval_ns, "S", "time between the two samples (0.5)" },
-		{ "sort", 's', OPT_TEXT, &rq.sort_name, "BY", "share, cpu, rss or pid (share: of CPU or memory)" },
+		{ "interval", 'i', OPT_DURATION, &rq.interval_ns, "S",
+		  "time between the two samples (0.5)" },
+		{ "sort", 's', OPT_TEXT, &rq.sort_name, "BY",
+		  "share, cpu, rss or pid (share: of CPU or memory)" },
 		{ "top", 'n', OPT_U64, &rq.top, "N", "processes shown (20)" },
 		{ "all", 'a', OPT_FLAG, &rq.all, NULL, "all of them" },
-		{ "no-bpf", 0, OPT_FLAG, &rq.no_bpf, NULL, "stay off BPF, as on kernels without it" },
+		{ "no-bpf", 0, OPT_FLAG, &rq.no_bpf, NULL,
+		  "stay off BPF, as on kernels without it" },
 		CLI_COMMON_OPTS(cli),
 	};
 	struct snapshot snap = { 0 };
@@ -135,7 +143,8 @@ const struct verb verb_snapshot = {
 	.name = "snapshot",
 	.summary = "one look at the machine and its processes, now",
 	.usage = "[--interval S] [--sort BY] [--top N | --all] [--json]",
-	.about = "Takes two samples and shows what happened between them. What is not known is shown as '-'.\n"
-		 "CPU% is of one core; sizes are in powers of 1024. --json always holds every process.",
+	.about =
+		"Takes two samples and shows what happened between them. What is not known is shown as '-'.\n"
+		"CPU% is of one core; sizes are in powers of 1024. --json always holds every process.",
 	.run = run,
 };

@@ -20,9 +20,9 @@
 
 struct answer {
 	struct result result;
-	struct buf    out;
-	bool          is_cut;
-	int           written; /* CLI_OK so far, or how writing ended */
+	struct buf out;
+	bool is_cut;
+	int written; /* CLI_OK so far, or how writing ended */
 };
 
 static int put_columns(void *self, const char *const *names, size_t n)
@@ -92,7 +92,8 @@ static int ask(const char *path, const char *query, uint64_t limit_ns, struct an
 	if (flush(a) < 0)
 		return a->written;
 	if (a->is_cut)
-		log_error("only the first %zu rows are shown; --csv and --json show all", a->result.rows);
+		log_error("only the first %zu rows are shown; --csv and --json show all",
+		          a->result.rows);
 	return a->is_cut ? CLI_FAILED : CLI_OK;
 }
 
@@ -110,7 +111,8 @@ static int load_query(const char *word, struct buf *to)
 	room = buf_grow(to, QUERY_MAX + 1);
 	n = room ? io_read_fd(STDIN_FILENO, room, QUERY_MAX + 1) : -ENOMEM;
 	if (n < 0 || (size_t)n > QUERY_MAX) {
-		log_error("read the query from stdin: %s", n < 0 ? strerror((int)-n) : "larger than 1 MiB");
+		log_error("read the query from stdin: %s",
+		          n < 0 ? strerror((int)-n) : "larger than 1 MiB");
 		return CLI_FAILED;
 	}
 	to->len = (size_t)n;
@@ -122,7 +124,9 @@ static int answer_query(const struct cli *cli, const char *word, uint64_t limit_
 {
 	char state_dir[CONFIG_PATH_MAX];
 	cleanup(freep) char *path = NULL;
-	struct answer a = { .result.format = csv ? RESULT_CSV : cli->json ? RESULT_JSON : RESULT_TABLE };
+	struct answer a = { .result.format = csv         ? RESULT_CSV
+		                             : cli->json ? RESULT_JSON
+		                                         : RESULT_TABLE };
 	struct buf query = { 0 };
 	struct config config;
 	int status = cli_config(cli, &config, NULL);
@@ -156,7 +160,8 @@ static int run(struct cli *cli, int argc, char **argv)
 	if (!cli_parse(cli, opts, argc, argv, &words))
 		return cli->status;
 	if (words != 1)
-		return cli_usage(cli, words ? "one query only; put it in quotes" : "no query given");
+		return cli_usage(cli,
+		                 words ? "one query only; put it in quotes" : "no query given");
 	if (csv && cli->json)
 		return cli_usage(cli, "--csv and --json exclude each other");
 	if (limit_ns == 0 || limit_ns > LIMIT_MAX_NS)
@@ -168,7 +173,8 @@ const struct verb verb_sql = {
 	.name = "sql",
 	.summary = "ask the store a question in SQL (it only reads)",
 	.usage = "[--json | --csv] [--limit-seconds S] QUERY|-",
-	.about = "QUERY is one SELECT; '-' takes it from stdin. Views worth asking: snapshots, process_metrics,\n"
-		 "process_events. Recording goes on undisturbed.",
+	.about =
+		"QUERY is one SELECT; '-' takes it from stdin. Views worth asking: snapshots, process_metrics,\n"
+		"process_events. Recording goes on undisturbed.",
 	.run = run,
 };

@@ -2,5 +2,6 @@
 /* stores.h - the other stores there may be, for who looked into the wrong one. */
 #pragma once
 
-/* Says that there is no store at `path`, and which others this user can read; returns CLI_NOT_FOUND. */
+/* Says that there is no store at `path`, and which others this user can read; returns
+ * CLI_NOT_FOUND. */
 int stores_tell_missing(const char *path);

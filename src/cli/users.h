@@ -11,4 +11,4 @@ struct users {
 };
 
 const char *users_name(void *self, uint32_t uid); /* self is a struct users; NULL: no name */
-void        users_done(struct users *users);
+void users_done(struct users *users);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* config.h - what the configuration files said, checked, in the units used inside. Plain data: copy it freely. */
+/* config.h - what the configuration files said, checked, in the units used inside. Plain data: copy
+ * it freely. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,13 +15,13 @@ enum config_switch {
 };
 
 struct config_profiler {
-	bool               enabled;
-	uint64_t           interval_ns;
-	bool               strace_enabled, strace_full_on_demand;
+	bool enabled;
+	uint64_t interval_ns;
+	bool strace_enabled, strace_full_on_demand;
 	enum config_switch gpu;
-	char               storage_path[CONFIG_PATH_MAX]; /* "": proctor.db in the state directory */
-	char               jsonl_path[CONFIG_PATH_MAX];   /* "": monitor.jsonl in the state directory */
-	uint64_t           jsonl_max_bytes;
+	char storage_path[CONFIG_PATH_MAX]; /* "": proctor.db in the state directory */
+	char jsonl_path[CONFIG_PATH_MAX];   /* "": monitor.jsonl in the state directory */
+	uint64_t jsonl_max_bytes;
 };
 
 struct config_retention {
@@ -28,9 +29,9 @@ struct config_retention {
 };
 
 struct config_anomaly {
-	double   memory_spike_factor;
+	double memory_spike_factor;
 	uint64_t memory_spike_window_ns;
-	double   runaway_cpu_ratio; /* of one core */
+	double runaway_cpu_ratio; /* of one core */
 	uint64_t runaway_duration_ns;
 };
 
@@ -45,11 +46,11 @@ struct config_limits {
 };
 
 struct config {
-	struct config_profiler    profiler;
-	struct config_retention   retention;
-	struct config_anomaly     anomaly;
+	struct config_profiler profiler;
+	struct config_retention retention;
+	struct config_anomaly anomaly;
 	struct config_correlation correlation;
-	struct config_limits      limits;
+	struct config_limits limits;
 };
 
 void config_init(struct config *c); /* the defaults */

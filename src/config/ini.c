@@ -9,12 +9,12 @@
 #include "config/key.h"
 
 struct reader {
-	const char             *file;
-	size_t                  line;
-	struct scan             section;
-	bool                    in_section, is_known; /* is_known: the section is one of ours */
-	uint64_t                seen;                 /* a bit for each key that stood in this file */
-	struct config          *to;
+	const char *file;
+	size_t line;
+	struct scan section;
+	bool in_section, is_known; /* is_known: the section is one of ours */
+	uint64_t seen;             /* a bit for each key that stood in this file */
+	struct config *to;
 	struct config_problems *problems;
 };
 
@@ -53,7 +53,9 @@ static void read_section(struct reader *r, struct scan line)
 
 	line.p++;
 	if (!scan_until(&line, ']', &name) || !scan_at_end(&line)) {
-		config_problem_add(r->problems, "%s:%zu: a section is written [name], and nothing behind it", r->file, r->line);
+		config_problem_add(r->problems,
+		                   "%s:%zu: a section is written [name], and nothing behind it",
+		                   r->file, r->line);
 		r->in_section = r->is_known = false;
 		return;
 	}
@@ -62,7 +64,8 @@ static void read_section(struct reader *r, struct scan line)
 	r->in_section = true;
 	r->is_known = config_has_section(name);
 	if (!r->is_known)
-		config_problem_add(r->problems, "%s:%zu: [%.*s]: unknown section", r->file, r->line, QUOTED(name));
+		config_problem_add(r->problems, "%s:%zu: [%.*s]: unknown section", r->file, r->line,
+		                   QUOTED(name));
 }
 
 static void unknown_key(struct reader *r, struct scan name)
@@ -72,9 +75,9 @@ static void unknown_key(struct reader *r, struct scan name)
 	for (const struct config_key *key = config_keys; key->section; key++)
 		if (scan_eq(&r->section, key->section))
 			near_offer(&near, key->name);
-	config_problem_add(r->problems, "%s:%zu: [%.*s] %.*s: unknown key%s%s%s", r->file, r->line, QUOTED(r->section),
-			   QUOTED(name), near.best ? "; did you mean " : "", near.best ? near.best : "",
-			   near.best ? "?" : "");
+	config_problem_add(r->problems, "%s:%zu: [%.*s] %.*s: unknown key%s%s%s", r->file, r->line,
+	                   QUOTED(r->section), QUOTED(name), near.best ? "; did you mean " : "",
+	                   near.best ? near.best : "", near.best ? "?" : "");
 }
 
 static void read_value(struct reader *r, struct scan name, struct scan value)
@@ -89,13 +92,14 @@ static void read_value(struct reader *r, struct scan name, struct scan value)
 	}
 	bit = UINT64_C(1) << (key - config_keys);
 	if (r->seen & bit) {
-		config_problem_add(r->problems, "%s:%zu: [%s] %s: given twice in this file", r->file, r->line, key->section,
-				   key->name);
+		config_problem_add(r->problems, "%s:%zu: [%s] %s: given twice in this file",
+		                   r->file, r->line, key->section, key->name);
 		return;
 	}
 	r->seen |= bit;
 	if (config_key_set(key, value, r->to, &err) < 0)
-		config_problem_add(r->problems, "%s:%zu: [%s] %s: %s", r->file, r->line, key->section, key->name, err.msg);
+		config_problem_add(r->problems, "%s:%zu: [%s] %s: %s", r->file, r->line,
+		                   key->section, key->name, err.msg);
 }
 
 static void read_line(struct reader *r, struct scan line)
@@ -103,7 +107,8 @@ static void read_line(struct reader *r, struct scan line)
 	struct scan name, value = line;
 
 	if (memchr(line.p, '\0', scan_left(&line))) {
-		config_problem_add(r->problems, "%s:%zu: a NUL byte; this is not a text file", r->file, r->line);
+		config_problem_add(r->problems, "%s:%zu: a NUL byte; this is not a text file",
+		                   r->file, r->line);
 		return;
 	}
 	if (*line.p == '[') {
@@ -111,8 +116,9 @@ static void read_line(struct reader *r, struct scan line)
 		return;
 	}
 	if (!scan_until(&value, '=', &name)) {
-		config_problem_add(r->problems, "%s:%zu: %.*s: no '=' (a setting is written key = value)", r->file, r->line,
-				   QUOTED(line));
+		config_problem_add(r->problems,
+		                   "%s:%zu: %.*s: no '=' (a setting is written key = value)",
+		                   r->file, r->line, QUOTED(line));
 		return;
 	}
 	trim(&name);
@@ -120,10 +126,12 @@ static void read_line(struct reader *r, struct scan line)
 	if (r->is_known)
 		read_value(r, name, value);
 	else if (!r->in_section)
-		config_problem_add(r->problems, "%s:%zu: %.*s: stands before any [section]", r->file, r->line, QUOTED(name));
+		config_problem_add(r->problems, "%s:%zu: %.*s: stands before any [section]",
+		                   r->file, r->line, QUOTED(name));
 }
 
-void ini_read(struct scan text, const char *file, struct config *to, struct config_problems *problems)
+void ini_read(struct scan text, const char *file, struct config *to,
+              struct config_problems *problems)
 {
 	struct reader r = { .file = file, .to = to, .problems = problems };
 	struct scan line;

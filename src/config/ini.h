@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* ini.h - the text of one configuration file → settings and problems. Knows nothing of files.
  *
- * [section], then key = value; comments on lines of their own, begun by # or ;. Lines may end in CR LF and be as long
- * as they like. A key stands once in a file. */
+ * [section], then key = value; comments on lines of their own, begun by # or ;. Lines may end in CR
+ * LF and be as long as they like. A key stands once in a file. */
 #pragma once
 
 #include "base/scan.h"
@@ -25,4 +25,5 @@ void config_problems_done(struct config_problems *p);
 void config_problem_add(struct config_problems *p, const char *fmt, ...) printf_like(2, 3);
 
 /* Applies what is right and reports what is wrong; `file` is only named in the reports. */
-void ini_read(struct scan text, const char *file, struct config *to, struct config_problems *problems);
+void ini_read(struct scan text, const char *file, struct config *to,
+              struct config_problems *problems);

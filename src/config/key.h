@@ -17,16 +17,18 @@ enum config_type {
 	CONFIG_PATH,    /* char[CONFIG_PATH_MAX], absolute */
 };
 
-/* Default and bounds are written as in a file, so that they mean what a reader of the file would take them for. */
+/* Default and bounds are written as in a file, so that they mean what a reader of the file would
+ * take them for. */
 struct config_key {
-	const char      *section, *name;
+	const char *section, *name;
 	enum config_type type;
-	uint64_t         unit; /* of a bare number: ns or bytes */
-	size_t           offset;
-	const char      *otherwise; /* the default; "auto": chosen at run time, and the word is understood too */
-	const char      *min, *max; /* inclusive; NULL: none */
-	bool             above_min; /* min itself is refused */
-	const char      *help;
+	uint64_t unit; /* of a bare number: ns or bytes */
+	size_t offset;
+	const char *otherwise; /* the default; "auto": chosen at run time, and the word is
+	                          understood too */
+	const char *min, *max; /* inclusive; NULL: none */
+	bool above_min;        /* min itself is refused */
+	const char *help;
 };
 
 #define CONFIG_KEYS_MAX 64
@@ -34,6 +36,8 @@ extern const struct config_key config_keys[]; /* ends with a NULL section */
 
 /* NULL when there is none. */
 const struct config_key *config_key_find(struct scan section, struct scan name);
-bool                     config_has_section(struct scan section);
-/* Stores the value at its place; -EINVAL with the reason, and nothing stored, when it may not be. */
-int config_key_set(const struct config_key *key, struct scan value, struct config *to, struct err *err) must_check;
+bool config_has_section(struct scan section);
+/* Stores the value at its place; -EINVAL with the reason, and nothing stored, when it may not
+ * be. */
+int config_key_set(const struct config_key *key, struct scan value, struct config *to,
+                   struct err *err) must_check;

@@ -12,8 +12,8 @@
 #include "base/io.h"
 
 struct loader {
-	struct config          *to;
-	struct config_files    *files;
+	struct config *to;
+	struct config_files *files;
 	struct config_problems *problems;
 };
 
@@ -29,7 +29,8 @@ static struct config_file *note_file(struct loader *l, const char *path)
 	if (f)
 		snprintf(f->path, sizeof f->path, "%s", path);
 	else
-		config_problem_add(l->problems, "%s: more than %d configuration files", path, CONFIG_FILES_MAX);
+		config_problem_add(l->problems, "%s: more than %d configuration files", path,
+		                   CONFIG_FILES_MAX);
 	return f;
 }
 
@@ -151,7 +152,7 @@ static void load_user(struct loader *l, const struct config_env *env)
 }
 
 void config_load(const struct config_env *env, struct config *ret, struct config_files *files,
-		 struct config_problems *problems)
+                 struct config_problems *problems)
 {
 	struct loader l = { .to = ret, .files = files, .problems = problems };
 	const char *root = env->root ? env->root : "";

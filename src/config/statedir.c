@@ -28,13 +28,16 @@ static int put(char *ret, struct err *err, const char *base, const char *rest)
 	int n = snprintf(ret, CONFIG_PATH_MAX, "%s%s", base, rest);
 
 	if (n < 0 || n >= CONFIG_PATH_MAX)
-		return err_set(err, ENAMETOOLONG, "state directory: the path is longer than %d bytes", CONFIG_PATH_MAX - 1);
+		return err_set(err, ENAMETOOLONG,
+		               "state directory: the path is longer than %d bytes",
+		               CONFIG_PATH_MAX - 1);
 	while (n > 1 && ret[n - 1] == '/')
 		ret[--n] = '\0';
 	return 0;
 }
 
-/* Paths that a person typed may be relative; they are kept absolute, for who changes directory later. */
+/* Paths that a person typed may be relative; they are kept absolute, for who changes directory
+ * later. */
 static int put_given(char *ret, struct err *err, const char *given, const char *cwd)
 {
 	cleanup(freep) char *joined = NULL;
@@ -42,7 +45,10 @@ static int put_given(char *ret, struct err *err, const char *given, const char *
 	if (is_absolute(given))
 		return put(ret, err, given, "");
 	if (!is_absolute(cwd))
-		return err_set(err, ENOENT, "state directory '%s': the current directory is gone; give an absolute path", given);
+		return err_set(
+			err, ENOENT,
+			"state directory '%s': the current directory is gone; give an absolute path",
+			given);
 	joined = xasprintf("%s/%s", strcmp(cwd, "/") == 0 ? "" : cwd, given);
 	return put(ret, err, joined, "");
 }
@@ -54,7 +60,8 @@ static int put_first(char *ret, struct err *err, const char *list)
 	return put(ret, err, first, "");
 }
 
-int statedir_resolve(const struct statedir_env *env, char ret[static CONFIG_PATH_MAX], struct err *err)
+int statedir_resolve(const struct statedir_env *env, char ret[static CONFIG_PATH_MAX],
+                     struct err *err)
 {
 	if (is_set(env->option))
 		return put_given(ret, err, env->option, env->cwd);
@@ -68,7 +75,8 @@ int statedir_resolve(const struct statedir_env *env, char ret[static CONFIG_PATH
 		return put(ret, err, env->xdg_state_home, "/proctor");
 	if (is_absolute(env->home))
 		return put(ret, err, env->home, "/.local/state/proctor");
-	return err_set(err, ENOENT, "no state directory: neither HOME nor XDG_STATE_HOME is set; " REMEDY);
+	return err_set(err, ENOENT,
+	               "no state directory: neither HOME nor XDG_STATE_HOME is set; " REMEDY);
 }
 
 int statedir_prepare(const char *path, bool is_root, struct err *err)
@@ -76,10 +84,14 @@ int statedir_prepare(const char *path, bool is_root, struct err *err)
 	struct stat st;
 
 	if (io_mkdir_all(path, is_root ? 0750 : 0700, err) < 0)
-		return err_set(err, err->code, "state directory '%s': cannot be created: %s; " REMEDY, path, strerror(err->code));
+		return err_set(err, err->code,
+		               "state directory '%s': cannot be created: %s; " REMEDY, path,
+		               strerror(err->code));
 	if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
-		return err_set(err, ENOTDIR, "state directory '%s': not a directory; " REMEDY, path);
+		return err_set(err, ENOTDIR, "state directory '%s': not a directory; " REMEDY,
+		               path);
 	if (faccessat(AT_FDCWD, path, R_OK | W_OK | X_OK, AT_EACCESS) < 0)
-		return err_set(err, errno, "state directory '%s': cannot be written: %s; " REMEDY, path, strerror(errno));
+		return err_set(err, errno, "state directory '%s': cannot be written: %s; " REMEDY,
+		               path, strerror(errno));
 	return 0;
 }

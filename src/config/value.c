@@ -11,7 +11,7 @@
 /* A number as the bounds are compared: whole for times, sizes and counts, real for the rest. */
 struct number {
 	uint64_t whole;
-	double   real;
+	double real;
 };
 
 static const char *type_hint(enum config_type type)
@@ -38,7 +38,8 @@ static const char *type_hint(enum config_type type)
 
 static bool parse_bool(struct scan text, bool *ret)
 {
-	static const char *const yes[] = { "true", "yes", "on" }, *const no[] = { "false", "no", "off" };
+	static const char *const yes[] = { "true", "yes", "on" }, *const no[] = { "false", "no",
+		                                                                  "off" };
 
 	for (size_t i = 0; i < ARRAY_LEN(yes); i++)
 		if (scan_eq(&text, yes[i]) || scan_eq(&text, no[i])) {
@@ -73,7 +74,7 @@ static bool parse_bytes(struct scan text, uint64_t unit, uint64_t *ret)
 {
 	static const struct {
 		const char *suffix;
-		unsigned    shift;
+		unsigned shift;
 	} units[] = { { "K", 10 }, { "M", 20 }, { "G", 30 } };
 	uint64_t micros;
 
@@ -136,15 +137,18 @@ static int compare(const struct number *a, const struct number *b)
 static int out_of_range(const struct config_key *key, struct err *err)
 {
 	if (key->above_min)
-		return err_set(err, EINVAL, "out of range; it must be more than %s and at most %s", key->min, key->max);
-	return err_set(err, EINVAL, "out of range; it must be at least %s and at most %s", key->min, key->max);
+		return err_set(err, EINVAL, "out of range; it must be more than %s and at most %s",
+		               key->min, key->max);
+	return err_set(err, EINVAL, "out of range; it must be at least %s and at most %s", key->min,
+	               key->max);
 }
 
 static int check_range(const struct config_key *key, const struct number *n, struct err *err)
 {
 	struct number min, max;
 
-	if (key->min && parse_number(key, scan_str(key->min), &min) && compare(n, &min) < (key->above_min ? 1 : 0))
+	if (key->min && parse_number(key, scan_str(key->min), &min) &&
+	    compare(n, &min) < (key->above_min ? 1 : 0))
 		return out_of_range(key, err);
 	if (key->max && parse_number(key, scan_str(key->max), &max) && compare(n, &max) > 0)
 		return out_of_range(key, err);
@@ -154,10 +158,11 @@ static int check_range(const struct config_key *key, const struct number *n, str
 static int wrong_type(const struct config_key *key, struct scan value, struct err *err)
 {
 	int shown = (int)MIN(scan_left(&value), (size_t)40);
-	bool has_comment = memchr(value.p, '#', scan_left(&value)) || memchr(value.p, ';', scan_left(&value));
+	bool has_comment = memchr(value.p, '#', scan_left(&value)) ||
+	                   memchr(value.p, ';', scan_left(&value));
 
 	return err_set(err, EINVAL, "'%.*s': %s%s", shown, value.p, type_hint(key->type),
-		       has_comment ? " (comments need a line of their own)" : "");
+	               has_comment ? " (comments need a line of their own)" : "");
 }
 
 static int set_number(const struct config_key *key, struct scan value, void *to, struct err *err)
@@ -184,7 +189,8 @@ static int set_path(const struct config_key *key, struct scan value, char *to, s
 	if (*value.p != '/' || value.end[-1] == '/')
 		return wrong_type(key, value, err);
 	if (n >= CONFIG_PATH_MAX)
-		return err_set(err, EINVAL, "the path is longer than %d bytes", CONFIG_PATH_MAX - 1);
+		return err_set(err, EINVAL, "the path is longer than %d bytes",
+		               CONFIG_PATH_MAX - 1);
 	memcpy(to, value.p, n);
 	to[n] = '\0';
 	return 0;
@@ -201,7 +207,8 @@ static void set_auto(const struct config_key *key, void *to)
 		*(uint64_t *)to = 0;
 }
 
-int config_key_set(const struct config_key *key, struct scan value, struct config *to, struct err *err)
+int config_key_set(const struct config_key *key, struct scan value, struct config *to,
+                   struct err *err)
 {
 	void *place = (char *)to + key->offset;
 	bool on;

@@ -8,21 +8,22 @@
 #include "engine/tick.h"
 
 #define EVENTS_AHEAD 4096 /* a fork storm is stored as it goes and does not pile up in memory */
-#define TICKS_TO_SETTLE 3          /* the first ones read every command line; they say nothing about the cost later */
+#define TICKS_TO_SETTLE                                                                            \
+	3 /* the first ones read every command line; they say nothing about the cost later */
 
 struct engine {
 	struct engine_options options;
-	struct jobtab         jobs;
-	struct sampler       *sampler;
-	struct recorder      *recorder;
-	struct budget         budget;
-	struct loop          *loop;
-	struct loop_source   *timer, *reader;
-	int                   reader_fd; /* the fd that reader watches: another tier brings another fd */
-	uint64_t              planned_ns; /* the tick the timer is set for */
-	uint64_t              notice_seq; /* of the recorder's last notice we passed on */
-	bool                  was_storing;
-	struct engine_totals  totals;
+	struct jobtab jobs;
+	struct sampler *sampler;
+	struct recorder *recorder;
+	struct budget budget;
+	struct loop *loop;
+	struct loop_source *timer, *reader;
+	int reader_fd;       /* the fd that reader watches: another tier brings another fd */
+	uint64_t planned_ns; /* the tick the timer is set for */
+	uint64_t notice_seq; /* of the recorder's last notice we passed on */
+	bool was_storing;
+	struct engine_totals totals;
 };
 
 static void say(struct engine *e, const char *text)
@@ -40,10 +41,12 @@ static void feed_budget(struct engine *e, double self_cpu_ratio)
 {
 	char text[200];
 
-	if (e->options.budget_ratio <= 0 || e->totals.ticks <= TICKS_TO_SETTLE || !budget_feed(&e->budget, self_cpu_ratio))
+	if (e->options.budget_ratio <= 0 || e->totals.ticks <= TICKS_TO_SETTLE ||
+	    !budget_feed(&e->budget, self_cpu_ratio))
 		return;
-	snprintf(text, sizeof text, "own cost is %.1f %% of a core, the budget %.1f %%: %s", self_cpu_ratio * 100,
-		 e->options.budget_ratio * 100, budget_level_name(e->budget.level));
+	snprintf(text, sizeof text, "own cost is %.1f %% of a core, the budget %.1f %%: %s",
+	         self_cpu_ratio * 100, e->options.budget_ratio * 100,
+	         budget_level_name(e->budget.level));
 	sampler_set_want(e->sampler, budget_want(&e->budget));
 	sampler_add_event(e->sampler, EVENT_RECORDER, 0, text);
 	say(e, text);
@@ -64,7 +67,9 @@ static void pass_on_notices(struct engine *e)
 	if (status.is_storing == e->was_storing)
 		return;
 	e->was_storing = status.is_storing;
-	snprintf(text, sizeof text, status.is_storing ? "storing again" : "not storing: %s; sampling goes on", status.reason);
+	snprintf(text, sizeof text,
+	         status.is_storing ? "storing again" : "not storing: %s; sampling goes on",
+	         status.reason);
 	say(e, text);
 }
 
@@ -93,7 +98,8 @@ static void on_timer(void *self)
 	e->planned_ns = tick_next(planned_ns, now_ns, interval_ns, &missed);
 	if (missed) {
 		e->totals.missed_ticks += missed;
-		sampler_add_event(e->sampler, EVENT_GAP, (int64_t)(now_ns - planned_ns), "ticks were missed");
+		sampler_add_event(e->sampler, EVENT_GAP, (int64_t)(now_ns - planned_ns),
+		                  "ticks were missed");
 	}
 	tick(e);
 	loop_timer_set(e->timer, e->planned_ns);
@@ -130,7 +136,8 @@ static void watch_events(struct engine *e)
 		say(e, err.msg); /* events then wait for the tick */
 }
 
-int engine_new(struct loop *loop, const struct engine_options *options, struct engine **ret, struct err *err)
+int engine_new(struct loop *loop, const struct engine_options *options, struct engine **ret,
+               struct err *err)
 {
 	cleanup(engine_freep) struct engine *e = xcalloc(1, sizeof *e);
 
@@ -138,7 +145,8 @@ int engine_new(struct loop *loop, const struct engine_options *options, struct e
 	e->loop = loop;
 	e->reader_fd = -1;
 	e->was_storing = true;
-	e->budget = (struct budget){ .limit_ratio = options->budget_ratio, .keep_interval = options->keep_interval };
+	e->budget = (struct budget){ .limit_ratio = options->budget_ratio,
+		                     .keep_interval = options->keep_interval };
 	if (recorder_open(&options->recorder, &e->recorder, err) < 0)
 		return -err->code;
 	if (sampler_open(&options->sampler, &e->sampler, err) < 0)

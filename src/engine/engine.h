@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* engine.h - the conductor: one tick reads the probes, makes the snapshot and hands it on. Hosted by `record`, `run` and
- * the daemon alike. It never logs: what people should hear goes to the host's notice function. */
+/* engine.h - the conductor: one tick reads the probes, makes the snapshot and hands it on. Hosted
+ * by `record`, `run` and the daemon alike. It never logs: what people should hear goes to the
+ * host's notice function. */
 #pragma once
 
 #include "base/loop.h"
@@ -11,11 +12,11 @@
 struct engine;
 
 struct engine_options {
-	struct sampler_options  sampler;
+	struct sampler_options sampler;
 	struct recorder_options recorder;
-	uint64_t                interval_ns;
-	double                  budget_ratio;  /* of one core; 0: no budget */
-	bool                    keep_interval; /* the budget may not stretch it */
+	uint64_t interval_ns;
+	double budget_ratio; /* of one core; 0: no budget */
+	bool keep_interval;  /* the budget may not stretch it */
 	void (*notice)(void *self, const char *text);
 	void *notice_self;
 };
@@ -27,7 +28,8 @@ struct engine_totals {
 	struct recorder_status recorder;
 };
 
-int  engine_new(struct loop *loop, const struct engine_options *options, struct engine **ret, struct err *err) must_check;
+int engine_new(struct loop *loop, const struct engine_options *options, struct engine **ret,
+               struct err *err) must_check;
 void engine_free(struct engine *e); /* stores what waits; NULL is fine */
 DEFINE_CLEANUP(struct engine *, engine_free)
 /* Stores what waits, tells the totals, and frees it. */

@@ -14,28 +14,29 @@
 
 #define QUEUE_MAX 4 /* snapshots that may wait for the disk */
 #define RETENTION_EVERY_NS (3600 * NS_PER_S)
-#define RETENTION_REST_NS (50 * NS_PER_MS) /* between two steps: the writer is free for snapshots meanwhile */
+#define RETENTION_REST_NS                                                                          \
+	(50 * NS_PER_MS) /* between two steps: the writer is free for snapshots meanwhile */
 
 struct recorder {
 	struct recorder_options options;
-	struct store           *store;
-	struct jsonl           *jsonl;
-	struct buf              line;
-	pthread_t               thread;
+	struct store *store;
+	struct jsonl *jsonl;
+	struct buf line;
+	pthread_t thread;
 
 	/* Of the thread alone. */
-	uint64_t gap_from_ns, gap_lost;            /* wall clock; lost 0: no gap is open */
-	uint64_t retention_due_ns;                 /* monotonic */
-	bool     line_failed;                      /* the last JSONL line was refused */
+	uint64_t gap_from_ns, gap_lost; /* wall clock; lost 0: no gap is open */
+	uint64_t retention_due_ns;      /* monotonic */
+	bool line_failed;               /* the last JSONL line was refused */
 
-	pthread_mutex_t        lock;
-	pthread_cond_t         wake;
-	struct snapshot       *queue[QUEUE_MAX];
-	size_t                 queue_len;
-	struct snapshot       *spare[2]; /* one is built while one is stored */
-	size_t                 spare_len;
-	bool                   is_closing;
-	uint64_t               pushed_out, pushed_out_from_ns; /* dropped because the disk is slow */
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	struct snapshot *queue[QUEUE_MAX];
+	size_t queue_len;
+	struct snapshot *spare[2]; /* one is built while one is stored */
+	size_t spare_len;
+	bool is_closing;
+	uint64_t pushed_out, pushed_out_from_ns; /* dropped because the disk is slow */
 	struct recorder_status status;
 };
 
@@ -59,7 +60,8 @@ static void give_back(struct recorder *r, struct snapshot *snap)
 		snapshot_free(snap);
 }
 
-/* The oldest one goes: with a disk this slow the newest is worth more. Its events are lost with it, and counted. */
+/* The oldest one goes: with a disk this slow the newest is worth more. Its events are lost with it,
+ * and counted. */
 static void push_out_oldest(struct recorder *r)
 {
 	struct snapshot *oldest = r->queue[0];
@@ -115,7 +117,8 @@ static void take_pushed_out(struct recorder *r)
 	pthread_mutex_unlock(&r->lock);
 }
 
-static void set_outcome(struct recorder *r, const struct snapshot *snap, int result, const struct err *err)
+static void set_outcome(struct recorder *r, const struct snapshot *snap, int result,
+                        const struct err *err)
 {
 	pthread_mutex_lock(&r->lock);
 	r->status.is_storing = result == 0;
@@ -145,7 +148,8 @@ static void put_line(struct recorder *r, const struct snapshot *snap)
 	r->line_failed = failed;
 }
 
-/* The gap begins with the first snapshot that was lost and ends with the first that was stored again. */
+/* The gap begins with the first snapshot that was lost and ends with the first that was stored
+ * again. */
 static int put_gap(struct recorder *r, const struct snapshot *snap, struct err *err)
 {
 	const char *reason = r->status.reason[0] ? r->status.reason : "the disk was too slow";
@@ -178,7 +182,8 @@ static void put(struct recorder *r, const struct snapshot *snap)
 		set_notice(r, notice);
 }
 
-/* One step when it is due. A failure is not worth a word of its own: the next put meets the same disk. */
+/* One step when it is due. A failure is not worth a word of its own: the next put meets the same
+ * disk. */
 static void retain(struct recorder *r)
 {
 	struct err err;
@@ -193,7 +198,8 @@ static void retain(struct recorder *r)
 
 static struct timespec at_mono(uint64_t ns)
 {
-	return (struct timespec){ .tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S) };
+	return (struct timespec){ .tv_sec = (time_t)(ns / NS_PER_S),
+		                  .tv_nsec = (long)(ns % NS_PER_S) };
 }
 
 /* The next snapshot to store, or NULL when retention is due or it is time to end. */
@@ -289,7 +295,8 @@ int recorder_open(const struct recorder_options *options, struct recorder **ret,
 		return -err->code;
 	if (notice)
 		set_notice(r, notice);
-	if (options->jsonl_path && jsonl_open(options->jsonl_path, options->jsonl_max_bytes, &r->jsonl, err) < 0)
+	if (options->jsonl_path &&
+	    jsonl_open(options->jsonl_path, options->jsonl_max_bytes, &r->jsonl, err) < 0)
 		return -err->code;
 	if (start_thread(r, err) < 0)
 		return -err->code;

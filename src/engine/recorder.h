@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* recorder.h - puts snapshots on disk from a thread of its own, so that a slow or full disk never holds up the tick.
- * What cannot be stored is counted and stored as a gap once the disk works again; retention runs here too, in small steps. */
+/* recorder.h - puts snapshots on disk from a thread of its own, so that a slow or full disk never
+ * holds up the tick. What cannot be stored is counted and stored as a gap once the disk works
+ * again; retention runs here too, in small steps. */
 #pragma once
 
 #include "model/snapshot.h"
@@ -10,25 +11,26 @@ struct recorder;
 
 struct recorder_options {
 	struct store_options store;
-	const char          *jsonl_path; /* NULL: no JSONL */
-	uint64_t             jsonl_max_bytes;
+	const char *jsonl_path; /* NULL: no JSONL */
+	uint64_t jsonl_max_bytes;
 	struct store_retention retention;
 };
 
 struct recorder_status {
-	bool     is_storing;  /* false while the disk refuses */
-	char     reason[240]; /* why, when it refuses */
-	char     notice[240]; /* the last thing worth telling: a database set aside, a recovery */
-	uint64_t notice_seq;  /* changes with each notice */
+	bool is_storing;       /* false while the disk refuses */
+	char reason[240];      /* why, when it refuses */
+	char notice[240];      /* the last thing worth telling: a database set aside, a recovery */
+	uint64_t notice_seq;   /* changes with each notice */
 	uint64_t stored, lost; /* snapshots */
-	size_t   waiting;
+	size_t waiting;
 };
 
-int  recorder_open(const struct recorder_options *options, struct recorder **ret, struct err *err) must_check;
+int recorder_open(const struct recorder_options *options, struct recorder **ret, struct err *err)
+	must_check;
 /* Stores what waits, and tells how it all ended (`ret` may be NULL). */
 void recorder_close(struct recorder *r, struct recorder_status *ret);
 
 /* A snapshot to build into; it comes back by recorder_push. */
 struct snapshot *recorder_take(struct recorder *r) must_check;
-void             recorder_push(struct recorder *r, struct snapshot *take_snap);
-void             recorder_status(struct recorder *r, struct recorder_status *ret);
+void recorder_push(struct recorder *r, struct snapshot *take_snap);
+void recorder_status(struct recorder *r, struct recorder_status *ret);

@@ -12,26 +12,27 @@
 #define FAILURES_TO_GIVE_WAY 3
 
 struct role_slot {
-	const struct probe_role       *role;
-	const struct probe_ops *const *tier; /* the one that plays; *tier is NULL when nobody does */
-	void                          *self;
-	char                           refusals[320]; /* why better tiers do not play */
-	unsigned                       failures, failures_in_row;
+	const struct probe_role *role;
+	const struct probe_ops *const *tier; /* who plays; *tier is NULL when nobody does */
+	void *self;
+	char refusals[320]; /* why better tiers do not play */
+	unsigned failures, failures_in_row;
 };
 
 struct sampler {
 	struct probe_env env;
-	bool             no_bpf;
+	bool no_bpf;
 	struct role_slot slots[ROLES_MAX + 1]; /* one past the last is never played */
-	size_t           slot_count;
-	struct sample    samples[2];
-	struct sample   *prev, *next; /* prev is NULL before the first tick; next gathers events between ticks */
-	bool             nothing_lost; /* since the last tick */
-	bool             lost_before;  /* in the tick before: the scans are compared once more */
-	uint64_t         seq, started_boot_ns;
-	unsigned         want;
-	sampler_notice  *notice;
-	void            *notice_self;
+	size_t slot_count;
+	struct sample samples[2];
+	struct sample *prev; /* NULL before the first tick */
+	struct sample *next; /* gathers events between ticks */
+	bool nothing_lost;   /* since the last tick */
+	bool lost_before;    /* in the tick before: the scans are compared once more */
+	uint64_t seq, started_boot_ns;
+	unsigned want;
+	sampler_notice *notice;
+	void *notice_self;
 };
 
 static void say(struct sampler *s, const char *text)
@@ -45,7 +46,8 @@ static void add_refusal(struct role_slot *slot, const char *why)
 {
 	size_t used = strlen(slot->refusals);
 
-	snprintf(slot->refusals + used, sizeof slot->refusals - used, "%s%s", used ? "; " : "", why);
+	snprintf(slot->refusals + used, sizeof slot->refusals - used, "%s%s", used ? "; " : "",
+	         why);
 }
 
 /* Opens slot->tier or the first after it that works. */
@@ -81,7 +83,8 @@ static void give_way(struct sampler *s, struct role_slot *slot, const char *why)
 	add_refusal(slot, why);
 	open_tier(s, slot);
 	slot->failures_in_row = 0;
-	snprintf(text, sizeof text, "probe '%s' gives way to %s: %s", old, *slot->tier ? (*slot->tier)->name : "nobody", why);
+	snprintf(text, sizeof text, "probe '%s' gives way to %s: %s", old,
+	         *slot->tier ? (*slot->tier)->name : "nobody", why);
 	say(s, text);
 }
 
@@ -92,8 +95,9 @@ static void read_failed(struct sampler *s, struct role_slot *slot, const struct 
 	slot->failures++;
 	slot->failures_in_row++;
 	if (slot->failures_in_row == 1) {
-		snprintf(text, sizeof text, "probe '%s': %s; its metrics are absent until it recovers", (*slot->tier)->name,
-			 err->msg);
+		snprintf(text, sizeof text,
+		         "probe '%s': %s; its metrics are absent until it recovers",
+		         (*slot->tier)->name, err->msg);
 		say(s, text);
 	}
 	if (slot->failures_in_row >= FAILURES_TO_GIVE_WAY && slot->tier[1])
@@ -166,7 +170,8 @@ void sampler_add_event(struct sampler *s, enum event_kind kind, int64_t count, c
 		e->text = sample_add_text(s->next, text, strlen(text));
 }
 
-/* The sample that was just used becomes the past, and the one before is emptied for the next tick's events. */
+/* The sample that was just used becomes the past, and the one before is emptied for the next tick's
+ * events. */
 static void turn(struct sampler *s)
 {
 	struct sample *oldest = s->prev ? s->prev : &s->samples[1];
@@ -187,7 +192,9 @@ static void stamp(struct sample *cur)
 
 void sampler_take_events(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret)
 {
-	struct snapshot_origin origin = { .seq = s->seq, .started_boot_ns = s->started_boot_ns, .pid = getpid() };
+	struct snapshot_origin origin = { .seq = s->seq,
+		                          .started_boot_ns = s->started_boot_ns,
+		                          .pid = getpid() };
 
 	stamp(s->next);
 	s->next->events_complete = s->nothing_lost && !s->lost_before;
@@ -199,14 +206,17 @@ void sampler_take_events(struct sampler *s, const struct jobtab *jobs, struct sn
 
 void sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret)
 {
-	struct snapshot_origin origin = { .seq = ++s->seq, .started_boot_ns = s->started_boot_ns, .pid = getpid() };
+	struct snapshot_origin origin = { .seq = ++s->seq,
+		                          .started_boot_ns = s->started_boot_ns,
+		                          .pid = getpid() };
 	struct sample *cur = s->next;
 
 	stamp(cur);
 	cur->want = s->want;
 	for (size_t i = 0; i < s->slot_count; i++)
 		read_slot(s, &s->slots[i]);
-	/* What was lost may have happened after this scan, so one loss makes two ticks incomplete. */
+	/* What was lost may have happened after this scan, so one loss makes two ticks
+	 * incomplete. */
 	cur->events_complete = s->nothing_lost && !s->lost_before;
 	snapshot_build(s->prev, cur, jobs, &origin, ret);
 	turn(s);
@@ -225,7 +235,8 @@ int sampler_open(const struct sampler_options *options, struct sampler **ret, st
 	s->want = WANT_ALL;
 	s->next = &s->samples[0];
 	s->started_boot_ns = clock_boot_ns();
-	for (const struct probe_role *role = probe_roles; role->name && s->slot_count < ROLES_MAX; role++) {
+	for (const struct probe_role *role = probe_roles; role->name && s->slot_count < ROLES_MAX;
+	     role++) {
 		struct role_slot *slot = &s->slots[s->slot_count++];
 
 		slot->role = role;
@@ -267,7 +278,7 @@ static void slot_health(const struct role_slot *slot, struct role_health *ret)
 	if (!*slot->tier) {
 		ret->health.state = PROBE_ABSENT;
 		snprintf(ret->health.note, sizeof ret->health.note, "%s; lost: %s", slot->refusals,
-			 slot->role->lost_without);
+		         slot->role->lost_without);
 		return;
 	}
 	ret->tier = (*slot->tier)->name;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* sampler.h - the probes as one instrument: opens the best tier of each role, reads them all at a tick, makes the
- * snapshot, keeps every probe's health. A probe that fails leaves a hole; one that keeps failing gives way to its next tier. */
+/* sampler.h - the probes as one instrument: opens the best tier of each role, reads them all at a
+ * tick, makes the snapshot, keeps every probe's health. A probe that fails leaves a hole; one that
+ * keeps failing gives way to its next tier. */
 #pragma once
 
 #include "model/snapshot.h"
@@ -9,15 +10,15 @@
 struct sampler;
 
 struct sampler_options {
-	const char *root;   /* "/" or a frozen tree; NULL means "/" */
-	bool        no_bpf; /* stay off BPF, as on kernels without it */
+	const char *root; /* "/" or a frozen tree; NULL means "/" */
+	bool no_bpf;      /* stay off BPF, as on kernels without it */
 };
 
 struct role_health {
-	const char         *role;
-	const char         *tier; /* name of the probe that plays, NULL: nobody */
+	const char *role;
+	const char *tier; /* name of the probe that plays, NULL: nobody */
 	struct probe_health health;
-	unsigned            failures; /* reads that failed since it was opened */
+	unsigned failures; /* reads that failed since it was opened */
 };
 
 #define ROLES_MAX 16
@@ -25,18 +26,21 @@ struct role_health {
 /* Called when a probe fails, recovers or gives way; text is one sentence. */
 typedef void sampler_notice(void *self, const char *text);
 
-int    sampler_open(const struct sampler_options *options, struct sampler **ret, struct err *err) must_check;
-void   sampler_close(struct sampler *s); /* NULL is fine */
+int sampler_open(const struct sampler_options *options, struct sampler **ret, struct err *err)
+	must_check;
+void sampler_close(struct sampler *s); /* NULL is fine */
 DEFINE_CLEANUP(struct sampler *, sampler_close)
-void   sampler_on_notice(struct sampler *s, sampler_notice *notice, void *self);
-void   sampler_set_want(struct sampler *s, unsigned want); /* enum sample_want */
-void   sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret);
-/* Takes what event sources hold before the tick, so that their buffers do not overflow. Returns how many wait. */
+void sampler_on_notice(struct sampler *s, sampler_notice *notice, void *self);
+void sampler_set_want(struct sampler *s, unsigned want); /* enum sample_want */
+void sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret);
+/* Takes what event sources hold before the tick, so that their buffers do not overflow. Returns how
+ * many wait. */
 size_t sampler_drain(struct sampler *s);
-/* The events that wait, as a snapshot of their own, so that a storm does not pile up in memory until the tick. */
-void   sampler_take_events(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret);
+/* The events that wait, as a snapshot of their own, so that a storm does not pile up in memory
+ * until the tick. */
+void sampler_take_events(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret);
 /* The fd that wants sampler_drain() when readable, -1: none. */
-int    sampler_fd(const struct sampler *s);
+int sampler_fd(const struct sampler *s);
 /* Adds an event of the recorder's own to the next snapshot. */
-void   sampler_add_event(struct sampler *s, enum event_kind kind, int64_t count, const char *text);
+void sampler_add_event(struct sampler *s, enum event_kind kind, int64_t count, const char *text);
 size_t sampler_health(const struct sampler *s, struct role_health ret[static ROLES_MAX]);

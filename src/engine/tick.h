@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
-/* The first time on the grid planned + n × interval (n ≥ 1) that lies after now: no drift, and no burst of
- * ticks to catch up after a stop or a suspend. How many were passed over is told. */
-uint64_t tick_next(uint64_t planned_ns, uint64_t now_ns, uint64_t interval_ns, uint64_t *ret_missed);
+/* The first time on the grid planned + n × interval (n ≥ 1) that lies after now: no drift, and no
+ * burst of ticks to catch up after a stop or a suspend. How many were passed over is told. */
+uint64_t tick_next(uint64_t planned_ns, uint64_t now_ns, uint64_t interval_ns,
+                   uint64_t *ret_missed);

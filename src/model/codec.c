@@ -29,7 +29,8 @@ void codec_value(struct json *j, enum metric_unit unit, uint64_t value)
 	}
 }
 
-void codec_readings(struct json *j, const struct metric *table, size_t n, uint64_t present, const uint64_t *value)
+void codec_readings(struct json *j, const struct metric *table, size_t n, uint64_t present,
+                    const uint64_t *value)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (present >> i & 1) {
@@ -130,7 +131,8 @@ void codec_event(struct json *j, const struct snapshot *snap, const struct event
 	json_key(j, "details");
 	json_strn(j, details.at ? details.at : "", details.len);
 	if (e->final.present)
-		codec_readings(j, proc_metrics, PROC_METRIC_COUNT, e->final.present, e->final.value);
+		codec_readings(j, proc_metrics, PROC_METRIC_COUNT, e->final.present,
+		               e->final.value);
 	json_end_object(j);
 	buf_done(&details);
 }
@@ -192,7 +194,8 @@ static void put_head(struct json *j, const struct snapshot *snap)
 	json_str(j, snap->boot_id[0] ? snap->boot_id : NULL);
 	json_key(j, "cgroup");
 	json_begin_object(j);
-	codec_readings(j, cgroup_metrics, CGROUP_METRIC_COUNT, snap->cgroup.present, snap->cgroup.value);
+	codec_readings(j, cgroup_metrics, CGROUP_METRIC_COUNT, snap->cgroup.present,
+	               snap->cgroup.value);
 	json_end_object(j);
 }
 

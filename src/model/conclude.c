@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#define CLOCK_STEP_MIN_NS ((int64_t)(500 * NS_PER_MS)) /* NTP slews stay far below this in one tick */
+#define CLOCK_STEP_MIN_NS                                                                          \
+	((int64_t)(500 * NS_PER_MS)) /* NTP slews stay far below this in one tick */
 #define SUSPEND_MIN_NS ((int64_t)(500 * NS_PER_MS))
 
 static struct event *add_event(struct snapshot *snap, enum event_kind kind, uint64_t boot_ns)
@@ -52,7 +53,8 @@ static bool is_told(const struct map *told, struct proc_id id)
 {
 	uint64_t ignored;
 
-	return map_get(told, proc_key(id), &ignored) || map_get(told, proc_key((struct proc_id){ .pid = id.pid }), &ignored);
+	return map_get(told, proc_key(id), &ignored) ||
+	       map_get(told, proc_key((struct proc_id){ .pid = id.pid }), &ignored);
 }
 
 static void describe(struct event *e, const struct proc_sample *p)
@@ -63,7 +65,8 @@ static void describe(struct event *e, const struct proc_sample *p)
 	memcpy(e->comm, p->comm, sizeof e->comm);
 }
 
-static void conclude_spawn(const struct proc_sample *p, const struct sample *cur, struct snapshot *snap)
+static void conclude_spawn(const struct proc_sample *p, const struct sample *cur,
+                           struct snapshot *snap)
 {
 	uint64_t start_ns = p->id.start_ticks * NS_PER_TICK;
 	struct event *e = add_event(snap, EVENT_SPAWN, MIN(start_ns, cur->boot_ns));
@@ -81,7 +84,8 @@ static void conclude_exit(const struct proc_sample *p, uint64_t boot_ns, struct 
 }
 
 /* What was a zombie had ended before, and was told then. */
-static void conclude_gone(const struct proc_sample *p, const struct map *ended, uint64_t boot_ns, struct snapshot *snap)
+static void conclude_gone(const struct proc_sample *p, const struct map *ended, uint64_t boot_ns,
+                          struct snapshot *snap)
 {
 	if (p->state != 'Z' && !is_told(ended, p->id))
 		conclude_exit(p, boot_ns, snap);
@@ -103,13 +107,17 @@ void conclude_lives(const struct sample *prev, const struct sample *cur, struct 
 		if (i < prev->procs.len && prev->procs.at[i].id.pid == p->id.pid) {
 			is_same = proc_id_eq(prev->procs.at[i].id, p->id);
 			was_zombie = is_same && prev->procs.at[i].state == 'Z';
-			if (!is_same) /* The pid was reused, so the old life was over when the new one began. */
+			if (!is_same) /* The pid was reused, so the old life was over when the new
+			                 one began. */
 				conclude_gone(&prev->procs.at[i], &ended,
-					      MIN(p->id.start_ticks * NS_PER_TICK, cur->boot_ns), snap);
+				              MIN(p->id.start_ticks * NS_PER_TICK, cur->boot_ns),
+				              snap);
 			i++;
 		}
-		/* One that is older than the previous sample was hidden from it, and did not begin now. */
-		if (!is_same && p->id.start_ticks * NS_PER_TICK + NS_PER_TICK > prev->boot_ns && !is_told(&began, p->id))
+		/* One that is older than the previous sample was hidden from it, and did not begin
+		 * now. */
+		if (!is_same && p->id.start_ticks * NS_PER_TICK + NS_PER_TICK > prev->boot_ns &&
+		    !is_told(&began, p->id))
 			conclude_spawn(p, cur, snap);
 		if (p->state == 'Z' && !was_zombie && !is_told(&ended, p->id))
 			conclude_exit(p, cur->boot_ns, snap);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* conclude.h - events that nobody told us, found by comparing two samples. Part of snapshot_build. */
+/* conclude.h - events that nobody told us, found by comparing two samples. Part of
+ * snapshot_build. */
 #pragma once
 
 #include "model/snapshot.h"

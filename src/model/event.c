@@ -5,7 +5,7 @@
 
 static const struct {
 	const char *name;
-	bool        in_view;
+	bool in_view;
 } kinds[] = {
 #define X(id, name_, in_view_) [EVENT_##id] = { (name_), (in_view_) },
 	EVENT_KINDS(X)
@@ -25,8 +25,9 @@ bool event_in_view(enum event_kind kind)
 static void put_sender(const struct event *e, struct buf *to)
 {
 	if (e->sender_pid > 0)
-		buf_printf(to, "sent by %.*s (pid %d, uid %u)", (int)strnlen(e->sender_comm, COMM_LEN), e->sender_comm,
-			   e->sender_pid, e->sender_uid);
+		buf_printf(to, "sent by %.*s (pid %d, uid %u)",
+		           (int)strnlen(e->sender_comm, COMM_LEN), e->sender_comm, e->sender_pid,
+		           e->sender_uid);
 	else
 		buf_puts(to, e->sender_pid == 0 ? "sent by the kernel" : "sender not known");
 }
@@ -42,5 +43,6 @@ void event_details(const struct event *e, const char *text, struct buf *to)
 	if (e->core_dumped)
 		buf_puts(to, to->len > start ? ", core dumped" : "core dumped");
 	if (e->inferred)
-		buf_puts(to, to->len > start ? " (seen by comparing scans)" : "seen by comparing scans");
+		buf_puts(to, to->len > start ? " (seen by comparing scans)"
+		                             : "seen by comparing scans");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* event.h - something happened at one instant. Probes report what the kernel told; snapshot_build adds wall time, job
- * and what can be concluded from two scans. */
+/* event.h - something happened at one instant. Probes report what the kernel told; snapshot_build
+ * adds wall time, job and what can be concluded from two scans. */
 #pragma once
 
 #include "base/buf.h"
@@ -8,6 +8,7 @@
 #include "model/process.h"
 
 /* X(id, name in JSON and SQL, whether SPEC's process_events view shows it) */
+/* clang-format off */
 #define EVENT_KINDS(X)                                                                       \
 	X(SPAWN, "spawn", true)            /* a process began */                             \
 	X(EXIT, "exit", true)              /* a process ended */                             \
@@ -22,6 +23,7 @@
 	X(SUSPEND, "suspend", false)       /* the machine slept for `count` ns */            \
 	X(PROBE, "probe", false)           /* a probe failed, recovered or stepped down: text says it */ \
 	X(RECORDER, "recorder", false)     /* the recorder itself: started, degraded, over budget: text says it */
+/* clang-format on */
 
 #define X(id, ...) EVENT_##id,
 enum event_kind { EVENT_KINDS(X) EVENT_KIND_COUNT };
@@ -29,31 +31,33 @@ enum event_kind { EVENT_KINDS(X) EVENT_KIND_COUNT };
 
 struct event {
 	enum event_kind kind;
-	bool            inferred; /* concluded from two scans, not told by the kernel: times and figures are rough */
-	uint64_t        boot_ns;  /* when, on the boot clock */
-	uint64_t        wall_ns;  /* filled by snapshot_build */
-	struct proc_id  id;       /* pid 0: not about a process */
-	pid_t           ppid;     /* spawn */
-	uint32_t        uid;
-	char            comm[COMM_LEN];
+	bool inferred;    /* concluded from two scans, not told by the kernel: times and figures are
+	                     rough */
+	uint64_t boot_ns; /* when, on the boot clock */
+	uint64_t wall_ns; /* filled by snapshot_build */
+	struct proc_id id; /* pid 0: not about a process */
+	pid_t ppid;        /* spawn */
+	uint32_t uid;
+	char comm[COMM_LEN];
 	struct text_ref text; /* exec: the command line; others: what there is to say */
 
 	bool has_exit_code; /* exit: a code or a signal, never both */
-	int  exit_code;
-	int  signal;         /* 0: none */
+	int exit_code;
+	int signal; /* 0: none */
 	bool core_dumped;
 
-	pid_t    sender_pid; /* signal, kill: 0 = the kernel, -1 = not known */
+	pid_t sender_pid; /* signal, kill: 0 = the kernel, -1 = not known */
 	uint32_t sender_uid;
-	char     sender_comm[COMM_LEN];
+	char sender_comm[COMM_LEN];
 
 	struct proc_readings final; /* exit, totals: exact counters of the whole life */
-	int64_t              count;
-	int32_t              job; /* index in snapshot->jobs, -1: none; filled by snapshot_build */
-	uint32_t             sheet;
+	int64_t count;
+	int32_t job; /* index in snapshot->jobs, -1: none; filled by snapshot_build */
+	uint32_t sheet;
 };
 
 const char *event_name(enum event_kind kind);
-bool        event_in_view(enum event_kind kind); /* one of SPEC's five types */
-/* What there is to say besides the columns: "sent by bash (pid 12, uid 0)". `text` is the buffer that event->text points into. */
+bool event_in_view(enum event_kind kind); /* one of SPEC's five types */
+/* What there is to say besides the columns: "sent by bash (pid 12, uid 0)". `text` is the buffer
+ * that event->text points into. */
 void event_details(const struct event *e, const char *text, struct buf *to);

@@ -3,8 +3,12 @@
 
 #include <math.h>
 
-#define X(id, key_, unit_, kind_, need_, help_) \
-	{ .key = (key_), .unit = UNIT_##unit_, .kind = METRIC_##kind_, .need = METRIC_##need_, .help = (help_) },
+#define X(id, key_, unit_, kind_, need_, help_)                                                    \
+	{ .key = (key_),                                                                           \
+	  .unit = UNIT_##unit_,                                                                    \
+	  .kind = METRIC_##kind_,                                                                  \
+	  .need = METRIC_##need_,                                                                  \
+	  .help = (help_) },
 const struct metric host_metrics[] = { HOST_METRICS(X) };
 const struct metric proc_metrics[] = { PROC_METRICS(X) };
 const struct metric cgroup_metrics[] = { CGROUP_METRICS(X) };

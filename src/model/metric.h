@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* metric.h - every number proctor knows, one line each. The tables drive JSON keys, SQL columns, labels and help;
- * adding a metric touches its table and one probe (docs/writing-a-probe.md). */
+/* metric.h - every number proctor knows, one line each. The tables drive JSON keys, SQL columns,
+ * labels and help; adding a metric touches its table and one probe (docs/writing-a-probe.md). */
 #pragma once
 
 #include <assert.h>
@@ -29,14 +29,15 @@ enum metric_need {
 };
 
 struct metric {
-	const char      *key; /* JSON key and SQL column */
+	const char *key; /* JSON key and SQL column */
 	enum metric_unit unit;
 	enum metric_kind kind;
 	enum metric_need need;
-	const char      *help;
+	const char *help;
 };
 
 /* The machine. */
+/* clang-format off */
 #define HOST_METRICS(X)                                                                                            \
 	X(MEM_TOTAL, "system_memory_total_mb", MIB, GAUGE, ALWAYS, "memory of the machine")                        \
 	X(MEM_AVAILABLE, "system_memory_available_mb", MIB, GAUGE, ALWAYS, "memory that can be had without swapping") \
@@ -66,8 +67,10 @@ struct metric {
 	X(RUNNING, "procs_running", COUNT, GAUGE, OPTIONAL, "tasks that run or wait for a CPU")                    \
 	X(BLOCKED, "procs_blocked", COUNT, GAUGE, OPTIONAL, "tasks that wait for I/O")                             \
 	X(SELF_CPU, "recorder_cpu_seconds", NS, COUNTER, OPTIONAL, "CPU time of the recorder itself")
+/* clang-format on */
 
 /* One process: all its threads. */
+/* clang-format off */
 #define PROC_METRICS(X)                                                                                    \
 	X(RSS, "rss_mb", MIB, GAUGE, ALWAYS, "resident memory")                                            \
 	X(VMS, "vms_mb", MIB, GAUGE, ALWAYS, "address space")                                              \
@@ -82,8 +85,10 @@ struct metric {
 	X(PSS, "pss_mb", MIB, GAUGE, OPTIONAL, "resident memory, shared pages divided by their users")     \
 	X(USS, "uss_mb", MIB, GAUGE, OPTIONAL, "resident memory nobody else shares")                       \
 	X(PEAK_RSS, "peak_rss_mb", MIB, GAUGE, OPTIONAL, "most resident memory it ever had")
+/* clang-format on */
 
 /* One control group, v1 or v2. Limits are the smallest in force, own or an ancestor's. */
+/* clang-format off */
 #define CGROUP_METRICS(X)                                                                                  \
 	X(CPU, "cpu_seconds", NS, COUNTER, OPTIONAL, "CPU time of the group")                              \
 	X(CPU_USER, "cpu_user_seconds", NS, COUNTER, OPTIONAL, "user CPU time of the group")               \
@@ -97,6 +102,7 @@ struct metric {
 	X(OOM_KILLS, "oom_kills", COUNT, COUNTER, OPTIONAL, "processes killed for lack of memory")         \
 	X(PIDS, "pids", COUNT, GAUGE, OPTIONAL, "tasks in the group")                                      \
 	X(PIDS_LIMIT, "pids_limit", COUNT, GAUGE, OPTIONAL, "tasks it may have")
+/* clang-format on */
 
 #define X(id, ...) HOST_##id,
 enum host_metric { HOST_METRICS(X) HOST_METRIC_COUNT };
@@ -109,7 +115,7 @@ enum cgroup_metric { CGROUP_METRICS(X) CGROUP_METRIC_COUNT };
 #undef X
 
 static_assert(HOST_METRIC_COUNT <= 64 && PROC_METRIC_COUNT <= 64 && CGROUP_METRIC_COUNT <= 64,
-	      "readings.present is a 64-bit set");
+              "readings.present is a 64-bit set");
 
 extern const struct metric host_metrics[HOST_METRIC_COUNT];
 extern const struct metric proc_metrics[PROC_METRIC_COUNT];
@@ -130,12 +136,12 @@ struct cgroup_readings {
 };
 
 /* For readings of any scope: readings_set(&proc->r, PROC_RSS, bytes). */
-#define readings_set(r, id, v)                                \
-	({                                                    \
-		typeof(r) set_ = (r);                         \
-		set_->value[id] = (v);                        \
-		set_->present |= UINT64_C(1) << (id);         \
-		(void)0;                                      \
+#define readings_set(r, id, v)                                                                     \
+	({                                                                                         \
+		typeof(r) set_ = (r);                                                              \
+		set_->value[id] = (v);                                                             \
+		set_->present |= UINT64_C(1) << (id);                                              \
+		(void)0;                                                                           \
 	})
 #define readings_clear(r, id) ((void)((r)->present &= ~(UINT64_C(1) << (id))))
 #define readings_has(r, id) (((r)->present >> (id)) & 1)

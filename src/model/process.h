@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* process.h - who a process is. A pid alone is not enough: it is reused; with the start time it names one life. */
+/* process.h - who a process is. A pid alone is not enough: it is reused; with the start time it
+ * names one life. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,13 +9,13 @@
 
 #include "base/clock.h"
 
-#define COMM_LEN 16          /* the kernel's TASK_COMM_LEN, NUL included */
-#define COMMAND_MAX 500      /* bytes of a command line that are kept */
-#define TICKS_PER_S 100      /* USER_HZ, part of the kernel's ABI */
+#define COMM_LEN 16     /* the kernel's TASK_COMM_LEN, NUL included */
+#define COMMAND_MAX 500 /* bytes of a command line that are kept */
+#define TICKS_PER_S 100 /* USER_HZ, part of the kernel's ABI */
 #define NS_PER_TICK (NS_PER_S / TICKS_PER_S)
 
 struct proc_id {
-	pid_t    pid;
+	pid_t pid;
 	uint64_t start_ticks; /* since boot, as in /proc/PID/stat; 0 when unknown */
 };
 

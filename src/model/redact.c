@@ -11,15 +11,16 @@
 #define MASK "***"
 
 struct redactor {
-	char       *to;
-	size_t      len, cap;
-	struct scan arg;       /* what is left of the current argument */
+	char *to;
+	size_t len, cap;
+	struct scan arg; /* what is left of the current argument */
 	const char *arg_start;
-	bool        is_script; /* the argument is text for a shell, or a title with blanks between arguments */
-	char        quote;     /* within quotes of a script: which */
-	bool        in_query;  /* within the query of a URL */
-	bool        mask_next; /* the next word or argument is a secret */
-	struct scan program;   /* the last word that was a program whose options we know */
+	bool is_script;      /* the argument is text for a shell, or a title with blanks between
+	                        arguments */
+	char quote;          /* within quotes of a script: which */
+	bool in_query;       /* within the query of a URL */
+	bool mask_next;      /* the next word or argument is a secret */
+	struct scan program; /* the last word that was a program whose options we know */
 };
 
 static void put(struct redactor *r, const char *text, size_t n)
@@ -48,11 +49,12 @@ static bool is_quote(char c)
 
 static bool is_name_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-	       c == '-' || c == '.';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '-' || c == '.';
 }
 
-/* Where the value that begins here ends. Blanks end it only in a script; elsewhere they are part of the argument. */
+/* Where the value that begins here ends. Blanks end it only in a script; elsewhere they are part of
+ * the argument. */
 static const char *value_end(const struct redactor *r, bool may_have_blanks)
 {
 	const char *p = r->arg.p;
@@ -98,8 +100,8 @@ static void mask_value(struct redactor *r, bool may_have_blanks)
 	r->arg.p = end;
 }
 
-/* https://user:password@host/: a user alone is often a token, so all before the '@' goes. People write '/' and '@' into
- * passwords too: a "port" that is no number shows that. */
+/* https://user:password@host/: a user alone is often a token, so all before the '@' goes. People
+ * write '/' and '@' into passwords too: a "port" that is no number shows that. */
 static void redact_userinfo(struct redactor *r)
 {
 	const char *p, *at = NULL, *last_at = NULL, *authority = NULL, *colon = NULL;
@@ -114,7 +116,8 @@ static void redact_userinfo(struct redactor *r)
 		if ((*p == '/' || *p == '?' || *p == '#') && !authority)
 			authority = p;
 	}
-	if (!at && last_at && colon && authority && colon + 1 < authority && (colon[1] < '0' || colon[1] > '9'))
+	if (!at && last_at && colon && authority && colon + 1 < authority &&
+	    (colon[1] < '0' || colon[1] > '9'))
 		at = last_at;
 	if (!at)
 		return;
@@ -122,7 +125,8 @@ static void redact_userinfo(struct redactor *r)
 	r->arg.p = at;
 }
 
-/* Passes a run of name characters on, but for a credential known by its shape that begins somewhere in it. */
+/* Passes a run of name characters on, but for a credential known by its shape that begins somewhere
+ * in it. */
 static void copy_run(struct redactor *r, const char *end)
 {
 	bool at_boundary = true;
@@ -181,7 +185,9 @@ static bool redact_pair(struct redactor *r, struct scan name)
 static bool redact_option(struct redactor *r, struct scan name)
 {
 	bool attached_only = false, is_alone = is_word_end(r, name.end);
-	size_t n = r->program.p ? secret_option_len(r->program, (struct scan){ name.p, r->arg.end }, &attached_only) : 0;
+	size_t n = r->program.p ? secret_option_len(r->program, (struct scan){ name.p, r->arg.end },
+	                                            &attached_only)
+	                        : 0;
 
 	if (n && !is_word_end(r, name.p + n)) {
 		copy(r, n);
@@ -205,7 +211,8 @@ static bool redact_option(struct redactor *r, struct scan name)
 static void redact_run(struct redactor *r)
 {
 	struct scan name = { r->arg.p, r->arg.p };
-	bool is_word_start = r->arg.p == r->arg_start || is_blank(r->arg.p[-1]) || is_quote(r->arg.p[-1]);
+	bool is_word_start = r->arg.p == r->arg_start || is_blank(r->arg.p[-1]) ||
+	                     is_quote(r->arg.p[-1]);
 
 	while (name.end < r->arg.end && is_name_char(*name.end))
 		name.end++;
@@ -240,7 +247,8 @@ static void redact_other(struct redactor *r)
 
 static bool looks_like_option(struct scan arg)
 {
-	return scan_left(&arg) > 1 && arg.p[0] == '-' && (arg.p[1] == '-' || (arg.p[1] >= 'a' && arg.p[1] <= 'z'));
+	return scan_left(&arg) > 1 && arg.p[0] == '-' &&
+	       (arg.p[1] == '-' || (arg.p[1] >= 'a' && arg.p[1] <= 'z'));
 }
 
 static void redact_arg(struct redactor *r)
@@ -253,7 +261,8 @@ static void redact_arg(struct redactor *r)
 		r->arg.p = r->arg.end;
 	}
 	r->mask_next = false;
-	while (!scan_at_end(&r->arg) && r->len < r->cap) { /* what does not fit need not be looked at */
+	while (!scan_at_end(&r->arg) &&
+	       r->len < r->cap) { /* what does not fit need not be looked at */
 		if (r->mask_next && !is_blank(*r->arg.p)) {
 			r->mask_next = false;
 			mask_value(r, false);
@@ -268,7 +277,8 @@ static void redact_arg(struct redactor *r)
 /* sh -c TEXT, bash -lc TEXT */
 static bool announces_script(struct scan arg)
 {
-	return scan_left(&arg) >= 2 && scan_left(&arg) <= 5 && arg.p[0] == '-' && arg.end[-1] == 'c';
+	return scan_left(&arg) >= 2 && scan_left(&arg) <= 5 && arg.p[0] == '-' &&
+	       arg.end[-1] == 'c';
 }
 
 /* The last argument may lack its NUL: the kernel's copy was cut, or the process wrote over it. */

@@ -5,7 +5,9 @@
 
 void sample_reset(struct sample *s)
 {
-	struct sample kept = { .focus = s->focus, .procs = s->procs, .events = s->events, .text = s->text };
+	struct sample kept = {
+		.focus = s->focus, .procs = s->procs, .events = s->events, .text = s->text
+	};
 
 	vec_relax(&kept.focus);
 	vec_relax(&kept.procs);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* sample.h - what the kernel said at one tick: raw counters, each present or absent, and the events since the last one.
- * Only probes write it. It owns all it holds; nothing in it points elsewhere. */
+/* sample.h - what the kernel said at one tick: raw counters, each present or absent, and the events
+ * since the last one. Only probes write it. It owns all it holds; nothing in it points
+ * elsewhere. */
 #pragma once
 
 #include "base/buf.h"
@@ -13,38 +14,39 @@
 #define EVENTS_MAX ((size_t)1 << 17)
 
 struct proc_sample {
-	struct proc_id       id;
-	pid_t                ppid;
-	uint32_t             uid; /* effective, as ps shows it */
-	char                 state; /* R S D Z T t I X, as /proc/PID/stat shows it */
-	char                 comm[COMM_LEN];
-	struct text_ref      command; /* arguments joined by spaces; "[comm]" for kernel threads and zombies */
+	struct proc_id id;
+	pid_t ppid;
+	uint32_t uid; /* effective, as ps shows it */
+	char state;   /* R S D Z T t I X, as /proc/PID/stat shows it */
+	char comm[COMM_LEN];
+	struct text_ref
+		command; /* arguments joined by spaces; "[comm]" for kernel threads and zombies */
 	struct proc_readings r;
 };
 
 /* What the engine asks for; what it is short of time for is left out (overhead budget). */
 enum sample_want {
-	WANT_PSS    = 1 << 0,
+	WANT_PSS = 1 << 0,
 	WANT_FDS_IO = 1 << 1,
-	WANT_ALL    = WANT_PSS | WANT_FDS_IO,
+	WANT_ALL = WANT_PSS | WANT_FDS_IO,
 };
 
 struct sample {
 	/* Set by the engine before the probes are read. */
-	uint64_t             wall_ns, mono_ns, boot_ns;
-	unsigned             want;
-	VEC(struct proc_id)  focus; /* processes of jobs: details are read for these first */
+	uint64_t wall_ns, mono_ns, boot_ns;
+	unsigned want;
+	VEC(struct proc_id) focus; /* processes of jobs: details are read for these first */
 
 	/* Filled by probes. */
-	char                    boot_id[37];
-	struct host_readings    host;
-	struct cgroup_readings  cgroup; /* the group this recorder lives in */
-	VEC(struct proc_sample) procs;  /* ascending by pid */
-	bool                    procs_complete; /* false: some are hidden from us or were not read */
-	VEC(struct event)       events;
-	bool                    events_complete; /* a lifecycle source watched all the time and lost nothing */
-	uint64_t                events_dropped;  /* at EVENTS_MAX */
-	struct buf              text; /* what text_refs point into */
+	char boot_id[37];
+	struct host_readings host;
+	struct cgroup_readings cgroup; /* the group this recorder lives in */
+	VEC(struct proc_sample) procs; /* ascending by pid */
+	bool procs_complete;           /* false: some are hidden from us or were not read */
+	VEC(struct event) events;
+	bool events_complete;    /* a lifecycle source watched all the time and lost nothing */
+	uint64_t events_dropped; /* at EVENTS_MAX */
+	struct buf text;         /* what text_refs point into */
 };
 
 void sample_reset(struct sample *s); /* empty, keeps the memory */

@@ -55,29 +55,32 @@ static bool next_part(struct scan *name, struct scan *ret)
 	return ret->p < ret->end;
 }
 
-static const char *const secret_parts[] = { "pwd", "pw", "creds", "cookie", "authorization", "bearer" };
+static const char *const secret_parts[] = { "pwd",           "pw",    "creds", "cookie",
+	                                    "authorization", "bearer" };
 static const char *const secret_endings[] = {
-	"password", "passwd", "passphrase", "passcode", "pass", "token", "secret", "apikey", "accesskey", "secretkey",
-	"privatekey", "credential", "credentials",
+	"password", "passwd",    "passphrase", "passcode",   "pass",       "token",       "secret",
+	"apikey",   "accesskey", "secretkey",  "privatekey", "credential", "credentials",
 };
-static const char *const secret_keys[] = { /* … key */
-	"api", "access", "secret", "private", "signing", "encryption", "account", "master", "shared", "auth", "service",
-	"storage", "subscription",
+static const char *const secret_keys[] = {
+	/* … key */
+	"api",    "access", "secret", "private", "signing", "encryption",   "account",
+	"master", "shared", "auth",   "service", "storage", "subscription",
 };
 static const char *const harmless_parts[] = {
-	"max", "min", "num", "no", "pad", "eos", "bos", "unk", "cls", "sep", "mask", "special", "per", "bypass",
-	"compass",
+	"max", "min", "num",  "no",      "pad", "eos",    "bos",     "unk",
+	"cls", "sep", "mask", "special", "per", "bypass", "compass",
 };
 static const char *const harmless_last[] = {
-	"file", "path", "dir", "url", "uri", "id", "ids", "name", "type", "len", "length", "count", "ttl", "expiry",
-	"expires", "size", "limit", "budget", "policy", "prompt", "stdin", "env", "cmd", "command", "store", "ring",
-	"through",
+	"file",   "path",   "dir",   "url", "uri",    "id",      "ids",   "name",  "type",
+	"len",    "length", "count", "ttl", "expiry", "expires", "size",  "limit", "budget",
+	"policy", "prompt", "stdin", "env", "cmd",    "command", "store", "ring",  "through",
 };
 
 #define IS_ANY(part, list) equals_any((part), (list), ARRAY_LEN(list))
 #define ENDS_WITH_ANY(part, list) ends_with_any((part), (list), ARRAY_LEN(list))
 
-/* Names are judged part by part, so that --max-tokens, --tokenizer, --password-file and --eos-token stay readable. */
+/* Names are judged part by part, so that --max-tokens, --tokenizer, --password-file and --eos-token
+ * stay readable. */
 bool secret_is_name(struct scan name)
 {
 	struct scan part, last = { 0 };
@@ -90,7 +93,8 @@ bool secret_is_name(struct scan name)
 			return false;
 		if (IS_ANY(part, secret_parts) || ENDS_WITH_ANY(part, secret_endings))
 			is_secret = true;
-		if (last.p && IS_ANY(last, secret_keys) && scan_left(&part) == 3 && strncasecmp(part.p, "key", 3) == 0)
+		if (last.p && IS_ANY(last, secret_keys) && scan_left(&part) == 3 &&
+		    strncasecmp(part.p, "key", 3) == 0)
 			is_secret = true;
 		last = part;
 	}
@@ -104,19 +108,24 @@ bool secret_is_header(struct scan name)
 	return ENDS_WITH_ANY(name, endings);
 }
 
-/* A '*' at the end of a program stands for anything. "login" is a verb of docker, podman, helm, az … */
+/* A '*' at the end of a program stands for anything. "login" is a verb of docker, podman, helm, az
+ * … */
 static const struct program_option {
 	const char *program, *option;
-	bool        attached_only; /* alone it asks the user, or takes something else */
+	bool attached_only; /* alone it asks the user, or takes something else */
 } program_options[] = {
-	{ "mysql*", "-p", true },	{ "mariadb*", "-p", true },   { "7z*", "-p", true },
-	{ "sshpass", "-p", false },	{ "login", "-p", false },     { "mongo*", "-p", false },
-	{ "curl", "-u", false },	{ "curl", "-U", false },      { "curl", "--user", false },
-	{ "curl", "--proxy-user", false }, { "http", "-a", false },   { "https", "-a", false },
-	{ "http", "--auth", false },	{ "https", "--auth", false }, { "redis-cli", "-a", false },
-	{ "ldap*", "-w", false },	{ "smbclient", "-U", false }, { "sqlcmd", "-P", false },
-	{ "bcp", "-P", false },		{ "zip", "-P", false },       { "unzip", "-P", false },
-	{ "openssl", "-k", false },	{ "openssl", "-K", false },   { "snmp*", "-A", false },
+	{ "mysql*", "-p", true },     { "mariadb*", "-p", true },
+	{ "7z*", "-p", true },        { "sshpass", "-p", false },
+	{ "login", "-p", false },     { "mongo*", "-p", false },
+	{ "curl", "-u", false },      { "curl", "-U", false },
+	{ "curl", "--user", false },  { "curl", "--proxy-user", false },
+	{ "http", "-a", false },      { "https", "-a", false },
+	{ "http", "--auth", false },  { "https", "--auth", false },
+	{ "redis-cli", "-a", false }, { "ldap*", "-w", false },
+	{ "smbclient", "-U", false }, { "sqlcmd", "-P", false },
+	{ "bcp", "-P", false },       { "zip", "-P", false },
+	{ "unzip", "-P", false },     { "openssl", "-k", false },
+	{ "openssl", "-K", false },   { "snmp*", "-A", false },
 	{ "snmp*", "-X", false },
 };
 
@@ -159,17 +168,19 @@ size_t secret_option_len(struct scan program, struct scan word, bool *ret_attach
 /* Prefixes that issuers give their credentials, so that scanners like this one find them. */
 static const struct shape {
 	const char *prefix;
-	size_t      min_rest;
+	size_t min_rest;
 } shapes[] = {
-	{ "AKIA", 12 }, { "ASIA", 12 },			       /* AWS access key ids */
-	{ "ghp_", 16 }, { "gho_", 16 }, { "ghu_", 16 }, { "ghs_", 16 }, { "ghr_", 16 }, { "github_pat_", 16 },
-	{ "glpat-", 16 }, { "gldt-", 16 }, { "glrt-", 16 },    /* GitLab */
-	{ "xoxb-", 10 }, { "xoxp-", 10 }, { "xoxa-", 10 }, { "xoxr-", 10 }, { "xoxs-", 10 }, /* Slack */
-	{ "sk-", 20 }, { "sk_live_", 10 }, { "sk_test_", 10 }, { "rk_live_", 10 }, { "rk_test_", 10 }, { "whsec_", 10 },
-	{ "AIza", 30 }, { "ya29.", 10 },		       /* Google */
-	{ "hf_", 20 }, { "npm_", 20 }, { "pypi-", 20 }, { "dop_v1_", 20 }, { "SG.", 20 }, { "shpat_", 20 },
-	{ "hvs.", 20 }, { "dckr_pat_", 16 }, { "lin_api_", 16 },
-	{ "eyJ", 20 },					       /* a JSON web token: base64 of '{"' */
+	{ "AKIA", 12 },     { "ASIA", 12 }, /* AWS access key ids */
+	{ "ghp_", 16 },     { "gho_", 16 },        { "ghu_", 16 },     { "ghs_", 16 },
+	{ "ghr_", 16 },     { "github_pat_", 16 }, { "glpat-", 16 },   { "gldt-", 16 },
+	{ "glrt-", 16 }, /* GitLab */
+	{ "xoxb-", 10 },    { "xoxp-", 10 },       { "xoxa-", 10 },    { "xoxr-", 10 },
+	{ "xoxs-", 10 }, /* Slack */
+	{ "sk-", 20 },      { "sk_live_", 10 },    { "sk_test_", 10 }, { "rk_live_", 10 },
+	{ "rk_test_", 10 }, { "whsec_", 10 },      { "AIza", 30 },     { "ya29.", 10 }, /* Google */
+	{ "hf_", 20 },      { "npm_", 20 },        { "pypi-", 20 },    { "dop_v1_", 20 },
+	{ "SG.", 20 },      { "shpat_", 20 },      { "hvs.", 20 },     { "dckr_pat_", 16 },
+	{ "lin_api_", 16 }, { "eyJ", 20 }, /* a JSON web token: base64 of '{"' */
 };
 
 static bool is_token_char(char c)

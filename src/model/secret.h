@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* secret.h - what gives a secret away: the name before it, an option of a certain program, or its own shape. */
+/* secret.h - what gives a secret away: the name before it, an option of a certain program, or its
+ * own shape. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,5 +18,6 @@ bool secret_knows_program(struct scan word);
  * The secret follows at once, or is the next argument (not when ret_attached_only). */
 size_t secret_option_len(struct scan program, struct scan word, bool *ret_attached_only);
 
-/* Bytes of the credential that the text begins with, by the shape its issuer gives it (AWS, GitHub …); 0: none. */
+/* Bytes of the credential that the text begins with, by the shape its issuer gives it (AWS, GitHub
+ * …); 0: none. */
 size_t secret_shape_len(struct scan text);

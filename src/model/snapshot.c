@@ -46,9 +46,10 @@ const char *snapshot_text(const struct snapshot *snap, struct text_ref ref)
 	return ref.len ? snap->text.at + ref.at : "";
 }
 
-/* Growth of one counter of a process; its whole life counts when it began after the previous sample. */
-static double proc_rate(const struct proc_sample *prev, const struct proc_sample *cur, enum proc_metric id,
-			bool born_since, uint64_t elapsed_ns)
+/* Growth of one counter of a process; its whole life counts when it began after the previous
+ * sample. */
+static double proc_rate(const struct proc_sample *prev, const struct proc_sample *cur,
+                        enum proc_metric id, bool born_since, uint64_t elapsed_ns)
 {
 	if (!readings_has(&cur->r, id))
 		return NAN;
@@ -57,11 +58,13 @@ static double proc_rate(const struct proc_sample *prev, const struct proc_sample
 	return born_since ? rate_per_s(0, cur->r.value[id], elapsed_ns) : NAN;
 }
 
-static void add_proc(struct snapshot *snap, const struct sample *prev_sample, const struct proc_sample *prev,
-		     const struct proc_sample *cur, const struct jobtab *jobs)
+static void add_proc(struct snapshot *snap, const struct sample *prev_sample,
+                     const struct proc_sample *prev, const struct proc_sample *cur,
+                     const struct jobtab *jobs)
 {
 	uint64_t start_ns = cur->id.start_ticks * NS_PER_TICK;
-	/* The start is rounded down to a tick: one that began in the tick of the previous sample is young enough. */
+	/* The start is rounded down to a tick: one that began in the tick of the previous sample is
+	 * young enough. */
 	bool born_since = prev_sample && start_ns + NS_PER_TICK > prev_sample->boot_ns;
 	struct proc_snap *p = &snap->procs.at[snap->procs.len++];
 	struct job_ref ref = jobtab_find(jobs, cur->id);
@@ -83,7 +86,7 @@ static void add_proc(struct snapshot *snap, const struct sample *prev_sample, co
 
 /* Both samples are in the order of pids, so one walk pairs them. */
 static void build_procs(struct snapshot *snap, const struct sample *prev, const struct sample *cur,
-			const struct jobtab *jobs)
+                        const struct jobtab *jobs)
 {
 	size_t i = 0;
 
@@ -114,7 +117,8 @@ static double host_share(const struct sample *prev, const struct sample *cur, en
 }
 
 /* A counter of time as a share of the time that passed: PSI, the recorder's own CPU. */
-static double host_time_ratio(const struct sample *prev, const struct sample *cur, enum host_metric id, uint64_t elapsed_ns)
+static double host_time_ratio(const struct sample *prev, const struct sample *cur,
+                              enum host_metric id, uint64_t elapsed_ns)
 {
 	if (!readings_has(&prev->host, id) || !readings_has(&cur->host, id))
 		return NAN;
@@ -125,11 +129,13 @@ static void build_host(struct snapshot *snap, const struct sample *prev, const s
 {
 	snap->host = cur->host;
 	snap->cgroup = cur->cgroup;
-	if (readings_has(&cur->host, HOST_MEM_TOTAL) && readings_has(&cur->host, HOST_MEM_AVAILABLE) &&
+	if (readings_has(&cur->host, HOST_MEM_TOTAL) &&
+	    readings_has(&cur->host, HOST_MEM_AVAILABLE) &&
 	    cur->host.value[HOST_MEM_AVAILABLE] <= cur->host.value[HOST_MEM_TOTAL])
 		readings_set(&snap->host, HOST_MEM_USED,
-			     cur->host.value[HOST_MEM_TOTAL] - cur->host.value[HOST_MEM_AVAILABLE]);
-	snap->cpu_busy_ratio = snap->cpu_iowait_ratio = snap->cpu_steal_ratio = snap->self_cpu_ratio = NAN;
+		             cur->host.value[HOST_MEM_TOTAL] - cur->host.value[HOST_MEM_AVAILABLE]);
+	snap->cpu_busy_ratio = snap->cpu_iowait_ratio = snap->cpu_steal_ratio =
+		snap->self_cpu_ratio = NAN;
 	snap->psi_cpu_ratio = snap->psi_mem_ratio = snap->psi_io_ratio = NAN;
 	if (!prev)
 		return;
@@ -166,7 +172,7 @@ static int by_time(const void *a, const void *b)
 }
 
 static void build_events(struct snapshot *snap, const struct sample *prev, const struct sample *cur,
-			 const struct jobtab *jobs)
+                         const struct jobtab *jobs)
 {
 	if (cur->events.len && vec_reserve(&snap->events, cur->events.len, EVENTS_MAX)) {
 		memcpy(snap->events.at, cur->events.at, cur->events.len * sizeof *cur->events.at);
@@ -187,7 +193,8 @@ static void build_events(struct snapshot *snap, const struct sample *prev, const
 	}
 }
 
-static void build_frame(struct snapshot *snap, const struct sample *cur, const struct snapshot_origin *origin)
+static void build_frame(struct snapshot *snap, const struct sample *cur,
+                        const struct snapshot_origin *origin)
 {
 	snapshot_reset(snap);
 	snap->seq = origin->seq;
@@ -203,7 +210,7 @@ static void build_frame(struct snapshot *snap, const struct sample *cur, const s
 }
 
 void snapshot_build(const struct sample *prev, const struct sample *cur, const struct jobtab *jobs,
-		    const struct snapshot_origin *origin, struct snapshot *ret)
+                    const struct snapshot_origin *origin, struct snapshot *ret)
 {
 	build_frame(ret, cur, origin);
 	ret->elapsed_ns = prev && cur->boot_ns > prev->boot_ns ? cur->boot_ns - prev->boot_ns : 0;
@@ -213,8 +220,8 @@ void snapshot_build(const struct sample *prev, const struct sample *cur, const s
 	build_events(ret, prev, cur, jobs);
 }
 
-void snapshot_build_events(const struct sample *cur, const struct jobtab *jobs, const struct snapshot_origin *origin,
-			   struct snapshot *ret)
+void snapshot_build_events(const struct sample *cur, const struct jobtab *jobs,
+                           const struct snapshot_origin *origin, struct snapshot *ret)
 {
 	build_frame(ret, cur, origin);
 	ret->events_only = true;

@@ -1,63 +1,68 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot.h - what a sample means: rates, sums, who belongs to which job. Const for everybody downstream; it owns all it
- * holds, so it can be handed to another thread. */
+/* snapshot.h - what a sample means: rates, sums, who belongs to which job. Const for everybody
+ * downstream; it owns all it holds, so it can be handed to another thread. */
 #pragma once
 
 #include "model/job.h"
 #include "model/sample.h"
 
 struct proc_snap {
-	struct proc_sample s;         /* text in snapshot->text */
-	double             cpu_ratio; /* of one core; NAN: not known (first sight, counter restarted) */
-	double             read_bytes_per_s, write_bytes_per_s; /* NAN: not known */
-	uint64_t           age_ns;
-	int32_t            job; /* index in snapshot->jobs, -1: none */
-	uint32_t           sheet;
+	struct proc_sample s; /* text in snapshot->text */
+	double cpu_ratio;     /* of one core; NAN: not known (first sight, counter restarted) */
+	double read_bytes_per_s, write_bytes_per_s; /* NAN: not known */
+	uint64_t age_ns;
+	int32_t job; /* index in snapshot->jobs, -1: none */
+	uint32_t sheet;
 };
 
 struct snapshot {
-	uint64_t seq;     /* counts from 1 in the life of one recorder */
+	uint64_t seq; /* counts from 1 in the life of one recorder */
 	uint64_t wall_ns, boot_ns;
 	uint64_t elapsed_ns; /* since the previous snapshot; 0 for the first */
 	uint64_t uptime_ns;  /* of the recorder */
-	pid_t    recorder_pid;
-	char     boot_id[37];
+	pid_t recorder_pid;
+	char boot_id[37];
 	const char *pressure_level; /* a static name; NULL: nobody judged */
 
-	struct host_readings   host;
+	struct host_readings host;
 	struct cgroup_readings cgroup;
-	double cpu_busy_ratio, cpu_iowait_ratio, cpu_steal_ratio; /* of the whole machine, 0…1; NAN: not known */
-	double self_cpu_ratio;                                    /* of one core */
-	double psi_cpu_ratio, psi_mem_ratio, psi_io_ratio; /* of the interval: some task waited; NAN: not known */
+	double cpu_busy_ratio, cpu_iowait_ratio,
+		cpu_steal_ratio; /* of the whole machine, 0…1; NAN: not known */
+	double self_cpu_ratio;   /* of one core */
+	double psi_cpu_ratio, psi_mem_ratio,
+		psi_io_ratio; /* of the interval: some task waited; NAN: not known */
 
 	VEC(struct proc_snap) procs; /* ascending by pid */
-	bool                  procs_complete;
-	VEC(struct event)     events; /* in the order of their time */
-	bool                  events_complete;
-	bool                  events_only; /* a storm's events ahead of the tick: there are no processes and no readings */
-	VEC(struct job)       jobs;
-	uint32_t              running_jobs, active_sheets;
-	VEC(pid_t)            zombies; /* of jobs */
-	struct buf            text;
+	bool procs_complete;
+	VEC(struct event) events; /* in the order of their time */
+	bool events_complete;
+	bool events_only; /* a storm's events ahead of the tick: there are no processes and no
+	                     readings */
+	VEC(struct job) jobs;
+	uint32_t running_jobs, active_sheets;
+	VEC(pid_t) zombies; /* of jobs */
+	struct buf text;
 };
 
 /* What the recorder knows about itself. */
 struct snapshot_origin {
 	uint64_t seq;
 	uint64_t started_boot_ns;
-	pid_t    pid;
+	pid_t pid;
 };
 
-/* Pure: the same arguments give the same snapshot. `ret` may be used before (its memory is used again). */
+/* Pure: the same arguments give the same snapshot. `ret` may be used before (its memory is used
+ * again). */
 void snapshot_build(const struct sample *prev, /* NULL on the first tick */
-		    const struct sample *cur, const struct jobtab *jobs, const struct snapshot_origin *origin,
-		    struct snapshot *ret);
+                    const struct sample *cur, const struct jobtab *jobs,
+                    const struct snapshot_origin *origin, struct snapshot *ret);
 /* The same for the events gathered so far, between two ticks. */
-void snapshot_build_events(const struct sample *cur, const struct jobtab *jobs, const struct snapshot_origin *origin,
-			   struct snapshot *ret);
+void snapshot_build_events(const struct sample *cur, const struct jobtab *jobs,
+                           const struct snapshot_origin *origin, struct snapshot *ret);
 void snapshot_reset(struct snapshot *snap);
 void snapshot_done(struct snapshot *snap);
 void snapshot_free(struct snapshot *snap); /* NULL is fine */
 DEFINE_CLEANUP(struct snapshot *, snapshot_free)
 
-const char *snapshot_text(const struct snapshot *snap, struct text_ref ref); /* ref.len bytes, no NUL behind them */
+const char *snapshot_text(const struct snapshot *snap,
+                          struct text_ref ref); /* ref.len bytes, no NUL behind them */

@@ -11,5 +11,9 @@ static int absent_open(const struct probe_env *env, void **ret_self, struct err 
 	return err_set(err, ENOTSUP, "built without BPF");
 }
 
-const struct probe_ops probe_tasks_bpf = { .name = "tasks-bpf", .uses_bpf = true, .open = absent_open };
-const struct probe_ops probe_lifecycle_bpf = { .name = "lifecycle-bpf", .uses_bpf = true, .open = absent_open };
+const struct probe_ops probe_tasks_bpf = { .name = "tasks-bpf",
+	                                   .uses_bpf = true,
+	                                   .open = absent_open };
+const struct probe_ops probe_lifecycle_bpf = { .name = "lifecycle-bpf",
+	                                       .uses_bpf = true,
+	                                       .open = absent_open };

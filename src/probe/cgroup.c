@@ -9,12 +9,12 @@
 #include "probe/probe.h"
 
 struct cgroup_probe {
-	int                  root_fd;
+	int root_fd;
 	struct cgroup_mounts mounts;
-	struct cgroup_dirs   dirs;
-	struct buf           membership; /* /proc/self/cgroup as it was when dirs were found */
-	struct buf           text;
-	uint64_t             present; /* of the last reading */
+	struct cgroup_dirs dirs;
+	struct buf membership; /* /proc/self/cgroup as it was when dirs were found */
+	struct buf text;
+	uint64_t present; /* of the last reading */
 };
 
 static void cgroup_close(void *self_)
@@ -36,7 +36,8 @@ static bool has_moved(const struct cgroup_probe *self)
 	       (self->text.len && memcmp(self->text.at, self->membership.at, self->text.len) != 0);
 }
 
-/* Somebody may move us to another group at any time, so that is looked up each tick; mounts only when we moved. */
+/* Somebody may move us to another group at any time, so that is looked up each tick; mounts only
+ * when we moved. */
 static int find_group(struct cgroup_probe *self, struct err *err)
 {
 	int r = kfile_load(self->root_fd, "proc/self/cgroup", &self->text);
@@ -53,7 +54,8 @@ static int find_group(struct cgroup_probe *self, struct err *err)
 	cgroup_parse_mountinfo(kfile_text(&self->text), &self->mounts);
 	if (!cgroup_locate(kfile_text(&self->membership), &self->mounts, &self->dirs)) {
 		buf_reset(&self->membership);
-		return err_set(err, ENOENT, "our control group is in no hierarchy that is mounted here");
+		return err_set(err, ENOENT,
+		               "our control group is in no hierarchy that is mounted here");
 	}
 	return 0;
 }
@@ -106,7 +108,7 @@ static void cgroup_health(const void *self_, struct probe_health *ret)
 	static const struct {
 		enum cgroup_metric id;
 		enum cgroup_family family;
-		const char        *name;
+		const char *name;
 	} wanted[] = {
 		{ CGROUP_CPU, CGROUP_FAMILY_CPUACCT, "CPU time" },
 		{ CGROUP_MEM, CGROUP_FAMILY_MEMORY, "memory" },
@@ -121,11 +123,12 @@ static void cgroup_health(const void *self_, struct probe_health *ret)
 	snprintf(ret->source, sizeof ret->source, "%s", version_of(self));
 	snprintf(ret->note, cap, "CPU, memory, tasks and limits of our own group");
 	for (size_t i = 0; i < ARRAY_LEN(wanted) && len < cap; i++) {
-		if (self->present >> wanted[i].id & 1 || is_whole_machine(&self->dirs.of[wanted[i].family]))
+		if (self->present >> wanted[i].id & 1 ||
+		    is_whole_machine(&self->dirs.of[wanted[i].family]))
 			continue;
 		ret->state = PROBE_DEGRADED;
-		len += (size_t)snprintf(ret->note + len, cap - len, "%s%s", len ? ", " : "our group does not tell: ",
-					wanted[i].name);
+		len += (size_t)snprintf(ret->note + len, cap - len, "%s%s",
+		                        len ? ", " : "our group does not tell: ", wanted[i].name);
 	}
 }
 

@@ -45,7 +45,8 @@ static bool unescape(struct scan s, char *to, size_t cap)
 	while (s.p < s.end) {
 		char c = *s.p++;
 
-		if (c == '\\' && s.end - s.p >= 3 && is_octal(s.p[0]) && is_octal(s.p[1]) && is_octal(s.p[2])) {
+		if (c == '\\' && s.end - s.p >= 3 && is_octal(s.p[0]) && is_octal(s.p[1]) &&
+		    is_octal(s.p[2])) {
 			c = (char)((s.p[0] - '0') << 6 | (s.p[1] - '0') << 3 | (s.p[2] - '0'));
 			s.p += 3;
 		}
@@ -74,7 +75,8 @@ static bool parse_mount(struct scan line, struct cgroup_mount *ret)
 {
 	struct scan root, point, word;
 
-	if (!scan_skip(&line, 3) || !scan_word(&line, &root) || !scan_word(&line, &point) || *point.p != '/')
+	if (!scan_skip(&line, 3) || !scan_word(&line, &root) || !scan_word(&line, &point) ||
+	    *point.p != '/')
 		return false;
 	while (scan_lit(&point, "/"))
 		;
@@ -117,8 +119,8 @@ static bool place(const struct cgroup_mount *m, struct scan path, struct cgroup_
 		return false;
 	while (!scan_at_end(&path) && *path.p == '/')
 		path.p++;
-	n = snprintf(ret->path, sizeof ret->path, "%s%s%.*s", m->point, scan_at_end(&path) ? "" : "/",
-		     (int)scan_left(&path), path.p);
+	n = snprintf(ret->path, sizeof ret->path, "%s%s%.*s", m->point,
+	             scan_at_end(&path) ? "" : "/", (int)scan_left(&path), path.p);
 	if (n < 0 || (size_t)n >= sizeof ret->path) {
 		ret->path[0] = '\0';
 		return false;
@@ -128,8 +130,8 @@ static bool place(const struct cgroup_mount *m, struct scan path, struct cgroup_
 	return true;
 }
 
-static void locate_families(unsigned families, bool is_v2, struct scan path, const struct cgroup_mounts *mounts,
-			    struct cgroup_dirs *ret)
+static void locate_families(unsigned families, bool is_v2, struct scan path,
+                            const struct cgroup_mounts *mounts, struct cgroup_dirs *ret)
 {
 	for (unsigned f = 0; f < CGROUP_FAMILIES; f++) {
 		if (!(families >> f & 1) || ret->of[f].path[0])
@@ -137,7 +139,8 @@ static void locate_families(unsigned families, bool is_v2, struct scan path, con
 		for (size_t i = 0; i < mounts->len; i++) {
 			const struct cgroup_mount *m = &mounts->at[i];
 
-			if (m->is_v2 == is_v2 && m->families >> f & 1 && place(m, path, &ret->of[f]))
+			if (m->is_v2 == is_v2 && m->families >> f & 1 &&
+			    place(m, path, &ret->of[f]))
 				break;
 		}
 	}
@@ -146,14 +149,16 @@ static void locate_families(unsigned families, bool is_v2, struct scan path, con
 /* 4:memory:/batch/night
  * 0::/user.slice/a:b
  * Only the first two ':' separate. Families that v1 manages are not on v2, so v1 is asked first. */
-static void locate_version(struct scan text, bool is_v2, const struct cgroup_mounts *mounts, struct cgroup_dirs *ret)
+static void locate_version(struct scan text, bool is_v2, const struct cgroup_mounts *mounts,
+                           struct cgroup_dirs *ret)
 {
 	struct scan line, id, list;
 
 	while (scan_line(&text, &line)) {
 		unsigned families;
 
-		if (!scan_until(&line, ':', &id) || !scan_until(&line, ':', &list) || has_dots(line))
+		if (!scan_until(&line, ':', &id) || !scan_until(&line, ':', &list) ||
+		    has_dots(line))
 			continue;
 		if (is_v2 != (scan_eq(&id, "0") && scan_at_end(&list)))
 			continue;

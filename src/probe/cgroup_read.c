@@ -51,16 +51,17 @@ bool cgroup_parse_cpu_max(struct scan text, uint64_t *ret_milli_cores)
 {
 	uint64_t quota, period;
 
-	return scan_u64(&text, &quota) && scan_u64(&text, &period) && milli_cores(quota, period, ret_milli_cores);
+	return scan_u64(&text, &quota) && scan_u64(&text, &period) &&
+	       milli_cores(quota, period, ret_milli_cores);
 }
 
 /* Every number that is taken as it stands. Lines of one file stand together: it is read once. */
 static const struct number {
 	enum cgroup_family family;
-	bool               is_v2;
-	const char        *file, *key;
+	bool is_v2;
+	const char *file, *key;
 	enum cgroup_metric id;
-	uint64_t           unit;
+	uint64_t unit;
 } numbers[] = {
 	{ CGROUP_FAMILY_CPUACCT, true, "cpu.stat", "usage_usec", CGROUP_CPU, NS_PER_US },
 	{ CGROUP_FAMILY_CPUACCT, true, "cpu.stat", "user_usec", CGROUP_CPU_USER, NS_PER_US },
@@ -75,20 +76,22 @@ static const struct number {
 	{ CGROUP_FAMILY_CPUACCT, false, "cpuacct.stat", "user", CGROUP_CPU_USER, NS_PER_TICK },
 	{ CGROUP_FAMILY_CPUACCT, false, "cpuacct.stat", "system", CGROUP_CPU_SYSTEM, NS_PER_TICK },
 	{ CGROUP_FAMILY_CPUACCT, false, "cpuacct.usage", NULL, CGROUP_CPU, 1 },
-	{ CGROUP_FAMILY_CPUACCT, false, "cpuacct.usage_user", NULL, CGROUP_CPU_USER, 1 }, /* finer, where it exists */
+	{ CGROUP_FAMILY_CPUACCT, false, "cpuacct.usage_user", NULL, CGROUP_CPU_USER,
+	  1 }, /* finer, where it exists */
 	{ CGROUP_FAMILY_CPUACCT, false, "cpuacct.usage_sys", NULL, CGROUP_CPU_SYSTEM, 1 },
 	{ CGROUP_FAMILY_CPU, false, "cpu.stat", "throttled_time", CGROUP_CPU_THROTTLED, 1 },
 	{ CGROUP_FAMILY_MEMORY, false, "memory.usage_in_bytes", NULL, CGROUP_MEM, 1 },
 	{ CGROUP_FAMILY_MEMORY, false, "memory.max_usage_in_bytes", NULL, CGROUP_MEM_PEAK, 1 },
 	{ CGROUP_FAMILY_MEMORY, false, "memory.failcnt", NULL, CGROUP_MEM_LIMIT_HITS, 1 },
-	{ CGROUP_FAMILY_MEMORY, false, "memory.oom_control", "oom_kill", CGROUP_OOM_KILLS, 1 }, /* Linux 4.13 */
+	{ CGROUP_FAMILY_MEMORY, false, "memory.oom_control", "oom_kill", CGROUP_OOM_KILLS,
+	  1 }, /* Linux 4.13 */
 	{ CGROUP_FAMILY_PIDS, false, "pids.current", NULL, CGROUP_PIDS, 1 },
 };
 
 struct reader {
-	int         root_fd;
-	char        path[PATH_MAX + 64]; /* of the file in `text` */
-	char        text[TEXT_MAX];
+	int root_fd;
+	char path[PATH_MAX + 64]; /* of the file in `text` */
+	char text[TEXT_MAX];
 	struct scan read;
 };
 
@@ -107,7 +110,8 @@ static struct scan read_file(struct reader *r, const char *dir, size_t dir_len, 
 	return r->read;
 }
 
-static void read_numbers(struct reader *r, const struct cgroup_dirs *dirs, struct cgroup_readings *ret)
+static void read_numbers(struct reader *r, const struct cgroup_dirs *dirs,
+                         struct cgroup_readings *ret)
 {
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
 		const struct number *n = &numbers[i];
@@ -116,7 +120,8 @@ static void read_numbers(struct reader *r, const struct cgroup_dirs *dirs, struc
 
 		if (!d->path[0] || d->is_v2 != n->is_v2)
 			continue;
-		if (cgroup_parse_number(read_file(r, d->path, strlen(d->path), n->file), n->key, &v) &&
+		if (cgroup_parse_number(read_file(r, d->path, strlen(d->path), n->file), n->key,
+		                        &v) &&
 		    !__builtin_mul_overflow(v, n->unit, &v))
 			readings_set(ret, n->id, v);
 	}
@@ -124,9 +129,11 @@ static void read_numbers(struct reader *r, const struct cgroup_dirs *dirs, struc
 
 typedef bool limit_reader(struct reader *r, const struct cgroup_dir *d, size_t len, uint64_t *ret);
 
-static bool read_memory_limit(struct reader *r, const struct cgroup_dir *d, size_t len, uint64_t *ret)
+static bool read_memory_limit(struct reader *r, const struct cgroup_dir *d, size_t len,
+                              uint64_t *ret)
 {
-	return cgroup_parse_limit(read_file(r, d->path, len, d->is_v2 ? "memory.max" : "memory.limit_in_bytes"), ret);
+	return cgroup_parse_limit(
+		read_file(r, d->path, len, d->is_v2 ? "memory.max" : "memory.limit_in_bytes"), ret);
 }
 
 static bool read_pids_limit(struct reader *r, const struct cgroup_dir *d, size_t len, uint64_t *ret)
@@ -152,7 +159,7 @@ static bool read_cpu_limit(struct reader *r, const struct cgroup_dir *d, size_t 
 static const struct {
 	enum cgroup_family family;
 	enum cgroup_metric id;
-	limit_reader      *read;
+	limit_reader *read;
 } limits[] = {
 	{ CGROUP_FAMILY_CPU, CGROUP_CPU_LIMIT, read_cpu_limit },
 	{ CGROUP_FAMILY_MEMORY, CGROUP_MEM_LIMIT, read_memory_limit },
@@ -166,14 +173,17 @@ static size_t parent_len(const char *path, size_t len)
 	return slash ? (size_t)(slash - path) : 0;
 }
 
-static void read_limits(struct reader *r, const struct cgroup_dirs *dirs, struct cgroup_readings *ret)
+static void read_limits(struct reader *r, const struct cgroup_dirs *dirs,
+                        struct cgroup_readings *ret)
 {
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
 		const struct cgroup_dir *d = &dirs->of[limits[i].family];
 		uint64_t v;
 
-		for (size_t len = strlen(d->path); len && len >= d->floor; len = parent_len(d->path, len))
-			if (limits[i].read(r, d, len, &v) && v < readings_or(ret, limits[i].id, UINT64_MAX))
+		for (size_t len = strlen(d->path); len && len >= d->floor;
+		     len = parent_len(d->path, len))
+			if (limits[i].read(r, d, len, &v) &&
+			    v < readings_or(ret, limits[i].id, UINT64_MAX))
 				readings_set(ret, limits[i].id, v);
 	}
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cgroup_read.h - what a control group used and may use, from its files. Of limits the smallest counts, be it the
- * group's own or an ancestor's. A file that is missing, or a group removed in mid-read, leaves its values absent. */
+/* cgroup_read.h - what a control group used and may use, from its files. Of limits the smallest
+ * counts, be it the group's own or an ancestor's. A file that is missing, or a group removed in
+ * mid-read, leaves its values absent. */
 #pragma once
 
 #include "model/metric.h"
@@ -9,6 +10,7 @@
 void cgroup_read(int root_fd, const struct cgroup_dirs *dirs, struct cgroup_readings *ret);
 
 /* The parsers, each for one text. */
-bool cgroup_parse_number(struct scan text, const char *key, uint64_t *ret); /* "key 12" in lines; NULL: the text is it */
-bool cgroup_parse_limit(struct scan text, uint64_t *ret);                   /* false: no limit */
-bool cgroup_parse_cpu_max(struct scan text, uint64_t *ret_milli_cores);     /* false: no limit */
+bool cgroup_parse_number(struct scan text, const char *key,
+                         uint64_t *ret); /* "key 12" in lines; NULL: the text is it */
+bool cgroup_parse_limit(struct scan text, uint64_t *ret);               /* false: no limit */
+bool cgroup_parse_cpu_max(struct scan text, uint64_t *ret_milli_cores); /* false: no limit */

@@ -10,12 +10,15 @@
 
 #define HEAD_BYTES (NLMSG_HDRLEN + sizeof(struct cn_msg))
 
-static_assert(HEAD_BYTES + sizeof(enum proc_cn_mcast_op) == CNPROC_REQUEST_BYTES, "a request is a header and a word");
+static_assert(HEAD_BYTES + sizeof(enum proc_cn_mcast_op) == CNPROC_REQUEST_BYTES,
+              "a request is a header and a word");
 
 size_t cnproc_request(bool listen, uint32_t nonce, char to[static CNPROC_REQUEST_BYTES])
 {
 	struct nlmsghdr nl = { .nlmsg_len = CNPROC_REQUEST_BYTES, .nlmsg_type = NLMSG_DONE };
-	struct cn_msg cn = { .id = { CN_IDX_PROC, CN_VAL_PROC }, .ack = nonce, .len = sizeof(enum proc_cn_mcast_op) };
+	struct cn_msg cn = { .id = { CN_IDX_PROC, CN_VAL_PROC },
+		             .ack = nonce,
+		             .len = sizeof(enum proc_cn_mcast_op) };
 	enum proc_cn_mcast_op op = listen ? PROC_CN_MCAST_LISTEN : PROC_CN_MCAST_IGNORE;
 
 	memcpy(to, &nl, sizeof nl);
@@ -65,7 +68,8 @@ static void take_data(const struct proc_event *e, struct cnproc_event *ret)
 	}
 }
 
-/* Nothing in the datagram is aligned for its type, so all is copied out. Kernels before 4.18 wrote a shorter exit. */
+/* Nothing in the datagram is aligned for its type, so all is copied out. Kernels before 4.18 wrote
+ * a shorter exit. */
 bool cnproc_parse(const void *datagram, size_t len, struct cnproc_event *ret)
 {
 	const char *bytes = datagram;
@@ -77,12 +81,15 @@ bool cnproc_parse(const void *datagram, size_t len, struct cnproc_event *ret)
 		return false;
 	memcpy(&nl, bytes, sizeof nl);
 	memcpy(&cn, bytes + NLMSG_HDRLEN, sizeof cn);
-	if (nl.nlmsg_len > len || nl.nlmsg_len < HEAD_BYTES || cn.id.idx != CN_IDX_PROC || cn.id.val != CN_VAL_PROC ||
-	    cn.len > nl.nlmsg_len - HEAD_BYTES || cn.len < offsetof(struct proc_event, event_data) + 16)
+	if (nl.nlmsg_len > len || nl.nlmsg_len < HEAD_BYTES || cn.id.idx != CN_IDX_PROC ||
+	    cn.id.val != CN_VAL_PROC || cn.len > nl.nlmsg_len - HEAD_BYTES ||
+	    cn.len < offsetof(struct proc_event, event_data) + 16)
 		return false;
 	memcpy(&e, bytes + HEAD_BYTES, MIN((size_t)cn.len, sizeof e));
 	/* The kernel answers with what we gave as ack, plus one; our own seq it writes over. */
-	*ret = (struct cnproc_event){ .cpu = e.cpu, .seq = cn.seq, .nonce = cn.ack - 1, .mono_ns = e.timestamp_ns };
+	*ret = (struct cnproc_event){
+		.cpu = e.cpu, .seq = cn.seq, .nonce = cn.ack - 1, .mono_ns = e.timestamp_ns
+	};
 	take_data(&e, ret);
 	return true;
 }

@@ -20,19 +20,20 @@ enum cnproc_kind {
 
 struct cnproc_event {
 	enum cnproc_kind kind;
-	uint32_t         cpu;
-	uint32_t         seq;     /* counts all events of that CPU: a gap is a loss */
-	uint32_t         nonce;   /* ack: of the request */
-	uint64_t         mono_ns; /* when, on the monotonic clock */
-	pid_t            pid, tgid; /* a thread when they differ */
-	pid_t            parent;  /* fork: the process that forked */
-	uint32_t         status;  /* exit: as wait4 gives it */
-	uint32_t         uid;     /* uid: the new effective one */
-	char             comm[COMM_LEN];
+	uint32_t cpu;
+	uint32_t seq;     /* counts all events of that CPU: a gap is a loss */
+	uint32_t nonce;   /* ack: of the request */
+	uint64_t mono_ns; /* when, on the monotonic clock */
+	pid_t pid, tgid;  /* a thread when they differ */
+	pid_t parent;     /* fork: the process that forked */
+	uint32_t status;  /* exit: as wait4 gives it */
+	uint32_t uid;     /* uid: the new effective one */
+	char comm[COMM_LEN];
 };
 
 #define CNPROC_REQUEST_BYTES 40
 
-/* The request to hear events, or to hear no more. All listeners hear the answer: the nonce tells whose it is. */
+/* The request to hear events, or to hear no more. All listeners hear the answer: the nonce tells
+ * whose it is. */
 size_t cnproc_request(bool listen, uint32_t nonce, char to[static CNPROC_REQUEST_BYTES]);
-bool   cnproc_parse(const void *datagram, size_t len, struct cnproc_event *ret);
+bool cnproc_parse(const void *datagram, size_t len, struct cnproc_event *ret);

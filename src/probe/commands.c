@@ -9,7 +9,8 @@
 #include "model/redact.h"
 #include "probe/roster.h"
 
-#define EMPTY_TRIES 3 /* a process in the middle of an exec has an empty command line for a moment */
+#define EMPTY_TRIES                                                                                \
+	3 /* a process in the middle of an exec has an empty command line for a moment */
 #define PATIENCE_MS 50
 
 /* A secret cut in two at COMMAND_MAX must still be recognised, so more is read than is kept. */
@@ -18,21 +19,21 @@ static_assert(PATIENT_BYTES > 2 * COMMAND_MAX, "more is read than is kept");
 struct entry {
 	uint64_t exec_id;
 	uint16_t len;
-	uint8_t  empty_tries;
-	char     comm[COMM_LEN];
-	char    *text; /* owned; NULL: not read yet */
+	uint8_t empty_tries;
+	char comm[COMM_LEN];
+	char *text; /* owned; NULL: not read yet */
 };
 
 struct question {
-	pid_t    pid;
+	pid_t pid;
 	uint32_t seat;
 };
 
 struct commands {
-	int                  proc_fd;
-	struct patient      *patient;
-	struct roster        roster;
-	VEC(struct entry)    entries; /* by seat */
+	int proc_fd;
+	struct patient *patient;
+	struct roster roster;
+	VEC(struct entry) entries;      /* by seat */
 	VEC(struct question) questions; /* of this scan */
 };
 
@@ -132,7 +133,8 @@ static void keep(struct entry *e, const struct patient_file *f, const struct pro
 	e->len = (uint16_t)len;
 }
 
-static bool ask_later(struct commands *c, struct entry *e, const struct proc_sample *p, uint64_t exec_id)
+static bool ask_later(struct commands *c, struct entry *e, const struct proc_sample *p,
+                      uint64_t exec_id)
 {
 	struct question *q = vec_push(&c->questions, PROCS_MAX);
 

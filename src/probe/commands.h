@@ -9,17 +9,20 @@
 
 struct commands;
 
-int  commands_open(int root_fd, struct commands **ret, struct err *err) must_check;
+int commands_open(int root_fd, struct commands **ret, struct err *err) must_check;
 void commands_close(struct commands *c); /* NULL is fine */
 DEFINE_CLEANUP(struct commands *, commands_close)
 
-/* Gives p its command line; p's id, state, comm and readings are there already. exec_id is any number that changes when
- * the process executes another program, 0 when that is not known: then a new name is the only sign.
- * One that must be read first is given it by commands_end_scan(), so that all of them are read together. */
+/* Gives p its command line; p's id, state, comm and readings are there already. exec_id is any
+ * number that changes when the process executes another program, 0 when that is not known: then a
+ * new name is the only sign. One that must be read first is given it by commands_end_scan(), so
+ * that all of them are read together. */
 void commands_fill(struct commands *c, struct sample *out, struct proc_sample *p, uint64_t exec_id);
-/* After the last process of a scan. Sorts the processes by pid; forgets those that two scans did not see. */
+/* After the last process of a scan. Sorts the processes by pid; forgets those that two scans did
+ * not see. */
 void commands_end_scan(struct commands *c, struct sample *out);
 size_t commands_len(const struct commands *c); /* processes remembered */
 
-/* The command line now, past any cache: its length. "[comm]" for a process that has none, or is gone. */
+/* The command line now, past any cache: its length. "[comm]" for a process that has none, or is
+ * gone. */
 size_t command_read(struct patient *patient, pid_t pid, const char *comm, char to[COMMAND_MAX]);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What costs too much to be read of every process at every tick: PSS, USS, peak memory and the limit of open files.
- * Processes of jobs come first, then those read longest ago, the largest of them first, until the tick's budget is spent.
- * One whose memory stands still is left alone. What was read stays in the sample until the process's next turn. */
+/* What costs too much to be read of every process at every tick: PSS, USS, peak memory and the
+ * limit of open files. Processes of jobs come first, then those read longest ago, the largest of
+ * them first, until the tick's budget is spent. One whose memory stands still is left alone. What
+ * was read stays in the sample until the process's next turn. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,36 +18,37 @@
 
 #define TURNS_PER_TICK 32
 #define CPU_PER_TICK_NS ((int64_t)(2 * NS_PER_MS))
-#define TICKS_TILL_REVIEW 64 /* of a process that seems idle: others may have begun or ceased to share its pages */
+#define TICKS_TILL_REVIEW                                                                          \
+	64 /* of a process that seems idle: others may have begun or ceased to share its pages */
 #define PATIENCE_MS 100 /* a process of 100 GB may need that, and must not need more */
 
 static const enum proc_metric details[] = { PROC_PSS, PROC_USS, PROC_PEAK_RSS, PROC_FD_LIMIT };
 
 struct entry {
-	uint32_t read_tick; /* 0: never */
+	uint32_t read_tick;   /* 0: never */
 	uint64_t rss, faults; /* as they were then */
 	uint32_t chosen_tick;
-	bool     is_refused; /* its memory is not ours to look into, or made us wait: never asked again */
+	bool is_refused; /* not ours to look into, or it made us wait: never asked again */
 	uint64_t present;
 	uint64_t value[ARRAY_LEN(details)];
 };
 
 struct turn {
 	struct proc_sample *proc;
-	struct entry       *entry;
+	struct entry *entry;
 };
 
 struct detail {
-	int               proc_fd;
-	uint32_t          tick;
-	int64_t           credit_ns; /* one large process may cost more than a tick's share: it is paid back */
-	struct roster     roster;
+	int proc_fd;
+	uint32_t tick;
+	int64_t credit_ns; /* a large process may cost more than a tick's share: paid back */
+	struct roster roster;
 	VEC(struct entry) entries; /* by seat */
-	VEC(uint32_t)     seats;   /* of out->procs, in their order */
-	size_t            refused; /* processes in the last sample */
-	bool              has_rollup;
-	struct patient   *patient;
-	char              text[4096];
+	VEC(uint32_t) seats;       /* of out->procs, in their order */
+	size_t refused;            /* processes in the last sample */
+	bool has_rollup;
+	struct patient *patient;
+	char text[4096];
 };
 
 static void detail_close(void *self_)
@@ -73,7 +75,8 @@ static int detail_open(const struct probe_env *env, void **ret_self, struct err 
 	if (self->proc_fd < 0)
 		return err_set(err, errno, "open '/proc': %s", strerror(errno));
 	self->patient = patient_new(self->proc_fd, PATIENCE_MS);
-	self->has_rollup = !env->is_live || faccessat(self->proc_fd, "self/smaps_rollup", F_OK, 0) == 0;
+	self->has_rollup = !env->is_live ||
+	                   faccessat(self->proc_fd, "self/smaps_rollup", F_OK, 0) == 0;
 	*ret_self = TAKE_PTR(self);
 	return 0;
 }
@@ -96,7 +99,8 @@ static struct scan read_text(struct detail *self, int dir_fd, const char *name, 
 	return scan_mem(self->text, n > 0 ? (size_t)n : 0);
 }
 
-static void read_details(struct detail *self, int dir_fd, const struct proc_sample *p, struct entry *e)
+static void read_details(struct detail *self, int dir_fd, const struct proc_sample *p,
+                         struct entry *e)
 {
 	uint64_t v;
 	int error;
@@ -117,7 +121,8 @@ static void read_rollup(struct detail *self, pid_t pid, struct entry *e)
 
 	snprintf(file.path, sizeof file.path, "%d/smaps_rollup", pid);
 	patient_read(self->patient, &file, 1);
-	if (file.len > 0 && taskfile_parse_rollup(scan_mem(file.bytes, (size_t)file.len), &rollup)) {
+	if (file.len > 0 &&
+	    taskfile_parse_rollup(scan_mem(file.bytes, (size_t)file.len), &rollup)) {
 		keep(e, PROC_PSS, rollup.pss_bytes);
 		keep(e, PROC_USS, rollup.uss_bytes);
 	}
@@ -130,7 +135,8 @@ static bool is_same_process(struct detail *self, int dir_fd, struct proc_id id)
 	struct taskfile_stat st;
 	int error;
 
-	return taskfile_parse_stat(read_text(self, dir_fd, "stat", &error), &st) && st.start_ticks == id.start_ticks;
+	return taskfile_parse_stat(read_text(self, dir_fd, "stat", &error), &st) &&
+	       st.start_ticks == id.start_ticks;
 }
 
 static void take_turn(struct detail *self, const struct turn *t)
@@ -183,10 +189,12 @@ static bool is_due(const struct detail *self, const struct proc_sample *p, const
 	if (!has_memory(p))
 		return false;
 	return !e->read_tick || self->tick - e->read_tick >= TICKS_TILL_REVIEW ||
-	       e->rss != readings_or(&p->r, PROC_RSS, 0) || e->faults != readings_or(&p->r, PROC_MINOR_FAULTS, 0);
+	       e->rss != readings_or(&p->r, PROC_RSS, 0) ||
+	       e->faults != readings_or(&p->r, PROC_MINOR_FAULTS, 0);
 }
 
-static size_t choose_focus(struct detail *self, struct sample *out, struct turn turns[TURNS_PER_TICK])
+static size_t choose_focus(struct detail *self, struct sample *out,
+                           struct turn turns[TURNS_PER_TICK])
 {
 	size_t len = 0;
 
@@ -203,12 +211,15 @@ static size_t choose_focus(struct detail *self, struct sample *out, struct turn 
 	return len;
 }
 
-static size_t choose_others(struct detail *self, struct sample *out, struct turn turns[TURNS_PER_TICK], size_t cap)
+static size_t choose_others(struct detail *self, struct sample *out,
+                            struct turn turns[TURNS_PER_TICK], size_t cap)
 {
 	size_t len = 0;
 
 	for (size_t i = 0; i < out->procs.len; i++) {
-		struct entry *e = self->seats.at[i] == ROSTER_NONE ? NULL : &self->entries.at[self->seats.at[i]];
+		struct entry *e = self->seats.at[i] == ROSTER_NONE
+		                          ? NULL
+		                          : &self->entries.at[self->seats.at[i]];
 
 		if (e && e->chosen_tick != self->tick && is_due(self, &out->procs.at[i], e))
 			offer(turns, &len, cap, (struct turn){ &out->procs.at[i], e });
@@ -244,7 +255,8 @@ static bool seat_all(struct detail *self, const struct sample *out)
 		bool is_new;
 		uint32_t seat = roster_see(&self->roster, p->id, &is_new);
 
-		while (seat != ROSTER_NONE && self->entries.len <= seat && vec_push(&self->entries, PROCS_MAX))
+		while (seat != ROSTER_NONE && self->entries.len <= seat &&
+		       vec_push(&self->entries, PROCS_MAX))
 			;
 		self->seats.at[self->seats.len++] = seat;
 	}
@@ -292,17 +304,21 @@ static void detail_health(const void *self_, struct probe_health *ret)
 {
 	const struct detail *self = self_;
 
-	*ret = (struct probe_health){ .state = PROBE_WORKS, .source = "smaps_rollup, status and limits" };
-	snprintf(ret->note, sizeof ret->note, "PSS, USS, peak memory and file limits, in turns of 2 ms of CPU a tick");
+	*ret = (struct probe_health){ .state = PROBE_WORKS,
+		                      .source = "smaps_rollup, status and limits" };
+	snprintf(ret->note, sizeof ret->note,
+	         "PSS, USS, peak memory and file limits, in turns of 2 ms of CPU a tick");
 	if (self->refused) {
 		ret->state = PROBE_DEGRADED;
-		snprintf(ret->note, sizeof ret->note,
-			 "PSS and USS of %zu %s may not be read by us: not our user's, or protected", self->refused,
-			 self->refused == 1 ? "process" : "processes");
+		snprintf(
+			ret->note, sizeof ret->note,
+			"PSS and USS of %zu %s may not be read by us: not our user's, or protected",
+			self->refused, self->refused == 1 ? "process" : "processes");
 	}
 	if (!self->has_rollup) {
 		ret->state = PROBE_DEGRADED;
-		snprintf(ret->note, sizeof ret->note, "no PSS and USS: this kernel has no smaps_rollup (Linux 4.14)");
+		snprintf(ret->note, sizeof ret->note,
+		         "no PSS and USS: this kernel has no smaps_rollup (Linux 4.14)");
 	}
 }
 

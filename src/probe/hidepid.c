@@ -39,7 +39,8 @@ struct hidepid hidepid_parse_mountinfo(struct scan text)
 	struct scan line, at, word;
 
 	while (scan_line(&text, &line)) {
-		if (!scan_skip(&line, 4) || !scan_word(&line, &at) || !scan_lit(&at, "/") || !scan_eq(&at, "proc"))
+		if (!scan_skip(&line, 4) || !scan_word(&line, &at) || !scan_lit(&at, "/") ||
+		    !scan_eq(&at, "proc"))
 			continue;
 		while (scan_word(&line, &word) && !scan_eq(&word, "-"))
 			;
@@ -78,8 +79,8 @@ bool hidepid_hides_others(int proc_fd)
 
 	if (kfile_load(proc_fd, "self/mountinfo", &text) == 0)
 		h = hidepid_parse_mountinfo(kfile_text(&text));
-	hides = h.is_set &&
-		(kfile_load(proc_fd, "self/status", &text) < 0 || !hidepid_lets_pass(kfile_text(&text), &h));
+	hides = h.is_set && (kfile_load(proc_fd, "self/status", &text) < 0 ||
+	                     !hidepid_lets_pass(kfile_text(&text), &h));
 	buf_done(&text);
 	return hides;
 }

@@ -11,19 +11,21 @@
 
 /* meminfo and stat: "Name: 123 kB" and "name 123". */
 struct named_number {
-	const char      *name;
+	const char *name;
 	enum host_metric id;
-	uint64_t         unit;
+	uint64_t unit;
 };
 
-static bool take_named(struct scan line, const struct named_number *table, size_t n, struct host_readings *ret)
+static bool take_named(struct scan line, const struct named_number *table, size_t n,
+                       struct host_readings *ret)
 {
 	uint64_t v;
 
 	for (size_t i = 0; i < n; i++) {
 		struct scan s = line;
 
-		if (!scan_lit(&s, table[i].name) || !scan_u64(&s, &v) || __builtin_mul_overflow(v, table[i].unit, &v))
+		if (!scan_lit(&s, table[i].name) || !scan_u64(&s, &v) ||
+		    __builtin_mul_overflow(v, table[i].unit, &v))
 			continue;
 		readings_set(ret, table[i].id, v);
 		return true;
@@ -53,7 +55,8 @@ bool hostfile_parse_loadavg(struct scan text, struct host_readings *ret)
 {
 	uint64_t one, five, fifteen;
 
-	if (!scan_fixed(&text, 3, &one) || !scan_fixed(&text, 3, &five) || !scan_fixed(&text, 3, &fifteen))
+	if (!scan_fixed(&text, 3, &one) || !scan_fixed(&text, 3, &five) ||
+	    !scan_fixed(&text, 3, &fifteen))
 		return false;
 	readings_set(ret, HOST_LOAD_1, one);
 	readings_set(ret, HOST_LOAD_5, five);
@@ -62,7 +65,8 @@ bool hostfile_parse_loadavg(struct scan text, struct host_readings *ret)
 }
 
 /* cpu  user nice system idle iowait irq softirq steal guest guest_nice
- * Guest time is part of user and nice already. Kernels before 2.6.11 end earlier: what is not there is absent. */
+ * Guest time is part of user and nice already. Kernels before 2.6.11 end earlier: what is not there
+ * is absent. */
 static bool take_cpu(struct scan s, struct host_readings *ret)
 {
 	enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, FIELDS };
@@ -75,7 +79,8 @@ static bool take_cpu(struct scan s, struct host_readings *ret)
 		return false;
 	readings_set(ret, HOST_CPU_TOTAL, total * NS_PER_TICK);
 	readings_set(ret, HOST_CPU_USER, (ticks[USER] + ticks[NICE]) * NS_PER_TICK);
-	readings_set(ret, HOST_CPU_SYSTEM, (ticks[SYSTEM] + ticks[IRQ] + ticks[SOFTIRQ]) * NS_PER_TICK);
+	readings_set(ret, HOST_CPU_SYSTEM,
+	             (ticks[SYSTEM] + ticks[IRQ] + ticks[SOFTIRQ]) * NS_PER_TICK);
 	readings_set(ret, HOST_CPU_IDLE, ticks[IDLE] * NS_PER_TICK);
 	if (n > IOWAIT)
 		readings_set(ret, HOST_CPU_IOWAIT, ticks[IOWAIT] * NS_PER_TICK);
@@ -111,7 +116,9 @@ static bool take_pressure(struct scan text, int some, int full, struct host_read
 	bool found = false;
 
 	while (scan_line(&text, &line)) {
-		int id = scan_lit(&line, "some ") ? some : scan_lit(&line, "full ") ? full : NOWHERE;
+		int id = scan_lit(&line, "some ")   ? some
+		         : scan_lit(&line, "full ") ? full
+		                                    : NOWHERE;
 		uint64_t us;
 
 		while (id != NOWHERE && scan_word(&line, &word)) {
@@ -124,7 +131,8 @@ static bool take_pressure(struct scan text, int some, int full, struct host_read
 	return found;
 }
 
-/* For the whole machine "full" of the CPU means nothing: the kernel prints zeros, or no such line. */
+/* For the whole machine "full" of the CPU means nothing: the kernel prints zeros, or no such
+ * line. */
 bool hostfile_parse_pressure_cpu(struct scan text, struct host_readings *ret)
 {
 	return take_pressure(text, HOST_PSI_CPU_SOME, NOWHERE, ret);
@@ -154,8 +162,9 @@ static bool is_number(struct scan s)
 	return scan_at_end(&s);
 }
 
-/* The kernel writes a partition right after its disk and names it by one rule: sda → sda1, nvme0n1 → nvme0n1p1.
- * So a disk is told from a partition without sysfs, and a lone xvda1, which is a disk of its own, still counts. */
+/* The kernel writes a partition right after its disk and names it by one rule: sda → sda1, nvme0n1
+ * → nvme0n1p1. So a disk is told from a partition without sysfs, and a lone xvda1, which is a disk
+ * of its own, still counts. */
 static bool is_partition_of(struct scan name, struct scan disk)
 {
 	size_t len = scan_left(&disk);
@@ -171,20 +180,23 @@ static bool is_nvme_path(struct scan name)
 {
 	uint64_t n;
 
-	return scan_lit(&name, "nvme") && scan_u64(&name, &n) && scan_lit(&name, "c") && scan_u64(&name, &n) &&
-	       scan_lit(&name, "n") && is_number(name);
+	return scan_lit(&name, "nvme") && scan_u64(&name, &n) && scan_lit(&name, "c") &&
+	       scan_u64(&name, &n) && scan_lit(&name, "n") && is_number(name);
 }
 
-/* What lies on other disks (device mapper, RAID, bcache, DRBD, ZFS volumes, loop) would count their bytes twice, and
- * what lies in memory (ram, zram) is no disk. Network disks (nbd, rbd) are nobody else's bytes, and stay. */
+/* What lies on other disks (device mapper, RAID, bcache, DRBD, ZFS volumes, loop) would count their
+ * bytes twice, and what lies in memory (ram, zram) is no disk. Network disks (nbd, rbd) are nobody
+ * else's bytes, and stay. */
 static bool is_doubled(struct scan name)
 {
-	static const char *const prefixes[] = { "loop", "ram", "zram", "dm-", "md", "bcache", "drbd", "zd" };
+	static const char *const prefixes[] = { "loop", "ram",    "zram", "dm-",
+		                                "md",   "bcache", "drbd", "zd" };
 
 	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
 		struct scan s = name;
 
-		if (scan_lit(&s, prefixes[i]) && !scan_at_end(&s) && (is_digit(*s.p) || *s.p == '_'))
+		if (scan_lit(&s, prefixes[i]) && !scan_at_end(&s) &&
+		    (is_digit(*s.p) || *s.p == '_'))
 			return true;
 	}
 	return is_nvme_path(name);
@@ -201,7 +213,8 @@ bool hostfile_parse_diskstats(struct scan text, struct host_readings *ret)
 	while (scan_line(&text, &line)) {
 		if (!scan_skip(&line, 2) || !scan_word(&line, &name))
 			continue;
-		if (!scan_skip(&line, 2) || !scan_u64(&line, &r) || !scan_skip(&line, 3) || !scan_u64(&line, &w))
+		if (!scan_skip(&line, 2) || !scan_u64(&line, &r) || !scan_skip(&line, 3) ||
+		    !scan_u64(&line, &w))
 			continue;
 		found = true;
 		if (is_partition_of(name, disk))
@@ -220,7 +233,8 @@ bool hostfile_parse_diskstats(struct scan text, struct host_readings *ret)
 }
 
 /*   eth0: 29707430     843    0    0    0     0          0         0    41873     513 …
- * Some kernels let a name hold a ':', but no number does, so the last one ends the name. A blank may not follow. */
+ * Some kernels let a name hold a ':', but no number does, so the last one ends the name. A blank
+ * may not follow. */
 bool hostfile_parse_net_dev(struct scan text, struct host_readings *ret)
 {
 	uint64_t received = 0, sent = 0, rx, tx;
@@ -228,7 +242,8 @@ bool hostfile_parse_net_dev(struct scan text, struct host_readings *ret)
 	bool found = false;
 
 	while (scan_line(&text, &line)) {
-		const char *colon = scan_at_end(&line) ? NULL : memrchr(line.p, ':', scan_left(&line));
+		const char *colon = scan_at_end(&line) ? NULL
+		                                       : memrchr(line.p, ':', scan_left(&line));
 		struct scan name, numbers;
 
 		if (!colon)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hostfile.h - parsers of the files in /proc that speak of the whole machine: text in, readings out.
- * What a kernel does not tell stays absent. False when nothing was understood. */
+/* hostfile.h - parsers of the files in /proc that speak of the whole machine: text in, readings
+ * out. What a kernel does not tell stays absent. False when nothing was understood. */
 #pragma once
 
 #include "base/scan.h"

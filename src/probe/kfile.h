@@ -9,12 +9,15 @@
 #include "base/buf.h"
 #include "base/scan.h"
 
-#define KFILE_MAX ((size_t)1 << 20) /* of a file whose size depends on the machine: /proc/stat, diskstats, mountinfo */
+#define KFILE_MAX                                                                                  \
+	((size_t)1 << 20) /* of a file whose size depends on the machine: /proc/stat, diskstats,   \
+	                     mountinfo */
 
 int kfile_open(int dir_fd, const char *path) must_check; /* the fd, or -errno */
 /* One read of at most cap bytes, which is all of a file that fits a page; the count, or -errno. */
 ssize_t kfile_read(int dir_fd, const char *path, char *to, size_t cap) must_check;
-/* The whole file in place of what `to` held (its memory is kept): 0 or -errno; -EFBIG past to->max. */
+/* The whole file in place of what `to` held (its memory is kept): 0 or -errno; -EFBIG past
+ * to->max. */
 int kfile_load_fd(int fd, struct buf *to) must_check;
 int kfile_load(int dir_fd, const char *path, struct buf *to) must_check;
 /* What was loaded, for a parser. */
@@ -23,9 +26,10 @@ struct scan kfile_text(const struct buf *b);
 /* Names in a directory, one at a time, without allocation. */
 struct klist {
 	size_t at, len;
-	char   entries[16 << 10];
+	char entries[16 << 10];
 };
 
 void klist_begin(struct klist *l);
-/* The next name ("." and ".." are left out), valid until the next call; NULL at the end, or with an error. */
+/* The next name ("." and ".." are left out), valid until the next call; NULL at the end, or with an
+ * error. */
 const char *klist_next(struct klist *l, int dir_fd, int *ret_error);

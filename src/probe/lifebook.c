@@ -57,9 +57,11 @@ static bool is_older(const struct held_exit *held, uint64_t now_boot_ns, uint64_
 }
 
 /* In the initial namespace the record of a reaped process names its pid: nothing need be kept. */
-static bool is_done_with(const struct lifebook *book, const struct held_exit *held, uint64_t now_boot_ns)
+static bool is_done_with(const struct lifebook *book, const struct held_exit *held,
+                         uint64_t now_boot_ns)
 {
-	return held->is_told && (!book->is_nested || is_older(held, now_boot_ns, LIFEBOOK_MEMORY_NS));
+	return held->is_told &&
+	       (!book->is_nested || is_older(held, now_boot_ns, LIFEBOOK_MEMORY_NS));
 }
 
 void lifebook_settle(struct lifebook *book, uint64_t now_boot_ns, struct sample *out)
@@ -98,7 +100,8 @@ static void describe(struct event *e, const struct life_head *head)
 	e->comm[sizeof e->comm - 1] = '\0';
 }
 
-static struct event *add_event(struct sample *out, enum event_kind kind, const struct life_head *head)
+static struct event *add_event(struct sample *out, enum event_kind kind,
+                               const struct life_head *head)
 {
 	struct event *e = sample_add_event(out, kind);
 
@@ -139,7 +142,8 @@ static void set_status(struct event *e, uint32_t status)
 	e->exit_code = e->signal ? 0 : (int)(status >> 8 & 0xff);
 }
 
-/* Kernel threads have no memory of their own, and the kernel's figure for a very small process may be 0. */
+/* Kernel threads have no memory of their own, and the kernel's figure for a very small process may
+ * be 0. */
 static void set_peak_rss(const struct lifebook *book, uint64_t pages, struct proc_readings *final)
 {
 	if (pages)
@@ -169,7 +173,8 @@ static void take_exit(struct lifebook *book, const void *record, size_t len, str
 	map_put(&book->index, key, book->held.len - 1);
 }
 
-static void set_totals(const struct lifebook *book, const struct life_free *r, struct proc_readings *final)
+static void set_totals(const struct lifebook *book, const struct life_free *r,
+                       struct proc_readings *final)
 {
 	readings_set(final, PROC_CPU_TIME, r->cpu_ns);
 	readings_set(final, PROC_MINOR_FAULTS, r->minor_faults);
@@ -181,7 +186,8 @@ static void set_totals(const struct lifebook *book, const struct life_free *r, s
 	set_peak_rss(book, r->peak_rss_pages, final);
 }
 
-static void tell_totals(struct lifebook *book, const struct life_free *r, pid_t pid, struct sample *out)
+static void tell_totals(struct lifebook *book, const struct life_free *r, pid_t pid,
+                        struct sample *out)
 {
 	struct event *e = add_event(out, EVENT_TOTALS, &r->head);
 
@@ -192,8 +198,8 @@ static void tell_totals(struct lifebook *book, const struct life_free *r, pid_t 
 	set_totals(book, r, &e->final);
 }
 
-/* An end that nobody told of came before we listened, or was given up: its totals are still worth telling, if we know
- * the pid by which others know the process. */
+/* An end that nobody told of came before we listened, or was given up: its totals are still worth
+ * telling, if we know the pid by which others know the process. */
 static void take_free(struct lifebook *book, const void *record, size_t len, struct sample *out)
 {
 	const struct life_free *r = record;
@@ -223,7 +229,8 @@ static bool is_from_process(int32_t code)
 static void take_signal(struct lifebook *book, const void *record, size_t len, struct sample *out)
 {
 	const struct life_signal *r = record;
-	struct event *e = add_event(out, r->number == SIGKILL ? EVENT_KILL : EVENT_SIGNAL, &r->head);
+	struct event *e = add_event(out, r->number == SIGKILL ? EVENT_KILL : EVENT_SIGNAL,
+	                            &r->head);
 
 	(void)book;
 	(void)len;

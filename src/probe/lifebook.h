@@ -1,30 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /* lifebook.h - turns the lifecycle programs' records into events.
- * A process that ends is told of twice: when it dies, and when it was reaped and its counters are final. The book holds
- * an exit back until both have come; when the second is late (a zombie, say) the exit is told with its peak memory
- * alone, and an EVENT_TOTALS follows. Pure: bytes and the time come in, events go out. */
+ * A process that ends is told of twice: when it dies, and when it was reaped and its counters are
+ * final. The book holds an exit back until both have come; when the second is late (a zombie, say)
+ * the exit is told with its peak memory alone, and an EVENT_TOTALS follows. Pure: bytes and the
+ * time come in, events go out. */
 #pragma once
 
 #include "base/map.h"
 #include "model/sample.h"
 
 #define LIFEBOOK_HELD_MAX ((size_t)1 << 16)
-#define LIFEBOOK_PATIENCE_NS NS_PER_S /* the kernel tells of the reaped some 10 ms later, on a busy machine 500 */
+#define LIFEBOOK_PATIENCE_NS                                                                       \
+	NS_PER_S /* the kernel tells of the reaped some 10 ms later, on a busy machine 500 */
 
-#define LIFEBOOK_MEMORY_NS (600 * NS_PER_S) /* of those told: not every one that is freed is told of on every kernel */
+/* Of those told: not every one that is freed is told of on every kernel. */
+#define LIFEBOOK_MEMORY_NS (600 * NS_PER_S)
 
 struct held_exit {
-	uint64_t     key;
+	uint64_t key;
 	struct event exit;
-	bool         is_told; /* without totals; kept for its pid */
+	bool is_told; /* without totals; kept for its pid */
 };
 
 struct lifebook {
 	uint64_t page_bytes;
-	bool     is_nested; /* our pid namespace is not the initial one: reaped processes have no pid any more */
+	bool is_nested; /* our pid namespace is not the initial one: reaped processes have no pid
+	                   any more */
 	VEC(struct held_exit) held;
-	struct map index; /* key → place in held */
-	uint64_t   malformed; /* records of no kind or size we know */
+	struct map index;   /* key → place in held */
+	uint64_t malformed; /* records of no kind or size we know */
 };
 
 void lifebook_done(struct lifebook *book);

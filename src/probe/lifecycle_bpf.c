@@ -15,10 +15,10 @@
 
 struct lifecycle_bpf {
 	struct lifecycle_load *load;
-	struct ringbuf        *ring;
-	struct lifebook        book;
-	struct sample         *out; /* while it is read */
-	uint64_t               lost;
+	struct ringbuf *ring;
+	struct lifebook book;
+	struct sample *out; /* while it is read */
+	uint64_t lost;
 };
 
 static void lifecycle_bpf_close(void *self)
@@ -101,8 +101,11 @@ static void lifecycle_bpf_health(const void *self, struct probe_health *ret)
 {
 	const struct lifecycle_bpf *p = self;
 
-	*ret = (struct probe_health){ .state = PROBE_WORKS, .source = "BPF tracepoints", .lost = p->lost };
-	snprintf(ret->note, sizeof ret->note, "every spawn, exec, exit with exact totals, signal and out-of-memory kill");
+	*ret = (struct probe_health){ .state = PROBE_WORKS,
+		                      .source = "BPF tracepoints",
+		                      .lost = p->lost };
+	snprintf(ret->note, sizeof ret->note,
+	         "every spawn, exec, exit with exact totals, signal and out-of-memory kill");
 }
 
 const struct probe_ops probe_lifecycle_bpf = {

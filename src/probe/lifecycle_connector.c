@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Births, programs and ends of processes, told by the kernel's proc connector over netlink. It gives numbers only, so
- * that names, users and start times are looked up in /proc at once, or remembered when the process is gone already. */
+/* Births, programs and ends of processes, told by the kernel's proc connector over netlink. It
+ * gives numbers only, so that names, users and start times are looked up in /proc at once, or
+ * remembered when the process is gone already. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/connector.h>
@@ -23,8 +24,9 @@
 
 #define BATCH 64
 #define DATAGRAM_MAX 256
-#define EVENTS_PER_READ 16384          /* what is left is read by the next call: a storm must not hold up the tick */
-#define BUFFER_BYTES (8 << 20)         /* holds some 10,000 events */
+#define EVENTS_PER_READ                                                                            \
+	16384 /* what is left is read by the next call: a storm must not hold up the tick */
+#define BUFFER_BYTES (8 << 20) /* holds some 10,000 events */
 #define BUFFER_ENOUGH_BYTES (1 << 20)
 #define CPUS_MAX 8192
 #define LINGERING_MAX 4096
@@ -34,26 +36,27 @@
 /* The end of a leader whose other threads may go on. */
 struct lingering {
 	struct event exit;
-	bool         is_over; /* no thread was left when we looked; its own end may still be on the way to us */
+	bool is_over; /* no thread was left when we looked; its own end may still be on the way to
+	                 us */
 };
 
 struct connector {
-	int                fd;
-	int                proc_fd;
-	int                buffer_bytes;
-	uint32_t           nonce;
-	uint64_t           lost;
-	bool               overflowed;   /* the kernel dropped events for want of room, since the last read */
-	uint64_t           missing;      /* numbers missing in the sequence, since the last read */
-	VEC(uint32_t)      next_seq;     /* by CPU; valid where heard says so */
-	VEC(bool)          heard;
-	struct whois       whois;
-	struct patient    *patient;
+	int fd;
+	int proc_fd;
+	int buffer_bytes;
+	uint32_t nonce;
+	uint64_t lost;
+	bool overflowed;  /* the kernel dropped events for want of room, since the last read */
+	uint64_t missing; /* numbers missing in the sequence, since the last read */
+	VEC(uint32_t) next_seq; /* by CPU; valid where heard says so */
+	VEC(bool) heard;
+	struct whois whois;
+	struct patient *patient;
 	VEC(struct lingering) lingering;
-	struct mmsghdr     messages[BATCH];
-	struct iovec       pieces[BATCH];
+	struct mmsghdr messages[BATCH];
+	struct iovec pieces[BATCH];
 	struct sockaddr_nl senders[BATCH];
-	_Alignas(8) char   bytes[BATCH][DATAGRAM_MAX];
+	_Alignas(8) char bytes[BATCH][DATAGRAM_MAX];
 };
 
 static bool send_request(struct connector *self, bool listen)
@@ -87,10 +90,12 @@ DEFINE_CLEANUP(struct connector *, connector_close)
 
 /* ---- hearing --------------------------------------------------------------------------------- */
 
-/* Every CPU numbers its events. ENOBUFS is reported once for any number of losses; the numbers tell how many. */
+/* Every CPU numbers its events. ENOBUFS is reported once for any number of losses; the numbers tell
+ * how many. */
 static void watch_sequence(struct connector *self, const struct cnproc_event *ev)
 {
-	if (ev->cpu >= CPUS_MAX) /* old kernels answer requests outside of the sequence, from "CPU -1" */
+	if (ev->cpu >=
+	    CPUS_MAX) /* old kernels answer requests outside of the sequence, from "CPU -1" */
 		return;
 	while (self->heard.len <= ev->cpu)
 		if (!vec_push(&self->heard, CPUS_MAX) || !vec_push(&self->next_seq, CPUS_MAX))
@@ -106,9 +111,9 @@ static void prepare_batch(struct connector *self)
 	for (unsigned i = 0; i < BATCH; i++) {
 		self->pieces[i] = (struct iovec){ self->bytes[i], DATAGRAM_MAX };
 		self->messages[i].msg_hdr = (struct msghdr){ .msg_name = &self->senders[i],
-							     .msg_namelen = sizeof self->senders[i],
-							     .msg_iov = &self->pieces[i],
-							     .msg_iovlen = 1 };
+			                                     .msg_namelen = sizeof self->senders[i],
+			                                     .msg_iov = &self->pieces[i],
+			                                     .msg_iovlen = 1 };
 	}
 }
 
@@ -127,14 +132,16 @@ static int receive_batch(struct connector *self, struct err *err)
 		else if (errno == EAGAIN)
 			return 0;
 		else if (errno != EINTR)
-			return err_set(err, errno, "receive from the proc connector: %s", strerror(errno));
+			return err_set(err, errno, "receive from the proc connector: %s",
+			               strerror(errno));
 	}
 }
 
 /* Any process may write to our socket; only port 0 is the kernel. */
 static bool parse_message(struct connector *self, unsigned i, struct cnproc_event *ret)
 {
-	if (self->senders[i].nl_pid != 0 || !cnproc_parse(self->bytes[i], self->messages[i].msg_len, ret))
+	if (self->senders[i].nl_pid != 0 ||
+	    !cnproc_parse(self->bytes[i], self->messages[i].msg_len, ret))
 		return false;
 	watch_sequence(self, ret);
 	return true;
@@ -163,15 +170,16 @@ static int open_socket(struct connector *self, struct err *err)
 	enlarge_buffer(self);
 	if (bind(self->fd, (struct sockaddr *)&us, sizeof us) < 0)
 		return err_set(err, errno, "proc connector: %s%s", strerror(errno),
-			       errno == EPERM ? ": this kernel asks for CAP_NET_ADMIN" : "");
+		               errno == EPERM ? ": this kernel asks for CAP_NET_ADMIN" : "");
 	if (!send_request(self, true))
 		return err_set(err, errno, "proc connector: %s%s", strerror(errno),
-			       errno == ECONNREFUSED ? ": there is none in this network namespace" : "");
+		               errno == ECONNREFUSED ? ": there is none in this network namespace"
+		                                     : "");
 	return 0;
 }
 
 struct hearing {
-	bool     is_granted, has_birth;
+	bool is_granted, has_birth;
 	uint32_t refusal; /* an errno value */
 };
 
@@ -194,10 +202,10 @@ static void hear(struct connector *self, pid_t child, struct hearing *ret, struc
 	}
 }
 
-/* From another pid or user namespace our request is taken and never answered. Events may come all the same, as long as
- * somebody else listens; so both are awaited: the answer, and an event that we make. The child is born without an exit
- * signal, so that no SIGCHLD handling hears of it. Both are sent before the calls that cause them return: no load on the
- * machine can make us miss them. */
+/* From another pid or user namespace our request is taken and never answered. Events may come all
+ * the same, as long as somebody else listens; so both are awaited: the answer, and an event that we
+ * make. The child is born without an exit signal, so that no SIGCHLD handling hears of it. Both are
+ * sent before the calls that cause them return: no load on the machine can make us miss them. */
 static int hear_ourselves(struct connector *self, struct err *err)
 {
 	struct pollfd poll_fd = { .fd = self->fd, .events = POLLIN };
@@ -209,14 +217,18 @@ static int hear_ourselves(struct connector *self, struct err *err)
 	if (child < 0)
 		return err_set(err, errno, "proc connector: fork to test it: %s", strerror(errno));
 	hear(self, child, &h, err);
-	if (!h.refusal && !(h.is_granted && h.has_birth) && poll(&poll_fd, 1, HEAR_OURSELVES_MS) > 0)
+	if (!h.refusal && !(h.is_granted && h.has_birth) &&
+	    poll(&poll_fd, 1, HEAR_OURSELVES_MS) > 0)
 		hear(self, child, &h, err);
 	while (waitpid(child, NULL, __WALL) < 0 && errno == EINTR)
 		;
 	if (h.refusal)
-		return err_set(err, (int)h.refusal, "proc connector: refused: %s", strerror((int)h.refusal));
+		return err_set(err, (int)h.refusal, "proc connector: refused: %s",
+		               strerror((int)h.refusal));
 	if (!h.is_granted || !h.has_birth)
-		return err_set(err, ENOMSG, "proc connector: mute: we are not in the initial pid and user namespace");
+		return err_set(
+			err, ENOMSG,
+			"proc connector: mute: we are not in the initial pid and user namespace");
 	return 0;
 }
 
@@ -227,7 +239,8 @@ static int connector_open(const struct probe_env *env, void **ret_self, struct e
 	self->fd = self->proc_fd = -1;
 	self->nonce = (uint32_t)clock_mono_ns() ^ (uint32_t)getpid() << 16;
 	if (!env->is_live)
-		return err_set(err, ENOTSUP, "the proc connector hears this machine, not a frozen tree");
+		return err_set(err, ENOTSUP,
+		               "the proc connector hears this machine, not a frozen tree");
 	self->proc_fd = openat(env->root_fd, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (self->proc_fd < 0)
 		return err_set(err, errno, "open '/proc': %s", strerror(errno));
@@ -244,10 +257,11 @@ static int connector_open(const struct probe_env *env, void **ret_self, struct e
 
 struct look {
 	struct known who;
-	uint64_t     threads;
+	uint64_t threads;
 };
 
-/* What /proc says now, if it is about a process that had begun by then: the pid may belong to another already. */
+/* What /proc says now, if it is about a process that had begun by then: the pid may belong to
+ * another already. */
 static bool look_up(struct connector *self, pid_t pid, uint64_t boot_ns, struct look *ret)
 {
 	cleanup(closep) int dir_fd = -1;
@@ -261,10 +275,13 @@ static bool look_up(struct connector *self, pid_t pid, uint64_t boot_ns, struct 
 	if (dir_fd < 0 || fstat(dir_fd, &owner) < 0)
 		return false;
 	n = kfile_read(dir_fd, "stat", text, sizeof text);
-	if (n <= 0 || !taskfile_parse_stat(scan_mem(text, (size_t)n), &st) || st.start_ticks > boot_ns / NS_PER_TICK + 1)
+	if (n <= 0 || !taskfile_parse_stat(scan_mem(text, (size_t)n), &st) ||
+	    st.start_ticks > boot_ns / NS_PER_TICK + 1)
 		return false;
-	*ret = (struct look){ .who = { .id = { pid, st.start_ticks }, .uid = owner.st_uid, .is_threaded = st.threads > 1 },
-			      .threads = st.threads };
+	*ret = (struct look){ .who = { .id = { pid, st.start_ticks },
+		                       .uid = owner.st_uid,
+		                       .is_threaded = st.threads > 1 },
+		              .threads = st.threads };
 	memcpy(ret->who.comm, st.comm, sizeof st.comm);
 	return true;
 }
@@ -279,14 +296,17 @@ static void describe(struct event *e, const struct known *who, uint64_t boot_ns)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* A child that is gone already began when it was told, within a tick, and was called what its parent was. */
-static void take_fork(struct connector *self, const struct cnproc_event *ev, uint64_t boot_ns, struct sample *out)
+/* A child that is gone already began when it was told, within a tick, and was called what its
+ * parent was. */
+static void take_fork(struct connector *self, const struct cnproc_event *ev, uint64_t boot_ns,
+                      struct sample *out)
 {
 	struct known *parent = whois_find(&self->whois, ev->parent);
 	struct look look;
 	struct event *e;
 
-	if (!look_up(self, ev->tgid, boot_ns, &look) || look.who.id.start_ticks * NS_PER_TICK + NS_PER_S < boot_ns) {
+	if (!look_up(self, ev->tgid, boot_ns, &look) ||
+	    look.who.id.start_ticks * NS_PER_TICK + NS_PER_S < boot_ns) {
 		look.who = parent ? *parent : (struct known){ 0 };
 		look.who.id = (struct proc_id){ ev->tgid, boot_ns / NS_PER_TICK };
 		look.who.is_threaded = false;
@@ -307,7 +327,8 @@ static void take_thread(struct connector *self, const struct cnproc_event *ev)
 		k->is_threaded = true;
 }
 
-static void take_exec(struct connector *self, const struct cnproc_event *ev, uint64_t boot_ns, struct sample *out)
+static void take_exec(struct connector *self, const struct cnproc_event *ev, uint64_t boot_ns,
+                      struct sample *out)
 {
 	struct known *remembered = whois_find(&self->whois, ev->tgid);
 	char command[COMMAND_MAX];
@@ -321,8 +342,9 @@ static void take_exec(struct connector *self, const struct cnproc_event *ev, uin
 	if (e) {
 		describe(e, &look.who, boot_ns);
 		if (is_there)
-			e->text = sample_add_text(out, command,
-						  command_read(self->patient, ev->tgid, look.who.comm, command));
+			e->text = sample_add_text(
+				out, command,
+				command_read(self->patient, ev->tgid, look.who.comm, command));
 	}
 	if (is_there)
 		whois_put(&self->whois, &look.who);
@@ -344,7 +366,8 @@ static void tell_exit(const struct event *exit, struct sample *out)
 		*e = *exit;
 }
 
-static void take_exit(struct connector *self, const struct cnproc_event *ev, uint64_t boot_ns, struct sample *out)
+static void take_exit(struct connector *self, const struct cnproc_event *ev, uint64_t boot_ns,
+                      struct sample *out)
 {
 	struct event exit = { .kind = EVENT_EXIT, .job = -1 };
 	struct lingering *lingering;
@@ -366,7 +389,8 @@ static void take_exit(struct connector *self, const struct cnproc_event *ev, uin
 }
 
 /* When a leader went first, how the others ended is how the process ended. */
-static void take_thread_exit(struct connector *self, const struct cnproc_event *ev, uint64_t boot_ns)
+static void take_thread_exit(struct connector *self, const struct cnproc_event *ev,
+                             uint64_t boot_ns)
 {
 	vec_each(&self->lingering, l) {
 		if (l->exit.id.pid != ev->tgid)
@@ -385,7 +409,8 @@ static bool has_threads_left(struct connector *self, const struct event *exit)
 	       (!exit->id.start_ticks || look.who.id.start_ticks == exit->id.start_ticks);
 }
 
-/* A process ends with its last thread, and the connector tells the end of each: /proc says whether any is left. */
+/* A process ends with its last thread, and the connector tells the end of each: /proc says whether
+ * any is left. */
 static void settle_lingering(struct connector *self, struct sample *out)
 {
 	for (size_t i = 0; i < self->lingering.len;) {
@@ -411,7 +436,8 @@ static void take_change(struct connector *self, const struct cnproc_event *ev)
 		k->uid = ev->uid;
 }
 
-static void take_event(struct connector *self, const struct cnproc_event *ev, uint64_t boot_ns, struct sample *out)
+static void take_event(struct connector *self, const struct cnproc_event *ev, uint64_t boot_ns,
+                       struct sample *out)
 {
 	bool is_process = ev->pid == ev->tgid;
 
@@ -495,14 +521,17 @@ static void connector_health(const void *self_, struct probe_health *ret)
 {
 	const struct connector *self = self_;
 
-	*ret = (struct probe_health){ .state = PROBE_WORKS, .source = "proc connector", .lost = self->lost };
+	*ret = (struct probe_health){ .state = PROBE_WORKS,
+		                      .source = "proc connector",
+		                      .lost = self->lost };
 	snprintf(ret->note, sizeof ret->note,
-		 "spawns, execs and exits; no signals, no out-of-memory kills, no exact totals");
+	         "spawns, execs and exits; no signals, no out-of-memory kills, no exact totals");
 	if (self->buffer_bytes < BUFFER_ENOUGH_BYTES) {
 		ret->state = PROBE_DEGRADED;
-		snprintf(ret->note, sizeof ret->note,
-			 "bursts of events may be lost: the buffer is %d KiB (CAP_NET_ADMIN or net.core.rmem_max)",
-			 self->buffer_bytes >> 10);
+		snprintf(
+			ret->note, sizeof ret->note,
+			"bursts of events may be lost: the buffer is %d KiB (CAP_NET_ADMIN or net.core.rmem_max)",
+			self->buffer_bytes >> 10);
 	}
 }
 

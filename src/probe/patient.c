@@ -24,26 +24,27 @@ struct tally {
 	atomic_int hanging, holders;
 };
 
-/* A thread and its work. Whoever leaves last frees it: the patient, or the thread that was left behind. */
+/* A thread and its work. Whoever leaves last frees it: the patient, or the thread that was left
+ * behind. */
 struct reader {
-	pthread_t       thread;
+	pthread_t thread;
 	pthread_mutex_t lock;
-	pthread_cond_t  work, progress;
-	int             dir_fd; /* its own */
-	size_t          count, done;
-	bool            is_dismissed, is_left_behind;
-	struct tally   *tally;
-	char            paths[PATIENT_BATCH][sizeof(((struct patient_file *)0)->path)];
-	ssize_t         lens[PATIENT_BATCH];
-	char            bytes[PATIENT_BATCH][PATIENT_BYTES];
+	pthread_cond_t work, progress;
+	int dir_fd; /* its own */
+	size_t count, done;
+	bool is_dismissed, is_left_behind;
+	struct tally *tally;
+	char paths[PATIENT_BATCH][sizeof(((struct patient_file *)0)->path)];
+	ssize_t lens[PATIENT_BATCH];
+	char bytes[PATIENT_BATCH][PATIENT_BYTES];
 };
 
 struct patient {
-	int            dir_fd;
-	uint64_t       patience_ns;
+	int dir_fd;
+	uint64_t patience_ns;
 	struct reader *reader; /* NULL: none yet, or it was left behind */
-	struct tally  *tally;
-	char           bytes[PATIENT_BATCH][PATIENT_BYTES];
+	struct tally *tally;
+	char bytes[PATIENT_BATCH][PATIENT_BYTES];
 };
 
 static void tally_drop(struct tally *t)
@@ -185,10 +186,12 @@ static struct timespec deadline_after(uint64_t ns)
 {
 	uint64_t at = clock_mono_ns() + ns;
 
-	return (struct timespec){ .tv_sec = (time_t)(at / NS_PER_S), .tv_nsec = (long)(at % NS_PER_S) };
+	return (struct timespec){ .tv_sec = (time_t)(at / NS_PER_S),
+		                  .tv_nsec = (long)(at % NS_PER_S) };
 }
 
-/* Until all is read, or until nothing more was for as long as we have patience. With the lock held. */
+/* Until all is read, or until nothing more was for as long as we have patience. With the lock
+ * held. */
 static bool await(struct reader *r, uint64_t patience_ns)
 {
 	size_t seen = r->done;
@@ -215,7 +218,8 @@ static void leave_behind(struct patient *p)
 	p->reader = NULL;
 }
 
-/* Hands files to the thread and takes what it read. How many are settled now: all, or up to one that hangs. */
+/* Hands files to the thread and takes what it read. How many are settled now: all, or up to one
+ * that hangs. */
 static size_t read_some(struct patient *p, struct patient_file *files, size_t from, size_t n)
 {
 	struct reader *r = p->reader;

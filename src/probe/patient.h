@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* patient.h - reads that may never return. A command line and smaps_rollup need the lock of the process's address space,
- * and any user can have it held for ever by a file system that does not answer. So a thread does the reading, and when
- * it takes longer than our patience it is left behind, and another goes on with the next file. */
+/* patient.h - reads that may never return. A command line and smaps_rollup need the lock of the
+ * process's address space, and any user can have it held for ever by a file system that does not
+ * answer. So a thread does the reading, and when it takes longer than our patience it is left
+ * behind, and another goes on with the next file. */
 #pragma once
 
 #include <sys/types.h>
@@ -14,13 +15,14 @@
 struct patient;
 
 struct patient_file {
-	char        path[32]; /* relative to the directory */
-	ssize_t     len;      /* bytes read, or -errno: -ETIMEDOUT, -EBUSY when too many threads are left behind already */
-	const char *bytes;    /* valid until the next call */
+	char path[32]; /* relative to the directory */
+	ssize_t len;   /* bytes read, or -errno: -ETIMEDOUT, -EBUSY when too many threads are left
+	                  behind already */
+	const char *bytes; /* valid until the next call */
 };
 
 /* The directory stays the caller's. No thread is started before the first read. */
 struct patient *patient_new(int dir_fd, unsigned patience_ms);
-void            patient_free(struct patient *p); /* NULL is fine; what hangs is left behind */
+void patient_free(struct patient *p); /* NULL is fine; what hangs is left behind */
 /* At most PATIENT_BATCH files, in their order. */
 void patient_read(struct patient *p, struct patient_file *files, size_t n);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* probe.h - a source of facts: one file, one kernel interface, one small const vtable.
- * A probe reads and never judges: no rates, no jobs, no printing, no absolute paths (the root is given).
- * What cannot be read is left absent in the sample; read() fails only when the source as a whole does. */
+ * A probe reads and never judges: no rates, no jobs, no printing, no absolute paths (the root is
+ * given). What cannot be read is left absent in the sample; read() fails only when the source as a
+ * whole does. */
 #pragma once
 
 #include "base/err.h"
@@ -15,31 +16,32 @@ enum probe_state {
 
 struct probe_health {
 	enum probe_state state;
-	char             source[48]; /* "BPF iterator" */
-	char             note[400];  /* what it gives, or why it does not and what is lost by it */
-	uint64_t         lost;       /* events lost since it was opened */
+	char source[48]; /* "BPF iterator" */
+	char note[400];  /* what it gives, or why it does not and what is lost by it */
+	uint64_t lost;   /* events lost since it was opened */
 };
 
 struct probe_env {
-	int  root_fd; /* "/", or a frozen tree; paths below it are written "proc/…" and "sys/…" */
+	int root_fd; /* "/", or a frozen tree; paths below it are written "proc/…" and "sys/…" */
 	bool is_live; /* the root is this machine's: kernel interfaces without a path may be used */
 };
 
 struct probe_ops {
 	const char *name; /* used in configuration, messages and `doctor` */
-	bool        uses_bpf; /* left out with --no-bpf */
+	bool uses_bpf;    /* left out with --no-bpf */
 	int (*open)(const struct probe_env *env, void **ret_self, struct err *err);
 	int (*read)(void *self, struct sample *out, struct err *err);
-	int (*fd)(const void *self); /* becomes readable when read() should be called before the tick; NULL: never */
+	int (*fd)(const void *self); /* becomes readable when read() should be called before the
+	                                tick; NULL: never */
 	void (*health)(const void *self, struct probe_health *ret);
 	void (*close)(void *self); /* NULL is fine */
 };
 
 /* A role and who can play it, best first. The first that opens plays. */
 struct probe_role {
-	const char                    *name;
-	const char                    *lost_without; /* what nobody can tell when no tier opens */
-	const struct probe_ops *const *tiers;        /* ends with NULL */
+	const char *name;
+	const char *lost_without;             /* what nobody can tell when no tier opens */
+	const struct probe_ops *const *tiers; /* ends with NULL */
 };
 
 /* All roles, in the order they are read. Ends with a NULL name. */

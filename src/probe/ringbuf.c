@@ -8,16 +8,19 @@
 
 #include "base/mem.h"
 
-/* The map as the kernel lays it out for mmap: a page with our position, a page with the kernel's, then the data twice
- * in a row, so that a record which wraps around can be read in one piece. Positions only grow.
+/* The map as the kernel lays it out for mmap: a page with our position, a page with the kernel's,
+ * then the data twice in a row, so that a record which wraps around can be read in one piece.
+ * Positions only grow.
  *
- * Mapped for good, the data would count as twice its size in our resident memory. It is nearly empty most of the time,
- * so only what waits is mapped, when it is read. */
-#define RINGBUF_BITE ((size_t)512 << 10) /* some 5,000 records: what a reader that was held up must digest at once */
+ * Mapped for good, the data would count as twice its size in our resident memory. It is nearly
+ * empty most of the time, so only what waits is mapped, when it is read. */
+#define RINGBUF_BITE                                                                               \
+	((size_t)512                                                                               \
+	 << 10) /* some 5,000 records: what a reader that was held up must digest at once */
 
 struct ringbuf {
-	int       map_fd;
-	size_t    bytes, page;
+	int map_fd;
+	size_t bytes, page;
 	uint64_t *consumer; /* page of its own, writable */
 	uint64_t *producer; /* page of its own, read only */
 };
@@ -57,14 +60,16 @@ void ringbuf_close(struct ringbuf *ring)
 	free(ring);
 }
 
-/* Each record has a head of 8 bytes: its length with two flags, and something for the kernel alone. */
+/* Each record has a head of 8 bytes: its length with two flags, and something for the kernel
+ * alone. */
 size_t ringbuf_walk(const void *bytes, size_t len, ringbuf_take *take, void *self)
 {
 	const char *p = bytes;
 	size_t used = 0;
 
 	while (len - used >= BPF_RINGBUF_HDR_SZ) {
-		uint32_t head = __atomic_load_n((const uint32_t *)(const void *)(p + used), __ATOMIC_ACQUIRE);
+		uint32_t head = __atomic_load_n((const uint32_t *)(const void *)(p + used),
+		                                __ATOMIC_ACQUIRE);
 		size_t n = head & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
 		size_t whole = (n + BPF_RINGBUF_HDR_SZ + 7) & ~(size_t)7;
 
@@ -89,7 +94,8 @@ int ringbuf_drain(struct ringbuf *ring, ringbuf_take *take, void *self, struct e
 		return err_set(err, EBADMSG, "the ring holds more than its size");
 
 	waiting = MIN(waiting, RINGBUF_BITE);
-	char *window = map_pages(ring->map_fd, PROT_READ, 2 * ring->page + at - skip, skip + waiting);
+	char *window = map_pages(ring->map_fd, PROT_READ, 2 * ring->page + at - skip,
+	                         skip + waiting);
 	if (!window)
 		return err_set(err, errno, "map the ring's data: %s", strerror(errno));
 	size_t used = ringbuf_walk(window + skip, waiting, take, self);

@@ -29,17 +29,18 @@ static const struct source sources[] = {
 
 struct system_probe {
 	struct probe_env env;
-	int              fds[ARRAY_LEN(sources)]; /* kept open: pread costs a third of open, read and close */
-	int              failed[ARRAY_LEN(sources)]; /* 0, or why the last read gave nothing */
-	char             boot_id[37];
-	struct buf       text;
+	int fds[ARRAY_LEN(sources)];    /* kept open: pread costs a third of open, read and close */
+	int failed[ARRAY_LEN(sources)]; /* 0, or why the last read gave nothing */
+	char boot_id[37];
+	struct buf text;
 };
 
 /* f2d4b4a9-6c3b-4c1e-9a53-0d9f6c1a7d52 and a newline */
 static void load_boot_id(struct system_probe *self)
 {
 	char text[64];
-	ssize_t n = kfile_read(self->env.root_fd, "proc/sys/kernel/random/boot_id", text, sizeof text);
+	ssize_t n = kfile_read(self->env.root_fd, "proc/sys/kernel/random/boot_id", text,
+	                       sizeof text);
 
 	if (n >= 36)
 		memcpy(self->boot_id, text, 36);
@@ -59,7 +60,8 @@ static void system_close(void *self_)
 
 DEFINE_CLEANUP(struct system_probe *, system_close)
 
-/* A file that could not be opened is tried again each tick: that costs less than a hole that never heals. */
+/* A file that could not be opened is tried again each tick: that costs less than a hole that never
+ * heals. */
 static int load_source(struct system_probe *self, size_t i)
 {
 	int r;
@@ -102,7 +104,8 @@ static void read_self(struct system_probe *self, struct host_readings *ret)
 	readings_set(ret, HOST_SELF_CPU, clock_process_cpu_ns());
 	n = kfile_read(self->env.root_fd, "proc/self/statm", text, sizeof text);
 	if (n > 0 && taskfile_parse_statm(scan_mem(text, (size_t)n), &statm))
-		readings_set(ret, HOST_SELF_RSS, statm.resident_pages * (uint64_t)sysconf(_SC_PAGESIZE));
+		readings_set(ret, HOST_SELF_RSS,
+		             statm.resident_pages * (uint64_t)sysconf(_SC_PAGESIZE));
 }
 
 static int system_open(const struct probe_env *env, void **ret_self, struct err *err)
@@ -116,7 +119,9 @@ static int system_open(const struct probe_env *env, void **ret_self, struct err 
 		self->fds[i] = -1;
 	load_boot_id(self);
 	if (!read_sources(self, &ignored))
-		return err_set(err, ENOENT, "none of /proc/meminfo, loadavg, stat, … can be read: is /proc mounted?");
+		return err_set(
+			err, ENOENT,
+			"none of /proc/meminfo, loadavg, stat, … can be read: is /proc mounted?");
 	*ret_self = TAKE_PTR(self);
 	return 0;
 }
@@ -127,7 +132,8 @@ static int system_read(void *self_, struct sample *out, struct err *err)
 
 	memcpy(out->boot_id, self->boot_id, sizeof out->boot_id);
 	if (!read_sources(self, &out->host))
-		return err_set(err, ENOENT, "none of /proc/meminfo, loadavg, stat, … can be read any more");
+		return err_set(err, ENOENT,
+		               "none of /proc/meminfo, loadavg, stat, … can be read any more");
 	read_self(self, &out->host);
 	return 0;
 }
@@ -143,8 +149,10 @@ static void system_health(const void *self_, struct probe_health *ret)
 		if (!self->failed[i])
 			continue;
 		ret->state = PROBE_DEGRADED;
-		len += (size_t)snprintf(ret->note + len, cap - len, "%s/%s: %s", len ? ", " : "no ", sources[i].path,
-					self->failed[i] == -EBADMSG ? "not understood" : strerror(-self->failed[i]));
+		len += (size_t)snprintf(ret->note + len, cap - len, "%s/%s: %s", len ? ", " : "no ",
+		                        sources[i].path,
+		                        self->failed[i] == -EBADMSG ? "not understood"
+		                                                    : strerror(-self->failed[i]));
 	}
 }
 

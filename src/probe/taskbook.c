@@ -17,7 +17,7 @@ void taskbook_done(struct taskbook *book)
 
 /* As the kernel's task_state_index() and the array beside it: what /proc/PID/stat shows. */
 #define STATE_REPORTED 0x7fU
-#define STATE_IDLE 0x402U   /* uninterruptible, and no load */
+#define STATE_IDLE 0x402U     /* uninterruptible, and no load */
 #define STATE_AS_DISK 0x9000U /* frozen, or waits for a lock: shown as uninterruptible */
 
 static char state_letter(uint32_t state, uint32_t exit_state)
@@ -42,7 +42,8 @@ static void set_counters(const struct task_record *r, struct proc_sample *p)
 	}
 }
 
-static void set_gauges(const struct taskbook *book, const struct task_record *r, struct proc_sample *p)
+static void set_gauges(const struct taskbook *book, const struct task_record *r,
+                       struct proc_sample *p)
 {
 	readings_set(&p->r, PROC_VMS, r->vm_pages * book->page_bytes);
 	readings_set(&p->r, PROC_FDS, r->open_fds);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* taskbook.h - turns the task iterator's records into processes of a sample. Pure: bytes in, processes out. */
+/* taskbook.h - turns the task iterator's records into processes of a sample. Pure: bytes in,
+ * processes out. */
 #pragma once
 
 #include "model/sample.h"
@@ -13,5 +14,6 @@ struct taskbook {
 
 void taskbook_reset(struct taskbook *book); /* before each pass; keeps the memory */
 void taskbook_done(struct taskbook *book);
-/* Takes what a read of the iterator gave and returns how much: a record that is cut off at the end is left for next time. */
+/* Takes what a read of the iterator gave and returns how much: a record that is cut off at the end
+ * is left for next time. */
 size_t taskbook_take(struct taskbook *book, const void *bytes, size_t len, struct sample *out);

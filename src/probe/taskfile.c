@@ -5,8 +5,9 @@
 
 #define PF_WQ_WORKER 0x20 /* flag of kworkers, part of what /proc/PID/stat shows */
 
-/* A kworker's name in /proc carries what it works on: "kworker/0:1-events", a moment later "kworker/0:1+mm". The task
- * itself is called "kworker/0:1": the name that stays, and the one that BPF sees. */
+/* A kworker's name in /proc carries what it works on: "kworker/0:1-events", a moment later
+ * "kworker/0:1+mm". The task itself is called "kworker/0:1": the name that stays, and the one that
+ * BPF sees. */
 static size_t worker_name_len(const char *comm, size_t len)
 {
 	const char *colon = memchr(comm, ':', len);
@@ -28,16 +29,17 @@ static void take_comm(struct scan comm, uint64_t flags, char ret[COMM_LEN])
 	memcpy(ret, comm.p, len);
 }
 
-/* The kernel moves code and stack at every exec (address space randomisation), and shows both to those who may trace
- * the process; others read 1 and 0, which never change. */
+/* The kernel moves code and stack at every exec (address space randomisation), and shows both to
+ * those who may trace the process; others read 1 and 0, which never change. */
 static uint64_t mix_exec_id(uint64_t start_code, uint64_t start_stack)
 {
 	return start_code > 1 ? start_code * 31 + start_stack : 0;
 }
 
-/* 812 (postgres: main) S 1 812 812 0 -1 4194560 minflt cminflt majflt cmajflt utime stime cutime cstime priority nice
- * num_threads itrealvalue starttime vsize rss rsslim startcode endcode startstack …
- * The command name may hold spaces, newlines and ')', so fields are counted from the last ')'. */
+/* 812 (postgres: main) S 1 812 812 0 -1 4194560 minflt cminflt majflt cmajflt utime stime cutime
+ * cstime priority nice num_threads itrealvalue starttime vsize rss rsslim startcode endcode
+ * startstack … The command name may hold spaces, newlines and ')', so fields are counted from the
+ * last ')'. */
 bool taskfile_parse_stat(struct scan text, struct taskfile_stat *ret)
 {
 	const char *last = scan_at_end(&text) ? NULL : memrchr(text.p, ')', scan_left(&text));
@@ -49,14 +51,16 @@ bool taskfile_parse_stat(struct scan text, struct taskfile_stat *ret)
 		return false;
 	if (!scan_word(&s, &state) || scan_left(&state) != 1 || !scan_u64(&s, &ppid))
 		return false;
-	if (!scan_skip(&s, 4) || !scan_u64(&s, &flags) || !scan_u64(&s, &st.minor_faults) || !scan_skip(&s, 1) ||
-	    !scan_u64(&s, &st.major_faults) || !scan_skip(&s, 1) || !scan_u64(&s, &utime) || !scan_u64(&s, &stime) ||
-	    !scan_skip(&s, 4) || !scan_u64(&s, &st.threads) || !scan_skip(&s, 1) || !scan_u64(&s, &st.start_ticks))
+	if (!scan_skip(&s, 4) || !scan_u64(&s, &flags) || !scan_u64(&s, &st.minor_faults) ||
+	    !scan_skip(&s, 1) || !scan_u64(&s, &st.major_faults) || !scan_skip(&s, 1) ||
+	    !scan_u64(&s, &utime) || !scan_u64(&s, &stime) || !scan_skip(&s, 4) ||
+	    !scan_u64(&s, &st.threads) || !scan_skip(&s, 1) || !scan_u64(&s, &st.start_ticks))
 		return false;
 	if (pid > INT32_MAX || ppid > INT32_MAX)
 		return false;
 	/* Old and odd kernels may end here; what an exec changes is a help, not a need. */
-	if (scan_skip(&s, 3) && scan_u64(&s, &start_code) && scan_skip(&s, 1) && scan_u64(&s, &start_stack))
+	if (scan_skip(&s, 3) && scan_u64(&s, &start_code) && scan_skip(&s, 1) &&
+	    scan_u64(&s, &start_stack))
 		st.exec_id = mix_exec_id(start_code, start_stack);
 	st.pid = (pid_t)pid;
 	st.ppid = (pid_t)ppid;
@@ -109,7 +113,8 @@ bool taskfile_parse_io(struct scan text, struct taskfile_io *ret)
  * Private_Hugetlb:       0 kB */
 bool taskfile_parse_rollup(struct scan text, struct taskfile_rollup *ret)
 {
-	static const char *const private[] = { "Private_Clean:", "Private_Dirty:", "Private_Hugetlb:" };
+	static const char *const private[] = { "Private_Clean:", "Private_Dirty:",
+		                               "Private_Hugetlb:" };
 	uint64_t pss = 0, uss = 0, kib;
 	unsigned found = 0;
 	struct scan line;

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* taskfile.h - parsers of the files in /proc/PID: text in, numbers out. False when the text is short or malformed,
- * as it is when the process ended in the middle of the read; the result is untouched then. */
+/* taskfile.h - parsers of the files in /proc/PID: text in, numbers out. False when the text is
+ * short or malformed, as it is when the process ended in the middle of the read; the result is
+ * untouched then. */
 #pragma once
 
 #include "base/scan.h"
 #include "model/process.h"
 
 struct taskfile_stat {
-	pid_t    pid, ppid;
-	char     comm[COMM_LEN];
-	char     state;
+	pid_t pid, ppid;
+	char comm[COMM_LEN];
+	char state;
 	uint64_t minor_faults, major_faults;
 	uint64_t cpu_ticks;
 	uint64_t threads;
 	uint64_t start_ticks;
-	uint64_t exec_id; /* changes when another program is executed; 0: not told to us, or no program */
+	uint64_t exec_id; /* changes when another program is executed; 0: not told to us, or no
+	                     program */
 };
 
 struct taskfile_statm {
@@ -33,6 +35,6 @@ struct taskfile_rollup {
 	uint64_t pss_bytes, uss_bytes;
 };
 
-bool taskfile_parse_rollup(struct scan text, struct taskfile_rollup *ret);   /* smaps_rollup */
-bool taskfile_parse_peak(struct scan text, uint64_t *ret_bytes);             /* VmHWM of status */
-bool taskfile_parse_fd_limit(struct scan text, uint64_t *ret);               /* limits, soft; false: unlimited */
+bool taskfile_parse_rollup(struct scan text, struct taskfile_rollup *ret); /* smaps_rollup */
+bool taskfile_parse_peak(struct scan text, uint64_t *ret_bytes);           /* VmHWM of status */
+bool taskfile_parse_fd_limit(struct scan text, uint64_t *ret); /* limits, soft; false: unlimited */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* All processes in one pass, from a program that the kernel runs on each task: the same sample as the /proc scan gives,
- * at a small part of its cost. */
+/* All processes in one pass, from a program that the kernel runs on each task: the same sample as
+ * the /proc scan gives, at a small part of its cost. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,12 +19,12 @@
 #define READ_BYTES (32 << 10)
 
 struct tasks_bpf {
-	int                proc_fd;
-	bool               is_exact; /* resident memory, summed over all CPUs */
+	int proc_fd;
+	bool is_exact; /* resident memory, summed over all CPUs */
 	struct tasks_load *load;
-	struct commands   *commands;
-	struct taskbook    book;
-	_Alignas(8) char   bytes[READ_BYTES];
+	struct commands *commands;
+	struct taskbook book;
+	_Alignas(8) char bytes[READ_BYTES];
 };
 
 static void tasks_bpf_close(void *self_)
@@ -88,7 +88,8 @@ static int read_tasks(struct tasks_bpf *self, struct sample *out, struct err *er
 			return err_set(err, errno, "read the task iterator: %s", strerror(errno));
 		if (n == 0)
 			return 0;
-		size_t len = rest + (size_t)n, used = taskbook_take(&self->book, self->bytes, len, out);
+		size_t len = rest + (size_t)n,
+		       used = taskbook_take(&self->book, self->bytes, len, out);
 		rest = len - used;
 		memmove(self->bytes, self->bytes + used, rest);
 	}
@@ -106,7 +107,8 @@ static struct scan read_text(struct tasks_bpf *self, pid_t pid, const char *name
 	return scan_mem(self->bytes, n > 0 ? (size_t)n : 0);
 }
 
-static bool read_from_proc(struct tasks_bpf *self, pid_t pid, struct proc_sample *ret, uint64_t *ret_exec_id)
+static bool read_from_proc(struct tasks_bpf *self, pid_t pid, struct proc_sample *ret,
+                           uint64_t *ret_exec_id)
 {
 	struct taskfile_stat st;
 	struct taskfile_statm statm;
@@ -116,7 +118,9 @@ static bool read_from_proc(struct tasks_bpf *self, pid_t pid, struct proc_sample
 	if (!taskfile_parse_stat(read_text(self, pid, "stat"), &st))
 		return false;
 	snprintf(path, sizeof path, "%d", pid);
-	*ret = (struct proc_sample){ .id = { pid, st.start_ticks }, .ppid = st.ppid, .state = st.state };
+	*ret = (struct proc_sample){ .id = { pid, st.start_ticks },
+		                     .ppid = st.ppid,
+		                     .state = st.state };
 	if (fstatat(self->proc_fd, path, &owner, 0) == 0)
 		ret->uid = owner.st_uid;
 	memcpy(ret->comm, st.comm, sizeof ret->comm);
@@ -132,13 +136,13 @@ static bool read_from_proc(struct tasks_bpf *self, pid_t pid, struct proc_sample
 	return true;
 }
 
-/* Some kernels leave processes out of the iterator (a guest's init, for one): whoever is named as a parent and was not
- * shown is looked up in /proc. Absence from the iterator is not death. */
+/* Some kernels leave processes out of the iterator (a guest's init, for one): whoever is named as a
+ * parent and was not shown is looked up in /proc. Absence from the iterator is not death. */
 #define HIDDEN_MAX 64
 
 struct hidden {
 	size_t len;
-	pid_t  pids[HIDDEN_MAX];
+	pid_t pids[HIDDEN_MAX];
 };
 
 static void hidden_add(struct hidden *h, pid_t pid)
@@ -209,8 +213,10 @@ static void tasks_bpf_health(const void *self_, struct probe_health *ret)
 	const struct tasks_bpf *self = self_;
 
 	*ret = (struct probe_health){ .state = PROBE_WORKS, .source = "BPF iterator" };
-	snprintf(ret->note, sizeof ret->note, "every process in one pass, CPU time to the ns, resident memory %s",
-		 self->is_exact ? "exact" : "to about 64 pages a CPU: there are too many CPUs to sum");
+	snprintf(ret->note, sizeof ret->note,
+	         "every process in one pass, CPU time to the ns, resident memory %s",
+	         self->is_exact ? "exact"
+	                        : "to about 64 pages a CPU: there are too many CPUs to sum");
 }
 
 const struct probe_ops probe_tasks_bpf = {

@@ -15,18 +15,19 @@
 #include "probe/probe.h"
 #include "probe/taskfile.h"
 
-/* The lean scan: of each process stat, statm and io are read, and its open files counted; nothing else, and nothing
- * twice. All four come from one open directory, so that a pid reused in between cannot mix two processes. */
+/* The lean scan: of each process stat, statm and io are read, and its open files counted; nothing
+ * else, and nothing twice. All four come from one open directory, so that a pid reused in between
+ * cannot mix two processes. */
 struct tasks_proc {
-	int              proc_fd;
-	uint64_t         page_bytes;
-	bool             fds_in_size; /* st_size of /proc/PID/fd is their number (Linux 6.2) */
-	bool             is_hidden;   /* others' processes are not shown to us */
-	size_t           unreadable;  /* processes listed but refused, in the last scan */
-	size_t           no_io;       /* processes whose io was refused, in the last scan */
+	int proc_fd;
+	uint64_t page_bytes;
+	bool fds_in_size;  /* st_size of /proc/PID/fd is their number (Linux 6.2) */
+	bool is_hidden;    /* others' processes are not shown to us */
+	size_t unreadable; /* processes listed but refused, in the last scan */
+	size_t no_io;      /* processes whose io was refused, in the last scan */
 	struct commands *commands;
-	struct klist     pids, tids, fds;
-	char             text[4096]; /* one file at a time */
+	struct klist pids, tids, fds;
+	char text[4096]; /* one file at a time */
 };
 
 static void tasks_proc_close(void *self_)
@@ -42,8 +43,8 @@ static void tasks_proc_close(void *self_)
 
 DEFINE_CLEANUP(struct tasks_proc *, tasks_proc_close)
 
-/* We have one open file at least, so a kernel that counts says more than 0. A frozen tree is never asked: the size of
- * an ordinary directory is something else. */
+/* We have one open file at least, so a kernel that counts says more than 0. A frozen tree is never
+ * asked: the size of an ordinary directory is something else. */
 static bool does_size_count_fds(int proc_fd)
 {
 	struct statfs fs;
@@ -72,7 +73,8 @@ static int tasks_proc_open(const struct probe_env *env, void **ret_self, struct 
 	return 0;
 }
 
-/* The file's text, or an empty one when the process is gone, it is refused (*ret_error) or it makes us wait. */
+/* The file's text, or an empty one when the process is gone, it is refused (*ret_error) or it makes
+ * us wait. */
 static struct scan read_text(struct tasks_proc *self, int dir_fd, const char *name, int *ret_error)
 {
 	ssize_t n = kfile_read(dir_fd, name, self->text, sizeof self->text);
@@ -112,7 +114,8 @@ static bool count_fds(struct tasks_proc *self, int dir_fd, uint64_t *ret)
 }
 
 /* What belongs to the address space and the file table. */
-static void read_space(struct tasks_proc *self, int dir_fd, unsigned want, struct proc_readings *ret)
+static void read_space(struct tasks_proc *self, int dir_fd, unsigned want,
+                       struct proc_readings *ret)
 {
 	struct taskfile_statm statm;
 	uint64_t fds;
@@ -126,9 +129,10 @@ static void read_space(struct tasks_proc *self, int dir_fd, unsigned want, struc
 		readings_set(ret, PROC_FDS, fds);
 }
 
-/* A leader that has exited looks like a zombie and has given up its memory and files, while its process lives on in the
- * other threads: the first of them speaks for it. */
-static void read_stand_in(struct tasks_proc *self, int dir_fd, unsigned want, struct proc_sample *ret)
+/* A leader that has exited looks like a zombie and has given up its memory and files, while its
+ * process lives on in the other threads: the first of them speaks for it. */
+static void read_stand_in(struct tasks_proc *self, int dir_fd, unsigned want,
+                          struct proc_sample *ret)
 {
 	cleanup(closep) int tasks_fd = openat(dir_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct klist *list = &self->tids;
@@ -137,10 +141,12 @@ static void read_stand_in(struct tasks_proc *self, int dir_fd, unsigned want, st
 
 	klist_begin(list);
 	while (tasks_fd >= 0 && (tid = klist_next(list, tasks_fd, &error))) {
-		cleanup(closep) int thread_fd = openat(tasks_fd, tid, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		cleanup(closep) int thread_fd = openat(tasks_fd, tid,
+		                                       O_PATH | O_DIRECTORY | O_CLOEXEC);
 		struct taskfile_stat st;
 
-		if (thread_fd < 0 || !taskfile_parse_stat(read_text(self, thread_fd, "stat", &error), &st) ||
+		if (thread_fd < 0 ||
+		    !taskfile_parse_stat(read_text(self, thread_fd, "stat", &error), &st) ||
 		    st.state == 'Z' || st.state == 'X')
 			continue;
 		ret->state = st.state;
@@ -173,9 +179,10 @@ static void take_stat(const struct taskfile_stat *st, struct proc_sample *ret)
 	readings_set(&ret->r, PROC_MAJOR_FAULTS, st->major_faults);
 }
 
-/* The owner of /proc/PID is the effective user, for undumpable processes too (unlike that of the files in it). */
-static bool read_process(struct tasks_proc *self, int dir_fd, unsigned want, struct proc_sample *ret,
-			 uint64_t *ret_exec_id)
+/* The owner of /proc/PID is the effective user, for undumpable processes too (unlike that of the
+ * files in it). */
+static bool read_process(struct tasks_proc *self, int dir_fd, unsigned want,
+                         struct proc_sample *ret, uint64_t *ret_exec_id)
 {
 	struct taskfile_stat st;
 	struct stat owner;
@@ -249,22 +256,25 @@ static void tasks_proc_health(const void *self_, struct probe_health *ret)
 	const struct tasks_proc *self = self_;
 
 	*ret = (struct probe_health){ .state = PROBE_WORKS, .source = "lean scan of /proc" };
-	snprintf(ret->note, sizeof ret->note, "stat, statm, io and number of files of each process; CPU time to 10 ms");
+	snprintf(ret->note, sizeof ret->note,
+	         "stat, statm, io and number of files of each process; CPU time to 10 ms");
 	if (self->no_io) {
 		ret->state = PROBE_DEGRADED;
 		snprintf(ret->note, sizeof ret->note,
-			 "I/O of %zu %s may not be read by us: not our user's", self->no_io,
-			 self->no_io == 1 ? "process" : "processes");
+		         "I/O of %zu %s may not be read by us: not our user's", self->no_io,
+		         self->no_io == 1 ? "process" : "processes");
 	}
 	if (self->unreadable) {
 		ret->state = PROBE_DEGRADED;
-		snprintf(ret->note, sizeof ret->note, "%zu %s may not be read by us, and %s missing", self->unreadable,
-			 self->unreadable == 1 ? "process" : "processes", self->unreadable == 1 ? "is" : "are");
+		snprintf(ret->note, sizeof ret->note,
+		         "%zu %s may not be read by us, and %s missing", self->unreadable,
+		         self->unreadable == 1 ? "process" : "processes",
+		         self->unreadable == 1 ? "is" : "are");
 	}
 	if (self->is_hidden) {
 		ret->state = PROBE_DEGRADED;
 		snprintf(ret->note, sizeof ret->note,
-			 "processes of other users are missing: /proc is mounted with hidepid");
+		         "processes of other users are missing: /proc is mounted with hidepid");
 	}
 }
 

@@ -18,7 +18,9 @@ static void copy_scan(struct whois *w, const struct sample *s)
 	vec_each(&s->procs, p) {
 		struct known *k = &w->scanned.at[w->scanned.len++];
 
-		*k = (struct known){ .id = p->id, .uid = p->uid, .is_threaded = readings_or(&p->r, PROC_THREADS, 2) > 1 };
+		*k = (struct known){ .id = p->id,
+			             .uid = p->uid,
+			             .is_threaded = readings_or(&p->r, PROC_THREADS, 2) > 1 };
 		memcpy(k->comm, p->comm, sizeof k->comm);
 	}
 }
@@ -67,7 +69,8 @@ static struct known *find_scanned(struct whois *w, pid_t pid)
 		else
 			high = middle;
 	}
-	return low < w->scanned.len && w->scanned.at[low].id.pid == pid ? &w->scanned.at[low] : NULL;
+	return low < w->scanned.len && w->scanned.at[low].id.pid == pid ? &w->scanned.at[low]
+	                                                                : NULL;
 }
 
 struct known *whois_find(struct whois *w, pid_t pid)

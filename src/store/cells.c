@@ -7,8 +7,8 @@ int64_t cells_id(int64_t keyframe, int64_t proc, int64_t at)
 	return (keyframe + proc % SCHEMA_SLOTS) << SCHEMA_AT_BITS | at;
 }
 
-int cells_put_base(struct store *st, int64_t keyframe, int64_t proc, const int64_t cells[CELL_COUNT],
-		   struct err *err)
+int cells_put_base(struct store *st, int64_t keyframe, int64_t proc,
+                   const int64_t cells[CELL_COUNT], struct err *err)
 {
 	sqlite3_stmt *stmt = query_get(st, Q_PUT_BASE, err);
 
@@ -23,7 +23,7 @@ int cells_put_base(struct store *st, int64_t keyframe, int64_t proc, const int64
 
 /* A cell that is as in the keyframe's row is left out; -1 says that it is absent now. */
 int cells_put_change(struct store *st, int64_t id, const int64_t base[CELL_COUNT],
-		     const int64_t cells[CELL_COUNT], struct err *err)
+                     const int64_t cells[CELL_COUNT], struct err *err)
 {
 	sqlite3_stmt *stmt = query_get(st, Q_PUT_CHANGE, err);
 
@@ -40,7 +40,7 @@ int cells_put_change(struct store *st, int64_t id, const int64_t base[CELL_COUNT
 }
 
 int cells_put_detail(struct store *st, int64_t id, const int64_t values[DETAIL_METRICS],
-		     struct err *err)
+                     struct err *err)
 {
 	sqlite3_stmt *stmt = query_get(st, Q_PUT_DETAIL, err);
 
@@ -54,7 +54,7 @@ int cells_put_detail(struct store *st, int64_t id, const int64_t values[DETAIL_M
 
 /* Extremes of what stayed the same are left out. */
 int cells_put_range(struct store *st, int64_t id, const int64_t min[CELL_COUNT],
-		    const int64_t max[CELL_COUNT], struct err *err)
+                    const int64_t max[CELL_COUNT], struct err *err)
 {
 	sqlite3_stmt *stmt = query_get(st, Q_PUT_RANGE, err);
 

@@ -39,5 +39,7 @@ int check_file(const char *path, uint64_t limit_ns, struct err *err)
 
 	if (r < 0)
 		return r;
-	return strcmp(v.text, "ok") == 0 ? 0 : err_set(err, EUCLEAN, "'%s' is damaged: %s", path, v.text);
+	return strcmp(v.text, "ok") == 0
+	               ? 0
+	               : err_set(err, EUCLEAN, "'%s' is damaged: %s", path, v.text);
 }

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 
-/* 0: ours, and every page is where it belongs. -ENOENT: there is none; -EUCLEAN: damaged; -ETIME: no damage found in
- * `limit_ns`, and not all was looked at; else it cannot be read or is not ours. */
+/* 0: ours, and every page is where it belongs. -ENOENT: there is none; -EUCLEAN: damaged; -ETIME:
+ * no damage found in `limit_ns`, and not all was looked at; else it cannot be read or is not
+ * ours. */
 int check_file(const char *path, uint64_t limit_ns, struct err *err) must_check;

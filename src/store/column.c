@@ -9,13 +9,13 @@
  * integer is, and how many stored units make one shown unit. */
 static const struct {
 	const char *key_end, *column_end;
-	uint64_t    divide;
+	uint64_t divide;
 	const char *shown;
 } units[] = {
 	[UNIT_COUNT] = { "", "", 1, NULL },
 	[UNIT_BYTES] = { "", "", 1, NULL },
-	[UNIT_MIB]   = { "_mb", "_kib", 1024, "1024.0" },
-	[UNIT_NS]    = { "_seconds", "_us", 1000, "1e6" },
+	[UNIT_MIB] = { "_mb", "_kib", 1024, "1024.0" },
+	[UNIT_NS] = { "_seconds", "_us", 1000, "1e6" },
 	[UNIT_MILLI] = { "", "_milli", 1, "1000.0" },
 };
 
@@ -81,7 +81,8 @@ char column_state_letter(int64_t code)
 
 int64_t column_ratio(double ratio)
 {
-	return isfinite(ratio) && ratio >= 0 ? (int64_t)llround(fmin(ratio, 1e6) * 1000) : COLUMN_ABSENT;
+	return isfinite(ratio) && ratio >= 0 ? (int64_t)llround(fmin(ratio, 1e6) * 1000)
+	                                     : COLUMN_ABSENT;
 }
 
 double column_ratio_inside(int64_t stored)

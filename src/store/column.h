@@ -13,8 +13,8 @@
 #define COLUMN_NAME_MAX 64
 #define COLUMN_ABSENT (-1) /* no metric is negative */
 
-void     column_name(const struct metric *m, char to[COLUMN_NAME_MAX]);
-int64_t  column_value(const struct metric *m, uint64_t value);
+void column_name(const struct metric *m, char to[COLUMN_NAME_MAX]);
+int64_t column_value(const struct metric *m, uint64_t value);
 uint64_t column_inside(const struct metric *m, int64_t stored); /* the other way round */
 /* Appends `column` (an SQL expression for the stored integer) in the unit that people see. */
 void column_shown(struct buf *to, const struct metric *m, const char *column);
@@ -33,7 +33,7 @@ enum { DETAIL_METRICS = PROC_METRIC_COUNT - CELL_METRICS };
 enum { CELL_STATE, CELL_CPU, CELL_FIRST_METRIC, CELL_COUNT = CELL_FIRST_METRIC + CELL_METRICS };
 
 struct columns {
-	uint8_t cell[CELL_METRICS];     /* enum proc_metric of each */
+	uint8_t cell[CELL_METRICS]; /* enum proc_metric of each */
 	uint8_t detail[DETAIL_METRICS];
 	uint8_t total[TOTAL_METRICS];
 };
@@ -42,9 +42,9 @@ struct columns columns_all(void);
 
 /* The state letter as a small code (the common S costs nothing on disk), and back. */
 int64_t column_state_code(char state);
-char    column_state_letter(int64_t code);
+char column_state_letter(int64_t code);
 extern const char column_states[]; /* the letter of code n is at n */
 
 /* Ratios are held in thousandths: 0.1 %. */
 int64_t column_ratio(double ratio); /* COLUMN_ABSENT for NAN */
-double  column_ratio_inside(int64_t stored);
+double column_ratio_inside(int64_t stored);

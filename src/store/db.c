@@ -31,7 +31,7 @@ static int errno_of(sqlite3 *db)
 		return io_errno(db);
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
-	case SQLITE_CONSTRAINT: /* what we write collides with nothing, unless the file is damaged */
+	case SQLITE_CONSTRAINT: /* we collide with nothing, unless the file is damaged */
 	case SQLITE_ERROR:      /* our own statements fit our own schema */
 	case SQLITE_MISMATCH:
 		return EUCLEAN;
@@ -56,7 +56,7 @@ int db_fail(sqlite3 *db, const char *what, struct err *err)
 	const char *path = sqlite3_db_filename(db, "main");
 
 	return err_set(err, errno_of(db), "%s in '%s': %s", what, path ? path : "?",
-		       sqlite3_errmsg(db));
+	               sqlite3_errmsg(db));
 }
 
 /* No pragma here may touch the file: whether it is ours is not known yet. */
@@ -85,7 +85,8 @@ int db_open(const char *path, enum db_mode mode, sqlite3 **ret, struct err *err)
 	if (sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
 		int code = db ? errno_of(db) : ENOMEM;
 
-		return err_set(err, code, "open '%s': %s", path, db ? sqlite3_errmsg(db) : "no memory");
+		return err_set(err, code, "open '%s': %s", path,
+		               db ? sqlite3_errmsg(db) : "no memory");
 	}
 	r = set_habits(db, mode, err);
 	if (r < 0)
@@ -121,7 +122,7 @@ int db_step(sqlite3_stmt *stmt, struct err *err)
 		return 1;
 	if (rc != SQLITE_DONE)
 		rc = db_fail(sqlite3_db_handle(stmt),
-			     sqlite3_stmt_readonly(stmt) ? "read" : "write", err);
+		             sqlite3_stmt_readonly(stmt) ? "read" : "write", err);
 	else
 		rc = 0;
 	sqlite3_reset(stmt);
@@ -190,7 +191,7 @@ void db_bind_text(sqlite3_stmt *stmt, int index, const char *text, size_t len)
 	at = valid_prefix(text, len);
 	if (at == len) {
 		sqlite3_bind_text(stmt, index, text, (int)MIN(len, (size_t)65536),
-				  SQLITE_TRANSIENT);
+		                  SQLITE_TRANSIENT);
 		return;
 	}
 	for (; len; text += at, len -= at) {

@@ -22,7 +22,7 @@ enum db_mode {
 };
 
 /* The file must exist. Errors name it. */
-int  db_open(const char *path, enum db_mode mode, sqlite3 **ret, struct err *err) must_check;
+int db_open(const char *path, enum db_mode mode, sqlite3 **ret, struct err *err) must_check;
 void db_close(sqlite3 *db); /* NULL is fine; all statements must be finalized */
 DEFINE_CLEANUP(sqlite3 *, db_close)
 DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
@@ -46,5 +46,5 @@ int64_t db_column_or_absent(sqlite3_stmt *stmt, int column);
 void db_bind_text(sqlite3_stmt *stmt, int index, const char *text, size_t len);
 
 /* Times are unix seconds as REAL, good to the microsecond. */
-double   db_time(uint64_t wall_ns);
+double db_time(uint64_t wall_ns);
 uint64_t db_time_ns(double seconds);

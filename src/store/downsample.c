@@ -18,30 +18,30 @@
 struct mean_row {
 	int64_t proc;
 	int64_t base[CELL_COUNT], last[CELL_COUNT];
-	bool    has_detail;
+	bool has_detail;
 };
 
 struct downsampler {
-	struct store        *st;
-	struct image         from, into;
-	struct map           by_slot; /* → index in rows */
+	struct store *st;
+	struct image from, into;
+	struct map by_slot; /* → index in rows */
 	VEC(struct mean_row) rows;
-	int64_t              keyframe, at; /* the hour's, and the next minute in it */
+	int64_t keyframe, at; /* the hour's, and the next minute in it */
 };
 
 struct minute {
-	size_t  from, to; /* moments of the image */
+	size_t from, to; /* moments of the image */
 	int64_t snapshot;
 };
 
 /* What became of one process in a minute. */
 struct mean {
 	int64_t cell[CELL_COUNT], min[CELL_COUNT], max[CELL_COUNT];
-	size_t  seen;
+	size_t seen;
 };
 
 static void fold_cells(const struct image *im, const struct image_row *row, const struct minute *m,
-		       struct mean *ret)
+                       struct mean *ret)
 {
 	int64_t sum[CELL_COUNT] = { 0 }, n[CELL_COUNT] = { 0 };
 	uint32_t states[64] = { 0 };
@@ -76,8 +76,10 @@ static int find_hour(struct downsampler *d, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	sqlite3 *db = d->st->db;
-	int r = db_prepare(db, "SELECT id FROM keyframe WHERE recorder = ? AND resolution IS NOT NULL"
-			       " ORDER BY last DESC LIMIT 1", &stmt, err);
+	int r = db_prepare(db,
+	                   "SELECT id FROM keyframe WHERE recorder = ? AND resolution IS NOT NULL"
+	                   " ORDER BY last DESC LIMIT 1",
+	                   &stmt, err);
 
 	if (r < 0)
 		return r;
@@ -133,15 +135,16 @@ static bool has_conflict(const struct downsampler *d, const struct minute *m)
 	vec_each(&d->from.rows, row) {
 		uint64_t at;
 
-		if (row->first <= d->from.moments.at[m->to - 1].snapshot && row->last >= m->snapshot &&
-		    map_get(&d->by_slot, (uint64_t)row->slot, &at) && d->rows.at[at].proc != row->proc)
+		if (row->first <= d->from.moments.at[m->to - 1].snapshot &&
+		    row->last >= m->snapshot && map_get(&d->by_slot, (uint64_t)row->slot, &at) &&
+		    d->rows.at[at].proc != row->proc)
 			return true;
 	}
 	return false;
 }
 
 static int put_mean(struct downsampler *d, const struct image_row *row, const struct mean *mean,
-		    struct mean_row **ret, struct err *err)
+                    struct mean_row **ret, struct err *err)
 {
 	struct mean_row *known;
 	uint64_t at;
@@ -152,7 +155,7 @@ static int put_mean(struct downsampler *d, const struct image_row *row, const st
 			return 0;
 		memcpy(known->last, mean->cell, sizeof known->last);
 		return cells_put_change(d->st, cells_id(d->keyframe, row->proc, d->at), known->base,
-					mean->cell, err);
+		                        mean->cell, err);
 	}
 	*ret = known = vec_push(&d->rows, PROCS_MAX);
 	if (!known)
@@ -165,7 +168,8 @@ static int put_mean(struct downsampler *d, const struct image_row *row, const st
 }
 
 /* A process born within the minute is in the snapshot that stands for it. */
-static int put_first(struct downsampler *d, struct image_row *row, int64_t snapshot, struct err *err)
+static int put_first(struct downsampler *d, struct image_row *row, int64_t snapshot,
+                     struct err *err)
 {
 	sqlite3_stmt *stmt = query_get(d->st, Q_SET_FIRST, err);
 
@@ -177,7 +181,8 @@ static int put_first(struct downsampler *d, struct image_row *row, int64_t snaps
 	return db_run(stmt, err);
 }
 
-static int put_row(struct downsampler *d, struct image_row *row, const struct minute *m, struct err *err)
+static int put_row(struct downsampler *d, struct image_row *row, const struct minute *m,
+                   struct err *err)
 {
 	int64_t id = cells_id(d->keyframe, row->proc, d->at);
 	const struct image_detail *detail;
@@ -205,7 +210,8 @@ static int put_row(struct downsampler *d, struct image_row *row, const struct mi
 	return cells_put_detail(d->st, id, detail->value, err);
 }
 
-static int run_for_minute(struct downsampler *d, enum query q, const struct minute *m, struct err *err)
+static int run_for_minute(struct downsampler *d, enum query q, const struct minute *m,
+                          struct err *err)
 {
 	sqlite3_stmt *stmt = query_get(d->st, q, err);
 

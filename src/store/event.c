@@ -11,7 +11,8 @@
 #define STRANGERS_PER_S 50.0
 #define STRANGERS_BURST 200000.0
 #define EVENTS_PER_PUT 100000
-#define SIGNALS_ALIKE 10 /* to the same process by the same sender in one tick: then they are counted */
+#define SIGNALS_ALIKE                                                                              \
+	10 /* to the same process by the same sender in one tick: then they are counted */
 
 /* The process of this pid in the snapshot, for sources that do not know start times. */
 static int64_t find_by_pid(const struct store *st, const struct index_list *list, pid_t pid)
@@ -34,7 +35,7 @@ static int64_t find_by_pid(const struct store *st, const struct index_list *list
 
 /* process.id, 0 when it has no row, or -errno. */
 static int64_t find_process(struct store *st, const struct index_list *list, const struct event *e,
-			    struct err *err)
+                            struct err *err)
 {
 	uint64_t known;
 
@@ -44,16 +45,18 @@ static int64_t find_process(struct store *st, const struct index_list *list, con
 		return find_by_pid(st, list, e->id.pid);
 	/* A process that begins now has no row yet; asking for each would double the cost of a
 	 * fork. */
-	return e->kind == EVENT_SPAWN && !e->inferred ? 0 : process_find(st, Q_FIND_PROCESS, e->id, err);
+	return e->kind == EVENT_SPAWN && !e->inferred
+	               ? 0
+	               : process_find(st, Q_FIND_PROCESS, e->id, err);
 }
 
 static int64_t insert_process(struct store *st, const struct snapshot *snap, const struct event *e,
-			      struct err *err)
+                              struct err *err)
 {
 	sqlite3_stmt *stmt = query_get(st, Q_PUT_PROCESS, err);
 	int64_t id = process_new_id(st, err);
-	const char *job = e->job >= 0 && (size_t)e->job < snap->jobs.len ? snap->jobs.at[e->job].id :
-									   NULL;
+	const char *job = e->job >= 0 && (size_t)e->job < snap->jobs.len ? snap->jobs.at[e->job].id
+	                                                                 : NULL;
 	int r;
 
 	if (!stmt || id < 0)
@@ -121,14 +124,16 @@ static int set_totals(struct store *st, const struct event *e, int64_t proc, str
 	for (int i = 0; i < (int)TOTAL_METRICS; i++) {
 		uint8_t id = st->columns.total[i];
 
-		db_bind_or_null(stmt, 4 + i, readings_has(&e->final, id) ?
-				column_value(&proc_metrics[id], e->final.value[id]) : COLUMN_ABSENT);
+		db_bind_or_null(stmt, 4 + i,
+		                readings_has(&e->final, id)
+		                        ? column_value(&proc_metrics[id], e->final.value[id])
+		                        : COLUMN_ABSENT);
 	}
 	return db_run(stmt, err);
 }
 
 static int set_command(struct store *st, const struct snapshot *snap, const struct event *e,
-		       int64_t proc, struct err *err)
+                       int64_t proc, struct err *err)
 {
 	sqlite3_stmt *stmt;
 
@@ -145,7 +150,7 @@ static int set_command(struct store *st, const struct snapshot *snap, const stru
 }
 
 int event_put_one(struct store *st, const struct event *e, const char *text, int64_t proc,
-		  struct err *err)
+                  struct err *err)
 {
 	sqlite3_stmt *stmt = query_get(st, Q_PUT_EVENT, err);
 	struct buf details = { .max = 4096 };
@@ -162,7 +167,8 @@ int event_put_one(struct store *st, const struct event *e, const char *text, int
 	db_bind_or_null(stmt, 6, e->signal ? e->signal : COLUMN_ABSENT);
 	if (e->kind == EVENT_SIGNAL || e->kind == EVENT_KILL) {
 		db_bind_or_null(stmt, 7, e->sender_pid);
-		db_bind_or_null(stmt, 8, e->sender_pid > 0 ? (int64_t)e->sender_uid : COLUMN_ABSENT);
+		db_bind_or_null(stmt, 8,
+		                e->sender_pid > 0 ? (int64_t)e->sender_uid : COLUMN_ABSENT);
 		if (e->sender_pid > 0)
 			db_bind_text(stmt, 9, e->sender_comm, COMM_LEN);
 	}
@@ -180,7 +186,7 @@ int event_put_one(struct store *st, const struct event *e, const char *text, int
 
 /* What an event about a process changes in its row. */
 static int apply(struct store *st, const struct snapshot *snap, const struct event *e, int64_t proc,
-		 struct err *err)
+                 struct err *err)
 {
 	int r = 0;
 
@@ -194,7 +200,7 @@ static int apply(struct store *st, const struct snapshot *snap, const struct eve
 }
 
 static int put_process_event(struct store *st, const struct snapshot *snap, const struct event *e,
-			     struct err *err)
+                             struct err *err)
 {
 	/* Between two snapshots the processes are those of the last one. */
 	const struct index_list *list = snap->events_only ? &st->live : &st->next;
@@ -214,11 +220,14 @@ static int put_process_event(struct store *st, const struct snapshot *snap, cons
 	return r < 0 || !has_row ? r : event_put_one(st, e, snap->text.at, proc, err);
 }
 
-static int put_word(struct store *st, const struct snapshot *snap, enum event_kind kind, int64_t count,
-		    const char *text, struct err *err)
+static int put_word(struct store *st, const struct snapshot *snap, enum event_kind kind,
+                    int64_t count, const char *text, struct err *err)
 {
-	struct event e = { .kind = kind, .wall_ns = snap->wall_ns, .job = -1, .count = count,
-			   .text = { 0, (uint32_t)strlen(text) } };
+	struct event e = { .kind = kind,
+		           .wall_ns = snap->wall_ns,
+		           .job = -1,
+		           .count = count,
+		           .text = { 0, (uint32_t)strlen(text) } };
 
 	return event_put_one(st, &e, text, 0, err);
 }
@@ -232,7 +241,7 @@ static int put_own(struct store *st, const struct snapshot *snap, struct err *er
 		r = put_word(st, snap, EVENT_RECORDER, 0, st->to_store, err);
 	if (r == 0 && st->strangers_lost && st->keyframe.at == 0)
 		r = put_word(st, snap, EVENT_LOSS, (int64_t)st->strangers_lost,
-			     "events of processes outside jobs came too fast to store all", err);
+		             "events of processes outside jobs came too fast to store all", err);
 	return r;
 }
 

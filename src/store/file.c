@@ -37,19 +37,21 @@ static int judge_header(const char *path, const unsigned char *h, bool *ret_is_n
 	}
 	if (id != SCHEMA_APPLICATION_ID)
 		return err_set(err, EINVAL, "'%s' is a database of another program: left alone",
-			       path);
+		               path);
 	if (version > SCHEMA_VERSION)
-		return err_set(err, EINVAL,
-			       "'%s' was written by a newer proctor (schema %u, this one knows %d): "
-			       "left alone",
-			       path, version, SCHEMA_VERSION);
+		return err_set(
+			err, EINVAL,
+			"'%s' was written by a newer proctor (schema %u, this one knows %d): "
+			"left alone",
+			path, version, SCHEMA_VERSION);
 	*ret_is_new = false;
 	return 0;
 }
 
 int file_make(const char *path, struct err *err)
 {
-	cleanup(closep) int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
+	cleanup(closep) int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+	                              0640);
 	struct stat st;
 
 	if (fd >= 0)
@@ -112,7 +114,7 @@ static int rename_part(const char *path, const char *to, const char *end, struct
 		return err_set(err, ENAMETOOLONG, "'%s%s': name too long", to, end);
 	if (rename(from_name, to_name) < 0 && errno != ENOENT)
 		return err_set(err, errno, "rename '%s' to '%s': %s", from_name, to_name,
-			       strerror(errno));
+		               strerror(errno));
 	return 0;
 }
 

@@ -21,87 +21,88 @@ struct reading {
 /* One process under watch, with what was last written about it. */
 struct life {
 	struct proc_id id;
-	int64_t        proc;                            /* process.id */
-	int64_t        base[CELL_COUNT], last[CELL_COUNT]; /* COLUMN_ABSENT: not known */
+	int64_t proc;                               /* process.id */
+	int64_t base[CELL_COUNT], last[CELL_COUNT]; /* COLUMN_ABSENT: not known */
 	struct reading reading;
-	int64_t        total[TOTAL_METRICS];
-	int64_t        max_cpu, max_rss_kib;            /* of the samples */
-	uint64_t       detail_hash, command_hash, job_hash, totals_hash; /* of what was written */
-	char           comm[COMM_LEN];
-	bool           is_fresh; /* its process row is part of the transaction under way */
+	int64_t total[TOTAL_METRICS];
+	int64_t max_cpu, max_rss_kib;                              /* of the samples */
+	uint64_t detail_hash, command_hash, job_hash, totals_hash; /* of what was written */
+	char comm[COMM_LEN];
+	bool is_fresh; /* its process row is part of the transaction under way */
 };
 
 struct index_list {
 	uint32_t *at;
-	size_t    len, cap;
+	size_t len, cap;
 };
 
 struct keyframe {
-	int64_t  id; /* 0: none is open */
-	int64_t  at; /* snapshots in it */
-	size_t   changes;
+	int64_t id; /* 0: none is open */
+	int64_t at; /* snapshots in it */
+	size_t changes;
 	uint64_t minute; /* wall clock, of its latest snapshot */
 };
 
 /* A job as it was last written. */
 struct job_seen {
-	char            id[JOB_ID_MAX];
-	uint64_t        hash;
+	char id[JOB_ID_MAX];
+	uint64_t hash;
 	enum job_status status;
-	uint32_t        current_sheet;
+	uint32_t current_sheet;
 };
 
 /* A run of retention. */
 struct retain_run {
 	struct store_retention keep;
-	uint64_t               now_ns; /* what "now" is for this run, on the wall clock */
-	int                    stage;  /* 0: none is under way */
-	int64_t                cursor;
+	uint64_t now_ns; /* what "now" is for this run, on the wall clock */
+	int stage;       /* 0: none is under way */
+	int64_t cursor;
 };
 
 struct store {
-	char                *kind;
-	bool                 is_owner, has_guard;
-	uint64_t             interval_ns;
-	char                 path[4000];
-	char                 notice[1024], told[1024]; /* for people */
-	char                 to_store[1024];           /* the same, as an event */
-	struct lock          write, owner;
-	sqlite3             *db;
-	sqlite3_stmt        *query[QUERY_COUNT];
-	struct columns       columns;
-	int64_t              recorder;
-	char                 boot_id[37]; /* as the recorder's row has it */
-	uint64_t             set_aside_ns; /* boot clock, of the latest damage; 0: never */
+	char *kind;
+	bool is_owner, has_guard;
+	uint64_t interval_ns;
+	char path[4000];
+	char notice[1024], told[1024]; /* for people */
+	char to_store[1024];           /* the same, as an event */
+	struct lock write, owner;
+	sqlite3 *db;
+	sqlite3_stmt *query[QUERY_COUNT];
+	struct columns columns;
+	int64_t recorder;
+	char boot_id[37];      /* as the recorder's row has it */
+	uint64_t set_aside_ns; /* boot clock, of the latest damage; 0: never */
 
-	VEC(struct life)     lives;      /* a pool: indices stay */
-	struct index_list    free_lives;
-	struct index_list    live, next; /* in the order of pids */
-	struct map           known;      /* proc_key → process.id: a cache, the table is the truth */
-	uint64_t            *slots;      /* bit set of the keyframe's slots */
-	int64_t              next_process; /* 0: ask the table */
+	VEC(struct life) lives; /* a pool: indices stay */
+	struct index_list free_lives;
+	struct index_list live, next; /* in the order of pids */
+	struct map known;             /* proc_key → process.id: a cache, the table is the truth */
+	uint64_t *slots;              /* bit set of the keyframe's slots */
+	int64_t next_process;         /* 0: ask the table */
 	VEC(struct job_seen) jobs;
 
-	struct keyframe      keyframe;
-	int64_t              keyframe_open; /* the one to be ended in the table; 0: none */
-	int64_t              snapshot;      /* id of the latest one stored by us; 0: none */
-	uint64_t             snapshot_ns;   /* its wall and boot time */
-	uint64_t             boot_ns;
-	double               strangers;     /* lives outside jobs that were stored: a leaking bucket */
-	uint64_t             strangers_lost;
-	struct map           signals;       /* of one snapshot: which, to whom, by whom → index << 32 | n */
-	int                  wal_pages, wal_due; /* frames in the log; when to checkpoint */
-	bool                 is_durable;    /* synchronous=FULL is on */
-	struct retain_run    retain;
+	struct keyframe keyframe;
+	int64_t keyframe_open; /* the one to be ended in the table; 0: none */
+	int64_t snapshot;      /* id of the latest one stored by us; 0: none */
+	uint64_t snapshot_ns;  /* its wall and boot time */
+	uint64_t boot_ns;
+	double strangers; /* lives outside jobs that were stored: a leaking bucket */
+	uint64_t strangers_lost;
+	struct map signals;     /* of one snapshot: which, to whom, by whom → index << 32 | n */
+	int wal_pages, wal_due; /* frames in the log; when to checkpoint */
+	bool is_durable;        /* synchronous=FULL is on */
+	struct retain_run retain;
 };
 
 /* transaction.c: the lock, BEGIN … COMMIT or ROLLBACK, and the checkpoint when it is due. */
-int  transaction_begin(struct store *st, bool durable, struct err *err) must_check;
-int  transaction_end(struct store *st, int result, struct err *err) must_check; /* result < 0: undoes */
+int transaction_begin(struct store *st, bool durable, struct err *err) must_check;
+int transaction_end(struct store *st, int result, struct err *err)
+	must_check; /* result < 0: undoes */
 void transaction_checkpoint(struct store *st, bool all);
 
 /* open.c */
-int  store_connect(struct store *st, struct err *err) must_check;
+int store_connect(struct store *st, struct err *err) must_check;
 void store_disconnect(struct store *st);
 /* After -EUCLEAN or -ESTALE: sets the damaged file aside and starts anew. */
 int store_recover(struct store *st, int cause, struct err *err) must_check;
@@ -113,39 +114,40 @@ int recorder_end(struct store *st, int64_t recorder, struct err *err) must_check
 int recorder_bury(struct store *st, struct err *err) must_check;
 
 /* live.c: the processes of a snapshot against those written before. */
-int  live_put(struct store *st, const struct snapshot *snap, int64_t id, struct err *err) must_check;
+int live_put(struct store *st, const struct snapshot *snap, int64_t id, struct err *err) must_check;
 void live_commit(struct store *st);
-void live_forget(struct store *st); /* after a rollback: what was written is not */
+void live_forget(struct store *st);     /* after a rollback: what was written is not */
 void live_trim_known(struct store *st); /* the cache of identities, when storms have filled it */
-void live_reset(struct store *st);  /* for another database */
-int  live_flush_totals(struct store *st, struct life *life, struct err *err) must_check;
+void live_reset(struct store *st);      /* for another database */
+int live_flush_totals(struct store *st, struct life *life, struct err *err) must_check;
 /* Its process.id by one of the queries that find one, 0 when there is none, or -errno. */
-int64_t process_find(struct store *st, enum query query, struct proc_id id, struct err *err) must_check;
+int64_t process_find(struct store *st, enum query query, struct proc_id id, struct err *err)
+	must_check;
 int64_t process_new_id(struct store *st, struct err *err) must_check; /* or -errno */
 
 /* cells.c: the rows of samples. */
 int64_t cells_id(int64_t keyframe, int64_t proc, int64_t at); /* of a change or detail */
-int cells_put_base(struct store *st, int64_t keyframe, int64_t proc, const int64_t cells[CELL_COUNT],
-		   struct err *err) must_check;
+int cells_put_base(struct store *st, int64_t keyframe, int64_t proc,
+                   const int64_t cells[CELL_COUNT], struct err *err) must_check;
 int cells_put_change(struct store *st, int64_t id, const int64_t base[CELL_COUNT],
-		     const int64_t cells[CELL_COUNT], struct err *err) must_check;
+                     const int64_t cells[CELL_COUNT], struct err *err) must_check;
 int cells_put_detail(struct store *st, int64_t id, const int64_t values[DETAIL_METRICS],
-		     struct err *err) must_check;
+                     struct err *err) must_check;
 int cells_put_range(struct store *st, int64_t id, const int64_t min[CELL_COUNT],
-		    const int64_t max[CELL_COUNT], struct err *err) must_check;
+                    const int64_t max[CELL_COUNT], struct err *err) must_check;
 
 /* downsample.c: makes a keyframe's span into one-minute means, within a transaction. */
 int downsample(struct store *st, int64_t keyframe, struct err *err) must_check;
 
 /* retain.c, with its clocks as arguments. */
 int retain_begin(struct store *st, const struct store_retention *keep, uint64_t wall_ns,
-		 uint64_t boot_ns, struct err *err) must_check;
+                 uint64_t boot_ns, struct err *err) must_check;
 int retain_step(struct store *st, bool *ret_more, struct err *err) must_check;
 
 /* event.c, job.c */
 int event_put_all(struct store *st, const struct snapshot *snap, struct err *err) must_check;
 int event_put_one(struct store *st, const struct event *e, const char *text, int64_t proc,
-		  struct err *err) must_check;
+                  struct err *err) must_check;
 int job_put_all(struct store *st, const struct snapshot *snap, struct err *err) must_check;
 int job_put_one(struct store *st, const struct job *job, uint64_t wall_ns, struct err *err)
 	must_check;

@@ -20,7 +20,7 @@ static void put_columns(struct buf *sql, const char *table, const uint8_t *ids, 
 }
 
 static int prepare(sqlite3 *db, struct buf *sql, int64_t low, int64_t high, sqlite3_stmt **ret,
-		   struct err *err)
+                   struct err *err)
 {
 	int r = db_prepare(db, sql->at, ret, err);
 
@@ -35,11 +35,12 @@ static int prepare(sqlite3 *db, struct buf *sql, int64_t low, int64_t high, sqli
 static int load_keyframe(sqlite3 *db, int64_t keyframe, struct image *im, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int r = db_prepare(db, "SELECT k.recorder, s.id, s.at, s.time, k.last IS NOT NULL"
-			       " AND k.resolution IS NULL FROM keyframe k JOIN snapshot s"
-			       " ON s.id BETWEEN k.first AND coalesce(k.last, 9223372036854775807)"
-			       " AND s.kf = k.id WHERE k.id = ?1 ORDER BY s.id",
-			   &stmt, err);
+	int r = db_prepare(db,
+	                   "SELECT k.recorder, s.id, s.at, s.time, k.last IS NOT NULL"
+	                   " AND k.resolution IS NULL FROM keyframe k JOIN snapshot s"
+	                   " ON s.id BETWEEN k.first AND coalesce(k.last, 9223372036854775807)"
+	                   " AND s.kf = k.id WHERE k.id = ?1 ORDER BY s.id",
+	                   &stmt, err);
 
 	if (r < 0)
 		return r;
@@ -69,7 +70,7 @@ static int load_rows(sqlite3 *db, struct image *im, const struct columns *all, s
 	buf_puts(&sql, "SELECT b.id - ?1, b.proc, p.first, p.last, b.state, b.cpu");
 	put_columns(&sql, "b.", all->cell, CELL_METRICS);
 	buf_puts(&sql, " FROM sample_base b CROSS JOIN process p ON p.id = b.proc"
-		       " WHERE b.id BETWEEN ?1 AND ?2 ORDER BY b.id");
+	               " WHERE b.id BETWEEN ?1 AND ?2 ORDER BY b.id");
 	r = prepare(db, &sql, im->keyframe, im->keyframe + SCHEMA_SLOTS - 1, &stmt, err);
 	if (r < 0)
 		return r;
@@ -101,7 +102,7 @@ static int load_changes(sqlite3 *db, struct image *im, const struct columns *all
 	put_columns(&sql, "", all->cell, CELL_METRICS);
 	buf_puts(&sql, " FROM sample_change WHERE id BETWEEN ?1 AND ?2 ORDER BY id");
 	r = prepare(db, &sql, im->keyframe << SCHEMA_AT_BITS,
-		    ((im->keyframe + SCHEMA_SLOTS) << SCHEMA_AT_BITS) - 1, &stmt, err);
+	            ((im->keyframe + SCHEMA_SLOTS) << SCHEMA_AT_BITS) - 1, &stmt, err);
 	if (r < 0)
 		return r;
 	while ((r = db_step(stmt, err)) > 0) {
@@ -120,8 +121,9 @@ static int load_changes(sqlite3 *db, struct image *im, const struct columns *all
 			row->changes_at = im->changes.len - 1;
 		c->at = id & (SCHEMA_ATS - 1);
 		for (int i = 0; i < CELL_COUNT; i++)
-			c->cell[i] = sqlite3_column_type(stmt, 1 + i) == SQLITE_NULL ?
-				row->cell[i] : sqlite3_column_int64(stmt, 1 + i);
+			c->cell[i] = sqlite3_column_type(stmt, 1 + i) == SQLITE_NULL
+			                     ? row->cell[i]
+			                     : sqlite3_column_int64(stmt, 1 + i);
 	}
 	return r;
 }
@@ -137,7 +139,7 @@ static int load_details(sqlite3 *db, struct image *im, const struct columns *all
 	put_columns(&sql, "", all->detail, DETAIL_METRICS);
 	buf_puts(&sql, " FROM sample_detail WHERE id BETWEEN ?1 AND ?2 ORDER BY id");
 	r = prepare(db, &sql, im->keyframe << SCHEMA_AT_BITS,
-		    ((im->keyframe + SCHEMA_SLOTS) << SCHEMA_AT_BITS) - 1, &stmt, err);
+	            ((im->keyframe + SCHEMA_SLOTS) << SCHEMA_AT_BITS) - 1, &stmt, err);
 	if (r < 0)
 		return r;
 	while ((r = db_step(stmt, err)) > 0) {
@@ -206,7 +208,8 @@ const int64_t *image_cells(const struct image *im, const struct image_row *row, 
 	return low ? changes[low - 1].cell : row->cell;
 }
 
-const struct image_detail *image_details(const struct image *im, const struct image_row *row, int64_t at)
+const struct image_detail *image_details(const struct image *im, const struct image_row *row,
+                                         int64_t at)
 {
 	const struct image_detail *details;
 	size_t n = row->details_len;

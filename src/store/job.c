@@ -8,9 +8,9 @@
 
 static uint64_t hash_job(const struct job *job)
 {
-	uint64_t facts[] = { job->status, job->started_ns, job->ended_ns, job->has_exit_code,
-			     (uint64_t)job->exit_code, (uint64_t)job->signal, job->total_sheets,
-			     job->last_completed_sheet, job->current_sheet };
+	uint64_t facts[] = { job->status,        job->started_ns,           job->ended_ns,
+		             job->has_exit_code, (uint64_t)job->exit_code,  (uint64_t)job->signal,
+		             job->total_sheets,  job->last_completed_sheet, job->current_sheet };
 	uint64_t h = store_hash(0, job->type, strnlen(job->type, JOB_ID_MAX));
 
 	return store_hash(h, facts, sizeof facts);
@@ -72,7 +72,7 @@ static int begin_sheet(struct store *st, const struct job *job, uint64_t wall_ns
 }
 
 static int end_sheet(struct store *st, const struct job *job, uint32_t sheet, uint64_t wall_ns,
-		     struct err *err)
+                     struct err *err)
 {
 	sqlite3_stmt *stmt = query_get(st, Q_END_SHEET, err);
 	bool is_completed = job->last_completed_sheet >= sheet || job->status == JOB_COMPLETED;

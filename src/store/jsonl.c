@@ -17,8 +17,8 @@
 #define LOCK_TRIES 8
 
 struct jsonl {
-	char       *path;
-	uint64_t    max_bytes;
+	char *path;
+	uint64_t max_bytes;
 	struct lock file; /* the file itself, locked while a line is written */
 };
 
@@ -34,8 +34,8 @@ static int open_file(struct jsonl *j, struct err *err)
 	struct stat st;
 
 	lock_close(&j->file);
-	j->file.fd = open(j->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
-			  0640);
+	j->file.fd = open(j->path,
+	                  O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640);
 	if (j->file.fd < 0 || fstat(j->file.fd, &st) < 0)
 		return fail(j, "open", err);
 	if (!S_ISREG(st.st_mode)) {
@@ -154,7 +154,7 @@ static int append(struct jsonl *j, const char *line, size_t len, struct err *err
 {
 	static const char newline = '\n';
 	const struct iovec parts[] = { { .iov_base = (void *)(uintptr_t)line, .iov_len = len },
-				       { .iov_base = (void *)(uintptr_t)&newline, .iov_len = 1 } };
+		                       { .iov_base = (void *)(uintptr_t)&newline, .iov_len = 1 } };
 	off_t before = lseek(j->file.fd, 0, SEEK_END);
 	ssize_t n = writev(j->file.fd, parts, 2);
 

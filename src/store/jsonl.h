@@ -11,7 +11,8 @@
 
 struct jsonl;
 
-int  jsonl_open(const char *path, uint64_t max_bytes, struct jsonl **ret, struct err *err) must_check;
+int jsonl_open(const char *path, uint64_t max_bytes, struct jsonl **ret, struct err *err)
+	must_check;
 void jsonl_close(struct jsonl *j); /* NULL is fine */
 DEFINE_CLEANUP(struct jsonl *, jsonl_close)
 /* The line comes without its newline. Nothing is written on failure: -ENOSPC when the disk is

@@ -40,7 +40,8 @@ static void read_process(const struct store *st, const struct proc_snap *p, stru
 		to->value[i] = p->s.r.value[st->columns.cell[i]];
 }
 
-static void make_cells(const struct store *st, const struct reading *from, int64_t cells[CELL_COUNT])
+static void make_cells(const struct store *st, const struct reading *from,
+                       int64_t cells[CELL_COUNT])
 {
 	double cpu_ratio;
 
@@ -50,8 +51,10 @@ static void make_cells(const struct store *st, const struct reading *from, int64
 	for (size_t i = 0; i < CELL_METRICS; i++) {
 		uint8_t id = st->columns.cell[i];
 
-		cells[CELL_FIRST_METRIC + i] = from->present >> id & 1 ?
-			column_value(&proc_metrics[id], from->value[i]) : COLUMN_ABSENT;
+		cells[CELL_FIRST_METRIC + i] = from->present >> id & 1
+		                                       ? column_value(&proc_metrics[id],
+		                                                      from->value[i])
+		                                       : COLUMN_ABSENT;
 	}
 }
 
@@ -108,7 +111,7 @@ static uint64_t command_hash(const struct snapshot *snap, const struct proc_samp
 }
 
 static void bind_job(sqlite3_stmt *stmt, int index, const struct snapshot *snap,
-		     const struct proc_snap *p)
+                     const struct proc_snap *p)
 {
 	const char *name = job_name(snap, p->job);
 
@@ -117,7 +120,7 @@ static void bind_job(sqlite3_stmt *stmt, int index, const struct snapshot *snap,
 }
 
 static int insert_process(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
-			  struct life *life, int64_t snapshot, struct err *err)
+                          struct life *life, int64_t snapshot, struct err *err)
 {
 	sqlite3_stmt *stmt = query_get(st, Q_PUT_PROCESS, err);
 	int64_t id = process_new_id(st, err);
@@ -135,7 +138,8 @@ static int insert_process(struct store *st, const struct snapshot *snap, const s
 	sqlite3_bind_double(stmt, 9, db_time(snap->wall_ns - MIN(p->age_ns, snap->wall_ns)));
 	sqlite3_bind_int64(stmt, 10, p->s.uid);
 	db_bind_text(stmt, 11, p->s.comm, COMM_LEN);
-	db_bind_text(stmt, 12, snapshot_text(snap, p->s.command), MIN(p->s.command.len, COMMAND_MAX));
+	db_bind_text(stmt, 12, snapshot_text(snap, p->s.command),
+	             MIN(p->s.command.len, COMMAND_MAX));
 	return db_run(stmt, err);
 }
 
@@ -158,7 +162,7 @@ int64_t process_find(struct store *st, enum query query, struct proc_id id, stru
 }
 
 static int begin_process(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
-			 struct life *life, int64_t snapshot, struct err *err)
+                         struct life *life, int64_t snapshot, struct err *err)
 {
 	/* An event may have made a row for it before it was first seen. */
 	int64_t found = st->snapshot ? process_find(st, Q_FIND_UNSEEN, p->s.id, err) : 0;
@@ -184,7 +188,7 @@ static int begin_process(struct store *st, const struct snapshot *snap, const st
 }
 
 static int put_base(struct store *st, struct life *life, const int64_t cells[CELL_COUNT],
-		    struct err *err)
+                    struct err *err)
 {
 	memcpy(life->base, cells, sizeof life->base);
 	memcpy(life->last, cells, sizeof life->last);
@@ -194,12 +198,12 @@ static int put_base(struct store *st, struct life *life, const int64_t cells[CEL
 }
 
 static int put_change(struct store *st, struct life *life, const int64_t cells[CELL_COUNT],
-		      struct err *err)
+                      struct err *err)
 {
 	memcpy(life->last, cells, sizeof life->last);
 	st->keyframe.changes++;
 	return cells_put_change(st, cells_id(st->keyframe.id, life->proc, st->keyframe.at),
-				life->base, cells, err);
+	                        life->base, cells, err);
 }
 
 /* Whatever runs has these changed, and its cell of CPU says so already. */
@@ -210,7 +214,7 @@ static bool is_noise(uint8_t id)
 
 /* Details are kept for processes of jobs only: of all others the totals at the end tell enough. */
 static int put_detail(struct store *st, struct life *life, const struct proc_snap *p, bool is_full,
-		      struct err *err)
+                      struct err *err)
 {
 	int64_t values[DETAIL_METRICS];
 	bool any = false;
@@ -219,8 +223,9 @@ static int put_detail(struct store *st, struct life *life, const struct proc_sna
 	for (size_t i = 0; i < DETAIL_METRICS; i++) {
 		uint8_t id = st->columns.detail[i];
 
-		values[i] = readings_has(&p->s.r, id) ?
-			column_value(&proc_metrics[id], p->s.r.value[id]) : COLUMN_ABSENT;
+		values[i] = readings_has(&p->s.r, id)
+		                    ? column_value(&proc_metrics[id], p->s.r.value[id])
+		                    : COLUMN_ABSENT;
 		any = any || values[i] >= 0;
 		if (!is_noise(id))
 			hash = store_hash(hash, &values[i], sizeof values[i]);
@@ -229,7 +234,7 @@ static int put_detail(struct store *st, struct life *life, const struct proc_sna
 		return 0;
 	life->detail_hash = hash;
 	return cells_put_detail(st, cells_id(st->keyframe.id, life->proc, st->keyframe.at), values,
-				err);
+	                        err);
 }
 
 static uint64_t totals_hash(const struct life *life)
@@ -259,7 +264,7 @@ int live_flush_totals(struct store *st, struct life *life, struct err *err)
 }
 
 static int put_command(struct store *st, const struct snapshot *snap, const struct proc_sample *s,
-		       struct life *life, struct err *err)
+                       struct life *life, struct err *err)
 {
 	uint64_t hash = command_hash(snap, s);
 	sqlite3_stmt *stmt;
@@ -282,7 +287,7 @@ static int put_command(struct store *st, const struct snapshot *snap, const stru
  * command line is looked at when the name differs and at keyframes: hashing a thousand of them
  * each tick costs more than all the rest. */
 static int put_identity(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
-			struct life *life, bool is_keyframe, struct err *err)
+                        struct life *life, bool is_keyframe, struct err *err)
 {
 	uint64_t job = p->job >= 0 || life->job_hash != 1 ? job_hash(snap, p) : 1;
 	sqlite3_stmt *stmt;
@@ -302,7 +307,7 @@ static int put_identity(struct store *st, const struct snapshot *snap, const str
 }
 
 static int put_cells(struct store *st, const struct proc_snap *p, const struct reading *reading,
-		     struct life *life, bool is_full, struct err *err)
+                     struct life *life, bool is_full, struct err *err)
 {
 	int64_t cells[CELL_COUNT];
 	int r = 0;
@@ -322,7 +327,7 @@ static int put_cells(struct store *st, const struct proc_snap *p, const struct r
 }
 
 static int put_process(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
-		       struct life *life, bool is_new, struct err *err)
+                       struct life *life, bool is_new, struct err *err)
 {
 	bool is_full = is_new || st->keyframe.at == 0;
 	struct reading reading = { 0 };
@@ -357,15 +362,17 @@ static uint32_t new_life(struct store *st, struct proc_id id)
 		at = (uint32_t)st->lives.len;
 		vec_push(&st->lives, 2 * LIVES_MAX);
 	}
-	st->lives.at[at] = (struct life){ .id = id, .max_cpu = COLUMN_ABSENT,
-					  .max_rss_kib = COLUMN_ABSENT };
+	st->lives.at[at] = (struct life){ .id = id,
+		                          .max_cpu = COLUMN_ABSENT,
+		                          .max_rss_kib = COLUMN_ABSENT };
 	for (size_t i = 0; i < TOTAL_METRICS; i++)
 		st->lives.at[at].total[i] = COLUMN_ABSENT;
 	return at;
 }
 
 /* It was there at the previous snapshot and is not any more. */
-static int end_life(struct store *st, struct life *life, const struct snapshot *snap, struct err *err)
+static int end_life(struct store *st, struct life *life, const struct snapshot *snap,
+                    struct err *err)
 {
 	sqlite3_stmt *stmt = query_get(st, Q_SET_LAST, err);
 	int r = stmt ? live_flush_totals(st, life, err) : -err->code;
@@ -384,7 +391,7 @@ static int end_life(struct store *st, struct life *life, const struct snapshot *
 /* The next of those written before, with all whose pids come before `pid` ended; NULL when that
  * pid is new. */
 static int match_life(struct store *st, const struct snapshot *snap, struct proc_id id, size_t *at,
-		      uint32_t *ret, bool *ret_is_new, struct err *err)
+                      uint32_t *ret, bool *ret_is_new, struct err *err)
 {
 	for (; *at < st->live.len; (*at)++) {
 		struct life *life = &st->lives.at[st->live.at[*at]];
@@ -406,8 +413,8 @@ static int match_life(struct store *st, const struct snapshot *snap, struct proc
 	return 0;
 }
 
-static int put_one(struct store *st, const struct snapshot *snap, const struct proc_snap *p, size_t *at,
-		   int64_t snapshot, struct err *err)
+static int put_one(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
+                   size_t *at, int64_t snapshot, struct err *err)
 {
 	struct life *life;
 	uint32_t index;

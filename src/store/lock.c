@@ -60,7 +60,9 @@ void lock_drop(struct lock *lock, int64_t byte)
 
 bool lock_is_taken(const struct lock *lock, int64_t byte)
 {
-	struct flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1 };
+	struct flock range = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1
+	};
 
 	return fcntl(lock->fd, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
 }
@@ -72,7 +74,8 @@ static int tell_owner(struct lock *lock, const char *path, struct err *err)
 
 	lock_close(lock);
 	pid[n > 0 ? strcspn(pid, "\n") : 0] = '\0';
-	return err_set(err, EBUSY, "'%s' is held by the daemon with pid %s", path, pid[0] ? pid : "(not known)");
+	return err_set(err, EBUSY, "'%s' is held by the daemon with pid %s", path,
+	               pid[0] ? pid : "(not known)");
 }
 
 int lock_own(struct lock *lock, const char *path, pid_t pid, struct err *err)

@@ -5,8 +5,8 @@
  * write.lock, byte 0: held around every transaction, checkpoint and close. Debian's SQLite has a
  * rare
  *                     race between two connections that write or checkpoint; so there is only one.
- *             byte n: held for life by recorder n, so that others can tell the living from the dead.
- * owner.lock, byte 0: held for life by a daemon, with its pid as text. */
+ *             byte n: held for life by recorder n, so that others can tell the living from the
+ * dead. owner.lock, byte 0: held for life by a daemon, with its pid as text. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,10 +21,10 @@ struct lock {
 	int fd; /* -1: not open */
 };
 
-int  lock_open(struct lock *lock, const char *path, struct err *err) must_check;
+int lock_open(struct lock *lock, const char *path, struct err *err) must_check;
 void lock_close(struct lock *lock); /* drops what it holds */
 /* Waits up to `patience_ns`; -EBUSY when another one still holds it then. */
-int  lock_take(struct lock *lock, int64_t byte, uint64_t patience_ns) must_check;
+int lock_take(struct lock *lock, int64_t byte, uint64_t patience_ns) must_check;
 void lock_drop(struct lock *lock, int64_t byte);
 /* Whether somebody else holds it now. */
 bool lock_is_taken(const struct lock *lock, int64_t byte);

@@ -36,7 +36,7 @@ static int set_wal(struct store *st, struct err *err)
 		return r;
 	if (r == 0 || strcmp((const char *)sqlite3_column_text(stmt, 0), "wal") != 0)
 		return err_set(err, ENOTSUP, "'%s': this file system cannot hold a log beside it",
-			       st->path);
+		               st->path);
 	return 0;
 }
 
@@ -60,9 +60,10 @@ static int set_up(struct store *st, bool is_new, struct err *err)
 	if (r == 0)
 		r = set_wal(st, err);
 	if (r == 0)
-		r = db_exec(st->db, "PRAGMA synchronous=NORMAL; PRAGMA cache_size=-2048;"
-				    " PRAGMA journal_size_limit=67108864",
-			    err);
+		r = db_exec(st->db,
+		            "PRAGMA synchronous=NORMAL; PRAGMA cache_size=-2048;"
+		            " PRAGMA journal_size_limit=67108864",
+		            err);
 	if (r == 0)
 		r = schema_apply(st->db, err);
 	/* Whose it is must be in the file itself: that is where others look first. */
@@ -170,7 +171,7 @@ int store_connect(struct store *st, struct err *err)
 	if (r < 0) {
 		lock_close(&st->write);
 		return err_set(err, -r, "lock '%s': %s", path,
-			       r == -EBUSY ? "another recorder holds it" : strerror(-r));
+		               r == -EBUSY ? "another recorder holds it" : strerror(-r));
 	}
 	r = connect_locked(st, err);
 	if (r < 0)
@@ -184,7 +185,8 @@ int store_connect(struct store *st, struct err *err)
 /* Closing is done under the lock, too; without it, if its holder does not let go. */
 void store_disconnect(struct store *st)
 {
-	bool locked = st->write.fd >= 0 && lock_take(&st->write, LOCK_WRITING, OPEN_PATIENCE_NS) == 0;
+	bool locked = st->write.fd >= 0 &&
+	              lock_take(&st->write, LOCK_WRITING, OPEN_PATIENCE_NS) == 0;
 
 	close_database(st);
 	if (locked)
@@ -224,7 +226,7 @@ int store_recover(struct store *st, int cause, struct err *err)
 }
 
 int store_open(const struct store_options *o, struct store **ret, const char **ret_notice,
-	       struct err *err)
+               struct err *err)
 {
 	cleanup(store_closep) struct store *st = xcalloc(1, sizeof *st);
 	int r;

@@ -44,19 +44,19 @@ static void put_values(struct buf *sql, size_t n)
 static void put_set_totals(struct buf *sql, const struct columns *all)
 {
 	buf_puts(sql, "UPDATE process SET max_cpu = coalesce(max(max_cpu, ?2), max_cpu, ?2),"
-		      " max_rss_kib = coalesce(max(max_rss_kib, ?3), max_rss_kib, ?3)");
+	              " max_rss_kib = coalesce(max(max_rss_kib, ?3), max_rss_kib, ?3)");
 	for (size_t i = 0; i < TOTAL_METRICS; i++) {
 		char name[COLUMN_NAME_MAX];
 
 		column_name(&proc_metrics[all->total[i]], name);
 		buf_printf(sql, ", %s = coalesce(max(%s, ?%zu), %s, ?%zu)", name, name, i + 4, name,
-			   i + 4);
+		           i + 4);
 	}
 	buf_puts(sql, " WHERE id = ?1");
 }
 
 /* The snapshots of one minute: ?1 is the first, ?2 the last, ?3 their keyframe. */
-#define THE_MINUTE                                                                                  \
+#define THE_MINUTE                                                                                 \
 	" WHERE id IN (SELECT s.id FROM snapshot s WHERE s.id BETWEEN ?1 AND ?2 AND s.kf = ?3)"
 
 static void put_host_range(struct buf *sql)
@@ -80,7 +80,7 @@ static void put_host_range(struct buf *sql)
 
 /* Means of the gauges; a counter stays what it was when the minute began. */
 static void put_means(struct buf *sql, const char *table, const struct metric *metrics, size_t n,
-		      const char *names, const char *values)
+                      const char *names, const char *values)
 {
 	char name[COLUMN_NAME_MAX];
 
@@ -103,19 +103,22 @@ static void put_means(struct buf *sql, const char *table, const struct metric *m
 
 static void put_host_means(struct buf *sql)
 {
-	put_means(sql, "host", host_metrics, HOST_METRIC_COUNT,
-		  "elapsed_us, processes, zombies, complete, pressure, running_jobs, active_sheets,"
-		  " cpu, iowait, steal, self_cpu",
-		  "sum(elapsed_us), " MEAN("processes") ", max(zombies), min(complete),"
-		  " max(pressure), max(running_jobs), max(active_sheets), " MEAN("cpu") ", "
-		  MEAN("iowait") ", " MEAN("steal") ", " MEAN("self_cpu"));
+	put_means(
+		sql, "host", host_metrics, HOST_METRIC_COUNT,
+		"elapsed_us, processes, zombies, complete, pressure, running_jobs, active_sheets,"
+		" cpu, iowait, steal, self_cpu",
+		"sum(elapsed_us), " MEAN(
+			"processes") ", max(zombies), min(complete),"
+				     " max(pressure), max(running_jobs), max(active_sheets), " MEAN(
+					     "cpu") ", " MEAN("iowait") ", " MEAN("steal") ", " MEAN("self_cpu"));
 }
 
 static void put_built(struct buf *sql, enum query q, const struct columns *all)
 {
 	if (q == Q_PUT_HOST) {
-		buf_puts(sql, "INSERT INTO host(id, elapsed_us, processes, zombies, complete,"
-			      " pressure, running_jobs, active_sheets, cpu, iowait, steal, self_cpu");
+		buf_puts(sql,
+		         "INSERT INTO host(id, elapsed_us, processes, zombies, complete,"
+		         " pressure, running_jobs, active_sheets, cpu, iowait, steal, self_cpu");
 		put_names(sql, host_metrics, NULL, HOST_METRIC_COUNT);
 		put_values(sql, 12 + HOST_METRIC_COUNT);
 	} else if (q == Q_PUT_CGROUP) {

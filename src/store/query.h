@@ -5,6 +5,7 @@
 #include "store/db.h"
 
 /* X(id, text); NULL: built from the metric tables in query.c. */
+/* clang-format off */
 #define QUERIES(X)                                                                                 \
 	X(BEGIN, "BEGIN IMMEDIATE")                                                                \
 	X(COMMIT, "COMMIT")                                                                        \
@@ -61,6 +62,7 @@
 		     " max(coalesce(peak_rss_kib, max_rss_kib)), max(max_cpu) FROM process p"      \
 		     " WHERE p.job_id = ?1 AND p.sheet = ?2)"                                      \
 		     " WHERE num = ?2 AND job = (SELECT id FROM job WHERE job_id = ?1)")
+/* clang-format on */
 
 #define X(id, ...) Q_##id,
 enum query { QUERIES(X) QUERY_COUNT };
@@ -71,7 +73,7 @@ struct store;
 /* The statement, ready to be bound: nothing is bound, it is not stepped. NULL when it cannot be
  * prepared. */
 sqlite3_stmt *query_get(struct store *st, enum query q, struct err *err);
-int           query_run(struct store *st, enum query q, struct err *err) must_check; /* no bindings */
+int query_run(struct store *st, enum query q, struct err *err) must_check; /* no bindings */
 /* The single integer that it selects, or -errno. */
-int64_t       query_int(struct store *st, enum query q, struct err *err) must_check;
-void          query_done(struct store *st);
+int64_t query_int(struct store *st, enum query q, struct err *err) must_check;
+void query_done(struct store *st);

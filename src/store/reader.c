@@ -53,16 +53,16 @@ void reader_end(struct reader *r)
 }
 
 static int prepare_events(struct reader *r, const struct reader_cursor *at, uint64_t kinds,
-			  sqlite3_stmt **ret, struct err *err)
+                          sqlite3_stmt **ret, struct err *err)
 {
 	int result = db_prepare(r->db,
-				"SELECT e.id, e.time, e.kind, e.inferred, p.pid, p.start_ticks,"
-				" e.exit_code, e.signal, p.job_id, p.sheet, e.count,"
-				" coalesce(e.details, '') FROM event e"
-				" LEFT JOIN process p ON p.id = e.proc"
-				" WHERE e.time >= ?1 AND (e.time > ?1 OR e.id > ?2)"
-				" AND (?3 = 0 OR ?3 >> e.kind & 1) ORDER BY e.time, e.id",
-				ret, err);
+	                        "SELECT e.id, e.time, e.kind, e.inferred, p.pid, p.start_ticks,"
+	                        " e.exit_code, e.signal, p.job_id, p.sheet, e.count,"
+	                        " coalesce(e.details, '') FROM event e"
+	                        " LEFT JOIN process p ON p.id = e.proc"
+	                        " WHERE e.time >= ?1 AND (e.time > ?1 OR e.id > ?2)"
+	                        " AND (?3 = 0 OR ?3 >> e.kind & 1) ORDER BY e.time, e.id",
+	                        ret, err);
 
 	if (result < 0)
 		return result;
@@ -79,10 +79,11 @@ static struct reader_event event_of(sqlite3_stmt *stmt)
 	return (struct reader_event){
 		.id = sqlite3_column_int64(stmt, 0),
 		.wall_ns = db_time_ns(sqlite3_column_double(stmt, 1)),
-		.kind = kind >= 0 && kind < EVENT_KIND_COUNT ? (enum event_kind)kind : EVENT_RECORDER,
+		.kind = kind >= 0 && kind < EVENT_KIND_COUNT ? (enum event_kind)kind
+		                                             : EVENT_RECORDER,
 		.inferred = sqlite3_column_int(stmt, 3) != 0,
 		.process = { .pid = sqlite3_column_int(stmt, 4),
-			     .start_ticks = (uint64_t)sqlite3_column_int64(stmt, 5) },
+		             .start_ticks = (uint64_t)sqlite3_column_int64(stmt, 5) },
 		.has_exit_code = sqlite3_column_type(stmt, 6) == SQLITE_INTEGER,
 		.exit_code = sqlite3_column_int(stmt, 6),
 		.signal = sqlite3_column_int(stmt, 7),
@@ -94,7 +95,7 @@ static struct reader_event event_of(sqlite3_stmt *stmt)
 }
 
 static int read_events(struct reader *r, struct reader_cursor *at, uint64_t kinds, size_t limit,
-		       reader_event_fn fn, void *self, struct err *err)
+                       reader_event_fn fn, void *self, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	int result = prepare_events(r, at, kinds, &stmt, err);
@@ -116,7 +117,7 @@ static int read_events(struct reader *r, struct reader_cursor *at, uint64_t kind
 }
 
 int reader_events(struct reader *r, struct reader_cursor *at, uint64_t kinds, size_t limit,
-		  reader_event_fn fn, void *self, struct err *err)
+                  reader_event_fn fn, void *self, struct err *err)
 {
 	int result = reader_begin(r, err);
 
@@ -129,15 +130,16 @@ int reader_events(struct reader *r, struct reader_cursor *at, uint64_t kinds, si
 
 /* Through the view: there the planner goes from the process to its snapshots. */
 static int prepare_history(struct reader *r, pid_t pid, const struct reader_cursor *at,
-			   sqlite3_stmt **ret, struct err *err)
+                           sqlite3_stmt **ret, struct err *err)
 {
 	int result = db_prepare(r->db,
-				"SELECT s.id, s.timestamp, pm.age_seconds, t.boot_us, pm.state,"
-				" pm.cpu_percent, pm.rss_mb, pm.vms_mb, pm.threads, pm.open_fds"
-				" FROM process_metrics pm JOIN snapshots s ON s.id = pm.snapshot_id"
-				" JOIN snapshot t ON t.id = s.id WHERE pm.pid = ?1"
-				" AND s.timestamp >= ?2 AND (s.timestamp > ?2 OR s.id > ?3)"
-				" ORDER BY s.timestamp, s.id", ret, err);
+	                        "SELECT s.id, s.timestamp, pm.age_seconds, t.boot_us, pm.state,"
+	                        " pm.cpu_percent, pm.rss_mb, pm.vms_mb, pm.threads, pm.open_fds"
+	                        " FROM process_metrics pm JOIN snapshots s ON s.id = pm.snapshot_id"
+	                        " JOIN snapshot t ON t.id = s.id WHERE pm.pid = ?1"
+	                        " AND s.timestamp >= ?2 AND (s.timestamp > ?2 OR s.id > ?3)"
+	                        " ORDER BY s.timestamp, s.id",
+	                        ret, err);
 
 	if (result < 0)
 		return result;
@@ -148,23 +150,26 @@ static int prepare_history(struct reader *r, pid_t pid, const struct reader_curs
 }
 
 static void read_metric(sqlite3_stmt *stmt, int column, double scale, enum proc_metric id,
-			struct proc_readings *to)
+                        struct proc_readings *to)
 {
 	if (sqlite3_column_type(stmt, column) != SQLITE_NULL)
-		readings_set(to, id, (uint64_t)llround(sqlite3_column_double(stmt, column) * scale));
+		readings_set(to, id,
+		             (uint64_t)llround(sqlite3_column_double(stmt, column) * scale));
 }
 
 static struct reader_point point_of(sqlite3_stmt *stmt, pid_t pid)
 {
-	double start_s = (double)sqlite3_column_int64(stmt, 3) / 1e6 - sqlite3_column_double(stmt, 2);
+	double start_s = (double)sqlite3_column_int64(stmt, 3) / 1e6 -
+	                 sqlite3_column_double(stmt, 2);
 	const unsigned char *state = sqlite3_column_text(stmt, 4);
 	struct reader_point p = {
 		.snapshot = sqlite3_column_int64(stmt, 0),
 		.wall_ns = db_time_ns(sqlite3_column_double(stmt, 1)),
 		.process = { .pid = pid, .start_ticks = (uint64_t)llround(start_s * TICKS_PER_S) },
 		.state = state && state[0] ? (char)state[0] : '?',
-		.cpu_ratio = sqlite3_column_type(stmt, 5) == SQLITE_NULL ?
-			NAN : sqlite3_column_double(stmt, 5) / 100,
+		.cpu_ratio = sqlite3_column_type(stmt, 5) == SQLITE_NULL
+		                     ? NAN
+		                     : sqlite3_column_double(stmt, 5) / 100,
 	};
 
 	read_metric(stmt, 6, 1 << 20, PROC_RSS, &p.r);
@@ -175,7 +180,7 @@ static struct reader_point point_of(sqlite3_stmt *stmt, pid_t pid)
 }
 
 static int read_history(struct reader *r, pid_t pid, struct reader_cursor *at, size_t limit,
-			reader_point_fn fn, void *self, struct err *err)
+                        reader_point_fn fn, void *self, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	int result = prepare_history(r, pid, at, &stmt, err);
@@ -197,7 +202,7 @@ static int read_history(struct reader *r, pid_t pid, struct reader_cursor *at, s
 }
 
 int reader_history(struct reader *r, pid_t pid, struct reader_cursor *at, size_t limit,
-		   reader_point_fn fn, void *self, struct err *err)
+                   reader_point_fn fn, void *self, struct err *err)
 {
 	int result = reader_begin(r, err);
 

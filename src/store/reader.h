@@ -12,7 +12,7 @@
 struct reader;
 
 /* -ENOENT: there is no database; -EINVAL: not ours, or newer than we know. */
-int  reader_open(const char *path, struct reader **ret, struct err *err) must_check;
+int reader_open(const char *path, struct reader **ret, struct err *err) must_check;
 void reader_close(struct reader *r); /* NULL is fine */
 DEFINE_CLEANUP(struct reader *, reader_close)
 
@@ -20,29 +20,30 @@ DEFINE_CLEANUP(struct reader *, reader_close)
  * record; begin with { .since_ns = T }. */
 struct reader_cursor {
 	uint64_t since_ns;
-	int64_t  after_id;
+	int64_t after_id;
 };
 
 /* The next snapshot, oldest first, with all its processes, also those that did not change. 1:
  * here it is, 0: no more so far. Means of a minute (older ones) have the minute's length in
  * elapsed_ns. Its jobs are those that ran then; its events are read by themselves. */
 int reader_next_snapshot(struct reader *r, struct reader_cursor *at, struct snapshot *ret,
-			 struct err *err) must_check;
+                         struct err *err) must_check;
 /* That one; -ENOENT when there is none. */
-int reader_get_snapshot(struct reader *r, int64_t id, struct snapshot *ret, struct err *err) must_check;
+int reader_get_snapshot(struct reader *r, int64_t id, struct snapshot *ret, struct err *err)
+	must_check;
 
 struct reader_event {
-	int64_t         id;
+	int64_t id;
 	enum event_kind kind;
-	bool            inferred;
-	uint64_t        wall_ns;
-	struct proc_id  process; /* pid 0: not about a process */
-	bool            has_exit_code;
-	int             exit_code, signal; /* 0: none */
-	const char     *job_id;            /* NULL: none */
-	uint32_t        sheet;             /* 0: none */
-	int64_t         count;
-	const char     *details;
+	bool inferred;
+	uint64_t wall_ns;
+	struct proc_id process; /* pid 0: not about a process */
+	bool has_exit_code;
+	int exit_code, signal; /* 0: none */
+	const char *job_id;    /* NULL: none */
+	uint32_t sheet;        /* 0: none */
+	int64_t count;
+	const char *details;
 };
 
 /* A function that gets one record at a time; less than 0 ends the reading with that result. What
@@ -52,43 +53,43 @@ typedef int (*reader_event_fn)(void *self, const struct reader_event *e);
 /* Events of the kinds in the bit set (1 << EVENT_SPAWN | …; 0: all), oldest first, at most
  * `limit`. How many, or -errno. */
 int reader_events(struct reader *r, struct reader_cursor *at, uint64_t kinds, size_t limit,
-		  reader_event_fn fn, void *self, struct err *err) must_check;
+                  reader_event_fn fn, void *self, struct err *err) must_check;
 
 /* One process at one snapshot. */
 struct reader_point {
-	int64_t              snapshot;
-	uint64_t             wall_ns;
-	struct proc_id       process;
-	char                 state;
-	double               cpu_ratio; /* NAN: not known */
-	struct proc_readings r;         /* those that every sample has */
+	int64_t snapshot;
+	uint64_t wall_ns;
+	struct proc_id process;
+	char state;
+	double cpu_ratio;       /* NAN: not known */
+	struct proc_readings r; /* those that every sample has */
 };
 typedef int (*reader_point_fn)(void *self, const struct reader_point *p);
 
 /* All lives of a pid, oldest first, at most `limit` points. How many, or -errno. */
 int reader_history(struct reader *r, pid_t pid, struct reader_cursor *at, size_t limit,
-		   reader_point_fn fn, void *self, struct err *err) must_check;
+                   reader_point_fn fn, void *self, struct err *err) must_check;
 
 #define PROFILE_SHEETS_MAX 10000
 
 struct profile_sheet {
 	uint32_t num;
 	uint64_t peak_rss_bytes; /* of its hungriest process */
-	double   max_cpu_ratio;  /* of its busiest process, sampled; NAN: not known */
+	double max_cpu_ratio;    /* of its busiest process, sampled; NAN: not known */
 };
 
 /* What a job took, from the kernel's totals of its processes and not from adding samples. */
 struct profile {
-	char     job_id[JOB_ID_MAX];
+	char job_id[JOB_ID_MAX];
 	uint64_t peak_rss_bytes; /* of its hungriest process */
-	bool     peak_is_exact;  /* the kernel's high-water marks; otherwise the most that was seen */
+	bool peak_is_exact; /* the kernel's high-water marks; otherwise the most that was seen */
 	uint64_t cpu_time_ns;
-	bool     cpu_is_exact;   /* all its processes have ended and told; otherwise at least so much */
+	bool cpu_is_exact; /* all its processes have ended and told; otherwise at least so much */
 	uint64_t spawns, unique_pids;
 	VEC(struct profile_sheet) sheets; /* ascending */
 };
 
 /* -ENOENT: no such job. */
-int  reader_profile(struct reader *r, const char *job_id, struct profile *ret, struct err *err)
+int reader_profile(struct reader *r, const char *job_id, struct profile *ret, struct err *err)
 	must_check;
 void profile_done(struct profile *p);

@@ -8,15 +8,15 @@
 #include "store/reader_handle.h"
 
 /* The latest CPU time that was told of one that lives is in its details. */
-#define PROCESSES                                                                                   \
-	" FROM (SELECT p.*, max(coalesce(p.cpu_time_us, 0), coalesce((SELECT d.cpu_time_us"         \
-	" FROM sample_detail d WHERE p.last IS NULL AND d.id BETWEEN"                               \
-	" (k.id + (p.id & 1048575)) << 12 AND ((k.id + (p.id & 1048575)) << 12) + 4095"             \
-	" ORDER BY d.id DESC LIMIT 1), 0)) AS cpu_us FROM process p LEFT JOIN keyframe k"           \
+#define PROCESSES                                                                                  \
+	" FROM (SELECT p.*, max(coalesce(p.cpu_time_us, 0), coalesce((SELECT d.cpu_time_us"        \
+	" FROM sample_detail d WHERE p.last IS NULL AND d.id BETWEEN"                              \
+	" (k.id + (p.id & 1048575)) << 12 AND ((k.id + (p.id & 1048575)) << 12) + 4095"            \
+	" ORDER BY d.id DESC LIMIT 1), 0)) AS cpu_us FROM process p LEFT JOIN keyframe k"          \
 	" ON k.recorder = p.recorder AND k.last IS NULL WHERE p.job_id = ?1)"
 
 static int prepare(struct reader *r, const char *sql, const char *job_id, sqlite3_stmt **ret,
-		   struct err *err)
+                   struct err *err)
 {
 	int result = db_prepare(r->db, sql, ret, err);
 
@@ -28,11 +28,13 @@ static int prepare(struct reader *r, const char *sql, const char *job_id, sqlite
 static int read_totals(struct reader *r, struct profile *p, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int result = prepare(r, "SELECT count(DISTINCT pid << 42 | start_ticks),"
-				" count(DISTINCT pid), sum(cpu_us),"
-				" max(coalesce(peak_rss_kib, max_rss_kib)),"
-				" min(ended IS NOT NULL AND cpu_time_us IS NOT NULL),"
-				" min(peak_rss_kib IS NOT NULL)" PROCESSES, p->job_id, &stmt, err);
+	int result = prepare(r,
+	                     "SELECT count(DISTINCT pid << 42 | start_ticks),"
+	                     " count(DISTINCT pid), sum(cpu_us),"
+	                     " max(coalesce(peak_rss_kib, max_rss_kib)),"
+	                     " min(ended IS NOT NULL AND cpu_time_us IS NOT NULL),"
+	                     " min(peak_rss_kib IS NOT NULL)" PROCESSES,
+	                     p->job_id, &stmt, err);
 
 	if (result == 0)
 		result = db_step(stmt, err);
@@ -73,8 +75,9 @@ static int read_sheets(struct reader *r, struct profile *p, const char *sql, str
 static int read_sums(struct reader *r, struct profile *p, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int result = prepare(r, "SELECT processes, cpu_time_us, peak_rss_kib FROM job WHERE job_id = ?1",
-			     p->job_id, &stmt, err);
+	int result = prepare(
+		r, "SELECT processes, cpu_time_us, peak_rss_kib FROM job WHERE job_id = ?1",
+		p->job_id, &stmt, err);
 
 	if (result == 0)
 		result = db_step(stmt, err);
@@ -85,8 +88,10 @@ static int read_sums(struct reader *r, struct profile *p, struct err *err)
 	p->spawns = p->unique_pids = (uint64_t)sqlite3_column_int64(stmt, 0);
 	p->cpu_time_ns = (uint64_t)sqlite3_column_int64(stmt, 1) * NS_PER_US;
 	p->peak_rss_bytes = (uint64_t)sqlite3_column_int64(stmt, 2) << 10;
-	return read_sheets(r, p, "SELECT t.num, t.peak_rss_kib, t.max_cpu FROM sheet t JOIN job j"
-				 " ON j.id = t.job WHERE j.job_id = ?1 ORDER BY t.num", err);
+	return read_sheets(r, p,
+	                   "SELECT t.num, t.peak_rss_kib, t.max_cpu FROM sheet t JOIN job j"
+	                   " ON j.id = t.job WHERE j.job_id = ?1 ORDER BY t.num",
+	                   err);
 }
 
 static int read_profile(struct reader *r, struct profile *p, struct err *err)
@@ -97,9 +102,11 @@ static int read_profile(struct reader *r, struct profile *p, struct err *err)
 		return result;
 	if (!p->spawns)
 		return read_sums(r, p, err);
-	return read_sheets(r, p, "SELECT sheet, max(coalesce(peak_rss_kib, max_rss_kib)), max(max_cpu)"
-				 " FROM process WHERE job_id = ?1 AND sheet IS NOT NULL"
-				 " GROUP BY sheet ORDER BY sheet", err);
+	return read_sheets(r, p,
+	                   "SELECT sheet, max(coalesce(peak_rss_kib, max_rss_kib)), max(max_cpu)"
+	                   " FROM process WHERE job_id = ?1 AND sheet IS NOT NULL"
+	                   " GROUP BY sheet ORDER BY sheet",
+	                   err);
 }
 
 int reader_profile(struct reader *r, const char *job_id, struct profile *ret, struct err *err)

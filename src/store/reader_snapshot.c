@@ -57,10 +57,11 @@ static void read_person(struct scene *s, sqlite3_stmt *stmt, struct person *to)
 static int load_people(struct reader *r, struct scene *s, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int result = db_prepare(r->db, "SELECT p.pid, p.start_ticks, p.ppid, p.uid, p.comm, p.command,"
-				       " p.job_id, p.sheet FROM sample_base b CROSS JOIN process p"
-				       " ON p.id = b.proc WHERE b.id BETWEEN ?1 AND ?2 ORDER BY b.id",
-				&stmt, err);
+	int result = db_prepare(r->db,
+	                        "SELECT p.pid, p.start_ticks, p.ppid, p.uid, p.comm, p.command,"
+	                        " p.job_id, p.sheet FROM sample_base b CROSS JOIN process p"
+	                        " ON p.id = b.proc WHERE b.id BETWEEN ?1 AND ?2 ORDER BY b.id",
+	                        &stmt, err);
 
 	if (result < 0)
 		return result;
@@ -106,7 +107,8 @@ static int load_scene(struct reader *r, struct scene *s, int64_t keyframe, struc
 			*at = i;
 	}
 	if (s->by_pid.len)
-		qsort_r(s->by_pid.at, s->by_pid.len, sizeof *s->by_pid.at, compare_people, s->people.at);
+		qsort_r(s->by_pid.at, s->by_pid.len, sizeof *s->by_pid.at, compare_people,
+		        s->people.at);
 	return 0;
 }
 
@@ -142,7 +144,8 @@ static int find_scene(struct reader *r, int64_t keyframe, struct scene **ret, st
 }
 
 static int prepare_readings(struct reader *r, const char *start, const char *table,
-			    const struct metric *metrics, size_t n, sqlite3_stmt **ret, struct err *err)
+                            const struct metric *metrics, size_t n, sqlite3_stmt **ret,
+                            struct err *err)
 {
 	struct buf sql = { 0 };
 	int result;
@@ -163,7 +166,7 @@ static int prepare_readings(struct reader *r, const char *start, const char *tab
 }
 
 static void read_readings(sqlite3_stmt *stmt, int column, const struct metric *metrics, size_t n,
-			  uint64_t *present, uint64_t *value)
+                          uint64_t *present, uint64_t *value)
 {
 	for (size_t i = 0; i < n; i++) {
 		int64_t stored = db_column_or_absent(stmt, column + (int)i);
@@ -175,12 +178,14 @@ static void read_readings(sqlite3_stmt *stmt, int column, const struct metric *m
 	}
 }
 
-static int read_host(struct reader *r, const struct spine *spine, struct snapshot *to, struct err *err)
+static int read_host(struct reader *r, const struct spine *spine, struct snapshot *to,
+                     struct err *err)
 {
 	int64_t pressure;
-	int result = prepare_readings(r, "SELECT elapsed_us, complete, pressure, running_jobs,"
-					 " active_sheets, cpu, iowait, steal, self_cpu", "host",
-				      host_metrics, HOST_METRIC_COUNT, &r->host, err);
+	int result = prepare_readings(r,
+	                              "SELECT elapsed_us, complete, pressure, running_jobs,"
+	                              " active_sheets, cpu, iowait, steal, self_cpu",
+	                              "host", host_metrics, HOST_METRIC_COUNT, &r->host, err);
 
 	if (result < 0)
 		return result;
@@ -199,24 +204,25 @@ static int read_host(struct reader *r, const struct spine *spine, struct snapsho
 	to->cpu_iowait_ratio = column_ratio_inside(db_column_or_absent(r->host, 6));
 	to->cpu_steal_ratio = column_ratio_inside(db_column_or_absent(r->host, 7));
 	to->self_cpu_ratio = column_ratio_inside(db_column_or_absent(r->host, 8));
-	read_readings(r->host, 9, host_metrics, HOST_METRIC_COUNT, &to->host.present, to->host.value);
+	read_readings(r->host, 9, host_metrics, HOST_METRIC_COUNT, &to->host.present,
+	              to->host.value);
 	sqlite3_reset(r->host);
 	return 0;
 }
 
 static int read_cgroup(struct reader *r, const struct spine *spine, struct snapshot *to,
-		       struct err *err)
+                       struct err *err)
 {
 	int result = prepare_readings(r, "SELECT id", "cgroup", cgroup_metrics, CGROUP_METRIC_COUNT,
-				      &r->cgroup, err);
+	                              &r->cgroup, err);
 
 	if (result < 0)
 		return result;
 	sqlite3_bind_int64(r->cgroup, 1, spine->id);
 	result = db_step(r->cgroup, err);
 	if (result > 0)
-		read_readings(r->cgroup, 1, cgroup_metrics, CGROUP_METRIC_COUNT, &to->cgroup.present,
-			      to->cgroup.value);
+		read_readings(r->cgroup, 1, cgroup_metrics, CGROUP_METRIC_COUNT,
+		              &to->cgroup.present, to->cgroup.value);
 	sqlite3_reset(r->cgroup);
 	return MIN(result, 0);
 }
@@ -224,14 +230,18 @@ static int read_cgroup(struct reader *r, const struct spine *spine, struct snaps
 /* Jobs that ran at that time, and how far they were. */
 static int read_jobs(struct reader *r, struct snapshot *to, struct err *err)
 {
-	int result = r->jobs ? 0 :
-		db_prepare(r->db, "SELECT j.job_id, j.type, j.started, j.total_sheets,"
+	int result =
+		r->jobs ? 0
+			: db_prepare(
+				  r->db,
+				  "SELECT j.job_id, j.type, j.started, j.total_sheets,"
 				  " (SELECT max(t.num) FROM sheet t WHERE t.job = j.id AND t.status = 1"
 				  " AND t.ended <= ?1),"
 				  " (SELECT max(t.num) FROM sheet t WHERE t.job = j.id AND t.started <= ?1"
 				  " AND (t.ended IS NULL OR t.ended > ?1)) FROM job j"
 				  " WHERE j.started <= ?1 AND (j.ended IS NULL OR j.ended >= ?1)"
-				  " ORDER BY j.id", &r->jobs, err);
+				  " ORDER BY j.id",
+				  &r->jobs, err);
 
 	static_assert(JOB_COMPLETED == 1, "the number in the text above");
 	if (result < 0)
@@ -242,9 +252,10 @@ static int read_jobs(struct reader *r, struct snapshot *to, struct err *err)
 
 		if (!job)
 			break;
-		snprintf(job->id, sizeof job->id, "%s", (const char *)sqlite3_column_text(r->jobs, 0));
+		snprintf(job->id, sizeof job->id, "%s",
+		         (const char *)sqlite3_column_text(r->jobs, 0));
 		snprintf(job->type, sizeof job->type, "%s",
-			 (const char *)sqlite3_column_text(r->jobs, 1));
+		         (const char *)sqlite3_column_text(r->jobs, 1));
 		job->started_ns = db_time_ns(sqlite3_column_double(r->jobs, 2));
 		job->total_sheets = (uint32_t)sqlite3_column_int64(r->jobs, 3);
 		job->last_completed_sheet = (uint32_t)sqlite3_column_int64(r->jobs, 4);
@@ -281,8 +292,9 @@ static void show_cells(const struct reader *r, const int64_t *cells, struct proc
 		uint8_t id = r->columns.cell[i];
 
 		if (cells[CELL_FIRST_METRIC + i] >= 0)
-			readings_set(&to->s.r, id,
-				     column_inside(&proc_metrics[id], cells[CELL_FIRST_METRIC + i]));
+			readings_set(
+				&to->s.r, id,
+				column_inside(&proc_metrics[id], cells[CELL_FIRST_METRIC + i]));
 	}
 }
 
@@ -297,7 +309,7 @@ static void show_details(const struct reader *r, const struct image_detail *d, s
 }
 
 static void show_process(const struct reader *r, const struct scene *s, uint32_t index,
-			 const struct spine *spine, struct snapshot *to)
+                         const struct spine *spine, struct snapshot *to)
 {
 	const struct image_row *row = &s->image.rows.at[index];
 	const struct person *who = &s->people.at[index];
@@ -340,8 +352,9 @@ static struct spine read_spine(sqlite3_stmt *stmt, struct snapshot *to)
 	to->uptime_ns = to->boot_ns > started_ns ? to->boot_ns - started_ns : 0;
 	to->events_complete = false; /* they are read by themselves */
 	to->cpu_busy_ratio = to->cpu_iowait_ratio = to->cpu_steal_ratio = to->self_cpu_ratio = NAN;
-	return (struct spine){ .id = sqlite3_column_int64(stmt, 0), .kf = sqlite3_column_int64(stmt, 1),
-			       .at = sqlite3_column_int64(stmt, 2) };
+	return (struct spine){ .id = sqlite3_column_int64(stmt, 0),
+		               .kf = sqlite3_column_int64(stmt, 1),
+		               .at = sqlite3_column_int64(stmt, 2) };
 }
 
 static int show(struct reader *r, const struct spine *spine, struct snapshot *to, struct err *err)
@@ -362,16 +375,19 @@ static int show(struct reader *r, const struct spine *spine, struct snapshot *to
 	return 1;
 }
 
-#define SPINE                                                                                       \
-	"SELECT s.id, s.kf, s.at, s.time, s.boot_us, s.seq, r.pid, r.boot_id, r.started_boot_us"    \
+#define SPINE                                                                                      \
+	"SELECT s.id, s.kf, s.at, s.time, s.boot_us, s.seq, r.pid, r.boot_id, r.started_boot_us"   \
 	" FROM snapshot s LEFT JOIN recorder r ON r.id = s.recorder"
 
-static int show_next(struct reader *r, struct reader_cursor *at, struct snapshot *ret, struct err *err)
+static int show_next(struct reader *r, struct reader_cursor *at, struct snapshot *ret,
+                     struct err *err)
 {
 	struct spine spine;
-	int result = r->next ? 0 :
-		db_prepare(r->db, SPINE " WHERE s.time >= ?1 AND (s.time > ?1 OR s.id > ?2)"
-					" ORDER BY s.time, s.id LIMIT 1", &r->next, err);
+	int result = r->next ? 0
+	                     : db_prepare(r->db,
+	                                  SPINE " WHERE s.time >= ?1 AND (s.time > ?1 OR s.id > ?2)"
+	                                        " ORDER BY s.time, s.id LIMIT 1",
+	                                  &r->next, err);
 
 	if (result < 0)
 		return result;
@@ -391,7 +407,7 @@ static int show_next(struct reader *r, struct reader_cursor *at, struct snapshot
 }
 
 int reader_next_snapshot(struct reader *r, struct reader_cursor *at, struct snapshot *ret,
-			 struct err *err)
+                         struct err *err)
 {
 	int result = reader_begin(r, err);
 

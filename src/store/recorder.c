@@ -9,9 +9,9 @@ static int insert_recorder(struct store *st, int64_t *ret, struct err *err)
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	char host[256] = "";
 	int r = db_prepare(st->db,
-			   "INSERT INTO recorder(kind, pid, host, version, interval_us, started,"
-			   " started_boot_us) VALUES(?, ?, ?, ?, ?, ?, ?)",
-			   &stmt, err);
+	                   "INSERT INTO recorder(kind, pid, host, version, interval_us, started,"
+	                   " started_boot_us) VALUES(?, ?, ?, ?, ?, ?, ?)",
+	                   &stmt, err);
 
 	if (r < 0)
 		return r;
@@ -38,7 +38,7 @@ int recorder_begin(struct store *st, struct err *err)
 		return r;
 	if (lock_take(&st->write, id, 0) < 0)
 		return err_set(err, EUCLEAN, "'%s': recorder %lld exists twice", st->path,
-			       (long long)id);
+		               (long long)id);
 	st->recorder = id;
 	st->boot_id[0] = '\0';
 	return 0;

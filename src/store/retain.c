@@ -25,7 +25,8 @@ static int prepare(struct store *st, const char *sql, sqlite3_stmt **ret, struct
 }
 
 /* What is in the meta table, or the default when there is nothing. */
-static int get_meta(struct store *st, const char *key, double otherwise, double *ret, struct err *err)
+static int get_meta(struct store *st, const char *key, double otherwise, double *ret,
+                    struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	int r = prepare(st, "SELECT value FROM meta WHERE key = ?", &stmt, err);
@@ -87,7 +88,7 @@ static int bound_now(struct store *st, uint64_t wall_ns, uint64_t boot_ns, struc
 }
 
 int retain_begin(struct store *st, const struct store_retention *keep, uint64_t wall_ns,
-		 uint64_t boot_ns, struct err *err)
+                 uint64_t boot_ns, struct err *err)
 {
 	int r = transaction_begin(st, false, err);
 
@@ -102,13 +103,16 @@ int retain_begin(struct store *st, const struct store_retention *keep, uint64_t 
 
 /* The oldest ended keyframe of this kind that ended before; 0 when there is none. The newest
  * snapshot of all is never taken: ids go on from it. */
-static int64_t find_old(struct store *st, bool is_mean, double before, double *ret_ends, struct err *err)
+static int64_t find_old(struct store *st, bool is_mean, double before, double *ret_ends,
+                        struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	int64_t id = 0;
-	int r = prepare(st, "SELECT id, ends FROM keyframe WHERE (resolution IS NOT NULL) = ?1"
-			    " AND ends < ?2 AND last < (SELECT max(id) FROM snapshot)"
-			    " ORDER BY ends LIMIT 1", &stmt, err);
+	int r = prepare(st,
+	                "SELECT id, ends FROM keyframe WHERE (resolution IS NOT NULL) = ?1"
+	                " AND ends < ?2 AND last < (SELECT max(id) FROM snapshot)"
+	                " ORDER BY ends LIMIT 1",
+	                &stmt, err);
 
 	if (r < 0)
 		return r;
@@ -126,7 +130,7 @@ static int64_t find_old(struct store *st, bool is_mean, double before, double *r
 static int delete_keyframe(struct store *st, int64_t keyframe, struct err *err)
 {
 #define ITS_SNAPSHOTS                                                                              \
-	"(SELECT s.id FROM keyframe k JOIN snapshot s ON s.id BETWEEN k.first AND k.last"           \
+	"(SELECT s.id FROM keyframe k JOIN snapshot s ON s.id BETWEEN k.first AND k.last"          \
 	" AND s.kf = k.id WHERE k.id = ?1)"
 	static const char *const texts[] = {
 		"DELETE FROM sample_base WHERE id BETWEEN ?1 AND ?1 + 1048575",
@@ -189,8 +193,10 @@ static int step_means(struct store *st, struct err *err)
 static int step_events(struct store *st, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int r = prepare(st, "DELETE FROM event WHERE id IN (SELECT id FROM event WHERE time < ?1"
-			    " ORDER BY time LIMIT ?2)", &stmt, err);
+	int r = prepare(st,
+	                "DELETE FROM event WHERE id IN (SELECT id FROM event WHERE time < ?1"
+	                " ORDER BY time LIMIT ?2)",
+	                &stmt, err);
 
 	if (r < 0)
 		return r;
@@ -206,16 +212,21 @@ static int step_processes(struct store *st, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *next = NULL, *stmt = NULL;
 	int64_t from = st->retain.cursor;
-	int r = prepare(st, "SELECT max(id) FROM (SELECT id FROM process WHERE id > ?1 ORDER BY id"
-			    " LIMIT ?2)", &next, err);
+	int r = prepare(st,
+	                "SELECT max(id) FROM (SELECT id FROM process WHERE id > ?1 ORDER BY id"
+	                " LIMIT ?2)",
+	                &next, err);
 
 	if (r == 0)
-		r = prepare(st, "DELETE FROM process AS p WHERE p.id > ?1 AND p.id <= ?2"
-				" AND (p.first IS NULL OR p.last IS NOT NULL)"
-				" AND (p.job_id IS NULL OR coalesce(p.ended, p.started) < ?3)"
-				" AND NOT EXISTS (SELECT 1 FROM event e WHERE e.proc = p.id)"
-				" AND NOT EXISTS (SELECT 1 FROM snapshot s WHERE s.recorder = p.recorder"
-				" AND s.id BETWEEN p.first AND p.last)", &stmt, err);
+		r = prepare(
+			st,
+			"DELETE FROM process AS p WHERE p.id > ?1 AND p.id <= ?2"
+			" AND (p.first IS NULL OR p.last IS NOT NULL)"
+			" AND (p.job_id IS NULL OR coalesce(p.ended, p.started) < ?3)"
+			" AND NOT EXISTS (SELECT 1 FROM event e WHERE e.proc = p.id)"
+			" AND NOT EXISTS (SELECT 1 FROM snapshot s WHERE s.recorder = p.recorder"
+			" AND s.id BETWEEN p.first AND p.last)",
+			&stmt, err);
 	if (r < 0)
 		return r;
 	sqlite3_bind_int64(next, 1, from);
@@ -277,7 +288,8 @@ int retain_step(struct store *st, bool *ret_more, struct err *err)
 	if (r < 0)
 		return r;
 	if (!did) {
-		st->retain.stage = st->retain.stage == STAGE_VACUUM ? STAGE_NONE : st->retain.stage + 1;
+		st->retain.stage = st->retain.stage == STAGE_VACUUM ? STAGE_NONE
+		                                                    : st->retain.stage + 1;
 		st->retain.cursor = 0;
 	}
 	*ret_more = st->retain.stage != STAGE_NONE;
@@ -285,7 +297,7 @@ int retain_step(struct store *st, bool *ret_more, struct err *err)
 }
 
 int store_retain_step(struct store *st, const struct store_retention *keep, uint64_t now_wall_ns,
-		      bool *ret_more, struct err *err)
+                      bool *ret_more, struct err *err)
 {
 	int r = st->db ? 0 : store_connect(st, err);
 

@@ -74,11 +74,11 @@ static const char *const stats[][3] = {
 static int has_column(sqlite3 *db, const char *table, const char *column)
 {
 	return sqlite3_table_column_metadata(db, "main", table, column, NULL, NULL, NULL, NULL,
-					     NULL) == SQLITE_OK;
+	                                     NULL) == SQLITE_OK;
 }
 
 static int add_column(sqlite3 *db, const char *table, const char *column, const char *suffix,
-		      struct err *err)
+                      struct err *err)
 {
 	char name[COLUMN_NAME_MAX + 8], sql[256];
 
@@ -91,7 +91,7 @@ static int add_column(sqlite3 *db, const char *table, const char *column, const 
 
 /* One column a metric, or two for the extremes. */
 static int add_metric(sqlite3 *db, const char *table, const struct metric *m, bool is_range,
-		      struct err *err)
+                      struct err *err)
 {
 	char name[COLUMN_NAME_MAX];
 	int r;
@@ -182,9 +182,10 @@ static int stats_are_ours(sqlite3 *db, struct err *err)
 		char sql[256];
 		int64_t n = 0;
 
-		snprintf(sql, sizeof sql,
-			 "SELECT count(*) FROM sqlite_stat1 WHERE tbl='%s' AND ifnull(idx,'')='%s' AND stat='%s'",
-			 stats[i][0], stats[i][1] ? stats[i][1] : "", stats[i][2]);
+		snprintf(
+			sql, sizeof sql,
+			"SELECT count(*) FROM sqlite_stat1 WHERE tbl='%s' AND ifnull(idx,'')='%s' AND stat='%s'",
+			stats[i][0], stats[i][1] ? stats[i][1] : "", stats[i][2]);
 		r = db_int(db, sql, &n, err);
 		found += n;
 	}
@@ -201,8 +202,9 @@ static int sync_stats(sqlite3 *db, struct err *err)
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(stats); i++) {
 		char sql[256];
 
-		snprintf(sql, sizeof sql, "INSERT INTO sqlite_stat1 VALUES('%s',nullif('%s',''),'%s')",
-			 stats[i][0], stats[i][1] ? stats[i][1] : "", stats[i][2]);
+		snprintf(sql, sizeof sql,
+		         "INSERT INTO sqlite_stat1 VALUES('%s',nullif('%s',''),'%s')", stats[i][0],
+		         stats[i][1] ? stats[i][1] : "", stats[i][2]);
 		r = db_exec(db, sql, err);
 	}
 	return r < 0 ? r : db_exec(db, "ANALYZE sqlite_schema", err);
@@ -218,7 +220,7 @@ static int migrate(sqlite3 *db, struct err *err)
 		return r;
 	if (version > SCHEMA_VERSION)
 		return err_set(err, EINVAL, "'%s' has schema version %lld, this proctor knows %d",
-			       sqlite3_db_filename(db, "main"), (long long)version, SCHEMA_VERSION);
+		               sqlite3_db_filename(db, "main"), (long long)version, SCHEMA_VERSION);
 	if (version == SCHEMA_VERSION)
 		return 0;
 	for (; version < SCHEMA_VERSION; version++) {

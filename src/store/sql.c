@@ -13,15 +13,15 @@
 
 /* What may be asked, and takes no value that would set something. */
 static const char *const pragmas[] = {
-	"application_id", "collation_list",   "compile_options", "database_list",   "foreign_key_list",
-	"freelist_count", "function_list",    "index_info",      "index_list",      "index_xinfo",
-	"integrity_check", "page_count",      "page_size",       "pragma_list",     "quick_check",
-	"schema_version", "table_info",       "table_list",      "table_xinfo",     "user_version",
+	"application_id",  "collation_list", "compile_options", "database_list", "foreign_key_list",
+	"freelist_count",  "function_list",  "index_info",      "index_list",    "index_xinfo",
+	"integrity_check", "page_count",     "page_size",       "pragma_list",   "quick_check",
+	"schema_version",  "table_info",     "table_list",      "table_xinfo",   "user_version",
 };
 /* Of those, the ones whose argument names what is asked about. */
 static const char *const askers[] = {
-	"foreign_key_list", "index_info", "index_list", "index_xinfo",
-	"integrity_check",  "quick_check", "table_info", "table_list", "table_xinfo",
+	"foreign_key_list", "index_info", "index_list", "index_xinfo", "integrity_check",
+	"quick_check",      "table_info", "table_list", "table_xinfo",
 };
 
 static bool is_in(const char *const *list, size_t n, const char *name)
@@ -33,7 +33,7 @@ static bool is_in(const char *const *list, size_t n, const char *name)
 }
 
 static int authorize(void *self, int action, const char *a, const char *b, const char *database,
-		     const char *trigger)
+                     const char *trigger)
 {
 	(void)self, (void)database, (void)trigger;
 	switch (action) {
@@ -87,13 +87,14 @@ static int fail(sqlite3 *db, struct err *err)
 	case SQLITE_CANTOPEN:
 		return db_fail(db, "read", err);
 	case SQLITE_AUTH:
-		return err_set(err, EINVAL, "not allowed here, this only reads: %s", sqlite3_errmsg(db));
+		return err_set(err, EINVAL, "not allowed here, this only reads: %s",
+		               sqlite3_errmsg(db));
 	default:
 		break;
 	}
 	if (sqlite3_error_offset(db) >= 0)
 		return err_set(err, EINVAL, "%s, at character %d of the query", sqlite3_errmsg(db),
-			       sqlite3_error_offset(db) + 1);
+		               sqlite3_error_offset(db) + 1);
 	return err_set(err, EINVAL, "%s", sqlite3_errmsg(db));
 }
 
@@ -159,7 +160,7 @@ static struct sql_value value_of(sqlite3_stmt *stmt, int i)
 }
 
 static int tell_rows(sqlite3 *db, sqlite3_stmt *stmt, const struct sql_sink *sink, size_t n,
-		     struct err *err)
+                     struct err *err)
 {
 	cleanup(freep) struct sql_value *values = xcalloc(n, sizeof *values);
 	int rc, r;
@@ -175,7 +176,7 @@ static int tell_rows(sqlite3 *db, sqlite3_stmt *stmt, const struct sql_sink *sin
 }
 
 int sql_ask(const char *path, const char *text, uint64_t limit_ns, const struct sql_sink *sink,
-	    struct err *err)
+            struct err *err)
 {
 	cleanup(db_closep) sqlite3 *db = NULL;
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;

@@ -14,10 +14,10 @@ enum sql_type { SQL_NULL, SQL_INTEGER, SQL_REAL, SQL_TEXT, SQL_BLOB };
 
 struct sql_value {
 	enum sql_type type;
-	int64_t       integer;
-	double        real;
-	const char   *text; /* text and blob; n bytes */
-	size_t        n;
+	int64_t integer;
+	double real;
+	const char *text; /* text and blob; n bytes */
+	size_t n;
 };
 
 /* Where the answer goes. A function that returns less than 0 ends the query with that result. */
@@ -30,6 +30,6 @@ struct sql_sink {
 /* `text` is a single statement. -EINVAL: it is not valid SQL, not a single one, or more than a
  * question; -ETIME: it took longer than `limit_ns`; -ENOENT: there is no database. */
 int sql_ask(const char *path, const char *text, uint64_t limit_ns, const struct sql_sink *sink,
-	    struct err *err) must_check;
+            struct err *err) must_check;
 /* Of the SQLite that runs, which need not be the one that was built against. */
 const char *sql_version(void);

@@ -11,11 +11,11 @@
 struct store;
 
 struct store_options {
-	const char *path;        /* of the database; its directory must exist */
-	const char *kind;        /* who records, told in the recorder's row; NULL: "record" */
-	bool        is_owner;    /* a daemon: holds owner.lock for its life; -EBUSY names the one that has it */
-	uint64_t    interval_ns; /* told in the recorder's row */
-	bool        no_guard;    /* tests: write up to the last byte of the disk */
+	const char *path;     /* of the database; its directory must exist */
+	const char *kind;     /* who records, told in the recorder's row; NULL: "record" */
+	bool is_owner;        /* a daemon: holds owner.lock for life; -EBUSY names who has it */
+	uint64_t interval_ns; /* told in the recorder's row */
+	bool no_guard;        /* tests: write up to the last byte of the disk */
 };
 
 struct store_retention {
@@ -27,20 +27,20 @@ struct store_retention {
 /* Opens or creates. A corrupt file is set aside and a new one begun: *ret_notice then says so
  * (owned by the store until the next call), else it is NULL. Not ours or newer: -EINVAL,
  * untouched. */
-int  store_open(const struct store_options *options, struct store **ret, const char **ret_notice,
-		struct err *err) must_check;
+int store_open(const struct store_options *options, struct store **ret, const char **ret_notice,
+               struct err *err) must_check;
 void store_close(struct store *st); /* checkpoints; NULL is fine */
 DEFINE_CLEANUP(struct store *, store_close)
 
-/* One transaction: snapshot, changed processes, events, jobs (or with snap->events_only just the events); a job's start and end are on the disk
- * when it returns. On failure nothing was written and the handle is still good:
- *   -ENOSPC  the disk is full (or nearly: less than 256 MiB and 1 % are free)
- *   -EBUSY   another recorder has been writing for half a second */
+/* One transaction: snapshot, changed processes, events, jobs (or with snap->events_only just the
+ * events); a job's start and end are on the disk when it returns. On failure nothing was written
+ * and the handle is still good: -ENOSPC  the disk is full (or nearly: less than 256 MiB and 1 % are
+ * free) -EBUSY   another recorder has been writing for half a second */
 int store_put(struct store *st, const struct snapshot *snap, struct err *err) must_check;
 int64_t store_snapshot_id(const struct store *st); /* of the latest that was put; 0: none */
 /* Says that nothing was stored from…to (wall clock) and why. */
 int store_put_gap(struct store *st, uint64_t from_ns, uint64_t to_ns, uint64_t lost_snapshots,
-		  const char *reason, struct err *err) must_check;
+                  const char *reason, struct err *err) must_check;
 /* A job's row, by its id; durable when this returns. */
 int store_put_job(struct store *st, const struct job *job, struct err *err) must_check;
 
@@ -52,4 +52,4 @@ const char *store_take_notice(struct store *st);
  * wall clock that jumped ahead makes nothing old at once: from one run to the next, time goes on
  * by what the boot clock counted, and an hour. */
 int store_retain_step(struct store *st, const struct store_retention *keep, uint64_t now_wall_ns,
-		      bool *ret_more, struct err *err) must_check;
+                      bool *ret_more, struct err *err) must_check;

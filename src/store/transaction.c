@@ -5,14 +5,15 @@
 #include "store/handle.h"
 
 #define WRITE_PATIENCE_NS (500 * NS_PER_MS)
-#define CHECKPOINT_PAGES 1024  /* 4 MiB of log */
-#define TRUNCATE_PAGES 16384   /* 64 MiB */
+#define CHECKPOINT_PAGES 1024 /* 4 MiB of log */
+#define TRUNCATE_PAGES 16384  /* 64 MiB */
 
 static bool has_moved(sqlite3 *db)
 {
 	int moved = 0;
 
-	return sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved;
+	return sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+	       moved;
 }
 
 /* A commit with synchronous=FULL waits for the log to be on the disk; with NORMAL it does not,
@@ -45,7 +46,7 @@ int transaction_begin(struct store *st, bool durable, struct err *err)
 
 	if (r < 0)
 		return err_set(err, -r, "lock '%s' for writing: %s", st->path,
-			       r == -EBUSY ? "another recorder holds it" : strerror(-r));
+		               r == -EBUSY ? "another recorder holds it" : strerror(-r));
 	r = begin(st, durable, err);
 	if (r < 0)
 		lock_drop(&st->write, LOCK_WRITING);
@@ -60,7 +61,7 @@ void transaction_checkpoint(struct store *st, bool all)
 	int log = 0, done = 0;
 
 	if (sqlite3_wal_checkpoint_v2(st->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &log, &done) ==
-		    SQLITE_OK &&
+	            SQLITE_OK &&
 	    log == done && cut) {
 		sqlite3_busy_timeout(st->db, 0);
 		sqlite3_wal_checkpoint_v2(st->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);

@@ -26,8 +26,8 @@ static void put_metric(struct buf *sql, const struct metric *m, const char *tabl
 /* A cell: what the latest change says, or else the keyframe's row. -1 in a change is "absent". */
 static void put_cell(struct buf *sql, const char *column, const char *shown, const char *key)
 {
-	buf_printf(sql, ", CASE x.%s WHEN -1 THEN NULL ELSE coalesce(x.%s, b.%s)%s END AS %s", column,
-		   column, column, shown, key);
+	buf_printf(sql, ", CASE x.%s WHEN -1 THEN NULL ELSE coalesce(x.%s, b.%s)%s END AS %s",
+	           column, column, column, shown, key);
 }
 
 static void put_cell_metric(struct buf *sql, enum proc_metric id)
@@ -53,7 +53,7 @@ static void put_case(struct buf *sql, const char *column, const char *const *nam
 static void put_snapshots(struct buf *sql)
 {
 	buf_puts(sql, "CREATE VIEW snapshots AS SELECT s.id AS id, s.time AS timestamp,"
-		      " (SELECT r.pid FROM recorder r WHERE r.id = s.recorder) AS daemon_pid");
+	              " (SELECT r.pid FROM recorder r WHERE r.id = s.recorder) AS daemon_pid");
 	put_metric(sql, &host_metrics[HOST_MEM_TOTAL], "h");
 	put_metric(sql, &host_metrics[HOST_MEM_AVAILABLE], "h");
 	put_metric(sql, &host_metrics[HOST_MEM_USED], "h");
@@ -63,11 +63,11 @@ static void put_snapshots(struct buf *sql)
 	put_metric(sql, &host_metrics[HOST_LOAD_5], "h");
 	put_metric(sql, &host_metrics[HOST_LOAD_15], "h");
 	buf_puts(sql, ", 0 AS gpu_count, '[]' AS gpu_utilization_pct, '[]' AS gpu_memory_used_mb,"
-		      " '[]' AS gpu_temperature, ");
+	              " '[]' AS gpu_temperature, ");
 	put_case(sql, "h.pressure", view_pressure_names, VIEW_PRESSURES);
 	buf_puts(sql, " AS pressure_level, h.running_jobs AS running_jobs,"
-		      " h.active_sheets AS active_sheets"
-		      " FROM snapshot s LEFT JOIN host h ON h.id = s.id");
+	              " h.active_sheets AS active_sheets"
+	              " FROM snapshot s LEFT JOIN host h ON h.id = s.id");
 }
 
 /* Both ways through the join must stay open to the planner: from a snapshot over its keyframe's
@@ -77,27 +77,27 @@ static void put_snapshots(struct buf *sql)
 static void put_process_metrics(struct buf *sql)
 {
 	buf_printf(sql,
-		   "CREATE VIEW process_metrics AS SELECT s.id << %d | (p.id & %lld) AS id,"
-		   " s.id AS snapshot_id, p.pid AS pid, p.ppid AS ppid, p.command AS command,"
-		   " substr('%s', coalesce(x.state, b.state) + 1, 1) AS state",
-		   SCHEMA_SLOT_BITS, (long long)SCHEMA_SLOTS - 1, column_states);
+	           "CREATE VIEW process_metrics AS SELECT s.id << %d | (p.id & %lld) AS id,"
+	           " s.id AS snapshot_id, p.pid AS pid, p.ppid AS ppid, p.command AS command,"
+	           " substr('%s', coalesce(x.state, b.state) + 1, 1) AS state",
+	           SCHEMA_SLOT_BITS, (long long)SCHEMA_SLOTS - 1, column_states);
 	put_cell(sql, "cpu", "/10.0", "cpu_percent");
 	put_cell_metric(sql, PROC_RSS);
 	put_cell_metric(sql, PROC_VMS);
 	put_cell_metric(sql, PROC_THREADS);
 	put_cell_metric(sql, PROC_FDS);
 	buf_printf(sql,
-		   ", s.boot_us/1e6 - p.start_ticks/%d.0 AS age_seconds, p.job_id AS job_id,"
-		   " p.sheet AS sheet_num, coalesce(p.syscall_counts, '{}') AS syscall_counts,"
-		   " coalesce(p.syscall_time_pct, '{}') AS syscall_time_pct"
-		   " FROM snapshot s JOIN sample_base b JOIN process p ON p.id = b.proc"
-		   " AND b.id BETWEEN s.kf AND s.kf + %lld AND b.id = s.kf + (p.id & %lld)"
-		   " AND p.first <= s.id AND s.id <= coalesce(p.last, 9223372036854775807)"
-		   " LEFT JOIN sample_change x ON x.id = (SELECT y.id FROM sample_change y"
-		   " WHERE y.id >= b.id << %d AND y.id <= (b.id << %d) + s.at"
-		   " ORDER BY y.id DESC LIMIT 1)",
-		   TICKS_PER_S, (long long)SCHEMA_SLOTS - 1, (long long)SCHEMA_SLOTS - 1,
-		   SCHEMA_AT_BITS, SCHEMA_AT_BITS);
+	           ", s.boot_us/1e6 - p.start_ticks/%d.0 AS age_seconds, p.job_id AS job_id,"
+	           " p.sheet AS sheet_num, coalesce(p.syscall_counts, '{}') AS syscall_counts,"
+	           " coalesce(p.syscall_time_pct, '{}') AS syscall_time_pct"
+	           " FROM snapshot s JOIN sample_base b JOIN process p ON p.id = b.proc"
+	           " AND b.id BETWEEN s.kf AND s.kf + %lld AND b.id = s.kf + (p.id & %lld)"
+	           " AND p.first <= s.id AND s.id <= coalesce(p.last, 9223372036854775807)"
+	           " LEFT JOIN sample_change x ON x.id = (SELECT y.id FROM sample_change y"
+	           " WHERE y.id >= b.id << %d AND y.id <= (b.id << %d) + s.at"
+	           " ORDER BY y.id DESC LIMIT 1)",
+	           TICKS_PER_S, (long long)SCHEMA_SLOTS - 1, (long long)SCHEMA_SLOTS - 1,
+	           SCHEMA_AT_BITS, SCHEMA_AT_BITS);
 }
 
 static void put_event_kinds(struct buf *sql, bool in_view)
@@ -126,30 +126,30 @@ static void put_kind_filter(struct buf *sql, bool in_view)
 static void put_process_events(struct buf *sql)
 {
 	buf_puts(sql, "CREATE VIEW process_events AS SELECT e.id AS id, e.time AS timestamp,"
-		      " p.pid AS pid, ");
+	              " p.pid AS pid, ");
 	put_event_kinds(sql, true);
 	buf_puts(sql, ", e.exit_code AS exit_code, e.signal AS signal_num, p.job_id AS job_id,"
-		      " p.sheet AS sheet_num, coalesce(e.details, '') AS details"
-		      " FROM event e JOIN process p ON p.id = e.proc");
+	              " p.sheet AS sheet_num, coalesce(e.details, '') AS details"
+	              " FROM event e JOIN process p ON p.id = e.proc");
 	put_kind_filter(sql, true);
 }
 
 static void put_recorder_events(struct buf *sql)
 {
 	buf_puts(sql, "CREATE VIEW recorder_events AS SELECT e.id AS id, e.time AS timestamp,"
-		      " e.recorder AS recorder, ");
+	              " e.recorder AS recorder, ");
 	put_event_kinds(sql, false);
 	buf_puts(sql, ", (SELECT p.pid FROM process p WHERE p.id = e.proc) AS pid,"
-		      " e.count AS count, coalesce(e.details, '') AS details FROM event e");
+	              " e.count AS count, coalesce(e.details, '') AS details FROM event e");
 	put_kind_filter(sql, false);
 }
 
 static void put_host_metrics(struct buf *sql)
 {
 	buf_puts(sql, "CREATE VIEW host_metrics AS SELECT s.id AS snapshot_id, s.time AS timestamp,"
-		      " s.recorder AS recorder, s.resolution AS resolution_seconds,"
-		      " h.cpu/10.0 AS cpu_percent, h.iowait/10.0 AS iowait_percent,"
-		      " h.steal/10.0 AS steal_percent, h.self_cpu/10.0 AS recorder_cpu_percent");
+	              " s.recorder AS recorder, s.resolution AS resolution_seconds,"
+	              " h.cpu/10.0 AS cpu_percent, h.iowait/10.0 AS iowait_percent,"
+	              " h.steal/10.0 AS steal_percent, h.self_cpu/10.0 AS recorder_cpu_percent");
 	for (size_t i = 0; i < HOST_METRIC_COUNT; i++)
 		put_metric(sql, &host_metrics[i], "h");
 	buf_puts(sql, " FROM snapshot s JOIN host h ON h.id = s.id");
@@ -172,34 +172,36 @@ static void put_process_ranges(struct buf *sql)
 	struct columns all = columns_all();
 
 	buf_printf(sql,
-		   "CREATE VIEW process_ranges AS SELECT s.id << %d | (p.id & %lld) AS id,"
-		   " s.id AS snapshot_id, s.time AS timestamp, p.pid AS pid, p.job_id AS job_id,"
-		   " p.sheet AS sheet_num, r.cpu_min/10.0 AS cpu_percent_min,"
-		   " r.cpu_max/10.0 AS cpu_percent_max",
-		   SCHEMA_SLOT_BITS, (long long)SCHEMA_SLOTS - 1);
+	           "CREATE VIEW process_ranges AS SELECT s.id << %d | (p.id & %lld) AS id,"
+	           " s.id AS snapshot_id, s.time AS timestamp, p.pid AS pid, p.job_id AS job_id,"
+	           " p.sheet AS sheet_num, r.cpu_min/10.0 AS cpu_percent_min,"
+	           " r.cpu_max/10.0 AS cpu_percent_max",
+	           SCHEMA_SLOT_BITS, (long long)SCHEMA_SLOTS - 1);
 	for (size_t i = 0; i < CELL_METRICS; i++) {
 		put_extreme(sql, &proc_metrics[all.cell[i]], "_min");
 		put_extreme(sql, &proc_metrics[all.cell[i]], "_max");
 	}
-	buf_printf(sql,
-		   " FROM snapshot s JOIN sample_base b ON b.id BETWEEN s.kf AND s.kf + %lld"
-		   " JOIN process p ON p.id = b.proc"
-		   " JOIN sample_range r ON r.id = (b.id << %d) + s.at WHERE s.resolution IS NOT NULL",
-		   (long long)SCHEMA_SLOTS - 1, SCHEMA_AT_BITS);
+	buf_printf(
+		sql,
+		" FROM snapshot s JOIN sample_base b ON b.id BETWEEN s.kf AND s.kf + %lld"
+		" JOIN process p ON p.id = b.proc"
+		" JOIN sample_range r ON r.id = (b.id << %d) + s.at WHERE s.resolution IS NOT NULL",
+		(long long)SCHEMA_SLOTS - 1, SCHEMA_AT_BITS);
 }
 
 static void put_jobs(struct buf *sql)
 {
-	buf_puts(sql, "CREATE VIEW jobs AS SELECT j.job_id AS job_id, j.type AS type, CASE j.status");
+	buf_puts(sql,
+	         "CREATE VIEW jobs AS SELECT j.job_id AS job_id, j.type AS type, CASE j.status");
 	for (enum job_status s = 0; s < JOB_STATUS_COUNT; s++)
 		buf_printf(sql, " WHEN %d THEN '%s'", (int)s, job_status_name(s));
 	buf_puts(sql, " END AS status, j.started AS started, j.ended AS ended,"
-		      " j.ended - j.started AS duration_seconds, j.exit_code AS exit_code,"
-		      " j.signal AS signal_num, j.total_sheets AS total_sheets,"
-		      " j.last_completed_sheet AS last_completed_sheet,"
-		      " j.current_sheet AS current_sheet, j.processes AS processes,"
-		      " j.cpu_time_us/1e6 AS cpu_seconds, j.peak_rss_kib/1024.0 AS peak_rss_mb,"
-		      " coalesce(j.tags, '{}') AS tags FROM job j");
+	              " j.ended - j.started AS duration_seconds, j.exit_code AS exit_code,"
+	              " j.signal AS signal_num, j.total_sheets AS total_sheets,"
+	              " j.last_completed_sheet AS last_completed_sheet,"
+	              " j.current_sheet AS current_sheet, j.processes AS processes,"
+	              " j.cpu_time_us/1e6 AS cpu_seconds, j.peak_rss_kib/1024.0 AS peak_rss_mb,"
+	              " coalesce(j.tags, '{}') AS tags FROM job j");
 }
 
 const struct view views[] = {

@@ -52,7 +52,7 @@ static int end_keyframe(struct store *st, struct err *err)
 }
 
 static int begin_keyframe(struct store *st, const struct snapshot *snap, int64_t snapshot,
-			  struct err *err)
+                          struct err *err)
 {
 	sqlite3_stmt *stmt = query_get(st, Q_PUT_KEYFRAME, err);
 	int64_t id = query_int(st, Q_NEXT_KEYFRAME, err);
@@ -78,11 +78,12 @@ static int64_t pressure_code(const char *level)
 }
 
 static void bind_readings(sqlite3_stmt *stmt, int index, const struct metric *table, size_t n,
-			  uint64_t present, const uint64_t *value)
+                          uint64_t present, const uint64_t *value)
 {
 	for (size_t i = 0; i < n; i++)
 		db_bind_or_null(stmt, index + (int)i,
-				present >> i & 1 ? column_value(&table[i], value[i]) : COLUMN_ABSENT);
+		                present >> i & 1 ? column_value(&table[i], value[i])
+		                                 : COLUMN_ABSENT);
 }
 
 static int put_snapshot(struct store *st, const struct snapshot *snap, int64_t id, struct err *err)
@@ -108,8 +109,8 @@ static int put_host(struct store *st, const struct snapshot *snap, int64_t id, s
 	if (!stmt)
 		return -err->code;
 	sqlite3_bind_int64(stmt, 1, id);
-	db_bind_or_null(stmt, 2, snap->elapsed_ns ? (int64_t)(snap->elapsed_ns / NS_PER_US) :
-						    COLUMN_ABSENT);
+	db_bind_or_null(stmt, 2,
+	                snap->elapsed_ns ? (int64_t)(snap->elapsed_ns / NS_PER_US) : COLUMN_ABSENT);
 	sqlite3_bind_int64(stmt, 3, (int64_t)snap->procs.len);
 	sqlite3_bind_int64(stmt, 4, (int64_t)snap->zombies.len);
 	sqlite3_bind_int64(stmt, 5, snap->procs_complete);
@@ -121,7 +122,7 @@ static int put_host(struct store *st, const struct snapshot *snap, int64_t id, s
 	db_bind_or_null(stmt, 11, column_ratio(snap->cpu_steal_ratio));
 	db_bind_or_null(stmt, 12, column_ratio(snap->self_cpu_ratio));
 	bind_readings(stmt, 13, host_metrics, HOST_METRIC_COUNT, snap->host.present,
-		      snap->host.value);
+	              snap->host.value);
 	return db_run(stmt, err);
 }
 
@@ -136,7 +137,7 @@ static int put_cgroup(struct store *st, const struct snapshot *snap, int64_t id,
 		return -err->code;
 	sqlite3_bind_int64(stmt, 1, id);
 	bind_readings(stmt, 2, cgroup_metrics, CGROUP_METRIC_COUNT, snap->cgroup.present,
-		      snap->cgroup.value);
+	              snap->cgroup.value);
 	return db_run(stmt, err);
 }
 
@@ -223,10 +224,12 @@ int store_put(struct store *st, const struct snapshot *snap, struct err *err)
 }
 
 int store_put_gap(struct store *st, uint64_t from_ns, uint64_t to_ns, uint64_t lost_snapshots,
-		  const char *reason, struct err *err)
+                  const char *reason, struct err *err)
 {
-	struct event e = { .kind = EVENT_GAP, .wall_ns = from_ns, .job = -1,
-			   .count = to_ns > from_ns ? (int64_t)(to_ns - from_ns) : 0 };
+	struct event e = { .kind = EVENT_GAP,
+		           .wall_ns = from_ns,
+		           .job = -1,
+		           .count = to_ns > from_ns ? (int64_t)(to_ns - from_ns) : 0 };
 	struct buf text = { .max = 1024 };
 	int r = st->db ? 0 : store_connect(st, err);
 
@@ -235,7 +238,7 @@ int store_put_gap(struct store *st, uint64_t from_ns, uint64_t to_ns, uint64_t l
 	if (r < 0)
 		return r;
 	buf_printf(&text, "%llu snapshots were not stored: %s", (unsigned long long)lost_snapshots,
-		   reason);
+	           reason);
 	e.text.len = (uint32_t)text.len;
 	r = transaction_end(st, event_put_one(st, &e, text.at, 0, err), err);
 	buf_done(&text);

@@ -10,7 +10,7 @@
 
 static const struct {
 	const char *name;
-	enum ink    ink;
+	enum ink ink;
 } states[] = {
 	[DOCTOR_WORKS] = { "works", INK_GOOD },
 	[DOCTOR_DEGRADED] = { "degraded", INK_WARN },
@@ -29,12 +29,18 @@ void doctor_done(struct doctor *d)
 	vec_done(&d->files);
 }
 
-/* On a narrow terminal source and note share a column: words stay together where there is room for a few. */
+/* On a narrow terminal source and note share a column: words stay together where there is room for
+ * a few. */
 static const struct table_column wide[] = {
-	{ NULL, TABLE_LEFT }, { NULL, TABLE_LEFT }, { NULL, TABLE_LEFT }, { NULL, TABLE_LEFT, 0, 24, true },
+	{ NULL, TABLE_LEFT },
+	{ NULL, TABLE_LEFT },
+	{ NULL, TABLE_LEFT },
+	{ NULL, TABLE_LEFT, 0, 24, true },
 };
 static const struct table_column narrow[] = {
-	{ NULL, TABLE_LEFT }, { NULL, TABLE_LEFT }, { NULL, TABLE_LEFT, 0, 24, true },
+	{ NULL, TABLE_LEFT },
+	{ NULL, TABLE_LEFT },
+	{ NULL, TABLE_LEFT, 0, 24, true },
 };
 #define WIDE_COLUMNS 110
 
@@ -56,7 +62,8 @@ static void add_line(struct table *t, const struct doctor_line *line)
 	buf_done(&note);
 }
 
-static void put_lines(const struct doctor_line *lines, size_t n, const struct style *style, struct buf *to)
+static void put_lines(const struct doctor_line *lines, size_t n, const struct style *style,
+                      struct buf *to)
 {
 	bool is_wide = style->width >= WIDE_COLUMNS;
 	struct table t = {
@@ -95,7 +102,7 @@ static void put_store(const struct doctor *d, const struct style *style, struct 
 		buf_puts(to, "  nothing is recorded yet (proctor record begins it)");
 	else
 		buf_printf(to, "  %s, %s", format_bytes(d->store_bytes).at,
-			   d->store_state == DOCTOR_WORKS ? "healthy" : "not usable");
+		           d->store_state == DOCTOR_WORKS ? "healthy" : "not usable");
 	if (d->store_note[0]) {
 		buf_puts(to, ": ");
 		put_text(to, d->store_note);

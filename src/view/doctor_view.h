@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor_view.h - what works here, what does not and why, as `proctor doctor` shows it, for people and as JSON. */
+/* doctor_view.h - what works here, what does not and why, as `proctor doctor` shows it, for people
+ * and as JSON. */
 #pragma once
 
 #include "base/json.h"
@@ -13,16 +14,16 @@ enum doctor_state {
 };
 
 struct doctor_line {
-	char              name[32];   /* "tasks" */
-	char              source[64]; /* "BPF iterator" */
+	char name[32];   /* "tasks" */
+	char source[64]; /* "BPF iterator" */
 	enum doctor_state state;
-	char              note[400];  /* what it gives, or why it does not and what is lost by it */
-	uint64_t          lost;       /* events */
+	char note[400]; /* what it gives, or why it does not and what is lost by it */
+	uint64_t lost;  /* events */
 };
 
 struct doctor_file {
 	const char *path;
-	bool        skipped;
+	bool skipped;
 };
 
 #define DOCTOR_LINES_MAX 16
@@ -30,19 +31,20 @@ struct doctor_file {
 
 struct doctor {
 	const char *version, *kernel, *user;
-	bool        is_root;
+	bool is_root;
 	VEC(struct doctor_line) roles;
-	VEC(struct doctor_line) plain;  /* the roles that a plain user would have otherwise; empty: none, or not tried */
-	bool                    plain_tried;
+	VEC(struct doctor_line) plain; /* the roles that a plain user would have otherwise; empty:
+	                                  none, or not tried */
+	bool plain_tried;
 	VEC(struct doctor_file) files;
 	const char *store_path;
 	enum doctor_state store_state; /* absent: none yet */
-	char        store_note[256];   /* "": nothing to add */
-	uint64_t    store_bytes, disk_free_bytes;
-	bool        has_disk_free;
+	char store_note[256];          /* "": nothing to add */
+	uint64_t store_bytes, disk_free_bytes;
+	bool has_disk_free;
 };
 
 const char *doctor_state_name(enum doctor_state state);
-void        doctor_view_put(const struct doctor *d, const struct style *style, struct buf *to);
-void        doctor_json_put(const struct doctor *d, struct json *j);
-void        doctor_done(struct doctor *d);
+void doctor_view_put(const struct doctor *d, const struct style *style, struct buf *to);
+void doctor_json_put(const struct doctor *d, struct json *j);
+void doctor_done(struct doctor *d);

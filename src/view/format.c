@@ -11,7 +11,8 @@
 
 static const struct fmt unknown = { "-" };
 
-/* Three figures that matter: 6.1, 61.2, 612. A unit larger is taken before four digits would show. */
+/* Three figures that matter: 6.1, 61.2, 612. A unit larger is taken before four digits would
+ * show. */
 static struct fmt scaled(double bytes, const char *const *units, size_t n_units)
 {
 	struct fmt f;
@@ -64,7 +65,8 @@ struct fmt format_rate_short(double bytes_per_s)
 	return isfinite(bytes_per_s) ? scaled_short(bytes_per_s) : unknown;
 }
 
-/* A time in its two largest units; the second is told with two digits where the columns must stand still. */
+/* A time in its two largest units; the second is told with two digits where the columns must stand
+ * still. */
 static struct fmt two_units(uint64_t s, const char *gap)
 {
 	struct fmt f;
@@ -73,7 +75,8 @@ static struct fmt two_units(uint64_t s, const char *gap)
 	if (d >= 100)
 		snprintf(f.at, sizeof f.at, "%jud", (uintmax_t)d);
 	else if (d)
-		snprintf(f.at, sizeof f.at, *gap ? "%jud%s%juh" : "%jud%s%02juh", (uintmax_t)d, gap, (uintmax_t)(h % 24));
+		snprintf(f.at, sizeof f.at, *gap ? "%jud%s%juh" : "%jud%s%02juh", (uintmax_t)d, gap,
+		         (uintmax_t)(h % 24));
 	else if (h)
 		snprintf(f.at, sizeof f.at, "%juh%s%02jum", (uintmax_t)h, gap, (uintmax_t)(m % 60));
 	else if (m)

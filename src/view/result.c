@@ -20,7 +20,8 @@ static char *unique_name(const struct result *r, const char *name, size_t before
 	for (size_t i = 0; i < before; i++) {
 		size_t n = strlen(name);
 
-		if (strncmp(r->names[i], name, n) == 0 && (r->names[i][n] == '\0' || r->names[i][n] == ':'))
+		if (strncmp(r->names[i], name, n) == 0 &&
+		    (r->names[i][n] == '\0' || r->names[i][n] == ':'))
 			same++;
 	}
 	return same == 1 ? xstrdup(name) : xasprintf("%s:%zu", name, same);
@@ -31,7 +32,8 @@ static void csv_text(struct result *r, const char *text, size_t n)
 	bool quoted = n == 0;
 
 	for (size_t i = 0; i < n && !quoted; i++)
-		quoted = strchr("\",\r\n", text[i]) != NULL; /* a NUL is found too: strchr counts the end */
+		quoted = strchr("\",\r\n", text[i]) !=
+		         NULL; /* a NUL is found too: strchr counts the end */
 	if (quoted)
 		buf_putc(r->out, '"');
 	for (size_t i = 0; i < n; i++) {
@@ -197,7 +199,8 @@ bool result_end_row(struct result *r)
 /* Rows too wide for the terminal stand below each other, a line for each column. */
 static void print_expanded(struct result *r)
 {
-	static const struct table_column pair[] = { { NULL, TABLE_RIGHT }, { NULL, TABLE_LEFT, 0, 20, true } };
+	static const struct table_column pair[] = { { NULL, TABLE_RIGHT },
+		                                    { NULL, TABLE_LEFT, 0, 20, true } };
 
 	for (size_t row = 0; row < r->rows; row++) {
 		struct table t = { .columns = pair, .n_columns = ARRAY_LEN(pair), .indent = 2 };

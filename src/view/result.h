@@ -3,8 +3,8 @@
  *
  *	result_begin(r, names, n);  then per row n values and result_end_row(r);  result_end(r);
  *
- * JSON and CSV go to `out` at once: empty it between rows and memory does not grow with the answer. A table needs all
- * rows before the first line, so it has a ceiling. */
+ * JSON and CSV go to `out` at once: empty it between rows and memory does not grow with the answer.
+ *A table needs all rows before the first line, so it has a ceiling. */
 #pragma once
 
 #include "base/json.h"
@@ -13,22 +13,23 @@
 enum result_format {
 	RESULT_TABLE,
 	RESULT_JSON, /* an array of objects */
-	RESULT_CSV,  /* RFC 4180 with a head and plain newlines; absent is an empty field, an empty text is "" */
+	RESULT_CSV,  /* RFC 4180 with a head and plain newlines; absent is an empty field, an empty
+	                text is "" */
 };
 
 struct result {
-	enum result_format  format;
-	struct style        style;
-	bool                escapes; /* CSV for a terminal: text is made safe first */
-	struct buf         *out;
+	enum result_format format;
+	struct style style;
+	bool escapes; /* CSV for a terminal: text is made safe first */
+	struct buf *out;
 
 	/* Inside. */
-	struct table         table;
+	struct table table;
 	struct table_column *columns;
-	char               **names;
-	size_t               n, at; /* columns; the one that is next */
-	size_t               rows;
-	struct json          json;
+	char **names;
+	size_t n, at; /* columns; the one that is next */
+	size_t rows;
+	struct json json;
 };
 
 #define RESULT_CELLS_MAX ((size_t)1 << 20) /* of a table */

@@ -12,12 +12,13 @@
 
 #define LABEL_COLUMNS 13
 
-/* One labelled line. Its parts stand three blanks apart, so that each is one glance; what does not fit goes below. */
+/* One labelled line. Its parts stand three blanks apart, so that each is one glance; what does not
+ * fit goes below. */
 struct line {
 	const struct style *style;
-	struct buf         *to;
-	size_t              used; /* columns of the line so far */
-	bool                is_empty;
+	struct buf *to;
+	size_t used; /* columns of the line so far */
+	bool is_empty;
 };
 
 static struct line begin_line(const char *label, const struct style *style, struct buf *to)
@@ -70,8 +71,8 @@ static void end_line(struct line *line, const char *otherwise)
 	buf_putc(line->to, '\n');
 }
 
-static void put_title(const struct snapshot *snap, const struct snapshot_view *view, const struct style *style,
-		      struct buf *to)
+static void put_title(const struct snapshot *snap, const struct snapshot_view *view,
+                      const struct style *style, struct buf *to)
 {
 	style_begin(style, INK_BOLD, to);
 	if (view->host)
@@ -79,7 +80,8 @@ static void put_title(const struct snapshot *snap, const struct snapshot_view *v
 	else
 		buf_puts(to, "this machine");
 	style_end(style, INK_BOLD, to);
-	buf_printf(to, "   %s   up %s", format_time(snap->wall_ns).at, format_duration(snap->boot_ns).at);
+	buf_printf(to, "   %s   up %s", format_time(snap->wall_ns).at,
+	           format_duration(snap->boot_ns).at);
 	if (view->kernel) {
 		buf_puts(to, "   Linux ");
 		text_display(to, view->kernel, strlen(view->kernel), 32);
@@ -87,22 +89,25 @@ static void put_title(const struct snapshot *snap, const struct snapshot_view *v
 	buf_putc(to, '\n');
 }
 
-static void put_cpu(const struct snapshot *snap, const struct snapshot_view *view, const struct style *style,
-		    struct buf *to)
+static void put_cpu(const struct snapshot *snap, const struct snapshot_view *view,
+                    const struct style *style, struct buf *to)
 {
 	const struct host_readings *h = &snap->host;
 	struct line line = begin_line("cpu", style, to);
 	char cores[32] = "";
 
 	if (view->cores)
-		snprintf(cores, sizeof cores, " of %u core%s", view->cores, view->cores == 1 ? "" : "s");
+		snprintf(cores, sizeof cores, " of %u core%s", view->cores,
+		         view->cores == 1 ? "" : "s");
 	if (isfinite(snap->cpu_busy_ratio)) {
 		put_bar(&line, snap->cpu_busy_ratio);
 		put_part(&line, "%s busy%s", format_percent(snap->cpu_busy_ratio).at, cores);
 	}
-	if (readings_has(h, HOST_LOAD_1) && readings_has(h, HOST_LOAD_5) && readings_has(h, HOST_LOAD_15))
+	if (readings_has(h, HOST_LOAD_1) && readings_has(h, HOST_LOAD_5) &&
+	    readings_has(h, HOST_LOAD_15))
 		put_part(&line, "load %s %s %s", format_milli(h->value[HOST_LOAD_1], 2).at,
-			 format_milli(h->value[HOST_LOAD_5], 2).at, format_milli(h->value[HOST_LOAD_15], 2).at);
+		         format_milli(h->value[HOST_LOAD_5], 2).at,
+		         format_milli(h->value[HOST_LOAD_15], 2).at);
 	/* These two are told only when there is something to tell. */
 	if (snap->cpu_iowait_ratio >= 0.0005)
 		put_part(&line, "iowait %s", format_percent(snap->cpu_iowait_ratio).at);
@@ -120,7 +125,8 @@ static void put_swap(struct line *line, const struct host_readings *h)
 	if (total == 0)
 		put_part(line, "no swap");
 	else if (readings_has(h, HOST_SWAP_FREE) && h->value[HOST_SWAP_FREE] <= total)
-		put_part(line, "swap %s", format_bytes_of(total - h->value[HOST_SWAP_FREE], total).at);
+		put_part(line, "swap %s",
+		         format_bytes_of(total - h->value[HOST_SWAP_FREE], total).at);
 }
 
 static void put_memory(const struct snapshot *snap, const struct style *style, struct buf *to)
@@ -130,7 +136,8 @@ static void put_memory(const struct snapshot *snap, const struct style *style, s
 
 	if (readings_has(h, HOST_MEM_USED) && h->value[HOST_MEM_TOTAL]) {
 		put_bar(&line, (double)h->value[HOST_MEM_USED] / (double)h->value[HOST_MEM_TOTAL]);
-		put_part(&line, "%s used", format_bytes_of(h->value[HOST_MEM_USED], h->value[HOST_MEM_TOTAL]).at);
+		put_part(&line, "%s used",
+		         format_bytes_of(h->value[HOST_MEM_USED], h->value[HOST_MEM_TOTAL]).at);
 	}
 	if (readings_has(h, HOST_MEM_AVAILABLE))
 		put_part(&line, "%s available", format_bytes(h->value[HOST_MEM_AVAILABLE]).at);
@@ -143,7 +150,8 @@ static void put_stalls(const struct snapshot *snap, const struct style *style, s
 	static const char meaning[] = "(PSI: share of the time in which some task waited)";
 	struct line line = begin_line("stalls", style, to);
 
-	if (isfinite(snap->psi_cpu_ratio) || isfinite(snap->psi_mem_ratio) || isfinite(snap->psi_io_ratio)) {
+	if (isfinite(snap->psi_cpu_ratio) || isfinite(snap->psi_mem_ratio) ||
+	    isfinite(snap->psi_io_ratio)) {
 		put_part(&line, "cpu %s", format_percent(snap->psi_cpu_ratio).at);
 		put_part(&line, "memory %s", format_percent(snap->psi_mem_ratio).at);
 		put_part(&line, "io %s", format_percent(snap->psi_io_ratio).at);
@@ -162,12 +170,13 @@ static void put_limits(const struct snapshot *snap, const struct style *style, s
 	if (readings_has(g, CGROUP_CPU_LIMIT))
 		put_part(&line, "%s cores", format_milli(g->value[CGROUP_CPU_LIMIT], 1).at);
 	if (readings_has(g, CGROUP_MEM_LIMIT) && readings_has(g, CGROUP_MEM))
-		put_part(&line, "memory %s in use", format_bytes_of(g->value[CGROUP_MEM], g->value[CGROUP_MEM_LIMIT]).at);
+		put_part(&line, "memory %s in use",
+		         format_bytes_of(g->value[CGROUP_MEM], g->value[CGROUP_MEM_LIMIT]).at);
 	else if (readings_has(g, CGROUP_MEM_LIMIT))
 		put_part(&line, "memory %s", format_bytes(g->value[CGROUP_MEM_LIMIT]).at);
 	if (readings_has(g, CGROUP_PIDS_LIMIT) && readings_has(g, CGROUP_PIDS))
 		put_part(&line, "%s of %s tasks", format_count(g->value[CGROUP_PIDS]).at,
-			 format_count(g->value[CGROUP_PIDS_LIMIT]).at);
+		         format_count(g->value[CGROUP_PIDS_LIMIT]).at);
 	else if (readings_has(g, CGROUP_PIDS_LIMIT))
 		put_part(&line, "%s tasks", format_count(g->value[CGROUP_PIDS_LIMIT]).at);
 	end_line(&line, g->present ? "none in this control group" : "not known");
@@ -178,8 +187,8 @@ static void put_states(const struct snapshot *snap, const struct style *style, s
 	static const struct {
 		const char *letters, *name;
 	} kinds[] = {
-		{ "R", "running" }, { "SI", "sleeping" }, { "D", "waiting for disk" },
-		{ "Tt", "stopped" }, { "Z", "zombie" },   { "XxKWP", "ending" },
+		{ "R", "running" },  { "SI", "sleeping" }, { "D", "waiting for disk" },
+		{ "Tt", "stopped" }, { "Z", "zombie" },    { "XxKWP", "ending" },
 	};
 	size_t count[ARRAY_LEN(kinds)] = { 0 };
 	struct line line = begin_line("processes", style, to);
@@ -197,8 +206,8 @@ static void put_states(const struct snapshot *snap, const struct style *style, s
 	end_line(&line, "");
 }
 
-void snapshot_head_put(const struct snapshot *snap, const struct snapshot_view *view, const struct style *style,
-		       struct buf *to)
+void snapshot_head_put(const struct snapshot *snap, const struct snapshot_view *view,
+                       const struct style *style, struct buf *to)
 {
 	put_title(snap, view, style, to);
 	put_cpu(snap, view, style, to);

@@ -11,7 +11,10 @@
 #include "view/table.h"
 
 static const char *const sort_names[] = {
-	[SORT_SHARE] = "share", [SORT_CPU] = "cpu", [SORT_RSS] = "rss", [SORT_PID] = "pid",
+	[SORT_SHARE] = "share",
+	[SORT_CPU] = "cpu",
+	[SORT_RSS] = "rss",
+	[SORT_PID] = "pid",
 };
 
 bool snapshot_sort_parse(const char *name, enum snapshot_sort *ret)
@@ -27,8 +30,8 @@ bool snapshot_sort_parse(const char *name, enum snapshot_sort *ret)
 /* A process and what it is sorted by: larger first, then the lower pid. */
 struct ranked {
 	const struct proc_snap *p;
-	double                  rank;
-	enum ink                cpu_ink, rss_ink; /* the figure that put it here stands out */
+	double rank;
+	enum ink cpu_ink, rss_ink; /* the figure that put it here stands out */
 };
 
 static int by_rank(const void *a, const void *b)
@@ -40,12 +43,14 @@ static int by_rank(const void *a, const void *b)
 	return (x->p->s.id.pid > y->p->s.id.pid) - (x->p->s.id.pid < y->p->s.id.pid);
 }
 
-static struct ranked rank(const struct snapshot *snap, const struct snapshot_view *view, const struct proc_snap *p)
+static struct ranked rank(const struct snapshot *snap, const struct snapshot_view *view,
+                          const struct proc_snap *p)
 {
 	double cpu = isfinite(p->cpu_ratio) ? p->cpu_ratio : 0;
 	double rss = (double)readings_or(&p->s.r, PROC_RSS, 0);
 	double memory = (double)readings_or(&snap->host, HOST_MEM_TOTAL, 0);
-	double cpu_share = cpu / (view->cores ? view->cores : 1), rss_share = memory > 0 ? rss / memory : 0;
+	double cpu_share = cpu / (view->cores ? view->cores : 1),
+	       rss_share = memory > 0 ? rss / memory : 0;
 
 	switch (view->sort) {
 	case SORT_CPU:
@@ -55,7 +60,8 @@ static struct ranked rank(const struct snapshot *snap, const struct snapshot_vie
 	case SORT_SHARE:
 		if (cpu_share > rss_share)
 			return (struct ranked){ p, cpu_share, INK_BOLD, INK_PLAIN };
-		return (struct ranked){ p, rss_share, INK_PLAIN, rss_share > 0 ? INK_BOLD : INK_PLAIN };
+		return (struct ranked){ p, rss_share, INK_PLAIN,
+			                rss_share > 0 ? INK_BOLD : INK_PLAIN };
 	case SORT_PID:
 		break;
 	}
@@ -64,13 +70,21 @@ static struct ranked rank(const struct snapshot *snap, const struct snapshot_vie
 
 /* What is least missed goes first when the terminal is narrow. */
 static const struct table_column columns[] = {
-	{ "PID", TABLE_RIGHT },       { "USER", TABLE_LEFT, 3 },   { "CPU%", TABLE_RIGHT },
-	{ "RSS", TABLE_RIGHT },       { "PSS", TABLE_RIGHT, 8 },   { "THR", TABLE_RIGHT, 6 },
-	{ "FDS", TABLE_RIGHT, 7 },    { "READ/s", TABLE_RIGHT, 4 }, { "WRITE/s", TABLE_RIGHT, 5 },
-	{ "AGE", TABLE_RIGHT, 2 },    { "COMMAND", TABLE_LEFT, .min_width = 24 },
+	{ "PID", TABLE_RIGHT },
+	{ "USER", TABLE_LEFT, 3 },
+	{ "CPU%", TABLE_RIGHT },
+	{ "RSS", TABLE_RIGHT },
+	{ "PSS", TABLE_RIGHT, 8 },
+	{ "THR", TABLE_RIGHT, 6 },
+	{ "FDS", TABLE_RIGHT, 7 },
+	{ "READ/s", TABLE_RIGHT, 4 },
+	{ "WRITE/s", TABLE_RIGHT, 5 },
+	{ "AGE", TABLE_RIGHT, 2 },
+	{ "COMMAND", TABLE_LEFT, .min_width = 24 },
 };
 
-static void add_bytes(struct table *t, const struct proc_readings *r, enum proc_metric id, enum ink ink)
+static void add_bytes(struct table *t, const struct proc_readings *r, enum proc_metric id,
+                      enum ink ink)
 {
 	table_add_figure(t, readings_has(r, id) ? format_bytes_short(r->value[id]).at : NULL, ink);
 }
@@ -106,8 +120,8 @@ static void add_command(struct table *t, const struct snapshot *snap, const stru
 		table_addn(t, p->s.comm, strnlen(p->s.comm, sizeof p->s.comm), INK_PLAIN);
 }
 
-static void add_process(struct table *t, const struct snapshot *snap, const struct snapshot_view *view,
-			const struct ranked *ranked)
+static void add_process(struct table *t, const struct snapshot *snap,
+                        const struct snapshot_view *view, const struct ranked *ranked)
 {
 	const struct proc_snap *p = ranked->p;
 	const struct proc_readings *r = &p->s.r;
@@ -121,16 +135,19 @@ static void add_process(struct table *t, const struct snapshot *snap, const stru
 	add_count(t, r, PROC_FDS);
 	table_add_figure(t, format_rate_short(p->read_bytes_per_s).at, INK_PLAIN);
 	table_add_figure(t, format_rate_short(p->write_bytes_per_s).at, INK_PLAIN);
-	table_add_figure(t, p->s.id.start_ticks ? format_duration_short(p->age_ns).at : NULL, INK_PLAIN);
+	table_add_figure(t, p->s.id.start_ticks ? format_duration_short(p->age_ns).at : NULL,
+	                 INK_PLAIN);
 	add_command(t, snap, p);
 }
 
-static void put_rest(const struct snapshot *snap, const struct snapshot_view *view, const struct style *style,
-		     struct buf *to)
+static void put_rest(const struct snapshot *snap, const struct snapshot_view *view,
+                     const struct style *style, struct buf *to)
 {
 	static const char *const orders[] = {
-		[SORT_SHARE] = "by their share of CPU or memory", [SORT_CPU] = "by CPU",
-		[SORT_RSS] = "by resident memory", [SORT_PID] = "by pid",
+		[SORT_SHARE] = "by their share of CPU or memory",
+		[SORT_CPU] = "by CPU",
+		[SORT_RSS] = "by resident memory",
+		[SORT_PID] = "by pid",
 	};
 
 	if (view->top >= snap->procs.len)
@@ -138,16 +155,17 @@ static void put_rest(const struct snapshot *snap, const struct snapshot_view *vi
 	buf_putc(to, '\n');
 	style_begin(style, INK_DIM, to);
 	buf_printf(to, "%s of %s processes, %s; --all shows the rest", format_count(view->top).at,
-		   format_count(snap->procs.len).at, orders[view->sort]);
+	           format_count(snap->procs.len).at, orders[view->sort]);
 	style_end(style, INK_DIM, to);
 	buf_putc(to, '\n');
 }
 
-static void put_processes(const struct snapshot *snap, const struct snapshot_view *view, const struct style *style,
-			  struct buf *to)
+static void put_processes(const struct snapshot *snap, const struct snapshot_view *view,
+                          const struct style *style, struct buf *to)
 {
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns) };
-	cleanup(freep) struct ranked *ranked = xcalloc(MAX(snap->procs.len, (size_t)1), sizeof *ranked);
+	cleanup(freep) struct ranked *ranked = xcalloc(MAX(snap->procs.len, (size_t)1),
+	                                               sizeof *ranked);
 	size_t n = 0;
 
 	vec_each(&snap->procs, p)
@@ -159,8 +177,8 @@ static void put_processes(const struct snapshot *snap, const struct snapshot_vie
 	table_done(&t);
 }
 
-void snapshot_view_put(const struct snapshot *snap, const struct snapshot_view *view, const struct style *style,
-		       struct buf *to)
+void snapshot_view_put(const struct snapshot *snap, const struct snapshot_view *view,
+                       const struct style *style, struct buf *to)
 {
 	snapshot_head_put(snap, view, style, to);
 	buf_putc(to, '\n');

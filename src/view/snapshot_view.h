@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot_view.h - one snapshot as `proctor snapshot` shows it: the machine in a few lines, then its processes. */
+/* snapshot_view.h - one snapshot as `proctor snapshot` shows it: the machine in a few lines, then
+ * its processes. */
 #pragma once
 
 #include "model/snapshot.h"
@@ -14,17 +15,18 @@ enum snapshot_sort {
 
 struct snapshot_view {
 	const char *host, *kernel; /* names; NULL: not known */
-	unsigned    cores;         /* 0: not known */
-	size_t      top;           /* processes shown; SIZE_MAX: all */
+	unsigned cores;            /* 0: not known */
+	size_t top;                /* processes shown; SIZE_MAX: all */
 	enum snapshot_sort sort;
 	/* The user's name, valid until the next call, or NULL: the number is shown. */
 	const char *(*user_name)(void *self, uint32_t uid);
-	void       *self;
+	void *self;
 };
 
-bool snapshot_sort_parse(const char *name, enum snapshot_sort *ret); /* "cpu", "rss", "pid", "share" */
-void snapshot_view_put(const struct snapshot *snap, const struct snapshot_view *view, const struct style *style,
-		       struct buf *to);
+bool snapshot_sort_parse(const char *name,
+                         enum snapshot_sort *ret); /* "cpu", "rss", "pid", "share" */
+void snapshot_view_put(const struct snapshot *snap, const struct snapshot_view *view,
+                       const struct style *style, struct buf *to);
 /* The lines above the processes alone. */
-void snapshot_head_put(const struct snapshot *snap, const struct snapshot_view *view, const struct style *style,
-		       struct buf *to);
+void snapshot_head_put(const struct snapshot *snap, const struct snapshot_view *view,
+                       const struct style *style, struct buf *to);

@@ -14,7 +14,9 @@ static bool is_set(const char *value)
 
 bool style_parse_choice(const char *text, enum style_choice *ret)
 {
-	static const char *const names[] = { [STYLE_AUTO] = "auto", [STYLE_ALWAYS] = "always", [STYLE_NEVER] = "never" };
+	static const char *const names[] = {
+		[STYLE_AUTO] = "auto", [STYLE_ALWAYS] = "always", [STYLE_NEVER] = "never"
+	};
 
 	if (!text) {
 		*ret = STYLE_AUTO;
@@ -28,7 +30,8 @@ bool style_parse_choice(const char *text, enum style_choice *ret)
 	return false;
 }
 
-/* What was asked for on the command line counts most, then no-color.org, then bixense.com/clicolors. */
+/* What was asked for on the command line counts most, then no-color.org, then
+ * bixense.com/clicolors. */
 static bool wants_color(enum style_choice choice, const struct style_env *env)
 {
 	if (choice != STYLE_AUTO)
@@ -40,10 +43,13 @@ static bool wants_color(enum style_choice choice, const struct style_env *env)
 	return env->is_tty && !(env->term && strcmp(env->term, "dumb") == 0);
 }
 
-/* Where nothing is set (containers, cron) the terminal is UTF-8 these days; where something else is set it was meant. */
+/* Where nothing is set (containers, cron) the terminal is UTF-8 these days; where something else is
+ * set it was meant. */
 static bool wants_unicode(const struct style_env *env)
 {
-	const char *locale = is_set(env->lc_all) ? env->lc_all : is_set(env->lc_ctype) ? env->lc_ctype : env->lang;
+	const char *locale = is_set(env->lc_all)     ? env->lc_all
+	                     : is_set(env->lc_ctype) ? env->lc_ctype
+	                                             : env->lang;
 
 	return !is_set(locale) || strcasestr(locale, "utf-8") || strcasestr(locale, "utf8");
 }
@@ -74,7 +80,7 @@ struct style style_choose(enum style_choice color, const struct style_env *env)
 void style_begin(const struct style *style, enum ink ink, struct buf *to)
 {
 	static const char *const codes[] = {
-		[INK_PLAIN] = "", [INK_DIM] = "\x1b[2m", [INK_BOLD] = "\x1b[1m",
+		[INK_PLAIN] = "",        [INK_DIM] = "\x1b[2m",   [INK_BOLD] = "\x1b[1m",
 		[INK_GOOD] = "\x1b[32m", [INK_WARN] = "\x1b[33m", [INK_BAD] = "\x1b[31m",
 	};
 

@@ -5,15 +5,15 @@
 #include "base/buf.h"
 
 struct style {
-	bool   color;
-	bool   unicode; /* blocks for bars; else # and . */
-	size_t width;   /* columns; SIZE_MAX: as wide as it gets */
+	bool color;
+	bool unicode; /* blocks for bars; else # and . */
+	size_t width; /* columns; SIZE_MAX: as wide as it gets */
 };
 
 /* What the environment says, as given (NULL: not set). */
 struct style_env {
-	bool        is_tty;
-	size_t      tty_width; /* 0: not known */
+	bool is_tty;
+	size_t tty_width; /* 0: not known */
 	const char *no_color, *clicolor_force, *term, *columns;
 	const char *lc_all, *lc_ctype, *lang;
 };
@@ -25,7 +25,7 @@ enum style_choice {
 };
 
 /* --color=auto|always|never; NULL is auto. False: none of these. */
-bool         style_parse_choice(const char *text, enum style_choice *ret);
+bool style_parse_choice(const char *text, enum style_choice *ret);
 struct style style_choose(enum style_choice color, const struct style_env *env);
 
 enum ink {

@@ -11,7 +11,7 @@
 #define CELL_COLUMNS_MAX 4096 /* what one cell may hold; SQL can answer with megabytes */
 
 struct layout {
-	bool   shown[TABLE_COLUMNS_MAX];
+	bool shown[TABLE_COLUMNS_MAX];
 	size_t width[TABLE_COLUMNS_MAX];
 	size_t gap; /* blanks between columns */
 };
@@ -59,7 +59,9 @@ static void measure(const struct table *t, struct layout *l)
 	bool has_figure[TABLE_COLUMNS_MAX] = { false };
 
 	for (size_t c = 0; c < t->n_columns; c++)
-		l->width[c] = t->columns[c].name ? text_columns(t->columns[c].name, strlen(t->columns[c].name)) : 0;
+		l->width[c] = t->columns[c].name
+		                      ? text_columns(t->columns[c].name, strlen(t->columns[c].name))
+		                      : 0;
 	for (size_t i = 0; i < t->cells.len; i++) {
 		const struct table_cell *cell = &t->cells.at[i];
 		size_t c = i % t->n_columns;
@@ -79,7 +81,8 @@ static size_t least_width(const struct table *t, const struct layout *l)
 	for (size_t c = 0; c < t->n_columns; c++) {
 		if (!l->shown[c])
 			continue;
-		total += t->columns[c].min_width ? MIN(t->columns[c].min_width, l->width[c]) : l->width[c];
+		total += t->columns[c].min_width ? MIN(t->columns[c].min_width, l->width[c])
+		                                 : l->width[c];
 		shown++;
 	}
 	return total + (shown ? shown - 1 : 0) * l->gap;
@@ -122,14 +125,15 @@ static void put_blanks(struct buf *to, size_t n)
 }
 
 struct line {
-	const struct table  *t;
+	const struct table *t;
 	const struct layout *layout;
-	const struct style  *style;
-	struct buf          *to;
-	size_t               owed; /* blanks put before the next text, so that none end a line */
+	const struct style *style;
+	struct buf *to;
+	size_t owed; /* blanks put before the next text, so that none end a line */
 };
 
-static void put_cell(struct line *line, size_t c, const char *text, size_t len, size_t columns, enum ink ink)
+static void put_cell(struct line *line, size_t c, const char *text, size_t len, size_t columns,
+                     enum ink ink)
 {
 	size_t width = line->layout->width[c], shown = MIN(columns, width), pad = width - shown;
 	bool right = line->t->columns[c].align == TABLE_RIGHT;
@@ -154,11 +158,13 @@ static void print_head(struct line *line)
 	for (size_t c = 0; c < t->n_columns; c++)
 		if (line->layout->shown[c])
 			put_cell(line, c, t->columns[c].name, strlen(t->columns[c].name),
-				 text_columns(t->columns[c].name, strlen(t->columns[c].name)), INK_BOLD);
+			         text_columns(t->columns[c].name, strlen(t->columns[c].name)),
+			         INK_BOLD);
 	buf_putc(line->to, '\n');
 }
 
-/* Bytes of the text that fit, up to the end of a word; a word that is too long for a line is broken. */
+/* Bytes of the text that fit, up to the end of a word; a word that is too long for a line is
+ * broken. */
 static size_t fit_words(const char *text, size_t len, size_t width)
 {
 	size_t columns = 0, end = 0, last_word = 0;
@@ -206,7 +212,8 @@ static void print_row(struct line *line, const struct table_cell *cells)
 		if (line->layout->shown[c] && t->columns[c].wraps)
 			put_wrapped(line, c, &cells[c]);
 		else if (line->layout->shown[c])
-			put_cell(line, c, t->text.at + cells[c].at, cells[c].len, cells[c].columns, cells[c].ink);
+			put_cell(line, c, t->text.at + cells[c].at, cells[c].len, cells[c].columns,
+			         cells[c].ink);
 	buf_putc(line->to, '\n');
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* table.h - columns for people. Text from outside is escaped on its way in (base/text.h), so a cell cannot break a line or
- * speak to the terminal. Lines never end in blanks.
+/* table.h - columns for people. Text from outside is escaped on its way in (base/text.h), so a cell
+ *cannot break a line or speak to the terminal. Lines never end in blanks.
  *
  *	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns) };
- *	table_add(&t, "12", INK_PLAIN); …                     // row after row, a cell for each column
- *	table_print(&t, &style, &out);
- *	table_done(&t);
- */
+ *	table_add(&t, "12", INK_PLAIN); …                     // row after row, a cell for each
+ *column table_print(&t, &style, &out);
+ * table_done(&t); */
 #pragma once
 
 #include "base/vec.h"
@@ -18,22 +17,22 @@ enum table_align {
 };
 
 struct table_column {
-	const char      *name; /* NULL in all columns: no head */
+	const char *name; /* NULL in all columns: no head */
 	enum table_align align;
-	unsigned         drop;      /* 0: always shown; else left out when it is too narrow, the highest first */
-	size_t           min_width; /* not 0: may be cut down to this before columns are left out */
-	bool             wraps;     /* the last column only: what does not fit goes on below instead of being cut */
+	unsigned drop; /* 0: always shown; else left out when it is too narrow, the highest first */
+	size_t min_width; /* not 0: may be cut down to this before columns are left out */
+	bool wraps; /* the last column only: what does not fit goes on below instead of being cut */
 };
 
 struct table_cell {
-	size_t   at, len, columns;
+	size_t at, len, columns;
 	enum ink ink;
 };
 
 struct table {
 	const struct table_column *columns;
-	size_t                     n_columns;
-	size_t                     indent; /* blanks before each line */
+	size_t n_columns;
+	size_t indent; /* blanks before each line */
 	VEC(struct table_cell) cells;
 	struct buf text;
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz.h - what every fuzz target is made of: one entry, and a check that ends the process when a promise is broken. */
+/* fuzz.h - what every fuzz target is made of: one entry, and a check that ends the process when a
+ * promise is broken. */
 #pragma once
 
 #include <stdint.h>
@@ -10,10 +11,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define FUZZ_CHECK(promise)                                                                  \
-	do {                                                                                 \
-		if (!(promise)) {                                                            \
-			fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #promise); \
-			abort();                                                             \
-		}                                                                            \
+#define FUZZ_CHECK(promise)                                                                        \
+	do {                                                                                       \
+		if (!(promise)) {                                                                  \
+			fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #promise);      \
+			abort();                                                                   \
+		}                                                                                  \
 	} while (0)

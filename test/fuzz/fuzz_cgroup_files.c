@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of control groups on any bytes: a refusal leaves the result alone, and no limit is near 2^63. */
+/* Files of control groups on any bytes: a refusal leaves the result alone, and no limit is near
+ * 2^63. */
 #include "fuzz.h"
 #include "probe/cgroup_read.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Datagrams of the proc connector: any bytes are refused or give an event whose name is a string. */
+/* Datagrams of the proc connector: any bytes are refused or give an event whose name is a
+ * string. */
 #include <string.h>
 
 #include "fuzz.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a configuration file: nothing is read out of bounds, and what was accepted lies within its range. */
+/* Any bytes as a configuration file: nothing is read out of bounds, and what was accepted lies
+ * within its range. */
 #include "base/clock.h"
 #include "config/ini.h"
 #include "fuzz.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Durations as people write them: a refused one leaves the result alone, an accepted one starts with a digit or a point
- * and has only characters that a duration can have. */
+/* Durations as people write them: a refused one leaves the result alone, an accepted one starts
+ * with a digit or a point and has only characters that a duration can have. */
 #include <string.h>
 
 #include "base/clock.h"

@@ -6,9 +6,14 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static bool (*const parsers[])(struct scan, struct host_readings *) = {
-		hostfile_parse_meminfo,		hostfile_parse_loadavg,	    hostfile_parse_stat,
-		hostfile_parse_pressure_cpu,	hostfile_parse_pressure_memory, hostfile_parse_pressure_io,
-		hostfile_parse_diskstats,	hostfile_parse_net_dev,
+		hostfile_parse_meminfo,
+		hostfile_parse_loadavg,
+		hostfile_parse_stat,
+		hostfile_parse_pressure_cpu,
+		hostfile_parse_pressure_memory,
+		hostfile_parse_pressure_io,
+		hostfile_parse_diskstats,
+		hostfile_parse_net_dev,
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(parsers); i++) {

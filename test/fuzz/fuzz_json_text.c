@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Text from outside on its way out: json_strn must give valid JSON whatever the bytes, text_display must give nothing
- * that moves a terminal and never more columns than it was allowed. */
+/* Text from outside on its way out: json_strn must give valid JSON whatever the bytes, text_display
+ * must give nothing that moves a terminal and never more columns than it was allowed. */
 #include <jansson.h>
 #include <string.h>
 
@@ -33,7 +33,8 @@ static void check_json(const char *s, size_t n)
 	if (is_utf8(s, n)) { /* comes back unchanged */
 		json_t *back = json_array_get(parsed, 0);
 
-		FUZZ_CHECK(json_string_length(back) == n && memcmp(json_string_value(back), s, n) == 0);
+		FUZZ_CHECK(json_string_length(back) == n &&
+		           memcmp(json_string_value(back), s, n) == 0);
 	}
 	json_decref(parsed);
 	buf_done(&out);

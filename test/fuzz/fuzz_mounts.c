@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* mountinfo, a NUL, and /proc/PID/cgroup or status: every directory that comes out lies below its mount point. */
+/* mountinfo, a NUL, and /proc/PID/cgroup or status: every directory that comes out lies below its
+ * mount point. */
 #include <string.h>
 
 #include "fuzz.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Command lines: never more bytes than there is room, no NUL, and whatever came before, a password stays hidden. */
+/* Command lines: never more bytes than there is room, no NUL, and whatever came before, a password
+ * stays hidden. */
 #include <string.h>
 
 #include "fuzz.h"
@@ -24,8 +25,9 @@ static void check(const char *raw, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char *const secrets[] = { "--password=" CANARY, "--db-token=" CANARY, "PGPASSWORD=" CANARY,
-					       "https://u:" CANARY "@h/", "Authorization: Basic " CANARY };
+	static const char *const secrets[] = { "--password=" CANARY, "--db-token=" CANARY,
+		                               "PGPASSWORD=" CANARY, "https://u:" CANARY "@h/",
+		                               "Authorization: Basic " CANARY };
 	char *raw = malloc(size + 64);
 
 	if (!raw || memmem(data, size, "canary", 6)) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every scan function on any bytes: none reads past the end, none leaves the text, and a failure leaves the result alone. */
+/* Every scan function on any bytes: none reads past the end, none leaves the text, and a failure
+ * leaves the result alone. */
 #include "base/scan.h"
 #include "fuzz.h"
 
@@ -40,7 +41,8 @@ static void check_pieces(struct scan whole, char mark)
 	struct scan s = whole, piece = { 0 };
 
 	while (scan_word(&s, &piece))
-		FUZZ_CHECK(is_inside(&s, &whole) && is_inside(&piece, &whole) && scan_left(&piece) > 0);
+		FUZZ_CHECK(is_inside(&s, &whole) && is_inside(&piece, &whole) &&
+		           scan_left(&piece) > 0);
 	s = whole;
 	while (scan_line(&s, &piece))
 		FUZZ_CHECK(is_inside(&s, &whole) && is_inside(&piece, &whole));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* /proc/PID/stat: any bytes are refused or understood; the name is always a string, and a refusal leaves the result alone. */
+/* /proc/PID/stat: any bytes are refused or understood; the name is always a string, and a refusal
+ * leaves the result alone. */
 #include <string.h>
 
 #include "fuzz.h"

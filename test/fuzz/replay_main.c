@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A fuzz target as an ordinary test: every file of its corpus, then some thousand mutations of them. The mutations are
- * the same in every run, so what fails once fails again. The input that broke the target is written to NAME.crash in
- * the working directory. */
+/* A fuzz target as an ordinary test: every file of its corpus, then some thousand mutations of
+ * them. The mutations are the same in every run, so what fails once fails again. The input that
+ * broke the target is written to NAME.crash in the working directory. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 static struct {
 	const char *crash_path;
 	const char *at;
-	size_t      len;
+	size_t len;
 } current;
 
 struct seeds {
@@ -55,7 +55,8 @@ static void on_abort(int signo)
 	}
 }
 
-/* The target gets bytes in memory of exactly their size, so that the sanitizer sees a read past the end. */
+/* The target gets bytes in memory of exactly their size, so that the sanitizer sees a read past the
+ * end. */
 static void feed(const char *bytes, size_t len)
 {
 	char *exact = xmalloc(len ? len : 1);
@@ -82,7 +83,8 @@ static int seeds_load(struct seeds *seeds, const char *directory, struct err *er
 		if (entry->d_name[0] == '.')
 			continue;
 		seed = vec_push(&seeds->all, SEEDS_MAX);
-		r = seed ? io_load(dirfd(dir), entry->d_name, seed, err) : err_set(err, E2BIG, "too many seeds");
+		r = seed ? io_load(dirfd(dir), entry->d_name, seed, err)
+		         : err_set(err, E2BIG, "too many seeds");
 	}
 	closedir(dir);
 	return r;
@@ -114,9 +116,37 @@ static void replace_bytes(struct buf *b, size_t pos, size_t cut, const char *byt
 static void mutate_once(struct buf *b, const struct seeds *seeds, uint64_t *rng)
 {
 	static const char *const telling[] = {
-		"-1", "0", "18446744073709551615", "18446744073709551616", "9223372036854775808", "4294967296", "\n", " ",
-		")", "(", "\"", "\\", "\x1b[2J", "\xff", "\xc2\x9b", "\xed\xa0\x80", "\xf4\x90\x80\x80", "1e309", ".", ":", "=", "[", "]",
-		"{", "}", "\r\n", "\t", "#", "max", "kB", "\xef\xbb\xbf",
+		"-1",
+		"0",
+		"18446744073709551615",
+		"18446744073709551616",
+		"9223372036854775808",
+		"4294967296",
+		"\n",
+		" ",
+		")",
+		"(",
+		"\"",
+		"\\",
+		"\x1b[2J",
+		"\xff",
+		"\xc2\x9b",
+		"\xed\xa0\x80",
+		"\xf4\x90\x80\x80",
+		"1e309",
+		".",
+		":",
+		"=",
+		"[",
+		"]",
+		"{",
+		"}",
+		"\r\n",
+		"\t",
+		"#",
+		"max",
+		"kB",
+		"\xef\xbb\xbf",
 	};
 	const char *word = telling[random_below(rng, ARRAY_LEN(telling))];
 	const struct buf *other = &seeds->all.at[random_below(rng, seeds->all.len)];
@@ -140,7 +170,8 @@ static void mutate_once(struct buf *b, const struct seeds *seeds, uint64_t *rng)
 		replace_bytes(b, pos, random_below(rng, 8), word, strlen(word));
 		break;
 	case 5: /* a piece of another seed */
-		replace_bytes(b, pos, random_below(rng, 8), other->at + from, random_below(rng, other->len - from + 1));
+		replace_bytes(b, pos, random_below(rng, 8), other->at + from,
+		              random_below(rng, other->len - from + 1));
 		break;
 	default: /* one bit */
 		if (pos < b->len)

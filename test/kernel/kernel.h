@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel.h - tests that ask the live kernel. They need root (CAP_BPF and CAP_PERFMON); without it each is skipped by
- * name and says so. */
+/* kernel.h - tests that ask the live kernel. They need root (CAP_BPF and CAP_PERFMON); without it
+ * each is skipped by name and says so. */
 #pragma once
 
 #include <errno.h>
@@ -19,14 +19,15 @@
 
 struct live {
 	const struct probe_ops *ops;
-	void                   *self;
-	struct sample           out;
-	int                     root_fd;
+	void *self;
+	struct sample out;
+	int root_fd;
 };
 
 static inline int live_try(struct live *live, const struct probe_ops *ops, struct err *err)
 {
-	struct probe_env env = { .root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), .is_live = true };
+	struct probe_env env = { .root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
+		                 .is_live = true };
 
 	*live = (struct live){ .ops = ops, .root_fd = env.root_fd };
 	live->out.want = WANT_ALL;
@@ -89,8 +90,8 @@ static inline bool drop_to(uint64_t caps)
 
 	for (int i = 0; i < 2; i++)
 		data[i].effective = data[i].permitted = (uint32_t)(caps >> (32 * i));
-	return prctl(PR_SET_KEEPCAPS, 1) == 0 && setresgid(65534, 65534, 65534) == 0 && setresuid(65534, 65534, 65534) == 0 &&
-	       syscall(SYS_capset, &head, data) == 0;
+	return prctl(PR_SET_KEEPCAPS, 1) == 0 && setresgid(65534, 65534, 65534) == 0 &&
+	       setresuid(65534, 65534, 65534) == 0 && syscall(SYS_capset, &head, data) == 0;
 }
 
 #define EXIT_SKIPPED 77 /* for meson */
@@ -110,13 +111,13 @@ static inline bool live_is_possible(const struct probe_ops *ops)
 	return ok || geteuid() == 0;
 }
 
-#define RUN_LIVE_TESTS(ops, ...)                                                              \
-	int main(void)                                                                        \
-	{                                                                                     \
-		const struct CMUnitTest tests[] = { __VA_ARGS__ };                            \
-		if (live_is_possible(ops))                                                    \
-			return cmocka_run_group_tests(tests, NULL, NULL);                     \
-		for (size_t i = 0; i < ARRAY_LEN(tests); i++)                                 \
-			printf("[  SKIPPED ] %s\n", tests[i].name);                           \
-		return EXIT_SKIPPED;                                                          \
+#define RUN_LIVE_TESTS(ops, ...)                                                                   \
+	int main(void)                                                                             \
+	{                                                                                          \
+		const struct CMUnitTest tests[] = { __VA_ARGS__ };                                 \
+		if (live_is_possible(ops))                                                         \
+			return cmocka_run_group_tests(tests, NULL, NULL);                          \
+		for (size_t i = 0; i < ARRAY_LEN(tests); i++)                                      \
+			printf("[  SKIPPED ] %s\n", tests[i].name);                                \
+		return EXIT_SKIPPED;                                                               \
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lifecycle.h - what tests of the lifecycle probe share: children, and waiting for what is told of them. */
+/* lifecycle.h - what tests of the lifecycle probe share: children, and waiting for what is told of
+ * them. */
 #pragma once
 
 #include "base/clock.h"
@@ -20,20 +21,23 @@ static inline int live_teardown(void **state)
 	return 0;
 }
 
-/* Who that pid is: on a busy machine it may have belonged to others before, or belong to others now. */
+/* Who that pid is: on a busy machine it may have belonged to others before, or belong to others
+ * now. */
 static inline struct proc_id id_of(const struct live *live, pid_t pid)
 {
 	struct proc_id id = { .pid = pid };
 
 	vec_each(&live->out.events, e)
-		if (e->kind == EVENT_SPAWN && e->id.pid == pid && (e->ppid == getpid() || !id.start_ticks))
+		if (e->kind == EVENT_SPAWN && e->id.pid == pid &&
+		    (e->ppid == getpid() || !id.start_ticks))
 			id = e->id;
 	return id;
 }
 
 static inline bool is_about(const struct event *e, enum event_kind kind, struct proc_id id)
 {
-	return e->kind == kind && e->id.pid == id.pid && (!id.start_ticks || e->id.start_ticks == id.start_ticks);
+	return e->kind == kind && e->id.pid == id.pid &&
+	       (!id.start_ticks || e->id.start_ticks == id.start_ticks);
 }
 
 static inline const struct event *find(const struct live *live, enum event_kind kind, pid_t pid)
@@ -78,7 +82,7 @@ static inline const struct event *told(const struct live *live, enum event_kind 
 	if (e)
 		return e;
 	fail_msg("no %s event of pid %d%s", event_name(kind), pid,
-		 live->out.events_complete ? "" : ", and events were lost");
+	         live->out.events_complete ? "" : ", and events were lost");
 	return &nothing;
 }
 

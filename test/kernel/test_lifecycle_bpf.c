@@ -181,7 +181,9 @@ static int eat(void *group)
 	if (!write_file(path, "0"))
 		return 2;
 	for (size_t i = 0; i < 200; i++)
-		memset(mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, 1 << 20);
+		memset(mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		            0),
+		       1, 1 << 20);
 	return 3;
 }
 
@@ -339,15 +341,14 @@ static void test_lifecycle_bpf__needs_two_capabilities_and_no_more(void **state)
 	assert_int_equal(WEXITSTATUS(reap(child(open_as_nobody, &one))), EPERM);
 }
 
-RUN_LIVE_TESTS(&probe_lifecycle_bpf,
-	  LIVE(test_lifecycle_bpf__sees_a_life_of_a_few_milliseconds),
-	  LIVE(test_lifecycle_bpf__keeps_the_beginning_of_a_long_command_line),
-	  LIVE(test_lifecycle_bpf__a_thread_is_not_a_process),
-	  LIVE(test_lifecycle_bpf__names_who_sent_a_signal),
-	  LIVE(test_lifecycle_bpf__a_kill_is_told_apart),
-	  LIVE(test_lifecycle_bpf__a_crash_is_nobodys_signal),
-	  LIVE(test_lifecycle_bpf__tells_who_was_killed_for_lack_of_memory),
-	  LIVE(test_lifecycle_bpf__counts_what_it_lost_and_goes_on),
-	  LIVE(test_lifecycle_bpf__wakes_its_reader_long_before_the_ring_is_full),
-	  LIVE(test_lifecycle_bpf__tells_the_pids_of_its_own_namespace),
-	  LIVE(test_lifecycle_bpf__needs_two_capabilities_and_no_more))
+RUN_LIVE_TESTS(&probe_lifecycle_bpf, LIVE(test_lifecycle_bpf__sees_a_life_of_a_few_milliseconds),
+               LIVE(test_lifecycle_bpf__keeps_the_beginning_of_a_long_command_line),
+               LIVE(test_lifecycle_bpf__a_thread_is_not_a_process),
+               LIVE(test_lifecycle_bpf__names_who_sent_a_signal),
+               LIVE(test_lifecycle_bpf__a_kill_is_told_apart),
+               LIVE(test_lifecycle_bpf__a_crash_is_nobodys_signal),
+               LIVE(test_lifecycle_bpf__tells_who_was_killed_for_lack_of_memory),
+               LIVE(test_lifecycle_bpf__counts_what_it_lost_and_goes_on),
+               LIVE(test_lifecycle_bpf__wakes_its_reader_long_before_the_ring_is_full),
+               LIVE(test_lifecycle_bpf__tells_the_pids_of_its_own_namespace),
+               LIVE(test_lifecycle_bpf__needs_two_capabilities_and_no_more))

@@ -13,8 +13,9 @@ static bool has_totals(const struct event *e)
 	return e && readings_has(&e->final, PROC_CPU_TIME);
 }
 
-/* Totals come with the exit, or after it. NULL when they do not: some kernels run no program while certain processes
- * are on the CPU, and what the kernel does there, for others too, stays untold. */
+/* Totals come with the exit, or after it. NULL when they do not: some kernels run no program while
+ * certain processes are on the CPU, and what the kernel does there, for others too, stays
+ * untold. */
 static const struct event *wait_for_totals(struct live *live, pid_t pid)
 {
 	const struct event *e = await(live, EVENT_EXIT, pid);
@@ -250,11 +251,10 @@ static void test_lifecycle_bpf__a_program_run_by_a_thread_keeps_the_process(void
 	assert_int_equal(count(live, EVENT_EXIT, pid), 1);
 }
 
-RUN_LIVE_TESTS(&probe_lifecycle_bpf,
-	  LIVE(test_lifecycle_bpf__totals_are_those_of_wait4),
-	  LIVE(test_lifecycle_bpf__threads_are_counted_once_each),
-	  LIVE(test_lifecycle_bpf__totals_are_exact_where_wait4_is_blind),
-	  LIVE(test_lifecycle_bpf__tells_the_exit_code),
-	  LIVE(test_lifecycle_bpf__a_zombie_is_told_and_its_totals_when_it_is_reaped),
-	  LIVE(test_lifecycle_bpf__a_process_ends_with_its_last_thread),
-	  LIVE(test_lifecycle_bpf__a_program_run_by_a_thread_keeps_the_process))
+RUN_LIVE_TESTS(&probe_lifecycle_bpf, LIVE(test_lifecycle_bpf__totals_are_those_of_wait4),
+               LIVE(test_lifecycle_bpf__threads_are_counted_once_each),
+               LIVE(test_lifecycle_bpf__totals_are_exact_where_wait4_is_blind),
+               LIVE(test_lifecycle_bpf__tells_the_exit_code),
+               LIVE(test_lifecycle_bpf__a_zombie_is_told_and_its_totals_when_it_is_reaped),
+               LIVE(test_lifecycle_bpf__a_process_ends_with_its_last_thread),
+               LIVE(test_lifecycle_bpf__a_program_run_by_a_thread_keeps_the_process))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The two ways to look at processes must tell the same: every field of processes in many situations, held side by side. */
+/* The two ways to look at processes must tell the same: every field of processes in many
+ * situations, held side by side. */
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -166,22 +167,10 @@ static int become_undumpable(void)
 }
 
 static struct actor actors[] = {
-	{ nothing },
-	{ eat_memory },
-	{ share_memory },
-	{ open_100_files },
-	{ open_600_files },
-	{ open_5000_files },
-	{ open_far_away },
-	{ write_to_disk },
-	{ start_threads },
-	{ burn_cpu },
-	{ stop },
-	{ exit_unseen },
-	{ name_hostile },
-	{ name_empty },
-	{ name_long },
-	{ become_other_user },
+	{ nothing },           { eat_memory },      { share_memory },  { open_100_files },
+	{ open_600_files },    { open_5000_files }, { open_far_away }, { write_to_disk },
+	{ start_threads },     { burn_cpu },        { stop },          { exit_unseen },
+	{ name_hostile },      { name_empty },      { name_long },     { become_other_user },
 	{ become_undumpable },
 };
 
@@ -288,13 +277,16 @@ static const struct proc_sample *of(const struct live *live, pid_t pid)
 	return &nobody;
 }
 
-static void assert_same_metric(const struct proc_sample *a, const struct proc_sample *b, enum proc_metric id)
+static void assert_same_metric(const struct proc_sample *a, const struct proc_sample *b,
+                               enum proc_metric id)
 {
 	if (readings_has(&a->r, id) != readings_has(&b->r, id))
-		fail_msg("pid %d (%s): %s is not told by both", a->id.pid, a->comm, proc_metrics[id].key);
+		fail_msg("pid %d (%s): %s is not told by both", a->id.pid, a->comm,
+		         proc_metrics[id].key);
 	if (a->r.value[id] != b->r.value[id])
-		fail_msg("pid %d (%s): %s is %lu by BPF and %lu in /proc", a->id.pid, a->comm, proc_metrics[id].key,
-			 (unsigned long)a->r.value[id], (unsigned long)b->r.value[id]);
+		fail_msg("pid %d (%s): %s is %lu by BPF and %lu in /proc", a->id.pid, a->comm,
+		         proc_metrics[id].key, (unsigned long)a->r.value[id],
+		         (unsigned long)b->r.value[id]);
 }
 
 /* /proc cuts user and system time each to whole ticks. */
@@ -303,23 +295,24 @@ static void assert_same_cpu(const struct proc_sample *a, const struct proc_sampl
 	uint64_t exact = a->r.value[PROC_CPU_TIME], ticks = b->r.value[PROC_CPU_TIME];
 
 	if (exact < ticks || exact - ticks >= 2 * TICK_NS)
-		fail_msg("pid %d: CPU time is %lu ns by BPF and %lu in /proc", a->id.pid, (unsigned long)exact,
-			 (unsigned long)ticks);
+		fail_msg("pid %d: CPU time is %lu ns by BPF and %lu in /proc", a->id.pid,
+		         (unsigned long)exact, (unsigned long)ticks);
 }
 
-static void assert_same_command(const struct pair *pair, const struct proc_sample *a, const struct proc_sample *b)
+static void assert_same_command(const struct pair *pair, const struct proc_sample *a,
+                                const struct proc_sample *b)
 {
 	assert_int_equal(a->command.len, b->command.len);
-	assert_memory_equal(pair->bpf->out.text.at + a->command.at, pair->proc->out.text.at + b->command.at,
-			    a->command.len);
+	assert_memory_equal(pair->bpf->out.text.at + a->command.at,
+	                    pair->proc->out.text.at + b->command.at, a->command.len);
 }
 
 static void assert_same(const struct pair *pair, pid_t pid)
 {
 	const struct proc_sample *a = of(pair->bpf, pid), *b = of(pair->proc, pid);
 	static const enum proc_metric same[] = {
-		PROC_RSS,	 PROC_VMS,	    PROC_THREADS, PROC_FDS, PROC_READ_BYTES, PROC_WRITE_BYTES,
-		PROC_MINOR_FAULTS, PROC_MAJOR_FAULTS,
+		PROC_RSS,        PROC_VMS,         PROC_THREADS,      PROC_FDS,
+		PROC_READ_BYTES, PROC_WRITE_BYTES, PROC_MINOR_FAULTS, PROC_MAJOR_FAULTS,
 	};
 
 	assert_int_equal(a->id.start_ticks, b->id.start_ticks);
@@ -351,7 +344,8 @@ static pid_t pid_of(int (*act)(void))
 	return 0;
 }
 
-/* The same again, against what the actors themselves know: both looks could be wrong in the same way. */
+/* The same again, against what the actors themselves know: both looks could be wrong in the same
+ * way. */
 static void test_tasks_bpf__tells_what_the_processes_did(void **state)
 {
 	struct pair *pair = *state;
@@ -369,8 +363,10 @@ static void test_tasks_bpf__tells_what_the_processes_did(void **state)
 	assert_int_equal(of(bpf, pid_of(open_far_away))->r.value[PROC_FDS], fds + 1);
 	assert_int_equal(of(bpf, pid_of(open_5000_files))->r.value[PROC_FD_LIMIT], 5100);
 	assert_true(of(bpf, pid_of(open_5000_files))->r.value[PROC_FDS] > 4200);
-	assert_true(of(bpf, pid_of(eat_memory))->r.value[PROC_RSS] >= idle->r.value[PROC_RSS] + (24 << 20));
-	assert_true(of(bpf, pid_of(share_memory))->r.value[PROC_RSS] >= idle->r.value[PROC_RSS] + (5 << 20));
+	assert_true(of(bpf, pid_of(eat_memory))->r.value[PROC_RSS] >=
+	            idle->r.value[PROC_RSS] + (24 << 20));
+	assert_true(of(bpf, pid_of(share_memory))->r.value[PROC_RSS] >=
+	            idle->r.value[PROC_RSS] + (5 << 20));
 	assert_true(of(bpf, pid_of(write_to_disk))->r.value[PROC_WRITE_BYTES] >= 409600);
 	assert_true(of(bpf, pid_of(burn_cpu))->r.value[PROC_CPU_TIME] >= 60 * NS_PER_MS);
 	assert_int_equal(of(bpf, pid_of(become_other_user))->uid, 65534);
@@ -393,7 +389,8 @@ static void test_tasks_bpf__shows_every_process_of_the_machine(void **state)
 	vec_each(&pair->proc->out.procs, b) {
 		const struct proc_sample *c = sample_find_proc(&later->out, b->id.pid);
 
-		if (!c || !proc_id_eq(b->id, c->id) || b->ppid != c->ppid || memcmp(b->comm, c->comm, COMM_LEN))
+		if (!c || !proc_id_eq(b->id, c->id) || b->ppid != c->ppid ||
+		    memcmp(b->comm, c->comm, COMM_LEN))
 			continue;
 		const struct proc_sample *a = of(pair->bpf, b->id.pid);
 		assert_int_equal(a->id.start_ticks, b->id.start_ticks);
@@ -406,7 +403,8 @@ static void test_tasks_bpf__shows_every_process_of_the_machine(void **state)
 	assert_true(compared > 10);
 	assert_true(pair->bpf->out.procs_complete);
 	for (size_t i = 1; i < pair->bpf->out.procs.len; i++)
-		assert_true(pair->bpf->out.procs.at[i - 1].id.pid < pair->bpf->out.procs.at[i].id.pid);
+		assert_true(pair->bpf->out.procs.at[i - 1].id.pid <
+		            pair->bpf->out.procs.at[i].id.pid);
 }
 
 /* ---- threads that come and go ---------------------------------------------------------------- */
@@ -457,7 +455,9 @@ static void test_tasks_bpf__counters_grow_evenly_while_threads_end(void **state)
 		live_read(pair->bpf);
 		cpu_ns = of(pair->bpf, pid)->r.value[PROC_CPU_TIME];
 		/* What a thread ran since the last clock tick is added when it is switched. */
-		bad += cpu_ns < before || (before && cpu_ns - before > cpus * (clock_mono_ns() - was + 20 * NS_PER_MS));
+		bad += cpu_ns < before ||
+		       (before &&
+		        cpu_ns - before > cpus * (clock_mono_ns() - was + 20 * NS_PER_MS));
 		before = cpu_ns;
 	}
 	kill(pid, SIGKILL);
@@ -556,7 +556,10 @@ static int read_as_nobody(void *arg)
 	if (live.ops->read(live.self, &live.out, &err) < 0)
 		return NO_READ;
 	const struct proc_sample *parent = sample_find_proc(&live.out, getppid());
-	return parent && readings_has(&parent->r, PROC_FDS) && readings_has(&parent->r, PROC_WRITE_BYTES) ? SEEN : WRONG_PIDS;
+	return parent && readings_has(&parent->r, PROC_FDS) &&
+	                       readings_has(&parent->r, PROC_WRITE_BYTES)
+	               ? SEEN
+	               : WRONG_PIDS;
 }
 
 static void test_tasks_bpf__needs_two_capabilities_to_see_all_of_everybody(void **state)
@@ -567,10 +570,10 @@ static void test_tasks_bpf__needs_two_capabilities_to_see_all_of_everybody(void 
 
 #define PAIR(name) cmocka_unit_test_setup_teardown(name, pair_open, pair_close)
 RUN_LIVE_TESTS(&probe_tasks_bpf,
-	  PAIR(test_tasks_bpf__tells_of_every_resting_process_what_proc_tells),
-	  PAIR(test_tasks_bpf__tells_what_the_processes_did),
-	  PAIR(test_tasks_bpf__shows_every_process_of_the_machine),
-	  PAIR(test_tasks_bpf__counters_grow_evenly_while_threads_end),
-	  PAIR(test_tasks_bpf__a_process_without_its_leader_is_alive),
-	  PAIR(test_tasks_bpf__tells_the_pids_of_its_own_namespace),
-	  PAIR(test_tasks_bpf__needs_two_capabilities_to_see_all_of_everybody))
+               PAIR(test_tasks_bpf__tells_of_every_resting_process_what_proc_tells),
+               PAIR(test_tasks_bpf__tells_what_the_processes_did),
+               PAIR(test_tasks_bpf__shows_every_process_of_the_machine),
+               PAIR(test_tasks_bpf__counters_grow_evenly_while_threads_end),
+               PAIR(test_tasks_bpf__a_process_without_its_leader_is_alive),
+               PAIR(test_tasks_bpf__tells_the_pids_of_its_own_namespace),
+               PAIR(test_tasks_bpf__needs_two_capabilities_to_see_all_of_everybody))

@@ -56,4 +56,4 @@ static void test_tasks_proc__loses_nobody_among_many(void **state)
 }
 
 RUN_LIVE_TESTS(&probe_tasks_bpf, TEST(test_tasks_bpf__loses_nobody_among_many),
-	       TEST(test_tasks_proc__loses_nobody_among_many))
+               TEST(test_tasks_proc__loses_nobody_among_many))

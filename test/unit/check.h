@@ -15,10 +15,10 @@
 /* Most tests need no state. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-#define RUN_TESTS(...)                                                            \
-	int main(void)                                                            \
-	{                                                                         \
-		const struct CMUnitTest tests[] = { __VA_ARGS__ };                \
-		return cmocka_run_group_tests(tests, NULL, NULL);                 \
+#define RUN_TESTS(...)                                                                             \
+	int main(void)                                                                             \
+	{                                                                                          \
+		const struct CMUnitTest tests[] = { __VA_ARGS__ };                                 \
+		return cmocka_run_group_tests(tests, NULL, NULL);                                  \
 	}
 #define TEST(name) cmocka_unit_test(name)

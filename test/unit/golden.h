@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* golden.h - long output, compared with a file of test/golden. With PROCTOR_GOLDEN=write the files are written anew: read the
- * difference before you commit it. */
+/* golden.h - long output, compared with a file of test/golden. With PROCTOR_GOLDEN=write the files
+ * are written anew: read the difference before you commit it. */
 #pragma once
 
 #include <errno.h>

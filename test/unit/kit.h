@@ -34,7 +34,8 @@ static inline struct proc_sample *kit_proc(struct sample *s, pid_t pid, uint64_t
 	return p;
 }
 
-static inline struct proc_sample *kit_proc_cpu(struct sample *s, pid_t pid, uint64_t start_ticks, uint64_t cpu_ns)
+static inline struct proc_sample *kit_proc_cpu(struct sample *s, pid_t pid, uint64_t start_ticks,
+                                               uint64_t cpu_ns)
 {
 	struct proc_sample *p = kit_proc(s, pid, start_ticks);
 
@@ -42,15 +43,19 @@ static inline struct proc_sample *kit_proc_cpu(struct sample *s, pid_t pid, uint
 	return p;
 }
 
-static inline void kit_build(const struct sample *prev, const struct sample *cur, struct snapshot *ret)
+static inline void kit_build(const struct sample *prev, const struct sample *cur,
+                             struct snapshot *ret)
 {
 	struct jobtab none = { 0 };
 
-	snapshot_build(prev, cur, &none, &(struct snapshot_origin){ .seq = 2, .started_boot_ns = T0_NS, .pid = 77 }, ret);
+	snapshot_build(prev, cur, &none,
+	               &(struct snapshot_origin){ .seq = 2, .started_boot_ns = T0_NS, .pid = 77 },
+	               ret);
 }
 
 /* How many events of this kind, and the last of them. */
-static inline size_t kit_events(const struct snapshot *snap, enum event_kind kind, struct event *ret)
+static inline size_t kit_events(const struct snapshot *snap, enum event_kind kind,
+                                struct event *ret)
 {
 	size_t n = 0;
 

@@ -19,42 +19,42 @@
 #define WORLD_SLOTS 40
 
 /* A new slot, always. */
-#define world_push(v)                                            \
-	({                                                       \
-		typeof((v)->at) pushed_ = vec_push(v, 1 << 24);  \
-		if (!pushed_)                                    \
-			abort();                                 \
-		pushed_;                                         \
+#define world_push(v)                                                                              \
+	({                                                                                         \
+		typeof((v)->at) pushed_ = vec_push(v, 1 << 24);                                    \
+		if (!pushed_)                                                                      \
+			abort();                                                                   \
+		pushed_;                                                                           \
 	})
 
 struct world_proc {
-	bool     alive;
+	bool alive;
 	struct proc_id id;
-	pid_t    ppid;
-	char     comm[COMM_LEN], command[64], state;
-	double   cpu;     /* NAN: not known */
+	pid_t ppid;
+	char comm[COMM_LEN], command[64], state;
+	double cpu; /* NAN: not known */
 	uint64_t rss, vms, threads, fds, cpu_time_ns;
-	bool     has_fds;
-	int32_t  job;
+	bool has_fds;
+	int32_t job;
 	uint32_t sheet;
 };
 
 /* One process as it was shown in one snapshot. */
 struct world_row {
-	int64_t           snapshot;
-	int               epoch;
-	uint64_t          wall_ns, boot_ns;
+	int64_t snapshot;
+	int epoch;
+	uint64_t wall_ns, boot_ns;
 	struct world_proc p;
 };
 
 struct world {
-	uint64_t              seed, wall_ns, boot_ns, interval_ns, seq;
-	pid_t                 first_pid;
-	int                   epoch; /* counts recorders, each has rows of its own for a life */
-	unsigned              churn; /* births and deaths in a hundred ticks of a slot */
-	struct world_proc     procs[WORLD_SLOTS];
-	VEC(struct job)       jobs;
-	struct snapshot       snap;
+	uint64_t seed, wall_ns, boot_ns, interval_ns, seq;
+	pid_t first_pid;
+	int epoch;      /* counts recorders, each has rows of its own for a life */
+	unsigned churn; /* births and deaths in a hundred ticks of a slot */
+	struct world_proc procs[WORLD_SLOTS];
+	VEC(struct job) jobs;
+	struct snapshot snap;
 	VEC(struct world_row) rows;
 };
 
@@ -66,9 +66,12 @@ static inline uint32_t world_dice(struct world *w, uint32_t sides)
 
 static inline void world_init(struct world *w, uint64_t seed)
 {
-	*w = (struct world){ .seed = seed, .wall_ns = UINT64_C(1790000000) * NS_PER_S + 250000 * NS_PER_US,
-			     .boot_ns = 5000 * NS_PER_S, .interval_ns = NS_PER_S, .first_pid = 100,
-			     .churn = 3 };
+	*w = (struct world){ .seed = seed,
+		             .wall_ns = UINT64_C(1790000000) * NS_PER_S + 250000 * NS_PER_US,
+		             .boot_ns = 5000 * NS_PER_S,
+		             .interval_ns = NS_PER_S,
+		             .first_pid = 100,
+		             .churn = 3 };
 }
 
 static inline void world_done(struct world *w)
@@ -88,7 +91,8 @@ static inline void world_add_job(struct world *w, const char *id)
 	job->total_sheets = 3;
 }
 
-static inline struct event *world_event(struct world *w, enum event_kind kind, const struct world_proc *p)
+static inline struct event *world_event(struct world *w, enum event_kind kind,
+                                        const struct world_proc *p)
 {
 	struct event *e = world_push(&w->snap.events);
 
@@ -107,9 +111,14 @@ static inline void world_spawn(struct world *w, size_t slot)
 {
 	struct world_proc *p = &w->procs[slot];
 
-	*p = (struct world_proc){ .alive = true, .ppid = 1 + (pid_t)world_dice(w, 50), .state = 'S',
-				  .cpu = NAN, .threads = 1, .has_fds = world_dice(w, 4) > 0, .fds = 3,
-				  .job = -1 };
+	*p = (struct world_proc){ .alive = true,
+		                  .ppid = 1 + (pid_t)world_dice(w, 50),
+		                  .state = 'S',
+		                  .cpu = NAN,
+		                  .threads = 1,
+		                  .has_fds = world_dice(w, 4) > 0,
+		                  .fds = 3,
+		                  .job = -1 };
 	p->id.pid = w->first_pid + (pid_t)slot * 3; /* the same pid for every life in this slot */
 	p->id.start_ticks = w->boot_ns / NS_PER_TICK - 1;
 	p->rss = (uint64_t)(1 + world_dice(w, 100000)) << 12;
@@ -145,7 +154,8 @@ static inline void world_show(struct world *w, const struct world_proc *p)
 	s->s.ppid = p->ppid;
 	s->s.state = p->state;
 	memcpy(s->s.comm, p->comm, COMM_LEN);
-	s->s.command = (struct text_ref){ (uint32_t)w->snap.text.len, (uint32_t)strlen(p->command) };
+	s->s.command = (struct text_ref){ (uint32_t)w->snap.text.len,
+		                          (uint32_t)strlen(p->command) };
 	buf_puts(&w->snap.text, p->command);
 	readings_set(&s->s.r, PROC_RSS, p->rss);
 	readings_set(&s->s.r, PROC_VMS, p->vms);
@@ -191,7 +201,8 @@ static inline void world_host(struct world *w)
 	struct snapshot *s = &w->snap;
 
 	readings_set(&s->host, HOST_MEM_TOTAL, UINT64_C(8) << 30);
-	readings_set(&s->host, HOST_MEM_AVAILABLE, (UINT64_C(4) << 30) + ((uint64_t)world_dice(w, 1000) << 12));
+	readings_set(&s->host, HOST_MEM_AVAILABLE,
+	             (UINT64_C(4) << 30) + ((uint64_t)world_dice(w, 1000) << 12));
 	readings_set(&s->host, HOST_LOAD_1, world_dice(w, 4000));
 	readings_set(&s->host, HOST_CPU_TOTAL, w->boot_ns * 2);
 	s->cpu_busy_ratio = world_dice(w, 1000) / 1000.0;
@@ -240,14 +251,14 @@ static inline int64_t world_put(struct world *w, struct store *st)
 		if (!w->procs[i].alive)
 			continue;
 		row = world_push(&w->rows);
-		*row = (struct world_row){ id, w->epoch, w->wall_ns, w->boot_ns,
-					   w->procs[i] };
+		*row = (struct world_row){ id, w->epoch, w->wall_ns, w->boot_ns, w->procs[i] };
 	}
 	return id;
 }
 
 /* Later names replace earlier ones in the store: what a life was called last. */
-static inline const struct world_proc *world_last(const struct world *w, const struct world_row *row)
+static inline const struct world_proc *world_last(const struct world *w,
+                                                  const struct world_row *row)
 {
 	for (size_t i = w->rows.len; i-- > 0;)
 		if (proc_id_eq(w->rows.at[i].p.id, row->p.id) && w->rows.at[i].epoch == row->epoch)

@@ -65,6 +65,6 @@ static void test_budget__comes_back_only_after_a_long_calm(void **state)
 }
 
 RUN_TESTS(TEST(test_budget__steps_down_in_the_documented_order),
-	  TEST(test_budget__does_not_stretch_an_interval_that_was_asked_for),
-	  TEST(test_budget__one_busy_tick_or_an_unknown_cost_changes_nothing),
-	  TEST(test_budget__comes_back_only_after_a_long_calm))
+          TEST(test_budget__does_not_stretch_an_interval_that_was_asked_for),
+          TEST(test_budget__one_busy_tick_or_an_unknown_cost_changes_nothing),
+          TEST(test_budget__comes_back_only_after_a_long_calm))

@@ -140,9 +140,11 @@ static void test_relax__gives_a_spike_back_and_keeps_what_is_used(void **state)
 	vec_done(&v);
 }
 
-RUN_TESTS(TEST(test_buf__takes_all_or_nothing_at_the_ceiling), TEST(test_buf__refuses_sizes_that_would_overflow),
-	  TEST(test_buf__keeps_a_nul_behind_every_byte_count),
-	  TEST(test_buf_printf__writes_more_than_there_is_room_for_at_first), TEST(test_buf_take__hands_over_the_bytes),
-	  TEST(test_vec_push__gives_zeroed_slots_up_to_the_ceiling),
-	  TEST(test_vec_reserve__refuses_past_the_ceiling_and_never_allocates_past_it),
-	  TEST(test_relax__gives_a_spike_back_and_keeps_what_is_used))
+RUN_TESTS(TEST(test_buf__takes_all_or_nothing_at_the_ceiling),
+          TEST(test_buf__refuses_sizes_that_would_overflow),
+          TEST(test_buf__keeps_a_nul_behind_every_byte_count),
+          TEST(test_buf_printf__writes_more_than_there_is_room_for_at_first),
+          TEST(test_buf_take__hands_over_the_bytes),
+          TEST(test_vec_push__gives_zeroed_slots_up_to_the_ceiling),
+          TEST(test_vec_reserve__refuses_past_the_ceiling_and_never_allocates_past_it),
+          TEST(test_relax__gives_a_spike_back_and_keeps_what_is_used))

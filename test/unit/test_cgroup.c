@@ -11,9 +11,11 @@ static void test_cgroup_parse_number__wants_the_whole_key(void **state)
 	uint64_t v = 7;
 
 	(void)state;
-	assert_true(cgroup_parse_number(scan_str("low 0\nhigh 0\nmax 12\noom 3\noom_kill 2\n"), "oom_kill", &v));
+	assert_true(cgroup_parse_number(scan_str("low 0\nhigh 0\nmax 12\noom 3\noom_kill 2\n"),
+	                                "oom_kill", &v));
 	assert_int_equal(v, 2);
-	assert_true(cgroup_parse_number(scan_str("oom_kill_disable 1\nunder_oom 0\noom_kill 5\n"), "oom_kill", &v));
+	assert_true(cgroup_parse_number(scan_str("oom_kill_disable 1\nunder_oom 0\noom_kill 5\n"),
+	                                "oom_kill", &v));
 	assert_int_equal(v, 5);
 	assert_false(cgroup_parse_number(scan_str("oom_kill_disable 1\n"), "oom_kill", &v));
 	assert_false(cgroup_parse_number(scan_str(""), NULL, &v));
@@ -40,7 +42,8 @@ static void test_cgroup_parse_limit__knows_what_is_no_limit(void **state)
 
 static void put_v2_machine(const struct tree *t)
 {
-	tree_puts(t, "proc/self/mountinfo", "28 24 0:25 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw\n");
+	tree_puts(t, "proc/self/mountinfo",
+	          "28 24 0:25 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw\n");
 	tree_puts(t, "proc/self/cgroup", "0::/batch.slice/job:7/step\n");
 	tree_puts(t, "sys/fs/cgroup/batch.slice/memory.max", "4294967296\n");
 	tree_puts(t, "sys/fs/cgroup/batch.slice/pids.max", "500\n");
@@ -50,13 +53,14 @@ static void put_v2_machine(const struct tree *t)
 	tree_puts(t, "sys/fs/cgroup/batch.slice/job:7/pids.max", "max\n");
 	tree_puts(t, "sys/fs/cgroup/batch.slice/job:7/step/memory.max", "max\n");
 	tree_puts(t, "sys/fs/cgroup/batch.slice/job:7/step/cpu.max", "200000 100000\n");
-	tree_puts(t, "sys/fs/cgroup/batch.slice/job:7/step/cpu.stat",
-		  "usage_usec 5000000\nuser_usec 3000000\nsystem_usec 2000000\nnice_usec 0\ncore_sched.force_idle_usec 0\n"
-		  "nr_periods 12\nnr_throttled 3\nthrottled_usec 70000\nnr_bursts 0\nburst_usec 0\n");
+	tree_puts(
+		t, "sys/fs/cgroup/batch.slice/job:7/step/cpu.stat",
+		"usage_usec 5000000\nuser_usec 3000000\nsystem_usec 2000000\nnice_usec 0\ncore_sched.force_idle_usec 0\n"
+		"nr_periods 12\nnr_throttled 3\nthrottled_usec 70000\nnr_bursts 0\nburst_usec 0\n");
 	tree_puts(t, "sys/fs/cgroup/batch.slice/job:7/step/memory.current", "104857600\n");
 	tree_puts(t, "sys/fs/cgroup/batch.slice/job:7/step/memory.peak", "209715200\n");
 	tree_puts(t, "sys/fs/cgroup/batch.slice/job:7/step/memory.events",
-		  "low 0\nhigh 0\nmax 17\noom 2\noom_kill 1\noom_group_kill 0\n");
+	          "low 0\nhigh 0\nmax 17\noom 2\noom_kill 1\noom_group_kill 0\n");
 	tree_puts(t, "sys/fs/cgroup/batch.slice/job:7/step/pids.current", "12\n");
 }
 
@@ -98,19 +102,22 @@ static void test_cgroup__reads_v1_with_its_own_words(void **state)
 	void *self;
 
 	(void)state;
-	tree_puts(&t, "proc/self/mountinfo", "32 31 0:29 / /cg/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
-					     "35 31 0:32 / /cg/memory rw - cgroup cgroup rw,memory\n");
+	tree_puts(&t, "proc/self/mountinfo",
+	          "32 31 0:29 / /cg/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
+	          "35 31 0:32 / /cg/memory rw - cgroup cgroup rw,memory\n");
 	tree_puts(&t, "proc/self/cgroup", "5:memory:/a/b\n4:cpu,cpuacct:/a\n");
 	tree_puts(&t, "cg/cpu,cpuacct/a/cpuacct.usage", "1027931174848\n");
 	tree_puts(&t, "cg/cpu,cpuacct/a/cpuacct.stat", "user 81073\nsystem 21719\n");
-	tree_puts(&t, "cg/cpu,cpuacct/a/cpu.stat", "nr_periods 9\nnr_throttled 4\nthrottled_time 123456789\n");
+	tree_puts(&t, "cg/cpu,cpuacct/a/cpu.stat",
+	          "nr_periods 9\nnr_throttled 4\nthrottled_time 123456789\n");
 	tree_puts(&t, "cg/cpu,cpuacct/a/cpu.cfs_quota_us", "50000\n");
 	tree_puts(&t, "cg/cpu,cpuacct/a/cpu.cfs_period_us", "100000\n");
 	tree_puts(&t, "cg/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
 	tree_puts(&t, "cg/memory/a/b/memory.usage_in_bytes", "193548288\n");
 	tree_puts(&t, "cg/memory/a/b/memory.max_usage_in_bytes", "314306560\n");
 	tree_puts(&t, "cg/memory/a/b/memory.failcnt", "8\n");
-	tree_puts(&t, "cg/memory/a/b/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 6\n");
+	tree_puts(&t, "cg/memory/a/b/memory.oom_control",
+	          "oom_kill_disable 0\nunder_oom 0\noom_kill 6\n");
 	tree_puts(&t, "cg/memory/a/b/memory.limit_in_bytes", "9223372036854771712\n");
 	self = tree_probe(&probe_cgroup, &t.env, &s);
 	assert_int_equal(s.cgroup.value[CGROUP_CPU], 1027931174848);
@@ -169,7 +176,8 @@ static void test_cgroup__says_why_when_there_is_no_group(void **state)
 	tree_remove(&t);
 }
 
-/* ---- on the live machine ------------------------------------------------------------------------------------- */
+/* ---- on the live machine
+ * ------------------------------------------------------------------------------------- */
 
 static bool put_live(int root_fd, const char *dir, const char *file, const char *text)
 {
@@ -229,17 +237,22 @@ static void test_cgroup__sees_a_real_group_with_a_real_limit(void **state)
 	cgroup_parse_mountinfo(kfile_text(&text), mounts);
 	assert_int_equal(kfile_load(env.root_fd, "proc/self/cgroup", &text), 0);
 	assert_true(cgroup_locate(kfile_text(&text), mounts, dirs));
-	snprintf(dir, sizeof dir, "%.3000s/proctor-test-%d", dirs->of[CGROUP_FAMILY_MEMORY].path, getpid());
+	snprintf(dir, sizeof dir, "%.3000s/proctor-test-%d", dirs->of[CGROUP_FAMILY_MEMORY].path,
+	         getpid());
 	if (mkdirat(env.root_fd, dir, 0755) < 0) {
 		assert_true(geteuid() != 0 || errno == EROFS);
 		skip();
 	}
-	has_limit = put_live(env.root_fd, dir, dirs->of[CGROUP_FAMILY_MEMORY].is_v2 ? "memory.max" : "memory.limit_in_bytes",
-			     "67108864");
+	has_limit = put_live(env.root_fd, dir,
+	                     dirs->of[CGROUP_FAMILY_MEMORY].is_v2 ? "memory.max"
+	                                                          : "memory.limit_in_bytes",
+	                     "67108864");
 	child = fork();
 	if (child == 0) {
 		snprintf(mypid, sizeof mypid, "%d", getpid());
-		_exit(put_live(env.root_fd, dir, "cgroup.procs", mypid) ? look_from_inside(&env, has_limit) : 9);
+		_exit(put_live(env.root_fd, dir, "cgroup.procs", mypid)
+		              ? look_from_inside(&env, has_limit)
+		              : 9);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	for (int i = 0; i < 100 && unlinkat(env.root_fd, dir, AT_REMOVEDIR) < 0; i++)
@@ -253,8 +266,10 @@ static void test_cgroup__sees_a_real_group_with_a_real_limit(void **state)
 	close(env.root_fd);
 }
 
-RUN_TESTS(TEST(test_cgroup_parse_number__wants_the_whole_key), TEST(test_cgroup_parse_limit__knows_what_is_no_limit),
-	  TEST(test_cgroup__reads_a_v2_group_and_the_smallest_limits_above_it),
-	  TEST(test_cgroup__reads_v1_with_its_own_words),
-	  TEST(test_cgroup__leaves_a_removed_group_absent_and_follows_a_move),
-	  TEST(test_cgroup__says_why_when_there_is_no_group), TEST(test_cgroup__sees_a_real_group_with_a_real_limit))
+RUN_TESTS(TEST(test_cgroup_parse_number__wants_the_whole_key),
+          TEST(test_cgroup_parse_limit__knows_what_is_no_limit),
+          TEST(test_cgroup__reads_a_v2_group_and_the_smallest_limits_above_it),
+          TEST(test_cgroup__reads_v1_with_its_own_words),
+          TEST(test_cgroup__leaves_a_removed_group_absent_and_follows_a_move),
+          TEST(test_cgroup__says_why_when_there_is_no_group),
+          TEST(test_cgroup__sees_a_real_group_with_a_real_limit))

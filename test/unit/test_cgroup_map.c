@@ -18,7 +18,8 @@ static const char *path_of(enum cgroup_family family)
 	return dirs.of[family].path;
 }
 
-#define V2 "28 24 0:25 / /sys/fs/cgroup rw,nosuid,nodev,noexec,relatime shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
+#define V2                                                                                         \
+	"28 24 0:25 / /sys/fs/cgroup rw,nosuid,nodev,noexec,relatime shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
 
 static void test_cgroup_map__finds_a_v2_group(void **state)
 {
@@ -34,31 +35,36 @@ static void test_cgroup_map__finds_a_v2_group(void **state)
 static void test_cgroup_map__asks_v1_first_on_a_machine_with_both(void **state)
 {
 	(void)state;
-	assert_true(locate("32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
-			   "35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
-			   "40 31 0:37 / /sys/fs/cgroup/systemd rw,relatime - cgroup cgroup rw,name=systemd\n"
-			   "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n",
-			   "4:memory:/batch/night\n3:cpu,cpuacct:/\n1:name=systemd:/elsewhere\n0::/v2\n"));
+	assert_true(locate(
+		"32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
+		"35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
+		"40 31 0:37 / /sys/fs/cgroup/systemd rw,relatime - cgroup cgroup rw,name=systemd\n"
+		"41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n",
+		"4:memory:/batch/night\n3:cpu,cpuacct:/\n1:name=systemd:/elsewhere\n0::/v2\n"));
 	assert_string_equal(path_of(CGROUP_FAMILY_MEMORY), "sys/fs/cgroup/memory/batch/night");
 	assert_string_equal(path_of(CGROUP_FAMILY_CPU), "sys/fs/cgroup/cpu,cpuacct");
 	assert_string_equal(path_of(CGROUP_FAMILY_CPUACCT), "sys/fs/cgroup/cpu,cpuacct");
 	assert_false(dirs.of[CGROUP_FAMILY_MEMORY].is_v2);
-	assert_string_equal(path_of(CGROUP_FAMILY_PIDS), "sys/fs/cgroup/unified/v2"); /* not managed by v1 here */
+	assert_string_equal(path_of(CGROUP_FAMILY_PIDS),
+	                    "sys/fs/cgroup/unified/v2"); /* not managed by v1 here */
 	assert_true(dirs.of[CGROUP_FAMILY_PIDS].is_v2);
 }
 
 static void test_cgroup_map__understands_a_container_that_sees_only_its_own_group(void **state)
 {
 	(void)state;
-	assert_true(locate("35 31 0:32 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n",
-			   "4:memory:/docker/abc/sub\n"));
+	assert_true(locate(
+		"35 31 0:32 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n",
+		"4:memory:/docker/abc/sub\n"));
 	assert_string_equal(path_of(CGROUP_FAMILY_MEMORY), "sys/fs/cgroup/memory/sub");
-	assert_true(locate("35 31 0:32 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n",
-			   "4:memory:/docker/abc\n"));
+	assert_true(locate(
+		"35 31 0:32 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n",
+		"4:memory:/docker/abc\n"));
 	assert_string_equal(path_of(CGROUP_FAMILY_MEMORY), "sys/fs/cgroup/memory");
 	/* A sibling with a longer name is not below it. */
-	assert_false(locate("35 31 0:32 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n",
-			    "4:memory:/docker/abcdef\n"));
+	assert_false(locate(
+		"35 31 0:32 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n",
+		"4:memory:/docker/abcdef\n"));
 }
 
 static void test_cgroup_map__separates_at_the_first_two_colons_only(void **state)
@@ -80,14 +86,21 @@ static void test_cgroup_map__refuses_a_way_out_of_the_hierarchy(void **state)
 static void test_cgroup_map__reads_escapes_in_mount_points(void **state)
 {
 	(void)state;
-	assert_true(locate("28 24 0:25 / /mnt/with\\040blank\\134x rw - cgroup2 none rw\n", "0::/g\n"));
+	assert_true(
+		locate("28 24 0:25 / /mnt/with\\040blank\\134x rw - cgroup2 none rw\n", "0::/g\n"));
 	assert_string_equal(path_of(CGROUP_FAMILY_CPU), "mnt/with blank\\x/g");
 }
 
 static void test_cgroup_map__survives_broken_texts(void **state)
 {
-	static const char *const broken[] = { "", "\n\n", "28", "28 24 0:25 / /x", "28 24 0:25 / /x rw -", "28 24 0:25 / /x rw - cgroup2",
-					      "28 24 0:25 / relative rw - cgroup2 none rw\n", "28 24 0:25 / /x rw - cgroup none rw\n" };
+	static const char *const broken[] = { "",
+		                              "\n\n",
+		                              "28",
+		                              "28 24 0:25 / /x",
+		                              "28 24 0:25 / /x rw -",
+		                              "28 24 0:25 / /x rw - cgroup2",
+		                              "28 24 0:25 / relative rw - cgroup2 none rw\n",
+		                              "28 24 0:25 / /x rw - cgroup none rw\n" };
 	char *deep = calloc(1, 2 * PATH_MAX);
 
 	(void)state;
@@ -102,8 +115,10 @@ static void test_cgroup_map__survives_broken_texts(void **state)
 	free(deep);
 }
 
-RUN_TESTS(TEST(test_cgroup_map__finds_a_v2_group), TEST(test_cgroup_map__asks_v1_first_on_a_machine_with_both),
-	  TEST(test_cgroup_map__understands_a_container_that_sees_only_its_own_group),
-	  TEST(test_cgroup_map__separates_at_the_first_two_colons_only),
-	  TEST(test_cgroup_map__refuses_a_way_out_of_the_hierarchy), TEST(test_cgroup_map__reads_escapes_in_mount_points),
-	  TEST(test_cgroup_map__survives_broken_texts))
+RUN_TESTS(TEST(test_cgroup_map__finds_a_v2_group),
+          TEST(test_cgroup_map__asks_v1_first_on_a_machine_with_both),
+          TEST(test_cgroup_map__understands_a_container_that_sees_only_its_own_group),
+          TEST(test_cgroup_map__separates_at_the_first_two_colons_only),
+          TEST(test_cgroup_map__refuses_a_way_out_of_the_hierarchy),
+          TEST(test_cgroup_map__reads_escapes_in_mount_points),
+          TEST(test_cgroup_map__survives_broken_texts))

@@ -12,8 +12,8 @@
 #define MIB (UINT64_C(1) << 20)
 
 struct scene {
-	struct sample   prev, cur;
-	struct jobtab   jobs;
+	struct sample prev, cur;
+	struct jobtab jobs;
 	struct snapshot snap;
 };
 
@@ -47,7 +47,8 @@ static void scene_fill(struct scene *sc)
 	sc->jobs.jobs.at[job].current_sheet = 2;
 	jobtab_assign(&sc->jobs, (struct proc_id){ 10, 500 }, (struct job_ref){ job, 2 });
 	snapshot_build(&sc->prev, &sc->cur, &sc->jobs,
-		       &(struct snapshot_origin){ .seq = 2, .started_boot_ns = T0_NS, .pid = 77 }, &sc->snap);
+	               &(struct snapshot_origin){ .seq = 2, .started_boot_ns = T0_NS, .pid = 77 },
+	               &sc->snap);
 }
 
 static void scene_done(struct scene *sc)
@@ -126,16 +127,46 @@ static void assert_keys(const json_t *object, const char *const *keys)
 static void test_codec_snapshot__has_every_key_that_readers_rely_on(void **state)
 {
 	static const char *const snapshot_keys[] = {
-		"timestamp", "daemon_pid", "system_memory_total_mb", "system_memory_available_mb", "system_memory_used_mb",
-		"daemon_rss_mb", "load_avg_1", "load_avg_5", "load_avg_15", "processes", "gpus", "pressure_level",
-		"running_jobs", "active_sheets", "zombie_count", "zombie_pids", "job_progress", "conductor_uptime_seconds", NULL,
+		"timestamp",
+		"daemon_pid",
+		"system_memory_total_mb",
+		"system_memory_available_mb",
+		"system_memory_used_mb",
+		"daemon_rss_mb",
+		"load_avg_1",
+		"load_avg_5",
+		"load_avg_15",
+		"processes",
+		"gpus",
+		"pressure_level",
+		"running_jobs",
+		"active_sheets",
+		"zombie_count",
+		"zombie_pids",
+		"job_progress",
+		"conductor_uptime_seconds",
+		NULL,
 	};
 	static const char *const process_keys[] = {
-		"pid", "ppid", "command", "state", "cpu_percent", "rss_mb", "vms_mb", "threads", "open_fds", "age_seconds",
-		"job_id", "sheet_num", "syscall_counts", "syscall_time_pct", NULL,
+		"pid",
+		"ppid",
+		"command",
+		"state",
+		"cpu_percent",
+		"rss_mb",
+		"vms_mb",
+		"threads",
+		"open_fds",
+		"age_seconds",
+		"job_id",
+		"sheet_num",
+		"syscall_counts",
+		"syscall_time_pct",
+		NULL,
 	};
-	static const char *const progress_keys[] = { "job_id", "total_sheets", "last_completed_sheet", "current_sheet", "status",
-						     NULL };
+	static const char *const progress_keys[] = {
+		"job_id", "total_sheets", "last_completed_sheet", "current_sheet", "status", NULL
+	};
 	struct sample empty = kit_sample(0);
 	struct snapshot bare = { 0 };
 	struct scene sc;
@@ -185,7 +216,8 @@ static void test_codec__tells_absent_from_zero(void **state)
 
 static void test_codec__makes_valid_json_of_hostile_names(void **state)
 {
-	static const char hostile[] = "a\") R 1\n{\"pid\": 0}\x1b[2J\xff\xfe\xed\xa0\x80\xf4\x90\x80\x80\\u0000\0x\x7f";
+	static const char hostile[] =
+		"a\") R 1\n{\"pid\": 0}\x1b[2J\xff\xfe\xed\xa0\x80\xf4\x90\x80\x80\\u0000\0x\x7f";
 	struct scene sc;
 	struct proc_sample *p;
 	json_t *parsed, *process;
@@ -196,7 +228,8 @@ static void test_codec__makes_valid_json_of_hostile_names(void **state)
 	p->command = sample_add_text(&sc.cur, hostile, sizeof hostile - 1);
 	p->state = '"';
 	memcpy(sc.jobs.jobs.at[0].id, hostile, sizeof hostile);
-	snapshot_build(&sc.prev, &sc.cur, &sc.jobs, &(struct snapshot_origin){ .seq = 2, .started_boot_ns = T0_NS }, &sc.snap);
+	snapshot_build(&sc.prev, &sc.cur, &sc.jobs,
+	               &(struct snapshot_origin){ .seq = 2, .started_boot_ns = T0_NS }, &sc.snap);
 	parsed = NULL;
 	{
 		struct buf out = { 0 };
@@ -216,7 +249,8 @@ static void test_codec__makes_valid_json_of_hostile_names(void **state)
 
 static void test_codec__writes_the_largest_values_as_numbers(void **state)
 {
-	static const enum metric_unit units[] = { UNIT_COUNT, UNIT_BYTES, UNIT_MIB, UNIT_NS, UNIT_MILLI };
+	static const enum metric_unit units[] = { UNIT_COUNT, UNIT_BYTES, UNIT_MIB, UNIT_NS,
+		                                  UNIT_MILLI };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(units); i++) {
@@ -242,10 +276,17 @@ static json_t *event_parsed(const struct snapshot *snap, const struct event *e)
 
 static void test_codec_event__has_every_key_and_says_who_sent_the_signal(void **state)
 {
-	static const char *const keys[] = { "timestamp", "pid", "event_type", "exit_code", "signal_num", "job_id", "sheet_num",
-					    "details", NULL };
-	struct event e = { .kind = EVENT_KILL, .id = { 10, 500 }, .signal = 9, .sender_pid = 12, .sender_comm = "ba\x1bsh",
-			   .wall_ns = WALL0_NS, .job = 0, .sheet = 2 };
+	static const char *const keys[] = { "timestamp", "pid",        "event_type",
+		                            "exit_code", "signal_num", "job_id",
+		                            "sheet_num", "details",    NULL };
+	struct event e = { .kind = EVENT_KILL,
+		           .id = { 10, 500 },
+		           .signal = 9,
+		           .sender_pid = 12,
+		           .sender_comm = "ba\x1bsh",
+		           .wall_ns = WALL0_NS,
+		           .job = 0,
+		           .sheet = 2 };
 	struct scene sc;
 	json_t *parsed;
 
@@ -257,14 +298,17 @@ static void test_codec_event__has_every_key_and_says_who_sent_the_signal(void **
 	assert_true(json_is_null(json_object_get(parsed, "exit_code")));
 	assert_int_equal(json_integer_value(json_object_get(parsed, "signal_num")), 9);
 	assert_string_equal(json_string_value(json_object_get(parsed, "job_id")), "build-7");
-	assert_string_equal(json_string_value(json_object_get(parsed, "details")), "sent by ba\x1bsh (pid 12, uid 0)");
+	assert_string_equal(json_string_value(json_object_get(parsed, "details")),
+	                    "sent by ba\x1bsh (pid 12, uid 0)");
 	json_decref(parsed);
 	scene_done(&sc);
 }
 
 static void test_codec_event__tells_exit_code_zero_from_none(void **state)
 {
-	struct event e = { .kind = EVENT_EXIT, .id = { 10, 500 }, .has_exit_code = true, .job = -1 };
+	struct event e = {
+		.kind = EVENT_EXIT, .id = { 10, 500 }, .has_exit_code = true, .job = -1
+	};
 	struct snapshot none = { 0 };
 	json_t *parsed;
 
@@ -283,7 +327,9 @@ static void test_codec_event__tells_exit_code_zero_from_none(void **state)
 }
 
 RUN_TESTS(TEST(test_codec_snapshot__is_written_as_it_always_was),
-	  TEST(test_codec_snapshot__has_every_key_that_readers_rely_on), TEST(test_codec__tells_absent_from_zero),
-	  TEST(test_codec__makes_valid_json_of_hostile_names), TEST(test_codec__writes_the_largest_values_as_numbers),
-	  TEST(test_codec_event__has_every_key_and_says_who_sent_the_signal),
-	  TEST(test_codec_event__tells_exit_code_zero_from_none))
+          TEST(test_codec_snapshot__has_every_key_that_readers_rely_on),
+          TEST(test_codec__tells_absent_from_zero),
+          TEST(test_codec__makes_valid_json_of_hostile_names),
+          TEST(test_codec__writes_the_largest_values_as_numbers),
+          TEST(test_codec_event__has_every_key_and_says_who_sent_the_signal),
+          TEST(test_codec_event__tells_exit_code_zero_from_none))

@@ -17,7 +17,8 @@ static struct commands *open_commands(const struct tree *t)
 }
 
 /* A scan that sees one process, and what the cache says of it; valid until the next call. */
-static const char *command_of(struct commands *c, struct sample *s, struct proc_id id, const char *comm, uint64_t exec_id)
+static const char *command_of(struct commands *c, struct sample *s, struct proc_id id,
+                              const char *comm, uint64_t exec_id)
 {
 	static char text[COMMAND_MAX + 1];
 	struct proc_sample *p;
@@ -48,14 +49,16 @@ static void test_commands__reads_once_per_program(void **state)
 	c = open_commands(&t);
 	assert_string_equal(command_of(c, &s, id, "one", 5), "one x");
 	tree_write(&t, "proc/7/cmdline", "two\0", 4);
-	assert_string_equal(command_of(c, &s, id, "one", 5), "one x");  /* the same program: not asked again */
-	assert_string_equal(command_of(c, &s, id, "one", 0), "one x");  /* not known is no change */
-	assert_string_equal(command_of(c, &s, id, "one", 6), "two");    /* another exec */
+	assert_string_equal(command_of(c, &s, id, "one", 5),
+	                    "one x"); /* the same program: not asked again */
+	assert_string_equal(command_of(c, &s, id, "one", 0), "one x"); /* not known is no change */
+	assert_string_equal(command_of(c, &s, id, "one", 6), "two");   /* another exec */
 	tree_write(&t, "proc/7/cmdline", "three\0", 6);
-	assert_string_equal(command_of(c, &s, id, "new", 6), "three");  /* another name */
+	assert_string_equal(command_of(c, &s, id, "new", 6), "three"); /* another name */
 	tree_write(&t, "proc/7/cmdline", "four\0", 5);
 	id.start_ticks = 101;
-	assert_string_equal(command_of(c, &s, id, "new", 6), "four");   /* another process with the same pid */
+	assert_string_equal(command_of(c, &s, id, "new", 6),
+	                    "four"); /* another process with the same pid */
 	commands_close(c);
 	sample_done(&s);
 	tree_remove(&t);
@@ -70,7 +73,8 @@ static void test_commands__hides_secrets_before_they_are_kept(void **state)
 	(void)state;
 	tree_write(&t, "proc/7/cmdline", "x\0--password\0canary\0", 20);
 	c = open_commands(&t);
-	assert_string_equal(command_of(c, &s, (struct proc_id){ 7, 1 }, "x", 1), "x --password ***");
+	assert_string_equal(command_of(c, &s, (struct proc_id){ 7, 1 }, "x", 1),
+	                    "x --password ***");
 	assert_null(memmem(s.text.at, s.text.len, "canary", 6));
 	commands_close(c);
 	sample_done(&s);
@@ -155,7 +159,8 @@ static void test_roster__gives_a_vacated_seat_to_the_next(void **state)
 		roster_end_scan(&r, note_seat, &left);
 	}
 	assert_int_equal(left, first);
-	assert_int_equal(roster_see(&r, (struct proc_id){ 1, 2 }, &is_new), first); /* the same pid in another life */
+	assert_int_equal(roster_see(&r, (struct proc_id){ 1, 2 }, &is_new),
+	                 first); /* the same pid in another life */
 	assert_true(is_new);
 	roster_done(&r);
 }
@@ -164,26 +169,40 @@ static void test_hidepid__knows_the_words_of_old_and_new_kernels(void **state)
 {
 	static const struct {
 		const char *options;
-		bool        is_set;
-	} cases[] = { { "rw", false }, { "rw,hidepid=0", false }, { "rw,hidepid=off", false }, { "rw,hidepid=1", true },
-		      { "rw,hidepid=2", true }, { "rw,gid=4,hidepid=invisible", true }, { "rw,hidepid=ptraceable", true } };
+		bool is_set;
+	} cases[] = { { "rw", false },
+		      { "rw,hidepid=0", false },
+		      { "rw,hidepid=off", false },
+		      { "rw,hidepid=1", true },
+		      { "rw,hidepid=2", true },
+		      { "rw,gid=4,hidepid=invisible", true },
+		      { "rw,hidepid=ptraceable", true } };
 	char text[256];
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		snprintf(text, sizeof text, "22 27 0:21 / /proc rw,relatime shared:5 - proc proc %s\n", cases[i].options);
+		snprintf(text, sizeof text,
+		         "22 27 0:21 / /proc rw,relatime shared:5 - proc proc %s\n",
+		         cases[i].options);
 		assert_int_equal(hidepid_parse_mountinfo(scan_str(text)).is_set, cases[i].is_set);
 	}
-	/* Another proc, mounted elsewhere, hides nothing from us; a later one on the same place covers the first. */
-	assert_false(hidepid_parse_mountinfo(scan_str("9 1 0:9 / /jail/proc rw - proc proc rw,hidepid=2\n")).is_set);
-	assert_false(hidepid_parse_mountinfo(scan_str("22 27 0:21 / /proc rw - proc proc rw,hidepid=2\n"
-						      "99 27 0:22 / /proc rw - proc proc rw\n")).is_set);
+	/* Another proc, mounted elsewhere, hides nothing from us; a later one on the same place
+	 * covers the first. */
+	assert_false(hidepid_parse_mountinfo(
+			     scan_str("9 1 0:9 / /jail/proc rw - proc proc rw,hidepid=2\n"))
+	                     .is_set);
+	assert_false(
+		hidepid_parse_mountinfo(scan_str("22 27 0:21 / /proc rw - proc proc rw,hidepid=2\n"
+	                                         "99 27 0:22 / /proc rw - proc proc rw\n"))
+			.is_set);
 }
 
 static void test_hidepid__lets_tracers_and_members_of_the_group_pass(void **state)
 {
-	struct hidepid plain = { .is_set = true }, grouped = { .is_set = true, .has_gid = true, .gid = 27 };
-	const char *user = "Gid:\t1000\t1000\t1000\t1000\nGroups:\t4 27 \nCapEff:\t0000000000000000\n";
+	struct hidepid plain = { .is_set = true },
+		       grouped = { .is_set = true, .has_gid = true, .gid = 27 };
+	const char *user =
+		"Gid:\t1000\t1000\t1000\t1000\nGroups:\t4 27 \nCapEff:\t0000000000000000\n";
 
 	(void)state;
 	assert_false(hidepid_lets_pass(scan_str(user), &plain));
@@ -211,11 +230,12 @@ static void test_kfile__reads_more_than_a_page_and_stops_at_the_ceiling(void **s
 	tree_remove(&t);
 }
 
-RUN_TESTS(TEST(test_commands__reads_once_per_program), TEST(test_commands__hides_secrets_before_they_are_kept),
-	  TEST(test_commands__asks_again_when_an_exec_was_caught_half_way),
-	  TEST(test_commands__gives_up_on_a_process_that_wiped_its_arguments),
-	  TEST(test_commands__forgets_those_that_two_scans_did_not_see),
-	  TEST(test_roster__gives_a_vacated_seat_to_the_next),
-	  TEST(test_hidepid__knows_the_words_of_old_and_new_kernels),
-	  TEST(test_hidepid__lets_tracers_and_members_of_the_group_pass),
-	  TEST(test_kfile__reads_more_than_a_page_and_stops_at_the_ceiling))
+RUN_TESTS(TEST(test_commands__reads_once_per_program),
+          TEST(test_commands__hides_secrets_before_they_are_kept),
+          TEST(test_commands__asks_again_when_an_exec_was_caught_half_way),
+          TEST(test_commands__gives_up_on_a_process_that_wiped_its_arguments),
+          TEST(test_commands__forgets_those_that_two_scans_did_not_see),
+          TEST(test_roster__gives_a_vacated_seat_to_the_next),
+          TEST(test_hidepid__knows_the_words_of_old_and_new_kernels),
+          TEST(test_hidepid__lets_tracers_and_members_of_the_group_pass),
+          TEST(test_kfile__reads_more_than_a_page_and_stops_at_the_ceiling))

@@ -5,9 +5,9 @@
 #include "kit.h"
 
 struct pair {
-	struct sample   prev, cur;
+	struct sample prev, cur;
 	struct snapshot snap;
-	struct event    last; /* of the kind that was counted */
+	struct event last; /* of the kind that was counted */
 };
 
 static struct pair pair_of(uint64_t elapsed_ns)
@@ -190,7 +190,7 @@ static void test_conclude__takes_a_new_zombie_for_ended_and_tells_it_once(void *
 	kit_proc(&p.prev, 10, 500);
 	kit_proc(&p.cur, 10, 500)->state = 'Z'; /* became one: ended */
 	kit_proc(&p.prev, 20, 500)->state = 'Z';
-	kit_proc(&p.cur, 20, 500)->state = 'Z'; /* was one before: told then */
+	kit_proc(&p.cur, 20, 500)->state = 'Z';  /* was one before: told then */
 	kit_proc(&p.prev, 30, 500)->state = 'Z'; /* reaped: told before too */
 	assert_int_equal(count(&p, EVENT_EXIT), 1);
 	assert_int_equal(p.last.id.pid, 10);
@@ -213,14 +213,14 @@ static void test_conclude__puts_events_in_the_order_of_time(void **state)
 }
 
 RUN_TESTS(TEST(test_conclude__says_nothing_when_the_clocks_agree),
-	  TEST(test_conclude__tells_a_step_of_the_wall_clock_both_ways),
-	  TEST(test_conclude__tells_suspend_by_the_two_clocks_that_differ_in_it),
-	  TEST(test_conclude__infers_nothing_while_a_source_tells_all),
-	  TEST(test_conclude__infers_spawns_and_exits_when_no_source_tells),
-	  TEST(test_conclude__does_not_repeat_what_was_told),
-	  TEST(test_conclude__knows_a_told_life_whose_start_is_not_known),
-	  TEST(test_conclude__sees_a_pid_reused_inside_one_interval),
-	  TEST(test_conclude__takes_nobody_for_dead_when_the_scan_was_incomplete),
-	  TEST(test_conclude__takes_one_that_was_hidden_before_for_old),
-	  TEST(test_conclude__takes_a_new_zombie_for_ended_and_tells_it_once),
-	  TEST(test_conclude__puts_events_in_the_order_of_time))
+          TEST(test_conclude__tells_a_step_of_the_wall_clock_both_ways),
+          TEST(test_conclude__tells_suspend_by_the_two_clocks_that_differ_in_it),
+          TEST(test_conclude__infers_nothing_while_a_source_tells_all),
+          TEST(test_conclude__infers_spawns_and_exits_when_no_source_tells),
+          TEST(test_conclude__does_not_repeat_what_was_told),
+          TEST(test_conclude__knows_a_told_life_whose_start_is_not_known),
+          TEST(test_conclude__sees_a_pid_reused_inside_one_interval),
+          TEST(test_conclude__takes_nobody_for_dead_when_the_scan_was_incomplete),
+          TEST(test_conclude__takes_one_that_was_hidden_before_for_old),
+          TEST(test_conclude__takes_a_new_zombie_for_ended_and_tells_it_once),
+          TEST(test_conclude__puts_events_in_the_order_of_time))

@@ -5,7 +5,7 @@
 #include "check.h"
 
 struct outcome {
-	struct config          config;
+	struct config config;
 	struct config_problems problems;
 };
 
@@ -51,44 +51,53 @@ static void test_ini__reads_sections_comments_blanks_and_crlf(void **state)
 
 static void test_ini__names_file_line_key_and_reason(void **state)
 {
-	assert_problem("\n[profiler]\ninterval_seconds = 0.2\n",
-		       "a.conf:3: [profiler] interval_seconds: out of range; it must be at least 1 and at most 1h");
-	assert_problem("[anomaly]\nmemory_spike_threshold = 1",
-		       "a.conf:2: [anomaly] memory_spike_threshold: out of range; it must be more than 1 and at most 1000");
+	assert_problem(
+		"\n[profiler]\ninterval_seconds = 0.2\n",
+		"a.conf:3: [profiler] interval_seconds: out of range; it must be at least 1 and at most 1h");
+	assert_problem(
+		"[anomaly]\nmemory_spike_threshold = 1",
+		"a.conf:2: [anomaly] memory_spike_threshold: out of range; it must be more than 1 and at most 1000");
 	assert_problem("[profiler]\ngpu_enabled = perhaps",
-		       "a.conf:2: [profiler] gpu_enabled: 'perhaps': write auto, true or false");
-	assert_problem("[profiler]\ninterval_seconds = 2 # fast",
-		       "a.conf:2: [profiler] interval_seconds: '2 # fast': not a time; write a number, or 30s, 10m, 2h, 7d "
-		       "(comments need a line of their own)");
+	               "a.conf:2: [profiler] gpu_enabled: 'perhaps': write auto, true or false");
+	assert_problem(
+		"[profiler]\ninterval_seconds = 2 # fast",
+		"a.conf:2: [profiler] interval_seconds: '2 # fast': not a time; write a number, or 30s, 10m, 2h, 7d "
+		"(comments need a line of their own)");
 	assert_problem("[profiler]\nenabled =", "a.conf:2: [profiler] enabled: no value after '='");
 }
 
 static void test_ini__refuses_what_it_does_not_know_and_offers_the_nearest(void **state)
 {
-	assert_problem("[profiler]\nintervall_seconds = 5",
-		       "a.conf:2: [profiler] intervall_seconds: unknown key; did you mean interval_seconds?");
-	assert_problem("[profiler]\nfrobnicate = 5", "a.conf:2: [profiler] frobnicate: unknown key");
+	assert_problem(
+		"[profiler]\nintervall_seconds = 5",
+		"a.conf:2: [profiler] intervall_seconds: unknown key; did you mean interval_seconds?");
+	assert_problem("[profiler]\nfrobnicate = 5",
+	               "a.conf:2: [profiler] frobnicate: unknown key");
 	assert_problem("[profiler]\n= 5", "a.conf:2: [profiler] : unknown key");
-	assert_problem("[limits]\ninterval_seconds = 5", "a.conf:2: [limits] interval_seconds: unknown key");
+	assert_problem("[limits]\ninterval_seconds = 5",
+	               "a.conf:2: [limits] interval_seconds: unknown key");
 }
 
 static void test_ini__tells_an_unknown_section_once_and_passes_over_its_keys(void **state)
 {
-	assert_problem("[profilr]\na = 1\nb = 2\n[limits]\nmax_processes = 9", "a.conf:1: [profilr]: unknown section");
+	assert_problem("[profilr]\na = 1\nb = 2\n[limits]\nmax_processes = 9",
+	               "a.conf:1: [profilr]: unknown section");
 }
 
 static void test_ini__refuses_broken_lines(void **state)
 {
-	assert_problem("[profiler]\nenabled true", "a.conf:2: enabled true: no '=' (a setting is written key = value)");
+	assert_problem("[profiler]\nenabled true",
+	               "a.conf:2: enabled true: no '=' (a setting is written key = value)");
 	assert_problem("enabled = true", "a.conf:1: enabled: stands before any [section]");
 	assert_problem("[profiler", "a.conf:1: a section is written [name], and nothing behind it");
-	assert_problem("[profiler] # x", "a.conf:1: a section is written [name], and nothing behind it");
+	assert_problem("[profiler] # x",
+	               "a.conf:1: a section is written [name], and nothing behind it");
 }
 
 static void test_ini__refuses_a_key_given_twice_in_one_file(void **state)
 {
 	assert_problem("[profiler]\nenabled = true\n[limits]\n[profiler]\nenabled = true",
-		       "a.conf:5: [profiler] enabled: given twice in this file");
+	               "a.conf:5: [profiler] enabled: given twice in this file");
 }
 
 static void test_ini__refuses_nul_bytes(void **state)
@@ -98,7 +107,8 @@ static void test_ini__refuses_nul_bytes(void **state)
 
 	read_text(&o, text, sizeof text - 1);
 	assert_int_equal(o.problems.list.len, 1);
-	assert_string_equal(o.problems.list.at[0].text, "a.conf:2: a NUL byte; this is not a text file");
+	assert_string_equal(o.problems.list.at[0].text,
+	                    "a.conf:2: a NUL byte; this is not a text file");
 	assert_string_equal(o.config.profiler.storage_path, "");
 	config_problems_done(&o.problems);
 }
@@ -136,8 +146,11 @@ static void test_ini__takes_lines_of_any_length(void **state)
 	buf_done(&text);
 }
 
-RUN_TESTS(TEST(test_ini__reads_sections_comments_blanks_and_crlf), TEST(test_ini__names_file_line_key_and_reason),
-	  TEST(test_ini__refuses_what_it_does_not_know_and_offers_the_nearest),
-	  TEST(test_ini__tells_an_unknown_section_once_and_passes_over_its_keys), TEST(test_ini__refuses_broken_lines),
-	  TEST(test_ini__refuses_a_key_given_twice_in_one_file), TEST(test_ini__refuses_nul_bytes),
-	  TEST(test_ini__reports_all_problems_up_to_a_ceiling), TEST(test_ini__takes_lines_of_any_length))
+RUN_TESTS(TEST(test_ini__reads_sections_comments_blanks_and_crlf),
+          TEST(test_ini__names_file_line_key_and_reason),
+          TEST(test_ini__refuses_what_it_does_not_know_and_offers_the_nearest),
+          TEST(test_ini__tells_an_unknown_section_once_and_passes_over_its_keys),
+          TEST(test_ini__refuses_broken_lines),
+          TEST(test_ini__refuses_a_key_given_twice_in_one_file), TEST(test_ini__refuses_nul_bytes),
+          TEST(test_ini__reports_all_problems_up_to_a_ceiling),
+          TEST(test_ini__takes_lines_of_any_length))

@@ -109,12 +109,34 @@ static void test_config_key__every_bound_is_taken_and_what_lies_beyond_refused(v
 	}
 }
 
-static void test_config_key__refuses_what_is_no_value_of_its_type_and_leaves_the_setting_alone(void **state)
+static void test_config_key__refuses_what_is_no_value_of_its_type_and_leaves_the_setting_alone(
+	void **state)
 {
 	static const char *const wrong[] = {
-		"", "maybe", "nan", "NaN", "inf", "-inf", "1e3", "0x10", "--5", "5 5", "5x", "5.", ".5", "1,5", "５",
-		"99999999999999999999999999999999999999999999", "18446744073709551616", "18446744073709551616d", "-1",
-		"relative/path", "/ends/in/slash/", "\"/quoted\"", "5 # comment", "true;",
+		"",
+		"maybe",
+		"nan",
+		"NaN",
+		"inf",
+		"-inf",
+		"1e3",
+		"0x10",
+		"--5",
+		"5 5",
+		"5x",
+		"5.",
+		".5",
+		"1,5",
+		"５",
+		"99999999999999999999999999999999999999999999",
+		"18446744073709551616",
+		"18446744073709551616d",
+		"-1",
+		"relative/path",
+		"/ends/in/slash/",
+		"\"/quoted\"",
+		"5 # comment",
+		"true;",
 	};
 
 	for (const struct config_key *key = config_keys; key->section; key++)
@@ -153,7 +175,8 @@ static void test_config_key__understands_units(void **state)
 
 static void test_config_key__takes_switches_in_their_usual_words(void **state)
 {
-	const struct config_key *gpu = find("profiler", "gpu_enabled"), *enabled = find("profiler", "enabled");
+	const struct config_key *gpu = find("profiler", "gpu_enabled"),
+				*enabled = find("profiler", "enabled");
 	struct config c;
 
 	config_init(&c);
@@ -185,7 +208,8 @@ static void test_config_key__keeps_paths_and_refuses_those_too_long(void **state
 	free(path);
 }
 
-/* docs/configuration.md has a row "| `key` | default | range | …" for every key, and for nothing else. */
+/* docs/configuration.md has a row "| `key` | default | range | …" for every key, and for nothing
+ * else. */
 static void test_config_key__the_manual_tells_every_key_with_its_default_and_bounds(void **state)
 {
 	struct buf text = { 0 };
@@ -199,8 +223,9 @@ static void test_config_key__the_manual_tells_every_key_with_its_default_and_bou
 		char row[256];
 
 		if (has_bounds(key))
-			snprintf(row, sizeof row, "\n| `%s` | %s | %s %s to %s |", key->name, key->otherwise,
-				 key->above_min ? "above" : "from", key->min, key->max);
+			snprintf(row, sizeof row, "\n| `%s` | %s | %s %s to %s |", key->name,
+			         key->otherwise, key->above_min ? "above" : "from", key->min,
+			         key->max);
 		else
 			snprintf(row, sizeof row, "\n| `%s` | %s | ", key->name, key->otherwise);
 		assert_non_null(strstr(text.at, row));
@@ -215,9 +240,10 @@ static void test_config_key__the_manual_tells_every_key_with_its_default_and_bou
 }
 
 RUN_TESTS(TEST(test_config__defaults_are_those_of_the_specification),
-	  TEST(test_config_key__every_default_is_within_its_own_bounds),
-	  TEST(test_config_key__every_bound_is_taken_and_what_lies_beyond_refused),
-	  TEST(test_config_key__refuses_what_is_no_value_of_its_type_and_leaves_the_setting_alone),
-	  TEST(test_config_key__understands_units), TEST(test_config_key__takes_switches_in_their_usual_words),
-	  TEST(test_config_key__keeps_paths_and_refuses_those_too_long),
-	  TEST(test_config_key__the_manual_tells_every_key_with_its_default_and_bounds))
+          TEST(test_config_key__every_default_is_within_its_own_bounds),
+          TEST(test_config_key__every_bound_is_taken_and_what_lies_beyond_refused),
+          TEST(test_config_key__refuses_what_is_no_value_of_its_type_and_leaves_the_setting_alone),
+          TEST(test_config_key__understands_units),
+          TEST(test_config_key__takes_switches_in_their_usual_words),
+          TEST(test_config_key__keeps_paths_and_refuses_those_too_long),
+          TEST(test_config_key__the_manual_tells_every_key_with_its_default_and_bounds))

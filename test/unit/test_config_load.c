@@ -9,9 +9,9 @@
 #include "check.h"
 
 struct tree {
-	char                   root[64];
-	struct config          config;
-	struct config_files    files;
+	char root[64];
+	struct config config;
+	struct config_files files;
 	struct config_problems problems;
 };
 
@@ -78,7 +78,8 @@ static void test_load__reads_vendor_then_machine_then_user_and_the_later_wins(vo
 	struct tree *t = *state;
 	char *home = xasprintf("%s/home", t->root);
 
-	put(t, "/usr/lib/proctor/conf.d/90-vendor.conf", "[limits]\nmax_processes = 1\n[profiler]\njsonl_max_bytes = 2M\n");
+	put(t, "/usr/lib/proctor/conf.d/90-vendor.conf",
+	    "[limits]\nmax_processes = 1\n[profiler]\njsonl_max_bytes = 2M\n");
 	put(t, "/etc/proctor/proctor.conf", "[limits]\nmax_processes = 2\n");
 	put(t, "/etc/proctor/conf.d/20-b.conf", "[limits]\nmax_processes = 4\n");
 	put(t, "/etc/proctor/conf.d/10-a.conf", "[limits]\nmax_processes = 3\n");
@@ -127,7 +128,8 @@ static void test_load__a_named_file_replaces_all_others_and_must_exist(void **st
 	assert_int_equal(t->config.correlation.min_sample_size, 8);
 	load(t, (struct config_env){ .file = missing });
 	assert_int_equal(t->problems.list.len, 1);
-	assert_non_null(strstr(t->problems.list.at[0].text, "/missing: open: No such file or directory"));
+	assert_non_null(
+		strstr(t->problems.list.at[0].text, "/missing: open: No such file or directory"));
 	free(file);
 	free(missing);
 }
@@ -140,8 +142,10 @@ static void test_load__problems_of_all_files_are_told(void **state)
 	put(t, "/etc/proctor/conf.d/a.conf", "[limits]\nmax_processs = 1\n");
 	load(t, (struct config_env){ 0 });
 	assert_int_equal(t->problems.list.len, 2);
-	assert_non_null(strstr(t->problems.list.at[0].text, "/etc/proctor/proctor.conf:2: [limits] max_processes: 'none'"));
-	assert_non_null(strstr(t->problems.list.at[1].text, "/etc/proctor/conf.d/a.conf:2: [limits] max_processs: unknown"));
+	assert_non_null(strstr(t->problems.list.at[0].text,
+	                       "/etc/proctor/proctor.conf:2: [limits] max_processes: 'none'"));
+	assert_non_null(strstr(t->problems.list.at[1].text,
+	                       "/etc/proctor/conf.d/a.conf:2: [limits] max_processs: unknown"));
 }
 
 static void test_load__refuses_what_is_no_regular_file_without_opening_it_for_good(void **state)
@@ -176,9 +180,9 @@ static void test_load__refuses_a_file_past_the_ceiling(void **state)
 
 #define TREE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 RUN_TESTS(TREE_TEST(test_load__without_files_there_are_the_defaults),
-	  TREE_TEST(test_load__reads_vendor_then_machine_then_user_and_the_later_wins),
-	  TREE_TEST(test_load__configuration_directory_takes_the_place_of_etc),
-	  TREE_TEST(test_load__a_named_file_replaces_all_others_and_must_exist),
-	  TREE_TEST(test_load__problems_of_all_files_are_told),
-	  TREE_TEST(test_load__refuses_what_is_no_regular_file_without_opening_it_for_good),
-	  TREE_TEST(test_load__refuses_a_file_past_the_ceiling))
+          TREE_TEST(test_load__reads_vendor_then_machine_then_user_and_the_later_wins),
+          TREE_TEST(test_load__configuration_directory_takes_the_place_of_etc),
+          TREE_TEST(test_load__a_named_file_replaces_all_others_and_must_exist),
+          TREE_TEST(test_load__problems_of_all_files_are_told),
+          TREE_TEST(test_load__refuses_what_is_no_regular_file_without_opening_it_for_good),
+          TREE_TEST(test_load__refuses_a_file_past_the_ceiling))

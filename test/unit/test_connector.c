@@ -19,9 +19,11 @@
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-static size_t put_message(char to[256], uint32_t what, const void *data, size_t len, uint16_t cn_len)
+static size_t put_message(char to[256], uint32_t what, const void *data, size_t len,
+                          uint16_t cn_len)
 {
-	struct nlmsghdr nl = { .nlmsg_len = (uint32_t)(NLMSG_HDRLEN + sizeof(struct cn_msg) + cn_len) };
+	struct nlmsghdr nl = { .nlmsg_len = (uint32_t)(NLMSG_HDRLEN + sizeof(struct cn_msg) +
+		                                       cn_len) };
 	struct cn_msg cn = { .id = { CN_IDX_PROC, CN_VAL_PROC }, .seq = 77, .len = cn_len };
 	uint32_t cpu = 3;
 	uint64_t at = 123456789;
@@ -56,7 +58,8 @@ static void test_cnproc_parse__understands_forks_and_exits(void **state)
 	assert_true(cnproc_parse(bytes, n, &ev));
 	assert_int_equal(ev.kind, CNPROC_EXIT);
 	assert_int_equal(ev.status, 0x8b);
-	n = put_message(bytes, (uint32_t)PROC_EVENT_EXIT, exit_data, 16, 32); /* as old kernels write it */
+	n = put_message(bytes, (uint32_t)PROC_EVENT_EXIT, exit_data, 16,
+	                32); /* as old kernels write it */
 	assert_true(cnproc_parse(bytes, n, &ev));
 	assert_int_equal(ev.status, 0x8b);
 }
@@ -106,8 +109,8 @@ static void test_whois__remembers_the_born_for_two_scans_and_the_scanned_till_th
 
 struct live {
 	struct probe_env env;
-	void            *self;
-	struct sample    s;
+	void *self;
+	struct sample s;
 };
 
 static struct live live_open(void)
@@ -159,7 +162,8 @@ static const struct event *await_event(struct live *l, enum event_kind kind, pid
 
 static bool has_text(const struct sample *s, const struct event *e, const char *text)
 {
-	return e->text.len == strlen(text) && memcmp(s->text.at + e->text.at, text, e->text.len) == 0;
+	return e->text.len == strlen(text) &&
+	       memcmp(s->text.at + e->text.at, text, e->text.len) == 0;
 }
 
 static void test_connector__tells_spawn_exec_and_exit(void **state)
@@ -309,7 +313,9 @@ static void test_connector__counts_what_a_stopped_reader_lost(void **state)
 	size_t spawns = 0;
 
 	(void)state;
-	assert_int_equal(setsockopt(probe_lifecycle_connector.fd(l.self), SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
+	assert_int_equal(setsockopt(probe_lifecycle_connector.fd(l.self), SOL_SOCKET, SO_RCVBUF,
+	                            &small, sizeof small),
+	                 0);
 	spawn_many(1000);
 	for (int i = 0; i < 3; i++) {
 		live_read(&l);
@@ -360,7 +366,8 @@ static void test_connector__believes_nobody_but_the_kernel(void **state)
 	int fd = socket(PF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_CONNECTOR);
 
 	(void)state;
-	assert_int_equal(getsockname(probe_lifecycle_connector.fd(l.self), (struct sockaddr *)&us, &len), 0);
+	assert_int_equal(
+		getsockname(probe_lifecycle_connector.fd(l.self), (struct sockaddr *)&us, &len), 0);
 	us.nl_groups = 0;
 	(void)!sendto(fd, bytes, n, 0, (struct sockaddr *)&us, sizeof us);
 	live_read(&l);
@@ -439,13 +446,15 @@ static void test_connector__works_or_says_why_as_nobody(void **state)
 	assert_int_equal(status, 0);
 }
 
-RUN_TESTS(TEST(test_cnproc_parse__understands_forks_and_exits), TEST(test_cnproc_parse__refuses_what_is_cut_or_not_for_us),
-	  TEST(test_whois__remembers_the_born_for_two_scans_and_the_scanned_till_they_end),
-	  TEST(test_connector__tells_spawn_exec_and_exit), TEST(test_connector__tells_signals_and_cores_of_the_dead),
-	  TEST(test_connector__gives_spawn_and_exit_the_identity_that_a_scan_sees),
-	  TEST(test_connector__keeps_threads_apart_and_waits_for_the_last),
-	  TEST(test_connector__counts_what_a_stopped_reader_lost),
-	  TEST(test_connector__loses_nothing_of_a_burst_with_a_prompt_reader),
-	  TEST(test_connector__believes_nobody_but_the_kernel),
-	  TEST(test_connector__is_absent_with_a_reason_where_it_would_stay_mute),
-	  TEST(test_connector__works_or_says_why_as_nobody))
+RUN_TESTS(TEST(test_cnproc_parse__understands_forks_and_exits),
+          TEST(test_cnproc_parse__refuses_what_is_cut_or_not_for_us),
+          TEST(test_whois__remembers_the_born_for_two_scans_and_the_scanned_till_they_end),
+          TEST(test_connector__tells_spawn_exec_and_exit),
+          TEST(test_connector__tells_signals_and_cores_of_the_dead),
+          TEST(test_connector__gives_spawn_and_exit_the_identity_that_a_scan_sees),
+          TEST(test_connector__keeps_threads_apart_and_waits_for_the_last),
+          TEST(test_connector__counts_what_a_stopped_reader_lost),
+          TEST(test_connector__loses_nothing_of_a_burst_with_a_prompt_reader),
+          TEST(test_connector__believes_nobody_but_the_kernel),
+          TEST(test_connector__is_absent_with_a_reason_where_it_would_stay_mute),
+          TEST(test_connector__works_or_says_why_as_nobody))

@@ -11,11 +11,13 @@ static void test_taskfile_parse_rollup__adds_what_is_private(void **state)
 	struct taskfile_rollup r = { 0 };
 
 	(void)state;
-	assert_true(taskfile_parse_rollup(scan_str("55e49c35e000-7ffd5df62000 ---p 00000000 00:00 0                          [rollup]\n"
-						   "Rss:                1800 kB\nPss:                 323 kB\nPss_Dirty:           112 kB\n"
-						   "Shared_Clean:       1652 kB\nPrivate_Clean:        36 kB\nPrivate_Dirty:       112 kB\n"
-						   "Private_Hugetlb:    2048 kB\n"),
-					  &r));
+	assert_true(taskfile_parse_rollup(
+		scan_str(
+			"55e49c35e000-7ffd5df62000 ---p 00000000 00:00 0                          [rollup]\n"
+			"Rss:                1800 kB\nPss:                 323 kB\nPss_Dirty:           112 kB\n"
+			"Shared_Clean:       1652 kB\nPrivate_Clean:        36 kB\nPrivate_Dirty:       112 kB\n"
+			"Private_Hugetlb:    2048 kB\n"),
+		&r));
 	assert_int_equal(r.pss_bytes, 323 * 1024);
 	assert_int_equal(r.uss_bytes, (36 + 112 + 2048) * 1024);
 	assert_false(taskfile_parse_rollup(scan_str("Pss:                 323 kB\n"), &r));
@@ -27,12 +29,17 @@ static void test_taskfile_parse_fd_limit__takes_the_soft_one(void **state)
 	uint64_t v = 7;
 
 	(void)state;
-	assert_true(taskfile_parse_fd_limit(scan_str("Limit                     Soft Limit           Hard Limit           Units     \n"
-						     "Max cpu time              unlimited            unlimited            seconds   \n"
-						     "Max open files            1024                 524288               files     \n"),
-					    &v));
+	assert_true(taskfile_parse_fd_limit(
+		scan_str(
+			"Limit                     Soft Limit           Hard Limit           Units     \n"
+			"Max cpu time              unlimited            unlimited            seconds   \n"
+			"Max open files            1024                 524288               files     \n"),
+		&v));
 	assert_int_equal(v, 1024);
-	assert_false(taskfile_parse_fd_limit(scan_str("Max open files            unlimited            unlimited            files\n"), &v));
+	assert_false(taskfile_parse_fd_limit(
+		scan_str(
+			"Max open files            unlimited            unlimited            files\n"),
+		&v));
 	assert_int_equal(v, 1024);
 }
 
@@ -41,7 +48,10 @@ static void test_taskfile_parse_peak__finds_the_high_water_mark(void **state)
 	uint64_t v = 0;
 
 	(void)state;
-	assert_true(taskfile_parse_peak(scan_str("Name:\tpython3\nVmPeak:\t  243688 kB\nVmHWM:\t   17220 kB\nVmRSS:\t 1 kB\n"), &v));
+	assert_true(taskfile_parse_peak(
+		scan_str(
+			"Name:\tpython3\nVmPeak:\t  243688 kB\nVmHWM:\t   17220 kB\nVmRSS:\t 1 kB\n"),
+		&v));
 	assert_int_equal(v, 17220 * 1024);
 	assert_false(taskfile_parse_peak(scan_str("Name:\tkthreadd\n"), &v));
 }
@@ -50,12 +60,14 @@ static void test_detail__reads_a_frozen_machine(void **state)
 {
 	struct probe_env env = tree_frozen("proc-6.18");
 	struct sample s = { .want = WANT_ALL };
-	void *tasks = tree_probe(&probe_tasks_proc, &env, &s), *self = tree_probe(&probe_detail, &env, &s);
+	void *tasks = tree_probe(&probe_tasks_proc, &env, &s),
+	     *self = tree_probe(&probe_detail, &env, &s);
 	struct proc_sample *sleeper = sample_find_proc(&s, 700), *worker = sample_find_proc(&s, 9);
 
 	(void)state;
 	assert_int_equal(sleeper->r.value[PROC_PSS], 323 * 1024);
-	assert_true(readings_has(&sleeper->r, PROC_USS) && readings_has(&sleeper->r, PROC_PEAK_RSS));
+	assert_true(readings_has(&sleeper->r, PROC_USS) &&
+	            readings_has(&sleeper->r, PROC_PEAK_RSS));
 	assert_true(readings_has(&sleeper->r, PROC_FD_LIMIT));
 	assert_false(readings_has(&worker->r, PROC_PSS) || readings_has(&worker->r, PROC_FD_LIMIT));
 	probe_detail.close(self);
@@ -66,7 +78,8 @@ static void test_detail__reads_a_frozen_machine(void **state)
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-#define STAT_REST " (p) S 1 9 9 0 -1 4194304 77 1 5 2 30 12 0 0 20 0 4 0 222 2990080 406 1 1 1 0 0\n"
+#define STAT_REST                                                                                  \
+	" (p) S 1 9 9 0 -1 4194304 77 1 5 2 30 12 0 0 20 0 4 0 222 2990080 406 1 1 1 0 0\n"
 
 static void put_process(const struct tree *t, int pid)
 {
@@ -171,7 +184,8 @@ static void test_detail__does_not_mix_up_two_lives_of_a_pid(void **state)
 	self = tree_probe(&probe_detail, &t.env, &s);
 	assert_true(readings_has(&s.procs.at[0].r, PROC_PSS));
 	fill_sample(&s, 1000, 1);
-	s.procs.at[0].id.start_ticks = 333; /* the sample is about the next life, the tree still shows the old one */
+	s.procs.at[0].id.start_ticks =
+		333; /* the sample is about the next life, the tree still shows the old one */
 	assert_int_equal(probe_detail.read(self, &s, &err), 0);
 	assert_false(readings_has(&s.procs.at[0].r, PROC_PSS));
 	probe_detail.close(self);
@@ -263,8 +277,13 @@ static void test_detail__leaves_what_is_not_ours(void **state)
 	close(env.root_fd);
 }
 
-RUN_TESTS(TEST(test_taskfile_parse_rollup__adds_what_is_private), TEST(test_taskfile_parse_fd_limit__takes_the_soft_one),
-	  TEST(test_taskfile_parse_peak__finds_the_high_water_mark), TEST(test_detail__reads_a_frozen_machine),
-	  TEST(test_detail__gives_all_their_turn_the_largest_first), TEST(test_detail__reads_processes_of_jobs_first),
-	  TEST(test_detail__does_not_mix_up_two_lives_of_a_pid), TEST(test_detail__rests_when_it_is_not_wanted),
-	  TEST(test_detail__agrees_with_what_this_process_knows_of_itself), TEST(test_detail__leaves_what_is_not_ours))
+RUN_TESTS(TEST(test_taskfile_parse_rollup__adds_what_is_private),
+          TEST(test_taskfile_parse_fd_limit__takes_the_soft_one),
+          TEST(test_taskfile_parse_peak__finds_the_high_water_mark),
+          TEST(test_detail__reads_a_frozen_machine),
+          TEST(test_detail__gives_all_their_turn_the_largest_first),
+          TEST(test_detail__reads_processes_of_jobs_first),
+          TEST(test_detail__does_not_mix_up_two_lives_of_a_pid),
+          TEST(test_detail__rests_when_it_is_not_wanted),
+          TEST(test_detail__agrees_with_what_this_process_knows_of_itself),
+          TEST(test_detail__leaves_what_is_not_ours))

@@ -6,7 +6,8 @@
 #include "check.h"
 #include "golden.h"
 
-static void add_line(struct doctor_line *line, const char *name, const char *source, enum doctor_state state, const char *note)
+static void add_line(struct doctor_line *line, const char *name, const char *source,
+                     enum doctor_state state, const char *note)
 {
 	snprintf(line->name, sizeof line->name, "%s", name);
 	snprintf(line->source, sizeof line->source, "%s", source);
@@ -17,17 +18,26 @@ static void add_line(struct doctor_line *line, const char *name, const char *sou
 static struct doctor healthy(void)
 {
 	struct doctor d = {
-		.version = "0.1.0", .kernel = "6.18.2", .user = "root", .is_root = true, .plain_tried = true,
-		.store_path = "/var/lib/proctor/proctor.db", .store_state = DOCTOR_WORKS,
-		.store_bytes = UINT64_C(412) << 20, .has_disk_free = true, .disk_free_bytes = UINT64_C(80) << 30,
+		.version = "0.1.0",
+		.kernel = "6.18.2",
+		.user = "root",
+		.is_root = true,
+		.plain_tried = true,
+		.store_path = "/var/lib/proctor/proctor.db",
+		.store_state = DOCTOR_WORKS,
+		.store_bytes = UINT64_C(412) << 20,
+		.has_disk_free = true,
+		.disk_free_bytes = UINT64_C(80) << 30,
 	};
 
-	add_line(vec_push(&d.roles, 16), "tasks", "BPF iterator", DOCTOR_WORKS, "every process in one read");
+	add_line(vec_push(&d.roles, 16), "tasks", "BPF iterator", DOCTOR_WORKS,
+	         "every process in one read");
 	add_line(vec_push(&d.roles, 16), "lifecycle", "proc connector", DOCTOR_DEGRADED,
-		 "no signals and no senders: BPF needs CAP_BPF and CAP_PERFMON");
+	         "no signals and no senders: BPF needs CAP_BPF and CAP_PERFMON");
 	d.roles.at[1].lost = 1234;
 	add_line(vec_push(&d.roles, 16), "gpu", "", DOCTOR_ABSENT, "no NVIDIA or AMD device found");
-	add_line(vec_push(&d.plain, 16), "tasks", "lean scan of /proc", DOCTOR_DEGRADED, "no I/O of other users' processes");
+	add_line(vec_push(&d.plain, 16), "tasks", "lean scan of /proc", DOCTOR_DEGRADED,
+	         "no I/O of other users' processes");
 	*vec_push(&d.files, 16) = (struct doctor_file){ "/etc/proctor/proctor.conf", false };
 	*vec_push(&d.files, 16) = (struct doctor_file){ "/etc/proctor/conf.d/a\nb.conf", true };
 	return d;
@@ -56,7 +66,10 @@ static void test_doctor_view__tells_what_works_and_what_does_not(void **state)
 static void test_doctor_view__tells_when_there_is_little_to_tell(void **state)
 {
 	struct doctor d = {
-		.version = "0.1.0", .kernel = "6.18.2", .user = "uid 77", .store_path = "/home/x/.local/state/proctor/proctor.db",
+		.version = "0.1.0",
+		.kernel = "6.18.2",
+		.user = "uid 77",
+		.store_path = "/home/x/.local/state/proctor/proctor.db",
 		.store_state = DOCTOR_ABSENT,
 	};
 
@@ -87,4 +100,5 @@ static void test_doctor_json__holds_the_same(void **state)
 }
 
 RUN_TESTS(TEST(test_doctor_view__tells_what_works_and_what_does_not),
-	  TEST(test_doctor_view__tells_when_there_is_little_to_tell), TEST(test_doctor_json__holds_the_same))
+          TEST(test_doctor_view__tells_when_there_is_little_to_tell),
+          TEST(test_doctor_json__holds_the_same))

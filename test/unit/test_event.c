@@ -16,7 +16,10 @@ static void assert_details(const struct event *e, const char *text, const char *
 
 static void test_event_details__names_the_sender(void **state)
 {
-	struct event e = { .kind = EVENT_SIGNAL, .sender_pid = 12, .sender_uid = 1000, .sender_comm = "exactly15chars_" };
+	struct event e = { .kind = EVENT_SIGNAL,
+		           .sender_pid = 12,
+		           .sender_uid = 1000,
+		           .sender_comm = "exactly15chars_" };
 
 	(void)state;
 	assert_details(&e, NULL, "sent by exactly15chars_ (pid 12, uid 1000)");
@@ -80,6 +83,8 @@ static void test_metrics__have_a_key_of_their_own_and_help(void **state)
 			assert_string_not_equal(cgroup_metrics[i].key, cgroup_metrics[k].key);
 }
 
-RUN_TESTS(TEST(test_event_details__names_the_sender), TEST(test_event_details__says_core_and_inferred),
-	  TEST(test_event__has_five_kinds_in_the_view), TEST(test_rate_per_s__is_unknown_when_nothing_can_be_known),
-	  TEST(test_metrics__have_a_key_of_their_own_and_help))
+RUN_TESTS(TEST(test_event_details__names_the_sender),
+          TEST(test_event_details__says_core_and_inferred),
+          TEST(test_event__has_five_kinds_in_the_view),
+          TEST(test_rate_per_s__is_unknown_when_nothing_can_be_known),
+          TEST(test_metrics__have_a_key_of_their_own_and_help))

@@ -10,7 +10,7 @@
 static void test_format_bytes__tells_three_figures_and_a_unit(void **state)
 {
 	static const struct {
-		uint64_t    bytes;
+		uint64_t bytes;
 		const char *text, *shorter;
 	} rows[] = {
 		{ 0, "0 B", "0" },
@@ -33,7 +33,8 @@ static void test_format_bytes__tells_three_figures_and_a_unit(void **state)
 
 static void test_format_bytes_of__tells_a_unit_once(void **state)
 {
-	assert_string_equal(format_bytes_of(UINT64_C(2) << 30, UINT64_C(8) << 30).at, "2.0 of 8.0 GiB");
+	assert_string_equal(format_bytes_of(UINT64_C(2) << 30, UINT64_C(8) << 30).at,
+	                    "2.0 of 8.0 GiB");
 	assert_string_equal(format_bytes_of(90 << 10, UINT64_C(8) << 30).at, "90.0 KiB of 8.0 GiB");
 	assert_string_equal(format_bytes_of(0, 0).at, "0 of 0 B");
 }
@@ -49,7 +50,7 @@ static void test_format_rate__an_unknown_rate_is_a_dash_and_zero_is_zero(void **
 static void test_format_duration__tells_the_two_largest_units(void **state)
 {
 	static const struct {
-		uint64_t    ns;
+		uint64_t ns;
 		const char *text, *shorter;
 	} rows[] = {
 		{ 0, "0s", "0s" },
@@ -106,7 +107,8 @@ static void test_format_milli__and_time(void **state)
 }
 
 RUN_TESTS(TEST(test_format_bytes__tells_three_figures_and_a_unit),
-	  TEST(test_format_bytes_of__tells_a_unit_once),
-	  TEST(test_format_rate__an_unknown_rate_is_a_dash_and_zero_is_zero),
-	  TEST(test_format_duration__tells_the_two_largest_units), TEST(test_format_percent__makes_percents_of_ratios),
-	  TEST(test_format_count__groups_thousands), TEST(test_format_milli__and_time))
+          TEST(test_format_bytes_of__tells_a_unit_once),
+          TEST(test_format_rate__an_unknown_rate_is_a_dash_and_zero_is_zero),
+          TEST(test_format_duration__tells_the_two_largest_units),
+          TEST(test_format_percent__makes_percents_of_ratios),
+          TEST(test_format_count__groups_thousands), TEST(test_format_milli__and_time))

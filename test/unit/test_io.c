@@ -11,7 +11,7 @@
 
 struct place {
 	char dir[64];
-	int  fd;
+	int fd;
 };
 
 static int setup(void **state)
@@ -157,8 +157,9 @@ static void test_clock_format_utc__writes_milliseconds_and_a_z(void **state)
 #define IO_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 RUN_TESTS(IO_TEST(test_io_load__reads_the_whole_file_whatever_its_size),
-	  IO_TEST(test_io_load__takes_what_fits_the_ceiling_and_refuses_one_byte_more),
-	  IO_TEST(test_io_load__names_the_file_that_is_not_there),
-	  IO_TEST(test_io_mkdir_all__makes_what_is_missing_and_is_safe_to_repeat),
-	  IO_TEST(test_io_mkdir_all__refuses_a_file_in_the_way), TEST(test_err__adds_context_and_cuts_what_is_too_long),
-	  TEST(test_clock_format_utc__writes_milliseconds_and_a_z))
+          IO_TEST(test_io_load__takes_what_fits_the_ceiling_and_refuses_one_byte_more),
+          IO_TEST(test_io_load__names_the_file_that_is_not_there),
+          IO_TEST(test_io_mkdir_all__makes_what_is_missing_and_is_safe_to_repeat),
+          IO_TEST(test_io_mkdir_all__refuses_a_file_in_the_way),
+          TEST(test_err__adds_context_and_cuts_what_is_too_long),
+          TEST(test_clock_format_utc__writes_milliseconds_and_a_z))

@@ -54,5 +54,6 @@ static void test_jobtab__starts_a_job_as_running(void **state)
 	jobtab_done(&t);
 }
 
-RUN_TESTS(TEST(test_jobtab__finds_who_belongs_to_what), TEST(test_jobtab_add__refuses_long_names_and_too_many),
-	  TEST(test_jobtab__starts_a_job_as_running))
+RUN_TESTS(TEST(test_jobtab__finds_who_belongs_to_what),
+          TEST(test_jobtab_add__refuses_long_names_and_too_many),
+          TEST(test_jobtab__starts_a_job_as_running))

@@ -38,7 +38,9 @@ static void test_json_strn__escapes_controls_and_replaces_what_is_not_utf8(void 
 
 	(void)state;
 	json_strn(&j, text, sizeof text - 1);
-	assert_json(&out, "\"q\\\" b\\\\ n\\n e\\u001b \xef\xbf\xbd\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
+	assert_json(
+		&out,
+		"\"q\\\" b\\\\ n\\n e\\u001b \xef\xbf\xbd\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
 }
 
 static void test_json_double__keeps_decimals_and_makes_the_unknown_null(void **state)
@@ -72,7 +74,9 @@ static void test_json_fixed__puts_the_point_where_it_belongs(void **state)
 	json_u64(&j, UINT64_MAX);
 	json_i64(&j, INT64_MIN);
 	json_end_array(&j);
-	assert_json(&out, "[0.0,0.007,1.25,18446744073709.551615,18446744073709551615,-9223372036854775808]");
+	assert_json(
+		&out,
+		"[0.0,0.007,1.25,18446744073709.551615,18446744073709551615,-9223372036854775808]");
 }
 
 static void test_json_exact__reads_back_the_same(void **state)
@@ -108,7 +112,8 @@ static void test_json_key_text__escapes_names_from_outside(void **state)
 }
 
 RUN_TESTS(TEST(test_json__puts_commas_between_members_and_elements),
-	  TEST(test_json_strn__escapes_controls_and_replaces_what_is_not_utf8),
-	  TEST(test_json_double__keeps_decimals_and_makes_the_unknown_null),
-	  TEST(test_json_fixed__puts_the_point_where_it_belongs), TEST(test_json_exact__reads_back_the_same),
-	  TEST(test_json_key_text__escapes_names_from_outside))
+          TEST(test_json_strn__escapes_controls_and_replaces_what_is_not_utf8),
+          TEST(test_json_double__keeps_decimals_and_makes_the_unknown_null),
+          TEST(test_json_fixed__puts_the_point_where_it_belongs),
+          TEST(test_json_exact__reads_back_the_same),
+          TEST(test_json_key_text__escapes_names_from_outside))

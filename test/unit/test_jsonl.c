@@ -73,7 +73,8 @@ static void test_jsonl_put__rotates_by_size_to_1_and_2(void **state)
 
 static void test_jsonl_put__notices_what_others_do_to_the_file(void **state)
 {
-	char *dir = world_dir(), *path = xasprintf("%s/m.jsonl", dir), *moved = xasprintf("%s/old", dir);
+	char *dir = world_dir(), *path = xasprintf("%s/m.jsonl", dir),
+	     *moved = xasprintf("%s/old", dir);
 	struct jsonl *j = open_log(dir, 1000);
 
 	(void)state;
@@ -97,7 +98,10 @@ static void test_jsonl_put__notices_what_others_do_to_the_file(void **state)
 static void test_jsonl_open__cuts_off_a_torn_line(void **state)
 {
 	static const char *const texts[][2] = {
-		{ "one\ntwo\nhal", "one\ntwo\n" }, { "hal", "" }, { "one\n", "one\n" }, { "", "" },
+		{ "one\ntwo\nhal", "one\ntwo\n" },
+		{ "hal", "" },
+		{ "one\n", "one\n" },
+		{ "", "" },
 	};
 	char *dir = world_dir(), *path = xasprintf("%s/m.jsonl", dir);
 
@@ -192,7 +196,7 @@ static void test_jsonl_put__lets_two_processes_share_a_file(void **state)
 }
 
 RUN_TESTS(TEST(test_jsonl_put__rotates_by_size_to_1_and_2),
-	  TEST(test_jsonl_put__notices_what_others_do_to_the_file),
-	  TEST(test_jsonl_open__cuts_off_a_torn_line), TEST(test_jsonl_put__undoes_a_short_write),
-	  TEST(test_jsonl_open__refuses_what_is_not_a_file_of_ours),
-	  TEST(test_jsonl_put__lets_two_processes_share_a_file))
+          TEST(test_jsonl_put__notices_what_others_do_to_the_file),
+          TEST(test_jsonl_open__cuts_off_a_torn_line), TEST(test_jsonl_put__undoes_a_short_write),
+          TEST(test_jsonl_open__refuses_what_is_not_a_file_of_ours),
+          TEST(test_jsonl_put__lets_two_processes_share_a_file))

@@ -11,7 +11,7 @@
 
 struct stage {
 	struct lifebook book;
-	struct sample   out;
+	struct sample out;
 };
 
 static int stage_open(void **state)
@@ -37,13 +37,21 @@ static int stage_close(void **state)
 static struct life_head head(uint32_t kind, uint32_t pid)
 {
 	return (struct life_head){
-		.kind = kind, .pid = pid, .tgid = pid, .uid = 33, .at_ns = AT, .start_ns = START, .comm = "worker",
+		.kind = kind,
+		.pid = pid,
+		.tgid = pid,
+		.uid = 33,
+		.at_ns = AT,
+		.start_ns = START,
+		.comm = "worker",
 	};
 }
 
 static void take_exit(struct stage *s, uint32_t pid, uint32_t status)
 {
-	struct life_exit r = { .head = head(LIFE_EXIT, pid), .status = status, .peak_rss_pages = 300 };
+	struct life_exit r = { .head = head(LIFE_EXIT, pid),
+		               .status = status,
+		               .peak_rss_pages = 300 };
 
 	lifebook_take(&s->book, &r, sizeof r, &s->out);
 }
@@ -253,7 +261,11 @@ static void test_lifebook__in_a_namespace_ignores_the_reaped_it_does_not_know(vo
 static struct event *take_signal(struct stage *s, uint32_t number, int32_t code, uint32_t sender)
 {
 	struct life_signal r = {
-		.head = head(LIFE_SIGNAL, 12), .number = number, .code = code, .sender_pid = sender, .sender_uid = 5,
+		.head = head(LIFE_SIGNAL, 12),
+		.number = number,
+		.code = code,
+		.sender_pid = sender,
+		.sender_uid = 5,
 		.sender_comm = "bash",
 	};
 
@@ -311,17 +323,17 @@ static void test_lifebook__counts_records_it_does_not_know(void **state)
 
 #define STAGED(name) cmocka_unit_test_setup_teardown(name, stage_open, stage_close)
 RUN_TESTS(STAGED(test_lifebook__a_fork_is_a_spawn_with_its_parent),
-	  STAGED(test_lifebook__an_exec_carries_the_command_line),
-	  STAGED(test_lifebook__never_reads_arguments_past_the_record),
-	  STAGED(test_lifebook__an_exit_waits_for_its_totals),
-	  STAGED(test_lifebook__a_zombie_is_told_without_totals_which_follow),
-	  STAGED(test_lifebook__an_end_reported_by_two_threads_is_told_once),
-	  STAGED(test_lifebook__keeps_many_held_exits_apart),
-	  STAGED(test_lifebook__after_a_loss_tells_what_it_held_at_once),
-	  STAGED(test_lifebook__does_not_grow_when_some_are_never_told_to_be_freed),
-	  STAGED(test_lifebook__in_a_namespace_remembers_the_pid_of_a_zombie),
-	  STAGED(test_lifebook__in_a_namespace_ignores_the_reaped_it_does_not_know),
-	  STAGED(test_lifebook__names_the_sender_of_a_signal),
-	  STAGED(test_lifebook__blames_the_kernel_and_not_who_happened_to_run),
-	  STAGED(test_lifebook__tells_an_out_of_memory_victim),
-	  STAGED(test_lifebook__counts_records_it_does_not_know))
+          STAGED(test_lifebook__an_exec_carries_the_command_line),
+          STAGED(test_lifebook__never_reads_arguments_past_the_record),
+          STAGED(test_lifebook__an_exit_waits_for_its_totals),
+          STAGED(test_lifebook__a_zombie_is_told_without_totals_which_follow),
+          STAGED(test_lifebook__an_end_reported_by_two_threads_is_told_once),
+          STAGED(test_lifebook__keeps_many_held_exits_apart),
+          STAGED(test_lifebook__after_a_loss_tells_what_it_held_at_once),
+          STAGED(test_lifebook__does_not_grow_when_some_are_never_told_to_be_freed),
+          STAGED(test_lifebook__in_a_namespace_remembers_the_pid_of_a_zombie),
+          STAGED(test_lifebook__in_a_namespace_ignores_the_reaped_it_does_not_know),
+          STAGED(test_lifebook__names_the_sender_of_a_signal),
+          STAGED(test_lifebook__blames_the_kernel_and_not_who_happened_to_run),
+          STAGED(test_lifebook__tells_an_out_of_memory_victim),
+          STAGED(test_lifebook__counts_records_it_does_not_know))

@@ -8,11 +8,11 @@
 #include "check.h"
 
 struct scene {
-	struct loop        *loop;
+	struct loop *loop;
 	struct loop_source *timer, *reader;
-	unsigned            fired, read, caught;
-	int                 pipe[2];
-	uint64_t            last_ns;
+	unsigned fired, read, caught;
+	int pipe[2];
+	uint64_t last_ns;
 };
 
 static int setup(void **state)
@@ -61,7 +61,9 @@ static void test_loop_timer__fires_once_each_time_it_is_set(void **state)
 	uint64_t began = clock_mono_ns();
 	struct err err;
 
-	assert_int_equal(loop_add_timer(sc->loop, began + 5 * NS_PER_MS, fire_thrice, sc, &sc->timer, &err), 0);
+	assert_int_equal(
+		loop_add_timer(sc->loop, began + 5 * NS_PER_MS, fire_thrice, sc, &sc->timer, &err),
+		0);
 	assert_int_equal(loop_run(sc->loop, &err), 0);
 	assert_int_equal(sc->fired, 3);
 	assert_true(sc->last_ns - began >= 14 * NS_PER_MS);
@@ -99,7 +101,8 @@ static void test_loop_reader__is_called_while_there_is_something_to_read(void **
 	struct err err;
 
 	assert_int_equal(write(sc->pipe[1], "ab", 2), 2);
-	assert_int_equal(loop_add_reader(sc->loop, sc->pipe[0], read_byte, sc, &sc->reader, &err), 0);
+	assert_int_equal(loop_add_reader(sc->loop, sc->pipe[0], read_byte, sc, &sc->reader, &err),
+	                 0);
 	assert_int_equal(loop_run(sc->loop, &err), 0);
 	assert_int_equal(sc->read, 2);
 }
@@ -169,9 +172,9 @@ static void test_loop_signal__is_called_instead_of_the_process_dying(void **stat
 #define LOOP_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 RUN_TESTS(LOOP_TEST(test_loop_timer__fires_once_each_time_it_is_set),
-	  LOOP_TEST(test_loop_timer__fires_at_once_for_a_time_that_is_past),
-	  LOOP_TEST(test_loop_reader__is_called_while_there_is_something_to_read),
-	  LOOP_TEST(test_loop_add_reader__refuses_a_closed_fd_with_a_reason),
-	  LOOP_TEST(test_loop_remove__lets_a_source_fire_no_more),
-	  LOOP_TEST(test_loop_remove__may_be_called_by_the_source_itself),
-	  LOOP_TEST(test_loop_signal__is_called_instead_of_the_process_dying))
+          LOOP_TEST(test_loop_timer__fires_at_once_for_a_time_that_is_past),
+          LOOP_TEST(test_loop_reader__is_called_while_there_is_something_to_read),
+          LOOP_TEST(test_loop_add_reader__refuses_a_closed_fd_with_a_reason),
+          LOOP_TEST(test_loop_remove__lets_a_source_fire_no_more),
+          LOOP_TEST(test_loop_remove__may_be_called_by_the_source_itself),
+          LOOP_TEST(test_loop_signal__is_called_instead_of_the_process_dying))

@@ -51,4 +51,5 @@ static void test_map_next__visits_each_entry_once(void **state)
 	map_done(&m);
 }
 
-RUN_TESTS(TEST(test_map__agrees_with_an_array_under_random_puts_and_deletes), TEST(test_map_next__visits_each_entry_once))
+RUN_TESTS(TEST(test_map__agrees_with_an_array_under_random_puts_and_deletes),
+          TEST(test_map_next__visits_each_entry_once))

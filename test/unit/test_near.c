@@ -43,5 +43,7 @@ static void test_near__survives_words_of_any_length(void **state)
 	assert_null(nearest(word));
 }
 
-RUN_TESTS(TEST(test_near__finds_a_slip_of_the_keyboard), TEST(test_near__takes_the_beginning_of_a_word_for_the_word),
-	  TEST(test_near__offers_nothing_for_another_word), TEST(test_near__survives_words_of_any_length))
+RUN_TESTS(TEST(test_near__finds_a_slip_of_the_keyboard),
+          TEST(test_near__takes_the_beginning_of_a_word_for_the_word),
+          TEST(test_near__offers_nothing_for_another_word),
+          TEST(test_near__survives_words_of_any_length))

@@ -7,9 +7,9 @@
 #include "check.h"
 
 struct given {
-	bool        json;
+	bool json;
 	const char *out;
-	uint64_t    interval_ns, limit;
+	uint64_t interval_ns, limit;
 };
 
 /* Parses these words (NULL ends them) into a fresh struct. */
@@ -29,7 +29,7 @@ static int parse(struct given *g, struct err *err, const char *const *words)
 	for (; *words; words++) {
 		union {
 			const char *in;
-			char       *out;
+			char *out;
 		} word = { .in = *words };
 
 		argv[argc++] = word.out;
@@ -45,7 +45,9 @@ static void test_opts__takes_long_and_short_forms(void **state)
 	struct err err;
 
 	(void)state;
-	assert_int_equal(PARSE(&g, &err, "--json", "--out", "x", "--interval=0.5", "--limit", "7", "rest"), 7);
+	assert_int_equal(
+		PARSE(&g, &err, "--json", "--out", "x", "--interval=0.5", "--limit", "7", "rest"),
+		7);
 	assert_true(g.json);
 	assert_string_equal(g.out, "x");
 	assert_int_equal(g.interval_ns, NS_PER_S / 2);
@@ -69,7 +71,8 @@ static void test_opts__stops_at_the_command_and_at_two_dashes(void **state)
 	assert_int_equal(PARSE(&g, &err, "-"), 1);
 	assert_int_equal(PARSE(&g, &err, "--out="), 2);
 	assert_string_equal(g.out, "");
-	assert_int_equal(PARSE(&g, &err, "--out", "--json"), 3); /* a value may look like an option */
+	assert_int_equal(PARSE(&g, &err, "--out", "--json"),
+	                 3); /* a value may look like an option */
 	assert_string_equal(g.out, "--json");
 }
 
@@ -85,7 +88,8 @@ static void test_opts__names_what_is_wrong(void **state)
 		{ { "--json=yes" }, "--json takes no value" },
 		{ { "--out" }, "--out needs a value (FILE)" },
 		{ { "-o" }, "--out needs a value (FILE)" },
-		{ { "--interval", "soon" }, "--interval 'soon': not a time; write 0.5, 10s, 5m or 2h" },
+		{ { "--interval", "soon" },
+		  "--interval 'soon': not a time; write 0.5, 10s, 5m or 2h" },
 		{ { "--interval", "-1" }, "--interval '-1': not a time; write 0.5, 10s, 5m or 2h" },
 		{ { "--limit", "7x" }, "--limit '7x': not a whole number" },
 		{ { "--limit", "" }, "--limit '': not a whole number" },
@@ -100,5 +104,6 @@ static void test_opts__names_what_is_wrong(void **state)
 	}
 }
 
-RUN_TESTS(TEST(test_opts__takes_long_and_short_forms), TEST(test_opts__stops_at_the_command_and_at_two_dashes),
-	  TEST(test_opts__names_what_is_wrong))
+RUN_TESTS(TEST(test_opts__takes_long_and_short_forms),
+          TEST(test_opts__stops_at_the_command_and_at_two_dashes),
+          TEST(test_opts__names_what_is_wrong))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads that hang: a file system that does not answer (any user can have one, by FUSE) and two threads suffice. */
+/* Reads that hang: a file system that does not answer (any user can have one, by FUSE) and two
+ * threads suffice. */
 #include "probe/patient.h"
 
 #include <linux/fuse.h>
@@ -30,9 +31,11 @@ static void test_patient__reads_files_in_their_order(void **state)
 	for (int round = 0; round < 3; round++) {
 		patient_read(p, files, PATIENT_BATCH);
 		for (int i = 0; i < PATIENT_BATCH; i++) {
-			assert_int_equal(files[i].len, i == 3 ? -ENOENT : (ssize_t)strlen(files[i].path));
+			assert_int_equal(files[i].len,
+			                 i == 3 ? -ENOENT : (ssize_t)strlen(files[i].path));
 			if (i != 3)
-				assert_memory_equal(files[i].bytes, files[i].path, strlen(files[i].path));
+				assert_memory_equal(files[i].bytes, files[i].path,
+				                    strlen(files[i].path));
 		}
 	}
 	patient_free(p);
@@ -40,11 +43,14 @@ static void test_patient__reads_files_in_their_order(void **state)
 	tree_remove(&t);
 }
 
-/* ---- a file that is opened and mapped like any other, and whose bytes never come ------------------------------- */
+/* ---- a file that is opened and mapped like any other, and whose bytes never come
+ * ------------------------------- */
 
 static void reply(int fd, uint64_t unique, int error, const void *body, size_t len)
 {
-	struct fuse_out_header head = { .len = (uint32_t)(sizeof head + len), .error = error, .unique = unique };
+	struct fuse_out_header head = { .len = (uint32_t)(sizeof head + len),
+		                        .error = error,
+		                        .unique = unique };
 	char bytes[512];
 
 	memcpy(bytes, &head, sizeof head);
@@ -55,8 +61,13 @@ static void reply(int fd, uint64_t unique, int error, const void *body, size_t l
 
 static void serve_one(int fd, const struct fuse_in_header *in)
 {
-	struct fuse_init_out init = { .major = FUSE_KERNEL_VERSION, .minor = 31, .max_write = 4096 };
-	struct fuse_attr_out attr = { .attr_valid = 3600, .attr = { .ino = 1, .size = 1 << 16, .mode = S_IFREG | 0444, .nlink = 1 } };
+	struct fuse_init_out init = { .major = FUSE_KERNEL_VERSION,
+		                      .minor = 31,
+		                      .max_write = 4096 };
+	struct fuse_attr_out attr = {
+		.attr_valid = 3600,
+		.attr = { .ino = 1, .size = 1 << 16, .mode = S_IFREG | 0444, .nlink = 1 }
+	};
 	struct fuse_open_out open = { .fh = 1 };
 
 	if (in->opcode == FUSE_INIT)
@@ -65,7 +76,8 @@ static void serve_one(int fd, const struct fuse_in_header *in)
 		reply(fd, in->unique, 0, &attr, sizeof attr);
 	else if (in->opcode == FUSE_OPEN)
 		reply(fd, in->unique, 0, &open, sizeof open);
-	else if (in->opcode != FUSE_READ && in->opcode != FUSE_INTERRUPT && in->opcode != FUSE_FORGET)
+	else if (in->opcode != FUSE_READ && in->opcode != FUSE_INTERRUPT &&
+	         in->opcode != FUSE_FORGET)
 		reply(fd, in->unique, -ENOSYS, NULL, 0);
 }
 
@@ -97,7 +109,8 @@ static void *want_lock(void *at)
 	return at;
 }
 
-/* Runs instead of the tests, as "hang PATH": from now on whoever asks for its command line has to wait. */
+/* Runs instead of the tests, as "hang PATH": from now on whoever asks for its command line has to
+ * wait. */
 static int hang(char **argv)
 {
 	int fd = open(argv[1], O_RDONLY | O_CLOEXEC);
@@ -106,7 +119,8 @@ static int hang(char **argv)
 	struct stat st;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (fstat(fd, &st) < 0 || !st.st_size || at == MAP_FAILED || pthread_create(&threads[0], NULL, hold_lock, at) != 0 ||
+	if (fstat(fd, &st) < 0 || !st.st_size || at == MAP_FAILED ||
+	    pthread_create(&threads[0], NULL, hold_lock, at) != 0 ||
 	    pthread_create(&threads[1], NULL, want_lock, at) != 0)
 		return 1;
 	usleep(150000);
@@ -115,11 +129,12 @@ static int hang(char **argv)
 		pause();
 }
 
-/* ---- the scan beside it ------------------------------------------------------------------------------------------ */
+/* ---- the scan beside it
+ * ------------------------------------------------------------------------------------------ */
 
 struct stage {
 	pid_t server, target;
-	char  file[96];
+	char file[96];
 };
 
 static bool raise_stage(struct stage *s)
@@ -186,7 +201,8 @@ static int scan_beside(const struct stage *stage)
 	struct err err = { 0 };
 	uint64_t begin = clock_mono_ns();
 	void *self = tree_probe(&probe_tasks_proc, &env, &s);
-	struct proc_sample *target = sample_find_proc(&s, stage->target), *me = sample_find_proc(&s, getpid());
+	struct proc_sample *target = sample_find_proc(&s, stage->target),
+			   *me = sample_find_proc(&s, getpid());
 
 	if (!target || !me || target->r.value[PROC_RSS] == 0)
 		return 1;
@@ -229,8 +245,10 @@ static void test_patient__a_process_that_makes_readers_hang_does_not_stop_the_sc
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = { TEST(test_patient__reads_files_in_their_order),
-					    TEST(test_patient__a_process_that_makes_readers_hang_does_not_stop_the_scan) };
+	const struct CMUnitTest tests[] = {
+		TEST(test_patient__reads_files_in_their_order),
+		TEST(test_patient__a_process_that_makes_readers_hang_does_not_stop_the_scan)
+	};
 
 	if (argc == 2 && strcmp(argv[0], "hang") == 0)
 		return hang(argv);

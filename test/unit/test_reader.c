@@ -26,7 +26,8 @@ static const struct proc_snap *find(const struct snapshot *snap, struct proc_id 
 	return NULL;
 }
 
-static void check_process(const struct world *w, const struct world_row *row, const struct snapshot *snap)
+static void check_process(const struct world *w, const struct world_row *row,
+                          const struct snapshot *snap)
 {
 	const struct proc_snap *p = find(snap, row->p.id);
 	const char *command = world_last(w, row)->command;
@@ -154,9 +155,9 @@ static void test_reader_next_snapshot__follows_a_writer(void **state)
 }
 
 struct counter {
-	size_t   events, spawns;
+	size_t events, spawns;
 	uint64_t before;
-	int64_t  before_id;
+	int64_t before_id;
 };
 
 static int count_event(void *self, const struct reader_event *e)
@@ -199,8 +200,9 @@ static void test_reader_events__come_in_pages_without_gap_or_overlap(void **stat
 	assert_int_equal(n, 0);
 	assert_int_equal(c.events, expected);
 	at = (struct reader_cursor){ 0 };
-	assert_int_equal(reader_events(r, &at, 1 << EVENT_SPAWN, 100000, count_event, &spawns, &err),
-			 expected_spawns);
+	assert_int_equal(
+		reader_events(r, &at, 1 << EVENT_SPAWN, 100000, count_event, &spawns, &err),
+		expected_spawns);
 	assert_int_equal(spawns.spawns, expected_spawns);
 	reader_close(r);
 	store_close(st);
@@ -210,8 +212,8 @@ static void test_reader_events__come_in_pages_without_gap_or_overlap(void **stat
 
 struct walker {
 	const struct world *w;
-	size_t              row;
-	pid_t               pid;
+	size_t row;
+	pid_t pid;
 };
 
 static int check_point(void *self, const struct reader_point *p)
@@ -285,7 +287,8 @@ static uint64_t true_cpu_ns(const struct world *w, size_t *ret_lives)
 		for (size_t k = i + 1; k < w->rows.len && is_last; k++)
 			is_last = !proc_id_eq(w->rows.at[k].p.id, row->p.id);
 		for (size_t s = 0; s < WORLD_SLOTS; s++)
-			is_alive = is_alive || (w->procs[s].alive && proc_id_eq(w->procs[s].id, row->p.id));
+			is_alive = is_alive ||
+			           (w->procs[s].alive && proc_id_eq(w->procs[s].id, row->p.id));
 		if (row->p.job != 0 || !is_last)
 			continue;
 		sum_us += row->p.cpu_time_ns / NS_PER_US + (is_alive ? 0 : 1000);
@@ -386,9 +389,9 @@ static void test_reader_open__refuses_what_is_not_there_or_not_ours(void **state
 }
 
 RUN_TESTS(TEST(test_reader_next_snapshot__brings_all_back_oldest_first),
-	  TEST(test_reader_next_snapshot__follows_a_writer),
-	  TEST(test_reader_events__come_in_pages_without_gap_or_overlap),
-	  TEST(test_reader_history__tells_all_lives_of_a_pid_in_pages),
-	  TEST(test_reader_profile__sums_the_kernels_totals),
-	  TEST(test_reader_profile__survives_the_rows_of_its_processes),
-	  TEST(test_reader_open__refuses_what_is_not_there_or_not_ours))
+          TEST(test_reader_next_snapshot__follows_a_writer),
+          TEST(test_reader_events__come_in_pages_without_gap_or_overlap),
+          TEST(test_reader_history__tells_all_lives_of_a_pid_in_pages),
+          TEST(test_reader_profile__sums_the_kernels_totals),
+          TEST(test_reader_profile__survives_the_rows_of_its_processes),
+          TEST(test_reader_open__refuses_what_is_not_there_or_not_ours))

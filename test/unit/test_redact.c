@@ -127,17 +127,17 @@ static void test_redact__knows_short_options_of_certain_programs(void **state)
 static void test_redact__leaves_harmless_words_readable(void **state)
 {
 	static const char *const same[] = {
-	    "train --max-tokens 4096 --tokenizer gpt2 --tokenizer_path=/m",
-	    "x --password-file=/run/secret --token-url https://h",
-	    "x --eos-token </s> --pad_token_id 0",
-	    "env PWD=/home/bob OLDPWD=/",
-	    "kubectl get secret foo",
-	    "passwd bob",
-	    "x --no-password --force",
-	    "ld -plugin-opt=-pass-through=-lgcc",
-	    "ssh-keygen -t ed25519",
-	    "x --bypass=1 --compass north",
-	    "grep -c token file",
+		"train --max-tokens 4096 --tokenizer gpt2 --tokenizer_path=/m",
+		"x --password-file=/run/secret --token-url https://h",
+		"x --eos-token </s> --pad_token_id 0",
+		"env PWD=/home/bob OLDPWD=/",
+		"kubectl get secret foo",
+		"passwd bob",
+		"x --no-password --force",
+		"ld -plugin-opt=-pass-through=-lgcc",
+		"ssh-keygen -t ed25519",
+		"x --bypass=1 --compass north",
+		"grep -c token file",
 	};
 
 	(void)state;
@@ -176,12 +176,12 @@ static void test_redact__never_writes_past_the_capacity(void **state)
 }
 
 RUN_TESTS(TEST(test_redact__joins_arguments_and_trims_the_end),
-	  TEST(test_redact__hides_values_of_secret_options),
-	  TEST(test_redact__hides_pairs_wherever_they_stand),
-	  TEST(test_redact__looks_into_scripts_and_titles),
-	  TEST(test_redact__hides_what_urls_carry_before_the_at),
-	  TEST(test_redact__knows_credentials_by_their_shape),
-	  TEST(test_redact__knows_short_options_of_certain_programs),
-	  TEST(test_redact__leaves_harmless_words_readable),
-	  TEST(test_redact__does_not_take_an_option_for_the_value),
-	  TEST(test_redact__never_writes_past_the_capacity))
+          TEST(test_redact__hides_values_of_secret_options),
+          TEST(test_redact__hides_pairs_wherever_they_stand),
+          TEST(test_redact__looks_into_scripts_and_titles),
+          TEST(test_redact__hides_what_urls_carry_before_the_at),
+          TEST(test_redact__knows_credentials_by_their_shape),
+          TEST(test_redact__knows_short_options_of_certain_programs),
+          TEST(test_redact__leaves_harmless_words_readable),
+          TEST(test_redact__does_not_take_an_option_for_the_value),
+          TEST(test_redact__never_writes_past_the_capacity))

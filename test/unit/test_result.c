@@ -39,10 +39,11 @@ static void assert_fills(struct result r, const char *text)
 
 static void test_result__is_a_table_for_people(void **state)
 {
-	assert_fills((struct result){ .format = RESULT_TABLE }, "                pid  cpu  name\n"
-								"                 -7  2.5  a,\"b\"\\n\n"
-								"                  -    -\n"
-								"9223372036854775807    -  01ff\n");
+	assert_fills((struct result){ .format = RESULT_TABLE },
+	             "                pid  cpu  name\n"
+	             "                 -7  2.5  a,\"b\"\\n\n"
+	             "                  -    -\n"
+	             "9223372036854775807    -  01ff\n");
 }
 
 static void test_result__stands_row_below_row_where_it_is_too_narrow(void **state)
@@ -52,33 +53,34 @@ static void test_result__stands_row_below_row_where_it_is_too_narrow(void **stat
 
 	fill(&r);
 	assert_string_equal(out.at, "row 1\n"
-				    "   pid  -7\n"
-				    "   cpu  2.5\n"
-				    "  name  a,\"b\"\\n\n"
-				    "row 2\n"
-				    "   pid  -\n"
-				    "   cpu  -\n"
-				    "  name\n"
-				    "row 3\n"
-				    "   pid  9223372036854775807\n"
-				    "   cpu  -\n"
-				    "  name  01ff\n");
+	                            "   pid  -7\n"
+	                            "   cpu  2.5\n"
+	                            "  name  a,\"b\"\\n\n"
+	                            "row 2\n"
+	                            "   pid  -\n"
+	                            "   cpu  -\n"
+	                            "  name\n"
+	                            "row 3\n"
+	                            "   pid  9223372036854775807\n"
+	                            "   cpu  -\n"
+	                            "  name  01ff\n");
 	buf_done(&out);
 }
 
 static void test_result__is_an_array_of_objects_in_json(void **state)
 {
-	assert_fills((struct result){ .format = RESULT_JSON }, "[\n{\"pid\":-7,\"cpu\":2.5,\"name\":\"a,\\\"b\\\"\\n\"},\n"
-							       "{\"pid\":null,\"cpu\":null,\"name\":\"\"},\n"
-							       "{\"pid\":9223372036854775807,\"cpu\":null,\"name\":\"01ff\"}\n]\n");
+	assert_fills((struct result){ .format = RESULT_JSON },
+	             "[\n{\"pid\":-7,\"cpu\":2.5,\"name\":\"a,\\\"b\\\"\\n\"},\n"
+	             "{\"pid\":null,\"cpu\":null,\"name\":\"\"},\n"
+	             "{\"pid\":9223372036854775807,\"cpu\":null,\"name\":\"01ff\"}\n]\n");
 }
 
 static void test_result__is_csv_with_absent_and_empty_apart(void **state)
 {
 	assert_fills((struct result){ .format = RESULT_CSV }, "pid,cpu,name\n"
-							      "-7,2.5,\"a,\"\"b\"\"\n\"\n"
-							      ",,\"\"\n"
-							      "9223372036854775807,,01ff\n");
+	                                                      "-7,2.5,\"a,\"\"b\"\"\n\"\n"
+	                                                      ",,\"\"\n"
+	                                                      "9223372036854775807,,01ff\n");
 }
 
 static void test_result__escapes_csv_for_a_terminal(void **state)
@@ -114,12 +116,16 @@ static void test_result__without_rows_is_still_a_document(void **state)
 {
 	static const struct {
 		enum result_format format;
-		const char        *text;
-	} rows[] = { { RESULT_TABLE, "pid  cpu  name\n" }, { RESULT_JSON, "[]\n" }, { RESULT_CSV, "pid,cpu,name\n" } };
+		const char *text;
+	} rows[] = { { RESULT_TABLE, "pid  cpu  name\n" },
+		     { RESULT_JSON, "[]\n" },
+		     { RESULT_CSV, "pid,cpu,name\n" } };
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct buf out = { 0 };
-		struct result r = { .format = rows[i].format, .out = &out, .style.width = SIZE_MAX };
+		struct result r = { .format = rows[i].format,
+			            .out = &out,
+			            .style.width = SIZE_MAX };
 
 		result_begin(&r, names, ARRAY_LEN(names));
 		result_end(&r);
@@ -130,6 +136,9 @@ static void test_result__without_rows_is_still_a_document(void **state)
 }
 
 RUN_TESTS(TEST(test_result__is_a_table_for_people),
-	  TEST(test_result__stands_row_below_row_where_it_is_too_narrow), TEST(test_result__is_an_array_of_objects_in_json),
-	  TEST(test_result__is_csv_with_absent_and_empty_apart), TEST(test_result__escapes_csv_for_a_terminal),
-	  TEST(test_result__names_columns_of_one_name_apart), TEST(test_result__without_rows_is_still_a_document))
+          TEST(test_result__stands_row_below_row_where_it_is_too_narrow),
+          TEST(test_result__is_an_array_of_objects_in_json),
+          TEST(test_result__is_csv_with_absent_and_empty_apart),
+          TEST(test_result__escapes_csv_for_a_terminal),
+          TEST(test_result__names_columns_of_one_name_apart),
+          TEST(test_result__without_rows_is_still_a_document))

@@ -8,7 +8,7 @@
 struct seen {
 	size_t count;
 	size_t lens[8];
-	char   first[8];
+	char first[8];
 };
 
 static void see(void *self, const void *record, size_t len)
@@ -19,7 +19,8 @@ static void see(void *self, const void *record, size_t len)
 	seen->lens[seen->count++] = len;
 }
 
-/* Appends a record as the kernel lays it out: a head of 8 bytes, the data, room up to a multiple of 8. */
+/* Appends a record as the kernel lays it out: a head of 8 bytes, the data, room up to a multiple
+ * of 8. */
 static size_t put(uint64_t *ring, size_t at, uint32_t len_and_flags, char fill)
 {
 	uint32_t len = len_and_flags & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
@@ -81,6 +82,6 @@ static void test_ringbuf_walk__takes_nothing_that_reaches_past_the_end(void **st
 }
 
 RUN_TESTS(TEST(test_ringbuf_walk__gives_records_in_order_with_their_lengths),
-	  TEST(test_ringbuf_walk__stops_before_a_record_still_being_written),
-	  TEST(test_ringbuf_walk__passes_over_what_was_discarded),
-	  TEST(test_ringbuf_walk__takes_nothing_that_reaches_past_the_end))
+          TEST(test_ringbuf_walk__stops_before_a_record_still_being_written),
+          TEST(test_ringbuf_walk__passes_over_what_was_discarded),
+          TEST(test_ringbuf_walk__takes_nothing_that_reaches_past_the_end))

@@ -72,7 +72,8 @@ static void test_sample_add_event__belongs_to_no_job_at_first(void **state)
 static void test_sample_add_text__gives_an_empty_ref_at_the_ceiling(void **state)
 {
 	struct sample s = { .text.max = 8 };
-	struct text_ref first = sample_add_text(&s, "123456", 6), second = sample_add_text(&s, "789", 3);
+	struct text_ref first = sample_add_text(&s, "123456", 6),
+			second = sample_add_text(&s, "789", 3);
 
 	(void)state;
 	assert_int_equal(first.len, 6);
@@ -86,11 +87,14 @@ static void test_proc_key__tells_lives_apart(void **state)
 	struct proc_id a = { 4194304, 1 }, b = { 4194304, 2 }, c = { 4194303, 1 };
 
 	(void)state;
-	assert_true(proc_key(a) != proc_key(b) && proc_key(a) != proc_key(c) && proc_key(b) != proc_key(c));
+	assert_true(proc_key(a) != proc_key(b) && proc_key(a) != proc_key(c) &&
+	            proc_key(b) != proc_key(c));
 	assert_true(proc_id_eq(a, a) && !proc_id_eq(a, b) && !proc_id_eq(a, c));
 }
 
 RUN_TESTS(TEST(test_sample_sort__puts_pids_in_order_and_find_finds_them),
-	  TEST(test_sample_reset__leaves_nothing_of_the_last_tick), TEST(test_sample_add_event__counts_what_does_not_fit),
-	  TEST(test_sample_add_event__belongs_to_no_job_at_first),
-	  TEST(test_sample_add_text__gives_an_empty_ref_at_the_ceiling), TEST(test_proc_key__tells_lives_apart))
+          TEST(test_sample_reset__leaves_nothing_of_the_last_tick),
+          TEST(test_sample_add_event__counts_what_does_not_fit),
+          TEST(test_sample_add_event__belongs_to_no_job_at_first),
+          TEST(test_sample_add_text__gives_an_empty_ref_at_the_ceiling),
+          TEST(test_proc_key__tells_lives_apart))

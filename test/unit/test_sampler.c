@@ -48,7 +48,8 @@ static void test_sampler_tick__sees_this_very_process_and_what_it_burns(void **s
 	assert_true(me->cpu_ratio > 0.1 && me->cpu_ratio < 1.5);
 	assert_int_equal(me->s.ppid, getppid());
 	assert_true(readings_has(&me->s.r, PROC_RSS) && readings_has(&me->s.r, PROC_FDS));
-	assert_true(readings_has(&snap.host, HOST_MEM_USED) && readings_has(&snap.host, HOST_SELF_RSS));
+	assert_true(readings_has(&snap.host, HOST_MEM_USED) &&
+	            readings_has(&snap.host, HOST_SELF_RSS));
 	assert_true(snap.self_cpu_ratio > 0.1);
 	sampler_close(s);
 	snapshot_done(&snap);
@@ -108,7 +109,8 @@ static void test_sampler_add_event__is_in_the_next_snapshot(void **state)
 	sampler_add_event(s, EVENT_RECORDER, 7, "hello");
 	sampler_tick(s, &jobs, &snap);
 	vec_each(&snap.events, e)
-		found |= e->kind == EVENT_RECORDER && e->count == 7 && memcmp(snapshot_text(&snap, e->text), "hello", 5) == 0;
+		found |= e->kind == EVENT_RECORDER && e->count == 7 &&
+		         memcmp(snapshot_text(&snap, e->text), "hello", 5) == 0;
 	assert_true(found);
 	sampler_close(s);
 	snapshot_done(&snap);
@@ -153,8 +155,11 @@ static void test_sampler_tick__sees_a_life_of_two_milliseconds(void **state)
 static int without_bpf = 1;
 
 RUN_TESTS(TEST(test_sampler_tick__sees_this_very_process_and_what_it_burns),
-	  cmocka_unit_test_prestate(test_sampler_tick__sees_this_very_process_and_what_it_burns, &without_bpf),
-	  TEST(test_sampler_tick__finds_nothing_on_an_empty_root_and_says_why),
-	  TEST(test_sampler_open__refuses_a_root_that_is_not_there), TEST(test_sampler_add_event__is_in_the_next_snapshot),
-	  TEST(test_sampler_tick__sees_a_life_of_two_milliseconds),
-	  cmocka_unit_test_prestate(test_sampler_tick__sees_a_life_of_two_milliseconds, &without_bpf))
+          cmocka_unit_test_prestate(test_sampler_tick__sees_this_very_process_and_what_it_burns,
+                                    &without_bpf),
+          TEST(test_sampler_tick__finds_nothing_on_an_empty_root_and_says_why),
+          TEST(test_sampler_open__refuses_a_root_that_is_not_there),
+          TEST(test_sampler_add_event__is_in_the_next_snapshot),
+          TEST(test_sampler_tick__sees_a_life_of_two_milliseconds),
+          cmocka_unit_test_prestate(test_sampler_tick__sees_a_life_of_two_milliseconds,
+                                    &without_bpf))

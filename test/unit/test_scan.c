@@ -85,9 +85,10 @@ static void test_clock_parse_duration__takes_units_and_refuses_the_rest(void **s
 {
 	static const struct {
 		const char *text;
-		uint64_t    ns;
-	} good[] = { { "2", 2 * NS_PER_S }, { "0.05", 50 * NS_PER_MS }, { "250ms", 250 * NS_PER_MS },
-		     { "1.5m", 90 * NS_PER_S }, { "2h", 7200 * NS_PER_S }, { "7d", 7 * 86400 * NS_PER_S } };
+		uint64_t ns;
+	} good[] = { { "2", 2 * NS_PER_S },        { "0.05", 50 * NS_PER_MS },
+		     { "250ms", 250 * NS_PER_MS }, { "1.5m", 90 * NS_PER_S },
+		     { "2h", 7200 * NS_PER_S },    { "7d", 7 * 86400 * NS_PER_S } };
 	static const char *const bad[] = { "", "x", "-1", "1w", "1 h", "1e3", "99999999999999d" };
 	uint64_t ns;
 
@@ -102,8 +103,11 @@ static void test_clock_parse_duration__takes_units_and_refuses_the_rest(void **s
 	assert_int_equal(ns, 42);
 }
 
-RUN_TESTS(TEST(test_scan_u64__refuses_overflow_and_leaves_result_alone), TEST(test_scan_u64__reads_the_largest_number),
-	  TEST(test_scan_i64__reads_the_smallest_number_and_refuses_one_less),
-	  TEST(test_scan_fixed__cuts_digits_and_pads_zeros), TEST(test_scan_fixed__refuses_a_point_without_digits),
-	  TEST(test_scan_line__gives_the_last_line_without_newline), TEST(test_scan_hex__refuses_seventeen_digits),
-	  TEST(test_clock_parse_duration__takes_units_and_refuses_the_rest))
+RUN_TESTS(TEST(test_scan_u64__refuses_overflow_and_leaves_result_alone),
+          TEST(test_scan_u64__reads_the_largest_number),
+          TEST(test_scan_i64__reads_the_smallest_number_and_refuses_one_less),
+          TEST(test_scan_fixed__cuts_digits_and_pads_zeros),
+          TEST(test_scan_fixed__refuses_a_point_without_digits),
+          TEST(test_scan_line__gives_the_last_line_without_newline),
+          TEST(test_scan_hex__refuses_seventeen_digits),
+          TEST(test_clock_parse_duration__takes_units_and_refuses_the_rest))

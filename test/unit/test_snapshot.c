@@ -8,9 +8,9 @@
 
 /* Two samples and what was made of them; released together. */
 struct pair {
-	struct sample   prev, cur;
+	struct sample prev, cur;
 	struct snapshot snap;
-	struct jobtab   jobs;
+	struct jobtab jobs;
 };
 
 static struct pair pair_of(uint64_t elapsed_ns)
@@ -20,7 +20,8 @@ static struct pair pair_of(uint64_t elapsed_ns)
 
 static const struct proc_snap *pair_build(struct pair *p)
 {
-	snapshot_build(&p->prev, &p->cur, &p->jobs, &(struct snapshot_origin){ .seq = 2, .started_boot_ns = T0_NS }, &p->snap);
+	snapshot_build(&p->prev, &p->cur, &p->jobs,
+	               &(struct snapshot_origin){ .seq = 2, .started_boot_ns = T0_NS }, &p->snap);
 	return p->snap.procs.at;
 }
 
@@ -98,7 +99,8 @@ static void test_snapshot__takes_no_rate_across_a_reused_pid(void **state)
 
 	(void)state;
 	kit_proc_cpu(&p.prev, 10, 500, NS_PER_S);
-	kit_proc_cpu(&p.cur, 10, 600, 9 * NS_PER_S); /* older than the previous sample, but another life */
+	kit_proc_cpu(&p.cur, 10, 600,
+	             9 * NS_PER_S); /* older than the previous sample, but another life */
 	assert_true(isnan(pair_build(&p)->cpu_ratio));
 	pair_done(&p);
 }
@@ -109,12 +111,14 @@ static void test_snapshot__counts_the_whole_life_of_what_was_born_since(void **s
 
 	(void)state;
 	kit_proc_cpu(&p.prev, 10, 500, NS_PER_S);
-	kit_proc_cpu(&p.cur, 10, 100050, NS_PER_S / 4); /* the same pid, half a second into the interval */
+	kit_proc_cpu(&p.cur, 10, 100050,
+	             NS_PER_S / 4); /* the same pid, half a second into the interval */
 	assert_near(pair_build(&p)->cpu_ratio, 0.25);
 	pair_done(&p);
 }
 
-/* The start time is rounded down to a tick of 10 ms, so what begins 3 ms after a sample seems to begin before it. */
+/* The start time is rounded down to a tick of 10 ms, so what begins 3 ms after a sample seems to
+ * begin before it. */
 static void test_snapshot__takes_a_birth_in_the_tick_of_the_sample_for_a_birth_since(void **state)
 {
 	struct pair p = pair_of(NS_PER_S);
@@ -254,7 +258,8 @@ static void test_snapshot__owns_its_text(void **state)
 	kit_proc(&p.cur, 10, 500);
 	got = pair_build(&p);
 	sample_done(&p.cur);
-	assert_memory_equal(snapshot_text(&p.snap, got->s.command), "worker --fast", got->s.command.len);
+	assert_memory_equal(snapshot_text(&p.snap, got->s.command), "worker --fast",
+	                    got->s.command.len);
 	assert_string_equal(snapshot_text(&p.snap, (struct text_ref){ 0 }), "");
 	pair_done(&p);
 }
@@ -269,7 +274,9 @@ static void test_snapshot__forgets_the_last_one_when_its_memory_is_used_again(vo
 	sample_add_event(&p.cur, EVENT_OOM);
 	pair_build(&p);
 	kit_build(NULL, &empty, &p.snap);
-	assert_int_equal(p.snap.procs.len + p.snap.events.len + p.snap.jobs.len + p.snap.zombies.len + p.snap.text.len, 0);
+	assert_int_equal(p.snap.procs.len + p.snap.events.len + p.snap.jobs.len +
+	                         p.snap.zombies.len + p.snap.text.len,
+	                 0);
 	pair_done(&p);
 }
 
@@ -282,7 +289,9 @@ static void test_snapshot_build_events__has_the_events_and_nothing_else(void **s
 	(void)state;
 	kit_proc(&cur, 10, 500);
 	sample_add_event(&cur, EVENT_EXIT)->boot_ns = T0_NS + NS_PER_MS;
-	snapshot_build_events(&cur, &none, &(struct snapshot_origin){ .seq = 7, .started_boot_ns = T0_NS }, &snap);
+	snapshot_build_events(&cur, &none,
+	                      &(struct snapshot_origin){ .seq = 7, .started_boot_ns = T0_NS },
+	                      &snap);
 	assert_true(snap.events_only);
 	assert_int_equal(snap.procs.len, 0);
 	assert_int_equal(snap.events.len, 1);
@@ -292,16 +301,17 @@ static void test_snapshot_build_events__has_the_events_and_nothing_else(void **s
 }
 
 RUN_TESTS(TEST(test_snapshot_build_events__has_the_events_and_nothing_else),
-	  TEST(test_snapshot__takes_rates_over_the_time_that_passed), TEST(test_snapshot__knows_no_rate_on_the_first_tick),
-	  TEST(test_snapshot__knows_no_rate_when_a_counter_goes_backwards),
-	  TEST(test_snapshot__knows_no_rate_when_a_reading_was_absent_before),
-	  TEST(test_snapshot__takes_no_rate_across_a_reused_pid),
-	  TEST(test_snapshot__counts_the_whole_life_of_what_was_born_since),
-	  TEST(test_snapshot__takes_a_birth_in_the_tick_of_the_sample_for_a_birth_since),
-	  TEST(test_snapshot__pairs_processes_when_others_come_and_go),
-	  TEST(test_snapshot__derives_used_memory_and_cpu_shares),
-	  TEST(test_snapshot__leaves_shares_unknown_when_a_part_is_absent_or_falls),
-	  TEST(test_snapshot__gives_processes_and_events_to_their_job),
-	  TEST(test_snapshot__does_not_give_a_reused_pid_to_the_job), TEST(test_snapshot__counts_zombies_of_jobs_only),
-	  TEST(test_snapshot__owns_its_text),
-	  TEST(test_snapshot__forgets_the_last_one_when_its_memory_is_used_again))
+          TEST(test_snapshot__takes_rates_over_the_time_that_passed),
+          TEST(test_snapshot__knows_no_rate_on_the_first_tick),
+          TEST(test_snapshot__knows_no_rate_when_a_counter_goes_backwards),
+          TEST(test_snapshot__knows_no_rate_when_a_reading_was_absent_before),
+          TEST(test_snapshot__takes_no_rate_across_a_reused_pid),
+          TEST(test_snapshot__counts_the_whole_life_of_what_was_born_since),
+          TEST(test_snapshot__takes_a_birth_in_the_tick_of_the_sample_for_a_birth_since),
+          TEST(test_snapshot__pairs_processes_when_others_come_and_go),
+          TEST(test_snapshot__derives_used_memory_and_cpu_shares),
+          TEST(test_snapshot__leaves_shares_unknown_when_a_part_is_absent_or_falls),
+          TEST(test_snapshot__gives_processes_and_events_to_their_job),
+          TEST(test_snapshot__does_not_give_a_reused_pid_to_the_job),
+          TEST(test_snapshot__counts_zombies_of_jobs_only), TEST(test_snapshot__owns_its_text),
+          TEST(test_snapshot__forgets_the_last_one_when_its_memory_is_used_again))

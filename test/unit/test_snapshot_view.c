@@ -20,11 +20,17 @@ static const char *name_of(void *self, uint32_t uid)
 static struct snapshot_view view_of(enum snapshot_sort sort, size_t top)
 {
 	return (struct snapshot_view){
-		.host = "gpu-03", .kernel = "6.18.2", .cores = 8, .top = top, .sort = sort, .user_name = name_of,
+		.host = "gpu-03",
+		.kernel = "6.18.2",
+		.cores = 8,
+		.top = top,
+		.sort = sort,
+		.user_name = name_of,
 	};
 }
 
-static struct proc_snap *add(struct snapshot *s, pid_t pid, char state, uint32_t uid, const char *command, size_t len)
+static struct proc_snap *add(struct snapshot *s, pid_t pid, char state, uint32_t uid,
+                             const char *command, size_t len)
 {
 	struct proc_snap *p = vec_push(&s->procs, PROCS_MAX);
 
@@ -106,7 +112,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void assert_view(const struct snapshot *s, struct snapshot_view view, struct style style, const char *golden)
+static void assert_view(const struct snapshot *s, struct snapshot_view view, struct style style,
+                        const char *golden)
 {
 	struct buf out = { 0 };
 
@@ -120,7 +127,8 @@ static void assert_view(const struct snapshot *s, struct snapshot_view view, str
 
 static void test_snapshot_view__fills_a_wide_terminal(void **state)
 {
-	assert_view(*state, view_of(SORT_SHARE, SIZE_MAX), (struct style){ .unicode = true, .width = 120 }, "snapshot-120.txt");
+	assert_view(*state, view_of(SORT_SHARE, SIZE_MAX),
+	            (struct style){ .unicode = true, .width = 120 }, "snapshot-120.txt");
 }
 
 static void test_snapshot_view__fits_80_columns(void **state)
@@ -138,13 +146,15 @@ static void test_snapshot_view__fits_80_columns(void **state)
 
 static void test_snapshot_view__cuts_nothing_where_the_width_is_not_limited(void **state)
 {
-	assert_view(*state, view_of(SORT_PID, SIZE_MAX), (struct style){ .width = SIZE_MAX }, "snapshot-pipe.txt");
+	assert_view(*state, view_of(SORT_PID, SIZE_MAX), (struct style){ .width = SIZE_MAX },
+	            "snapshot-pipe.txt");
 }
 
 static void test_snapshot_view__colours_quietly(void **state)
 {
-	assert_view(*state, view_of(SORT_CPU, 2), (struct style){ .color = true, .unicode = true, .width = 100 },
-		    "snapshot-color.txt");
+	assert_view(*state, view_of(SORT_CPU, 2),
+	            (struct style){ .color = true, .unicode = true, .width = 100 },
+	            "snapshot-color.txt");
 }
 
 static void test_snapshot_view__says_what_it_does_not_know(void **state)
@@ -156,8 +166,8 @@ static void test_snapshot_view__says_what_it_does_not_know(void **state)
 	s->cpu_busy_ratio = s->cpu_iowait_ratio = s->cpu_steal_ratio = NAN;
 	s->psi_cpu_ratio = s->psi_mem_ratio = s->psi_io_ratio = NAN;
 	s->procs_complete = false;
-	assert_view(s, (struct snapshot_view){ .top = SIZE_MAX, .sort = SORT_RSS }, (struct style){ .width = 100 },
-		    "snapshot-unknown.txt");
+	assert_view(s, (struct snapshot_view){ .top = SIZE_MAX, .sort = SORT_RSS },
+	            (struct style){ .width = 100 }, "snapshot-unknown.txt");
 }
 
 static void test_snapshot_sort__knows_its_names(void **state)
@@ -172,7 +182,9 @@ static void test_snapshot_sort__knows_its_names(void **state)
 }
 
 #define VIEW_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-RUN_TESTS(VIEW_TEST(test_snapshot_view__fills_a_wide_terminal), VIEW_TEST(test_snapshot_view__fits_80_columns),
-	  VIEW_TEST(test_snapshot_view__cuts_nothing_where_the_width_is_not_limited),
-	  VIEW_TEST(test_snapshot_view__colours_quietly), VIEW_TEST(test_snapshot_view__says_what_it_does_not_know),
-	  TEST(test_snapshot_sort__knows_its_names))
+RUN_TESTS(VIEW_TEST(test_snapshot_view__fills_a_wide_terminal),
+          VIEW_TEST(test_snapshot_view__fits_80_columns),
+          VIEW_TEST(test_snapshot_view__cuts_nothing_where_the_width_is_not_limited),
+          VIEW_TEST(test_snapshot_view__colours_quietly),
+          VIEW_TEST(test_snapshot_view__says_what_it_does_not_know),
+          TEST(test_snapshot_sort__knows_its_names))

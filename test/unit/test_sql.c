@@ -6,10 +6,10 @@
 #include "store_world.h"
 
 struct answer {
-	char    columns[256];
-	char    first[256]; /* the first row */
-	size_t  rows;
-	size_t  stop_at;
+	char columns[256];
+	char first[256]; /* the first row */
+	size_t rows;
+	size_t stop_at;
 };
 
 static int on_columns(void *self, const char *const *names, size_t n)
@@ -18,8 +18,8 @@ static int on_columns(void *self, const char *const *names, size_t n)
 	size_t len = 0;
 
 	for (size_t i = 0; i < n; i++)
-		len += (size_t)snprintf(a->columns + len, sizeof a->columns - len, "%s%s", i ? "|" : "",
-					names[i]);
+		len += (size_t)snprintf(a->columns + len, sizeof a->columns - len, "%s%s",
+		                        i ? "|" : "", names[i]);
 	return 0;
 }
 
@@ -82,12 +82,15 @@ static void test_sql_ask__answers(void **state)
 	char *dir = make_store();
 
 	(void)state;
-	assert_int_equal(ask(dir, "SELECT 1 AS one, 'two' AS two, 2.5 AS x, NULL AS n; -- done ", &a, &err), 0);
+	assert_int_equal(
+		ask(dir, "SELECT 1 AS one, 'two' AS two, 2.5 AS x, NULL AS n; -- done ", &a, &err),
+		0);
 	assert_string_equal(a.columns, "one|two|x|n");
 	assert_string_equal(a.first, "1|two|2.5|NULL");
 	assert_int_equal(ask(dir, "SELECT count(*) FROM snapshots", &a, &err), 0);
 	assert_string_equal(a.first, "20");
-	assert_int_equal(ask(dir, "SELECT * FROM process_metrics WHERE snapshot_id = 5", &a, &err), 0);
+	assert_int_equal(ask(dir, "SELECT * FROM process_metrics WHERE snapshot_id = 5", &a, &err),
+	                 0);
 	assert_true(a.rows > 3);
 	assert_int_equal(ask(dir, "PRAGMA table_info(snapshots)", &a, &err), 0);
 	assert_int_equal(a.rows, 19);
@@ -102,16 +105,36 @@ static void test_sql_ask__answers(void **state)
 static void test_sql_ask__refuses_all_but_questions(void **state)
 {
 	static const char *const texts[] = {
-		"", ";", "-- nothing", "SELEC 1", "SELECT * FROM nothing",
-		"SELECT 1; SELECT 2", "SELECT 1; DROP TABLE snapshot",
-		"DELETE FROM snapshot", "INSERT INTO meta VALUES(1, 2)", "UPDATE snapshot SET at = 1",
-		"CREATE TABLE t(a)", "CREATE TEMP TABLE t(a)", "DROP VIEW snapshots", "VACUUM",
-		"VACUUM INTO '/tmp/proctor-test-stolen.db'", "REINDEX", "ANALYZE",
-		"ATTACH '/tmp/proctor-test-other.db' AS other", "DETACH main", "BEGIN", "COMMIT",
-		"PRAGMA user_version = 7", "PRAGMA journal_mode = DELETE", "PRAGMA query_only = 0",
-		"PRAGMA writable_schema = 1", "PRAGMA wal_checkpoint(TRUNCATE)",
-		"PRAGMA incremental_vacuum(10)", "PRAGMA temp_store_directory = '/tmp'",
-		"SELECT load_extension('/tmp/x.so')", "WITH d AS (SELECT 1) DELETE FROM snapshot",
+		"",
+		";",
+		"-- nothing",
+		"SELEC 1",
+		"SELECT * FROM nothing",
+		"SELECT 1; SELECT 2",
+		"SELECT 1; DROP TABLE snapshot",
+		"DELETE FROM snapshot",
+		"INSERT INTO meta VALUES(1, 2)",
+		"UPDATE snapshot SET at = 1",
+		"CREATE TABLE t(a)",
+		"CREATE TEMP TABLE t(a)",
+		"DROP VIEW snapshots",
+		"VACUUM",
+		"VACUUM INTO '/tmp/proctor-test-stolen.db'",
+		"REINDEX",
+		"ANALYZE",
+		"ATTACH '/tmp/proctor-test-other.db' AS other",
+		"DETACH main",
+		"BEGIN",
+		"COMMIT",
+		"PRAGMA user_version = 7",
+		"PRAGMA journal_mode = DELETE",
+		"PRAGMA query_only = 0",
+		"PRAGMA writable_schema = 1",
+		"PRAGMA wal_checkpoint(TRUNCATE)",
+		"PRAGMA incremental_vacuum(10)",
+		"PRAGMA temp_store_directory = '/tmp'",
+		"SELECT load_extension('/tmp/x.so')",
+		"WITH d AS (SELECT 1) DELETE FROM snapshot",
 		"EXPLAIN DELETE FROM snapshot",
 	};
 	struct answer a = { 0 };
@@ -141,12 +164,15 @@ static void test_sql_ask__ends_what_takes_too_long(void **state)
 	uint64_t from = clock_mono_ns();
 
 	(void)state;
-	assert_int_equal(ask(dir, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
-				  " SELECT count(*) FROM n", &a, &err), -ETIME);
+	assert_int_equal(ask(dir,
+	                     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+	                     " SELECT count(*) FROM n",
+	                     &a, &err),
+	                 -ETIME);
 	assert_true(clock_mono_ns() - from < 5 * NS_PER_S);
 	assert_int_equal(ask("/nonexistent", "SELECT 1", &a, &err), -ENOENT);
 	world_rmdir(dir);
 }
 
 RUN_TESTS(TEST(test_sql_ask__answers), TEST(test_sql_ask__refuses_all_but_questions),
-	  TEST(test_sql_ask__ends_what_takes_too_long))
+          TEST(test_sql_ask__ends_what_takes_too_long))

@@ -22,7 +22,11 @@ static void assert_resolves(struct statedir_env env, const char *path)
 static void test_statedir__is_chosen_in_the_documented_order(void **state)
 {
 	struct statedir_env env = {
-		.option = "/option", .ours = "/ours", .systemd = "/systemd:/second", .xdg_state_home = "/xdg", .home = "/home/ana",
+		.option = "/option",
+		.ours = "/ours",
+		.systemd = "/systemd:/second",
+		.xdg_state_home = "/xdg",
+		.home = "/home/ana",
 		.cwd = "/cwd",
 	};
 
@@ -51,7 +55,8 @@ static void test_statedir__says_what_to_set_when_there_is_no_place(void **state)
 	char ret[CONFIG_PATH_MAX];
 	struct err err;
 
-	assert_int_equal(statedir_resolve(&(struct statedir_env){ .home = "" }, ret, &err), -ENOENT);
+	assert_int_equal(statedir_resolve(&(struct statedir_env){ .home = "" }, ret, &err),
+	                 -ENOENT);
 	assert_non_null(strstr(err.msg, "--state-dir DIR or PROCTOR_STATE_DIR"));
 }
 
@@ -63,10 +68,16 @@ static void test_statedir__refuses_a_path_that_is_too_long(void **state)
 	memset(longest, 'a', CONFIG_PATH_MAX);
 	longest[0] = '/';
 	longest[CONFIG_PATH_MAX] = '\0';
-	assert_int_equal(statedir_resolve(&(struct statedir_env){ .option = longest }, ret, &err), -ENAMETOOLONG);
-	assert_int_equal(statedir_resolve(&(struct statedir_env){ .option = longest + 1, .cwd = "/c" }, ret, &err), -ENAMETOOLONG);
-	assert_int_equal(statedir_resolve(&(struct statedir_env){ .systemd = longest }, ret, &err), -ENAMETOOLONG);
-	assert_int_equal(statedir_resolve(&(struct statedir_env){ .home = longest }, ret, &err), -ENAMETOOLONG);
+	assert_int_equal(statedir_resolve(&(struct statedir_env){ .option = longest }, ret, &err),
+	                 -ENAMETOOLONG);
+	assert_int_equal(
+		statedir_resolve(&(struct statedir_env){ .option = longest + 1, .cwd = "/c" }, ret,
+	                         &err),
+		-ENAMETOOLONG);
+	assert_int_equal(statedir_resolve(&(struct statedir_env){ .systemd = longest }, ret, &err),
+	                 -ENAMETOOLONG);
+	assert_int_equal(statedir_resolve(&(struct statedir_env){ .home = longest }, ret, &err),
+	                 -ENAMETOOLONG);
 	free(longest);
 }
 
@@ -102,6 +113,8 @@ static void test_statedir__is_created_for_its_owner_alone(void **state)
 	free(dir);
 }
 
-RUN_TESTS(TEST(test_statedir__is_chosen_in_the_documented_order), TEST(test_statedir__makes_typed_paths_absolute),
-	  TEST(test_statedir__says_what_to_set_when_there_is_no_place),
-	  TEST(test_statedir__refuses_a_path_that_is_too_long), TEST(test_statedir__is_created_for_its_owner_alone))
+RUN_TESTS(TEST(test_statedir__is_chosen_in_the_documented_order),
+          TEST(test_statedir__makes_typed_paths_absolute),
+          TEST(test_statedir__says_what_to_set_when_there_is_no_place),
+          TEST(test_statedir__refuses_a_path_that_is_too_long),
+          TEST(test_statedir__is_created_for_its_owner_alone))

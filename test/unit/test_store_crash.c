@@ -33,11 +33,14 @@ static int64_t ask_int(const char *dir, const char *sql)
 
 static void assert_sound(const char *dir)
 {
-	assert_int_equal(ask_int(dir, "SELECT integrity_check = 'ok' FROM pragma_integrity_check"), 1);
+	assert_int_equal(ask_int(dir, "SELECT integrity_check = 'ok' FROM pragma_integrity_check"),
+	                 1);
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM sample_base WHERE proc NOT IN"
-				      " (SELECT id FROM process)"), 0);
+	                              " (SELECT id FROM process)"),
+	                 0);
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM snapshot WHERE kf NOT IN"
-				      " (SELECT id FROM keyframe)"), 0);
+	                              " (SELECT id FROM keyframe)"),
+	                 0);
 }
 
 /* In a child: nothing here may use cmocka's jumps. */
@@ -118,7 +121,8 @@ static void test_store__loses_nothing_when_a_writer_is_killed(void **state)
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM recorder WHERE ended IS NULL"), 0);
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM keyframe WHERE last IS NULL"), 0);
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM process WHERE first IS NOT NULL"
-				      " AND last IS NULL"), 0);
+	                              " AND last IS NULL"),
+	                 0);
 	world_rmdir(dir);
 }
 
@@ -163,8 +167,9 @@ static void test_store__takes_several_writers_at_once(void **state)
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM recorder WHERE ended IS NOT NULL"), 3);
 	/* What each snapshot says of its processes is what the view finds. */
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM snapshots s WHERE child_count <>"
-				      " (SELECT count(*) FROM process_metrics pm"
-				      " WHERE pm.snapshot_id = s.id)"), 0);
+	                              " (SELECT count(*) FROM process_metrics pm"
+	                              " WHERE pm.snapshot_id = s.id)"),
+	                 0);
 	world_rmdir(dir);
 }
 
@@ -183,13 +188,16 @@ static void test_store__marks_a_job_lost_whose_recorder_died(void **state)
 		struct err err = { 0 };
 
 		world_tick(&w);
-		_exit(store_put_job(st, &w.jobs.at[0], &err) < 0 || store_put(st, &w.snap, &err) < 0);
+		_exit(store_put_job(st, &w.jobs.at[0], &err) < 0 ||
+		      store_put(st, &w.snap, &err) < 0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	assert_int_equal(ask_int(dir, "SELECT status = 'running' FROM jobs WHERE job_id = 'doomed'"), 1);
+	assert_int_equal(
+		ask_int(dir, "SELECT status = 'running' FROM jobs WHERE job_id = 'doomed'"), 1);
 	store_close(world_open(&w, dir));
-	assert_int_equal(ask_int(dir, "SELECT status = 'lost' FROM jobs WHERE job_id = 'doomed'"), 1);
+	assert_int_equal(ask_int(dir, "SELECT status = 'lost' FROM jobs WHERE job_id = 'doomed'"),
+	                 1);
 	world_done(&w);
 	world_rmdir(dir);
 }
@@ -206,12 +214,12 @@ static bool fill(const char *path, size_t bytes)
 	return n < 0 && errno == ENOSPC;
 }
 
-#define CHECK(condition)                                                       \
-	do {                                                                   \
-		if (!(condition)) {                                            \
-			fprintf(stderr, "child: line %d: %s\n", __LINE__, err.msg); \
-			_exit(1);                                              \
-		}                                                              \
+#define CHECK(condition)                                                                           \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			fprintf(stderr, "child: line %d: %s\n", __LINE__, err.msg);                \
+			_exit(1);                                                                  \
+		}                                                                                  \
 	} while (0)
 
 /* In a mount namespace of its own, on a disk of 2 MiB. */
@@ -243,7 +251,8 @@ static void live_without_room(const char *dir)
 		CHECK(store_put(st, &w.snap, &err) == -ENOSPC);
 	}
 	CHECK(unlink(ballast) == 0);
-	CHECK(store_put_gap(st, w.wall_ns - 6 * NS_PER_S, w.wall_ns, 6, "the disk was full", &err) == 0);
+	CHECK(store_put_gap(st, w.wall_ns - 6 * NS_PER_S, w.wall_ns, 6, "the disk was full",
+	                    &err) == 0);
 	for (int i = 0; i < 5; i++) {
 		world_tick(&w);
 		CHECK(store_put(st, &w.snap, &err) == 0);
@@ -252,9 +261,9 @@ static void live_without_room(const char *dir)
 	store_close(st);
 	CHECK(ask_int(dir, "SELECT integrity_check = 'ok' FROM pragma_integrity_check") == 1);
 	CHECK(ask_int(dir, "SELECT count(*) FROM recorder_events WHERE event_type = 'gap'"
-			   " AND count = 6000000000") == 1);
+	                   " AND count = 6000000000") == 1);
 	CHECK(ask_int(dir, "SELECT count(*) FROM snapshots s WHERE child_count <> (SELECT count(*)"
-			   " FROM process_metrics pm WHERE pm.snapshot_id = s.id)") == 0);
+	                   " FROM process_metrics pm WHERE pm.snapshot_id = s.id)") == 0);
 	/* The guard stops before the last byte. */
 	CHECK(mount(NULL, dir, NULL, MS_REMOUNT, "size=4m") == 0);
 	st = NULL;
@@ -283,6 +292,6 @@ static void test_store_put__rolls_back_when_the_disk_is_full_and_recovers(void *
 }
 
 RUN_TESTS(TEST(test_store__loses_nothing_when_a_writer_is_killed),
-	  TEST(test_store__takes_several_writers_at_once),
-	  TEST(test_store__marks_a_job_lost_whose_recorder_died),
-	  TEST(test_store_put__rolls_back_when_the_disk_is_full_and_recovers))
+          TEST(test_store__takes_several_writers_at_once),
+          TEST(test_store__marks_a_job_lost_whose_recorder_died),
+          TEST(test_store_put__rolls_back_when_the_disk_is_full_and_recovers))

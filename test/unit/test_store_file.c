@@ -10,7 +10,7 @@
 #include "store_world.h"
 
 static int try_open(const char *dir, bool is_owner, struct store **ret, const char **ret_notice,
-		    struct err *err)
+                    struct err *err)
 {
 	char *path = xasprintf("%s/proctor.db", dir);
 	struct store_options o = { .path = path, .interval_ns = NS_PER_S, .is_owner = is_owner };
@@ -91,12 +91,12 @@ static int64_t ask_int(const char *dir, const char *sql)
 static void test_store_open__sets_a_damaged_file_aside_and_goes_on(void **state)
 {
 	static const struct {
-		off_t  cut; /* to this size, unless -1 */
-		off_t  at;
+		off_t cut; /* to this size, unless -1 */
+		off_t at;
 		size_t n;
 	} damages[] = {
-		{ -1, 0, 4 }, { -1, 16, 8 }, { 50, 0, 0 }, { 5000, 0, 0 }, { -1, 100, 200 },
-		{ -1, 0, 20000 },
+		{ -1, 0, 4 },   { -1, 16, 8 },    { 50, 0, 0 },
+		{ 5000, 0, 0 }, { -1, 100, 200 }, { -1, 0, 20000 },
 	};
 	char junk[20000];
 
@@ -124,8 +124,10 @@ static void test_store_open__sets_a_damaged_file_aside_and_goes_on(void **state)
 		world_put(&w, st);
 		store_close(st);
 		assert_int_equal(ask_int(dir, "SELECT count(*) FROM snapshots"), 1);
-		assert_int_equal(ask_int(dir, "SELECT count(*) FROM recorder_events WHERE"
-					      " event_type = 'recorder' AND details LIKE '%set aside%'"), 1);
+		assert_int_equal(ask_int(dir,
+		                         "SELECT count(*) FROM recorder_events WHERE"
+		                         " event_type = 'recorder' AND details LIKE '%set aside%'"),
+		                 1);
 		world_done(&w);
 		free(path);
 		world_rmdir(dir);
@@ -197,7 +199,8 @@ static void test_store_put__goes_on_when_damage_shows_later(void **state)
 	assert_null(store_take_notice(st));
 	store_close(st);
 	assert_true(count_files(dir, "corrupt-") >= 1);
-	assert_int_equal(ask_int(dir, "SELECT integrity_check = 'ok' FROM pragma_integrity_check"), 1);
+	assert_int_equal(ask_int(dir, "SELECT integrity_check = 'ok' FROM pragma_integrity_check"),
+	                 1);
 	world_done(&w);
 	world_rmdir(dir);
 }
@@ -272,9 +275,10 @@ static void test_store_open__brings_columns_and_views_up_to_date(void **state)
 
 	(void)state;
 	make_store(dir, 3);
-	run_sql(dir, "DROP VIEW process_metrics; CREATE VIEW process_metrics AS SELECT 1 AS old;"
-		     "DROP VIEW host_metrics; ALTER TABLE host DROP COLUMN procs_running; DELETE FROM sqlite_stat1;"
-		     "DROP VIEW snapshots");
+	run_sql(dir,
+	        "DROP VIEW process_metrics; CREATE VIEW process_metrics AS SELECT 1 AS old;"
+	        "DROP VIEW host_metrics; ALTER TABLE host DROP COLUMN procs_running; DELETE FROM sqlite_stat1;"
+	        "DROP VIEW snapshots");
 	world_init(&w, 46);
 	store_close(world_open(&w, dir));
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM snapshots"), 3);
@@ -304,7 +308,8 @@ static void test_store_open__refuses_a_symlink_and_a_directory(void **state)
 
 static void test_store_put__notices_that_the_file_was_taken_away(void **state)
 {
-	char *dir = world_dir(), *path = xasprintf("%s/proctor.db", dir), *moved = xasprintf("%s/moved", dir);
+	char *dir = world_dir(), *path = xasprintf("%s/proctor.db", dir),
+	     *moved = xasprintf("%s/moved", dir);
 	struct world w;
 	struct store *st;
 
@@ -376,13 +381,13 @@ static void test_store_put__does_not_wait_for_ever_for_a_stopped_writer(void **s
 }
 
 RUN_TESTS(TEST(test_store_open__sets_a_damaged_file_aside_and_goes_on),
-	  TEST(test_store__survives_random_damage),
-	  TEST(test_store_put__goes_on_when_damage_shows_later),
-	  TEST(test_store_open__leaves_files_of_others_alone),
-	  TEST(test_store_open__leaves_a_newer_store_alone),
-	  TEST(test_store_open__takes_an_empty_file_or_database),
-	  TEST(test_store_open__brings_columns_and_views_up_to_date),
-	  TEST(test_store_open__refuses_a_symlink_and_a_directory),
-	  TEST(test_store_put__notices_that_the_file_was_taken_away),
-	  TEST(test_store_open__lets_only_one_daemon_own_it),
-	  TEST(test_store_put__does_not_wait_for_ever_for_a_stopped_writer))
+          TEST(test_store__survives_random_damage),
+          TEST(test_store_put__goes_on_when_damage_shows_later),
+          TEST(test_store_open__leaves_files_of_others_alone),
+          TEST(test_store_open__leaves_a_newer_store_alone),
+          TEST(test_store_open__takes_an_empty_file_or_database),
+          TEST(test_store_open__brings_columns_and_views_up_to_date),
+          TEST(test_store_open__refuses_a_symlink_and_a_directory),
+          TEST(test_store_put__notices_that_the_file_was_taken_away),
+          TEST(test_store_open__lets_only_one_daemon_own_it),
+          TEST(test_store_put__does_not_wait_for_ever_for_a_stopped_writer))

@@ -8,7 +8,7 @@
 
 struct moment {
 	int64_t id, kf;
-	double  time, ends; /* ends: of its keyframe */
+	double time, ends; /* ends: of its keyframe */
 };
 
 struct past {
@@ -17,7 +17,7 @@ struct past {
 
 /* What is left of a process in a minute. */
 struct expected {
-	size_t  n;
+	size_t n;
 	int64_t cpu_n, fds_n;
 	int64_t cpu, rss_kib, fds, rss_min, rss_max;
 };
@@ -44,8 +44,9 @@ static int64_t ask_int(sqlite3 *db, const char *sql)
 
 static void remember(sqlite3 *db, struct past *past)
 {
-	sqlite3_stmt *stmt = ask(db, "SELECT s.id, s.kf, s.time, k.ends FROM snapshot s JOIN keyframe k"
-				     " ON k.id = s.kf ORDER BY s.id");
+	sqlite3_stmt *stmt = ask(db,
+	                         "SELECT s.id, s.kf, s.time, k.ends FROM snapshot s JOIN keyframe k"
+	                         " ON k.id = s.kf ORDER BY s.id");
 
 	while (sqlite3_step(stmt) == SQLITE_ROW) {
 		struct moment *m = world_push(&past->moments);
@@ -53,14 +54,15 @@ static void remember(sqlite3 *db, struct past *past)
 		m->id = sqlite3_column_int64(stmt, 0);
 		m->kf = sqlite3_column_int64(stmt, 1);
 		m->time = sqlite3_column_double(stmt, 2);
-		m->ends = sqlite3_column_type(stmt, 3) == SQLITE_NULL ? INFINITY :
-									sqlite3_column_double(stmt, 3);
+		m->ends = sqlite3_column_type(stmt, 3) == SQLITE_NULL
+		                  ? INFINITY
+		                  : sqlite3_column_double(stmt, 3);
 	}
 	sqlite3_finalize(stmt);
 }
 
 static void retain_all(struct store *st, const struct store_retention *keep, uint64_t wall_ns,
-		       uint64_t boot_ns)
+                       uint64_t boot_ns)
 {
 	struct err err = { 0 };
 	bool more = true;
@@ -135,7 +137,8 @@ static struct expected expect(const struct world *w, int64_t from, int64_t to, s
 }
 
 /* All processes of the snapshots [from, to] are in `from`, each with its means. */
-static void check_range(const struct expected *e, sqlite3_stmt *ranges, int64_t snapshot, int64_t id)
+static void check_range(const struct expected *e, sqlite3_stmt *ranges, int64_t snapshot,
+                        int64_t id)
 {
 	sqlite3_bind_int64(ranges, 1, snapshot);
 	sqlite3_bind_int64(ranges, 2, id);
@@ -145,8 +148,8 @@ static void check_range(const struct expected *e, sqlite3_stmt *ranges, int64_t 
 	sqlite3_reset(ranges);
 }
 
-static size_t check_group(const struct world *w, sqlite3_stmt *stmt, sqlite3_stmt *ranges, int64_t from,
-			  int64_t to)
+static size_t check_group(const struct world *w, sqlite3_stmt *stmt, sqlite3_stmt *ranges,
+                          int64_t from, int64_t to)
 {
 	size_t rows = 0, lives = 0;
 
@@ -155,15 +158,20 @@ static size_t check_group(const struct world *w, sqlite3_stmt *stmt, sqlite3_stm
 		struct proc_id id = { .pid = sqlite3_column_int(stmt, 0) };
 		struct expected e;
 
-		id.start_ticks = (uint64_t)llround((double)w->rows.at[first_row(w, from)].boot_ns / 1e7 -
-						   sqlite3_column_double(stmt, 1) * 100);
+		id.start_ticks = (uint64_t)llround((double)w->rows.at[first_row(w, from)].boot_ns /
+		                                           1e7 -
+		                                   sqlite3_column_double(stmt, 1) * 100);
 		e = expect(w, from, to, id);
 		assert_true(e.n > 0);
 		assert_int_equal(llround(sqlite3_column_double(stmt, 2) * 1024), e.rss_kib);
-		assert_int_equal(sqlite3_column_type(stmt, 3) == SQLITE_NULL ? -1 :
-				 llround(sqlite3_column_double(stmt, 3) * 10), e.cpu);
-		assert_int_equal(sqlite3_column_type(stmt, 4) == SQLITE_NULL ? -1 :
-				 sqlite3_column_int64(stmt, 4), e.fds);
+		assert_int_equal(sqlite3_column_type(stmt, 3) == SQLITE_NULL
+		                         ? -1
+		                         : llround(sqlite3_column_double(stmt, 3) * 10),
+		                 e.cpu);
+		assert_int_equal(sqlite3_column_type(stmt, 4) == SQLITE_NULL
+		                         ? -1
+		                         : sqlite3_column_int64(stmt, 4),
+		                 e.fds);
 		if (e.rss_min < e.rss_max)
 			check_range(&e, ranges, from, sqlite3_column_int64(stmt, 5));
 	}
@@ -179,14 +187,15 @@ static size_t check_group(const struct world *w, sqlite3_stmt *stmt, sqlite3_stm
 	return rows;
 }
 
-static void check_all(const struct world *w, const struct past *past, sqlite3 *db, double full_cutoff,
-		      double mean_cutoff)
+static void check_all(const struct world *w, const struct past *past, sqlite3 *db,
+                      double full_cutoff, double mean_cutoff)
 {
 	sqlite3_stmt *ids = ask(db, "SELECT id FROM snapshots ORDER BY id");
-	sqlite3_stmt *rows = ask(db, "SELECT pm.pid, pm.age_seconds, pm.rss_mb, pm.cpu_percent, pm.open_fds,"
-				     " pm.id FROM process_metrics pm WHERE pm.snapshot_id = ?");
+	sqlite3_stmt *rows = ask(
+		db, "SELECT pm.pid, pm.age_seconds, pm.rss_mb, pm.cpu_percent, pm.open_fds,"
+		    " pm.id FROM process_metrics pm WHERE pm.snapshot_id = ?");
 	sqlite3_stmt *ranges = ask(db, "SELECT rss_mb_min, rss_mb_max FROM process_ranges"
-				       " WHERE snapshot_id = ? AND id = ?");
+	                               " WHERE snapshot_id = ? AND id = ?");
 	size_t to, means = 0, full = 0;
 
 	for (size_t from = 0; from < past->moments.len; from = to) {
@@ -221,16 +230,19 @@ static sqlite3 *open_client(const char *dir)
 	return db;
 }
 
-/* From here on, new processes get ids a million behind old ones: the same slots, in the same hour. */
+/* From here on, new processes get ids a million behind old ones: the same slots, in the same
+ * hour. */
 static void share_slots(const char *dir)
 {
 	char *path = xasprintf("%s/proctor.db", dir);
 	sqlite3 *db = NULL;
 
 	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, "INSERT INTO process(id, recorder, pid, started)"
-					  " SELECT 1048575 + max(id) - 20, 99, 1, 0 FROM process",
-				      NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db,
+	                              "INSERT INTO process(id, recorder, pid, started)"
+	                              " SELECT 1048575 + max(id) - 20, 99, 1, 0 FROM process",
+	                              NULL, NULL, NULL),
+	                 SQLITE_OK);
 	sqlite3_close(db);
 	free(path);
 }
@@ -238,7 +250,8 @@ static void share_slots(const char *dir)
 static void test_retain__leaves_what_the_model_says(void **state)
 {
 	struct store_retention keep = { .full_resolution_ns = 900 * NS_PER_S,
-					.downsampled_ns = 2400 * NS_PER_S, .events_ns = 1000 * NS_PER_S };
+		                        .downsampled_ns = 2400 * NS_PER_S,
+		                        .events_ns = 1000 * NS_PER_S };
 	char *dir = world_dir();
 	struct past past = { 0 };
 	struct world w;
@@ -262,16 +275,25 @@ static void test_retain__leaves_what_the_model_says(void **state)
 	retain_all(st, &keep, w.wall_ns, w.boot_ns);
 	check_all(&w, &past, db, now - 900, now - 2400);
 	/* Nothing is left of what went, and nothing is gone that is needed. */
-	assert_int_equal(ask_int(db, "SELECT count(*) FROM host WHERE id NOT IN (SELECT id FROM snapshot)"), 0);
+	assert_int_equal(
+		ask_int(db, "SELECT count(*) FROM host WHERE id NOT IN (SELECT id FROM snapshot)"),
+		0);
 	assert_int_equal(ask_int(db, "SELECT count(*) FROM sample_base WHERE id >> 20 << 20 NOT IN"
-				     " (SELECT id FROM keyframe)"), 0);
-	assert_int_equal(ask_int(db, "SELECT count(*) FROM sample_change WHERE id >> 32 << 20 NOT IN"
-				     " (SELECT id FROM keyframe)"), 0);
+	                             " (SELECT id FROM keyframe)"),
+	                 0);
+	assert_int_equal(ask_int(db,
+	                         "SELECT count(*) FROM sample_change WHERE id >> 32 << 20 NOT IN"
+	                         " (SELECT id FROM keyframe)"),
+	                 0);
 	assert_int_equal(ask_int(db, "SELECT count(*) FROM sample_base WHERE proc NOT IN"
-				     " (SELECT id FROM process)"), 0);
-	assert_int_equal(ask_int(db, "SELECT count(*) FROM process p WHERE job_id IS NULL AND last IS NOT NULL"
-				     " AND NOT EXISTS (SELECT 1 FROM snapshot s WHERE s.id BETWEEN p.first"
-				     " AND p.last) AND NOT EXISTS (SELECT 1 FROM event e WHERE e.proc = p.id)"), 0);
+	                             " (SELECT id FROM process)"),
+	                 0);
+	assert_int_equal(
+		ask_int(db,
+	                "SELECT count(*) FROM process p WHERE job_id IS NULL AND last IS NOT NULL"
+	                " AND NOT EXISTS (SELECT 1 FROM snapshot s WHERE s.id BETWEEN p.first"
+	                " AND p.last) AND NOT EXISTS (SELECT 1 FROM event e WHERE e.proc = p.id)"),
+		0);
 	sqlite3_close(db);
 	/* And it goes on: the second run takes up the hour that the first one began. */
 	db = open_client(dir);
@@ -281,7 +303,10 @@ static void test_retain__leaves_what_the_model_says(void **state)
 	retain_all(st, &keep, w.wall_ns, w.boot_ns);
 	assert_in_range(ask_int(db, "SELECT count(*) FROM keyframe WHERE resolution = 60"), 1, 4);
 	store_close(st);
-	assert_int_equal(ask_int(db, "SELECT count(*) FROM process WHERE last IS NULL AND first IS NOT NULL"), 0);
+	assert_int_equal(
+		ask_int(db,
+	                "SELECT count(*) FROM process WHERE last IS NULL AND first IS NOT NULL"),
+		0);
 	sqlite3_close(db);
 	vec_done(&past.moments);
 	world_done(&w);
@@ -291,8 +316,8 @@ static void test_retain__leaves_what_the_model_says(void **state)
 static void test_retain__keeps_the_history_when_the_clock_jumps_ahead(void **state)
 {
 	struct store_retention keep = { .full_resolution_ns = 24 * 3600 * NS_PER_S,
-					.downsampled_ns = 7 * 86400 * NS_PER_S,
-					.events_ns = 30 * 86400 * NS_PER_S };
+		                        .downsampled_ns = 7 * 86400 * NS_PER_S,
+		                        .events_ns = 30 * 86400 * NS_PER_S };
 	uint64_t year_ns = 365 * 86400 * NS_PER_S;
 	char *dir = world_dir();
 	struct world w;
@@ -320,7 +345,8 @@ static void test_retain__keeps_the_history_when_the_clock_jumps_ahead(void **sta
 	assert_int_equal(ask_int(db, "SELECT count(*) FROM snapshots"), before);
 	for (int hour = 10; hour < 40; hour++)
 		retain_all(st, &keep, w.wall_ns, w.boot_ns + (uint64_t)hour * 3600 * NS_PER_S);
-	assert_in_range(ask_int(db, "SELECT count(*) FROM snapshots WHERE timestamp < 1800000000"), 5, 7);
+	assert_in_range(ask_int(db, "SELECT count(*) FROM snapshots WHERE timestamp < 1800000000"),
+	                5, 7);
 	store_close(st);
 	sqlite3_close(db);
 	world_done(&w);
@@ -329,8 +355,9 @@ static void test_retain__keeps_the_history_when_the_clock_jumps_ahead(void **sta
 
 static void test_retain__gives_pages_back(void **state)
 {
-	struct store_retention keep = { .full_resolution_ns = 60 * NS_PER_S, .downsampled_ns = 60 * NS_PER_S,
-					.events_ns = 60 * NS_PER_S };
+	struct store_retention keep = { .full_resolution_ns = 60 * NS_PER_S,
+		                        .downsampled_ns = 60 * NS_PER_S,
+		                        .events_ns = 60 * NS_PER_S };
 	char *dir = world_dir();
 	struct world w;
 	struct store *st;
@@ -356,5 +383,5 @@ static void test_retain__gives_pages_back(void **state)
 }
 
 RUN_TESTS(TEST(test_retain__leaves_what_the_model_says),
-	  TEST(test_retain__keeps_the_history_when_the_clock_jumps_ahead),
-	  TEST(test_retain__gives_pages_back))
+          TEST(test_retain__keeps_the_history_when_the_clock_jumps_ahead),
+          TEST(test_retain__gives_pages_back))

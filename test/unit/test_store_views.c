@@ -5,7 +5,7 @@
 #include "store_world.h"
 
 struct reader {
-	char    *dir;
+	char *dir;
 	sqlite3 *db;
 };
 
@@ -16,7 +16,7 @@ static sqlite3 *open_client(const char *dir)
 	sqlite3 *db = NULL;
 
 	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL),
-			 SQLITE_OK);
+	                 SQLITE_OK);
 	free(path);
 	return db;
 }
@@ -90,7 +90,7 @@ static void check_row(const struct world *w, const struct world_row *row, sqlite
 	else
 		assert_int_equal(sqlite3_column_type(s, c + 8), SQLITE_NULL);
 	assert_close(sqlite3_column_double(s, c + 9),
-		     (double)(row->boot_ns - p->id.start_ticks * NS_PER_TICK) / 1e9);
+	             (double)(row->boot_ns - p->id.start_ticks * NS_PER_TICK) / 1e9);
 	assert_text(s, c + 10, p->job >= 0 ? w->jobs.at[p->job].id : NULL);
 	if (p->job >= 0 && p->sheet)
 		assert_int_equal(sqlite3_column_int(s, c + 11), p->sheet);
@@ -100,15 +100,16 @@ static void check_row(const struct world *w, const struct world_row *row, sqlite
 	assert_text(s, c + 13, "{}");
 }
 
-#define FIELDS                                                                                      \
-	"pm.pid, pm.ppid, pm.command, pm.state, pm.cpu_percent, pm.rss_mb, pm.vms_mb, pm.threads,"  \
-	" pm.open_fds, pm.age_seconds, pm.job_id, pm.sheet_num, pm.syscall_counts,"                 \
+#define FIELDS                                                                                     \
+	"pm.pid, pm.ppid, pm.command, pm.state, pm.cpu_percent, pm.rss_mb, pm.vms_mb, pm.threads," \
+	" pm.open_fds, pm.age_seconds, pm.job_id, pm.sheet_num, pm.syscall_counts,"                \
 	" pm.syscall_time_pct"
 
 static void check_snapshots(const struct world *w, sqlite3 *db)
 {
-	sqlite3_stmt *stmt = ask(db, "SELECT " FIELDS " FROM process_metrics pm WHERE snapshot_id = ?"
-				     " ORDER BY pm.pid");
+	sqlite3_stmt *stmt = ask(db,
+	                         "SELECT " FIELDS " FROM process_metrics pm WHERE snapshot_id = ?"
+	                         " ORDER BY pm.pid");
 	size_t at = 0;
 
 	while (at < w->rows.len) {
@@ -128,9 +129,9 @@ static void check_snapshots(const struct world *w, sqlite3 *db)
 static void check_history(const struct world *w, sqlite3 *db, pid_t pid, uint64_t since_ns)
 {
 	sqlite3_stmt *stmt = ask(db, "SELECT " FIELDS ", s.timestamp FROM process_metrics pm"
-				     " JOIN snapshots s ON s.id = pm.snapshot_id"
-				     " WHERE pm.pid = ? AND s.timestamp >= ?"
-				     " ORDER BY s.timestamp ASC");
+	                             " JOIN snapshots s ON s.id = pm.snapshot_id"
+	                             " WHERE pm.pid = ? AND s.timestamp >= ?"
+	                             " ORDER BY s.timestamp ASC");
 
 	sqlite3_bind_int(stmt, 1, pid);
 	sqlite3_bind_double(stmt, 2, (double)since_ns / 1e9);
@@ -149,9 +150,9 @@ static void check_history(const struct world *w, sqlite3 *db, pid_t pid, uint64_
 static void check_job(const struct world *w, sqlite3 *db, int32_t job)
 {
 	sqlite3_stmt *stmt = ask(db, "SELECT pm.pid, pm.sheet_num, pm.rss_mb, pm.cpu_percent,"
-				     " pm.syscall_time_pct, s.timestamp FROM process_metrics pm"
-				     " JOIN snapshots s ON s.id = pm.snapshot_id"
-				     " WHERE pm.job_id = ? ORDER BY s.timestamp ASC, pm.pid");
+	                             " pm.syscall_time_pct, s.timestamp FROM process_metrics pm"
+	                             " JOIN snapshots s ON s.id = pm.snapshot_id"
+	                             " WHERE pm.job_id = ? ORDER BY s.timestamp ASC, pm.pid");
 	size_t n = 0;
 
 	sqlite3_bind_text(stmt, 1, w->jobs.at[job].id, -1, SQLITE_STATIC);
@@ -188,7 +189,8 @@ static void test_process_metrics__shows_every_process_of_every_snapshot(void **s
 	assert_true(ask_int(db, "SELECT count(*) FROM keyframe") > 3);
 	check_snapshots(&w, db);
 	for (size_t slot = 0; slot < WORLD_SLOTS; slot++)
-		check_history(&w, db, w.first_pid + (pid_t)slot * 3, w.rows.at[w.rows.len / 2].wall_ns);
+		check_history(&w, db, w.first_pid + (pid_t)slot * 3,
+		              w.rows.at[w.rows.len / 2].wall_ns);
 	check_job(&w, db, 0);
 	check_job(&w, db, 1);
 	store_close(st);
@@ -282,10 +284,25 @@ static void test_process_metrics__costs_no_more_when_many_have_died(void **state
 static void test_snapshots__has_the_references_columns_and_types(void **state)
 {
 	static const char *const names[] = {
-		"id", "timestamp", "daemon_pid", "system_memory_total_mb", "system_memory_available_mb",
-		"system_memory_used_mb", "daemon_rss_mb", "child_count", "zombie_count", "load_avg_1",
-		"load_avg_5", "load_avg_15", "gpu_count", "gpu_utilization_pct", "gpu_memory_used_mb",
-		"gpu_temperature", "pressure_level", "running_jobs", "active_sheets",
+		"id",
+		"timestamp",
+		"daemon_pid",
+		"system_memory_total_mb",
+		"system_memory_available_mb",
+		"system_memory_used_mb",
+		"daemon_rss_mb",
+		"child_count",
+		"zombie_count",
+		"load_avg_1",
+		"load_avg_5",
+		"load_avg_15",
+		"gpu_count",
+		"gpu_utilization_pct",
+		"gpu_memory_used_mb",
+		"gpu_temperature",
+		"pressure_level",
+		"running_jobs",
+		"active_sheets",
 	};
 	char *dir = world_dir();
 	struct world w;
@@ -299,7 +316,8 @@ static void test_snapshots__has_the_references_columns_and_types(void **state)
 	for (int i = 0; i < 100; i++)
 		world_put(&w, st);
 	db = open_client(dir);
-	stmt = ask(db, "SELECT * FROM snapshots WHERE timestamp >= ? ORDER BY timestamp ASC LIMIT ?");
+	stmt = ask(db,
+	           "SELECT * FROM snapshots WHERE timestamp >= ? ORDER BY timestamp ASC LIMIT ?");
 	assert_int_equal(sqlite3_column_count(stmt), ARRAY_LEN(names));
 	for (int i = 0; i < (int)ARRAY_LEN(names); i++)
 		assert_string_equal(sqlite3_column_name(stmt, i), names[i]);
@@ -308,11 +326,12 @@ static void test_snapshots__has_the_references_columns_and_types(void **state)
 	for (int i = 0; i < 3; i++) {
 		assert_true(next(stmt));
 		assert_close(sqlite3_column_double(stmt, 1),
-			     (double)(w.wall_ns - (uint64_t)(9 - i) * NS_PER_S) / 1e9);
+		             (double)(w.wall_ns - (uint64_t)(9 - i) * NS_PER_S) / 1e9);
 		assert_int_equal(sqlite3_column_type(stmt, 1), SQLITE_FLOAT);
 		assert_int_equal(sqlite3_column_int(stmt, 2), getpid());
 		assert_close(sqlite3_column_double(stmt, 3), 8192);
-		assert_int_equal(sqlite3_column_type(stmt, 6), SQLITE_NULL); /* absent is not zero */
+		assert_int_equal(sqlite3_column_type(stmt, 6),
+		                 SQLITE_NULL); /* absent is not zero */
 		assert_int_equal(sqlite3_column_type(stmt, 9), SQLITE_FLOAT);
 		assert_int_equal(sqlite3_column_int(stmt, 12), 0);
 		assert_text(stmt, 13, "[]");
@@ -348,24 +367,29 @@ static void test_process_events__tells_lives_in_order(void **state)
 		}
 	}
 	db = open_client(dir);
-	stmt = ask(db, "SELECT id, timestamp, pid, event_type, exit_code, signal_num, job_id, sheet_num,"
-		       " details FROM process_events WHERE timestamp >= 0 ORDER BY timestamp ASC LIMIT 100000");
+	stmt = ask(
+		db,
+		"SELECT id, timestamp, pid, event_type, exit_code, signal_num, job_id, sheet_num,"
+		" details FROM process_events WHERE timestamp >= 0 ORDER BY timestamp ASC LIMIT 100000");
 	while (next(stmt)) {
 		bool is_exit = !strcmp((const char *)sqlite3_column_text(stmt, 3), "exit");
 
 		assert_true(sqlite3_column_double(stmt, 1) >= before);
 		before = sqlite3_column_double(stmt, 1);
-		assert_int_equal(sqlite3_column_type(stmt, 4), is_exit ? SQLITE_INTEGER : SQLITE_NULL);
+		assert_int_equal(sqlite3_column_type(stmt, 4),
+		                 is_exit ? SQLITE_INTEGER : SQLITE_NULL);
 		is_exit ? exits-- : spawns--;
 	}
 	assert_int_equal(exits, 0);
 	assert_int_equal(spawns, 0);
 	assert_int_equal(ask_int(db, "SELECT COUNT(*) FROM process_events WHERE job_id = 'j'"
-				     " AND event_type = 'spawn'"), of_job);
+	                             " AND event_type = 'spawn'"),
+	                 of_job);
 	assert_true(of_job > 0);
 	/* A spawn and the sight of the process later are one row. */
 	assert_int_equal(ask_int(db, "SELECT count(*) FROM (SELECT 1 FROM process"
-				     " GROUP BY pid, start_ticks HAVING count(*) > 1)"), 0);
+	                             " GROUP BY pid, start_ticks HAVING count(*) > 1)"),
+	                 0);
 	sqlite3_close(db);
 	store_close(st);
 	world_done(&w);
@@ -375,7 +399,9 @@ static void test_process_events__tells_lives_in_order(void **state)
 /* A life between two snapshots: only events tell of it, and the exact totals come a tick later. */
 static void test_process__knows_lives_that_no_snapshot_saw(void **state)
 {
-	struct world_proc short_lived = { .id = { 9999, 123456 }, .ppid = 42, .comm = "sh", .job = 0, .sheet = 2 };
+	struct world_proc short_lived = {
+		.id = { 9999, 123456 }, .ppid = 42, .comm = "sh", .job = 0, .sheet = 2
+	};
 	char *dir = world_dir();
 	struct err err = { 0 };
 	struct event *e;
@@ -404,15 +430,18 @@ static void test_process__knows_lives_that_no_snapshot_saw(void **state)
 	readings_set(&e->final, PROC_PEAK_RSS, UINT64_C(77) << 20);
 	assert_int_equal(store_put(st, &w.snap, &err), 0);
 	db = open_client(dir);
-	assert_int_equal(ask_int(db, "SELECT count(*) FROM process WHERE pid = 9999 AND ppid = 42"
-				     " AND command = 'make -j8 all' AND comm = 'make' AND job_id = 'j'"
-				     " AND sheet = 2 AND signal = 11 AND exit_code IS NULL AND core_dumped"
-				     " AND first IS NULL AND ended > started - 1"
-				     " AND cpu_time_us = 1234000 AND peak_rss_kib = 77 * 1024"), 1);
+	assert_int_equal(
+		ask_int(db, "SELECT count(*) FROM process WHERE pid = 9999 AND ppid = 42"
+	                    " AND command = 'make -j8 all' AND comm = 'make' AND job_id = 'j'"
+	                    " AND sheet = 2 AND signal = 11 AND exit_code IS NULL AND core_dumped"
+	                    " AND first IS NULL AND ended > started - 1"
+	                    " AND cpu_time_us = 1234000 AND peak_rss_kib = 77 * 1024"),
+		1);
 	assert_int_equal(ask_int(db, "SELECT count(*) FROM process_events WHERE pid = 9999"), 2);
 	assert_int_equal(ask_int(db, "SELECT count(*) FROM process_events WHERE pid = 9999"
-				     " AND event_type = 'exit' AND signal_num = 11 AND job_id = 'j'"
-				     " AND sheet_num = 2 AND details = 'core dumped'"), 1);
+	                             " AND event_type = 'exit' AND signal_num = 11 AND job_id = 'j'"
+	                             " AND sheet_num = 2 AND details = 'core dumped'"),
+	                 1);
 	sqlite3_close(db);
 	store_close(st);
 	world_done(&w);
@@ -443,8 +472,10 @@ static void test_process_events__find_their_process_by_pid_alone(void **state)
 	e->id.start_ticks = 0;
 	assert_int_equal(store_put(st, &w.snap, &err), 0);
 	db = open_client(dir);
-	assert_int_equal(ask_int(db, "SELECT p.start_ticks FROM event e JOIN process p ON p.id = e.proc"
-				     " WHERE e.kind = 4"), p->id.start_ticks);
+	assert_int_equal(ask_int(db,
+	                         "SELECT p.start_ticks FROM event e JOIN process p ON p.id = e.proc"
+	                         " WHERE e.kind = 4"),
+	                 p->id.start_ticks);
 	sqlite3_close(db);
 	store_close(st);
 	world_done(&w);
@@ -466,12 +497,17 @@ static void test_process_metrics__survive_the_wrap_of_slots(void **state)
 	for (int i = 0; i < 150; i++)
 		world_put(&w, st);
 	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, "INSERT INTO process(id, recorder, pid)"
-					  " SELECT 1048575 + min(id), 99, 1 FROM process", NULL, NULL, NULL),
-			 SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db,
+	                              "INSERT INTO process(id, recorder, pid)"
+	                              " SELECT 1048575 + min(id), 99, 1 FROM process",
+	                              NULL, NULL, NULL),
+	                 SQLITE_OK);
 	for (int i = 0; i < 200; i++)
 		world_put(&w, st);
-	assert_true(ask_int(db, "SELECT count(*) FROM process a JOIN process b ON b.id = a.id + 1048576") > 0);
+	assert_true(
+		ask_int(db,
+	                "SELECT count(*) FROM process a JOIN process b ON b.id = a.id + 1048576") >
+		0);
 	check_snapshots(&w, db);
 	sqlite3_close(db);
 	store_close(st);
@@ -506,10 +542,13 @@ static void test_process_events__counts_a_storm_of_signals(void **state)
 	}
 	assert_int_equal(store_put(st, &w.snap, &err), 0);
 	db = open_client(dir);
-	assert_int_equal(ask_int(db, "SELECT count(*) FROM process_events WHERE signal_num = 10"), 11);
-	assert_int_equal(ask_int(db, "SELECT count(*) FROM process_events WHERE signal_num = 12"), 3);
+	assert_int_equal(ask_int(db, "SELECT count(*) FROM process_events WHERE signal_num = 10"),
+	                 11);
+	assert_int_equal(ask_int(db, "SELECT count(*) FROM process_events WHERE signal_num = 12"),
+	                 3);
 	assert_int_equal(ask_int(db, "SELECT count(*) FROM process_events WHERE details ="
-				     " 'sent by timer (pid 77, uid 0), and 4989 more like it'"), 1);
+	                             " 'sent by timer (pid 77, uid 0), and 4989 more like it'"),
+	                 1);
 	sqlite3_close(db);
 	store_close(st);
 	world_done(&w);
@@ -539,33 +578,42 @@ static void assert_plan(sqlite3 *db, const char *sql, const char *const *steps)
 /* The statistics that every client loads keep the plans as they were measured to be quick. */
 static void check_plans(sqlite3 *db)
 {
-	assert_plan(db, "SELECT * FROM process_metrics WHERE snapshot_id = ?",
-		    (const char *const[]){ "SEARCH s USING INTEGER PRIMARY KEY (rowid=?)",
-					   "SEARCH b USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
-					   "SEARCH p USING INTEGER PRIMARY KEY (rowid=?)",
-					   "SEARCH x USING INTEGER PRIMARY KEY (rowid=?)", NULL });
-	assert_plan(db, "SELECT pm.rss_mb, s.timestamp FROM process_metrics pm JOIN snapshots s"
-			" ON s.id = pm.snapshot_id WHERE pm.pid = ? AND s.timestamp >= ?"
-			" ORDER BY s.timestamp ASC",
-		    (const char *const[]){ "SEARCH p USING INDEX process_pid (pid=?)",
-					   "SEARCH s USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
-					   "SEARCH b USING INTEGER PRIMARY KEY (rowid=?)",
-					   "SEARCH x USING INTEGER PRIMARY KEY (rowid=?)", NULL });
-	assert_plan(db, "SELECT pm.pid, pm.sheet_num, pm.rss_mb, pm.cpu_percent, pm.syscall_time_pct,"
-			" s.timestamp FROM process_metrics pm JOIN snapshots s"
-			" ON s.id = pm.snapshot_id WHERE pm.job_id = ? ORDER BY s.timestamp ASC",
-		    (const char *const[]){ "SEARCH p USING INDEX process_job (job_id=?)",
-					   "SEARCH s USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
-					   "SEARCH b USING INTEGER PRIMARY KEY (rowid=?)",
-					   "SEARCH x USING INTEGER PRIMARY KEY (rowid=?)", NULL });
-	assert_plan(db, "SELECT * FROM snapshots WHERE timestamp >= ? ORDER BY timestamp ASC LIMIT ?",
-		    (const char *const[]){ "SEARCH s USING INDEX snapshot_time (time>?)", NULL });
-	assert_plan(db, "SELECT * FROM process_events WHERE timestamp >= ? ORDER BY timestamp ASC LIMIT ?",
-		    (const char *const[]){ "SEARCH e USING INDEX event_time (time>?)",
-					   "SEARCH p USING INTEGER PRIMARY KEY (rowid=?)", NULL });
-	assert_plan(db, "SELECT COUNT(*) FROM process_events WHERE job_id = ? AND event_type = 'spawn'",
-		    (const char *const[]){ "SEARCH p USING COVERING INDEX process_job (job_id=?)",
-					   "SEARCH e USING INDEX event_proc (proc=?)", NULL });
+	assert_plan(
+		db, "SELECT * FROM process_metrics WHERE snapshot_id = ?",
+		(const char *const[]){ "SEARCH s USING INTEGER PRIMARY KEY (rowid=?)",
+	                               "SEARCH b USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+	                               "SEARCH p USING INTEGER PRIMARY KEY (rowid=?)",
+	                               "SEARCH x USING INTEGER PRIMARY KEY (rowid=?)", NULL });
+	assert_plan(
+		db,
+		"SELECT pm.rss_mb, s.timestamp FROM process_metrics pm JOIN snapshots s"
+		" ON s.id = pm.snapshot_id WHERE pm.pid = ? AND s.timestamp >= ?"
+		" ORDER BY s.timestamp ASC",
+		(const char *const[]){ "SEARCH p USING INDEX process_pid (pid=?)",
+	                               "SEARCH s USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+	                               "SEARCH b USING INTEGER PRIMARY KEY (rowid=?)",
+	                               "SEARCH x USING INTEGER PRIMARY KEY (rowid=?)", NULL });
+	assert_plan(
+		db,
+		"SELECT pm.pid, pm.sheet_num, pm.rss_mb, pm.cpu_percent, pm.syscall_time_pct,"
+		" s.timestamp FROM process_metrics pm JOIN snapshots s"
+		" ON s.id = pm.snapshot_id WHERE pm.job_id = ? ORDER BY s.timestamp ASC",
+		(const char *const[]){ "SEARCH p USING INDEX process_job (job_id=?)",
+	                               "SEARCH s USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+	                               "SEARCH b USING INTEGER PRIMARY KEY (rowid=?)",
+	                               "SEARCH x USING INTEGER PRIMARY KEY (rowid=?)", NULL });
+	assert_plan(db,
+	            "SELECT * FROM snapshots WHERE timestamp >= ? ORDER BY timestamp ASC LIMIT ?",
+	            (const char *const[]){ "SEARCH s USING INDEX snapshot_time (time>?)", NULL });
+	assert_plan(
+		db,
+		"SELECT * FROM process_events WHERE timestamp >= ? ORDER BY timestamp ASC LIMIT ?",
+		(const char *const[]){ "SEARCH e USING INDEX event_time (time>?)",
+	                               "SEARCH p USING INTEGER PRIMARY KEY (rowid=?)", NULL });
+	assert_plan(db,
+	            "SELECT COUNT(*) FROM process_events WHERE job_id = ? AND event_type = 'spawn'",
+	            (const char *const[]){ "SEARCH p USING COVERING INDEX process_job (job_id=?)",
+	                                   "SEARCH e USING INDEX event_proc (proc=?)", NULL });
 }
 
 static void test_views__are_read_by_the_measured_plans(void **state)
@@ -590,12 +638,12 @@ static void test_views__are_read_by_the_measured_plans(void **state)
 }
 
 RUN_TESTS(TEST(test_process_metrics__shows_every_process_of_every_snapshot),
-	  TEST(test_process_metrics__keeps_several_recorders_apart),
-	  TEST(test_process_metrics__costs_no_more_when_many_have_died),
-	  TEST(test_snapshots__has_the_references_columns_and_types),
-	  TEST(test_process_events__tells_lives_in_order),
-	  TEST(test_process__knows_lives_that_no_snapshot_saw),
-	  TEST(test_process_events__find_their_process_by_pid_alone),
-	  TEST(test_process_metrics__survive_the_wrap_of_slots),
-	  TEST(test_process_events__counts_a_storm_of_signals),
-	  TEST(test_views__are_read_by_the_measured_plans))
+          TEST(test_process_metrics__keeps_several_recorders_apart),
+          TEST(test_process_metrics__costs_no_more_when_many_have_died),
+          TEST(test_snapshots__has_the_references_columns_and_types),
+          TEST(test_process_events__tells_lives_in_order),
+          TEST(test_process__knows_lives_that_no_snapshot_saw),
+          TEST(test_process_events__find_their_process_by_pid_alone),
+          TEST(test_process_metrics__survive_the_wrap_of_slots),
+          TEST(test_process_events__counts_a_storm_of_signals),
+          TEST(test_views__are_read_by_the_measured_plans))

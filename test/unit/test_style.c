@@ -23,13 +23,15 @@ static void test_style__follows_no_color_and_clicolor_force(void **state)
 	assert_true(has_color(STYLE_AUTO, (struct style_env){ .is_tty = true, .no_color = "" }));
 	assert_true(has_color(STYLE_AUTO, (struct style_env){ .clicolor_force = "1" }));
 	assert_false(has_color(STYLE_AUTO, (struct style_env){ .clicolor_force = "0" }));
-	assert_false(has_color(STYLE_AUTO, (struct style_env){ .clicolor_force = "1", .no_color = "1" }));
+	assert_false(has_color(STYLE_AUTO,
+	                       (struct style_env){ .clicolor_force = "1", .no_color = "1" }));
 }
 
 static void test_style__the_command_line_counts_most(void **state)
 {
 	assert_true(has_color(STYLE_ALWAYS, (struct style_env){ .no_color = "1" }));
-	assert_false(has_color(STYLE_NEVER, (struct style_env){ .is_tty = true, .clicolor_force = "1" }));
+	assert_false(has_color(STYLE_NEVER,
+	                       (struct style_env){ .is_tty = true, .clicolor_force = "1" }));
 }
 
 static void test_style__reads_the_choice(void **state)
@@ -56,14 +58,19 @@ static void test_style__cuts_nothing_in_a_pipe(void **state)
 	assert_int_equal(width((struct style_env){ .is_tty = true, .tty_width = 120 }), 120);
 	assert_int_equal(width((struct style_env){ .is_tty = true }), 80);
 	assert_int_equal(width((struct style_env){ .is_tty = true, .tty_width = 1 }), 40);
-	assert_int_equal(width((struct style_env){ .is_tty = true, .columns = "junk", .tty_width = 90 }), 90);
-	assert_int_equal(width((struct style_env){ .is_tty = true, .columns = "-5", .tty_width = 90 }), 90);
+	assert_int_equal(
+		width((struct style_env){ .is_tty = true, .columns = "junk", .tty_width = 90 }),
+		90);
+	assert_int_equal(
+		width((struct style_env){ .is_tty = true, .columns = "-5", .tty_width = 90 }), 90);
 }
 
 static void test_style__draws_bars_in_blocks_unless_the_locale_says_otherwise(void **state)
 {
-	const struct style blocks = style_choose(STYLE_AUTO, &(struct style_env){ .lang = "en_US.UTF-8" });
-	const struct style plain = style_choose(STYLE_AUTO, &(struct style_env){ .lc_all = "C", .lang = "en_US.UTF-8" });
+	const struct style blocks = style_choose(STYLE_AUTO,
+	                                         &(struct style_env){ .lang = "en_US.UTF-8" });
+	const struct style plain = style_choose(
+		STYLE_AUTO, &(struct style_env){ .lc_all = "C", .lang = "en_US.UTF-8" });
 	struct buf out = { 0 };
 
 	style_bar(&blocks, 0.7, 10, &out);
@@ -80,7 +87,8 @@ static void test_style__draws_bars_in_blocks_unless_the_locale_says_otherwise(vo
 	assert_true(style_choose(STYLE_AUTO, &(struct style_env){ 0 }).unicode);
 }
 
-RUN_TESTS(TEST(test_style__colours_a_terminal_and_nothing_else), TEST(test_style__follows_no_color_and_clicolor_force),
-	  TEST(test_style__the_command_line_counts_most), TEST(test_style__reads_the_choice),
-	  TEST(test_style__cuts_nothing_in_a_pipe),
-	  TEST(test_style__draws_bars_in_blocks_unless_the_locale_says_otherwise))
+RUN_TESTS(TEST(test_style__colours_a_terminal_and_nothing_else),
+          TEST(test_style__follows_no_color_and_clicolor_force),
+          TEST(test_style__the_command_line_counts_most), TEST(test_style__reads_the_choice),
+          TEST(test_style__cuts_nothing_in_a_pipe),
+          TEST(test_style__draws_bars_in_blocks_unless_the_locale_says_otherwise))

@@ -5,7 +5,7 @@
 static void test_system__reads_a_whole_machine(void **state)
 {
 	struct probe_env env = tree_frozen("proc-6.18");
-	struct sample s = {0};
+	struct sample s = { 0 };
 	void *self = tree_probe(&probe_system, &env, &s);
 	struct probe_health h;
 
@@ -27,7 +27,7 @@ static void test_system__reads_a_whole_machine(void **state)
 static void test_system__names_what_an_old_kernel_lacks(void **state)
 {
 	struct probe_env env = tree_frozen("proc-5.10");
-	struct sample s = {0};
+	struct sample s = { 0 };
 	void *self = tree_probe(&probe_system, &env, &s);
 	struct probe_health h;
 
@@ -48,9 +48,9 @@ static void test_system__names_what_an_old_kernel_lacks(void **state)
 static void test_system__sees_new_values_and_files_that_come_back(void **state)
 {
 	struct tree t = tree_new();
-	struct sample s = {0};
+	struct sample s = { 0 };
 	struct probe_health h;
-	struct err err = {0};
+	struct err err = { 0 };
 	void *self;
 
 	(void)state;
@@ -77,7 +77,7 @@ static void test_system__sees_new_values_and_files_that_come_back(void **state)
 static void test_system__refuses_a_root_without_proc(void **state)
 {
 	struct tree t = tree_new();
-	struct err err = {0};
+	struct err err = { 0 };
 	void *self = NULL;
 
 	(void)state;
@@ -90,7 +90,7 @@ static void test_system__refuses_a_root_without_proc(void **state)
 static void test_system__works_on_this_machine_and_measures_itself(void **state)
 {
 	struct probe_env env = tree_live();
-	struct sample s = {0};
+	struct sample s = { 0 };
 	void *self = tree_probe(&probe_system, &env, &s);
 
 	(void)state;
@@ -105,7 +105,7 @@ static void test_system__works_on_this_machine_and_measures_itself(void **state)
 }
 
 RUN_TESTS(TEST(test_system__reads_a_whole_machine),
-	  TEST(test_system__names_what_an_old_kernel_lacks),
-	  TEST(test_system__sees_new_values_and_files_that_come_back),
-	  TEST(test_system__refuses_a_root_without_proc),
-	  TEST(test_system__works_on_this_machine_and_measures_itself))
+          TEST(test_system__names_what_an_old_kernel_lacks),
+          TEST(test_system__sees_new_values_and_files_that_come_back),
+          TEST(test_system__refuses_a_root_without_proc),
+          TEST(test_system__works_on_this_machine_and_measures_itself))

@@ -35,9 +35,9 @@ static void test_table__aligns_columns_and_leaves_no_blanks_at_the_end(void **st
 	add_row(&t, "ana", "7", "x", "one two three");
 	add_row(&t, "bartholomew", "1,234", NULL, "");
 	assert_prints(&t, SIZE_MAX,
-		      "NAME           AGE  NOTE  WORDS\n"
-		      "ana              7  x     one two three\n"
-		      "bartholomew  1,234  -\n");
+	              "NAME           AGE  NOTE  WORDS\n"
+	              "ana              7  x     one two three\n"
+	              "bartholomew  1,234  -\n");
 	table_done(&t);
 }
 
@@ -46,14 +46,18 @@ static void test_table__narrows_gaps_then_leaves_out_columns_then_cuts(void **st
 	struct table t = { .columns = people, .n_columns = ARRAY_LEN(people) };
 
 	add_row(&t, "ana", "7", "xxxx", "one two three");
-	assert_prints(&t, 28, "NAME  AGE  NOTE  WORDS\n"
-			      "ana     7  xxxx  one two th…\n");
-	assert_prints(&t, 24, "NAME AGE NOTE WORDS\n"
-			      "ana    7 xxxx one two t…\n");
-	assert_prints(&t, 18, "NAME AGE WORDS\n"
-			      "ana    7 one two …\n");
-	assert_prints(&t, 1, "NAME AGE WORDS\n"
-			     "ana    7 one two…\n");
+	assert_prints(&t, 28,
+	              "NAME  AGE  NOTE  WORDS\n"
+	              "ana     7  xxxx  one two th…\n");
+	assert_prints(&t, 24,
+	              "NAME AGE NOTE WORDS\n"
+	              "ana    7 xxxx one two t…\n");
+	assert_prints(&t, 18,
+	              "NAME AGE WORDS\n"
+	              "ana    7 one two …\n");
+	assert_prints(&t, 1,
+	              "NAME AGE WORDS\n"
+	              "ana    7 one two…\n");
 	table_done(&t);
 }
 
@@ -63,9 +67,10 @@ static void test_table__leaves_out_a_column_that_tells_nothing(void **state)
 
 	add_row(&t, "ana", "7", NULL, "one");
 	add_row(&t, "bob", NULL, "-", "two");
-	assert_prints(&t, SIZE_MAX, "NAME  AGE  WORDS\n"
-				    "ana     7  one\n"
-				    "bob     -  two\n");
+	assert_prints(&t, SIZE_MAX,
+	              "NAME  AGE  WORDS\n"
+	              "ana     7  one\n"
+	              "bob     -  two\n");
 	table_done(&t);
 }
 
@@ -82,8 +87,9 @@ static void test_table__escapes_text_from_outside(void **state)
 	struct table t = { .columns = people, .n_columns = ARRAY_LEN(people) };
 
 	add_row(&t, "a\nb", "7", "\x1b[31m", "%n \xff \xc2\x9b");
-	assert_prints(&t, SIZE_MAX, "NAME  AGE  NOTE      WORDS\n"
-				    "a\\nb    7  \\x1b[31m  %n \\xff \\u{9b}\n");
+	assert_prints(&t, SIZE_MAX,
+	              "NAME  AGE  NOTE      WORDS\n"
+	              "a\\nb    7  \\x1b[31m  %n \\xff \\u{9b}\n");
 	table_done(&t);
 }
 
@@ -93,27 +99,30 @@ static void test_table__counts_wide_characters_twice(void **state)
 
 	add_row(&t, "日本", "7", "x", "a");
 	add_row(&t, "abcd", "7", "x", "a");
-	assert_prints(&t, SIZE_MAX, "NAME  AGE  NOTE  WORDS\n"
-				    "日本    7  x     a\n"
-				    "abcd    7  x     a\n");
+	assert_prints(&t, SIZE_MAX,
+	              "NAME  AGE  NOTE  WORDS\n"
+	              "日本    7  x     a\n"
+	              "abcd    7  x     a\n");
 	table_done(&t);
 }
 
 static void test_table__wraps_words_below_each_other(void **state)
 {
-	static const struct table_column columns[] = { { NULL, TABLE_LEFT }, { NULL, TABLE_LEFT, 0, 10, true } };
+	static const struct table_column columns[] = { { NULL, TABLE_LEFT },
+		                                       { NULL, TABLE_LEFT, 0, 10, true } };
 	struct table t = { .columns = columns, .n_columns = 2, .indent = 2 };
 
 	table_add(&t, "tasks", INK_PLAIN);
 	table_add(&t, "every process in one readverylongword", INK_PLAIN);
 	table_add(&t, "x", INK_PLAIN);
 	table_add(&t, "", INK_PLAIN);
-	assert_prints(&t, 19, "  tasks  every\n"
-			      "         process in\n"
-			      "         one\n"
-			      "         readverylo\n"
-			      "         ngword\n"
-			      "  x\n");
+	assert_prints(&t, 19,
+	              "  tasks  every\n"
+	              "         process in\n"
+	              "         one\n"
+	              "         readverylo\n"
+	              "         ngword\n"
+	              "  x\n");
 	table_done(&t);
 }
 
@@ -125,14 +134,19 @@ static void test_table__colours_cells_without_moving_them(void **state)
 
 	add_row(&t, "ana", NULL, "x", "a");
 	table_print(&t, &style, &out);
-	assert_string_equal(out.at, "\x1b[1mNAME\x1b[0m  \x1b[1mAGE\x1b[0m  \x1b[1mNOTE\x1b[0m  \x1b[1mWORDS\x1b[0m\n"
-				    "ana     \x1b[2m-\x1b[0m  x     a\n");
+	assert_string_equal(
+		out.at,
+		"\x1b[1mNAME\x1b[0m  \x1b[1mAGE\x1b[0m  \x1b[1mNOTE\x1b[0m  \x1b[1mWORDS\x1b[0m\n"
+		"ana     \x1b[2m-\x1b[0m  x     a\n");
 	table_done(&t);
 	buf_done(&out);
 }
 
 RUN_TESTS(TEST(test_table__aligns_columns_and_leaves_no_blanks_at_the_end),
-	  TEST(test_table__narrows_gaps_then_leaves_out_columns_then_cuts),
-	  TEST(test_table__leaves_out_a_column_that_tells_nothing), TEST(test_table__shows_its_head_without_rows),
-	  TEST(test_table__escapes_text_from_outside), TEST(test_table__counts_wide_characters_twice),
-	  TEST(test_table__wraps_words_below_each_other), TEST(test_table__colours_cells_without_moving_them))
+          TEST(test_table__narrows_gaps_then_leaves_out_columns_then_cuts),
+          TEST(test_table__leaves_out_a_column_that_tells_nothing),
+          TEST(test_table__shows_its_head_without_rows),
+          TEST(test_table__escapes_text_from_outside),
+          TEST(test_table__counts_wide_characters_twice),
+          TEST(test_table__wraps_words_below_each_other),
+          TEST(test_table__colours_cells_without_moving_them))

@@ -6,8 +6,8 @@
 #define RECORD sizeof(struct task_record)
 
 struct stage {
-	struct taskbook    book;
-	struct sample      out;
+	struct taskbook book;
+	struct sample out;
 	struct task_record records[4];
 };
 
@@ -78,11 +78,12 @@ static void test_taskbook__shows_states_as_proc_does(void **state)
 {
 	static const struct {
 		uint32_t state, exit_state;
-		char     letter;
+		char letter;
 	} known[] = {
-		{ 0, 0, 'R' },      { 1, 0, 'S' },        { 2, 0, 'D' },          { 4, 0, 'T' },       { 8, 0, 't' },
-		{ 0x40, 0, 'P' },   { 0x402, 0, 'I' },    { 0x80, 0x20, 'Z' },    { 0x80, 0x10, 'X' }, { 0x102, 0, 'D' },
-		{ 0x2001, 0, 'S' }, { 0x8000, 0, 'D' },   { 0x1000, 0, 'D' },     { 0x104, 0, 'T' },
+		{ 0, 0, 'R' },       { 1, 0, 'S' },     { 2, 0, 'D' },      { 4, 0, 'T' },
+		{ 8, 0, 't' },       { 0x40, 0, 'P' },  { 0x402, 0, 'I' },  { 0x80, 0x20, 'Z' },
+		{ 0x80, 0x10, 'X' }, { 0x102, 0, 'D' }, { 0x2001, 0, 'S' }, { 0x8000, 0, 'D' },
+		{ 0x1000, 0, 'D' },  { 0x104, 0, 'T' },
 	};
 	struct stage *s = *state;
 
@@ -149,9 +150,9 @@ static void test_taskbook__leaves_a_record_that_is_cut_off_for_the_next_read(voi
 
 #define STAGED(name) cmocka_unit_test_setup_teardown(name, stage_open, stage_close)
 RUN_TESTS(STAGED(test_taskbook__fills_every_field_of_a_process),
-	  STAGED(test_taskbook__shows_states_as_proc_does),
-	  STAGED(test_taskbook__keeps_the_exec_ids_beside_the_processes),
-	  STAGED(test_taskbook__what_the_kernel_does_not_keep_is_absent),
-	  STAGED(test_taskbook__ends_a_name_that_has_no_end),
-	  STAGED(test_taskbook__counts_bytes_that_are_no_record_and_keeps_the_rest),
-	  STAGED(test_taskbook__leaves_a_record_that_is_cut_off_for_the_next_read))
+          STAGED(test_taskbook__shows_states_as_proc_does),
+          STAGED(test_taskbook__keeps_the_exec_ids_beside_the_processes),
+          STAGED(test_taskbook__what_the_kernel_does_not_keep_is_absent),
+          STAGED(test_taskbook__ends_a_name_that_has_no_end),
+          STAGED(test_taskbook__counts_bytes_that_are_no_record_and_keeps_the_rest),
+          STAGED(test_taskbook__leaves_a_record_that_is_cut_off_for_the_next_read))

@@ -15,8 +15,8 @@
 
 struct live {
 	struct probe_env env;
-	void            *self;
-	struct sample    s;
+	void *self;
+	struct sample s;
 };
 
 static struct live live_open(void)
@@ -78,7 +78,10 @@ static void take_name(const void *name)
 
 static void test_tasks_live__reads_hostile_names_right(void **state)
 {
-	static const char *const names[] = { ") R 1 1 (", "a\nb", "\x1b[31mred", "\xff\xc3\x28", "", "%n%n%n", "(((", "kworker/0:1-x" };
+	static const char *const names[] = {
+		") R 1 1 (", "a\nb",   "\x1b[31mred", "\xff\xc3\x28",
+		"",          "%n%n%n", "(((",         "kworker/0:1-x"
+	};
 	pid_t pids[ARRAY_LEN(names)];
 	struct live l;
 
@@ -102,7 +105,8 @@ static void test_tasks_live__reads_hostile_names_right(void **state)
 static void use_resources(const void *arg)
 {
 	size_t bytes = 32 << 20;
-	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+	                    0);
 	uint64_t end = clock_process_cpu_ns() + 200 * NS_PER_MS;
 
 	(void)arg;
@@ -142,7 +146,8 @@ static void *wait_forever(void *arg)
 static void leave_leader(const void *arg)
 {
 	pthread_t thread;
-	char *memory = mmap(NULL, 4 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *memory = mmap(NULL, 4 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+	                    0);
 
 	(void)arg;
 	memset(memory, 1, 4 << 20);
@@ -171,7 +176,8 @@ static void test_tasks_live__does_not_take_a_process_without_its_leader_for_dead
 		leave_leader_and_go(&ready[1]);
 	assert_int_equal(read(ready[0], &c, 1), 1);
 	l = live_open();
-	for (int i = 0; i < 100; i++) { /* until the leader is gone, which /proc shows as threads > 1 and state Z */
+	for (int i = 0; i < 100;
+	     i++) { /* until the leader is gone, which /proc shows as threads > 1 and state Z */
 		char path[64], text[512] = "";
 		int fd;
 
@@ -251,13 +257,15 @@ static void test_tasks_live__scans_while_processes_come_and_go(void **state)
 	live_close(&l);
 }
 
-/* In a pid and mount namespace of its own, as nobody, with a /proc that hides. 0 when that was noticed. */
+/* In a pid and mount namespace of its own, as nobody, with a /proc that hides. 0 when that was
+ * noticed. */
 static int look_from_a_hiding_place(void)
 {
 	struct probe_health h;
 	struct live l;
 
-	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || mount("proc", "/proc", "proc", 0, "hidepid=2") < 0)
+	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("proc", "/proc", "proc", 0, "hidepid=2") < 0)
 		return 9;
 	if (fork() == 0) /* somebody else's process: root's */
 		for (;;)
@@ -333,8 +341,10 @@ static void test_tasks_live__leaves_absent_what_nobody_may_not_read(void **state
 	assert_int_equal(status, 0);
 }
 
-RUN_TESTS(TEST(test_tasks_live__reads_hostile_names_right), TEST(test_tasks_live__measures_memory_files_and_time),
-	  TEST(test_tasks_live__does_not_take_a_process_without_its_leader_for_dead),
-	  TEST(test_tasks_live__shows_a_zombie_as_one), TEST(test_tasks_live__scans_while_processes_come_and_go),
-	  TEST(test_tasks_live__notices_that_hidepid_hides_others),
-	  TEST(test_tasks_live__leaves_absent_what_nobody_may_not_read))
+RUN_TESTS(TEST(test_tasks_live__reads_hostile_names_right),
+          TEST(test_tasks_live__measures_memory_files_and_time),
+          TEST(test_tasks_live__does_not_take_a_process_without_its_leader_for_dead),
+          TEST(test_tasks_live__shows_a_zombie_as_one),
+          TEST(test_tasks_live__scans_while_processes_come_and_go),
+          TEST(test_tasks_live__notices_that_hidepid_hides_others),
+          TEST(test_tasks_live__leaves_absent_what_nobody_may_not_read))

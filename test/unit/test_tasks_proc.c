@@ -11,7 +11,7 @@ static void test_tasks_proc__reads_the_processes_of_a_frozen_machine(void **stat
 {
 	struct probe_env env = tree_frozen("proc-6.18");
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	struct sample s = {0};
+	struct sample s = { 0 };
 	void *self = scan(&env, WANT_ALL, &s);
 	struct proc_sample *p;
 
@@ -33,18 +33,18 @@ static void test_tasks_proc__reads_the_processes_of_a_frozen_machine(void **stat
 	assert_int_equal(p->r.value[PROC_VMS] % page, 0);
 	assert_true(p->r.value[PROC_RSS] > 0);
 	assert_false(readings_has(&p->r, PROC_PSS));
-	assert_true(
-	    tree_has_command(&s, p, "python3 train.py --epochs 3 --api-key *** --note two words"));
+	assert_true(tree_has_command(&s, p,
+	                             "python3 train.py --epochs 3 --api-key *** --note two words"));
 	probe_tasks_proc.close(self);
 	sample_done(&s);
 	close(env.root_fd);
 }
 
-static void
-test_tasks_proc__gives_kernel_threads_and_zombies_no_memory_and_their_name_in_brackets(void **state)
+static void test_tasks_proc__gives_kernel_threads_and_zombies_no_memory_and_their_name_in_brackets(
+	void **state)
 {
 	struct probe_env env = tree_frozen("proc-6.18");
-	struct sample s = {0};
+	struct sample s = { 0 };
 	void *self = scan(&env, WANT_ALL, &s);
 	struct proc_sample *worker = sample_find_proc(&s, 9), *zombie = sample_find_proc(&s, 702);
 
@@ -87,7 +87,7 @@ static void test_tasks_proc__allocates_nothing_when_nothing_changes(void **state
 static void test_tasks_proc__counts_files_one_by_one_on_old_kernels(void **state)
 {
 	struct probe_env env = tree_frozen("proc-5.10");
-	struct sample s = {0};
+	struct sample s = { 0 };
 	void *self = scan(&env, WANT_ALL, &s);
 	struct proc_sample *init = sample_find_proc(&s, 1), *postgres = sample_find_proc(&s, 642);
 
@@ -106,7 +106,7 @@ static void test_tasks_proc__counts_files_one_by_one_on_old_kernels(void **state
 static void test_tasks_proc__leaves_files_and_io_out_when_they_are_not_wanted(void **state)
 {
 	struct probe_env env = tree_frozen("proc-5.10");
-	struct sample s = {0};
+	struct sample s = { 0 };
 	void *self = scan(&env, 0, &s);
 	struct proc_sample *p = sample_find_proc(&s, 642);
 
@@ -137,11 +137,11 @@ static void put_process(struct tree *t, int pid, const char *comm)
 
 static void test_tasks_proc__survives_a_hostile_tree(void **state)
 {
-	static const char *const names[] = {") R 1 1 (",    "a\nb", "\x1b[31mred",
-					    "\xff\xc3\x28", "",	    "%n%n%n"};
+	static const char *const names[] = { ") R 1 1 (",    "a\nb", "\x1b[31mred",
+		                             "\xff\xc3\x28", "",     "%n%n%n" };
 	char *huge = malloc(2 << 20);
 	struct tree t = tree_new();
-	struct sample s = {0};
+	struct sample s = { 0 };
 	struct proc_sample *p;
 	void *self;
 
@@ -186,7 +186,7 @@ static void test_tasks_proc__survives_a_hostile_tree(void **state)
 static void test_tasks_proc__refuses_a_root_without_proc(void **state)
 {
 	struct tree t = tree_new();
-	struct err err = {0};
+	struct err err = { 0 };
 	void *self = NULL;
 
 	(void)state;
@@ -199,14 +199,14 @@ static void test_tasks_proc__says_that_hidepid_hides(void **state)
 {
 	struct tree t = tree_new();
 	struct probe_health h;
-	struct sample s = {0};
+	struct sample s = { 0 };
 	void *self;
 
 	(void)state;
 	tree_puts(&t, "proc/self/mountinfo",
-		  "22 27 0:21 / /proc rw,relatime - proc proc rw,hidepid=invisible\n");
+	          "22 27 0:21 / /proc rw,relatime - proc proc rw,hidepid=invisible\n");
 	tree_puts(&t, "proc/self/status",
-		  "Gid:\t1000\t1000\t1000\t1000\nGroups:\t4\nCapEff:\t0000000000000000\n");
+	          "Gid:\t1000\t1000\t1000\t1000\nGroups:\t4\nCapEff:\t0000000000000000\n");
 	put_process(&t, 42, "mine");
 	self = scan(&t.env, WANT_ALL, &s);
 	assert_int_equal(s.procs.len, 1);
@@ -220,11 +220,11 @@ static void test_tasks_proc__says_that_hidepid_hides(void **state)
 }
 
 RUN_TESTS(
-    TEST(test_tasks_proc__reads_the_processes_of_a_frozen_machine),
-    TEST(test_tasks_proc__gives_kernel_threads_and_zombies_no_memory_and_their_name_in_brackets),
-    TEST(test_tasks_proc__allocates_nothing_when_nothing_changes),
-    TEST(test_tasks_proc__counts_files_one_by_one_on_old_kernels),
-    TEST(test_tasks_proc__leaves_files_and_io_out_when_they_are_not_wanted),
-    TEST(test_tasks_proc__survives_a_hostile_tree),
-    TEST(test_tasks_proc__refuses_a_root_without_proc),
-    TEST(test_tasks_proc__says_that_hidepid_hides))
+	TEST(test_tasks_proc__reads_the_processes_of_a_frozen_machine),
+	TEST(test_tasks_proc__gives_kernel_threads_and_zombies_no_memory_and_their_name_in_brackets),
+	TEST(test_tasks_proc__allocates_nothing_when_nothing_changes),
+	TEST(test_tasks_proc__counts_files_one_by_one_on_old_kernels),
+	TEST(test_tasks_proc__leaves_files_and_io_out_when_they_are_not_wanted),
+	TEST(test_tasks_proc__survives_a_hostile_tree),
+	TEST(test_tasks_proc__refuses_a_root_without_proc),
+	TEST(test_tasks_proc__says_that_hidepid_hides))

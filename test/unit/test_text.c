@@ -17,7 +17,9 @@ static void test_text_display__lets_no_control_character_through(void **state)
 {
 	(void)state;
 	assert_shown("a\x1b[31m\n\x7f", 80, "a\\x1b[31m\\n\\x7f");
-	assert_shown("\xc2\x9b" "31m", 80, "\\u{9b}31m");
+	assert_shown("\xc2\x9b"
+	             "31m",
+	             80, "\\u{9b}31m");
 	assert_shown("x\xe2\x80\xaey", 80, "x\\u{202e}y");
 	assert_shown("\x9b\xff", 80, "\\x9b\\xff");
 }
@@ -39,4 +41,5 @@ static void test_text_columns__counts_wide_twice_and_combining_not(void **state)
 }
 
 RUN_TESTS(TEST(test_text_display__lets_no_control_character_through),
-	  TEST(test_text_display__cuts_at_the_columns_and_says_so), TEST(test_text_columns__counts_wide_twice_and_combining_not))
+          TEST(test_text_display__cuts_at_the_columns_and_says_so),
+          TEST(test_text_columns__counts_wide_twice_and_combining_not))

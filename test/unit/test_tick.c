@@ -33,5 +33,5 @@ static void test_tick_next__goes_on_from_the_plan_when_fired_early(void **state)
 }
 
 RUN_TESTS(TEST(test_tick_next__does_not_drift_when_a_tick_is_late),
-	  TEST(test_tick_next__skips_what_was_missed_instead_of_catching_up),
-	  TEST(test_tick_next__goes_on_from_the_plan_when_fired_early))
+          TEST(test_tick_next__skips_what_was_missed_instead_of_catching_up),
+          TEST(test_tick_next__goes_on_from_the_plan_when_fired_early))

@@ -18,7 +18,7 @@ static inline struct probe_env tree_frozen(const char *name)
 {
 	const char *source = getenv("PROCTOR_SOURCE_DIR");
 	char path[512];
-	struct probe_env env = {0};
+	struct probe_env env = { 0 };
 
 	snprintf(path, sizeof path, "%s/test/fixtures/%s", source ? source : ".", name);
 	env.root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -28,8 +28,8 @@ static inline struct probe_env tree_frozen(const char *name)
 
 static inline struct probe_env tree_live(void)
 {
-	struct probe_env env = {.root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
-				.is_live = true};
+	struct probe_env env = { .root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
+		                 .is_live = true };
 
 	assert_true(env.root_fd >= 0);
 	return env;
@@ -42,7 +42,7 @@ struct tree {
 
 static inline struct tree tree_new(void)
 {
-	struct tree t = {.path = "/tmp/proctor-test-XXXXXX"};
+	struct tree t = { .path = "/tmp/proctor-test-XXXXXX" };
 
 	assert_non_null(mkdtemp(t.path));
 	t.env.root_fd = open(t.path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -83,7 +83,7 @@ static inline void tree_fifo(const struct tree *t, const char *path)
 }
 
 static inline int tree_remove_one(const char *path, const struct stat *st, int type,
-				  struct FTW *where)
+                                  struct FTW *where)
 {
 	(void)st, (void)type, (void)where;
 	return remove(path);
@@ -97,9 +97,9 @@ static inline void tree_remove(struct tree *t)
 
 /* Opens and reads once; the probe stays open. */
 static inline void *tree_probe(const struct probe_ops *ops, const struct probe_env *env,
-			       struct sample *out)
+                               struct sample *out)
 {
-	struct err err = {0};
+	struct err err = { 0 };
 	void *self = NULL;
 
 	if (ops->open(env, &self, &err) < 0)
@@ -111,7 +111,7 @@ static inline void *tree_probe(const struct probe_ops *ops, const struct probe_e
 
 /* Whether the command line of a process is this text. */
 static inline bool tree_has_command(const struct sample *s, const struct proc_sample *p,
-				    const char *text)
+                                    const char *text)
 {
 	return p && p->command.len == strlen(text) &&
 	       memcmp(s->text.at + p->command.at, text, p->command.len) == 0;

@@ -26,7 +26,8 @@ int bpf_check_rights(struct err *err)
 
 	if (syscall(SYS_capget, &head, data) < 0)
 		return err_set(err, errno, "capget: %s", strerror(errno));
-	if (has_right(data, CAP_SYS_ADMIN) || (has_right(data, CAP_BPF) && has_right(data, CAP_PERFMON)))
+	if (has_right(data, CAP_SYS_ADMIN) ||
+	    (has_right(data, CAP_BPF) && has_right(data, CAP_PERFMON)))
 		return 0;
 	return err_set(err, EPERM, "BPF needs CAP_BPF and CAP_PERFMON");
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fds.bpf.h - how many files a process has open: the bits that are set in the map of its file table. */
+/* fds.bpf.h - how many files a process has open: the bits that are set in the map of its file
+ * table. */
 #pragma once
 
 #define FD_WORDS 8 /* read at once */

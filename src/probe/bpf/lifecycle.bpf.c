@@ -40,7 +40,7 @@ static __always_inline void record_submit(void *record)
 }
 
 static __always_inline void head_fill(struct life_head *head, __u32 kind, __u32 pid,
-				      struct task_struct *task)
+                                      struct task_struct *task)
 {
 	head->kind = kind;
 	head->pid = pid;
@@ -208,7 +208,7 @@ static __always_inline __s32 signal_code(struct kernel_siginfo *info)
 
 SEC("tp_btf/signal_generate")
 int BPF_PROG(on_signal, int number, struct kernel_siginfo *info, struct task_struct *trusted_task,
-	     int group, int result)
+             int group, int result)
 {
 	if (result != SIGNAL_DELIVERED || number >= SIGNAL_REALTIME || number <= 0 ||
 	    (BIT(number) & SIGNALS_DULL))

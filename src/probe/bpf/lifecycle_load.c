@@ -21,7 +21,8 @@ int lifecycle_load_open(struct lifecycle_load **ret, struct err *err)
 		return err_set(err, ENOMEM, "open the lifecycle programs: %s", strerror(ENOMEM));
 	int r = lifecycle_skel__load(load->skel);
 	if (r)
-		return err_set(err, -r, "the kernel refused the lifecycle programs: %s", strerror(-r));
+		return err_set(err, -r, "the kernel refused the lifecycle programs: %s",
+		               strerror(-r));
 	if (bpf_run_once(load->skel->progs.pidns_learn.prog_fd, err) < 0)
 		return err_wrap(err, "find the pid namespace");
 	if (lifecycle_skel__attach(load->skel))

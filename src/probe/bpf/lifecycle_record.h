@@ -26,9 +26,10 @@ enum life_kind {
 struct life_head {
 	__u32 kind;
 	__u32 pid;  /* in the reader's pid namespace; 0 in LIFE_FREE: it has none any more */
-	__u32 tgid; /* the same in the initial namespace: with the start time, what FREE is matched by */
+	__u32 tgid; /* the same in the initial namespace: with the start time, what FREE is matched
+	               by */
 	__u32 uid;
-	__u64 at_ns;	/* boot clock */
+	__u64 at_ns;    /* boot clock */
 	__u64 start_ns; /* boot clock; 0 when not known */
 	char comm[LIFE_COMM_BYTES];
 };
@@ -43,7 +44,7 @@ struct life_exec {
 	struct life_head head;
 	__u32 argv_len; /* bytes in argv, at most LIFE_ARGV_MAX */
 	__u32 argv_all; /* bytes there were */
-	char argv[];	/* each argument with its NUL */
+	char argv[];    /* each argument with its NUL */
 };
 
 struct life_exit {
@@ -68,8 +69,8 @@ struct life_free {
 struct life_signal {
 	struct life_head head;
 	__u32 number;
-	__s32 code;	   /* si_code */
-	__u32 sender_pid;  /* in the reader's namespace; 0: not in it */
+	__s32 code;       /* si_code */
+	__u32 sender_pid; /* in the reader's namespace; 0: not in it */
 	__u32 sender_uid;
 	char sender_comm[LIFE_COMM_BYTES];
 };

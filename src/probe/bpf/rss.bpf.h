@@ -77,7 +77,8 @@ static __always_inline __u32 too_large(__s32 rest)
 	return (__u32)(rest + (1 << REST_BITS)) >> (REST_BITS + 1);
 }
 
-/* The counters of one mm lie side by side in per-CPU memory, so that one read per CPU has them all. */
+/* The counters of one mm lie side by side in per-CPU memory, so that one read per CPU has them
+ * all. */
 static __always_inline bool rss_exact(struct mm_struct *mm, __u64 *ret)
 {
 	__s64 file = mm->rss_stat[MM_FILEPAGES].count;

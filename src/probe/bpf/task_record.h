@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* task_record.h - what the task iterator writes, one after the other, shared by the kernel program and its reader.
- * The order is that of the process ids. */
+/* task_record.h - what the task iterator writes, one after the other, shared by the kernel program
+ * and its reader. The order is that of the process ids. */
 #pragma once
 
 #ifndef __VMLINUX_H__
@@ -11,8 +11,8 @@
 #define TASK_CPUS_MAX 16 /* up to here resident memory is summed exactly */
 
 enum task_flag {
-	TASK_HAS_IO = 1 << 0,	 /* the kernel accounts storage I/O */
-	TASK_HAS_RSS = 1 << 1,	 /* the layout of its rss counters is one we know */
+	TASK_HAS_IO = 1 << 0,    /* the kernel accounts storage I/O */
+	TASK_HAS_RSS = 1 << 1,   /* the layout of its rss counters is one we know */
 	TASK_RSS_EXACT = 1 << 2, /* summed over all CPUs */
 };
 
@@ -38,8 +38,8 @@ struct task_record {
 	__u32 open_fds;
 	__u32 threads;
 	struct task_counters counters;
-	__u32 flags;	  /* enum task_flag */
-	__u32 state;	  /* the kernel's bits: asleep, stopped, … */
+	__u32 flags;      /* enum task_flag */
+	__u32 state;      /* the kernel's bits: asleep, stopped, … */
 	__u32 exit_state; /* and these: zombie, dead */
 	__u32 pad;
 	char comm[TASK_COMM_BYTES];

@@ -79,7 +79,8 @@ static long thread_step(__u32 i, struct thread_walk *walk)
 	return 0;
 }
 
-static __always_inline void add_dead_threads(struct signal_struct *signal, struct task_counters *sum)
+static __always_inline void add_dead_threads(struct signal_struct *signal,
+                                             struct task_counters *sum)
 {
 	sum->cpu_ns += signal->sum_sched_runtime;
 	sum->minor_faults += signal->min_flt;
@@ -162,7 +163,7 @@ static __always_inline void read_own_counters(struct task_struct *task, struct t
 /* A leader that has exited looks like a zombie and has given up its memory and files, while the
  * process lives on in its other threads: the first of them speaks for it then. */
 static __always_inline struct task_struct *read_counters(struct task_struct *leader,
-							 struct task_counters *out)
+                                                         struct task_counters *out)
 {
 	struct thread_walk walk = {};
 	struct task_struct *speaker;
