@@ -308,7 +308,7 @@ static void test_connector__counts_what_a_stopped_reader_lost(void **state)
 {
 	struct live l = live_open();
 	struct probe_health h;
-	int small = 16 << 10;
+	int small = 16 << 10, ample = 1 << 20;
 	uint64_t told = 0;
 	size_t spawns = 0;
 
@@ -317,6 +317,9 @@ static void test_connector__counts_what_a_stopped_reader_lost(void **state)
 	                            &small, sizeof small),
 	                 0);
 	spawn_many(1000);
+	assert_int_equal(setsockopt(probe_lifecycle_connector.fd(l.self), SOL_SOCKET, SO_RCVBUF,
+	                            &ample, sizeof ample),
+	                 0);
 	for (int i = 0; i < 3; i++) {
 		live_read(&l);
 		spawn_many(20); /* the next event of each CPU shows the gap */
