@@ -39,6 +39,18 @@ int cells_put_change(struct store *st, int64_t id, const int64_t base[CELL_COUNT
 	return db_run(stmt, err);
 }
 
+/* The first change of a process in a keyframe. Readers look for changes only behind it. */
+int cells_set_changed(struct store *st, int64_t keyframe, int64_t proc, int64_t at, struct err *err)
+{
+	sqlite3_stmt *stmt = query_get(st, Q_SET_CHANGED, err);
+
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, keyframe + proc % SCHEMA_SLOTS);
+	sqlite3_bind_int64(stmt, 2, at);
+	return db_run(stmt, err);
+}
+
 int cells_put_detail(struct store *st, int64_t id, const int64_t values[DETAIL_METRICS],
                      struct err *err)
 {

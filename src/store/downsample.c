@@ -18,7 +18,7 @@
 struct mean_row {
 	int64_t proc;
 	int64_t base[CELL_COUNT], last[CELL_COUNT];
-	bool has_detail;
+	bool has_detail, has_changed;
 };
 
 struct downsampler {
@@ -101,6 +101,7 @@ static int find_hour(struct downsampler *d, struct err *err)
 			return err_set(err, EUCLEAN, "a keyframe with too many processes");
 		mean->proc = row->proc;
 		mean->has_detail = row->details_len > 0;
+		mean->has_changed = row->changes_len > 0;
 		memcpy(mean->base, row->cell, sizeof mean->base);
 		memcpy(mean->last, image_cells(&d->into, row, SCHEMA_ATS), sizeof mean->last);
 		map_put(&d->by_slot, (uint64_t)row->slot, d->rows.len - 1);
@@ -148,12 +149,18 @@ static int put_mean(struct downsampler *d, const struct image_row *row, const st
 {
 	struct mean_row *known;
 	uint64_t at;
+	int r = 0;
 
 	if (map_get(&d->by_slot, (uint64_t)row->slot, &at)) {
 		*ret = known = &d->rows.at[at];
 		if (!memcmp(known->last, mean->cell, sizeof known->last))
 			return 0;
 		memcpy(known->last, mean->cell, sizeof known->last);
+		if (!known->has_changed)
+			r = cells_set_changed(d->st, d->keyframe, row->proc, d->at, err);
+		if (r < 0)
+			return r;
+		known->has_changed = true;
 		return cells_put_change(d->st, cells_id(d->keyframe, row->proc, d->at), known->base,
 		                        mean->cell, err);
 	}

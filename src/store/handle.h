@@ -28,7 +28,8 @@ struct life {
 	int64_t max_cpu, max_rss_kib;                              /* of the samples */
 	uint64_t detail_hash, command_hash, job_hash, totals_hash; /* of what was written */
 	char comm[COMM_LEN];
-	bool is_fresh; /* its process row is part of the transaction under way */
+	bool is_fresh;    /* its process row is part of the transaction under way */
+	bool has_changed; /* within the keyframe */
 };
 
 struct index_list {
@@ -131,6 +132,8 @@ int cells_put_base(struct store *st, int64_t keyframe, int64_t proc,
                    const int64_t cells[CELL_COUNT], struct err *err) must_check;
 int cells_put_change(struct store *st, int64_t id, const int64_t base[CELL_COUNT],
                      const int64_t cells[CELL_COUNT], struct err *err) must_check;
+int cells_set_changed(struct store *st, int64_t keyframe, int64_t proc, int64_t at, struct err *err)
+	must_check;
 int cells_put_detail(struct store *st, int64_t id, const int64_t values[DETAIL_METRICS],
                      struct err *err) must_check;
 int cells_put_range(struct store *st, int64_t id, const int64_t min[CELL_COUNT],

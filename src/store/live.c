@@ -192,6 +192,7 @@ static int put_base(struct store *st, struct life *life, const int64_t cells[CEL
 {
 	memcpy(life->base, cells, sizeof life->base);
 	memcpy(life->last, cells, sizeof life->last);
+	life->has_changed = false;
 	slot_take(st, life->proc);
 	st->keyframe.changes += st->keyframe.at > 0; /* born within it */
 	return cells_put_base(st, st->keyframe.id, life->proc, cells, err);
@@ -200,10 +201,15 @@ static int put_base(struct store *st, struct life *life, const int64_t cells[CEL
 static int put_change(struct store *st, struct life *life, const int64_t cells[CELL_COUNT],
                       struct err *err)
 {
+	struct keyframe *k = &st->keyframe;
+	int r = life->has_changed ? 0 : cells_set_changed(st, k->id, life->proc, k->at, err);
+
+	if (r < 0)
+		return r;
+	life->has_changed = true;
 	memcpy(life->last, cells, sizeof life->last);
-	st->keyframe.changes++;
-	return cells_put_change(st, cells_id(st->keyframe.id, life->proc, st->keyframe.at),
-	                        life->base, cells, err);
+	k->changes++;
+	return cells_put_change(st, cells_id(k->id, life->proc, k->at), life->base, cells, err);
 }
 
 /* Whatever runs has these changed, and its cell of CPU says so already. */

@@ -21,6 +21,7 @@
 	X(PUT_CGROUP, NULL)                                                                        \
 	X(PUT_BASE, NULL)                                                                          \
 	X(PUT_CHANGE, NULL)                                                                        \
+	X(SET_CHANGED, "UPDATE sample_base SET changed = ?2 WHERE id = ?1") \
 	X(PUT_DETAIL, NULL)                                                                        \
 	X(PUT_HOST_RANGE, NULL)                                                                    \
 	X(SET_HOST_MEANS, NULL)                                                                    \

@@ -23,11 +23,14 @@ static void put_metric(struct buf *sql, const struct metric *m, const char *tabl
 	buf_printf(sql, " AS %s", m->key);
 }
 
-/* A cell: what the latest change says, or else the keyframe's row. -1 in a change is "absent". */
-static void put_cell(struct buf *sql, const char *column, const char *shown, const char *key)
+#define CELL "coalesce(x.%s, w.%s, b.%s)"
+
+/* A cell: what the change of this snapshot says, or the latest before, or else the keyframe's row.
+ * -1 in a change is "absent". */
+static void put_cell(struct buf *sql, const char *c, const char *shown, const char *key)
 {
-	buf_printf(sql, ", CASE x.%s WHEN -1 THEN NULL ELSE coalesce(x.%s, b.%s)%s END AS %s",
-	           column, column, column, shown, key);
+	buf_printf(sql, ", CASE " CELL " WHEN -1 THEN NULL ELSE " CELL "%s END AS %s", c, c, c, c,
+	           c, c, shown, key);
 }
 
 static void put_cell_metric(struct buf *sql, enum proc_metric id)
@@ -71,15 +74,18 @@ static void put_snapshots(struct buf *sql)
 }
 
 /* Both ways through the join must stay open to the planner: from a snapshot over its keyframe's
- * range of base rows to the processes, and from processes over their lives' snapshots to one
- * base row each. The latest change is looked up by its id, which for a process that changes all
- * the time is next to the one before. */
+ * range of base rows to the processes, and from processes over their lives' snapshots to one base
+ * row each.
+ *
+ * Changes are found by id. Most processes have none in a keyframe, and b.changed says so; those
+ * that are busy have one at every snapshot (x), next to the one before, so that SQLite only steps
+ * on; it searches (w) for the few in between. */
 static void put_process_metrics(struct buf *sql)
 {
 	buf_printf(sql,
 	           "CREATE VIEW process_metrics AS SELECT s.id << %d | (p.id & %lld) AS id,"
 	           " s.id AS snapshot_id, p.pid AS pid, p.ppid AS ppid, p.command AS command,"
-	           " substr('%s', coalesce(x.state, b.state) + 1, 1) AS state",
+	           " substr('%s', coalesce(x.state, w.state, b.state) + 1, 1) AS state",
 	           SCHEMA_SLOT_BITS, (long long)SCHEMA_SLOTS - 1, column_states);
 	put_cell(sql, "cpu", "/10.0", "cpu_percent");
 	put_cell_metric(sql, PROC_RSS);
@@ -93,11 +99,14 @@ static void put_process_metrics(struct buf *sql)
 	           " FROM snapshot s JOIN sample_base b JOIN process p ON p.id = b.proc"
 	           " AND b.id BETWEEN s.kf AND s.kf + %lld AND b.id = s.kf + (p.id & %lld)"
 	           " AND p.first <= s.id AND s.id <= coalesce(p.last, 9223372036854775807)"
-	           " LEFT JOIN sample_change x ON x.id = (SELECT y.id FROM sample_change y"
-	           " WHERE y.id >= b.id << %d AND y.id <= (b.id << %d) + s.at"
-	           " ORDER BY y.id DESC LIMIT 1)",
+	           " LEFT JOIN sample_change x ON x.id ="
+	           " CASE WHEN b.changed <= s.at THEN (b.id << %d) + s.at END"
+	           " LEFT JOIN sample_change w ON w.id ="
+	           " CASE WHEN x.id IS NULL AND b.changed <= s.at THEN"
+	           " (SELECT y.id FROM sample_change y WHERE y.id >= b.id << %d"
+	           " AND y.id < (b.id << %d) + s.at ORDER BY y.id DESC LIMIT 1) END",
 	           TICKS_PER_S, (long long)SCHEMA_SLOTS - 1, (long long)SCHEMA_SLOTS - 1,
-	           SCHEMA_AT_BITS, SCHEMA_AT_BITS);
+	           SCHEMA_AT_BITS, SCHEMA_AT_BITS, SCHEMA_AT_BITS);
 }
 
 static void put_event_kinds(struct buf *sql, bool in_view)
