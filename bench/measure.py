@@ -19,6 +19,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 PYTHON = "/usr/bin/python3"
 WARM_UP_S = 3.0
+WINDOW = 3  # looks in a row over which a cost is averaged; the cheapest window counts
+POLL_S, REST_S = 0.05, 0.25
 
 
 class Crowd:
@@ -40,18 +42,15 @@ class Crowd:
 		self.process.wait(timeout=120)
 
 
-def cpu_seconds(pid):
-	"""User and system time of all threads, dead ones included. The kernel gives it in ticks that add up to the truth."""
-	text = Path("/proc/%d/stat" % pid).read_text(encoding="utf-8", errors="replace")
-	fields = text[text.rindex(")") + 2:].split()
-	return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def memory_mb(pid, key="VmRSS"):
-	for line in Path("/proc/%d/status" % pid).read_text(encoding="utf-8").splitlines():
-		if line.startswith(key + ":"):
-			return int(line.split()[1]) / 1024
-	raise RuntimeError("no %s of %d" % (key, pid))
+def cpu_ms(pid):
+	"""CPU time of all threads, to the nanosecond."""
+	total = 0
+	for task in Path("/proc/%d/task" % pid).iterdir():
+		try:
+			total += int((task / "schedstat").read_text(encoding="utf-8").split()[0])
+		except (FileNotFoundError, ProcessLookupError):
+			continue
+	return total / 1e6
 
 
 def run_json(command, timeout=600, **options):
@@ -60,12 +59,17 @@ def run_json(command, timeout=600, **options):
 	return json.loads(done.stdout.splitlines()[-1])
 
 
+def least(costs):
+	"""What it costs when nothing gets in the way: the cheapest few in a row."""
+	return min(statistics.mean(costs[i:i + WINDOW]) for i in range(len(costs) - WINDOW + 1))
+
+
 def scan_ms(build, how, ticks=10, interval_ms=1000):
 	"""(CPU ms per snapshot, processes) of our own scan: bpf, proc, or the bare iterator."""
 	told = run_json([Path(build) / "bench/scan", how, ticks, interval_ms])
 	if how == "bpf" and told["tiers"].get("tasks") != "tasks-bpf":
 		raise RuntimeError("the BPF tier does not play here: %s" % told["tiers"])
-	return statistics.median(told["cpu_us"]) / 1000, told["processes"]
+	return least(told["cpu_us"]) / 1000, told["processes"]
 
 
 def drain(fd, seconds):
@@ -79,8 +83,26 @@ def drain(fd, seconds):
 				return
 
 
-def painted_ms(command, seconds=10.0, env=None):
-	"""CPU ms per second of a program that paints a terminal once a second."""
+def bursts_ms(pid, wait, count=10):
+	"""CPU ms of each look of a running program that looks about once a second. Its period is longer than its delay by what
+	a look takes, so looks are told by the rest between them, not by the clock. `wait` passes the time."""
+	costs, last, quiet_s, end = [0.0], cpu_ms(pid), 0.0, time.monotonic() + 3 * count
+	while len(costs) < count + 2 and time.monotonic() < end:
+		wait(POLL_S)
+		now = cpu_ms(pid)
+		if now - last < 0.5:  # the odd wake-up is no look
+			quiet_s += POLL_S
+		else:
+			if quiet_s >= REST_S:
+				costs.append(0.0)
+			quiet_s = 0.0
+			costs[-1] += now - last
+		last = now
+	return costs[1:-1]  # the first may have begun before we looked, the last may go on
+
+
+def painted_ms(command, env=None):
+	"""CPU ms per look of a program that paints a terminal."""
 	pid, fd = pty.fork()
 	if pid == 0:
 		os.environ.update({"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(env or {})})
@@ -88,9 +110,7 @@ def painted_ms(command, seconds=10.0, env=None):
 	try:
 		fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 200, 0, 0))
 		drain(fd, WARM_UP_S)
-		before, began = cpu_seconds(pid), time.monotonic()
-		drain(fd, seconds)
-		return (cpu_seconds(pid) - before) * 1000 / (time.monotonic() - began)
+		return least(bursts_ms(pid, lambda seconds: drain(fd, seconds)))
 	finally:
 		os.kill(pid, signal.SIGKILL)
 		os.waitpid(pid, 0)
@@ -109,22 +129,20 @@ def htop_ms():
 		return painted_ms(["htop", "-d", "10"], env={"XDG_CONFIG_HOME": config, "HOME": config})
 
 
-def atop_ms(seconds=10.0):
+def atop_ms():
 	"""atop as a recorder: it writes its samples into a file."""
 	with tempfile.TemporaryDirectory() as place:
 		process = subprocess.Popen(["atop", "-w", place + "/raw", "1"], stdout=subprocess.DEVNULL)
 		try:
 			time.sleep(WARM_UP_S)
-			before, began = cpu_seconds(process.pid), time.monotonic()
-			time.sleep(seconds)
-			return (cpu_seconds(process.pid) - before) * 1000 / (time.monotonic() - began)
+			return least(bursts_ms(process.pid, time.sleep))
 		finally:
 			process.kill()
 			process.wait()
 
 
-def psutil_ms(samples=5):
-	return run_json([PYTHON, HERE / "psutil_scan.py", samples])["cpu_ms"]
+def psutil_ms(samples=6):
+	return least(run_json([PYTHON, HERE / "psutil_scan.py", samples])["cpu_ms"])
 
 
 def missing_tools():

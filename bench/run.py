@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """run.py BUILD: all benchmarks, each against its peer in the same run, printed as tables with target and verdict.
 
-CPU time is what counts: of the process itself (ours, psutil, the reference) or from /proc/PID/stat (the others). All of it
+CPU time is what counts: of the process itself (ours, psutil, the reference) or from /proc/PID/task/*/schedstat (the others). All of it
 happens in a pid namespace of its own, so that nobody sees or stores what else goes on; still the machine should be idle."""
 import datetime
 import os

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tick DIRECTORY TICKS INTERVAL_MS: the engine as `proctor record` runs it, store and JSONL
  * included, without a budget that would slow it down. Prints one line of JSON: CPU time per tick of
- * all threads, the engine's memory. */
+ * all threads, over stretches long enough to hold a keyframe each, and the engine's memory. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,12 +12,19 @@
 #include "engine/engine.h"
 
 #define TICKS_MAX 100000
+#define STRETCH_TICKS 256
+#define STRETCHES_MAX 64
 
 struct run {
 	struct loop *loop;
 	char db[512], jsonl[512];
 	uint64_t ticks, interval_ns;
-	uint64_t cpu_ns, rss_bytes;
+	uint64_t rss_bytes;
+
+	struct loop_source *timer;
+	uint64_t next_ns;                         /* when the stretch ends */
+	uint64_t marks_cpu_ns[STRETCHES_MAX + 1]; /* our CPU time at the beginning and after each */
+	size_t marks;
 };
 
 /* /proc/self/statm:  5132 1712 1580 …   pages: size, resident */
@@ -41,6 +48,35 @@ static void end_of_run(void *self)
 	loop_stop(run->loop);
 }
 
+static uint64_t stretch_ticks(const struct run *run)
+{
+	return MIN(run->ticks, (uint64_t)STRETCH_TICKS);
+}
+
+static void end_of_stretch(void *self)
+{
+	struct run *run = self;
+
+	if (run->marks < ARRAY_LEN(run->marks_cpu_ns))
+		run->marks_cpu_ns[run->marks++] = clock_process_cpu_ns();
+	run->next_ns += stretch_ticks(run) * run->interval_ns;
+	loop_timer_set(run->timer, run->next_ns);
+}
+
+static int add_timers(struct run *run, struct err *err)
+{
+	/* Half a tick late: the last tick of a stretch is in it, the next one is not. */
+	uint64_t begin = clock_mono_ns() + run->interval_ns / 2;
+
+	run->marks_cpu_ns[run->marks++] = clock_process_cpu_ns();
+	run->next_ns = begin + stretch_ticks(run) * run->interval_ns;
+	if (loop_add_timer(run->loop, run->next_ns, end_of_stretch, run, &run->timer, err) < 0)
+		return -err->code;
+	return loop_add_timer(run->loop,
+	                      begin + run->ticks * run->interval_ns + run->interval_ns / 4,
+	                      end_of_run, run, NULL, err);
+}
+
 static int run_engine(struct run *run, struct engine_totals *ret, struct err *err)
 {
 	struct engine_options options = {
@@ -52,18 +88,14 @@ static int run_engine(struct run *run, struct engine_totals *ret, struct err *er
 		.interval_ns = run->interval_ns,
 	};
 	struct engine *engine;
-	uint64_t before;
 	int r = engine_new(run->loop, &options, &engine, err);
 
 	if (r < 0)
 		return r;
-	before = clock_process_cpu_ns();
-	r = loop_add_timer(run->loop, clock_mono_ns() + run->ticks * run->interval_ns, end_of_run,
-	                   run, NULL, err);
+	r = add_timers(run, err);
 	if (r == 0)
 		r = loop_run(run->loop, err);
 	engine_stop(engine, ret);
-	run->cpu_ns = clock_process_cpu_ns() - before;
 	return r;
 }
 
@@ -78,7 +110,12 @@ static void print_result(const struct run *run, const struct engine_totals *tota
 	json_key(&j, "stored");
 	json_u64(&j, totals->recorder.stored);
 	json_key(&j, "cpu_us_per_tick");
-	json_fixed(&j, totals->ticks ? run->cpu_ns / totals->ticks : 0, 3);
+	json_begin_array(&j);
+	for (size_t i = 1; i < run->marks; i++)
+		json_fixed(&j,
+		           (run->marks_cpu_ns[i] - run->marks_cpu_ns[i - 1]) / stretch_ticks(run),
+		           3);
+	json_end_array(&j);
 	json_key(&j, "rss_bytes");
 	json_u64(&j, run->rss_bytes);
 	json_end_object(&j);
