@@ -17,6 +17,8 @@
 #include "probe/taskfile.h"
 
 #define TURNS_PER_TICK 32
+#define TURNS_OF_STRANGERS 8 /* processes of no job; at the first look they get all that is left   \
+	                      */
 #define CPU_PER_TICK_NS ((int64_t)(2 * NS_PER_MS))
 #define TICKS_TILL_REVIEW                                                                          \
 	64 /* of a process that seems idle: others may have begun or ceased to share its pages */
@@ -294,7 +296,9 @@ static int detail_read(void *self_, struct sample *out, struct err *err)
 	self->credit_ns = MIN(self->credit_ns + CPU_PER_TICK_NS, CPU_PER_TICK_NS);
 	len = choose_focus(self, out, turns);
 	take_turns(self, turns, len);
-	len = choose_others(self, out, turns, TURNS_PER_TICK - len);
+	len = TURNS_PER_TICK - len;
+	len = choose_others(self, out, turns,
+	                    self->tick == 1 ? len : MIN(len, (size_t)TURNS_OF_STRANGERS));
 	take_turns(self, turns, len);
 	fill(self, out);
 	return 0;
