@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/plain_user.h"
 #include "cli/users.h"
+#include "store/file.h"
 #include "store/check.h"
 #include "view/doctor_view.h"
 
@@ -95,6 +96,11 @@ static void examine_disk(struct doctor *d)
 	}
 	d->has_disk_free = true;
 	d->disk_free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+	if (!file_has_room(path)) {
+		d->store_state = DOCTOR_DEGRADED;
+		snprintf(d->store_note, sizeof d->store_note,
+		         "the disk is almost full: nothing more is stored until there is room");
+	}
 	if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0 && !d->store_note[0])
 		snprintf(d->store_note, sizeof d->store_note, "'%.160s' cannot be written: %s",
 		         path, strerror(errno));

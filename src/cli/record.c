@@ -28,26 +28,29 @@ static void on_stop(void *self)
 	loop_stop(self);
 }
 
-/* --for, SIGINT and SIGTERM all end the loop, in order. */
+/* --for, SIGINT, SIGTERM and a terminal that goes away all end the loop, in order. */
 static int add_stops(struct loop *loop, uint64_t for_ns, struct err *err)
 {
 	if (loop_add_signal(loop, SIGINT, on_stop, loop, err) < 0 ||
-	    loop_add_signal(loop, SIGTERM, on_stop, loop, err) < 0)
+	    loop_add_signal(loop, SIGTERM, on_stop, loop, err) < 0 ||
+	    loop_add_signal(loop, SIGHUP, on_stop, loop, err) < 0)
 		return -err->code;
-	if (for_ns && loop_add_timer(loop, clock_mono_ns() + for_ns, on_stop, loop, NULL, err) < 0)
+	if (for_ns != UINT64_MAX &&
+	    loop_add_timer(loop, clock_mono_ns() + for_ns, on_stop, loop, NULL, err) < 0)
 		return -err->code;
 	return 0;
 }
 
 static void tell_end(const struct engine_totals *t, uint64_t wall_ns)
 {
-	log_info("recorded %s snapshots and %s events in %s; own CPU time %s (%s of a core)",
-	         format_count(t->recorder.stored).at, format_count(t->events).at,
-	         format_duration(wall_ns).at, format_duration(t->cpu_ns).at,
+	log_info("recorded %s snapshot%s and %s event%s in %s; own CPU time %s (%s of a core)",
+	         format_count(t->recorder.stored).at, t->recorder.stored == 1 ? "" : "s",
+	         format_count(t->events).at, t->events == 1 ? "" : "s", format_duration(wall_ns).at,
+	         format_duration(t->cpu_ns).at,
 	         format_percent((double)t->cpu_ns / (double)MAX(wall_ns, UINT64_C(1))).at);
 	if (t->recorder.lost)
-		log_warn("%s snapshots could not be stored: %s", format_count(t->recorder.lost).at,
-		         t->recorder.reason);
+		log_warn("%s snapshot%s could not be stored: %s", format_count(t->recorder.lost).at,
+		         t->recorder.lost == 1 ? "" : "s", t->recorder.reason);
 }
 
 static int record(const struct engine_options *options, uint64_t for_ns)
@@ -83,13 +86,14 @@ static void set_options(struct engine_options *o, const struct config *config)
 		.events_ns = config->retention.events_ns,
 	};
 	o->recorder.store.kind = "record";
+	o->recorder.store.is_owner = true; /* two recorders of one machine would store all twice */
 	o->recorder.store.interval_ns = o->interval_ns;
 }
 
 static int record_run(struct cli *cli, int argc, char **argv)
 {
 	struct engine_options o = { 0 };
-	uint64_t interval_ns = UINT64_MAX, for_ns = 0;
+	uint64_t interval_ns = UINT64_MAX, for_ns = UINT64_MAX;
 	char state_dir[CONFIG_PATH_MAX];
 	cleanup(freep) char *db_path = NULL, *jsonl_path = NULL;
 	struct config config;
@@ -110,6 +114,8 @@ static int record_run(struct cli *cli, int argc, char **argv)
 		                 argv[1]);
 	if (interval_ns < INTERVAL_MIN_NS)
 		return cli_usage(cli, "--interval must be 0.05 s or more");
+	if (for_ns == 0)
+		return cli_usage(cli, "--for must be more than nothing");
 	status = cli_config(cli, &config, NULL);
 	if (status != CLI_OK || (status = cli_make_state_dir(cli, state_dir)) != CLI_OK)
 		return status;

@@ -60,8 +60,7 @@ static void pass_on_notices(struct engine *e)
 
 	recorder_status(e->recorder, &status);
 	if (status.notice_seq != e->notice_seq) {
-		e->notice_seq = status.notice_seq;
-		sampler_add_event(e->sampler, EVENT_RECORDER, 0, status.notice);
+		e->notice_seq = status.notice_seq; /* the store keeps it as an event itself */
 		say(e, status.notice);
 	}
 	if (status.is_storing == e->was_storing)
@@ -73,6 +72,13 @@ static void pass_on_notices(struct engine *e)
 	say(e, text);
 }
 
+/* Those that people count: what is stored as part of a process's row is not told twice. */
+static void count_events(struct engine *e, const struct snapshot *snap)
+{
+	vec_each(&snap->events, event)
+		e->totals.events += event_in_view(event->kind);
+}
+
 static void watch_events(struct engine *e);
 
 static void tick(struct engine *e)
@@ -82,7 +88,7 @@ static void tick(struct engine *e)
 	sampler_tick(e->sampler, &e->jobs, snap);
 	e->totals.ticks++;
 	e->totals.processes = snap->procs.len;
-	e->totals.events += snap->events.len;
+	count_events(e, snap);
 	feed_budget(e, snap->self_cpu_ratio);
 	recorder_push(e->recorder, snap);
 	pass_on_notices(e);
@@ -97,9 +103,11 @@ static void on_timer(void *self)
 
 	e->planned_ns = tick_next(planned_ns, now_ns, interval_ns, &missed);
 	if (missed) {
+		char text[64];
+
 		e->totals.missed_ticks += missed;
-		sampler_add_event(e->sampler, EVENT_GAP, (int64_t)(now_ns - planned_ns),
-		                  "ticks were missed");
+		snprintf(text, sizeof text, "%llu ticks were missed", (unsigned long long)missed);
+		sampler_add_event(e->sampler, EVENT_GAP, (int64_t)(now_ns - planned_ns), text);
 	}
 	tick(e);
 	loop_timer_set(e->timer, e->planned_ns);
@@ -110,7 +118,7 @@ static void store_events_ahead(struct engine *e)
 	struct snapshot *snap = recorder_take(e->recorder);
 
 	sampler_take_events(e->sampler, &e->jobs, snap);
-	e->totals.events += snap->events.len;
+	count_events(e, snap);
 	recorder_push(e->recorder, snap);
 }
 

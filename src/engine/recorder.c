@@ -70,7 +70,8 @@ static void push_out_oldest(struct recorder *r)
 	r->queue_len--;
 	if (!r->pushed_out++)
 		r->pushed_out_from_ns = oldest->wall_ns;
-	r->status.lost++;
+	r->status.lost += !oldest->events_only;
+	snprintf(r->status.reason, sizeof r->status.reason, "the disk was too slow");
 	give_back(r, oldest);
 }
 
@@ -152,11 +153,13 @@ static void put_line(struct recorder *r, const struct snapshot *snap)
  * again. */
 static int put_gap(struct recorder *r, const struct snapshot *snap, struct err *err)
 {
-	const char *reason = r->status.reason[0] ? r->status.reason : "the disk was too slow";
+	struct recorder_status status;
 
 	if (!r->gap_lost)
 		return 0;
-	if (store_put_gap(r->store, r->gap_from_ns, snap->wall_ns, r->gap_lost, reason, err) < 0)
+	recorder_status(r, &status);
+	if (store_put_gap(r->store, r->gap_from_ns, snap->wall_ns, r->gap_lost, status.reason,
+	                  err) < 0)
 		return -err->code;
 	r->gap_lost = 0;
 	return 0;

@@ -284,8 +284,12 @@ static void slot_health(const struct role_slot *slot, struct role_health *ret)
 	ret->tier = (*slot->tier)->name;
 	(*slot->tier)->health(slot->self, &ret->health);
 	if (slot->refusals[0] && ret->health.state == PROBE_WORKS) {
+		char gives[sizeof ret->health.note];
+
+		memcpy(gives, ret->health.note, sizeof gives);
 		ret->health.state = PROBE_DEGRADED;
-		snprintf(ret->health.note, sizeof ret->health.note, "%s", slot->refusals);
+		snprintf(ret->health.note, sizeof ret->health.note, "%.160s; %.230s", gives,
+		         slot->refusals);
 	}
 }
 

@@ -25,6 +25,7 @@ struct tasks_proc {
 	bool is_hidden;    /* others' processes are not shown to us */
 	size_t unreadable; /* processes listed but refused, in the last scan */
 	size_t no_io;      /* processes whose io was refused, in the last scan */
+	bool is_exhausted; /* we ran out of file descriptors or memory in the last scan */
 	struct commands *commands;
 	struct klist pids, tids, fds;
 	char text[4096]; /* one file at a time */
@@ -81,6 +82,12 @@ static struct scan read_text(struct tasks_proc *self, int dir_fd, const char *na
 
 	*ret_error = n < 0 ? (int)n : 0;
 	return scan_mem(self->text, n > 0 ? (size_t)n : 0);
+}
+
+/* Our own lack, not the process's end: all that follows would be missing too. */
+static bool is_exhaustion(int error)
+{
+	return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
 }
 
 static bool is_refusal(int error)
@@ -190,6 +197,7 @@ static bool read_process(struct tasks_proc *self, int dir_fd, unsigned want,
 
 	if (!taskfile_parse_stat(read_text(self, dir_fd, "stat", &error), &st)) {
 		self->unreadable += is_refusal(error);
+		self->is_exhausted |= is_exhaustion(error);
 		return false;
 	}
 	take_stat(&st, ret);
@@ -218,6 +226,7 @@ static void scan_process(struct tasks_proc *self, const char *pid, struct sample
 
 	if (dir_fd < 0) {
 		self->unreadable += is_refusal(-errno);
+		self->is_exhausted |= is_exhaustion(-errno);
 		return;
 	}
 	if (!read_process(self, dir_fd, out->want, &found, &exec_id))
@@ -238,6 +247,7 @@ static int tasks_proc_read(void *self_, struct sample *out, struct err *err)
 	if (lseek(self->proc_fd, 0, SEEK_SET) < 0)
 		return err_set(err, errno, "rewind '/proc': %s", strerror(errno));
 	self->unreadable = self->no_io = 0;
+	self->is_exhausted = false;
 	out->procs_complete = true;
 	klist_begin(&self->pids);
 	while ((name = klist_next(&self->pids, self->proc_fd, &error)))
@@ -246,8 +256,11 @@ static int tasks_proc_read(void *self_, struct sample *out, struct err *err)
 	if (error < 0)
 		return err_set(err, -error, "list '/proc': %s", strerror(-error));
 	commands_end_scan(self->commands, out);
-	if (self->is_hidden || self->unreadable)
+	if (self->is_hidden || self->unreadable || self->is_exhausted)
 		out->procs_complete = false;
+	if (self->is_exhausted)
+		return err_set(err, EMFILE,
+		               "read '/proc': no file descriptor or memory is left for us");
 	return 0;
 }
 

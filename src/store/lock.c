@@ -74,7 +74,7 @@ static int tell_owner(struct lock *lock, const char *path, struct err *err)
 
 	lock_close(lock);
 	pid[n > 0 ? strcspn(pid, "\n") : 0] = '\0';
-	return err_set(err, EBUSY, "'%s' is held by the daemon with pid %s", path,
+	return err_set(err, EBUSY, "'%s' is held by the recorder with pid %s", path,
 	               pid[0] ? pid : "(not known)");
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/io.h"
 #include "store/file.h"
 #include "store/handle.h"
 
@@ -158,11 +159,27 @@ static int connect_locked(struct store *st, struct err *err)
 	return r < 0 ? r : open_database(st, err);
 }
 
+/* The directory may have been taken away under us, with all that was in it. */
+static int make_directory(const struct store *st, struct err *err)
+{
+	char path[sizeof st->path];
+	char *slash;
+
+	memcpy(path, st->path, sizeof path);
+	slash = strrchr(path, '/');
+	if (!slash || slash == path)
+		return 0;
+	*slash = '\0';
+	return access(path, F_OK) == 0 ? 0 : io_mkdir_all(path, 0750, err);
+}
+
 int store_connect(struct store *st, struct err *err)
 {
 	char path[4096];
-	int r;
+	int r = make_directory(st, err);
 
+	if (r < 0)
+		return r;
 	beside(st, "write.lock", path, sizeof path);
 	r = lock_open(&st->write, path, err);
 	if (r < 0)

@@ -111,7 +111,9 @@ static int put_host(struct store *st, const struct snapshot *snap, int64_t id, s
 	sqlite3_bind_int64(stmt, 1, id);
 	db_bind_or_null(stmt, 2,
 	                snap->elapsed_ns ? (int64_t)(snap->elapsed_ns / NS_PER_US) : COLUMN_ABSENT);
-	sqlite3_bind_int64(stmt, 3, (int64_t)snap->procs.len);
+	db_bind_or_null(stmt, 3,
+	                snap->procs_complete || snap->procs.len ? (int64_t)snap->procs.len
+	                                                        : COLUMN_ABSENT);
 	sqlite3_bind_int64(stmt, 4, (int64_t)snap->zombies.len);
 	sqlite3_bind_int64(stmt, 5, snap->procs_complete);
 	db_bind_or_null(stmt, 6, pressure_code(snap->pressure_level));

@@ -2,6 +2,8 @@
 """`proctor record`: the engine in the foreground, into a real store, on the real kernel."""
 import json
 import os
+import resource
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -182,9 +184,42 @@ def test_record_is_not_run_with_a_command(proctor):
 	assert "proctor run" in done.stderr
 
 
-def test_record_refuses_an_interval_of_nothing(proctor):
-	done = proctor("record", "--interval", "0")
-	assert done.returncode == 2 and "interval" in done.stderr
+@pytest.mark.parametrize("option", ["--interval", "--for"])
+def test_record_refuses_a_time_of_nothing(proctor, option):
+	done = proctor("record", option, "0")
+	assert done.returncode == 2 and option in done.stderr
+
+
+def test_record_ends_cleanly_when_its_terminal_goes_away(proctor, recording):
+	child = recording("--interval", "0.5")
+	stop(child, signal.SIGHUP)
+	assert child.returncode == 0
+
+
+def test_a_second_recorder_on_the_same_store_is_told_who_the_first_is(proctor, recording):
+	child = recording("--interval", "0.5")
+	done = proctor("record", "--for", "1s")
+	assert done.returncode == 1
+	assert "pid %d" % child.pid in done.stderr
+	stop(child)
+
+
+def test_record_without_file_descriptors_says_so_and_stores_no_zeros(proctor):
+	done = proctor("record", "--no-bpf", "--interval", "0.3", "--for", "1s",
+		       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16)))
+	if done.returncode == 0:
+		assert "no file descriptor" in done.stderr
+		assert query(proctor, "SELECT count(*) FROM snapshots WHERE child_count = 0") == [(0,)]
+	else:
+		assert "Too many open files" in done.stderr
+
+
+def test_record_makes_a_new_state_directory_when_the_old_one_is_taken_away(proctor, recording):
+	child = recording("--interval", "0.3")
+	shutil.rmtree(proctor.state_dir)
+	wait_for(lambda: has_snapshots(proctor, 2), child)
+	stop(child)
+	assert child.returncode == 0
 
 
 def test_record_sets_a_corrupt_database_aside_and_goes_on(proctor):
