@@ -159,8 +159,9 @@ static int connect_locked(struct store *st, struct err *err)
 	return r < 0 ? r : open_database(st, err);
 }
 
-/* The directory may have been taken away under us, with all that was in it. */
-static int make_directory(const struct store *st, struct err *err)
+/* The directory may have been taken away under us, with all that was in it. One that was never there
+ * is the caller's mistake. */
+static int bring_back_directory(const struct store *st, struct err *err)
 {
 	char path[sizeof st->path];
 	char *slash;
@@ -176,7 +177,7 @@ static int make_directory(const struct store *st, struct err *err)
 int store_connect(struct store *st, struct err *err)
 {
 	char path[4096];
-	int r = make_directory(st, err);
+	int r = st->recorder ? bring_back_directory(st, err) : 0;
 
 	if (r < 0)
 		return r;
