@@ -63,6 +63,7 @@ struct retain_run {
 struct store {
 	char *kind;
 	bool is_owner, has_guard;
+	bool is_open; /* store_open() gave it out: the directory was there */
 	uint64_t interval_ns;
 	char path[4000];
 	char notice[1024], told[1024]; /* for people */

@@ -177,7 +177,7 @@ static int bring_back_directory(const struct store *st, struct err *err)
 int store_connect(struct store *st, struct err *err)
 {
 	char path[4096];
-	int r = st->recorder ? bring_back_directory(st, err) : 0;
+	int r = st->is_open ? bring_back_directory(st, err) : 0;
 
 	if (r < 0)
 		return r;
@@ -262,6 +262,7 @@ int store_open(const struct store_options *o, struct store **ret, const char **r
 		r = store_connect(st, err);
 	if (r < 0)
 		return r;
+	st->is_open = true;
 	*ret_notice = store_take_notice(st);
 	*ret = TAKE_PTR(st);
 	return 0;
