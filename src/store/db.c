@@ -82,6 +82,9 @@ int db_open(const char *path, enum db_mode mode, sqlite3 **ret, struct err *err)
 	cleanup(db_closep) sqlite3 *db = NULL;
 	int r;
 
+	/* Nobody asks SQLite for its memory statistics, which cost a mutex at each allocation. Only the
+	 * first call in a process has an effect. */
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	if (sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
 		int code = db ? errno_of(db) : ENOMEM;
 
