@@ -17,8 +17,7 @@
 #include "probe/taskfile.h"
 
 #define TURNS_PER_TICK 32
-#define TURNS_OF_STRANGERS 8 /* processes of no job; at the first look they get all that is left   \
-	                      */
+#define TURNS_OF_STRANGERS 2 /* of no job: at the first look all that is left, then few */
 #define CPU_PER_TICK_NS ((int64_t)(2 * NS_PER_MS))
 #define TICKS_TILL_REVIEW                                                                          \
 	64 /* of a process that seems idle: others may have begun or ceased to share its pages */
