@@ -171,7 +171,7 @@ static int bring_back_directory(const struct store *st, struct err *err)
 	if (!slash || slash == path)
 		return 0;
 	*slash = '\0';
-	return access(path, F_OK) == 0 ? 0 : io_mkdir_all(path, 0750, err);
+	return access(path, F_OK) == 0 ? 0 : io_mkdir_all(path, geteuid() == 0 ? 0750 : 0700, err);
 }
 
 int store_connect(struct store *st, struct err *err)
