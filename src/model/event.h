@@ -22,7 +22,10 @@
 	X(CLOCK_STEP, "clock_step", false) /* the wall clock jumped by `count` ns (signed) */ \
 	X(SUSPEND, "suspend", false)       /* the machine slept for `count` ns */            \
 	X(PROBE, "probe", false)           /* a probe failed, recovered or stepped down: text says it */ \
-	X(RECORDER, "recorder", false)     /* the recorder itself: started, degraded, over budget: text says it */
+	X(RECORDER, "recorder", false)     /* the recorder itself: started, degraded, over budget: text says it */ \
+	X(MARK, "mark", false)             /* somebody in the job said: name, and data (JSON) in text */ \
+	X(PHASE, "phase", false)           /* … that a phase ended, which took `count` ns: name, data */ \
+	X(LIMIT, "limit", false)           /* the job met its limit: name is the limit's, text says it */
 /* clang-format on */
 
 #define X(id, ...) EVENT_##id,
@@ -39,6 +42,7 @@ struct event {
 	pid_t ppid;        /* spawn */
 	uint32_t uid;
 	char comm[COMM_LEN];
+	struct text_ref name; /* mark, phase, limit */
 	struct text_ref text; /* exec: the command line; others: what there is to say */
 
 	bool has_exit_code; /* exit: a code or a signal, never both */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/job.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *const status_names[] = {
@@ -9,9 +10,27 @@ static const char *const status_names[] = {
 #undef X
 };
 
+static const char *const limit_names[] = {
+#define X(id, name) [JOB_LIMIT_##id] = (name),
+	JOB_LIMITS(X)
+#undef X
+};
+
+const struct job_figure_info job_figures[] = {
+#define X(id, key_, unit_, help_)                                                                  \
+	[JOB_FIGURE_##id] = { .key = (key_), .unit = UNIT_##unit_, .help = (help_) },
+	JOB_FIGURES(X)
+#undef X
+};
+
 const char *job_status_name(enum job_status status)
 {
 	return status_names[status];
+}
+
+const char *job_limit_name(enum job_limit limit)
+{
+	return limit_names[limit];
 }
 
 int32_t jobtab_add(struct jobtab *t, const char *id, const char *type, uint64_t started_ns)
@@ -49,8 +68,71 @@ struct job_ref jobtab_find(const struct jobtab *t, struct proc_id id)
 	return (struct job_ref){ .job = (int32_t)(packed >> 32), .sheet = (uint32_t)packed };
 }
 
+struct sheet *jobtab_sheet(const struct jobtab *t, int32_t job, uint32_t num)
+{
+	for (size_t i = t->sheets.len; i > 0; i--)
+		if (t->sheets.at[i - 1].job == job && t->sheets.at[i - 1].num == num)
+			return &t->sheets.at[i - 1];
+	return NULL;
+}
+
+/* Sheets may run side by side: the current one is the highest that runs. */
+static void follow_progress(struct jobtab *t, int32_t job)
+{
+	struct job *j = &t->jobs.at[job];
+
+	j->current_sheet = j->last_completed_sheet = 0;
+	vec_each(&t->sheets, sheet) {
+		if (sheet->job != job)
+			continue;
+		j->total_sheets = MAX(j->total_sheets, sheet->num);
+		if (sheet->status == JOB_RUNNING)
+			j->current_sheet = MAX(j->current_sheet, sheet->num);
+		else if (sheet->status == JOB_COMPLETED)
+			j->last_completed_sheet = MAX(j->last_completed_sheet, sheet->num);
+	}
+}
+
+static uint32_t next_num(const struct jobtab *t, int32_t job)
+{
+	uint32_t last = 0;
+
+	vec_each(&t->sheets, sheet)
+		if (sheet->job == job)
+			last = MAX(last, sheet->num);
+	return last + 1;
+}
+
+struct sheet *jobtab_begin_sheet(struct jobtab *t, int32_t job, uint32_t num, const char *label,
+                                 uint64_t now_ns)
+{
+	struct sheet *sheet;
+
+	if (!num)
+		num = next_num(t, job);
+	sheet = jobtab_sheet(t, job, num);
+	if (!sheet) /* opened again, it begins again: a retry */
+		sheet = vec_push(&t->sheets, SHEETS_MAX);
+	if (!sheet)
+		return NULL;
+	*sheet = (struct sheet){ .job = job, .num = num, .started_ns = now_ns };
+	snprintf(sheet->label, sizeof sheet->label, "%s", label);
+	follow_progress(t, job);
+	return sheet;
+}
+
+void jobtab_end_sheet(struct jobtab *t, struct sheet *sheet, enum job_status status,
+                      uint64_t now_ns)
+{
+	sheet->status = status;
+	sheet->ended_ns = now_ns;
+	sheet->is_stored = false;
+	follow_progress(t, sheet->job);
+}
+
 void jobtab_done(struct jobtab *t)
 {
+	vec_done(&t->sheets);
 	vec_done(&t->jobs);
 	map_done(&t->members);
 }

@@ -1,36 +1,111 @@
 /* SPDX-License-Identifier: MIT */
-/* job.h - jobs, their sheets, and which process belongs to which. Plain data and look-ups: who
- * decides lives in job/. */
+/* job.h - jobs, their sheets, what they took, and which process belongs to which. Plain data and
+ * look-ups: who decides lives in job/. */
 #pragma once
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "model/metric.h"
 #include "model/process.h"
+#include "model/quality.h"
 
 #define JOB_ID_MAX 128
+#define JOB_CWD_MAX 256
+#define JOB_TAGS_MAX 1024 /* bytes of JSON text */
+#define JOB_TIER_MAX 48
+#define SHEET_LABEL_MAX 64
 #define JOBS_MAX 4096
+#define SHEETS_MAX 100000
 
-/* X(id, name) */
+/* X(id, name); stored by number */
 /* clang-format off */
 #define JOB_STATUSES(X)            \
 	X(RUNNING, "running")      \
 	X(COMPLETED, "completed")  \
 	X(FAILED, "failed")        \
 	X(LOST, "lost") /* its recorder died before it ended */
+
+/* X(id, name); stored by number */
+#define JOB_LIMITS(X)                                     \
+	X(MEM, "mem")     /* bytes */                     \
+	X(CPU, "cpu")     /* thousandths of a core */     \
+	X(PIDS, "pids")   /* tasks, threads included */   \
+	X(TIME, "time")   /* ns of wall time */
+
+/* What a job took. X(id, key in JSON and SQL, unit, help); stored by key. */
+#define JOB_FIGURES(X)                                                                              \
+	X(CPU, "cpu_seconds", NS, "CPU time of all its processes")                                  \
+	X(CPU_USER, "cpu_user_seconds", NS, "… in user mode")                                       \
+	X(CPU_SYSTEM, "cpu_system_seconds", NS, "… in the kernel")                                  \
+	X(CPU_THROTTLED, "cpu_throttled_seconds", NS, "held back by its CPU limit")                 \
+	X(PEAK_RSS, "peak_rss_mb", MIB, "peak of its hungriest process")                            \
+	X(PEAK_TOTAL, "peak_total_mb", MIB, "most that all its processes held at one time")         \
+	X(PEAK_AT, "peak_at_seconds", NS, "when that was, counted from its start")                  \
+	X(PEAK_CHARGED, "peak_charged_mb", MIB, "most charged to its control group, page cache included") \
+	X(READ, "read_bytes", BYTES, "read from storage")                                           \
+	X(WRITTEN, "written_bytes", BYTES, "written to storage")                                    \
+	X(PROCESSES, "processes", COUNT, "processes it had")                                        \
+	X(EXITED, "exited_processes", COUNT, "… that ended while it was watched")                   \
+	X(FAILED, "failed_processes", COUNT, "… that ended with a status other than 0")             \
+	X(SIGNALLED, "signalled_processes", COUNT, "… that died of a signal")                       \
+	X(LEAKED, "leaked_processes", COUNT, "… that outlived its command")                         \
+	X(OOM_KILLS, "oom_kills", COUNT, "… that were killed for want of memory")                   \
+	X(SELF_CPU, "recorder_cpu_seconds", NS, "CPU time of its recorder")                         \
+	X(SELF_RSS, "recorder_rss_mb", MIB, "most resident memory of its recorder")
 /* clang-format on */
 
 #define X(id, ...) JOB_##id,
 enum job_status { JOB_STATUSES(X) JOB_STATUS_COUNT };
 #undef X
+#define X(id, ...) JOB_LIMIT_##id,
+enum job_limit { JOB_LIMITS(X) JOB_LIMIT_COUNT };
+#undef X
+#define X(id, ...) JOB_FIGURE_##id,
+enum job_figure { JOB_FIGURES(X) JOB_FIGURE_COUNT };
+#undef X
+
+struct job_figure_info {
+	const char *key;
+	enum metric_unit unit;
+	const char *help;
+};
+extern const struct job_figure_info job_figures[JOB_FIGURE_COUNT];
 
 struct job {
 	char id[JOB_ID_MAX];
 	char type[JOB_ID_MAX];
+	bool type_is_given;        /* by --name, not made from the command */
+	char parent[JOB_ID_MAX];   /* the job it was started in; "": none */
+	char command[COMMAND_MAX]; /* arguments joined by spaces, secrets taken out */
+	char cwd[JOB_CWD_MAX];
+	uint32_t uid;
+	char tags[JOB_TAGS_MAX]; /* a JSON object of strings; "": none */
+	char tier[JOB_TIER_MAX]; /* how it is watched: "BPF tracepoints, cgroup v2" */
+	uint64_t interval_ns;    /* between two samples, the longest that was used; 0: not known */
+	enum job_status status;
+	uint64_t started_ns, ended_ns; /* wall clock; ended 0 while it runs */
+	uint64_t took_ns;              /* by the monotonic clock; 0 while it runs */
+	bool has_exit_code;
+	int exit_code, signal; /* of its command: a code or a signal, never both */
+	bool core_dumped;
+	uint32_t total_sheets, last_completed_sheet, current_sheet; /* current 0: none */
+	uint64_t limit[JOB_LIMIT_COUNT];                            /* 0: none was set */
+	unsigned limits_hit;                                        /* bits 1 << JOB_LIMIT_… */
+	pid_t hungriest_pid;      /* whose peak PEAK_RSS is; 0: not known */
+	char hungriest[COMM_LEN]; /* its name */
+	struct figure figures[JOB_FIGURE_COUNT];
+};
+
+struct sheet {
+	int32_t job; /* index in the table's jobs */
+	uint32_t num;
+	char label[SHEET_LABEL_MAX]; /* "": none */
 	enum job_status status;
 	uint64_t started_ns, ended_ns; /* wall clock; ended 0 while it runs */
 	bool has_exit_code;
 	int exit_code, signal;
-	uint32_t total_sheets, last_completed_sheet, current_sheet; /* current 0: none */
+	pid_t pid;      /* the process that opened it */
+	bool is_stored; /* as it is now: not handed to the store again */
 };
 
 /* Where a process belongs; job is -1 for none. */
@@ -41,13 +116,25 @@ struct job_ref {
 
 struct jobtab {
 	VEC(struct job) jobs;
+	VEC(struct sheet) sheets;
 	struct map members; /* proc_key → job << 32 | sheet */
 };
 
 const char *job_status_name(enum job_status status);
+const char *job_limit_name(enum job_limit limit);
+
 /* Index of the new job, or -1 at the ceiling or when an id or type is too long. */
 int32_t jobtab_add(struct jobtab *t, const char *id, const char *type, uint64_t started_ns);
 void jobtab_assign(struct jobtab *t, struct proc_id id, struct job_ref ref);
 void jobtab_forget(struct jobtab *t, struct proc_id id);
 struct job_ref jobtab_find(const struct jobtab *t, struct proc_id id);
+/* The sheet of that number; NULL: none. */
+struct sheet *jobtab_sheet(const struct jobtab *t, int32_t job, uint32_t num);
+/* Opens it, again if it was open before, and moves the job's progress; NULL at the ceiling. num 0:
+ * the next one. Pointers to sheets are good until the next is opened. */
+struct sheet *jobtab_begin_sheet(struct jobtab *t, int32_t job, uint32_t num, const char *label,
+                                 uint64_t now_ns);
+/* Ends it with this status and moves the job's progress. */
+void jobtab_end_sheet(struct jobtab *t, struct sheet *sheet, enum job_status status,
+                      uint64_t now_ns);
 void jobtab_done(struct jobtab *t);

@@ -14,11 +14,15 @@ void snapshot_reset(struct snapshot *snap)
 	kept.procs = snap->procs;
 	kept.events = snap->events;
 	kept.jobs = snap->jobs;
+	kept.sums = snap->sums;
+	kept.sheets = snap->sheets;
 	kept.zombies = snap->zombies;
 	kept.text = snap->text;
 	vec_relax(&kept.procs);
 	vec_relax(&kept.events);
 	vec_relax(&kept.jobs);
+	vec_relax(&kept.sums);
+	vec_relax(&kept.sheets);
 	vec_relax(&kept.zombies);
 	buf_relax(&kept.text);
 	*snap = kept;
@@ -29,6 +33,8 @@ void snapshot_done(struct snapshot *snap)
 	vec_done(&snap->procs);
 	vec_done(&snap->events);
 	vec_done(&snap->jobs);
+	vec_done(&snap->sums);
+	vec_done(&snap->sheets);
 	vec_done(&snap->zombies);
 	buf_done(&snap->text);
 }
@@ -58,16 +64,32 @@ static double proc_rate(const struct proc_sample *prev, const struct proc_sample
 	return born_since ? rate_per_s(0, cur->r.value[id], elapsed_ns) : NAN;
 }
 
+/* The first figure that is known makes the sum known. */
+static void add_to_sum(struct job_sum *sum, const struct proc_snap *p)
+{
+	sum->procs++;
+	sum->rss_bytes += readings_or(&p->s.r, PROC_RSS, 0);
+	if (!isnan(p->cpu_ratio))
+		sum->cpu_ratio = (isnan(sum->cpu_ratio) ? 0 : sum->cpu_ratio) + p->cpu_ratio;
+}
+
+static void add_zombie(struct snapshot *snap, pid_t pid)
+{
+	pid_t *zombie = vec_push(&snap->zombies, PROCS_MAX);
+
+	if (zombie)
+		*zombie = pid;
+}
+
 static void add_proc(struct snapshot *snap, const struct sample *prev_sample,
                      const struct proc_sample *prev, const struct proc_sample *cur,
-                     const struct jobtab *jobs)
+                     struct job_ref ref)
 {
 	uint64_t start_ns = cur->id.start_ticks * NS_PER_TICK;
 	/* The start is rounded down to a tick: one that began in the tick of the previous sample is
 	 * young enough. */
 	bool born_since = prev_sample && start_ns + NS_PER_TICK > prev_sample->boot_ns;
 	struct proc_snap *p = &snap->procs.at[snap->procs.len++];
-	struct job_ref ref = jobtab_find(jobs, cur->id);
 
 	p->s = *cur;
 	p->cpu_ratio = proc_rate(prev, cur, PROC_CPU_TIME, born_since, snap->elapsed_ns) / 1e9;
@@ -76,17 +98,16 @@ static void add_proc(struct snapshot *snap, const struct sample *prev_sample,
 	p->age_ns = snap->boot_ns > start_ns ? snap->boot_ns - start_ns : 0;
 	p->job = ref.job;
 	p->sheet = ref.sheet;
-	if (ref.job >= 0 && cur->state == 'Z') {
-		pid_t *zombie = vec_push(&snap->zombies, PROCS_MAX);
-
-		if (zombie)
-			*zombie = cur->id.pid;
-	}
+	if (ref.job < 0)
+		return;
+	add_to_sum(&snap->sums.at[ref.job], p);
+	if (cur->state == 'Z')
+		add_zombie(snap, cur->id.pid);
 }
 
 /* Both samples are in the order of pids, so one walk pairs them. */
 static void build_procs(struct snapshot *snap, const struct sample *prev, const struct sample *cur,
-                        const struct jobtab *jobs)
+                        const struct jobtab *jobs, bool jobs_only)
 {
 	size_t i = 0;
 
@@ -94,12 +115,15 @@ static void build_procs(struct snapshot *snap, const struct sample *prev, const 
 		return;
 	vec_each(&cur->procs, p) {
 		const struct proc_sample *before = NULL;
+		struct job_ref ref = jobtab_find(jobs, p->id);
 
+		if (jobs_only && ref.job < 0)
+			continue;
 		while (prev && i < prev->procs.len && prev->procs.at[i].id.pid < p->id.pid)
 			i++;
 		if (prev && i < prev->procs.len && proc_id_eq(prev->procs.at[i].id, p->id))
 			before = &prev->procs.at[i];
-		add_proc(snap, prev, before, p, jobs);
+		add_proc(snap, prev, before, p, ref);
 	}
 }
 
@@ -150,18 +174,33 @@ static void build_host(struct snapshot *snap, const struct sample *prev, const s
 	snap->psi_io_ratio = host_time_ratio(prev, cur, HOST_PSI_IO_SOME, snap->elapsed_ns);
 }
 
+static void build_sheets(struct snapshot *snap, const struct jobtab *jobs)
+{
+	vec_each(&jobs->sheets, sheet) {
+		struct sheet *copy;
+
+		if (sheet->status == JOB_RUNNING && jobs->jobs.at[sheet->job].status == JOB_RUNNING)
+			snap->active_sheets++;
+		if (sheet->is_stored)
+			continue;
+		copy = vec_push(&snap->sheets, SHEETS_MAX);
+		if (copy)
+			*copy = *sheet;
+	}
+}
+
 static void build_jobs(struct snapshot *snap, const struct jobtab *jobs)
 {
-	if (!jobs->jobs.len || !vec_reserve(&snap->jobs, jobs->jobs.len, JOBS_MAX))
+	if (!jobs->jobs.len || !vec_reserve(&snap->jobs, jobs->jobs.len, JOBS_MAX) ||
+	    !vec_reserve(&snap->sums, jobs->jobs.len, JOBS_MAX))
 		return;
 	memcpy(snap->jobs.at, jobs->jobs.at, jobs->jobs.len * sizeof *jobs->jobs.at);
-	snap->jobs.len = jobs->jobs.len;
-	vec_each(&snap->jobs, job) {
-		if (job->status != JOB_RUNNING)
-			continue;
-		snap->running_jobs++;
-		snap->active_sheets += job->current_sheet != 0;
-	}
+	snap->jobs.len = snap->sums.len = jobs->jobs.len;
+	vec_each(&snap->sums, sum)
+		*sum = (struct job_sum){ .cpu_ratio = NAN };
+	vec_each(&snap->jobs, job)
+		snap->running_jobs += job->status == JOB_RUNNING;
+	build_sheets(snap, jobs);
 }
 
 static int by_time(const void *a, const void *b)
@@ -171,8 +210,19 @@ static int by_time(const void *a, const void *b)
 	return (x->boot_ns > y->boot_ns) - (x->boot_ns < y->boot_ns);
 }
 
+/* Only what happened to processes of jobs, or to no process at all. */
+static void leave_strangers_out(struct snapshot *snap)
+{
+	size_t kept = 0;
+
+	vec_each(&snap->events, e)
+		if (e->job >= 0 || e->id.pid == 0)
+			snap->events.at[kept++] = *e;
+	snap->events.len = kept;
+}
+
 static void build_events(struct snapshot *snap, const struct sample *prev, const struct sample *cur,
-                         const struct jobtab *jobs)
+                         const struct jobtab *jobs, bool jobs_only)
 {
 	if (cur->events.len && vec_reserve(&snap->events, cur->events.len, EVENTS_MAX)) {
 		memcpy(snap->events.at, cur->events.at, cur->events.len * sizeof *cur->events.at);
@@ -182,15 +232,19 @@ static void build_events(struct snapshot *snap, const struct sample *prev, const
 		conclude_clocks(prev, cur, snap);
 	if (prev && !cur->events_complete)
 		conclude_lives(prev, cur, snap);
-	if (snap->events.len)
-		qsort(snap->events.at, snap->events.len, sizeof *snap->events.at, by_time);
 	vec_each(&snap->events, e) {
 		struct job_ref ref = jobtab_find(jobs, e->id);
 
 		e->wall_ns = cur->wall_ns - (cur->boot_ns - e->boot_ns);
+		if (e->id.pid == 0) /* who said it knows whose it is */
+			continue;
 		e->job = ref.job;
 		e->sheet = ref.sheet;
 	}
+	if (jobs_only)
+		leave_strangers_out(snap);
+	if (snap->events.len)
+		qsort(snap->events.at, snap->events.len, sizeof *snap->events.at, by_time);
 }
 
 static void build_frame(struct snapshot *snap, const struct sample *cur,
@@ -216,8 +270,8 @@ void snapshot_build(const struct sample *prev, const struct sample *cur, const s
 	ret->elapsed_ns = prev && cur->boot_ns > prev->boot_ns ? cur->boot_ns - prev->boot_ns : 0;
 	build_jobs(ret, jobs);
 	build_host(ret, prev, cur);
-	build_procs(ret, prev, cur, jobs);
-	build_events(ret, prev, cur, jobs);
+	build_procs(ret, prev, cur, jobs, origin->jobs_only);
+	build_events(ret, prev, cur, jobs, origin->jobs_only);
 }
 
 void snapshot_build_events(const struct sample *cur, const struct jobtab *jobs,
@@ -226,5 +280,5 @@ void snapshot_build_events(const struct sample *cur, const struct jobtab *jobs,
 	build_frame(ret, cur, origin);
 	ret->events_only = true;
 	build_jobs(ret, jobs);
-	build_events(ret, NULL, cur, jobs);
+	build_events(ret, NULL, cur, jobs, origin->jobs_only);
 }

@@ -15,6 +15,13 @@ struct proc_snap {
 	uint32_t sheet;
 };
 
+/* What the processes of a job take together, now. */
+struct job_sum {
+	uint32_t procs;
+	uint64_t rss_bytes; /* pages they share are counted for each */
+	double cpu_ratio;   /* of one core; NAN: not known for any of them */
+};
+
 struct snapshot {
 	uint64_t seq; /* counts from 1 in the life of one recorder */
 	uint64_t wall_ns, boot_ns;
@@ -39,6 +46,8 @@ struct snapshot {
 	bool events_only; /* a storm's events ahead of the tick: there are no processes and no
 	                     readings */
 	VEC(struct job) jobs;
+	VEC(struct job_sum) sums; /* one for each of jobs */
+	VEC(struct sheet) sheets; /* those that are not stored as they are now */
 	uint32_t running_jobs, active_sheets;
 	VEC(pid_t) zombies; /* of jobs */
 	struct buf text;
@@ -49,6 +58,7 @@ struct snapshot_origin {
 	uint64_t seq;
 	uint64_t started_boot_ns;
 	pid_t pid;
+	bool jobs_only; /* processes of no job, and what happens to them, are left out */
 };
 
 /* Pure: the same arguments give the same snapshot. `ret` may be used before (its memory is used

@@ -43,8 +43,9 @@ static void scene_fill(struct scene *sc)
 	kit_proc(&sc->cur, 11, 600)->state = 'Z';
 	job = jobtab_add(&sc->jobs, "build-7", "make", WALL0_NS);
 	sc->jobs.jobs.at[job].total_sheets = 5;
-	sc->jobs.jobs.at[job].last_completed_sheet = 1;
-	sc->jobs.jobs.at[job].current_sheet = 2;
+	jobtab_end_sheet(&sc->jobs, jobtab_begin_sheet(&sc->jobs, job, 1, "", WALL0_NS),
+	                 JOB_COMPLETED, WALL0_NS);
+	jobtab_begin_sheet(&sc->jobs, job, 2, "", WALL0_NS);
 	jobtab_assign(&sc->jobs, (struct proc_id){ 10, 500 }, (struct job_ref){ job, 2 });
 	snapshot_build(&sc->prev, &sc->cur, &sc->jobs,
 	               &(struct snapshot_origin){ .seq = 2, .started_boot_ns = T0_NS, .pid = 77 },

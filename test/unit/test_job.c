@@ -54,6 +54,46 @@ static void test_jobtab__starts_a_job_as_running(void **state)
 	jobtab_done(&t);
 }
 
+static void test_jobtab__follows_sheets_that_run_side_by_side(void **state)
+{
+	struct jobtab t = { 0 };
+	const struct job *job;
+
+	(void)state;
+	jobtab_add(&t, "a", "make", 7);
+	job = &t.jobs.at[0];
+	jobtab_begin_sheet(&t, 0, 1, "prepare", 10);
+	jobtab_begin_sheet(&t, 0, 0, "fit", 11);
+	assert_int_equal(job->current_sheet, 2);
+	assert_int_equal(job->total_sheets, 2);
+	jobtab_end_sheet(&t, jobtab_sheet(&t, 0, 2), JOB_COMPLETED, 12);
+	assert_int_equal(job->current_sheet, 1);
+	assert_int_equal(job->last_completed_sheet, 2);
+	jobtab_end_sheet(&t, jobtab_sheet(&t, 0, 1), JOB_FAILED, 13);
+	assert_int_equal(job->current_sheet, 0);
+	assert_int_equal(job->last_completed_sheet, 2);
+	assert_null(jobtab_sheet(&t, 0, 3));
+	jobtab_done(&t);
+}
+
+static void test_jobtab__begins_a_sheet_again_when_it_is_opened_again(void **state)
+{
+	struct jobtab t = { 0 };
+
+	(void)state;
+	jobtab_add(&t, "a", "make", 7);
+	jobtab_end_sheet(&t, jobtab_begin_sheet(&t, 0, 1, "", 10), JOB_FAILED, 11);
+	jobtab_sheet(&t, 0, 1)->is_stored = true;
+	jobtab_begin_sheet(&t, 0, 1, "", 12);
+	assert_int_equal(t.sheets.len, 1);
+	assert_int_equal(t.sheets.at[0].status, JOB_RUNNING);
+	assert_int_equal(t.sheets.at[0].ended_ns, 0);
+	assert_false(t.sheets.at[0].is_stored);
+	jobtab_done(&t);
+}
+
 RUN_TESTS(TEST(test_jobtab__finds_who_belongs_to_what),
           TEST(test_jobtab_add__refuses_long_names_and_too_many),
-          TEST(test_jobtab__starts_a_job_as_running))
+          TEST(test_jobtab__starts_a_job_as_running),
+          TEST(test_jobtab__follows_sheets_that_run_side_by_side),
+          TEST(test_jobtab__begins_a_sheet_again_when_it_is_opened_again))

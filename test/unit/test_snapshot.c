@@ -202,7 +202,7 @@ static void test_snapshot__gives_processes_and_events_to_their_job(void **state)
 
 	(void)state;
 	job = jobtab_add(&p.jobs, "j1", "make", WALL0_NS);
-	p.jobs.jobs.at[job].current_sheet = 3;
+	jobtab_begin_sheet(&p.jobs, job, 3, "", WALL0_NS);
 	jobtab_assign(&p.jobs, mine, (struct job_ref){ job, 3 });
 	kit_proc(&p.cur, 10, 500);
 	kit_proc(&p.cur, 11, 500);
@@ -246,6 +246,68 @@ static void test_snapshot__counts_zombies_of_jobs_only(void **state)
 	pair_build(&p);
 	assert_int_equal(p.snap.zombies.len, 1);
 	assert_int_equal(p.snap.zombies.at[0], 10);
+	pair_done(&p);
+}
+
+static void test_snapshot__sums_what_the_processes_of_a_job_take(void **state)
+{
+	struct pair p = pair_of(NS_PER_S);
+	int32_t job, idle;
+
+	(void)state;
+	job = jobtab_add(&p.jobs, "j1", "make", WALL0_NS);
+	idle = jobtab_add(&p.jobs, "j2", "make", WALL0_NS);
+	jobtab_assign(&p.jobs, (struct proc_id){ 10, 500 }, (struct job_ref){ job, 0 });
+	jobtab_assign(&p.jobs, (struct proc_id){ 12, 500 }, (struct job_ref){ job, 0 });
+	kit_proc_cpu(&p.prev, 10, 500, 0);
+	for (pid_t pid = 10; pid <= 12; pid++)
+		readings_set(&kit_proc_cpu(&p.cur, pid, 500, NS_PER_S / 2)->r, PROC_RSS, 4096);
+	pair_build(&p);
+	assert_int_equal(p.snap.sums.at[job].procs, 2);
+	assert_int_equal(p.snap.sums.at[job].rss_bytes, 8192);
+	assert_true(fabs(p.snap.sums.at[job].cpu_ratio - 0.5) < 1e-9);
+	assert_int_equal(p.snap.sums.at[idle].procs, 0);
+	assert_true(isnan(p.snap.sums.at[idle].cpu_ratio));
+	pair_done(&p);
+}
+
+static void test_snapshot__leaves_strangers_out_when_only_jobs_are_asked_for(void **state)
+{
+	struct pair p = pair_of(NS_PER_S);
+	struct proc_id mine = { 10, 500 };
+	struct event last;
+	int32_t job;
+
+	(void)state;
+	job = jobtab_add(&p.jobs, "j1", "make", WALL0_NS);
+	jobtab_assign(&p.jobs, mine, (struct job_ref){ job, 0 });
+	kit_proc(&p.cur, 9, 500);
+	kit_proc(&p.cur, 10, 500);
+	sample_add_event(&p.cur, EVENT_SIGNAL)->id = (struct proc_id){ 9, 500 };
+	sample_add_event(&p.cur, EVENT_SIGNAL)->id = mine;
+	sample_add_event(&p.cur, EVENT_LOSS);
+	snapshot_build(&p.prev, &p.cur, &p.jobs, &(struct snapshot_origin){ .jobs_only = true },
+	               &p.snap);
+	assert_int_equal(p.snap.procs.len, 1);
+	assert_int_equal(p.snap.procs.at[0].s.id.pid, 10);
+	assert_int_equal(kit_events(&p.snap, EVENT_SIGNAL, &last), 1);
+	assert_int_equal(kit_events(&p.snap, EVENT_LOSS, &last), 1);
+	pair_done(&p);
+}
+
+static void test_snapshot__has_the_sheets_that_are_not_stored(void **state)
+{
+	struct pair p = pair_of(NS_PER_S);
+	int32_t job;
+
+	(void)state;
+	job = jobtab_add(&p.jobs, "j1", "make", WALL0_NS);
+	jobtab_begin_sheet(&p.jobs, job, 1, "old", WALL0_NS)->is_stored = true;
+	jobtab_begin_sheet(&p.jobs, job, 2, "new", WALL0_NS);
+	pair_build(&p);
+	assert_int_equal(p.snap.active_sheets, 2);
+	assert_int_equal(p.snap.sheets.len, 1);
+	assert_string_equal(p.snap.sheets.at[0].label, "new");
 	pair_done(&p);
 }
 
@@ -314,4 +376,7 @@ RUN_TESTS(TEST(test_snapshot_build_events__has_the_events_and_nothing_else),
           TEST(test_snapshot__gives_processes_and_events_to_their_job),
           TEST(test_snapshot__does_not_give_a_reused_pid_to_the_job),
           TEST(test_snapshot__counts_zombies_of_jobs_only), TEST(test_snapshot__owns_its_text),
+          TEST(test_snapshot__sums_what_the_processes_of_a_job_take),
+          TEST(test_snapshot__leaves_strangers_out_when_only_jobs_are_asked_for),
+          TEST(test_snapshot__has_the_sheets_that_are_not_stored),
           TEST(test_snapshot__forgets_the_last_one_when_its_memory_is_used_again))
