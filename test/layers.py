@@ -37,7 +37,7 @@ LIBRARIES = {
 	"sqlite3.h": "store",
 	"bpf/": "probe",
 	"linux/bpf": "probe",
-	"systemd/": "base daemon",
+	"systemd/": "daemon",
 	"curses.h": "view",
 	"ncurses": "view",
 	"microhttpd.h": "web",

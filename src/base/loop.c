@@ -1,171 +1,264 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/loop.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <systemd/sd-event.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/defs.h"
 #include "base/mem.h"
 
-struct loop {
-	sd_event *event;
-	struct loop_source *sources;
-};
+#define BATCH 64
+#define NEVER UINT64_MAX
 
 struct loop_source {
 	struct loop *loop;
 	struct loop_source *next;
-	sd_event_source *source;
+	int fd;           /* -1: a timer */
+	uint64_t when_ns; /* a timer's; NEVER: it is not armed */
+	bool is_removed;
 	void (*call)(void *self);
 	void *self;
+};
+
+struct loop_catcher {
+	void (*caught)(void *self, const struct signalfd_siginfo *info);
+	void *self;
+};
+
+struct loop {
+	int epoll_fd, signal_fd;
+	bool is_stopped;
+	sigset_t signals;
+	struct loop_catcher catchers[NSIG];
+	struct loop_source *timers, *readers;
+	struct loop_source *graves; /* removed while a batch may still name them */
 };
 
 int loop_new(struct loop **ret, struct err *err)
 {
 	cleanup(loop_freep) struct loop *loop = xcalloc(1, sizeof *loop);
-	int r = sd_event_new(&loop->event);
 
-	if (r < 0)
-		return err_set(err, -r, "create the event loop: %s", strerror(-r));
+	loop->signal_fd = -1;
+	sigemptyset(&loop->signals);
+	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (loop->epoll_fd < 0)
+		return err_set(err, errno, "create the event loop: %s", strerror(errno));
 	*ret = TAKE_PTR(loop);
 	return 0;
 }
 
-static void source_free(struct loop_source *s)
+static void free_list(struct loop_source **list)
 {
-	sd_event_source_disable_unref(s->source);
-	free(s);
+	while (*list) {
+		struct loop_source *s = *list;
+
+		*list = s->next;
+		free(s);
+	}
 }
 
 void loop_free(struct loop *loop)
 {
 	if (!loop)
 		return;
-	while (loop->sources) {
-		struct loop_source *s = loop->sources;
-
-		loop->sources = s->next;
-		source_free(s);
-	}
-	sd_event_unref(loop->event);
+	free_list(&loop->timers);
+	free_list(&loop->readers);
+	free_list(&loop->graves);
+	if (loop->signal_fd >= 0)
+		close(loop->signal_fd);
+	if (loop->epoll_fd >= 0)
+		close(loop->epoll_fd);
 	free(loop);
+}
+
+static struct loop_source **list_of(struct loop_source *s)
+{
+	return s->fd < 0 ? &s->loop->timers : &s->loop->readers;
 }
 
 void loop_remove(struct loop_source *source)
 {
+	struct loop_source **at;
+
 	if (!source)
 		return;
-	for (struct loop_source **at = &source->loop->sources; *at; at = &(*at)->next) {
-		if (*at == source) {
-			*at = source->next;
-			break;
-		}
-	}
-	source_free(source);
+	for (at = list_of(source); *at != source; at = &(*at)->next)
+		;
+	*at = source->next;
+	if (source->fd >= 0)
+		(void)epoll_ctl(source->loop->epoll_fd, EPOLL_CTL_DEL, source->fd, NULL);
+	source->is_removed = true;
+	source->next = source->loop->graves;
+	source->loop->graves = source;
 }
 
-int loop_run(struct loop *loop, struct err *err)
-{
-	int r = sd_event_loop(loop->event);
-
-	return r < 0 ? err_set(err, -r, "run the event loop: %s", strerror(-r)) : 0;
-}
-
-void loop_stop(struct loop *loop)
-{
-	sd_event_exit(loop->event, 0);
-}
-
-static int on_timer(sd_event_source *source, uint64_t usec, void *data)
-{
-	struct loop_source *s = data;
-
-	(void)source, (void)usec;
-	s->call(s->self);
-	return 0;
-}
-
-static int on_reader(sd_event_source *source, int fd, uint32_t revents, void *data)
-{
-	struct loop_source *s = data;
-
-	(void)source, (void)fd, (void)revents;
-	s->call(s->self);
-	return 0;
-}
-
-static int on_signal(sd_event_source *source, const struct signalfd_siginfo *si, void *data)
-{
-	struct loop_source *s = data;
-
-	(void)source, (void)si;
-	s->call(s->self);
-	return 0;
-}
-
-static struct loop_source *source_new(struct loop *loop, void (*call)(void *), void *self)
+static struct loop_source *source_new(struct loop *loop, int fd, void (*call)(void *), void *self)
 {
 	struct loop_source *s = xcalloc(1, sizeof *s);
 
 	*s = (struct loop_source){
-		.loop = loop, .next = loop->sources, .call = call, .self = self
+		.loop = loop, .fd = fd, .when_ns = NEVER, .call = call, .self = self
 	};
-	loop->sources = s;
+	s->next = *list_of(s);
+	*list_of(s) = s;
 	return s;
 }
 
-/* What every add ends with: give the source out, or take it back and say why. */
-static int source_added(struct loop_source *s, int r, const char *what, struct loop_source **ret,
-                        struct err *err)
+/* ---- timers ---------------------------------------------------------------------------------- */
+
+int loop_add_timer(struct loop *loop, uint64_t mono_ns, void (*fire)(void *), void *self,
+                   struct loop_source **ret, struct err *err)
 {
+	struct loop_source *s = source_new(loop, -1, fire, self);
+
+	(void)err;
+	s->when_ns = mono_ns;
+	if (ret)
+		*ret = s;
+	return 0;
+}
+
+void loop_timer_set(struct loop_source *timer, uint64_t mono_ns)
+{
+	timer->when_ns = mono_ns;
+}
+
+static int wait_ms(const struct loop *loop)
+{
+	uint64_t first_ns = NEVER, now_ns, ms;
+
+	for (const struct loop_source *s = loop->timers; s; s = s->next)
+		first_ns = MIN(first_ns, s->when_ns);
+	if (first_ns == NEVER)
+		return -1;
+	now_ns = clock_mono_ns();
+	if (first_ns <= now_ns)
+		return 0;
+	ms = (first_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS;
+	return (int)MIN(ms, (uint64_t)INT_MAX);
+}
+
+/* A timer may set itself to a time that has passed: it fires again only in the next round. */
+static void fire_timers(struct loop *loop)
+{
+	uint64_t now_ns = clock_mono_ns();
+	struct loop_source *s = loop->timers, *next;
+
+	for (; s && !loop->is_stopped; s = next) {
+		next = s->next;
+		if (s->when_ns > now_ns)
+			continue;
+		s->when_ns = NEVER;
+		s->call(s->self);
+		if (s->is_removed ||
+		    (next && next->is_removed)) /* the chain was changed under us */
+			next = loop->timers;
+	}
+}
+
+/* ---- fds and signals ------------------------------------------------------------------------- */
+
+static int watch(struct loop *loop, int fd, uint32_t events, void *source)
+{
+	struct epoll_event event = { .events = events, .data.ptr = source };
+
+	return epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+int loop_add_reader(struct loop *loop, int fd, void (*ready)(void *), void *self,
+                    struct loop_source **ret, struct err *err)
+{
+	struct loop_source *s;
+	int r;
+
+	if (fd < 0)
+		return err_set(err, EBADF, "add a reader to the event loop: %s", strerror(EBADF));
+	s = source_new(loop, fd, ready, self);
+	r = watch(loop, fd, EPOLLIN, s);
 	if (r < 0) {
 		loop_remove(s);
-		return err_set(err, -r, "add a %s to the event loop: %s", what, strerror(-r));
+		return err_set(err, -r, "add a reader to the event loop: %s", strerror(-r));
 	}
 	if (ret)
 		*ret = s;
 	return 0;
 }
 
-int loop_add_timer(struct loop *loop, uint64_t mono_ns, void (*fire)(void *), void *self,
-                   struct loop_source **ret, struct err *err)
+void loop_reader_set_writes(struct loop_source *reader, bool wants)
 {
-	struct loop_source *s = source_new(loop, fire, self);
-	int r = sd_event_add_time(loop->event, &s->source, CLOCK_MONOTONIC, mono_ns / NS_PER_US, 1,
-	                          on_timer, s);
+	struct epoll_event event = { .events = EPOLLIN | (wants ? EPOLLOUT : 0),
+		                     .data.ptr = reader };
 
-	return source_added(s, r, "timer", ret, err);
+	(void)epoll_ctl(reader->loop->epoll_fd, EPOLL_CTL_MOD, reader->fd, &event);
 }
 
-void loop_timer_set(struct loop_source *timer, uint64_t mono_ns)
-{
-	sd_event_source_set_time(timer->source, mono_ns / NS_PER_US);
-	sd_event_source_set_enabled(timer->source, SD_EVENT_ONESHOT);
-}
-
-int loop_add_reader(struct loop *loop, int fd, void (*readable)(void *), void *self,
-                    struct loop_source **ret, struct err *err)
-{
-	struct loop_source *s = source_new(loop, readable, self);
-	int r = sd_event_add_io(loop->event, &s->source, fd, EPOLLIN, on_reader, s);
-
-	return source_added(s, r, "reader", ret, err);
-}
-
-int loop_add_signal(struct loop *loop, int signo, void (*caught)(void *), void *self,
+int loop_add_signal(struct loop *loop, int signo,
+                    void (*caught)(void *, const struct signalfd_siginfo *), void *self,
                     struct err *err)
 {
-	struct loop_source *s = source_new(loop, caught, self);
-	sigset_t set;
-	int r;
+	int fd, r = 0;
 
-	sigemptyset(&set);
-	sigaddset(&set, signo);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	r = sd_event_add_signal(loop->event, &s->source, signo, on_signal, s);
-	return source_added(s, r, "signal", NULL, err);
+	sigaddset(&loop->signals, signo);
+	pthread_sigmask(SIG_BLOCK, &loop->signals, NULL);
+	fd = signalfd(loop->signal_fd, &loop->signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (fd < 0)
+		return err_set(err, errno, "add a signal to the event loop: %s", strerror(errno));
+	if (loop->signal_fd < 0)
+		r = watch(loop, fd, EPOLLIN, NULL); /* no source: the signals */
+	loop->signal_fd = fd;
+	if (r < 0)
+		return err_set(err, -r, "add a signal to the event loop: %s", strerror(-r));
+	loop->catchers[signo] = (struct loop_catcher){ caught, self };
+	return 0;
+}
+
+static void read_signals(struct loop *loop)
+{
+	struct signalfd_siginfo info;
+
+	while (!loop->is_stopped && read(loop->signal_fd, &info, sizeof info) == sizeof info)
+		loop->catchers[info.ssi_signo].caught(loop->catchers[info.ssi_signo].self, &info);
+}
+
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+static void dispatch(struct loop *loop, const struct epoll_event *events, int n)
+{
+	for (int i = 0; i < n && !loop->is_stopped; i++) {
+		struct loop_source *s = events[i].data.ptr;
+
+		if (!s)
+			read_signals(loop);
+		else if (!s->is_removed)
+			s->call(s->self);
+	}
+}
+
+int loop_run(struct loop *loop, struct err *err)
+{
+	struct epoll_event events[BATCH];
+
+	loop->is_stopped = false;
+	while (!loop->is_stopped) {
+		int n = epoll_wait(loop->epoll_fd, events, BATCH, wait_ms(loop));
+
+		if (n < 0 && errno != EINTR)
+			return err_set(err, errno, "run the event loop: %s", strerror(errno));
+		dispatch(loop, events, n);
+		fire_timers(loop);
+		free_list(&loop->graves);
+	}
+	return 0;
+}
+
+void loop_stop(struct loop *loop)
+{
+	loop->is_stopped = true;
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* loop.h - the event loop: sd-event behind the few calls we use. One thread; callbacks are given
- * their own pointer. */
+/* loop.h - the event loop: timers, readable fds and signals on one epoll. One thread; callbacks are
+ * given their own pointer and may add and remove sources, themselves too. Made by hand because
+ * sd-event would bring six libraries into every start of `proctor run`. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/signalfd.h>
 
 #include "base/err.h"
 
@@ -17,14 +20,20 @@ DEFINE_CLEANUP(struct loop *, loop_free)
 int loop_run(struct loop *loop, struct err *err) must_check; /* until loop_stop() */
 void loop_stop(struct loop *loop);
 
-/* Fires once, at this time on the monotonic clock; loop_timer_set arms it again. */
+/* Fires once, at this time on the monotonic clock or up to a millisecond later; loop_timer_set arms
+ * it again. */
 int loop_add_timer(struct loop *loop, uint64_t mono_ns, void (*fire)(void *self), void *self,
                    struct loop_source **ret, struct err *err) must_check;
 void loop_timer_set(struct loop_source *timer, uint64_t mono_ns);
-/* Calls back whenever the fd is readable. The fd stays the caller's. */
-int loop_add_reader(struct loop *loop, int fd, void (*readable)(void *self), void *self,
+/* Calls back whenever the fd is readable, or has hung up. The fd stays the caller's; remove the
+ * source before closing it. */
+int loop_add_reader(struct loop *loop, int fd, void (*ready)(void *self), void *self,
                     struct loop_source **ret, struct err *err) must_check;
-/* Blocks the signal and calls back when it comes. */
-int loop_add_signal(struct loop *loop, int signo, void (*caught)(void *self), void *self,
+/* Calls back also while the fd can be written, or no more. */
+void loop_reader_set_writes(struct loop_source *reader, bool wants);
+/* Blocks the signal and calls back when it comes. A signal that came while it was blocked before is
+ * told too. */
+int loop_add_signal(struct loop *loop, int signo,
+                    void (*caught)(void *self, const struct signalfd_siginfo *info), void *self,
                     struct err *err) must_check;
-void loop_remove(struct loop_source *source); /* NULL is fine */
+void loop_remove(struct loop_source *source); /* NULL is fine; not for signals */

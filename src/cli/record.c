@@ -28,12 +28,18 @@ static void on_stop(void *self)
 	loop_stop(self);
 }
 
+static void on_signal(void *self, const struct signalfd_siginfo *info)
+{
+	(void)info;
+	loop_stop(self);
+}
+
 /* --for, SIGINT, SIGTERM and a terminal that goes away all end the loop, in order. */
 static int add_stops(struct loop *loop, uint64_t for_ns, struct err *err)
 {
-	if (loop_add_signal(loop, SIGINT, on_stop, loop, err) < 0 ||
-	    loop_add_signal(loop, SIGTERM, on_stop, loop, err) < 0 ||
-	    loop_add_signal(loop, SIGHUP, on_stop, loop, err) < 0)
+	if (loop_add_signal(loop, SIGINT, on_signal, loop, err) < 0 ||
+	    loop_add_signal(loop, SIGTERM, on_signal, loop, err) < 0 ||
+	    loop_add_signal(loop, SIGHUP, on_signal, loop, err) < 0)
 		return -err->code;
 	if (for_ns != UINT64_MAX &&
 	    loop_add_timer(loop, clock_mono_ns() + for_ns, on_stop, loop, NULL, err) < 0)

@@ -150,10 +150,11 @@ static void test_loop_remove__may_be_called_by_the_source_itself(void **state)
 	assert_int_equal(sc->fired, 1);
 }
 
-static void catch_and_stop(void *self)
+static void catch_and_stop(void *self, const struct signalfd_siginfo *info)
 {
 	struct scene *sc = self;
 
+	assert_int_equal(info->ssi_pid, getpid());
 	sc->caught++;
 	loop_stop(sc->loop);
 }
@@ -169,6 +170,59 @@ static void test_loop_signal__is_called_instead_of_the_process_dying(void **stat
 	assert_int_equal(sc->caught, 1);
 }
 
+static void remove_reader(void *self)
+{
+	struct scene *sc = self;
+
+	loop_remove(sc->reader);
+	sc->reader = NULL;
+	sc->fired++;
+}
+
+static void test_loop_remove__keeps_a_source_of_the_same_round_from_being_called(void **state)
+{
+	struct scene *sc = *state;
+	uint64_t now = clock_mono_ns();
+	struct err err;
+	int other[2];
+
+	assert_int_equal(pipe(other), 0);
+	assert_int_equal(write(other[1], "a", 1), 1);
+	assert_int_equal(write(sc->pipe[1], "a", 1), 1);
+	assert_int_equal(loop_add_reader(sc->loop, other[0], remove_reader, sc, &sc->timer, &err),
+	                 0);
+	assert_int_equal(loop_add_reader(sc->loop, sc->pipe[0], read_byte, sc, &sc->reader, &err),
+	                 0);
+	assert_int_equal(loop_add_timer(sc->loop, now + NS_PER_MS, stop, sc, NULL, &err), 0);
+	assert_int_equal(loop_run(sc->loop, &err), 0);
+	assert_int_equal(sc->read, 0);
+	close(other[0]);
+	close(other[1]);
+}
+
+static void count_and_stop_writing(void *self)
+{
+	struct scene *sc = self;
+
+	sc->fired++;
+	loop_reader_set_writes(sc->reader, false);
+}
+
+static void test_loop_reader__is_called_for_room_to_write_only_when_it_asks(void **state)
+{
+	struct scene *sc = *state;
+	struct err err;
+
+	assert_int_equal(loop_add_reader(sc->loop, sc->pipe[1], count_and_stop_writing, sc,
+	                                 &sc->reader, &err),
+	                 0);
+	loop_reader_set_writes(sc->reader, true);
+	assert_int_equal(
+		loop_add_timer(sc->loop, clock_mono_ns() + 5 * NS_PER_MS, stop, sc, NULL, &err), 0);
+	assert_int_equal(loop_run(sc->loop, &err), 0);
+	assert_int_equal(sc->fired, 1);
+}
+
 #define LOOP_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 RUN_TESTS(LOOP_TEST(test_loop_timer__fires_once_each_time_it_is_set),
@@ -177,4 +231,6 @@ RUN_TESTS(LOOP_TEST(test_loop_timer__fires_once_each_time_it_is_set),
           LOOP_TEST(test_loop_add_reader__refuses_a_closed_fd_with_a_reason),
           LOOP_TEST(test_loop_remove__lets_a_source_fire_no_more),
           LOOP_TEST(test_loop_remove__may_be_called_by_the_source_itself),
+          LOOP_TEST(test_loop_remove__keeps_a_source_of_the_same_round_from_being_called),
+          LOOP_TEST(test_loop_reader__is_called_for_room_to_write_only_when_it_asks),
           LOOP_TEST(test_loop_signal__is_called_instead_of_the_process_dying))
