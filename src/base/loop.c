@@ -199,23 +199,25 @@ void loop_reader_set_writes(struct loop_source *reader, bool wants)
 	(void)epoll_ctl(reader->loop->epoll_fd, EPOLL_CTL_MOD, reader->fd, &event);
 }
 
-int loop_add_signal(struct loop *loop, int signo,
-                    void (*caught)(void *, const struct signalfd_siginfo *), void *self,
-                    struct err *err)
+int loop_add_signals(struct loop *loop, const sigset_t *signals,
+                     void (*caught)(void *, const struct signalfd_siginfo *), void *self,
+                     struct err *err)
 {
 	int fd, r = 0;
 
-	sigaddset(&loop->signals, signo);
+	sigorset(&loop->signals, &loop->signals, signals);
 	pthread_sigmask(SIG_BLOCK, &loop->signals, NULL);
 	fd = signalfd(loop->signal_fd, &loop->signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (fd < 0)
-		return err_set(err, errno, "add a signal to the event loop: %s", strerror(errno));
+		return err_set(err, errno, "add signals to the event loop: %s", strerror(errno));
 	if (loop->signal_fd < 0)
 		r = watch(loop, fd, EPOLLIN, NULL); /* no source: the signals */
 	loop->signal_fd = fd;
 	if (r < 0)
-		return err_set(err, -r, "add a signal to the event loop: %s", strerror(-r));
-	loop->catchers[signo] = (struct loop_catcher){ caught, self };
+		return err_set(err, -r, "add signals to the event loop: %s", strerror(-r));
+	for (int signo = 1; signo < NSIG; signo++)
+		if (sigismember(signals, signo) == 1)
+			loop->catchers[signo] = (struct loop_catcher){ caught, self };
 	return 0;
 }
 

@@ -4,6 +4,7 @@
  * sd-event would bring six libraries into every start of `proctor run`. */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/signalfd.h>
@@ -31,9 +32,9 @@ int loop_add_reader(struct loop *loop, int fd, void (*ready)(void *self), void *
                     struct loop_source **ret, struct err *err) must_check;
 /* Calls back also while the fd can be written, or no more. */
 void loop_reader_set_writes(struct loop_source *reader, bool wants);
-/* Blocks the signal and calls back when it comes. A signal that came while it was blocked before is
- * told too. */
-int loop_add_signal(struct loop *loop, int signo,
-                    void (*caught)(void *self, const struct signalfd_siginfo *info), void *self,
-                    struct err *err) must_check;
+/* Blocks these signals and calls back when one comes, also for one that came while it was blocked
+ * before. */
+int loop_add_signals(struct loop *loop, const sigset_t *signals,
+                     void (*caught)(void *self, const struct signalfd_siginfo *info), void *self,
+                     struct err *err) must_check;
 void loop_remove(struct loop_source *source); /* NULL is fine; not for signals */

@@ -37,9 +37,13 @@ static void on_signal(void *self, const struct signalfd_siginfo *info)
 /* --for, SIGINT, SIGTERM and a terminal that goes away all end the loop, in order. */
 static int add_stops(struct loop *loop, uint64_t for_ns, struct err *err)
 {
-	if (loop_add_signal(loop, SIGINT, on_signal, loop, err) < 0 ||
-	    loop_add_signal(loop, SIGTERM, on_signal, loop, err) < 0 ||
-	    loop_add_signal(loop, SIGHUP, on_signal, loop, err) < 0)
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	if (loop_add_signals(loop, &signals, on_signal, loop, err) < 0)
 		return -err->code;
 	if (for_ns != UINT64_MAX &&
 	    loop_add_timer(loop, clock_mono_ns() + for_ns, on_stop, loop, NULL, err) < 0)

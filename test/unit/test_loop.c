@@ -162,9 +162,12 @@ static void catch_and_stop(void *self, const struct signalfd_siginfo *info)
 static void test_loop_signal__is_called_instead_of_the_process_dying(void **state)
 {
 	struct scene *sc = *state;
+	sigset_t signals;
 	struct err err;
 
-	assert_int_equal(loop_add_signal(sc->loop, SIGTERM, catch_and_stop, sc, &err), 0);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	assert_int_equal(loop_add_signals(sc->loop, &signals, catch_and_stop, sc, &err), 0);
 	assert_int_equal(kill(getpid(), SIGTERM), 0);
 	assert_int_equal(loop_run(sc->loop, &err), 0);
 	assert_int_equal(sc->caught, 1);
