@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/facts.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define FACTS_MAX 1024
+#define PARTS_MAX 8192
+#define PART_COLUMNS_MAX 400
+#define RIGHT_GAP 4
+
+static const struct {
+	const char *text, *at_end; /* between two parts; where the line is broken */
+} joins[] = {
+	[FACT_GLANCE] = { "   ", "" },
+	[FACT_COMMA] = { ", ", "," },
+	[FACT_WORD] = { " ", "" },
+	[FACT_WHOLE] = { "   ", "" },
+};
+
+static void put_text(struct buf *to, const char *text, size_t *ret_at, size_t *ret_len)
+{
+	*ret_at = to->len;
+	text_display(to, text, strlen(text), PART_COLUMNS_MAX);
+	*ret_len = to->len - *ret_at;
+}
+
+void facts_begin(struct facts *f, const char *label, const char *right)
+{
+	struct fact *fact = vec_push(&f->list, FACTS_MAX);
+
+	if (!fact)
+		return;
+	fact->first = f->parts.len;
+	put_text(&f->text, label, &fact->label_at, &fact->label_len);
+	put_text(&f->text, right, &fact->right_at, &fact->right_len);
+}
+
+void facts_begin_head(struct facts *f, const char *label, const char *right)
+{
+	facts_begin(f, label, right);
+	f->list.at[f->list.len - 1].is_head = true;
+}
+
+void facts_ink(struct facts *f, enum ink ink)
+{
+	f->list.at[f->list.len - 1].ink = ink;
+}
+
+printf_like(3, 0) static void add_part(struct facts *f, enum fact_join join, const char *fmt,
+                                       va_list ap)
+{
+	struct fact *fact = f->list.len ? &f->list.at[f->list.len - 1] : NULL;
+	struct fact_part *part = fact ? vec_push(&f->parts, PARTS_MAX) : NULL;
+	char raw[1024];
+
+	if (!part)
+		return;
+	vsnprintf(raw, sizeof raw, fmt, ap);
+	part->join = join;
+	put_text(&f->text, raw, &part->at, &part->len);
+	part->columns = text_columns(f->text.at + part->at, part->len);
+	fact->n++;
+}
+
+void facts_part(struct facts *f, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add_part(f, FACT_GLANCE, fmt, ap);
+	va_end(ap);
+}
+
+void facts_join(struct facts *f, enum fact_join join, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add_part(f, join, fmt, ap);
+	va_end(ap);
+}
+
+void facts_comma(struct facts *f, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add_part(f, FACT_COMMA, fmt, ap);
+	va_end(ap);
+}
+
+/* Where the parts of a line begin. */
+static size_t parts_at(const struct facts *f, const struct fact *fact)
+{
+	if (fact->is_head)
+		return text_columns(f->text.at + fact->label_at, fact->label_len) + 2;
+	return f->indent + f->label_columns;
+}
+
+static size_t parts_end(const struct facts *f, const struct fact *fact)
+{
+	size_t at = parts_at(f, fact);
+
+	for (size_t i = 0; i < fact->n; i++) {
+		const struct fact_part *part = &f->parts.at[fact->first + i];
+
+		at += part->columns + (i ? strlen(joins[part->join].text) : 0);
+	}
+	return at;
+}
+
+/* The column of the words at the right; SIZE_MAX when there is no room for one. */
+static size_t find_right(const struct facts *f, const struct style *style)
+{
+	size_t at = 0, widest = 0;
+
+	vec_each(&f->list, fact) {
+		at = MAX(at, parts_end(f, fact));
+		widest = MAX(widest, text_columns(f->text.at + fact->right_at, fact->right_len));
+	}
+	return widest && at + RIGHT_GAP + widest <= style->width ? at + RIGHT_GAP : SIZE_MAX;
+}
+
+struct line {
+	const struct facts *f;
+	const struct fact *fact;
+	const struct style *style;
+	struct buf *to;
+	size_t used;
+	bool is_empty; /* of parts */
+};
+
+static void put_inked(struct line *line, enum ink ink, size_t at, size_t len, size_t columns)
+{
+	style_begin(line->style, ink, line->to);
+	text_display(line->to, line->f->text.at + at, len, columns);
+	style_end(line->style, ink, line->to);
+}
+
+static void put_label(struct line *line)
+{
+	const struct fact *fact = line->fact;
+	size_t columns = text_columns(line->f->text.at + fact->label_at, fact->label_len);
+
+	if (!fact->is_head)
+		buf_printf(line->to, "%*s", (int)line->f->indent, "");
+	put_inked(line, fact->is_head ? INK_BOLD : INK_DIM, fact->label_at, fact->label_len,
+	          SIZE_MAX);
+	line->used = parts_at(line->f, fact);
+	if (fact->n || fact->right_len)
+		buf_printf(line->to, "%*s",
+		           (int)(line->used - columns - (fact->is_head ? 0 : line->f->indent)), "");
+}
+
+/* On this line or on the next. */
+static void put_part(struct line *line, const struct fact_part *part, enum ink ink)
+{
+	size_t begin = parts_at(line->f, line->fact), gap = strlen(joins[part->join].text);
+	size_t room = line->style->width > begin ? line->style->width - begin : 0;
+	size_t columns = part->join == FACT_WHOLE ? part->columns : MIN(part->columns, room);
+
+	if (!line->is_empty && line->used + gap + columns > line->style->width) {
+		buf_printf(line->to, "%s\n%*s", joins[part->join].at_end, (int)begin, "");
+		line->used = begin;
+	} else if (!line->is_empty) {
+		buf_puts(line->to, joins[part->join].text);
+		line->used += gap;
+	}
+	put_inked(line, ink, part->at, part->len, columns);
+	line->used += columns;
+	line->is_empty = false;
+}
+
+static enum ink right_ink(const struct line *line)
+{
+	return line->fact->is_head ? INK_PLAIN : INK_DIM;
+}
+
+static void put_line(const struct facts *f, const struct fact *fact, size_t right,
+                     const struct style *style, struct buf *to)
+{
+	struct line line = { .f = f, .fact = fact, .style = style, .to = to, .is_empty = true };
+
+	put_label(&line);
+	for (size_t i = 0; i < fact->n; i++)
+		put_part(&line, &f->parts.at[fact->first + i], fact->ink);
+	if (fact->right_len && right != SIZE_MAX) {
+		buf_printf(to, "%*s", (int)(right - line.used), "");
+		put_inked(&line, right_ink(&line), fact->right_at, fact->right_len, SIZE_MAX);
+	} else if (fact->right_len) {
+		const struct fact_part last = { .at = fact->right_at,
+			                        .len = fact->right_len,
+			                        .columns = text_columns(f->text.at + fact->right_at,
+			                                                fact->right_len),
+			                        .join = FACT_GLANCE };
+
+		put_part(&line, &last, right_ink(&line));
+	}
+	buf_putc(to, '\n');
+}
+
+void facts_print(const struct facts *f, const struct style *style, struct buf *to)
+{
+	size_t right = find_right(f, style);
+
+	vec_each(&f->list, fact)
+		put_line(f, fact, right, style, to);
+}
+
+void facts_done(struct facts *f)
+{
+	vec_done(&f->list);
+	vec_done(&f->parts);
+	buf_done(&f->text);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/job_view.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/signame.h"
+#include "view/format.h"
+
+static struct words words(const char *fmt, ...) printf_like(1, 2);
+static struct words words(const char *fmt, ...)
+{
+	struct words w;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(w.at, sizeof w.at, fmt, ap);
+	va_end(ap);
+	return w;
+}
+
+static bool has_hit(const struct job *job, enum job_limit limit)
+{
+	return job->limits_hit >> limit & 1;
+}
+
+bool job_is_oom(const struct job *job)
+{
+	struct figure kills = job->figures[JOB_FIGURE_OOM_KILLS];
+
+	if (job->status != JOB_FAILED)
+		return false;
+	if (figure_is_known(kills))
+		return kills.value > 0;
+	/* A group that met its limit and a command that was killed: nobody counted, but so it was.
+	 */
+	return has_hit(job, JOB_LIMIT_MEM) && job->signal == SIGKILL;
+}
+
+struct words exit_words(bool has_exit_code, int exit_code, int signal, bool core_dumped)
+{
+	if (signal)
+		return words("%s%s", signame(signal).at, core_dumped ? ", core dumped" : "");
+	if (has_exit_code)
+		return words("exit %d", exit_code);
+	return words("%s", "");
+}
+
+struct words job_limit_words(const struct job *job, enum job_limit limit)
+{
+	uint64_t value = job->limit[limit];
+
+	switch (limit) {
+	case JOB_LIMIT_MEM:
+		return words("%s", format_bytes(value).at);
+	case JOB_LIMIT_CPU:
+		return words("%s core%s", format_milli(value, value % 100 ? 2 : 1).at,
+		             value == 1000 ? "" : "s");
+	case JOB_LIMIT_PIDS:
+		return words("%s task%s", format_count(value).at, value == 1 ? "" : "s");
+	case JOB_LIMIT_TIME:
+		return words("%s", format_duration(value).at);
+	case JOB_LIMIT_COUNT:
+		break;
+	}
+	return words("%s", "");
+}
+
+static struct words failed_result(const struct job *job)
+{
+	struct words how = exit_words(job->has_exit_code, job->exit_code, job->signal,
+	                              job->core_dumped);
+
+	if (has_hit(job, JOB_LIMIT_TIME))
+		return words("time limit of %s", job_limit_words(job, JOB_LIMIT_TIME).at);
+	if (job_is_oom(job) && has_hit(job, JOB_LIMIT_MEM) && job->limit[JOB_LIMIT_MEM])
+		return words("out of memory (own limit %s)",
+		             job_limit_words(job, JOB_LIMIT_MEM).at);
+	if (job_is_oom(job))
+		return words("out of memory");
+	if (has_hit(job, JOB_LIMIT_PIDS))
+		return words("%s%smet its limit of %s", how.at, *how.at ? ", " : "",
+		             job_limit_words(job, JOB_LIMIT_PIDS).at);
+	return *how.at ? how : words("failed");
+}
+
+struct words job_result(const struct job *job)
+{
+	switch (job->status) {
+	case JOB_RUNNING:
+		return words("running");
+	case JOB_COMPLETED:
+		return words("ok");
+	case JOB_LOST:
+		return words("its recorder died");
+	case JOB_FAILED:
+	case JOB_STATUS_COUNT:
+		break;
+	}
+	return failed_result(job);
+}
+
+struct words sheet_result(const struct sheet *sheet)
+{
+	const struct job like = { .status = sheet->status,
+		                  .has_exit_code = sheet->has_exit_code,
+		                  .exit_code = sheet->exit_code,
+		                  .signal = sheet->signal };
+
+	return job_result(&like);
+}
+
+enum ink job_ink(enum job_status status)
+{
+	switch (status) {
+	case JOB_COMPLETED:
+		return INK_GOOD;
+	case JOB_FAILED:
+		return INK_BAD;
+	case JOB_LOST:
+		return INK_WARN;
+	case JOB_RUNNING:
+	case JOB_STATUS_COUNT:
+		break;
+	}
+	return INK_PLAIN;
+}
+
+struct words job_quality(const struct job *job, enum quality quality)
+{
+	if (quality == QUALITY_SAMPLED && job->interval_ns)
+		return words("sampled %.3g s", (double)job->interval_ns / 1e9);
+	return words("%s", quality_name(quality));
+}
+
+struct words job_figure_words(const struct job *job, enum job_figure id)
+{
+	struct figure figure = job->figures[id];
+
+	if (!figure_is_known(figure))
+		return words("not known");
+	switch (job_figures[id].unit) {
+	case UNIT_BYTES:
+	case UNIT_MIB:
+		return words("%s", format_bytes(figure.value).at);
+	case UNIT_NS:
+		return words("%s", format_duration(figure.value).at);
+	case UNIT_MILLI:
+		return words("%s", format_milli(figure.value, 2).at);
+	case UNIT_COUNT:
+		break;
+	}
+	return words("%s", format_count(figure.value).at);
+}
+
+double job_cores(const struct job *job)
+{
+	struct figure cpu = job->figures[JOB_FIGURE_CPU];
+
+	if (!figure_is_known(cpu) || !job->took_ns)
+		return NAN;
+	return (double)cpu.value / (double)job->took_ns;
+}

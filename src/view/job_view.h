@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* job_view.h - what became of a job, in a few words, and how far its figures can be trusted. */
+#pragma once
+
+#include "model/job.h"
+#include "view/style.h"
+
+struct words {
+	char at[96];
+};
+
+/* "ok", "exit 3", "SIGSEGV, core dumped", "out of memory (own limit 8.0 GiB)", "time limit of
+ * 1m 30s", "running", "its recorder died" */
+struct words job_result(const struct job *job);
+struct words sheet_result(const struct sheet *sheet);
+/* "exit 3", "SIGSEGV, core dumped"; "": neither a code nor a signal is known. */
+struct words exit_words(bool has_exit_code, int exit_code, int signal, bool core_dumped);
+enum ink job_ink(enum job_status status);
+/* Whether the kernel killed for want of memory, and the job failed. */
+bool job_is_oom(const struct job *job);
+
+/* "exact", "at least", "sampled 1 s", "missing" */
+struct words job_quality(const struct job *job, enum quality quality);
+static inline bool figure_is_known(struct figure figure)
+{
+	return figure.quality != QUALITY_MISSING;
+}
+/* As people read it, with its unit; "not known" when it is missing. */
+struct words job_figure_words(const struct job *job, enum job_figure id);
+/* "8.0 GiB", "2.0 cores", "100 tasks", "1m 30s" */
+struct words job_limit_words(const struct job *job, enum job_limit limit);
+/* Cores busy on average; NAN: not known. */
+double job_cores(const struct job *job);

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/run_view.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "view/facts.h"
+#include "view/format.h"
+#include "view/job_view.h"
+
+static bool knows(const struct job *job, enum job_figure id)
+{
+	return figure_is_known(job->figures[id]);
+}
+
+/* A bad run says why, first. */
+static void put_head(struct facts *f, const struct job *job)
+{
+	char right[JOB_ID_MAX + 8];
+	struct words result = job_result(job);
+	const char *bracket = strstr(result.at, " (");
+	size_t whole = bracket ? (size_t)(bracket - result.at) : strlen(result.at);
+
+	snprintf(right, sizeof right, "job %s", job->id);
+	facts_begin_head(f, "proctor", right);
+	facts_part(f, "%s", job->type);
+	if (job->status == JOB_COMPLETED) {
+		facts_part(f, "ok in %s", format_duration(job->took_ns).at);
+		return;
+	}
+	facts_part(f, "FAILED after %s:", format_duration(job->took_ns).at);
+	facts_join(f, FACT_WORD, "%.*s", (int)whole, result.at);
+	if (result.at[whole])
+		facts_join(f, FACT_WORD, "%s", result.at + whole + 1);
+	facts_ink(f, job_ink(job->status));
+}
+
+static void put_cpu(struct facts *f, const struct job *job, unsigned cpus)
+{
+	enum quality quality = job->figures[JOB_FIGURE_CPU].quality;
+	double cores = job_cores(job);
+
+	facts_begin(f, "cpu", job_quality(job, quality).at);
+	if (knows(job, JOB_FIGURE_CPU_USER) && knows(job, JOB_FIGURE_CPU_SYSTEM)) {
+		facts_part(f, "%s user", job_figure_words(job, JOB_FIGURE_CPU_USER).at);
+		facts_comma(f, "%s sys", job_figure_words(job, JOB_FIGURE_CPU_SYSTEM).at);
+	} else {
+		facts_part(f, "%s", job_figure_words(job, JOB_FIGURE_CPU).at);
+	}
+	if (isfinite(cores) && cpus)
+		facts_part(f, "%.1f of %u core%s busy", cores, cpus, cpus == 1 ? "" : "s");
+	else if (isfinite(cores))
+		facts_part(f, "%.1f cores busy", cores);
+}
+
+static void put_peak(struct facts *f, const struct job *job)
+{
+	struct words total = job_figure_words(job, JOB_FIGURE_PEAK_TOTAL);
+
+	if (knows(job, JOB_FIGURE_PEAK_AT))
+		facts_part(f, "%s peak at %s", total.at,
+		           job_figure_words(job, JOB_FIGURE_PEAK_AT).at);
+	else
+		facts_part(f, "%s peak", total.at);
+}
+
+static void put_hungriest(struct facts *f, const struct job *job)
+{
+	struct words rss = job_figure_words(job, JOB_FIGURE_PEAK_RSS);
+
+	if (!knows(job, JOB_FIGURE_PEAK_RSS))
+		facts_part(f, "%s", rss.at);
+	else if (*job->hungriest)
+		facts_part(f, "%s %s", rss.at, job->hungriest);
+	else
+		facts_part(f, "%s hungriest process", rss.at);
+}
+
+/* The whole job and its hungriest process: one line when they can be trusted alike, else two. A
+ * job of one process is its own hungriest. */
+static void put_memory(struct facts *f, const struct job *job)
+{
+	enum quality total = job->figures[JOB_FIGURE_PEAK_TOTAL].quality;
+	enum quality rss = job->figures[JOB_FIGURE_PEAK_RSS].quality;
+	bool is_single = knows(job, JOB_FIGURE_PROCESSES) && rss != QUALITY_MISSING &&
+	                 job->figures[JOB_FIGURE_PROCESSES].value == 1;
+
+	if (total != QUALITY_MISSING && !is_single) {
+		facts_begin(f, "memory", job_quality(job, total).at);
+		put_peak(f, job);
+		if (rss == QUALITY_MISSING)
+			return;
+		if (rss != total)
+			facts_begin(f, "", job_quality(job, rss).at);
+	} else {
+		facts_begin(f, "memory", job_quality(job, rss).at);
+	}
+	put_hungriest(f, job);
+}
+
+static void put_processes(struct facts *f, const struct job *job)
+{
+	uint64_t leaked = job->figures[JOB_FIGURE_LEAKED].value;
+
+	facts_begin(f, "procs", job_quality(job, job->figures[JOB_FIGURE_PROCESSES].quality).at);
+	if (knows(job, JOB_FIGURE_PROCESSES))
+		facts_part(f, "%s started", job_figure_words(job, JOB_FIGURE_PROCESSES).at);
+	else
+		facts_part(f, "not known");
+	if (knows(job, JOB_FIGURE_FAILED))
+		facts_comma(f, "%s failed", job_figure_words(job, JOB_FIGURE_FAILED).at);
+	if (knows(job, JOB_FIGURE_SIGNALLED) && job->figures[JOB_FIGURE_SIGNALLED].value)
+		facts_comma(f, "%s died of a signal",
+		            job_figure_words(job, JOB_FIGURE_SIGNALLED).at);
+	if (knows(job, JOB_FIGURE_LEAKED) && leaked)
+		facts_comma(f, "%s left behind", format_count(leaked).at);
+	else if (knows(job, JOB_FIGURE_LEAKED))
+		facts_comma(f, "none left behind");
+}
+
+/* Told when there was some; a report tells it always. */
+static void put_io(struct facts *f, const struct job *job)
+{
+	struct figure read = job->figures[JOB_FIGURE_READ],
+		      written = job->figures[JOB_FIGURE_WRITTEN];
+
+	if (!figure_is_known(read) || !figure_is_known(written) || !(read.value | written.value))
+		return;
+	facts_begin(f, "i/o", job_quality(job, MIN(read.quality, written.quality)).at);
+	facts_part(f, "%s read", format_bytes(read.value).at);
+	facts_comma(f, "%s written", format_bytes(written.value).at);
+}
+
+static void put_sheets(struct facts *f, const struct job *job)
+{
+	if (!job->total_sheets)
+		return;
+	facts_begin(f, "sheets", "");
+	facts_part(f, "%s of %s completed", format_count(job->last_completed_sheet).at,
+	           format_count(job->total_sheets).at);
+}
+
+static void put_limits(struct facts *f, const struct job *job)
+{
+	struct figure throttled = job->figures[JOB_FIGURE_CPU_THROTTLED];
+
+	if (job->limits_hit >> JOB_LIMIT_CPU & 1 ||
+	    (figure_is_known(throttled) && throttled.value)) {
+		facts_begin(f, "limit", "");
+		facts_part(f, "held back by its limit of %s",
+		           job_limit_words(job, JOB_LIMIT_CPU).at);
+		if (figure_is_known(throttled))
+			facts_join(f, FACT_WORD, "for %s", format_duration(throttled.value).at);
+	}
+	if (job->limits_hit >> JOB_LIMIT_MEM & 1 && job->status == JOB_COMPLETED) {
+		facts_begin(f, "limit", "");
+		facts_part(f, "met its memory limit of %s", job_limit_words(job, JOB_LIMIT_MEM).at);
+	}
+}
+
+void run_view(struct buf *to, const struct job *job, const struct style *style, unsigned cpus)
+{
+	struct facts f = { .indent = 2, .label_columns = 8 };
+
+	put_head(&f, job);
+	put_cpu(&f, job, cpus);
+	put_memory(&f, job);
+	put_processes(&f, job);
+	put_io(&f, job);
+	put_sheets(&f, job);
+	put_limits(&f, job);
+	facts_begin(&f, "more", "");
+	facts_join(&f, FACT_WHOLE, "proctor report %s", job->id);
+	facts_print(&f, style, to);
+	facts_done(&f);
+}

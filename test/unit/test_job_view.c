@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/job_view.h"
+
+#include <math.h>
+#include <signal.h>
+
+#include "base/signame.h"
+#include "check.h"
+#include "job_kit.h"
+
+static void test_job_result__tells_how_it_ended(void **state)
+{
+	struct job job = { .status = JOB_COMPLETED, .has_exit_code = true };
+
+	assert_string_equal(job_result(&job).at, "ok");
+	job.status = JOB_RUNNING;
+	assert_string_equal(job_result(&job).at, "running");
+	job.status = JOB_LOST;
+	assert_string_equal(job_result(&job).at, "its recorder died");
+	job.status = JOB_FAILED;
+	job.exit_code = 3;
+	assert_string_equal(job_result(&job).at, "exit 3");
+	job.has_exit_code = false;
+	assert_string_equal(job_result(&job).at, "failed");
+	job.signal = SIGSEGV;
+	job.core_dumped = true;
+	assert_string_equal(job_result(&job).at, "SIGSEGV, core dumped");
+}
+
+static void test_job_result__tells_which_limit_it_met(void **state)
+{
+	struct job job = { .status = JOB_FAILED, .signal = SIGTERM };
+
+	job.limit[JOB_LIMIT_TIME] = 90 * NS_PER_S;
+	assert_string_equal(job_result(&job).at, "SIGTERM");
+	job.limits_hit = 1u << JOB_LIMIT_TIME;
+	assert_string_equal(job_result(&job).at, "time limit of 1m 30s");
+	job = (struct job){ .status = JOB_FAILED, .has_exit_code = true, .exit_code = 1 };
+	job.limit[JOB_LIMIT_PIDS] = 1;
+	job.limits_hit = 1u << JOB_LIMIT_PIDS;
+	assert_string_equal(job_result(&job).at, "exit 1, met its limit of 1 task");
+}
+
+static void test_job_result__knows_whose_memory_was_short(void **state)
+{
+	struct job job = kit_oom_job();
+
+	assert_string_equal(job_result(&job).at, "out of memory (own limit 8.0 GiB)");
+	job.limits_hit = 0;
+	assert_string_equal(job_result(&job).at, "out of memory");
+	job.figures[JOB_FIGURE_OOM_KILLS].value = 0;
+	assert_string_equal(job_result(&job).at, "SIGKILL");
+	/* Nobody counted the kills. */
+	job.figures[JOB_FIGURE_OOM_KILLS].quality = QUALITY_MISSING;
+	job.limits_hit = 1u << JOB_LIMIT_MEM;
+	assert_string_equal(job_result(&job).at, "out of memory (own limit 8.0 GiB)");
+	/* One of its processes was killed, and it lived on. */
+	job.figures[JOB_FIGURE_OOM_KILLS] = (struct figure){ 1, QUALITY_EXACT };
+	job.status = JOB_COMPLETED;
+	assert_string_equal(job_result(&job).at, "ok");
+	assert_false(job_is_oom(&job));
+}
+
+static void test_job_quality__tells_the_interval_of_samples(void **state)
+{
+	struct job job = { .interval_ns = NS_PER_S / 4 };
+
+	assert_string_equal(job_quality(&job, QUALITY_SAMPLED).at, "sampled 0.25 s");
+	job.interval_ns = 0;
+	assert_string_equal(job_quality(&job, QUALITY_SAMPLED).at, "sampled");
+	assert_string_equal(job_quality(&job, QUALITY_AT_LEAST).at, "at least");
+	assert_string_equal(job_quality(&job, QUALITY_MISSING).at, "missing");
+}
+
+static void test_job_cores__are_unknown_without_a_figure(void **state)
+{
+	struct job job = { .took_ns = NS_PER_S };
+
+	assert_true(isnan(job_cores(&job)));
+	kit_figure(&job, JOB_FIGURE_CPU, 2 * NS_PER_S, QUALITY_AT_LEAST);
+	assert_true(job_cores(&job) == 2);
+	job.took_ns = 0;
+	assert_true(isnan(job_cores(&job)));
+}
+
+static void test_job_figure__has_its_unit(void **state)
+{
+	struct job job = kit_good_job();
+
+	assert_string_equal(job_figure_words(&job, JOB_FIGURE_CPU).at, "43m 15s");
+	assert_string_equal(job_figure_words(&job, JOB_FIGURE_PEAK_RSS).at, "4.8 GiB");
+	assert_string_equal(job_figure_words(&job, JOB_FIGURE_PROCESSES).at, "214");
+	assert_string_equal(job_figure_words(&job, JOB_FIGURE_PEAK_CHARGED).at, "not known");
+}
+
+static void test_signame__knows_every_signal(void **state)
+{
+	assert_string_equal(signame(SIGKILL).at, "SIGKILL");
+	assert_string_equal(signame(SIGRTMIN).at, "SIGRTMIN");
+	assert_string_equal(signame(SIGRTMIN + 3).at, "SIGRTMIN+3");
+	assert_string_equal(signame(99).at, "signal 99");
+	assert_string_equal(signame(-7).at, "signal -7");
+}
+
+RUN_TESTS(TEST(test_job_result__tells_how_it_ended),
+          TEST(test_job_result__tells_which_limit_it_met),
+          TEST(test_job_result__knows_whose_memory_was_short),
+          TEST(test_job_quality__tells_the_interval_of_samples),
+          TEST(test_job_cores__are_unknown_without_a_figure), TEST(test_job_figure__has_its_unit),
+          TEST(test_signame__knows_every_signal))

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/run_view.h"
+
+#include "check.h"
+#include "golden.h"
+#include "job_kit.h"
+
+static void assert_block(const struct job *job, size_t width, const char *golden)
+{
+	const struct style style = { .width = width };
+	struct buf out = { 0 };
+
+	run_view(&out, job, &style, 8);
+	assert_golden(golden, &out);
+	assert_null(strstr(out.at, " \n"));
+	buf_done(&out);
+}
+
+static void test_run_view__tells_a_good_run_in_a_few_lines(void **state)
+{
+	struct job job = kit_good_job();
+
+	assert_block(&job, 100, "run-good-100.txt");
+	assert_block(&job, 40, "run-good-40.txt");
+}
+
+static void test_run_view__tells_first_why_a_run_failed(void **state)
+{
+	struct job job = kit_oom_job();
+
+	assert_block(&job, SIZE_MAX, "run-oom.txt");
+	assert_block(&job, 40, "run-oom-40.txt");
+}
+
+static void test_run_view__says_what_is_missing(void **state)
+{
+	struct job job = { .id = "x-1",
+		           .type = "x\x1b[31m",
+		           .status = JOB_FAILED,
+		           .took_ns = 2 * NS_PER_MS,
+		           .has_exit_code = true,
+		           .exit_code = 3 };
+
+	assert_block(&job, 80, "run-unknown.txt");
+}
+
+static void test_run_view__tells_of_one_process_once(void **state)
+{
+	struct job job = { .id = "true-1", .type = "true", .status = JOB_COMPLETED };
+
+	job.took_ns = 1200 * NS_PER_US;
+	job.limit[JOB_LIMIT_CPU] = 1500;
+	snprintf(job.hungriest, sizeof job.hungriest, "true");
+	kit_figure(&job, JOB_FIGURE_CPU, 900 * NS_PER_US, QUALITY_EXACT);
+	kit_figure(&job, JOB_FIGURE_CPU_THROTTLED, 50 * NS_PER_MS, QUALITY_EXACT);
+	kit_figure(&job, JOB_FIGURE_PROCESSES, 1, QUALITY_EXACT);
+	kit_figure(&job, JOB_FIGURE_PEAK_RSS, 1 << 20, QUALITY_EXACT);
+	kit_figure(&job, JOB_FIGURE_PEAK_TOTAL, 1 << 19, QUALITY_SAMPLED);
+	assert_block(&job, 80, "run-one.txt");
+}
+
+RUN_TESTS(TEST(test_run_view__tells_a_good_run_in_a_few_lines),
+          TEST(test_run_view__tells_first_why_a_run_failed),
+          TEST(test_run_view__says_what_is_missing), TEST(test_run_view__tells_of_one_process_once))
