@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "model/recorded.h"
 #include "model/snapshot.h"
 
 #define READER_TIME_NS UINT64_C(5000000000)
@@ -31,20 +32,6 @@ int reader_next_snapshot(struct reader *r, struct reader_cursor *at, struct snap
 /* That one; -ENOENT when there is none. */
 int reader_get_snapshot(struct reader *r, int64_t id, struct snapshot *ret, struct err *err)
 	must_check;
-
-struct reader_event {
-	int64_t id;
-	enum event_kind kind;
-	bool inferred;
-	uint64_t wall_ns;
-	struct proc_id process; /* pid 0: not about a process */
-	bool has_exit_code;
-	int exit_code, signal; /* 0: none */
-	const char *job_id;    /* NULL: none */
-	uint32_t sheet;        /* 0: none */
-	int64_t count;
-	const char *details;
-};
 
 /* A function that gets one record at a time; less than 0 ends the reading with that result. What
  * it is given is valid until it returns. */

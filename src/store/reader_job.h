@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/job.h"
+#include "model/recorded.h"
 #include "store/reader.h"
 
 /* What to list; NULL and 0 mean any. */
@@ -28,30 +29,10 @@ int reader_jobs(struct reader *r, const struct job_filter *filter, size_t limit,
 int reader_find_job(struct reader *r, const char *name, struct job *ret, struct err *err)
 	must_check;
 
-struct reader_sheet {
-	struct sheet s;
-	uint64_t processes;
-	struct figure cpu_time_ns, peak_rss_bytes; /* peak: of its hungriest process */
-	double max_cpu_ratio; /* of its busiest process, sampled; NAN: not known */
-};
 typedef int (*reader_sheet_fn)(void *self, const struct reader_sheet *s);
 int reader_sheets(struct reader *r, const char *job_id, reader_sheet_fn fn, void *self,
                   struct err *err) must_check;
 
-/* One life. Figures are exact when the kernel told them at its end, sampled when only looks caught
- * them, else missing. */
-struct reader_process {
-	struct proc_id id;
-	pid_t ppid;
-	uint32_t uid, sheet; /* sheet 0: none */
-	const char *comm, *command;
-	uint64_t started_ns, ended_ns; /* wall clock; 0: not known, or it lives */
-	bool has_exit_code;
-	int exit_code, signal;
-	bool core_dumped;
-	struct figure cpu_time_ns, peak_rss_bytes, read_bytes, written_bytes;
-	double max_cpu_ratio; /* NAN: not known */
-};
 typedef int (*reader_process_fn)(void *self, const struct reader_process *p);
 /* In the order of their start, at most `limit`. How many, or -errno. */
 int reader_job_processes(struct reader *r, const char *job_id, size_t limit, reader_process_fn fn,
@@ -63,11 +44,6 @@ int reader_job_events(struct reader *r, const char *job_id, struct reader_cursor
                       uint64_t kinds, size_t limit, reader_event_fn fn, void *self, struct err *err)
 	must_check;
 
-/* The whole job at one snapshot. */
-struct reader_sum {
-	uint64_t wall_ns;
-	struct job_sum sum;
-};
 typedef int (*reader_sum_fn)(void *self, const struct reader_sum *s);
 int reader_job_sums(struct reader *r, const char *job_id, size_t limit, reader_sum_fn fn,
                     void *self, struct err *err) must_check;

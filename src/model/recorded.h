@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* recorded.h - what was recorded, as it is handed out: one record at a time, its texts valid only
+ * until the function that gets it returns. The store reads them, the views show them. */
+#pragma once
+
+#include "model/event.h"
+#include "model/job.h"
+#include "model/snapshot.h"
+
+struct reader_event {
+	int64_t id;
+	enum event_kind kind;
+	bool inferred;
+	uint64_t wall_ns;
+	struct proc_id process; /* pid 0: not about a process */
+	bool has_exit_code;
+	int exit_code, signal; /* 0: none */
+	const char *job_id;    /* NULL: none */
+	uint32_t sheet;        /* 0: none */
+	int64_t count;
+	const char *name; /* of a mark, a phase, a limit; NULL: none */
+	const char *details;
+};
+
+struct reader_sheet {
+	struct sheet s;
+	uint64_t processes;
+	struct figure cpu_time_ns, peak_rss_bytes; /* peak: of its hungriest process */
+	double max_cpu_ratio; /* of its busiest process, sampled; NAN: not known */
+};
+
+/* One life. Figures are exact when the kernel told them at its end, sampled when only looks caught
+ * them, else missing. */
+struct reader_process {
+	struct proc_id id;
+	pid_t ppid;
+	uint32_t uid, sheet; /* sheet 0: none */
+	const char *comm, *command;
+	uint64_t started_ns, ended_ns; /* wall clock; 0: not known, or it lives */
+	bool has_exit_code;
+	int exit_code, signal;
+	bool core_dumped;
+	struct figure cpu_time_ns, peak_rss_bytes, read_bytes, written_bytes;
+	double max_cpu_ratio; /* NAN: not known */
+};
+
+/* The whole job at one snapshot. */
+struct reader_sum {
+	uint64_t wall_ns;
+	struct job_sum sum;
+};
