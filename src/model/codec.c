@@ -199,6 +199,42 @@ static void put_head(struct json *j, const struct snapshot *snap)
 	json_end_object(j);
 }
 
+static void put_gpu_use(struct json *j, const struct snapshot *snap, const struct gpu_use *use)
+{
+	json_begin_object(j);
+	json_key(j, "pid");
+	if (use->is_foreign)
+		json_nil(j);
+	else
+		json_i64(j, use->id.pid);
+	if (use->is_foreign) {
+		json_key(j, "host_pid");
+		json_i64(j, use->id.pid);
+	}
+	codec_readings(j, gpu_use_metrics, GPU_USE_METRIC_COUNT, use->r.present, use->r.value);
+	put_job(j, snap, use->job, use->sheet);
+	json_end_object(j);
+}
+
+static void put_gpu(struct json *j, const struct snapshot *snap, const struct gpu_sample *gpu)
+{
+	json_begin_object(j);
+	json_key(j, "index");
+	json_u64(j, gpu->index);
+	json_key(j, "name");
+	json_str(j, gpu->name[0] ? gpu->name : NULL);
+	json_key(j, "uuid");
+	json_str(j, gpu->uuid[0] ? gpu->uuid : NULL);
+	codec_readings(j, gpu_metrics, GPU_METRIC_COUNT, gpu->r.present, gpu->r.value);
+	json_key(j, "processes");
+	json_begin_array(j);
+	vec_each(&snap->gpu_uses, use)
+		if (use->gpu == (size_t)(gpu - snap->gpus.at))
+			put_gpu_use(j, snap, use);
+	json_end_array(j);
+	json_end_object(j);
+}
+
 void codec_snapshot(struct json *j, const struct snapshot *snap)
 {
 	json_begin_object(j);
@@ -216,6 +252,8 @@ void codec_snapshot(struct json *j, const struct snapshot *snap)
 	json_bool(j, snap->procs_complete);
 	json_key(j, "gpus");
 	json_begin_array(j);
+	vec_each(&snap->gpus, gpu)
+		put_gpu(j, snap, gpu);
 	json_end_array(j);
 	json_key(j, "processes");
 	json_begin_array(j);

@@ -12,6 +12,8 @@
 const struct metric host_metrics[] = { HOST_METRICS(X) };
 const struct metric proc_metrics[] = { PROC_METRICS(X) };
 const struct metric cgroup_metrics[] = { CGROUP_METRICS(X) };
+const struct metric gpu_metrics[] = { GPU_METRICS(X) };
+const struct metric gpu_use_metrics[] = { GPU_USE_METRICS(X) };
 #undef X
 
 double rate_per_s(uint64_t prev, uint64_t cur, uint64_t elapsed_ns)

@@ -84,7 +84,9 @@ struct metric {
 	X(FD_LIMIT, "fd_limit", COUNT, GAUGE, OPTIONAL, "file descriptors it may open (soft limit)")       \
 	X(PSS, "pss_mb", MIB, GAUGE, OPTIONAL, "resident memory, shared pages divided by their users")     \
 	X(USS, "uss_mb", MIB, GAUGE, OPTIONAL, "resident memory nobody else shares")                       \
-	X(PEAK_RSS, "peak_rss_mb", MIB, GAUGE, OPTIONAL, "most resident memory it ever had")
+	X(PEAK_RSS, "peak_rss_mb", MIB, GAUGE, OPTIONAL, "most resident memory it ever had")               \
+	X(GPU_MEM, "gpu_memory_mb", MIB, GAUGE, OPTIONAL, "memory it holds on all GPUs together")          \
+	X(GPU_SM, "gpu_sm_pct", COUNT, GAUGE, OPTIONAL, "percent of one GPU's processors, all GPUs added")
 /* clang-format on */
 
 /* One control group, v1 or v2. Limits are the smallest in force, own or an ancestor's. */
@@ -104,6 +106,24 @@ struct metric {
 	X(PIDS_LIMIT, "pids_limit", COUNT, GAUGE, OPTIONAL, "tasks it may have")
 /* clang-format on */
 
+/* One GPU. Percents are whole numbers, as the driver gives them. */
+/* clang-format off */
+#define GPU_METRICS(X)                                                                                     \
+	X(UTIL, "utilization_pct", COUNT, GAUGE, ALWAYS, "share of the time in which it computed")         \
+	X(MEM_UTIL, "memory_util_pct", COUNT, GAUGE, ALWAYS, "share of the time its memory was accessed")  \
+	X(MEM_USED, "memory_used_mb", MIB, GAUGE, ALWAYS, "memory in use")                                 \
+	X(MEM_TOTAL, "memory_total_mb", MIB, GAUGE, ALWAYS, "memory it has")                               \
+	X(TEMPERATURE, "temperature_c", COUNT, GAUGE, ALWAYS, "temperature of the chip")                   \
+	X(POWER, "power_w", MILLI, GAUGE, ALWAYS, "electric power it draws")                               \
+	X(SM_CLOCK, "sm_clock_mhz", COUNT, GAUGE, ALWAYS, "clock of its processors")                       \
+	X(MEM_CLOCK, "mem_clock_mhz", COUNT, GAUGE, ALWAYS, "clock of its memory")
+
+/* What one process does on one GPU. */
+#define GPU_USE_METRICS(X)                                                                                 \
+	X(MEM, "memory_used_mb", MIB, GAUGE, ALWAYS, "memory the process holds on this GPU")               \
+	X(SM, "sm_pct", COUNT, GAUGE, ALWAYS, "percent of this GPU's processors it kept busy")
+/* clang-format on */
+
 #define X(id, ...) HOST_##id,
 enum host_metric { HOST_METRICS(X) HOST_METRIC_COUNT };
 #undef X
@@ -113,6 +133,12 @@ enum proc_metric { PROC_METRICS(X) PROC_METRIC_COUNT };
 #define X(id, ...) CGROUP_##id,
 enum cgroup_metric { CGROUP_METRICS(X) CGROUP_METRIC_COUNT };
 #undef X
+#define X(id, ...) GPU_##id,
+enum gpu_metric { GPU_METRICS(X) GPU_METRIC_COUNT };
+#undef X
+#define X(id, ...) GPU_USE_##id,
+enum gpu_use_metric { GPU_USE_METRICS(X) GPU_USE_METRIC_COUNT };
+#undef X
 
 static_assert(HOST_METRIC_COUNT <= 64 && PROC_METRIC_COUNT <= 64 && CGROUP_METRIC_COUNT <= 64,
               "readings.present is a 64-bit set");
@@ -120,6 +146,8 @@ static_assert(HOST_METRIC_COUNT <= 64 && PROC_METRIC_COUNT <= 64 && CGROUP_METRI
 extern const struct metric host_metrics[HOST_METRIC_COUNT];
 extern const struct metric proc_metrics[PROC_METRIC_COUNT];
 extern const struct metric cgroup_metrics[CGROUP_METRIC_COUNT];
+extern const struct metric gpu_metrics[GPU_METRIC_COUNT];
+extern const struct metric gpu_use_metrics[GPU_USE_METRIC_COUNT];
 
 /* Values of one scope; a value counts only when its bit in `present` is set. */
 struct host_readings {
@@ -133,6 +161,14 @@ struct proc_readings {
 struct cgroup_readings {
 	uint64_t present;
 	uint64_t value[CGROUP_METRIC_COUNT];
+};
+struct gpu_readings {
+	uint64_t present;
+	uint64_t value[GPU_METRIC_COUNT];
+};
+struct gpu_use_readings {
+	uint64_t present;
+	uint64_t value[GPU_USE_METRIC_COUNT];
 };
 
 /* For readings of any scope: readings_set(&proc->r, PROC_RSS, bytes). */

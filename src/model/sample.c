@@ -6,11 +6,18 @@
 void sample_reset(struct sample *s)
 {
 	struct sample kept = {
-		.focus = s->focus, .procs = s->procs, .events = s->events, .text = s->text
+		.focus = s->focus,
+		.procs = s->procs,
+		.gpus = s->gpus,
+		.gpu_uses = s->gpu_uses,
+		.events = s->events,
+		.text = s->text,
 	};
 
 	vec_relax(&kept.focus);
 	vec_relax(&kept.procs);
+	vec_relax(&kept.gpus);
+	vec_relax(&kept.gpu_uses);
 	vec_relax(&kept.events);
 	buf_relax(&kept.text);
 	*s = kept;
@@ -20,6 +27,8 @@ void sample_done(struct sample *s)
 {
 	vec_done(&s->focus);
 	vec_done(&s->procs);
+	vec_done(&s->gpus);
+	vec_done(&s->gpu_uses);
 	vec_done(&s->events);
 	buf_done(&s->text);
 }

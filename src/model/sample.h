@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "model/event.h"
+#include "model/gpu.h"
 #include "model/metric.h"
 #include "model/process.h"
 
@@ -43,6 +44,8 @@ struct sample {
 	struct cgroup_readings cgroup; /* the group this recorder lives in */
 	VEC(struct proc_sample) procs; /* ascending by pid */
 	bool procs_complete;           /* false: some are hidden from us or were not read */
+	VEC(struct gpu_sample) gpus;   /* one that does not answer is listed without readings */
+	VEC(struct gpu_use) gpu_uses;
 	VEC(struct event) events;
 	bool events_complete;    /* a lifecycle source watched all the time and lost nothing */
 	uint64_t events_dropped; /* at EVENTS_MAX */

@@ -12,6 +12,8 @@ void snapshot_reset(struct snapshot *snap)
 	struct snapshot kept = { 0 };
 
 	kept.procs = snap->procs;
+	kept.gpus = snap->gpus;
+	kept.gpu_uses = snap->gpu_uses;
 	kept.events = snap->events;
 	kept.jobs = snap->jobs;
 	kept.sums = snap->sums;
@@ -19,6 +21,8 @@ void snapshot_reset(struct snapshot *snap)
 	kept.zombies = snap->zombies;
 	kept.text = snap->text;
 	vec_relax(&kept.procs);
+	vec_relax(&kept.gpus);
+	vec_relax(&kept.gpu_uses);
 	vec_relax(&kept.events);
 	vec_relax(&kept.jobs);
 	vec_relax(&kept.sums);
@@ -31,6 +35,8 @@ void snapshot_reset(struct snapshot *snap)
 void snapshot_done(struct snapshot *snap)
 {
 	vec_done(&snap->procs);
+	vec_done(&snap->gpus);
+	vec_done(&snap->gpu_uses);
 	vec_done(&snap->events);
 	vec_done(&snap->jobs);
 	vec_done(&snap->sums);
@@ -71,6 +77,9 @@ static void add_to_sum(struct job_sum *sum, const struct proc_snap *p)
 	sum->rss_bytes += readings_or(&p->s.r, PROC_RSS, 0);
 	if (!isnan(p->cpu_ratio))
 		sum->cpu_ratio = (isnan(sum->cpu_ratio) ? 0 : sum->cpu_ratio) + p->cpu_ratio;
+	sum->uses_gpu |= readings_has(&p->s.r, PROC_GPU_MEM) || readings_has(&p->s.r, PROC_GPU_SM);
+	sum->gpu_bytes += readings_or(&p->s.r, PROC_GPU_MEM, 0);
+	sum->gpu_sm_pct += readings_or(&p->s.r, PROC_GPU_SM, 0);
 }
 
 static void add_zombie(struct snapshot *snap, pid_t pid)
@@ -174,6 +183,34 @@ static void build_host(struct snapshot *snap, const struct sample *prev, const s
 	snap->psi_io_ratio = host_time_ratio(prev, cur, HOST_PSI_IO_SOME, snap->elapsed_ns);
 }
 
+static void add_gpu_use(struct snapshot *snap, const struct gpu_use *use, struct job_ref ref)
+{
+	struct gpu_use *copy = vec_push(&snap->gpu_uses, GPU_USES_MAX);
+
+	if (!copy)
+		return;
+	*copy = *use;
+	copy->job = ref.job;
+	copy->sheet = ref.sheet;
+}
+
+static void build_gpus(struct snapshot *snap, const struct sample *cur, const struct jobtab *jobs,
+                       bool jobs_only)
+{
+	if (!cur->gpus.len || !vec_reserve(&snap->gpus, cur->gpus.len, GPUS_MAX))
+		return;
+	memcpy(snap->gpus.at, cur->gpus.at, cur->gpus.len * sizeof *cur->gpus.at);
+	snap->gpus.len = cur->gpus.len;
+	vec_each(&cur->gpu_uses, use) {
+		struct job_ref ref = { .job = -1 };
+
+		if (!use->is_foreign)
+			ref = jobtab_find(jobs, use->id);
+		if (use->gpu < cur->gpus.len && (!jobs_only || ref.job >= 0))
+			add_gpu_use(snap, use, ref);
+	}
+}
+
 static void build_sheets(struct snapshot *snap, const struct jobtab *jobs)
 {
 	vec_each(&jobs->sheets, sheet) {
@@ -271,6 +308,7 @@ void snapshot_build(const struct sample *prev, const struct sample *cur, const s
 	build_jobs(ret, jobs);
 	build_host(ret, prev, cur);
 	build_procs(ret, prev, cur, jobs, origin->jobs_only);
+	build_gpus(ret, cur, jobs, origin->jobs_only);
 	build_events(ret, prev, cur, jobs, origin->jobs_only);
 }
 

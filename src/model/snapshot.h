@@ -18,8 +18,10 @@ struct proc_snap {
 /* What the processes of a job take together, now. */
 struct job_sum {
 	uint32_t procs;
-	uint64_t rss_bytes; /* pages they share are counted for each */
-	double cpu_ratio;   /* of one core; NAN: not known for any of them */
+	uint64_t rss_bytes;             /* pages they share are counted for each */
+	double cpu_ratio;               /* of one core; NAN: not known for any of them */
+	bool uses_gpu;                  /* else the next two are nothing known */
+	uint64_t gpu_bytes, gpu_sm_pct; /* on all GPUs together */
 };
 
 struct snapshot {
@@ -41,7 +43,9 @@ struct snapshot {
 
 	VEC(struct proc_snap) procs; /* ascending by pid */
 	bool procs_complete;
-	VEC(struct event) events; /* in the order of their time */
+	VEC(struct gpu_sample) gpus;
+	VEC(struct gpu_use) gpu_uses; /* `gpu` is the position in gpus */
+	VEC(struct event) events;     /* in the order of their time */
 	bool events_complete;
 	bool events_only; /* a storm's events ahead of the tick: there are no processes and no
 	                     readings */

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* GPUs from sample to snapshot to JSON. */
+#include <jansson.h>
+
+#include "check.h"
+#include "kit.h"
+#include "model/codec.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+struct scene {
+	struct sample cur;
+	struct jobtab jobs;
+	struct snapshot snap;
+};
+
+static void use(struct sample *s, uint32_t gpu, struct proc_id id, uint64_t bytes)
+{
+	struct gpu_use *u = vec_push(&s->gpu_uses, GPU_USES_MAX);
+
+	u->gpu = gpu;
+	u->id = id;
+	readings_set(&u->r, GPU_USE_MEM, bytes);
+}
+
+/* Two GPUs, the second of which does not answer; a process of a job and one of nobody. */
+static struct scene scene_of(bool jobs_only)
+{
+	struct scene sc = { .cur = kit_sample(NS_PER_S) };
+	struct gpu_sample *gpu = vec_push(&sc.cur.gpus, GPUS_MAX);
+	struct proc_sample *p = kit_proc(&sc.cur, 10, 500);
+	int32_t job = jobtab_add(&sc.jobs, "train-1", "train", WALL0_NS);
+
+	snprintf(gpu->name, sizeof gpu->name, "NVIDIA A100-SXM4-40GB");
+	snprintf(gpu->uuid, sizeof gpu->uuid, "GPU-5d1f");
+	readings_set(&gpu->r, GPU_UTIL, 83);
+	readings_set(&gpu->r, GPU_MEM_USED, 1234 * MIB);
+	readings_set(&gpu->r, GPU_POWER, 231450);
+	vec_push(&sc.cur.gpus, GPUS_MAX)->index = 1;
+	readings_set(&p->r, PROC_GPU_MEM, 1000 * MIB);
+	kit_proc(&sc.cur, 11, 600);
+	use(&sc.cur, 0, p->id, 1000 * MIB);
+	use(&sc.cur, 0, (struct proc_id){ 11, 600 }, 200 * MIB);
+	use(&sc.cur, 1, (struct proc_id){ 10, 0 }, MIB);
+	sc.cur.gpu_uses.at[2].is_foreign = true;
+	use(&sc.cur, 7, p->id, MIB); /* a GPU that is not there */
+	jobtab_assign(&sc.jobs, p->id, (struct job_ref){ job, 3 });
+	snapshot_build(NULL, &sc.cur, &sc.jobs,
+	               &(struct snapshot_origin){
+			       .seq = 1, .started_boot_ns = T0_NS, .jobs_only = jobs_only },
+	               &sc.snap);
+	return sc;
+}
+
+static void scene_done(struct scene *sc)
+{
+	sample_done(&sc->cur);
+	jobtab_done(&sc->jobs);
+	snapshot_done(&sc->snap);
+}
+
+static void test_snapshot__gives_what_processes_hold_on_gpus_to_their_job(void **state)
+{
+	struct scene sc = scene_of(false);
+
+	assert_int_equal(sc.snap.gpus.len, 2);
+	assert_int_equal(sc.snap.gpus.at[0].r.value[GPU_UTIL], 83);
+	assert_int_equal(sc.snap.gpus.at[1].r.present, 0);
+	assert_int_equal(sc.snap.gpu_uses.len, 3);
+	assert_int_equal(sc.snap.gpu_uses.at[0].job, 0);
+	assert_int_equal(sc.snap.gpu_uses.at[0].sheet, 3);
+	assert_int_equal(sc.snap.gpu_uses.at[1].job, -1);
+	assert_int_equal(sc.snap.gpu_uses.at[2].job, -1); /* a host's number is not our pid */
+	assert_true(sc.snap.sums.at[0].uses_gpu);
+	assert_int_equal(sc.snap.sums.at[0].gpu_bytes, 1000 * MIB);
+	scene_done(&sc);
+}
+
+static void test_snapshot__leaves_strangers_on_gpus_out_when_only_jobs_are_asked_for(void **state)
+{
+	struct scene sc = scene_of(true);
+
+	assert_int_equal(sc.snap.gpus.len, 2);
+	assert_int_equal(sc.snap.gpu_uses.len, 1);
+	assert_int_equal(sc.snap.gpu_uses.at[0].id.pid, 10);
+	scene_done(&sc);
+}
+
+static void test_snapshot__forgets_gpus_when_its_memory_is_used_again(void **state)
+{
+	struct scene sc = scene_of(false);
+	struct sample empty = kit_sample(2 * NS_PER_S);
+
+	kit_build(NULL, &empty, &sc.snap);
+	assert_int_equal(sc.snap.gpus.len + sc.snap.gpu_uses.len, 0);
+	sample_reset(&sc.cur);
+	assert_int_equal(sc.cur.gpus.len + sc.cur.gpu_uses.len, 0);
+	scene_done(&sc);
+}
+
+static void test_codec__tells_gpus_with_null_for_what_they_do_not_tell(void **state)
+{
+	struct scene sc = scene_of(false);
+	struct buf out = { 0 };
+	json_t *root, *gpus, *first, *second, *uses;
+
+	codec_snapshot(&(struct json){ .out = &out }, &sc.snap);
+	root = json_loadb(out.at, out.len, JSON_REJECT_DUPLICATES, NULL);
+	assert_non_null(root);
+	gpus = json_object_get(root, "gpus");
+	first = json_array_get(gpus, 0);
+	second = json_array_get(gpus, 1);
+	assert_int_equal(json_integer_value(json_object_get(first, "index")), 0);
+	assert_string_equal(json_string_value(json_object_get(first, "name")),
+	                    "NVIDIA A100-SXM4-40GB");
+	assert_int_equal(json_integer_value(json_object_get(first, "utilization_pct")), 83);
+	assert_true(json_number_value(json_object_get(first, "power_w")) == 231.45);
+	assert_true(json_is_null(json_object_get(first, "temperature_c")));
+	assert_true(json_is_null(json_object_get(second, "name")));
+	for (size_t i = 0; i < GPU_METRIC_COUNT; i++)
+		assert_true(json_is_null(json_object_get(second, gpu_metrics[i].key)));
+	uses = json_object_get(first, "processes");
+	assert_int_equal(json_array_size(uses), 2);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(uses, 0), "job_id")),
+	                    "train-1");
+	assert_true(json_is_null(json_object_get(json_array_get(uses, 0), "sm_pct")));
+	uses = json_object_get(second, "processes");
+	assert_true(json_is_null(json_object_get(json_array_get(uses, 0), "pid")));
+	assert_int_equal(json_integer_value(json_object_get(json_array_get(uses, 0), "host_pid")),
+	                 10);
+	json_decref(root);
+	buf_done(&out);
+	scene_done(&sc);
+}
+
+RUN_TESTS(TEST(test_snapshot__gives_what_processes_hold_on_gpus_to_their_job),
+          TEST(test_snapshot__leaves_strangers_on_gpus_out_when_only_jobs_are_asked_for),
+          TEST(test_snapshot__forgets_gpus_when_its_memory_is_used_again),
+          TEST(test_codec__tells_gpus_with_null_for_what_they_do_not_tell))
