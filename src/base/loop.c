@@ -21,6 +21,7 @@ struct loop_source {
 	struct loop *loop;
 	struct loop_source *next;
 	int fd;           /* -1: a timer */
+	unsigned watched; /* LOOP_READ, LOOP_WRITE */
 	uint64_t when_ns; /* a timer's; NEVER: it is not armed */
 	bool is_removed;
 	void (*call)(void *self);
@@ -181,6 +182,7 @@ int loop_add_reader(struct loop *loop, int fd, void (*ready)(void *), void *self
 	if (fd < 0)
 		return err_set(err, EBADF, "add a reader to the event loop: %s", strerror(EBADF));
 	s = source_new(loop, fd, ready, self);
+	s->watched = LOOP_READ;
 	r = watch(loop, fd, EPOLLIN, s);
 	if (r < 0) {
 		loop_remove(s);
@@ -191,11 +193,15 @@ int loop_add_reader(struct loop *loop, int fd, void (*ready)(void *), void *self
 	return 0;
 }
 
-void loop_reader_set_writes(struct loop_source *reader, bool wants)
+void loop_watch(struct loop_source *reader, unsigned events)
 {
-	struct epoll_event event = { .events = EPOLLIN | (wants ? EPOLLOUT : 0),
+	struct epoll_event event = { .events = (events & LOOP_READ ? EPOLLIN : 0U) |
+		                               (events & LOOP_WRITE ? EPOLLOUT : 0U),
 		                     .data.ptr = reader };
 
+	if (reader->watched == events)
+		return;
+	reader->watched = events;
 	(void)epoll_ctl(reader->loop->epoll_fd, EPOLL_CTL_MOD, reader->fd, &event);
 }
 

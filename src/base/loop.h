@@ -30,8 +30,11 @@ void loop_timer_set(struct loop_source *timer, uint64_t mono_ns);
  * source before closing it. */
 int loop_add_reader(struct loop *loop, int fd, void (*ready)(void *self), void *self,
                     struct loop_source **ret, struct err *err) must_check;
-/* Calls back also while the fd can be written, or no more. */
-void loop_reader_set_writes(struct loop_source *reader, bool wants);
+/* What the fd is waited for from now on: either, both or nothing (a hang-up is told even then). The
+ * callback is the same for all. */
+#define LOOP_READ 1U
+#define LOOP_WRITE 2U
+void loop_watch(struct loop_source *reader, unsigned events);
 /* Blocks these signals and calls back when one comes, also for one that came while it was blocked
  * before. */
 int loop_add_signals(struct loop *loop, const sigset_t *signals,

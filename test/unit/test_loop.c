@@ -208,7 +208,7 @@ static void count_and_stop_writing(void *self)
 	struct scene *sc = self;
 
 	sc->fired++;
-	loop_reader_set_writes(sc->reader, false);
+	loop_watch(sc->reader, LOOP_READ);
 }
 
 static void test_loop_reader__is_called_for_room_to_write_only_when_it_asks(void **state)
@@ -219,11 +219,33 @@ static void test_loop_reader__is_called_for_room_to_write_only_when_it_asks(void
 	assert_int_equal(loop_add_reader(sc->loop, sc->pipe[1], count_and_stop_writing, sc,
 	                                 &sc->reader, &err),
 	                 0);
-	loop_reader_set_writes(sc->reader, true);
+	loop_watch(sc->reader, LOOP_READ | LOOP_WRITE);
 	assert_int_equal(
 		loop_add_timer(sc->loop, clock_mono_ns() + 5 * NS_PER_MS, stop, sc, NULL, &err), 0);
 	assert_int_equal(loop_run(sc->loop, &err), 0);
 	assert_int_equal(sc->fired, 1);
+}
+
+static void count_read(void *self)
+{
+	struct scene *sc = self;
+
+	sc->read++;
+}
+
+static void test_loop_watch__waits_for_nothing_when_told_so(void **state)
+{
+	struct scene *sc = *state;
+	struct err err;
+
+	assert_int_equal(write(sc->pipe[1], "a", 1), 1);
+	assert_int_equal(loop_add_reader(sc->loop, sc->pipe[0], count_read, sc, &sc->reader, &err),
+	                 0);
+	loop_watch(sc->reader, 0);
+	assert_int_equal(
+		loop_add_timer(sc->loop, clock_mono_ns() + NS_PER_MS, stop, sc, NULL, &err), 0);
+	assert_int_equal(loop_run(sc->loop, &err), 0);
+	assert_int_equal(sc->read, 0);
 }
 
 #define LOOP_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -236,4 +258,5 @@ RUN_TESTS(LOOP_TEST(test_loop_timer__fires_once_each_time_it_is_set),
           LOOP_TEST(test_loop_remove__may_be_called_by_the_source_itself),
           LOOP_TEST(test_loop_remove__keeps_a_source_of_the_same_round_from_being_called),
           LOOP_TEST(test_loop_reader__is_called_for_room_to_write_only_when_it_asks),
+          LOOP_TEST(test_loop_watch__waits_for_nothing_when_told_so),
           LOOP_TEST(test_loop_signal__is_called_instead_of_the_process_dying))
