@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -75,6 +76,33 @@ int io_write_all(int fd, const void *bytes, size_t n)
 		n -= (size_t)done;
 	}
 	return 0;
+}
+
+static int write_new(int dir_fd, const char *name, const void *bytes, size_t n, bool is_durable)
+{
+	cleanup(closep) int fd = openat(dir_fd, name,
+	                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	int r = fd < 0 ? -errno : io_write_all(fd, bytes, n);
+
+	return r == 0 && is_durable && fdatasync(fd) < 0 ? -errno : r;
+}
+
+int io_replace(int dir_fd, const char *name, const void *bytes, size_t n, bool is_durable,
+               struct err *err)
+{
+	char temporary[NAME_MAX + 1];
+	int r;
+
+	if (snprintf(temporary, sizeof temporary, ".%s.new", name) >= (int)sizeof temporary)
+		return err_set(err, ENAMETOOLONG, "write '%s': name too long", name);
+	unlinkat(dir_fd, temporary, 0); /* left by one who died on the way */
+	r = write_new(dir_fd, temporary, bytes, n, is_durable);
+	if (r == 0 && renameat(dir_fd, temporary, dir_fd, name) < 0)
+		r = -errno;
+	if (r == 0)
+		return 0;
+	unlinkat(dir_fd, temporary, 0);
+	return err_set(err, r == -EDQUOT ? ENOSPC : -r, "write '%s': %s", name, strerror(-r));
 }
 
 int io_mkdir_all(const char *path, mode_t mode, struct err *err)

@@ -15,5 +15,10 @@ ssize_t io_read_fd(int fd, char *to, size_t cap) must_check;
 /* The whole file into `to` (which has a ceiling: -EFBIG past it). Errors name the file. */
 int io_load(int dir_fd, const char *path, struct buf *to, struct err *err) must_check;
 int io_write_all(int fd, const void *bytes, size_t n) must_check; /* 0 or -errno */
+/* The file at dir_fd/name holds these bytes, all of them or what it held before, also when we die
+ * on the way. A symlink of that name is replaced, not followed. `is_durable`: they are on the disk
+ * when this returns. */
+int io_replace(int dir_fd, const char *name, const void *bytes, size_t n, bool is_durable,
+               struct err *err) must_check;
 /* mkdir -p with this mode for what is missing. */
 int io_mkdir_all(const char *path, mode_t mode, struct err *err) must_check;
