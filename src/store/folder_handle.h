@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* folder_handle.h - what the files of the folder share; nobody else includes it. */
+#pragma once
+
+#include "base/vec.h"
+#include "store/folder.h"
+#include "store/hwfile.h"
+#include "store/runlog.h"
+
+/* The machine's CPU time at one instant. */
+struct folder_cpu {
+	bool is_known;
+	uint64_t boot_ns, total_ns, user_ns, idle_ns;
+};
+
+/* What the run log knows of a sheet. */
+struct folder_sheet {
+	uint32_t num;
+	uint64_t started_ns, ended_ns;
+};
+
+struct folder {
+	char *path;
+	char *moved_to; /* NULL: nothing was there */
+	int dir_fd;     /* locked while we write */
+	uint64_t interval_ns;
+
+	struct runlog log;
+	struct linefile files[HWFILE_COUNT];
+	struct buf text; /* a line on its way */
+
+	struct resource_summary sums;
+	uint64_t rows[HWFILE_COUNT];
+	struct folder_cpu row_began, now; /* the CPU line that is being gathered */
+	uint64_t last_wall_ns, last_elapsed_ns;
+	char gpu_absence[120];
+
+	struct job job; /* as last seen; id is set from the start */
+	bool has_job, is_start_told;
+	VEC(struct folder_sheet) sheets;
+};
+
+/* All is tried, and of several failures the first is told: `r` is what the last step came to, with
+ * its words in `later`; `before` what those before it came to, with theirs in `err`. */
+static inline int folder_first(int before, int r, const struct err *later, struct err *err)
+{
+	if (before < 0 || r == 0)
+		return before;
+	*err = *later;
+	return r;
+}
+
+/* folder_hw.c: the lines of the CSV files. */
+int folder_put_hw(struct folder *f, const struct snapshot *snap, struct err *err) must_check;
+/* Writes the CPU line that is being gathered, if it is worth one. */
+int folder_end_hw(struct folder *f, struct err *err) must_check;
+/* The sums, with the line that is being gathered in them. */
+struct resource_summary folder_sums(const struct folder *f);
+
+/* folder_log.c: what goes to the run log. */
+int folder_put_log(struct folder *f, const struct snapshot *snap, struct err *err) must_check;
+int folder_log_end(struct folder *f, struct err *err) must_check;
+
+/* folder_summary.c */
+int folder_write_summary(struct folder *f, bool is_durable, struct err *err) must_check;

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* folder_log.c - what of a snapshot is news for the run log: not each process (`proctor events`
+ * lists them), but what somebody said, and what befell the job. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/jsonread.h"
+#include "store/folder_handle.h"
+
+static struct scan text_of(const struct snapshot *snap, struct text_ref ref)
+{
+	return ref.len ? scan_mem(snapshot_text(snap, ref), ref.len) : scan_str("");
+}
+
+/* Begins the data of an event in f->text. */
+static struct json begin_data(struct folder *f)
+{
+	struct json j = { .out = &f->text };
+
+	buf_reset(&f->text);
+	json_begin_object(&j);
+	return j;
+}
+
+static int log_data(struct folder *f, uint64_t wall_ns, const char *event, struct json *j,
+                    struct err *err)
+{
+	json_end_object(j);
+	return runlog_event(&f->log, wall_ns, scan_str(event), scan_mem(f->text.at, f->text.len),
+	                    err);
+}
+
+static void put_text(struct json *j, const char *key, const char *text)
+{
+	if (!*text)
+		return;
+	json_key(j, key);
+	json_str(j, text);
+}
+
+static void put_outcome(struct json *j, bool has_exit_code, int exit_code, int signal)
+{
+	if (has_exit_code) {
+		json_key(j, "exit_code");
+		json_i64(j, exit_code);
+	} else if (signal) {
+		json_key(j, "signal");
+		json_i64(j, signal);
+	}
+}
+
+static int log_job_started(struct folder *f, struct err *err)
+{
+	struct json j = begin_data(f);
+
+	put_text(&j, "job_id", f->job.id);
+	put_text(&j, "type", f->job.type);
+	put_text(&j, "command", f->job.command);
+	put_text(&j, "parent", f->job.parent);
+	return log_data(f, f->job.started_ns, "job.started", &j, err);
+}
+
+int folder_log_end(struct folder *f, struct err *err)
+{
+	struct json j;
+	char event[40];
+
+	if (!f->has_job || f->job.status == JOB_RUNNING)
+		return 0;
+	j = begin_data(f);
+	put_text(&j, "job_id", f->job.id);
+	put_outcome(&j, f->job.has_exit_code, f->job.exit_code, f->job.signal);
+	json_key(&j, "seconds");
+	json_fixed(&j, (f->job.took_ns + NS_PER_MS / 2) / NS_PER_MS, 3);
+	snprintf(event, sizeof event, "job.%s", job_status_name(f->job.status));
+	return log_data(f, f->job.ended_ns ? f->job.ended_ns : f->last_wall_ns, event, &j, err);
+}
+
+/* What the log knows of a sheet; the latest are asked for most. */
+static struct folder_sheet *find_sheet(struct folder *f, uint32_t num)
+{
+	struct folder_sheet *added;
+
+	for (size_t i = f->sheets.len; i > 0; i--)
+		if (f->sheets.at[i - 1].num == num)
+			return &f->sheets.at[i - 1];
+	added = vec_push(&f->sheets, SHEETS_MAX);
+	if (added)
+		added->num = num;
+	return added;
+}
+
+static struct json begin_sheet(struct folder *f, const struct sheet *s)
+{
+	struct json j = begin_data(f);
+
+	json_key(&j, "sheet");
+	json_u64(&j, s->num);
+	put_text(&j, "label", s->label);
+	return j;
+}
+
+static int log_sheet_started(struct folder *f, const struct sheet *s, struct err *err)
+{
+	struct folder_sheet *known = find_sheet(f, s->num);
+	struct json j;
+
+	if (!known || known->started_ns == s->started_ns)
+		return 0;
+	known->started_ns = s->started_ns;
+	j = begin_sheet(f, s);
+	return log_data(f, s->started_ns, "sheet.started", &j, err);
+}
+
+static int log_sheet_ended(struct folder *f, const struct sheet *s, struct err *err)
+{
+	struct folder_sheet *known = find_sheet(f, s->num);
+	struct json j;
+	char event[40];
+
+	if (!s->ended_ns || !known || known->ended_ns == s->ended_ns)
+		return 0;
+	known->ended_ns = s->ended_ns;
+	j = begin_sheet(f, s);
+	put_outcome(&j, s->has_exit_code, s->exit_code, s->signal);
+	json_key(&j, "seconds");
+	json_fixed(&j, (s->ended_ns - MIN(s->started_ns, s->ended_ns)) / NS_PER_MS, 3);
+	snprintf(event, sizeof event, "sheet.%s", job_status_name(s->status));
+	return log_data(f, s->ended_ns, event, &j, err);
+}
+
+/* jax_peak_bytes_mb among what the program said. */
+static void find_jax_peak(struct folder *f, struct scan data)
+{
+	struct scan value;
+	uint64_t milli_mb;
+
+	if (jsonread_find(data, resource_keys[RESOURCE_KEY_JAX_PEAK].key, &value) &&
+	    jsonread_milli(value, &milli_mb))
+		resource_summary_add(&f->sums, RESOURCE_JAX_PEAK_MB, milli_mb);
+}
+
+static int log_said(struct folder *f, const struct snapshot *snap, const struct event *e,
+                    struct err *err)
+{
+	struct scan name = text_of(snap, e->name), data = text_of(snap, e->text);
+
+	find_jax_peak(f, data);
+	if (e->kind == EVENT_PHASE)
+		return runlog_phase(&f->log, e->wall_ns, name, (uint64_t)MAX(e->count, 0), data,
+		                    err);
+	return runlog_event(&f->log, e->wall_ns, name, data, err);
+}
+
+/* Which events are news, and what they are called. */
+static const char *news_name(const struct event *e)
+{
+	switch (e->kind) {
+	case EVENT_KILL:
+		return "process.kill";
+	case EVENT_OOM:
+		return "process.oom";
+	case EVENT_LIMIT:
+		return "job.limit";
+	case EVENT_LOSS:
+		return "recorder.loss";
+	case EVENT_GAP:
+		return "recorder.gap";
+	case EVENT_CLOCK_STEP:
+		return "recorder.clock_step";
+	case EVENT_SUSPEND:
+		return "recorder.suspend";
+	case EVENT_PROBE:
+		return "recorder.probe";
+	case EVENT_SPAWN:
+	case EVENT_EXIT:
+	case EVENT_SIGNAL:
+	case EVENT_EXEC:
+	case EVENT_TOTALS:
+	case EVENT_RECORDER:
+	case EVENT_MARK:
+	case EVENT_PHASE:
+	case EVENT_KIND_COUNT:
+		break;
+	}
+	return NULL;
+}
+
+static void put_count(struct json *j, const struct event *e)
+{
+	bool is_time = e->kind == EVENT_GAP || e->kind == EVENT_CLOCK_STEP ||
+	               e->kind == EVENT_SUSPEND;
+
+	if (is_time) {
+		json_key(j, "seconds");
+		json_double(j, (double)e->count / 1e9, 3);
+	} else if (e->count) {
+		json_key(j, "count");
+		json_i64(j, e->count);
+	}
+}
+
+static void put_process(struct json *j, const struct event *e)
+{
+	json_key(j, "pid");
+	json_i64(j, e->id.pid);
+	json_key(j, "comm");
+	json_strn(j, e->comm, strnlen(e->comm, COMM_LEN));
+	if (e->signal) {
+		json_key(j, "signal");
+		json_i64(j, e->signal);
+	}
+}
+
+static int log_news(struct folder *f, const struct snapshot *snap, const struct event *e,
+                    const char *name, struct err *err)
+{
+	cleanup(buf_done) struct buf details = { 0 };
+	struct json j = begin_data(f);
+
+	if (e->id.pid)
+		put_process(&j, e);
+	if (e->name.len) {
+		json_key(&j, "name");
+		json_strn(&j, snapshot_text(snap, e->name), e->name.len);
+	}
+	put_count(&j, e);
+	event_details(e, snap->text.at, &details);
+	put_text(&j, "details", details.at ? details.at : "");
+	return log_data(f, e->wall_ns, name, &j, err);
+}
+
+static bool is_our_job(const struct folder *f, const struct snapshot *snap, int32_t job)
+{
+	return job >= 0 && (size_t)job < snap->jobs.len &&
+	       strcmp(snap->jobs.at[job].id, f->job.id) == 0;
+}
+
+static int log_event(struct folder *f, const struct snapshot *snap, const struct event *e,
+                     struct err *err)
+{
+	const char *name = news_name(e);
+	bool is_ours = is_our_job(f, snap, e->job);
+
+	if (is_ours && (e->kind == EVENT_MARK || e->kind == EVENT_PHASE))
+		return log_said(f, snap, e, err);
+	/* What the recorder says of itself belongs to no job. */
+	if (name && (is_ours || (e->job < 0 && !e->id.pid)))
+		return log_news(f, snap, e, name, err);
+	return 0;
+}
+
+static int log_sheets(struct folder *f, const struct snapshot *snap,
+                      int (*log)(struct folder *f, const struct sheet *s, struct err *err),
+                      struct err *err)
+{
+	struct err later;
+	int r = 0;
+
+	vec_each(&snap->sheets, s)
+		if (is_our_job(f, snap, s->job))
+			r = folder_first(r, log(f, s, &later), &later, err);
+	return r;
+}
+
+/* Starts, then what was said, then ends: what lies between two snapshots is nearly in the order of
+ * its time. */
+int folder_put_log(struct folder *f, const struct snapshot *snap, struct err *err)
+{
+	bool is_first = f->has_job && !f->is_start_told;
+	int r = is_first ? log_job_started(f, err) : 0;
+	struct err later;
+
+	f->is_start_told |= is_first;
+	r = folder_first(r, log_sheets(f, snap, log_sheet_started, &later), &later, err);
+	vec_each(&snap->events, e)
+		r = folder_first(r, log_event(f, snap, e, &later), &later, err);
+	return folder_first(r, log_sheets(f, snap, log_sheet_ended, &later), &later, err);
+}

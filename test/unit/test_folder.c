@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/folder.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "base/io.h"
+#include "golden.h"
+#include "store/hwfile.h"
+#include "store_world.h"
+
+#define WALL0_NS (UINT64_C(1790000000) * NS_PER_S)
+#define BOOT0_NS (5000 * NS_PER_S)
+
+struct scene {
+	char *dir, *path; /* path: dir/out */
+	struct folder *folder;
+	struct snapshot snap;
+	uint64_t cpu_ns; /* of two CPUs together */
+	uint64_t user_ns, idle_ns;
+};
+
+static int try_open(struct scene *s, uint64_t interval_ns, struct err *err)
+{
+	const struct folder_options options = { .path = s->path,
+		                                .job_id = "train-1",
+		                                .interval_ns = interval_ns };
+
+	return folder_open(&options, &s->folder, err);
+}
+
+static struct scene scene_begin(uint64_t interval_ns)
+{
+	struct scene s = { .dir = world_dir() };
+	struct err err = { 0 };
+
+	setenv("TZ", "UTC", 1);
+	s.path = xasprintf("%s/deep/out", s.dir);
+	if (try_open(&s, interval_ns, &err) < 0)
+		fail_msg("%s", err.msg);
+	return s;
+}
+
+static void scene_end(struct scene *s)
+{
+	folder_close(s->folder);
+	snapshot_done(&s->snap);
+	free(s->path);
+	world_rmdir(s->dir);
+}
+
+static struct job *scene_job(struct scene *s)
+{
+	return &s->snap.jobs.at[0];
+}
+
+/* The next snapshot, after so many ms in which two CPUs did this (percent). */
+static void scene_tick(struct scene *s, uint64_t after_ms, uint64_t user_pct, uint64_t idle_pct)
+{
+	uint64_t elapsed_ns = s->snap.seq ? after_ms * NS_PER_MS : 0;
+	struct snapshot last = { .seq = s->snap.seq,
+		                 .wall_ns = s->snap.wall_ns,
+		                 .boot_ns = s->snap.boot_ns };
+	struct job *job;
+
+	snapshot_reset(&s->snap);
+	s->snap.seq = last.seq + 1;
+	s->snap.elapsed_ns = elapsed_ns;
+	s->snap.wall_ns = last.seq ? last.wall_ns + elapsed_ns : WALL0_NS;
+	s->snap.boot_ns = last.seq ? last.boot_ns + elapsed_ns : BOOT0_NS;
+	s->cpu_ns += 2 * elapsed_ns;
+	s->user_ns += 2 * elapsed_ns / 100 * user_pct;
+	s->idle_ns += 2 * elapsed_ns / 100 * idle_pct;
+	readings_set(&s->snap.host, HOST_CPU_TOTAL, s->cpu_ns);
+	readings_set(&s->snap.host, HOST_CPU_USER, s->user_ns);
+	readings_set(&s->snap.host, HOST_CPU_IDLE, s->idle_ns);
+	job = world_push(&s->snap.jobs);
+	snprintf(job->id, sizeof job->id, "train-1");
+	snprintf(job->type, sizeof job->type, "train.py");
+	snprintf(job->command, sizeof job->command, "python train.py --epochs 3");
+	job->started_ns = WALL0_NS;
+}
+
+static void scene_put(struct scene *s)
+{
+	struct err err = { 0 };
+
+	if (folder_put(s->folder, &s->snap, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+static char *scene_load(const struct scene *s, const char *name)
+{
+	cleanup(freep) char *path = xasprintf("%s/%s", s->path, name);
+	struct buf text = { 0 };
+	struct err err = { 0 };
+
+	if (io_load(AT_FDCWD, path, &text, &err) < 0)
+		buf_puts(&text, "(none)");
+	return text.at ? buf_take(&text) : xstrdup("");
+}
+
+static void assert_file(const struct scene *s, const char *name, const char *wanted)
+{
+	cleanup(freep) char *text = scene_load(s, name);
+
+	assert_string_equal(text, wanted);
+}
+
+static void assert_has(const struct scene *s, const char *name, const char *part)
+{
+	cleanup(freep) char *text = scene_load(s, name);
+
+	if (!strstr(text, part))
+		fail_msg("no %s in %s: %s", part, name, text);
+}
+
+static struct event *scene_event(struct scene *s, enum event_kind kind, const char *name,
+                                 const char *text)
+{
+	struct event *e = world_push(&s->snap.events);
+
+	e->kind = kind;
+	e->wall_ns = s->snap.wall_ns - 100 * NS_PER_MS;
+	e->name = (struct text_ref){ (uint32_t)s->snap.text.len, (uint32_t)strlen(name) };
+	buf_puts(&s->snap.text, name);
+	e->text = (struct text_ref){ (uint32_t)s->snap.text.len, (uint32_t)strlen(text) };
+	buf_puts(&s->snap.text, text);
+	return e;
+}
+
+/* The recorder looks fine at the start and coarser later; lines come every two seconds. */
+static void test_folder_put__writes_cpu_lines_at_one_interval(void **state)
+{
+	static const uint64_t steps_ms[] = { 0, 50, 50, 100, 200, 600, 999, 1001, 1000, 1000 };
+	struct scene s = scene_begin(0);
+
+	for (size_t i = 0; i < ARRAY_LEN(steps_ms); i++) {
+		scene_tick(&s, steps_ms[i], i < 7 ? 40 : 10, i < 7 ? 50 : 80);
+		scene_put(&s);
+	}
+	assert_file(&s, "cpu_metrics.csv",
+	            "timestamp,usr_pct,idle_pct\n"
+	            "2026/09/21 14:13:21.999,40.0,50.0\n"
+	            "2026/09/21 14:13:24.000,10.0,80.0\n");
+	assert_has(&s, "summary.json", "\"cpu_usr_mean_pct\":20.0,\"cpu_idle_mean_pct\":70.0");
+	scene_end(&s);
+}
+
+static void test_folder_put__follows_an_interval_that_was_asked_for(void **state)
+{
+	struct scene s = scene_begin(50 * NS_PER_MS);
+
+	for (int i = 0; i < 4; i++) {
+		scene_tick(&s, 50, 25, 75);
+		scene_put(&s);
+	}
+	assert_file(&s, "cpu_metrics.csv",
+	            "timestamp,usr_pct,idle_pct\n"
+	            "2026/09/21 14:13:20.050,25.0,75.0\n"
+	            "2026/09/21 14:13:20.100,25.0,75.0\n"
+	            "2026/09/21 14:13:20.150,25.0,75.0\n");
+	scene_end(&s);
+}
+
+static void test_folder_end__counts_a_rest_of_half_a_line_or_all_there_is(void **state)
+{
+	static const struct {
+		uint64_t ms;
+		const char *lines;
+	} cases[] = {
+		{ 300, "2026/09/21 14:13:20.300,30.0,60.0\n" },
+		{ 2900, "2026/09/21 14:13:22.000,30.0,60.0\n" },
+		{ 3100, "2026/09/21 14:13:22.000,30.0,60.0\n2026/09/21 14:13:23.100,30.0,60.0\n" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct scene s = scene_begin(0);
+		struct err err = { 0 };
+		cleanup(freep) char *wanted = xasprintf(HWFILE_CPU_HEAD "%s", cases[i].lines);
+
+		scene_tick(&s, 0, 0, 0);
+		scene_put(&s);
+		for (uint64_t at = 100; at <= cases[i].ms; at += 100) {
+			scene_tick(&s, 100, 30, 60);
+			scene_put(&s);
+		}
+		/* It is in the summary before the end: whoever is killed now loses little. */
+		assert_has(&s, "summary.json", "\"cpu_usr_mean_pct\":30.0");
+		assert_int_equal(folder_end(s.folder, NULL, NULL, &err), 0);
+		assert_file(&s, "cpu_metrics.csv", wanted);
+		assert_file(&s, "report.txt", "(none)");
+		scene_end(&s);
+	}
+}
+
+static void test_folder_put__leaves_out_what_the_counters_cannot_tell(void **state)
+{
+	struct scene s = scene_begin(NS_PER_S);
+
+	scene_tick(&s, 1000, 10, 10);
+	scene_put(&s);
+	s.cpu_ns = s.user_ns = s.idle_ns = 0; /* they restarted */
+	scene_tick(&s, 1000, 10, 10);
+	s.snap.host.value[HOST_CPU_TOTAL] = 0;
+	scene_put(&s);
+	scene_tick(&s, 1000, 50, 50);
+	s.snap.host.present = 0; /* could not be read */
+	scene_put(&s);
+	assert_file(&s, "cpu_metrics.csv", HWFILE_CPU_HEAD);
+	assert_has(&s, "summary.json", "\"cpu_usr_mean_pct\":\"/proc/stat could not be read\"");
+	scene_tick(&s, 1000, 50, 50);
+	scene_put(&s);
+	scene_tick(&s, 1000, 50, 50);
+	scene_put(&s);
+	assert_file(&s, "cpu_metrics.csv", HWFILE_CPU_HEAD "2026/09/21 14:13:24.000,50.0,50.0\n");
+	scene_end(&s);
+}
+
+static void test_folder_put__rewrites_the_summary(void **state)
+{
+	struct scene s = scene_begin(0);
+	struct err err = { 0 };
+	struct job job;
+	struct buf text = { 0 };
+	char *summary;
+
+	scene_tick(&s, 0, 0, 0);
+	scene_put(&s);
+	assert_has(&s, "summary.json", "\"status\":\"running\"");
+	assert_has(&s, "summary.json", "\"peak_vram_mb\":\"no GPU here\"");
+	assert_has(&s, "summary.json", "\"cpu_usr_mean_pct\":\"too short a time\"");
+	scene_tick(&s, 2500, 62, 31);
+	scene_put(&s);
+	job = *scene_job(&s);
+	job.status = JOB_FAILED;
+	job.has_exit_code = true;
+	job.exit_code = 3;
+	job.ended_ns = WALL0_NS + 2500 * NS_PER_MS;
+	job.took_ns = 2500 * NS_PER_MS;
+	job.figures[JOB_FIGURE_CPU] = (struct figure){ 3100 * NS_PER_MS, QUALITY_EXACT };
+	job.figures[JOB_FIGURE_PEAK_RSS] = (struct figure){ UINT64_C(812) << 20, QUALITY_AT_LEAST };
+	folder_set_jax_peak(s.folder, UINT64_C(1500) << 20);
+	folder_set_gpu_absence(s.folder, "no GPU here: no driver");
+	assert_int_equal(folder_end(s.folder, &job, "A report.\n", &err), 0);
+	assert_file(&s, "report.txt", "A report.\n");
+	summary = scene_load(&s, "summary.json");
+	buf_puts(&text, summary);
+	assert_golden("run-folder-summary.json", &text);
+	buf_done(&text);
+	free(summary);
+	scene_end(&s);
+}
+
+static void test_folder_put__logs_what_was_said_and_what_befell_the_job(void **state)
+{
+	struct scene s = scene_begin(0);
+	struct err err = { 0 };
+	struct buf text = { 0 };
+	struct sheet *sheet;
+	struct event *e;
+	char *log;
+
+	scene_tick(&s, 0, 0, 0);
+	scene_event(&s, EVENT_SPAWN, "", "");
+	scene_event(&s, EVENT_MARK, "epoch", "{\"loss\":0.25,\"jax_peak_bytes_mb\":\"2048.5\"}");
+	e = scene_event(&s, EVENT_PHASE, "load data", "{\"rows\":100}");
+	e->count = 1234567890;
+	sheet = world_push(&s.snap.sheets);
+	*sheet = (struct sheet){ .num = 1, .label = "fetch", .started_ns = WALL0_NS };
+	scene_put(&s);
+	scene_put(&s); /* the same snapshot again: the sheet is not told twice, the rest was said
+	                  twice */
+	scene_tick(&s, 1000, 10, 10);
+	sheet = world_push(&s.snap.sheets);
+	*sheet = (struct sheet){ .num = 1,
+		                 .status = JOB_COMPLETED,
+		                 .started_ns = WALL0_NS,
+		                 .ended_ns = WALL0_NS + 900 * NS_PER_MS,
+		                 .has_exit_code = true };
+	sheet = world_push(&s.snap.sheets); /* began and ended since the last look */
+	*sheet = (struct sheet){ .num = 2,
+		                 .status = JOB_FAILED,
+		                 .started_ns = WALL0_NS + 910 * NS_PER_MS,
+		                 .ended_ns = WALL0_NS + 950 * NS_PER_MS,
+		                 .signal = 9 };
+	e = scene_event(&s, EVENT_KILL, "", "");
+	e->id.pid = 42;
+	e->signal = 9;
+	e->sender_pid = 7;
+	memcpy(e->comm, "worker", 7);
+	memcpy(e->sender_comm, "bash", 5);
+	e = scene_event(&s, EVENT_LOSS, "", "ring buffer full");
+	e->job = -1;
+	e->count = 12;
+	e = scene_event(&s, EVENT_OOM, "", ""); /* of somebody else */
+	e->job = -1;
+	e->id.pid = 43;
+	scene_put(&s);
+	assert_has(&s, "summary.json", "\"jax_peak_bytes_mb\":2048.5");
+	assert_int_equal(folder_event(s.folder, s.snap.wall_ns, "note", "{\"by\":\"host\"}", &err),
+	                 0);
+	assert_int_equal(folder_phase(s.folder, s.snap.wall_ns, "end", NS_PER_S, NULL, &err), 0);
+	scene_job(&s)->status = JOB_COMPLETED;
+	scene_job(&s)->took_ns = NS_PER_S;
+	assert_int_equal(folder_end(s.folder, scene_job(&s), NULL, &err), 0);
+	log = scene_load(&s, "run.jsonl");
+	buf_puts(&text, log);
+	assert_golden("run-folder-log.jsonl", &text);
+	buf_done(&text);
+	free(log);
+	scene_end(&s);
+}
+
+static void test_folder_open__moves_an_earlier_run_aside(void **state)
+{
+	struct scene s = scene_begin(0);
+	struct err err = { 0 };
+
+	for (int i = 1; i <= 3; i++) {
+		cleanup(freep) char *place = xasprintf("%s/run.%d", s.path, i);
+		cleanup(freep) char *inside = xasprintf("run.%d/summary.json", i);
+
+		scene_tick(&s, 1000, 10, 10);
+		scene_put(&s);
+		assert_int_equal(folder_end(s.folder, NULL, "r", &err), 0);
+		folder_close(s.folder);
+		s.folder = NULL;
+		assert_int_equal(try_open(&s, 0, &err), 0);
+		assert_string_equal(folder_moved_to(s.folder), place);
+		assert_file(&s, "report.txt", "(none)");
+		assert_file(&s, "summary.json", "(none)");
+		assert_file(&s, "cpu_metrics.csv", HWFILE_CPU_HEAD);
+		assert_has(&s, inside, "train-1");
+	}
+	scene_end(&s);
+}
+
+static void test_folder_open__refuses_a_folder_that_is_in_use(void **state)
+{
+	struct scene s = scene_begin(0), other = { .path = s.path };
+	struct err err = { 0 };
+
+	assert_null(folder_moved_to(s.folder));
+	assert_int_equal(try_open(&other, 0, &err), -EBUSY);
+	assert_non_null(strstr(err.msg, s.path));
+	assert_null(other.folder);
+	scene_end(&s);
+}
+
+static void test_folder_open__follows_no_link_and_touches_no_strange_file(void **state)
+{
+	static const char *const names[] = { "run.jsonl", "summary.json", "hw_metrics.csv",
+		                             "report.txt" };
+	struct scene s = scene_begin(0);
+	struct err err = { 0 };
+
+	folder_close(s.folder);
+	s.folder = NULL;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		cleanup(freep) char *path = xasprintf("%s/%s", s.path, names[i]);
+
+		unlink(path);
+		assert_int_equal(symlink("/etc/passwd", path), 0);
+		assert_int_equal(try_open(&s, 0, &err), -EINVAL);
+		assert_non_null(strstr(err.msg, names[i]));
+		assert_int_equal(unlink(path), 0);
+		assert_int_equal(mkfifo(path, 0600), 0);
+		assert_int_equal(try_open(&s, 0, &err), -EINVAL);
+		assert_int_equal(unlink(path), 0);
+	}
+	scene_end(&s);
+}
+
+static void test_folder_open__says_what_is_in_the_way(void **state)
+{
+	struct scene s = { .dir = world_dir() };
+	struct err err = { 0 };
+	cleanup(freep) char *file = xasprintf("%s/file", s.dir);
+
+	close(open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	s.path = xasprintf("%s/file/out", s.dir);
+	assert_int_equal(try_open(&s, 0, &err), -ENOTDIR);
+	assert_non_null(strstr(err.msg, file));
+	scene_end(&s);
+}
+
+/* With the next line it begins to fit again. */
+static void test_folder_put__keeps_whole_lines_and_the_last_summary_on_a_full_disk(void **state)
+{
+	struct scene s = scene_begin(NS_PER_S);
+	struct rlimit before, small;
+	struct err err = { 0 };
+	char *summary;
+
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = (struct rlimit){ 40, before.rlim_max };
+	scene_tick(&s, 1000, 10, 90);
+	scene_put(&s);
+	summary = scene_load(&s, "summary.json");
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	for (int i = 0; i < 2; i++) {
+		scene_tick(&s, 1000, 10, 90);
+		assert_int_equal(folder_put(s.folder, &s.snap, &err), -ENOSPC);
+	}
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_non_null(strstr(err.msg, s.path));
+	assert_file(&s, "cpu_metrics.csv", HWFILE_CPU_HEAD);
+	assert_file(&s, "summary.json", summary);
+	assert_int_equal(folder_lines_lost(s.folder), 2);
+	scene_tick(&s, 1000, 10, 90);
+	scene_put(&s);
+	assert_file(&s, "cpu_metrics.csv", HWFILE_CPU_HEAD "2026/09/21 14:13:23.000,10.0,90.0\n");
+	assert_has(&s, "summary.json", "\"lines_lost\":2");
+	free(summary);
+	scene_end(&s);
+}
+
+static void test_folder_put__tells_that_the_folder_is_gone(void **state)
+{
+	struct scene s = scene_begin(0);
+	struct err err = { 0 };
+	static const char *const names[] = { "run.jsonl", "cpu_metrics.csv" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		cleanup(freep) char *path = xasprintf("%s/%s", s.path, names[i]);
+
+		assert_int_equal(unlink(path), 0);
+	}
+	assert_int_equal(rmdir(s.path), 0);
+	scene_tick(&s, 0, 0, 0);
+	assert_int_equal(folder_put(s.folder, &s.snap, &err), -ENOENT);
+	assert_non_null(strstr(err.msg, "summary.json"));
+	scene_end(&s);
+}
+
+RUN_TESTS(TEST(test_folder_put__writes_cpu_lines_at_one_interval),
+          TEST(test_folder_put__follows_an_interval_that_was_asked_for),
+          TEST(test_folder_end__counts_a_rest_of_half_a_line_or_all_there_is),
+          TEST(test_folder_put__leaves_out_what_the_counters_cannot_tell),
+          TEST(test_folder_put__rewrites_the_summary),
+          TEST(test_folder_put__logs_what_was_said_and_what_befell_the_job),
+          TEST(test_folder_open__moves_an_earlier_run_aside),
+          TEST(test_folder_open__refuses_a_folder_that_is_in_use),
+          TEST(test_folder_open__follows_no_link_and_touches_no_strange_file),
+          TEST(test_folder_open__says_what_is_in_the_way),
+          TEST(test_folder_put__keeps_whole_lines_and_the_last_summary_on_a_full_disk),
+          TEST(test_folder_put__tells_that_the_folder_is_gone))
