@@ -6,6 +6,9 @@
 
 #include "base/mem.h"
 
+#define MAP_FIRST 64
+#define MAP_SMALL 1024 /* slots that are not worth giving back */
+
 /* Fibonacci hashing spreads pids, which are dense, over the whole table. */
 static size_t home_of(const struct map *m, uint64_t key)
 {
@@ -23,11 +26,11 @@ static size_t slot_of(const struct map *m, uint64_t key)
 	return i;
 }
 
-static void grow(struct map *m)
+static void resize(struct map *m, size_t cap)
 {
 	struct map old = *m;
 
-	m->cap = old.cap ? old.cap * 2 : 64;
+	m->cap = cap;
 	m->slots = xcalloc(m->cap, sizeof *m->slots);
 	m->used = xcalloc(m->cap, 1);
 	for (size_t i = 0; i < old.cap; i++) {
@@ -56,12 +59,23 @@ void map_reset(struct map *m)
 	m->len = 0;
 }
 
+void map_shrink(struct map *m)
+{
+	size_t cap = m->cap;
+
+	if (cap <= MAP_SMALL || m->len >= cap / 8)
+		return;
+	while (cap > MAP_SMALL && m->len < cap / 4)
+		cap /= 2;
+	resize(m, cap);
+}
+
 void map_put(struct map *m, uint64_t key, uint64_t value)
 {
 	size_t i;
 
 	if (m->len * 4 >= m->cap * 3)
-		grow(m);
+		resize(m, m->cap ? m->cap * 2 : MAP_FIRST);
 	i = slot_of(m, key);
 	m->len += !m->used[i];
 	m->used[i] = 1;

@@ -19,6 +19,8 @@ struct map {
 
 void map_done(struct map *m);
 void map_reset(struct map *m); /* empty, keeps the memory */
+/* Gives memory back when less than an eighth of it is used: a spike is not kept for ever. */
+void map_shrink(struct map *m);
 void map_put(struct map *m, uint64_t key, uint64_t value);
 bool map_get(const struct map *m, uint64_t key, uint64_t *ret_value);
 bool map_del(struct map *m, uint64_t key);

@@ -38,6 +38,8 @@
 		(v)->len = 0;                                                                      \
 	} while (0)
 #define VEC_SMALL 1024
+/* The same for one that keeps its elements. They may move. */
+#define vec_shrink(v) vec_shrink_((void **)&(v)->at, (v)->len, &(v)->cap, sizeof *(v)->at)
 
 #define vec_done(v)                                                                                \
 	do {                                                                                       \
@@ -61,6 +63,14 @@ static inline bool vec_reserve_(void **at, size_t *cap, size_t size, size_t n, s
 		*cap = want;
 	}
 	return true;
+}
+
+static inline void vec_shrink_(void **at, size_t len, size_t *cap, size_t size)
+{
+	if (*cap <= VEC_SMALL || len >= *cap / 4)
+		return;
+	*cap = MAX(len * 2, (size_t)VEC_SMALL);
+	*at = xreallocarray(*at, *cap, size);
 }
 
 static inline void *vec_push_(void **at, size_t *len, size_t *cap, size_t size, size_t max)

@@ -51,5 +51,46 @@ static void test_map_next__visits_each_entry_once(void **state)
 	map_done(&m);
 }
 
+static void test_map_shrink__gives_back_what_a_spike_took_and_keeps_the_rest(void **state)
+{
+	struct map m = { 0 };
+	uint64_t value;
+
+	map_shrink(&m);
+	for (uint64_t i = 0; i < 20000; i++)
+		map_put(&m, i << 40, i);
+	for (uint64_t i = 0; i < 20000; i++)
+		if (i % 50)
+			assert_true(map_del(&m, i << 40));
+	map_shrink(&m);
+	assert_true(m.cap <= 2048);
+	assert_int_equal(m.len, 400);
+	for (uint64_t i = 0; i < 20000; i++)
+		assert_true(map_get(&m, i << 40, &value) == (i % 50 == 0));
+	for (uint64_t i = 0; i < 20000; i++)
+		map_put(&m, i << 40, i + 1);
+	assert_true(map_get(&m, UINT64_C(19999) << 40, &value) && value == 20000);
+	map_done(&m);
+}
+
+static void test_map_shrink__leaves_alone_what_is_used_or_small(void **state)
+{
+	struct map m = { 0 };
+	size_t cap;
+
+	map_put(&m, 1, 1);
+	cap = m.cap;
+	map_shrink(&m);
+	assert_int_equal(m.cap, cap);
+	for (uint64_t i = 0; i < 3000; i++)
+		map_put(&m, i, i);
+	cap = m.cap;
+	map_shrink(&m);
+	assert_int_equal(m.cap, cap);
+	map_done(&m);
+}
+
 RUN_TESTS(TEST(test_map__agrees_with_an_array_under_random_puts_and_deletes),
-          TEST(test_map_next__visits_each_entry_once))
+          TEST(test_map_next__visits_each_entry_once),
+          TEST(test_map_shrink__gives_back_what_a_spike_took_and_keeps_the_rest),
+          TEST(test_map_shrink__leaves_alone_what_is_used_or_small))
