@@ -185,11 +185,23 @@ static void forget(void *self, uint32_t seat)
 	c->entries.at[seat] = (struct entry){ 0 };
 }
 
+static void move(void *self, uint32_t from, uint32_t to)
+{
+	struct commands *c = self;
+
+	c->entries.at[to] = c->entries.at[from];
+	c->entries.at[from] = (struct entry){ 0 };
+}
+
+static const struct roster_ops by_seat = { .forget = forget, .move = move };
+
 void commands_end_scan(struct commands *c, struct sample *out)
 {
 	sample_sort_procs(out);
 	for (size_t i = 0; i < c->questions.len; i += PATIENT_BATCH)
 		ask(c, c->questions.at + i, MIN(c->questions.len - i, (size_t)PATIENT_BATCH), out);
-	vec_reset(&c->questions);
-	roster_end_scan(&c->roster, forget, c);
+	vec_relax(&c->questions);
+	roster_end_scan(&c->roster, &by_seat, c);
+	c->entries.len = MIN(c->entries.len, roster_seats(&c->roster));
+	vec_shrink(&c->entries);
 }

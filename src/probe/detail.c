@@ -247,9 +247,27 @@ static void forget(void *self_, uint32_t seat)
 	self->entries.at[seat] = (struct entry){ 0 };
 }
 
+static void move(void *self_, uint32_t from, uint32_t to)
+{
+	struct detail *self = self_;
+
+	self->entries.at[to] = self->entries.at[from];
+	self->entries.at[from] = (struct entry){ 0 };
+}
+
+static const struct roster_ops by_seat = { .forget = forget, .move = move };
+
+/* Seats may move: nothing of this tick holds one any more. */
+static void end_scan(struct detail *self)
+{
+	roster_end_scan(&self->roster, &by_seat, self);
+	self->entries.len = MIN(self->entries.len, roster_seats(&self->roster));
+	vec_shrink(&self->entries);
+}
+
 static bool seat_all(struct detail *self, const struct sample *out)
 {
-	vec_reset(&self->seats);
+	vec_relax(&self->seats);
 	if (!vec_reserve(&self->seats, out->procs.len, PROCS_MAX))
 		return false;
 	vec_each(&out->procs, p) {
@@ -261,7 +279,6 @@ static bool seat_all(struct detail *self, const struct sample *out)
 			;
 		self->seats.at[self->seats.len++] = seat;
 	}
-	roster_end_scan(&self->roster, forget, self);
 	return true;
 }
 
@@ -300,6 +317,7 @@ static int detail_read(void *self_, struct sample *out, struct err *err)
 	                    self->tick == 1 ? len : MIN(len, (size_t)TURNS_OF_STRANGERS));
 	take_turns(self, turns, len);
 	fill(self, out);
+	end_scan(self);
 	return 0;
 }
 

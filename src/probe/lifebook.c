@@ -78,6 +78,8 @@ void lifebook_settle(struct lifebook *book, uint64_t now_boot_ns, struct sample 
 		else
 			i++;
 	}
+	vec_shrink(&book->held);
+	map_shrink(&book->index);
 }
 
 void lifebook_give_up(struct lifebook *book, struct sample *out)

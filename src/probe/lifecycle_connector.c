@@ -424,6 +424,7 @@ static void settle_lingering(struct connector *self, struct sample *out)
 		l->is_over = !has_threads_left(self, &l->exit);
 		i++;
 	}
+	vec_shrink(&self->lingering);
 }
 
 static void take_change(struct connector *self, const struct cnproc_event *ev)

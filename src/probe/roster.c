@@ -3,6 +3,7 @@
 
 #define SEATS_MAX ((size_t)1 << 22) /* the kernel's own ceiling for pids */
 #define SCANS_REMEMBERED 2
+#define SEATS_SMALL 1024 /* so few may well be free */
 
 void roster_done(struct roster *r)
 {
@@ -38,20 +39,52 @@ size_t roster_len(const struct roster *r)
 	return r->index.len;
 }
 
-void roster_end_scan(struct roster *r, void (*forget)(void *self, uint32_t seat), void *self)
+size_t roster_seats(const struct roster *r)
+{
+	return r->seats.len;
+}
+
+static void vacate(struct roster *r, uint32_t seat)
+{
+	uint32_t *vacated = vec_push(&r->free, SEATS_MAX);
+
+	map_del(&r->index, r->seats.at[seat].key);
+	r->seats.at[seat].is_taken = false;
+	if (vacated)
+		*vacated = seat;
+}
+
+static void move_together(struct roster *r, const struct roster_ops *ops, void *self)
+{
+	uint32_t to = 0;
+
+	for (uint32_t from = 0; from < r->seats.len; from++) {
+		if (!r->seats.at[from].is_taken)
+			continue;
+		if (from != to) {
+			r->seats.at[to] = r->seats.at[from];
+			map_put(&r->index, r->seats.at[to].key, to);
+			ops->move(self, from, to);
+		}
+		to++;
+	}
+	r->seats.len = to;
+	vec_shrink(&r->seats);
+	vec_done(&r->free);
+	map_shrink(&r->index);
+}
+
+void roster_end_scan(struct roster *r, const struct roster_ops *ops, void *self)
 {
 	for (uint32_t i = 0; i < r->seats.len; i++) {
-		struct roster_seat *seat = &r->seats.at[i];
-		uint32_t *vacated;
+		const struct roster_seat *seat = &r->seats.at[i];
 
 		if (!seat->is_taken || r->scan - seat->scan < SCANS_REMEMBERED)
 			continue;
-		map_del(&r->index, seat->key);
-		seat->is_taken = false;
-		vacated = vec_push(&r->free, SEATS_MAX);
-		if (vacated)
-			*vacated = i;
-		forget(self, i);
+		vacate(r, i);
+		ops->forget(self, i);
 	}
+	if (r->seats.len > SEATS_SMALL && r->index.len < r->seats.len / 4)
+		move_together(r, ops, self);
 	r->scan++;
 }

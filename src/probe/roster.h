@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* roster.h - a number for each living process, small enough to index an array, for probes that
  * remember something about processes from tick to tick. The number stays while the process is seen,
- * and is given to another after it is gone. */
+ * and is given to another after it is gone. After a crowd the few that are left move together. */
 #pragma once
 
 #include "base/map.h"
@@ -23,10 +23,17 @@ struct roster {
 	uint32_t scan;
 };
 
+/* What a probe does about what it keeps by seat. */
+struct roster_ops {
+	void (*forget)(void *self, uint32_t seat);
+	void (*move)(void *self, uint32_t from, uint32_t to); /* `to` was forgotten, and is lower */
+};
+
 void roster_done(struct roster *r);
 /* The seat of a process, a new one when it has none yet; ROSTER_NONE at the ceiling. */
 uint32_t roster_see(struct roster *r, struct proc_id id, bool *ret_is_new);
-size_t roster_len(const struct roster *r); /* processes that have a seat */
+size_t roster_len(const struct roster *r);   /* processes that have a seat */
+size_t roster_seats(const struct roster *r); /* all seats are below it */
 /* After a scan: those not seen by it nor by the one before lose their seat; `forget` is told
- * each. */
-void roster_end_scan(struct roster *r, void (*forget)(void *self, uint32_t seat), void *self);
+ * each. When most seats are free by then the others are taken together, and `move` is told. */
+void roster_end_scan(struct roster *r, const struct roster_ops *ops, void *self);

@@ -7,7 +7,7 @@ static_assert(TASK_COMM_BYTES == COMM_LEN, "names are copied whole");
 
 void taskbook_reset(struct taskbook *book)
 {
-	vec_reset(&book->exec_ids);
+	vec_relax(&book->exec_ids);
 }
 
 void taskbook_done(struct taskbook *book)

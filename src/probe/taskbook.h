@@ -12,7 +12,7 @@ struct taskbook {
 	uint64_t malformed;     /* bytes that were no record of ours */
 };
 
-void taskbook_reset(struct taskbook *book); /* before each pass; keeps the memory */
+void taskbook_reset(struct taskbook *book); /* before each pass */
 void taskbook_done(struct taskbook *book);
 /* Takes what a read of the iterator gave and returns how much: a record that is cut off at the end
  * is left for next time. */

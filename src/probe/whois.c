@@ -12,7 +12,7 @@ void whois_done(struct whois *w)
 
 static void copy_scan(struct whois *w, const struct sample *s)
 {
-	vec_reset(&w->scanned);
+	vec_relax(&w->scanned);
 	if (!vec_reserve(&w->scanned, s->procs.len, PROCS_MAX))
 		return;
 	vec_each(&s->procs, p) {
@@ -55,6 +55,8 @@ void whois_learn(struct whois *w, const struct sample *s)
 		else
 			i++;
 	}
+	vec_shrink(&w->born);
+	map_shrink(&w->index);
 }
 
 static struct known *find_scanned(struct whois *w, pid_t pid)

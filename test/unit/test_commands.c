@@ -138,10 +138,55 @@ static void test_commands__forgets_those_that_two_scans_did_not_see(void **state
 	tree_remove(&t);
 }
 
+/* The cache's answer for every `step`th of a crowd, each with a command line of its own. */
+static void check_crowd(struct commands *c, struct sample *s, int n, int step)
+{
+	sample_reset(s);
+	for (int i = 0; i < n; i += step) {
+		struct proc_sample *p = sample_add_proc(s);
+
+		p->id = (struct proc_id){ 100 + i, 9 };
+		p->state = 'S';
+		snprintf(p->comm, sizeof p->comm, "c%d", i);
+		readings_set(&p->r, PROC_VMS, 0); /* a kernel thread: asked once */
+		commands_fill(c, s, p, 1);
+	}
+	commands_end_scan(c, s);
+	vec_each(&s->procs, p) {
+		char right[COMM_LEN + 2];
+
+		snprintf(right, sizeof right, "[%s]", p->comm);
+		assert_int_equal(p->command.len, strlen(right));
+		assert_memory_equal(s->text.at + p->command.at, right, p->command.len);
+	}
+}
+
+static void test_commands__are_right_for_those_who_stay_when_a_crowd_goes(void **state)
+{
+	struct tree t = tree_new();
+	struct sample s = { 0 };
+	struct commands *c;
+
+	(void)state;
+	tree_puts(&t, "proc/version", "");
+	c = open_commands(&t);
+	for (int round = 0; round < 2; round++) {
+		check_crowd(c, &s, 3000, 1);
+		for (int i = 0; i < 4; i++)
+			check_crowd(c, &s, 3000, 700);
+		assert_int_equal(commands_len(c), 5);
+	}
+	commands_close(c);
+	sample_done(&s);
+	tree_remove(&t);
+}
+
 static void note_seat(void *self, uint32_t seat)
 {
 	*(uint32_t *)self = seat;
 }
+
+static const struct roster_ops noted = { .forget = note_seat };
 
 static void test_roster__gives_a_vacated_seat_to_the_next(void **state)
 {
@@ -156,12 +201,58 @@ static void test_roster__gives_a_vacated_seat_to_the_next(void **state)
 	assert_int_not_equal(first, second);
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(roster_see(&r, (struct proc_id){ 2, 1 }, &is_new), second);
-		roster_end_scan(&r, note_seat, &left);
+		roster_end_scan(&r, &noted, &left);
 	}
 	assert_int_equal(left, first);
 	assert_int_equal(roster_see(&r, (struct proc_id){ 1, 2 }, &is_new),
 	                 first); /* the same pid in another life */
 	assert_true(is_new);
+	roster_done(&r);
+}
+
+static void clear_seat(void *self, uint32_t seat)
+{
+	((int *)self)[seat] = 0;
+}
+
+static void move_seat(void *self, uint32_t from, uint32_t to)
+{
+	int *pids = self;
+
+	assert_true(to < from && !pids[to]);
+	pids[to] = pids[from];
+	pids[from] = 0;
+}
+
+static const struct roster_ops pids_by_seat = { .forget = clear_seat, .move = move_seat };
+
+static void see_every(struct roster *r, int pids[], int n, int step)
+{
+	for (int i = 0; i < n; i += step) {
+		bool is_new;
+		uint32_t seat = roster_see(r, (struct proc_id){ 100 + i, 1 }, &is_new);
+
+		assert_int_equal(pids[seat], is_new ? 0 : 100 + i);
+		pids[seat] = 100 + i;
+	}
+	roster_end_scan(r, &pids_by_seat, pids);
+}
+
+static void test_roster__takes_those_who_stay_together_when_a_crowd_goes(void **state)
+{
+	static int pids[5000];
+	struct roster r = { 0 };
+
+	(void)state;
+	for (int round = 0; round < 2; round++) {
+		see_every(&r, pids, 5000, 1);
+		assert_int_equal(roster_seats(&r), 5000);
+		for (int i = 0; i < 4; i++)
+			see_every(&r, pids, 5000, 499);
+		assert_int_equal(roster_len(&r), 11);
+		assert_int_equal(roster_seats(&r), 11);
+		assert_true(r.seats.cap <= VEC_SMALL && r.free.cap == 0 && r.index.cap <= 1024);
+	}
 	roster_done(&r);
 }
 
@@ -235,7 +326,9 @@ RUN_TESTS(TEST(test_commands__reads_once_per_program),
           TEST(test_commands__asks_again_when_an_exec_was_caught_half_way),
           TEST(test_commands__gives_up_on_a_process_that_wiped_its_arguments),
           TEST(test_commands__forgets_those_that_two_scans_did_not_see),
+          TEST(test_commands__are_right_for_those_who_stay_when_a_crowd_goes),
           TEST(test_roster__gives_a_vacated_seat_to_the_next),
+          TEST(test_roster__takes_those_who_stay_together_when_a_crowd_goes),
           TEST(test_hidepid__knows_the_words_of_old_and_new_kernels),
           TEST(test_hidepid__lets_tracers_and_members_of_the_group_pass),
           TEST(test_kfile__reads_more_than_a_page_and_stops_at_the_ceiling))

@@ -105,6 +105,32 @@ static void test_whois__remembers_the_born_for_two_scans_and_the_scanned_till_th
 	sample_done(&s);
 }
 
+static void test_whois__gives_its_memory_back_after_a_crowd(void **state)
+{
+	struct sample s = { .boot_ns = 100 * NS_PER_TICK };
+	struct whois w = { 0 };
+
+	(void)state;
+	for (int pid = 1; pid <= 5000; pid++) {
+		sample_add_proc(&s)->id = (struct proc_id){ pid, 7 };
+		whois_put(&w, &(struct known){ .id = { 5000 + pid, 99 } });
+	}
+	whois_learn(&w, &s);
+	assert_true(w.born.cap >= 5000 && w.scanned.cap >= 5000);
+	s.procs.len = 10;
+	for (int i = 2; i < 5; i++) {
+		s.boot_ns = (uint64_t)i * 100 * NS_PER_TICK;
+		whois_put(&w, &(struct known){ .id = { 9000, (uint64_t)i * 100 - 1 } });
+		whois_learn(&w, &s);
+	}
+	assert_true(w.born.cap <= VEC_SMALL && w.scanned.cap <= VEC_SMALL && w.index.cap <= 1024);
+	assert_int_equal(whois_find(&w, 9000)->id.start_ticks, 399);
+	assert_int_equal(whois_find(&w, 10)->id.start_ticks, 7);
+	assert_null(whois_find(&w, 11));
+	whois_done(&w);
+	sample_done(&s);
+}
+
 /* ---- on the live machine --------------------------------------------------------------------- */
 
 struct live {
@@ -452,6 +478,7 @@ static void test_connector__works_or_says_why_as_nobody(void **state)
 RUN_TESTS(TEST(test_cnproc_parse__understands_forks_and_exits),
           TEST(test_cnproc_parse__refuses_what_is_cut_or_not_for_us),
           TEST(test_whois__remembers_the_born_for_two_scans_and_the_scanned_till_they_end),
+          TEST(test_whois__gives_its_memory_back_after_a_crowd),
           TEST(test_connector__tells_spawn_exec_and_exit),
           TEST(test_connector__tells_signals_and_cores_of_the_dead),
           TEST(test_connector__gives_spawn_and_exit_the_identity_that_a_scan_sees),

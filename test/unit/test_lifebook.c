@@ -321,6 +321,23 @@ static void test_lifebook__counts_records_it_does_not_know(void **state)
 	assert_int_equal(s->out.events.len, 0);
 }
 
+static void test_lifebook__gives_its_memory_back_when_many_have_ended(void **state)
+{
+	struct stage *s = *state;
+
+	for (uint32_t pid = 1; pid <= 5000; pid++)
+		take_exit(s, pid, 0);
+	assert_true(s->book.held.cap >= 5000);
+	for (uint32_t pid = 1; pid < 5000; pid++)
+		take_free(s, pid);
+	lifebook_settle(&s->book, AT, &s->out);
+	assert_int_equal(s->book.held.cap, VEC_SMALL);
+	assert_true(s->book.index.cap <= 1024);
+	take_free(s, 5000);
+	assert_int_equal(s->out.events.len, 5000);
+	assert_int_equal(s->out.events.at[4999].id.pid, 5000);
+}
+
 #define STAGED(name) cmocka_unit_test_setup_teardown(name, stage_open, stage_close)
 RUN_TESTS(STAGED(test_lifebook__a_fork_is_a_spawn_with_its_parent),
           STAGED(test_lifebook__an_exec_carries_the_command_line),
@@ -329,6 +346,7 @@ RUN_TESTS(STAGED(test_lifebook__a_fork_is_a_spawn_with_its_parent),
           STAGED(test_lifebook__a_zombie_is_told_without_totals_which_follow),
           STAGED(test_lifebook__an_end_reported_by_two_threads_is_told_once),
           STAGED(test_lifebook__keeps_many_held_exits_apart),
+          STAGED(test_lifebook__gives_its_memory_back_when_many_have_ended),
           STAGED(test_lifebook__after_a_loss_tells_what_it_held_at_once),
           STAGED(test_lifebook__does_not_grow_when_some_are_never_told_to_be_freed),
           STAGED(test_lifebook__in_a_namespace_remembers_the_pid_of_a_zombie),
