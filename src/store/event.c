@@ -286,6 +286,7 @@ int event_put_all(struct store *st, const struct snapshot *snap, struct err *err
 	int r = put_own(st, snap, err);
 
 	st->strangers = MAX(0.0, st->strangers - elapsed_s * STRANGERS_PER_S);
+	map_shrink(&st->signals); /* by what the snapshot before needed */
 	map_reset(&st->signals);
 	vec_each(&snap->events, e) {
 		if (r < 0)

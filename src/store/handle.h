@@ -76,7 +76,7 @@ struct store {
 	char boot_id[37];      /* as the recorder's row has it */
 	uint64_t set_aside_ns; /* boot clock, of the latest damage; 0: never */
 
-	VEC(struct life) lives; /* a pool: indices stay */
+	VEC(struct life) lives; /* a pool: indices stay within a transaction */
 	struct index_list free_lives;
 	struct index_list live, next; /* in the order of pids */
 	struct map known;             /* proc_key → process.id: a cache, the table is the truth */

@@ -8,6 +8,7 @@
 #include "store/handle.h"
 
 #define LIVES_MAX PROCS_MAX
+#define LIVES_SMALL 1024    /* of so many most may well be free */
 #define KNOWN_DEAD_MAX 4096 /* past it the cache keeps the living only */
 
 static_assert(PROC_RSS == 0, "the first cell of a metric is the resident memory");
@@ -482,6 +483,22 @@ static void free_unless_next(struct store *st)
 	}
 }
 
+/* After a crowd: those which are left, in the order of their pids, and no free ones. */
+static void move_together(struct store *st)
+{
+	typeof(st->lives) left = { 0 };
+
+	vec_reserve(&left, st->live.len, LIVES_MAX);
+	vec_each(&st->live, i) {
+		left.at[left.len] = st->lives.at[*i];
+		*i = (uint32_t)left.len++;
+	}
+	vec_done(&st->lives);
+	st->lives = left;
+	vec_done(&st->free_lives);
+	vec_shrink(&st->live);
+}
+
 void live_commit(struct store *st)
 {
 	struct index_list swap;
@@ -492,6 +509,9 @@ void live_commit(struct store *st)
 	swap = st->live;
 	st->live = st->next;
 	st->next = swap;
+	vec_relax(&st->next);
+	if (st->lives.len > LIVES_SMALL && st->live.len < st->lives.len / 4)
+		move_together(st);
 	live_trim_known(st);
 }
 
@@ -502,6 +522,7 @@ void live_trim_known(struct store *st)
 	map_reset(&st->known);
 	vec_each(&st->live, i)
 		map_put(&st->known, proc_key(st->lives.at[*i].id), (uint64_t)st->lives.at[*i].proc);
+	map_shrink(&st->known);
 }
 
 void live_forget(struct store *st)
