@@ -62,6 +62,11 @@ void json_end_array(struct json *j)
 	j->need_comma = true;
 }
 
+void json_raw(struct json *j, const char *text, size_t n)
+{
+	value_put(j, text, n);
+}
+
 void json_nil(struct json *j)
 {
 	value_put(j, "null", 4);

@@ -31,6 +31,7 @@ void json_exact(struct json *j,
                 double v); /* the shortest that reads back the same; not finite → null */
 void json_str(struct json *j, const char *s); /* NULL → null */
 void json_strn(struct json *j, const char *s, size_t n);
+void json_raw(struct json *j, const char *text, size_t n); /* a value that is JSON already */
 
 /* A name of ours: not escaped. In the header because names are literals: their length is known to
  * the compiler. */
