@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#include "rpc/server.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "rpc/message.h"
+#include "rpc/session.h"
+
+#define ACCEPTS_AT_ONCE 64
+#define SWEEP_NS NS_PER_S
+#define HALF_LINE_NS (5 * NS_PER_S)
+#define SLOW_READER_NS (60 * NS_PER_S)
+
+struct server {
+	struct loop *loop;
+	int fd;
+	struct server_options options;
+	struct loop_source *listener, *sweeper;
+	struct session *sessions;
+	unsigned clients;
+	bool is_paused; /* no descriptors are left: nobody is let in until the next sweep */
+};
+
+unsigned server_clients(const struct server *server)
+{
+	return server->clients;
+}
+
+/* One line of refusal, if it fits into an empty socket buffer, which it does. */
+static void refuse(int fd, int code, const char *why)
+{
+	struct buf out = { 0 };
+	struct json j = { .out = &out };
+	struct err err;
+
+	err_set(&err, code, "%s", why);
+	message_put_error(&j, NULL, &err);
+	(void)!send(fd, out.at, out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	buf_done(&out);
+}
+
+static unsigned clients_of(const struct server *s, uid_t uid)
+{
+	unsigned n = 0;
+
+	for (const struct session *at = s->sessions; at; at = at->next)
+		n += at->peer.uid == uid;
+	return n;
+}
+
+static bool is_full_for(const struct server *s, uid_t uid)
+{
+	const struct server_options *o = &s->options;
+
+	return s->clients >= o->clients_max ||
+	       (o->clients_per_uid_max && uid != 0 && clients_of(s, uid) >= o->clients_per_uid_max);
+}
+
+static void session_drop(struct server *s, struct session *dead)
+{
+	for (struct session **at = &s->sessions; *at; at = &(*at)->next) {
+		if (*at == dead) {
+			*at = dead->next;
+			break;
+		}
+	}
+	s->clients--;
+	session_free(dead);
+	if (s->is_paused) {
+		s->is_paused = false;
+		loop_watch(s->listener, LOOP_READ);
+	}
+}
+
+static void on_sweep(void *self);
+
+/* The timer exists only from the first time that somebody is waited for. */
+static void want_sweep(struct server *s)
+{
+	uint64_t when = clock_mono_ns() + SWEEP_NS;
+	struct err err;
+
+	if (s->sweeper)
+		loop_timer_set(s->sweeper, when);
+	else if (loop_add_timer(s->loop, when, on_sweep, s, &s->sweeper, &err) < 0)
+		s->sweeper = NULL; /* then slow clients are not cut; they cannot do harm */
+}
+
+static void on_session(void *self)
+{
+	struct session *session = self;
+	struct server *s = session->server;
+	bool was_waited_for = session_waits_since(session) != 0;
+
+	if (!session_serve(session, &s->options))
+		session_drop(s, session);
+	else if (!was_waited_for && session_waits_since(session))
+		want_sweep(s);
+}
+
+static void on_sweep(void *self)
+{
+	struct server *s = self;
+	uint64_t now = clock_mono_ns();
+	bool again = false;
+
+	for (struct session *at = s->sessions, *next; at; at = next) {
+		next = at->next;
+		if (!session_has_patience(at, &s->options, now))
+			session_drop(s, at);
+		else
+			again = again || session_waits_since(at);
+	}
+	if (s->is_paused) {
+		s->is_paused = false;
+		loop_watch(s->listener, LOOP_READ);
+	}
+	if (again)
+		want_sweep(s);
+}
+
+static void let_in(struct server *s, int take_fd)
+{
+	cleanup(closep) int fd = take_fd;
+	struct server_peer peer;
+	struct session *session;
+	struct err err;
+
+	if (!session_peer(fd, &peer))
+		return;
+	if (s->options.admits && !s->options.admits(s->options.self, &peer)) {
+		refuse(fd, EACCES, "this socket is not for you");
+		return;
+	}
+	if (is_full_for(s, peer.uid)) {
+		refuse(fd, EUSERS, "too many connections");
+		return;
+	}
+	session = session_new(s, TAKE_FD(fd), &peer);
+	if (loop_add_reader(s->loop, session->fd, on_session, session, &session->source, &err) <
+	    0) {
+		session_free(session);
+		return;
+	}
+	session->next = s->sessions;
+	s->sessions = session;
+	s->clients++;
+}
+
+static void on_connect(void *self)
+{
+	struct server *s = self;
+
+	for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
+		int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd >= 0) {
+			let_in(s, fd);
+			continue;
+		}
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+			/* They stay in the queue; asking again at once would be a busy loop. */
+			s->is_paused = true;
+			loop_watch(s->listener, 0);
+			want_sweep(s);
+		}
+		if (errno != ECONNABORTED && errno != EINTR)
+			return;
+	}
+}
+
+int server_open(struct loop *loop, int take_fd, const struct server_options *options,
+                struct server **ret, struct err *err)
+{
+	cleanup(server_closep) struct server *s = xcalloc(1, sizeof *s);
+	int r;
+
+	*s = (struct server){ .loop = loop, .fd = take_fd, .options = *options };
+	if (!s->options.half_line_ns)
+		s->options.half_line_ns = HALF_LINE_NS;
+	if (!s->options.slow_reader_ns)
+		s->options.slow_reader_ns = SLOW_READER_NS;
+	r = loop_add_reader(loop, s->fd, on_connect, s, &s->listener, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(s);
+	return 0;
+}
+
+void server_close(struct server *server)
+{
+	if (!server)
+		return;
+	loop_remove(server->listener);
+	loop_remove(server->sweeper);
+	while (server->sessions)
+		session_drop(server, server->sessions);
+	close(server->fd);
+	free(server);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* server.h - answers JSON-RPC on a listening socket, on the loop, without ever waiting for a
+ * client. What the methods mean is the business of the table it is given. Who sends half a line and
+ * stops, or reads nothing, is cut; a client that does not read its answers is not read either, so
+ * what is kept for one is bounded by one line and one answer. */
+#pragma once
+
+#include <jansson.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/loop.h"
+
+#define SERVER_REPLY_MAX ((size_t)32 << 20)
+
+struct server;
+
+/* Who connected, as the kernel says. */
+struct server_peer {
+	pid_t pid; /* 0: in a pid namespace that we do not see */
+	uid_t uid;
+	gid_t gid;
+};
+
+struct server_method {
+	const char *name;
+	/* Writes one value to `result`, or returns -errno and says why: message.h tells what the
+	 * client sees then. params is an object or NULL. It must not close the server. */
+	int (*call)(void *self, const struct server_peer *peer, const json_t *params,
+	            struct json *result, struct err *err);
+};
+
+struct server_options {
+	const struct server_method *methods; /* the last has no name */
+	void *self;                          /* given to them and to admits */
+	/* Who may connect at all; NULL: everybody. */
+	bool (*admits)(void *self, const struct server_peer *peer);
+	unsigned clients_max;
+	unsigned clients_per_uid_max; /* root excepted; 0: no limit of its own */
+	uint64_t half_line_ns;        /* time to finish a line that began; 0: 5 s */
+	uint64_t slow_reader_ns;      /* time to take something of an answer; 0: 60 s */
+};
+
+/* take_fd listens and does not block; it is closed on failure too. */
+int server_open(struct loop *loop, int take_fd, const struct server_options *options,
+                struct server **ret, struct err *err) must_check;
+void server_close(struct server *server); /* ends all connections; NULL is fine */
+DEFINE_CLEANUP(struct server *, server_close)
+unsigned server_clients(const struct server *server);

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "rpc/session.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "rpc/message.h"
+
+#define LINES_AT_ONCE 32               /* then the others have their turn */
+#define OUT_ENOUGH ((size_t)128 << 10) /* no further line is answered before this is sent */
+#define OUT_KEPT ((size_t)4 << 10)     /* what an idle connection may keep */
+
+bool session_peer(int fd, struct server_peer *ret)
+{
+	struct ucred cred;
+	socklen_t n = sizeof cred;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0)
+		return false;
+	*ret = (struct server_peer){ .pid = cred.pid, .uid = cred.uid, .gid = cred.gid };
+	return true;
+}
+
+struct session *session_new(struct server *server, int take_fd, const struct server_peer *peer)
+{
+	struct session *s = xcalloc(1, sizeof *s);
+
+	*s = (struct session){ .server = server, .fd = take_fd, .peer = *peer };
+	s->out.max = SERVER_REPLY_MAX + OUT_ENOUGH;
+	return s;
+}
+
+void session_free(struct session *s)
+{
+	loop_remove(s->source);
+	close(s->fd);
+	frames_done(&s->in);
+	buf_done(&s->out);
+	free(s);
+}
+
+static size_t unsent(const struct session *s)
+{
+	return s->out.len - s->sent;
+}
+
+/* False: nobody is there any more. */
+static bool send_some(struct session *s)
+{
+	while (unsent(s)) {
+		ssize_t n = send(s->fd, s->out.at + s->sent, unsent(s),
+		                 MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			if (!s->stuck_since_ns)
+				s->stuck_since_ns = clock_mono_ns();
+			return errno == EAGAIN;
+		}
+		s->sent += (size_t)n;
+		s->stuck_since_ns = 0;
+	}
+	if (s->out.cap > OUT_KEPT)
+		buf_done(&s->out);
+	buf_reset(&s->out);
+	s->sent = 0;
+	return true;
+}
+
+/* False: the connection broke. An end of the client's words is not one: it may still listen. */
+static bool receive(struct session *s)
+{
+	char bytes[FRAME_CHUNK];
+	ssize_t n = recv(s->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR;
+	if (n == 0)
+		s->ends = true;
+	else
+		frames_put(&s->in, bytes, (size_t)n);
+	return true;
+}
+
+static const struct server_method *find_method(const struct server_method *methods,
+                                               const char *name)
+{
+	for (; methods->name; methods++)
+		if (strcmp(methods->name, name) == 0)
+			return methods;
+	return NULL;
+}
+
+/* What was written so far is taken back, and the error stands in its place. */
+static void put_error(struct session *s, size_t from, const json_t *id, const struct err *err)
+{
+	struct json j = { .out = &s->out };
+
+	s->out.len = from;
+	s->out.full = false;
+	message_put_error(&j, id, err);
+}
+
+static void call(struct session *s, const struct message *m, const struct server_options *o,
+                 size_t from)
+{
+	const struct server_method *method = find_method(o->methods, m->method);
+	struct json j = { .out = &s->out };
+	struct err err = { 0 };
+	int r;
+
+	message_begin_result(&j, m->id);
+	r = method ? method->call(o->self, &s->peer, m->params, &j, &err)
+	           : err_set(&err, ENOSYS, "no method '%s'", m->method);
+	message_end_result(&j);
+	if (r == 0 && (s->out.full || s->out.len - from > SERVER_REPLY_MAX))
+		r = err_set(&err, EFBIG, "the answer is larger than %zu bytes", SERVER_REPLY_MAX);
+	if (r < 0)
+		put_error(s, from, m->id, &err);
+	if (!m->id)
+		s->out.len = from; /* a notification: nobody waits for an answer */
+}
+
+static void answer(struct session *s, struct scan line, const struct server_options *o)
+{
+	size_t from = s->out.len;
+	struct message m;
+	struct err err;
+
+	if (message_parse(line, &m, &err) < 0)
+		put_error(s, from, m.id, &err);
+	else
+		call(s, &m, o, from);
+	message_done(&m);
+}
+
+/* The last word before a connection ends. */
+static void say_goodbye(struct session *s, int code, const char *why)
+{
+	struct err err;
+
+	err_set(&err, code, "%s", why);
+	put_error(s, s->out.len, NULL, &err);
+	s->ends = true;
+	frames_done(&s->in);
+}
+
+static void answer_lines(struct session *s, const struct server_options *o)
+{
+	struct scan line;
+
+	for (int i = 0; i < LINES_AT_ONCE && unsent(s) < OUT_ENOUGH; i++) {
+		enum frame_next next = frames_next(&s->in, &line);
+
+		if (next == FRAME_TOO_LONG)
+			say_goodbye(s, EMSGSIZE, "a line is longer than 1 MiB");
+		if (next != FRAME_LINE)
+			return;
+		answer(s, line, o);
+	}
+}
+
+static void note_half_line(struct session *s, bool reads)
+{
+	if (!reads || !frames_is_half(&s->in))
+		s->half_since_ns = 0;
+	else if (!s->half_since_ns)
+		s->half_since_ns = clock_mono_ns();
+}
+
+bool session_serve(struct session *s, const struct server_options *options)
+{
+	bool more, reads;
+
+	if (!send_some(s))
+		return false;
+	if (!s->ends && unsent(s) < OUT_ENOUGH && !frames_has_line(&s->in) && !receive(s))
+		return false;
+	answer_lines(s, options);
+	if (!send_some(s))
+		return false;
+	more = frames_has_line(&s->in);
+	if (s->ends && !more && !unsent(s))
+		return false;
+	reads = !s->ends && !more && unsent(s) < OUT_ENOUGH;
+	note_half_line(s, reads);
+	/* Lines that still wait have their turn when there is room to write, which is at once. */
+	loop_watch(s->source, (reads ? LOOP_READ : 0) | (more || unsent(s) ? LOOP_WRITE : 0));
+	return true;
+}
+
+uint64_t session_waits_since(const struct session *s)
+{
+	return s->stuck_since_ns ? s->stuck_since_ns : s->half_since_ns;
+}
+
+bool session_has_patience(struct session *s, const struct server_options *options, uint64_t now_ns)
+{
+	if (s->stuck_since_ns)
+		return now_ns - s->stuck_since_ns < options->slow_reader_ns;
+	if (!s->half_since_ns || now_ns - s->half_since_ns < options->half_line_ns)
+		return true;
+	say_goodbye(s, ETIME, "a line was begun and not ended");
+	(void)!send_some(s);
+	return false;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/context.h"
+
+#include <math.h>
+
+#define MIB (1 << 20)
+
+/* They are in the order of their pids. */
+static const struct proc_snap *find(const struct snapshot *snap, pid_t pid)
+{
+	size_t low = 0, high = snap ? snap->procs.len : 0;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (snap->procs.at[mid].s.id.pid < pid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!snap || low == snap->procs.len || snap->procs.at[low].s.id.pid != pid)
+		return NULL;
+	return &snap->procs.at[low];
+}
+
+static void put_figure(struct json *j, const char *key, double v)
+{
+	json_key(j, key);
+	json_double(j, v, 1); /* NAN is null */
+}
+
+#define MIB_OR_NAN(r, id) (readings_has(r, id) ? (double)(r)->value[id] / MIB : (double)NAN)
+
+static void put_general(const struct snapshot *snap, struct json *j)
+{
+	json_key(j, "pressure_level");
+	json_str(j, snap ? snap->pressure_level : NULL);
+	json_key(j, "running_jobs");
+	snap ? json_u64(j, snap->running_jobs) : json_nil(j);
+	json_key(j, "active_sheets");
+	snap ? json_u64(j, snap->active_sheets) : json_nil(j);
+}
+
+void context_put(const struct snapshot *snap, pid_t pid, struct json *j)
+{
+	const struct proc_snap *p = pid ? find(snap, pid) : NULL;
+
+	json_begin_object(j);
+	put_figure(j, "rss_mb", p ? MIB_OR_NAN(&p->s.r, PROC_RSS) : (double)NAN);
+	put_figure(j, "cpu_pct", p ? p->cpu_ratio * 100 : (double)NAN);
+	json_key(j, "syscall_hotspot");
+	json_nil(j);
+	json_key(j, "anomalies_active");
+	json_begin_array(j);
+	json_end_array(j);
+	put_figure(j, "daemon_rss_mb", snap ? MIB_OR_NAN(&snap->host, HOST_SELF_RSS) : (double)NAN);
+	if (!pid)
+		put_general(snap, j);
+	json_end_object(j);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/doorway.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "rpc/address.h"
+
+#define SOCKET "sock"
+#define BACKLOG 128
+
+void doorway_init(struct doorway *d)
+{
+	*d = (struct doorway){ .parent_fd = -1, .fd = -1 };
+}
+
+/* Opened before it is looked at, so that what was checked is what is used. */
+static int open_own_dir(int at_fd, const char *name, const char *shown, int *ret_fd,
+                        struct err *err)
+{
+	cleanup(closep) int fd = -1;
+	struct stat st;
+
+	if (mkdirat(at_fd, name, 0700) < 0 && errno != EEXIST)
+		return err_set(err, errno, "create '%s': %s", shown, strerror(errno));
+	fd = openat(at_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_set(err, errno, "open '%s': %s", shown,
+		               errno == ELOOP || errno == ENOTDIR
+		                       ? "not a directory, or a symbolic link"
+		                       : strerror(errno));
+	if (st.st_uid != geteuid())
+		return err_set(err, EPERM, "'%s' belongs to user %u", shown, st.st_uid);
+	if ((st.st_mode & 077) && fchmod(fd, 0700) < 0)
+		return err_set(err, errno, "close '%s' to others: %s", shown, strerror(errno));
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+/* The lock, held as long as the directory is open, tells a running job from what a killed one left
+ * behind. Where locks do not work (some network file systems) nothing is told. */
+static int lock(int fd, const char *shown, struct err *err)
+{
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		return err_set(err, EALREADY, "'%s' is in use by a running job", shown);
+	return 0;
+}
+
+/* Only a name that a killed job left behind is in the way: we hold the lock. */
+static int listen_here(struct doorway *d, const char *dir, int *ret_fd, struct err *err)
+{
+	int r = address_listen(d->fd, dir, SOCKET, BACKLOG, ret_fd, err);
+
+	if (r == -EADDRINUSE && unlinkat(d->fd, SOCKET, 0) == 0)
+		r = address_listen(d->fd, dir, SOCKET, BACKLOG, ret_fd, err);
+	d->has_socket = r == 0;
+	return r;
+}
+
+int doorway_open(struct doorway *d, const char *dir, int *ret_listen_fd, struct err *err)
+{
+	const char *slash = strrchr(dir, '/');
+	cleanup(freep) char *parent = NULL;
+	int r;
+
+	if (!slash || slash == dir || !slash[1])
+		return err_set(err, EINVAL, "'%s' is not STATE/jobs/ID", dir);
+	parent = xstrndup(dir, (size_t)(slash - dir));
+	d->name = xstrdup(slash + 1);
+	r = open_own_dir(AT_FDCWD, parent, parent, &d->parent_fd, err);
+	if (r == 0)
+		r = open_own_dir(d->parent_fd, d->name, dir, &d->fd, err);
+	if (r == 0)
+		r = lock(d->fd, dir, err);
+	return r == 0 ? listen_here(d, dir, ret_listen_fd, err) : r;
+}
+
+void doorway_close(struct doorway *d)
+{
+	if (d->has_socket)
+		unlinkat(d->fd, SOCKET, 0);
+	if (d->has_socket) /* it stays when somebody keeps other things there */
+		unlinkat(d->parent_fd, d->name, AT_REMOVEDIR);
+	if (d->fd >= 0)
+		close(d->fd);
+	if (d->parent_fd >= 0)
+		close(d->parent_fd);
+	free(d->name);
+	doorway_init(d);
+}

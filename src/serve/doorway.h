@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* doorway.h - the directory of a running job and the socket in it: made so that nobody else can put
+ * theirs in its place, and gone when the job is. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct doorway {
+	int parent_fd, fd; /* the directory of all jobs, and that of this one */
+	char *name;        /* of the second in the first */
+	bool has_socket;
+};
+
+void doorway_init(struct doorway *d);
+/* Makes `dir` and its parent, mode 0700, locks it and listens on "sock" in it. */
+int doorway_open(struct doorway *d, const char *dir, int *ret_listen_fd, struct err *err)
+	must_check;
+void doorway_close(struct doorway *d); /* a half-built one too */

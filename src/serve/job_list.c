@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/job_list.h"
+
+#include <string.h>
+
+static void put_text(struct json *j, const char *key, const char *text)
+{
+	json_key(j, key);
+	json_str(j, text[0] ? text : NULL);
+}
+
+static void put_time(struct json *j, const char *key, uint64_t wall_ns)
+{
+	json_key(j, key);
+	if (wall_ns)
+		json_fixed(j, wall_ns / NS_PER_US, 6);
+	else
+		json_nil(j);
+}
+
+/* A code or a signal, never both; null is what it did not end by. */
+static void put_end(struct json *j, bool has_exit_code, int exit_code, int signal)
+{
+	json_key(j, "exit_code");
+	has_exit_code ? json_i64(j, exit_code) : json_nil(j);
+	json_key(j, "signal_num");
+	signal ? json_i64(j, signal) : json_nil(j);
+}
+
+static void put_sheets(struct json *j, const struct jobtab *t, int32_t job)
+{
+	json_key(j, "sheets");
+	json_begin_array(j);
+	vec_each(&t->sheets, sheet) {
+		if (sheet->job != job)
+			continue;
+		json_begin_object(j);
+		json_key(j, "sheet_num");
+		json_u64(j, sheet->num);
+		put_text(j, "label", sheet->label);
+		put_text(j, "status", job_status_name(sheet->status));
+		put_time(j, "started_at", sheet->started_ns);
+		put_time(j, "ended_at", sheet->ended_ns);
+		put_end(j, sheet->has_exit_code, sheet->exit_code, sheet->signal);
+		json_key(j, "pid");
+		json_i64(j, sheet->pid);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static void put_progress(struct json *j, const struct job *job)
+{
+	json_key(j, "total_sheets");
+	json_u64(j, job->total_sheets);
+	json_key(j, "last_completed_sheet");
+	json_u64(j, job->last_completed_sheet);
+	json_key(j, "current_sheet");
+	job->current_sheet ? json_u64(j, job->current_sheet) : json_nil(j);
+}
+
+static void put_job(struct json *j, const struct jobtab *t, int32_t index)
+{
+	const struct job *job = &t->jobs.at[index];
+
+	json_begin_object(j);
+	put_text(j, "job_id", job->id);
+	put_text(j, "job_type", job->type);
+	put_text(j, "parent_job_id", job->parent);
+	put_text(j, "command", job->command);
+	put_text(j, "cwd", job->cwd);
+	json_key(j, "uid");
+	json_u64(j, job->uid);
+	json_key(j, "tags");
+	json_raw(j, job->tags[0] ? job->tags : "{}", job->tags[0] ? strlen(job->tags) : 2);
+	put_text(j, "tier", job->tier);
+	put_text(j, "status", job_status_name(job->status));
+	put_time(j, "started_at", job->started_ns);
+	put_time(j, "ended_at", job->ended_ns);
+	put_end(j, job->has_exit_code, job->exit_code, job->signal);
+	put_progress(j, job);
+	put_sheets(j, t, index);
+	json_end_object(j);
+}
+
+void job_list_put(const struct jobtab *t, struct json *j)
+{
+	json_begin_object(j);
+	json_key(j, "jobs");
+	json_begin_array(j);
+	for (size_t i = 0; i < t->jobs.len; i++)
+		put_job(j, t, (int32_t)i);
+	json_end_array(j);
+	json_end_object(j);
+}

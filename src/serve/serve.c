@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/serve.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "rpc/server.h"
+#include "serve/doorway.h"
+#include "serve/job_methods.h"
+
+#define CLIENTS_MAX 256 /* of one job */
+
+struct serve {
+	struct doorway doorway;
+	struct job_methods methods;
+	struct server *server;
+};
+
+/* Whose job it is, and root. */
+static bool admits(void *self, const struct server_peer *peer)
+{
+	(void)self;
+	return peer->uid == 0 || peer->uid == geteuid();
+}
+
+int serve_open(struct loop *loop, const char *dir, const struct serve_host *host,
+               struct serve **ret, struct err *err)
+{
+	cleanup(serve_closep) struct serve *s = xcalloc(1, sizeof *s);
+	const struct server_options options = {
+		.methods = job_methods,
+		.self = &s->methods,
+		.admits = admits,
+		.clients_max = CLIENTS_MAX,
+	};
+	int fd, r;
+
+	s->methods.host = *host;
+	s->methods.opened_mono_ns = clock_mono_ns();
+	doorway_init(&s->doorway);
+	r = doorway_open(&s->doorway, dir, &fd, err);
+	if (r == 0)
+		r = server_open(loop, fd, &options, &s->server, err);
+	if (r < 0)
+		return err_wrap(err, "the door of the job");
+	*ret = TAKE_PTR(s);
+	return 0;
+}
+
+void serve_note(struct serve *serve, const struct snapshot *snap)
+{
+	recent_note(&serve->methods.recent, snap);
+}
+
+void serve_close(struct serve *serve)
+{
+	if (!serve)
+		return;
+	server_close(serve->server);
+	doorway_close(&serve->doorway);
+	recent_done(&serve->methods.recent);
+	free(serve);
+}

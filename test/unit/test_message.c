@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "rpc/message.h"
+
+#include "base/buf.h"
+#include "check.h"
+
+/* What a client sees when it sends this line: number and word of the error, and the id as text. */
+static void assert_refused(const char *line, int number, const char *word, const char *id)
+{
+	struct message m;
+	struct err err = { 0 };
+	struct buf out = { 0 };
+	struct json j = { .out = &out };
+	char head[128], tail[128];
+
+	assert_true(message_parse(scan_str(line), &m, &err) < 0);
+	message_put_error(&j, m.id, &err);
+	snprintf(head, sizeof head, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":%d,", id,
+	         number);
+	snprintf(tail, sizeof tail, "\"data\":{\"code\":\"%s\"}}}\n", word);
+	assert_memory_equal(out.at, head, strlen(head));
+	assert_string_equal(out.at + out.len - strlen(tail), tail);
+	message_done(&m);
+	buf_done(&out);
+}
+
+static void test_message_parse__reads_a_request(void **state)
+{
+	struct message m;
+	struct err err;
+
+	assert_int_equal(
+		message_parse(scan_str("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"daemon.events\","
+	                               "\"params\":{\"limit\":3},\"more\":true}"),
+	                      &m, &err),
+		0);
+	assert_string_equal(m.method, "daemon.events");
+	assert_int_equal(json_integer_value(m.id), 7);
+	assert_int_equal(json_integer_value(json_object_get(m.params, "limit")), 3);
+	message_done(&m);
+}
+
+static void test_message_parse__takes_no_params_and_an_empty_array_as_none(void **state)
+{
+	struct message m;
+	struct err err;
+
+	assert_int_equal(
+		message_parse(scan_str("{\"jsonrpc\":\"2.0\",\"method\":\"x\"}"), &m, &err), 0);
+	assert_null(m.params);
+	assert_null(m.id);
+	message_done(&m);
+	assert_int_equal(
+		message_parse(scan_str("{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":[]}"), &m,
+	                      &err),
+		0);
+	assert_null(m.params);
+	message_done(&m);
+}
+
+static void test_message_parse__refuses_what_is_not_json(void **state)
+{
+	static const char *const lines[] = { "{",
+		                             "hello",
+		                             "{\"a\":1}x",
+		                             "{\"a\":\"\xff\"}",
+		                             "{\"a\":\"\\u0000\"}",
+		                             "{\"a\":99999999999999999999}",
+		                             "{'a':1}",
+		                             "{\"a\":1e999}",
+		                             "{\"a\":NaN}" };
+
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		assert_refused(lines[i], -32700, "parse_error", "null");
+	assert_refused("{\"id\":1,\"id\":2}", -32700, "duplicate_key", "null");
+}
+
+static void test_message_parse__refuses_json_that_is_no_request(void **state)
+{
+	static const char *const lines[] = {
+		"3",
+		"\"x\"",
+		"{\"id\":1}",
+		"{\"id\":1,\"jsonrpc\":\"1.0\",\"method\":\"x\"}",
+		"{\"id\":1,\"jsonrpc\":2.0,\"method\":\"x\"}",
+		"{\"id\":1,\"jsonrpc\":\"2.0\"}",
+		"{\"id\":1,\"jsonrpc\":\"2.0\",\"method\":7}",
+		"{\"id\":1,\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":7}",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		assert_refused(lines[i], -32600, "invalid_request", i < 2 ? "null" : "1");
+	assert_refused("{\"id\":{},\"jsonrpc\":\"2.0\",\"method\":\"x\"}", -32600,
+	               "invalid_request", "null");
+}
+
+static void test_message_parse__refuses_batches_depth_and_unnamed_params(void **state)
+{
+	char deep[200];
+
+	memset(deep, '[', sizeof deep - 1);
+	deep[sizeof deep - 1] = '\0';
+	assert_refused("[]", -32600, "batch_refused", "null");
+	assert_refused("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}]", -32600, "batch_refused",
+	               "null");
+	assert_refused(deep, -32600, "too_deep", "null");
+	assert_refused("{\"id\":\"a\",\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":[1]}", -32602,
+	               "invalid_params", "\"a\"");
+}
+
+static void test_message_put__gives_the_id_back_as_it_came(void **state)
+{
+	static const char *const ids[] = { "1", "-3", "\"a\\\"b\"", "1.5", "null" };
+
+	for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+		struct buf out = { 0 };
+		struct json j = { .out = &out };
+		json_t *id = json_loads(ids[i], JSON_DECODE_ANY, NULL);
+		char want[128];
+
+		message_begin_result(&j, id);
+		json_bool(&j, true);
+		message_end_result(&j);
+		snprintf(want, sizeof want, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":true}\n",
+		         ids[i]);
+		assert_string_equal(out.at, want);
+		json_decref(id);
+		buf_done(&out);
+	}
+}
+
+static void test_message_errors__go_out_and_come_back_as_the_same_errno(void **state)
+{
+	assert_string_equal(message_error_word(ENOENT), "not_found");
+	assert_string_equal(message_error_word(EPERM), "permission_denied");
+	assert_string_equal(message_error_word(EXDEV), "internal_error");
+#define X(code, number, word) assert_int_equal(message_error_errno(message_error_word(code)), code);
+	MESSAGE_ERRORS(X)
+#undef X
+	assert_int_equal(message_error_errno("something new"), EIO);
+}
+
+RUN_TESTS(TEST(test_message_parse__reads_a_request),
+          TEST(test_message_parse__takes_no_params_and_an_empty_array_as_none),
+          TEST(test_message_parse__refuses_what_is_not_json),
+          TEST(test_message_parse__refuses_json_that_is_no_request),
+          TEST(test_message_parse__refuses_batches_depth_and_unnamed_params),
+          TEST(test_message_put__gives_the_id_back_as_it_came),
+          TEST(test_message_errors__go_out_and_come_back_as_the_same_errno))

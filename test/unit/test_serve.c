@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/serve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "kit.h"
+#include "serve/context.h"
+#include "serve/recent.h"
+#include "tree.h"
+
+struct scene {
+	struct tree tree;
+	struct loop *loop;
+	char dir[256];
+	struct serve *serve;
+	struct jobtab jobs;
+};
+
+static const struct jobtab *get_jobs(void *self)
+{
+	struct scene *sc = self;
+
+	return &sc->jobs;
+}
+
+static int setup(void **state)
+{
+	struct scene *sc = calloc(1, sizeof *sc);
+	struct err err;
+
+	if (!sc)
+		return -1;
+	sc->tree = tree_new();
+	snprintf(sc->dir, sizeof sc->dir, "%s/jobs/train-1", sc->tree.path);
+	*state = sc;
+	return loop_new(&sc->loop, &err);
+}
+
+static int teardown(void **state)
+{
+	struct scene *sc = *state;
+
+	serve_close(sc->serve);
+	loop_free(sc->loop);
+	jobtab_done(&sc->jobs);
+	tree_remove(&sc->tree);
+	free(sc);
+	return 0;
+}
+
+static int open_door(struct scene *sc, struct serve **ret, struct err *err)
+{
+	const struct serve_host host = { .self = sc, .jobs = get_jobs };
+
+	return serve_open(sc->loop, sc->dir, &host, ret, err);
+}
+
+static mode_t mode_of(const struct scene *sc, const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(fstatat(sc->tree.env.root_fd, path, &st, AT_SYMLINK_NOFOLLOW), 0);
+	return st.st_mode & 07777;
+}
+
+static bool exists(const struct scene *sc, const char *path)
+{
+	return faccessat(sc->tree.env.root_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static void test_serve_open__makes_a_door_for_its_owner_only_and_leaves_nothing(void **state)
+{
+	struct scene *sc = *state;
+	mode_t before = umask(0);
+	struct err err = { 0 };
+
+	assert_int_equal(open_door(sc, &sc->serve, &err), 0);
+	umask(before);
+	assert_int_equal(mode_of(sc, "jobs"), 0700);
+	assert_int_equal(mode_of(sc, "jobs/train-1"), 0700);
+	assert_int_equal(mode_of(sc, "jobs/train-1/sock"), 0600);
+	serve_close(sc->serve);
+	sc->serve = NULL;
+	assert_false(exists(sc, "jobs/train-1"));
+	assert_true(exists(sc, "jobs"));
+}
+
+static void test_serve_open__takes_over_what_a_killed_job_left(void **state)
+{
+	struct scene *sc = *state;
+	struct err err = { 0 };
+
+	tree_puts(&sc->tree, "jobs/train-1/sock", "");
+	assert_int_equal(open_door(sc, &sc->serve, &err), 0);
+	assert_int_equal(mode_of(sc, "jobs"), 0700); /* it was open to others */
+	assert_int_equal(mode_of(sc, "jobs/train-1/sock"), 0600);
+}
+
+static void test_serve_open__refuses_the_directory_of_a_running_job(void **state)
+{
+	struct scene *sc = *state;
+	struct serve *second = NULL;
+	struct err err = { 0 };
+
+	assert_int_equal(open_door(sc, &sc->serve, &err), 0);
+	assert_int_equal(open_door(sc, &second, &err), -EALREADY);
+	assert_null(second);
+	assert_true(exists(sc, "jobs/train-1/sock"));
+}
+
+static void test_serve_open__refuses_symbolic_links_and_files(void **state)
+{
+	struct scene *sc = *state;
+	struct err err = { 0 };
+
+	tree_mkdirs(&sc->tree, "jobs/x");
+	tree_mkdirs(&sc->tree, "elsewhere/x");
+	assert_int_equal(symlinkat("../elsewhere", sc->tree.env.root_fd, "jobs/train-1"), 0);
+	assert_true(open_door(sc, &sc->serve, &err) < 0);
+	assert_non_null(strstr(err.msg, "symbolic link"));
+	assert_false(exists(sc, "elsewhere/sock"));
+	assert_int_equal(unlinkat(sc->tree.env.root_fd, "jobs/train-1", 0), 0);
+	tree_puts(&sc->tree, "jobs/train-1", "a file");
+	assert_true(open_door(sc, &sc->serve, &err) < 0);
+}
+
+static void test_serve_open__refuses_what_belongs_to_somebody_else(void **state)
+{
+	struct scene *sc = *state;
+	struct err err = { 0 };
+
+	if (geteuid() != 0)
+		skip();
+	tree_mkdirs(&sc->tree, "jobs/train-1/x");
+	assert_int_equal(fchownat(sc->tree.env.root_fd, "jobs/train-1", 65534, 65534, 0), 0);
+	assert_int_equal(open_door(sc, &sc->serve, &err), -EPERM);
+	assert_non_null(strstr(err.msg, "user 65534"));
+}
+
+static void test_serve_open__does_not_mind_a_path_longer_than_an_address(void **state)
+{
+	struct scene *sc = *state;
+	struct err err = { 0 };
+
+	snprintf(sc->dir, sizeof sc->dir, "%s/jobs/%0120d", sc->tree.path, 7);
+	assert_int_equal(open_door(sc, &sc->serve, &err), 0);
+	serve_close(sc->serve);
+	sc->serve = NULL;
+	assert_int_equal(rmdir(sc->dir), -1);
+	assert_int_equal(errno, ENOENT);
+}
+
+static void note_spawns(struct serve *serve, pid_t first, unsigned n)
+{
+	struct sample s = kit_sample(0);
+	struct snapshot snap = { 0 };
+
+	for (unsigned i = 0; i < n; i++) {
+		struct event *e = sample_add_event(&s, i % 3 ? EVENT_SPAWN : EVENT_EXEC);
+
+		e->id.pid = first + (pid_t)i;
+		e->boot_ns = T0_NS;
+	}
+	kit_build(NULL, &s, &snap);
+	serve_note(serve, &snap);
+	snapshot_done(&snap);
+	sample_done(&s);
+}
+
+static void test_serve_note__may_be_called_at_any_time(void **state)
+{
+	struct scene *sc = *state;
+	struct err err = { 0 };
+
+	assert_int_equal(open_door(sc, &sc->serve, &err), 0);
+	note_spawns(sc->serve, 100, 0);
+	note_spawns(sc->serve, 100, 1000);
+}
+
+static void put_recent(const struct recent *r, size_t limit, struct buf *out)
+{
+	struct json j = { .out = out };
+
+	buf_reset(out);
+	recent_put(r, limit, &j);
+}
+
+static size_t count_text(const char *text, const char *what)
+{
+	size_t n = 0;
+
+	for (; (text = strstr(text, what)); text++)
+		n++;
+	return n;
+}
+
+static void test_recent__keeps_the_last_process_events_in_order(void **state)
+{
+	struct snapshot snap = { 0 };
+	struct recent r = { 0 };
+	struct buf out = { 0 };
+
+	put_recent(&r, 50, &out);
+	assert_string_equal(out.at, "[]");
+	for (pid_t pid = 1; pid <= 450; pid++) {
+		struct event *e = vec_push(&snap.events, 1000);
+
+		e->kind = pid % 2 ? EVENT_SPAWN : EVENT_PROBE;
+		e->id.pid = pid;
+		e->job = -1;
+		if (pid % 100 == 0) { /* in several pieces */
+			recent_note(&r, &snap);
+			vec_reset(&snap.events);
+		}
+	}
+	recent_note(&r, &snap);
+	put_recent(&r, 1000, &out);
+	assert_int_equal(count_text(out.at, "\"spawn\""), RECENT_MAX);
+	assert_null(strstr(out.at, "\"probe\""));
+	assert_null(strstr(out.at, "\"pid\":49,"));
+	put_recent(&r, 2, &out);
+	assert_int_equal(count_text(out.at, "\"spawn\""), 2);
+	assert_true(strstr(out.at, "\"pid\":447,") < strstr(out.at, "\"pid\":449,"));
+	buf_done(&out);
+	recent_done(&r);
+	snapshot_done(&snap);
+}
+
+static void assert_context(const struct snapshot *snap, pid_t pid, const char *want)
+{
+	struct buf out = { 0 };
+	struct json j = { .out = &out };
+
+	context_put(snap, pid, &j);
+	assert_string_equal(out.at, want);
+	buf_done(&out);
+}
+
+static void test_context__has_nulls_for_what_nobody_knows(void **state)
+{
+	assert_context(NULL, 0,
+	               "{\"rss_mb\":null,\"cpu_pct\":null,\"syscall_hotspot\":null,"
+	               "\"anomalies_active\":[],\"daemon_rss_mb\":null,\"pressure_level\":null,"
+	               "\"running_jobs\":null,\"active_sheets\":null}");
+	assert_context(NULL, 12,
+	               "{\"rss_mb\":null,\"cpu_pct\":null,\"syscall_hotspot\":null,"
+	               "\"anomalies_active\":[],\"daemon_rss_mb\":null}");
+}
+
+static void test_context__has_the_figures_of_a_process_with_one_decimal(void **state)
+{
+	struct sample prev = kit_sample(0), cur = kit_sample(NS_PER_S);
+	struct snapshot snap = { 0 };
+
+	kit_proc_cpu(&prev, 12, 5, 0);
+	readings_set(&kit_proc_cpu(&cur, 12, 5, NS_PER_S / 4)->r, PROC_RSS, 3u << 19);
+	readings_set(&cur.host, HOST_SELF_RSS, 10u << 20);
+	kit_build(&prev, &cur, &snap);
+	assert_context(&snap, 12,
+	               "{\"rss_mb\":1.5,\"cpu_pct\":25.0,\"syscall_hotspot\":null,"
+	               "\"anomalies_active\":[],\"daemon_rss_mb\":10.0}");
+	assert_context(&snap, 13,
+	               "{\"rss_mb\":null,\"cpu_pct\":null,\"syscall_hotspot\":null,"
+	               "\"anomalies_active\":[],\"daemon_rss_mb\":10.0}");
+	assert_context(&snap, 0,
+	               "{\"rss_mb\":null,\"cpu_pct\":null,\"syscall_hotspot\":null,"
+	               "\"anomalies_active\":[],\"daemon_rss_mb\":10.0,\"pressure_level\":null,"
+	               "\"running_jobs\":0,\"active_sheets\":0}");
+	snapshot_done(&snap);
+	sample_done(&prev);
+	sample_done(&cur);
+}
+
+#define SERVE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+RUN_TESTS(SERVE_TEST(test_serve_open__makes_a_door_for_its_owner_only_and_leaves_nothing),
+          SERVE_TEST(test_serve_open__takes_over_what_a_killed_job_left),
+          SERVE_TEST(test_serve_open__refuses_the_directory_of_a_running_job),
+          SERVE_TEST(test_serve_open__refuses_symbolic_links_and_files),
+          SERVE_TEST(test_serve_open__refuses_what_belongs_to_somebody_else),
+          SERVE_TEST(test_serve_open__does_not_mind_a_path_longer_than_an_address),
+          SERVE_TEST(test_serve_note__may_be_called_at_any_time),
+          TEST(test_recent__keeps_the_last_process_events_in_order),
+          TEST(test_context__has_nulls_for_what_nobody_knows),
+          TEST(test_context__has_the_figures_of_a_process_with_one_decimal))

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+/* The server on a loop in this thread, its clients in others. */
+#include "rpc/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "check.h"
+#include "rpc/address.h"
+#include "rpc/client.h"
+#include "rpc/frame.h"
+
+#define BIG ((size_t)4 << 20)
+
+struct scene {
+	struct loop *loop;
+	struct server *server;
+	struct server_options options;
+	char dir[64], path[96];
+	int dir_fd, stop_pipe[2];
+	bool admits;
+	unsigned noted;
+	/* the client's side */
+	const char *text;
+	size_t text_len;
+	struct buf answer;
+	int code;
+};
+
+static int echo(void *self, const struct server_peer *peer, const json_t *params,
+                struct json *result, struct err *err)
+{
+	const char *text = json_string_value(json_object_get(params, "text"));
+
+	(void)self;
+	assert_int_equal(peer->pid, getpid());
+	assert_int_equal(peer->uid, geteuid());
+	if (!text)
+		return err_set(err, EINVAL, "text is needed");
+	json_str(result, text);
+	return 0;
+}
+
+static int break_off(void *self, const struct server_peer *peer, const json_t *params,
+                     struct json *result, struct err *err)
+{
+	(void)self, (void)peer, (void)params;
+	json_begin_object(result); /* what was written before does not get out */
+	return err_set(err, ENOENT, "there is no such thing");
+}
+
+static int note(void *self, const struct server_peer *peer, const json_t *params,
+                struct json *result, struct err *err)
+{
+	struct scene *sc = self;
+
+	(void)peer, (void)params, (void)err;
+	sc->noted++;
+	json_bool(result, true);
+	return 0;
+}
+
+static int big(void *self, const struct server_peer *peer, const json_t *params,
+               struct json *result, struct err *err)
+{
+	char *text = xmalloc(BIG);
+
+	(void)self, (void)peer, (void)params, (void)err;
+	memset(text, 'b', BIG);
+	json_strn(result, text, BIG);
+	free(text);
+	return 0;
+}
+
+static int too_big(void *self, const struct server_peer *peer, const json_t *params,
+                   struct json *result, struct err *err)
+{
+	json_begin_array(result);
+	for (size_t i = 0; i < SERVER_REPLY_MAX / BIG + 2; i++)
+		(void)!big(self, peer, params, result, err);
+	json_end_array(result);
+	return 0;
+}
+
+static const struct server_method methods[] = {
+	{ "echo", echo }, { "fail", break_off },  { "note", note },
+	{ "big", big },   { "too_big", too_big }, { NULL },
+};
+
+static bool admits(void *self, const struct server_peer *peer)
+{
+	const struct scene *sc = self;
+
+	(void)peer;
+	return sc->admits;
+}
+
+static int setup(void **state)
+{
+	struct scene *sc = xcalloc(1, sizeof *sc);
+	struct err err;
+
+	snprintf(sc->dir, sizeof sc->dir, "/tmp/proctor-test-XXXXXX");
+	if (!mkdtemp(sc->dir) || pipe2(sc->stop_pipe, O_CLOEXEC) < 0)
+		return -1;
+	snprintf(sc->path, sizeof sc->path, "%s/sock", sc->dir);
+	sc->dir_fd = open(sc->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	sc->admits = true;
+	sc->options = (struct server_options){
+		.methods = methods, .self = sc, .admits = admits, .clients_max = 8
+	};
+	*state = sc;
+	return loop_new(&sc->loop, &err);
+}
+
+static int teardown(void **state)
+{
+	struct scene *sc = *state;
+
+	server_close(sc->server);
+	loop_free(sc->loop);
+	unlink(sc->path);
+	rmdir(sc->dir);
+	close(sc->dir_fd);
+	close(sc->stop_pipe[0]);
+	close(sc->stop_pipe[1]);
+	buf_done(&sc->answer);
+	free(sc);
+	return 0;
+}
+
+static void on_stop(void *self)
+{
+	struct scene *sc = self;
+
+	loop_stop(sc->loop);
+}
+
+static void serve(struct scene *sc)
+{
+	struct err err = { 0 };
+	int fd = -1;
+
+	assert_int_equal(address_listen(sc->dir_fd, sc->dir, "sock", 16, &fd, &err), 0);
+	assert_int_equal(server_open(sc->loop, fd, &sc->options, &sc->server, &err), 0);
+}
+
+/* Runs the loop while the client's function runs in a thread. */
+static void run_with(struct scene *sc, void *(*client)(void *))
+{
+	struct loop_source *stopper;
+	pthread_t thread;
+	struct err err;
+	char c;
+
+	if (!sc->server)
+		serve(sc);
+	assert_int_equal(loop_add_reader(sc->loop, sc->stop_pipe[0], on_stop, sc, &stopper, &err),
+	                 0);
+	assert_int_equal(pthread_create(&thread, NULL, client, sc), 0);
+	assert_int_equal(loop_run(sc->loop, &err), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(read(sc->stop_pipe[0], &c, 1), 1);
+	loop_remove(stopper);
+}
+
+static void *client_ends(struct scene *sc)
+{
+	(void)!write(sc->stop_pipe[1], "x", 1);
+	return NULL;
+}
+
+static int dial(struct scene *sc)
+{
+	struct err err;
+	int fd = -1;
+
+	(void)!address_connect(sc->path, clock_mono_ns() + 5 * NS_PER_S, &fd, &err);
+	return fd;
+}
+
+static void read_to_end(int fd, struct buf *to)
+{
+	char bytes[65536];
+	ssize_t n;
+
+	while ((n = read(fd, bytes, sizeof bytes)) > 0)
+		buf_put(to, bytes, (size_t)n);
+}
+
+/* Says sc->text, hangs up, and keeps what came back. */
+static void *talk(void *self)
+{
+	struct scene *sc = self;
+	int fd = dial(sc);
+
+	(void)!send(fd, sc->text, sc->text_len, MSG_NOSIGNAL);
+	shutdown(fd, SHUT_WR);
+	read_to_end(fd, &sc->answer);
+	close(fd);
+	return client_ends(sc);
+}
+
+static const char *answer_to(struct scene *sc, const char *text)
+{
+	sc->text = text;
+	sc->text_len = strlen(text);
+	buf_reset(&sc->answer);
+	run_with(sc, talk);
+	return sc->answer.at ? sc->answer.at : "";
+}
+
+#define CALL(id, method, params)                                                                   \
+	"{\"jsonrpc\":\"2.0\",\"id\":" #id ",\"method\":\"" method "\",\"params\":" params "}\n"
+
+static void test_server__answers_pipelined_calls_in_order_and_goes_on_after_a_bad_one(void **state)
+{
+	struct scene *sc = *state;
+
+	assert_string_equal(
+		answer_to(sc, CALL(1, "echo", "{\"text\":\"a\"}") "{broken\n" CALL(
+				      2, "echo", "{\"text\":\"b\"}")),
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\"}\n"
+		"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":"
+		"\"string or '}' expected near 'broken'\",\"data\":{\"code\":\"parse_error\"}}}\n"
+		"{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":\"b\"}\n");
+}
+
+static void test_server__tells_errors_of_the_table_and_of_methods(void **state)
+{
+	struct scene *sc = *state;
+
+	assert_string_equal(
+		answer_to(sc, CALL(1, "fail", "{}") CALL(2, "nothing", "{}")),
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32002,\"message\":\"there is no "
+		"such thing\",\"data\":{\"code\":\"not_found\"}}}\n"
+		"{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32601,\"message\":\"no method "
+		"'nothing'\",\"data\":{\"code\":\"method_not_found\"}}}\n");
+}
+
+static void test_server__does_what_a_notification_says_and_is_silent(void **state)
+{
+	struct scene *sc = *state;
+
+	assert_string_equal(answer_to(sc, "{\"jsonrpc\":\"2.0\",\"method\":\"note\"}\n"
+	                                  "{\"jsonrpc\":\"2.0\",\"method\":\"nothing\"}\n"),
+	                    "");
+	assert_int_equal(sc->noted, 1);
+}
+
+static void test_server__drops_half_a_line_at_the_end(void **state)
+{
+	struct scene *sc = *state;
+
+	assert_string_equal(answer_to(sc, "{\"jsonrpc\":\"2.0\",\"method\":\"note\"}"), "");
+	assert_int_equal(sc->noted, 0);
+}
+
+static void test_server__answers_hundreds_of_calls_in_one_go(void **state)
+{
+	struct scene *sc = *state;
+	struct buf text = { 0 };
+	size_t lines = 0;
+
+	for (int i = 0; i < 1500; i++)
+		buf_puts(&text, CALL(1, "note", "{}"));
+	answer_to(sc, text.at);
+	for (size_t i = 0; i < sc->answer.len; i++)
+		lines += sc->answer.at[i] == '\n';
+	assert_int_equal(sc->noted, 1500);
+	assert_int_equal(lines, 1500);
+	buf_done(&text);
+}
+
+static void test_server__sends_what_is_larger_than_any_socket_buffer(void **state)
+{
+	struct scene *sc = *state;
+
+	answer_to(sc, CALL(1, "big", "{}") CALL(2, "big", "{}") CALL(3, "too_big", "{}"));
+	assert_true(sc->answer.len > 2 * BIG && sc->answer.len < 2 * BIG + 1000);
+	assert_non_null(strstr(sc->answer.at + 2 * BIG, "\"reply_too_large\""));
+}
+
+static void *send_endless_line(void *self)
+{
+	struct scene *sc = self;
+	char chunk[4096];
+	int fd = dial(sc);
+
+	memset(chunk, ' ', sizeof chunk);
+	for (size_t n = 0; n <= 2 * FRAME_MAX; n += sizeof chunk)
+		if (send(fd, chunk, sizeof chunk, MSG_NOSIGNAL) < 0)
+			break;
+	read_to_end(fd, &sc->answer);
+	close(fd);
+	return client_ends(sc);
+}
+
+static void test_server__refuses_an_endless_line_and_hangs_up(void **state)
+{
+	struct scene *sc = *state;
+
+	run_with(sc, send_endless_line);
+	assert_non_null(strstr(sc->answer.at, "\"frame_too_long\""));
+	assert_non_null(strstr(answer_to(sc, CALL(1, "echo", "{\"text\":\"a\"}")), "\"a\""));
+}
+
+static void *send_half_and_wait(void *self)
+{
+	struct scene *sc = self;
+	int fd = dial(sc);
+
+	(void)!send(fd, "{\"id\"", 5, MSG_NOSIGNAL);
+	read_to_end(fd, &sc->answer);
+	close(fd);
+	return client_ends(sc);
+}
+
+static void test_server__cuts_who_begins_a_line_and_stops(void **state)
+{
+	struct scene *sc = *state;
+
+	sc->options.half_line_ns = 100 * NS_PER_MS;
+	run_with(sc, send_half_and_wait);
+	assert_non_null(strstr(sc->answer.at, "\"frame_timeout\""));
+	assert_int_equal(server_clients(sc->server), 0);
+}
+
+/* Asks and never reads; the server hangs up. */
+static void *ask_and_not_read(void *self)
+{
+	struct scene *sc = self;
+	int fd = dial(sc);
+	struct pollfd p = { .fd = fd, .events = 0 }; /* a hang-up is always told */
+
+	for (int i = 0; i < 3; i++)
+		(void)!send(fd, CALL(1, "big", "{}"), strlen(CALL(1, "big", "{}")), MSG_NOSIGNAL);
+	sc->code = poll(&p, 1, 10000) == 1 && (p.revents & POLLHUP);
+	close(fd);
+	return client_ends(sc);
+}
+
+static void test_server__cuts_who_reads_nothing(void **state)
+{
+	struct scene *sc = *state;
+
+	sc->options.slow_reader_ns = 100 * NS_PER_MS;
+	run_with(sc, ask_and_not_read);
+	assert_true(sc->code);
+	assert_int_equal(server_clients(sc->server), 0);
+}
+
+static void *fill_up(void *self)
+{
+	struct scene *sc = self;
+	int fds[8], last;
+
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+		char line[256];
+
+		fds[i] = dial(sc);
+		(void)!send(fds[i], CALL(1, "note", "{}"), strlen(CALL(1, "note", "{}")), 0);
+		sc->code = (int)recv(fds[i], line, sizeof line, 0); /* it was let in */
+	}
+	last = dial(sc);
+	read_to_end(last, &sc->answer);
+	close(last);
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+		close(fds[i]);
+	return client_ends(sc);
+}
+
+static void test_server__refuses_one_too_many_and_recovers(void **state)
+{
+	struct scene *sc = *state;
+
+	run_with(sc, fill_up);
+	assert_int_equal(sc->noted, 8);
+	assert_non_null(strstr(sc->answer.at, "\"too_many_clients\""));
+	assert_non_null(strstr(answer_to(sc, CALL(1, "echo", "{\"text\":\"a\"}")), "\"a\""));
+}
+
+static void *call_by_client(void *self)
+{
+	struct scene *sc = self;
+	uint64_t deadline = clock_mono_ns() + 5 * NS_PER_S;
+	struct client *c = NULL;
+	struct err err = { 0 };
+	json_t *result = NULL;
+
+	sc->code = client_open(sc->path, deadline, &c, &err);
+	if (sc->code == 0)
+		sc->code = client_call(c, "echo", sc->text, deadline, &result, &err);
+	buf_puts(&sc->answer, sc->code < 0 ? err.msg : json_string_value(result));
+	json_decref(result);
+	client_close(c);
+	return client_ends(sc);
+}
+
+static void test_client__gets_results_and_errors(void **state)
+{
+	struct scene *sc = *state;
+
+	sc->text = "{\"text\":\"hello\"}";
+	run_with(sc, call_by_client);
+	assert_string_equal(sc->answer.at, "hello");
+	buf_reset(&sc->answer);
+	sc->text = NULL;
+	run_with(sc, call_by_client);
+	assert_string_equal(sc->answer.at, "text is needed");
+	assert_int_equal(sc->code, -EINVAL);
+}
+
+static void test_client__hears_why_it_is_not_let_in(void **state)
+{
+	struct scene *sc = *state;
+
+	sc->admits = false;
+	run_with(sc, call_by_client);
+	assert_int_equal(sc->code, -EACCES);
+	assert_string_equal(sc->answer.at, "this socket is not for you");
+}
+
+static void test_client__does_not_wait_longer_than_it_was_told(void **state)
+{
+	struct scene *sc = *state;
+	uint64_t began = clock_mono_ns();
+	struct client *c;
+	struct err err;
+	int fd = -1;
+
+	/* A server that never looks, with a queue of one. */
+	assert_int_equal(address_listen(sc->dir_fd, sc->dir, "sock", 0, &fd, &err), 0);
+	assert_int_equal(client_open(sc->path, began + 50 * NS_PER_MS, &c, &err), 0);
+	assert_int_equal(client_call(c, "echo", NULL, began + 100 * NS_PER_MS, NULL, &err),
+	                 -ETIMEDOUT);
+	client_close(c);
+	assert_true(clock_mono_ns() - began < NS_PER_S);
+	close(fd);
+}
+
+static void test_client__says_that_nobody_is_there(void **state)
+{
+	struct scene *sc = *state;
+	struct client *c;
+	struct err err;
+
+	assert_int_equal(client_open(sc->path, clock_mono_ns() + NS_PER_S, &c, &err), -ENOENT);
+}
+
+#define SERVER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+RUN_TESTS(SERVER_TEST(test_server__answers_pipelined_calls_in_order_and_goes_on_after_a_bad_one),
+          SERVER_TEST(test_server__tells_errors_of_the_table_and_of_methods),
+          SERVER_TEST(test_server__does_what_a_notification_says_and_is_silent),
+          SERVER_TEST(test_server__drops_half_a_line_at_the_end),
+          SERVER_TEST(test_server__answers_hundreds_of_calls_in_one_go),
+          SERVER_TEST(test_server__sends_what_is_larger_than_any_socket_buffer),
+          SERVER_TEST(test_server__refuses_an_endless_line_and_hangs_up),
+          SERVER_TEST(test_server__cuts_who_begins_a_line_and_stops),
+          SERVER_TEST(test_server__cuts_who_reads_nothing),
+          SERVER_TEST(test_server__refuses_one_too_many_and_recovers),
+          SERVER_TEST(test_client__gets_results_and_errors),
+          SERVER_TEST(test_client__hears_why_it_is_not_let_in),
+          SERVER_TEST(test_client__does_not_wait_longer_than_it_was_told),
+          SERVER_TEST(test_client__says_that_nobody_is_there))
