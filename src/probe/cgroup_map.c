@@ -130,20 +130,23 @@ static bool place(const struct cgroup_mount *m, struct scan path, struct cgroup_
 	return true;
 }
 
+static void locate_family(unsigned family, bool is_v2, struct scan path,
+                          const struct cgroup_mounts *mounts, struct cgroup_dir *ret)
+{
+	for (size_t i = 0; i < mounts->len; i++) {
+		const struct cgroup_mount *m = &mounts->at[i];
+
+		if (m->is_v2 == is_v2 && m->families >> family & 1 && place(m, path, ret))
+			return;
+	}
+}
+
 static void locate_families(unsigned families, bool is_v2, struct scan path,
                             const struct cgroup_mounts *mounts, struct cgroup_dirs *ret)
 {
-	for (unsigned f = 0; f < CGROUP_FAMILIES; f++) {
-		if (!(families >> f & 1) || ret->of[f].path[0])
-			continue;
-		for (size_t i = 0; i < mounts->len; i++) {
-			const struct cgroup_mount *m = &mounts->at[i];
-
-			if (m->is_v2 == is_v2 && m->families >> f & 1 &&
-			    place(m, path, &ret->of[f]))
-				break;
-		}
-	}
+	for (unsigned f = 0; f < CGROUP_FAMILIES; f++)
+		if (families >> f & 1 && !ret->of[f].path[0])
+			locate_family(f, is_v2, path, mounts, &ret->of[f]);
 }
 
 /* 4:memory:/batch/night
@@ -178,4 +181,15 @@ bool cgroup_locate(struct scan text, const struct cgroup_mounts *mounts, struct 
 	for (unsigned f = 0; f < CGROUP_FAMILIES; f++)
 		found |= ret->of[f].path[0] != '\0';
 	return found;
+}
+
+bool cgroup_locate_v2(struct scan text, const struct cgroup_mounts *mounts, struct cgroup_dir *ret)
+{
+	struct scan line;
+
+	ret->path[0] = '\0';
+	while (!ret->path[0] && scan_line(&text, &line))
+		if (scan_lit(&line, "0::") && !has_dots(line))
+			locate_family(0, true, line, mounts, ret);
+	return ret->path[0] != '\0';
 }

@@ -48,3 +48,5 @@ void cgroup_parse_mountinfo(struct scan text, struct cgroup_mounts *ret);
 /* From the text of /proc/PID/cgroup. "0::/a/b\n" alone means the v2 group /a/b. False when no
  * family has a place. */
 bool cgroup_locate(struct scan text, const struct cgroup_mounts *mounts, struct cgroup_dirs *ret);
+/* The directory on v2 alone, also where v1 manages every family; empty when there is none. */
+bool cgroup_locate_v2(struct scan text, const struct cgroup_mounts *mounts, struct cgroup_dir *ret);

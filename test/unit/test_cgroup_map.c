@@ -50,6 +50,24 @@ static void test_cgroup_map__asks_v1_first_on_a_machine_with_both(void **state)
 	assert_true(dirs.of[CGROUP_FAMILY_PIDS].is_v2);
 }
 
+static void test_cgroup_map__finds_the_v2_group_beside_v1(void **state)
+{
+	struct cgroup_dir v2;
+
+	(void)state;
+	cgroup_parse_mountinfo(
+		scan_str(
+			"35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
+			"41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n"),
+		&mounts);
+	assert_true(cgroup_locate_v2(scan_str("4:memory:/batch\n0::/v2/a\n"), &mounts, &v2));
+	assert_string_equal(v2.path, "sys/fs/cgroup/unified/v2/a");
+	assert_true(v2.is_v2);
+	assert_false(cgroup_locate_v2(scan_str("4:memory:/batch\n"), &mounts, &v2));
+	assert_string_equal(v2.path, "");
+	assert_false(cgroup_locate_v2(scan_str("0::/../outside\n"), &mounts, &v2));
+}
+
 static void test_cgroup_map__understands_a_container_that_sees_only_its_own_group(void **state)
 {
 	(void)state;
@@ -117,6 +135,7 @@ static void test_cgroup_map__survives_broken_texts(void **state)
 
 RUN_TESTS(TEST(test_cgroup_map__finds_a_v2_group),
           TEST(test_cgroup_map__asks_v1_first_on_a_machine_with_both),
+          TEST(test_cgroup_map__finds_the_v2_group_beside_v1),
           TEST(test_cgroup_map__understands_a_container_that_sees_only_its_own_group),
           TEST(test_cgroup_map__separates_at_the_first_two_colons_only),
           TEST(test_cgroup_map__refuses_a_way_out_of_the_hierarchy),
