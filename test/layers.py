@@ -16,7 +16,7 @@ ROOMS = {
 	"base": "",
 	"model": "base",
 	"probe": "base model",
-	"job": "base model",
+	"job": "base model probe",
 	"analyze": "base model",
 	"store": "base model",
 	"engine": "base model probe job analyze store",

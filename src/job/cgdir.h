@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* cgdir.h - one directory of a control group hierarchy, by file descriptor: made, filled, emptied
+ * and removed. Works the same on v1 and v2.
+ *
+ * A directory of ours is named CGDIR_PREFIX… and is flock()ed as long as its launcher lives. So one
+ * whose lock is free was left behind by a launcher that was killed, and anybody may clear it away.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/defs.h"
+
+#define CGDIR_PREFIX "proctor-"
+#define CGDIR_NAME_MAX 192
+
+/* Makes parent_fd/name and locks it; the fd, or -errno. When the name is taken, name.2, name.3 … is
+ * tried. The name that was used is written back. */
+int cgdir_make(int parent_fd, char name[CGDIR_NAME_MAX]) must_check;
+
+/* 0 or -errno, -EIO for a short write. */
+int cgdir_write(int dir_fd, const char *file, const char *text) must_check;
+bool cgdir_has(int dir_fd, const char *file);
+/* Whether the file's first line is this text. */
+bool cgdir_says(int dir_fd, const char *file, const char *text);
+
+/* Who is in it and in the groups below; the number of them, of which the first cap are written. */
+size_t cgdir_pids(int dir_fd, pid_t *ret, size_t cap);
+
+/* Moves who is in it to the parent, and removes it and the empty groups below. A group below that
+ * has processes stays as it is, and so does then this one. 0 or -errno. */
+int cgdir_remove(int parent_fd, const char *name, int dir_fd);
+
+/* Signals everybody in it and in the groups below, and who joins meanwhile; SIGKILL also until
+ * nobody is left. Each process at most once. 0 or -errno. */
+int cgdir_kill(int dir_fd, int signo) must_check;
+
+/* Removes a directory, or all below parent_fd, that killed launchers left behind: those of ours
+ * that nobody holds and nobody is in. */
+void cgdir_clear(int parent_fd, const char *name);
+void cgdir_sweep(int parent_fd);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* group_home.h - where the calling process lives in the control group hierarchies, and what else
+ * binds it. */
+#pragma once
+
+#include "base/err.h"
+#include "probe/cgroup_map.h"
+
+struct group_home {
+	struct cgroup_dirs dirs; /* per family: v1's directory where v1 manages it, else v2's */
+	struct cgroup_dir v2;    /* path "": no v2 */
+};
+
+/* Nothing found leaves all paths empty, and says why. */
+int group_home_find(int root_fd, struct group_home *ret, struct err *err);
+
+/* Whether RLIMIT_NPROC would be held: root, and who may exceed resource limits, fork past it. */
+bool group_home_rlimit_binds(int root_fd);
