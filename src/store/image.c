@@ -91,76 +91,83 @@ static int load_rows(sqlite3 *db, struct image *im, const struct columns *all, s
 	return r;
 }
 
-static int load_changes(sqlite3 *db, struct image *im, const struct columns *all, struct err *err)
+/* Takes what a table says of a row at one snapshot; false when there is no room. */
+typedef bool take_fn(struct image *im, struct image_row *row, int64_t at, sqlite3_stmt *stmt);
+
+/* Both the table and the image's rows are in the order of slots: one walk pairs them. `select` is
+ * the beginning of the statement and begins with the id; it is used up. */
+static int walk(sqlite3 *db, struct image *im, struct buf *select, const char *table, take_fn *take,
+                struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	struct buf sql = { 0 };
 	struct image_row *row = im->rows.at, *end = im->rows.at + im->rows.len;
 	int r;
 
-	buf_puts(&sql, "SELECT id, state, cpu");
-	put_columns(&sql, "", all->cell, CELL_METRICS);
-	buf_puts(&sql, " FROM sample_change WHERE id BETWEEN ?1 AND ?2 ORDER BY id");
-	r = prepare(db, &sql, im->keyframe << SCHEMA_AT_BITS,
+	buf_printf(select, " FROM %s WHERE id BETWEEN ?1 AND ?2 ORDER BY id", table);
+	r = prepare(db, select, im->keyframe << SCHEMA_AT_BITS,
 	            ((im->keyframe + SCHEMA_SLOTS) << SCHEMA_AT_BITS) - 1, &stmt, err);
 	if (r < 0)
 		return r;
 	while ((r = db_step(stmt, err)) > 0) {
 		int64_t id = sqlite3_column_int64(stmt, 0);
 		int64_t slot = (id >> SCHEMA_AT_BITS) - im->keyframe;
-		struct image_change *c;
 
 		while (row < end && row->slot < slot)
 			row++;
 		if (row == end || row->slot != slot)
-			return err_set(err, EUCLEAN, "a change of a process that has no row");
-		c = vec_push(&im->changes, ROWS_MAX);
-		if (!c)
-			return err_set(err, EUCLEAN, "a keyframe with too many changes");
-		if (!row->changes_len++)
-			row->changes_at = im->changes.len - 1;
-		c->at = id & (SCHEMA_ATS - 1);
-		for (int i = 0; i < CELL_COUNT; i++)
-			c->cell[i] = sqlite3_column_type(stmt, 1 + i) == SQLITE_NULL
-			                     ? row->cell[i]
-			                     : sqlite3_column_int64(stmt, 1 + i);
+			return err_set(err, EUCLEAN, "%s: a process that has no row", table);
+		if (!take(im, row, id & (SCHEMA_ATS - 1), stmt))
+			return err_set(err, EUCLEAN, "%s: too many rows of a keyframe", table);
 	}
 	return r;
 }
 
+static bool take_change(struct image *im, struct image_row *row, int64_t at, sqlite3_stmt *stmt)
+{
+	struct image_change *c = vec_push(&im->changes, ROWS_MAX);
+
+	if (!c)
+		return false;
+	if (!row->changes_len++)
+		row->changes_at = im->changes.len - 1;
+	c->at = at;
+	for (int i = 0; i < CELL_COUNT; i++)
+		c->cell[i] = sqlite3_column_type(stmt, 1 + i) == SQLITE_NULL
+		                     ? row->cell[i]
+		                     : sqlite3_column_int64(stmt, 1 + i);
+	return true;
+}
+
+static bool take_detail(struct image *im, struct image_row *row, int64_t at, sqlite3_stmt *stmt)
+{
+	struct image_detail *d = vec_push(&im->details, ROWS_MAX);
+
+	if (!d)
+		return false;
+	if (!row->details_len++)
+		row->details_at = im->details.len - 1;
+	d->at = at;
+	for (int i = 0; i < (int)DETAIL_METRICS; i++)
+		d->value[i] = db_column_or_absent(stmt, 1 + i);
+	return true;
+}
+
+static int load_changes(sqlite3 *db, struct image *im, const struct columns *all, struct err *err)
+{
+	struct buf sql = { 0 };
+
+	buf_puts(&sql, "SELECT id, state, cpu");
+	put_columns(&sql, "", all->cell, CELL_METRICS);
+	return walk(db, im, &sql, "sample_change", take_change, err);
+}
+
 static int load_details(sqlite3 *db, struct image *im, const struct columns *all, struct err *err)
 {
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	struct buf sql = { 0 };
-	struct image_row *row = im->rows.at, *end = im->rows.at + im->rows.len;
-	int r;
 
 	buf_puts(&sql, "SELECT id");
 	put_columns(&sql, "", all->detail, DETAIL_METRICS);
-	buf_puts(&sql, " FROM sample_detail WHERE id BETWEEN ?1 AND ?2 ORDER BY id");
-	r = prepare(db, &sql, im->keyframe << SCHEMA_AT_BITS,
-	            ((im->keyframe + SCHEMA_SLOTS) << SCHEMA_AT_BITS) - 1, &stmt, err);
-	if (r < 0)
-		return r;
-	while ((r = db_step(stmt, err)) > 0) {
-		int64_t id = sqlite3_column_int64(stmt, 0);
-		int64_t slot = (id >> SCHEMA_AT_BITS) - im->keyframe;
-		struct image_detail *d;
-
-		while (row < end && row->slot < slot)
-			row++;
-		if (row == end || row->slot != slot)
-			return err_set(err, EUCLEAN, "details of a process that has no row");
-		d = vec_push(&im->details, ROWS_MAX);
-		if (!d)
-			return err_set(err, EUCLEAN, "a keyframe with too many details");
-		if (!row->details_len++)
-			row->details_at = im->details.len - 1;
-		d->at = id & (SCHEMA_ATS - 1);
-		for (int i = 0; i < (int)DETAIL_METRICS; i++)
-			d->value[i] = db_column_or_absent(stmt, 1 + i);
-	}
-	return r;
+	return walk(db, im, &sql, "sample_detail", take_detail, err);
 }
 
 int image_load(sqlite3 *db, int64_t keyframe, struct image *ret, struct err *err)
