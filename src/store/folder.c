@@ -63,7 +63,7 @@ static int move_earlier(struct folder *f, struct err *err)
 {
 	cleanup(closep) int place_fd = -1;
 	char place[32];
-	bool found;
+	bool found = false;
 	int r = find_earlier(f, &found, err);
 
 	if (r < 0 || !found)
