@@ -122,6 +122,14 @@ char *cli_path(const char *configured, const char *state_dir, const char *name)
 	return *configured ? xstrdup(configured) : xasprintf("%s/%s", state_dir, name);
 }
 
+void cli_sampler_options(const struct config *config, struct sampler_options *ret)
+{
+	if (config->profiler.gpu == SWITCH_OFF)
+		return;
+	ret->gpu_helper = "/proc/self/exe"; /* us, also when the file was replaced meanwhile */
+	ret->gpu_insist = config->profiler.gpu == SWITCH_ON;
+}
+
 struct style cli_style(const struct cli *cli)
 {
 	struct winsize size = { 0 };

@@ -8,6 +8,7 @@
 #include "base/opts.h"
 #include "config/config.h"
 #include "config/load.h"
+#include "engine/sampler.h"
 #include "view/style.h"
 
 enum cli_status {
@@ -31,6 +32,7 @@ struct verb {
 };
 
 extern const struct verb verb_doctor, verb_record, verb_snapshot, verb_sql;
+extern const struct verb verb_gpu_helper; /* started by ourselves only */
 
 /* Built in main, passed down. */
 struct cli {
@@ -77,5 +79,7 @@ int cli_make_state_dir(const struct cli *cli, char *ret);
 /* A path from the configuration, or where it is "" the default: `name` in the state directory.
  * Owned by the caller. */
 char *cli_path(const char *configured, const char *state_dir, const char *name);
+/* What the configuration says about sources. */
+void cli_sampler_options(const struct config *config, struct sampler_options *ret);
 /* What stdout can show. */
 struct style cli_style(const struct cli *cli);

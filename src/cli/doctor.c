@@ -54,9 +54,8 @@ static bool is_same(const struct role_health *a, const struct role_health *b)
 	       strcmp(a->health.note, b->health.note) == 0;
 }
 
-static int examine_probes(struct doctor *d, bool no_bpf, struct err *err)
+static int examine_probes(struct doctor *d, const struct sampler_options *options, struct err *err)
 {
-	const struct sampler_options options = { .no_bpf = no_bpf };
 	const struct jobtab no_jobs = { 0 };
 	cleanup(sampler_closep) struct sampler *sampler = NULL;
 	struct role_health mine[ROLES_MAX] = { 0 }, plain[ROLES_MAX] = { 0 };
@@ -66,10 +65,11 @@ static int examine_probes(struct doctor *d, bool no_bpf, struct err *err)
 
 	/* Before ours are open: two programs of one kind may be more than a kernel gives. */
 	if (d->is_root)
-		n_plain = plain_user_try(plain);
-	if (sampler_open(&options, &sampler, err) < 0)
+		n_plain = plain_user_try(options, plain);
+	if (sampler_open(options, &sampler, err) < 0)
 		return -err->code;
 	sampler_tick(sampler, &no_jobs, &snap);
+	sampler_await(sampler, clock_mono_ns() + PLAIN_USER_GPU_NS);
 	snapshot_done(&snap);
 	n = sampler_health(sampler, mine);
 	d->plain_tried = n_plain == (ssize_t)n;
@@ -178,6 +178,7 @@ static int diagnose(const struct cli *cli, bool no_bpf, const struct config *con
 	char state_dir[CONFIG_PATH_MAX], uid[16];
 	cleanup(freep) char *store_path = NULL;
 	struct doctor d = { .version = PROCTOR_VERSION, .is_root = geteuid() == 0 };
+	struct sampler_options options = { .no_bpf = no_bpf };
 	struct users users = { 0 };
 	struct utsname uts = { 0 };
 	struct err err;
@@ -193,7 +194,8 @@ static int diagnose(const struct cli *cli, bool no_bpf, const struct config *con
 	d.user = users_name(&users, geteuid()) ? users_name(&users, geteuid()) : uid;
 	add_files(&d, files);
 	examine_store(&d);
-	status = examine_probes(&d, no_bpf, &err) < 0 ? cli_failed(&err) : show(cli, &d);
+	cli_sampler_options(config, &options);
+	status = examine_probes(&d, &options, &err) < 0 ? cli_failed(&err) : show(cli, &d);
 	if (status == CLI_OK && !is_well(&d))
 		status = CLI_FAILED;
 	doctor_done(&d);

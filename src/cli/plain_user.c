@@ -20,7 +20,7 @@
 
 /* The roles' names are static, so that only their order needs to cross the pipe: the parent has the
  * same table. */
-static int examine(int to_fd)
+static int examine(const struct sampler_options *options, int to_fd)
 {
 	const struct jobtab no_jobs = { 0 };
 	struct role_health health[ROLES_MAX] = { 0 };
@@ -32,9 +32,10 @@ static int examine(int to_fd)
 	if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
 	    setresuid(NOBODY, NOBODY, NOBODY) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return 1;
-	if (sampler_open(&(struct sampler_options){ 0 }, &sampler, &err) < 0)
+	if (sampler_open(options, &sampler, &err) < 0)
 		return 1;
 	sampler_tick(sampler, &no_jobs, &snap);
+	sampler_await(sampler, clock_mono_ns() + PLAIN_USER_GPU_NS);
 	n = sampler_health(sampler, health);
 	return io_write_all(to_fd, health, n * sizeof *health) < 0;
 }
@@ -60,7 +61,8 @@ static size_t collect(int fd, void *to, size_t cap)
 	return len;
 }
 
-ssize_t plain_user_try(struct role_health ret[static ROLES_MAX])
+ssize_t plain_user_try(const struct sampler_options *options,
+                       struct role_health ret[static ROLES_MAX])
 {
 	cleanup(closep) int from = -1;
 	int fds[2], status;
@@ -72,7 +74,7 @@ ssize_t plain_user_try(struct role_health ret[static ROLES_MAX])
 	from = fds[0];
 	pid = fork();
 	if (pid == 0)
-		_exit(examine(fds[1]));
+		_exit(examine(options, fds[1]));
 	close(fds[1]);
 	if (pid < 0)
 		return -errno;

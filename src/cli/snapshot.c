@@ -17,6 +17,7 @@
 
 #define INTERVAL_MIN_NS (NS_PER_S / 20)
 #define INTERVAL_MAX_NS (3600 * NS_PER_S)
+#define PATIENCE_NS (3 * NS_PER_S)   /* with a GPU's driver */
 #define OUTPUT_MAX ((size_t)4 << 30) /* all the pids there can be */
 
 struct request {
@@ -42,18 +43,21 @@ static void tell(void *self, const char *text)
 	log_warn("%s", text);
 }
 
-static int take(const struct request *rq, struct snapshot *ret, struct err *err)
+static int take(const struct request *rq, const struct config *config, struct snapshot *ret,
+                struct err *err)
 {
-	const struct sampler_options options = { .no_bpf = rq->no_bpf };
+	struct sampler_options options = { .no_bpf = rq->no_bpf };
 	const struct jobtab no_jobs = { 0 };
 	cleanup(sampler_closep) struct sampler *sampler = NULL;
 	uint64_t second_ns;
 
+	cli_sampler_options(config, &options);
 	if (sampler_open(&options, &sampler, err) < 0)
 		return -err->code;
 	sampler_on_notice(sampler, tell, NULL);
 	second_ns = clock_mono_ns() + rq->interval_ns;
 	sampler_tick(sampler, &no_jobs, ret);
+	sampler_await(sampler, second_ns + PATIENCE_NS);
 	sleep_until(second_ns);
 	sampler_tick(sampler, &no_jobs, ret);
 	return 0;
@@ -134,7 +138,7 @@ static int run(struct cli *cli, int argc, char **argv)
 		status = cli_config(cli, &config, NULL);
 	if (status != CLI_OK)
 		return status;
-	status = take(&rq, &snap, &err) < 0 ? cli_failed(&err) : show(cli, &rq, &snap);
+	status = take(&rq, &config, &snap, &err) < 0 ? cli_failed(&err) : show(cli, &rq, &snap);
 	snapshot_done(&snap);
 	return status;
 }

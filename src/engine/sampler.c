@@ -46,6 +46,8 @@ static void add_refusal(struct role_slot *slot, const char *why)
 {
 	size_t used = strlen(slot->refusals);
 
+	if (used && strstr(slot->refusals, why)) /* two tiers may have the same to say */
+		return;
 	snprintf(slot->refusals + used, sizeof slot->refusals - used, "%s%s", used ? "; " : "",
 	         why);
 }
@@ -125,6 +127,30 @@ static void read_slot(struct sampler *s, struct role_slot *slot)
 		slot->failures_in_row = 0;
 		say(s, text);
 	}
+}
+
+void sampler_await(struct sampler *s, uint64_t until_mono_ns)
+{
+	for (size_t i = 0; i < s->slot_count; i++) {
+		struct role_slot *slot = &s->slots[i];
+		struct err err = { 0 };
+
+		while (*slot->tier && (*slot->tier)->await &&
+		       (*slot->tier)->await(slot->self, until_mono_ns, &err) < 0)
+			give_way(s, slot, err.msg);
+	}
+}
+
+bool sampler_is_helper(const struct sampler *s, pid_t pid)
+{
+	for (size_t i = 0; i < s->slot_count; i++) {
+		const struct role_slot *slot = &s->slots[i];
+
+		if (*slot->tier && (*slot->tier)->helper &&
+		    (*slot->tier)->helper(slot->self) == pid)
+			return pid > 0;
+	}
+	return false;
 }
 
 static bool is_event_source(const struct role_slot *slot)
@@ -231,6 +257,8 @@ int sampler_open(const struct sampler_options *options, struct sampler **ret, st
 	if (s->env.root_fd < 0)
 		return err_set(err, errno, "open '%s': %s", root, strerror(errno));
 	s->env.is_live = strcmp(root, "/") == 0;
+	s->env.gpu_helper = options->gpu_helper;
+	s->env.gpu_insist = options->gpu_insist;
 	s->no_bpf = options->no_bpf;
 	s->want = WANT_ALL;
 	s->next = &s->samples[0];
@@ -277,8 +305,9 @@ static void slot_health(const struct role_slot *slot, struct role_health *ret)
 	*ret = (struct role_health){ .role = slot->role->name, .failures = slot->failures };
 	if (!*slot->tier) {
 		ret->health.state = PROBE_ABSENT;
-		snprintf(ret->health.note, sizeof ret->health.note, "%s; lost: %s", slot->refusals,
-		         slot->role->lost_without);
+		snprintf(ret->health.note, sizeof ret->health.note, "%s%s%s", slot->refusals,
+		         slot->role->lost_without ? "; lost: " : "",
+		         slot->role->lost_without ? slot->role->lost_without : "");
 		return;
 	}
 	ret->tier = (*slot->tier)->name;

@@ -10,8 +10,10 @@
 struct sampler;
 
 struct sampler_options {
-	const char *root; /* "/" or a frozen tree; NULL means "/" */
-	bool no_bpf;      /* stay off BPF, as on kernels without it */
+	const char *root;       /* "/" or a frozen tree; NULL means "/" */
+	bool no_bpf;            /* stay off BPF, as on kernels without it */
+	const char *gpu_helper; /* program started as the GPU helper; NULL: GPUs are not watched */
+	bool gpu_insist;        /* also where no device is seen */
 };
 
 struct role_health {
@@ -33,6 +35,11 @@ DEFINE_CLEANUP(struct sampler *, sampler_close)
 void sampler_on_notice(struct sampler *s, sampler_notice *notice, void *self);
 void sampler_set_want(struct sampler *s, unsigned want); /* enum sample_want */
 void sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret);
+/* For who looks once: waits for sources that take their time (a GPU's driver), at most until then;
+ * those that cannot tell anything give way. */
+void sampler_await(struct sampler *s, uint64_t until_mono_ns);
+/* Whether that is a process of ours that works for a probe: it belongs to no job. */
+bool sampler_is_helper(const struct sampler *s, pid_t pid);
 /* Takes what event sources hold before the tick, so that their buffers do not overflow. Returns how
  * many wait. */
 size_t sampler_drain(struct sampler *s);

@@ -24,6 +24,8 @@ struct probe_health {
 struct probe_env {
 	int root_fd; /* "/", or a frozen tree; paths below it are written "proc/…" and "sys/…" */
 	bool is_live; /* the root is this machine's: kernel interfaces without a path may be used */
+	const char *gpu_helper; /* program started as GPU_HELPER_VERB; NULL: GPUs are not watched */
+	bool gpu_insist;        /* also where no device is seen */
 };
 
 struct probe_ops {
@@ -33,6 +35,11 @@ struct probe_ops {
 	int (*read)(void *self, struct sample *out, struct err *err);
 	int (*fd)(const void *self); /* becomes readable when read() should be called before the
 	                                tick; NULL: never */
+	/* For sources that take their time: waits until there is something to tell, at most until
+	 * then; fails when there never will be. NULL: it has all to tell at once. */
+	int (*await)(void *self, uint64_t until_mono_ns, struct err *err);
+	pid_t (*helper)(const void *self); /* a process of ours that works for it, 0: none; NULL:
+	                                      never any */
 	void (*health)(const void *self, struct probe_health *ret);
 	void (*close)(void *self); /* NULL is fine */
 };
@@ -40,7 +47,8 @@ struct probe_ops {
 /* A role and who can play it, best first. The first that opens plays. */
 struct probe_role {
 	const char *name;
-	const char *lost_without;             /* what nobody can tell when no tier opens */
+	const char *lost_without; /* what nobody can tell when no tier opens; NULL: that is said by
+	                             the reasons */
 	const struct probe_ops *const *tiers; /* ends with NULL */
 };
 
@@ -50,3 +58,4 @@ extern const struct probe_role probe_roles[];
 extern const struct probe_ops probe_tasks_bpf, probe_tasks_proc;
 extern const struct probe_ops probe_system, probe_cgroup, probe_detail;
 extern const struct probe_ops probe_lifecycle_bpf, probe_lifecycle_connector;
+extern const struct probe_ops probe_gpu_nvml, probe_gpu_smi;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "probe/probe.h"
 
-/* The order of roles matters: detail looks at the processes that tasks found. */
+/* The order of roles matters: detail and gpu look at the processes that tasks found. */
 static const struct probe_ops *const tasks_tiers[] = { &probe_tasks_bpf, &probe_tasks_proc, NULL };
 static const struct probe_ops *const system_tiers[] = { &probe_system, NULL };
 static const struct probe_ops *const cgroup_tiers[] = { &probe_cgroup, NULL };
 static const struct probe_ops *const lifecycle_tiers[] = { &probe_lifecycle_bpf,
 	                                                   &probe_lifecycle_connector, NULL };
 static const struct probe_ops *const detail_tiers[] = { &probe_detail, NULL };
+static const struct probe_ops *const gpu_tiers[] = { &probe_gpu_nvml, &probe_gpu_smi, NULL };
 
 const struct probe_role probe_roles[] = {
 	{ "tasks", "processes and all that is known about each", tasks_tiers },
@@ -16,5 +17,6 @@ const struct probe_role probe_roles[] = {
 	{ "lifecycle", "exact beginnings and ends of processes: short lives stay unseen",
 	  lifecycle_tiers },
 	{ "detail", "PSS, USS, peak memory and file limits of processes", detail_tiers },
+	{ "gpu", NULL, gpu_tiers },
 	{ 0 },
 };

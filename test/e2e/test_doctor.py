@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-ROLES = ["tasks", "system", "cgroup", "lifecycle", "detail"]
+ROLES = ["tasks", "system", "cgroup", "lifecycle", "detail", "gpu"]
 
 
 def examine(run, *args):

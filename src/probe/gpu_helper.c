@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "probe/gpu_helper.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/scan.h"
+#include "probe/nvml.h"
+#include "probe/smi.h"
+
+const char gpu_source_nvml[] = "nvml", gpu_source_smi[] = "nvidia-smi";
+
+struct helper {
+	bool uses_smi;
+	struct nvml *nvml; /* NULL before the first question */
+	struct gpu_report report;
+	struct buf message;
+};
+
+/* Nobody is to be troubled by us: no core file when the library aborts, no hold on the caller's
+ * files, and the end comes with the recorder's also while the library hangs. */
+static bool settle(const char *parent)
+{
+	const struct rlimit no_core = { 0 };
+	struct scan s = scan_str(parent);
+	uint64_t pid;
+
+	prctl(PR_SET_NAME, "proctor-gpu");
+	setrlimit(RLIMIT_CORE, &no_core);
+	close_range(GPU_HELPER_FD + 1, ~0U, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return scan_u64(&s, &pid) && scan_at_end(&s) && (uint64_t)getppid() == pid &&
+	       chdir("/") == 0;
+}
+
+static uint64_t time_ns(struct timeval t)
+{
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_usec * NS_PER_US;
+}
+
+static void tell_cost(struct gpu_report *r)
+{
+	struct rusage self, children;
+
+	if (getrusage(RUSAGE_SELF, &self) < 0 || getrusage(RUSAGE_CHILDREN, &children) < 0)
+		return;
+	r->cpu_ns = time_ns(self.ru_utime) + time_ns(self.ru_stime) + time_ns(children.ru_utime) +
+	            time_ns(children.ru_stime);
+	r->peak_bytes = (uint64_t)(self.ru_maxrss + children.ru_maxrss) * 1024;
+}
+
+static void answer(struct helper *h)
+{
+	if (h->uses_smi) {
+		smi_read(secure_getenv(GPU_ENV_SMI), &h->report);
+		return;
+	}
+	if (!h->nvml)
+		h->nvml = nvml_open(secure_getenv(GPU_ENV_NVML), &h->report);
+	if (h->nvml)
+		nvml_read(h->nvml, &h->report);
+}
+
+static bool send_answer(struct helper *h)
+{
+	buf_reset(&h->message);
+	return gpu_report_encode(&h->report, &h->message) &&
+	       send(GPU_HELPER_FD, h->message.at, h->message.len, MSG_NOSIGNAL) ==
+	               (ssize_t)h->message.len;
+}
+
+static bool await_question(void)
+{
+	char question;
+	ssize_t n;
+
+	do
+		n = recv(GPU_HELPER_FD, &question, sizeof question, 0);
+	while (n < 0 && errno == EINTR);
+	return n > 0;
+}
+
+int gpu_helper_main(int argc, char **argv)
+{
+	struct helper *h;
+
+	if (argc != 3 ||
+	    (strcmp(argv[1], gpu_source_nvml) != 0 && strcmp(argv[1], gpu_source_smi) != 0))
+		return 2; /* nobody but the recorder starts this */
+	if (!settle(argv[2]))
+		return 1;
+	h = xcalloc(1, sizeof *h);
+	h->uses_smi = strcmp(argv[1], gpu_source_smi) == 0;
+	while (await_question()) {
+		answer(h);
+		tell_cost(&h->report);
+		if (!send_answer(h) || h->report.verdict != GPU_TOLD)
+			_exit(1); /* the library's own ends may hang, too */
+	}
+	_exit(0);
+}

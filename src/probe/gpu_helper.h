@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* gpu_helper.h - the process in which the driver's library is called, or nvidia-smi run. The
+ * recorder starts itself anew as "PROGRAM gpu-helper SOURCE PARENT" with a socket as fd 3; every
+ * message from there is a question, and a gpu_report the answer. It ends when the recorder does,
+ * and when nothing can be told any more. */
+#pragma once
+
+#define GPU_HELPER_VERB "gpu-helper"
+#define GPU_HELPER_FD 3
+
+/* For tests, honoured unless we run with borrowed rights: the library, and the program, to be used
+ * in place of the system's. With either set the probe looks for no device. */
+#define GPU_ENV_NVML "PROCTOR_NVML_PATH"
+#define GPU_ENV_SMI "PROCTOR_NVIDIA_SMI"
+#define GPU_ENV_FAKE                                                                               \
+	"PROCTOR_FAKE_" /* what begins so is handed to the helper for the test's library */
+
+extern const char gpu_source_nvml[], gpu_source_smi[];
+
+/* argv[0] is the verb. Returns the exit status. */
+int gpu_helper_main(int argc, char **argv);

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+#include "probe/gpu_link.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "probe/gpu_spawn.h"
+
+#define RETRY_MAX_NS (60 * NS_PER_S)
+#define DEATH_MS 20 /* a socket closes a moment before its owner is dead */
+
+struct gpu_link {
+	struct gpu_link_options options;
+	struct gpu_child child;
+	bool is_ending;    /* killed, not yet dead */
+	bool is_awaiting;  /* a question is open */
+	bool has_answered; /* this helper, once */
+	uint64_t asked_ns, answered_ns, took_ns, retry_at_ns;
+	unsigned failures, failures_in_row;
+	bool is_hopeless;
+	char reason[240];
+	uint64_t past_cpu_ns; /* of helpers that are gone */
+	bool has_report;
+	struct gpu_report report;   /* the last good one */
+	struct gpu_report incoming; /* and the one that is being looked at */
+	char bytes[GPU_REPORT_MAX];
+};
+
+struct gpu_link *gpu_link_new(const struct gpu_link_options *o)
+{
+	struct gpu_link *l = xcalloc(1, sizeof *l);
+
+	l->options = *o;
+	l->child = GPU_CHILD_NONE;
+	return l;
+}
+
+/* ---- the end of a helper ---- */
+
+static bool is_dead(const struct gpu_link *l, int wait_ms)
+{
+	struct pollfd p = { .fd = l->child.pid_fd, .events = POLLIN };
+
+	return poll(&p, 1, wait_ms) > 0;
+}
+
+/* "ended by signal 6", when it is dead and nobody else (the launcher takes all children) has heard
+ * its last words. */
+static void describe_death(const struct gpu_link *l, char *to, size_t cap)
+{
+	siginfo_t info = { 0 };
+
+	if (waitid(P_PIDFD, (id_t)l->child.pid_fd, &info, WEXITED | WNOHANG) < 0 || !info.si_pid)
+		snprintf(to, cap, "its helper process ended");
+	else if (info.si_code == CLD_EXITED)
+		snprintf(to, cap, "its helper process ended with exit status %d", info.si_status);
+	else
+		snprintf(to, cap, "its helper process was ended by signal %d (%s)", info.si_status,
+		         strsignal(info.si_status));
+}
+
+static void forget_child(struct gpu_link *l)
+{
+	gpu_child_close(&l->child);
+	l->past_cpu_ns += l->incoming.cpu_ns;
+	l->incoming.cpu_ns = l->incoming.peak_bytes = 0;
+	l->is_ending = l->is_awaiting = l->has_answered = false;
+}
+
+static void end_child(struct gpu_link *l, int wait_ms)
+{
+	if (l->child.pid <= 0)
+		return;
+	pidfd_send_signal(l->child.pid_fd, SIGKILL, NULL, 0);
+	l->is_ending = true;
+	l->is_awaiting = false;
+	if (!is_dead(l, wait_ms))
+		return;
+	waitid(P_PIDFD, (id_t)l->child.pid_fd, NULL, WEXITED | WNOHANG);
+	forget_child(l);
+}
+
+/* 1 s, 4 s, 16 s, a minute. */
+static uint64_t pause_ns(const struct gpu_link *l)
+{
+	uint64_t ns = l->options.retry_ns;
+
+	for (unsigned i = 1; i < l->failures_in_row && ns < RETRY_MAX_NS; i++)
+		ns *= 4;
+	return MIN(ns, RETRY_MAX_NS);
+}
+
+static void failed(struct gpu_link *l, uint64_t now_ns, bool is_final, const char *why)
+{
+	l->failures++;
+	l->failures_in_row++;
+	l->is_hopeless = is_final || l->failures_in_row >= l->options.tries;
+	snprintf(l->reason, sizeof l->reason, "%s", why);
+	l->retry_at_ns = now_ns + (is_final ? RETRY_MAX_NS : pause_ns(l));
+	end_child(l, 0);
+}
+
+static void lost(struct gpu_link *l, uint64_t now_ns)
+{
+	char why[160] = "its helper process does not answer any more";
+
+	if (is_dead(l, DEATH_MS))
+		describe_death(l, why, sizeof why);
+	failed(l, now_ns, false, why);
+}
+
+/* ---- questions and answers ---- */
+
+static void take_report(struct gpu_link *l, uint64_t now_ns, size_t n)
+{
+	uint64_t cpu_ns = l->incoming.cpu_ns;
+	struct err err;
+
+	l->is_awaiting = false;
+	if (gpu_report_decode(l->bytes, n, &l->incoming, &err) < 0) {
+		failed(l, now_ns, false, err.msg);
+		return;
+	}
+	l->incoming.cpu_ns = MAX(cpu_ns, l->incoming.cpu_ns);
+	if (l->incoming.verdict != GPU_TOLD) {
+		failed(l, now_ns, l->incoming.verdict == GPU_IMPOSSIBLE, l->incoming.text);
+		return;
+	}
+	l->has_answered = l->has_report = true;
+	l->is_hopeless = false;
+	l->failures_in_row = 0;
+	l->report = l->incoming;
+	l->answered_ns = now_ns;
+	l->took_ns = now_ns > l->asked_ns ? now_ns - l->asked_ns : 0;
+}
+
+static void take_answers(struct gpu_link *l, uint64_t now_ns)
+{
+	ssize_t n = recv(l->child.fd, l->bytes, sizeof l->bytes, MSG_DONTWAIT | MSG_TRUNC);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0)
+		lost(l, now_ns);
+	else if (l->is_awaiting)
+		take_report(l, now_ns, (size_t)n); /* one too large is refused by its size */
+	else
+		failed(l, now_ns, false, "its helper process answers without being asked");
+}
+
+static bool is_late(const struct gpu_link *l, uint64_t now_ns)
+{
+	uint64_t limit_ns = l->has_answered ? l->options.answer_ns : l->options.start_ns;
+
+	return l->is_awaiting && now_ns > l->asked_ns && now_ns - l->asked_ns > limit_ns;
+}
+
+static void end_late(struct gpu_link *l, uint64_t now_ns)
+{
+	char why[80];
+
+	snprintf(why, sizeof why, "no answer within %.1f s",
+	         (double)(l->has_answered ? l->options.answer_ns : l->options.start_ns) /
+	                 (double)NS_PER_S);
+	failed(l, now_ns, false, why);
+}
+
+static void start(struct gpu_link *l, uint64_t now_ns)
+{
+	struct err err;
+
+	l->asked_ns = 0;
+	if (gpu_child_start(l->options.program, l->options.source, &l->child, &err) < 0)
+		failed(l, now_ns, true, err.msg);
+}
+
+static void ask(struct gpu_link *l, uint64_t now_ns)
+{
+	const char question = '?';
+
+	if (l->is_awaiting || (l->asked_ns && now_ns - l->asked_ns < l->options.gap_ns))
+		return;
+	if (send(l->child.fd, &question, 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1) {
+		lost(l, now_ns);
+		return;
+	}
+	l->is_awaiting = true;
+	l->asked_ns = now_ns;
+	if (!l->has_answered || l->took_ns > l->options.grace_ns)
+		return;
+	gpu_link_wait(l, l->options.grace_ns);
+	take_answers(l, MAX(clock_mono_ns(), now_ns));
+}
+
+static bool has_child(const struct gpu_link *l)
+{
+	return l->child.pid > 0;
+}
+
+void gpu_link_turn(struct gpu_link *l, uint64_t now_ns)
+{
+	if (l->is_ending)
+		end_child(l, 0);
+	if (has_child(l) && !l->is_ending)
+		take_answers(l, now_ns);
+	if (has_child(l) && !l->is_ending && is_late(l, now_ns))
+		end_late(l, now_ns);
+	if (!has_child(l) && now_ns >= l->retry_at_ns)
+		start(l, now_ns);
+	if (has_child(l) && !l->is_ending)
+		ask(l, now_ns);
+}
+
+void gpu_link_wait(const struct gpu_link *l, uint64_t ns)
+{
+	struct pollfd p = { .fd = l->child.fd, .events = POLLIN };
+	const struct timespec limit = { .tv_sec = (time_t)(ns / NS_PER_S),
+		                        .tv_nsec = (long)(ns % NS_PER_S) };
+
+	ppoll(&p, 1, &limit, NULL);
+}
+
+void gpu_link_free(struct gpu_link *l)
+{
+	if (!l)
+		return;
+	end_child(l, DEATH_MS);
+	gpu_child_close(&l->child);
+	free(l);
+}
+
+/* ---- what is known ---- */
+
+enum gpu_link_state gpu_link_state(const struct gpu_link *l)
+{
+	if (l->is_hopeless)
+		return GPU_LINK_GAVE_UP;
+	if (l->failures_in_row)
+		return GPU_LINK_FAILING;
+	return l->has_report ? GPU_LINK_WORKS : GPU_LINK_QUIET;
+}
+
+const char *gpu_link_reason(const struct gpu_link *l)
+{
+	return l->reason;
+}
+
+const struct gpu_report *gpu_link_last(const struct gpu_link *l, uint64_t *ret_ns)
+{
+	*ret_ns = l->answered_ns;
+	return l->has_report ? &l->report : NULL;
+}
+
+unsigned gpu_link_failures(const struct gpu_link *l)
+{
+	return l->failures;
+}
+
+pid_t gpu_link_pid(const struct gpu_link *l)
+{
+	return has_child(l) ? l->child.pid : 0;
+}
+
+uint64_t gpu_link_cpu_ns(const struct gpu_link *l)
+{
+	return l->past_cpu_ns + l->incoming.cpu_ns;
+}
+
+uint64_t gpu_link_peak_bytes(const struct gpu_link *l)
+{
+	return l->incoming.peak_bytes;
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/* A libnvidia-ml.so.1 for machines without a GPU. PROCTOR_FAKE_NVML chooses its mood, words apart:
+ *   gpus=2            how many there are (1)
+ *   init=18 count=15  the error code these calls return
+ *   hang=WHERE abort=WHERE slow=WHERE
+ *                     what happens in init, count, utilization, power or processes (slow: 50 ms)
+ *   after=3           … from the third round of questions on, counted by calls of count (1)
+ *   lost=1            that GPU answers "GPU is lost", also from `after` on
+ *   unsupported=power,clock,temperature,utilization,memory,processes
+ *   pids=4711:512:37,4712:100:0
+ *                     processes on GPU 0: pid, MiB, SM percent
+ *   garbage           texts without an end, percents beyond reason
+ * Built three times: as it is, with the calls of old drivers only (FAKE_OLD), and empty
+ * (FAKE_EMPTY). */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef FAKE_EMPTY
+
+typedef struct fake_device *device;
+struct memory_v1 {
+	unsigned long long total, free, used;
+};
+struct memory_v2 {
+	unsigned version;
+	unsigned long long total, reserved, free, used;
+};
+struct process_v1 {
+	unsigned pid;
+	unsigned long long used;
+};
+struct process_v2 {
+	unsigned pid;
+	unsigned long long used;
+	unsigned gi, ci;
+};
+struct process_use {
+	unsigned pid;
+	unsigned long long at_us;
+	unsigned sm, mem, enc, dec;
+};
+struct utilization {
+	unsigned gpu, memory;
+};
+
+#define API __attribute__((visibility("default")))
+#define MIB (1ULL << 20)
+enum { OK, NOT_SUPPORTED = 3, NOT_FOUND = 6, TOO_SMALL = 7, LOST = 15 };
+
+static unsigned rounds;
+
+/* The text behind "name=", or NULL. */
+static const char *mood(const char *name)
+{
+	const char *at = getenv("PROCTOR_FAKE_NVML");
+	size_t n = strlen(name);
+
+	for (; at && *at; at = strchr(at, ' ') ? strchr(at, ' ') + 1 : "")
+		if (strncmp(at, name, n) == 0 && (at[n] == '=' || at[n] == ' ' || !at[n]))
+			return at[n] == '=' ? at + n + 1 : "";
+	return NULL;
+}
+
+static unsigned long mood_number(const char *name, unsigned long otherwise)
+{
+	const char *text = mood(name);
+
+	return text ? strtoul(text, NULL, 10) : otherwise;
+}
+
+static int mood_names(const char *name, const char *where)
+{
+	const char *text = mood(name);
+	size_t n = strlen(where);
+
+	for (; text && *text && *text != ' '; text = text + strcspn(text, ", ")) {
+		text += *text == ',';
+		if (strncmp(text, where, n) == 0 && strchr(", ", text[n]))
+			return 1;
+		if (!text[strcspn(text, ", ")])
+			return strcmp(text, where) == 0;
+	}
+	return 0;
+}
+
+static int is_time(void)
+{
+	return rounds >= mood_number("after", 1);
+}
+
+static void act(const char *where)
+{
+	if (strcmp(where, "init") != 0 && !is_time())
+		return;
+	if (mood_names("abort", where))
+		abort();
+	while (mood_names("hang", where))
+		pause();
+	if (mood_names("slow", where))
+		usleep(50000);
+}
+
+static unsigned index_of(device dev)
+{
+	return (unsigned)((size_t)dev - 1);
+}
+
+static int refused(device dev, const char *what)
+{
+	const char *lost = mood("lost");
+
+	if (lost && is_time() && strtoul(lost, NULL, 10) == index_of(dev))
+		return LOST;
+	return mood_names("unsupported", what) ? NOT_SUPPORTED : OK;
+}
+
+static void put_text(char *to, unsigned cap, const char *fmt, unsigned index)
+{
+	if (mood("garbage"))
+		memset(to, '\xff', cap);
+	else
+		snprintf(to, cap, "%.40s%u", fmt, index);
+}
+
+API int nvmlInit(void);
+API int nvmlInit(void)
+{
+	act("init");
+	return (int)mood_number("init", OK);
+}
+
+API int nvmlDeviceGetCount(unsigned *n);
+API int nvmlDeviceGetCount(unsigned *n)
+{
+	rounds++;
+	act("count");
+	*n = (unsigned)mood_number("gpus", 1);
+	return is_time() ? (int)mood_number("count", OK) : OK;
+}
+
+API int nvmlDeviceGetHandleByIndex(unsigned i, device *ret);
+API int nvmlDeviceGetHandleByIndex(unsigned i, device *ret)
+{
+	*ret = (device)(size_t)(i + 1);
+	return refused(*ret, "handle");
+}
+
+API const char *nvmlErrorString(int code);
+API const char *nvmlErrorString(int code)
+{
+	return code == 18 ? "Driver/library version mismatch" : "Unknown Error";
+}
+
+API int nvmlDeviceGetName(device dev, char *to, unsigned cap);
+API int nvmlDeviceGetName(device dev, char *to, unsigned cap)
+{
+	put_text(to, cap, "Fake GPU ", index_of(dev));
+	return refused(dev, "name");
+}
+
+API int nvmlDeviceGetUUID(device dev, char *to, unsigned cap);
+API int nvmlDeviceGetUUID(device dev, char *to, unsigned cap)
+{
+	put_text(to, cap, "GPU-00000000-0000-0000-0000-00000000000", index_of(dev));
+	return refused(dev, "uuid");
+}
+
+API int nvmlDeviceGetUtilizationRates(device dev, struct utilization *ret);
+API int nvmlDeviceGetUtilizationRates(device dev, struct utilization *ret)
+{
+	act("utilization");
+	*ret = (struct utilization){ 50 + index_of(dev), 20 };
+	return refused(dev, "utilization");
+}
+
+/* What the driver keeps for itself is used here and not in v2. */
+API int nvmlDeviceGetMemoryInfo(device dev, struct memory_v1 *ret);
+API int nvmlDeviceGetMemoryInfo(device dev, struct memory_v1 *ret)
+{
+	*ret = (struct memory_v1){ 16384 * MIB, 15000 * MIB, 1384 * MIB };
+	return refused(dev, "memory");
+}
+
+API int nvmlDeviceGetTemperature(device dev, int sensor, unsigned *ret);
+API int nvmlDeviceGetTemperature(device dev, int sensor, unsigned *ret)
+{
+	*ret = sensor == 0 ? 61 : 999;
+	return refused(dev, "temperature");
+}
+
+API int nvmlDeviceGetPowerUsage(device dev, unsigned *ret);
+API int nvmlDeviceGetPowerUsage(device dev, unsigned *ret)
+{
+	act("power");
+	*ret = 123450;
+	return refused(dev, "power");
+}
+
+API int nvmlDeviceGetClockInfo(device dev, int which, unsigned *ret);
+API int nvmlDeviceGetClockInfo(device dev, int which, unsigned *ret)
+{
+	*ret = which == 1 ? 1410 : which == 2 ? 1215 : 1;
+	return refused(dev, "clock");
+}
+
+struct fake_process {
+	unsigned pid, mib, sm;
+};
+
+/* Process number i of the mood; 0 when there are fewer. */
+static int find_process(device dev, unsigned i, struct fake_process *ret)
+{
+	const char *text = index_of(dev) == 0 ? mood("pids") : NULL;
+	char *end;
+
+	for (; text && *text && *text != ' ' && i--;)
+		text += strcspn(text, ", ") + (text[strcspn(text, ", ")] == ',');
+	if (!text || !*text || *text == ' ')
+		return 0;
+	ret->pid = (unsigned)strtoul(text, &end, 10);
+	ret->mib = *end == ':' ? (unsigned)strtoul(end + 1, &end, 10) : 0;
+	ret->sm = *end == ':' ? (unsigned)strtoul(end + 1, &end, 10) : 0;
+	return 1;
+}
+
+API int nvmlDeviceGetComputeRunningProcesses(device dev, unsigned *n, struct process_v1 *to);
+API int nvmlDeviceGetComputeRunningProcesses(device dev, unsigned *n, struct process_v1 *to)
+{
+	struct fake_process p;
+	unsigned i;
+
+	for (i = 0; find_process(dev, i, &p) && i < *n; i++)
+		to[i] = (struct process_v1){ p.pid, p.mib * MIB };
+	*n = i;
+	return refused(dev, "processes");
+}
+
+#ifndef FAKE_OLD
+
+API int nvmlInit_v2(void);
+API int nvmlInit_v2(void)
+{
+	return nvmlInit();
+}
+
+API int nvmlShutdown(void);
+API int nvmlShutdown(void)
+{
+	return OK;
+}
+
+API int nvmlDeviceGetCount_v2(unsigned *n);
+API int nvmlDeviceGetCount_v2(unsigned *n)
+{
+	return nvmlDeviceGetCount(n);
+}
+
+API int nvmlDeviceGetHandleByIndex_v2(unsigned i, device *ret);
+API int nvmlDeviceGetHandleByIndex_v2(unsigned i, device *ret)
+{
+	return nvmlDeviceGetHandleByIndex(i, ret);
+}
+
+API int nvmlSystemGetDriverVersion(char *to, unsigned cap);
+API int nvmlSystemGetDriverVersion(char *to, unsigned cap)
+{
+	put_text(to, cap, "535.104.0", 5);
+	return OK;
+}
+
+API int nvmlDeviceGetMemoryInfo_v2(device dev, struct memory_v2 *ret);
+API int nvmlDeviceGetMemoryInfo_v2(device dev, struct memory_v2 *ret)
+{
+	if (ret->version != (sizeof *ret | 2u << 24))
+		return 25; /* another layout than we know */
+	ret->total = 16384 * MIB;
+	ret->reserved = 384 * MIB;
+	ret->free = 15000 * MIB;
+	ret->used = 1000 * MIB;
+	return refused(dev, "memory");
+}
+
+API int nvmlDeviceGetComputeRunningProcesses_v3(device dev, unsigned *n, struct process_v2 *to);
+API int nvmlDeviceGetComputeRunningProcesses_v3(device dev, unsigned *n, struct process_v2 *to)
+{
+	struct fake_process p;
+	unsigned i;
+
+	act("processes");
+	for (i = 0; find_process(dev, i, &p) && i < *n; i++)
+		to[i] = (struct process_v2){ p.pid, p.mib ? p.mib * MIB : ~0ULL, ~0u, ~0u };
+	*n = mood("garbage") ? ~0u : i;
+	return refused(dev, "processes");
+}
+
+API int nvmlDeviceGetGraphicsRunningProcesses_v3(device dev, unsigned *n, struct process_v2 *to);
+API int nvmlDeviceGetGraphicsRunningProcesses_v3(device dev, unsigned *n, struct process_v2 *to)
+{
+	return nvmlDeviceGetComputeRunningProcesses_v3(dev, n, to);
+}
+
+/* Two figures of each process since the time given; the newer one comes first. */
+API int nvmlDeviceGetProcessUtilization(device dev, struct process_use *to, unsigned *n,
+                                        unsigned long long since_us);
+API int nvmlDeviceGetProcessUtilization(device dev, struct process_use *to, unsigned *n,
+                                        unsigned long long since_us)
+{
+	struct fake_process p;
+	unsigned i, count = 0;
+
+	for (i = 0; find_process(dev, i, &p) && count + 2 <= *n; i++) {
+		unsigned sm = mood("garbage") ? 4000000000u : p.sm;
+
+		to[count++] = (struct process_use){ p.pid, since_us + 2000, sm, 5, 0, 0 };
+		to[count++] = (struct process_use){ p.pid, since_us + 1000, 99, 5, 0, 0 };
+	}
+	*n = count;
+	return count ? refused(dev, "processes") : NOT_FOUND;
+}
+
+#endif
+#else
+
+__attribute__((visibility("default"))) int nvmlNothing;
+int nvmlNothing = 1;
+
+#endif
