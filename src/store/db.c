@@ -24,14 +24,15 @@ static int io_errno(sqlite3 *db)
 
 static int errno_of(sqlite3 *db)
 {
-	switch (sqlite3_errcode(db)) {
+	switch (sqlite3_errcode(db) & 0xff) { /* without what the extended codes add */
 	case SQLITE_FULL:
 		return ENOSPC;
 	case SQLITE_IOERR:
 		return io_errno(db);
+	case SQLITE_CONSTRAINT: /* we collide with nothing, unless the file is damaged */
+		return sqlite3_extended_errcode(db) == SQLITE_CONSTRAINT_TRIGGER ? EIO : EUCLEAN;
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
-	case SQLITE_CONSTRAINT: /* we collide with nothing, unless the file is damaged */
 	case SQLITE_ERROR:      /* our own statements fit our own schema */
 	case SQLITE_MISMATCH:
 		return EUCLEAN;
@@ -82,8 +83,8 @@ int db_open(const char *path, enum db_mode mode, sqlite3 **ret, struct err *err)
 	cleanup(db_closep) sqlite3 *db = NULL;
 	int r;
 
-	/* Nobody asks SQLite for its memory statistics, which cost a mutex at each allocation. Only the
-	 * first call in a process has an effect. */
+	/* Nobody asks SQLite for its memory statistics, which cost a mutex at each allocation. Only
+	 * the first call in a process has an effect. */
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	if (sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
 		int code = db ? errno_of(db) : ENOMEM;

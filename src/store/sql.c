@@ -77,7 +77,7 @@ static bool has_more(sqlite3 *db, const char *tail)
 /* What a person wrote is wrong: that is no damage of the file. */
 static int fail(sqlite3 *db, struct err *err)
 {
-	switch (sqlite3_errcode(db)) {
+	switch (sqlite3_errcode(db) & 0xff) {
 	case SQLITE_INTERRUPT:
 		return err_set(err, ETIME, "the query took too long");
 	case SQLITE_CORRUPT:
