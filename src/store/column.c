@@ -67,6 +67,14 @@ struct columns columns_all(void)
 	return c;
 }
 
+int64_t column_final(const struct proc_readings *final)
+{
+	return (readings_has(final, PROC_CPU_TIME) ? FINAL_CPU : 0) |
+	       (readings_has(final, PROC_PEAK_RSS) ? FINAL_PEAK : 0) |
+	       (readings_has(final, PROC_READ_BYTES) ? FINAL_READ : 0) |
+	       (readings_has(final, PROC_WRITE_BYTES) ? FINAL_WRITE : 0);
+}
+
 int64_t column_state_code(char state)
 {
 	const char *at = state ? strchr(column_states, state) : NULL;

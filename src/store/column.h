@@ -40,6 +40,10 @@ struct columns {
 
 struct columns columns_all(void);
 
+/* Which totals of a process are the kernel's last word: bits in process.final. */
+enum { FINAL_CPU = 1, FINAL_PEAK = 2, FINAL_READ = 4, FINAL_WRITE = 8 };
+int64_t column_final(const struct proc_readings *final);
+
 /* The state letter as a small code (the common S costs nothing on disk), and back. */
 int64_t column_state_code(char state);
 char column_state_letter(int64_t code);

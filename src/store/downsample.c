@@ -252,6 +252,17 @@ static int move_snapshot(struct downsampler *d, const struct minute *m, struct e
 	return db_run(end, err);
 }
 
+/* A job that began within the minute is in the snapshot that stands for it, too. */
+static int move_first_samples(struct downsampler *d, const struct minute *m, struct err *err)
+{
+	sqlite3_stmt *stmt = query_get(d->st, Q_MOVE_FIRST_SAMPLE, err);
+
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, m->snapshot);
+	return db_run(stmt, err);
+}
+
 static int put_minute(struct downsampler *d, const struct minute *m, struct err *err)
 {
 	int r = 0;
@@ -264,6 +275,10 @@ static int put_minute(struct downsampler *d, const struct minute *m, struct err 
 		r = run_for_minute(d, Q_SET_HOST_MEANS, m, err);
 	if (r == 0)
 		r = run_for_minute(d, Q_SET_CGROUP_MEANS, m, err);
+	if (r == 0)
+		r = run_for_minute(d, Q_MEAN_JOB_SAMPLES, m, err);
+	if (r == 0)
+		r = move_first_samples(d, m, err);
 	for (size_t i = 0; r == 0 && i < d->from.rows.len; i++)
 		r = put_row(d, &d->from.rows.at[i], m, err);
 	if (r == 0)

@@ -129,6 +129,7 @@ static int set_totals(struct store *st, const struct event *e, int64_t proc, str
 		                        ? column_value(&proc_metrics[id], e->final.value[id])
 		                        : COLUMN_ABSENT);
 	}
+	sqlite3_bind_int64(stmt, 4 + TOTAL_METRICS, column_final(&e->final));
 	return db_run(stmt, err);
 }
 
@@ -150,7 +151,7 @@ static int set_command(struct store *st, const struct snapshot *snap, const stru
 }
 
 int event_put_one(struct store *st, const struct event *e, const char *text, int64_t proc,
-                  struct err *err)
+                  int64_t job, struct err *err)
 {
 	sqlite3_stmt *stmt = query_get(st, Q_PUT_EVENT, err);
 	struct buf details = { .max = 4096 };
@@ -181,6 +182,10 @@ int event_put_one(struct store *st, const struct event *e, const char *text, int
 	if (details.len)
 		db_bind_text(stmt, 12, details.at, details.len);
 	buf_done(&details);
+	if (e->name.len)
+		db_bind_text(stmt, 13, text + e->name.at, e->name.len);
+	db_bind_or_null(stmt, 14, job > 0 ? job : COLUMN_ABSENT);
+	db_bind_or_null(stmt, 15, job > 0 && e->sheet ? (int64_t)e->sheet : COLUMN_ABSENT);
 	return db_run(stmt, err);
 }
 
@@ -217,7 +222,7 @@ static int put_process_event(struct store *st, const struct snapshot *snap, cons
 	if (proc < 0)
 		return (int)proc;
 	r = apply(st, snap, e, proc, err);
-	return r < 0 || !has_row ? r : event_put_one(st, e, snap->text.at, proc, err);
+	return r < 0 || !has_row ? r : event_put_one(st, e, snap->text.at, proc, 0, err);
 }
 
 static int put_word(struct store *st, const struct snapshot *snap, enum event_kind kind,
@@ -229,7 +234,7 @@ static int put_word(struct store *st, const struct snapshot *snap, enum event_ki
 		           .count = count,
 		           .text = { 0, (uint32_t)strlen(text) } };
 
-	return event_put_one(st, &e, text, 0, err);
+	return event_put_one(st, &e, text, 0, 0, err);
 }
 
 /* What the store has to say itself. */
@@ -243,6 +248,16 @@ static int put_own(struct store *st, const struct snapshot *snap, struct err *er
 		r = put_word(st, snap, EVENT_LOSS, (int64_t)st->strangers_lost,
 		             "events of processes outside jobs came too fast to store all", err);
 	return r;
+}
+
+/* What is about no process: said in a job, or by the recorder. */
+static int put_word_of_job(struct store *st, const struct snapshot *snap, const struct event *e,
+                           struct err *err)
+{
+	bool is_of_job = e->kind == EVENT_MARK || e->kind == EVENT_PHASE || e->kind == EVENT_LIMIT;
+	int64_t job = is_of_job ? job_row(st, snap, e->job, err) : 0;
+
+	return job < 0 ? (int)job : event_put_one(st, e, snap->text.at, 0, job, err);
 }
 
 /* Whether this one is to be stored by itself. A timer may send a thousand signals a second. */
@@ -298,7 +313,7 @@ int event_put_all(struct store *st, const struct snapshot *snap, struct err *err
 		else if (e->id.pid)
 			r = put_process_event(st, snap, e, err);
 		else
-			r = event_put_one(st, e, snap->text.at, 0, err);
+			r = put_word_of_job(st, snap, e, err);
 	}
 	return r < 0 ? r : put_counted_signals(st, snap, err);
 }

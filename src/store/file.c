@@ -25,6 +25,13 @@ static uint32_t be32(const unsigned char *at)
 	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
+void file_beside(const char *path, const char *name, char *to, size_t cap)
+{
+	const char *slash = strrchr(path, '/');
+
+	snprintf(to, cap, "%.*s%s", slash ? (int)(slash - path + 1) : 0, path, name);
+}
+
 static int judge_header(const char *path, const unsigned char *h, bool *ret_is_new, struct err *err)
 {
 	uint32_t id = be32(h + HEADER_APPLICATION_ID), version = be32(h + HEADER_USER_VERSION);

@@ -7,6 +7,9 @@
 
 #include "store/db.h"
 
+/* The path of "name" beside the file. */
+void file_beside(const char *path, const char *name, char *to, size_t cap);
+
 /* Makes an empty file unless there is one. Refuses what is not a regular file (-EINVAL). */
 int file_make(const char *path, struct err *err) must_check;
 

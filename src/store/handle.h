@@ -47,9 +47,12 @@ struct keyframe {
 /* A job as it was last written. */
 struct job_seen {
 	char id[JOB_ID_MAX];
-	uint64_t hash;
+	int64_t row;             /* job.id */
+	uint64_t facts, figures; /* hashes */
 	enum job_status status;
-	uint32_t current_sheet;
+	bool is_durable; /* its start is on the disk */
+	bool is_sampled;
+	bool has_ended; /* in the transaction under way: its sums are due */
 };
 
 /* A run of retention. */
@@ -151,11 +154,27 @@ int retain_step(struct store *st, bool *ret_more, struct err *err) must_check;
 /* event.c, job.c */
 int event_put_all(struct store *st, const struct snapshot *snap, struct err *err) must_check;
 int event_put_one(struct store *st, const struct event *e, const char *text, int64_t proc,
-                  struct err *err) must_check;
+                  int64_t job, struct err *err) must_check; /* process.id, job.id; 0: none */
 int job_put_all(struct store *st, const struct snapshot *snap, struct err *err) must_check;
-int job_put_one(struct store *st, const struct job *job, uint64_t wall_ns, struct err *err)
-	must_check;
+int job_put_one(struct store *st, const struct job *job, struct err *err) must_check;
+/* Whether a job ends here, or has run for a while and its start is not on the disk yet: that must
+ * survive a power cut. */
 bool job_needs_disk(const struct store *st, const struct snapshot *snap);
+void job_mark_durable(struct store *st);
+struct job_seen *job_find_seen(const struct store *st, const char *id); /* NULL: not put yet */
+/* job.id of the snapshot's job, 0 when there is none, or -errno. */
+int64_t job_row(struct store *st, const struct snapshot *snap, int32_t job, struct err *err)
+	must_check;
+
+/* job_sample.c */
+int job_put_samples(struct store *st, const struct snapshot *snap, int64_t snapshot,
+                    struct err *err) must_check;
+
+/* sheet.c: the sheets of the snapshot; and the sums of what ended, when its processes are put. */
+int sheet_put_all(struct store *st, const struct snapshot *snap, struct err *err) must_check;
+int job_sum_all(struct store *st, const struct snapshot *snap, struct err *err) must_check;
+int job_sum_one(struct store *st, const struct job *job, const struct index_list *lives,
+                struct err *err) must_check;
 
 /* A hash for "is it what was written"; never 0. */
 uint64_t store_hash(uint64_t seed, const void *bytes, size_t n);

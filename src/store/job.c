@@ -1,145 +1,272 @@
 /* SPDX-License-Identifier: MIT */
-/* Jobs and their sheets. A row is written when something about the job changed. */
+/* The rows of jobs. All of a row is written when something about the job changed; from tick to tick
+ * mostly its figures do, and then only those are bound anew. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "store/handle.h"
+#include "store/job_column.h"
 
-static uint64_t hash_job(const struct job *job)
+/* A job that is over in a blink waits for the disk once, at its end; of one that goes on, the start
+ * is brought to the disk by the first commit after this time. */
+#define START_DURABLE_NS (500 * NS_PER_MS)
+
+static uint64_t hash_text(uint64_t h, const char *text, size_t max)
 {
-	uint64_t facts[] = { job->status,        job->started_ns,           job->ended_ns,
-		             job->has_exit_code, (uint64_t)job->exit_code,  (uint64_t)job->signal,
-		             job->total_sheets,  job->last_completed_sheet, job->current_sheet };
-	uint64_t h = store_hash(0, job->type, strnlen(job->type, JOB_ID_MAX));
-
-	return store_hash(h, facts, sizeof facts);
+	return store_hash(h, text, strnlen(text, max));
 }
 
-static struct job_seen *find_seen(const struct store *st, const struct job *job)
+static uint64_t hash_facts(const struct job *job)
+{
+	uint64_t facts[] = { job->status,
+		             job->type_is_given,
+		             job->uid,
+		             job->interval_ns,
+		             job->started_ns,
+		             job->ended_ns,
+		             job->took_ns,
+		             job->has_exit_code,
+		             (uint64_t)job->exit_code,
+		             (uint64_t)job->signal,
+		             job->core_dumped,
+		             job->total_sheets,
+		             job->last_completed_sheet,
+		             job->current_sheet,
+		             job->limits_hit };
+	uint64_t h = store_hash(0, facts, sizeof facts);
+
+	h = hash_text(h, job->type, sizeof job->type);
+	h = hash_text(h, job->parent, sizeof job->parent);
+	h = hash_text(h, job->command, sizeof job->command);
+	h = hash_text(h, job->cwd, sizeof job->cwd);
+	h = hash_text(h, job->tags, sizeof job->tags);
+	h = hash_text(h, job->tier, sizeof job->tier);
+	return store_hash(h, job->limit, sizeof job->limit);
+}
+
+static uint64_t hash_figures(const struct job *job)
+{
+	uint64_t h = store_hash((uint64_t)job->hungriest_pid, job->hungriest, COMM_LEN);
+
+	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++) {
+		uint64_t figure[] = { job->figures[i].value, job->figures[i].quality };
+
+		if (job->figures[i].quality != QUALITY_MISSING)
+			h = store_hash(h + i, figure, sizeof figure);
+	}
+	return h;
+}
+
+struct job_seen *job_find_seen(const struct store *st, const char *id)
 {
 	vec_each(&st->jobs, seen)
-		if (!strcmp(seen->id, job->id))
+		if (!strcmp(seen->id, id))
 			return seen;
 	return NULL;
 }
 
-/* Whether a job begins or ends here: that must survive a power cut. */
 bool job_needs_disk(const struct store *st, const struct snapshot *snap)
 {
 	vec_each(&snap->jobs, job) {
-		const struct job_seen *seen = find_seen(st, job);
+		const struct job_seen *seen = job_find_seen(st, job->id);
 
-		if (!seen || seen->status != job->status)
+		if (job->status != (seen ? seen->status : JOB_RUNNING))
+			return true;
+		if (seen && !seen->is_durable &&
+		    snap->wall_ns >= job->started_ns + START_DURABLE_NS)
 			return true;
 	}
 	return false;
 }
 
-static int put_row(struct store *st, const struct job *job, struct err *err)
+void job_mark_durable(struct store *st)
+{
+	vec_each(&st->jobs, seen)
+		seen->is_durable = true;
+}
+
+static void bind_text(sqlite3_stmt *stmt, int column, const char *text, size_t max)
+{
+	if (text[0])
+		db_bind_text(stmt, column + 1, text, max);
+}
+
+static void bind_int(sqlite3_stmt *stmt, int column, uint64_t value)
+{
+	sqlite3_bind_int64(stmt, column + 1, (int64_t)MIN(value, (uint64_t)INT64_MAX));
+}
+
+static void bind_present(sqlite3_stmt *stmt, int column, uint64_t value)
+{
+	if (value)
+		bind_int(stmt, column, value);
+}
+
+static void bind_time(sqlite3_stmt *stmt, int column, uint64_t wall_ns)
+{
+	if (wall_ns)
+		sqlite3_bind_double(stmt, column + 1, db_time(wall_ns));
+}
+
+/* Value and quality, from the parameter `at` on. */
+static void bind_figures(sqlite3_stmt *stmt, int at, const struct job *job)
+{
+	for (int i = 0; i < JOB_FIGURE_COUNT; i++) {
+		const struct figure *f = &job->figures[i];
+		struct metric m = job_column_metric((enum job_figure)i);
+		bool has = f->quality != QUALITY_MISSING;
+
+		db_bind_or_null(stmt, at + 2 * i, has ? column_value(&m, f->value) : COLUMN_ABSENT);
+		db_bind_or_null(stmt, at + 2 * i + 1, has ? (int64_t)f->quality : COLUMN_ABSENT);
+	}
+}
+
+static void bind_outcome(sqlite3_stmt *stmt, const struct job *job)
+{
+	bind_int(stmt, JOB_COLUMN_STATUS, job->status);
+	bind_time(stmt, JOB_COLUMN_STARTED, job->started_ns);
+	bind_time(stmt, JOB_COLUMN_ENDED, job->ended_ns);
+	if (job->has_exit_code)
+		sqlite3_bind_int64(stmt, JOB_COLUMN_EXIT_CODE + 1, job->exit_code);
+	bind_present(stmt, JOB_COLUMN_SIGNAL, (uint64_t)job->signal);
+	bind_present(stmt, JOB_COLUMN_TOOK, job->took_ns / NS_PER_US);
+	bind_present(stmt, JOB_COLUMN_CORE_DUMPED, job->core_dumped);
+	bind_present(stmt, JOB_COLUMN_LIMITS_HIT, job->limits_hit);
+	bind_int(stmt, JOB_COLUMN_TOTAL_SHEETS, job->total_sheets);
+	bind_int(stmt, JOB_COLUMN_LAST_COMPLETED_SHEET, job->last_completed_sheet);
+	bind_present(stmt, JOB_COLUMN_CURRENT_SHEET, job->current_sheet);
+}
+
+static void bind_identity(sqlite3_stmt *stmt, const struct job *job)
+{
+	db_bind_text(stmt, JOB_COLUMN_ID + 1, job->id, JOB_ID_MAX);
+	db_bind_text(stmt, JOB_COLUMN_TYPE + 1, job->type, JOB_ID_MAX);
+	bind_present(stmt, JOB_COLUMN_TYPE_GIVEN, job->type_is_given);
+	bind_text(stmt, JOB_COLUMN_PARENT, job->parent, sizeof job->parent);
+	bind_text(stmt, JOB_COLUMN_COMMAND, job->command, sizeof job->command);
+	bind_text(stmt, JOB_COLUMN_CWD, job->cwd, sizeof job->cwd);
+	bind_int(stmt, JOB_COLUMN_UID, job->uid);
+	bind_text(stmt, JOB_COLUMN_TAGS, job->tags, sizeof job->tags);
+	bind_text(stmt, JOB_COLUMN_TIER, job->tier, sizeof job->tier);
+	bind_present(stmt, JOB_COLUMN_INTERVAL, job->interval_ns / NS_PER_US);
+	bind_present(stmt, JOB_COLUMN_HUNGRIEST_PID, (uint64_t)job->hungriest_pid);
+	bind_text(stmt, JOB_COLUMN_HUNGRIEST, job->hungriest, COMM_LEN);
+	for (int i = 0; i < JOB_LIMIT_COUNT; i++)
+		bind_present(stmt, JOB_COLUMN_LIMITS + i, job->limit[i]);
+}
+
+static int put_row(struct store *st, const struct job *job, int64_t *ret_row, struct err *err)
 {
 	sqlite3_stmt *stmt = query_get(st, Q_PUT_JOB, err);
+	int r;
 
 	if (!stmt)
 		return -err->code;
 	sqlite3_clear_bindings(stmt);
-	db_bind_text(stmt, 1, job->id, JOB_ID_MAX);
-	db_bind_text(stmt, 2, job->type, JOB_ID_MAX);
-	sqlite3_bind_int64(stmt, 3, st->recorder);
-	sqlite3_bind_int64(stmt, 4, job->status);
-	sqlite3_bind_double(stmt, 5, db_time(job->started_ns));
-	if (job->ended_ns)
-		sqlite3_bind_double(stmt, 6, db_time(job->ended_ns));
-	if (job->has_exit_code)
-		sqlite3_bind_int64(stmt, 7, job->exit_code);
-	db_bind_or_null(stmt, 8, job->signal ? job->signal : COLUMN_ABSENT);
-	sqlite3_bind_int64(stmt, 9, job->total_sheets);
-	sqlite3_bind_int64(stmt, 10, job->last_completed_sheet);
-	db_bind_or_null(stmt, 11, job->current_sheet ? (int64_t)job->current_sheet : COLUMN_ABSENT);
-	return db_run(stmt, err);
+	bind_identity(stmt, job);
+	bind_outcome(stmt, job);
+	sqlite3_bind_int64(stmt, JOB_COLUMN_RECORDER + 1, st->recorder);
+	bind_figures(stmt, JOB_COLUMN_FIGURES + 1, job);
+	r = db_step(stmt, err);
+	if (r > 0)
+		*ret_row = sqlite3_column_int64(stmt, 0);
+	sqlite3_reset(stmt);
+	return MIN(r, 0);
 }
 
-static int begin_sheet(struct store *st, const struct job *job, uint64_t wall_ns, struct err *err)
+static int put_figures(struct store *st, const struct job *job, int64_t row, struct err *err)
 {
-	sqlite3_stmt *stmt = query_get(st, Q_PUT_SHEET, err);
+	sqlite3_stmt *stmt = query_get(st, Q_SET_FIGURES, err);
 
 	if (!stmt)
 		return -err->code;
-	db_bind_text(stmt, 1, job->id, JOB_ID_MAX);
-	sqlite3_bind_int64(stmt, 2, job->current_sheet);
-	sqlite3_bind_double(stmt, 3, db_time(wall_ns));
+	sqlite3_clear_bindings(stmt);
+	sqlite3_bind_int64(stmt, 1, row);
+	db_bind_or_null(stmt, 2, job->hungriest_pid ? job->hungriest_pid : COLUMN_ABSENT);
+	bind_text(stmt, 2, job->hungriest, COMM_LEN);
+	bind_figures(stmt, 4, job);
 	return db_run(stmt, err);
 }
 
-static int end_sheet(struct store *st, const struct job *job, uint32_t sheet, uint64_t wall_ns,
-                     struct err *err)
+/* NULL at the ceiling: a stranger among 4096, whose row is written again each time. */
+static struct job_seen *add_seen(struct store *st, const struct job *job)
 {
-	sqlite3_stmt *stmt = query_get(st, Q_END_SHEET, err);
-	bool is_completed = job->last_completed_sheet >= sheet || job->status == JOB_COMPLETED;
+	struct job_seen *seen = vec_push(&st->jobs, JOBS_MAX);
 
-	if (!stmt)
-		return -err->code;
-	db_bind_text(stmt, 1, job->id, JOB_ID_MAX);
-	sqlite3_bind_int64(stmt, 2, sheet);
-	sqlite3_bind_int64(stmt, 3, is_completed ? JOB_COMPLETED : JOB_FAILED);
-	sqlite3_bind_double(stmt, 4, db_time(wall_ns));
-	return db_run(stmt, err);
+	if (seen)
+		snprintf(seen->id, sizeof seen->id, "%s", job->id);
+	return seen;
 }
 
-/* The sums of its processes; their rows may be gone when somebody asks in a year. */
-static int sum_job(struct store *st, const struct job *job, struct err *err)
+int job_put_one(struct store *st, const struct job *job, struct err *err)
 {
-	sqlite3_stmt *stmt = query_get(st, Q_SUM_JOB, err);
+	struct job_seen *seen = job_find_seen(st, job->id);
+	uint64_t facts = hash_facts(job), figures = hash_figures(job);
+	int64_t row = seen ? seen->row : 0;
+	int r = 0;
 
-	vec_each(&st->next, i) {
-		int r = live_flush_totals(st, &st->lives.at[*i], err);
-
-		if (r < 0)
-			return r;
-	}
-	if (!stmt)
-		return -err->code;
-	db_bind_text(stmt, 1, job->id, JOB_ID_MAX);
-	return db_run(stmt, err);
-}
-
-int job_put_one(struct store *st, const struct job *job, uint64_t wall_ns, struct err *err)
-{
-	struct job_seen *seen = find_seen(st, job);
-	uint32_t was = seen ? seen->current_sheet : 0;
-	uint32_t is = job->status == JOB_RUNNING ? job->current_sheet : 0;
-	uint64_t hash = hash_job(job);
-	int r;
-
-	if (seen && seen->hash == hash)
-		return 0;
-	r = put_row(st, job, err);
-	if (r == 0 && was && was != is)
-		r = end_sheet(st, job, was, wall_ns, err);
-	if (r == 0 && is && was != is)
-		r = begin_sheet(st, job, wall_ns, err);
-	if (r == 0 && job->status != JOB_RUNNING)
-		r = sum_job(st, job, err);
-	if (r < 0)
+	if (!seen || seen->facts != facts)
+		r = put_row(st, job, &row, err);
+	else if (seen->figures != figures)
+		r = put_figures(st, job, row, err);
+	if (r < 0 || (!seen && !(seen = add_seen(st, job))))
 		return r;
-	if (!seen)
-		seen = vec_push(&st->jobs, JOBS_MAX);
-	if (!seen)
-		return 0; /* a stranger among 4096: its row is written again each time */
-	snprintf(seen->id, sizeof seen->id, "%s", job->id);
-	seen->hash = hash;
+	seen->has_ended = job->status != JOB_RUNNING && seen->status == JOB_RUNNING;
+	seen->row = row;
+	seen->facts = facts;
+	seen->figures = figures;
 	seen->status = job->status;
-	seen->current_sheet = is;
 	return 0;
+}
+
+/* Those that the recorder does not tell of any more need not be remembered. */
+static void forget_gone(struct store *st, const struct snapshot *snap)
+{
+	size_t kept = 0;
+
+	if (st->jobs.len <= 2 * snap->jobs.len + 64)
+		return;
+	vec_each(&st->jobs, seen)
+		vec_each(&snap->jobs, job)
+			if (!strcmp(seen->id, job->id)) {
+				st->jobs.at[kept++] = *seen;
+				break;
+			}
+	st->jobs.len = kept;
 }
 
 int job_put_all(struct store *st, const struct snapshot *snap, struct err *err)
 {
+	forget_gone(st, snap);
 	vec_each(&snap->jobs, job) {
-		int r = job_put_one(st, job, snap->wall_ns, err);
+		int r = job_put_one(st, job, err);
 
 		if (r < 0)
 			return r;
 	}
-	return 0;
+	return sheet_put_all(st, snap, err);
+}
+
+int64_t job_row(struct store *st, const struct snapshot *snap, int32_t job, struct err *err)
+{
+	const struct job_seen *seen;
+	sqlite3_stmt *stmt;
+	int64_t row = 0;
+	int r;
+
+	if (job < 0 || (size_t)job >= snap->jobs.len)
+		return 0;
+	seen = job_find_seen(st, snap->jobs.at[job].id);
+	if (seen)
+		return seen->row;
+	stmt = query_get(st, Q_FIND_JOB, err);
+	if (!stmt)
+		return -err->code;
+	db_bind_text(stmt, 1, snap->jobs.at[job].id, JOB_ID_MAX);
+	r = db_step(stmt, err);
+	if (r > 0)
+		row = sqlite3_column_int64(stmt, 0);
+	sqlite3_reset(stmt);
+	return r < 0 ? r : row;
 }

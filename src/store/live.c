@@ -267,6 +267,7 @@ int live_flush_totals(struct store *st, struct life *life, struct err *err)
 	db_bind_or_null(stmt, 3, life->max_rss_kib);
 	for (int i = 0; i < (int)TOTAL_METRICS; i++)
 		db_bind_or_null(stmt, 4 + i, life->total[i]);
+	sqlite3_bind_int64(stmt, 4 + TOTAL_METRICS, 0);
 	return db_run(stmt, err);
 }
 

@@ -19,6 +19,14 @@ int lock_open(struct lock *lock, const char *path, struct err *err)
 	return 0;
 }
 
+int lock_open_to_ask(struct lock *lock, const char *path, struct err *err)
+{
+	lock->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (lock->fd < 0)
+		return err_set(err, errno, "open '%s': %s", path, strerror(errno));
+	return 0;
+}
+
 void lock_close(struct lock *lock)
 {
 	if (lock->fd >= 0)

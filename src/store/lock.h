@@ -22,6 +22,8 @@ struct lock {
 };
 
 int lock_open(struct lock *lock, const char *path, struct err *err) must_check;
+/* Only to ask who holds what; the file must exist. */
+int lock_open_to_ask(struct lock *lock, const char *path, struct err *err) must_check;
 void lock_close(struct lock *lock); /* drops what it holds */
 /* Waits up to `patience_ns`; -EBUSY when another one still holds it then. */
 int lock_take(struct lock *lock, int64_t byte, uint64_t patience_ns) must_check;

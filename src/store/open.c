@@ -11,14 +11,6 @@
 #define OPEN_PATIENCE_NS (5 * NS_PER_S)
 #define DAMAGE_PAUSE_NS (600 * NS_PER_S) /* between two files set aside: never a loop of them */
 
-/* "name" beside the database. */
-static void beside(const struct store *st, const char *name, char *to, size_t cap)
-{
-	const char *slash = strrchr(st->path, '/');
-
-	snprintf(to, cap, "%.*s%s", slash ? (int)(slash - st->path + 1) : 0, st->path, name);
-}
-
 static int on_commit(void *self, sqlite3 *db, const char *name, int pages)
 {
 	(void)db, (void)name;
@@ -159,8 +151,8 @@ static int connect_locked(struct store *st, struct err *err)
 	return r < 0 ? r : open_database(st, err);
 }
 
-/* The directory may have been taken away under us, with all that was in it. One that was never there
- * is the caller's mistake. */
+/* The directory may have been taken away under us, with all that was in it. One that was never
+ * there is the caller's mistake. */
 static int bring_back_directory(const struct store *st, struct err *err)
 {
 	char path[sizeof st->path];
@@ -181,7 +173,7 @@ int store_connect(struct store *st, struct err *err)
 
 	if (r < 0)
 		return r;
-	beside(st, "write.lock", path, sizeof path);
+	file_beside(st->path, "write.lock", path, sizeof path);
 	r = lock_open(&st->write, path, err);
 	if (r < 0)
 		return r;
@@ -219,7 +211,7 @@ static int own(struct store *st, struct err *err)
 	if (!st->is_owner)
 		return 0;
 	lock_close(&st->owner);
-	beside(st, "owner.lock", path, sizeof path);
+	file_beside(st->path, "owner.lock", path, sizeof path);
 	return lock_own(&st->owner, path, getpid(), err);
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "store/handle.h"
+#include "store/job_column.h"
 
 static const char *const texts[] = {
 #define X(id, text) [Q_##id] = (text),
@@ -52,6 +53,33 @@ static void put_set_totals(struct buf *sql, const struct columns *all)
 		buf_printf(sql, ", %s = coalesce(max(%s, ?%zu), %s, ?%zu)", name, name, i + 4, name,
 		           i + 4);
 	}
+	buf_printf(sql, ", final = iif(?%d, coalesce(final, 0) | ?%d, final) WHERE id = ?1",
+	           4 + TOTAL_METRICS, 4 + TOTAL_METRICS);
+}
+
+static void put_job(struct buf *sql)
+{
+	char name[COLUMN_NAME_MAX];
+
+	buf_puts(sql, "INSERT INTO job(");
+	for (size_t i = 0; i < JOB_COLUMN_COUNT; i++)
+		buf_printf(sql, "%s%s", i ? ", " : "", job_column_name(i, name));
+	put_values(sql, JOB_COLUMN_COUNT);
+	buf_puts(sql, " ON CONFLICT(job_id) DO UPDATE SET");
+	for (size_t i = JOB_COLUMN_TYPE; i < JOB_COLUMN_COUNT; i++)
+		buf_printf(sql, "%s %s = ?%zu", i > JOB_COLUMN_TYPE ? "," : "",
+		           job_column_name(i, name), i + 1);
+	buf_puts(sql, " RETURNING id");
+}
+
+static void put_figures(struct buf *sql)
+{
+	char name[COLUMN_NAME_MAX];
+
+	buf_puts(sql, "UPDATE job SET hungriest_pid = ?2, hungriest = ?3");
+	for (size_t i = JOB_COLUMN_FIGURES; i < JOB_COLUMN_COUNT; i++)
+		buf_printf(sql, ", %s = ?%zu", job_column_name(i, name),
+		           i - JOB_COLUMN_FIGURES + 4);
 	buf_puts(sql, " WHERE id = ?1");
 }
 
@@ -99,18 +127,16 @@ static void put_means(struct buf *sql, const char *table, const struct metric *m
 	buf_printf(sql, " FROM %s" THE_MINUTE ") WHERE id = ?1", table);
 }
 
-#define MEAN(column) "CAST(round(avg(" column ")) AS INTEGER)"
-
 static void put_host_means(struct buf *sql)
 {
 	put_means(
 		sql, "host", host_metrics, HOST_METRIC_COUNT,
 		"elapsed_us, processes, zombies, complete, pressure, running_jobs, active_sheets,"
 		" cpu, iowait, steal, self_cpu",
-		"sum(elapsed_us), " MEAN(
+		"sum(elapsed_us), " QUERY_MEAN(
 			"processes") ", max(zombies), min(complete),"
-				     " max(pressure), max(running_jobs), max(active_sheets), " MEAN(
-					     "cpu") ", " MEAN("iowait") ", " MEAN("steal") ", " MEAN("self_cpu"));
+				     " max(pressure), max(running_jobs), max(active_sheets), " QUERY_MEAN("cpu") ", " QUERY_MEAN(
+					     "iowait") ", " QUERY_MEAN("steal") ", " QUERY_MEAN("self_cpu"));
 }
 
 static void put_built(struct buf *sql, enum query q, const struct columns *all)
@@ -149,6 +175,10 @@ static void put_built(struct buf *sql, enum query q, const struct columns *all)
 		put_values(sql, 1 + 2 * (CELL_COUNT - CELL_CPU));
 	} else if (q == Q_SET_TOTALS) {
 		put_set_totals(sql, all);
+	} else if (q == Q_PUT_JOB) {
+		put_job(sql);
+	} else if (q == Q_SET_FIGURES) {
+		put_figures(sql);
 	}
 }
 

@@ -2,7 +2,26 @@
 /* query.h - the writer's statements, prepared once and kept. */
 #pragma once
 
+#include "model/quality.h"
+#include "store/column.h"
 #include "store/db.h"
+
+/* What the rows of processes tell together: exact when the kernel told the last of each. The
+ * numbers are of enum quality. */
+#define QUERY_SUMS                                                                                 \
+	"SELECT p.sheet AS num, count(*) AS n, sum(p.cpu_time_us) AS cpu,"                         \
+	" max(coalesce(p.peak_rss_kib, p.max_rss_kib)) AS peak, max(p.max_cpu) AS max_cpu,"        \
+	" iif(count(p.cpu_time_us), iif(min(coalesce(p.final, 0) & 1), 3, 2), NULL) AS cpu_q,"     \
+	" iif(count(coalesce(p.peak_rss_kib, p.max_rss_kib)),"                                     \
+	" iif(min(coalesce(p.final, 0) & 2), 3, 1), NULL) AS peak_q"                               \
+	" FROM process p WHERE p.job_id = ?2"
+#define QUERY_SET_SUMS                                                                             \
+	" processes = s.n, cpu_time_us = s.cpu, cpu_time_us_q = s.cpu_q, peak_rss_kib = s.peak,"   \
+	" peak_rss_kib_q = s.peak_q, max_cpu = s.max_cpu"
+#define QUERY_MEAN(column) "CAST(round(avg(" column ")) AS INTEGER)"
+static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 3 &&
+                      FINAL_CPU == 1 && FINAL_PEAK == 2,
+              "the numbers above");
 
 /* X(id, text); NULL: built from the metric tables in query.c. */
 /* clang-format off */
@@ -26,6 +45,13 @@
 	X(PUT_HOST_RANGE, NULL)                                                                    \
 	X(SET_HOST_MEANS, NULL)                                                                    \
 	X(SET_CGROUP_MEANS, NULL)                                                                  \
+	X(MEAN_JOB_SAMPLES, "INSERT OR REPLACE INTO job_sample SELECT ?1, job, " QUERY_MEAN("procs") ", " \
+			    QUERY_MEAN("rss_kib") ", " QUERY_MEAN("cpu") ", min(procs), max(procs),"  \
+			    " min(rss_kib), max(rss_kib), min(cpu), max(cpu) FROM job_sample"      \
+			    " WHERE snapshot IN (SELECT s.id FROM snapshot s WHERE s.id BETWEEN ?1" \
+			    " AND ?2 AND s.kf = ?3) GROUP BY job")                                 \
+	X(MOVE_FIRST_SAMPLE, "UPDATE job SET first_snapshot = ?1 WHERE first_snapshot > ?1"        \
+			     " AND id IN (SELECT job FROM job_sample WHERE snapshot = ?1)")        \
 	X(MOVE_SNAPSHOT, "UPDATE snapshot SET kf = ?2, at = ?3, resolution = ?4 WHERE id = ?1")    \
 	X(SET_FIRST, "UPDATE process SET first = ?2 WHERE id = ?1")                                \
 	X(PUT_RANGE, NULL)                                                                         \
@@ -44,25 +70,35 @@
 	X(FIND_UNSEEN, "SELECT id FROM process WHERE pid = ?1 AND start_ticks = ?2"                \
 		       " AND recorder = ?3 AND first IS NULL ORDER BY id DESC LIMIT 1")            \
 	X(PUT_EVENT, "INSERT INTO event(time, kind, proc, recorder, exit_code, signal, sender_pid," \
-		     " sender_uid, sender_comm, count, inferred, details)"                         \
-		     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")                 \
-	X(PUT_JOB, "INSERT INTO job(job_id, type, recorder, status, started, ended, exit_code,"    \
-		   " signal, total_sheets, last_completed_sheet, current_sheet)"                   \
-		   " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"                         \
-		   " ON CONFLICT(job_id) DO UPDATE SET type = ?2, recorder = ?3, status = ?4,"     \
-		   " started = ?5, ended = ?6, exit_code = ?7, signal = ?8, total_sheets = ?9,"    \
-		   " last_completed_sheet = ?10, current_sheet = ?11")                             \
-	X(SUM_JOB, "UPDATE job SET (processes, cpu_time_us, peak_rss_kib) ="                       \
-		   " (SELECT count(*), sum(cpu_time_us), max(coalesce(peak_rss_kib, max_rss_kib))" \
-		   " FROM process p WHERE p.job_id = ?1) WHERE job_id = ?1")                       \
-	X(PUT_SHEET, "INSERT INTO sheet(job, num, status, started)"                                \
-		     " SELECT id, ?2, 0, ?3 FROM job WHERE job_id = ?1"                            \
-		     " ON CONFLICT DO UPDATE SET ended = NULL, status = 0")                        \
-	X(END_SHEET, "UPDATE sheet SET status = ?3, ended = ?4, (processes, cpu_time_us,"          \
-		     " peak_rss_kib, max_cpu) = (SELECT count(*), sum(cpu_time_us),"               \
-		     " max(coalesce(peak_rss_kib, max_rss_kib)), max(max_cpu) FROM process p"      \
-		     " WHERE p.job_id = ?1 AND p.sheet = ?2)"                                      \
-		     " WHERE num = ?2 AND job = (SELECT id FROM job WHERE job_id = ?1)")
+		     " sender_uid, sender_comm, count, inferred, details, name, job, sheet)"       \
+		     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)")  \
+	X(PUT_JOB, NULL)                                                                           \
+	X(SET_FIGURES, NULL)                                                                       \
+	X(FIND_JOB, "SELECT id FROM job WHERE job_id = ?1")                                        \
+	X(CLAIM_JOB, "INSERT INTO job(job_id, type, recorder, status) VALUES(?1, '', ?2, 0)")      \
+	X(PUT_JOB_SAMPLE, "INSERT INTO job_sample(snapshot, job, procs, rss_kib, cpu)"             \
+			  " VALUES(?1, ?2, ?3, ?4, ?5)")                                           \
+	X(SET_FIRST_SAMPLE, "UPDATE job SET first_snapshot = ?2 WHERE id = ?1"                     \
+			    " AND first_snapshot IS NULL")                                         \
+	X(SET_LAST_SAMPLE, "UPDATE job SET last_snapshot = ?2 WHERE id = ?1")                      \
+	X(SUM_JOB, "UPDATE job SET"                                                                \
+		   " processes = iif(processes_q, processes, s.n),"                                \
+		   " processes_q = coalesce(processes_q, iif(s.n, 2, NULL)),"                       \
+		   " cpu_us = iif(cpu_us_q, cpu_us, s.cpu),"                                       \
+		   " cpu_us_q = coalesce(cpu_us_q, s.cpu_q),"                                      \
+		   " peak_rss_kib = iif(peak_rss_kib_q, peak_rss_kib, s.peak),"                    \
+		   " peak_rss_kib_q = coalesce(peak_rss_kib_q, s.peak_q)"                          \
+		   " FROM (" QUERY_SUMS ") s WHERE job.id = ?1")                                   \
+	X(PUT_SHEET, "INSERT INTO sheet(job, num, label, status, started, ended, exit_code,"       \
+		     " signal, pid) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"                    \
+		     " ON CONFLICT DO UPDATE SET label = ?3, status = ?4, started = ?5,"           \
+		     " ended = ?6, exit_code = ?7, signal = ?8, pid = ?9")                         \
+	X(SUM_SHEET, "UPDATE sheet SET" QUERY_SET_SUMS                                             \
+		     " FROM (" QUERY_SUMS " AND p.sheet = ?3) s WHERE job = ?1"             \
+		     " AND sheet.num = ?3")                                                        \
+	X(SUM_SHEETS, "UPDATE sheet SET" QUERY_SET_SUMS " FROM (" QUERY_SUMS                       \
+		      " AND p.sheet IS NOT NULL GROUP BY p.sheet) s WHERE job = ?1"                \
+		      " AND sheet.num = s.num")
 /* clang-format on */
 
 #define X(id, ...) Q_##id,

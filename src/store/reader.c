@@ -13,14 +13,22 @@ static int is_late(void *self)
 	return clock_mono_ns() > ((const struct reader *)self)->deadline_ns;
 }
 
+static struct reader *reader_new(void)
+{
+	struct reader *r = xcalloc(1, sizeof *r);
+
+	r->columns = columns_all();
+	r->recorders.fd = -1;
+	return r;
+}
+
 int reader_open(const char *path, struct reader **ret, struct err *err)
 {
-	cleanup(reader_closep) struct reader *r = xcalloc(1, sizeof *r);
+	cleanup(reader_closep) struct reader *r = reader_new();
 	int result = file_open_to_read(path, &r->db, err);
 
 	if (result < 0)
 		return result;
-	r->columns = columns_all();
 	sqlite3_progress_handler(r->db, 1000, is_late, r);
 	*ret = TAKE_PTR(r);
 	return 0;
@@ -36,6 +44,7 @@ void reader_close(struct reader *r)
 	sqlite3_finalize(r->host);
 	sqlite3_finalize(r->cgroup);
 	sqlite3_finalize(r->jobs);
+	lock_close(&r->recorders);
 	db_close(r->db);
 	free(r);
 }
@@ -52,80 +61,10 @@ void reader_end(struct reader *r)
 	sqlite3_exec(r->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
-static int prepare_events(struct reader *r, const struct reader_cursor *at, uint64_t kinds,
-                          sqlite3_stmt **ret, struct err *err)
+bool reader_has_column(const struct reader *r, const char *table, const char *column)
 {
-	int result = db_prepare(r->db,
-	                        "SELECT e.id, e.time, e.kind, e.inferred, p.pid, p.start_ticks,"
-	                        " e.exit_code, e.signal, p.job_id, p.sheet, e.count,"
-	                        " coalesce(e.details, '') FROM event e"
-	                        " LEFT JOIN process p ON p.id = e.proc"
-	                        " WHERE e.time >= ?1 AND (e.time > ?1 OR e.id > ?2)"
-	                        " AND (?3 = 0 OR ?3 >> e.kind & 1) ORDER BY e.time, e.id",
-	                        ret, err);
-
-	if (result < 0)
-		return result;
-	sqlite3_bind_double(*ret, 1, db_time(at->since_ns));
-	sqlite3_bind_int64(*ret, 2, at->after_id);
-	sqlite3_bind_int64(*ret, 3, (int64_t)kinds);
-	return 0;
-}
-
-static struct reader_event event_of(sqlite3_stmt *stmt)
-{
-	int64_t kind = sqlite3_column_int64(stmt, 2);
-
-	return (struct reader_event){
-		.id = sqlite3_column_int64(stmt, 0),
-		.wall_ns = db_time_ns(sqlite3_column_double(stmt, 1)),
-		.kind = kind >= 0 && kind < EVENT_KIND_COUNT ? (enum event_kind)kind
-		                                             : EVENT_RECORDER,
-		.inferred = sqlite3_column_int(stmt, 3) != 0,
-		.process = { .pid = sqlite3_column_int(stmt, 4),
-		             .start_ticks = (uint64_t)sqlite3_column_int64(stmt, 5) },
-		.has_exit_code = sqlite3_column_type(stmt, 6) == SQLITE_INTEGER,
-		.exit_code = sqlite3_column_int(stmt, 6),
-		.signal = sqlite3_column_int(stmt, 7),
-		.job_id = (const char *)sqlite3_column_text(stmt, 8),
-		.sheet = (uint32_t)sqlite3_column_int64(stmt, 9),
-		.count = sqlite3_column_int64(stmt, 10),
-		.details = (const char *)sqlite3_column_text(stmt, 11),
-	};
-}
-
-static int read_events(struct reader *r, struct reader_cursor *at, uint64_t kinds, size_t limit,
-                       reader_event_fn fn, void *self, struct err *err)
-{
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int result = prepare_events(r, at, kinds, &stmt, err);
-	size_t n = 0;
-
-	while (result == 0 && n < limit) {
-		struct reader_event e;
-
-		result = db_step(stmt, err);
-		if (result <= 0)
-			break;
-		e = event_of(stmt);
-		result = MIN(fn(self, &e), 0);
-		at->since_ns = e.wall_ns;
-		at->after_id = e.id;
-		n++;
-	}
-	return result < 0 ? result : (int)n;
-}
-
-int reader_events(struct reader *r, struct reader_cursor *at, uint64_t kinds, size_t limit,
-                  reader_event_fn fn, void *self, struct err *err)
-{
-	int result = reader_begin(r, err);
-
-	if (result < 0)
-		return result;
-	result = read_events(r, at, kinds, MIN(limit, (size_t)INT32_MAX), fn, self, err);
-	reader_end(r);
-	return result;
+	return sqlite3_table_column_metadata(r->db, "main", table, column, NULL, NULL, NULL, NULL,
+	                                     NULL) == SQLITE_OK;
 }
 
 /* Through the view: there the planner goes from the process to its snapshots. */

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "store/image.h"
+#include "store/lock.h"
 #include "store/reader.h"
 
 /* Who a row of the image is; the texts are in the scene's. */
@@ -33,9 +34,21 @@ struct reader {
 	struct columns columns;
 	struct scene scenes[READER_SCENES];
 	sqlite3_stmt *next, *get, *host, *cgroup, *jobs;
+	struct lock recorders; /* write.lock, to tell the living from the dead */
 };
 
 /* Every call stands between these two: one view of the database, and a limit of time. */
 int reader_begin(struct reader *r, struct err *err) must_check;
 void reader_end(struct reader *r);
 void reader_forget_scenes(struct reader *r);
+
+/* Whether the database has it: one that no recorder has brought up to date may lack some. */
+bool reader_has_column(const struct reader *r, const char *table, const char *column);
+/* The columns of an event `e` and its process `p`, and a record from them. */
+void reader_put_event_columns(const struct reader *r, struct buf *sql);
+struct reader_event reader_event_of(sqlite3_stmt *stmt);
+/* Hands each row of events to `fn`, and moves the cursor on; how many, or -errno. */
+int reader_tell_events(sqlite3_stmt *stmt, struct reader_cursor *at, size_t limit,
+                       reader_event_fn fn, void *self, struct err *err) must_check;
+/* The job of this id, within reader_begin() and reader_end(): 1, or 0 when there is none. */
+int reader_load_job(struct reader *r, const char *id, struct job *ret, struct err *err) must_check;

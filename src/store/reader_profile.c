@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A job's profile comes from the rows of its processes, whose totals are the kernel's; when
- * those are gone, from what was summed up at the job's end. */
+/* A job's profile comes from the figures that its recorder gave; where there are none, from the
+ * rows of its processes, whose totals are the kernel's; when those are gone, from what was summed
+ * up at the job's end. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -71,37 +72,45 @@ static int read_sheets(struct reader *r, struct profile *p, const char *sql, str
 	return result;
 }
 
-/* What was summed up when it ended. */
-static int read_sums(struct reader *r, struct profile *p, struct err *err)
+/* What the recorder told, or the store summed up when it ended. */
+static void use_figures(struct profile *p, const struct job *job)
 {
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int result = prepare(
-		r, "SELECT processes, cpu_time_us, peak_rss_kib FROM job WHERE job_id = ?1",
-		p->job_id, &stmt, err);
+	const struct figure *cpu = &job->figures[JOB_FIGURE_CPU];
+	const struct figure *peak = &job->figures[JOB_FIGURE_PEAK_RSS];
+	const struct figure *processes = &job->figures[JOB_FIGURE_PROCESSES];
 
-	if (result == 0)
-		result = db_step(stmt, err);
-	if (result < 0)
-		return result;
-	if (result == 0)
-		return err_set(err, ENOENT, "no job '%s'", p->job_id);
-	p->spawns = p->unique_pids = (uint64_t)sqlite3_column_int64(stmt, 0);
-	p->cpu_time_ns = (uint64_t)sqlite3_column_int64(stmt, 1) * NS_PER_US;
-	p->peak_rss_bytes = (uint64_t)sqlite3_column_int64(stmt, 2) << 10;
-	return read_sheets(r, p,
-	                   "SELECT t.num, t.peak_rss_kib, t.max_cpu FROM sheet t JOIN job j"
-	                   " ON j.id = t.job WHERE j.job_id = ?1 ORDER BY t.num",
-	                   err);
+	if (cpu->quality != QUALITY_MISSING) {
+		p->cpu_time_ns = cpu->value;
+		p->cpu_is_exact = cpu->quality == QUALITY_EXACT;
+	}
+	if (peak->quality != QUALITY_MISSING) {
+		p->peak_rss_bytes = peak->value;
+		p->peak_is_exact = peak->quality == QUALITY_EXACT;
+	}
+	if (processes->quality != QUALITY_MISSING)
+		p->spawns = processes->value;
+	if (!p->unique_pids)
+		p->unique_pids = p->spawns;
 }
 
 static int read_profile(struct reader *r, struct profile *p, struct err *err)
 {
+	struct job job;
 	int result = read_totals(r, p, err);
+	bool has_rows = p->spawns > 0;
+	int found = result < 0 ? result : reader_load_job(r, p->job_id, &job, err);
 
-	if (result < 0)
-		return result;
-	if (!p->spawns)
-		return read_sums(r, p, err);
+	if (found < 0)
+		return found;
+	if (!found && !has_rows)
+		return err_set(err, ENOENT, "no job '%s'", p->job_id);
+	if (found)
+		use_figures(p, &job);
+	if (!has_rows)
+		return read_sheets(r, p,
+		                   "SELECT t.num, t.peak_rss_kib, t.max_cpu FROM sheet t JOIN job j"
+		                   " ON j.id = t.job WHERE j.job_id = ?1 ORDER BY t.num",
+		                   err);
 	return read_sheets(r, p,
 	                   "SELECT sheet, max(coalesce(peak_rss_kib, max_rss_kib)), max(max_cpu)"
 	                   " FROM process WHERE job_id = ?1 AND sheet IS NOT NULL"

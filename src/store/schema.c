@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "store/column.h"
+#include "store/job_column.h"
 #include "store/view.h"
 
 /* Step n brings version n to n + 1. Integers are declared, but 0 and 1 cost nothing and NULL
@@ -54,6 +55,46 @@ static const char *const steps[] = {
 	"CREATE TABLE sheet(job INTEGER NOT NULL, num INTEGER NOT NULL, status INTEGER, started REAL,"
 	" ended REAL, processes INTEGER, cpu_time_us INTEGER, peak_rss_kib INTEGER, max_cpu INTEGER,"
 	" PRIMARY KEY(job, num)) WITHOUT ROWID;",
+	/* 1 → 2: jobs as a whole, their sheets as they are told, and what a job held at each
+	 * snapshot. The sum of CPU time takes the name of the job's figure; the old one still
+	 * works. */
+	"ALTER TABLE job RENAME COLUMN cpu_time_us TO cpu_us;"
+	"ALTER TABLE job ADD COLUMN cpu_time_us INTEGER AS (cpu_us);"
+	"ALTER TABLE job ADD COLUMN type_given INTEGER;"
+	"ALTER TABLE job ADD COLUMN parent TEXT;"
+	"ALTER TABLE job ADD COLUMN command TEXT;"
+	"ALTER TABLE job ADD COLUMN cwd TEXT;"
+	"ALTER TABLE job ADD COLUMN uid INTEGER;"
+	"ALTER TABLE job ADD COLUMN tier TEXT;"
+	"ALTER TABLE job ADD COLUMN interval_us INTEGER;"
+	"ALTER TABLE job ADD COLUMN took_us INTEGER;"
+	"ALTER TABLE job ADD COLUMN core_dumped INTEGER;"
+	"ALTER TABLE job ADD COLUMN limits_hit INTEGER;"
+	"ALTER TABLE job ADD COLUMN hungriest_pid INTEGER;"
+	"ALTER TABLE job ADD COLUMN hungriest TEXT;"
+	"ALTER TABLE job ADD COLUMN first_snapshot INTEGER;"
+	"ALTER TABLE job ADD COLUMN last_snapshot INTEGER;"
+	"CREATE INDEX job_started ON job(started, type);"
+	"CREATE INDEX job_running ON job(recorder) WHERE status = 0;"
+	"CREATE INDEX recorder_alive ON recorder(id) WHERE ended IS NULL;"
+	"ALTER TABLE sheet ADD COLUMN label TEXT;"
+	"ALTER TABLE sheet ADD COLUMN exit_code INTEGER;"
+	"ALTER TABLE sheet ADD COLUMN signal INTEGER;"
+	"ALTER TABLE sheet ADD COLUMN pid INTEGER;"
+	"ALTER TABLE sheet ADD COLUMN cpu_time_us_q INTEGER;"
+	"ALTER TABLE sheet ADD COLUMN peak_rss_kib_q INTEGER;"
+	"CREATE TABLE job_sample(snapshot INTEGER NOT NULL, job INTEGER NOT NULL, procs INTEGER,"
+	" rss_kib INTEGER, cpu INTEGER, procs_min INTEGER, procs_max INTEGER, rss_kib_min INTEGER,"
+	" rss_kib_max INTEGER, cpu_min INTEGER, cpu_max INTEGER, PRIMARY KEY(snapshot, job))"
+	" WITHOUT ROWID;"
+	"ALTER TABLE process ADD COLUMN final INTEGER;"
+	"DROP INDEX process_job;"
+	"CREATE INDEX process_job ON process(job_id, sheet) WHERE job_id IS NOT NULL;"
+	"ALTER TABLE event ADD COLUMN name TEXT;"
+	"ALTER TABLE event ADD COLUMN job INTEGER;"
+	"ALTER TABLE event ADD COLUMN sheet INTEGER;"
+	"CREATE INDEX event_job ON event(job) WHERE job IS NOT NULL;"
+	"CREATE INDEX event_own ON event(recorder, time) WHERE proc IS NULL;",
 };
 
 static_assert(ARRAY_LEN(steps) == SCHEMA_VERSION, "one step a version");
@@ -66,7 +107,7 @@ static const char *const stats[][3] = {
 	{ "sample_base", NULL, "5000" },
 	{ "sample_change", NULL, "100000" },
 	{ "process", "process_pid", "1000000 3 1" },
-	{ "process", "process_job", "1000000 20" },
+	{ "process", "process_job", "1000000 20 5" },
 	{ "snapshot", "snapshot_time", "100000 1" },
 	{ "event", "event_time", "1000000 1" },
 	{ "event", "event_proc", "1000000 3" },
@@ -136,6 +177,11 @@ static int sync_columns(sqlite3 *db, struct err *err)
 	}
 	for (size_t i = 0; r == 0 && i < CGROUP_METRIC_COUNT; i++)
 		r = add_metric(db, "cgroup", &cgroup_metrics[i], false, err);
+	for (size_t i = JOB_COLUMN_LIMITS; r == 0 && i < JOB_COLUMN_COUNT; i++) {
+		char name[COLUMN_NAME_MAX];
+
+		r = add_column(db, "job", job_column_name(i, name), "", err);
+	}
 	return r;
 }
 

@@ -2,14 +2,14 @@
 /* schema.h - the tables (docs/store.md tells what they mean), their version, and the views.
  *
  * A version is a step in schema.c; old steps are never changed. Columns of metrics and the views
- * are no version: they follow the metric tables, and are brought up to date whenever a writer
+ * are no version: they follow the tables in model/, and are brought up to date whenever a writer
  * opens. */
 #pragma once
 
 #include "store/db.h"
 
 #define SCHEMA_APPLICATION_ID 0x70726374 /* "prct" */
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 
 /* The ids nest: a keyframe's id is a multiple of 2^20; a process's row in it is at keyframe +
  * slot, the slot being the low 20 bits of process.id; its change at the n-th snapshot of the

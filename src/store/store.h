@@ -32,8 +32,10 @@ int store_open(const struct store_options *options, struct store **ret, const ch
 void store_close(struct store *st); /* checkpoints; NULL is fine */
 DEFINE_CLEANUP(struct store *, store_close)
 
-/* One transaction: snapshot, changed processes, events, jobs (or with snap->events_only just the
- * events); a job's start and end are on the disk when it returns. On failure nothing was written
+/* One transaction: snapshot, changed processes, events, jobs and sheets (or with snap->events_only
+ * just the latter three). When it returns, the end of a job is on the disk, and the start of one
+ * that has run for half a second; the start of a younger one survives our death, but not a power
+ * cut. On failure nothing was written
  * and the handle is still good: -ENOSPC  the disk is full (or nearly: less than 256 MiB and 1 % are
  * free) -EBUSY   another recorder has been writing for half a second */
 int store_put(struct store *st, const struct snapshot *snap, struct err *err) must_check;
@@ -41,8 +43,12 @@ int64_t store_snapshot_id(const struct store *st); /* of the latest that was put
 /* Says that nothing was stored from…to (wall clock) and why. */
 int store_put_gap(struct store *st, uint64_t from_ns, uint64_t to_ns, uint64_t lost_snapshots,
                   const char *reason, struct err *err) must_check;
-/* A job's row, by its id; durable when this returns. */
+/* A job's row, by its id. The end of a job is on the disk when this returns. */
 int store_put_job(struct store *st, const struct job *job, struct err *err) must_check;
+/* Makes the id ours for good, against everybody else who writes here: one that exists already becomes
+ * ID.2, ID.3 …, and *ret_changed says so. */
+int store_claim_job_id(struct store *st, char id[JOB_ID_MAX], bool *ret_changed, struct err *err)
+	must_check;
 
 /* What happened to the file since the last call (set aside, replaced under us and opened anew),
  * or NULL. */

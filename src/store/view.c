@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 #include "model/event.h"
-#include "model/job.h"
 #include "store/column.h"
 #include "store/schema.h"
+#include "store/view_job.h"
 
 const char *const view_pressure_names[] = { "none", "low", "medium", "high", "critical" };
 static_assert(ARRAY_LEN(view_pressure_names) == VIEW_PRESSURES, "one name a level");
@@ -44,7 +44,7 @@ static void put_cell_metric(struct buf *sql, enum proc_metric id)
 	buf_done(&shown);
 }
 
-static void put_case(struct buf *sql, const char *column, const char *const *names, size_t n)
+void view_put_case(struct buf *sql, const char *column, const char *const *names, size_t n)
 {
 	buf_printf(sql, "CASE %s", column);
 	for (size_t i = 0; i < n; i++)
@@ -67,7 +67,7 @@ static void put_snapshots(struct buf *sql)
 	put_metric(sql, &host_metrics[HOST_LOAD_15], "h");
 	buf_puts(sql, ", 0 AS gpu_count, '[]' AS gpu_utilization_pct, '[]' AS gpu_memory_used_mb,"
 	              " '[]' AS gpu_temperature, ");
-	put_case(sql, "h.pressure", view_pressure_names, VIEW_PRESSURES);
+	view_put_case(sql, "h.pressure", view_pressure_names, VIEW_PRESSURES);
 	buf_puts(sql, " AS pressure_level, h.running_jobs AS running_jobs,"
 	              " h.active_sheets AS active_sheets"
 	              " FROM snapshot s LEFT JOIN host h ON h.id = s.id");
@@ -149,7 +149,9 @@ static void put_recorder_events(struct buf *sql)
 	              " e.recorder AS recorder, ");
 	put_event_kinds(sql, false);
 	buf_puts(sql, ", (SELECT p.pid FROM process p WHERE p.id = e.proc) AS pid,"
-	              " e.count AS count, coalesce(e.details, '') AS details FROM event e");
+	              " e.count AS count, coalesce(e.details, '') AS details, e.name AS name,"
+	              " (SELECT j.job_id FROM job j WHERE j.id = e.job) AS job_id,"
+	              " e.sheet AS sheet_num FROM event e");
 	put_kind_filter(sql, false);
 }
 
@@ -198,21 +200,6 @@ static void put_process_ranges(struct buf *sql)
 		(long long)SCHEMA_SLOTS - 1, SCHEMA_AT_BITS);
 }
 
-static void put_jobs(struct buf *sql)
-{
-	buf_puts(sql,
-	         "CREATE VIEW jobs AS SELECT j.job_id AS job_id, j.type AS type, CASE j.status");
-	for (enum job_status s = 0; s < JOB_STATUS_COUNT; s++)
-		buf_printf(sql, " WHEN %d THEN '%s'", (int)s, job_status_name(s));
-	buf_puts(sql, " END AS status, j.started AS started, j.ended AS ended,"
-	              " j.ended - j.started AS duration_seconds, j.exit_code AS exit_code,"
-	              " j.signal AS signal_num, j.total_sheets AS total_sheets,"
-	              " j.last_completed_sheet AS last_completed_sheet,"
-	              " j.current_sheet AS current_sheet, j.processes AS processes,"
-	              " j.cpu_time_us/1e6 AS cpu_seconds, j.peak_rss_kib/1024.0 AS peak_rss_mb,"
-	              " coalesce(j.tags, '{}') AS tags FROM job j");
-}
-
 const struct view views[] = {
 	{ "snapshots", put_snapshots },
 	{ "process_metrics", put_process_metrics },
@@ -220,6 +207,8 @@ const struct view views[] = {
 	{ "recorder_events", put_recorder_events },
 	{ "host_metrics", put_host_metrics },
 	{ "process_ranges", put_process_ranges },
-	{ "jobs", put_jobs },
+	{ "jobs", view_put_jobs },
+	{ "sheets", view_put_sheets },
+	{ "job_samples", view_put_job_samples },
 };
 static_assert(ARRAY_LEN(views) == VIEW_COUNT, "VIEW_COUNT is in the header");

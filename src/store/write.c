@@ -149,8 +149,12 @@ static int put_rows(struct store *st, const struct snapshot *snap, int64_t *ret_
 	int r = id < 0 ? (int)id : 0;
 
 	st->next_process = 0; /* other recorders may have added some */
-	if (r == 0 && snap->events_only)
-		return event_put_all(st, snap, err);
+	if (r == 0)
+		r = job_put_all(st, snap, err);
+	if (r == 0 && snap->events_only) {
+		r = event_put_all(st, snap, err);
+		return r < 0 ? r : job_sum_all(st, snap, err);
+	}
 	if (r == 0 && strcmp(st->boot_id, snap->boot_id) != 0)
 		r = recorder_tell_boot(st, snap->boot_id, err);
 	if (r == 0 && needs_keyframe(st, snap))
@@ -166,7 +170,9 @@ static int put_rows(struct store *st, const struct snapshot *snap, int64_t *ret_
 	if (r == 0)
 		r = event_put_all(st, snap, err);
 	if (r == 0)
-		r = job_put_all(st, snap, err);
+		r = job_put_samples(st, snap, id, err);
+	if (r == 0)
+		r = job_sum_all(st, snap, err);
 	*ret_id = id;
 	return r;
 }
@@ -191,13 +197,14 @@ static void commit(struct store *st, const struct snapshot *snap, int64_t id)
 
 static int put_once(struct store *st, const struct snapshot *snap, struct err *err)
 {
+	bool durable = job_needs_disk(st, snap);
 	int64_t id = 0;
 	int r = st->db ? 0 : store_connect(st, err);
 
 	if (r == 0 && st->has_guard && !file_has_room(st->path))
 		r = err_set(err, ENOSPC, "'%s': the file system is almost full", st->path);
 	if (r == 0)
-		r = transaction_begin(st, job_needs_disk(st, snap), err);
+		r = transaction_begin(st, durable, err);
 	if (r < 0)
 		return r;
 	r = transaction_end(st, put_rows(st, snap, &id, err), err);
@@ -206,6 +213,8 @@ static int put_once(struct store *st, const struct snapshot *snap, struct err *e
 		live_forget(st);
 	} else {
 		commit(st, snap, id);
+		if (durable)
+			job_mark_durable(st);
 	}
 	return r;
 }
@@ -242,22 +251,31 @@ int store_put_gap(struct store *st, uint64_t from_ns, uint64_t to_ns, uint64_t l
 	buf_printf(&text, "%llu snapshots were not stored: %s", (unsigned long long)lost_snapshots,
 	           reason);
 	e.text.len = (uint32_t)text.len;
-	r = transaction_end(st, event_put_one(st, &e, text.at, 0, err), err);
+	r = transaction_end(st, event_put_one(st, &e, text.at, 0, 0, err), err);
 	buf_done(&text);
 	return r;
 }
 
+static int put_job(struct store *st, const struct job *job, struct err *err)
+{
+	int r = job_put_one(st, job, err);
+
+	return r < 0 ? r : job_sum_one(st, job, &st->live, err);
+}
+
 int store_put_job(struct store *st, const struct job *job, struct err *err)
 {
-	uint64_t wall_ns = job->ended_ns ? job->ended_ns : job->started_ns;
+	bool durable = job->status != JOB_RUNNING;
 	int r = st->db ? 0 : store_connect(st, err);
 
 	if (r == 0)
-		r = transaction_begin(st, true, err);
+		r = transaction_begin(st, durable, err);
 	if (r < 0)
 		return r;
-	r = transaction_end(st, job_put_one(st, job, wall_ns, err), err);
+	r = transaction_end(st, put_job(st, job, err), err);
 	if (r < 0)
 		vec_reset(&st->jobs); /* what was seen as written was not */
+	else if (durable)
+		job_mark_durable(st);
 	return r;
 }

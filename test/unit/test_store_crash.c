@@ -239,7 +239,7 @@ static void live_without_room(const char *dir)
 	world_init(&w, 80);
 	w.churn = 20;
 	st = child_open(dir, true);
-	CHECK(!fill(ballast, 300 << 10)); /* to be given back */
+	CHECK(!fill(ballast, 400 << 10)); /* to be given back */
 	for (int i = 0; r == 0 && i < 100000; i++) {
 		world_tick(&w);
 		r = store_put(st, &w.snap, &err);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* An id of a job for whoever comes first. The row that holds it has no start: readers do not see it
+ * until the job begins. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "store/handle.h"
+
+#define CLAIM_MAX (1U << 30)
+
+/* ID, ID.2, ID.3 …; a long one gives up its end to the number. */
+static void name_of(const char *id, uint32_t number, char to[JOB_ID_MAX])
+{
+	char end[16] = "";
+	int len;
+
+	if (number > 1)
+		snprintf(end, sizeof end, ".%u", number);
+	len = (int)MIN(strlen(id), JOB_ID_MAX - 1 - strlen(end));
+	snprintf(to, JOB_ID_MAX, "%.*s%s", len, id, end);
+}
+
+static int is_taken(struct store *st, const char *id, uint32_t number, struct err *err)
+{
+	sqlite3_stmt *stmt = query_get(st, Q_FIND_JOB, err);
+	char name[JOB_ID_MAX];
+	int r;
+
+	if (!stmt)
+		return -err->code;
+	name_of(id, number, name);
+	db_bind_text(stmt, 1, name, JOB_ID_MAX);
+	r = db_step(stmt, err);
+	sqlite3_reset(stmt);
+	return r;
+}
+
+/* Numbers are given without gaps, so the first free one is found by doubling and halving: somebody
+ * who always asks for the same id must not wait longer each time. */
+static int find_free(struct store *st, const char *id, uint32_t *ret, struct err *err)
+{
+	uint32_t taken = 0, free = 1;
+	int r;
+
+	while ((r = is_taken(st, id, free, err)) > 0 && free < CLAIM_MAX) {
+		taken = free;
+		free *= 2;
+	}
+	while (r >= 0 && free - taken > 1) {
+		uint32_t middle = taken + (free - taken) / 2;
+
+		r = is_taken(st, id, middle, err);
+		if (r > 0)
+			taken = middle;
+		else
+			free = middle;
+	}
+	*ret = free;
+	return MIN(r, 0);
+}
+
+static int claim(struct store *st, const char *id, char name[JOB_ID_MAX], struct err *err)
+{
+	sqlite3_stmt *stmt;
+	uint32_t number;
+	int r = find_free(st, id, &number, err);
+
+	if (r < 0)
+		return r;
+	stmt = query_get(st, Q_CLAIM_JOB, err);
+	if (!stmt)
+		return -err->code;
+	name_of(id, number, name);
+	db_bind_text(stmt, 1, name, JOB_ID_MAX);
+	sqlite3_bind_int64(stmt, 2, st->recorder);
+	return db_run(stmt, err);
+}
+
+int store_claim_job_id(struct store *st, char id[JOB_ID_MAX], bool *ret_changed, struct err *err)
+{
+	char name[JOB_ID_MAX];
+	int r = st->db ? 0 : store_connect(st, err);
+
+	if (r == 0)
+		r = transaction_begin(st, false, err);
+	if (r < 0)
+		return r;
+	r = transaction_end(st, claim(st, id, name, err), err);
+	if (r < 0)
+		return r;
+	*ret_changed = strcmp(name, id) != 0;
+	memcpy(id, name, strlen(name) + 1);
+	return 0;
+}
