@@ -91,6 +91,15 @@ void lifebook_give_up(struct lifebook *book, struct sample *out)
 	map_reset(&book->index);
 }
 
+size_t lifebook_owed(const struct lifebook *book, bool (*cares)(void *, struct proc_id), void *arg)
+{
+	size_t n = 0;
+
+	vec_each(&book->held, held)
+		n += !held->is_told && cares(arg, held->exit.id);
+	return n;
+}
+
 /* ---- records --------------------------------------------------------------------------------- */
 
 static void describe(struct event *e, const struct life_head *head)

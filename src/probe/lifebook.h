@@ -35,5 +35,8 @@ void lifebook_done(struct lifebook *book);
 void lifebook_take(struct lifebook *book, const void *record, size_t len, struct sample *out);
 /* Tells the exits that have waited long enough. */
 void lifebook_settle(struct lifebook *book, uint64_t now_boot_ns, struct sample *out);
+/* How many exits are held back, of those that the caller cares about. */
+size_t lifebook_owed(const struct lifebook *book, bool (*cares)(void *arg, struct proc_id id),
+                     void *arg);
 /* Records were lost: tells all exits now and expects nothing more. */
 void lifebook_give_up(struct lifebook *book, struct sample *out);

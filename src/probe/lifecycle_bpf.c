@@ -42,9 +42,10 @@ static int lifecycle_bpf_open(const struct probe_env *env, void **ret_self, stru
 		return err_set(err, ENOTSUP, "BPF sees this machine, not a frozen tree");
 	if (bpf_check_rights(err) < 0)
 		return -err->code;
-	if (lifecycle_load_open(&p->load, err) < 0)
+	size_t ring_bytes = env->starts_fast ? LIFE_RING_SMALL_BYTES : LIFE_RING_BYTES;
+	if (lifecycle_load_open(ring_bytes, &p->load, err) < 0)
 		return -err->code;
-	if (ringbuf_open(lifecycle_load_ring_fd(p->load), LIFE_RING_BYTES, &p->ring, err) < 0)
+	if (ringbuf_open(lifecycle_load_ring_fd(p->load), ring_bytes, &p->ring, err) < 0)
 		return -err->code;
 	p->book.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	p->book.is_nested = lifecycle_load_is_nested(p->load);
@@ -90,6 +91,17 @@ static int lifecycle_bpf_read(void *self, struct sample *out, struct err *err)
 	return 0;
 }
 
+static size_t lifecycle_bpf_owed(void *self, struct sample *out,
+                                 bool (*cares)(void *arg, struct proc_id id), void *arg, bool now)
+{
+	struct lifecycle_bpf *p = self;
+	size_t owed = lifebook_owed(&p->book, cares, arg);
+
+	if (now)
+		lifebook_give_up(&p->book, out);
+	return owed;
+}
+
 static int lifecycle_bpf_fd(const void *self)
 {
 	const struct lifecycle_bpf *p = self;
@@ -114,6 +126,7 @@ const struct probe_ops probe_lifecycle_bpf = {
 	.open = lifecycle_bpf_open,
 	.read = lifecycle_bpf_read,
 	.fd = lifecycle_bpf_fd,
+	.owed = lifecycle_bpf_owed,
 	.health = lifecycle_bpf_health,
 	.close = lifecycle_bpf_close,
 };

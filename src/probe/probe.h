@@ -23,6 +23,7 @@ struct probe_health {
 
 struct probe_env {
 	int root_fd; /* "/", or a frozen tree; paths below it are written "proc/…" and "sys/…" */
+	bool starts_fast; /* somebody waits for open() to return */
 	bool is_live; /* the root is this machine's: kernel interfaces without a path may be used */
 	const char *gpu_helper; /* program started as GPU_HELPER_VERB; NULL: GPUs are not watched */
 	bool gpu_insist;        /* also where no device is seen */
@@ -40,6 +41,10 @@ struct probe_ops {
 	int (*await)(void *self, uint64_t until_mono_ns, struct err *err);
 	pid_t (*helper)(const void *self); /* a process of ours that works for it, 0: none; NULL:
 	                                      never any */
+	/* How many ends are known whose totals are still to come, of those that the caller cares
+	 * about; with `now` these are told without. NULL: this source never tells totals. */
+	size_t (*owed)(void *self, struct sample *out, bool (*cares)(void *arg, struct proc_id id),
+	               void *arg, bool now);
 	void (*health)(const void *self, struct probe_health *ret);
 	void (*close)(void *self); /* NULL is fine */
 };

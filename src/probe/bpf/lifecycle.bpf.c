@@ -2,14 +2,15 @@
 /* lifecycle.bpf.c - what happens to processes, as it happens, into one ring buffer.
  *
  * A record that finds no room is counted in `dropped`. The reader comes at every tick anyway, so it
- * is woken only when much has gathered. */
+ * is woken only when much has gathered.
+ *
+ * Raw tracepoints, and reads by address: for typed arguments the kernel searches all its type names
+ * at each load, which took a third of the time until the command of a job could start. */
 #include <vmlinux.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
 
 #include "probe/bpf/lifecycle_record.h"
-#include "probe/bpf/distrust.bpf.h"
 #include "probe/bpf/pidns.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -39,34 +40,42 @@ static __always_inline void record_submit(void *record)
 	bpf_ringbuf_submit(record, waiting > WAKE_BYTES ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
+/* The process id of `task`, 0 when the reader's namespace does not hold it. */
+static __always_inline __u32 task_tgid(struct task_struct *task)
+{
+	return pidns_level ? pidns_nested_tgid(task) : BPF_CORE_READ(task, tgid);
+}
+
 static __always_inline void head_fill(struct life_head *head, __u32 kind, __u32 pid,
                                       struct task_struct *task)
 {
 	head->kind = kind;
 	head->pid = pid;
-	head->tgid = task->tgid;
-	head->uid = task->real_cred->euid.val;
+	head->tgid = BPF_CORE_READ(task, tgid);
+	head->uid = BPF_CORE_READ(task, real_cred, euid.val);
 	head->at_ns = bpf_ktime_get_boot_ns();
-	head->start_ns = task->group_leader->start_boottime;
-	bpf_probe_read_kernel(head->comm, sizeof head->comm, task->comm);
+	head->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	bpf_core_read(head->comm, sizeof head->comm, &task->comm);
 }
 
 /* ---- birth ----------------------------------------------------------------------------------- */
 
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *trusted_child)
+/* The parent is who called fork: with CLONE_PARENT that is not who it becomes a child of, but it is
+ * where it belongs. */
+SEC("raw_tp/sched_process_fork")
+int on_fork(__u64 *ctx)
 {
-	struct task_struct *child = task_distrust(trusted_child);
-	__u32 pid = pidns_tgid(child);
+	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
+	__u32 pid = task_tgid(child);
 
-	if (child->pid != child->tgid || !pid)
+	if (BPF_CORE_READ(child, pid) != BPF_CORE_READ(child, tgid) || !pid)
 		return 0;
 
 	struct life_fork *r = record_new(sizeof *r);
 	if (!r)
 		return 0;
 	head_fill(&r->head, LIFE_FORK, pid, child);
-	r->ppid = pidns_tgid(child->real_parent);
+	r->ppid = task_tgid(parent);
 	r->pad = 0;
 	record_submit(r);
 	return 0;
@@ -75,10 +84,9 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *trusted_ch
 /* Most command lines are short, and a reservation's size must be a constant. */
 #define ARGV_SHORT 128
 
-static __always_inline void exec_write(struct task_struct *task, __u32 pid, __u64 room)
+static __always_inline void exec_write(struct task_struct *task, __u32 pid, __u64 start, __u64 len,
+                                       __u64 room)
 {
-	struct mm_struct *mm = task->mm;
-	__u64 start = mm->arg_start, len = mm->arg_end - start;
 	struct life_exec *r = record_new(sizeof *r + room);
 
 	if (!r)
@@ -93,19 +101,20 @@ static __always_inline void exec_write(struct task_struct *task, __u32 pid, __u6
 	record_submit(r);
 }
 
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(on_exec, struct task_struct *trusted_task)
+SEC("raw_tp/sched_process_exec")
+int on_exec(__u64 *ctx)
 {
-	struct task_struct *task = task_distrust(trusted_task);
-	struct mm_struct *mm = task->mm;
-	__u32 pid = pidns_tgid(task);
+	struct task_struct *task = (void *)ctx[0];
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	__u64 start = BPF_CORE_READ(mm, arg_start), len = BPF_CORE_READ(mm, arg_end) - start;
+	__u32 pid = task_tgid(task);
 
 	if (!pid)
 		return 0;
-	if (mm->arg_end - mm->arg_start <= ARGV_SHORT)
-		exec_write(task, pid, ARGV_SHORT);
+	if (len <= ARGV_SHORT)
+		exec_write(task, pid, start, len, ARGV_SHORT);
 	else
-		exec_write(task, pid, LIFE_ARGV_MAX);
+		exec_write(task, pid, start, len, LIFE_ARGV_MAX);
 	return 0;
 }
 
@@ -114,32 +123,31 @@ int BPF_PROG(on_exec, struct task_struct *trusted_task)
 #define SIGNAL_GROUP_EXIT 0x4
 
 /* What wait(2) gives: a group exit or fatal signal has the last word over the leader's own end. */
-static __always_inline __u32 exit_status(struct task_struct *task)
+static __always_inline __u32 exit_status(struct task_struct *task, struct signal_struct *signal)
 {
-	struct signal_struct *signal = task->signal;
-
-	if (signal->flags & SIGNAL_GROUP_EXIT)
-		return signal->group_exit_code;
-	return task->group_leader->exit_code;
+	if (BPF_CORE_READ(signal, flags) & SIGNAL_GROUP_EXIT)
+		return BPF_CORE_READ(signal, group_exit_code);
+	return BPF_CORE_READ(task, group_leader, exit_code);
 }
 
 /* The count of live threads is taken down before we are called, so that two threads which die at
  * once may both find it 0: the reader takes the first record only. */
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_exit, struct task_struct *trusted_task)
+SEC("raw_tp/sched_process_exit")
+int on_exit(__u64 *ctx)
 {
-	struct task_struct *task = task_distrust(trusted_task);
-	__u32 pid = pidns_tgid(task);
+	struct task_struct *task = (void *)ctx[0];
+	struct signal_struct *signal = BPF_CORE_READ(task, signal);
+	__u32 pid = task_tgid(task);
 
-	if (task->signal->live.counter || !pid)
+	if (BPF_CORE_READ(signal, live.counter) || !pid)
 		return 0;
 
 	struct life_exit *r = record_new(sizeof *r);
 	if (!r)
 		return 0;
 	head_fill(&r->head, LIFE_EXIT, pid, task);
-	r->peak_rss_pages = task->signal->maxrss;
-	r->status = exit_status(task);
+	r->peak_rss_pages = BPF_CORE_READ(signal, maxrss);
+	r->status = exit_status(task, signal);
 	r->pad = 0;
 	record_submit(r);
 	return 0;
@@ -148,35 +156,36 @@ int BPF_PROG(on_exit, struct task_struct *trusted_task)
 /* When a task is released its counters are added to the signal structure, the leader's too. It may
  * still have been running then: what it used until it was switched away for good is only in its own
  * counter, so the greater of the two is the right one (and nothing is counted twice). */
-static __always_inline __u64 final_cpu_ns(struct task_struct *leader)
+static __always_inline __u64 final_cpu_ns(struct task_struct *leader, struct signal_struct *signal)
 {
-	__u64 group = leader->signal->sum_sched_runtime, own = leader->se.sum_exec_runtime;
+	__u64 group = BPF_CORE_READ(signal, sum_sched_runtime);
+	__u64 own = BPF_CORE_READ(leader, se.sum_exec_runtime);
 
 	return own > group ? own : group;
 }
 
-SEC("tp_btf/sched_process_free")
-int BPF_PROG(on_free, struct task_struct *trusted_task)
+SEC("raw_tp/sched_process_free")
+int on_free(__u64 *ctx)
 {
-	struct task_struct *task = task_distrust(trusted_task);
-	struct signal_struct *signal = task->signal;
+	struct task_struct *task = (void *)ctx[0];
+	struct signal_struct *signal = BPF_CORE_READ(task, signal);
 
-	if (task->pid != task->tgid)
+	if (BPF_CORE_READ(task, pid) != BPF_CORE_READ(task, tgid))
 		return 0;
 
 	struct life_free *r = record_new(sizeof *r);
 	if (!r)
 		return 0;
 	head_fill(&r->head, LIFE_FREE, 0, task);
-	r->cpu_ns = final_cpu_ns(task);
-	r->minor_faults = signal->min_flt;
-	r->major_faults = signal->maj_flt;
-	r->peak_rss_pages = signal->maxrss;
-	r->status = exit_status(task);
+	r->cpu_ns = final_cpu_ns(task, signal);
+	r->minor_faults = BPF_CORE_READ(signal, min_flt);
+	r->major_faults = BPF_CORE_READ(signal, maj_flt);
+	r->peak_rss_pages = BPF_CORE_READ(signal, maxrss);
+	r->status = exit_status(task, signal);
 	r->read_bytes = r->write_bytes = r->has_io = 0;
 	if (bpf_core_field_exists(signal->ioac.read_bytes)) {
-		r->read_bytes = signal->ioac.read_bytes;
-		r->write_bytes = signal->ioac.write_bytes;
+		r->read_bytes = BPF_CORE_READ(signal, ioac.read_bytes);
+		r->write_bytes = BPF_CORE_READ(signal, ioac.write_bytes);
 		r->has_io = 1;
 	}
 	record_submit(r);
@@ -206,17 +215,19 @@ static __always_inline __s32 signal_code(struct kernel_siginfo *info)
 	return BPF_CORE_READ(info, si_code);
 }
 
-SEC("tp_btf/signal_generate")
-int BPF_PROG(on_signal, int number, struct kernel_siginfo *info, struct task_struct *trusted_task,
-             int group, int result)
+SEC("raw_tp/signal_generate")
+int on_signal(__u64 *ctx)
 {
+	int number = ctx[0], result = ctx[4];
+	struct kernel_siginfo *info = (void *)ctx[1];
+	struct task_struct *task = (void *)ctx[2];
+
 	if (result != SIGNAL_DELIVERED || number >= SIGNAL_REALTIME || number <= 0 ||
 	    (BIT(number) & SIGNALS_DULL))
 		return 0;
 
-	struct task_struct *task = task_distrust(trusted_task);
-	struct task_struct *sender = task_distrust(bpf_get_current_task_btf());
-	__u32 pid = pidns_tgid(task);
+	struct task_struct *sender = (void *)bpf_get_current_task();
+	__u32 pid = task_tgid(task);
 	if (!pid)
 		return 0;
 
@@ -226,9 +237,9 @@ int BPF_PROG(on_signal, int number, struct kernel_siginfo *info, struct task_str
 	head_fill(&r->head, LIFE_SIGNAL, pid, task);
 	r->number = number;
 	r->code = signal_code(info);
-	r->sender_pid = pidns_tgid(sender);
-	r->sender_uid = sender->real_cred->euid.val;
-	bpf_probe_read_kernel(r->sender_comm, sizeof r->sender_comm, sender->comm);
+	r->sender_pid = task_tgid(sender);
+	r->sender_uid = BPF_CORE_READ(sender, real_cred, euid.val);
+	bpf_core_read(r->sender_comm, sizeof r->sender_comm, &sender->comm);
 	record_submit(r);
 	return 0;
 }
@@ -242,10 +253,10 @@ struct trace_event_raw_mark_victim___task {
 
 static __always_inline void victim_fill(struct life_head *head, __u64 argument)
 {
-	struct task_struct *task = task_at(argument);
+	struct task_struct *task = (void *)argument;
 
-	if (bpf_core_field_exists(struct trace_event_raw_mark_victim___task, uid) && task) {
-		head_fill(head, LIFE_OOM, pidns_tgid(task), task);
+	if (bpf_core_field_exists(struct trace_event_raw_mark_victim___task, uid)) {
+		head_fill(head, LIFE_OOM, task_tgid(task), task);
 		return;
 	}
 	__builtin_memset(head, 0, sizeof *head);

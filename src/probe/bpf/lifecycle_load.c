@@ -12,13 +12,14 @@ struct lifecycle_load {
 	struct lifecycle_skel *skel;
 };
 
-int lifecycle_load_open(struct lifecycle_load **ret, struct err *err)
+int lifecycle_load_open(size_t ring_bytes, struct lifecycle_load **ret, struct err *err)
 {
 	cleanup(lifecycle_load_closep) struct lifecycle_load *load = xcalloc(1, sizeof *load);
 
 	load->skel = lifecycle_skel__open();
 	if (!load->skel)
 		return err_set(err, ENOMEM, "open the lifecycle programs: %s", strerror(ENOMEM));
+	load->skel->maps.ring.max_entries = (uint32_t)ring_bytes;
 	int r = lifecycle_skel__load(load->skel);
 	if (r)
 		return err_set(err, -r, "the kernel refused the lifecycle programs: %s",

@@ -13,6 +13,7 @@
 #define LIFE_COMM_BYTES 16
 #define LIFE_ARGV_MAX 512
 #define LIFE_RING_BYTES (4 << 20)
+#define LIFE_RING_SMALL_BYTES (1 << 20) /* some 6,000 records: making it takes part of a job's start */
 
 enum life_kind {
 	LIFE_FORK = 1,

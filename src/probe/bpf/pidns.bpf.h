@@ -24,27 +24,21 @@ static __always_inline struct pidns_entry pidns_entry(struct pid *pid, __u32 lev
 
 static __noinline __u32 pidns_nested_tgid(struct task_struct *task)
 {
-	struct pid *pid = task->signal->pids[PIDTYPE_TGID];
+	struct pid *pid = BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID]);
 
-	if (pid->level < pidns_level)
+	if (BPF_CORE_READ(pid, level) < pidns_level)
 		return 0;
 	struct pidns_entry at = pidns_entry(pid, pidns_level);
 	return at.ns == pidns_reader ? at.nr : 0;
 }
 
-/* The process id of `task`, 0 when the reader's namespace does not hold it. */
-static __always_inline __u32 pidns_tgid(struct task_struct *task)
-{
-	return pidns_level ? pidns_nested_tgid(task) : task->tgid;
-}
-
 SEC("syscall")
 int pidns_learn(void *ctx)
 {
-	struct task_struct *reader = task_distrust(bpf_get_current_task_btf());
-	struct pid *pid = reader->thread_pid;
+	struct task_struct *reader = (void *)bpf_get_current_task();
+	struct pid *pid = BPF_CORE_READ(reader, thread_pid);
 
-	pidns_level = pid->level;
+	pidns_level = BPF_CORE_READ(pid, level);
 	pidns_reader = pidns_entry(pid, pidns_level).ns;
 	return 0;
 }

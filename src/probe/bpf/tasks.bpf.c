@@ -180,12 +180,18 @@ static __always_inline struct task_struct *read_counters(struct task_struct *lea
 	return speaker ? speaker : leader;
 }
 
+/* The process id of `task`, 0 when the reader's namespace does not hold it. */
+static __always_inline __u32 task_tgid(struct task_struct *task)
+{
+	return pidns_level ? pidns_nested_tgid(task) : task->tgid;
+}
+
 static __always_inline void read_identity(struct task_struct *task, struct task_record *r)
 {
 	struct signal_struct *signal = task->signal;
 
-	r->tgid = pidns_tgid(task);
-	r->ppid = pidns_tgid(task->real_parent);
+	r->tgid = task_tgid(task);
+	r->ppid = task_tgid(task->real_parent);
 	r->uid = task->real_cred->euid.val;
 	r->start_boot_ns = task->start_boottime;
 	r->exec_id = task->self_exec_id;
