@@ -23,6 +23,54 @@ static const struct opt *find_letter(const struct opt *opts, char letter)
 	return NULL;
 }
 
+/* "512", "500M", "1.5G", also with "B" or "iB" behind it. */
+static bool parse_size(struct scan text, uint64_t *ret)
+{
+	static const char units[] = "KMGT";
+	uint64_t milli, scale = 1;
+	const char *unit;
+
+	if (!scan_fixed(&text, 3, &milli))
+		return false;
+	unit = text.p < text.end ? strchr(units, *text.p & ~0x20) : NULL;
+	if (unit) {
+		scale = UINT64_C(1) << (10 * (unit - units + 1));
+		text.p++;
+		(void)scan_lit(&text, "i");
+	}
+	(void)scan_lit(&text, "B");
+	if (!scan_at_end(&text) || __builtin_mul_overflow(milli, scale, &milli))
+		return false;
+	*ret = milli / 1000;
+	return true;
+}
+
+static bool parse_milli(struct scan text, uint64_t *ret)
+{
+	uint64_t milli;
+
+	if (!scan_fixed(&text, 3, &milli) || !scan_at_end(&text))
+		return false;
+	*ret = milli;
+	return true;
+}
+
+static int add_to_list(const struct opt *o, const char *value, struct err *err)
+{
+	struct opt_list *list = o->to;
+
+	if (list->len == OPT_LIST_MAX)
+		return err_set(err, EINVAL, "--%s is given more than %d times", o->name,
+		               OPT_LIST_MAX);
+	list->at[list->len++] = value;
+	return 0;
+}
+
+static int wrong(const struct opt *o, const char *value, const char *what, struct err *err)
+{
+	return err_set(err, EINVAL, "--%s '%s': not %s", o->name, value, what);
+}
+
 static int take_value(const struct opt *o, const char *value, struct err *err)
 {
 	struct scan text = scan_str(value);
@@ -33,17 +81,22 @@ static int take_value(const struct opt *o, const char *value, struct err *err)
 		*(const char **)o->to = value;
 		return 0;
 	case OPT_DURATION:
-		if (!clock_parse_duration(text, o->to))
-			return err_set(err, EINVAL,
-			               "--%s '%s': not a time; write 0.5, 10s, 5m or 2h", o->name,
-			               value);
-		return 0;
+		return clock_parse_duration(text, o->to)
+		               ? 0
+		               : wrong(o, value, "a time; write 0.5, 10s, 5m or 2h", err);
 	case OPT_U64:
 		if (!scan_u64(&text, &number) || !scan_at_end(&text))
-			return err_set(err, EINVAL, "--%s '%s': not a whole number", o->name,
-			               value);
+			return wrong(o, value, "a whole number", err);
 		*(uint64_t *)o->to = number;
 		return 0;
+	case OPT_SIZE:
+		return parse_size(text, o->to) ? 0
+		                               : wrong(o, value, "a size; write 500M or 8G", err);
+	case OPT_MILLI:
+		return parse_milli(text, o->to) ? 0
+		                                : wrong(o, value, "a number; write 2 or 0.5", err);
+	case OPT_LIST:
+		return add_to_list(o, value, err);
 	case OPT_FLAG:
 		break;
 	}

@@ -13,6 +13,15 @@ enum opt_kind {
 	OPT_TEXT,     /* const char * */
 	OPT_DURATION, /* uint64_t ns: 0.5, 10s, 2h */
 	OPT_U64,      /* uint64_t */
+	OPT_SIZE,     /* uint64_t bytes: 500M, 8G, powers of 1024 */
+	OPT_MILLI,    /* uint64_t thousandths: 2, 0.5 */
+	OPT_LIST,     /* struct opt_list: may be given more than once */
+};
+
+#define OPT_LIST_MAX 64
+struct opt_list {
+	size_t len;
+	const char *at[OPT_LIST_MAX];
 };
 
 struct opt {
