@@ -132,12 +132,16 @@ void cli_sampler_options(const struct config *config, struct sampler_options *re
 
 struct style cli_style(const struct cli *cli)
 {
+	return cli_style_of(cli, STDOUT_FILENO);
+}
+
+struct style cli_style_of(const struct cli *cli, int fd)
+{
 	struct winsize size = { 0 };
-	bool is_tty = isatty(STDOUT_FILENO);
+	bool is_tty = isatty(fd);
 	const struct style_env env = {
 		.is_tty = is_tty,
-		.tty_width = is_tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col
-		                                                                    : 0,
+		.tty_width = is_tty && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0,
 		.no_color = getenv("NO_COLOR"),
 		.clicolor_force = getenv("CLICOLOR_FORCE"),
 		.term = getenv("TERM"),

@@ -31,7 +31,7 @@ struct verb {
 	           char **argv); /* argv[0] is the verb; returns the exit status */
 };
 
-extern const struct verb verb_doctor, verb_record, verb_snapshot, verb_sql;
+extern const struct verb verb_doctor, verb_record, verb_run, verb_snapshot, verb_sql;
 extern const struct verb verb_gpu_helper; /* started by ourselves only */
 
 /* Built in main, passed down. */
@@ -40,6 +40,7 @@ struct cli {
 	const char *state_dir, *config_file, *color; /* as given; NULL: not given */
 	bool json, help;
 	int status; /* when cli_parse() says not to go on */
+	void (*sigpipe)(int signo); /* its disposition as we were given it */
 };
 
 /* The rows every verb puts at the end of its table of options. */
@@ -81,5 +82,6 @@ int cli_make_state_dir(const struct cli *cli, char *ret);
 char *cli_path(const char *configured, const char *state_dir, const char *name);
 /* What the configuration says about sources. */
 void cli_sampler_options(const struct config *config, struct sampler_options *ret);
-/* What stdout can show. */
+/* What stdout can show, or another fd. */
 struct style cli_style(const struct cli *cli);
+struct style cli_style_of(const struct cli *cli, int fd);

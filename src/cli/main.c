@@ -11,7 +11,8 @@
 #include "cli/version.h"
 
 /* In the order of `proctor --help`. */
-static const struct verb *const verbs[] = { &verb_snapshot, &verb_record, &verb_sql, &verb_doctor };
+static const struct verb *const verbs[] = { &verb_run, &verb_snapshot, &verb_record, &verb_sql,
+	                                    &verb_doctor };
 
 static const struct verb *find_verb(const char *name)
 {
@@ -71,12 +72,12 @@ static int run_verb(struct cli *cli, int argc, char **argv)
 }
 
 /* Started with 0, 1 or 2 closed, the first files we open would take their place and get our
- * output. */
+ * output. A command that we start finds them closed, as we did. */
 static void keep_standard_fds(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0 &&
-		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+		    open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC) != fd)
 			_exit(CLI_FAILED); /* read and write fail on these, as they would on closed
 			                      ones */
 }
@@ -93,7 +94,8 @@ int main(int argc, char **argv)
 
 	mem_keep_small();
 	keep_standard_fds();
-	signal(SIGPIPE, SIG_IGN); /* a failing write tells us, and the verb ends in order */
+	cli.sigpipe = signal(SIGPIPE,
+	                     SIG_IGN); /* a failing write tells us, and the verb ends in order */
 	if (!cli_parse_command(&cli, opts, argc, argv, &first))
 		return cli.status;
 	if (version)

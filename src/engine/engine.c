@@ -2,18 +2,23 @@
 #include "engine/engine.h"
 
 #include <stdio.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "engine/tick.h"
 
 #define EVENTS_AHEAD 4096 /* a fork storm is stored as it goes and does not pile up in memory */
+#define SETTLE_STEP_NS (2 * NS_PER_MS)
 #define TICKS_TO_SETTLE                                                                            \
 	3 /* the first ones read every command line; they say nothing about the cost later */
 
 struct engine {
 	struct engine_options options;
 	struct jobtab jobs;
+	struct members members;
+	size_t learned; /* events of the sample that is gathered, from which members have learned */
+	uint64_t started_ns;
 	struct sampler *sampler;
 	struct recorder *recorder;
 	struct budget budget;
@@ -37,11 +42,20 @@ static void on_probe_notice(void *self, const char *text)
 	say(self, text);
 }
 
+/* The intervals still grow: what a look costs is no measure yet. */
+static bool is_young(const struct engine *e)
+{
+	uint64_t age_ns = clock_mono_ns() - e->started_ns;
+
+	return e->options.starts_fine &&
+	       tick_interval(age_ns, e->options.interval_ns) < e->options.interval_ns;
+}
+
 static void feed_budget(struct engine *e, double self_cpu_ratio)
 {
 	char text[200];
 
-	if (e->options.budget_ratio <= 0 || e->totals.ticks <= TICKS_TO_SETTLE ||
+	if (e->options.budget_ratio <= 0 || e->totals.ticks <= TICKS_TO_SETTLE || is_young(e) ||
 	    !budget_feed(&e->budget, self_cpu_ratio))
 		return;
 	snprintf(text, sizeof text, "own cost is %.1f %% of a core, the budget %.1f %%: %s",
@@ -79,27 +93,88 @@ static void count_events(struct engine *e, const struct snapshot *snap)
 		e->totals.events += event_in_view(event->kind);
 }
 
+/* ---- who belongs to a job -------------------------------------------------------------------- */
+
+static void learn(struct engine *e, const struct sample *s)
+{
+	if (e->learned < s->events.len)
+		members_learn(&e->members, &e->jobs, s->events.at + e->learned,
+		              s->events.len - e->learned);
+	e->learned = s->events.len;
+}
+
+/* What was read is about to become a snapshot, and the next sample begins with no events. */
+static void on_read(void *self, const struct sample *s)
+{
+	struct engine *e = self;
+	bool scans_tell = e->jobs.jobs.len && !s->events_complete;
+
+	learn(e, s);
+	if (scans_tell)
+		members_adopt(&e->members, &e->jobs, s, e->options.root,
+		              (struct job_ref){ .job = 0 });
+	e->learned = 0;
+}
+
+static void set_focus(struct engine *e)
+{
+	struct sample *s = sampler_sample(e->sampler);
+
+	if (!e->jobs.jobs.len)
+		return;
+	(void)sampler_drain(e->sampler);
+	learn(e, s);
+	members_list(&e->members, s);
+	s->focus_only = e->options.sampler.jobs_only;
+	s->tree = sampler_tells_births(e->sampler) ? 0 : e->options.root;
+}
+
+/* ---- the tick -------------------------------------------------------------------------------- */
+
+static void push(struct engine *e, struct snapshot *snap)
+{
+	if (e->options.on_snapshot)
+		e->options.on_snapshot(e->options.on_snapshot_self, snap);
+	vec_each(&e->jobs.sheets, sheet)
+		sheet->is_stored = true;
+	recorder_push(e->recorder, snap);
+}
+
 static void watch_events(struct engine *e);
 
 static void tick(struct engine *e)
 {
 	struct snapshot *snap = recorder_take(e->recorder);
 
+	set_focus(e);
 	sampler_tick(e->sampler, &e->jobs, snap);
 	e->totals.ticks++;
 	e->totals.processes = snap->procs.len;
 	count_events(e, snap);
 	feed_budget(e, snap->self_cpu_ratio);
-	recorder_push(e->recorder, snap);
+	push(e, snap);
+	members_forget(&e->members, &e->jobs, clock_boot_ns());
 	pass_on_notices(e);
 	watch_events(e);
+}
+
+void engine_look(struct engine *e)
+{
+	tick(e);
+}
+
+static uint64_t interval_now(const struct engine *e, uint64_t now_ns)
+{
+	if (e->options.starts_fine && is_young(e))
+		return tick_interval(now_ns - e->started_ns, e->options.interval_ns);
+	return budget_interval_ns(&e->budget, e->options.interval_ns);
 }
 
 static void on_timer(void *self)
 {
 	struct engine *e = self;
-	uint64_t interval_ns = budget_interval_ns(&e->budget, e->options.interval_ns), missed;
 	uint64_t now_ns = clock_mono_ns(), planned_ns = e->planned_ns;
+	uint64_t interval_ns = interval_now(e, now_ns), missed;
 
 	e->planned_ns = tick_next(planned_ns, now_ns, interval_ns, &missed);
 	if (missed) {
@@ -119,15 +194,43 @@ static void store_events_ahead(struct engine *e)
 
 	sampler_take_events(e->sampler, &e->jobs, snap);
 	count_events(e, snap);
-	recorder_push(e->recorder, snap);
+	push(e, snap);
 }
 
 static void on_events(void *self)
 {
 	struct engine *e = self;
+	size_t waiting = sampler_drain(e->sampler);
 
-	if (sampler_drain(e->sampler) >= EVENTS_AHEAD)
+	learn(e, sampler_sample(e->sampler));
+	if (waiting >= EVENTS_AHEAD)
 		store_events_ahead(e);
+}
+
+void engine_learn(struct engine *e)
+{
+	on_events(e);
+}
+
+static bool is_of_a_job(void *self, struct proc_id id)
+{
+	const struct engine *e = self;
+
+	return jobtab_find(&e->jobs, id).job >= 0;
+}
+
+void engine_settle(struct engine *e, uint64_t patience_ns)
+{
+	uint64_t end_ns = clock_mono_ns() + patience_ns;
+	struct timespec a_moment = { .tv_nsec = SETTLE_STEP_NS };
+	size_t owed;
+
+	do {
+		on_events(e);
+		owed = sampler_owed(e->sampler, is_of_a_job, e, false);
+	} while (owed && clock_mono_ns() < end_ns && nanosleep(&a_moment, NULL) == 0);
+	(void)sampler_owed(e->sampler, is_of_a_job, e, true);
+	store_events_ahead(e);
 }
 
 static void watch_events(struct engine *e)
@@ -160,7 +263,10 @@ int engine_new(struct loop *loop, const struct engine_options *options, struct e
 	if (sampler_open(&options->sampler, &e->sampler, err) < 0)
 		return -err->code;
 	sampler_on_notice(e->sampler, on_probe_notice, e);
-	e->planned_ns = clock_mono_ns();
+	sampler_on_read(e->sampler, on_read, e);
+	e->started_ns = e->planned_ns = clock_mono_ns();
+	if (options->starts_fine) /* what is over by then needs no look */
+		e->planned_ns += tick_interval(0, options->interval_ns);
 	if (loop_add_timer(loop, e->planned_ns, on_timer, e, &e->timer, err) < 0)
 		return -err->code;
 	watch_events(e);
@@ -187,8 +293,19 @@ void engine_free(struct engine *e)
 	if (e->recorder)
 		recorder_close(e->recorder, NULL);
 	sampler_close(e->sampler);
+	members_done(&e->members);
 	jobtab_done(&e->jobs);
 	free(e);
+}
+
+struct jobtab *engine_jobs(struct engine *e)
+{
+	return &e->jobs;
+}
+
+struct members *engine_members(struct engine *e)
+{
+	return &e->members;
 }
 
 struct sampler *engine_sampler(struct engine *e)

@@ -8,6 +8,7 @@
 #include "engine/budget.h"
 #include "engine/recorder.h"
 #include "engine/sampler.h"
+#include "job/members.h"
 
 struct engine;
 
@@ -17,6 +18,13 @@ struct engine_options {
 	uint64_t interval_ns;
 	double budget_ratio; /* of one core; 0: no budget */
 	bool keep_interval;  /* the budget may not stretch it */
+	bool starts_fine;    /* short intervals at first, growing up to interval_ns */
+	pid_t root;          /* whose descendants all belong to the first job; 0: nobody's. For when
+	                        births are not told */
+	/* Every snapshot, before it is stored, and those that hold only events. NULL: nobody asks.
+	 */
+	void (*on_snapshot)(void *self, struct snapshot *snap);
+	void *on_snapshot_self;
 	void (*notice)(void *self, const char *text);
 	void *notice_self;
 };
@@ -35,3 +43,12 @@ DEFINE_CLEANUP(struct engine *, engine_free)
 /* Stores what waits, tells the totals, and frees it. */
 void engine_stop(struct engine *take_e, struct engine_totals *ret);
 struct sampler *engine_sampler(struct engine *e);
+struct jobtab *engine_jobs(struct engine *e);
+struct members *engine_members(struct engine *e);
+/* Takes note of who was born and who ended up to now. */
+void engine_learn(struct engine *e);
+/* A look now, ahead of time. */
+void engine_look(struct engine *e);
+/* Takes what has happened up to now, waiting up to `patience_ns` for totals of processes of jobs
+ * that have ended. Nothing is looked at. */
+void engine_settle(struct engine *e, uint64_t patience_ns);

@@ -13,6 +13,7 @@
 #include "store/jsonl.h"
 
 #define QUEUE_MAX 4 /* snapshots that may wait for the disk */
+#define PATIENCE_NS (2 * NS_PER_S)
 #define RETENTION_EVERY_NS (3600 * NS_PER_S)
 #define RETENTION_REST_NS                                                                          \
 	(50 * NS_PER_MS) /* between two steps: the writer is free for snapshots meanwhile */
@@ -30,7 +31,8 @@ struct recorder {
 	bool line_failed;               /* the last JSONL line was refused */
 
 	pthread_mutex_t lock;
-	pthread_cond_t wake;
+	pthread_cond_t wake;  /* there is work */
+	pthread_cond_t drawn; /* … and there is room for more */
 	struct snapshot *queue[QUEUE_MAX];
 	size_t queue_len;
 	struct snapshot *spare[2]; /* one is built while one is stored */
@@ -75,9 +77,27 @@ static void push_out_oldest(struct recorder *r)
 	give_back(r, oldest);
 }
 
+static struct timespec at_mono(uint64_t ns)
+{
+	return (struct timespec){ .tv_sec = (time_t)(ns / NS_PER_S),
+		                  .tv_nsec = (long)(ns % NS_PER_S) };
+}
+
+/* With the lock held. Meanwhile events gather in the kernel's buffers. */
+static void wait_for_room(struct recorder *r)
+{
+	struct timespec end = at_mono(clock_mono_ns() + PATIENCE_NS);
+
+	while (r->queue_len == QUEUE_MAX)
+		if (pthread_cond_timedwait(&r->drawn, &r->lock, &end) == ETIMEDOUT)
+			return;
+}
+
 void recorder_push(struct recorder *r, struct snapshot *take_snap)
 {
 	pthread_mutex_lock(&r->lock);
+	if (r->options.is_patient)
+		wait_for_room(r);
 	if (r->queue_len == QUEUE_MAX)
 		push_out_oldest(r);
 	r->queue[r->queue_len++] = take_snap;
@@ -165,6 +185,13 @@ static int put_gap(struct recorder *r, const struct snapshot *snap, struct err *
 	return 0;
 }
 
+static void count_lost(struct recorder *r, const struct snapshot *snap)
+{
+	pthread_mutex_lock(&r->lock);
+	r->status.lost += !snap->events_only;
+	pthread_mutex_unlock(&r->lock);
+}
+
 static void put(struct recorder *r, const struct snapshot *snap)
 {
 	struct err err = { 0 };
@@ -172,6 +199,10 @@ static void put(struct recorder *r, const struct snapshot *snap)
 	int result;
 
 	take_pushed_out(r);
+	if (!r->store) { /* it could not be opened; that was told */
+		count_lost(r, snap);
+		return;
+	}
 	result = store_put(r->store, snap, &err);
 	if (result == 0)
 		result = put_gap(r, snap, &err);
@@ -192,17 +223,11 @@ static void retain(struct recorder *r)
 	struct err err;
 	bool more = false;
 
-	if (clock_mono_ns() < r->retention_due_ns)
+	if (!r->store || clock_mono_ns() < r->retention_due_ns)
 		return;
 	if (store_retain_step(r->store, &r->options.retention, clock_wall_ns(), &more, &err) < 0)
 		more = false;
 	r->retention_due_ns = clock_mono_ns() + (more ? RETENTION_REST_NS : RETENTION_EVERY_NS);
-}
-
-static struct timespec at_mono(uint64_t ns)
-{
-	return (struct timespec){ .tv_sec = (time_t)(ns / NS_PER_S),
-		                  .tv_nsec = (long)(ns % NS_PER_S) };
 }
 
 /* The next snapshot to store, or NULL when retention is due or it is time to end. */
@@ -219,6 +244,7 @@ static struct snapshot *wait_for_work(struct recorder *r)
 		snap = r->queue[0];
 		memmove(r->queue, r->queue + 1, (QUEUE_MAX - 1) * sizeof *r->queue);
 		r->queue_len--;
+		pthread_cond_signal(&r->drawn);
 	}
 	pthread_mutex_unlock(&r->lock);
 	return snap;
@@ -234,10 +260,35 @@ static bool is_closing(struct recorder *r)
 	return closing;
 }
 
+static int open_store(struct recorder *r, struct err *err)
+{
+	const char *notice = NULL;
+
+	if (store_open(&r->options.store, &r->store, &notice, err) < 0)
+		return -err->code;
+	if (notice)
+		set_notice(r, notice);
+	return 0;
+}
+
+static void open_store_late(struct recorder *r)
+{
+	struct err err;
+
+	if (open_store(r, &err) == 0)
+		return;
+	pthread_mutex_lock(&r->lock);
+	r->status.is_storing = false;
+	snprintf(r->status.reason, sizeof r->status.reason, "%s", err.msg);
+	pthread_mutex_unlock(&r->lock);
+}
+
 static void *work(void *self)
 {
 	struct recorder *r = self;
 
+	if (r->options.opens_later)
+		open_store_late(r);
 	while (!is_closing(r)) {
 		struct snapshot *snap = wait_for_work(r);
 
@@ -264,6 +315,7 @@ static int start_thread(struct recorder *r, struct err *err)
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&r->wake, &attr);
+	pthread_cond_init(&r->drawn, &attr);
 	pthread_condattr_destroy(&attr);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -289,15 +341,12 @@ DEFINE_CLEANUP(struct recorder *, recorder_free)
 int recorder_open(const struct recorder_options *options, struct recorder **ret, struct err *err)
 {
 	cleanup(recorder_freep) struct recorder *r = xcalloc(1, sizeof *r);
-	const char *notice = NULL;
 
 	r->options = *options;
 	r->status.is_storing = true;
 	pthread_mutex_init(&r->lock, NULL);
-	if (store_open(&options->store, &r->store, &notice, err) < 0)
+	if (!options->opens_later && open_store(r, err) < 0)
 		return -err->code;
-	if (notice)
-		set_notice(r, notice);
 	if (options->jsonl_path &&
 	    jsonl_open(options->jsonl_path, options->jsonl_max_bytes, &r->jsonl, err) < 0)
 		return -err->code;
@@ -315,6 +364,7 @@ void recorder_close(struct recorder *r, struct recorder_status *ret)
 	pthread_mutex_unlock(&r->lock);
 	pthread_join(r->thread, NULL);
 	pthread_cond_destroy(&r->wake);
+	pthread_cond_destroy(&r->drawn);
 	if (ret)
 		*ret = r->status;
 	recorder_free(r);

@@ -14,6 +14,9 @@ struct recorder_options {
 	const char *jsonl_path; /* NULL: no JSONL */
 	uint64_t jsonl_max_bytes;
 	struct store_retention retention;
+	bool opens_later; /* the thread opens the store, and if it cannot, nothing is stored: a job
+	                     is not held up, nor refused, for the sake of its record */
+	bool is_patient;  /* a push waits a while for a slow disk before it gives up the oldest */
 };
 
 struct recorder_status {

@@ -17,11 +17,13 @@ struct role_slot {
 	void *self;
 	char refusals[320]; /* why better tiers do not play */
 	unsigned failures, failures_in_row;
+	bool is_open;   /* or was tried */
+	bool is_suited; /* to many processes */
 };
 
 struct sampler {
 	struct probe_env env;
-	bool no_bpf;
+	struct sampler_options options;
 	struct role_slot slots[ROLES_MAX + 1]; /* one past the last is never played */
 	size_t slot_count;
 	struct sample samples[2];
@@ -33,6 +35,8 @@ struct sampler {
 	unsigned want;
 	sampler_notice *notice;
 	void *notice_self;
+	sampler_read *on_read;
+	void *on_read_self;
 };
 
 static void say(struct sampler *s, const char *text)
@@ -55,11 +59,16 @@ static void add_refusal(struct role_slot *slot, const char *why)
 /* Opens slot->tier or the first after it that works. */
 static void open_tier(struct sampler *s, struct role_slot *slot)
 {
+	slot->is_open = true;
 	for (; *slot->tier; slot->tier++) {
 		struct err err = { 0 };
 
-		if (s->no_bpf && (*slot->tier)->uses_bpf) {
+		if (s->options.no_bpf && (*slot->tier)->uses_bpf) {
 			add_refusal(slot, "BPF was not wanted");
+			continue;
+		}
+		if (s->options.no_events && (*slot->tier)->fd) {
+			add_refusal(slot, "events were not wanted");
 			continue;
 		}
 		if ((*slot->tier)->open(&s->env, &slot->self, &err) == 0)
@@ -70,7 +79,7 @@ static void open_tier(struct sampler *s, struct role_slot *slot)
 
 static void close_tier(struct role_slot *slot)
 {
-	if (*slot->tier)
+	if (*slot->tier && slot->is_open)
 		(*slot->tier)->close(slot->self);
 	slot->self = NULL;
 }
@@ -135,7 +144,7 @@ void sampler_await(struct sampler *s, uint64_t until_mono_ns)
 		struct role_slot *slot = &s->slots[i];
 		struct err err = { 0 };
 
-		while (*slot->tier && (*slot->tier)->await &&
+		while (slot->is_open && *slot->tier && (*slot->tier)->await &&
 		       (*slot->tier)->await(slot->self, until_mono_ns, &err) < 0)
 			give_way(s, slot, err.msg);
 	}
@@ -146,16 +155,37 @@ bool sampler_is_helper(const struct sampler *s, pid_t pid)
 	for (size_t i = 0; i < s->slot_count; i++) {
 		const struct role_slot *slot = &s->slots[i];
 
-		if (*slot->tier && (*slot->tier)->helper &&
+		if (slot->is_open && *slot->tier && (*slot->tier)->helper &&
 		    (*slot->tier)->helper(slot->self) == pid)
 			return pid > 0;
 	}
 	return false;
 }
 
+/* Looking up a few processes one by one is cheaper than loading the program that goes through all
+ * of them. */
+#define MANY_PROCESSES 64
+
+static void suit_tasks(struct sampler *s)
+{
+	struct role_slot *slot = &s->slots[0];
+	bool many = s->next->focus.len >= MANY_PROCESSES;
+
+	if (!s->next->focus_only || !slot->role->tiers[0]->uses_bpf)
+		return;
+	if (!slot->is_open && !many)
+		slot->tier = slot->role->tiers + 1;
+	if (slot->is_open && many && !slot->is_suited && !slot->refusals[0]) {
+		close_tier(slot);
+		slot->tier = slot->role->tiers;
+		slot->is_suited = true;
+		open_tier(s, slot);
+	}
+}
+
 static bool is_event_source(const struct role_slot *slot)
 {
-	return *slot->tier && (*slot->tier)->fd;
+	return slot->is_open && *slot->tier && (*slot->tier)->fd;
 }
 
 /* Index of the role that tells events as they happen, or slot_count. */
@@ -216,16 +246,24 @@ static void stamp(struct sample *cur)
 	cur->boot_ns = clock_boot_ns();
 }
 
+static void tell_read(struct sampler *s)
+{
+	if (s->on_read)
+		s->on_read(s->on_read_self, s->next);
+}
+
 void sampler_take_events(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret)
 {
 	struct snapshot_origin origin = { .seq = s->seq,
 		                          .started_boot_ns = s->started_boot_ns,
-		                          .pid = getpid() };
+		                          .pid = getpid(),
+		                          .jobs_only = s->options.jobs_only };
 
 	stamp(s->next);
 	s->next->events_complete = s->nothing_lost && !s->lost_before;
 	if (s->prev)
 		memcpy(s->next->boot_id, s->prev->boot_id, sizeof s->next->boot_id);
+	tell_read(s);
 	snapshot_build_events(s->next, jobs, &origin, ret);
 	sample_reset(s->next);
 }
@@ -234,16 +272,22 @@ void sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot 
 {
 	struct snapshot_origin origin = { .seq = ++s->seq,
 		                          .started_boot_ns = s->started_boot_ns,
-		                          .pid = getpid() };
+		                          .pid = getpid(),
+		                          .jobs_only = s->options.jobs_only };
 	struct sample *cur = s->next;
 
 	stamp(cur);
 	cur->want = s->want;
-	for (size_t i = 0; i < s->slot_count; i++)
+	suit_tasks(s);
+	for (size_t i = 0; i < s->slot_count; i++) {
+		if (!s->slots[i].is_open)
+			open_tier(s, &s->slots[i]);
 		read_slot(s, &s->slots[i]);
+	}
 	/* What was lost may have happened after this scan, so one loss makes two ticks
 	 * incomplete. */
 	cur->events_complete = s->nothing_lost && !s->lost_before;
+	tell_read(s);
 	snapshot_build(s->prev, cur, jobs, &origin, ret);
 	turn(s);
 }
@@ -259,7 +303,8 @@ int sampler_open(const struct sampler_options *options, struct sampler **ret, st
 	s->env.is_live = strcmp(root, "/") == 0;
 	s->env.gpu_helper = options->gpu_helper;
 	s->env.gpu_insist = options->gpu_insist;
-	s->no_bpf = options->no_bpf;
+	s->env.starts_fast = options->jobs_only;
+	s->options = *options;
 	s->want = WANT_ALL;
 	s->next = &s->samples[0];
 	s->started_boot_ns = clock_boot_ns();
@@ -269,7 +314,8 @@ int sampler_open(const struct sampler_options *options, struct sampler **ret, st
 
 		slot->role = role;
 		slot->tier = role->tiers;
-		open_tier(s, slot);
+		if (!options->jobs_only || role->tiers[0]->fd)
+			open_tier(s, slot);
 	}
 	s->nothing_lost = event_source(s) < s->slot_count;
 	*ret = TAKE_PTR(s);
@@ -293,6 +339,38 @@ void sampler_on_notice(struct sampler *s, sampler_notice *notice, void *self)
 {
 	s->notice = notice;
 	s->notice_self = self;
+}
+
+void sampler_on_read(struct sampler *s, sampler_read *read, void *self)
+{
+	s->on_read = read;
+	s->on_read_self = self;
+}
+
+struct sample *sampler_sample(struct sampler *s)
+{
+	return s->next;
+}
+
+bool sampler_tells_births(const struct sampler *s)
+{
+	return event_source(s) < s->slot_count;
+}
+
+bool sampler_tells_totals(const struct sampler *s)
+{
+	size_t i = event_source(s);
+
+	return i < s->slot_count && (*s->slots[i].tier)->owed;
+}
+
+size_t sampler_owed(struct sampler *s, bool (*cares)(void *, struct proc_id), void *self, bool now)
+{
+	struct role_slot *slot = &s->slots[event_source(s)];
+
+	if (!sampler_tells_totals(s))
+		return 0;
+	return (*slot->tier)->owed(slot->self, s->next, cares, self, now);
 }
 
 void sampler_set_want(struct sampler *s, unsigned want)

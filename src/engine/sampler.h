@@ -10,8 +10,11 @@
 struct sampler;
 
 struct sampler_options {
-	const char *root;       /* "/" or a frozen tree; NULL means "/" */
-	bool no_bpf;            /* stay off BPF, as on kernels without it */
+	const char *root; /* "/" or a frozen tree; NULL means "/" */
+	bool no_bpf;      /* stay off BPF, as on kernels without it */
+	bool no_events;   /* … and off the proc connector: only scans tell of births and ends */
+	bool jobs_only;   /* for the recorder of one job: other processes are left out, and all
+	                     but the source of events is opened at the first tick */
 	const char *gpu_helper; /* program started as the GPU helper; NULL: GPUs are not watched */
 	bool gpu_insist;        /* also where no device is seen */
 };
@@ -27,12 +30,26 @@ struct role_health {
 
 /* Called when a probe fails, recovers or gives way; text is one sentence. */
 typedef void sampler_notice(void *self, const char *text);
+/* Called with what was read, before a snapshot is made of it: the time to learn who belongs to
+ * which job. */
+typedef void sampler_read(void *self, const struct sample *sample);
 
 int sampler_open(const struct sampler_options *options, struct sampler **ret, struct err *err)
 	must_check;
 void sampler_close(struct sampler *s); /* NULL is fine */
 DEFINE_CLEANUP(struct sampler *, sampler_close)
 void sampler_on_notice(struct sampler *s, sampler_notice *notice, void *self);
+void sampler_on_read(struct sampler *s, sampler_read *read, void *self);
+/* What the next tick looks at: its focus may be filled in. */
+struct sample *sampler_sample(struct sampler *s);
+/* Whether a source tells every birth and end as it happens, and whether it also tells the totals of
+ * those that end, signals and out-of-memory kills. */
+bool sampler_tells_births(const struct sampler *s);
+bool sampler_tells_totals(const struct sampler *s);
+/* How many ends are known whose totals are still to come. With `now` they come no more: those ends
+ * are told without. `cares` says of whose end it matters. */
+size_t sampler_owed(struct sampler *s, bool (*cares)(void *self, struct proc_id id), void *self,
+                    bool now);
 void sampler_set_want(struct sampler *s, unsigned want); /* enum sample_want */
 void sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret);
 /* For who looks once: waits for sources that take their time (a GPU's driver), at most until then;

@@ -8,3 +8,7 @@
  * burst of ticks to catch up after a stop or a suspend. How many were passed over is told. */
 uint64_t tick_next(uint64_t planned_ns, uint64_t now_ns, uint64_t interval_ns,
                    uint64_t *ret_missed);
+
+/* The interval of one job's recorder at this age: fine at the start, where short jobs live, and
+ * coarser later, up to `longest_ns`. */
+uint64_t tick_interval(uint64_t age_ns, uint64_t longest_ns);

@@ -37,6 +37,8 @@ struct sample {
 	uint64_t wall_ns, mono_ns, boot_ns;
 	unsigned want;
 	VEC(struct proc_id) focus; /* processes of jobs: details are read for these first */
+	bool focus_only;           /* … and nobody else need be looked at */
+	pid_t tree; /* with it: also the descendants of this process; 0: the focus is complete */
 
 	/* Filled by probes. */
 	char boot_id[37];

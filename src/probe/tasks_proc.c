@@ -27,8 +27,9 @@ struct tasks_proc {
 	size_t no_io;      /* processes whose io was refused, in the last scan */
 	bool is_exhausted; /* we ran out of file descriptors or memory in the last scan */
 	struct commands *commands;
-	struct klist pids, tids, fds;
-	char text[4096]; /* one file at a time */
+	struct klist pids, tids, fds, threads;
+	struct buf children; /* of one thread */
+	char text[4096];     /* one file at a time */
 };
 
 static void tasks_proc_close(void *self_)
@@ -38,6 +39,7 @@ static void tasks_proc_close(void *self_)
 	if (!self)
 		return;
 	commands_close(self->commands);
+	buf_done(&self->children);
 	closep(&self->proc_fd);
 	free(self);
 }
@@ -67,6 +69,7 @@ static int tasks_proc_open(const struct probe_env *env, void **ret_self, struct 
 		return err_set(err, ENODEV, "no procfs is mounted on /proc");
 	if (commands_open(env->root_fd, &self->commands, err) < 0)
 		return -err->code;
+	self->children.max = KFILE_MAX;
 	self->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	self->fds_in_size = does_size_count_fds(self->proc_fd);
 	self->is_hidden = hidepid_hides_others(self->proc_fd);
@@ -238,23 +241,99 @@ static void scan_process(struct tasks_proc *self, const char *pid, struct sample
 	commands_fill(self->commands, out, p, exec_id);
 }
 
-static int tasks_proc_read(void *self_, struct sample *out, struct err *err)
+static int scan_all(struct tasks_proc *self, struct sample *out, struct err *err)
 {
-	struct tasks_proc *self = self_;
 	const char *name;
 	int error;
 
 	if (lseek(self->proc_fd, 0, SEEK_SET) < 0)
 		return err_set(err, errno, "rewind '/proc': %s", strerror(errno));
-	self->unreadable = self->no_io = 0;
-	self->is_exhausted = false;
-	out->procs_complete = true;
 	klist_begin(&self->pids);
 	while ((name = klist_next(&self->pids, self->proc_fd, &error)))
 		if (is_pid(name))
 			scan_process(self, name, out);
 	if (error < 0)
 		return err_set(err, -error, "list '/proc': %s", strerror(-error));
+	return 0;
+}
+
+static void scan_pid(struct tasks_proc *self, pid_t pid, struct sample *out)
+{
+	char name[16];
+
+	snprintf(name, sizeof name, "%d", pid);
+	scan_process(self, name, out);
+}
+
+/* A pid of the focus may have been found in the tree before. */
+static void scan_focus(struct tasks_proc *self, struct sample *out)
+{
+	size_t in_tree = out->procs.len;
+
+	vec_each(&out->focus, id) {
+		bool is_there = false;
+
+		for (size_t i = 0; i < in_tree && !is_there; i++)
+			is_there = out->procs.at[i].id.pid == id->pid;
+		if (!is_there)
+			scan_pid(self, id->pid, out);
+	}
+}
+
+/* /proc/PID/task/TID/children: "812 815 " */
+static void scan_children_of_thread(struct tasks_proc *self, pid_t pid, const char *tid,
+                                    struct sample *out)
+{
+	char path[64];
+	struct scan s;
+	uint64_t child;
+
+	snprintf(path, sizeof path, "%d/task/%.16s/children", pid, tid);
+	if (kfile_load(self->proc_fd, path, &self->children) < 0)
+		return;
+	s = kfile_text(&self->children);
+	while (scan_u64(&s, &child))
+		scan_pid(self, (pid_t)child, out);
+}
+
+static void scan_children(struct tasks_proc *self, pid_t pid, struct sample *out)
+{
+	cleanup(closep) int tasks_fd = -1;
+	const char *tid;
+	char path[32];
+	int error;
+
+	snprintf(path, sizeof path, "%d/task", pid);
+	tasks_fd = openat(self->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (tasks_fd < 0)
+		return;
+	klist_begin(&self->threads);
+	while ((tid = klist_next(&self->threads, tasks_fd, &error)))
+		if (is_pid(tid))
+			scan_children_of_thread(self, pid, tid, out);
+}
+
+/* What is added to the sample is gone through in its turn. */
+static void scan_tree(struct tasks_proc *self, struct sample *out)
+{
+	scan_children(self, out->tree, out);
+	for (size_t i = 0; i < out->procs.len; i++)
+		scan_children(self, out->procs.at[i].id.pid, out);
+}
+
+static int tasks_proc_read(void *self_, struct sample *out, struct err *err)
+{
+	struct tasks_proc *self = self_;
+
+	self->unreadable = self->no_io = 0;
+	self->is_exhausted = false;
+	out->procs_complete = true;
+	if (!out->focus_only && scan_all(self, out, err) < 0)
+		return -err->code;
+	if (out->focus_only && out->tree)
+		scan_tree(self, out);
+	if (out->focus_only)
+		scan_focus(self, out);
 	commands_end_scan(self->commands, out);
 	if (self->is_hidden || self->unreadable || self->is_exhausted)
 		out->procs_complete = false;

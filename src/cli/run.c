@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* run.c - `proctor run`: one command, recorded from its first process to its last, and left as it
+ * would have been without us. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "engine/jobhost.h"
+#include "model/redact.h"
+#include "view/run_view.h"
+
+#define BUDGET_RATIO 0.01 /* of one core */
+#define INTERVAL_MIN_NS (50 * NS_PER_MS)
+#define INTERVAL_NS NS_PER_S
+#define GRACE_NS (10 * NS_PER_S)
+#define ARGV_BYTES_MAX ((size_t)1 << 16) /* of the command line that are looked at */
+
+/* As timeout(1), env(1) and the shells have it. */
+enum run_status { RUN_FAILED = 125, RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127 };
+
+static const char about[] =
+	"Runs the command and records every process of it: CPU time, memory, I/O, ends, until it is over.\n"
+	"The command has its terminal, pipes, signals and exit status as without proctor; what proctor has\n"
+	"to say goes to stderr. 125: proctor failed before the start, 126: the command cannot be run,\n"
+	"127: it was not found.";
+
+struct run {
+	struct cli *cli;
+	struct config config;
+	struct job job;
+	struct jobhost_options host;
+	char state_dir[CONFIG_PATH_MAX];
+	char *db_path; /* NULL: the job runs unrecorded */
+	struct opt_list tags;
+	const char *name, *job_id, *tier;
+	uint64_t interval_ns, grace_ns;
+	bool no_bpf, summary, quiet;
+	struct err trouble; /* with recording; told once more at the end */
+};
+
+static void on_notice(void *self, const char *text)
+{
+	struct run *run = self;
+
+	if (!run->quiet)
+		log_warn("%s", text);
+}
+
+static void job_type(int argc, char **argv, char ret[JOB_ID_MAX])
+{
+	const char *slash = strrchr(argv[0], '/');
+
+	(void)argc;
+	snprintf(ret, JOB_ID_MAX, "%.100s", slash ? slash + 1 : argv[0]);
+}
+
+static void job_new_id(const char *type, uint64_t wall_ns, pid_t pid, uint64_t random,
+                       char ret[JOB_ID_MAX])
+{
+	snprintf(ret, JOB_ID_MAX, "%.100s-%06x", type,
+	         (unsigned)((random ^ wall_ns ^ (uint64_t)pid) & 0xffffff));
+}
+
+/* ---- what it is called ----------------------------------------------------------------------- */
+
+static void put_command(struct job *job, char *const *argv)
+{
+	struct buf joined = { .max = ARGV_BYTES_MAX };
+
+	for (; *argv && buf_put(&joined, *argv, strlen(*argv) + 1); argv++)
+		;
+	job->command[redact_command(joined.at, joined.len, job->command, sizeof job->command - 1)] =
+		'\0';
+	buf_done(&joined);
+}
+
+static void put_cwd(struct job *job)
+{
+	cleanup(freep) char *cwd = getcwd(NULL, 0);
+
+	if (cwd)
+		snprintf(job->cwd, sizeof job->cwd, "%s", cwd);
+}
+
+static int name_job(struct run *run, int argc, char **argv, struct err *err)
+{
+	struct job *job = &run->job;
+	const char *parent = getenv("PROCTOR_JOB_ID");
+	uint64_t random = 0;
+
+	job->type_is_given = run->name != NULL;
+	if (run->name)
+		snprintf(job->type, sizeof job->type, "%s", run->name);
+	else
+		job_type(argc, argv, job->type);
+	(void)!getrandom(&random, sizeof random, GRND_NONBLOCK);
+	if (run->job_id)
+		snprintf(job->id, sizeof job->id, "%s", run->job_id);
+	else
+		job_new_id(job->type, clock_wall_ns(), getpid(), random, job->id);
+	if (parent)
+		snprintf(job->parent, sizeof job->parent, "%s", parent);
+	job->uid = geteuid();
+	put_command(job, argv);
+	put_cwd(job);
+	(void)err;
+	return 0;
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static int check_options(struct run *run, int words)
+{
+	struct sampler_options *s = &run->host.engine.sampler;
+
+	if (words == 0)
+		return cli_usage(run->cli, "no command given");
+	if (run->interval_ns && run->interval_ns < INTERVAL_MIN_NS)
+		return cli_usage(run->cli, "--interval must be 0.05 s or more");
+	s->no_bpf = run->no_bpf;
+	if (!run->tier || strcmp(run->tier, "bpf") == 0)
+		return CLI_OK;
+	s->no_bpf = true;
+	if (strcmp(run->tier, "connector") == 0)
+		return CLI_OK;
+	s->no_events = true;
+	if (strcmp(run->tier, "looks") == 0)
+		return CLI_OK;
+	return cli_usage(run->cli, "--tier '%s': not bpf, connector or looks", run->tier);
+}
+
+static bool parse(struct run *run, int argc, char **argv, int *ret_first)
+{
+	struct cli *cli = run->cli;
+	uint64_t *limit = run->job.limit;
+	const struct opt opts[] = {
+		{ "name", 'n', OPT_TEXT, &run->name, "TYPE",
+		  "job type: what makes two runs comparable (default: from the command)" },
+		{ "job-id", 0, OPT_TEXT, &run->job_id, "ID", "id of this run (default: made up)" },
+		{ "tag", 't', OPT_LIST, &run->tags, "K=V", "a tag; may be given more than once" },
+		{ "interval", 'i', OPT_DURATION, &run->interval_ns, "SECONDS",
+		  "time between two looks (default: 0.05 s at first, growing to 1 s)" },
+		{ "mem", 0, OPT_SIZE, &limit[JOB_LIMIT_MEM], "SIZE", "memory limit: 500M, 8G" },
+		{ "cpu", 0, OPT_MILLI, &limit[JOB_LIMIT_CPU], "CORES", "CPU limit: 2, 0.5" },
+		{ "pids", 0, OPT_U64, &limit[JOB_LIMIT_PIDS], "N",
+		  "limit of processes and threads" },
+		{ "time", 0, OPT_DURATION, &limit[JOB_LIMIT_TIME], "TIME",
+		  "time limit: SIGTERM to the whole job, then SIGKILL" },
+		{ "grace", 0, OPT_DURATION, &run->grace_ns, "TIME",
+		  "between SIGTERM and SIGKILL (default: 10s)" },
+		{ "wait", 'w', OPT_FLAG, &run->host.waits, NULL,
+		  "stay until all its processes have ended" },
+		{ "kill-leftovers", 0, OPT_FLAG, &run->host.kills_leftovers, NULL,
+		  "end what its command leaves behind" },
+		{ "summary", 0, OPT_FLAG, &run->summary, NULL,
+		  "show what it took also when stderr is no terminal" },
+		{ "quiet", 'q', OPT_FLAG, &run->quiet, NULL, "say nothing at the end" },
+		{ "no-bpf", 0, OPT_FLAG, &run->no_bpf, NULL,
+		  "stay off BPF, as on kernels without it" },
+		{ "tier", 0, OPT_TEXT, &run->tier, "TIER",
+		  "watch by bpf, connector or looks at most" },
+		CLI_COMMON_OPTS(cli),
+	};
+
+	if (!cli_parse_command(cli, opts, argc, argv, ret_first))
+		return false;
+	cli->status = check_options(run, argc - *ret_first);
+	return cli->status == CLI_OK;
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+/* A state directory that cannot be used costs the record, never the job. */
+static void find_store(struct run *run)
+{
+	if (cli_config(run->cli, &run->config, NULL) != CLI_OK)
+		log_warn("the configuration is wrong: its defaults are used");
+	if (cli_make_state_dir(run->cli, run->state_dir) != CLI_OK) {
+		log_warn("the job runs unrecorded");
+		run->state_dir[0] = '\0';
+		return;
+	}
+	run->db_path = cli_path(run->config.profiler.storage_path, run->state_dir, "proctor.db");
+}
+
+static void set_engine_options(struct run *run)
+{
+	struct engine_options *o = &run->host.engine;
+
+	cli_sampler_options(&run->config, &o->sampler);
+	o->interval_ns = run->interval_ns ? run->interval_ns : INTERVAL_NS;
+	o->keep_interval = run->interval_ns != 0;
+	o->starts_fine = run->interval_ns == 0;
+	o->budget_ratio = BUDGET_RATIO;
+	o->notice = on_notice;
+	o->notice_self = run;
+	o->sampler.jobs_only = true;
+	o->recorder.opens_later = true;
+	o->recorder.is_patient = true;
+	o->recorder.store.path = run->db_path;
+	o->recorder.store.kind = "run";
+	o->recorder.store.interval_ns = o->interval_ns;
+	run->host.job = &run->job;
+	run->host.grace_ns = run->grace_ns;
+	run->host.notice = on_notice;
+	run->host.self = run;
+}
+
+static void tell(struct run *run, const struct job *job, const struct engine_totals *totals)
+{
+	struct style style = cli_style_of(run->cli, STDERR_FILENO);
+	struct buf out = { 0 };
+
+	if (run->quiet)
+		return;
+	if (run->db_path && (!totals->recorder.is_storing || totals->recorder.lost))
+		log_warn("the record of this job is incomplete: %s", totals->recorder.reason);
+	if (!run->summary && !isatty(STDERR_FILENO))
+		return;
+	run_view(&out, job, &style, (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
+	(void)!write(STDERR_FILENO, out.at, out.len);
+	buf_done(&out);
+}
+
+static int refused(const struct err *err, int status)
+{
+	log_error("%s", err->msg);
+	return status;
+}
+
+static int exec_status(const struct err *err)
+{
+	return err->code == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
+}
+
+static void set_environment(const struct run *run)
+{
+	setenv("PROCTOR_JOB_ID", run->job.id, 1);
+	if (*run->state_dir)
+		setenv("PROCTOR_STATE_DIR", run->state_dir, 1);
+}
+
+/* Returns only when the command did not start. */
+static int run_job(struct run *run)
+{
+	cleanup(loop_freep) struct loop *loop = NULL;
+	cleanup(jobhost_freep) struct jobhost *host = NULL;
+	struct launcher *launcher = NULL;
+	struct launch_end end;
+	struct engine_totals totals;
+	struct job job;
+	struct err err;
+
+	if (loop_new(&loop, &err) < 0 ||
+	    launcher_new(loop, run->cli->sigpipe, &launcher, &err) < 0 ||
+	    jobhost_new(loop, launcher, &run->host, &host, &err) < 0)
+		return refused(&err, RUN_FAILED);
+	if (jobhost_start(host, &err) < 0)
+		return refused(&err, exec_status(&err));
+	if (jobhost_run(host, &err) < 0)
+		log_warn("%s", err.msg);
+	jobhost_finish(host, &job, &totals);
+	end = *jobhost_end(host);
+	jobhost_free(TAKE_PTR(host));
+	tell(run, &job, &totals);
+	launch_end_alike(&end);
+}
+
+static int run_run(struct cli *cli, int argc, char **argv)
+{
+	struct run run = { .cli = cli, .grace_ns = GRACE_NS };
+	struct err err;
+	int first, status;
+
+	if (!parse(&run, argc, argv, &first))
+		return cli->status == CLI_OK ? CLI_OK : RUN_FAILED;
+	if (name_job(&run, argc - first, argv + first, &err) < 0)
+		return refused(&err, RUN_FAILED);
+	run.host.argv = argv + first;
+	find_store(&run);
+	set_engine_options(&run);
+	set_environment(&run);
+	status = run_job(&run);
+	free(run.db_path);
+	return status;
+}
+
+const struct verb verb_run = {
+	.name = "run",
+	.summary = "run a command and record all its processes",
+	.usage = "[OPTION…] [--] COMMAND [ARG…]",
+	.about = about,
+	.run = run_run,
+};

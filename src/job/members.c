@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/members.h"
+
+#include <string.h>
+
+#define GRAVES_MAX ((size_t)1 << 20)
+#define REMEMBER_NS (30 * NS_PER_S) /* totals of the dead come late, when their parent is slow */
+#define HELPER_PREFIX "proctor-"    /* our witness and our GPU reader */
+
+void members_done(struct members *m)
+{
+	map_done(&m->living);
+	vec_done(&m->graves);
+}
+
+void members_add(struct members *m, struct jobtab *t, struct proc_id id, struct job_ref ref)
+{
+	m->total += jobtab_find(t, id).job < 0;
+	map_put(&m->living, (uint64_t)id.pid, id.start_ticks);
+	jobtab_assign(t, id, ref);
+}
+
+bool members_has(const struct members *m, pid_t pid)
+{
+	uint64_t start_ticks;
+
+	return map_get(&m->living, (uint64_t)pid, &start_ticks);
+}
+
+static struct job_ref place_of(const struct members *m, const struct jobtab *t, pid_t pid)
+{
+	struct proc_id id = { .pid = pid };
+
+	if (!map_get(&m->living, (uint64_t)pid, &id.start_ticks))
+		return (struct job_ref){ .job = -1 };
+	return jobtab_find(t, id);
+}
+
+static void bury(struct members *m, const struct event *e)
+{
+	struct member_grave *grave;
+	uint64_t start_ticks;
+
+	if (!map_get(&m->living, (uint64_t)e->id.pid, &start_ticks) ||
+	    start_ticks != e->id.start_ticks)
+		return;
+	map_del(&m->living, (uint64_t)e->id.pid);
+	grave = vec_push(&m->graves, GRAVES_MAX);
+	if (grave)
+		*grave = (struct member_grave){ e->id, e->boot_ns };
+}
+
+void members_learn(struct members *m, struct jobtab *t, const struct event *events, size_t n)
+{
+	for (const struct event *e = events; e < events + n; e++) {
+		if (e->kind == EVENT_SPAWN) {
+			struct job_ref ref = place_of(m, t, e->ppid);
+
+			if (ref.job >= 0)
+				members_add(m, t, e->id, ref);
+		} else if (e->kind == EVENT_EXIT) {
+			bury(m, e);
+		}
+	}
+}
+
+static bool is_helper(const struct proc_sample *p)
+{
+	return strncmp(p->comm, HELPER_PREFIX, strlen(HELPER_PREFIX)) == 0;
+}
+
+/* A scan is in the order of pids, and a pid that wrapped around may be smaller than its parent's:
+ * so it is gone through until nobody new is found. */
+bool members_adopt(struct members *m, struct jobtab *t, const struct sample *s, pid_t root,
+                   struct job_ref root_ref)
+{
+	bool found = false, again = true;
+
+	while (again) {
+		again = false;
+		vec_each(&s->procs, p) {
+			struct job_ref ref = jobtab_find(t, p->id);
+
+			if (ref.job >= 0)
+				continue;
+			ref = place_of(m, t, p->ppid);
+			if (root && p->ppid == root && !is_helper(p))
+				ref = root_ref;
+			if (ref.job < 0)
+				continue;
+			members_add(m, t, p->id, ref);
+			again = found = true;
+		}
+	}
+	return found;
+}
+
+void members_list(const struct members *m, struct sample *to)
+{
+	struct map_slot slot;
+
+	vec_reset(&to->focus);
+	for (size_t it = 0; map_next(&m->living, &it, &slot);) {
+		struct proc_id *id = vec_push(&to->focus, PROCS_MAX);
+
+		if (id)
+			*id = (struct proc_id){ (pid_t)slot.key, slot.value };
+	}
+}
+
+void members_forget(struct members *m, struct jobtab *t, uint64_t now_boot_ns)
+{
+	size_t old = 0;
+
+	while (old < m->graves.len && m->graves.at[old].since_ns + REMEMBER_NS < now_boot_ns)
+		jobtab_forget(t, m->graves.at[old++].id);
+	if (!old)
+		return;
+	m->graves.len -= old;
+	memmove(m->graves.at, m->graves.at + old, m->graves.len * sizeof *m->graves.at);
+}

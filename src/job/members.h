@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* members.h - who belongs to a job, as processes come and go. A child belongs to where its parent
+ * did when it was born, whatever becomes of either: new sessions, double forks and new parents
+ * change nothing. */
+#pragma once
+
+#include "model/job.h"
+#include "model/sample.h"
+
+struct member_grave {
+	struct proc_id id;
+	uint64_t since_ns; /* boot clock */
+};
+
+struct members {
+	uint64_t total;                  /* that ever belonged to a job */
+	struct map living;               /* pid → start ticks */
+	VEC(struct member_grave) graves; /* the dead, until the last word about them was said */
+};
+
+void members_done(struct members *m);
+void members_add(struct members *m, struct jobtab *t, struct proc_id id, struct job_ref ref);
+/* Learns from events, in their order, before they are made into a snapshot. */
+void members_learn(struct members *m, struct jobtab *t, const struct event *events, size_t n);
+/* Takes in processes of a scan whose parent is a member, or, with `root` set, is that process (the
+ * subreaper of a job's orphans), whose own helpers are told by their names. For when nobody tells
+ * of births, or some were lost. True when it found any. */
+bool members_adopt(struct members *m, struct jobtab *t, const struct sample *s, pid_t root,
+                   struct job_ref root_ref);
+/* The living, for a scan of only these. */
+void members_list(const struct members *m, struct sample *to);
+/* Forgets who has been dead for a while. */
+void members_forget(struct members *m, struct jobtab *t, uint64_t now_boot_ns);
+bool members_has(const struct members *m, pid_t pid);

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/tally.h"
+
+#include <string.h>
+
+static void take_peak(struct tally *t, uint64_t bytes, pid_t pid, const char *comm)
+{
+	if (bytes <= t->peak_rss_bytes)
+		return;
+	t->peak_rss_bytes = bytes;
+	t->hungriest_pid = pid;
+	memcpy(t->hungriest, comm, sizeof t->hungriest);
+}
+
+static void take_totals(struct tally *t, const struct event *e)
+{
+	if (readings_has(&e->final, PROC_CPU_TIME))
+		t->told_cpu_ns += e->final.value[PROC_CPU_TIME];
+	if (readings_has(&e->final, PROC_PEAK_RSS))
+		take_peak(t, e->final.value[PROC_PEAK_RSS], e->id.pid, e->comm);
+}
+
+static void take_exit(struct tally *t, const struct event *e)
+{
+	t->exited++;
+	t->failed += e->has_exit_code && e->exit_code != 0;
+	t->signalled += e->signal != 0;
+	t->without_cpu += !readings_has(&e->final, PROC_CPU_TIME);
+	t->without_peak += !readings_has(&e->final, PROC_PEAK_RSS);
+	take_totals(t, e);
+}
+
+static void take_event(struct tally *t, const struct event *e)
+{
+	if (e->kind == EVENT_LOSS)
+		t->lost = true;
+	if (e->job < 0 || e->id.pid == 0)
+		return;
+	t->lost |= e->inferred;
+	if (e->kind == EVENT_EXIT) {
+		take_exit(t, e);
+	} else if (e->kind == EVENT_TOTALS) { /* the exit was told before, without them */
+		t->without_cpu -= t->without_cpu > 0 && readings_has(&e->final, PROC_CPU_TIME);
+		take_totals(t, e);
+	} else if (e->kind == EVENT_OOM) {
+		t->oom_kills++;
+	}
+}
+
+static void take_look(struct tally *t, const struct snapshot *snap, int32_t job)
+{
+	const struct job_sum *sum = &snap->sums.at[job];
+
+	t->has_looks = true;
+	t->living_cpu_ns = 0;
+	vec_each(&snap->procs, p) {
+		if (p->job != job)
+			continue;
+		t->living_cpu_ns += readings_or(&p->s.r, PROC_CPU_TIME, 0);
+		take_peak(t, readings_or(&p->s.r, PROC_PEAK_RSS, readings_or(&p->s.r, PROC_RSS, 0)),
+		          p->s.id.pid, p->s.comm);
+	}
+	if (sum->rss_bytes <= t->peak_total_bytes)
+		return;
+	t->peak_total_bytes = sum->rss_bytes;
+	t->peak_at_ns = snap->boot_ns - MIN(snap->boot_ns, t->started_boot_ns);
+}
+
+void tally_feed(struct tally *t, const struct snapshot *snap, int32_t job)
+{
+	vec_each(&snap->events, e)
+		take_event(t, e);
+	if (!snap->events_only && (size_t)job < snap->sums.len)
+		take_look(t, snap, job);
+}
+
+static uint64_t timeval_ns(struct timeval tv)
+{
+	return (uint64_t)tv.tv_sec * NS_PER_S + (uint64_t)tv.tv_usec * NS_PER_US;
+}
+
+void tally_reap(struct tally *t, const struct launch_end *end)
+{
+	if (!t->reaped_any)
+		t->reaped_all_io = true;
+	t->reaped_any = true;
+	t->reaped_user_ns += timeval_ns(end->usage.ru_utime);
+	t->reaped_system_ns += timeval_ns(end->usage.ru_stime);
+	t->reaped_peak_bytes = MAX(t->reaped_peak_bytes, (uint64_t)end->usage.ru_maxrss * 1024);
+	t->reaped_all_io &= end->has_io;
+	t->reaped_read_bytes += end->read_bytes;
+	t->reaped_written_bytes += end->written_bytes;
+}
+
+static struct figure figure(uint64_t value, enum quality quality)
+{
+	return (struct figure){ .value = value, .quality = quality };
+}
+
+/* Nobody is missing: each end was told, and nobody lives on. */
+static bool all_told(const struct tally *t, const struct tally_sources *from)
+{
+	return from->births_are_told && !t->lost && from->living == 0 &&
+	       t->exited == from->processes;
+}
+
+static void put_cpu(const struct tally *t, const struct tally_sources *from, struct job *ret)
+{
+	uint64_t reaped_ns = t->reaped_user_ns + t->reaped_system_ns;
+	uint64_t told_ns = t->told_cpu_ns + (from->living ? t->living_cpu_ns : 0);
+	bool is_exact = all_told(t, from) && t->without_cpu == 0;
+
+	if (from->group && readings_has(from->group, CGROUP_CPU)) {
+		ret->figures[JOB_FIGURE_CPU] = figure(from->group->value[CGROUP_CPU],
+		                                      QUALITY_EXACT);
+		ret->figures[JOB_FIGURE_CPU_USER] = figure(
+			readings_or(from->group, CGROUP_CPU_USER, 0), QUALITY_EXACT);
+		ret->figures[JOB_FIGURE_CPU_SYSTEM] = figure(
+			readings_or(from->group, CGROUP_CPU_SYSTEM, 0), QUALITY_EXACT);
+		return;
+	}
+	if (!t->reaped_any && !t->exited && !t->has_looks)
+		return;
+	ret->figures[JOB_FIGURE_CPU] = figure(MAX(reaped_ns, told_ns),
+	                                      is_exact ? QUALITY_EXACT : QUALITY_AT_LEAST);
+	if (!t->reaped_any)
+		return;
+	ret->figures[JOB_FIGURE_CPU_USER] = figure(t->reaped_user_ns, QUALITY_AT_LEAST);
+	ret->figures[JOB_FIGURE_CPU_SYSTEM] = figure(t->reaped_system_ns, QUALITY_AT_LEAST);
+}
+
+/* wait4 tells the peak of the hungriest among all that was reaped below a child, but not whose. */
+static void put_memory(const struct tally *t, const struct tally_sources *from, struct job *ret)
+{
+	uint64_t peak = MAX(t->peak_rss_bytes, t->reaped_peak_bytes);
+	bool is_exact = all_told(t, from) && t->without_peak == 0;
+
+	if (peak)
+		ret->figures[JOB_FIGURE_PEAK_RSS] = figure(peak, is_exact ? QUALITY_EXACT
+		                                                          : QUALITY_AT_LEAST);
+	if (t->peak_rss_bytes == peak) {
+		ret->hungriest_pid = t->hungriest_pid;
+		memcpy(ret->hungriest, t->hungriest, sizeof ret->hungriest);
+	}
+	if (t->has_looks) {
+		ret->figures[JOB_FIGURE_PEAK_TOTAL] = figure(MAX(t->peak_total_bytes, peak),
+		                                             QUALITY_SAMPLED);
+		if (t->peak_total_bytes >= peak)
+			ret->figures[JOB_FIGURE_PEAK_AT] = figure(t->peak_at_ns, QUALITY_SAMPLED);
+	} else if (from->processes == 1 && peak) {
+		ret->figures[JOB_FIGURE_PEAK_TOTAL] = ret->figures[JOB_FIGURE_PEAK_RSS];
+	}
+	if (from->group && readings_has(from->group, CGROUP_MEM_PEAK))
+		ret->figures[JOB_FIGURE_PEAK_CHARGED] = figure(from->group->value[CGROUP_MEM_PEAK],
+		                                               QUALITY_EXACT);
+}
+
+static void put_io(const struct tally *t, const struct tally_sources *from, struct job *ret)
+{
+	enum quality quality = from->births_are_told && !t->lost && from->living == 0
+	                               ? QUALITY_EXACT
+	                               : QUALITY_AT_LEAST;
+
+	if (!t->reaped_any || !t->reaped_all_io)
+		return;
+	if (from->processes != 1) /* one that ignores SIGCHLD hides what its children read */
+		quality = QUALITY_AT_LEAST;
+	ret->figures[JOB_FIGURE_READ] = figure(t->reaped_read_bytes, quality);
+	ret->figures[JOB_FIGURE_WRITTEN] = figure(t->reaped_written_bytes, quality);
+}
+
+static void put_counts(const struct tally *t, const struct tally_sources *from, struct job *ret)
+{
+	enum quality quality = from->births_are_told && !t->lost ? QUALITY_EXACT : QUALITY_AT_LEAST;
+
+	ret->figures[JOB_FIGURE_PROCESSES] = figure(from->processes, quality);
+	ret->figures[JOB_FIGURE_EXITED] = figure(t->exited, quality);
+	ret->figures[JOB_FIGURE_FAILED] = figure(t->failed, quality);
+	ret->figures[JOB_FIGURE_SIGNALLED] = figure(t->signalled, quality);
+	if (from->has_ended)
+		ret->figures[JOB_FIGURE_LEAKED] = figure(from->leaked, quality);
+	if (from->group && readings_has(from->group, CGROUP_OOM_KILLS))
+		ret->figures[JOB_FIGURE_OOM_KILLS] = figure(from->group->value[CGROUP_OOM_KILLS],
+		                                            QUALITY_EXACT);
+	else if (t->oom_kills || from->ooms_are_told)
+		ret->figures[JOB_FIGURE_OOM_KILLS] = figure(t->oom_kills, quality);
+	if (from->group && readings_has(from->group, CGROUP_CPU_THROTTLED))
+		ret->figures[JOB_FIGURE_CPU_THROTTLED] = figure(
+			from->group->value[CGROUP_CPU_THROTTLED], QUALITY_EXACT);
+}
+
+void tally_figures(const struct tally *t, const struct tally_sources *from, struct job *ret)
+{
+	put_cpu(t, from, ret);
+	put_memory(t, from, ret);
+	put_io(t, from, ret);
+	put_counts(t, from, ret);
+}

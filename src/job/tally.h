@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* tally.h - what a job took, from all that is told about it: its control group, the ends of its
+ * processes, what wait4 gave, the looks in between. Pure. The best source wins and gives the figure
+ * its quality; no figure is ever above the truth. */
+#pragma once
+
+#include "job/launcher.h"
+#include "model/snapshot.h"
+
+struct tally {
+	uint64_t started_boot_ns;
+	uint64_t exited, failed, signalled, oom_kills;
+	uint64_t told_cpu_ns;    /* of processes that ended */
+	uint64_t without_cpu;    /* … whose CPU time nobody told */
+	uint64_t without_peak;   /* … whose peak memory nobody told */
+	uint64_t peak_rss_bytes; /* of one process */
+	pid_t hungriest_pid;
+	char hungriest[COMM_LEN];
+	uint64_t peak_total_bytes, peak_at_ns; /* of all, at a look; ns since the start */
+	bool has_looks;
+	uint64_t living_cpu_ns; /* of those alive at the last look */
+	bool lost;              /* events were lost or only concluded */
+
+	uint64_t reaped_user_ns, reaped_system_ns, reaped_peak_bytes; /* what wait4 told us */
+	uint64_t reaped_read_bytes, reaped_written_bytes;
+	bool reaped_any, reaped_all_io;
+};
+
+/* What stands beside the tally when the figures are drawn up. */
+struct tally_sources {
+	const struct cgroup_readings *group; /* the job's own; NULL: it has none */
+	uint64_t processes;                  /* that belonged to it */
+	uint64_t living;                     /* of these, now */
+	bool births_are_told;                /* every fork is heard of, not looked for */
+	bool ooms_are_told;                  /* … and every choice of the OOM killer */
+	uint64_t leaked;
+	bool has_ended; /* its command has: leaked means something */
+};
+
+void tally_feed(struct tally *t, const struct snapshot *snap, int32_t job);
+void tally_reap(struct tally *t, const struct launch_end *end);
+void tally_figures(const struct tally *t, const struct tally_sources *from, struct job *ret);

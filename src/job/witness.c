@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/witness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/scan.h"
+
+#define STATUS_BYTES 4096
+/* The kernel signals the members of a group one after the other; we may be first. */
+#define TRIES 3
+#define BETWEEN_TRIES_NS 1000000
+
+static void stand_there(pid_t parent)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "proctor-witness");
+	if (getppid() != parent)
+		_exit(0);
+	(void)syscall(SYS_close_range, 0, ~0U, 0);
+	for (;;)
+		pause();
+}
+
+/* Without an exit signal nobody's SIGCHLD handling hears of it, and wait() does not see it. */
+int witness_start(struct witness *w, struct err *err)
+{
+	pid_t parent = getpid();
+	long pid = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+
+	if (pid < 0)
+		return err_set(err, errno, "start a witness for signals: %s", strerror(errno));
+	if (pid == 0)
+		stand_there(parent);
+	w->pid = (pid_t)pid;
+	return 0;
+}
+
+void witness_stop(struct witness *w)
+{
+	if (w->pid <= 0)
+		return;
+	kill(w->pid, SIGKILL); /* ours until we reap it: the pid cannot be another's */
+	while (waitpid(w->pid, NULL, __WCLONE) < 0 && errno == EINTR)
+		;
+	w->pid = 0;
+}
+
+/* ShdPnd:	0000000000004000 */
+static bool is_pending(pid_t pid, int signo)
+{
+	char path[40], text[STATUS_BYTES + 1];
+	const char *line;
+	struct scan s;
+	uint64_t set;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/status", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, STATUS_BYTES);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	line = strstr(text, "\nShdPnd:");
+	if (!line)
+		return false;
+	s = scan_str(line + strlen("\nShdPnd:"));
+	return scan_hex(&s, &set) && (set >> (signo - 1) & 1);
+}
+
+/* Without one, the next signal is passed on: better twice than never. */
+void witness_renew(struct witness *w)
+{
+	struct err err;
+
+	witness_stop(w);
+	(void)!witness_start(w, &err);
+}
+
+bool witness_saw(struct witness *w, int signo)
+{
+	struct timespec a_moment = { .tv_nsec = BETWEEN_TRIES_NS };
+	bool saw = w->pid > 0 && is_pending(w->pid, signo);
+
+	for (int i = 1; w->pid > 0 && !saw && i < TRIES; i++) {
+		nanosleep(&a_moment, NULL);
+		saw = is_pending(w->pid, signo);
+	}
+	if (saw)
+		witness_renew(w);
+	return saw;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* procstat.h - one question about one process, answered from /proc/PID/stat. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "model/process.h"
+
+/* Fills in when id->pid began; leaves it alone when there is no such process. */
+void procstat_start(int root_fd, struct proc_id *id);
+/* Whether it is there, be it as a zombie. A start that is not known fits any. */
+bool procstat_is(int root_fd, struct proc_id id);
+/* … and has not ended. */
+bool procstat_is_alive(int root_fd, struct proc_id id);
