@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* ident.h - what a job is called and labelled with. Pure. */
+#pragma once
+
+#include "base/err.h"
+#include "model/job.h"
+
+#define JOB_TAG_KEY_MAX 64
+
+/* "train.py-7f3a9c": the type, cut to fit, and six characters that tell its runs apart. At most 48
+ * characters, so that a socket's path has room for it; only what a file name takes without quotes.
+ */
+void job_new_id(const char *type, uint64_t wall_ns, pid_t pid, uint64_t random,
+                char ret[JOB_ID_MAX]);
+
+/* "K=V" texts to the JSON object of struct job's tags; none: "". Keys have letters, digits and . _
+ * -; of equal ones the last counts. */
+int job_tags_json(const char *const *texts, size_t n, char ret[JOB_TAGS_MAX], struct err *err)
+	must_check;
