@@ -33,6 +33,7 @@ struct verb {
 
 extern const struct verb verb_doctor, verb_record, verb_run, verb_snapshot, verb_sql;
 extern const struct verb verb_gpu_helper; /* started by ourselves only */
+extern const struct verb verb_mark, verb_phase, verb_sheet; /* called from within a job */
 
 /* Built in main, passed down. */
 struct cli {

@@ -25,12 +25,12 @@ static int fill(struct sockaddr_un *to, int dir_fd, const char *dir_path, const 
 	return n >= 0 && (size_t)n < sizeof to->sun_path ? 0 : -ENAMETOOLONG;
 }
 
-static int bind_and_listen(int fd, int dir_fd, const char *name, const struct sockaddr_un *to,
-                           int backlog)
+/* The mode of the socket becomes that of its name: the umask is not ours to change, and nothing is
+ * changed by path. */
+static int bind_and_listen(int fd, const struct sockaddr_un *to, int backlog)
 {
-	/* The umask is the command's and stays as it is; the directory lets nobody in meanwhile. */
-	if (bind(fd, (const struct sockaddr *)to, sizeof *to) < 0 ||
-	    fchmodat(dir_fd, name, 0600, 0) < 0 || listen(fd, backlog) < 0)
+	if (fchmod(fd, 0600) < 0 || bind(fd, (const struct sockaddr *)to, sizeof *to) < 0 ||
+	    listen(fd, backlog) < 0)
 		return -errno;
 	return 0;
 }
@@ -46,7 +46,7 @@ int address_listen(int dir_fd, const char *dir_path, const char *name, int backl
 		return err_set(err, errno, "socket: %s", strerror(errno));
 	r = fill(&to, dir_fd, dir_path, name);
 	if (r == 0)
-		r = bind_and_listen(fd, dir_fd, name, &to, backlog);
+		r = bind_and_listen(fd, &to, backlog);
 	if (r < 0)
 		return err_set(err, -r, "listen on '%s/%s': %s", dir_path, name, strerror(-r));
 	*ret_fd = TAKE_FD(fd);

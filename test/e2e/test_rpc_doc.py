@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""Every exchange of docs/rpc.md is what a job really answers."""
+import json
+import re
+from pathlib import Path
+
+from door import Job
+
+DOC = Path(__file__).parent.parent.parent / "docs/rpc.md"
+# What differs from run to run; the rest must be as the page has it.
+VARIES = {"pid", "uptime_seconds", "timestamp", "started_at", "ended_at", "uid", "version"}
+
+
+def exchanges():
+	"""(what is sent, what comes back), in the order of the page."""
+	lines = re.findall(r"^ {4}([→←]) (.*)$", DOC.read_text(encoding="utf-8"), re.M)
+	assert [arrow for arrow, _ in lines] == ["→", "←"] * (len(lines) // 2)
+	return [(lines[i][1], lines[i + 1][1]) for i in range(0, len(lines), 2)]
+
+
+def differences(want, got, where="$"):
+	if isinstance(want, dict) and isinstance(got, dict):
+		if list(want) != list(got):
+			yield "%s: %s instead of %s" % (where, list(got), list(want))
+		for key in want.keys() & got.keys():
+			if key not in VARIES or want[key] is None or got[key] is None:
+				yield from differences(want[key], got[key], "%s.%s" % (where, key))
+	elif isinstance(want, list) and isinstance(got, list):
+		if len(want) != len(got):
+			yield "%s: %d instead of %d" % (where, len(got), len(want))
+		for i, (a, b) in enumerate(zip(want, got)):
+			yield from differences(a, b, "%s[%d]" % (where, i))
+	elif want != got or isinstance(want, bool) != isinstance(got, bool):
+		yield "%s: %r instead of %r" % (where, got, want)
+
+
+def test_the_page_tells_what_is_answered(state_dir):
+	job = Job(state_dir)
+	with job.line() as line:
+		for sent, want in exchanges():
+			line.send(sent.replace("PID", str(job.process.pid)) + "\n")
+			got = line.read()
+			if "SNAPSHOT" in want:
+				assert {"timestamp", "processes", "job_progress", "running_jobs"} <= set(got["result"])
+			else:
+				assert list(differences(json.loads(want), got)) == [], sent
+	job.end()
+
+
+def test_the_page_has_every_method_and_every_error(state_dir):
+	page = DOC.read_text(encoding="utf-8")
+	job = Job(state_dir)
+	with job.line() as line:
+		methods = line.call("rpc.hello")["result"]["capabilities"]
+	job.end()
+	assert re.findall(r"^### (\S+)$", page, re.M) and set(methods) == set(re.findall(r"^### (\S+)$", page, re.M))
+	header = (DOC.parent.parent / "src/rpc/message.h").read_text(encoding="utf-8")
+	for number, word in re.findall(r'X\(E\w+, (-\d+), "(\w+)"\)', header):
+		assert re.search(r"^\| %s \|.*`%s`" % (number, word), page, re.M), word
