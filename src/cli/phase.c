@@ -21,7 +21,7 @@ struct phase {
 };
 
 /* How it ended is told only when it failed, and never over a key of the user's. */
-static char *end_pair(const struct phase *p, const struct spawn_end *end)
+static char *end_pair(const struct phase *p, const struct launch_end *end)
 {
 	const char *key = end->has_exit_code ? "exit_code" : "signal";
 
@@ -33,7 +33,7 @@ static char *end_pair(const struct phase *p, const struct spawn_end *end)
 	return xasprintf("%s=%d", key, end->has_exit_code ? end->exit_code : end->signal);
 }
 
-static void report(const struct phase *p, uint64_t took_ns, const struct spawn_end *end)
+static void report(const struct phase *p, uint64_t took_ns, const struct launch_end *end)
 {
 	char **pairs = xcalloc(p->n_pairs + 1, sizeof *pairs);
 	char *last = end_pair(p, end);
@@ -57,13 +57,13 @@ static void report(const struct phase *p, uint64_t took_ns, const struct spawn_e
 static int run_phase(const struct phase *p)
 {
 	uint64_t began_ns = clock_mono_ns();
-	struct spawn_end end;
-	struct err err;
+	struct launch_end end;
+	int status = spawn_plain(p->cli, p->command, &end);
 
-	if (spawn_plain(p->command, &end, &err) < 0)
-		return spawn_refused(&err);
+	if (status)
+		return status;
 	report(p, clock_mono_ns() - began_ns, &end);
-	spawn_end_alike(&end);
+	launch_end_alike(&end);
 }
 
 /* Wrong words are told before the command runs, not after. */

@@ -114,7 +114,7 @@ static void set_environment(const struct sheet_call *c)
 	setenv("PROCTOR_SHEET", num, 1);
 }
 
-static void end(const struct sheet_call *c, const struct spawn_end *how)
+static void end(const struct sheet_call *c, const struct launch_end *how)
 {
 	bool is_good = how->has_exit_code && how->exit_code == 0;
 	struct buf params = { 0 };
@@ -139,19 +139,18 @@ static void end(const struct sheet_call *c, const struct spawn_end *how)
 /* Returns only when the command did not start. */
 static int run_sheet(struct sheet_call *c)
 {
-	struct spawn_end how;
-	struct err err;
+	struct launch_end how;
 	int status;
 
 	begin(c);
 	set_environment(c);
-	if (spawn_plain(c->command, &how, &err) < 0) {
-		status = spawn_refused(&err);
-		end(c, &(struct spawn_end){ .has_exit_code = true, .exit_code = status });
+	status = spawn_plain(c->cli, c->command, &how);
+	if (status) {
+		end(c, &(struct launch_end){ .has_exit_code = true, .exit_code = status });
 		return status;
 	}
 	end(c, &how);
-	spawn_end_alike(&how);
+	launch_end_alike(&how);
 }
 
 static int run(struct cli *cli, int argc, char **argv)

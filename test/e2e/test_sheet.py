@@ -153,9 +153,11 @@ while time.monotonic() < end: time.sleep(0.05)
 
 @pytest.mark.parametrize("signo", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGQUIT, signal.SIGHUP, signal.SIGWINCH],
 			 ids=lambda s: s.name)
-def test_a_signal_to_us_alone_reaches_the_command_once(children, proctor, job, signo):
+def test_a_signal_reaches_the_command_once(children, proctor, job, signo):
 	running = Running(children, proctor, job, COUNT)
-	running.process.send_signal(signo)
+	running.process.send_signal(signo)  # to us alone
+	assert running.read() == signo.name
+	os.killpg(running.process.pid, signo)  # to the whole group
 	assert running.read() == signo.name
 	time.sleep(0.3)
 	os.kill(running.pid, signal.SIGKILL)
