@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/job.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,6 +32,38 @@ const char *job_status_name(enum job_status status)
 const char *job_limit_name(enum job_limit limit)
 {
 	return limit_names[limit];
+}
+
+bool job_is_oom(const struct job *job)
+{
+	struct figure kills = job->figures[JOB_FIGURE_OOM_KILLS];
+
+	if (job->status != JOB_FAILED)
+		return false;
+	if (kills.quality != QUALITY_MISSING)
+		return kills.value > 0;
+	/* A group that met its limit and a command that was killed: nobody counted, but so it was.
+	 */
+	return job->limits_hit >> JOB_LIMIT_MEM & 1 && job->signal == SIGKILL;
+}
+
+const char *job_outcome(const struct job *job)
+{
+	switch (job->status) {
+	case JOB_COMPLETED:
+		return "ok";
+	case JOB_RUNNING:
+	case JOB_LOST:
+		return status_names[job->status];
+	case JOB_FAILED:
+	case JOB_STATUS_COUNT:
+		break;
+	}
+	if (job_is_oom(job))
+		return "oom";
+	if (job->limits_hit)
+		return "limit";
+	return job->signal ? "signal" : "failed";
 }
 
 int32_t jobtab_add(struct jobtab *t, const char *id, const char *type, uint64_t started_ns)

@@ -122,6 +122,11 @@ struct jobtab {
 
 const char *job_status_name(enum job_status status);
 const char *job_limit_name(enum job_limit limit);
+/* Whether the kernel killed for want of memory, and the job failed. */
+bool job_is_oom(const struct job *job);
+/* What became of it, in one word for programs: "ok", "running", "lost", and of those that failed
+ * the most telling of "oom", "limit", "signal", "failed". */
+const char *job_outcome(const struct job *job);
 
 /* Index of the new job, or -1 at the ceiling or when an id or type is too long. */
 int32_t jobtab_add(struct jobtab *t, const char *id, const char *type, uint64_t started_ns);

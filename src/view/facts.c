@@ -96,9 +96,9 @@ void facts_comma(struct facts *f, const char *fmt, ...)
 /* Where the parts of a line begin. */
 static size_t parts_at(const struct facts *f, const struct fact *fact)
 {
-	if (fact->is_head)
-		return text_columns(f->text.at + fact->label_at, fact->label_len) + 2;
-	return f->indent + f->label_columns;
+	size_t label = text_columns(f->text.at + fact->label_at, fact->label_len);
+
+	return fact->is_head ? label + 2 : f->indent + MAX(f->label_columns, label + (label > 0));
 }
 
 static size_t parts_end(const struct facts *f, const struct fact *fact)
@@ -113,16 +113,27 @@ static size_t parts_end(const struct facts *f, const struct fact *fact)
 	return at;
 }
 
-/* The column of the words at the right; SIZE_MAX when there is no room for one. */
-static size_t find_right(const struct facts *f, const struct style *style)
+/* Where the words at the right stand, and where the parts must end. */
+struct layout {
+	size_t right; /* SIZE_MAX: they come behind the parts */
+	size_t limit;
+};
+
+#define RIGHT_WIDTH_MIN 72 /* below it a column of its own would leave too little room */
+
+static struct layout lay_out(const struct facts *f, const struct style *style)
 {
-	size_t at = 0, widest = 0;
+	size_t end = 0, widest = 0;
 
 	vec_each(&f->list, fact) {
-		at = MAX(at, parts_end(f, fact));
+		end = MAX(end, parts_end(f, fact));
 		widest = MAX(widest, text_columns(f->text.at + fact->right_at, fact->right_len));
 	}
-	return widest && at + RIGHT_GAP + widest <= style->width ? at + RIGHT_GAP : SIZE_MAX;
+	if (widest && end + RIGHT_GAP + widest <= style->width)
+		return (struct layout){ end + RIGHT_GAP, style->width };
+	if (widest && widest < RIGHT_WIDTH_MIN / 3 && style->width >= RIGHT_WIDTH_MIN)
+		return (struct layout){ style->width - widest, style->width - widest - RIGHT_GAP };
+	return (struct layout){ SIZE_MAX, style->width };
 }
 
 struct line {
@@ -130,7 +141,7 @@ struct line {
 	const struct fact *fact;
 	const struct style *style;
 	struct buf *to;
-	size_t used;
+	size_t used, limit;
 	bool is_empty; /* of parts */
 };
 
@@ -160,10 +171,10 @@ static void put_label(struct line *line)
 static void put_part(struct line *line, const struct fact_part *part, enum ink ink)
 {
 	size_t begin = parts_at(line->f, line->fact), gap = strlen(joins[part->join].text);
-	size_t room = line->style->width > begin ? line->style->width - begin : 0;
+	size_t room = line->limit > begin ? line->limit - begin : 0;
 	size_t columns = part->join == FACT_WHOLE ? part->columns : MIN(part->columns, room);
 
-	if (!line->is_empty && line->used + gap + columns > line->style->width) {
+	if (!line->is_empty && line->used + gap + columns > line->limit) {
 		buf_printf(line->to, "%s\n%*s", joins[part->join].at_end, (int)begin, "");
 		line->used = begin;
 	} else if (!line->is_empty) {
@@ -180,16 +191,21 @@ static enum ink right_ink(const struct line *line)
 	return line->fact->is_head ? INK_PLAIN : INK_DIM;
 }
 
-static void put_line(const struct facts *f, const struct fact *fact, size_t right,
+static void put_line(const struct facts *f, const struct fact *fact, struct layout layout,
                      const struct style *style, struct buf *to)
 {
-	struct line line = { .f = f, .fact = fact, .style = style, .to = to, .is_empty = true };
+	struct line line = { .f = f,
+		             .fact = fact,
+		             .style = style,
+		             .to = to,
+		             .limit = layout.limit,
+		             .is_empty = true };
 
 	put_label(&line);
 	for (size_t i = 0; i < fact->n; i++)
 		put_part(&line, &f->parts.at[fact->first + i], fact->ink);
-	if (fact->right_len && right != SIZE_MAX) {
-		buf_printf(to, "%*s", (int)(right - line.used), "");
+	if (fact->right_len && layout.right > line.used && layout.right != SIZE_MAX) {
+		buf_printf(to, "%*s", (int)(layout.right - line.used), "");
 		put_inked(&line, right_ink(&line), fact->right_at, fact->right_len, SIZE_MAX);
 	} else if (fact->right_len) {
 		const struct fact_part last = { .at = fact->right_at,
@@ -205,10 +221,10 @@ static void put_line(const struct facts *f, const struct fact *fact, size_t righ
 
 void facts_print(const struct facts *f, const struct style *style, struct buf *to)
 {
-	size_t right = find_right(f, style);
+	struct layout layout = lay_out(f, style);
 
 	vec_each(&f->list, fact)
-		put_line(f, fact, right, style, to);
+		put_line(f, fact, layout, style, to);
 }
 
 void facts_done(struct facts *f)

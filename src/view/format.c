@@ -2,6 +2,7 @@
 #include "view/format.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -161,5 +162,59 @@ struct fmt format_time(uint64_t wall_ns)
 
 	if (localtime_r(&seconds, &tm))
 		strftime(f.at, sizeof f.at, "%Y-%m-%d %H:%M:%S", &tm);
+	return f;
+}
+
+struct fmt format_clock(uint64_t wall_ns)
+{
+	time_t seconds = (time_t)(wall_ns / NS_PER_S);
+	struct fmt f = unknown;
+	struct tm tm;
+
+	if (localtime_r(&seconds, &tm))
+		strftime(f.at, sizeof f.at, "%H:%M:%S", &tm);
+	return f;
+}
+
+static bool is_same_day(const struct tm *a, const struct tm *b)
+{
+	return a->tm_year == b->tm_year && a->tm_yday == b->tm_yday;
+}
+
+struct fmt format_when(uint64_t wall_ns, uint64_t now_ns)
+{
+	time_t then = (time_t)(wall_ns / NS_PER_S), now = (time_t)(now_ns / NS_PER_S), day_before;
+	struct fmt f = unknown;
+	struct tm tm, today, yesterday;
+
+	if (!localtime_r(&then, &tm) || !localtime_r(&now, &today))
+		return f;
+	yesterday = today;
+	yesterday.tm_mday--;
+	yesterday.tm_hour = 12; /* the hour that no change of the clock takes away */
+	day_before = mktime(&yesterday);
+	localtime_r(&day_before, &yesterday);
+	if (is_same_day(&tm, &today))
+		strftime(f.at, sizeof f.at, "%H:%M today", &tm);
+	else if (is_same_day(&tm, &yesterday))
+		strftime(f.at, sizeof f.at, "%H:%M yesterday", &tm);
+	else
+		strftime(f.at, sizeof f.at, "%Y-%m-%d %H:%M", &tm);
+	return f;
+}
+
+struct fmt format_offset(uint64_t ns)
+{
+	struct fmt f;
+	uint64_t ms = ns / NS_PER_MS, s = ms / 1000, m = s / 60, h = m / 60;
+
+	if (h)
+		snprintf(f.at, sizeof f.at, "+%juh%02jum%02jus", (uintmax_t)h, (uintmax_t)(m % 60),
+		         (uintmax_t)(s % 60));
+	else if (m)
+		snprintf(f.at, sizeof f.at, "+%jum%02ju.%jus", (uintmax_t)m, (uintmax_t)(s % 60),
+		         (uintmax_t)(ms % 1000 / 100));
+	else
+		snprintf(f.at, sizeof f.at, "+%ju.%03jus", (uintmax_t)s, (uintmax_t)(ms % 1000));
 	return f;
 }

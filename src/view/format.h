@@ -23,3 +23,8 @@ struct fmt format_percent_bare(double ratio);     /* "0.3", "62.0", "412": for c
 struct fmt format_count(uint64_t n);              /* "1,234,567" */
 struct fmt format_milli(uint64_t milli, unsigned decimals); /* thousandths: 3412 with 2 → "3.41" */
 struct fmt format_time(uint64_t wall_ns);                   /* "2026-11-15 14:03:21", local time */
+struct fmt format_clock(uint64_t wall_ns);                  /* "14:03:21", local time */
+struct fmt format_when(uint64_t wall_ns,
+                       uint64_t now_ns); /* "14:03 today", "14:03 yesterday", "2026-11-15 14:03" */
+/* Since the start of something, all of one width for the same length: "+0.412s", "+9m20.4s" */
+struct fmt format_offset(uint64_t ns);

@@ -2,7 +2,6 @@
 #include "view/job_view.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -24,19 +23,6 @@ static struct words words(const char *fmt, ...)
 static bool has_hit(const struct job *job, enum job_limit limit)
 {
 	return job->limits_hit >> limit & 1;
-}
-
-bool job_is_oom(const struct job *job)
-{
-	struct figure kills = job->figures[JOB_FIGURE_OOM_KILLS];
-
-	if (job->status != JOB_FAILED)
-		return false;
-	if (figure_is_known(kills))
-		return kills.value > 0;
-	/* A group that met its limit and a command that was killed: nobody counted, but so it was.
-	 */
-	return has_hit(job, JOB_LIMIT_MEM) && job->signal == SIGKILL;
 }
 
 struct words exit_words(bool has_exit_code, int exit_code, int signal, bool core_dumped)
@@ -135,24 +121,47 @@ struct words job_quality(const struct job *job, enum quality quality)
 	return words("%s", quality_name(quality));
 }
 
+static struct words value_words(enum metric_unit unit, uint64_t value)
+{
+	switch (unit) {
+	case UNIT_BYTES:
+	case UNIT_MIB:
+		return words("%s", format_bytes(value).at);
+	case UNIT_NS:
+		return words("%s", format_duration(value).at);
+	case UNIT_MILLI:
+		return words("%s", format_milli(value, 2).at);
+	case UNIT_COUNT:
+		break;
+	}
+	return words("%s", format_count(value).at);
+}
+
 struct words job_figure_words(const struct job *job, enum job_figure id)
 {
 	struct figure figure = job->figures[id];
 
 	if (!figure_is_known(figure))
 		return words("not known");
-	switch (job_figures[id].unit) {
-	case UNIT_BYTES:
-	case UNIT_MIB:
-		return words("%s", format_bytes(figure.value).at);
-	case UNIT_NS:
-		return words("%s", format_duration(figure.value).at);
-	case UNIT_MILLI:
-		return words("%s", format_milli(figure.value, 2).at);
-	case UNIT_COUNT:
+	return value_words(job_figures[id].unit, figure.value);
+}
+
+struct words figure_words(struct figure figure, enum metric_unit unit, bool unicode)
+{
+	struct words value = value_words(unit, figure.value);
+
+	switch (figure.quality) {
+	case QUALITY_SAMPLED:
+		return words("~%.40s", value.at);
+	case QUALITY_AT_LEAST:
+		return words("%s%.40s", unicode ? "≥" : ">=", value.at);
+	case QUALITY_EXACT:
+		return value;
+	case QUALITY_MISSING:
+	case QUALITY_COUNT:
 		break;
 	}
-	return words("%s", format_count(figure.value).at);
+	return words("-");
 }
 
 double job_cores(const struct job *job)

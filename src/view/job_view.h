@@ -16,8 +16,6 @@ struct words sheet_result(const struct sheet *sheet);
 /* "exit 3", "SIGSEGV, core dumped"; "": neither a code nor a signal is known. */
 struct words exit_words(bool has_exit_code, int exit_code, int signal, bool core_dumped);
 enum ink job_ink(enum job_status status);
-/* Whether the kernel killed for want of memory, and the job failed. */
-bool job_is_oom(const struct job *job);
 
 /* "exact", "at least", "sampled 1 s", "missing" */
 struct words job_quality(const struct job *job, enum quality quality);
@@ -25,6 +23,9 @@ static inline bool figure_is_known(struct figure figure)
 {
 	return figure.quality != QUALITY_MISSING;
 }
+/* For tables: "~1.2 GiB" when it was sampled, "≥1.2 GiB" when it is a lower bound, "-" when it is
+ * missing. */
+struct words figure_words(struct figure figure, enum metric_unit unit, bool unicode);
 /* As people read it, with its unit; "not known" when it is missing. */
 struct words job_figure_words(const struct job *job, enum job_figure id);
 /* "8.0 GiB", "2.0 cores", "100 tasks", "1m 30s" */

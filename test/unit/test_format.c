@@ -5,6 +5,8 @@
 
 #include "base/clock.h"
 #include "base/defs.h"
+#include <time.h>
+
 #include "check.h"
 
 static void test_format_bytes__tells_three_figures_and_a_unit(void **state)
@@ -106,9 +108,35 @@ static void test_format_milli__and_time(void **state)
 	assert_string_equal(format_time(UINT64_C(1700000000) * NS_PER_S).at, "2023-11-14 22:13:20");
 }
 
+static void test_format_when__names_the_days_near_by(void **state)
+{
+	/* 2025-03-30 12:00 in Berlin; the night before, the clock went forward. */
+	uint64_t now = UINT64_C(1743328800) * NS_PER_S, hour = 3600 * NS_PER_S;
+
+	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+	tzset();
+	assert_string_equal(format_when(now - hour, now).at, "11:00 today");
+	assert_string_equal(format_when(now - 11 * hour, now).at, "00:00 today");
+	assert_string_equal(format_when(now - 12 * hour, now).at, "23:00 yesterday");
+	assert_string_equal(format_when(now - 36 * hour, now).at, "2025-03-28 23:00");
+	assert_string_equal(format_clock(now).at, "12:00:00");
+	setenv("TZ", "UTC", 1);
+	tzset();
+}
+
+static void test_format_offset__has_the_decimals_that_matter(void **state)
+{
+	assert_string_equal(format_offset(0).at, "+0.000s");
+	assert_string_equal(format_offset(12500 * NS_PER_MS).at, "+12.500s");
+	assert_string_equal(format_offset(560400 * NS_PER_MS).at, "+9m20.4s");
+	assert_string_equal(format_offset(7384 * NS_PER_S).at, "+2h03m04s");
+}
+
 RUN_TESTS(TEST(test_format_bytes__tells_three_figures_and_a_unit),
           TEST(test_format_bytes_of__tells_a_unit_once),
           TEST(test_format_rate__an_unknown_rate_is_a_dash_and_zero_is_zero),
           TEST(test_format_duration__tells_the_two_largest_units),
           TEST(test_format_percent__makes_percents_of_ratios),
-          TEST(test_format_count__groups_thousands), TEST(test_format_milli__and_time))
+          TEST(test_format_count__groups_thousands), TEST(test_format_milli__and_time),
+          TEST(test_format_when__names_the_days_near_by),
+          TEST(test_format_offset__has_the_decimals_that_matter))

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* jobs_view.h - jobs, a line each, as `proctor ls` shows them. "~" stands before a figure that was
+ * sampled, "≥" before one that is a lower bound. */
+#pragma once
+
+#include "base/json.h"
+#include "model/job.h"
+#include "view/table.h"
+
+struct jobs_view {
+	uint64_t now_ns; /* wall clock: started "14:00 today", running for 3m */
+	bool unicode;
+	struct table table;
+};
+
+void jobs_view_add(struct jobs_view *view, const struct job *job);
+void jobs_view_print(const struct jobs_view *view, const struct style *style, struct buf *to);
+void jobs_view_done(struct jobs_view *view);
+/* All that is known of a job, as an object. */
+void jobs_json_add(struct json *j, const struct job *job);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* report.h - all there is to tell of one recorded job, gathered record by record; then shown for
+ * people or as JSON. It keeps sums and the few that matter, so it stays small for a job of a
+ * million processes. Processes go in before events: events are told by their names. */
+#pragma once
+
+#include "base/json.h"
+#include "base/map.h"
+#include "model/recorded.h"
+#include "view/style.h"
+
+#define REPORT_COSTLY 8
+#define REPORT_PROGRAMS_MAX 4096
+#define REPORT_LIVES_MAX (1u << 20) /* whose names are kept for the events */
+#define REPORT_NOTES_MAX 4096
+#define REPORT_MARKS_MAX 1000
+#define REPORT_SUMS_MAX 100000
+#define REPORT_TEXT_MAX 200
+
+/* All processes of one name. */
+struct report_program {
+	char name[COMM_LEN];
+	uint64_t processes, failed, signalled;
+	struct figure cpu_time_ns, peak_rss_bytes; /* the sum; the most of one. The worst quality */
+};
+
+/* One of those that took most. */
+struct report_process {
+	struct reader_process p; /* its texts are below */
+	char name[COMM_LEN];
+	char command[COMMAND_MAX + 1];
+	double cost; /* the larger of its shares of the job's CPU and memory */
+};
+
+/* Something worth knowing, maybe many times. */
+struct report_note {
+	uint64_t key; /* what is told together */
+	uint64_t first_ns, count;
+	enum ink ink;
+	unsigned rank; /* lower ones are left out last */
+	char what[24];
+	char text[REPORT_TEXT_MAX];
+};
+
+/* A mark, or a phase that took a time. */
+struct report_mark {
+	uint64_t wall_ns, took_ns; /* took 0: a mark */
+	uint32_t sheet;
+	char name[64];
+	char data[REPORT_TEXT_MAX];
+};
+
+struct report {
+	struct job job;
+	const char *host, *user; /* NULL: not known */
+	unsigned cpus;           /* of the machine it ran on; 0: not known */
+	uint64_t now_ns;
+	VEC(struct reader_sheet) sheets;
+	VEC(struct report_program) programs;
+	struct report_process costly[REPORT_COSTLY]; /* the most costly first */
+	size_t n_costly;
+	uint64_t processes, unique_pids, unended;
+	VEC(struct report_note) notes;
+	VEC(struct report_mark) marks;
+	uint64_t notes_dropped, marks_dropped;
+	VEC(struct reader_sum) sums;
+
+	/* Inside. */
+	struct map program_of; /* hash of the name → its index */
+	struct map lives;      /* proc_key → index of its program */
+	struct map pids;
+	struct map note_of; /* key of a note → its index */
+};
+
+void report_add_sheet(struct report *r, const struct reader_sheet *s);
+void report_add_process(struct report *r, const struct reader_process *p);
+void report_add_event(struct report *r, const struct reader_event *e);
+void report_add_sum(struct report *r, const struct reader_sum *s);
+/* The name of a process that was added; NULL: not known. */
+const char *report_name_of(const struct report *r, struct proc_id id);
+void report_done(struct report *r);
+
+/* Whether anything is known but that the job was there. */
+bool report_has_data(const struct report *r);
+/* How long it took so far; by the wall clock where nobody measured. */
+uint64_t report_took_ns(const struct report *r);
+void report_view(const struct report *r, const struct style *style, struct buf *to);
+void report_json(const struct report *r, struct json *j);

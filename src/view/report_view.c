@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+
+#include "model/tags.h"
+#include "view/facts.h"
+#include "view/format.h"
+#include "view/job_view.h"
+#include "view/report.h"
+#include "view/report_part.h"
+
+static bool knows(const struct job *job, enum job_figure id)
+{
+	return figure_is_known(job->figures[id]);
+}
+
+static void begin(struct facts *f, const struct job *job, const char *label, enum job_figure id)
+{
+	facts_begin(f, label, job_quality(job, job->figures[id].quality).at);
+}
+
+void report_title(const struct style *style, struct buf *to, const char *title)
+{
+	buf_putc(to, '\n');
+	style_begin(style, INK_BOLD, to);
+	buf_puts(to, title);
+	style_end(style, INK_BOLD, to);
+	buf_putc(to, '\n');
+}
+
+static void put_when(struct facts *f, const struct report *r)
+{
+	const struct job *job = &r->job;
+	uint64_t took = report_took_ns(r);
+
+	facts_part(f, "%s", format_time(job->started_ns).at);
+	if (job->ended_ns)
+		facts_join(f, FACT_WORD, "to %s",
+		           took < 12 * 3600 * NS_PER_S ? format_clock(job->ended_ns).at
+		                                       : format_time(job->ended_ns).at);
+	if (took)
+		facts_join(f, FACT_WORD, "(%s%s)", format_duration(took).at,
+		           job->status == JOB_RUNNING ? " so far" : "");
+	if (r->host)
+		facts_part(f, "host %s", r->host);
+	if (r->user)
+		facts_join(f, r->host ? FACT_COMMA : FACT_GLANCE, "user %s", r->user);
+}
+
+static void put_tags(struct facts *f, const char *tags)
+{
+	struct scan at = scan_str(tags);
+	struct buf key = { 0 }, value = { 0 };
+	bool is_first = true;
+
+	while (tags_next(&at, &key, &value)) {
+		if (is_first)
+			facts_begin(f, "tags", "");
+		facts_join(f, FACT_COMMA, "%s=%s", key.at ? key.at : "", value.at ? value.at : "");
+		is_first = false;
+	}
+	buf_done(&key);
+	buf_done(&value);
+}
+
+static void put_head(const struct report *r, const struct style *style, struct buf *to)
+{
+	const struct job *job = &r->job;
+	struct facts f = { .indent = 2, .label_columns = 10 };
+
+	facts_begin_head(&f, job->id, "");
+	facts_part(&f, "%s", job->type);
+	facts_part(&f, "%s%s", job->status == JOB_FAILED ? "FAILED: " : "", job_result(job).at);
+	put_when(&f, r);
+	facts_ink(&f, job->status == JOB_FAILED ? INK_BAD : INK_PLAIN);
+	if (*job->command) {
+		facts_begin(&f, "command", "");
+		facts_part(&f, "%s", job->command);
+	}
+	if (*job->cwd) {
+		facts_begin(&f, "in", "");
+		facts_part(&f, "%s", job->cwd);
+	}
+	if (*job->parent) {
+		facts_begin(&f, "part of", "");
+		facts_join(&f, FACT_WHOLE, "job %s", job->parent);
+	}
+	put_tags(&f, job->tags);
+	facts_print(&f, style, to);
+	facts_done(&f);
+}
+
+static void put_cpu(struct facts *f, const struct report *r)
+{
+	const struct job *job = &r->job;
+	double cores = job_cores(job);
+
+	begin(f, job, "CPU", JOB_FIGURE_CPU);
+	facts_part(f, "%s", job_figure_words(job, JOB_FIGURE_CPU).at);
+	if (knows(job, JOB_FIGURE_CPU_USER) && knows(job, JOB_FIGURE_CPU_SYSTEM)) {
+		facts_part(f, "%s user", job_figure_words(job, JOB_FIGURE_CPU_USER).at);
+		facts_comma(f, "%s sys", job_figure_words(job, JOB_FIGURE_CPU_SYSTEM).at);
+	}
+	if (isfinite(cores) && r->cpus)
+		facts_part(f, "%.1f of %u core%s busy", cores, r->cpus, r->cpus == 1 ? "" : "s");
+	else if (isfinite(cores))
+		facts_part(f, "%.1f cores busy", cores);
+	if (knows(job, JOB_FIGURE_CPU_THROTTLED) && job->figures[JOB_FIGURE_CPU_THROTTLED].value) {
+		begin(f, job, "", JOB_FIGURE_CPU_THROTTLED);
+		facts_part(f, "%s held back by its limit",
+		           job_figure_words(job, JOB_FIGURE_CPU_THROTTLED).at);
+	}
+}
+
+static void put_memory(struct facts *f, const struct job *job)
+{
+	begin(f, job, "Peak memory", JOB_FIGURE_PEAK_TOTAL);
+	facts_part(f, "%s", job_figure_words(job, JOB_FIGURE_PEAK_TOTAL).at);
+	facts_join(f, FACT_WORD, "%s",
+	           knows(job, JOB_FIGURE_PEAK_TOTAL) ? "whole job" : "for the whole job");
+	if (knows(job, JOB_FIGURE_PEAK_TOTAL) && knows(job, JOB_FIGURE_PEAK_AT))
+		facts_join(f, FACT_WORD, "at %s", job_figure_words(job, JOB_FIGURE_PEAK_AT).at);
+	begin(f, job, "", JOB_FIGURE_PEAK_RSS);
+	facts_part(f, "%s", job_figure_words(job, JOB_FIGURE_PEAK_RSS).at);
+	facts_join(f, FACT_WORD, "%s",
+	           knows(job, JOB_FIGURE_PEAK_RSS) ? "hungriest process"
+	                                           : "for the hungriest process");
+	if (job->hungriest_pid)
+		facts_comma(f, "%s %d", job->hungriest, job->hungriest_pid);
+	if (!knows(job, JOB_FIGURE_PEAK_CHARGED))
+		return;
+	begin(f, job, "", JOB_FIGURE_PEAK_CHARGED);
+	facts_part(f, "%s charged", job_figure_words(job, JOB_FIGURE_PEAK_CHARGED).at);
+	facts_join(f, FACT_WORD, "to its control group");
+	facts_comma(f, "page cache included");
+}
+
+static void put_io(struct facts *f, const struct job *job)
+{
+	struct figure read = job->figures[JOB_FIGURE_READ],
+		      written = job->figures[JOB_FIGURE_WRITTEN];
+
+	facts_begin(f, "I/O", job_quality(job, MIN(read.quality, written.quality)).at);
+	if (!figure_is_known(read) && !figure_is_known(written)) {
+		facts_part(f, "not known");
+		return;
+	}
+	facts_part(f, "%s read", job_figure_words(job, JOB_FIGURE_READ).at);
+	facts_comma(f, "%s written", job_figure_words(job, JOB_FIGURE_WRITTEN).at);
+}
+
+static void put_processes(struct facts *f, const struct job *job)
+{
+	static const struct {
+		enum job_figure id;
+		const char *word;
+		bool if_any;
+	} parts[] = {
+		{ JOB_FIGURE_EXITED, "ended", false },
+		{ JOB_FIGURE_FAILED, "failed", false },
+		{ JOB_FIGURE_SIGNALLED, "died of a signal", true },
+		{ JOB_FIGURE_OOM_KILLS, "killed for want of memory", true },
+		{ JOB_FIGURE_LEAKED, "left behind", false },
+	};
+
+	begin(f, job, "Processes", JOB_FIGURE_PROCESSES);
+	facts_part(f, "%s%s", job_figure_words(job, JOB_FIGURE_PROCESSES).at,
+	           knows(job, JOB_FIGURE_PROCESSES) ? " started" : "");
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (knows(job, parts[i].id) &&
+		    (!parts[i].if_any || job->figures[parts[i].id].value))
+			facts_comma(f, "%s %s", job_figure_words(job, parts[i].id).at,
+			            parts[i].word);
+}
+
+static void put_limits(struct facts *f, const struct job *job)
+{
+	static const char *const names[] = { [JOB_LIMIT_MEM] = "memory",
+		                             [JOB_LIMIT_CPU] = "CPU",
+		                             [JOB_LIMIT_PIDS] = "tasks",
+		                             [JOB_LIMIT_TIME] = "time" };
+	bool is_first = true;
+
+	for (enum job_limit i = 0; i < JOB_LIMIT_COUNT; i++) {
+		if (!job->limit[i])
+			continue;
+		if (is_first)
+			facts_begin(f, "Limits", "");
+		facts_comma(f, "%s %s%s", names[i], job_limit_words(job, i).at,
+		            job->limits_hit >> i & 1 ? " (met)" : "");
+		is_first = false;
+	}
+}
+
+static void put_recorder(struct facts *f, const struct report *r)
+{
+	const struct job *job = &r->job;
+	struct figure cpu = job->figures[JOB_FIGURE_SELF_CPU];
+	uint64_t took = report_took_ns(r);
+
+	begin(f, job, "Recorder", JOB_FIGURE_SELF_CPU);
+	if (figure_is_known(cpu) && took) {
+		facts_part(f, "%s CPU", format_duration(cpu.value).at);
+		facts_comma(f, "%s of a core", format_percent((double)cpu.value / (double)took).at);
+	} else {
+		facts_part(f, "not known");
+	}
+	if (knows(job, JOB_FIGURE_SELF_RSS))
+		facts_comma(f, "%s", job_figure_words(job, JOB_FIGURE_SELF_RSS).at);
+	if (*job->tier) {
+		facts_begin(f, "Watched by", "");
+		facts_part(f, "%s", job->tier);
+	}
+}
+
+static void put_totals(const struct report *r, const struct style *style, struct buf *to)
+{
+	struct facts f = { .indent = 2, .label_columns = 13 };
+
+	report_title(style, to, "Totals");
+	put_cpu(&f, r);
+	put_memory(&f, &r->job);
+	put_io(&f, &r->job);
+	put_processes(&f, &r->job);
+	put_limits(&f, &r->job);
+	put_recorder(&f, r);
+	facts_print(&f, style, to);
+	facts_done(&f);
+}
+
+void report_view(const struct report *r, const struct style *style, struct buf *to)
+{
+	put_head(r, style, to);
+	if (!report_has_data(r)) {
+		buf_puts(to, "\nno data: nothing was recorded of it but that it was there\n");
+		return;
+	}
+	put_totals(r, style, to);
+	report_put_curves(r, style, to);
+	report_put_sheets(r, style, to);
+	report_put_programs(r, style, to);
+	report_put_costly(r, style, to);
+	report_put_marks(r, style, to);
+	report_put_notes(r, style, to);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/report.h"
+
+#include <signal.h>
+#include <time.h>
+
+#include "check.h"
+#include "golden.h"
+#include "report_kit.h"
+
+static void add_processes(struct report *r)
+{
+	struct reader_process main = kit_process(2417, "python", "python train.py --epochs 3", 1,
+	                                         760);
+	struct reader_process dead = kit_process(2500, "loader", "loader\x1b[31m --shard 0", 30,
+	                                         40);
+	struct reader_process left = kit_process(2600, "tensorboard", "tensorboard --logdir .", 50,
+	                                         0);
+
+	dead.has_exit_code = false;
+	dead.signal = SIGSEGV;
+	dead.core_dumped = true;
+	left.cpu_time_ns.quality = QUALITY_SAMPLED;
+	left.peak_rss_bytes.quality = QUALITY_MISSING;
+	report_add_process(r, &main);
+	report_add_process(r, &dead);
+	report_add_process(r, &left);
+	for (pid_t pid = 3000; pid < 3200; pid++) {
+		struct reader_process p = kit_process(pid, "true", "", 100, 100.01);
+
+		if (pid == 3199)
+			p.cpu_time_ns.quality = QUALITY_MISSING;
+		report_add_process(r, &p);
+	}
+}
+
+static void add_events(struct report *r)
+{
+	struct reader_event e = kit_event(EVENT_EXIT, 40, 2500, "core dumped");
+
+	e.signal = SIGSEGV;
+	report_add_event(r, &e);
+	for (pid_t pid = 3000; pid < 3004; pid++) {
+		e = kit_event(EVENT_EXIT, 100, pid, "");
+		e.has_exit_code = true;
+		e.exit_code = 1;
+		report_add_event(r, &e);
+	}
+	e = kit_event(EVENT_EXIT, 101, 3005, "");
+	e.has_exit_code = true;
+	report_add_event(r, &e); /* nothing to tell */
+	e = kit_event(EVENT_SIGNAL, 120, 2417, "sent by bash (pid 12, uid 0)");
+	e.signal = SIGTERM;
+	report_add_event(r, &e);
+	e = kit_event(EVENT_OOM, 121, 2417, NULL);
+	report_add_event(r, &e);
+	e = kit_event(EVENT_LOSS, 130, 0, "the ring buffer was full");
+	e.count = 1234;
+	report_add_event(r, &e);
+	e = kit_event(EVENT_GAP, 140, 0, "");
+	e.count = 3200000000;
+	report_add_event(r, &e);
+	e = kit_event(EVENT_PROBE, 150, 0, "probe 'cgroup': gone; its metrics are absent");
+	report_add_event(r, &e);
+	e = kit_event(EVENT_KILL, 160, 77, NULL);
+	e.signal = SIGKILL;
+	report_add_event(r, &e);
+	e = kit_event(EVENT_MARK, 12.5, 0, "{\"loss\":0.4}");
+	e.name = "epoch";
+	report_add_event(r, &e);
+	e = kit_event(EVENT_PHASE, 62, 0, NULL);
+	e.name = "load\n";
+	e.count = (int64_t)(60 * NS_PER_S);
+	report_add_event(r, &e);
+}
+
+static struct report full_report(void)
+{
+	struct report r = { .job = kit_good_job(),
+		            .host = "gpu-03",
+		            .user = "ana",
+		            .cpus = 8,
+		            .now_ns = KIT_AT(10000) };
+	static const char *const labels[] = { "preprocess", "fit", "export" };
+	static const double ends[] = { 0, 62, 713, 761 };
+
+	for (uint32_t i = 0; i < 3; i++) {
+		struct reader_sheet s = kit_sheet(i + 1, labels[i], ends[i], ends[i + 1]);
+
+		if (i == 2) {
+			s.s.status = JOB_FAILED;
+			s.s.exit_code = 3;
+			s.max_cpu_ratio = NAN;
+			s.cpu_time_ns.quality = QUALITY_AT_LEAST;
+			s.peak_rss_bytes.quality = QUALITY_MISSING;
+		}
+		report_add_sheet(&r, &s);
+	}
+	add_processes(&r);
+	add_events(&r);
+	for (int i = 0; i <= 760; i += 10) {
+		struct reader_sum s = kit_sum(i, KIT_GIB * 61 / 10 * (uint64_t)i / 760,
+		                              i ? 8.0 * i / 760 : NAN);
+
+		report_add_sum(&r, &s);
+	}
+	return r;
+}
+
+static void assert_report(const struct report *r, struct style style, const char *golden)
+{
+	struct buf out = { 0 };
+
+	report_view(r, &style, &out);
+	assert_golden(golden, &out);
+	assert_null(strstr(out.at, " \n"));
+	buf_done(&out);
+}
+
+static void test_report__tells_all_of_a_job(void **state)
+{
+	struct report r = full_report();
+
+	assert_report(&r, (struct style){ .width = 110, .unicode = true }, "report-110.txt");
+	assert_report(&r, (struct style){ .width = SIZE_MAX }, "report-pipe.txt");
+	assert_report(&r, (struct style){ .width = 40, .unicode = true }, "report-40.txt");
+	report_done(&r);
+}
+
+static void test_report__says_when_there_is_no_data(void **state)
+{
+	struct report r = { .now_ns = KIT_AT(100) };
+
+	r.job = (struct job){ .id = "x-1", .type = "x", .started_ns = KIT_STARTED_NS };
+	assert_false(report_has_data(&r));
+	assert_report(&r, (struct style){ .width = 80 }, "report-empty.txt");
+	report_done(&r);
+}
+
+static void test_report__says_what_is_missing(void **state)
+{
+	struct report r = { .job = kit_oom_job(), .now_ns = KIT_AT(1000) };
+
+	snprintf(r.job.parent, sizeof r.job.parent, "pipeline-1");
+	r.job.figures[JOB_FIGURE_CPU].quality = QUALITY_MISSING;
+	r.job.figures[JOB_FIGURE_SELF_CPU].quality = QUALITY_MISSING;
+	r.job.figures[JOB_FIGURE_PEAK_RSS].quality = QUALITY_MISSING;
+	r.job.hungriest_pid = 0;
+	assert_report(&r, (struct style){ .width = 100 }, "report-missing.txt");
+	report_done(&r);
+}
+
+static void test_report_json__has_the_keys_of_the_profile(void **state)
+{
+	struct report r = full_report();
+	struct buf out = { 0 };
+	struct json j = { .out = &out };
+
+	report_json(&r, &j);
+	buf_putc(&out, '\n');
+	assert_golden("report.json", &out);
+	buf_done(&out);
+	report_done(&r);
+}
+
+static void test_report__keeps_the_most_costly_in_order(void **state)
+{
+	struct report r = { .job = kit_good_job() };
+
+	for (pid_t pid = 1; pid <= 100; pid++) {
+		struct reader_process p = kit_process(pid, "worker", "", 0, (pid * 37 % 101) + 1);
+
+		p.peak_rss_bytes.quality = QUALITY_MISSING;
+		report_add_process(&r, &p);
+	}
+	assert_int_equal(r.n_costly, REPORT_COSTLY);
+	for (size_t i = 1; i < r.n_costly; i++)
+		assert_true(r.costly[i - 1].cost >= r.costly[i].cost);
+	assert_int_equal(r.costly[0].p.cpu_time_ns.value, 101 * 2 * NS_PER_S);
+	assert_int_equal(r.unique_pids, 100);
+	assert_int_equal(r.programs.len, 1);
+	report_done(&r);
+}
+
+static void test_report__bounds_what_it_keeps(void **state)
+{
+	struct report r = { .job = kit_good_job() };
+
+	for (uint32_t i = 0; i < REPORT_NOTES_MAX + 1000; i++) {
+		char name[COMM_LEN];
+		struct reader_process p = kit_process((pid_t)i + 1, name, "", 0, 1);
+		struct reader_event e = kit_event(EVENT_EXIT, 1, (pid_t)i + 1, NULL);
+
+		snprintf(name, sizeof name, "p%u", i);
+		e.has_exit_code = true;
+		e.exit_code = (int)i + 1;
+		report_add_process(&r, &p);
+		report_add_event(&r, &e);
+	}
+	assert_int_equal(r.programs.len, REPORT_PROGRAMS_MAX);
+	assert_string_equal(r.programs.at[REPORT_PROGRAMS_MAX - 1].name, "(others)");
+	assert_int_equal(r.notes.len, REPORT_NOTES_MAX);
+	assert_int_equal(r.notes_dropped, 1000);
+	report_done(&r);
+}
+
+static int set_zone(void **state)
+{
+	setenv("TZ", "UTC", 1);
+	tzset();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_report__tells_all_of_a_job),
+		TEST(test_report__says_when_there_is_no_data),
+		TEST(test_report__says_what_is_missing),
+		TEST(test_report_json__has_the_keys_of_the_profile),
+		TEST(test_report__keeps_the_most_costly_in_order),
+		TEST(test_report__bounds_what_it_keeps),
+	};
+
+	return cmocka_run_group_tests(tests, set_zone, NULL);
+}
