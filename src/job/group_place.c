@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 
 #include "base/mem.h"
 
@@ -95,6 +96,7 @@ void group_place_close(struct group_place *p, int root_fd)
 	if (p->dir_fd >= 0) {
 		(void)!cgdir_remove(p->parent_fd, p->name, p->dir_fd);
 		clear_outer(root_fd, p->parent);
+		flock(p->dir_fd, LOCK_UN); /* a child that did not exec shares it */
 	}
 	close_fd(p->join_fd);
 	close_fd(p->dir_fd);

@@ -353,6 +353,44 @@ static void test_group__of_an_inner_job_lies_inside_and_goes_with_the_outer(void
 	assert_int_equal(count_dirs(home_v2(), CGDIR_PREFIX "outer"), 0);
 }
 
+/* Tells when its group is there, and closes it when it is told to. */
+static int outlive_outer(void *arg)
+{
+	struct group *g = make_group("inner", 0, 0);
+	int *pipes = arg;
+	char byte = 0;
+	pid_t pid;
+
+	EXPECT(g && (pid = spawn(g, linger, NULL)) > 0);
+	EXPECT(write(pipes[1], "", 1) == 1 && read(pipes[2], &byte, 1) == 1);
+	EXPECT(group_pids(g, NULL, 0) == 1);
+	EXPECT(kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid);
+	group_close(g);
+	return 0;
+}
+
+static void test_group__of_an_inner_job_that_lives_on_is_left_alone(void **state)
+{
+	struct group *g = make_group("outer", 0, 0);
+	int pipes[4]; /* from it, to it */
+	unsigned stayed;
+	char byte;
+	pid_t pid;
+
+	assert_non_null(g);
+	assert_true(pipe2(pipes, O_CLOEXEC) == 0 && pipe2(pipes + 2, O_CLOEXEC) == 0);
+	pid = spawn(g, outlive_outer, pipes);
+	assert_int_equal(read(pipes[0], &byte, 1), 1);
+	group_close(g);
+	stayed = count_dirs(home_v2(), CGDIR_PREFIX "outer");
+	assert_int_equal(write(pipes[3], "", 1), 1);
+	assert_int_equal(reap(pid), 0);
+	for (size_t i = 0; i < ARRAY_LEN(pipes); i++)
+		close(pipes[i]);
+	assert_int_equal(stayed, 1);
+	assert_int_equal(count_dirs(home_v2(), CGDIR_PREFIX "outer"), 0);
+}
+
 RUN_GROUP_TESTS(&home, TEST(test_group__counts_cpu_time_as_wait4_does),
                 TEST(test_group__knows_the_peak_of_memory),
                 TEST(test_group__kills_who_exceeds_the_memory_limit_and_says_so),
@@ -366,4 +404,5 @@ RUN_GROUP_TESTS(&home, TEST(test_group__counts_cpu_time_as_wait4_does),
                 TEST(test_group__gives_leftovers_back_and_goes),
                 TEST(test_group__has_a_name_of_its_own),
                 TEST(test_group__clears_away_what_killed_launchers_left),
-                TEST(test_group__of_an_inner_job_lies_inside_and_goes_with_the_outer))
+                TEST(test_group__of_an_inner_job_lies_inside_and_goes_with_the_outer),
+                TEST(test_group__of_an_inner_job_that_lives_on_is_left_alone))
