@@ -100,7 +100,10 @@ int gpu_helper_main(int argc, char **argv)
 	h = xcalloc(1, sizeof *h);
 	h->uses_smi = strcmp(argv[1], gpu_source_smi) == 0;
 	while (await_question()) {
+		uint64_t begin_ns = clock_mono_ns();
+
 		answer(h);
+		h->report.took_ns = clock_mono_ns() - begin_ns;
 		tell_cost(&h->report);
 		if (!send_answer(h) || h->report.verdict != GPU_TOLD)
 			_exit(1); /* the library's own ends may hang, too */

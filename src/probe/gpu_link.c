@@ -134,12 +134,12 @@ static void take_report(struct gpu_link *l, uint64_t now_ns, size_t n)
 		failed(l, now_ns, l->incoming.verdict == GPU_IMPOSSIBLE, l->incoming.text);
 		return;
 	}
+	l->took_ns = l->has_answered ? l->incoming.took_ns : 0; /* the first one is no measure */
 	l->has_answered = l->has_report = true;
 	l->is_hopeless = false;
 	l->failures_in_row = 0;
 	l->report = l->incoming;
 	l->answered_ns = now_ns;
-	l->took_ns = now_ns > l->asked_ns ? now_ns - l->asked_ns : 0;
 }
 
 static void take_answers(struct gpu_link *l, uint64_t now_ns)

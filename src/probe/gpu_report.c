@@ -12,7 +12,7 @@
 /* Sender and receiver are one binary, so that structs may go as they are. */
 struct head {
 	uint32_t magic, verdict, gpus, uses;
-	uint64_t cpu_ns, peak_bytes;
+	uint64_t took_ns, cpu_ns, peak_bytes;
 	char text[sizeof(((struct gpu_report *)0)->text)];
 };
 
@@ -50,6 +50,7 @@ bool gpu_report_encode(const struct gpu_report *r, struct buf *to)
 		.verdict = r->verdict,
 		.gpus = r->gpu_count,
 		.uses = r->use_count,
+		.took_ns = r->took_ns,
 		.cpu_ns = r->cpu_ns,
 		.peak_bytes = r->peak_bytes,
 	};
@@ -118,6 +119,7 @@ int gpu_report_decode(const void *bytes, size_t n, struct gpu_report *ret, struc
 		return err_set(err, EBADMSG, "the GPU helper's answer is garbled");
 	ret->verdict = (enum gpu_verdict)head.verdict;
 	memcpy(ret->text, head.text, sizeof ret->text);
+	ret->took_ns = head.took_ns;
 	ret->cpu_ns = head.cpu_ns;
 	ret->peak_bytes = head.peak_bytes;
 	ret->gpu_count = head.gpus;

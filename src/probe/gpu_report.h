@@ -17,7 +17,8 @@ enum gpu_verdict {
 struct gpu_report {
 	enum gpu_verdict verdict;
 	char text[200];              /* GPU_TOLD: "driver 535.104.05"; else the reason */
-	uint64_t cpu_ns, peak_bytes; /* what the helper and its children took so far */
+	uint64_t took_ns;            /* from question to answer */
+	uint64_t cpu_ns, peak_bytes; /* what the helper and its children used so far */
 	uint32_t gpu_count, use_count;
 	struct gpu_sample gpus[GPUS_MAX];
 	struct gpu_use uses[GPU_USES_MAX];

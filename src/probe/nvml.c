@@ -197,8 +197,8 @@ static void refuse(const struct nvml *n, struct gpu_report *why, const char *cal
 {
 	const char *words = n->call.error_string ? n->call.error_string(code) : NULL;
 
-	gpu_report_refuse(why, is_final(code) ? GPU_IMPOSSIBLE : GPU_BROKEN, "NVML: %s: %.80s (%d)",
-	                  call, words ? words : "error", code);
+	gpu_report_refuse(why, is_final(code) ? GPU_IMPOSSIBLE : GPU_BROKEN, "%s: %.80s (%d)", call,
+	                  words ? words : "error", code);
 }
 
 static bool initialise(struct nvml *n, struct gpu_report *why)

@@ -120,17 +120,17 @@ static void refuse(struct gpu_report *ret, int status, const struct buf *said)
 	struct scan line = first_line(said);
 
 	if (status == NOT_STARTED)
-		gpu_report_refuse(ret, GPU_IMPOSSIBLE, "nvidia-smi cannot be started");
+		gpu_report_refuse(ret, GPU_IMPOSSIBLE, "it cannot be started");
 	else if (status < 0)
-		gpu_report_refuse(ret, GPU_BROKEN, "nvidia-smi gave no answer within 2 s");
+		gpu_report_refuse(ret, GPU_BROKEN, "no answer within 2 s");
 	else
 		gpu_report_refuse(ret,
 		                  status == SMI_NO_DRIVER || status == SMI_NO_LIBRARY ||
 		                                  status == SMI_MISMATCH
 		                          ? GPU_IMPOSSIBLE
 		                          : GPU_BROKEN,
-		                  "nvidia-smi: %.*s (exit status %d)",
-		                  (int)MIN(scan_left(&line), (size_t)120), line.p, status);
+		                  "%.*s (exit status %d)", (int)MIN(scan_left(&line), (size_t)120),
+		                  line.p, status);
 }
 
 static void read_gpus(const char *path, struct buf *said, struct gpu_report *ret)
@@ -145,7 +145,7 @@ static void read_gpus(const char *path, struct buf *said, struct gpu_report *ret
 	if (status != 0)
 		refuse(ret, status, said);
 	else if (smi_parse_gpus(scan_mem(said->at ? said->at : "", said->len), ret) == 0)
-		gpu_report_refuse(ret, GPU_BROKEN, "nvidia-smi: its answer is not understood");
+		gpu_report_refuse(ret, GPU_BROKEN, "its answer is not understood");
 }
 
 void smi_read(const char *path, struct gpu_report *ret)
@@ -154,7 +154,7 @@ void smi_read(const char *path, struct gpu_report *ret)
 
 	path = path ? path : find_program();
 	if (!path) {
-		gpu_report_refuse(ret, GPU_IMPOSSIBLE, "there is no nvidia-smi");
+		gpu_report_refuse(ret, GPU_IMPOSSIBLE, "it is not installed");
 		return;
 	}
 	read_gpus(path, &said, ret);

@@ -182,6 +182,42 @@ static void put_limits(const struct snapshot *snap, const struct style *style, s
 	end_line(&line, g->present ? "none in this control group" : "not known");
 }
 
+static void put_gpu_figures(struct line *line, const struct gpu_readings *r)
+{
+	if (readings_has(r, GPU_UTIL)) {
+		put_bar(line, (double)r->value[GPU_UTIL] / 100);
+		put_part(line, "%s busy", format_percent((double)r->value[GPU_UTIL] / 100).at);
+	}
+	if (readings_has(r, GPU_MEM_USED) && readings_has(r, GPU_MEM_TOTAL))
+		put_part(line, "%s used",
+		         format_bytes_of(r->value[GPU_MEM_USED], r->value[GPU_MEM_TOTAL]).at);
+	if (readings_has(r, GPU_TEMPERATURE))
+		put_part(line, "%ju %s", (uintmax_t)r->value[GPU_TEMPERATURE],
+		         line->style->unicode ? "°C" : "C");
+	if (readings_has(r, GPU_POWER))
+		put_part(line, "%s W", format_milli(r->value[GPU_POWER], 0).at);
+}
+
+static void put_gpus(const struct snapshot *snap, const struct style *style, struct buf *to)
+{
+	vec_each(&snap->gpus, gpu) {
+		struct buf name = { .max = 512 };
+		struct line line;
+		char label[24];
+
+		snprintf(label, sizeof label, "gpu %u", gpu->index);
+		line = begin_line(label, style, to);
+		put_gpu_figures(&line, &gpu->r);
+		if (!gpu->r.present)
+			put_part(&line, "does not answer");
+		text_display(&name, gpu->name, strlen(gpu->name), 40);
+		if (name.len)
+			put_part(&line, "%s", name.at);
+		end_line(&line, "not known");
+		buf_done(&name);
+	}
+}
+
 static void put_states(const struct snapshot *snap, const struct style *style, struct buf *to)
 {
 	static const struct {
@@ -214,5 +250,6 @@ void snapshot_head_put(const struct snapshot *snap, const struct snapshot_view *
 	put_memory(snap, style, to);
 	put_stalls(snap, style, to);
 	put_limits(snap, style, to);
+	put_gpus(snap, style, to);
 	put_states(snap, style, to);
 }

@@ -170,6 +170,24 @@ static void test_snapshot_view__says_what_it_does_not_know(void **state)
 	            (struct style){ .width = 100 }, "snapshot-unknown.txt");
 }
 
+static void test_snapshot_view__has_a_line_for_each_gpu(void **state)
+{
+	struct snapshot *s = *state;
+	struct gpu_sample *gpu = vec_push(&s->gpus, GPUS_MAX);
+
+	snprintf(gpu->name, sizeof gpu->name, "NVIDIA A100-SXM4-40GB");
+	readings_set(&gpu->r, GPU_UTIL, 83);
+	readings_set(&gpu->r, GPU_MEM_USED, 31 * GIB);
+	readings_set(&gpu->r, GPU_MEM_TOTAL, 40 * GIB);
+	readings_set(&gpu->r, GPU_TEMPERATURE, 61);
+	readings_set(&gpu->r, GPU_POWER, 231450);
+	gpu = vec_push(&s->gpus, GPUS_MAX);
+	gpu->index = 1;
+	snprintf(gpu->name, sizeof gpu->name, "bad \x1b[2J name");
+	assert_view(s, view_of(SORT_PID, 1), (struct style){ .unicode = true, .width = 80 },
+	            "snapshot-gpu.txt");
+}
+
 static void test_snapshot_sort__knows_its_names(void **state)
 {
 	enum snapshot_sort sort = SORT_RSS;
@@ -187,4 +205,5 @@ RUN_TESTS(VIEW_TEST(test_snapshot_view__fills_a_wide_terminal),
           VIEW_TEST(test_snapshot_view__cuts_nothing_where_the_width_is_not_limited),
           VIEW_TEST(test_snapshot_view__colours_quietly),
           VIEW_TEST(test_snapshot_view__says_what_it_does_not_know),
+          VIEW_TEST(test_snapshot_view__has_a_line_for_each_gpu),
           TEST(test_snapshot_sort__knows_its_names))

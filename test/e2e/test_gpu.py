@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: MIT
+"""GPUs, on a machine that has none: the driver's library and nvidia-smi are fake, the rest is real."""
+import json
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+FAKES = Path(os.environ.get("PROCTOR_BUILD_DIR", "build-test")).resolve() / "test" / "fake"
+SMI = Path(__file__).parent.parent / "fake" / "nvidia-smi"
+METRICS = {"utilization_pct": 50, "memory_util_pct": 20, "memory_used_mb": 1000.0, "memory_total_mb": 16384.0, "temperature_c": 61,
+	   "power_w": 123.45, "sm_clock_mhz": 1410, "mem_clock_mhz": 1215}
+IN_CONTAINER = os.readlink("/proc/self/ns/pid") != "pid:[4026531836]"
+
+
+def nvml(mood="", library="fake-nvml.so"):
+	return {"PROCTOR_NVML_PATH": str(FAKES / library), "PROCTOR_FAKE_NVML": mood}
+
+
+def take(proctor, env=None, *args):
+	done = proctor("snapshot", "--json", *args, env=env)
+	assert done.returncode == 0, done.stderr
+	return json.loads(done.stdout), done.stderr
+
+
+def gpu_role(proctor, env=None, *args):
+	done = proctor("doctor", "--json", *args, env=env)
+	assert (done.returncode, done.stderr) == (0, "")
+	return [line for line in json.loads(done.stdout)["roles"] if line["role"] == "gpu"][0]
+
+
+@pytest.mark.skipif(os.path.exists("/dev/nvidiactl"), reason="this machine has a GPU")
+def test_without_a_gpu_there_is_an_empty_list_and_no_helper(proctor):
+	snapshot, said = take(proctor)
+	assert (snapshot["gpus"], said) == ([], "")
+	assert not [p for p in snapshot["processes"] if p["ppid"] == snapshot["daemon_pid"]]
+	role = gpu_role(proctor)
+	assert (role["state"], role["note"]) == ("absent", "no NVIDIA device found")
+	assert "gpu" not in re.sub(r"\n\n.*", "", proctor("snapshot").stdout, flags=re.S)
+
+
+def test_every_figure_of_every_gpu_is_shown(proctor, children):
+	child = children.idle(1)[0]
+	snapshot, said = take(proctor, nvml("gpus=2 pids=%d:512:37" % child.pid))
+	assert said == ""
+	first, second = snapshot["gpus"]
+	assert {key: first[key] for key in METRICS} == METRICS
+	assert (first["index"], first["name"], len(first["uuid"])) == (0, "Fake GPU 0", 40)
+	assert (second["index"], second["utilization_pct"], second["processes"]) == (1, 51, [])
+	(use,) = first["processes"]
+	assert (use["memory_used_mb"], use["sm_pct"], use["job_id"]) == (512.0, 37, None)
+	(process,) = [p for p in snapshot["processes"] if p["pid"] == child.pid]
+	if IN_CONTAINER:
+		assert (use["pid"], use["host_pid"]) == (None, child.pid)
+	else:
+		assert use["pid"] == child.pid
+		assert (process["gpu_memory_mb"], process["gpu_sm_pct"]) == (512.0, 37)
+
+
+def test_people_get_a_line_for_each_gpu(proctor):
+	done = proctor("snapshot", env=nvml("gpus=2"))
+	assert (done.returncode, done.stderr) == (0, "")
+	lines = re.findall(r"^  gpu \d .*", done.stdout, re.M)
+	assert len(lines) == 2
+	assert re.search(r"51 % busy   1000 MiB of 16.0 GiB used|51 % busy   1.0 of 16.0 GiB used", lines[1])
+	assert "61 °C" in lines[1] and "123 W" in lines[1] and "Fake GPU 1" in lines[1]
+
+
+def test_a_lost_gpu_is_listed_and_its_figures_are_null(proctor):
+	snapshot, _ = take(proctor, nvml("gpus=2 lost=1 after=2"))
+	first, second = snapshot["gpus"]
+	assert first["utilization_pct"] == 50
+	assert second["name"] == "Fake GPU 1" and all(second[key] is None for key in METRICS)
+
+
+def test_nvidia_smi_plays_where_the_library_does_not(proctor):
+	env = {**nvml("init=18"), "PROCTOR_NVIDIA_SMI": str(SMI)}
+	snapshot, said = take(proctor, env)
+	assert "probe 'nvml' gives way to nvidia-smi: NVML: init: Driver/library version mismatch (18)" in said
+	assert {key: snapshot["gpus"][0][key] for key in METRICS} == METRICS
+	role = gpu_role(proctor, env)
+	assert (role["state"], role["source"]) == ("degraded", "nvidia-smi")
+	assert "version mismatch" in role["note"]
+
+
+@pytest.mark.parametrize("mood, library, why", [
+	("init=18", "fake-nvml.so", "Driver/library version mismatch"),
+	("", "fake-nvml-empty.so", "has no nvmlInit_v2"),
+	("", "not-there.so", "not a file"),
+])
+def test_when_nobody_can_tell_the_reasons_are_told(proctor, mood, library, why):
+	env = {**nvml(mood, library), "PROCTOR_NVIDIA_SMI": str(SMI), "PROCTOR_FAKE_SMI": "mismatch"}
+	snapshot, said = take(proctor, env)
+	assert snapshot["gpus"] == [] and why in said
+	role = gpu_role(proctor, env)
+	assert role["state"] == "absent"
+	assert why in role["note"] and "nvidia-smi: Failed to initialize NVML" in role["note"]
+
+
+@pytest.mark.parametrize("mood", ["hang=init", "hang=power", "abort=init"])
+def test_a_library_that_hangs_or_aborts_harms_nobody(proctor, mood):
+	start = time.monotonic()
+	snapshot, _ = take(proctor, {**nvml(mood), "PROCTOR_NVIDIA_SMI": "/nowhere"})
+	assert time.monotonic() - start < 20
+	assert snapshot["gpus"] == [] and snapshot["processes"]
+
+
+def test_they_can_be_switched_off(proctor, tmp_path):
+	config = tmp_path / "off.conf"
+	config.write_text("[profiler]\ngpu_enabled = no\n")
+	snapshot, _ = take(proctor, nvml("gpus=2"), "--config", config)
+	assert snapshot["gpus"] == []
+	role = gpu_role(proctor, nvml("gpus=2"), "--config", config)
+	assert (role["state"], role["note"]) == ("absent", "switched off")
+
+
+def test_they_can_be_insisted_on(proctor, tmp_path):
+	config = tmp_path / "on.conf"
+	config.write_text("[profiler]\ngpu_enabled = yes\n")
+	role = gpu_role(proctor, None, "--config", config)
+	if role["state"] == "absent":
+		assert "libnvidia-ml.so.1" in role["note"] or "NVML" in role["note"]
+
+
+def lines_of(state_dir):
+	try:
+		return [json.loads(line) for line in (state_dir / "monitor.jsonl").read_text().splitlines()]
+	except (FileNotFoundError, ValueError):
+		return []
+
+
+def record(proctor, children, env):
+	return children.spawn([proctor.binary, "record", "--interval", "0.2"], env={**proctor.env, **env},
+			      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def helpers_of(pid):
+	return [p for p in psutil.Process(pid).children(recursive=True) if "gpu-helper" in p.cmdline()]
+
+
+def test_a_recording_has_gpus_and_one_helper_that_ends_with_it(proctor, children, wait_until, state_dir):
+	recorder = record(proctor, children, nvml("gpus=1"))
+	assert wait_until(lambda: [s for s in lines_of(state_dir) if s["gpus"] and s["gpus"][0]["power_w"] == 123.45])
+	(helper,) = helpers_of(recorder.pid)
+	assert os.getsid(helper.pid) == helper.pid
+	recorder.kill()
+	recorder.wait()
+	assert wait_until(lambda: not helper.is_running() or helper.status() == psutil.STATUS_ZOMBIE)
+
+
+def test_a_recording_goes_on_at_its_pace_while_the_library_hangs(proctor, children, wait_until, state_dir):
+	"""The GPU stays named, its figures go and come back with a new helper, and no tick is late."""
+	recorder = record(proctor, children, nvml("hang=power after=4"))
+
+	def has_come_back():
+		known = [s["gpus"][0]["power_w"] is not None for s in lines_of(state_dir) if s["gpus"]]
+		text = "".join("+" if k else "-" for k in known)
+		return re.search(r"\+-+\+", text)
+
+	assert wait_until(has_come_back, 30)
+	recorder.terminate()
+	recorder.wait()
+	snapshots = lines_of(state_dir)
+	late = [b["timestamp"] - a["timestamp"] for a, b in zip(snapshots, snapshots[1:])]
+	assert sorted(late)[len(late) // 2] < 0.4
+	assert all(s["gpus"][0]["name"] == "Fake GPU 0" for s in snapshots[-5:])
+	assert b"no answer" not in recorder.stderr.read()  # it recovered: an event, not a warning
+
+
+def test_a_recording_says_once_that_it_gave_up(proctor, children, wait_until, state_dir):
+	recorder = record(proctor, children, {**nvml("init=18"), "PROCTOR_NVIDIA_SMI": str(SMI), "PROCTOR_FAKE_SMI": "mismatch"})
+	assert wait_until(lambda: len(lines_of(state_dir)) > 15, 30)
+	recorder.terminate()
+	recorder.wait()
+	said = recorder.stderr.read().decode()
+	assert said.count("gives way to nvidia-smi") == 1
+	assert said.count("probe 'nvidia-smi'") == 1
+	assert len(lines_of(state_dir)) > 15
+
+
+def test_the_helper_is_not_for_people(proctor):
+	assert "gpu-helper" not in proctor("--help").stdout
+	done = proctor("gpu-helper")
+	assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
+	assert proctor("gpu-helper", "nvml", "1").returncode == 1
+
+
+@pytest.mark.needs_root
+def test_nobody_sees_gpus_too(as_nobody):
+	library = as_nobody.place / "fake.so"
+	library.write_bytes((FAKES / "fake-nvml.so").read_bytes())
+	library.chmod(0o755)
+	done = as_nobody("snapshot", "--json", env={"PROCTOR_NVML_PATH": str(library)})
+	assert done.returncode == 0, done.stderr
+	assert json.loads(done.stdout)["gpus"][0]["power_w"] == 123.45
