@@ -31,7 +31,7 @@ struct verb {
 	           char **argv); /* argv[0] is the verb; returns the exit status */
 };
 
-extern const struct verb verb_doctor, verb_record, verb_run, verb_snapshot, verb_sql;
+extern const struct verb verb_doctor, verb_record, verb_run, verb_snapshot, verb_sql, verb_summary;
 extern const struct verb verb_gpu_helper; /* started by ourselves only */
 extern const struct verb verb_mark, verb_phase, verb_sheet; /* called from within a job */
 
@@ -40,7 +40,7 @@ struct cli {
 	const struct verb *verb;
 	const char *state_dir, *config_file, *color; /* as given; NULL: not given */
 	bool json, help;
-	int status; /* when cli_parse() says not to go on */
+	int status;                 /* when cli_parse() says not to go on */
 	void (*sigpipe)(int signo); /* its disposition as we were given it */
 };
 

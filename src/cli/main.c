@@ -11,10 +11,9 @@
 #include "cli/version.h"
 
 /* In the order of `proctor --help`. */
-static const struct verb *const verbs[] = {
-	&verb_run,      &verb_sheet,  &verb_mark, &verb_phase,
-	&verb_snapshot, &verb_record, &verb_sql,  &verb_doctor
-};
+static const struct verb *const verbs[] = { &verb_run,   &verb_sheet,    &verb_mark,
+	                                    &verb_phase, &verb_snapshot, &verb_record,
+	                                    &verb_sql,   &verb_summary,  &verb_doctor };
 
 static const struct verb *find_verb(const char *name)
 {

@@ -2,6 +2,8 @@
 /* folder_handle.h - what the files of the folder share; nobody else includes it. */
 #pragma once
 
+#include <string.h>
+
 #include "base/vec.h"
 #include "store/folder.h"
 #include "store/hwfile.h"
@@ -32,7 +34,8 @@ struct folder {
 	struct resource_summary sums;
 	uint64_t rows[HWFILE_COUNT];
 	struct folder_cpu row_began, now; /* the CPU line that is being gathered */
-	uint64_t last_wall_ns, last_elapsed_ns;
+	uint64_t last_wall_ns;
+	uint64_t gpu_line_boot_ns; /* of the last lines; 0: none yet */
 	char gpu_absence[120];
 
 	struct job job; /* as last seen; id is set from the start */
@@ -56,6 +59,12 @@ int folder_put_hw(struct folder *f, const struct snapshot *snap, struct err *err
 int folder_end_hw(struct folder *f, struct err *err) must_check;
 /* The sums, with the line that is being gathered in them. */
 struct resource_summary folder_sums(const struct folder *f);
+
+/* Whether a line that began then ends with this snapshot. */
+bool folder_is_due(const struct folder *f, const struct snapshot *snap, uint64_t began_boot_ns);
+
+/* folder_gpu.c */
+int folder_put_gpus(struct folder *f, const struct snapshot *snap, struct err *err) must_check;
 
 /* folder_log.c: what goes to the run log. */
 int folder_put_log(struct folder *f, const struct snapshot *snap, struct err *err) must_check;

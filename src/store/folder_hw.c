@@ -57,29 +57,33 @@ static int write_row(struct folder *f, const struct cpu_row *row, struct err *er
 
 /* The snapshot nearest to the end of the interval makes the line: a tick that came a millisecond
  * early does not wait for the next. */
-static bool is_due(const struct folder *f)
+bool folder_is_due(const struct folder *f, const struct snapshot *snap, uint64_t began_boot_ns)
 {
-	return f->now.boot_ns - f->row_began.boot_ns + f->last_elapsed_ns / 2 >= f->interval_ns;
+	return snap->boot_ns - began_boot_ns + snap->elapsed_ns / 2 >= f->interval_ns;
+}
+
+static int put_cpu(struct folder *f, const struct snapshot *snap, struct err *err)
+{
+	struct folder_cpu began = f->row_began;
+	struct cpu_row row;
+
+	f->now = read_cpu(snap);
+	if (!began.is_known) {
+		f->row_began = f->now;
+		return 0;
+	}
+	if (!folder_is_due(f, snap, began.boot_ns))
+		return 0;
+	f->row_began = f->now;
+	return make_row(&began, &f->now, &row) ? write_row(f, &row, err) : 0;
 }
 
 int folder_put_hw(struct folder *f, const struct snapshot *snap, struct err *err)
 {
-	struct cpu_row row;
+	int r = put_cpu(f, snap, err);
+	struct err later;
 
-	f->now = read_cpu(snap);
-	f->last_elapsed_ns = snap->elapsed_ns;
-	if (!f->row_began.is_known) {
-		f->row_began = f->now;
-		return 0;
-	}
-	if (!is_due(f))
-		return 0;
-	if (!make_row(&f->row_began, &f->now, &row)) {
-		f->row_began = f->now;
-		return 0;
-	}
-	f->row_began = f->now;
-	return write_row(f, &row, err);
+	return folder_first(r, folder_put_gpus(f, snap, &later), &later, err);
 }
 
 /* What is left behind the last line counts when it is half of one, or all there is. */

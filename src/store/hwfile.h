@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/scan.h"
+#include "model/gpu.h"
 #include "model/resource_summary.h"
 
 enum hwfile_kind {
@@ -65,3 +66,12 @@ void hwfile_put_time(struct buf *to, uint64_t wall_ns);
 /* A line of cpu_metrics.csv, with one decimal. */
 void hwfile_put_cpu(struct buf *to, uint64_t wall_ns, uint64_t usr_tenths, uint64_t idle_tenths);
 #define HWFILE_CPU_HEAD "timestamp,usr_pct,idle_pct\n"
+
+/* A line of hw_metrics.csv, "[N/A]" for what is not known, and one of hw_dmon.csv, "-" for it. */
+void hwfile_put_gpu(struct buf *to, uint64_t wall_ns, const struct gpu_sample *gpu);
+void hwfile_put_dmon(struct buf *to, const struct gpu_sample *gpu);
+#define HWFILE_DMON_HEAD                                                                           \
+	"# gpu     sm    mem     fb\n"                                                             \
+	"# Idx      %      %     MB\n"
+/* A value as these lines show it, in thousandths; false: not known. */
+bool hwfile_gpu_milli(const struct gpu_sample *gpu, enum hwfile_role role, uint64_t *ret_milli);

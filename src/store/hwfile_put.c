@@ -23,3 +23,85 @@ void hwfile_put_cpu(struct buf *to, uint64_t wall_ns, uint64_t usr_tenths, uint6
 	           (unsigned long long)usr_tenths % 10, (unsigned long long)idle_tenths / 10,
 	           (unsigned long long)idle_tenths % 10);
 }
+
+#define MIB_SHIFT 20
+
+/* Memory in whole MiB and power in hundredths of a watt, as nvidia-smi prints them. */
+static uint64_t mib_of(uint64_t bytes)
+{
+	return (bytes >> MIB_SHIFT) + (bytes >> (MIB_SHIFT - 1) & 1);
+}
+
+static uint64_t centiwatts_of(uint64_t milliwatts)
+{
+	return milliwatts / 10 + (milliwatts % 10 >= 5);
+}
+
+bool hwfile_gpu_milli(const struct gpu_sample *gpu, enum hwfile_role role, uint64_t *ret_milli)
+{
+	static const struct {
+		enum hwfile_role role;
+		enum gpu_metric metric;
+	} known[] = {
+		{ HWFILE_UTIL, GPU_UTIL },
+		{ HWFILE_MEM_UTIL, GPU_MEM_UTIL },
+		{ HWFILE_VRAM, GPU_MEM_USED },
+		{ HWFILE_POWER, GPU_POWER },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+		uint64_t value = gpu->r.value[known[i].metric];
+
+		if (known[i].role != role || !readings_has(&gpu->r, known[i].metric))
+			continue;
+		if (role == HWFILE_VRAM)
+			value = mib_of(value);
+		*ret_milli = role == HWFILE_POWER ? centiwatts_of(value) * 10 : value * 1000;
+		return true;
+	}
+	return false;
+}
+
+static void put_field(struct buf *to, const struct gpu_sample *gpu, enum gpu_metric metric)
+{
+	unsigned long long value = gpu->r.value[metric];
+
+	if (!readings_has(&gpu->r, metric)) {
+		buf_puts(to, ", [N/A]");
+		return;
+	}
+	if (metric == GPU_MEM_USED || metric == GPU_MEM_TOTAL)
+		value = mib_of(value);
+	if (metric == GPU_POWER)
+		buf_printf(to, ", %llu.%02llu", (unsigned long long)centiwatts_of(value) / 100,
+		           (unsigned long long)centiwatts_of(value) % 100);
+	else
+		buf_printf(to, ", %llu", value);
+}
+
+void hwfile_put_gpu(struct buf *to, uint64_t wall_ns, const struct gpu_sample *gpu)
+{
+	static const enum gpu_metric order[] = { GPU_UTIL,      GPU_MEM_UTIL, GPU_MEM_USED,
+		                                 GPU_MEM_TOTAL, GPU_POWER,    GPU_TEMPERATURE,
+		                                 GPU_SM_CLOCK,  GPU_MEM_CLOCK };
+
+	hwfile_put_time(to, wall_ns);
+	for (size_t i = 0; i < ARRAY_LEN(order); i++)
+		put_field(to, gpu, order[i]);
+	buf_putc(to, '\n');
+}
+
+void hwfile_put_dmon(struct buf *to, const struct gpu_sample *gpu)
+{
+	static const enum hwfile_role order[] = { HWFILE_UTIL, HWFILE_MEM_UTIL, HWFILE_VRAM };
+	uint64_t milli;
+
+	buf_printf(to, "%5u", gpu->index);
+	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+		if (hwfile_gpu_milli(gpu, order[i], &milli))
+			buf_printf(to, " %6llu", (unsigned long long)milli / 1000);
+		else
+			buf_puts(to, "      -");
+	}
+	buf_putc(to, '\n');
+}

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-VERBS = ["run", "sheet", "mark", "phase", "snapshot", "record", "sql", "doctor"]
+VERBS = ["run", "sheet", "mark", "phase", "snapshot", "record", "sql", "summary", "doctor"]
 
 
 def one_line(text):

@@ -7,7 +7,7 @@
 
 #include "base/io.h"
 #include "golden.h"
-#include "store/hwfile.h"
+#include "store/folder_read.h"
 #include "store_world.h"
 
 #define WALL0_NS (UINT64_C(1790000000) * NS_PER_S)
@@ -313,6 +313,77 @@ static void test_folder_put__logs_what_was_said_and_what_befell_the_job(void **s
 	scene_end(&s);
 }
 
+static void scene_gpu(struct scene *s, uint32_t index, uint64_t util, uint64_t mib)
+{
+	struct gpu_sample *gpu = world_push(&s->snap.gpus);
+
+	gpu->index = index;
+	readings_set(&gpu->r, GPU_UTIL, util);
+	readings_set(&gpu->r, GPU_MEM_UTIL, util / 2);
+	readings_set(&gpu->r, GPU_MEM_USED, mib << 20);
+	readings_set(&gpu->r, GPU_MEM_TOTAL, UINT64_C(1024) << 20);
+	if (index == 0)
+		readings_set(&gpu->r, GPU_POWER, 100000 + util);
+}
+
+static void test_folder_put__writes_gpu_files_when_there_is_one(void **state)
+{
+	struct scene s = scene_begin(0);
+
+	scene_tick(&s, 0, 0, 0);
+	scene_put(&s);
+	assert_file(&s, "hw_metrics.csv", "(none)");
+	for (uint64_t i = 0; i < 4; i++) {
+		scene_tick(&s, 1000, 50, 50);
+		scene_gpu(&s, 0, i * 10, i == 1 ? 900 : 100);
+		scene_gpu(&s, 1, 100, 50);
+		scene_put(&s);
+	}
+	assert_file(&s, "hw_metrics.csv",
+	            "2026/09/21 14:13:21.000, 0, 0, 100, 1024, 100.00, [N/A], [N/A], [N/A]\n"
+	            "2026/09/21 14:13:21.000, 100, 50, 50, 1024, [N/A], [N/A], [N/A], [N/A]\n"
+	            "2026/09/21 14:13:23.000, 20, 10, 100, 1024, 100.02, [N/A], [N/A], [N/A]\n"
+	            "2026/09/21 14:13:23.000, 100, 50, 50, 1024, [N/A], [N/A], [N/A], [N/A]\n");
+	assert_file(&s, "hw_dmon.csv",
+	            HWFILE_DMON_HEAD "    0      0      0    100\n    1    100     50     50\n"
+	                             "    0     20     10    100\n    1    100     50     50\n");
+	/* The memory that was held between two lines counts. */
+	assert_has(&s, "summary.json",
+	           "\"peak_vram_mb\":900.0,\"gpu_util_mean_pct\":55.0,\"gpu_util_max_pct\":100.0,"
+	           "\"mem_util_mean_pct\":27.5,\"mem_util_max_pct\":50.0,"
+	           "\"power_watts_mean\":100.0,\"power_watts_max\":100.0");
+	assert_has(&s, "summary.json", "\"gpu\":4}");
+	scene_end(&s);
+}
+
+/* Whoever reads the files comes to the summary that we wrote. */
+static void test_folder_end__leaves_files_that_give_the_same_summary(void **state)
+{
+	struct scene s = scene_begin(0);
+	struct buf out = { 0 };
+	struct json j = { .out = &out };
+	struct folder_reading reading;
+	struct err err = { 0 };
+
+	for (uint64_t i = 0; i < 99; i++) {
+		scene_tick(&s, 37 + i * 10, i * 7 % 61, i * 3 % 29);
+		scene_gpu(&s, 0, i * 13 % 101, 100 + i);
+		scene_event(&s, EVENT_MARK, "m", "{\"jax_peak_bytes_mb\":77.77}");
+		scene_put(&s);
+	}
+	scene_job(&s)->status = JOB_COMPLETED;
+	assert_int_equal(folder_end(s.folder, scene_job(&s), NULL, &err), 0);
+	assert_int_equal(folder_read(s.path, &reading, &err), 0);
+	/* The peak may be one between two lines. */
+	assert_true(reading.summary.series[RESOURCE_VRAM_MB].max_milli <= 198000);
+	reading.summary.series[RESOURCE_VRAM_MB].max_milli = 198000;
+	json_begin_object(&j);
+	resource_summary_put(&j, &reading.summary);
+	assert_has(&s, "summary.json", out.at + 1);
+	buf_done(&out);
+	scene_end(&s);
+}
+
 static void test_folder_open__moves_an_earlier_run_aside(void **state)
 {
 	struct scene s = scene_begin(0);
@@ -442,6 +513,8 @@ RUN_TESTS(TEST(test_folder_put__writes_cpu_lines_at_one_interval),
           TEST(test_folder_put__leaves_out_what_the_counters_cannot_tell),
           TEST(test_folder_put__rewrites_the_summary),
           TEST(test_folder_put__logs_what_was_said_and_what_befell_the_job),
+          TEST(test_folder_put__writes_gpu_files_when_there_is_one),
+          TEST(test_folder_end__leaves_files_that_give_the_same_summary),
           TEST(test_folder_open__moves_an_earlier_run_aside),
           TEST(test_folder_open__refuses_a_folder_that_is_in_use),
           TEST(test_folder_open__follows_no_link_and_touches_no_strange_file),

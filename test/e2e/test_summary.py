@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: MIT
+"""`proctor summary DIR`: the resource summary of any run folder, from files that nvidia-smi, mpstat or we wrote."""
+import json
+import os
+import random
+import subprocess
+
+import pytest
+
+from conftest import ROOT
+
+FOLDERS = ROOT / "test/fixtures/run-folders"
+GOLDEN = ROOT / "test/golden"
+KEYS = ["peak_vram_mb", "gpu_util_mean_pct", "gpu_util_max_pct", "mem_util_mean_pct", "mem_util_max_pct", "power_watts_mean",
+	"power_watts_max", "cpu_usr_mean_pct", "cpu_idle_mean_pct", "jax_peak_bytes_mb"]
+FILES = ["hw_metrics.csv", "hw_dmon.csv", "cpu_metrics.csv"]
+
+
+def ask(proctor, folder):
+	done = proctor("summary", "--json", folder)
+	assert (done.returncode, done.stderr) == (0, ""), done.stderr
+	answer = json.loads(done.stdout)
+	assert [key for key in answer if key in KEYS] == [key for key in KEYS if key in answer]
+	assert set(answer) <= set(KEYS) | {"gpus", "files"}
+	assert list(answer["files"]) == FILES
+	return answer
+
+
+def write(folder, **files):
+	folder.mkdir(exist_ok=True)
+	for name, text in files.items():
+		(folder / (name + ".csv")).write_bytes(text if isinstance(text, bytes) else text.encode())
+	return folder
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in FOLDERS.iterdir()))
+def test_a_folder_gives_what_it_always_gave(proctor, name):
+	"""With PROCTOR_GOLDEN=write the wanted output is written anew: read the difference before you commit it."""
+	text, document = proctor("summary", FOLDERS / name), proctor("summary", FOLDERS / name, "--json")
+	assert (text.returncode, text.stderr, document.returncode, document.stderr) == (0, "", 0, "")
+	for end, output in (("txt", text.stdout), ("json", document.stdout)):
+		wanted = GOLDEN / ("summary-%s.%s" % (name, end))
+		if os.environ.get("PROCTOR_GOLDEN") == "write":
+			wanted.write_text(output, encoding="utf-8")
+		assert output == wanted.read_text(encoding="utf-8")
+
+
+def test_it_says_what_was_read_and_what_was_skipped(proctor, tmp_path):
+	folder = write(tmp_path / "run", hw_metrics="t, 1, 2, 3, 4, 5, 6, 7, 8\nt, 1, 2\n# x\nt, [N/A], 2, 3, 4, -, 6, 7, 8\n",
+		       cpu_metrics="")
+	lines = proctor("summary", folder).stdout.splitlines()
+	assert lines[0].split() == ["file", "lines", "used", "skipped", "why"]
+	assert lines[1].split(maxsplit=4) == ["hw_metrics.csv", "4", "2", "2", "1 comment, 1 too short; 2 values not readable"]
+	assert lines[2].split(maxsplit=4) == ["hw_dmon.csv", "-", "-", "-", "not there"]
+	assert lines[3].split(maxsplit=4) == ["cpu_metrics.csv", "0", "0", "0", "empty"]
+	assert "GPU memory, peak" in lines[5] and lines[5].split()[-2:] == ["3.0", "MiB"]
+
+
+def test_means_and_maxima_are_those_of_the_numbers(proctor, tmp_path):
+	dice = random.Random(7)
+	rows = [(dice.randint(0, 100), dice.randint(0, 100), dice.randint(0, 80000), dice.randint(0, 70000) / 100) for _ in range(5000)]
+	cpus = [(dice.randint(0, 500) / 10, dice.randint(0, 500) / 10) for _ in range(3000)]
+	folder = write(
+		tmp_path / "run",
+		hw_metrics="".join("2024/05/01 12:34:56.789, %d, %d, %d, 81559, %.2f, 61, 1980, 9501\n" % row for row in rows),
+		cpu_metrics="timestamp,usr_pct,idle_pct\n" + "".join("x,%.1f,%.1f\n" % row for row in cpus))
+	answer = ask(proctor, folder)
+	util, busy, used, power = zip(*rows)
+	usr, idle = zip(*cpus)
+	wanted = {
+		"peak_vram_mb": max(used),
+		"gpu_util_mean_pct": sum(util) / len(util), "gpu_util_max_pct": max(util),
+		"mem_util_mean_pct": sum(busy) / len(busy), "mem_util_max_pct": max(busy),
+		"power_watts_mean": sum(power) / len(power), "power_watts_max": max(power),
+		"cpu_usr_mean_pct": sum(usr) / len(usr), "cpu_idle_mean_pct": sum(idle) / len(idle),
+	}
+	for key, value in wanted.items():
+		assert answer[key] == pytest.approx(value, abs=0.0501), key
+		assert round(answer[key], 1) == answer[key]
+	assert "jax_peak_bytes_mb" not in answer
+
+
+def test_what_is_not_known_is_left_out(proctor, tmp_path):
+	answer = ask(proctor, write(tmp_path / "run", cpu_metrics="timestamp,usr_pct,idle_pct\nx,1.5,-\n"))
+	assert answer["cpu_usr_mean_pct"] == 1.5
+	assert not set(answer) & set(KEYS) - {"cpu_usr_mean_pct"}
+	assert answer["files"]["hw_metrics.csv"] is None and answer["gpus"] is None
+	answer = ask(proctor, write(tmp_path / "run", cpu_metrics=""))
+	assert not set(answer) & set(KEYS)
+	assert "nothing can be read" in proctor("summary", tmp_path / "run").stdout
+
+
+def test_a_folder_that_is_missing_is_status_3(proctor, tmp_path):
+	done = proctor("summary", tmp_path / "nowhere")
+	assert (done.returncode, done.stdout) == (3, "")
+	assert done.stderr == "proctor: run folder '%s/nowhere': No such file or directory\n" % tmp_path
+
+
+def test_a_folder_without_any_of_the_files_is_status_1_and_they_are_named(proctor, tmp_path):
+	(tmp_path / "other.csv").write_text("x", encoding="ascii")
+	done = proctor("summary", tmp_path)
+	assert (done.returncode, done.stdout) == (1, "")
+	assert done.stderr.count("\n") == 1
+	for name in FILES:
+		assert name in done.stderr
+	done = proctor("summary", tmp_path / "other.csv")
+	assert (done.returncode, done.stdout) == (1, "")
+	assert "Not a directory" in done.stderr
+
+
+def test_a_file_that_cannot_be_read_is_told_and_no_success(proctor, tmp_path):
+	folder = write(tmp_path / "run", hw_metrics="t, 1, 2, 3, 4, 5, 6, 7, 8\n")
+	(folder / "cpu_metrics.csv").mkdir()
+	os.mkfifo(folder / "hw_dmon.csv")
+	done = proctor("summary", "--json", folder)
+	assert done.returncode == 1
+	assert "read '%s/cpu_metrics.csv': Is a directory" % folder in done.stderr
+	assert "read '%s/hw_dmon.csv': not a regular file" % folder in done.stderr
+	assert json.loads(done.stdout)["peak_vram_mb"] == 3.0
+
+
+@pytest.mark.parametrize("args, word", [([], "no folder"), (["a", "b"], "one folder only")])
+def test_wrong_usage_is_status_2(proctor, args, word):
+	done = proctor("summary", *args)
+	assert (done.returncode, done.stdout) == (2, "")
+	assert word in done.stderr
+
+
+def test_hostile_files_do_no_harm(proctor, tmp_path):
+	dice = random.Random(11)
+	line = b"2024/05/01 12:34:56.789, 62, 40, 8123, 24576, 214.53, 61, 1980, 9501\n"
+	huge = b"9," * (3 << 20)
+	folder = write(tmp_path / "run", hw_metrics=line + huge + b"\n" + line + b"\0" * 100000 + b"\n" + line.rstrip(b"\n"),
+		       hw_dmon=dice.randbytes(1 << 20), cpu_metrics=b"\x1b[2J,\x1b[2J,\x1b[2J\n" * 1000)
+	answer = ask(proctor, folder)
+	assert answer["files"]["hw_metrics.csv"] == {"lines": 5, "used": 3, "heads": 0, "comments": 0, "too_short": 0, "too_long": 2,
+						      "unusable": 0, "values_skipped": 0, "problem": None}
+	assert (answer["peak_vram_mb"], answer["power_watts_mean"]) == (8123.0, 214.5)
+	assert answer["files"]["cpu_metrics.csv"]["unusable"] == 1000
+	assert "\x1b" not in proctor("summary", folder).stdout
+
+
+def peak_kib(proctor, folder):
+	"""The most memory that it took; the answer is read from a file."""
+	with open(folder / "answer", "wb") as answer:
+		child = subprocess.Popen([proctor.binary, "summary", "--json", str(folder)], env=proctor.env, stdout=answer)
+		_, status, usage = os.wait4(child.pid, 0)
+	child.returncode = os.waitstatus_to_exitcode(status)
+	assert child.returncode == 0
+	return usage.ru_maxrss
+
+
+def test_memory_does_not_grow_with_the_file(proctor, tmp_path):
+	line = b"2024/05/01 12:34:56.789, 62, 40, 8123, 24576, 214.53, 61, 1980, 9501\n"
+	small, large = write(tmp_path / "small", hw_metrics=line), write(tmp_path / "large", hw_metrics=line * 500000)
+	assert peak_kib(proctor, large) < peak_kib(proctor, small) + 4096
+	assert json.loads((large / "answer").read_text())["files"]["hw_metrics.csv"]["used"] == 500000

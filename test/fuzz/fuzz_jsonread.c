@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* The walker over JSON against jansson: what jansson takes as an object is one, and has the same
+ * members; what the walker takes and jansson does not are numbers and characters that are well
+ * formed but that jansson cannot hold. */
+#include <jansson.h>
+#include <string.h>
+
+#include "base/jsonread.h"
+#include "fuzz.h"
+
+/* A name that stands in the text as it is. */
+static bool is_plain(const char *key)
+{
+	for (; *key; key++)
+		if (*key == '"' || *key == '\\' || (unsigned char)*key < 0x20)
+			return false;
+	return true;
+}
+
+static bool can_hold(const char *said)
+{
+	return !strstr(said, "too big") && !strstr(said, "overflow") && !strstr(said, "\\u") &&
+	       !strstr(said, "NUL byte") && !strstr(said, "Unicode");
+}
+
+/* The first member of a name is found; which one jansson kept does not matter. */
+static void check_members(struct scan text, json_t *known)
+{
+	for (void *at = json_object_iter(known); at; at = json_object_iter_next(known, at)) {
+		const char *key = json_object_iter_key(at);
+		struct scan value;
+		uint64_t milli;
+
+		if (!is_plain(key) || !jsonread_find(text, key, &value))
+			continue;
+		FUZZ_CHECK(value.p > text.p && value.end > value.p && value.end < text.end);
+		jsonread_milli(value, &milli);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct scan text = scan_mem((const char *)data, size);
+	bool is_object = jsonread_is_object(text);
+	json_error_t error = { 0 };
+	json_t *known = json_loadb((const char *)data, size, JSON_ALLOW_NUL, &error);
+
+	if (json_is_object(known)) {
+		/* jansson passes over a NUL behind a number. */
+		FUZZ_CHECK(is_object || size > 2 * JSONREAD_DEPTH_MAX || memchr(data, 0, size));
+		check_members(text, known);
+	} else if (is_object) {
+		FUZZ_CHECK(!known && !can_hold(error.text));
+	}
+	json_decref(known);
+	return 0;
+}
