@@ -126,8 +126,10 @@ static int hold_limit(struct group *g, const struct group_limit *l, const struct
 	int r;
 
 	if (!below->path[0])
-		return err_set(err, ENOTSUP, "no hierarchy with the %s controller is mounted",
-		               l->controller);
+		return home->lost.code ? err_set(err, ENOTSUP, "%s", home->lost.msg)
+		                       : err_set(err, ENOTSUP,
+		                                 "no hierarchy with the %s controller is mounted",
+		                                 l->controller);
 	p = get_place(g, below, err);
 	if (!p)
 		return -ENOTSUP;
@@ -187,7 +189,8 @@ int group_open(const struct group_options *o, struct group **ret, char *ret_why,
 
 	g->root_fd = o->root_fd;
 	set_name(g, o->job_id);
-	group_home_find(o->root_fd, home, &why);
+	if (group_home_find(o->root_fd, home, &why) < 0)
+		home->lost = why;
 	make_defaults(g, home, &why);
 	if (!why.code)
 		err_set(&why, ENOENT, "no hierarchy that counts CPU time is mounted here");

@@ -9,6 +9,7 @@
 struct group_home {
 	struct cgroup_dirs dirs; /* per family: v1's directory where v1 manages it, else v2's */
 	struct cgroup_dir v2;    /* path "": no v2 */
+	struct err lost;         /* for the caller: why nothing was found */
 };
 
 /* Nothing found leaves all paths empty, and says why. */

@@ -58,9 +58,9 @@ static bool is_assignment(const char *s)
 /* sh -c -- TEXT: options may stand in between. */
 static const char *text_after(struct walk *w)
 {
-	while (peek(w, 2) && peek(w, 1)[0] == '-')
+	while (w->at + 2 < w->argc && w->argv[w->at + 1][0] == '-')
 		w->at++;
-	return peek(w, 1) ? peek(w, 1) : peek(w, 0);
+	return w->argv[MIN(w->at + 1, w->argc - 1)];
 }
 
 /* Moves on to the command that the tool runs; false: there is none, or it is a text. */

@@ -57,7 +57,20 @@ static void test_group_open__makes_nothing_where_no_hierarchy_is_mounted(void **
 	assert_null(g);
 	assert_string_equal(why, "our control group is in no hierarchy that is mounted here");
 	assert_int_equal(ask(&t, JOB_LIMIT_MEM, &g, why, &err), -ENOTSUP);
-	assert_non_null(strstr(err.msg, "--mem cannot be held here: no hierarchy with the memory"));
+	assert_non_null(strstr(err.msg, "--mem cannot be held here: our control group is in no"));
+	tree_remove(&t);
+}
+
+static void test_group_open__names_the_controller_that_no_hierarchy_has(void **state)
+{
+	struct tree t = machine("35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n",
+	                        "4:memory:/batch\n");
+	struct err err = { 0 };
+	struct group *g;
+	char why[256];
+
+	assert_int_equal(ask(&t, JOB_LIMIT_CPU, &g, why, &err), -ENOTSUP);
+	assert_non_null(strstr(err.msg, "--cpu cannot be held here: no hierarchy with the cpu"));
 	tree_remove(&t);
 }
 
@@ -71,6 +84,8 @@ static void test_group_open__survives_a_machine_without_proc(void **state)
 	assert_int_equal(ask(&t, JOB_LIMIT_COUNT, &g, why, &err), 0);
 	assert_null(g);
 	assert_string_equal(why, "read '/proc/self/cgroup': No such file or directory");
+	assert_int_equal(ask(&t, JOB_LIMIT_CPU, &g, why, &err), -ENOTSUP);
+	assert_non_null(strstr(err.msg, "--cpu cannot be held here: read '/proc/self/cgroup'"));
 	tree_remove(&t);
 }
 
@@ -148,6 +163,7 @@ static void test_group_home__knows_whom_the_rlimit_of_processes_binds(void **sta
 
 RUN_TESTS(TEST(test_group_home__finds_v2_and_v1_of_a_hybrid_machine),
           TEST(test_group_open__makes_nothing_where_no_hierarchy_is_mounted),
+          TEST(test_group_open__names_the_controller_that_no_hierarchy_has),
           TEST(test_group_open__survives_a_machine_without_proc),
           TEST(test_group_open__survives_that_its_own_group_is_gone),
           TEST(test_group_open__leaves_nothing_behind_where_a_directory_is_no_group),
