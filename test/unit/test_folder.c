@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "base/io.h"
+#include "base/jsonread.h"
 #include "golden.h"
 #include "store/folder_read.h"
 #include "store_world.h"
@@ -294,6 +296,10 @@ static void test_folder_put__logs_what_was_said_and_what_befell_the_job(void **s
 	e = scene_event(&s, EVENT_LOSS, "", "ring buffer full");
 	e->job = -1;
 	e->count = 12;
+	scene_event(&s, EVENT_LIMIT, "mem", "512 MiB");
+	e = scene_event(&s, EVENT_GAP, "", "disk full");
+	e->job = -1;
+	e->count = 1500 * (int64_t)NS_PER_MS;
 	e = scene_event(&s, EVENT_OOM, "", ""); /* of somebody else */
 	e->job = -1;
 	e->id.pid = 43;
@@ -457,6 +463,49 @@ static void test_folder_open__says_what_is_in_the_way(void **state)
 	scene_end(&s);
 }
 
+/* Puts until it is killed. */
+static void put_forever(struct scene *s)
+{
+	for (uint64_t i = 0;; i++) {
+		scene_tick(s, 10, i % 50, i % 40);
+		scene_event(s, EVENT_MARK, "step",
+		            "{\"n\":1,\"text\":\"so that a line is not short\"}");
+		scene_gpu(s, 0, i % 100, i % 1000);
+		scene_put(s);
+	}
+}
+
+static void assert_lines(const struct scene *s, const char *name, bool are_objects)
+{
+	cleanup(freep) char *text = scene_load(s, name);
+	struct scan rest = scan_str(text), line;
+
+	assert_true(strlen(text) == 0 || text[strlen(text) - 1] == '\n');
+	while (are_objects && scan_line(&rest, &line))
+		assert_true(jsonread_is_object(line));
+}
+
+static void test_folder__is_whole_whenever_its_writer_is_killed(void **state)
+{
+	for (unsigned round = 0; round < 25; round++) {
+		struct scene s = scene_begin(10 * NS_PER_MS);
+		cleanup(freep) char *summary = NULL;
+		pid_t pid = fork();
+
+		if (pid == 0)
+			put_forever(&s);
+		usleep(2000 + round * 731 % 9000);
+		kill(pid, SIGKILL);
+		assert_int_equal(waitpid(pid, NULL, 0), pid);
+		summary = scene_load(&s, "summary.json");
+		assert_true(strcmp(summary, "(none)") == 0 ||
+		            jsonread_is_object(scan_str(summary)));
+		assert_lines(&s, "run.jsonl", true);
+		assert_lines(&s, "cpu_metrics.csv", false);
+		scene_end(&s);
+	}
+}
+
 /* With the next line it begins to fit again. */
 static void test_folder_put__keeps_whole_lines_and_the_last_summary_on_a_full_disk(void **state)
 {
@@ -519,5 +568,6 @@ RUN_TESTS(TEST(test_folder_put__writes_cpu_lines_at_one_interval),
           TEST(test_folder_open__refuses_a_folder_that_is_in_use),
           TEST(test_folder_open__follows_no_link_and_touches_no_strange_file),
           TEST(test_folder_open__says_what_is_in_the_way),
+          TEST(test_folder__is_whole_whenever_its_writer_is_killed),
           TEST(test_folder_put__keeps_whole_lines_and_the_last_summary_on_a_full_disk),
           TEST(test_folder_put__tells_that_the_folder_is_gone))
