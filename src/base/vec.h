@@ -8,6 +8,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,15 @@
 /* Room for n elements in all; false past `max`. */
 #define vec_reserve(v, n, max)                                                                     \
 	vec_reserve_((void **)&(v)->at, &(v)->cap, sizeof *(v)->at, (n), (max))
+
+/* `to` becomes what `from` is; its memory is used again. */
+#define vec_copy(to, from)                                                                         \
+	do {                                                                                       \
+		(void)vec_reserve(to, (from)->len, SIZE_MAX);                                      \
+		(to)->len = (from)->len;                                                           \
+		if ((from)->len)                                                                   \
+			memcpy((to)->at, (from)->at, (from)->len * sizeof *(to)->at);              \
+	} while (0)
 
 #define vec_reset(v) ((void)((v)->len = 0))
 /* Empties it like vec_reset, and gives the memory back when less than a quarter of it was used: a

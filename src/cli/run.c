@@ -13,7 +13,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/run_door.h"
 #include "engine/jobhost.h"
+#include "store/folder.h"
 #include "model/redact.h"
 #include "view/run_view.h"
 
@@ -21,7 +23,8 @@
 #define INTERVAL_MIN_NS (50 * NS_PER_MS)
 #define INTERVAL_NS NS_PER_S
 #define GRACE_NS (10 * NS_PER_S)
-#define ARGV_BYTES_MAX ((size_t)1 << 16) /* of the command line that are looked at */
+#define RETENTION_AFTER_NS (30 * NS_PER_S) /* a short job has no time for it */
+#define ARGV_BYTES_MAX ((size_t)1 << 16)   /* of the command line that are looked at */
 
 /* As timeout(1), env(1) and the shells have it. */
 enum run_status { RUN_FAILED = 125, RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127 };
@@ -40,10 +43,11 @@ struct run {
 	char state_dir[CONFIG_PATH_MAX];
 	char *db_path; /* NULL: the job runs unrecorded */
 	struct opt_list tags;
-	const char *name, *job_id, *tier;
+	const char *name, *job_id, *tier, *out;
+	struct run_door *door;
+	struct folder *folder;
 	uint64_t interval_ns, grace_ns;
-	bool no_bpf, summary, quiet;
-	struct err trouble; /* with recording; told once more at the end */
+	bool no_bpf, summary, quiet, is_claimed;
 };
 
 static void on_notice(void *self, const char *text)
@@ -67,6 +71,13 @@ static void job_new_id(const char *type, uint64_t wall_ns, pid_t pid, uint64_t r
 {
 	snprintf(ret, JOB_ID_MAX, "%.100s-%06x", type,
 	         (unsigned)((random ^ wall_ns ^ (uint64_t)pid) & 0xffffff));
+}
+
+static void on_snapshot(void *self, const struct snapshot *snap)
+{
+	struct run *run = self;
+
+	run_door_note(run->door, snap);
 }
 
 /* ---- what it is called ----------------------------------------------------------------------- */
@@ -148,6 +159,8 @@ static bool parse(struct run *run, int argc, char **argv, int *ret_first)
 		{ "tag", 't', OPT_LIST, &run->tags, "K=V", "a tag; may be given more than once" },
 		{ "interval", 'i', OPT_DURATION, &run->interval_ns, "SECONDS",
 		  "time between two looks (default: 0.05 s at first, growing to 1 s)" },
+		{ "out", 'o', OPT_TEXT, &run->out, "DIR",
+		  "also write a run folder: run log, CSV files, summary, report" },
 		{ "mem", 0, OPT_SIZE, &limit[JOB_LIMIT_MEM], "SIZE", "memory limit: 500M, 8G" },
 		{ "cpu", 0, OPT_MILLI, &limit[JOB_LIMIT_CPU], "CORES", "CPU limit: 2, 0.5" },
 		{ "pids", 0, OPT_U64, &limit[JOB_LIMIT_PIDS], "N",
@@ -176,6 +189,12 @@ static bool parse(struct run *run, int argc, char **argv, int *ret_first)
 	return cli->status == CLI_OK;
 }
 
+static int refused(const struct err *err, int status)
+{
+	log_error("%s", err->msg);
+	return status;
+}
+
 /* ---- the run --------------------------------------------------------------------------------- */
 
 /* A state directory that cannot be used costs the record, never the job. */
@@ -189,6 +208,41 @@ static void find_store(struct run *run)
 		return;
 	}
 	run->db_path = cli_path(run->config.profiler.storage_path, run->state_dir, "proctor.db");
+}
+
+/* An id that was asked for must be known before the command is told of it. */
+static void claim_job_id(struct run *run)
+{
+	cleanup(store_closep) struct store *store = NULL;
+	const struct store_options options = { .path = run->db_path, .kind = "run" };
+	const char *notice;
+	bool changed;
+	struct err err;
+
+	if (!run->job_id || !run->db_path)
+		return;
+	if (store_open(&options, &store, &notice, &err) < 0 ||
+	    store_claim_job_id(store, run->job.id, &changed, &err) < 0)
+		return; /* the recorder meets the same trouble, and tells of it */
+	if (changed)
+		log_warn("there is a job %s already: this one is %s", run->job_id, run->job.id);
+	run->is_claimed = true;
+}
+
+static int open_folder(struct run *run)
+{
+	const struct folder_options options = { .path = run->out,
+		                                .job_id = run->job.id,
+		                                .interval_ns = run->interval_ns };
+	struct err err;
+
+	if (!run->out)
+		return 0;
+	if (folder_open(&options, &run->folder, &err) < 0)
+		return refused(&err, RUN_FAILED);
+	if (folder_moved_to(run->folder) && !run->quiet)
+		log_info("an earlier run was moved to %s", folder_moved_to(run->folder));
+	return 0;
 }
 
 static void set_engine_options(struct run *run)
@@ -205,12 +259,21 @@ static void set_engine_options(struct run *run)
 	o->sampler.jobs_only = true;
 	o->recorder.opens_later = true;
 	o->recorder.is_patient = true;
+	o->recorder.folder = run->folder;
+	o->recorder.job_id = run->is_claimed ? NULL : run->job.id;
+	o->recorder.retention_after_ns = RETENTION_AFTER_NS;
+	o->recorder.retention = (struct store_retention){
+		.full_resolution_ns = run->config.retention.full_resolution_ns,
+		.downsampled_ns = run->config.retention.downsampled_ns,
+		.events_ns = run->config.retention.events_ns,
+	};
 	o->recorder.store.path = run->db_path;
 	o->recorder.store.kind = "run";
 	o->recorder.store.interval_ns = o->interval_ns;
 	run->host.job = &run->job;
 	run->host.grace_ns = run->grace_ns;
 	run->host.notice = on_notice;
+	run->host.on_snapshot = on_snapshot;
 	run->host.self = run;
 }
 
@@ -230,12 +293,6 @@ static void tell(struct run *run, const struct job *job, const struct engine_tot
 	buf_done(&out);
 }
 
-static int refused(const struct err *err, int status)
-{
-	log_error("%s", err->msg);
-	return status;
-}
-
 static int exec_status(const struct err *err)
 {
 	return err->code == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
@@ -246,6 +303,30 @@ static void set_environment(const struct run *run)
 	setenv("PROCTOR_JOB_ID", run->job.id, 1);
 	if (*run->state_dir)
 		setenv("PROCTOR_STATE_DIR", run->state_dir, 1);
+}
+
+static void open_door(struct run *run, struct loop *loop, struct jobhost *host)
+{
+	struct err err;
+
+	if (*run->state_dir &&
+	    run_door_open(loop, run->state_dir, run->job.id, host, &run->door, &err) < 0)
+		on_notice(run, err.msg);
+}
+
+static int give_up(struct run *run, const struct err *err)
+{
+	run_door_close(TAKE_PTR(run->door));
+	return refused(err, exec_status(err));
+}
+
+static void end_folder(struct run *run, const struct job *job)
+{
+	struct err err;
+
+	if (run->folder && folder_end(run->folder, job, NULL, &err) < 0)
+		log_warn("%s", err.msg);
+	folder_close(TAKE_PTR(run->folder));
 }
 
 /* Returns only when the command did not start. */
@@ -263,13 +344,16 @@ static int run_job(struct run *run)
 	    launcher_new(loop, run->cli->sigpipe, &launcher, &err) < 0 ||
 	    jobhost_new(loop, launcher, &run->host, &host, &err) < 0)
 		return refused(&err, RUN_FAILED);
+	open_door(run, loop, host);
 	if (jobhost_start(host, &err) < 0)
-		return refused(&err, exec_status(&err));
+		return give_up(run, &err);
 	if (jobhost_run(host, &err) < 0)
 		log_warn("%s", err.msg);
+	run_door_close(TAKE_PTR(run->door));
 	jobhost_finish(host, &job, &totals);
 	end = *jobhost_end(host);
 	jobhost_free(TAKE_PTR(host));
+	end_folder(run, &job);
 	tell(run, &job, &totals);
 	launch_end_alike(&end);
 }
@@ -286,6 +370,9 @@ static int run_run(struct cli *cli, int argc, char **argv)
 		return refused(&err, RUN_FAILED);
 	run.host.argv = argv + first;
 	find_store(&run);
+	claim_job_id(&run);
+	if (open_folder(&run) != 0)
+		return RUN_FAILED;
 	set_engine_options(&run);
 	set_environment(&run);
 	status = run_job(&run);

@@ -246,8 +246,7 @@ static int prepare(void *self, bool is_inside, struct err *err)
 
 static int fork_command(struct jobhost *h, struct err *err)
 {
-	struct group_options group = { .root_fd = h->root_fd,
-		                       .job_id = h->options.job->id,
+	struct group_options group = { .job_id = h->options.job->id,
 		                       .limit = h->options.job->limit };
 	struct launch_options launch = { .argv = h->options.argv,
 		                         .prepare = prepare,
@@ -256,7 +255,7 @@ static int fork_command(struct jobhost *h, struct err *err)
 		                         .self = h };
 	char why[200];
 
-	h->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	h->root_fd = group.root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (group_open(&group, &h->group, why, sizeof why, err) < 0)
 		return -err->code;
 	launch.cgroup_fd = h->group ? group_spawn_fd(h->group) : -1;
@@ -408,8 +407,10 @@ int jobhost_end_sheet(struct jobhost *h, uint32_t num, const struct sheet *how, 
 	struct jobtab *jobs = engine_jobs(h->engine);
 	struct sheet *sheet = jobtab_sheet(jobs, 0, num);
 
-	if (!sheet || sheet->status != JOB_RUNNING)
-		return err_set(err, ENOENT, "sheet %u is not open", num);
+	if (!sheet)
+		return err_set(err, ENOENT, "sheet %u was never opened", num);
+	if (sheet->status != JOB_RUNNING)
+		return err_set(err, EALREADY, "sheet %u ended before", num);
 	sheet->has_exit_code = how->has_exit_code;
 	sheet->exit_code = how->exit_code;
 	sheet->signal = how->signal;

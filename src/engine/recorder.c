@@ -26,9 +26,10 @@ struct recorder {
 	pthread_t thread;
 
 	/* Of the thread alone. */
-	uint64_t gap_from_ns, gap_lost; /* wall clock; lost 0: no gap is open */
-	uint64_t retention_due_ns;      /* monotonic */
-	bool line_failed;               /* the last JSONL line was refused */
+	uint64_t gap_from_ns, gap_lost;  /* wall clock; lost 0: no gap is open */
+	uint64_t retention_due_ns;       /* monotonic */
+	bool line_failed, folder_failed; /* the last one was refused */
+	char renamed[JOB_ID_MAX]; /* what our job is called in the store, if its id was taken */
 
 	pthread_mutex_t lock;
 	pthread_cond_t wake;  /* there is work */
@@ -185,6 +186,19 @@ static int put_gap(struct recorder *r, const struct snapshot *snap, struct err *
 	return 0;
 }
 
+static void put_folder(struct recorder *r, const struct snapshot *snap)
+{
+	struct err err = { 0 };
+	bool failed;
+
+	if (!r->options.folder)
+		return;
+	failed = folder_put(r->options.folder, snap, &err) < 0;
+	if (failed && !r->folder_failed)
+		set_notice(r, err.msg);
+	r->folder_failed = failed;
+}
+
 static void count_lost(struct recorder *r, const struct snapshot *snap)
 {
 	pthread_mutex_lock(&r->lock);
@@ -192,13 +206,16 @@ static void count_lost(struct recorder *r, const struct snapshot *snap)
 	pthread_mutex_unlock(&r->lock);
 }
 
-static void put(struct recorder *r, const struct snapshot *snap)
+static void put(struct recorder *r, struct snapshot *snap)
 {
 	struct err err = { 0 };
 	const char *notice;
 	int result;
 
 	take_pushed_out(r);
+	put_folder(r, snap);
+	if (*r->renamed && snap->jobs.len)
+		memcpy(snap->jobs.at[0].id, r->renamed, sizeof r->renamed);
 	if (!r->store) { /* it could not be opened; that was told */
 		count_lost(r, snap);
 		return;
@@ -260,6 +277,23 @@ static bool is_closing(struct recorder *r)
 	return closing;
 }
 
+static int claim_job(struct recorder *r, struct err *err)
+{
+	char id[JOB_ID_MAX], text[240];
+	bool changed;
+
+	snprintf(id, sizeof id, "%s", r->options.job_id);
+	if (store_claim_job_id(r->store, id, &changed, err) < 0)
+		return -err->code;
+	if (!changed)
+		return 0;
+	memcpy(r->renamed, id, sizeof id);
+	snprintf(text, sizeof text, "there is a job %.80s already: this one is stored as %.80s",
+	         r->options.job_id, id);
+	set_notice(r, text);
+	return 0;
+}
+
 static int open_store(struct recorder *r, struct err *err)
 {
 	const char *notice = NULL;
@@ -268,13 +302,15 @@ static int open_store(struct recorder *r, struct err *err)
 		return -err->code;
 	if (notice)
 		set_notice(r, notice);
-	return 0;
+	return r->options.job_id ? claim_job(r, err) : 0;
 }
 
 static void open_store_late(struct recorder *r)
 {
 	struct err err;
 
+	if (!r->options.store.path) /* there is no place for it; whoever gave none knows */
+		return;
 	if (open_store(r, &err) == 0)
 		return;
 	pthread_mutex_lock(&r->lock);
@@ -343,6 +379,7 @@ int recorder_open(const struct recorder_options *options, struct recorder **ret,
 	cleanup(recorder_freep) struct recorder *r = xcalloc(1, sizeof *r);
 
 	r->options = *options;
+	r->retention_due_ns = clock_mono_ns() + options->retention_after_ns;
 	r->status.is_storing = true;
 	pthread_mutex_init(&r->lock, NULL);
 	if (!options->opens_later && open_store(r, err) < 0)

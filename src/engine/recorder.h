@@ -5,15 +5,19 @@
 #pragma once
 
 #include "model/snapshot.h"
+#include "store/folder.h"
 #include "store/store.h"
 
 struct recorder;
 
 struct recorder_options {
-	struct store_options store;
-	const char *jsonl_path; /* NULL: no JSONL */
+	struct store_options store; /* path NULL, with opens_later: nothing is stored */
+	const char *jsonl_path;     /* NULL: no JSONL */
 	uint64_t jsonl_max_bytes;
 	struct store_retention retention;
+	uint64_t retention_after_ns; /* the first round of it, counted from the start */
+	struct folder *folder;       /* of the job, borrowed until recorder_close(); NULL: none */
+	const char *job_id;          /* the job's id, to be made ours; NULL: none */
 	bool opens_later; /* the thread opens the store, and if it cannot, nothing is stored: a job
 	                     is not held up, nor refused, for the sake of its record */
 	bool is_patient;  /* a push waits a while for a slow disk before it gives up the oldest */

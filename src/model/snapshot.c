@@ -32,6 +32,34 @@ void snapshot_reset(struct snapshot *snap)
 	*snap = kept;
 }
 
+void snapshot_copy(const struct snapshot *from, struct snapshot *to)
+{
+	struct snapshot kept;
+
+	snapshot_reset(to);
+	kept = *to;
+	*to = *from;
+	to->procs = kept.procs;
+	to->gpus = kept.gpus;
+	to->gpu_uses = kept.gpu_uses;
+	to->events = kept.events;
+	to->jobs = kept.jobs;
+	to->sums = kept.sums;
+	to->sheets = kept.sheets;
+	to->zombies = kept.zombies;
+	to->text = kept.text;
+	vec_copy(&to->procs, &from->procs);
+	vec_copy(&to->gpus, &from->gpus);
+	vec_copy(&to->gpu_uses, &from->gpu_uses);
+	vec_copy(&to->events, &from->events);
+	vec_copy(&to->jobs, &from->jobs);
+	vec_copy(&to->sums, &from->sums);
+	vec_copy(&to->sheets, &from->sheets);
+	vec_copy(&to->zombies, &from->zombies);
+	if (from->text.len)
+		buf_put(&to->text, from->text.at, from->text.len);
+}
+
 void snapshot_done(struct snapshot *snap)
 {
 	vec_done(&snap->procs);

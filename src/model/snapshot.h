@@ -73,6 +73,8 @@ void snapshot_build(const struct sample *prev, /* NULL on the first tick */
 /* The same for the events gathered so far, between two ticks. */
 void snapshot_build_events(const struct sample *cur, const struct jobtab *jobs,
                            const struct snapshot_origin *origin, struct snapshot *ret);
+/* `to` may have been used before (its memory is used again). */
+void snapshot_copy(const struct snapshot *from, struct snapshot *to);
 void snapshot_reset(struct snapshot *snap);
 void snapshot_done(struct snapshot *snap);
 void snapshot_free(struct snapshot *snap); /* NULL is fine */
