@@ -15,6 +15,8 @@
 #include "cli/cli.h"
 #include "cli/run_door.h"
 #include "engine/jobhost.h"
+#include "job/ident.h"
+#include "job/type.h"
 #include "store/folder.h"
 #include "model/redact.h"
 #include "view/run_view.h"
@@ -56,21 +58,6 @@ static void on_notice(void *self, const char *text)
 
 	if (!run->quiet)
 		log_warn("%s", text);
-}
-
-static void job_type(int argc, char **argv, char ret[JOB_ID_MAX])
-{
-	const char *slash = strrchr(argv[0], '/');
-
-	(void)argc;
-	snprintf(ret, JOB_ID_MAX, "%.100s", slash ? slash + 1 : argv[0]);
-}
-
-static void job_new_id(const char *type, uint64_t wall_ns, pid_t pid, uint64_t random,
-                       char ret[JOB_ID_MAX])
-{
-	snprintf(ret, JOB_ID_MAX, "%.100s-%06x", type,
-	         (unsigned)((random ^ wall_ns ^ (uint64_t)pid) & 0xffffff));
 }
 
 static void on_snapshot(void *self, const struct snapshot *snap)
@@ -122,8 +109,16 @@ static int name_job(struct run *run, int argc, char **argv, struct err *err)
 	job->uid = geteuid();
 	put_command(job, argv);
 	put_cwd(job);
-	(void)err;
-	return 0;
+	return job_tags_json(run->tags.at, run->tags.len, job->tags, err);
+}
+
+static int check_name(const struct run *run, const char *option, const char *name)
+{
+	struct err err;
+
+	if (!name || job_name_check(name, &err) == 0)
+		return CLI_OK;
+	return cli_usage(run->cli, "--%s: %s", option, err.msg);
 }
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -136,6 +131,8 @@ static int check_options(struct run *run, int words)
 		return cli_usage(run->cli, "no command given");
 	if (run->interval_ns && run->interval_ns < INTERVAL_MIN_NS)
 		return cli_usage(run->cli, "--interval must be 0.05 s or more");
+	if (check_name(run, "name", run->name) || check_name(run, "job-id", run->job_id))
+		return CLI_USAGE;
 	s->no_bpf = run->no_bpf;
 	if (!run->tier || strcmp(run->tier, "bpf") == 0)
 		return CLI_OK;

@@ -113,3 +113,19 @@ int job_tags_json(const char *const *texts, size_t n, char ret[JOB_TAGS_MAX], st
 	snprintf(ret, JOB_TAGS_MAX, "%s", out.len ? out.at : "");
 	return 0;
 }
+
+int job_name_check(const char *name, struct err *err)
+{
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-:@";
+	size_t len = strlen(name), good = strspn(name, allowed);
+
+	if (len == 0 || len > JOB_NAME_MAX)
+		return err_set(err, EINVAL, "a name has 1 to %d characters", JOB_NAME_MAX);
+	if (name[0] == '.' || name[0] == '-')
+		return err_set(err, EINVAL, "'%s' begins with '%c'", name, name[0]);
+	if (good != len)
+		return err_set(err, EINVAL,
+		               "'%s' has more than letters, digits and . _ + - : @ in it", name);
+	return 0;
+}

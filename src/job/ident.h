@@ -13,6 +13,11 @@
 void job_new_id(const char *type, uint64_t wall_ns, pid_t pid, uint64_t random,
                 char ret[JOB_ID_MAX]);
 
+/* Whether a type or id that somebody chose can be one: 1 to JOB_NAME_MAX letters, digits and . _ +
+ * - : @ and begins with none of . - (ids are names of directories, and are typed after options). */
+#define JOB_NAME_MAX 96
+int job_name_check(const char *name, struct err *err) must_check;
+
 /* "K=V" texts to the JSON object of struct job's tags; none: "". Keys have letters, digits and . _
  * -; of equal ones the last counts. */
 int job_tags_json(const char *const *texts, size_t n, char ret[JOB_TAGS_MAX], struct err *err)

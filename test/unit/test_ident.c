@@ -130,7 +130,28 @@ static void test_job_tags__have_a_ceiling(void **state)
 	assert_memory_equal(err.msg, "tag 'k=vvv", 10);
 }
 
-RUN_TESTS(TEST(test_job_new_id__is_the_type_and_six_characters),
+static void test_job_name_check__takes_only_what_a_directory_can_be_called(void **state)
+{
+	static const char *const good[] = { "a", "train.py", "x:y@z+1-2_3", "7" };
+	static const char *const bad[] = { "",    ".",   "..",       "-x", "a/b",
+		                           "a b", "a\n", "\xc3\xa9", "a'" };
+	char longest[JOB_NAME_MAX + 2];
+	struct err err;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(good); i++)
+		assert_int_equal(job_name_check(good[i], &err), 0);
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		assert_int_equal(job_name_check(bad[i], &err), -EINVAL);
+	memset(longest, 'x', sizeof longest);
+	longest[JOB_NAME_MAX + 1] = '\0';
+	assert_int_equal(job_name_check(longest, &err), -EINVAL);
+	longest[JOB_NAME_MAX] = '\0';
+	assert_int_equal(job_name_check(longest, &err), 0);
+}
+
+RUN_TESTS(TEST(test_job_name_check__takes_only_what_a_directory_can_be_called),
+          TEST(test_job_new_id__is_the_type_and_six_characters),
           TEST(test_job_new_id__is_a_safe_file_name), TEST(test_job_new_id__is_at_most_48_long),
           TEST(test_job_new_id__tells_many_runs_apart), TEST(test_job_tags__become_a_json_object),
           TEST(test_job_tags__take_the_last_of_equal_keys),
