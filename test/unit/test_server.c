@@ -428,7 +428,7 @@ static void test_client__hears_why_it_is_not_let_in(void **state)
 	assert_string_equal(sc->answer.at, "this socket is not for you");
 }
 
-static void test_client__does_not_wait_longer_than_it_was_told(void **state)
+static void test_client__does_not_wait_longer_for_an_answer_than_it_was_told(void **state)
 {
 	struct scene *sc = *state;
 	uint64_t began = clock_mono_ns();
@@ -436,13 +436,32 @@ static void test_client__does_not_wait_longer_than_it_was_told(void **state)
 	struct err err;
 	int fd = -1;
 
-	/* A server that never looks, with a queue of one. */
+	/* A server that never looks. */
 	assert_int_equal(address_listen(sc->dir_fd, sc->dir, "sock", 0, &fd, &err), 0);
 	assert_int_equal(client_open(sc->path, began + 50 * NS_PER_MS, &c, &err), 0);
 	assert_int_equal(client_call(c, "echo", NULL, began + 100 * NS_PER_MS, NULL, &err),
 	                 -ETIMEDOUT);
 	client_close(c);
 	assert_true(clock_mono_ns() - began < NS_PER_S);
+	close(fd);
+}
+
+static void test_client__does_not_wait_longer_to_be_let_in_than_it_was_told(void **state)
+{
+	struct scene *sc = *state;
+	uint64_t began = clock_mono_ns();
+	struct client *c[8] = { NULL };
+	struct err err;
+	int fd = -1, r = 0;
+
+	/* … and whose queue is full after one or two. */
+	assert_int_equal(address_listen(sc->dir_fd, sc->dir, "sock", 0, &fd, &err), 0);
+	for (size_t i = 0; i < ARRAY_LEN(c) && r == 0; i++)
+		r = client_open(sc->path, clock_mono_ns() + 50 * NS_PER_MS, &c[i], &err);
+	assert_int_equal(r, -ETIMEDOUT);
+	assert_true(clock_mono_ns() - began < NS_PER_S);
+	for (size_t i = 0; i < ARRAY_LEN(c); i++)
+		client_close(c[i]);
 	close(fd);
 }
 
@@ -469,5 +488,6 @@ RUN_TESTS(SERVER_TEST(test_server__answers_pipelined_calls_in_order_and_goes_on_
           SERVER_TEST(test_server__refuses_one_too_many_and_recovers),
           SERVER_TEST(test_client__gets_results_and_errors),
           SERVER_TEST(test_client__hears_why_it_is_not_let_in),
-          SERVER_TEST(test_client__does_not_wait_longer_than_it_was_told),
+          SERVER_TEST(test_client__does_not_wait_longer_for_an_answer_than_it_was_told),
+          SERVER_TEST(test_client__does_not_wait_longer_to_be_let_in_than_it_was_told),
           SERVER_TEST(test_client__says_that_nobody_is_there))
