@@ -226,7 +226,7 @@ static void claim_job_id(struct run *run)
 	run->is_claimed = true;
 }
 
-static int open_folder(struct run *run)
+static void open_folder(struct run *run)
 {
 	const struct folder_options options = { .path = run->out,
 		                                .job_id = run->job.id,
@@ -234,12 +234,11 @@ static int open_folder(struct run *run)
 	struct err err;
 
 	if (!run->out)
-		return 0;
+		return;
 	if (folder_open(&options, &run->folder, &err) < 0)
-		return refused(&err, RUN_FAILED);
-	if (folder_moved_to(run->folder) && !run->quiet)
+		log_warn("the job runs without its folder: %s", err.msg);
+	else if (folder_moved_to(run->folder) && !run->quiet)
 		log_info("an earlier run was moved to %s", folder_moved_to(run->folder));
-	return 0;
 }
 
 static void set_engine_options(struct run *run)
@@ -368,8 +367,7 @@ static int run_run(struct cli *cli, int argc, char **argv)
 	run.host.argv = argv + first;
 	find_store(&run);
 	claim_job_id(&run);
-	if (open_folder(&run) != 0)
-		return RUN_FAILED;
+	open_folder(&run);
 	set_engine_options(&run);
 	set_environment(&run);
 	status = run_job(&run);

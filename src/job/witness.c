@@ -19,9 +19,11 @@
 #define TRIES 3
 #define BETWEEN_TRIES_NS 1000000
 
-static void stand_there(pid_t parent)
+/* Until the other end of the pipe is closed; if that is by our death, we are killed before. */
+static _Noreturn void stand_there(pid_t parent, int pipe_fd)
 {
 	sigset_t all;
+	char byte;
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
@@ -29,22 +31,31 @@ static void stand_there(pid_t parent)
 	prctl(PR_SET_NAME, "proctor-witness");
 	if (getppid() != parent)
 		_exit(0);
-	(void)syscall(SYS_close_range, 0, ~0U, 0);
-	for (;;)
-		pause();
+	(void)dup2(pipe_fd, 0);
+	(void)syscall(SYS_close_range, 1, ~0U, 0);
+	while (read(0, &byte, 1) < 0)
+		;
+	_exit(0);
 }
 
 /* Without an exit signal nobody's SIGCHLD handling hears of it, and wait() does not see it. */
 int witness_start(struct witness *w, struct err *err)
 {
 	pid_t parent = getpid();
-	long pid = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+	int ends[2];
+	long pid;
 
-	if (pid < 0)
-		return err_set(err, errno, "start a witness for signals: %s", strerror(errno));
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_set(err, errno, "make a pipe: %s", strerror(errno));
+	pid = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
 	if (pid == 0)
-		stand_there(parent);
-	w->pid = (pid_t)pid;
+		stand_there(parent, ends[0]);
+	close(ends[0]);
+	if (pid < 0) {
+		close(ends[1]);
+		return err_set(err, errno, "start a witness for signals: %s", strerror(errno));
+	}
+	*w = (struct witness){ .pid = (pid_t)pid, .pipe_fd = ends[1] };
 	return 0;
 }
 
@@ -52,7 +63,7 @@ void witness_stop(struct witness *w)
 {
 	if (w->pid <= 0)
 		return;
-	kill(w->pid, SIGKILL); /* ours until we reap it: the pid cannot be another's */
+	close(w->pipe_fd);
 	while (waitpid(w->pid, NULL, __WCLONE) < 0 && errno == EINTR)
 		;
 	w->pid = 0;

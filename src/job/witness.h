@@ -10,7 +10,8 @@
 #include "base/err.h"
 
 struct witness {
-	pid_t pid; /* 0: there is none */
+	pid_t pid;   /* 0: there is none */
+	int pipe_fd; /* closed, it ends */
 };
 
 /* It dies with us. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/signame.h"
+#include "base/clock.h"
 #include "view/format.h"
 
 static struct words words(const char *fmt, ...) printf_like(1, 2);
@@ -117,7 +118,8 @@ enum ink job_ink(enum job_status status)
 struct words job_quality(const struct job *job, enum quality quality)
 {
 	if (quality == QUALITY_SAMPLED && job->interval_ns)
-		return words("sampled %.3g s", (double)job->interval_ns / 1e9);
+		return words(job->interval_ns < NS_PER_S ? "sampled %.1g s" : "sampled %.0f s",
+		             (double)job->interval_ns / 1e9); /* no more digits than matter */
 	return words("%s", quality_name(quality));
 }
 
