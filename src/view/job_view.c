@@ -118,7 +118,7 @@ enum ink job_ink(enum job_status status)
 struct words job_quality(const struct job *job, enum quality quality)
 {
 	if (quality == QUALITY_SAMPLED && job->interval_ns)
-		return words(job->interval_ns < NS_PER_S ? "sampled %.1g s" : "sampled %.0f s",
+		return words(job->interval_ns < NS_PER_S ? "sampled %.2g s" : "sampled %.0f s",
 		             (double)job->interval_ns / 1e9); /* no more digits than matter */
 	return words("%s", quality_name(quality));
 }
