@@ -21,19 +21,15 @@ static void name_of(const char *id, uint32_t number, char to[JOB_ID_MAX])
 	snprintf(to, JOB_ID_MAX, "%.*s%s", len, id, end);
 }
 
+/* 1, 0, or -errno. */
 static int is_taken(struct store *st, const char *id, uint32_t number, struct err *err)
 {
-	sqlite3_stmt *stmt = query_get(st, Q_FIND_JOB, err);
 	char name[JOB_ID_MAX];
-	int r;
+	int64_t row;
 
-	if (!stmt)
-		return -err->code;
 	name_of(id, number, name);
-	db_bind_text(stmt, 1, name, JOB_ID_MAX);
-	r = db_step(stmt, err);
-	sqlite3_reset(stmt);
-	return r;
+	row = job_find(st, name, err);
+	return row < 0 ? (int)row : row > 0;
 }
 
 /* Numbers are given without gaps, so the first free one is found by doubling and halving: somebody
@@ -62,19 +58,14 @@ static int find_free(struct store *st, const char *id, uint32_t *ret, struct err
 
 static int claim(struct store *st, const char *id, char name[JOB_ID_MAX], struct err *err)
 {
-	sqlite3_stmt *stmt;
 	uint32_t number;
-	int r = find_free(st, id, &number, err);
+	int64_t row = find_free(st, id, &number, err);
 
-	if (r < 0)
-		return r;
-	stmt = query_get(st, Q_CLAIM_JOB, err);
-	if (!stmt)
-		return -err->code;
+	if (row < 0)
+		return (int)row;
 	name_of(id, number, name);
-	db_bind_text(stmt, 1, name, JOB_ID_MAX);
-	sqlite3_bind_int64(stmt, 2, st->recorder);
-	return db_run(stmt, err);
+	row = job_add(st, name, err);
+	return row < 0 ? (int)row : 0;
 }
 
 int store_claim_job_id(struct store *st, char id[JOB_ID_MAX], bool *ret_changed, struct err *err)
@@ -83,12 +74,14 @@ int store_claim_job_id(struct store *st, char id[JOB_ID_MAX], bool *ret_changed,
 	int r = st->db ? 0 : store_connect(st, err);
 
 	if (r == 0)
-		r = transaction_begin(st, false, err);
+		r = transaction_begin(st, START_PATIENCE_NS, err);
 	if (r < 0)
 		return r;
 	r = transaction_end(st, claim(st, id, name, err), err);
-	if (r < 0)
+	if (r < 0) {
+		job_forget(st);
 		return r;
+	}
 	*ret_changed = strcmp(name, id) != 0;
 	memcpy(id, name, strlen(name) + 1);
 	return 0;

@@ -33,7 +33,7 @@ static int errno_of(sqlite3 *db)
 		return sqlite3_extended_errcode(db) == SQLITE_CONSTRAINT_TRIGGER ? EIO : EUCLEAN;
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
-	case SQLITE_ERROR:      /* our own statements fit our own schema */
+	case SQLITE_ERROR: /* our own statements fit our own schema */
 	case SQLITE_MISMATCH:
 		return EUCLEAN;
 	case SQLITE_BUSY:

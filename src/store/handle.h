@@ -65,7 +65,7 @@ struct retain_run {
 
 struct store {
 	char *kind;
-	bool is_owner, has_guard;
+	bool is_owner, is_brief, has_guard;
 	bool is_open; /* store_open() gave it out: the directory was there */
 	uint64_t interval_ns;
 	char path[4000];
@@ -75,9 +75,11 @@ struct store {
 	sqlite3 *db;
 	sqlite3_stmt *query[QUERY_COUNT];
 	struct columns columns;
-	int64_t recorder;
-	char boot_id[37];      /* as the recorder's row has it */
-	uint64_t set_aside_ns; /* boot clock, of the latest damage; 0: never */
+	int64_t recorder;       /* 0: its row is yet to be made */
+	bool recorder_is_fresh; /* its row is part of the transaction under way */
+	bool is_finished;       /* its row has its end, and nothing was written since */
+	char boot_id[37];       /* as the recorder's row has it */
+	uint64_t set_aside_ns;  /* boot clock, of the latest damage; 0: never */
 
 	VEC(struct life) lives; /* a pool: indices stay within a transaction */
 	struct index_list free_lives;
@@ -86,6 +88,7 @@ struct store {
 	uint64_t *slots;              /* bit set of the keyframe's slots */
 	int64_t next_process;         /* 0: ask the table */
 	VEC(struct job_seen) jobs;
+	bool jobs_unsure; /* some were forgotten: there may be others that run */
 
 	struct keyframe keyframe;
 	int64_t keyframe_open; /* the one to be ended in the table; 0: none */
@@ -96,14 +99,19 @@ struct store {
 	uint64_t strangers_lost;
 	struct map signals;     /* of one snapshot: which, to whom, by whom → index << 32 | n */
 	int wal_pages, wal_due; /* frames in the log; when to checkpoint */
-	bool is_durable;        /* synchronous=FULL is on */
+	bool is_on_disk;        /* what was committed last */
 	struct retain_run retain;
 };
 
 /* transaction.c: the lock, BEGIN … COMMIT or ROLLBACK, and the checkpoint when it is due. */
-int transaction_begin(struct store *st, bool durable, struct err *err) must_check;
+int transaction_begin(struct store *st, uint64_t patience_ns, struct err *err) must_check;
 int transaction_end(struct store *st, int result, struct err *err)
 	must_check; /* result < 0: undoes */
+/* After the end: what was committed survives a power cut when this returns. */
+int transaction_sync(struct store *st, struct err *err) must_check;
+#define WRITE_PATIENCE_NS (500 * NS_PER_MS) /* a snapshot comes again */
+#define START_PATIENCE_NS (10 * NS_PER_S)   /* the start of a job does not */
+#define END_PATIENCE_NS (30 * NS_PER_S)     /* and its end is worth most */
 void transaction_checkpoint(struct store *st, bool all);
 
 /* open.c */
@@ -113,10 +121,12 @@ void store_disconnect(struct store *st);
 int store_recover(struct store *st, int cause, struct err *err) must_check;
 
 /* recorder.c: the row of this recorder, and the ends of others which died. */
-int recorder_begin(struct store *st, struct err *err) must_check;
+int recorder_begin(struct store *st, struct err *err) must_check; /* within a transaction */
+void recorder_undo(struct store *st);                             /* after a rollback */
 int recorder_tell_boot(struct store *st, const char *boot_id, struct err *err) must_check;
-int recorder_end(struct store *st, int64_t recorder, struct err *err) must_check;
-int recorder_bury(struct store *st, struct err *err) must_check;
+/* Our own end, with the last snapshot (0: none). `has_lives`: some process was still there. */
+int recorder_finish(struct store *st, int64_t snapshot, uint64_t wall_ns, bool has_lives,
+                    struct err *err) must_check;
 
 /* live.c: the processes of a snapshot against those written before. */
 int live_put(struct store *st, const struct snapshot *snap, int64_t id, struct err *err) must_check;
@@ -157,10 +167,16 @@ int event_put_one(struct store *st, const struct event *e, const char *text, int
                   int64_t job, struct err *err) must_check; /* process.id, job.id; 0: none */
 int job_put_all(struct store *st, const struct snapshot *snap, struct err *err) must_check;
 int job_put_one(struct store *st, const struct job *job, struct err *err) must_check;
+bool job_ends(const struct store *st, const struct snapshot *snap);
 /* Whether a job ends here, or has run for a while and its start is not on the disk yet: that must
  * survive a power cut. */
 bool job_needs_disk(const struct store *st, const struct snapshot *snap);
 void job_mark_durable(struct store *st);
+bool job_has_running(const struct store *st); /* or may have */
+void job_forget(struct store *st);            /* after a rollback: what was written is not */
+int64_t job_find(struct store *st, const char *id, struct err *err)
+	must_check;                                                            /* job.id, 0: none */
+int64_t job_add(struct store *st, const char *id, struct err *err) must_check; /* an empty row */
 struct job_seen *job_find_seen(const struct store *st, const char *id); /* NULL: not put yet */
 /* job.id of the snapshot's job, 0 when there is none, or -errno. */
 int64_t job_row(struct store *st, const struct snapshot *snap, int32_t job, struct err *err)

@@ -66,24 +66,47 @@ struct job_seen *job_find_seen(const struct store *st, const char *id)
 	return NULL;
 }
 
-bool job_needs_disk(const struct store *st, const struct snapshot *snap)
+bool job_ends(const struct store *st, const struct snapshot *snap)
 {
 	vec_each(&snap->jobs, job) {
 		const struct job_seen *seen = job_find_seen(st, job->id);
 
 		if (job->status != (seen ? seen->status : JOB_RUNNING))
 			return true;
+	}
+	return false;
+}
+
+bool job_needs_disk(const struct store *st, const struct snapshot *snap)
+{
+	vec_each(&snap->jobs, job) {
+		const struct job_seen *seen = job_find_seen(st, job->id);
+
 		if (seen && !seen->is_durable &&
 		    snap->wall_ns >= job->started_ns + START_DURABLE_NS)
 			return true;
 	}
-	return false;
+	return job_ends(st, snap);
 }
 
 void job_mark_durable(struct store *st)
 {
 	vec_each(&st->jobs, seen)
 		seen->is_durable = true;
+}
+
+bool job_has_running(const struct store *st)
+{
+	vec_each(&st->jobs, seen)
+		if (seen->status == JOB_RUNNING)
+			return true;
+	return st->jobs_unsure;
+}
+
+void job_forget(struct store *st)
+{
+	st->jobs_unsure = st->jobs_unsure || st->jobs.len;
+	vec_reset(&st->jobs);
 }
 
 static void bind_text(sqlite3_stmt *stmt, int column, const char *text, size_t max)
@@ -140,7 +163,6 @@ static void bind_outcome(sqlite3_stmt *stmt, const struct job *job)
 
 static void bind_identity(sqlite3_stmt *stmt, const struct job *job)
 {
-	db_bind_text(stmt, JOB_COLUMN_ID + 1, job->id, JOB_ID_MAX);
 	db_bind_text(stmt, JOB_COLUMN_TYPE + 1, job->type, JOB_ID_MAX);
 	bind_present(stmt, JOB_COLUMN_TYPE_GIVEN, job->type_is_given);
 	bind_text(stmt, JOB_COLUMN_PARENT, job->parent, sizeof job->parent);
@@ -156,23 +178,19 @@ static void bind_identity(sqlite3_stmt *stmt, const struct job *job)
 		bind_present(stmt, JOB_COLUMN_LIMITS + i, job->limit[i]);
 }
 
-static int put_row(struct store *st, const struct job *job, int64_t *ret_row, struct err *err)
+static int put_row(struct store *st, const struct job *job, int64_t row, struct err *err)
 {
-	sqlite3_stmt *stmt = query_get(st, Q_PUT_JOB, err);
-	int r;
+	sqlite3_stmt *stmt = query_get(st, Q_SET_JOB_ROW, err);
 
 	if (!stmt)
 		return -err->code;
 	sqlite3_clear_bindings(stmt);
+	sqlite3_bind_int64(stmt, 1, row);
 	bind_identity(stmt, job);
 	bind_outcome(stmt, job);
 	sqlite3_bind_int64(stmt, JOB_COLUMN_RECORDER + 1, st->recorder);
 	bind_figures(stmt, JOB_COLUMN_FIGURES + 1, job);
-	r = db_step(stmt, err);
-	if (r > 0)
-		*ret_row = sqlite3_column_int64(stmt, 0);
-	sqlite3_reset(stmt);
-	return MIN(r, 0);
+	return db_run(stmt, err);
 }
 
 static int put_figures(struct store *st, const struct job *job, int64_t row, struct err *err)
@@ -189,31 +207,82 @@ static int put_figures(struct store *st, const struct job *job, int64_t row, str
 	return db_run(stmt, err);
 }
 
-/* NULL at the ceiling: a stranger among 4096, whose row is written again each time. */
-static struct job_seen *add_seen(struct store *st, const struct job *job)
+int64_t job_find(struct store *st, const char *id, struct err *err)
 {
-	struct job_seen *seen = vec_push(&st->jobs, JOBS_MAX);
+	sqlite3_stmt *stmt = query_get(st, Q_FIND_JOB, err);
+	int64_t row = 0;
+	int r;
 
-	if (seen)
-		snprintf(seen->id, sizeof seen->id, "%s", job->id);
-	return seen;
+	if (!stmt)
+		return -err->code;
+	db_bind_text(stmt, 1, id, JOB_ID_MAX);
+	r = db_step(stmt, err);
+	if (r > 0)
+		row = sqlite3_column_int64(stmt, 0);
+	sqlite3_reset(stmt);
+	return r < 0 ? r : row;
+}
+
+int64_t job_add(struct store *st, const char *id, struct err *err)
+{
+	sqlite3_stmt *stmt = query_get(st, Q_ADD_JOB, err);
+	struct job_seen *seen;
+	int64_t row;
+	int r;
+
+	if (!stmt)
+		return -err->code;
+	db_bind_text(stmt, 1, id, JOB_ID_MAX);
+	sqlite3_bind_int64(stmt, 2, st->recorder);
+	r = db_run(stmt, err);
+	if (r < 0)
+		return r;
+	row = sqlite3_last_insert_rowid(st->db);
+	seen = vec_push(&st->jobs, JOBS_MAX);
+	if (seen) {
+		snprintf(seen->id, sizeof seen->id, "%s", id);
+		seen->row = row;
+	}
+	return row;
+}
+
+/* What is remembered of it; NULL at the ceiling: a stranger among 4096, whose row is written again
+ * each time. */
+static int get_seen(struct store *st, const char *id, struct job_seen **ret, int64_t *ret_row,
+                    struct err *err)
+{
+	struct job_seen *seen = job_find_seen(st, id);
+	int64_t row = seen ? seen->row : job_find(st, id, err);
+
+	if (row > 0 && !seen && (seen = vec_push(&st->jobs, JOBS_MAX))) {
+		snprintf(seen->id, sizeof seen->id, "%s", id);
+		seen->row = row;
+	}
+	if (row == 0) {
+		row = job_add(st, id, err);
+		seen = job_find_seen(st, id);
+	}
+	*ret = seen;
+	*ret_row = row;
+	return row < 0 ? (int)row : 0;
 }
 
 int job_put_one(struct store *st, const struct job *job, struct err *err)
 {
-	struct job_seen *seen = job_find_seen(st, job->id);
 	uint64_t facts = hash_facts(job), figures = hash_figures(job);
-	int64_t row = seen ? seen->row : 0;
-	int r = 0;
+	struct job_seen *seen;
+	int64_t row;
+	int r = get_seen(st, job->id, &seen, &row, err);
 
+	if (r < 0)
+		return r;
 	if (!seen || seen->facts != facts)
-		r = put_row(st, job, &row, err);
+		r = put_row(st, job, row, err);
 	else if (seen->figures != figures)
 		r = put_figures(st, job, row, err);
-	if (r < 0 || (!seen && !(seen = add_seen(st, job))))
+	if (r < 0 || !seen)
 		return r;
 	seen->has_ended = job->status != JOB_RUNNING && seen->status == JOB_RUNNING;
-	seen->row = row;
 	seen->facts = facts;
 	seen->figures = figures;
 	seen->status = job->status;
@@ -251,22 +320,9 @@ int job_put_all(struct store *st, const struct snapshot *snap, struct err *err)
 int64_t job_row(struct store *st, const struct snapshot *snap, int32_t job, struct err *err)
 {
 	const struct job_seen *seen;
-	sqlite3_stmt *stmt;
-	int64_t row = 0;
-	int r;
 
 	if (job < 0 || (size_t)job >= snap->jobs.len)
 		return 0;
 	seen = job_find_seen(st, snap->jobs.at[job].id);
-	if (seen)
-		return seen->row;
-	stmt = query_get(st, Q_FIND_JOB, err);
-	if (!stmt)
-		return -err->code;
-	db_bind_text(stmt, 1, snap->jobs.at[job].id, JOB_ID_MAX);
-	r = db_step(stmt, err);
-	if (r > 0)
-		row = sqlite3_column_int64(stmt, 0);
-	sqlite3_reset(stmt);
-	return r < 0 ? r : row;
+	return seen ? seen->row : job_find(st, snap->jobs.at[job].id, err);
 }

@@ -449,7 +449,8 @@ int live_put(struct store *st, const struct snapshot *snap, int64_t id, struct e
 	if (st->keyframe.at == 0) {
 		if (!st->slots)
 			st->slots = xcalloc(SCHEMA_SLOTS / 64, sizeof *st->slots);
-		memset(st->slots, 0, SCHEMA_SLOTS / 8);
+		else
+			memset(st->slots, 0, SCHEMA_SLOTS / 8);
 		vec_each(&st->live, i)
 			slot_take(st, st->lives.at[*i].proc);
 	}

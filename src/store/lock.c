@@ -41,23 +41,36 @@ static int set_lock(const struct lock *lock, short type, int64_t byte)
 	return fcntl(lock->fd, F_OFD_SETLK, &range) < 0 ? -errno : 0;
 }
 
+/* Whoever has waited long looks more often: among hundreds that come and go nobody starves. */
+static uint64_t pause_ns(uint64_t waited_ns)
+{
+	if (waited_ns < 20 * NS_PER_MS)
+		return MAX(waited_ns / 2, 100 * NS_PER_US);
+	if (waited_ns < NS_PER_S)
+		return 10 * NS_PER_MS;
+	return waited_ns < 3 * NS_PER_S ? 3 * NS_PER_MS : NS_PER_MS;
+}
+
 /* Polling, because the kernel's own waiting has no time limit: whoever was stopped while it held
  * the lock would stop us too. */
 int lock_take(struct lock *lock, int64_t byte, uint64_t patience_ns)
 {
-	uint64_t waited_ns = 0, pause_ns = 100 * NS_PER_US;
+	uint64_t began_ns = 0;
 
 	for (;;) {
-		struct timespec pause = { .tv_nsec = (long)pause_ns };
+		struct timespec pause = { 0 };
+		uint64_t waited_ns;
 		int r = set_lock(lock, F_WRLCK, byte);
 
 		if (r != -EAGAIN && r != -EACCES)
 			return r;
+		if (!began_ns)
+			began_ns = clock_mono_ns();
+		waited_ns = clock_mono_ns() - began_ns;
 		if (waited_ns >= patience_ns)
 			return -EBUSY;
+		pause.tv_nsec = (long)pause_ns(waited_ns);
 		nanosleep(&pause, NULL);
-		waited_ns += pause_ns;
-		pause_ns = MIN(pause_ns * 2, 20 * NS_PER_MS);
 	}
 }
 

@@ -8,7 +8,7 @@
 #include "store/file.h"
 #include "store/handle.h"
 
-#define OPEN_PATIENCE_NS (5 * NS_PER_S)
+#define OPEN_PATIENCE_NS START_PATIENCE_NS
 #define DAMAGE_PAUSE_NS (600 * NS_PER_S) /* between two files set aside: never a loop of them */
 
 static int on_commit(void *self, sqlite3 *db, const char *name, int pages)
@@ -58,30 +58,29 @@ static int set_up(struct store *st, bool is_new, struct err *err)
 		            " PRAGMA journal_size_limit=67108864",
 		            err);
 	if (r == 0)
-		r = schema_apply(st->db, err);
+		r = schema_apply(st->db, !st->is_brief, err);
 	/* Whose it is must be in the file itself: that is where others look first. */
 	if (r == 0 && is_new)
 		sqlite3_wal_checkpoint_v2(st->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-	if (r == 0)
+	if (r == 0 && !st->is_brief)
 		r = prepare_all(st, err);
-	st->is_durable = false;
 	sqlite3_wal_hook(st->db, on_commit, st);
 	return r;
 }
 
+/* A brief one makes its row with the first that it has to say. */
 static int begin_recording(struct store *st, struct err *err)
 {
-	int r = query_run(st, Q_BEGIN, err);
+	int r = st->is_brief ? 0 : query_run(st, Q_BEGIN, err);
 
-	if (r < 0)
+	if (r < 0 || st->is_brief)
 		return r;
-	r = recorder_bury(st, err);
-	if (r == 0)
-		r = recorder_begin(st, err);
+	r = recorder_begin(st, err);
 	if (r == 0)
 		r = query_run(st, Q_COMMIT, err);
 	if (!sqlite3_get_autocommit(st->db))
 		sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);
+	st->recorder_is_fresh = false;
 	return r;
 }
 
@@ -105,9 +104,7 @@ static void close_database(struct store *st)
 	query_done(st);
 	db_close(st->db);
 	st->db = NULL;
-	if (st->recorder)
-		lock_drop(&st->write, st->recorder);
-	st->recorder = 0;
+	recorder_undo(st);
 	live_reset(st);
 }
 
@@ -245,6 +242,7 @@ int store_open(const struct store_options *o, struct store **ret, const char **r
 	st->columns = columns_all();
 	st->kind = xstrdup(o->kind ? o->kind : "record");
 	st->is_owner = o->is_owner;
+	st->is_brief = o->is_brief;
 	st->has_guard = !o->no_guard;
 	st->interval_ns = o->interval_ns;
 	if (snprintf(st->path, sizeof st->path, "%s", o->path) >= (int)sizeof st->path)
@@ -260,11 +258,13 @@ int store_open(const struct store_options *o, struct store **ret, const char **r
 	return 0;
 }
 
-/* The totals of those still alive, the ends of everything open, and the log into the database. */
+/* The totals of those still alive, the ends of everything open, and the log into the database. What
+ * a brief one has to say here, the next recorder would find out by itself. */
 static void end_recording(struct store *st)
 {
+	uint64_t wall_ns = st->snapshot ? st->snapshot_ns : clock_wall_ns();
 	struct err ignored;
-	int r = transaction_begin(st, true, &ignored);
+	int r = transaction_begin(st, START_PATIENCE_NS, &ignored);
 
 	if (r < 0)
 		return;
@@ -272,9 +272,9 @@ static void end_recording(struct store *st)
 		if (r == 0)
 			r = live_flush_totals(st, &st->lives.at[*i], &ignored);
 	if (r == 0)
-		r = recorder_end(st, st->recorder, &ignored);
+		r = recorder_finish(st, st->snapshot, wall_ns, st->live.len > 0, &ignored);
 	r = transaction_end(st, r, &ignored);
-	if (r == 0 && lock_take(&st->write, LOCK_WRITING, OPEN_PATIENCE_NS) == 0) {
+	if (r == 0 && !st->is_brief && lock_take(&st->write, LOCK_WRITING, OPEN_PATIENCE_NS) == 0) {
 		transaction_checkpoint(st, true);
 		lock_drop(&st->write, LOCK_WRITING);
 	}
@@ -284,7 +284,7 @@ void store_close(struct store *st)
 {
 	if (!st)
 		return;
-	if (st->db)
+	if (st->db && st->recorder && !st->is_finished)
 		end_recording(st);
 	store_disconnect(st);
 	lock_close(&st->owner);

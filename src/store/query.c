@@ -57,19 +57,16 @@ static void put_set_totals(struct buf *sql, const struct columns *all)
 	           4 + TOTAL_METRICS, 4 + TOTAL_METRICS);
 }
 
+/* ?1 is job.id; the columns follow from ?2 on, all but the name, which never changes. */
 static void put_job(struct buf *sql)
 {
 	char name[COLUMN_NAME_MAX];
 
-	buf_puts(sql, "INSERT INTO job(");
-	for (size_t i = 0; i < JOB_COLUMN_COUNT; i++)
-		buf_printf(sql, "%s%s", i ? ", " : "", job_column_name(i, name));
-	put_values(sql, JOB_COLUMN_COUNT);
-	buf_puts(sql, " ON CONFLICT(job_id) DO UPDATE SET");
-	for (size_t i = JOB_COLUMN_TYPE; i < JOB_COLUMN_COUNT; i++)
-		buf_printf(sql, "%s %s = ?%zu", i > JOB_COLUMN_TYPE ? "," : "",
-		           job_column_name(i, name), i + 1);
-	buf_puts(sql, " RETURNING id");
+	static_assert(JOB_COLUMN_ID == 0, "the first is left out");
+	buf_puts(sql, "UPDATE job SET");
+	for (size_t i = 1; i < JOB_COLUMN_COUNT; i++)
+		buf_printf(sql, "%s %s = ?%zu", i > 1 ? "," : "", job_column_name(i, name), i + 1);
+	buf_puts(sql, " WHERE id = ?1");
 }
 
 static void put_figures(struct buf *sql)
@@ -175,7 +172,7 @@ static void put_built(struct buf *sql, enum query q, const struct columns *all)
 		put_values(sql, 1 + 2 * (CELL_COUNT - CELL_CPU));
 	} else if (q == Q_SET_TOTALS) {
 		put_set_totals(sql, all);
-	} else if (q == Q_PUT_JOB) {
+	} else if (q == Q_SET_JOB_ROW) {
 		put_job(sql);
 	} else if (q == Q_SET_FIGURES) {
 		put_figures(sql);

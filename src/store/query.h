@@ -28,6 +28,7 @@ static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 
 #define QUERIES(X)                                                                                 \
 	X(BEGIN, "BEGIN IMMEDIATE")                                                                \
 	X(COMMIT, "COMMIT")                                                                        \
+	X(END_RECORDER, "UPDATE recorder SET ended = ?2 WHERE id = ?1")                            \
 	X(NEXT_SNAPSHOT, "SELECT coalesce(max(id), 0) + 1 FROM snapshot")                          \
 	X(NEXT_KEYFRAME, "SELECT coalesce(max(id), 0) + 1048576 FROM keyframe")                    \
 	X(NEXT_PROCESS, "SELECT coalesce(max(id), 0) + 1 FROM process")                            \
@@ -72,10 +73,10 @@ static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 
 	X(PUT_EVENT, "INSERT INTO event(time, kind, proc, recorder, exit_code, signal, sender_pid," \
 		     " sender_uid, sender_comm, count, inferred, details, name, job, sheet)"       \
 		     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)")  \
-	X(PUT_JOB, NULL)                                                                           \
+	X(SET_JOB_ROW, NULL)                                                                           \
 	X(SET_FIGURES, NULL)                                                                       \
 	X(FIND_JOB, "SELECT id FROM job WHERE job_id = ?1")                                        \
-	X(CLAIM_JOB, "INSERT INTO job(job_id, type, recorder, status) VALUES(?1, '', ?2, 0)")      \
+	X(ADD_JOB, "INSERT INTO job(job_id, type, recorder, status) VALUES(?1, '', ?2, 0)")        \
 	X(PUT_JOB_SAMPLE, "INSERT INTO job_sample(snapshot, job, procs, rss_kib, cpu)"             \
 			  " VALUES(?1, ?2, ?3, ?4, ?5)")                                           \
 	X(SET_FIRST_SAMPLE, "UPDATE job SET first_snapshot = ?2 WHERE id = ?1"                     \

@@ -5,8 +5,8 @@
 #include "store/reader_handle.h"
 #include "store/reader_job.h"
 
-#define JOB_MARGIN_S 5 /* a recorder speaks of a job a little before it begins and after it ends   \
-	                */
+/* A recorder speaks of a job a little before it begins and after it ends. */
+#define JOB_MARGIN_S 5
 
 void reader_put_event_columns(const struct reader *r, struct buf *sql)
 {

@@ -4,6 +4,8 @@
 
 #include "store/handle.h"
 
+#define BURIALS_WHEN_BRIEF 8
+
 static int insert_recorder(struct store *st, int64_t *ret, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
@@ -29,21 +31,6 @@ static int insert_recorder(struct store *st, int64_t *ret, struct err *err)
 	return r;
 }
 
-int recorder_begin(struct store *st, struct err *err)
-{
-	int64_t id = 0;
-	int r = insert_recorder(st, &id, err);
-
-	if (r < 0)
-		return r;
-	if (lock_take(&st->write, id, 0) < 0)
-		return err_set(err, EUCLEAN, "'%s': recorder %lld exists twice", st->path,
-		               (long long)id);
-	st->recorder = id;
-	st->boot_id[0] = '\0';
-	return 0;
-}
-
 int recorder_tell_boot(struct store *st, const char *boot_id, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
@@ -57,7 +44,7 @@ int recorder_tell_boot(struct store *st, const char *boot_id, struct err *err)
 }
 
 /* What is open at a recorder's end is closed with the last snapshot it stored. */
-int recorder_end(struct store *st, int64_t recorder, struct err *err)
+static int end_recorder(struct store *st, int64_t recorder, struct err *err)
 {
 	static const char *const texts[] = {
 		"UPDATE keyframe SET (last, ends) = (SELECT s.id, s.time FROM snapshot s"
@@ -93,21 +80,80 @@ int recorder_end(struct store *st, int64_t recorder, struct err *err)
 }
 
 /* A recorder that lives holds the byte of its number in write.lock. */
-int recorder_bury(struct store *st, struct err *err)
+static int bury_the_dead(struct store *st, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	size_t left = st->is_brief ? BURIALS_WHEN_BRIEF : SIZE_MAX;
 	int r = db_prepare(st->db, "SELECT id FROM recorder WHERE ended IS NULL", &stmt, err);
 
 	if (r < 0)
 		return r;
-	while ((r = db_step(stmt, err)) > 0) {
+	while (left && (r = db_step(stmt, err)) > 0) {
 		int64_t id = sqlite3_column_int64(stmt, 0);
 
-		if (id > 0 && id != st->recorder && !lock_is_taken(&st->write, id)) {
-			r = recorder_end(st, id, err);
-			if (r < 0)
-				return r;
-		}
+		if (id <= 0 || lock_is_taken(&st->write, id))
+			continue;
+		r = end_recorder(st, id, err);
+		if (r < 0)
+			return r;
+		left--;
 	}
-	return r;
+	return MIN(r, 0);
+}
+
+int recorder_begin(struct store *st, struct err *err)
+{
+	int64_t id = 0;
+	int r = bury_the_dead(st, err);
+
+	if (r == 0)
+		r = insert_recorder(st, &id, err);
+	if (r < 0)
+		return r;
+	if (lock_take(&st->write, id, 0) < 0)
+		return err_set(err, EUCLEAN, "'%s': recorder %lld exists twice", st->path,
+		               (long long)id);
+	st->recorder = id;
+	st->recorder_is_fresh = true;
+	st->boot_id[0] = '\0';
+	return 0;
+}
+
+void recorder_undo(struct store *st)
+{
+	if (st->recorder)
+		lock_drop(&st->write, st->recorder);
+	st->recorder = 0;
+}
+
+static int end_keyframe(struct store *st, int64_t snapshot, uint64_t wall_ns, struct err *err)
+{
+	sqlite3_stmt *stmt = query_get(st, Q_END_KEYFRAME, err);
+
+	if (!stmt)
+		return -err->code;
+	/* After a rollback none is under way, but the one before is still open. */
+	sqlite3_bind_int64(stmt, 1, st->keyframe.id ? st->keyframe.id : st->keyframe_open);
+	sqlite3_bind_int64(stmt, 2, snapshot);
+	sqlite3_bind_double(stmt, 3, db_time(wall_ns));
+	return db_run(stmt, err);
+}
+
+/* One that leaves nothing open needs a row or two only. */
+int recorder_finish(struct store *st, int64_t snapshot, uint64_t wall_ns, bool has_lives,
+                    struct err *err)
+{
+	sqlite3_stmt *stmt;
+	int r = 0;
+
+	if (has_lives || job_has_running(st))
+		return end_recorder(st, st->recorder, err);
+	if (snapshot)
+		r = end_keyframe(st, snapshot, wall_ns, err);
+	stmt = query_get(st, Q_END_RECORDER, err);
+	if (r < 0 || !stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, st->recorder);
+	sqlite3_bind_double(stmt, 2, db_time(wall_ns));
+	return db_run(stmt, err);
 }

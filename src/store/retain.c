@@ -90,7 +90,7 @@ static int bound_now(struct store *st, uint64_t wall_ns, uint64_t boot_ns, struc
 int retain_begin(struct store *st, const struct store_retention *keep, uint64_t wall_ns,
                  uint64_t boot_ns, struct err *err)
 {
-	int r = transaction_begin(st, false, err);
+	int r = transaction_begin(st, WRITE_PATIENCE_NS, err);
 
 	if (r < 0)
 		return r;
@@ -279,7 +279,7 @@ static int step(struct store *st, struct err *err)
 
 int retain_step(struct store *st, bool *ret_more, struct err *err)
 {
-	int r = transaction_begin(st, false, err);
+	int r = transaction_begin(st, WRITE_PATIENCE_NS, err);
 	int did;
 
 	if (r < 0)

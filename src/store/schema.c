@@ -7,7 +7,10 @@
 
 #include "store/column.h"
 #include "store/job_column.h"
+#include "store/schema_stamp.h"
 #include "store/view.h"
+
+#define STAMP_MAX 64
 
 /* Step n brings version n to n + 1. Integers are declared, but 0 and 1 cost nothing and NULL
  * neither, so what is usual is coded as one of these. */
@@ -74,7 +77,7 @@ static const char *const steps[] = {
 	"ALTER TABLE job ADD COLUMN hungriest TEXT;"
 	"ALTER TABLE job ADD COLUMN first_snapshot INTEGER;"
 	"ALTER TABLE job ADD COLUMN last_snapshot INTEGER;"
-	"CREATE INDEX job_started ON job(started, type);"
+	"CREATE INDEX job_started ON job(started, type) WHERE started IS NOT NULL;"
 	"CREATE INDEX job_running ON job(recorder) WHERE status = 0;"
 	"CREATE INDEX recorder_alive ON recorder(id) WHERE ended IS NULL;"
 	"ALTER TABLE sheet ADD COLUMN label TEXT;"
@@ -83,6 +86,8 @@ static const char *const steps[] = {
 	"ALTER TABLE sheet ADD COLUMN pid INTEGER;"
 	"ALTER TABLE sheet ADD COLUMN cpu_time_us_q INTEGER;"
 	"ALTER TABLE sheet ADD COLUMN peak_rss_kib_q INTEGER;"
+	"UPDATE sheet SET cpu_time_us_q = iif(cpu_time_us IS NULL, NULL, 2),"
+	" peak_rss_kib_q = iif(peak_rss_kib IS NULL, NULL, 2);"
 	"CREATE TABLE job_sample(snapshot INTEGER NOT NULL, job INTEGER NOT NULL, procs INTEGER,"
 	" rss_kib INTEGER, cpu INTEGER, procs_min INTEGER, procs_max INTEGER, rss_kib_min INTEGER,"
 	" rss_kib_max INTEGER, cpu_min INTEGER, cpu_max INTEGER, PRIMARY KEY(snapshot, job))"
@@ -97,6 +102,7 @@ static const char *const steps[] = {
 	"CREATE INDEX event_own ON event(recorder, time) WHERE proc IS NULL;",
 };
 
+static_assert(QUALITY_AT_LEAST == 2, "the number above");
 static_assert(ARRAY_LEN(steps) == SCHEMA_VERSION, "one step a version");
 
 /* What every client's planner is told about the tables (it reads sqlite_stat1 when it opens).
@@ -257,7 +263,7 @@ static int sync_stats(sqlite3 *db, struct err *err)
 	return r < 0 ? r : db_exec(db, "ANALYZE sqlite_schema", err);
 }
 
-static int migrate(sqlite3 *db, struct err *err)
+static int migrate(sqlite3 *db, int64_t *ret_from, struct err *err)
 {
 	int64_t version;
 	char pragma[64];
@@ -268,6 +274,7 @@ static int migrate(sqlite3 *db, struct err *err)
 	if (version > SCHEMA_VERSION)
 		return err_set(err, EINVAL, "'%s' has schema version %lld, this proctor knows %d",
 		               sqlite3_db_filename(db, "main"), (long long)version, SCHEMA_VERSION);
+	*ret_from = version;
 	if (version == SCHEMA_VERSION)
 		return 0;
 	for (; version < SCHEMA_VERSION; version++) {
@@ -281,21 +288,89 @@ static int migrate(sqlite3 *db, struct err *err)
 	return r < 0 ? r : db_exec(db, pragma, err);
 }
 
+/* With SQLite's own counter, which moves whenever anybody changes the schema. */
+static int put_stamp(sqlite3 *db, char to[STAMP_MAX], struct err *err)
+{
+	int64_t cookie;
+	int r = db_int(db, "PRAGMA schema_version", &cookie, err);
+
+	if (r == 0)
+		snprintf(to, STAMP_MAX, "%s %lld", SCHEMA_STAMP, (long long)cookie);
+	return r;
+}
+
+/* 1 when nothing has to be done. */
+static int has_stamp(sqlite3 *db, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	char stamp[STAMP_MAX];
+	int64_t version;
+	int r = db_int(db, "PRAGMA user_version", &version, err);
+
+	if (r < 0 || version != SCHEMA_VERSION)
+		return MIN(r, 0);
+	r = put_stamp(db, stamp, err);
+	if (r == 0)
+		r = db_prepare(db, "SELECT value = ?1 FROM meta WHERE key = 'schema'", &stmt, err);
+	if (r < 0)
+		return r;
+	sqlite3_bind_text(stmt, 1, stamp, -1, SQLITE_STATIC);
+	r = db_step(stmt, err);
+	return r > 0 ? sqlite3_column_int(stmt, 0) : r;
+}
+
+static int set_stamp(sqlite3 *db, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	char stamp[STAMP_MAX];
+	int r = put_stamp(db, stamp, err);
+
+	if (r == 0)
+		r = db_prepare(db, "INSERT OR REPLACE INTO meta VALUES('schema', ?1)", &stmt, err);
+	if (r < 0)
+		return r;
+	sqlite3_bind_text(stmt, 1, stamp, -1, SQLITE_STATIC);
+	return db_run(stmt, err);
+}
+
+/* What a step says about columns which are made after it. The sums of version 1 are of those
+ * processes that were known: at least so much. */
+static int settle(sqlite3 *db, int64_t from, struct err *err)
+{
+	if (from != 1)
+		return 0;
+	return db_exec(db,
+	               "UPDATE job SET processes_q = iif(processes IS NULL, NULL, 2),"
+	               " cpu_us_q = iif(cpu_us IS NULL, NULL, 2),"
+	               " peak_rss_kib_q = iif(peak_rss_kib IS NULL, NULL, 2)",
+	               err);
+}
+
 static int apply(sqlite3 *db, struct err *err)
 {
-	int r = migrate(db, err);
+	int64_t from = 0;
+	int r = migrate(db, &from, err);
 
 	if (r == 0)
 		r = sync_columns(db, err);
+	if (r == 0)
+		r = settle(db, from, err);
 	for (size_t i = 0; r == 0 && i < VIEW_COUNT; i++)
 		r = sync_view(db, &views[i], err);
-	return r < 0 ? r : sync_stats(db, err);
+	if (r == 0)
+		r = sync_stats(db, err);
+	return r < 0 ? r : set_stamp(db, err);
 }
 
-int schema_apply(sqlite3 *db, struct err *err)
+int schema_apply(sqlite3 *db, bool thorough, struct err *err)
 {
-	int r = db_exec(db, "BEGIN IMMEDIATE", err);
+	int r = has_stamp(db, err);
 
+	if (r > 0 && thorough)
+		r = stats_are_ours(db, err);
+	if (r != 0)
+		return MIN(r, 0);
+	r = db_exec(db, "BEGIN IMMEDIATE", err);
 	if (r < 0)
 		return r;
 	r = apply(db, err);

@@ -19,6 +19,8 @@
 #define SCHEMA_SLOTS ((int64_t)1 << SCHEMA_SLOT_BITS)
 #define SCHEMA_ATS ((int64_t)1 << SCHEMA_AT_BITS)
 
-/* Makes the schema in an empty database or brings an older one up to date, all or nothing. The
- * caller holds the write lock. -EINVAL for a version newer than ours. */
-int schema_apply(sqlite3 *db, struct err *err) must_check;
+/* Makes the schema in an empty database or brings an older one up to date, all or nothing. One that
+ * carries the stamp of this program's schema and that nobody changed since is left as it is;
+ * `thorough` also looks at the planner's statistics then, which anybody may spoil without a
+ * trace. The caller holds the write lock. -EINVAL for a version newer than ours. */
+int schema_apply(sqlite3 *db, bool thorough, struct err *err) must_check;

@@ -14,6 +14,8 @@ struct store_options {
 	const char *path;     /* of the database; its directory must exist */
 	const char *kind;     /* who records, told in the recorder's row; NULL: "record" */
 	bool is_owner;        /* a daemon: holds owner.lock for life; -EBUSY names who has it */
+	bool is_brief;        /* perhaps a job of a blink: open and close in as little time as can
+	                         be, and leave looking after the file to others */
 	uint64_t interval_ns; /* told in the recorder's row */
 	bool no_guard;        /* tests: write up to the last byte of the disk */
 };
@@ -37,7 +39,8 @@ DEFINE_CLEANUP(struct store *, store_close)
  * that has run for half a second; the start of a younger one survives our death, but not a power
  * cut. On failure nothing was written
  * and the handle is still good: -ENOSPC  the disk is full (or nearly: less than 256 MiB and 1 % are
- * free) -EBUSY   another recorder has been writing for half a second */
+ * free) -EBUSY   others have been writing for half a second, or for half a minute when a job ends
+ */
 int store_put(struct store *st, const struct snapshot *snap, struct err *err) must_check;
 int64_t store_snapshot_id(const struct store *st); /* of the latest that was put; 0: none */
 /* Says that nothing was stored from…to (wall clock) and why. */
@@ -45,8 +48,8 @@ int store_put_gap(struct store *st, uint64_t from_ns, uint64_t to_ns, uint64_t l
                   const char *reason, struct err *err) must_check;
 /* A job's row, by its id. The end of a job is on the disk when this returns. */
 int store_put_job(struct store *st, const struct job *job, struct err *err) must_check;
-/* Makes the id ours for good, against everybody else who writes here: one that exists already becomes
- * ID.2, ID.3 …, and *ret_changed says so. */
+/* Makes the id ours for good, against everybody else who writes here: one that exists already
+ * becomes ID.2, ID.3 …, and *ret_changed says so. */
 int store_claim_job_id(struct store *st, char id[JOB_ID_MAX], bool *ret_changed, struct err *err)
 	must_check;
 

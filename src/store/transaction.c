@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "store/handle.h"
 
-#define WRITE_PATIENCE_NS (500 * NS_PER_MS)
 #define CHECKPOINT_PAGES 1024 /* 4 MiB of log */
-#define TRUNCATE_PAGES 16384  /* 64 MiB */
+/* Whoever opens a store that nobody else has open reads the whole log, at some 2 µs a page; a short
+ * job leaves two dozen. */
+#define CHECKPOINT_PAGES_BRIEF 256
+#define TRUNCATE_PAGES 16384 /* 64 MiB */
 
 static bool has_moved(sqlite3 *db)
 {
@@ -16,41 +21,47 @@ static bool has_moved(sqlite3 *db)
 	       moved;
 }
 
-/* A commit with synchronous=FULL waits for the log to be on the disk; with NORMAL it does not,
- * and a power cut loses the latest commits, never integrity. */
-static int set_durable(struct store *st, bool durable, struct err *err)
-{
-	int r;
-
-	if (st->is_durable == durable)
-		return 0;
-	r = db_exec(st->db, durable ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL", err);
-	if (r == 0)
-		st->is_durable = durable;
-	return r;
-}
-
-static int begin(struct store *st, bool durable, struct err *err)
+static int begin(struct store *st, struct err *err)
 {
 	int r;
 
 	if (has_moved(st->db))
 		return err_set(err, ESTALE, "'%s' was moved, removed or replaced", st->path);
-	r = set_durable(st, durable, err);
-	return r < 0 ? r : query_run(st, Q_BEGIN, err);
+	r = query_run(st, Q_BEGIN, err);
+	if (r == 0 && !st->recorder)
+		r = recorder_begin(st, err);
+	return r;
 }
 
-int transaction_begin(struct store *st, bool durable, struct err *err)
+static void roll_back(struct store *st)
 {
-	int r = lock_take(&st->write, LOCK_WRITING, WRITE_PATIENCE_NS);
+	if (!sqlite3_get_autocommit(st->db))
+		sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);
+	if (st->recorder_is_fresh)
+		recorder_undo(st);
+	st->recorder_is_fresh = false;
+}
+
+int transaction_begin(struct store *st, uint64_t patience_ns, struct err *err)
+{
+	int r = lock_take(&st->write, LOCK_WRITING, patience_ns);
 
 	if (r < 0)
 		return err_set(err, -r, "lock '%s' for writing: %s", st->path,
 		               r == -EBUSY ? "another recorder holds it" : strerror(-r));
-	r = begin(st, durable, err);
-	if (r < 0)
+	r = begin(st, err);
+	if (r < 0) {
+		roll_back(st);
 		lock_drop(&st->write, LOCK_WRITING);
-	return r;
+		return r;
+	}
+	st->is_finished = st->is_on_disk = false;
+	return 0;
+}
+
+static int checkpoint_pages(const struct store *st)
+{
+	return st->is_brief ? CHECKPOINT_PAGES_BRIEF : CHECKPOINT_PAGES;
 }
 
 /* Passive: it takes what readers allow and never waits for them. Past 64 MiB the log is cut, if
@@ -60,29 +71,56 @@ void transaction_checkpoint(struct store *st, bool all)
 	bool cut = all || st->wal_pages >= TRUNCATE_PAGES;
 	int log = 0, done = 0;
 
-	if (sqlite3_wal_checkpoint_v2(st->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &log, &done) ==
-	            SQLITE_OK &&
-	    log == done && cut) {
+	st->is_on_disk = sqlite3_wal_checkpoint_v2(st->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &log,
+	                                           &done) == SQLITE_OK &&
+	                 log == done;
+	if (st->is_on_disk && cut) {
 		sqlite3_busy_timeout(st->db, 0);
 		sqlite3_wal_checkpoint_v2(st->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 		sqlite3_busy_timeout(st->db, 2000);
 	}
 	/* When a reader keeps the log from being reused, try again after as many pages more. */
-	st->wal_due = st->wal_pages + CHECKPOINT_PAGES;
+	st->wal_due = st->wal_pages + checkpoint_pages(st);
+}
+
+static void checkpoint_when_due(struct store *st)
+{
+	if (st->wal_pages < checkpoint_pages(st))
+		st->wal_due = checkpoint_pages(st);
+	if (st->wal_pages >= st->wal_due)
+		transaction_checkpoint(st, false);
 }
 
 int transaction_end(struct store *st, int result, struct err *err)
 {
 	if (result == 0)
 		result = query_run(st, Q_COMMIT, err);
-	if (!sqlite3_get_autocommit(st->db))
-		sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);
-	if (result == 0) {
-		if (st->wal_pages < CHECKPOINT_PAGES)
-			st->wal_due = CHECKPOINT_PAGES;
-		if (st->wal_pages >= st->wal_due)
-			transaction_checkpoint(st, false);
-	}
+	if (result < 0)
+		roll_back(st);
+	else
+		checkpoint_when_due(st);
+	st->recorder_is_fresh = false;
 	lock_drop(&st->write, LOCK_WRITING);
 	return result;
+}
+
+/* SQLite would wait for the disk within the transaction, with synchronous=FULL; so the next one may
+ * write meanwhile, and hundreds of jobs that end at once wait together instead of in a row. If
+ * somebody else has moved the log into the database by now, he has waited for the disk himself.
+ *
+ * Not by SQLite's own call: that would bring the directory to the disk as well, each time. It does
+ * so when it begins a log. */
+int transaction_sync(struct store *st, struct err *err)
+{
+	char path[sizeof st->path + 8];
+	cleanup(closep) int fd = -1;
+
+	if (st->is_on_disk)
+		return 0;
+	snprintf(path, sizeof path, "%s-wal", st->path);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || fdatasync(fd) < 0)
+		return err_set(err, errno, "bring '%s' to the disk: %s", path, strerror(errno));
+	st->is_on_disk = true;
+	return 0;
 }

@@ -25,17 +25,13 @@ static void put_status(struct buf *sql, const char *column)
 	view_put_case(sql, column, names, JOB_STATUS_COUNT);
 }
 
-/* A figure without a quality is a sum of version 1: of the processes that were known. */
-static void put_quality(struct buf *sql, const char *value, const char *quality)
+/* Short, because SQLite parses every view whenever anybody opens the store. */
+static void put_quality(struct buf *sql, const char *column)
 {
-	const char *names[QUALITY_COUNT];
-	char column[2 * COLUMN_NAME_MAX + 40];
-
-	for (enum quality q = 0; q < QUALITY_COUNT; q++)
-		names[q] = quality_key(q);
-	snprintf(column, sizeof column, "coalesce(%s, iif(%s IS NULL, %d, %d))", quality, value,
-	         QUALITY_MISSING, QUALITY_AT_LEAST);
-	view_put_case(sql, column, names, QUALITY_COUNT);
+	buf_printf(sql, "CASE %s", column);
+	for (enum quality q = QUALITY_MISSING + 1; q < QUALITY_COUNT; q++)
+		buf_printf(sql, " WHEN %d THEN '%s'", (int)q, quality_key(q));
+	buf_printf(sql, " ELSE '%s' END", quality_key(QUALITY_MISSING));
 }
 
 static void put_figure(struct buf *sql, enum job_figure id)
@@ -52,12 +48,11 @@ static void put_figure(struct buf *sql, enum job_figure id)
 
 static void put_figure_quality(struct buf *sql, enum job_figure id)
 {
-	char value[COLUMN_NAME_MAX + 2] = "j.", quality[COLUMN_NAME_MAX + 2] = "j.";
+	char quality[COLUMN_NAME_MAX];
 
-	job_column_name(JOB_COLUMN_FIGURES + 2 * (size_t)id, value + 2);
-	job_column_name(JOB_COLUMN_FIGURES + 2 * (size_t)id + 1, quality + 2);
+	job_column_name(JOB_COLUMN_FIGURES + 2 * (size_t)id + 1, quality);
 	buf_puts(sql, ", ");
-	put_quality(sql, value, quality);
+	put_quality(sql, quality);
 	buf_printf(sql, " AS %s_quality", job_figures[id].key);
 }
 
@@ -126,9 +121,9 @@ void view_put_sheets(struct buf *sql)
 	              " t.ended - t.started AS duration_seconds, t.exit_code AS exit_code,"
 	              " t.signal AS signal_num, t.pid AS pid, t.processes AS processes,"
 	              " t.cpu_time_us/1e6 AS cpu_seconds, ");
-	put_quality(sql, "t.cpu_time_us", "t.cpu_time_us_q");
+	put_quality(sql, "t.cpu_time_us_q");
 	buf_puts(sql, " AS cpu_seconds_quality, t.peak_rss_kib/1024.0 AS peak_rss_mb, ");
-	put_quality(sql, "t.peak_rss_kib", "t.peak_rss_kib_q");
+	put_quality(sql, "t.peak_rss_kib_q");
 	buf_puts(sql, " AS peak_rss_mb_quality, t.max_cpu/10.0 AS max_cpu_pct"
 	              " FROM sheet t JOIN job j ON j.id = t.job");
 }

@@ -143,6 +143,12 @@ static int put_cgroup(struct store *st, const struct snapshot *snap, int64_t id,
 	return db_run(stmt, err);
 }
 
+/* With the job of a brief recorder all is said: its end is part of the same transaction. */
+static bool is_over(const struct store *st, size_t lives)
+{
+	return st->is_brief && !lives && st->jobs.len && !job_has_running(st);
+}
+
 static int put_rows(struct store *st, const struct snapshot *snap, int64_t *ret_id, struct err *err)
 {
 	int64_t id = query_int(st, Q_NEXT_SNAPSHOT, err);
@@ -173,6 +179,8 @@ static int put_rows(struct store *st, const struct snapshot *snap, int64_t *ret_
 		r = job_put_samples(st, snap, id, err);
 	if (r == 0)
 		r = job_sum_all(st, snap, err);
+	if (r == 0 && is_over(st, snap->procs.len))
+		r = recorder_finish(st, id, snap->wall_ns, false, err);
 	*ret_id = id;
 	return r;
 }
@@ -193,30 +201,40 @@ static void commit(struct store *st, const struct snapshot *snap, int64_t id)
 	st->snapshot = id;
 	st->snapshot_ns = snap->wall_ns;
 	st->boot_ns = snap->boot_ns;
+	st->is_finished = is_over(st, snap->procs.len);
+}
+
+/* Commits, and brings it to the disk if that matters. */
+static int put_within(struct store *st, const struct snapshot *snap, bool durable, struct err *err)
+{
+	int64_t id = 0;
+	int r = transaction_end(st, put_rows(st, snap, &id, err), err);
+
+	if (r < 0) {
+		job_forget(st);
+		live_forget(st);
+		return r;
+	}
+	commit(st, snap, id);
+	if (!durable)
+		return 0;
+	r = transaction_sync(st, err);
+	if (r == 0)
+		job_mark_durable(st);
+	return r;
 }
 
 static int put_once(struct store *st, const struct snapshot *snap, struct err *err)
 {
+	uint64_t patience_ns = job_ends(st, snap) ? END_PATIENCE_NS : WRITE_PATIENCE_NS;
 	bool durable = job_needs_disk(st, snap);
-	int64_t id = 0;
 	int r = st->db ? 0 : store_connect(st, err);
 
 	if (r == 0 && st->has_guard && !file_has_room(st->path))
 		r = err_set(err, ENOSPC, "'%s': the file system is almost full", st->path);
 	if (r == 0)
-		r = transaction_begin(st, durable, err);
-	if (r < 0)
-		return r;
-	r = transaction_end(st, put_rows(st, snap, &id, err), err);
-	if (r < 0) {
-		vec_reset(&st->jobs);
-		live_forget(st);
-	} else {
-		commit(st, snap, id);
-		if (durable)
-			job_mark_durable(st);
-	}
-	return r;
+		r = transaction_begin(st, patience_ns, err);
+	return r < 0 ? r : put_within(st, snap, durable, err);
 }
 
 static bool needs_fresh_start(int r)
@@ -245,7 +263,7 @@ int store_put_gap(struct store *st, uint64_t from_ns, uint64_t to_ns, uint64_t l
 	int r = st->db ? 0 : store_connect(st, err);
 
 	if (r == 0)
-		r = transaction_begin(st, false, err);
+		r = transaction_begin(st, WRITE_PATIENCE_NS, err);
 	if (r < 0)
 		return r;
 	buf_printf(&text, "%llu snapshots were not stored: %s", (unsigned long long)lost_snapshots,
@@ -260,22 +278,32 @@ static int put_job(struct store *st, const struct job *job, struct err *err)
 {
 	int r = job_put_one(st, job, err);
 
-	return r < 0 ? r : job_sum_one(st, job, &st->live, err);
+	if (r == 0)
+		r = job_sum_one(st, job, &st->live, err);
+	if (r == 0 && is_over(st, st->live.len))
+		r = recorder_finish(st, st->snapshot,
+		                    st->snapshot ? st->snapshot_ns : job->ended_ns, false, err);
+	return r;
 }
 
 int store_put_job(struct store *st, const struct job *job, struct err *err)
 {
-	bool durable = job->status != JOB_RUNNING;
+	bool has_ended = job->status != JOB_RUNNING;
 	int r = st->db ? 0 : store_connect(st, err);
 
 	if (r == 0)
-		r = transaction_begin(st, durable, err);
+		r = transaction_begin(st, has_ended ? END_PATIENCE_NS : START_PATIENCE_NS, err);
 	if (r < 0)
 		return r;
 	r = transaction_end(st, put_job(st, job, err), err);
-	if (r < 0)
-		vec_reset(&st->jobs); /* what was seen as written was not */
-	else if (durable)
+	if (r < 0) {
+		job_forget(st);
+		return r;
+	}
+	st->is_finished = is_over(st, st->live.len);
+	if (has_ended)
+		r = transaction_sync(st, err);
+	if (has_ended && r == 0)
 		job_mark_durable(st);
 	return r;
 }
