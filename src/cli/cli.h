@@ -19,6 +19,11 @@ enum cli_status {
 	CLI_DAEMON = 4,    /* the daemon is unreachable or refuses */
 };
 
+/* How verbs name the job that is meant, for their help. */
+#define CLI_JOB_HELP                                                                                     \
+	"JOB is an id, the beginning of one, a job type (its latest run; TYPE~1 is the one before) or\n" \
+	"'last', the default."
+
 struct cli;
 
 struct verb {
@@ -34,6 +39,8 @@ struct verb {
 extern const struct verb verb_doctor, verb_record, verb_run, verb_snapshot, verb_sql, verb_summary;
 extern const struct verb verb_gpu_helper; /* started by ourselves only */
 extern const struct verb verb_mark, verb_phase, verb_sheet; /* called from within a job */
+/* What was recorded. */
+extern const struct verb verb_diff, verb_events, verb_export, verb_ls, verb_report;
 
 /* Built in main, passed down. */
 struct cli {

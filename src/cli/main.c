@@ -11,9 +11,13 @@
 #include "cli/version.h"
 
 /* In the order of `proctor --help`. */
-static const struct verb *const verbs[] = { &verb_run,   &verb_sheet,    &verb_mark,
-	                                    &verb_phase, &verb_snapshot, &verb_record,
-	                                    &verb_sql,   &verb_summary,  &verb_doctor };
+/* clang-format off */
+static const struct verb *const verbs[] = {
+	&verb_run, &verb_sheet, &verb_mark, &verb_phase,
+	&verb_ls, &verb_report, &verb_events, &verb_diff, &verb_export, &verb_summary,
+	&verb_snapshot, &verb_record, &verb_sql, &verb_doctor,
+};
+/* clang-format on */
 
 static const struct verb *find_verb(const char *name)
 {

@@ -18,7 +18,7 @@ static void offer(const char *dir, const char *missing, bool *ret_found)
 
 	if (strcmp(path, missing) == 0 || access(path, R_OK) < 0)
 		return;
-	log_info("there is one in %s: --state-dir %s", dir, dir);
+	log_info("there is a store in %s: --state-dir %s", dir, dir);
 	*ret_found = true;
 }
 
@@ -32,17 +32,32 @@ static void offer_home(const struct passwd *pw, const char *missing, bool *ret_f
 		offer(dir, missing, ret_found);
 }
 
-int stores_tell_missing(const char *path)
+static bool offer_others(const char *missing)
 {
 	const char *sudo_user = getenv("SUDO_USER");
 	bool found = false;
 
-	log_error("no store at '%s'", path);
-	offer("/var/lib/proctor", path, &found);
-	offer_home(getpwuid(getuid()), path, &found);
+	offer("/var/lib/proctor", missing, &found);
+	offer_home(getpwuid(getuid()), missing, &found);
 	if (sudo_user)
-		offer_home(getpwnam(sudo_user), path, &found);
-	if (!found)
-		log_info("nothing is recorded yet: proctor record begins it");
+		offer_home(getpwnam(sudo_user), missing, &found);
+	return found;
+}
+
+int stores_tell_missing(const char *path)
+{
+	log_error("no store at '%s'", path);
+	if (!offer_others(path))
+		log_info("nothing is recorded yet: proctor run -- COMMAND begins it");
+	return CLI_NOT_FOUND;
+}
+
+int stores_tell_no_job(const char *path, const char *name)
+{
+	if (name)
+		log_error("no job '%s' in '%s'; see: proctor ls", name, path);
+	else
+		log_error("no job in '%s' yet: proctor run -- COMMAND records one", path);
+	offer_others(path);
 	return CLI_NOT_FOUND;
 }

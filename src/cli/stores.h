@@ -5,3 +5,5 @@
 /* Says that there is no store at `path`, and which others this user can read; returns
  * CLI_NOT_FOUND. */
 int stores_tell_missing(const char *path);
+/* The same for a job that the store does not have; NULL: it has none at all. */
+int stores_tell_no_job(const char *path, const char *name);

@@ -93,8 +93,10 @@ struct fmt format_duration(uint64_t ns)
 
 	if (ns == 0 || ns >= 10 * NS_PER_S - NS_PER_S / 20)
 		return two_units(ns / NS_PER_S + (ns % NS_PER_S >= NS_PER_S / 2), " ");
-	if (ns < NS_PER_S / 20)
+	if (ns < 100 * NS_PER_MS - NS_PER_MS / 20)
 		snprintf(f.at, sizeof f.at, "%.1fms", (double)ns / 1e6);
+	else if (ns < NS_PER_S - NS_PER_MS / 2)
+		snprintf(f.at, sizeof f.at, "%.0fms", (double)ns / 1e6);
 	else
 		snprintf(f.at, sizeof f.at, "%.1fs", (double)ns / 1e9);
 	return f;

@@ -170,4 +170,5 @@ void report_done(struct report *r)
 	map_done(&r->lives);
 	map_done(&r->pids);
 	map_done(&r->note_of);
+	map_done(&r->killed);
 }

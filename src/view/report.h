@@ -70,6 +70,7 @@ struct report {
 	struct map lives;      /* proc_key → index of its program */
 	struct map pids;
 	struct map note_of; /* key of a note → its index */
+	struct map killed;  /* proc_key of those that got a SIGKILL */
 };
 
 void report_add_sheet(struct report *r, const struct reader_sheet *s);

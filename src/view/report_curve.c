@@ -22,7 +22,7 @@ static void put_curve(const struct style *style, struct buf *to, const char *lab
 {
 	buf_printf(to, "%-*s0 ", LABEL_COLUMNS, label);
 	spark_put(spark, style, to);
-	buf_printf(to, " %s   max %s\n", format_duration_short(took).at, max);
+	buf_printf(to, " %s   max %s\n", format_duration(took).at, max);
 }
 
 void report_put_curves(const struct report *r, const struct style *style, struct buf *to)

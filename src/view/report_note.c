@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is worth knowing of what happened: most events are not, and of those that are, many say the
  * same. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,11 @@ static void add_exit(struct report *r, const struct reader_event *e)
 {
 	bool has_core = e->details && strstr(e->details, "core dumped");
 
+	uint64_t known;
+
+	/* Who was told to have been killed, and by whom, need not be told to have died of it. */
+	if (e->signal == SIGKILL && map_get(&r->killed, proc_key(e->process), &known))
+		return;
 	if (e->signal)
 		add_note(r, e, RANK_DEATH, INK_BAD, exit_words(false, 0, e->signal, has_core).at,
 		         who(r, e).at);
@@ -89,6 +95,8 @@ static void add_sent(struct report *r, const struct reader_event *e)
 {
 	char text[REPORT_TEXT_MAX];
 
+	if (e->kind == EVENT_KILL && r->killed.len < REPORT_LIVES_MAX)
+		map_put(&r->killed, proc_key(e->process), 1);
 	snprintf(text, sizeof text, "to %s, %s", who(r, e).at,
 	         e->details && *e->details ? e->details : "sender not known");
 	add_note(r, e, e->kind == EVENT_KILL ? RANK_KILL : RANK_SIGNAL,

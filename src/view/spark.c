@@ -29,10 +29,12 @@ void spark_put(const struct spark *spark, const struct style *style, struct buf 
 	static const char *const ascii[] = { "_", ".", ",", "-", "=", "+", "*", "#" };
 
 	for (size_t i = 0; i < spark->n; i++) {
-		double share = spark->max > 0 ? spark->at[i] / spark->max : 0;
+		/* Looks are not even: one stretch that has none shows the last. */
+		double value = isnan(spark->at[i]) && i ? spark->at[i - 1] : spark->at[i];
+		double share = spark->max > 0 ? value / spark->max : 0;
 		size_t level;
 
-		if (!isfinite(spark->at[i])) {
+		if (!isfinite(value)) {
 			buf_putc(to, ' ');
 			continue;
 		}

@@ -16,5 +16,6 @@ struct spark {
 void spark_init(struct spark *spark, size_t n); /* n is cut to SPARK_MAX */
 /* `where` is 0…1 of the whole time; what lies outside is put at the ends. */
 void spark_add(struct spark *spark, double where, double value);
-/* ▁▂▃▄▅▆▇█, a blank for what is not known; ASCII where it must be. */
+/* ▁▂▃▄▅▆▇█, a blank for what is not known; ASCII where it must be. A single stretch that nothing
+ * was seen in shows what was seen before it. */
 void spark_put(const struct spark *spark, const struct style *style, struct buf *to);

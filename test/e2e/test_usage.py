@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-VERBS = ["run", "sheet", "mark", "phase", "snapshot", "record", "sql", "summary", "doctor"]
+VERBS = ["run", "sheet", "mark", "phase", "ls", "report", "events", "diff", "export", "summary", "snapshot", "record",
+	 "sql", "doctor"]
 
 
 def one_line(text):

@@ -57,7 +57,7 @@ static void test_format_duration__tells_the_two_largest_units(void **state)
 	} rows[] = {
 		{ 0, "0s", "0s" },
 		{ 1200 * NS_PER_US, "1.2ms", "0s" },
-		{ 400 * NS_PER_MS, "0.4s", "0s" },
+		{ 400 * NS_PER_MS, "400ms", "0s" },
 		{ 9949 * NS_PER_MS, "9.9s", "9s" },
 		{ 9950 * NS_PER_MS, "10s", "9s" },
 		{ 48 * NS_PER_S, "48s", "48s" },

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* report.c - all there is to tell of one job. */
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/recorded.h"
+#include "cli/users.h"
+
+static int show(const struct cli *cli, const struct report *report)
+{
+	struct style style = cli_style(cli);
+	struct buf out = { 0 };
+	struct json json = { .out = &out };
+	int status;
+
+	if (cli->json) {
+		report_json(report, &json);
+		buf_putc(&out, '\n');
+	} else {
+		report_view(report, &style, &out);
+	}
+	status = cli_print(&out);
+	buf_done(&out);
+	return status;
+}
+
+static int report_job(const struct cli *cli, struct recorded *recorded, const char *name)
+{
+	struct report report = { .now_ns = clock_wall_ns() };
+	struct users users = { 0 };
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct err err = { 0 };
+	int status = recorded_find(recorded, name, &report.job);
+
+	if (status != CLI_OK)
+		return status;
+	report.user = users_name(&users, report.job.uid);
+	report.host = *recorded->host ? recorded->host : NULL;
+	report.cpus = cpus > 0 ? (unsigned)cpus : 0;
+	status = recorded_report(recorded, &report, &err) < 0 ? cli_failed(&err)
+	                                                      : show(cli, &report);
+	report_done(&report);
+	users_done(&users);
+	return status;
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+	const struct opt opts[] = { CLI_COMMON_OPTS(cli) };
+	struct recorded recorded;
+	int words, status;
+
+	if (!cli_parse(cli, opts, argc, argv, &words))
+		return cli->status;
+	if (words > 1)
+		return cli_usage(cli, "one job only; to compare two: proctor diff JOB JOB");
+	status = recorded_open(cli, &recorded);
+	if (status == CLI_OK)
+		status = report_job(cli, &recorded, words ? argv[1] : NULL);
+	recorded_close(&recorded);
+	return status;
+}
+
+const struct verb verb_report = {
+	.name = "report",
+	.summary = "what a job took, sheet by sheet, and what is worth knowing of it",
+	.usage = "[JOB] [--json]",
+	.about = CLI_JOB_HELP
+	"\nEvery figure says how far to trust it: exact, at least, sampled, missing (docs/numbers.md).",
+	.run = run,
+};

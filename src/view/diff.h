@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* diff.h - which parts of two reports belong together. For the files diff_*.c only. */
+#pragma once
+
+#include "view/report.h"
+
+struct diff_pair {
+	struct figure a, b;
+};
+
+/* b / a; NAN when one is missing or a is 0. */
+double diff_ratio(struct diff_pair pair);
+/* Missing when the job has not ended; by the monotonic clock, so exact. */
+struct figure diff_took(const struct report *r);
+struct figure diff_sheet_took(const struct reader_sheet *s);
+
+/* The sheet of that number; NULL: none. */
+const struct reader_sheet *diff_find_sheet(const struct report *r, uint32_t num);
+
+/* One program in both; NULL in the one that did not run it. */
+struct diff_program {
+	const struct report_program *a, *b;
+};
+
+struct diff_programs {
+	VEC(struct diff_program) list;
+};
+
+/* Those that differ most in CPU time first. */
+void diff_match_programs(const struct report *a, const struct report *b, struct diff_programs *ret);

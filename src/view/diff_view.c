@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/diff_view.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "view/diff.h"
+#include "view/format.h"
+#include "view/job_view.h"
+#include "view/report_part.h"
+#include "view/table.h"
+
+#define PROGRAMS_SHOWN 10
+#define SHEETS_SHOWN 40
+#define ALIKE 0.01 /* a difference that nobody would look into */
+
+/* "1.24×"; "same" within a percent. */
+static void add_ratio(struct table *t, const struct style *style, struct diff_pair pair)
+{
+	double ratio = diff_ratio(pair);
+	char text[32];
+
+	if (figure_is_known(pair.a) && figure_is_known(pair.b) && pair.a.value == pair.b.value)
+		ratio = 1;
+	if (!isfinite(ratio)) {
+		table_add_figure(t, NULL, INK_PLAIN);
+		return;
+	}
+	if (fabs(ratio - 1) < ALIKE) {
+		table_add(t, "same", INK_DIM);
+		return;
+	}
+	snprintf(text, sizeof text,
+	         ratio >= 99.95   ? "%.0f%s"
+	         : ratio >= 9.995 ? "%.1f%s"
+	                          : "%.2f%s",
+	         ratio, style->unicode ? "×" : "x");
+	table_add(t, text, INK_BOLD);
+}
+
+static void add_pair(struct table *t, const struct style *style, const char *name,
+                     struct diff_pair pair, enum metric_unit unit)
+{
+	if (!figure_is_known(pair.a) && !figure_is_known(pair.b))
+		return;
+	table_add(t, name, INK_PLAIN);
+	table_add_figure(t, figure_words(pair.a, unit, style->unicode).at, INK_PLAIN);
+	table_add_figure(t, figure_words(pair.b, unit, style->unicode).at, INK_PLAIN);
+	add_ratio(t, style, pair);
+}
+
+static void add_words(struct table *t, const char *name, const char *a, const char *b)
+{
+	table_add(t, name, INK_PLAIN);
+	table_add(t, a, INK_PLAIN);
+	table_add(t, b, INK_PLAIN);
+	table_add(t, strcmp(a, b) == 0 ? "same" : "", INK_DIM);
+}
+
+/* The name for people of each figure; NULL: not compared. */
+static const char *const figure_names[JOB_FIGURE_COUNT] = {
+	[JOB_FIGURE_CPU] = "CPU",
+	[JOB_FIGURE_CPU_USER] = "  user",
+	[JOB_FIGURE_CPU_SYSTEM] = "  system",
+	[JOB_FIGURE_CPU_THROTTLED] = "  held back",
+	[JOB_FIGURE_PEAK_TOTAL] = "peak, whole job",
+	[JOB_FIGURE_PEAK_RSS] = "peak, one process",
+	[JOB_FIGURE_PEAK_CHARGED] = "peak, charged",
+	[JOB_FIGURE_READ] = "read",
+	[JOB_FIGURE_WRITTEN] = "written",
+	[JOB_FIGURE_PROCESSES] = "processes",
+	[JOB_FIGURE_FAILED] = "  failed",
+	[JOB_FIGURE_SIGNALLED] = "  signalled",
+	[JOB_FIGURE_OOM_KILLS] = "  killed for memory",
+	[JOB_FIGURE_LEAKED] = "  left behind",
+};
+
+static void put_figures(const struct report *a, const struct report *b, const struct style *style,
+                        struct buf *to)
+{
+	const struct table_column columns[] = {
+		{ "", TABLE_LEFT, .min_width = 10 },
+		{ a->job.id, TABLE_RIGHT, .min_width = 9 },
+		{ b->job.id, TABLE_RIGHT, .min_width = 9 },
+		{ "ratio", TABLE_RIGHT },
+	};
+	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns) };
+
+	add_words(&t, "type", a->job.type, b->job.type);
+	add_words(&t, "started", format_when(a->job.started_ns, a->now_ns).at,
+	          format_when(b->job.started_ns, b->now_ns).at);
+	add_words(&t, "result", job_result(&a->job).at, job_result(&b->job).at);
+	add_pair(&t, style, "took", (struct diff_pair){ diff_took(a), diff_took(b) }, UNIT_NS);
+	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)
+		if (figure_names[i])
+			add_pair(&t, style, figure_names[i],
+			         (struct diff_pair){ a->job.figures[i], b->job.figures[i] },
+			         job_figures[i].unit);
+	table_print(&t, style, to);
+	table_done(&t);
+}
+
+static const struct reader_sheet *const no_sheet = &(const struct reader_sheet){
+	.max_cpu_ratio = NAN,
+};
+
+static void add_sheet(struct table *t, const struct style *style, const struct reader_sheet *x,
+                      const struct reader_sheet *y)
+{
+	const struct reader_sheet *any = x ? x : y;
+	struct diff_pair took = { diff_sheet_took(x), diff_sheet_took(y) };
+	struct diff_pair cpu = { (x ? x : no_sheet)->cpu_time_ns, (y ? y : no_sheet)->cpu_time_ns };
+	struct diff_pair peak = { (x ? x : no_sheet)->peak_rss_bytes,
+		                  (y ? y : no_sheet)->peak_rss_bytes };
+	char text[SHEET_LABEL_MAX + 16];
+
+	snprintf(text, sizeof text, "%u %s", any->s.num, any->s.label);
+	table_add(t, text, INK_PLAIN);
+	table_add_figure(t, figure_words(took.a, UNIT_NS, style->unicode).at, INK_PLAIN);
+	table_add_figure(t, figure_words(took.b, UNIT_NS, style->unicode).at, INK_PLAIN);
+	add_ratio(t, style, took);
+	add_ratio(t, style, cpu);
+	add_ratio(t, style, peak);
+	table_add(t, x ? sheet_result(&x->s).at : "-", x ? job_ink(x->s.status) : INK_DIM);
+	table_add(t, y ? sheet_result(&y->s).at : "-", y ? job_ink(y->s.status) : INK_DIM);
+}
+
+static void put_sheets(const struct report *a, const struct report *b, const struct style *style,
+                       struct buf *to)
+{
+	static const struct table_column columns[] = {
+		{ "sheet", TABLE_LEFT, .min_width = 8 },
+		{ "took", TABLE_RIGHT },
+		{ "took", TABLE_RIGHT },
+		{ "ratio", TABLE_RIGHT },
+		{ "cpu", TABLE_RIGHT, 3 },
+		{ "peak", TABLE_RIGHT, 4 },
+		{ "result", TABLE_LEFT, 1 },
+		{ "result", TABLE_LEFT, 2 },
+	};
+	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
+	size_t shown = 0;
+
+	vec_each(&a->sheets, s)
+		if (shown++ < SHEETS_SHOWN)
+			add_sheet(&t, style, s, diff_find_sheet(b, s->s.num));
+	vec_each(&b->sheets, s)
+		if (!diff_find_sheet(a, s->s.num) && shown++ < SHEETS_SHOWN)
+			add_sheet(&t, style, NULL, s);
+	if (shown) {
+		report_title(style, to, "Sheets");
+		table_print(&t, style, to);
+	}
+	if (shown > SHEETS_SHOWN)
+		buf_printf(to, "  … and %s more sheets\n", format_count(shown - SHEETS_SHOWN).at);
+	table_done(&t);
+}
+
+static void add_program(struct table *t, const struct style *style, const struct diff_program *p)
+{
+	static const struct report_program none = { 0 };
+	const struct report_program *a = p->a ? p->a : &none, *b = p->b ? p->b : &none;
+	struct diff_pair cpu = { a->cpu_time_ns, b->cpu_time_ns };
+
+	table_add(t, p->a ? a->name : b->name, INK_PLAIN);
+	table_add(t, format_count(a->processes).at, INK_PLAIN);
+	table_add(t, format_count(b->processes).at,
+	          a->processes == b->processes ? INK_PLAIN : INK_BOLD);
+	table_add_figure(t, figure_words(cpu.a, UNIT_NS, style->unicode).at, INK_PLAIN);
+	table_add_figure(t, figure_words(cpu.b, UNIT_NS, style->unicode).at, INK_PLAIN);
+	add_ratio(t, style, cpu);
+}
+
+static void put_programs(const struct report *a, const struct report *b, const struct style *style,
+                         struct buf *to)
+{
+	static const struct table_column columns[] = {
+		{ "program", TABLE_LEFT, .min_width = 8 },
+		{ "procs", TABLE_RIGHT },
+		{ "procs", TABLE_RIGHT },
+		{ "cpu", TABLE_RIGHT, 1 },
+		{ "cpu", TABLE_RIGHT, 1 },
+		{ "ratio", TABLE_RIGHT },
+	};
+	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
+	struct diff_programs programs = { 0 };
+	size_t shown;
+
+	diff_match_programs(a, b, &programs);
+	shown = MIN(programs.list.len, (size_t)PROGRAMS_SHOWN);
+	for (size_t i = 0; i < shown; i++)
+		add_program(&t, style, &programs.list.at[i]);
+	if (shown) {
+		report_title(style, to, "Programs");
+		table_print(&t, style, to);
+	}
+	if (programs.list.len > shown)
+		buf_printf(to, "  … and %s more names\n",
+		           format_count(programs.list.len - shown).at);
+	table_done(&t);
+	vec_done(&programs.list);
+}
+
+void diff_view(const struct report *a, const struct report *b, const struct style *style,
+               struct buf *to)
+{
+	put_figures(a, b, style, to);
+	put_sheets(a, b, style, to);
+	put_programs(a, b, style, to);
+}

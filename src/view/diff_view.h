@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* diff_view.h - two jobs side by side: how they ended, what they took, which sheets and programs
+ * made the difference. A ratio is told only where both figures are known. */
+#pragma once
+
+#include "base/json.h"
+#include "view/report.h"
+#include "view/style.h"
+
+void diff_view(const struct report *a, const struct report *b, const struct style *style,
+               struct buf *to);
+void diff_json(const struct report *a, const struct report *b, struct json *j);

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/events_view.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/scan.h"
+#include "base/signame.h"
+#include "base/text.h"
+#include "model/codec_job.h"
+#include "view/format.h"
+#include "view/job_view.h"
+
+#define TIME_COLUMNS 10
+#define KIND_COLUMNS 10
+#define PID_COLUMNS 7
+#define NAME_COLUMNS 15
+#define FRONT_COLUMNS (TIME_COLUMNS + KIND_COLUMNS + PID_COLUMNS + NAME_COLUMNS + 8)
+#define NARROW 60 /* below it the pid and the name stand with what there is to say */
+
+bool events_parse_kinds(const char *text, uint64_t *ret, char *ret_bad, size_t cap)
+{
+	struct scan rest = scan_str(text), word;
+	uint64_t kinds = 0;
+
+	do {
+		enum event_kind kind = 0;
+
+		if (!scan_until(&rest, ',', &word)) {
+			word = rest;
+			rest.p = rest.end;
+		}
+		while (kind < EVENT_KIND_COUNT && !scan_eq(&word, event_name(kind)))
+			kind++;
+		if (kind == EVENT_KIND_COUNT) {
+			snprintf(ret_bad, cap, "%.*s", (int)MIN(scan_left(&word), (size_t)64),
+			         word.p);
+			return false;
+		}
+		kinds |= UINT64_C(1) << kind;
+	} while (!scan_at_end(&rest));
+	*ret = kinds;
+	return true;
+}
+
+static struct fmt time_of(const struct events_view *view, uint64_t wall_ns)
+{
+	if (!view->started_ns)
+		return format_clock(wall_ns);
+	return format_offset(wall_ns > view->started_ns ? wall_ns - view->started_ns : 0);
+}
+
+static void put_span(struct buf *to, const char *before, int64_t ns)
+{
+	buf_printf(to, "%s%s", before, format_duration((uint64_t)llabs(ns)).at);
+}
+
+/* What the columns do not say yet. */
+static void put_figures(struct buf *to, const struct reader_event *e)
+{
+	switch (e->kind) {
+	case EVENT_EXIT:
+		buf_puts(to, exit_words(e->has_exit_code, e->exit_code, e->signal, false).at);
+		break;
+	case EVENT_SIGNAL:
+	case EVENT_KILL:
+		buf_puts(to, signame(e->signal).at);
+		break;
+	case EVENT_LOSS:
+		if (e->count > 0)
+			buf_printf(to, "%s events", format_count((uint64_t)e->count).at);
+		break;
+	case EVENT_GAP:
+		put_span(to, "nothing stored for ", e->count);
+		break;
+	case EVENT_CLOCK_STEP:
+		put_span(to, e->count < 0 ? "set back by " : "set forward by ", e->count);
+		break;
+	case EVENT_SUSPEND:
+		put_span(to, "the machine slept for ", e->count);
+		break;
+	case EVENT_PHASE:
+		put_span(to, "took ", e->count);
+		break;
+	case EVENT_SPAWN:
+	case EVENT_OOM:
+	case EVENT_EXEC:
+	case EVENT_TOTALS:
+	case EVENT_PROBE:
+	case EVENT_RECORDER:
+	case EVENT_MARK:
+	case EVENT_LIMIT:
+	case EVENT_KIND_COUNT:
+		break;
+	}
+}
+
+static void put_details(struct buf *to, const struct reader_event *e)
+{
+	size_t start;
+
+	if (e->name && *e->name)
+		buf_printf(to, "%s  ", e->name);
+	start = to->len;
+	put_figures(to, e);
+	if (e->details && *e->details)
+		buf_printf(to, "%s%s", to->len > start ? ", " : "", e->details);
+}
+
+static enum ink ink_of(const struct reader_event *e)
+{
+	switch (e->kind) {
+	case EVENT_OOM:
+	case EVENT_KILL:
+		return INK_BAD;
+	case EVENT_LOSS:
+	case EVENT_GAP:
+	case EVENT_LIMIT:
+	case EVENT_PROBE:
+		return INK_WARN;
+	case EVENT_EXIT:
+		return e->signal ? INK_BAD : e->exit_code ? INK_WARN : INK_PLAIN;
+	case EVENT_SPAWN:
+	case EVENT_SIGNAL:
+	case EVENT_EXEC:
+	case EVENT_TOTALS:
+	case EVENT_CLOCK_STEP:
+	case EVENT_SUSPEND:
+	case EVENT_RECORDER:
+	case EVENT_MARK:
+	case EVENT_PHASE:
+	case EVENT_KIND_COUNT:
+		break;
+	}
+	return INK_PLAIN;
+}
+
+/* Text in so many columns, filled up with blanks. */
+static void put_cell(struct buf *to, const char *text, size_t columns)
+{
+	size_t start = to->len, used;
+
+	text_display(to, text, strlen(text), columns);
+	used = text_columns(to->at + start, to->len - start);
+	buf_printf(to, "%*s", (int)(columns - MIN(used, columns)), "");
+}
+
+static void trim(struct buf *to)
+{
+	while (to->len && to->at[to->len - 1] == ' ')
+		to->len--;
+}
+
+static void put_line(const struct style *style, const char *time, const char *kind, enum ink ink,
+                     const char *pid, const char *name, const char *details, struct buf *to)
+{
+	bool narrow = style->width < NARROW;
+	size_t front = narrow ? TIME_COLUMNS + KIND_COLUMNS + 4 : FRONT_COLUMNS;
+	struct buf rest = { 0 };
+
+	buf_printf(to, "%*s  ", TIME_COLUMNS, time);
+	style_begin(style, ink, to);
+	put_cell(to, kind, KIND_COLUMNS);
+	style_end(style, ink, to);
+	if (narrow)
+		buf_printf(&rest, "%s%s%s%s", pid, *pid ? " " : "", name, *name ? "  " : "");
+	else {
+		buf_printf(to, "  %*s  ", PID_COLUMNS, pid);
+		put_cell(to, name, NAME_COLUMNS);
+	}
+	buf_puts(&rest, details);
+	buf_puts(to, "  ");
+	text_display(to, rest.at ? rest.at : "", rest.len,
+	             style->width == SIZE_MAX ? SIZE_MAX : style->width - MIN(front, style->width));
+	trim(to);
+	buf_putc(to, '\n');
+	buf_done(&rest);
+}
+
+void events_view_head(const struct events_view *view, const struct style *style, struct buf *to)
+{
+	style_begin(style, INK_BOLD, to);
+	put_line(&(struct style){ .width = style->width }, view->started_ns ? "AFTER" : "TIME",
+	         "EVENT", INK_PLAIN, "PID", "NAME", "DETAILS", to);
+	style_end(style, INK_BOLD, to);
+}
+
+void events_view_put(const struct events_view *view, const struct style *style,
+                     const struct reader_event *e, const char *name, struct buf *to)
+{
+	struct buf details = { 0 };
+	char pid[16] = "";
+
+	if (e->process.pid)
+		snprintf(pid, sizeof pid, "%d", e->process.pid);
+	put_details(&details, e);
+	put_line(style, time_of(view, e->wall_ns).at, event_name(e->kind), ink_of(e), pid,
+	         name ? name : "", details.at ? details.at : "", to);
+	buf_done(&details);
+}
+
+void events_json_put(const struct events_view *view, const struct reader_event *e, const char *name,
+                     struct json *j)
+{
+	json_begin_object(j);
+	codec_event_members(j, e);
+	json_key(j, "process_name");
+	json_str(j, name);
+	if (view->started_ns) {
+		json_key(j, "offset_seconds");
+		json_double(j, ((double)e->wall_ns - (double)view->started_ns) / 1e9, 6);
+	}
+	json_end_object(j);
+}

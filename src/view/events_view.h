@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* events_view.h - what happened in a job, a line each, in the order of time. Lines stand by
+ * themselves, so that they can be shown while they come. */
+#pragma once
+
+#include "base/json.h"
+#include "model/recorded.h"
+#include "view/style.h"
+
+struct events_view {
+	uint64_t started_ns; /* of the job: times are counted from it; 0: clock times are shown */
+};
+
+void events_view_head(const struct events_view *view, const struct style *style, struct buf *to);
+/* `name`: of the process it is about; NULL: not known, or about none. */
+void events_view_put(const struct events_view *view, const struct style *style,
+                     const struct reader_event *e, const char *name, struct buf *to);
+/* The same as an object. */
+void events_json_put(const struct events_view *view, const struct reader_event *e, const char *name,
+                     struct json *j);
+/* "spawn,exit" → 1 << EVENT_SPAWN | 1 << EVENT_EXIT; false: `ret_bad` (of `cap` bytes) is no
+ * kind. */
+bool events_parse_kinds(const char *text, uint64_t *ret, char *ret_bad, size_t cap);

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/trace_view.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/signame.h"
+#include "model/codec.h"
+#include "view/job_view.h"
+
+/* The trace's own numbers: the job is one process of the trace; tracks that are not processes are
+ * numbered above any pid. */
+#define TRACE_PID 1
+#define LANE_TID 5000000
+
+static void put_text(struct json *j, const char *key, const char *text)
+{
+	json_key(j, key);
+	json_str(j, text);
+}
+
+static void put_u64(struct json *j, const char *key, uint64_t value)
+{
+	json_key(j, key);
+	json_u64(j, value);
+}
+
+/* Microseconds since the job began. */
+static void put_ts(struct trace *t, const char *key, uint64_t wall_ns)
+{
+	uint64_t start = t->job->started_ns;
+
+	json_key(&t->json, key);
+	json_fixed(&t->json, wall_ns > start ? wall_ns - start : 0, 3);
+}
+
+static void begin_event(struct trace *t, const char *phase, const char *name, uint64_t tid)
+{
+	buf_putc(t->out, '\n'); /* a line each: large files stay readable */
+	json_begin_object(&t->json);
+	put_text(&t->json, "ph", phase);
+	put_text(&t->json, "name", name);
+	put_u64(&t->json, "pid", TRACE_PID);
+	put_u64(&t->json, "tid", tid);
+}
+
+static void begin_args(struct trace *t)
+{
+	json_key(&t->json, "args");
+	json_begin_object(&t->json);
+}
+
+static void end_event(struct trace *t)
+{
+	json_end_object(&t->json); /* of args */
+	json_end_object(&t->json);
+}
+
+/* Names a track, and where it stands among the others. */
+static void name_track(struct trace *t, const char *what, uint64_t tid, const char *name)
+{
+	begin_event(t, "M", what, tid);
+	begin_args(t);
+	put_text(&t->json, "name", name);
+	end_event(t);
+}
+
+static void sort_track(struct trace *t, const char *what, uint64_t tid, uint64_t index)
+{
+	begin_event(t, "M", what, tid);
+	begin_args(t);
+	put_u64(&t->json, "sort_index", index);
+	end_event(t);
+}
+
+static void put_dur(struct trace *t, uint64_t from_ns, uint64_t to_ns)
+{
+	json_key(&t->json, "dur");
+	json_fixed(&t->json, to_ns > from_ns ? to_ns - from_ns : 0, 3);
+}
+
+static void put_figure(struct json *j, const char *key, enum metric_unit unit, struct figure figure)
+{
+	if (!figure_is_known(figure))
+		return;
+	json_key(j, key);
+	codec_value(j, unit, figure.value);
+}
+
+void trace_begin(struct trace *t, struct buf *out, const struct job *job, uint64_t now_ns)
+{
+	char name[JOB_ID_MAX + 8];
+
+	*t = (struct trace){ .out = out, .json = { .out = out }, .job = job };
+	t->sheets = (struct trace_lanes){ .name = "sheets", .first_tid = LANE_TID + 1 };
+	t->phases = (struct trace_lanes){ .name = "phases",
+		                          .first_tid = LANE_TID + 1 + TRACE_LANES_MAX };
+	t->end_ns = job->ended_ns ? job->ended_ns : now_ns;
+	json_begin_object(&t->json);
+	put_text(&t->json, "displayTimeUnit", "ms");
+	json_key(&t->json, "otherData");
+	json_begin_object(&t->json);
+	put_text(&t->json, "job_id", job->id);
+	put_text(&t->json, "job_type", job->type);
+	put_text(&t->json, "result", job_result(job).at);
+	json_key(&t->json, "started_at");
+	codec_value(&t->json, UNIT_NS, job->started_ns);
+	json_end_object(&t->json);
+	json_key(&t->json, "traceEvents");
+	json_begin_array(&t->json);
+	snprintf(name, sizeof name, "job %s", job->id);
+	name_track(t, "process_name", 0, name);
+	name_track(t, "thread_name", LANE_TID, "marks");
+	sort_track(t, "thread_sort_index", LANE_TID, 0);
+}
+
+/* The first track that is free by then. */
+static uint64_t find_lane(struct trace *t, struct trace_lanes *lanes, uint64_t from_ns,
+                          uint64_t to_ns)
+{
+	size_t lane = 0;
+
+	while (lane < lanes->n && lanes->ends[lane] > from_ns)
+		lane++;
+	if (lane == TRACE_LANES_MAX) {
+		lane--;
+	} else if (lane == lanes->n) {
+		lanes->n++;
+		name_track(t, "thread_name", lanes->first_tid + lane, lanes->name);
+		sort_track(t, "thread_sort_index", lanes->first_tid + lane,
+		           lanes->first_tid - LANE_TID + lane);
+	}
+	lanes->ends[lane] = MAX(to_ns, from_ns);
+	return lanes->first_tid + lane;
+}
+
+void trace_sheet(struct trace *t, const struct reader_sheet *s)
+{
+	uint64_t end = s->s.ended_ns ? s->s.ended_ns : t->end_ns;
+	uint64_t lane = find_lane(t, &t->sheets, s->s.started_ns, end);
+	char name[SHEET_LABEL_MAX + 24];
+
+	snprintf(name, sizeof name, "sheet %u%s%s", s->s.num, *s->s.label ? " " : "", s->s.label);
+	begin_event(t, "X", name, lane);
+	put_text(&t->json, "cat", "sheet");
+	put_ts(t, "ts", s->s.started_ns);
+	put_dur(t, s->s.started_ns, end);
+	begin_args(t);
+	put_text(&t->json, "result", sheet_result(&s->s).at);
+	put_u64(&t->json, "processes", s->processes);
+	put_figure(&t->json, "cpu_seconds", UNIT_NS, s->cpu_time_ns);
+	put_figure(&t->json, "peak_rss_mb", UNIT_MIB, s->peak_rss_bytes);
+	end_event(t);
+}
+
+static void name_process(struct trace *t, const struct reader_process *p)
+{
+	uint64_t known, pid = (uint64_t)p->id.pid;
+	char name[COMM_LEN + 16];
+
+	if (map_get(&t->named, pid, &known)) /* a pid that was used again */
+		return;
+	map_put(&t->named, pid, 1);
+	snprintf(name, sizeof name, "%s %d", p->comm ? p->comm : "", p->id.pid);
+	name_track(t, "thread_name", pid, name);
+	sort_track(t, "thread_sort_index", pid, 1 + 2 * TRACE_LANES_MAX + t->named.len);
+}
+
+static void put_end(struct json *j, const struct reader_process *p)
+{
+	if (p->signal)
+		put_text(j, "signal", signame(p->signal).at);
+	else if (p->has_exit_code) {
+		json_key(j, "exit_code");
+		json_i64(j, p->exit_code);
+	} else if (!p->ended_ns) {
+		put_text(j, "end", "not seen");
+	}
+}
+
+void trace_process(struct trace *t, const struct reader_process *p)
+{
+	/* Starts are told in ticks, so a first process may seem older than its job. */
+	uint64_t start = MAX(p->started_ns, t->job->started_ns);
+	uint64_t end = p->ended_ns ? p->ended_ns : t->end_ns;
+	struct json *j = &t->json;
+
+	name_process(t, p);
+	begin_event(t, "X", p->comm && *p->comm ? p->comm : "?", (uint64_t)p->id.pid);
+	put_text(j, "cat", "process");
+	put_ts(t, "ts", start);
+	put_dur(t, start, end);
+	begin_args(t);
+	put_text(j, "command", p->command);
+	put_u64(j, "ppid", (uint64_t)p->ppid);
+	if (p->sheet)
+		put_u64(j, "sheet", p->sheet);
+	put_end(j, p);
+	put_figure(j, "cpu_seconds", UNIT_NS, p->cpu_time_ns);
+	put_figure(j, "peak_rss_mb", UNIT_MIB, p->peak_rss_bytes);
+	put_figure(j, "read_bytes", UNIT_BYTES, p->read_bytes);
+	put_figure(j, "written_bytes", UNIT_BYTES, p->written_bytes);
+	end_event(t);
+}
+
+static void put_phase(struct trace *t, const struct reader_event *e)
+{
+	uint64_t took = e->count > 0 ? (uint64_t)e->count : 0;
+	uint64_t start = e->wall_ns - MIN(took, e->wall_ns);
+	uint64_t lane = find_lane(t, &t->phases, start, e->wall_ns);
+
+	begin_event(t, "X", e->name ? e->name : "phase", lane);
+	put_text(&t->json, "cat", "phase");
+	put_ts(t, "ts", start);
+	put_dur(t, start, e->wall_ns);
+	begin_args(t);
+	put_text(&t->json, "data", e->details);
+	end_event(t);
+}
+
+/* An instant: on the track of its process, or across the whole job. */
+static void put_instant(struct trace *t, const struct reader_event *e, const char *name)
+{
+	bool has_track = e->process.pid > 0;
+
+	begin_event(t, "i", name, has_track ? (uint64_t)e->process.pid : LANE_TID);
+	put_text(&t->json, "cat", event_name(e->kind));
+	put_ts(t, "ts", e->wall_ns);
+	put_text(&t->json, "s", has_track ? "t" : "p");
+	begin_args(t);
+	put_text(&t->json, "details", e->details);
+	end_event(t);
+}
+
+void trace_event(struct trace *t, const struct reader_event *e)
+{
+	if (e->kind == EVENT_PHASE)
+		put_phase(t, e);
+	else if (e->kind == EVENT_MARK || e->kind == EVENT_LIMIT)
+		put_instant(t, e, e->name ? e->name : event_name(e->kind));
+	else if (e->kind == EVENT_SIGNAL || e->kind == EVENT_KILL)
+		put_instant(t, e, signame(e->signal).at);
+	else if (e->kind == EVENT_OOM || e->kind == EVENT_LOSS || e->kind == EVENT_GAP)
+		put_instant(t, e, event_name(e->kind));
+}
+
+static void put_counter(struct trace *t, const struct reader_sum *s, const char *name,
+                        const char *series, double value)
+{
+	if (!isfinite(value))
+		return;
+	begin_event(t, "C", name, 0);
+	put_ts(t, "ts", s->wall_ns);
+	begin_args(t);
+	json_key(&t->json, series);
+	json_double(&t->json, value, 3);
+	end_event(t);
+}
+
+void trace_sum(struct trace *t, const struct reader_sum *s)
+{
+	put_counter(t, s, "memory (MiB)", "resident", (double)s->sum.rss_bytes / (1 << 20));
+	put_counter(t, s, "CPU (cores)", "busy", s->sum.cpu_ratio);
+	put_counter(t, s, "processes", "alive", s->sum.procs);
+}
+
+void trace_end(struct trace *t)
+{
+	buf_putc(t->out, '\n');
+	json_end_array(&t->json);
+	json_end_object(&t->json);
+	buf_putc(t->out, '\n');
+	map_done(&t->named);
+}

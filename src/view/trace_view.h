@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* trace_view.h - a job in the trace event format that Perfetto and chrome://tracing open: the job
+ *is a process of the trace, each of its processes a thread with one slice, memory and CPU are
+ *counters, sheets and phases slices above, marks instants.
+ *
+ *	trace_begin(&t, &out, &job);  trace_sheet(…) …  trace_end(&t);
+ *
+ * `out` may be emptied between calls. Sheets and phases come in any order. */
+#pragma once
+
+#include "base/json.h"
+#include "base/map.h"
+#include "model/recorded.h"
+
+#define TRACE_LANES_MAX 64
+
+/* Slices that may overlap lie side by side, on tracks of their own. */
+struct trace_lanes {
+	const char *name;
+	uint64_t first_tid;
+	uint64_t ends[TRACE_LANES_MAX]; /* of the last slice of each */
+	size_t n;
+};
+
+struct trace {
+	struct buf *out;
+	struct json json;
+	const struct job *job;
+	uint64_t end_ns;  /* of what has not ended */
+	struct map named; /* pids whose track has its name */
+	struct trace_lanes sheets, phases;
+};
+
+/* `now_ns`: where the slices of what still runs end. */
+void trace_begin(struct trace *t, struct buf *out, const struct job *job, uint64_t now_ns);
+void trace_sheet(struct trace *t, const struct reader_sheet *s);
+void trace_process(struct trace *t, const struct reader_process *p);
+void trace_event(struct trace *t, const struct reader_event *e); /* marks, phases, signals, OOM */
+void trace_sum(struct trace *t, const struct reader_sum *s);
+void trace_end(struct trace *t);

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/export_view.h"
+
+#include <jansson.h>
+#include <signal.h>
+
+#include "check.h"
+#include "golden.h"
+#include "report_kit.h"
+#include "view/trace_view.h"
+
+#define HOSTILE "wor\x1bker \"\\\n\xff\xc2\x80"
+
+static void trace_all(struct buf *out, const struct job *job)
+{
+	struct reader_sheet first = kit_sheet(1, "prepare", 0, 60),
+			    second = kit_sheet(2, "", 30, 90), third = kit_sheet(3, "late", 95, 99);
+	struct reader_process p = kit_process(2417, "python", HOSTILE, 1, 100);
+	struct reader_process alive = kit_process(2600, HOSTILE, NULL, 50, 0);
+	struct reader_event phase = kit_event(EVENT_PHASE, 80, 0, "{}");
+	struct reader_event mark = kit_event(EVENT_MARK, 12.5, 0, NULL);
+	struct reader_event kill = kit_event(EVENT_KILL, 99, 2417, "sent by the kernel");
+	struct reader_event spawn = kit_event(EVENT_SPAWN, 1, 2417, NULL);
+	struct reader_sum sum = kit_sum(10, KIT_GIB, NAN), later = kit_sum(11, 2 * KIT_GIB, 1.5);
+	struct trace t;
+
+	phase.name = "load";
+	phase.count = (int64_t)(10 * NS_PER_S);
+	mark.name = HOSTILE;
+	kill.signal = SIGKILL;
+	p.cpu_time_ns.quality = QUALITY_MISSING;
+	trace_begin(&t, out, job, KIT_AT(200));
+	trace_sheet(&t, &first);
+	trace_sheet(&t, &second);
+	trace_sheet(&t, &third);
+	trace_process(&t, &p);
+	trace_process(&t, &alive);
+	trace_process(&t, &alive); /* the pid is used again */
+	trace_sum(&t, &sum);
+	trace_sum(&t, &later);
+	trace_event(&t, &spawn);
+	trace_event(&t, &phase);
+	trace_event(&t, &mark);
+	trace_event(&t, &kill);
+	trace_end(&t);
+}
+
+static void test_trace__is_valid_json_with_what_viewers_need(void **state)
+{
+	struct job job = kit_good_job();
+	struct buf out = { 0 };
+	json_error_t error;
+	json_t *doc, *events, *e;
+	size_t i;
+
+	trace_all(&out, &job);
+	assert_golden("trace.json", &out);
+	doc = json_loadb(out.at, out.len, JSON_REJECT_DUPLICATES, &error);
+	if (!doc)
+		fail_msg("%s at %d", error.text, error.position);
+	events = json_object_get(doc, "traceEvents");
+	assert_true(json_array_size(events) > 10);
+	json_array_foreach(events, i, e)
+	{
+		const char *ph = json_string_value(json_object_get(e, "ph"));
+
+		assert_non_null(ph);
+		assert_true(json_is_string(json_object_get(e, "name")));
+		assert_true(json_is_integer(json_object_get(e, "pid")));
+		assert_true(json_is_integer(json_object_get(e, "tid")));
+		assert_true(json_is_object(json_object_get(e, "args")));
+		if (*ph != 'M')
+			assert_true(json_number_value(json_object_get(e, "ts")) >= 0);
+		if (*ph == 'X')
+			assert_true(json_number_value(json_object_get(e, "dur")) >= 0);
+	}
+	json_decref(doc);
+	buf_done(&out);
+}
+
+static void test_jsonl__is_one_typed_object_a_line(void **state)
+{
+	struct job job = kit_good_job();
+	struct reader_sheet sheet = kit_sheet(1, "prepare", 0, 60);
+	struct reader_process p = kit_process(2417, "python", HOSTILE, 1, 100);
+	struct reader_event e = kit_event(EVENT_SPAWN, 1, 2417, NULL);
+	struct reader_sum sum = kit_sum(10, KIT_GIB, NAN);
+	struct buf out = { 0 };
+
+	jsonl_job(&out, &job);
+	jsonl_sheet(&out, job.id, &sheet);
+	jsonl_process(&out, job.id, &p);
+	jsonl_event(&out, &e);
+	jsonl_sample(&out, job.id, &sum);
+	assert_golden("export.jsonl", &out);
+	for (char *line = out.at, *end; (end = strchr(line, '\n')); line = end + 1) {
+		json_t *doc = json_loadb(line, (size_t)(end - line), JSON_REJECT_DUPLICATES, NULL);
+
+		assert_non_null(doc);
+		assert_true(json_is_string(json_object_get(doc, "type")));
+		json_decref(doc);
+	}
+	buf_done(&out);
+}
+
+static void test_csv__has_a_head_and_a_line_each(void **state)
+{
+	struct reader_process p = kit_process(2417, "python", "a \"b\",c\nd", 1, 100);
+	struct reader_event e = kit_event(EVENT_SPAWN, 1, 2417, NULL);
+	struct reader_sum sum = kit_sum(10, KIT_GIB, NAN);
+	struct buf out = { 0 };
+	struct result processes = { .format = RESULT_CSV, .out = &out },
+		      events = { .format = RESULT_CSV, .out = &out },
+		      samples = { .format = RESULT_CSV, .out = &out };
+
+	p.peak_rss_bytes.quality = QUALITY_MISSING;
+	csv_processes(&processes);
+	csv_process(&processes, &p);
+	csv_events(&events);
+	csv_event(&events, &e);
+	csv_samples(&samples);
+	csv_sample(&samples, &sum);
+	assert_golden("export.csv", &out);
+	result_done(&processes);
+	result_done(&events);
+	result_done(&samples);
+	buf_done(&out);
+}
+
+RUN_TESTS(TEST(test_trace__is_valid_json_with_what_viewers_need),
+          TEST(test_jsonl__is_one_typed_object_a_line), TEST(test_csv__has_a_head_and_a_line_each))
