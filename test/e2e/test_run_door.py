@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""The door of a job that `proctor run` runs: from inside the job to its record and back."""
+import json
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+# What runs inside the job: talks to its own door and prints what it heard, as JSON.
+INSIDE = """
+import json, os, subprocess, sys, time
+sys.path.insert(0, %r)
+from door import Line
+sock = "%%s/jobs/%%s/sock" %% (os.environ["PROCTOR_STATE_DIR"], os.environ["PROCTOR_JOB_ID"])
+binary = sys.argv[1]
+""" % str(HERE)
+
+
+def run_inside(proctor, program, *options, **more):
+	done = proctor("run", *options, "--", sys.executable, "-c", INSIDE + program, proctor.binary, **more)
+	assert done.returncode == 0, done.stderr
+	return json.loads(done.stdout)
+
+
+def test_the_command_finds_the_door_open_from_its_first_moment_and_gone_after_its_end(proctor, state_dir):
+	status = run_inside(proctor, "print(json.dumps(Line(sock).call('daemon.status')['result']))", "--job-id", "first")
+	assert (status["kind"], status["job_id"]) == ("run", "first")
+	assert not (state_dir / "jobs/first").exists()
+
+
+def test_sheets_move_the_progress_that_the_door_tells(proctor):
+	jobs = run_inside(proctor, """
+ends = [subprocess.run([binary, "sheet", *words]).returncode for words in (
+	["1/4", "--label", "prepare", "--", "true"], ["sh", "-c", "exit 3"], ["--", "sh", "-c", "kill -9 $$"])]
+with Line(sock) as line:
+	print(json.dumps([ends, line.call("job.list")["result"]["jobs"]]))
+""")
+	ends, (job,) = jobs
+	assert ends == [0, 3, -9]
+	assert [(s["sheet_num"], s["status"], s["exit_code"], s["signal_num"]) for s in job["sheets"]] == [
+		(1, "completed", 0, None), (2, "failed", 3, None), (3, "failed", None, 9)]
+	assert (job["total_sheets"], job["last_completed_sheet"], job["current_sheet"], job["status"]) == (4, 1, None, "running")
+
+
+def test_a_process_of_a_sheet_is_shown_as_one(proctor):
+	found = run_inside(proctor, """
+sheet = subprocess.Popen([binary, "sheet", "2", "--", "sh", "-c", "sleep 20 & echo $!; wait"], stdout=subprocess.PIPE, text=True)
+pid = int(sheet.stdout.readline())
+end = time.monotonic() + 10
+mine = []
+with Line(sock) as line:
+	while not mine and time.monotonic() < end:
+		top = line.call("daemon.top")["result"]
+		mine = [p for p in (top or {}).get("processes", []) if p["pid"] == pid]
+		time.sleep(0.05)
+	context = line.call("context.get", pid=pid)["result"]
+sheet.terminate()
+sheet.wait()
+os.kill(pid, 9)
+print(json.dumps([mine, context]))
+""", "--interval", "0.1", "--job-id", "with-sheet")
+	(process,), context = found
+	assert (process["job_id"], process["sheet_num"]) == ("with-sheet", 2)
+	assert context["rss_mb"] > 0 and context["anomalies_active"] == []
+
+
+def test_events_tell_of_the_processes_of_the_job(proctor):
+	events = run_inside(proctor, """
+subprocess.run(["true"])
+end = time.monotonic() + 10
+seen = []
+with Line(sock) as line:
+	while "exit" not in [e["event_type"] for e in seen] and time.monotonic() < end:
+		seen = line.call("daemon.events", limit=200)["result"]["events"]
+		time.sleep(0.05)
+print(json.dumps(seen))
+""", "--interval", "0.1", "--job-id", "lively")
+	assert {"spawn", "exit"} <= {e["event_type"] for e in events}
+	assert {e["job_id"] for e in events} == {"lively"}
+
+
+def test_a_job_in_a_job_has_a_door_of_its_own(proctor):
+	ids = run_inside(proctor, """
+inner = subprocess.run([binary, "run", "--job-id", "inner", "--", binary, "sheet", "--", "sh", "-c", "echo $PROCTOR_JOB_ID $PROCTOR_SHEET"],
+	stdout=subprocess.PIPE, text=True)
+with Line(sock) as line:
+	print(json.dumps([inner.stdout.split(), line.call("job.list")["result"]["jobs"][0]["sheets"]]))
+""", "--job-id", "outer")
+	assert ids == [["inner", "1"], []]
+
+
+def test_many_sheets_side_by_side_get_numbers_of_their_own(proctor):
+	numbers = run_inside(proctor, """
+sheets = [subprocess.Popen([binary, "sheet", "--", "sh", "-c", "echo $PROCTOR_SHEET; sleep 0.2"], stdout=subprocess.PIPE, text=True)
+	for _ in range(40)]
+print(json.dumps(sorted(int(s.communicate()[0]) for s in sheets)))
+""")
+	assert numbers == list(range(1, 41))
+
+
+def test_marks_and_phases_reach_the_run_log(proctor, tmp_path):
+	run_inside(proctor, """
+subprocess.run([binary, "mark", "epoch", "n=1", "loss=0.5"], check=True)
+subprocess.run([binary, "phase", "load", "rows=7", "--", "sleep", "0.1"], check=True)
+print("0")
+""", "--out", tmp_path / "out")
+	lines = [json.loads(line) for line in (tmp_path / "out/run.jsonl").read_text(encoding="utf-8").splitlines()]
+	marks = [line for line in lines if line.get("event") == "epoch"]
+	phases = [line for line in lines if line["type"] == "phase"]
+	assert [m["data"] for m in marks] == [{"n": 1, "loss": 0.5}]
+	assert [p["name"] for p in phases] == ["load"] and 0.1 <= phases[0]["seconds"] < 5
+
+
+def test_a_state_directory_that_cannot_hold_a_door_costs_the_door_only(proctor, state_dir):
+	state_dir.mkdir()
+	(state_dir / "jobs").write_text("in the way")
+	done = proctor("run", "--", proctor.binary, "sheet", "--", "sh", "-c", "echo ran; exit 5")
+	assert (done.returncode, done.stdout) == (5, "ran\n")
+	assert "door" in done.stderr
+
+
+def test_a_plain_user_has_a_door_too(as_nobody):
+	done = as_nobody("run", "--job-id", "mine", "--", as_nobody.place / "proctor", "sheet", "3/3", "--", "sh", "-c", "echo $PROCTOR_SHEET")
+	assert (done.returncode, done.stdout) == (0, "3\n"), done.stderr
+	assert not (as_nobody.state_dir / "jobs/mine").exists()
