@@ -212,14 +212,8 @@ void engine_learn(struct engine *e)
 	on_events(e);
 }
 
-static bool is_of_a_job(void *self, struct proc_id id)
-{
-	const struct engine *e = self;
-
-	return jobtab_find(&e->jobs, id).job >= 0;
-}
-
-void engine_settle(struct engine *e, uint64_t patience_ns)
+void engine_settle(struct engine *e, uint64_t patience_ns,
+                   bool (*cares)(void *self, struct proc_id id), void *self)
 {
 	uint64_t end_ns = clock_mono_ns() + patience_ns;
 	struct timespec a_moment = { .tv_nsec = SETTLE_STEP_NS };
@@ -227,9 +221,9 @@ void engine_settle(struct engine *e, uint64_t patience_ns)
 
 	do {
 		on_events(e);
-		owed = sampler_owed(e->sampler, is_of_a_job, e, false);
+		owed = sampler_owed(e->sampler, cares, self, false);
 	} while (owed && clock_mono_ns() < end_ns && nanosleep(&a_moment, NULL) == 0);
-	(void)sampler_owed(e->sampler, is_of_a_job, e, true);
+	(void)sampler_owed(e->sampler, cares, self, true);
 	store_events_ahead(e);
 }
 

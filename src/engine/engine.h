@@ -49,6 +49,7 @@ struct members *engine_members(struct engine *e);
 void engine_learn(struct engine *e);
 /* A look now, ahead of time. */
 void engine_look(struct engine *e);
-/* Takes what has happened up to now, waiting up to `patience_ns` for totals of processes of jobs
- * that have ended. Nothing is looked at. */
-void engine_settle(struct engine *e, uint64_t patience_ns);
+/* Takes what has happened up to now, waiting up to `patience_ns` for totals of processes that have
+ * ended and that `cares` about. Nothing is looked at. */
+void engine_settle(struct engine *e, uint64_t patience_ns,
+                   bool (*cares)(void *self, struct proc_id id), void *self);

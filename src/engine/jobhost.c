@@ -14,7 +14,7 @@
 #include "job/tally.h"
 #include "probe/procstat.h"
 
-#define TOTALS_PATIENCE_NS (150 * NS_PER_MS) /* the kernel tells of the reaped a little later */
+#define TOTALS_PATIENCE_NS (40 * NS_PER_MS) /* the kernel tells of the reaped some 10 ms later */
 #define LEFTOVERS_POLL_NS (50 * NS_PER_MS)
 
 struct jobhost {
@@ -92,6 +92,34 @@ static void put_end(struct jobhost *h, struct job *job)
 	job->current_sheet = 0;
 }
 
+/* A command that stayed alone took just what wait4 told of it, and told at once. */
+static bool is_alone(struct jobhost *h)
+{
+	return h->has_ended && engine_members(h->engine)->total == 1;
+}
+
+static void fill_in_totals(struct jobhost *h, struct event *e)
+{
+	const struct rusage *u = &h->end.usage;
+
+	readings_set(&e->final, PROC_CPU_TIME,
+	             clock_timeval_ns(u->ru_utime) + clock_timeval_ns(u->ru_stime));
+	readings_set(&e->final, PROC_MINOR_FAULTS, (uint64_t)u->ru_minflt);
+	readings_set(&e->final, PROC_MAJOR_FAULTS, (uint64_t)u->ru_majflt);
+	readings_set(&e->final, PROC_PEAK_RSS, (uint64_t)u->ru_maxrss * 1024);
+	if (!h->end.has_io)
+		return;
+	readings_set(&e->final, PROC_READ_BYTES, h->end.read_bytes);
+	readings_set(&e->final, PROC_WRITE_BYTES, h->end.written_bytes);
+}
+
+static bool cares(void *self, struct proc_id id)
+{
+	struct jobhost *h = self;
+
+	return jobtab_find(engine_jobs(h->engine), id).job >= 0 && !is_alone(h);
+}
+
 /* Before a snapshot is stored: the job in it gets its figures, so that a recorder that is killed
  * has told all up to the last tick. */
 static void on_snapshot(void *self, struct snapshot *snap)
@@ -99,6 +127,11 @@ static void on_snapshot(void *self, struct snapshot *snap)
 	struct jobhost *h = self;
 	struct job *job = the_job(h);
 
+	if (is_alone(h))
+		vec_each(&snap->events, e)
+			if (e->kind == EVENT_EXIT && e->id.pid == h->end.pid &&
+			    !readings_has(&e->final, PROC_CPU_TIME))
+				fill_in_totals(h, e);
 	tally_feed(&h->tally, snap, 0);
 	if (!snap->events_only && snap->elapsed_ns)
 		job->interval_ns = MAX(job->interval_ns, snap->elapsed_ns);
@@ -355,7 +388,7 @@ void jobhost_finish(struct jobhost *h, struct job *ret, struct engine_totals *re
 			jobtab_end_sheet(engine_jobs(h->engine), sheet, JOB_FAILED,
 			                 clock_wall_ns());
 	}
-	engine_settle(h->engine, TOTALS_PATIENCE_NS);
+	engine_settle(h->engine, TOTALS_PATIENCE_NS, cares, h);
 	*ret = *the_job(h);
 	engine_stop(h->engine, ret_totals); /* its last words still come through on_snapshot() */
 	h->engine = NULL;

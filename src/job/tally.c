@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/clock.h"
+
 static void take_peak(struct tally *t, uint64_t bytes, pid_t pid, const char *comm)
 {
 	if (bytes <= t->peak_rss_bytes)
@@ -74,18 +76,13 @@ void tally_feed(struct tally *t, const struct snapshot *snap, int32_t job)
 		take_look(t, snap, job);
 }
 
-static uint64_t timeval_ns(struct timeval tv)
-{
-	return (uint64_t)tv.tv_sec * NS_PER_S + (uint64_t)tv.tv_usec * NS_PER_US;
-}
-
 void tally_reap(struct tally *t, const struct launch_end *end)
 {
 	if (!t->reaped_any)
 		t->reaped_all_io = true;
 	t->reaped_any = true;
-	t->reaped_user_ns += timeval_ns(end->usage.ru_utime);
-	t->reaped_system_ns += timeval_ns(end->usage.ru_stime);
+	t->reaped_user_ns += clock_timeval_ns(end->usage.ru_utime);
+	t->reaped_system_ns += clock_timeval_ns(end->usage.ru_stime);
 	t->reaped_peak_bytes = MAX(t->reaped_peak_bytes, (uint64_t)end->usage.ru_maxrss * 1024);
 	t->reaped_all_io &= end->has_io;
 	t->reaped_read_bytes += end->read_bytes;
