@@ -8,13 +8,15 @@
 
 #include "store/reader_handle.h"
 
-/* The latest CPU time that was told of one that lives is in its details. */
+/* The latest CPU time that was told of one that lives is in its details. The many that no snapshot
+ * saw are not asked for it. */
 #define PROCESSES                                                                                  \
-	" FROM (SELECT p.*, max(coalesce(p.cpu_time_us, 0), coalesce((SELECT d.cpu_time_us"        \
-	" FROM sample_detail d WHERE p.last IS NULL AND d.id BETWEEN"                              \
-	" (k.id + (p.id & 1048575)) << 12 AND ((k.id + (p.id & 1048575)) << 12) + 4095"            \
-	" ORDER BY d.id DESC LIMIT 1), 0)) AS cpu_us FROM process p LEFT JOIN keyframe k"          \
-	" ON k.recorder = p.recorder AND k.last IS NULL WHERE p.job_id = ?1)"
+	" FROM (SELECT p.*, max(coalesce(p.cpu_time_us, 0), coalesce(CASE"                         \
+	" WHEN p.first IS NOT NULL AND p.last IS NULL THEN (SELECT d.cpu_time_us FROM keyframe k"  \
+	" JOIN sample_detail d ON d.id BETWEEN (k.id + (p.id & 1048575)) << 12"                    \
+	" AND ((k.id + (p.id & 1048575)) << 12) + 4095 WHERE k.recorder = p.recorder"              \
+	" AND k.last IS NULL ORDER BY d.id DESC LIMIT 1) END, 0)) AS cpu_us FROM process p"        \
+	" WHERE p.job_id = ?1)"
 
 static int prepare(struct reader *r, const char *sql, const char *job_id, sqlite3_stmt **ret,
                    struct err *err)
