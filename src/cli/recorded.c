@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "cli/stores.h"
@@ -21,8 +20,6 @@ int recorded_open(const struct cli *cli, struct recorded *ret)
 	if (status != CLI_OK || (status = cli_state_dir(cli, state_dir)) != CLI_OK)
 		return status;
 	ret->path = cli_path(config.profiler.storage_path, state_dir, "proctor.db");
-	if (gethostname(ret->host, sizeof ret->host - 1) < 0)
-		ret->host[0] = '\0';
 	r = reader_open(ret->path, &ret->reader, &err);
 	if (r == -ENOENT)
 		return stores_tell_missing(ret->path);
@@ -105,5 +102,7 @@ int recorded_report(struct recorded *r, struct report *report, struct err *err)
 		n = reader_job_sums(r->reader, id, REPORT_SUMS_MAX, add_sum, report, err);
 	if (n < 0)
 		return n;
-	return recorded_events(r, id, REPORT_KINDS, SIZE_MAX, add_event, NULL, report, err);
+	n = recorded_events(r, id, REPORT_KINDS, SIZE_MAX, add_event, NULL, report, err);
+	report_add_rest(report);
+	return n;
 }

@@ -11,7 +11,6 @@
 struct recorded {
 	char *path;
 	struct reader *reader;
-	char host[256]; /* name of this machine; "": not known */
 };
 
 /* CLI_OK, or how it failed: told. Close it in any case. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c - all there is to tell of one job. */
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -24,19 +25,33 @@ static int show(const struct cli *cli, const struct report *report)
 	return status;
 }
 
+/* The machine it ran on; how many CPUs that has is known only of this one. */
+static void find_machine(struct recorded *recorded, struct report *report,
+                         char host[static READER_HOST_MAX])
+{
+	char here[READER_HOST_MAX] = "";
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct err err;
+
+	if (reader_job_host(recorded->reader, report->job.id, host, &err) < 0 || !*host)
+		return;
+	report->host = host;
+	if (gethostname(here, sizeof here - 1) == 0 && strcmp(here, host) == 0 && cpus > 0)
+		report->cpus = (unsigned)cpus;
+}
+
 static int report_job(const struct cli *cli, struct recorded *recorded, const char *name)
 {
 	struct report report = { .now_ns = clock_wall_ns() };
 	struct users users = { 0 };
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	char host[READER_HOST_MAX] = "";
 	struct err err = { 0 };
 	int status = recorded_find(recorded, name, &report.job);
 
 	if (status != CLI_OK)
 		return status;
 	report.user = users_name(&users, report.job.uid);
-	report.host = *recorded->host ? recorded->host : NULL;
-	report.cpus = cpus > 0 ? (unsigned)cpus : 0;
+	find_machine(recorded, &report, host);
 	status = recorded_report(recorded, &report, &err) < 0 ? cli_failed(&err)
 	                                                      : show(cli, &report);
 	report_done(&report);

@@ -373,3 +373,36 @@ int reader_find_job(struct reader *r, const char *name, struct job *ret, struct 
 		*ret = found;
 	return result;
 }
+
+static int read_host(struct reader *r, const char *job_id, char ret[static READER_HOST_MAX],
+                     struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	const char *host;
+	int result = db_prepare(r->db,
+	                        "SELECT c.host FROM job j JOIN recorder c ON c.id = j.recorder"
+	                        " WHERE j.job_id = ?1",
+	                        &stmt, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_text(stmt, 1, job_id, -1, SQLITE_STATIC);
+	result = db_step(stmt, err);
+	if (result < 0)
+		return result;
+	host = result ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
+	snprintf(ret, READER_HOST_MAX, "%s", host ? host : "");
+	return 0;
+}
+
+int reader_job_host(struct reader *r, const char *job_id, char ret[static READER_HOST_MAX],
+                    struct err *err)
+{
+	int result = reader_begin(r, err);
+
+	if (result < 0)
+		return result;
+	result = read_host(r, job_id, ret, err);
+	reader_end(r);
+	return result;
+}

@@ -29,6 +29,11 @@ int reader_jobs(struct reader *r, const struct job_filter *filter, size_t limit,
 int reader_find_job(struct reader *r, const char *name, struct job *ret, struct err *err)
 	must_check;
 
+#define READER_HOST_MAX 256
+/* The name of the machine it ran on; "" when nobody wrote it down. */
+int reader_job_host(struct reader *r, const char *job_id, char ret[static READER_HOST_MAX],
+                    struct err *err) must_check;
+
 typedef int (*reader_sheet_fn)(void *self, const struct reader_sheet *s);
 int reader_sheets(struct reader *r, const char *job_id, reader_sheet_fn fn, void *self,
                   struct err *err) must_check;

@@ -104,7 +104,7 @@ static void put_details(struct buf *to, const struct reader_event *e)
 		buf_printf(to, "%s  ", e->name);
 	start = to->len;
 	put_figures(to, e);
-	if (e->details && *e->details)
+	if (e->details && *e->details && strcmp(e->details, "{}") != 0)
 		buf_printf(to, "%s%s", to->len > start ? ", " : "", e->details);
 }
 

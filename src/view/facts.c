@@ -167,14 +167,14 @@ static void put_label(struct line *line)
 		           (int)(line->used - columns - (fact->is_head ? 0 : line->f->indent)), "");
 }
 
-/* On this line or on the next. */
-static void put_part(struct line *line, const struct fact_part *part, enum ink ink)
+/* On this line or on the next; `tail` columns must be left behind it. */
+static void put_part(struct line *line, const struct fact_part *part, size_t tail, enum ink ink)
 {
 	size_t begin = parts_at(line->f, line->fact), gap = strlen(joins[part->join].text);
-	size_t room = line->limit > begin ? line->limit - begin : 0;
+	size_t room = line->limit > begin + tail ? line->limit - begin - tail : 0;
 	size_t columns = part->join == FACT_WHOLE ? part->columns : MIN(part->columns, room);
 
-	if (!line->is_empty && line->used + gap + columns > line->limit) {
+	if (!line->is_empty && line->used + gap + columns + tail > line->limit) {
 		buf_printf(line->to, "%s\n%*s", joins[part->join].at_end, (int)begin, "");
 		line->used = begin;
 	} else if (!line->is_empty) {
@@ -202,8 +202,12 @@ static void put_line(const struct facts *f, const struct fact *fact, struct layo
 		             .is_empty = true };
 
 	put_label(&line);
-	for (size_t i = 0; i < fact->n; i++)
-		put_part(&line, &f->parts.at[fact->first + i], fact->ink);
+	for (size_t i = 0; i < fact->n; i++) {
+		const struct fact_part *part = &f->parts.at[fact->first + i];
+		bool has_comma = i + 1 < fact->n && part[1].join == FACT_COMMA;
+
+		put_part(&line, part, has_comma, fact->ink);
+	}
 	if (fact->right_len && layout.right > line.used && layout.right != SIZE_MAX) {
 		buf_printf(to, "%*s", (int)(layout.right - line.used), "");
 		put_inked(&line, right_ink(&line), fact->right_at, fact->right_len, SIZE_MAX);
@@ -214,7 +218,7 @@ static void put_line(const struct facts *f, const struct fact *fact, struct layo
 			                                                fact->right_len),
 			                        .join = FACT_GLANCE };
 
-		put_part(&line, &last, right_ink(&line));
+		put_part(&line, &last, 0, right_ink(&line));
 	}
 	buf_putc(to, '\n');
 }

@@ -7,6 +7,7 @@
 #include "view/job_view.h"
 
 #define SHEETS_KEPT 10000
+#define LEFT_TOLD 5 /* names */
 
 static uint64_t hash_name(const char *name)
 {
@@ -115,12 +116,22 @@ static void keep_costly(struct report *r, const struct reader_process *p)
 	r->costly[at].p.comm = r->costly[at].p.command = NULL;
 }
 
+static void name_left(struct report *r, const struct reader_process *p)
+{
+	size_t used = strlen(r->left);
+
+	if (r->unended++ < LEFT_TOLD)
+		snprintf(r->left + used, sizeof r->left - used, "%s%s %d", used ? ", " : "",
+		         p->comm ? p->comm : "?", p->id.pid);
+}
+
 void report_add_process(struct report *r, const struct reader_process *p)
 {
 	uint64_t index = find_program(r, p->comm && *p->comm ? p->comm : "?"), known;
 
 	r->processes++;
-	r->unended += !p->ended_ns;
+	if (!p->ended_ns)
+		name_left(r, p);
 	count_program(&r->programs.at[index], p);
 	keep_costly(r, p);
 	if (r->processes > REPORT_LIVES_MAX)

@@ -60,6 +60,7 @@ struct report {
 	struct report_process costly[REPORT_COSTLY]; /* the most costly first */
 	size_t n_costly;
 	uint64_t processes, unique_pids, unended;
+	char left[REPORT_TEXT_MAX]; /* names of the first that did not end */
 	VEC(struct report_note) notes;
 	VEC(struct report_mark) marks;
 	uint64_t notes_dropped, marks_dropped;
@@ -77,6 +78,8 @@ void report_add_sheet(struct report *r, const struct reader_sheet *s);
 void report_add_process(struct report *r, const struct reader_process *p);
 void report_add_event(struct report *r, const struct reader_event *e);
 void report_add_sum(struct report *r, const struct reader_sum *s);
+/* When all is in: what the figures tell besides. */
+void report_add_rest(struct report *r);
 /* The name of a process that was added; NULL: not known. */
 const char *report_name_of(const struct report *r, struct proc_id id);
 void report_done(struct report *r);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "view/format.h"
@@ -39,7 +40,7 @@ void report_put_marks(const struct report *r, const struct style *style, struct 
 		table_add(&t, m->name, INK_PLAIN);
 		table_add(&t, m->took_ns ? format_duration(m->took_ns).at : "mark",
 		          m->took_ns ? INK_PLAIN : INK_DIM);
-		table_add(&t, m->data, INK_PLAIN);
+		table_add(&t, strcmp(m->data, "{}") == 0 ? "" : m->data, INK_PLAIN);
 	}
 	report_title(style, to, "Marks and phases");
 	table_print(&t, style, to);

@@ -203,3 +203,19 @@ void report_add_event(struct report *r, const struct reader_event *e)
 		break;
 	}
 }
+
+void report_add_rest(struct report *r)
+{
+	const struct reader_event end = { .wall_ns = r->job.ended_ns };
+	struct figure leaked = r->job.figures[JOB_FIGURE_LEAKED];
+	char text[REPORT_TEXT_MAX + 32];
+
+	if (!r->job.ended_ns || !figure_is_known(leaked) || !leaked.value)
+		return;
+	if (leaked.value == r->unended && *r->left)
+		snprintf(text, sizeof text, "%s%s", r->left, leaked.value > 5 ? ", …" : "");
+	else
+		snprintf(text, sizeof text, "%s process%s", format_count(leaked.value).at,
+		         leaked.value == 1 ? "" : "es");
+	add_note(r, &end, RANK_FAILURE, INK_WARN, "left behind", text);
+}

@@ -98,6 +98,8 @@ static struct report full_report(void)
 	}
 	add_processes(&r);
 	add_events(&r);
+	kit_figure(&r.job, JOB_FIGURE_LEAKED, 1, QUALITY_EXACT);
+	report_add_rest(&r);
 	for (int i = 0; i <= 760; i += 10) {
 		struct reader_sum s = kit_sum(i, KIT_GIB * 61 / 10 * (uint64_t)i / 760,
 		                              i ? 8.0 * i / 760 : NAN);
