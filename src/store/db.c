@@ -157,6 +157,12 @@ int db_int(sqlite3 *db, const char *sql, int64_t *ret, struct err *err)
 	return 0;
 }
 
+bool db_has_column(sqlite3 *db, const char *table, const char *column)
+{
+	return sqlite3_table_column_metadata(db, "main", table, column, NULL, NULL, NULL, NULL,
+	                                     NULL) == SQLITE_OK;
+}
+
 void db_bind_or_null(sqlite3_stmt *stmt, int index, int64_t value)
 {
 	if (value < 0)

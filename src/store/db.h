@@ -38,6 +38,8 @@ int db_run(sqlite3_stmt *stmt, struct err *err) must_check;
 /* The first column of the first row. */
 int db_int(sqlite3 *db, const char *sql, int64_t *ret, struct err *err) must_check;
 
+bool db_has_column(sqlite3 *db, const char *table, const char *column);
+
 /* NULL for COLUMN_ABSENT and anything else below zero. */
 void db_bind_or_null(sqlite3_stmt *stmt, int index, int64_t value);
 /* COLUMN_ABSENT for NULL. */

@@ -263,6 +263,15 @@ static int move_first_samples(struct downsampler *d, const struct minute *m, str
 	return db_run(stmt, err);
 }
 
+static int put_gpus(struct downsampler *d, const struct minute *m, struct err *err)
+{
+	int r = run_for_minute(d, Q_PUT_GPU_RANGE, m, err);
+
+	if (r == 0)
+		r = run_for_minute(d, Q_MEAN_GPUS, m, err);
+	return r < 0 ? r : run_for_minute(d, Q_MEAN_GPU_USES, m, err);
+}
+
 static int put_minute(struct downsampler *d, const struct minute *m, struct err *err)
 {
 	int r = 0;
@@ -275,6 +284,8 @@ static int put_minute(struct downsampler *d, const struct minute *m, struct err 
 		r = run_for_minute(d, Q_SET_HOST_MEANS, m, err);
 	if (r == 0)
 		r = run_for_minute(d, Q_SET_CGROUP_MEANS, m, err);
+	if (r == 0)
+		r = put_gpus(d, m, err);
 	if (r == 0)
 		r = run_for_minute(d, Q_MEAN_JOB_SAMPLES, m, err);
 	if (r == 0)

@@ -192,5 +192,12 @@ int job_sum_all(struct store *st, const struct snapshot *snap, struct err *err) 
 int job_sum_one(struct store *st, const struct job *job, const struct index_list *lives,
                 struct err *err) must_check;
 
+/* gpu.c, write.c */
+int gpu_put_all(struct store *st, const struct snapshot *snap, int64_t snapshot, struct err *err)
+	must_check;
+/* Values by their table, from this parameter on; NULL for what is absent. */
+void store_bind_readings(sqlite3_stmt *stmt, int index, const struct metric *table, size_t n,
+                         uint64_t present, const uint64_t *value);
+
 /* A hash for "is it what was written"; never 0. */
 uint64_t store_hash(uint64_t seed, const void *bytes, size_t n);

@@ -8,14 +8,18 @@
 
 #define ROWS_MAX ((size_t)1 << 22)
 
-/* ", b.rss_kib" */
-static void put_columns(struct buf *sql, const char *table, const uint8_t *ids, size_t n)
+/* ", b.rss_kib"; a metric that is younger than the database has no column there. */
+static void put_columns(sqlite3 *db, struct buf *sql, const char *table, const char *prefix,
+                        const uint8_t *ids, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		char name[COLUMN_NAME_MAX];
 
 		column_name(&proc_metrics[ids[i]], name);
-		buf_printf(sql, ", %s%s", table, name);
+		if (db_has_column(db, table, name))
+			buf_printf(sql, ", %s%s", prefix, name);
+		else
+			buf_puts(sql, ", NULL");
 	}
 }
 
@@ -68,7 +72,7 @@ static int load_rows(sqlite3 *db, struct image *im, const struct columns *all, s
 	int r;
 
 	buf_puts(&sql, "SELECT b.id - ?1, b.proc, p.first, p.last, b.state, b.cpu");
-	put_columns(&sql, "b.", all->cell, CELL_METRICS);
+	put_columns(db, &sql, "sample_base", "b.", all->cell, CELL_METRICS);
 	buf_puts(&sql, " FROM sample_base b CROSS JOIN process p ON p.id = b.proc"
 	               " WHERE b.id BETWEEN ?1 AND ?2 ORDER BY b.id");
 	r = prepare(db, &sql, im->keyframe, im->keyframe + SCHEMA_SLOTS - 1, &stmt, err);
@@ -157,7 +161,7 @@ static int load_changes(sqlite3 *db, struct image *im, const struct columns *all
 	struct buf sql = { 0 };
 
 	buf_puts(&sql, "SELECT id, state, cpu");
-	put_columns(&sql, "", all->cell, CELL_METRICS);
+	put_columns(db, &sql, "sample_change", "", all->cell, CELL_METRICS);
 	return walk(db, im, &sql, "sample_change", take_change, err);
 }
 
@@ -166,7 +170,7 @@ static int load_details(sqlite3 *db, struct image *im, const struct columns *all
 	struct buf sql = { 0 };
 
 	buf_puts(&sql, "SELECT id");
-	put_columns(&sql, "", all->detail, DETAIL_METRICS);
+	put_columns(db, &sql, "sample_detail", "", all->detail, DETAIL_METRICS);
 	return walk(db, im, &sql, "sample_detail", take_detail, err);
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "store/handle.h"
+#include "store/query_gpu.h"
 #include "store/job_column.h"
 
 static const char *const texts[] = {
@@ -138,6 +139,8 @@ static void put_host_means(struct buf *sql)
 
 static void put_built(struct buf *sql, enum query q, const struct columns *all)
 {
+	if (query_put_gpu(sql, q))
+		return;
 	if (q == Q_PUT_HOST) {
 		buf_puts(sql,
 		         "INSERT INTO host(id, elapsed_us, processes, zombies, complete,"

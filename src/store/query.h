@@ -51,6 +51,13 @@ static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 
 			    " min(rss_kib), max(rss_kib), min(cpu), max(cpu) FROM job_sample"      \
 			    " WHERE snapshot IN (SELECT s.id FROM snapshot s WHERE s.id BETWEEN ?1" \
 			    " AND ?2 AND s.kf = ?3) GROUP BY job")                                 \
+	X(FIND_GPU_DEVICE, "SELECT id FROM gpu_device WHERE uuid = ?1 AND name = ?2")              \
+	X(PUT_GPU_DEVICE, "INSERT INTO gpu_device(uuid, name) VALUES(?1, ?2) RETURNING id")        \
+	X(PUT_GPU, NULL)                                                                           \
+	X(PUT_GPU_USE, NULL)                                                                       \
+	X(PUT_GPU_RANGE, NULL)                                                                     \
+	X(MEAN_GPUS, NULL)                                                                         \
+	X(MEAN_GPU_USES, NULL)                                                                     \
 	X(MOVE_FIRST_SAMPLE, "UPDATE job SET first_snapshot = ?1 WHERE first_snapshot > ?1"        \
 			     " AND id IN (SELECT job FROM job_sample WHERE snapshot = ?1)")        \
 	X(MOVE_SNAPSHOT, "UPDATE snapshot SET kf = ?2, at = ?3, resolution = ?4 WHERE id = ?1")    \

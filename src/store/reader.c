@@ -44,6 +44,8 @@ void reader_close(struct reader *r)
 	sqlite3_finalize(r->host);
 	sqlite3_finalize(r->cgroup);
 	sqlite3_finalize(r->jobs);
+	sqlite3_finalize(r->gpus);
+	sqlite3_finalize(r->gpu_uses);
 	lock_close(&r->recorders);
 	db_close(r->db);
 	free(r);
@@ -63,8 +65,7 @@ void reader_end(struct reader *r)
 
 bool reader_has_column(const struct reader *r, const char *table, const char *column)
 {
-	return sqlite3_table_column_metadata(r->db, "main", table, column, NULL, NULL, NULL, NULL,
-	                                     NULL) == SQLITE_OK;
+	return db_has_column(r->db, table, column);
 }
 
 /* Through the view: there the planner goes from the process to its snapshots. */

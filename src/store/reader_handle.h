@@ -33,7 +33,7 @@ struct reader {
 	uint64_t deadline_ns, uses;
 	struct columns columns;
 	struct scene scenes[READER_SCENES];
-	sqlite3_stmt *next, *get, *host, *cgroup, *jobs;
+	sqlite3_stmt *next, *get, *host, *cgroup, *jobs, *gpus, *gpu_uses;
 	struct lock recorders; /* write.lock, to tell the living from the dead */
 };
 
@@ -44,6 +44,9 @@ void reader_forget_scenes(struct reader *r);
 
 /* Whether the database has it: one that no recorder has brought up to date may lack some. */
 bool reader_has_column(const struct reader *r, const char *table, const char *column);
+/* Values by their table, from this column on. */
+void reader_read_readings(sqlite3_stmt *stmt, int column, const struct metric *metrics, size_t n,
+                          uint64_t *present, uint64_t *value);
 /* The columns of an event `e` and its process `p`, and a record from them. */
 void reader_put_event_columns(const struct reader *r, struct buf *sql);
 struct reader_event reader_event_of(sqlite3_stmt *stmt);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/reader_gpu.h"
 #include "store/reader_handle.h"
 #include "store/schema.h"
 #include "store/view.h"
@@ -157,7 +158,7 @@ static int prepare_readings(struct reader *r, const char *start, const char *tab
 		char name[COLUMN_NAME_MAX];
 
 		column_name(&metrics[i], name);
-		buf_printf(&sql, ", %s", name);
+		buf_printf(&sql, ", %s", reader_has_column(r, table, name) ? name : "NULL");
 	}
 	buf_printf(&sql, " FROM %s WHERE id = ?", table);
 	result = db_prepare(r->db, sql.at, ret, err);
@@ -165,7 +166,7 @@ static int prepare_readings(struct reader *r, const char *start, const char *tab
 	return result;
 }
 
-static void read_readings(sqlite3_stmt *stmt, int column, const struct metric *metrics, size_t n,
+void reader_read_readings(sqlite3_stmt *stmt, int column, const struct metric *metrics, size_t n,
                           uint64_t *present, uint64_t *value)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -204,8 +205,8 @@ static int read_host(struct reader *r, const struct spine *spine, struct snapsho
 	to->cpu_iowait_ratio = column_ratio_inside(db_column_or_absent(r->host, 6));
 	to->cpu_steal_ratio = column_ratio_inside(db_column_or_absent(r->host, 7));
 	to->self_cpu_ratio = column_ratio_inside(db_column_or_absent(r->host, 8));
-	read_readings(r->host, 9, host_metrics, HOST_METRIC_COUNT, &to->host.present,
-	              to->host.value);
+	reader_read_readings(r->host, 9, host_metrics, HOST_METRIC_COUNT, &to->host.present,
+	                     to->host.value);
 	sqlite3_reset(r->host);
 	return 0;
 }
@@ -221,8 +222,8 @@ static int read_cgroup(struct reader *r, const struct spine *spine, struct snaps
 	sqlite3_bind_int64(r->cgroup, 1, spine->id);
 	result = db_step(r->cgroup, err);
 	if (result > 0)
-		read_readings(r->cgroup, 1, cgroup_metrics, CGROUP_METRIC_COUNT,
-		              &to->cgroup.present, to->cgroup.value);
+		reader_read_readings(r->cgroup, 1, cgroup_metrics, CGROUP_METRIC_COUNT,
+		                     &to->cgroup.present, to->cgroup.value);
 	sqlite3_reset(r->cgroup);
 	return MIN(result, 0);
 }
@@ -372,7 +373,8 @@ static int show(struct reader *r, const struct spine *spine, struct snapshot *to
 		return result;
 	vec_each(&s->by_pid, index)
 		show_process(r, s, *index, spine, to);
-	return 1;
+	result = reader_read_gpus(r, spine->id, to, err);
+	return result < 0 ? result : 1;
 }
 
 #define SPINE                                                                                      \

@@ -141,6 +141,9 @@ static int delete_keyframe(struct store *st, int64_t keyframe, struct err *err)
 		"DELETE FROM host_range WHERE id IN " ITS_SNAPSHOTS,
 		"DELETE FROM cgroup WHERE id IN " ITS_SNAPSHOTS,
 		"DELETE FROM job_sample WHERE snapshot IN " ITS_SNAPSHOTS,
+		"DELETE FROM gpu WHERE snapshot IN " ITS_SNAPSHOTS,
+		"DELETE FROM gpu_range WHERE snapshot IN " ITS_SNAPSHOTS,
+		"DELETE FROM gpu_use WHERE snapshot IN " ITS_SNAPSHOTS,
 		"DELETE FROM snapshot WHERE id IN " ITS_SNAPSHOTS,
 		"DELETE FROM keyframe WHERE id = ?1",
 	};

@@ -100,6 +100,15 @@ static const char *const steps[] = {
 	"ALTER TABLE event ADD COLUMN sheet INTEGER;"
 	"CREATE INDEX event_job ON event(job) WHERE job IS NOT NULL;"
 	"CREATE INDEX event_own ON event(recorder, time) WHERE proc IS NULL;",
+	/* 2 → 3: GPUs, who they are, and what processes do on them. */
+	"CREATE TABLE gpu_device(id INTEGER PRIMARY KEY, uuid TEXT NOT NULL, name TEXT NOT NULL,"
+	" UNIQUE(uuid, name));"
+	"CREATE TABLE gpu(snapshot INTEGER NOT NULL, gpu INTEGER NOT NULL, device INTEGER,"
+	" PRIMARY KEY(snapshot, gpu)) WITHOUT ROWID;"
+	"CREATE TABLE gpu_range(snapshot INTEGER NOT NULL, gpu INTEGER NOT NULL,"
+	" PRIMARY KEY(snapshot, gpu)) WITHOUT ROWID;"
+	"CREATE TABLE gpu_use(snapshot INTEGER NOT NULL, gpu INTEGER NOT NULL, pid INTEGER NOT NULL,"
+	" start_ticks INTEGER, is_foreign INTEGER, PRIMARY KEY(snapshot, gpu, pid)) WITHOUT ROWID;",
 };
 
 static_assert(QUALITY_AT_LEAST == 2, "the number above");
@@ -119,19 +128,13 @@ static const char *const stats[][3] = {
 	{ "event", "event_proc", "1000000 3" },
 };
 
-static int has_column(sqlite3 *db, const char *table, const char *column)
-{
-	return sqlite3_table_column_metadata(db, "main", table, column, NULL, NULL, NULL, NULL,
-	                                     NULL) == SQLITE_OK;
-}
-
 static int add_column(sqlite3 *db, const char *table, const char *column, const char *suffix,
                       struct err *err)
 {
 	char name[COLUMN_NAME_MAX + 8], sql[256];
 
 	snprintf(name, sizeof name, "%s%s", column, suffix);
-	if (has_column(db, table, name))
+	if (db_has_column(db, table, name))
 		return 0;
 	snprintf(sql, sizeof sql, "ALTER TABLE %s ADD COLUMN %s INTEGER", table, name);
 	return db_exec(db, sql, err);
@@ -183,6 +186,13 @@ static int sync_columns(sqlite3 *db, struct err *err)
 	}
 	for (size_t i = 0; r == 0 && i < CGROUP_METRIC_COUNT; i++)
 		r = add_metric(db, "cgroup", &cgroup_metrics[i], false, err);
+	for (size_t i = 0; r == 0 && i < GPU_METRIC_COUNT; i++) {
+		r = add_metric(db, "gpu", &gpu_metrics[i], false, err);
+		if (r == 0)
+			r = add_metric(db, "gpu_range", &gpu_metrics[i], true, err);
+	}
+	for (size_t i = 0; r == 0 && i < GPU_USE_METRIC_COUNT; i++)
+		r = add_metric(db, "gpu_use", &gpu_use_metrics[i], false, err);
 	for (size_t i = JOB_COLUMN_LIMITS; r == 0 && i < JOB_COLUMN_COUNT; i++) {
 		char name[COLUMN_NAME_MAX];
 
@@ -228,7 +238,7 @@ static int stats_are_ours(sqlite3 *db, struct err *err)
 	int64_t found = 0, all = 0;
 	int r;
 
-	if (!has_column(db, "sqlite_stat1", "stat"))
+	if (!db_has_column(db, "sqlite_stat1", "stat"))
 		return 0;
 	r = db_int(db, "SELECT count(*) FROM sqlite_stat1", &all, err);
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(stats); i++) {

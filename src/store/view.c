@@ -6,6 +6,7 @@
 #include "model/event.h"
 #include "store/column.h"
 #include "store/schema.h"
+#include "store/view_gpu.h"
 #include "store/view_job.h"
 
 const char *const view_pressure_names[] = { "none", "low", "medium", "high", "critical" };
@@ -65,8 +66,8 @@ static void put_snapshots(struct buf *sql)
 	put_metric(sql, &host_metrics[HOST_LOAD_1], "h");
 	put_metric(sql, &host_metrics[HOST_LOAD_5], "h");
 	put_metric(sql, &host_metrics[HOST_LOAD_15], "h");
-	buf_puts(sql, ", 0 AS gpu_count, '[]' AS gpu_utilization_pct, '[]' AS gpu_memory_used_mb,"
-	              " '[]' AS gpu_temperature, ");
+	view_put_gpu_columns(sql);
+	buf_puts(sql, ", ");
 	view_put_case(sql, "h.pressure", view_pressure_names, VIEW_PRESSURES);
 	buf_puts(sql, " AS pressure_level, h.running_jobs AS running_jobs,"
 	              " h.active_sheets AS active_sheets"
@@ -210,5 +211,7 @@ const struct view views[] = {
 	{ "jobs", view_put_jobs },
 	{ "sheets", view_put_sheets },
 	{ "job_samples", view_put_job_samples },
+	{ "gpu_metrics", view_put_gpu_metrics },
+	{ "gpu_processes", view_put_gpu_processes },
 };
 static_assert(ARRAY_LEN(views) == VIEW_COUNT, "VIEW_COUNT is in the header");

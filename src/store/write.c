@@ -77,8 +77,8 @@ static int64_t pressure_code(const char *level)
 	return COLUMN_ABSENT;
 }
 
-static void bind_readings(sqlite3_stmt *stmt, int index, const struct metric *table, size_t n,
-                          uint64_t present, const uint64_t *value)
+void store_bind_readings(sqlite3_stmt *stmt, int index, const struct metric *table, size_t n,
+                         uint64_t present, const uint64_t *value)
 {
 	for (size_t i = 0; i < n; i++)
 		db_bind_or_null(stmt, index + (int)i,
@@ -123,8 +123,8 @@ static int put_host(struct store *st, const struct snapshot *snap, int64_t id, s
 	db_bind_or_null(stmt, 10, column_ratio(snap->cpu_iowait_ratio));
 	db_bind_or_null(stmt, 11, column_ratio(snap->cpu_steal_ratio));
 	db_bind_or_null(stmt, 12, column_ratio(snap->self_cpu_ratio));
-	bind_readings(stmt, 13, host_metrics, HOST_METRIC_COUNT, snap->host.present,
-	              snap->host.value);
+	store_bind_readings(stmt, 13, host_metrics, HOST_METRIC_COUNT, snap->host.present,
+	                    snap->host.value);
 	return db_run(stmt, err);
 }
 
@@ -138,8 +138,8 @@ static int put_cgroup(struct store *st, const struct snapshot *snap, int64_t id,
 	if (!stmt)
 		return -err->code;
 	sqlite3_bind_int64(stmt, 1, id);
-	bind_readings(stmt, 2, cgroup_metrics, CGROUP_METRIC_COUNT, snap->cgroup.present,
-	              snap->cgroup.value);
+	store_bind_readings(stmt, 2, cgroup_metrics, CGROUP_METRIC_COUNT, snap->cgroup.present,
+	                    snap->cgroup.value);
 	return db_run(stmt, err);
 }
 
@@ -171,6 +171,8 @@ static int put_rows(struct store *st, const struct snapshot *snap, int64_t *ret_
 		r = put_host(st, snap, id, err);
 	if (r == 0)
 		r = put_cgroup(st, snap, id, err);
+	if (r == 0)
+		r = gpu_put_all(st, snap, id, err);
 	if (r == 0)
 		r = live_put(st, snap, id, err);
 	if (r == 0)
