@@ -48,8 +48,10 @@ struct snapshot *recorder_take(struct recorder *r)
 	struct snapshot *snap = NULL;
 
 	pthread_mutex_lock(&r->lock);
-	if (r->spare_len)
-		snap = r->spare[--r->spare_len];
+	if (r->spare_len) { /* in turn, so that each gives back what a burst made it keep */
+		snap = r->spare[0];
+		memmove(r->spare, r->spare + 1, --r->spare_len * sizeof *r->spare);
+	}
 	pthread_mutex_unlock(&r->lock);
 	return snap ? snap : xcalloc(1, sizeof *snap);
 }
