@@ -162,17 +162,29 @@ class Table:
 				  "≤ 1/%g" % most, ok))
 
 	def limit(self, what, value, unit, most, against=""):
-		self.rows.append((what, "%.3g %s" % (value, unit), against, "", "≤ %g %s" % (most, unit), value <= most))
+		self.rows.append((what, "%.4g %s" % (value, unit), against, "", "≤ %g %s" % (most, unit), value <= most))
+
+	def times(self, what, ours, peer, theirs, most):
+		"""Ours may be at most so many times theirs."""
+		self.rows.append((what, "%.2f ms" % ours, "%s %.2f ms" % (peer, theirs), "%.2f ×" % (ours / theirs), "≤ %g ×" % most,
+				  ours <= theirs * most))
+
+	def check(self, what, found, against, target, is_met):
+		self.rows.append((what, found, against, "", target, is_met))
+
+	def note(self, what, text, against=""):
+		"""Something to know, without a target."""
+		self.rows.append((what, text, against, "", "", None))
 
 	def print(self):
 		lines = [("what", "ours", "peer, same run", "ratio", "target", "")]
-		lines += [(*row[:5], "met" if row[5] else "MISSED") for row in self.rows]
+		lines += [(*row[:5], {None: "", True: "met", False: "MISSED"}[row[5]]) for row in self.rows]
 		widths = [max(len(line[i]) for line in lines) for i in range(6)]
 		for line in lines:
 			print("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip())
 
 	def all_met(self):
-		return all(row[5] for row in self.rows)
+		return all(row[5] is not False for row in self.rows)
 
 
 def say(text):

@@ -1,45 +1,82 @@
 # SPDX-License-Identifier: MIT
-"""run.py BUILD: all benchmarks, each against its peer in the same run, printed as tables with target and verdict.
+"""run.py BUILD [--only PART,…]: all benchmarks, each against its peer in the same run, printed as tables with target and verdict.
 
-CPU time is what counts: of the process itself (ours, psutil, the reference) or from /proc/PID/task/*/schedstat (the others). All of it
-happens in a pid namespace of its own, so that nobody sees or stores what else goes on; still the machine should be idle."""
+CPU time is what counts: of the process itself (ours, psutil, the reference) or from /proc/PID/task/*/schedstat (the others). Looks at
+the whole machine happen in a pid namespace of their own, so that nobody sees or stores what else goes on; jobs do not, because the
+kernel tells of births only outside. The machine should be idle."""
+import argparse
 import datetime
 import os
 import platform
+import subprocess
 import sys
 
+import launch
 import measure
 import scan
 import tick
 
 
-def enter_namespace():
-	"""Starts this program again, as the first process of a pid namespace."""
-	if os.environ.get("PROCTOR_BENCH_INSIDE"):
-		return
-	os.environ["PROCTOR_BENCH_INSIDE"] = "1"
-	os.execvp("unshare", ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", measure.PYTHON, *sys.argv])
+def scans(build, table):
+	scan.against_peers(build, table)
+	scan.print_growth(scan.growth(build), table)
 
 
-def main(build):
+def ticks(build, table):
+	tick.against_reference(build, table)
+	tick.memory(build, table)
+	tick.store(build, table)
+
+
+MACHINE = {"scan": scans, "tick": ticks}  # what looks at the whole machine
+
+
+def arguments():
+	parser = argparse.ArgumentParser(description="proctor against its peers")
+	parser.add_argument("build", help="the build tree")
+	parser.add_argument("--only", help="parts, separated by commas: %s; launch: the last %d" %
+			    (", ".join([*MACHINE, *launch.PARTS]), len(launch.PARTS)))
+	given = parser.parse_args()
+	parts = (given.only or ",".join([*MACHINE, "launch"])).replace("launch", ",".join(launch.PARTS)).split(",")
+	unknown = set(parts) - set(MACHINE) - set(launch.PARTS)
+	if unknown:
+		parser.error("unknown: " + ", ".join(sorted(unknown)))
+	return given.build, parts
+
+
+def run_in_namespace(build, parts):
+	"""This program again, as the first process of a pid namespace, for these parts. True if all was met."""
+	sys.stdout.flush()
+	command = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", measure.PYTHON, __file__, build, "--only", ",".join(parts)]
+	return subprocess.run(command, env={**os.environ, "PROCTOR_BENCH_INSIDE": "1"}, check=False).returncode == 0
+
+
+def print_table(table):
+	print()
+	table.print()
+	return table.all_met()
+
+
+def main(build, parts):
 	if os.geteuid() != 0:
 		sys.exit("bench: the BPF tier needs root")
 	missing = measure.missing_tools()
 	if missing:
 		sys.exit("bench: not installed: %s" % ", ".join(missing))
-	table = measure.Table()
+	machine, jobs = [part for part in parts if part in MACHINE], [part for part in parts if part in launch.PARTS]
+	table, all_met = measure.Table(), True
+	if os.environ.get("PROCTOR_BENCH_INSIDE"):
+		for part in machine:
+			MACHINE[part](build, table)
+		return print_table(table)
 	print("proctor against its peers, %s, Linux %s, %d CPUs" % (datetime.date.today(), platform.release(), os.cpu_count()))
-	scan.against_peers(build, table)
-	rows = scan.growth(build)
-	scan.print_growth(rows, table)
-	tick.against_reference(build, table)
-	tick.memory(build, table)
-	tick.store(build, table)
-	print()
-	table.print()
-	return 0 if table.all_met() else 1
+	if jobs:
+		launch.against_peers(build, table, jobs)
+		all_met = print_table(table)
+	if machine:
+		all_met &= run_in_namespace(build, machine)
+	return all_met
 
 
 if __name__ == "__main__":
-	enter_namespace()
-	sys.exit(main(sys.argv[1]))
+	sys.exit(0 if main(*arguments()) else 1)

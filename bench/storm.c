@@ -34,7 +34,7 @@ static void burn(long ms)
 
 static pid_t spawn_true(void)
 {
-	char *argv[] = { "true", NULL };
+	char name[] = "true", *argv[] = { name, NULL };
 	pid_t pid;
 
 	return posix_spawn(&pid, "/bin/true", NULL, NULL, argv, environ) ? -1 : pid;
