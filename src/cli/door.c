@@ -51,7 +51,7 @@ int door_call(const struct cli *cli, const char *method, const char *params, jso
               struct err *err)
 {
 	cleanup(freep) char *path = NULL;
-	const char *id;
+	const char *id = NULL;
 	int r = job_id(&id, err);
 
 	if (r == 0)

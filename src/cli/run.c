@@ -211,7 +211,9 @@ static void find_store(struct run *run)
 static void claim_job_id(struct run *run)
 {
 	cleanup(store_closep) struct store *store = NULL;
-	const struct store_options options = { .path = run->db_path, .kind = "run" };
+	const struct store_options options = { .path = run->db_path,
+		                               .kind = "run",
+		                               .is_brief = true };
 	const char *notice;
 	bool changed;
 	struct err err;
@@ -265,6 +267,7 @@ static void set_engine_options(struct run *run)
 	};
 	o->recorder.store.path = run->db_path;
 	o->recorder.store.kind = "run";
+	o->recorder.store.is_brief = true;
 	o->recorder.store.interval_ns = o->interval_ns;
 	run->host.job = &run->job;
 	run->host.grace_ns = run->grace_ns;
