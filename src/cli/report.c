@@ -5,15 +5,19 @@
 
 #include "base/clock.h"
 #include "cli/recorded.h"
+#include "cli/report.h"
 #include "cli/users.h"
 
-static int show(const struct cli *cli, const struct report *report)
+#define TEXT_COLUMNS 100
+
+static int show(const struct cli *cli, const struct report *report, void *arg)
 {
 	struct style style = cli_style(cli);
 	struct buf out = { 0 };
 	struct json json = { .out = &out };
 	int status;
 
+	(void)arg;
 	if (cli->json) {
 		report_json(report, &json);
 		buf_putc(&out, '\n');
@@ -23,6 +27,15 @@ static int show(const struct cli *cli, const struct report *report)
 	status = cli_print(&out);
 	buf_done(&out);
 	return status;
+}
+
+static int put_text(const struct cli *cli, const struct report *report, void *arg)
+{
+	const struct style plain = { .width = TEXT_COLUMNS, .unicode = true };
+
+	(void)cli;
+	report_view(report, &plain, arg);
+	return CLI_OK;
 }
 
 /* The machine it ran on; how many CPUs that has is known only of this one. */
@@ -40,7 +53,9 @@ static void find_machine(struct recorded *recorded, struct report *report,
 		report->cpus = (unsigned)cpus;
 }
 
-static int report_job(const struct cli *cli, struct recorded *recorded, const char *name)
+static int report_job(const struct cli *cli, struct recorded *recorded, const char *name,
+                      int (*use)(const struct cli *cli, const struct report *report, void *arg),
+                      void *arg)
 {
 	struct report report = { .now_ns = clock_wall_ns() };
 	struct users users = { 0 };
@@ -53,9 +68,20 @@ static int report_job(const struct cli *cli, struct recorded *recorded, const ch
 	report.user = users_name(&users, report.job.uid);
 	find_machine(recorded, &report, host);
 	status = recorded_report(recorded, &report, &err) < 0 ? cli_failed(&err)
-	                                                      : show(cli, &report);
+	                                                      : use(cli, &report, arg);
 	report_done(&report);
 	users_done(&users);
+	return status;
+}
+
+int report_text(const struct cli *cli, const char *job_id, struct buf *to)
+{
+	struct recorded recorded;
+	int status = recorded_open(cli, &recorded);
+
+	if (status == CLI_OK)
+		status = report_job(cli, &recorded, job_id, put_text, to);
+	recorded_close(&recorded);
 	return status;
 }
 
@@ -71,7 +97,7 @@ static int run(struct cli *cli, int argc, char **argv)
 		return cli_usage(cli, "one job only; to compare two: proctor diff JOB JOB");
 	status = recorded_open(cli, &recorded);
 	if (status == CLI_OK)
-		status = report_job(cli, &recorded, words ? argv[1] : NULL);
+		status = report_job(cli, &recorded, words ? argv[1] : NULL, show, NULL);
 	recorded_close(&recorded);
 	return status;
 }

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/report.h"
 #include "cli/run_door.h"
 #include "engine/jobhost.h"
 #include "job/ident.h"
@@ -321,11 +322,17 @@ static int give_up(struct run *run, const struct err *err)
 
 static void end_folder(struct run *run, const struct job *job)
 {
+	struct buf report = { 0 };
 	struct err err;
 
-	if (run->folder && folder_end(run->folder, job, NULL, &err) < 0)
+	if (!run->folder)
+		return;
+	if (run->db_path)
+		(void)report_text(run->cli, job->id, &report);
+	if (folder_end(run->folder, job, report.len ? report.at : NULL, &err) < 0)
 		log_warn("%s", err.msg);
 	folder_close(TAKE_PTR(run->folder));
+	buf_done(&report);
 }
 
 /* Returns only when the command did not start. */
