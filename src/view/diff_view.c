@@ -31,10 +31,10 @@ static void add_ratio(struct table *t, const struct style *style, struct diff_pa
 		table_add(t, "same", INK_DIM);
 		return;
 	}
-	snprintf(text, sizeof text,
-	         ratio >= 99.95   ? "%.0f%s"
-	         : ratio >= 9.995 ? "%.1f%s"
-	                          : "%.2f%s",
+	snprintf(text, sizeof text, "%.*f%s",
+	         pair.b.value == 0 ? 0
+	         : ratio < 9.995   ? 2
+	                           : ratio < 99.95,
 	         ratio, style->unicode ? "×" : "x");
 	table_add(t, text, INK_BOLD);
 }

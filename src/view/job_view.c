@@ -174,3 +174,11 @@ double job_cores(const struct job *job)
 		return NAN;
 	return (double)cpu.value / (double)job->took_ns;
 }
+
+enum quality job_cpu_parts(const struct job *job)
+{
+	enum quality user = job->figures[JOB_FIGURE_CPU_USER].quality,
+		     kernel = job->figures[JOB_FIGURE_CPU_SYSTEM].quality;
+
+	return MIN(user, kernel);
+}

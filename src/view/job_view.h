@@ -32,3 +32,5 @@ struct words job_figure_words(const struct job *job, enum job_figure id);
 struct words job_limit_words(const struct job *job, enum job_limit limit);
 /* Cores busy on average; NAN: not known. */
 double job_cores(const struct job *job);
+/* How far user and system time can be trusted: the lesser of the two. */
+enum quality job_cpu_parts(const struct job *job);

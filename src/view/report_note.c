@@ -11,6 +11,8 @@
 #include "view/job_view.h"
 #include "view/report.h"
 
+#define GAP_TOLD_NS NS_PER_S /* shorter ones are in the events */
+
 /* In the order in which they matter. */
 enum rank {
 	RANK_OOM,
@@ -91,10 +93,21 @@ static void add_exit(struct report *r, const struct reader_event *e)
 		         who(r, e).at);
 }
 
+/* Broken pipes, faults and abort() come from the process itself: that it died of them is told. */
+static bool is_own_doing(const struct reader_event *e)
+{
+	char self[32];
+
+	snprintf(self, sizeof self, "(pid %d,", e->process.pid);
+	return e->kind == EVENT_SIGNAL && e->details && strstr(e->details, self);
+}
+
 static void add_sent(struct report *r, const struct reader_event *e)
 {
 	char text[REPORT_TEXT_MAX];
 
+	if (is_own_doing(e))
+		return;
 	if (e->kind == EVENT_KILL && r->killed.len < REPORT_LIVES_MAX)
 		map_put(&r->killed, proc_key(e->process), 1);
 	snprintf(text, sizeof text, "to %s, %s", who(r, e).at,
@@ -175,7 +188,8 @@ void report_add_event(struct report *r, const struct reader_event *e)
 		add_loss(r, e);
 		break;
 	case EVENT_GAP:
-		add_span(r, e, "gap", "nothing was stored for ");
+		if (e->count >= (int64_t)GAP_TOLD_NS)
+			add_span(r, e, "gap", "nothing was stored for ");
 		break;
 	case EVENT_CLOCK_STEP:
 		add_span(r, e, "clock", e->count < 0 ? "set back by " : "set forward by ");

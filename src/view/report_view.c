@@ -89,21 +89,32 @@ static void put_head(const struct report *r, const struct style *style, struct b
 	facts_done(&f);
 }
 
+static void put_cpu_parts(struct facts *f, const struct job *job)
+{
+	if (job_cpu_parts(job) == QUALITY_MISSING)
+		return;
+	facts_part(f, "%s user", job_figure_words(job, JOB_FIGURE_CPU_USER).at);
+	facts_comma(f, "%s sys", job_figure_words(job, JOB_FIGURE_CPU_SYSTEM).at);
+}
+
 static void put_cpu(struct facts *f, const struct report *r)
 {
 	const struct job *job = &r->job;
+	enum quality parts = job_cpu_parts(job);
 	double cores = job_cores(job);
 
 	begin(f, job, "CPU", JOB_FIGURE_CPU);
 	facts_part(f, "%s", job_figure_words(job, JOB_FIGURE_CPU).at);
-	if (knows(job, JOB_FIGURE_CPU_USER) && knows(job, JOB_FIGURE_CPU_SYSTEM)) {
-		facts_part(f, "%s user", job_figure_words(job, JOB_FIGURE_CPU_USER).at);
-		facts_comma(f, "%s sys", job_figure_words(job, JOB_FIGURE_CPU_SYSTEM).at);
-	}
+	if (parts == job->figures[JOB_FIGURE_CPU].quality)
+		put_cpu_parts(f, job);
 	if (isfinite(cores) && r->cpus)
 		facts_part(f, "%.1f of %u core%s busy", cores, r->cpus, r->cpus == 1 ? "" : "s");
 	else if (isfinite(cores))
 		facts_part(f, "%.1f cores busy", cores);
+	if (parts != job->figures[JOB_FIGURE_CPU].quality && parts != QUALITY_MISSING) {
+		facts_begin(f, "", job_quality(job, parts).at);
+		put_cpu_parts(f, job);
+	}
 	if (knows(job, JOB_FIGURE_CPU_THROTTLED) && job->figures[JOB_FIGURE_CPU_THROTTLED].value) {
 		begin(f, job, "", JOB_FIGURE_CPU_THROTTLED);
 		facts_part(f, "%s held back by its limit",

@@ -42,7 +42,8 @@ static void put_cpu(struct facts *f, const struct job *job, unsigned cpus)
 	double cores = job_cores(job);
 
 	facts_begin(f, "cpu", job_quality(job, quality).at);
-	if (knows(job, JOB_FIGURE_CPU_USER) && knows(job, JOB_FIGURE_CPU_SYSTEM)) {
+	/* The two may be less sure than their sum: then the sum is told. */
+	if (job_cpu_parts(job) == quality && quality != QUALITY_MISSING) {
 		facts_part(f, "%s user", job_figure_words(job, JOB_FIGURE_CPU_USER).at);
 		facts_comma(f, "%s sys", job_figure_words(job, JOB_FIGURE_CPU_SYSTEM).at);
 	} else {

@@ -52,6 +52,12 @@ static void add_events(struct report *r)
 	e = kit_event(EVENT_SIGNAL, 120, 2417, "sent by bash (pid 12, uid 0)");
 	e.signal = SIGTERM;
 	report_add_event(r, &e);
+	e = kit_event(EVENT_SIGNAL, 120, 2500, "sent by loader (pid 2500, uid 0)");
+	e.signal = SIGSEGV;
+	report_add_event(r, &e); /* its own doing */
+	e = kit_event(EVENT_GAP, 121, 0, "");
+	e.count = 137000000;
+	report_add_event(r, &e); /* too short to matter */
 	e = kit_event(EVENT_OOM, 121, 2417, NULL);
 	report_add_event(r, &e);
 	e = kit_event(EVENT_LOSS, 130, 0, "the ring buffer was full");

@@ -59,6 +59,19 @@ static void test_run_view__tells_of_one_process_once(void **state)
 	assert_block(&job, 80, "run-one.txt");
 }
 
-RUN_TESTS(TEST(test_run_view__tells_a_good_run_in_a_few_lines),
+static void test_run_view__tells_the_sum_where_its_parts_are_less_sure(void **state)
+{
+	struct job job = kit_good_job();
+	struct buf out = { 0 };
+
+	job.figures[JOB_FIGURE_CPU_USER].quality = QUALITY_AT_LEAST;
+	run_view(&out, &job, &(struct style){ .width = 100 }, 8);
+	assert_non_null(strstr(out.at, "  cpu     43m 15s   3.4 of 8 cores busy "));
+	assert_null(strstr(out.at, "user"));
+	buf_done(&out);
+}
+
+RUN_TESTS(TEST(test_run_view__tells_the_sum_where_its_parts_are_less_sure),
+          TEST(test_run_view__tells_a_good_run_in_a_few_lines),
           TEST(test_run_view__tells_first_why_a_run_failed),
           TEST(test_run_view__says_what_is_missing), TEST(test_run_view__tells_of_one_process_once))
