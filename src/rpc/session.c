@@ -2,6 +2,7 @@
 #include "rpc/session.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -126,6 +127,16 @@ static void call(struct session *s, const struct message *m, const struct server
 		s->out.len = from; /* a notification: nobody waits for an answer */
 }
 
+/* Hung up altogether; who only ended its own words still listens. */
+static bool is_gone(const struct session *s)
+{
+	struct pollfd p = { .fd = s->fd };
+
+	return poll(&p, 1, 0) > 0 && (p.revents & POLLHUP);
+}
+
+/* Who gave up waiting acts as if nothing was done, so nothing may be done any more: a sheet that
+ * nobody knows of would never be closed. */
 static void answer(struct session *s, struct scan line, const struct server_options *o)
 {
 	size_t from = s->out.len;
@@ -134,7 +145,7 @@ static void answer(struct session *s, struct scan line, const struct server_opti
 
 	if (message_parse(line, &m, &err) < 0)
 		put_error(s, from, m.id, &err);
-	else
+	else if (!m.id || !is_gone(s))
 		call(s, &m, o, from);
 	message_done(&m);
 }

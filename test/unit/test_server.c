@@ -255,6 +255,22 @@ static void test_server__does_what_a_notification_says_and_is_silent(void **stat
 	assert_int_equal(sc->noted, 1);
 }
 
+static void test_server__does_no_call_whose_caller_has_gone(void **state)
+{
+	static const char text[] = CALL(1, "note",
+	                                "{}") "{\"jsonrpc\":\"2.0\",\"method\":\"note\"}\n";
+	struct scene *sc = *state;
+	int fd;
+
+	serve(sc);
+	fd = dial(sc); /* waits in the queue: the loop does not run yet */
+	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
+	close(fd);
+	answer_to(sc, CALL(2, "note", "{}"));
+	assert_int_equal(sc->noted, 2); /* the notification, and who stayed */
+	assert_int_equal(server_clients(sc->server), 0);
+}
+
 static void test_server__drops_half_a_line_at_the_end(void **state)
 {
 	struct scene *sc = *state;
@@ -479,6 +495,7 @@ static void test_client__says_that_nobody_is_there(void **state)
 RUN_TESTS(SERVER_TEST(test_server__answers_pipelined_calls_in_order_and_goes_on_after_a_bad_one),
           SERVER_TEST(test_server__tells_errors_of_the_table_and_of_methods),
           SERVER_TEST(test_server__does_what_a_notification_says_and_is_silent),
+          SERVER_TEST(test_server__does_no_call_whose_caller_has_gone),
           SERVER_TEST(test_server__drops_half_a_line_at_the_end),
           SERVER_TEST(test_server__answers_hundreds_of_calls_in_one_go),
           SERVER_TEST(test_server__sends_what_is_larger_than_any_socket_buffer),
