@@ -61,7 +61,6 @@ static void feed_budget(struct engine *e, double self_cpu_ratio)
 	snprintf(text, sizeof text, "own cost is %.1f %% of a core, the budget %.1f %%: %s",
 	         self_cpu_ratio * 100, e->options.budget_ratio * 100,
 	         budget_level_name(e->budget.level));
-	sampler_set_want(e->sampler, budget_want(&e->budget));
 	sampler_add_event(e->sampler, EVENT_RECORDER, 0, text);
 	say(e, text);
 }
@@ -147,6 +146,9 @@ static void tick(struct engine *e)
 	struct snapshot *snap = recorder_take(e->recorder);
 
 	set_focus(e);
+	/* Details have their price at each look; while looks are many they wait. */
+	sampler_set_want(e->sampler, is_young(e) ? budget_want(&e->budget) & ~(unsigned)WANT_PSS
+	                                         : budget_want(&e->budget));
 	sampler_tick(e->sampler, &e->jobs, snap);
 	e->totals.ticks++;
 	e->totals.processes = snap->procs.len;
