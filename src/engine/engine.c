@@ -132,10 +132,11 @@ static void set_focus(struct engine *e)
 
 static void push(struct engine *e, struct snapshot *snap)
 {
+	vec_each(&e->jobs.sheets,
+	         sheet) /* what is in the snapshot; who is told of it may change some */
+		sheet->is_stored = true;
 	if (e->options.on_snapshot)
 		e->options.on_snapshot(e->options.on_snapshot_self, snap);
-	vec_each(&e->jobs.sheets, sheet)
-		sheet->is_stored = true;
 	recorder_push(e->recorder, snap);
 }
 

@@ -120,6 +120,20 @@ static bool cares(void *self, struct proc_id id)
 	return jobtab_find(engine_jobs(h->engine), id).job >= 0 && !is_alone(h);
 }
 
+/* Whoever opened a sheet and died could not close it. */
+static void close_orphaned_sheets(struct jobhost *h, const struct event *end)
+{
+	struct jobtab *jobs = engine_jobs(h->engine);
+
+	vec_each(&jobs->sheets, sheet) {
+		if (sheet->status != JOB_RUNNING || sheet->pid != end->id.pid ||
+		    sheet->started_ns > end->wall_ns)
+			continue;
+		sheet->signal = end->signal;
+		jobtab_end_sheet(jobs, sheet, JOB_FAILED, end->wall_ns);
+	}
+}
+
 /* Before a snapshot is stored: the job in it gets its figures, so that a recorder that is killed
  * has told all up to the last tick. */
 static void on_snapshot(void *self, struct snapshot *snap)
@@ -132,6 +146,9 @@ static void on_snapshot(void *self, struct snapshot *snap)
 			if (e->kind == EVENT_EXIT && e->id.pid == h->end.pid &&
 			    !readings_has(&e->final, PROC_CPU_TIME))
 				fill_in_totals(h, e);
+	vec_each(&snap->events, e)
+		if (e->kind == EVENT_EXIT && e->job == 0)
+			close_orphaned_sheets(h, e);
 	tally_feed(&h->tally, snap, 0);
 	if (!snap->events_only && snap->elapsed_ns)
 		job->interval_ns = MAX(job->interval_ns, snap->elapsed_ns);
