@@ -31,7 +31,7 @@ static void test_resource_summary__has_all_keys_in_order(void **state)
 {
 	struct resource_summary s = { 0 };
 
-	for (size_t i = 0; i < RESOURCE_SERIES_COUNT; i++) {
+	for (enum resource_series i = 0; i < RESOURCE_SERIES_COUNT; i++) {
 		resource_summary_add(&s, i, (i + 1) * 1000);
 		resource_summary_add(&s, i, (i + 3) * 1000);
 	}
