@@ -62,6 +62,12 @@ static int add_event(void *self, const struct reader_event *e)
 	return 0;
 }
 
+static int add_gpu(void *self, const struct reader_gpu *g)
+{
+	report_add_gpu(self, g);
+	return 0;
+}
+
 static int add_sum(void *self, const struct reader_sum *s)
 {
 	report_add_sum(self, s);
@@ -100,6 +106,8 @@ int recorded_report(struct recorded *r, struct report *report, struct err *err)
 		                         err);
 	if (n >= 0)
 		n = reader_job_sums(r->reader, id, REPORT_SUMS_MAX, add_sum, report, err);
+	if (n >= 0)
+		n = reader_job_gpus(r->reader, id, add_gpu, report, err);
 	if (n < 0)
 		return n;
 	n = recorded_events(r, id, REPORT_KINDS, SIZE_MAX, add_event, NULL, report, err);

@@ -49,3 +49,12 @@ struct reader_sum {
 	uint64_t wall_ns;
 	struct job_sum sum;
 };
+
+/* One GPU of the machine while the job ran: all that was done on it, by others too. Sampled. */
+struct reader_gpu {
+	uint32_t index;
+	const char *name;                       /* NULL: not known */
+	double util_mean_ratio, util_max_ratio; /* NAN: not known */
+	double mem_peak_bytes, mem_total_bytes; /* NAN: not known */
+	double power_mean_w, power_max_w;       /* NAN: not known */
+};

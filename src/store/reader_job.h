@@ -52,3 +52,7 @@ int reader_job_events(struct reader *r, const char *job_id, struct reader_cursor
 typedef int (*reader_sum_fn)(void *self, const struct reader_sum *s);
 int reader_job_sums(struct reader *r, const char *job_id, size_t limit, reader_sum_fn fn,
                     void *self, struct err *err) must_check;
+
+typedef int (*reader_gpu_fn)(void *self, const struct reader_gpu *g);
+int reader_job_gpus(struct reader *r, const char *job_id, reader_gpu_fn fn, void *self,
+                    struct err *err) must_check;

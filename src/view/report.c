@@ -34,6 +34,17 @@ void report_add_sum(struct report *r, const struct reader_sum *s)
 		*kept = *s;
 }
 
+void report_add_gpu(struct report *r, const struct reader_gpu *g)
+{
+	struct report_gpu *kept = vec_push(&r->gpus, REPORT_GPUS_MAX);
+
+	if (!kept)
+		return;
+	kept->g = *g;
+	kept->g.name = NULL;
+	snprintf(kept->name, sizeof kept->name, "%s", g->name ? g->name : "");
+}
+
 /* The index of the program of that name. Past the ceiling all the others are one. */
 static uint64_t find_program(struct report *r, const char *name)
 {
@@ -177,6 +188,7 @@ void report_done(struct report *r)
 	vec_done(&r->notes);
 	vec_done(&r->marks);
 	vec_done(&r->sums);
+	vec_done(&r->gpus);
 	map_done(&r->program_of);
 	map_done(&r->lives);
 	map_done(&r->pids);

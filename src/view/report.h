@@ -16,6 +16,7 @@
 #define REPORT_MARKS_MAX 1000
 #define REPORT_SUMS_MAX 100000
 #define REPORT_TEXT_MAX 200
+#define REPORT_GPUS_MAX 64
 
 /* All processes of one name. */
 struct report_program {
@@ -50,6 +51,11 @@ struct report_mark {
 	char data[REPORT_TEXT_MAX];
 };
 
+struct report_gpu {
+	struct reader_gpu g; /* its name is below */
+	char name[GPU_TEXT_MAX];
+};
+
 struct report {
 	struct job job;
 	const char *host, *user; /* NULL: not known */
@@ -65,6 +71,7 @@ struct report {
 	VEC(struct report_mark) marks;
 	uint64_t notes_dropped, marks_dropped;
 	VEC(struct reader_sum) sums;
+	VEC(struct report_gpu) gpus;
 
 	/* Inside. */
 	struct map program_of; /* hash of the name → its index */
@@ -77,6 +84,7 @@ struct report {
 void report_add_sheet(struct report *r, const struct reader_sheet *s);
 void report_add_process(struct report *r, const struct reader_process *p);
 void report_add_event(struct report *r, const struct reader_event *e);
+void report_add_gpu(struct report *r, const struct reader_gpu *g);
 void report_add_sum(struct report *r, const struct reader_sum *s);
 /* When all is in: what the figures tell besides. */
 void report_add_rest(struct report *r);

@@ -77,6 +77,35 @@ static void put_profile(const struct report *r, struct json *j)
 	put_profile_quality(r, j);
 }
 
+static void put_gpus(const struct report *r, struct json *j)
+{
+	json_key(j, "gpus");
+	json_begin_array(j);
+	vec_each(&r->gpus, gpu) {
+		const struct reader_gpu *g = &gpu->g;
+
+		json_begin_object(j);
+		json_key(j, "index");
+		json_u64(j, g->index);
+		json_key(j, "name");
+		json_str(j, *gpu->name ? gpu->name : NULL);
+		json_key(j, "gpu_util_mean_pct");
+		json_double(j, g->util_mean_ratio * 100, 1);
+		json_key(j, "gpu_util_max_pct");
+		json_double(j, g->util_max_ratio * 100, 1);
+		json_key(j, "peak_vram_mb");
+		json_double(j, g->mem_peak_bytes / (1 << 20), 1);
+		json_key(j, "memory_total_mb");
+		json_double(j, g->mem_total_bytes / (1 << 20), 1);
+		json_key(j, "power_watts_mean");
+		json_double(j, g->power_mean_w, 1);
+		json_key(j, "power_watts_max");
+		json_double(j, g->power_max_w, 1);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
 static void put_programs(const struct report *r, struct json *j)
 {
 	json_key(j, "programs");
@@ -179,6 +208,7 @@ void report_json(const struct report *r, struct json *j)
 		json_end_object(j);
 	}
 	json_end_array(j);
+	put_gpus(r, j);
 	put_programs(r, j);
 	put_costly(r, j);
 	put_marks(r, j);

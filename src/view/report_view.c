@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
+#include <stdio.h>
 
 #include "model/tags.h"
 #include "view/facts.h"
@@ -159,6 +160,34 @@ static void put_io(struct facts *f, const struct job *job)
 	facts_comma(f, "%s written", job_figure_words(job, JOB_FIGURE_WRITTEN).at);
 }
 
+/* "71 % mean, 99 % max   14.2 of 24.0 GiB   212 Wh" */
+static void put_gpu(struct facts *f, const struct report *r, const struct reader_gpu *g)
+{
+	double hours = (double)report_took_ns(r) / 3600e9;
+	char label[24];
+
+	snprintf(label, sizeof label, "GPU %u", g->index);
+	facts_begin(f, label,
+	            job_quality(&r->job,
+	                        isfinite(g->util_mean_ratio) ? QUALITY_SAMPLED : QUALITY_MISSING)
+	                    .at);
+	if (isfinite(g->util_mean_ratio)) {
+		facts_part(f, "%s mean", format_percent(g->util_mean_ratio).at);
+		facts_comma(f, "%s max", format_percent(g->util_max_ratio).at);
+	} else {
+		facts_part(f, "load not known");
+	}
+	if (isfinite(g->mem_peak_bytes) && isfinite(g->mem_total_bytes))
+		facts_part(
+			f, "%s",
+			format_bytes_of((uint64_t)g->mem_peak_bytes, (uint64_t)g->mem_total_bytes)
+				.at);
+	else if (isfinite(g->mem_peak_bytes))
+		facts_part(f, "%s", format_bytes((uint64_t)g->mem_peak_bytes).at);
+	if (isfinite(g->power_mean_w))
+		facts_part(f, "%.3g Wh", g->power_mean_w * hours);
+}
+
 static void put_processes(struct facts *f, const struct job *job)
 {
 	static const struct {
@@ -231,6 +260,8 @@ static void put_totals(const struct report *r, const struct style *style, struct
 	put_cpu(&f, r);
 	put_memory(&f, &r->job);
 	put_io(&f, &r->job);
+	vec_each(&r->gpus, gpu)
+		put_gpu(&f, r, &gpu->g);
 	put_processes(&f, &r->job);
 	put_limits(&f, &r->job);
 	put_recorder(&f, r);

@@ -102,6 +102,14 @@ static struct report full_report(void)
 		}
 		report_add_sheet(&r, &s);
 	}
+	report_add_gpu(&r, &(struct reader_gpu){ .name = "Fake GPU",
+	                                         .util_mean_ratio = 0.71,
+	                                         .util_max_ratio = 0.99,
+	                                         .mem_peak_bytes = 14.2 * (double)KIT_GIB,
+	                                         .mem_total_bytes = 24.0 * (double)KIT_GIB,
+	                                         .power_mean_w = 250,
+	                                         .power_max_w = 310 });
+	report_add_gpu(&r, &(struct reader_gpu){ 1, NULL, NAN, NAN, NAN, NAN, NAN, NAN });
 	add_processes(&r);
 	add_events(&r);
 	kit_figure(&r.job, JOB_FIGURE_LEAKED, 1, QUALITY_EXACT);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* GPUs on their way through the store: in, by views, back, into means, and out. */
+#include <math.h>
+
 #include "base/io.h"
+#include "store/reader_job.h"
 #include "store_job.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -13,6 +16,7 @@ static void put_gpus(struct world *w, struct store *st, uint64_t percent)
 	struct gpu_use *use;
 
 	world_tick(w);
+	*(struct job_sum *)world_push(&w->snap.sums) = (struct job_sum){ .procs = 1 };
 	gpu = world_push(&w->snap.gpus);
 	snprintf(gpu->name, sizeof gpu->name, "Fake \xff GPU");
 	snprintf(gpu->uuid, sizeof gpu->uuid, "GPU-0");
@@ -241,7 +245,43 @@ static void test_reader_snapshot__reads_a_store_that_is_older_than_gpus(void **s
 	world_rmdir(dir);
 }
 
-RUN_TESTS(TEST(test_snapshots__tell_gpus_as_arrays), TEST(test_gpu_metrics__names_each_gpu_once),
+static int keep_gpu(void *self, const struct reader_gpu *g)
+{
+	struct reader_gpu *kept = self;
+
+	kept[g->index] = *g;
+	kept[g->index].name = g->name ? "named" : NULL;
+	return 0;
+}
+
+static void test_job_gpus__are_those_of_its_time(void **state)
+{
+	struct scene sc = scene_of(9);
+	char *path = xasprintf("%s/proctor.db", sc.dir);
+	struct reader_gpu gpus[4] = { 0 };
+	struct reader *r = NULL;
+	struct err err = { 0 };
+
+	put_gpus(&sc.w, sc.st, 10);
+	put_gpus(&sc.w, sc.st, 50);
+	assert_int_equal(reader_open(path, &r, &err), 0);
+	assert_int_equal(reader_job_gpus(r, "train", keep_gpu, gpus, &err), 2);
+	assert_true(gpus[0].util_mean_ratio > 0.29 && gpus[0].util_mean_ratio < 0.31);
+	assert_true(gpus[0].util_max_ratio > 0.49 && gpus[0].util_max_ratio < 0.51);
+	assert_true(gpus[0].mem_peak_bytes == 1024.5 * (double)MIB);
+	assert_true(gpus[0].power_mean_w > 123.4 && gpus[0].power_mean_w < 123.5);
+	assert_string_equal(gpus[0].name, "named");
+	assert_true(isnan(gpus[0].mem_total_bytes));
+	assert_true(isnan(gpus[3].util_mean_ratio));
+	assert_null(gpus[3].name);
+	assert_int_equal(reader_job_gpus(r, "nobody", keep_gpu, gpus, &err), 0);
+	reader_close(r);
+	free(path);
+	scene_done(&sc);
+}
+
+RUN_TESTS(TEST(test_job_gpus__are_those_of_its_time), TEST(test_snapshots__tell_gpus_as_arrays),
+          TEST(test_gpu_metrics__names_each_gpu_once),
           TEST(test_gpu_processes__belong_to_their_jobs), TEST(test_reader_snapshot__has_its_gpus),
           TEST(test_retention__makes_means_of_gpus_and_forgets_them),
           TEST(test_reader_snapshot__reads_a_store_that_is_older_than_gpus))
