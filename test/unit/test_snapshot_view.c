@@ -175,8 +175,7 @@ static void test_snapshot_view__has_a_line_for_each_gpu(void **state)
 	struct snapshot *s = *state;
 	struct gpu_sample *gpu = vec_push(&s->gpus, GPUS_MAX);
 
-	assert_non_null(gpu);
-	memcpy(gpu->name, "NVIDIA A100-SXM4-40GB", sizeof "NVIDIA A100-SXM4-40GB");
+	*gpu = (struct gpu_sample){ .name = "NVIDIA A100-SXM4-40GB" };
 	readings_set(&gpu->r, GPU_UTIL, 83);
 	readings_set(&gpu->r, GPU_MEM_USED, 31 * GIB);
 	readings_set(&gpu->r, GPU_MEM_TOTAL, 40 * GIB);
