@@ -9,7 +9,8 @@
 struct given {
 	bool json;
 	const char *out;
-	uint64_t interval_ns, limit;
+	uint64_t interval_ns, limit, size, milli;
+	struct opt_list list;
 };
 
 /* Parses these words (NULL ends them) into a fresh struct. */
@@ -20,6 +21,9 @@ static int parse(struct given *g, struct err *err, const char *const *words)
 		{ "out", 'o', OPT_TEXT, &g->out, "FILE", "where to" },
 		{ "interval", 'i', OPT_DURATION, &g->interval_ns, "S", "how often" },
 		{ "limit", 0, OPT_U64, &g->limit, "N", "how many" },
+		{ "size", 0, OPT_SIZE, &g->size, "SIZE", "how large" },
+		{ "milli", 0, OPT_MILLI, &g->milli, "N", "how much" },
+		{ "tag", 't', OPT_LIST, &g->list, "K=V", "more than once" },
 		{ 0 },
 	};
 	char program[] = "proctor", *argv[16] = { program };
@@ -104,6 +108,41 @@ static void test_opts__names_what_is_wrong(void **state)
 	}
 }
 
-RUN_TESTS(TEST(test_opts__takes_long_and_short_forms),
+static void test_opts__takes_sizes_in_powers_of_1024(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t bytes;
+	} good[] = { { "512", 512 },         { "1K", 1024 },         { "500M", 500ULL << 20 },
+		     { "1.5G", 3ULL << 29 }, { "2GiB", 2ULL << 30 }, { "8g", 8ULL << 30 } };
+	static const char *const bad[] = { "", "x", "-1", "5X", "5 G", "99999999999T", "1G2" };
+	struct given g;
+	struct err err;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+		assert_int_equal(PARSE(&g, &err, "--size", good[i].text), 3);
+		assert_int_equal(g.size, good[i].bytes);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		assert_int_equal(PARSE(&g, &err, "--size", bad[i]), -EINVAL);
+	assert_non_null(strstr(err.msg, "8G"));
+}
+
+static void test_opts__takes_thousandths_and_lists(void **state)
+{
+	struct given g;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(PARSE(&g, &err, "--milli", "0.5", "-t", "a=1", "--tag=b=2"), 6);
+	assert_int_equal(g.milli, 500);
+	assert_int_equal(g.list.len, 2);
+	assert_string_equal(g.list.at[1], "b=2");
+	assert_int_equal(PARSE(&g, &err, "--milli", "two"), -EINVAL);
+}
+
+RUN_TESTS(TEST(test_opts__takes_sizes_in_powers_of_1024),
+          TEST(test_opts__takes_thousandths_and_lists), TEST(test_opts__takes_long_and_short_forms),
           TEST(test_opts__stops_at_the_command_and_at_two_dashes),
           TEST(test_opts__names_what_is_wrong))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/tick.h"
 
+#include "base/clock.h"
 #include "check.h"
 
 static void test_tick_next__does_not_drift_when_a_tick_is_late(void **state)
@@ -32,6 +33,18 @@ static void test_tick_next__goes_on_from_the_plan_when_fired_early(void **state)
 	assert_int_equal(missed, 0);
 }
 
-RUN_TESTS(TEST(test_tick_next__does_not_drift_when_a_tick_is_late),
+static void test_tick_interval__grows_with_age_up_to_the_longest(void **state)
+{
+	(void)state;
+	assert_int_equal(tick_interval(0, NS_PER_S), 50 * NS_PER_MS);
+	assert_int_equal(tick_interval(NS_PER_S, NS_PER_S), 50 * NS_PER_MS);
+	assert_int_equal(tick_interval(4 * NS_PER_S, NS_PER_S), 200 * NS_PER_MS);
+	assert_int_equal(tick_interval(20 * NS_PER_S, NS_PER_S), NS_PER_S);
+	assert_int_equal(tick_interval(UINT64_MAX, NS_PER_S), NS_PER_S);
+	assert_int_equal(tick_interval(NS_PER_S, 10 * NS_PER_MS), 10 * NS_PER_MS);
+}
+
+RUN_TESTS(TEST(test_tick_interval__grows_with_age_up_to_the_longest),
+          TEST(test_tick_next__does_not_drift_when_a_tick_is_late),
           TEST(test_tick_next__skips_what_was_missed_instead_of_catching_up),
           TEST(test_tick_next__goes_on_from_the_plan_when_fired_early))

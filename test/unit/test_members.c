@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/members.h"
+
+#include "check.h"
+#include "kit.h"
+
+struct scene {
+	struct members m;
+	struct jobtab t;
+};
+
+#define ROOT ((struct proc_id){ 100, 500 })
+
+static struct scene scene_of(void)
+{
+	struct scene sc = { 0 };
+
+	jobtab_add(&sc.t, "j", "make", WALL0_NS);
+	members_add(&sc.m, &sc.t, ROOT, (struct job_ref){ 0, 0 });
+	return sc;
+}
+
+static void scene_done(struct scene *sc)
+{
+	members_done(&sc->m);
+	jobtab_done(&sc->t);
+}
+
+static struct event spawn(pid_t pid, uint64_t start_ticks, pid_t ppid)
+{
+	return (struct event){ .kind = EVENT_SPAWN, .id = { pid, start_ticks }, .ppid = ppid };
+}
+
+static struct event ended(pid_t pid, uint64_t start_ticks, uint64_t boot_ns)
+{
+	return (struct event){ .kind = EVENT_EXIT, .id = { pid, start_ticks }, .boot_ns = boot_ns };
+}
+
+static void test_members__take_in_children_of_children_in_one_batch(void **state)
+{
+	struct scene sc = scene_of();
+	struct event events[] = { spawn(101, 501, 100), spawn(102, 502, 101), spawn(200, 502, 7) };
+
+	(void)state;
+	members_learn(&sc.m, &sc.t, events, ARRAY_LEN(events));
+	assert_int_equal(sc.m.total, 3);
+	assert_true(members_has(&sc.m, 102));
+	assert_false(members_has(&sc.m, 200));
+	scene_done(&sc);
+}
+
+static void test_members__keep_a_child_whose_parent_is_gone(void **state)
+{
+	struct scene sc = scene_of();
+	struct event events[] = { spawn(101, 501, 100), ended(100, 500, 9), spawn(102, 502, 101) };
+
+	(void)state;
+	members_learn(&sc.m, &sc.t, events, ARRAY_LEN(events));
+	assert_false(members_has(&sc.m, 100));
+	assert_int_equal(jobtab_find(&sc.t, (struct proc_id){ 102, 502 }).job, 0);
+	scene_done(&sc);
+}
+
+static void test_members__do_not_take_in_children_of_a_reused_pid(void **state)
+{
+	struct scene sc = scene_of();
+	struct event events[] = { spawn(101, 501, 100), ended(101, 501, 9), spawn(101, 900, 7),
+		                  spawn(300, 901, 101) };
+
+	(void)state;
+	members_learn(&sc.m, &sc.t, events, ARRAY_LEN(events));
+	assert_int_equal(jobtab_find(&sc.t, (struct proc_id){ 101, 900 }).job, -1);
+	assert_int_equal(jobtab_find(&sc.t, (struct proc_id){ 300, 901 }).job, -1);
+	scene_done(&sc);
+}
+
+static void test_members__hand_the_sheet_on_to_children(void **state)
+{
+	struct scene sc = scene_of();
+	struct event event = spawn(101, 501, 100);
+
+	(void)state;
+	members_add(&sc.m, &sc.t, ROOT, (struct job_ref){ 0, 3 });
+	members_learn(&sc.m, &sc.t, &event, 1);
+	assert_int_equal(jobtab_find(&sc.t, event.id).sheet, 3);
+	assert_int_equal(sc.m.total, 2); /* the root is counted once */
+	scene_done(&sc);
+}
+
+static void test_members_forget__leaves_the_dead_alone_for_a_while(void **state)
+{
+	struct scene sc = scene_of();
+	struct event end = ended(100, 500, T0_NS);
+
+	(void)state;
+	members_learn(&sc.m, &sc.t, &end, 1);
+	members_forget(&sc.m, &sc.t, T0_NS + 10 * NS_PER_S);
+	assert_int_equal(jobtab_find(&sc.t, ROOT).job, 0);
+	members_forget(&sc.m, &sc.t, T0_NS + 31 * NS_PER_S);
+	assert_int_equal(jobtab_find(&sc.t, ROOT).job, -1);
+	scene_done(&sc);
+}
+
+static struct proc_sample *scanned(struct sample *s, pid_t pid, pid_t ppid)
+{
+	struct proc_sample *p = kit_proc(s, pid, 600);
+
+	p->ppid = ppid;
+	return p;
+}
+
+static void test_members_adopt__finds_descendants_whose_pids_wrapped_around(void **state)
+{
+	struct scene sc = scene_of();
+	struct sample s = kit_sample(0);
+
+	(void)state;
+	scanned(&s, 5, 900);
+	scanned(&s, 6, 1);
+	scanned(&s, 900, 100);
+	assert_true(members_adopt(&sc.m, &sc.t, &s, 0, (struct job_ref){ .job = 0 }));
+	assert_true(members_has(&sc.m, 5));
+	assert_false(members_has(&sc.m, 6));
+	assert_false(members_adopt(&sc.m, &sc.t, &s, 0, (struct job_ref){ .job = 0 }));
+	sample_done(&s);
+	scene_done(&sc);
+}
+
+static void test_members_adopt__takes_orphans_of_the_subreaper_but_not_its_helpers(void **state)
+{
+	struct scene sc = scene_of();
+	struct sample s = kit_sample(0);
+
+	(void)state;
+	scanned(&s, 300, 77);
+	memcpy(scanned(&s, 301, 77)->comm, "proctor-witness", sizeof "proctor-witness");
+	members_adopt(&sc.m, &sc.t, &s, 77, (struct job_ref){ .job = 0 });
+	assert_true(members_has(&sc.m, 300));
+	assert_false(members_has(&sc.m, 301));
+	sample_done(&s);
+	scene_done(&sc);
+}
+
+RUN_TESTS(TEST(test_members__take_in_children_of_children_in_one_batch),
+          TEST(test_members__keep_a_child_whose_parent_is_gone),
+          TEST(test_members__do_not_take_in_children_of_a_reused_pid),
+          TEST(test_members__hand_the_sheet_on_to_children),
+          TEST(test_members_forget__leaves_the_dead_alone_for_a_while),
+          TEST(test_members_adopt__finds_descendants_whose_pids_wrapped_around),
+          TEST(test_members_adopt__takes_orphans_of_the_subreaper_but_not_its_helpers))

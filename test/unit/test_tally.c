@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/tally.h"
+
+#include "check.h"
+#include "kit.h"
+
+/* Ends of the first job, one with totals each. */
+static void add_end(struct snapshot *snap, pid_t pid, uint64_t cpu_ns, uint64_t peak_bytes)
+{
+	struct event *e = vec_push(&snap->events, 100);
+
+	*e = (struct event){ .kind = EVENT_EXIT, .id = { pid, 1 }, .has_exit_code = true };
+	if (cpu_ns)
+		readings_set(&e->final, PROC_CPU_TIME, cpu_ns);
+	if (peak_bytes)
+		readings_set(&e->final, PROC_PEAK_RSS, peak_bytes);
+}
+
+static struct launch_end reaped(long user_us, long system_us, long maxrss_kib)
+{
+	return (struct launch_end){ .has_exit_code = true,
+		                    .usage = { .ru_utime.tv_usec = user_us,
+		                               .ru_stime.tv_usec = system_us,
+		                               .ru_maxrss = maxrss_kib } };
+}
+
+#define ASSERT_FIGURE(job, id, v, q)                                                               \
+	do {                                                                                       \
+		assert_int_equal((job).figures[JOB_FIGURE_##id].quality, QUALITY_##q);             \
+		assert_int_equal((job).figures[JOB_FIGURE_##id].value, (v));                       \
+	} while (0)
+
+static void test_tally__is_exact_when_every_end_was_told(void **state)
+{
+	struct snapshot snap = { .events_only = true };
+	struct tally t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	add_end(&snap, 10, 5 * NS_PER_MS, 4096);
+	add_end(&snap, 11, 7 * NS_PER_MS, 8192);
+	snap.events.at[1].exit_code = 3;
+	tally_feed(&t, &snap, 0);
+	tally_figures(&t, &(struct tally_sources){ .processes = 2, .births_are_told = true }, &job);
+	ASSERT_FIGURE(job, CPU, 12 * NS_PER_MS, EXACT);
+	ASSERT_FIGURE(job, PEAK_RSS, 8192, EXACT);
+	ASSERT_FIGURE(job, PROCESSES, 2, EXACT);
+	ASSERT_FIGURE(job, FAILED, 1, EXACT);
+	assert_int_equal(job.hungriest_pid, 11);
+	snapshot_done(&snap);
+}
+
+static void test_tally__is_at_least_when_an_end_is_without_totals_or_somebody_lives(void **state)
+{
+	struct snapshot snap = { .events_only = true };
+	struct tally t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	add_end(&snap, 10, 5 * NS_PER_MS, 4096);
+	add_end(&snap, 11, 0, 4096);
+	tally_feed(&t, &snap, 0);
+	tally_figures(&t, &(struct tally_sources){ .processes = 2, .births_are_told = true }, &job);
+	ASSERT_FIGURE(job, CPU, 5 * NS_PER_MS, AT_LEAST);
+	ASSERT_FIGURE(job, PEAK_RSS, 4096, EXACT);
+	tally_figures(
+		&t, &(struct tally_sources){ .processes = 3, .living = 1, .births_are_told = true },
+		&job);
+	ASSERT_FIGURE(job, PEAK_RSS, 4096, AT_LEAST);
+	snapshot_done(&snap);
+}
+
+static void test_tally__takes_late_totals_for_an_end_that_was_told(void **state)
+{
+	struct snapshot snap = { .events_only = true };
+	struct tally t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	add_end(&snap, 10, 0, 4096);
+	add_end(&snap, 10, 6 * NS_PER_MS, 4096);
+	snap.events.at[1].kind = EVENT_TOTALS;
+	tally_feed(&t, &snap, 0);
+	tally_figures(&t, &(struct tally_sources){ .processes = 1, .births_are_told = true }, &job);
+	ASSERT_FIGURE(job, CPU, 6 * NS_PER_MS, EXACT);
+	ASSERT_FIGURE(job, EXITED, 1, EXACT);
+	snapshot_done(&snap);
+}
+
+static void test_tally__believes_the_control_group_before_all(void **state)
+{
+	struct cgroup_readings group = { 0 };
+	struct launch_end end = reaped(3000, 1000, 500);
+	struct tally t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	readings_set(&group, CGROUP_CPU, 9 * NS_PER_MS);
+	readings_set(&group, CGROUP_CPU_USER, 8 * NS_PER_MS);
+	tally_reap(&t, &end);
+	tally_figures(&t, &(struct tally_sources){ .group = &group, .processes = 1 }, &job);
+	ASSERT_FIGURE(job, CPU, 9 * NS_PER_MS, EXACT);
+	ASSERT_FIGURE(job, CPU_USER, 8 * NS_PER_MS, EXACT);
+}
+
+static void test_tally__gives_what_wait4_told_as_at_least(void **state)
+{
+	struct launch_end end = reaped(3000, 1000, 500);
+	struct tally t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	tally_reap(&t, &end);
+	tally_figures(&t, &(struct tally_sources){ .processes = 1 }, &job);
+	ASSERT_FIGURE(job, CPU, 4 * NS_PER_MS, AT_LEAST);
+	ASSERT_FIGURE(job, PEAK_RSS, 500 * 1024, AT_LEAST);
+	assert_int_equal(job.figures[JOB_FIGURE_READ].quality, QUALITY_MISSING);
+	assert_int_equal(job.figures[JOB_FIGURE_OOM_KILLS].quality, QUALITY_MISSING);
+}
+
+static void test_tally__says_nothing_of_what_nobody_told(void **state)
+{
+	struct tally t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	tally_figures(&t, &(struct tally_sources){ .processes = 1 }, &job);
+	assert_int_equal(job.figures[JOB_FIGURE_CPU].quality, QUALITY_MISSING);
+	assert_int_equal(job.figures[JOB_FIGURE_PEAK_RSS].quality, QUALITY_MISSING);
+	assert_int_equal(job.figures[JOB_FIGURE_PEAK_TOTAL].quality, QUALITY_MISSING);
+	assert_int_equal(job.figures[JOB_FIGURE_LEAKED].quality, QUALITY_MISSING);
+}
+
+static void test_tally__trusts_no_count_after_a_loss(void **state)
+{
+	struct snapshot snap = { .events_only = true };
+	struct tally t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	add_end(&snap, 10, 5 * NS_PER_MS, 4096);
+	vec_push(&snap.events, 100)->kind = EVENT_LOSS;
+	tally_feed(&t, &snap, 0);
+	tally_figures(&t, &(struct tally_sources){ .processes = 1, .births_are_told = true }, &job);
+	ASSERT_FIGURE(job, CPU, 5 * NS_PER_MS, AT_LEAST);
+	ASSERT_FIGURE(job, PROCESSES, 1, AT_LEAST);
+	snapshot_done(&snap);
+}
+
+static void test_tally__remembers_when_all_held_most(void **state)
+{
+	struct tally t = { .started_boot_ns = T0_NS };
+	struct job job = { 0 };
+	uint64_t held[] = { 100, 300, 200 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(held); i++) {
+		struct snapshot snap = { .boot_ns = T0_NS + (i + 1) * NS_PER_S };
+
+		*vec_push(&snap.sums, 1) = (struct job_sum){ .rss_bytes = held[i] };
+		tally_feed(&t, &snap, 0);
+		snapshot_done(&snap);
+	}
+	tally_figures(&t, &(struct tally_sources){ .processes = 2 }, &job);
+	ASSERT_FIGURE(job, PEAK_TOTAL, 300, SAMPLED);
+	ASSERT_FIGURE(job, PEAK_AT, 2 * NS_PER_S, SAMPLED);
+}
+
+RUN_TESTS(TEST(test_tally__is_exact_when_every_end_was_told),
+          TEST(test_tally__is_at_least_when_an_end_is_without_totals_or_somebody_lives),
+          TEST(test_tally__takes_late_totals_for_an_end_that_was_told),
+          TEST(test_tally__believes_the_control_group_before_all),
+          TEST(test_tally__gives_what_wait4_told_as_at_least),
+          TEST(test_tally__says_nothing_of_what_nobody_told),
+          TEST(test_tally__trusts_no_count_after_a_loss),
+          TEST(test_tally__remembers_when_all_held_most))
