@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "view/format.h"
 #include "view/report_part.h"
 #include "view/table.h"
@@ -16,6 +17,15 @@ static void add_offset(struct table *t, const struct report *r, uint64_t wall_ns
 	uint64_t after = wall_ns > r->job.started_ns ? wall_ns - r->job.started_ns : 0;
 
 	table_add(t, format_offset(after).at, INK_DIM);
+}
+
+static void put_rest(const struct report *r, uint64_t rest, const char *options, struct buf *to)
+{
+	if (!rest)
+		return;
+	buf_printf(to, "  … and %s more; see: proctor events ", format_count(rest).at);
+	text_display(to, r->job.id, strlen(r->job.id), SIZE_MAX);
+	buf_printf(to, "%s\n", options);
 }
 
 void report_put_marks(const struct report *r, const struct style *style, struct buf *to)
@@ -44,9 +54,7 @@ void report_put_marks(const struct report *r, const struct style *style, struct 
 	}
 	report_title(style, to, "Marks and phases");
 	table_print(&t, style, to);
-	if (rest)
-		buf_printf(to, "  … and %s more; see: proctor events %s --kind mark,phase\n",
-		           format_count(rest).at, r->job.id);
+	put_rest(r, rest, " --kind mark,phase", to);
 	table_done(&t);
 }
 
@@ -106,8 +114,6 @@ void report_put_notes(const struct report *r, const struct style *style, struct 
 		add_note(&t, r, sorted[i]);
 	report_title(style, to, "Events worth knowing");
 	table_print(&t, style, to);
-	if (n > shown || r->notes_dropped)
-		buf_printf(to, "  … and %s more; see: proctor events %s\n",
-		           format_count(n - shown + r->notes_dropped).at, r->job.id);
+	put_rest(r, n - shown + r->notes_dropped, "", to);
 	table_done(&t);
 }

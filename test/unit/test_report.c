@@ -220,6 +220,31 @@ static void test_report__bounds_what_it_keeps(void **state)
 	report_done(&r);
 }
 
+static void test_report__points_to_the_rest_safely(void **state)
+{
+	struct report r = { .job = kit_good_job(), .now_ns = KIT_AT(1000) };
+	struct buf out = { 0 };
+
+	snprintf(r.job.id, sizeof r.job.id, "x\x1b[2J");
+	for (int i = 0; i < 30; i++) {
+		struct reader_event mark = kit_event(EVENT_MARK, i, 0, NULL),
+				    end = kit_event(EVENT_EXIT, i, 5, NULL);
+
+		mark.name = "step";
+		end.has_exit_code = true;
+		end.exit_code = i + 1;
+		report_add_event(&r, &mark);
+		report_add_event(&r, &end);
+	}
+	report_view(&r, &(struct style){ .width = 80 }, &out);
+	assert_null(strchr(out.at, '\x1b'));
+	assert_non_null(
+		strstr(out.at, "10 more; see: proctor events x\\x1b[2J --kind mark,phase\n"));
+	assert_non_null(strstr(out.at, "15 more; see: proctor events x\\x1b[2J\n"));
+	buf_done(&out);
+	report_done(&r);
+}
+
 static int set_zone(void **state)
 {
 	setenv("TZ", "UTC", 1);
@@ -236,6 +261,7 @@ int main(void)
 		TEST(test_report_json__has_the_keys_of_the_profile),
 		TEST(test_report__keeps_the_most_costly_in_order),
 		TEST(test_report__bounds_what_it_keeps),
+		TEST(test_report__points_to_the_rest_safely),
 	};
 
 	return cmocka_run_group_tests(tests, set_zone, NULL);
