@@ -118,11 +118,10 @@ def one_storm(on, title, who, tier, group, most, table):
 	what = "fork storm of %s + %d, %s: " % (format(TRUES, ","), BURNERS, title)
 	storm_counts(what, reports, table)
 	storm_cpu(what, reports, runs["ours"], is_exact=who == "root" or group is not None, table=table)
-	best = min(run["wall_ms"] for run in runs["ours"]) / min(run["wall_ms"] for run in runs["bare"])
-	pairs = median_of_pairs(runs["ours"], runs["bare"], "wall_ms")
-	table.limit(what + "wall", min(best, pairs), "× bare", most, "bare %.1f s" % (median(runs["bare"], "wall_ms") / 1e3))
-	cpu = median_of_pairs(runs["ours"], runs["bare"], "cpu_ms")
-	table.note(what + "CPU of all, ours included", "%.3g × bare" % cpu)
+	wall, bare = (min(run["wall_ms"] for run in runs[name]) for name in ("ours", "bare"))
+	table.limit(what + "wall", wall / bare, "× bare", most, "bare %.1f s" % (bare / 1e3))
+	# The storm keeps all CPUs busy, so on a busy machine this tells more than the wall clock.
+	table.note(what + "CPU of all, ours included", "%.3f × bare" % median_of_pairs(runs["ours"], runs["bare"], "cpu_ms"))
 
 
 def storm_counts(what, reports, table):
@@ -261,4 +260,12 @@ def against_peers(build, table, only):
 			print("%s is not on a disk: what is stored there costs less than it should" % stage.DISK)
 		for name, part in PARTS.items():
 			if name in only:
-				part(on, table)
+				attempt(name, part, on, table)
+
+
+def attempt(name, part, on, table):
+	"""One part that fails does not cost the others."""
+	try:
+		part(on, table)
+	except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+		table.check(name, "failed", str(error)[:200], "works", False)
