@@ -258,6 +258,7 @@ static int connector_open(const struct probe_env *env, void **ret_self, struct e
 struct look {
 	struct known who;
 	uint64_t threads;
+	bool is_zombie;
 };
 
 /* What /proc says now, if it is about a process that had begun by then: the pid may belong to
@@ -281,7 +282,8 @@ static bool look_up(struct connector *self, pid_t pid, uint64_t boot_ns, struct 
 	*ret = (struct look){ .who = { .id = { pid, st.start_ticks },
 		                       .uid = owner.st_uid,
 		                       .is_threaded = st.threads > 1 },
-		              .threads = st.threads };
+		              .threads = st.threads,
+		              .is_zombie = st.state == 'Z' || st.state == 'X' };
 	memcpy(ret->who.comm, st.comm, sizeof st.comm);
 	return true;
 }
@@ -327,15 +329,34 @@ static void take_thread(struct connector *self, const struct cnproc_event *ev)
 		k->is_threaded = true;
 }
 
+/* A thread that runs another program takes the place of its leader: the leader's end was not that
+ * of the process. */
+static void undo_exit(struct connector *self, pid_t pid)
+{
+	for (size_t i = 0; i < self->lingering.len; i++) {
+		const struct event *exit = &self->lingering.at[i].exit;
+		struct known who = { .id = exit->id, .uid = exit->uid };
+
+		if (exit->id.pid != pid)
+			continue;
+		memcpy(who.comm, exit->comm, sizeof who.comm);
+		self->lingering.at[i] = self->lingering.at[--self->lingering.len];
+		whois_put(&self->whois, &who);
+		return;
+	}
+}
+
 static void take_exec(struct connector *self, const struct cnproc_event *ev, uint64_t boot_ns,
                       struct sample *out)
 {
-	struct known *remembered = whois_find(&self->whois, ev->tgid);
+	struct known *remembered;
 	char command[COMMAND_MAX];
 	struct look look;
 	struct event *e;
 	bool is_there = look_up(self, ev->tgid, boot_ns, &look);
 
+	undo_exit(self, ev->tgid);
+	remembered = whois_find(&self->whois, ev->tgid);
 	if (!is_there)
 		look.who = remembered ? *remembered : (struct known){ .id.pid = ev->tgid };
 	e = sample_add_event(out, EVENT_EXEC);
@@ -401,11 +422,13 @@ static void take_thread_exit(struct connector *self, const struct cnproc_event *
 	}
 }
 
+/* One that is no zombie any more was taken over by a thread, whose exec is told in a moment. */
 static bool has_threads_left(struct connector *self, const struct event *exit)
 {
 	struct look look;
 
-	return look_up(self, exit->id.pid, exit->boot_ns, &look) && look.threads > 1 &&
+	return look_up(self, exit->id.pid, exit->boot_ns, &look) &&
+	       (look.threads > 1 || !look.is_zombie) &&
 	       (!exit->id.start_ticks || look.who.id.start_ticks == exit->id.start_ticks);
 }
 
