@@ -295,6 +295,8 @@ static void tell(struct run *run, const struct job *job, const struct engine_tot
 
 static int exec_status(const struct err *err)
 {
+	if (err->code == ECANCELED)
+		return RUN_FAILED;
 	return err->code == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
 }
 

@@ -98,7 +98,7 @@ static void learn(struct engine *e, const struct sample *s)
 {
 	if (e->learned < s->events.len)
 		members_learn(&e->members, &e->jobs, s->events.at + e->learned,
-		              s->events.len - e->learned);
+		              s->events.len - e->learned, &e->options.root);
 	e->learned = s->events.len;
 }
 
@@ -110,8 +110,7 @@ static void on_read(void *self, const struct sample *s)
 
 	learn(e, s);
 	if (scans_tell)
-		members_adopt(&e->members, &e->jobs, s, e->options.root,
-		              (struct job_ref){ .job = 0 });
+		members_adopt(&e->members, &e->jobs, s, &e->options.root);
 	e->learned = 0;
 }
 
@@ -125,7 +124,7 @@ static void set_focus(struct engine *e)
 	learn(e, s);
 	members_list(&e->members, s);
 	s->focus_only = e->options.sampler.jobs_only;
-	s->tree = sampler_tells_births(e->sampler) ? 0 : e->options.root;
+	s->tree = sampler_tells_births(e->sampler) ? 0 : e->options.root.pid;
 }
 
 /* ---- the tick -------------------------------------------------------------------------------- */

@@ -16,11 +16,10 @@ struct engine_options {
 	struct sampler_options sampler;
 	struct recorder_options recorder;
 	uint64_t interval_ns;
-	double budget_ratio; /* of one core; 0: no budget */
-	bool keep_interval;  /* the budget may not stretch it */
-	bool starts_fine;    /* short intervals at first, growing up to interval_ns */
-	pid_t root;          /* whose descendants all belong to the first job; 0: nobody's. For when
-	                        births are not told */
+	double budget_ratio;      /* of one core; 0: no budget */
+	bool keep_interval;       /* the budget may not stretch it */
+	bool starts_fine;         /* short intervals at first, growing up to interval_ns */
+	struct members_root root; /* whose descendants belong to a job */
 	/* Every snapshot, before it is stored, and those that hold only events. NULL: nobody asks.
 	 */
 	void (*on_snapshot)(void *self, struct snapshot *snap);

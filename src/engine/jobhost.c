@@ -196,13 +196,24 @@ static uint64_t count_living(struct jobhost *h)
 	return n;
 }
 
+/* Where births are not told, somebody may be there whom no look has seen yet. */
+static void meet_all(struct jobhost *h)
+{
+	if (sampler_tells_births(engine_sampler(h->engine)))
+		engine_learn(h->engine);
+	else if (launcher_has_children(h->launcher))
+		engine_look(h->engine);
+}
+
 static void check_leftovers(void *self)
 {
 	struct jobhost *h = self;
 	uint64_t now_ns = clock_mono_ns();
 
 	launcher_reap(h->launcher);
-	if (count_living(h) == 0 && !launcher_has_children(h->launcher)) {
+	if (count_living(h) == 0)
+		meet_all(h);
+	if (count_living(h) == 0) {
 		loop_stop(h->loop);
 		return;
 	}
@@ -213,12 +224,18 @@ static void check_leftovers(void *self)
 	loop_timer_set(h->leftover_timer, now_ns + LEFTOVERS_POLL_NS);
 }
 
+static bool is_out_of_time(struct jobhost *h)
+{
+	return the_job(h)->limits_hit & 1u << JOB_LIMIT_TIME;
+}
+
 static void see_to_leftovers(struct jobhost *h)
 {
 	struct err err;
 
-	if (h->options.kills_leftovers) {
+	if (h->options.kills_leftovers || is_out_of_time(h)) {
 		signal_all(h, SIGTERM);
+		signal_all(h, SIGCONT); /* who stands still must hear it */
 		h->kill_at_ns = clock_mono_ns() + h->options.grace_ns;
 	}
 	if (loop_add_timer(h->loop, clock_mono_ns(), check_leftovers, h, &h->leftover_timer, &err) <
@@ -226,11 +243,47 @@ static void see_to_leftovers(struct jobhost *h)
 		loop_stop(h->loop);
 }
 
+/* Nobody tells of ends: so we tell of those that we reap. */
+static void tell_end(struct jobhost *h, const struct launch_end *end)
+{
+	struct proc_id id = { .pid = end->pid };
+	struct event *e;
+
+	if (sampler_tells_births(engine_sampler(h->engine)) ||
+	    !map_get(&engine_members(h->engine)->living, (uint64_t)id.pid, &id.start_ticks))
+		return;
+	e = sample_add_event(sampler_sample(engine_sampler(h->engine)), EVENT_EXIT);
+	if (!e)
+		return;
+	e->boot_ns = clock_boot_ns();
+	e->id = id;
+	e->has_exit_code = end->has_exit_code;
+	e->exit_code = end->exit_code;
+	e->signal = end->signal;
+	e->core_dumped = end->core_dumped;
+}
+
 static void on_reaped(void *self, const struct launch_end *end)
 {
 	struct jobhost *h = self;
 
+	if (h->engine && sampler_is_helper(engine_sampler(h->engine), end->pid))
+		return;
 	tally_reap(&h->tally, end);
+	if (h->engine)
+		tell_end(h, end);
+}
+
+/* We wait for what the command left behind, and somebody does not want that. */
+static void on_late_signal(void *self, int signo)
+{
+	struct jobhost *h = self;
+
+	if (signo != SIGINT && signo != SIGTERM && signo != SIGHUP && signo != SIGQUIT)
+		return;
+	if (h->kill_at_ns)
+		signal_all(h, SIGKILL);
+	loop_stop(h->loop);
 }
 
 static void on_ended(void *self, const struct launch_end *end)
@@ -242,11 +295,9 @@ static void on_ended(void *self, const struct launch_end *end)
 	h->ended_mono_ns = clock_mono_ns();
 	loop_remove(h->limit_timer);
 	h->limit_timer = NULL;
-	if (h->engine) {
-		engine_learn(h->engine);
-		h->leaked = count_living(h);
-	}
-	if (h->leaked && (h->options.waits || h->options.kills_leftovers))
+	meet_all(h);
+	h->leaked = count_living(h);
+	if (h->leaked && (h->options.waits || h->options.kills_leftovers || is_out_of_time(h)))
 		see_to_leftovers(h);
 	else
 		loop_stop(h->loop);
@@ -259,7 +310,7 @@ static void on_time_limit(void *self)
 	struct job *job = the_job(h);
 	struct err err;
 
-	if (job->limits_hit & 1u << JOB_LIMIT_TIME) {
+	if (is_out_of_time(h)) {
 		signal_all(h, SIGKILL);
 		loop_timer_set(h->limit_timer, clock_mono_ns() + NS_PER_S);
 		return;
@@ -302,6 +353,7 @@ static int fork_command(struct jobhost *h, struct err *err)
 		                         .prepare = prepare,
 		                         .on_reaped = on_reaped,
 		                         .on_ended = on_ended,
+		                         .on_late_signal = on_late_signal,
 		                         .self = h };
 	char why[200];
 
@@ -338,6 +390,14 @@ static void enter_command(struct jobhost *h)
 	snprintf(e->comm, sizeof e->comm, "proctor");
 }
 
+static bool is_helper(void *self, pid_t pid)
+{
+	struct jobhost *h = self;
+
+	return launcher_is_helper(h->launcher, pid) ||
+	       (h->engine && sampler_is_helper(engine_sampler(h->engine), pid));
+}
+
 static void enter_job(struct jobhost *h)
 {
 	struct jobtab *jobs = engine_jobs(h->engine);
@@ -366,7 +426,9 @@ int jobhost_new(struct loop *loop, struct launcher *take_launcher,
 	h->root_fd = -1;
 	h->options.engine.on_snapshot = on_snapshot;
 	h->options.engine.on_snapshot_self = h;
-	h->options.engine.root = getpid();
+	h->options.engine.root = (struct members_root){ .pid = getpid(),
+		                                        .is_helper = is_helper,
+		                                        .self = h };
 	if (fork_command(h, err) < 0)
 		return -err->code;
 	if (engine_new(loop, &h->options.engine, &h->engine, err) < 0)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "job/launcher.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,15 +17,28 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/scan.h"
+#include "base/vec.h"
 #include "job/reaped.h"
+#include "job/waker.h"
 #include "job/witness.h"
+
+#define EXEC_LOOK_MS 50 /* between two looks whether it was stopped on its way to its program */
+#define INHERITED_MAX 65536
+#define HELPERS_KEPT 32 /* news of their births come a moment later */
 
 struct launcher {
 	struct launch_options options;
 	struct witness witness;
-	sigset_t mask; /* as we were given it */
+	struct waker waker;
+	pid_t helpers[HELPERS_KEPT]; /* the latest of both, in a ring */
+	size_t helpers_seen;
+	/* As we were given it. */
+	sigset_t mask;
 	struct sigaction pipe, child;
-	pid_t pid; /* of the command */
+	int death_signal;   /* the one we get when our parent ends; 0: none */
+	VEC(int) inherited; /* files beyond the standard ones */
+	pid_t pid;          /* of the command */
 	int pidfd;
 	int gate[2];    /* a byte lets the command go; its end without one means that we are gone */
 	int error[2];   /* tells why exec failed; a successful one closes it */
@@ -54,14 +69,63 @@ static void pass_on(const struct launcher *l, const struct signalfd_siginfo *fro
 	              from->ssi_code == SI_QUEUE ? &info : NULL, 0);
 }
 
-/* The terminal (SI_KERNEL) signals the whole group, and so does `kill -- -PGID`: the command has
- * those already. */
-static bool went_to_group(struct launcher *l, const struct signalfd_siginfo *info)
+static void note_helper(struct launcher *l, pid_t pid)
 {
-	if (info->ssi_code != SI_KERNEL)
-		return witness_saw(&l->witness, (int)info->ssi_signo);
-	witness_renew(&l->witness);
-	return true;
+	if (pid > 0)
+		l->helpers[l->helpers_seen++ % HELPERS_KEPT] = pid;
+}
+
+static bool take_pending(int signo)
+{
+	struct timespec none = { 0 };
+	sigset_t one;
+
+	sigemptyset(&one);
+	sigaddset(&one, signo);
+	return sigtimedwait(&one, NULL, &none) == signo;
+}
+
+/* A shell that thinks it is interactive moves to a group of its own. */
+static bool is_in_our_group(const struct launcher *l)
+{
+	return getpgid(l->pid) == getpgrp();
+}
+
+/* The witness is renewed, and what waits for us and for the old one went to the group. */
+static void settle_with_group(struct launcher *l)
+{
+	uint64_t seen = witness_renew(&l->witness) & ~witness_bit(SIGCHLD);
+
+	note_helper(l, l->witness.pid);
+	for (int signo = 1; seen; signo++) {
+		bool was_seen = seen & witness_bit(signo);
+
+		seen &= ~witness_bit(signo);
+		while (was_seen && take_pending(signo))
+			if (!is_in_our_group(l))
+				launcher_signal(l, signo);
+	}
+}
+
+/* The terminal signals the whole group, and so does `kill -- -PGID`: the command has those
+ * already. */
+static bool has_it_already(struct launcher *l, int signo)
+{
+	if (!witness_saw(&l->witness, signo))
+		return false;
+	settle_with_group(l);
+	return is_in_our_group(l);
+}
+
+/* From ourselves (a write that a limit refused, our waker, our CPU time), or from the command,
+ * which would get its own back. */
+static bool is_ours(const struct launcher *l, const struct signalfd_siginfo *info)
+{
+	pid_t from = (pid_t)info->ssi_pid;
+
+	if (info->ssi_code == SI_KERNEL)
+		return info->ssi_signo == SIGXCPU;
+	return from > 0 && (from == getpid() || from == l->waker.pid || from == l->pid);
 }
 
 static void on_signal(void *self, const struct signalfd_siginfo *info)
@@ -72,9 +136,14 @@ static void on_signal(void *self, const struct signalfd_siginfo *info)
 		launcher_reap(l);
 		return;
 	}
-	if (l->pidfd < 0 || l->has_ended || info->ssi_pid == (uint32_t)l->pid)
+	if (l->pidfd < 0 || is_ours(l, info))
 		return;
-	if (!went_to_group(l, info))
+	if (l->has_ended) {
+		if (l->options.on_late_signal)
+			l->options.on_late_signal(l->options.self, (int)info->ssi_signo);
+		return;
+	}
+	if (!has_it_already(l, (int)info->ssi_signo))
 		pass_on(l, info);
 }
 
@@ -85,21 +154,52 @@ static bool is_ignored(int signo)
 	return sigaction(signo, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/* The command was stopped, so we stop by the same signal, for the shell to see. The SIGCONT that
- * wakes us is read like any other signal, and reaches the command if it was sent to us alone. */
-static void stop_too(int signo)
+static bool is_pending(int signo)
+{
+	sigset_t set;
+
+	return sigpending(&set) == 0 && sigismember(&set, signo) == 1;
+}
+
+/* Somebody woke us, or the waker did, for whom the command runs already. */
+static void pass_on_cont(struct launcher *l)
 {
 	struct timespec none = { 0 };
+	siginfo_t info;
 	sigset_t one;
 
+	sigemptyset(&one);
+	sigaddset(&one, SIGCONT);
+	if (sigtimedwait(&one, &info, &none) != SIGCONT || info.si_pid == l->waker.pid)
+		return;
+	if (!has_it_already(l, SIGCONT))
+		launcher_signal(l, SIGCONT);
+}
+
+/* The command was stopped, so we stop by the same signal, for the shell to see. A SIGCONT that
+ * waits came after it: we were stopped with the command and are awake again. */
+static void stop_too(struct launcher *l, int signo)
+{
+	sigset_t one;
+
+	if (is_pending(SIGCONT)) {
+		pass_on_cont(l);
+		return;
+	}
+	(void)take_pending(signo); /* ours, from the group: answered by this stop */
+	if (witness_pending(l->witness.pid) & witness_bit(signo))
+		settle_with_group(l);
 	if (is_ignored(signo))
 		signo = SIGSTOP;
 	sigemptyset(&one);
 	sigaddset(&one, signo);
-	(void)sigtimedwait(&one, NULL, &none); /* ours, from the group: answered by this stop */
+	waker_start(&l->waker, l->pid);
+	note_helper(l, l->waker.pid);
 	raise(signo);
 	pthread_sigmask(SIG_UNBLOCK, &one, NULL); /* here we stand still */
 	pthread_sigmask(SIG_BLOCK, &one, NULL);
+	pass_on_cont(l);
+	waker_stop(&l->waker);
 }
 
 /* ---- children -------------------------------------------------------------------------------- */
@@ -124,7 +224,7 @@ static bool reap_one(struct launcher *l)
 	if (info.si_code == CLD_STOPPED || info.si_code == CLD_TRAPPED) {
 		(void)waitid(P_PID, (id_t)info.si_pid, &info, WSTOPPED | WNOHANG);
 		if (info.si_pid == l->pid && info.si_code == CLD_STOPPED)
-			stop_too(info.si_status);
+			stop_too(l, info.si_status);
 		return true;
 	}
 	if (reaped_take(info.si_pid, &end))
@@ -148,12 +248,39 @@ bool launcher_has_children(const struct launcher *l)
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
+/* Everything that is not ours: we close what we open on exec. */
+static void list_inherited(struct launcher *l)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		struct scan s = scan_str(entry->d_name);
+		uint64_t fd;
+		int flags, *slot;
+
+		if (!scan_u64(&s, &fd) || fd <= STDERR_FILENO)
+			continue;
+		flags = fcntl((int)fd, F_GETFD);
+		if (flags < 0 || flags & FD_CLOEXEC)
+			continue;
+		slot = vec_push(&l->inherited, INHERITED_MAX);
+		if (slot)
+			*slot = (int)fd;
+	}
+	if (dir)
+		closedir(dir);
+}
+
 /* The command's pipes are the command's: a reader must see the end when the command closes them.
  * Only stderr is kept, for what we have to say. */
-static void let_go_of_pipes(void)
+static void let_go_of_files(struct launcher *l)
 {
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
+	vec_each(&l->inherited, inherited)
+		close(*inherited);
+	vec_done(&l->inherited);
 	if (fd < 0)
 		return;
 	(void)dup2(fd, 0);
@@ -168,14 +295,16 @@ int launcher_new(struct loop *loop, void (*sigpipe)(int), struct launcher **ret,
 	sigset_t signals;
 
 	l->pidfd = l->gate[0] = l->gate[1] = l->error[0] = l->error[1] = -1;
+	list_inherited(l);
+	(void)prctl(PR_GET_PDEATHSIG, &l->death_signal);
 	fill_signals(&signals);
 	pthread_sigmask(SIG_SETMASK, NULL, &l->mask);
 	l->pipe.sa_handler = sigpipe;
 	sigaction(SIGCHLD, &usual, &l->child); /* ignored, children would vanish unseen */
-	sigdelset(&signals, SIGPIPE);
 	if (loop_add_signals(loop, &signals, on_signal, l, err) < 0 ||
 	    witness_start(&l->witness, err) < 0)
 		return -err->code;
+	note_helper(l, l->witness.pid);
 	*ret = TAKE_PTR(l);
 	return 0;
 }
@@ -185,6 +314,7 @@ static bool await_release(const struct launcher *l)
 	ssize_t n;
 	char byte;
 
+	close(l->witness.pipe_fd); /* whoever waits for its end must not wait for us */
 	close(l->gate[1]);
 	do
 		n = read(l->gate[0], &byte, 1);
@@ -200,11 +330,15 @@ static _Noreturn void become_command(const struct launcher *l)
 	if (!await_release(l))
 		_exit(125);
 	if (!l->options.prepare || l->options.prepare(l->options.self, l->is_inside, &err) == 0) {
+		if (l->death_signal) /* whoever wanted us to end with our parent means it */
+			(void)prctl(PR_SET_PDEATHSIG, l->death_signal);
 		sigaction(SIGPIPE, &l->pipe, NULL);
 		sigaction(SIGCHLD, &l->child, NULL);
 		sigprocmask(SIG_SETMASK, &l->mask, NULL);
 		execvp(l->options.argv[0], l->options.argv);
 		(void)err_set(&err, errno, "%.200s: %s", l->options.argv[0], strerror(errno));
+	} else {
+		err.code = ECANCELED;
 	}
 	(void)!write(l->error[1], &err, sizeof err);
 	_exit(125);
@@ -244,12 +378,46 @@ int launcher_fork(struct launcher *l, const struct launch_options *options, stru
 	return 0;
 }
 
+/* Signals from before it was there to get them, to the group or to us alone. Those that it has, it
+ * has from the group. */
+static void hand_over_early(struct launcher *l)
+{
+	sigset_t early;
+
+	sigpending(&early);
+	sigdelset(&early, SIGCHLD);
+	if (sigisemptyset(&early))
+		return;
+	for (int signo = 1; signo < NSIG; signo++) {
+		if (sigismember(&early, signo) != 1 || !take_pending(signo))
+			continue;
+		if (!(witness_pending(l->pid) & witness_bit(signo)))
+			launcher_signal(l, signo);
+	}
+	settle_with_group(l);
+}
+
+/* Ctrl-Z may meet it after its signals are its own and before its program is. Who continues us
+ * means it. */
+static void look_for_stop(struct launcher *l)
+{
+	siginfo_t info = { 0 };
+
+	if (waitid(P_PID, (id_t)l->pid, &info, WSTOPPED | WNOHANG) < 0 || !info.si_pid)
+		return;
+	stop_too(l, info.si_status);
+	launcher_signal(l, SIGCONT);
+}
+
 /* Waits until exec has happened, or failed and said why. */
 static int await_exec(struct launcher *l, struct err *err)
 {
+	struct pollfd told = { .fd = l->error[0], .events = POLLIN };
 	struct err why;
 	ssize_t n;
 
+	while (poll(&told, 1, EXEC_LOOK_MS) <= 0)
+		look_for_stop(l);
 	do
 		n = read(l->error[0], &why, sizeof why);
 	while (n < 0 && errno == EINTR);
@@ -266,12 +434,13 @@ int launcher_release(struct launcher *l, struct err *err)
 {
 	int r;
 
+	hand_over_early(l);
 	(void)!write(l->gate[1], "", 1);
 	closep(&l->gate[1]);
 	r = await_exec(l, err);
 	closep(&l->error[0]);
 	if (r == 0)
-		let_go_of_pipes();
+		let_go_of_files(l);
 	return r;
 }
 
@@ -280,9 +449,12 @@ pid_t launcher_pid(const struct launcher *l)
 	return l->pid;
 }
 
-pid_t launcher_witness(const struct launcher *l)
+bool launcher_is_helper(const struct launcher *l, pid_t pid)
 {
-	return l->witness.pid;
+	for (size_t i = 0; i < ARRAY_LEN(l->helpers); i++)
+		if (l->helpers[i] == pid)
+			return pid > 0;
+	return false;
 }
 
 void launcher_signal(const struct launcher *l, int signo)
@@ -301,6 +473,7 @@ void launcher_free(struct launcher *l)
 		closep(&l->error[i]);
 	}
 	closep(&l->pidfd);
+	vec_done(&l->inherited);
 	free(l);
 }
 
@@ -310,8 +483,9 @@ void launch_end_alike(const struct launch_end *end)
 
 	if (end->has_exit_code)
 		_exit(end->exit_code);
-	setrlimit(RLIMIT_CORE,
-	          &(struct rlimit){ 0 }); /* the command's own core stays the last one */
+	/* The command's own core stays the last one, be it a file or a collector's. */
+	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 });
+	(void)prctl(PR_SET_DUMPABLE, 0);
 	signal(end->signal, SIG_DFL);
 	sigemptyset(&one);
 	sigaddset(&one, end->signal);

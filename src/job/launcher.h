@@ -34,6 +34,8 @@ struct launch_options {
 	                  const struct launch_end *end); /* every child, the command too */
 	void (*on_ended)(void *self,
 	                 const struct launch_end *end); /* the command, after on_reaped */
+	/* A signal that comes when there is no command any more to get it. NULL: it is dropped. */
+	void (*on_late_signal)(void *self, int signo);
 	void *self;
 };
 
@@ -46,16 +48,18 @@ int launcher_new(struct loop *loop, void (*sigpipe)(int), struct launcher **ret,
  * counts the memory we have now towards its peak. The options are copied, argv only borrowed. */
 int launcher_fork(struct launcher *l, const struct launch_options *options, struct err *err)
 	must_check;
-/* Lets it run its program, and returns when it does. -ENOENT: there is no such program; other
- * errors of exec tell that it cannot be run. */
+/* Lets it run its program, and returns when it does. -ENOENT: there is no such program; -ECANCELED:
+ * prepare() refused; other errors of exec tell that it cannot be run. */
 int launcher_release(struct launcher *l, struct err *err) must_check;
 pid_t launcher_pid(const struct launcher *l); /* the command's */
-pid_t launcher_witness(const struct launcher *l);
+/* Whether that is one of the small processes which help us with signals, or was not long ago. */
+bool launcher_is_helper(const struct launcher *l, pid_t pid);
 /* Sends to the command alone. */
 void launcher_signal(const struct launcher *l, int signo);
 /* Reaps who has ended by now. */
 void launcher_reap(struct launcher *l);
-/* Whether we have children left. */
+/* Whether we have children left, helpers for signals not counted. Without any, nobody of the job is
+ * left: orphans are ours. */
 bool launcher_has_children(const struct launcher *l);
 void launcher_free(struct launcher *l); /* NULL is fine */
 DEFINE_CLEANUP(struct launcher *, launcher_free)

@@ -5,7 +5,6 @@
 
 #define GRAVES_MAX ((size_t)1 << 20)
 #define REMEMBER_NS (30 * NS_PER_S) /* totals of the dead come late, when their parent is slow */
-#define HELPER_PREFIX "proctor-"    /* our witness and our GPU reader */
 
 void members_done(struct members *m)
 {
@@ -50,11 +49,22 @@ static void bury(struct members *m, const struct event *e)
 		*grave = (struct member_grave){ e->id, e->boot_ns };
 }
 
-void members_learn(struct members *m, struct jobtab *t, const struct event *events, size_t n)
+static struct job_ref place_below(const struct members *m, const struct jobtab *t, pid_t pid,
+                                  pid_t ppid, const struct members_root *root)
+{
+	if (ppid && ppid == root->pid)
+		return root->is_helper && root->is_helper(root->self, pid)
+		               ? (struct job_ref){ .job = -1 }
+		               : root->to;
+	return place_of(m, t, ppid);
+}
+
+void members_learn(struct members *m, struct jobtab *t, const struct event *events, size_t n,
+                   const struct members_root *root)
 {
 	for (const struct event *e = events; e < events + n; e++) {
 		if (e->kind == EVENT_SPAWN) {
-			struct job_ref ref = place_of(m, t, e->ppid);
+			struct job_ref ref = place_below(m, t, e->id.pid, e->ppid, root);
 
 			if (ref.job >= 0)
 				members_add(m, t, e->id, ref);
@@ -64,15 +74,10 @@ void members_learn(struct members *m, struct jobtab *t, const struct event *even
 	}
 }
 
-static bool is_helper(const struct proc_sample *p)
-{
-	return strncmp(p->comm, HELPER_PREFIX, strlen(HELPER_PREFIX)) == 0;
-}
-
 /* A scan is in the order of pids, and a pid that wrapped around may be smaller than its parent's:
  * so it is gone through until nobody new is found. */
-bool members_adopt(struct members *m, struct jobtab *t, const struct sample *s, pid_t root,
-                   struct job_ref root_ref)
+bool members_adopt(struct members *m, struct jobtab *t, const struct sample *s,
+                   const struct members_root *root)
 {
 	bool found = false, again = true;
 
@@ -83,9 +88,7 @@ bool members_adopt(struct members *m, struct jobtab *t, const struct sample *s, 
 
 			if (ref.job >= 0)
 				continue;
-			ref = place_of(m, t, p->ppid);
-			if (root && p->ppid == root && !is_helper(p))
-				ref = root_ref;
+			ref = place_below(m, t, p->id.pid, p->ppid, root);
 			if (ref.job < 0)
 				continue;
 			members_add(m, t, p->id, ref);

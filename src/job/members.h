@@ -20,13 +20,22 @@ struct members {
 
 void members_done(struct members *m);
 void members_add(struct members *m, struct jobtab *t, struct proc_id id, struct job_ref ref);
+/* Who else may have members as children: us. A process can make a sister (CLONE_PARENT), and the
+ * sister of a job's first process is our child. */
+struct members_root {
+	pid_t pid;                                /* 0: nobody */
+	struct job_ref to;                        /* where its children belong */
+	bool (*is_helper)(void *self, pid_t pid); /* … but for these; NULL: no exceptions */
+	void *self;
+};
+
 /* Learns from events, in their order, before they are made into a snapshot. */
-void members_learn(struct members *m, struct jobtab *t, const struct event *events, size_t n);
-/* Takes in processes of a scan whose parent is a member, or, with `root` set, is that process (the
- * subreaper of a job's orphans), whose own helpers are told by their names. For when nobody tells
- * of births, or some were lost. True when it found any. */
-bool members_adopt(struct members *m, struct jobtab *t, const struct sample *s, pid_t root,
-                   struct job_ref root_ref);
+void members_learn(struct members *m, struct jobtab *t, const struct event *events, size_t n,
+                   const struct members_root *root);
+/* Takes in processes of a scan whose parent is a member or the root (the subreaper of a job's
+ * orphans). For when nobody tells of births, or some were lost. True when it found any. */
+bool members_adopt(struct members *m, struct jobtab *t, const struct sample *s,
+                   const struct members_root *root);
 /* The living, for a scan of only these. */
 void members_list(const struct members *m, struct sample *to);
 /* Forgets who has been dead for a while. */

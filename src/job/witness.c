@@ -64,13 +64,14 @@ void witness_stop(struct witness *w)
 	if (w->pid <= 0)
 		return;
 	close(w->pipe_fd);
+	kill(w->pid, SIGCONT); /* it may have been stopped with the group */
 	while (waitpid(w->pid, NULL, __WCLONE) < 0 && errno == EINTR)
 		;
 	w->pid = 0;
 }
 
 /* ShdPnd:	0000000000004000 */
-static bool is_pending(pid_t pid, int signo)
+uint64_t witness_pending(pid_t pid)
 {
 	char path[40], text[STATUS_BYTES + 1];
 	const char *line;
@@ -82,36 +83,42 @@ static bool is_pending(pid_t pid, int signo)
 	snprintf(path, sizeof path, "/proc/%d/status", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return false;
+		return 0;
 	n = read(fd, text, STATUS_BYTES);
 	close(fd);
 	text[n > 0 ? n : 0] = '\0';
 	line = strstr(text, "\nShdPnd:");
 	if (!line)
-		return false;
+		return 0;
 	s = scan_str(line + strlen("\nShdPnd:"));
-	return scan_hex(&s, &set) && (set >> (signo - 1) & 1);
+	return scan_hex(&s, &set) ? set : 0;
 }
 
-/* Without one, the next signal is passed on: better twice than never. */
-void witness_renew(struct witness *w)
+/* The old one is asked first: what comes in between is the new one's. Without a new one, the next
+ * signal is passed on: better twice than never. */
+uint64_t witness_renew(struct witness *w)
 {
+	struct witness old = *w;
+	uint64_t seen, by_new;
 	struct err err;
 
-	witness_stop(w);
+	w->pid = 0;
 	(void)!witness_start(w, &err);
+	seen = old.pid > 0 ? witness_pending(old.pid) : 0;
+	by_new = w->pid > 0 ? witness_pending(w->pid) : 0;
+	witness_stop(&old);
+	return seen & ~by_new;
 }
 
-bool witness_saw(struct witness *w, int signo)
+bool witness_saw(const struct witness *w, int signo)
 {
 	struct timespec a_moment = { .tv_nsec = BETWEEN_TRIES_NS };
-	bool saw = w->pid > 0 && is_pending(w->pid, signo);
+	bool saw = false;
 
-	for (int i = 1; w->pid > 0 && !saw && i < TRIES; i++) {
-		nanosleep(&a_moment, NULL);
-		saw = is_pending(w->pid, signo);
+	for (int i = 0; w->pid > 0 && !saw && i < TRIES; i++) {
+		if (i > 0)
+			nanosleep(&a_moment, NULL);
+		saw = witness_pending(w->pid) & witness_bit(signo);
 	}
-	if (saw)
-		witness_renew(w);
 	return saw;
 }

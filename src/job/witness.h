@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -16,9 +17,17 @@ struct witness {
 
 /* It dies with us. */
 int witness_start(struct witness *w, struct err *err) must_check;
-/* Whether the signal we just got went to the group. Afterwards the witness is a fresh one, since a
- * pending signal stays pending. Without a witness: false. */
-bool witness_saw(struct witness *w, int signo);
-/* Forgets what it has seen. */
-void witness_renew(struct witness *w);
+/* Whether the signal went to the group. A signal that waits is not told from one more of the same:
+ * after an answer of yes the witness is to be renewed. Without a witness: no. */
+bool witness_saw(const struct witness *w, int signo);
+/* A fresh one takes its place. Returns what the old one saw and the new one did not: of the signals
+ * that wait for us too, these went to the group. */
+uint64_t witness_renew(struct witness *w);
 void witness_stop(struct witness *w);
+/* The signals that wait for that process, one that has them blocked. */
+uint64_t witness_pending(pid_t pid);
+
+static inline uint64_t witness_bit(int signo)
+{
+	return UINT64_C(1) << (signo - 1);
+}

@@ -10,6 +10,17 @@ struct scene {
 };
 
 #define ROOT ((struct proc_id){ 100, 500 })
+#define SUBREAPER 77
+#define HELPER 301
+
+static bool is_helper(void *self, pid_t pid)
+{
+	(void)self;
+	return pid == HELPER;
+}
+
+static const struct members_root nobody;
+static const struct members_root subreaper = { .pid = SUBREAPER, .is_helper = is_helper };
 
 static struct scene scene_of(void)
 {
@@ -42,7 +53,7 @@ static void test_members__take_in_children_of_children_in_one_batch(void **state
 	struct event events[] = { spawn(101, 501, 100), spawn(102, 502, 101), spawn(200, 502, 7) };
 
 	(void)state;
-	members_learn(&sc.m, &sc.t, events, ARRAY_LEN(events));
+	members_learn(&sc.m, &sc.t, events, ARRAY_LEN(events), &nobody);
 	assert_int_equal(sc.m.total, 3);
 	assert_true(members_has(&sc.m, 102));
 	assert_false(members_has(&sc.m, 200));
@@ -55,7 +66,7 @@ static void test_members__keep_a_child_whose_parent_is_gone(void **state)
 	struct event events[] = { spawn(101, 501, 100), ended(100, 500, 9), spawn(102, 502, 101) };
 
 	(void)state;
-	members_learn(&sc.m, &sc.t, events, ARRAY_LEN(events));
+	members_learn(&sc.m, &sc.t, events, ARRAY_LEN(events), &nobody);
 	assert_false(members_has(&sc.m, 100));
 	assert_int_equal(jobtab_find(&sc.t, (struct proc_id){ 102, 502 }).job, 0);
 	scene_done(&sc);
@@ -68,7 +79,7 @@ static void test_members__do_not_take_in_children_of_a_reused_pid(void **state)
 		                  spawn(300, 901, 101) };
 
 	(void)state;
-	members_learn(&sc.m, &sc.t, events, ARRAY_LEN(events));
+	members_learn(&sc.m, &sc.t, events, ARRAY_LEN(events), &nobody);
 	assert_int_equal(jobtab_find(&sc.t, (struct proc_id){ 101, 900 }).job, -1);
 	assert_int_equal(jobtab_find(&sc.t, (struct proc_id){ 300, 901 }).job, -1);
 	scene_done(&sc);
@@ -81,9 +92,21 @@ static void test_members__hand_the_sheet_on_to_children(void **state)
 
 	(void)state;
 	members_add(&sc.m, &sc.t, ROOT, (struct job_ref){ 0, 3 });
-	members_learn(&sc.m, &sc.t, &event, 1);
+	members_learn(&sc.m, &sc.t, &event, 1, &nobody);
 	assert_int_equal(jobtab_find(&sc.t, event.id).sheet, 3);
 	assert_int_equal(sc.m.total, 2); /* the root is counted once */
+	scene_done(&sc);
+}
+
+static void test_members__take_in_sisters_of_the_root_but_not_our_helpers(void **state)
+{
+	struct scene sc = scene_of();
+	struct event events[] = { spawn(300, 501, SUBREAPER), spawn(HELPER, 501, SUBREAPER) };
+
+	(void)state;
+	members_learn(&sc.m, &sc.t, events, ARRAY_LEN(events), &subreaper);
+	assert_true(members_has(&sc.m, 300));
+	assert_false(members_has(&sc.m, HELPER));
 	scene_done(&sc);
 }
 
@@ -93,7 +116,7 @@ static void test_members_forget__leaves_the_dead_alone_for_a_while(void **state)
 	struct event end = ended(100, 500, T0_NS);
 
 	(void)state;
-	members_learn(&sc.m, &sc.t, &end, 1);
+	members_learn(&sc.m, &sc.t, &end, 1, &nobody);
 	members_forget(&sc.m, &sc.t, T0_NS + 10 * NS_PER_S);
 	assert_int_equal(jobtab_find(&sc.t, ROOT).job, 0);
 	members_forget(&sc.m, &sc.t, T0_NS + 31 * NS_PER_S);
@@ -118,10 +141,10 @@ static void test_members_adopt__finds_descendants_whose_pids_wrapped_around(void
 	scanned(&s, 5, 900);
 	scanned(&s, 6, 1);
 	scanned(&s, 900, 100);
-	assert_true(members_adopt(&sc.m, &sc.t, &s, 0, (struct job_ref){ .job = 0 }));
+	assert_true(members_adopt(&sc.m, &sc.t, &s, &nobody));
 	assert_true(members_has(&sc.m, 5));
 	assert_false(members_has(&sc.m, 6));
-	assert_false(members_adopt(&sc.m, &sc.t, &s, 0, (struct job_ref){ .job = 0 }));
+	assert_false(members_adopt(&sc.m, &sc.t, &s, &nobody));
 	sample_done(&s);
 	scene_done(&sc);
 }
@@ -132,11 +155,11 @@ static void test_members_adopt__takes_orphans_of_the_subreaper_but_not_its_helpe
 	struct sample s = kit_sample(0);
 
 	(void)state;
-	scanned(&s, 300, 77);
-	memcpy(scanned(&s, 301, 77)->comm, "proctor-witness", sizeof "proctor-witness");
-	members_adopt(&sc.m, &sc.t, &s, 77, (struct job_ref){ .job = 0 });
+	scanned(&s, 300, SUBREAPER);
+	scanned(&s, HELPER, SUBREAPER);
+	members_adopt(&sc.m, &sc.t, &s, &subreaper);
 	assert_true(members_has(&sc.m, 300));
-	assert_false(members_has(&sc.m, 301));
+	assert_false(members_has(&sc.m, HELPER));
 	sample_done(&s);
 	scene_done(&sc);
 }
@@ -145,6 +168,7 @@ RUN_TESTS(TEST(test_members__take_in_children_of_children_in_one_batch),
           TEST(test_members__keep_a_child_whose_parent_is_gone),
           TEST(test_members__do_not_take_in_children_of_a_reused_pid),
           TEST(test_members__hand_the_sheet_on_to_children),
+          TEST(test_members__take_in_sisters_of_the_root_but_not_our_helpers),
           TEST(test_members_forget__leaves_the_dead_alone_for_a_while),
           TEST(test_members_adopt__finds_descendants_whose_pids_wrapped_around),
           TEST(test_members_adopt__takes_orphans_of_the_subreaper_but_not_its_helpers))
