@@ -154,3 +154,18 @@ def wait_until():
 			time.sleep(step)
 
 	return wait
+
+
+@pytest.fixture
+def run(proctor):
+	"""`proctor run` and what it recorded: see runkit.py. A test that uses it and hangs ends with the line where it hung."""
+	from runkit import Run  # pylint: disable=import-outside-toplevel
+
+	def give_up(*_):
+		raise TimeoutError("the test took more than %d s" % TIMEOUT_S)
+
+	before = signal.signal(signal.SIGALRM, give_up)
+	signal.alarm(TIMEOUT_S)
+	yield Run(proctor)
+	signal.alarm(0)
+	signal.signal(signal.SIGALRM, before)

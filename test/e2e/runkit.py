@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""What the stories of `proctor run` share: the same command bare and under it, and what was recorded.
+
+	def test_a_story(run):
+		done = run("sh", "-c", "exit 3")
+		assert done.returncode == 3
+		assert run.job()["exit_code"] == 3
+"""
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from conftest import ROOT, TIMEOUT_S
+
+PROG_DIR = Path(os.environ.get("PROCTOR_PROG_DIR", ROOT / "build-test/test/prog"))
+SIGNALS, WAYS, LOAD = (str(PROG_DIR / name) for name in ("signals", "ways", "load"))
+# A build with sanitizers forbids itself cores, and with that the command.
+SANITIZERS = {"ASAN_OPTIONS": "disable_coredump=0:detect_leaks=0", "UBSAN_OPTIONS": "disable_coredump=0"}
+
+
+class Run:
+	"""`proctor run`, into one store, which it reads."""
+
+	def __init__(self, proctor):
+		self.proctor = proctor
+		self.env = {**proctor.env, **SANITIZERS}
+
+	def line(self, *command, options=()):
+		return [self.proctor.binary, "run", *map(str, options), "--", *map(str, command)]
+
+	def __call__(self, *command, options=(), **how):
+		return self.to_the_end(self.line(*command, options=options), **how)
+
+	def bare(self, *command, **how):
+		"""The same without us."""
+		return self.to_the_end([str(word) for word in command], **how)
+
+	def to_the_end(self, line, env=None, **how):
+		for stream in ("stdout", "stderr"):
+			how.setdefault(stream, subprocess.PIPE)
+		how.setdefault("stdin", subprocess.DEVNULL)
+		how.setdefault("text", True)
+		how.setdefault("timeout", TIMEOUT_S)
+		return subprocess.run(line, env=self.env if env is None else env, check=False, **how)
+
+	def sql(self, query):
+		done = self.proctor("sql", "--json", query)
+		assert done.returncode == 0, done.stderr
+		return json.loads(done.stdout)
+
+	def jobs(self, where="1"):
+		return self.sql("SELECT * FROM jobs WHERE %s ORDER BY started" % where)
+
+	def job(self, where="1"):
+		"""The only one."""
+		rows = self.jobs(where)
+		assert len(rows) == 1, rows
+		return rows[0]
+
+	def is_recorded(self):
+		"""Whether there is a job in the store, be it a running one."""
+		done = self.proctor("sql", "--json", "SELECT 1 FROM jobs")
+		return done.returncode == 0 and json.loads(done.stdout) != []
+
+	def processes(self, where="1"):
+		return self.sql("SELECT * FROM process WHERE job_id IS NOT NULL AND %s ORDER BY id" % where)
+
+
+def wait_for(condition, seconds=20.0, step=0.01):
+	"""The first true answer."""
+	end = time.monotonic() + seconds
+	while True:
+		answer = condition()
+		if answer:
+			return answer
+		assert time.monotonic() < end, "waited in vain"
+		time.sleep(step)
+
+
+def state_of(pid):
+	"""R, S, T, Z …, or "" when there is no such process."""
+	try:
+		text = Path("/proc/%d/stat" % pid).read_text(encoding="utf-8", errors="replace")
+	except (FileNotFoundError, ProcessLookupError):
+		return ""
+	return text[text.rindex(")") + 2]
+
+
+def children_of(pid, comm=None):
+	"""Those that live, without our own helpers, or with this name."""
+	try:
+		pids = Path("/proc/%d/task/%d/children" % (pid, pid)).read_text(encoding="utf-8").split()
+	except FileNotFoundError:
+		return []
+	found = []
+	for child in map(int, pids):
+		try:
+			name = Path("/proc/%d/comm" % child).read_text(encoding="utf-8", errors="replace").strip()
+		except (FileNotFoundError, ProcessLookupError):
+			continue
+		if name == comm or (comm is None and not name.startswith("proctor")):
+			found.append(child)
+	return found
+
+
+def command_of(launcher):
+	"""The pid of the command behind a launcher, once it runs its program."""
+	return wait_for(lambda: children_of(launcher.pid))[0]

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: MIT
+"""Signals and `proctor run`: each reaches the command once, its stops are ours, and whoever is killed, nobody hangs."""
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from runkit import SIGNALS, children_of, command_of, state_of, wait_for
+
+LAST = signal.SIGRTMAX
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+@pytest.fixture
+def start(run, children):
+	"""The command behind a launcher that leads a group of its own."""
+
+	def spawn(*command, options=(), **how):
+		how.setdefault("stdout", subprocess.PIPE)
+		return children.spawn(run.line(*command, options=options), env=run.env, text=True, **how)
+
+	return spawn
+
+
+@pytest.fixture
+def teller(start):
+	"""A launcher whose command tells each signal it gets; both are ready."""
+	launcher = start(SIGNALS, int(LAST))
+	assert launcher.stdout.readline() == "ready\n"
+	return launcher
+
+
+def told(launcher):
+	"""All signals that the command got until now, as (number, value): the last one passes through us behind the others."""
+	launcher.send_signal(LAST)
+	lines = launcher.stdout.read().splitlines()
+	assert launcher.wait() == 0
+	assert lines[-1].split()[0] == str(int(LAST))
+	return [(int(line.split()[0]), int(line.split()[2])) for line in lines[:-1]]
+
+
+# ---- once --------------------------------------------------------------------------------------
+
+PASSED = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGPIPE,
+	  signal.SIGWINCH, signal.SIGCONT, signal.SIGTSTP, signal.SIGURG, signal.SIGRTMIN, signal.SIGRTMIN + 5]
+
+
+def test_a_signal_to_us_alone_reaches_the_command_once(teller):
+	for signo in PASSED:
+		teller.send_signal(signo)
+		assert teller.stdout.readline().split()[0] == str(int(signo))
+	assert told(teller) == []
+
+
+def test_a_signal_to_the_group_reaches_the_command_once(teller):
+	for signo in PASSED:
+		os.killpg(teller.pid, signo)
+		assert teller.stdout.readline().split()[0] == str(int(signo))
+	assert told(teller) == []
+
+
+def test_signals_to_both_in_turn_are_told_apart(teller):
+	for turn in range(6):
+		if turn % 2:
+			os.killpg(teller.pid, signal.SIGUSR1)
+		else:
+			teller.send_signal(signal.SIGUSR1)
+		teller.send_signal(signal.SIGRTMIN)  # behind the other: two of the same that wait would become one
+		got = [teller.stdout.readline().split()[0] for _ in range(2)]
+		assert got == [str(int(signal.SIGUSR1)), str(int(signal.SIGRTMIN))]
+	assert told(teller) == []
+
+
+def test_a_burst_to_the_group_is_not_multiplied(teller):
+	burst = 40
+	for _ in range(burst):
+		os.killpg(teller.pid, signal.SIGUSR1)
+	assert 1 <= len(told(teller)) <= burst  # the kernel merges those that wait
+
+
+def test_a_queued_value_comes_along(teller):
+	for value in (7, 8, 2**31 - 1):
+		assert LIBC.sigqueue(teller.pid, int(signal.SIGRTMIN + 1), ctypes.c_void_p(value)) == 0
+	assert told(teller) == [(signal.SIGRTMIN + 1, value) for value in (7, 8, 2**31 - 1)]
+
+
+def test_a_command_in_a_group_of_its_own_still_hears(start):
+	launcher = start("setsid", SIGNALS, int(LAST))
+	assert launcher.stdout.readline() == "ready\n"
+	os.killpg(launcher.pid, signal.SIGTERM)
+	assert launcher.stdout.readline().split()[0] == str(int(signal.SIGTERM))
+	assert told(launcher) == []
+
+
+def test_a_command_that_signals_its_group_or_parent_is_not_answered(start):
+	script = "trap 'echo told' TERM; kill -TERM 0; kill -TERM $PPID; kill -TERM $PPID; echo end"
+	launcher = start("sh", "-c", script)
+	assert launcher.stdout.read() == "told\nend\n"
+	assert launcher.wait() == 0
+
+
+def test_an_alarm_that_was_set_before_us_ends_the_command(run):
+	script = "import os, signal, sys; signal.setitimer(signal.ITIMER_REAL, 0.5); os.execv(sys.argv[1], sys.argv[1:])"
+	for line in (["/bin/sleep", "60"], run.line("sleep", "60")):
+		done = run.bare(sys.executable, "-c", script, *line)
+		assert done.returncode == -signal.SIGALRM
+
+
+@pytest.mark.parametrize("alone", [True, False], ids=["to us", "to the group"])
+def test_no_moment_of_the_start_swallows_a_signal(start, alone):
+	for step in range(24):
+		launcher = start("sleep", "60")
+		time.sleep(step * 0.003)  # not for something to happen: to be somewhere else each time
+		if alone:
+			launcher.send_signal(signal.SIGTERM)
+		else:
+			os.killpg(launcher.pid, signal.SIGTERM)
+		assert launcher.wait(timeout=30) == -signal.SIGTERM
+
+
+def test_a_stop_during_the_start_is_only_a_stop(start):
+	for step in range(12):
+		launcher = start("sh", "-c", "exit 3")
+		time.sleep(step * 0.003)
+		if launcher.poll() is None:
+			os.killpg(launcher.pid, signal.SIGTSTP)
+			os.killpg(launcher.pid, signal.SIGCONT)
+		assert launcher.wait(timeout=30) == 3
+
+
+# ---- stopped and continued ---------------------------------------------------------------------
+
+
+def stopped(*pids):
+	return all(state_of(pid) == "T" for pid in pids)
+
+
+def running(*pids):
+	return all(state_of(pid) in ("R", "S", "D") for pid in pids)
+
+
+@pytest.mark.parametrize("whom,wakes", [("command", "command"), ("command", "us"), ("command", "group"), ("group", "us"), ("group", "group")])
+def test_a_command_that_stops_stops_us_and_goes_on_with_us(start, whom, wakes):
+	launcher = start("sleep", "60")
+	command = command_of(launcher)
+	wait_for(lambda: running(launcher.pid, command))
+	target = {"command": lambda s: os.kill(command, s), "us": launcher.send_signal, "group": lambda s: os.killpg(launcher.pid, s)}
+	for _ in range(5):
+		target[whom](signal.SIGSTOP)
+		wait_for(lambda: stopped(launcher.pid, command))
+		_, status = os.waitpid(launcher.pid, os.WUNTRACED)
+		assert os.WIFSTOPPED(status) and os.WSTOPSIG(status) == signal.SIGSTOP
+		target[wakes](signal.SIGCONT)
+		wait_for(lambda: running(launcher.pid, command))
+	launcher.send_signal(signal.SIGTERM)
+	assert launcher.wait() == -signal.SIGTERM
+
+
+def test_a_stopped_command_may_be_killed(start):
+	launcher = start("sleep", "60")
+	command = command_of(launcher)
+	os.kill(command, signal.SIGSTOP)
+	wait_for(lambda: stopped(launcher.pid, command))
+	os.kill(command, signal.SIGKILL)
+	assert launcher.wait(timeout=30) == -signal.SIGKILL
+
+
+def test_we_may_be_stopped_alone_and_miss_nothing(run, start):
+	launcher = start("sh", "-c", "read x; %s; exit 4" % "; ".join(["true"] * 3), stdin=subprocess.PIPE)
+	command = command_of(launcher)
+	launcher.send_signal(signal.SIGSTOP)
+	wait_for(lambda: stopped(launcher.pid))
+	assert running(command)
+	launcher.stdin.write("\n")
+	launcher.stdin.flush()
+	wait_for(lambda: state_of(command) == "Z")
+	launcher.send_signal(signal.SIGCONT)
+	assert launcher.wait(timeout=30) == 4
+	assert run.job()["exit_code"] == 4
+
+
+# ---- killed ------------------------------------------------------------------------------------
+
+
+def test_the_command_outlives_a_launcher_that_is_killed_and_the_job_is_lost(run, start, tmp_path):
+	done = tmp_path / "done"
+	launcher = start("sh", "-c", "read x; echo over >%s" % done, options=["--name", "victim"], stdin=subprocess.PIPE)
+	command = command_of(launcher)
+	wait_for(run.is_recorded)
+	helpers = children_of(launcher.pid, "proctor-witness")
+	launcher.kill()
+	assert launcher.wait() == -signal.SIGKILL
+	wait_for(lambda: all(state_of(helper) == "" for helper in helpers))
+	assert running(command)
+	launcher.stdin.write("\n")
+	launcher.stdin.flush()
+	wait_for(lambda: done.exists() and done.read_text() == "over\n")
+	assert run("true", options=["--name", "next"]).returncode == 0
+	assert run.job("type = 'victim'")["status"] == "lost"
+	assert run.job("type = 'next'")["status"] == "completed"
+
+
+def test_a_command_that_is_killed_is_told_as_such(run, start):
+	launcher = start("sleep", "60")
+	os.kill(command_of(launcher), signal.SIGKILL)
+	assert launcher.wait() == -signal.SIGKILL
+	job = run.job()
+	assert (job["status"], job["signal_num"], job["exit_code"]) == ("failed", signal.SIGKILL, None)
+
+
+def test_both_may_be_killed_and_nothing_is_left(run, start):
+	launcher = start("sleep", "60")
+	command = command_of(launcher)
+	wait_for(run.is_recorded)
+	helpers = children_of(launcher.pid, "proctor-witness")
+	assert len(helpers) == 1
+	os.killpg(launcher.pid, signal.SIGKILL)
+	assert launcher.wait() == -signal.SIGKILL
+	wait_for(lambda: state_of(command) == "" and state_of(helpers[0]) == "")
+	assert run("true", options=["--name", "next"]).returncode == 0
+	assert run.job("type <> 'next'")["status"] == "lost"
+
+
+def test_who_should_end_with_its_parent_does(run, children):
+	line = ["setpriv", "--pdeathsig", "KILL", *run.line("sleep", "60")]
+	parent = children.python("import subprocess, sys; p = subprocess.Popen(sys.argv[1:]); print(p.pid, flush=True); p.wait()", *line,
+				 env=run.env, stdout=subprocess.PIPE)
+	launcher = int(parent.stdout.readline())
+	command = wait_for(lambda: children_of(launcher, "sleep"))[0]
+	parent.kill()
+	wait_for(lambda: state_of(launcher) in ("", "Z") and state_of(command) in ("", "Z"))
