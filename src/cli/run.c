@@ -130,8 +130,6 @@ static int check_options(struct run *run, int words)
 
 	if (words == 0)
 		return cli_usage(run->cli, "no command given");
-	if (run->interval_ns && run->interval_ns < INTERVAL_MIN_NS)
-		return cli_usage(run->cli, "--interval must be 0.05 s or more");
 	if (check_name(run, "name", run->name) || check_name(run, "job-id", run->job_id))
 		return CLI_USAGE;
 	s->no_bpf = run->no_bpf;
@@ -144,6 +142,25 @@ static int check_options(struct run *run, int words)
 	if (strcmp(run->tier, "looks") == 0)
 		return CLI_OK;
 	return cli_usage(run->cli, "--tier '%s': not bpf, connector or looks", run->tier);
+}
+
+#define NOT_GIVEN UINT64_MAX
+
+/* 0 stands for "none" from here on, so nobody may ask for it. */
+static int check_numbers(struct run *run)
+{
+	for (enum job_limit i = 0; i < JOB_LIMIT_COUNT; i++) {
+		if (run->job.limit[i] == 0)
+			return cli_usage(run->cli, "--%s must be more than nothing",
+			                 job_limit_name(i));
+		if (run->job.limit[i] == NOT_GIVEN)
+			run->job.limit[i] = 0;
+	}
+	if (run->interval_ns < INTERVAL_MIN_NS)
+		return cli_usage(run->cli, "--interval must be 0.05 s or more");
+	if (run->interval_ns == NOT_GIVEN)
+		run->interval_ns = 0;
+	return CLI_OK;
 }
 
 static bool parse(struct run *run, int argc, char **argv, int *ret_first)
@@ -181,9 +198,14 @@ static bool parse(struct run *run, int argc, char **argv, int *ret_first)
 		CLI_COMMON_OPTS(cli),
 	};
 
+	for (size_t i = 0; i < JOB_LIMIT_COUNT; i++)
+		limit[i] = NOT_GIVEN;
+	run->interval_ns = NOT_GIVEN;
 	if (!cli_parse_command(cli, opts, argc, argv, ret_first))
 		return false;
-	cli->status = check_options(run, argc - *ret_first);
+	cli->status = check_numbers(run);
+	if (cli->status == CLI_OK)
+		cli->status = check_options(run, argc - *ret_first);
 	return cli->status == CLI_OK;
 }
 

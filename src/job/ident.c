@@ -124,6 +124,8 @@ int job_name_check(const char *name, struct err *err)
 		return err_set(err, EINVAL, "a name has 1 to %d characters", JOB_NAME_MAX);
 	if (name[0] == '.' || name[0] == '-')
 		return err_set(err, EINVAL, "'%s' begins with '%c'", name, name[0]);
+	if (strncmp(name, "last", 4) == 0 && (name[4] == '\0' || name[4] == '~'))
+		return err_set(err, EINVAL, "'last' means the latest job of all");
 	if (good != len)
 		return err_set(err, EINVAL,
 		               "'%s' has more than letters, digits and . _ + - : @ in it", name);

@@ -49,6 +49,17 @@ static void take_event(struct tally *t, const struct event *e)
 	}
 }
 
+static void take_seen(struct tally *t, const struct proc_snap *p)
+{
+	uint64_t bytes = readings_or(&p->s.r, PROC_PEAK_RSS, readings_or(&p->s.r, PROC_RSS, 0));
+
+	if (bytes <= MAX(t->seen_rss_bytes, t->peak_rss_bytes))
+		return;
+	t->seen_rss_bytes = bytes;
+	t->hungriest_pid = p->s.id.pid;
+	memcpy(t->hungriest, p->s.comm, sizeof t->hungriest);
+}
+
 static void take_look(struct tally *t, const struct snapshot *snap, int32_t job)
 {
 	const struct job_sum *sum = &snap->sums.at[job];
@@ -59,8 +70,7 @@ static void take_look(struct tally *t, const struct snapshot *snap, int32_t job)
 		if (p->job != job)
 			continue;
 		t->living_cpu_ns += readings_or(&p->s.r, PROC_CPU_TIME, 0);
-		take_peak(t, readings_or(&p->s.r, PROC_PEAK_RSS, readings_or(&p->s.r, PROC_RSS, 0)),
-		          p->s.id.pid, p->s.comm);
+		take_seen(t, p);
 	}
 	if (sum->rss_bytes <= t->peak_total_bytes)
 		return;
@@ -132,10 +142,13 @@ static void put_memory(const struct tally *t, const struct tally_sources *from, 
 	uint64_t peak = MAX(t->peak_rss_bytes, t->reaped_peak_bytes);
 	bool is_exact = all_told(t, from) && t->without_peak == 0;
 
+	if (!is_exact) /* told figures know nothing of those that live, or were lost */
+		peak = MAX(peak, t->seen_rss_bytes);
+
 	if (peak)
 		ret->figures[JOB_FIGURE_PEAK_RSS] = figure(peak, is_exact ? QUALITY_EXACT
 		                                                          : QUALITY_AT_LEAST);
-	if (t->peak_rss_bytes == peak) {
+	if (MAX(t->peak_rss_bytes, t->seen_rss_bytes) >= peak) {
 		ret->hungriest_pid = t->hungriest_pid;
 		memcpy(ret->hungriest, t->hungriest, sizeof ret->hungriest);
 	}

@@ -84,6 +84,14 @@ static struct figure read_figure(sqlite3_stmt *stmt, enum job_figure id)
 		                .quality = quality < 0 ? QUALITY_AT_LEAST : (enum quality)quality };
 }
 
+/* Nobody told the end: what was exact up to then is a lower bound of it all. */
+static void doubt_figures(struct job *job)
+{
+	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)
+		if (job->figures[i].quality == QUALITY_EXACT)
+			job->figures[i].quality = QUALITY_AT_LEAST;
+}
+
 static void read_outcome(struct reader *r, sqlite3_stmt *stmt, struct job *to)
 {
 	int64_t status = sqlite3_column_int64(stmt, JOB_COLUMN_STATUS);
@@ -124,6 +132,8 @@ static void read_job(struct reader *r, sqlite3_stmt *stmt, struct job *to)
 		to->limit[i] = read_int(stmt, JOB_COLUMN_LIMITS + i);
 	for (int i = 0; i < JOB_FIGURE_COUNT; i++)
 		to->figures[i] = read_figure(stmt, (enum job_figure)i);
+	if (to->status == JOB_LOST)
+		doubt_figures(to);
 }
 
 /* Whether a job runs or is lost is decided when its recorder was asked for. */

@@ -228,7 +228,10 @@ static int put_within(struct store *st, const struct snapshot *snap, bool durabl
 
 static int put_once(struct store *st, const struct snapshot *snap, struct err *err)
 {
-	uint64_t patience_ns = job_ends(st, snap) ? END_PATIENCE_NS : WRITE_PATIENCE_NS;
+	uint64_t patience_ns = job_ends(st, snap) ? END_PATIENCE_NS
+	                       : st->is_brief
+	                               ? START_PATIENCE_NS /* a job's events do not come again */
+	                               : WRITE_PATIENCE_NS;
 	bool durable = job_needs_disk(st, snap);
 	int r = st->db ? 0 : store_connect(st, err);
 

@@ -134,7 +134,7 @@ static void test_job_name_check__takes_only_what_a_directory_can_be_called(void 
 {
 	static const char *const good[] = { "a", "train.py", "x:y@z+1-2_3", "7" };
 	static const char *const bad[] = { "",    ".",   "..",       "-x", "a/b",
-		                           "a b", "a\n", "\xc3\xa9", "a'" };
+		                           "a b", "a\n", "\xc3\xa9", "a'", "last" };
 	char longest[JOB_NAME_MAX + 2];
 	struct err err;
 
