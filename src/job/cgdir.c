@@ -44,10 +44,8 @@ static int make_one(int parent_fd, const char *name)
 		return -errno;
 	fd = open_dir(parent_fd, name);
 	if (fd < 0) {
-		int r = -errno;
-
 		(void)unlinkat(parent_fd, name, AT_REMOVEDIR);
-		return r;
+		return fd;
 	}
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || !is_still_there(parent_fd, name, fd))
 		return -EEXIST; /* somebody swept it away for a stale one */
