@@ -275,6 +275,9 @@ void engine_stop(struct engine *take_e, struct engine_totals *ret)
 	if (sampler_drain(take_e->sampler)) /* what happened since the last tick */
 		store_events_ahead(take_e);
 	recorder_close(TAKE_PTR(take_e->recorder), &take_e->totals.recorder);
+	if (take_e->totals.recorder.notice_seq !=
+	    take_e->notice_seq) /* a short job had no tick to tell it */
+		say(take_e, take_e->totals.recorder.notice);
 	take_e->totals.cpu_ns = clock_process_cpu_ns();
 	*ret = take_e->totals;
 	engine_free(take_e);
