@@ -18,6 +18,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
+# Whoever starts the tests may ignore signals (nohup, a job in the background), and what we start would inherit that.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 BINARY = os.environ.get("PROCTOR_BIN", str(ROOT / "build/proctor"))
 TIMEOUT_S = 60
 CHILDREN_MAX = 2000
