@@ -2,7 +2,6 @@
 #include "probe/gpu_helper.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -12,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/scan.h"
 #include "probe/nvml.h"
 #include "probe/smi.h"
 
@@ -25,20 +23,18 @@ struct helper {
 	struct buf message;
 };
 
-/* Nobody is to be troubled by us: no core file when the library aborts, no hold on the caller's
- * files, and the end comes with the recorder's also while the library hangs. */
-static bool settle(const char *parent)
+/* Nobody is to be troubled by us: no core file when the library aborts, no hold on a directory. */
+static bool settle(void)
 {
 	const struct rlimit no_core = { 0 };
-	struct scan s = scan_str(parent);
-	uint64_t pid;
+	int type = 0;
+	socklen_t len = sizeof type;
 
-	prctl(PR_SET_NAME, "proctor-gpu");
-	setrlimit(RLIMIT_CORE, &no_core);
-	close_range(GPU_HELPER_FD + 1, ~0U, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	return scan_u64(&s, &pid) && scan_at_end(&s) && (uint64_t)getppid() == pid &&
-	       chdir("/") == 0;
+	prctl(PR_SET_NAME,
+	      "proctor-gpu"); /* as its keeper: whoever looks for jobs knows us by it */
+	return setrlimit(RLIMIT_CORE, &no_core) == 0 && chdir("/") == 0 &&
+	       getsockopt(GPU_HELPER_FD, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
+	       type == SOCK_SEQPACKET;
 }
 
 static uint64_t time_ns(struct timeval t)
@@ -92,10 +88,10 @@ int gpu_helper_main(int argc, char **argv)
 {
 	struct helper *h;
 
-	if (argc != 3 ||
+	if (argc != 2 ||
 	    (strcmp(argv[1], gpu_source_nvml) != 0 && strcmp(argv[1], gpu_source_smi) != 0))
 		return 2; /* nobody but the recorder starts this */
-	if (!settle(argv[2]))
+	if (!settle())
 		return 1;
 	h = xcalloc(1, sizeof *h);
 	h->uses_smi = strcmp(argv[1], gpu_source_smi) == 0;

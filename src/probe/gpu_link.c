@@ -6,16 +6,16 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "probe/gpu_spawn.h"
 
 #define RETRY_MAX_NS (60 * NS_PER_S)
-#define DEATH_MS 20 /* a socket closes a moment before its owner is dead */
+#define DEATH_MS                                                                                   \
+	50 /* a socket closes a moment before its owner is dead, and its keeper after it           \
+	    */
 
 struct gpu_link {
 	struct gpu_link_options options;
@@ -52,19 +52,15 @@ static bool is_dead(const struct gpu_link *l, int wait_ms)
 	return poll(&p, 1, wait_ms) > 0;
 }
 
-/* "ended by signal 6", when it is dead and nobody else (the launcher takes all children) has heard
- * its last words. */
-static void describe_death(const struct gpu_link *l, char *to, size_t cap)
+static void describe_death(int status, char *to, size_t cap)
 {
-	siginfo_t info = { 0 };
-
-	if (waitid(P_PIDFD, (id_t)l->child.pid_fd, &info, WEXITED | WNOHANG) < 0 || !info.si_pid)
-		snprintf(to, cap, "its helper process ended");
-	else if (info.si_code == CLD_EXITED)
-		snprintf(to, cap, "its helper process ended with exit status %d", info.si_status);
+	if (status > 128)
+		snprintf(to, cap, "its helper process was ended by signal %d (%s)", status - 128,
+		         strsignal(status - 128));
+	else if (status == GPU_CHILD_NOT_STARTED)
+		snprintf(to, cap, "its helper process could not be started");
 	else
-		snprintf(to, cap, "its helper process was ended by signal %d (%s)", info.si_status,
-		         strsignal(info.si_status));
+		snprintf(to, cap, "its helper process ended with exit status %d", status);
 }
 
 static void forget_child(struct gpu_link *l)
@@ -77,15 +73,18 @@ static void forget_child(struct gpu_link *l)
 
 static void end_child(struct gpu_link *l, int wait_ms)
 {
+	int status;
+
 	if (l->child.pid <= 0)
 		return;
-	pidfd_send_signal(l->child.pid_fd, SIGKILL, NULL, 0);
+	if (!l->is_ending)
+		gpu_child_end(&l->child);
 	l->is_ending = true;
 	l->is_awaiting = false;
-	if (!is_dead(l, wait_ms))
-		return;
-	waitid(P_PIDFD, (id_t)l->child.pid_fd, NULL, WEXITED | WNOHANG);
-	forget_child(l);
+	if (is_dead(l, wait_ms)) {
+		(void)gpu_child_reap(&l->child, &status);
+		forget_child(l);
+	}
 }
 
 /* 1 s, 4 s, 16 s, a minute. */
@@ -111,10 +110,13 @@ static void failed(struct gpu_link *l, uint64_t now_ns, bool is_final, const cha
 static void lost(struct gpu_link *l, uint64_t now_ns)
 {
 	char why[160] = "its helper process does not answer any more";
+	int status = 0;
 
-	if (is_dead(l, DEATH_MS))
-		describe_death(l, why, sizeof why);
-	failed(l, now_ns, false, why);
+	if (is_dead(l, DEATH_MS) && gpu_child_reap(&l->child, &status)) {
+		describe_death(status, why, sizeof why);
+		forget_child(l);
+	}
+	failed(l, now_ns, status == GPU_CHILD_NOT_STARTED, why);
 }
 
 /* ---- questions and answers ---- */

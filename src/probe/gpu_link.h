@@ -39,7 +39,7 @@ const char *gpu_link_reason(const struct gpu_link *l); /* of the last failure */
 /* The last good answer and when it came; NULL: there was none. */
 const struct gpu_report *gpu_link_last(const struct gpu_link *l, uint64_t *ret_ns);
 unsigned gpu_link_failures(const struct gpu_link *l); /* of all its life */
-pid_t gpu_link_pid(const struct gpu_link *l);         /* of the helper, 0: none */
+pid_t gpu_link_pid(const struct gpu_link *l);         /* of the helper's keeper, 0: none */
 /* CPU time of all helpers so far, and the memory the present one took at most. */
 uint64_t gpu_link_cpu_ns(const struct gpu_link *l);
 uint64_t gpu_link_peak_bytes(const struct gpu_link *l);

@@ -4,12 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,15 @@
 #include "probe/gpu_helper.h"
 
 #define ENVIRONMENT_MAX 16
+
+/* All that is needed between clone and exec. A thread of the recorder's may hold any lock just
+ * then, so that only calls stand there which take none. */
+struct plan {
+	const char *program, *source;
+	const char *environment[ENVIRONMENT_MAX];
+	int fd; /* the helper's end */
+	pid_t parent;
+};
 
 static bool begins_with(const char *text, const char *start)
 {
@@ -37,78 +47,141 @@ static void clean_environment(const char *ret[static ENVIRONMENT_MAX])
 	ret[n] = NULL;
 }
 
-/* The recorder blocks signals and ignores some; its terminal's are not meant for the helper. */
-static int set_attributes(posix_spawnattr_t *attr)
+/* ---- in the helper, before it is one ---- */
+
+/* The signal of its parent's death outlives exec. */
+static _Noreturn void become_helper(const struct plan *plan, pid_t keeper)
 {
-	sigset_t none, all;
+	const char *const words[] = { "proctor", GPU_HELPER_VERB, plan->source, NULL };
+	sigset_t none;
 
 	sigemptyset(&none);
-	sigfillset(&all);
-	if (posix_spawnattr_setsigmask(attr, &none) || posix_spawnattr_setsigdefault(attr, &all))
-		return -1;
-	return posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-	                                              POSIX_SPAWN_SETSID);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() == keeper)
+		execve(plan->program, exec_words(words), exec_words(plan->environment));
+	_exit(GPU_CHILD_NOT_STARTED);
 }
 
-/* Nobody hears what the library prints. `fd` is above 2, and dup2() onto itself would leave it
- * CLOEXEC: so it goes by way of 0. */
-static int set_files(posix_spawn_file_actions_t *files, int fd)
+/* ---- in the keeper ---- */
+
+/* Its files are the socket and nothing; nobody hears what the library prints. The recorder's
+ * terminal is not its own. */
+static bool settle(const struct plan *plan)
 {
-	return posix_spawn_file_actions_adddup2(files, fd, STDIN_FILENO) ||
-	       posix_spawn_file_actions_adddup2(files, STDIN_FILENO, GPU_HELPER_FD) ||
-	       posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null", O_RDONLY, 0) ||
-	       posix_spawn_file_actions_addopen(files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0) ||
-	       posix_spawn_file_actions_adddup2(files, STDOUT_FILENO, STDERR_FILENO);
+	int null_fd;
+
+	prctl(PR_SET_NAME, "proctor-gpu");
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	setsid();
+	if (getppid() != plan->parent || dup2(plan->fd, STDIN_FILENO) < 0 ||
+	    dup2(STDIN_FILENO, GPU_HELPER_FD) < 0)
+		return false;
+	null_fd = open("/dev/null", O_RDWR);
+	if (null_fd < 0)
+		return false;
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (dup2(null_fd, fd) < 0)
+			return false;
+	return close_range(GPU_HELPER_FD + 1, ~0U, 0) == 0;
 }
 
-static int spawn(const char *program, const char *source, int fd, pid_t *ret)
+/* A handler of the recorder's must not run here, and what it ignores the helper should not. */
+static void reset_signals(void)
 {
-	char parent[16];
-	const char *environment[ENVIRONMENT_MAX];
-	const char *const argv[] = { "proctor", GPU_HELPER_VERB, source, parent, NULL };
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	int r;
+	const struct sigaction otherwise = { .sa_handler = SIG_DFL };
+	sigset_t ours;
 
-	snprintf(parent, sizeof parent, "%d", getpid());
-	clean_environment(environment);
-	if (posix_spawn_file_actions_init(&files))
-		return ENOMEM;
-	r = posix_spawnattr_init(&attr);
-	if (!r) {
-		r = set_attributes(&attr) || set_files(&files, fd)
-		            ? ENOMEM
-		            : posix_spawn(ret, program, &files, &attr, exec_words(argv),
-		                          exec_words(environment));
-		posix_spawnattr_destroy(&attr);
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGCHLD);
+	sigprocmask(SIG_SETMASK, &ours, NULL);
+	for (int signo = 1; signo < NSIG; signo++)
+		(void)sigaction(signo, &otherwise, NULL);
+}
+
+/* How the helper ended, in the manner of a shell; -1 while it lives. Its orphans come to us. */
+static int reap(pid_t helper)
+{
+	int status, result = -1;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		if (pid == helper)
+			result = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	return result;
+}
+
+static _Noreturn void keep(const struct plan *plan)
+{
+	sigset_t awaited;
+	pid_t self = getpid(), helper;
+
+	reset_signals();
+	helper = settle(plan) ? _Fork() : -1;
+	if (helper == 0)
+		become_helper(plan, self);
+	if (helper < 0)
+		_exit(GPU_CHILD_NOT_STARTED);
+	close(GPU_HELPER_FD); /* so that its end is the socket's */
+	sigemptyset(&awaited);
+	sigaddset(&awaited, SIGTERM);
+	sigaddset(&awaited, SIGCHLD);
+	for (;;) {
+		int signo = sigwaitinfo(&awaited, NULL), status = reap(helper);
+
+		if (status >= 0)
+			_exit(status);
+		if (signo == SIGTERM)
+			kill(helper, SIGKILL);
 	}
-	posix_spawn_file_actions_destroy(&files);
-	return r;
 }
+
+/* ---- in the recorder ---- */
 
 int gpu_child_start(const char *program, const char *source, struct gpu_child *ret, struct err *err)
 {
 	cleanup(closep) int theirs = -1, ours = -1;
 	struct gpu_child c = GPU_CHILD_NONE;
+	struct plan plan = { .program = program, .source = source, .parent = getpid() };
 	int fds[2], r;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
 		return err_set(err, errno, "make a socket for the GPU helper: %s", strerror(errno));
 	ours = fds[0];
-	theirs = fds[1];
-	r = spawn(program, source, theirs, &c.pid);
-	if (r)
-		return err_set(err, r, "start the GPU helper '%s': %s", program, strerror(r));
+	plan.fd = theirs = fds[1];
+	clean_environment(plan.environment);
+	c.pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+	if (c.pid == 0)
+		keep(&plan);
+	if (c.pid < 0)
+		return err_set(err, errno, "start the GPU helper: %s", strerror(errno));
 	c.pid_fd = pidfd_open(c.pid, 0);
 	if (c.pid_fd < 0) {
 		r = errno;
 		kill(c.pid, SIGKILL); /* not reaped, so it is still ours */
-		waitpid(c.pid, NULL, 0);
+		waitpid(c.pid, NULL, __WALL);
 		return err_set(err, r, "watch the GPU helper: pidfd_open: %s", strerror(r));
 	}
 	c.fd = TAKE_FD(ours);
 	*ret = c;
 	return 0;
+}
+
+void gpu_child_end(const struct gpu_child *c)
+{
+	pidfd_send_signal(c->pid_fd, SIGTERM, NULL, 0);
+}
+
+bool gpu_child_reap(const struct gpu_child *c, int *ret_status)
+{
+	siginfo_t info = { 0 };
+
+	if (waitid(P_PIDFD, (id_t)c->pid_fd, &info, WEXITED | WNOHANG | __WALL) < 0 || !info.si_pid)
+		return false;
+	*ret_status = info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+	return true;
 }
 
 void gpu_child_close(struct gpu_child *c)

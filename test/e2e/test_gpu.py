@@ -146,7 +146,7 @@ def test_a_recording_has_gpus_and_one_helper_that_ends_with_it(proctor, children
 	recorder = record(proctor, children, nvml("gpus=1"))
 	assert wait_until(lambda: [s for s in lines_of(state_dir) if s["gpus"] and s["gpus"][0]["power_w"] == 123.45])
 	(helper,) = helpers_of(recorder.pid)
-	assert os.getsid(helper.pid) == helper.pid
+	assert os.getsid(helper.pid) == helper.ppid() != os.getsid(recorder.pid)
 	recorder.kill()
 	recorder.wait()
 	assert wait_until(lambda: not helper.is_running() or helper.status() == psutil.STATUS_ZOMBIE)
@@ -182,11 +182,50 @@ def test_a_recording_says_once_that_it_gave_up(proctor, children, wait_until, st
 	assert len(lines_of(state_dir)) > 15
 
 
+def ask(proctor, query):
+	done = proctor("sql", "--json", query)
+	assert done.returncode == 0, done.stderr
+	return [list(row.values()) for row in json.loads(done.stdout)]
+
+
+def run_job(proctor, *args, env):
+	done = proctor("run", "--interval", "0.1", *args, env=env)
+	assert done.returncode == 0, done.stderr
+	return ask(proctor, "SELECT pid, command FROM process ORDER BY id")
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("tier", ["bpf", "connector", "looks"])
+def test_a_job_has_gpus_in_its_record_and_no_helper(proctor, tier):
+	"""Whatever tells of processes: the helper is not the job's."""
+	processes = run_job(proctor, "--tier", tier, "--", "sh", "-c", "sleep 2; true", env=nvml("gpus=2"))
+	assert len(processes) == 2
+	(row,) = ask(proctor, "SELECT gpu_utilization_pct, gpu_memory_used_mb, gpu_temperature FROM snapshots WHERE gpu_count = 2"
+			      " ORDER BY id DESC LIMIT 1")
+	assert row == ["[50,51]", "[1000.0,1000.0]", "[61,61]"]
+	(row,) = ask(proctor, "SELECT name, power_w FROM gpu_metrics WHERE gpu_index = 1 ORDER BY snapshot_id DESC LIMIT 1")
+	assert row == ["Fake GPU 1", 123.45]
+
+
+def test_a_helper_that_aborts_is_nobodys_process(proctor):
+	"""The launcher takes every child that ends; this one is not among them."""
+	processes = run_job(proctor, "--tier", "looks", "--", "sleep", "2", env=nvml("abort=power after=3"))
+	assert len(processes) == 1
+	said = [row[0] for row in ask(proctor, "SELECT details FROM recorder_events WHERE event_type = 'probe'")]
+	assert any("ended by signal 6" in text for text in said)
+
+
+def test_waiting_for_what_a_job_left_does_not_wait_for_the_helper(proctor):
+	start = time.monotonic()
+	run_job(proctor, "--wait", "--", "sh", "-c", "sleep 1.5 & sleep 0.5", env=nvml())
+	assert 1.4 < time.monotonic() - start < 15
+
+
 def test_the_helper_is_not_for_people(proctor):
 	assert "gpu-helper" not in proctor("--help").stdout
 	done = proctor("gpu-helper")
 	assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
-	assert proctor("gpu-helper", "nvml", "1").returncode == 1
+	assert proctor("gpu-helper", "nvml").returncode == 1
 
 
 @pytest.mark.needs_root

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "base/scan.h"
 #include "gpu_fakes.h"
 
 static struct gpu_link *link_to(const char *source)
@@ -267,7 +268,7 @@ static void test_gpu__says_so_when_the_helper_cannot_be_started(void **state)
 		.program = "/nowhere/proctor", .source = gpu_source_nvml, .tries = 3 });
 
 	turn_until(l, GPU_LINK_GAVE_UP);
-	assert_non_null(strstr(gpu_link_reason(l), "No such file"));
+	assert_non_null(strstr(gpu_link_reason(l), "could not be started"));
 	gpu_link_free(l);
 }
 
@@ -303,6 +304,26 @@ static int state_of(pid_t pid)
 	return paren ? paren[2] : 0;
 }
 
+/* The helper is its keeper's only child, once it is there. */
+static pid_t helper_of(pid_t keeper)
+{
+	char path[64], text[64] = "";
+	uint64_t pid = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", keeper, keeper);
+	for (int i = 0; i < 500 && !pid; i++) {
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+		ssize_t n = read(fd, text, sizeof text);
+		struct scan s = scan_mem(text, n > 0 ? (size_t)n : 0);
+
+		if (!scan_u64(&s, &pid))
+			usleep(10000);
+		close(fd);
+	}
+	assert_true(pid > 0);
+	return (pid_t)pid;
+}
+
 static bool is_gone(pid_t pid)
 {
 	for (int i = 0; i < 500; i++) {
@@ -319,7 +340,7 @@ static bool is_gone(pid_t pid)
 static void test_gpu__the_helper_dies_with_the_recorder(void **state)
 {
 	int ready[2], status;
-	pid_t recorder, helper;
+	pid_t recorder, helper, keeper;
 
 	use_library("fake-nvml.so", "hang=init");
 	assert_int_equal(pipe(ready), 0);
@@ -328,17 +349,19 @@ static void test_gpu__the_helper_dies_with_the_recorder(void **state)
 		struct gpu_link *l = link_to(gpu_source_nvml);
 
 		gpu_link_turn(l, clock_mono_ns());
-		helper = gpu_link_pid(l);
+		keeper = gpu_link_pid(l);
 		usleep(300000); /* until it is in the library */
-		(void)!write(ready[1], &helper, sizeof helper);
+		(void)!write(ready[1], &keeper, sizeof keeper);
 		for (;;)
 			pause();
 	}
-	assert_int_equal(read(ready[0], &helper, sizeof helper), sizeof helper);
-	assert_true(helper > 0);
+	assert_int_equal(read(ready[0], &keeper, sizeof keeper), sizeof keeper);
+	assert_true(keeper > 0);
+	helper = helper_of(keeper);
 	kill(recorder, SIGKILL);
 	waitpid(recorder, &status, 0);
 	assert_true(is_gone(helper));
+	assert_true(is_gone(keeper));
 	close(ready[0]);
 	close(ready[1]);
 }
@@ -350,13 +373,44 @@ static void test_gpu__leaves_no_helper_behind(void **state)
 
 	use_library("fake-nvml.so", "");
 	ask(l);
-	helper = gpu_link_pid(l);
+	helper = helper_of(gpu_link_pid(l));
 	gpu_link_free(l);
 	assert_true(is_gone(helper));
-	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child of ours is left */
+	assert_int_equal(waitpid(-1, NULL, WNOHANG | __WALL), -1); /* no child of ours is left */
 }
 
-/* As a launcher does that reaps every child. */
+/* A launcher waits for all children, and must not take this one for the job's. */
+static void test_gpu__is_not_seen_by_who_waits_for_children(void **state)
+{
+	struct gpu_link *l = link_to(gpu_source_nvml);
+
+	use_library("fake-nvml.so", "");
+	ask(l);
+	assert_true(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+	kill(helper_of(gpu_link_pid(l)), SIGKILL);
+	usleep(100000);
+	assert_true(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+	turn_until(l, GPU_LINK_FAILING);
+	assert_non_null(strstr(gpu_link_reason(l), "signal 9"));
+	gpu_link_free(l);
+}
+
+/* Also by those that a killed one leaves behind. */
+static void test_gpu_smi__its_programs_are_not_seen_either(void **state)
+{
+	struct gpu_link *l = link_to(gpu_source_smi);
+	pid_t helper, program;
+
+	use_program("hang");
+	gpu_link_turn(l, clock_mono_ns());
+	helper = helper_of(gpu_link_pid(l));
+	program = helper_of(helper);
+	gpu_link_free(l);
+	assert_true(is_gone(helper) && is_gone(program));
+	assert_true(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+}
+
+/* Somebody may end and reap the keeper. */
 static void test_gpu__does_without_the_helpers_last_words(void **state)
 {
 	struct gpu_link *l = link_to(gpu_source_nvml);
@@ -366,10 +420,10 @@ static void test_gpu__does_without_the_helpers_last_words(void **state)
 	ask(l);
 	helper = gpu_link_pid(l);
 	kill(helper, SIGKILL);
-	assert_int_equal(waitpid(helper, NULL, 0), helper);
+	assert_int_equal(waitpid(helper, NULL, __WALL), helper);
 	turn_until(l, GPU_LINK_FAILING);
-	assert_string_equal(gpu_link_reason(l), "its helper process ended");
-	turn_until(l, GPU_LINK_WORKS);
+	assert_string_equal(gpu_link_reason(l), "its helper process does not answer any more");
+	turn_until_answer(l, clock_mono_ns());
 	gpu_link_free(l);
 }
 
@@ -399,7 +453,7 @@ static void test_gpu__the_helper_has_nothing_of_our_environment(void **state)
 	setenv("PROCTOR_JOB_ID", "train-1", 1);
 	use_library("fake-nvml.so", "");
 	ask(l);
-	snprintf(path, sizeof path, "/proc/%d/environ", gpu_link_pid(l));
+	snprintf(path, sizeof path, "/proc/%d/environ", helper_of(gpu_link_pid(l)));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	n = read(fd, text, sizeof text);
 	assert_true(n > 0);
@@ -491,6 +545,8 @@ RUN_TESTS_OR_HELP(
 	TEST(test_gpu__says_so_when_the_helper_cannot_be_started),
 	TEST(test_gpu__does_not_believe_another_program),
 	TEST(test_gpu__the_helper_dies_with_the_recorder), TEST(test_gpu__leaves_no_helper_behind),
+	TEST(test_gpu__is_not_seen_by_who_waits_for_children),
+	TEST(test_gpu_smi__its_programs_are_not_seen_either),
 	TEST(test_gpu__does_without_the_helpers_last_words),
 	TEST(test_gpu__the_helper_holds_none_of_our_files),
 	TEST(test_gpu__the_helper_has_nothing_of_our_environment),
