@@ -100,15 +100,24 @@ static const char *const steps[] = {
 	"ALTER TABLE event ADD COLUMN sheet INTEGER;"
 	"CREATE INDEX event_job ON event(job) WHERE job IS NOT NULL;"
 	"CREATE INDEX event_own ON event(recorder, time) WHERE proc IS NULL;",
-	/* 2 → 3: GPUs, who they are, and what processes do on them. */
+	/* 2 → 3: GPUs, who they are, and what processes do on them. With the columns of its day,
+	 * because adding each takes SQLite longer. */
 	"CREATE TABLE gpu_device(id INTEGER PRIMARY KEY, uuid TEXT NOT NULL, name TEXT NOT NULL,"
 	" UNIQUE(uuid, name));"
 	"CREATE TABLE gpu(snapshot INTEGER NOT NULL, gpu INTEGER NOT NULL, device INTEGER,"
-	" PRIMARY KEY(snapshot, gpu)) WITHOUT ROWID;"
+	" utilization_pct INTEGER, memory_util_pct INTEGER, memory_used_kib INTEGER,"
+	" memory_total_kib INTEGER, temperature_c INTEGER, power_w_milli INTEGER,"
+	" sm_clock_mhz INTEGER, mem_clock_mhz INTEGER, PRIMARY KEY(snapshot, gpu)) WITHOUT ROWID;"
 	"CREATE TABLE gpu_range(snapshot INTEGER NOT NULL, gpu INTEGER NOT NULL,"
-	" PRIMARY KEY(snapshot, gpu)) WITHOUT ROWID;"
+	" utilization_pct_min INTEGER, utilization_pct_max INTEGER, memory_util_pct_min INTEGER,"
+	" memory_util_pct_max INTEGER, memory_used_kib_min INTEGER, memory_used_kib_max INTEGER,"
+	" memory_total_kib_min INTEGER, memory_total_kib_max INTEGER, temperature_c_min INTEGER,"
+	" temperature_c_max INTEGER, power_w_milli_min INTEGER, power_w_milli_max INTEGER,"
+	" sm_clock_mhz_min INTEGER, sm_clock_mhz_max INTEGER, mem_clock_mhz_min INTEGER,"
+	" mem_clock_mhz_max INTEGER, PRIMARY KEY(snapshot, gpu)) WITHOUT ROWID;"
 	"CREATE TABLE gpu_use(snapshot INTEGER NOT NULL, gpu INTEGER NOT NULL, pid INTEGER NOT NULL,"
-	" start_ticks INTEGER, is_foreign INTEGER, PRIMARY KEY(snapshot, gpu, pid)) WITHOUT ROWID;",
+	" start_ticks INTEGER, is_foreign INTEGER, memory_used_kib INTEGER, sm_pct INTEGER,"
+	" PRIMARY KEY(snapshot, gpu, pid)) WITHOUT ROWID;",
 };
 
 static_assert(QUALITY_AT_LEAST == 2, "the number above");
