@@ -71,7 +71,6 @@ static bool settle(const struct plan *plan)
 {
 	int null_fd;
 
-	prctl(PR_SET_NAME, "proctor-gpu");
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	setsid();
@@ -140,6 +139,24 @@ static _Noreturn void keep(const struct plan *plan)
 
 /* ---- in the recorder ---- */
 
+/* A child is born with its parent's name. It must have its own from the first moment on: whoever
+ * looks for the processes of a job knows it by that, and may look before it has run at all. */
+static pid_t start_keeper(const struct plan *plan)
+{
+	char ours[16] = "";
+	pid_t pid;
+	int error;
+
+	prctl(PR_GET_NAME, ours);
+	prctl(PR_SET_NAME, "proctor-gpu");
+	pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+	if (pid == 0)
+		keep(plan);
+	error = errno;
+	prctl(PR_SET_NAME, ours);
+	return pid < 0 ? -error : pid;
+}
+
 int gpu_child_start(const char *program, const char *source, struct gpu_child *ret, struct err *err)
 {
 	cleanup(closep) int theirs = -1, ours = -1;
@@ -152,11 +169,9 @@ int gpu_child_start(const char *program, const char *source, struct gpu_child *r
 	ours = fds[0];
 	plan.fd = theirs = fds[1];
 	clean_environment(plan.environment);
-	c.pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
-	if (c.pid == 0)
-		keep(&plan);
+	c.pid = start_keeper(&plan);
 	if (c.pid < 0)
-		return err_set(err, errno, "start the GPU helper: %s", strerror(errno));
+		return err_set(err, -c.pid, "start the GPU helper: %s", strerror(-c.pid));
 	c.pid_fd = pidfd_open(c.pid, 0);
 	if (c.pid_fd < 0) {
 		r = errno;
