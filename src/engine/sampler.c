@@ -155,9 +155,9 @@ bool sampler_is_helper(const struct sampler *s, pid_t pid)
 	for (size_t i = 0; i < s->slot_count; i++) {
 		const struct role_slot *slot = &s->slots[i];
 
-		if (slot->is_open && *slot->tier && (*slot->tier)->helper &&
-		    (*slot->tier)->helper(slot->self) == pid)
-			return pid > 0;
+		if (slot->is_open && *slot->tier && (*slot->tier)->owns &&
+		    (*slot->tier)->owns(slot->self, pid))
+			return true;
 	}
 	return false;
 }

@@ -284,11 +284,11 @@ static void gpu_health(const void *self_, struct probe_health *ret)
 	}
 }
 
-static pid_t gpu_helper_pid(const void *self_)
+static bool gpu_owns(const void *self_, pid_t pid)
 {
 	const struct gpu_probe *self = self_;
 
-	return gpu_link_pid(self->link);
+	return gpu_link_owns(self->link, pid);
 }
 
 const struct probe_ops probe_gpu_nvml = {
@@ -296,7 +296,7 @@ const struct probe_ops probe_gpu_nvml = {
 	.open = nvml_tier_open,
 	.read = gpu_read,
 	.await = gpu_await,
-	.helper = gpu_helper_pid,
+	.owns = gpu_owns,
 	.health = gpu_health,
 	.close = gpu_close,
 };
@@ -306,7 +306,7 @@ const struct probe_ops probe_gpu_smi = {
 	.open = smi_tier_open,
 	.read = gpu_read,
 	.await = gpu_await,
-	.helper = gpu_helper_pid,
+	.owns = gpu_owns,
 	.health = gpu_health,
 	.close = gpu_close,
 };

@@ -20,6 +20,7 @@
 struct gpu_link {
 	struct gpu_link_options options;
 	struct gpu_child child;
+	pid_t before;      /* the keeper before the last turn, 0: none */
 	bool is_ending;    /* killed, not yet dead */
 	bool is_awaiting;  /* a question is open */
 	bool has_answered; /* this helper, once */
@@ -209,6 +210,7 @@ static bool has_child(const struct gpu_link *l)
 
 void gpu_link_turn(struct gpu_link *l, uint64_t now_ns)
 {
+	l->before = l->child.pid;
 	if (l->is_ending)
 		end_child(l, 0);
 	if (has_child(l) && !l->is_ending)
@@ -269,6 +271,11 @@ unsigned gpu_link_failures(const struct gpu_link *l)
 pid_t gpu_link_pid(const struct gpu_link *l)
 {
 	return has_child(l) ? l->child.pid : 0;
+}
+
+bool gpu_link_owns(const struct gpu_link *l, pid_t pid)
+{
+	return pid > 0 && (pid == l->child.pid || pid == l->before);
 }
 
 uint64_t gpu_link_cpu_ns(const struct gpu_link *l)

@@ -40,6 +40,8 @@ const char *gpu_link_reason(const struct gpu_link *l); /* of the last failure */
 const struct gpu_report *gpu_link_last(const struct gpu_link *l, uint64_t *ret_ns);
 unsigned gpu_link_failures(const struct gpu_link *l); /* of all its life */
 pid_t gpu_link_pid(const struct gpu_link *l);         /* of the helper's keeper, 0: none */
+/* Whether that is the keeper, or was before the last turn: a scan just before may have seen it. */
+bool gpu_link_owns(const struct gpu_link *l, pid_t pid);
 /* CPU time of all helpers so far, and the memory the present one took at most. */
 uint64_t gpu_link_cpu_ns(const struct gpu_link *l);
 uint64_t gpu_link_peak_bytes(const struct gpu_link *l);

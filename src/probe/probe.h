@@ -39,8 +39,9 @@ struct probe_ops {
 	/* For sources that take their time: waits until there is something to tell, at most until
 	 * then; fails when there never will be. NULL: it has all to tell at once. */
 	int (*await)(void *self, uint64_t until_mono_ns, struct err *err);
-	pid_t (*helper)(const void *self); /* a process of ours that works for it, 0: none; NULL:
-	                                      never any */
+	/* Whether that is a process of ours that works for it, or did when the last sample was
+	 * read. NULL: it has none. */
+	bool (*owns)(const void *self, pid_t pid);
 	/* How many ends are known whose totals are still to come, of those that the caller cares
 	 * about; with `now` these are told without. NULL: this source never tells totals. */
 	size_t (*owed)(void *self, struct sample *out, bool (*cares)(void *arg, struct proc_id id),

@@ -222,10 +222,13 @@ static void test_gpu__starts_a_new_helper_when_one_aborts(void **state)
 	ask(l);
 	first = gpu_link_pid(l);
 	turn_until(l, GPU_LINK_FAILING);
+	assert_true(gpu_link_owns(l, first)); /* a scan may have seen it before this turn */
 	assert_int_equal(gpu_link_failures(l), 1);
 	assert_non_null(strstr(gpu_link_reason(l), "signal 6"));
 	turn_until_answer(l, clock_mono_ns());
 	assert_true(kill(first, 0) < 0 && errno == ESRCH);
+	assert_false(gpu_link_owns(l, first));
+	assert_true(gpu_link_owns(l, gpu_link_pid(l)));
 	gpu_link_free(l);
 }
 
