@@ -13,18 +13,18 @@
 #include "probe/gpu_spawn.h"
 
 #define RETRY_MAX_NS (60 * NS_PER_S)
-#define DEATH_MS                                                                                   \
-	50 /* a socket closes a moment before its owner is dead, and its keeper after it           \
-	    */
+#define DEATH_MS 50            /* waited for the end of a helper that is not needed any more */
+#define LAST_WORDS_NS NS_PER_S /* from its socket's end to its keeper's, on a busy machine */
 
 struct gpu_link {
 	struct gpu_link_options options;
 	struct gpu_child child;
 	pid_t before;      /* the keeper before the last turn, 0: none */
 	bool is_ending;    /* killed, not yet dead */
+	bool is_closed;    /* its socket is; how it ended its keeper tells in a moment */
 	bool is_awaiting;  /* a question is open */
 	bool has_answered; /* this helper, once */
-	uint64_t asked_ns, answered_ns, took_ns, retry_at_ns;
+	uint64_t asked_ns, answered_ns, took_ns, retry_at_ns, closed_ns;
 	unsigned failures, failures_in_row;
 	bool is_hopeless;
 	char reason[240];
@@ -69,7 +69,7 @@ static void forget_child(struct gpu_link *l)
 	gpu_child_close(&l->child);
 	l->past_cpu_ns += l->incoming.cpu_ns;
 	l->incoming.cpu_ns = l->incoming.peak_bytes = 0;
-	l->is_ending = l->is_awaiting = l->has_answered = false;
+	l->is_ending = l->is_closed = l->is_awaiting = l->has_answered = false;
 }
 
 static void end_child(struct gpu_link *l, int wait_ms)
@@ -108,16 +108,25 @@ static void failed(struct gpu_link *l, uint64_t now_ns, bool is_final, const cha
 	end_child(l, 0);
 }
 
-static void lost(struct gpu_link *l, uint64_t now_ns)
+static void hear_last_words(struct gpu_link *l, uint64_t now_ns)
 {
 	char why[160] = "its helper process does not answer any more";
 	int status = 0;
 
-	if (is_dead(l, DEATH_MS) && gpu_child_reap(&l->child, &status)) {
+	if (!is_dead(l, 0) && now_ns < l->closed_ns + LAST_WORDS_NS)
+		return;
+	if (gpu_child_reap(&l->child, &status)) {
 		describe_death(status, why, sizeof why);
 		forget_child(l);
 	}
 	failed(l, now_ns, status == GPU_CHILD_NOT_STARTED, why);
+}
+
+static void lost(struct gpu_link *l, uint64_t now_ns)
+{
+	l->is_closed = true;
+	l->closed_ns = now_ns;
+	hear_last_words(l, now_ns);
 }
 
 /* ---- questions and answers ---- */
@@ -208,24 +217,32 @@ static bool has_child(const struct gpu_link *l)
 	return l->child.pid > 0;
 }
 
+/* One that can be asked. */
+static bool has_helper(const struct gpu_link *l)
+{
+	return has_child(l) && !l->is_ending && !l->is_closed;
+}
+
 void gpu_link_turn(struct gpu_link *l, uint64_t now_ns)
 {
 	l->before = l->child.pid;
 	if (l->is_ending)
 		end_child(l, 0);
-	if (has_child(l) && !l->is_ending)
+	else if (l->is_closed)
+		hear_last_words(l, now_ns);
+	if (has_helper(l))
 		take_answers(l, now_ns);
-	if (has_child(l) && !l->is_ending && is_late(l, now_ns))
+	if (has_helper(l) && is_late(l, now_ns))
 		end_late(l, now_ns);
 	if (!has_child(l) && now_ns >= l->retry_at_ns)
 		start(l, now_ns);
-	if (has_child(l) && !l->is_ending)
+	if (has_helper(l))
 		ask(l, now_ns);
 }
 
 void gpu_link_wait(const struct gpu_link *l, uint64_t ns)
 {
-	struct pollfd p = { .fd = l->child.fd, .events = POLLIN };
+	struct pollfd p = { .fd = has_helper(l) ? l->child.fd : l->child.pid_fd, .events = POLLIN };
 	const struct timespec limit = { .tv_sec = (time_t)(ns / NS_PER_S),
 		                        .tv_nsec = (long)(ns % NS_PER_S) };
 

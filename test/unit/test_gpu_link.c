@@ -267,8 +267,10 @@ static void test_gpu__never_waits_for_a_library_that_hangs(void **state)
 
 static void test_gpu__says_so_when_the_helper_cannot_be_started(void **state)
 {
-	struct gpu_link *l = gpu_link_new(&(struct gpu_link_options){
-		.program = "/nowhere/proctor", .source = gpu_source_nvml, .tries = 3 });
+	struct gpu_link *l = gpu_link_new(&(struct gpu_link_options){ .program = "/nowhere/proctor",
+	                                                              .source = gpu_source_nvml,
+	                                                              .start_ns = 10 * NS_PER_S,
+	                                                              .tries = 3 });
 
 	turn_until(l, GPU_LINK_GAVE_UP);
 	assert_non_null(strstr(gpu_link_reason(l), "could not be started"));
@@ -279,7 +281,7 @@ static void test_gpu__does_not_believe_another_program(void **state)
 {
 	struct gpu_link *l = gpu_link_new(&(struct gpu_link_options){ .program = "/bin/true",
 	                                                              .source = gpu_source_nvml,
-	                                                              .start_ns = NS_PER_S,
+	                                                              .start_ns = 10 * NS_PER_S,
 	                                                              .tries = 2 });
 
 	turn_until(l, GPU_LINK_GAVE_UP);
