@@ -111,6 +111,14 @@ static bool all_told(const struct tally *t, const struct tally_sources *from)
 	       t->exited == from->processes;
 }
 
+/* The kernel knows the sum to the ns, and divides it by where its clock ticks found the tasks. */
+static void put_split(const struct cgroup_readings *group, enum cgroup_metric id,
+                      struct figure *ret)
+{
+	if (readings_has(group, id))
+		*ret = figure(group->value[id], QUALITY_SAMPLED);
+}
+
 static void put_cpu(const struct tally *t, const struct tally_sources *from, struct job *ret)
 {
 	uint64_t reaped_ns = t->reaped_user_ns + t->reaped_system_ns;
@@ -120,10 +128,8 @@ static void put_cpu(const struct tally *t, const struct tally_sources *from, str
 	if (from->group && readings_has(from->group, CGROUP_CPU)) {
 		ret->figures[JOB_FIGURE_CPU] = figure(from->group->value[CGROUP_CPU],
 		                                      QUALITY_EXACT);
-		ret->figures[JOB_FIGURE_CPU_USER] = figure(
-			readings_or(from->group, CGROUP_CPU_USER, 0), QUALITY_EXACT);
-		ret->figures[JOB_FIGURE_CPU_SYSTEM] = figure(
-			readings_or(from->group, CGROUP_CPU_SYSTEM, 0), QUALITY_EXACT);
+		put_split(from->group, CGROUP_CPU_USER, &ret->figures[JOB_FIGURE_CPU_USER]);
+		put_split(from->group, CGROUP_CPU_SYSTEM, &ret->figures[JOB_FIGURE_CPU_SYSTEM]);
 		return;
 	}
 	if (!t->reaped_any && !t->exited && !t->has_looks)

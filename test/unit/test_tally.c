@@ -100,7 +100,8 @@ static void test_tally__believes_the_control_group_before_all(void **state)
 	tally_reap(&t, &end);
 	tally_figures(&t, &(struct tally_sources){ .group = &group, .processes = 1 }, &job);
 	ASSERT_FIGURE(job, CPU, 9 * NS_PER_MS, EXACT);
-	ASSERT_FIGURE(job, CPU_USER, 8 * NS_PER_MS, EXACT);
+	ASSERT_FIGURE(job, CPU_USER, 8 * NS_PER_MS, SAMPLED);
+	assert_int_equal(job.figures[JOB_FIGURE_CPU_SYSTEM].quality, QUALITY_MISSING);
 }
 
 static void test_tally__gives_what_wait4_told_as_at_least(void **state)
