@@ -35,8 +35,10 @@
 			fn(*ptr);                                                                  \
 	}
 
+/* Closing twice is harmless: by then the number may be another file's. */
 static inline void closep(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
+	*fd = -1;
 }
