@@ -4,28 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int prepare(struct reader *r, const char *start, const char *table,
-                   const struct metric *metrics, size_t n, const char *end, sqlite3_stmt **ret,
-                   struct err *err)
-{
-	struct buf sql = { 0 };
-	int result;
-
-	if (*ret)
-		return 0;
-	buf_puts(&sql, start);
-	for (size_t i = 0; i < n; i++) {
-		char name[COLUMN_NAME_MAX];
-
-		column_name(&metrics[i], name);
-		buf_printf(&sql, ", %s", reader_has_column(r, table, name) ? name : "NULL");
-	}
-	buf_puts(&sql, end);
-	result = db_prepare(r->db, sql.at, ret, err);
-	buf_done(&sql);
-	return result;
-}
-
 static void copy_text(sqlite3_stmt *stmt, int column, char to[GPU_TEXT_MAX])
 {
 	const unsigned char *text = sqlite3_column_text(stmt, column);
@@ -35,11 +13,11 @@ static void copy_text(sqlite3_stmt *stmt, int column, char to[GPU_TEXT_MAX])
 
 static int read_devices(struct reader *r, int64_t snapshot, struct snapshot *to, struct err *err)
 {
-	int result = prepare(r, "SELECT t.gpu, d.name, d.uuid", "gpu", gpu_metrics,
-	                     GPU_METRIC_COUNT,
-	                     " FROM gpu t LEFT JOIN gpu_device d ON d.id = t.device"
-	                     " WHERE t.snapshot = ? ORDER BY t.gpu",
-	                     &r->gpus, err);
+	int result = reader_prepare_readings(r, "SELECT t.gpu, d.name, d.uuid", "gpu", gpu_metrics,
+	                                     GPU_METRIC_COUNT,
+	                                     " FROM gpu t LEFT JOIN gpu_device d ON d.id = t.device"
+	                                     " WHERE t.snapshot = ? ORDER BY t.gpu",
+	                                     &r->gpus, err);
 
 	if (result < 0)
 		return result;
@@ -93,10 +71,10 @@ static void find_job(const struct snapshot *snap, struct gpu_use *use)
 
 static int read_uses(struct reader *r, int64_t snapshot, struct snapshot *to, struct err *err)
 {
-	int result = prepare(r, "SELECT t.gpu, t.pid, t.start_ticks, t.is_foreign", "gpu_use",
-	                     gpu_use_metrics, GPU_USE_METRIC_COUNT,
-	                     " FROM gpu_use t WHERE t.snapshot = ? ORDER BY t.gpu, t.pid",
-	                     &r->gpu_uses, err);
+	int result = reader_prepare_readings(
+		r, "SELECT t.gpu, t.pid, t.start_ticks, t.is_foreign", "gpu_use", gpu_use_metrics,
+		GPU_USE_METRIC_COUNT, " FROM gpu_use t WHERE t.snapshot = ? ORDER BY t.gpu, t.pid",
+		&r->gpu_uses, err);
 	uint32_t gpu;
 
 	if (result < 0)

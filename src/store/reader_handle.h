@@ -44,6 +44,10 @@ void reader_forget_scenes(struct reader *r);
 
 /* Whether the database has it: one that no recorder has brought up to date may lack some. */
 bool reader_has_column(const struct reader *r, const char *table, const char *column);
+/* start, the column of each metric (NULL where this store has none), end; once, into *ret. */
+int reader_prepare_readings(struct reader *r, const char *start, const char *table,
+                            const struct metric *metrics, size_t n, const char *end,
+                            sqlite3_stmt **ret, struct err *err) must_check;
 /* Values by their table, from this column on. */
 void reader_read_readings(sqlite3_stmt *stmt, int column, const struct metric *metrics, size_t n,
                           uint64_t *present, uint64_t *value);

@@ -144,9 +144,9 @@ static int find_scene(struct reader *r, int64_t keyframe, struct scene **ret, st
 	return 0;
 }
 
-static int prepare_readings(struct reader *r, const char *start, const char *table,
-                            const struct metric *metrics, size_t n, sqlite3_stmt **ret,
-                            struct err *err)
+int reader_prepare_readings(struct reader *r, const char *start, const char *table,
+                            const struct metric *metrics, size_t n, const char *end,
+                            sqlite3_stmt **ret, struct err *err)
 {
 	struct buf sql = { 0 };
 	int result;
@@ -160,7 +160,7 @@ static int prepare_readings(struct reader *r, const char *start, const char *tab
 		column_name(&metrics[i], name);
 		buf_printf(&sql, ", %s", reader_has_column(r, table, name) ? name : "NULL");
 	}
-	buf_printf(&sql, " FROM %s WHERE id = ?", table);
+	buf_puts(&sql, end);
 	result = db_prepare(r->db, sql.at, ret, err);
 	buf_done(&sql);
 	return result;
@@ -183,10 +183,11 @@ static int read_host(struct reader *r, const struct spine *spine, struct snapsho
                      struct err *err)
 {
 	int64_t pressure;
-	int result = prepare_readings(r,
-	                              "SELECT elapsed_us, complete, pressure, running_jobs,"
-	                              " active_sheets, cpu, iowait, steal, self_cpu",
-	                              "host", host_metrics, HOST_METRIC_COUNT, &r->host, err);
+	int result = reader_prepare_readings(r,
+	                                     "SELECT elapsed_us, complete, pressure, running_jobs,"
+	                                     " active_sheets, cpu, iowait, steal, self_cpu",
+	                                     "host", host_metrics, HOST_METRIC_COUNT,
+	                                     " FROM host WHERE id = ?", &r->host, err);
 
 	if (result < 0)
 		return result;
@@ -214,8 +215,9 @@ static int read_host(struct reader *r, const struct spine *spine, struct snapsho
 static int read_cgroup(struct reader *r, const struct spine *spine, struct snapshot *to,
                        struct err *err)
 {
-	int result = prepare_readings(r, "SELECT id", "cgroup", cgroup_metrics, CGROUP_METRIC_COUNT,
-	                              &r->cgroup, err);
+	int result = reader_prepare_readings(r, "SELECT id", "cgroup", cgroup_metrics,
+	                                     CGROUP_METRIC_COUNT, " FROM cgroup WHERE id = ?",
+	                                     &r->cgroup, err);
 
 	if (result < 0)
 		return result;
