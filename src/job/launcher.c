@@ -29,8 +29,7 @@
 
 struct launcher {
 	struct launch_options options;
-	struct witness witness;
-	struct waker waker;
+	struct helper witness, waker;
 	pid_t helpers[HELPERS_KEPT]; /* the latest of both, in a ring */
 	size_t helpers_seen;
 	/* As we were given it. */
@@ -199,7 +198,7 @@ static void stop_too(struct launcher *l, int signo)
 	pthread_sigmask(SIG_UNBLOCK, &one, NULL); /* here we stand still */
 	pthread_sigmask(SIG_BLOCK, &one, NULL);
 	pass_on_cont(l);
-	waker_stop(&l->waker);
+	helper_stop(&l->waker);
 }
 
 /* ---- children -------------------------------------------------------------------------------- */
@@ -467,7 +466,7 @@ void launcher_free(struct launcher *l)
 {
 	if (!l)
 		return;
-	witness_stop(&l->witness);
+	helper_stop(&l->witness);
 	for (int i = 0; i < 2; i++) {
 		closep(&l->gate[i]);
 		closep(&l->error[i]);

@@ -4,14 +4,8 @@
  * to a parent that does not run. So a small process of ours looks. */
 #pragma once
 
-#include <sys/types.h>
-
-struct waker {
-	pid_t pid; /* 0: there is none */
-	int pipe_fd;
-};
+#include "job/helper.h"
 
 /* To be called before we stop; it dies with us. Without one (no more processes) we wait for a
- * SIGCONT of our own. */
-void waker_start(struct waker *w, pid_t stopped);
-void waker_stop(struct waker *w);
+ * SIGCONT of our own. Ended by helper_stop(). */
+void waker_start(struct helper *w, pid_t stopped);

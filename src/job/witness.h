@@ -6,24 +6,17 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
-#include "base/err.h"
+#include "job/helper.h"
 
-struct witness {
-	pid_t pid;   /* 0: there is none */
-	int pipe_fd; /* closed, it ends */
-};
-
-/* It dies with us. */
-int witness_start(struct witness *w, struct err *err) must_check;
+/* It dies with us; ended by helper_stop(). */
+int witness_start(struct helper *w, struct err *err) must_check;
 /* Whether the signal went to the group. A signal that waits is not told from one more of the same:
  * after an answer of yes the witness is to be renewed. Without a witness: no. */
-bool witness_saw(const struct witness *w, int signo);
+bool witness_saw(const struct helper *w, int signo);
 /* A fresh one takes its place. Returns what the old one saw and the new one did not: of the signals
  * that wait for us too, these went to the group. */
-uint64_t witness_renew(struct witness *w);
-void witness_stop(struct witness *w);
+uint64_t witness_renew(struct helper *w);
 /* The signals that wait for that process, one that has them blocked. */
 uint64_t witness_pending(pid_t pid);
 

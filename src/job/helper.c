@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/helper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* If the pipe ends by our death, it is killed before it notices. */
+static void settle_in(const char *name, pid_t parent, int pipe_fd)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, name);
+	if (getppid() != parent)
+		_exit(0);
+	(void)dup2(pipe_fd, 0);
+	(void)syscall(SYS_close_range, 1, ~0U, 0);
+}
+
+/* Without an exit signal nobody's SIGCHLD handling hears of it, and wait() does not see it. */
+int helper_start(struct helper *h, const char *name, void (*live)(void *arg), void *arg,
+                 struct err *err)
+{
+	pid_t parent = getpid();
+	int ends[2];
+	long pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_set(err, errno, "make a pipe: %s", strerror(errno));
+	pid = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+	if (pid == 0) {
+		settle_in(name, parent, ends[0]);
+		live(arg);
+		_exit(0);
+	}
+	close(ends[0]);
+	if (pid < 0) {
+		close(ends[1]);
+		return err_set(err, errno, "start '%s': %s", name, strerror(errno));
+	}
+	*h = (struct helper){ .pid = (pid_t)pid, .pipe_fd = ends[1] };
+	return 0;
+}
+
+void helper_stop(struct helper *h)
+{
+	if (h->pid <= 0)
+		return;
+	close(h->pipe_fd);
+	kill(h->pid, SIGCONT); /* it may have been stopped with the group */
+	while (waitpid(h->pid, NULL, __WCLONE) < 0 && errno == EINTR)
+		;
+	h->pid = 0;
+}
