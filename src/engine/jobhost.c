@@ -120,14 +120,25 @@ static bool cares(void *self, struct proc_id id)
 	return jobtab_find(engine_jobs(h->engine), id).job >= 0 && !is_alone(h);
 }
 
+static const struct event *find_end(const struct snapshot *snap, const struct sheet *sheet)
+{
+	vec_each(&snap->events, e)
+		if (e->kind == EVENT_EXIT && e->job == 0 && e->id.pid == sheet->pid &&
+		    e->wall_ns >= sheet->started_ns)
+			return e;
+	return NULL;
+}
+
 /* Whoever opened a sheet and died could not close it. */
-static void close_orphaned_sheets(struct jobhost *h, const struct event *end)
+static void close_orphaned_sheets(struct jobhost *h, const struct snapshot *snap)
 {
 	struct jobtab *jobs = engine_jobs(h->engine);
 
 	vec_each(&jobs->sheets, sheet) {
-		if (sheet->status != JOB_RUNNING || sheet->pid != end->id.pid ||
-		    sheet->started_ns > end->wall_ns)
+		const struct event *end = sheet->status == JOB_RUNNING ? find_end(snap, sheet)
+		                                                       : NULL;
+
+		if (!end)
 			continue;
 		sheet->signal = end->signal;
 		jobtab_end_sheet(jobs, sheet, JOB_FAILED, end->wall_ns);
@@ -146,9 +157,7 @@ static void on_snapshot(void *self, struct snapshot *snap)
 			if (e->kind == EVENT_EXIT && e->id.pid == h->end.pid &&
 			    !readings_has(&e->final, PROC_CPU_TIME))
 				fill_in_totals(h, e);
-	vec_each(&snap->events, e)
-		if (e->kind == EVENT_EXIT && e->job == 0)
-			close_orphaned_sheets(h, e);
+	close_orphaned_sheets(h, snap);
 	tally_feed(&h->tally, snap, 0);
 	if (!snap->events_only && snap->elapsed_ns)
 		job->interval_ns = MAX(job->interval_ns, snap->elapsed_ns);
@@ -293,8 +302,6 @@ static void on_ended(void *self, const struct launch_end *end)
 	h->end = *end;
 	h->has_ended = true;
 	h->ended_mono_ns = clock_mono_ns();
-	loop_remove(h->limit_timer);
-	h->limit_timer = NULL;
 	meet_all(h);
 	h->leaked = count_living(h);
 	if (h->leaked && (h->options.waits || h->options.kills_leftovers || is_out_of_time(h)))
