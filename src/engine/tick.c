@@ -5,7 +5,7 @@
 #include "base/defs.h"
 
 #define SHORTEST_NS (50 * NS_PER_MS)
-#define LOOKS_PER_AGE 20
+#define LOOKS_PER_AGE 10
 
 uint64_t tick_next(uint64_t planned_ns, uint64_t now_ns, uint64_t interval_ns, uint64_t *ret_missed)
 {

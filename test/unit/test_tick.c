@@ -37,9 +37,9 @@ static void test_tick_interval__grows_with_age_up_to_the_longest(void **state)
 {
 	(void)state;
 	assert_int_equal(tick_interval(0, NS_PER_S), 50 * NS_PER_MS);
-	assert_int_equal(tick_interval(NS_PER_S, NS_PER_S), 50 * NS_PER_MS);
-	assert_int_equal(tick_interval(4 * NS_PER_S, NS_PER_S), 200 * NS_PER_MS);
-	assert_int_equal(tick_interval(20 * NS_PER_S, NS_PER_S), NS_PER_S);
+	assert_int_equal(tick_interval(NS_PER_S / 2, NS_PER_S), 50 * NS_PER_MS);
+	assert_int_equal(tick_interval(4 * NS_PER_S, NS_PER_S), 400 * NS_PER_MS);
+	assert_int_equal(tick_interval(10 * NS_PER_S, NS_PER_S), NS_PER_S);
 	assert_int_equal(tick_interval(UINT64_MAX, NS_PER_S), NS_PER_S);
 	assert_int_equal(tick_interval(NS_PER_S, 10 * NS_PER_MS), 10 * NS_PER_MS);
 }
