@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -50,13 +51,25 @@ int helper_start(struct helper *h, const char *name, void (*live)(void *arg), vo
 	return 0;
 }
 
+/* If it was stopped with the group, it must go on to see that the pipe ended. */
+static bool has_ended(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, __WCLONE | WUNTRACED) < 0)
+		return errno != EINTR;
+	if (!WIFSTOPPED(status))
+		return true;
+	kill(pid, SIGCONT);
+	return false;
+}
+
 void helper_stop(struct helper *h)
 {
 	if (h->pid <= 0)
 		return;
 	close(h->pipe_fd);
-	kill(h->pid, SIGCONT); /* it may have been stopped with the group */
-	while (waitpid(h->pid, NULL, __WCLONE) < 0 && errno == EINTR)
+	while (!has_ended(h->pid))
 		;
 	h->pid = 0;
 }

@@ -233,3 +233,15 @@ def test_who_should_end_with_its_parent_does(run, children):
 	command = wait_for(lambda: children_of(launcher, "sleep"))[0]
 	parent.kill()
 	wait_for(lambda: state_of(launcher) in ("", "Z") and state_of(command) in ("", "Z"))
+
+
+def test_a_witness_that_was_stopped_alone_does_not_hold_up_the_end(start):
+	launcher = start("sleep", 1)
+	witness = wait_for(lambda: children_of(launcher.pid, "proctor-witness"))[0]
+	os.kill(witness, signal.SIGSTOP)
+	assert launcher.wait(timeout=30) == 0
+
+
+def test_the_record_shows_no_signals_of_our_own(run):
+	assert run(run.proctor.binary, "sheet", "true").returncode == 0
+	assert run.sql("SELECT * FROM process_events WHERE event_type IN ('signal', 'kill')") == []
