@@ -27,9 +27,10 @@ struct jobhost {
 	struct tally tally;
 	struct launch_end end;
 	struct loop_source *limit_timer, *leftover_timer;
-	uint64_t started_mono_ns, ended_mono_ns, kill_at_ns;
-	uint64_t leaked;
-	bool has_ended, is_last;
+	uint64_t started_mono_ns, kill_at_ns;
+	uint64_t ended_mono_ns, ended_boot_ns; /* the command */
+	uint64_t outlived, leaked;
+	bool has_ended, ended_in_time, is_last;
 };
 
 static struct job *the_job(struct jobhost *h)
@@ -41,6 +42,11 @@ static void say(struct jobhost *h, const char *text)
 {
 	if (h->options.notice)
 		h->options.notice(h->options.self, text);
+}
+
+static bool is_out_of_time(struct jobhost *h)
+{
+	return the_job(h)->limits_hit & 1u << JOB_LIMIT_TIME;
 }
 
 /* ---- figures --------------------------------------------------------------------------------- */
@@ -66,8 +72,10 @@ static void put_figures(struct jobhost *h, struct job *job)
 		.living = members->living.len,
 		.births_are_told = sampler_tells_births(engine_sampler(h->engine)),
 		.ooms_are_told = sampler_tells_totals(engine_sampler(h->engine)),
+		.outlived = h->outlived,
 		.leaked = h->leaked,
-		.has_ended = h->has_ended,
+		.has_ended = h->has_ended && h->ended_in_time, /* else we ended all at once */
+		.is_over = h->is_last,
 	};
 
 	if (h->group) {
@@ -75,7 +83,24 @@ static void put_figures(struct jobhost *h, struct job *job)
 		job->limits_hit |= group_limits_hit(h->group);
 	}
 	tally_figures(&h->tally, &from, job);
+	if (h->has_ended)
+		job->figures[JOB_FIGURE_COMMAND_TOOK] = (struct figure){
+			h->ended_mono_ns - h->started_mono_ns, QUALITY_EXACT
+		};
 	put_self(job);
+}
+
+/* Until its command ended, or the last of those that were waited for. */
+static uint64_t took_ns(const struct jobhost *h)
+{
+	uint64_t command_ns = h->ended_mono_ns - h->started_mono_ns;
+
+	if (!h->leftover_timer)
+		return command_ns;
+	if (h->leaked) /* and still are there, because somebody would not wait */
+		return clock_mono_ns() - h->started_mono_ns;
+	return command_ns + h->tally.last_exit_boot_ns -
+	       MIN(h->ended_boot_ns, h->tally.last_exit_boot_ns);
 }
 
 static void put_end(struct jobhost *h, struct job *job)
@@ -87,7 +112,7 @@ static void put_end(struct jobhost *h, struct job *job)
 	job->exit_code = h->end.exit_code;
 	job->signal = h->end.signal;
 	job->core_dumped = h->end.core_dumped;
-	job->took_ns = h->ended_mono_ns - h->started_mono_ns;
+	job->took_ns = took_ns(h);
 	job->ended_ns = job->started_ns + job->took_ns;
 	job->current_sheet = 0;
 }
@@ -233,11 +258,6 @@ static void check_leftovers(void *self)
 	loop_timer_set(h->leftover_timer, now_ns + LEFTOVERS_POLL_NS);
 }
 
-static bool is_out_of_time(struct jobhost *h)
-{
-	return the_job(h)->limits_hit & 1u << JOB_LIMIT_TIME;
-}
-
 static void see_to_leftovers(struct jobhost *h)
 {
 	struct err err;
@@ -302,9 +322,11 @@ static void on_ended(void *self, const struct launch_end *end)
 	h->end = *end;
 	h->has_ended = true;
 	h->ended_mono_ns = clock_mono_ns();
+	h->ended_boot_ns = clock_boot_ns();
+	h->ended_in_time = !is_out_of_time(h);
 	meet_all(h);
-	h->leaked = count_living(h);
-	if (h->leaked && (h->options.waits || h->options.kills_leftovers || is_out_of_time(h)))
+	h->outlived = h->leaked = count_living(h);
+	if (h->outlived && (h->options.waits || h->options.kills_leftovers || is_out_of_time(h)))
 		see_to_leftovers(h);
 	else
 		loop_stop(h->loop);
@@ -468,6 +490,8 @@ int jobhost_run(struct jobhost *h, struct err *err)
 void jobhost_finish(struct jobhost *h, struct job *ret, struct engine_totals *ret_totals)
 {
 	h->is_last = true;
+	if (h->leftover_timer) /* who was waited for, or was ended by us, was not left behind */
+		h->leaked = count_living(h);
 	vec_each(&engine_jobs(h->engine)->sheets, sheet) {
 		sheet->is_stored = false;
 		if (sheet->status == JOB_RUNNING) /* nobody closed it */
@@ -485,6 +509,7 @@ void jobhost_free(struct jobhost *h)
 	if (!h)
 		return;
 	engine_free(h->engine);
+	tally_done(&h->tally);
 	launcher_free(h->launcher);
 	group_close(h->group);
 	closep(&h->root_fd);

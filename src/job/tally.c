@@ -5,6 +5,8 @@
 
 #include "base/clock.h"
 
+#define SEEN_MAX ((size_t)1 << 20)
+
 static void take_peak(struct tally *t, uint64_t bytes, pid_t pid, const char *comm)
 {
 	if (bytes <= t->peak_rss_bytes)
@@ -14,10 +16,33 @@ static void take_peak(struct tally *t, uint64_t bytes, pid_t pid, const char *co
 	memcpy(t->hungriest, comm, sizeof t->hungriest);
 }
 
+/* What the looks saw of a process, which a better source may take the place of. */
+static void see_cpu(struct tally *t, struct proc_id id, uint64_t cpu_ns)
+{
+	uint64_t key = proc_key(id), before = 0;
+
+	if (!map_get(&t->seen, key, &before) && t->seen.len >= SEEN_MAX)
+		return;
+	if (cpu_ns <= before)
+		return;
+	t->seen_cpu_ns += cpu_ns - before;
+	map_put(&t->seen, key, cpu_ns);
+}
+
+static void tell_cpu(struct tally *t, struct proc_id id, uint64_t cpu_ns)
+{
+	uint64_t before = 0;
+
+	if (map_get(&t->seen, proc_key(id), &before))
+		map_del(&t->seen, proc_key(id));
+	t->seen_cpu_ns -= before;
+	t->told_cpu_ns += cpu_ns;
+}
+
 static void take_totals(struct tally *t, const struct event *e)
 {
 	if (readings_has(&e->final, PROC_CPU_TIME))
-		t->told_cpu_ns += e->final.value[PROC_CPU_TIME];
+		tell_cpu(t, e->id, e->final.value[PROC_CPU_TIME]);
 	if (readings_has(&e->final, PROC_PEAK_RSS))
 		take_peak(t, e->final.value[PROC_PEAK_RSS], e->id.pid, e->comm);
 }
@@ -25,6 +50,7 @@ static void take_totals(struct tally *t, const struct event *e)
 static void take_exit(struct tally *t, const struct event *e)
 {
 	t->exited++;
+	t->last_exit_boot_ns = MAX(t->last_exit_boot_ns, e->boot_ns);
 	t->failed += e->has_exit_code && e->exit_code != 0;
 	t->signalled += e->signal != 0;
 	t->without_cpu += !readings_has(&e->final, PROC_CPU_TIME);
@@ -65,11 +91,10 @@ static void take_look(struct tally *t, const struct snapshot *snap, int32_t job)
 	const struct job_sum *sum = &snap->sums.at[job];
 
 	t->has_looks = true;
-	t->living_cpu_ns = 0;
 	vec_each(&snap->procs, p) {
 		if (p->job != job)
 			continue;
-		t->living_cpu_ns += readings_or(&p->s.r, PROC_CPU_TIME, 0);
+		see_cpu(t, p->s.id, readings_or(&p->s.r, PROC_CPU_TIME, 0));
 		take_seen(t, p);
 	}
 	if (sum->rss_bytes <= t->peak_total_bytes)
@@ -99,6 +124,11 @@ void tally_reap(struct tally *t, const struct launch_end *end)
 	t->reaped_written_bytes += end->written_bytes;
 }
 
+void tally_done(struct tally *t)
+{
+	map_done(&t->seen);
+}
+
 static struct figure figure(uint64_t value, enum quality quality)
 {
 	return (struct figure){ .value = value, .quality = quality };
@@ -122,7 +152,7 @@ static void put_split(const struct cgroup_readings *group, enum cgroup_metric id
 static void put_cpu(const struct tally *t, const struct tally_sources *from, struct job *ret)
 {
 	uint64_t reaped_ns = t->reaped_user_ns + t->reaped_system_ns;
-	uint64_t told_ns = t->told_cpu_ns + (from->living ? t->living_cpu_ns : 0);
+	uint64_t told_ns = t->told_cpu_ns + t->seen_cpu_ns;
 	bool is_exact = all_told(t, from) && t->without_cpu == 0;
 
 	if (from->group && readings_has(from->group, CGROUP_CPU)) {
@@ -194,6 +224,8 @@ static void put_counts(const struct tally *t, const struct tally_sources *from, 
 	ret->figures[JOB_FIGURE_FAILED] = figure(t->failed, quality);
 	ret->figures[JOB_FIGURE_SIGNALLED] = figure(t->signalled, quality);
 	if (from->has_ended)
+		ret->figures[JOB_FIGURE_OUTLIVED] = figure(from->outlived, quality);
+	if (from->is_over)
 		ret->figures[JOB_FIGURE_LEAKED] = figure(from->leaked, quality);
 	if (from->group && readings_has(from->group, CGROUP_OOM_KILLS))
 		ret->figures[JOB_FIGURE_OOM_KILLS] = figure(from->group->value[CGROUP_OOM_KILLS],

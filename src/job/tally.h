@@ -10,18 +10,20 @@
 struct tally {
 	uint64_t started_boot_ns;
 	uint64_t exited, failed, signalled, oom_kills;
-	uint64_t told_cpu_ns;    /* of processes that ended */
-	uint64_t without_cpu;    /* … whose CPU time nobody told */
-	uint64_t without_peak;   /* … whose peak memory nobody told */
-	uint64_t peak_rss_bytes; /* of one process, told at its end */
+	uint64_t last_exit_boot_ns; /* 0: nobody has ended */
+	uint64_t told_cpu_ns;       /* of processes that ended */
+	uint64_t without_cpu;       /* … whose CPU time nobody told */
+	uint64_t without_peak;      /* … whose peak memory nobody told */
+	uint64_t peak_rss_bytes;    /* of one process, told at its end */
 	uint64_t seen_rss_bytes; /* of one process, at a look: pages counted by each CPU, not exact
 	                          */
 	pid_t hungriest_pid;
 	char hungriest[COMM_LEN];
 	uint64_t peak_total_bytes, peak_at_ns; /* of all, at a look; ns since the start */
 	bool has_looks;
-	uint64_t living_cpu_ns; /* of those alive at the last look */
-	bool lost;              /* events were lost or only concluded */
+	struct map seen;      /* proc_key → CPU time at its last look, of whom no end told more */
+	uint64_t seen_cpu_ns; /* … of them all */
+	bool lost;            /* events were lost or only concluded */
 
 	uint64_t reaped_user_ns, reaped_system_ns, reaped_peak_bytes; /* what wait4 told us */
 	uint64_t reaped_read_bytes, reaped_written_bytes;
@@ -35,10 +37,13 @@ struct tally_sources {
 	uint64_t living;                     /* of these, now */
 	bool births_are_told;                /* every fork is heard of, not looked for */
 	bool ooms_are_told;                  /* … and every choice of the OOM killer */
-	uint64_t leaked;
-	bool has_ended; /* its command has: leaked means something */
+	uint64_t outlived;                   /* were there when the command ended */
+	uint64_t leaked;                     /* … and when the job was over */
+	bool has_ended;                      /* its command has: outlived means something */
+	bool is_over; /* the job is, and what was waited for: leaked means something */
 };
 
 void tally_feed(struct tally *t, const struct snapshot *snap, int32_t job);
 void tally_reap(struct tally *t, const struct launch_end *end);
+void tally_done(struct tally *t);
 void tally_figures(const struct tally *t, const struct tally_sources *from, struct job *ret);

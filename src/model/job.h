@@ -48,8 +48,10 @@
 	X(EXITED, "exited_processes", COUNT, "… that ended while it was watched")                   \
 	X(FAILED, "failed_processes", COUNT, "… that ended with a status other than 0")             \
 	X(SIGNALLED, "signalled_processes", COUNT, "… that died of a signal")                       \
-	X(LEAKED, "leaked_processes", COUNT, "… that outlived its command")                         \
+	X(OUTLIVED, "outlived_processes", COUNT, "… that were there when its command ended")        \
+	X(LEAKED, "leaked_processes", COUNT, "… that were still there when it was over")            \
 	X(OOM_KILLS, "oom_kills", COUNT, "… that were killed for want of memory")                   \
+	X(COMMAND_TOOK, "command_seconds", NS, "wall time of its command; the job may last longer") \
 	X(SELF_CPU, "recorder_cpu_seconds", NS, "CPU time of its recorder")                         \
 	X(SELF_RSS, "recorder_rss_mb", MIB, "most resident memory of its recorder")
 /* clang-format on */
@@ -84,7 +86,8 @@ struct job {
 	uint64_t interval_ns;    /* between two samples, the longest that was used; 0: not known */
 	enum job_status status;
 	uint64_t started_ns, ended_ns; /* wall clock; ended 0 while it runs */
-	uint64_t took_ns;              /* by the monotonic clock; 0 while it runs */
+	uint64_t
+		took_ns; /* by the monotonic clock, what was waited for included; 0 while it runs */
 	bool has_exit_code;
 	int exit_code, signal; /* of its command: a code or a signal, never both */
 	bool core_dumped;

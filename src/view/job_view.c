@@ -175,6 +175,23 @@ double job_cores(const struct job *job)
 	return (double)cpu.value / (double)job->took_ns;
 }
 
+uint64_t job_command_ns(const struct job *job)
+{
+	struct figure command = job->figures[JOB_FIGURE_COMMAND_TOOK];
+
+	return figure_is_known(command) && command.value < job->took_ns ? command.value : 0;
+}
+
+uint64_t job_late(const struct job *job)
+{
+	struct figure outlived = job->figures[JOB_FIGURE_OUTLIVED],
+		      leaked = job->figures[JOB_FIGURE_LEAKED];
+
+	if (!figure_is_known(outlived) || !figure_is_known(leaked))
+		return 0;
+	return outlived.value - MIN(outlived.value, leaked.value);
+}
+
 enum quality job_cpu_parts(const struct job *job)
 {
 	enum quality user = job->figures[JOB_FIGURE_CPU_USER].quality,

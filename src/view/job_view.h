@@ -32,5 +32,9 @@ struct words job_figure_words(const struct job *job, enum job_figure id);
 struct words job_limit_words(const struct job *job, enum job_limit limit);
 /* Cores busy on average; NAN: not known. */
 double job_cores(const struct job *job);
+/* How long its command took, when the job took longer; else 0. */
+uint64_t job_command_ns(const struct job *job);
+/* Processes that its command left, and that ended before the job did. */
+uint64_t job_late(const struct job *job);
 /* How far user and system time can be trusted: the lesser of the two. */
 enum quality job_cpu_parts(const struct job *job);

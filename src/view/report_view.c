@@ -38,7 +38,10 @@ static void put_when(struct facts *f, const struct report *r)
 		facts_join(f, FACT_WORD, "to %s",
 		           took < 12 * 3600 * NS_PER_S ? format_clock(job->ended_ns).at
 		                                       : format_time(job->ended_ns).at);
-	if (took)
+	if (took && job_command_ns(job))
+		facts_join(f, FACT_WORD, "(%s, its command %s)", format_duration(took).at,
+		           format_duration(job_command_ns(job)).at);
+	else if (took)
 		facts_join(f, FACT_WORD, "(%s%s)", format_duration(took).at,
 		           job->status == JOB_RUNNING ? " so far" : "");
 	if (r->host)
@@ -210,6 +213,8 @@ static void put_processes(struct facts *f, const struct job *job)
 		    (!parts[i].if_any || job->figures[parts[i].id].value))
 			facts_comma(f, "%s %s", job_figure_words(job, parts[i].id).at,
 			            parts[i].word);
+	if (job_late(job))
+		facts_comma(f, "%s ended after the command", format_count(job_late(job)).at);
 }
 
 static void put_limits(struct facts *f, const struct job *job)

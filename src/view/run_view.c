@@ -17,19 +17,22 @@ static bool knows(const struct job *job, enum job_figure id)
 /* A bad run says why, first. */
 static void put_head(struct facts *f, const struct job *job)
 {
-	char right[JOB_ID_MAX + 8];
+	char right[JOB_ID_MAX + 8], command[64] = "";
 	struct words result = job_result(job);
 	const char *bracket = strstr(result.at, " (");
 	size_t whole = bracket ? (size_t)(bracket - result.at) : strlen(result.at);
 
 	snprintf(right, sizeof right, "job %s", job->id);
+	if (job_command_ns(job))
+		snprintf(command, sizeof command, " (command %s)",
+		         format_duration(job_command_ns(job)).at);
 	facts_begin_head(f, "proctor", right);
 	facts_part(f, "%s", job->type);
 	if (job->status == JOB_COMPLETED) {
-		facts_part(f, "ok in %s", format_duration(job->took_ns).at);
+		facts_part(f, "ok in %s%s", format_duration(job->took_ns).at, command);
 		return;
 	}
-	facts_part(f, "FAILED after %s:", format_duration(job->took_ns).at);
+	facts_part(f, "FAILED after %s%s:", format_duration(job->took_ns).at, command);
 	facts_join(f, FACT_WORD, "%.*s", (int)whole, result.at);
 	if (result.at[whole])
 		facts_join(f, FACT_WORD, "%s", result.at + whole + 1);
@@ -114,6 +117,8 @@ static void put_processes(struct facts *f, const struct job *job)
 	if (knows(job, JOB_FIGURE_SIGNALLED) && job->figures[JOB_FIGURE_SIGNALLED].value)
 		facts_comma(f, "%s died of a signal",
 		            job_figure_words(job, JOB_FIGURE_SIGNALLED).at);
+	if (job_late(job))
+		facts_comma(f, "%s ended after the command", format_count(job_late(job)).at);
 	if (knows(job, JOB_FIGURE_LEAKED) && leaked)
 		facts_comma(f, "%s left behind", format_count(leaked).at);
 	else if (knows(job, JOB_FIGURE_LEAKED))

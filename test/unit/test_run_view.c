@@ -71,7 +71,26 @@ static void test_run_view__tells_the_sum_where_its_parts_are_less_sure(void **st
 	buf_done(&out);
 }
 
-RUN_TESTS(TEST(test_run_view__tells_the_sum_where_its_parts_are_less_sure),
+/* Six cores' worth of work in eight seconds, of which the command was there for two. */
+static void test_run_view__measures_what_was_waited_for_by_the_whole_job(void **state)
+{
+	struct job job = kit_good_job();
+	struct buf out = { 0 };
+
+	job.took_ns = 8 * NS_PER_S;
+	kit_figure(&job, JOB_FIGURE_COMMAND_TOOK, 2 * NS_PER_S, QUALITY_EXACT);
+	kit_figure(&job, JOB_FIGURE_CPU, 12 * NS_PER_S, QUALITY_EXACT);
+	kit_figure(&job, JOB_FIGURE_OUTLIVED, 3, QUALITY_EXACT);
+	kit_figure(&job, JOB_FIGURE_LEAKED, 0, QUALITY_EXACT);
+	run_view(&out, &job, &(struct style){ .width = 120 }, 2);
+	assert_non_null(strstr(out.at, "ok in 8.0s (command 2.0s) "));
+	assert_non_null(strstr(out.at, "1.5 of 2 cores busy"));
+	assert_non_null(strstr(out.at, "3 ended after the command, none left behind"));
+	buf_done(&out);
+}
+
+RUN_TESTS(TEST(test_run_view__measures_what_was_waited_for_by_the_whole_job),
+          TEST(test_run_view__tells_the_sum_where_its_parts_are_less_sure),
           TEST(test_run_view__tells_a_good_run_in_a_few_lines),
           TEST(test_run_view__tells_first_why_a_run_failed),
           TEST(test_run_view__says_what_is_missing), TEST(test_run_view__tells_of_one_process_once))

@@ -167,7 +167,65 @@ static void test_tally__remembers_when_all_held_most(void **state)
 	ASSERT_FIGURE(job, PEAK_AT, 2 * NS_PER_S, SAMPLED);
 }
 
-RUN_TESTS(TEST(test_tally__is_exact_when_every_end_was_told),
+static void test_tally__tells_who_outlived_the_command_from_who_was_left(void **state)
+{
+	struct tally t = { 0 };
+	struct job job = { 0 };
+	struct tally_sources from = { .processes = 4, .births_are_told = true, .outlived = 3 };
+
+	(void)state;
+	tally_figures(&t, &from, &job);
+	assert_int_equal(job.figures[JOB_FIGURE_OUTLIVED].quality, QUALITY_MISSING);
+	from.has_ended = true;
+	tally_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, OUTLIVED, 3, EXACT);
+	assert_int_equal(job.figures[JOB_FIGURE_LEAKED].quality, QUALITY_MISSING);
+	from.is_over = true;
+	tally_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, OUTLIVED, 3, EXACT);
+	ASSERT_FIGURE(job, LEAKED, 0, EXACT);
+}
+
+static void look_at(struct tally *t, pid_t pid, uint64_t cpu_ns)
+{
+	struct snapshot snap = { .boot_ns = T0_NS };
+	struct proc_snap *p = vec_push(&snap.procs, 1);
+
+	p->s.id = (struct proc_id){ pid, 1 };
+	readings_set(&p->s.r, PROC_CPU_TIME, cpu_ns);
+	*vec_push(&snap.sums, 1) = (struct job_sum){ .procs = 1 };
+	tally_feed(t, &snap, 0);
+	snapshot_done(&snap);
+}
+
+/* A parent that ignores SIGCHLD: wait4 tells nothing of its children, but looks saw them. */
+static void test_tally__is_never_below_what_the_looks_saw(void **state)
+{
+	struct launch_end end = reaped(3000, 1000, 500);
+	struct snapshot told = { .events_only = true };
+	struct tally t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	look_at(&t, 10, 2 * NS_PER_MS);
+	look_at(&t, 11, 50 * NS_PER_MS);
+	look_at(&t, 11, 70 * NS_PER_MS);
+	tally_reap(&t, &end);
+	tally_figures(&t, &(struct tally_sources){ .processes = 2 }, &job);
+	ASSERT_FIGURE(job, CPU, 72 * NS_PER_MS, AT_LEAST);
+
+	add_end(&told, 11, 80 * NS_PER_MS, 0); /* told at its end, it is not counted twice */
+	add_end(&told, 10, 0, 0);
+	tally_feed(&t, &told, 0);
+	tally_figures(&t, &(struct tally_sources){ .processes = 2 }, &job);
+	ASSERT_FIGURE(job, CPU, 82 * NS_PER_MS, AT_LEAST);
+	tally_done(&t);
+	snapshot_done(&told);
+}
+
+RUN_TESTS(TEST(test_tally__is_never_below_what_the_looks_saw),
+          TEST(test_tally__tells_who_outlived_the_command_from_who_was_left),
+          TEST(test_tally__is_exact_when_every_end_was_told),
           TEST(test_tally__is_at_least_when_an_end_is_without_totals_or_somebody_lives),
           TEST(test_tally__takes_late_totals_for_an_end_that_was_told),
           TEST(test_tally__believes_the_control_group_before_all),

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""What the figures of a job say is true, also where it ends otherwise than most."""
+import json
+import os
+
+import pytest
+
+from runkit import WAYS
+
+BUSY = "i=0; while [ $i -lt %d ]; do i=$((i+1)); done"
+TIERS = ["bpf", "connector", "looks"]
+
+
+def report(run, job="last"):
+	done = run.proctor("report", job, "--json")
+	assert done.returncode == 0, done.stderr
+	return json.loads(done.stdout)
+
+
+# ---- what was waited for, or ended by us -------------------------------------------------------
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_job_that_is_waited_for_lasts_until_the_last_of_it_ends(run, tier):
+	done = run("sh", "-c", "(%s; sleep 1) >/dev/null 2>&1 & sleep 0.2" % (BUSY % 300000),
+		   options=["--wait", "--summary", "--tier", tier])
+	job, told = run.job(), report(run)
+	assert done.returncode == 0 and job["status"] == "completed"
+	assert job["duration_seconds"] >= 1.0
+	assert 0.2 <= job["command_seconds"] < 0.9
+	assert job["cpu_seconds"] <= job["duration_seconds"] * os.cpu_count()
+	assert job["ended"] - job["started"] == pytest.approx(job["duration_seconds"], abs=0.01)
+	assert (job["outlived_processes"] >= 1, job["leaked_processes"]) == (True, 0)
+	assert "(command " in done.stderr and " ended after the command, none left behind" in done.stderr
+	assert [n for n in told["notes"] if n["what"] == "left behind"] == []
+
+
+def test_the_peak_lies_within_the_time_that_a_job_took(run):
+	late = "sleep 0.5; x=$(head -c 30000000 /dev/zero | tr '\\0' a); sleep 0.6; : $x"
+	run("sh", "-c", "(%s) >/dev/null 2>&1 & sleep 0.1" % late, options=["--wait"])
+	job = run.job()
+	assert 0.3 < job["peak_at_seconds"] <= job["duration_seconds"]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("deaf", [[], ["deaf"]])
+def test_what_we_ended_is_not_called_left_behind(run, deaf, tier):
+	options = ["--kill-leftovers", "--grace", "0.3s", "--summary", "--tier", tier]
+	done = run(WAYS, "leave", 3, *deaf, options=options)
+	job = run.job()
+	assert done.returncode == 0
+	assert (job["outlived_processes"], job["leaked_processes"]) == (3, 0)
+	assert "3 ended after the command, none left behind" in done.stderr
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_tree_that_its_time_limit_ended_is_not_called_left_behind(run, tier):
+	done = run("sh", "-c", "(trap '' TERM; sleep 30; sleep 30) & sleep 30 & sleep 30",
+		   options=["--time", "0.4s", "--grace", "0.4s", "--summary", "--tier", tier])
+	job, told = run.job(), report(run)
+	assert (job["leaked_processes"], job["outlived_processes"]) == (0, None)
+	assert job["limits_hit"] == "time" and job["result"] == "limit"
+	assert "none left behind" in done.stderr and "ended after" not in done.stderr
+	assert [n for n in told["notes"] if n["what"] == "left behind"] == []
+
+
+def test_what_is_left_behind_is_still_told(run):
+	done = run("sh", "-c", "sleep 5 >/dev/null 2>&1 & sleep 0.1", options=["--summary"])
+	job = run.job()
+	assert (job["outlived_processes"], job["leaked_processes"]) == (1, 1)
+	assert job["duration_seconds"] == job["command_seconds"]
+	assert ", 1 left behind" in done.stderr and "(command" not in done.stderr
+
+
+# ---- a plain user ------------------------------------------------------------------------------
+
+# A child that nobody waits for: what it took is told by nobody, only seen. It lets itself be seen at the end.
+DEAF = """
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+r, w = os.pipe()
+if os.fork() == 0:
+	while time.process_time() < 0.5:
+		pass
+	time.sleep(0.5)
+	os._exit(0)
+os.close(w)
+os.read(r, 1)
+time.sleep(0.3)
+"""
+
+
+def test_at_least_is_not_less_than_what_was_seen(as_nobody):
+	done = as_nobody("run", "--tier", "looks", "--interval", "0.05", "--", "/usr/bin/python3", "-c", DEAF)
+	assert done.returncode == 0, done.stderr
+	told = json.loads(as_nobody("report", "--json").stdout)
+	cpu, quality = told["total_cpu_seconds"], told["quality"]["total_cpu_seconds"]
+	seen = sum(p["cpu_seconds"] or 0 for p in told["costly_processes"])
+	assert quality in ("at_least", "exact")
+	assert 0.45 <= cpu < 0.9, told["costly_processes"]
+	assert cpu >= seen - 0.021
