@@ -237,7 +237,7 @@ void group_read(const struct group *g, struct cgroup_readings *ret)
 	const uint64_t cpu = UINT64_C(1) << CGROUP_CPU | UINT64_C(1) << CGROUP_CPU_USER |
 	                     UINT64_C(1) << CGROUP_CPU_SYSTEM;
 
-	cgroup_read(g->root_fd, &g->dirs, ret);
+	cgroup_read_usage(g->root_fd, &g->dirs, ret);
 	/* A program that ran took something. Nothing means that it could not join. */
 	if (!readings_or(ret, CGROUP_CPU, 0))
 		ret->present &= ~cpu;

@@ -3,10 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "probe/cgroup_read.h"
 #include "probe/kfile.h"
 #include "probe/probe.h"
+
+/* A young job is looked at many times a second; where we are and what we may use changes seldom. */
+#define KEPT_NS (NS_PER_S / 2)
 
 struct cgroup_probe {
 	int root_fd;
@@ -14,7 +18,9 @@ struct cgroup_probe {
 	struct cgroup_dirs dirs;
 	struct buf membership; /* /proc/self/cgroup as it was when dirs were found */
 	struct buf text;
-	uint64_t present; /* of the last reading */
+	struct cgroup_readings limits;
+	uint64_t looked_at_ns; /* monotonic; when dirs and limits were found; 0: never */
+	uint64_t present;      /* of the last reading */
 };
 
 static void cgroup_close(void *self_)
@@ -36,8 +42,8 @@ static bool has_moved(const struct cgroup_probe *self)
 	       (self->text.len && memcmp(self->text.at, self->membership.at, self->text.len) != 0);
 }
 
-/* Somebody may move us to another group at any time, so that is looked up each tick; mounts only
- * when we moved. */
+/* Somebody may move us to another group at any time, so that is looked up again and again; mounts
+ * only when we moved. */
 static int find_group(struct cgroup_probe *self, struct err *err)
 {
 	int r = kfile_load(self->root_fd, "proc/self/cgroup", &self->text);
@@ -75,13 +81,27 @@ static int cgroup_open(const struct probe_env *env, void **ret_self, struct err 
 	return 0;
 }
 
+static int find_limits(struct cgroup_probe *self, uint64_t now_ns, struct err *err)
+{
+	if (self->looked_at_ns && now_ns - self->looked_at_ns < KEPT_NS)
+		return 0;
+	self->looked_at_ns = 0;
+	if (find_group(self, err) < 0)
+		return -err->code;
+	self->limits = (struct cgroup_readings){ 0 };
+	cgroup_read_limits(self->root_fd, &self->dirs, &self->limits);
+	self->looked_at_ns = now_ns;
+	return 0;
+}
+
 static int cgroup_probe_read(void *self_, struct sample *out, struct err *err)
 {
 	struct cgroup_probe *self = self_;
 
-	if (find_group(self, err) < 0)
+	if (find_limits(self, out->mono_ns, err) < 0)
 		return -err->code;
-	cgroup_read(self->root_fd, &self->dirs, &out->cgroup);
+	out->cgroup = self->limits;
+	cgroup_read_usage(self->root_fd, &self->dirs, &out->cgroup);
 	self->present = out->cgroup.present;
 	return 0;
 }

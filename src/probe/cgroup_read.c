@@ -110,9 +110,10 @@ static struct scan read_file(struct reader *r, const char *dir, size_t dir_len, 
 	return r->read;
 }
 
-static void read_numbers(struct reader *r, const struct cgroup_dirs *dirs,
-                         struct cgroup_readings *ret)
+void cgroup_read_usage(int root_fd, const struct cgroup_dirs *dirs, struct cgroup_readings *ret)
 {
+	struct reader r = { .root_fd = root_fd };
+
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
 		const struct number *n = &numbers[i];
 		const struct cgroup_dir *d = &dirs->of[n->family];
@@ -120,7 +121,7 @@ static void read_numbers(struct reader *r, const struct cgroup_dirs *dirs,
 
 		if (!d->path[0] || d->is_v2 != n->is_v2)
 			continue;
-		if (cgroup_parse_number(read_file(r, d->path, strlen(d->path), n->file), n->key,
+		if (cgroup_parse_number(read_file(&r, d->path, strlen(d->path), n->file), n->key,
 		                        &v) &&
 		    !__builtin_mul_overflow(v, n->unit, &v))
 			readings_set(ret, n->id, v);
@@ -173,16 +174,17 @@ static size_t parent_len(const char *path, size_t len)
 	return slash ? (size_t)(slash - path) : 0;
 }
 
-static void read_limits(struct reader *r, const struct cgroup_dirs *dirs,
-                        struct cgroup_readings *ret)
+void cgroup_read_limits(int root_fd, const struct cgroup_dirs *dirs, struct cgroup_readings *ret)
 {
+	struct reader r = { .root_fd = root_fd };
+
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
 		const struct cgroup_dir *d = &dirs->of[limits[i].family];
 		uint64_t v;
 
 		for (size_t len = strlen(d->path); len && len >= d->floor;
 		     len = parent_len(d->path, len))
-			if (limits[i].read(r, d, len, &v) &&
+			if (limits[i].read(&r, d, len, &v) &&
 			    v < readings_or(ret, limits[i].id, UINT64_MAX))
 				readings_set(ret, limits[i].id, v);
 	}
@@ -190,8 +192,6 @@ static void read_limits(struct reader *r, const struct cgroup_dirs *dirs,
 
 void cgroup_read(int root_fd, const struct cgroup_dirs *dirs, struct cgroup_readings *ret)
 {
-	struct reader r = { .root_fd = root_fd };
-
-	read_numbers(&r, dirs, ret);
-	read_limits(&r, dirs, ret);
+	cgroup_read_usage(root_fd, dirs, ret);
+	cgroup_read_limits(root_fd, dirs, ret);
 }
