@@ -228,11 +228,14 @@ def slow(on, table):
 
 def slow_rows(on, what, command, rounds, most, table):
 	"""CPU time of the job and of us together, and wall time, over those of the job alone."""
-	commands = {"bare": command, "time": [TIME, "-o", "time.out", *command], "ours": on.watched("root", command)}
+	commands = {"bare": command, "time": [TIME, "-o", "time.out", *command], "ours": on.watched("root", command, "--name", "slow")}
 	runs = on.turns("root", commands, rounds, warm_up=1)
 	for key, name in (("cpu_ms", "CPU"), ("wall_ms", "wall")):
 		ours, theirs = (median_of_pairs(runs[who], runs["bare"], key) for who in ("ours", "time"))
 		table.limit("%s: %s" % (what, name), ours, "× bare", most, "GNU time %.4f × of %.1f s" % (theirs, median(runs["bare"], key) / 1e3))
+	figures = on.report("root", "slow")["job"]["figures"]
+	own = figures["recorder_cpu_seconds"]
+	table.note("%s: CPU of the recorder" % what, "%.0f ms, %.2f %%" % (own * 1e3, 100 * own / figures["cpu_seconds"]))
 
 
 def make_project(place):
