@@ -92,6 +92,20 @@ static bool may_store(struct store *st, const struct event *e)
 	return false;
 }
 
+/* The birth tells better than the scan that made the row: to the microsecond, and by whom, before
+ * the parent ended and another took its place. */
+static int set_born(struct store *st, const struct event *e, int64_t proc, struct err *err)
+{
+	sqlite3_stmt *stmt = query_get(st, Q_SET_BORN, err);
+
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, proc);
+	sqlite3_bind_int64(stmt, 2, e->ppid);
+	sqlite3_bind_double(stmt, 3, db_time(e->wall_ns));
+	return db_run(stmt, err);
+}
+
 static int set_exit(struct store *st, const struct event *e, int64_t proc, struct err *err)
 {
 	sqlite3_stmt *stmt = query_get(st, Q_SET_EXIT, err);
@@ -219,6 +233,9 @@ static int put_process_event(struct store *st, const struct snapshot *snap, cons
 		return 0;
 	if (!proc)
 		proc = insert_process(st, snap, e, err);
+	else if (e->kind == EVENT_SPAWN && !e->inferred && e->ppid &&
+	         (r = set_born(st, e, proc, err)) < 0)
+		return r;
 	if (proc < 0)
 		return (int)proc;
 	r = apply(st, snap, e, proc, err);

@@ -278,7 +278,7 @@ static int put_command(struct store *st, const struct snapshot *snap, const stru
 	sqlite3_stmt *stmt;
 
 	memcpy(life->comm, s->comm, COMM_LEN);
-	if (hash == life->command_hash)
+	if (hash == life->command_hash || s->state == 'Z') /* a zombie has lost its command line */
 		return 0;
 	stmt = query_get(st, Q_SET_COMMAND, err);
 	if (!stmt)
