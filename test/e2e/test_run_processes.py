@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+"""Every process of a job is seen, whatever it does to get away, and what is left behind is told, awaited or ended."""
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+
+import pytest
+
+from conftest import Proctor
+from runkit import LOAD, WAYS, Run, state_of, wait_for
+
+EVENT_TIERS = ["bpf", "connector"]
+ALL_TIERS = [*EVENT_TIERS, "looks"]
+TIER_NAMES = {"bpf": "BPF tracepoints", "connector": "proc connector", "looks": "looks at /proc"}
+
+pytestmark = pytest.mark.needs_root
+
+
+class Escaped:
+	"""One run of all ways, as the processes tell it and as it was recorded."""
+
+	def __init__(self, run, tier):
+		self.done = run(WAYS, "all", options=["--tier", tier])
+		self.told = {}
+		for line in self.done.stdout.splitlines():
+			way, pid, parent, end = line.split()
+			self.told[int(pid)] = (way, int(parent), int(end))
+		self.job = run.job()
+		self.rows = run.processes()
+		self.events = run.sql("SELECT * FROM process_events ORDER BY timestamp, id")
+
+
+@pytest.fixture(scope="module", params=EVENT_TIERS)
+def escaped(request, tmp_path_factory):
+	found = Escaped(Run(Proctor(tmp_path_factory.mktemp(request.param) / "state")), request.param)
+	assert found.job["tier"].startswith(TIER_NAMES[request.param])
+	return found
+
+
+# ---- seen --------------------------------------------------------------------------------------
+
+
+def test_all_ways_run_as_without_us(escaped):
+	assert (escaped.done.returncode, escaped.done.stderr) == (0, "")
+	ways = Counter(way for way, _, _ in escaped.told.values())
+	assert ways["short-life"] == 20 and ways["deaf-parent"] == 5 and ways["sibling"] == 2
+	assert {"setsid", "double-fork", "daemon", "orphan", "no-signal", "vfork", "thread-exec", "chain", "killed", "abort"} <= set(ways)
+
+
+def test_each_process_is_counted_once(escaped):
+	assert Counter(row["pid"] for row in escaped.rows) == Counter(list(escaped.told))
+	job = escaped.job
+	for figure in ("processes", "exited_processes"):
+		assert (job[figure], job[figure + "_quality"]) == (len(escaped.told), "exact")
+	assert job["failed_processes"] == sum(end > 0 for _, _, end in escaped.told.values())
+	assert job["signalled_processes"] == sum(end < 0 for _, _, end in escaped.told.values())
+	assert job["leaked_processes"] == 0
+
+
+def test_each_has_the_parent_that_made_it(escaped):
+	for row in escaped.rows:
+		way, parent, _ = escaped.told[row["pid"]]
+		if way != "sibling":  # it was made by one and given to another: who made it is told where that is known
+			assert row["ppid"] == parent, way
+
+
+def test_each_has_its_end(escaped):
+	for row in escaped.rows:
+		way, _, end = escaped.told[row["pid"]]
+		assert (row["exit_code"], row["signal"]) == ((end, None) if end >= 0 else (None, -end)), way
+		# The command's process is made a moment before it is let go, and with that its job begins.
+		assert escaped.job["started"] - 1 < row["started"] <= row["ended"] <= escaped.job["ended"] + 0.02, way
+
+
+def test_each_has_the_command_it_ran_last(escaped):
+	leaves = {11: "setsid", 12: "double-fork", 13: "daemon", 15: "sibling", 16: "vfork", 17: "thread-exec", 18: "deaf-parent", 20: "chain",
+		  21: "no-signal"}
+	# The connector gives but a number, and who lives for 1 ms may be gone before it is looked up. Its parent's name
+	# serves then, if it is known: our child is not ours.
+	late = ("[ways]", "ways", "") if escaped.job["tier"].startswith("proc connector") else ()
+	for row in escaped.rows:
+		way, _, end = escaped.told[row["pid"]]
+		if end in leaves:
+			assert leaves[end] == way and row["command"] in ("ways leaf %d 1" % end, *late)
+		if end == 19:
+			assert row["command"] in ("ways leaf 19 2", *late)
+
+
+def test_each_begins_and_ends_once_among_the_events(escaped):
+	for kind in ("spawn", "exit"):
+		assert Counter(e["pid"] for e in escaped.events if e["event_type"] == kind) == Counter(list(escaped.told))
+	for pid, (way, _, end) in escaped.told.items():
+		last = [e for e in escaped.events if e["pid"] == pid and e["event_type"] == "exit"][0]
+		assert (last["exit_code"], last["signal_num"]) == ((end, None) if end >= 0 else (None, -end)), way
+
+
+def test_totals_of_each_are_told_where_the_kernel_tells_them(escaped):
+	if escaped.job["tier"].startswith("BPF"):
+		final = [row for row in escaped.rows if row["final"]]
+		assert len(final) > 0.9 * len(escaped.rows)  # the kernel is free to tell the last ones too late
+		for row in final:
+			way = escaped.told[row["pid"]][0]
+			assert row["cpu_time_us"] and (row["peak_rss_kib"] or way == "killed"), (way, row)  # that one had touched nothing
+	assert escaped.job["cpu_seconds_quality"] == "exact"
+	assert escaped.job["cpu_seconds"] > 0
+
+
+def test_who_is_a_thread_is_no_process(run):
+	assert run(LOAD, "thread", 5, 1).returncode == 0
+	assert run.job()["processes"] == 1
+
+
+def test_by_looks_alone_it_is_at_least_and_the_command_has_its_end(run):
+	done = run("sh", "-c", "%s all >/dev/null; sleep 0.7; exit 3" % WAYS, options=["--tier", "looks", "--interval", "0.05"])
+	assert done.returncode == 3
+	job = run.job()
+	assert job["tier"].startswith("looks at /proc")
+	assert job["processes_quality"] == "at_least" and 3 <= job["processes"] <= 55
+	assert run.processes("command LIKE 'sh -c%'")[0]["exit_code"] == 3
+	assert [row["command"] for row in run.processes("command = 'sleep 0.7'")] == ["sleep 0.7"]
+
+
+# ---- left behind -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def left():
+	"""Pids that a test leaves behind, ended with it."""
+	pids = []
+	yield pids
+	for pid in pids:
+		try:
+			os.kill(pid, signal.SIGKILL)
+		except ProcessLookupError:
+			pass
+
+
+def leave_pids(text, left):
+	"""Takes up those that told of themselves; the pid of who left them."""
+	lines = [line.split() for line in text.splitlines()]
+	left += [int(line[1]) for line in lines]
+	return int(lines[0][2])
+
+
+def gone(pids):
+	return all(state_of(pid) in ("", "Z") for pid in pids)
+
+
+@pytest.mark.parametrize("tier", ALL_TIERS)
+def test_what_is_left_behind_is_told_and_left_alone(run, left, tier):
+	began = time.monotonic()
+	done = run(WAYS, "leave", 3, options=["--tier", tier, "--summary"])
+	assert time.monotonic() - began < 60  # they sleep for two minutes
+	leave_pids(done.stdout, left)
+	assert done.returncode == 0 and len(left) == 3
+	assert not any(state_of(pid) in ("", "Z") for pid in left)
+	job = run.job()
+	assert (job["status"], job["leaked_processes"]) == ("completed", 3)
+	assert "3 left behind" in done.stderr
+	assert {row["pid"] for row in run.processes("ended IS NULL")} == set(left)
+
+
+@pytest.mark.parametrize("tier", ALL_TIERS)
+def test_wait_stays_until_all_have_ended(run, children, left, tier):
+	child = children.spawn(run.line(WAYS, "leave", 2, options=["--wait", "--tier", tier]), env=run.env, stdout=subprocess.PIPE, text=True)
+	leave_pids(child.stdout.read(), left)
+	wait_for(lambda: run.is_recorded() and run.job()["leaked_processes"] == 2)
+	assert child.poll() is None and len(left) == 2
+	for pid in left:
+		os.kill(pid, signal.SIGTERM)
+	assert child.wait(timeout=30) == 0
+	job = run.job()
+	assert (job["leaked_processes"], job["processes"], job["status"]) == (2, 3, "completed")
+	assert run.processes("ended IS NULL") == []
+
+
+def test_who_waits_can_be_told_to_go(run, children, left):
+	child = children.spawn(run.line(WAYS, "leave", 2, options=["--wait"]), env=run.env, stdout=subprocess.PIPE, text=True)
+	command = leave_pids(child.stdout.read(), left)
+	wait_for(lambda: state_of(command) == "")
+	child.send_signal(signal.SIGTERM)
+	assert child.wait(timeout=30) == 0  # the command had ended well
+	assert not gone(left)
+
+
+@pytest.mark.parametrize("tier", ALL_TIERS)
+@pytest.mark.parametrize("deaf", [False, True], ids=["willing", "deaf"])
+def test_leftovers_are_ended_when_that_is_wanted(run, left, tier, deaf):
+	options = ["--kill-leftovers", "--tier", tier, "--grace", "0.3s" if deaf else "60s"]
+	began = time.monotonic()
+	done = run(WAYS, "leave", 3, *(["deaf"] if deaf else []), options=options)
+	assert time.monotonic() - began < 50
+	leave_pids(done.stdout, left)
+	assert done.returncode == 0 and len(left) == 3
+	assert gone(left)
+	assert run.job()["leaked_processes"] == 3
+	signo = signal.SIGKILL if deaf else signal.SIGTERM
+	assert {row["signal"] for row in run.processes("command LIKE 'ways leaf%'")} == {signo}
