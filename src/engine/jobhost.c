@@ -292,6 +292,16 @@ static void tell_end(struct jobhost *h, const struct launch_end *end)
 	e->core_dumped = end->core_dumped;
 }
 
+/* Who tells of ends by number alone looks up whose they are, and the command was there before
+ * anybody listened: nobody remembers it. */
+static void on_dying(void *self)
+{
+	struct jobhost *h = self;
+
+	if (h->engine)
+		engine_learn(h->engine);
+}
+
 static void on_reaped(void *self, const struct launch_end *end)
 {
 	struct jobhost *h = self;
@@ -380,6 +390,7 @@ static int fork_command(struct jobhost *h, struct err *err)
 		                       .limit = h->options.job->limit };
 	struct launch_options launch = { .argv = h->options.argv,
 		                         .prepare = prepare,
+		                         .on_dying = on_dying,
 		                         .on_reaped = on_reaped,
 		                         .on_ended = on_ended,
 		                         .on_late_signal = on_late_signal,
@@ -427,6 +438,13 @@ static bool is_helper(void *self, pid_t pid)
 	       (h->engine && sampler_is_helper(engine_sampler(h->engine), pid));
 }
 
+static void mark_start(struct jobhost *h)
+{
+	the_job(h)->started_ns = clock_wall_ns();
+	h->tally.started_boot_ns = clock_boot_ns();
+	h->started_mono_ns = clock_mono_ns();
+}
+
 static void enter_job(struct jobhost *h)
 {
 	struct jobtab *jobs = engine_jobs(h->engine);
@@ -437,11 +455,9 @@ static void enter_job(struct jobhost *h)
 	job = the_job(h);
 	*job = *h->options.job;
 	job->status = JOB_RUNNING;
-	job->started_ns = clock_wall_ns();
 	snprintf(job->tier, sizeof job->tier, "%s%s%.24s", event_tier(engine_sampler(h->engine)),
 	         h->group ? ", " : "", h->group ? group_describe(h->group) : "");
-	h->tally.started_boot_ns = clock_boot_ns();
-	h->started_mono_ns = clock_mono_ns();
+	mark_start(h);
 }
 
 int jobhost_new(struct loop *loop, struct launcher *take_launcher,
@@ -463,7 +479,6 @@ int jobhost_new(struct loop *loop, struct launcher *take_launcher,
 	if (engine_new(loop, &h->options.engine, &h->engine, err) < 0)
 		return -err->code;
 	enter_job(h);
-	enter_command(h);
 	*ret = TAKE_PTR(h);
 	return 0;
 }
@@ -472,7 +487,8 @@ int jobhost_start(struct jobhost *h, struct err *err)
 {
 	uint64_t limit_ns = h->options.job->limit[JOB_LIMIT_TIME];
 
-	h->started_mono_ns = clock_mono_ns();
+	mark_start(h);
+	enter_command(h);
 	if (launcher_release(h->launcher, err) < 0)
 		return -err->code;
 	if (limit_ns && loop_add_timer(h->loop, h->started_mono_ns + limit_ns, on_time_limit, h,

@@ -226,6 +226,8 @@ static bool reap_one(struct launcher *l)
 			stop_too(l, info.si_status);
 		return true;
 	}
+	if (info.si_pid == l->pid && l->options.on_dying)
+		l->options.on_dying(l->options.self);
 	if (reaped_take(info.si_pid, &end))
 		took_end(l, &end);
 	return true;

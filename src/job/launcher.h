@@ -30,6 +30,8 @@ struct launch_options {
 	 * group. Less than 0: the command is not started, and the error is told to us. NULL: none.
 	 */
 	int (*prepare)(void *self, bool is_inside, struct err *err);
+	/* The command has ended and is about to be reaped: /proc still knows it. NULL: none. */
+	void (*on_dying)(void *self);
 	void (*on_reaped)(void *self,
 	                  const struct launch_end *end); /* every child, the command too */
 	void (*on_ended)(void *self,

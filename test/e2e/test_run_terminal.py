@@ -78,7 +78,8 @@ def test_ctrl_z_and_fg_and_bg_work_as_without_us(shell):
 	wait_for(lambda: children_of(command, "sleep"))  # a shell that is stopped while it makes one stays half-way, bare too
 	shell.type("\x1a")
 	shell.expect(r"\[1\]\+  Stopped")
-	shell.type("bg\n")
+	shell.expect(r"READY\$ ")
+	assert shell.ask("bg").endswith("&")
 	wait_for(lambda: state_of(launcher) == state_of(command) == "S")
 	assert "Running" in shell.ask("jobs")
 	shell.type("kill %1; wait %1; echo = $?\n")
