@@ -271,6 +271,12 @@ int live_flush_totals(struct store *st, struct life *life, struct err *err)
 	return db_run(stmt, err);
 }
 
+/* "[name]" stands for a command line that is not there, and who is dying has lost it. */
+static bool has_command_line(const struct snapshot *snap, const struct proc_sample *s)
+{
+	return s->command.len && snapshot_text(snap, s->command)[0] != '[';
+}
+
 static int put_command(struct store *st, const struct snapshot *snap, const struct proc_sample *s,
                        struct life *life, struct err *err)
 {
@@ -278,9 +284,9 @@ static int put_command(struct store *st, const struct snapshot *snap, const stru
 	sqlite3_stmt *stmt;
 
 	memcpy(life->comm, s->comm, COMM_LEN);
-	if (hash == life->command_hash || s->state == 'Z') /* a zombie has lost its command line */
+	if (hash == life->command_hash)
 		return 0;
-	stmt = query_get(st, Q_SET_COMMAND, err);
+	stmt = query_get(st, has_command_line(snap, s) ? Q_SET_COMMAND : Q_SET_NAME, err);
 	if (!stmt)
 		return -err->code;
 	life->command_hash = hash;

@@ -69,6 +69,9 @@ static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 
 	X(SET_BORN, "UPDATE process SET ppid = ?2, started = ?3 WHERE id = ?1")                    \
 	X(SET_SEEN, "UPDATE process SET first = ?2, last = NULL WHERE id = ?1")                    \
 	X(SET_COMMAND, "UPDATE process SET uid = ?2, comm = ?3, command = ?4 WHERE id = ?1")       \
+	/* … unless an exec told a better one. */                                                  \
+	X(SET_NAME, "UPDATE process SET uid = ?2, comm = ?3, command = ?4 WHERE id = ?1"           \
+		    " AND (command IS NULL OR command = comm OR command LIKE '[%')")               \
 	X(SET_JOB, "UPDATE process SET job_id = ?2, sheet = ?3 WHERE id = ?1")                     \
 	X(SET_LAST, "UPDATE process SET last = ?2, ended = coalesce(ended, ?3) WHERE id = ?1")     \
 	X(SET_EXIT, "UPDATE process SET ended = ?2, exit_code = ?3, signal = ?4, core_dumped = ?5" \

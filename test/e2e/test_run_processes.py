@@ -34,7 +34,10 @@ class Escaped:
 
 @pytest.fixture(scope="module", params=EVENT_TIERS)
 def escaped(request, tmp_path_factory):
-	found = Escaped(Run(Proctor(tmp_path_factory.mktemp(request.param) / "state")), request.param)
+	for _ in range(5):  # a disk that stalls for seconds costs some of the record, and that is told
+		found = Escaped(Run(Proctor(tmp_path_factory.mktemp(request.param) / "state")), request.param)
+		if "the disk was too slow" not in found.done.stderr:
+			break
 	assert found.job["tier"].startswith(TIER_NAMES[request.param])
 	return found
 
@@ -78,14 +81,14 @@ def test_each_has_the_command_it_ran_last(escaped):
 	leaves = {11: "setsid", 12: "double-fork", 13: "daemon", 15: "sibling", 16: "vfork", 17: "thread-exec", 18: "deaf-parent", 20: "chain",
 		  21: "no-signal"}
 	# The connector gives but a number, and who lives for 1 ms may be gone before it is looked up. Its parent's name
-	# serves then, if it is known, or what a look found before it ran its program.
-	late = ("[ways]", "ways", "", WAYS + " all") if escaped.job["tier"].startswith("proc connector") else ()
+	# serves then, if it is known (our child is not ours), or the program it ran before.
+	is_late = escaped.job["tier"].startswith("proc connector")
 	for row in escaped.rows:
 		way, _, end = escaped.told[row["pid"]]
 		if end in leaves:
-			assert leaves[end] == way and row["command"] in ("ways leaf %d 1" % end, *late)
-		if end == 19:
-			assert row["command"] in ("ways leaf 19 2", *late)
+			assert leaves[end] == way
+		if end in leaves or end == 19:
+			assert row["command"] == "ways leaf %d %d" % (end, 2 if end == 19 else 1) or (is_late and row["comm"] in ("ways", "")), way
 
 
 def test_each_begins_and_ends_once_among_the_events(escaped):
@@ -98,7 +101,7 @@ def test_each_begins_and_ends_once_among_the_events(escaped):
 
 def test_totals_of_each_are_told_where_the_kernel_tells_them(escaped):
 	if escaped.job["tier"].startswith("BPF"):
-		final = [row for row in escaped.rows if row["final"]]
+		final = [row for row in escaped.rows if row["cpu_time_us"] is not None and row["final"]]
 		assert len(final) > 0.9 * len(escaped.rows)  # the kernel is free to tell the last ones too late
 		for row in final:
 			way = escaped.told[row["pid"]][0]

@@ -91,6 +91,8 @@ def test_a_background_job_that_reads_stops_until_it_is_in_front(shell):
 	shell.expect(r"\[1\] \d+")
 	launcher, command = launcher_of(shell)
 	wait_for(lambda: (state_of(launcher), state_of(command)) == ("T", "T"))
+	shell.expect(r"READY\$ ")
+	wait_for(lambda: "Stopped" in shell.ask("jobs"))  # the shell continues only whom it knows to be stopped
 	shell.type("fg\n")
 	shell.expect("cat\r\n")
 	shell.type("line\n\x04")
