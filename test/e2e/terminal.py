@@ -20,6 +20,10 @@ COLOUR = re.compile("\x1b\\[[0-9;]*m")
 ROWS, COLUMNS = 24, 80
 
 
+def set_size(fd, rows, columns):
+	fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
 class Terminal:
 	"""The program leads a session on a terminal of its own."""
 
@@ -28,10 +32,10 @@ class Terminal:
 		self.pid, self.fd = pty.fork()
 		if self.pid == 0:
 			signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+			set_size(0, ROWS, COLUMNS)  # from here: no SIGWINCH comes later
 			if cwd:
 				os.chdir(cwd)
 			os.execvpe(command[0], list(map(str, command)), {**env, "TERM": "xterm", "PS1": "READY$ ", "HISTFILE": "/dev/null"})
-		self.resize(ROWS, COLUMNS)
 
 	def __enter__(self):
 		return self
@@ -71,7 +75,7 @@ class Terminal:
 		return self.expect(r"((?s:.*?))READY\$ ").group(1).strip()
 
 	def resize(self, rows, columns):
-		fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+		set_size(self.fd, rows, columns)
 
 	def hang_up(self):
 		if self.fd >= 0:
