@@ -4,10 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 ssize_t io_read_fd(int fd, char *to, size_t cap)
 {
@@ -76,6 +80,41 @@ int io_write_all(int fd, const void *bytes, size_t n)
 		n -= (size_t)done;
 	}
 	return 0;
+}
+
+/* Whoever else writes to a pipe may take the room that poll() saw; asked not to wait, the kernel
+ * does not. Kernels and files that cannot be asked so are trusted with what fits into any room. */
+static ssize_t write_some(int fd, const char *bytes, size_t n, bool is_pipe)
+{
+	struct iovec piece = { .iov_base = (void *)(uintptr_t)bytes,
+		               .iov_len = MIN(n, (size_t)PIPE_BUF) };
+	ssize_t done = is_pipe ? pwritev2(fd, &piece, 1, -1, RWF_NOWAIT) : -1;
+
+	if (!is_pipe || (done < 0 && errno != EAGAIN && errno != EPIPE))
+		done = write(fd, piece.iov_base, piece.iov_len);
+	return done;
+}
+
+int io_write_patiently(int fd, const void *bytes, size_t n, uint64_t patience_ns)
+{
+	uint64_t end_ns = clock_mono_ns() + patience_ns, now_ns;
+	struct pollfd room = { .fd = fd, .events = POLLOUT };
+	const char *p = bytes;
+	struct stat st;
+	bool is_pipe = fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+
+	while (n && (now_ns = clock_mono_ns()) < end_ns) {
+		ssize_t done = -1;
+
+		if (poll(&room, 1, (int)((end_ns - now_ns) / NS_PER_MS) + 1) == 0)
+			break;
+		done = write_some(fd, p, n, is_pipe);
+		if (done < 0 && errno != EINTR && errno != EAGAIN)
+			return -errno;
+		p += MAX(done, 0);
+		n -= (size_t)MAX(done, 0);
+	}
+	return n ? -EAGAIN : 0;
 }
 
 static int write_new(int dir_fd, const char *name, const void *bytes, size_t n, bool is_durable)

@@ -5,7 +5,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/clock.h"
+#include "base/io.h"
 #include "base/text.h"
 
 /* Messages may quote names from outside, so they pass through text_display like everything that
@@ -19,8 +22,7 @@ printf_like(2, 0) static void say(const char *prefix, const char *fmt, va_list a
 	buf_puts(&line, prefix);
 	text_display(&line, raw, strlen(raw), SIZE_MAX);
 	buf_putc(&line, '\n');
-	fwrite(line.at, 1, line.len, stderr);
-	fflush(stderr);
+	(void)io_write_patiently(STDERR_FILENO, line.at, line.len, LOG_PATIENCE_NS);
 	buf_done(&line);
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/cli.h"
@@ -311,7 +312,7 @@ static void tell(struct run *run, const struct job *job, const struct engine_tot
 	if (!run->summary && !isatty(STDERR_FILENO))
 		return;
 	run_view(&out, job, &style, (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
-	(void)!write(STDERR_FILENO, out.at, out.len);
+	(void)io_write_patiently(STDERR_FILENO, out.at, out.len, LOG_PATIENCE_NS);
 	buf_done(&out);
 }
 

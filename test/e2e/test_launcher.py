@@ -202,6 +202,20 @@ def test_a_writer_is_told_when_the_command_closes_its_input(run, children):
 		wait_for(lambda: os.write(child.stdin.fileno(), b"x") and False)
 
 
+def test_a_stderr_that_nobody_reads_does_not_hold_up_the_end(run, children):
+	unread, full = os.pipe()
+	os.set_blocking(full, False)
+	with pytest.raises(BlockingIOError):
+		while True:
+			os.write(full, bytes(4096))
+	os.set_blocking(full, True)
+	child = children.spawn(run.line("sh", "-c", "exit 3", options=["--summary"]), env=run.env, stderr=full)
+	os.close(full)
+	assert child.wait(timeout=20) == 3
+	assert os.get_blocking(unread)
+	os.close(unread)
+
+
 def test_nothing_is_said_unless_it_is_asked_for(run):
 	for options in ((), ("-q",), ("--quiet", "--summary")):
 		done = run("sh", "-c", "echo out; echo err >&2; exit 7", options=options)
