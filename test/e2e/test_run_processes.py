@@ -179,13 +179,13 @@ def test_what_is_left_behind_is_told_and_left_alone(run, left, tier):
 def test_wait_stays_until_all_have_ended(run, children, left, tier):
 	child = children.spawn(run.line(WAYS, "leave", 2, options=["--wait", "--tier", tier]), env=run.env, stdout=subprocess.PIPE, text=True)
 	leave_pids(child.stdout.read(), left)
-	wait_for(lambda: run.is_recorded() and run.job()["leaked_processes"] == 2)
+	wait_for(lambda: run.is_recorded() and run.job()["outlived_processes"] == 2)
 	assert child.poll() is None and len(left) == 2
 	for pid in left:
 		os.kill(pid, signal.SIGTERM)
 	assert child.wait(timeout=30) == 0
 	job = run.job()
-	assert (job["leaked_processes"], job["processes"], job["status"]) == (2, 3, "completed")
+	assert (job["outlived_processes"], job["leaked_processes"], job["processes"], job["status"]) == (2, 0, 3, "completed")
 	assert run.processes("ended IS NULL") == []
 
 
@@ -208,6 +208,7 @@ def test_leftovers_are_ended_when_that_is_wanted(run, left, tier, deaf):
 	leave_pids(done.stdout, left)
 	assert done.returncode == 0 and len(left) == 3
 	assert gone(left)
-	assert run.job()["leaked_processes"] == 3
+	job = run.job()
+	assert (job["outlived_processes"], job["leaked_processes"]) == (3, 0)
 	signo = signal.SIGKILL if deaf else signal.SIGTERM
 	assert {row["signal"] for row in run.processes("command LIKE 'ways leaf%'")} == {signo}
