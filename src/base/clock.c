@@ -60,7 +60,7 @@ bool clock_parse_duration(struct scan text, uint64_t *ret_ns)
 	};
 	uint64_t micros, ns;
 
-	if (!scan_fixed(&text, 6, &micros))
+	if (!scan_typed(&text, 6, &micros))
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(units); i++) {
 		if (!scan_eq(&text, units[i].suffix))

@@ -30,7 +30,7 @@ static bool parse_size(struct scan text, uint64_t *ret)
 	uint64_t milli, scale = 1;
 	const char *unit;
 
-	if (!scan_fixed(&text, 3, &milli))
+	if (!scan_typed(&text, 3, &milli))
 		return false;
 	unit = text.p < text.end ? strchr(units, *text.p & ~0x20) : NULL;
 	if (unit) {
@@ -49,7 +49,7 @@ static bool parse_milli(struct scan text, uint64_t *ret)
 {
 	uint64_t milli;
 
-	if (!scan_fixed(&text, 3, &milli) || !scan_at_end(&text))
+	if (!scan_typed(&text, 3, &milli) || !scan_at_end(&text))
 		return false;
 	*ret = milli;
 	return true;
@@ -77,6 +77,12 @@ static int take_value(const struct opt *o, const char *value, struct err *err)
 	uint64_t number;
 
 	switch (o->kind) {
+	case OPT_PATH:
+		if (!*value)
+			return err_set(err, EINVAL, "--%s is empty: it needs a value (%s)", o->name,
+			               o->value);
+		*(const char **)o->to = value;
+		return 0;
 	case OPT_TEXT:
 		*(const char **)o->to = value;
 		return 0;

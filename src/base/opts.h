@@ -11,6 +11,7 @@
 enum opt_kind {
 	OPT_FLAG,     /* bool */
 	OPT_TEXT,     /* const char * */
+	OPT_PATH,     /* the same, and never empty */
 	OPT_DURATION, /* uint64_t ns: 0.5, 10s, 2h */
 	OPT_U64,      /* uint64_t */
 	OPT_SIZE,     /* uint64_t bytes: 500M, 8G, powers of 1024 */

@@ -102,12 +102,9 @@ bool scan_hex(struct scan *s, uint64_t *ret)
 	return true;
 }
 
-bool scan_fixed(struct scan *s, unsigned decimals, uint64_t *ret)
+/* Behind the whole part v. */
+static bool scan_fraction(struct scan *s, uint64_t v, unsigned decimals, uint64_t *ret)
 {
-	uint64_t v;
-
-	if (!scan_u64(s, &v))
-		return false;
 	if (scan_lit(s, ".") && (s->p == s->end || !is_digit(*s->p)))
 		return false;
 	for (; decimals; decimals--) {
@@ -122,6 +119,20 @@ bool scan_fixed(struct scan *s, unsigned decimals, uint64_t *ret)
 		s->p++;
 	*ret = v;
 	return true;
+}
+
+bool scan_fixed(struct scan *s, unsigned decimals, uint64_t *ret)
+{
+	uint64_t v;
+
+	return scan_u64(s, &v) && scan_fraction(s, v, decimals, ret);
+}
+
+bool scan_typed(struct scan *s, unsigned decimals, uint64_t *ret)
+{
+	bool has_whole = s->p == s->end || *s->p != '.';
+
+	return has_whole ? scan_fixed(s, decimals, ret) : scan_fraction(s, 0, decimals, ret);
 }
 
 bool scan_double(struct scan *s, double *ret)

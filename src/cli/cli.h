@@ -32,6 +32,7 @@ struct verb {
 	const char *usage;   /* what follows "proctor VERB" */
 	const char *about;   /* more lines for `proctor VERB --help`, without a newline at the end;
 	                        NULL: none */
+	const char *instead_of_json; /* for a verb that answers nothing; NULL: --json works */
 	int (*run)(struct cli *cli, int argc,
 	           char **argv); /* argv[0] is the verb; returns the exit status */
 };
@@ -55,8 +56,8 @@ struct cli {
 /* clang-format off */
 #define CLI_COMMON_OPTS(cli)                                                                        \
 	{ "json", 0, OPT_FLAG, &(cli)->json, NULL, "for programs: one JSON document" },             \
-	{ "state-dir", 0, OPT_TEXT, &(cli)->state_dir, "DIR", "where the store and the jobs live" }, \
-	{ "config", 0, OPT_TEXT, &(cli)->config_file, "FILE", "this configuration file, no other" }, \
+	{ "state-dir", 0, OPT_PATH, &(cli)->state_dir, "DIR", "where the store and the jobs live" }, \
+	{ "config", 0, OPT_PATH, &(cli)->config_file, "FILE", "this configuration file, no other" }, \
 	{ "color", 0, OPT_TEXT, &(cli)->color, "WHEN", "auto, always or never" },                   \
 	{ "help", 'h', OPT_FLAG, &(cli)->help, NULL, "this text" },                                 \
 	{ NULL }

@@ -88,7 +88,7 @@ static int run(struct cli *cli, int argc, char **argv)
 		{ "format", 'f', OPT_TEXT, &rq.format, "FORMAT", "jsonl, csv or chrome-trace" },
 		{ "what", 'w', OPT_TEXT, &rq.what, "WHAT",
 		  "csv: processes (default), samples or events" },
-		{ "output", 'o', OPT_TEXT, &rq.file, "FILE", "into this file instead of stdout" },
+		{ "output", 'o', OPT_PATH, &rq.file, "FILE", "into this file instead of stdout" },
 		CLI_COMMON_OPTS(cli),
 	};
 	struct recorded recorded;
@@ -117,5 +117,6 @@ const struct verb verb_export = {
 	.about = CLI_JOB_HELP
 	"\nA chrome-trace opens in ui.perfetto.dev and chrome://tracing: each process a slice, memory and\n"
 	"CPU as counters, sheets and phases above.",
+	.instead_of_json = "write --format jsonl",
 	.run = run,
 };

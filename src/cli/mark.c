@@ -42,5 +42,6 @@ const struct verb verb_mark = {
 	.about =
 		"For programs and scripts that run under `proctor run`. Values that are numbers, true or false\n"
 		"keep their type, all others are text. Outside of a job: status 3.",
+	.instead_of_json = "ask `proctor report --json`",
 	.run = run,
 };

@@ -44,7 +44,8 @@ static int print_help(const struct cli *cli, const struct opt *opts)
 		buf_printf(&out, "\n%s\n", verb->about);
 	buf_puts(&out, "\noptions:\n");
 	for (; opts->name; opts++)
-		put_option(opts, &out);
+		if (opts->to != &cli->json || !verb->instead_of_json)
+			put_option(opts, &out);
 	status = cli_print(&out);
 	buf_done(&out);
 	return status;
@@ -92,6 +93,11 @@ static bool goes_on(struct cli *cli, const struct opt *opts)
 	if (!style_parse_choice(cli->color, &choice)) {
 		cli->status = cli_usage(cli, "--color '%s': write auto, always or never",
 		                        cli->color);
+		return false;
+	}
+	if (cli->json && cli->verb && cli->verb->instead_of_json) {
+		cli->status = cli_usage(cli, "--json is not for this verb; %s",
+		                        cli->verb->instead_of_json);
 		return false;
 	}
 	return true;

@@ -108,5 +108,6 @@ const struct verb verb_phase = {
 	.about =
 		"How long it took goes into the job's run log, with the values given. The command's exit status\n"
 		"is ours. Outside of a job it runs all the same.",
+	.instead_of_json = "ask `proctor report --json`",
 	.run = run,
 };

@@ -145,5 +145,6 @@ const struct verb verb_record = {
 	.summary = "watch the whole machine, into the store",
 	.usage = "[--interval SECONDS] [--for TIME]",
 	.about = about,
+	.instead_of_json = "snapshots are written to monitor.jsonl in the state directory",
 	.run = record_run,
 };

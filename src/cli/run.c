@@ -147,9 +147,16 @@ static int check_options(struct run *run, int words)
 
 #define NOT_GIVEN UINT64_MAX
 
+#define PIDS_MAX 4194304 /* the kernel's PID_MAX_LIMIT */
+
 /* 0 stands for "none" from here on, so nobody may ask for it. */
 static int check_numbers(struct run *run)
 {
+	uint64_t pids = run->job.limit[JOB_LIMIT_PIDS];
+
+	if (pids != NOT_GIVEN && pids > PIDS_MAX)
+		return cli_usage(run->cli, "--pids %llu: the kernel has room for %d at most",
+		                 (unsigned long long)pids, PIDS_MAX);
 	for (enum job_limit i = 0; i < JOB_LIMIT_COUNT; i++) {
 		if (run->job.limit[i] == 0)
 			return cli_usage(run->cli, "--%s must be more than nothing",
@@ -175,7 +182,7 @@ static bool parse(struct run *run, int argc, char **argv, int *ret_first)
 		{ "tag", 't', OPT_LIST, &run->tags, "K=V", "a tag; may be given more than once" },
 		{ "interval", 'i', OPT_DURATION, &run->interval_ns, "SECONDS",
 		  "time between two looks (default: 0.05 s at first, growing to 1 s)" },
-		{ "out", 'o', OPT_TEXT, &run->out, "DIR",
+		{ "out", 'o', OPT_PATH, &run->out, "DIR",
 		  "also write a run folder: run log, CSV files, summary, report" },
 		{ "mem", 0, OPT_SIZE, &limit[JOB_LIMIT_MEM], "SIZE", "memory limit: 500M, 8G" },
 		{ "cpu", 0, OPT_MILLI, &limit[JOB_LIMIT_CPU], "CORES", "CPU limit: 2, 0.5" },
@@ -415,5 +422,6 @@ const struct verb verb_run = {
 	.summary = "run a command and record all its processes",
 	.usage = "[OPTION…] [--] COMMAND [ARG…]",
 	.about = about,
+	.instead_of_json = "ask `proctor report --json` when the job is over",
 	.run = run_run,
 };

@@ -172,5 +172,6 @@ const struct verb verb_sheet = {
 		"N counts from 1; without it the next number is taken. What the command and its children use is\n"
 		"counted for the sheet. The command's exit status is ours; it finds its number in PROCTOR_SHEET.\n"
 		"Outside of a job it runs all the same.",
+	.instead_of_json = "ask `proctor report --json`",
 	.run = run,
 };

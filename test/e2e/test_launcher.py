@@ -86,10 +86,12 @@ def test_what_cannot_be_started_is_told_by_its_status(run, tmp_path):
 
 
 def test_wrong_use_is_our_own_failure(run, tmp_path):
-	for line in (["run"], ["run", "--no-such-option", "true"], ["run", "--interval", "0.01", "true"], ["run", "--tier", "x", "true"]):
+	wrong = (["--no-such-option"], ["--interval", "0.01"], ["--tier", "x"], ["--pids", "99999999999"], ["--json"], ["--out", ""], ["--out="],
+		 ["--state-dir", ""], ["--config", ""], ["--grace", "."])
+	for line in (["run"], *(["run", *options, "true"] for options in wrong)):
 		done = run.to_the_end([run.proctor.binary, *line])
 		assert (done.returncode, done.stdout) == (125, "")
-		assert done.stderr.startswith("proctor: ")
+		assert done.stderr.startswith("proctor: run: ") and "\n" not in done.stderr[:-1]
 	assert not (tmp_path / "state").exists()
 
 

@@ -50,6 +50,18 @@ static void test_scan_fixed__cuts_digits_and_pads_zeros(void **state)
 	assert_int_equal(v, 50);
 }
 
+static void test_scan_typed__needs_no_digit_before_the_point(void **state)
+{
+	struct scan a = scan_str(".5"), b = scan_str("."), c = scan_str(""), d = scan_str(".x");
+	uint64_t v = 7;
+
+	(void)state;
+	assert_false(scan_typed(&b, 3, &v) || scan_typed(&c, 3, &v) || scan_typed(&d, 3, &v));
+	assert_int_equal(v, 7);
+	assert_true(scan_typed(&a, 3, &v));
+	assert_int_equal(v, 500);
+}
+
 static void test_scan_fixed__refuses_a_point_without_digits(void **state)
 {
 	struct scan s = scan_str("1.");
@@ -107,6 +119,7 @@ RUN_TESTS(TEST(test_scan_u64__refuses_overflow_and_leaves_result_alone),
           TEST(test_scan_u64__reads_the_largest_number),
           TEST(test_scan_i64__reads_the_smallest_number_and_refuses_one_less),
           TEST(test_scan_fixed__cuts_digits_and_pads_zeros),
+          TEST(test_scan_typed__needs_no_digit_before_the_point),
           TEST(test_scan_fixed__refuses_a_point_without_digits),
           TEST(test_scan_line__gives_the_last_line_without_newline),
           TEST(test_scan_hex__refuses_seventeen_digits),
