@@ -42,6 +42,7 @@ struct launcher {
 	int gate[2];    /* a byte lets the command go; its end without one means that we are gone */
 	int error[2];   /* tells why exec failed; a successful one closes it */
 	bool is_inside; /* the command was born in its group */
+	bool is_waiting; /* … and waits to be let go */
 	bool has_ended;
 };
 
@@ -374,6 +375,7 @@ int launcher_fork(struct launcher *l, const struct launch_options *options, stru
 		become_command(l);
 	if (l->pid < 0)
 		return err_set(err, errno, "start a process: %s", strerror(errno));
+	l->is_waiting = true;
 	closep(&l->gate[0]);
 	closep(&l->error[1]);
 	return 0;
@@ -436,6 +438,7 @@ int launcher_release(struct launcher *l, struct err *err)
 	int r;
 
 	hand_over_early(l);
+	l->is_waiting = false;
 	(void)!write(l->gate[1], "", 1);
 	closep(&l->gate[1]);
 	r = await_exec(l, err);
@@ -473,6 +476,9 @@ void launcher_free(struct launcher *l)
 		closep(&l->gate[i]);
 		closep(&l->error[i]);
 	}
+	if (l->is_waiting) /* it has seen the gate close, and ends */
+		while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
+			;
 	closep(&l->pidfd);
 	vec_done(&l->inherited);
 	free(l);
