@@ -218,11 +218,13 @@ static void put_io(const struct tally *t, const struct tally_sources *from, stru
 static void put_counts(const struct tally *t, const struct tally_sources *from, struct job *ret)
 {
 	enum quality quality = from->births_are_told && !t->lost ? QUALITY_EXACT : QUALITY_AT_LEAST;
+	bool lacks_ends = from->has_ended && t->exited + from->living < from->processes;
+	enum quality of_ends = lacks_ends ? QUALITY_AT_LEAST : quality;
 
 	ret->figures[JOB_FIGURE_PROCESSES] = figure(from->processes, quality);
-	ret->figures[JOB_FIGURE_EXITED] = figure(t->exited, quality);
-	ret->figures[JOB_FIGURE_FAILED] = figure(t->failed, quality);
-	ret->figures[JOB_FIGURE_SIGNALLED] = figure(t->signalled, quality);
+	ret->figures[JOB_FIGURE_EXITED] = figure(t->exited, of_ends);
+	ret->figures[JOB_FIGURE_FAILED] = figure(t->failed, of_ends);
+	ret->figures[JOB_FIGURE_SIGNALLED] = figure(t->signalled, of_ends);
 	if (from->has_ended)
 		ret->figures[JOB_FIGURE_OUTLIVED] = figure(from->outlived, quality);
 	if (from->is_over)
