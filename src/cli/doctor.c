@@ -96,7 +96,7 @@ static void examine_disk(struct doctor *d)
 	}
 	d->has_disk_free = true;
 	d->disk_free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
-	if (!file_has_room(path)) {
+	if (!file_has_room(path, 0)) {
 		d->store_state = DOCTOR_DEGRADED;
 		snprintf(d->store_note, sizeof d->store_note,
 		         "the disk is almost full: nothing more is stored until there is room");

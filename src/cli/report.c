@@ -85,6 +85,14 @@ int report_text(const struct cli *cli, const char *job_id, struct buf *to)
 	return status;
 }
 
+void report_totals_text(const struct job *job, struct buf *to)
+{
+	struct report report = { .now_ns = clock_wall_ns(), .job = *job };
+
+	(void)put_text(NULL, &report, to);
+	report_done(&report);
+}
+
 static int run(struct cli *cli, int argc, char **argv)
 {
 	const struct opt opts[] = { CLI_COMMON_OPTS(cli) };

@@ -18,6 +18,7 @@
 #include "cli/run_door.h"
 #include "engine/jobhost.h"
 #include "job/ident.h"
+#include "job/plain.h"
 #include "job/type.h"
 #include "store/folder.h"
 #include "model/redact.h"
@@ -49,6 +50,7 @@ struct run {
 	struct opt_list tags;
 	const char *name, *job_id, *tier, *out;
 	struct run_door *door;
+	struct plain plain;
 	struct folder *folder;
 	uint64_t interval_ns, grace_ns;
 	bool no_bpf, summary, quiet, is_claimed;
@@ -307,18 +309,33 @@ static void set_engine_options(struct run *run)
 	run->host.self = run;
 }
 
+static struct run_record record_of(const struct run *run, const struct engine_totals *totals)
+{
+	const struct recorder_status *r = &totals->recorder;
+	struct run_record record = { .is_stored = r->has_end, .state_dir = run->cli->state_dir };
+
+	if (!run->db_path)
+		record.trouble = "there is no place for it";
+	else if (!r->has_end || r->lost || r->events_lost)
+		record.trouble = r->reason;
+	return record;
+}
+
 static void tell(struct run *run, const struct job *job, const struct engine_totals *totals)
 {
 	struct style style = cli_style_of(run->cli, STDERR_FILENO);
+	struct run_record record = record_of(run, totals);
 	struct buf out = { 0 };
 
 	if (run->quiet)
 		return;
-	if (run->db_path && (!totals->recorder.is_storing || totals->recorder.lost))
-		log_warn("the record of this job is incomplete: %s", totals->recorder.reason);
-	if (!run->summary && !isatty(STDERR_FILENO))
+	if (!run->summary && !isatty(STDERR_FILENO)) {
+		if (run->db_path && record.trouble && !totals->loss_is_told)
+			log_warn("the record of this job is %s: %s",
+			         record.is_stored ? "incomplete" : "not stored", record.trouble);
 		return;
-	run_view(&out, job, &style, (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
+	}
+	run_view(&out, job, &record, &style, (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
 	(void)io_write_patiently(STDERR_FILENO, out.at, out.len, LOG_PATIENCE_NS);
 	buf_done(&out);
 }
@@ -352,19 +369,57 @@ static int give_up(struct run *run, const struct err *err)
 	return refused(err, exec_status(err));
 }
 
-static void end_folder(struct run *run, const struct job *job)
+static void end_folder(struct run *run, const struct job *job, const struct recorder_status *r)
 {
 	struct buf report = { 0 };
 	struct err err;
 
 	if (!run->folder)
 		return;
-	if (run->db_path)
-		(void)report_text(run->cli, job->id, &report);
-	if (folder_end(run->folder, job, report.len ? report.at : NULL, &err) < 0)
+	if (!r->has_end || report_text(run->cli, job->id, &report) != CLI_OK)
+		report_totals_text(job, &report);
+	if (folder_end(run->folder, job, report.len ? report.at : NULL, &err) < 0 &&
+	    !r->folder_failed)
 		log_warn("%s", err.msg);
 	folder_close(TAKE_PTR(run->folder));
 	buf_done(&report);
+}
+
+static bool has_limits(const struct run *run)
+{
+	for (size_t i = 0; i < JOB_LIMIT_COUNT; i++)
+		if (run->job.limit[i])
+			return true;
+	return false;
+}
+
+static int begin(struct run *run, struct loop **ret_loop, struct jobhost **ret_host,
+                 struct err *err)
+{
+	struct launcher *launcher = NULL;
+
+	if (loop_new(ret_loop, err) < 0 ||
+	    launcher_new(*ret_loop, run->cli->sigpipe, &launcher, err) < 0 ||
+	    jobhost_new(*ret_loop, launcher, &run->host, ret_host, err) < 0)
+		return -err->code;
+	return 0;
+}
+
+/* Nothing can be watched here, which is no reason not to run the command. Limits are. */
+static int run_unrecorded(struct run *run, const struct err *why)
+{
+	struct err err;
+
+	if (has_limits(run))
+		return refused(why, RUN_FAILED);
+	log_warn("the command runs unrecorded: %s", why->msg);
+	folder_close(TAKE_PTR(run->folder));
+	if (*run->job.parent)
+		setenv("PROCTOR_JOB_ID", run->job.parent, 1);
+	else
+		unsetenv("PROCTOR_JOB_ID");
+	(void)!plain_become(&run->plain, run->host.argv, &err);
+	return refused(&err, exec_status(&err));
 }
 
 /* Returns only when the command did not start. */
@@ -372,16 +427,14 @@ static int run_job(struct run *run)
 {
 	cleanup(loop_freep) struct loop *loop = NULL;
 	cleanup(jobhost_freep) struct jobhost *host = NULL;
-	struct launcher *launcher = NULL;
 	struct launch_end end;
 	struct engine_totals totals;
 	struct job job;
 	struct err err;
 
-	if (loop_new(&loop, &err) < 0 ||
-	    launcher_new(loop, run->cli->sigpipe, &launcher, &err) < 0 ||
-	    jobhost_new(loop, launcher, &run->host, &host, &err) < 0)
-		return refused(&err, RUN_FAILED);
+	plain_keep(&run->plain, run->cli->sigpipe);
+	if (begin(run, &loop, &host, &err) < 0)
+		return run_unrecorded(run, &err);
 	open_door(run, loop, host);
 	if (jobhost_start(host, &err) < 0)
 		return give_up(run, &err);
@@ -391,7 +444,7 @@ static int run_job(struct run *run)
 	jobhost_finish(host, &job, &totals);
 	end = *jobhost_end(host);
 	jobhost_free(TAKE_PTR(host));
-	end_folder(run, &job);
+	end_folder(run, &job, &totals.recorder);
 	tell(run, &job, &totals);
 	launch_end_alike(&end);
 }

@@ -79,6 +79,7 @@ static void pass_on_notices(struct engine *e)
 	if (status.is_storing == e->was_storing)
 		return;
 	e->was_storing = status.is_storing;
+	e->totals.loss_is_told = true;
 	snprintf(text, sizeof text,
 	         status.is_storing ? "storing again" : "not storing: %s; sampling goes on",
 	         status.reason);

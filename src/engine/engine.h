@@ -33,6 +33,7 @@ struct engine_totals {
 	uint64_t cpu_ns; /* our own */
 	uint64_t processes, events;
 	struct recorder_status recorder;
+	bool loss_is_told; /* that something could not be stored was noticed and said */
 };
 
 int engine_new(struct loop *loop, const struct engine_options *options, struct engine **ret,

@@ -26,7 +26,7 @@ struct recorder {
 	pthread_t thread;
 
 	/* Of the thread alone. */
-	uint64_t gap_from_ns, gap_lost;  /* wall clock; lost 0: no gap is open */
+	struct store_gap gap;            /* none is open while it has neither of both */
 	uint64_t retention_due_ns;       /* monotonic */
 	bool line_failed, folder_failed; /* the last one was refused */
 	char renamed[JOB_ID_MAX]; /* what our job is called in the store, if its id was taken */
@@ -39,7 +39,7 @@ struct recorder {
 	struct snapshot *spare[2]; /* one is built while one is stored */
 	size_t spare_len;
 	bool is_closing;
-	uint64_t pushed_out, pushed_out_from_ns; /* dropped because the disk is slow */
+	struct store_gap pushed_out; /* dropped because the disk is slow */
 	struct recorder_status status;
 };
 
@@ -65,6 +65,26 @@ static void give_back(struct recorder *r, struct snapshot *snap)
 		snapshot_free(snap);
 }
 
+static bool is_gap(const struct store_gap *gap)
+{
+	return gap->snapshots || gap->events;
+}
+
+static void widen_gap(struct store_gap *gap, uint64_t from_ns, uint64_t snapshots, uint64_t events)
+{
+	if (!is_gap(gap))
+		gap->from_ns = from_ns;
+	gap->snapshots += snapshots;
+	gap->events += events;
+}
+
+/* With the lock held. */
+static void note_loss(struct recorder *r, const struct snapshot *snap)
+{
+	r->status.lost += !snap->events_only;
+	r->status.events_lost += snap->events.len;
+}
+
 /* The oldest one goes: with a disk this slow the newest is worth more. Its events are lost with it,
  * and counted. */
 static void push_out_oldest(struct recorder *r)
@@ -73,9 +93,8 @@ static void push_out_oldest(struct recorder *r)
 
 	memmove(r->queue, r->queue + 1, (QUEUE_MAX - 1) * sizeof *r->queue);
 	r->queue_len--;
-	if (!r->pushed_out++)
-		r->pushed_out_from_ns = oldest->wall_ns;
-	r->status.lost += !oldest->events_only;
+	widen_gap(&r->pushed_out, oldest->wall_ns, 1, oldest->events.len);
+	note_loss(r, oldest);
 	snprintf(r->status.reason, sizeof r->status.reason, "the disk was too slow");
 	give_back(r, oldest);
 }
@@ -124,20 +143,14 @@ static void set_notice(struct recorder *r, const char *text)
 	pthread_mutex_unlock(&r->lock);
 }
 
-static void open_gap(struct recorder *r, uint64_t from_ns, uint64_t lost)
-{
-	if (!r->gap_lost)
-		r->gap_from_ns = from_ns;
-	r->gap_lost += lost;
-}
-
 /* What the queue had to let go is part of the gap. */
 static void take_pushed_out(struct recorder *r)
 {
 	pthread_mutex_lock(&r->lock);
-	if (r->pushed_out)
-		open_gap(r, r->pushed_out_from_ns, r->pushed_out);
-	r->pushed_out = 0;
+	if (is_gap(&r->pushed_out))
+		widen_gap(&r->gap, r->pushed_out.from_ns, r->pushed_out.snapshots,
+		          r->pushed_out.events);
+	r->pushed_out = (struct store_gap){ 0 };
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -149,9 +162,16 @@ static void set_outcome(struct recorder *r, const struct snapshot *snap, int res
 	if (result == 0) {
 		r->status.stored += !snap->events_only;
 	} else {
-		r->status.lost += !snap->events_only;
+		note_loss(r, snap);
 		snprintf(r->status.reason, sizeof r->status.reason, "%s", err->msg);
 	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void set_has_end(struct recorder *r, bool has_end)
+{
+	pthread_mutex_lock(&r->lock);
+	r->status.has_end = has_end;
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -178,14 +198,39 @@ static int put_gap(struct recorder *r, const struct snapshot *snap, struct err *
 {
 	struct recorder_status status;
 
-	if (!r->gap_lost)
+	if (!is_gap(&r->gap))
 		return 0;
 	recorder_status(r, &status);
-	if (store_put_gap(r->store, r->gap_from_ns, snap->wall_ns, r->gap_lost, status.reason,
-	                  err) < 0)
+	r->gap.to_ns = snap->wall_ns;
+	r->gap.reason = status.reason;
+	if (store_put_gap(r->store, &r->gap, err) < 0)
 		return -err->code;
-	r->gap_lost = 0;
+	r->gap = (struct store_gap){ 0 };
 	return 0;
+}
+
+static bool has_ended(const struct snapshot *snap)
+{
+	return snap->jobs.len && snap->jobs.at[0].status != JOB_RUNNING;
+}
+
+/* There was no room for all that happened up to the end: for the job's own row there may be. */
+static void put_end(struct recorder *r, const struct snapshot *snap)
+{
+	struct err err;
+	bool is_stored = store_put_job(r->store, &snap->jobs.at[0], &err) == 0;
+
+	set_has_end(r, is_stored);
+	if (is_stored)
+		(void)!put_gap(r, snap, &err);
+}
+
+static void set_folder_failed(struct recorder *r, const char *why)
+{
+	set_notice(r, why);
+	pthread_mutex_lock(&r->lock);
+	r->status.folder_failed = true;
+	pthread_mutex_unlock(&r->lock);
 }
 
 static void put_folder(struct recorder *r, const struct snapshot *snap)
@@ -197,14 +242,14 @@ static void put_folder(struct recorder *r, const struct snapshot *snap)
 		return;
 	failed = folder_put(r->options.folder, snap, &err) < 0;
 	if (failed && !r->folder_failed)
-		set_notice(r, err.msg);
+		set_folder_failed(r, err.msg);
 	r->folder_failed = failed;
 }
 
 static void count_lost(struct recorder *r, const struct snapshot *snap)
 {
 	pthread_mutex_lock(&r->lock);
-	r->status.lost += !snap->events_only;
+	note_loss(r, snap);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -226,8 +271,12 @@ static void put(struct recorder *r, struct snapshot *snap)
 	if (result == 0)
 		result = put_gap(r, snap, &err);
 	else
-		open_gap(r, snap->wall_ns, 1);
+		widen_gap(&r->gap, snap->wall_ns, 1, snap->events.len);
 	set_outcome(r, snap, result, &err);
+	if (result == 0 && has_ended(snap))
+		set_has_end(r, true);
+	else if (has_ended(snap))
+		put_end(r, snap);
 	if (!snap->events_only)
 		put_line(r, snap);
 	notice = store_take_notice(r->store);

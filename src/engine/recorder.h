@@ -29,6 +29,9 @@ struct recorder_status {
 	char notice[240];      /* the last thing worth telling: a database set aside, a recovery */
 	uint64_t notice_seq;   /* changes with each notice */
 	uint64_t stored, lost; /* snapshots */
+	uint64_t events_lost;
+	bool has_end;       /* of its job: what became of it is stored */
+	bool folder_failed; /* some of the run folder was not written; it was a notice */
 	size_t waiting;
 };
 

@@ -23,7 +23,7 @@
 	X(RUNNING, "running")      \
 	X(COMPLETED, "completed")  \
 	X(FAILED, "failed")        \
-	X(LOST, "lost") /* its recorder died before it ended */
+	X(LOST, "lost") /* its recorder died before it ended, or found no room to say so */
 
 /* X(id, name); stored by number */
 #define JOB_LIMITS(X)                                     \

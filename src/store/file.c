@@ -17,6 +17,7 @@
 #define HEADER_USER_VERSION 60
 #define HEADER_APPLICATION_ID 68
 #define ROOM_ENOUGH ((uint64_t)256 << 20)
+#define ROOM_AT_END ((uint64_t)96 << 10) /* of the smallest disk, for the ends of jobs */
 
 static const char magic[16] = "SQLite format 3";
 
@@ -157,13 +158,14 @@ int file_set_aside(const char *path, uint64_t wall_ns, char *ret, size_t cap, st
 	return 0;
 }
 
-bool file_has_room(const char *path)
+bool file_has_room(const char *path, uint64_t more_bytes)
 {
 	struct statvfs fs;
-	uint64_t size;
+	uint64_t size, enough;
 
 	if (statvfs(path, &fs) < 0)
 		return true; /* writing will tell */
 	size = (uint64_t)fs.f_blocks * fs.f_frsize;
-	return (uint64_t)fs.f_bavail * fs.f_frsize > MIN(ROOM_ENOUGH, size / 100);
+	enough = MAX(MIN(ROOM_ENOUGH, size / 100), ROOM_AT_END);
+	return (uint64_t)fs.f_bavail * fs.f_frsize > enough + more_bytes;
 }

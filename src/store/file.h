@@ -28,6 +28,6 @@ int file_open_to_read(const char *path, sqlite3 **ret, struct err *err) must_che
 int file_set_aside(const char *path, uint64_t wall_ns, char *ret, size_t cap, struct err *err)
 	must_check;
 
-/* Whether the file system has room for us to grow: more than 256 MiB or 1 % of it, the lesser
- * one. */
-bool file_has_room(const char *path);
+/* Whether the file system has room for us to grow by so much, and keep 256 MiB or 1 % of it free,
+ * the lesser one, and of the smallest as much as the ends of jobs may need. */
+bool file_has_room(const char *path, uint64_t more_bytes);

@@ -214,6 +214,7 @@ static int own(struct store *st, struct err *err)
 
 int store_recover(struct store *st, int cause, struct err *err)
 {
+	struct err why = *err;
 	int r;
 
 	if (cause == -EUCLEAN && st->db) {
@@ -224,12 +225,14 @@ int store_recover(struct store *st, int cause, struct err *err)
 		lock_drop(&st->write, LOCK_WRITING);
 		if (r < 0)
 			return r;
-	} else if (cause == -ESTALE) {
-		tell(st, "%s; a new one was begun", err->msg);
 	}
 	store_disconnect(st);
 	r = own(st, err);
-	return r < 0 ? r : store_connect(st, err);
+	if (r == 0)
+		r = store_connect(st, err);
+	if (r == 0 && cause == -ESTALE)
+		tell(st, "%s; a new one was begun", why.msg);
+	return r;
 }
 
 int store_open(const struct store_options *o, struct store **ret, const char **ret_notice,

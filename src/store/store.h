@@ -43,10 +43,16 @@ DEFINE_CLEANUP(struct store *, store_close)
  */
 int store_put(struct store *st, const struct snapshot *snap, struct err *err) must_check;
 int64_t store_snapshot_id(const struct store *st); /* of the latest that was put; 0: none */
-/* Says that nothing was stored from…to (wall clock) and why. */
-int store_put_gap(struct store *st, uint64_t from_ns, uint64_t to_ns, uint64_t lost_snapshots,
-                  const char *reason, struct err *err) must_check;
-/* A job's row, by its id. The end of a job is on the disk when this returns. */
+/* What could not be stored. */
+struct store_gap {
+	uint64_t from_ns, to_ns; /* wall clock */
+	uint64_t snapshots, events;
+	const char *reason;
+};
+/* Says so, and why. */
+int store_put_gap(struct store *st, const struct store_gap *gap, struct err *err) must_check;
+/* A job's row, by its id. The end of a job is on the disk when this returns. It needs little room,
+ * and takes it from what store_put() leaves free. */
 int store_put_job(struct store *st, const struct job *job, struct err *err) must_check;
 /* Makes the id ours for good, against everybody else who writes here: one that exists already
  * becomes ID.2, ID.3 …, and *ret_changed says so. */

@@ -13,6 +13,8 @@
 #define KEYFRAME_SHORT 48
 #define KEYFRAME_LONG 240
 #define CLOCK_JUMP_NS ((int64_t)(30 * NS_PER_S))
+#define EVENT_NEEDS_BYTES 512
+#define PROCESS_NEEDS_BYTES 128
 #define KEYFRAME_CHANGES 65536 /* retention takes one keyframe at a time: this bounds its step */
 
 /* Its times are then in order, but for what a clock is slewed. */
@@ -226,6 +228,13 @@ static int put_within(struct store *st, const struct snapshot *snap, bool durabl
 	return r;
 }
 
+/* With all its indexes, and log and database both. Rather too much: what is left must do for the
+ * end of a job. */
+static uint64_t need_bytes(const struct snapshot *snap)
+{
+	return snap->events.len * EVENT_NEEDS_BYTES + snap->procs.len * PROCESS_NEEDS_BYTES;
+}
+
 static int put_once(struct store *st, const struct snapshot *snap, struct err *err)
 {
 	uint64_t patience_ns = job_ends(st, snap) ? END_PATIENCE_NS
@@ -235,7 +244,7 @@ static int put_once(struct store *st, const struct snapshot *snap, struct err *e
 	bool durable = job_needs_disk(st, snap);
 	int r = st->db ? 0 : store_connect(st, err);
 
-	if (r == 0 && st->has_guard && !file_has_room(st->path))
+	if (r == 0 && st->has_guard && !file_has_room(st->path, need_bytes(snap)))
 		r = err_set(err, ENOSPC, "'%s': the file system is almost full", st->path);
 	if (r == 0)
 		r = transaction_begin(st, patience_ns, err);
@@ -257,26 +266,39 @@ int store_put(struct store *st, const struct snapshot *snap, struct err *err)
 	return r < 0 ? r : put_once(st, snap, err);
 }
 
-int store_put_gap(struct store *st, uint64_t from_ns, uint64_t to_ns, uint64_t lost_snapshots,
-                  const char *reason, struct err *err)
+static int put_gap(struct store *st, const struct store_gap *gap, struct err *err)
 {
 	struct event e = { .kind = EVENT_GAP,
-		           .wall_ns = from_ns,
+		           .wall_ns = gap->from_ns,
 		           .job = -1,
-		           .count = to_ns > from_ns ? (int64_t)(to_ns - from_ns) : 0 };
+		           .count = gap->to_ns > gap->from_ns ? (int64_t)(gap->to_ns - gap->from_ns)
+		                                              : 0 };
 	struct buf text = { .max = 1024 };
+	int r;
+
+	buf_printf(&text, "%llu snapshots were not stored: %s", (unsigned long long)gap->snapshots,
+	           gap->reason);
+	e.text.len = (uint32_t)text.len;
+	r = event_put_one(st, &e, text.at, 0, 0, err);
+	if (r == 0 && gap->events) {
+		buf_reset(&text);
+		buf_printf(&text, "not stored: %s", gap->reason);
+		e.kind = EVENT_LOSS;
+		e.count = (int64_t)gap->events;
+		e.text.len = (uint32_t)text.len;
+		r = event_put_one(st, &e, text.at, 0, 0, err);
+	}
+	buf_done(&text);
+	return r;
+}
+
+int store_put_gap(struct store *st, const struct store_gap *gap, struct err *err)
+{
 	int r = st->db ? 0 : store_connect(st, err);
 
 	if (r == 0)
 		r = transaction_begin(st, WRITE_PATIENCE_NS, err);
-	if (r < 0)
-		return r;
-	buf_printf(&text, "%llu snapshots were not stored: %s", (unsigned long long)lost_snapshots,
-	           reason);
-	e.text.len = (uint32_t)text.len;
-	r = transaction_end(st, event_put_one(st, &e, text.at, 0, 0, err), err);
-	buf_done(&text);
-	return r;
+	return r < 0 ? r : transaction_end(st, put_gap(st, gap, err), err);
 }
 
 static int put_job(struct store *st, const struct job *job, struct err *err)

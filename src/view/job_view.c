@@ -81,7 +81,7 @@ struct words job_result(const struct job *job)
 	case JOB_COMPLETED:
 		return words("ok");
 	case JOB_LOST:
-		return words("its recorder died");
+		return words("end not recorded");
 	case JOB_FAILED:
 	case JOB_STATUS_COUNT:
 		break;

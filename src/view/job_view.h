@@ -10,7 +10,7 @@ struct words {
 };
 
 /* "ok", "exit 3", "SIGSEGV, core dumped", "out of memory (own limit 8.0 GiB)", "time limit of
- * 1m 30s", "running", "its recorder died" */
+ * 1m 30s", "running", "end not recorded" */
 struct words job_result(const struct job *job);
 struct words sheet_result(const struct sheet *sheet);
 /* "exit 3", "SIGSEGV, core dumped"; "": neither a code nor a signal is known. */

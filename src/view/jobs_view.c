@@ -31,7 +31,7 @@ static void add_took(struct jobs_view *view, const struct job *job)
 	if (job->status == JOB_RUNNING && view->now_ns > job->started_ns)
 		took = view->now_ns - job->started_ns;
 	else if (!took &&
-	         job->ended_ns > job->started_ns) /* its recorder died: by the wall clock */
+	         job->ended_ns > job->started_ns) /* its end was not recorded: by the wall clock */
 		took = job->ended_ns - job->started_ns;
 	table_add_figure(&view->table, took ? format_duration(took).at : NULL, INK_PLAIN);
 }

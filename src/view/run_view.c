@@ -165,7 +165,49 @@ static void put_limits(struct facts *f, const struct job *job)
 	}
 }
 
-void run_view(struct buf *to, const struct job *job, const struct style *style, unsigned cpus)
+/* As a shell reads it back as one word. */
+static void put_shell_word(struct buf *to, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789%+,-./:=@_";
+
+	if (*word && !word[strspn(word, plain)]) {
+		buf_puts(to, word);
+		return;
+	}
+	buf_putc(to, '\'');
+	for (; *word; word++)
+		if (*word == '\'')
+			buf_puts(to, "'\\''");
+		else
+			buf_putc(to, *word);
+	buf_putc(to, '\'');
+}
+
+static void put_record(struct facts *f, const struct job *job, const struct run_record *record)
+{
+	struct buf line = { 0 };
+
+	if (record->trouble) {
+		facts_begin(f, "record", "");
+		facts_part(f, record->is_stored ? "incomplete:" : "not stored:");
+		facts_join(f, FACT_WORD, "%s", record->trouble);
+		facts_ink(f, INK_WARN);
+	}
+	if (!record->is_stored)
+		return;
+	buf_printf(&line, "proctor report %s", job->id);
+	if (record->state_dir) {
+		buf_puts(&line, " --state-dir ");
+		put_shell_word(&line, record->state_dir);
+	}
+	facts_begin(f, "more", "");
+	facts_join(f, FACT_WHOLE, "%s", line.at);
+	buf_done(&line);
+}
+
+void run_view(struct buf *to, const struct job *job, const struct run_record *record,
+              const struct style *style, unsigned cpus)
 {
 	struct facts f = { .indent = 2, .label_columns = 8 };
 
@@ -176,8 +218,7 @@ void run_view(struct buf *to, const struct job *job, const struct style *style, 
 	put_io(&f, job);
 	put_sheets(&f, job);
 	put_limits(&f, job);
-	facts_begin(&f, "more", "");
-	facts_join(&f, FACT_WHOLE, "proctor report %s", job->id);
+	put_record(&f, job, record);
 	facts_print(&f, style, to);
 	facts_done(&f);
 }

@@ -6,5 +6,13 @@
 #include "model/job.h"
 #include "view/style.h"
 
+/* What was kept of it. */
+struct run_record {
+	bool is_stored;        /* what became of it can be asked for */
+	const char *trouble;   /* why all or a part of it was not stored; NULL: all was */
+	const char *state_dir; /* to be named when asking for it; NULL: it is found without */
+};
+
 /* `cpus`: how many the machine has; 0: not known. Lines are as long as style->width allows. */
-void run_view(struct buf *to, const struct job *job, const struct style *style, unsigned cpus);
+void run_view(struct buf *to, const struct job *job, const struct run_record *record,
+              const struct style *style, unsigned cpus);

@@ -112,7 +112,7 @@ def test_a_running_job_is_told_as_running(proctor, children, wait_until):
 	child.kill()
 	child.wait(timeout=10)
 	assert wait_until(lambda: ids(proctor, "--outcome", "lost") == ["long"])
-	assert "its recorder died" in proctor("ls").stdout
+	assert "end not recorded" in proctor("ls").stdout
 
 
 # ---- which job ---------------------------------------------------------------------------------

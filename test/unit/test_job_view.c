@@ -16,7 +16,7 @@ static void test_job_result__tells_how_it_ended(void **state)
 	job.status = JOB_RUNNING;
 	assert_string_equal(job_result(&job).at, "running");
 	job.status = JOB_LOST;
-	assert_string_equal(job_result(&job).at, "its recorder died");
+	assert_string_equal(job_result(&job).at, "end not recorded");
 	job.status = JOB_FAILED;
 	job.exit_code = 3;
 	assert_string_equal(job_result(&job).at, "exit 3");

@@ -251,7 +251,12 @@ static void live_without_room(const char *dir)
 		CHECK(store_put(st, &w.snap, &err) == -ENOSPC);
 	}
 	CHECK(unlink(ballast) == 0);
-	CHECK(store_put_gap(st, w.wall_ns - 6 * NS_PER_S, w.wall_ns, 6, "the disk was full",
+	CHECK(store_put_gap(st,
+	                    &(struct store_gap){ .from_ns = w.wall_ns - 6 * NS_PER_S,
+	                                         .to_ns = w.wall_ns,
+	                                         .snapshots = 6,
+	                                         .events = 7,
+	                                         .reason = "the disk was full" },
 	                    &err) == 0);
 	for (int i = 0; i < 5; i++) {
 		world_tick(&w);
@@ -262,6 +267,8 @@ static void live_without_room(const char *dir)
 	CHECK(ask_int(dir, "SELECT integrity_check = 'ok' FROM pragma_integrity_check") == 1);
 	CHECK(ask_int(dir, "SELECT count(*) FROM recorder_events WHERE event_type = 'gap'"
 	                   " AND count = 6000000000") == 1);
+	CHECK(ask_int(dir, "SELECT count(*) FROM recorder_events WHERE event_type = 'loss'"
+	                   " AND count = 7") == 1);
 	CHECK(ask_int(dir, "SELECT count(*) FROM snapshots s WHERE child_count <> (SELECT count(*)"
 	                   " FROM process_metrics pm WHERE pm.snapshot_id = s.id)") == 0);
 	/* The guard stops before the last byte. */

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: MIT
+"""`proctor run` when the record finds no place: the job is left alone, what is lost is said once, and nothing points to what is not there."""
+import json
+import re
+import resource
+import signal
+import sys
+
+import pytest
+
+# In a mount namespace of its own: a small disk for the state, and what the command of the story does with it.
+SMALL_DISK = r"""
+import json, os, subprocess, sys
+place, size, binary, options, command = *sys.argv[1:4], json.loads(sys.argv[4]), sys.argv[5]
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=" + size, "none", place], check=True)
+env = {**os.environ, "SMALL": place}
+def run(*line):
+	done = subprocess.run([binary, *line, "--state-dir", place + "/state"], env=env, capture_output=True, text=True, timeout=50)
+	return [done.returncode, done.stdout, done.stderr]
+done = subprocess.run([binary, "run", "--state-dir", place + "/state", *options, "--", "sh", "-c", command], env=env, capture_output=True,
+		      text=True, timeout=50)
+if os.path.exists(place + "/ballast"):
+	os.unlink(place + "/ballast")
+told = {"run": [done.returncode, done.stdout, done.stderr], "ls": run("ls", "--json"), "report": run("report")}
+json.dump(told, sys.stdout)
+"""
+STORM = "i=0; while [ $i -lt 1500 ]; do /bin/true; i=$((i+1)); done; echo out; echo err >&2; exit 7"
+FILL = "dd if=/dev/zero of=$SMALL/ballast bs=4k 2>/dev/null; "
+
+
+def on_small_disk(run, place, command, size="1m", options=("--summary",)):
+	place.mkdir(exist_ok=True)
+	line = ["unshare", "-m", sys.executable, "-c", SMALL_DISK, str(place), size, run.proctor.binary, json.dumps(list(options)), command]
+	done = run.bare(*line)
+	assert done.returncode == 0, done.stderr
+	told = json.loads(done.stdout)
+	return told["run"], told["ls"], told["report"]
+
+
+def warnings(stderr):
+	return [line for line in stderr.splitlines() if line.startswith("proctor: ")]
+
+
+# ---- a disk that fills -------------------------------------------------------------------------
+
+
+@pytest.mark.needs_root
+def test_a_disk_that_we_fill_costs_events_and_not_the_end(run, tmp_path):
+	ended, listed, report = on_small_disk(run, tmp_path / "small", STORM)
+	assert ended[:2] == [7, "out\n"]
+	said = warnings(ended[2])
+	assert len(said) == 1 and "not storing" in said[0] and "full" in said[0], ended[2]
+	assert "\nerr\n" in "\n" + ended[2]
+	assert re.search(r"\n  procs   1,501 started, 1 failed, none left behind +exact\n", ended[2]), ended[2]
+	assert re.search(r"\n  record  incomplete: .*full\n", ended[2]), ended[2]
+	more = re.search(r"\n  more    proctor report (\S+) --state-dir (\S+)\n", ended[2])
+	assert more and more.group(2) == str(tmp_path / "small/state"), ended[2]
+	job, = json.loads(listed[1])["jobs"]
+	assert (job["job_id"], job["exit_code"], job["status"], job["figures"]["processes"]) == (more.group(1), 7, "failed", 1501)
+	assert report[0] == 0 and re.search(r"lost +[\d,]+ events: not stored: .*full", report[1]), report[1]
+
+
+@pytest.mark.needs_root
+def test_a_disk_that_others_fill_leaves_a_job_whose_end_is_not_recorded(run, tmp_path):
+	ended, listed, report = on_small_disk(run, tmp_path / "small", "sleep 1; " + FILL + STORM, size="8m")
+	assert ended[:2] == [7, "out\n"]
+	said = warnings(ended[2])
+	assert len(said) == 1 and "not storing" in said[0] and "full" in said[0], ended[2]
+	assert re.search(r"\n  procs   1,50\d started", ended[2]), ended[2]
+	assert re.search(r"\n  record  not stored: .*full\n", ended[2]), ended[2]
+	assert "proctor report" not in ended[2]
+	job, = json.loads(listed[1])["jobs"]
+	assert (job["status"], job["exit_code"]) == ("lost", None)
+	assert "end not recorded" in report[1]
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("options, lines", [((), 1), (("--summary",), 1), (("--quiet",), 0)])
+def test_a_disk_that_is_full_from_the_start_is_said_once(run, tmp_path, options, lines):
+	small = tmp_path / "small"
+	small.mkdir()
+	ended, listed, report = on_small_disk(run, small, "echo out; exit 7", size="64k", options=options)
+	assert ended[:2] == [7, "out\n"]
+	assert "proctor report" not in ended[2] and ended[2].count("disk is full") <= 1, ended[2]
+	if "--summary" in options:
+		assert re.search(r"\n  record  not stored: .*full\n", ended[2]), ended[2]
+	else:
+		assert len(warnings(ended[2])) == len(ended[2].splitlines()) == lines, ended[2]
+	assert listed[0] != 0 and report[0] != 0
+
+
+@pytest.mark.needs_root
+def test_a_run_folder_elsewhere_has_all_that_the_store_has_not(run, tmp_path):
+	out = tmp_path / "out"
+	ended, _, _ = on_small_disk(run, tmp_path / "small", STORM, size="64k", options=["--out", out.as_posix()])
+	assert ended[:2] == [7, "out\n"]
+	assert len(warnings(ended[2])) == 1, ended[2]
+	assert "no store" not in ended[2]
+	summary = json.loads((out / "summary.json").read_text())
+	assert summary["figures"]["processes"] == {"value": 1501, "quality": "exact"}
+	assert "FAILED: exit 7" in (out / "report.txt").read_text()
+
+
+@pytest.mark.needs_root
+def test_a_run_folder_on_the_full_disk_is_said_once_too(run, tmp_path):
+	small = tmp_path / "small"
+	ended, _, _ = on_small_disk(run, small, "sleep 0.3; " + FILL + STORM, size="1m", options=["--out", (small / "out").as_posix()])
+	assert ended[:2] == [7, "out\n"]
+	said = warnings(ended[2])
+	assert len(said) == 2 and any("run folder" in line for line in said) and any("storing" in line for line in said), ended[2]
+
+
+# ---- a state directory that goes or was never there --------------------------------------------
+
+
+@pytest.mark.parametrize("before, after", [("", ""), ("sleep 0.8; ", "sleep 0.6; /bin/true; ")], ids=["at-once", "in-the-midst"])
+def test_a_state_directory_that_vanishes_is_made_anew(run, before, after):
+	done = run("sh", "-c", before + "rm -rf \"$PROCTOR_STATE_DIR\"; " + after + "echo out; exit 5", options=["--summary"])
+	assert (done.returncode, done.stdout) == (5, "out\n"), done.stderr
+	said = warnings(done.stderr)
+	assert len(said) == 1 and "removed" in said[0], done.stderr
+	job = run.job()
+	assert (job["exit_code"], job["status"]) == (5, "failed")
+	assert "proctor report %s" % job["job_id"] in done.stderr
+
+
+@pytest.mark.needs_root
+def test_a_state_directory_that_cannot_be_made_anew_is_said_once(as_nobody):
+	story = 'sleep 0.8; rm -rf "$PROCTOR_STATE_DIR"; : > "$PROCTOR_STATE_DIR"; sleep 0.8; echo out; exit 5'
+	done = as_nobody("run", "--summary", "--", "sh", "-c", story)
+	assert (done.returncode, done.stdout) == (5, "out\n"), done.stderr
+	said = warnings(done.stderr)
+	assert len(said) == 1 and "not storing" in said[0], done.stderr
+	assert re.search(r"\n  record  not stored: ", done.stderr) and "proctor report" not in done.stderr
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("options", [[], ["--summary"]], ids=["plain", "summary"])
+def test_a_state_directory_that_cannot_be_written_costs_the_record_only(as_nobody, tmp_path, options):
+	closed = tmp_path / "closed"
+	closed.mkdir(mode=0o755)
+	for path in (tmp_path, tmp_path.parent):
+		path.chmod(0o755)
+	for place in (closed, closed / "deeper"):
+		done = as_nobody("run", "--state-dir", place, *options, "--", "sh", "-c", "echo out; exit 5")
+		assert (done.returncode, done.stdout) == (5, "out\n"), done.stderr
+		assert done.stderr.count("Permission denied") == 1 and "unrecorded" in done.stderr, done.stderr
+		assert ("  record  not stored" in done.stderr) == bool(options), done.stderr
+		assert "proctor report" not in done.stderr
+
+
+# ---- nothing to watch with ---------------------------------------------------------------------
+
+
+UNWATCHED = 12  # files, of which nothing can be watched
+
+
+def few_files(most):
+	return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+@pytest.mark.parametrize("most", [40, 30, 24, 20, 18, 16, 14, 12, 8, 6])
+def test_few_files_do_not_keep_the_command_from_running(run, most):
+	story = ["sh", "-c", "echo out; ulimit -n; exit 3"]
+	done = run(*story, preexec_fn=few_files(most))
+	assert (done.returncode, done.stdout) == (3, "out\n%d\n" % most), done.stderr
+	if not run.is_recorded():
+		assert warnings(done.stderr) and warnings(done.stderr) == done.stderr.splitlines(), done.stderr
+	if most <= UNWATCHED:
+		assert "Too many open files" in done.stderr
+		assert len(warnings(done.stderr)) == 1 and "unrecorded" in done.stderr, done.stderr
+
+
+def test_an_unwatched_command_is_what_it_is_without_us(run):
+	for command, end in ((["sh", "-c", "kill -TERM $$"], -signal.SIGTERM), (["no-such-command-here"], 127), (["/"], 126)):
+		assert run(*command, preexec_fn=few_files(UNWATCHED)).returncode == end
+	describe = ["sh", "-c", "grep -E '^(Sig[BICP]|Shd)' /proc/self/status; env | grep PROCTOR_JOB_ID; ls /proc/$$/fd; cat /proc/$$/task/$$/children"]
+	bare, ours = (start(*describe, preexec_fn=few_files(UNWATCHED)) for start in (run.bare, run))
+	assert ours.stdout.splitlines()[:-1] == bare.stdout.splitlines()[:-1]
+
+
+def test_limits_that_cannot_be_held_for_want_of_files_refuse_the_command(run):
+	done = run("echo", "out", options=["--time", "10"], preexec_fn=few_files(UNWATCHED))
+	assert (done.returncode, done.stdout) == (125, "")
+	assert "Too many open files" in done.stderr
