@@ -39,13 +39,13 @@ static const char *find_program(void)
 	return NULL;
 }
 
-/* In the child. It dies with us, and says nothing but its answer. */
-static void become(const char *path, const char *query, int to_fd)
+/* In the child. It dies with us, also if we are dead already, and says nothing but its answer. */
+static void become(const char *path, const char *query, int to_fd, pid_t parent)
 {
 	const char *const argv[] = { "nvidia-smi", query, SMI_FORMAT, NULL };
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (dup2(to_fd, STDOUT_FILENO) >= 0)
+	if (getppid() == parent && dup2(to_fd, STDOUT_FILENO) >= 0)
 		execv(path, exec_words(argv));
 	_exit(NOT_STARTED);
 }
@@ -95,14 +95,14 @@ static int run(const char *path, const char *query, struct buf *to)
 {
 	cleanup(closep) int from = -1;
 	int fds[2];
-	pid_t pid;
+	pid_t parent = getpid(), pid;
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -1;
 	from = fds[0];
 	pid = fork();
 	if (pid == 0)
-		become(path, query, fds[1]);
+		become(path, query, fds[1], parent);
 	close(fds[1]);
 	return pid < 0 ? -1 : end(pid, collect(from, to));
 }
