@@ -27,7 +27,8 @@ static int open_dir(int parent_fd, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Between mkdir and flock somebody who sweeps may have taken it for left behind. */
+/* Between mkdir and flock somebody who sweeps may have taken it for left behind; between open and
+ * flock somebody may have given it up, and another one taken its name. */
 static bool is_still_there(int parent_fd, const char *name, int fd)
 {
 	struct stat a, b;
@@ -45,7 +46,7 @@ static int make_one(int parent_fd, const char *name)
 	fd = open_dir(parent_fd, name);
 	if (fd < 0) {
 		(void)unlinkat(parent_fd, name, AT_REMOVEDIR);
-		return fd;
+		return fd == -ENOENT ? -EEXIST : fd; /* swept away already */
 	}
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || !is_still_there(parent_fd, name, fd))
 		return -EEXIST; /* somebody swept it away for a stale one */
@@ -167,13 +168,15 @@ size_t cgdir_pids(int dir_fd, pid_t *ret, size_t cap)
 	return p.len;
 }
 
-/* An empty group below goes too, unless it is of a launcher that lives and is about to fill it. */
+/* An empty group below goes too, unless it is of a launcher that lives and is about to fill it.
+ * Our lock may be on one that is gone, while the name belongs to a new one. */
 static void remove_empty(int dir_fd, const char *name, void *arg)
 {
 	cleanup(closep) int fd = open_dir(dir_fd, name);
 	unsigned *depth = arg;
 
-	if (fd < 0 || *depth == DEPTH_MAX || flock(fd, LOCK_EX | LOCK_NB) < 0)
+	if (fd < 0 || *depth == DEPTH_MAX || flock(fd, LOCK_EX | LOCK_NB) < 0 ||
+	    !is_still_there(dir_fd, name, fd))
 		return;
 	++*depth;
 	each_child(fd, NULL, remove_empty, depth);

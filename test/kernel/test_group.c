@@ -203,10 +203,23 @@ static int fork_on(void *arg)
 	return 0;
 }
 
+/* Less than fork_on() lives, and more than the busiest machine needs. */
+#define LOOKS 10000
+
 static bool is_empty_soon(int dir_fd)
 {
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < LOOKS; i++) {
 		if (cgdir_pids(dir_fd, NULL, 0) == 0)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+static bool is_grown_soon(int dir_fd)
+{
+	for (int i = 0; i < LOOKS; i++) {
+		if (cgdir_pids(dir_fd, NULL, 0) > 16)
 			return true;
 		usleep(1000);
 	}
@@ -223,17 +236,16 @@ static void test_group__kills_a_tree_that_forks_on(void **state)
 {
 	struct group *g = limited(JOB_LIMIT_PIDS, 64);
 	struct err err = { 0 };
-	bool was_killed, is_empty;
+	bool has_grown, was_killed, is_empty;
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	spawn(g, fork_on, NULL);
-	usleep(50000);
-	assert_true(group_pids(g, NULL, 0) > 16);
+	has_grown = is_grown_soon(group_spawn_fd(g));
 	was_killed = group_kill(g, SIGKILL, &err) == 0;
 	is_empty = is_empty_soon(group_spawn_fd(g));
 	group_close(g);
 	reap_all();
-	assert_true(was_killed && is_empty);
+	assert_true(has_grown && was_killed && is_empty);
 }
 
 /* Without cgroup.kill: v1, and kernels before 5.14. */
@@ -243,7 +255,7 @@ static void test_cgdir_kill__kills_a_tree_that_forks_on_by_its_pids(void **state
 	char name[CGDIR_NAME_MAX] = CGDIR_PREFIX "by-pids";
 	int root = root_dir(), parent = openat(root, d->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
 	    dir;
-	bool was_killed, is_empty;
+	bool has_grown, was_killed, is_empty;
 	pid_t pid;
 
 	if (d->is_v2 || parent < 0)
@@ -255,8 +267,7 @@ static void test_cgdir_kill__kills_a_tree_that_forks_on_by_its_pids(void **state
 	pid = fork();
 	if (pid == 0)
 		_exit(cgdir_write(dir, "cgroup.procs", "0") == 0 ? fork_on(NULL) : 1);
-	usleep(50000);
-	assert_true(cgdir_pids(dir, NULL, 0) > 16);
+	has_grown = is_grown_soon(dir);
 	was_killed = cgdir_kill(dir, SIGKILL) == 0;
 	is_empty = is_empty_soon(dir);
 	assert_int_equal(cgdir_remove(parent, name, dir), 0);
@@ -264,7 +275,7 @@ static void test_cgdir_kill__kills_a_tree_that_forks_on_by_its_pids(void **state
 	close(dir);
 	close(parent);
 	close(root);
-	assert_true(was_killed && is_empty);
+	assert_true(has_grown && was_killed && is_empty);
 }
 
 static void test_group__signals_everybody_once(void **state)
@@ -338,6 +349,49 @@ static void test_group__clears_away_what_killed_launchers_left(void **state)
 	assert_int_equal(after, 0);
 }
 
+/* Never rests, but not for ever. */
+static int keep_sweeping(void *arg)
+{
+	alarm(60);
+	for (;;)
+		cgdir_sweep(*(const int *)arg);
+	return 0;
+}
+
+/* Who sweeps may have looked at the one that had the name before. */
+static void test_cgdir_make__is_not_swept_away_by_others(void **state)
+{
+	int root = root_dir(),
+	    parent = openat(root, home.v2.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	unsigned made = 0, kept = 0;
+	pid_t sweepers[2];
+
+	assert_true(parent >= 0);
+	for (size_t i = 0; i < ARRAY_LEN(sweepers); i++)
+		sweepers[i] = child(keep_sweeping, &parent);
+	for (int i = 0; i < 3000; i++) {
+		char name[CGDIR_NAME_MAX] = CGDIR_PREFIX "again";
+		int dir = cgdir_make(parent, name);
+
+		if (dir < 0)
+			continue;
+		sched_yield();
+		made++;
+		kept += cgdir_has(dir, "cgroup.procs");
+		(void)!cgdir_remove(parent, name, dir);
+		close(dir);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(sweepers); i++) {
+		kill(sweepers[i], SIGKILL);
+		reap(sweepers[i]);
+	}
+	cgdir_sweep(parent);
+	close(parent);
+	close(root);
+	assert_int_equal(made, 3000);
+	assert_int_equal(kept, made);
+}
+
 static void test_group__of_an_inner_job_lies_inside_and_goes_with_the_outer(void **state)
 {
 	struct group *g = make_group("outer", 0, 0);
@@ -404,5 +458,6 @@ RUN_GROUP_TESTS(&home, TEST(test_group__counts_cpu_time_as_wait4_does),
                 TEST(test_group__gives_leftovers_back_and_goes),
                 TEST(test_group__has_a_name_of_its_own),
                 TEST(test_group__clears_away_what_killed_launchers_left),
+                TEST(test_cgdir_make__is_not_swept_away_by_others),
                 TEST(test_group__of_an_inner_job_lies_inside_and_goes_with_the_outer),
                 TEST(test_group__of_an_inner_job_that_lives_on_is_left_alone))
