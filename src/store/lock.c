@@ -41,37 +41,50 @@ static int set_lock(const struct lock *lock, short type, int64_t byte)
 	return fcntl(lock->fd, F_OFD_SETLK, &range) < 0 ? -errno : 0;
 }
 
-/* Whoever has waited long looks more often: among hundreds that come and go nobody starves. */
-static uint64_t pause_ns(uint64_t waited_ns)
+static bool is_held(int r)
+{
+	return r == -EAGAIN || r == -EACCES;
+}
+
+/* One of those who wait is the next and looks often; if all did, hundreds would take the time that
+ * the holder needs. The next one may be stopped, so the others look, too; and whoever has waited
+ * long looks more often: nobody starves. */
+static uint64_t pause_ns(uint64_t waited_ns, bool is_next)
 {
 	if (waited_ns < 20 * NS_PER_MS)
 		return MAX(waited_ns / 2, 100 * NS_PER_US);
-	if (waited_ns < NS_PER_S)
-		return 10 * NS_PER_MS;
-	return waited_ns < 3 * NS_PER_S ? 3 * NS_PER_MS : NS_PER_MS;
+	if (is_next)
+		return NS_PER_MS / 2;
+	return waited_ns < NS_PER_S ? 20 * NS_PER_MS : 10 * NS_PER_MS;
 }
 
 /* Polling, because the kernel's own waiting has no time limit: whoever was stopped while it held
  * the lock would stop us too. */
+static int wait_for(struct lock *lock, int64_t byte, uint64_t patience_ns)
+{
+	uint64_t began_ns = clock_mono_ns(), waited_ns = 0;
+	bool is_next = false;
+	int r = -EAGAIN;
+
+	while (is_held(r) && waited_ns < patience_ns) {
+		struct timespec pause = { 0 };
+
+		is_next = is_next || set_lock(lock, F_WRLCK, LOCK_NEXT) == 0;
+		pause.tv_nsec = (long)pause_ns(waited_ns, is_next);
+		nanosleep(&pause, NULL);
+		r = set_lock(lock, F_WRLCK, byte);
+		waited_ns = clock_mono_ns() - began_ns;
+	}
+	if (is_next)
+		set_lock(lock, F_UNLCK, LOCK_NEXT);
+	return is_held(r) ? -EBUSY : r;
+}
+
 int lock_take(struct lock *lock, int64_t byte, uint64_t patience_ns)
 {
-	uint64_t began_ns = 0;
+	int r = set_lock(lock, F_WRLCK, byte);
 
-	for (;;) {
-		struct timespec pause = { 0 };
-		uint64_t waited_ns;
-		int r = set_lock(lock, F_WRLCK, byte);
-
-		if (r != -EAGAIN && r != -EACCES)
-			return r;
-		if (!began_ns)
-			began_ns = clock_mono_ns();
-		waited_ns = clock_mono_ns() - began_ns;
-		if (waited_ns >= patience_ns)
-			return -EBUSY;
-		pause.tv_nsec = (long)pause_ns(waited_ns);
-		nanosleep(&pause, NULL);
-	}
+	return is_held(r) ? wait_for(lock, byte, patience_ns) : r;
 }
 
 void lock_drop(struct lock *lock, int64_t byte)

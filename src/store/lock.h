@@ -3,10 +3,13 @@
  * dies, however it dies.
  *
  * write.lock, byte 0: held around every transaction, checkpoint and close. Debian's SQLite has a
- * rare
- *                     race between two connections that write or checkpoint; so there is only one.
- *             byte n: held for life by recorder n, so that others can tell the living from the
- * dead. owner.lock, byte 0: held for life by a daemon, with its pid as text. */
+ * rare race between two connections that write or checkpoint; so there is only one.
+ *
+ * write.lock, byte n: held for life by recorder n, so that others tell the living from the dead.
+ *
+ * write.lock, byte 2^62: held by the one of those who wait that looks most often.
+ *
+ * owner.lock, byte 0: held for life by a daemon, with its pid as text. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,6 +19,7 @@
 #include "base/err.h"
 
 #define LOCK_WRITING 0 /* byte of write.lock */
+#define LOCK_NEXT (INT64_C(1) << 62)
 
 struct lock {
 	int fd; /* -1: not open */
