@@ -48,7 +48,7 @@ static bool yard_delegate(const struct yard *y, uid_t uid)
 
 static void yard_remove(struct yard *y)
 {
-	for (int i = 0; i < 100 && rmdir(y->path) < 0; i++)
+	for (int i = 0; i < 10000 && rmdir(y->path) < 0; i++)
 		usleep(1000);
 }
 

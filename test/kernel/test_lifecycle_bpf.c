@@ -212,7 +212,7 @@ static void test_lifecycle_bpf__tells_who_was_killed_for_lack_of_memory(void **s
 	}
 	pid_t pid = child(eat, group);
 	int status = reap(pid);
-	for (int i = 0; i < 100 && rmdir(group) < 0; i++)
+	for (int i = 0; i < 1000 && rmdir(group) < 0; i++)
 		usleep(10000);
 	assert_true(WIFSIGNALED(status));
 	const struct event *e = await(live, EVENT_OOM, pid);

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "kernel.h"
+#include "threads.h"
 
 #define TICK_NS (NS_PER_S / 100)
 
@@ -203,7 +204,7 @@ static bool is_ready(struct actor *actor, int ready_fd)
 
 	if (actor->act == stop || actor->act == exit_unseen)
 		return waitid(P_PID, (id_t)actor->pid, &info, WSTOPPED | WEXITED | WNOWAIT) == 0;
-	return read(ready_fd, &c, 1) == 1 && c == '.';
+	return read(ready_fd, &c, 1) == 1 && c == '.' && threads_settle(actor->pid, 'S', "S");
 }
 
 static bool call_in(void)
@@ -224,7 +225,6 @@ static bool call_in(void)
 		if (!ok)
 			fprintf(stderr, "actor %zu failed\n", i);
 	}
-	usleep(20000); /* until the last of them rests */
 	return ok;
 }
 
@@ -484,7 +484,7 @@ static void test_tasks_bpf__a_process_without_its_leader_is_alive(void **state)
 	pid_t pid = child(leave_it_to_a_thread, NULL);
 	const struct proc_sample *p;
 
-	usleep(50000);
+	assert_true(threads_settle(pid, 'Z', "SZ") && threads_settle(pid, 'S', "SZ"));
 	look(pair);
 	p = of(pair->bpf, pid);
 	assert_int_equal(p->state, 'S');

@@ -4,6 +4,7 @@
  * about it. */
 #pragma once
 
+#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <math.h>
@@ -265,6 +266,16 @@ static inline const struct world_proc *world_last(const struct world *w,
 			return &w->rows.at[i].p;
 	return &row->p;
 }
+
+/* A writer's patience with the others is meant for a machine that has time for them. Where it has
+ * not, what came to nothing is tried again, as nothing must have happened. */
+#define AT_LAST(call)                                                                              \
+	({                                                                                         \
+		int r_ = -EBUSY;                                                                   \
+		for (int i_ = 0; i_ < 20 && r_ == -EBUSY; i_++)                                    \
+			r_ = (call);                                                               \
+		r_;                                                                                \
+	})
 
 static inline char *world_dir(void)
 {

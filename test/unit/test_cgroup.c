@@ -255,7 +255,7 @@ static void test_cgroup__sees_a_real_group_with_a_real_limit(void **state)
 		              : 9);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
-	for (int i = 0; i < 100 && unlinkat(env.root_fd, dir, AT_REMOVEDIR) < 0; i++)
+	for (int i = 0; i < 1000 && unlinkat(env.root_fd, dir, AT_REMOVEDIR) < 0; i++)
 		usleep(10000);
 	assert_int_equal(status, 0);
 	if (!dirs->of[CGROUP_FAMILY_MEMORY].is_v2)

@@ -13,7 +13,10 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "threads.h"
 #include "tree.h"
+
+#define PATIENCE_NS (20 * NS_PER_S) /* of a test; a busy machine is slow */
 
 static void test_patient__reads_files_in_their_order(void **state)
 {
@@ -81,13 +84,18 @@ static void serve_one(int fd, const struct fuse_in_header *in)
 		reply(fd, in->unique, -ENOSYS, NULL, 0);
 }
 
-static void serve(int fd)
+/* Says so when somebody waits for bytes, which do not come. */
+static void serve(int fd, int tell_fd)
 {
 	static _Alignas(8) char request[128 << 10];
+	const struct fuse_in_header *in = (const void *)request;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	while (read(fd, request, sizeof request) > 0)
-		serve_one(fd, (const void *)request);
+	while (read(fd, request, sizeof request) > 0) {
+		serve_one(fd, in);
+		if (in->opcode == FUSE_READ)
+			(void)!write(tell_fd, "", 1);
+	}
 	_exit(0);
 }
 
@@ -101,16 +109,18 @@ static void *hold_lock(void *at)
 	return NULL;
 }
 
-/* Wants the lock for writing; while it waits nobody else gets it. */
+/* Wants the lock for writing once the other has it; while it waits nobody else gets it. */
 static void *want_lock(void *at)
 {
-	usleep(50000);
+	char c;
+
+	(void)!read(STDIN_FILENO, &c, 1);
 	mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return at;
 }
 
-/* Runs instead of the tests, as "hang PATH": from now on whoever asks for its command line has to
- * wait. */
+/* Runs instead of the tests, as "hang PATH", and is told by the server when the lock is held: soon
+ * whoever asks for its command line has to wait. */
 static int hang(char **argv)
 {
 	int fd = open(argv[1], O_RDONLY | O_CLOEXEC);
@@ -123,8 +133,6 @@ static int hang(char **argv)
 	    pthread_create(&threads[0], NULL, hold_lock, at) != 0 ||
 	    pthread_create(&threads[1], NULL, want_lock, at) != 0)
 		return 1;
-	usleep(150000);
-	(void)!write(STDOUT_FILENO, "", 1);
 	for (;;)
 		pause();
 }
@@ -137,30 +145,41 @@ struct stage {
 	char file[96];
 };
 
+static void name_stage(char *ret, size_t cap, pid_t owner)
+{
+	snprintf(ret, cap, "/tmp/proctor-hang-%d", owner);
+}
+
+/* Nobody but who waits for a lock is in this state for long. */
+static bool is_waiting_soon(pid_t pid)
+{
+	return threads_settle(pid, 'D', "DS");
+}
+
 static bool raise_stage(struct stage *s)
 {
 	char options[96];
-	int fuse_fd = open("/dev/fuse", O_RDWR | O_CLOEXEC), ready[2];
-	char c;
+	int fuse_fd = open("/dev/fuse", O_RDWR | O_CLOEXEC), held[2];
 
-	snprintf(s->file, sizeof s->file, "/tmp/proctor-hang-%d", getpid());
+	name_stage(s->file, sizeof s->file, getpid());
 	close(open(s->file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 	snprintf(options, sizeof options, "fd=%d,rootmode=100444,user_id=0,group_id=0", fuse_fd);
 	if (fuse_fd < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-	    mount("hang", s->file, "fuse", MS_NOSUID | MS_NODEV, options) < 0 || pipe(ready) < 0)
+	    mount("hang", s->file, "fuse", MS_NOSUID | MS_NODEV, options) < 0 || pipe(held) < 0)
 		return false;
 	s->server = fork();
 	if (s->server == 0)
-		serve(fuse_fd);
+		serve(fuse_fd, held[1]);
 	close(fuse_fd);
 	s->target = fork();
 	if (s->target == 0) {
-		dup2(ready[1], STDOUT_FILENO);
+		dup2(held[0], STDIN_FILENO);
 		execl("/proc/self/exe", "hang", s->file, NULL);
 		_exit(127);
 	}
-	close(ready[1]);
-	return read(ready[0], &c, 1) == 1;
+	close(held[0]);
+	close(held[1]);
+	return is_waiting_soon(s->target);
 }
 
 /* Without the server the file system answers every wait with an error. */
@@ -188,9 +207,9 @@ static bool does_plain_read_hang(pid_t target)
 		(void)!read(fd, text, sizeof text);
 		_exit(0);
 	}
-	usleep(200000);
-	hangs = waitpid(reader, NULL, WNOHANG) == 0;
+	hangs = is_waiting_soon(reader);
 	kill(reader, SIGKILL);
+	waitpid(reader, NULL, 0);
 	return hangs;
 }
 
@@ -213,7 +232,7 @@ static int scan_beside(const struct stage *stage)
 		if (probe_tasks_proc.read(self, &s, &err) < 0)
 			return 3;
 	}
-	if (clock_mono_ns() - begin > 5 * NS_PER_S)
+	if (clock_mono_ns() - begin > PATIENCE_NS)
 		return 4;
 	if (!does_plain_read_hang(stage->target))
 		return 5;
@@ -225,6 +244,7 @@ static int scan_beside(const struct stage *stage)
 
 static void test_patient__a_process_that_makes_readers_hang_does_not_stop_the_scan(void **state)
 {
+	char left[96];
 	int status;
 	pid_t child;
 
@@ -235,11 +255,14 @@ static void test_patient__a_process_that_makes_readers_hang_does_not_stop_the_sc
 	if (child == 0) {
 		struct stage stage;
 
+		alarm(4 * PATIENCE_NS / NS_PER_S);
 		if (unshare(CLONE_NEWNS) < 0 || !raise_stage(&stage))
 			_exit(9);
 		_exit(scan_beside(&stage));
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
+	name_stage(left, sizeof left, child);
+	unlink(left);
 	assert_int_equal(status, 0);
 }
 

@@ -138,7 +138,7 @@ static void test_sampler_tick__sees_a_life_of_two_milliseconds(void **state)
 		_exit(3);
 	}
 	waitpid(child, NULL, 0);
-	for (int i = 0; i < 20 && !ended; i++) {
+	for (int i = 0; i < 200 && !ended; i++) {
 		usleep(100000); /* the final counters come a moment after the child was reaped */
 		sampler_tick(s, &jobs, &snap);
 		vec_each(&snap.events, e) {

@@ -458,7 +458,7 @@ static void test_client__does_not_wait_longer_for_an_answer_than_it_was_told(voi
 	assert_int_equal(client_call(c, "echo", NULL, began + 100 * NS_PER_MS, NULL, &err),
 	                 -ETIMEDOUT);
 	client_close(c);
-	assert_true(clock_mono_ns() - began < NS_PER_S);
+	assert_true(clock_mono_ns() - began < 10 * NS_PER_S);
 	close(fd);
 }
 
@@ -475,7 +475,7 @@ static void test_client__does_not_wait_longer_to_be_let_in_than_it_was_told(void
 	for (size_t i = 0; i < ARRAY_LEN(c) && r == 0; i++)
 		r = client_open(sc->path, clock_mono_ns() + 50 * NS_PER_MS, &c[i], &err);
 	assert_int_equal(r, -ETIMEDOUT);
-	assert_true(clock_mono_ns() - began < NS_PER_S);
+	assert_true(clock_mono_ns() - began < 10 * NS_PER_S);
 	for (size_t i = 0; i < ARRAY_LEN(c); i++)
 		client_close(c[i]);
 	close(fd);

@@ -169,7 +169,7 @@ static void test_sql_ask__ends_what_takes_too_long(void **state)
 	                     " SELECT count(*) FROM n",
 	                     &a, &err),
 	                 -ETIME);
-	assert_true(clock_mono_ns() - from < 5 * NS_PER_S);
+	assert_true(clock_mono_ns() - from < 20 * NS_PER_S);
 	assert_int_equal(ask("/nonexistent", "SELECT 1", &a, &err), -ENOENT);
 	world_rmdir(dir);
 }

@@ -136,7 +136,7 @@ static void write_some(const char *dir, uint64_t seed, int n)
 	st = child_open(dir, false);
 	for (int i = 0; i < n; i++) {
 		world_tick(&w);
-		if (store_put(st, &w.snap, &err) < 0) {
+		if (AT_LAST(store_put(st, &w.snap, &err)) < 0) {
 			fprintf(stderr, "child: %s\n", err.msg);
 			_exit(4);
 		}

@@ -371,7 +371,7 @@ static void test_store_put__does_not_wait_for_ever_for_a_stopped_writer(void **s
 	from = clock_mono_ns();
 	world_tick(&w);
 	assert_int_equal(store_put(st, &w.snap, &err), -EBUSY);
-	assert_true(clock_mono_ns() - from < 5 * NS_PER_S);
+	assert_true(clock_mono_ns() - from < 20 * NS_PER_S);
 	lock_close(&lock);
 	world_put(&w, st);
 	store_close(st);
