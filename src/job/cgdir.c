@@ -18,7 +18,8 @@
 #define NAMES_MAX 9   /* name, name.2 … name.9 */
 #define SWEEP_MAX 512 /* names of the parent that are looked at: it may have any number */
 #define ROUNDS_MAX 1000
-#define IDLE_ROUNDS_MAX 20 /* without anybody to move, a ms each: groups below are in use */
+#define IDLE_ROUNDS_MAX 20   /* without anybody to move, a ms each: groups below are in use */
+#define DYING_ROUNDS_MAX 500 /* nor below: the dead hold it until they got to leave the CPU */
 
 static int open_dir(int parent_fd, const char *name)
 {
@@ -205,6 +206,11 @@ static size_t move_to_parent(int parent_fd, int dir_fd)
 	return n;
 }
 
+static int idle_rounds(int dir_fd)
+{
+	return cgdir_pids(dir_fd, NULL, 0) ? IDLE_ROUNDS_MAX : DYING_ROUNDS_MAX;
+}
+
 /* Who forks while being moved leaves children behind, and who is dying still counts for a moment:
  * so again, until it goes. */
 int cgdir_remove(int parent_fd, const char *name, int dir_fd)
@@ -217,7 +223,7 @@ int cgdir_remove(int parent_fd, const char *name, int dir_fd)
 			return 0;
 		error = errno;
 		if ((error != EBUSY && error != ENOTEMPTY) || round == ROUNDS_MAX ||
-		    idle == IDLE_ROUNDS_MAX)
+		    idle >= idle_rounds(dir_fd))
 			return -error;
 		each_child(dir_fd, NULL, remove_empty, &depth);
 		idle = move_to_parent(parent_fd, dir_fd) ? 0 : idle + 1;

@@ -349,6 +349,8 @@ static void test_group__clears_away_what_killed_launchers_left(void **state)
 	assert_int_equal(after, 0);
 }
 
+#define SWEPT 1000
+
 /* Never rests, but not for ever. */
 static int keep_sweeping(void *arg)
 {
@@ -369,7 +371,7 @@ static void test_cgdir_make__is_not_swept_away_by_others(void **state)
 	assert_true(parent >= 0);
 	for (size_t i = 0; i < ARRAY_LEN(sweepers); i++)
 		sweepers[i] = child(keep_sweeping, &parent);
-	for (int i = 0; i < 3000; i++) {
+	for (int i = 0; i < SWEPT; i++) {
 		char name[CGDIR_NAME_MAX] = CGDIR_PREFIX "again";
 		int dir = cgdir_make(parent, name);
 
@@ -388,7 +390,7 @@ static void test_cgdir_make__is_not_swept_away_by_others(void **state)
 	cgdir_sweep(parent);
 	close(parent);
 	close(root);
-	assert_int_equal(made, 3000);
+	assert_int_equal(made, SWEPT);
 	assert_int_equal(kept, made);
 }
 
