@@ -41,7 +41,7 @@ int group_spawn_fd(const struct group *g);
  * joined is -errno, and *ret_where the directory (static for the life of the group). */
 int group_join(const struct group *g, bool is_spawned_inside, const char **ret_where) must_check;
 
-/* What the job took so far: what cannot be known stays absent. The limits are the group's own. */
+/* What the job took so far: what cannot be known stays absent. No limits: those are our doing. */
 void group_read(const struct group *g, struct cgroup_readings *ret);
 /* Bits 1 << JOB_LIMIT_… of the limits that took effect: somebody was killed or refused memory,
  * refused a fork, or held back. */
