@@ -455,7 +455,7 @@ static void enter_job(struct jobhost *h)
 	job = the_job(h);
 	*job = *h->options.job;
 	job->status = JOB_RUNNING;
-	snprintf(job->tier, sizeof job->tier, "%s%s%.24s", event_tier(engine_sampler(h->engine)),
+	snprintf(job->tier, sizeof job->tier, "%s%s%s", event_tier(engine_sampler(h->engine)),
 	         h->group ? ", " : "", h->group ? group_describe(h->group) : "");
 	mark_start(h);
 }

@@ -61,7 +61,7 @@ const char *job_outcome(const struct job *job)
 	}
 	if (job_is_oom(job))
 		return "oom";
-	if (job->limits_hit)
+	if (job->limits_hit & ~(1u << JOB_LIMIT_CPU)) /* to be held back is no reason to fail */
 		return "limit";
 	return job->signal ? "signal" : "failed";
 }

@@ -12,7 +12,7 @@
 #define JOB_ID_MAX 128
 #define JOB_CWD_MAX 256
 #define JOB_TAGS_MAX 1024 /* bytes of JSON text */
-#define JOB_TIER_MAX 48
+#define JOB_TIER_MAX 80
 #define SHEET_LABEL_MAX 64
 #define JOBS_MAX 4096
 #define SHEETS_MAX 100000

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/view_job.h"
 
+#include <signal.h>
 #include <stdio.h>
 
 #include "store/job_column.h"
@@ -62,14 +63,17 @@ static bool is_old(enum job_figure id)
 	return id == JOB_FIGURE_PROCESSES || id == JOB_FIGURE_CPU || id == JOB_FIGURE_PEAK_RSS;
 }
 
-/* The first reason that explains it, in one word. */
+/* As job_outcome() tells it. */
 static void put_result(struct buf *sql)
 {
-	buf_printf(sql,
-	           ", CASE j.status WHEN %d THEN 'running' WHEN %d THEN 'lost' WHEN %d THEN 'ok'"
-	           " ELSE CASE WHEN j.limits_hit THEN 'limit' WHEN j.oom_kills THEN 'oom'"
-	           " WHEN j.signal THEN 'signal' ELSE 'failed' END END AS result",
-	           JOB_RUNNING, JOB_LOST, JOB_COMPLETED);
+	buf_printf(
+		sql,
+		", CASE j.status WHEN %d THEN 'running' WHEN %d THEN 'lost' WHEN %d THEN 'ok'"
+		" ELSE CASE WHEN coalesce(j.oom_kills, j.limits_hit & %u AND j.signal = %d) THEN 'oom'"
+		" WHEN j.limits_hit & ~%u THEN 'limit'"
+		" WHEN j.signal THEN 'signal' ELSE 'failed' END END AS result",
+		JOB_RUNNING, JOB_LOST, JOB_COMPLETED, 1U << JOB_LIMIT_MEM, SIGKILL,
+		1U << JOB_LIMIT_CPU);
 }
 
 static void put_limits(struct buf *sql)

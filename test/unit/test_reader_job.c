@@ -117,7 +117,7 @@ static void test_jobs_view__shows_friendly_units_and_qualities(void **state)
 	end(&job, JOB_FAILED);
 	put_job(st, &job);
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM jobs WHERE job_id = 'train-7'"
-	                              " AND status = 'failed' AND result = 'limit'"
+	                              " AND status = 'failed' AND result = 'oom'"
 	                              " AND duration_seconds = 89.0 AND core_dumped = 1"
 	                              " AND limit_mem_mb = 512.0 AND limit_time_seconds = 90.0"
 	                              " AND limits_hit = 'mem time' AND parent = 'night-1'"

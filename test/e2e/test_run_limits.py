@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""Limits of a job: held, told as hit when they were, and refused before the start where they can't be held."""
+import json
+import re
+import time
+
+import pytest
+
+from runkit import LOAD, WAYS
+
+TIERS = ["bpf", "connector", "looks"]
+
+
+def hit(run):
+	"""Which limits the only job met."""
+	told = run.job()["limits_hit"]
+	return set(told.split()) if told else set()
+
+
+# ---- time --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_time_ends_a_command_that_listens_at_once(run, tier):
+	begin = time.monotonic()
+	done = run("sleep", 30, options=["--time", "0.3s", "--summary", "--tier", tier])
+	assert done.returncode == -15 and time.monotonic() - begin < 5
+	job = run.job()
+	assert hit(run) == {"time"} and job["result"] == "limit"
+	assert 0.3 <= job["duration_seconds"] < 3
+	assert "FAILED after" in done.stderr and "time limit of 300ms" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_time_ends_a_child_that_ignores_sigterm(run, tier):
+	begin = time.monotonic()
+	done = run("sh", "-c", "trap '' TERM; (sleep 30; echo never) & sleep 30; wait; exit 3",
+		   options=["--time", "0.3s", "--grace", "0.5s", "--summary", "--tier", tier])
+	took = time.monotonic() - begin
+	assert done.returncode == -9, done.stderr
+	assert 0.7 < took < 6, took
+	assert done.stdout == "" and hit(run) == {"time"}
+	job = run.job()
+	assert (job["signal_num"], job["result"], job["leaked_processes"]) == (9, "limit", 0)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_time_ends_who_stands_still(run, tier):
+	done = run("sh", "-c", "setsid sh -c 'kill -STOP $$; sleep 30' & sleep 30", options=["--time", "0.5s", "--grace", "15s", "--tier", tier])
+	assert done.returncode == -15 and hit(run) == {"time"}
+	assert 0.5 <= run.job()["duration_seconds"] < 10  # it heard SIGTERM: nobody waited for the grace
+
+
+@pytest.mark.parametrize("deaf", [[], ["deaf"]], ids=["listening", "deaf"])
+@pytest.mark.parametrize("tier", TIERS)
+def test_time_holds_while_leftovers_are_waited_for(run, tier, deaf):
+	begin = time.monotonic()
+	done = run(WAYS, "leave", 2, *deaf, options=["--wait", "--time", "0.6s", "--grace", "0.4s", "--summary", "--tier", tier])
+	took = time.monotonic() - begin
+	assert done.returncode == 0, done.stderr  # the command's own, which had ended well
+	assert 0.5 < took < 8, took
+	assert hit(run) == {"time"}
+	assert (run.job()["outlived_processes"], run.job()["leaked_processes"]) in ((2, 0), (None, 0))
+
+
+def test_a_job_that_is_in_time_is_not_said_to_have_met_its_limit(run):
+	assert run("sh", "-c", "exit 4", options=["--time", "20s"]).returncode == 4
+	assert hit(run) == set() and run.job()["result"] == "failed"
+	assert run.job()["limit_time_seconds"] == 20
+
+
+# ---- what cannot be a limit --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option, value", [("--time", "0"), ("--time", "0s"), ("--mem", "0"), ("--cpu", "0"), ("--cpu", "0.0"), ("--pids", "0")])
+def test_a_limit_of_nothing_is_refused(run, option, value):
+	done = run("echo", "out", options=[option, value])
+	assert (done.returncode, done.stdout) == (125, "")
+	assert option in done.stderr and not run.is_recorded()
+
+
+def test_last_is_no_id_for_a_job(run):
+	done = run("echo", "out", options=["--job-id", "last"])
+	assert (done.returncode, done.stdout) == (125, "")
+	assert "last" in done.stderr and not run.is_recorded()
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("option, value", [("--mem", "100M"), ("--cpu", "1")])
+def test_a_limit_that_cannot_be_held_is_refused_before_the_start(as_nobody, option, value):
+	done = as_nobody("run", option, value, "--", "echo", "out")
+	assert (done.returncode, done.stdout) == (125, "")
+	assert option in done.stderr and "systemd-run" in done.stderr, done.stderr
+
+
+# ---- memory, CPU, processes --------------------------------------------------------------------
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("tier", TIERS)
+def test_memory_that_hits_the_limit_is_told_as_our_own(run, tier):
+	done = run(LOAD, "mem", 200, 100, options=["--mem", "50M", "--summary", "--tier", tier])
+	assert done.returncode == -9, done.stderr
+	job = run.job()
+	assert hit(run) == {"mem"} and job["result"] == "oom" and job["oom_kills"] == 1
+	assert "out of memory (own limit 50.0 MiB)" in done.stderr, done.stderr
+	report = run.proctor("report").stdout
+	assert "out of memory (own limit 50.0 MiB)" in report
+
+
+@pytest.mark.needs_root
+def test_memory_below_the_limit_is_left_alone(run):
+	done = run(LOAD, "mem", 50, 10, options=["--mem", "200M", "--summary"])
+	assert done.returncode == 0 and hit(run) == set(), done.stderr
+	assert run.job()["result"] == "ok"
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("tier", TIERS)
+def test_cpu_is_held_back_and_told(run, tier):
+	done = run(LOAD, "cpu", 2, 100, options=["--cpu", "0.1", "--summary", "--tier", tier])
+	assert done.returncode == 0, done.stderr
+	job = run.job()
+	assert hit(run) == {"cpu"} and job["result"] == "ok"
+	assert job["duration_seconds"] > 1.2  # 0.2 s of CPU time at a tenth of a core, but for what one period may run over
+	assert job["cpu_throttled_seconds"] > 0.5
+	assert re.search(r"\n  limit   held back by its limit of 0.1 cores for ", done.stderr), done.stderr
+
+
+@pytest.mark.needs_root
+def test_a_command_that_was_held_back_and_failed_did_not_fail_of_it(run):
+	assert run("sh", "-c", "%s cpu 1 60; exit 3" % LOAD, options=["--cpu", "0.1"]).returncode == 3
+	assert hit(run) == {"cpu"} and run.job()["result"] == "failed"
+	listed, = json.loads(run.proctor("ls", "--json").stdout)["jobs"]
+	assert listed["outcome"] == "failed"
+
+
+FORKS = """
+import os, sys, time
+n = 0
+try:
+	while n < 60:
+		if os.fork() == 0:
+			time.sleep(20)
+			os._exit(0)
+		n += 1
+except OSError as e:
+	print(n, e.errno)
+	sys.stdout.flush()
+os._exit(3)
+"""
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("tier", TIERS)
+def test_processes_are_limited_by_the_group(run, tier):
+	done = run("/usr/bin/python3", "-c", FORKS, options=["--pids", "20", "--kill-leftovers", "--grace", "0.2s", "--tier", tier])
+	assert (done.returncode, done.stdout) == (3, "19 11\n"), done.stderr  # itself is the twentieth
+	assert hit(run) == {"pids"} and run.job()["result"] == "limit"
+
+
+@pytest.mark.needs_root
+def test_processes_are_limited_without_a_group_too(as_nobody):
+	done = as_nobody("run", "--pids", "40", "--kill-leftovers", "--grace", "0.2s", "--", "/usr/bin/python3", "-c", FORKS)
+	n, error = map(int, done.stdout.split())
+	assert done.returncode == 3 and error == 11 and n < 40, done.stderr  # others of this user count too
