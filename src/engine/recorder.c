@@ -12,7 +12,10 @@
 #include "model/codec.h"
 #include "store/jsonl.h"
 
-#define QUEUE_MAX 4 /* snapshots that may wait for the disk */
+/* Snapshots that may wait for the disk. Those of one job are small, and its first ones come fast,
+ * while the store is perhaps still being made. */
+#define QUEUE_MAX 16
+#define QUEUE_OF_ALL 4
 #define PATIENCE_NS (2 * NS_PER_S)
 #define RETENTION_EVERY_NS (3600 * NS_PER_S)
 #define RETENTION_REST_NS                                                                          \
@@ -105,12 +108,17 @@ static struct timespec at_mono(uint64_t ns)
 		                  .tv_nsec = (long)(ns % NS_PER_S) };
 }
 
+static bool is_full(const struct recorder *r)
+{
+	return r->queue_len >= (r->options.is_patient ? QUEUE_MAX : QUEUE_OF_ALL);
+}
+
 /* With the lock held. Meanwhile events gather in the kernel's buffers. */
 static void wait_for_room(struct recorder *r)
 {
 	struct timespec end = at_mono(clock_mono_ns() + PATIENCE_NS);
 
-	while (r->queue_len == QUEUE_MAX)
+	while (is_full(r))
 		if (pthread_cond_timedwait(&r->drawn, &r->lock, &end) == ETIMEDOUT)
 			return;
 }
@@ -120,7 +128,7 @@ void recorder_push(struct recorder *r, struct snapshot *take_snap)
 	pthread_mutex_lock(&r->lock);
 	if (r->options.is_patient)
 		wait_for_room(r);
-	if (r->queue_len == QUEUE_MAX)
+	if (is_full(r))
 		push_out_oldest(r);
 	r->queue[r->queue_len++] = take_snap;
 	pthread_cond_signal(&r->wake);

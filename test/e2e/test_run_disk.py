@@ -115,7 +115,8 @@ def test_a_run_folder_on_the_full_disk_is_said_once_too(run, tmp_path):
 
 @pytest.mark.parametrize("before, after", [("", ""), ("sleep 0.8; ", "sleep 0.6; /bin/true; ")], ids=["at-once", "in-the-midst"])
 def test_a_state_directory_that_vanishes_is_made_anew(run, before, after):
-	done = run("sh", "-c", before + "rm -rf \"$PROCTOR_STATE_DIR\"; " + after + "echo out; exit 5", options=["--summary"])
+	vanish = 'mv "$PROCTOR_STATE_DIR" "$PROCTOR_STATE_DIR.gone"; rm -rf "$PROCTOR_STATE_DIR.gone"; '  # at one moment
+	done = run("sh", "-c", before + vanish + after + "echo out; exit 5", options=["--summary"])
 	assert (done.returncode, done.stdout) == (5, "out\n"), done.stderr
 	said = warnings(done.stderr)
 	assert len(said) == 1 and "removed" in said[0], done.stderr
