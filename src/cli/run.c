@@ -17,6 +17,7 @@
 #include "cli/report.h"
 #include "cli/run_door.h"
 #include "engine/jobhost.h"
+#include "job/exec_fault.h"
 #include "job/ident.h"
 #include "job/plain.h"
 #include "job/type.h"
@@ -363,12 +364,6 @@ static void open_door(struct run *run, struct loop *loop, struct jobhost *host)
 		on_notice(run, err.msg);
 }
 
-static int give_up(struct run *run, const struct err *err)
-{
-	run_door_close(TAKE_PTR(run->door));
-	return refused(err, exec_status(err));
-}
-
 static void end_folder(struct run *run, const struct job *job, const struct recorder_status *r)
 {
 	struct buf report = { 0 };
@@ -383,6 +378,31 @@ static void end_folder(struct run *run, const struct job *job, const struct reco
 		log_warn("%s", err.msg);
 	folder_close(TAKE_PTR(run->folder));
 	buf_done(&report);
+}
+
+static int not_started(const struct run *run, struct err *err)
+{
+	int status = exec_status(err);
+
+	if (status != RUN_FAILED)
+		exec_fault_describe(run->host.argv[0], err->code, err);
+	return refused(err, status);
+}
+
+/* A job all the same: who looks for it later must find how it ended. */
+static int give_up(struct run *run, struct jobhost *host, struct err *err)
+{
+	int status = not_started(run, err);
+	struct engine_totals totals;
+	struct job job;
+
+	run_door_close(TAKE_PTR(run->door));
+	if (status == RUN_FAILED)
+		return status;
+	jobhost_fail(host, status, err->msg);
+	jobhost_finish(host, &job, &totals);
+	end_folder(run, &job, &totals.recorder);
+	return status;
 }
 
 static bool has_limits(const struct run *run)
@@ -419,7 +439,7 @@ static int run_unrecorded(struct run *run, const struct err *why)
 	else
 		unsetenv("PROCTOR_JOB_ID");
 	(void)!plain_become(&run->plain, run->host.argv, &err);
-	return refused(&err, exec_status(&err));
+	return not_started(run, &err);
 }
 
 /* Returns only when the command did not start. */
@@ -437,7 +457,7 @@ static int run_job(struct run *run)
 		return run_unrecorded(run, &err);
 	open_door(run, loop, host);
 	if (jobhost_start(host, &err) < 0)
-		return give_up(run, &err);
+		return give_up(run, host, &err);
 	if (jobhost_run(host, &err) < 0)
 		log_warn("%s", err.msg);
 	run_door_close(TAKE_PTR(run->door));

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "job/exec_fault.h"
 
 enum { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };
 
@@ -49,8 +50,10 @@ int spawn_plain(const struct cli *cli, char *const *argv, struct launch_end *ret
 	    launcher_fork(launcher, &options, &err) < 0)
 		return refused(&err, STATUS_FAILED);
 	s.loop = loop;
-	if (launcher_release(launcher, &err) < 0)
+	if (launcher_release(launcher, &err) < 0) {
+		exec_fault_describe(argv[0], err.code, &err);
 		return refused(&err, err.code == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE);
+	}
 	if (loop_run(loop, &err) < 0)
 		return refused(&err, STATUS_FAILED);
 	*ret = s.end;

@@ -25,6 +25,7 @@ struct jobhost {
 	struct engine *engine;
 	int root_fd;
 	struct tally tally;
+	struct proc_id command;
 	struct launch_end end;
 	struct loop_source *limit_timer, *leftover_timer;
 	uint64_t started_mono_ns, kill_at_ns;
@@ -420,6 +421,7 @@ static void enter_command(struct jobhost *h)
 	struct event *e = sample_add_event(s, EVENT_SPAWN);
 
 	procstat_start(h->root_fd, &id);
+	h->command = id;
 	members_add(engine_members(h->engine), engine_jobs(h->engine), id, ref);
 	if (!e)
 		return;
@@ -495,6 +497,18 @@ int jobhost_start(struct jobhost *h, struct err *err)
 	                               &h->limit_timer, err) < 0)
 		say(h, err->msg);
 	return 0;
+}
+
+void jobhost_fail(struct jobhost *h, int status, const char *why)
+{
+	struct err err;
+
+	members_drop(engine_members(h->engine), engine_jobs(h->engine), h->command);
+	h->end = (struct launch_end){ .has_exit_code = true, .exit_code = status };
+	h->has_ended = true;
+	h->ended_mono_ns = clock_mono_ns();
+	h->ended_boot_ns = clock_boot_ns();
+	(void)!jobhost_say(h, EVENT_RECORDER, "", 0, why, &err);
 }
 
 int jobhost_run(struct jobhost *h, struct err *err)

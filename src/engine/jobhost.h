@@ -31,6 +31,9 @@ int jobhost_new(struct loop *loop, struct launcher *take_launcher,
 	must_check;
 /* Lets the command go. -ENOENT: there is no such command; others: it cannot be run. */
 int jobhost_start(struct jobhost *h, struct err *err) must_check;
+/* The command could not be run, for this reason: the job ends with this status, and had no
+ * process. */
+void jobhost_fail(struct jobhost *h, int status, const char *why);
 /* Until the command has ended, and what it left behind when that is waited for. */
 int jobhost_run(struct jobhost *h, struct err *err) must_check;
 /* Draws up the figures and stores the last of it. `ret` is the job as it ended. */

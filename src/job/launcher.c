@@ -428,6 +428,7 @@ static int await_exec(struct launcher *l, struct err *err)
 		return 0;
 	while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
 		;
+	note_helper(l, l->pid); /* it was ours, and never became the command */
 	l->pid = 0;
 	*err = why;
 	return -why.code;

@@ -19,6 +19,13 @@ void members_add(struct members *m, struct jobtab *t, struct proc_id id, struct 
 	jobtab_assign(t, id, ref);
 }
 
+void members_drop(struct members *m, struct jobtab *t, struct proc_id id)
+{
+	m->total -= jobtab_find(t, id).job >= 0;
+	map_del(&m->living, (uint64_t)id.pid);
+	jobtab_forget(t, id);
+}
+
 bool members_has(const struct members *m, pid_t pid)
 {
 	uint64_t start_ticks;

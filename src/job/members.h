@@ -20,6 +20,8 @@ struct members {
 
 void members_done(struct members *m);
 void members_add(struct members *m, struct jobtab *t, struct proc_id id, struct job_ref ref);
+/* It never was one. */
+void members_drop(struct members *m, struct jobtab *t, struct proc_id id);
 /* Who else may have members as children: us. A process can make a sister (CLONE_PARENT), and the
  * sister of a job's first process is our child. */
 struct members_root {

@@ -55,11 +55,25 @@ struct words job_limit_words(const struct job *job, enum job_limit limit)
 	return words("%s", "");
 }
 
+/* Its command never ran: the status is the launcher's word for why. */
+static const char *unstarted_result(const struct job *job)
+{
+	struct figure processes = job->figures[JOB_FIGURE_PROCESSES];
+
+	if (!job->has_exit_code || !figure_is_known(processes) || processes.value)
+		return NULL;
+	return job->exit_code == 127   ? "command not found"
+	       : job->exit_code == 126 ? "cannot be run"
+	                               : NULL;
+}
+
 static struct words failed_result(const struct job *job)
 {
 	struct words how = exit_words(job->has_exit_code, job->exit_code, job->signal,
 	                              job->core_dumped);
 
+	if (unstarted_result(job))
+		return words("%s", unstarted_result(job));
 	if (has_hit(job, JOB_LIMIT_TIME))
 		return words("time limit of %s", job_limit_words(job, JOB_LIMIT_TIME).at);
 	if (job_is_oom(job) && has_hit(job, JOB_LIMIT_MEM) && job->limit[JOB_LIMIT_MEM])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`proctor run` as it should be: not there. What the command sees, and what its caller sees."""
+import json
 import os
 import re
 import resource
@@ -80,9 +81,23 @@ def test_what_cannot_be_started_is_told_by_its_status(run, tmp_path):
 	for command, status in (("no-such-command-here", 127), (tmp_path / "absent", 127), (broken, 127), (plain, 126), (tmp_path, 126), ("", 127)):
 		done = run(command)
 		assert (done.returncode, done.stdout) == (status, ""), done.stderr
-		assert str(command) in done.stderr and done.stderr.count("\n") == 1
-		assert done.stderr.startswith("proctor: ")
-	assert run.jobs() == []
+		assert done.stderr.startswith("proctor: %s: " % (command or "''")) and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("tier", ["bpf", "connector", "looks"])
+def test_what_cannot_be_started_is_a_job_that_failed(run, tmp_path, tier):
+	(tmp_path / "train.sh").write_text("#!/bin/sh\n")
+	done = run("train.sh", options=["--tier", tier, "--job-id", "absent", "--out", "folder"], cwd=tmp_path)
+	assert (done.returncode, done.stderr) == (127, "proctor: train.sh: command not found; ./train.sh is not executable: chmod +x it\n")
+	assert run("./train.sh", options=["--tier", tier], cwd=tmp_path).returncode == 126
+	first, second = run.jobs()
+	for job, status in ((first, 127), (second, 126)):
+		assert (job["status"], job["exit_code"], job["processes"]) == ("failed", status, 0)
+	assert (first["job_id"], run.processes()) == ("absent", [])
+	assert json.loads((tmp_path / "folder/summary.json").read_text())["exit_code"] == 127
+	listed = run.proctor("ls").stdout
+	assert "command not found" in listed and "cannot be run" in listed
+	assert "train.sh: command not found" in run.proctor("report", "absent").stdout
 
 
 def test_wrong_use_is_our_own_failure(run, tmp_path):

@@ -27,6 +27,20 @@ static void test_job_result__tells_how_it_ended(void **state)
 	assert_string_equal(job_result(&job).at, "SIGSEGV, core dumped");
 }
 
+static void test_job_result__tells_why_a_command_never_ran(void **state)
+{
+	struct job job = { .status = JOB_FAILED, .has_exit_code = true, .exit_code = 127 };
+
+	(void)state;
+	assert_string_equal(job_result(&job).at, "exit 127"); /* nobody counted */
+	job.figures[JOB_FIGURE_PROCESSES] = (struct figure){ 1, QUALITY_EXACT };
+	assert_string_equal(job_result(&job).at, "exit 127"); /* of a shell, say */
+	job.figures[JOB_FIGURE_PROCESSES].value = 0;
+	assert_string_equal(job_result(&job).at, "command not found");
+	job.exit_code = 126;
+	assert_string_equal(job_result(&job).at, "cannot be run");
+}
+
 static void test_job_result__tells_which_limit_it_met(void **state)
 {
 	struct job job = { .status = JOB_FAILED, .signal = SIGTERM };
@@ -103,6 +117,7 @@ static void test_signame__knows_every_signal(void **state)
 }
 
 RUN_TESTS(TEST(test_job_result__tells_how_it_ended),
+          TEST(test_job_result__tells_why_a_command_never_ran),
           TEST(test_job_result__tells_which_limit_it_met),
           TEST(test_job_result__knows_whose_memory_was_short),
           TEST(test_job_quality__tells_the_interval_of_samples),
