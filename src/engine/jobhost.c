@@ -171,6 +171,20 @@ static void close_orphaned_sheets(struct jobhost *h, const struct snapshot *snap
 	}
 }
 
+/* The kernel does not tell whom RLIMIT_NPROC refused a fork: that it is full can be seen. */
+static void watch_user_pids(struct jobhost *h, struct job *job)
+{
+	uint64_t most = job->limit[JOB_LIMIT_USER_PIDS];
+	struct err err;
+
+	if (!most || job->limits_hit >> JOB_LIMIT_USER_PIDS & 1 ||
+	    procstat_count_tasks(h->root_fd, getuid()) < most)
+		return;
+	job->limits_hit |= 1u << JOB_LIMIT_USER_PIDS;
+	(void)!jobhost_say(h, EVENT_LIMIT, "pids", (int64_t)most,
+	                   "the user has as many tasks as the limit allows", &err);
+}
+
 /* Before a snapshot is stored: the job in it gets its figures, so that a recorder that is killed
  * has told all up to the last tick. */
 static void on_snapshot(void *self, struct snapshot *snap)
@@ -187,6 +201,8 @@ static void on_snapshot(void *self, struct snapshot *snap)
 	tally_feed(&h->tally, snap, 0);
 	if (!snap->events_only && snap->elapsed_ns)
 		job->interval_ns = MAX(job->interval_ns, snap->elapsed_ns);
+	if (!snap->events_only)
+		watch_user_pids(h, job);
 	put_figures(h, job);
 	if (h->is_last)
 		put_end(h, job);
@@ -456,6 +472,10 @@ static void enter_job(struct jobhost *h)
 		return;
 	job = the_job(h);
 	*job = *h->options.job;
+	if (group_needs_rlimit_pids(h->group, job->limit)) { /* which counts more than the job's */
+		job->limit[JOB_LIMIT_USER_PIDS] = job->limit[JOB_LIMIT_PIDS];
+		job->limit[JOB_LIMIT_PIDS] = 0;
+	}
 	job->status = JOB_RUNNING;
 	snprintf(job->tier, sizeof job->tier, "%s%s%s", event_tier(engine_sampler(h->engine)),
 	         h->group ? ", " : "", h->group ? group_describe(h->group) : "");

@@ -86,10 +86,9 @@ static void put_tags(struct json *j, const char *tags)
 static void put_limits(struct json *j, const struct job *job)
 {
 	static const enum metric_unit units[] = {
-		[JOB_LIMIT_MEM] = UNIT_BYTES,
-		[JOB_LIMIT_CPU] = UNIT_MILLI,
-		[JOB_LIMIT_PIDS] = UNIT_COUNT,
-		[JOB_LIMIT_TIME] = UNIT_NS,
+		[JOB_LIMIT_MEM] = UNIT_BYTES,       [JOB_LIMIT_CPU] = UNIT_MILLI,
+		[JOB_LIMIT_PIDS] = UNIT_COUNT,      [JOB_LIMIT_TIME] = UNIT_NS,
+		[JOB_LIMIT_USER_PIDS] = UNIT_COUNT,
 	};
 
 	json_key(j, "limits");

@@ -30,7 +30,8 @@
 	X(MEM, "mem")     /* bytes */                     \
 	X(CPU, "cpu")     /* thousandths of a core */     \
 	X(PIDS, "pids")   /* tasks, threads included */   \
-	X(TIME, "time")   /* ns of wall time */
+	X(TIME, "time")   /* ns of wall time */           \
+	X(USER_PIDS, "user_pids") /* tasks of the whole user: PIDS where no group can hold it */
 
 /* What a job took. X(id, key in JSON and SQL, unit, help); stored by key. */
 #define JOB_FIGURES(X)                                                                              \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* procstat.h - one question about one process, answered from /proc/PID/stat. */
+/* procstat.h - one question, about one process or one user, answered from /proc. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,3 +12,6 @@ void procstat_start(int root_fd, struct proc_id *id);
 bool procstat_is(int root_fd, struct proc_id id);
 /* … and has not ended. */
 bool procstat_is_alive(int root_fd, struct proc_id id);
+/* Tasks of this user, as far as they can be seen; those that ended and were not waited for count,
+ * as they do for RLIMIT_NPROC. */
+uint64_t procstat_count_tasks(int root_fd, uid_t uid);

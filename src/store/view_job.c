@@ -14,6 +14,7 @@ static const struct {
 	[JOB_LIMIT_CPU] = { "_cores", "/1000.0" },
 	[JOB_LIMIT_PIDS] = { "", "" },
 	[JOB_LIMIT_TIME] = { "_seconds", "/1e9" },
+	[JOB_LIMIT_USER_PIDS] = { "", "" },
 };
 static_assert(ARRAY_LEN(limits) == JOB_LIMIT_COUNT, "one a limit");
 

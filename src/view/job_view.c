@@ -47,6 +47,9 @@ struct words job_limit_words(const struct job *job, enum job_limit limit)
 		             value == 1000 ? "" : "s");
 	case JOB_LIMIT_PIDS:
 		return words("%s task%s", format_count(value).at, value == 1 ? "" : "s");
+	case JOB_LIMIT_USER_PIDS:
+		return words("%s task%s of the whole user", format_count(value).at,
+		             value == 1 ? "" : "s");
 	case JOB_LIMIT_TIME:
 		return words("%s", format_duration(value).at);
 	case JOB_LIMIT_COUNT:
@@ -69,6 +72,7 @@ static const char *unstarted_result(const struct job *job)
 
 static struct words failed_result(const struct job *job)
 {
+	static const enum job_limit task_limits[] = { JOB_LIMIT_PIDS, JOB_LIMIT_USER_PIDS };
 	struct words how = exit_words(job->has_exit_code, job->exit_code, job->signal,
 	                              job->core_dumped);
 
@@ -81,9 +85,10 @@ static struct words failed_result(const struct job *job)
 		             job_limit_words(job, JOB_LIMIT_MEM).at);
 	if (job_is_oom(job))
 		return words("out of memory");
-	if (has_hit(job, JOB_LIMIT_PIDS))
-		return words("%s%smet its limit of %s", how.at, *how.at ? ", " : "",
-		             job_limit_words(job, JOB_LIMIT_PIDS).at);
+	for (size_t i = 0; i < ARRAY_LEN(task_limits); i++)
+		if (has_hit(job, task_limits[i]))
+			return words("%.30s%smet its limit of %.50s", how.at, *how.at ? ", " : "",
+			             job_limit_words(job, task_limits[i]).at);
 	return *how.at ? how : words("failed");
 }
 

@@ -28,7 +28,9 @@ static inline bool figure_is_known(struct figure figure)
 struct words figure_words(struct figure figure, enum metric_unit unit, bool unicode);
 /* As people read it, with its unit; "not known" when it is missing. */
 struct words job_figure_words(const struct job *job, enum job_figure id);
-/* "8.0 GiB", "2.0 cores", "100 tasks", "1m 30s" */
+/* What must be known of a limit of tasks that no control group holds. */
+#define JOB_USER_PIDS_WORDS "(held by RLIMIT_NPROC: tasks outside this job count too)"
+/* "8.0 GiB", "2.0 cores", "100 tasks", "1m 30s", "100 tasks of the whole user" */
 struct words job_limit_words(const struct job *job, enum job_limit limit);
 /* Cores busy on average; NAN: not known. */
 double job_cores(const struct job *job);

@@ -221,8 +221,9 @@ static void put_limits(struct facts *f, const struct job *job)
 {
 	static const char *const names[] = { [JOB_LIMIT_MEM] = "memory",
 		                             [JOB_LIMIT_CPU] = "CPU",
-		                             [JOB_LIMIT_PIDS] = "tasks",
-		                             [JOB_LIMIT_TIME] = "time" };
+		                             [JOB_LIMIT_PIDS] = "",
+		                             [JOB_LIMIT_TIME] = "time",
+		                             [JOB_LIMIT_USER_PIDS] = "" };
 	bool is_first = true;
 
 	for (enum job_limit i = 0; i < JOB_LIMIT_COUNT; i++) {
@@ -230,10 +231,12 @@ static void put_limits(struct facts *f, const struct job *job)
 			continue;
 		if (is_first)
 			facts_begin(f, "Limits", "");
-		facts_comma(f, "%s %s%s", names[i], job_limit_words(job, i).at,
-		            job->limits_hit >> i & 1 ? " (met)" : "");
+		facts_comma(f, "%s%s%s%s", names[i], *names[i] ? " " : "",
+		            job_limit_words(job, i).at, job->limits_hit >> i & 1 ? " (met)" : "");
 		is_first = false;
 	}
+	if (job->limit[JOB_LIMIT_USER_PIDS])
+		facts_join(f, FACT_WORD, "%s", JOB_USER_PIDS_WORDS);
 }
 
 static void put_recorder(struct facts *f, const struct report *r)

@@ -147,6 +147,22 @@ static void put_sheets(struct facts *f, const struct job *job)
 	           format_count(job->total_sheets).at);
 }
 
+/* Unless the head tells it. */
+static void put_met(struct facts *f, const struct job *job, enum job_limit limit)
+{
+	static const char *const kinds[JOB_LIMIT_COUNT] = {
+		[JOB_LIMIT_MEM] = "memory ", [JOB_LIMIT_TIME] = "time "
+	};
+	struct words most = job_limit_words(job, limit);
+
+	if (job->status == JOB_FAILED && strstr(job_result(job).at, most.at))
+		return;
+	facts_begin(f, "limit", "");
+	facts_part(f, "met its %slimit of %s", kinds[limit] ? kinds[limit] : "", most.at);
+	if (limit == JOB_LIMIT_USER_PIDS)
+		facts_join(f, FACT_WORD, "%s", JOB_USER_PIDS_WORDS);
+}
+
 static void put_limits(struct facts *f, const struct job *job)
 {
 	struct figure throttled = job->figures[JOB_FIGURE_CPU_THROTTLED];
@@ -159,9 +175,13 @@ static void put_limits(struct facts *f, const struct job *job)
 		if (figure_is_known(throttled))
 			facts_join(f, FACT_WORD, "for %s", format_duration(throttled.value).at);
 	}
-	if (job->limits_hit >> JOB_LIMIT_MEM & 1 && job->status == JOB_COMPLETED) {
+	for (enum job_limit i = 0; i < JOB_LIMIT_COUNT; i++)
+		if (i != JOB_LIMIT_CPU && job->limits_hit >> i & 1)
+			put_met(f, job, i);
+	if (job->limit[JOB_LIMIT_USER_PIDS] && !(job->limits_hit >> JOB_LIMIT_USER_PIDS & 1)) {
 		facts_begin(f, "limit", "");
-		facts_part(f, "met its memory limit of %s", job_limit_words(job, JOB_LIMIT_MEM).at);
+		facts_part(f, "%s", job_limit_words(job, JOB_LIMIT_USER_PIDS).at);
+		facts_join(f, FACT_WORD, "%s", JOB_USER_PIDS_WORDS);
 	}
 }
 

@@ -98,3 +98,41 @@ def test_at_least_is_not_less_than_what_was_seen(as_nobody):
 	assert quality in ("at_least", "exact")
 	assert 0.45 <= cpu < 0.9, told["costly_processes"]
 	assert cpu >= seen - 0.021
+
+
+CROWD = """
+import os, time
+for _ in range(200):
+	try:
+		if os.fork() == 0:
+			time.sleep(2)
+			os._exit(0)
+	except BlockingIOError:
+		break
+time.sleep(1)
+os._exit(0)
+"""
+
+
+def test_a_limit_that_counts_all_of_a_user_is_told_as_such(as_nobody):
+	def report_of(limit, command):
+		done = as_nobody("run", "--summary", "--kill-leftovers", "--pids", str(limit), "--", *command)
+		return done, json.loads(as_nobody("report", "--json").stdout)["job"]
+
+	done, job = report_of(1000, ["true"])
+	if "pids" in job["limits"]:
+		pytest.skip("NOT RUN: nobody has a control group that holds it")
+	assert (job["limits"], job["limits_hit"]) == ({"user_pids": 1000}, [])
+	assert "1,000 tasks of the whole user (held by RLIMIT_NPROC" in done.stderr
+	done, job = report_of(60, ["/usr/bin/python3", "-c", CROWD])
+	assert done.returncode == 0 and job["limits_hit"] == ["user_pids"]
+	assert "met its limit of 60 tasks of the whole user" in done.stderr
+	assert "(met) (held by RLIMIT_NPROC" in " ".join(as_nobody("report").stdout.split())
+
+
+@pytest.mark.needs_root
+def test_a_limit_of_tasks_that_was_met_is_told_of_a_good_job(run):
+	done = run("/usr/bin/python3", "-c", CROWD, options=["--summary", "--kill-leftovers", "--pids", "20"])
+	assert done.returncode == 0, done.stderr
+	assert run.job()["limits_hit"] == "pids"
+	assert "met its limit of 20 tasks" in done.stderr

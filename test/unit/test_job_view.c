@@ -116,7 +116,20 @@ static void test_signame__knows_every_signal(void **state)
 	assert_string_equal(signame(-7).at, "signal -7");
 }
 
-RUN_TESTS(TEST(test_job_result__tells_how_it_ended),
+static void test_job_limit__of_the_user_is_told_apart(void **state)
+{
+	struct job job = { .status = JOB_FAILED, .has_exit_code = true, .exit_code = 2 };
+
+	job.limit[JOB_LIMIT_USER_PIDS] = 100;
+	assert_string_equal(job_limit_words(&job, JOB_LIMIT_USER_PIDS).at,
+	                    "100 tasks of the whole user");
+	job.limits_hit = 1u << JOB_LIMIT_USER_PIDS;
+	assert_string_equal(job_result(&job).at,
+	                    "exit 2, met its limit of 100 tasks of the whole user");
+}
+
+RUN_TESTS(TEST(test_job_limit__of_the_user_is_told_apart),
+          TEST(test_job_result__tells_how_it_ended),
           TEST(test_job_result__tells_why_a_command_never_ran),
           TEST(test_job_result__tells_which_limit_it_met),
           TEST(test_job_result__knows_whose_memory_was_short),

@@ -114,7 +114,42 @@ static void test_run_view__points_to_what_was_stored_and_says_what_was_not(void 
 	buf_done(&out);
 }
 
+static void assert_says(const struct job *job, const char *words)
+{
+	struct buf out = { 0 };
+
+	run_view(&out, job, &(struct run_record){ .is_stored = true },
+	         &(struct style){ .width = 200 }, 2);
+	if (!strstr(out.at, words))
+		fail_msg("'%s' is not in:\n%s", words, out.at);
+	buf_done(&out);
+}
+
+static void test_run_view__tells_of_each_limit_that_was_met(void **state)
+{
+	struct job job = kit_good_job();
+
+	job.limit[JOB_LIMIT_PIDS] = 100;
+	job.limits_hit = 1u << JOB_LIMIT_PIDS;
+	assert_says(&job, "\n  limit   met its limit of 100 tasks\n");
+	job.limit[JOB_LIMIT_TIME] = 90 * NS_PER_S;
+	job.limits_hit = 1u << JOB_LIMIT_TIME;
+	assert_says(&job, "\n  limit   met its time limit of 1m 30s\n");
+}
+
+static void test_run_view__says_when_a_limit_counts_the_whole_user(void **state)
+{
+	struct job job = kit_good_job();
+
+	job.limit[JOB_LIMIT_USER_PIDS] = 100;
+	assert_says(&job, "\n  limit   100 tasks of the whole user (held by RLIMIT_NPROC");
+	job.limits_hit = 1u << JOB_LIMIT_USER_PIDS;
+	assert_says(&job, "\n  limit   met its limit of 100 tasks of the whole user (held by");
+}
+
 RUN_TESTS(TEST(test_run_view__points_to_what_was_stored_and_says_what_was_not),
+          TEST(test_run_view__tells_of_each_limit_that_was_met),
+          TEST(test_run_view__says_when_a_limit_counts_the_whole_user),
           TEST(test_run_view__measures_what_was_waited_for_by_the_whole_job),
           TEST(test_run_view__tells_the_sum_where_its_parts_are_less_sure),
           TEST(test_run_view__tells_a_good_run_in_a_few_lines),
