@@ -202,6 +202,7 @@ void codec_process_members(struct json *j, const struct reader_process *p)
 	put_percent(j, "max_cpu_pct", p->max_cpu_ratio);
 	json_key(j, "quality");
 	json_begin_object(j);
+	put_text(j, "started_at", quality_key(p->is_start_exact ? QUALITY_EXACT : QUALITY_SAMPLED));
 	put_quality(j, "cpu_seconds", p->cpu_time_ns);
 	put_quality(j, "peak_rss_mb", p->peak_rss_bytes);
 	put_quality(j, "read_bytes", p->read_bytes);

@@ -37,6 +37,7 @@ struct reader_process {
 	uint32_t uid, sheet; /* sheet 0: none */
 	const char *comm, *command;
 	uint64_t started_ns, ended_ns; /* wall clock; 0: not known, or it lives */
+	bool is_start_exact;           /* told as it began; else to a tick of 10 ms */
 	bool has_exit_code;
 	int exit_code, signal;
 	bool core_dumped;

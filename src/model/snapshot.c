@@ -222,6 +222,13 @@ static void add_gpu_use(struct snapshot *snap, const struct gpu_use *use, struct
 	copy->sheet = ref.sheet;
 }
 
+uint64_t snapshot_hold_to_job(const struct job *job, uint64_t wall_ns)
+{
+	bool is_early = wall_ns < job->started_ns && job->started_ns - wall_ns < 2 * NS_PER_TICK;
+
+	return is_early ? job->started_ns : wall_ns;
+}
+
 static void build_gpus(struct snapshot *snap, const struct sample *cur, const struct jobtab *jobs,
                        bool jobs_only)
 {
@@ -286,6 +293,19 @@ static void leave_strangers_out(struct snapshot *snap)
 	snap->events.len = kept;
 }
 
+/* Starts are known in ticks, and clocks are read one after the other: nothing of a job happened
+ * before it began. */
+static void hold_to_job(const struct snapshot *snap, struct event *e)
+{
+	uint64_t began_ns;
+
+	if (e->job < 0 || (size_t)e->job >= snap->jobs.len)
+		return;
+	began_ns = snapshot_hold_to_job(&snap->jobs.at[e->job], e->wall_ns);
+	e->boot_ns += began_ns - e->wall_ns;
+	e->wall_ns = began_ns;
+}
+
 static void build_events(struct snapshot *snap, const struct sample *prev, const struct sample *cur,
                          const struct jobtab *jobs, bool jobs_only)
 {
@@ -301,10 +321,11 @@ static void build_events(struct snapshot *snap, const struct sample *prev, const
 		struct job_ref ref = jobtab_find(jobs, e->id);
 
 		e->wall_ns = cur->wall_ns - (cur->boot_ns - e->boot_ns);
-		if (e->id.pid == 0) /* who said it knows whose it is */
-			continue;
-		e->job = ref.job;
-		e->sheet = ref.sheet;
+		if (e->id.pid != 0) { /* else who said it knows whose it is */
+			e->job = ref.job;
+			e->sheet = ref.sheet;
+		}
+		hold_to_job(snap, e);
 	}
 	if (jobs_only)
 		leave_strangers_out(snap);

@@ -80,5 +80,8 @@ void snapshot_done(struct snapshot *snap);
 void snapshot_free(struct snapshot *snap); /* NULL is fine */
 DEFINE_CLEANUP(struct snapshot *, snapshot_free)
 
+/* The time of something that happened to the job, not before the job's own start where only the
+ * grain of clocks makes it so. */
+uint64_t snapshot_hold_to_job(const struct job *job, uint64_t wall_ns);
 const char *snapshot_text(const struct snapshot *snap,
                           struct text_ref ref); /* ref.len bytes, no NUL behind them */

@@ -41,7 +41,7 @@ struct columns {
 struct columns columns_all(void);
 
 /* Which totals of a process are the kernel's last word: bits in process.final. */
-enum { FINAL_CPU = 1, FINAL_PEAK = 2, FINAL_READ = 4, FINAL_WRITE = 8 };
+enum { FINAL_CPU = 1, FINAL_PEAK = 2, FINAL_READ = 4, FINAL_WRITE = 8, FINAL_START = 16 };
 int64_t column_final(const struct proc_readings *final);
 
 /* The state letter as a small code (the common S costs nothing on disk), and back. */

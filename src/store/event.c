@@ -50,6 +50,21 @@ static int64_t find_process(struct store *st, const struct index_list *list, con
 	               : process_find(st, Q_FIND_PROCESS, e->id, err);
 }
 
+static bool tells_start(const struct event *e)
+{
+	return e->kind == EVENT_SPAWN && !e->inferred;
+}
+
+/* Of one that was not heard of before: by the tick in which it began, if that is known. */
+static uint64_t start_of(const struct event *e)
+{
+	uint64_t began_ns = e->id.start_ticks * NS_PER_TICK;
+
+	if (e->kind == EVENT_SPAWN || !e->id.start_ticks || began_ns > e->boot_ns)
+		return e->wall_ns;
+	return e->wall_ns - MIN(e->boot_ns - began_ns, e->wall_ns);
+}
+
 static int64_t insert_process(struct store *st, const struct snapshot *snap, const struct event *e,
                               struct err *err)
 {
@@ -69,10 +84,13 @@ static int64_t insert_process(struct store *st, const struct snapshot *snap, con
 	sqlite3_bind_null(stmt, 6);
 	sqlite3_bind_text(stmt, 7, job, -1, SQLITE_STATIC);
 	db_bind_or_null(stmt, 8, job && e->sheet ? (int64_t)e->sheet : COLUMN_ABSENT);
-	sqlite3_bind_double(stmt, 9, db_time(e->kind == EVENT_SPAWN ? e->wall_ns : snap->wall_ns));
+	sqlite3_bind_double(stmt, 9,
+	                    db_time(job ? snapshot_hold_to_job(&snap->jobs.at[e->job], start_of(e))
+	                                : start_of(e)));
 	sqlite3_bind_int64(stmt, 10, e->uid);
 	db_bind_text(stmt, 11, e->comm, COMM_LEN);
 	db_bind_text(stmt, 12, e->comm, COMM_LEN);
+	db_bind_or_null(stmt, 13, tells_start(e) ? FINAL_START : COLUMN_ABSENT);
 	r = db_run(stmt, err);
 	if (r < 0)
 		return r;
@@ -103,6 +121,7 @@ static int set_born(struct store *st, const struct event *e, int64_t proc, struc
 	sqlite3_bind_int64(stmt, 1, proc);
 	sqlite3_bind_int64(stmt, 2, e->ppid);
 	sqlite3_bind_double(stmt, 3, db_time(e->wall_ns));
+	sqlite3_bind_int64(stmt, 4, FINAL_START);
 	return db_run(stmt, err);
 }
 
@@ -233,8 +252,7 @@ static int put_process_event(struct store *st, const struct snapshot *snap, cons
 		return 0;
 	if (!proc)
 		proc = insert_process(st, snap, e, err);
-	else if (e->kind == EVENT_SPAWN && !e->inferred && e->ppid &&
-	         (r = set_born(st, e, proc, err)) < 0)
+	else if (tells_start(e) && e->ppid && (r = set_born(st, e, proc, err)) < 0)
 		return r;
 	if (proc < 0)
 		return (int)proc;

@@ -120,9 +120,34 @@ static void bind_job(sqlite3_stmt *stmt, int index, const struct snapshot *snap,
 	db_bind_or_null(stmt, index + 1, name && p->sheet ? (int64_t)p->sheet : COLUMN_ABSENT);
 }
 
+/* The kernel tells it to a tick. A process of a job did not begin before that or before its
+ * parent, of which more may be known. */
+static double start_of(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
+                       struct err *err)
+{
+	uint64_t began_ns = snap->wall_ns - MIN(p->age_ns, snap->wall_ns);
+	sqlite3_stmt *stmt;
+	double parent = 0;
+
+	if (p->job < 0 || (size_t)p->job >= snap->jobs.len)
+		return db_time(began_ns);
+	began_ns = snapshot_hold_to_job(&snap->jobs.at[p->job], began_ns);
+	stmt = query_get(st, Q_PARENT_STARTED, err);
+	if (!stmt)
+		return db_time(began_ns);
+	sqlite3_bind_int64(stmt, 1, p->s.ppid);
+	sqlite3_bind_int64(stmt, 2, st->recorder);
+	sqlite3_bind_double(stmt, 3, db_time(began_ns + NS_PER_TICK));
+	if (db_step(stmt, err) > 0)
+		parent = sqlite3_column_double(stmt, 0);
+	sqlite3_reset(stmt);
+	return MAX(db_time(began_ns), parent);
+}
+
 static int insert_process(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
                           struct life *life, int64_t snapshot, struct err *err)
 {
+	double began = start_of(st, snap, p, err);
 	sqlite3_stmt *stmt = query_get(st, Q_PUT_PROCESS, err);
 	int64_t id = process_new_id(st, err);
 
@@ -136,11 +161,12 @@ static int insert_process(struct store *st, const struct snapshot *snap, const s
 	sqlite3_bind_int64(stmt, 5, (int64_t)p->s.id.start_ticks);
 	sqlite3_bind_int64(stmt, 6, snapshot);
 	bind_job(stmt, 7, snap, p);
-	sqlite3_bind_double(stmt, 9, db_time(snap->wall_ns - MIN(p->age_ns, snap->wall_ns)));
+	sqlite3_bind_double(stmt, 9, began);
 	sqlite3_bind_int64(stmt, 10, p->s.uid);
 	db_bind_text(stmt, 11, p->s.comm, COMM_LEN);
 	db_bind_text(stmt, 12, snapshot_text(snap, p->s.command),
 	             MIN(p->s.command.len, COMMAND_MAX));
+	sqlite3_bind_null(stmt, 13);
 	return db_run(stmt, err);
 }
 

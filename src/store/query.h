@@ -64,9 +64,12 @@ static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 
 	X(SET_FIRST, "UPDATE process SET first = ?2 WHERE id = ?1")                                \
 	X(PUT_RANGE, NULL)                                                                         \
 	X(PUT_PROCESS, "INSERT INTO process(id, recorder, pid, ppid, start_ticks, first, job_id,"  \
-		       " sheet, started, uid, comm, command)"                                      \
-		       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")               \
-	X(SET_BORN, "UPDATE process SET ppid = ?2, started = ?3 WHERE id = ?1")                    \
+		       " sheet, started, uid, comm, command, final)"                               \
+		       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)")          \
+	X(SET_BORN, "UPDATE process SET ppid = ?2, started = ?3,"                                  \
+		    " final = coalesce(final, 0) | ?4 WHERE id = ?1")                              \
+	X(PARENT_STARTED, "SELECT max(started) FROM process WHERE pid = ?1 AND recorder = ?2"      \
+			  " AND started < ?3")                                                     \
 	X(SET_SEEN, "UPDATE process SET first = ?2, last = NULL WHERE id = ?1")                    \
 	X(SET_COMMAND, "UPDATE process SET uid = ?2, comm = ?3, command = ?4 WHERE id = ?1")       \
 	/* … unless an exec told a better one. */                                                  \

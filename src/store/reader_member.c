@@ -164,6 +164,7 @@ static struct reader_process process_of(sqlite3_stmt *stmt)
 		.command = text_of(stmt, 6),
 		.started_ns = db_time_ns(sqlite3_column_double(stmt, 7)),
 		.ended_ns = db_time_ns(sqlite3_column_double(stmt, 8)),
+		.is_start_exact = final & FINAL_START,
 		.has_exit_code = sqlite3_column_type(stmt, 9) == SQLITE_INTEGER,
 		.exit_code = sqlite3_column_int(stmt, 9),
 		.signal = sqlite3_column_int(stmt, 10),

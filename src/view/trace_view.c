@@ -114,37 +114,50 @@ void trace_begin(struct trace *t, struct buf *out, const struct job *job, uint64
 	sort_track(t, "thread_sort_index", LANE_TID, 0);
 }
 
-/* The first track that is free by then. */
-static uint64_t find_lane(struct trace *t, struct trace_lanes *lanes, uint64_t from_ns,
+static size_t first_to_end(const struct trace_lanes *lanes)
+{
+	size_t first = 0;
+
+	for (size_t i = 1; i < lanes->n; i++)
+		if (lanes->ends[i] < lanes->ends[first])
+			first = i;
+	return first;
+}
+
+/* The first track that is free by then. When all are taken and there can be no more, the one that
+ * is free next: the slice begins there and then. */
+static uint64_t find_lane(struct trace *t, struct trace_lanes *lanes, uint64_t *from_ns,
                           uint64_t to_ns)
 {
 	size_t lane = 0;
 
-	while (lane < lanes->n && lanes->ends[lane] > from_ns)
+	while (lane < lanes->n && lanes->ends[lane] > *from_ns)
 		lane++;
 	if (lane == TRACE_LANES_MAX) {
-		lane--;
+		lane = first_to_end(lanes);
+		*from_ns = lanes->ends[lane];
 	} else if (lane == lanes->n) {
 		lanes->n++;
 		name_track(t, "thread_name", lanes->first_tid + lane, lanes->name);
 		sort_track(t, "thread_sort_index", lanes->first_tid + lane,
 		           lanes->first_tid - LANE_TID + lane);
 	}
-	lanes->ends[lane] = MAX(to_ns, from_ns);
+	lanes->ends[lane] = MAX(to_ns, *from_ns);
 	return lanes->first_tid + lane;
 }
 
 void trace_sheet(struct trace *t, const struct reader_sheet *s)
 {
+	uint64_t start = MAX(s->s.started_ns, t->job->started_ns);
 	uint64_t end = s->s.ended_ns ? s->s.ended_ns : t->end_ns;
-	uint64_t lane = find_lane(t, &t->sheets, s->s.started_ns, end);
+	uint64_t lane = find_lane(t, &t->sheets, &start, end);
 	char name[SHEET_LABEL_MAX + 24];
 
 	snprintf(name, sizeof name, "sheet %u%s%s", s->s.num, *s->s.label ? " " : "", s->s.label);
 	begin_event(t, "X", name, lane);
 	put_text(&t->json, "cat", "sheet");
-	put_ts(t, "ts", s->s.started_ns);
-	put_dur(t, s->s.started_ns, end);
+	put_ts(t, "ts", start);
+	put_dur(t, start, end);
 	begin_args(t);
 	put_text(&t->json, "result", sheet_result(&s->s).at);
 	put_u64(&t->json, "processes", s->processes);
@@ -158,12 +171,27 @@ static void name_process(struct trace *t, const struct reader_process *p)
 	uint64_t known, pid = (uint64_t)p->id.pid;
 	char name[COMM_LEN + 16];
 
-	if (map_get(&t->named, pid, &known)) /* a pid that was used again */
+	if (map_get(&t->starts, pid, &known)) /* a pid that was used again */
 		return;
-	map_put(&t->named, pid, 1);
 	snprintf(name, sizeof name, "%s %d", p->comm ? p->comm : "", p->id.pid);
 	name_track(t, "thread_name", pid, name);
-	sort_track(t, "thread_sort_index", pid, 1 + 2 * TRACE_LANES_MAX + t->named.len);
+	sort_track(t, "thread_sort_index", pid, 1 + 2 * TRACE_LANES_MAX + t->starts.len);
+}
+
+/* Starts may be known in ticks only, so that a process seems older than its job, its parent, or who
+ * had its pid before. */
+static uint64_t place_start(struct trace *t, const struct reader_process *p, uint64_t *end)
+{
+	uint64_t start = MAX(p->started_ns, t->job->started_ns), other;
+
+	if (map_get(&t->starts, (uint64_t)p->ppid, &other))
+		start = MAX(start, other);
+	if (map_get(&t->ends, (uint64_t)p->id.pid, &other))
+		start = MAX(start, other);
+	*end = MAX(p->ended_ns ? p->ended_ns : t->end_ns, start);
+	map_put(&t->starts, (uint64_t)p->id.pid, start);
+	map_put(&t->ends, (uint64_t)p->id.pid, *end);
+	return start;
 }
 
 static void put_end(struct json *j, const struct reader_process *p)
@@ -180,12 +208,11 @@ static void put_end(struct json *j, const struct reader_process *p)
 
 void trace_process(struct trace *t, const struct reader_process *p)
 {
-	/* Starts are told in ticks, so a first process may seem older than its job. */
-	uint64_t start = MAX(p->started_ns, t->job->started_ns);
-	uint64_t end = p->ended_ns ? p->ended_ns : t->end_ns;
 	struct json *j = &t->json;
+	uint64_t start, end;
 
 	name_process(t, p);
+	start = place_start(t, p, &end);
 	begin_event(t, "X", p->comm && *p->comm ? p->comm : "?", (uint64_t)p->id.pid);
 	put_text(j, "cat", "process");
 	put_ts(t, "ts", start);
@@ -193,6 +220,8 @@ void trace_process(struct trace *t, const struct reader_process *p)
 	begin_args(t);
 	put_text(j, "command", p->command);
 	put_u64(j, "ppid", (uint64_t)p->ppid);
+	if (!p->is_start_exact)
+		put_text(j, "start", "known to 10 ms");
 	if (p->sheet)
 		put_u64(j, "sheet", p->sheet);
 	put_end(j, p);
@@ -206,8 +235,8 @@ void trace_process(struct trace *t, const struct reader_process *p)
 static void put_phase(struct trace *t, const struct reader_event *e)
 {
 	uint64_t took = e->count > 0 ? (uint64_t)e->count : 0;
-	uint64_t start = e->wall_ns - MIN(took, e->wall_ns);
-	uint64_t lane = find_lane(t, &t->phases, start, e->wall_ns);
+	uint64_t start = MAX(e->wall_ns - MIN(took, e->wall_ns), t->job->started_ns);
+	uint64_t lane = find_lane(t, &t->phases, &start, e->wall_ns);
 
 	begin_event(t, "X", e->name ? e->name : "phase", lane);
 	put_text(&t->json, "cat", "phase");
@@ -270,5 +299,6 @@ void trace_end(struct trace *t)
 	json_end_array(&t->json);
 	json_end_object(&t->json);
 	buf_putc(t->out, '\n');
-	map_done(&t->named);
+	map_done(&t->starts);
+	map_done(&t->ends);
 }

@@ -5,7 +5,9 @@
  *
  *	trace_begin(&t, &out, &job);  trace_sheet(…) …  trace_end(&t);
  *
- * `out` may be emptied between calls. Sheets and phases come in any order. */
+ * `out` may be emptied between calls. Processes come in the order of their starts, sheets and
+ * phases in any. The slices of one track follow each other, and no process begins before its
+ * parent: where what was recorded is too coarse for that, they begin later. */
 #pragma once
 
 #include "base/json.h"
@@ -26,8 +28,9 @@ struct trace {
 	struct buf *out;
 	struct json json;
 	const struct job *job;
-	uint64_t end_ns;  /* of what has not ended */
-	struct map named; /* pids whose track has its name */
+	uint64_t end_ns;   /* of what has not ended */
+	struct map starts; /* pid → start of its latest life; its track has its name */
+	struct map ends;   /* pid → end of it: the next slice of the track begins later */
 	struct trace_lanes sheets, phases;
 };
 

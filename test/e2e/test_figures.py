@@ -136,3 +136,39 @@ def test_a_limit_of_tasks_that_was_met_is_told_of_a_good_job(run):
 	assert done.returncode == 0, done.stderr
 	assert run.job()["limits_hit"] == "pids"
 	assert "met its limit of 20 tasks" in done.stderr
+
+
+# ---- when it happened --------------------------------------------------------------------------
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_nothing_of_a_job_begins_before_it_or_before_its_parent(run, tier):
+	run("sh", "-c", "sleep 0.2; sh -c 'sleep 0.2; sh -c \"sleep 0.2\"'; sleep 0.1", options=["--tier", tier])
+	lines = [json.loads(line) for line in run.proctor("export", "--format", "jsonl").stdout.splitlines()]
+	job = [line for line in lines if line["type"] == "job"][0]
+	processes = {p["pid"]: p for p in lines if p["type"] == "process"}
+	for p in processes.values():
+		assert job["started_at"] <= p["started_at"] <= (p["ended_at"] or 1e12)
+		if p["ppid"] in processes:
+			assert processes[p["ppid"]]["started_at"] <= p["started_at"]
+		if tier != "looks":
+			assert p["quality"]["started_at"] == "exact"
+	command = min(processes.values(), key=lambda p: p["started_at"])
+	assert command["started_at"] - job["started_at"] < 0.001 and command["quality"]["started_at"] == "exact"
+	spawns = [e for e in lines if e["type"] == "event" and e["event_type"] == "spawn"]
+	assert spawns and all(e["timestamp"] >= job["started_at"] for e in spawns)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_the_slices_of_each_track_of_a_trace_follow_each_other(run, tier):
+	run("sh", "-c", "for i in $(seq 30); do sleep 0.01 & done; wait; sleep 0.1", options=["--tier", tier])
+	trace = json.loads(run.proctor("export", "--format", "chrome-trace").stdout)
+	tracks, starts = {}, {}
+	for e in trace["traceEvents"]:
+		if e["ph"] != "X":
+			continue
+		assert e["ts"] >= tracks.get(e["tid"], 0)
+		tracks[e["tid"]] = e["ts"] + e["dur"]
+		if e["cat"] == "process":
+			assert e["ts"] >= starts.get(e["args"]["ppid"], 0)
+			starts[e["tid"]] = e["ts"]
+	assert len(tracks) >= 2

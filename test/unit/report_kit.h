@@ -43,6 +43,7 @@ static inline struct reader_process kit_process(pid_t pid, const char *name, con
 		.command = command,
 		.started_ns = KIT_AT(from),
 		.ended_ns = to > 0 ? KIT_AT(to) : 0,
+		.is_start_exact = true,
 		.has_exit_code = to > 0,
 		.cpu_time_ns = kit_exact((uint64_t)((to > from ? to - from : 1) * 2e9)),
 		.peak_rss_bytes = kit_exact(KIT_GIB / 4 * (uint64_t)(to > 700 ? 19 : 1)),

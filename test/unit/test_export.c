@@ -78,6 +78,105 @@ static void test_trace__is_valid_json_with_what_viewers_need(void **state)
 	buf_done(&out);
 }
 
+/* On each track the slices follow each other. */
+static void assert_follow(json_t *events)
+{
+	double ends[8] = { 0 };
+	json_int_t tids[8] = { 0 };
+	json_t *e;
+	size_t i, n = 0, at;
+
+	json_array_foreach(events, i, e)
+	{
+		json_int_t tid = json_integer_value(json_object_get(e, "tid"));
+		double ts = json_number_value(json_object_get(e, "ts"));
+
+		if (strcmp(json_string_value(json_object_get(e, "ph")), "X") != 0)
+			continue;
+		for (at = 0; at < n && tids[at] != tid; at++)
+			;
+		assert_true(at < 8);
+		n = MAX(n, at + 1);
+		tids[at] = tid;
+		assert_true(ts >= ends[at]);
+		ends[at] = ts + json_number_value(json_object_get(e, "dur"));
+	}
+}
+
+/* Starts in ticks: a pid that is used again seems to begin before its last life is over, a child
+ * before its parent, and the first of all before the job. */
+static void test_trace__lets_slices_follow_each_other_and_children_their_parents(void **state)
+{
+	struct job job = kit_good_job();
+	struct reader_process first = kit_process(100, "sh", NULL, -0.005, 50),
+			      child = kit_process(200, "a", NULL, 0.01, 1.234),
+			      again = kit_process(200, "b", NULL, 1.23, 3),
+			      grandchild = kit_process(300, "c", NULL, 1.23, 2);
+	struct buf out = { 0 };
+	json_t *doc, *events, *e;
+	struct trace t;
+	size_t i;
+
+	again.is_start_exact = false;
+	child.ppid = again.ppid = 100;
+	grandchild.ppid = 200;
+	trace_begin(&t, &out, &job, KIT_AT(200));
+	trace_process(&t, &first);
+	trace_process(&t, &child);
+	trace_process(&t, &again);
+	trace_process(&t, &grandchild);
+	trace_end(&t);
+	doc = json_loadb(out.at, out.len, JSON_REJECT_DUPLICATES, NULL);
+	assert_non_null(doc);
+	events = json_object_get(doc, "traceEvents");
+	assert_follow(events);
+	json_array_foreach(events, i, e)
+	{
+		const char *name = json_string_value(json_object_get(e, "name"));
+
+		if (strcmp(name, "b") == 0 || strcmp(name, "c") == 0)
+			assert_true(json_number_value(json_object_get(e, "ts")) >= 1234000);
+		if (strcmp(name, "b") == 0)
+			assert_non_null(json_object_get(json_object_get(e, "args"), "start"));
+	}
+	json_decref(doc);
+	buf_done(&out);
+}
+
+static void test_trace__finds_room_for_more_sheets_than_it_has_tracks(void **state)
+{
+	struct job job = kit_good_job();
+	struct buf out = { 0 };
+	json_t *doc, *events, *e;
+	struct trace t;
+	size_t i, n = 0;
+	double last[TRACE_LANES_MAX + 1] = { 0 };
+
+	trace_begin(&t, &out, &job, KIT_AT(200));
+	for (uint32_t num = 1; num <= 3 * TRACE_LANES_MAX; num++) {
+		struct reader_sheet s = kit_sheet(num, "", 1, 2 + num);
+
+		trace_sheet(&t, &s);
+	}
+	trace_end(&t);
+	doc = json_loadb(out.at, out.len, JSON_REJECT_DUPLICATES, NULL);
+	events = json_object_get(doc, "traceEvents");
+	json_array_foreach(events, i, e)
+	{
+		size_t lane = (size_t)json_integer_value(json_object_get(e, "tid")) % 5000000;
+		double ts = json_number_value(json_object_get(e, "ts"));
+
+		if (strcmp(json_string_value(json_object_get(e, "ph")), "X") != 0)
+			continue;
+		assert_true(lane <= TRACE_LANES_MAX && ts >= last[lane]);
+		last[lane] = ts + json_number_value(json_object_get(e, "dur"));
+		n++;
+	}
+	assert_int_equal(n, 3 * TRACE_LANES_MAX);
+	json_decref(doc);
+	buf_done(&out);
+}
+
 static void test_jsonl__is_one_typed_object_a_line(void **state)
 {
 	struct job job = kit_good_job();
@@ -127,5 +226,7 @@ static void test_csv__has_a_head_and_a_line_each(void **state)
 	buf_done(&out);
 }
 
-RUN_TESTS(TEST(test_trace__is_valid_json_with_what_viewers_need),
+RUN_TESTS(TEST(test_trace__lets_slices_follow_each_other_and_children_their_parents),
+          TEST(test_trace__finds_room_for_more_sheets_than_it_has_tracks),
+          TEST(test_trace__is_valid_json_with_what_viewers_need),
           TEST(test_jsonl__is_one_typed_object_a_line), TEST(test_csv__has_a_head_and_a_line_each))

@@ -327,6 +327,79 @@ static void test_reader_job_processes__tell_every_life_once_in_order(void **stat
 	world_rmdir(dir);
 }
 
+struct starts {
+	uint64_t started_ns[4];
+	bool is_exact[4];
+	size_t n;
+};
+
+static int add_start(void *self, const struct reader_process *p)
+{
+	struct starts *all = self;
+
+	assert_true(all->n < 4);
+	all->started_ns[all->n] = p->started_ns;
+	all->is_exact[all->n++] = p->is_start_exact;
+	return 0;
+}
+
+/* Seen by a look, which knows the tick of its start. */
+static struct proc_snap *see(struct snapshot *snap, pid_t pid, pid_t ppid, uint64_t age_ns)
+{
+	struct proc_snap *p = world_push(&snap->procs);
+
+	p->s = (struct proc_sample){ .id = { pid, 500 }, .ppid = ppid, .state = 'S', .comm = "x" };
+	p->cpu_ratio = NAN;
+	p->age_ns = age_ns;
+	return p;
+}
+
+/* The look of the first snapshot knows the parent and the child to a tick. The parent's birth was
+ * also told; the child's, and that of another in the next snapshot, was not. */
+static void test_job_processes__begin_when_it_was_told_and_not_before_their_parent(void **state)
+{
+	char *dir = world_dir();
+	uint64_t began_ns = UINT64_C(1790000000) * NS_PER_S, told_ns = began_ns + 7 * NS_PER_MS;
+	struct snapshot snap = { .seq = 1, .wall_ns = began_ns + 50 * NS_PER_MS, .boot_ns = 1 };
+	struct starts all = { 0 };
+	struct err err = { 0 };
+	struct world w;
+	struct store *st;
+	struct reader *r;
+
+	(void)state;
+	world_init(&w, 1);
+	st = world_open(&w, dir);
+	*world_push(&snap.jobs) = (struct job){ .id = "a", .type = "a", .started_ns = began_ns };
+	*world_push(&snap.sums) = (struct job_sum){ .procs = 1, .cpu_ratio = NAN };
+	see(&snap, 10, 1, 54 * NS_PER_MS);
+	*world_push(&snap.events) = (struct event){
+		.kind = EVENT_SPAWN, .id = { 10, 500 }, .ppid = 1, .wall_ns = told_ns, .boot_ns = 1
+	};
+	if (store_put(st, &snap, &err) < 0)
+		fail_msg("%s", err.msg);
+	vec_reset(&snap.events);
+	snap.seq++;
+	snap.boot_ns += NS_PER_S;
+	snap.wall_ns += NS_PER_S;
+	snap.procs.at[0].age_ns += NS_PER_S;
+	see(&snap, 11, 10, 1048 * NS_PER_MS);
+	see(&snap, 12, 10, 900 * NS_PER_MS);
+	if (store_put(st, &snap, &err) < 0)
+		fail_msg("%s", err.msg);
+	r = open_reader(dir);
+	assert_int_equal(reader_job_processes(r, "a", 9, add_start, &all, &err), 3);
+	assert_true(all.is_exact[0] && !all.is_exact[1] && !all.is_exact[2]);
+	assert_int_equal(all.started_ns[0] / NS_PER_US, told_ns / NS_PER_US);
+	assert_int_equal(all.started_ns[1] / NS_PER_US, told_ns / NS_PER_US);
+	assert_int_equal(all.started_ns[2] / NS_PER_MS, (began_ns + 150 * NS_PER_MS) / NS_PER_MS);
+	reader_close(r);
+	store_close(st);
+	snapshot_done(&snap);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
 static void load_version_1(const char *dir)
 {
 	const char *source = getenv("PROCTOR_SOURCE_DIR");
@@ -398,7 +471,8 @@ static void test_store__reads_version_1_and_brings_it_up_to_date(void **state)
 	world_rmdir(dir);
 }
 
-RUN_TESTS(TEST(test_sheets__are_kept_as_they_were_told),
+RUN_TESTS(TEST(test_job_processes__begin_when_it_was_told_and_not_before_their_parent),
+          TEST(test_sheets__are_kept_as_they_were_told),
           TEST(test_job_sums__are_kept_a_snapshot_and_become_means),
           TEST(test_job_events__are_those_of_its_processes_its_marks_and_its_recorder),
           TEST(test_reader_job_processes__tell_every_life_once_in_order),

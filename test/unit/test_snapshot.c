@@ -218,6 +218,29 @@ static void test_snapshot__gives_processes_and_events_to_their_job(void **state)
 	pair_done(&p);
 }
 
+/* A start is known to a tick, and the tick may have begun before the job. */
+static void test_snapshot__lets_nothing_of_a_job_happen_before_it_began(void **state)
+{
+	struct pair p = pair_of(NS_PER_S);
+	uint64_t began_ns = WALL0_NS + 507 * NS_PER_MS;
+	struct event e;
+	int32_t job;
+
+	(void)state;
+	job = jobtab_add(&p.jobs, "j1", "make", began_ns);
+	jobtab_assign(&p.jobs, (struct proc_id){ 10, 100050 }, (struct job_ref){ job, 0 });
+	kit_proc(&p.cur, 10, 100050);
+	p.cur.events_complete = false;
+	pair_build(&p);
+	assert_int_equal(kit_events(&p.snap, EVENT_SPAWN, &e), 1);
+	assert_true(e.inferred);
+	assert_int_equal(e.wall_ns, began_ns);
+	assert_int_equal(e.boot_ns, T0_NS + 507 * NS_PER_MS);
+	assert_int_equal(snapshot_hold_to_job(&p.snap.jobs.at[0], began_ns - NS_PER_S),
+	                 began_ns - NS_PER_S); /* not by the grain of a clock */
+	pair_done(&p);
+}
+
 static void test_snapshot__does_not_give_a_reused_pid_to_the_job(void **state)
 {
 	struct pair p = pair_of(NS_PER_S);
@@ -362,7 +385,8 @@ static void test_snapshot_build_events__has_the_events_and_nothing_else(void **s
 	sample_done(&cur);
 }
 
-RUN_TESTS(TEST(test_snapshot_build_events__has_the_events_and_nothing_else),
+RUN_TESTS(TEST(test_snapshot__lets_nothing_of_a_job_happen_before_it_began),
+          TEST(test_snapshot_build_events__has_the_events_and_nothing_else),
           TEST(test_snapshot__takes_rates_over_the_time_that_passed),
           TEST(test_snapshot__knows_no_rate_on_the_first_tick),
           TEST(test_snapshot__knows_no_rate_when_a_counter_goes_backwards),
