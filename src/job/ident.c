@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "model/redact.h"
 #include "base/text.h"
 #include "job/short_hash.h"
 
@@ -88,7 +89,7 @@ static bool is_first_of_its_key(const char *const *texts, size_t i)
 
 int job_tags_json(const char *const *texts, size_t n, char ret[JOB_TAGS_MAX], struct err *err)
 {
-	cleanup(buf_done) struct buf out = { .max = JOB_TAGS_MAX - 1 };
+	cleanup(buf_done) struct buf out = { .max = JOB_TAGS_MAX - 1 }, safe = { 0 };
 	struct json j = { .out = &out };
 	char key[JOB_TAG_KEY_MAX + 1];
 
@@ -104,7 +105,9 @@ int job_tags_json(const char *const *texts, size_t n, char ret[JOB_TAGS_MAX], st
 			continue;
 		snprintf(key, sizeof key, "%.*s", (int)key_len(texts[i]), texts[i]);
 		json_key_text(&j, key);
-		json_str(&j, value);
+		buf_reset(&safe);
+		redact_value(key, value, &safe);
+		json_strn(&j, safe.at ? safe.at : "", safe.len);
 		if (out.full || out.len + 1 > out.max)
 			return refuse(texts[i], "the tags of a job must fit into 1,000 bytes", err);
 	}

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/mem.h"
 #include "base/scan.h"
 #include "model/secret.h"
 
@@ -314,4 +315,21 @@ size_t redact_command(const char *raw, size_t len, char *to, size_t cap)
 	while (r.len && is_blank(to[r.len - 1]))
 		r.len--;
 	return r.len;
+}
+
+void redact_text(const char *text, struct buf *to)
+{
+	size_t len = strlen(text),
+	       cap = len * strlen(MASK); /* a secret may be shorter than its mask */
+	cleanup(freep) char *safe = xmalloc(cap + 1);
+
+	buf_put(to, safe, redact_command(text, len, safe, cap));
+}
+
+void redact_value(const char *key, const char *text, struct buf *to)
+{
+	if (*text && *key && secret_is_name(scan_str(key)))
+		buf_puts(to, MASK);
+	else
+		redact_text(text, to);
 }

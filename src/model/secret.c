@@ -115,6 +115,8 @@ static const struct program_option {
 	bool attached_only; /* alone it asks the user, or takes something else */
 } program_options[] = {
 	{ "mysql*", "-p", true },     { "mariadb*", "-p", true },
+	{ "mydumper", "-p", false },  { "myloader", "-p", false },
+	{ "mycli", "-p", true },      { "mytop", "-p", false },
 	{ "7z*", "-p", true },        { "sshpass", "-p", false },
 	{ "login", "-p", false },     { "mongo*", "-p", false },
 	{ "curl", "-u", false },      { "curl", "-U", false },

@@ -10,6 +10,7 @@
 #include "model/codec.h"
 #include "rpc/params.h"
 #include "serve/context.h"
+#include "serve/hide.h"
 #include "serve/job_list.h"
 
 #define EVENTS_DEFAULT 50
@@ -173,6 +174,7 @@ static int sheet_started(void *self, const struct server_peer *peer, const json_
 {
 	const struct job_methods *m = self;
 	uint64_t num = 0, total = 0;
+	cleanup(buf_done) struct buf safe = { 0 };
 	const char *text = "";
 	char label[SHEET_LABEL_MAX];
 	uint32_t opened;
@@ -180,7 +182,7 @@ static int sheet_started(void *self, const struct server_peer *peer, const json_
 
 	if (r < 0)
 		return r;
-	cut_label(text, label);
+	cut_label(hide_text(text, &safe), label);
 	r = m->host.begin_sheet(m->host.self, (uint32_t)num, (uint32_t)total, label, peer->pid,
 	                        &opened, err);
 	if (r == 0)
@@ -227,16 +229,35 @@ static int sheet_failed(void *self, const struct server_peer *peer, const json_t
 	return end_sheet(self, params, JOB_FAILED, result, err);
 }
 
-/* The name that must be there, and the data that may. */
-static int note_params(const json_t *params, const char **ret_name, char **ret_data,
-                       struct err *err)
-{
-	int r = params_text(params, "name", SERVE_NAME_MAX, ret_name, err);
+/* What is said of the job: the name that must be there, and the data that may. */
+struct note {
+	struct buf name;
+	char *data; /* JSON */
+};
 
-	if (r == 0 && !*ret_name)
+static void note_done(struct note *note)
+{
+	buf_done(&note->name);
+	free(note->data);
+}
+
+static int note_params(const json_t *params, struct note *ret, struct err *err)
+{
+	const char *name = NULL;
+	json_t *safe;
+	int r = params_text(params, "name", SERVE_NAME_MAX, &name, err);
+
+	if (r == 0 && !name)
 		return err_set(err, EINVAL, "name is needed");
-	if (r == 0)
-		r = params_object_text(params, "data", SERVE_DATA_MAX, ret_data, err);
+	if (r < 0)
+		return r;
+	hide_text(name, &ret->name);
+	safe = json_deep_copy(params);
+	hide_members(json_object_get(safe, "data"));
+	r = params_object_text(safe, "data", SERVE_DATA_MAX, &ret->data, err);
+	json_decref(safe);
+	if (r == 0 && !ret->data)
+		ret->data = xstrdup("{}");
 	return r;
 }
 
@@ -250,13 +271,12 @@ static int job_mark(void *self, const struct server_peer *peer, const json_t *pa
                     struct json *result, struct err *err)
 {
 	const struct job_methods *m = self;
-	cleanup(freep) char *data = NULL;
-	const char *name = NULL;
-	int r = note_params(params, &name, &data, err);
+	cleanup(note_done) struct note note = { 0 };
+	int r = note_params(params, &note, err);
 
 	(void)peer;
 	if (r == 0)
-		r = m->host.mark(m->host.self, name, data ? data : "{}", err);
+		r = m->host.mark(m->host.self, note.name.at, note.data, err);
 	if (r == 0)
 		put_done(result);
 	return r;
@@ -266,10 +286,9 @@ static int job_phase(void *self, const struct server_peer *peer, const json_t *p
                      struct json *result, struct err *err)
 {
 	const struct job_methods *m = self;
-	cleanup(freep) char *data = NULL;
-	const char *name = NULL;
+	cleanup(note_done) struct note note = { 0 };
 	uint64_t took_ns = 0;
-	int r = note_params(params, &name, &data, err);
+	int r = note_params(params, &note, err);
 
 	(void)peer;
 	if (r == 0 && !params_has(params, "seconds"))
@@ -277,7 +296,7 @@ static int job_phase(void *self, const struct server_peer *peer, const json_t *p
 	if (r == 0)
 		r = params_seconds(params, "seconds", &took_ns, err);
 	if (r == 0)
-		r = m->host.phase(m->host.self, name, took_ns, data ? data : "{}", err);
+		r = m->host.phase(m->host.self, note.name.at, took_ns, note.data, err);
 	if (r == 0)
 		put_done(result);
 	return r;

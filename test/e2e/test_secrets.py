@@ -47,3 +47,22 @@ def test_no_secret_is_stored_or_shown(proctor, children, tier, state_dir):
 	for path in files:
 		assert not leaks(path.read_bytes()), path
 	assert all(child.poll() is None for child in before)
+
+
+def test_what_is_said_of_a_job_holds_no_secret(proctor, state_dir, tmp_path):
+	said = ["$P mark 'deploy token=%s' password=%s note='with api_key=%s' epoch=3 tokens=17 pin_code=4 passcode=987654321" % ((CANARY,) * 3),
+		"$P phase 'load https://bob:%s@host/x' -- true" % CANARY,
+		"$P sheet 1/1 --label 'upload --token %s' -- true" % CANARY]
+	done = proctor("run", "--out", tmp_path / "out", "--tag", "token=%s x" % CANARY, "--tag", "team=a", "--tag",
+		       "note=password=" + CANARY, "--", "env", "P=" + proctor.binary, "sh", "-c", "; ".join(said))
+	assert done.returncode == 0, done.stderr
+	shown = [proctor(*args, text=False) for args in (
+		["report"], ["report", "--json"], ["ls", "--json"], ["events"], ["export", "-f", "jsonl"],
+		["export", "-f", "csv", "-w", "events"], ["export", "-f", "chrome-trace"])]
+	assert all(one.returncode == 0 and one.stdout for one in shown)
+	assert not [one.args for one in shown if leaks(one.stdout)]
+	for path in [*state_dir.rglob("*"), *(tmp_path / "out").rglob("*")]:
+		assert not path.is_file() or not leaks(path.read_bytes()), path
+	events = proctor("events", "--kind", "mark,phase", "--json").stdout
+	assert "deploy token=***" in events and "epoch" in events and "17" in events and "987654321" not in events
+	assert '"team":"a"' in proctor("ls", "--json").stdout

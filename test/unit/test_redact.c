@@ -30,6 +30,43 @@ static void test_redact__joins_arguments_and_trims_the_end(void **state)
 	check("|||", "");
 }
 
+static void check_value(const char *key, const char *text, const char *expected)
+{
+	struct buf got = { 0 };
+
+	redact_value(key, text, &got);
+	buf_putc(&got, '\0');
+	assert_string_equal(got.at, expected);
+	buf_done(&got);
+}
+
+static void test_redact_value__hides_all_that_a_secret_name_stands_before(void **state)
+{
+	(void)state;
+	check_value("token", "canary and more", "***");
+	check_value("db_password", "x", "***");
+	check_value("password", "", "");
+	check_value("team", "vision", "vision");
+	check_value("note", "login with password=canary today", "login with password=*** today");
+	check_value("url", "https://bob:canary@host/x", "https://***@host/x");
+	check_value("note", "ghp_0123456789abcdefghijcanary", "***");
+	check_value("", "token=c", "token=***");
+}
+
+static void test_redact__knows_the_passwords_of_mysql_and_its_kin(void **state)
+{
+	(void)state;
+	check("mysql|-pcanary|", "mysql -p***");
+	check("/usr/bin/mysqldump|--opt|-h|db|-pcanary|x|",
+	      "/usr/bin/mysqldump --opt -h db -p*** x");
+	check("sh|-c|mariadb -uroot -p'canary' shop|", "sh -c mariadb -uroot -p'***' shop");
+	check("mysqladmin|-uroot|-pcanary|ping|", "mysqladmin -uroot -p*** ping");
+	check("mydumper|-p|canary|-B|shop|", "mydumper -p *** -B shop");
+	check("mysql|-p|shop|", "mysql -p shop"); /* asks for it; this is the database */
+	check("cp|-preserve|a|", "cp -preserve a");
+	check("mkdir|-pv|a|", "mkdir -pv a");
+}
+
 static void test_redact__hides_values_of_secret_options(void **state)
 {
 	(void)state;
@@ -175,7 +212,9 @@ static void test_redact__never_writes_past_the_capacity(void **state)
 	}
 }
 
-RUN_TESTS(TEST(test_redact__joins_arguments_and_trims_the_end),
+RUN_TESTS(TEST(test_redact_value__hides_all_that_a_secret_name_stands_before),
+          TEST(test_redact__knows_the_passwords_of_mysql_and_its_kin),
+          TEST(test_redact__joins_arguments_and_trims_the_end),
           TEST(test_redact__hides_values_of_secret_options),
           TEST(test_redact__hides_pairs_wherever_they_stand),
           TEST(test_redact__looks_into_scripts_and_titles),
