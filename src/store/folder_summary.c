@@ -134,12 +134,13 @@ static void put_missing(struct json *j, const struct folder *f, const struct res
 	json_end_object(j);
 }
 
-static void put_counts(struct json *j, const struct folder *f)
+/* The line that is being gathered counts: what is said is made of it too. */
+static void put_counts(struct json *j, const struct folder *f, const struct resource_summary *sums)
 {
 	json_key(j, "samples");
 	json_begin_object(j);
 	json_key(j, "cpu");
-	json_u64(j, f->rows[HWFILE_CPU]);
+	json_u64(j, sums->series[RESOURCE_CPU_USR_PCT].n);
 	json_key(j, "gpu");
 	json_u64(j, f->rows[HWFILE_METRICS]);
 	json_end_object(j);
@@ -161,7 +162,7 @@ int folder_write_summary(struct folder *f, bool is_durable, struct err *err)
 	resource_summary_put(&j, &sums);
 	put_figures(&j, &f->job);
 	put_missing(&j, f, &sums);
-	put_counts(&j, f);
+	put_counts(&j, f, &sums);
 	json_end_object(&j);
 	buf_putc(&f->text, '\n');
 	return io_replace(f->dir_fd, "summary.json", f->text.at, f->text.len, is_durable, err);

@@ -355,7 +355,6 @@ static int put_cells(struct store *st, const struct proc_snap *p, const struct r
 	life->reading = *reading;
 	make_cells(st, reading, cells);
 	read_totals(st, &p->s.r, life);
-	life->max_cpu = MAX(life->max_cpu, cells[CELL_CPU]);
 	life->max_rss_kib = MAX(life->max_rss_kib, cells[CELL_FIRST_METRIC]);
 	if (st->keyframe.at == 0)
 		r = live_flush_totals(st, life, err);
@@ -364,6 +363,15 @@ static int put_cells(struct store *st, const struct proc_snap *p, const struct r
 	if (is_full)
 		return put_base(st, life, cells, err);
 	return memcmp(cells, life->last, sizeof cells) ? put_change(st, life, cells, err) : 0;
+}
+
+/* That it did nothing in the moment before it was first seen says nothing of how busy it was. */
+static void take_max_cpu(struct life *life, const struct proc_snap *p, bool is_new)
+{
+	int64_t cpu = column_ratio(p->cpu_ratio);
+
+	if (cpu > 0 || !is_new)
+		life->max_cpu = MAX(life->max_cpu, cpu);
 }
 
 static int put_process(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
@@ -376,6 +384,7 @@ static int put_process(struct store *st, const struct snapshot *snap, const stru
 	if (r < 0)
 		return r;
 	read_process(st, p, &reading);
+	take_max_cpu(life, p, is_new);
 	if (is_full || memcmp(&reading, &life->reading, sizeof reading) != 0)
 		r = put_cells(st, p, &reading, life, is_full, err);
 	if (r == 0 && p->job >= 0)

@@ -343,6 +343,8 @@ static int add_start(void *self, const struct reader_process *p)
 	return 0;
 }
 
+#define T_NS (UINT64_C(1790000000) * NS_PER_S)
+
 /* Seen by a look, which knows the tick of its start. */
 static struct proc_snap *see(struct snapshot *snap, pid_t pid, pid_t ppid, uint64_t age_ns)
 {
@@ -395,6 +397,48 @@ static void test_job_processes__begin_when_it_was_told_and_not_before_their_pare
 	assert_int_equal(all.started_ns[2] / NS_PER_MS, (began_ns + 150 * NS_PER_MS) / NS_PER_MS);
 	reader_close(r);
 	store_close(st);
+	snapshot_done(&snap);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
+static int add_share(void *self, const struct reader_process *p)
+{
+	double *shares = self;
+
+	shares[p->id.pid - 10] = p->max_cpu_ratio;
+	return 0;
+}
+
+/* Seen at rest in the moment it began, it may have been busy ever after. */
+static void test_job_processes__know_no_cpu_share_of_who_was_seen_once_at_rest(void **state)
+{
+	char *dir = world_dir();
+	struct snapshot snap = { .seq = 1, .wall_ns = T_NS, .boot_ns = 1 };
+	double shares[3] = { 9, 9, 9 };
+	struct err err = { 0 };
+	struct world w;
+	struct store *st;
+	struct reader *r;
+
+	(void)state;
+	world_init(&w, 1);
+	st = world_open(&w, dir);
+	*world_push(&snap.jobs) = (struct job){ .id = "a", .type = "a", .started_ns = T_NS };
+	*world_push(&snap.sums) = (struct job_sum){ .procs = 1, .cpu_ratio = NAN };
+	see(&snap, 10, 1, NS_PER_S)->cpu_ratio = 0;
+	assert_int_equal(MIN(store_put(st, &snap, &err), 0), 0);
+	snap.seq++;
+	snap.boot_ns += NS_PER_S;
+	snap.wall_ns += NS_PER_S;
+	see(&snap, 11, 1, NS_PER_S)->cpu_ratio = 0;
+	see(&snap, 12, 1, NS_PER_S)->cpu_ratio = 0.5;
+	assert_int_equal(MIN(store_put(st, &snap, &err), 0), 0);
+	store_close(st);
+	r = open_reader(dir);
+	assert_int_equal(reader_job_processes(r, "a", 9, add_share, shares, &err), 3);
+	assert_true(shares[0] == 0 && isnan(shares[1]) && shares[2] == 0.5);
+	reader_close(r);
 	snapshot_done(&snap);
 	world_done(&w);
 	world_rmdir(dir);
@@ -471,7 +515,8 @@ static void test_store__reads_version_1_and_brings_it_up_to_date(void **state)
 	world_rmdir(dir);
 }
 
-RUN_TESTS(TEST(test_job_processes__begin_when_it_was_told_and_not_before_their_parent),
+RUN_TESTS(TEST(test_job_processes__know_no_cpu_share_of_who_was_seen_once_at_rest),
+          TEST(test_job_processes__begin_when_it_was_told_and_not_before_their_parent),
           TEST(test_sheets__are_kept_as_they_were_told),
           TEST(test_job_sums__are_kept_a_snapshot_and_become_means),
           TEST(test_job_events__are_those_of_its_processes_its_marks_and_its_recorder),
