@@ -146,6 +146,7 @@ void folder_close(struct folder *f)
 	if (f->dir_fd >= 0)
 		close(f->dir_fd);
 	vec_done(&f->sheets);
+	vec_done(&f->news);
 	buf_done(&f->text);
 	free(f->moved_to);
 	free(f->path);

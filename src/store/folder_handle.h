@@ -21,6 +21,15 @@ struct folder_sheet {
 	uint64_t started_ns, ended_ns;
 };
 
+/* Something for the run log; one of the two is there. */
+struct folder_news {
+	uint64_t wall_ns;
+	size_t order; /* among those of one time */
+	const struct event *event;
+	const struct sheet *sheet;
+	bool is_end; /* of the sheet */
+};
+
 struct folder {
 	char *path;
 	char *moved_to; /* NULL: nothing was there */
@@ -41,6 +50,8 @@ struct folder {
 	struct job job; /* as last seen; id is set from the start */
 	bool has_job, is_start_told;
 	VEC(struct folder_sheet) sheets;
+	VEC(struct folder_news) news; /* of one snapshot */
+	uint64_t latest_line_ns;      /* the latest time in the run log */
 };
 
 /* All is tried, and of several failures the first is told: `r` is what the last step came to, with

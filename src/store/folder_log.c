@@ -2,6 +2,7 @@
 /* folder_log.c - what of a snapshot is news for the run log: not each process (`proctor events`
  * lists them), but what somebody said, and what befell the job. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -27,6 +28,7 @@ static int log_data(struct folder *f, uint64_t wall_ns, const char *event, struc
                     struct err *err)
 {
 	json_end_object(j);
+	f->latest_line_ns = MAX(f->latest_line_ns, wall_ns);
 	return runlog_event(&f->log, wall_ns, scan_str(event), scan_mem(f->text.at, f->text.len),
 	                    err);
 }
@@ -63,6 +65,7 @@ static int log_job_started(struct folder *f, struct err *err)
 
 int folder_log_end(struct folder *f, struct err *err)
 {
+	uint64_t ended_ns;
 	struct json j;
 	char event[40];
 
@@ -74,7 +77,9 @@ int folder_log_end(struct folder *f, struct err *err)
 	json_key(&j, "seconds");
 	json_fixed(&j, (f->job.took_ns + NS_PER_MS / 2) / NS_PER_MS, 3);
 	snprintf(event, sizeof event, "job.%s", job_status_name(f->job.status));
-	return log_data(f, f->job.ended_ns ? f->job.ended_ns : f->last_wall_ns, event, &j, err);
+	ended_ns = f->job.ended_ns ? f->job.ended_ns : f->last_wall_ns;
+	/* What was closed because the job ended was closed before it. */
+	return log_data(f, MAX(ended_ns, f->latest_line_ns), event, &j, err);
 }
 
 /* What the log knows of a sheet; the latest are asked for most. */
@@ -147,6 +152,7 @@ static int log_said(struct folder *f, const struct snapshot *snap, const struct 
 	struct scan name = text_of(snap, e->name), data = text_of(snap, e->text);
 
 	find_jax_peak(f, data);
+	f->latest_line_ns = MAX(f->latest_line_ns, e->wall_ns);
 	if (e->kind == EVENT_PHASE)
 		return runlog_phase(&f->log, e->wall_ns, name, (uint64_t)MAX(e->count, 0), data,
 		                    err);
@@ -251,21 +257,56 @@ static int log_event(struct folder *f, const struct snapshot *snap, const struct
 	return 0;
 }
 
-static int log_sheets(struct folder *f, const struct snapshot *snap,
-                      int (*log)(struct folder *f, const struct sheet *s, struct err *err),
-                      struct err *err)
+static void add_news(struct folder *f, struct folder_news what)
 {
-	struct err later;
-	int r = 0;
+	struct folder_news *news = vec_push(&f->news, EVENTS_MAX + 2 * SHEETS_MAX);
 
-	vec_each(&snap->sheets, s)
-		if (is_our_job(f, snap, s->job))
-			r = folder_first(r, log(f, s, &later), &later, err);
-	return r;
+	what.order = f->news.len;
+	if (news)
+		*news = what;
 }
 
-/* Starts, then what was said, then ends: what lies between two snapshots is nearly in the order of
- * its time. */
+static bool is_news(const struct event *e)
+{
+	return e->kind == EVENT_MARK || e->kind == EVENT_PHASE || news_name(e);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct folder_news *x = a, *y = b;
+
+	if (x->wall_ns != y->wall_ns)
+		return x->wall_ns < y->wall_ns ? -1 : 1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+/* In the order of time, whoever tells it. */
+static void gather_news(struct folder *f, const struct snapshot *snap)
+{
+	vec_reset(&f->news);
+	vec_each(&snap->sheets, s)
+		if (is_our_job(f, snap, s->job))
+			add_news(f, (struct folder_news){ s->started_ns, .sheet = s });
+	vec_each(&snap->events, e)
+		if (is_news(e))
+			add_news(f, (struct folder_news){ e->wall_ns, .event = e });
+	vec_each(&snap->sheets, s)
+		if (is_our_job(f, snap, s->job) && s->ended_ns)
+			add_news(f,
+			         (struct folder_news){ s->ended_ns, .sheet = s, .is_end = true });
+	if (f->news.len)
+		qsort(f->news.at, f->news.len, sizeof *f->news.at, by_time);
+}
+
+static int log_one(struct folder *f, const struct snapshot *snap, const struct folder_news *news,
+                   struct err *err)
+{
+	if (news->event)
+		return log_event(f, snap, news->event, err);
+	return news->is_end ? log_sheet_ended(f, news->sheet, err)
+	                    : log_sheet_started(f, news->sheet, err);
+}
+
 int folder_put_log(struct folder *f, const struct snapshot *snap, struct err *err)
 {
 	bool is_first = f->has_job && !f->is_start_told;
@@ -273,8 +314,8 @@ int folder_put_log(struct folder *f, const struct snapshot *snap, struct err *er
 	struct err later;
 
 	f->is_start_told |= is_first;
-	r = folder_first(r, log_sheets(f, snap, log_sheet_started, &later), &later, err);
-	vec_each(&snap->events, e)
-		r = folder_first(r, log_event(f, snap, e, &later), &later, err);
-	return folder_first(r, log_sheets(f, snap, log_sheet_ended, &later), &later, err);
+	gather_news(f, snap);
+	vec_each(&f->news, news)
+		r = folder_first(r, log_one(f, snap, news, &later), &later, err);
+	return r;
 }

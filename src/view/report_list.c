@@ -28,6 +28,22 @@ static void put_rest(const struct report *r, uint64_t rest, const char *options,
 	buf_printf(to, "%s\n", options);
 }
 
+/* A phase is told when it ends; it stands where it began. */
+static uint64_t begin_of(const struct report_mark *m)
+{
+	return m->wall_ns - MIN(m->took_ns, m->wall_ns);
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct report_mark *x = *(const struct report_mark *const *)a,
+				 *y = *(const struct report_mark *const *)b;
+
+	if (begin_of(x) != begin_of(y))
+		return begin_of(x) < begin_of(y) ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
 void report_put_marks(const struct report *r, const struct style *style, struct buf *to)
 {
 	static const struct table_column columns[] = {
@@ -37,16 +53,20 @@ void report_put_marks(const struct report *r, const struct style *style, struct 
 		{ NULL, TABLE_LEFT, .min_width = 8 },
 	};
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
+	cleanup(freep) const struct report_mark **sorted = NULL;
 	size_t shown = MIN(r->marks.len, (size_t)MARKS_SHOWN);
 	uint64_t rest = r->marks.len - shown + r->marks_dropped;
 
 	if (!r->marks.len)
 		return;
+	sorted = xcalloc(r->marks.len, sizeof *sorted);
+	for (size_t i = 0; i < r->marks.len; i++)
+		sorted[i] = &r->marks.at[i];
+	qsort(sorted, r->marks.len, sizeof *sorted, by_begin);
 	for (size_t i = 0; i < shown; i++) {
-		const struct report_mark *m = &r->marks.at[i];
+		const struct report_mark *m = sorted[i];
 
-		/* A phase is told when it ends; it stands where it began. */
-		add_offset(&t, r, m->wall_ns - MIN(m->took_ns, m->wall_ns));
+		add_offset(&t, r, begin_of(m));
 		table_add(&t, m->name, INK_PLAIN);
 		table_add(&t, m->took_ns ? format_duration(m->took_ns).at : "mark",
 		          m->took_ns ? INK_PLAIN : INK_DIM);

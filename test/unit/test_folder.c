@@ -110,6 +110,13 @@ static void assert_file(const struct scene *s, const char *name, const char *wan
 	assert_string_equal(text, wanted);
 }
 
+static bool has(const struct scene *s, const char *name, const char *part)
+{
+	cleanup(freep) char *text = scene_load(s, name);
+
+	return strstr(text, part) != NULL;
+}
+
 static void assert_has(const struct scene *s, const char *name, const char *part)
 {
 	cleanup(freep) char *text = scene_load(s, name);
@@ -190,6 +197,7 @@ static void test_folder_end__counts_a_rest_of_half_a_line_or_all_there_is(void *
 		}
 		/* It is in the summary before the end: whoever is killed now loses little. */
 		assert_has(&s, "summary.json", "\"cpu_usr_mean_pct\":30.0");
+		assert_false(has(&s, "summary.json", "\"samples\":{\"cpu\":0"));
 		assert_int_equal(folder_end(s.folder, NULL, NULL, &err), 0);
 		assert_file(&s, "cpu_metrics.csv", wanted);
 		assert_file(&s, "report.txt", "(none)");
@@ -316,6 +324,52 @@ static void test_folder_put__logs_what_was_said_and_what_befell_the_job(void **s
 	assert_golden("run-folder-log.jsonl", &text);
 	buf_done(&text);
 	free(log);
+	scene_end(&s);
+}
+
+/* Times of all lines, as they stand in the log, do not go back. */
+static void assert_in_order(const struct scene *s, size_t lines)
+{
+	cleanup(freep) char *log = scene_load(s, "run.jsonl");
+	char last[32] = "";
+	size_t n = 0;
+
+	for (const char *line = log; *line; line = strchr(line, '\n') + 1, n++) {
+		char ts[32];
+
+		snprintf(ts, sizeof ts, "%.24s", line + strlen("{\"ts\":\""));
+		if (strcmp(ts, last) < 0)
+			fail_msg("%s after %s: %s", ts, last, log);
+		snprintf(last, sizeof last, "%s", ts);
+	}
+	assert_int_equal(n, lines);
+}
+
+static void test_folder_put__logs_sheets_and_marks_in_the_order_of_time(void **state)
+{
+	struct scene s = scene_begin(0);
+	struct err err = { 0 };
+
+	scene_tick(&s, 0, 0, 0);
+	scene_put(&s);
+	scene_tick(&s, 1000, 10, 10);
+	for (uint32_t num = 1; num <= 3; num++) {
+		uint64_t began_ns = WALL0_NS + num * 200 * NS_PER_MS;
+
+		*world_push(&s.snap.sheets) = (struct sheet){ .num = num,
+			                                      .status = JOB_COMPLETED,
+			                                      .started_ns = began_ns,
+			                                      .ended_ns = began_ns +
+			                                                  100 * NS_PER_MS };
+		scene_event(&s, EVENT_MARK, "before", "")->wall_ns = began_ns - 10 * NS_PER_MS;
+		scene_event(&s, EVENT_MARK, "within", "")->wall_ns = began_ns + 50 * NS_PER_MS;
+	}
+	s.snap.sheets.at[2].ended_ns = s.snap.wall_ns + NS_PER_S; /* closed as the job was over */
+	scene_put(&s);
+	scene_job(&s)->status = JOB_COMPLETED;
+	scene_job(&s)->ended_ns = s.snap.wall_ns;
+	assert_int_equal(folder_end(s.folder, scene_job(&s), NULL, &err), 0);
+	assert_in_order(&s, 14);
 	scene_end(&s);
 }
 
@@ -556,7 +610,8 @@ static void test_folder_put__tells_that_the_folder_is_gone(void **state)
 	scene_end(&s);
 }
 
-RUN_TESTS(TEST(test_folder_put__writes_cpu_lines_at_one_interval),
+RUN_TESTS(TEST(test_folder_put__logs_sheets_and_marks_in_the_order_of_time),
+          TEST(test_folder_put__writes_cpu_lines_at_one_interval),
           TEST(test_folder_put__follows_an_interval_that_was_asked_for),
           TEST(test_folder_end__counts_a_rest_of_half_a_line_or_all_there_is),
           TEST(test_folder_put__leaves_out_what_the_counters_cannot_tell),
