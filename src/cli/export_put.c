@@ -126,6 +126,7 @@ int export_csv(struct export *x, struct err *err)
 {
 	x->out.max = OUT_MAX;
 	x->csv.format = RESULT_CSV;
+	x->csv.escapes = true; /* whatever a process is called, who looks at the file is safe */
 	x->csv.out = &x->out;
 	switch (x->what) {
 	case EXPORT_SAMPLES:

@@ -70,6 +70,10 @@ static int make_filter(const struct cli *cli, const struct request *rq, uint64_t
 			cli,
 			"--outcome '%s': write ok, failed, running, lost, signal, oom or limit",
 			rq->outcome);
+	if (rq->tag && (!*rq->tag || equals == rq->tag))
+		return cli_usage(cli, "--tag '%s': write a key, or KEY=VALUE", rq->tag);
+	if (rq->type && !*rq->type)
+		return cli_usage(cli, "--type: write a job type, as the column TYPE shows it");
 	if (rq->tag) {
 		*key = xstrndup(rq->tag, equals ? (size_t)(equals - rq->tag) : strlen(rq->tag));
 		ret->tag_key = *key;
@@ -79,7 +83,22 @@ static int make_filter(const struct cli *cli, const struct request *rq, uint64_t
 	return status ? status : parse_time(cli, "until", rq->until, now_ns, &ret->until_ns);
 }
 
-static int show(const struct cli *cli, struct list *list, int found, const char *path)
+static void tell_none(const struct job_filter *filter, const char *path)
+{
+	if (filter->type)
+		log_info("no job of the type '%s'%s in '%s'; a type is written in full",
+		         filter->type, filter->tag_key || filter->outcome ? " that fits" : "",
+		         path);
+	else if (filter->tag_key)
+		log_info("no job with the tag '%s%s%s' in '%s'", filter->tag_key,
+		         filter->tag_value ? "=" : "", filter->tag_value ? filter->tag_value : "",
+		         path);
+	else
+		log_info("no such job in '%s'", path);
+}
+
+static int show(const struct cli *cli, struct list *list, const struct job_filter *filter,
+                int found, const char *path)
 {
 	struct style style = cli_style(cli);
 
@@ -88,7 +107,7 @@ static int show(const struct cli *cli, struct list *list, int found, const char 
 		json_end_object(&list->json);
 		buf_putc(&list->out, '\n');
 	} else if (found == 0) {
-		log_info("no such job in '%s'", path);
+		tell_none(filter, path);
 	} else {
 		jobs_view_print(&list->view, &style, &list->out);
 	}
@@ -116,7 +135,8 @@ static int list_jobs(const struct cli *cli, const struct job_filter *filter, siz
 	}
 	if (status == CLI_OK) {
 		found = reader_jobs(recorded.reader, filter, count, add_job, &list, &err);
-		status = found < 0 ? cli_failed(&err) : show(cli, &list, found, recorded.path);
+		status = found < 0 ? cli_failed(&err)
+		                   : show(cli, &list, filter, found, recorded.path);
 	}
 	recorded_close(&recorded);
 	jobs_view_done(&list.view);
@@ -146,8 +166,10 @@ static int run(struct cli *cli, int argc, char **argv)
 	if (!cli_parse(cli, opts, argc, argv, &words))
 		return cli->status;
 	if (words)
-		return cli_usage(cli, "takes options only; to see one job: proctor report %s",
-		                 argv[1]);
+		return cli_usage(cli,
+		                 "takes options only; one job: proctor report %s; those of a type: "
+		                 "proctor ls --type %s",
+		                 argv[1], argv[1]);
 	if (rq.count == 0 || rq.count > SHOWN_MAX)
 		return cli_usage(cli, "--count: write a number from 1 to %d", SHOWN_MAX);
 	status = make_filter(cli, &rq, now_ns, &key, &filter);

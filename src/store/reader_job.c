@@ -92,6 +92,20 @@ static void doubt_figures(struct job *job)
 			job->figures[i].quality = QUALITY_AT_LEAST;
 }
 
+/* Of one that nobody has buried yet: when its recorder last stored anything. */
+static uint64_t last_sign_ns(struct reader *r, int64_t recorder)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	struct err err;
+
+	if (db_prepare(r->db,
+	               "SELECT time FROM snapshot WHERE recorder = ?1 ORDER BY id DESC LIMIT 1",
+	               &stmt, &err) < 0)
+		return 0;
+	sqlite3_bind_int64(stmt, 1, recorder);
+	return db_step(stmt, &err) > 0 ? db_time_ns(sqlite3_column_double(stmt, 0)) : 0;
+}
+
 static void read_outcome(struct reader *r, sqlite3_stmt *stmt, struct job *to)
 {
 	int64_t status = sqlite3_column_int64(stmt, JOB_COLUMN_STATUS);
@@ -132,6 +146,8 @@ static void read_job(struct reader *r, sqlite3_stmt *stmt, struct job *to)
 		to->limit[i] = read_int(stmt, JOB_COLUMN_LIMITS + i);
 	for (int i = 0; i < JOB_FIGURE_COUNT; i++)
 		to->figures[i] = read_figure(stmt, (enum job_figure)i);
+	if (to->status == JOB_LOST && !to->ended_ns)
+		to->ended_ns = last_sign_ns(r, sqlite3_column_int64(stmt, JOB_COLUMN_RECORDER));
 	if (to->status == JOB_LOST)
 		doubt_figures(to);
 }

@@ -14,6 +14,27 @@ double diff_ratio(struct diff_pair pair)
 	return (double)pair.b.value / (double)pair.a.value;
 }
 
+enum diff_bound diff_bound(struct diff_pair pair)
+{
+	if (pair.a.quality == QUALITY_EXACT && pair.b.quality == QUALITY_EXACT)
+		return DIFF_EXACT;
+	if (pair.a.quality == QUALITY_EXACT && pair.b.quality == QUALITY_AT_LEAST)
+		return DIFF_AT_LEAST;
+	if (pair.a.quality == QUALITY_AT_LEAST && pair.b.quality == QUALITY_EXACT)
+		return DIFF_AT_MOST;
+	return DIFF_ROUGH;
+}
+
+const char *diff_bound_key(enum diff_bound bound)
+{
+	static const char *const keys[] = { [DIFF_EXACT] = "exact",
+		                            [DIFF_AT_LEAST] = "at_least",
+		                            [DIFF_AT_MOST] = "at_most",
+		                            [DIFF_ROUGH] = "rough" };
+
+	return keys[bound];
+}
+
 static struct figure span(uint64_t ns)
 {
 	return (struct figure){ .value = ns, .quality = ns ? QUALITY_EXACT : QUALITY_MISSING };

@@ -10,6 +10,11 @@ struct diff_pair {
 
 /* b / a; NAN when one is missing or a is 0. */
 double diff_ratio(struct diff_pair pair);
+/* What the ratio says of that of the true figures: of a lower bound below, of one above, not quite
+ * (samples; a bound below and above). */
+enum diff_bound { DIFF_EXACT, DIFF_AT_LEAST, DIFF_AT_MOST, DIFF_ROUGH };
+enum diff_bound diff_bound(struct diff_pair pair);
+const char *diff_bound_key(enum diff_bound bound); /* "at_most" */
 /* Missing when the job has not ended; by the monotonic clock, so exact. */
 struct figure diff_took(const struct report *r);
 struct figure diff_sheet_took(const struct reader_sheet *s);

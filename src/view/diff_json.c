@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <math.h>
+
 #include "model/codec.h"
 #include "model/codec_job.h"
 #include "view/diff.h"
@@ -22,6 +24,8 @@ static void put_pair(struct json *j, const char *key, enum metric_unit unit, str
 	put_value(j, "b", unit, pair.b);
 	json_key(j, "ratio");
 	json_double(j, diff_ratio(pair), 4);
+	json_key(j, "ratio_is");
+	json_str(j, isfinite(diff_ratio(pair)) ? diff_bound_key(diff_bound(pair)) : NULL);
 	json_key(j, "quality");
 	json_begin_array(j);
 	json_str(j, quality_key(pair.a.quality));

@@ -15,11 +15,28 @@
 #define SHEETS_SHOWN 40
 #define ALIKE 0.01 /* a difference that nobody would look into */
 
-/* "1.24×"; "same" within a percent. */
+static const char *bound_sign(enum diff_bound bound, bool unicode)
+{
+	switch (bound) {
+	case DIFF_AT_LEAST:
+		return unicode ? "≥" : ">=";
+	case DIFF_AT_MOST:
+		return unicode ? "≤" : "<=";
+	case DIFF_ROUGH:
+		return "~";
+	case DIFF_EXACT:
+		break;
+	}
+	return "";
+}
+
+/* "1.24×"; "same" within a percent. Of bounds and samples it is as much as they tell: "≥1.24×",
+ * "~same". */
 static void add_ratio(struct table *t, const struct style *style, struct diff_pair pair)
 {
+	const char *sign = bound_sign(diff_bound(pair), style->unicode);
 	double ratio = diff_ratio(pair);
-	char text[32];
+	char text[40];
 
 	if (figure_is_known(pair.a) && figure_is_known(pair.b) && pair.a.value == pair.b.value)
 		ratio = 1;
@@ -28,10 +45,11 @@ static void add_ratio(struct table *t, const struct style *style, struct diff_pa
 		return;
 	}
 	if (fabs(ratio - 1) < ALIKE) {
-		table_add(t, "same", INK_DIM);
+		snprintf(text, sizeof text, "%ssame", *sign ? "~" : "");
+		table_add(t, text, INK_DIM);
 		return;
 	}
-	snprintf(text, sizeof text, "%.*f%s",
+	snprintf(text, sizeof text, "%s%.*f%s", sign,
 	         pair.b.value == 0 ? 0
 	         : ratio < 9.995   ? 2
 	                           : ratio < 99.95,
@@ -56,6 +74,16 @@ static void add_words(struct table *t, const char *name, const char *a, const ch
 	table_add(t, a, INK_PLAIN);
 	table_add(t, b, INK_PLAIN);
 	table_add(t, strcmp(a, b) == 0 ? "same" : "", INK_DIM);
+}
+
+/* Nobody compares them. */
+static void add_times(struct table *t, const char *name, const struct report *a,
+                      const struct report *b)
+{
+	table_add(t, name, INK_PLAIN);
+	table_add(t, format_when(a->job.started_ns, a->now_ns).at, INK_PLAIN);
+	table_add(t, format_when(b->job.started_ns, b->now_ns).at, INK_PLAIN);
+	table_add(t, "", INK_DIM);
 }
 
 /* The name for people of each figure; NULL: not compared. */
@@ -88,8 +116,7 @@ static void put_figures(const struct report *a, const struct report *b, const st
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns) };
 
 	add_words(&t, "type", a->job.type, b->job.type);
-	add_words(&t, "started", format_when(a->job.started_ns, a->now_ns).at,
-	          format_when(b->job.started_ns, b->now_ns).at);
+	add_times(&t, "started", a, b);
 	add_words(&t, "result", job_result(&a->job).at, job_result(&b->job).at);
 	add_pair(&t, style, "took", (struct diff_pair){ diff_took(a), diff_took(b) }, UNIT_NS);
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)
@@ -153,7 +180,8 @@ static void put_sheets(const struct report *a, const struct report *b, const str
 		table_print(&t, style, to);
 	}
 	if (shown > SHEETS_SHOWN)
-		buf_printf(to, "  … and %s more sheets\n", format_count(shown - SHEETS_SHOWN).at);
+		buf_printf(to, "  … and %s more sheet%s\n", format_count(shown - SHEETS_SHOWN).at,
+		           shown - SHEETS_SHOWN == 1 ? "" : "s");
 	table_done(&t);
 }
 
@@ -196,8 +224,9 @@ static void put_programs(const struct report *a, const struct report *b, const s
 		table_print(&t, style, to);
 	}
 	if (programs.list.len > shown)
-		buf_printf(to, "  … and %s more names\n",
-		           format_count(programs.list.len - shown).at);
+		buf_printf(to, "  … and %s more name%s\n",
+		           format_count(programs.list.len - shown).at,
+		           programs.list.len - shown == 1 ? "" : "s");
 	table_done(&t);
 	vec_done(&programs.list);
 }

@@ -24,6 +24,19 @@ static void add_figure(struct jobs_view *view, const struct job *job, enum job_f
 	                 INK_PLAIN);
 }
 
+/* Of a lost one only the last sign of life is known. */
+static struct words took_words(const struct jobs_view *view, const struct job *job, uint64_t took)
+{
+	const struct figure figure = {
+		.value = took,
+		.quality = !took                     ? QUALITY_MISSING
+		           : job->status == JOB_LOST ? QUALITY_AT_LEAST
+		                                     : QUALITY_EXACT,
+	};
+
+	return figure_words(figure, UNIT_NS, view->unicode);
+}
+
 static void add_took(struct jobs_view *view, const struct job *job)
 {
 	uint64_t took = job->took_ns;
@@ -33,7 +46,7 @@ static void add_took(struct jobs_view *view, const struct job *job)
 	else if (!took &&
 	         job->ended_ns > job->started_ns) /* its end was not recorded: by the wall clock */
 		took = job->ended_ns - job->started_ns;
-	table_add_figure(&view->table, took ? format_duration(took).at : NULL, INK_PLAIN);
+	table_add_figure(&view->table, took_words(view, job, took).at, INK_PLAIN);
 }
 
 void jobs_view_add(struct jobs_view *view, const struct job *job)

@@ -31,7 +31,8 @@ static void add_span(struct table *t, uint64_t from_ns, uint64_t to_ns)
 static void put_rest(size_t rest, const char *what, struct buf *to)
 {
 	if (rest)
-		buf_printf(to, "  … and %s more %s\n", format_count(rest).at, what);
+		buf_printf(to, "  … and %s more %s%s\n", format_count(rest).at, what,
+		           rest == 1 ? "" : "s");
 }
 
 static void add_sheet(struct table *t, const struct style *style, const struct reader_sheet *s)
@@ -68,7 +69,7 @@ void report_put_sheets(const struct report *r, const struct style *style, struct
 		add_sheet(&t, style, &r->sheets.at[i]);
 	report_title(style, to, "Sheets");
 	table_print(&t, style, to);
-	put_rest(r->sheets.len - shown, "sheets", to);
+	put_rest(r->sheets.len - shown, "sheet", to);
 	table_done(&t);
 }
 
@@ -118,7 +119,7 @@ void report_put_programs(const struct report *r, const struct style *style, stru
 		add_program(&t, style, sorted[i]);
 	report_title(style, to, "Programs");
 	table_print(&t, style, to);
-	put_rest(n - shown, "names", to);
+	put_rest(n - shown, "name", to);
 	table_done(&t);
 }
 
@@ -145,6 +146,15 @@ static void add_process(struct table *t, const struct report *r, const struct st
 	table_add(t, *p->command ? p->command : p->name, INK_PLAIN);
 }
 
+static void put_order(const struct style *style, struct buf *to)
+{
+	static const char whole[] = "by their share of the job's CPU time or peak memory, "
+				    "whichever is larger",
+			  brief[] = "by CPU or memory share";
+
+	buf_printf(to, "  %s\n", style->width < sizeof whole + 2 ? brief : whole);
+}
+
 void report_put_costly(const struct report *r, const struct style *style, struct buf *to)
 {
 	static const struct table_column columns[] = {
@@ -159,6 +169,7 @@ void report_put_costly(const struct report *r, const struct style *style, struct
 	for (size_t i = 0; i < r->n_costly; i++)
 		add_process(&t, r, style, &r->costly[i]);
 	report_title(style, to, "Most costly processes");
+	put_order(style, to);
 	table_print(&t, style, to);
 	table_done(&t);
 }

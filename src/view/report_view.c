@@ -42,8 +42,8 @@ static void put_when(struct facts *f, const struct report *r)
 		facts_join(f, FACT_WORD, "(%s, its command %s)", format_duration(took).at,
 		           format_duration(job_command_ns(job)).at);
 	else if (took)
-		facts_join(f, FACT_WORD, "(%s%s)", format_duration(took).at,
-		           job->status == JOB_RUNNING ? " so far" : "");
+		facts_join(f, FACT_WORD, "(%s%s%s)", job->status == JOB_LOST ? "at least " : "",
+		           format_duration(took).at, job->status == JOB_RUNNING ? " so far" : "");
 	if (r->host)
 		facts_part(f, "host %s", r->host);
 	if (r->user)

@@ -20,7 +20,7 @@ enum result_format {
 struct result {
 	enum result_format format;
 	struct style style;
-	bool escapes; /* CSV for a terminal: text is made safe first */
+	bool escapes; /* CSV for people's eyes too: text is made safe first */
 	struct buf *out;
 
 	/* Inside. */

@@ -2,10 +2,11 @@
 """What the figures of a job say is true, also where it ends otherwise than most."""
 import json
 import os
+import signal
 
 import pytest
 
-from runkit import WAYS
+from runkit import WAYS, command_of, wait_for
 
 TIERS = ["bpf", "connector", "looks"]
 
@@ -170,3 +171,76 @@ def test_the_slices_of_each_track_of_a_trace_follow_each_other(run, tier):
 			assert e["ts"] >= starts.get(e["args"]["ppid"], 0)
 			starts[e["tid"]] = e["ts"]
 	assert len(tracks) >= 2
+
+
+def test_the_run_log_and_the_timeline_are_in_the_order_of_time(run, tmp_path):
+	say = "for i in 1 2 3; do $P mark before; $P sheet $i -- $P mark within; done; $P phase long -- $P mark inner; $P mark after"
+	done = run("env", "P=" + run.proctor.binary, "sh", "-c", say, options=["--out", tmp_path / "out"])
+	assert done.returncode == 0, done.stderr
+	lines = [json.loads(line) for line in (tmp_path / "out" / "run.jsonl").read_text(encoding="utf-8").splitlines()]
+	times = [line["ts"] for line in lines]
+	assert times == sorted(times) and len(times) >= 16
+	section = run.proctor("report").stdout.split("Marks and phases\n")[1].split("\n\n")[0]
+	offsets = [float(line.split()[0].strip("+s")) for line in section.splitlines()]
+	names = [line.split()[1] for line in section.splitlines()]
+	assert offsets == sorted(offsets) and names.index("long") < names.index("inner")
+
+
+def test_a_sheet_that_no_look_caught_at_work_has_no_cpu_share(run):
+	run("env", "P=" + run.proctor.binary, "sh", "-c", "$P sheet 1 -- true; sleep 0.5; $P sheet 2 -- true; sleep 0.4; exit 0",
+	    options=["--interval", "1s"])
+	told = report(run)
+	assert [s["max_cpu_pct"] for s in told["sheets"] if s["max_cpu_pct"] == 0] == []
+	assert [m["max_cpu_pct"] for m in told["sheet_metrics"].values() if m["max_cpu_pct"] == 0] == []
+
+
+# ---- as it is told -----------------------------------------------------------------------------
+
+def test_a_lost_job_lasted_at_least_until_its_last_sign_of_life(run, children):
+	launcher = children.spawn(run.line("sleep", "60", options=["--job-id", "victim"]), env=run.env)
+	wait_for(lambda: run.sql("SELECT 1 FROM job_samples") if run.is_recorded() else None)
+	command = command_of(launcher)
+	launcher.kill()
+	launcher.wait()
+	os.kill(command, signal.SIGKILL)
+	row = run.proctor("ls").stdout.splitlines()[1]
+	assert "end not recorded" in row and " ≥" in row.split("end not")[0]
+	assert "(at least " in run.proctor("report").stdout
+	run("true", options=["--job-id", "next"])  # who comes next buries it
+	row = [line for line in run.proctor("ls").stdout.splitlines() if line.startswith("victim")][0]
+	assert " ≥" in row.split("end not")[0]
+
+
+def test_csv_holds_no_byte_that_a_terminal_obeys(run):
+	run("sh", "-c", "exit 0", "evil\x1b]0;x\x07\n\u009b31m")
+	out = run.proctor("export", "--format", "csv").stdout
+	assert "evil\\x1b]0;x\\x07" in out
+	assert not [c for c in out if ord(c) < 32 and c != "\n" or 127 <= ord(c) < 160]
+
+
+@pytest.mark.parametrize("args, word", [
+	(["--tag", ""], "write a key"),
+	(["--tag", "=x"], "write a key"),
+	(["--type", ""], "write a job type"),
+	(["trai"], "proctor ls --type trai"),
+])
+def test_ls_says_what_to_write(run, args, word):
+	done = run.proctor("ls", *args)
+	assert done.returncode == 2 and word in done.stderr
+
+
+def test_ls_says_that_a_type_is_written_in_full(run):
+	run("true", options=["--name", "train", "--tag", "a=b"])
+	done = run.proctor("ls", "--type", "trai")
+	assert (done.returncode, done.stdout) == (0, "") and "no job of the type 'trai'" in done.stderr
+	assert "no job with the tag 'a=c'" in run.proctor("ls", "--tag", "a=c").stderr
+
+
+def test_a_report_says_by_what_it_orders_and_counts_one_as_one(run):
+	programs = " ".join("cp /bin/true ./p%d; ./p%d;" % (i, i) for i in range(7))
+	run("sh", "-c", "cd $(mktemp -d); " + programs)
+	out = run.proctor("report").stdout
+	assert "by their share of the job's CPU time or peak memory" in out
+	names = len({p["name"] for p in report(run)["programs"]})
+	rest = names - 8
+	assert "… and %d more name%s\n" % (rest, "" if rest == 1 else "s") in out

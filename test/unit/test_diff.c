@@ -87,6 +87,35 @@ static void test_diff_ratio__needs_both_figures(void **state)
 	assert_true(isnan(diff_ratio((struct diff_pair){ one, none })));
 }
 
+static void test_diff_bound__knows_what_a_ratio_of_bounds_says(void **state)
+{
+	struct figure exact = kit_exact(2), least = { 2, QUALITY_AT_LEAST },
+		      seen = { 2, QUALITY_SAMPLED };
+
+	assert_int_equal(diff_bound((struct diff_pair){ exact, exact }), DIFF_EXACT);
+	assert_int_equal(diff_bound((struct diff_pair){ exact, least }), DIFF_AT_LEAST);
+	assert_int_equal(diff_bound((struct diff_pair){ least, exact }), DIFF_AT_MOST);
+	assert_int_equal(diff_bound((struct diff_pair){ least, least }), DIFF_ROUGH);
+	assert_int_equal(diff_bound((struct diff_pair){ exact, seen }), DIFF_ROUGH);
+}
+
+static void test_diff__does_not_call_bounds_or_times_the_same(void **state)
+{
+	struct report a = { .job = kit_good_job() }, b = { .job = kit_good_job() };
+	struct buf out = { 0 };
+
+	a.job.figures[JOB_FIGURE_CPU].quality = b.job.figures[JOB_FIGURE_CPU].quality =
+		QUALITY_AT_LEAST;
+	b.job.figures[JOB_FIGURE_READ].quality = QUALITY_AT_LEAST;
+	b.job.figures[JOB_FIGURE_READ].value *= 2;
+	diff_view(&a, &b, &(struct style){ .width = 80, .unicode = true }, &out);
+	assert_non_null(strstr(out.at, "≥43m 15s   ~same\n"));
+	assert_non_null(strstr(out.at, "  ≥2.00×\n"));
+	for (const char *line = strstr(out.at, "\nstarted") + 1; *line != '\n'; line++)
+		assert_false(strncmp(line, "same", 4) == 0);
+	buf_done(&out);
+}
+
 static void test_diff__of_jobs_without_data_is_short(void **state)
 {
 	struct report a = { 0 }, b = { 0 };
@@ -98,5 +127,7 @@ static void test_diff__of_jobs_without_data_is_short(void **state)
 	buf_done(&out);
 }
 
-RUN_TESTS(TEST(test_diff__sets_two_jobs_side_by_side), TEST(test_diff_json__holds_the_same),
+RUN_TESTS(TEST(test_diff_bound__knows_what_a_ratio_of_bounds_says),
+          TEST(test_diff__does_not_call_bounds_or_times_the_same),
+          TEST(test_diff__sets_two_jobs_side_by_side), TEST(test_diff_json__holds_the_same),
           TEST(test_diff_ratio__needs_both_figures), TEST(test_diff__of_jobs_without_data_is_short))
