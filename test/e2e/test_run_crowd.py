@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""Two hundred runs at once into one store, which is not there yet."""
+import os
+import subprocess
+
+RUNS = 200
+STATUSES = 5  # 0 to 4, in turn
+STORY = "echo %d; /bin/true; exit %d"
+# Each waits until the pipe at its stdin ends, and that is one moment for all.
+AT_THE_GATE = ["sh", "-c", 'read line; exec "$@" </dev/null', "sh"]
+
+
+def start_together(run, count):
+	gate, held = os.pipe()
+	started = []
+	for i in range(count):
+		line = run.line("sh", "-c", STORY % (i, i % STATUSES), options=["--name", "c%d" % i, "--tag", "n=%d" % i])
+		started.append(subprocess.Popen([*AT_THE_GATE, *line], env=run.env, stdin=gate, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+	os.close(gate)
+	os.close(held)
+	return started
+
+
+def test_two_hundred_runs_at_once_are_all_stored(run):
+	started = start_together(run, RUNS)
+	said = [child.communicate(timeout=55) for child in started]
+	assert [child.returncode for child in started] == [i % STATUSES for i in range(RUNS)]
+	assert [out for out, _ in said] == ["%d\n" % i for i in range(RUNS)]
+	assert [err for _, err in said if err] == []
+	rows = {row["type"]: row for row in run.jobs()}
+	assert len(rows) == RUNS and len({row["job_id"] for row in rows.values()}) == RUNS
+	for i in range(RUNS):
+		row = rows["c%d" % i]
+		assert (row["exit_code"], row["status"]) == (i % STATUSES, "failed" if i % STATUSES else "completed"), row
+		assert (row["processes"], row["exited_processes"], row["leaked_processes"]) == (2, 2, 0), row
+	lives = run.sql("SELECT job_id, count(*) AS n, sum(exit_code IS NULL) AS open FROM process WHERE job_id IS NOT NULL GROUP BY job_id")
+	assert len(lives) == RUNS and all((life["n"], life["open"]) == (2, 0) for life in lives), [life for life in lives if life["n"] != 2]
+	assert run.sql("PRAGMA integrity_check") == [{"integrity_check": "ok"}]
+	assert list((run.proctor.state_dir / "jobs").iterdir()) == []

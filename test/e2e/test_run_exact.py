@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""What a job took, against what the kernel told the job itself: within one per cent in every tier, for root and for a plain user."""
+import shutil
+
+import pytest
+
+from runkit import LOAD, Run
+
+TIERS = ["bpf", "connector", "looks"]
+
+
+@pytest.fixture(params=[*TIERS, "nobody-connector", "nobody-looks"])
+def measure(request, proctor, as_nobody):
+	"""measure(ARG…): what `load ARG…` says of itself, and what was recorded of it."""
+	who, _, tier = request.param.rpartition("-")
+
+	def take(*args, options=()):
+		if who:
+			load = shutil.copy2(LOAD, as_nobody.place / "load")
+			done, reader = as_nobody("run", "--tier", tier, *options, "--", load, *args), proctor
+			reader.state_dir = as_nobody.state_dir
+			reader.env = {**reader.env, "PROCTOR_STATE_DIR": str(as_nobody.state_dir)}
+		else:
+			done, reader = proctor("run", "--tier", tier, *options, "--", LOAD, *args), proctor
+		assert done.returncode == 0, done.stderr
+		return int(done.stdout), Run(reader).job()
+
+	return take
+
+
+@pytest.mark.needs_root
+def test_cpu_time_is_that_of_all_its_processes(measure):
+	truth_us, job = measure("cpu", 20, 60)
+	assert abs(job["cpu_seconds"] * 1e6 / truth_us - 1) < 0.01, (truth_us, job["cpu_seconds"], job["cpu_seconds_quality"])
+	assert job["cpu_seconds_quality"] in (("exact",) if "cgroup" in job["tier"] else ("at_least", "exact"))
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("interval", [[], ["--interval", "5s"], ["--interval", "0.05s"]], ids=["default", "5s", "0.05s"])
+def test_a_peak_of_twenty_milliseconds_is_not_missed(measure, interval):
+	truth_kib, job = measure("mem", 500, 20, options=interval)
+	assert truth_kib > 500 * 1024
+	assert abs(job["peak_rss_mb"] * 1024 / truth_kib - 1) < 0.01, (truth_kib, job["peak_rss_mb"], job["peak_rss_mb_quality"])
