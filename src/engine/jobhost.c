@@ -155,8 +155,24 @@ static const struct event *find_end(const struct snapshot *snap, const struct sh
 	return NULL;
 }
 
+/* As it is now, in the snapshot that tells why. */
+static void show_sheet(struct snapshot *snap, struct sheet *sheet)
+{
+	struct sheet *shown = NULL;
+
+	vec_each(&snap->sheets, s)
+		if (s->job == sheet->job && s->num == sheet->num)
+			shown = s;
+	if (!shown)
+		shown = vec_push(&snap->sheets, SHEETS_MAX);
+	if (!shown)
+		return;
+	*shown = *sheet;
+	sheet->is_stored = true;
+}
+
 /* Whoever opened a sheet and died could not close it. */
-static void close_orphaned_sheets(struct jobhost *h, const struct snapshot *snap)
+static void close_orphaned_sheets(struct jobhost *h, struct snapshot *snap)
 {
 	struct jobtab *jobs = engine_jobs(h->engine);
 
@@ -168,6 +184,20 @@ static void close_orphaned_sheets(struct jobhost *h, const struct snapshot *snap
 			continue;
 		sheet->signal = end->signal;
 		jobtab_end_sheet(jobs, sheet, JOB_FAILED, end->wall_ns);
+		show_sheet(snap, sheet);
+	}
+}
+
+/* Nobody closed them while the job ran. */
+static void close_open_sheets(struct jobhost *h, struct snapshot *snap, uint64_t ended_ns)
+{
+	struct jobtab *jobs = engine_jobs(h->engine);
+
+	vec_each(&jobs->sheets, sheet) {
+		if (sheet->status != JOB_RUNNING)
+			continue;
+		jobtab_end_sheet(jobs, sheet, JOB_FAILED, MAX(ended_ns, sheet->started_ns));
+		show_sheet(snap, sheet);
 	}
 }
 
@@ -204,8 +234,10 @@ static void on_snapshot(void *self, struct snapshot *snap)
 	if (!snap->events_only)
 		watch_user_pids(h, job);
 	put_figures(h, job);
-	if (h->is_last)
+	if (h->is_last) {
 		put_end(h, job);
+		close_open_sheets(h, snap, job->ended_ns);
+	}
 	if (snap->jobs.len)
 		snap->jobs.at[0] = *job;
 	if (h->options.on_snapshot)
@@ -542,12 +574,8 @@ void jobhost_finish(struct jobhost *h, struct job *ret, struct engine_totals *re
 	h->is_last = true;
 	if (h->leftover_timer) /* who was waited for, or was ended by us, was not left behind */
 		h->leaked = count_living(h);
-	vec_each(&engine_jobs(h->engine)->sheets, sheet) {
-		sheet->is_stored = false;
-		if (sheet->status == JOB_RUNNING) /* nobody closed it */
-			jobtab_end_sheet(engine_jobs(h->engine), sheet, JOB_FAILED,
-			                 clock_wall_ns());
-	}
+	vec_each(&engine_jobs(h->engine)->sheets, sheet)
+		sheet->is_stored = false; /* all of them are in the last snapshot */
 	engine_settle(h->engine, TOTALS_PATIENCE_NS, cares, h);
 	*ret = *the_job(h);
 	engine_stop(h->engine, ret_totals); /* its last words still come through on_snapshot() */

@@ -186,6 +186,17 @@ def test_the_run_log_and_the_timeline_are_in_the_order_of_time(run, tmp_path):
 	assert offsets == sorted(offsets) and names.index("long") < names.index("inner")
 
 
+def test_a_sheet_whose_opener_was_killed_ends_in_the_run_log_when_it_did(run, tmp_path):
+	say = "$P sheet 1 -- sleep 1 & sleep 0.4; kill -9 $!; $P mark after; sleep 0.6; exit 0"
+	run("env", "P=" + run.proctor.binary, "sh", "-c", say, options=["--out", tmp_path / "out", "--interval", "5s"])
+	lines = [json.loads(line) for line in (tmp_path / "out" / "run.jsonl").read_text(encoding="utf-8").splitlines()]
+	events = [line["event"] for line in lines]
+	assert events.index("sheet.failed") < events.index("after"), lines
+	assert [line["ts"] for line in lines] == sorted(line["ts"] for line in lines)
+	sheet = report(run)["sheets"][0]
+	assert (sheet["status"], sheet["signal_num"]) == ("failed", 9)
+
+
 def test_a_sheet_that_no_look_caught_at_work_has_no_cpu_share(run):
 	run("env", "P=" + run.proctor.binary, "sh", "-c", "$P sheet 1 -- true; sleep 0.5; $P sheet 2 -- true; sleep 0.4; exit 0",
 	    options=["--interval", "1s"])
