@@ -150,7 +150,7 @@ def as_nobody():
 def wait_until():
 	"""wait_until(condition): the first true answer, or the last one when time is up."""
 
-	def wait(condition, seconds=10.0, step=0.02):
+	def wait(condition, seconds=30.0, step=0.02):
 		end = time.monotonic() + seconds
 		while True:
 			answer = condition()

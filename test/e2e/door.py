@@ -12,7 +12,7 @@ HOST = Path(os.environ.get("PROCTOR_BUILD_DIR", "build-test")) / "test/door_host
 class Line:
 	"""A connection that sends bytes and reads lines."""
 
-	def __init__(self, path, timeout=10.0):
+	def __init__(self, path, timeout=30.0):
 		self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
 		# An address has room for 107 bytes: a longer path goes by way of its directory.
 		folder = os.open(Path(path).parent, os.O_PATH)
@@ -80,6 +80,6 @@ class Job:
 		self.process.terminate()
 		rest = self.process.stdout.read()
 		self.process.stdout.close()
-		status = self.process.wait(timeout=20)
+		status = self.process.wait(timeout=60)
 		assert status == 0, status
 		return rest.splitlines()

@@ -68,7 +68,7 @@ class Run:
 		return self.sql("SELECT * FROM process WHERE job_id IS NOT NULL AND %s ORDER BY id" % where)
 
 
-def wait_for(condition, seconds=20.0, step=0.01):
+def wait_for(condition, seconds=30.0, step=0.01):
 	"""The first true answer."""
 	end = time.monotonic() + seconds
 	while True:

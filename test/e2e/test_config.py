@@ -102,6 +102,6 @@ def test_a_user_has_files_of_his_own(as_nobody):
 def test_a_fifo_among_the_drop_ins_does_not_hang_us(proctor, tmp_path):
 	(tmp_path / "conf.d").mkdir()
 	os.mkfifo(tmp_path / "conf.d/a.conf")
-	done = proctor("doctor", env={"CONFIGURATION_DIRECTORY": str(tmp_path)}, timeout=10)
+	done = proctor("doctor", env={"CONFIGURATION_DIRECTORY": str(tmp_path)})
 	assert done.returncode == 2
 	assert "a.conf: not a regular file" in done.stderr

@@ -198,7 +198,7 @@ def test_who_sends_half_a_line_is_cut_after_five_seconds(job):
 			except (BrokenPipeError, ConnectionResetError):
 				break
 		assert error_of(slow.read()) == (-32600, "frame_timeout")
-		assert 4.5 < time.monotonic() - began < 8
+		assert 4.5 < time.monotonic() - began < 30
 		assert at_end(slow)
 		assert "result" in good.call("daemon.status")
 

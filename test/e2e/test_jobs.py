@@ -110,7 +110,7 @@ def test_a_running_job_is_told_as_running(proctor, children, wait_until):
 	report = proctor("report", "long")
 	assert report.returncode == 0 and "so far" in report.stdout
 	child.kill()
-	child.wait(timeout=10)
+	child.wait(timeout=30)
 	assert wait_until(lambda: ids(proctor, "--outcome", "lost") == ["long"])
 	assert "end not recorded" in proctor("ls").stdout
 

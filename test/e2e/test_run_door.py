@@ -46,7 +46,7 @@ def test_a_process_of_a_sheet_is_shown_as_one(proctor):
 	found = run_inside(proctor, """
 sheet = subprocess.Popen([binary, "sheet", "2", "--", "sh", "-c", "sleep 20 & echo $!; wait"], stdout=subprocess.PIPE, text=True)
 pid = int(sheet.stdout.readline())
-end = time.monotonic() + 10
+end = time.monotonic() + 30
 mine = []
 with Line(sock) as line:
 	while not mine and time.monotonic() < end:
@@ -67,7 +67,7 @@ print(json.dumps([mine, context]))
 def test_events_tell_of_the_processes_of_the_job(proctor):
 	events = run_inside(proctor, """
 subprocess.run(["true"])
-end = time.monotonic() + 10
+end = time.monotonic() + 30
 seen = []
 with Line(sock) as line:
 	while "exit" not in [e["event_type"] for e in seen] and time.monotonic() < end:

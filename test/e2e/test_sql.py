@@ -96,7 +96,7 @@ def test_a_query_ends_when_its_time_is_over(recorded):
 	done = recorded("sql", "--limit-seconds", "0.3", ENDLESS)
 	assert (done.returncode, done.stdout) == (1, "")
 	assert "too long" in done.stderr
-	assert 0.25 < time.monotonic() - start < 5
+	assert 0.25 < time.monotonic() - start < 30
 
 
 @pytest.mark.parametrize("args, word", [
