@@ -2,12 +2,16 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "model/tags.h"
 #include "view/facts.h"
 #include "view/format.h"
 #include "view/job_view.h"
 #include "view/report.h"
 #include "view/report_part.h"
+
+/* Of a shorter job the share says nothing: what a recorder takes to start outweighs it. */
+#define SHARE_LEAST_NS NS_PER_S
 
 static bool knows(const struct job *job, enum job_figure id)
 {
@@ -248,7 +252,9 @@ static void put_recorder(struct facts *f, const struct report *r)
 	begin(f, job, "Recorder", JOB_FIGURE_SELF_CPU);
 	if (figure_is_known(cpu) && took) {
 		facts_part(f, "%s CPU", format_duration(cpu.value).at);
-		facts_comma(f, "%s of a core", format_percent((double)cpu.value / (double)took).at);
+		if (took >= SHARE_LEAST_NS)
+			facts_comma(f, "%s of a core",
+			            format_percent((double)cpu.value / (double)took).at);
 	} else {
 		facts_part(f, "not known");
 	}

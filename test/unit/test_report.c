@@ -143,6 +143,22 @@ static void test_report__tells_all_of_a_job(void **state)
 	report_done(&r);
 }
 
+static void test_report__tells_no_share_of_a_core_for_a_job_of_milliseconds(void **state)
+{
+	struct report r = { .job = kit_oom_job(), .now_ns = KIT_AT(1000) };
+	const struct style style = { .width = 100 };
+	struct buf out = { 0 };
+
+	(void)state;
+	r.job.figures[JOB_FIGURE_SELF_CPU] = (struct figure){ 10 * NS_PER_MS, QUALITY_EXACT };
+	r.job.took_ns = 3 * NS_PER_MS;
+	report_view(&r, &style, &out);
+	assert_non_null(strstr(out.at, "10.0ms CPU"));
+	assert_null(strstr(out.at, "of a core"));
+	buf_done(&out);
+	report_done(&r);
+}
+
 static void test_report__says_when_there_is_no_data(void **state)
 {
 	struct report r = { .now_ns = KIT_AT(100) };
@@ -256,6 +272,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_report__tells_all_of_a_job),
+		TEST(test_report__tells_no_share_of_a_core_for_a_job_of_milliseconds),
 		TEST(test_report__says_when_there_is_no_data),
 		TEST(test_report__says_what_is_missing),
 		TEST(test_report_json__has_the_keys_of_the_profile),
