@@ -7,8 +7,22 @@
 
 #define SEEN_MAX ((size_t)1 << 20)
 
+/* `proctor sheet`, a job within the job, and their helpers: of the job, but not what it is asked
+ * about. */
+static bool is_ours(const char *comm)
+{
+	static const char name[] = "proctor";
+	size_t n = sizeof name - 1;
+
+	return strncmp(comm, name, n) == 0 && (comm[n] == '\0' || comm[n] == '-');
+}
+
 static void take_peak(struct tally *t, uint64_t bytes, pid_t pid, const char *comm)
 {
+	if (is_ours(comm)) {
+		t->our_peak_bytes = MAX(t->our_peak_bytes, bytes);
+		return;
+	}
 	if (bytes <= t->peak_rss_bytes)
 		return;
 	t->peak_rss_bytes = bytes;
@@ -79,6 +93,10 @@ static void take_seen(struct tally *t, const struct proc_snap *p)
 {
 	uint64_t bytes = readings_or(&p->s.r, PROC_PEAK_RSS, readings_or(&p->s.r, PROC_RSS, 0));
 
+	if (is_ours(p->s.comm)) {
+		t->our_peak_bytes = MAX(t->our_peak_bytes, bytes);
+		return;
+	}
 	if (bytes <= MAX(t->seen_rss_bytes, t->peak_rss_bytes))
 		return;
 	t->seen_rss_bytes = bytes;
@@ -172,10 +190,18 @@ static void put_cpu(const struct tally *t, const struct tally_sources *from, str
 	ret->figures[JOB_FIGURE_CPU_SYSTEM] = figure(t->reaped_system_ns, QUALITY_AT_LEAST);
 }
 
-/* wait4 tells the peak of the hungriest among all that was reaped below a child, but not whose. */
+/* wait4 tells the peak of the hungriest among all that was reaped below a child, but not whose. If
+ * it may be one of ours, those that were told apart count, when there are any. */
+static uint64_t reaped_peak(const struct tally *t)
+{
+	bool others = t->peak_rss_bytes || t->seen_rss_bytes;
+
+	return others && t->reaped_peak_bytes <= t->our_peak_bytes ? 0 : t->reaped_peak_bytes;
+}
+
 static void put_memory(const struct tally *t, const struct tally_sources *from, struct job *ret)
 {
-	uint64_t peak = MAX(t->peak_rss_bytes, t->reaped_peak_bytes);
+	uint64_t peak = MAX(t->peak_rss_bytes, reaped_peak(t));
 	bool is_exact = all_told(t, from) && t->without_peak == 0;
 
 	if (!is_exact) /* told figures know nothing of those that live, or were lost */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "job/tally.h"
 
+#include <stdio.h>
+
 #include "check.h"
 #include "kit.h"
 
@@ -48,6 +50,31 @@ static void test_tally__is_exact_when_every_end_was_told(void **state)
 	ASSERT_FIGURE(job, FAILED, 1, EXACT);
 	assert_int_equal(job.hungriest_pid, 11);
 	snapshot_done(&snap);
+}
+
+static void test_tally__calls_none_of_our_own_programs_the_hungriest(void **state)
+{
+	const struct launch_end end = { .pid = 10,
+		                        .usage.ru_maxrss = 32 }; /* KiB, of 11 below it */
+	const struct tally_sources from = { .processes = 2, .births_are_told = true };
+	struct snapshot snap = { .events_only = true };
+	struct tally t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	add_end(&snap, 10, NS_PER_MS, 8192);
+	add_end(&snap, 11, NS_PER_MS, 32768);
+	snprintf(snap.events.at[0].comm, COMM_LEN, "sh");
+	snprintf(snap.events.at[1].comm, COMM_LEN, "proctor");
+	tally_feed(&t, &snap, 0);
+	tally_reap(&t, &end);
+	tally_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, PEAK_RSS, 8192, EXACT);
+	ASSERT_FIGURE(job, PROCESSES, 2, EXACT);
+	assert_int_equal(job.hungriest_pid, 10);
+	assert_string_equal(job.hungriest, "sh");
+	snapshot_done(&snap);
+	tally_done(&t);
 }
 
 static void test_tally__is_at_least_when_an_end_is_without_totals_or_somebody_lives(void **state)
@@ -226,6 +253,7 @@ static void test_tally__is_never_below_what_the_looks_saw(void **state)
 RUN_TESTS(TEST(test_tally__is_never_below_what_the_looks_saw),
           TEST(test_tally__tells_who_outlived_the_command_from_who_was_left),
           TEST(test_tally__is_exact_when_every_end_was_told),
+          TEST(test_tally__calls_none_of_our_own_programs_the_hungriest),
           TEST(test_tally__is_at_least_when_an_end_is_without_totals_or_somebody_lives),
           TEST(test_tally__takes_late_totals_for_an_end_that_was_told),
           TEST(test_tally__believes_the_control_group_before_all),
