@@ -127,6 +127,36 @@ static void read_outcome(struct reader *r, sqlite3_stmt *stmt, struct job *to)
 	to->current_sheet = (uint32_t)read_int(stmt, JOB_COLUMN_CURRENT_SHEET);
 }
 
+#define PARENTS_MAX 16 /* a parent may be lost too, with its own parent */
+/* Of the last sign of life: the interval may be that long. */
+#define KILLED_WITHIN_NS (60 * NS_PER_S)
+
+/* A limit that kills takes the recorder of a job within the job along. */
+static unsigned read_parent_limits(struct reader *r, const struct job *job)
+{
+	const unsigned kill = 1u << JOB_LIMIT_TIME | 1u << JOB_LIMIT_MEM;
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	char id[JOB_ID_MAX];
+	unsigned hit = 0;
+	struct err err;
+
+	if (!reader_has_column(r, "job", "limits_hit") || !reader_has_column(r, "job", "parent") ||
+	    db_prepare(r->db, "SELECT limits_hit, parent, ended FROM job WHERE job_id = ?1", &stmt,
+	               &err) < 0)
+		return 0;
+	snprintf(id, sizeof id, "%s", job->parent);
+	for (int i = 0; i < PARENTS_MAX && *id && !hit; i++) {
+		sqlite3_bind_text(stmt, 1, id, -1, SQLITE_TRANSIENT);
+		if (db_step(stmt, &err) <= 0)
+			break;
+		if (db_time_ns(sqlite3_column_double(stmt, 2)) < job->ended_ns + KILLED_WITHIN_NS)
+			hit = (unsigned)read_int(stmt, 0) & kill;
+		read_text(stmt, 1, id, sizeof id);
+		sqlite3_reset(stmt);
+	}
+	return hit;
+}
+
 static void read_job(struct reader *r, sqlite3_stmt *stmt, struct job *to)
 {
 	*to = (struct job){ .uid = (uint32_t)read_int(stmt, JOB_COLUMN_UID) };
@@ -148,8 +178,10 @@ static void read_job(struct reader *r, sqlite3_stmt *stmt, struct job *to)
 		to->figures[i] = read_figure(stmt, (enum job_figure)i);
 	if (to->status == JOB_LOST && !to->ended_ns)
 		to->ended_ns = last_sign_ns(r, sqlite3_column_int64(stmt, JOB_COLUMN_RECORDER));
-	if (to->status == JOB_LOST)
+	if (to->status == JOB_LOST) {
 		doubt_figures(to);
+		to->parent_limits_hit = *to->parent ? read_parent_limits(r, to) : 0;
+	}
 }
 
 /* Whether a job runs or is lost is decided when its recorder was asked for. */

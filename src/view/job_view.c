@@ -92,6 +92,16 @@ static struct words failed_result(const struct job *job)
 	return *how.at ? how : words("failed");
 }
 
+/* Its recorder was killed, maybe with the whole job around it. */
+static struct words lost_result(const struct job *job)
+{
+	if (job->parent_limits_hit >> JOB_LIMIT_TIME & 1)
+		return words("killed with its parent job (time limit)");
+	if (job->parent_limits_hit >> JOB_LIMIT_MEM & 1)
+		return words("killed with its parent job (memory limit)");
+	return words("end not recorded");
+}
+
 struct words job_result(const struct job *job)
 {
 	switch (job->status) {
@@ -100,7 +110,7 @@ struct words job_result(const struct job *job)
 	case JOB_COMPLETED:
 		return words("ok");
 	case JOB_LOST:
-		return words("end not recorded");
+		return lost_result(job);
 	case JOB_FAILED:
 	case JOB_STATUS_COUNT:
 		break;

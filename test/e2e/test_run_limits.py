@@ -63,6 +63,15 @@ def test_time_holds_while_leftovers_are_waited_for(run, tier, deaf):
 	assert (run.job()["outlived_processes"], run.job()["leaked_processes"]) in ((2, 0), (None, 0))
 
 
+def test_a_job_within_a_job_that_its_limit_killed_is_said_to_be(run):
+	inner = run.line("sh", "-c", "trap '' TERM; sleep 30; sleep 30", options=["--job-id", "inner"])
+	done = run(*inner, options=["--job-id", "outer", "--time", "1s", "--grace", "0.5s"])
+	assert done.returncode == -9, done.stderr
+	listed = {job["job_id"]: job for job in json.loads(run.proctor("ls", "--json").stdout)["jobs"]}
+	assert (listed["inner"]["parent_job_id"], listed["inner"]["result"]) == ("outer", "killed with its parent job (time limit)")
+	assert "time limit" in listed["outer"]["result"]
+
+
 def test_a_job_that_is_in_time_is_not_said_to_have_met_its_limit(run):
 	assert run("sh", "-c", "exit 4", options=["--time", "20s"]).returncode == 4
 	assert hit(run) == set() and run.job()["result"] == "failed"

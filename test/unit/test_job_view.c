@@ -17,6 +17,10 @@ static void test_job_result__tells_how_it_ended(void **state)
 	assert_string_equal(job_result(&job).at, "running");
 	job.status = JOB_LOST;
 	assert_string_equal(job_result(&job).at, "end not recorded");
+	job.parent_limits_hit = 1u << JOB_LIMIT_TIME;
+	assert_string_equal(job_result(&job).at, "killed with its parent job (time limit)");
+	job.parent_limits_hit = 1u << JOB_LIMIT_MEM;
+	assert_string_equal(job_result(&job).at, "killed with its parent job (memory limit)");
 	job.status = JOB_FAILED;
 	job.exit_code = 3;
 	assert_string_equal(job_result(&job).at, "exit 3");
