@@ -223,7 +223,7 @@ static void test_snapshot__lets_nothing_of_a_job_happen_before_it_began(void **s
 {
 	struct pair p = pair_of(NS_PER_S);
 	uint64_t began_ns = WALL0_NS + 507 * NS_PER_MS;
-	struct event e;
+	struct event e = { 0 };
 	int32_t job;
 
 	(void)state;
