@@ -68,7 +68,7 @@ static int claim(struct store *st, const char *id, char name[JOB_ID_MAX], struct
 	return row < 0 ? (int)row : 0;
 }
 
-int store_claim_job_id(struct store *st, char id[JOB_ID_MAX], bool *ret_changed, struct err *err)
+static int claim_once(struct store *st, char id[JOB_ID_MAX], bool *ret_changed, struct err *err)
 {
 	char name[JOB_ID_MAX];
 	int r = st->db ? 0 : store_connect(st, err);
@@ -85,4 +85,14 @@ int store_claim_job_id(struct store *st, char id[JOB_ID_MAX], bool *ret_changed,
 	*ret_changed = strcmp(name, id) != 0;
 	memcpy(id, name, strlen(name) + 1);
 	return 0;
+}
+
+int store_claim_job_id(struct store *st, char id[JOB_ID_MAX], bool *ret_changed, struct err *err)
+{
+	int r = claim_once(st, id, ret_changed, err);
+
+	if (r != -EUCLEAN && r != -ESTALE)
+		return r;
+	r = store_recover(st, r, err);
+	return r < 0 ? r : claim_once(st, id, ret_changed, err);
 }

@@ -13,7 +13,7 @@ SMALL_DISK = r"""
 import json, os, subprocess, sys
 place, size, binary, options, command = *sys.argv[1:4], json.loads(sys.argv[4]), sys.argv[5]
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=" + size, "none", place], check=True)
-env = {**os.environ, "SMALL": place}
+env = {**os.environ, "SMALL": place, "PROCTOR": binary}
 def run(*line):
 	done = subprocess.run([binary, *line, "--state-dir", place + "/state"], env=env, capture_output=True, text=True, timeout=50)
 	return [done.returncode, done.stdout, done.stderr]
@@ -25,6 +25,7 @@ told = {"run": [done.returncode, done.stdout, done.stderr], "ls": run("ls", "--j
 json.dump(told, sys.stdout)
 """
 STORM = "i=0; while [ $i -lt 1500 ]; do /bin/true; i=$((i+1)); done; echo out; echo err >&2; exit 7"
+RECORDED = 'until "$PROCTOR" ls --json --state-dir "$SMALL/state" 2>&1 | grep -q running; do sleep 0.1; done; '
 FILL = "dd if=/dev/zero of=$SMALL/ballast bs=4k 2>/dev/null; "
 
 
@@ -62,11 +63,11 @@ def test_a_disk_that_we_fill_costs_events_and_not_the_end(run, tmp_path):
 
 @pytest.mark.needs_root
 def test_a_disk_that_others_fill_leaves_a_job_whose_end_is_not_recorded(run, tmp_path):
-	ended, listed, report = on_small_disk(run, tmp_path / "small", "sleep 1; " + FILL + STORM, size="8m")
+	ended, listed, report = on_small_disk(run, tmp_path / "small", RECORDED + FILL + STORM, size="8m")
 	assert ended[:2] == [7, "out\n"]
 	said = warnings(ended[2])
 	assert len(said) == 1 and "not storing" in said[0] and "full" in said[0], ended[2]
-	assert re.search(r"\n  procs   1,50\d started", ended[2]), ended[2]
+	assert re.search(r"\n  procs   1,\d\d\d started", ended[2]), ended[2]
 	assert re.search(r"\n  record  not stored: .*full\n", ended[2]), ended[2]
 	assert "proctor report" not in ended[2]
 	job, = json.loads(listed[1])["jobs"]
@@ -150,6 +151,13 @@ def test_a_state_directory_that_cannot_be_written_costs_the_record_only(as_nobod
 		assert "proctor report" not in done.stderr
 
 
+@pytest.mark.parametrize("most", [0, 4096, 100 << 10])
+def test_files_that_may_not_grow_cost_the_record_only(run, most):
+	done = run("sh", "-c", "echo out; exit 5", options=["--summary"], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)))
+	assert (done.returncode, done.stdout) == (5, "out\n"), done.stderr
+	assert "  record  not stored: " in done.stderr and "proctor report" not in done.stderr, done.stderr
+
+
 # ---- nothing to watch with ---------------------------------------------------------------------
 
 
@@ -178,6 +186,13 @@ def test_an_unwatched_command_is_what_it_is_without_us(run):
 	describe = ["sh", "-c", "grep -E '^(Sig[BICP]|Shd)' /proc/self/status; env | grep PROCTOR_JOB_ID; ls /proc/$$/fd; cat /proc/$$/task/$$/children"]
 	bare, ours = (start(*describe, preexec_fn=few_files(UNWATCHED)) for start in (run.bare, run))
 	assert ours.stdout.splitlines()[:-1] == bare.stdout.splitlines()[:-1]
+
+
+@pytest.mark.needs_root
+def test_no_process_for_us_is_one_for_the_command(as_nobody):
+	done = as_nobody("run", "--", "/bin/echo", "out", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (0, 0)))
+	assert (done.returncode, done.stdout) == (0, "out\n"), done.stderr
+	assert len(warnings(done.stderr)) == 1 and "unrecorded" in done.stderr, done.stderr
 
 
 def test_limits_that_cannot_be_held_for_want_of_files_refuse_the_command(run):
