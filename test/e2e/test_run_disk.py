@@ -120,7 +120,8 @@ def test_a_state_directory_that_vanishes_is_made_anew(run, before, after):
 	done = run("sh", "-c", before + vanish + after + "echo out; exit 5", options=["--summary"])
 	assert (done.returncode, done.stdout) == (5, "out\n"), done.stderr
 	said = warnings(done.stderr)
-	assert len(said) == 1 and "removed" in said[0], done.stderr
+	# One line, or three when a look came in the midst of it and could not begin anew at once.
+	assert len(said) in (1, 3) and all("removed" in line or "storing again" in line for line in said), done.stderr
 	job = run.job()
 	assert (job["exit_code"], job["status"]) == (5, "failed")
 	assert "proctor report %s" % job["job_id"] in done.stderr
