@@ -62,6 +62,12 @@ static int add_event(void *self, const struct reader_event *e)
 	return 0;
 }
 
+static int add_anomaly(void *self, const struct reader_anomaly *a)
+{
+	report_add_anomaly(self, a);
+	return 0;
+}
+
 static int add_gpu(void *self, const struct reader_gpu *g)
 {
 	report_add_gpu(self, g);
@@ -93,7 +99,8 @@ int recorded_events(struct recorded *r, const char *job_id, uint64_t kinds, size
 
 /* Most of what happens is ordinary, and a report does not tell it. */
 #define REPORT_KINDS                                                                               \
-	(~(UINT64_C(1) << EVENT_SPAWN | UINT64_C(1) << EVENT_EXEC | UINT64_C(1) << EVENT_TOTALS) & \
+	(~(UINT64_C(1) << EVENT_SPAWN | UINT64_C(1) << EVENT_EXEC | UINT64_C(1) << EVENT_TOTALS |  \
+	   UINT64_C(1) << EVENT_ANOMALY) &                                                         \
 	 ((UINT64_C(1) << EVENT_KIND_COUNT) - 1))
 
 int recorded_report(struct recorded *r, struct report *report, struct err *err)
@@ -108,6 +115,9 @@ int recorded_report(struct recorded *r, struct report *report, struct err *err)
 		n = reader_job_sums(r->reader, id, REPORT_SUMS_MAX, add_sum, report, err);
 	if (n >= 0)
 		n = reader_job_gpus(r->reader, id, add_gpu, report, err);
+	if (n >= 0)
+		n = reader_job_anomalies(r->reader, id, REPORT_ANOMALIES_MAX, add_anomaly, report,
+		                         err);
 	if (n < 0)
 		return n;
 	n = recorded_events(r, id, REPORT_KINDS, SIZE_MAX, add_event, NULL, report, err);

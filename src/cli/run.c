@@ -54,6 +54,7 @@ struct run {
 	struct plain plain;
 	struct folder *folder;
 	uint64_t interval_ns, grace_ns;
+	struct run_notes notes;
 	bool no_bpf, summary, quiet, is_claimed;
 };
 
@@ -70,6 +71,8 @@ static void on_snapshot(void *self, const struct snapshot *snap)
 	struct run *run = self;
 
 	run_door_note(run->door, snap);
+	vec_each(&snap->anomalies, a)
+		run_notes_add(&run->notes, a);
 }
 
 /* ---- what it is called ----------------------------------------------------------------------- */
@@ -313,7 +316,9 @@ static void set_engine_options(struct run *run)
 static struct run_record record_of(const struct run *run, const struct engine_totals *totals)
 {
 	const struct recorder_status *r = &totals->recorder;
-	struct run_record record = { .is_stored = r->has_end, .state_dir = run->cli->state_dir };
+	struct run_record record = { .is_stored = r->has_end,
+		                     .state_dir = run->cli->state_dir,
+		                     .notes = &run->notes };
 
 	if (!run->db_path)
 		record.trouble = "there is no place for it";

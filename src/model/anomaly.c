@@ -121,6 +121,7 @@ void anomaly_describe(const struct anomaly *a, struct buf *to)
 	};
 	static_assert(ARRAY_LEN(put) == ANOMALY_KIND_COUNT, "one a kind");
 
+	buf_printf(to, "%s: ", anomaly_kinds[a->kind].name);
 	if (a->id.pid)
 		buf_printf(to, "%.*s %d ", (int)strnlen(a->comm, COMM_LEN), a->comm, a->id.pid);
 	put[a->kind](a, to);

@@ -85,5 +85,5 @@ const char *severity_name(enum severity severity);
 enum anomaly_kind anomaly_kind_of(const char *key);
 /* A value as it is told outside: MiB, percent of a core, seconds, a count. */
 double anomaly_shown(enum anomaly_kind kind, double value);
-/* "python 2417 2.1 → 4.6 GiB in 24 s": what there is to say besides the kind's name. */
+/* "memory spike: python 2417 2.1 → 4.6 GiB in 24 s" */
 void anomaly_describe(const struct anomaly *a, struct buf *to);

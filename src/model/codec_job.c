@@ -238,3 +238,21 @@ void codec_sum_members(struct json *j, const struct reader_sum *s)
 	codec_value(j, UNIT_MIB, s->sum.rss_bytes);
 	put_percent(j, "cpu_percent", s->sum.cpu_ratio);
 }
+
+void codec_anomaly_members(struct json *j, const struct reader_anomaly *a)
+{
+	put_ns(j, "timestamp", a->began_ns);
+	put_text(j, "anomaly_type", a->kind);
+	put_text(j, "severity", severity_name(a->severity));
+	put_number(j, "pid", (uint64_t)a->process.pid);
+	put_text(j, "job_id", a->job_id);
+	put_number(j, "sheet_num", a->sheet);
+	put_text(j, "description", a->description);
+	json_key(j, "metric_value");
+	json_double(j, a->value, 3);
+	json_key(j, "threshold");
+	json_double(j, a->threshold, 3);
+	json_key(j, "peak");
+	json_double(j, a->peak, 3);
+	put_ns(j, "ended", a->ended_ns);
+}

@@ -19,3 +19,4 @@ void codec_sheet_members(struct json *j, const struct reader_sheet *s);
 void codec_process_members(struct json *j, const struct reader_process *p);
 void codec_event_members(struct json *j, const struct reader_event *e);
 void codec_sum_members(struct json *j, const struct reader_sum *s);
+void codec_anomaly_members(struct json *j, const struct reader_anomaly *a);

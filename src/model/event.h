@@ -25,7 +25,8 @@
 	X(RECORDER, "recorder", false)     /* the recorder itself: started, degraded, over budget: text says it */ \
 	X(MARK, "mark", false)             /* somebody in the job said: name, and data (JSON) in text */ \
 	X(PHASE, "phase", false)           /* … that a phase ended, which took `count` ns: name, data */ \
-	X(LIMIT, "limit", false)           /* the job met its limit: name is the limit's, text says it */
+	X(LIMIT, "limit", false)           /* the job met its limit: name is the limit's, text says it */ \
+	X(ANOMALY, "anomaly", false)       /* one began, or ended after `count` ns: name is its kind, text says it */
 /* clang-format on */
 
 #define X(id, ...) EVENT_##id,

@@ -3,6 +3,7 @@
  * until the function that gets it returns. The store reads them, the views show them. */
 #pragma once
 
+#include "model/anomaly.h"
 #include "model/event.h"
 #include "model/job.h"
 #include "model/snapshot.h"
@@ -59,3 +60,19 @@ struct reader_gpu {
 	double mem_peak_bytes, mem_total_bytes; /* NAN: not known */
 	double power_mean_w, power_max_w;       /* NAN: not known */
 };
+
+/* One episode of an anomaly. Values as they are told outside: see docs/numbers.md. */
+struct reader_anomaly {
+	const char *kind; /* its key */
+	enum severity severity;
+	struct proc_id process;        /* pid 0: the whole machine */
+	const char *job_id;            /* NULL: none */
+	uint32_t sheet;                /* 0: none */
+	uint64_t began_ns, ended_ns;   /* wall clock; ended 0 while it lasts */
+	double value, peak, threshold; /* NAN: not known */
+	const char *description;
+};
+
+/* The same of one that was just seen; `text` holds its description and must outlive it. */
+struct reader_anomaly anomaly_told(const struct anomaly *a, const struct snapshot *snap,
+                                   struct buf *text);

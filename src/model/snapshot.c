@@ -18,6 +18,7 @@ void snapshot_reset(struct snapshot *snap)
 	kept.jobs = snap->jobs;
 	kept.sums = snap->sums;
 	kept.sheets = snap->sheets;
+	kept.anomalies = snap->anomalies;
 	kept.zombies = snap->zombies;
 	kept.text = snap->text;
 	vec_relax(&kept.procs);
@@ -27,6 +28,7 @@ void snapshot_reset(struct snapshot *snap)
 	vec_relax(&kept.jobs);
 	vec_relax(&kept.sums);
 	vec_relax(&kept.sheets);
+	vec_relax(&kept.anomalies);
 	vec_relax(&kept.zombies);
 	buf_relax(&kept.text);
 	*snap = kept;
@@ -46,6 +48,7 @@ void snapshot_copy(const struct snapshot *from, struct snapshot *to)
 	to->jobs = kept.jobs;
 	to->sums = kept.sums;
 	to->sheets = kept.sheets;
+	to->anomalies = kept.anomalies;
 	to->zombies = kept.zombies;
 	to->text = kept.text;
 	vec_copy(&to->procs, &from->procs);
@@ -55,6 +58,7 @@ void snapshot_copy(const struct snapshot *from, struct snapshot *to)
 	vec_copy(&to->jobs, &from->jobs);
 	vec_copy(&to->sums, &from->sums);
 	vec_copy(&to->sheets, &from->sheets);
+	vec_copy(&to->anomalies, &from->anomalies);
 	vec_copy(&to->zombies, &from->zombies);
 	if (from->text.len)
 		buf_put(&to->text, from->text.at, from->text.len);
@@ -69,6 +73,7 @@ void snapshot_done(struct snapshot *snap)
 	vec_done(&snap->jobs);
 	vec_done(&snap->sums);
 	vec_done(&snap->sheets);
+	vec_done(&snap->anomalies);
 	vec_done(&snap->zombies);
 	buf_done(&snap->text);
 }

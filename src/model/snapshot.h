@@ -3,6 +3,7 @@
  * downstream; it owns all it holds, so it can be handed to another thread. */
 #pragma once
 
+#include "model/anomaly.h"
 #include "model/job.h"
 #include "model/sample.h"
 
@@ -50,8 +51,9 @@ struct snapshot {
 	bool events_only; /* a storm's events ahead of the tick: there are no processes and no
 	                     readings */
 	VEC(struct job) jobs;
-	VEC(struct job_sum) sums; /* one for each of jobs */
-	VEC(struct sheet) sheets; /* those that are not stored as they are now */
+	VEC(struct job_sum) sums;      /* one for each of jobs */
+	VEC(struct sheet) sheets;      /* those that are not stored as they are now */
+	struct anomaly_list anomalies; /* those that last, and those that have just ended */
 	uint32_t running_jobs, active_sheets;
 	VEC(pid_t) zombies; /* of jobs */
 	struct buf text;

@@ -41,6 +41,21 @@ static void put_general(const struct snapshot *snap, struct json *j)
 	snap ? json_u64(j, snap->active_sheets) : json_nil(j);
 }
 
+/* The kinds of those that last: of the process, or all. */
+static void put_anomalies(const struct snapshot *snap, const struct proc_snap *p, bool is_general,
+                          struct json *j)
+{
+	json_key(j, "anomalies_active");
+	json_begin_array(j);
+	for (size_t i = 0; snap && i < snap->anomalies.len; i++) {
+		const struct anomaly *a = &snap->anomalies.at[i];
+
+		if (a->news != ANOMALY_ENDED && (is_general || (p && proc_id_eq(a->id, p->s.id))))
+			json_str(j, anomaly_kinds[a->kind].key);
+	}
+	json_end_array(j);
+}
+
 void context_put(const struct snapshot *snap, pid_t pid, struct json *j)
 {
 	const struct proc_snap *p = pid ? find(snap, pid) : NULL;
@@ -50,9 +65,7 @@ void context_put(const struct snapshot *snap, pid_t pid, struct json *j)
 	put_figure(j, "cpu_pct", p ? p->cpu_ratio * 100 : (double)NAN);
 	json_key(j, "syscall_hotspot");
 	json_nil(j);
-	json_key(j, "anomalies_active");
-	json_begin_array(j);
-	json_end_array(j);
+	put_anomalies(snap, p, !pid, j);
 	put_figure(j, "daemon_rss_mb", snap ? MIB_OR_NAN(&snap->host, HOST_SELF_RSS) : (double)NAN);
 	if (!pid)
 		put_general(snap, j);

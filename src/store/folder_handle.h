@@ -27,6 +27,7 @@ struct folder_news {
 	size_t order; /* among those of one time */
 	const struct event *event;
 	const struct sheet *sheet;
+	const struct anomaly *anomaly;
 	bool is_end; /* of the sheet */
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/jsonread.h"
+#include "model/codec_job.h"
 #include "store/folder_handle.h"
 
 static struct scan text_of(const struct snapshot *snap, struct text_ref ref)
@@ -187,6 +188,7 @@ static const char *news_name(const struct event *e)
 	case EVENT_RECORDER:
 	case EVENT_MARK:
 	case EVENT_PHASE:
+	case EVENT_ANOMALY: /* told from the episode, with its figures */
 	case EVENT_KIND_COUNT:
 		break;
 	}
@@ -257,6 +259,30 @@ static int log_event(struct folder *f, const struct snapshot *snap, const struct
 	return 0;
 }
 
+/* When one begins and when it ends; a machine short of memory is the job's trouble too. */
+static bool is_news_of_anomaly(const struct folder *f, const struct snapshot *snap,
+                               const struct anomaly *a)
+{
+	return (a->news == ANOMALY_BEGAN || a->news == ANOMALY_ENDED) &&
+	       (!a->id.pid || is_our_job(f, snap, a->job));
+}
+
+static uint64_t anomaly_time(const struct anomaly *a)
+{
+	return a->news == ANOMALY_ENDED ? a->ended_wall_ns : a->began_wall_ns;
+}
+
+static int log_anomaly(struct folder *f, const struct snapshot *snap, const struct anomaly *a,
+                       struct err *err)
+{
+	cleanup(buf_done) struct buf text = { 0 };
+	struct reader_anomaly told = anomaly_told(a, snap, &text);
+	struct json j = begin_data(f);
+
+	codec_anomaly_members(&j, &told);
+	return log_data(f, anomaly_time(a), "monitor.anomaly", &j, err);
+}
+
 static void add_news(struct folder *f, struct folder_news what)
 {
 	struct folder_news *news = vec_push(&f->news, EVENTS_MAX + 2 * SHEETS_MAX);
@@ -290,6 +316,9 @@ static void gather_news(struct folder *f, const struct snapshot *snap)
 	vec_each(&snap->events, e)
 		if (is_news(e))
 			add_news(f, (struct folder_news){ e->wall_ns, .event = e });
+	vec_each(&snap->anomalies, a)
+		if (is_news_of_anomaly(f, snap, a))
+			add_news(f, (struct folder_news){ anomaly_time(a), .anomaly = a });
 	vec_each(&snap->sheets, s)
 		if (is_our_job(f, snap, s->job) && s->ended_ns)
 			add_news(f,
@@ -303,6 +332,8 @@ static int log_one(struct folder *f, const struct snapshot *snap, const struct f
 {
 	if (news->event)
 		return log_event(f, snap, news->event, err);
+	if (news->anomaly)
+		return log_anomaly(f, snap, news->anomaly, err);
 	return news->is_end ? log_sheet_ended(f, news->sheet, err)
 	                    : log_sheet_started(f, news->sheet, err);
 }

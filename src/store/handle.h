@@ -192,6 +192,9 @@ int job_sum_all(struct store *st, const struct snapshot *snap, struct err *err) 
 int job_sum_one(struct store *st, const struct job *job, const struct index_list *lives,
                 struct err *err) must_check;
 
+/* anomaly.c */
+int anomaly_put_all(struct store *st, const struct snapshot *snap, struct err *err) must_check;
+
 /* gpu.c, write.c */
 int gpu_put_all(struct store *st, const struct snapshot *snap, int64_t snapshot, struct err *err)
 	must_check;

@@ -87,6 +87,11 @@ static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 
 	X(PUT_EVENT, "INSERT INTO event(time, kind, proc, recorder, exit_code, signal, sender_pid," \
 		     " sender_uid, sender_comm, count, inferred, details, name, job, sheet)"       \
 		     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)")  \
+	X(PUT_ANOMALY, "INSERT INTO anomaly(id, kind, severity, began, ended, pid, start_ticks,"   \
+		       " job, sheet, value, peak, threshold, description)"                         \
+		       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"           \
+		       " ON CONFLICT DO UPDATE SET severity = ?3, ended = ?5, job = ?8,"           \
+		       " sheet = ?9, peak = ?11, description = ?13")                               \
 	X(SET_JOB_ROW, NULL)                                                                           \
 	X(SET_FIGURES, NULL)                                                                       \
 	X(FIND_JOB, "SELECT id FROM job WHERE job_id = ?1")                                        \

@@ -53,6 +53,11 @@ typedef int (*reader_sum_fn)(void *self, const struct reader_sum *s);
 int reader_job_sums(struct reader *r, const char *job_id, size_t limit, reader_sum_fn fn,
                     void *self, struct err *err) must_check;
 
+typedef int (*reader_anomaly_fn)(void *self, const struct reader_anomaly *a);
+/* Of the job's processes, and those of the machine meanwhile, in the order of their beginning. */
+int reader_job_anomalies(struct reader *r, const char *job_id, size_t limit, reader_anomaly_fn fn,
+                         void *self, struct err *err) must_check;
+
 typedef int (*reader_gpu_fn)(void *self, const struct reader_gpu *g);
 int reader_job_gpus(struct reader *r, const char *job_id, reader_gpu_fn fn, void *self,
                     struct err *err) must_check;

@@ -62,7 +62,10 @@ static int end_recorder(struct store *st, int64_t recorder, struct err *err)
 		"UPDATE job SET status = 3, ended = (SELECT r.ended FROM recorder r WHERE r.id = ?1),"
 		" last_snapshot = (SELECT max(k.last) FROM keyframe k WHERE k.recorder = ?1)"
 		" WHERE recorder = ?1 AND status = 0",
+		"UPDATE anomaly SET ended = max(began, (SELECT r.ended FROM recorder r"
+		" WHERE r.id = ?1)) WHERE id BETWEEN ?1 << 32 AND (?1 + 1 << 32) - 1 AND ended IS NULL",
 	};
+	static_assert(SCHEMA_EPISODE_BITS == 32, "the number in the text above");
 	static_assert(JOB_RUNNING == 0 && JOB_LOST == 3, "the numbers in the text above");
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {

@@ -12,7 +12,15 @@
 #define FREE_PAGES_KEPT 1024 /* they are used again soon */
 #define VACUUM_PAGES 256
 
-enum stage { STAGE_NONE, STAGE_FULL, STAGE_MEANS, STAGE_EVENTS, STAGE_PROCESSES, STAGE_VACUUM };
+enum stage {
+	STAGE_NONE,
+	STAGE_FULL,
+	STAGE_MEANS,
+	STAGE_EVENTS,
+	STAGE_ANOMALIES,
+	STAGE_PROCESSES,
+	STAGE_VACUUM
+};
 
 static double cutoff(const struct store *st, uint64_t keep_ns)
 {
@@ -194,13 +202,11 @@ static int step_means(struct store *st, struct err *err)
 	return r < 0 ? r : 1;
 }
 
-static int step_events(struct store *st, struct err *err)
+/* Some of the rows that lie before the time that events are kept for. */
+static int delete_old(struct store *st, const char *sql, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int r = prepare(st,
-	                "DELETE FROM event WHERE id IN (SELECT id FROM event WHERE time < ?1"
-	                " ORDER BY time LIMIT ?2)",
-	                &stmt, err);
+	int r = prepare(st, sql, &stmt, err);
 
 	if (r < 0)
 		return r;
@@ -208,6 +214,22 @@ static int step_events(struct store *st, struct err *err)
 	sqlite3_bind_int(stmt, 2, ROWS_PER_STEP);
 	r = db_run(stmt, err);
 	return r < 0 ? r : sqlite3_changes(st->db) == ROWS_PER_STEP;
+}
+
+static int step_events(struct store *st, struct err *err)
+{
+	return delete_old(st,
+	                  "DELETE FROM event WHERE id IN (SELECT id FROM event WHERE time < ?1"
+	                  " ORDER BY time LIMIT ?2)",
+	                  err);
+}
+
+static int step_anomalies(struct store *st, struct err *err)
+{
+	return delete_old(st,
+	                  "DELETE FROM anomaly WHERE id IN (SELECT id FROM anomaly"
+	                  " WHERE coalesce(ended, began) < ?1 LIMIT ?2)",
+	                  err);
 }
 
 /* Processes that are dead and of which nothing else is left; those of jobs stay as long as
@@ -270,6 +292,8 @@ static int step(struct store *st, struct err *err)
 		return step_means(st, err);
 	case STAGE_EVENTS:
 		return step_events(st, err);
+	case STAGE_ANOMALIES:
+		return step_anomalies(st, err);
 	case STAGE_PROCESSES:
 		return step_processes(st, err);
 	case STAGE_VACUUM:

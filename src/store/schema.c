@@ -118,6 +118,11 @@ static const char *const steps[] = {
 	"CREATE TABLE gpu_use(snapshot INTEGER NOT NULL, gpu INTEGER NOT NULL, pid INTEGER NOT NULL,"
 	" start_ticks INTEGER, is_foreign INTEGER, memory_used_kib INTEGER, sm_pct INTEGER,"
 	" PRIMARY KEY(snapshot, gpu, pid)) WITHOUT ROWID;",
+	/* 3 → 4: anomalies, a row an episode. */
+	"CREATE TABLE anomaly(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, severity INTEGER NOT NULL,"
+	" began REAL NOT NULL, ended REAL, pid INTEGER, start_ticks INTEGER, job INTEGER,"
+	" sheet INTEGER, value REAL, peak REAL, threshold REAL, description TEXT);"
+	"CREATE INDEX anomaly_job ON anomaly(job) WHERE job IS NOT NULL;",
 };
 
 static_assert(QUALITY_AT_LEAST == 2, "the number above");

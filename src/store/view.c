@@ -6,6 +6,7 @@
 #include "model/event.h"
 #include "store/column.h"
 #include "store/schema.h"
+#include "store/view_anomaly.h"
 #include "store/view_gpu.h"
 #include "store/view_job.h"
 
@@ -213,5 +214,6 @@ const struct view views[] = {
 	{ "job_samples", view_put_job_samples },
 	{ "gpu_metrics", view_put_gpu_metrics },
 	{ "gpu_processes", view_put_gpu_processes },
+	{ "anomalies", view_put_anomalies },
 };
 static_assert(ARRAY_LEN(views) == VIEW_COUNT, "VIEW_COUNT is in the header");

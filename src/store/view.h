@@ -10,7 +10,7 @@ struct view {
 	void (*put)(struct buf *sql); /* appends its CREATE VIEW */
 };
 
-enum { VIEW_COUNT = 11 };
+enum { VIEW_COUNT = 12 };
 extern const struct view views[VIEW_COUNT];
 
 /* Levels of pressure: the code in snapshot.pressure is the index. */

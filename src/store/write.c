@@ -159,6 +159,8 @@ static int put_rows(struct store *st, const struct snapshot *snap, int64_t *ret_
 	st->next_process = 0; /* other recorders may have added some */
 	if (r == 0)
 		r = job_put_all(st, snap, err);
+	if (r == 0)
+		r = anomaly_put_all(st, snap, err);
 	if (r == 0 && snap->events_only) {
 		r = event_put_all(st, snap, err);
 		return r < 0 ? r : job_sum_all(st, snap, err);

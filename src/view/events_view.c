@@ -91,6 +91,7 @@ static void put_figures(struct buf *to, const struct reader_event *e)
 	case EVENT_RECORDER:
 	case EVENT_MARK:
 	case EVENT_LIMIT:
+	case EVENT_ANOMALY:
 	case EVENT_KIND_COUNT:
 		break;
 	}
@@ -100,7 +101,7 @@ static void put_details(struct buf *to, const struct reader_event *e)
 {
 	size_t start;
 
-	if (e->name && *e->name)
+	if (e->name && *e->name && e->kind != EVENT_ANOMALY) /* whose words tell its kind */
 		buf_printf(to, "%s  ", e->name);
 	start = to->len;
 	put_figures(to, e);
@@ -117,6 +118,7 @@ static enum ink ink_of(const struct reader_event *e)
 	case EVENT_LOSS:
 	case EVENT_GAP:
 	case EVENT_LIMIT:
+	case EVENT_ANOMALY:
 	case EVENT_PROBE:
 		return INK_WARN;
 	case EVENT_EXIT:

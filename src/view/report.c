@@ -189,6 +189,7 @@ void report_done(struct report *r)
 	vec_done(&r->marks);
 	vec_done(&r->sums);
 	vec_done(&r->gpus);
+	vec_done(&r->anomalies);
 	map_done(&r->program_of);
 	map_done(&r->lives);
 	map_done(&r->pids);

@@ -17,6 +17,7 @@
 #define REPORT_SUMS_MAX 100000
 #define REPORT_TEXT_MAX 200
 #define REPORT_GPUS_MAX 64
+#define REPORT_ANOMALIES_MAX 1000
 
 /* All processes of one name. */
 struct report_program {
@@ -56,6 +57,12 @@ struct report_gpu {
 	char name[GPU_TEXT_MAX];
 };
 
+struct report_anomaly {
+	struct reader_anomaly a; /* its texts are below */
+	char kind[32];
+	char text[REPORT_TEXT_MAX];
+};
+
 struct report {
 	struct job job;
 	const char *host, *user; /* NULL: not known */
@@ -72,6 +79,7 @@ struct report {
 	uint64_t notes_dropped, marks_dropped;
 	VEC(struct reader_sum) sums;
 	VEC(struct report_gpu) gpus;
+	VEC(struct report_anomaly) anomalies;
 
 	/* Inside. */
 	struct map program_of; /* hash of the name → its index */
@@ -84,6 +92,8 @@ struct report {
 void report_add_sheet(struct report *r, const struct reader_sheet *s);
 void report_add_process(struct report *r, const struct reader_process *p);
 void report_add_event(struct report *r, const struct reader_event *e);
+/* Also a note of it. */
+void report_add_anomaly(struct report *r, const struct reader_anomaly *a);
 void report_add_gpu(struct report *r, const struct reader_gpu *g);
 void report_add_sum(struct report *r, const struct reader_sum *s);
 /* When all is in: what the figures tell besides. */

@@ -162,6 +162,23 @@ static void put_notes(const struct report *r, struct json *j)
 	json_end_array(j);
 }
 
+static void put_anomalies(const struct report *r, struct json *j)
+{
+	json_key(j, "anomalies");
+	json_begin_array(j);
+	vec_each(&r->anomalies, one) {
+		struct reader_anomaly a = one->a;
+
+		a.kind = one->kind;
+		a.description = one->text;
+		a.job_id = a.process.pid ? r->job.id : NULL;
+		json_begin_object(j);
+		codec_anomaly_members(j, &a);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
 static void put_marks(const struct report *r, struct json *j)
 {
 	json_key(j, "marks");
@@ -211,6 +228,7 @@ void report_json(const struct report *r, struct json *j)
 	put_gpus(r, j);
 	put_programs(r, j);
 	put_costly(r, j);
+	put_anomalies(r, j);
 	put_marks(r, j);
 	put_notes(r, j);
 	json_end_object(j);

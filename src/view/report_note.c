@@ -18,6 +18,7 @@ enum rank {
 	RANK_OOM,
 	RANK_LIMIT,
 	RANK_KILL,
+	RANK_ANOMALY,
 	RANK_DEATH, /* by a signal */
 	RANK_LOSS,
 	RANK_FAILURE, /* an exit with another code than 0 */
@@ -213,9 +214,34 @@ void report_add_event(struct report *r, const struct reader_event *e)
 	case EVENT_SPAWN:
 	case EVENT_EXEC:
 	case EVENT_TOTALS:
+	case EVENT_ANOMALY: /* told once, with its end: report_add_anomaly() */
 	case EVENT_KIND_COUNT:
 		break;
 	}
+}
+
+static void keep_anomaly(struct report *r, const struct reader_anomaly *a)
+{
+	struct report_anomaly *kept = vec_push(&r->anomalies, REPORT_ANOMALIES_MAX);
+
+	if (!kept)
+		return;
+	kept->a = *a;
+	kept->a.kind = kept->a.job_id = kept->a.description = NULL;
+	snprintf(kept->kind, sizeof kept->kind, "%s", a->kind);
+	snprintf(kept->text, sizeof kept->text, "%s", a->description);
+}
+
+void report_add_anomaly(struct report *r, const struct reader_anomaly *a)
+{
+	const struct reader_event at = { .wall_ns = a->began_ns };
+	char text[REPORT_TEXT_MAX];
+
+	keep_anomaly(r, a);
+	snprintf(text, sizeof text, "%.150s, %s%s", a->description, severity_name(a->severity),
+	         a->ended_ns || r->job.status != JOB_RUNNING ? "" : ", it lasts");
+	add_note(r, &at, RANK_ANOMALY, a->severity == SEVERITY_CRITICAL ? INK_BAD : INK_WARN,
+	         "anomaly", text);
 }
 
 void report_add_rest(struct report *r)

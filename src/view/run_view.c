@@ -238,6 +238,8 @@ void run_view(struct buf *to, const struct job *job, const struct run_record *re
 	put_io(&f, job);
 	put_sheets(&f, job);
 	put_limits(&f, job);
+	if (record->notes)
+		run_notes_put(record->notes, style, &f);
 	put_record(&f, job, record);
 	facts_print(&f, style, to);
 	facts_done(&f);

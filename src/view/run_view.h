@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/job.h"
+#include "view/run_note.h"
 #include "view/style.h"
 
 /* What was kept of it. */
@@ -11,6 +12,7 @@ struct run_record {
 	bool is_stored;        /* what became of it can be asked for */
 	const char *trouble;   /* why all or a part of it was not stored; NULL: all was */
 	const char *state_dir; /* to be named when asking for it; NULL: it is found without */
+	const struct run_notes *notes; /* NULL: none */
 };
 
 /* `cpus`: how many the machine has; 0: not known. Lines are as long as style->width allows. */

@@ -265,7 +265,7 @@ void trace_event(struct trace *t, const struct reader_event *e)
 {
 	if (e->kind == EVENT_PHASE)
 		put_phase(t, e);
-	else if (e->kind == EVENT_MARK || e->kind == EVENT_LIMIT)
+	else if (e->kind == EVENT_MARK || e->kind == EVENT_LIMIT || e->kind == EVENT_ANOMALY)
 		put_instant(t, e, e->name ? e->name : event_name(e->kind));
 	else if (e->kind == EVENT_SIGNAL || e->kind == EVENT_KILL)
 		put_instant(t, e, signame(e->signal).at);

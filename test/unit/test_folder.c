@@ -57,6 +57,18 @@ static struct job *scene_job(struct scene *s)
 	return &s->snap.jobs.at[0];
 }
 
+static char *scene_load(const struct scene *s, const char *name);
+
+static void assert_count(const struct scene *s, const char *name, const char *part, size_t n)
+{
+	cleanup(freep) char *text = scene_load(s, name);
+	size_t found = 0;
+
+	for (const char *at = text; (at = strstr(at, part)); at++)
+		found++;
+	assert_int_equal(found, n);
+}
+
 /* The next snapshot, after so many ms in which two CPUs did this (percent). */
 static void scene_tick(struct scene *s, uint64_t after_ms, uint64_t user_pct, uint64_t idle_pct)
 {
@@ -373,6 +385,50 @@ static void test_folder_put__logs_sheets_and_marks_in_the_order_of_time(void **s
 	scene_end(&s);
 }
 
+static void test_folder_put__logs_where_an_anomaly_begins_and_ends(void **state)
+{
+	struct scene s = scene_begin(0);
+	struct anomaly a = { .kind = ANOMALY_ZOMBIE,
+		             .severity = SEVERITY_HIGH,
+		             .news = ANOMALY_BEGAN,
+		             .id = { 42, 7 },
+		             .comm = "sh",
+		             .began_wall_ns = WALL0_NS,
+		             .value = 3.5e9,
+		             .peak = 3.5e9,
+		             .threshold = 3e9 };
+
+	scene_tick(&s, 0, 0, 0);
+	*(struct anomaly *)world_push(&s.snap.anomalies) = a;
+	a.id.pid = 43;
+	a.job = -1; /* somebody else's */
+	*(struct anomaly *)world_push(&s.snap.anomalies) = a;
+	scene_put(&s);
+	assert_has(&s, "run.jsonl", "\"event\":\"monitor.anomaly\"");
+	assert_has(&s, "run.jsonl",
+	           "\"anomaly_type\":\"zombie\",\"severity\":\"high\",\"pid\":42,"
+	           "\"job_id\":\"train-1\",\"sheet_num\":null,"
+	           "\"description\":\"zombie: sh 42 not reaped for 3.5 s\","
+	           "\"metric_value\":3.5,\"threshold\":3.0,\"peak\":3.5,\"ended\":null}");
+	scene_tick(&s, 1000, 10, 10);
+	a = (struct anomaly){ .news = ANOMALY_CHANGED, .id = { 42, 7 } };
+	*(struct anomaly *)world_push(&s.snap.anomalies) = a;
+	a = (struct anomaly){ .kind = ANOMALY_MEMORY_PRESSURE,
+		              .severity = SEVERITY_CRITICAL,
+		              .news = ANOMALY_ENDED,
+		              .job = -1,
+		              .began_wall_ns = WALL0_NS,
+		              .ended_wall_ns = WALL0_NS + NS_PER_S,
+		              .peak = 1 << 30,
+		              .base = 16.0 * (1 << 30) };
+	*(struct anomaly *)world_push(&s.snap.anomalies) = a;
+	scene_put(&s);
+	assert_count(&s, "run.jsonl", "monitor.anomaly", 2);
+	assert_has(&s, "run.jsonl", "\"pid\":null,\"job_id\":null");
+	assert_has(&s, "run.jsonl", "memory pressure: 1.0 of 16.0 GiB available");
+	scene_end(&s);
+}
+
 static void scene_gpu(struct scene *s, uint32_t index, uint64_t util, uint64_t mib)
 {
 	struct gpu_sample *gpu = world_push(&s->snap.gpus);
@@ -611,6 +667,7 @@ static void test_folder_put__tells_that_the_folder_is_gone(void **state)
 }
 
 RUN_TESTS(TEST(test_folder_put__logs_sheets_and_marks_in_the_order_of_time),
+          TEST(test_folder_put__logs_where_an_anomaly_begins_and_ends),
           TEST(test_folder_put__writes_cpu_lines_at_one_interval),
           TEST(test_folder_put__follows_an_interval_that_was_asked_for),
           TEST(test_folder_end__counts_a_rest_of_half_a_line_or_all_there_is),

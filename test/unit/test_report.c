@@ -34,6 +34,33 @@ static void add_processes(struct report *r)
 	}
 }
 
+static void add_anomalies(struct report *r)
+{
+	struct reader_anomaly a = {
+		.kind = "memory_spike",
+		.severity = SEVERITY_HIGH,
+		.process = { 2417, 1000 },
+		.job_id = "train.py-7f3a",
+		.sheet = 2,
+		.began_ns = KIT_AT(60),
+		.ended_ns = KIT_AT(84),
+		.value = 2500,
+		.peak = 4710.4,
+		.threshold = 2300,
+		.description = "memory spike: python 2417 2.1 → 4.6 GiB in 24 s",
+	};
+
+	report_add_anomaly(r, &a);
+	a = (struct reader_anomaly){ .kind = "memory_pressure",
+		                     .severity = SEVERITY_CRITICAL,
+		                     .began_ns = KIT_AT(70),
+		                     .value = 90,
+		                     .peak = NAN,
+		                     .threshold = 100,
+		                     .description = "memory pressure: 0.1 of 1.0 GiB available" };
+	report_add_anomaly(r, &a);
+}
+
 static void add_events(struct report *r)
 {
 	struct reader_event e = kit_event(EVENT_EXIT, 40, 2500, "core dumped");
@@ -111,6 +138,7 @@ static struct report full_report(void)
 	                                         .power_max_w = 310 });
 	report_add_gpu(&r, &(struct reader_gpu){ 1, NULL, NAN, NAN, NAN, NAN, NAN, NAN });
 	add_processes(&r);
+	add_anomalies(&r);
 	add_events(&r);
 	kit_figure(&r.job, JOB_FIGURE_LEAKED, 1, QUALITY_EXACT);
 	report_add_rest(&r);

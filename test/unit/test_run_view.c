@@ -147,7 +147,48 @@ static void test_run_view__says_when_a_limit_counts_the_whole_user(void **state)
 	assert_says(&job, "\n  limit   met its limit of 100 tasks of the whole user (held by");
 }
 
-RUN_TESTS(TEST(test_run_view__points_to_what_was_stored_and_says_what_was_not),
+static struct anomaly ended(uint64_t seq, enum severity severity)
+{
+	return (struct anomaly){ .seq = seq,
+		                 .kind = ANOMALY_MEMORY_SPIKE,
+		                 .severity = severity,
+		                 .news = ANOMALY_ENDED,
+		                 .id = { 2410 + (pid_t)seq, 1 },
+		                 .comm = "python",
+		                 .base = 2.1 * KIT_GIB,
+		                 .peak = 4.6 * KIT_GIB,
+		                 .peak_boot_ns = 24 * NS_PER_S };
+}
+
+static void test_run_view__notes_the_worst_anomalies_and_counts_the_others(void **state)
+{
+	static const enum severity severities[] = { SEVERITY_HIGH, SEVERITY_MEDIUM, SEVERITY_HIGH,
+		                                    SEVERITY_HIGH, SEVERITY_CRITICAL };
+	struct job job = kit_good_job();
+	struct run_notes notes = { 0 };
+	struct anomaly going = ended(9, SEVERITY_CRITICAL);
+	const struct run_record record = { .is_stored = true, .notes = &notes };
+	struct buf out = { 0 };
+
+	going.news = ANOMALY_CHANGED;
+	run_notes_add(&notes, &going);
+	for (uint64_t i = 0; i < ARRAY_LEN(severities); i++) {
+		struct anomaly some = ended(i, severities[i]);
+
+		run_notes_add(&notes, &some);
+	}
+	assert_int_equal(notes.n, 3);
+	assert_int_equal(notes.more, 1);
+	run_view(&out, &job, &record, &(struct style){ .width = 100 }, 8);
+	assert_golden("run-notes-100.txt", &out);
+	buf_reset(&out);
+	run_view(&out, &job, &record, &(struct style){ .width = 40, .unicode = true }, 8);
+	assert_golden("run-notes-40.txt", &out);
+	buf_done(&out);
+}
+
+RUN_TESTS(TEST(test_run_view__notes_the_worst_anomalies_and_counts_the_others),
+          TEST(test_run_view__points_to_what_was_stored_and_says_what_was_not),
           TEST(test_run_view__tells_of_each_limit_that_was_met),
           TEST(test_run_view__says_when_a_limit_counts_the_whole_user),
           TEST(test_run_view__measures_what_was_waited_for_by_the_whole_job),

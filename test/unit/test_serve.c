@@ -277,6 +277,35 @@ static void test_context__has_the_figures_of_a_process_with_one_decimal(void **s
 	sample_done(&cur);
 }
 
+static void test_context__names_the_anomalies_that_last(void **state)
+{
+	struct sample cur = kit_sample(NS_PER_S);
+	struct snapshot snap = { 0 };
+	struct anomaly *a;
+
+	kit_proc(&cur, 12, 5);
+	kit_build(NULL, &cur, &snap);
+	a = vec_push(&snap.anomalies, 8);
+	*a = (struct anomaly){ .kind = ANOMALY_ZOMBIE, .news = ANOMALY_SAME, .id = { 12, 5 } };
+	a = vec_push(&snap.anomalies, 8);
+	*a = (struct anomaly){ .kind = ANOMALY_MEMORY_PRESSURE, .news = ANOMALY_BEGAN };
+	a = vec_push(&snap.anomalies, 8);
+	*a = (struct anomaly){ .news = ANOMALY_ENDED, .id = { 12, 5 } };
+	assert_context(&snap, 12,
+	               "{\"rss_mb\":null,\"cpu_pct\":null,\"syscall_hotspot\":null,"
+	               "\"anomalies_active\":[\"zombie\"],\"daemon_rss_mb\":null}");
+	assert_context(&snap, 13,
+	               "{\"rss_mb\":null,\"cpu_pct\":null,\"syscall_hotspot\":null,"
+	               "\"anomalies_active\":[],\"daemon_rss_mb\":null}");
+	assert_context(&snap, 0,
+	               "{\"rss_mb\":null,\"cpu_pct\":null,\"syscall_hotspot\":null,"
+	               "\"anomalies_active\":[\"zombie\",\"memory_pressure\"],"
+	               "\"daemon_rss_mb\":null,\"pressure_level\":null,"
+	               "\"running_jobs\":0,\"active_sheets\":0}");
+	snapshot_done(&snap);
+	sample_done(&cur);
+}
+
 #define SERVE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 RUN_TESTS(SERVE_TEST(test_serve_open__makes_a_door_for_its_owner_only_and_leaves_nothing),
@@ -287,5 +316,6 @@ RUN_TESTS(SERVE_TEST(test_serve_open__makes_a_door_for_its_owner_only_and_leaves
           SERVE_TEST(test_serve_open__does_not_mind_a_path_longer_than_an_address),
           SERVE_TEST(test_serve_note__may_be_called_at_any_time),
           TEST(test_recent__keeps_the_last_process_events_in_order),
+          TEST(test_context__names_the_anomalies_that_last),
           TEST(test_context__has_nulls_for_what_nobody_knows),
           TEST(test_context__has_the_figures_of_a_process_with_one_decimal))
