@@ -38,7 +38,7 @@ struct verb {
 };
 
 extern const struct verb verb_doctor, verb_record, verb_run, verb_snapshot, verb_sql, verb_summary;
-extern const struct verb verb_gpu_helper; /* started by ourselves only */
+extern const struct verb verb_gpu_helper;                   /* started by ourselves only */
 extern const struct verb verb_mark, verb_phase, verb_sheet; /* called from within a job */
 /* What was recorded. */
 extern const struct verb verb_diff, verb_events, verb_export, verb_ls, verb_report;
@@ -91,6 +91,8 @@ int cli_make_state_dir(const struct cli *cli, char *ret);
 char *cli_path(const char *configured, const char *state_dir, const char *name);
 /* What the configuration says about sources. */
 void cli_sampler_options(const struct config *config, struct sampler_options *ret);
+/* … and about anomalies. */
+struct anomaly_config cli_anomaly_config(const struct config *config);
 /* What stdout can show, or another fd. */
 struct style cli_style(const struct cli *cli);
 struct style cli_style_of(const struct cli *cli, int fd);

@@ -88,6 +88,7 @@ static int record(const struct engine_options *options, uint64_t for_ns)
 static void set_options(struct engine_options *o, const struct config *config)
 {
 	cli_sampler_options(config, &o->sampler);
+	o->anomaly = cli_anomaly_config(config);
 	o->budget_ratio = BUDGET_RATIO;
 	o->notice = on_notice;
 	o->recorder.jsonl_max_bytes = config->profiler.jsonl_max_bytes;

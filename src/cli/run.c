@@ -285,6 +285,7 @@ static void set_engine_options(struct run *run)
 	struct engine_options *o = &run->host.engine;
 
 	cli_sampler_options(&run->config, &o->sampler);
+	o->anomaly = cli_anomaly_config(&run->config);
 	o->interval_ns = run->interval_ns ? run->interval_ns : INTERVAL_NS;
 	o->keep_interval = run->interval_ns != 0;
 	o->starts_fine = run->interval_ns == 0;

@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "engine/tick.h"
+#include "engine/unreaped.h"
+#include "engine/watch.h"
 
 #define EVENTS_AHEAD 4096 /* a fork storm is stored as it goes and does not pile up in memory */
 #define SETTLE_STEP_NS (2 * NS_PER_MS)
@@ -17,6 +19,8 @@ struct engine {
 	struct engine_options options;
 	struct jobtab jobs;
 	struct members members;
+	struct unreaped unreaped;
+	struct watch watch;
 	size_t learned; /* events of the sample that is gathered, from which members have learned */
 	uint64_t started_ns;
 	struct sampler *sampler;
@@ -27,7 +31,7 @@ struct engine {
 	int reader_fd;       /* the fd that reader watches: another tier brings another fd */
 	uint64_t planned_ns; /* the tick the timer is set for */
 	uint64_t notice_seq; /* of the recorder's last notice we passed on */
-	bool was_storing;
+	bool was_storing, is_ending;
 	struct engine_totals totals;
 };
 
@@ -97,9 +101,13 @@ static void count_events(struct engine *e, const struct snapshot *snap)
 
 static void learn(struct engine *e, const struct sample *s)
 {
-	if (e->learned < s->events.len)
-		members_learn(&e->members, &e->jobs, s->events.at + e->learned,
-		              s->events.len - e->learned, &e->options.root);
+	if (e->learned < s->events.len) {
+		const struct event *events = s->events.at + e->learned;
+		size_t n = s->events.len - e->learned;
+
+		members_learn(&e->members, &e->jobs, events, n, &e->options.root);
+		unreaped_learn(&e->unreaped, &e->jobs, events, n);
+	}
 	e->learned = s->events.len;
 }
 
@@ -124,6 +132,7 @@ static void set_focus(struct engine *e)
 	(void)sampler_drain(e->sampler);
 	learn(e, s);
 	members_list(&e->members, s);
+	unreaped_list(&e->unreaped, &e->jobs, s);
 	s->focus_only = e->options.sampler.jobs_only;
 	s->tree = sampler_tells_births(e->sampler) ? 0 : e->options.root.pid;
 }
@@ -155,6 +164,8 @@ static void tick(struct engine *e)
 	e->totals.processes = snap->procs.len;
 	count_events(e, snap);
 	feed_budget(e, snap->self_cpu_ratio);
+	unreaped_forget(&e->unreaped, &e->jobs, snap);
+	watch_feed(&e->watch, &e->options.anomaly, snap);
 	push(e, snap);
 	members_forget(&e->members, &e->jobs, clock_boot_ns());
 	pass_on_notices(e);
@@ -197,6 +208,8 @@ static void store_events_ahead(struct engine *e)
 
 	sampler_take_events(e->sampler, &e->jobs, snap);
 	count_events(e, snap);
+	if (e->is_ending)
+		watch_end(&e->watch, snap);
 	push(e, snap);
 }
 
@@ -227,6 +240,7 @@ void engine_settle(struct engine *e, uint64_t patience_ns,
 		owed = sampler_owed(e->sampler, cares, self, false);
 	} while (owed && clock_mono_ns() < end_ns && nanosleep(&a_moment, NULL) == 0);
 	(void)sampler_owed(e->sampler, cares, self, true);
+	e->is_ending = true;
 	store_events_ahead(e);
 }
 
@@ -273,7 +287,9 @@ int engine_new(struct loop *loop, const struct engine_options *options, struct e
 
 void engine_stop(struct engine *take_e, struct engine_totals *ret)
 {
-	if (sampler_drain(take_e->sampler)) /* what happened since the last tick */
+	take_e->is_ending = true;
+	/* What happened since the last tick. */
+	if (sampler_drain(take_e->sampler) || watch_has_open(&take_e->watch))
 		store_events_ahead(take_e);
 	recorder_close(TAKE_PTR(take_e->recorder), &take_e->totals.recorder);
 	if (take_e->totals.recorder.notice_seq !=
@@ -294,6 +310,8 @@ void engine_free(struct engine *e)
 		recorder_close(e->recorder, NULL);
 	sampler_close(e->sampler);
 	members_done(&e->members);
+	unreaped_done(&e->unreaped);
+	watch_done(&e->watch);
 	jobtab_done(&e->jobs);
 	free(e);
 }

@@ -16,10 +16,11 @@ struct engine_options {
 	struct sampler_options sampler;
 	struct recorder_options recorder;
 	uint64_t interval_ns;
-	double budget_ratio;      /* of one core; 0: no budget */
-	bool keep_interval;       /* the budget may not stretch it */
-	bool starts_fine;         /* short intervals at first, growing up to interval_ns */
-	struct members_root root; /* whose descendants belong to a job */
+	double budget_ratio;           /* of one core; 0: no budget */
+	bool keep_interval;            /* the budget may not stretch it */
+	bool starts_fine;              /* short intervals at first, growing up to interval_ns */
+	struct anomaly_config anomaly; /* what to look for; zeros: nothing */
+	struct members_root root;      /* whose descendants belong to a job */
 	/* Every snapshot, before it is stored, and those that hold only events. NULL: nobody asks.
 	 */
 	void (*on_snapshot)(void *self, struct snapshot *snap);
@@ -49,7 +50,7 @@ struct members *engine_members(struct engine *e);
 void engine_learn(struct engine *e);
 /* A look now, ahead of time. */
 void engine_look(struct engine *e);
-/* Takes what has happened up to now, waiting up to `patience_ns` for totals of processes that have
- * ended and that `cares` about. Nothing is looked at. */
+/* The last of a job: takes what has happened up to now, waiting up to `patience_ns` for totals of
+ * processes that have ended and that `cares` about. Nothing is looked at, and anomalies end. */
 void engine_settle(struct engine *e, uint64_t patience_ns,
                    bool (*cares)(void *self, struct proc_id id), void *self);

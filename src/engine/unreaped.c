@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/unreaped.h"
+
+static void add(struct unreaped *u, struct proc_id id, struct job_ref ref)
+{
+	struct unreaped_one *one = ref.job >= 0 ? vec_push(&u->list, UNREAPED_MAX) : NULL;
+
+	if (one)
+		*one = (struct unreaped_one){ .id = id, .ref = ref };
+}
+
+static void remove_one(struct unreaped *u, struct proc_id id)
+{
+	vec_each(&u->list, one)
+		if (proc_id_eq(one->id, id)) {
+			*one = u->list.at[--u->list.len];
+			return;
+		}
+}
+
+void unreaped_learn(struct unreaped *u, const struct jobtab *jobs, const struct event *events,
+                    size_t n)
+{
+	for (const struct event *e = events; e < events + n; e++) {
+		if (e->kind == EVENT_EXIT && !e->inferred &&
+		    !readings_has(&e->final, PROC_CPU_TIME))
+			add(u, e->id, jobtab_find(jobs, e->id));
+		else if (e->kind == EVENT_TOTALS && u->list.len)
+			remove_one(u, e->id);
+	}
+}
+
+/* The table forgets its dead after a while: not these. */
+void unreaped_list(struct unreaped *u, struct jobtab *jobs, struct sample *to)
+{
+	vec_each(&u->list, one) {
+		struct proc_id *id = vec_push(&to->focus, PROCS_MAX);
+
+		if (id)
+			*id = one->id;
+		if (jobtab_find(jobs, one->id).job >= 0)
+			continue;
+		jobtab_assign(jobs, one->id, one->ref);
+		one->is_kept = true;
+	}
+}
+
+/* In the order of pids. */
+static bool is_zombie(const struct snapshot *snap, struct proc_id id)
+{
+	size_t low = 0, high = snap->procs.len;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (snap->procs.at[mid].s.id.pid < id.pid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < snap->procs.len && proc_id_eq(snap->procs.at[low].s.id, id) &&
+	       snap->procs.at[low].s.state == 'Z';
+}
+
+void unreaped_forget(struct unreaped *u, struct jobtab *jobs, const struct snapshot *snap)
+{
+	size_t kept = 0;
+
+	vec_each(&u->list, one) {
+		if (is_zombie(snap, one->id))
+			u->list.at[kept++] = *one;
+		else if (one->is_kept)
+			jobtab_forget(jobs, one->id);
+	}
+	u->list.len = kept;
+}
+
+void unreaped_done(struct unreaped *u)
+{
+	vec_done(&u->list);
+}

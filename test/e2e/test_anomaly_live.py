@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""What goes wrong in a job is found, told once, and shown wherever people look."""
+import json
+import subprocess
+import sys
+
+import pytest
+
+from runkit import wait_for
+
+PYTHON = sys.executable
+GROW = """
+import time
+def take(mib):
+	block = bytearray(mib << 20)
+	block[::4096] = bytes([1]) * len(block[::4096])
+	return block
+first = take(80)
+time.sleep(3.5)
+second = take(220)
+time.sleep(1)
+"""
+ZOMBIE = """
+import os, time
+if os.fork() == 0:
+	os._exit(0)
+time.sleep(5)
+"""
+FILES = """
+import os, resource, time
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+held = [os.dup(1) for _ in range(58)]
+time.sleep(2)
+"""
+# A child that computes; with "leave" its parent ends, and the one above waits in its place.
+BUSY = """
+import os, sys, time
+def burn():
+	end = time.monotonic() + 5
+	while time.monotonic() < end:
+		pass
+if os.fork() == 0:
+	if os.fork() == 0:
+		burn()
+		os._exit(0)
+	if sys.argv[1] == "leave":
+		time.sleep(0.3)
+	else:
+		os.wait()
+	os._exit(0)
+os.wait()
+time.sleep(5 if sys.argv[1] == "leave" else 0)
+"""
+
+
+def python(text, *words):
+	return [PYTHON, "-c", text, *words]
+
+
+def anomalies(run):
+	"""As the view, the report and the events tell them: the same in all three."""
+	rows = run.sql("SELECT * FROM anomalies ORDER BY timestamp")
+	report = json.loads(run.proctor("report", "last", "--json").stdout)
+	events = run.proctor("events", "last", "--kind", "anomaly", "--json").stdout.splitlines()
+	assert [a["description"] for a in report["anomalies"]] == [row["description"] for row in rows]
+	assert [json.loads(line)["name"] for line in events].count("") == 0
+	assert len(events) == 2 * len(rows)
+	return rows
+
+
+def the_one(run, kind):
+	rows = [row for row in anomalies(run) if row["anomaly_type"] != "memory_pressure"]
+	assert [row["anomaly_type"] for row in rows] == [kind]
+	assert rows[0]["job_id"] == run.job()["job_id"]
+	assert rows[0]["pid"] in [p["pid"] for p in run.processes()]
+	assert rows[0]["timestamp"] <= rows[0]["ended"]
+	assert rows[0]["peak"] >= rows[0]["metric_value"] >= rows[0]["threshold"]
+	text = run.proctor("report", "last").stdout
+	assert "anomaly" in text and rows[0]["description"][:20] in text
+	return rows[0]
+
+
+def test_a_process_that_grows_is_a_memory_spike(run, tmp_path):
+	done = run(*python(GROW), options=["--summary", "--out", tmp_path / "out"])
+	spike = the_one(run, "memory_spike")
+	assert spike["severity"] == "critical"
+	assert 280 < spike["peak"] < 350
+	assert "memory spike: python" in done.stderr and "MiB in " in done.stderr
+	log = [json.loads(line) for line in (tmp_path / "out/run.jsonl").read_text(encoding="utf-8").splitlines()]
+	told = [line["data"] for line in log if line.get("event") == "monitor.anomaly"]
+	assert [data["ended"] is None for data in told] == [True, False]
+
+
+@pytest.mark.parametrize("tier", ["bpf", "connector", "looks"])
+def test_a_child_that_nobody_reaps_is_a_zombie(run, tier):
+	done = run(*python(ZOMBIE), options=["--summary", "--tier", tier])
+	zombie = the_one(run, "zombie")
+	assert zombie["severity"] == "high"
+	assert 3 <= zombie["metric_value"] < 5
+	assert "zombie: python" in done.stderr
+	assert (run.job()["processes"], run.job()["leaked_processes"]) == (2, 0)
+
+
+def test_files_near_the_own_limit_are_told(run):
+	done = run(*python(FILES), options=["--summary", "--interval", "0.5"])
+	files = the_one(run, "fd_exhaustion")
+	assert (files["severity"], files["threshold"]) == ("high", 58)
+	assert "of the 64 it may open" in done.stderr
+
+
+@pytest.mark.parametrize("way, kinds", [("stay", []), ("leave", ["runaway_process"])])
+def test_what_computes_is_a_runaway_only_when_it_was_left(run, tmp_path, way, kinds):
+	config = tmp_path / "proctor.conf"
+	config.write_text("[anomaly]\nrunaway_duration_seconds = 2\nrunaway_cpu_threshold = 50\n", encoding="utf-8")
+	done = run(*python(BUSY, way), options=["--summary", "--config", config])
+	rows = [row for row in anomalies(run) if row["anomaly_type"] != "memory_pressure"]
+	assert done.returncode == 0
+	assert [row["anomaly_type"] for row in rows] == kinds
+	if kinds:
+		assert rows[0]["severity"] == "critical" and rows[0]["threshold"] == 50
+		assert "its parent is gone" in done.stderr
+
+
+def test_an_ordinary_job_has_none(run):
+	done = run("sh", "-c", "sleep 0.3", options=["--summary"])
+	assert anomalies(run) == [] and "note" not in done.stderr
+
+
+def test_a_job_whose_recorder_is_killed_has_its_anomaly(run):
+	"""It was told when it began, and ends with the recorder."""
+	proc = subprocess.Popen(run.line(*python(FILES.replace("time.sleep(2)", "time.sleep(20)")), options=["--interval", "0.2"]),
+				env=run.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+	try:
+		wait_for(lambda: run.is_recorded() and run.sql("SELECT 1 FROM anomalies"))
+	finally:
+		proc.kill()
+		proc.wait()
+	run("true")
+	rows = run.sql("SELECT * FROM anomalies")
+	assert len(rows) == 1 and rows[0]["ended"] >= rows[0]["timestamp"]

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/unreaped.h"
+
+#include "check.h"
+
+struct scene {
+	struct unreaped u;
+	struct jobtab jobs;
+	struct sample sample;
+	struct snapshot snap;
+};
+
+static struct scene scene_of_members(pid_t first, pid_t last)
+{
+	struct scene s = { 0 };
+
+	assert_int_equal(jobtab_add(&s.jobs, "job", "job", 1), 0);
+	for (pid_t pid = first; pid <= last; pid++)
+		jobtab_assign(&s.jobs, (struct proc_id){ pid, 7 }, (struct job_ref){ 0, 2 });
+	return s;
+}
+
+static void scene_done(struct scene *s)
+{
+	unreaped_done(&s->u);
+	jobtab_done(&s->jobs);
+	sample_done(&s->sample);
+	snapshot_done(&s->snap);
+}
+
+static void learn(struct scene *s, enum event_kind kind, pid_t pid, bool has_totals)
+{
+	struct event e = { .kind = kind, .id = { pid, 7 } };
+
+	if (has_totals)
+		readings_set(&e.final, PROC_CPU_TIME, 1);
+	unreaped_learn(&s->u, &s->jobs, &e, 1);
+}
+
+static size_t look(struct scene *s)
+{
+	vec_reset(&s->sample.focus);
+	unreaped_list(&s->u, &s->jobs, &s->sample);
+	return s->sample.focus.len;
+}
+
+static void see(struct scene *s, pid_t pid, uint64_t start_ticks, char state)
+{
+	struct proc_snap *p = vec_push(&s->snap.procs, PROCS_MAX);
+
+	p->s.id = (struct proc_id){ pid, start_ticks };
+	p->s.state = state;
+}
+
+static void test_unreaped__are_members_that_ended_without_totals(void **state)
+{
+	struct scene s = scene_of_members(10, 12);
+
+	learn(&s, EVENT_EXIT, 10, false);
+	learn(&s, EVENT_EXIT, 11, true);  /* was reaped */
+	learn(&s, EVENT_EXIT, 99, false); /* a stranger */
+	learn(&s, EVENT_SPAWN, 12, false);
+	assert_int_equal(look(&s), 1);
+	assert_int_equal(s.sample.focus.at[0].pid, 10);
+	learn(&s, EVENT_TOTALS, 10, true);
+	assert_int_equal(look(&s), 0);
+	scene_done(&s);
+}
+
+static void test_unreaped__are_forgotten_when_a_look_does_not_find_them(void **state)
+{
+	struct scene s = scene_of_members(10, 13);
+
+	for (pid_t pid = 10; pid <= 13; pid++)
+		learn(&s, EVENT_EXIT, pid, false);
+	see(&s, 10, 7, 'Z');
+	see(&s, 11, 8, 'Z'); /* another life */
+	see(&s, 12, 7, 'S');
+	unreaped_forget(&s.u, &s.jobs, &s.snap);
+	assert_int_equal(look(&s), 1);
+	assert_int_equal(s.sample.focus.at[0].pid, 10);
+	scene_done(&s);
+}
+
+static void test_unreaped__stay_members_until_they_are_gone(void **state)
+{
+	struct scene s = scene_of_members(10, 10);
+	struct proc_id id = { 10, 7 };
+
+	learn(&s, EVENT_EXIT, 10, false);
+	jobtab_forget(&s.jobs, id);
+	look(&s);
+	assert_int_equal(jobtab_find(&s.jobs, id).job, 0);
+	assert_int_equal(jobtab_find(&s.jobs, id).sheet, 2);
+	unreaped_forget(&s.u, &s.jobs, &s.snap);
+	assert_int_equal(jobtab_find(&s.jobs, id).job, -1);
+	scene_done(&s);
+}
+
+static void test_unreaped__are_bounded(void **state)
+{
+	struct scene s = scene_of_members(1, UNREAPED_MAX + 10);
+
+	for (pid_t pid = 1; pid <= UNREAPED_MAX + 10; pid++)
+		learn(&s, EVENT_EXIT, pid, false);
+	assert_int_equal(look(&s), UNREAPED_MAX);
+	scene_done(&s);
+}
+
+RUN_TESTS(TEST(test_unreaped__are_members_that_ended_without_totals),
+          TEST(test_unreaped__are_forgotten_when_a_look_does_not_find_them),
+          TEST(test_unreaped__stay_members_until_they_are_gone), TEST(test_unreaped__are_bounded))
