@@ -265,8 +265,20 @@ static void put_counts(const struct tally *t, const struct tally_sources *from, 
 			from->group->value[CGROUP_CPU_THROTTLED], QUALITY_EXACT);
 }
 
+/* What was known at an earlier look need not be so any more. */
+static void forget_figures(struct job *job)
+{
+	for (enum job_figure i = 0; i < JOB_FIGURE_COUNT; i++)
+		if (i != JOB_FIGURE_SELF_CPU && i != JOB_FIGURE_SELF_RSS &&
+		    i != JOB_FIGURE_COMMAND_TOOK)
+			job->figures[i] = figure(0, QUALITY_MISSING);
+	job->hungriest_pid = 0;
+	job->hungriest[0] = '\0';
+}
+
 void tally_figures(const struct tally *t, const struct tally_sources *from, struct job *ret)
 {
+	forget_figures(ret);
 	put_cpu(t, from, ret);
 	put_memory(t, from, ret);
 	put_io(t, from, ret);

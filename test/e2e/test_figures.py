@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from runkit import WAYS, command_of, wait_for
+from runkit import LOAD, WAYS, command_of, wait_for
 
 TIERS = ["bpf", "connector", "looks"]
 
@@ -34,8 +34,7 @@ def test_a_job_that_is_waited_for_lasts_until_the_last_of_it_ends(run, tier):
 
 
 def test_the_peak_lies_within_the_time_that_a_job_took(run):
-	late = "sleep 0.5; x=$(head -c 30000000 /dev/zero | tr '\\0' a); sleep 0.6; : $x"
-	run("sh", "-c", "(%s) >/dev/null 2>&1 & sleep 0.1" % late, options=["--wait"])
+	run("sh", "-c", "(sleep 0.5; %s mem 60 900; exit 0) >/dev/null 2>&1 & sleep 0.1" % LOAD, options=["--wait"])
 	job = run.job()
 	assert 0.3 < job["peak_at_seconds"] <= job["duration_seconds"]
 

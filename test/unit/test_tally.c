@@ -250,7 +250,36 @@ static void test_tally__is_never_below_what_the_looks_saw(void **state)
 	snapshot_done(&told);
 }
 
-RUN_TESTS(TEST(test_tally__is_never_below_what_the_looks_saw),
+/* A mark that the kernel told at an end, higher than all that looks saw: nobody knows when. */
+static void test_tally__forgets_when_the_peak_was_once_a_higher_one_is_told(void **state)
+{
+	struct snapshot look = { .boot_ns = T0_NS + NS_PER_S }, told = { .events_only = true };
+	struct tally t = { .started_boot_ns = T0_NS };
+	struct launch_end end = reaped(1000, 0, 800);
+	struct job job = { 0 };
+
+	(void)state;
+	*vec_push(&look.sums, 1) = (struct job_sum){ .rss_bytes = 500 << 10 };
+	tally_feed(&t, &look, 0);
+	tally_figures(&t, &(struct tally_sources){ .processes = 2 }, &job);
+	ASSERT_FIGURE(job, PEAK_AT, NS_PER_S, SAMPLED);
+	add_end(&told, 10, NS_PER_MS, 700 << 10);
+	tally_feed(&t, &told, 0);
+	tally_figures(&t, &(struct tally_sources){ .processes = 2 }, &job);
+	ASSERT_FIGURE(job, PEAK_TOTAL, 700 << 10, SAMPLED);
+	assert_int_equal(job.figures[JOB_FIGURE_PEAK_AT].quality, QUALITY_MISSING);
+	assert_int_equal(job.hungriest_pid, 10);
+	tally_reap(&t, &end); /* and of this one not even whose it was */
+	tally_figures(&t, &(struct tally_sources){ .processes = 2 }, &job);
+	ASSERT_FIGURE(job, PEAK_RSS, 800 << 10, AT_LEAST);
+	assert_int_equal(job.hungriest_pid, 0);
+	tally_done(&t);
+	snapshot_done(&look);
+	snapshot_done(&told);
+}
+
+RUN_TESTS(TEST(test_tally__forgets_when_the_peak_was_once_a_higher_one_is_told),
+          TEST(test_tally__is_never_below_what_the_looks_saw),
           TEST(test_tally__tells_who_outlived_the_command_from_who_was_left),
           TEST(test_tally__is_exact_when_every_end_was_told),
           TEST(test_tally__calls_none_of_our_own_programs_the_hungriest),
