@@ -543,6 +543,8 @@ int jobhost_start(struct jobhost *h, struct err *err)
 
 	mark_start(h);
 	enter_command(h);
+	if (limit_ns)
+		launcher_set_deadline(h->launcher, h->started_mono_ns + limit_ns);
 	if (launcher_release(h->launcher, err) < 0)
 		return -err->code;
 	if (limit_ns && loop_add_timer(h->loop, h->started_mono_ns + limit_ns, on_time_limit, h,

@@ -32,6 +32,7 @@ struct launcher {
 	struct helper witness, waker;
 	pid_t helpers[HELPERS_KEPT]; /* the latest of both, in a ring */
 	size_t helpers_seen;
+	uint64_t deadline_ns; /* we may not stand still after it; 0: none */
 	/* As we were given it. */
 	sigset_t mask;
 	struct sigaction pipe, child;
@@ -193,7 +194,7 @@ static void stop_too(struct launcher *l, int signo)
 		signo = SIGSTOP;
 	sigemptyset(&one);
 	sigaddset(&one, signo);
-	waker_start(&l->waker, l->pid);
+	waker_start(&l->waker, l->pid, l->deadline_ns);
 	note_helper(l, l->waker.pid);
 	raise(signo);
 	pthread_sigmask(SIG_UNBLOCK, &one, NULL); /* here we stand still */
@@ -460,6 +461,11 @@ bool launcher_is_helper(const struct launcher *l, pid_t pid)
 		if (l->helpers[i] == pid)
 			return pid > 0;
 	return false;
+}
+
+void launcher_set_deadline(struct launcher *l, uint64_t mono_ns)
+{
+	l->deadline_ns = mono_ns;
 }
 
 void launcher_signal(const struct launcher *l, int signo)

@@ -56,6 +56,9 @@ int launcher_release(struct launcher *l, struct err *err) must_check;
 pid_t launcher_pid(const struct launcher *l); /* the command's */
 /* Whether that is one of the small processes which help us with signals, or was not long ago. */
 bool launcher_is_helper(const struct launcher *l, pid_t pid);
+/* A stop beside the command ends then, for the loop has something to do; later ones are over in a
+ * moment. */
+void launcher_set_deadline(struct launcher *l, uint64_t mono_ns);
 /* Sends to the command alone. */
 void launcher_signal(const struct launcher *l, int signo);
 /* Reaps who has ended by now. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/defs.h"
 
 #define POLL_MIN_MS 5
@@ -27,7 +28,13 @@ static bool is_stopped(int stat_fd)
 
 struct watch {
 	pid_t parent, stopped;
+	uint64_t deadline_ns; /* monotonic; 0: none */
 };
+
+static bool is_late(uint64_t deadline_ns)
+{
+	return deadline_ns && clock_mono_ns() >= deadline_ns;
+}
 
 /* A SIGCONT that comes before the stop is undone by it: so it is sent until we are heard. */
 static void watch(void *arg)
@@ -40,13 +47,13 @@ static void watch(void *arg)
 	snprintf(path, sizeof path, "/proc/%d/stat", w->stopped);
 	stat_fd = open(path, O_RDONLY | O_CLOEXEC);
 	for (int ms = POLL_MIN_MS; poll(&over, 1, ms) == 0; ms = MIN(ms * 2, POLL_MAX_MS))
-		if (!is_stopped(stat_fd))
+		if (!is_stopped(stat_fd) || is_late(w->deadline_ns))
 			kill(w->parent, SIGCONT);
 }
 
-void waker_start(struct helper *w, pid_t stopped)
+void waker_start(struct helper *w, pid_t stopped, uint64_t deadline_ns)
 {
-	struct watch what = { .parent = getpid(), .stopped = stopped };
+	struct watch what = { .parent = getpid(), .stopped = stopped, .deadline_ns = deadline_ns };
 	struct err err;
 
 	*w = (struct helper){ 0 };

@@ -4,8 +4,11 @@
  * to a parent that does not run. So a small process of ours looks. */
 #pragma once
 
+#include <stdint.h>
+
 #include "job/helper.h"
 
 /* To be called before we stop; it dies with us. Without one (no more processes) we wait for a
  * SIGCONT of our own. Ended by helper_stop(). */
-void waker_start(struct helper *w, pid_t stopped);
+/* … or at the deadline (monotonic; 0: none), because there is something to do then. */
+void waker_start(struct helper *w, pid_t stopped, uint64_t deadline_ns);

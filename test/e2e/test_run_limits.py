@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from runkit import LOAD, WAYS
+from runkit import LOAD, WAYS, state_of, wait_for
 
 TIERS = ["bpf", "connector", "looks"]
 
@@ -49,6 +49,15 @@ def test_time_ends_who_stands_still(run, tier):
 	done = run("sh", "-c", "setsid sh -c 'kill -STOP $$; sleep 30' & sleep 30", options=["--time", "0.5s", "--grace", "15s", "--tier", tier])
 	assert done.returncode == -15 and hit(run) == {"time"}
 	assert 0.5 <= run.job()["duration_seconds"] < 10  # it heard SIGTERM: nobody waited for the grace
+
+
+@pytest.mark.parametrize("trap, end", [("", -15), ("trap '' TERM; ", -9)], ids=["listening", "deaf"])
+def test_time_holds_while_the_command_has_stopped_us(run, children, trap, end):
+	story = trap + "while :; do kill -STOP $$; done"
+	launcher = children.spawn(run.line("sh", "-c", story, options=["--time", "0.6s", "--grace", "0.4s"]), env=run.env)
+	wait_for(lambda: state_of(launcher.pid) == "T")
+	assert launcher.wait(timeout=20) == end
+	assert hit(run) == {"time"} and 0.6 <= run.job()["duration_seconds"] < 10
 
 
 @pytest.mark.parametrize("deaf", [[], ["deaf"]], ids=["listening", "deaf"])
