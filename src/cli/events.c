@@ -90,7 +90,7 @@ static int run(struct cli *cli, int argc, char **argv)
 	uint64_t kinds = 0, count = UINT64_MAX;
 	const struct opt opts[] = {
 		{ "kind", 'k', OPT_TEXT, &kinds_text, "KIND,…",
-		  "only these: spawn, exec, exit, signal, kill, oom, mark, phase, limit, anomaly, …" },
+		  "only these: spawn, exec, exit, signal, kill, oom, mark, phase, anomaly, …" },
 		{ "count", 'n', OPT_U64, &count, "N", "at most so many" },
 		CLI_COMMON_OPTS(cli),
 	};
