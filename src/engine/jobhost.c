@@ -227,6 +227,9 @@ static void on_snapshot(void *self, struct snapshot *snap)
 			if (e->kind == EVENT_EXIT && e->id.pid == h->end.pid &&
 			    !readings_has(&e->final, PROC_CPU_TIME))
 				fill_in_totals(h, e);
+	vec_each(&snap->events, e) /* the command's birth: two clocks, but one moment */
+		if (e->kind == EVENT_SPAWN && e->boot_ns == h->tally.started_boot_ns)
+			e->wall_ns = job->started_ns;
 	close_orphaned_sheets(h, snap);
 	tally_feed(&h->tally, snap, 0);
 	if (!snap->events_only && snap->elapsed_ns)
