@@ -8,7 +8,8 @@ import pytest
 import tour
 from conftest import ROOT
 
-WORD = re.compile(r"(?<![\w./-])[A-Za-z]+(?![\w./-])")
+# Units change with the figures before them.
+WORD = re.compile(r"(?<![\w./-])(?![KMGT]iB)[A-Za-z]{3,}(?![\w./-])")
 
 
 @pytest.fixture
