@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/jobhost_self.h"
+
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "probe/procstat.h"
+
+static void put_self(struct job *job)
+{
+	struct rusage us;
+
+	getrusage(RUSAGE_SELF, &us);
+	job->figures[JOB_FIGURE_SELF_CPU] = (struct figure){ clock_process_cpu_ns(),
+		                                             QUALITY_EXACT };
+	job->figures[JOB_FIGURE_SELF_RSS] = (struct figure){ (uint64_t)us.ru_maxrss * 1024,
+		                                             QUALITY_EXACT };
+}
+
+static void put_figures(struct jobhost *h, struct job *job)
+{
+	struct members *members = engine_members(h->engine);
+	struct cgroup_readings group = { 0 };
+	struct tally_sources from = {
+		.group = h->group ? &group : NULL,
+		.processes = members->total,
+		.living = members->living.len,
+		.births_are_told = sampler_tells_births(engine_sampler(h->engine)),
+		.ooms_are_told = sampler_tells_totals(engine_sampler(h->engine)),
+		.outlived = h->outlived,
+		.leaked = h->leaked,
+		.has_ended = h->has_ended && h->ended_in_time, /* else we ended all at once */
+		.is_over = h->is_last,
+	};
+
+	if (h->group) {
+		group_read(h->group, &group);
+		job->limits_hit |= group_limits_hit(h->group);
+	}
+	tally_figures(&h->tally, &from, job);
+	if (h->has_ended)
+		job->figures[JOB_FIGURE_COMMAND_TOOK] = (struct figure){
+			h->ended_mono_ns - h->started_mono_ns, QUALITY_EXACT
+		};
+	put_self(job);
+}
+
+/* Until its command ended, or the last of those that were waited for. */
+static uint64_t took_ns(const struct jobhost *h)
+{
+	uint64_t command_ns = h->ended_mono_ns - h->started_mono_ns;
+
+	if (!h->leftover_timer)
+		return command_ns;
+	if (h->leaked) /* and still are there, because somebody would not wait */
+		return clock_mono_ns() - h->started_mono_ns;
+	return command_ns + h->tally.last_exit_boot_ns -
+	       MIN(h->ended_boot_ns, h->tally.last_exit_boot_ns);
+}
+
+static void put_end(struct jobhost *h, struct job *job)
+{
+	bool is_ok = h->end.has_exit_code && h->end.exit_code == 0;
+
+	job->status = is_ok ? JOB_COMPLETED : JOB_FAILED;
+	job->has_exit_code = h->end.has_exit_code;
+	job->exit_code = h->end.exit_code;
+	job->signal = h->end.signal;
+	job->core_dumped = h->end.core_dumped;
+	job->took_ns = took_ns(h);
+	job->ended_ns = job->started_ns + job->took_ns;
+	job->current_sheet = 0;
+}
+
+/* A command that stayed alone took just what wait4 told of it, and told at once. */
+static bool is_alone(struct jobhost *h)
+{
+	return h->has_ended && engine_members(h->engine)->total == 1;
+}
+
+static void fill_in_totals(struct jobhost *h, struct event *e)
+{
+	const struct rusage *u = &h->end.usage;
+
+	readings_set(&e->final, PROC_CPU_TIME,
+	             clock_timeval_ns(u->ru_utime) + clock_timeval_ns(u->ru_stime));
+	readings_set(&e->final, PROC_MINOR_FAULTS, (uint64_t)u->ru_minflt);
+	readings_set(&e->final, PROC_MAJOR_FAULTS, (uint64_t)u->ru_majflt);
+	readings_set(&e->final, PROC_PEAK_RSS, (uint64_t)u->ru_maxrss * 1024);
+	if (!h->end.has_io)
+		return;
+	readings_set(&e->final, PROC_READ_BYTES, h->end.read_bytes);
+	readings_set(&e->final, PROC_WRITE_BYTES, h->end.written_bytes);
+}
+
+bool jobhost_cares(void *self, struct proc_id id)
+{
+	struct jobhost *h = self;
+
+	return jobtab_find(engine_jobs(h->engine), id).job >= 0 && !is_alone(h);
+}
+
+static const struct event *find_end(const struct snapshot *snap, const struct sheet *sheet)
+{
+	vec_each(&snap->events, e)
+		if (e->kind == EVENT_EXIT && e->job == 0 && e->id.pid == sheet->pid &&
+		    e->wall_ns >= sheet->started_ns)
+			return e;
+	return NULL;
+}
+
+/* As it is now, in the snapshot that tells why. */
+static void show_sheet(struct snapshot *snap, struct sheet *sheet)
+{
+	struct sheet *shown = NULL;
+
+	vec_each(&snap->sheets, s)
+		if (s->job == sheet->job && s->num == sheet->num)
+			shown = s;
+	if (!shown)
+		shown = vec_push(&snap->sheets, SHEETS_MAX);
+	if (!shown)
+		return;
+	*shown = *sheet;
+	sheet->is_stored = true;
+}
+
+/* Whoever opened a sheet and died could not close it. */
+static void close_orphaned_sheets(struct jobhost *h, struct snapshot *snap)
+{
+	struct jobtab *jobs = engine_jobs(h->engine);
+
+	vec_each(&jobs->sheets, sheet) {
+		const struct event *end = sheet->status == JOB_RUNNING ? find_end(snap, sheet)
+		                                                       : NULL;
+
+		if (!end)
+			continue;
+		sheet->signal = end->signal;
+		jobtab_end_sheet(jobs, sheet, JOB_FAILED, end->wall_ns);
+		show_sheet(snap, sheet);
+	}
+}
+
+/* Nobody closed them while the job ran. */
+static void close_open_sheets(struct jobhost *h, struct snapshot *snap, uint64_t ended_ns)
+{
+	struct jobtab *jobs = engine_jobs(h->engine);
+
+	vec_each(&jobs->sheets, sheet) {
+		if (sheet->status != JOB_RUNNING)
+			continue;
+		jobtab_end_sheet(jobs, sheet, JOB_FAILED, MAX(ended_ns, sheet->started_ns));
+		show_sheet(snap, sheet);
+	}
+}
+
+/* The kernel does not tell whom RLIMIT_NPROC refused a fork: that it is full can be seen. */
+static void watch_user_pids(struct jobhost *h, struct job *job)
+{
+	uint64_t most = job->limit[JOB_LIMIT_USER_PIDS];
+	struct err err;
+
+	if (!most || job->limits_hit >> JOB_LIMIT_USER_PIDS & 1 ||
+	    procstat_count_tasks(h->root_fd, getuid()) < most)
+		return;
+	job->limits_hit |= 1u << JOB_LIMIT_USER_PIDS;
+	(void)!jobhost_say(h, EVENT_LIMIT, "pids", (int64_t)most,
+	                   "the user has as many tasks as the limit allows", &err);
+}
+
+/* Before a snapshot is stored: the job in it gets its figures, so that a recorder that is killed
+ * has told all up to the last tick. */
+void jobhost_on_snapshot(void *self, struct snapshot *snap)
+{
+	struct jobhost *h = self;
+	struct job *job = the_job(h);
+
+	if (is_alone(h))
+		vec_each(&snap->events, e)
+			if (e->kind == EVENT_EXIT && e->id.pid == h->end.pid &&
+			    !readings_has(&e->final, PROC_CPU_TIME))
+				fill_in_totals(h, e);
+	vec_each(&snap->events, e) /* the command's birth: two clocks, but one moment */
+		if (e->kind == EVENT_SPAWN && e->boot_ns == h->tally.started_boot_ns)
+			e->wall_ns = job->started_ns;
+	close_orphaned_sheets(h, snap);
+	tally_feed(&h->tally, snap, 0);
+	if (!snap->events_only && snap->elapsed_ns)
+		job->interval_ns = MAX(job->interval_ns, snap->elapsed_ns);
+	if (!snap->events_only)
+		watch_user_pids(h, job);
+	put_figures(h, job);
+	if (h->is_last) {
+		put_end(h, job);
+		close_open_sheets(h, snap, job->ended_ns);
+	}
+	if (snap->jobs.len)
+		snap->jobs.at[0] = *job;
+	if (h->options.on_snapshot)
+		h->options.on_snapshot(h->options.self, snap);
+}
