@@ -11,6 +11,7 @@
 #include "engine/watch.h"
 
 #define EVENTS_AHEAD 4096 /* a fork storm is stored as it goes and does not pile up in memory */
+#define FOR_GOOD_NS (2 * NS_PER_S)
 #define SETTLE_STEP_NS (2 * NS_PER_MS)
 #define TICKS_TO_SETTLE                                                                            \
 	3 /* the first ones read every command line; they say nothing about the cost later */
@@ -31,7 +32,9 @@ struct engine {
 	int reader_fd;       /* the fd that reader watches: another tier brings another fd */
 	uint64_t planned_ns; /* the tick the timer is set for */
 	uint64_t notice_seq; /* of the recorder's last notice we passed on */
-	bool was_storing, is_ending;
+	bool was_storing;    /* as was told */
+	bool is_ending;
+	uint64_t stores_since_ns; /* while it is told that it does not; 0: it does not */
 	struct engine_totals totals;
 };
 
@@ -69,6 +72,19 @@ static void feed_budget(struct engine *e, double self_cpu_ratio)
 	say(e, text);
 }
 
+/* On a disk at its brim a small snapshot fits and the next does not: it stores again when it has
+ * done so for a while, and nobody is told of each change. */
+static bool stores_for_good(struct engine *e, bool is_storing)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (!is_storing)
+		e->stores_since_ns = 0;
+	else if (!e->stores_since_ns)
+		e->stores_since_ns = now_ns;
+	return is_storing && now_ns - e->stores_since_ns >= FOR_GOOD_NS;
+}
+
 /* The recorder works in its own thread; what it has to say is picked up here. */
 static void pass_on_notices(struct engine *e)
 {
@@ -80,7 +96,7 @@ static void pass_on_notices(struct engine *e)
 		e->notice_seq = status.notice_seq; /* the store keeps it as an event itself */
 		say(e, status.notice);
 	}
-	if (status.is_storing == e->was_storing)
+	if (e->was_storing ? status.is_storing : !stores_for_good(e, status.is_storing))
 		return;
 	e->was_storing = status.is_storing;
 	e->totals.loss_is_told = true;
