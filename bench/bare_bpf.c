@@ -15,7 +15,7 @@ struct bare {
 int bare_open(struct bare **ret, struct err *err)
 {
 	struct bare *b = xcalloc(1, sizeof *b);
-	int r = tasks_load_open((unsigned)sysconf(_SC_NPROCESSORS_CONF), &b->load, err);
+	int r = tasks_load_open(-1, (unsigned)sysconf(_SC_NPROCESSORS_CONF), &b->load, err);
 
 	if (r < 0) {
 		free(b);

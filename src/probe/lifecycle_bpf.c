@@ -43,7 +43,7 @@ static int lifecycle_bpf_open(const struct probe_env *env, void **ret_self, stru
 	if (bpf_check_rights(err) < 0)
 		return -err->code;
 	size_t ring_bytes = env->starts_fast ? LIFE_RING_SMALL_BYTES : LIFE_RING_BYTES;
-	if (lifecycle_load_open(ring_bytes, &p->load, err) < 0)
+	if (lifecycle_load_open(env->root_fd, ring_bytes, &p->load, err) < 0)
 		return -err->code;
 	if (ringbuf_open(lifecycle_load_ring_fd(p->load), ring_bytes, &p->ring, err) < 0)
 		return -err->code;

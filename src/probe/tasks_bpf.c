@@ -63,7 +63,7 @@ static int tasks_bpf_open(const struct probe_env *env, void **ret_self, struct e
 		return err_set(err, errno, "open '/proc': %s", strerror(errno));
 	if (commands_open(env->root_fd, &self->commands, err) < 0)
 		return -err->code;
-	if (tasks_load_open(cpus_to_sum(), &self->load, err) < 0)
+	if (tasks_load_open(env->root_fd, cpus_to_sum(), &self->load, err) < 0)
 		return -err->code;
 	self->book.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	self->is_exact = cpus_to_sum() > 0;

@@ -6,26 +6,32 @@
 #include <lifecycle.skel.h>
 
 #include "base/mem.h"
-#include "probe/bpf/bpf_call.h"
+#include "probe/bpf/pidns_load.h"
 
 struct lifecycle_load {
 	struct lifecycle_skel *skel;
+	bool is_nested;
 };
 
-int lifecycle_load_open(size_t ring_bytes, struct lifecycle_load **ret, struct err *err)
+int lifecycle_load_open(int root_fd, size_t ring_bytes, struct lifecycle_load **ret,
+                        struct err *err)
 {
 	cleanup(lifecycle_load_closep) struct lifecycle_load *load = xcalloc(1, sizeof *load);
+	struct pidns ns;
 
+	if (pidns_find(root_fd, &ns, err) < 0)
+		return -err->code;
+	load->is_nested = ns.level > 0;
 	load->skel = lifecycle_skel__open();
 	if (!load->skel)
 		return err_set(err, ENOMEM, "open the lifecycle programs: %s", strerror(ENOMEM));
 	load->skel->maps.ring.max_entries = (uint32_t)ring_bytes;
+	load->skel->rodata->pidns_level = ns.level;
+	load->skel->rodata->pidns_reader = ns.reader;
 	int r = lifecycle_skel__load(load->skel);
 	if (r)
 		return err_set(err, -r, "the kernel refused the lifecycle programs: %s",
 		               strerror(-r));
-	if (bpf_run_once(load->skel->progs.pidns_learn.prog_fd, err) < 0)
-		return err_wrap(err, "find the pid namespace");
 	if (lifecycle_skel__attach(load->skel))
 		return err_set(err, errno, "attach the lifecycle programs: %s", strerror(errno));
 	*ret = TAKE_PTR(load);
@@ -52,5 +58,5 @@ uint64_t lifecycle_load_dropped(const struct lifecycle_load *load)
 
 bool lifecycle_load_is_nested(const struct lifecycle_load *load)
 {
-	return load->skel->bss->pidns_level > 0;
+	return load->is_nested;
 }

@@ -10,7 +10,8 @@
 
 struct lifecycle_load;
 
-int lifecycle_load_open(size_t ring_bytes, struct lifecycle_load **ret, struct err *err) must_check;
+int lifecycle_load_open(int root_fd, size_t ring_bytes, struct lifecycle_load **ret,
+                        struct err *err) must_check;
 void lifecycle_load_close(struct lifecycle_load *load); /* NULL is fine */
 DEFINE_CLEANUP(struct lifecycle_load *, lifecycle_load_close)
 int lifecycle_load_ring_fd(const struct lifecycle_load *load);

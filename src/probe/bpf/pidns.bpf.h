@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* pidns.bpf.h - process ids as the reader's pid namespace sees them.
  *
- * The reader runs pidns_learn once, in its own context, before it attaches anything. */
+ * Both are set before the programs are loaded (pidns_load.h): in the initial namespace, where most
+ * readers are, the verifier then throws out all that deals with nested ones. */
 #pragma once
 
-__u32 pidns_level;  /* how deep the reader's namespace is nested; 0: it is the initial one */
-__u64 pidns_reader; /* its address */
+const volatile __u32 pidns_level;  /* how deep the reader's is nested; 0: it is the initial one */
+const volatile __u64 pidns_reader; /* its address */
 
 /* One of struct pid's numbers[], which hold a process's id in each namespace from the initial one
  * down. A type of our own: looking up the kernel's would cost time at each load. */
@@ -22,7 +23,7 @@ static __always_inline struct pidns_entry pidns_entry(struct pid *pid, __u32 lev
 	return at;
 }
 
-static __noinline __u32 pidns_nested_tgid(struct task_struct *task)
+static __noinline __attribute__((unused)) __u32 pidns_nested_tgid(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID]);
 
@@ -30,15 +31,4 @@ static __noinline __u32 pidns_nested_tgid(struct task_struct *task)
 		return 0;
 	struct pidns_entry at = pidns_entry(pid, pidns_level);
 	return at.ns == pidns_reader ? at.nr : 0;
-}
-
-SEC("syscall")
-int pidns_learn(void *ctx)
-{
-	struct task_struct *reader = (void *)bpf_get_current_task();
-	struct pid *pid = BPF_CORE_READ(reader, thread_pid);
-
-	pidns_level = BPF_CORE_READ(pid, level);
-	pidns_reader = pidns_entry(pid, pidns_level).ns;
-	return 0;
 }

@@ -7,24 +7,28 @@
 
 #include "base/mem.h"
 #include "probe/bpf/bpf_call.h"
+#include "probe/bpf/pidns_load.h"
 
 struct tasks_load {
 	struct tasks_skel *skel;
 };
 
-int tasks_load_open(unsigned cpus, struct tasks_load **ret, struct err *err)
+int tasks_load_open(int root_fd, unsigned cpus, struct tasks_load **ret, struct err *err)
 {
 	cleanup(tasks_load_closep) struct tasks_load *load = xcalloc(1, sizeof *load);
+	struct pidns ns;
 
+	if (pidns_find(root_fd, &ns, err) < 0)
+		return -err->code;
 	load->skel = tasks_skel__open();
 	if (!load->skel)
 		return err_set(err, ENOMEM, "open the task iterator: %s", strerror(ENOMEM));
 	load->skel->rodata->cpus_possible = cpus;
+	load->skel->rodata->pidns_level = ns.level;
+	load->skel->rodata->pidns_reader = ns.reader;
 	int r = tasks_skel__load(load->skel);
 	if (r)
 		return err_set(err, -r, "the kernel refused the task iterator: %s", strerror(-r));
-	if (bpf_run_once(load->skel->progs.pidns_learn.prog_fd, err) < 0)
-		return err_wrap(err, "find the pid namespace");
 	if (tasks_skel__attach(load->skel))
 		return err_set(err, errno, "attach the task iterator: %s", strerror(errno));
 	*ret = TAKE_PTR(load);

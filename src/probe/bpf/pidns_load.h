@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* pidns_load.h - which pid namespace we are in, for the programs that tell process ids. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct pidns {
+	uint32_t level;  /* 0: the initial one */
+	uint64_t reader; /* its address; not needed for the initial one */
+};
+
+int pidns_find(int root_fd, struct pidns *ret, struct err *err) must_check;
