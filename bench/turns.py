@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""turns.py < PLAN: runs commands in turn, A B A B …, so that a busy moment of the machine hits nobody alone.
+"""turns.py < PLAN: runs commands in turn, A B C, B C A, …, so that a busy moment of the machine hits nobody alone, and nobody always
+runs behind the same one: what a run leaves to be written to disk slows the next.
 
 The plan is JSON: rounds, warm_up (rounds that do not count), commands {name: argv}. The answer is JSON: for each name the list of its
 runs, each with wall_ms, cpu_ms (of the command and all that it reaped), the exit status, and the last line that it printed.
@@ -25,13 +26,18 @@ def run_once(argv, out):
 		"said": (out.read().splitlines() or [""])[-1]}
 
 
+def rotated(names, by):
+	by %= len(names)
+	return names[by:] + names[:by]
+
+
 def main():
 	plan = json.load(sys.stdin)
 	runs = {name: [] for name in plan["commands"]}
 	with tempfile.TemporaryFile("w+") as out:
 		for turn in range(plan["warm_up"] + plan["rounds"]):
-			for name, argv in plan["commands"].items():
-				done = run_once(argv, out)
+			for name in rotated(list(plan["commands"]), turn):
+				done = run_once(plan["commands"][name], out)
 				if turn >= plan["warm_up"]:
 					runs[name].append(done)
 	json.dump(runs, sys.stdout)
