@@ -201,7 +201,7 @@ static size_t judge_burn(const struct burn *burn)
 		p->s.ppid = s < burn->for_s / 2 ? 5 : burn->ppid;
 		p->job = burn->job;
 		readings_set(&p->s.r, PROC_CPU_TIME, cpu_ns);
-		if (!burn->pause_at_s || s != (int)burn->pause_at_s)
+		if (burn->pause_at_s <= 0 || s != (int)burn->pause_at_s)
 			cpu_ns += (uint64_t)llround(burn->ratio * 1e9);
 		found = kit_judge(&w);
 	}
