@@ -115,6 +115,7 @@ static void follow_progress(struct jobtab *t, int32_t job)
 	struct job *j = &t->jobs.at[job];
 
 	j->current_sheet = j->last_completed_sheet = 0;
+	j->completed_sheets = j->failed_sheets = 0;
 	vec_each(&t->sheets, sheet) {
 		if (sheet->job != job)
 			continue;
@@ -123,6 +124,8 @@ static void follow_progress(struct jobtab *t, int32_t job)
 			j->current_sheet = MAX(j->current_sheet, sheet->num);
 		else if (sheet->status == JOB_COMPLETED)
 			j->last_completed_sheet = MAX(j->last_completed_sheet, sheet->num);
+		j->completed_sheets += sheet->status == JOB_COMPLETED;
+		j->failed_sheets += sheet->status == JOB_FAILED;
 	}
 }
 

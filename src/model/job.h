@@ -93,8 +93,9 @@ struct job {
 	int exit_code, signal; /* of its command: a code or a signal, never both */
 	bool core_dumped;
 	uint32_t total_sheets, last_completed_sheet, current_sheet; /* current 0: none */
-	uint64_t limit[JOB_LIMIT_COUNT];                            /* 0: none was set */
-	unsigned limits_hit;                                        /* bits 1 << JOB_LIMIT_… */
+	uint32_t completed_sheets, failed_sheets; /* how many, while it is ours: not stored */
+	uint64_t limit[JOB_LIMIT_COUNT];          /* 0: none was set */
+	unsigned limits_hit;                      /* bits 1 << JOB_LIMIT_… */
 	unsigned parent_limits_hit; /* of a lost job, when read: what its parent met */
 	pid_t hungriest_pid;        /* whose peak PEAK_RSS is; 0: not known */
 	char hungriest[COMM_LEN];   /* its name */

@@ -195,11 +195,20 @@ struct words figure_words(struct figure figure, enum metric_unit unit, bool unic
 	return words("-");
 }
 
+/* What was left behind goes on for some 50 ms while the figures are drawn up: much, for a short
+ * job. */
+static bool is_blurred(const struct job *job)
+{
+	struct figure leaked = job->figures[JOB_FIGURE_LEAKED];
+
+	return figure_is_known(leaked) && leaked.value && job->took_ns < NS_PER_S;
+}
+
 double job_cores(const struct job *job)
 {
 	struct figure cpu = job->figures[JOB_FIGURE_CPU];
 
-	if (!figure_is_known(cpu) || !job->took_ns)
+	if (!figure_is_known(cpu) || !job->took_ns || is_blurred(job))
 		return NAN;
 	return (double)cpu.value / (double)job->took_ns;
 }
@@ -223,8 +232,11 @@ uint64_t job_late(const struct job *job)
 
 enum quality job_cpu_parts(const struct job *job)
 {
-	enum quality user = job->figures[JOB_FIGURE_CPU_USER].quality,
-		     kernel = job->figures[JOB_FIGURE_CPU_SYSTEM].quality;
+	struct figure user = job->figures[JOB_FIGURE_CPU_USER],
+		      kernel = job->figures[JOB_FIGURE_CPU_SYSTEM];
+	uint64_t all = job->figures[JOB_FIGURE_CPU].value;
 
-	return MIN(user, kernel);
+	if (user.value + kernel.value + all / 50 < all)
+		return QUALITY_MISSING;
+	return MIN(user.quality, kernel.quality);
 }

@@ -32,11 +32,12 @@ struct words job_figure_words(const struct job *job, enum job_figure id);
 #define JOB_USER_PIDS_WORDS "(held by RLIMIT_NPROC: tasks outside this job count too)"
 /* "8.0 GiB", "2.0 cores", "100 tasks", "1m 30s", "100 tasks of the whole user" */
 struct words job_limit_words(const struct job *job, enum job_limit limit);
-/* Cores busy on average; NAN: not known. */
+/* Cores busy on average; NAN: not known, or what was left behind is in it. */
 double job_cores(const struct job *job);
 /* How long its command took, when the job took longer; else 0. */
 uint64_t job_command_ns(const struct job *job);
 /* Processes that its command left, and that ended before the job did. */
 uint64_t job_late(const struct job *job);
-/* How far user and system time can be trusted: the lesser of the two. */
+/* How far user and system time can be trusted: the lesser of the two; missing when they tell of a
+ * part of the job only. */
 enum quality job_cpu_parts(const struct job *job);

@@ -128,7 +128,9 @@ static void add_process(struct table *t, const struct report *r, const struct st
 {
 	struct words end = exit_words(p->p.has_exit_code, p->p.exit_code, p->p.signal,
 	                              p->p.core_dumped);
+	struct figure leaked = r->job.figures[JOB_FIGURE_LEAKED];
 	bool is_alive = !p->p.ended_ns && r->job.status == JOB_RUNNING;
+	bool is_left = !p->p.ended_ns && figure_is_known(leaked) && leaked.value;
 	char pid[16];
 
 	snprintf(pid, sizeof pid, "%d", p->p.id.pid);
@@ -139,6 +141,7 @@ static void add_process(struct table *t, const struct report *r, const struct st
 	table_add_figure(t,
 	                 is_alive  ? "lives"
 	                 : *end.at ? end.at
+	                 : is_left ? "left behind"
 	                           : NULL,
 	                 p->p.signal      ? INK_BAD
 	                 : p->p.exit_code ? INK_WARN

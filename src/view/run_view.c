@@ -143,8 +143,10 @@ static void put_sheets(struct facts *f, const struct job *job)
 	if (!job->total_sheets)
 		return;
 	facts_begin(f, "sheets", "");
-	facts_part(f, "%s of %s completed", format_count(job->last_completed_sheet).at,
+	facts_part(f, "%s of %s completed", format_count(job->completed_sheets).at,
 	           format_count(job->total_sheets).at);
+	if (job->failed_sheets)
+		facts_comma(f, "%s failed", format_count(job->failed_sheets).at);
 }
 
 /* Unless the head tells it. */

@@ -2,6 +2,7 @@
 """What the figures of a job say is true, also where it ends otherwise than most."""
 import json
 import os
+import re
 import signal
 
 import pytest
@@ -256,3 +257,39 @@ def test_a_report_says_by_what_it_orders_and_counts_one_as_one(run):
 	names = len({p["name"] for p in report(run)["programs"]})
 	rest = names - 8
 	assert "… and %d more name%s\n" % (rest, "" if rest == 1 else "s") in out
+
+
+def test_the_block_counts_sheets_that_completed_and_those_that_failed(run):
+	script = "for n in 1 3; do %s sheet $n/3 -- true; done; %s sheet 2/3 -- false; true" % ((run.proctor.binary,) * 2)
+	done = run("sh", "-c", script, options=["--summary"])
+	assert re.search(r"\n  sheets  2 of 3 completed, 1 failed\n", done.stderr), done.stderr
+
+
+def test_no_share_of_cores_is_told_of_a_time_in_which_leftovers_went_on(run, children):
+	done = run("sh", "-c", "timeout 20 sh -c 'while :; do :; done' </dev/null >/dev/null 2>&1 & echo $!", options=["--summary"])
+	os.kill(int(done.stdout), signal.SIGTERM)
+	assert re.search(r"\n  cpu +\S+ +(exact|at least)\n", done.stderr), done.stderr
+	assert "1 left behind" in done.stderr or "2 left behind" in done.stderr
+
+
+IGNORES = """
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for n in range(3):
+	if os.fork() == 0:
+		end = time.process_time() + 0.3
+		while time.process_time() < end:
+			pass
+		os._exit(0)
+time.sleep(0.1)
+while True:
+	try:
+		os.wait()
+	except ChildProcessError:
+		break
+"""
+
+
+def test_the_block_tells_the_total_when_the_split_covers_a_part_only(as_nobody):
+	done = as_nobody("run", "--summary", "--", "/usr/bin/python3", "-c", IGNORES)
+	assert re.search(r"\n  cpu +\S+ +\S+ of \d+ cores? busy +at least\n", done.stderr), done.stderr

@@ -34,6 +34,7 @@ static inline struct job kit_good_job(void)
 		.has_exit_code = true,
 		.total_sheets = 3,
 		.last_completed_sheet = 3,
+		.completed_sheets = 3,
 		.hungriest_pid = 2417,
 		.hungriest = "python",
 	};
@@ -73,7 +74,7 @@ static inline struct job kit_oom_job(void)
 	job.limit[JOB_LIMIT_MEM] = 8 * KIT_GIB;
 	job.limits_hit = 1u << JOB_LIMIT_MEM;
 	job.total_sheets = 4;
-	job.last_completed_sheet = 1;
+	job.last_completed_sheet = job.completed_sheets = 1;
 	kit_figure(&job, JOB_FIGURE_CPU, 1120 * NS_PER_S, QUALITY_AT_LEAST);
 	kit_figure(&job, JOB_FIGURE_CPU_USER, 1100 * NS_PER_S, QUALITY_AT_LEAST);
 	kit_figure(&job, JOB_FIGURE_CPU_SYSTEM, 20 * NS_PER_S, QUALITY_AT_LEAST);

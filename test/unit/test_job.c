@@ -72,6 +72,8 @@ static void test_jobtab__follows_sheets_that_run_side_by_side(void **state)
 	jobtab_end_sheet(&t, jobtab_sheet(&t, 0, 1), JOB_FAILED, 13);
 	assert_int_equal(job->current_sheet, 0);
 	assert_int_equal(job->last_completed_sheet, 2);
+	assert_int_equal(job->completed_sheets, 1);
+	assert_int_equal(job->failed_sheets, 1);
 	assert_null(jobtab_sheet(&t, 0, 3));
 	jobtab_done(&t);
 }
