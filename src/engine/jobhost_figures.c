@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "probe/procstat.h"
 
+#define CHARGE_BATCH_BYTES (64 * 4096) /* how memory is charged */
+
 static void put_self(struct job *job)
 {
 	struct rusage us;
@@ -15,6 +17,17 @@ static void put_self(struct job *job)
 		                                             QUALITY_EXACT };
 	job->figures[JOB_FIGURE_SELF_RSS] = (struct figure){ (uint64_t)us.ru_maxrss * 1024,
 		                                             QUALITY_EXACT };
+}
+
+/* A job within this one may have a group of its own, and where that counts the kills (v1) it is
+ * only seen that ours was full. */
+static bool is_full_of_nested(const struct jobhost *h, const struct job *job,
+                              const struct cgroup_readings *group)
+{
+	uint64_t limit = job->limit[JOB_LIMIT_MEM];
+
+	return limit && h->tally.oom_kills &&
+	       readings_or(group, CGROUP_MEM_PEAK, 0) + CHARGE_BATCH_BYTES >= limit;
 }
 
 static void put_figures(struct jobhost *h, struct job *job)
@@ -36,6 +49,8 @@ static void put_figures(struct jobhost *h, struct job *job)
 	if (h->group) {
 		group_read(h->group, &group);
 		job->limits_hit |= group_limits_hit(h->group);
+		if (is_full_of_nested(h, job, &group))
+			job->limits_hit |= 1u << JOB_LIMIT_MEM;
 	}
 	tally_figures(&h->tally, &from, job);
 	if (h->has_ended)

@@ -255,9 +255,9 @@ static void put_counts(const struct tally *t, const struct tally_sources *from, 
 		ret->figures[JOB_FIGURE_OUTLIVED] = figure(from->outlived, quality);
 	if (from->is_over)
 		ret->figures[JOB_FIGURE_LEAKED] = figure(from->leaked, quality);
-	if (from->group && readings_has(from->group, CGROUP_OOM_KILLS))
-		ret->figures[JOB_FIGURE_OOM_KILLS] = figure(from->group->value[CGROUP_OOM_KILLS],
-		                                            QUALITY_EXACT);
+	if (from->group && readings_has(from->group, CGROUP_OOM_KILLS)) /* v1: not of those below */
+		ret->figures[JOB_FIGURE_OOM_KILLS] = figure(
+			MAX(from->group->value[CGROUP_OOM_KILLS], t->oom_kills), QUALITY_EXACT);
 	else if (t->oom_kills || from->ooms_are_told)
 		ret->figures[JOB_FIGURE_OOM_KILLS] = figure(t->oom_kills, quality);
 	if (from->group && readings_has(from->group, CGROUP_CPU_THROTTLED))

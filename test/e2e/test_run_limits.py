@@ -127,6 +127,15 @@ def test_memory_that_hits_the_limit_is_told_as_our_own(run, tier):
 
 
 @pytest.mark.needs_root
+@pytest.mark.parametrize("outer, inner, met", [("50M", "90M", "outer"), ("90M", "50M", "inner")])
+def test_the_limit_that_was_met_is_told_also_of_a_job_within_a_job(run, outer, inner, met):
+	run(*run.line(LOAD, "mem", 200, 100, options=["--mem", inner, "--name", "inner"]), options=["--mem", outer, "--name", "outer"])
+	jobs = {job["type"]: job for job in run.jobs()}
+	assert {name: (job["limits_hit"], job["oom_kills"]) for name, job in jobs.items()} == {
+		name: ("mem" if name == met else "", 1) for name in ("outer", "inner")}
+
+
+@pytest.mark.needs_root
 def test_memory_below_the_limit_is_left_alone(run):
 	done = run(LOAD, "mem", 50, 10, options=["--mem", "200M", "--summary"])
 	assert done.returncode == 0 and hit(run) == set(), done.stderr
