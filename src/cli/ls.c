@@ -93,8 +93,10 @@ static void tell_none(const struct job_filter *filter, const char *path)
 		log_info("no job with the tag '%s%s%s' in '%s'", filter->tag_key,
 		         filter->tag_value ? "=" : "", filter->tag_value ? filter->tag_value : "",
 		         path);
+	else if (filter->parent)
+		log_info("no job was started in job '%s'", filter->parent);
 	else
-		log_info("no such job in '%s'", path);
+		log_info("no job that fits in '%s'", path);
 }
 
 static int show(const struct cli *cli, struct list *list, const struct job_filter *filter,
@@ -114,14 +116,27 @@ static int show(const struct cli *cli, struct list *list, const struct job_filte
 	return cli_print(&list->out);
 }
 
-static int list_jobs(const struct cli *cli, const struct job_filter *filter, size_t count,
+/* A parent is named as any job is. */
+static int find_parent(struct recorded *recorded, struct job_filter *filter, struct job *parent)
+{
+	int status = filter->parent ? recorded_find(recorded, filter->parent, parent) : CLI_OK;
+
+	if (filter->parent)
+		filter->parent = parent->id;
+	return status;
+}
+
+static int list_jobs(const struct cli *cli, struct job_filter *filter, size_t count,
                      uint64_t now_ns)
 {
 	struct list list = { .is_json = cli->json };
 	struct recorded recorded;
+	struct job parent = { 0 };
 	struct err err = { 0 };
 	int found, status = recorded_open(cli, &recorded);
 
+	if (status == CLI_OK)
+		status = find_parent(&recorded, filter, &parent);
 	list.view.now_ns = now_ns;
 	list.view.unicode = cli_style(cli).unicode;
 	list.out.max = (size_t)1 << 30;

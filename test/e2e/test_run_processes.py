@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Every process of a job is seen, whatever it does to get away, and what is left behind is told, awaited or ended."""
+import json
 import os
 import signal
 import subprocess
@@ -212,3 +213,14 @@ def test_leftovers_are_ended_when_that_is_wanted(run, left, tier, deaf):
 	assert (job["outlived_processes"], job["leaked_processes"]) == (3, 0)
 	signo = signal.SIGKILL if deaf else signal.SIGTERM
 	assert {row["pid"]: row["signal"] for row in run.processes() if row["pid"] in left} == dict.fromkeys(left, signo)
+
+
+def test_jobs_within_a_job_are_listed_by_any_name_of_it(run):
+	run(*run.line("true", options=["--name", "inner"]), options=["--name", "outer"])
+	outer = run.job("type = 'outer'")["job_id"]
+	for name in ("outer", outer, outer[:-2]):
+		listed = run.proctor("ls", "--json", "--parent", name)
+		assert [job["job_type"] for job in json.loads(listed.stdout)["jobs"]] == ["inner"], listed.stderr
+	assert run.proctor("ls", "--parent", "nosuch").returncode == 3
+	none = run.proctor("ls", "--parent", "inner")
+	assert none.returncode == 0 and "no job was started in job 'inner-" in none.stderr, none.stderr
