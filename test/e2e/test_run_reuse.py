@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Pids that are used again: two processes of one job that had the same one after the other, and strangers who get that of one."""
+import functools
 import json
 import sys
 
@@ -94,6 +95,20 @@ sys.exit(job.returncode)
 """
 
 
+def undisturbed(story):
+	"""In the machine's own namespace any process that starts may take the pid between two of ours: then it is told again, a few times."""
+	@functools.wraps(story)
+	def told(run, tier, *args, **more):
+		for _ in range(0 if tier != "connector" else 5):
+			try:
+				return story(run, tier, *args, **more)
+			except AssertionError:
+				run.proctor.state_dir = run.proctor.state_dir.with_name(run.proctor.state_dir.name + "-again")
+				run.env["PROCTOR_STATE_DIR"] = run.proctor.env["PROCTOR_STATE_DIR"] = str(run.proctor.state_dir)
+		return story(run, tier, *args, **more)
+	return told
+
+
 def namespace(tier):
 	return [] if tier == "connector" else NAMESPACE
 
@@ -117,6 +132,7 @@ def twice(run, tier, ms, rest, apart):
 
 
 @pytest.mark.parametrize("tier", TIERS)
+@undisturbed
 def test_three_lives_of_one_pid_are_three_processes(run, tier):
 	rows = twice(run, tier, 40, 0.3, 0.05)
 	assert [row["exit_code"] for row in rows] == [11, 12, 13], rows
@@ -129,6 +145,7 @@ def test_three_lives_of_one_pid_are_three_processes(run, tier):
 
 
 @pytest.mark.parametrize("tier", ["bpf", "connector"])
+@undisturbed
 def test_lives_too_short_to_be_looked_at_are_told_apart_too(run, tier):
 	rows = twice(run, tier, 1, 0, 0.02)
 	assert [row["exit_code"] for row in rows] == [11, 12, 13], rows
@@ -138,8 +155,9 @@ def test_lives_too_short_to_be_looked_at_are_told_apart_too(run, tier):
 
 
 @pytest.mark.parametrize("tier", TIERS)
+@undisturbed
 def test_a_stranger_that_gets_a_pid_of_the_job_is_not_of_the_job(run, tier, tmp_path):
-	fifo = tmp_path / "fifo"
+	fifo = tmp_path / ("fifo-" + run.proctor.state_dir.name)
 	line = run.line(sys.executable, "-c", STRANGER_AFTER, fifo, options=["--tier", tier])
 	done = run.bare(*namespace(tier), sys.executable, "-c", AROUND, fifo, *line)
 	assert done.returncode == 0, done.stderr

@@ -55,6 +55,8 @@ static pid_t spawn(void (*prepare)(const void *arg), const void *arg)
 	assert_int_equal(pipe(ready), 0);
 	child = fork();
 	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG,
+		      SIGKILL); /* whoever waits for our output must not wait for it */
 		prepare(arg);
 		(void)!write(ready[1], "", 1);
 		for (;;)
@@ -89,6 +91,8 @@ static void test_tasks_live__reads_hostile_names_right(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		pids[i] = spawn(take_name, names[i]);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		assert_true(threads_settle(pids[i], 'S', "S"));
 	l = live_open();
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		struct proc_sample *p = sample_find_proc(&l.s, pids[i]);
