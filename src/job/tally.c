@@ -17,13 +17,15 @@ static bool is_ours(const char *comm)
 	return strncmp(comm, name, n) == 0 && (comm[n] == '\0' || comm[n] == '-');
 }
 
+/* A child begins with the mark of its parent until it runs a program, and with vfork it keeps that:
+ * of equals it is the one that ends last, which is the parent. */
 static void take_peak(struct tally *t, uint64_t bytes, pid_t pid, const char *comm)
 {
 	if (is_ours(comm)) {
 		t->our_peak_bytes = MAX(t->our_peak_bytes, bytes);
 		return;
 	}
-	if (bytes <= t->peak_rss_bytes)
+	if (!bytes || bytes < t->peak_rss_bytes)
 		return;
 	t->peak_rss_bytes = bytes;
 	t->hungriest_pid = pid;

@@ -52,6 +52,23 @@ static void test_tally__is_exact_when_every_end_was_told(void **state)
 	snapshot_done(&snap);
 }
 
+/* posix_spawn(): the child keeps its parent's mark. */
+static void test_tally__takes_the_last_of_equals_for_the_hungriest(void **state)
+{
+	struct snapshot snap = { .events_only = true };
+	struct tally t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	add_end(&snap, 11, NS_PER_MS, 8192);
+	add_end(&snap, 10, NS_PER_MS, 8192);
+	add_end(&snap, 12, NS_PER_MS, 4096);
+	tally_feed(&t, &snap, 0);
+	tally_figures(&t, &(struct tally_sources){ .processes = 3, .births_are_told = true }, &job);
+	assert_int_equal(job.hungriest_pid, 10);
+	snapshot_done(&snap);
+}
+
 static void test_tally__calls_none_of_our_own_programs_the_hungriest(void **state)
 {
 	const struct launch_end end = { .pid = 10,
@@ -282,6 +299,7 @@ RUN_TESTS(TEST(test_tally__forgets_when_the_peak_was_once_a_higher_one_is_told),
           TEST(test_tally__is_never_below_what_the_looks_saw),
           TEST(test_tally__tells_who_outlived_the_command_from_who_was_left),
           TEST(test_tally__is_exact_when_every_end_was_told),
+          TEST(test_tally__takes_the_last_of_equals_for_the_hungriest),
           TEST(test_tally__calls_none_of_our_own_programs_the_hungriest),
           TEST(test_tally__is_at_least_when_an_end_is_without_totals_or_somebody_lives),
           TEST(test_tally__takes_late_totals_for_an_end_that_was_told),
