@@ -150,19 +150,11 @@ static void pair_all(struct history *h, const struct snapshot *snap,
 
 static struct trail *find_trail(struct history *h, const struct snapshot *snap, struct proc_id id)
 {
-	size_t low = 0, high = snap->procs.len;
+	const struct proc_snap *p = snapshot_find(snap, id.pid);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (snap->procs.at[mid].s.id.pid < id.pid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == snap->procs.len || !proc_id_eq(snap->procs.at[low].s.id, id))
+	if (!p || !proc_id_eq(p->s.id, id))
 		return NULL;
-	return &h->trails.at[h->order.at[low]];
+	return &h->trails.at[h->order.at[p - snap->procs.at]];
 }
 
 /* Who started it is told best by its birth: at the first look that one may be gone. And a process

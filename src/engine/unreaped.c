@@ -45,21 +45,11 @@ void unreaped_list(struct unreaped *u, struct jobtab *jobs, struct sample *to)
 	}
 }
 
-/* In the order of pids. */
 static bool is_zombie(const struct snapshot *snap, struct proc_id id)
 {
-	size_t low = 0, high = snap->procs.len;
+	const struct proc_snap *p = snapshot_find(snap, id.pid);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (snap->procs.at[mid].s.id.pid < id.pid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < snap->procs.len && proc_id_eq(snap->procs.at[low].s.id, id) &&
-	       snap->procs.at[low].s.state == 'Z';
+	return p && proc_id_eq(p->s.id, id) && p->s.state == 'Z';
 }
 
 void unreaped_forget(struct unreaped *u, struct jobtab *jobs, const struct snapshot *snap)

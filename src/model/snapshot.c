@@ -86,6 +86,21 @@ void snapshot_free(struct snapshot *snap)
 	free(snap);
 }
 
+static int by_pid(const void *key, const void *member)
+{
+	const pid_t *pid = key;
+	const struct proc_snap *p = member;
+
+	return (*pid > p->s.id.pid) - (*pid < p->s.id.pid);
+}
+
+const struct proc_snap *snapshot_find(const struct snapshot *snap, pid_t pid)
+{
+	return snap->procs.len ? bsearch(&pid, snap->procs.at, snap->procs.len,
+	                                 sizeof *snap->procs.at, by_pid)
+	                       : NULL;
+}
+
 const char *snapshot_text(const struct snapshot *snap, struct text_ref ref)
 {
 	return ref.len ? snap->text.at + ref.at : "";

@@ -85,5 +85,7 @@ DEFINE_CLEANUP(struct snapshot *, snapshot_free)
 /* The time of something that happened to the job, not before the job's own start where only the
  * grain of clocks makes it so. */
 uint64_t snapshot_hold_to_job(const struct job *job, uint64_t wall_ns);
+/* Whoever has this pid now; NULL: nobody. */
+const struct proc_snap *snapshot_find(const struct snapshot *snap, pid_t pid);
 const char *snapshot_text(const struct snapshot *snap,
                           struct text_ref ref); /* ref.len bytes, no NUL behind them */

@@ -5,24 +5,6 @@
 
 #define MIB (1 << 20)
 
-/* They are in the order of their pids. */
-static const struct proc_snap *find(const struct snapshot *snap, pid_t pid)
-{
-	size_t low = 0, high = snap ? snap->procs.len : 0;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (snap->procs.at[mid].s.id.pid < pid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!snap || low == snap->procs.len || snap->procs.at[low].s.id.pid != pid)
-		return NULL;
-	return &snap->procs.at[low];
-}
-
 static void put_figure(struct json *j, const char *key, double v)
 {
 	json_key(j, key);
@@ -58,7 +40,7 @@ static void put_anomalies(const struct snapshot *snap, const struct proc_snap *p
 
 void context_put(const struct snapshot *snap, pid_t pid, struct json *j)
 {
-	const struct proc_snap *p = pid ? find(snap, pid) : NULL;
+	const struct proc_snap *p = snap && pid ? snapshot_find(snap, pid) : NULL;
 
 	json_begin_object(j);
 	put_figure(j, "rss_mb", p ? MIB_OR_NAN(&p->s.r, PROC_RSS) : (double)NAN);

@@ -47,20 +47,10 @@ static bool find_gpu(const struct snapshot *snap, int64_t index, uint32_t *ret)
 	return false;
 }
 
-static int by_pid(const void *key, const void *member)
-{
-	const pid_t *pid = key;
-	const struct proc_snap *p = member;
-
-	return (*pid > p->s.id.pid) - (*pid < p->s.id.pid);
-}
-
 /* A process is its pid and its start. */
 static void find_job(const struct snapshot *snap, struct gpu_use *use)
 {
-	const struct proc_snap *p = snap->procs.len ? bsearch(&use->id.pid, snap->procs.at,
-	                                                      snap->procs.len, sizeof *p, by_pid)
-	                                            : NULL;
+	const struct proc_snap *p = snapshot_find(snap, use->id.pid);
 
 	use->job = -1;
 	if (!p || use->is_foreign || !proc_id_eq(p->s.id, use->id))
