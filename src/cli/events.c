@@ -84,6 +84,17 @@ static int show_job(const struct cli *cli, const char *name, uint64_t kinds, siz
 	return status;
 }
 
+static int bad_kind(const struct cli *cli, const char *word)
+{
+	struct buf kinds = { 0 };
+	int status;
+
+	events_put_kinds(&kinds);
+	status = cli_usage(cli, "--kind: '%s' is none of %s", word, kinds.at);
+	buf_done(&kinds);
+	return status;
+}
+
 static int run(struct cli *cli, int argc, char **argv)
 {
 	const char *kinds_text = NULL;
@@ -102,7 +113,7 @@ static int run(struct cli *cli, int argc, char **argv)
 	if (words > 1)
 		return cli_usage(cli, "one job only");
 	if (kinds_text && !events_parse_kinds(kinds_text, &kinds, bad, sizeof bad))
-		return cli_usage(cli, "--kind: '%s' is no kind of event", bad);
+		return bad_kind(cli, bad);
 	return show_job(cli, words ? argv[1] : NULL, kinds, (size_t)count);
 }
 

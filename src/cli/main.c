@@ -38,15 +38,30 @@ static int unknown_verb(const struct cli *cli, const char *name)
 	return cli_usage(cli, "'%s' is not a verb", name);
 }
 
+/* Some verbs answer nothing that a program could read. */
+static void put_json_help(struct buf *to)
+{
+	const char *before = "; not of ";
+
+	buf_puts(to, "  --json            one JSON document, for programs");
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+		if (!verbs[i]->instead_of_json)
+			continue;
+		buf_printf(to, "%s%s", before, verbs[i]->name);
+		before = ", ";
+	}
+	buf_puts(to, "\n");
+}
+
 static void put_help(struct buf *to)
 {
 	buf_puts(to, "proctor: a job-aware resource profiler for Linux\n\n"
 	             "usage: proctor VERB [OPTION…] [WORD…]\n\nverbs:\n");
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
 		buf_printf(to, "  %-18s%s\n", verbs[i]->name, verbs[i]->summary);
+	buf_puts(to, "\noptions of every verb:\n");
+	put_json_help(to);
 	buf_puts(to,
-	         "\noptions of every verb:\n"
-	         "  --json            for programs: one JSON document\n"
 	         "  --state-dir DIR   where the store and the jobs live\n"
 	         "  --config FILE     this configuration file, no other\n"
 	         "  --color WHEN      auto, always or never\n"
@@ -104,7 +119,7 @@ int main(int argc, char **argv)
 	if (!cli_parse_command(&cli, opts, argc, argv, &first))
 		return cli.status;
 	if (version)
-		return print_text(version_put);
+		return print_text(cli.json ? version_json_put : version_put);
 	if (first < argc && strcmp(argv[first], "help") == 0) {
 		cli.help = true;
 		first++;

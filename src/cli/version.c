@@ -1,10 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/version.h"
 
+#include <string.h>
+
+#include "base/json.h"
 #include "store/sql.h"
 
 void version_put(struct buf *to)
 {
 	buf_puts(to, "proctor " PROCTOR_VERSION "\n");
 	buf_printf(to, "features: BPF " PROCTOR_HAS_BPF ", SQLite %s\n", sql_version());
+}
+
+void version_json_put(struct buf *to)
+{
+	struct json j = { .out = to };
+
+	json_begin_object(&j);
+	json_key(&j, "schema");
+	json_u64(&j, 1);
+	json_key(&j, "version");
+	json_str(&j, PROCTOR_VERSION);
+	json_key(&j, "bpf");
+	json_bool(&j, strcmp(PROCTOR_HAS_BPF, "yes") == 0);
+	json_key(&j, "sqlite_version");
+	json_str(&j, sql_version());
+	json_end_object(&j);
+	buf_putc(to, '\n');
 }

@@ -5,3 +5,4 @@
 #include "base/buf.h"
 
 void version_put(struct buf *to);
+void version_json_put(struct buf *to);

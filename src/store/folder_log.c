@@ -195,10 +195,10 @@ static const char *news_name(const struct event *e)
 	return NULL;
 }
 
-static void put_count(struct json *j, const struct event *e)
+static void put_count(struct json *j, const struct event *e, bool is_time_limit)
 {
 	bool is_time = e->kind == EVENT_GAP || e->kind == EVENT_CLOCK_STEP ||
-	               e->kind == EVENT_SUSPEND;
+	               e->kind == EVENT_SUSPEND || is_time_limit;
 
 	if (is_time) {
 		json_key(j, "seconds");
@@ -233,7 +233,9 @@ static int log_news(struct folder *f, const struct snapshot *snap, const struct 
 		json_key(&j, "name");
 		json_strn(&j, snapshot_text(snap, e->name), e->name.len);
 	}
-	put_count(&j, e);
+	put_count(&j, e,
+	          e->kind == EVENT_LIMIT && e->name.len == strlen("time") &&
+	                  memcmp(snapshot_text(snap, e->name), "time", e->name.len) == 0);
 	event_details(e, snap->text.at, &details);
 	put_text(&j, "details", details.at ? details.at : "");
 	return log_data(f, e->wall_ns, name, &j, err);

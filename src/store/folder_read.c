@@ -199,6 +199,8 @@ static void put_counts(struct json *j, const struct hwfile_counts *c)
 void folder_reading_put(struct json *j, const struct folder_reading *reading)
 {
 	json_begin_object(j);
+	json_key(j, "schema");
+	json_u64(j, 1);
 	resource_summary_put(j, &reading->summary);
 	json_key(j, "gpus");
 	if (reading->gpus)

@@ -44,6 +44,12 @@ bool events_parse_kinds(const char *text, uint64_t *ret, char *ret_bad, size_t c
 	return true;
 }
 
+void events_put_kinds(struct buf *to)
+{
+	for (enum event_kind kind = 0; kind < EVENT_KIND_COUNT; kind++)
+		buf_printf(to, "%s%s", kind ? ", " : "", event_name(kind));
+}
+
 static struct fmt time_of(const struct events_view *view, uint64_t wall_ns)
 {
 	if (!view->started_ns)
@@ -206,6 +212,8 @@ void events_json_put(const struct events_view *view, const struct reader_event *
                      struct json *j)
 {
 	json_begin_object(j);
+	json_key(j, "schema");
+	json_u64(j, CODEC_JOB_SCHEMA);
 	codec_event_members(j, e);
 	json_key(j, "process_name");
 	json_str(j, name);

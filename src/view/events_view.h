@@ -21,3 +21,5 @@ void events_json_put(const struct events_view *view, const struct reader_event *
 /* "spawn,exit" → 1 << EVENT_SPAWN | 1 << EVENT_EXIT; false: `ret_bad` (of `cap` bytes) is no
  * kind. */
 bool events_parse_kinds(const char *text, uint64_t *ret, char *ret_bad, size_t cap);
+/* "spawn, exit, …": all of them. */
+void events_put_kinds(struct buf *to);

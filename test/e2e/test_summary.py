@@ -21,7 +21,7 @@ def ask(proctor, folder):
 	assert (done.returncode, done.stderr) == (0, ""), done.stderr
 	answer = json.loads(done.stdout)
 	assert [key for key in answer if key in KEYS] == [key for key in KEYS if key in answer]
-	assert set(answer) <= set(KEYS) | {"gpus", "files"}
+	assert set(answer) <= set(KEYS) | {"schema", "gpus", "files"} and answer["schema"] == 1
 	assert list(answer["files"]) == FILES
 	return answer
 

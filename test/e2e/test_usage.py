@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The command line itself: help, version, wrong usage, where output goes, colours."""
+import json
 import os
 import pty
 import re
@@ -42,6 +43,21 @@ def test_version_names_what_was_built_in(proctor):
 	assert re.search(r"BPF (yes|no), SQLite 3\.", done.stdout)
 
 
+def test_version_is_there_for_programs_too(proctor):
+	told = json.loads(proctor("--version", "--json").stdout)
+	assert told["schema"] == 1 and isinstance(told["bpf"], bool)
+	assert re.fullmatch(r"\d+\.\d+\.\d+.*", told["version"]) and told["sqlite_version"].startswith("3.")
+	assert json.loads(proctor("--json", "--version").stdout) == told
+
+
+def test_help_says_which_verbs_know_no_json(proctor):
+	line = next(line for line in proctor("--help").stdout.splitlines() if line.startswith("  --json"))
+	assert len(line) <= 100
+	for verb in VERBS:
+		refuses = "--json" not in proctor(verb, "--help").stdout.split("options:")[1]
+		assert (re.search(r"\b%s\b" % verb, line) is not None) == refuses
+
+
 @pytest.mark.parametrize("args, words", [
 	([], ["no verb", "proctor --help"]),
 	(["snapsht"], ["'snapsht'", "did you mean 'snapshot'"]),
@@ -58,6 +74,7 @@ def test_version_names_what_was_built_in(proctor):
 	(["snapshot", "--json=yes"], ["--json takes no value"]),
 	(["export", "--json"], ["--json is not for this verb", "--format jsonl"]),
 	(["sheet", "--json", "true"], ["--json is not for this verb", "report --json"]),
+	(["events", "--kind", "exit,bogus"], ["'bogus' is none of", "spawn, exit, signal", "clock_step", "anomaly"]),
 	(["ls", "--state-dir", ""], ["--state-dir is empty"]),
 	(["snapshot", "extra"], ["takes options only"]),
 	(["snapshot", "--color", "sometimes"], ["auto, always or never"]),

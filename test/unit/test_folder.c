@@ -317,6 +317,8 @@ static void test_folder_put__logs_what_was_said_and_what_befell_the_job(void **s
 	e->job = -1;
 	e->count = 12;
 	scene_event(&s, EVENT_LIMIT, "mem", "512 MiB");
+	scene_event(&s, EVENT_LIMIT, "pids", "full")->count = 50;
+	scene_event(&s, EVENT_LIMIT, "time", "over")->count = 2 * (int64_t)NS_PER_S;
 	e = scene_event(&s, EVENT_GAP, "", "disk full");
 	e->job = -1;
 	e->count = 1500 * (int64_t)NS_PER_MS;
