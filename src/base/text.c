@@ -136,6 +136,43 @@ void text_display(struct buf *to, const char *s, size_t n, size_t max_columns)
 	}
 }
 
+/* Without the beginning of a character whose end is not there. */
+static size_t whole_characters(const char *s, size_t n)
+{
+	for (size_t back = 1; back <= 4 && back <= n; back++) {
+		if (is_tail(s, n - back))
+			continue;
+		return (unsigned char)s[n - back] >= 0xC0 && !text_utf8_len(s + n - back, back)
+		               ? n - back
+		               : n;
+	}
+	return n;
+}
+
+size_t text_mark_cut(char *to, size_t len, size_t cap)
+{
+	static const char mark[] = "…";
+	const size_t n = sizeof mark - 1;
+
+	if (cap < n || (len >= n && memcmp(to + len - n, mark, n) == 0))
+		return len;
+	len = whole_characters(to, MIN(len, cap - n));
+	memcpy(to + len, mark, n);
+	return len + n;
+}
+
+void text_copy(char *to, size_t cap, const char *text)
+{
+	size_t len = strlen(text);
+
+	if (!cap)
+		return;
+	memcpy(to, text, MIN(len, cap - 1));
+	if (len > cap - 1)
+		len = text_mark_cut(to, cap - 1, cap - 1);
+	to[len] = '\0';
+}
+
 size_t text_columns(const char *s, size_t n)
 {
 	size_t columns = 0;

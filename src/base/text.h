@@ -16,6 +16,12 @@ size_t text_utf8_len(const char *s, size_t n);
  * columns; a cut is shown by '…'. */
 void text_display(struct buf *to, const char *s, size_t n, size_t max_columns);
 
+/* For a text of `len` bytes in `to` that was cut: it ends in '…', between two characters, within
+ * `cap` bytes. Returns its length. Nothing changes where there is no room for that. */
+size_t text_mark_cut(char *to, size_t len, size_t cap);
+/* A copy as a string, within `cap` bytes; what does not fit is cut, which '…' shows. */
+void text_copy(char *to, size_t cap, const char *text);
+
 /* Columns a displayed text takes: code points, with wide ones counted twice and combining ones not
  * at all. */
 size_t text_columns(const char *s, size_t n);

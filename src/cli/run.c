@@ -13,6 +13,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/report.h"
 #include "cli/run_door.h"
@@ -80,11 +81,13 @@ static void on_snapshot(void *self, const struct snapshot *snap)
 static void put_command(struct job *job, char *const *argv)
 {
 	struct buf joined = { .max = ARGV_BYTES_MAX };
+	const size_t room = sizeof job->command - 1;
+	size_t len;
 
 	for (; *argv && buf_put(&joined, *argv, strlen(*argv) + 1); argv++)
 		;
-	job->command[redact_command(joined.at, joined.len, job->command, sizeof job->command - 1)] =
-		'\0';
+	len = redact_command(joined.at, joined.len, job->command, room);
+	job->command[*argv ? text_mark_cut(job->command, len, room) : len] = '\0';
 	buf_done(&joined);
 }
 
@@ -93,7 +96,7 @@ static void put_cwd(struct job *job)
 	cleanup(freep) char *cwd = getcwd(NULL, 0);
 
 	if (cwd)
-		snprintf(job->cwd, sizeof job->cwd, "%s", cwd);
+		text_copy(job->cwd, sizeof job->cwd, cwd);
 }
 
 static int name_job(struct run *run, int argc, char **argv, struct err *err)

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/scan.h"
+#include "base/text.h"
 #include "model/secret.h"
 
 #define MASK "***"
@@ -14,6 +15,7 @@
 struct redactor {
 	char *to;
 	size_t len, cap;
+	bool is_cut;     /* something did not fit */
 	struct scan arg; /* what is left of the current argument */
 	const char *arg_start;
 	bool is_script;      /* the argument is text for a shell, or a title with blanks between
@@ -26,6 +28,7 @@ struct redactor {
 
 static void put(struct redactor *r, const char *text, size_t n)
 {
+	r->is_cut |= n > r->cap - r->len;
 	n = MIN(n, r->cap - r->len);
 	memcpy(r->to + r->len, text, n);
 	r->len += n;
@@ -294,6 +297,13 @@ static bool next_arg(struct scan *all, struct scan *ret)
 	return true;
 }
 
+static bool has_words(struct scan s)
+{
+	while (!scan_at_end(&s) && (is_blank(*s.p) || !*s.p))
+		s.p++;
+	return !scan_at_end(&s);
+}
+
 size_t redact_command(const char *raw, size_t len, char *to, size_t cap)
 {
 	struct redactor r = { .to = to, .cap = cap };
@@ -312,9 +322,10 @@ size_t redact_command(const char *raw, size_t len, char *to, size_t cap)
 		redact_arg(&r);
 		is_script = announces_script(arg);
 	}
+	r.is_cut |= has_words(r.arg) || has_words(all);
 	while (r.len && is_blank(to[r.len - 1]))
 		r.len--;
-	return r.len;
+	return r.is_cut ? text_mark_cut(to, r.len, cap) : r.len;
 }
 
 void redact_text(const char *text, struct buf *to)

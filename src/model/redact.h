@@ -8,7 +8,7 @@
 
 /* `raw` holds arguments as /proc/PID/cmdline does, each ended by a NUL. Writes them joined by
  * spaces, without blanks at the end, secrets replaced by "***", other bytes as they are: at most
- * cap bytes, no NUL. Returns how many. */
+ * cap bytes, no NUL; what does not fit is cut, which '…' shows. Returns how many. */
 size_t redact_command(const char *raw, size_t len, char *to, size_t cap);
 /* The same for what somebody said: a label, a name. Appended to `to`. */
 void redact_text(const char *text, struct buf *to);

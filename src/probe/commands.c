@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "model/redact.h"
 #include "probe/roster.h"
 
@@ -86,7 +87,9 @@ static struct patient_file file_of(pid_t pid)
 /* 0 when the process has none: a kernel thread, a zombie, one that wiped it, one that is gone. */
 static size_t take_arguments(const struct patient_file *f, char to[COMMAND_MAX])
 {
-	return f->len > 0 ? redact_command(f->bytes, (size_t)f->len, to, COMMAND_MAX) : 0;
+	size_t len = f->len > 0 ? redact_command(f->bytes, (size_t)f->len, to, COMMAND_MAX) : 0;
+
+	return len && f->len == PATIENT_BYTES ? text_mark_cut(to, len, COMMAND_MAX) : len;
 }
 
 size_t command_read(struct patient *patient, pid_t pid, const char *comm, char to[COMMAND_MAX])

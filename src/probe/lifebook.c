@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "model/redact.h"
 #include "probe/bpf/lifecycle_record.h"
 
@@ -142,6 +143,8 @@ static void take_exec(struct lifebook *book, const void *record, size_t len, str
 	if (!e)
 		return;
 	len = redact_command(r->argv, MIN(r->argv_len, len - sizeof *r), command, sizeof command);
+	if (r->argv_all > r->argv_len && len)
+		len = text_mark_cut(command, len, sizeof command);
 	e->text = sample_add_text(out, command, len);
 }
 

@@ -127,22 +127,6 @@ static int context_get(void *self, const struct server_peer *peer, const json_t 
 	return 0;
 }
 
-/* A label for people: what is too long is cut between two characters. */
-static void cut_label(const char *text, char ret[static SHEET_LABEL_MAX])
-{
-	size_t left = strlen(text), n = 0;
-
-	while (n < left) {
-		size_t step = MAX(text_utf8_len(text + n, left - n), (size_t)1);
-
-		if (n + step >= SHEET_LABEL_MAX)
-			break;
-		n += step;
-	}
-	memcpy(ret, text, n);
-	ret[n] = '\0';
-}
-
 static int sheet_params(const json_t *params, uint64_t *ret_num, uint64_t *ret_total,
                         const char **ret_label, struct err *err)
 {
@@ -182,7 +166,7 @@ static int sheet_started(void *self, const struct server_peer *peer, const json_
 
 	if (r < 0)
 		return r;
-	cut_label(hide_text(text, &safe), label);
+	text_copy(label, sizeof label, hide_text(text, &safe));
 	r = m->host.begin_sheet(m->host.self, (uint32_t)num, (uint32_t)total, label, peer->pid,
 	                        &opened, err);
 	if (r == 0)

@@ -11,6 +11,7 @@
 #define STRANGERS_PER_S 50.0
 #define STRANGERS_BURST 200000.0
 #define EVENTS_PER_PUT 100000
+#define DETAILS_MAX ((size_t)1 << 16) /* bytes; what a door takes in fits */
 #define SIGNALS_ALIKE                                                                              \
 	10 /* to the same process by the same sender in one tick: then they are counted */
 
@@ -187,7 +188,7 @@ int event_put_one(struct store *st, const struct event *e, const char *text, int
                   int64_t job, struct err *err)
 {
 	sqlite3_stmt *stmt = query_get(st, Q_PUT_EVENT, err);
-	struct buf details = { .max = 4096 };
+	struct buf details = { .max = DETAILS_MAX };
 
 	if (!stmt)
 		return -err->code;

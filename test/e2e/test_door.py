@@ -144,10 +144,10 @@ def test_a_sheet_ends_once(job):
 		assert error_of(line.call("sheet.completed", sheet_num=1)) == (-32006, "conflict")
 
 
-def test_a_label_is_cut_between_two_characters(job):
+def test_a_label_is_cut_between_two_characters_and_shows_it(job):
 	with job.line() as line:
 		line.call("sheet.started", label="é" * 40)
-	assert job.heard() == "begin 1/0 '%s' pid %d" % ("é" * 31, os.getpid())
+	assert job.heard() == "begin 1/0 '%s' pid %d" % ("é" * 30 + "…", os.getpid())
 
 
 DEEP = "[" * 40 + "]" * 40

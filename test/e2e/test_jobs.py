@@ -233,6 +233,32 @@ def test_secrets_do_not_reach_any_output(proctor):
 		assert done.returncode == 0 and "hunter2secret" not in done.stdout, args
 
 
+@pytest.mark.parametrize("options", [[], ["--tier", "connector"], ["--tier", "looks"]])
+def test_a_long_command_line_shows_where_it_was_cut(proctor, options):
+	done = proctor("run", "--job-id", "long", "--name", "long", *options, "--", "/bin/sh", "-c", "sleep 0.3; exit 0", "x" * 600)
+	assert done.returncode == 0, done.stderr
+	job = as_json(proctor("ls", "--json"))["jobs"][0]
+	assert job["command"].endswith("xxx…") and len(job["command"].encode()) < 500
+	assert "xxx…" in proctor("report").stdout
+	processes = [json.loads(line) for line in proctor("export", "-f", "jsonl").stdout.splitlines()]
+	assert [p for p in processes if p["type"] == "process" and p["command"].endswith("xxx…")]
+	execs = [json.loads(line) for line in proctor("events", "--json", "--kind", "exec").stdout.splitlines()]
+	assert not execs or execs[0]["details"].endswith("xxx…")
+
+
+def test_a_secret_that_was_cut_off_leaves_the_sign_too(proctor):
+	run_job(proctor, command=["sh", "-c", "exit 0", "--password=" + "s" * 600, "tail"])
+	execs = [json.loads(line) for line in proctor("events", "--json", "--kind", "exec").stdout.splitlines()]
+	assert not execs or execs[0]["details"].endswith("…")
+
+
+def test_all_that_a_mark_says_is_kept(proctor):
+	words = ["%s=%s" % (chr(97 + i), "w " * 1000) for i in range(5)]
+	run_job(proctor, command=[proctor.binary, "mark", "big", *words])
+	mark = json.loads(proctor("events", "--json", "--kind", "mark").stdout)
+	assert {key: len(value.rstrip()) for key, value in json.loads(mark["details"]).items()} == {key: 1999 for key in "abcde"}
+
+
 # ---- events ------------------------------------------------------------------------------------
 
 def lines_of(done):

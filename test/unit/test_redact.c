@@ -212,7 +212,27 @@ static void test_redact__never_writes_past_the_capacity(void **state)
 	}
 }
 
-RUN_TESTS(TEST(test_redact_value__hides_all_that_a_secret_name_stands_before),
+static void assert_cut(const char *raw, size_t len, size_t cap, const char *expected)
+{
+	char got[64];
+	size_t n = redact_command(raw, len, got, cap);
+
+	got[n] = '\0';
+	assert_string_equal(got, expected);
+}
+
+static void test_redact__shows_where_a_command_line_was_cut(void **state)
+{
+	(void)state;
+	assert_cut("tool\0abcdef", 12, 11, "tool abcdef");
+	assert_cut("tool\0abcdefg", 13, 11, "tool abc…");
+	assert_cut("tool\0abcdef\0x", 14, 11, "tool abc…");
+	assert_cut("tool\0abcdef   ", 15, 11, "tool abcdef");
+	assert_cut("tool\0--password=hunter2", 24, 18, "tool --password…");
+}
+
+RUN_TESTS(TEST(test_redact__shows_where_a_command_line_was_cut),
+          TEST(test_redact_value__hides_all_that_a_secret_name_stands_before),
           TEST(test_redact__knows_the_passwords_of_mysql_and_its_kin),
           TEST(test_redact__joins_arguments_and_trims_the_end),
           TEST(test_redact__hides_values_of_secret_options),

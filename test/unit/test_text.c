@@ -40,6 +40,39 @@ static void test_text_columns__counts_wide_twice_and_combining_not(void **state)
 	assert_int_equal(text_columns("漢", 3), 2);
 }
 
-RUN_TESTS(TEST(test_text_display__lets_no_control_character_through),
+static void assert_copied(const char *text, size_t cap, const char *expected)
+{
+	char to[16];
+
+	memset(to, '#', sizeof to);
+	text_copy(to, cap, text);
+	assert_string_equal(to, expected);
+	assert_int_equal(to[cap], '#');
+}
+
+static void test_text_copy__cuts_between_two_characters_and_shows_it(void **state)
+{
+	(void)state;
+	assert_copied("abcdef", 7, "abcdef");
+	assert_copied("abcdefg", 7, "abc…");
+	assert_copied("aééé", 7, "aé…");
+	assert_copied("aaéé", 6, "aa…");
+	assert_copied("abc", 2, "a"); /* no room for the sign */
+}
+
+static void test_text_mark_cut__marks_once_and_leaves_no_half_character(void **state)
+{
+	char text[16] = "ab\xe6\xbc";
+	size_t n = text_mark_cut(text, 4, sizeof text);
+
+	(void)state;
+	assert_int_equal(n, 5);
+	assert_memory_equal(text, "ab…", 5);
+	assert_int_equal(text_mark_cut(text, 5, sizeof text), 5);
+}
+
+RUN_TESTS(TEST(test_text_copy__cuts_between_two_characters_and_shows_it),
+          TEST(test_text_mark_cut__marks_once_and_leaves_no_half_character),
+          TEST(test_text_display__lets_no_control_character_through),
           TEST(test_text_display__cuts_at_the_columns_and_says_so),
           TEST(test_text_columns__counts_wide_twice_and_combining_not))
