@@ -12,18 +12,32 @@
 #include <unistd.h>
 
 /* If the pipe ends by our death, it is killed before it notices. */
-static void settle_in(const char *name, pid_t parent, int pipe_fd)
+static void settle_in(pid_t parent, int pipe_fd)
 {
 	sigset_t all;
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	prctl(PR_SET_NAME, name);
 	if (getppid() != parent)
 		_exit(0);
 	(void)dup2(pipe_fd, 0);
 	(void)syscall(SYS_close_range, 1, ~0U, 0);
+}
+
+/* A child is born with the name of its parent: it has its own from the first moment on, and whoever
+ * hears of its birth knows what it is. */
+static long clone_named(const char *name)
+{
+	char ours[16] = "";
+	long pid;
+
+	prctl(PR_GET_NAME, ours);
+	prctl(PR_SET_NAME, name);
+	pid = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+	if (pid != 0)
+		prctl(PR_SET_NAME, ours);
+	return pid;
 }
 
 /* Without an exit signal nobody's SIGCHLD handling hears of it, and wait() does not see it. */
@@ -36,9 +50,9 @@ int helper_start(struct helper *h, const char *name, void (*live)(void *arg), vo
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_set(err, errno, "make a pipe: %s", strerror(errno));
-	pid = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+	pid = clone_named(name);
 	if (pid == 0) {
-		settle_in(name, parent, ends[0]);
+		settle_in(parent, ends[0]);
 		live(arg);
 		_exit(0);
 	}

@@ -3,12 +3,15 @@
 
 #include <string.h>
 
+#include "model/ours.h"
+
 #define GRAVES_MAX ((size_t)1 << 20)
 #define REMEMBER_NS (30 * NS_PER_S) /* totals of the dead come late, when their parent is slow */
 
 void members_done(struct members *m)
 {
 	map_done(&m->living);
+	map_done(&m->helpers);
 	vec_done(&m->graves);
 }
 
@@ -33,12 +36,21 @@ bool members_has(const struct members *m, pid_t pid)
 	return map_get(&m->living, (uint64_t)pid, &start_ticks);
 }
 
+static struct job_ref place_of_helper(const struct members *m, pid_t pid)
+{
+	uint64_t packed;
+
+	if (!map_get(&m->helpers, (uint64_t)pid, &packed))
+		return (struct job_ref){ .job = -1 };
+	return (struct job_ref){ .job = (int32_t)(packed >> 32), .sheet = (uint32_t)packed };
+}
+
 static struct job_ref place_of(const struct members *m, const struct jobtab *t, pid_t pid)
 {
 	struct proc_id id = { .pid = pid };
 
 	if (!map_get(&m->living, (uint64_t)pid, &id.start_ticks))
-		return (struct job_ref){ .job = -1 };
+		return place_of_helper(m, pid);
 	return jobtab_find(t, id);
 }
 
@@ -66,19 +78,50 @@ static struct job_ref place_below(const struct members *m, const struct jobtab *
 	return place_of(m, t, ppid);
 }
 
+static void take_in(struct members *m, struct jobtab *t, const struct event *birth,
+                    struct job_ref ref)
+{
+	if (ref.job < 0)
+		return;
+	if (ours_is_helper(birth->comm))
+		map_put(&m->helpers, (uint64_t)birth->id.pid,
+		        (uint64_t)(uint32_t)ref.job << 32 | ref.sheet);
+	else
+		members_add(m, t, birth->id, ref);
+}
+
+/* Ours run no other program: it only had the name. */
+static void unmask(struct members *m, struct jobtab *t, const struct event *exec)
+{
+	struct job_ref ref = place_of_helper(m, exec->id.pid);
+
+	if (ref.job < 0)
+		return;
+	map_del(&m->helpers, (uint64_t)exec->id.pid);
+	members_add(m, t, exec->id, ref);
+}
+
 void members_learn(struct members *m, struct jobtab *t, const struct event *events, size_t n,
                    const struct members_root *root)
 {
 	for (const struct event *e = events; e < events + n; e++) {
 		if (e->kind == EVENT_SPAWN) {
-			struct job_ref ref = place_below(m, t, e->id.pid, e->ppid, root);
-
-			if (ref.job >= 0)
-				members_add(m, t, e->id, ref);
+			take_in(m, t, e, place_below(m, t, e->id.pid, e->ppid, root));
+		} else if (e->kind == EVENT_EXEC) {
+			unmask(m, t, e);
 		} else if (e->kind == EVENT_EXIT) {
+			map_del(&m->helpers, (uint64_t)e->id.pid);
 			bury(m, e);
 		}
 	}
+}
+
+static bool is_our_helper(const struct sample *s, const struct proc_sample *p)
+{
+	const struct proc_sample *parent = ours_is_helper(p->comm) ? sample_find_proc(s, p->ppid)
+	                                                           : NULL;
+
+	return parent && strcmp(parent->comm, OURS_NAME) == 0;
 }
 
 /* A scan is in the order of pids, and a pid that wrapped around may be smaller than its parent's:
@@ -96,7 +139,7 @@ bool members_adopt(struct members *m, struct jobtab *t, const struct sample *s,
 			if (ref.job >= 0)
 				continue;
 			ref = place_below(m, t, p->id.pid, p->ppid, root);
-			if (ref.job < 0)
+			if (ref.job < 0 || is_our_helper(s, p))
 				continue;
 			members_add(m, t, p->id, ref);
 			again = found = true;

@@ -13,8 +13,9 @@ struct member_grave {
 };
 
 struct members {
-	uint64_t total;                  /* that ever belonged to a job */
-	struct map living;               /* pid → start ticks */
+	uint64_t total;     /* that ever belonged to a job */
+	struct map living;  /* pid → start ticks */
+	struct map helpers; /* pid → where it would belong; of programs of ours, and no members */
 	VEC(struct member_grave) graves; /* the dead, until the last word about them was said */
 };
 

@@ -4,24 +4,15 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "model/ours.h"
 
 #define SEEN_MAX ((size_t)1 << 20)
-
-/* `proctor sheet`, a job within the job, and their helpers: of the job, but not what it is asked
- * about. */
-static bool is_ours(const char *comm)
-{
-	static const char name[] = "proctor";
-	size_t n = sizeof name - 1;
-
-	return strncmp(comm, name, n) == 0 && (comm[n] == '\0' || comm[n] == '-');
-}
 
 /* A child begins with the mark of its parent until it runs a program, and with vfork it keeps that:
  * of equals it is the one that ends last, which is the parent. */
 static void take_peak(struct tally *t, uint64_t bytes, pid_t pid, const char *comm)
 {
-	if (is_ours(comm)) {
+	if (ours_is_one(comm)) {
 		t->our_peak_bytes = MAX(t->our_peak_bytes, bytes);
 		return;
 	}
@@ -63,12 +54,64 @@ static void take_totals(struct tally *t, const struct event *e)
 		take_peak(t, e->final.value[PROC_PEAK_RSS], e->id.pid, e->comm);
 }
 
+/* ---- whose failure it is --------------------------------------------------------------------- */
+
+static void meet_ours(struct tally *t, const struct event *exec)
+{
+	if (strcmp(exec->comm, OURS_NAME) == 0 && t->ours.len < SEEN_MAX)
+		map_put(&t->ours, (uint64_t)exec->id.pid, OURS_PLAIN);
+	else
+		map_del(&t->ours, (uint64_t)exec->id.pid);
+}
+
+static void meet_child(struct tally *t, const struct event *birth)
+{
+	uint64_t state;
+
+	map_del(&t->ours, (uint64_t)birth->id.pid);
+	if (map_get(&t->ours, (uint64_t)birth->ppid, &state) && t->ours_pids.len < SEEN_MAX)
+		map_put(&t->ours_pids, (uint64_t)birth->id.pid, (uint64_t)birth->ppid);
+	else
+		map_del(&t->ours_pids, (uint64_t)birth->id.pid);
+}
+
+/* Ends may be told in another order than they came. */
+static void pass_on(struct tally *t, uint64_t parent)
+{
+	uint64_t state;
+
+	if (!map_get(&t->ours, parent, &state))
+		return;
+	t->failed -= (state & OURS_FAILED) != 0;
+	t->signalled -= (state & OURS_SIGNALLED) != 0;
+	map_put(&t->ours, parent, OURS_PASSED_ON);
+}
+
+static void count_end(struct tally *t, const struct event *e)
+{
+	bool failed = e->has_exit_code && e->exit_code != 0, signalled = e->signal != 0;
+	uint64_t pid = (uint64_t)e->id.pid, parent, state;
+
+	if (!failed && !signalled)
+		return;
+	if (map_get(&t->ours_pids, pid, &parent))
+		pass_on(t, parent);
+	if (map_get(&t->ours, pid, &state)) {
+		if (state & OURS_PASSED_ON)
+			return;
+		map_put(&t->ours, pid, failed ? OURS_FAILED : OURS_SIGNALLED);
+	}
+	t->failed += failed;
+	t->signalled += signalled;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
 static void take_exit(struct tally *t, const struct event *e)
 {
 	t->exited++;
 	t->last_exit_boot_ns = MAX(t->last_exit_boot_ns, e->boot_ns);
-	t->failed += e->has_exit_code && e->exit_code != 0;
-	t->signalled += e->signal != 0;
+	count_end(t, e);
 	t->without_cpu += !readings_has(&e->final, PROC_CPU_TIME);
 	t->without_peak += !readings_has(&e->final, PROC_PEAK_RSS);
 	take_totals(t, e);
@@ -86,6 +129,10 @@ static void take_event(struct tally *t, const struct event *e)
 	} else if (e->kind == EVENT_TOTALS) { /* the exit was told before, without them */
 		t->without_cpu -= t->without_cpu > 0 && readings_has(&e->final, PROC_CPU_TIME);
 		take_totals(t, e);
+	} else if (e->kind == EVENT_SPAWN) {
+		meet_child(t, e);
+	} else if (e->kind == EVENT_EXEC) {
+		meet_ours(t, e);
 	} else if (e->kind == EVENT_OOM) {
 		t->oom_kills++;
 	}
@@ -95,7 +142,7 @@ static void take_seen(struct tally *t, const struct proc_snap *p)
 {
 	uint64_t bytes = readings_or(&p->s.r, PROC_PEAK_RSS, readings_or(&p->s.r, PROC_RSS, 0));
 
-	if (is_ours(p->s.comm)) {
+	if (ours_is_one(p->s.comm)) {
 		t->our_peak_bytes = MAX(t->our_peak_bytes, bytes);
 		return;
 	}
@@ -146,6 +193,8 @@ void tally_reap(struct tally *t, const struct launch_end *end)
 
 void tally_done(struct tally *t)
 {
+	map_done(&t->ours);
+	map_done(&t->ours_pids);
 	map_done(&t->seen);
 }
 

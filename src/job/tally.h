@@ -10,6 +10,8 @@
 struct tally {
 	uint64_t started_boot_ns;
 	uint64_t exited, failed, signalled, oom_kills;
+	struct map ours;            /* pid of a program of ours → enum tally_ours */
+	struct map ours_pids;       /* pid of a child of one → the parent's */
 	uint64_t last_exit_boot_ns; /* 0: nobody has ended */
 	uint64_t told_cpu_ns;       /* of processes that ended */
 	uint64_t without_cpu;       /* … whose CPU time nobody told */
@@ -29,6 +31,15 @@ struct tally {
 	uint64_t reaped_user_ns, reaped_system_ns, reaped_peak_bytes; /* what wait4 told us */
 	uint64_t reaped_read_bytes, reaped_written_bytes;
 	bool reaped_any, reaped_all_io;
+};
+
+/* What is known of the end of a program of ours. One that runs a command ends as that did: of the
+ * two only the command failed. */
+enum tally_ours {
+	OURS_PLAIN,
+	OURS_FAILED = 1 << 0,    /* it has, and was counted */
+	OURS_SIGNALLED = 1 << 1, /* … as one that died of a signal */
+	OURS_PASSED_ON = 1 << 2, /* a child of it failed: its own end tells nothing new */
 };
 
 /* What stands beside the tally when the figures are drawn up. */

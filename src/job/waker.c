@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/defs.h"
+#include "model/ours.h"
 
 #define POLL_MIN_MS 5
 #define POLL_MAX_MS 100
@@ -57,5 +58,5 @@ void waker_start(struct helper *w, pid_t stopped, uint64_t deadline_ns)
 	struct err err;
 
 	*w = (struct helper){ 0 };
-	(void)!helper_start(w, "proctor-waker", watch, &what, &err);
+	(void)!helper_start(w, OURS_WAKER, watch, &what, &err);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/scan.h"
+#include "model/ours.h"
 
 #define STATUS_BYTES 4096
 /* The kernel signals the members of a group one after the other; we may be first. */
@@ -25,7 +26,7 @@ static void stand_there(void *arg)
 
 int witness_start(struct helper *w, struct err *err)
 {
-	return helper_start(w, "proctor-witness", stand_there, NULL, err);
+	return helper_start(w, OURS_WITNESS, stand_there, NULL, err);
 }
 
 /* ShdPnd:	0000000000004000 */

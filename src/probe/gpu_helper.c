@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "model/ours.h"
 #include "probe/nvml.h"
 #include "probe/smi.h"
 
@@ -30,8 +31,7 @@ static bool settle(void)
 	int type = 0;
 	socklen_t len = sizeof type;
 
-	prctl(PR_SET_NAME,
-	      "proctor-gpu"); /* as its keeper: whoever looks for jobs knows us by it */
+	prctl(PR_SET_NAME, OURS_GPU); /* as its keeper: whoever looks for jobs knows us by it */
 	return setrlimit(RLIMIT_CORE, &no_core) == 0 && chdir("/") == 0 &&
 	       getsockopt(GPU_HELPER_FD, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
 	       type == SOCK_SEQPACKET;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "model/ours.h"
 #include "probe/gpu_helper.h"
 
 #define ENVIRONMENT_MAX 16
@@ -148,7 +149,7 @@ static pid_t start_keeper(const struct plan *plan)
 	int error;
 
 	prctl(PR_GET_NAME, ours);
-	prctl(PR_SET_NAME, "proctor-gpu");
+	prctl(PR_SET_NAME, OURS_GPU);
 	pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
 	if (pid == 0)
 		keep(plan);

@@ -9,12 +9,14 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "model/ours.h"
 #include "probe/cnproc.h"
 #include "probe/commands.h"
 #include "probe/kfile.h"
@@ -202,18 +204,32 @@ static void hear(struct connector *self, pid_t child, struct hearing *ret, struc
 	}
 }
 
+/* Born without an exit signal, so that no SIGCHLD handling hears of it, and with a name by which
+ * others who listen know it for ours. */
+static pid_t start_child(void)
+{
+	char ours[16] = "";
+	pid_t child;
+
+	prctl(PR_GET_NAME, ours);
+	prctl(PR_SET_NAME, OURS_EAR);
+	child = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
+	if (child == 0)
+		_exit(0);
+	prctl(PR_SET_NAME, ours);
+	return child;
+}
+
 /* From another pid or user namespace our request is taken and never answered. Events may come all
  * the same, as long as somebody else listens; so both are awaited: the answer, and an event that we
- * make. The child is born without an exit signal, so that no SIGCHLD handling hears of it. Both are
- * sent before the calls that cause them return: no load on the machine can make us miss them. */
+ * make. Both are sent before the calls that cause them return: no load on the machine can make us
+ * miss them. */
 static int hear_ourselves(struct connector *self, struct err *err)
 {
 	struct pollfd poll_fd = { .fd = self->fd, .events = POLLIN };
 	struct hearing h = { 0 };
-	pid_t child = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
+	pid_t child = start_child();
 
-	if (child == 0)
-		_exit(0);
 	if (child < 0)
 		return err_set(err, errno, "proc connector: fork to test it: %s", strerror(errno));
 	hear(self, child, &h, err);

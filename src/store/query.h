@@ -2,6 +2,7 @@
 /* query.h - the writer's statements, prepared once and kept. */
 #pragma once
 
+#include "model/ours.h"
 #include "model/quality.h"
 #include "store/column.h"
 #include "store/db.h"
@@ -15,6 +16,8 @@
 	" iif(count(coalesce(p.peak_rss_kib, p.max_rss_kib)),"                                     \
 	" iif(min(coalesce(p.final, 0) & 2), 3, 1), NULL) AS peak_q"                               \
 	" FROM process p WHERE p.job_id = ?2"
+/* A sheet is what its command took, not who watched over it. */
+#define QUERY_SHEET_SUMS QUERY_SUMS " AND p.comm IS NOT '" OURS_NAME "'"
 #define QUERY_SET_SUMS                                                                             \
 	" processes = s.n, cpu_time_us = s.cpu, cpu_time_us_q = s.cpu_q, peak_rss_kib = s.peak,"   \
 	" peak_rss_kib_q = s.peak_q, max_cpu = s.max_cpu"
@@ -114,9 +117,9 @@ static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 
 		     " ON CONFLICT DO UPDATE SET label = ?3, status = ?4, started = ?5,"           \
 		     " ended = ?6, exit_code = ?7, signal = ?8, pid = ?9")                         \
 	X(SUM_SHEET, "UPDATE sheet SET" QUERY_SET_SUMS                                             \
-		     " FROM (" QUERY_SUMS " AND p.sheet = ?3) s WHERE job = ?1"             \
+		     " FROM (" QUERY_SHEET_SUMS " AND p.sheet = ?3) s WHERE job = ?1"             \
 		     " AND sheet.num = ?3")                                                        \
-	X(SUM_SHEETS, "UPDATE sheet SET" QUERY_SET_SUMS " FROM (" QUERY_SUMS                       \
+	X(SUM_SHEETS, "UPDATE sheet SET" QUERY_SET_SUMS " FROM (" QUERY_SHEET_SUMS                 \
 		      " AND p.sheet IS NOT NULL GROUP BY p.sheet) s WHERE job = ?1"                \
 		      " AND sheet.num = s.num")
 /* clang-format on */

@@ -49,7 +49,7 @@ static int prepare_sheets(struct reader *r, const char *job_id, sqlite3_stmt **r
 	               " t.pid, coalesce(t.processes, s.n), coalesce(t.cpu_time_us, s.cpu),"
 	               " coalesce(t.cpu_time_us_q, s.cpu_q), coalesce(t.peak_rss_kib, s.peak),"
 	               " coalesce(t.peak_rss_kib_q, s.peak_q), coalesce(t.max_cpu, s.max_cpu)"
-	               " FROM job j JOIN sheet t ON t.job = j.id LEFT JOIN (" QUERY_SUMS
+	               " FROM job j JOIN sheet t ON t.job = j.id LEFT JOIN (" QUERY_SHEET_SUMS
 	               " AND p.sheet IS NOT NULL GROUP BY p.sheet) s ON s.num = t.num"
 	               " AND t.status = 0 WHERE j.job_id = ?2 ORDER BY t.num",
 	               job_id, ret, err);

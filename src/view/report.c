@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/ours.h"
 #include "view/job_view.h"
 
 #define SHEETS_KEPT 10000
@@ -80,6 +81,44 @@ static void add_figure(struct figure *to, struct figure from, uint64_t value)
 	to->quality = MIN(to->quality, from.quality);
 }
 
+/* All of them have one name. Parents are added before their children. */
+static void pass_on(struct report *r, pid_t parent)
+{
+	struct report_program *program = &r->programs.at[find_program(r, OURS_NAME)];
+	struct report_ours *ours;
+	uint64_t index;
+
+	if (!map_get(&r->ours, (uint64_t)parent, &index))
+		return;
+	ours = &r->programs_of_ours.at[index];
+	program->failed -= ours->failed;
+	program->signalled -= ours->signalled;
+	ours->failed = ours->signalled = false;
+	map_put(&r->passed, proc_key(ours->id), 1);
+}
+
+static void meet_ours(struct report *r, const struct reader_process *p)
+{
+	struct report_ours *ours = vec_push(&r->programs_of_ours, REPORT_LIVES_MAX);
+
+	if (!ours)
+		return;
+	*ours = (struct report_ours){ .id = p->id,
+		                      .failed = p->has_exit_code && p->exit_code,
+		                      .signalled = p->signal };
+	map_put(&r->ours, (uint64_t)p->id.pid, r->programs_of_ours.len - 1);
+}
+
+static void tell_whose_failure(struct report *r, const struct reader_process *p)
+{
+	bool has_failed = p->signal || (p->has_exit_code && p->exit_code);
+
+	if (has_failed && r->ours.len)
+		pass_on(r, p->ppid);
+	if (p->comm && strcmp(p->comm, OURS_NAME) == 0)
+		meet_ours(r, p);
+}
+
 static void count_program(struct report_program *program, const struct reader_process *p)
 {
 	program->processes++;
@@ -144,6 +183,7 @@ void report_add_process(struct report *r, const struct reader_process *p)
 	if (!p->ended_ns)
 		name_left(r, p);
 	count_program(&r->programs.at[index], p);
+	tell_whose_failure(r, p);
 	keep_costly(r, p);
 	if (r->processes > REPORT_LIVES_MAX)
 		return;
@@ -195,4 +235,7 @@ void report_done(struct report *r)
 	map_done(&r->pids);
 	map_done(&r->note_of);
 	map_done(&r->killed);
+	map_done(&r->ours);
+	map_done(&r->passed);
+	vec_done(&r->programs_of_ours);
 }

@@ -52,6 +52,12 @@ struct report_mark {
 	char data[REPORT_TEXT_MAX];
 };
 
+/* `proctor sheet` and the like: it ends as its command did, and of the two only that failed. */
+struct report_ours {
+	struct proc_id id;
+	bool failed, signalled; /* and is counted so */
+};
+
 struct report_gpu {
 	struct reader_gpu g; /* its name is below */
 	char name[GPU_TEXT_MAX];
@@ -87,6 +93,9 @@ struct report {
 	struct map pids;
 	struct map note_of; /* key of a note → its index */
 	struct map killed;  /* proc_key of those that got a SIGKILL */
+	struct map ours;    /* pid → index of the latest such program */
+	VEC(struct report_ours) programs_of_ours;
+	struct map passed; /* proc_key of those of them that ended as their command did */
 };
 
 void report_add_sheet(struct report *r, const struct reader_sheet *s);

@@ -83,6 +83,8 @@ static void add_exit(struct report *r, const struct reader_event *e)
 
 	uint64_t known;
 
+	if (map_get(&r->passed, proc_key(e->process), &known))
+		return;
 	/* Who was told to have been killed, and by whom, need not be told to have died of it. */
 	if (e->signal == SIGKILL && map_get(&r->killed, proc_key(e->process), &known))
 		return;
@@ -94,20 +96,23 @@ static void add_exit(struct report *r, const struct reader_event *e)
 		         who(r, e).at);
 }
 
-/* Broken pipes, faults and abort() come from the process itself: that it died of them is told. */
-static bool is_own_doing(const struct reader_event *e)
+/* Broken pipes, faults and abort() come from the process itself: that it died of them is told. So
+ * does the signal by which a program of ours ends as its command did. */
+static bool is_from_itself(const struct reader_event *e)
 {
 	char self[32];
 
 	snprintf(self, sizeof self, "(pid %d,", e->process.pid);
-	return e->kind == EVENT_SIGNAL && e->details && strstr(e->details, self);
+	return e->details && strstr(e->details, self);
 }
 
 static void add_sent(struct report *r, const struct reader_event *e)
 {
 	char text[REPORT_TEXT_MAX];
+	uint64_t known;
 
-	if (is_own_doing(e))
+	if (is_from_itself(e) &&
+	    (e->kind == EVENT_SIGNAL || map_get(&r->passed, proc_key(e->process), &known)))
 		return;
 	if (e->kind == EVENT_KILL && r->killed.len < REPORT_LIVES_MAX)
 		map_put(&r->killed, proc_key(e->process), 1);

@@ -136,6 +136,39 @@ def test_a_command_that_is_over_before_we_look_has_its_name_and_end(run, tier):
 	assert all(row["ended"] for row in rows)
 
 
+# ---- ours among them ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tier", EVENT_TIERS)
+def test_a_sheet_is_its_command_and_fails_once(run, tier):
+	script = '"$0" sheet 1 -- sh -c "exit 3"; "$0" phase x -- sh -c "kill -9 \\$\\$"; "$0" sheet 2 -- sleep 0.2; true'
+	done = run("sh", "-c", script, run.proctor.binary, options=["--tier", tier])
+	assert done.returncode == 0
+	job = run.job()
+	assert (job["processes"], job["failed_processes"], job["signalled_processes"]) == (7, 1, 1)
+	report = run.proctor("report").stdout
+	assert "to proctor" not in report, report
+	if tier == "connector":  # a name that is asked for when its process is gone stays that of its parent
+		return
+	assert Counter(row["comm"] for row in run.processes()) == {"proctor": 3, "sh": 3, "sleep": 1}
+	peaks = {row["sheet"]: row["peak_rss_kib"] for row in run.processes("sheet > 0 AND comm <> 'proctor'")}
+	for sheet in run.sql("SELECT * FROM sheets"):
+		assert sheet["processes"] == 1
+		assert sheet["peak_rss_mb"] * 1024 <= peaks[sheet["sheet_num"]]
+
+
+@pytest.mark.parametrize("tier", EVENT_TIERS)
+def test_a_sheet_whose_command_is_not_there_fails_once(run, tier):
+	done = run("sh", "-c", '"$0" sheet 1 -- /no/such/command; true', run.proctor.binary, options=["--tier", tier])
+	assert done.returncode == 0
+	assert run.job()["failed_processes"] == 1
+
+
+def test_helpers_of_a_job_within_the_job_are_not_of_the_job(run):
+	run(*run.line("true"), options=["--name", "outer"])
+	assert run.job("type = 'outer'")["processes"] == 2
+
+
 # ---- left behind -------------------------------------------------------------------------------
 
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "job/members.h"
 
+#include <stdio.h>
+
 #include "check.h"
 #include "kit.h"
+#include "model/ours.h"
 
 struct scene {
 	struct members m;
@@ -110,6 +113,44 @@ static void test_members__take_in_sisters_of_the_root_but_not_our_helpers(void *
 	scene_done(&sc);
 }
 
+static struct event named(struct event e, const char *comm)
+{
+	snprintf(e.comm, sizeof e.comm, "%s", comm);
+	return e;
+}
+
+static void test_members__are_not_the_helpers_of_our_own_programs(void **state)
+{
+	struct scene sc = scene_of();
+	struct event events[] = { named(spawn(101, 501, 100), OURS_NAME),
+		                  named(spawn(102, 501, 101), OURS_WITNESS),
+		                  named(spawn(103, 501, 101), OURS_NAME) };
+
+	(void)state;
+	members_learn(&sc.m, &sc.t, events, ARRAY_LEN(events), &nobody);
+	assert_int_equal(sc.m.total, 3);
+	assert_true(members_has(&sc.m, 103));
+	assert_false(members_has(&sc.m, 102));
+	scene_done(&sc);
+}
+
+/* Ours neither run a program nor have children. */
+static void test_members__are_those_that_only_have_the_name_of_a_helper(void **state)
+{
+	struct scene sc = scene_of();
+	struct event events[] = { named(spawn(101, 501, 100), OURS_WITNESS),
+		                  named(spawn(102, 501, 101), "sh"),
+		                  named(spawn(103, 501, 100), OURS_WITNESS),
+		                  { .kind = EVENT_EXEC, .id = { 103, 501 } } };
+
+	(void)state;
+	members_learn(&sc.m, &sc.t, events, ARRAY_LEN(events), &nobody);
+	assert_true(members_has(&sc.m, 102));
+	assert_true(members_has(&sc.m, 103));
+	assert_int_equal(sc.m.total, 3);
+	scene_done(&sc);
+}
+
 static void test_members_forget__leaves_the_dead_alone_for_a_while(void **state)
 {
 	struct scene sc = scene_of();
@@ -164,11 +205,31 @@ static void test_members_adopt__takes_orphans_of_the_subreaper_but_not_its_helpe
 	scene_done(&sc);
 }
 
+static void test_members_adopt__leaves_helpers_of_our_own_programs_out(void **state)
+{
+	struct scene sc = scene_of();
+	struct sample s = kit_sample(0);
+
+	(void)state;
+	snprintf(scanned(&s, 300, 100)->comm, COMM_LEN, OURS_NAME);
+	snprintf(scanned(&s, 301, 300)->comm, COMM_LEN, OURS_WITNESS);
+	snprintf(scanned(&s, 302, 100)->comm, COMM_LEN, OURS_WITNESS);
+	members_adopt(&sc.m, &sc.t, &s, &nobody);
+	assert_true(members_has(&sc.m, 300));
+	assert_false(members_has(&sc.m, 301));
+	assert_true(members_has(&sc.m, 302)); /* no program of ours started it */
+	sample_done(&s);
+	scene_done(&sc);
+}
+
 RUN_TESTS(TEST(test_members__take_in_children_of_children_in_one_batch),
           TEST(test_members__keep_a_child_whose_parent_is_gone),
           TEST(test_members__do_not_take_in_children_of_a_reused_pid),
           TEST(test_members__hand_the_sheet_on_to_children),
           TEST(test_members__take_in_sisters_of_the_root_but_not_our_helpers),
+          TEST(test_members__are_not_the_helpers_of_our_own_programs),
+          TEST(test_members__are_those_that_only_have_the_name_of_a_helper),
+          TEST(test_members_adopt__leaves_helpers_of_our_own_programs_out),
           TEST(test_members_forget__leaves_the_dead_alone_for_a_while),
           TEST(test_members_adopt__finds_descendants_whose_pids_wrapped_around),
           TEST(test_members_adopt__takes_orphans_of_the_subreaper_but_not_its_helpers))

@@ -94,6 +94,86 @@ static void test_tally__calls_none_of_our_own_programs_the_hungriest(void **stat
 	tally_done(&t);
 }
 
+static struct event *add_told(struct snapshot *snap, enum event_kind kind, pid_t pid, pid_t ppid,
+                              const char *comm)
+{
+	struct event *e = vec_push(&snap->events, 100);
+
+	*e = (struct event){ .kind = kind, .id = { pid, 1 }, .ppid = ppid };
+	snprintf(e->comm, sizeof e->comm, "%s", comm);
+	return e;
+}
+
+/* 11 is `proctor sheet`, 12 its command. */
+static void tell_sheet(struct snapshot *snap, int exit_code, int exit_code_of_ours)
+{
+	struct event *e;
+
+	add_told(snap, EVENT_SPAWN, 11, 10, "sh");
+	add_told(snap, EVENT_EXEC, 11, 0, "proctor");
+	add_told(snap, EVENT_SPAWN, 12, 11, "proctor");
+	add_told(snap, EVENT_EXEC, 12, 0, "false");
+	e = add_told(snap, EVENT_EXIT, 12, 0, "false");
+	e->has_exit_code = true;
+	e->exit_code = exit_code;
+	e = add_told(snap, EVENT_EXIT, 11, 0, "proctor");
+	e->has_exit_code = true;
+	e->exit_code = exit_code_of_ours;
+}
+
+static void test_tally__counts_a_failing_sheet_once(void **state)
+{
+	const struct tally_sources from = { .processes = 2, .births_are_told = true };
+	struct snapshot snap = { .events_only = true };
+	struct tally t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	tell_sheet(&snap, 3, 3);
+	tally_feed(&t, &snap, 0);
+	tally_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, EXITED, 2, EXACT);
+	ASSERT_FIGURE(job, FAILED, 1, EXACT);
+	snapshot_done(&snap);
+	tally_done(&t);
+}
+
+static void test_tally__counts_it_once_when_its_command_is_told_last(void **state)
+{
+	const struct tally_sources from = { .processes = 2, .births_are_told = true };
+	struct snapshot snap = { .events_only = true };
+	struct tally t = { 0 };
+	struct job job = { 0 };
+	struct event last;
+
+	(void)state;
+	tell_sheet(&snap, 3, 3);
+	last = snap.events.at[4];
+	snap.events.at[4] = snap.events.at[5];
+	snap.events.at[5] = last;
+	tally_feed(&t, &snap, 0);
+	tally_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, FAILED, 1, EXACT);
+	snapshot_done(&snap);
+	tally_done(&t);
+}
+
+static void test_tally__counts_a_program_of_ours_that_failed_by_itself(void **state)
+{
+	const struct tally_sources from = { .processes = 2, .births_are_told = true };
+	struct snapshot snap = { .events_only = true };
+	struct tally t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	tell_sheet(&snap, 0, 125);
+	tally_feed(&t, &snap, 0);
+	tally_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, FAILED, 1, EXACT);
+	snapshot_done(&snap);
+	tally_done(&t);
+}
+
 static void test_tally__is_at_least_when_an_end_is_without_totals_or_somebody_lives(void **state)
 {
 	struct snapshot snap = { .events_only = true };
@@ -301,6 +381,9 @@ RUN_TESTS(TEST(test_tally__forgets_when_the_peak_was_once_a_higher_one_is_told),
           TEST(test_tally__is_exact_when_every_end_was_told),
           TEST(test_tally__takes_the_last_of_equals_for_the_hungriest),
           TEST(test_tally__calls_none_of_our_own_programs_the_hungriest),
+          TEST(test_tally__counts_a_failing_sheet_once),
+          TEST(test_tally__counts_it_once_when_its_command_is_told_last),
+          TEST(test_tally__counts_a_program_of_ours_that_failed_by_itself),
           TEST(test_tally__is_at_least_when_an_end_is_without_totals_or_somebody_lives),
           TEST(test_tally__takes_late_totals_for_an_end_that_was_told),
           TEST(test_tally__believes_the_control_group_before_all),
