@@ -48,6 +48,7 @@ static int fork_command(struct jobhost *h, struct err *err)
 		                         .on_dying = jobhost_on_dying,
 		                         .on_reaped = jobhost_on_reaped,
 		                         .on_ended = jobhost_on_ended,
+		                         .on_forward = jobhost_on_forward,
 		                         .on_late_signal = jobhost_on_late_signal,
 		                         .self = h };
 	char why[200];

@@ -199,6 +199,7 @@ void jobhost_on_snapshot(void *self, struct snapshot *snap)
 	vec_each(&snap->events, e) /* the command's birth: two clocks, but one moment */
 		if (e->kind == EVENT_SPAWN && e->boot_ns == h->tally.started_boot_ns)
 			e->wall_ns = job->started_ns;
+	jobhost_name_origins(h, snap);
 	close_orphaned_sheets(h, snap);
 	tally_feed(&h->tally, snap, 0);
 	if (!snap->events_only && snap->elapsed_ns)

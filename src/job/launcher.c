@@ -59,6 +59,16 @@ static void fill_signals(sigset_t *set)
 		sigdelset(set, faults[i]);
 }
 
+/* What the kernel or a timer made has no sender. */
+static void tell_forward(const struct launcher *l, int signo, int code, pid_t pid, uid_t uid)
+{
+	bool has_sender = code == SI_USER || code == SI_QUEUE || code == SI_TKILL;
+
+	if (l->options.on_forward)
+		l->options.on_forward(l->options.self, signo, has_sender ? pid : 0,
+		                      has_sender ? uid : 0);
+}
+
 static void pass_on(const struct launcher *l, const struct signalfd_siginfo *from)
 {
 	siginfo_t info = { .si_signo = (int)from->ssi_signo, .si_code = SI_QUEUE };
@@ -68,6 +78,14 @@ static void pass_on(const struct launcher *l, const struct signalfd_siginfo *fro
 	info.si_ptr = (void *)from->ssi_ptr; /* NOLINT: a value that was queued with it */
 	(void)syscall(SYS_pidfd_send_signal, l->pidfd, from->ssi_signo,
 	              from->ssi_code == SI_QUEUE ? &info : NULL, 0);
+	tell_forward(l, info.si_signo, from->ssi_code, (pid_t)from->ssi_pid, from->ssi_uid);
+}
+
+/* One that we did not wait for. */
+static void pass_on_taken(const struct launcher *l, const siginfo_t *from)
+{
+	launcher_signal(l, from->si_signo);
+	tell_forward(l, from->si_signo, from->si_code, from->si_pid, from->si_uid);
 }
 
 static void note_helper(struct launcher *l, pid_t pid)
@@ -76,14 +94,14 @@ static void note_helper(struct launcher *l, pid_t pid)
 		l->helpers[l->helpers_seen++ % HELPERS_KEPT] = pid;
 }
 
-static bool take_pending(int signo)
+static bool take_pending(int signo, siginfo_t *ret)
 {
 	struct timespec none = { 0 };
 	sigset_t one;
 
 	sigemptyset(&one);
 	sigaddset(&one, signo);
-	return sigtimedwait(&one, NULL, &none) == signo;
+	return sigtimedwait(&one, ret, &none) == signo;
 }
 
 /* A shell that thinks it is interactive moves to a group of its own. */
@@ -96,15 +114,16 @@ static bool is_in_our_group(const struct launcher *l)
 static void settle_with_group(struct launcher *l)
 {
 	uint64_t seen = witness_renew(&l->witness) & ~witness_bit(SIGCHLD);
+	siginfo_t info;
 
 	note_helper(l, l->witness.pid);
 	for (int signo = 1; seen; signo++) {
 		bool was_seen = seen & witness_bit(signo);
 
 		seen &= ~witness_bit(signo);
-		while (was_seen && take_pending(signo))
+		while (was_seen && take_pending(signo, &info))
 			if (!is_in_our_group(l))
-				launcher_signal(l, signo);
+				pass_on_taken(l, &info);
 	}
 }
 
@@ -187,7 +206,7 @@ static void stop_too(struct launcher *l, int signo)
 		pass_on_cont(l);
 		return;
 	}
-	(void)take_pending(signo); /* ours, from the group: answered by this stop */
+	(void)take_pending(signo, NULL); /* ours, from the group: answered by this stop */
 	if (witness_pending(l->witness.pid) & witness_bit(signo))
 		settle_with_group(l);
 	if (is_ignored(signo))
@@ -387,16 +406,17 @@ int launcher_fork(struct launcher *l, const struct launch_options *options, stru
 static void hand_over_early(struct launcher *l)
 {
 	sigset_t early;
+	siginfo_t info;
 
 	sigpending(&early);
 	sigdelset(&early, SIGCHLD);
 	if (sigisemptyset(&early))
 		return;
 	for (int signo = 1; signo < NSIG; signo++) {
-		if (sigismember(&early, signo) != 1 || !take_pending(signo))
+		if (sigismember(&early, signo) != 1 || !take_pending(signo, &info))
 			continue;
 		if (!(witness_pending(l->pid) & witness_bit(signo)))
-			launcher_signal(l, signo);
+			pass_on_taken(l, &info);
 	}
 	settle_with_group(l);
 }

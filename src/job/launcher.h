@@ -36,6 +36,8 @@ struct launch_options {
 	                  const struct launch_end *end); /* every child, the command too */
 	void (*on_ended)(void *self,
 	                 const struct launch_end *end); /* the command, after on_reaped */
+	/* A signal to us was passed on to the command; from_pid 0: the kernel's. NULL: none. */
+	void (*on_forward)(void *self, int signo, pid_t from_pid, uint32_t from_uid);
 	/* A signal that comes when there is no command any more to get it. NULL: it is dropped. */
 	void (*on_late_signal)(void *self, int signo);
 	void *self;

@@ -24,12 +24,23 @@ bool event_in_view(enum event_kind kind)
 
 static void put_sender(const struct event *e, struct buf *to)
 {
-	if (e->sender_pid > 0)
-		buf_printf(to, "sent by %.*s (pid %d, uid %u)",
+	const char *sent = "sent by";
+
+	if (e->is_forwarded) {
+		buf_puts(to, "forwarded by proctor; ");
+		sent = "sent to it by";
+	}
+	if (e->sender_pid > 0 && e->sender_comm[0])
+		buf_printf(to, "%s %.*s (pid %d, uid %u)", sent,
 		           (int)strnlen(e->sender_comm, COMM_LEN), e->sender_comm, e->sender_pid,
 		           e->sender_uid);
+	else if (e->sender_pid > 0)
+		buf_printf(to, "%s a process that was gone (pid %d, uid %u)", sent, e->sender_pid,
+		           e->sender_uid);
+	else if (e->sender_pid == 0)
+		buf_printf(to, "%s the kernel", sent);
 	else
-		buf_puts(to, e->sender_pid == 0 ? "sent by the kernel" : "sender not known");
+		buf_puts(to, "sender not known");
 }
 
 void event_details(const struct event *e, const char *text, struct buf *to)

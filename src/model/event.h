@@ -54,6 +54,7 @@ struct event {
 	pid_t sender_pid; /* signal, kill: 0 = the kernel, -1 = not known */
 	uint32_t sender_uid;
 	char sender_comm[COMM_LEN];
+	bool is_forwarded; /* … to the recorder, which passed it on */
 
 	struct proc_readings final; /* exit, totals: exact counters of the whole life */
 	int64_t count;

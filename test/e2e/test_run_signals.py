@@ -56,6 +56,20 @@ def test_a_signal_to_us_alone_reaches_the_command_once(teller):
 	assert told(teller) == []
 
 
+@pytest.mark.parametrize("tier", ["bpf", "connector", "looks"])
+def test_a_signal_that_was_passed_on_is_told_by_who_sent_it_to_us(run, start, tier):
+	launcher = start("sleep", 60, options=["--tier", tier])
+	command_of(launcher)
+	time.sleep(0.1)  # until its exec is behind it
+	launcher.send_signal(signal.SIGTERM)
+	assert launcher.wait(timeout=30) == -signal.SIGTERM
+	rows = run.sql("SELECT details FROM process_events WHERE event_type = 'signal' AND signal_num = 15")
+	here = open("/proc/self/comm", encoding="utf8").read().strip()
+	assert [row["details"] for row in rows] == ["forwarded by proctor; sent to it by %s (pid %d, uid %d)" % (here, os.getpid(), os.getuid())]
+	assert "SIGTERM, forwarded by proctor; sent to it by %s" % here in run.proctor("events").stdout
+	assert "to sleep, forwarded by proctor; sent to it by %s" % here in run.proctor("report").stdout
+
+
 def test_a_signal_to_the_group_reaches_the_command_once(teller):
 	for signo in PASSED:
 		os.killpg(teller.pid, signo)

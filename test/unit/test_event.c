@@ -31,6 +31,24 @@ static void test_event_details__names_the_sender(void **state)
 	assert_details(&e, NULL, "sender not known");
 }
 
+static void test_event_details__names_who_sent_what_was_passed_on(void **state)
+{
+	struct event e = { .kind = EVENT_SIGNAL,
+		           .is_forwarded = true,
+		           .sender_pid = 12,
+		           .sender_uid = 1000,
+		           .sender_comm = "bash" };
+
+	(void)state;
+	assert_details(&e, NULL, "forwarded by proctor; sent to it by bash (pid 12, uid 1000)");
+	e.sender_comm[0] = '\0';
+	assert_details(
+		&e, NULL,
+		"forwarded by proctor; sent to it by a process that was gone (pid 12, uid 1000)");
+	e.sender_pid = 0;
+	assert_details(&e, NULL, "forwarded by proctor; sent to it by the kernel");
+}
+
 static void test_event_details__says_core_and_inferred(void **state)
 {
 	struct event e = { .kind = EVENT_EXIT, .core_dumped = true };
@@ -84,6 +102,7 @@ static void test_metrics__have_a_key_of_their_own_and_help(void **state)
 }
 
 RUN_TESTS(TEST(test_event_details__names_the_sender),
+          TEST(test_event_details__names_who_sent_what_was_passed_on),
           TEST(test_event_details__says_core_and_inferred),
           TEST(test_event__has_five_kinds_in_the_view),
           TEST(test_rate_per_s__is_unknown_when_nothing_can_be_known),
