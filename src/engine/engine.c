@@ -244,7 +244,22 @@ void engine_learn(struct engine *e)
 	on_events(e);
 }
 
-void engine_settle(struct engine *e, uint64_t patience_ns,
+static bool is_member(void *self, struct proc_id id)
+{
+	struct engine *e = self;
+
+	return jobtab_find(&e->jobs, id).job >= 0;
+}
+
+/* An end is told before anybody can see it, but what is told is read in order: a record which
+ * another CPU has not finished writing holds up those behind it. */
+static bool lacks_ends(struct engine *e, uint64_t living)
+{
+	return sampler_tells_births(e->sampler) &&
+	       e->members.living.len > living + sampler_owed(e->sampler, is_member, e, false);
+}
+
+void engine_settle(struct engine *e, uint64_t patience_ns, uint64_t living,
                    bool (*cares)(void *self, struct proc_id id), void *self)
 {
 	uint64_t end_ns = clock_mono_ns() + patience_ns;
@@ -254,7 +269,8 @@ void engine_settle(struct engine *e, uint64_t patience_ns,
 	do {
 		on_events(e);
 		owed = sampler_owed(e->sampler, cares, self, false);
-	} while (owed && clock_mono_ns() < end_ns && nanosleep(&a_moment, NULL) == 0);
+	} while ((owed || lacks_ends(e, living)) && clock_mono_ns() < end_ns &&
+	         nanosleep(&a_moment, NULL) == 0);
 	(void)sampler_owed(e->sampler, cares, self, true);
 	e->is_ending = true;
 	store_events_ahead(e);

@@ -51,6 +51,7 @@ void engine_learn(struct engine *e);
 /* A look now, ahead of time. */
 void engine_look(struct engine *e);
 /* The last of a job: takes what has happened up to now, waiting up to `patience_ns` for totals of
- * processes that have ended and that `cares` about. Nothing is looked at, and anomalies end. */
-void engine_settle(struct engine *e, uint64_t patience_ns,
+ * processes that have ended and that `cares` about, and for the ends of all but `living` members.
+ * Nothing is looked at, and anomalies end. */
+void engine_settle(struct engine *e, uint64_t patience_ns, uint64_t living,
                    bool (*cares)(void *self, struct proc_id id), void *self);

@@ -178,14 +178,37 @@ int jobhost_run(struct jobhost *h, struct err *err)
 	return h->has_ended && !h->leftover_timer ? 0 : loop_run(h->loop, err);
 }
 
+static void *move_leftovers(void *self)
+{
+	const struct jobhost *h = self;
+
+	group_empty(h->group);
+	return NULL;
+}
+
+/* They leave the job, and are looked at once more: of them no end will tell what they took. To move
+ * them takes a while, in which the rest can be done. */
+static void let_go_of_leftovers(struct jobhost *h)
+{
+	bool was_just_looked_at = !sampler_tells_births(engine_sampler(h->engine)) &&
+	                          !h->leftover_timer;
+
+	if (h->group)
+		h->is_moving = pthread_create(&h->mover, NULL, move_leftovers, h) == 0;
+	if (!was_just_looked_at)
+		engine_look(h->engine);
+}
+
 void jobhost_finish(struct jobhost *h, struct job *ret, struct engine_totals *ret_totals)
 {
-	h->is_last = true;
 	if (h->leftover_timer) /* who was waited for, or was ended by us, was not left behind */
 		h->leaked = jobhost_count_living(h);
+	if (h->leaked)
+		let_go_of_leftovers(h);
+	h->is_last = true;
 	vec_each(&engine_jobs(h->engine)->sheets, sheet)
 		sheet->is_stored = false; /* all of them are in the last snapshot */
-	engine_settle(h->engine, TOTALS_PATIENCE_NS, jobhost_cares, h);
+	engine_settle(h->engine, TOTALS_PATIENCE_NS, h->leaked, jobhost_cares, h);
 	*ret = *the_job(h);
 	engine_stop(h->engine,
 	            ret_totals); /* its last words still come through jobhost_on_snapshot() */
@@ -199,6 +222,8 @@ void jobhost_free(struct jobhost *h)
 	engine_free(h->engine);
 	tally_done(&h->tally);
 	launcher_free(h->launcher);
+	if (h->is_moving)
+		pthread_join(h->mover, NULL);
 	group_close(h->group);
 	closep(&h->root_fd);
 	free(h);

@@ -87,10 +87,11 @@ static void put_end(struct jobhost *h, struct job *job)
 	job->current_sheet = 0;
 }
 
-/* A command that stayed alone took just what wait4 told of it, and told at once. */
-static bool is_alone(struct jobhost *h)
+/* When nobody ended before the command, it has reaped nobody: it took just what wait4 told of it,
+ * and told at once. */
+static bool is_first_to_end(struct jobhost *h)
 {
-	return h->has_ended && engine_members(h->engine)->total == 1;
+	return h->has_ended && engine_members(h->engine)->total == 1 + h->outlived;
 }
 
 static void fill_in_totals(struct jobhost *h, struct event *e)
@@ -112,7 +113,8 @@ bool jobhost_cares(void *self, struct proc_id id)
 {
 	struct jobhost *h = self;
 
-	return jobtab_find(engine_jobs(h->engine), id).job >= 0 && !is_alone(h);
+	return jobtab_find(engine_jobs(h->engine), id).job >= 0 &&
+	       !(is_first_to_end(h) && id.pid == h->end.pid);
 }
 
 static const struct event *find_end(const struct snapshot *snap, const struct sheet *sheet)
@@ -191,7 +193,7 @@ void jobhost_on_snapshot(void *self, struct snapshot *snap)
 	struct jobhost *h = self;
 	struct job *job = the_job(h);
 
-	if (is_alone(h))
+	if (is_first_to_end(h))
 		vec_each(&snap->events, e)
 			if (e->kind == EVENT_EXIT && e->id.pid == h->end.pid &&
 			    !readings_has(&e->final, PROC_CPU_TIME))

@@ -4,6 +4,8 @@
  * jobhost_end.c sees to its ends, jobhost_say.c takes what the job says. For them only. */
 #pragma once
 
+#include <pthread.h>
+
 #include "engine/jobhost.h"
 #include "job/tally.h"
 
@@ -34,6 +36,8 @@ struct jobhost {
 	struct forwarded forwarded[FORWARDED_KEPT]; /* a ring */
 	size_t forwards;                            /* all of them */
 	bool has_ended, ended_in_time, is_last;
+	pthread_t mover; /* takes those that are left behind out of the group */
+	bool is_moving;
 };
 
 static inline struct job *the_job(struct jobhost *h)

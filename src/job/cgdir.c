@@ -185,7 +185,7 @@ static void remove_empty(int dir_fd, const char *name, void *arg)
 	unlinkat(dir_fd, name, AT_REMOVEDIR); /* refused when somebody is in it */
 }
 
-static size_t move_to_parent(int parent_fd, int dir_fd)
+size_t cgdir_empty(int parent_fd, int dir_fd)
 {
 	cleanup(buf_done) struct buf text = { .max = KFILE_MAX };
 	struct scan s, line;
@@ -226,7 +226,7 @@ int cgdir_remove(int parent_fd, const char *name, int dir_fd)
 		    idle >= idle_rounds(dir_fd))
 			return -error;
 		each_child(dir_fd, NULL, remove_empty, &depth);
-		idle = move_to_parent(parent_fd, dir_fd) ? 0 : idle + 1;
+		idle = cgdir_empty(parent_fd, dir_fd) ? 0 : idle + 1;
 		if (idle > 1)
 			nanosleep(&(struct timespec){ .tv_nsec = NS_PER_MS }, NULL);
 	}

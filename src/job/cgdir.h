@@ -28,6 +28,8 @@ bool cgdir_says(int dir_fd, const char *file, const char *text);
 /* Who is in it and in the groups below; the number of them, of which the first cap are written. */
 size_t cgdir_pids(int dir_fd, pid_t *ret, size_t cap);
 
+/* Moves who is in it, but not in the groups below, to the parent; how many. */
+size_t cgdir_empty(int parent_fd, int dir_fd);
 /* Moves who is in it to the parent, and removes it and the empty groups below. A group below that
  * has processes stays as it is, and so does then this one. 0 or -errno. */
 int cgdir_remove(int parent_fd, const char *name, int dir_fd);

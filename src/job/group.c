@@ -205,6 +205,12 @@ int group_open(const struct group_options *o, struct group **ret, char *ret_why,
 	return 0;
 }
 
+void group_empty(const struct group *g)
+{
+	for (size_t i = 0; i < g->len; i++)
+		cgdir_empty(g->places[i].parent_fd, g->places[i].dir_fd);
+}
+
 bool group_needs_rlimit_pids(const struct group *g, const uint64_t *limit)
 {
 	return limit[JOB_LIMIT_PIDS] && !(g && g->limit_at[JOB_LIMIT_PIDS]);

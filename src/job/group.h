@@ -30,6 +30,11 @@ int group_open(const struct group_options *o, struct group **ret, char *ret_why,
  * jobs. NULL is fine. */
 void group_close(struct group *g);
 
+/* Moves who is in it to the caller's group, and no later than this returns. What they took until
+ * then stays the job's. The kernel takes its time, 10 ms and more: it may be called in a thread of
+ * its own, while the group is read, and before it is closed. */
+void group_empty(const struct group *g);
+
 /* Whether a limit of processes was asked for and no group holds it: then RLIMIT_NPROC must (and
  * does: group_open refused otherwise). g may be NULL. */
 bool group_needs_rlimit_pids(const struct group *g, const uint64_t *limit);

@@ -207,6 +207,11 @@ def test_what_is_left_behind_is_told_and_left_alone(run, left, tier):
 	assert (job["status"], job["leaked_processes"]) == ("completed", 3)
 	assert "3 left behind" in done.stderr
 	assert {row["pid"] for row in run.processes("ended IS NULL")} == set(left)
+	told = [p for p in json.loads(run.proctor("report", "--json").stdout)["costly_processes"] if p["pid"] in left]
+	assert len(told) == 3
+	for process in told:  # no end will tell it
+		assert process["peak_rss_mb"] > 0 and process["cpu_seconds"] is not None
+		assert {process["quality"][key] for key in ("cpu_seconds", "peak_rss_mb", "read_bytes", "written_bytes")} == {"sampled"}
 
 
 @pytest.mark.parametrize("tier", ALL_TIERS)
