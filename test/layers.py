@@ -47,8 +47,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
 COMMENT_OR_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.S)
 SQL = re.compile(r"\b(SELECT\s.+\sFROM|INSERT\s+INTO|CREATE\s+(TABLE|VIEW|INDEX)|DELETE\s+FROM|UPDATE\s+\w+\s+SET|"
 		 r"PRAGMA\s+\w+|BEGIN\s+IMMEDIATE)\b", re.I | re.S)
-# Made at build time, or the kernel's own: they lie in no room.
-GENERATED = re.compile(r"^(vmlinux\.h|\w+\.l?skel\.h)$")
+# Made at build time: they lie in no room.
+GENERATED = re.compile(r"^\w+\.l?skel\.h$")
 # Paths of the machine where somebody happened to write this (put together here, so that this line is not one).
 PLACES = re.compile("/tmp/" + r"wt\b|(?<![\w.}])/" + r"work/")
 TEXT = {".c", ".h", ".py", ".md", ".build", ".txt", ".sh", ".sql", ".yml", ".scd", ".conf", ".service", ""}

@@ -6,10 +6,7 @@
  *
  * Raw tracepoints, and reads by address: for typed arguments the kernel searches all its type names
  * at each load, which took a third of the time until the command of a job could start. */
-#include <vmlinux.h>
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
-
+#include "probe/bpf/kernel.bpf.h"
 #include "probe/bpf/lifecycle_record.h"
 #include "probe/bpf/pidns.bpf.h"
 
@@ -247,15 +244,11 @@ int on_signal(__u64 *ctx)
 /* ---- out of memory --------------------------------------------------------------------------- */
 
 /* From 6.9 on the tracepoint is given the victim, before that only its pid. */
-struct trace_event_raw_mark_victim___task {
-	uid_t uid;
-} __attribute__((preserve_access_index));
-
 static __always_inline void victim_fill(struct life_head *head, __u64 argument)
 {
 	struct task_struct *task = (void *)argument;
 
-	if (bpf_core_field_exists(struct trace_event_raw_mark_victim___task, uid)) {
+	if (bpf_core_field_exists(struct trace_event_raw_mark_victim, uid)) {
 		head_fill(head, LIFE_OOM, task_tgid(task), task);
 		return;
 	}

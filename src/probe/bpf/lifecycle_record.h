@@ -6,9 +6,7 @@
  * been reaped and its counters are final. */
 #pragma once
 
-#ifndef __VMLINUX_H__
 #include <linux/types.h>
-#endif
 
 #define LIFE_COMM_BYTES 16
 #define LIFE_ARGV_MAX 512

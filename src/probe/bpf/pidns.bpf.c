@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* pidns.bpf.c - which pid namespace the caller is in. Run once, in its own context. */
-#include <vmlinux.h>
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
-
+#include "probe/bpf/kernel.bpf.h"
 #include "probe/bpf/pidns.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -5,17 +5,6 @@
  * CPU. /proc/PID/statm adds the rests; so do we, up to TASK_CPUS_MAX CPUs. */
 #pragma once
 
-/* Resident memory is kept in these three of the mm's counters; the fourth is swap. */
-#define RSS_COUNTERS 3
-static const int rss_counter[RSS_COUNTERS] = { MM_FILEPAGES, MM_ANONPAGES, MM_SHMEMPAGES };
-
-/* Kernels before 6.2 kept plain counters here. */
-struct mm_struct___plain {
-	struct {
-		atomic_long_t count[4];
-	} rss_stat;
-} __attribute__((preserve_access_index));
-
 /* How many CPUs may exist; 0 when there are too many for the exact sum. */
 const volatile __u32 cpus_possible = 0;
 
@@ -101,23 +90,22 @@ static __always_inline bool rss_exact(struct mm_struct *mm, __u64 *ret)
 	return !odd;
 }
 
+/* Each counter by its constant name: only such a place in an array is looked up in the running
+ * kernel, whose counters may be larger than ours. */
 static __always_inline __u64 rss_folded(struct mm_struct *mm)
 {
-	__u64 pages = 0;
-
-	for (int i = 0; i < RSS_COUNTERS; i++)
-		pages += at_least_zero(mm->rss_stat[rss_counter[i]].count);
-	return pages;
+	return at_least_zero(mm->rss_stat[MM_FILEPAGES].count) +
+	       at_least_zero(mm->rss_stat[MM_ANONPAGES].count) +
+	       at_least_zero(mm->rss_stat[MM_SHMEMPAGES].count);
 }
 
 static __always_inline __u64 rss_plain(struct mm_struct *mm)
 {
 	struct mm_struct___plain *old = (void *)mm;
-	__u64 pages = 0;
 
-	for (int i = 0; i < RSS_COUNTERS; i++)
-		pages += at_least_zero(BPF_CORE_READ(old, rss_stat.count[rss_counter[i]].counter));
-	return pages;
+	return at_least_zero(BPF_CORE_READ(old, rss_stat.count[MM_FILEPAGES].counter)) +
+	       at_least_zero(BPF_CORE_READ(old, rss_stat.count[MM_ANONPAGES].counter)) +
+	       at_least_zero(BPF_CORE_READ(old, rss_stat.count[MM_SHMEMPAGES].counter));
 }
 
 static __always_inline bool rss_counters_adjoin(struct mm_struct *mm)

@@ -3,9 +3,7 @@
  * and its reader. The order is that of the process ids. */
 #pragma once
 
-#ifndef __VMLINUX_H__
 #include <linux/types.h>
-#endif
 
 #define TASK_COMM_BYTES 16
 #define TASK_CPUS_MAX 16 /* up to here resident memory is summed exactly */

@@ -4,11 +4,7 @@
  * Fields are read straight from the kernel's structures (CO-RE). A task may die under our hands:
  * such loads yield 0 or stale bytes but never fault, and `task->mm` and `task->files` are looked at
  * twice so that figures of a freed structure are not reported. */
-#include <vmlinux.h>
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-
+#include "probe/bpf/kernel.bpf.h"
 #include "probe/bpf/task_record.h"
 #include "probe/bpf/distrust.bpf.h"
 #include "probe/bpf/fds.bpf.h"
