@@ -174,6 +174,8 @@ static void take_exit(struct lifebook *book, const void *record, size_t len, str
 	(void)len;
 	if (held_find(book, key))
 		return;
+	if (r->is_oom_victim)
+		add_event(out, EVENT_OOM, &r->head);
 	describe(&one.exit, &r->head);
 	set_status(&one.exit, r->status);
 	set_peak_rss(book, r->peak_rss_pages, &one.exit.final);
@@ -259,16 +261,6 @@ static void take_signal(struct lifebook *book, const void *record, size_t len, s
 	e->sender_comm[sizeof e->sender_comm - 1] = '\0';
 }
 
-static void take_oom(struct lifebook *book, const void *record, size_t len, struct sample *out)
-{
-	const struct life_oom *r = record;
-
-	(void)book;
-	(void)len;
-	if (r->head.pid)
-		add_event(out, EVENT_OOM, &r->head);
-}
-
 static const struct {
 	size_t size; /* at least */
 	void (*take)(struct lifebook *book, const void *record, size_t len, struct sample *out);
@@ -278,7 +270,6 @@ static const struct {
 	[LIFE_EXIT] = { sizeof(struct life_exit), take_exit },
 	[LIFE_FREE] = { sizeof(struct life_free), take_free },
 	[LIFE_SIGNAL] = { sizeof(struct life_signal), take_signal },
-	[LIFE_OOM] = { sizeof(struct life_oom), take_oom },
 };
 
 void lifebook_take(struct lifebook *book, const void *record, size_t len, struct sample *out)

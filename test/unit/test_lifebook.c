@@ -299,9 +299,11 @@ static void test_lifebook__blames_the_kernel_and_not_who_happened_to_run(void **
 static void test_lifebook__tells_an_out_of_memory_victim(void **state)
 {
 	struct stage *s = *state;
-	struct life_oom r = { .head = head(LIFE_OOM, 12) };
+	struct life_exit r = { .head = head(LIFE_EXIT, 12), .is_oom_victim = 1 };
 
 	lifebook_take(&s->book, &r, sizeof r, &s->out);
+	lifebook_take(&s->book, &r, sizeof r, &s->out); /* a second thread that died at once */
+	assert_int_equal(s->out.events.len, 1);
 	assert_int_equal(s->out.events.at[0].kind, EVENT_OOM);
 	assert_int_equal(s->out.events.at[0].id.pid, 12);
 }

@@ -114,6 +114,7 @@ struct signal_struct {
 	struct task_io_accounting ioac;
 	unsigned long long sum_sched_runtime;
 	struct rlimit rlim[16];
+	struct mm_struct *oom_mm;
 };
 
 struct task_struct {
@@ -142,15 +143,8 @@ struct task_struct {
 	struct task_io_accounting ioac;
 };
 
-/* ---- events ---------------------------------------------------------------------------------- */
-
 struct kernel_siginfo {
 	int si_code;
-};
-
-/* From 6.9 on the tracepoint of a victim is given the task, and so knows its user. */
-struct trace_event_raw_mark_victim {
-	__u32 uid;
 };
 
 #pragma clang attribute pop

@@ -145,7 +145,8 @@ int on_exit(__u64 *ctx)
 	head_fill(&r->head, LIFE_EXIT, pid, task);
 	r->peak_rss_pages = BPF_CORE_READ(signal, maxrss);
 	r->status = exit_status(task, signal);
-	r->pad = 0;
+	/* Set when the kernel chooses it as a victim, and never taken back. */
+	r->is_oom_victim = BPF_CORE_READ(signal, oom_mm) != 0;
 	record_submit(r);
 	return 0;
 }
@@ -237,36 +238,6 @@ int on_signal(__u64 *ctx)
 	r->sender_pid = task_tgid(sender);
 	r->sender_uid = BPF_CORE_READ(sender, real_cred, euid.val);
 	bpf_core_read(r->sender_comm, sizeof r->sender_comm, &sender->comm);
-	record_submit(r);
-	return 0;
-}
-
-/* ---- out of memory --------------------------------------------------------------------------- */
-
-/* From 6.9 on the tracepoint is given the victim, before that only its pid. */
-static __always_inline void victim_fill(struct life_head *head, __u64 argument)
-{
-	struct task_struct *task = (void *)argument;
-
-	if (bpf_core_field_exists(struct trace_event_raw_mark_victim, uid)) {
-		head_fill(head, LIFE_OOM, task_tgid(task), task);
-		return;
-	}
-	__builtin_memset(head, 0, sizeof *head);
-	head->kind = LIFE_OOM;
-	head->at_ns = bpf_ktime_get_boot_ns();
-	head->tgid = argument;
-	head->pid = pidns_level ? 0 : argument;
-}
-
-SEC("raw_tp/mark_victim")
-int on_victim(__u64 *ctx)
-{
-	struct life_oom *r = record_new(sizeof *r);
-
-	if (!r)
-		return 0;
-	victim_fill(&r->head, ctx[0]);
 	record_submit(r);
 	return 0;
 }

@@ -11,7 +11,8 @@
 #define LIFE_COMM_BYTES 16
 #define LIFE_ARGV_MAX 512
 #define LIFE_RING_BYTES (4 << 20)
-#define LIFE_RING_SMALL_BYTES (1 << 20) /* some 6,000 records: making it takes part of a job's start */
+#define LIFE_RING_SMALL_BYTES                                                                      \
+	(1 << 20) /* some 6,000 records: making it takes part of a job's start */
 
 enum life_kind {
 	LIFE_FORK = 1,
@@ -19,7 +20,6 @@ enum life_kind {
 	LIFE_EXIT,
 	LIFE_FREE,
 	LIFE_SIGNAL,
-	LIFE_OOM,
 };
 
 struct life_head {
@@ -50,7 +50,7 @@ struct life_exit {
 	struct life_head head;
 	__u64 peak_rss_pages;
 	__u32 status; /* as wait(2) gives it */
-	__u32 pad;
+	__u32 is_oom_victim;
 };
 
 struct life_free {
@@ -72,8 +72,4 @@ struct life_signal {
 	__u32 sender_pid; /* in the reader's namespace; 0: not in it */
 	__u32 sender_uid;
 	char sender_comm[LIFE_COMM_BYTES];
-};
-
-struct life_oom {
-	struct life_head head; /* older kernels tell only the pid */
 };
