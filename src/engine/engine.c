@@ -317,12 +317,20 @@ int engine_new(struct loop *loop, const struct engine_options *options, struct e
 	return 0;
 }
 
+static void stop_looking(struct engine *e)
+{
+	loop_remove(TAKE_PTR(e->timer));
+	loop_remove(TAKE_PTR(e->reader));
+	sampler_close(TAKE_PTR(e->sampler));
+}
+
 void engine_stop(struct engine *take_e, struct engine_totals *ret)
 {
 	take_e->is_ending = true;
 	/* What happened since the last tick. */
 	if (sampler_drain(take_e->sampler) || watch_has_open(&take_e->watch))
 		store_events_ahead(take_e);
+	stop_looking(take_e); /* takes the kernel some time, while the recorder writes */
 	recorder_close(TAKE_PTR(take_e->recorder), &take_e->totals.recorder);
 	if (take_e->totals.recorder.notice_seq !=
 	    take_e->notice_seq) /* a short job had no tick to tell it */
@@ -336,11 +344,9 @@ void engine_free(struct engine *e)
 {
 	if (!e)
 		return;
-	loop_remove(e->timer);
-	loop_remove(e->reader);
+	stop_looking(e);
 	if (e->recorder)
 		recorder_close(e->recorder, NULL);
-	sampler_close(e->sampler);
 	members_done(&e->members);
 	unreaped_done(&e->unreaped);
 	watch_done(&e->watch);

@@ -151,6 +151,19 @@ static bool is_over(const struct store *st, size_t lives)
 	return st->is_brief && !lives && st->jobs.len && !job_has_running(st);
 }
 
+/* What happened ahead of the next snapshot, or before the first one of a short job. */
+static int put_events(struct store *st, const struct snapshot *snap, struct err *err)
+{
+	int r = event_put_all(st, snap, err);
+
+	if (r == 0)
+		r = job_sum_all(st, snap, err);
+	if (r == 0 && is_over(st, st->live.len))
+		r = recorder_finish(st, st->snapshot,
+		                    st->snapshot ? st->snapshot_ns : snap->wall_ns, false, err);
+	return r;
+}
+
 static int put_rows(struct store *st, const struct snapshot *snap, int64_t *ret_id, struct err *err)
 {
 	int64_t id = query_int(st, Q_NEXT_SNAPSHOT, err);
@@ -161,10 +174,8 @@ static int put_rows(struct store *st, const struct snapshot *snap, int64_t *ret_
 		r = job_put_all(st, snap, err);
 	if (r == 0)
 		r = anomaly_put_all(st, snap, err);
-	if (r == 0 && snap->events_only) {
-		r = event_put_all(st, snap, err);
-		return r < 0 ? r : job_sum_all(st, snap, err);
-	}
+	if (r == 0 && snap->events_only)
+		return put_events(st, snap, err);
 	if (r == 0 && strcmp(st->boot_id, snap->boot_id) != 0)
 		r = recorder_tell_boot(st, snap->boot_id, err);
 	if (r == 0 && needs_keyframe(st, snap))
@@ -196,6 +207,7 @@ static void commit(struct store *st, const struct snapshot *snap, int64_t id)
 	st->to_store[0] = '\0';
 	if (snap->events_only) {
 		live_trim_known(st);
+		st->is_finished = is_over(st, st->live.len);
 		return;
 	}
 	memcpy(st->boot_id, snap->boot_id, sizeof st->boot_id);
