@@ -171,7 +171,7 @@ const struct verb verb_sheet = {
 	.about =
 		"N counts from 1; without it the next number is taken. What the command and its children use is\n"
 		"counted for the sheet. The command's exit status is ours; it finds its number in PROCTOR_SHEET.\n"
-		"Outside of a job it runs all the same.",
+		"Outside of a job it runs all the same. A number that was used before is its next attempt.",
 	.instead_of_json = "ask `proctor report --json`",
 	.run = run,
 };

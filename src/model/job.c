@@ -142,17 +142,20 @@ static uint32_t next_num(const struct jobtab *t, int32_t job)
 struct sheet *jobtab_begin_sheet(struct jobtab *t, int32_t job, uint32_t num, const char *label,
                                  uint64_t now_ns)
 {
-	struct sheet *sheet;
+	struct sheet *sheet, before;
 
 	if (!num)
 		num = next_num(t, job);
 	sheet = jobtab_sheet(t, job, num);
-	if (!sheet) /* opened again, it begins again: a retry */
+	if (!sheet)
 		sheet = vec_push(&t->sheets, SHEETS_MAX);
 	if (!sheet)
 		return NULL;
-	*sheet = (struct sheet){ .job = job, .num = num, .started_ns = now_ns };
-	snprintf(sheet->label, sizeof sheet->label, "%s", label);
+	before = *sheet; /* all 0 when it is new */
+	*sheet = (struct sheet){
+		.job = job, .num = num, .attempt = before.attempt + 1, .started_ns = now_ns
+	};
+	snprintf(sheet->label, sizeof sheet->label, "%s", *label ? label : before.label);
 	follow_progress(t, job);
 	return sheet;
 }

@@ -105,6 +105,7 @@ struct job {
 struct sheet {
 	int32_t job; /* index in the table's jobs */
 	uint32_t num;
+	uint32_t attempt;            /* 1, and one more each time it is opened again */
 	char label[SHEET_LABEL_MAX]; /* "": none */
 	enum job_status status;
 	uint64_t started_ns, ended_ns; /* wall clock; ended 0 while it runs */
@@ -141,8 +142,9 @@ void jobtab_forget(struct jobtab *t, struct proc_id id);
 struct job_ref jobtab_find(const struct jobtab *t, struct proc_id id);
 /* The sheet of that number; NULL: none. */
 struct sheet *jobtab_sheet(const struct jobtab *t, int32_t job, uint32_t num);
-/* Opens it, again if it was open before, and moves the job's progress; NULL at the ceiling. num 0:
- * the next one. Pointers to sheets are good until the next is opened. */
+/* Opens it, and moves the job's progress; NULL at the ceiling. num 0: the next one. One that was
+ * open before begins again as its next attempt, under its old label if it is given none. Pointers
+ * to sheets are good until the next is opened. */
 struct sheet *jobtab_begin_sheet(struct jobtab *t, int32_t job, uint32_t num, const char *label,
                                  uint64_t now_ns);
 /* Ends it with this status and moves the job's progress. */

@@ -23,6 +23,7 @@ struct serve_host {
 	const struct snapshot *(*latest)(void *self); /* NULL: none yet */
 	/* num 0: the next one; total 0: not told; label "": none. What descends from pid belongs to
 	 * the sheet from now on. */
+	/* -EALREADY: another process that lives has it open. */
 	int (*begin_sheet)(void *self, uint32_t num, uint32_t total, const char *label, pid_t pid,
 	                   uint32_t *ret_num, struct err *err);
 	/* -ENOENT: it was never opened; -EALREADY: it ended before. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "view/format.h"
@@ -35,9 +36,20 @@ static void put_rest(size_t rest, const char *what, struct buf *to)
 		           rest == 1 ? "" : "s");
 }
 
-static void add_sheet(struct table *t, const struct style *style, const struct reader_sheet *s)
+/* The row of a sheet is that of its last attempt. */
+static unsigned attempts(const struct report *r, uint32_t sheet)
 {
-	char name[SHEET_LABEL_MAX + 16];
+	unsigned n = 1;
+
+	vec_each(&r->marks, m)
+		n += m->sheet == sheet && strcmp(m->name, "sheet.retried") == 0;
+	return n;
+}
+
+static void add_sheet(struct table *t, const struct style *style, const struct reader_sheet *s,
+                      unsigned attempt)
+{
+	char name[SHEET_LABEL_MAX + 16], result[sizeof(struct words) + 24];
 
 	snprintf(name, sizeof name, "%u %s", s->s.num, s->s.label);
 	table_add(t, name, INK_PLAIN);
@@ -46,7 +58,10 @@ static void add_sheet(struct table *t, const struct style *style, const struct r
 	add_figure(t, style, s->peak_rss_bytes, UNIT_MIB);
 	table_add_figure(t, format_percent(s->max_cpu_ratio).at, INK_PLAIN);
 	add_count(t, s->processes);
-	table_add(t, sheet_result(&s->s).at, job_ink(s->s.status));
+	snprintf(result, sizeof result, "%s", sheet_result(&s->s).at);
+	if (attempt > 1)
+		snprintf(result, sizeof result, "%s, attempt %u", sheet_result(&s->s).at, attempt);
+	table_add(t, result, job_ink(s->s.status));
 }
 
 void report_put_sheets(const struct report *r, const struct style *style, struct buf *to)
@@ -66,7 +81,7 @@ void report_put_sheets(const struct report *r, const struct style *style, struct
 	if (!r->sheets.len)
 		return;
 	for (size_t i = 0; i < shown; i++)
-		add_sheet(&t, style, &r->sheets.at[i]);
+		add_sheet(&t, style, &r->sheets.at[i], attempts(r, r->sheets.at[i].s.num));
 	report_title(style, to, "Sheets");
 	table_print(&t, style, to);
 	put_rest(r->sheets.len - shown, "sheet", to);

@@ -42,6 +42,32 @@ with Line(sock) as line:
 	assert (job["total_sheets"], job["last_completed_sheet"], job["current_sheet"], job["status"]) == (4, 1, None, "running")
 
 
+def test_a_number_that_is_used_again_is_the_next_attempt_and_nothing_of_the_first_is_lost(proctor, tmp_path):
+	script = "%s sheet 1/1 --label pack -- sh -c 'exit 3'; %s sheet 1 --label again -- true" % (proctor.binary, proctor.binary)
+	assert proctor("run", "--job-id", "retry", "--out", tmp_path / "out", "--", "sh", "-c", script).returncode == 0
+	report = json.loads(proctor("report", "retry", "--json").stdout)
+	assert [(s["sheet_num"], s["label"], s["status"], s["exit_code"]) for s in report["sheets"]] == [(1, "again", "completed", 0)]
+	(mark,) = [json.loads(line) for line in proctor("events", "retry", "--kind", "mark", "--json").stdout.splitlines()]
+	first = json.loads(mark["details"])
+	assert first.pop("seconds") >= 0 and mark["name"] == "sheet.retried" and mark["sheet_num"] == 1
+	assert first == {"sheet": 1, "attempt": 1, "label": "pack", "status": "failed", "exit_code": 3}
+	assert "ok, attempt 2" in proctor("report", "retry").stdout
+	log = [json.loads(line) for line in (tmp_path / "out/run.jsonl").read_text().splitlines()]
+	assert [line["data"]["attempt"] for line in log if line.get("event") == "sheet.retried"] == [1]
+
+
+def test_a_sheet_that_is_open_is_not_opened_by_another(proctor):
+	told = run_inside(proctor, """
+first = subprocess.Popen([binary, "sheet", "1", "--", "sh", "-c", "echo; sleep 1; exit 4"], stdout=subprocess.PIPE)
+first.stdout.readline()
+second = subprocess.run([binary, "sheet", "1", "--", "true"], capture_output=True, text=True)
+print(json.dumps([second.returncode, second.stderr, first.wait()]))
+""", "--job-id", "both")
+	assert (told[0], told[2]) == (0, 4) and "sheet 1 is open already" in told[1] and "without a sheet" in told[1], told
+	report = json.loads(proctor("report", "both", "--json").stdout)
+	assert [(s["status"], s["exit_code"]) for s in report["sheets"]] == [("failed", 4)]
+
+
 def test_a_process_of_a_sheet_is_shown_as_one(proctor):
 	found = run_inside(proctor, """
 sheet = subprocess.Popen([binary, "sheet", "2", "--", "sh", "-c", "sleep 20 & echo $!; wait"], stdout=subprocess.PIPE, text=True)

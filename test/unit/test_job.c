@@ -84,10 +84,13 @@ static void test_jobtab__begins_a_sheet_again_when_it_is_opened_again(void **sta
 
 	(void)state;
 	jobtab_add(&t, "a", "make", 7);
-	jobtab_end_sheet(&t, jobtab_begin_sheet(&t, 0, 1, "", 10), JOB_FAILED, 11);
+	jobtab_end_sheet(&t, jobtab_begin_sheet(&t, 0, 1, "pack", 10), JOB_FAILED, 11);
+	assert_int_equal(t.sheets.at[0].attempt, 1);
 	jobtab_sheet(&t, 0, 1)->is_stored = true;
 	jobtab_begin_sheet(&t, 0, 1, "", 12);
 	assert_int_equal(t.sheets.len, 1);
+	assert_int_equal(t.sheets.at[0].attempt, 2);
+	assert_string_equal(t.sheets.at[0].label, "pack");
 	assert_int_equal(t.sheets.at[0].status, JOB_RUNNING);
 	assert_int_equal(t.sheets.at[0].ended_ns, 0);
 	assert_false(t.sheets.at[0].is_stored);
