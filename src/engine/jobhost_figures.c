@@ -186,6 +186,14 @@ static void watch_user_pids(struct jobhost *h, struct job *job)
 	                   "the user has as many tasks as the limit allows", &err);
 }
 
+/* Before the first one nothing was seen since the job began. */
+static uint64_t since_last_look(const struct jobhost *h, const struct snapshot *snap)
+{
+	if (snap->elapsed_ns)
+		return snap->elapsed_ns;
+	return snap->boot_ns - MIN(snap->boot_ns, h->tally.started_boot_ns);
+}
+
 /* Before a snapshot is stored: the job in it gets its figures, so that a recorder that is killed
  * has told all up to the last tick. */
 void jobhost_on_snapshot(void *self, struct snapshot *snap)
@@ -204,8 +212,8 @@ void jobhost_on_snapshot(void *self, struct snapshot *snap)
 	jobhost_name_origins(h, snap);
 	close_orphaned_sheets(h, snap);
 	tally_feed(&h->tally, snap, 0);
-	if (!snap->events_only && snap->elapsed_ns)
-		job->interval_ns = MAX(job->interval_ns, snap->elapsed_ns);
+	if (!snap->events_only)
+		job->interval_ns = MAX(job->interval_ns, since_last_look(h, snap));
 	if (!snap->events_only)
 		watch_user_pids(h, job);
 	put_figures(h, job);

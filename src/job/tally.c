@@ -252,11 +252,11 @@ static uint64_t reaped_peak(const struct tally *t)
 
 static void put_memory(const struct tally *t, const struct tally_sources *from, struct job *ret)
 {
-	uint64_t peak = MAX(t->peak_rss_bytes, reaped_peak(t));
+	/* What a look saw was there: the kernel's own mark may lack a few pages that each CPU
+	 * counts for itself, and knows nothing of those that live or were lost. */
+	uint64_t peak = MAX(MAX(t->peak_rss_bytes, reaped_peak(t)), t->seen_rss_bytes);
 	bool is_exact = all_told(t, from) && t->without_peak == 0;
-
-	if (!is_exact) /* told figures know nothing of those that live, or were lost */
-		peak = MAX(peak, t->seen_rss_bytes);
+	bool is_single = from->processes == 1 && from->births_are_told && !t->lost;
 
 	if (peak)
 		ret->figures[JOB_FIGURE_PEAK_RSS] = figure(peak, is_exact ? QUALITY_EXACT
@@ -265,14 +265,13 @@ static void put_memory(const struct tally *t, const struct tally_sources *from, 
 		ret->hungriest_pid = t->hungriest_pid;
 		memcpy(ret->hungriest, t->hungriest, sizeof ret->hungriest);
 	}
-	if (t->has_looks) {
+	if (is_single)
+		ret->figures[JOB_FIGURE_PEAK_TOTAL] = ret->figures[JOB_FIGURE_PEAK_RSS];
+	else if (t->has_looks)
 		ret->figures[JOB_FIGURE_PEAK_TOTAL] = figure(MAX(t->peak_total_bytes, peak),
 		                                             QUALITY_SAMPLED);
-		if (t->peak_total_bytes >= peak)
-			ret->figures[JOB_FIGURE_PEAK_AT] = figure(t->peak_at_ns, QUALITY_SAMPLED);
-	} else if (from->processes == 1 && peak) {
-		ret->figures[JOB_FIGURE_PEAK_TOTAL] = ret->figures[JOB_FIGURE_PEAK_RSS];
-	}
+	if (t->has_looks && t->peak_total_bytes >= peak)
+		ret->figures[JOB_FIGURE_PEAK_AT] = figure(t->peak_at_ns, QUALITY_SAMPLED);
 	if (from->group && readings_has(from->group, CGROUP_MEM_PEAK))
 		ret->figures[JOB_FIGURE_PEAK_CHARGED] = figure(from->group->value[CGROUP_MEM_PEAK],
 		                                               QUALITY_EXACT);

@@ -18,8 +18,7 @@ struct tally {
 	uint64_t without_peak;      /* … whose peak memory nobody told */
 	uint64_t peak_rss_bytes;    /* of one process, told at its end */
 	uint64_t our_peak_bytes;    /* of a program of ours that the job started; told or seen */
-	uint64_t seen_rss_bytes; /* of one process, at a look: pages counted by each CPU, not exact
-	                          */
+	uint64_t seen_rss_bytes;    /* of one process, at a look */
 	pid_t hungriest_pid;
 	char hungriest[COMM_LEN];
 	uint64_t peak_total_bytes, peak_at_ns; /* of all, at a look; ns since the start */

@@ -125,15 +125,26 @@ static void put_processes(struct facts *f, const struct job *job)
 		facts_comma(f, "none left behind");
 }
 
-/* Told when there was some; a report tells it always. */
+static bool has_not_run(const struct job *job)
+{
+	return knows(job, JOB_FIGURE_PROCESSES) && !job->figures[JOB_FIGURE_PROCESSES].value;
+}
+
+/* Told when there was some, or when nobody knows; a report tells it always. */
 static void put_io(struct facts *f, const struct job *job)
 {
 	struct figure read = job->figures[JOB_FIGURE_READ],
 		      written = job->figures[JOB_FIGURE_WRITTEN];
 
-	if (!figure_is_known(read) || !figure_is_known(written) || !(read.value | written.value))
+	bool is_known = figure_is_known(read) && figure_is_known(written);
+
+	if (is_known ? !(read.value | written.value) : has_not_run(job))
 		return;
 	facts_begin(f, "i/o", job_quality(job, MIN(read.quality, written.quality)).at);
+	if (!is_known) {
+		facts_part(f, "not known: the kernel did not tell it");
+		return;
+	}
 	facts_part(f, "%s read", format_bytes(read.value).at);
 	facts_comma(f, "%s written", format_bytes(written.value).at);
 }

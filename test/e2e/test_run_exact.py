@@ -41,3 +41,13 @@ def test_a_peak_of_twenty_milliseconds_is_not_missed(measure, interval):
 	truth_kib, job = measure("mem", 500, 20, options=interval)
 	assert truth_kib > 500 * 1024
 	assert abs(job["peak_rss_mb"] * 1024 / truth_kib - 1) < 0.01, (truth_kib, job["peak_rss_mb"], job["peak_rss_mb_quality"])
+
+
+def test_a_single_look_tells_how_long_nobody_had_looked(run):
+	for _ in range(5):
+		run("sleep", "0.07")
+	looks = {row["job_id"]: row["n"] for row in run.sql("SELECT job_id, count(*) AS n FROM job_samples GROUP BY job_id")}
+	once = [job for job in run.jobs() if looks.get(job["job_id"]) == 1]
+	assert once, looks
+	for job in once:
+		assert 0.03 < job["interval_seconds"] <= job["duration_seconds"]

@@ -87,6 +87,7 @@ def test_every_process_is_counted_and_no_figure_says_more_than_is_known(go, name
 	assert job["tier"].startswith(tier), job["tier"]
 	assert (job["figures"]["processes"], job["quality"]["processes"]) == (CHILDREN + 2, "exact")
 	check(truth, job, worst, best)
+	assert job["quality"]["read_bytes"] == job["quality"]["written_bytes"] == "at_least"
 	word = {"exact": "exact", "at_least": "at least"}[job["quality"]["cpu_seconds"]]
 	assert [line.split("  ")[-1].strip() for line in told.splitlines() if line.startswith("  cpu ")] == [word], told
 

@@ -375,7 +375,67 @@ static void test_tally__forgets_when_the_peak_was_once_a_higher_one_is_told(void
 	snapshot_done(&told);
 }
 
-RUN_TESTS(TEST(test_tally__forgets_when_the_peak_was_once_a_higher_one_is_told),
+static void look_at_memory(struct tally *t, pid_t pid, uint64_t rss_bytes)
+{
+	struct snapshot snap = { .boot_ns = T0_NS };
+	struct proc_snap *p = vec_push(&snap.procs, 1);
+
+	p->s.id = (struct proc_id){ pid, 1 };
+	readings_set(&p->s.r, PROC_RSS, rss_bytes);
+	*vec_push(&snap.sums, 1) = (struct job_sum){ .procs = 1, .rss_bytes = rss_bytes };
+	tally_feed(t, &snap, 0);
+	snapshot_done(&snap);
+}
+
+/* The kernel's mark lacks a few pages; what was there stays told. */
+static void test_tally__takes_back_no_peak_that_a_look_saw(void **state)
+{
+	struct tally_sources from = { .processes = 2, .living = 2, .births_are_told = true };
+	struct snapshot told = { .events_only = true };
+	struct tally t = { .started_boot_ns = T0_NS };
+	struct job job = { 0 };
+
+	(void)state;
+	look_at_memory(&t, 10, 720 << 10);
+	tally_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, PEAK_RSS, 720 << 10, AT_LEAST);
+	add_end(&told, 10, NS_PER_MS, 700 << 10);
+	add_end(&told, 11, NS_PER_MS, 100 << 10);
+	tally_feed(&t, &told, 0);
+	from.living = 0;
+	tally_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, PEAK_RSS, 720 << 10, EXACT);
+	assert_int_equal(job.hungriest_pid, 10);
+	tally_done(&t);
+	snapshot_done(&told);
+}
+
+static void test_tally__of_one_process_the_whole_job_is_its_own_mark(void **state)
+{
+	struct tally_sources from = { .processes = 1, .living = 1, .births_are_told = true };
+	struct snapshot told = { .events_only = true };
+	struct tally t = { .started_boot_ns = T0_NS };
+	struct job job = { 0 };
+
+	(void)state;
+	look_at_memory(&t, 10, 600 << 10);
+	tally_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, PEAK_TOTAL, 600 << 10, AT_LEAST);
+	add_end(&told, 10, NS_PER_MS, 700 << 10);
+	tally_feed(&t, &told, 0);
+	from.living = 0;
+	tally_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, PEAK_TOTAL, 700 << 10, EXACT);
+	from.births_are_told = false; /* there may have been others */
+	tally_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, PEAK_TOTAL, 700 << 10, SAMPLED);
+	tally_done(&t);
+	snapshot_done(&told);
+}
+
+RUN_TESTS(TEST(test_tally__takes_back_no_peak_that_a_look_saw),
+          TEST(test_tally__of_one_process_the_whole_job_is_its_own_mark),
+          TEST(test_tally__forgets_when_the_peak_was_once_a_higher_one_is_told),
           TEST(test_tally__is_never_below_what_the_looks_saw),
           TEST(test_tally__tells_who_outlived_the_command_from_who_was_left),
           TEST(test_tally__is_exact_when_every_end_was_told),
