@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "serve/doorway.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -14,6 +16,8 @@
 
 #define SOCKET "sock"
 #define BACKLOG 128
+#define YOUNG_SECONDS 10
+#define SWEPT_MAX 1024 /* are looked at */
 
 void doorway_init(struct doorway *d)
 {
@@ -81,6 +85,38 @@ int doorway_open(struct doorway *d, const char *dir, int *ret_listen_fd, struct 
 	return r == 0 ? listen_here(d, dir, ret_listen_fd, err) : r;
 }
 
+/* One whose lock is free has no job any more. A young one may be about to be locked. */
+static void sweep_one(int parent_fd, const char *name, time_t now)
+{
+	cleanup(closep) int fd = openat(parent_fd, name,
+	                                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid() ||
+	    st.st_mtime > now - YOUNG_SECONDS || flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return;
+	unlinkat(fd, SOCKET, 0);
+	unlinkat(parent_fd, name, AT_REMOVEDIR); /* if nobody keeps other things there */
+}
+
+/* What jobs left behind whose recorder was killed. */
+static void sweep(int parent_fd)
+{
+	int fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *entry;
+	time_t now = time(NULL);
+
+	if (!dir) {
+		closep(&fd);
+		return;
+	}
+	for (size_t n = 0; n < SWEPT_MAX && (entry = readdir(dir)); n++)
+		if (entry->d_name[0] != '.')
+			sweep_one(parent_fd, entry->d_name, now);
+	closedir(dir);
+}
+
 void doorway_close(struct doorway *d)
 {
 	if (d->has_socket)
@@ -89,6 +125,8 @@ void doorway_close(struct doorway *d)
 		unlinkat(d->parent_fd, d->name, AT_REMOVEDIR);
 	if (d->fd >= 0)
 		close(d->fd);
+	if (d->parent_fd >= 0)
+		sweep(d->parent_fd);
 	if (d->parent_fd >= 0)
 		close(d->parent_fd);
 	free(d->name);

@@ -17,4 +17,5 @@ void doorway_init(struct doorway *d);
 /* Makes `dir` and its parent, mode 0700, locks it and listens on "sock" in it. */
 int doorway_open(struct doorway *d, const char *dir, int *ret_listen_fd, struct err *err)
 	must_check;
-void doorway_close(struct doorway *d); /* a half-built one too */
+/* A half-built one too. Removes what jobs left behind whose recorder was killed. */
+void doorway_close(struct doorway *d);

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The door of a job that `proctor run` runs: from inside the job to its record and back."""
 import json
+import os
 import sys
 from pathlib import Path
+
+from runkit import wait_for
 
 HERE = Path(__file__).parent
 
@@ -26,6 +29,26 @@ def test_the_command_finds_the_door_open_from_its_first_moment_and_gone_after_it
 	status = run_inside(proctor, "print(json.dumps(Line(sock).call('daemon.status')['result']))", "--job-id", "first")
 	assert (status["kind"], status["job_id"]) == ("run", "first")
 	assert not (state_dir / "jobs/first").exists()
+
+
+def test_what_a_killed_recorder_left_goes_with_the_next_and_nothing_else(proctor, state_dir, children):
+	sleep = ["--", "sleep", "60"]
+	dead, alive = (children.spawn([proctor.binary, "run", "--job-id", name, *sleep], env=proctor.env) for name in ("dead", "alive"))
+	for name in ("dead", "alive"):
+		wait_for((state_dir / "jobs" / name / "sock").exists)
+	dead.kill()
+	dead.wait()
+	jobs = state_dir / "jobs"
+	(jobs / "kept").mkdir()
+	(jobs / "kept/file").touch()
+	(jobs / "young").mkdir()
+	(jobs / "link").symlink_to(jobs / "kept")
+	for name in ("dead", "alive", "kept"):
+		os.utime(jobs / name, (0, 0))
+	assert (jobs / "dead/sock").exists()
+	assert proctor("run", "--", "true").returncode == 0
+	assert sorted(path.name for path in jobs.iterdir()) == ["alive", "kept", "link", "young"]
+	assert (jobs / "alive/sock").exists() and (jobs / "kept/file").exists()
 
 
 def test_sheets_move_the_progress_that_the_door_tells(proctor):
