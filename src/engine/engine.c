@@ -11,6 +11,7 @@
 #include "engine/watch.h"
 
 #define EVENTS_AHEAD 4096 /* a fork storm is stored as it goes and does not pile up in memory */
+#define LIMITS_AFTER_NS NS_PER_S
 #define FOR_GOOD_NS (2 * NS_PER_S)
 #define SETTLE_STEP_NS (2 * NS_PER_MS)
 #define TICKS_TO_SETTLE                                                                            \
@@ -165,6 +166,18 @@ static void push(struct engine *e, struct snapshot *snap)
 	recorder_push(e->recorder, snap);
 }
 
+/* Details have their price at each look; while looks are many they wait. Only how many files a
+ * process may open is asked for once it has shown that it will stay. */
+static unsigned want_now(const struct engine *e)
+{
+	unsigned want = budget_want(&e->budget);
+
+	if (!is_young(e) || !(want & WANT_PSS))
+		return want;
+	want &= ~(unsigned)WANT_PSS;
+	return clock_mono_ns() - e->started_ns < LIMITS_AFTER_NS ? want : want | WANT_LIMITS;
+}
+
 static void watch_events(struct engine *e);
 
 static void tick(struct engine *e)
@@ -172,9 +185,7 @@ static void tick(struct engine *e)
 	struct snapshot *snap = recorder_take(e->recorder);
 
 	set_focus(e);
-	/* Details have their price at each look; while looks are many they wait. */
-	sampler_set_want(e->sampler, is_young(e) ? budget_want(&e->budget) & ~(unsigned)WANT_PSS
-	                                         : budget_want(&e->budget));
+	sampler_set_want(e->sampler, want_now(e));
 	sampler_tick(e->sampler, &e->jobs, snap);
 	e->totals.ticks++;
 	e->totals.processes = snap->procs.len;

@@ -29,6 +29,7 @@ struct entry {
 	uint32_t read_tick;   /* 0: never */
 	uint64_t rss, faults; /* as they were then */
 	uint32_t chosen_tick;
+	bool is_asked;   /* for its limit, apart from the rest */
 	bool is_refused; /* not ours to look into, or it made us wait: never asked again */
 	uint64_t present;
 	uint64_t value[ARRAY_LEN(details)];
@@ -140,13 +141,18 @@ static bool is_same_process(struct detail *self, int dir_fd, struct proc_id id)
 	       st.start_ticks == id.start_ticks;
 }
 
+static int open_process(const struct detail *self, pid_t pid)
+{
+	char name[16];
+
+	snprintf(name, sizeof name, "%d", pid);
+	return openat(self->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
 static void take_turn(struct detail *self, const struct turn *t)
 {
-	cleanup(closep) int dir_fd = -1;
-	char pid[16];
+	cleanup(closep) int dir_fd = open_process(self, t->proc->id.pid);
 
-	snprintf(pid, sizeof pid, "%d", t->proc->id.pid);
-	dir_fd = openat(self->proc_fd, pid, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	t->entry->read_tick = self->tick;
 	t->entry->rss = readings_or(&t->proc->r, PROC_RSS, 0);
 	t->entry->faults = readings_or(&t->proc->r, PROC_MINOR_FAULTS, 0);
@@ -155,6 +161,19 @@ static void take_turn(struct detail *self, const struct turn *t)
 	read_details(self, dir_fd, t->proc, t->entry);
 	if (self->has_rollup && !t->entry->is_refused)
 		read_rollup(self, t->proc->id.pid, t->entry);
+}
+
+static void ask_limit(struct detail *self, const struct proc_sample *p, struct entry *e)
+{
+	cleanup(closep) int dir_fd = open_process(self, p->id.pid);
+	uint64_t begin = clock_process_cpu_ns(), v;
+	int error;
+
+	e->is_asked = true;
+	if (dir_fd >= 0 && is_same_process(self, dir_fd, p->id) &&
+	    taskfile_parse_fd_limit(read_text(self, dir_fd, "limits", &error), &v))
+		keep(e, PROC_FD_LIMIT, v);
+	self->credit_ns -= (int64_t)(clock_process_cpu_ns() - begin);
 }
 
 /* ---- whose turn it is ------------------------------------------------------------------------ */
@@ -238,6 +257,21 @@ static void take_turns(struct detail *self, const struct turn *turns, size_t len
 	}
 }
 
+/* One small file each, once: the limit of a process hardly ever changes. */
+static void ask_limits(struct detail *self, struct sample *out)
+{
+	vec_each(&out->focus, id) {
+		struct proc_sample *p = sample_find_proc(out, id->pid);
+		uint32_t seat = p ? self->seats.at[p - out->procs.at] : ROSTER_NONE;
+
+		if (seat == ROSTER_NONE || !proc_id_eq(p->id, *id) || !has_memory(p) ||
+		    readings_has(&p->r, PROC_FD_LIMIT) || self->credit_ns <= 0)
+			continue;
+		if (!self->entries.at[seat].is_asked)
+			ask_limit(self, p, &self->entries.at[seat]);
+	}
+}
+
 /* ---- a tick ---------------------------------------------------------------------------------- */
 
 static void forget(void *self_, uint32_t seat)
@@ -299,23 +333,32 @@ static void fill(struct detail *self, struct sample *out)
 	}
 }
 
-static int detail_read(void *self_, struct sample *out, struct err *err)
+static void take_all_turns(struct detail *self, struct sample *out)
 {
 	struct turn turns[TURNS_PER_TICK];
-	struct detail *self = self_;
 	size_t len;
 
-	(void)err;
-	if (!(out->want & WANT_PSS) || !seat_all(self, out))
-		return 0;
 	self->tick++;
-	self->credit_ns = MIN(self->credit_ns + CPU_PER_TICK_NS, CPU_PER_TICK_NS);
 	len = choose_focus(self, out, turns);
 	take_turns(self, turns, len);
 	len = TURNS_PER_TICK - len;
 	len = choose_others(self, out, turns,
 	                    self->tick == 1 ? len : MIN(len, (size_t)TURNS_OF_STRANGERS));
 	take_turns(self, turns, len);
+}
+
+static int detail_read(void *self_, struct sample *out, struct err *err)
+{
+	struct detail *self = self_;
+
+	(void)err;
+	if (!(out->want & (WANT_PSS | WANT_LIMITS)) || !seat_all(self, out))
+		return 0;
+	self->credit_ns = MIN(self->credit_ns + CPU_PER_TICK_NS, CPU_PER_TICK_NS);
+	if (out->want & WANT_PSS)
+		take_all_turns(self, out);
+	else
+		ask_limits(self, out);
 	fill(self, out);
 	end_scan(self);
 	return 0;

@@ -101,8 +101,9 @@ def test_a_child_that_nobody_reaps_is_a_zombie(run, tier):
 	assert (run.job()["processes"], run.job()["leaked_processes"]) == (2, 0)
 
 
-def test_files_near_the_own_limit_are_told(run):
-	done = run(*python(FILES), options=["--summary", "--interval", "0.5"])
+@pytest.mark.parametrize("interval", [[], ["--interval", "0.5"]], ids=["growing", "0.5s"])
+def test_files_near_the_own_limit_are_told(run, interval):
+	done = run(*python(FILES), options=["--summary", *interval])
 	files = the_one(run, "fd_exhaustion")
 	assert (files["severity"], files["threshold"]) == ("high", 58)
 	assert "of the 64 it may open" in done.stderr

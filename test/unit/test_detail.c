@@ -210,6 +210,31 @@ static void test_detail__rests_when_it_is_not_wanted(void **state)
 	tree_remove(&t);
 }
 
+static void test_detail__tells_the_limits_of_jobs_alone_when_no_more_is_wanted(void **state)
+{
+	struct probe_env env = tree_frozen("proc-6.18");
+	struct sample s = { .want = WANT_FDS_IO };
+	void *tasks = tree_probe(&probe_tasks_proc, &env, &s), *self = NULL;
+	struct proc_sample *sleeper = sample_find_proc(&s, 700);
+	struct err err;
+
+	(void)state;
+	s.want = WANT_FDS_IO | WANT_LIMITS;
+	add_focus(&s, sleeper->id);
+	self = tree_probe(&probe_detail, &env, &s);
+	assert_true(readings_has(&sleeper->r, PROC_FD_LIMIT));
+	assert_int_equal(count_pss(&s), 0);
+	vec_each(&s.procs, p)
+		assert_true(p == sleeper || !readings_has(&p->r, PROC_FD_LIMIT));
+	sleeper->r.present = UINT64_C(1) << PROC_RSS; /* as the next look finds it */
+	assert_int_equal(probe_detail.read(self, &s, &err), 0);
+	assert_true(readings_has(&sleeper->r, PROC_FD_LIMIT));
+	probe_detail.close(self);
+	probe_tasks_proc.close(tasks);
+	sample_done(&s);
+	close(env.root_fd);
+}
+
 /* ---- on the live machine --------------------------------------------------------------------- */
 
 static void test_detail__agrees_with_what_this_process_knows_of_itself(void **state)
@@ -285,5 +310,6 @@ RUN_TESTS(TEST(test_taskfile_parse_rollup__adds_what_is_private),
           TEST(test_detail__reads_processes_of_jobs_first),
           TEST(test_detail__does_not_mix_up_two_lives_of_a_pid),
           TEST(test_detail__rests_when_it_is_not_wanted),
+          TEST(test_detail__tells_the_limits_of_jobs_alone_when_no_more_is_wanted),
           TEST(test_detail__agrees_with_what_this_process_knows_of_itself),
           TEST(test_detail__leaves_what_is_not_ours))
