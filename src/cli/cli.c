@@ -107,6 +107,21 @@ int cli_state_dir(const struct cli *cli, char *ret)
 	return resolve_state_dir(cli, ret, &err) < 0 ? cli_failed(&err) : CLI_OK;
 }
 
+bool cli_env_finds(const char *state_dir)
+{
+	const struct statedir_env env = {
+		.ours = getenv("PROCTOR_STATE_DIR"),
+		.systemd = getenv("STATE_DIRECTORY"),
+		.xdg_state_home = getenv("XDG_STATE_HOME"),
+		.home = home_dir(),
+		.is_root = geteuid() == 0,
+	};
+	char found[CONFIG_PATH_MAX];
+	struct err err;
+
+	return statedir_resolve(&env, found, &err) == 0 && strcmp(found, state_dir) == 0;
+}
+
 int cli_make_state_dir(const struct cli *cli, char *ret)
 {
 	struct err err;

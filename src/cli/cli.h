@@ -83,8 +83,11 @@ int cli_config(const struct cli *cli, struct config *ret, struct config_files *f
 /* The state directory into `ret` (CONFIG_PATH_MAX bytes); nothing is created. CLI_OK, or CLI_FAILED
  * and told. */
 int cli_state_dir(const struct cli *cli, char *ret);
-/* The same, and it exists and can be written; else CLI_FAILED with the reason and the remedy
- * told. */
+/* Whether who has our environment, but not our options and perhaps another directory to start from,
+ * comes to this state directory too. */
+bool cli_env_finds(const char *state_dir);
+/* The state directory, and it exists and can be written; else CLI_FAILED with the reason and the
+ * remedy told. */
 int cli_make_state_dir(const struct cli *cli, char *ret);
 /* A path from the configuration, or where it is "" the default: `name` in the state directory.
  * Owned by the caller. */

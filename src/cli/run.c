@@ -48,7 +48,9 @@ struct run {
 	struct job job;
 	struct jobhost_options host;
 	char state_dir[CONFIG_PATH_MAX];
-	char *db_path; /* NULL: the job runs unrecorded */
+	char *db_path;         /* NULL: the job runs unrecorded */
+	char *given_state_dir; /* what PROCTOR_STATE_DIR was before us; NULL: not set */
+	bool sets_state_dir;
 	struct opt_list tags;
 	const char *name, *job_id, *tier, *out;
 	struct run_door *door;
@@ -357,11 +359,33 @@ static int exec_status(const struct err *err)
 	return err->code == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
 }
 
-static void set_environment(const struct run *run)
+/* The environment is the command's own, but for what `proctor sheet` needs in it to find the door.
+ */
+static void set_environment(struct run *run)
 {
+	const char *given = getenv("PROCTOR_STATE_DIR");
+
 	setenv("PROCTOR_JOB_ID", run->job.id, 1);
-	if (*run->state_dir)
-		setenv("PROCTOR_STATE_DIR", run->state_dir, 1);
+	if (!*run->state_dir || cli_env_finds(run->state_dir))
+		return;
+	run->sets_state_dir = true;
+	run->given_state_dir = given ? xstrdup(given) : NULL;
+	setenv("PROCTOR_STATE_DIR", run->state_dir, 1);
+}
+
+static void put_back(const char *name, const char *value)
+{
+	if (value)
+		setenv(name, value, 1);
+	else
+		unsetenv(name);
+}
+
+static void reset_environment(const struct run *run)
+{
+	put_back("PROCTOR_JOB_ID", *run->job.parent ? run->job.parent : NULL);
+	if (run->sets_state_dir)
+		put_back("PROCTOR_STATE_DIR", run->given_state_dir);
 }
 
 static void open_door(struct run *run, struct loop *loop, struct jobhost *host)
@@ -443,10 +467,7 @@ static int run_unrecorded(struct run *run, const struct err *why)
 		return refused(why, RUN_FAILED);
 	log_warn("the command runs unrecorded: %s", why->msg);
 	folder_close(TAKE_PTR(run->folder));
-	if (*run->job.parent)
-		setenv("PROCTOR_JOB_ID", run->job.parent, 1);
-	else
-		unsetenv("PROCTOR_JOB_ID");
+	reset_environment(run);
 	(void)!plain_become(&run->plain, run->host.argv, &err);
 	return not_started(run, &err);
 }
@@ -495,6 +516,7 @@ static int run_run(struct cli *cli, int argc, char **argv)
 	set_engine_options(&run);
 	set_environment(&run);
 	status = run_job(&run);
+	free(run.given_state_dir);
 	free(run.db_path);
 	return status;
 }

@@ -159,6 +159,32 @@ def test_the_environment_has_our_names_and_nothing_else(run):
 	assert "PROCTOR_JOB_ID=%s" % run.job()["job_id"] in ours
 
 
+def names_added(run, tmp_path, env, *options):
+	line = [run.proctor.binary, "run", *options, "--", "env", "-0"]
+	bare = run.bare("env", "-0", env=env, cwd=tmp_path).stdout.split("\0")
+	done = run.to_the_end(line, env=env, cwd=tmp_path)
+	assert done.returncode == 0, done.stderr
+	return {text.split("=")[0]: text.split("=", 1)[1] for text in set(done.stdout.split("\0")) - set(bare)}
+
+
+def test_the_state_directory_is_told_only_where_it_would_not_be_found(run, tmp_path):
+	env = {k: v for k, v in run.env.items() if k != "PROCTOR_STATE_DIR"}
+	usual = {**env, "STATE_DIRECTORY": str(tmp_path / "usual"), "XDG_STATE_HOME": str(tmp_path)}
+	assert set(names_added(run, tmp_path, usual)) == {"PROCTOR_JOB_ID"}
+	added = names_added(run, tmp_path, usual, "--state-dir", str(tmp_path / "other"))
+	assert added["PROCTOR_STATE_DIR"] == str(tmp_path / "other") and len(added) == 2
+	added = names_added(run, tmp_path, {**env, "PROCTOR_STATE_DIR": "relative"})
+	assert added["PROCTOR_STATE_DIR"] == str(tmp_path / "relative") and len(added) == 2
+
+
+def test_a_mark_finds_its_job_wherever_that_lives(run, tmp_path):
+	env = {k: v for k, v in run.env.items() if k != "PROCTOR_STATE_DIR"}
+	for how in ({"STATE_DIRECTORY": str(tmp_path / "usual")}, {"PROCTOR_STATE_DIR": "relative"}):
+		line = [run.proctor.binary, "run", "--", "sh", "-c", "cd / && %s mark here" % run.proctor.binary]
+		done = run.to_the_end(line, env={**env, **how}, cwd=tmp_path)
+		assert (done.returncode, done.stderr) == (0, ""), how
+
+
 def fds_of(start, **how):
 	text = start("sh", "-c", "exec ls -l /proc/self/fd 2>/dev/null", **how).stdout
 	found = dict(re.findall(r" (\d+) -> (.*)", text))
