@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -333,6 +334,16 @@ static struct run_record record_of(const struct run *run, const struct engine_to
 	return record;
 }
 
+/* The terminal shows the key that ended the job, ^C, and the cursor stays behind it. */
+static bool stands_behind_key(const struct job *job)
+{
+	struct termios mode;
+
+	return (job->signal == SIGINT || job->signal == SIGQUIT) &&
+	       tcgetattr(STDERR_FILENO, &mode) == 0 && mode.c_lflag & ECHO &&
+	       mode.c_lflag & ECHOCTL;
+}
+
 static void tell(struct run *run, const struct job *job, const struct engine_totals *totals)
 {
 	struct style style = cli_style_of(run->cli, STDERR_FILENO);
@@ -347,6 +358,8 @@ static void tell(struct run *run, const struct job *job, const struct engine_tot
 			         record.is_stored ? "incomplete" : "not stored", record.trouble);
 		return;
 	}
+	if (stands_behind_key(job))
+		buf_putc(&out, '\n');
 	run_view(&out, job, &record, &style, (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
 	(void)io_write_patiently(STDERR_FILENO, out.at, out.len, LOG_PATIENCE_NS);
 	buf_done(&out);

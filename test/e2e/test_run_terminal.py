@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 
 import pytest
 
@@ -164,6 +165,15 @@ def hung_up(run, line, out):
 		os.kill(tty.pid, signal.SIGTERM)
 		assert tty.wait() == 0
 	return sorted(text.split()[0] for text in out.read_text().splitlines()[1:])
+
+
+def test_the_end_begins_a_line_also_behind_the_key_that_brought_it(run, tmp_path):
+	with Terminal(run.line("sleep", "60", options=["--name", "told"]), run.env, cwd=tmp_path) as tty:
+		wait_for(lambda: children_of(tty.pid))
+		time.sleep(0.2)
+		tty.type("\x03")
+		tty.expect(r"^\^C\r\nproctor  told   FAILED .*SIGINT")
+		assert tty.wait() == -signal.SIGINT
 
 
 def test_a_terminal_that_goes_away_is_told_as_without_us(run, tmp_path):
