@@ -172,14 +172,35 @@ static void close_open_sheets(struct jobhost *h, struct snapshot *snap, uint64_t
 	}
 }
 
-/* The kernel does not tell whom RLIMIT_NPROC refused a fork: that it is full can be seen. */
-static void watch_user_pids(struct jobhost *h, struct job *job)
+/* How many more of its processes were there at one time since the last snapshot than are now: told
+ * by their births and ends, gone through backwards. Who ended and was not reaped is still there. */
+static uint64_t crowd_that_went(const struct jobhost *h, const struct snapshot *snap)
+{
+	int64_t more = 0, most = 0;
+
+	for (size_t i = snap->events.len; i > 0; i--) {
+		const struct event *e = &snap->events.at[i - 1];
+
+		if (e->job != 0 || !e->id.pid)
+			continue;
+		if (e->kind == EVENT_SPAWN)
+			more--;
+		else if (e->kind == EVENT_EXIT && !procstat_is(h->root_fd, e->id))
+			more++;
+		most = MAX(most, more);
+	}
+	return (uint64_t)most;
+}
+
+/* The kernel does not tell whom RLIMIT_NPROC refused a fork: that it is full can be seen, or was
+ * full a moment ago, in a job that is too short to be looked at. */
+static void watch_user_pids(struct jobhost *h, struct job *job, const struct snapshot *snap)
 {
 	uint64_t most = job->limit[JOB_LIMIT_USER_PIDS];
 	struct err err;
 
 	if (!most || job->limits_hit >> JOB_LIMIT_USER_PIDS & 1 ||
-	    procstat_count_tasks(h->root_fd, getuid()) < most)
+	    procstat_count_tasks(h->root_fd, getuid()) + crowd_that_went(h, snap) < most)
 		return;
 	job->limits_hit |= 1u << JOB_LIMIT_USER_PIDS;
 	(void)!jobhost_say(h, EVENT_LIMIT, "pids", (int64_t)most,
@@ -214,8 +235,7 @@ void jobhost_on_snapshot(void *self, struct snapshot *snap)
 	tally_feed(&h->tally, snap, 0);
 	if (!snap->events_only)
 		job->interval_ns = MAX(job->interval_ns, since_last_look(h, snap));
-	if (!snap->events_only)
-		watch_user_pids(h, job);
+	watch_user_pids(h, job, snap);
 	put_figures(h, job);
 	if (h->is_last) {
 		put_end(h, job);

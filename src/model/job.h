@@ -96,7 +96,8 @@ struct job {
 	uint32_t completed_sheets, failed_sheets; /* how many, while it is ours: not stored */
 	uint64_t limit[JOB_LIMIT_COUNT];          /* 0: none was set */
 	unsigned limits_hit;                      /* bits 1 << JOB_LIMIT_… */
-	unsigned parent_limits_hit; /* of a lost job, when read: what its parent met */
+	unsigned parent_limits_hit; /* when read, of one that was lost or out of memory: what its
+	                               parents met */
 	pid_t hungriest_pid;        /* whose peak PEAK_RSS is; 0: not known */
 	char hungriest[COMM_LEN];   /* its name */
 	struct figure figures[JOB_FIGURE_COUNT];

@@ -149,12 +149,19 @@ static unsigned read_parent_limits(struct reader *r, const struct job *job)
 		sqlite3_bind_text(stmt, 1, id, -1, SQLITE_TRANSIENT);
 		if (db_step(stmt, &err) <= 0)
 			break;
-		if (db_time_ns(sqlite3_column_double(stmt, 2)) < job->ended_ns + KILLED_WITHIN_NS)
+		if (job->status != JOB_LOST ||
+		    db_time_ns(sqlite3_column_double(stmt, 2)) < job->ended_ns + KILLED_WITHIN_NS)
 			hit = (unsigned)read_int(stmt, 0) & kill;
 		read_text(stmt, 1, id, sizeof id);
 		sqlite3_reset(stmt);
 	}
 	return hit;
+}
+
+/* The memory of the job around it ran out, of the container's, or of the machine's. */
+static bool is_oom_of_others(const struct job *job)
+{
+	return job_is_oom(job) && !(job->limits_hit >> JOB_LIMIT_MEM & 1);
 }
 
 static void read_job(struct reader *r, sqlite3_stmt *stmt, struct job *to)
@@ -178,10 +185,10 @@ static void read_job(struct reader *r, sqlite3_stmt *stmt, struct job *to)
 		to->figures[i] = read_figure(stmt, (enum job_figure)i);
 	if (to->status == JOB_LOST && !to->ended_ns)
 		to->ended_ns = last_sign_ns(r, sqlite3_column_int64(stmt, JOB_COLUMN_RECORDER));
-	if (to->status == JOB_LOST) {
+	if (to->status == JOB_LOST)
 		doubt_figures(to);
-		to->parent_limits_hit = *to->parent ? read_parent_limits(r, to) : 0;
-	}
+	if (*to->parent && (to->status == JOB_LOST || is_oom_of_others(to)))
+		to->parent_limits_hit = read_parent_limits(r, to);
 }
 
 /* Whether a job runs or is lost is decided when its recorder was asked for. */

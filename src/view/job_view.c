@@ -83,6 +83,8 @@ static struct words failed_result(const struct job *job)
 	if (job_is_oom(job) && has_hit(job, JOB_LIMIT_MEM) && job->limit[JOB_LIMIT_MEM])
 		return words("out of memory (own limit %s)",
 		             job_limit_words(job, JOB_LIMIT_MEM).at);
+	if (job_is_oom(job) && job->parent_limits_hit >> JOB_LIMIT_MEM & 1)
+		return words("out of memory (limit of its parent job)");
 	if (job_is_oom(job))
 		return words("out of memory");
 	for (size_t i = 0; i < ARRAY_LEN(task_limits); i++)
@@ -202,6 +204,13 @@ static bool is_blurred(const struct job *job)
 	struct figure leaked = job->figures[JOB_FIGURE_LEAKED];
 
 	return figure_is_known(leaked) && leaked.value && job->took_ns < NS_PER_S;
+}
+
+struct words job_cores_words(double cores)
+{
+	if (cores < 0.005)
+		return words("less than 0.01");
+	return cores < 0.095 ? words("%.2f", cores) : words("%.1f", cores);
 }
 
 double job_cores(const struct job *job)

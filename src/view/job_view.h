@@ -34,6 +34,7 @@ struct words job_figure_words(const struct job *job, enum job_figure id);
 struct words job_limit_words(const struct job *job, enum job_limit limit);
 /* Cores busy on average; NAN: not known, or what was left behind is in it. */
 double job_cores(const struct job *job);
+struct words job_cores_words(double cores); /* "3.4", "0.03", "less than 0.01" */
 /* How long its command took, when the job took longer; else 0. */
 uint64_t job_command_ns(const struct job *job);
 /* Processes that its command left, and that ended before the job did. */

@@ -116,9 +116,10 @@ static void put_cpu(struct facts *f, const struct report *r)
 	if (parts == job->figures[JOB_FIGURE_CPU].quality)
 		put_cpu_parts(f, job);
 	if (isfinite(cores) && r->cpus)
-		facts_part(f, "%.1f of %u core%s busy", cores, r->cpus, r->cpus == 1 ? "" : "s");
+		facts_part(f, "%s of %u core%s busy", job_cores_words(cores).at, r->cpus,
+		           r->cpus == 1 ? "" : "s");
 	else if (isfinite(cores))
-		facts_part(f, "%.1f cores busy", cores);
+		facts_part(f, "%s cores busy", job_cores_words(cores).at);
 	if (parts != job->figures[JOB_FIGURE_CPU].quality && parts != QUALITY_MISSING) {
 		facts_begin(f, "", job_quality(job, parts).at);
 		put_cpu_parts(f, job);

@@ -53,9 +53,10 @@ static void put_cpu(struct facts *f, const struct job *job, unsigned cpus)
 		facts_part(f, "%s", job_figure_words(job, JOB_FIGURE_CPU).at);
 	}
 	if (isfinite(cores) && cpus)
-		facts_part(f, "%.1f of %u core%s busy", cores, cpus, cpus == 1 ? "" : "s");
+		facts_part(f, "%s of %u core%s busy", job_cores_words(cores).at, cpus,
+		           cpus == 1 ? "" : "s");
 	else if (isfinite(cores))
-		facts_part(f, "%.1f cores busy", cores);
+		facts_part(f, "%s cores busy", job_cores_words(cores).at);
 }
 
 static void put_peak(struct facts *f, const struct job *job)

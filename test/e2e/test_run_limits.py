@@ -133,6 +133,9 @@ def test_the_limit_that_was_met_is_told_also_of_a_job_within_a_job(run, outer, i
 	jobs = {job["type"]: job for job in run.jobs()}
 	assert {name: (job["limits_hit"], job["oom_kills"]) for name, job in jobs.items()} == {
 		name: ("mem" if name == met else "", 1) for name in ("outer", "inner")}
+	if met == "outer":
+		assert "out of memory (limit of its parent job)" in run.proctor("report", "inner").stdout
+		assert "out of memory (own limit 50.0 MiB)" in run.proctor("report", "outer").stdout
 
 
 @pytest.mark.needs_root
@@ -184,6 +187,37 @@ def test_processes_are_limited_by_the_group(run, tier):
 	done = run("/usr/bin/python3", "-c", FORKS, options=["--pids", "20", "--kill-leftovers", "--grace", "0.2s", "--tier", tier])
 	assert (done.returncode, done.stdout) == (3, "19 11\n"), done.stderr  # itself is the twentieth
 	assert hit(run) == {"pids"} and run.job()["result"] == "limit"
+
+
+BURST = """
+import os, time
+for _ in range(60):
+	try:
+		if os.fork() == 0:
+			time.sleep(0.3)
+			os._exit(0)
+	except BlockingIOError:
+		break
+try:
+	while True:
+		os.wait()
+except ChildProcessError:
+	os._exit(3)
+"""
+
+
+@pytest.mark.needs_root
+def test_that_a_short_job_met_the_limit_of_its_user_is_told(as_nobody):
+	done = as_nobody("run", "--job-id", "burst", "--interval", "5", "--pids", "40", "--", "/usr/bin/python3", "-S", "-c", BURST)
+	assert done.returncode == 3, done.stderr
+	job = json.loads(as_nobody("ls", "--json").stdout)["jobs"][0]
+	if "pids" in job["limits"]:
+		pytest.skip("NOT RUN: nobody has a control group that holds it")
+	assert job["limits_hit"] == ["user_pids"] and job["outcome"] == "limit"
+	told = [json.loads(line) for line in as_nobody("events", "--kind", "limit", "--json").stdout.splitlines()]
+	assert [(e["name"], e["count"]) for e in told] == [("pids", 40)]
+	assert as_nobody("run", "--interval", "5", "--pids", "400", "--", "/usr/bin/python3", "-S", "-c", BURST).returncode == 3
+	assert json.loads(as_nobody("ls", "--json").stdout)["jobs"][0]["limits_hit"] == []
 
 
 @pytest.mark.needs_root

@@ -132,7 +132,28 @@ static void test_job_limit__of_the_user_is_told_apart(void **state)
 	                    "exit 2, met its limit of 100 tasks of the whole user");
 }
 
-RUN_TESTS(TEST(test_job_limit__of_the_user_is_told_apart),
+static void test_job_cores__are_told_also_when_they_are_few(void **state)
+{
+	assert_string_equal(job_cores_words(3.42).at, "3.4");
+	assert_string_equal(job_cores_words(0.0951).at, "0.1");
+	assert_string_equal(job_cores_words(0.0312).at, "0.03");
+	assert_string_equal(job_cores_words(0.0049).at, "less than 0.01");
+	assert_string_equal(job_cores_words(0).at, "less than 0.01");
+}
+
+static void test_job_result__names_the_job_around_it_whose_memory_was_short(void **state)
+{
+	struct job job = { .status = JOB_FAILED, .signal = SIGKILL };
+
+	job.figures[JOB_FIGURE_OOM_KILLS] = (struct figure){ 1, QUALITY_EXACT };
+	assert_string_equal(job_result(&job).at, "out of memory");
+	job.parent_limits_hit = 1u << JOB_LIMIT_MEM;
+	assert_string_equal(job_result(&job).at, "out of memory (limit of its parent job)");
+}
+
+RUN_TESTS(TEST(test_job_cores__are_told_also_when_they_are_few),
+          TEST(test_job_result__names_the_job_around_it_whose_memory_was_short),
+          TEST(test_job_limit__of_the_user_is_told_apart),
           TEST(test_job_result__tells_how_it_ended),
           TEST(test_job_result__tells_why_a_command_never_ran),
           TEST(test_job_result__tells_which_limit_it_met),
