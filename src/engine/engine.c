@@ -129,7 +129,7 @@ static void learn(struct engine *e, const struct sample *s)
 }
 
 /* What was read is about to become a snapshot, and the next sample begins with no events. */
-static void on_read(void *self, const struct sample *s)
+static void on_read(void *self, struct sample *s)
 {
 	struct engine *e = self;
 	bool scans_tell = e->jobs.jobs.len && !s->events_complete;
@@ -137,6 +137,7 @@ static void on_read(void *self, const struct sample *s)
 	learn(e, s);
 	if (scans_tell)
 		members_adopt(&e->members, &e->jobs, s, &e->options.root);
+	members_rename(&e->members, s);
 	e->learned = 0;
 }
 

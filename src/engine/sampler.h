@@ -32,7 +32,7 @@ struct role_health {
 typedef void sampler_notice(void *self, const char *text);
 /* Called with what was read, before a snapshot is made of it: the time to learn who belongs to
  * which job. */
-typedef void sampler_read(void *self, const struct sample *sample);
+typedef void sampler_read(void *self, struct sample *sample);
 
 int sampler_open(const struct sampler_options *options, struct sampler **ret, struct err *err)
 	must_check;

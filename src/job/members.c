@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "job/members.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "model/ours.h"
@@ -121,7 +122,7 @@ static bool is_our_helper(const struct sample *s, const struct proc_sample *p)
 	const struct proc_sample *parent = ours_is_helper(p->comm) ? sample_find_proc(s, p->ppid)
 	                                                           : NULL;
 
-	return parent && strcmp(parent->comm, OURS_NAME) == 0;
+	return parent && ours_is_one(parent->comm);
 }
 
 /* A scan is in the order of pids, and a pid that wrapped around may be smaller than its parent's:
@@ -146,6 +147,13 @@ bool members_adopt(struct members *m, struct jobtab *t, const struct sample *s,
 		}
 	}
 	return found;
+}
+
+void members_rename(const struct members *m, struct sample *s)
+{
+	vec_each(&s->procs, p)
+		if (ours_is_helper(p->comm) && members_has(m, p->id.pid))
+			snprintf(p->comm, sizeof p->comm, OURS_NAME);
 }
 
 void members_list(const struct members *m, struct sample *to)

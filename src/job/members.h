@@ -39,6 +39,8 @@ void members_learn(struct members *m, struct jobtab *t, const struct event *even
  * orphans). For when nobody tells of births, or some were lost. True when it found any. */
 bool members_adopt(struct members *m, struct jobtab *t, const struct sample *s,
                    const struct members_root *root);
+/* While a helper of ours is born, its parent bears the helper's name: it is called by its own. */
+void members_rename(const struct members *m, struct sample *s);
 /* The living, for a scan of only these. */
 void members_list(const struct members *m, struct sample *to);
 /* Forgets who has been dead for a while. */
