@@ -331,6 +331,7 @@ static struct run_record record_of(const struct run *run, const struct engine_to
 		record.trouble = "there is no place for it";
 	else if (!r->has_end || r->lost || r->events_lost)
 		record.trouble = r->reason;
+	record.events_lost = r->events_lost;
 	return record;
 }
 

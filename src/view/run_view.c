@@ -225,6 +225,9 @@ static void put_record(struct facts *f, const struct job *job, const struct run_
 	if (record->trouble) {
 		facts_begin(f, "record", "");
 		facts_part(f, record->is_stored ? "incomplete:" : "not stored:");
+		if (record->is_stored && record->events_lost)
+			facts_join(f, FACT_WORD, "%s events lost,",
+			           format_count(record->events_lost).at);
 		facts_join(f, FACT_WORD, "%s", record->trouble);
 		facts_ink(f, INK_WARN);
 	}

@@ -11,6 +11,7 @@
 struct run_record {
 	bool is_stored;        /* what became of it can be asked for */
 	const char *trouble;   /* why all or a part of it was not stored; NULL: all was */
+	uint64_t events_lost;  /* of its processes, with that */
 	const char *state_dir; /* to be named when asking for it; NULL: it is found without */
 	const struct run_notes *notes; /* NULL: none */
 };
