@@ -5,31 +5,9 @@
 
 #include "base/io.h"
 #include "store_job.h"
+#include "store_scene.h"
 
 #define MIB (1 << 20)
-
-struct scene {
-	struct world w;
-	char *dir;
-	struct store *st;
-};
-
-static struct scene scene_of(uint64_t seed)
-{
-	struct scene sc = { .dir = world_dir() };
-
-	world_init(&sc.w, seed);
-	world_add_job(&sc.w, "train");
-	sc.st = world_open(&sc.w, sc.dir);
-	return sc;
-}
-
-static void scene_done(struct scene *sc)
-{
-	store_close(sc->st);
-	world_done(&sc->w);
-	world_rmdir(sc->dir);
-}
 
 static struct anomaly spike_of(const struct scene *sc, enum anomaly_news news)
 {

@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "store/reader_job.h"
 #include "store_job.h"
+#include "store_scene.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -35,29 +36,6 @@ static void put_gpus(struct world *w, struct store *st, uint64_t percent)
 	*use = (struct gpu_use){ .gpu = 99, .id.pid = 8 }; /* of no GPU */
 	if (store_put(st, &w->snap, &err) < 0)
 		fail_msg("%s", err.msg);
-}
-
-struct scene {
-	struct world w;
-	char *dir;
-	struct store *st;
-};
-
-static struct scene scene_of(uint64_t seed)
-{
-	struct scene sc = { .dir = world_dir() };
-
-	world_init(&sc.w, seed);
-	world_add_job(&sc.w, "train");
-	sc.st = world_open(&sc.w, sc.dir);
-	return sc;
-}
-
-static void scene_done(struct scene *sc)
-{
-	store_close(sc->st);
-	world_done(&sc->w);
-	world_rmdir(sc->dir);
 }
 
 static void assert_text(const char *dir, const char *sql, const char *wanted)
