@@ -102,7 +102,8 @@ static void fill_in_totals(struct jobhost *h, struct event *e)
 	             clock_timeval_ns(u->ru_utime) + clock_timeval_ns(u->ru_stime));
 	readings_set(&e->final, PROC_MINOR_FAULTS, (uint64_t)u->ru_minflt);
 	readings_set(&e->final, PROC_MAJOR_FAULTS, (uint64_t)u->ru_majflt);
-	readings_set(&e->final, PROC_PEAK_RSS, (uint64_t)u->ru_maxrss * 1024);
+	if (!readings_has(&e->final, PROC_PEAK_RSS))
+		readings_set(&e->final, PROC_PEAK_RSS, (uint64_t)u->ru_maxrss * 1024);
 	if (!h->end.has_io)
 		return;
 	readings_set(&e->final, PROC_READ_BYTES, h->end.read_bytes);

@@ -254,10 +254,12 @@ static void put_memory(const struct tally *t, const struct tally_sources *from, 
 {
 	/* What a look saw was there: the kernel's own mark may lack a few pages that each CPU
 	 * counts for itself, and knows nothing of those that live or were lost. */
-	uint64_t peak = MAX(MAX(t->peak_rss_bytes, reaped_peak(t)), t->seen_rss_bytes);
+	uint64_t peak = MAX(t->peak_rss_bytes, t->seen_rss_bytes);
 	bool is_exact = all_told(t, from) && t->without_peak == 0;
 	bool is_single = from->processes == 1 && from->births_are_told && !t->lost;
 
+	if (!is_exact) /* wait4's has what we had ourselves when we made the command's process */
+		peak = MAX(peak, reaped_peak(t));
 	if (peak)
 		ret->figures[JOB_FIGURE_PEAK_RSS] = figure(peak, is_exact ? QUALITY_EXACT
 		                                                          : QUALITY_AT_LEAST);

@@ -189,8 +189,8 @@ static void take_exit(struct lifebook *book, const void *record, size_t len, str
 	map_put(&book->index, key, book->held.len - 1);
 }
 
-static void set_totals(const struct lifebook *book, const struct life_free *r,
-                       struct proc_readings *final)
+/* All but the peak: the end told that, while its memory was there. */
+static void set_totals(const struct life_free *r, struct proc_readings *final)
 {
 	readings_set(final, PROC_CPU_TIME, r->cpu_ns);
 	readings_set(final, PROC_MINOR_FAULTS, r->minor_faults);
@@ -199,11 +199,9 @@ static void set_totals(const struct lifebook *book, const struct life_free *r,
 		readings_set(final, PROC_READ_BYTES, r->read_bytes);
 		readings_set(final, PROC_WRITE_BYTES, r->write_bytes);
 	}
-	set_peak_rss(book, r->peak_rss_pages, final);
 }
 
-static void tell_totals(struct lifebook *book, const struct life_free *r, pid_t pid,
-                        struct sample *out)
+static void tell_totals(const struct life_free *r, pid_t pid, struct sample *out)
 {
 	struct event *e = add_event(out, EVENT_TOTALS, &r->head);
 
@@ -211,7 +209,7 @@ static void tell_totals(struct lifebook *book, const struct life_free *r, pid_t 
 		return;
 	e->id.pid = pid;
 	set_status(e, r->status);
-	set_totals(book, r, &e->final);
+	set_totals(r, &e->final);
 }
 
 /* An end that nobody told of came before we listened, or was given up: its totals are still worth
@@ -224,13 +222,13 @@ static void take_free(struct lifebook *book, const void *record, size_t len, str
 	(void)len;
 	if (!held) {
 		if (!book->is_nested)
-			tell_totals(book, r, (pid_t)r->head.tgid, out);
+			tell_totals(r, (pid_t)r->head.tgid, out);
 		return;
 	}
 	if (held->is_told) {
-		tell_totals(book, r, held->exit.id.pid, out);
+		tell_totals(r, held->exit.id.pid, out);
 	} else {
-		set_totals(book, r, &held->exit.final);
+		set_totals(r, &held->exit.final);
 		tell_exit(&held->exit, out);
 	}
 	held_remove(book, held);

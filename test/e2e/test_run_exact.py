@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What a job took, against what the kernel told the job itself: within one per cent in every tier, for root and for a plain user."""
+import os
 import shutil
+import sys
 
 import pytest
 
@@ -51,3 +53,34 @@ def test_a_single_look_tells_how_long_nobody_had_looked(run):
 	assert once, looks
 	for job in once:
 		assert 0.03 < job["interval_seconds"] <= job["duration_seconds"]
+
+
+SPAWN = """
+import os
+block = bytearray(100 << 20)
+os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
+"""
+REPLACED = """
+import os
+block = bytearray(100 << 20)
+os.execv("/bin/true", ["true"])
+"""
+# From here on the memory of a process is still there when its end is told.
+KEEPS_MEMORY = (6, 16)
+KERNEL = tuple(int(part) for part in os.uname().release.split(".")[:2])
+
+
+@pytest.mark.needs_root
+@pytest.mark.skipif(KERNEL < KEEPS_MEMORY, reason="this kernel tells only the mark that a child has from its parent")
+def test_the_peak_of_a_child_is_not_that_of_its_large_parent(run):
+	run(sys.executable, "-c", SPAWN, options=["--tier", "bpf"])
+	peaks = {row["comm"]: row["peak_rss_kib"] / 1024 for row in run.processes()}
+	assert peaks["true"] < 50 < 100 < max(peaks.values()), peaks
+	assert run.job()["peak_rss_mb"] > 100
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("tier", TIERS)
+def test_the_peak_of_a_program_that_became_a_small_one_is_not_lost(run, tier):
+	run(sys.executable, "-c", REPLACED, options=["--tier", tier])
+	assert run.job()["peak_rss_mb"] > 100

@@ -29,6 +29,7 @@ struct percpu_counter {
 
 struct mm_struct {
 	unsigned long total_vm;
+	unsigned long hiwater_rss;
 	unsigned long arg_start;
 	unsigned long arg_end;
 	struct percpu_counter rss_stat[MM_COUNTERS];
@@ -139,6 +140,7 @@ struct task_struct {
 	char comm[16];
 	struct files_struct *files;
 	struct signal_struct *signal;
+	__u64 parent_exec_id;
 	__u64 self_exec_id;
 	struct task_io_accounting ioac;
 };

@@ -127,6 +127,32 @@ static __always_inline __u32 exit_status(struct task_struct *task, struct signal
 	return BPF_CORE_READ(task, group_leader, exit_code);
 }
 
+/* Side by side in the task: how many programs it ran, its ancestors included, and its parent when it
+ * was made. */
+struct exec_ids {
+	__u64 parent, own;
+};
+
+/* The kernel's mark of a process holds what its memory was before it ran its program: a copy of its
+ * parent's, or the parent's itself. Of one that ran a single program the memory that is about to go
+ * tells better, where it is still there when we are called (from 6.16 on). It lacks what an earlier
+ * program took; so with more than one the mark stays. */
+static __always_inline __u64 peak_rss(struct task_struct *task, struct signal_struct *signal)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct exec_ids ids = {};
+
+	bpf_core_read(&ids, sizeof ids, &task->parent_exec_id);
+	if (!mm || ids.own - ids.parent > 1 || !bpf_core_field_exists(mm->rss_stat[0].count))
+		return BPF_CORE_READ(signal, maxrss);
+
+	__s64 mark = BPF_CORE_READ(mm, hiwater_rss);
+	__s64 now = BPF_CORE_READ(mm, rss_stat[MM_FILEPAGES].count) +
+		    BPF_CORE_READ(mm, rss_stat[MM_ANONPAGES].count) +
+		    BPF_CORE_READ(mm, rss_stat[MM_SHMEMPAGES].count);
+	return now > mark ? now : mark;
+}
+
 /* The count of live threads is taken down before we are called, so that two threads which die at
  * once may both find it 0: the reader takes the first record only. */
 SEC("raw_tp/sched_process_exit")
@@ -143,7 +169,7 @@ int on_exit(__u64 *ctx)
 	if (!r)
 		return 0;
 	head_fill(&r->head, LIFE_EXIT, pid, task);
-	r->peak_rss_pages = BPF_CORE_READ(signal, maxrss);
+	r->peak_rss_pages = peak_rss(task, signal);
 	r->status = exit_status(task, signal);
 	/* Set when the kernel chooses it as a victim, and never taken back. */
 	r->is_oom_victim = BPF_CORE_READ(signal, oom_mm) != 0;
@@ -178,7 +204,6 @@ int on_free(__u64 *ctx)
 	r->cpu_ns = final_cpu_ns(task, signal);
 	r->minor_faults = BPF_CORE_READ(signal, min_flt);
 	r->major_faults = BPF_CORE_READ(signal, maj_flt);
-	r->peak_rss_pages = BPF_CORE_READ(signal, maxrss);
 	r->status = exit_status(task, signal);
 	r->read_bytes = r->write_bytes = r->has_io = 0;
 	if (bpf_core_field_exists(signal->ioac.read_bytes)) {

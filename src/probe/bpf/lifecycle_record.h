@@ -60,7 +60,6 @@ struct life_free {
 	__u64 write_bytes;
 	__u64 minor_faults;
 	__u64 major_faults;
-	__u64 peak_rss_pages;
 	__u32 status;
 	__u32 has_io;
 };
