@@ -30,7 +30,7 @@ FILES = """
 import os, resource, time
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 held = [os.dup(1) for _ in range(58)]
-time.sleep(2)
+time.sleep(3)
 """
 # A child that computes; with "leave" its parent ends, and the one above waits in its place.
 BUSY = """
