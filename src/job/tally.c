@@ -19,6 +19,8 @@ static void take_peak(struct tally *t, uint64_t bytes, pid_t pid, const char *co
 	if (!bytes || bytes < t->peak_rss_bytes)
 		return;
 	t->peak_rss_bytes = bytes;
+	if (bytes < t->seen_rss_bytes) /* a look saw somebody with more, who may live on */
+		return;
 	t->hungriest_pid = pid;
 	memcpy(t->hungriest, comm, sizeof t->hungriest);
 }

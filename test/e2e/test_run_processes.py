@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections import Counter
 
@@ -212,6 +213,20 @@ def test_what_is_left_behind_is_told_and_left_alone(run, left, tier):
 	for process in told:  # no end will tell it
 		assert process["peak_rss_mb"] > 0 and process["cpu_seconds"] is not None
 		assert {process["quality"][key] for key in ("cpu_seconds", "peak_rss_mb", "read_bytes", "written_bytes")} == {"sampled"}
+
+
+LARGE = "import time; block = bytearray(100 << 20); open('ready', 'w').write('yes'); time.sleep(120)"
+
+
+@pytest.mark.parametrize("tier", ALL_TIERS)
+def test_who_is_left_behind_can_be_the_hungriest(run, left, tier, tmp_path):
+	script = 'setsid "$0" -c "$1" >/dev/null 2>&1 & echo $!; read line <ready; sleep 0.01'
+	os.mkfifo(tmp_path / "ready")
+	done = run("sh", "-c", script, sys.executable, LARGE, options=["--tier", tier], cwd=tmp_path)
+	left.append(int(done.stdout))
+	job = run.job()
+	assert job["leaked_processes"] == 1 and job["peak_rss_mb"] > 100
+	assert job["hungriest_pid"] == left[0], job
 
 
 @pytest.mark.parametrize("tier", ALL_TIERS)

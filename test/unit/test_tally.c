@@ -410,6 +410,25 @@ static void test_tally__takes_back_no_peak_that_a_look_saw(void **state)
 	snapshot_done(&told);
 }
 
+/* It lives on, so that no end tells its mark; those of small ones are told after the last look. */
+static void test_tally__calls_who_is_left_behind_the_hungriest(void **state)
+{
+	struct tally_sources from = { .processes = 2, .living = 1, .births_are_told = true };
+	struct snapshot told = { .events_only = true };
+	struct tally t = { .started_boot_ns = T0_NS };
+	struct job job = { 0 };
+
+	(void)state;
+	look_at_memory(&t, 10, 720 << 10);
+	add_end(&told, 11, NS_PER_MS, 100 << 10);
+	tally_feed(&t, &told, 0);
+	tally_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, PEAK_RSS, 720 << 10, AT_LEAST);
+	assert_int_equal(job.hungriest_pid, 10);
+	tally_done(&t);
+	snapshot_done(&told);
+}
+
 static void test_tally__of_one_process_the_whole_job_is_its_own_mark(void **state)
 {
 	struct tally_sources from = { .processes = 1, .living = 1, .births_are_told = true };
@@ -434,6 +453,7 @@ static void test_tally__of_one_process_the_whole_job_is_its_own_mark(void **stat
 }
 
 RUN_TESTS(TEST(test_tally__takes_back_no_peak_that_a_look_saw),
+          TEST(test_tally__calls_who_is_left_behind_the_hungriest),
           TEST(test_tally__of_one_process_the_whole_job_is_its_own_mark),
           TEST(test_tally__forgets_when_the_peak_was_once_a_higher_one_is_told),
           TEST(test_tally__is_never_below_what_the_looks_saw),
