@@ -216,6 +216,20 @@ static uint64_t since_last_look(const struct jobhost *h, const struct snapshot *
 	return snap->boot_ns - MIN(snap->boot_ns, h->tally.started_boot_ns);
 }
 
+/* The longest time in which nobody looked, that after the last look included. Without any look
+ * nothing is sampled. */
+static void put_interval(struct jobhost *h, struct job *job, const struct snapshot *snap)
+{
+	uint64_t end_boot_ns = h->tally.started_boot_ns + job->took_ns;
+
+	if (!snap->events_only) {
+		job->interval_ns = MAX(job->interval_ns, since_last_look(h, snap));
+		h->looked_boot_ns = snap->boot_ns;
+	}
+	if (h->is_last && h->looked_boot_ns && end_boot_ns > h->looked_boot_ns)
+		job->interval_ns = MAX(job->interval_ns, end_boot_ns - h->looked_boot_ns);
+}
+
 /* Before a snapshot is stored: the job in it gets its figures, so that a recorder that is killed
  * has told all up to the last tick. */
 void jobhost_on_snapshot(void *self, struct snapshot *snap)
@@ -234,14 +248,13 @@ void jobhost_on_snapshot(void *self, struct snapshot *snap)
 	jobhost_name_origins(h, snap);
 	close_orphaned_sheets(h, snap);
 	tally_feed(&h->tally, snap, 0);
-	if (!snap->events_only)
-		job->interval_ns = MAX(job->interval_ns, since_last_look(h, snap));
 	watch_user_pids(h, job, snap);
 	put_figures(h, job);
 	if (h->is_last) {
 		put_end(h, job);
 		close_open_sheets(h, snap, job->ended_ns);
 	}
+	put_interval(h, job, snap);
 	if (snap->jobs.len)
 		snap->jobs.at[0] = *job;
 	if (h->options.on_snapshot)

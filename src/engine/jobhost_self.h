@@ -32,6 +32,7 @@ struct jobhost {
 	struct loop_source *limit_timer, *leftover_timer;
 	uint64_t started_mono_ns, kill_at_ns;
 	uint64_t ended_mono_ns, ended_boot_ns; /* the command */
+	uint64_t looked_boot_ns;               /* the last look; 0: there was none */
 	uint64_t outlived, leaked;
 	struct forwarded forwarded[FORWARDED_KEPT]; /* a ring */
 	size_t forwards;                            /* all of them */

@@ -55,6 +55,17 @@ def test_a_single_look_tells_how_long_nobody_had_looked(run):
 		assert 0.03 < job["interval_seconds"] <= job["duration_seconds"]
 
 
+@pytest.mark.needs_root
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("script, options", [("sleep 0.4 & sleep 0.4; wait", []), ("sleep 0.4 &", ["--wait"]),
+                                             ("sleep 60 & sleep 0.4", ["--kill-leftovers"]), ("sleep 60", ["--time", "0.4s"])],
+                         ids=["plain", "wait", "kill-leftovers", "time"])
+def test_the_time_after_the_last_look_counts_as_an_interval(run, tier, script, options):
+	run("sh", "-c", script + " >/dev/null 2>&1", options=["--tier", tier, "--interval", "5s", *options])
+	job = run.job()
+	assert 0.2 < job["interval_seconds"] <= job["duration_seconds"]
+
+
 SPAWN = """
 import os
 block = bytearray(100 << 20)
