@@ -75,6 +75,7 @@ static uint64_t took_ns(const struct jobhost *h)
 
 static void put_end(struct jobhost *h, struct job *job)
 {
+	struct figure *peak_at = &job->figures[JOB_FIGURE_PEAK_AT];
 	bool is_ok = h->end.has_exit_code && h->end.exit_code == 0;
 
 	job->status = is_ok ? JOB_COMPLETED : JOB_FAILED;
@@ -85,6 +86,8 @@ static void put_end(struct jobhost *h, struct job *job)
 	job->took_ns = took_ns(h);
 	job->ended_ns = job->started_ns + job->took_ns;
 	job->current_sheet = 0;
+	/* What is left behind is looked at once more after the end, of which that look tells. */
+	peak_at->value = MIN(peak_at->value, job->took_ns);
 }
 
 /* When nobody ended before the command, it has reaped nobody: it took just what wait4 told of it,

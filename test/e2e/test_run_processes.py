@@ -215,6 +215,13 @@ def test_what_is_left_behind_is_told_and_left_alone(run, left, tier):
 		assert {process["quality"][key] for key in ("cpu_seconds", "peak_rss_mb", "read_bytes", "written_bytes")} == {"sampled"}
 
 
+@pytest.mark.parametrize("tier", ALL_TIERS)
+def test_no_peak_is_after_the_end(run, left, tier):
+	leave_pids(run(WAYS, "leave", 30, options=["--tier", tier, "--interval", "5s"]).stdout, left)
+	job = run.job()
+	assert 0 < job["peak_at_seconds"] <= job["duration_seconds"]
+
+
 LARGE = "import time; block = bytearray(100 << 20); open('ready', 'w').write('yes'); time.sleep(120)"
 
 
