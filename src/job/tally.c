@@ -259,9 +259,11 @@ static void put_memory(const struct tally *t, const struct tally_sources *from, 
 	uint64_t peak = MAX(t->peak_rss_bytes, t->seen_rss_bytes);
 	bool is_exact = all_told(t, from) && t->without_peak == 0;
 	bool is_single = from->processes == 1 && from->births_are_told && !t->lost;
+	bool is_seen; /* so much, by a look */
 
 	if (!is_exact) /* wait4's has what we had ourselves when we made the command's process */
 		peak = MAX(peak, reaped_peak(t));
+	is_seen = t->has_looks && t->peak_total_bytes >= peak;
 	if (peak)
 		ret->figures[JOB_FIGURE_PEAK_RSS] = figure(peak, is_exact ? QUALITY_EXACT
 		                                                          : QUALITY_AT_LEAST);
@@ -272,9 +274,10 @@ static void put_memory(const struct tally *t, const struct tally_sources *from, 
 	if (is_single)
 		ret->figures[JOB_FIGURE_PEAK_TOTAL] = ret->figures[JOB_FIGURE_PEAK_RSS];
 	else if (t->has_looks)
-		ret->figures[JOB_FIGURE_PEAK_TOTAL] = figure(MAX(t->peak_total_bytes, peak),
-		                                             QUALITY_SAMPLED);
-	if (t->has_looks && t->peak_total_bytes >= peak)
+		ret->figures[JOB_FIGURE_PEAK_TOTAL] = is_seen ? figure(t->peak_total_bytes,
+		                                                       QUALITY_SAMPLED)
+		                                              : figure(peak, QUALITY_AT_LEAST);
+	if (is_seen)
 		ret->figures[JOB_FIGURE_PEAK_AT] = figure(t->peak_at_ns, QUALITY_SAMPLED);
 	if (from->group && readings_has(from->group, CGROUP_MEM_PEAK))
 		ret->figures[JOB_FIGURE_PEAK_CHARGED] = figure(from->group->value[CGROUP_MEM_PEAK],
