@@ -7,9 +7,15 @@
 
 #include "view/job_view.h"
 
+bool diff_can_tell(struct diff_pair pair)
+{
+	return figure_is_known(pair.a) && figure_is_known(pair.b) &&
+	       (pair.a.quality != QUALITY_AT_LEAST || pair.b.quality != QUALITY_AT_LEAST);
+}
+
 double diff_ratio(struct diff_pair pair)
 {
-	if (!figure_is_known(pair.a) || !figure_is_known(pair.b) || !pair.a.value)
+	if (!diff_can_tell(pair) || !pair.a.value)
 		return NAN;
 	return (double)pair.b.value / (double)pair.a.value;
 }

@@ -8,10 +8,13 @@ struct diff_pair {
 	struct figure a, b;
 };
 
-/* b / a; NAN when one is missing or a is 0. */
+/* Whether they can be compared: both are known, and not both are lower bounds, above which each may
+ * be anything. */
+bool diff_can_tell(struct diff_pair pair);
+/* b / a; NAN when they cannot be compared or a is 0. */
 double diff_ratio(struct diff_pair pair);
 /* What the ratio says of that of the true figures: of a lower bound below, of one above, not quite
- * (samples; a bound below and above). */
+ * (of samples). */
 enum diff_bound { DIFF_EXACT, DIFF_AT_LEAST, DIFF_AT_MOST, DIFF_ROUGH };
 enum diff_bound diff_bound(struct diff_pair pair);
 const char *diff_bound_key(enum diff_bound bound); /* "at_most" */
