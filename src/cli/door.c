@@ -37,19 +37,25 @@ static int door_path(const struct cli *cli, const char *id, char **ret, struct e
 	return 0;
 }
 
-static int call(const char *path, const char *method, const char *params, json_t **ret_result,
-                struct err *err)
+/* Nobody can tell a job that has ended from one whose state directory is gone. */
+static int no_door(int r, const char *id, const char *path, struct err *err)
 {
-	uint64_t deadline_ns = clock_mono_ns() + PATIENCE_NS;
-	cleanup(client_closep) struct client *client = NULL;
-	int r = client_open(path, deadline_ns, &client, err);
-
-	return r < 0 ? r : client_call(client, method, params, deadline_ns, ret_result, err);
+	if (r == -ENOENT || r == -ENOTDIR)
+		return err_set(err, ENOENT,
+		               "job '%s': no door at %s: the job has ended, or its state directory "
+		               "was removed",
+		               id, path);
+	if (r == -ECONNREFUSED)
+		return err_set(err, ENOENT, "job '%s': its recorder is gone: nobody listens at %s",
+		               id, path);
+	return err_wrap(err, "job '%s' does not answer", id);
 }
 
 int door_call(const struct cli *cli, const char *method, const char *params, json_t **ret_result,
               struct err *err)
 {
+	uint64_t deadline_ns = clock_mono_ns() + PATIENCE_NS;
+	cleanup(client_closep) struct client *client = NULL;
 	cleanup(freep) char *path = NULL;
 	const char *id = NULL;
 	int r = job_id(&id, err);
@@ -58,11 +64,13 @@ int door_call(const struct cli *cli, const char *method, const char *params, jso
 		r = door_path(cli, id, &path, err);
 	if (r < 0)
 		return r;
-	r = call(path, method, params, ret_result, err);
-	if (r == -ENOENT || r == -ECONNREFUSED || r == -ENOTDIR)
-		return err_set(err, ENOENT, "job '%s' does not run any more (no door at %s)", id,
-		               path);
-	return r < 0 ? err_wrap(err, "job '%s' does not answer", id) : 0;
+	r = client_open(path, deadline_ns, &client, err);
+	if (r < 0)
+		return no_door(r, id, path, err);
+	if (client_call(client, method, params, deadline_ns, ret_result, err) < 0)
+		return err_wrap(err, "job '%s' %s", id,
+		                client_was_refused(client) ? "refuses" : "does not answer");
+	return 0;
 }
 
 int door_note(const struct cli *cli, const char *name, char *const *pairs, size_t n,

@@ -20,6 +20,7 @@ struct client {
 	uint64_t last_id;
 	struct buf in;
 	size_t searched; /* bytes of in without a newline */
+	bool was_refused;
 };
 
 /* Whoever can write to the directory could have put a socket there (atop, 2025). */
@@ -152,25 +153,27 @@ static void drop_line(struct client *c, struct scan line)
 	c->searched = 0;
 }
 
-static int tell_refusal(const json_t *error, struct err *err)
+static int tell_refusal(struct client *c, const json_t *error, struct err *err)
 {
 	const json_t *data = json_object_get(error, "data");
 	const char *word = json_string_value(json_object_get(data, "code"));
 	const char *text = json_string_value(json_object_get(error, "message"));
 
+	c->was_refused = true;
 	return err_set(err, word ? message_error_errno(word) : EIO, "%s",
 	               text ? text : "the server refused without a reason");
 }
 
 /* 1: not ours (an older answer, a notification). A refusal without an id is for us: it ends the
  * connection. */
-static int take_reply(const json_t *reply, uint64_t id, json_t **ret, struct err *err)
+static int take_reply(struct client *c, const json_t *reply, json_t **ret, struct err *err)
 {
+	uint64_t id = c->last_id;
 	const json_t *got = json_object_get(reply, "id"), *error = json_object_get(reply, "error");
 	json_t *result = json_object_get(reply, "result");
 
 	if (json_is_object(error) && (json_is_null(got) || (uint64_t)json_integer_value(got) == id))
-		return tell_refusal(error, err);
+		return tell_refusal(c, error, err);
 	if (!json_is_integer(got) || (uint64_t)json_integer_value(got) != id)
 		return 1;
 	if (!result)
@@ -216,6 +219,7 @@ int client_call(struct client *c, const char *method, const char *params, uint64
 {
 	int r = ask(c, method, params, deadline_ns, err);
 
+	c->was_refused = false;
 	/* Who refuses a connection says why before it closes, and that is worth reading. */
 	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
 		return r;
@@ -225,8 +229,13 @@ int client_call(struct client *c, const char *method, const char *params, uint64
 		r = read_reply(c, deadline_ns, &reply, err);
 		if (r < 0)
 			return r;
-		r = take_reply(reply, c->last_id, ret_result, err);
+		r = take_reply(c, reply, ret_result, err);
 		json_decref(reply);
 	} while (r > 0);
 	return r;
+}
+
+bool client_was_refused(const struct client *c)
+{
+	return c->was_refused;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -20,3 +21,5 @@ DEFINE_CLEANUP(struct client *, client_close)
  * message.h's table. */
 int client_call(struct client *c, const char *method, const char *params, uint64_t deadline_ns,
                 json_t **ret_result, struct err *err) must_check;
+/* Whether the last call failed because the server said no: it was there, and answered. */
+bool client_was_refused(const struct client *c);

@@ -86,9 +86,21 @@ first.stdout.readline()
 second = subprocess.run([binary, "sheet", "1", "--", "true"], capture_output=True, text=True)
 print(json.dumps([second.returncode, second.stderr, first.wait()]))
 """, "--job-id", "both")
-	assert (told[0], told[2]) == (0, 4) and "sheet 1 is open already" in told[1] and "without a sheet" in told[1], told
+	assert (told[0], told[2]) == (0, 4) and "without a sheet" in told[1], told
+	assert told[1].startswith("proctor: warning: job 'both' refuses: sheet 1 is open already, by process "), told
 	report = json.loads(proctor("report", "both", "--json").stdout)
 	assert [(s["status"], s["exit_code"]) for s in report["sheets"]] == [("failed", 4)]
+
+
+def test_a_job_whose_state_directory_is_gone_is_not_told_to_have_ended(proctor, state_dir):
+	told = run_inside(proctor, """
+import shutil
+shutil.rmtree(os.environ["PROCTOR_STATE_DIR"])
+mark = subprocess.run([binary, "mark", "x"], capture_output=True, text=True)
+print(json.dumps([mark.returncode, mark.stderr]))
+""", "--job-id", "bare")
+	assert told == [3, "proctor: job 'bare': no door at %s/jobs/bare/sock: the job has ended, or its state directory was removed\n"
+			% state_dir]
 
 
 def test_a_process_of_a_sheet_is_shown_as_one(proctor):

@@ -68,7 +68,9 @@ def test_outside_of_a_job_a_mark_is_not_found(proctor, state_dir):
 	done = proctor("mark", "x")
 	assert done.returncode == 3 and "PROCTOR_JOB_ID is not set" in done.stderr
 	done = proctor("mark", "x", env={"PROCTOR_JOB_ID": "gone"})
-	assert done.returncode == 3 and "'gone' does not run any more" in done.stderr
+	assert done.returncode == 3
+	assert done.stderr == ("proctor: job 'gone': no door at %s/jobs/gone/sock: the job has ended, or its state directory was removed\n"
+			       % state_dir)
 	done = proctor("mark", "x", env={"PROCTOR_JOB_ID": "../../etc"})
 	assert done.returncode == 3 and str(state_dir) not in done.stderr
 
@@ -126,6 +128,15 @@ def test_a_door_that_does_not_answer_holds_up_nothing(proctor, state_dir):
 		assert done.returncode == 0 and took < 20
 		assert done.stderr.count("\n") == 1 and "does not answer" in done.stderr
 		assert proctor("mark", "x", env={"PROCTOR_JOB_ID": "deaf"}).returncode == 4
+
+
+def test_a_job_whose_recorder_died_is_told_as_that(proctor, state_dir):
+	folder = state_dir / "jobs/dead"
+	folder.mkdir(parents=True)
+	with socket.socket(socket.AF_UNIX) as left:
+		left.bind(str(folder / "sock"))
+	done = proctor("mark", "x", env={"PROCTOR_JOB_ID": "dead"})
+	assert done.returncode == 3 and "job 'dead': its recorder is gone: nobody listens at " in done.stderr
 
 
 class Running:
