@@ -178,6 +178,7 @@ void codec_sheet_members(struct json *j, const struct reader_sheet *s)
 	json_begin_object(j);
 	put_quality(j, "cpu_seconds", s->cpu_time_ns);
 	put_quality(j, "peak_rss_mb", s->peak_rss_bytes);
+	put_text(j, "max_cpu_pct", quality_key(share_quality(s->max_cpu_ratio)));
 	json_end_object(j);
 }
 
@@ -207,6 +208,7 @@ void codec_process_members(struct json *j, const struct reader_process *p)
 	put_quality(j, "peak_rss_mb", p->peak_rss_bytes);
 	put_quality(j, "read_bytes", p->read_bytes);
 	put_quality(j, "written_bytes", p->written_bytes);
+	put_text(j, "max_cpu_pct", quality_key(share_quality(p->max_cpu_ratio)));
 	json_end_object(j);
 }
 

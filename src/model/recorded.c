@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/recorded.h"
 
+#include <math.h>
+
+enum quality share_quality(double ratio)
+{
+	return isfinite(ratio) ? QUALITY_SAMPLED : QUALITY_MISSING;
+}
+
 struct reader_anomaly anomaly_told(const struct anomaly *a, const struct snapshot *snap,
                                    struct buf *text)
 {

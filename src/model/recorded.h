@@ -23,6 +23,9 @@ struct reader_event {
 	const char *details;
 };
 
+/* That of a share that looks alone can tell; NAN: not known. */
+enum quality share_quality(double ratio);
+
 struct reader_sheet {
 	struct sheet s;
 	uint64_t processes;

@@ -62,16 +62,27 @@ static void put_end(struct result *r, bool has_exit_code, int exit_code, int sig
 void csv_processes(struct result *r)
 {
 	static const char *const names[] = {
-		"pid",           "ppid",
-		"uid",           "sheet_num",
-		"name",          "command",
-		"started_at",    "ended_at",
-		"exit_code",     "signal_num",
-		"cpu_seconds",   "cpu_quality",
-		"peak_rss_mb",   "peak_rss_quality",
-		"read_bytes",    "read_quality",
-		"written_bytes", "written_quality",
-		"max_cpu_pct",   "started_quality",
+		"pid",
+		"ppid",
+		"uid",
+		"sheet_num",
+		"name",
+		"command",
+		"started_at",
+		"ended_at",
+		"exit_code",
+		"signal_num",
+		"cpu_seconds",
+		"cpu_quality",
+		"peak_rss_mb",
+		"peak_rss_quality",
+		"read_bytes",
+		"read_quality",
+		"written_bytes",
+		"written_quality",
+		"max_cpu_pct",
+		"max_cpu_quality",
+		"started_quality",
 	};
 
 	result_begin(r, names, ARRAY_LEN(names));
@@ -93,6 +104,7 @@ void csv_process(struct result *r, const struct reader_process *p)
 	put_figure(r, p->read_bytes, 1);
 	put_figure(r, p->written_bytes, 1);
 	put_real(r, p->max_cpu_ratio * 100);
+	put_text(r, quality_key(share_quality(p->max_cpu_ratio)));
 	put_text(r, quality_key(p->is_start_exact ? QUALITY_EXACT : QUALITY_SAMPLED));
 	result_end_row(r);
 }

@@ -34,6 +34,39 @@ static void put_sheet_metrics(const struct report *r, struct json *j)
 	json_end_object(j);
 }
 
+static void put_quality(struct json *j, const char *key, enum quality quality)
+{
+	json_key(j, key);
+	json_str(j, quality_key(quality));
+}
+
+static void put_sheet_qualities(const struct report *r, struct json *j)
+{
+	json_key(j, "sheet_metrics");
+	json_begin_object(j);
+	vec_each(&r->sheets, s) {
+		char num[16];
+
+		snprintf(num, sizeof num, "%u", s->s.num);
+		json_key(j, num);
+		json_begin_object(j);
+		put_quality(j, "peak_rss_mb", s->peak_rss_bytes.quality);
+		put_quality(j, "max_cpu_pct", share_quality(s->max_cpu_ratio));
+		json_end_object(j);
+	}
+	json_end_object(j);
+}
+
+/* Those that were recorded: all of them only where all were told. */
+static enum quality unique_pids_quality(const struct report *r)
+{
+	struct figure processes = r->job.figures[JOB_FIGURE_PROCESSES];
+	bool is_whole = processes.quality == QUALITY_EXACT && r->processes >= processes.value &&
+	                r->processes <= REPORT_LIVES_MAX;
+
+	return is_whole ? QUALITY_EXACT : QUALITY_AT_LEAST;
+}
+
 static void put_profile_quality(const struct report *r, struct json *j)
 {
 	static const struct {
@@ -46,14 +79,13 @@ static void put_profile_quality(const struct report *r, struct json *j)
 
 	json_key(j, "quality");
 	json_begin_object(j);
-	for (size_t i = 0; i < ARRAY_LEN(own); i++) {
-		json_key(j, own[i].key);
-		json_str(j, quality_key(r->job.figures[own[i].id].quality));
-	}
-	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++) {
-		json_key(j, job_figures[i].key);
-		json_str(j, quality_key(r->job.figures[i].quality));
-	}
+	for (size_t i = 0; i < ARRAY_LEN(own); i++)
+		put_quality(j, own[i].key, r->job.figures[own[i].id].quality);
+	put_quality(j, "unique_pid_count", unique_pids_quality(r));
+	put_quality(j, "syscall_hotspots", QUALITY_MISSING);
+	put_sheet_qualities(r, j);
+	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)
+		put_quality(j, job_figures[i].key, r->job.figures[i].quality);
 	json_end_object(j);
 }
 
@@ -122,6 +154,11 @@ static void put_programs(const struct report *r, struct json *j)
 		json_u64(j, p->signalled);
 		put_figure(j, "cpu_seconds", UNIT_NS, p->cpu_time_ns);
 		put_figure(j, "peak_rss_mb", UNIT_MIB, p->peak_rss_bytes);
+		json_key(j, "quality");
+		json_begin_object(j);
+		put_quality(j, "cpu_seconds", p->cpu_time_ns.quality);
+		put_quality(j, "peak_rss_mb", p->peak_rss_bytes.quality);
+		json_end_object(j);
 		json_end_object(j);
 	}
 	json_end_array(j);

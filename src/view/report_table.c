@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,15 @@ static void add_figure(struct table *t, const struct style *style, struct figure
                        enum metric_unit unit)
 {
 	table_add_figure(t, figure_words(figure, unit, style->unicode).at, INK_PLAIN);
+}
+
+/* Looks alone can tell it. */
+static void add_sampled_percent(struct table *t, double ratio)
+{
+	char text[sizeof(struct fmt) + 1];
+
+	snprintf(text, sizeof text, "~%s", format_percent(ratio).at);
+	table_add_figure(t, isfinite(ratio) ? text : NULL, INK_PLAIN);
 }
 
 static void add_span(struct table *t, uint64_t from_ns, uint64_t to_ns)
@@ -56,7 +66,7 @@ static void add_sheet(struct table *t, const struct style *style, const struct r
 	add_span(t, s->s.started_ns, s->s.ended_ns);
 	add_figure(t, style, s->cpu_time_ns, UNIT_NS);
 	add_figure(t, style, s->peak_rss_bytes, UNIT_MIB);
-	table_add_figure(t, format_percent(s->max_cpu_ratio).at, INK_PLAIN);
+	add_sampled_percent(t, s->max_cpu_ratio);
 	add_count(t, s->processes);
 	snprintf(result, sizeof result, "%s", sheet_result(&s->s).at);
 	if (attempt > 1)

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import subprocess
 import time
 
@@ -168,6 +169,10 @@ def test_a_report_tells_sheets_marks_and_the_quality_of_each_figure(jobs):
 	for line in totals:
 		if not line.startswith(("  Watched", "  Limits")):
 			assert line.endswith(("exact", "at least", "missing", " s")), line
+	sheets = done.stdout.split("Sheets\n")[1].split("\n\n")[0].splitlines()[1:]
+	assert len(sheets) == 2
+	for line in sheets:
+		assert re.search(r"B  +(-|~[\d.]+ %)  ", line), line
 	assert "half" in done.stdout and "load" in done.stdout and '{"loss":0.4}' in done.stdout
 
 
@@ -183,6 +188,22 @@ def test_a_report_as_json_has_the_keys_of_the_profile(jobs):
 	assert [sheet["sheet_num"] for sheet in report["sheets"]] == [1, 2]
 	assert [mark["name"] for mark in report["marks"]] == ["half", "load"]
 	assert report["has_data"] is True
+
+
+def test_a_report_as_json_tells_the_quality_of_each_figure(jobs):
+	report = as_json(jobs("report", "train", "--json"))
+	quality = report["quality"]
+	profile = {"peak_rss_mb", "total_cpu_seconds", "process_spawn_count", "unique_pid_count", "syscall_hotspots"}
+	assert profile | {"sheet_metrics"} | set(report["job"]["figures"]) == set(quality)
+	assert {quality[key] for key in profile} <= QUALITIES
+	assert {num: set(sheet) for num, sheet in quality["sheet_metrics"].items()} == \
+		{num: set(sheet) for num, sheet in report["sheet_metrics"].items()}
+	assert report["sheets"] and report["programs"] and report["costly_processes"]
+	for one in report["sheets"] + report["programs"] + report["costly_processes"]:
+		for key in ("cpu_seconds", "peak_rss_mb", "max_cpu_pct", "read_bytes", "written_bytes"):
+			assert key not in one or (one[key] is None) == (one["quality"][key] == "missing"), (key, one)
+	for one in report["sheets"] + report["costly_processes"]:
+		assert one["quality"]["max_cpu_pct"] in ("sampled", "missing")
 
 
 def test_a_report_tells_who_failed(jobs):
@@ -327,6 +348,8 @@ def test_csv_has_a_table_of_each_kind(jobs):
 		tables[what] = list(csv.DictReader(io.StringIO(done.stdout)))
 		assert tables[what], what
 	assert {row["cpu_quality"] for row in tables["processes"]} <= QUALITIES
+	for row in tables["processes"]:
+		assert row["max_cpu_quality"] == ("sampled" if row["max_cpu_pct"] else "missing")
 	assert "sleep" in {row["name"] for row in tables["processes"]}
 	assert jobs("export", "train", "--format", "csv").stdout.startswith("pid,ppid,")
 
