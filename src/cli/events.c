@@ -10,7 +10,7 @@ struct stream {
 	const struct cli *cli;
 	struct events_view view;
 	struct style style;
-	struct report names; /* only for the names of the processes */
+	struct report names; /* only for the names of the processes, and which are ours */
 	struct buf out;
 	uint64_t shown;
 	int written; /* CLI_OK so far, or how writing ended */
@@ -28,6 +28,8 @@ static int put_event(void *self, const struct reader_event *e)
 	const char *name = report_name_of(&s->names, e->process);
 	struct json json = { .out = &s->out };
 
+	if (report_is_echo(&s->names, e))
+		return 0;
 	if (s->cli->json) {
 		events_json_put(&s->view, e, name, &json);
 		buf_putc(&s->out, '\n');

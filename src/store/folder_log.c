@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/jsonread.h"
 #include "model/codec_job.h"
+#include "model/ours.h"
 #include "store/folder_handle.h"
 
 static struct scan text_of(const struct snapshot *snap, struct text_ref ref)
@@ -247,6 +248,13 @@ static bool is_our_job(const struct folder *f, const struct snapshot *snap, int3
 	       strcmp(snap->jobs.at[job].id, f->job.id) == 0;
 }
 
+/* The signal by which a program of ours ends as its command did: that one was killed. */
+static bool is_echo(const struct event *e)
+{
+	return e->kind == EVENT_KILL && e->sender_pid == e->id.pid &&
+	       strncmp(e->comm, OURS_NAME, COMM_LEN) == 0;
+}
+
 static int log_event(struct folder *f, const struct snapshot *snap, const struct event *e,
                      struct err *err)
 {
@@ -256,7 +264,7 @@ static int log_event(struct folder *f, const struct snapshot *snap, const struct
 	if (is_ours && (e->kind == EVENT_MARK || e->kind == EVENT_PHASE))
 		return log_said(f, snap, e, err);
 	/* What the recorder says of itself belongs to no job. */
-	if (name && (is_ours || (e->job < 0 && !e->id.pid)))
+	if (name && !is_echo(e) && (is_ours || (e->job < 0 && !e->id.pid)))
 		return log_news(f, snap, e, name, err);
 	return 0;
 }

@@ -107,6 +107,9 @@ void report_add_gpu(struct report *r, const struct reader_gpu *g);
 void report_add_sum(struct report *r, const struct reader_sum *s);
 /* When all is in: what the figures tell besides. */
 void report_add_rest(struct report *r);
+/* Whether it is the signal by which a program of ours, which was added, ended as its command did:
+ * that one was sent it, and is told. */
+bool report_is_echo(const struct report *r, const struct reader_event *e);
 /* The name of a process that was added; NULL: not known. */
 const char *report_name_of(const struct report *r, struct proc_id id);
 void report_done(struct report *r);

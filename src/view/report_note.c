@@ -96,8 +96,7 @@ static void add_exit(struct report *r, const struct reader_event *e)
 		         who(r, e).at);
 }
 
-/* Broken pipes, faults and abort() come from the process itself: that it died of them is told. So
- * does the signal by which a program of ours ends as its command did. */
+/* Broken pipes, faults and abort() come from the process itself: that it died of them is told. */
 static bool is_from_itself(const struct reader_event *e)
 {
 	char self[32];
@@ -106,13 +105,19 @@ static bool is_from_itself(const struct reader_event *e)
 	return e->details && strstr(e->details, self);
 }
 
+bool report_is_echo(const struct report *r, const struct reader_event *e)
+{
+	uint64_t known;
+
+	return (e->kind == EVENT_SIGNAL || e->kind == EVENT_KILL) && is_from_itself(e) &&
+	       map_get(&r->passed, proc_key(e->process), &known);
+}
+
 static void add_sent(struct report *r, const struct reader_event *e)
 {
 	char text[REPORT_TEXT_MAX];
-	uint64_t known;
 
-	if (is_from_itself(e) &&
-	    (e->kind == EVENT_SIGNAL || map_get(&r->passed, proc_key(e->process), &known)))
+	if ((e->kind == EVENT_SIGNAL && is_from_itself(e)) || report_is_echo(r, e))
 		return;
 	if (e->kind == EVENT_KILL && r->killed.len < REPORT_LIVES_MAX)
 		map_put(&r->killed, proc_key(e->process), 1);

@@ -214,6 +214,17 @@ def test_a_report_tells_who_failed(jobs):
 
 
 @pytest.mark.needs_root
+def test_a_kill_in_a_sheet_is_told_once(proctor, tmp_path):
+	run_job(proctor, "--out", tmp_path / "out", command=["sh", "-c", "$0 sheet 2 -- sh -c 'kill -9 $$'; $0 phase x -- sh -c 'kill $$'; true",
+							     proctor.binary])
+	events = lines_of(proctor("events", "--json", "--kind", "kill,signal"))
+	assert sorted((e["event_type"], e["process_name"]) for e in events if e["event_type"] == "kill" or e["signal_num"] == 15) == \
+		[("kill", "sh"), ("signal", "sh")], events
+	log = [json.loads(line) for line in (tmp_path / "out/run.jsonl").read_text().splitlines()]
+	assert [line["data"]["comm"] for line in log if line.get("event") == "process.kill"] == ["sh"]
+
+
+@pytest.mark.needs_root
 def test_a_report_tells_who_was_killed_and_by_whom(proctor):
 	run_job(proctor, command=["sh", "-c", "sleep 30 & sleep 0.2; kill -9 $!; wait; exit 0"])
 	report = as_json(proctor("report", "--json"))

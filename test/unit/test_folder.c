@@ -313,6 +313,10 @@ static void test_folder_put__logs_what_was_said_and_what_befell_the_job(void **s
 	e->sender_pid = 7;
 	memcpy(e->comm, "worker", 7);
 	memcpy(e->sender_comm, "bash", 5);
+	e = scene_event(&s, EVENT_KILL, "", ""); /* `sheet` ends as its command did: no news */
+	e->id.pid = e->sender_pid = 41;
+	e->signal = 9;
+	memcpy(e->comm, "proctor", 8);
 	e = scene_event(&s, EVENT_LOSS, "", "ring buffer full");
 	e->job = -1;
 	e->count = 12;
