@@ -12,6 +12,7 @@
 #include "probe/procstat.h"
 
 #define TOTALS_PATIENCE_NS (40 * NS_PER_MS) /* the kernel tells of the reaped some 10 ms later */
+#define BUSY_PATIENCE_NS NS_PER_S           /* … on a busy machine 500 */
 
 static void say(struct jobhost *h, const char *text)
 {
@@ -199,6 +200,14 @@ static void let_go_of_leftovers(struct jobhost *h)
 		engine_look(h->engine);
 }
 
+/* After an end that we made or waited for nobody is in a hurry. */
+static uint64_t patience_ns(struct jobhost *h)
+{
+	bool is_at_leisure = (is_out_of_time(h) || h->leftover_timer) && !h->leaked;
+
+	return is_at_leisure ? BUSY_PATIENCE_NS : TOTALS_PATIENCE_NS;
+}
+
 void jobhost_finish(struct jobhost *h, struct job *ret, struct engine_totals *ret_totals)
 {
 	if (h->leftover_timer) /* who was waited for, or was ended by us, was not left behind */
@@ -208,7 +217,7 @@ void jobhost_finish(struct jobhost *h, struct job *ret, struct engine_totals *re
 	h->is_last = true;
 	vec_each(&engine_jobs(h->engine)->sheets, sheet)
 		sheet->is_stored = false; /* all of them are in the last snapshot */
-	engine_settle(h->engine, TOTALS_PATIENCE_NS, h->leaked, jobhost_cares, h);
+	engine_settle(h->engine, patience_ns(h), h->leaked, jobhost_cares, h);
 	*ret = *the_job(h);
 	engine_stop(h->engine,
 	            ret_totals); /* its last words still come through jobhost_on_snapshot() */

@@ -17,6 +17,8 @@ EVENT_TIERS = ["bpf", "connector"]
 ALL_TIERS = [*EVENT_TIERS, "looks"]
 TIER_NAMES = {"bpf": "BPF tracepoints", "connector": "proc connector", "looks": "looks at /proc"}
 
+FINAL_CPU = 1  # in a row's `final`: the kernel told it at the end
+
 pytestmark = pytest.mark.needs_root
 
 
@@ -273,6 +275,18 @@ def test_leftovers_are_ended_when_that_is_wanted(run, left, tier, deaf):
 	assert (job["outlived_processes"], job["leaked_processes"]) == (3, 0)
 	signo = signal.SIGKILL if deaf else signal.SIGTERM
 	assert {row["pid"]: row["signal"] for row in run.processes() if row["pid"] in left} == dict.fromkeys(left, signo)
+
+
+@pytest.mark.parametrize("script, options", [("sleep 60 & sleep 60", ["--time", "0.1s"]), ("sleep 60 & sleep 0.1", ["--kill-leftovers"])],
+                         ids=["time", "kill-leftovers"])
+def test_totals_of_who_was_ended_by_us_are_waited_for_on_a_busy_machine(run, children, script, options):
+	for _ in range(8):
+		children.spawn(["timeout", "60", "sh", "-c", "while :; do /bin/true; done"], start_new_session=False)
+	for _ in range(12):
+		run("sh", "-c", script, options=["--tier", "bpf", *options])
+	children.end_all()
+	lacking = {row["job_id"] for row in run.processes() if not row["final"] & FINAL_CPU}
+	assert len(run.jobs()) == 12 and len(lacking) <= 1, lacking  # the kernel is free to tell them later still
 
 
 def test_jobs_within_a_job_are_listed_by_any_name_of_it(run):
