@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/pressure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FALL_MARGIN 0.05 /* so far below its threshold a figure must be to let the level fall */
+
+static const struct {
+	const char *name;
+	unsigned delay_s;
+} levels[] = {
+#define X(id, name, delay) { name, delay },
+	PRESSURE_LEVELS(X)
+#undef X
+};
+
+/* Above each of them lies the next level, from low on; NAN: not reached by this figure. */
+struct scale {
+	double above[PRESSURE_LEVEL_COUNT - 1];
+};
+
+static const struct scale memory_scale = { { 0.50, 0.70, 0.85, 0.95 } };
+static const struct scale process_scale = { { NAN, NAN, NAN, 0.80 } };
+static const struct scale stall_scale = { { 0.05, 0.15, 0.40, NAN } };
+
+const char *pressure_name(enum pressure_level level)
+{
+	return levels[level].name;
+}
+
+unsigned pressure_delay_s(enum pressure_level level)
+{
+	return levels[level].delay_s;
+}
+
+bool pressure_parse(const char *name, enum pressure_level *ret)
+{
+	for (size_t i = 0; i < ARRAY_LEN(levels); i++)
+		if (strcmp(levels[i].name, name) == 0) {
+			*ret = (enum pressure_level)i;
+			return true;
+		}
+	return false;
+}
+
+bool pressure_admits(enum pressure_level level, bool is_new_job)
+{
+	return level < (is_new_job ? PRESSURE_HIGH : PRESSURE_CRITICAL);
+}
+
+struct pressure_facts pressure_facts(const struct snapshot *snap,
+                                     const struct pressure_limits *limits)
+{
+	uint64_t group_limit = readings_or(&snap->cgroup, CGROUP_MEM_LIMIT, 0);
+	uint64_t group_pids = readings_or(&snap->cgroup, CGROUP_PIDS_LIMIT, 0);
+	struct pressure_facts f = {
+		.machine_total = readings_or(&snap->host, HOST_MEM_TOTAL, 0),
+		.machine_used = readings_or(&snap->host, HOST_MEM_USED, 0),
+		.memory_used = readings_or(&snap->cgroup, CGROUP_MEM, 0),
+		.memory_limit = group_limit,
+		.processes = snap->procs.len,
+		.processes_limit = limits->own_processes,
+		.memory_stall_ratio = snap->psi_mem_ratio,
+		.is_blind = !snap->procs_complete || !readings_has(&snap->host, HOST_MEM_USED),
+	};
+
+	if (group_pids) {
+		f.processes = readings_or(&snap->cgroup, CGROUP_PIDS, f.processes);
+		f.processes_limit = group_pids;
+	}
+	if (limits->memory) {
+		f.memory_limit = limits->memory;
+		f.memory_used = group_limit ? f.memory_used : f.machine_used;
+	}
+	if (limits->processes)
+		f.processes_limit = limits->processes;
+	return f;
+}
+
+/* The level that this figure alone asks for. */
+static enum pressure_level level_of(const struct scale *s, double ratio, enum pressure_level before)
+{
+	enum pressure_level level = PRESSURE_NONE;
+
+	for (size_t i = 0; i < ARRAY_LEN(s->above); i++) {
+		enum pressure_level next = (enum pressure_level)(i + 1);
+		double margin = next <= before ? MIN(FALL_MARGIN, s->above[i] / 2) : 0;
+
+		if (ratio > s->above[i] - margin) /* false for each NAN */
+			level = next;
+	}
+	return level;
+}
+
+static double share(uint64_t used, uint64_t limit)
+{
+	return limit ? (double)used / (double)limit : NAN;
+}
+
+static void consider(struct pressure *p, enum pressure_level level, double ratio, const char *what)
+{
+	if (level <= p->level)
+		return;
+	p->level = level;
+	snprintf(p->why, sizeof p->why, "%.0f %% of %s", ratio * 100, what);
+}
+
+struct pressure pressure_judge(const struct pressure_facts *facts, enum pressure_level before)
+{
+	const struct {
+		const struct scale *scale;
+		double ratio;
+		const char *what;
+	} figures[] = {
+		{ &memory_scale, share(facts->memory_used, facts->memory_limit),
+		  "the memory limit in force is in use" },
+		{ &memory_scale, share(facts->machine_used, facts->machine_total),
+		  "the machine's memory is in use" },
+		{ &process_scale, share(facts->processes, facts->processes_limit),
+		  "the processes allowed are there" },
+		{ &stall_scale, facts->memory_stall_ratio, "the time some task waited for memory" },
+	};
+	struct pressure p = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(figures); i++)
+		consider(&p, level_of(figures[i].scale, figures[i].ratio, before), figures[i].ratio,
+		         figures[i].what);
+	if (facts->is_blind)
+		p = (struct pressure){ PRESSURE_CRITICAL,
+			               "a probe failed: nobody knows how full it is" };
+	return p;
+}
