@@ -173,6 +173,15 @@ static void on_connect(void *self)
 	}
 }
 
+void server_wake(struct server *server)
+{
+	for (struct session *at = server->sessions, *next; at; at = next) {
+		next = at->next;
+		if (at->feed.next && session_is_idle(at))
+			on_session(at);
+	}
+}
+
 int server_open(struct loop *loop, int take_fd, const struct server_options *options,
                 struct server **ret, struct err *err)
 {

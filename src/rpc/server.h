@@ -16,11 +16,14 @@
 
 struct server;
 
+struct session;
+
 /* Who connected, as the kernel says. */
 struct server_peer {
 	pid_t pid; /* 0: in a pid namespace that we do not see */
 	uid_t uid;
 	gid_t gid;
+	struct session *session; /* where server_feed() sends to */
 };
 
 struct server_method {
@@ -29,6 +32,14 @@ struct server_method {
 	 * client sees then. params is an object or NULL. It must not close the server. */
 	int (*call)(void *self, const struct server_peer *peer, const json_t *params,
 	            struct json *result, struct err *err);
+};
+
+/* What a connection gets besides its answers. It is asked when there is room, so a client that does
+ * not read costs no more than one that does. */
+struct server_feed {
+	void *self;
+	bool (*next)(void *self, struct json *out); /* one whole line; false: nothing now */
+	void (*close)(void *self);
 };
 
 struct server_options {
@@ -48,3 +59,8 @@ int server_open(struct loop *loop, int take_fd, const struct server_options *opt
 void server_close(struct server *server); /* ends all connections; NULL is fine */
 DEFINE_CLEANUP(struct server *, server_close)
 unsigned server_clients(const struct server *server);
+/* Called by a method: its caller is fed from now on, after the method's answer. One that it had
+ * before is closed. */
+void server_feed(const struct server_peer *peer, const struct server_feed *take_feed);
+/* Feeds have something new. */
+void server_wake(struct server *server);

@@ -13,6 +13,8 @@
 
 #define LINES_AT_ONCE 32               /* then the others have their turn */
 #define OUT_ENOUGH ((size_t)128 << 10) /* no further line is answered before this is sent */
+#define OUT_FED ((size_t)16 << 10)     /* what a feed may put ahead of its reader */
+#define FEEDS_AT_ONCE 64               /* of those: more than a socket takes */
 #define OUT_KEPT ((size_t)4 << 10)     /* what an idle connection may keep */
 
 bool session_peer(int fd, struct server_peer *ret)
@@ -31,13 +33,28 @@ struct session *session_new(struct server *server, int take_fd, const struct ser
 	struct session *s = xcalloc(1, sizeof *s);
 
 	*s = (struct session){ .server = server, .fd = take_fd, .peer = *peer };
+	s->peer.session = s;
 	s->out.max = SERVER_REPLY_MAX + OUT_ENOUGH;
 	return s;
+}
+
+static void drop_feed(struct session *s)
+{
+	if (s->feed.next)
+		s->feed.close(s->feed.self);
+	s->feed = (struct server_feed){ 0 };
+}
+
+void server_feed(const struct server_peer *peer, const struct server_feed *take_feed)
+{
+	drop_feed(peer->session);
+	peer->session->feed = *take_feed;
 }
 
 void session_free(struct session *s)
 {
 	loop_remove(s->source);
+	drop_feed(s);
 	close(s->fd);
 	frames_done(&s->in);
 	buf_done(&s->out);
@@ -176,6 +193,38 @@ static void answer_lines(struct session *s, const struct server_options *o)
 	}
 }
 
+/* True: there may be more than there was room for. */
+static bool take_from_feed(struct session *s)
+{
+	struct json j = { .out = &s->out };
+
+	while (s->feed.next && unsent(s) < OUT_FED) {
+		if (!s->feed.next(s->feed.self, &j))
+			return false;
+		j.need_comma = false;
+	}
+	return s->feed.next != NULL;
+}
+
+/* Until the socket is full: only then it is seen who does not read. False as send_some(). */
+static bool send_feed(struct session *s, bool *ret_more)
+{
+	for (int i = 0; i < FEEDS_AT_ONCE; i++) {
+		*ret_more = take_from_feed(s);
+		if (!send_some(s))
+			return false;
+		if (!*ret_more || unsent(s))
+			break;
+	}
+	return true;
+}
+
+/* It has said all, and so have we. Who is fed stays until it hangs up. */
+static bool is_over(struct session *s)
+{
+	return s->ends && !frames_has_line(&s->in) && !unsent(s) && (!s->feed.next || is_gone(s));
+}
+
 static void note_half_line(struct session *s, bool reads)
 {
 	if (!reads || !frames_is_half(&s->in))
@@ -186,23 +235,27 @@ static void note_half_line(struct session *s, bool reads)
 
 bool session_serve(struct session *s, const struct server_options *options)
 {
-	bool more, reads;
+	bool more, reads, is_fed;
 
 	if (!send_some(s))
 		return false;
 	if (!s->ends && unsent(s) < OUT_ENOUGH && !frames_has_line(&s->in) && !receive(s))
 		return false;
 	answer_lines(s, options);
-	if (!send_some(s))
+	if (!send_feed(s, &is_fed) || is_over(s))
 		return false;
 	more = frames_has_line(&s->in);
-	if (s->ends && !more && !unsent(s))
-		return false;
 	reads = !s->ends && !more && unsent(s) < OUT_ENOUGH;
 	note_half_line(s, reads);
 	/* Lines that still wait have their turn when there is room to write, which is at once. */
-	loop_watch(s->source, (reads ? LOOP_READ : 0) | (more || unsent(s) ? LOOP_WRITE : 0));
+	loop_watch(s->source,
+	           (reads ? LOOP_READ : 0) | (more || is_fed || unsent(s) ? LOOP_WRITE : 0));
 	return true;
+}
+
+bool session_is_idle(const struct session *s)
+{
+	return !unsent(s);
 }
 
 uint64_t session_waits_since(const struct session *s)

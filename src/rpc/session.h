@@ -12,6 +12,7 @@ struct session {
 	int fd;
 	struct server_peer peer;
 	struct loop_source *source;
+	struct server_feed feed; /* without `next`: none */
 	struct frames in;
 	struct buf out;
 	size_t sent;             /* bytes of out that are gone */
@@ -27,6 +28,8 @@ void session_free(struct session *s);
 /* Sends, reads, answers as far as it goes without waiting, and sets what is waited for. False: it
  * is over. */
 bool session_serve(struct session *s, const struct server_options *options);
+/* Nothing waits to be sent: else its turn comes when there is room. */
+bool session_is_idle(const struct session *s);
 /* Since when the client keeps us waiting; 0: it does not. */
 uint64_t session_waits_since(const struct session *s);
 /* False: it kept us waiting too long, and should go. */

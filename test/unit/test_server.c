@@ -27,6 +27,7 @@ struct scene {
 	int dir_fd, stop_pipe[2];
 	bool admits;
 	unsigned noted;
+	unsigned fed, feed_end, feeds; /* numbers that were fed, up to which, and to how many */
 	/* the client's side */
 	const char *text;
 	size_t text_len;
@@ -89,9 +90,53 @@ static int too_big(void *self, const struct server_peer *peer, const json_t *par
 	return 0;
 }
 
+static bool next_number(void *self, struct json *out)
+{
+	struct scene *sc = self;
+
+	if (sc->fed == sc->feed_end)
+		return false;
+	json_u64(out, ++sc->fed);
+	buf_putc(out->out, '\n');
+	return true;
+}
+
+static void end_feed(void *self)
+{
+	struct scene *sc = self;
+
+	sc->feeds--;
+}
+
+static int feed(void *self, const struct server_peer *peer, const json_t *params,
+                struct json *result, struct err *err)
+{
+	struct scene *sc = self;
+	struct server_feed numbers = { sc, next_number, end_feed };
+
+	(void)params, (void)err;
+	sc->feeds++;
+	server_feed(peer, &numbers);
+	json_bool(result, true);
+	return 0;
+}
+
+/* Ten more numbers for everybody. */
+static int more(void *self, const struct server_peer *peer, const json_t *params,
+                struct json *result, struct err *err)
+{
+	struct scene *sc = self;
+
+	(void)peer, (void)params, (void)err;
+	sc->feed_end += 10;
+	server_wake(sc->server);
+	json_bool(result, true);
+	return 0;
+}
+
 static const struct server_method methods[] = {
-	{ "echo", echo }, { "fail", break_off },  { "note", note },
-	{ "big", big },   { "too_big", too_big }, { NULL },
+	{ "echo", echo },       { "fail", break_off }, { "note", note }, { "big", big },
+	{ "too_big", too_big }, { "feed", feed },      { "more", more }, { NULL },
 };
 
 static bool admits(void *self, const struct server_peer *peer)
@@ -373,6 +418,82 @@ static void test_server__cuts_who_reads_nothing(void **state)
 	assert_int_equal(server_clients(sc->server), 0);
 }
 
+/* ---- feeds ----------------------------------------------------------------------------------- */
+
+/* Lines up to and with this one. */
+static unsigned read_lines_until(int fd, const char *last, struct buf *to)
+{
+	unsigned lines = 0;
+	char c;
+
+	while (read(fd, &c, 1) == 1) {
+		size_t n = strlen(last);
+
+		buf_putc(to, c);
+		lines += c == '\n';
+		if (c == '\n' && to->len > n && memcmp(to->at + to->len - n - 1, last, n) == 0)
+			break;
+	}
+	return lines;
+}
+
+/* One is fed and has ended its own words; another asks for more. */
+static void *eat(void *self)
+{
+	struct scene *sc = self;
+	int eater = dial(sc), other = dial(sc);
+	struct buf heard = { 0 };
+
+	(void)!send(eater, CALL(1, "feed", "{}"), strlen(CALL(1, "feed", "{}")), 0);
+	shutdown(eater, SHUT_WR);
+	sc->code = (int)read_lines_until(eater, "\n20000", &sc->answer);
+	(void)!send(other, CALL(1, "more", "{}"), strlen(CALL(1, "more", "{}")), 0);
+	sc->code += (int)read_lines_until(eater, "\n20010", &sc->answer);
+	(void)read_lines_until(other, "}", &heard);
+	buf_done(&heard);
+	close(eater);
+	close(other);
+	while (server_clients(sc->server))
+		usleep(1000);
+	return client_ends(sc);
+}
+
+static void test_server__feeds_whoever_asked_after_the_answer_and_when_there_is_more(void **state)
+{
+	struct scene *sc = *state;
+
+	sc->feed_end = 20000; /* more than a socket holds */
+	run_with(sc, eat);
+	assert_int_equal(sc->code, 1 + 20010);
+	assert_non_null(strstr(sc->answer.at, "\"result\":true}\n1\n2\n3\n"));
+	assert_int_equal(sc->feeds, 0);
+}
+
+static void *be_fed_and_not_read(void *self)
+{
+	struct scene *sc = self;
+	int fd = dial(sc);
+	char c;
+
+	(void)!send(fd, CALL(1, "feed", "{}"), strlen(CALL(1, "feed", "{}")), 0);
+	(void)!recv(fd, &c, 1, 0);
+	while (server_clients(sc->server))
+		usleep(1000);
+	close(fd);
+	return client_ends(sc);
+}
+
+static void test_server__cuts_who_is_fed_and_reads_nothing(void **state)
+{
+	struct scene *sc = *state;
+
+	sc->feed_end = 10000000;
+	sc->options.slow_reader_ns = 100 * NS_PER_MS;
+	run_with(sc, be_fed_and_not_read);
+	assert_true(sc->fed < 1000000); /* what nobody reads is not written either */
+	assert_int_equal(sc->feeds, 0);
+}
+
 static void *fill_up(void *self)
 {
 	struct scene *sc = self;
@@ -500,6 +621,8 @@ RUN_TESTS(SERVER_TEST(test_server__answers_pipelined_calls_in_order_and_goes_on_
           SERVER_TEST(test_server__answers_hundreds_of_calls_in_one_go),
           SERVER_TEST(test_server__sends_what_is_larger_than_any_socket_buffer),
           SERVER_TEST(test_server__refuses_an_endless_line_and_hangs_up),
+          SERVER_TEST(test_server__feeds_whoever_asked_after_the_answer_and_when_there_is_more),
+          SERVER_TEST(test_server__cuts_who_is_fed_and_reads_nothing),
           SERVER_TEST(test_server__cuts_who_begins_a_line_and_stops),
           SERVER_TEST(test_server__cuts_who_reads_nothing),
           SERVER_TEST(test_server__refuses_one_too_many_and_recovers),
