@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/privileges.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The kernel's programs and its events; files of /proc that belong to others; signals to jobs. */
+static const unsigned kept[] = { CAP_BPF,         CAP_PERFMON,         CAP_NET_ADMIN,
+	                         CAP_SYS_PTRACE,  CAP_DAC_READ_SEARCH, CAP_KILL,
+	                         CAP_SYS_RESOURCE };
+
+static uint64_t kept_mask(void)
+{
+	uint64_t mask = 0;
+
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+		mask |= UINT64_C(1) << kept[i];
+	return mask;
+}
+
+/* What is not in the bounding set no program that we start can get either. */
+static void narrow_bounds(uint64_t keep)
+{
+	for (unsigned cap = 0; cap < 64; cap++)
+		if (!(keep >> cap & 1))
+			(void)prctl(PR_CAPBSET_DROP, cap);
+}
+
+int privileges_drop(struct err *err)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+	uint64_t keep = kept_mask();
+
+	if (syscall(SYS_capget, &head, data) < 0)
+		return err_set(err, errno, "read our capabilities: %s", strerror(errno));
+	narrow_bounds(keep);
+	for (int i = 0; i < 2; i++) {
+		uint32_t half = (uint32_t)(keep >> (32 * i));
+
+		data[i].permitted &= half;
+		data[i].effective = data[i].permitted;
+		data[i].inheritable = 0;
+	}
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (syscall(SYS_capset, &head, data) < 0)
+		return err_set(err, errno, "drop capabilities: %s", strerror(errno));
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_set(err, errno, "forbid new privileges: %s", strerror(errno));
+	return 0;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/listener.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "check.h"
+#include "rpc/address.h"
+
+struct place {
+	char root[64], dir[80], path[96];
+};
+
+static int setup(void **state)
+{
+	static struct place p;
+
+	snprintf(p.root, sizeof p.root, "/tmp/proctor-listener-XXXXXX");
+	if (!mkdtemp(p.root))
+		return -1;
+	snprintf(p.dir, sizeof p.dir, "%s/run", p.root);
+	snprintf(p.path, sizeof p.path, "%s/daemon.sock", p.dir);
+	*state = &p;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct place *p = *state;
+
+	unlink(p->path);
+	rmdir(p->dir);
+	return rmdir(p->root);
+}
+
+static void test_listener__is_for_everybody_and_gone_at_the_end(void **state)
+{
+	struct place *p = *state;
+	struct listener l;
+	struct stat st;
+	struct err err;
+	int fd, client;
+
+	assert_int_equal(listener_open(&l, p->path, &fd, &err), 0);
+	assert_int_equal(stat(p->path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0666);
+	assert_int_equal(address_connect(p->path, clock_mono_ns() + NS_PER_S, &client, &err), 0);
+	close(client);
+	close(fd);
+	listener_close(&l);
+	assert_int_equal(stat(p->path, &st), -1);
+}
+
+static void test_listener__yields_to_a_living_daemon(void **state)
+{
+	struct place *p = *state;
+	struct listener first, second;
+	struct err err;
+	struct stat st;
+	int fd, other;
+
+	assert_int_equal(listener_open(&first, p->path, &fd, &err), 0);
+	assert_int_equal(listener_open(&second, p->path, &other, &err), -EALREADY);
+	listener_close(&second);
+	assert_int_equal(stat(p->path, &st), 0); /* it is still the first one's */
+	close(fd);
+	listener_close(&first);
+}
+
+static void test_listener__replaces_what_a_killed_daemon_left(void **state)
+{
+	struct place *p = *state;
+	struct listener l;
+	struct err err;
+	struct stat st;
+	pid_t child = fork();
+	int fd;
+
+	if (child == 0) {
+		(void)!listener_open(&l, p->path, &fd, &err);
+		raise(SIGKILL);
+	}
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(stat(p->path, &st), 0);
+	assert_int_equal(listener_open(&l, p->path, &fd, &err), 0);
+	close(fd);
+	listener_close(&l);
+}
+
+static void test_listener__trusts_no_directory_that_others_may_write_to(void **state)
+{
+	struct place *p = *state;
+	struct listener l;
+	struct err err;
+	int fd;
+
+	assert_int_equal(mkdir(p->dir, 0700), 0);
+	assert_int_equal(chmod(p->dir, 0777), 0);
+	assert_int_equal(listener_open(&l, p->path, &fd, &err), -EPERM);
+	listener_close(&l);
+}
+
+#define PLACE_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+RUN_TESTS(PLACE_TEST(test_listener__is_for_everybody_and_gone_at_the_end),
+          PLACE_TEST(test_listener__yields_to_a_living_daemon),
+          PLACE_TEST(test_listener__replaces_what_a_killed_daemon_left),
+          PLACE_TEST(test_listener__trusts_no_directory_that_others_may_write_to))
