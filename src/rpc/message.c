@@ -156,6 +156,19 @@ void message_end_result(struct json *j)
 	end_line(j);
 }
 
+void message_begin_notification(struct json *j, const char *method)
+{
+	begin_line(j);
+	json_key(j, "method");
+	json_str(j, method);
+	json_key(j, "params");
+}
+
+void message_end_notification(struct json *j)
+{
+	end_line(j);
+}
+
 void message_put_error(struct json *j, const json_t *id, const struct err *err)
 {
 	const struct error_row *row = find_error(err->code);

@@ -55,6 +55,9 @@ void message_begin_result(struct json *j, const json_t *id);
 void message_end_result(struct json *j);
 void message_put_error(struct json *j, const json_t *id,
                        const struct err *err); /* id may be NULL */
+/* The same for words that nobody asked for one by one; the params go between. */
+void message_begin_notification(struct json *j, const char *method);
+void message_end_notification(struct json *j);
 /* `params` is the text of a JSON object, or NULL. */
 void message_put_request(struct json *j, uint64_t id, const char *method, const char *params);
 
