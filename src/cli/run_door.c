@@ -27,6 +27,13 @@ static const struct snapshot *latest(void *self)
 	return d->has_latest ? &d->latest : NULL;
 }
 
+static const struct pressure *pressure(void *self)
+{
+	struct run_door *d = self;
+
+	return engine_pressure(jobhost_engine(d->host));
+}
+
 static int begin_sheet(void *self, uint32_t num, uint32_t total, const char *label, pid_t pid,
                        uint32_t *ret_num, struct err *err)
 {
@@ -70,6 +77,7 @@ int run_door_open(struct loop *loop, const char *state_dir, const char *job_id,
 	const struct serve_host how = { .self = d,
 		                        .jobs = jobs,
 		                        .latest = latest,
+		                        .pressure = pressure,
 		                        .begin_sheet = begin_sheet,
 		                        .end_sheet = end_sheet,
 		                        .mark = mark,

@@ -36,6 +36,7 @@ struct engine {
 	bool was_storing;    /* as was told */
 	bool is_ending;
 	uint64_t stores_since_ns; /* while it is told that it does not; 0: it does not */
+	struct pressure pressure;
 	struct engine_totals totals;
 };
 
@@ -179,6 +180,19 @@ static unsigned want_now(const struct engine *e)
 	return clock_mono_ns() - e->started_ns < LIMITS_AFTER_NS ? want : want | WANT_LIMITS;
 }
 
+static void judge_pressure(struct engine *e, struct snapshot *snap)
+{
+	struct pressure_facts facts = pressure_facts(snap, &e->options.limits);
+
+	e->pressure = pressure_judge(&facts, e->pressure.level);
+	snap->pressure_level = pressure_name(e->pressure.level);
+}
+
+const struct pressure *engine_pressure(const struct engine *e)
+{
+	return e->totals.ticks ? &e->pressure : NULL;
+}
+
 static void watch_events(struct engine *e);
 
 static void tick(struct engine *e)
@@ -188,6 +202,7 @@ static void tick(struct engine *e)
 	set_focus(e);
 	sampler_set_want(e->sampler, want_now(e));
 	sampler_tick(e->sampler, &e->jobs, snap);
+	judge_pressure(e, snap);
 	e->totals.ticks++;
 	e->totals.processes = snap->procs.len;
 	count_events(e, snap);

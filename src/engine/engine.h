@@ -9,6 +9,7 @@
 #include "engine/recorder.h"
 #include "engine/sampler.h"
 #include "job/members.h"
+#include "job/pressure.h"
 
 struct engine;
 
@@ -21,6 +22,7 @@ struct engine_options {
 	bool starts_fine;              /* short intervals at first, growing up to interval_ns */
 	struct anomaly_config anomaly; /* what to look for; zeros: nothing */
 	struct members_root root;      /* whose descendants belong to a job */
+	struct pressure_limits limits;
 	/* Every snapshot, before it is stored, and those that hold only events. NULL: nobody asks.
 	 */
 	void (*on_snapshot)(void *self, struct snapshot *snap);
@@ -46,6 +48,8 @@ void engine_stop(struct engine *take_e, struct engine_totals *ret);
 struct sampler *engine_sampler(struct engine *e);
 struct jobtab *engine_jobs(struct engine *e);
 struct members *engine_members(struct engine *e);
+/* As of the last look; NULL before the first. */
+const struct pressure *engine_pressure(const struct engine *e);
 /* Takes note of who was born and who ended up to now. */
 void engine_learn(struct engine *e);
 /* A look now, ahead of time. */

@@ -4,15 +4,15 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "rpc/server.h"
+#include "serve/announce.h"
 #include "serve/doorway.h"
-#include "serve/job_methods.h"
+#include "serve/methods.h"
 
 #define CLIENTS_MAX 256 /* of one job */
 
 struct serve {
 	struct doorway doorway;
-	struct job_methods methods;
-	struct server *server;
+	struct methods methods;
 };
 
 /* Whose job it is, and root. */
@@ -27,7 +27,7 @@ int serve_open(struct loop *loop, const char *dir, const struct serve_host *host
 {
 	cleanup(serve_closep) struct serve *s = xcalloc(1, sizeof *s);
 	const struct server_options options = {
-		.methods = job_methods,
+		.methods = serve_methods,
 		.self = &s->methods,
 		.admits = admits,
 		.clients_max = CLIENTS_MAX,
@@ -39,7 +39,7 @@ int serve_open(struct loop *loop, const char *dir, const struct serve_host *host
 	doorway_init(&s->doorway);
 	r = doorway_open(&s->doorway, dir, &fd, err);
 	if (r == 0)
-		r = server_open(loop, fd, &options, &s->server, err);
+		r = server_open(loop, fd, &options, &s->methods.server, err);
 	if (r < 0)
 		return err_wrap(err, "the door of the job");
 	*ret = TAKE_PTR(s);
@@ -48,15 +48,23 @@ int serve_open(struct loop *loop, const char *dir, const struct serve_host *host
 
 void serve_note(struct serve *serve, const struct snapshot *snap)
 {
-	recent_note(&serve->methods.recent, snap);
+	struct methods *m = &serve->methods;
+
+	recent_note(&m->recent, snap);
+	if (!m->bus)
+		return;
+	announce_events(m->bus, snap, &m->scratch);
+	server_wake(m->server);
 }
 
 void serve_close(struct serve *serve)
 {
 	if (!serve)
 		return;
-	server_close(serve->server);
+	server_close(serve->methods.server);
 	doorway_close(&serve->doorway);
 	recent_done(&serve->methods.recent);
+	bus_free(serve->methods.bus);
+	buf_done(&serve->methods.scratch);
 	free(serve);
 }

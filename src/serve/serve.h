@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* serve.h - what a socket answers. Here: the door of one job, jobs/<id>/sock in the state
- * directory, open while the job runs, for its user and root. The methods are in job_methods.c; what
+ * directory, open while the job runs, for its user and root. The methods are in methods.c; what
  * they change or show, they change and show through the host. docs/rpc.md has them all. */
 #pragma once
 
@@ -14,13 +14,15 @@
 #define SERVE_DATA_MAX 16384    /* bytes of its data, as JSON */
 
 struct serve;
+struct pressure;
 
 /* What the methods need from whoever runs the job. All is called on the loop's thread; 0 or -errno
  * as everywhere, and message.h tells what a client makes of the errno. */
 struct serve_host {
 	void *self;
-	const struct jobtab *(*jobs)(void *self);     /* the first job is the one that runs */
-	const struct snapshot *(*latest)(void *self); /* NULL: none yet */
+	const struct jobtab *(*jobs)(void *self);       /* the first job is the one that runs */
+	const struct snapshot *(*latest)(void *self);   /* NULL: none yet */
+	const struct pressure *(*pressure)(void *self); /* NULL: nobody judged yet */
 	/* num 0: the next one; total 0: not told; label "": none. What descends from pid belongs to
 	 * the sheet from now on. */
 	/* -EALREADY: another process that lives has it open. */

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "rpc/params.h"
+#include "serve/bus_feed.h"
+#include "serve/methods.h"
+
+#define RING_BYTES ((size_t)2 << 20) /* some ten thousand events */
+
+/* Names that only we give. */
+static const char *const ours[] = { "process.", "monitor.", "sheet.", "job.", "daemon.", "bus." };
+
+static void begin_bus(struct methods *m)
+{
+	if (!m->bus)
+		m->bus = bus_new(RING_BYTES);
+}
+
+static int text_into(const json_t *params, const char *name, char *to, size_t size, struct err *err)
+{
+	const char *text = NULL;
+	int r = params_text(params, name, size - 1, &text, err);
+
+	if (r == 0 && text)
+		snprintf(to, size, "%s", text);
+	return r;
+}
+
+METHOD(method_bus_subscribe)
+{
+	struct methods *m = self;
+	struct bus_filter filter = { .uid = peer->uid };
+	struct bus_cursor from;
+	struct server_feed feed;
+	uint64_t since = 0;
+
+	if (text_into(params, "filter", filter.prefix, sizeof filter.prefix, err) < 0 ||
+	    text_into(params, "job_id", filter.job_id, sizeof filter.job_id, err) < 0 ||
+	    params_u64(params, "since_seq", 1, UINT64_MAX >> 1, &since, err) < 0)
+		return -err->code;
+	begin_bus(m);
+	from = since ? bus_at(m->bus, since) : bus_end(m->bus);
+	feed = bus_feed_new(m->bus, from, &filter);
+	server_feed(peer, &feed);
+	json_begin_object(result);
+	json_key(result, "next_seq");
+	json_u64(result, bus_next_seq(m->bus));
+	json_end_object(result);
+	return 0;
+}
+
+static int check_name(const char *name, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+		if (strncmp(name, ours[i], strlen(ours[i])) == 0)
+			return err_set(err, EACCES, "events named %s… are told by proctor alone",
+			               ours[i]);
+	return 0;
+}
+
+METHOD(method_bus_publish)
+{
+	struct methods *m = self;
+	char name[BUS_NAME_MAX] = "", job_id[BUS_JOB_MAX] = "";
+	cleanup(freep) char *data = NULL;
+
+	if (text_into(params, "event", name, sizeof name, err) < 0 ||
+	    text_into(params, "job_id", job_id, sizeof job_id, err) < 0 ||
+	    params_object_text(params, "data", SERVE_DATA_MAX, &data, err) < 0)
+		return -err->code;
+	if (!name[0])
+		return err_set(err, EINVAL, "event is needed");
+	if (check_name(name, err) < 0)
+		return -err->code;
+	begin_bus(m);
+	methods_publish(m, name, job_id, peer->uid, data ? data : "{}");
+	json_begin_object(result);
+	json_key(result, "seq");
+	json_u64(result, bus_next_seq(m->bus) - 1);
+	json_end_object(result);
+	return 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <string.h>
+
+#include "job/pressure.h"
+#include "rpc/params.h"
+#include "serve/context.h"
+#include "serve/methods.h"
+
+METHOD(method_context_get)
+{
+	const struct methods *m = self;
+	uint64_t pid = 0;
+	int r = params_u64(params, "pid", 1, INT32_MAX, &pid, err);
+
+	(void)peer;
+	if (r < 0)
+		return r;
+	context_put(m->host.latest(m->host.self), (pid_t)pid, result);
+	return 0;
+}
+
+static int judged(const struct methods *m, struct pressure *ret, struct err *err)
+{
+	const struct pressure *p = m->host.pressure ? m->host.pressure(m->host.self) : NULL;
+
+	if (!p)
+		return err_set(err, EAGAIN, "nothing was looked at yet");
+	*ret = *p;
+	return 0;
+}
+
+METHOD(method_pressure_get)
+{
+	struct pressure p;
+	int r = judged(self, &p, err);
+
+	(void)peer, (void)params;
+	if (r < 0)
+		return r;
+	json_begin_object(result);
+	json_key(result, "level");
+	json_str(result, pressure_name(p.level));
+	json_key(result, "reason");
+	json_str(result, p.why[0] ? p.why : NULL);
+	json_key(result, "delay_seconds");
+	json_u64(result, pressure_delay_s(p.level));
+	json_end_object(result);
+	return 0;
+}
+
+/* "job" or "sheet": which of the two is to be started. */
+static int is_job(const json_t *params, bool *ret, struct err *err)
+{
+	const char *what = "job";
+
+	if (params_text(params, "what", 16, &what, err) < 0)
+		return -err->code;
+	if (strcmp(what, "job") != 0 && strcmp(what, "sheet") != 0)
+		return err_set(err, EINVAL, "what is 'job' or 'sheet'");
+	*ret = strcmp(what, "job") == 0;
+	return 0;
+}
+
+METHOD(method_admit)
+{
+	struct pressure p;
+	bool is_new_job;
+
+	(void)peer;
+	if (judged(self, &p, err) < 0 || is_job(params, &is_new_job, err) < 0)
+		return -err->code;
+	json_begin_object(result);
+	json_key(result, "allowed");
+	json_bool(result, pressure_admits(p.level, is_new_job));
+	json_key(result, "delay_seconds");
+	json_u64(result, pressure_delay_s(p.level));
+	json_key(result, "pressure_level");
+	json_str(result, pressure_name(p.level));
+	json_key(result, "reason");
+	json_str(result, p.why[0] ? p.why : NULL);
+	json_end_object(result);
+	return 0;
+}
