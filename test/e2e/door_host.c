@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "job/pressure.h"
 #include "serve/serve.h"
 
 struct host {
@@ -33,6 +34,14 @@ static const struct snapshot *get_latest(void *self)
 	const struct host *h = self;
 
 	return h->has_snap ? &h->snap : NULL;
+}
+
+static const struct pressure *get_pressure(void *self)
+{
+	static const struct pressure none = { PRESSURE_NONE };
+
+	(void)self;
+	return &none;
 }
 
 static int begin_sheet(void *self, uint32_t num, uint32_t total, const char *label, pid_t pid,
@@ -127,6 +136,7 @@ static int serve_job(struct host *h, const char *dir, struct err *err)
 		.self = h,
 		.jobs = get_jobs,
 		.latest = get_latest,
+		.pressure = get_pressure,
 		.begin_sheet = begin_sheet,
 		.end_sheet = end_sheet,
 		.mark = mark,

@@ -186,3 +186,59 @@ def test_a_plain_user_has_a_door_too(as_nobody):
 	done = as_nobody("run", "--job-id", "mine", "--", as_nobody.place / "proctor", "sheet", "3/3", "--", "sh", "-c", "echo $PROCTOR_SHEET")
 	assert (done.returncode, done.stdout) == (0, "3\n"), done.stderr
 	assert not (as_nobody.state_dir / "jobs/mine").exists()
+
+
+def test_who_subscribes_hears_of_sheets_and_of_processes_in_order(proctor):
+	heard = run_inside(proctor, """
+heard = []
+with Line(sock) as line:
+	line.call("bus.subscribe")
+	subprocess.run([binary, "sheet", "1/2", "--label", "prepare", "--", "true"])
+	while not any(e["event"] == "process.exit" for e in heard):
+		heard.append(line.read()["params"])
+print(json.dumps(heard))
+""")
+	assert [e["seq"] for e in heard] == list(range(1, len(heard) + 1))
+	sheets = [e for e in heard if e["event"].startswith("sheet.")]
+	assert [e["event"] for e in sheets] == ["sheet.started", "sheet.completed"]
+	assert sheets[0]["data"]["label"] == "prepare" and "rss_mb" in sheets[0]["data"]["context"]
+	assert {e["job_id"] for e in heard} == {sheets[0]["job_id"]}
+
+
+def test_a_subscriber_may_ask_for_some_and_for_what_is_past(proctor):
+	late, named = run_inside(proctor, """
+with Line(sock) as line, Line(sock) as other, Line(sock) as third:
+	line.call("bus.subscribe", filter="app.")
+	for n in range(3):
+		other.call("bus.publish", event="app.epoch", data={"n": n})
+		other.call("bus.publish", event="other.thing")
+	named = [line.read()["params"]["data"] for n in range(3)]
+	third.call("bus.subscribe", since_seq=3, filter="app.")
+	late = [third.read()["params"]["seq"] for n in range(2)]
+print(json.dumps([late, named]))
+""")
+	assert named == [{"n": 0}, {"n": 1}, {"n": 2}]
+	assert late == [3, 5]
+
+
+def test_names_of_ours_cannot_be_published_by_others(proctor):
+	answer = run_inside(proctor, """
+with Line(sock) as line:
+	print(json.dumps(line.call("bus.publish", event="process.exit", data={})))
+""")
+	assert answer["error"]["data"]["code"] == "permission_denied"
+
+
+def test_the_door_tells_the_pressure_of_the_machine(proctor):
+	pressure, admitted = run_inside(proctor, """
+end = time.monotonic() + 30
+with Line(sock) as line:
+	answer = line.call("pressure.get")
+	while "error" in answer and time.monotonic() < end:
+		time.sleep(0.05)
+		answer = line.call("pressure.get")
+	print(json.dumps([answer["result"], line.call("admit", what="sheet")["result"]]))
+""")
+	assert pressure["level"] in ("none", "low", "medium", "high", "critical")
+	assert (pressure["reason"] is None) == (pressure["level"] == "none")
+	assert admitted["allowed"] == (admitted["pressure_level"] != "critical")
