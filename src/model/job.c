@@ -82,6 +82,54 @@ int32_t jobtab_add(struct jobtab *t, const char *id, const char *type, uint64_t 
 	return (int32_t)(t->jobs.len - 1);
 }
 
+int32_t jobtab_index(const struct jobtab *t, const char *id)
+{
+	vec_each(&t->jobs, job)
+		if (strcmp(job->id, id) == 0)
+			return (int32_t)(job - t->jobs.at);
+	return -1;
+}
+
+static void remove_sheets(struct jobtab *t, int32_t job)
+{
+	size_t kept = 0;
+
+	vec_each(&t->sheets, sheet) {
+		if (sheet->job == job)
+			continue;
+		sheet->job -= sheet->job > job;
+		t->sheets.at[kept++] = *sheet;
+	}
+	t->sheets.len = kept;
+	vec_shrink(&t->sheets);
+}
+
+static void remove_members(struct jobtab *t, int32_t job)
+{
+	struct map old = t->members;
+	struct map_slot slot;
+
+	t->members = (struct map){ 0 };
+	for (size_t it = 0; map_next(&old, &it, &slot);) {
+		int32_t at = (int32_t)(slot.value >> 32);
+
+		if (at != job)
+			map_put(&t->members, slot.key,
+			        (uint64_t)(uint32_t)(at - (at > job)) << 32 | (uint32_t)slot.value);
+	}
+	map_done(&old);
+}
+
+void jobtab_remove(struct jobtab *t, int32_t job)
+{
+	size_t behind = t->jobs.len - (size_t)job - 1;
+
+	memmove(&t->jobs.at[job], &t->jobs.at[job + 1], behind * sizeof *t->jobs.at);
+	t->jobs.len--;
+	remove_sheets(t, job);
+	remove_members(t, job);
+}
+
 void jobtab_assign(struct jobtab *t, struct proc_id id, struct job_ref ref)
 {
 	map_put(&t->members, proc_key(id), (uint64_t)(uint32_t)ref.job << 32 | ref.sheet);

@@ -98,6 +98,7 @@ struct job {
 	unsigned limits_hit;                      /* bits 1 << JOB_LIMIT_… */
 	unsigned parent_limits_hit; /* when read, of one that was lost or out of memory: what its
 	                               parents met */
+	bool is_foreign;            /* it has a recorder of its own: shown by us, never stored */
 	pid_t hungriest_pid;        /* whose peak PEAK_RSS is; 0: not known */
 	char hungriest[COMM_LEN];   /* its name */
 	struct figure figures[JOB_FIGURE_COUNT];
@@ -138,6 +139,10 @@ const char *job_outcome(const struct job *job);
 
 /* Index of the new job, or -1 at the ceiling or when an id or type is too long. */
 int32_t jobtab_add(struct jobtab *t, const char *id, const char *type, uint64_t started_ns);
+int32_t jobtab_index(const struct jobtab *t, const char *id); /* -1: there is none */
+/* It and its sheets are gone, its members belong nowhere, and each job behind it moves up by one.
+ */
+void jobtab_remove(struct jobtab *t, int32_t job);
 void jobtab_assign(struct jobtab *t, struct proc_id id, struct job_ref ref);
 void jobtab_forget(struct jobtab *t, struct proc_id id);
 struct job_ref jobtab_find(const struct jobtab *t, struct proc_id id);

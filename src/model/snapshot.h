@@ -82,6 +82,16 @@ void snapshot_done(struct snapshot *snap);
 void snapshot_free(struct snapshot *snap); /* NULL is fine */
 DEFINE_CLEANUP(struct snapshot *, snapshot_free)
 
+/* Who and what somebody may see, or a store should keep. */
+struct snapshot_scope {
+	void *self;
+	bool (*has_job)(void *self, const struct job *job);
+	/* `job` is NULL for one of no job; an event without a process asks with uid 0. */
+	bool (*has_process)(void *self, const struct job *job, uint32_t uid);
+};
+/* Leaves everything else out. Figures of the machine stay. */
+void snapshot_keep(struct snapshot *snap, const struct snapshot_scope *scope);
+
 /* The time of something that happened to the job, not before the job's own start where only the
  * grain of clocks makes it so. */
 uint64_t snapshot_hold_to_job(const struct job *job, uint64_t wall_ns);

@@ -23,6 +23,33 @@ static void test_jobtab__finds_who_belongs_to_what(void **state)
 	jobtab_done(&t);
 }
 
+static void test_jobtab_remove__moves_up_what_is_behind(void **state)
+{
+	struct jobtab t = { 0 };
+
+	(void)state;
+	jobtab_add(&t, "a", "make", 1);
+	jobtab_add(&t, "b", "make", 2);
+	jobtab_add(&t, "c", "make", 3);
+	jobtab_assign(&t, (struct proc_id){ 10, 5 }, (struct job_ref){ 0, 0 });
+	jobtab_assign(&t, (struct proc_id){ 11, 5 }, (struct job_ref){ 1, 4 });
+	jobtab_assign(&t, (struct proc_id){ 12, 5 }, (struct job_ref){ 2, 7 });
+	jobtab_begin_sheet(&t, 1, 4, "", 2);
+	jobtab_begin_sheet(&t, 2, 7, "", 3);
+	jobtab_remove(&t, 1);
+	assert_int_equal(t.jobs.len, 2);
+	assert_int_equal(jobtab_index(&t, "a"), 0);
+	assert_int_equal(jobtab_index(&t, "b"), -1);
+	assert_int_equal(jobtab_index(&t, "c"), 1);
+	assert_int_equal(jobtab_find(&t, (struct proc_id){ 10, 5 }).job, 0);
+	assert_int_equal(jobtab_find(&t, (struct proc_id){ 11, 5 }).job, -1);
+	assert_int_equal(jobtab_find(&t, (struct proc_id){ 12, 5 }).job, 1);
+	assert_int_equal(jobtab_find(&t, (struct proc_id){ 12, 5 }).sheet, 7);
+	assert_null(jobtab_sheet(&t, 1, 4));
+	assert_non_null(jobtab_sheet(&t, 1, 7));
+	jobtab_done(&t);
+}
+
 static void test_jobtab_add__refuses_long_names_and_too_many(void **state)
 {
 	struct jobtab t = { 0 };
@@ -97,7 +124,8 @@ static void test_jobtab__begins_a_sheet_again_when_it_is_opened_again(void **sta
 	jobtab_done(&t);
 }
 
-RUN_TESTS(TEST(test_jobtab__finds_who_belongs_to_what),
+RUN_TESTS(TEST(test_jobtab_remove__moves_up_what_is_behind),
+          TEST(test_jobtab__finds_who_belongs_to_what),
           TEST(test_jobtab_add__refuses_long_names_and_too_many),
           TEST(test_jobtab__starts_a_job_as_running),
           TEST(test_jobtab__follows_sheets_that_run_side_by_side),
