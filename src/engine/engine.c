@@ -13,6 +13,7 @@
 #define EVENTS_AHEAD 4096 /* a fork storm is stored as it goes and does not pile up in memory */
 #define LIMITS_AFTER_NS NS_PER_S
 #define FOR_GOOD_NS (2 * NS_PER_S)
+#define JOB_PATIENCE_NS NS_PER_S /* for a disk, while others wait for us */
 #define SETTLE_STEP_NS (2 * NS_PER_MS)
 #define TICKS_TO_SETTLE                                                                            \
 	3 /* the first ones read every command line; they say nothing about the cost later */
@@ -34,7 +35,7 @@ struct engine {
 	uint64_t planned_ns; /* the tick the timer is set for */
 	uint64_t notice_seq; /* of the recorder's last notice we passed on */
 	bool was_storing;    /* as was told */
-	bool is_ending;
+	bool is_ending, adopts;
 	uint64_t stores_since_ns; /* while it is told that it does not; 0: it does not */
 	struct pressure pressure;
 	struct engine_totals totals;
@@ -133,12 +134,14 @@ static void learn(struct engine *e, const struct sample *s)
 static void on_read(void *self, struct sample *s)
 {
 	struct engine *e = self;
-	bool scans_tell = e->jobs.jobs.len && !s->events_complete;
+	bool scans_tell = e->jobs.jobs.len && (!s->events_complete || e->adopts);
 
 	learn(e, s);
 	if (scans_tell)
 		members_adopt(&e->members, &e->jobs, s, &e->options.root);
 	members_rename(&e->members, s);
+	if (s->procs.len)
+		e->adopts = false;
 	e->learned = 0;
 }
 
@@ -342,6 +345,52 @@ int engine_new(struct loop *loop, const struct engine_options *options, struct e
 	watch_events(e);
 	*ret = TAKE_PTR(e);
 	return 0;
+}
+
+void engine_tune(struct engine *e, const struct engine_tuning *to)
+{
+	e->options.anomaly = to->anomaly;
+	e->options.limits = to->limits;
+	recorder_retain(e->recorder, &to->retention);
+	if (to->interval_ns == e->options.interval_ns)
+		return;
+	e->options.interval_ns = to->interval_ns;
+	e->planned_ns = clock_mono_ns(); /* a new grid begins here */
+	loop_timer_set(e->timer, e->planned_ns);
+}
+
+uint64_t engine_interval_ns(const struct engine *e)
+{
+	return interval_now(e, clock_mono_ns());
+}
+
+void engine_totals(struct engine *e, struct engine_totals *ret)
+{
+	*ret = e->totals;
+	recorder_status(e->recorder, &ret->recorder);
+	ret->cpu_ns = clock_process_cpu_ns();
+}
+
+void engine_adopt(struct engine *e)
+{
+	e->adopts = true;
+}
+
+void engine_store_jobs(struct engine *e)
+{
+	(void)sampler_drain(e->sampler);
+	store_events_ahead(e);
+	recorder_sync(e->recorder, JOB_PATIENCE_NS);
+}
+
+void engine_remove_job(struct engine *e, int32_t job)
+{
+	jobtab_remove(&e->jobs, job);
+	members_leave(&e->members, &e->jobs);
+	unreaped_remove_job(&e->unreaped, job);
+	watch_remove_job(&e->watch, job);
+	if (!e->jobs.jobs.len)
+		vec_reset(&sampler_sample(e->sampler)->focus);
 }
 
 static void stop_looking(struct engine *e)

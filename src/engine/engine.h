@@ -45,11 +45,30 @@ void engine_free(struct engine *e); /* stores what waits; NULL is fine */
 DEFINE_CLEANUP(struct engine *, engine_free)
 /* Stores what waits, tells the totals, and frees it. */
 void engine_stop(struct engine *take_e, struct engine_totals *ret);
+/* The same while it goes on. */
+void engine_totals(struct engine *e, struct engine_totals *ret);
 struct sampler *engine_sampler(struct engine *e);
 struct jobtab *engine_jobs(struct engine *e);
 struct members *engine_members(struct engine *e);
 /* As of the last look; NULL before the first. */
 const struct pressure *engine_pressure(const struct engine *e);
+uint64_t engine_interval_ns(const struct engine *e); /* between two looks, as it is now */
+
+/* What can be changed while it goes on. */
+struct engine_tuning {
+	uint64_t interval_ns;
+	struct anomaly_config anomaly;
+	struct pressure_limits limits;
+	struct store_retention retention;
+};
+void engine_tune(struct engine *e, const struct engine_tuning *to);
+
+/* The next look finds who descends from a member and was born before we listened. */
+void engine_adopt(struct engine *e);
+/* Stores what has happened to jobs by now, and waits until it is, but not for long. */
+void engine_store_jobs(struct engine *e);
+/* As jobtab_remove(): nobody remembers it afterwards. */
+void engine_remove_job(struct engine *e, int32_t job);
 /* Takes note of who was born and who ended up to now. */
 void engine_learn(struct engine *e);
 /* A look now, ahead of time. */

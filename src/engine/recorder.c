@@ -42,7 +42,8 @@ struct recorder {
 	size_t queue_len;
 	struct snapshot *spare[2]; /* one is built while one is stored */
 	size_t spare_len;
-	bool is_closing;
+	bool is_closing, is_busy;
+	struct store_retention retention;
 	struct store_gap pushed_out; /* dropped because the disk is slow */
 	struct recorder_status status;
 };
@@ -134,6 +135,34 @@ void recorder_push(struct recorder *r, struct snapshot *take_snap)
 	r->queue[r->queue_len++] = take_snap;
 	pthread_cond_signal(&r->wake);
 	pthread_mutex_unlock(&r->lock);
+}
+
+void recorder_sync(struct recorder *r, uint64_t patience_ns)
+{
+	struct timespec end = at_mono(clock_mono_ns() + patience_ns);
+
+	pthread_mutex_lock(&r->lock);
+	while (r->queue_len || r->is_busy)
+		if (pthread_cond_timedwait(&r->drawn, &r->lock, &end) == ETIMEDOUT)
+			break;
+	pthread_mutex_unlock(&r->lock);
+}
+
+void recorder_retain(struct recorder *r, const struct store_retention *retention)
+{
+	pthread_mutex_lock(&r->lock);
+	r->retention = *retention;
+	pthread_mutex_unlock(&r->lock);
+}
+
+static struct store_retention retention_now(struct recorder *r)
+{
+	struct store_retention now;
+
+	pthread_mutex_lock(&r->lock);
+	now = r->retention;
+	pthread_mutex_unlock(&r->lock);
+	return now;
 }
 
 void recorder_status(struct recorder *r, struct recorder_status *ret)
@@ -311,12 +340,13 @@ static void put(struct recorder *r, struct snapshot *snap)
  * disk. */
 static void retain(struct recorder *r)
 {
+	struct store_retention keep = retention_now(r);
 	struct err err;
 	bool more = false;
 
 	if (!r->store || clock_mono_ns() < r->retention_due_ns)
 		return;
-	if (store_retain_step(r->store, &r->options.retention, clock_wall_ns(), &more, &err) < 0)
+	if (store_retain_step(r->store, &keep, clock_wall_ns(), &more, &err) < 0)
 		more = false;
 	r->retention_due_ns = clock_mono_ns() + (more ? RETENTION_REST_NS : RETENTION_EVERY_NS);
 }
@@ -335,6 +365,7 @@ static struct snapshot *wait_for_work(struct recorder *r)
 		snap = r->queue[0];
 		memmove(r->queue, r->queue + 1, (QUEUE_MAX - 1) * sizeof *r->queue);
 		r->queue_len--;
+		r->is_busy = true;
 		pthread_cond_signal(&r->drawn);
 	}
 	pthread_mutex_unlock(&r->lock);
@@ -410,6 +441,8 @@ static void *work(void *self)
 		put(r, snap);
 		pthread_mutex_lock(&r->lock);
 		give_back(r, snap);
+		r->is_busy = false;
+		pthread_cond_signal(&r->drawn);
 		pthread_mutex_unlock(&r->lock);
 	}
 	return NULL;
@@ -453,6 +486,7 @@ int recorder_open(const struct recorder_options *options, struct recorder **ret,
 	cleanup(recorder_freep) struct recorder *r = xcalloc(1, sizeof *r);
 
 	r->options = *options;
+	r->retention = options->retention;
 	r->retention_due_ns = clock_mono_ns() + options->retention_after_ns;
 	r->status.is_storing = true;
 	pthread_mutex_init(&r->lock, NULL);

@@ -65,6 +65,19 @@ void unreaped_forget(struct unreaped *u, struct jobtab *jobs, const struct snaps
 	u->list.len = kept;
 }
 
+void unreaped_remove_job(struct unreaped *u, int32_t job)
+{
+	size_t kept = 0;
+
+	vec_each(&u->list, one) {
+		if (one->ref.job == job)
+			continue;
+		one->ref.job -= one->ref.job > job;
+		u->list.at[kept++] = *one;
+	}
+	u->list.len = kept;
+}
+
 void unreaped_done(struct unreaped *u)
 {
 	vec_done(&u->list);

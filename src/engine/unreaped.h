@@ -26,4 +26,6 @@ void unreaped_learn(struct unreaped *u, const struct jobtab *jobs, const struct 
 void unreaped_list(struct unreaped *u, struct jobtab *jobs, struct sample *to);
 /* Forgets those that the look did not find. */
 void unreaped_forget(struct unreaped *u, struct jobtab *jobs, const struct snapshot *snap);
+/* As jobtab_remove(). */
+void unreaped_remove_job(struct unreaped *u, int32_t job);
 void unreaped_done(struct unreaped *u);

@@ -62,6 +62,12 @@ void watch_end(struct watch *w, struct snapshot *snap)
 	add_events(snap);
 }
 
+void watch_remove_job(struct watch *w, int32_t job)
+{
+	vec_each(&w->episodes.open, one)
+		one->a.job = one->a.job == job ? -1 : one->a.job - (one->a.job > job);
+}
+
 bool watch_has_open(const struct watch *w)
 {
 	return w->episodes.open.len > 0;

@@ -15,5 +15,7 @@ struct watch {
 void watch_feed(struct watch *w, const struct anomaly_config *config, struct snapshot *snap);
 /* The last words: what still lasts ends with this snapshot. */
 void watch_end(struct watch *w, struct snapshot *snap);
+/* As jobtab_remove(): what lasts of it is nobody's. */
+void watch_remove_job(struct watch *w, int32_t job);
 bool watch_has_open(const struct watch *w);
 void watch_done(struct watch *w);

@@ -169,6 +169,26 @@ void members_list(const struct members *m, struct sample *to)
 	}
 }
 
+void members_leave(struct members *m, const struct jobtab *t)
+{
+	struct map old = m->living;
+	struct map_slot slot;
+	size_t kept = 0;
+
+	m->living = (struct map){ 0 };
+	for (size_t it = 0; map_next(&old, &it, &slot);) {
+		struct proc_id id = { (pid_t)slot.key, slot.value };
+
+		if (jobtab_find(t, id).job >= 0)
+			map_put(&m->living, slot.key, slot.value);
+	}
+	map_done(&old);
+	vec_each(&m->graves, grave)
+		if (jobtab_find(t, grave->id).job >= 0)
+			m->graves.at[kept++] = *grave;
+	m->graves.len = kept;
+}
+
 void members_forget(struct members *m, struct jobtab *t, uint64_t now_boot_ns)
 {
 	size_t old = 0;

@@ -43,6 +43,8 @@ bool members_adopt(struct members *m, struct jobtab *t, const struct sample *s,
 void members_rename(const struct members *m, struct sample *s);
 /* The living, for a scan of only these. */
 void members_list(const struct members *m, struct sample *to);
+/* Whoever belongs to no job any more is no member. */
+void members_leave(struct members *m, const struct jobtab *t);
 /* Forgets who has been dead for a while. */
 void members_forget(struct members *m, struct jobtab *t, uint64_t now_boot_ns);
 bool members_has(const struct members *m, pid_t pid);

@@ -175,7 +175,8 @@ static void take_look(struct tally *t, const struct snapshot *snap, int32_t job)
 void tally_feed(struct tally *t, const struct snapshot *snap, int32_t job)
 {
 	vec_each(&snap->events, e)
-		take_event(t, e);
+		if (e->job < 0 || e->job == job)
+			take_event(t, e);
 	if (!snap->events_only && (size_t)job < snap->sums.len)
 		take_look(t, snap, job);
 }

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/desk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "job/tally.h"
+#include "probe/procstat.h"
+
+#define OVER_NS (60 * NS_PER_S) /* so long an ended job is shown */
+
+/* What we know of a job besides its row in the engine's table; in the same order. */
+struct entry {
+	struct tally tally;
+	struct proc_id root;
+	uint64_t started_mono_ns, over_mono_ns; /* over 0: it runs */
+	uint64_t outlived;
+	bool is_told;      /* its end went into a snapshot */
+	bool is_concluded; /* nobody told its end: its process ended */
+};
+
+struct desk {
+	struct engine *engine;
+	int root_fd;
+	VEC(struct entry) entries;
+};
+
+struct desk *desk_new(struct engine *engine)
+{
+	struct desk *d = xcalloc(1, sizeof *d);
+
+	d->engine = engine;
+	d->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return d;
+}
+
+void desk_free(struct desk *d)
+{
+	if (!d)
+		return;
+	vec_each(&d->entries, e)
+		tally_done(&e->tally);
+	vec_done(&d->entries);
+	closep(&d->root_fd);
+	free(d);
+}
+
+static struct job *job_at(const struct desk *d, int32_t job)
+{
+	return &engine_jobs(d->engine)->jobs.at[job];
+}
+
+static void remove_job(struct desk *d, int32_t job)
+{
+	size_t behind = d->entries.len - (size_t)job - 1;
+
+	tally_done(&d->entries.at[job].tally);
+	memmove(&d->entries.at[job], &d->entries.at[job + 1], behind * sizeof *d->entries.at);
+	d->entries.len--;
+	engine_remove_job(d->engine, job);
+}
+
+static int make_room(struct desk *d, const struct job *job, struct err *err)
+{
+	int32_t old = jobtab_index(engine_jobs(d->engine), job->id);
+
+	if (old < 0)
+		return 0;
+	if (job_at(d, old)->status == JOB_RUNNING || !job->is_foreign)
+		return err_set(err, EALREADY, "there is a job '%s' already", job->id);
+	remove_job(d, old);
+	return 0;
+}
+
+static void describe_tier(const struct desk *d, struct job *job)
+{
+	const struct sampler *s = engine_sampler(d->engine);
+
+	if (!job->tier[0])
+		snprintf(job->tier, sizeof job->tier, "%s",
+		         sampler_tells_totals(s)   ? "BPF tracepoints"
+		         : sampler_tells_births(s) ? "proc connector"
+		                                   : "looks at /proc");
+}
+
+int desk_start(struct desk *d, const struct job *job, pid_t pid, struct err *err)
+{
+	struct jobtab *jobs = engine_jobs(d->engine);
+	struct proc_id root = { .pid = pid };
+	struct entry *entry;
+	int32_t at;
+
+	if (make_room(d, job, err) < 0)
+		return -err->code;
+	procstat_start(d->root_fd, &root);
+	if (!root.start_ticks || !procstat_is_alive(d->root_fd, root))
+		return err_set(err, ENOENT, "there is no process with pid %d", pid);
+	at = jobtab_add(jobs, job->id, job->type, 0);
+	if (at < 0)
+		return err_set(err, ENOSPC, "there is room for %d jobs at most", JOBS_MAX);
+	*job_at(d, at) = *job;
+	job_at(d, at)->status = JOB_RUNNING;
+	if (!job->started_ns)
+		job_at(d, at)->started_ns = clock_wall_ns();
+	describe_tier(d, job_at(d, at));
+	entry = vec_push(&d->entries, JOBS_MAX);
+	entry->root = root;
+	entry->started_mono_ns = clock_mono_ns();
+	entry->tally.started_boot_ns = clock_boot_ns();
+	engine_learn(d->engine);
+	members_add(engine_members(d->engine), jobs, root, (struct job_ref){ .job = at });
+	engine_adopt(d->engine);
+	return 0;
+}
+
+/* ---- ends ------------------------------------------------------------------------------------ */
+
+static void close_sheets(struct desk *d, int32_t job, uint64_t ended_ns)
+{
+	struct jobtab *jobs = engine_jobs(d->engine);
+
+	vec_each(&jobs->sheets, sheet)
+		if (sheet->job == job && sheet->status == JOB_RUNNING)
+			jobtab_end_sheet(jobs, sheet, JOB_FAILED, MAX(ended_ns, sheet->started_ns));
+}
+
+static uint64_t count_living(const struct desk *d, int32_t job)
+{
+	const struct jobtab *jobs = engine_jobs(d->engine);
+	struct map_slot slot;
+	uint64_t n = 0;
+
+	for (size_t it = 0; map_next(&engine_members(d->engine)->living, &it, &slot);) {
+		struct proc_id id = { (pid_t)slot.key, slot.value };
+
+		n += jobtab_find(jobs, id).job == job;
+	}
+	return n;
+}
+
+static void put_end(struct desk *d, int32_t at, const struct sheet *how)
+{
+	struct entry *entry = &d->entries.at[at];
+	struct job *job = job_at(d, at);
+
+	job->status = how->status;
+	job->has_exit_code = how->has_exit_code;
+	job->exit_code = how->exit_code;
+	job->signal = how->signal;
+	if (!entry->over_mono_ns) {
+		entry->over_mono_ns = clock_mono_ns();
+		job->ended_ns = MAX(clock_wall_ns(), job->started_ns);
+		job->took_ns = job->ended_ns - job->started_ns;
+		entry->outlived = count_living(d, at);
+		close_sheets(d, at, job->ended_ns);
+	}
+	entry->is_told = false;
+}
+
+int desk_end(struct desk *d, int32_t job, const struct sheet *how, struct err *err)
+{
+	struct entry *entry = &d->entries.at[job];
+
+	if (entry->over_mono_ns && !entry->is_concluded)
+		return err_set(err, EALREADY, "job '%s' ended before", job_at(d, job)->id);
+	engine_learn(d->engine);
+	put_end(d, job, how);
+	entry->is_concluded = false;
+	return 0;
+}
+
+void desk_lose(struct desk *d, int32_t job)
+{
+	if (!d->entries.at[job].over_mono_ns)
+		put_end(d, job, &(struct sheet){ .status = JOB_LOST });
+}
+
+int desk_begin_sheet(struct desk *d, const struct saying_sheet *begun, uint32_t *ret_num,
+                     struct err *err)
+{
+	const struct job *job = job_at(d, begun->job);
+
+	if (job->status != JOB_RUNNING)
+		return err_set(err, EALREADY, "job '%s' ended before", job->id);
+	return saying_begin_sheet(d->engine, d->root_fd, begun, ret_num, err);
+}
+
+/* Who registered a job may have died with it. */
+static void conclude_end(struct desk *d, int32_t at, const struct event *e)
+{
+	bool is_ok = e->has_exit_code && e->exit_code == 0;
+	bool is_known = e->has_exit_code || e->signal;
+	struct sheet how = { .status = is_ok      ? JOB_COMPLETED
+		                       : is_known ? JOB_FAILED
+		                                  : JOB_LOST,
+		             .has_exit_code = e->has_exit_code,
+		             .exit_code = e->exit_code,
+		             .signal = e->signal };
+
+	put_end(d, at, &how);
+	d->entries.at[at].is_concluded = true;
+}
+
+/* A foreign job's end is its recorder's to tell. */
+static void find_ends(struct desk *d, const struct snapshot *snap)
+{
+	vec_each(&snap->events, e) {
+		int32_t at = e->kind == EVENT_EXIT ? e->job : -1;
+
+		if (at < 0 || (size_t)at >= d->entries.len || d->entries.at[at].over_mono_ns ||
+		    job_at(d, at)->is_foreign || !proc_id_eq(d->entries.at[at].root, e->id))
+			continue;
+		conclude_end(d, at, e);
+	}
+}
+
+/* ---- figures --------------------------------------------------------------------------------- */
+
+static void put_figures(struct desk *d, int32_t at, const struct snapshot *snap)
+{
+	const struct sampler *s = engine_sampler(d->engine);
+	struct entry *entry = &d->entries.at[at];
+	struct job *job = job_at(d, at);
+	uint64_t living = count_living(d, at);
+	struct tally_sources from = {
+		.processes = entry->tally.exited + living,
+		.living = living,
+		.births_are_told = sampler_tells_births(s),
+		.ooms_are_told = sampler_tells_totals(s),
+		.outlived = entry->outlived,
+		.has_ended = entry->over_mono_ns != 0,
+	};
+
+	tally_feed(&entry->tally, snap, at);
+	from.processes = entry->tally.exited + living;
+	if (!snap->events_only && snap->elapsed_ns)
+		job->interval_ns = MAX(job->interval_ns, snap->elapsed_ns);
+	tally_figures(&entry->tally, &from, job);
+}
+
+static void forget_old(struct desk *d)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	for (int32_t i = (int32_t)d->entries.len - 1; i >= 0; i--) {
+		const struct entry *e = &d->entries.at[i];
+
+		if (e->over_mono_ns && e->is_told && now_ns - e->over_mono_ns >= OVER_NS)
+			remove_job(d, i);
+	}
+}
+
+/* Sheets that ended with their job in this very snapshot. */
+static void show_sheets(const struct desk *d, int32_t job, struct snapshot *snap)
+{
+	vec_each(&engine_jobs(d->engine)->sheets, sheet) {
+		struct sheet *shown = NULL;
+
+		if (sheet->job != job || sheet->is_stored)
+			continue;
+		vec_each(&snap->sheets, s)
+			if (s->job == job && s->num == sheet->num)
+				shown = s;
+		if (!shown)
+			shown = vec_push(&snap->sheets, SHEETS_MAX);
+		if (shown)
+			*shown = *sheet;
+		sheet->is_stored = true;
+	}
+}
+
+void desk_note(struct desk *d, struct snapshot *snap)
+{
+	if (!d->entries.len)
+		return;
+	find_ends(d, snap);
+	for (int32_t i = 0; (size_t)i < d->entries.len && (size_t)i < snap->jobs.len; i++) {
+		struct entry *entry = &d->entries.at[i];
+
+		if (!job_at(d, i)->is_foreign)
+			put_figures(d, i, snap);
+		if (entry->over_mono_ns && !entry->is_told)
+			show_sheets(d, i, snap);
+		entry->is_told = entry->over_mono_ns != 0;
+		snap->jobs.at[i] = *job_at(d, i);
+	}
+	forget_old(d);
+}

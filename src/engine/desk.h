@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* desk.h - where jobs that others started are registered with an engine that watches the whole
+ * machine: by the pid of their first process. A job that is ours is stored with its figures; one
+ * that has a recorder of its own (is_foreign) is only shown. Ended jobs stay for a minute, so that
+ * who asks late still finds them. */
+#pragma once
+
+#include "engine/saying.h"
+
+struct desk;
+
+struct desk *desk_new(struct engine *engine); /* the engine outlives it */
+void desk_free(struct desk *d);               /* NULL is fine */
+DEFINE_CLEANUP(struct desk *, desk_free)
+
+/* `job` as it begins: who and what it is; without started_ns it begins now. What descends from pid
+ * belongs to it. -EALREADY: one of that id runs; -ENOENT: there is no such process; -ENOSPC. A
+ * lost job of that id whose recorder is back takes its old place. */
+int desk_start(struct desk *d, const struct job *job, pid_t pid, struct err *err) must_check;
+/* status, exit_code and signal of `how` count. -EALREADY: it was ended before; an end that we
+ * concluded from the end of its process may still be put right. */
+int desk_end(struct desk *d, int32_t job, const struct sheet *how, struct err *err) must_check;
+/* Its recorder is gone without a word. */
+void desk_lose(struct desk *d, int32_t job);
+int desk_begin_sheet(struct desk *d, const struct saying_sheet *begun, uint32_t *ret_num,
+                     struct err *err) must_check;
+/* For every snapshot before it is stored: fills in what the jobs took. */
+void desk_note(struct desk *d, struct snapshot *snap);
