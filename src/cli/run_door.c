@@ -34,39 +34,31 @@ static const struct pressure *pressure(void *self)
 	return engine_pressure(jobhost_engine(d->host));
 }
 
-static int begin_sheet(void *self, uint32_t num, uint32_t total, const char *label, pid_t pid,
-                       uint32_t *ret_num, struct err *err)
+static int begin_sheet(void *self, const struct saying_sheet *begun, uint32_t *ret_num,
+                       struct err *err)
 {
 	struct run_door *d = self;
 
-	return jobhost_begin_sheet(d->host, num, total, label, pid, ret_num, err);
+	return jobhost_begin_sheet(d->host, begun->num, begun->total, begun->label, begun->pid,
+	                           ret_num, err);
 }
 
-static int end_sheet(void *self, uint32_t num, enum job_status status, bool has_exit_code,
-                     int exit_code, int signal, struct err *err)
+static int end_sheet(void *self, int32_t job, uint32_t num, const struct sheet *how,
+                     struct err *err)
 {
 	struct run_door *d = self;
-	struct sheet how = { .status = status,
-		             .has_exit_code = has_exit_code,
-		             .exit_code = exit_code,
-		             .signal = signal };
 
-	return jobhost_end_sheet(d->host, num, &how, err);
+	(void)job;
+	return jobhost_end_sheet(d->host, num, how, err);
 }
 
-static int mark(void *self, const char *name, const char *data_json, struct err *err)
+static int say(void *self, int32_t job, enum event_kind kind, const char *name, uint64_t took_ns,
+               const char *data_json, struct err *err)
 {
 	struct run_door *d = self;
 
-	return jobhost_say(d->host, EVENT_MARK, name, 0, data_json, err);
-}
-
-static int phase(void *self, const char *name, uint64_t took_ns, const char *data_json,
-                 struct err *err)
-{
-	struct run_door *d = self;
-
-	return jobhost_say(d->host, EVENT_PHASE, name, (int64_t)took_ns, data_json, err);
+	(void)job;
+	return jobhost_say(d->host, kind, name, (int64_t)took_ns, data_json, err);
 }
 
 int run_door_open(struct loop *loop, const char *state_dir, const char *job_id,
@@ -80,8 +72,7 @@ int run_door_open(struct loop *loop, const char *state_dir, const char *job_id,
 		                        .pressure = pressure,
 		                        .begin_sheet = begin_sheet,
 		                        .end_sheet = end_sheet,
-		                        .mark = mark,
-		                        .phase = phase };
+		                        .say = say };
 
 	d->host = host;
 	if (serve_open(loop, dir, &how, &d->serve, err) < 0) {

@@ -10,6 +10,7 @@
 #include "base/json.h"
 
 #define SECONDS_MAX 1e9
+#define TIME_MAX 1.8e10 /* what fits into 64 bits of ns */
 
 static const json_t *find(const json_t *params, const char *name)
 {
@@ -54,18 +55,40 @@ int params_text(const json_t *params, const char *name, size_t max, const char *
 	return 0;
 }
 
-int params_seconds(const json_t *params, const char *name, uint64_t *ret_ns, struct err *err)
+int params_bool(const json_t *params, const char *name, bool *ret, struct err *err)
+{
+	const json_t *value = find(params, name);
+
+	if (value && !json_is_boolean(value))
+		return err_set(err, EINVAL, "%s must be true or false", name);
+	if (value)
+		*ret = json_is_true(value);
+	return 0;
+}
+
+static int seconds_up_to(const json_t *params, const char *name, double max, uint64_t *ret_ns,
+                         struct err *err)
 {
 	const json_t *value = find(params, name);
 	double seconds = json_number_value(value);
 
 	if (!value)
 		return 0;
-	if (!json_is_number(value) || !(seconds >= 0 && seconds <= SECONDS_MAX))
+	if (!json_is_number(value) || !(seconds >= 0 && seconds <= max))
 		return err_set(err, EINVAL, "%s must be a number of seconds from 0 to %.0f", name,
-		               SECONDS_MAX);
+		               max);
 	*ret_ns = (uint64_t)llround(seconds * (double)NS_PER_S);
 	return 0;
+}
+
+int params_seconds(const json_t *params, const char *name, uint64_t *ret_ns, struct err *err)
+{
+	return seconds_up_to(params, name, SECONDS_MAX, ret_ns, err);
+}
+
+int params_time(const json_t *params, const char *name, uint64_t *ret_ns, struct err *err)
+{
+	return seconds_up_to(params, name, TIME_MAX, ret_ns, err);
 }
 
 static void put_value(struct json *j, const json_t *value);

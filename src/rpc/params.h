@@ -19,6 +19,10 @@ int params_text(const json_t *params, const char *name, size_t max, const char *
 /* Seconds, not negative, as ns. */
 int params_seconds(const json_t *params, const char *name, uint64_t *ret_ns, struct err *err)
 	must_check;
+int params_bool(const json_t *params, const char *name, bool *ret, struct err *err) must_check;
+/* Seconds since 1970, as ns. */
+int params_time(const json_t *params, const char *name, uint64_t *ret_ns, struct err *err)
+	must_check;
 /* An object, as compact JSON text of at most `max` bytes; owned by the caller. */
 int params_object_text(const json_t *params, const char *name, size_t max, char **ret,
                        struct err *err) must_check;

@@ -19,9 +19,11 @@ struct server {
 	struct loop *loop;
 	int fd;
 	struct server_options options;
-	struct loop_source *listener, *sweeper;
+	struct loop_source *listener, *sweeper, *waker;
 	struct session *sessions;
 	unsigned clients;
+	bool is_woken; /* feeds have something new, and will be asked */
+	bool is_closing;
 	bool is_paused; /* no descriptors are left: nobody is let in until the next sweep */
 };
 
@@ -173,13 +175,31 @@ static void on_connect(void *self)
 	}
 }
 
-void server_wake(struct server *server)
+static void on_wake(void *self)
 {
-	for (struct session *at = server->sessions, *next; at; at = next) {
+	struct server *s = self;
+
+	s->is_woken = false;
+	for (struct session *at = s->sessions, *next; at; at = next) {
 		next = at->next;
 		if (at->feed.next && session_is_idle(at))
 			on_session(at);
 	}
+}
+
+/* Not at once: a method may be what makes the news, and its own connection is being served. */
+void server_wake(struct server *server)
+{
+	uint64_t now = clock_mono_ns();
+	struct err err;
+
+	if (server->is_woken || server->is_closing)
+		return;
+	if (server->waker)
+		loop_timer_set(server->waker, now);
+	else if (loop_add_timer(server->loop, now, on_wake, server, &server->waker, &err) < 0)
+		return;
+	server->is_woken = true;
 }
 
 int server_open(struct loop *loop, int take_fd, const struct server_options *options,
@@ -204,8 +224,10 @@ void server_close(struct server *server)
 {
 	if (!server)
 		return;
+	server->is_closing = true;
 	loop_remove(server->listener);
 	loop_remove(server->sweeper);
+	loop_remove(server->waker);
 	while (server->sessions)
 		session_drop(server, server->sessions);
 	close(server->fd);

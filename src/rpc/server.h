@@ -62,5 +62,7 @@ unsigned server_clients(const struct server *server);
 /* Called by a method: its caller is fed from now on, after the method's answer. One that it had
  * before is closed. */
 void server_feed(const struct server_peer *peer, const struct server_feed *take_feed);
+/* The one it has; without `next`: none. */
+const struct server_feed *server_feed_of(const struct server_peer *peer);
 /* Feeds have something new. */
 void server_wake(struct server *server);

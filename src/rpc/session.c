@@ -51,6 +51,11 @@ void server_feed(const struct server_peer *peer, const struct server_feed *take_
 	peer->session->feed = *take_feed;
 }
 
+const struct server_feed *server_feed_of(const struct server_peer *peer)
+{
+	return &peer->session->feed;
+}
+
 void session_free(struct session *s)
 {
 	loop_remove(s->source);

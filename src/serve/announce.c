@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "model/codec.h"
+#include "model/codec_job.h"
 
 /* NULL: it is nobody's business on the bus. */
 static const char *name_of(enum event_kind kind, char to[BUS_NAME_MAX])
@@ -12,17 +13,43 @@ static const char *name_of(enum event_kind kind, char to[BUS_NAME_MAX])
 		snprintf(to, BUS_NAME_MAX, "job.%s", event_name(kind));
 	else if (event_in_view(kind) || kind == EVENT_EXEC)
 		snprintf(to, BUS_NAME_MAX, "process.%s", event_name(kind));
-	else if (kind == EVENT_TOTALS)
+	else if (kind == EVENT_TOTALS || kind == EVENT_ANOMALY) /* which tells itself, below */
 		return NULL;
 	else
 		snprintf(to, BUS_NAME_MAX, "monitor.%s", event_name(kind));
 	return to;
 }
 
-/* A job's events are its owner's business, whoever its processes are. */
-static uid_t owner_of(const struct snapshot *snap, const struct event *e)
+uid_t announce_owner(const struct snapshot *snap, const struct event *e)
 {
 	return e->job >= 0 ? snap->jobs.at[e->job].uid : e->uid;
+}
+
+static uid_t owner_of_anomaly(const struct snapshot *snap, const struct anomaly *a)
+{
+	const struct proc_snap *p = a->id.pid ? snapshot_find(snap, a->id.pid) : NULL;
+
+	if (a->job >= 0)
+		return snap->jobs.at[a->job].uid;
+	return p && proc_id_eq(p->s.id, a->id) ? p->s.uid : 0;
+}
+
+static void announce_anomaly(struct bus *bus, const struct snapshot *snap, const struct anomaly *a,
+                             struct buf *scratch)
+{
+	cleanup(buf_done) struct buf text = { 0 };
+	struct reader_anomaly told = anomaly_told(a, snap, &text);
+	struct json j = { .out = scratch };
+
+	buf_reset(scratch);
+	json_begin_object(&j);
+	codec_anomaly_members(&j, &told);
+	json_end_object(&j);
+	(void)bus_publish(bus, &(struct bus_event){ .name = "monitor.anomaly",
+	                                            .job_id = told.job_id ? told.job_id : "",
+	                                            .text = scratch->at,
+	                                            .wall_ns = snap->wall_ns,
+	                                            .uid = owner_of_anomaly(snap, a) });
 }
 
 void announce_events(struct bus *bus, const struct snapshot *snap, struct buf *scratch)
@@ -42,7 +69,10 @@ void announce_events(struct bus *bus, const struct snapshot *snap, struct buf *s
 					  .job_id = e->job >= 0 ? snap->jobs.at[e->job].id : "",
 					  .text = scratch->at,
 					  .wall_ns = e->wall_ns,
-					  .uid = owner_of(snap, e),
+					  .uid = announce_owner(snap, e),
 				  });
 	}
+	vec_each(&snap->anomalies, a)
+		if (a->news == ANOMALY_BEGAN || a->news == ANOMALY_ENDED)
+			announce_anomaly(bus, snap, a, scratch);
 }

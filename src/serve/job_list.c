@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "serve/methods.h"
+
 static void put_text(struct json *j, const char *key, const char *text)
 {
 	json_key(j, key);
@@ -83,13 +85,14 @@ static void put_job(struct json *j, const struct jobtab *t, int32_t index)
 	json_end_object(j);
 }
 
-void job_list_put(const struct jobtab *t, struct json *j)
+void job_list_put(const struct jobtab *t, const struct server_peer *peer, struct json *j)
 {
 	json_begin_object(j);
 	json_key(j, "jobs");
 	json_begin_array(j);
 	for (size_t i = 0; i < t->jobs.len; i++)
-		put_job(j, t, (int32_t)i);
+		if (methods_has_job(peer, &t->jobs.at[i]))
+			put_job(j, t, (int32_t)i);
 	json_end_array(j);
 	json_end_object(j);
 }

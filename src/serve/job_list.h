@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* job_list.h - the jobs that are known right now, with their progress, as JSON. */
+/* job_list.h - the jobs that are known right now and are the caller's, with their progress, as
+ * JSON. */
 #pragma once
 
 #include "base/json.h"
 #include "model/job.h"
+#include "rpc/server.h"
 
-void job_list_put(const struct jobtab *t, struct json *j);
+void job_list_put(const struct jobtab *t, const struct server_peer *peer, struct json *j);

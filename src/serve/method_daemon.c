@@ -2,7 +2,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
+#include "job/pressure.h"
 #include "model/codec.h"
+#include "rpc/message.h"
 #include "rpc/params.h"
 #include "serve/methods.h"
 
@@ -25,53 +28,187 @@ METHOD(method_hello)
 	return 0;
 }
 
-static uint32_t count_running(const struct jobtab *t)
-{
-	uint32_t n = 0;
+/* ---- daemon.status --------------------------------------------------------------------------- */
 
+static void put_count(struct json *j, const char *key, uint64_t n)
+{
+	json_key(j, key);
+	json_u64(j, n);
+}
+
+/* Of those that are his. */
+static void put_jobs(struct json *j, const struct jobtab *t, const struct server_peer *peer)
+{
+	uint32_t jobs = 0, sheets = 0;
+
+	vec_each(&t->jobs, job)
+		jobs += job->status == JOB_RUNNING && methods_has_job(peer, job);
 	vec_each(&t->sheets, sheet)
-		n += sheet->status == JOB_RUNNING;
-	return n;
+		sheets += sheet->status == JOB_RUNNING &&
+		          methods_has_job(peer, &t->jobs.at[sheet->job]);
+	put_count(j, "running_jobs", jobs);
+	put_count(j, "active_sheets", sheets);
+}
+
+static void put_store(struct json *j, const struct methods *m, const struct serve_status *s)
+{
+	const struct recorder_status *r = &s->totals.recorder;
+
+	json_key(j, "store");
+	json_begin_object(j);
+	json_key(j, "path");
+	json_str(j, m->host.db_path);
+	put_count(j, "bytes", s->store_bytes);
+	json_key(j, "is_storing");
+	json_bool(j, s->is_enabled && r->is_storing);
+	json_key(j, "reason");
+	json_str(j, s->is_enabled && !r->is_storing ? r->reason : NULL);
+	put_count(j, "snapshots", r->stored);
+	json_end_object(j);
+	json_key(j, "losses");
+	json_begin_object(j);
+	put_count(j, "snapshots", r->lost);
+	put_count(j, "events", r->events_lost);
+	put_count(j, "missed_ticks", s->totals.missed_ticks);
+	json_end_object(j);
+}
+
+static void put_cost(struct json *j, const struct snapshot *snap, const struct serve_status *s)
+{
+	json_key(j, "cpu_seconds");
+	json_fixed(j, s->totals.cpu_ns / NS_PER_MS, 3);
+	json_key(j, "cpu_percent");
+	snap ? json_double(j, snap->self_cpu_ratio * 100, 2) : json_nil(j);
+	json_key(j, "rss_mb");
+	if (snap && readings_has(&snap->host, HOST_SELF_RSS))
+		codec_value(j, UNIT_MIB, snap->host.value[HOST_SELF_RSS]);
+	else
+		json_nil(j);
+}
+
+static void put_daemon(struct json *j, const struct methods *m)
+{
+	const struct snapshot *snap = m->host.latest(m->host.self);
+	const struct pressure *p = m->host.pressure(m->host.self);
+	struct serve_status s = { 0 };
+
+	m->host.status(m->host.self, &s);
+	json_key(j, "tier");
+	json_str(j, s.tier[0] ? s.tier : NULL);
+	json_key(j, "enabled");
+	json_bool(j, s.is_enabled);
+	json_key(j, "interval_seconds");
+	json_fixed(j, s.interval_ns / NS_PER_MS, 3);
+	put_cost(j, snap, &s);
+	json_key(j, "processes");
+	snap ? json_u64(j, snap->procs.len) : json_nil(j);
+	put_count(j, "events", s.totals.events);
+	json_key(j, "pressure_level");
+	json_str(j, p ? pressure_name(p->level) : NULL);
+	put_count(j, "clients", server_clients(m->server));
+	put_store(j, m, &s);
+	json_key(j, "config_problem");
+	json_str(j, s.config_problem);
+}
+
+static void put_door(struct json *j, const struct job *job)
+{
+	json_key(j, "job_id");
+	json_str(j, job ? job->id : NULL);
+	json_key(j, "tier");
+	json_str(j, job && job->tier[0] ? job->tier : NULL);
 }
 
 METHOD(method_status)
 {
 	const struct methods *m = self;
 	const struct jobtab *t = m->host.jobs(m->host.self);
-	const struct job *job = t->jobs.len ? &t->jobs.at[0] : NULL;
 
-	(void)peer, (void)params, (void)err;
+	(void)params, (void)err;
 	json_begin_object(result);
 	json_key(result, "kind");
-	json_str(result, "run");
+	json_str(result, m->host.status ? "daemon" : "run");
 	json_key(result, "pid");
 	json_i64(result, getpid());
 	json_key(result, "version");
 	json_str(result, PROCTOR_VERSION);
-	json_key(result, "protocol");
-	json_u64(result, SERVE_PROTOCOL);
-	json_key(result, "job_id");
-	json_str(result, job ? job->id : NULL);
+	put_count(result, "protocol", SERVE_PROTOCOL);
 	json_key(result, "uptime_seconds");
 	json_fixed(result, (clock_mono_ns() - m->opened_mono_ns) / NS_PER_MS, 3);
-	json_key(result, "tier");
-	json_str(result, job && job->tier[0] ? job->tier : NULL);
-	json_key(result, "active_sheets");
-	json_u64(result, count_running(t));
+	put_jobs(result, t, peer);
+	if (m->host.status)
+		put_daemon(result, m);
+	else
+		put_door(result, t->jobs.len ? &t->jobs.at[0] : NULL);
 	json_end_object(result);
 	return 0;
 }
 
+/* ---- daemon.top ------------------------------------------------------------------------------ */
+
+static void put_top(struct methods *m, const struct server_peer *peer, struct json *j)
+{
+	const struct snapshot *snap = methods_snapshot(m, peer);
+
+	if (!snap)
+		json_nil(j);
+	else if (methods_trusts(peer))
+		seen_put(&m->seen, snap, j);
+	else
+		codec_snapshot(j, snap);
+}
+
 METHOD(method_top)
 {
-	const struct methods *m = self;
-	const struct snapshot *snap = m->host.latest(m->host.self);
+	(void)params, (void)err;
+	put_top(self, peer, result);
+	return 0;
+}
 
-	(void)peer, (void)params, (void)err;
-	if (snap)
-		codec_snapshot(result, snap);
-	else
-		json_nil(result);
+/* Who reads slowly gets the latest when he comes to it, and not those in between. */
+struct top_feed {
+	struct methods *methods;
+	struct server_peer peer;
+	uint64_t seq; /* of the last that was sent */
+};
+
+static bool next_top(void *self, struct json *out)
+{
+	struct top_feed *f = self;
+	const struct snapshot *snap = f->methods->host.latest(f->methods->host.self);
+
+	if (!snap || snap->seq == f->seq)
+		return false;
+	f->seq = snap->seq;
+	message_begin_notification(out, "daemon.top");
+	put_top(f->methods, &f->peer, out);
+	message_end_notification(out);
+	return true;
+}
+
+static void feed_top(struct methods *m, const struct server_peer *peer)
+{
+	struct top_feed *f = xcalloc(1, sizeof *f);
+	struct server_feed feed = { .self = f, .next = next_top, .close = free };
+
+	f->methods = m;
+	f->peer = *peer;
+	server_feed(peer, &feed);
+}
+
+METHOD(method_top_stream)
+{
+	struct methods *m = self;
+	bool subscribes = false;
+
+	if (params_bool(params, "subscribe", &subscribes, err) < 0)
+		return -err->code;
+	if (subscribes)
+		feed_top(m, peer);
+	json_begin_object(result);
+	json_key(result, "jsonl_path");
+	json_str(result, m->host.jsonl_path);
+	json_end_object(result);
 	return 0;
 }
 
@@ -81,12 +218,11 @@ METHOD(method_events)
 	uint64_t limit = EVENTS_DEFAULT;
 	int r = params_u64(params, "limit", 0, INT32_MAX, &limit, err);
 
-	(void)peer;
 	if (r < 0)
 		return r;
 	json_begin_object(result);
 	json_key(result, "events");
-	recent_put(&m->recent, limit, result);
+	recent_put(&m->recent, methods_trusts(peer) ? RECENT_OF_ALL : peer->uid, limit, result);
 	json_end_object(result);
 	return 0;
 }

@@ -1,136 +1,224 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
-#include "base/text.h"
+#include "job/ident.h"
 #include "rpc/params.h"
 #include "serve/context.h"
 #include "serve/hide.h"
 #include "serve/job_list.h"
 #include "serve/methods.h"
-
-#define LABEL_SENT_MAX 4096 /* longer ones are a mistake; shorter ones are cut to what is kept */
+#include "serve/speaker.h"
 
 METHOD(method_job_list)
 {
 	const struct methods *m = self;
 
-	(void)peer, (void)params, (void)err;
-	job_list_put(m->host.jobs(m->host.self), result);
+	(void)params, (void)err;
+	job_list_put(m->host.jobs(m->host.self), peer, result);
 	return 0;
 }
 
-static int sheet_params(const json_t *params, uint64_t *ret_num, uint64_t *ret_total,
-                        const char **ret_label, struct err *err)
-{
-	int r = params_u64(params, "sheet_num", 1, SERVE_SHEET_MAX, ret_num, err);
+/* ---- job.start ------------------------------------------------------------------------------- */
 
-	if (r == 0)
-		r = params_u64(params, "total", 1, SERVE_SHEET_MAX, ret_total, err);
-	if (r == 0)
-		r = params_text(params, "label", LABEL_SENT_MAX, ret_label, err);
-	if (r == 0 && *ret_total && *ret_num > *ret_total)
-		r = err_set(err, EINVAL, "sheet_num is beyond the total");
+static int name_param(const json_t *params, const char *name, char ret[static JOB_ID_MAX],
+                      struct err *err)
+{
+	const char *text = NULL;
+	int r = params_text(params, name, JOB_NAME_MAX, &text, err);
+
+	if (r == 0 && text && job_name_check(text, err) < 0)
+		return err_wrap(err, "%s", name);
+	if (r == 0 && text)
+		snprintf(ret, JOB_ID_MAX, "%s", text);
 	return r;
 }
 
-static void put_sheet(const struct methods *m, uint32_t num, struct json *result)
+/* Without what looks like a secret, and cut to its room. */
+static int text_param(const json_t *params, const char *name, char *ret, size_t size,
+                      struct err *err)
 {
-	const struct jobtab *t = m->host.jobs(m->host.self);
+	cleanup(buf_done) struct buf safe = { 0 };
+	const char *text = NULL;
+	int r = params_text(params, name, 65536, &text, err);
 
+	if (r == 0 && text)
+		snprintf(ret, size, "%s", hide_text(text, &safe));
+	return r;
+}
+
+static int tags_param(const json_t *params, char ret[static JOB_TAGS_MAX], struct err *err)
+{
+	cleanup(freep) char *text = NULL;
+	json_t *safe = json_deep_copy(params);
+	const char *key;
+	json_t *value;
+	int r;
+
+	json_object_foreach(json_object_get(safe, "tags"), key, value)
+	{
+		if (json_is_string(value))
+			continue;
+		json_decref(safe);
+		return err_set(err, EINVAL, "tags: '%.64s' must be a text", key);
+	}
+	hide_members(json_object_get(safe, "tags"));
+	r = params_object_text(safe, "tags", JOB_TAGS_MAX - 1, &text, err);
+	json_decref(safe);
+	if (r == 0 && text)
+		snprintf(ret, JOB_TAGS_MAX, "%s", text);
+	return r;
+}
+
+static int start_params(const json_t *params, struct job *ret, struct err *err)
+{
+	uint64_t total = 0;
+
+	if (name_param(params, "job_id", ret->id, err) < 0 ||
+	    name_param(params, "job_type", ret->type, err) < 0 ||
+	    name_param(params, "parent_job_id", ret->parent, err) < 0 ||
+	    text_param(params, "command", ret->command, sizeof ret->command, err) < 0 ||
+	    text_param(params, "cwd", ret->cwd, sizeof ret->cwd, err) < 0 ||
+	    text_param(params, "tier", ret->tier, sizeof ret->tier, err) < 0 ||
+	    tags_param(params, ret->tags, err) < 0 ||
+	    params_bool(params, "has_recorder", &ret->is_foreign, err) < 0 ||
+	    params_time(params, "started_at", &ret->started_ns, err) < 0 ||
+	    params_u64(params, "total_sheets", 1, SERVE_SHEET_MAX, &total, err) < 0)
+		return -err->code;
+	ret->total_sheets = (uint32_t)total;
+	ret->type_is_given = ret->type[0] != '\0';
+	return 0;
+}
+
+/* What was not said is taken from what is seen of its process. */
+static void fill_in(struct methods *m, pid_t pid, struct job *job)
+{
+	const struct snapshot *snap = m->host.latest(m->host.self);
+	const struct proc_snap *p = snap ? snapshot_find(snap, pid) : NULL;
+	uint64_t random = 0;
+
+	if (p && !job->command[0])
+		snprintf(job->command, sizeof job->command, "%.*s", (int)p->s.command.len,
+		         snapshot_text(snap, p->s.command));
+	if (!job->type[0])
+		snprintf(job->type, sizeof job->type, "job");
+	if (job->id[0])
+		return;
+	(void)!getrandom(&random, sizeof random, GRND_NONBLOCK);
+	job_new_id(job->type, clock_wall_ns(), pid, random, job->id);
+}
+
+static void announce_job(struct methods *m, const char *name, const struct job *job, pid_t pid)
+{
+	struct json j = { .out = &m->scratch };
+
+	buf_reset(&m->scratch);
+	json_begin_object(&j);
+	json_key(&j, "job_type");
+	json_str(&j, job->type);
+	json_key(&j, "status");
+	json_str(&j, job_status_name(job->status));
+	json_key(&j, "exit_code");
+	job->has_exit_code ? json_i64(&j, job->exit_code) : json_nil(&j);
+	json_key(&j, "signal_num");
+	job->signal ? json_i64(&j, job->signal) : json_nil(&j);
+	json_key(&j, "context");
+	context_put(m->host.latest(m->host.self), pid, &j);
+	json_end_object(&j);
+	methods_publish(m, name, job->id, job->uid, m->scratch.at);
+}
+
+static void on_speaker_gone(void *self, const char *job_id)
+{
+	struct methods *m = self;
+	const struct jobtab *t = m->host.jobs(m->host.self);
+	int32_t at = jobtab_index(t, job_id);
+
+	if (at < 0 || t->jobs.at[at].status != JOB_RUNNING)
+		return;
+	m->host.lose_job(m->host.self, at);
+	announce_job(m, "job.lost", &t->jobs.at[at], 0);
+}
+
+static void put_job(struct json *result, const struct job *job)
+{
 	json_begin_object(result);
 	json_key(result, "job_id");
-	json_str(result, t->jobs.len ? t->jobs.at[0].id : NULL);
-	json_key(result, "sheet_num");
-	json_u64(result, num);
+	json_str(result, job->id);
+	json_key(result, "job_type");
+	json_str(result, job->type);
+	json_key(result, "status");
+	json_str(result, job_status_name(job->status));
 	json_end_object(result);
 }
 
-/* Sheet events carry the resource context of who opened the sheet. */
-static void announce_sheet(struct methods *m, const char *name, uint32_t num)
-{
-	const struct jobtab *t = m->host.jobs(m->host.self);
-	struct sheet *sheet = jobtab_sheet(t, 0, num);
-	struct json j = { .out = &m->scratch };
-
-	if (!m->bus || !sheet)
-		return;
-	buf_reset(&m->scratch);
-	json_begin_object(&j);
-	json_key(&j, "sheet_num");
-	json_u64(&j, num);
-	json_key(&j, "label");
-	json_str(&j, sheet->label[0] ? sheet->label : NULL);
-	json_key(&j, "status");
-	json_str(&j, job_status_name(sheet->status));
-	json_key(&j, "context");
-	context_put(m->host.latest(m->host.self), sheet->pid, &j);
-	json_end_object(&j);
-	methods_publish(m, name, t->jobs.at[0].id, t->jobs.at[0].uid, m->scratch.at);
-}
-
-METHOD(method_sheet_started)
+METHOD(method_job_start)
 {
 	struct methods *m = self;
-	uint64_t num = 0, total = 0;
-	cleanup(buf_done) struct buf safe = { 0 };
-	const char *text = "";
-	char label[SHEET_LABEL_MAX];
-	uint32_t opened;
-	int r = sheet_params(params, &num, &total, &text, err);
+	struct job job = { 0 };
+	uid_t owner;
+	pid_t pid;
 
-	if (r < 0)
-		return r;
-	text_copy(label, sizeof label, hide_text(text, &safe));
-	r = m->host.begin_sheet(m->host.self, (uint32_t)num, (uint32_t)total, label, peer->pid,
-	                        &opened, err);
-	if (r < 0)
-		return r;
-	put_sheet(m, opened, result);
-	announce_sheet(m, "sheet.started", opened);
+	if (!m->host.start_job)
+		return err_set(err, EALREADY, "this is the door of one job: ask the daemon");
+	if (start_params(params, &job, err) < 0 ||
+	    methods_find_pid(peer, params, &pid, &owner, err) < 0)
+		return -err->code;
+	job.uid = owner;
+	fill_in(m, pid, &job);
+	if (m->host.start_job(m->host.self, &job, pid, err) < 0)
+		return -err->code;
+	if (job.is_foreign)
+		speaker_new(peer, job.id, on_speaker_gone, m);
+	put_job(result, &job);
+	announce_job(m, "job.started", &job, pid);
 	return 0;
 }
 
-static int end_sheet(struct methods *m, const json_t *params, enum job_status status,
-                     struct json *result, struct err *err)
-{
-	bool has_code = status == JOB_COMPLETED;
-	uint64_t num = 0, code = 0, signal = 0;
-	int r = params_u64(params, "sheet_num", 1, SERVE_SHEET_MAX, &num, err);
+/* ---- job.end --------------------------------------------------------------------------------- */
 
-	if (r == 0 && !num)
-		return err_set(err, EINVAL, "sheet_num is needed");
-	if (r == 0 && status == JOB_FAILED) {
-		has_code = params_has(params, "exit_code");
-		r = params_u64(params, "exit_code", 0, 255, &code, err);
-		if (r == 0)
-			r = params_u64(params, "signal", 1, 64, &signal, err);
-		if (r == 0 && has_code && signal)
-			return err_set(err, EINVAL, "exit_code or signal, not both");
-	}
-	if (r == 0)
-		r = m->host.end_sheet(m->host.self, (uint32_t)num, status, has_code, (int)code,
-		                      (int)signal, err);
-	if (r < 0)
-		return r;
-	put_sheet(m, (uint32_t)num, result);
-	announce_sheet(m, status == JOB_COMPLETED ? "sheet.completed" : "sheet.failed",
-	               (uint32_t)num);
+static int status_param(const json_t *params, struct sheet *how, struct err *err)
+{
+	const char *status = NULL;
+
+	if (methods_end_params(params, how, err) < 0 ||
+	    params_text(params, "status", 16, &status, err) < 0)
+		return -err->code;
+	if (!status)
+		how->status = how->signal || how->exit_code ? JOB_FAILED : JOB_COMPLETED;
+	else if (strcmp(status, "completed") == 0)
+		how->status = JOB_COMPLETED;
+	else if (strcmp(status, "failed") == 0)
+		how->status = JOB_FAILED;
+	else
+		return err_set(err, EINVAL, "status is 'completed' or 'failed'");
 	return 0;
 }
 
-METHOD(method_sheet_completed)
+METHOD(method_job_end)
 {
-	(void)peer;
-	return end_sheet(self, params, JOB_COMPLETED, result, err);
+	struct methods *m = self;
+	struct sheet how = { 0 };
+	const struct job *job;
+	int32_t at;
+
+	if (!m->host.end_job)
+		return err_set(err, EALREADY, "this job ends with its command");
+	if (methods_claim_job(m, peer, params, &at, err) < 0 ||
+	    status_param(params, &how, err) < 0 || m->host.end_job(m->host.self, at, &how, err) < 0)
+		return -err->code;
+	job = &m->host.jobs(m->host.self)->jobs.at[at];
+	put_job(result, job);
+	announce_job(m, how.status == JOB_COMPLETED ? "job.completed" : "job.failed", job, 0);
+	return 0;
 }
 
-METHOD(method_sheet_failed)
-{
-	(void)peer;
-	return end_sheet(self, params, JOB_FAILED, result, err);
-}
+/* ---- what it says of itself ------------------------------------------------------------------ */
 
 /* What is said of the job: the name that must be there, and the data that may. */
 struct note {
@@ -172,33 +260,33 @@ static void put_done(struct json *result)
 
 METHOD(method_job_mark)
 {
-	const struct methods *m = self;
+	struct methods *m = self;
 	cleanup(note_done) struct note note = { 0 };
-	int r = note_params(params, &note, err);
+	int32_t job;
 
-	(void)peer;
-	if (r == 0)
-		r = m->host.mark(m->host.self, note.name.at, note.data, err);
-	if (r == 0)
-		put_done(result);
-	return r;
+	if (methods_claim_job(m, peer, params, &job, err) < 0 ||
+	    note_params(params, &note, err) < 0 ||
+	    m->host.say(m->host.self, job, EVENT_MARK, note.name.at, 0, note.data, err) < 0)
+		return -err->code;
+	put_done(result);
+	return 0;
 }
 
 METHOD(method_job_phase)
 {
-	const struct methods *m = self;
+	struct methods *m = self;
 	cleanup(note_done) struct note note = { 0 };
 	uint64_t took_ns = 0;
-	int r = note_params(params, &note, err);
+	int32_t job;
 
-	(void)peer;
-	if (r == 0 && !params_has(params, "seconds"))
+	if (methods_claim_job(m, peer, params, &job, err) < 0 ||
+	    note_params(params, &note, err) < 0)
+		return -err->code;
+	if (!params_has(params, "seconds"))
 		return err_set(err, EINVAL, "seconds is needed");
-	if (r == 0)
-		r = params_seconds(params, "seconds", &took_ns, err);
-	if (r == 0)
-		r = m->host.phase(m->host.self, note.name.at, took_ns, note.data, err);
-	if (r == 0)
-		put_done(result);
-	return r;
+	if (params_seconds(params, "seconds", &took_ns, err) < 0 ||
+	    m->host.say(m->host.self, job, EVENT_PHASE, note.name.at, took_ns, note.data, err) < 0)
+		return -err->code;
+	put_done(result);
+	return 0;
 }

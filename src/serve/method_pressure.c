@@ -9,14 +9,12 @@
 
 METHOD(method_context_get)
 {
-	const struct methods *m = self;
 	uint64_t pid = 0;
 	int r = params_u64(params, "pid", 1, INT32_MAX, &pid, err);
 
-	(void)peer;
 	if (r < 0)
 		return r;
-	context_put(m->host.latest(m->host.self), (pid_t)pid, result);
+	context_put(methods_snapshot(self, peer), (pid_t)pid, result);
 	return 0;
 }
 
@@ -65,10 +63,12 @@ static int is_job(const json_t *params, bool *ret, struct err *err)
 METHOD(method_admit)
 {
 	struct pressure p;
+	const char *job_type = NULL; /* what such jobs took before will count some day */
 	bool is_new_job;
 
 	(void)peer;
-	if (judged(self, &p, err) < 0 || is_job(params, &is_new_job, err) < 0)
+	if (params_text(params, "job_type", 128, &job_type, err) < 0 || judged(self, &p, err) < 0 ||
+	    is_job(params, &is_new_job, err) < 0)
 		return -err->code;
 	json_begin_object(result);
 	json_key(result, "allowed");

@@ -1,19 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 #include "serve/methods.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/clock.h"
+#include "rpc/params.h"
+#include "serve/speaker.h"
+
+#define RING_BYTES ((size_t)2 << 20) /* some ten thousand events */
 
 const struct server_method serve_methods[] = {
 	{ "rpc.hello", method_hello },
 	{ "daemon.status", method_status },
 	{ "daemon.top", method_top },
+	{ "daemon.top.stream", method_top_stream },
 	{ "daemon.events", method_events },
+	{ "job.start", method_job_start },
+	{ "job.end", method_job_end },
 	{ "job.list", method_job_list },
+	{ "job.report", method_job_report },
+	{ "job.profile", method_job_profile },
 	{ "job.mark", method_job_mark },
 	{ "job.phase", method_job_phase },
 	{ "sheet.started", method_sheet_started },
 	{ "sheet.completed", method_sheet_completed },
 	{ "sheet.failed", method_sheet_failed },
+	{ "process.history", method_process_history },
 	{ "context.get", method_context_get },
 	{ "pressure.get", method_pressure_get },
 	{ "admit", method_admit },
@@ -21,6 +37,116 @@ const struct server_method serve_methods[] = {
 	{ "bus.publish", method_bus_publish },
 	{ NULL },
 };
+
+/* ---- who may what ---------------------------------------------------------------------------- */
+
+bool methods_trusts(const struct server_peer *peer)
+{
+	return peer->uid == 0 || peer->uid == geteuid();
+}
+
+bool methods_has_job(const struct server_peer *peer, const struct job *job)
+{
+	return methods_trusts(peer) || job->uid == peer->uid;
+}
+
+const struct snapshot *methods_snapshot(struct methods *m, const struct server_peer *peer)
+{
+	const struct snapshot *snap = m->host.latest ? m->host.latest(m->host.self) : NULL;
+
+	return !snap || methods_trusts(peer) ? snap : seen_part(&m->seen, snap, peer->uid);
+}
+
+static bool is_door(const struct methods *m)
+{
+	return !m->host.start_job;
+}
+
+/* Where the process that asks belongs; -1: nowhere. */
+static int32_t job_of_caller(const struct methods *m, const struct server_peer *peer)
+{
+	const struct snapshot *snap = m->host.latest(m->host.self);
+	const struct proc_snap *p = snap && peer->pid ? snapshot_find(snap, peer->pid) : NULL;
+
+	return p ? jobtab_find(m->host.jobs(m->host.self), p->s.id).job : -1;
+}
+
+/* One that is not his does not exist for him. */
+int methods_find_job(struct methods *m, const struct server_peer *peer, const json_t *params,
+                     int32_t *ret, struct err *err)
+{
+	const struct jobtab *t = m->host.jobs(m->host.self);
+	const char *id = NULL;
+	int32_t at;
+
+	if (params_text(params, "job_id", JOB_ID_MAX - 1, &id, err) < 0)
+		return -err->code;
+	if (id)
+		at = jobtab_index(t, id);
+	else
+		at = is_door(m) && t->jobs.len ? 0 : job_of_caller(m, peer);
+	if (!id && at < 0)
+		return err_set(err, EINVAL, "job_id is needed: the caller is in no job");
+	if (at < 0 || !methods_has_job(peer, &t->jobs.at[at]))
+		return err_set(err, ENOENT, "there is no job '%s'", id ? id : "");
+	*ret = at;
+	return 0;
+}
+
+int methods_claim_job(struct methods *m, const struct server_peer *peer, const json_t *params,
+                      int32_t *ret, struct err *err)
+{
+	int r = methods_find_job(m, peer, params, ret, err);
+	const struct job *job;
+
+	if (r < 0)
+		return r;
+	job = &m->host.jobs(m->host.self)->jobs.at[*ret];
+	if (job->is_foreign && !speaker_is(peer, job->id))
+		return err_set(err, EALREADY,
+		               "job '%s' has a recorder of its own: ask the door of the job",
+		               job->id);
+	return 0;
+}
+
+/* Whose a process is, the kernel says by the owner of its directory; one that may not be looked
+ * into (setuid) is root's. */
+static int owner_of(pid_t pid, uid_t *ret, struct err *err)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof path, "/proc/%d", pid);
+	if (stat(path, &st) < 0)
+		return err_set(err, ENOENT, "there is no process with pid %d", pid);
+	*ret = st.st_uid;
+	return 0;
+}
+
+int methods_find_pid(const struct server_peer *peer, const json_t *params, pid_t *ret,
+                     uid_t *ret_uid, struct err *err)
+{
+	uint64_t pid = (uint64_t)peer->pid;
+	int r = params_u64(params, "pid", 1, INT32_MAX, &pid, err);
+
+	if (r == 0 && !pid)
+		r = err_set(err, EINVAL, "pid is needed: the caller's is not seen from here");
+	if (r == 0)
+		r = owner_of((pid_t)pid, ret_uid, err);
+	if (r == 0 && !methods_trusts(peer) && *ret_uid != peer->uid)
+		r = err_set(err, EACCES, "process %d is not yours", (int)pid);
+	if (r == 0)
+		*ret = (pid_t)pid;
+	return r;
+}
+
+/* ---- the bus --------------------------------------------------------------------------------- */
+
+void methods_begin_bus(struct methods *m)
+{
+	if (!m->bus)
+		m->bus = bus_new(RING_BYTES);
+}
 
 void methods_publish(struct methods *m, const char *name, const char *job_id, uid_t uid,
                      const char *text)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* methods.h - the one table of what a socket answers, the same for a job's door and for the daemon.
- * One file a noun: method_daemon.c, method_job.c, method_bus.c, method_pressure.c. */
+ * One file a noun: method_daemon.c, method_job.c, method_sheet.c, method_recorded.c, method_bus.c,
+ * method_pressure.c. */
 #pragma once
 
 #include "engine/bus.h"
 #include "rpc/server.h"
 #include "serve/recent.h"
+#include "serve/seen.h"
 #include "serve/serve.h"
 
 /* What the methods are given as their self. */
@@ -16,6 +18,7 @@ struct methods {
 	struct server *server;
 	struct buf scratch;
 	uint64_t opened_mono_ns;
+	struct seen seen;
 };
 
 extern const struct server_method serve_methods[]; /* the last has no name */
@@ -27,8 +30,14 @@ extern const struct server_method serve_methods[]; /* the last has no name */
 METHOD(method_hello);
 METHOD(method_status);
 METHOD(method_top);
+METHOD(method_top_stream);
 METHOD(method_events);
 METHOD(method_job_list);
+METHOD(method_job_start);
+METHOD(method_job_end);
+METHOD(method_job_report);
+METHOD(method_job_profile);
+METHOD(method_process_history);
 METHOD(method_job_mark);
 METHOD(method_job_phase);
 METHOD(method_sheet_started);
@@ -40,6 +49,26 @@ METHOD(method_admit);
 METHOD(method_bus_subscribe);
 METHOD(method_bus_publish);
 
+/* Whether everything is for him: root, and who runs us. */
+bool methods_trusts(const struct server_peer *peer);
+/* Whether the job is his. */
+bool methods_has_job(const struct server_peer *peer, const struct job *job);
+/* The latest snapshot as far as it is for him; NULL: none yet. Valid until the next call. */
+const struct snapshot *methods_snapshot(struct methods *m, const struct server_peer *peer);
+/* The job that `job_id` means, or without it the one of a door, or the one that the caller's
+ * process belongs to. -ENOENT also for one that is not his. */
+int methods_find_job(struct methods *m, const struct server_peer *peer, const json_t *params,
+                     int32_t *ret, struct err *err) must_check;
+/* The same to change something: -EALREADY when another connection speaks for it. */
+int methods_claim_job(struct methods *m, const struct server_peer *peer, const json_t *params,
+                      int32_t *ret, struct err *err) must_check;
+/* `pid` of the parameters, or the caller's own. -EACCES: it is not his. *ret_uid: whose it is. */
+int methods_find_pid(const struct server_peer *peer, const json_t *params, pid_t *ret,
+                     uid_t *ret_uid, struct err *err) must_check;
+/* How a sheet or a job ended: exit_code or signal. */
+int methods_end_params(const json_t *params, struct sheet *ret, struct err *err) must_check;
+/* A ring for those who listen. */
+void methods_begin_bus(struct methods *m);
 /* An event of ours, if anybody listens. `text` is the JSON of an object. */
 void methods_publish(struct methods *m, const char *name, const char *job_id, uid_t uid,
                      const char *text);

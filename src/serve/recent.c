@@ -3,14 +3,16 @@
 
 #include "base/mem.h"
 #include "model/codec.h"
+#include "serve/announce.h"
 
 static void keep(struct recent *r, const struct snapshot *snap, const struct event *e)
 {
-	struct buf *slot = &r->at[r->count++ % RECENT_MAX];
-	struct json j = { .out = slot };
+	struct recent_event *slot = &r->at[r->count++ % RECENT_MAX];
+	struct json j = { .out = &slot->text };
 
-	buf_reset(slot);
+	buf_reset(&slot->text);
 	codec_event(&j, snap, e);
+	slot->uid = announce_owner(snap, e);
 }
 
 /* Only what will be seen is made into text: in a storm that is the last few of thousands. */
@@ -34,15 +36,23 @@ void recent_note(struct recent *r, const struct snapshot *snap)
 	}
 }
 
-void recent_put(const struct recent *r, size_t limit, struct json *j)
+static bool is_for(const struct recent_event *e, uint32_t uid)
 {
-	uint64_t n = MIN(MIN(r->count, (uint64_t)RECENT_MAX), (uint64_t)limit);
+	return uid == RECENT_OF_ALL || e->uid == uid;
+}
 
+void recent_put(const struct recent *r, uint32_t uid, size_t limit, struct json *j)
+{
+	uint64_t first = r->count, oldest = r->count - MIN(r->count, (uint64_t)RECENT_MAX);
+
+	for (size_t n = 0; first > oldest && n < limit; first--)
+		n += is_for(&r->at[(first - 1) % RECENT_MAX], uid);
 	json_begin_array(j);
-	for (uint64_t i = r->count - n; i < r->count; i++) {
-		const struct buf *slot = &r->at[i % RECENT_MAX];
+	for (uint64_t i = first; i < r->count; i++) {
+		const struct recent_event *slot = &r->at[i % RECENT_MAX];
 
-		json_raw(j, slot->at, slot->len);
+		if (is_for(slot, uid))
+			json_raw(j, slot->text.at, slot->text.len);
 	}
 	json_end_array(j);
 }
@@ -50,7 +60,7 @@ void recent_put(const struct recent *r, size_t limit, struct json *j)
 void recent_done(struct recent *r)
 {
 	for (size_t i = 0; r->at && i < RECENT_MAX; i++)
-		buf_done(&r->at[i]);
+		buf_done(&r->at[i].text);
 	free(r->at);
 	*r = (struct recent){ 0 };
 }

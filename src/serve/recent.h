@@ -7,13 +7,19 @@
 
 #define RECENT_MAX 200
 
+struct recent_event {
+	struct buf text;
+	uint32_t uid; /* whose business it is */
+};
+
 /* A ring of JSON texts. Zeroed is empty. */
 struct recent {
-	struct buf *at; /* RECENT_MAX of them; NULL before the first */
+	struct recent_event *at; /* RECENT_MAX of them; NULL before the first */
 	uint64_t count; /* events ever kept; the last one is in slot (count - 1) % RECENT_MAX */
 };
 
 void recent_note(struct recent *r, const struct snapshot *snap);
-/* The last `limit` as an array, oldest first. */
-void recent_put(const struct recent *r, size_t limit, struct json *j);
+/* The last `limit` of this user as an array, oldest first. */
+#define RECENT_OF_ALL UINT32_MAX
+void recent_put(const struct recent *r, uint32_t uid, size_t limit, struct json *j);
 void recent_done(struct recent *r);

@@ -9,6 +9,8 @@
 #include "serve/methods.h"
 
 #define CLIENTS_MAX 256 /* of one job */
+#define DAEMON_CLIENTS_MAX 1024
+#define DAEMON_CLIENTS_PER_UID_MAX 64
 
 struct serve {
 	struct doorway doorway;
@@ -22,10 +24,20 @@ static bool admits(void *self, const struct server_peer *peer)
 	return peer->uid == 0 || peer->uid == geteuid();
 }
 
+static struct serve *serve_new(const struct serve_host *host)
+{
+	struct serve *s = xcalloc(1, sizeof *s);
+
+	s->methods.host = *host;
+	s->methods.opened_mono_ns = clock_mono_ns();
+	doorway_init(&s->doorway);
+	return s;
+}
+
 int serve_open(struct loop *loop, const char *dir, const struct serve_host *host,
                struct serve **ret, struct err *err)
 {
-	cleanup(serve_closep) struct serve *s = xcalloc(1, sizeof *s);
+	cleanup(serve_closep) struct serve *s = serve_new(host);
 	const struct server_options options = {
 		.methods = serve_methods,
 		.self = &s->methods,
@@ -34,9 +46,6 @@ int serve_open(struct loop *loop, const char *dir, const struct serve_host *host
 	};
 	int fd, r;
 
-	s->methods.host = *host;
-	s->methods.opened_mono_ns = clock_mono_ns();
-	doorway_init(&s->doorway);
 	r = doorway_open(&s->doorway, dir, &fd, err);
 	if (r == 0)
 		r = server_open(loop, fd, &options, &s->methods.server, err);
@@ -46,14 +55,36 @@ int serve_open(struct loop *loop, const char *dir, const struct serve_host *host
 	return 0;
 }
 
+int serve_listen(struct loop *loop, int take_fd, const struct serve_host *host, struct serve **ret,
+                 struct err *err)
+{
+	cleanup(serve_closep) struct serve *s = serve_new(host);
+	const struct server_options options = {
+		.methods = serve_methods,
+		.self = &s->methods,
+		.clients_max = DAEMON_CLIENTS_MAX,
+		.clients_per_uid_max = DAEMON_CLIENTS_PER_UID_MAX,
+	};
+
+	methods_begin_bus(&s->methods); /* who comes later may ask for what was */
+	if (server_open(loop, take_fd, &options, &s->methods.server, err) < 0)
+		return -err->code;
+	*ret = TAKE_PTR(s);
+	return 0;
+}
+
+unsigned serve_clients(const struct serve *serve)
+{
+	return server_clients(serve->methods.server);
+}
+
 void serve_note(struct serve *serve, const struct snapshot *snap)
 {
 	struct methods *m = &serve->methods;
 
 	recent_note(&m->recent, snap);
-	if (!m->bus)
-		return;
-	announce_events(m->bus, snap, &m->scratch);
+	if (m->bus)
+		announce_events(m->bus, snap, &m->scratch);
 	server_wake(m->server);
 }
 
@@ -65,6 +96,7 @@ void serve_close(struct serve *serve)
 	doorway_close(&serve->doorway);
 	recent_done(&serve->methods.recent);
 	bus_free(serve->methods.bus);
+	seen_done(&serve->methods.seen);
 	buf_done(&serve->methods.scratch);
 	free(serve);
 }

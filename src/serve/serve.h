@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* serve.h - what a socket answers. Here: the door of one job, jobs/<id>/sock in the state
- * directory, open while the job runs, for its user and root. The methods are in methods.c; what
- * they change or show, they change and show through the host. docs/rpc.md has them all. */
+/* serve.h - what a socket answers: the door of one job, jobs/<id>/sock in the state directory, open
+ * while the job runs, for its user and root; and the daemon's, open to all, each of whom sees what
+ * is his. The methods are one table, in methods.c; what they change or show, they change and show
+ * through the host. docs/rpc.md has them all. */
 #pragma once
 
+#include "base/json.h"
 #include "base/loop.h"
-#include "model/job.h"
-#include "model/snapshot.h"
+#include "engine/saying.h"
 
 #define SERVE_PROTOCOL 1
 #define SERVE_SHEET_MAX 1000000 /* the highest number of a sheet */
@@ -16,33 +17,56 @@
 struct serve;
 struct pressure;
 
-/* What the methods need from whoever runs the job. All is called on the loop's thread; 0 or -errno
- * as everywhere, and message.h tells what a client makes of the errno. */
-struct serve_host {
-	void *self;
-	const struct jobtab *(*jobs)(void *self);       /* the first job is the one that runs */
-	const struct snapshot *(*latest)(void *self);   /* NULL: none yet */
-	const struct pressure *(*pressure)(void *self); /* NULL: nobody judged yet */
-	/* num 0: the next one; total 0: not told; label "": none. What descends from pid belongs to
-	 * the sheet from now on. */
-	/* -EALREADY: another process that lives has it open. */
-	int (*begin_sheet)(void *self, uint32_t num, uint32_t total, const char *label, pid_t pid,
-	                   uint32_t *ret_num, struct err *err);
-	/* -ENOENT: it was never opened; -EALREADY: it ended before. */
-	int (*end_sheet)(void *self, uint32_t num, enum job_status status, bool has_exit_code,
-	                 int exit_code, int signal, struct err *err);
-	/* data_json is the text of an object, "{}" when there is nothing. */
-	int (*mark)(void *self, const char *name, const char *data_json, struct err *err);
-	int (*phase)(void *self, const char *name, uint64_t seconds_ns, const char *data_json,
-	             struct err *err);
+/* What a daemon tells of itself. */
+struct serve_status {
+	bool is_enabled; /* false: it answers, and looks at nothing */
+	char tier[JOB_TIER_MAX];
+	uint64_t interval_ns, store_bytes;
+	struct engine_totals totals;
+	const char *config_problem; /* why the configuration in force is the one before; NULL: it is
+	                               not */
 };
 
+/* What the methods need from whoever runs or watches the jobs. All is called on the loop's thread;
+ * 0 or -errno as everywhere, and message.h tells what a client makes of the errno. A job is its
+ * index in the table. */
+struct serve_host {
+	void *self;
+	const char *db_path, *jsonl_path;               /* NULL: nothing is stored there */
+	const struct jobtab *(*jobs)(void *self);       /* of a door: the first is the one */
+	const struct snapshot *(*latest)(void *self);   /* NULL: none yet */
+	const struct pressure *(*pressure)(void *self); /* NULL: nobody judged yet */
+	int (*begin_sheet)(void *self, const struct saying_sheet *begun, uint32_t *ret_num,
+	                   struct err *err);
+	/* status, exit_code and signal of `how` count. -ENOENT: it was never opened; -EALREADY: it
+	 * ended before. */
+	int (*end_sheet)(void *self, int32_t job, uint32_t num, const struct sheet *how,
+	                 struct err *err);
+	/* EVENT_MARK, or EVENT_PHASE that took so many ns. data_json is the text of an object, "{}"
+	 * when there is nothing. */
+	int (*say)(void *self, int32_t job, enum event_kind kind, const char *name,
+	           uint64_t took_ns, const char *data_json, struct err *err);
+	/* All there is to tell of a recorded job, as one JSON value; NULL: nobody can. */
+	int (*report)(void *self, const char *job_id, struct json *result, struct err *err);
+
+	/* Of a daemon only. */
+	void (*status)(void *self, struct serve_status *ret);
+	/* As desk_start(); its id may be changed where one of that name is recorded already. */
+	int (*start_job)(void *self, struct job *job, pid_t pid, struct err *err);
+	int (*end_job)(void *self, int32_t job, const struct sheet *how, struct err *err);
+	void (*lose_job)(void *self, int32_t job);
+};
+
+/* The daemon's: take_fd listens and does not block. The host is copied. */
+int serve_listen(struct loop *loop, int take_fd, const struct serve_host *host, struct serve **ret,
+                 struct err *err) must_check;
 /* `dir` is STATE/jobs/ID; it and its parent are made, for their owner only. Somebody else's, or a
  * symbolic link, is refused; -EALREADY: a job of that id runs already. The host is copied. */
 int serve_open(struct loop *loop, const char *dir, const struct serve_host *host,
                struct serve **ret, struct err *err) must_check;
-/* Keeps the snapshot's process events for daemon.events: the last 200. */
+/* Tells who listens what happened, and keeps the last 200 process events for daemon.events. */
 void serve_note(struct serve *serve, const struct snapshot *snap);
-void serve_close(struct serve *serve); /* removes the socket, and the directory if empty; NULL is
-                                          fine */
+unsigned serve_clients(const struct serve *serve);
+void serve_close(struct serve *serve); /* a door's socket is removed, and its directory if empty;
+                                          NULL is fine */
 DEFINE_CLEANUP(struct serve *, serve_close)

@@ -74,7 +74,10 @@ static int prepare_history(struct reader *r, pid_t pid, const struct reader_curs
 {
 	int result = db_prepare(r->db,
 	                        "SELECT s.id, s.timestamp, pm.age_seconds, t.boot_us, pm.state,"
-	                        " pm.cpu_percent, pm.rss_mb, pm.vms_mb, pm.threads, pm.open_fds"
+	                        " pm.cpu_percent, pm.rss_mb, pm.vms_mb, pm.threads, pm.open_fds,"
+	                        " (SELECT p.uid FROM process p WHERE p.pid = ?1"
+	                        " AND p.started <= s.timestamp + 0.02"
+	                        " ORDER BY p.started DESC LIMIT 1)"
 	                        " FROM process_metrics pm JOIN snapshots s ON s.id = pm.snapshot_id"
 	                        " JOIN snapshot t ON t.id = s.id WHERE pm.pid = ?1"
 	                        " AND s.timestamp >= ?2 AND (s.timestamp > ?2 OR s.id > ?3)"
@@ -116,6 +119,9 @@ static struct reader_point point_of(sqlite3_stmt *stmt, pid_t pid)
 	read_metric(stmt, 7, 1 << 20, PROC_VMS, &p.r);
 	read_metric(stmt, 8, 1, PROC_THREADS, &p.r);
 	read_metric(stmt, 9, 1, PROC_FDS, &p.r);
+	p.uid = sqlite3_column_type(stmt, 10) == SQLITE_NULL
+	                ? UINT32_MAX
+	                : (uint32_t)sqlite3_column_int64(stmt, 10);
 	return p;
 }
 

@@ -47,6 +47,7 @@ struct reader_point {
 	int64_t snapshot;
 	uint64_t wall_ns;
 	struct proc_id process;
+	uint32_t uid; /* UINT32_MAX: not known */
 	char state;
 	double cpu_ratio;       /* NAN: not known */
 	struct proc_readings r; /* those that every sample has */

@@ -44,52 +44,49 @@ static const struct pressure *get_pressure(void *self)
 	return &none;
 }
 
-static int begin_sheet(void *self, uint32_t num, uint32_t total, const char *label, pid_t pid,
-                       uint32_t *ret_num, struct err *err)
+static int begin_sheet(void *self, const struct saying_sheet *begun, uint32_t *ret_num,
+                       struct err *err)
 {
 	struct host *h = self;
-	struct sheet *sheet = jobtab_begin_sheet(&h->jobs, 0, num, label, clock_wall_ns());
+	struct sheet *sheet = jobtab_begin_sheet(&h->jobs, 0, begun->num, begun->label,
+	                                         clock_wall_ns());
 
 	if (!sheet)
 		return err_set(err, ENOSPC, "too many sheets");
-	sheet->pid = pid;
-	h->jobs.jobs.at[0].total_sheets = MAX(h->jobs.jobs.at[0].total_sheets, total);
+	sheet->pid = begun->pid;
+	h->jobs.jobs.at[0].total_sheets = MAX(h->jobs.jobs.at[0].total_sheets, begun->total);
 	*ret_num = sheet->num;
-	printf("begin %u/%u '%s' pid %d\n", sheet->num, total, label, pid);
+	printf("begin %u/%u '%s' pid %d\n", sheet->num, begun->total, begun->label, begun->pid);
 	return 0;
 }
 
-static int end_sheet(void *self, uint32_t num, enum job_status status, bool has_exit_code,
-                     int exit_code, int signo, struct err *err)
+static int end_sheet(void *self, int32_t job, uint32_t num, const struct sheet *how,
+                     struct err *err)
 {
 	struct host *h = self;
-	struct sheet *sheet = jobtab_sheet(&h->jobs, 0, num);
+	struct sheet *sheet = jobtab_sheet(&h->jobs, job, num);
 
 	if (!sheet)
 		return err_set(err, ENOENT, "sheet %u was never opened", num);
 	if (sheet->status != JOB_RUNNING)
 		return err_set(err, EALREADY, "sheet %u has ended before", num);
-	sheet->has_exit_code = has_exit_code;
-	sheet->exit_code = exit_code;
-	sheet->signal = signo;
-	jobtab_end_sheet(&h->jobs, sheet, status, clock_wall_ns());
-	printf("end %u %s code %d signal %d\n", num, job_status_name(status),
-	       has_exit_code ? exit_code : -1, signo);
+	sheet->has_exit_code = how->has_exit_code;
+	sheet->exit_code = how->exit_code;
+	sheet->signal = how->signal;
+	jobtab_end_sheet(&h->jobs, sheet, how->status, clock_wall_ns());
+	printf("end %u %s code %d signal %d\n", num, job_status_name(how->status),
+	       how->has_exit_code ? how->exit_code : -1, how->signal);
 	return 0;
 }
 
-static int mark(void *self, const char *name, const char *data_json, struct err *err)
+static int say(void *self, int32_t job, enum event_kind kind, const char *name, uint64_t took_ns,
+               const char *data_json, struct err *err)
 {
-	(void)self, (void)err;
-	printf("mark %s %s\n", name, data_json);
-	return 0;
-}
-
-static int phase(void *self, const char *name, uint64_t seconds_ns, const char *data_json,
-                 struct err *err)
-{
-	(void)self, (void)err;
-	printf("phase %s %" PRIu64 " ms %s\n", name, seconds_ns / NS_PER_MS, data_json);
+	(void)self, (void)job, (void)err;
+	if (kind == EVENT_MARK)
+		printf("mark %s %s\n", name, data_json);
+	else
+		printf("phase %s %" PRIu64 " ms %s\n", name, took_ns / NS_PER_MS, data_json);
 	return 0;
 }
 
@@ -139,8 +136,7 @@ static int serve_job(struct host *h, const char *dir, struct err *err)
 		.pressure = get_pressure,
 		.begin_sheet = begin_sheet,
 		.end_sheet = end_sheet,
-		.mark = mark,
-		.phase = phase,
+		.say = say,
 	};
 	cleanup(loop_freep) struct loop *loop = NULL;
 	cleanup(serve_closep) struct serve *serve = NULL;

@@ -188,7 +188,7 @@ static void put_recent(const struct recent *r, size_t limit, struct buf *out)
 	struct json j = { .out = out };
 
 	buf_reset(out);
-	recent_put(r, limit, &j);
+	recent_put(r, RECENT_OF_ALL, limit, &j);
 }
 
 static size_t count_text(const char *text, const char *what)

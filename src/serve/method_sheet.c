@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "rpc/params.h"
+#include "serve/context.h"
+#include "serve/hide.h"
+#include "serve/methods.h"
+
+#define LABEL_SENT_MAX 4096 /* longer ones are a mistake; shorter ones are cut to what is kept */
+
+static int sheet_params(const json_t *params, uint64_t *ret_num, uint64_t *ret_total,
+                        const char **ret_label, struct err *err)
+{
+	int r = params_u64(params, "sheet_num", 1, SERVE_SHEET_MAX, ret_num, err);
+
+	if (r == 0)
+		r = params_u64(params, "total", 1, SERVE_SHEET_MAX, ret_total, err);
+	if (r == 0)
+		r = params_text(params, "label", LABEL_SENT_MAX, ret_label, err);
+	if (r == 0 && *ret_total && *ret_num > *ret_total)
+		r = err_set(err, EINVAL, "sheet_num is beyond the total");
+	return r;
+}
+
+static const struct job *job_at(const struct methods *m, int32_t job)
+{
+	return &m->host.jobs(m->host.self)->jobs.at[job];
+}
+
+static void put_sheet(const struct methods *m, int32_t job, uint32_t num, struct json *result)
+{
+	json_begin_object(result);
+	json_key(result, "job_id");
+	json_str(result, job_at(m, job)->id);
+	json_key(result, "sheet_num");
+	json_u64(result, num);
+	json_end_object(result);
+}
+
+/* Sheet events carry the resource context of who opened the sheet. */
+static void announce_sheet(struct methods *m, const char *name, int32_t job, uint32_t num)
+{
+	const struct sheet *sheet = jobtab_sheet(m->host.jobs(m->host.self), job, num);
+	struct json j = { .out = &m->scratch };
+
+	if (!m->bus || !sheet)
+		return;
+	buf_reset(&m->scratch);
+	json_begin_object(&j);
+	json_key(&j, "sheet_num");
+	json_u64(&j, num);
+	json_key(&j, "label");
+	json_str(&j, sheet->label[0] ? sheet->label : NULL);
+	json_key(&j, "status");
+	json_str(&j, job_status_name(sheet->status));
+	json_key(&j, "context");
+	context_put(m->host.latest(m->host.self), sheet->pid, &j);
+	json_end_object(&j);
+	methods_publish(m, name, job_at(m, job)->id, job_at(m, job)->uid, m->scratch.at);
+}
+
+METHOD(method_sheet_started)
+{
+	struct methods *m = self;
+	uint64_t num = 0, total = 0;
+	cleanup(buf_done) struct buf safe = { 0 };
+	const char *text = "";
+	char label[SHEET_LABEL_MAX];
+	struct saying_sheet begun = { .label = label };
+	uint32_t opened;
+	uid_t owner;
+
+	if (methods_claim_job(m, peer, params, &begun.job, err) < 0 ||
+	    sheet_params(params, &num, &total, &text, err) < 0 ||
+	    methods_find_pid(peer, params, &begun.pid, &owner, err) < 0)
+		return -err->code;
+	text_copy(label, sizeof label, hide_text(text, &safe));
+	begun.num = (uint32_t)num;
+	begun.total = (uint32_t)total;
+	if (m->host.begin_sheet(m->host.self, &begun, &opened, err) < 0)
+		return -err->code;
+	put_sheet(m, begun.job, opened, result);
+	announce_sheet(m, "sheet.started", begun.job, opened);
+	return 0;
+}
+
+static int end_params(const json_t *params, uint64_t *ret_num, struct err *err)
+{
+	int r = params_u64(params, "sheet_num", 1, SERVE_SHEET_MAX, ret_num, err);
+
+	return r == 0 && !*ret_num ? err_set(err, EINVAL, "sheet_num is needed") : r;
+}
+
+int methods_end_params(const json_t *params, struct sheet *ret, struct err *err)
+{
+	uint64_t code = 0, signal = 0;
+
+	ret->has_exit_code = params_has(params, "exit_code");
+	if (params_u64(params, "exit_code", 0, 255, &code, err) < 0 ||
+	    params_u64(params, "signal", 1, 64, &signal, err) < 0)
+		return -err->code;
+	if (ret->has_exit_code && signal)
+		return err_set(err, EINVAL, "exit_code or signal, not both");
+	ret->exit_code = (int)code;
+	ret->signal = (int)signal;
+	return 0;
+}
+
+static int end_sheet(struct methods *m, const struct server_peer *peer, const json_t *params,
+                     struct sheet *how, struct json *result, struct err *err)
+{
+	uint64_t num = 0;
+	int32_t job;
+
+	if (methods_claim_job(m, peer, params, &job, err) < 0 ||
+	    end_params(params, &num, err) < 0 ||
+	    (how->status == JOB_FAILED && methods_end_params(params, how, err) < 0) ||
+	    m->host.end_sheet(m->host.self, job, (uint32_t)num, how, err) < 0)
+		return -err->code;
+	put_sheet(m, job, (uint32_t)num, result);
+	announce_sheet(m, how->status == JOB_COMPLETED ? "sheet.completed" : "sheet.failed", job,
+	               (uint32_t)num);
+	return 0;
+}
+
+METHOD(method_sheet_completed)
+{
+	struct sheet how = { .status = JOB_COMPLETED, .has_exit_code = true };
+
+	return end_sheet(self, peer, params, &how, result, err);
+}
+
+METHOD(method_sheet_failed)
+{
+	struct sheet how = { .status = JOB_FAILED };
+
+	return end_sheet(self, peer, params, &how, result, err);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/speaker.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/job.h"
+
+struct speaker {
+	char job_id[JOB_ID_MAX];
+	void (*gone)(void *self, const char *job_id);
+	void *self;
+};
+
+/* It is told nothing: that the connection ends is all we want to know. */
+static bool next(void *self, struct json *out)
+{
+	(void)self, (void)out;
+	return false;
+}
+
+static void end(void *self)
+{
+	struct speaker *s = self;
+
+	s->gone(s->self, s->job_id);
+	free(s);
+}
+
+void speaker_new(const struct server_peer *peer, const char *job_id,
+                 void (*gone)(void *self, const char *job_id), void *self)
+{
+	struct speaker *s = xcalloc(1, sizeof *s);
+	struct server_feed feed = { .self = s, .next = next, .close = end };
+
+	snprintf(s->job_id, sizeof s->job_id, "%s", job_id);
+	s->gone = gone;
+	s->self = self;
+	server_feed(peer, &feed);
+}
+
+bool speaker_is(const struct server_peer *peer, const char *job_id)
+{
+	const struct server_feed *feed = server_feed_of(peer);
+	const struct speaker *s = feed->next == next ? feed->self : NULL;
+
+	return s && strcmp(s->job_id, job_id) == 0;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* speaker.h - a connection that speaks for a job: `proctor run` keeps one to the daemon while its
+ * job runs. Only it may change that job there, and when it is gone without a word, so is the job's
+ * recorder. */
+#pragma once
+
+#include "rpc/server.h"
+
+/* From now on this connection speaks for the job, and for no other. When it ends, `gone` is called
+ * with the job's id. */
+void speaker_new(const struct server_peer *peer, const char *job_id,
+                 void (*gone)(void *self, const char *job_id), void *self);
+bool speaker_is(const struct server_peer *peer, const char *job_id);
