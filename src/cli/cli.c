@@ -62,15 +62,37 @@ static const char *home_dir(void)
 	return pw ? pw->pw_dir : NULL;
 }
 
-int cli_config(const struct cli *cli, struct config *ret, struct config_files *files)
+static struct config_env config_env(const struct cli *cli)
 {
-	const struct config_env env = {
+	return (struct config_env){
 		.file = cli->config_file,
 		.configuration_dir = getenv("CONFIGURATION_DIRECTORY"),
 		.xdg_config_home = getenv("XDG_CONFIG_HOME"),
 		.home = home_dir(),
 		.is_root = geteuid() == 0,
 	};
+}
+
+int cli_reload(const struct cli *cli, struct config *ret, struct err *err)
+{
+	const struct config_env env = config_env(cli);
+	struct config_files files = { 0 };
+	struct config_problems problems = { 0 };
+	int r = 0;
+
+	config_load(&env, ret, &files, &problems);
+	if (problems.list.len) {
+		tell_problems(&problems);
+		r = err_set(err, EINVAL, "%s", problems.list.at[0].text);
+	}
+	config_files_done(&files);
+	config_problems_done(&problems);
+	return r;
+}
+
+int cli_config(const struct cli *cli, struct config *ret, struct config_files *files)
+{
+	const struct config_env env = config_env(cli);
 	struct config_files own = { 0 };
 	struct config_problems problems = { 0 };
 	int status = CLI_OK;
@@ -152,6 +174,21 @@ struct anomaly_config cli_anomaly_config(const struct config *config)
 		.spike_window_ns = config->anomaly.memory_spike_window_ns,
 		.runaway_cpu_ratio = config->anomaly.runaway_cpu_ratio,
 		.runaway_duration_ns = config->anomaly.runaway_duration_ns,
+	};
+}
+
+struct pressure_limits cli_pressure_limits(const struct config *config)
+{
+	return (struct pressure_limits){ .memory = config->limits.max_memory_bytes,
+		                         .processes = config->limits.max_processes };
+}
+
+struct store_retention cli_retention(const struct config *config)
+{
+	return (struct store_retention){
+		.full_resolution_ns = config->retention.full_resolution_ns,
+		.downsampled_ns = config->retention.downsampled_ns,
+		.events_ns = config->retention.events_ns,
 	};
 }
 

@@ -8,7 +8,7 @@
 #include "base/opts.h"
 #include "config/config.h"
 #include "config/load.h"
-#include "engine/sampler.h"
+#include "engine/engine.h"
 #include "view/style.h"
 
 enum cli_status {
@@ -38,6 +38,7 @@ struct verb {
 };
 
 extern const struct verb verb_doctor, verb_record, verb_run, verb_snapshot, verb_sql, verb_summary;
+extern const struct verb verb_daemon, verb_pressure, verb_status;
 extern const struct verb verb_gpu_helper;                   /* started by ourselves only */
 extern const struct verb verb_mark, verb_phase, verb_sheet; /* called from within a job */
 /* What was recorded. */
@@ -96,6 +97,12 @@ char *cli_path(const char *configured, const char *state_dir, const char *name);
 void cli_sampler_options(const struct config *config, struct sampler_options *ret);
 /* … and about anomalies. */
 struct anomaly_config cli_anomaly_config(const struct config *config);
+/* … about pressure, and about how long things are kept. */
+struct pressure_limits cli_pressure_limits(const struct config *config);
+struct store_retention cli_retention(const struct config *config);
+/* The configuration once more, for who goes on with the old one: -errno and the first problem; all
+ * are told. */
+int cli_reload(const struct cli *cli, struct config *ret, struct err *err) must_check;
 /* What stdout can show, or another fd. */
 struct style cli_style(const struct cli *cli);
 struct style cli_style_of(const struct cli *cli, int fd);

@@ -15,6 +15,7 @@
 static const struct verb *const verbs[] = {
 	&verb_run, &verb_sheet, &verb_mark, &verb_phase,
 	&verb_ls, &verb_report, &verb_events, &verb_diff, &verb_export, &verb_summary,
+	&verb_daemon, &verb_status, &verb_pressure,
 	&verb_snapshot, &verb_record, &verb_sql, &verb_doctor,
 };
 /* clang-format on */

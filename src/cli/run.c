@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/report.h"
+#include "cli/room.h"
 #include "cli/run_door.h"
 #include "engine/jobhost.h"
 #include "job/exec_fault.h"
@@ -59,7 +60,7 @@ struct run {
 	struct folder *folder;
 	uint64_t interval_ns, grace_ns;
 	struct run_notes notes;
-	bool no_bpf, summary, quiet, is_claimed;
+	bool no_bpf, summary, quiet, is_claimed, waits_for_room;
 };
 
 static void on_notice(void *self, const char *text)
@@ -208,6 +209,8 @@ static bool parse(struct run *run, int argc, char **argv, int *ret_first)
 		  "stay until all its processes have ended" },
 		{ "kill-leftovers", 0, OPT_FLAG, &run->host.kills_leftovers, NULL,
 		  "end what its command leaves behind" },
+		{ "wait-for-room", 0, OPT_FLAG, &run->waits_for_room, NULL,
+		  "begin when the machine has room: see proctor pressure" },
 		{ "summary", 0, OPT_FLAG, &run->summary, NULL,
 		  "show what it took also when stderr is no terminal" },
 		{ "quiet", 'q', OPT_FLAG, &run->quiet, NULL, "say nothing at the end" },
@@ -292,6 +295,7 @@ static void set_engine_options(struct run *run)
 
 	cli_sampler_options(&run->config, &o->sampler);
 	o->anomaly = cli_anomaly_config(&run->config);
+	o->limits = cli_pressure_limits(&run->config);
 	o->interval_ns = run->interval_ns ? run->interval_ns : INTERVAL_NS;
 	o->keep_interval = run->interval_ns != 0;
 	o->starts_fine = run->interval_ns == 0;
@@ -304,11 +308,7 @@ static void set_engine_options(struct run *run)
 	o->recorder.folder = run->folder;
 	o->recorder.job_id = run->is_claimed ? NULL : run->job.id;
 	o->recorder.retention_after_ns = RETENTION_AFTER_NS;
-	o->recorder.retention = (struct store_retention){
-		.full_resolution_ns = run->config.retention.full_resolution_ns,
-		.downsampled_ns = run->config.retention.downsampled_ns,
-		.events_ns = run->config.retention.events_ns,
-	};
+	o->recorder.retention = cli_retention(&run->config);
 	o->recorder.store.path = run->db_path;
 	o->recorder.store.kind = "run";
 	o->recorder.store.is_brief = true;
@@ -513,6 +513,15 @@ static int run_job(struct run *run)
 	launch_end_alike(&end);
 }
 
+static void wait_for_room(const struct run *run)
+{
+	struct room room = { .limits = cli_pressure_limits(&run->config) };
+
+	if (run->waits_for_room)
+		room_wait(&room, run->job.type);
+	room_done(&room);
+}
+
 static int run_run(struct cli *cli, int argc, char **argv)
 {
 	struct run run = { .cli = cli, .grace_ns = GRACE_NS };
@@ -525,6 +534,7 @@ static int run_run(struct cli *cli, int argc, char **argv)
 		return refused(&err, RUN_FAILED);
 	run.host.argv = argv + first;
 	find_store(&run);
+	wait_for_room(&run);
 	claim_job_id(&run);
 	open_folder(&run);
 	set_engine_options(&run);

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* daemon.c - `proctor daemon`: watches the whole machine and answers on a socket, until stopped. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/ask.h"
+#include "cli/machine.h"
+#include "cli/report_answer.h"
+#include "config/sockpath.h"
+#include "daemon/daemon.h"
+
+#define INTERVAL_MIN_NS NS_PER_S
+
+static const char about[] =
+	"Watches every process of this machine into the store, and answers on a socket: `proctor status`,\n"
+	"`pressure`, jobs that announce themselves, and any program (docs/rpc.md). It stays in the\n"
+	"foreground; a supervisor may hand it its socket (LISTEN_FDS) and hear from it (NOTIFY_SOCKET).\n"
+	"SIGTERM ends it, SIGHUP reads the configuration again.";
+
+struct hosted {
+	const struct cli *cli;
+	struct machine machine;
+	const char *socket;
+	char socket_path[CONFIG_PATH_MAX];
+};
+
+static int reload(void *self, struct engine_tuning *ret, struct err *err)
+{
+	struct hosted *h = self;
+	struct config config;
+
+	if (cli_reload(h->cli, &config, err) < 0)
+		return -err->code;
+	*ret = machine_tuning(&h->machine, &config);
+	return 0;
+}
+
+static int report(void *self, const char *job_id, struct json *result, struct err *err)
+{
+	struct hosted *h = self;
+
+	return report_answer(h->machine.db_path, job_id, result, err);
+}
+
+static int find_socket(struct hosted *h)
+{
+	const struct sockpath_env env = {
+		.option = h->socket,
+		.ours = getenv("PROCTOR_SOCKET"),
+		.systemd = getenv("RUNTIME_DIRECTORY"),
+		.xdg_runtime_dir = getenv("XDG_RUNTIME_DIR"),
+		.is_root = geteuid() == 0,
+	};
+	struct err err;
+
+	/* One that is inherited needs no place. */
+	if (getenv("LISTEN_FDS") || sockpath_own(&env, h->socket_path, &err) == 0)
+		return CLI_OK;
+	return cli_failed(&err);
+}
+
+static int host(struct hosted *h)
+{
+	const struct daemon_options options = {
+		.engine = h->machine.engine,
+		.is_enabled = h->machine.config.profiler.enabled,
+		.socket_path = h->socket_path,
+		.reload = reload,
+		.report = report,
+		.self = h,
+	};
+	uint64_t began_ns = clock_mono_ns();
+	struct engine_totals totals;
+	struct err err;
+
+	if (options.is_enabled)
+		log_info("watching into %s every %g s", h->machine.db_path,
+		         (double)options.engine.interval_ns / (double)NS_PER_S);
+	else
+		log_info("profiler.enabled is false: answering, and watching nothing");
+	if (daemon_run(&options, &totals, &err) < 0)
+		return cli_failed(&err);
+	machine_tell_end(&totals, clock_mono_ns() - began_ns);
+	return totals.recorder.is_storing ? CLI_OK : CLI_FAILED;
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+	struct hosted h = { .cli = cli, .machine.interval_ns = UINT64_MAX };
+	const struct opt opts[] = {
+		MACHINE_OPTS(&h.machine),
+		{ "socket", 0, OPT_PATH, &h.socket, "PATH", "where to answer" },
+		CLI_COMMON_OPTS(cli),
+	};
+	int words, status;
+
+	if (!cli_parse(cli, opts, argc, argv, &words))
+		return cli->status;
+	if (words)
+		return cli_usage(cli, "takes options only");
+	if (h.machine.interval_ns < INTERVAL_MIN_NS)
+		return cli_usage(cli, "--interval must be 1 s or more");
+	status = find_socket(&h);
+	if (status == CLI_OK)
+		status = machine_open(cli, "daemon", &h.machine);
+	if (status == CLI_OK)
+		status = host(&h);
+	machine_done(&h.machine);
+	return status;
+}
+
+const struct verb verb_daemon = {
+	.name = "daemon",
+	.summary = "watch the whole machine and answer on a socket",
+	.usage = "[--interval SECONDS] [--socket PATH]",
+	.about = about,
+	.instead_of_json = "ask it: proctor status --json",
+	.run = run,
+};

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* pressure.c - `proctor pressure`: how full the machine is, and waiting until it is less so. */
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "cli/ask.h"
+#include "cli/room.h"
+
+#define POLL_NS NS_PER_S
+
+static const char about[] =
+	"Prints the level (none, low, medium, high or critical) and behind a colon what makes it so.\n"
+	"--wait LEVEL returns when it is LEVEL or lower, with 1 when --timeout came first. The daemon is\n"
+	"asked; where none answers, a look of this program's own has to do.";
+
+struct request {
+	const char *wait;
+	uint64_t timeout_ns;
+	enum pressure_level at_most;
+};
+
+static int print(const struct cli *cli, const struct room_answer *a)
+{
+	cleanup(buf_done) struct buf out = { 0 };
+	struct json j = { .out = &out };
+
+	if (!cli->json) {
+		buf_printf(&out, "%s%s%s\n", pressure_name(a->pressure.level),
+		           a->pressure.why[0] ? ": " : "", a->pressure.why);
+		return cli_print(&out);
+	}
+	json_begin_object(&j);
+	json_key(&j, "schema");
+	json_u64(&j, 1);
+	json_key(&j, "level");
+	json_str(&j, pressure_name(a->pressure.level));
+	json_key(&j, "reason");
+	json_str(&j, a->pressure.why[0] ? a->pressure.why : NULL);
+	json_key(&j, "delay_seconds");
+	json_u64(&j, a->delay_ns / NS_PER_S);
+	json_key(&j, "admits_job");
+	json_bool(&j, a->admits_job);
+	json_key(&j, "source");
+	json_str(&j, a->is_from_daemon ? "daemon" : "look");
+	json_end_object(&j);
+	buf_putc(&out, '\n');
+	return cli_print(&out);
+}
+
+static int answer(const struct cli *cli, struct room *room, const struct request *rq)
+{
+	const struct timespec step = { .tv_sec = POLL_NS / NS_PER_S };
+	uint64_t began_ns = clock_mono_ns();
+	struct room_answer a;
+	struct err err;
+
+	for (;;) {
+		if (room_ask(room, NULL, &a, &err) < 0)
+			return room->socket ? ask_tell(&err) : cli_failed(&err);
+		if (!rq->wait || a.pressure.level <= rq->at_most)
+			return print(cli, &a);
+		if (clock_mono_ns() - began_ns >= rq->timeout_ns) {
+			(void)print(cli, &a);
+			return CLI_FAILED;
+		}
+		nanosleep(&step, NULL);
+	}
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+	struct request rq = { .timeout_ns = UINT64_MAX };
+	struct room room = { 0 };
+	struct config config;
+	const struct opt opts[] = {
+		{ "wait", 'w', OPT_TEXT, &rq.wait, "LEVEL", "until it is this or lower" },
+		{ "timeout", 0, OPT_DURATION, &rq.timeout_ns, "TIME", "… but no longer than this" },
+		ASK_OPT(&room.socket),
+		CLI_COMMON_OPTS(cli),
+	};
+	int words, status;
+
+	if (!cli_parse(cli, opts, argc, argv, &words))
+		return cli->status;
+	if (words)
+		return cli_usage(cli, "takes options only");
+	if (rq.wait && !pressure_parse(rq.wait, &rq.at_most))
+		return cli_usage(cli, "--wait '%s': write none, low, medium, high or critical",
+		                 rq.wait);
+	status = cli_config(cli, &config, NULL);
+	if (status != CLI_OK)
+		return status;
+	room.limits = cli_pressure_limits(&config);
+	status = answer(cli, &room, &rq);
+	room_done(&room);
+	return status;
+}
+
+const struct verb verb_pressure = {
+	.name = "pressure",
+	.summary = "how full the machine is, for who starts work; --wait for room",
+	.usage = "[--wait LEVEL [--timeout TIME]] [--json]",
+	.about = about,
+	.run = run,
+};

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* status.c - `proctor status`: how the daemon does. */
+#include <errno.h>
+#include <math.h>
+
+#include "cli/ask.h"
+#include "rpc/answer.h"
+#include "view/status_view.h"
+
+static double mib(double v)
+{
+	return v * (1 << 20);
+}
+
+static struct status_facts facts_of(const json_t *a, const char *socket)
+{
+	const json_t *store = json_object_get(a, "store"), *losses = json_object_get(a, "losses");
+
+	return (struct status_facts){
+		.socket = socket,
+		.version = answer_text(a, "version"),
+		.tier = answer_text(a, "tier"),
+		.pressure = answer_text(a, "pressure_level"),
+		.store_path = answer_text(store, "path"),
+		.trouble = answer_text(store, "reason"),
+		.config_problem = answer_text(a, "config_problem"),
+		.pid = (pid_t)answer_u64(a, "pid"),
+		.is_enabled = answer_is(a, "enabled"),
+		.uptime_ns = answer_ns(a, "uptime_seconds"),
+		.interval_ns = answer_ns(a, "interval_seconds"),
+		.cpu_ns = answer_ns(a, "cpu_seconds"),
+		.store_bytes = answer_u64(store, "bytes"),
+		.cpu_ratio = answer_number(a, "cpu_percent") / 100,
+		.rss_bytes = mib(answer_number(a, "rss_mb")),
+		.processes = answer_u64(a, "processes"),
+		.running_jobs = answer_u64(a, "running_jobs"),
+		.active_sheets = answer_u64(a, "active_sheets"),
+		.clients = answer_u64(a, "clients"),
+		.lost_snapshots = answer_u64(losses, "snapshots"),
+		.lost_events = answer_u64(losses, "events"),
+		.missed_ticks = answer_u64(losses, "missed_ticks"),
+	};
+}
+
+static int print_json(bool is_running, const char *socket, const json_t *answer)
+{
+	cleanup(buf_done) struct buf out = { 0 };
+	struct json j = { .out = &out };
+
+	json_begin_object(&j);
+	json_key(&j, "schema");
+	json_u64(&j, 1);
+	json_key(&j, "running");
+	json_bool(&j, is_running);
+	json_key(&j, "socket");
+	json_str(&j, socket);
+	json_key(&j, "status");
+	answer_put(&j, answer);
+	json_end_object(&j);
+	buf_putc(&out, '\n');
+	return cli_print(&out);
+}
+
+static int show(const struct cli *cli, const struct ask *ask, const json_t *answer)
+{
+	struct style style = cli_style(cli);
+	cleanup(buf_done) struct buf out = { 0 };
+	struct status_facts facts;
+
+	if (cli->json)
+		return print_json(true, ask->path, answer);
+	facts = facts_of(answer, ask->path);
+	status_view(&facts, &style, &out);
+	return cli_print(&out);
+}
+
+static int ask_status(const struct cli *cli, const char *socket)
+{
+	struct ask ask;
+	json_t *answer = NULL;
+	struct err err;
+	int r = ask_open(socket, &ask, &err), status;
+
+	if (r == 0)
+		r = ask_call(&ask, "daemon.status", NULL, &answer, &err);
+	if (r == -ENOENT && cli->json)
+		(void)print_json(false, ask.path, NULL);
+	status = r < 0 ? ask_tell(&err) : show(cli, &ask, answer);
+	json_decref(answer);
+	ask_close(&ask);
+	return status;
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+	const char *socket = NULL;
+	const struct opt opts[] = { ASK_OPT(&socket), CLI_COMMON_OPTS(cli) };
+	int words;
+
+	if (!cli_parse(cli, opts, argc, argv, &words))
+		return cli->status;
+	if (words)
+		return cli_usage(cli, "takes options only; one job: proctor report %s", argv[1]);
+	return ask_status(cli, socket);
+}
+
+const struct verb verb_status = {
+	.name = "status",
+	.summary = "how the daemon does: tier, cost, store, losses, jobs",
+	.usage = "[--socket PATH] [--json]",
+	.about =
+		"Asks the daemon that PROCTOR_SOCKET names, else your own, else the machine's. 4: there is none.",
+	.run = run,
+};

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "daemon/self.h"
+#include "store/reader_job.h"
+
+#define NAMES_MAX 1000 /* ID.2 … ID.1000 */
+
+static const struct jobtab *get_jobs(void *self)
+{
+	struct daemon *d = self;
+
+	return d->engine ? engine_jobs(d->engine) : &d->no_jobs;
+}
+
+static const struct snapshot *get_latest(void *self)
+{
+	struct daemon *d = self;
+
+	return d->has_latest ? &d->latest : NULL;
+}
+
+static const struct pressure *get_pressure(void *self)
+{
+	struct daemon *d = self;
+
+	return d->engine ? engine_pressure(d->engine) : NULL;
+}
+
+/* ---- status ---------------------------------------------------------------------------------- */
+
+void answers_tier(const struct daemon *d, char ret[static JOB_TIER_MAX])
+{
+	struct role_health roles[ROLES_MAX];
+	const char *tasks = NULL, *lifecycle = NULL;
+	size_t n = d->engine ? sampler_health(engine_sampler(d->engine), roles) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(roles[i].role, "tasks") == 0)
+			tasks = roles[i].tier;
+		else if (strcmp(roles[i].role, "lifecycle") == 0)
+			lifecycle = roles[i].tier;
+	}
+	snprintf(ret, JOB_TIER_MAX, "%s%s%s", tasks ? tasks : "", tasks && lifecycle ? ", " : "",
+	         lifecycle ? lifecycle : "");
+}
+
+static uint64_t size_of(const char *path, const char *suffix)
+{
+	cleanup(freep) char *name = xasprintf("%s%s", path, suffix);
+	struct stat st;
+
+	return stat(name, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+static void get_status(void *self, struct serve_status *ret)
+{
+	struct daemon *d = self;
+	const char *path = d->options->engine.recorder.store.path;
+
+	*ret = (struct serve_status){ .is_enabled = d->engine != NULL,
+		                      .store_bytes = size_of(path, "") + size_of(path, "-wal"),
+		                      .config_problem = d->problem[0] ? d->problem : NULL };
+	if (!d->engine)
+		return;
+	answers_tier(d, ret->tier);
+	ret->interval_ns = engine_interval_ns(d->engine);
+	engine_totals(d->engine, &ret->totals);
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+static bool is_recorded(struct reader *reader, const char *id)
+{
+	struct job found;
+	struct err err;
+	int r = reader_find_job(reader, id, &found, &err);
+
+	return r == 0 && strcmp(found.id, id) == 0;
+}
+
+/* A name that the store knows already becomes ID.2, ID.3 …, as with `run`. */
+static int find_free_id(const struct daemon *d, struct job *job, struct err *err)
+{
+	const struct jobtab *jobs = engine_jobs(d->engine);
+	cleanup(reader_closep) struct reader *reader = NULL;
+	cleanup(freep) char *wanted = xstrdup(job->id);
+
+	if (reader_open(d->options->engine.recorder.store.path, &reader, err) < 0)
+		return 0; /* the recorder meets the same trouble, and tells of it */
+	for (unsigned i = 2; is_recorded(reader, job->id) || jobtab_index(jobs, job->id) >= 0;
+	     i++) {
+		if (i > NAMES_MAX)
+			return err_set(err, EALREADY, "there are too many jobs '%s'", wanted);
+		snprintf(job->id, sizeof job->id, "%.*s.%u", JOB_ID_MAX - 16, wanted, i);
+	}
+	return 0;
+}
+
+static int start_job(void *self, struct job *job, pid_t pid, struct err *err)
+{
+	struct daemon *d = self;
+	int32_t running;
+
+	if (!d->engine)
+		return err_set(err, EAGAIN, "profiler.enabled is false: nothing is watched");
+	running = jobtab_index(engine_jobs(d->engine), job->id);
+	if (running >= 0 && engine_jobs(d->engine)->jobs.at[running].status == JOB_RUNNING)
+		return err_set(err, EALREADY, "there is a job '%s' already", job->id);
+	if (!job->is_foreign && find_free_id(d, job, err) < 0)
+		return -err->code;
+	if (desk_start(d->desk, job, pid, err) < 0)
+		return -err->code;
+	if (!job->is_foreign) /* what was answered is not lost when we are killed */
+		engine_store_jobs(d->engine);
+	return 0;
+}
+
+static int end_job(void *self, int32_t job, const struct sheet *how, struct err *err)
+{
+	struct daemon *d = self;
+
+	if (desk_end(d->desk, job, how, err) < 0)
+		return -err->code;
+	if (!engine_jobs(d->engine)->jobs.at[job].is_foreign)
+		engine_store_jobs(d->engine);
+	return 0;
+}
+
+static void lose_job(void *self, int32_t job)
+{
+	struct daemon *d = self;
+
+	desk_lose(d->desk, job);
+}
+
+static int begin_sheet(void *self, const struct saying_sheet *begun, uint32_t *ret_num,
+                       struct err *err)
+{
+	struct daemon *d = self;
+
+	return desk_begin_sheet(d->desk, begun, ret_num, err);
+}
+
+static int end_sheet(void *self, int32_t job, uint32_t num, const struct sheet *how,
+                     struct err *err)
+{
+	struct daemon *d = self;
+
+	return saying_end_sheet(d->engine, job, num, how, err);
+}
+
+static int say(void *self, int32_t job, enum event_kind kind, const char *name, uint64_t took_ns,
+               const char *data_json, struct err *err)
+{
+	struct daemon *d = self;
+
+	return saying_event(d->engine, job, kind, name, (int64_t)took_ns, data_json, err);
+}
+
+static int report(void *self, const char *job_id, struct json *result, struct err *err)
+{
+	struct daemon *d = self;
+
+	return d->options->report(d->options->self, job_id, result, err);
+}
+
+struct serve_host answers_host(struct daemon *d)
+{
+	return (struct serve_host){ .self = d,
+		                    .db_path = d->options->engine.recorder.store.path,
+		                    .jsonl_path = d->options->engine.recorder.jsonl_path,
+		                    .jobs = get_jobs,
+		                    .latest = get_latest,
+		                    .pressure = get_pressure,
+		                    .begin_sheet = begin_sheet,
+		                    .end_sheet = end_sheet,
+		                    .say = say,
+		                    .report = d->options->report ? report : NULL,
+		                    .status = get_status,
+		                    .start_job = start_job,
+		                    .end_job = end_job,
+		                    .lose_job = lose_job };
+}

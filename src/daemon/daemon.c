@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/daemon.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/privileges.h"
+#include "daemon/self.h"
+#include "daemon/supervisor.h"
+
+/* ---- snapshots ------------------------------------------------------------------------------- */
+
+static bool is_ours(void *self, const struct job *job)
+{
+	(void)self;
+	return !job->is_foreign;
+}
+
+static bool has_process(void *self, const struct job *job, uint32_t uid)
+{
+	(void)uid;
+	return !job || is_ours(self, job);
+}
+
+/* One job, one recorder: what `proctor run` stores is not stored here, too. */
+static void leave_foreign_out(struct snapshot *snap)
+{
+	const struct snapshot_scope ours = { NULL, is_ours, has_process };
+
+	vec_each(&snap->jobs, job)
+		if (job->is_foreign) {
+			snapshot_keep(snap, &ours);
+			return;
+		}
+}
+
+static void on_snapshot(void *self, struct snapshot *snap)
+{
+	struct daemon *d = self;
+
+	desk_note(d->desk, snap);
+	if (!snap->events_only) {
+		snapshot_copy(snap, &d->latest);
+		d->has_latest = true;
+	}
+	if (d->serve)
+		serve_note(d->serve, snap);
+	leave_foreign_out(snap);
+}
+
+static void on_notice(void *self, const char *text)
+{
+	(void)self;
+	log_warn("%s", text);
+}
+
+/* ---- the supervisor -------------------------------------------------------------------------- */
+
+static void on_watchdog(void *self)
+{
+	struct daemon *d = self;
+
+	supervisor_tell("WATCHDOG=1");
+	loop_timer_set(d->watchdog, clock_mono_ns() + d->watchdog_ns / 2);
+}
+
+static int watch_over(struct daemon *d, struct err *err)
+{
+	d->watchdog_ns = supervisor_watchdog_ns();
+	if (!d->watchdog_ns)
+		return 0;
+	return loop_add_timer(d->loop, clock_mono_ns(), on_watchdog, d, &d->watchdog, err);
+}
+
+static void tell_ready(const struct daemon *d)
+{
+	char tier[JOB_TIER_MAX], text[200];
+
+	answers_tier(d, tier);
+	snprintf(text, sizeof text, "READY=1\nSTATUS=%s%s%s",
+	         d->engine ? "watching" : "not enabled", *tier ? " by " : "", tier);
+	supervisor_tell(text);
+}
+
+static void reload(struct daemon *d)
+{
+	struct engine_tuning tuning;
+	struct err err;
+	char text[64];
+
+	snprintf(text, sizeof text, "RELOADING=1\nMONOTONIC_USEC=%llu",
+	         (unsigned long long)(clock_mono_ns() / NS_PER_US));
+	supervisor_tell(text);
+	if (d->options->reload(d->options->self, &tuning, &err) < 0) {
+		snprintf(d->problem, sizeof d->problem, "%s", err.msg);
+		log_error("the configuration stays as it was: %s", err.msg);
+	} else {
+		d->problem[0] = '\0';
+		if (d->engine)
+			engine_tune(d->engine, &tuning);
+		log_info("the configuration was read again: a look every %g s",
+		         (double)tuning.interval_ns / (double)NS_PER_S);
+	}
+	tell_ready(d);
+}
+
+static void on_signal(void *self, const struct signalfd_siginfo *info)
+{
+	struct daemon *d = self;
+
+	if (info->ssi_signo == SIGHUP)
+		reload(d);
+	else
+		loop_stop(d->loop);
+}
+
+static int take_signals(struct daemon *d, struct err *err)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	return loop_add_signals(d->loop, &signals, on_signal, d, err);
+}
+
+/* ---- from start to end ----------------------------------------------------------------------- */
+
+static int begin_watching(struct daemon *d, struct err *err)
+{
+	struct engine_options options = d->options->engine;
+
+	if (!d->options->is_enabled)
+		return 0;
+	options.on_snapshot = on_snapshot;
+	options.notice = on_notice;
+	options.on_snapshot_self = options.notice_self = d;
+	if (engine_new(d->loop, &options, &d->engine, err) < 0)
+		return -err->code;
+	d->desk = desk_new(d->engine);
+	return 0;
+}
+
+static int begin_answering(struct daemon *d, struct err *err)
+{
+	const struct serve_host host = answers_host(d);
+	int fd;
+
+	if (listener_open(&d->listener, d->options->socket_path, &fd, err) < 0)
+		return -err->code;
+	return serve_listen(d->loop, fd, &host, &d->serve, err);
+}
+
+/* Before the first thread: capabilities belong to threads, and the store's must not keep them. */
+static int begin(struct daemon *d, struct err *err)
+{
+	d->listener.dir_fd = -1;
+	if (privileges_drop(err) < 0 || loop_new(&d->loop, err) < 0 || take_signals(d, err) < 0 ||
+	    begin_watching(d, err) < 0 || begin_answering(d, err) < 0 || watch_over(d, err) < 0)
+		return -err->code;
+	return 0;
+}
+
+static void end(struct daemon *d, struct engine_totals *ret)
+{
+	serve_close(d->serve);
+	d->serve = NULL;
+	loop_remove(d->watchdog);
+	listener_close(&d->listener);
+	*ret = (struct engine_totals){ .recorder.is_storing = true };
+	if (d->engine)
+		engine_stop(d->engine, ret);
+	desk_free(d->desk);
+	snapshot_done(&d->latest);
+	loop_free(d->loop);
+}
+
+int daemon_run(const struct daemon_options *options, struct engine_totals *ret, struct err *err)
+{
+	struct daemon d = { .options = options };
+	int r = begin(&d, err);
+
+	if (r == 0) {
+		tell_ready(&d);
+		r = loop_run(d.loop, err);
+		supervisor_tell("STOPPING=1");
+	}
+	end(&d, ret);
+	return r;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/status_view.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "view/format.h"
+#include "view/table.h"
+
+static void put_line(struct table *t, const char *name, const struct buf *text, enum ink ink)
+{
+	table_add(t, name, INK_DIM);
+	table_addn(t, text->at ? text->at : "-", text->at ? text->len : 1, ink);
+}
+
+printf_like(4, 5) static void put(struct table *t, const char *name, enum ink ink, const char *fmt,
+                                  ...)
+{
+	cleanup(buf_done) struct buf text = { 0 };
+	char line[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof line, fmt, ap);
+	va_end(ap);
+	buf_puts(&text, line);
+	put_line(t, name, &text, ink);
+}
+
+static void put_cost(struct table *t, const struct status_facts *s)
+{
+	put(t, "cost", INK_PLAIN, "%s of a core now, %s CPU time in all, %s",
+	    format_percent(s->cpu_ratio).at, format_duration(s->cpu_ns).at,
+	    isnan(s->rss_bytes) ? "-" : format_bytes((uint64_t)s->rss_bytes).at);
+}
+
+static void put_losses(struct table *t, const struct status_facts *s)
+{
+	bool any = s->lost_snapshots || s->lost_events || s->missed_ticks;
+
+	if (!any)
+		put(t, "losses", INK_GOOD, "none");
+	else
+		put(t, "losses", INK_WARN, "%s snapshots, %s events, %s missed ticks",
+		    format_count(s->lost_snapshots).at, format_count(s->lost_events).at,
+		    format_count(s->missed_ticks).at);
+}
+
+static enum ink ink_of_pressure(const char *level)
+{
+	return strcmp(level, "none") == 0  ? INK_GOOD
+	       : strcmp(level, "low") == 0 ? INK_PLAIN
+	                                   : INK_WARN;
+}
+
+static void put_lines(struct table *t, const struct status_facts *s)
+{
+	put(t, "daemon", INK_PLAIN, "running for %s, pid %d, version %s",
+	    format_duration(s->uptime_ns).at, (int)s->pid, s->version ? s->version : "-");
+	put(t, "socket", INK_PLAIN, "%s", s->socket);
+	if (!s->is_enabled)
+		put(t, "watching", INK_WARN, "nothing: profiler.enabled is false");
+	else
+		put(t, "watching", INK_PLAIN, "%s processes every %g s (%s)",
+		    format_count(s->processes).at, (double)s->interval_ns / 1e9,
+		    s->tier ? s->tier : "-");
+	put_cost(t, s);
+	put(t, "store", s->trouble ? INK_BAD : INK_PLAIN, "%s, %s%s%s",
+	    s->store_path ? s->store_path : "-", format_bytes(s->store_bytes).at,
+	    s->trouble ? "; not storing: " : "", s->trouble ? s->trouble : "");
+	put_losses(t, s);
+	put(t, "jobs", INK_PLAIN, "%s running, %s sheets", format_count(s->running_jobs).at,
+	    format_count(s->active_sheets).at);
+	if (s->pressure)
+		put(t, "pressure", ink_of_pressure(s->pressure), "%s", s->pressure);
+	put(t, "clients", INK_PLAIN, "%s", format_count(s->clients).at);
+	if (s->config_problem)
+		put(t, "config", INK_BAD, "an older one is in force: %s", s->config_problem);
+}
+
+void status_view(const struct status_facts *s, const struct style *style, struct buf *to)
+{
+	static const struct table_column columns[] = { { 0 }, { .wraps = true, .min_width = 20 } };
+	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns) };
+
+	put_lines(&t, s);
+	table_print(&t, style, to);
+	table_done(&t);
+}

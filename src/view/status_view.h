@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* status_view.h - how a daemon does, as `proctor status` shows it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "view/style.h"
+
+/* As the daemon told it; a text that it did not tell is NULL, a figure NAN. */
+struct status_facts {
+	const char *socket, *version, *tier, *pressure, *pressure_reason, *store_path, *trouble,
+		*config_problem;
+	pid_t pid;
+	bool is_enabled;
+	uint64_t uptime_ns, interval_ns, cpu_ns, store_bytes;
+	double cpu_ratio, rss_bytes;
+	uint64_t processes, running_jobs, active_sheets, clients;
+	uint64_t lost_snapshots, lost_events, missed_ticks;
+};
+
+void status_view(const struct status_facts *s, const struct style *style, struct buf *to);
