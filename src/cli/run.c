@@ -19,6 +19,7 @@
 #include "cli/report.h"
 #include "cli/room.h"
 #include "cli/run_door.h"
+#include "cli/run_herald.h"
 #include "engine/jobhost.h"
 #include "job/exec_fault.h"
 #include "job/ident.h"
@@ -56,6 +57,7 @@ struct run {
 	struct opt_list tags;
 	const char *name, *job_id, *tier, *out;
 	struct run_door *door;
+	struct run_herald *herald;
 	struct plain plain;
 	struct folder *folder;
 	uint64_t interval_ns, grace_ns;
@@ -404,10 +406,14 @@ static void reset_environment(const struct run *run)
 
 static void open_door(struct run *run, struct loop *loop, struct jobhost *host)
 {
+	const struct run_door_options options = { .state_dir = run->state_dir,
+		                                  .job_id = run->job.id,
+		                                  .db_path = run->db_path,
+		                                  .host = host,
+		                                  .herald = run->herald };
 	struct err err;
 
-	if (*run->state_dir &&
-	    run_door_open(loop, run->state_dir, run->job.id, host, &run->door, &err) < 0)
+	if (*run->state_dir && run_door_open(loop, &options, &run->door, &err) < 0)
 		on_notice(run, err.msg);
 }
 
@@ -444,6 +450,9 @@ static int give_up(struct run *run, struct jobhost *host, struct err *err)
 	struct job job;
 
 	run_door_close(TAKE_PTR(run->door));
+	run_herald_end(run->herald,
+	               &(struct launch_end){ .has_exit_code = true, .exit_code = status });
+	run_herald_free(TAKE_PTR(run->herald));
 	if (status == RUN_FAILED)
 		return status;
 	jobhost_fail(host, status, err->msg);
@@ -499,12 +508,15 @@ static int run_job(struct run *run)
 	plain_keep(&run->plain, run->cli->sigpipe);
 	if (begin(run, &loop, &host, &err) < 0)
 		return run_unrecorded(run, &err);
+	run->herald = run_herald_new(loop, host);
 	open_door(run, loop, host);
 	if (jobhost_start(host, &err) < 0)
 		return give_up(run, host, &err);
 	if (jobhost_run(host, &err) < 0)
 		log_warn("%s", err.msg);
 	run_door_close(TAKE_PTR(run->door));
+	run_herald_end(run->herald, jobhost_end(host));
+	run_herald_free(TAKE_PTR(run->herald));
 	jobhost_finish(host, &job, &totals);
 	end = *jobhost_end(host);
 	jobhost_free(TAKE_PTR(host));

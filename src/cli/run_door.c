@@ -4,14 +4,24 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "cli/report_answer.h"
 #include "serve/serve.h"
 
 struct run_door {
 	struct jobhost *host;
+	struct run_herald *herald; /* NULL: the job is not announced */
 	struct serve *serve;
+	const char *db_path;
 	struct snapshot latest; /* ours: the one that was stored belongs to the recorder */
 	bool has_latest;
 };
+
+static int report(void *self, const char *job_id, struct json *result, struct err *err)
+{
+	const struct run_door *d = self;
+
+	return report_answer(d->db_path, job_id, result, err);
+}
 
 static const struct jobtab *jobs(void *self)
 {
@@ -38,35 +48,46 @@ static int begin_sheet(void *self, const struct saying_sheet *begun, uint32_t *r
                        struct err *err)
 {
 	struct run_door *d = self;
+	int r = jobhost_begin_sheet(d->host, begun->num, begun->total, begun->label, begun->pid,
+	                            ret_num, err);
 
-	return jobhost_begin_sheet(d->host, begun->num, begun->total, begun->label, begun->pid,
-	                           ret_num, err);
+	if (r == 0)
+		run_herald_begin_sheet(d->herald, begun, *ret_num);
+	return r;
 }
 
 static int end_sheet(void *self, int32_t job, uint32_t num, const struct sheet *how,
                      struct err *err)
 {
 	struct run_door *d = self;
+	int r = jobhost_end_sheet(d->host, num, how, err);
 
 	(void)job;
-	return jobhost_end_sheet(d->host, num, how, err);
+	if (r == 0)
+		run_herald_end_sheet(d->herald, num, how);
+	return r;
 }
 
 static int say(void *self, int32_t job, enum event_kind kind, const char *name, uint64_t took_ns,
                const char *data_json, struct err *err)
 {
 	struct run_door *d = self;
+	int r = jobhost_say(d->host, kind, name, (int64_t)took_ns, data_json, err);
 
 	(void)job;
-	return jobhost_say(d->host, kind, name, (int64_t)took_ns, data_json, err);
+	if (r == 0)
+		run_herald_say(d->herald, kind, name, took_ns, data_json);
+	return r;
 }
 
-int run_door_open(struct loop *loop, const char *state_dir, const char *job_id,
-                  struct jobhost *host, struct run_door **ret, struct err *err)
+int run_door_open(struct loop *loop, const struct run_door_options *options, struct run_door **ret,
+                  struct err *err)
 {
 	struct run_door *d = xcalloc(1, sizeof *d);
-	cleanup(freep) char *dir = xasprintf("%s/jobs/%s", state_dir, job_id);
+	cleanup(freep) char *dir = xasprintf("%s/jobs/%s", options->state_dir, options->job_id);
 	const struct serve_host how = { .self = d,
+		                        .db_path = options->db_path,
+		                        .report = options->db_path ? report : NULL,
 		                        .jobs = jobs,
 		                        .latest = latest,
 		                        .pressure = pressure,
@@ -74,11 +95,13 @@ int run_door_open(struct loop *loop, const char *state_dir, const char *job_id,
 		                        .end_sheet = end_sheet,
 		                        .say = say };
 
-	d->host = host;
+	d->host = options->host;
+	d->herald = options->herald;
 	if (serve_open(loop, dir, &how, &d->serve, err) < 0) {
 		free(d);
 		return -err->code;
 	}
+	d->db_path = options->db_path;
 	*ret = d;
 	return 0;
 }

@@ -247,3 +247,8 @@ struct engine *jobhost_engine(struct jobhost *h)
 {
 	return h->engine;
 }
+
+pid_t jobhost_pid(const struct jobhost *h)
+{
+	return launcher_pid(h->launcher);
+}

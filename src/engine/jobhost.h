@@ -43,6 +43,7 @@ DEFINE_CLEANUP(struct jobhost *, jobhost_free)
 
 const struct launch_end *jobhost_end(const struct jobhost *h); /* how the command ended */
 struct engine *jobhost_engine(struct jobhost *h);
+pid_t jobhost_pid(const struct jobhost *h); /* of the command */
 /* Sheets, marks and phases, said by the job itself. `pid` opened the sheet: it and its descendants
  * belong to it. */
 int jobhost_begin_sheet(struct jobhost *h, uint32_t num, uint32_t total, const char *label,

@@ -128,7 +128,8 @@ def test_a_sheet_moves_the_progress_of_the_job(job):
 	("job.mark", {"name": "x", "data": {"a": "x" * 16384}}, "invalid_params"),
 	("job.phase", {"name": "x"}, "invalid_params"),
 	("job.phase", {"name": "x", "seconds": -1}, "invalid_params"),
-	("job.start", {}, "method_not_found"),
+	("job.start", {}, "conflict"),
+	("job.begin", {}, "method_not_found"),
 ], ids=lambda value: value if isinstance(value, str) else "")
 def test_wrong_parameters_are_named(job, method, params, word):
 	with job.line() as line:

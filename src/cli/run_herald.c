@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/run_herald.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "cli/ask.h"
+#include "rpc/herald.h"
+
+static_assert(HERALD_PATH_MAX >= CONFIG_PATH_MAX, "a place fits");
+
+struct run_herald {
+	struct jobhost *host;
+	struct herald *herald;
+	struct buf params;
+};
+
+static const struct job *the_job(const struct run_herald *h)
+{
+	return &engine_jobs(jobhost_engine(h->host))->jobs.at[0];
+}
+
+/* The object that each call begins with. */
+static struct json begin(struct run_herald *h)
+{
+	struct json j = { .out = &h->params };
+
+	buf_reset(&h->params);
+	json_begin_object(&j);
+	json_key(&j, "job_id");
+	json_str(&j, the_job(h)->id);
+	return j;
+}
+
+static void send(struct run_herald *h, struct herald *to, struct json *j, const char *method)
+{
+	json_end_object(j);
+	herald_say(to, method, h->params.at);
+}
+
+static void put_text(struct json *j, const char *key, const char *text)
+{
+	if (!text[0])
+		return;
+	json_key(j, key);
+	json_str(j, text);
+}
+
+static void put_count(struct json *j, const char *key, uint64_t n)
+{
+	if (!n)
+		return;
+	json_key(j, key);
+	json_u64(j, n);
+}
+
+static void say_job(struct run_herald *h, struct herald *to)
+{
+	const struct job *job = the_job(h);
+	struct json j = begin(h);
+
+	put_text(&j, "job_type", job->type);
+	put_text(&j, "parent_job_id", job->parent);
+	put_text(&j, "command", job->command);
+	put_text(&j, "cwd", job->cwd);
+	put_text(&j, "tier", job->tier);
+	if (job->tags[0]) {
+		json_key(&j, "tags");
+		json_raw(&j, job->tags, strlen(job->tags));
+	}
+	json_key(&j, "started_at");
+	json_fixed(&j, job->started_ns / NS_PER_US, 6);
+	put_count(&j, "pid", (uint64_t)jobhost_pid(h->host));
+	put_count(&j, "total_sheets", job->total_sheets);
+	json_key(&j, "has_recorder");
+	json_bool(&j, true);
+	send(h, to, &j, "job.start");
+}
+
+static void say_sheet(struct run_herald *h, struct herald *to, const struct sheet *sheet)
+{
+	struct json j = begin(h);
+
+	put_count(&j, "sheet_num", sheet->num);
+	put_count(&j, "total", the_job(h)->total_sheets);
+	put_text(&j, "label", sheet->label);
+	put_count(&j, "pid", (uint64_t)sheet->pid);
+	send(h, to, &j, "sheet.started");
+}
+
+static void say_sheet_end(struct run_herald *h, struct herald *to, uint32_t num,
+                          const struct sheet *how)
+{
+	struct json j = begin(h);
+
+	put_count(&j, "sheet_num", num);
+	if (how->status == JOB_FAILED && how->has_exit_code)
+		put_count(&j, "exit_code", (uint64_t)how->exit_code);
+	put_count(&j, "signal", (uint64_t)how->signal);
+	send(h, to, &j, how->status == JOB_COMPLETED ? "sheet.completed" : "sheet.failed");
+}
+
+/* A daemon that comes later hears of the sheets that run, and of the last that was completed: so
+ * far is the job. */
+static void greet(void *self, struct herald *to)
+{
+	struct run_herald *h = self;
+	const struct job *job = the_job(h);
+
+	say_job(h, to);
+	vec_each(&engine_jobs(jobhost_engine(h->host))->sheets, sheet) {
+		if (sheet->status != JOB_RUNNING && sheet->num != job->last_completed_sheet)
+			continue;
+		say_sheet(h, to, sheet);
+		if (sheet->status != JOB_RUNNING)
+			say_sheet_end(h, to, sheet->num, sheet);
+	}
+}
+
+static bool place(void *self, unsigned nth, char ret[HERALD_PATH_MAX])
+{
+	(void)self;
+	return ask_place(NULL, nth, ret);
+}
+
+struct run_herald *run_herald_new(struct loop *loop, struct jobhost *host)
+{
+	struct run_herald *h = xcalloc(1, sizeof *h);
+	const struct herald_options options = { .place = place, .greet = greet, .self = h };
+
+	h->host = host;
+	h->herald = herald_new(loop, &options);
+	return h;
+}
+
+void run_herald_begin_sheet(struct run_herald *h, const struct saying_sheet *begun, uint32_t num)
+{
+	struct sheet sheet = { .num = num, .pid = begun->pid };
+
+	if (!h)
+		return;
+	memccpy(sheet.label, begun->label, '\0', sizeof sheet.label - 1);
+	say_sheet(h, h->herald, &sheet);
+}
+
+void run_herald_end_sheet(struct run_herald *h, uint32_t num, const struct sheet *how)
+{
+	if (h)
+		say_sheet_end(h, h->herald, num, how);
+}
+
+void run_herald_say(struct run_herald *h, enum event_kind kind, const char *name, uint64_t took_ns,
+                    const char *data_json)
+{
+	struct json j;
+
+	if (!h)
+		return;
+	j = begin(h);
+	put_text(&j, "name", name);
+	json_key(&j, "data");
+	json_raw(&j, data_json, strlen(data_json));
+	if (kind == EVENT_PHASE) {
+		json_key(&j, "seconds");
+		json_fixed(&j, took_ns / NS_PER_US, 6);
+	}
+	send(h, h->herald, &j, kind == EVENT_PHASE ? "job.phase" : "job.mark");
+}
+
+void run_herald_end(struct run_herald *h, const struct launch_end *end)
+{
+	struct json j;
+
+	if (!h)
+		return;
+	j = begin(h);
+	if (end->has_exit_code) {
+		json_key(&j, "exit_code");
+		json_i64(&j, end->exit_code);
+	}
+	put_count(&j, "signal", (uint64_t)end->signal);
+	send(h, h->herald, &j, "job.end");
+}
+
+void run_herald_free(struct run_herald *h)
+{
+	if (!h)
+		return;
+	herald_free(h->herald);
+	buf_done(&h->params);
+	free(h);
+}
