@@ -84,7 +84,8 @@ static void say_sheet(struct run_herald *h, struct herald *to, const struct shee
 	put_count(&j, "sheet_num", sheet->num);
 	put_count(&j, "total", the_job(h)->total_sheets);
 	put_text(&j, "label", sheet->label);
-	put_count(&j, "pid", (uint64_t)sheet->pid);
+	if (sheet->status == JOB_RUNNING)
+		put_count(&j, "pid", (uint64_t)sheet->pid);
 	send(h, to, &j, "sheet.started");
 }
 

@@ -58,17 +58,16 @@ static int tags_param(const json_t *params, char ret[static JOB_TAGS_MAX], struc
 	json_t *safe = json_deep_copy(params);
 	const char *key;
 	json_t *value;
-	int r;
+	int r = 0;
 
 	json_object_foreach(json_object_get(safe, "tags"), key, value)
 	{
-		if (json_is_string(value))
-			continue;
-		json_decref(safe);
-		return err_set(err, EINVAL, "tags: '%.64s' must be a text", key);
+		if (!json_is_string(value))
+			r = err_set(err, EINVAL, "tags: '%.64s' must be a text", key);
 	}
 	hide_members(json_object_get(safe, "tags"));
-	r = params_object_text(safe, "tags", JOB_TAGS_MAX - 1, &text, err);
+	if (r == 0)
+		r = params_object_text(safe, "tags", JOB_TAGS_MAX - 1, &text, err);
 	json_decref(safe);
 	if (r == 0 && text)
 		snprintf(ret, JOB_TAGS_MAX, "%s", text);

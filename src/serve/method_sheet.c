@@ -61,6 +61,17 @@ static void announce_sheet(struct methods *m, const char *name, int32_t job, uin
 	methods_publish(m, name, job_at(m, job)->id, job_at(m, job)->uid, m->scratch.at);
 }
 
+/* A recorder tells of sheets that others opened, and of some whose opener is gone. */
+static int find_opener(const struct methods *m, const struct server_peer *peer,
+                       const json_t *params, struct saying_sheet *begun, struct err *err)
+{
+	uid_t owner;
+
+	if (job_at(m, begun->job)->is_foreign && !params_has(params, "pid"))
+		return 0;
+	return methods_find_pid(peer, params, &begun->pid, &owner, err);
+}
+
 METHOD(method_sheet_started)
 {
 	struct methods *m = self;
@@ -70,11 +81,10 @@ METHOD(method_sheet_started)
 	char label[SHEET_LABEL_MAX];
 	struct saying_sheet begun = { .label = label };
 	uint32_t opened;
-	uid_t owner;
 
 	if (methods_claim_job(m, peer, params, &begun.job, err) < 0 ||
 	    sheet_params(params, &num, &total, &text, err) < 0 ||
-	    methods_find_pid(peer, params, &begun.pid, &owner, err) < 0)
+	    find_opener(m, peer, params, &begun, err) < 0)
 		return -err->code;
 	text_copy(label, sizeof label, hide_text(text, &safe));
 	begun.num = (uint32_t)num;

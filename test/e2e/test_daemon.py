@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: MIT
+"""`proctor daemon` as a service: starting, stopping, reloading, its socket and its supervisor."""
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+
+from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
+from runkit import wait_for
+
+
+def test_status_tells_how_it_does(daemon):
+	done = daemon.proctor("status")
+	assert done.returncode == 0, done.stderr
+	for word in ("running for", "pid %d" % daemon.process.pid, "processes every 1 s", "losses    none", "0 running", str(daemon.socket)):
+		assert word in done.stdout, done.stdout
+	told = json.loads(daemon.proctor("status", "--json").stdout)
+	status = told["status"]
+	assert told["running"] and status["kind"] == "daemon" and status["pid"] == daemon.process.pid
+	assert status["store"]["is_storing"] and status["store"]["bytes"] > 0
+	assert status["store"]["path"] == str(daemon.proctor.state_dir / "proctor.db")
+	assert status["tier"] and status["rss_mb"] > 1 and status["losses"] == {"snapshots": 0, "events": 0, "missed_ticks": 0}
+
+
+def test_status_without_a_daemon_says_so_and_what_to_do(cold):
+	done = cold.proctor("status")
+	assert done.returncode == 4 and done.stdout == ""
+	assert "no daemon answers at %s" % cold.socket in done.stderr and "proctor daemon" in done.stderr
+	done = cold.proctor("status", "--json")
+	assert done.returncode == 4 and json.loads(done.stdout)["running"] is False
+
+
+def test_it_stores_what_it_sees_and_ends_cleanly(daemon):
+	wait_for(lambda: daemon.result("daemon.top")["seq"] >= 3)
+	assert daemon.stop() == 0, daemon.said()
+	assert not daemon.socket.exists()
+	done = daemon.proctor("sql", "--json", "SELECT count(*) AS n FROM snapshots")
+	assert json.loads(done.stdout)[0]["n"] >= 3
+	assert (daemon.proctor.state_dir / "monitor.jsonl").exists()
+
+
+def test_a_second_one_on_the_same_store_names_the_first(daemon):
+	done = daemon.proctor("daemon", "--socket", daemon.place / "run/other.sock")
+	assert done.returncode == 1
+	assert "pid %d" % daemon.process.pid in done.stderr
+	assert not (daemon.place / "run/other.sock").exists()
+
+
+def test_a_second_one_on_the_same_socket_leaves_it_alone(daemon):
+	done = daemon.proctor("daemon", "--state-dir", daemon.place / "other")
+	assert done.returncode == 1 and "listens in" in done.stderr
+	assert daemon.result("daemon.status")["pid"] == daemon.process.pid
+
+
+def test_what_a_killed_one_left_is_replaced(cold):
+	cold.start()
+	cold.process.kill()
+	cold.process.wait()
+	assert cold.socket.exists()
+	cold.start()
+	assert cold.result("daemon.status")["pid"] == cold.process.pid
+
+
+def test_a_directory_that_others_can_write_to_is_refused(cold):
+	cold.socket.parent.chmod(0o777)
+	cold.start(wait=False)
+	assert cold.process.wait(timeout=30) == 1
+	assert "not ours alone" in cold.said()
+
+
+@pytest.mark.needs_root
+def test_a_squatter_is_not_believed(cold):
+	"""Somebody else's socket, where the daemon's is looked for."""
+	place = cold.place / "squat"
+	place.mkdir()
+	os.chown(place, 65534, 65534)
+	program = ("import socket,sys,time\ns = socket.socket(socket.AF_UNIX)\ns.bind(sys.argv[1])\ns.listen(5)\nprint('up', flush=True)\n"
+		   "time.sleep(60)")
+	squatter = subprocess.Popen(["/usr/bin/python3", "-c", program, str(place / "daemon.sock")], user=65534, group=65534,
+				    stdout=subprocess.PIPE, text=True)
+	try:
+		assert squatter.stdout.readline() == "up\n"
+		done = cold.proctor("status", "--socket", place / "daemon.sock")
+		assert done.returncode == 4 and "not believed" in done.stderr
+		run = cold.proctor("run", "--", "true", env={"PROCTOR_SOCKET": str(place / "daemon.sock")})
+		assert run.returncode == 0 and run.stderr == ""
+	finally:
+		squatter.kill()
+		squatter.wait()
+		squatter.stdout.close()
+
+
+def test_hangup_reads_the_configuration_again(daemon):
+	daemon.config.write_text("[profiler]\ninterval_seconds = 2\n", encoding="utf-8")
+	daemon.process.send_signal(signal.SIGHUP)
+	wait_for(lambda: daemon.result("daemon.status")["interval_seconds"] == 2.0)
+	assert "a look every 2 s" in daemon.said()
+
+
+def test_a_bad_configuration_keeps_the_old_one_and_says_why(daemon):
+	daemon.config.write_text("[profiler]\ninterval_seconds = 2\nintervall = 3\n", encoding="utf-8")
+	daemon.process.send_signal(signal.SIGHUP)
+	problem = wait_for(lambda: daemon.result("daemon.status")["config_problem"])
+	assert ":3:" in problem and "intervall" in problem
+	assert daemon.result("daemon.status")["interval_seconds"] == 1.0
+	assert "stays as it was" in daemon.said()
+	assert "intervall" in daemon.proctor("status").stdout
+	daemon.config.write_text("[profiler]\ninterval_seconds = 3\n", encoding="utf-8")
+	daemon.process.send_signal(signal.SIGHUP)
+	wait_for(lambda: daemon.result("daemon.status")["config_problem"] is None)
+	assert daemon.result("daemon.status")["interval_seconds"] == 3.0
+
+
+def test_disabled_it_answers_and_collects_nothing(cold):
+	cold.config.write_text("[profiler]\nenabled = false\n", encoding="utf-8")
+	cold.start(wait=False)
+	wait_for(cold.socket.exists)
+	status = wait_for(lambda: cold.proctor("status", "--json").returncode == 0 and cold.result("daemon.status"))
+	assert status["enabled"] is False
+	assert cold.result("daemon.top") is None
+	assert cold.call("job.start", job_type="x")["error"]["data"]["code"] == "unavailable"
+	assert cold.stop() == 0
+	assert not (cold.proctor.state_dir / "proctor.db").exists()
+
+
+@pytest.mark.needs_root
+def test_it_keeps_no_capability_that_it_does_not_need(daemon):
+	kept = {"cap_kill": 5, "cap_net_admin": 12, "cap_sys_ptrace": 19, "cap_sys_resource": 24, "cap_dac_read_search": 2,
+		"cap_perfmon": 38, "cap_bpf": 39}
+	allowed = sum(1 << bit for bit in kept.values())
+	for task in os.listdir("/proc/%d/task" % daemon.process.pid):
+		with open("/proc/%d/task/%s/status" % (daemon.process.pid, task), encoding="utf-8") as text:
+			lines = dict(line.split(":\t", 1) for line in text if ":\t" in line)
+		for kind in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+			assert int(lines[kind], 16) & ~allowed == 0, (task, kind, lines[kind])
+		assert lines["NoNewPrivs"].strip() == "1"
+
+
+class Supervisor:
+	"""What systemd hears."""
+
+	def __init__(self, path):
+		self.path = path
+		self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+		self.socket.bind(str(path))
+		self.socket.settimeout(30)
+		self.heard = []
+
+	def wait_for(self, word):
+		while not any(word in text for text in self.heard):
+			self.heard.append(self.socket.recv(4096).decode())
+
+
+def test_the_supervisor_hears_of_everything(cold):
+	supervisor = Supervisor(cold.place / "notify")
+	cold.start(env={"NOTIFY_SOCKET": str(cold.place / "notify"), "WATCHDOG_USEC": "1000000"})
+	supervisor.wait_for("READY=1")
+	assert "STATUS=watching" in "".join(supervisor.heard)
+	supervisor.wait_for("WATCHDOG=1")
+	supervisor.heard.clear()
+	cold.process.send_signal(signal.SIGHUP)
+	supervisor.wait_for("RELOADING=1")
+	assert "MONOTONIC_USEC=" in "".join(supervisor.heard)
+	supervisor.wait_for("READY=1")
+	supervisor.heard.clear()
+	supervisor.wait_for("WATCHDOG=1")
+	assert cold.stop() == 0
+	supervisor.wait_for("STOPPING=1")
+	supervisor.socket.close()
+
+
+def test_a_stopped_one_does_not_feed_its_watchdog(cold):
+	supervisor = Supervisor(cold.place / "notify")
+	cold.start(env={"NOTIFY_SOCKET": str(cold.place / "notify"), "WATCHDOG_USEC": "400000"})
+	supervisor.wait_for("WATCHDOG=1")
+	cold.process.send_signal(signal.SIGSTOP)
+	time.sleep(0.5)
+	supervisor.socket.setblocking(False)
+	try:
+		while True:
+			supervisor.socket.recv(4096)
+	except BlockingIOError:
+		pass
+	time.sleep(1)
+	with pytest.raises(BlockingIOError):
+		supervisor.socket.recv(4096)
+	cold.process.send_signal(signal.SIGCONT)
+	supervisor.socket.close()
+
+
+@pytest.mark.skipif(not shutil.which("systemd-socket-activate"), reason="NOT RUN: no systemd-socket-activate")
+def test_it_takes_the_socket_that_it_is_started_with(cold):
+	given = cold.place / "run/given.sock"
+	words = ["systemd-socket-activate", "--listen", str(given), *("--setenv=%s=%s" % pair for pair in cold.proctor.env.items()),
+		 cold.proctor.binary, "daemon", "--config", str(cold.config)]
+	with open(cold.log, "ab") as log:
+		cold.process = subprocess.Popen(words, env=cold.proctor.env, stdout=log, stderr=log)
+	wait_for(given.exists)
+	cold.socket = given
+	assert cold.result("daemon.status")["pid"] == cold.process.pid
+	assert cold.stop() == 0, cold.said()
+	assert given.exists()  # it is not ours to remove
+
+
+def test_without_a_place_for_the_socket_it_says_what_to_set(as_nobody):
+	done = as_nobody("daemon")
+	assert done.returncode == 1 and "--socket" in done.stderr
+
+
+def test_a_user_may_have_one_of_his_own(as_nobody):
+	place = as_nobody.place
+	runtime = place / "runtime"
+	runtime.mkdir(mode=0o700)
+	os.chown(runtime, 65534, 65534)
+	env = {**as_nobody.env, "XDG_RUNTIME_DIR": str(runtime)}
+	child = subprocess.Popen([str(place / "proctor"), "daemon", "--interval", "1"], env=env, user=65534, group=65534, extra_groups=[],
+				 cwd=place, stderr=subprocess.PIPE, text=True)
+	try:
+		wait_for(lambda: as_nobody("status", env=env).returncode == 0 or child.poll() is not None)
+		assert (runtime / "proctor/daemon.sock").exists()
+	finally:
+		child.terminate()
+		_, err = child.communicate(timeout=30)
+	assert child.returncode == 0, err

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""Jobs that an orchestrator registers with the daemon, by pid: what is shown, told and stored of them."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
+from runkit import wait_for
+
+BUSY = "import time\nend = time.time() + 1.5\nwhile time.time() < end: pass\ntime.sleep(30)"
+
+
+def jobs_of(daemon, **params):
+	return {job["job_id"]: job for job in daemon.result("job.list", **params)["jobs"]}
+
+
+def top_of(daemon, pid):
+	return next((p for p in daemon.result("daemon.top")["processes"] if p["pid"] == pid), None)
+
+
+def stored(daemon, job_id):
+	done = daemon.proctor("sql", "--json", "SELECT * FROM jobs WHERE job_id = '%s'" % job_id)
+	assert done.returncode == 0, done.stderr
+	return json.loads(done.stdout)
+
+
+def test_a_job_from_start_to_end(daemon, children):
+	"""Its processes are found, be they older than the registration or younger; its figures are stored."""
+	worker = children.spawn(["sh", "-c", "sleep 60 & sleep 1; sleep 61 & wait"])
+	with daemon.line() as line:
+		started = line.call("job.start", job_id="train-7", job_type="train", pid=worker.pid, command="./train.sh --token=abc",
+				    cwd="/home/ada", tags={"gpu": "no"}, total_sheets=2)["result"]
+		assert started == {"job_id": "train-7", "job_type": "train", "status": "running"}
+		assert stored(daemon, "train-7")[0]["ended"] is None  # what was answered is on the disk
+		line.call("sheet.started", job_id="train-7", sheet_num=1, pid=worker.pid, label="prepare")
+		wait_for(lambda: len([p for p in daemon.result("daemon.top")["processes"] if p["job_id"] == "train-7"]) >= 3)
+		mine = top_of(daemon, worker.pid)
+		assert (mine["job_id"], mine["sheet_num"]) == ("train-7", 1)
+		job = jobs_of(daemon)["train-7"]
+		assert (job["status"], job["current_sheet"], job["total_sheets"]) == ("running", 1, 2)
+		assert job["tags"] == {"gpu": "no"} and "abc" not in job["command"]
+		assert line.call("sheet.completed", job_id="train-7", sheet_num=1)["result"] == {"job_id": "train-7", "sheet_num": 1}
+		ended = line.call("job.end", job_id="train-7", exit_code=0)["result"]
+		assert ended["status"] == "completed"
+	row = stored(daemon, "train-7")[0]
+	assert row["ended"] and row["exit_code"] == 0
+	assert daemon.call("job.end", job_id="train-7")["error"]["data"]["code"] == "conflict"
+	profile = daemon.result("job.profile", job_id="train-7")
+	assert profile["job_id"] == "train-7" and profile["process_spawn_count"] >= 3
+	assert set(profile) == {"job_id", "peak_rss_mb", "total_cpu_seconds", "process_spawn_count", "unique_pid_count", "syscall_hotspots",
+				"sheet_metrics"}
+	report = daemon.result("job.report", job_id="train-7")
+	assert report["report"]["job_id"] == "train-7" and "train-7" in report["text"]
+
+
+def test_a_job_whose_process_ends_has_ended(daemon, children):
+	worker = children.spawn(["sh", "-c", "sleep 1; exit 3"])
+	daemon.result("job.start", job_id="short", pid=worker.pid)
+	worker.wait()
+	job = wait_for(lambda: jobs_of(daemon)["short"]["status"] != "running" and jobs_of(daemon)["short"])
+	assert job["status"] in ("failed", "lost")  # nobody tells of exit codes where there are only looks
+	# Who registered it knows better, and may say so once.
+	assert daemon.result("job.end", job_id="short", status="completed")["status"] == "completed"
+	assert daemon.call("job.end", job_id="short")["error"]["data"]["code"] == "conflict"
+
+
+def test_what_it_took_is_what_it_took(daemon, children):
+	worker = children.python(BUSY)
+	daemon.result("job.start", job_id="busy", pid=worker.pid)
+	time.sleep(3)
+	worker.kill()
+	_, _, usage = os.wait4(worker.pid, 0)
+	worker.returncode = -9
+	wait_for(lambda: jobs_of(daemon)["busy"]["status"] != "running")
+	daemon.stop()
+	row = stored(daemon, "busy")[0]
+	assert abs(row["cpu_seconds"] - usage.ru_utime - usage.ru_stime) < 0.1, row
+	assert row["peak_rss_mb"] > 3
+
+
+def test_an_id_that_is_taken(daemon, children):
+	worker = children.spawn(["sleep", "60"])
+	daemon.result("job.start", job_id="again", pid=worker.pid)
+	assert daemon.call("job.start", job_id="again", pid=worker.pid)["error"]["data"]["code"] == "conflict"
+	daemon.result("job.end", job_id="again")
+	assert daemon.result("job.start", job_id="again", pid=worker.pid)["job_id"] == "again.2"
+
+
+@pytest.mark.parametrize("method, params, word", [
+	("job.start", {"pid": 4194305}, "not_found"),
+	("job.start", {"job_id": "../x"}, "invalid_params"),
+	("job.start", {"job_type": "a b"}, "invalid_params"),
+	("job.start", {"tags": {"a": 1}}, "invalid_params"),
+	("job.start", {"tags": ["a"]}, "invalid_params"),
+	("job.start", {"has_recorder": 1}, "invalid_params"),
+	("job.start", {"started_at": -1}, "invalid_params"),
+	("job.end", {}, "invalid_params"),
+	("job.end", {"job_id": "nobody"}, "not_found"),
+	("sheet.started", {"job_id": "nobody"}, "not_found"),
+	("job.mark", {"name": "x"}, "invalid_params"),
+	("job.report", {}, "invalid_params"),
+	("job.report", {"job_id": "nobody"}, "not_found"),
+	("job.profile", {"job_id": "nobody"}, "not_found"),
+	("process.history", {}, "invalid_params"),
+	("process.history", {"pid": 1, "since": "yesterday"}, "invalid_params"),
+	("daemon.top.stream", {"subscribe": "yes"}, "invalid_params"),
+	("admit", {"what": "planet"}, "invalid_params"),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_wrong_parameters_are_named(shared, method, params, word):
+	answer = shared.call(method, **params)
+	assert answer["error"]["data"]["code"] == word, answer
+
+
+@pytest.fixture(scope="module")
+def shared():
+	from daemonkit import Daemon  # pylint: disable=import-outside-toplevel
+
+	one = Daemon().start()
+	yield one
+	one.end()
+
+
+def test_the_reference_client_works_unchanged(shared):
+	"""Newline-delimited JSON-RPC 2.0 with the methods and keys that it knows."""
+	with shared.line() as line:
+		line.send('{"jsonrpc": "2.0", "method": "daemon.top", "id": 1}\n{"jsonrpc": "2.0", "method": "daemon.events", '
+			  '"params": {"limit": 5}, "id": 2}\n{"jsonrpc": "2.0", "method": "daemon.top.stream", "id": "x"}\n'
+			  '{"jsonrpc": "2.0", "method": "daemon.status", "params": {}, "id": 3}\n')
+		top, events, stream, status = (line.read() for _ in range(4))
+	assert {"timestamp", "daemon_pid", "system_memory_total_mb", "system_memory_available_mb", "system_memory_used_mb", "daemon_rss_mb",
+		"load_avg_1", "load_avg_5", "load_avg_15", "processes", "gpus", "pressure_level", "running_jobs", "active_sheets",
+		"zombie_count", "zombie_pids", "job_progress", "conductor_uptime_seconds"} <= set(top["result"])
+	assert {"pid", "ppid", "command", "state", "cpu_percent", "rss_mb", "vms_mb", "threads", "open_fds", "age_seconds", "job_id",
+		"sheet_num", "syscall_counts", "syscall_time_pct"} <= set(top["result"]["processes"][0])
+	assert len(events["result"]["events"]) <= 5
+	assert stream["id"] == "x" and stream["result"]["jsonl_path"].endswith("monitor.jsonl")
+	assert status["result"]["pid"] == shared.process.pid
+
+
+def test_snapshots_come_by_themselves_to_who_asks(shared):
+	with shared.line() as line:
+		assert "jsonl_path" in line.call("daemon.top.stream", subscribe=True)["result"]
+		seen = [line.read() for _ in range(3)]
+	assert all(one["method"] == "daemon.top" for one in seen)
+	seqs = [one["params"]["seq"] for one in seen]
+	assert seqs == sorted(set(seqs))
+
+
+def test_the_history_of_a_process(shared, children):
+	sleeper = children.spawn(["sleep", "60"])
+	points = wait_for(lambda: (lambda p: p if len(p) >= 2 else None)(
+		shared.result("process.history", pid=sleeper.pid, since=time.time() - 60)["points"]))
+	assert points[0]["state"] == "S" and points[0]["rss_mb"] > 0.1
+	assert shared.result("process.history", pid=sleeper.pid, since=time.time() + 60)["points"] == []
+	first = shared.result("process.history", pid=sleeper.pid, limit=1)
+	assert len(first["points"]) == 1 and first["more"] is True
+
+
+def test_listeners_hear_of_jobs_sheets_and_processes(shared, children):
+	worker = children.spawn(["sh", "-c", "sleep 0.5; sleep 60"])
+	with shared.line() as ear, shared.line() as mouth:
+		ear.call("bus.subscribe", job_id="heard")
+		mouth.call("job.start", job_id="heard", pid=worker.pid)
+		mouth.call("sheet.started", job_id="heard", pid=worker.pid)
+		mouth.call("job.mark", job_id="heard", name="epoch", data={"n": 1})
+		mouth.call("bus.publish", event="app.hello", job_id="heard", data={"a": 1})
+		names = {}
+		while not {"job.started", "sheet.started", "job.mark", "app.hello", "process.spawn"} <= set(names):
+			told = ear.read()
+			assert told["method"] == "bus.event"
+			names[told["params"]["event"]] = told["params"]
+		seq = names["app.hello"]["seq"]
+		os.kill(worker.pid, signal.SIGKILL)
+		mouth.call("job.end", job_id="heard", signal=9)
+		while "job.failed" not in names:
+			told = ear.read()
+			names[told["params"]["event"]] = told["params"]
+	assert set(names["sheet.started"]["data"]["context"]) >= {"rss_mb", "cpu_pct", "syscall_hotspot", "anomalies_active", "daemon_rss_mb"}
+	assert all(event["job_id"] == "heard" for event in names.values())
+	with shared.line() as late:  # from where he left off
+		late.call("bus.subscribe", since_seq=seq, job_id="heard")
+		assert late.read()["params"]["event"] == "app.hello"
+
+
+def test_who_is_in_a_job_need_not_name_it(shared, children):
+	program = ("import sys,time\nsys.path.insert(0, %r)\nfrom door import Line\nsys.stdin.readline()\n"
+		   "line = Line(sys.argv[1])\nprint(line.call('sheet.started'), flush=True)\ntime.sleep(30)") % os.path.dirname(__file__)
+	child = children.python(program, str(shared.socket), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+	shared.result("job.start", job_id="inside", pid=child.pid)
+	wait_for(lambda: (top_of(shared, child.pid) or {}).get("job_id") == "inside")
+	child.stdin.write("go\n")
+	child.stdin.flush()
+	assert "'job_id': 'inside'" in child.stdout.readline()
+	shared.result("job.end", job_id="inside")

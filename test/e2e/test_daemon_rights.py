@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+"""Who may what at the daemon's socket: root, the owner of a job, and another user, with every method there is. The table is
+test/golden/rights.txt; PROCTOR_WRITE_GOLDEN=1 writes it anew."""
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from daemonkit import Daemon
+from runkit import wait_for
+
+GOLDEN = Path(__file__).parent.parent / "golden/rights.txt"
+OWNER, OTHER = 65534, 65533
+USERS = {"root": 0, "owner": OWNER, "other": OTHER}
+pytestmark = pytest.mark.needs_root
+
+
+@pytest.fixture(scope="module")
+def world():
+	"""A job of the owner's and one of root's, both with a process."""
+	daemon = Daemon().start()
+	his = subprocess.Popen(["sleep", "300"], user=OWNER, group=OWNER, extra_groups=[])
+	roots = subprocess.Popen(["sleep", "301"])
+	try:
+		daemon.his, daemon.roots = his.pid, roots.pid
+		daemon.result("job.start", uid=OWNER, job_id="his", job_type="t", pid=his.pid)
+		daemon.result("job.start", job_id="roots", job_type="t", pid=roots.pid)
+		wait_for(lambda: {p["job_id"] for p in daemon.result("daemon.top")["processes"]} >= {"his", "roots"})
+		wait_for(lambda: daemon.result("process.history", pid=his.pid)["points"])
+		yield daemon
+	finally:
+		for child in (his, roots):
+			child.kill()
+			child.wait()
+		daemon.end()
+
+
+def pids(top):
+	return {process["pid"] for process in top["processes"]}
+
+
+# For each method: what it is called with, and what of the answer matters. `w` is the world, `n` differs with each call.
+CALLS = {
+	"rpc.hello": (lambda w, n: {}, lambda w, r: "ok"),
+	"daemon.status": (lambda w, n: {}, lambda w, r: "%d jobs" % r["running_jobs"]),
+	"daemon.top": (lambda w, n: {}, lambda w, r: seen(w.his in pids(r), w.roots in pids(r), len(pids(r)) > 2)),
+	"daemon.top.stream": (lambda w, n: {}, lambda w, r: "ok"),
+	"daemon.events": (lambda w, n: w.stir() or {"limit": 200}, lambda w, r: seen_events(w, r["events"])),
+	"job.start": (lambda w, n: {"job_id": "new%d" % n, "pid": w.his}, lambda w, r: "ok"),
+	"job.list": (lambda w, n: {}, lambda w, r: " ".join(sorted({j["job_id"] for j in r["jobs"]} & {"his", "roots"})) or "nothing"),
+	"job.report": (lambda w, n: {"job_id": "his"}, lambda w, r: "ok"),
+	"job.profile": (lambda w, n: {"job_id": "his"}, lambda w, r: "ok"),
+	"job.mark": (lambda w, n: {"job_id": "his", "name": "m"}, lambda w, r: "ok"),
+	"job.phase": (lambda w, n: {"job_id": "his", "name": "p", "seconds": 1}, lambda w, r: "ok"),
+	"sheet.started": (lambda w, n: {"job_id": "his", "sheet_num": n, "pid": w.his}, lambda w, r: "ok"),
+	"sheet.completed": (lambda w, n: {"job_id": "his", "sheet_num": w.open_sheet(n)}, lambda w, r: "ok"),
+	"sheet.failed": (lambda w, n: {"job_id": "his", "sheet_num": w.open_sheet(n)}, lambda w, r: "ok"),
+	"process.history": (lambda w, n: {"pid": w.his}, lambda w, r: "sees" if r["points"] else "nothing"),
+	"context.get": (lambda w, n: {"pid": w.his}, lambda w, r: "sees" if r["rss_mb"] is not None else "nothing"),
+	"pressure.get": (lambda w, n: {}, lambda w, r: "ok"),
+	"admit": (lambda w, n: {}, lambda w, r: "ok"),
+	"bus.publish": (lambda w, n: {"event": "app.x"}, lambda w, r: "ok"),
+	"bus.subscribe": (lambda w, n: {"since_seq": 1}, lambda w, r: "ok"),
+	"job.end": (lambda w, n: {"job_id": w.own_job(n)}, lambda w, r: "ok"),
+}
+
+
+def seen(his, roots, more):
+	return " ".join(word for word, is_so in (("his", his), ("root's", roots), ("all", more)) if is_so) or "nothing"
+
+
+def seen_events(world, events):
+	return seen(any(e["pid"] == world.his for e in events), any(e["pid"] == world.roots for e in events), False)
+
+
+def cell(world, method, uid, n):
+	def open_sheet(num):
+		world.call("sheet.started", job_id="his", sheet_num=num, pid=world.his)
+		return num
+
+	def own_job(num):
+		world.call("job.start", job_id="end%d" % num, pid=world.his)
+		return "end%d" % num
+
+	def stir():
+		"""Something that happened to both, and not long ago."""
+		for pid in (world.his, world.roots):
+			os.kill(pid, signal.SIGCONT)
+		with world.line() as line:
+			line.call("daemon.top.stream", subscribe=True)
+			line.read(), line.read()
+
+	world.open_sheet, world.own_job, world.stir = open_sheet, own_job, stir
+	params, what = CALLS[method]
+	answer = world.call(method, uid, **params(world, n))
+	return what(world, answer["result"]) if "result" in answer else answer["error"]["data"]["code"]
+
+
+def test_every_method_for_every_user_is_as_the_table_says(world):
+	methods = world.result("rpc.hello")["capabilities"]
+	assert set(methods) == set(CALLS)
+	rows, n = [], 100
+	for method in methods:
+		cells = []
+		for uid in USERS.values():
+			n += 1
+			cells.append(cell(world, method, uid, n))
+		rows.append("%-20s%s" % (method, "".join("%-22s" % text for text in cells)))
+	table = "%-20s%s\n" % ("method", "".join("%-22s" % name for name in USERS)) + "\n".join(rows) + "\n"
+	table = re.sub(r" +$", "", table, flags=re.M)
+	if os.environ.get("PROCTOR_WRITE_GOLDEN"):
+		GOLDEN.write_text(table, encoding="utf-8")
+	assert table == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_a_process_of_somebody_else_cannot_be_made_a_job(world):
+	assert world.call("job.start", uid=OTHER, pid=world.his)["error"]["data"]["code"] == "permission_denied"
+	assert world.call("job.start", uid=OTHER, pid=1)["error"]["data"]["code"] == "permission_denied"
+	assert world.call("sheet.started", uid=OWNER, job_id="his", pid=world.roots)["error"]["data"]["code"] == "permission_denied"
+
+
+def test_root_registers_for_whom_the_process_is(world):
+	world.result("job.start", job_id="for-him", pid=world.his)
+	assert "for-him" in {job["job_id"] for job in world.result("job.list", uid=OWNER)["jobs"]}
+	world.result("job.end", uid=OWNER, job_id="for-him")
+
+
+def test_a_listener_hears_only_of_what_is_his(world):
+	with world.line(OTHER) as other, world.line(OWNER) as owner:
+		other.call("bus.subscribe")
+		owner.call("bus.subscribe", filter="job.")
+		world.result("job.mark", job_id="his", name="secret")
+		assert owner.read()["params"]["event"] == "job.mark"
+		world.result("bus.publish", uid=OTHER, event="app.mine", data={})
+		told = other.read()["params"]
+		assert told["event"] == "app.mine"
+		time.sleep(1.5)  # a look, with all that happens on the machine
+		world.result("bus.publish", uid=OTHER, event="app.mine", data={"n": 2})
+		assert other.read()["params"]["data"] == {"n": 2}
+
+
+def test_the_command_lines_of_others_are_not_shown(world):
+	top = world.result("daemon.top", uid=OTHER)
+	assert top["processes"] == [] and top["job_progress"] == []
+	assert top["system_memory_total_mb"] > 0  # the machine is everybody's
+	assert {p["pid"] for p in world.result("daemon.top", uid=OWNER)["processes"]} >= {world.his}
+
+
+def test_nobody_takes_all_connections(world):
+	"""64 for one user, and the 65th is told so; others still come in."""
+	lines = []
+	try:
+		for _ in range(64):
+			lines.append(world.line(OTHER))
+		with world.line(OTHER) as one_too_many:
+			assert one_too_many.read()["error"]["data"]["code"] == "too_many_clients"
+		assert "pid" in world.result("daemon.status", uid=OWNER)
+	finally:
+		for line in lines:
+			line.close()

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""`proctor run` beside a daemon: the job is shown and told there, stored once, and never harmed."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
+from runkit import SANITIZERS, wait_for
+
+
+def start_run(daemon, *command, options=(), env=None):
+	return subprocess.Popen([daemon.proctor.binary, "run", *options, "--", *command], stdin=subprocess.DEVNULL,
+				stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**daemon.proctor.env, **SANITIZERS, **(env or {})})
+
+
+def job_of(daemon, job_id):
+	return next((job for job in daemon.result("job.list")["jobs"] if job["job_id"] == job_id), None)
+
+
+def sql(daemon, text, state_dir=None):
+	done = daemon.proctor("sql", "--json", text, *(["--state-dir", state_dir] if state_dir else []))
+	assert done.returncode == 0, done.stderr
+	return json.loads(done.stdout)
+
+
+def test_a_job_is_shown_with_its_progress_and_its_end(daemon):
+	inside = "%s sheet 1/3 --label one -- true; %s mark epoch n=1; sleep 4; exit 5" % ((daemon.proctor.binary,) * 2)
+	with daemon.line() as ear:
+		ear.call("bus.subscribe", job_id="seen")
+		run = start_run(daemon, "sh", "-c", inside, options=("--job-id", "seen", "--tag", "a=b"))
+		heard = set()
+		while not {"job.started", "sheet.started", "sheet.completed", "job.mark", "process.spawn"} <= heard:
+			heard.add(ear.read()["params"]["event"])
+		job = job_of(daemon, "seen")
+		assert (job["status"], job["total_sheets"], job["last_completed_sheet"], job["tags"]) == ("running", 3, 1, {"a": "b"})
+		top = daemon.result("daemon.top")
+		assert top["running_jobs"] == 1 or daemon.result("daemon.status")["running_jobs"] == 1
+		_, err = run.communicate(timeout=60)
+		assert run.returncode == 5 and err == ""
+		while "job.failed" not in heard:
+			heard.add(ear.read()["params"]["event"])
+	assert job_of(daemon, "seen")["exit_code"] == 5
+
+
+def test_one_job_has_one_recorder(daemon):
+	"""The same store: what run writes, the daemon does not write again."""
+	run = start_run(daemon, "sh", "-c", "sleep 60.25 & sleep 4; kill $!", options=("--job-id", "once"))
+	wait_for(lambda: job_of(daemon, "once"))
+	wait_for(lambda: any(p["job_id"] == "once" for p in daemon.result("daemon.top")["processes"]))
+	run.communicate(timeout=60)
+	daemon.stop()
+	kinds = sql(daemon, "SELECT r.kind, count(*) AS n FROM process p JOIN recorder r ON r.id = p.recorder WHERE p.job_id = 'once' GROUP BY 1")
+	assert [row["kind"] for row in kinds] == ["run"], kinds
+	lives = sql(daemon, "SELECT count(*) AS n FROM process WHERE command = 'sleep 60.25'")
+	assert lives == [{"n": 1}]
+	assert len(sql(daemon, "SELECT * FROM jobs WHERE job_id = 'once'")) == 1
+
+
+def test_a_daemon_that_dies_and_comes_back_costs_nothing_and_is_told_again(daemon):
+	run = start_run(daemon, "sh", "-c", "%s sheet 1/2 -- true; %s sheet 2/2 -- sleep 14; echo done" % ((daemon.proctor.binary,) * 2),
+			options=("--job-id", "lives"))
+	wait_for(lambda: (job_of(daemon, "lives") or {}).get("current_sheet") == 2)
+	daemon.process.kill()
+	daemon.process.wait()
+	time.sleep(1)
+	daemon.start()
+	job = wait_for(lambda: job_of(daemon, "lives"))
+	job = wait_for(lambda: (lambda j: j if j["current_sheet"] == 2 else None)(job_of(daemon, "lives")))
+	assert (job["status"], job["last_completed_sheet"], job["total_sheets"]) == ("running", 1, 2)
+	out, err = run.communicate(timeout=60)
+	assert (run.returncode, out, err) == (0, "done\n", "")
+	assert wait_for(lambda: job_of(daemon, "lives")["status"] == "completed")
+
+
+def test_a_daemon_that_hangs_holds_up_nobody(daemon):
+	daemon.process.send_signal(signal.SIGSTOP)
+	began = time.monotonic()
+	runs = [start_run(daemon, "sh", "-c", "sleep 0.2; exit 4") for _ in range(4)]
+	for run in runs:
+		assert run.wait(timeout=60) == 4
+		run.communicate()
+	assert time.monotonic() - began < 20
+	daemon.process.send_signal(signal.SIGCONT)
+
+
+def test_a_recorder_that_is_killed_leaves_a_job_that_is_lost(daemon):
+	run = start_run(daemon, "sleep", "60", options=("--job-id", "orphan"))
+	wait_for(lambda: job_of(daemon, "orphan"))
+	with daemon.line() as ear:
+		ear.call("bus.subscribe", filter="job.")
+		run.kill()
+		run.communicate()
+		assert ear.read()["params"]["event"] == "job.lost"
+	assert job_of(daemon, "orphan")["status"] == "lost"
+
+
+def test_only_its_recorder_speaks_for_a_job(daemon):
+	run = start_run(daemon, "sleep", "30", options=("--job-id", "mine"))
+	wait_for(lambda: job_of(daemon, "mine"))
+	for method, params in (("job.end", {}), ("sheet.started", {}), ("job.mark", {"name": "x"})):
+		assert daemon.call(method, job_id="mine", **params)["error"]["data"]["code"] == "conflict"
+	assert job_of(daemon, "mine")["status"] == "running"
+	run.terminate()
+	run.communicate(timeout=60)
+
+
+def test_without_a_daemon_nothing_is_said(cold):
+	done = cold.proctor("run", "--", "true")
+	assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_door_reports_what_is_recorded(cold):
+	program = ("import os,sys,json,time\nsys.path.insert(0, %r)\nfrom door import Line\ntime.sleep(1)\n"
+		   "line = Line('%%s/jobs/%%s/sock' %% (os.environ['PROCTOR_STATE_DIR'], os.environ['PROCTOR_JOB_ID']))\n"
+		   "print(json.dumps([line.call('job.report'), line.call('job.profile')]))") % os.path.dirname(__file__)
+	done = cold.proctor("run", "--job-id", "told", "--", "/usr/bin/python3", "-c", program)
+	report, profile = json.loads(done.stdout)
+	assert report["result"]["job_id"] == "told" and profile["result"]["job_id"] == "told"

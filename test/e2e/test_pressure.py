@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""`proctor pressure` and `run --wait-for-room`: asked of a daemon, or looked at without one."""
+import json
+import subprocess
+import time
+
+import pytest
+
+from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
+from runkit import SANITIZERS, wait_for
+
+LEVELS = ["none", "low", "medium", "high", "critical"]
+
+
+def ask(proctor, *words):
+	done = proctor("pressure", "--json", *words)
+	assert done.returncode == 0, done.stderr
+	return json.loads(done.stdout)
+
+
+def set_limit(daemon, mb):
+	text = "[profiler]\ninterval_seconds = 1\n" + ("[limits]\nmax_memory_mb = %d\n" % mb if mb else "")
+	daemon.config.write_text(text, encoding="utf-8")
+
+
+def test_the_daemon_is_asked_first(daemon):
+	told = ask(daemon.proctor)
+	assert told["source"] == "daemon" and told["level"] in LEVELS
+	assert ask(daemon.proctor, "--socket", daemon.socket)["source"] == "daemon"
+	line = daemon.proctor("pressure").stdout
+	assert line.split(":")[0].strip() == told["level"]
+
+
+def test_without_a_daemon_a_look_has_to_do(cold):
+	told = ask(cold.proctor)
+	assert told["source"] == "look" and told["level"] in LEVELS
+	done = cold.proctor("pressure", "--socket", cold.socket)
+	assert done.returncode == 4 and "no daemon answers" in done.stderr
+
+
+def test_a_limit_that_is_used_up_is_critical_and_admits_nobody(cold):
+	set_limit(cold, 1)
+	told = json.loads(cold.proctor("pressure", "--json", "--config", cold.config).stdout)
+	assert (told["level"], told["admits_job"], told["delay_seconds"]) == ("critical", False, 60)
+	assert "memory limit" in told["reason"]
+	cold.start()
+	answer = cold.result("admit", job_type="train")
+	assert (answer["allowed"], answer["pressure_level"]) == (False, "critical") and "memory" in answer["reason"]
+	assert cold.result("admit", what="sheet")["allowed"] is False
+	assert cold.result("daemon.top")["pressure_level"] == "critical"
+
+
+def test_waiting_ends_when_there_is_room(cold, children):
+	set_limit(cold, 1)
+	cold.start()
+	done = cold.proctor("pressure", "--wait", "high", "--timeout", "1s")
+	assert done.returncode == 1 and done.stdout.startswith("critical")
+	waiting = children.spawn([cold.proctor.binary, "pressure", "--wait", "high"], env=cold.proctor.env, stdout=subprocess.PIPE)
+	run = children.spawn([cold.proctor.binary, "run", "--wait-for-room", "--", "echo", "ran"],
+			     env={**cold.proctor.env, **SANITIZERS}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+	time.sleep(2.5)
+	assert waiting.poll() is None and run.poll() is None
+	set_limit(cold, 0)
+	cold.process.send_signal(1)
+	assert waiting.wait(timeout=60) == 0
+	out, err = run.communicate(timeout=90)
+	assert (run.returncode, out) == (0, "ran\n")
+	assert "waiting for room" in err and "memory limit" in err
+
+
+@pytest.mark.parametrize("words", [["--wait", "some"], ["word"]])
+def test_what_is_meant_must_be_clear(cold, words):
+	assert cold.proctor("pressure", *words).returncode == 2
+
+
+def test_run_starts_at_once_where_there_is_room(cold):
+	if wait_for(lambda: ask(cold.proctor))["level"] != "none":
+		pytest.skip("NOT RUN: this machine is under pressure")
+	done = cold.proctor("run", "--wait-for-room", "--", "true")
+	assert (done.returncode, done.stderr) == (0, "")
