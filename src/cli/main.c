@@ -44,7 +44,7 @@ static void put_json_help(struct buf *to)
 {
 	const char *before = "; not of ";
 
-	buf_puts(to, "  --json            one JSON document, for programs");
+	buf_puts(to, "  --json            one JSON document");
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
 		if (!verbs[i]->instead_of_json)
 			continue;
