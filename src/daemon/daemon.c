@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/privileges.h"
+#include "daemon/readopt.h"
 #include "daemon/self.h"
 #include "daemon/supervisor.h"
 
@@ -133,6 +134,7 @@ static int take_signals(struct daemon *d, struct err *err)
 static int begin_watching(struct daemon *d, struct err *err)
 {
 	struct engine_options options = d->options->engine;
+	size_t readopted;
 
 	if (!d->options->is_enabled)
 		return 0;
@@ -142,6 +144,10 @@ static int begin_watching(struct daemon *d, struct err *err)
 	if (engine_new(d->loop, &options, &d->engine, err) < 0)
 		return -err->code;
 	d->desk = desk_new(d->engine);
+	readopted = readopt_jobs(d->desk, options.recorder.store.path);
+	if (readopted)
+		log_info("%zu job%s of before go%s on", readopted, readopted == 1 ? "" : "s",
+		         readopted == 1 ? "es" : "");
 	return 0;
 }
 

@@ -88,11 +88,28 @@ static void describe_tier(const struct desk *d, struct job *job)
 		                                   : "looks at /proc");
 }
 
+/* Its row and its entry; -1: there is no room. */
+static int32_t enter(struct desk *d, const struct job *job, struct proc_id root)
+{
+	int32_t at = jobtab_add(engine_jobs(d->engine), job->id, job->type, 0);
+	struct entry *entry = at < 0 ? NULL : vec_push(&d->entries, JOBS_MAX);
+
+	if (!entry)
+		return -1;
+	*job_at(d, at) = *job;
+	job_at(d, at)->status = JOB_RUNNING;
+	if (!job->started_ns)
+		job_at(d, at)->started_ns = clock_wall_ns();
+	describe_tier(d, job_at(d, at));
+	entry->root = root;
+	entry->started_mono_ns = clock_mono_ns();
+	entry->tally.started_boot_ns = clock_boot_ns();
+	return at;
+}
+
 int desk_start(struct desk *d, const struct job *job, pid_t pid, struct err *err)
 {
-	struct jobtab *jobs = engine_jobs(d->engine);
 	struct proc_id root = { .pid = pid };
-	struct entry *entry;
 	int32_t at;
 
 	if (make_room(d, job, err) < 0)
@@ -100,22 +117,87 @@ int desk_start(struct desk *d, const struct job *job, pid_t pid, struct err *err
 	procstat_start(d->root_fd, &root);
 	if (!root.start_ticks || !procstat_is_alive(d->root_fd, root))
 		return err_set(err, ENOENT, "there is no process with pid %d", pid);
-	at = jobtab_add(jobs, job->id, job->type, 0);
+	at = enter(d, job, root);
 	if (at < 0)
 		return err_set(err, ENOSPC, "there is room for %d jobs at most", JOBS_MAX);
-	*job_at(d, at) = *job;
-	job_at(d, at)->status = JOB_RUNNING;
-	if (!job->started_ns)
-		job_at(d, at)->started_ns = clock_wall_ns();
-	describe_tier(d, job_at(d, at));
-	entry = vec_push(&d->entries, JOBS_MAX);
-	entry->root = root;
-	entry->started_mono_ns = clock_mono_ns();
-	entry->tally.started_boot_ns = clock_boot_ns();
 	engine_learn(d->engine);
-	members_add(engine_members(d->engine), jobs, root, (struct job_ref){ .job = at });
+	members_add(engine_members(d->engine), engine_jobs(d->engine), root,
+	            (struct job_ref){ .job = at });
 	engine_adopt(d->engine);
 	return 0;
+}
+
+/* ---- what was before us ---------------------------------------------------------------------- */
+
+static uint64_t figure_of(const struct job *job, enum job_figure id)
+{
+	const struct figure *f = &job->figures[id];
+
+	return f->quality == QUALITY_MISSING ? 0 : f->value;
+}
+
+/* What those took that are gone. The living tell what they took at the next look. */
+static void remember(struct tally *t, const struct job *job, uint64_t ended_cpu_ns)
+{
+	t->told_cpu_ns = ended_cpu_ns;
+	t->exited = figure_of(job, JOB_FIGURE_EXITED);
+	t->failed = figure_of(job, JOB_FIGURE_FAILED);
+	t->signalled = figure_of(job, JOB_FIGURE_SIGNALLED);
+	t->oom_kills = figure_of(job, JOB_FIGURE_OOM_KILLS);
+	t->peak_rss_bytes = figure_of(job, JOB_FIGURE_PEAK_RSS);
+	t->hungriest_pid = job->hungriest_pid;
+	memcpy(t->hungriest, job->hungriest, sizeof t->hungriest);
+	t->peak_total_bytes = figure_of(job, JOB_FIGURE_PEAK_TOTAL);
+	t->peak_at_ns = figure_of(job, JOB_FIGURE_PEAK_AT);
+	t->lost = true; /* nobody looked in between */
+}
+
+static void restore_sheets(struct desk *d, int32_t job, const struct desk_past *past)
+{
+	struct jobtab *jobs = engine_jobs(d->engine);
+
+	vec_each(&past->sheets, was) {
+		struct sheet *sheet = jobtab_begin_sheet(jobs, job, was->num, was->label,
+		                                         was->started_ns);
+
+		if (!sheet)
+			return;
+		sheet->pid = was->pid;
+		sheet->attempt = was->attempt;
+		sheet->has_exit_code = was->has_exit_code;
+		sheet->exit_code = was->exit_code;
+		sheet->signal = was->signal;
+		if (was->status == JOB_COMPLETED || was->status == JOB_FAILED)
+			jobtab_end_sheet(jobs, sheet, was->status, was->ended_ns);
+		sheet->is_stored = true;
+	}
+}
+
+bool desk_restore(struct desk *d, const struct job *job, const struct desk_past *past)
+{
+	struct jobtab *jobs = engine_jobs(d->engine);
+	struct entry *entry;
+	int32_t at;
+
+	if (jobtab_index(jobs, job->id) >= 0 || !past->root.pid ||
+	    !procstat_is_alive(d->root_fd, past->root))
+		return false;
+	at = enter(d, job, past->root);
+	if (at < 0)
+		return false;
+	vec_each(&past->processes, p) {
+		if (!procstat_is_alive(d->root_fd, p->id))
+			continue;
+		members_add(engine_members(d->engine), jobs, p->id,
+		            (struct job_ref){ at, p->sheet });
+	}
+	entry = &d->entries.at[at];
+	remember(&entry->tally, job, past->ended_cpu_ns);
+	entry->tally.started_boot_ns -= MIN(entry->tally.started_boot_ns,
+	                                    clock_wall_ns() - job->started_ns);
+	restore_sheets(d, at, past);
+	engine_adopt(d->engine);
+	return true;
 }
 
 /* ---- ends ------------------------------------------------------------------------------------ */

@@ -17,6 +17,22 @@ DEFINE_CLEANUP(struct desk *, desk_free)
  * belongs to it. -EALREADY: one of that id runs; -ENOENT: there is no such process; -ENOSPC. A
  * lost job of that id whose recorder is back takes its old place. */
 int desk_start(struct desk *d, const struct job *job, pid_t pid, struct err *err) must_check;
+/* A process of a job, as it was known last. */
+struct desk_process {
+	struct proc_id id;
+	uint32_t sheet;
+};
+
+/* What is remembered of a job that ran before we did. */
+struct desk_past {
+	struct proc_id root;
+	uint64_t ended_cpu_ns;              /* CPU time of those that had */
+	VEC(struct desk_process) processes; /* that had not ended */
+	VEC(struct sheet) sheets;
+};
+
+/* Goes on with it if its first process is still there; what it took so far counts, and once. */
+bool desk_restore(struct desk *d, const struct job *job, const struct desk_past *past);
 /* status, exit_code and signal of `how` count. -EALREADY: it was ended before; an end that we
  * concluded from the end of its process may still be put right. */
 int desk_end(struct desk *d, int32_t job, const struct sheet *how, struct err *err) must_check;

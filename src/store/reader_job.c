@@ -439,15 +439,13 @@ int reader_find_job(struct reader *r, const char *name, struct job *ret, struct 
 	return result;
 }
 
-static int read_host(struct reader *r, const char *job_id, char ret[static READER_HOST_MAX],
-                     struct err *err)
+/* One column of who recorded the job. */
+static int read_recorder(struct reader *r, const char *sql, const char *job_id, char *ret,
+                         size_t size, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	const char *host;
-	int result = db_prepare(r->db,
-	                        "SELECT c.host FROM job j JOIN recorder c ON c.id = j.recorder"
-	                        " WHERE j.job_id = ?1",
-	                        &stmt, err);
+	const char *text;
+	int result = db_prepare(r->db, sql, &stmt, err);
 
 	if (result < 0)
 		return result;
@@ -455,8 +453,8 @@ static int read_host(struct reader *r, const char *job_id, char ret[static READE
 	result = db_step(stmt, err);
 	if (result < 0)
 		return result;
-	host = result ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
-	snprintf(ret, READER_HOST_MAX, "%s", host ? host : "");
+	text = result ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
+	snprintf(ret, size, "%s", text ? text : "");
 	return 0;
 }
 
@@ -467,7 +465,25 @@ int reader_job_host(struct reader *r, const char *job_id, char ret[static READER
 
 	if (result < 0)
 		return result;
-	result = read_host(r, job_id, ret, err);
+	result = read_recorder(r,
+	                       "SELECT c.host FROM job j JOIN recorder c ON c.id = j.recorder"
+	                       " WHERE j.job_id = ?1",
+	                       job_id, ret, READER_HOST_MAX, err);
+	reader_end(r);
+	return result;
+}
+
+int reader_job_kind(struct reader *r, const char *job_id, char ret[static READER_KIND_MAX],
+                    struct err *err)
+{
+	int result = reader_begin(r, err);
+
+	if (result < 0)
+		return result;
+	result = read_recorder(r,
+	                       "SELECT c.kind FROM job j JOIN recorder c ON c.id = j.recorder"
+	                       " WHERE j.job_id = ?1",
+	                       job_id, ret, READER_KIND_MAX, err);
 	reader_end(r);
 	return result;
 }

@@ -34,6 +34,11 @@ int reader_find_job(struct reader *r, const char *name, struct job *ret, struct 
 int reader_job_host(struct reader *r, const char *job_id, char ret[static READER_HOST_MAX],
                     struct err *err) must_check;
 
+/* Who recorded it: "run", "daemon"; "" when it is not known. */
+#define READER_KIND_MAX 16
+int reader_job_kind(struct reader *r, const char *job_id, char ret[static READER_KIND_MAX],
+                    struct err *err) must_check;
+
 typedef int (*reader_sheet_fn)(void *self, const struct reader_sheet *s);
 int reader_sheets(struct reader *r, const char *job_id, reader_sheet_fn fn, void *self,
                   struct err *err) must_check;

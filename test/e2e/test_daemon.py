@@ -2,11 +2,13 @@
 """`proctor daemon` as a service: starting, stopping, reloading, its socket and its supervisor."""
 import json
 import os
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -227,3 +229,17 @@ def test_a_user_may_have_one_of_his_own(as_nobody):
 		child.terminate()
 		_, err = child.communicate(timeout=30)
 	assert child.returncode == 0, err
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="NOT RUN: no systemd-analyze")
+def test_the_unit_exposes_little(tmp_path):
+	"""3.5 of 10 at most, by systemd's own judgement, and nothing in it that systemd does not know."""
+	built = Path(os.environ.get("PROCTOR_BUILD_DIR", "build-test")) / "packaging/proctor.service"
+	unit = tmp_path / "proctor.service"
+	unit.write_text(re.sub(r"ExecStart=\S+", "ExecStart=/bin/true", built.read_text(encoding="utf-8")), encoding="utf-8")
+	shutil.copy(Path(__file__).parent.parent.parent / "packaging/systemd/proctor.socket", tmp_path)
+	done = subprocess.run(["systemd-analyze", "security", "--no-pager", "--offline=true", "--threshold=35", str(unit)],
+			      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+	assert done.returncode == 0, done.stdout[-500:]
+	done = subprocess.run(["systemd-analyze", "verify", str(unit)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+	assert "proctor" not in done.stdout, done.stdout

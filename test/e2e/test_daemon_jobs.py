@@ -82,6 +82,35 @@ def test_what_it_took_is_what_it_took(daemon, children):
 	assert row["peak_rss_mb"] > 3
 
 
+def test_a_daemon_that_comes_back_goes_on_with_the_jobs_that_run(daemon, children):
+	"""What it took before is not lost, and not counted twice."""
+	program = BUSY.replace("time.sleep(30)", "import subprocess\nsubprocess.run(['true'])\ntime.sleep(300)")
+	worker = children.python(program)
+	daemon.result("job.start", job_id="goes-on", job_type="t", pid=worker.pid, total_sheets=3)
+	daemon.result("sheet.started", job_id="goes-on", sheet_num=1, pid=worker.pid)
+	daemon.result("sheet.completed", job_id="goes-on", sheet_num=1)
+	daemon.result("sheet.started", job_id="goes-on", sheet_num=2, pid=worker.pid)
+	time.sleep(3)
+	for signo in (signal.SIGKILL, signal.SIGTERM):
+		daemon.process.send_signal(signo)
+		daemon.process.wait()
+		daemon.start()
+		job = jobs_of(daemon)["goes-on"]
+		assert (job["status"], job["current_sheet"], job["last_completed_sheet"], job["total_sheets"]) == ("running", 2, 1, 3)
+		wait_for(lambda: (top_of(daemon, worker.pid) or {}).get("sheet_num") == 2)
+	assert "1 job of before goes on" in daemon.said()
+	worker.kill()
+	_, _, usage = os.wait4(worker.pid, 0)
+	worker.returncode = -9
+	wait_for(lambda: jobs_of(daemon)["goes-on"]["status"] != "running")
+	daemon.stop()
+	rows = stored(daemon, "goes-on")
+	assert len(rows) == 1 and rows[0]["ended"]
+	assert abs(rows[0]["cpu_seconds"] - usage.ru_utime - usage.ru_stime) < 0.2, rows[0]["cpu_seconds"]
+	daemon.start()
+	assert "goes-on" not in jobs_of(daemon)
+
+
 def test_an_id_that_is_taken(daemon, children):
 	worker = children.spawn(["sleep", "60"])
 	daemon.result("job.start", job_id="again", pid=worker.pid)

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/readopt.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "store/reader_job.h"
+
+#define JOBS_READ 1000
+#define PROCESSES_READ 100000
+
+struct reading {
+	VEC(struct job) jobs;
+	struct desk_past past; /* of the one that is looked at */
+};
+
+static int add_job(void *self, const struct job *job)
+{
+	struct reading *r = self;
+	struct job *to = vec_push(&r->jobs, JOBS_READ);
+
+	if (to)
+		*to = *job;
+	return 0;
+}
+
+static int add_process(void *self, const struct reader_process *p)
+{
+	struct reading *r = self;
+	struct desk_process *to;
+
+	if (!r->past.root.pid)
+		r->past.root = p->id; /* they come in the order of their start */
+	if (p->ended_ns) {
+		r->past.ended_cpu_ns += p->cpu_time_ns.value;
+		return 0;
+	}
+	to = vec_push(&r->past.processes, PROCESSES_READ);
+	if (to)
+		*to = (struct desk_process){ p->id, p->sheet };
+	return 0;
+}
+
+static int add_sheet(void *self, const struct reader_sheet *s)
+{
+	struct reading *r = self;
+	struct sheet *to = vec_push(&r->past.sheets, SHEETS_MAX);
+
+	if (to)
+		*to = s->s;
+	return 0;
+}
+
+static bool is_ours(struct reader *reader, const struct job *job)
+{
+	uint64_t booted_ns = clock_wall_ns() - clock_boot_ns();
+	char kind[READER_KIND_MAX] = "";
+	struct err err;
+
+	return job->started_ns > booted_ns && reader_job_kind(reader, job->id, kind, &err) == 0 &&
+	       strcmp(kind, "daemon") == 0;
+}
+
+static bool readopt(struct reading *r, struct reader *reader, struct desk *desk,
+                    const struct job *job)
+{
+	struct err err;
+
+	r->past.root = (struct proc_id){ 0 };
+	r->past.ended_cpu_ns = 0;
+	vec_reset(&r->past.processes);
+	vec_reset(&r->past.sheets);
+	return is_ours(reader, job) &&
+	       reader_job_processes(reader, job->id, PROCESSES_READ, add_process, r, &err) >= 0 &&
+	       reader_sheets(reader, job->id, add_sheet, r, &err) >= 0 &&
+	       desk_restore(desk, job, &r->past);
+}
+
+size_t readopt_jobs(struct desk *desk, const char *db_path)
+{
+	const struct job_filter lost = { .outcome = "lost" };
+	cleanup(reader_closep) struct reader *reader = NULL;
+	struct reading r = { 0 };
+	struct err err;
+	size_t n = 0;
+
+	if (reader_open(db_path, &reader, &err) < 0 ||
+	    reader_jobs(reader, &lost, JOBS_READ, add_job, &r, &err) < 0)
+		return 0;
+	vec_each(&r.jobs, job)
+		n += readopt(&r, reader, desk, job);
+	vec_done(&r.jobs);
+	vec_done(&r.past.processes);
+	vec_done(&r.past.sheets);
+	return n;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* The desk with a real engine, real children, and a store in a directory of its own. */
+#include "engine/desk.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "check.h"
+#include "tree.h"
+
+struct scene {
+	struct tree tree;
+	char *db_path;
+	struct loop *loop;
+	struct engine *engine;
+	struct desk *desk;
+	struct snapshot last;
+	pid_t child;
+};
+
+static void on_snapshot(void *self, struct snapshot *snap)
+{
+	struct scene *sc = self;
+
+	if (sc->desk)
+		desk_note(sc->desk, snap);
+	snapshot_copy(snap, &sc->last);
+}
+
+static pid_t spawn(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	return pid;
+}
+
+static int setup(void **state)
+{
+	struct scene *sc = calloc(1, sizeof *sc);
+	struct engine_options options = { .sampler = { .no_bpf = true, .no_events = true },
+		                          .interval_ns = 3600 * NS_PER_S,
+		                          .on_snapshot = on_snapshot,
+		                          .on_snapshot_self = sc };
+	struct err err;
+
+	if (!sc)
+		return -1;
+	*state = sc;
+	sc->tree = tree_new();
+	sc->child = spawn();
+	sc->db_path = xasprintf("%s/proctor.db", sc->tree.path);
+	options.recorder.store.path = sc->db_path;
+	if (loop_new(&sc->loop, &err) < 0 || engine_new(sc->loop, &options, &sc->engine, &err) < 0)
+		return -1;
+	sc->desk = desk_new(sc->engine);
+	return 0;
+}
+
+static void end_child(struct scene *sc)
+{
+	if (sc->child <= 0)
+		return;
+	kill(sc->child, SIGKILL);
+	waitpid(sc->child, NULL, 0);
+	sc->child = 0;
+}
+
+static int teardown(void **state)
+{
+	struct scene *sc = *state;
+	struct engine_totals totals;
+
+	end_child(sc);
+	engine_stop(sc->engine, &totals);
+	desk_free(sc->desk);
+	snapshot_done(&sc->last);
+	loop_free(sc->loop);
+	tree_remove(&sc->tree);
+	free(sc->db_path);
+	free(sc);
+	return 0;
+}
+
+static struct job named(const char *id)
+{
+	struct job job = { .type = "t", .uid = 7 };
+
+	snprintf(job.id, sizeof job.id, "%s", id);
+	return job;
+}
+
+static void start(struct scene *sc, const char *id)
+{
+	struct job job = named(id);
+	struct err err;
+
+	assert_int_equal(desk_start(sc->desk, &job, sc->child, &err), 0);
+}
+
+static const struct proc_snap *child_of(const struct scene *sc)
+{
+	return snapshot_find(&sc->last, sc->child);
+}
+
+static void test_desk_start__makes_the_process_a_member(void **state)
+{
+	struct scene *sc = *state;
+
+	start(sc, "a");
+	engine_look(sc->engine);
+	assert_int_equal(sc->last.jobs.len, 1);
+	assert_int_equal(child_of(sc)->job, 0);
+	assert_int_equal(sc->last.running_jobs, 1);
+	assert_true(sc->last.jobs.at[0].started_ns > 0);
+	assert_int_equal(sc->last.jobs.at[0].figures[JOB_FIGURE_PROCESSES].value, 1);
+}
+
+static void test_desk_start__refuses_what_runs_and_who_is_not_there(void **state)
+{
+	struct scene *sc = *state;
+	struct job job = named("a");
+	struct err err;
+
+	start(sc, "a");
+	assert_int_equal(desk_start(sc->desk, &job, sc->child, &err), -EALREADY);
+	job = named("b");
+	assert_int_equal(desk_start(sc->desk, &job, 0x7fffffff, &err), -ENOENT);
+	assert_int_equal(engine_jobs(sc->engine)->jobs.len, 1);
+}
+
+static void test_desk_end__is_final_unless_it_was_concluded(void **state)
+{
+	struct scene *sc = *state;
+	const struct sheet good = { .status = JOB_COMPLETED, .has_exit_code = true };
+	struct err err;
+
+	start(sc, "a");
+	assert_int_equal(desk_end(sc->desk, 0, &good, &err), 0);
+	assert_int_equal(desk_end(sc->desk, 0, &good, &err), -EALREADY);
+	start(sc, "b");
+	engine_look(sc->engine);
+	end_child(sc);
+	engine_look(sc->engine);
+	assert_int_equal(sc->last.jobs.at[1].status, JOB_LOST); /* nobody told how it ended */
+	assert_int_equal(desk_end(sc->desk, 1, &good, &err), 0);
+	assert_int_equal(engine_jobs(sc->engine)->jobs.at[1].status, JOB_COMPLETED);
+	assert_int_equal(desk_end(sc->desk, 1, &good, &err), -EALREADY);
+}
+
+static void test_desk_end__closes_the_sheets_that_are_open(void **state)
+{
+	struct scene *sc = *state;
+	struct saying_sheet begun = { .label = "x", .pid = sc->child };
+	const struct sheet bad = { .status = JOB_FAILED, .signal = 9 };
+	uint32_t num = 0;
+	struct err err;
+
+	start(sc, "a");
+	assert_int_equal(desk_begin_sheet(sc->desk, &begun, &num, &err), 0);
+	assert_int_equal(num, 1);
+	engine_look(sc->engine);
+	assert_int_equal(child_of(sc)->sheet, 1);
+	assert_int_equal(desk_end(sc->desk, 0, &bad, &err), 0);
+	engine_look(sc->engine);
+	assert_int_equal(sc->last.sheets.at[0].status, JOB_FAILED);
+	assert_int_equal(sc->last.active_sheets, 0);
+	assert_int_equal(desk_begin_sheet(sc->desk, &begun, &num, &err), -EALREADY);
+}
+
+static void test_desk_lose__gives_its_place_to_the_recorder_that_is_back(void **state)
+{
+	struct scene *sc = *state;
+	struct job job = named("a");
+	struct err err;
+
+	job.is_foreign = true;
+	assert_int_equal(desk_start(sc->desk, &job, sc->child, &err), 0);
+	desk_lose(sc->desk, 0);
+	assert_int_equal(engine_jobs(sc->engine)->jobs.at[0].status, JOB_LOST);
+	assert_int_equal(desk_start(sc->desk, &job, sc->child, &err), 0);
+	assert_int_equal(engine_jobs(sc->engine)->jobs.len, 1);
+	assert_int_equal(engine_jobs(sc->engine)->jobs.at[0].status, JOB_RUNNING);
+	engine_look(sc->engine);
+	assert_int_equal(child_of(sc)->job, 0);
+}
+
+static void test_engine_remove_job__leaves_nobody_behind(void **state)
+{
+	struct scene *sc = *state;
+	struct engine_tuning tuning = { .interval_ns = 3600 * NS_PER_S };
+
+	start(sc, "a");
+	engine_look(sc->engine);
+	engine_tune(sc->engine, &tuning);
+	engine_store_jobs(sc->engine);
+	engine_remove_job(sc->engine, 0);
+	assert_false(members_has(engine_members(sc->engine), sc->child));
+	desk_free(sc->desk);
+	sc->desk = NULL;
+	engine_look(sc->engine);
+	assert_int_equal(child_of(sc)->job, -1);
+	assert_int_equal(sc->last.jobs.len, 0);
+}
+
+#define DESK_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+RUN_TESTS(DESK_TEST(test_desk_start__makes_the_process_a_member),
+          DESK_TEST(test_desk_start__refuses_what_runs_and_who_is_not_there),
+          DESK_TEST(test_desk_end__is_final_unless_it_was_concluded),
+          DESK_TEST(test_desk_end__closes_the_sheets_that_are_open),
+          DESK_TEST(test_desk_lose__gives_its_place_to_the_recorder_that_is_back),
+          DESK_TEST(test_engine_remove_job__leaves_nobody_behind))
