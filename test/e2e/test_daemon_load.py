@@ -132,7 +132,7 @@ def test_a_listener_who_does_not_listen_is_told_what_he_lost(daemon):
 @pytest.mark.parametrize("bytes_sent, word", [
 	(b"{" * 40 + b"\n", "too_deep"), (b"nonsense\n", "parse_error"), (b'{"a":1}\n', "invalid_request"), (b"[]\n", "batch_refused"),
 	(b"x" * ((1 << 20) + 70000), "frame_too_long"),
-])
+], ids=lambda value: value if isinstance(value, str) else "")
 def test_what_is_no_call_is_refused_and_others_are_served(daemon, bytes_sent, word):
 	with daemon.line() as bad, daemon.line() as good:
 		try:
