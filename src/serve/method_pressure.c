@@ -64,7 +64,7 @@ METHOD(method_admit)
 {
 	struct pressure p;
 	const char *job_type = NULL; /* what such jobs took before will count some day */
-	bool is_new_job;
+	bool is_new_job = true;
 
 	(void)peer;
 	if (params_text(params, "job_type", 128, &job_type, err) < 0 || judged(self, &p, err) < 0 ||
