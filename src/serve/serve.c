@@ -66,7 +66,6 @@ int serve_listen(struct loop *loop, int take_fd, const struct serve_host *host, 
 		.clients_per_uid_max = DAEMON_CLIENTS_PER_UID_MAX,
 	};
 
-	methods_begin_bus(&s->methods); /* who comes later may ask for what was */
 	if (server_open(loop, take_fd, &options, &s->methods.server, err) < 0)
 		return -err->code;
 	*ret = TAKE_PTR(s);
