@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -179,8 +180,16 @@ struct anomaly_config cli_anomaly_config(const struct config *config)
 
 struct pressure_limits cli_pressure_limits(const struct config *config)
 {
-	return (struct pressure_limits){ .memory = config->limits.max_memory_bytes,
-		                         .processes = config->limits.max_processes };
+	struct pressure_limits limits = { .memory = config->limits.max_memory_bytes,
+		                          .processes = config->limits.max_processes,
+		                          .uid = geteuid() };
+	struct rlimit tasks;
+
+	/* Root is not held to it. */
+	if (limits.uid != 0 && getrlimit(RLIMIT_NPROC, &tasks) == 0 &&
+	    tasks.rlim_cur != RLIM_INFINITY)
+		limits.own_processes = tasks.rlim_cur;
+	return limits;
 }
 
 struct store_retention cli_retention(const struct config *config)

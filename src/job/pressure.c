@@ -50,6 +50,17 @@ bool pressure_admits(enum pressure_level level, bool is_new_job)
 	return level < (is_new_job ? PRESSURE_HIGH : PRESSURE_CRITICAL);
 }
 
+/* As RLIMIT_NPROC counts them: threads, too. */
+static uint64_t tasks_of(const struct snapshot *snap, uint32_t uid)
+{
+	uint64_t n = 0;
+
+	vec_each(&snap->procs, p)
+		if (p->s.uid == uid)
+			n += MAX(readings_or(&p->s.r, PROC_THREADS, 1), UINT64_C(1));
+	return n;
+}
+
 struct pressure_facts pressure_facts(const struct snapshot *snap,
                                      const struct pressure_limits *limits)
 {
@@ -66,6 +77,8 @@ struct pressure_facts pressure_facts(const struct snapshot *snap,
 		.is_blind = !snap->procs_complete || !readings_has(&snap->host, HOST_MEM_USED),
 	};
 
+	if (limits->own_processes)
+		f.processes = tasks_of(snap, limits->uid);
 	if (group_pids) {
 		f.processes = readings_or(&snap->cgroup, CGROUP_PIDS, f.processes);
 		f.processes_limit = group_pids;
@@ -74,8 +87,10 @@ struct pressure_facts pressure_facts(const struct snapshot *snap,
 		f.memory_limit = limits->memory;
 		f.memory_used = group_limit ? f.memory_used : f.machine_used;
 	}
-	if (limits->processes)
+	if (limits->processes) {
+		f.processes = group_pids ? f.processes : snap->procs.len;
 		f.processes_limit = limits->processes;
+	}
 	return f;
 }
 
@@ -130,5 +145,6 @@ struct pressure pressure_judge(const struct pressure_facts *facts, enum pressure
 	if (facts->is_blind)
 		p = (struct pressure){ PRESSURE_CRITICAL,
 			               "a probe failed: nobody knows how full it is" };
+	p.facts = *facts;
 	return p;
 }

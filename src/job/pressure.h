@@ -37,12 +37,14 @@ struct pressure_facts {
 struct pressure {
 	enum pressure_level level;
 	char why[PRESSURE_WHY_MAX]; /* what made it so; "" at none */
+	struct pressure_facts facts;
 };
 
 /* 0: no limit but the one in force. */
 struct pressure_limits {
 	uint64_t memory, processes;
-	uint64_t own_processes; /* RLIMIT_NPROC, where nothing else limits them */
+	uint64_t own_processes; /* RLIMIT_NPROC: tasks of `uid`, where nothing else limits them */
+	uint32_t uid;
 };
 
 struct pressure_facts pressure_facts(const struct snapshot *snap,

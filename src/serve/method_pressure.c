@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "job/pressure.h"
+#include "model/codec.h"
 #include "rpc/params.h"
 #include "serve/context.h"
 #include "serve/methods.h"
@@ -60,6 +61,32 @@ static int is_job(const json_t *params, bool *ret, struct err *err)
 	return 0;
 }
 
+static void put_limit(struct json *j, const char *key, uint64_t n, bool is_mib)
+{
+	json_key(j, key);
+	if (!n)
+		json_nil(j);
+	else if (is_mib)
+		codec_value(j, UNIT_MIB, n);
+	else
+		json_u64(j, n);
+}
+
+static void put_facts(struct json *j, const struct pressure_facts *f)
+{
+	json_key(j, "based_on");
+	json_begin_object(j);
+	put_limit(j, "memory_used_mb", f->memory_used, true);
+	put_limit(j, "memory_limit_mb", f->memory_limit, true);
+	put_limit(j, "system_memory_used_mb", f->machine_used, true);
+	put_limit(j, "system_memory_total_mb", f->machine_total, true);
+	put_limit(j, "processes", f->processes, false);
+	put_limit(j, "processes_limit", f->processes_limit, false);
+	json_key(j, "psi_memory_percent");
+	json_double(j, f->memory_stall_ratio * 100, 2);
+	json_end_object(j);
+}
+
 METHOD(method_admit)
 {
 	struct pressure p;
@@ -79,6 +106,7 @@ METHOD(method_admit)
 	json_str(result, pressure_name(p.level));
 	json_key(result, "reason");
 	json_str(result, p.why[0] ? p.why : NULL);
+	put_facts(result, &p.facts);
 	json_end_object(result);
 	return 0;
 }

@@ -38,7 +38,9 @@ static const struct snapshot *get_latest(void *self)
 
 static const struct pressure *get_pressure(void *self)
 {
-	static const struct pressure none = { PRESSURE_NONE };
+	static const struct pressure none = {
+		.facts = { .machine_used = 1 << 30, .machine_total = 2u << 30, .processes = 312 }
+	};
 
 	(void)self;
 	return &none;

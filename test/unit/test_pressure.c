@@ -100,6 +100,26 @@ static void test_pressure_judge__leaves_out_what_is_not_known(void **state)
 	assert_int_equal(pressure_judge(&f, PRESSURE_CRITICAL).level, PRESSURE_NONE);
 }
 
+static void test_pressure_facts__count_the_users_tasks_against_his_own_limit(void **state)
+{
+	struct snapshot snap = { .procs_complete = true };
+	struct pressure_limits his = { .own_processes = 500, .uid = 7 };
+	struct pressure_limits given = { .own_processes = 500, .uid = 7, .processes = 10 };
+
+	(void)state;
+	for (uint32_t uid = 6; uid < 9; uid++) {
+		struct proc_snap *p = vec_push(&snap.procs, 8);
+
+		p->s.uid = uid;
+		readings_set(&p->s.r, PROC_THREADS, 4);
+	}
+	assert_int_equal(pressure_facts(&snap, &his).processes, 4);
+	assert_int_equal(pressure_facts(&snap, &his).processes_limit, 500);
+	assert_int_equal(pressure_facts(&snap, &given).processes, 3);
+	assert_int_equal(pressure_facts(&snap, &given).processes_limit, 10);
+	vec_done(&snap.procs);
+}
+
 static void test_pressure_facts__prefer_the_limit_in_force_to_the_machine(void **state)
 {
 	struct snapshot snap = { .procs_complete = true, .psi_mem_ratio = 0.25 };
@@ -154,5 +174,6 @@ RUN_TESTS(TEST(test_pressure_judge__knows_each_boundary_of_memory),
           TEST(test_pressure_judge__takes_the_worst_and_says_why),
           TEST(test_pressure_judge__fails_closed_when_it_is_blind),
           TEST(test_pressure_judge__leaves_out_what_is_not_known),
+          TEST(test_pressure_facts__count_the_users_tasks_against_his_own_limit),
           TEST(test_pressure_facts__prefer_the_limit_in_force_to_the_machine),
           TEST(test_pressure_admits__sheets_longer_than_jobs))

@@ -46,6 +46,7 @@ def test_a_limit_that_is_used_up_is_critical_and_admits_nobody(cold):
 	cold.start()
 	answer = cold.result("admit", job_type="train")
 	assert (answer["allowed"], answer["pressure_level"]) == (False, "critical") and "memory" in answer["reason"]
+	assert answer["based_on"]["memory_limit_mb"] == 1.0 and answer["based_on"]["memory_used_mb"] > 1
 	assert cold.result("admit", what="sheet")["allowed"] is False
 	assert cold.result("daemon.top")["pressure_level"] == "critical"
 
