@@ -56,7 +56,7 @@ static int find_socket(struct hosted *h)
 	struct err err;
 
 	/* One that is inherited needs no place. */
-	if (getenv("LISTEN_FDS") || sockpath_own(&env, h->socket_path, &err) == 0)
+	if (sockpath_own(&env, h->socket_path, &err) == 0 || getenv("LISTEN_FDS"))
 		return CLI_OK;
 	return cli_failed(&err);
 }

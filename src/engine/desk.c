@@ -65,12 +65,23 @@ static void remove_job(struct desk *d, int32_t job)
 	engine_remove_job(d->engine, job);
 }
 
+static int check_share(const struct desk *d, uint32_t uid, struct err *err)
+{
+	size_t n = 0;
+
+	vec_each(&engine_jobs(d->engine)->jobs, job)
+		n += job->uid == uid;
+	if (uid == 0 || n < DESK_JOBS_PER_UID_MAX)
+		return 0;
+	return err_set(err, ENOSPC, "a user may have %d jobs at a time", DESK_JOBS_PER_UID_MAX);
+}
+
 static int make_room(struct desk *d, const struct job *job, struct err *err)
 {
 	int32_t old = jobtab_index(engine_jobs(d->engine), job->id);
 
 	if (old < 0)
-		return 0;
+		return check_share(d, job->uid, err);
 	if (job_at(d, old)->status == JOB_RUNNING || !job->is_foreign)
 		return err_set(err, EALREADY, "there is a job '%s' already", job->id);
 	remove_job(d, old);

@@ -7,6 +7,8 @@
 
 #include "engine/saying.h"
 
+#define DESK_JOBS_PER_UID_MAX 1024 /* but root's: nobody takes all the room */
+
 struct desk;
 
 struct desk *desk_new(struct engine *engine); /* the engine outlives it */

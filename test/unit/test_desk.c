@@ -137,6 +137,26 @@ static void test_desk_start__refuses_what_runs_and_who_is_not_there(void **state
 	assert_int_equal(engine_jobs(sc->engine)->jobs.len, 1);
 }
 
+static void test_desk_start__leaves_room_for_other_users(void **state)
+{
+	struct scene *sc = *state;
+	char id[16];
+	struct job job;
+	struct err err;
+
+	for (int i = 0; i < DESK_JOBS_PER_UID_MAX; i++) {
+		snprintf(id, sizeof id, "j%d", i);
+		start(sc, id);
+	}
+	job = named("one-too-many");
+	assert_int_equal(desk_start(sc->desk, &job, sc->child, &err), -ENOSPC);
+	job.uid = 8;
+	assert_int_equal(desk_start(sc->desk, &job, sc->child, &err), 0);
+	job = named("roots");
+	job.uid = 0;
+	assert_int_equal(desk_start(sc->desk, &job, sc->child, &err), 0);
+}
+
 static void test_desk_end__is_final_unless_it_was_concluded(void **state)
 {
 	struct scene *sc = *state;
@@ -215,6 +235,7 @@ static void test_engine_remove_job__leaves_nobody_behind(void **state)
 
 RUN_TESTS(DESK_TEST(test_desk_start__makes_the_process_a_member),
           DESK_TEST(test_desk_start__refuses_what_runs_and_who_is_not_there),
+          DESK_TEST(test_desk_start__leaves_room_for_other_users),
           DESK_TEST(test_desk_end__is_final_unless_it_was_concluded),
           DESK_TEST(test_desk_end__closes_the_sheets_that_are_open),
           DESK_TEST(test_desk_lose__gives_its_place_to_the_recorder_that_is_back),
