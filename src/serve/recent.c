@@ -5,62 +5,93 @@
 #include "model/codec.h"
 #include "serve/announce.h"
 
-static void keep(struct recent *r, const struct snapshot *snap, const struct event *e)
+static void keep(struct recent_ring *ring, const struct snapshot *snap, const struct event *e)
 {
-	struct recent_event *slot = &r->at[r->count++ % RECENT_MAX];
-	struct json j = { .out = &slot->text };
+	struct recent_event *slot;
+	struct json j;
 
+	if (!ring->at)
+		ring->at = xcalloc(RECENT_MAX, sizeof *ring->at);
+	slot = &ring->at[ring->count++ % RECENT_MAX];
+	j = (struct json){ .out = &slot->text };
 	buf_reset(&slot->text);
 	codec_event(&j, snap, e);
+	slot->wall_ns = e->wall_ns;
 	slot->uid = announce_owner(snap, e);
 }
 
 /* Only what will be seen is made into text: in a storm that is the last few of thousands. */
-static size_t first_kept(const struct snapshot *snap)
+static void note(struct recent_ring *ring, const struct snapshot *snap, bool of_jobs)
 {
 	size_t first = snap->events.len, n = 0;
 
-	while (first > 0 && n < RECENT_MAX)
-		n += event_in_view(snap->events.at[--first].kind);
-	return first;
+	while (first > 0 && n < RECENT_MAX) {
+		const struct event *e = &snap->events.at[--first];
+
+		n += event_in_view(e->kind) && (e->job >= 0) == of_jobs;
+	}
+	for (size_t i = first; i < snap->events.len; i++) {
+		const struct event *e = &snap->events.at[i];
+
+		if (event_in_view(e->kind) && (e->job >= 0) == of_jobs)
+			keep(ring, snap, e);
+	}
 }
 
 void recent_note(struct recent *r, const struct snapshot *snap)
 {
-	for (size_t i = first_kept(snap); i < snap->events.len; i++) {
-		if (!event_in_view(snap->events.at[i].kind))
-			continue;
-		if (!r->at)
-			r->at = xcalloc(RECENT_MAX, sizeof *r->at);
-		keep(r, snap, &snap->events.at[i]);
-	}
+	note(&r->of_jobs, snap, true);
+	note(&r->of_others, snap, false);
 }
 
-static bool is_for(const struct recent_event *e, uint32_t uid)
+/* The latest before `*at` that is for this user; NULL: there is none. */
+static const struct recent_event *before(const struct recent_ring *ring, uint64_t *at, uint32_t uid)
 {
-	return uid == RECENT_OF_ALL || e->uid == uid;
+	uint64_t oldest = ring->count - MIN(ring->count, (uint64_t)RECENT_MAX);
+
+	for (; *at > oldest; --*at) {
+		const struct recent_event *e = &ring->at[(*at - 1) % RECENT_MAX];
+
+		if (uid == RECENT_OF_ALL || e->uid == uid)
+			return e;
+	}
+	return NULL;
 }
 
 void recent_put(const struct recent *r, uint32_t uid, size_t limit, struct json *j)
 {
-	uint64_t first = r->count, oldest = r->count - MIN(r->count, (uint64_t)RECENT_MAX);
+	uint64_t jobs_at = r->of_jobs.count, others_at = r->of_others.count;
+	const struct recent_event *found[RECENT_MAX];
+	size_t n = 0;
 
-	for (size_t n = 0; first > oldest && n < limit; first--)
-		n += is_for(&r->at[(first - 1) % RECENT_MAX], uid);
+	while (n < MIN(limit, (size_t)RECENT_MAX)) {
+		const struct recent_event *a = before(&r->of_jobs, &jobs_at, uid);
+		const struct recent_event *b = before(&r->of_others, &others_at, uid);
+		bool takes_jobs = a && (!b || a->wall_ns >= b->wall_ns);
+
+		if (!a && !b)
+			break;
+		found[n++] = takes_jobs ? a : b;
+		*(takes_jobs ? &jobs_at : &others_at) -= 1;
+	}
 	json_begin_array(j);
-	for (uint64_t i = first; i < r->count; i++) {
-		const struct recent_event *slot = &r->at[i % RECENT_MAX];
-
-		if (is_for(slot, uid))
-			json_raw(j, slot->text.at, slot->text.len);
+	while (n > 0) {
+		n--;
+		json_raw(j, found[n]->text.at, found[n]->text.len);
 	}
 	json_end_array(j);
 }
 
+static void ring_done(struct recent_ring *ring)
+{
+	for (size_t i = 0; ring->at && i < RECENT_MAX; i++)
+		buf_done(&ring->at[i].text);
+	free(ring->at);
+}
+
 void recent_done(struct recent *r)
 {
-	for (size_t i = 0; r->at && i < RECENT_MAX; i++)
-		buf_done(&r->at[i].text);
-	free(r->at);
+	ring_done(&r->of_jobs);
+	ring_done(&r->of_others);
 	*r = (struct recent){ 0 };
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recent.h - the last process events, ready to be sent. */
+/* recent.h - the last process events, ready to be sent. Those of jobs are kept apart, so that what
+ * else happens on a busy machine does not push them out. */
 #pragma once
 
 #include "base/json.h"
@@ -9,17 +10,22 @@
 
 struct recent_event {
 	struct buf text;
+	uint64_t wall_ns;
 	uint32_t uid; /* whose business it is */
 };
 
-/* A ring of JSON texts. Zeroed is empty. */
-struct recent {
+struct recent_ring {
 	struct recent_event *at; /* RECENT_MAX of them; NULL before the first */
 	uint64_t count; /* events ever kept; the last one is in slot (count - 1) % RECENT_MAX */
 };
 
+/* Zeroed is empty. */
+struct recent {
+	struct recent_ring of_jobs, of_others;
+};
+
 void recent_note(struct recent *r, const struct snapshot *snap);
-/* The last `limit` of this user as an array, oldest first. */
+/* The last `limit` of this user as an array, oldest first; no more than RECENT_MAX. */
 #define RECENT_OF_ALL UINT32_MAX
 void recent_put(const struct recent *r, uint32_t uid, size_t limit, struct json *j);
 void recent_done(struct recent *r);

@@ -87,12 +87,13 @@ def cell(world, method, uid, n):
 		return "end%d" % num
 
 	def stir():
-		"""Something that happened to both, and not long ago."""
-		for pid in (world.his, world.roots):
-			os.kill(pid, signal.SIGCONT)
-		with world.line() as line:
-			line.call("daemon.top.stream", subscribe=True)
-			line.read(), line.read()
+		"""Something that happened to both, a moment ago: much else may happen here."""
+		def is_seen():
+			for pid in (world.his, world.roots):
+				os.kill(pid, signal.SIGCONT)
+			return seen_events(world, world.result("daemon.events", limit=200)["events"]) == "his root's"
+
+		wait_for(is_seen, step=0.05)
 
 	world.open_sheet, world.own_job, world.stir = open_sheet, own_job, stir
 	params, what = CALLS[method]
