@@ -3,7 +3,6 @@
 test/golden/rights.txt; PROCTOR_WRITE_GOLDEN=1 writes it anew."""
 import os
 import re
-import signal
 import subprocess
 import time
 from pathlib import Path
@@ -74,7 +73,7 @@ def seen(his, roots, more):
 
 
 def seen_events(world, events):
-	return seen(any(e["pid"] == world.his for e in events), any(e["pid"] == world.roots for e in events), False)
+	return seen(any(e["pid"] in world.his_ends for e in events), any(e["pid"] in world.roots_ends for e in events), False)
 
 
 def cell(world, method, uid, n):
@@ -89,10 +88,12 @@ def cell(world, method, uid, n):
 	def stir():
 		"""Something that happened to both, a moment ago: much else may happen here."""
 		def is_seen():
-			for pid in (world.his, world.roots):
-				os.kill(pid, signal.SIGCONT)
+			for pids_of, who in ((world.his_ends, OWNER), (world.roots_ends, 0)):
+				with subprocess.Popen(["true"], user=who, group=who, extra_groups=[]) as child:
+					pids_of.add(child.pid)
 			return seen_events(world, world.result("daemon.events", limit=200)["events"]) == "his root's"
 
+		world.his_ends, world.roots_ends = set(), set()
 		wait_for(is_seen, step=0.05)
 
 	world.open_sheet, world.own_job, world.stir = open_sheet, own_job, stir
