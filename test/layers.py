@@ -24,7 +24,7 @@ ROOMS = {
 	"config": "base model",
 	"serve": "base model job engine store analyze rpc",
 	"daemon": "base model probe job analyze store engine rpc config serve",
-	"lib": "base rpc",
+	"lib": "base rpc config",
 	"view": "base model",
 	"web": "base model rpc view",
 	"cli": "base model probe job analyze store engine rpc config serve lib view",

@@ -239,3 +239,24 @@ bool client_was_refused(const struct client *c)
 {
 	return c->was_refused;
 }
+
+int client_next(struct client *c, uint64_t deadline_ns, json_t **ret, struct err *err)
+{
+	for (;;) {
+		json_t *message;
+		int r = read_reply(c, deadline_ns, &message, err);
+
+		if (r < 0)
+			return r;
+		if (json_object_get(message, "method")) {
+			*ret = message;
+			return 0;
+		}
+		json_decref(message);
+	}
+}
+
+int client_fd(const struct client *c)
+{
+	return c->fd;
+}

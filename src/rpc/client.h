@@ -23,3 +23,6 @@ int client_call(struct client *c, const char *method, const char *params, uint64
                 json_t **ret_result, struct err *err) must_check;
 /* Whether the last call failed because the server said no: it was there, and answered. */
 bool client_was_refused(const struct client *c);
+/* The next notification, the caller's to json_decref(). -ETIMEDOUT: none came. */
+int client_next(struct client *c, uint64_t deadline_ns, json_t **ret, struct err *err) must_check;
+int client_fd(const struct client *c);
