@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""libproctor as a stranger uses it: installed, found by pkg-config, compiled against, run."""
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+BUILD = Path(os.environ["PROCTOR_BUILD_DIR"]).resolve()
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def build_options():
+	text = (BUILD / "meson-info/intro-buildoptions.json").read_text()
+	return {option["name"]: option["value"] for option in json.loads(text)}
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+	"""Where `meson install` put it, and the environment in which pkg-config finds it there."""
+	root = tmp_path_factory.mktemp("installed")
+	subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", root], check=True, timeout=120)
+	pc = next(root.rglob("proctor.pc"))
+	return root, {**os.environ, "PKG_CONFIG_PATH": str(pc.parent), "PKG_CONFIG_SYSROOT_DIR": str(root)}
+
+
+@pytest.fixture
+def compile_against(installed, tmp_path):
+	root, env = installed
+	sanitizers = build_options()["b_sanitize"]
+
+	def build(source, compiler="cc", *flags):
+		found = subprocess.run(["pkg-config", "--cflags", "--libs", "proctor"], env=env, check=True, capture_output=True, text=True)
+		extra = ["-fsanitize=" + sanitizers] if sanitizers != "none" else []
+		program = tmp_path / Path(source).stem
+		library = next(root.rglob("libproctor.so")).parent
+		subprocess.run([compiler, "-Wall", "-Wextra", "-Werror", *flags, source, *found.stdout.split(), *extra, "-Wl,-rpath," + str(library),
+				"-o", program], check=True, timeout=120)
+		return program
+
+	return build
+
+
+def test_the_example_compiles_as_it_says_and_its_sheets_are_recorded(compile_against, proctor):
+	program = compile_against(ROOT / "examples/sheets.c")
+	done = proctor("run", "--job-id", "lib", "--", program)
+	assert (done.returncode, done.stderr) == (0, "")
+	assert done.stdout.startswith("1 job runs here, pressure is ")
+	report = json.loads(proctor("report", "lib", "--json").stdout)
+	assert [(s["sheet_num"], s["label"], s["status"]) for s in report["sheets"]] == [
+		(1, "squares", "completed"), (2, "squares", "completed"), (3, "squares", "failed")]
+	events = [json.loads(line) for line in proctor("events", "lib", "--json").stdout.splitlines()]
+	assert "done" in json.dumps(events) and "squares" in json.dumps(events)
+
+
+def test_the_example_works_the_same_where_nobody_records_it(compile_against, state_dir):
+	program = compile_against(ROOT / "examples/sheets.c")
+	env = {"PATH": os.environ["PATH"], "HOME": str(state_dir), "PROCTOR_SOCKET": str(state_dir / "nobody")}
+	done = subprocess.run([program], env=env, capture_output=True, text=True, timeout=60)
+	assert (done.returncode, done.stdout, done.stderr) == (0, "", "nobody records this; working anyway\n")
+
+
+def test_the_header_serves_c_plus_plus_and_old_c(compile_against, tmp_path):
+	source = tmp_path / "plain.c"
+	source.write_text("#include <proctor.h>\nint main(void) { struct proctor *p = 0; return proctor_mark(p, \"x\", 0) == 0; }\n")
+	for flags in (("-x", "c++"), ("-x", "c", "-std=c99", "-pedantic"), ("-x", "c", "-std=c11")):
+		compile_against(source, "c++" if "c++" in flags else "cc", *flags[:2], *flags[2:])
+
+
+def test_only_the_functions_of_the_header_are_seen(installed):
+	root, _ = installed
+	library = next(root.rglob("libproctor.so.0"))
+	names = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout.split("\n")
+	seen = {line.split()[-1] for line in names if line and " T " in line}
+	header = next(root.rglob("proctor.h")).read_text()
+	assert seen and all(name.startswith("proctor_") and name + "(" in header for name in seen), seen
+
+
+PROBE = r"""
+#include <proctor.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(void)
+{
+	struct proctor *p = NULL;
+	struct proctor_event e;
+	char *text = NULL, id[PROCTOR_ID_MAX];
+	struct proctor_job job = { .type = "x" };
+	struct proctor_sheet sheet = { .num = 9, .total = 3 };
+
+	printf("open %d\n", proctor_open(NULL, &p));
+	printf("next before subscribe %d\n", proctor_next(p, 0, &e) == -ENOTCONN);
+	printf("subscribe %d\n", proctor_subscribe(p, "app.", NULL, 0));
+	printf("nothing %d\n", proctor_next(p, 50, &e));
+	printf("publish %d\n", proctor_publish(p, "app.epoch", "{\"n\": 3}"));
+	printf("next %d", proctor_next(p, 5000, &e));
+	printf(" %s %s\n", e.name, e.data);
+	printf("bad data %d", proctor_mark(p, "x", "{\"open\"") == -EINVAL);
+	printf(" %s\n", proctor_error(p));
+	printf("injected %d\n", proctor_mark(p, "x", "{}, \"name\": \"y\"") == -EINVAL);
+	printf("bad sheet %d", proctor_sheet_start(p, &sheet) == -EINVAL);
+	printf(" %s\n", proctor_error(p));
+	printf("in a job %d", proctor_job_start(p, &job, id) == -EALREADY);
+	printf(" %s\n", proctor_error(p));
+	printf("call %d", proctor_call(p, "rpc.hello", NULL, &text));
+	printf(" %d\n", text && strstr(text, "\"protocol\":1") != NULL);
+	printf("unknown %d\n", proctor_call(p, "no.such", "{}", NULL) < 0);
+	free(text);
+	proctor_close(p);
+	return 0;
+}
+"""
+
+
+def test_events_errors_and_every_other_method_are_in_reach(compile_against, proctor, tmp_path):
+	source = tmp_path / "probe.c"
+	source.write_text(PROBE)
+	done = proctor("run", "--", compile_against(source))
+	lines = done.stdout.splitlines()
+	assert done.returncode == 0, done.stderr
+	assert lines[:6] == ["open 0", "next before subscribe 1", "subscribe 0", "nothing 0", "publish 0", 'next 1 app.epoch {"n":3}']
+	assert lines[6].startswith("bad data 1 ") and "JSON object" in lines[6]
+	assert lines[7:9] == ["injected 1", "bad sheet 1 sheet_num is beyond the total"]
+	assert lines[9].startswith("in a job 1 ") and "daemon" in lines[9]
+	assert lines[10:] == ["call 0 1", "unknown 1"]

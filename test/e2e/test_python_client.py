@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""clients/python, from inside a job and without one."""
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CLIENT = Path(__file__).resolve().parents[2] / "clients/python"
+START = "import sys; sys.path.insert(0, %r); import json, proctor\n" % str(CLIENT)
+
+# Behaves like the module: devices with an allocator's statistics, and a CPU that has none.
+FAKE_JAX = """
+class Device:
+	def __init__(self, platform, stats): self.platform, self.stats = platform, stats
+	def memory_stats(self): return self.stats
+def local_devices():
+	return [Device("cpu", None), Device("gpu", {"peak_bytes_in_use": 1 << 30}), Device("gpu", {"peak_bytes_in_use": 3 << 29})]
+"""
+
+
+def inside(proctor, program, *options, env=None):
+	done = proctor("run", "--job-id", "py", *options, "--", sys.executable, "-c", START + program, env=env)
+	assert done.returncode == 0, done.stderr
+	return done.stdout
+
+
+@pytest.fixture
+def outside(state_dir):
+	env = {"PATH": os.environ["PATH"], "HOME": str(state_dir), "PROCTOR_SOCKET": str(state_dir / "nobody")}
+
+	def run(program):
+		return subprocess.run([sys.executable, "-c", START + program], env=env, capture_output=True, text=True, timeout=60)
+
+	return run
+
+
+def test_sheets_phases_and_marks_are_recorded(proctor):
+	inside(proctor, """
+with proctor.connect() as p:
+	with p.sheet(1, total=2, label="first"):
+		p.mark("epoch", n=1, loss=0.5)
+	with p.phase("load") as data:
+		data["rows"] = 7
+	try:
+		with p.sheet():
+			raise ValueError("no")
+	except ValueError:
+		pass
+""")
+	report = json.loads(proctor("report", "py", "--json").stdout)
+	assert [(s["sheet_num"], s["label"], s["status"]) for s in report["sheets"]] == [(1, "first", "completed"), (2, None, "failed")]
+	events = proctor("events", "py", "--json").stdout
+	assert "epoch" in events and "load" in events
+
+
+def test_events_come_as_they_happen_and_one_may_begin_in_the_past(proctor):
+	out = inside(proctor, """
+with proctor.connect() as p:
+	feed = p.subscribe("app.", timeout=5)
+	first = p.publish("app.one", n=1)
+	p.publish("app.two", n=2)
+	got = [next(feed)["data"], next(feed)["event"]]
+	again = next(p.subscribe("app.", since_seq=first, timeout=5))
+	print(json.dumps([got, again["seq"] == first, list(p.subscribe("none.", timeout=0.1))]))
+""")
+	assert json.loads(out) == [[{"n": 1}, "app.two"], True, []]
+
+
+def test_what_is_refused_is_raised_with_the_word_that_does_not_change(proctor):
+	out = inside(proctor, """
+with proctor.connect() as p:
+	words = []
+	for call in (lambda: p.sheet_end(9), lambda: p.call("no.such"), lambda: p.call("job.mark", name=""), lambda: p.job_start("x")):
+		try:
+			call()
+		except proctor.Refused as error:
+			words.append(error.code)
+	print(json.dumps(words))
+""")
+	assert json.loads(out) == ["not_found", "method_not_found", "invalid_params", "conflict"]
+
+
+def test_without_anybody_it_says_so_and_a_quiet_one_does_nothing(outside):
+	loud = outside("proctor.connect()")
+	assert loud.returncode == 1 and "NotRunning" in loud.stderr and "proctor run" in loud.stderr
+	quiet = outside("""
+with proctor.connect(quiet=True) as p:
+	with p.sheet(1), p.phase("x"), p.job("t"):
+		p.mark("m", a=1)
+	print(list(p.subscribe("x")), p.context(), proctor.probe_jax_peak_memory_mb())
+""")
+	assert (quiet.returncode, quiet.stdout) == (0, "[] None 0.0\n"), quiet.stderr
+
+
+SQUATTER = """
+import socket, sys, time
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen()
+print("up", flush=True)
+time.sleep(30)
+"""
+
+
+def test_a_socket_that_is_somebody_elses_is_not_believed(outside, children, as_nobody):
+	path = str(as_nobody.place / "sock")
+	server = children.spawn([sys.executable, "-c", SQUATTER, path], stdout=subprocess.PIPE, text=True, user=65534)
+	assert server.stdout.readline() == "up\n"
+	assert "who is not believed" in outside("proctor.connect(%r)" % path).stderr
+
+
+def test_jax_tells_its_peak_and_the_jobs_summary_has_it(proctor, tmp_path):
+	(tmp_path / "jax.py").write_text(FAKE_JAX)
+	out = inside(proctor, "sys.path.insert(0, %r); import jax; print(proctor.probe_jax_peak_memory_mb())" % str(tmp_path),
+		     "--out", str(tmp_path / "run"))
+	assert out == "1536.0\n"
+	assert json.loads((tmp_path / "run/summary.json").read_text())["jax_peak_bytes_mb"] == 1536.0
+
+
+@pytest.mark.parametrize("jax", ["", "raise RuntimeError('broken')", "def local_devices(): raise RuntimeError('no backend')", "local_devices = list"])
+def test_jax_that_is_absent_broken_or_without_devices_is_zero(outside, tmp_path, jax):
+	(tmp_path / "jax.py").write_text(jax)
+	done = outside("""
+sys.path.insert(0, %r)
+try:
+	import jax
+except RuntimeError:
+	pass
+print(proctor.probe_jax_peak_memory_mb())
+""" % str(tmp_path))
+	assert (done.returncode, done.stdout) == (0, "0.0\n"), done.stderr
