@@ -41,8 +41,7 @@ int main(void)
 	proctor_phase(p, "squares", 0.5, "{\"sheets\": 3}");
 	proctor_mark(p, "done", NULL);
 	if (proctor_context(p, 0, &now) == 0)
-		printf("%ld job runs here, pressure is %s\n", now.running_jobs,
-		       now.pressure[0] ? now.pressure : "not known yet");
+		printf("pressure here: %s\n", now.pressure[0] ? now.pressure : "not known yet");
 	proctor_close(p);
 	return 0;
 }
