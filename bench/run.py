@@ -29,21 +29,20 @@ def ticks(build, table):
 	tick.store(build, table)
 
 
-MACHINE = {"scan": scans, "tick": ticks}  # what looks at the whole machine
-SERVICE = {"daemon": daemon.against_numbers}
+MACHINE = {"scan": scans, "tick": ticks, "daemon": daemon.against_numbers}  # what looks at the whole machine
 
 
 def arguments():
 	parser = argparse.ArgumentParser(description="proctor against its peers")
 	parser.add_argument("build", help="the build tree")
 	parser.add_argument("--only", help="parts, separated by commas: %s; launch: the last %d" %
-			    (", ".join([*MACHINE, *SERVICE, *launch.PARTS]), len(launch.PARTS)))
+			    (", ".join([*MACHINE, *launch.PARTS]), len(launch.PARTS)))
 	parser.add_argument("--ahead", action="store_true", help="ahead of all others, at real-time priority: for short parts on a busy machine")
 	given = parser.parse_args()
 	if given.ahead:
 		os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(5))
-	parts = (given.only or ",".join([*MACHINE, *SERVICE, "launch"])).replace("launch", ",".join(launch.PARTS)).split(",")
-	unknown = set(parts) - set(MACHINE) - set(SERVICE) - set(launch.PARTS)
+	parts = (given.only or ",".join([*MACHINE, "launch"])).replace("launch", ",".join(launch.PARTS)).split(",")
+	unknown = set(parts) - set(MACHINE) - set(launch.PARTS)
 	if unknown:
 		parser.error("unknown: " + ", ".join(sorted(unknown)))
 	return given.build, parts
@@ -77,9 +76,6 @@ def main(build, parts):
 	print("proctor against its peers, %s, Linux %s, %d CPUs" % (datetime.date.today(), platform.release(), os.cpu_count()))
 	if jobs:
 		launch.against_peers(build, table, jobs)
-	for part in [part for part in parts if part in SERVICE]:
-		SERVICE[part](build, table)
-	if table.rows:
 		all_met = print_table(table)
 	if machine:
 		all_met &= run_in_namespace(build, machine)
