@@ -162,6 +162,17 @@ static int say(void *self, int32_t job, enum event_kind kind, const char *name, 
 	return saying_event(d->engine, job, kind, name, (int64_t)took_ns, data_json, err);
 }
 
+/* It may be younger than the last look. */
+static int32_t job_of(void *self, pid_t pid)
+{
+	struct daemon *d = self;
+
+	if (!d->engine)
+		return -1;
+	engine_learn(d->engine);
+	return members_place(engine_members(d->engine), engine_jobs(d->engine), pid).job;
+}
+
 static int report(void *self, const char *job_id, struct json *result, struct err *err)
 {
 	struct daemon *d = self;
@@ -184,5 +195,6 @@ struct serve_host answers_host(struct daemon *d)
 		                    .status = get_status,
 		                    .start_job = start_job,
 		                    .end_job = end_job,
-		                    .lose_job = lose_job };
+		                    .lose_job = lose_job,
+		                    .job_of = job_of };
 }

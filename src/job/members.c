@@ -46,7 +46,7 @@ static struct job_ref place_of_helper(const struct members *m, pid_t pid)
 	return (struct job_ref){ .job = (int32_t)(packed >> 32), .sheet = (uint32_t)packed };
 }
 
-static struct job_ref place_of(const struct members *m, const struct jobtab *t, pid_t pid)
+struct job_ref members_place(const struct members *m, const struct jobtab *t, pid_t pid)
 {
 	struct proc_id id = { .pid = pid };
 
@@ -76,7 +76,7 @@ static struct job_ref place_below(const struct members *m, const struct jobtab *
 		return root->is_helper && root->is_helper(root->self, pid)
 		               ? (struct job_ref){ .job = -1 }
 		               : root->to;
-	return place_of(m, t, ppid);
+	return members_place(m, t, ppid);
 }
 
 static void take_in(struct members *m, struct jobtab *t, const struct event *birth,

@@ -65,10 +65,7 @@ static bool is_door(const struct methods *m)
 /* Where the process that asks belongs; -1: nowhere. */
 static int32_t job_of_caller(const struct methods *m, const struct server_peer *peer)
 {
-	const struct snapshot *snap = m->host.latest(m->host.self);
-	const struct proc_snap *p = snap && peer->pid ? snapshot_find(snap, peer->pid) : NULL;
-
-	return p ? jobtab_find(m->host.jobs(m->host.self), p->s.id).job : -1;
+	return m->host.job_of && peer->pid ? m->host.job_of(m->host.self, peer->pid) : -1;
 }
 
 /* One that is not his does not exist for him. */

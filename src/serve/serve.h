@@ -55,6 +55,8 @@ struct serve_host {
 	int (*start_job)(void *self, struct job *job, pid_t pid, struct err *err);
 	int (*end_job)(void *self, int32_t job, const struct sheet *how, struct err *err);
 	void (*lose_job)(void *self, int32_t job);
+	/* The job that a process is in at this moment; -1: none. */
+	int32_t (*job_of)(void *self, pid_t pid);
 };
 
 /* The daemon's: take_fd listens and does not block. The host is copied. */

@@ -16,31 +16,28 @@ static void put_figure(struct json *j, const char *key, enum metric_unit unit, s
 		json_nil(j);
 }
 
-static void put_sheet_metrics(const struct report *r, struct json *j)
-{
-	json_key(j, "sheet_metrics");
-	json_begin_object(j);
-	vec_each(&r->sheets, s) {
-		char num[16];
-
-		snprintf(num, sizeof num, "%u", s->s.num);
-		json_key(j, num);
-		json_begin_object(j);
-		put_figure(j, "peak_rss_mb", UNIT_MIB, s->peak_rss_bytes);
-		json_key(j, "max_cpu_pct");
-		json_double(j, s->max_cpu_ratio * 100, 2);
-		json_end_object(j);
-	}
-	json_end_object(j);
-}
-
 static void put_quality(struct json *j, const char *key, enum quality quality)
 {
 	json_key(j, key);
 	json_str(j, quality_key(quality));
 }
 
-static void put_sheet_qualities(const struct report *r, struct json *j)
+static void put_sheet_figures(const struct reader_sheet *s, struct json *j)
+{
+	put_figure(j, "peak_rss_mb", UNIT_MIB, s->peak_rss_bytes);
+	json_key(j, "max_cpu_pct");
+	json_double(j, s->max_cpu_ratio * 100, 2);
+}
+
+static void put_sheet_qualities(const struct reader_sheet *s, struct json *j)
+{
+	put_quality(j, "peak_rss_mb", s->peak_rss_bytes.quality);
+	put_quality(j, "max_cpu_pct", share_quality(s->max_cpu_ratio));
+}
+
+/* An object with one for each sheet, by its number. */
+static void put_sheet_metrics(const struct report *r, struct json *j,
+                              void (*put)(const struct reader_sheet *s, struct json *j))
 {
 	json_key(j, "sheet_metrics");
 	json_begin_object(j);
@@ -50,8 +47,7 @@ static void put_sheet_qualities(const struct report *r, struct json *j)
 		snprintf(num, sizeof num, "%u", s->s.num);
 		json_key(j, num);
 		json_begin_object(j);
-		put_quality(j, "peak_rss_mb", s->peak_rss_bytes.quality);
-		put_quality(j, "max_cpu_pct", share_quality(s->max_cpu_ratio));
+		put(s, j);
 		json_end_object(j);
 	}
 	json_end_object(j);
@@ -83,7 +79,7 @@ static void put_profile_quality(const struct report *r, struct json *j)
 		put_quality(j, own[i].key, r->job.figures[own[i].id].quality);
 	put_quality(j, "unique_pid_count", unique_pids_quality(r));
 	put_quality(j, "syscall_hotspots", QUALITY_MISSING);
-	put_sheet_qualities(r, j);
+	put_sheet_metrics(r, j, put_sheet_qualities);
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)
 		put_quality(j, job_figures[i].key, r->job.figures[i].quality);
 	json_end_object(j);
@@ -105,7 +101,7 @@ static void put_profile(const struct report *r, struct json *j)
 	json_key(j, "syscall_hotspots");
 	json_begin_object(j);
 	json_end_object(j);
-	put_sheet_metrics(r, j);
+	put_sheet_metrics(r, j, put_sheet_figures);
 	put_profile_quality(r, j);
 }
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from daemonkit import cold, daemon  # pylint: disable=unused-import
+
 CLIENT = Path(__file__).resolve().parents[2] / "clients/python"
 START = "import sys; sys.path.insert(0, %r); import json, proctor\n" % str(CLIENT)
 
@@ -132,3 +134,23 @@ except RuntimeError:
 print(proctor.probe_jax_peak_memory_mb())
 """ % str(tmp_path))
 	assert (done.returncode, done.stdout) == (0, "0.0\n"), done.stderr
+
+
+def test_a_program_that_nobody_launched_registers_itself_with_the_daemon(daemon):
+	program = """
+import os, subprocess, time
+with proctor.connect() as p:
+	feed = p.subscribe("sheet.", timeout=10)
+	with p.job("import", tags={"site": "north"}, total_sheets=1) as job_id:
+		with p.sheet(1, label="all"):
+			subprocess.run(["true"])
+		events = [next(feed)["event"], next(feed)["event"]]
+	print(json.dumps([job_id, events, p.pressure()["level"], p.admit("import")["allowed"], p.context(os.getpid()).keys() >= {"rss_mb"}]))
+"""
+	done = subprocess.run([sys.executable, "-c", START + program], env=daemon.proctor.env, capture_output=True, text=True, timeout=60)
+	assert done.returncode == 0, done.stderr
+	job_id, events, level, allowed, has_figures = json.loads(done.stdout)
+	assert events == ["sheet.started", "sheet.completed"] and has_figures
+	assert isinstance(allowed, bool) and level in ("none", "low", "medium", "high", "critical")
+	(job,) = json.loads(daemon.proctor("ls", "--json").stdout)["jobs"]
+	assert (job["job_id"], job["job_type"], job["status"], job["tags"]) == (job_id, "import", "completed", {"site": "north"})
