@@ -70,6 +70,8 @@ static int host(struct hosted *h)
 		.reload = reload,
 		.report = report,
 		.self = h,
+		.clients_max = (unsigned)h->machine.config.limits.max_clients,
+		.clients_per_uid_max = (unsigned)h->machine.config.limits.max_clients_per_user,
 	};
 	uint64_t began_ns = clock_mono_ns();
 	struct engine_totals totals;

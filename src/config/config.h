@@ -43,6 +43,7 @@ struct config_correlation {
 struct config_limits {
 	uint64_t max_memory_bytes; /* 0: the limit in force */
 	uint64_t max_processes;    /* 0: the limit in force */
+	uint64_t max_clients, max_clients_per_user;
 };
 
 struct config {

@@ -63,6 +63,11 @@ const struct config_key config_keys[] = {
 	{ "limits", "max_processes", CONFIG_COUNT, 0, AT(limits.max_processes), "auto", "1",
 	  "4194304", false,
 	  "processes that count as full; auto: the smallest pids.max in force, else the process limit" },
+	{ "limits", "max_clients", CONFIG_COUNT, 0, AT(limits.max_clients), "1024", "1", "65536",
+	  false, "connections that the daemon takes at once; read at its start only" },
+	{ "limits", "max_clients_per_user", CONFIG_COUNT, 0, AT(limits.max_clients_per_user), "64",
+	  "1", "65536", false,
+	  "connections of one user, but for root; read at the daemon's start only" },
 	{ NULL },
 };
 static_assert(ARRAY_LEN(config_keys) <= CONFIG_KEYS_MAX, "readers keep a bit for each key in 64");

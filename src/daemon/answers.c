@@ -196,5 +196,7 @@ struct serve_host answers_host(struct daemon *d)
 		                    .start_job = start_job,
 		                    .end_job = end_job,
 		                    .lose_job = lose_job,
-		                    .job_of = job_of };
+		                    .job_of = job_of,
+		                    .clients_max = d->options->clients_max,
+		                    .clients_per_uid_max = d->options->clients_per_uid_max };
 }

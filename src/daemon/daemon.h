@@ -14,6 +14,7 @@ struct daemon_options {
 	int (*reload)(void *self, struct engine_tuning *ret, struct err *err);
 	int (*report)(void *self, const char *job_id, struct json *result, struct err *err);
 	void *self;
+	unsigned clients_max, clients_per_uid_max;
 };
 
 /* Until SIGTERM or SIGINT. -EBUSY: the store has an owner, -EALREADY: the socket has; the message

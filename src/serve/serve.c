@@ -9,8 +9,6 @@
 #include "serve/methods.h"
 
 #define CLIENTS_MAX 256 /* of one job */
-#define DAEMON_CLIENTS_MAX 1024
-#define DAEMON_CLIENTS_PER_UID_MAX 64
 
 struct serve {
 	struct doorway doorway;
@@ -62,8 +60,8 @@ int serve_listen(struct loop *loop, int take_fd, const struct serve_host *host, 
 	const struct server_options options = {
 		.methods = serve_methods,
 		.self = &s->methods,
-		.clients_max = DAEMON_CLIENTS_MAX,
-		.clients_per_uid_max = DAEMON_CLIENTS_PER_UID_MAX,
+		.clients_max = host->clients_max,
+		.clients_per_uid_max = host->clients_per_uid_max,
 	};
 
 	if (server_open(loop, take_fd, &options, &s->methods.server, err) < 0)

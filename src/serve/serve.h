@@ -50,6 +50,7 @@ struct serve_host {
 	int (*report)(void *self, const char *job_id, struct json *result, struct err *err);
 
 	/* Of a daemon only. */
+	unsigned clients_max, clients_per_uid_max;
 	void (*status)(void *self, struct serve_status *ret);
 	/* As desk_start(); its id may be changed where one of that name is recorded already. */
 	int (*start_job)(void *self, struct job *job, pid_t pid, struct err *err);

@@ -109,6 +109,16 @@ def test_one_client_too_many_is_told_so(daemon):
 	wait_for(lambda: "result" in daemon.call("daemon.status"))
 
 
+def test_how_many_clients_there_may_be_is_configured(cold):
+	cold.config.write_text("[limits]\nmax_clients = 3\n", encoding="utf-8")
+	cold.start()
+	lines = [cold.line() for _ in range(3)]
+	with cold.line() as line:
+		assert line.read()["error"]["data"]["code"] == "too_many_clients"
+	for line in lines:
+		line.close()
+
+
 def test_a_listener_who_does_not_listen_is_told_what_he_lost(daemon):
 	with daemon.line() as deaf, daemon.line() as mouth:
 		deaf.call("bus.subscribe", filter="app.")

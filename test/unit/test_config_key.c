@@ -59,6 +59,8 @@ static void test_config__defaults_are_those_of_the_specification(void **state)
 	assert_int_equal(c.correlation.min_sample_size, 5);
 	assert_int_equal(c.limits.max_memory_bytes, 0);
 	assert_int_equal(c.limits.max_processes, 0);
+	assert_int_equal(c.limits.max_clients, 1024);
+	assert_int_equal(c.limits.max_clients_per_user, 64);
 }
 
 static void test_config_key__every_default_is_within_its_own_bounds(void **state)
@@ -91,6 +93,8 @@ static void test_config_key__every_bound_is_taken_and_what_lies_beyond_refused(v
 		{ "correlation", "min_sample_size", "1", "2", "1000000", "1000001" },
 		{ "limits", "max_memory_mb", "0.9", "1", "1048576G", "1073741825" },
 		{ "limits", "max_processes", "0", "1", "4194304", "4194305" },
+		{ "limits", "max_clients", "0", "1", "65536", "65537" },
+		{ "limits", "max_clients_per_user", "0", "1", "65536", "65537" },
 	};
 	size_t bounded = 0;
 
