@@ -77,11 +77,6 @@ static int host(struct hosted *h)
 	struct engine_totals totals;
 	struct err err;
 
-	if (options.is_enabled)
-		log_info("watching into %s every %g s", h->machine.db_path,
-		         (double)options.engine.interval_ns / (double)NS_PER_S);
-	else
-		log_info("profiler.enabled is false: answering, and watching nothing");
 	if (daemon_run(&options, &totals, &err) < 0)
 		return cli_failed(&err);
 	machine_tell_end(&totals, clock_mono_ns() - began_ns);

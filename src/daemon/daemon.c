@@ -86,6 +86,18 @@ static void tell_ready(const struct daemon *d)
 	supervisor_tell(text);
 }
 
+static void say_ready(const struct daemon *d)
+{
+	const struct engine_options *engine = &d->options->engine;
+
+	if (d->engine)
+		log_info("watching into %s every %g s", engine->recorder.store.path,
+		         (double)engine->interval_ns / (double)NS_PER_S);
+	else
+		log_info("profiler.enabled is false: answering, and watching nothing");
+	tell_ready(d);
+}
+
 static void reload(struct daemon *d)
 {
 	struct engine_tuning tuning;
@@ -191,7 +203,7 @@ int daemon_run(const struct daemon_options *options, struct engine_totals *ret, 
 	int r = begin(&d, err);
 
 	if (r == 0) {
-		tell_ready(&d);
+		say_ready(&d);
 		r = loop_run(d.loop, err);
 		supervisor_tell("STOPPING=1");
 	}
