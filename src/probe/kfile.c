@@ -23,16 +23,20 @@ static ssize_t read_once(int fd, char *to, size_t cap)
 	return n < 0 ? -errno : n;
 }
 
-ssize_t kfile_read(int dir_fd, const char *path, char *to, size_t cap)
+ssize_t kfile_read_from(int dir_fd, const char *path, off_t offset, char *to, size_t cap)
 {
-	int fd = kfile_open(dir_fd, path);
-	ssize_t n;
+	cleanup(closep) int fd = kfile_open(dir_fd, path);
 
 	if (fd < 0)
 		return fd;
-	n = read_once(fd, to, cap);
-	close(fd);
-	return n;
+	if (offset && lseek(fd, offset, SEEK_SET) < 0)
+		return -errno;
+	return read_once(fd, to, cap);
+}
+
+ssize_t kfile_read(int dir_fd, const char *path, char *to, size_t cap)
+{
+	return kfile_read_from(dir_fd, path, 0, to, cap);
 }
 
 /* Listings come a page at a time, so only an empty read is the end. */

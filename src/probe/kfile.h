@@ -16,6 +16,8 @@
 int kfile_open(int dir_fd, const char *path) must_check; /* the fd, or -errno */
 /* One read of at most cap bytes, which is all of a file that fits a page; the count, or -errno. */
 ssize_t kfile_read(int dir_fd, const char *path, char *to, size_t cap) must_check;
+ssize_t kfile_read_from(int dir_fd, const char *path, off_t offset, char *to, size_t cap)
+	must_check;
 /* The whole file in place of what `to` held (its memory is kept): 0 or -errno; -EFBIG past
  * to->max. */
 int kfile_load_fd(int fd, struct buf *to) must_check;

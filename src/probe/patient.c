@@ -35,6 +35,7 @@ struct reader {
 	bool is_dismissed, is_left_behind;
 	struct tally *tally;
 	char paths[PATIENT_BATCH][sizeof(((struct patient_file *)0)->path)];
+	uint32_t offsets[PATIENT_BATCH];
 	ssize_t lens[PATIENT_BATCH];
 	char bytes[PATIENT_BATCH][PATIENT_BYTES];
 };
@@ -71,7 +72,7 @@ static void read_next(struct reader *r)
 	ssize_t n;
 
 	pthread_mutex_unlock(&r->lock);
-	n = kfile_read(r->dir_fd, r->paths[i], r->bytes[i], PATIENT_BYTES);
+	n = kfile_read_from(r->dir_fd, r->paths[i], r->offsets[i], r->bytes[i], PATIENT_BYTES);
 	pthread_mutex_lock(&r->lock);
 	r->lens[i] = n;
 	r->done++;
@@ -228,8 +229,10 @@ static size_t read_some(struct patient *p, struct patient_file *files, size_t fr
 	pthread_mutex_lock(&r->lock);
 	r->count = n - from;
 	r->done = 0;
-	for (size_t i = 0; i < r->count; i++)
+	for (size_t i = 0; i < r->count; i++) {
 		memcpy(r->paths[i], files[from + i].path, sizeof r->paths[i]);
+		r->offsets[i] = files[from + i].offset;
+	}
 	pthread_cond_signal(&r->work);
 	settled = from + (await(r, p->patience_ns) ? r->count : r->done + 1);
 	for (size_t i = 0; i < r->done; i++) {

@@ -5,6 +5,7 @@
  * behind, and another goes on with the next file. */
 #pragma once
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/defs.h"
@@ -15,9 +16,10 @@
 struct patient;
 
 struct patient_file {
-	char path[32]; /* relative to the directory */
-	ssize_t len;   /* bytes read, or -errno: -ETIMEDOUT, -EBUSY when too many threads are left
-	                  behind already */
+	char path[32];   /* relative to the directory */
+	uint32_t offset; /* where to begin */
+	ssize_t len;     /* bytes read, or -errno: -ETIMEDOUT, -EBUSY when too many threads are left
+	                    behind already */
 	const char *bytes; /* valid until the next call */
 };
 
