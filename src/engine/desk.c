@@ -9,6 +9,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "job/own_group.h"
+#include "job/sign.h"
+#include "job/strangers.h"
 #include "job/tally.h"
 #include "probe/procstat.h"
 
@@ -27,8 +30,16 @@ struct entry {
 struct desk {
 	struct engine *engine;
 	int root_fd;
+	struct strangers *strangers; /* its claims are in the order of the entries */
 	VEC(struct entry) entries;
 };
+
+static void on_scan(void *self, const struct sample *s)
+{
+	struct desk *d = self;
+
+	strangers_look(d->strangers, s, engine_jobs(d->engine), engine_members(d->engine));
+}
 
 struct desk *desk_new(struct engine *engine)
 {
@@ -36,6 +47,8 @@ struct desk *desk_new(struct engine *engine)
 
 	d->engine = engine;
 	d->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	d->strangers = strangers_new(d->root_fd);
+	engine_on_scan(engine, on_scan, d);
 	return d;
 }
 
@@ -46,6 +59,7 @@ void desk_free(struct desk *d)
 	vec_each(&d->entries, e)
 		tally_done(&e->tally);
 	vec_done(&d->entries);
+	strangers_free(d->strangers);
 	closep(&d->root_fd);
 	free(d);
 }
@@ -62,6 +76,7 @@ static void remove_job(struct desk *d, int32_t job)
 	tally_done(&d->entries.at[job].tally);
 	memmove(&d->entries.at[job], &d->entries.at[job + 1], behind * sizeof *d->entries.at);
 	d->entries.len--;
+	strangers_remove(d->strangers, job);
 	engine_remove_job(d->engine, job);
 }
 
@@ -99,6 +114,20 @@ static void describe_tier(const struct desk *d, struct job *job)
 		                                   : "looks at /proc");
 }
 
+/* A job that has a recorder has its own idea of who belongs to it. */
+static void claim(struct desk *d, const struct job *job, struct proc_id root)
+{
+	struct stranger_claim claim = { .root = root, .registrar = job->registrar };
+	cleanup(freep) char *group = NULL;
+	char workspace[JOB_CWD_MAX];
+
+	if (!job->is_foreign)
+		claim.group = group = own_group_find(d->root_fd, root.pid, job->registrar);
+	if (!job->is_foreign && sign_workspace_find(job->tags, workspace))
+		claim.workspace = workspace;
+	strangers_add(d->strangers, &claim);
+}
+
 /* Its row and its entry; -1: there is no room. */
 static int32_t enter(struct desk *d, const struct job *job, struct proc_id root)
 {
@@ -113,6 +142,7 @@ static int32_t enter(struct desk *d, const struct job *job, struct proc_id root)
 		job_at(d, at)->started_ns = clock_wall_ns();
 	describe_tier(d, job_at(d, at));
 	entry->root = root;
+	claim(d, job, root);
 	entry->started_mono_ns = clock_mono_ns();
 	entry->tally.started_boot_ns = clock_boot_ns();
 	return at;

@@ -36,6 +36,8 @@ struct engine {
 	uint64_t notice_seq; /* of the recorder's last notice we passed on */
 	bool was_storing;    /* as was told */
 	bool is_ending, adopts;
+	void (*on_scan)(void *self, const struct sample *s);
+	void *on_scan_self;
 	uint64_t stores_since_ns; /* while it is told that it does not; 0: it does not */
 	struct pressure pressure;
 	struct engine_totals totals;
@@ -139,6 +141,8 @@ static void on_read(void *self, struct sample *s)
 	learn(e, s);
 	if (scans_tell)
 		members_adopt(&e->members, &e->jobs, s, &e->options.root);
+	if (e->on_scan && e->jobs.jobs.len && s->procs.len)
+		e->on_scan(e->on_scan_self, s);
 	members_rename(&e->members, s);
 	if (s->procs.len)
 		e->adopts = false;
@@ -369,6 +373,12 @@ void engine_totals(struct engine *e, struct engine_totals *ret)
 	*ret = e->totals;
 	recorder_status(e->recorder, &ret->recorder);
 	ret->cpu_ns = clock_process_cpu_ns();
+}
+
+void engine_on_scan(struct engine *e, void (*fn)(void *self, const struct sample *s), void *self)
+{
+	e->on_scan = fn;
+	e->on_scan_self = self;
 }
 
 void engine_adopt(struct engine *e)

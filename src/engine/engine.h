@@ -63,6 +63,8 @@ struct engine_tuning {
 };
 void engine_tune(struct engine *e, const struct engine_tuning *to);
 
+/* For every scan while there are jobs: who else belongs to one, that is no descendant. */
+void engine_on_scan(struct engine *e, void (*fn)(void *self, const struct sample *s), void *self);
 /* The next look finds who descends from a member and was born before we listened. */
 void engine_adopt(struct engine *e);
 /* Stores what has happened to jobs by now, and waits until it is, but not for long. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -7,7 +8,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "job/cgroup_name.h"
 #include "job/ident.h"
+#include "job/own_group.h"
+#include "job/sign.h"
 #include "rpc/params.h"
 #include "serve/context.h"
 #include "serve/hide.h"
@@ -52,6 +56,27 @@ static int text_param(const json_t *params, const char *name, char *ret, size_t 
 	return r;
 }
 
+/* Becomes a tag. */
+static int put_workspace(json_t *params, struct err *err)
+{
+	json_t *tags = json_object_get(params, "tags");
+	const char *text = NULL;
+	char path[JOB_CWD_MAX];
+	int r = params_text(params, "workspace", JOB_CWD_MAX - 1, &text, err);
+
+	if (r < 0 || !text)
+		return r;
+	snprintf(path, sizeof path, "%s", text);
+	if (!sign_workspace_clean(path))
+		return err_set(err, EINVAL, "workspace is the whole path of a directory, not '/'");
+	if (!tags) {
+		tags = json_object();
+		json_object_set_new(params, "tags", tags);
+	}
+	json_object_set_new(tags, SIGN_WORKSPACE_TAG, json_string(path));
+	return 0;
+}
+
 static int tags_param(const json_t *params, char ret[static JOB_TAGS_MAX], struct err *err)
 {
 	cleanup(freep) char *text = NULL;
@@ -65,6 +90,8 @@ static int tags_param(const json_t *params, char ret[static JOB_TAGS_MAX], struc
 		if (!json_is_string(value))
 			r = err_set(err, EINVAL, "tags: '%.64s' must be a text", key);
 	}
+	if (r == 0)
+		r = put_workspace(safe, err);
 	hide_members(json_object_get(safe, "tags"));
 	if (r == 0)
 		r = params_object_text(safe, "tags", JOB_TAGS_MAX - 1, &text, err);
@@ -94,6 +121,20 @@ static int start_params(const json_t *params, struct job *ret, struct err *err)
 	return 0;
 }
 
+/* A batch system or systemd has named it, if it has a control group of its own. */
+static bool name_by_group(const struct methods *m, pid_t pid, struct job *job)
+{
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(freep) char *group = own_group_find(root_fd, pid, job->registrar);
+	struct cgroup_job known;
+
+	if (!group || !cgroup_job_name(group, &known) ||
+	    jobtab_index(m->host.jobs(m->host.self), known.id) >= 0)
+		return false;
+	snprintf(job->id, sizeof job->id, "%s", known.id);
+	return true;
+}
+
 /* What was not said is taken from what is seen of its process. */
 static void fill_in(struct methods *m, pid_t pid, struct job *job)
 {
@@ -106,7 +147,7 @@ static void fill_in(struct methods *m, pid_t pid, struct job *job)
 		         snapshot_text(snap, p->s.command));
 	if (!job->type[0])
 		snprintf(job->type, sizeof job->type, "job");
-	if (job->id[0])
+	if (job->id[0] || name_by_group(m, pid, job))
 		return;
 	(void)!getrandom(&random, sizeof random, GRND_NONBLOCK);
 	job_new_id(job->type, clock_wall_ns(), pid, random, job->id);
@@ -169,6 +210,7 @@ METHOD(method_job_start)
 	    methods_find_pid(peer, params, &pid, &owner, err) < 0)
 		return -err->code;
 	job.uid = owner;
+	job.registrar = peer->pid;
 	fill_in(m, pid, &job);
 	if (m->host.start_job(m->host.self, &job, pid, err) < 0)
 		return -err->code;

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""Processes that descend from no job and belong to one all the same: by their environment, control group or command line."""
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
+from runkit import wait_for
+
+
+def job_ids(daemon):
+	"""pid → job_id"""
+	return {p["pid"]: p["job_id"] for p in daemon.result("daemon.top")["processes"]}
+
+
+def wait_for_member(daemon, pid, job_id):
+	wait_for(lambda: job_ids(daemon).get(pid) == job_id)
+
+
+def with_id(job_id):
+	return {**os.environ, "PROCTOR_JOB_ID": job_id}
+
+
+def test_who_has_the_jobs_id_in_its_environment(daemon, children):
+	"""Be it older than the job or younger; not another user's, who could name any job; and all that descends from it."""
+	early = children.spawn(["sleep", "60"], env=with_id("far"))
+	other = children.spawn(["setpriv", "--reuid=65534", "--clear-groups", "sleep", "62"], env=with_id("far"))
+	unrelated = children.spawn(["sleep", "63"], env=with_id("farther"))
+	worker = children.spawn(["sleep", "64"])
+	daemon.result("job.start", job_id="far", pid=worker.pid)
+	wait_for_member(daemon, early.pid, "far")
+	late = children.spawn(["sh", "-c", "sleep 65 & wait"], env=with_id("far"))
+	wait_for_member(daemon, late.pid, "far")
+	wait_for(lambda: list(job_ids(daemon).values()).count("far") == 4)
+	known = job_ids(daemon)
+	assert known[worker.pid] == "far"
+	assert known[unrelated.pid] is None
+	assert os.geteuid() != 0 or known[other.pid] is None
+	early.kill()
+	early.wait()
+	daemon.result("job.end", job_id="far")
+	assert daemon.result("job.profile", job_id="far")["unique_pid_count"] == 4
+
+
+def test_who_names_the_jobs_workspace(daemon, children, tmp_path):
+	"""A daemon that comes back still knows it."""
+	space = tmp_path / "run-1"
+	worker = children.spawn(["sleep", "60"])
+	script = "import time; time.sleep(60)"
+	started = daemon.result("job.start", job_id="spacious", pid=worker.pid, workspace="%s/" % space, tags={"team": "maps"})
+	assert started["job_id"] == "spacious"
+	inside = children.python(script, "--out=%s/model" % space)
+	beside = children.python(script, "%s0" % space)
+	wait_for_member(daemon, inside.pid, "spacious")
+	assert job_ids(daemon)[beside.pid] is None
+	tags = daemon.result("job.list")["jobs"][0]["tags"]
+	assert tags == {"team": "maps", "workspace": str(space)}
+	daemon.stop(signal.SIGTERM)
+	daemon.start()
+	again = children.python(script, str(space))
+	wait_for_member(daemon, again.pid, "spacious")
+	assert job_ids(daemon)[inside.pid] == "spacious"
+	for wrong in ("relative/path", "/", ""):
+		answer = daemon.call("job.start", pid=worker.pid, workspace=wrong)
+		assert answer["error"]["data"]["code"] == "invalid_params", answer
+
+
+@pytest.fixture
+def scope():
+	"""A control group as systemd-run --scope makes one."""
+	for mount in ("/sys/fs/cgroup/unified", "/sys/fs/cgroup"):
+		place = Path(mount) / ("run-u%d.scope" % os.getpid())
+		try:
+			assert (Path(mount) / "cgroup.procs").exists()
+			place.mkdir()
+			break
+		except (OSError, AssertionError):
+			continue
+	else:
+		pytest.skip("no control group can be made here")
+	yield place
+	wait_for(lambda: not (place / "cgroup.procs").read_text(encoding="ascii"))
+	place.rmdir()
+
+
+def test_who_is_in_the_jobs_control_group(daemon, children, scope):
+	"""The job has the name of the scope, if it is given no other."""
+	worker, stranger, outside = (children.spawn(["sleep", "60"]) for _ in range(3))
+	for child in (worker, stranger):
+		(scope / "cgroup.procs").write_text(str(child.pid), encoding="ascii")
+	assert daemon.result("job.start", pid=worker.pid)["job_id"] == scope.name.removesuffix(".scope")
+	wait_for_member(daemon, stranger.pid, scope.stem)
+	assert job_ids(daemon)[outside.pid] is None
+	for child in (worker, stranger):
+		child.kill()
+		child.wait()
