@@ -141,6 +141,7 @@ struct look {
 	const struct sample *s;
 	struct jobtab *t;
 	struct members *m;
+	pid_t self;
 	unsigned reads_left;
 	bool found;
 };
@@ -167,7 +168,7 @@ static bool is_anybodys(const struct look *l)
 
 static bool is_stranger(const struct look *l, const struct proc_sample *p)
 {
-	return p->state != 'Z' && p->state != 'X' && p->id.pid != getpid() &&
+	return p->state != 'Z' && p->state != 'X' && p->id.pid != l->self &&
 	       !ours_is_helper(p->comm) && jobtab_find(l->t, p->id).job < 0;
 }
 
@@ -448,7 +449,9 @@ bool strangers_look(struct strangers *st, const struct sample *s, struct jobtab 
                     struct members *m)
 {
 	static const struct members_root nobody;
-	struct look l = { .st = st, .s = s, .t = t, .m = m, .reads_left = READS_MAX };
+	struct look l = {
+		.st = st, .s = s, .t = t, .m = m, .self = getpid(), .reads_left = READS_MAX
+	};
 
 	if (!is_anybodys(&l))
 		return false;
