@@ -186,10 +186,11 @@ class Client:
 
 	# ---- jobs and sheets
 
-	def job_start(self, job_type=None, job_id=None, pid=None, command=None, cwd=None, tags=None, total_sheets=None):
+	def job_start(self, job_type=None, job_id=None, pid=None, command=None, cwd=None, tags=None, total_sheets=None,
+		      workspace=None):
 		"""Registers a job with the daemon: the process (ours) and its descendants. Returns its id."""
 		return self.call("job.start", job_type=job_type, job_id=job_id, pid=pid, command=command, cwd=cwd, tags=tags,
-				 total_sheets=total_sheets)["job_id"]
+				 total_sheets=total_sheets, workspace=workspace)["job_id"]
 
 	def job_end(self, job_id, exit_code=0, signal=None):  # pylint: disable=redefined-outer-name
 		status = "failed" if exit_code or signal else "completed"
