@@ -30,7 +30,7 @@ static int add_process(void *self, const struct reader_process *p)
 	struct desk_process *to;
 
 	if (!r->past.root.pid)
-		r->past.root = p->id; /* they come in the order of their start */
+		r->past.root = p->id; /* an old store does not tell; they come as they began */
 	if (p->ended_ns) {
 		r->past.ended_cpu_ns += p->cpu_time_ns.value;
 		return 0;
@@ -66,7 +66,7 @@ static bool readopt(struct reading *r, struct reader *reader, struct desk *desk,
 {
 	struct err err;
 
-	r->past.root = (struct proc_id){ 0 };
+	r->past.root = job->root;
 	r->past.ended_cpu_ns = 0;
 	vec_reset(&r->past.processes);
 	vec_reset(&r->past.sheets);

@@ -138,6 +138,7 @@ static int32_t enter(struct desk *d, const struct job *job, struct proc_id root)
 		return -1;
 	*job_at(d, at) = *job;
 	job_at(d, at)->status = JOB_RUNNING;
+	job_at(d, at)->root = root;
 	if (!job->started_ns)
 		job_at(d, at)->started_ns = clock_wall_ns();
 	describe_tier(d, job_at(d, at));

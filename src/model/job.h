@@ -81,7 +81,8 @@ struct job {
 	char parent[JOB_ID_MAX];   /* the job it was started in; "": none */
 	char command[COMMAND_MAX]; /* arguments joined by spaces, secrets taken out */
 	char cwd[JOB_CWD_MAX];
-	pid_t registrar; /* who told us of it, while it is ours: not stored */
+	struct proc_id root; /* its first process, of one that was registered; pid 0: not told */
+	pid_t registrar;     /* who told us of it, while it is ours: not stored */
 	uint32_t uid;
 	char tags[JOB_TAGS_MAX]; /* a JSON object of strings; "": none */
 	char tier[JOB_TIER_MAX]; /* how it is watched: "BPF tracepoints, cgroup v2" */

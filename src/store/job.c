@@ -33,7 +33,8 @@ static uint64_t hash_facts(const struct job *job)
 		             job->total_sheets,
 		             job->last_completed_sheet,
 		             job->current_sheet,
-		             job->limits_hit };
+		             job->limits_hit,
+		             proc_key(job->root) };
 	uint64_t h = store_hash(0, facts, sizeof facts);
 
 	h = hash_text(h, job->type, sizeof job->type);
@@ -174,6 +175,8 @@ static void bind_identity(sqlite3_stmt *stmt, const struct job *job)
 	bind_present(stmt, JOB_COLUMN_INTERVAL, job->interval_ns / NS_PER_US);
 	bind_present(stmt, JOB_COLUMN_HUNGRIEST_PID, (uint64_t)job->hungriest_pid);
 	bind_text(stmt, JOB_COLUMN_HUNGRIEST, job->hungriest, COMM_LEN);
+	bind_present(stmt, JOB_COLUMN_ROOT_PID, (uint64_t)job->root.pid);
+	bind_present(stmt, JOB_COLUMN_ROOT_TICKS, job->root.start_ticks);
 	for (int i = 0; i < JOB_LIMIT_COUNT; i++)
 		bind_present(stmt, JOB_COLUMN_LIMITS + i, job->limit[i]);
 }

@@ -33,7 +33,9 @@
 	X(CORE_DUMPED, "core_dumped")                      \
 	X(LIMITS_HIT, "limits_hit")                        \
 	X(HUNGRIEST_PID, "hungriest_pid")                  \
-	X(HUNGRIEST, "hungriest")
+	X(HUNGRIEST, "hungriest")                          \
+	X(ROOT_PID, "root_pid")                            \
+	X(ROOT_TICKS, "root_ticks")
 /* clang-format on */
 
 #define X(id, name) JOB_COLUMN_##id,

@@ -179,6 +179,8 @@ static void read_job(struct reader *r, sqlite3_stmt *stmt, struct job *to)
 	to->interval_ns = read_int(stmt, JOB_COLUMN_INTERVAL) * NS_PER_US;
 	to->hungriest_pid = sqlite3_column_int(stmt, JOB_COLUMN_HUNGRIEST_PID);
 	read_text(stmt, JOB_COLUMN_HUNGRIEST, to->hungriest, sizeof to->hungriest);
+	to->root.pid = sqlite3_column_int(stmt, JOB_COLUMN_ROOT_PID);
+	to->root.start_ticks = read_int(stmt, JOB_COLUMN_ROOT_TICKS);
 	for (int i = 0; i < JOB_LIMIT_COUNT; i++)
 		to->limit[i] = read_int(stmt, JOB_COLUMN_LIMITS + i);
 	for (int i = 0; i < JOB_FIGURE_COUNT; i++)

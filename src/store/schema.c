@@ -207,7 +207,7 @@ static int sync_columns(sqlite3 *db, struct err *err)
 	}
 	for (size_t i = 0; r == 0 && i < GPU_USE_METRIC_COUNT; i++)
 		r = add_metric(db, "gpu_use", &gpu_use_metrics[i], false, err);
-	for (size_t i = JOB_COLUMN_LIMITS; r == 0 && i < JOB_COLUMN_COUNT; i++) {
+	for (size_t i = JOB_COLUMN_ROOT_PID; r == 0 && i < JOB_COLUMN_COUNT; i++) {
 		char name[COLUMN_NAME_MAX];
 
 		r = add_column(db, "job", job_column_name(i, name), "", err);

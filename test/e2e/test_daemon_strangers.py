@@ -2,6 +2,7 @@
 """Processes that descend from no job and belong to one all the same: by their environment, control group or command line."""
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,10 @@ from runkit import wait_for
 def job_ids(daemon):
 	"""pid → job_id"""
 	return {p["pid"]: p["job_id"] for p in daemon.result("daemon.top")["processes"]}
+
+
+def status_of(daemon, job_id):
+	return next(job["status"] for job in daemon.result("job.list")["jobs"] if job["job_id"] == job_id)
 
 
 def wait_for_member(daemon, pid, job_id):
@@ -42,6 +47,25 @@ def test_who_has_the_jobs_id_in_its_environment(daemon, children):
 	early.wait()
 	daemon.result("job.end", job_id="far")
 	assert daemon.result("job.profile", job_id="far")["unique_pid_count"] == 4
+
+
+def test_a_daemon_that_comes_back_knows_the_first_process(daemon, children):
+	"""A stranger may be older than it; the job ends with its own."""
+	early = children.spawn(["sleep", "60"], env=with_id("kept"))
+	time.sleep(0.1)
+	worker = children.spawn(["sleep", "61"])
+	daemon.result("job.start", job_id="kept", pid=worker.pid)
+	wait_for_member(daemon, early.pid, "kept")
+	daemon.stop(signal.SIGTERM)
+	daemon.start()
+	wait_for_member(daemon, early.pid, "kept")
+	early.kill()
+	early.wait()
+	wait_for(lambda: early.pid not in job_ids(daemon))
+	assert status_of(daemon, "kept") == "running"
+	worker.kill()
+	worker.wait()
+	wait_for(lambda: status_of(daemon, "kept") != "running")
 
 
 def test_who_names_the_jobs_workspace(daemon, children, tmp_path):

@@ -23,6 +23,7 @@ static struct job full_job(const struct world *w)
 		           .last_completed_sheet = 1,
 		           .current_sheet = 2,
 		           .limits_hit = 1 << JOB_LIMIT_MEM | 1 << JOB_LIMIT_TIME,
+		           .root = { 4700, 12345 },
 		           .hungriest_pid = 4711,
 		           .hungriest = "python" };
 
@@ -58,6 +59,7 @@ static void assert_same_job(const struct job *is, const struct job *was)
 	assert_int_equal(is->current_sheet, was->current_sheet);
 	assert_memory_equal(is->limit, was->limit, sizeof is->limit);
 	assert_int_equal(is->limits_hit, was->limits_hit);
+	assert_true(proc_id_eq(is->root, was->root));
 	assert_int_equal(is->hungriest_pid, was->hungriest_pid);
 	assert_string_equal(is->hungriest, was->hungriest);
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++) {
