@@ -47,8 +47,6 @@ void members_list(const struct members *m, struct sample *to);
 void members_leave(struct members *m, const struct jobtab *t);
 /* Forgets who has been dead for a while. */
 void members_forget(struct members *m, struct jobtab *t, uint64_t now_boot_ns);
-/* Where the child of this process belongs; job is -1 for nowhere. */
-struct job_ref members_place(const struct members *m, const struct jobtab *t, pid_t parent);
 bool members_has(const struct members *m, pid_t pid);
 /* Where it belongs, or would if it were not a helper; job -1: nowhere. */
 struct job_ref members_place(const struct members *m, const struct jobtab *t, pid_t pid);
