@@ -11,8 +11,9 @@
 
 struct desk;
 
-struct desk *desk_new(struct engine *engine); /* the engine outlives it */
-void desk_free(struct desk *d);               /* NULL is fine */
+/* The engine asks it until it is stopped: it is to be freed after that. */
+struct desk *desk_new(struct engine *engine);
+void desk_free(struct desk *d); /* NULL is fine */
 DEFINE_CLEANUP(struct desk *, desk_free)
 
 /* `job` as it begins: who and what it is; without started_ns it begins now. What descends from pid
