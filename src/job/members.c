@@ -151,6 +151,8 @@ bool members_adopt(struct members *m, struct jobtab *t, const struct sample *s,
 
 void members_rename(const struct members *m, struct sample *s)
 {
+	if (!m->living.len) /* nobody is in a job: nothing to do for a whole machine */
+		return;
 	vec_each(&s->procs, p)
 		if (ours_is_helper(p->comm) && members_has(m, p->id.pid))
 			snprintf(p->comm, sizeof p->comm, OURS_NAME);

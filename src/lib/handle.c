@@ -127,13 +127,13 @@ static int check_object(struct proctor *p, const char *name, const char *text)
 {
 	json_error_t why;
 	json_t *parsed = json_loads(text, JSON_REJECT_DUPLICATES, &why);
-	bool is_object = json_is_object(parsed);
+	bool is_json = parsed != NULL, is_object = json_is_object(parsed);
 
 	json_decref(parsed);
 	if (is_object)
 		return 0;
 	return err_set(&p->err, EINVAL, "%s is no JSON object: %s", name,
-	               parsed ? "it is something else" : why.text);
+	               is_json ? "it is something else" : why.text);
 }
 
 EXPORT int proctor_call(struct proctor *p, const char *method, const char *params,
