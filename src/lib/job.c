@@ -8,6 +8,17 @@
 
 /* ---- jobs and sheets ------------------------------------------------------------------------- */
 
+/* What a later header has members for, this library would leave unsaid without a word. */
+static int check_room(struct proctor *p, void *const reserved[static PROCTOR_ROOM])
+{
+	for (int i = 0; i < PROCTOR_ROOM; i++)
+		if (reserved[i])
+			return err_set(
+				&p->err, EINVAL,
+				"the struct was not begun with zeros, or is a later library's");
+	return 0;
+}
+
 static int take_id(struct proctor *p, json_t *take_result, char ret_id[static PROCTOR_ID_MAX])
 {
 	const char *id = json_string_value(json_object_get(take_result, "job_id"));
@@ -30,6 +41,9 @@ EXPORT int proctor_job_start(struct proctor *p, const struct proctor_job *job,
 
 	if (!p)
 		return -ENOTCONN;
+	r = check_room(p, job->reserved);
+	if (r < 0)
+		return r;
 	args_begin(&a);
 	args_str(&a, "job_id", job->id);
 	args_str(&a, "job_type", job->type);
@@ -38,6 +52,7 @@ EXPORT int proctor_job_start(struct proctor *p, const struct proctor_job *job,
 	args_json(&a, "tags", job->tags);
 	args_num(&a, "pid", (uint64_t)job->pid);
 	args_num(&a, "total_sheets", job->total_sheets);
+	args_str(&a, "workspace", job->workspace);
 	r = args_call(&a, p, "job.start", &result);
 	return r < 0 ? r : take_id(p, result, ret_id);
 }
@@ -76,6 +91,9 @@ EXPORT int proctor_sheet_start(struct proctor *p, const struct proctor_sheet *sh
 
 	if (!p)
 		return -ENOTCONN;
+	r = check_room(p, sheet->reserved);
+	if (r < 0)
+		return r;
 	args_begin(&a);
 	args_str(&a, "job_id", sheet->job_id);
 	args_num(&a, "sheet_num", sheet->num);

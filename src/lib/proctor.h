@@ -2,8 +2,8 @@
 /* proctor.h - speak to proctor from a program of your own.
  *
  * A program that runs under `proctor run` reaches the recorder of its job; any other reaches the
- * daemon, if one runs. Functions return 0 or more, or -errno, and proctor_error() says in words what
- * went wrong. A handle is for one thread at a time; forked children open their own.
+ * daemon, if one runs. Functions return 0 or more, or -errno, and proctor_error() says in words
+ *what went wrong. A handle is for one thread at a time; forked children open their own.
  *
  * A NULL handle is fine everywhere: calls return -ENOTCONN. So a program may ignore that nobody
  * records it:
@@ -13,6 +13,10 @@
  *	proctor_open(NULL, &p);
  *	proctor_mark(p, "loaded", "{\"rows\": 1000}");
  *	proctor_close(p);
+ *
+ * Structs may get more members at their end, in the room that is kept for them, so a program goes
+ *on working with a later library. Begin those that you fill in with zeros (`struct proctor_job job
+ *= { .type = "x" };` does): what is not zero there is refused with -EINVAL.
  *
  * Link with `pkg-config --libs proctor`. What this header has no function for, proctor_call() can
  * do: docs/rpc.md lists the methods. */
@@ -27,6 +31,7 @@ extern "C" {
 #endif
 
 #define PROCTOR_ID_MAX 64 /* bytes of a job's id, with its NUL */
+#define PROCTOR_ROOM 4    /* members that a struct can still get */
 
 struct proctor;
 
@@ -39,7 +44,8 @@ const char *proctor_error(const struct proctor *p);
 /* How long one call may take: 5 s unless said otherwise. */
 void proctor_set_timeout(struct proctor *p, int ms);
 
-/* ---- jobs and sheets --------------------------------------------------------------------------- */
+/* ---- jobs and sheets ---------------------------------------------------------------------------
+ */
 
 /* How something ended; zeros: well. */
 struct proctor_end {
@@ -56,6 +62,10 @@ struct proctor_job {
 	const char *tags; /* a JSON object of texts */
 	pid_t pid;        /* whose descendants belong to it; 0: the caller */
 	unsigned total_sheets;
+	/* The whole path of a directory: who names it in his command line belongs to the job, too.
+	 */
+	const char *workspace;
+	void *reserved[PROCTOR_ROOM];
 };
 
 /* Registers a job with the daemon. A program under `proctor run` is in one already: -EALREADY. */
@@ -69,6 +79,7 @@ struct proctor_sheet {
 	unsigned num;   /* 0: the next one */
 	unsigned total; /* 0: not known */
 	pid_t pid;      /* whose descendants belong to it; 0: the caller */
+	void *reserved[PROCTOR_ROOM];
 };
 
 /* Returns its number. */
@@ -76,13 +87,15 @@ int proctor_sheet_start(struct proctor *p, const struct proctor_sheet *sheet);
 int proctor_sheet_end(struct proctor *p, const char *job_id, unsigned num,
                       const struct proctor_end *how);
 
-/* ---- what happens in the job we are in --------------------------------------------------------- */
+/* ---- what happens in the job we are in ---------------------------------------------------------
+ */
 
 /* `data` is a JSON object, or NULL. */
 int proctor_mark(struct proctor *p, const char *name, const char *data);
 int proctor_phase(struct proctor *p, const char *name, double seconds, const char *data);
 
-/* ---- how things are ---------------------------------------------------------------------------- */
+/* ---- how things are ----------------------------------------------------------------------------
+ */
 
 /* What is not known is NAN, -1 or "". */
 struct proctor_context {
@@ -91,12 +104,14 @@ struct proctor_context {
 	long running_jobs, active_sheets; /* in general only */
 	char pressure[16];                /* "none", "low", "medium", "high", "critical" */
 	char anomalies[256];              /* those that last, with commas between */
+	void *reserved[PROCTOR_ROOM];
 };
 
 /* Of a process; 0: in general. */
 int proctor_context(struct proctor *p, pid_t pid, struct proctor_context *ret);
 
-/* ---- the bus ----------------------------------------------------------------------------------- */
+/* ---- the bus -----------------------------------------------------------------------------------
+ */
 
 /* Good until the next proctor_next() or proctor_close(). */
 struct proctor_event {
@@ -106,6 +121,7 @@ struct proctor_event {
 	const char *job_id; /* "" if it is of none */
 	const char *data;   /* a JSON object */
 	uint64_t lost;      /* of bus.lagged: how many */
+	void *reserved[PROCTOR_ROOM];
 };
 
 /* From now on, or from `since_seq` on while it is still there (0: from now on). `filter` is how the
@@ -118,7 +134,8 @@ int proctor_next(struct proctor *p, int timeout_ms, struct proctor_event *ret);
 int proctor_fd(const struct proctor *p);
 int proctor_publish(struct proctor *p, const char *name, const char *data);
 
-/* ---- everything else --------------------------------------------------------------------------- */
+/* ---- everything else ---------------------------------------------------------------------------
+ */
 
 /* `params` is a JSON object, or NULL. The result is JSON, to be freed by the caller; NULL: nobody
  * needs it. */

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
+
 BUILD = Path(os.environ["PROCTOR_BUILD_DIR"]).resolve()
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -127,3 +129,41 @@ def test_events_errors_and_every_other_method_are_in_reach(compile_against, proc
 	assert lines[7:9] == ["injected 1", "bad sheet 1 sheet_num is beyond the total"]
 	assert lines[9].startswith("in a job 1 ") and "daemon" in lines[9]
 	assert lines[10:] == ["call 0 1", "unknown 1"]
+
+
+REGISTER = r"""
+#include <proctor.h>
+#include <errno.h>
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+	struct proctor *p = NULL;
+	struct proctor_job job = { .type = "import", .tags = "{\"team\": \"maps\"}", .workspace = argv[argc - 1] };
+	struct proctor_job later = { .reserved = { &job } };
+	struct proctor_sheet sheet = { .reserved = { &job } };
+	char id[PROCTOR_ID_MAX] = "";
+
+	printf("open %d\n", proctor_open(NULL, &p));
+	printf("start %d\n", proctor_job_start(p, &job, id));
+	job.workspace = "relative";
+	printf("relative %d", proctor_job_start(p, &job, id) == -EINVAL);
+	printf(" %s\n", proctor_error(p));
+	printf("later %d %d", proctor_job_start(p, &later, id) == -EINVAL, proctor_sheet_start(p, &sheet) == -EINVAL);
+	printf(" %s\n", proctor_error(p));
+	printf("end %d\n", proctor_job_end(p, id, NULL));
+	proctor_close(p);
+	return 0;
+}
+"""
+
+
+def test_a_job_is_registered_with_its_workspace(compile_against, daemon, tmp_path):
+	source = tmp_path / "register.c"
+	source.write_text(REGISTER)
+	done = subprocess.run([compile_against(source), str(tmp_path)], env=daemon.proctor.env, capture_output=True, text=True, timeout=60)
+	assert done.stdout.splitlines() == [
+		"open 0", "start 0", "relative 1 workspace is the whole path of a directory, not '/'",
+		"later 1 1 the struct was not begun with zeros, or is a later library's", "end 0"]
+	[job] = daemon.result("job.list")["jobs"]
+	assert (job["job_type"], job["tags"]) == ("import", {"team": "maps", "workspace": str(tmp_path)})
