@@ -132,8 +132,7 @@ def test_disabled_it_answers_and_collects_nothing(cold):
 
 @pytest.mark.needs_root
 def test_it_keeps_no_capability_that_it_does_not_need(daemon):
-	kept = {"cap_kill": 5, "cap_net_admin": 12, "cap_sys_ptrace": 19, "cap_sys_resource": 24, "cap_dac_read_search": 2,
-		"cap_perfmon": 38, "cap_bpf": 39}
+	kept = {"cap_kill": 5, "cap_net_admin": 12, "cap_sys_ptrace": 19, "cap_sys_resource": 24, "cap_dac_read_search": 2, "cap_perfmon": 38, "cap_bpf": 39}
 	allowed = sum(1 << bit for bit in kept.values())
 	for task in os.listdir("/proc/%d/task" % daemon.process.pid):
 		with open("/proc/%d/task/%s/status" % (daemon.process.pid, task), encoding="utf-8") as text:
@@ -231,15 +230,37 @@ def test_a_user_may_have_one_of_his_own(as_nobody):
 	assert child.returncode == 0, err
 
 
+PACKAGING = Path(__file__).resolve().parents[2] / "packaging/systemd"
+
+
+def unit_of(tmp_path, built, socket_unit):
+	"""The service with a program that is there, beside its socket."""
+	unit = tmp_path / "proctor.service"
+	text = (Path(os.environ.get("PROCTOR_BUILD_DIR", "build-test")) / "packaging" / built).read_text(encoding="utf-8")
+	unit.write_text(re.sub(r"ExecStart=\S+", "ExecStart=/bin/true", text), encoding="utf-8")
+	shutil.copy(PACKAGING / socket_unit, tmp_path)
+	return unit
+
+
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="NOT RUN: no systemd-analyze")
 def test_the_unit_exposes_little(tmp_path):
 	"""3.5 of 10 at most, by systemd's own judgement, and nothing in it that systemd does not know."""
-	built = Path(os.environ.get("PROCTOR_BUILD_DIR", "build-test")) / "packaging/proctor.service"
-	unit = tmp_path / "proctor.service"
-	unit.write_text(re.sub(r"ExecStart=\S+", "ExecStart=/bin/true", built.read_text(encoding="utf-8")), encoding="utf-8")
-	shutil.copy(Path(__file__).parent.parent.parent / "packaging/systemd/proctor.socket", tmp_path)
+	unit = unit_of(tmp_path, "proctor.service", "proctor.socket")
 	done = subprocess.run(["systemd-analyze", "security", "--no-pager", "--offline=true", "--threshold=35", str(unit)],
 			      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
 	assert done.returncode == 0, done.stdout[-500:]
 	done = subprocess.run(["systemd-analyze", "verify", str(unit)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
 	assert "proctor" not in done.stdout, done.stdout
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="NOT RUN: no systemd-analyze")
+def test_the_users_units_are_good_and_listen_where_clients_look(tmp_path):
+	unit = unit_of(tmp_path, "proctor-user.service", "user/proctor.socket")
+	runtime = tmp_path / "runtime"
+	runtime.mkdir(mode=0o700)
+	done = subprocess.run(["systemd-analyze", "--user", "verify", str(tmp_path / "proctor.socket"), str(unit)],
+			      env={**os.environ, "XDG_RUNTIME_DIR": str(runtime)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+	assert done.returncode == 0 and "proctor" not in done.stdout, done.stdout
+	listens = re.search(r"^ListenStream=(.*)", (tmp_path / "proctor.socket").read_text(encoding="utf-8"), re.M).group(1)
+	assert listens == "%t/proctor/daemon.sock"  # %t is $XDG_RUNTIME_DIR
+	assert re.search(r"^Requires=proctor.socket$", unit.read_text(encoding="utf-8"), re.M)
