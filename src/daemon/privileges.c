@@ -9,10 +9,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's programs and its events; files of /proc that belong to others; signals to jobs. */
-static const unsigned kept[] = { CAP_BPF,         CAP_PERFMON,         CAP_NET_ADMIN,
-	                         CAP_SYS_PTRACE,  CAP_DAC_READ_SEARCH, CAP_KILL,
-	                         CAP_SYS_RESOURCE };
+/* The kernel's programs and its events; files of /proc that belong to others. Not CAP_KILL: what it
+ * signals are helpers that it started as itself. */
+static const unsigned kept[] = { CAP_BPF,        CAP_PERFMON,         CAP_NET_ADMIN,
+	                         CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYS_RESOURCE };
 
 static uint64_t kept_mask(void)
 {

@@ -132,7 +132,7 @@ def test_disabled_it_answers_and_collects_nothing(cold):
 
 @pytest.mark.needs_root
 def test_it_keeps_no_capability_that_it_does_not_need(daemon):
-	kept = {"cap_kill": 5, "cap_net_admin": 12, "cap_sys_ptrace": 19, "cap_sys_resource": 24, "cap_dac_read_search": 2, "cap_perfmon": 38, "cap_bpf": 39}
+	kept = {"cap_net_admin": 12, "cap_sys_ptrace": 19, "cap_sys_resource": 24, "cap_dac_read_search": 2, "cap_perfmon": 38, "cap_bpf": 39}
 	allowed = sum(1 << bit for bit in kept.values())
 	for task in os.listdir("/proc/%d/task" % daemon.process.pid):
 		with open("/proc/%d/task/%s/status" % (daemon.process.pid, task), encoding="utf-8") as text:

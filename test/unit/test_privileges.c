@@ -37,7 +37,8 @@ static int drops(void)
 
 	if (privileges_drop(&err) < 0)
 		return 1;
-	if (prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN) || prctl(PR_CAPBSET_READ, CAP_CHOWN))
+	if (prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN) || prctl(PR_CAPBSET_READ, CAP_CHOWN) ||
+	    prctl(PR_CAPBSET_READ, CAP_KILL))
 		return 2;
 	if (!prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0))
 		return 3;
