@@ -83,17 +83,29 @@ static bool is_recorded(struct reader *reader, const char *id)
 	return r == 0 && strcmp(found.id, id) == 0;
 }
 
-/* A name that the store knows already becomes ID.2, ID.3 …, as with `run`. */
-static int find_free_id(const struct daemon *d, struct job *job, struct err *err)
+/* A job with a recorder that is back after it was lost has its id again. */
+static bool is_taken(const struct daemon *d, struct reader *reader, const struct job *job)
 {
 	const struct jobtab *jobs = engine_jobs(d->engine);
+	int32_t at = jobtab_index(jobs, job->id);
+	const struct job *other = at < 0 ? NULL : &jobs->jobs.at[at];
+
+	if (other && (!job->is_foreign || other->uid != job->uid || other->status == JOB_RUNNING))
+		return true;
+	return reader && is_recorded(reader, job->id);
+}
+
+/* A name that the store knows already, or that is another user's, becomes ID.2, ID.3 …, as with
+ * `run`. What has a recorder of its own is not in our store. */
+static int find_free_id(const struct daemon *d, struct job *job, struct err *err)
+{
 	cleanup(reader_closep) struct reader *reader = NULL;
 	cleanup(freep) char *wanted = xstrdup(job->id);
 
-	if (reader_open(d->options->engine.recorder.store.path, &reader, err) < 0)
-		return 0; /* the recorder meets the same trouble, and tells of it */
-	for (unsigned i = 2; is_recorded(reader, job->id) || jobtab_index(jobs, job->id) >= 0;
-	     i++) {
+	if (!job->is_foreign &&
+	    reader_open(d->options->engine.recorder.store.path, &reader, err) < 0)
+		reader = NULL; /* the recorder meets the same trouble, and tells of it */
+	for (unsigned i = 2; is_taken(d, reader, job); i++) {
 		if (i > NAMES_MAX)
 			return err_set(err, EALREADY, "there are too many jobs '%s'", wanted);
 		snprintf(job->id, sizeof job->id, "%.*s.%u", JOB_ID_MAX - 16, wanted, i);
@@ -101,17 +113,26 @@ static int find_free_id(const struct daemon *d, struct job *job, struct err *err
 	return 0;
 }
 
+/* Who gives one id to two of his jobs would not know which he speaks of. A recorder knows: it
+ * speaks for one. */
+static int check_his_own(const struct daemon *d, const struct job *job, struct err *err)
+{
+	const struct jobtab *jobs = engine_jobs(d->engine);
+	int32_t at = jobtab_index(jobs, job->id);
+	const struct job *other = at < 0 ? NULL : &jobs->jobs.at[at];
+
+	if (job->is_foreign || !other || other->uid != job->uid || other->status != JOB_RUNNING)
+		return 0;
+	return err_set(err, EALREADY, "there is a job '%s' already", job->id);
+}
+
 static int start_job(void *self, struct job *job, pid_t pid, struct err *err)
 {
 	struct daemon *d = self;
-	int32_t running;
 
 	if (!d->engine)
 		return err_set(err, EAGAIN, "profiler.enabled is false: nothing is watched");
-	running = jobtab_index(engine_jobs(d->engine), job->id);
-	if (running >= 0 && engine_jobs(d->engine)->jobs.at[running].status == JOB_RUNNING)
-		return err_set(err, EALREADY, "there is a job '%s' already", job->id);
-	if (!job->is_foreign && find_free_id(d, job, err) < 0)
+	if (check_his_own(d, job, err) < 0 || find_free_id(d, job, err) < 0)
 		return -err->code;
 	if (desk_start(d->desk, job, pid, err) < 0)
 		return -err->code;

@@ -149,16 +149,26 @@ static int32_t enter(struct desk *d, const struct job *job, struct proc_id root)
 	return at;
 }
 
+/* A process is in one job: a second one would take it and all it starts from the first. */
+static int check_root(const struct desk *d, struct proc_id root, struct err *err)
+{
+	if (!root.start_ticks || !procstat_is_alive(d->root_fd, root))
+		return err_set(err, ENOENT, "there is no process with pid %d", root.pid);
+	vec_each(&engine_jobs(d->engine)->jobs, job)
+		if (job->status == JOB_RUNNING && proc_id_eq(job->root, root))
+			return err_set(err, EALREADY, "process %d is that of job '%s' already",
+			               root.pid, job->id);
+	return 0;
+}
+
 int desk_start(struct desk *d, const struct job *job, pid_t pid, struct err *err)
 {
 	struct proc_id root = { .pid = pid };
 	int32_t at;
 
-	if (make_room(d, job, err) < 0)
-		return -err->code;
 	procstat_start(d->root_fd, &root);
-	if (!root.start_ticks || !procstat_is_alive(d->root_fd, root))
-		return err_set(err, ENOENT, "there is no process with pid %d", pid);
+	if (check_root(d, root, err) < 0 || make_room(d, job, err) < 0)
+		return -err->code;
 	at = enter(d, job, root);
 	if (at < 0)
 		return err_set(err, ENOSPC, "there is room for %d jobs at most", JOBS_MAX);

@@ -17,8 +17,8 @@ void desk_free(struct desk *d); /* NULL is fine */
 DEFINE_CLEANUP(struct desk *, desk_free)
 
 /* `job` as it begins: who and what it is; without started_ns it begins now. What descends from pid
- * belongs to it, and who bears its signs (strangers.h). -EALREADY: one of that id runs; -ENOENT:
- * there is no such process; -ENOSPC. A lost job of that id whose recorder is back takes its old
+ * belongs to it, and who bears its signs (strangers.h). -EALREADY: one of that id runs, or one of
+ * that process; -ENOENT: there is no such process; -ENOSPC. A lost job of that id whose recorder is back takes its old
  * place. */
 int desk_start(struct desk *d, const struct job *job, pid_t pid, struct err *err) must_check;
 /* A process of a job, as it was known last. */

@@ -201,6 +201,7 @@ METHOD(method_job_start)
 {
 	struct methods *m = self;
 	struct job job = { 0 };
+	char said_id[JOB_ID_MAX];
 	uid_t owner;
 	pid_t pid;
 
@@ -212,10 +213,11 @@ METHOD(method_job_start)
 	job.uid = owner;
 	job.registrar = peer->pid;
 	fill_in(m, pid, &job);
+	memcpy(said_id, job.id, sizeof said_id);
 	if (m->host.start_job(m->host.self, &job, pid, err) < 0)
 		return -err->code;
 	if (job.is_foreign)
-		speaker_new(peer, job.id, on_speaker_gone, m);
+		speaker_new(peer, job.id, said_id, on_speaker_gone, m);
 	put_job(result, &job);
 	announce_job(m, "job.started", &job, pid);
 	return 0;
@@ -238,6 +240,10 @@ static int status_param(const json_t *params, struct sheet *how, struct err *err
 		how->status = JOB_FAILED;
 	else
 		return err_set(err, EINVAL, "status is 'completed' or 'failed'");
+	if (how->status == JOB_COMPLETED && (how->signal || how->exit_code))
+		return err_set(err, EINVAL, "status 'completed' contradicts %s %d",
+		               how->signal ? "signal" : "exit_code",
+		               how->signal ? how->signal : how->exit_code);
 	return 0;
 }
 

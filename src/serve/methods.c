@@ -79,7 +79,7 @@ int methods_find_job(struct methods *m, const struct server_peer *peer, const js
 	if (params_text(params, "job_id", JOB_ID_MAX - 1, &id, err) < 0)
 		return -err->code;
 	if (id)
-		at = jobtab_index(t, id);
+		at = jobtab_index(t, speaker_means(peer, id));
 	else
 		at = is_door(m) && t->jobs.len ? 0 : job_of_caller(m, peer);
 	if (!id && at < 0)

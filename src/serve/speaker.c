@@ -8,7 +8,7 @@
 #include "model/job.h"
 
 struct speaker {
-	char job_id[JOB_ID_MAX];
+	char job_id[JOB_ID_MAX], said_id[JOB_ID_MAX];
 	void (*gone)(void *self, const char *job_id);
 	void *self;
 };
@@ -28,22 +28,36 @@ static void end(void *self)
 	free(s);
 }
 
-void speaker_new(const struct server_peer *peer, const char *job_id,
+void speaker_new(const struct server_peer *peer, const char *job_id, const char *said_id,
                  void (*gone)(void *self, const char *job_id), void *self)
 {
 	struct speaker *s = xcalloc(1, sizeof *s);
 	struct server_feed feed = { .self = s, .next = next, .close = end };
 
 	snprintf(s->job_id, sizeof s->job_id, "%s", job_id);
+	snprintf(s->said_id, sizeof s->said_id, "%s", said_id);
 	s->gone = gone;
 	s->self = self;
 	server_feed(peer, &feed);
 }
 
-bool speaker_is(const struct server_peer *peer, const char *job_id)
+static const struct speaker *speaker_of(const struct server_peer *peer)
 {
 	const struct server_feed *feed = server_feed_of(peer);
-	const struct speaker *s = feed->next == next ? feed->self : NULL;
+
+	return feed->next == next ? feed->self : NULL;
+}
+
+bool speaker_is(const struct server_peer *peer, const char *job_id)
+{
+	const struct speaker *s = speaker_of(peer);
 
 	return s && strcmp(s->job_id, job_id) == 0;
+}
+
+const char *speaker_means(const struct server_peer *peer, const char *id)
+{
+	const struct speaker *s = speaker_of(peer);
+
+	return s && strcmp(s->said_id, id) == 0 ? s->job_id : id;
 }

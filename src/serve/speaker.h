@@ -6,8 +6,10 @@
 
 #include "rpc/server.h"
 
-/* From now on this connection speaks for the job, and for no other. When it ends, `gone` is called
- * with the job's id. */
-void speaker_new(const struct server_peer *peer, const char *job_id,
+/* From now on this connection speaks for the job, and for no other; it says `said_id` when it means
+ * it. When it ends, `gone` is called with the job's id. */
+void speaker_new(const struct server_peer *peer, const char *job_id, const char *said_id,
                  void (*gone)(void *self, const char *job_id), void *self);
 bool speaker_is(const struct server_peer *peer, const char *job_id);
+/* The job that this connection means by `id`. */
+const char *speaker_means(const struct server_peer *peer, const char *id);

@@ -11,6 +11,7 @@ import pytest
 from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
 from runkit import wait_for
 
+NOBODY = 65534
 BUSY = "import time\nend = time.time() + 1.5\nwhile time.time() < end: pass\ntime.sleep(30)"
 
 
@@ -117,6 +118,45 @@ def test_an_id_that_is_taken(daemon, children):
 	assert daemon.call("job.start", job_id="again", pid=worker.pid)["error"]["data"]["code"] == "conflict"
 	daemon.result("job.end", job_id="again")
 	assert daemon.result("job.start", job_id="again", pid=worker.pid)["job_id"] == "again.2"
+
+
+def test_a_process_is_that_of_one_job(daemon, children):
+	"""A second job on it would leave the first without its process, and so without an end."""
+	worker = children.spawn(["sleep", "60"])
+	daemon.result("job.start", job_id="first", pid=worker.pid)
+	error = daemon.call("job.start", job_id="second", pid=worker.pid)["error"]
+	assert error["data"]["code"] == "conflict" and "'first'" in error["message"]
+	daemon.result("job.end", job_id="first")
+	daemon.result("job.start", job_id="second", pid=worker.pid)
+
+
+def test_an_id_of_another_user_does_not_show(daemon, children):
+	"""What one user calls his jobs is nothing that another may learn, or be kept from."""
+	mine, his = children.spawn(["sleep", "60"]), children.spawn(["sleep", "61"], user=NOBODY)
+	daemon.result("job.start", job_id="nightly", pid=mine.pid)
+	with daemon.line(NOBODY) as line:
+		assert line.call("job.start", job_id="nightly", pid=his.pid)["result"]["job_id"] == "nightly.2"
+		assert line.call("sheet.started", job_id="nightly", pid=his.pid)["error"]["data"]["code"] == "not_found"
+		assert line.call("sheet.started", job_id="nightly.2", pid=his.pid)["result"] == {"job_id": "nightly.2", "sheet_num": 1}
+
+
+def test_two_recorders_may_use_one_id(daemon, children):
+	"""Each has a store of its own; what each says is taken for its own job."""
+	mine, his = children.spawn(["sleep", "60"]), children.spawn(["sleep", "61"], user=NOBODY)
+	with daemon.line() as first, daemon.line(NOBODY) as second:
+		assert first.call("job.start", job_id="nightly", pid=mine.pid, has_recorder=True)["result"]["job_id"] == "nightly"
+		assert second.call("job.start", job_id="nightly", pid=his.pid, has_recorder=True)["result"]["job_id"] == "nightly.2"
+		assert second.call("job.end", job_id="nightly", exit_code=0)["result"]["job_id"] == "nightly.2"
+		assert {id: job["status"] for id, job in jobs_of(daemon).items()} == {"nightly": "running", "nightly.2": "completed"}
+
+
+def test_an_end_that_contradicts_itself_is_refused(daemon, children):
+	worker = children.spawn(["sleep", "60"])
+	daemon.result("job.start", job_id="sure", pid=worker.pid)
+	for how in ({"exit_code": 3}, {"signal": 9}):
+		error = daemon.call("job.end", job_id="sure", status="completed", **how)["error"]
+		assert error["data"]["code"] == "invalid_params" and "contradicts" in error["message"]
+	assert daemon.result("job.end", job_id="sure", status="failed", exit_code=0)["status"] == "failed"
 
 
 @pytest.mark.parametrize("method, params, word", [

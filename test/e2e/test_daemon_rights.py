@@ -14,6 +14,7 @@ from runkit import wait_for
 
 GOLDEN = Path(__file__).parent.parent / "golden/rights.txt"
 OWNER, OTHER = 65534, 65533
+EVENT_TRIES = 5  # those of a busy machine push out what is in no job
 USERS = {"root": 0, "owner": OWNER, "other": OTHER}
 pytestmark = pytest.mark.needs_root
 
@@ -22,17 +23,21 @@ pytestmark = pytest.mark.needs_root
 def world():
 	"""A job of the owner's and one of root's, both with a process."""
 	daemon = Daemon().start()
-	his = subprocess.Popen(["sleep", "300"], user=OWNER, group=OWNER, extra_groups=[])
-	roots = subprocess.Popen(["sleep", "301"])
+	sleepers = []
+
+	def spawn(uid):
+		sleepers.append(subprocess.Popen(["sleep", "300"], user=uid, group=uid, extra_groups=[]))
+		return sleepers[-1].pid
+
 	try:
-		daemon.his, daemon.roots = his.pid, roots.pid
-		daemon.result("job.start", uid=OWNER, job_id="his", job_type="t", pid=his.pid)
-		daemon.result("job.start", job_id="roots", job_type="t", pid=roots.pid)
+		daemon.spawn, daemon.his, daemon.roots = spawn, spawn(OWNER), spawn(0)
+		daemon.result("job.start", uid=OWNER, job_id="his", job_type="t", pid=daemon.his)
+		daemon.result("job.start", job_id="roots", job_type="t", pid=daemon.roots)
 		wait_for(lambda: {p["job_id"] for p in daemon.result("daemon.top")["processes"]} >= {"his", "roots"})
-		wait_for(lambda: daemon.result("process.history", pid=his.pid)["points"])
+		wait_for(lambda: daemon.result("process.history", pid=daemon.his)["points"])
 		yield daemon
 	finally:
-		for child in (his, roots):
+		for child in sleepers:
 			child.kill()
 			child.wait()
 		daemon.end()
@@ -49,7 +54,7 @@ CALLS = {
 	"daemon.top": (lambda w, n: {}, lambda w, r: seen(w.his in pids(r), w.roots in pids(r), len(pids(r)) > 2)),
 	"daemon.top.stream": (lambda w, n: {}, lambda w, r: "ok"),
 	"daemon.events": (lambda w, n: w.stir() or {"limit": 200}, lambda w, r: seen_events(w, r["events"])),
-	"job.start": (lambda w, n: {"job_id": "new%d" % n, "pid": w.his}, lambda w, r: "ok"),
+	"job.start": (lambda w, n: {"job_id": "new%d" % n, "pid": w.spawn(OWNER)}, lambda w, r: "ok"),
 	"job.list": (lambda w, n: {}, lambda w, r: " ".join(sorted({j["job_id"] for j in r["jobs"]} & {"his", "roots"})) or "nothing"),
 	"job.report": (lambda w, n: {"job_id": "his"}, lambda w, r: "ok"),
 	"job.profile": (lambda w, n: {"job_id": "his"}, lambda w, r: "ok"),
@@ -82,7 +87,7 @@ def cell(world, method, uid, n):
 		return num
 
 	def own_job(num):
-		world.call("job.start", job_id="end%d" % num, pid=world.his)
+		world.result("job.start", job_id="end%d" % num, pid=world.spawn(OWNER))
 		return "end%d" % num
 
 	def stir():
@@ -98,8 +103,10 @@ def cell(world, method, uid, n):
 
 	world.open_sheet, world.own_job, world.stir = open_sheet, own_job, stir
 	params, what = CALLS[method]
-	answer = world.call(method, uid, **params(world, n))
-	return what(world, answer["result"]) if "result" in answer else answer["error"]["data"]["code"]
+	tries = EVENT_TRIES if method == "daemon.events" else 1
+	answers = [world.call(method, uid, **params(world, n)) for _ in range(tries)]
+	cells = [what(world, a["result"]) if "result" in a else a["error"]["data"]["code"] for a in answers]
+	return max(cells, key=lambda text: (text != "nothing", len(text)))
 
 
 def test_every_method_for_every_user_is_as_the_table_says(world):
@@ -126,7 +133,7 @@ def test_a_process_of_somebody_else_cannot_be_made_a_job(world):
 
 
 def test_root_registers_for_whom_the_process_is(world):
-	world.result("job.start", job_id="for-him", pid=world.his)
+	world.result("job.start", job_id="for-him", pid=world.spawn(OWNER))
 	assert "for-him" in {job["job_id"] for job in world.result("job.list", uid=OWNER)["jobs"]}
 	world.result("job.end", uid=OWNER, job_id="for-him")
 

@@ -134,24 +134,29 @@ static void test_desk_start__refuses_what_runs_and_who_is_not_there(void **state
 	assert_int_equal(desk_start(sc->desk, &job, sc->child, &err), -EALREADY);
 	job = named("b");
 	assert_int_equal(desk_start(sc->desk, &job, 0x7fffffff, &err), -ENOENT);
+	assert_int_equal(desk_start(sc->desk, &job, sc->child, &err), -EALREADY);
+	assert_non_null(strstr(err.msg, "'a'"));
 	assert_int_equal(engine_jobs(sc->engine)->jobs.len, 1);
 }
 
 static void test_desk_start__leaves_room_for_other_users(void **state)
 {
 	struct scene *sc = *state;
+	const struct sheet good = { .status = JOB_COMPLETED, .has_exit_code = true };
 	char id[16];
 	struct job job;
 	struct err err;
 
-	for (int i = 0; i < DESK_JOBS_PER_UID_MAX; i++) {
+	for (int i = 0; i < DESK_JOBS_PER_UID_MAX; i++) { /* those that ended are still shown */
 		snprintf(id, sizeof id, "j%d", i);
 		start(sc, id);
+		assert_int_equal(desk_end(sc->desk, i, &good, &err), 0);
 	}
 	job = named("one-too-many");
 	assert_int_equal(desk_start(sc->desk, &job, sc->child, &err), -ENOSPC);
 	job.uid = 8;
 	assert_int_equal(desk_start(sc->desk, &job, sc->child, &err), 0);
+	assert_int_equal(desk_end(sc->desk, DESK_JOBS_PER_UID_MAX, &good, &err), 0);
 	job = named("roots");
 	job.uid = 0;
 	assert_int_equal(desk_start(sc->desk, &job, sc->child, &err), 0);
