@@ -261,7 +261,8 @@ class Client:
 
 	def subscribe(self, prefix=None, job_id=None, since_seq=None, timeout=None):
 		"""Events as dicts with `event`, `seq`, `timestamp`, `job_id` and `data`, on a connection of its own, until nothing
-		comes for `timeout` seconds (None: for ever). Who reads too slowly gets one {"event": "bus.lagged", "lost": N}."""
+		comes for `timeout` seconds (None: for ever). Who reads too slowly gets one {"event": "bus.lagged", "lost": N}, who comes back with a
+		number of before a restart one with None."""
 		feed = Client(self.path, _open(self.path, self._timeout), self._timeout)
 		try:
 			feed.call("bus.subscribe", filter=prefix, job_id=job_id, since_seq=since_seq)

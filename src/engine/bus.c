@@ -22,16 +22,17 @@ struct bus {
 	size_t size;
 	uint64_t head, tail;         /* places of the next record and of the oldest */
 	uint64_t head_seq, tail_seq; /* their numbers; equal: it is empty */
-	struct buf read;             /* the texts that bus_next() returned */
+	uint64_t first_seq;
+	struct buf read; /* the texts that bus_next() returned */
 };
 
-struct bus *bus_new(size_t bytes)
+struct bus *bus_new(size_t bytes, uint64_t first_seq)
 {
 	struct bus *bus = xcalloc(1, sizeof *bus);
 
 	bus->size = MAX(bytes, (size_t)2 * BUS_TEXT_MAX);
 	bus->bytes = xmalloc(bus->size);
-	bus->head_seq = bus->tail_seq = 1;
+	bus->first_seq = bus->head_seq = bus->tail_seq = first_seq;
 	return bus;
 }
 
@@ -108,11 +109,20 @@ struct bus_cursor bus_end(const struct bus *bus)
 	return (struct bus_cursor){ .seq = bus->head_seq, .at = bus->head };
 }
 
+struct bus_cursor bus_begin(const struct bus *bus)
+{
+	return (struct bus_cursor){ .seq = bus->tail_seq, .at = bus->tail };
+}
+
 struct bus_cursor bus_at(const struct bus *bus, uint64_t seq)
 {
-	struct bus_cursor c = { .seq = bus->tail_seq, .at = bus->tail };
+	struct bus_cursor c = bus_begin(bus);
 
-	while (c.seq < MIN(seq, bus->head_seq)) {
+	if (seq < bus->first_seq || seq > bus->head_seq) {
+		c.is_astray = true;
+		return c;
+	}
+	while (c.seq < seq) {
 		c.at += header_at(bus, c.at).size;
 		c.seq++;
 	}
@@ -146,9 +156,9 @@ bool bus_next(struct bus *bus, struct bus_cursor *cursor, const struct bus_filte
               struct bus_event *ret, uint64_t *ret_lost)
 {
 	*ret_lost = 0;
-	if (cursor->seq < bus->tail_seq) {
-		*ret_lost = bus->tail_seq - cursor->seq;
-		*cursor = (struct bus_cursor){ .seq = bus->tail_seq, .at = bus->tail };
+	if (cursor->is_astray || cursor->seq < bus->tail_seq) {
+		*ret_lost = cursor->is_astray ? BUS_LOST_UNKNOWN : bus->tail_seq - cursor->seq;
+		*cursor = bus_begin(bus);
 	}
 	while (cursor->seq < bus->head_seq) {
 		struct record r = header_at(bus, cursor->at);

@@ -44,8 +44,7 @@ const char *proctor_error(const struct proctor *p);
 /* How long one call may take: 5 s unless said otherwise. */
 void proctor_set_timeout(struct proctor *p, int ms);
 
-/* ---- jobs and sheets ---------------------------------------------------------------------------
- */
+/* ---- jobs and sheets ------------------------------------------------------------------------- */
 
 /* How something ended; zeros: well. */
 struct proctor_end {
@@ -87,15 +86,13 @@ int proctor_sheet_start(struct proctor *p, const struct proctor_sheet *sheet);
 int proctor_sheet_end(struct proctor *p, const char *job_id, unsigned num,
                       const struct proctor_end *how);
 
-/* ---- what happens in the job we are in ---------------------------------------------------------
- */
+/* ---- what happens in the job we are in ------------------------------------------------------- */
 
 /* `data` is a JSON object, or NULL. */
 int proctor_mark(struct proctor *p, const char *name, const char *data);
 int proctor_phase(struct proctor *p, const char *name, double seconds, const char *data);
 
-/* ---- how things are ----------------------------------------------------------------------------
- */
+/* ---- how things are -------------------------------------------------------------------------- */
 
 /* What is not known is NAN, -1 or "". */
 struct proctor_context {
@@ -110,8 +107,7 @@ struct proctor_context {
 /* Of a process; 0: in general. */
 int proctor_context(struct proctor *p, pid_t pid, struct proctor_context *ret);
 
-/* ---- the bus -----------------------------------------------------------------------------------
- */
+/* ---- the bus --------------------------------------------------------------------------------- */
 
 /* Good until the next proctor_next() or proctor_close(). */
 struct proctor_event {
@@ -120,7 +116,7 @@ struct proctor_event {
 	const char *name;   /* "sheet.completed"; "bus.lagged" when we were too slow */
 	const char *job_id; /* "" if it is of none */
 	const char *data;   /* a JSON object */
-	uint64_t lost;      /* of bus.lagged: how many */
+	uint64_t lost;      /* of bus.lagged: how many; 0: not known, the daemon is another one */
 	void *reserved[PROCTOR_ROOM];
 };
 
@@ -134,8 +130,7 @@ int proctor_next(struct proctor *p, int timeout_ms, struct proctor_event *ret);
 int proctor_fd(const struct proctor *p);
 int proctor_publish(struct proctor *p, const char *name, const char *data);
 
-/* ---- everything else ---------------------------------------------------------------------------
- */
+/* ---- everything else ------------------------------------------------------------------------- */
 
 /* `params` is a JSON object, or NULL. The result is JSON, to be freed by the caller; NULL: nobody
  * needs it. */

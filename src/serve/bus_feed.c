@@ -18,7 +18,7 @@ static void put_lag(struct json *j, uint64_t lost, uint64_t next_seq)
 	message_begin_notification(j, "bus.lagged");
 	json_begin_object(j);
 	json_key(j, "lost");
-	json_u64(j, lost);
+	lost == BUS_LOST_UNKNOWN ? json_nil(j) : json_u64(j, lost);
 	json_key(j, "next_seq");
 	json_u64(j, next_seq);
 	json_end_object(j);

@@ -31,10 +31,12 @@ METHOD(method_bus_subscribe)
 
 	if (text_into(params, "filter", filter.prefix, sizeof filter.prefix, err) < 0 ||
 	    text_into(params, "job_id", filter.job_id, sizeof filter.job_id, err) < 0 ||
-	    params_u64(params, "since_seq", 1, UINT64_MAX >> 1, &since, err) < 0)
+	    params_u64(params, "since_seq", 0, UINT64_MAX >> 1, &since, err) < 0)
 		return -err->code;
 	methods_begin_bus(m);
-	from = since ? bus_at(m->bus, since) : bus_end(m->bus);
+	from = since                             ? bus_at(m->bus, since)
+	       : params_has(params, "since_seq") ? bus_begin(m->bus)
+	                                         : bus_end(m->bus);
 	feed = bus_feed_new(m->bus, from, &filter);
 	server_feed(peer, &feed);
 	json_begin_object(result);
@@ -56,11 +58,13 @@ static int check_name(const char *name, struct err *err)
 METHOD(method_bus_publish)
 {
 	struct methods *m = self;
-	char name[BUS_NAME_MAX] = "", job_id[BUS_JOB_MAX] = "";
+	char name[BUS_NAME_MAX] = "";
 	cleanup(freep) char *data = NULL;
+	const struct job *job;
+	int32_t at;
 
 	if (text_into(params, "event", name, sizeof name, err) < 0 ||
-	    text_into(params, "job_id", job_id, sizeof job_id, err) < 0 ||
+	    methods_find_any_job(m, peer, params, &at, err) < 0 ||
 	    params_object_text(params, "data", SERVE_DATA_MAX, &data, err) < 0)
 		return -err->code;
 	if (!name[0])
@@ -68,7 +72,9 @@ METHOD(method_bus_publish)
 	if (check_name(name, err) < 0)
 		return -err->code;
 	methods_begin_bus(m);
-	methods_publish(m, name, job_id, peer->uid, data ? data : "{}");
+	job = at < 0 ? NULL : &m->host.jobs(m->host.self)->jobs.at[at];
+	methods_publish(m, name, job ? job->id : "", job ? job->uid : peer->uid,
+	                data ? data : "{}");
 	json_begin_object(result);
 	json_key(result, "seq");
 	json_u64(result, bus_next_seq(m->bus) - 1);

@@ -69,25 +69,31 @@ static int32_t job_of_caller(const struct methods *m, const struct server_peer *
 }
 
 /* One that is not his does not exist for him. */
-int methods_find_job(struct methods *m, const struct server_peer *peer, const json_t *params,
-                     int32_t *ret, struct err *err)
+int methods_find_any_job(struct methods *m, const struct server_peer *peer, const json_t *params,
+                         int32_t *ret, struct err *err)
 {
 	const struct jobtab *t = m->host.jobs(m->host.self);
 	const char *id = NULL;
-	int32_t at;
 
 	if (params_text(params, "job_id", JOB_ID_MAX - 1, &id, err) < 0)
 		return -err->code;
 	if (id)
-		at = jobtab_index(t, speaker_means(peer, id));
+		*ret = jobtab_index(t, speaker_means(peer, id));
 	else
-		at = is_door(m) && t->jobs.len ? 0 : job_of_caller(m, peer);
-	if (!id && at < 0)
-		return err_set(err, EINVAL, "job_id is needed: the caller is in no job");
-	if (at < 0 || !methods_has_job(peer, &t->jobs.at[at]))
+		*ret = is_door(m) && t->jobs.len ? 0 : job_of_caller(m, peer);
+	if (*ret >= 0 ? !methods_has_job(peer, &t->jobs.at[*ret]) : id != NULL)
 		return err_set(err, ENOENT, "there is no job '%s'", id ? id : "");
-	*ret = at;
 	return 0;
+}
+
+int methods_find_job(struct methods *m, const struct server_peer *peer, const json_t *params,
+                     int32_t *ret, struct err *err)
+{
+	int r = methods_find_any_job(m, peer, params, ret, err);
+
+	if (r == 0 && *ret < 0)
+		return err_set(err, EINVAL, "job_id is needed: the caller is in no job");
+	return r;
 }
 
 int methods_claim_job(struct methods *m, const struct server_peer *peer, const json_t *params,
@@ -142,7 +148,7 @@ int methods_find_pid(const struct server_peer *peer, const json_t *params, pid_t
 void methods_begin_bus(struct methods *m)
 {
 	if (!m->bus)
-		m->bus = bus_new(RING_BYTES);
+		m->bus = bus_new(RING_BYTES, clock_wall_ns() / NS_PER_US);
 }
 
 void methods_publish(struct methods *m, const char *name, const char *job_id, uid_t uid,

@@ -59,6 +59,9 @@ const struct snapshot *methods_snapshot(struct methods *m, const struct server_p
  * process belongs to. -ENOENT also for one that is not his. */
 int methods_find_job(struct methods *m, const struct server_peer *peer, const json_t *params,
                      int32_t *ret, struct err *err) must_check;
+/* The same for what need not be about a job: *ret is -1 if there is none. */
+int methods_find_any_job(struct methods *m, const struct server_peer *peer, const json_t *params,
+                         int32_t *ret, struct err *err) must_check;
 /* The same to change something: -EALREADY when another connection speaks for it. */
 int methods_claim_job(struct methods *m, const struct server_peer *peer, const json_t *params,
                       int32_t *ret, struct err *err) must_check;

@@ -255,6 +255,33 @@ def test_listeners_hear_of_jobs_sheets_and_processes(shared, children):
 		assert late.read()["params"]["event"] == "app.hello"
 
 
+def test_events_are_published_about_ones_own_jobs(shared, children):
+	"""Of root's too to their owner, about the caller's own without a word, and about nobody else's."""
+	mine, his = children.spawn(["sleep", "60"]), children.spawn(["sleep", "61"], user=NOBODY)
+	shared.result("job.start", job_id="roots", pid=mine.pid)
+	shared.result("job.start", job_id="nobodys", pid=his.pid)
+	for job_id in ("roots", "no-such"):
+		assert shared.call("bus.publish", NOBODY, event="app.x", job_id=job_id)["error"]["data"]["code"] == "not_found"
+	with shared.line(NOBODY) as ear:
+		ear.call("bus.subscribe", filter="app.")
+		shared.result("bus.publish", event="app.roots", job_id="roots")
+		shared.result("bus.publish", event="app.for-him", job_id="nobodys")
+		shared.result("bus.publish", NOBODY, event="app.his")
+		assert [ear.read()["params"]["event"] for _ in range(2)] == ["app.for-him", "app.his"]
+	for job_id in ("roots", "nobodys"):
+		shared.result("job.end", job_id=job_id)
+
+
+def test_a_subscriber_who_comes_back_to_another_daemon_is_told(daemon):
+	with daemon.line() as ear:
+		seq = ear.call("bus.subscribe")["result"]["next_seq"]
+	daemon.stop()
+	daemon.start()
+	with daemon.line() as ear:
+		assert ear.call("bus.subscribe", since_seq=seq, filter="app.")["result"]["next_seq"] > seq
+		assert ear.read()["params"]["lost"] is None
+
+
 def test_who_is_in_a_job_need_not_name_it(shared, children):
 	program = ("import sys,time\nsys.path.insert(0, %r)\nfrom door import Line\nsys.stdin.readline()\n"
 		   "line = Line(sys.argv[1])\nprint(line.call('sheet.started'), flush=True)\ntime.sleep(30)") % os.path.dirname(__file__)

@@ -198,7 +198,7 @@ with Line(sock) as line:
 		heard.append(line.read()["params"])
 print(json.dumps(heard))
 """)
-	assert [e["seq"] for e in heard] == list(range(1, len(heard) + 1))
+	assert [e["seq"] - heard[0]["seq"] for e in heard] == list(range(len(heard)))
 	sheets = [e for e in heard if e["event"].startswith("sheet.")]
 	assert [e["event"] for e in sheets] == ["sheet.started", "sheet.completed"]
 	assert sheets[0]["data"]["label"] == "prepare" and "rss_mb" in sheets[0]["data"]["context"]
@@ -206,19 +206,26 @@ print(json.dumps(heard))
 
 
 def test_a_subscriber_may_ask_for_some_and_for_what_is_past(proctor):
-	late, named = run_inside(proctor, """
-with Line(sock) as line, Line(sock) as other, Line(sock) as third:
+	named, late, all_there_is, stray = run_inside(proctor, """
+with Line(sock) as line, Line(sock) as other, Line(sock) as third, Line(sock) as fourth, Line(sock) as fifth:
 	line.call("bus.subscribe", filter="app.")
 	for n in range(3):
 		other.call("bus.publish", event="app.epoch", data={"n": n})
 		other.call("bus.publish", event="other.thing")
-	named = [line.read()["params"]["data"] for n in range(3)]
-	third.call("bus.subscribe", since_seq=3, filter="app.")
+	named = [line.read()["params"] for n in range(3)]
+	third.call("bus.subscribe", since_seq=named[1]["seq"], filter="app.")
 	late = [third.read()["params"]["seq"] for n in range(2)]
-print(json.dumps([late, named]))
+	fourth.call("bus.subscribe", since_seq=0, filter="app.")
+	all_there_is = [fourth.read()["params"]["seq"] for n in range(3)]
+	fifth.call("bus.subscribe", since_seq=7, filter="app.")
+	stray = [fifth.read(), fifth.read()]
+print(json.dumps([named, late, all_there_is, stray]))
 """)
-	assert named == [{"n": 0}, {"n": 1}, {"n": 2}]
-	assert late == [3, 5]
+	assert [event["data"] for event in named] == [{"n": 0}, {"n": 1}, {"n": 2}]
+	seqs = [event["seq"] for event in named]
+	assert late == seqs[1:] and all_there_is == seqs
+	assert stray[0]["method"] == "bus.lagged" and stray[0]["params"]["lost"] is None
+	assert stray[1]["params"]["seq"] == seqs[0]
 
 
 def test_names_of_ours_cannot_be_published_by_others(proctor):

@@ -32,7 +32,7 @@ static void publish_many(struct bus *bus, int n)
 
 static void test_bus__hands_on_in_order_what_was_published(void **state)
 {
-	cleanup(bus_freep) struct bus *bus = bus_new(SMALL);
+	cleanup(bus_freep) struct bus *bus = bus_new(SMALL, 1);
 	struct bus_cursor c = bus_end(bus);
 	struct bus_event e;
 	uint64_t lost;
@@ -68,7 +68,7 @@ static void test_bus__lets_through_what_the_filter_names(void **state)
 		{ { .uid = 1000 }, 0x6 },
 		{ { .prefix = "job", .job_id = "a-1", .uid = 1000 }, 0x4 },
 	};
-	cleanup(bus_freep) struct bus *bus = bus_new(SMALL);
+	cleanup(bus_freep) struct bus *bus = bus_new(SMALL, 1);
 	struct bus_event e;
 	uint64_t lost;
 
@@ -89,7 +89,7 @@ static void test_bus__lets_through_what_the_filter_names(void **state)
 
 static void test_bus__tells_who_was_overtaken_how_much_is_lost(void **state)
 {
-	cleanup(bus_freep) struct bus *bus = bus_new(SMALL);
+	cleanup(bus_freep) struct bus *bus = bus_new(SMALL, 1);
 	struct bus_cursor slow = bus_end(bus);
 	struct bus_event e;
 	uint64_t lost, lost_in_all = 0, read = 0, last = 0;
@@ -114,7 +114,7 @@ static void test_bus__tells_who_was_overtaken_how_much_is_lost(void **state)
 
 static void test_bus__resumes_where_somebody_left_while_it_is_still_there(void **state)
 {
-	cleanup(bus_freep) struct bus *bus = bus_new(SMALL);
+	cleanup(bus_freep) struct bus *bus = bus_new(SMALL, 1);
 	struct bus_cursor c;
 	struct bus_event e;
 	uint64_t lost, oldest;
@@ -130,14 +130,38 @@ static void test_bus__resumes_where_somebody_left_while_it_is_still_there(void *
 	oldest = e.seq;
 	assert_true(oldest > 1 && oldest < 5000);
 	assert_int_equal(lost, oldest - 1);
-	c = bus_at(bus, 6000); /* not there yet: from the end on */
+	c = bus_begin(bus); /* whatever is left, and who asks for that lost nothing */
+	assert_true(bus_next(bus, &c, &everything, &e, &lost));
+	assert_int_equal(e.seq, oldest);
+	assert_int_equal(lost, 0);
+	c = bus_at(bus, bus_next_seq(bus)); /* he has read all there is */
 	assert_false(bus_next(bus, &c, &everything, &e, &lost));
 	assert_int_equal(lost, 0);
 }
 
+static void test_bus__tells_who_comes_with_a_number_of_another_ring(void **state)
+{
+	static const uint64_t numbers[] = { 1, 999, 1011 };
+	cleanup(bus_freep) struct bus *bus = bus_new(SMALL, 1000);
+	struct bus_event e;
+	uint64_t lost;
+
+	(void)state;
+	publish_many(bus, 10);
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+		struct bus_cursor c = bus_at(bus, numbers[i]);
+
+		assert_true(bus_next(bus, &c, &everything, &e, &lost));
+		assert_int_equal(e.seq, 1000);
+		assert_true(lost == BUS_LOST_UNKNOWN);
+		assert_true(bus_next(bus, &c, &everything, &e, &lost));
+		assert_int_equal(lost, 0);
+	}
+}
+
 static void test_bus__refuses_what_is_too_long(void **state)
 {
-	cleanup(bus_freep) struct bus *bus = bus_new(SMALL);
+	cleanup(bus_freep) struct bus *bus = bus_new(SMALL, 1);
 	char *text = xcalloc(1, BUS_TEXT_MAX + 1);
 	struct bus_event e = { .name = "job.ended", .job_id = "", .text = text };
 
@@ -153,4 +177,5 @@ RUN_TESTS(TEST(test_bus__hands_on_in_order_what_was_published),
           TEST(test_bus__lets_through_what_the_filter_names),
           TEST(test_bus__tells_who_was_overtaken_how_much_is_lost),
           TEST(test_bus__resumes_where_somebody_left_while_it_is_still_there),
+          TEST(test_bus__tells_who_comes_with_a_number_of_another_ring),
           TEST(test_bus__refuses_what_is_too_long))

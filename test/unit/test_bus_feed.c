@@ -28,7 +28,7 @@ static void is_silent(struct server_feed *f)
 
 static void test_bus_feed__tells_each_event_as_a_notification(void **state)
 {
-	cleanup(bus_freep) struct bus *bus = bus_new(0);
+	cleanup(bus_freep) struct bus *bus = bus_new(0, 1);
 	struct server_feed f = bus_feed_new(bus, bus_end(bus), &everything);
 
 	(void)state;
@@ -51,7 +51,7 @@ static void test_bus_feed__tells_each_event_as_a_notification(void **state)
 
 static void test_bus_feed__tells_what_it_missed_before_what_it_has(void **state)
 {
-	cleanup(bus_freep) struct bus *bus = bus_new(0);
+	cleanup(bus_freep) struct bus *bus = bus_new(0, 1);
 	struct server_feed all = bus_feed_new(bus, bus_end(bus), &everything);
 	struct server_feed none = bus_feed_new(bus, bus_end(bus),
 	                                       &(struct bus_filter){ .prefix = "job." });
@@ -94,7 +94,7 @@ static void test_announce__names_events_and_knows_whose_they_are(void **state)
 		{ { .kind = EVENT_MARK, .job = 0 }, "job.mark", "a-1", 1000 },
 		{ { .kind = EVENT_LOSS, .job = -1 }, "monitor.loss", "", 0 },
 	};
-	cleanup(bus_freep) struct bus *bus = bus_new(0);
+	cleanup(bus_freep) struct bus *bus = bus_new(0, 1);
 	struct bus_cursor c = bus_end(bus);
 	struct snapshot snap = { 0 };
 	struct buf scratch = { 0 };
