@@ -110,18 +110,10 @@ METHOD(method_job_profile)
 
 /* ---- process.history ------------------------------------------------------------------------- */
 
-struct points {
-	const struct server_peer *peer;
-	struct json *to;
-};
-
 static int put_point(void *self, const struct reader_point *p)
 {
-	const struct points *points = self;
-	struct json *j = points->to;
+	struct json *j = self;
 
-	if (!methods_trusts(points->peer) && p->uid != points->peer->uid)
-		return 0;
 	json_begin_object(j);
 	json_key(j, "timestamp");
 	json_fixed(j, p->wall_ns / NS_PER_US, 6);
@@ -141,7 +133,7 @@ static int put_point(void *self, const struct reader_point *p)
 METHOD(method_process_history)
 {
 	cleanup(reader_closep) struct reader *reader = NULL;
-	struct points points = { .peer = peer, .to = result };
+	uint32_t uid = methods_trusts(peer) ? READER_ANY_UID : peer->uid;
 	struct reader_cursor at = { 0 };
 	uint64_t pid = 0, limit = POINTS_DEFAULT;
 	int n;
@@ -159,7 +151,7 @@ METHOD(method_process_history)
 	json_u64(result, pid);
 	json_key(result, "points");
 	json_begin_array(result);
-	n = reader_history(reader, (pid_t)pid, &at, limit, put_point, &points, err);
+	n = reader_history(reader, (pid_t)pid, uid, &at, limit, put_point, result, err);
 	json_end_array(result);
 	json_key(result, "more");
 	json_bool(result, n >= 0 && (uint64_t)n == limit);

@@ -125,8 +125,8 @@ static struct reader_point point_of(sqlite3_stmt *stmt, pid_t pid)
 	return p;
 }
 
-static int read_history(struct reader *r, pid_t pid, struct reader_cursor *at, size_t limit,
-                        reader_point_fn fn, void *self, struct err *err)
+static int read_history(struct reader *r, pid_t pid, uint32_t uid, struct reader_cursor *at,
+                        size_t limit, reader_point_fn fn, void *self, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	int result = prepare_history(r, pid, at, &stmt, err);
@@ -138,23 +138,26 @@ static int read_history(struct reader *r, pid_t pid, struct reader_cursor *at, s
 		result = db_step(stmt, err);
 		if (result <= 0)
 			break;
+		result = 0;
 		p = point_of(stmt, pid);
-		result = MIN(fn(self, &p), 0);
 		at->since_ns = p.wall_ns;
 		at->after_id = p.snapshot;
+		if (uid != READER_ANY_UID && p.uid != uid)
+			continue;
+		result = MIN(fn(self, &p), 0);
 		n++;
 	}
 	return result < 0 ? result : (int)n;
 }
 
-int reader_history(struct reader *r, pid_t pid, struct reader_cursor *at, size_t limit,
-                   reader_point_fn fn, void *self, struct err *err)
+int reader_history(struct reader *r, pid_t pid, uint32_t uid, struct reader_cursor *at,
+                   size_t limit, reader_point_fn fn, void *self, struct err *err)
 {
 	int result = reader_begin(r, err);
 
 	if (result < 0)
 		return result;
-	result = read_history(r, pid, at, MIN(limit, (size_t)INT32_MAX), fn, self, err);
+	result = read_history(r, pid, uid, at, MIN(limit, (size_t)INT32_MAX), fn, self, err);
 	reader_end(r);
 	return result;
 }

@@ -54,9 +54,12 @@ struct reader_point {
 };
 typedef int (*reader_point_fn)(void *self, const struct reader_point *p);
 
-/* All lives of a pid, oldest first, at most `limit` points. How many, or -errno. */
-int reader_history(struct reader *r, pid_t pid, struct reader_cursor *at, size_t limit,
-                   reader_point_fn fn, void *self, struct err *err) must_check;
+#define READER_ANY_UID UINT32_MAX
+
+/* All lives of a pid that were this user's, oldest first, at most `limit` points. How many, or
+ * -errno. */
+int reader_history(struct reader *r, pid_t pid, uint32_t uid, struct reader_cursor *at,
+                   size_t limit, reader_point_fn fn, void *self, struct err *err) must_check;
 
 #define PROFILE_SHEETS_MAX 10000
 

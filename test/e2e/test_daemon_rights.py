@@ -152,6 +152,10 @@ def test_a_listener_hears_only_of_what_is_his(world):
 		assert other.read()["params"]["data"] == {"n": 2}
 
 
+def test_the_history_of_a_foreign_process_does_not_tell_that_there_is_one(world):
+	assert world.result("process.history", uid=OTHER, pid=world.his, limit=1) == {"pid": world.his, "points": [], "more": False}
+
+
 def test_the_command_lines_of_others_are_not_shown(world):
 	top = world.result("daemon.top", uid=OTHER)
 	assert top["processes"] == [] and top["job_progress"] == []

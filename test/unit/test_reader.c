@@ -254,10 +254,57 @@ static void test_reader_history__tells_all_lives_of_a_pid_in_pages(void **state)
 
 		vec_each(&w.rows, row)
 			expected += row->p.id.pid == walk.pid;
-		while ((n = reader_history(r, walk.pid, &at, 50, check_point, &walk, &err)) > 0)
+		while ((n = reader_history(r, walk.pid, READER_ANY_UID, &at, 50, check_point, &walk,
+		                           &err)) > 0)
 			got += (size_t)n;
 		assert_int_equal(n, 0);
 		assert_int_equal(got, expected);
+	}
+	reader_close(r);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
+static int count_point(void *self, const struct reader_point *p)
+{
+	struct walker *walk = self;
+	struct world_proc life = { .id = p->process };
+
+	assert_int_equal(p->uid, world_uid(&life));
+	walk->row++;
+	return 0;
+}
+
+/* A page that is short is the last one, whoever else had the pid before, between and after. */
+static void test_reader_history__counts_only_what_was_the_users(void **state)
+{
+	char *dir = world_dir();
+	struct err err = { 0 };
+	struct world w;
+	struct store *st;
+	struct reader *r;
+
+	(void)state;
+	world_init(&w, 27);
+	w.churn = 6;
+	st = world_open(&w, dir);
+	for (int i = 0; i < 300; i++)
+		world_put(&w, st);
+	r = open_reader(dir);
+	for (uint32_t uid = 999; uid < 1003; uid++) {
+		struct walker walk = { .w = &w, .pid = w.first_pid };
+		struct reader_cursor at = { 0 };
+		size_t expected = 0;
+		int n;
+
+		vec_each(&w.rows, row)
+			expected += row->p.id.pid == walk.pid && world_uid(&row->p) == uid;
+		assert_int_equal(expected > 0, uid >= 1000);
+		do {
+			n = reader_history(r, walk.pid, uid, &at, 20, count_point, &walk, &err);
+			assert_int_equal(n < 20, walk.row == expected);
+		} while (n == 20);
 	}
 	reader_close(r);
 	store_close(st);
@@ -392,6 +439,7 @@ RUN_TESTS(TEST(test_reader_next_snapshot__brings_all_back_oldest_first),
           TEST(test_reader_next_snapshot__follows_a_writer),
           TEST(test_reader_events__come_in_pages_without_gap_or_overlap),
           TEST(test_reader_history__tells_all_lives_of_a_pid_in_pages),
+          TEST(test_reader_history__counts_only_what_was_the_users),
           TEST(test_reader_profile__sums_the_kernels_totals),
           TEST(test_reader_profile__survives_the_rows_of_its_processes),
           TEST(test_reader_open__refuses_what_is_not_there_or_not_ours))
