@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "config/sockpath.h"
 #include "config/statedir.h"
+#include "rpc/json_fault.h"
 
 #define PATIENCE_NS (5 * NS_PER_S)
 
@@ -127,13 +128,17 @@ static int check_object(struct proctor *p, const char *name, const char *text)
 {
 	json_error_t why;
 	json_t *parsed = json_loads(text, JSON_REJECT_DUPLICATES, &why);
-	bool is_json = parsed != NULL, is_object = json_is_object(parsed);
+	bool is_object = json_is_object(parsed);
+	struct err fault;
 
+	if (!parsed)
+		(void)json_fault_set(scan_str(text), &why, &fault);
+	else if (!is_object)
+		err_set(&fault, EINVAL, "it is something else");
 	json_decref(parsed);
 	if (is_object)
 		return 0;
-	return err_set(&p->err, EINVAL, "%s is no JSON object: %s", name,
-	               is_json ? "it is something else" : why.text);
+	return err_set(&p->err, EINVAL, "%s is no JSON object: %s", name, fault.msg);
 }
 
 EXPORT int proctor_call(struct proctor *p, const char *method, const char *params,

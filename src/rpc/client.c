@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "rpc/address.h"
+#include "rpc/json_fault.h"
 #include "rpc/message.h"
 
 #define REPLY_MAX ((size_t)33 << 20) /* a little more than servers send */
@@ -194,9 +195,10 @@ static int read_reply(struct client *c, uint64_t deadline_ns, json_t **ret, stru
 	if (r < 0)
 		return err_set(err, -r, "wait for an answer: %s", strerror(-r));
 	reply = json_loadb(line.p, scan_left(&line), 0, &error);
+	r = reply ? 0 : json_fault_set(line, &error, err);
 	drop_line(c, line);
-	if (!reply)
-		return err_set(err, EBADMSG, "the answer is not JSON: %s", error.text);
+	if (r < 0)
+		return err_wrap(err, "read the answer");
 	*ret = reply;
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "rpc/frame.h"
+#include "rpc/json_fault.h"
 
 struct error_row {
 	int code, number;
@@ -52,10 +53,7 @@ int message_load(struct scan line, json_t **ret, struct err *err)
 	root = json_loadb(line.p, scan_left(&line), JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
 	                  &error);
 	if (!root)
-		return err_set(err,
-		               json_error_code(&error) == json_error_duplicate_key ? ENOTUNIQ
-		                                                                   : EBADMSG,
-		               "%s", error.text);
+		return json_fault_set(line, &error, err);
 	*ret = root;
 	return 0;
 }
@@ -96,6 +94,14 @@ static int parse_envelope(struct message *m, struct err *err)
 	return parse_params(m, err);
 }
 
+/* Who asked wants to know which of his calls was refused. Of two ids none is the one. */
+static int refuse(struct message *m, struct scan line, int r)
+{
+	if (r == -EBADMSG || r == -ERANGE)
+		m->root = m->id = json_fault_id(line);
+	return r;
+}
+
 int message_parse(struct scan line, struct message *ret, struct err *err)
 {
 	int r;
@@ -103,7 +109,7 @@ int message_parse(struct scan line, struct message *ret, struct err *err)
 	*ret = (struct message){ 0 };
 	r = message_load(line, &ret->root, err);
 	if (r < 0)
-		return r;
+		return refuse(ret, line, r);
 	if (json_is_array(ret->root))
 		return err_set(err, EPROTONOSUPPORT, "no batches: send the calls one a line");
 	if (!json_is_object(ret->root))

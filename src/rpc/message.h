@@ -18,6 +18,7 @@
 #define MESSAGE_ERRORS(X)                                                                          \
 	X(EBADMSG, -32700, "parse_error")          /* not JSON */                                  \
 	X(ENOTUNIQ, -32700, "duplicate_key")       /* an object names a key twice */               \
+	X(ERANGE, -32700, "number_too_large")      /* JSON, but beyond 2^63 or a double */         \
 	X(EPROTO, -32600, "invalid_request")       /* JSON, and no JSON-RPC 2.0 */                 \
 	X(EPROTONOSUPPORT, -32600, "batch_refused") /* send the calls one a line instead */        \
 	X(EMSGSIZE, -32600, "frame_too_long")      /* the connection ends */                       \

@@ -60,19 +60,56 @@ static void test_message_parse__takes_no_params_and_an_empty_array_as_none(void 
 
 static void test_message_parse__refuses_what_is_not_json(void **state)
 {
-	static const char *const lines[] = { "{",
-		                             "hello",
-		                             "{\"a\":1}x",
-		                             "{\"a\":\"\xff\"}",
-		                             "{\"a\":\"\\u0000\"}",
-		                             "{\"a\":99999999999999999999}",
-		                             "{'a':1}",
-		                             "{\"a\":1e999}",
-		                             "{\"a\":NaN}" };
+	static const char *const lines[] = {
+		"{",       "hello",      "{\"a\":1}x", "{\"a\":\"\xff\"}", "{\"a\":\"\\u0000\"}",
+		"{'a':1}", "{\"a\":NaN}"
+	};
 
 	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
 		assert_refused(lines[i], -32700, "parse_error", "null");
 	assert_refused("{\"id\":1,\"id\":2}", -32700, "duplicate_key", "null");
+}
+
+static void assert_says(const char *line, const char *words)
+{
+	struct message m;
+	struct err err = { 0 };
+
+	assert_true(message_parse(scan_str(line), &m, &err) < 0);
+	assert_string_equal(err.msg, words);
+	message_done(&m);
+}
+
+static void test_message_parse__says_what_is_not_json_in_our_words(void **state)
+{
+	assert_says("{\"id\":1,", "not JSON: it is not complete, near byte 8");
+	assert_says("hello", "not JSON, near byte 5");
+	assert_says("{\"a\":\"\xff\"}", "not JSON: no UTF-8, near byte 6");
+	assert_says("{} x", "not JSON: more behind its end, near byte 4");
+	assert_says("{\"a\":\"\\u0000\"}", "a text with \\u0000 is not taken, near byte 13");
+	assert_says("{\"\\u0000\":1}", "a key with \\u0000 is not taken, near byte 9");
+	assert_says("{\"a\":1,\"a\":2}", "an object has a key twice, near byte 10");
+}
+
+static void test_message_parse__names_a_number_that_is_too_large_and_keeps_the_id(void **state)
+{
+	static const char too_large[] = "number_too_large";
+
+	assert_refused("{\"a\":9223372036854775808,\"id\":7}", -32700, too_large, "7");
+	assert_refused("{\"id\":\"x\",\"a\":[{\"id\":-9223372036854775809}]}", -32700, too_large,
+	               "\"x\"");
+	assert_refused("{\"id\":18446744073709551615}", -32700, too_large, "null");
+	assert_refused("{\"id\":1,\"a\":1e999}", -32700, too_large, "1");
+	assert_refused("{\"id\":1,\"a\":1e999", -32700, too_large, "null"); /* and then it ends */
+	assert_refused("{\"id\":{},\"a\":1e999}", -32700, too_large, "null");
+	assert_refused("{\"id\":1,\"a\":\"\\u0000\"}", -32700, "parse_error", "1");
+	assert_says(
+		"{\"id\":1,\"a\":-9223372036854775809}",
+		"the number -9223372036854775809 is too large: integers go from -2^63 to 2^63-1");
+	assert_says(
+		"1234567890123456789012345678901234567890123",
+		"the number 1234567890123456789012345678901234567890… is too large: integers go "
+		"from -2^63 to 2^63-1");
 }
 
 static void test_message_parse__refuses_json_that_is_no_request(void **state)
@@ -143,6 +180,8 @@ static void test_message_errors__go_out_and_come_back_as_the_same_errno(void **s
 RUN_TESTS(TEST(test_message_parse__reads_a_request),
           TEST(test_message_parse__takes_no_params_and_an_empty_array_as_none),
           TEST(test_message_parse__refuses_what_is_not_json),
+          TEST(test_message_parse__says_what_is_not_json_in_our_words),
+          TEST(test_message_parse__names_a_number_that_is_too_large_and_keeps_the_id),
           TEST(test_message_parse__refuses_json_that_is_no_request),
           TEST(test_message_parse__refuses_batches_depth_and_unnamed_params),
           TEST(test_message_put__gives_the_id_back_as_it_came),

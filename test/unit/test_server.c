@@ -274,7 +274,7 @@ static void test_server__answers_pipelined_calls_in_order_and_goes_on_after_a_ba
 				      2, "echo", "{\"text\":\"b\"}")),
 		"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\"}\n"
 		"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":"
-		"\"string or '}' expected near 'broken'\",\"data\":{\"code\":\"parse_error\"}}}\n"
+		"\"not JSON, near byte 7\",\"data\":{\"code\":\"parse_error\"}}}\n"
 		"{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":\"b\"}\n");
 }
 
