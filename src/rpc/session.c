@@ -103,10 +103,11 @@ static bool receive(struct session *s)
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR;
-	if (n == 0)
-		s->ends = true;
-	else
+	s->ends = n == 0;
+	if (n > 0)
 		frames_put(&s->in, bytes, (size_t)n);
+	else if (frames_is_half(&s->in))
+		frames_put(&s->in, "\n", 1); /* the last line may do without */
 	return true;
 }
 

@@ -316,12 +316,20 @@ static void test_server__does_no_call_whose_caller_has_gone(void **state)
 	assert_int_equal(server_clients(sc->server), 0);
 }
 
-static void test_server__drops_half_a_line_at_the_end(void **state)
+static void test_server__takes_a_last_line_without_its_newline(void **state)
 {
 	struct scene *sc = *state;
 
 	assert_string_equal(answer_to(sc, "{\"jsonrpc\":\"2.0\",\"method\":\"note\"}"), "");
-	assert_int_equal(sc->noted, 0);
+	assert_int_equal(sc->noted, 1);
+	assert_string_equal(answer_to(sc, "\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"echo\","
+	                                  "\"params\":{\"text\":\"a\"}}"),
+	                    "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\"}\n");
+	assert_string_equal(answer_to(sc, "{\"jsonrpc\":\"2.0\",\"meth"),
+	                    "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,"
+	                    "\"message\":\"not JSON: it is not complete, near byte 22\","
+	                    "\"data\":{\"code\":\"parse_error\"}}}\n");
+	assert_string_equal(answer_to(sc, " "), "");
 }
 
 static void test_server__answers_hundreds_of_calls_in_one_go(void **state)
@@ -617,7 +625,7 @@ RUN_TESTS(SERVER_TEST(test_server__answers_pipelined_calls_in_order_and_goes_on_
           SERVER_TEST(test_server__tells_errors_of_the_table_and_of_methods),
           SERVER_TEST(test_server__does_what_a_notification_says_and_is_silent),
           SERVER_TEST(test_server__does_no_call_whose_caller_has_gone),
-          SERVER_TEST(test_server__drops_half_a_line_at_the_end),
+          SERVER_TEST(test_server__takes_a_last_line_without_its_newline),
           SERVER_TEST(test_server__answers_hundreds_of_calls_in_one_go),
           SERVER_TEST(test_server__sends_what_is_larger_than_any_socket_buffer),
           SERVER_TEST(test_server__refuses_an_endless_line_and_hangs_up),
