@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "daemon/supervisor.h"
 #include "rpc/address.h"
@@ -32,13 +34,39 @@ static int open_dir(const char *dir, int *ret_fd, struct err *err)
 	return 0;
 }
 
+/* Who listens there; 0: it cannot be said. */
+static pid_t find_listener(const char *path)
+{
+	cleanup(closep) int fd = -1;
+	struct ucred cred = { 0 };
+	socklen_t n = sizeof cred;
+	struct err err;
+
+	if (address_connect(path, clock_mono_ns() + NS_PER_S, &fd, &err) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0)
+		return 0;
+	return cred.pid;
+}
+
+static int tell_taken(const char *dir, const char *name, struct err *err)
+{
+	cleanup(freep) char *path = xasprintf("%s/%s", dir, name);
+	pid_t pid = find_listener(path);
+
+	if (!pid)
+		return err_set(err, EALREADY, "a daemon listens in '%s' already", dir);
+	return err_set(err, EALREADY,
+	               "a daemon listens on '%s' already: process %d; --socket says where else",
+	               path, pid);
+}
+
 /* The lock tells a living daemon from what a killed one left behind. */
 static int listen_in(struct listener *l, const char *dir, int *ret_fd, struct err *err)
 {
 	int r;
 
 	if (flock(l->dir_fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-		return err_set(err, EALREADY, "a daemon listens in '%s' already", dir);
+		return tell_taken(dir, l->name, err);
 	r = address_listen(l->dir_fd, dir, l->name, BACKLOG, ret_fd, err);
 	if (r == -EADDRINUSE && unlinkat(l->dir_fd, l->name, 0) == 0)
 		r = address_listen(l->dir_fd, dir, l->name, BACKLOG, ret_fd, err);
