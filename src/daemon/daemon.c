@@ -143,10 +143,18 @@ static int take_signals(struct daemon *d, struct err *err)
 
 /* ---- from start to end ----------------------------------------------------------------------- */
 
+static void tell_readopted(struct readopted n)
+{
+	if (n.go_on)
+		log_info("%zu job%s of before go%s on", n.go_on, n.go_on == 1 ? "" : "s",
+		         n.go_on == 1 ? "es" : "");
+	if (n.ended)
+		log_info("%zu job%s ended while nobody watched", n.ended, n.ended == 1 ? "" : "s");
+}
+
 static int begin_watching(struct daemon *d, struct err *err)
 {
 	struct engine_options options = d->options->engine;
-	size_t readopted;
 
 	if (!d->options->is_enabled)
 		return 0;
@@ -156,10 +164,7 @@ static int begin_watching(struct daemon *d, struct err *err)
 	if (engine_new(d->loop, &options, &d->engine, err) < 0)
 		return -err->code;
 	d->desk = desk_new(d->engine);
-	readopted = readopt_jobs(d->desk, options.recorder.store.path);
-	if (readopted)
-		log_info("%zu job%s of before go%s on", readopted, readopted == 1 ? "" : "s",
-		         readopted == 1 ? "es" : "");
+	tell_readopted(readopt_jobs(d->desk, options.recorder.store.path));
 	return 0;
 }
 

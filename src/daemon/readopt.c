@@ -61,8 +61,8 @@ static bool is_ours(struct reader *reader, const struct job *job)
 	       strcmp(kind, "daemon") == 0;
 }
 
-static bool readopt(struct reading *r, struct reader *reader, struct desk *desk,
-                    const struct job *job)
+static enum desk_restored readopt(struct reading *r, struct reader *reader, struct desk *desk,
+                                  const struct job *job)
 {
 	struct err err;
 
@@ -70,25 +70,30 @@ static bool readopt(struct reading *r, struct reader *reader, struct desk *desk,
 	r->past.ended_cpu_ns = 0;
 	vec_reset(&r->past.processes);
 	vec_reset(&r->past.sheets);
-	return is_ours(reader, job) &&
-	       reader_job_processes(reader, job->id, PROCESSES_READ, add_process, r, &err) >= 0 &&
-	       reader_sheets(reader, job->id, add_sheet, r, &err) >= 0 &&
-	       desk_restore(desk, job, &r->past);
+	if (!is_ours(reader, job) ||
+	    reader_job_processes(reader, job->id, PROCESSES_READ, add_process, r, &err) < 0 ||
+	    reader_sheets(reader, job->id, add_sheet, r, &err) < 0)
+		return DESK_LEFT;
+	return desk_restore(desk, job, &r->past);
 }
 
-size_t readopt_jobs(struct desk *desk, const char *db_path)
+struct readopted readopt_jobs(struct desk *desk, const char *db_path)
 {
 	const struct job_filter lost = { .outcome = "lost" };
 	cleanup(reader_closep) struct reader *reader = NULL;
+	struct readopted n = { 0 };
 	struct reading r = { 0 };
 	struct err err;
-	size_t n = 0;
 
 	if (reader_open(db_path, &reader, &err) < 0 ||
 	    reader_jobs(reader, &lost, JOBS_READ, add_job, &r, &err) < 0)
-		return 0;
-	vec_each(&r.jobs, job)
-		n += readopt(&r, reader, desk, job);
+		return n;
+	vec_each(&r.jobs, job) {
+		enum desk_restored how = readopt(&r, reader, desk, job);
+
+		n.go_on += how == DESK_GOES_ON;
+		n.ended += how == DESK_ENDED;
+	}
 	vec_done(&r.jobs);
 	vec_done(&r.past.processes);
 	vec_done(&r.past.sheets);

@@ -25,6 +25,7 @@ struct entry {
 	uint64_t outlived;
 	bool is_told;      /* its end went into a snapshot */
 	bool is_concluded; /* nobody told its end: its process ended */
+	bool is_past;      /* it ended before us: its figures are those that were stored */
 };
 
 struct desk {
@@ -204,9 +205,11 @@ static void remember(struct tally *t, const struct job *job, uint64_t ended_cpu_
 	t->lost = true; /* nobody looked in between */
 }
 
+/* Those of a job that goes on go on: that they are lost was true only while nobody watched. */
 static void restore_sheets(struct desk *d, int32_t job, const struct desk_past *past)
 {
 	struct jobtab *jobs = engine_jobs(d->engine);
+	bool goes_on = !d->entries.at[job].is_past;
 
 	vec_each(&past->sheets, was) {
 		struct sheet *sheet = jobtab_begin_sheet(jobs, job, was->num, was->label,
@@ -219,37 +222,58 @@ static void restore_sheets(struct desk *d, int32_t job, const struct desk_past *
 		sheet->has_exit_code = was->has_exit_code;
 		sheet->exit_code = was->exit_code;
 		sheet->signal = was->signal;
-		if (was->status == JOB_COMPLETED || was->status == JOB_FAILED)
+		if (!goes_on || was->status != JOB_LOST)
 			jobtab_end_sheet(jobs, sheet, was->status, was->ended_ns);
 		sheet->is_stored = true;
 	}
 }
 
-bool desk_restore(struct desk *d, const struct job *job, const struct desk_past *past)
+/* Its end was seen by nobody: who registered it may know, and come to say so. */
+static void show_past(struct desk *d, int32_t at, const struct job *job,
+                      const struct desk_past *past)
 {
-	struct jobtab *jobs = engine_jobs(d->engine);
-	struct entry *entry;
-	int32_t at;
+	struct entry *entry = &d->entries.at[at];
 
-	if (jobtab_index(jobs, job->id) >= 0 || !past->root.pid ||
-	    !procstat_is_alive(d->root_fd, past->root))
-		return false;
-	at = enter(d, job, past->root);
-	if (at < 0)
-		return false;
+	*job_at(d, at) = *job;
+	job_at(d, at)->took_ns = MAX(job->took_ns, job->ended_ns - job->started_ns);
+	entry->is_past = entry->is_concluded = true;
+	entry->over_mono_ns = clock_mono_ns();
+	restore_sheets(d, at, past);
+}
+
+static void go_on(struct desk *d, int32_t at, const struct job *job, const struct desk_past *past)
+{
+	struct entry *entry = &d->entries.at[at];
+
 	vec_each(&past->processes, p) {
 		if (!procstat_is_alive(d->root_fd, p->id))
 			continue;
-		members_add(engine_members(d->engine), jobs, p->id,
+		members_add(engine_members(d->engine), engine_jobs(d->engine), p->id,
 		            (struct job_ref){ at, p->sheet });
 	}
-	entry = &d->entries.at[at];
 	remember(&entry->tally, job, past->ended_cpu_ns);
 	entry->tally.started_boot_ns -= MIN(entry->tally.started_boot_ns,
 	                                    clock_wall_ns() - job->started_ns);
 	restore_sheets(d, at, past);
 	engine_adopt(d->engine);
-	return true;
+}
+
+enum desk_restored desk_restore(struct desk *d, const struct job *job, const struct desk_past *past)
+{
+	bool goes_on = past->root.pid && procstat_is_alive(d->root_fd, past->root);
+	int32_t at;
+
+	if (jobtab_index(engine_jobs(d->engine), job->id) >= 0 ||
+	    (!goes_on && job->ended_ns + DESK_PAST_NS < clock_wall_ns()))
+		return DESK_LEFT;
+	at = enter(d, job, past->root);
+	if (at < 0)
+		return DESK_LEFT;
+	if (goes_on)
+		go_on(d, at, job, past);
+	else
+		show_past(d, at, job, past);
+	return goes_on ? DESK_GOES_ON : DESK_ENDED;
 }
 
 /* ---- ends ------------------------------------------------------------------------------------ */
@@ -416,7 +440,7 @@ void desk_note(struct desk *d, struct snapshot *snap)
 	for (int32_t i = 0; (size_t)i < d->entries.len && (size_t)i < snap->jobs.len; i++) {
 		struct entry *entry = &d->entries.at[i];
 
-		if (!job_at(d, i)->is_foreign)
+		if (!job_at(d, i)->is_foreign && !entry->is_past)
 			put_figures(d, i, snap);
 		if (entry->over_mono_ns && !entry->is_told)
 			show_sheets(d, i, snap);

@@ -18,8 +18,8 @@ DEFINE_CLEANUP(struct desk *, desk_free)
 
 /* `job` as it begins: who and what it is; without started_ns it begins now. What descends from pid
  * belongs to it, and who bears its signs (strangers.h). -EALREADY: one of that id runs, or one of
- * that process; -ENOENT: there is no such process; -ENOSPC. A lost job of that id whose recorder is back takes its old
- * place. */
+ * that process; -ENOENT: there is no such process; -ENOSPC. A lost job of that id whose recorder is
+ * back takes its old place. */
 int desk_start(struct desk *d, const struct job *job, pid_t pid, struct err *err) must_check;
 /* A process of a job, as it was known last. */
 struct desk_process {
@@ -35,8 +35,14 @@ struct desk_past {
 	VEC(struct sheet) sheets;
 };
 
-/* Goes on with it if its first process is still there; what it took so far counts, and once. */
-bool desk_restore(struct desk *d, const struct job *job, const struct desk_past *past);
+#define DESK_PAST_NS (3600 * NS_PER_S) /* so long ago we may have seen a lost job last */
+
+enum desk_restored { DESK_LEFT, DESK_GOES_ON, DESK_ENDED };
+/* Goes on with it if its first process is still there; what it took so far counts, and once. If
+ * not, it is shown as one that has just been lost, for somebody to say how it ended, unless that is
+ * long ago. */
+enum desk_restored desk_restore(struct desk *d, const struct job *job,
+                                const struct desk_past *past);
 /* status, exit_code and signal of `how` count. -EALREADY: it was ended before; an end that we
  * concluded from the end of its process may still be put right. */
 int desk_end(struct desk *d, int32_t job, const struct sheet *how, struct err *err) must_check;

@@ -112,6 +112,31 @@ def test_a_daemon_that_comes_back_goes_on_with_the_jobs_that_run(daemon, childre
 	assert "goes-on" not in jobs_of(daemon)
 
 
+def test_a_job_that_ended_while_the_daemon_was_down_is_shown_and_may_be_told_of(daemon, children):
+	"""Its figures stay those that were seen of it; how it ended only its orchestrator knows."""
+	worker = children.python(BUSY)
+	daemon.result("job.start", job_id="unseen", pid=worker.pid)
+	daemon.result("sheet.started", job_id="unseen", sheet_num=1, pid=worker.pid)
+	time.sleep(3)
+	daemon.stop(signal.SIGKILL)
+	before = stored(daemon, "unseen")[0]
+	worker.kill()
+	worker.wait()
+	daemon.start()
+	assert "1 job ended while nobody watched" in daemon.said()
+	job = jobs_of(daemon)["unseen"]
+	assert (job["status"], job["sheets"][0]["status"]) == ("lost", "lost") and job["ended_at"]
+	wait_for(lambda: stored(daemon, "unseen")[0]["result"] == "lost")
+	assert daemon.result("job.end", job_id="unseen", exit_code=0)["status"] == "completed"
+	assert daemon.call("job.end", job_id="unseen", exit_code=0)["error"]["data"]["code"] == "conflict"
+	row = wait_for(lambda: stored(daemon, "unseen")[0]["result"] == "ok" and stored(daemon, "unseen")[0])
+	assert (row["cpu_seconds"], row["peak_rss_mb"], row["ended"]) == (before["cpu_seconds"], before["peak_rss_mb"], job["ended_at"])
+	daemon.stop()
+	assert len(stored(daemon, "unseen")) == 1
+	daemon.start()
+	assert "unseen" not in jobs_of(daemon)
+
+
 def test_an_id_that_is_taken(daemon, children):
 	worker = children.spawn(["sleep", "60"])
 	daemon.result("job.start", job_id="again", pid=worker.pid)
