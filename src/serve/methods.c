@@ -2,12 +2,14 @@
 #include "serve/methods.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "job/foreign_pid.h"
 #include "rpc/params.h"
 #include "serve/speaker.h"
 
@@ -126,20 +128,33 @@ static int owner_of(pid_t pid, uid_t *ret, struct err *err)
 	return 0;
 }
 
+/* As the caller counts, who may be in a container. */
+static int pid_param(const struct server_peer *peer, const json_t *params, pid_t *ret,
+                     struct err *err)
+{
+	cleanup(closep) int root_fd = -1;
+	uint64_t pid = 0;
+
+	if (params_u64(params, "pid", 1, INT32_MAX, &pid, err) < 0)
+		return -err->code;
+	*ret = peer->pid;
+	if (!peer->pid)
+		return err_set(err, ENOENT, "the caller's pid namespace is not seen from here");
+	if (!pid)
+		return 0;
+	root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return foreign_pid_find(root_fd, peer->pid, (pid_t)pid, ret, err);
+}
+
 int methods_find_pid(const struct server_peer *peer, const json_t *params, pid_t *ret,
                      uid_t *ret_uid, struct err *err)
 {
-	uint64_t pid = (uint64_t)peer->pid;
-	int r = params_u64(params, "pid", 1, INT32_MAX, &pid, err);
+	int r = pid_param(peer, params, ret, err);
 
-	if (r == 0 && !pid)
-		r = err_set(err, EINVAL, "pid is needed: the caller's is not seen from here");
 	if (r == 0)
-		r = owner_of((pid_t)pid, ret_uid, err);
+		r = owner_of(*ret, ret_uid, err);
 	if (r == 0 && !methods_trusts(peer) && *ret_uid != peer->uid)
-		r = err_set(err, EACCES, "process %d is not yours", (int)pid);
-	if (r == 0)
-		*ret = (pid_t)pid;
+		r = err_set(err, EACCES, "process %d is not yours", (int)*ret);
 	return r;
 }
 

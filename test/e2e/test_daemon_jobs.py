@@ -4,12 +4,13 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
 
 from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
-from runkit import wait_for
+from runkit import SANITIZERS, wait_for
 
 NOBODY = 65534
 BUSY = "import time\nend = time.time() + 1.5\nwhile time.time() < end: pass\ntime.sleep(30)"
@@ -135,6 +136,27 @@ def test_a_job_that_ended_while_the_daemon_was_down_is_shown_and_may_be_told_of(
 	assert len(stored(daemon, "unseen")) == 1
 	daemon.start()
 	assert "unseen" not in jobs_of(daemon)
+
+
+def test_a_pid_is_what_the_caller_calls_so(daemon, children):
+	"""In a container the same number is another process."""
+	program = ("import subprocess,sys,time\nsys.path.insert(0, %r)\nfrom door import Line\n"
+		   "child = subprocess.Popen(['sleep', '71.5'])\nline = Line(sys.argv[1])\n"
+		   "print(child.pid, line.call('job.start', job_id='inside', pid=child.pid)['result']['job_id'],\n"
+		   "      line.call('job.start', pid=30000)['error']['data']['code'], flush=True)\ntime.sleep(60)") % os.path.dirname(__file__)
+	container = children.spawn(["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", sys.executable, "-c", program,
+				    str(daemon.socket)], stdout=subprocess.PIPE, text=True)
+	pid, job_id, absent = container.stdout.readline().split()
+	assert int(pid) < 100 and (job_id, absent) == ("inside", "not_found")
+	members = wait_for(lambda: [p for p in daemon.result("daemon.top")["processes"] if p["job_id"] == "inside"])
+	assert [p["command"] for p in members] == ["sleep 71.5"]
+
+
+def test_a_run_in_a_container_is_shown_with_its_processes(daemon, children):
+	children.spawn(["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", daemon.proctor.binary, "run", "--job-id", "boxed",
+			"--", "sleep", "72.5"], env={**daemon.proctor.env, **SANITIZERS})
+	members = wait_for(lambda: [p for p in daemon.result("daemon.top")["processes"] if p["job_id"] == "boxed"])
+	assert [p["command"] for p in members] == ["sleep 72.5"]
 
 
 def test_an_id_that_is_taken(daemon, children):
