@@ -265,3 +265,10 @@ def test_the_users_units_are_good_and_listen_where_clients_look(tmp_path):
 	listens = re.search(r"^ListenStream=(.*)", (tmp_path / "proctor.socket").read_text(encoding="utf-8"), re.M).group(1)
 	assert listens == "%t/proctor/daemon.sock"  # %t is $XDG_RUNTIME_DIR
 	assert re.search(r"^Requires=proctor.socket$", unit.read_text(encoding="utf-8"), re.M)
+
+
+def test_each_unit_is_installed_with_its_socket():
+	build = os.environ.get("PROCTOR_BUILD_DIR", "build-test")
+	done = subprocess.run(["meson", "introspect", "--installed", build], stdout=subprocess.PIPE, text=True, check=True)
+	units = {path.split("/lib/systemd/")[1] for path in json.loads(done.stdout).values() if "/lib/systemd/" in path}
+	assert units == {"system/proctor.service", "system/proctor.socket", "user/proctor.service", "user/proctor.socket"}
