@@ -64,12 +64,13 @@ static uint64_t tasks_of(const struct snapshot *snap, uint32_t uid)
 struct pressure_facts pressure_facts(const struct snapshot *snap,
                                      const struct pressure_limits *limits)
 {
-	uint64_t group_limit = readings_or(&snap->cgroup, CGROUP_MEM_LIMIT, 0);
+	bool knows_used = readings_has(&snap->cgroup, CGROUP_MEM_LIMIT_USED);
+	uint64_t group_limit = knows_used ? readings_or(&snap->cgroup, CGROUP_MEM_LIMIT, 0) : 0;
 	uint64_t group_pids = readings_or(&snap->cgroup, CGROUP_PIDS_LIMIT, 0);
 	struct pressure_facts f = {
 		.machine_total = readings_or(&snap->host, HOST_MEM_TOTAL, 0),
 		.machine_used = readings_or(&snap->host, HOST_MEM_USED, 0),
-		.memory_used = readings_or(&snap->cgroup, CGROUP_MEM, 0),
+		.memory_used = readings_or(&snap->cgroup, CGROUP_MEM_LIMIT_USED, 0),
 		.memory_limit = group_limit,
 		.processes = snap->procs.len,
 		.processes_limit = limits->own_processes,
@@ -80,7 +81,7 @@ struct pressure_facts pressure_facts(const struct snapshot *snap,
 	if (limits->own_processes)
 		f.processes = tasks_of(snap, limits->uid);
 	if (group_pids) {
-		f.processes = readings_or(&snap->cgroup, CGROUP_PIDS, f.processes);
+		f.processes = readings_or(&snap->cgroup, CGROUP_PIDS_LIMIT_USED, f.processes);
 		f.processes_limit = group_pids;
 	}
 	if (limits->memory) {

@@ -89,7 +89,8 @@ struct metric {
 	X(GPU_SM, "gpu_sm_pct", COUNT, GAUGE, OPTIONAL, "percent of one GPU's processors, all GPUs added")
 /* clang-format on */
 
-/* One control group, v1 or v2. Limits are the smallest in force, own or an ancestor's. */
+/* One control group, v1 or v2. Limits are the smallest in force, own or an ancestor's, and what is
+ * used of them is what all in that group use. */
 /* clang-format off */
 #define CGROUP_METRICS(X)                                                                                  \
 	X(CPU, "cpu_seconds", NS, COUNTER, OPTIONAL, "CPU time of the group")                              \
@@ -103,7 +104,9 @@ struct metric {
 	X(MEM_LIMIT_HITS, "memory_limit_hits", COUNT, COUNTER, OPTIONAL, "times the limit was met")        \
 	X(OOM_KILLS, "oom_kills", COUNT, COUNTER, OPTIONAL, "processes killed for lack of memory")         \
 	X(PIDS, "pids", COUNT, GAUGE, OPTIONAL, "tasks in the group")                                      \
-	X(PIDS_LIMIT, "pids_limit", COUNT, GAUGE, OPTIONAL, "tasks it may have")
+	X(PIDS_LIMIT, "pids_limit", COUNT, GAUGE, OPTIONAL, "tasks it may have")                           \
+	X(MEM_LIMIT_USED, "memory_limit_used_mb", MIB, GAUGE, OPTIONAL, "used of that limit, without file cache") \
+	X(PIDS_LIMIT_USED, "pids_limit_used", COUNT, GAUGE, OPTIONAL, "tasks that count against that limit")
 /* clang-format on */
 
 /* One GPU. Percents are whole numbers, as the driver gives them. */

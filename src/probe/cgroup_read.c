@@ -157,14 +157,50 @@ static bool read_cpu_limit(struct reader *r, const struct cgroup_dir *d, size_t 
 	return scan_u64(&text, &period) && milli_cores(quota, period, ret);
 }
 
+/* What the kernel takes back before it lets a limit hurt, as MemAvailable counts for the machine: a
+ * group that reads files is always full of them. */
+static uint64_t read_reclaimable(struct reader *r, const struct cgroup_dir *d, size_t len)
+{
+	static const char *const v1[] = { "total_inactive_file", "total_active_file" };
+	static const char *const v2[] = { "inactive_file", "active_file", "slab_reclaimable" };
+	const char *const *keys = d->is_v2 ? v2 : v1;
+	size_t n = d->is_v2 ? ARRAY_LEN(v2) : ARRAY_LEN(v1);
+	struct scan text = read_file(r, d->path, len, "memory.stat");
+	uint64_t sum = 0, v;
+
+	for (size_t i = 0; i < n; i++)
+		if (cgroup_parse_number(text, keys[i], &v))
+			sum += MIN(v, UNLIMITED_FROM);
+	return sum;
+}
+
+static bool read_memory_used(struct reader *r, const struct cgroup_dir *d, size_t len,
+                             uint64_t *ret)
+{
+	const char *file = d->is_v2 ? "memory.current" : "memory.usage_in_bytes";
+	uint64_t all;
+
+	if (!cgroup_parse_number(read_file(r, d->path, len, file), NULL, &all))
+		return false;
+	*ret = all - MIN(all, read_reclaimable(r, d, len));
+	return true;
+}
+
+static bool read_pids_used(struct reader *r, const struct cgroup_dir *d, size_t len, uint64_t *ret)
+{
+	return cgroup_parse_number(read_file(r, d->path, len, "pids.current"), NULL, ret);
+}
+
 static const struct {
 	enum cgroup_family family;
-	enum cgroup_metric id;
-	limit_reader *read;
+	enum cgroup_metric id, used_id;
+	limit_reader *read, *read_used;
 } limits[] = {
-	{ CGROUP_FAMILY_CPU, CGROUP_CPU_LIMIT, read_cpu_limit },
-	{ CGROUP_FAMILY_MEMORY, CGROUP_MEM_LIMIT, read_memory_limit },
-	{ CGROUP_FAMILY_PIDS, CGROUP_PIDS_LIMIT, read_pids_limit },
+	{ CGROUP_FAMILY_CPU, CGROUP_CPU_LIMIT, 0, read_cpu_limit, NULL },
+	{ CGROUP_FAMILY_MEMORY, CGROUP_MEM_LIMIT, CGROUP_MEM_LIMIT_USED, read_memory_limit,
+	  read_memory_used },
+	{ CGROUP_FAMILY_PIDS, CGROUP_PIDS_LIMIT, CGROUP_PIDS_LIMIT_USED, read_pids_limit,
+	  read_pids_used },
 };
 
 static size_t parent_len(const char *path, size_t len)
@@ -180,13 +216,18 @@ void cgroup_read_limits(int root_fd, const struct cgroup_dirs *dirs, struct cgro
 
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
 		const struct cgroup_dir *d = &dirs->of[limits[i].family];
+		size_t in_force = 0; /* how long the path of its group is */
 		uint64_t v;
 
 		for (size_t len = strlen(d->path); len && len >= d->floor;
 		     len = parent_len(d->path, len))
 			if (limits[i].read(&r, d, len, &v) &&
-			    v < readings_or(ret, limits[i].id, UINT64_MAX))
+			    v < readings_or(ret, limits[i].id, UINT64_MAX)) {
 				readings_set(ret, limits[i].id, v);
+				in_force = len;
+			}
+		if (in_force && limits[i].read_used && limits[i].read_used(&r, d, in_force, &v))
+			readings_set(ret, limits[i].used_id, v);
 	}
 }
 

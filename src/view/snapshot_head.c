@@ -169,13 +169,15 @@ static void put_limits(const struct snapshot *snap, const struct style *style, s
 
 	if (readings_has(g, CGROUP_CPU_LIMIT))
 		put_part(&line, "%s cores", format_milli(g->value[CGROUP_CPU_LIMIT], 1).at);
-	if (readings_has(g, CGROUP_MEM_LIMIT) && readings_has(g, CGROUP_MEM))
-		put_part(&line, "memory %s in use",
-		         format_bytes_of(g->value[CGROUP_MEM], g->value[CGROUP_MEM_LIMIT]).at);
+	if (readings_has(g, CGROUP_MEM_LIMIT) && readings_has(g, CGROUP_MEM_LIMIT_USED))
+		put_part(
+			&line, "memory %s in use",
+			format_bytes_of(g->value[CGROUP_MEM_LIMIT_USED], g->value[CGROUP_MEM_LIMIT])
+				.at);
 	else if (readings_has(g, CGROUP_MEM_LIMIT))
 		put_part(&line, "memory %s", format_bytes(g->value[CGROUP_MEM_LIMIT]).at);
-	if (readings_has(g, CGROUP_PIDS_LIMIT) && readings_has(g, CGROUP_PIDS))
-		put_part(&line, "%s of %s tasks", format_count(g->value[CGROUP_PIDS]).at,
+	if (readings_has(g, CGROUP_PIDS_LIMIT) && readings_has(g, CGROUP_PIDS_LIMIT_USED))
+		put_part(&line, "%s of %s tasks", format_count(g->value[CGROUP_PIDS_LIMIT_USED]).at,
 		         format_count(g->value[CGROUP_PIDS_LIMIT]).at);
 	else if (readings_has(g, CGROUP_PIDS_LIMIT))
 		put_part(&line, "%s tasks", format_count(g->value[CGROUP_PIDS_LIMIT]).at);

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: MIT
 """`proctor pressure` and `run --wait-for-room`: asked of a daemon, or looked at without one."""
 import json
+import os
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
 from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
 from runkit import SANITIZERS, wait_for
 
+LIMIT_MB = 600
 LEVELS = ["none", "low", "medium", "high", "critical"]
 
 
@@ -67,6 +70,51 @@ def test_waiting_ends_when_there_is_room(cold, children):
 	out, err = run.communicate(timeout=90)
 	assert (run.returncode, out) == (0, "ran\n")
 	assert "waiting for room" in err and "memory limit" in err
+
+
+@pytest.fixture
+def limited():
+	"""A control group that may use LIMIT_MB of memory, with a group for each of those within."""
+	own = [line.split(":", 2)[2].strip() for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+	       if "memory" in line.split(":")[1].split(",")]
+	top = Path("/sys/fs/cgroup/memory%s/proctor-room-%d" % (own[0] if own else "", os.getpid()))
+	if os.geteuid() != 0 or not own:
+		pytest.skip("NOT RUN: needs root and the memory controller of cgroup v1")
+	groups = [top, top / "daemon", top / "work"]
+	for group in groups:
+		group.mkdir()
+	(top / "memory.limit_in_bytes").write_text(str(LIMIT_MB << 20), encoding="utf-8")
+	yield top
+	for group in reversed(groups):
+		wait_for(lambda group=group: not (group / "cgroup.procs").read_text(encoding="utf-8"))
+		group.rmdir()
+
+
+def enter(group):
+	"""For preexec_fn."""
+	return lambda: (group / "cgroup.procs").write_text(str(os.getpid()), encoding="utf-8")
+
+
+def test_a_limit_counts_what_cannot_be_given_back_wherever_it_is_set(cold, children, limited):
+	"""The limit is that of a group above the daemon's; the file cache that fills it is no pressure, memory that is held is."""
+	cold.start(preexec_fn=enter(limited / "daemon"))
+	big = cold.place / "big"
+	with open(big, "wb") as file:
+		file.truncate(2 * LIMIT_MB << 20)
+	children.spawn(["cat", big], stdout=subprocess.DEVNULL, preexec_fn=enter(limited / "work")).wait()
+	assert int((limited / "memory.usage_in_bytes").read_text(encoding="utf-8")) > 0.95 * (LIMIT_MB << 20)
+	seq = cold.result("daemon.top")["timestamp"]
+	wait_for(lambda: cold.result("daemon.top")["timestamp"] > seq + 1)
+	basis = cold.result("admit")["based_on"]
+	assert basis["memory_limit_mb"] == LIMIT_MB and basis["memory_used_mb"] < LIMIT_MB / 2, basis
+	hog = children.python("import time\nheld = bytearray(%d << 20)\nfor i in range(0, len(held), 4096): held[i] = 1\ntime.sleep(60)"
+			      % (LIMIT_MB * 0.7), preexec_fn=enter(limited / "work"))
+	answer = wait_for(lambda: cold.result("admit")["pressure_level"] in LEVELS[2:] and cold.result("admit"))
+	assert "the memory limit in force" in answer["reason"]
+	hog.kill()
+	hog.wait()
+	wait_for(lambda: cold.result("admit")["pressure_level"] in LEVELS[:2])
+	cold.stop()
 
 
 @pytest.mark.parametrize("words", [["--wait", "some"], ["word"]])

@@ -48,7 +48,12 @@ static void put_v2_machine(const struct tree *t)
 	tree_puts(t, "sys/fs/cgroup/batch.slice/memory.max", "4294967296\n");
 	tree_puts(t, "sys/fs/cgroup/batch.slice/pids.max", "500\n");
 	tree_puts(t, "sys/fs/cgroup/batch.slice/cpu.max", "max 100000\n");
+	tree_puts(t, "sys/fs/cgroup/batch.slice/pids.current", "99\n");
 	tree_puts(t, "sys/fs/cgroup/batch.slice/job:7/memory.max", "1073741824\n");
+	tree_puts(t, "sys/fs/cgroup/batch.slice/job:7/memory.current", "1000000000\n");
+	tree_puts(t, "sys/fs/cgroup/batch.slice/job:7/memory.stat",
+	          "anon 300000000\nfile 680000000\ninactive_anon 1\ninactive_file 500000000\n"
+	          "active_file 100000000\nslab_reclaimable 50000000\nslab 60000000\n");
 	tree_puts(t, "sys/fs/cgroup/batch.slice/job:7/cpu.max", "150000 100000\n");
 	tree_puts(t, "sys/fs/cgroup/batch.slice/job:7/pids.max", "max\n");
 	tree_puts(t, "sys/fs/cgroup/batch.slice/job:7/step/memory.max", "max\n");
@@ -87,6 +92,9 @@ static void test_cgroup__reads_a_v2_group_and_the_smallest_limits_above_it(void 
 	assert_int_equal(s.cgroup.value[CGROUP_OOM_KILLS], 1);
 	assert_int_equal(s.cgroup.value[CGROUP_PIDS], 12);
 	assert_int_equal(s.cgroup.value[CGROUP_PIDS_LIMIT], 500);
+	/* Of the groups whose limits they are, and without what the kernel can take back. */
+	assert_int_equal(s.cgroup.value[CGROUP_MEM_LIMIT_USED], 350000000);
+	assert_int_equal(s.cgroup.value[CGROUP_PIDS_LIMIT_USED], 99);
 	probe_cgroup.health(self, &h);
 	assert_int_equal(h.state, PROBE_WORKS);
 	assert_string_equal(h.source, "cgroup v2");
@@ -119,6 +127,11 @@ static void test_cgroup__reads_v1_with_its_own_words(void **state)
 	tree_puts(&t, "cg/memory/a/b/memory.oom_control",
 	          "oom_kill_disable 0\nunder_oom 0\noom_kill 6\n");
 	tree_puts(&t, "cg/memory/a/b/memory.limit_in_bytes", "9223372036854771712\n");
+	tree_puts(&t, "cg/memory/a/memory.limit_in_bytes", "1073741824\n");
+	tree_puts(&t, "cg/memory/a/memory.usage_in_bytes", "900000000\n");
+	tree_puts(&t, "cg/memory/a/memory.stat",
+	          "inactive_file 1\nactive_file 2\ntotal_inactive_file 400000000\n"
+	          "total_active_file 300000000\n");
 	self = tree_probe(&probe_cgroup, &t.env, &s);
 	assert_int_equal(s.cgroup.value[CGROUP_CPU], 1027931174848);
 	assert_int_equal(s.cgroup.value[CGROUP_CPU_USER], 810730 * NS_PER_MS);
@@ -128,7 +141,8 @@ static void test_cgroup__reads_v1_with_its_own_words(void **state)
 	assert_int_equal(s.cgroup.value[CGROUP_MEM_PEAK], 314306560);
 	assert_int_equal(s.cgroup.value[CGROUP_MEM_LIMIT_HITS], 8);
 	assert_int_equal(s.cgroup.value[CGROUP_OOM_KILLS], 6);
-	assert_false(readings_has(&s.cgroup, CGROUP_MEM_LIMIT));
+	assert_int_equal(s.cgroup.value[CGROUP_MEM_LIMIT], 1 << 30);
+	assert_int_equal(s.cgroup.value[CGROUP_MEM_LIMIT_USED], 200000000);
 	assert_false(readings_has(&s.cgroup, CGROUP_PIDS));
 	probe_cgroup.health(self, &h);
 	assert_int_equal(h.state, PROBE_DEGRADED);

@@ -138,9 +138,10 @@ static void test_pressure_facts__prefer_the_limit_in_force_to_the_machine(void *
 	f = pressure_facts(&snap, &ours);
 	assert_int_equal(f.memory_used, 300);
 	assert_int_equal(f.memory_limit, 70);
-	readings_set(&snap.cgroup, CGROUP_MEM, 30);
+	readings_set(&snap.cgroup, CGROUP_MEM, 59); /* most of it files */
+	readings_set(&snap.cgroup, CGROUP_MEM_LIMIT_USED, 30);
 	readings_set(&snap.cgroup, CGROUP_MEM_LIMIT, 60);
-	readings_set(&snap.cgroup, CGROUP_PIDS, 3);
+	readings_set(&snap.cgroup, CGROUP_PIDS_LIMIT_USED, 3);
 	readings_set(&snap.cgroup, CGROUP_PIDS_LIMIT, 9);
 	f = pressure_facts(&snap, &none);
 	assert_int_equal(f.memory_used, 30);

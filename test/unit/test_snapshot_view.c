@@ -88,9 +88,9 @@ static void fill_host(struct snapshot *s)
 	readings_set(&s->host, HOST_LOAD_5, 3900);
 	readings_set(&s->host, HOST_LOAD_15, 3550);
 	readings_set(&s->cgroup, CGROUP_CPU_LIMIT, 2500);
-	readings_set(&s->cgroup, CGROUP_MEM, 3 * GIB);
+	readings_set(&s->cgroup, CGROUP_MEM_LIMIT_USED, 3 * GIB);
 	readings_set(&s->cgroup, CGROUP_MEM_LIMIT, 4 * GIB);
-	readings_set(&s->cgroup, CGROUP_PIDS, 34);
+	readings_set(&s->cgroup, CGROUP_PIDS_LIMIT_USED, 34);
 	readings_set(&s->cgroup, CGROUP_PIDS_LIMIT, 4096);
 }
 
