@@ -71,6 +71,16 @@ static size_t unsent(const struct session *s)
 	return s->out.len - s->sent;
 }
 
+/* What is gone does not count against the room for the next answer. */
+static void close_up(struct session *s)
+{
+	if (unsent(s) >= OUT_ENOUGH)
+		return; /* nothing is answered before more is sent: only little is ever moved */
+	memmove(s->out.at, s->out.at + s->sent, unsent(s));
+	s->out.len = unsent(s);
+	s->sent = 0;
+}
+
 /* False: nobody is there any more. */
 static bool send_some(struct session *s)
 {
@@ -81,9 +91,12 @@ static bool send_some(struct session *s)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
+			if (errno != EAGAIN)
+				return false;
 			if (!s->stuck_since_ns)
 				s->stuck_since_ns = clock_mono_ns();
-			return errno == EAGAIN;
+			close_up(s);
+			return true;
 		}
 		s->sent += (size_t)n;
 		s->stuck_since_ns = 0;

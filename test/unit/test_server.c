@@ -90,6 +90,17 @@ static int too_big(void *self, const struct server_peer *peer, const json_t *par
 	return 0;
 }
 
+/* The largest that there is, nearly. */
+static int full(void *self, const struct server_peer *peer, const json_t *params,
+                struct json *result, struct err *err)
+{
+	json_begin_array(result);
+	for (size_t i = 0; i < SERVER_REPLY_MAX / BIG - 1; i++)
+		(void)!big(self, peer, params, result, err);
+	json_end_array(result);
+	return 0;
+}
+
 static bool next_number(void *self, struct json *out)
 {
 	struct scene *sc = self;
@@ -135,8 +146,9 @@ static int more(void *self, const struct server_peer *peer, const json_t *params
 }
 
 static const struct server_method methods[] = {
-	{ "echo", echo },       { "fail", break_off }, { "note", note }, { "big", big },
-	{ "too_big", too_big }, { "feed", feed },      { "more", more }, { NULL },
+	{ "full", full }, { "echo", echo }, { "fail", break_off },
+	{ "note", note }, { "big", big },   { "too_big", too_big },
+	{ "feed", feed }, { "more", more }, { NULL },
 };
 
 static bool admits(void *self, const struct server_peer *peer)
@@ -355,6 +367,17 @@ static void test_server__sends_what_is_larger_than_any_socket_buffer(void **stat
 	answer_to(sc, CALL(1, "big", "{}") CALL(2, "big", "{}") CALL(3, "too_big", "{}"));
 	assert_true(sc->answer.len > 2 * BIG && sc->answer.len < 2 * BIG + 1000);
 	assert_non_null(strstr(sc->answer.at + 2 * BIG, "\"reply_too_large\""));
+}
+
+static void test_server__sends_one_large_answer_after_another(void **state)
+{
+	struct scene *sc = *state;
+	const size_t each = SERVER_REPLY_MAX - BIG;
+
+	sc->answer.max = 5 * SERVER_REPLY_MAX;
+	answer_to(sc, CALL(1, "full", "{}") CALL(2, "full", "{}") CALL(3, "full", "{}")
+	                      CALL(4, "full", "{}"));
+	assert_true(sc->answer.len > 4 * each && sc->answer.len < 4 * each + 1000);
 }
 
 static void *send_endless_line(void *self)
@@ -628,6 +651,7 @@ RUN_TESTS(SERVER_TEST(test_server__answers_pipelined_calls_in_order_and_goes_on_
           SERVER_TEST(test_server__takes_a_last_line_without_its_newline),
           SERVER_TEST(test_server__answers_hundreds_of_calls_in_one_go),
           SERVER_TEST(test_server__sends_what_is_larger_than_any_socket_buffer),
+          SERVER_TEST(test_server__sends_one_large_answer_after_another),
           SERVER_TEST(test_server__refuses_an_endless_line_and_hangs_up),
           SERVER_TEST(test_server__feeds_whoever_asked_after_the_answer_and_when_there_is_more),
           SERVER_TEST(test_server__cuts_who_is_fed_and_reads_nothing),
