@@ -104,6 +104,12 @@ static void on_session(void *self)
 		want_sweep(s);
 }
 
+void server_answer(struct session *session, int r, const struct buf *result, const struct err *err)
+{
+	session_answer(session, r, result, err);
+	on_session(session);
+}
+
 static void on_sweep(void *self)
 {
 	struct server *s = self;

@@ -23,15 +23,25 @@ struct server_peer {
 	pid_t pid; /* 0: in a pid namespace that we do not see */
 	uid_t uid;
 	gid_t gid;
-	struct session *session; /* where server_feed() sends to */
+	struct session *session; /* where server_feed() and server_answer() send to */
 };
+
+#define SERVER_LATER 1
 
 struct server_method {
 	const char *name;
 	/* Writes one value to `result`, or returns -errno and says why: message.h tells what the
-	 * client sees then. params is an object or NULL. It must not close the server. */
+	 * client sees then. params is an object or NULL. It must not close the server. What takes
+	 * long is begun here, given to server_defer(), and SERVER_LATER is returned. */
 	int (*call)(void *self, const struct server_peer *peer, const json_t *params,
 	            struct json *result, struct err *err);
+};
+
+/* An answer that is being worked on. The caller's further lines wait for it, so that one connection
+ * has one at most; its feed goes on. It ends with server_answer(), or else with this. */
+struct server_work {
+	void *self;
+	void (*abandon)(void *self); /* nobody waits for it any more */
 };
 
 /* What a connection gets besides its answers. It is asked when there is room, so a client that does
@@ -59,6 +69,11 @@ int server_open(struct loop *loop, int take_fd, const struct server_options *opt
 void server_close(struct server *server); /* ends all connections; NULL is fine */
 DEFINE_CLEANUP(struct server *, server_close)
 unsigned server_clients(const struct server *server);
+/* Called by a method that returns SERVER_LATER then. */
+void server_defer(const struct server_peer *peer, const struct server_work *take_work);
+/* On the loop, and not within a method of the same connection: the answer to what was deferred. r
+ * and err are what the method would have returned, `result` is the text of the value. */
+void server_answer(struct session *session, int r, const struct buf *result, const struct err *err);
 /* Called by a method: its caller is fed from now on, after the method's answer. One that it had
  * before is closed. */
 void server_feed(const struct server_peer *peer, const struct server_feed *take_feed);

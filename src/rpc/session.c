@@ -56,9 +56,34 @@ const struct server_feed *server_feed_of(const struct server_peer *peer)
 	return &peer->session->feed;
 }
 
+void server_defer(const struct server_peer *peer, const struct server_work *take_work)
+{
+	peer->session->work = *take_work;
+}
+
+static bool has_work(const struct session *s)
+{
+	return s->work.abandon != NULL;
+}
+
+static void forget_work(struct session *s)
+{
+	json_decref(s->asked);
+	s->asked = NULL;
+	s->work = (struct server_work){ 0 };
+}
+
+static void abandon_work(struct session *s)
+{
+	if (has_work(s))
+		s->work.abandon(s->work.self);
+	forget_work(s);
+}
+
 void session_free(struct session *s)
 {
 	loop_remove(s->source);
+	abandon_work(s);
 	drop_feed(s);
 	close(s->fd);
 	frames_done(&s->in);
@@ -143,6 +168,47 @@ static void put_error(struct session *s, size_t from, const json_t *id, const st
 	message_put_error(&j, id, err);
 }
 
+/* The answer that began there is ended, or the error stands in its place. */
+static void end_answer(struct session *s, size_t from, const json_t *id, int r,
+                       const struct err *err)
+{
+	struct json j = { .out = &s->out };
+	struct err too_large;
+
+	message_end_result(&j);
+	if (r == 0 && (s->out.full || s->out.len - from > SERVER_REPLY_MAX)) {
+		r = err_set(&too_large, EFBIG, "the answer is larger than %zu bytes",
+		            SERVER_REPLY_MAX);
+		err = &too_large;
+	}
+	if (r < 0)
+		put_error(s, from, id, err);
+	if (!id)
+		s->out.len = from; /* a notification: nobody waits for an answer */
+}
+
+/* Nobody waits for the answer to a notification, so nobody works on it. */
+static void await_work(struct session *s, const struct message *m, size_t from)
+{
+	s->out.len = from;
+	s->asked = json_incref(m->id);
+	if (!m->id)
+		abandon_work(s);
+}
+
+void session_answer(struct session *s, int r, const struct buf *result, const struct err *err)
+{
+	struct json j = { .out = &s->out };
+	size_t from = s->out.len;
+
+	message_begin_result(&j, s->asked);
+	if (r == 0)
+		json_raw(&j, result->at, result->len);
+	s->out.full = s->out.full || result->full;
+	end_answer(s, from, s->asked, r, err);
+	forget_work(s);
+}
+
 static void call(struct session *s, const struct message *m, const struct server_options *o,
                  size_t from)
 {
@@ -154,13 +220,10 @@ static void call(struct session *s, const struct message *m, const struct server
 	message_begin_result(&j, m->id);
 	r = method ? method->call(o->self, &s->peer, m->params, &j, &err)
 	           : err_set(&err, ENOSYS, "no method '%s'", m->method);
-	message_end_result(&j);
-	if (r == 0 && (s->out.full || s->out.len - from > SERVER_REPLY_MAX))
-		r = err_set(&err, EFBIG, "the answer is larger than %zu bytes", SERVER_REPLY_MAX);
-	if (r < 0)
-		put_error(s, from, m->id, &err);
-	if (!m->id)
-		s->out.len = from; /* a notification: nobody waits for an answer */
+	if (r == SERVER_LATER)
+		await_work(s, m, from);
+	else
+		end_answer(s, from, m->id, r, &err);
 }
 
 /* Hung up altogether; who only ended its own words still listens. */
@@ -201,7 +264,7 @@ static void answer_lines(struct session *s, const struct server_options *o)
 {
 	struct scan line;
 
-	for (int i = 0; i < LINES_AT_ONCE && unsent(s) < OUT_ENOUGH; i++) {
+	for (int i = 0; i < LINES_AT_ONCE && !has_work(s) && unsent(s) < OUT_ENOUGH; i++) {
 		enum frame_next next = frames_next(&s->in, &line);
 
 		if (next == FRAME_TOO_LONG)
@@ -241,7 +304,8 @@ static bool send_feed(struct session *s, bool *ret_more)
 /* It has said all, and so have we. Who is fed stays until it hangs up. */
 static bool is_over(struct session *s)
 {
-	return s->ends && !frames_has_line(&s->in) && !unsent(s) && (!s->feed.next || is_gone(s));
+	return s->ends && !has_work(s) && !frames_has_line(&s->in) && !unsent(s) &&
+	       (!s->feed.next || is_gone(s));
 }
 
 static void note_half_line(struct session *s, bool reads)
@@ -252,19 +316,28 @@ static void note_half_line(struct session *s, bool reads)
 		s->half_since_ns = clock_mono_ns();
 }
 
+/* Whether a line is wanted of the client: all that it said is answered, and the answers are sent.
+ */
+static bool is_listening(struct session *s)
+{
+	return !s->ends && !has_work(s) && !frames_has_line(&s->in) && unsent(s) < OUT_ENOUGH;
+}
+
 bool session_serve(struct session *s, const struct server_options *options)
 {
 	bool more, reads, is_fed;
 
+	if (has_work(s) && is_gone(s))
+		abandon_work(s); /* what it said behind that is still heard */
 	if (!send_some(s))
 		return false;
-	if (!s->ends && unsent(s) < OUT_ENOUGH && !frames_has_line(&s->in) && !receive(s))
+	if (is_listening(s) && !receive(s))
 		return false;
 	answer_lines(s, options);
 	if (!send_feed(s, &is_fed) || is_over(s))
 		return false;
-	more = frames_has_line(&s->in);
-	reads = !s->ends && !more && unsent(s) < OUT_ENOUGH;
+	more = !has_work(s) && frames_has_line(&s->in);
+	reads = is_listening(s);
 	note_half_line(s, reads);
 	/* Lines that still wait have their turn when there is room to write, which is at once. */
 	loop_watch(s->source,

@@ -13,6 +13,8 @@ struct session {
 	struct server_peer peer;
 	struct loop_source *source;
 	struct server_feed feed; /* without `next`: none */
+	struct server_work work; /* without `abandon`: no answer is outstanding */
+	json_t *asked;           /* the id that the outstanding answer is for */
 	struct frames in;
 	struct buf out;
 	size_t sent;             /* bytes of out that are gone */
@@ -28,6 +30,8 @@ void session_free(struct session *s);
 /* Sends, reads, answers as far as it goes without waiting, and sets what is waited for. False: it
  * is over. */
 bool session_serve(struct session *s, const struct server_options *options);
+/* The outstanding answer, as server_answer(); it is sent when the session is served next. */
+void session_answer(struct session *s, int r, const struct buf *result, const struct err *err);
 /* Nothing waits to be sent: else its turn comes when there is room. */
 bool session_is_idle(const struct session *s);
 /* Since when the client keeps us waiting; 0: it does not. */

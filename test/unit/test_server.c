@@ -1,53 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The server on a loop in this thread, its clients in others. */
 #include "rpc/server.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include "base/clock.h"
-#include "base/mem.h"
-#include "check.h"
-#include "rpc/address.h"
 #include "rpc/client.h"
 #include "rpc/frame.h"
+#include "server_kit.h"
 
 #define BIG ((size_t)4 << 20)
-
-struct scene {
-	struct loop *loop;
-	struct server *server;
-	struct server_options options;
-	char dir[64], path[96];
-	int dir_fd, stop_pipe[2];
-	bool admits;
-	unsigned noted;
-	unsigned fed, feed_end, feeds; /* numbers that were fed, up to which, and to how many */
-	/* the client's side */
-	const char *text;
-	size_t text_len;
-	struct buf answer;
-	int code;
-};
-
-static int echo(void *self, const struct server_peer *peer, const json_t *params,
-                struct json *result, struct err *err)
-{
-	const char *text = json_string_value(json_object_get(params, "text"));
-
-	(void)self;
-	assert_int_equal(peer->pid, getpid());
-	assert_int_equal(peer->uid, geteuid());
-	if (!text)
-		return err_set(err, EINVAL, "text is needed");
-	json_str(result, text);
-	return 0;
-}
 
 static int break_off(void *self, const struct server_peer *peer, const json_t *params,
                      struct json *result, struct err *err)
@@ -55,17 +13,6 @@ static int break_off(void *self, const struct server_peer *peer, const json_t *p
 	(void)self, (void)peer, (void)params;
 	json_begin_object(result); /* what was written before does not get out */
 	return err_set(err, ENOENT, "there is no such thing");
-}
-
-static int note(void *self, const struct server_peer *peer, const json_t *params,
-                struct json *result, struct err *err)
-{
-	struct scene *sc = self;
-
-	(void)peer, (void)params, (void)err;
-	sc->noted++;
-	json_bool(result, true);
-	return 0;
 }
 
 static int big(void *self, const struct server_peer *peer, const json_t *params,
@@ -101,181 +48,16 @@ static int full(void *self, const struct server_peer *peer, const json_t *params
 	return 0;
 }
 
-static bool next_number(void *self, struct json *out)
-{
-	struct scene *sc = self;
-
-	if (sc->fed == sc->feed_end)
-		return false;
-	json_u64(out, ++sc->fed);
-	buf_putc(out->out, '\n');
-	return true;
-}
-
-static void end_feed(void *self)
-{
-	struct scene *sc = self;
-
-	sc->feeds--;
-}
-
-static int feed(void *self, const struct server_peer *peer, const json_t *params,
-                struct json *result, struct err *err)
-{
-	struct scene *sc = self;
-	struct server_feed numbers = { sc, next_number, end_feed };
-
-	(void)params, (void)err;
-	sc->feeds++;
-	server_feed(peer, &numbers);
-	json_bool(result, true);
-	return 0;
-}
-
-/* Ten more numbers for everybody. */
-static int more(void *self, const struct server_peer *peer, const json_t *params,
-                struct json *result, struct err *err)
-{
-	struct scene *sc = self;
-
-	(void)peer, (void)params, (void)err;
-	sc->feed_end += 10;
-	server_wake(sc->server);
-	json_bool(result, true);
-	return 0;
-}
-
 static const struct server_method methods[] = {
-	{ "full", full }, { "echo", echo }, { "fail", break_off },
-	{ "note", note }, { "big", big },   { "too_big", too_big },
-	{ "feed", feed }, { "more", more }, { NULL },
+	{ "echo", echo }, { "fail", break_off }, { "note", note },
+	{ "big", big },   { "full", full },      { "too_big", too_big },
+	{ "feed", feed }, { "more", more },      { NULL },
 };
-
-static bool admits(void *self, const struct server_peer *peer)
-{
-	const struct scene *sc = self;
-
-	(void)peer;
-	return sc->admits;
-}
 
 static int setup(void **state)
 {
-	struct scene *sc = xcalloc(1, sizeof *sc);
-	struct err err;
-
-	snprintf(sc->dir, sizeof sc->dir, "/tmp/proctor-test-XXXXXX");
-	if (!mkdtemp(sc->dir) || pipe2(sc->stop_pipe, O_CLOEXEC) < 0)
-		return -1;
-	snprintf(sc->path, sizeof sc->path, "%s/sock", sc->dir);
-	sc->dir_fd = open(sc->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	sc->admits = true;
-	sc->options = (struct server_options){
-		.methods = methods, .self = sc, .admits = admits, .clients_max = 8
-	};
-	*state = sc;
-	return loop_new(&sc->loop, &err);
+	return scene_open(methods, state);
 }
-
-static int teardown(void **state)
-{
-	struct scene *sc = *state;
-
-	server_close(sc->server);
-	loop_free(sc->loop);
-	unlink(sc->path);
-	rmdir(sc->dir);
-	close(sc->dir_fd);
-	close(sc->stop_pipe[0]);
-	close(sc->stop_pipe[1]);
-	buf_done(&sc->answer);
-	free(sc);
-	return 0;
-}
-
-static void on_stop(void *self)
-{
-	struct scene *sc = self;
-
-	loop_stop(sc->loop);
-}
-
-static void serve(struct scene *sc)
-{
-	struct err err = { 0 };
-	int fd = -1;
-
-	assert_int_equal(address_listen(sc->dir_fd, sc->dir, "sock", 16, &fd, &err), 0);
-	assert_int_equal(server_open(sc->loop, fd, &sc->options, &sc->server, &err), 0);
-}
-
-/* Runs the loop while the client's function runs in a thread. */
-static void run_with(struct scene *sc, void *(*client)(void *))
-{
-	struct loop_source *stopper;
-	pthread_t thread;
-	struct err err;
-	char c;
-
-	if (!sc->server)
-		serve(sc);
-	assert_int_equal(loop_add_reader(sc->loop, sc->stop_pipe[0], on_stop, sc, &stopper, &err),
-	                 0);
-	assert_int_equal(pthread_create(&thread, NULL, client, sc), 0);
-	assert_int_equal(loop_run(sc->loop, &err), 0);
-	pthread_join(thread, NULL);
-	assert_int_equal(read(sc->stop_pipe[0], &c, 1), 1);
-	loop_remove(stopper);
-}
-
-static void *client_ends(struct scene *sc)
-{
-	(void)!write(sc->stop_pipe[1], "x", 1);
-	return NULL;
-}
-
-static int dial(struct scene *sc)
-{
-	struct err err;
-	int fd = -1;
-
-	(void)!address_connect(sc->path, clock_mono_ns() + 5 * NS_PER_S, &fd, &err);
-	return fd;
-}
-
-static void read_to_end(int fd, struct buf *to)
-{
-	char bytes[65536];
-	ssize_t n;
-
-	while ((n = read(fd, bytes, sizeof bytes)) > 0)
-		buf_put(to, bytes, (size_t)n);
-}
-
-/* Says sc->text, hangs up, and keeps what came back. */
-static void *talk(void *self)
-{
-	struct scene *sc = self;
-	int fd = dial(sc);
-
-	(void)!send(fd, sc->text, sc->text_len, MSG_NOSIGNAL);
-	shutdown(fd, SHUT_WR);
-	read_to_end(fd, &sc->answer);
-	close(fd);
-	return client_ends(sc);
-}
-
-static const char *answer_to(struct scene *sc, const char *text)
-{
-	sc->text = text;
-	sc->text_len = strlen(text);
-	buf_reset(&sc->answer);
-	run_with(sc, talk);
-	return sc->answer.at ? sc->answer.at : "";
-}
-
-#define CALL(id, method, params)                                                                   \
-	"{\"jsonrpc\":\"2.0\",\"id\":" #id ",\"method\":\"" method "\",\"params\":" params "}\n"
 
 static void test_server__answers_pipelined_calls_in_order_and_goes_on_after_a_bad_one(void **state)
 {
@@ -451,23 +233,6 @@ static void test_server__cuts_who_reads_nothing(void **state)
 
 /* ---- feeds ----------------------------------------------------------------------------------- */
 
-/* Lines up to and with this one. */
-static unsigned read_lines_until(int fd, const char *last, struct buf *to)
-{
-	unsigned lines = 0;
-	char c;
-
-	while (read(fd, &c, 1) == 1) {
-		size_t n = strlen(last);
-
-		buf_putc(to, c);
-		lines += c == '\n';
-		if (c == '\n' && to->len > n && memcmp(to->at + to->len - n - 1, last, n) == 0)
-			break;
-	}
-	return lines;
-}
-
 /* One is fed and has ended its own words; another asks for more. */
 static void *eat(void *self)
 {
@@ -642,7 +407,7 @@ static void test_client__says_that_nobody_is_there(void **state)
 	assert_int_equal(client_open(sc->path, clock_mono_ns() + NS_PER_S, &c, &err), -ENOENT);
 }
 
-#define SERVER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define SERVER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, scene_close)
 
 RUN_TESTS(SERVER_TEST(test_server__answers_pipelined_calls_in_order_and_goes_on_after_a_bad_one),
           SERVER_TEST(test_server__tells_errors_of_the_table_and_of_methods),
