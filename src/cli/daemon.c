@@ -37,13 +37,6 @@ static int reload(void *self, struct engine_tuning *ret, struct err *err)
 	return 0;
 }
 
-static int report(void *self, const char *job_id, struct json *result, struct err *err)
-{
-	struct hosted *h = self;
-
-	return report_answer(h->machine.db_path, job_id, result, err);
-}
-
 static int find_socket(struct hosted *h)
 {
 	const struct sockpath_env env = {
@@ -68,7 +61,7 @@ static int host(struct hosted *h)
 		.is_enabled = h->machine.config.profiler.enabled,
 		.socket_path = h->socket_path,
 		.reload = reload,
-		.report = report,
+		.report = report_answer,
 		.self = h,
 		.clients_max = (unsigned)h->machine.config.limits.max_clients,
 		.clients_per_uid_max = (unsigned)h->machine.config.limits.max_clients_per_user,

@@ -23,15 +23,18 @@ static void put(struct json *j, const struct report *report)
 	json_end_object(j);
 }
 
-int report_answer(const char *db_path, const char *job_id, struct json *result, struct err *err)
+int report_answer(const char *db_path, const char *job_id, const struct reader_leash *leash,
+                  struct json *result, struct err *err)
 {
 	cleanup(reader_closep) struct reader *reader = NULL;
 	struct report report = { .now_ns = clock_wall_ns() };
 	struct users users = { 0 };
 	int r = reader_open(db_path, &reader, err);
 
-	if (r == 0)
+	if (r == 0) {
+		reader_heed(reader, leash);
 		r = reader_find_job(reader, job_id, &report.job, err);
+	}
 	if (r == 0) {
 		struct recorded recorded = { .reader = reader };
 

@@ -11,17 +11,9 @@ struct run_door {
 	struct jobhost *host;
 	struct run_herald *herald; /* NULL: the job is not announced */
 	struct serve *serve;
-	const char *db_path;
 	struct snapshot latest; /* ours: the one that was stored belongs to the recorder */
 	bool has_latest;
 };
-
-static int report(void *self, const char *job_id, struct json *result, struct err *err)
-{
-	const struct run_door *d = self;
-
-	return report_answer(d->db_path, job_id, result, err);
-}
 
 static const struct jobtab *jobs(void *self)
 {
@@ -87,7 +79,7 @@ int run_door_open(struct loop *loop, const struct run_door_options *options, str
 	cleanup(freep) char *dir = xasprintf("%s/jobs/%s", options->state_dir, options->job_id);
 	const struct serve_host how = { .self = d,
 		                        .db_path = options->db_path,
-		                        .report = options->db_path ? report : NULL,
+		                        .report = report_answer,
 		                        .jobs = jobs,
 		                        .latest = latest,
 		                        .pressure = pressure,
@@ -101,7 +93,6 @@ int run_door_open(struct loop *loop, const struct run_door_options *options, str
 		free(d);
 		return -err->code;
 	}
-	d->db_path = options->db_path;
 	*ret = d;
 	return 0;
 }

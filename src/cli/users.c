@@ -6,16 +6,18 @@
 
 #include "base/mem.h"
 
+#define ENTRY_MAX 16384
+
 const char *users_name(void *self, uint32_t uid)
 {
 	struct users *users = self;
-	const struct passwd *pw;
+	struct passwd entry, *pw = NULL;
+	char texts[ENTRY_MAX], *name;
 	uint64_t known;
-	char *name;
 
 	if (map_get(&users->names, uid, &known))
 		return (const char *)(uintptr_t)known;
-	pw = getpwuid(uid);
+	(void)!getpwuid_r(uid, &entry, texts, sizeof texts, &pw); /* not the only thread */
 	name = pw ? xstrdup(pw->pw_name) : NULL;
 	map_put(&users->names, uid, (uintptr_t)name);
 	return name;

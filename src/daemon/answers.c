@@ -194,13 +194,6 @@ static int32_t job_of(void *self, pid_t pid)
 	return members_place(engine_members(d->engine), engine_jobs(d->engine), pid).job;
 }
 
-static int report(void *self, const char *job_id, struct json *result, struct err *err)
-{
-	struct daemon *d = self;
-
-	return d->options->report(d->options->self, job_id, result, err);
-}
-
 struct serve_host answers_host(struct daemon *d)
 {
 	return (struct serve_host){ .self = d,
@@ -212,7 +205,7 @@ struct serve_host answers_host(struct daemon *d)
 		                    .begin_sheet = begin_sheet,
 		                    .end_sheet = end_sheet,
 		                    .say = say,
-		                    .report = d->options->report ? report : NULL,
+		                    .report = d->options->report,
 		                    .status = get_status,
 		                    .start_job = start_job,
 		                    .end_job = end_job,

@@ -191,6 +191,7 @@ static void end_answer(struct session *s, size_t from, const json_t *id, int r,
 static void await_work(struct session *s, const struct message *m, size_t from)
 {
 	s->out.len = from;
+	s->out.full = false;
 	s->asked = json_incref(m->id);
 	if (!m->id)
 		abandon_work(s);

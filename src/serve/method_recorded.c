@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What was recorded. It is read on the loop, so it is bounded: by the reader's own time and by the
- * limits here. */
+/* What was recorded. Here on the loop it is only asked for: the clerk reads the store, bounded by
+ * the reader's own time, by his, and by the limits here. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "model/codec.h"
 #include "rpc/params.h"
 #include "serve/methods.h"
@@ -13,47 +14,119 @@
 #define POINTS_DEFAULT 1000
 #define POINTS_MAX 10000
 
-static int open_store(const struct methods *m, struct reader **ret, struct err *err)
+/* With all that the clerk needs to answer it: he has nothing else. */
+struct question {
+	struct server_peer peer; /* its session is not for him */
+	char *db_path;
+	serve_report_fn report;
+	char job_id[JOB_ID_MAX];
+	pid_t pid;
+	struct reader_cursor since;
+	size_t limit;
+};
+
+static void question_free(void *self)
 {
-	int r;
+	struct question *q = self;
+
+	free(q->db_path);
+	free(q);
+}
+
+static void tell(void *self, int r, const struct buf *result, const struct err *err)
+{
+	struct question *q = self;
+
+	server_answer(q->peer.session, r, result, err);
+}
+
+static void drop(void *self)
+{
+	clerk_drop(self);
+}
+
+static int ask(const struct methods *m, const struct server_peer *peer,
+               const struct question *asked, clerk_work_fn work, struct err *err)
+{
+	struct clerk_task task = {
+		.uid = peer->uid, .work = work, .done = tell, .free = question_free
+	};
+	struct server_work later = { .abandon = drop };
+	struct errand *errand;
+	struct question *q;
 
 	if (!m->host.db_path)
 		return err_set(err, ENOENT, "nothing is recorded here");
-	r = reader_open(m->host.db_path, ret, err);
-	return r == -ENOENT ? err_set(err, ENOENT, "nothing is recorded yet") : r;
+	task.self = q = xmalloc(sizeof *q);
+	*q = *asked;
+	q->peer = *peer;
+	q->db_path = xstrdup(m->host.db_path);
+	q->report = m->host.report;
+	if (clerk_take(m->clerk, &task, &errand, err) < 0)
+		return -err->code;
+	later.self = errand;
+	server_defer(peer, &later);
+	return SERVER_LATER;
 }
 
-/* One that is recorded here and is his; by its id in full, and at a door the door's own. */
-static int find_recorded(const struct methods *m, struct reader *reader,
-                         const struct server_peer *peer, const json_t *params, struct job *ret,
-                         struct err *err)
+/* Of a job: by its id in full, and at a door the door's own. */
+static int ask_of_job(const struct methods *m, const struct server_peer *peer, const json_t *params,
+                      clerk_work_fn work, struct err *err)
 {
 	const struct jobtab *t = m->host.jobs(m->host.self);
 	const char *id = !m->host.start_job && t->jobs.len ? t->jobs.at[0].id : NULL;
-	int r = params_text(params, "job_id", JOB_ID_MAX - 1, &id, err);
+	struct question q = { 0 };
 
-	if (r == 0 && !id)
+	if (params_text(params, "job_id", sizeof q.job_id - 1, &id, err) < 0)
+		return -err->code;
+	if (!id)
 		return err_set(err, EINVAL, "job_id is needed");
-	if (r == 0)
-		r = reader_find_job(reader, id, ret, err);
-	if (r == -EEXIST || (r == 0 && strcmp(ret->id, id) != 0) ||
-	    (r == 0 && !methods_has_job(peer, ret)))
-		r = -ENOENT;
-	return r == -ENOENT ? err_set(err, ENOENT, "there is no job '%s'", id) : r;
+	snprintf(q.job_id, sizeof q.job_id, "%s", id);
+	return ask(m, peer, &q, work, err);
 }
 
-METHOD(method_job_report)
-{
-	const struct methods *m = self;
-	cleanup(reader_closep) struct reader *reader = NULL;
-	struct job job;
+/* ---- in the clerk's thread ------------------------------------------------------------------- */
 
-	if (!m->host.report)
-		return err_set(err, EAGAIN, "nobody can report here");
-	if (open_store(m, &reader, err) < 0 ||
-	    find_recorded(m, reader, peer, params, &job, err) < 0)
-		return -err->code;
-	return m->host.report(m->host.self, job.id, result, err);
+static int open_store(const struct question *q, const struct reader_leash *leash,
+                      struct reader **ret, struct err *err)
+{
+	int r = reader_open(q->db_path, ret, err);
+
+	if (r == 0)
+		reader_heed(*ret, leash);
+	return r == -ENOENT ? err_set(err, ENOENT, "nothing is recorded yet") : r;
+}
+
+/* One that is recorded here and is his. */
+static int find_recorded(const struct question *q, struct reader *reader, struct err *err)
+{
+	struct job job;
+	int r = reader_find_job(reader, q->job_id, &job, err);
+
+	if (r == -EEXIST || (r == 0 && strcmp(job.id, q->job_id) != 0) ||
+	    (r == 0 && !methods_has_job(&q->peer, &job)))
+		r = -ENOENT;
+	return r == -ENOENT ? err_set(err, ENOENT, "there is no job '%s'", q->job_id) : r;
+}
+
+/* The reader's word for it means something else to a client. */
+static int unless_late(int r, struct err *err)
+{
+	return r == -ETIME ? err_set(err, EAGAIN, "it takes too long to read it") : r;
+}
+
+static int read_report(void *self, const struct reader_leash *leash, struct json *result,
+                       struct err *err)
+{
+	const struct question *q = self;
+	cleanup(reader_closep) struct reader *reader = NULL;
+	int r = open_store(q, leash, &reader, err);
+
+	if (r == 0)
+		r = find_recorded(q, reader, err);
+	if (r == 0)
+		r = q->report(q->db_path, q->job_id, leash, result, err);
+	return unless_late(r, err);
 }
 
 static void put_mib(struct json *j, const char *key, uint64_t bytes)
@@ -94,21 +167,22 @@ static void put_profile(struct json *j, const struct profile *p)
 	json_end_object(j);
 }
 
-METHOD(method_job_profile)
+static int read_profile(void *self, const struct reader_leash *leash, struct json *result,
+                        struct err *err)
 {
+	const struct question *q = self;
 	cleanup(reader_closep) struct reader *reader = NULL;
 	cleanup(profile_done) struct profile profile = { 0 };
-	struct job job;
+	int r = open_store(q, leash, &reader, err);
 
-	if (open_store(self, &reader, err) < 0 ||
-	    find_recorded(self, reader, peer, params, &job, err) < 0 ||
-	    reader_profile(reader, job.id, &profile, err) < 0)
-		return -err->code;
-	put_profile(result, &profile);
-	return 0;
+	if (r == 0)
+		r = find_recorded(q, reader, err);
+	if (r == 0)
+		r = reader_profile(reader, q->job_id, &profile, err);
+	if (r == 0)
+		put_profile(result, &profile);
+	return unless_late(r, err);
 }
-
-/* ---- process.history ------------------------------------------------------------------------- */
 
 static int put_point(void *self, const struct reader_point *p)
 {
@@ -130,31 +204,61 @@ static int put_point(void *self, const struct reader_point *p)
 	return 0;
 }
 
-METHOD(method_process_history)
+static int read_history(void *self, const struct reader_leash *leash, struct json *result,
+                        struct err *err)
 {
+	const struct question *q = self;
+	uint32_t uid = methods_trusts(&q->peer) ? READER_ANY_UID : q->peer.uid;
 	cleanup(reader_closep) struct reader *reader = NULL;
-	uint32_t uid = methods_trusts(peer) ? READER_ANY_UID : peer->uid;
-	struct reader_cursor at = { 0 };
-	uint64_t pid = 0, limit = POINTS_DEFAULT;
+	struct reader_cursor at = q->since;
 	int n;
 
+	if (open_store(q, leash, &reader, err) < 0)
+		return -err->code;
+	json_begin_object(result);
+	json_key(result, "pid");
+	json_u64(result, (uint64_t)q->pid);
+	json_key(result, "points");
+	json_begin_array(result);
+	n = reader_history(reader, q->pid, uid, &at, q->limit, put_point, result, err);
+	json_end_array(result);
+	json_key(result, "more");
+	json_bool(result, n >= 0 && (size_t)n == q->limit);
+	json_end_object(result);
+	return unless_late(MIN(n, 0), err);
+}
+
+/* ---- on the loop ----------------------------------------------------------------------------- */
+
+METHOD(method_job_report)
+{
+	const struct methods *m = self;
+
+	(void)result;
+	if (!m->host.report)
+		return err_set(err, EAGAIN, "nobody can report here");
+	return ask_of_job(m, peer, params, read_report, err);
+}
+
+METHOD(method_job_profile)
+{
+	(void)result;
+	return ask_of_job(self, peer, params, read_profile, err);
+}
+
+METHOD(method_process_history)
+{
+	uint64_t pid = 0, limit = POINTS_DEFAULT;
+	struct question q = { 0 };
+
+	(void)result;
 	if (params_u64(params, "pid", 1, INT32_MAX, &pid, err) < 0 ||
-	    params_time(params, "since", &at.since_ns, err) < 0 ||
+	    params_time(params, "since", &q.since.since_ns, err) < 0 ||
 	    params_u64(params, "limit", 1, POINTS_MAX, &limit, err) < 0)
 		return -err->code;
 	if (!pid)
 		return err_set(err, EINVAL, "pid is needed");
-	if (open_store(self, &reader, err) < 0)
-		return -err->code;
-	json_begin_object(result);
-	json_key(result, "pid");
-	json_u64(result, pid);
-	json_key(result, "points");
-	json_begin_array(result);
-	n = reader_history(reader, (pid_t)pid, uid, &at, limit, put_point, result, err);
-	json_end_array(result);
-	json_key(result, "more");
-	json_bool(result, n >= 0 && (uint64_t)n == limit);
-	json_end_object(result);
-	return MIN(n, 0);
+	q.pid = (pid_t)pid;
+	q.limit = limit;
+	return ask(self, peer, &q, read_history, err);
 }

@@ -6,6 +6,7 @@
 
 #include "engine/bus.h"
 #include "rpc/server.h"
+#include "serve/clerk.h"
 #include "serve/recent.h"
 #include "serve/seen.h"
 #include "serve/serve.h"
@@ -16,6 +17,7 @@ struct methods {
 	struct recent recent;
 	struct bus *bus; /* NULL: nobody has listened yet */
 	struct server *server;
+	struct clerk *clerk;
 	struct buf scratch;
 	uint64_t opened_mono_ns;
 	struct seen seen;

@@ -22,11 +22,12 @@ static bool admits(void *self, const struct server_peer *peer)
 	return peer->uid == 0 || peer->uid == geteuid();
 }
 
-static struct serve *serve_new(const struct serve_host *host)
+static struct serve *serve_new(struct loop *loop, const struct serve_host *host)
 {
 	struct serve *s = xcalloc(1, sizeof *s);
 
 	s->methods.host = *host;
+	s->methods.clerk = clerk_new(loop, SERVER_REPLY_MAX);
 	s->methods.opened_mono_ns = clock_mono_ns();
 	doorway_init(&s->doorway);
 	return s;
@@ -35,7 +36,7 @@ static struct serve *serve_new(const struct serve_host *host)
 int serve_open(struct loop *loop, const char *dir, const struct serve_host *host,
                struct serve **ret, struct err *err)
 {
-	cleanup(serve_closep) struct serve *s = serve_new(host);
+	cleanup(serve_closep) struct serve *s = serve_new(loop, host);
 	const struct server_options options = {
 		.methods = serve_methods,
 		.self = &s->methods,
@@ -56,7 +57,7 @@ int serve_open(struct loop *loop, const char *dir, const struct serve_host *host
 int serve_listen(struct loop *loop, int take_fd, const struct serve_host *host, struct serve **ret,
                  struct err *err)
 {
-	cleanup(serve_closep) struct serve *s = serve_new(host);
+	cleanup(serve_closep) struct serve *s = serve_new(loop, host);
 	const struct server_options options = {
 		.methods = serve_methods,
 		.self = &s->methods,
@@ -89,7 +90,8 @@ void serve_close(struct serve *serve)
 {
 	if (!serve)
 		return;
-	server_close(serve->methods.server);
+	server_close(serve->methods.server); /* before the clerk: it drops its errands */
+	clerk_free(serve->methods.clerk);
 	doorway_close(&serve->doorway);
 	recent_done(&serve->methods.recent);
 	bus_free(serve->methods.bus);

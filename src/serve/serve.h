@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/loop.h"
 #include "engine/saying.h"
+#include "store/reader.h"
 
 #define SERVE_PROTOCOL 1
 #define SERVE_SHEET_MAX 1000000 /* the highest number of a sheet */
@@ -27,9 +28,15 @@ struct serve_status {
 	                               not */
 };
 
-/* What the methods need from whoever runs or watches the jobs. All is called on the loop's thread;
- * 0 or -errno as everywhere, and message.h tells what a client makes of the errno. A job is its
- * index in the table. */
+/* All there is to tell of a recorded job, as one JSON value. It is called in a thread of its own.
+ */
+typedef int (*serve_report_fn)(const char *db_path, const char *job_id,
+                               const struct reader_leash *leash, struct json *result,
+                               struct err *err);
+
+/* What the methods need from whoever runs or watches the jobs. All else is called on the loop's
+ * thread; 0 or -errno as everywhere, and message.h tells what a client makes of the errno. A job is
+ * its index in the table. */
 struct serve_host {
 	void *self;
 	const char *db_path, *jsonl_path;               /* NULL: nothing is stored there */
@@ -46,8 +53,7 @@ struct serve_host {
 	 * when there is nothing. */
 	int (*say)(void *self, int32_t job, enum event_kind kind, const char *name,
 	           uint64_t took_ns, const char *data_json, struct err *err);
-	/* All there is to tell of a recorded job, as one JSON value; NULL: nobody can. */
-	int (*report)(void *self, const char *job_id, struct json *result, struct err *err);
+	serve_report_fn report; /* NULL: nobody can */
 
 	/* Of a daemon only. */
 	unsigned clients_max, clients_per_uid_max;

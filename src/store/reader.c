@@ -10,7 +10,10 @@
 
 static int is_late(void *self)
 {
-	return clock_mono_ns() > ((const struct reader *)self)->deadline_ns;
+	const struct reader *r = self;
+
+	return (r->leash && atomic_load(&r->leash->is_called_back)) ||
+	       clock_mono_ns() > r->deadline_ns;
 }
 
 static struct reader *reader_new(void)
@@ -51,9 +54,16 @@ void reader_close(struct reader *r)
 	free(r);
 }
 
+void reader_heed(struct reader *r, const struct reader_leash *leash)
+{
+	r->leash = leash;
+}
+
 int reader_begin(struct reader *r, struct err *err)
 {
 	r->deadline_ns = clock_mono_ns() + READER_TIME_NS;
+	if (r->leash)
+		r->deadline_ns = MIN(r->deadline_ns, r->leash->until_ns);
 	return db_exec(r->db, "BEGIN", err);
 }
 

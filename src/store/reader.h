@@ -4,6 +4,8 @@
  * (-ETIME). */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "base/err.h"
 #include "model/recorded.h"
 #include "model/snapshot.h"
@@ -16,6 +18,15 @@ struct reader;
 int reader_open(const char *path, struct reader **ret, struct err *err) must_check;
 void reader_close(struct reader *r); /* NULL is fine */
 DEFINE_CLEANUP(struct reader *, reader_close)
+
+/* Held by who wants the answer, in another thread. */
+struct reader_leash {
+	atomic_bool is_called_back; /* nobody wants it any more */
+	uint64_t until_ns;          /* on the monotonic clock: all calls together */
+};
+
+/* From now on its calls end early, too (-ETIME). */
+void reader_heed(struct reader *r, const struct reader_leash *leash);
 
 /* Where a page begins: at a time, and behind what was read before. It moves on with every
  * record; begin with { .since_ns = T }. */

@@ -31,6 +31,7 @@ enum { READER_SCENES = 4 };
 struct reader {
 	sqlite3 *db;
 	uint64_t deadline_ns, uses;
+	const struct reader_leash *leash; /* NULL: none */
 	struct columns columns;
 	struct scene scenes[READER_SCENES];
 	sqlite3_stmt *next, *get, *host, *cgroup, *jobs, *gpus, *gpu_uses;

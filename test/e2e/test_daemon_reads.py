@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""Reads of a large store do not hold up the daemon: whoever else asks is answered meanwhile, and so is SIGTERM."""
+import select
+import sqlite3
+import time
+
+import pytest
+
+from daemonkit import Daemon, cold  # noqa: F401 pylint: disable=unused-import
+
+# So many lives of one pid in so many snapshots: to go through them takes longer than the reader's time on any machine.
+LIVES, SNAPSHOTS, PID = 5000, 50000, 4000000
+SLOW = '{"jsonrpc":"2.0","id":"slow","method":"process.history","params":{"pid":%d}}\n' % PID
+COUNT = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) "
+
+
+def make_slow(path):
+	now = time.time()
+	with sqlite3.connect(path) as db:
+		last, = db.execute("SELECT max(id) FROM snapshot").fetchone()
+		db.execute("INSERT INTO snapshot(id, kf, at, time, recorder, boot_us, seq) " + COUNT +
+			   "SELECT ?2 + i, 0, 0, ?3 + i / 1e6, 1, 1, 1 FROM n", (SNAPSHOTS, last, now))
+		db.execute("INSERT INTO process(recorder, pid, start_ticks, first, last, started, ended) " + COUNT +
+			   "SELECT 1, ?4, i, ?2, ?2 + 1000000, ?3, ?3 FROM n", (LIVES, last, now, PID))
+		db.execute("INSERT INTO job(job_id, type, recorder, status, started, ended) VALUES ('quick', 't', 1, 1, ?1, ?1)", (now,))
+	db.close()
+
+
+@pytest.fixture
+def slow(cold):
+	cold.start()
+	assert cold.stop() == 0, cold.said()
+	make_slow(cold.proctor.state_dir / "proctor.db")
+	return cold.start()
+
+
+def ask_slowly(daemon):
+	line = daemon.line()
+	line.send(SLOW)
+	return line
+
+
+def has_answer(line):
+	return bool(select.select([line.socket], [], [], 0)[0])
+
+
+def test_others_are_answered_while_one_waits_for_the_store(slow):
+	with ask_slowly(slow) as waiting, slow.line() as other:
+		waiting.send('{"jsonrpc":"2.0","id":"behind","method":"daemon.status"}\n')
+		began = slow.result("daemon.top")["seq"]
+		seqs = [other.call("daemon.top")["result"]["seq"] for _ in range(20)]
+		assert not has_answer(waiting)
+		while seqs[-1] == began:  # the tick goes on, too
+			seqs.append(other.call("daemon.top")["result"]["seq"])
+			time.sleep(0.05)
+		assert not has_answer(waiting)
+		answer = waiting.read()
+		assert answer["id"] == "slow" and answer["error"]["data"]["code"] == "unavailable", answer
+		assert waiting.read()["id"] == "behind"
+
+
+def test_a_read_does_not_keep_the_daemon_from_ending(slow):
+	with ask_slowly(slow) as first, ask_slowly(slow) as second:
+		slow.result("daemon.top")
+		assert slow.stop() == 0, slow.said()
+		assert first.read() is None and second.read() is None
+
+
+def test_what_nobody_waits_for_any_more_is_not_read(slow):
+	"""Each of them would take 5 s."""
+	began = time.monotonic()
+	lines = [ask_slowly(slow) for _ in range(10)]
+	slow.result("daemon.top")
+	for line in lines:
+		line.close()
+	assert slow.result("job.profile", job_id="quick")["job_id"] == "quick"
+	assert time.monotonic() - began < 25
