@@ -33,7 +33,7 @@ int report_answer(const char *db_path, const char *job_id, const struct reader_l
 
 	if (r == 0) {
 		reader_heed(reader, leash);
-		r = reader_find_job(reader, job_id, &report.job, err);
+		r = reader_get_job(reader, job_id, &report.job, err);
 	}
 	if (r == 0) {
 		struct recorded recorded = { .reader = reader };

@@ -78,9 +78,8 @@ static bool is_recorded(struct reader *reader, const char *id)
 {
 	struct job found;
 	struct err err;
-	int r = reader_find_job(reader, id, &found, &err);
 
-	return r == 0 && strcmp(found.id, id) == 0;
+	return reader_get_job(reader, id, &found, &err) == 0;
 }
 
 /* A job with a recorder that is back after it was lost has its id again. */

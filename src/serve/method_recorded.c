@@ -3,7 +3,6 @@
  * the reader's own time, by his, and by the limits here. */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "model/codec.h"
@@ -101,10 +100,9 @@ static int open_store(const struct question *q, const struct reader_leash *leash
 static int find_recorded(const struct question *q, struct reader *reader, struct err *err)
 {
 	struct job job;
-	int r = reader_find_job(reader, q->job_id, &job, err);
+	int r = reader_get_job(reader, q->job_id, &job, err);
 
-	if (r == -EEXIST || (r == 0 && strcmp(job.id, q->job_id) != 0) ||
-	    (r == 0 && !methods_has_job(&q->peer, &job)))
+	if (r == 0 && !methods_has_job(&q->peer, &job))
 		r = -ENOENT;
 	return r == -ENOENT ? err_set(err, ENOENT, "there is no job '%s'", q->job_id) : r;
 }

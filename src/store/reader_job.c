@@ -427,6 +427,27 @@ static int find_job(struct reader *r, const char *name, struct job *ret, struct 
 	return MIN(result, 0);
 }
 
+static int get_job(struct reader *r, const char *id, struct job *ret, struct err *err)
+{
+	int result = reader_load_job(r, id, ret, err);
+
+	return result == 0 ? err_set(err, ENOENT, "no job '%.128s'", id) : MIN(result, 0);
+}
+
+int reader_get_job(struct reader *r, const char *id, struct job *ret, struct err *err)
+{
+	struct job found;
+	int result = reader_begin(r, err);
+
+	if (result < 0)
+		return result;
+	result = get_job(r, id, &found, err);
+	reader_end(r);
+	if (result == 0)
+		*ret = found;
+	return result;
+}
+
 int reader_find_job(struct reader *r, const char *name, struct job *ret, struct err *err)
 {
 	struct job found;

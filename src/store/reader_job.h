@@ -28,6 +28,8 @@ int reader_jobs(struct reader *r, const struct job_filter *filter, size_t limit,
  */
 int reader_find_job(struct reader *r, const char *name, struct job *ret, struct err *err)
 	must_check;
+/* By its id and nothing else, which is never a search. -ENOENT: there is none. */
+int reader_get_job(struct reader *r, const char *id, struct job *ret, struct err *err) must_check;
 
 #define READER_HOST_MAX 256
 /* The name of the machine it ran on; "" when nobody wrote it down. */

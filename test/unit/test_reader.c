@@ -312,6 +312,42 @@ static void test_reader_history__counts_only_what_was_the_users(void **state)
 	world_rmdir(dir);
 }
 
+static int walk_history(struct reader *r, const struct world *w, struct err *err)
+{
+	struct walker walk = { .w = w, .pid = w->first_pid };
+	struct reader_cursor at = { 0 };
+
+	return reader_history(r, walk.pid, READER_ANY_UID, &at, 1000, count_point, &walk, err);
+}
+
+static void test_reader_heed__ends_calls_that_nobody_waits_for(void **state)
+{
+	struct reader_leash leash = { .until_ns = UINT64_MAX };
+	char *dir = world_dir();
+	struct err err = { 0 };
+	struct world w;
+	struct store *st;
+	struct reader *r;
+
+	(void)state;
+	world_init(&w, 28);
+	st = world_open(&w, dir);
+	for (int i = 0; i < 300; i++)
+		world_put(&w, st);
+	r = open_reader(dir);
+	reader_heed(r, &leash);
+	assert_true(walk_history(r, &w, &err) > 0);
+	leash.until_ns = 1; /* long ago */
+	assert_int_equal(walk_history(r, &w, &err), -ETIME);
+	leash.until_ns = UINT64_MAX;
+	atomic_store(&leash.is_called_back, true);
+	assert_int_equal(walk_history(r, &w, &err), -ETIME);
+	reader_close(r);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
 static void end_job(struct world *w, enum job_status status)
 {
 	w->jobs.at[0].status = status;
@@ -440,6 +476,7 @@ RUN_TESTS(TEST(test_reader_next_snapshot__brings_all_back_oldest_first),
           TEST(test_reader_events__come_in_pages_without_gap_or_overlap),
           TEST(test_reader_history__tells_all_lives_of_a_pid_in_pages),
           TEST(test_reader_history__counts_only_what_was_the_users),
+          TEST(test_reader_heed__ends_calls_that_nobody_waits_for),
           TEST(test_reader_profile__sums_the_kernels_totals),
           TEST(test_reader_profile__survives_the_rows_of_its_processes),
           TEST(test_reader_open__refuses_what_is_not_there_or_not_ours))

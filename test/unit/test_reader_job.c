@@ -302,6 +302,32 @@ static void test_reader_find_job__takes_what_people_type(void **state)
 	world_rmdir(dir);
 }
 
+static void test_reader_get_job__takes_an_id_and_nothing_else(void **state)
+{
+	static const char *const others[] = { "last", "train", "make~1", "t-o", "", "nothing" };
+	char *dir = world_dir();
+	struct err err = { 0 };
+	struct reader *r;
+	struct world w;
+	struct store *st;
+	struct job job;
+
+	(void)state;
+	world_init(&w, 35);
+	st = world_open(&w, dir);
+	put_family(&w, st);
+	r = open_reader(dir);
+	assert_int_equal(reader_get_job(r, "t-one", &job, &err), 0);
+	assert_string_equal(job.id, "t-one");
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		assert_int_equal(reader_get_job(r, others[i], &job, &err), -ENOENT);
+	assert_string_equal(job.id, "t-one");
+	reader_close(r);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
 /* Nobody has buried the recorder yet, and still its job is known to be lost. */
 static void test_reader__tells_a_job_lost_whose_recorder_is_gone(void **state)
 {
@@ -387,5 +413,6 @@ RUN_TESTS(TEST(test_job__comes_back_as_it_was_told),
           TEST(test_job__sums_its_processes_where_the_recorder_says_nothing),
           TEST(test_reader_jobs__lists_the_newest_first_and_filters),
           TEST(test_reader_find_job__takes_what_people_type),
+          TEST(test_reader_get_job__takes_an_id_and_nothing_else),
           TEST(test_reader__tells_a_job_lost_whose_recorder_is_gone),
           TEST(test_store_claim_job_id__gives_every_id_once))
