@@ -27,7 +27,7 @@ import time
 __version__ = "0.1.0"
 __all__ = ["Client", "Error", "NotRunning", "Refused", "connect", "probe_jax_peak_memory_mb"]
 
-ID_MAX = 63
+ID_MAX = 127  # bytes of the longest id that there is
 REPLY_MAX = 33 << 20
 
 

@@ -24,8 +24,11 @@ static int take_id(struct proctor *p, json_t *take_result, char ret_id[static PR
 	const char *id = json_string_value(json_object_get(take_result, "job_id"));
 	int r = 0;
 
-	if (!id || strlen(id) >= PROCTOR_ID_MAX)
+	if (!id)
 		r = err_set(&p->err, EPROTO, "the answer has no job_id");
+	else if (strlen(id) >= PROCTOR_ID_MAX)
+		r = err_set(&p->err, EPROTO, "the job_id of the answer is longer than %d bytes",
+		            PROCTOR_ID_MAX - 1);
 	else
 		snprintf(ret_id, PROCTOR_ID_MAX, "%s", id);
 	json_decref(take_result);

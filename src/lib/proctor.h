@@ -30,8 +30,8 @@
 extern "C" {
 #endif
 
-#define PROCTOR_ID_MAX 64 /* bytes of a job's id, with its NUL */
-#define PROCTOR_ROOM 4    /* members that a struct can still get */
+#define PROCTOR_ID_MAX 128 /* bytes of a job's id, with its NUL; no daemon gives a longer one */
+#define PROCTOR_ROOM 4     /* members that a struct can still get */
 
 struct proctor;
 

@@ -11,6 +11,7 @@ from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
 
 BUILD = Path(os.environ["PROCTOR_BUILD_DIR"]).resolve()
 ROOT = Path(__file__).resolve().parents[2]
+LONGEST = "i" * 96  # of the ids that somebody may choose
 
 
 def build_options():
@@ -167,3 +168,60 @@ def test_a_job_is_registered_with_its_workspace(compile_against, daemon, tmp_pat
 		"later 1 1 the struct was not begun with zeros, or is a later library's", "end 0"]
 	[job] = daemon.result("job.list")["jobs"]
 	assert (job["job_type"], job["tags"]) == ("import", {"team": "maps", "workspace": str(tmp_path)})
+
+
+LONG = r"""
+#include <proctor.h>
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+	struct proctor *p = NULL;
+	struct proctor_job job = { .id = argv[argc - 1] };
+	char id[PROCTOR_ID_MAX] = "";
+
+	printf("open %d\n", proctor_open(NULL, &p));
+	for (int i = 0; i < 2; i++) {
+		printf("start %d", proctor_job_start(p, &job, id));
+		printf(" %s %s\n", id, proctor_error(p));
+		printf("end %d\n", proctor_job_end(p, id, NULL));
+	}
+	proctor_close(p);
+	return 0;
+}
+"""
+
+
+def test_the_longest_id_comes_back_also_with_a_number_behind_it(compile_against, daemon, tmp_path):
+	source = tmp_path / "long.c"
+	source.write_text(LONG)
+	done = subprocess.run([compile_against(source), LONGEST], env=daemon.proctor.env, capture_output=True, text=True, timeout=60)
+	assert done.stdout.splitlines() == ["open 0", "start 0 %s " % LONGEST, "end 0", "start 0 %s.2 " % LONGEST, "end 0"]
+
+
+WHERE = r"""
+#include <proctor.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(void)
+{
+	struct proctor *p = NULL;
+	char *text = NULL;
+
+	if (proctor_open(NULL, &p) < 0 || proctor_call(p, "daemon.status", NULL, &text) < 0)
+		return 1;
+	printf("%s\n", strstr(text, "\"kind\":\"run\"") ? "its job" : "another");
+	free(text);
+	proctor_close(p);
+	return 0;
+}
+"""
+
+
+def test_a_program_in_a_job_with_the_longest_id_finds_it(compile_against, proctor, tmp_path):
+	source = tmp_path / "where.c"
+	source.write_text(WHERE)
+	done = proctor("run", "--job-id", LONGEST, "--", compile_against(source))
+	assert (done.stdout, done.returncode) == ("its job\n", 0), done.stderr

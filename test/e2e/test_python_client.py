@@ -13,6 +13,8 @@ from daemonkit import cold, daemon  # pylint: disable=unused-import
 CLIENT = Path(__file__).resolve().parents[2] / "clients/python"
 START = "import sys; sys.path.insert(0, %r); import json, proctor\n" % str(CLIENT)
 
+LONGEST = "i" * 96  # of the ids that somebody may choose
+
 # Behaves like the module: devices with an allocator's statistics, and a CPU that has none.
 FAKE_JAX = """
 class Device:
@@ -23,8 +25,8 @@ def local_devices():
 """
 
 
-def inside(proctor, program, *options, env=None):
-	done = proctor("run", "--job-id", "py", *options, "--", sys.executable, "-c", START + program, env=env)
+def inside(proctor, program, *options, job_id="py", env=None):
+	done = proctor("run", "--job-id", job_id, *options, "--", sys.executable, "-c", START + program, env=env)
 	assert done.returncode == 0, done.stderr
 	return done.stdout
 
@@ -154,3 +156,13 @@ with proctor.connect() as p:
 	assert isinstance(allowed, bool) and level in ("none", "low", "medium", "high", "critical")
 	(job,) = json.loads(daemon.proctor("ls", "--json").stdout)["jobs"]
 	assert (job["job_id"], job["job_type"], job["status"], job["tags"]) == (job_id, "import", "completed", {"site": "north"})
+
+
+WHERE = """
+with proctor.connect() as p:
+	print(p.call("daemon.status")["kind"])
+"""
+
+
+def test_a_program_in_a_job_with_the_longest_id_finds_it(proctor):
+	assert inside(proctor, WHERE, job_id=LONGEST) == "run\n"
