@@ -56,3 +56,15 @@ const char *budget_level_name(unsigned level)
 
 	return level < BUDGET_SLOWER ? names[level] : "the interval is doubled";
 }
+
+const char *budget_left_out(unsigned level)
+{
+	static const char *const left_out[] = {
+		[BUDGET_NO_PSS] = "PSS and other details",
+		[BUDGET_NO_FDS_IO] = "PSS and other details, open files and I/O",
+		[BUDGET_NO_SYSCALLS] =
+			"PSS and other details, open files and I/O, syscall accounting",
+	};
+
+	return left_out[level < BUDGET_SLOWER ? level : BUDGET_NO_SYSCALLS];
+}

@@ -29,3 +29,4 @@ bool budget_feed(struct budget *b, double self_cpu_ratio);
 unsigned budget_want(const struct budget *b); /* enum sample_want bits */
 uint64_t budget_interval_ns(const struct budget *b, uint64_t base_ns);
 const char *budget_level_name(unsigned level); /* "PSS left out" */
+const char *budget_left_out(unsigned level);   /* "PSS and other details"; NULL: nothing */

@@ -368,6 +368,16 @@ uint64_t engine_interval_ns(const struct engine *e)
 	return interval_now(e, clock_mono_ns());
 }
 
+uint64_t engine_asked_interval_ns(const struct engine *e)
+{
+	return e->options.interval_ns;
+}
+
+const char *engine_left_out(const struct engine *e)
+{
+	return budget_left_out(e->budget.level);
+}
+
 void engine_totals(struct engine *e, struct engine_totals *ret)
 {
 	*ret = e->totals;

@@ -52,7 +52,11 @@ struct jobtab *engine_jobs(struct engine *e);
 struct members *engine_members(struct engine *e);
 /* As of the last look; NULL before the first. */
 const struct pressure *engine_pressure(const struct engine *e);
-uint64_t engine_interval_ns(const struct engine *e); /* between two looks, as it is now */
+uint64_t engine_interval_ns(const struct engine *e);       /* between two looks, as it is now */
+uint64_t engine_asked_interval_ns(const struct engine *e); /* … as it was configured */
+/* What is not read while we cost more than the budget allows: "PSS and other details, open files
+ * and I/O"; NULL: everything is read. */
+const char *engine_left_out(const struct engine *e);
 
 /* What can be changed while it goes on. */
 struct engine_tuning {

@@ -64,7 +64,17 @@ static void test_budget__comes_back_only_after_a_long_calm(void **state)
 	assert_int_equal(b.level, BUDGET_NO_PSS);
 }
 
+static void test_budget__names_what_is_left_out(void **state)
+{
+	(void)state;
+	assert_null(budget_left_out(BUDGET_ALL));
+	assert_string_equal(budget_left_out(BUDGET_NO_FDS_IO),
+	                    "PSS and other details, open files and I/O");
+	assert_string_equal(budget_left_out(BUDGET_LAST), budget_left_out(BUDGET_NO_SYSCALLS));
+}
+
 RUN_TESTS(TEST(test_budget__steps_down_in_the_documented_order),
           TEST(test_budget__does_not_stretch_an_interval_that_was_asked_for),
           TEST(test_budget__one_busy_tick_or_an_unknown_cost_changes_nothing),
-          TEST(test_budget__comes_back_only_after_a_long_calm))
+          TEST(test_budget__comes_back_only_after_a_long_calm),
+          TEST(test_budget__names_what_is_left_out))
