@@ -18,6 +18,7 @@ programs that should run the same with and without proctor.
 import contextlib
 import json
 import os
+import pwd
 import signal
 import socket
 import struct
@@ -53,20 +54,35 @@ class Refused(Error):
 # ---- whom to speak to ------------------------------------------------------------------------------------------------
 
 
+def _home():
+	"""As the program finds it: HOME, else what the list of users says; None where that does not know us."""
+	if os.environ.get("HOME"):
+		return os.environ["HOME"]
+	try:
+		return pwd.getpwuid(os.geteuid()).pw_dir
+	except KeyError:
+		return None
+
+
 def _state_dir():
+	"""Looked for as the program does: `run` names it only where this would not find it. None: no place is known."""
 	if os.environ.get("PROCTOR_STATE_DIR"):
 		return os.environ["PROCTOR_STATE_DIR"]
+	if os.environ.get("STATE_DIRECTORY", "").startswith("/"):
+		return os.environ["STATE_DIRECTORY"].split(":")[0]
 	if os.geteuid() == 0:
 		return "/var/lib/proctor"
-	home = os.environ.get("XDG_STATE_HOME", "")
-	return os.path.join(home if home.startswith("/") else os.path.expanduser("~/.local/state"), "proctor")
+	if os.environ.get("XDG_STATE_HOME", "").startswith("/"):
+		return os.path.join(os.environ["XDG_STATE_HOME"], "proctor")
+	home = _home() or ""
+	return os.path.join(home, ".local/state/proctor") if home.startswith("/") else None
 
 
 def _places():
 	"""Where somebody may answer: the job's own door, then the daemons, the nearest first."""
-	job_id = os.environ.get("PROCTOR_JOB_ID", "")
-	if job_id and len(job_id) <= ID_MAX and "/" not in job_id and not job_id.startswith("."):
-		yield os.path.join(_state_dir(), "jobs", job_id, "sock")
+	job_id, state_dir = os.environ.get("PROCTOR_JOB_ID", ""), _state_dir()
+	if state_dir and job_id and len(job_id) <= ID_MAX and "/" not in job_id and not job_id.startswith("."):
+		yield os.path.join(state_dir, "jobs", job_id, "sock")
 	if os.environ.get("PROCTOR_SOCKET"):
 		yield os.environ["PROCTOR_SOCKET"]
 		return

@@ -2,6 +2,8 @@
 #include "lib/handle.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,7 @@
 #include "rpc/json_fault.h"
 
 #define PATIENCE_NS (5 * NS_PER_S)
+#define PASSWD_MAX 4096 /* bytes of one entry of the list of users */
 
 /* ---- whom to speak to ------------------------------------------------------------------------ */
 
@@ -23,14 +26,30 @@ static bool is_id(const char *id)
 	return id && *id && *id != '.' && strlen(id) < PROCTOR_ID_MAX && !strchr(id, '/');
 }
 
+/* getpwuid() is not for a library: another thread of the program may be using it. */
+static const char *home_dir(char *room, size_t size)
+{
+	const char *home = getenv("HOME");
+	struct passwd entry, *found = NULL;
+
+	if (home && *home)
+		return home;
+	return getpwuid_r(geteuid(), &entry, room, size, &found) == 0 && found ? found->pw_dir
+	                                                                       : NULL;
+}
+
+/* Looked for as the command does: `run` names the state directory only where this would not find
+ * it. */
 static char *door_path(void)
 {
+	char cwd[PATH_MAX], room[PASSWD_MAX], dir[CONFIG_PATH_MAX];
 	const struct statedir_env env = { .ours = getenv("PROCTOR_STATE_DIR"),
+		                          .systemd = getenv("STATE_DIRECTORY"),
 		                          .xdg_state_home = getenv("XDG_STATE_HOME"),
-		                          .home = getenv("HOME"),
+		                          .home = home_dir(room, sizeof room),
+		                          .cwd = getcwd(cwd, sizeof cwd),
 		                          .is_root = geteuid() == 0 };
 	const char *id = getenv("PROCTOR_JOB_ID");
-	char dir[CONFIG_PATH_MAX];
 	struct err err;
 
 	if (!is_id(id) || statedir_resolve(&env, dir, &err) < 0)

@@ -225,3 +225,12 @@ def test_a_program_in_a_job_with_the_longest_id_finds_it(compile_against, procto
 	source.write_text(WHERE)
 	done = proctor("run", "--job-id", LONGEST, "--", compile_against(source))
 	assert (done.stdout, done.returncode) == ("its job\n", 0), done.stderr
+
+
+def test_a_program_finds_its_job_in_the_directory_that_systemd_gave(compile_against, proctor, tmp_path):
+	source = tmp_path / "where.c"
+	source.write_text(WHERE)
+	env = {k: v for k, v in proctor.env.items() if k != "PROCTOR_STATE_DIR"}
+	env["STATE_DIRECTORY"] = "%s/one:%s/two" % (tmp_path, tmp_path)
+	done = subprocess.run([proctor.binary, "run", "--", compile_against(source)], env=env, capture_output=True, text=True, timeout=60)
+	assert (done.stdout, done.returncode) == ("its job\n", 0), done.stderr

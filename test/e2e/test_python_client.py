@@ -166,3 +166,25 @@ with proctor.connect() as p:
 
 def test_a_program_in_a_job_with_the_longest_id_finds_it(proctor):
 	assert inside(proctor, WHERE, job_id=LONGEST) == "run\n"
+
+
+def test_a_program_finds_its_job_in_the_directory_that_systemd_gave(proctor, tmp_path):
+	env = {k: v for k, v in proctor.env.items() if k != "PROCTOR_STATE_DIR"}
+	env["STATE_DIRECTORY"] = "%s/one:%s/two" % (tmp_path, tmp_path)
+	done = subprocess.run([proctor.binary, "run", "--", sys.executable, "-c", START + WHERE], env=env, capture_output=True, text=True, timeout=60)
+	assert (done.stdout, done.returncode) == ("run\n", 0), done.stderr
+
+
+@pytest.mark.parametrize("env, uid, found", [
+	({}, 0, "/var/lib/proctor"),
+	({"STATE_DIRECTORY": "relative"}, 0, "/var/lib/proctor"),
+	({"STATE_DIRECTORY": "/one:/two", "XDG_STATE_HOME": "/x"}, 0, "/one"),
+	({"PROCTOR_STATE_DIR": "/ours", "STATE_DIRECTORY": "/one"}, 0, "/ours"),
+	({"XDG_STATE_HOME": "/x", "HOME": "/h"}, 65534, "/x/proctor"),
+	({"XDG_STATE_HOME": "x", "HOME": "/h"}, 65534, "/h/.local/state/proctor"),
+	({"HOME": ""}, 65534, "/nonexistent/.local/state/proctor"),  # as the list of users says
+])
+def test_the_state_directory_is_the_one_that_the_program_finds(env, uid, found):
+	program = "import os; os.geteuid = lambda: %d; print(proctor._state_dir())" % uid
+	done = subprocess.run([sys.executable, "-c", START + program], env=env, capture_output=True, text=True, timeout=60)
+	assert done.stdout == found + "\n", done.stderr
