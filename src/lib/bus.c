@@ -72,8 +72,10 @@ EXPORT int proctor_next(struct proctor *p, int timeout_ms, struct proctor_event 
 		return -ENOTCONN;
 	p->err = (struct err){ 0 };
 	r = client_next(p->feed, deadline_ns, &message, &p->err);
-	if (r == -ETIMEDOUT)
+	if (r == -ETIMEDOUT) {
+		p->err = (struct err){ 0 }; /* nothing went wrong */
 		return 0;
+	}
 	if (r < 0)
 		return r;
 	give(p, message, ret);

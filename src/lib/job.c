@@ -186,13 +186,27 @@ static void list(const json_t *from, char *to, size_t size)
 	}
 }
 
+/* Without an answer nothing is known. */
+static void fill_context(const json_t *answer, struct proctor_context *ret)
+{
+	const char *pressure = json_string_value(json_object_get(answer, "pressure_level"));
+
+	*ret = (struct proctor_context){ .rss_mb = number(answer, "rss_mb"),
+		                         .cpu_pct = number(answer, "cpu_pct"),
+		                         .daemon_rss_mb = number(answer, "daemon_rss_mb"),
+		                         .running_jobs = count(answer, "running_jobs"),
+		                         .active_sheets = count(answer, "active_sheets") };
+	snprintf(ret->pressure, sizeof ret->pressure, "%s", pressure ? pressure : "");
+	list(json_object_get(answer, "anomalies_active"), ret->anomalies, sizeof ret->anomalies);
+}
+
 EXPORT int proctor_context(struct proctor *p, pid_t pid, struct proctor_context *ret)
 {
 	json_t *result = NULL;
-	const char *pressure;
 	struct args a;
 	int r;
 
+	fill_context(NULL, ret);
 	if (!p)
 		return -ENOTCONN;
 	args_begin(&a);
@@ -200,14 +214,7 @@ EXPORT int proctor_context(struct proctor *p, pid_t pid, struct proctor_context 
 	r = args_call(&a, p, "context.get", &result);
 	if (r < 0)
 		return r;
-	*ret = (struct proctor_context){ .rss_mb = number(result, "rss_mb"),
-		                         .cpu_pct = number(result, "cpu_pct"),
-		                         .daemon_rss_mb = number(result, "daemon_rss_mb"),
-		                         .running_jobs = count(result, "running_jobs"),
-		                         .active_sheets = count(result, "active_sheets") };
-	pressure = json_string_value(json_object_get(result, "pressure_level"));
-	snprintf(ret->pressure, sizeof ret->pressure, "%s", pressure ? pressure : "");
-	list(json_object_get(result, "anomalies_active"), ret->anomalies, sizeof ret->anomalies);
+	fill_context(result, ret);
 	json_decref(result);
 	return 0;
 }

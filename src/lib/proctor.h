@@ -104,7 +104,7 @@ struct proctor_context {
 	void *reserved[PROCTOR_ROOM];
 };
 
-/* Of a process; 0: in general. */
+/* Of a process; 0: in general. After a failure nothing in it is known, and it says so. */
 int proctor_context(struct proctor *p, pid_t pid, struct proctor_context *ret);
 
 /* ---- the bus --------------------------------------------------------------------------------- */
@@ -124,7 +124,7 @@ struct proctor_event {
  * names begin, NULL: all of them; `job_id` one job, NULL: all that we may see. */
 int proctor_subscribe(struct proctor *p, const char *filter, const char *job_id,
                       uint64_t since_seq);
-/* 1: here is one; 0: none came in time. A negative time: for ever. */
+/* 1: here is one; 0: none came in time, which is no failure. A negative time: for ever. */
 int proctor_next(struct proctor *p, int timeout_ms, struct proctor_event *ret);
 /* To poll for events; -ENOTCONN before proctor_subscribe(). What was read already does not show. */
 int proctor_fd(const struct proctor *p);

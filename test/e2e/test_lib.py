@@ -234,3 +234,89 @@ def test_a_program_finds_its_job_in_the_directory_that_systemd_gave(compile_agai
 	env["STATE_DIRECTORY"] = "%s/one:%s/two" % (tmp_path, tmp_path)
 	done = subprocess.run([proctor.binary, "run", "--", compile_against(source)], env=env, capture_output=True, text=True, timeout=60)
 	assert (done.stdout, done.returncode) == ("its job\n", 0), done.stderr
+
+
+TIMES = r"""
+#include <proctor.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void tell(struct proctor *p, pid_t pid)
+{
+	struct proctor_context now;
+	int r;
+
+	memset(&now, 7, sizeof now);
+	r = proctor_context(p, pid, &now);
+	printf("%s:%d%d%d %ld %ld '%s' '%s'\n", r == -ENOTCONN ? "nobody" : r < 0 ? "refused" : "told", isnan(now.rss_mb) != 0,
+	       isnan(now.cpu_pct) != 0, isnan(now.daemon_rss_mb) != 0, now.running_jobs, now.active_sheets, now.pressure, now.anomalies);
+}
+
+int main(void)
+{
+	struct proctor *p = NULL;
+	struct proctor_event e;
+
+	tell(p, 0);
+	proctor_open(NULL, &p);
+	tell(p, -1);
+	proctor_subscribe(p, "app.", NULL, 0);
+	printf("none came: %d", proctor_next(p, 20, &e));
+	printf(" '%s'\n", proctor_error(p));
+	proctor_close(p);
+	return 0;
+}
+"""
+
+
+def test_what_is_not_known_is_said_so_and_waiting_in_vain_is_no_failure(compile_against, proctor, tmp_path):
+	source = tmp_path / "times.c"
+	source.write_text(TIMES)
+	done = proctor("run", "--", compile_against(source))
+	assert done.stdout.splitlines() == ["nobody:111 -1 -1 '' ''", "refused:111 -1 -1 '' ''", "none came: 0 ''"], done.stderr
+
+
+LAGGING = r"""
+#include <proctor.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static uint64_t first_since(struct proctor *p, uint64_t seq)
+{
+	struct proctor_event e;
+
+	if (proctor_subscribe(p, "app.", NULL, seq) < 0 || proctor_publish(p, "app.one", NULL) < 0 || proctor_next(p, 5000, &e) != 1)
+		exit(1);
+	printf("%s %llu\n", e.name, (unsigned long long)e.lost);
+	return e.seq;
+}
+
+int main(void)
+{
+	struct proctor *p = NULL;
+	char data[4096];
+	uint64_t seq;
+
+	proctor_open(NULL, &p);
+	seq = first_since(p, 0);
+	first_since(p, 7);
+	snprintf(data, sizeof data, "{\"x\": \"%04000d\"}", 0);
+	for (int i = 0; i < 700; i++)
+		if (proctor_publish(p, "app.big", data) < 0)
+			return 2;
+	first_since(p, seq);
+	proctor_close(p);
+	return 0;
+}
+"""
+
+
+def test_who_was_overtaken_is_told_how_many_and_0_where_nobody_knows(compile_against, proctor, tmp_path):
+	source = tmp_path / "lagging.c"
+	source.write_text(LAGGING)
+	done = proctor("run", "--", compile_against(source))
+	event, unknown, known = done.stdout.splitlines()
+	assert (event, unknown) == ("app.one 0", "bus.lagged 0"), done.stderr
+	assert known.startswith("bus.lagged ") and int(known.split()[1]) > 100

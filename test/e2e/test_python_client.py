@@ -188,3 +188,18 @@ def test_the_state_directory_is_the_one_that_the_program_finds(env, uid, found):
 	program = "import os; os.geteuid = lambda: %d; print(proctor._state_dir())" % uid
 	done = subprocess.run([sys.executable, "-c", START + program], env=env, capture_output=True, text=True, timeout=60)
 	assert done.stdout == found + "\n", done.stderr
+
+
+def test_who_was_overtaken_is_told_how_many_and_none_where_nobody_knows(proctor):
+	out = inside(proctor, """
+with proctor.connect() as p:
+	feed = p.subscribe("app.", timeout=5)
+	first = p.publish("app.one")
+	stray = next(p.subscribe("app.", since_seq=7, timeout=5))
+	for n in range(700):
+		p.publish("app.big", x="x" * 4000)
+	late = next(p.subscribe("app.", since_seq=first, timeout=5))
+	print(json.dumps([stray["event"], stray["lost"], late["event"], late["lost"]]))
+""")
+	unknown, none, lagged, lost = json.loads(out)
+	assert (unknown, none, lagged) == ("bus.lagged", None, "bus.lagged") and lost > 100
