@@ -57,7 +57,7 @@ struct sample {
 
 void sample_reset(struct sample *s); /* empty, keeps the memory */
 void sample_done(struct sample *s);
-/* A zeroed slot; NULL at the ceiling (counted). */
+/* A zeroed slot, good until the next is added; NULL at the ceiling (counted). */
 struct event *sample_add_event(struct sample *s, enum event_kind kind);
 struct proc_sample *sample_add_proc(struct sample *s);
 /* Sorts by pid if the probe did not find them in order. */

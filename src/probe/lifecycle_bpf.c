@@ -62,10 +62,11 @@ static void take(void *self, const void *record, size_t len)
 
 static void tell_loss(struct lifecycle_bpf *p, uint64_t lost, uint64_t now_ns, struct sample *out)
 {
-	struct event *e = sample_add_event(out, EVENT_LOSS);
+	struct event *e;
 
 	out->events_complete = false;
 	lifebook_give_up(&p->book, out);
+	e = sample_add_event(out, EVENT_LOSS);
 	if (!e)
 		return;
 	e->boot_ns = now_ns;

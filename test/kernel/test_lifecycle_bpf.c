@@ -259,6 +259,37 @@ static void test_lifecycle_bpf__counts_what_it_lost_and_goes_on(void **state)
 	assert_true(live->out.events_complete);
 }
 
+/* The ends of those that wait for their parents are told with the loss: there may be many. */
+static void test_lifecycle_bpf__survives_a_loss_with_many_ends_on_its_mind(void **state)
+{
+	enum { ZOMBIES = 2000 };
+	struct live *live = *state;
+	pid_t zombies[ZOMBIES];
+	int code = 0;
+	size_t len, room = 1;
+
+	reap(child(flood, NULL));
+	live_read(live);
+	len = live->out.events.len; /* of a ring that is full */
+	while (room < len)
+		room *= 2;
+	sample_done(&live->out);
+	live->out = (struct sample){ .events_complete = true };
+	/* So many that the list must grow in the midst of them. */
+	for (size_t i = len; i < room + ZOMBIES / 2; i++)
+		sample_add_event(&live->out, EVENT_MARK);
+	for (int i = 0; i < ZOMBIES; i++)
+		zombies[i] = child(exit_with, &code);
+	for (int i = 0; i < ZOMBIES; i++)
+		waitid(P_PID, (id_t)zombies[i], &(siginfo_t){ 0 }, WEXITED | WNOWAIT);
+	reap(child(flood, NULL));
+	live_read(live);
+	assert_true(told(live, EVENT_LOSS, 0)->count > 0);
+	assert_int_equal(count(live, EVENT_LOSS, 0), 1);
+	for (int i = 0; i < ZOMBIES; i++)
+		reap(zombies[i]);
+}
+
 static int flood_a_little(void *arg)
 {
 	(void)arg;
@@ -349,6 +380,7 @@ RUN_LIVE_TESTS(&probe_lifecycle_bpf, LIVE(test_lifecycle_bpf__sees_a_life_of_a_f
                LIVE(test_lifecycle_bpf__a_crash_is_nobodys_signal),
                LIVE(test_lifecycle_bpf__tells_who_was_killed_for_lack_of_memory),
                LIVE(test_lifecycle_bpf__counts_what_it_lost_and_goes_on),
+               LIVE(test_lifecycle_bpf__survives_a_loss_with_many_ends_on_its_mind),
                LIVE(test_lifecycle_bpf__wakes_its_reader_long_before_the_ring_is_full),
                LIVE(test_lifecycle_bpf__tells_the_pids_of_its_own_namespace),
                LIVE(test_lifecycle_bpf__needs_two_capabilities_and_no_more))
