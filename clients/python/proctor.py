@@ -12,13 +12,16 @@ A program that runs under `proctor run` reaches the recorder of its job; any oth
             load()
         p.mark("epoch", n=1, loss=0.25)
 
-`connect()` raises NotRunning where there is neither. `connect(quiet=True)` returns a client that does nothing then, for
-programs that should run the same with and without proctor.
+Whatever goes wrong is raised as an Error: NotRunning where there is neither. With `connect(quiet=True)` nothing is ever
+raised, for programs that should run the same with and without proctor: what cannot be done is not done, what would have
+been answered is None, and `p.error` is the last thing that went wrong.
 """
 import contextlib
+import functools
 import json
 import os
 import pwd
+import select
 import signal
 import socket
 import struct
@@ -92,41 +95,51 @@ def _places():
 	yield "/run/proctor/daemon.sock"
 
 
-def _open(path, timeout):
-	"""A connected socket of somebody whom we believe: root, or ourselves."""
-	sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-	try:
-		sock.settimeout(timeout)
-		directory = os.open(os.path.dirname(path) or ".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-		try:  # an address has room for 107 bytes, a path may have more
-			sock.connect("/proc/self/fd/%d/%s" % (directory, os.path.basename(path)))
-		finally:
-			os.close(directory)
-		_pid, uid, _gid = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-		if uid not in (0, os.geteuid()):
-			raise Error("'%s' is served by user %d, who is not believed" % (path, uid))
-		return sock
-	except BaseException:
-		sock.close()
-		raise
-
-
 _ABSENT = (FileNotFoundError, NotADirectoryError, ConnectionRefusedError)
 
 
-def connect(path=None, timeout=5.0, quiet=False):
-	"""A Client; `timeout` is for each call, in seconds."""
+def _dial(sock, path):
+	directory = os.open(os.path.dirname(path) or ".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+	try:  # an address has room for 107 bytes, a path may have more
+		sock.connect("/proc/self/fd/%d/%s" % (directory, os.path.basename(path)))
+	finally:
+		os.close(directory)
+	_pid, uid, _gid = struct.unpack("iII", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+	if uid not in (0, os.geteuid()):
+		raise Error("'%s' is served by user %d, who is not believed" % (path, uid))
+
+
+def _open(path, timeout):
+	"""A connected socket of somebody whom we believe: root, or ourselves."""
+	try:
+		with contextlib.ExitStack() as undo:
+			sock = undo.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC))
+			sock.settimeout(timeout)
+			_dial(sock, path)
+			undo.pop_all()
+			return sock
+	except _ABSENT as error:
+		raise NotRunning("'%s': %s" % (path, error)) from error
+	except OSError as error:
+		raise Error("'%s': %s" % (path, error)) from error
+
+
+def _connect(path, timeout):
 	tried = [path] if path else list(_places())
 	for place in tried:
-		try:
-			return Client(place, _open(place, timeout), timeout)
-		except _ABSENT:
-			continue
-		except OSError as error:
-			raise Error("'%s': %s" % (place, error)) from error
-	if quiet:
-		return _Nobody()
+		with contextlib.suppress(NotRunning):
+			return place, _open(place, timeout)
 	raise NotRunning("nobody answers at %s: run under `proctor run`, or start `proctor daemon`" % ", ".join(tried))
+
+
+def connect(path=None, timeout=5.0, quiet=False):
+	"""A Client; `timeout` is for each call, in seconds. A quiet one never raises an Error, also when it lost its daemon."""
+	try:
+		return (_Quiet if quiet else Client)(*_connect(path, timeout), timeout)
+	except Exception as error:  # pylint: disable=broad-except
+		if not quiet:
+			raise
+		return _Quiet(path, None, timeout, error)
 
 
 # ---- the connection --------------------------------------------------------------------------------------------------
@@ -139,8 +152,16 @@ class _Lines:
 		self.sock = sock
 		self.waiting = bytearray()
 
-	def send(self, message):
-		self.sock.sendall(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+	def has_ended(self):
+		"""Whether the other side has hung up."""
+		poll = select.poll()
+		poll.register(self.sock, select.POLLRDHUP)
+		return bool(poll.poll(0))
+
+	def send(self, line):
+		# Who refuses a connection says why before it closes, and that is worth reading: receive() tells of the end.
+		with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+			self.sock.sendall(line, socket.MSG_NOSIGNAL)  # the program may have made SIGPIPE deadly again
 
 	def receive(self):
 		while True:
@@ -148,13 +169,30 @@ class _Lines:
 			if end >= 0:
 				line = bytes(self.waiting[:end])
 				del self.waiting[: end + 1]
-				return json.loads(line)
+				return _object(line)
 			if len(self.waiting) > REPLY_MAX:
 				raise Error("the answer is too large")
 			more = self.sock.recv(1 << 16)
 			if not more:
-				raise NotRunning("the connection ended")
+				raise ConnectionResetError("the connection ended")
 			self.waiting += more
+
+
+def _object(line):
+	try:
+		message = json.loads(line)
+	except ValueError as error:
+		raise Error("the answer is not JSON: %s" % error) from error
+	if not isinstance(message, dict):
+		raise Error("the answer is no object")
+	return message
+
+
+def _line(message):
+	try:
+		return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+	except (TypeError, ValueError, RecursionError) as error:
+		raise Error("%s: what is said cannot be written as JSON: %s" % (message["method"], error)) from error
 
 
 def _given(params):
@@ -162,12 +200,18 @@ def _given(params):
 
 
 class Client:
-	"""One connection; for one thread at a time. Forked children make their own."""
+	"""One connection; for one thread at a time. Forked children make their own.
+
+	When a daemon was restarted, the next call goes to the new one. Nothing is ever asked twice: a call during which the
+	daemon went away raises NotRunning, and may have been done or not. A daemon that did not answer in time is given up."""
+
+	error = None  # of a quiet one: the last that would have been raised
 
 	def __init__(self, path, sock, timeout):
 		self.path = path
 		self._timeout = timeout
-		self._lines = _Lines(sock)
+		self._lines = _Lines(sock) if sock else None
+		self._closed_why = "the client was closed"
 		self._last_id = 0
 
 	def __enter__(self):
@@ -177,36 +221,64 @@ class Client:
 		self.close()
 
 	def close(self):
-		self._lines.sock.close()
+		if self._lines:
+			self._lines.sock.close()
+		self._lines = None
 
 	def call(self, method, **params):
 		"""Any method of docs/rpc.md; parameters that are None are not sent."""
+		return self._ask(None, method, params)
+
+	def _ask(self, key, method, params):
+		"""The answer, or what it has under a key."""
+		answer = self._exchange(method, _given(params))
+		if key is None:
+			return answer
+		if not isinstance(answer, dict) or key not in answer:
+			raise Error("%s: the answer has no %s" % (method, key))
+		return answer[key]
+
+	def _exchange(self, method, params):
 		self._last_id += 1
-		request = {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": _given(params)}
+		line = _line({"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params})
 		try:
-			self._lines.send(request)
+			self._revive()
+			self._lines.send(line)
 			return self._answer()
 		except TimeoutError as error:
 			self.close()  # an answer that comes late must not be taken for the next one
-			raise Error("%s: no answer within %g s" % (method, self._timeout)) from error
+			self._closed_why = "%s: no answer within %g s" % (method, self._timeout)
+			raise Error(self._closed_why) from error
 		except OSError as error:
 			raise NotRunning("%s: %s" % (method, error)) from error
+
+	def _check_open(self):
+		if not self._lines:
+			raise NotRunning(self._closed_why)
+
+	def _revive(self):
+		self._check_open()
+		if self._lines.has_ended():
+			fresh = _open(self.path, self._timeout)
+			self._lines.sock.close()
+			self._lines = _Lines(fresh)
 
 	def _answer(self):
 		while True:
 			reply = self._lines.receive()
-			if "error" in reply and reply.get("id") in (None, self._last_id):
+			if isinstance(reply.get("error"), dict) and reply.get("id") in (None, self._last_id):
 				raise Refused(reply["error"])
 			if reply.get("id") == self._last_id:
-				return reply["result"]
+				return reply.get("result")
 
 	# ---- jobs and sheets
 
 	def job_start(self, job_type=None, job_id=None, pid=None, command=None, cwd=None, tags=None, total_sheets=None,
 		      workspace=None):
 		"""Registers a job with the daemon: the process (ours) and its descendants. Returns its id."""
-		return self.call("job.start", job_type=job_type, job_id=job_id, pid=pid, command=command, cwd=cwd, tags=tags,
-				 total_sheets=total_sheets, workspace=workspace)["job_id"]
+		return self._ask("job_id", "job.start", {
+			"job_type": job_type, "job_id": job_id, "pid": pid, "command": command, "cwd": cwd, "tags": tags,
+			"total_sheets": total_sheets, "workspace": workspace})
 
 	def job_end(self, job_id, exit_code=0, signal=None):  # pylint: disable=redefined-outer-name
 		status = "failed" if exit_code or signal else "completed"
@@ -214,18 +286,14 @@ class Client:
 
 	@contextlib.contextmanager
 	def job(self, job_type=None, **more):
-		"""A job as long as the block; an exception makes it a failed one. Gives its id."""
+		"""A job as long as the block; an exception makes it a failed one. Gives its id (None: quiet, and there is no job)."""
 		job_id = self.job_start(job_type, **more)
-		try:
+		with _ending(self.job_end, job_id):
 			yield job_id
-		except BaseException as error:
-			self.job_end(job_id, **_failure(error))
-			raise
-		self.job_end(job_id)
 
 	def sheet_start(self, num=None, total=None, label=None, job_id=None, pid=None):
 		"""Opens a sheet, the next one without a number. Returns its number."""
-		return self.call("sheet.started", sheet_num=num, total=total, label=label, job_id=job_id, pid=pid)["sheet_num"]
+		return self._ask("sheet_num", "sheet.started", {"sheet_num": num, "total": total, "label": label, "job_id": job_id, "pid": pid})
 
 	def sheet_end(self, num, exit_code=0, signal=None, job_id=None):  # pylint: disable=redefined-outer-name
 		if not exit_code and not signal:
@@ -235,14 +303,10 @@ class Client:
 
 	@contextlib.contextmanager
 	def sheet(self, num=None, total=None, label=None, job_id=None):
-		"""A sheet as long as the block; an exception makes it a failed one. Gives its number."""
+		"""A sheet as long as the block; an exception makes it a failed one. Gives its number (None: quiet, and there is no sheet)."""
 		num = self.sheet_start(num, total, label, job_id)
-		try:
+		with _ending(functools.partial(self.sheet_end, job_id=job_id), num):
 			yield num
-		except BaseException as error:
-			self.sheet_end(num, job_id=job_id, **_failure(error))
-			raise
-		self.sheet_end(num, job_id=job_id)
 
 	# ---- what happens in the job
 
@@ -254,10 +318,12 @@ class Client:
 	def phase(self, name, **data):
 		"""Times the block. The dict that it gives may be added to."""
 		begun = time.monotonic()
-		try:
-			yield data
-		finally:
+
+		def end(_, **_how):
 			self.call("job.phase", name=name, seconds=time.monotonic() - begun, data=data)
+
+		with _ending(end, name):
+			yield data
 
 	# ---- how things are
 
@@ -273,12 +339,13 @@ class Client:
 	# ---- the bus
 
 	def publish(self, event, **data):
-		return self.call("bus.publish", event=event, data=data)["seq"]
+		return self._ask("seq", "bus.publish", {"event": event, "data": data})
 
 	def subscribe(self, prefix=None, job_id=None, since_seq=None, timeout=None):
 		"""Events as dicts with `event`, `seq`, `timestamp`, `job_id` and `data`, on a connection of its own, until nothing
-		comes for `timeout` seconds (None: for ever). Who reads too slowly gets one {"event": "bus.lagged", "lost": N}, who comes back with a
-		number of before a restart one with None."""
+		comes for `timeout` seconds (None: for ever). Who reads too slowly gets one {"event": "bus.lagged", "lost": N}, who
+		comes back with a number of before a restart one with None. NotRunning: the daemon has gone; a quiet one just ends."""
+		self._check_open()
 		feed = Client(self.path, _open(self.path, self._timeout), self._timeout)
 		try:
 			feed.call("bus.subscribe", filter=prefix, job_id=job_id, since_seq=since_seq)
@@ -294,45 +361,64 @@ def _events(feed, timeout):
 		while True:
 			try:
 				message = feed._lines.receive()
-			except TimeoutError:
+			except (TimeoutError, BlockingIOError):
 				return
+			except OSError as error:
+				raise NotRunning("bus.subscribe: %s" % error) from error
 			if "method" in message:
-				yield {"event": message["method"], **message["params"]}
+				yield {"event": message["method"], **(message.get("params") or {})}
+
+
+@contextlib.contextmanager
+def _ending(end, what):
+	"""Tells how the block ended; what is None never began. The block's own exception counts for more than ours."""
+	try:
+		yield
+	except BaseException as error:
+		if what is not None:
+			with contextlib.suppress(Error):
+				end(what, **_failure(error))
+		raise
+	if what is not None:
+		end(what)
 
 
 def _failure(error):
-	if isinstance(error, SystemExit) and isinstance(error.code, int):
-		return {"exit_code": error.code & 0xFF}
+	if isinstance(error, SystemExit) and isinstance(error.code, (int, type(None))):
+		return {"exit_code": (error.code or 0) & 0xFF}
 	if isinstance(error, KeyboardInterrupt):
 		return {"signal": int(signal.SIGINT)}
 	return {"exit_code": 1}
 
 
-class _Nobody:
-	"""Does nothing, for programs that nobody records."""
+class _Quiet(Client):
+	"""Never in the way of its program: swallows what goes wrong, keeps the last of it, and answers None."""
 
-	path = None
+	def __init__(self, path, sock, timeout, error=None):
+		super().__init__(path, sock, timeout)
+		self.error = error
+		if error:
+			self._closed_why = str(error)
 
-	def __enter__(self):
-		return self
+	def _ask(self, key, method, params):
+		try:
+			return super()._ask(key, method, params)
+		except Exception as error:  # pylint: disable=broad-except
+			self.error = error
+			return None
 
-	def __exit__(self, *_):
-		pass
+	def subscribe(self, *args, **params):
+		try:
+			return self._heard(super().subscribe(*args, **params))
+		except Exception as error:  # pylint: disable=broad-except
+			self.error = error
+			return iter(())
 
-	def call(self, _method, **_params):
-		return None
-
-	def subscribe(self, *_args, **_params):
-		return iter(())
-
-	@contextlib.contextmanager
-	def _block(self, *_args, **_params):
-		yield _params
-
-	job = sheet = phase = _block
-	close = job_start = job_end = sheet_start = sheet_end = mark = context = pressure = admit = publish = (
-		lambda self, *_args, **_params: None
-	)
+	def _heard(self, events):
+		try:
+			yield from events
+		except Exception as error:  # pylint: disable=broad-except
+			self.error = error
 
 
 # ---- JAX -------------------------------------------------------------------------------------------------------------

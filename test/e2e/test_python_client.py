@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from daemonkit import cold, daemon  # pylint: disable=unused-import
+from runkit import wait_for
 
 CLIENT = Path(__file__).resolve().parents[2] / "clients/python"
 START = "import sys; sys.path.insert(0, %r); import json, proctor\n" % str(CLIENT)
@@ -92,11 +93,14 @@ def test_without_anybody_it_says_so_and_a_quiet_one_does_nothing(outside):
 	assert loud.returncode == 1 and "NotRunning" in loud.stderr and "proctor run" in loud.stderr
 	quiet = outside("""
 with proctor.connect(quiet=True) as p:
-	with p.sheet(1), p.phase("x"), p.job("t"):
+	with p.sheet(1) as num, p.phase("x", rows=1) as data, p.job("t") as job_id:
 		p.mark("m", a=1)
-	print(list(p.subscribe("x")), p.context(), proctor.probe_jax_peak_memory_mb())
+	print(num, data, job_id, p.sheet_start(), p.job_start(), p.publish("app.x"))
+	print(list(p.subscribe("x")), p.context(), p.pressure(), p.admit(), proctor.probe_jax_peak_memory_mb())
+	print(type(p.error).__name__, "proctor run" in str(p.error))
 """)
-	assert (quiet.returncode, quiet.stdout) == (0, "[] None 0.0\n"), quiet.stderr
+	assert (quiet.returncode, quiet.stdout) == (
+		0, "None {'rows': 1} None None None None\n[] None None None 0.0\nNotRunning True\n"), quiet.stderr
 
 
 SQUATTER = """
@@ -114,6 +118,8 @@ def test_a_socket_that_is_somebody_elses_is_not_believed(outside, children, as_n
 	server = children.spawn([sys.executable, "-c", SQUATTER, path], stdout=subprocess.PIPE, text=True, user=65534)
 	assert server.stdout.readline() == "up\n"
 	assert "who is not believed" in outside("proctor.connect(%r)" % path).stderr
+	quiet = outside("print(proctor.connect(%r, quiet=True).error)" % path)
+	assert "who is not believed" in quiet.stdout and quiet.returncode == 0, quiet.stderr
 
 
 def test_jax_tells_its_peak_and_the_jobs_summary_has_it(proctor, tmp_path):
@@ -203,3 +209,161 @@ with proctor.connect() as p:
 """)
 	unknown, none, lagged, lost = json.loads(out)
 	assert (unknown, none, lagged) == ("bus.lagged", None, "bus.lagged") and lost > 100
+
+
+KILL = """
+import os, signal, time
+DAEMON = %d
+def kill():
+	os.kill(DAEMON, signal.SIGKILL)
+	while open("/proc/%%d/stat" %% DAEMON).read().rsplit(")", 1)[1].split()[0] not in "ZX":
+		time.sleep(0.01)
+"""
+
+
+def beside(daemon, program):
+	"""To the end, beside a daemon, which kill() ends."""
+	return subprocess.run([sys.executable, "-c", START + KILL % daemon.process.pid + program], env=daemon.proctor.env,
+			      capture_output=True, text=True, timeout=60)
+
+
+def test_a_daemon_that_dies_does_not_break_a_quiet_program(daemon):
+	done = beside(daemon, """
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+with proctor.connect(quiet=True) as p:
+	feed = p.subscribe("app.")
+	with p.job("import") as job_id, p.sheet(1, label="all") as num, p.phase("load"):
+		p.mark("bad", what=object())
+		kill()
+		p.mark("m", a=1)
+		print(isinstance(job_id, str), num)
+	print(list(feed), list(p.subscribe("app.")), p.context(), p.job_start("x"), p.call("daemon.status"))
+	with p.job("again") as job_id, p.sheet(2) as num:
+		print(job_id, num)
+	print(type(p.error).__name__)
+print("done")
+""")
+	assert (done.stdout.splitlines(), done.returncode) == (
+		["True 1", "[] [] None None None", "None None", "NotRunning", "done"], 0), done.stderr
+
+
+def test_a_program_hears_of_a_daemon_that_died_by_errors_of_ours_alone(daemon):
+	done = beside(daemon, """
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+p = proctor.connect()
+feed = p.subscribe("app.")
+heard = []
+def hear(call):
+	try:
+		call()
+	except proctor.Error as error:
+		heard.append(type(error).__name__)
+hear(lambda: p.mark("bad", what=object()))
+hear(lambda: p.mark("bad", what=float("nan")))
+def blocks():
+	with p.job("import"), p.sheet(1):
+		kill()
+hear(blocks)
+for call in (p.context, lambda: p.subscribe("app."), lambda: next(feed), p.pressure, lambda: p.phase("x").__enter__(), p.close, p.pressure):
+	hear(call)
+print(json.dumps(heard))
+""")
+	assert done.returncode == 0, done.stderr
+	assert json.loads(done.stdout) == ["Error", "Error"] + ["NotRunning"] * 6
+
+
+def test_the_exception_of_a_block_counts_for_more_than_a_daemon_that_died(daemon):
+	done = beside(daemon, """
+with proctor.connect() as p:
+	try:
+		with p.job(), p.sheet(), p.phase("x"):
+			kill()
+			raise KeyError("mine")
+	except KeyError:
+		print("mine")
+""")
+	assert (done.stdout, done.returncode) == ("mine\n", 0), done.stderr
+
+
+def test_a_restarted_daemon_is_reached_again_and_nothing_is_asked_twice(daemon, children):
+	program = """
+with proctor.connect() as p:
+	with p.job("import") as job_id:
+		print(job_id, flush=True)
+		sys.stdin.readline()
+		with p.sheet(1):
+			pass
+	sys.stdin.readline()
+	try:
+		p.job_start("never")
+	except proctor.NotRunning:
+		print("gone")
+"""
+	child = children.spawn([sys.executable, "-c", START + program], env=daemon.proctor.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+	job_id = child.stdout.readline().strip()
+	daemon.stop()
+	daemon.start()
+	child.stdin.write("on\n")
+	child.stdin.flush()
+
+	def ended():
+		return [(j["job_id"], j["status"]) for j in daemon.result("job.list")["jobs"]] == [(job_id, "completed")]
+
+	wait_for(ended)
+	(sheet,) = json.loads(daemon.proctor("report", job_id, "--json").stdout)["sheets"]
+	assert sheet["status"] == "completed"
+	daemon.stop()
+	assert child.communicate("on\n", timeout=60)[0] == "gone\n" and child.returncode == 0
+
+
+def test_a_daemon_that_hangs_holds_up_a_quiet_program_once(daemon):
+	done = beside(daemon, """
+with proctor.connect(quiet=True, timeout=1) as p:
+	os.kill(DAEMON, signal.SIGSTOP)
+	try:
+		begun = time.monotonic()
+		for _ in range(20):
+			p.mark("m")
+		with p.job("x") as job_id:
+			print(job_id, list(p.subscribe("app.")), time.monotonic() - begun < 10, p.error)
+	finally:
+		os.kill(DAEMON, signal.SIGCONT)
+""")
+	assert done.stdout == "None [] True job.mark: no answer within 1 s\n", done.stderr
+
+
+REFUSER = """
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen()
+print("up", flush=True)
+while True:
+	line, _ = s.accept()
+	line.sendall(b'{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"too many clients","data":{"code":"busy"}}}\\n')
+	line.close()
+"""
+
+
+def test_why_a_connection_is_refused_is_told(outside, children, tmp_path):
+	path = str(tmp_path / "sock")
+	server = children.python(REFUSER, path, stdout=subprocess.PIPE, text=True)
+	assert server.stdout.readline() == "up\n"
+	done = outside("""
+import time
+for _ in range(20):
+	p = proctor.connect(%r)
+	time.sleep(0.01)
+	try:
+		p.pressure()
+	except proctor.Refused as error:
+		print(error, error.code)
+""" % path)
+	assert done.stdout == "too many clients busy\n" * 20, done.stderr
+
+
+@pytest.mark.parametrize("code, status", [("", "completed"), ("0", "completed"), ("3", "failed"), ("'text'", "failed")])
+def test_a_job_whose_program_exits_ends_as_that_does(daemon, code, status):
+	beside(daemon, "with proctor.connect() as p, p.job('x'): sys.exit(%s)" % code)
+	(job,) = daemon.result("job.list")["jobs"]
+	assert job["status"] == status
