@@ -190,10 +190,10 @@ static int begin(struct daemon *d, struct err *err)
 
 static void end(struct daemon *d, struct engine_totals *ret)
 {
+	listener_close(&d->listener);
 	serve_close(d->serve);
 	d->serve = NULL;
 	loop_remove(d->watchdog);
-	listener_close(&d->listener);
 	*ret = (struct engine_totals){ .recorder.is_storing = true };
 	if (d->engine)
 		engine_stop(d->engine, ret);

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
-from runkit import wait_for
+from runkit import SANITIZERS, wait_for
 
 
 def test_status_tells_how_it_does(daemon):
@@ -67,6 +67,24 @@ def test_what_a_killed_one_left_is_replaced(cold):
 	assert cold.socket.exists()
 	cold.start()
 	assert cold.result("daemon.status")["pid"] == cold.process.pid
+
+
+def test_what_has_the_name_of_its_socket_stays(cold):
+	cold.socket.write_text("a diary", encoding="utf-8")
+	cold.start(wait=False)
+	assert cold.process.wait(timeout=30) == 1
+	assert "'%s' is a file, and stays: remove it, or say with --socket" % cold.socket in cold.said()
+	assert cold.socket.read_text(encoding="utf-8") == "a diary"
+
+
+def test_two_may_listen_in_one_directory(daemon, children):
+	other = daemon.place / "run/other.sock"
+	one = children.spawn([daemon.proctor.binary, "daemon", "--state-dir", str(daemon.place / "other"), "--socket", str(other)],
+			     env={**daemon.proctor.env, **SANITIZERS}, stderr=subprocess.DEVNULL)
+	wait_for(lambda: daemon.proctor("status", "--socket", other).returncode == 0)
+	one.terminate()
+	assert one.wait(timeout=60) == 0
+	assert not other.exists() and daemon.socket.exists()
 
 
 def test_a_directory_that_others_can_write_to_is_refused(cold):

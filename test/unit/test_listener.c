@@ -2,8 +2,10 @@
 #include "daemon/listener.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -105,8 +107,100 @@ static void test_listener__trusts_no_directory_that_others_may_write_to(void **s
 	listener_close(&l);
 }
 
+/* Refuses with this, names the path, and leaves what is there. */
+static void assert_refused(const struct place *p, int code, const char *word)
+{
+	struct stat before, after;
+	struct listener l;
+	struct err err;
+	int fd;
+
+	assert_int_equal(lstat(p->path, &before), 0);
+	assert_int_equal(listener_open(&l, p->path, &fd, &err), -code);
+	listener_close(&l);
+	assert_non_null(strstr(err.msg, p->path));
+	assert_non_null(strstr(err.msg, word));
+	assert_non_null(strstr(err.msg, "--socket"));
+	assert_int_equal(lstat(p->path, &after), 0);
+	assert_true(before.st_ino == after.st_ino);
+}
+
+static void test_listener__leaves_what_is_no_socket(void **state)
+{
+	struct place *p = *state;
+	int fd;
+
+	assert_int_equal(mkdir(p->dir, 0700), 0);
+	fd = open(p->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_refused(p, EEXIST, "is a file");
+	assert_int_equal(unlink(p->path), 0);
+	assert_int_equal(symlink("nowhere", p->path), 0);
+	assert_refused(p, EEXIST, "is a symbolic link");
+	assert_int_equal(unlink(p->path), 0);
+	assert_int_equal(mkdir(p->path, 0700), 0);
+	assert_refused(p, EISDIR, "is a directory");
+	assert_int_equal(rmdir(p->path), 0);
+}
+
+static void test_listener__leaves_a_socket_that_another_program_listens_on(void **state)
+{
+	struct place *p = *state;
+	char who[32];
+	struct err err;
+	int dir_fd, fd;
+
+	assert_int_equal(mkdir(p->dir, 0700), 0);
+	dir_fd = open(p->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(address_listen(dir_fd, p->dir, "daemon.sock", 1, &fd, &err), 0);
+	snprintf(who, sizeof who, "process %d", (int)getpid());
+	assert_refused(p, EALREADY, who);
+	close(fd);
+	close(dir_fd);
+}
+
+static void test_listener__has_neighbours_of_other_names(void **state)
+{
+	struct place *p = *state;
+	char path[112];
+	struct listener first, second;
+	struct err err;
+	int fd, other;
+
+	snprintf(path, sizeof path, "%s/other.sock", p->dir);
+	assert_int_equal(listener_open(&first, p->path, &fd, &err), 0);
+	assert_int_equal(listener_open(&second, path, &other, &err), 0);
+	listener_close(&second);
+	close(other);
+	listener_close(&first);
+	close(fd);
+}
+
+static void test_listener__does_not_remove_who_came_after_it(void **state)
+{
+	struct place *p = *state;
+	struct listener first, second;
+	struct err err;
+	struct stat st;
+	int fd, other;
+
+	assert_int_equal(listener_open(&first, p->path, &fd, &err), 0);
+	assert_int_equal(unlink(p->path), 0);
+	assert_int_equal(listener_open(&second, p->path, &other, &err), 0);
+	listener_close(&first);
+	close(fd);
+	assert_int_equal(stat(p->path, &st), 0);
+	listener_close(&second);
+	close(other);
+}
+
 #define PLACE_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 RUN_TESTS(PLACE_TEST(test_listener__is_for_everybody_and_gone_at_the_end),
           PLACE_TEST(test_listener__yields_to_a_living_daemon),
           PLACE_TEST(test_listener__replaces_what_a_killed_daemon_left),
-          PLACE_TEST(test_listener__trusts_no_directory_that_others_may_write_to))
+          PLACE_TEST(test_listener__trusts_no_directory_that_others_may_write_to),
+          PLACE_TEST(test_listener__leaves_what_is_no_socket),
+          PLACE_TEST(test_listener__leaves_a_socket_that_another_program_listens_on),
+          PLACE_TEST(test_listener__has_neighbours_of_other_names),
+          PLACE_TEST(test_listener__does_not_remove_who_came_after_it))
