@@ -98,7 +98,7 @@ static void push_out_oldest(struct recorder *r)
 
 	memmove(r->queue, r->queue + 1, (QUEUE_MAX - 1) * sizeof *r->queue);
 	r->queue_len--;
-	widen_gap(&r->pushed_out, oldest->wall_ns, 1, oldest->events.len);
+	widen_gap(&r->pushed_out, oldest->wall_ns, !oldest->events_only, oldest->events.len);
 	note_loss(r, oldest);
 	snprintf(r->status.reason, sizeof r->status.reason, "the disk was too slow");
 	give_back(r, oldest);
@@ -192,17 +192,18 @@ static void take_pushed_out(struct recorder *r)
 	pthread_mutex_unlock(&r->lock);
 }
 
-static void set_outcome(struct recorder *r, const struct snapshot *snap, int result,
+/* What the disk refused may also be the gap beside a snapshot that it took. */
+static void set_outcome(struct recorder *r, const struct snapshot *snap, bool is_stored, int result,
                         const struct err *err)
 {
 	pthread_mutex_lock(&r->lock);
 	r->status.is_storing = result == 0;
-	if (result == 0) {
-		r->status.stored += !snap->events_only;
-	} else {
-		note_loss(r, snap);
+	if (result < 0)
 		snprintf(r->status.reason, sizeof r->status.reason, "%s", err->msg);
-	}
+	if (is_stored)
+		r->status.stored += !snap->events_only;
+	else
+		note_loss(r, snap);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -309,6 +310,7 @@ static void put(struct recorder *r, struct snapshot *snap)
 {
 	struct err err = { 0 };
 	const char *notice;
+	bool is_stored;
 	int result;
 
 	take_pushed_out(r);
@@ -320,11 +322,12 @@ static void put(struct recorder *r, struct snapshot *snap)
 		return;
 	}
 	result = store_put(r->store, snap, &err);
-	if (result == 0)
+	is_stored = result == 0;
+	if (is_stored)
 		result = put_gap(r, snap, &err);
 	else
-		widen_gap(&r->gap, snap->wall_ns, 1, snap->events.len);
-	set_outcome(r, snap, result, &err);
+		widen_gap(&r->gap, snap->wall_ns, !snap->events_only, snap->events.len);
+	set_outcome(r, snap, is_stored, result, &err);
 	if (result == 0 && has_ended(snap))
 		set_has_end(r, true);
 	else if (has_ended(snap))

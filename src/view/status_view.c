@@ -36,6 +36,11 @@ static void put_cost(struct table *t, const struct status_facts *s)
 	    isnan(s->rss_bytes) ? "-" : format_bytes((uint64_t)s->rss_bytes).at);
 }
 
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 static void put_losses(struct table *t, const struct status_facts *s)
 {
 	bool any = s->lost_snapshots || s->lost_events || s->missed_ticks;
@@ -43,9 +48,10 @@ static void put_losses(struct table *t, const struct status_facts *s)
 	if (!any)
 		put(t, "losses", INK_GOOD, "none");
 	else
-		put(t, "losses", INK_WARN, "%s snapshots, %s events, %s missed ticks",
-		    format_count(s->lost_snapshots).at, format_count(s->lost_events).at,
-		    format_count(s->missed_ticks).at);
+		put(t, "losses", INK_WARN, "%s snapshot%s, %s event%s, %s missed tick%s",
+		    format_count(s->lost_snapshots).at, plural(s->lost_snapshots),
+		    format_count(s->lost_events).at, plural(s->lost_events),
+		    format_count(s->missed_ticks).at, plural(s->missed_ticks));
 }
 
 static enum ink ink_of_pressure(const char *level)
@@ -63,16 +69,16 @@ static void put_lines(struct table *t, const struct status_facts *s)
 	if (!s->is_enabled)
 		put(t, "watching", INK_WARN, "nothing: profiler.enabled is false");
 	else
-		put(t, "watching", INK_PLAIN, "%s processes every %g s (%s)",
-		    format_count(s->processes).at, (double)s->interval_ns / 1e9,
-		    s->tier ? s->tier : "-");
+		put(t, "watching", INK_PLAIN, "%s process%s every %g s (%s)",
+		    format_count(s->processes).at, s->processes == 1 ? "" : "es",
+		    (double)s->interval_ns / 1e9, s->tier ? s->tier : "-");
 	put_cost(t, s);
 	put(t, "store", s->trouble ? INK_BAD : INK_PLAIN, "%s, %s%s%s",
 	    s->store_path ? s->store_path : "-", format_bytes(s->store_bytes).at,
 	    s->trouble ? "; not storing: " : "", s->trouble ? s->trouble : "");
 	put_losses(t, s);
-	put(t, "jobs", INK_PLAIN, "%s running, %s sheets", format_count(s->running_jobs).at,
-	    format_count(s->active_sheets).at);
+	put(t, "jobs", INK_PLAIN, "%s running, %s sheet%s", format_count(s->running_jobs).at,
+	    format_count(s->active_sheets).at, plural(s->active_sheets));
 	if (s->pressure)
 		put(t, "pressure", ink_of_pressure(s->pressure), "%s", s->pressure);
 	put(t, "clients", INK_PLAIN, "%s", format_count(s->clients).at);

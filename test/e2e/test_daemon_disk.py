@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""`proctor daemon` on a disk that is full for a while, or to the end."""
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from runkit import SANITIZERS
+
+pytestmark = pytest.mark.needs_root
+
+# In a mount namespace of its own: a small disk for the state. Prints what the daemon said of itself before it was stopped.
+FULL_DISK = r"""
+import json, os, socket, subprocess, sys, time
+place, binary, ends_full = sys.argv[1], sys.argv[2], sys.argv[3] == "full"
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "none", place], check=True)
+os.mkdir(place + "/run")
+path = place + "/run/daemon.sock"
+
+def ask(method, **params):
+	with socket.socket(socket.AF_UNIX) as line:
+		line.connect(path)
+		line.sendall(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n")
+		return json.loads(line.makefile().readline())["result"]
+
+def wait_for(condition):
+	end = time.monotonic() + 40
+	while not condition():
+		if child.poll() is not None or time.monotonic() > end:
+			sys.exit("it did not come to it: %s" % ask("daemon.status"))
+		time.sleep(0.05)
+
+env = {**os.environ, "PROCTOR_STATE_DIR": place + "/state"}
+with subprocess.Popen([binary, "daemon", "--interval", "1", "--socket", path], env=env) as child:
+	try:
+		wait_for(lambda: os.path.exists(path))
+		wait_for(lambda: ask("daemon.status")["store"]["snapshots"] > 1)
+		with open(place + "/ballast", "wb", buffering=0) as ballast:
+			try:
+				while ballast.write(b"x" * 4096):
+					pass
+			except OSError:
+				pass
+		wait_for(lambda: not ask("daemon.status")["store"]["is_storing"])
+		ask("job.start", job_id="a", pid=os.getpid())  # its news are stored ahead of the next look
+		lost = ask("daemon.status")["losses"]["snapshots"]
+		wait_for(lambda: ask("daemon.status")["losses"]["snapshots"] > lost + 1)
+		if not ends_full:
+			os.unlink(place + "/ballast")
+			wait_for(lambda: ask("daemon.status")["store"]["is_storing"])
+			stored = ask("daemon.status")["store"]["snapshots"]
+			wait_for(lambda: ask("daemon.status")["store"]["snapshots"] > stored + 2)
+		status = ask("daemon.status")
+	finally:
+		child.terminate()
+	print(json.dumps({"exit": child.wait(timeout=30), "status": status}))
+subprocess.run(["cp", "-r", place + "/state", place + "-kept"], check=True)
+"""
+
+
+def daemon_on_full_disk(proctor, tmp_path, how):
+	place = tmp_path / "small"
+	place.mkdir()
+	done = subprocess.run(["unshare", "-m", sys.executable, "-c", FULL_DISK, str(place), proctor.binary, how], env={**proctor.env, **SANITIZERS},
+			      capture_output=True, text=True, timeout=120, check=False)
+	assert done.returncode == 0, done.stdout + done.stderr
+	proctor.state_dir = tmp_path / "small-kept"
+	return json.loads(done.stdout), done.stderr
+
+
+def test_what_a_full_disk_cost_is_told_the_same_everywhere(proctor, tmp_path):
+	told, said = daemon_on_full_disk(proctor, tmp_path, "freed")
+	assert told["exit"] == 0, said
+	losses = told["status"]["losses"]
+	done = proctor("sql", "--json", "SELECT event_type, count, details FROM recorder_events WHERE event_type IN ('gap', 'loss')",
+		       "--state-dir", proctor.state_dir)
+	rows = json.loads(done.stdout)
+	gaps = [int(re.match(r"(\d+) snapshots? (?:was|were) not stored", row["details"]).group(1)) for row in rows if row["event_type"] == "gap"]
+	assert sum(gaps) == losses["snapshots"] > 0, rows
+	assert sum(row["count"] for row in rows if row["event_type"] == "loss") == losses["events"], rows
+
+
+def test_a_disk_that_is_still_full_at_the_end_is_a_failure(proctor, tmp_path):
+	told, said = daemon_on_full_disk(proctor, tmp_path, "full")
+	assert told["exit"] == 1
+	assert "could not be stored" in said and "full" in said
