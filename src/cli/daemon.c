@@ -8,6 +8,7 @@
 #include "cli/ask.h"
 #include "cli/machine.h"
 #include "cli/report_answer.h"
+#include "config/key.h"
 #include "config/sockpath.h"
 #include "daemon/daemon.h"
 
@@ -26,6 +27,19 @@ struct hosted {
 	char socket_path[CONFIG_PATH_MAX];
 };
 
+/* Not everything can be changed while it goes on, and who changed it should not think so. */
+static void tell_waiting(const struct config *in_force, const struct config *read)
+{
+	cleanup(buf_done) struct buf names = { 0 };
+
+	for (const struct config_key *key = config_keys; key->section; key++)
+		if (key->at_start && !config_key_eq(key, in_force, read))
+			buf_printf(&names, "%s%s.%s", names.len ? ", " : "", key->section,
+			           key->name);
+	if (names.len)
+		log_warn("changed, and waits for a restart: %.*s", (int)names.len, names.at);
+}
+
 static int reload(void *self, struct engine_tuning *ret, struct err *err)
 {
 	struct hosted *h = self;
@@ -34,6 +48,7 @@ static int reload(void *self, struct engine_tuning *ret, struct err *err)
 	if (cli_reload(h->cli, &config, err) < 0)
 		return -err->code;
 	*ret = machine_tuning(&h->machine, &config);
+	tell_waiting(&h->machine.config, &config);
 	return 0;
 }
 

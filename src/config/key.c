@@ -16,7 +16,7 @@
 
 const struct config_key config_keys[] = {
 	{ "profiler", "enabled", CONFIG_BOOL, 0, AT(profiler.enabled), "true", NULL, NULL, false,
-	  "collect at all; false: the daemon answers status and collects nothing" },
+	  "collect at all; false: the daemon answers status and collects nothing", true },
 	{ "profiler", "interval_seconds", CONFIG_TIME, SECOND, AT(profiler.interval_ns), "5", "1",
 	  "1h", false, "time between two snapshots" },
 	{ "profiler", "strace_enabled", CONFIG_BOOL, 0, AT(profiler.strace_enabled), "false", NULL,
@@ -24,13 +24,13 @@ const struct config_key config_keys[] = {
 	{ "profiler", "strace_full_on_demand", CONFIG_BOOL, 0, AT(profiler.strace_full_on_demand),
 	  "true", NULL, NULL, false, "allow a full strace of a process when somebody asks for it" },
 	{ "profiler", "gpu_enabled", CONFIG_SWITCH, 0, AT(profiler.gpu), "auto", NULL, NULL, false,
-	  "watch GPUs; auto: when there are any" },
+	  "watch GPUs; auto: when there are any", true },
 	{ "profiler", "storage_path", CONFIG_PATH, 0, AT(profiler.storage_path), "auto", NULL, NULL,
-	  false, "the database; auto: proctor.db in the state directory" },
+	  false, "the database; auto: proctor.db in the state directory", true },
 	{ "profiler", "jsonl_path", CONFIG_PATH, 0, AT(profiler.jsonl_path), "auto", NULL, NULL,
-	  false, "one snapshot a line; auto: monitor.jsonl in the state directory" },
+	  false, "one snapshot a line; auto: monitor.jsonl in the state directory", true },
 	{ "profiler", "jsonl_max_bytes", CONFIG_BYTES, 1, AT(profiler.jsonl_max_bytes), "52428800",
-	  "1M", "1024G", false, "size at which the JSONL file is rotated to .1 and .2" },
+	  "1M", "1024G", false, "size at which the JSONL file is rotated to .1 and .2", true },
 
 	{ "retention", "full_resolution_hours", CONFIG_TIME, HOUR, AT(retention.full_resolution_ns),
 	  "24", "1m", "3650d", false, "how long every snapshot is kept" },
@@ -64,10 +64,10 @@ const struct config_key config_keys[] = {
 	  "4194304", false,
 	  "processes that count as full; auto: the smallest pids.max in force, else the process limit" },
 	{ "limits", "max_clients", CONFIG_COUNT, 0, AT(limits.max_clients), "1024", "1", "65536",
-	  false, "connections that the daemon takes at once; read at its start only" },
+	  false, "connections that the daemon takes at once; read at its start only", true },
 	{ "limits", "max_clients_per_user", CONFIG_COUNT, 0, AT(limits.max_clients_per_user), "64",
 	  "1", "65536", false,
-	  "connections of one user, but for root; read at the daemon's start only" },
+	  "connections of one user, but for root; read at the daemon's start only", true },
 	{ NULL },
 };
 static_assert(ARRAY_LEN(config_keys) <= CONFIG_KEYS_MAX, "readers keep a bit for each key in 64");

@@ -29,6 +29,7 @@ struct config_key {
 	const char *min, *max; /* inclusive; NULL: none */
 	bool above_min;        /* min itself is refused */
 	const char *help;
+	bool at_start; /* what changes of it is not taken up by a daemon that runs */
 };
 
 #define CONFIG_KEYS_MAX 64
@@ -41,3 +42,5 @@ bool config_has_section(struct scan section);
  * be. */
 int config_key_set(const struct config_key *key, struct scan value, struct config *to,
                    struct err *err) must_check;
+/* Whether both have the same value. */
+bool config_key_eq(const struct config_key *key, const struct config *a, const struct config *b);

@@ -231,3 +231,16 @@ int config_key_set(const struct config_key *key, struct scan value, struct confi
 		*(enum config_switch *)place = on ? SWITCH_ON : SWITCH_OFF;
 	return 0;
 }
+
+bool config_key_eq(const struct config_key *key, const struct config *a, const struct config *b)
+{
+	const void *at_a = (const char *)a + key->offset, *at_b = (const char *)b + key->offset;
+
+	if (key->type == CONFIG_BOOL)
+		return *(const bool *)at_a == *(const bool *)at_b;
+	if (key->type == CONFIG_SWITCH)
+		return *(const enum config_switch *)at_a == *(const enum config_switch *)at_b;
+	if (key->type == CONFIG_PATH)
+		return strcmp(at_a, at_b) == 0;
+	return memcmp(at_a, at_b, sizeof(uint64_t)) == 0; /* whole or real */
+}

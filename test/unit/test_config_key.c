@@ -243,6 +243,29 @@ static void test_config_key__the_manual_tells_every_key_with_its_default_and_bou
 	free(path);
 }
 
+static void test_config_key__tells_which_values_differ(void **state)
+{
+	struct config a, b;
+	struct err err;
+
+	(void)state;
+	config_init(&a);
+	for (const struct config_key *key = config_keys; key->section; key++) {
+		const char *other = key->type == CONFIG_PATH         ? "/elsewhere"
+		                    : key->type == CONFIG_SWITCH     ? "on"
+		                    : key->type != CONFIG_BOOL       ? key->max
+		                    : strcmp(key->otherwise, "true") ? "true"
+		                                                     : "false";
+
+		config_init(&b);
+		assert_true(config_key_eq(key, &a, &b));
+		assert_int_equal(config_key_set(key, scan_str(other), &b, &err), 0);
+		assert_false(config_key_eq(key, &a, &b));
+		for (const struct config_key *k = config_keys; k->section; k++)
+			assert_true(k == key || config_key_eq(k, &a, &b));
+	}
+}
+
 RUN_TESTS(TEST(test_config__defaults_are_those_of_the_specification),
           TEST(test_config_key__every_default_is_within_its_own_bounds),
           TEST(test_config_key__every_bound_is_taken_and_what_lies_beyond_refused),
@@ -250,4 +273,5 @@ RUN_TESTS(TEST(test_config__defaults_are_those_of_the_specification),
           TEST(test_config_key__understands_units),
           TEST(test_config_key__takes_switches_in_their_usual_words),
           TEST(test_config_key__keeps_paths_and_refuses_those_too_long),
-          TEST(test_config_key__the_manual_tells_every_key_with_its_default_and_bounds))
+          TEST(test_config_key__the_manual_tells_every_key_with_its_default_and_bounds),
+          TEST(test_config_key__tells_which_values_differ))
