@@ -2,7 +2,9 @@
 #include "cli/ask.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -26,6 +28,34 @@ static bool is_absent(int r)
 	return r == -ENOENT || r == -ECONNREFUSED || r == -ENOTDIR;
 }
 
+/* The kernel remembers who listens; 0: it is not known. */
+static pid_t pid_of(const struct ask *ask)
+{
+	struct ucred cred = { 0 };
+	socklen_t n = sizeof cred;
+
+	if (!ask->client ||
+	    getsockopt(client_fd(ask->client), SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0)
+		return 0;
+	return cred.pid;
+}
+
+/* Who it is that does not answer: "the daemon at /run/proctor/daemon.sock, process 4711,". */
+static int name_it(const struct ask *ask, int r, struct err *err)
+{
+	char who[32] = "";
+
+	if (r != -ETIMEDOUT && r != -ECONNRESET && r != -EPIPE)
+		return r;
+	if (ask->pid)
+		snprintf(who, sizeof who, "process %d, ", ask->pid);
+	if (r == -ETIMEDOUT)
+		return err_set(err, -r, "the daemon at %.160s, %sdoes not answer within %d s",
+		               ask->path, who, (int)(ASK_PATIENCE_NS / NS_PER_S));
+	return err_set(err, -r, "the daemon at %.160s, %shung up without an answer", ask->path,
+	               who);
+}
+
 int ask_open(const char *socket, struct ask *ret, struct err *err)
 {
 	int r = -ENOENT;
@@ -33,13 +63,19 @@ int ask_open(const char *socket, struct ask *ret, struct err *err)
 	*ret = (struct ask){ 0 };
 	for (unsigned i = 0; is_absent(r) && ask_place(socket, i, ret->path); i++)
 		r = client_open(ret->path, clock_mono_ns() + ASK_PATIENCE_NS, &ret->client, err);
-	return is_absent(r) ? err_set(err, ENOENT, "no daemon answers at %.200s", ret->path) : r;
+	if (is_absent(r))
+		return err_set(err, ENOENT, "no daemon answers at %.200s", ret->path);
+	ret->is_there = r == 0 || r == -ETIMEDOUT;
+	ret->pid = pid_of(ret);
+	return name_it(ret, r, err);
 }
 
 int ask_call(struct ask *ask, const char *method, const char *params, json_t **ret, struct err *err)
 {
-	return client_call(ask->client, method, params, clock_mono_ns() + ASK_PATIENCE_NS, ret,
-	                   err);
+	int r = client_call(ask->client, method, params, clock_mono_ns() + ASK_PATIENCE_NS, ret,
+	                    err);
+
+	return name_it(ask, r, err);
 }
 
 void ask_close(struct ask *ask)
@@ -48,10 +84,26 @@ void ask_close(struct ask *ask)
 	ask->client = NULL;
 }
 
+static const char *remedy(int code)
+{
+	switch (code) {
+	case ENOENT:
+		return "start one: proctor daemon, or as a service: systemctl start proctor";
+	case ETIMEDOUT:
+		return "if it was stopped, kill -CONT wakes it; else start it anew: systemctl restart proctor";
+	case EUSERS:
+		return "close some, or raise max_clients or max_clients_per_user of [limits] and start it anew";
+	default:
+		return NULL;
+	}
+}
+
 int ask_tell(const struct err *err)
 {
+	const char *todo = remedy(err->code);
+
 	log_error("%s", err->msg);
-	if (err->code == ENOENT)
-		log_info("start one: proctor daemon, or as a service: systemctl start proctor");
+	if (todo)
+		log_info("%s", todo);
 	return CLI_DAEMON;
 }

@@ -14,6 +14,8 @@
 struct ask {
 	struct client *client;
 	char path[CONFIG_PATH_MAX]; /* where it answers, or was looked for last */
+	bool is_there;              /* somebody who is believed listens, whatever he answers */
+	pid_t pid;                  /* who; 0: not known */
 };
 
 /* The row of --socket for a table of options. */
@@ -29,5 +31,5 @@ int ask_open(const char *socket, struct ask *ret, struct err *err) must_check;
 int ask_call(struct ask *ask, const char *method, const char *params, json_t **ret, struct err *err)
 	must_check;
 void ask_close(struct ask *ask);
-/* The error and, where there is no daemon, the remedy. CLI_DAEMON. */
+/* The error and, where there is one, the remedy. CLI_DAEMON. */
 int ask_tell(const struct err *err);

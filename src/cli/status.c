@@ -42,7 +42,8 @@ static struct status_facts facts_of(const json_t *a, const char *socket)
 	};
 }
 
-static int print_json(bool is_running, const char *socket, const json_t *answer)
+/* The same document whether it answers or not; `problem` is why not. */
+static int print_json(const struct ask *ask, const char *problem, const json_t *answer)
 {
 	cleanup(buf_done) struct buf out = { 0 };
 	struct json j = { .out = &out };
@@ -51,9 +52,13 @@ static int print_json(bool is_running, const char *socket, const json_t *answer)
 	json_key(&j, "schema");
 	json_u64(&j, 1);
 	json_key(&j, "running");
-	json_bool(&j, is_running);
+	json_bool(&j, ask->is_there);
 	json_key(&j, "socket");
-	json_str(&j, socket);
+	json_str(&j, ask->path);
+	json_key(&j, "pid");
+	ask->pid ? json_i64(&j, ask->pid) : json_nil(&j);
+	json_key(&j, "problem");
+	json_str(&j, problem);
 	json_key(&j, "status");
 	answer_put(&j, answer);
 	json_end_object(&j);
@@ -68,7 +73,7 @@ static int show(const struct cli *cli, const struct ask *ask, const json_t *answ
 	struct status_facts facts;
 
 	if (cli->json)
-		return print_json(true, ask->path, answer);
+		return print_json(ask, NULL, answer);
 	facts = facts_of(answer, ask->path);
 	status_view(&facts, &style, &out);
 	return cli_print(&out);
@@ -83,8 +88,8 @@ static int ask_status(const struct cli *cli, const char *socket)
 
 	if (r == 0)
 		r = ask_call(&ask, "daemon.status", NULL, &answer, &err);
-	if (r == -ENOENT && cli->json)
-		(void)print_json(false, ask.path, NULL);
+	if (r < 0 && cli->json)
+		(void)print_json(&ask, err.msg, NULL);
 	status = r < 0 ? ask_tell(&err) : show(cli, &ask, answer);
 	json_decref(answer);
 	ask_close(&ask);
@@ -109,6 +114,7 @@ const struct verb verb_status = {
 	.summary = "how the daemon does: tier, cost, store, losses, jobs",
 	.usage = "[--socket PATH] [--json]",
 	.about =
-		"Asks the daemon that PROCTOR_SOCKET names, else your own, else the machine's. 4: there is none.",
+		"Asks the daemon that PROCTOR_SOCKET names, else your own, else the machine's. 4: there is none, or\n"
+		"it does not answer; --json is one document all the same, with what is wrong as `problem`.",
 	.run = run,
 };

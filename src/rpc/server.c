@@ -2,6 +2,7 @@
 #include "rpc/server.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -54,12 +55,24 @@ static unsigned clients_of(const struct server *s, uid_t uid)
 	return n;
 }
 
-static bool is_full_for(const struct server *s, uid_t uid)
+/* Whether there is room for one more of his; else he is told who has taken it. */
+static bool has_room_for(const struct server *s, int fd, uid_t uid)
 {
 	const struct server_options *o = &s->options;
+	char why[128];
 
-	return s->clients >= o->clients_max ||
-	       (o->clients_per_uid_max && uid != 0 && clients_of(s, uid) >= o->clients_per_uid_max);
+	if (o->clients_per_uid_max && uid != 0 && clients_of(s, uid) >= o->clients_per_uid_max)
+		snprintf(why, sizeof why,
+		         "too many connections: user %u has %u open, and may have no more", uid,
+		         o->clients_per_uid_max);
+	else if (s->clients >= o->clients_max)
+		snprintf(why, sizeof why,
+		         "too many connections: all %u are taken, %u of them by user %u",
+		         o->clients_max, clients_of(s, uid), uid);
+	else
+		return true;
+	refuse(fd, EUSERS, why);
+	return false;
 }
 
 static void session_drop(struct server *s, struct session *dead)
@@ -144,10 +157,8 @@ static void let_in(struct server *s, int take_fd)
 		refuse(fd, EACCES, "this socket is not for you");
 		return;
 	}
-	if (is_full_for(s, peer.uid)) {
-		refuse(fd, EUSERS, "too many connections");
+	if (!has_room_for(s, fd, peer.uid))
 		return;
-	}
 	session = session_new(s, TAKE_FD(fd), &peer);
 	if (loop_add_reader(s->loop, session->fd, on_session, session, &session->source, &err) <
 	    0) {

@@ -34,7 +34,31 @@ def test_status_without_a_daemon_says_so_and_what_to_do(cold):
 	assert done.returncode == 4 and done.stdout == ""
 	assert "no daemon answers at %s" % cold.socket in done.stderr and "proctor daemon" in done.stderr
 	done = cold.proctor("status", "--json")
-	assert done.returncode == 4 and json.loads(done.stdout)["running"] is False
+	told = json.loads(done.stdout)
+	assert done.returncode == 4 and (told["running"], told["pid"], told["status"]) == (False, None, None)
+	assert told["problem"] == "no daemon answers at %s" % cold.socket
+
+
+def test_one_that_hangs_is_named(daemon):
+	daemon.process.send_signal(signal.SIGSTOP)
+	try:
+		done = daemon.proctor("status", "--json")
+	finally:
+		daemon.process.send_signal(signal.SIGCONT)
+	told = json.loads(done.stdout)
+	assert done.returncode == 4 and (told["running"], told["pid"], told["status"]) == (True, daemon.process.pid, None)
+	assert told["problem"] == "the daemon at %s, process %d, does not answer within 5 s" % (daemon.socket, daemon.process.pid)
+	assert told["problem"] in done.stderr and "kill -CONT" in done.stderr
+
+
+def test_one_that_is_full_says_whose_connections_there_are(cold):
+	cold.config.write_text("[profiler]\ninterval_seconds = 1\n[limits]\nmax_clients = 3\n", encoding="utf-8")
+	cold.start()
+	with cold.line(), cold.line(), cold.line():
+		done = wait_for(lambda: (done := cold.proctor("status", "--json")).returncode == 4 and done)
+	told = json.loads(done.stdout)
+	assert told["running"] and told["problem"] == "too many connections: all 3 are taken, 3 of them by user %d" % os.geteuid()
+	assert told["problem"] in done.stderr and "max_clients" in done.stderr
 
 
 def test_it_stores_what_it_sees_and_ends_cleanly(daemon):
@@ -135,6 +159,16 @@ def test_a_bad_configuration_keeps_the_old_one_and_says_why(daemon):
 	daemon.process.send_signal(signal.SIGHUP)
 	wait_for(lambda: daemon.result("daemon.status")["config_problem"] is None)
 	assert daemon.result("daemon.status")["interval_seconds"] == 3.0
+
+
+def test_what_waits_for_a_restart_is_named(daemon):
+	daemon.config.write_text("[profiler]\ninterval_seconds = 1\nenabled = false\ngpu_enabled = false\nstorage_path = /nowhere/x.db\n"
+				 "[limits]\nmax_clients = 7\nmax_memory_mb = 100000\n", encoding="utf-8")
+	daemon.process.send_signal(signal.SIGHUP)
+	wait_for(lambda: "was read again" in daemon.said())
+	names = "profiler.enabled, profiler.gpu_enabled, profiler.storage_path, limits.max_clients"
+	assert "changed, and waits for a restart: %s\n" % names in daemon.said()
+	assert daemon.result("daemon.status")["enabled"] is True
 
 
 def test_disabled_it_answers_and_collects_nothing(cold):

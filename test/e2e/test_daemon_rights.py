@@ -170,7 +170,8 @@ def test_nobody_takes_all_connections(world):
 		for _ in range(64):
 			lines.append(world.line(OTHER))
 		with world.line(OTHER) as one_too_many:
-			assert one_too_many.read()["error"]["data"]["code"] == "too_many_clients"
+			error = one_too_many.read()["error"]
+			assert error["data"]["code"] == "too_many_clients" and "user %d has 64 open" % OTHER in error["message"]
 		assert "pid" in world.result("daemon.status", uid=OWNER)
 	finally:
 		for line in lines:
