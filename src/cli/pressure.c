@@ -12,7 +12,8 @@
 static const char about[] =
 	"Prints the level (none, low, medium, high or critical) and behind a colon what makes it so.\n"
 	"--wait LEVEL returns when it is LEVEL or lower, with 1 when --timeout came first. The daemon is\n"
-	"asked; where none answers, a look of this program's own has to do.";
+	"asked; where none answers, a look of this program's own has to do (`source` of --json tells\n"
+	"which). One that is there and does not answer is told on stderr.";
 
 struct request {
 	const char *wait;
@@ -88,6 +89,8 @@ static int run(struct cli *cli, int argc, char **argv)
 	if (rq.wait && !pressure_parse(rq.wait, &rq.at_most))
 		return cli_usage(cli, "--wait '%s': write none, low, medium, high or critical",
 		                 rq.wait);
+	if (!rq.wait && rq.timeout_ns != UINT64_MAX)
+		return cli_usage(cli, "--timeout bounds a --wait LEVEL, and there is none");
 	status = cli_config(cli, &config, NULL);
 	if (status != CLI_OK)
 		return status;

@@ -77,6 +77,20 @@ static int look(struct room *room, struct room_answer *ret, struct err *err)
 	return 0;
 }
 
+/* Another answer than the one that was expected is not given without a word. A daemon that never
+ * was is none that was expected, nor is one that has not looked yet. */
+static void tell_change(struct room *room, int r, const struct err *why)
+{
+	if (room->is_told || (!room->was_answered && (r == -ENOENT || r == -EAGAIN)))
+		return;
+	if (room->was_answered)
+		log_warn("the daemon no longer answers (%s); looking at the machine myself",
+		         why->msg);
+	else
+		log_warn("%s; looking at the machine myself", why->msg);
+	room->is_told = true;
+}
+
 int room_ask(struct room *room, const char *job_type, struct room_answer *ret, struct err *err)
 {
 	json_t *answer = NULL;
@@ -84,8 +98,14 @@ int room_ask(struct room *room, const char *job_type, struct room_answer *ret, s
 
 	if (r == 0)
 		r = take_answer(answer, ret, err);
-	else if (!room->socket) /* who names one wants no other answer */
+	if (r == 0) {
+		room->was_answered = true;
+		room->is_told = false;
+		room->level = ret->pressure.level;
+	} else if (!room->socket) { /* who names one wants no other answer */
+		tell_change(room, r, err);
 		r = look(room, ret, err);
+	}
 	json_decref(answer);
 	return r;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* room.h - whether there is room for more work on this machine: the daemon is asked, and where none
- * answers, a look of our own has to do. */
+ * answers, a look of our own has to do. That one is there and does not answer, or no longer, is
+ * told. */
 #pragma once
 
 #include "cli/cli.h"
@@ -13,7 +14,9 @@ struct room {
 	struct pressure_limits limits;
 	struct sampler *sampler; /* for looks of our own */
 	struct snapshot look;
-	enum pressure_level level; /* at the look before */
+	enum pressure_level level; /* at the look before, or as the daemon said last */
+	bool was_answered;         /* by a daemon */
+	bool is_told;              /* that it no longer is */
 };
 
 struct room_answer {

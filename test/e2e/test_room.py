@@ -2,6 +2,7 @@
 """`proctor pressure` and `run --wait-for-room`: asked of a daemon, or looked at without one."""
 import json
 import os
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -117,7 +118,35 @@ def test_a_limit_counts_what_cannot_be_given_back_wherever_it_is_set(cold, child
 	cold.stop()
 
 
-@pytest.mark.parametrize("words", [["--wait", "some"], ["word"]])
+def test_a_daemon_that_hangs_is_told_and_a_look_does(daemon):
+	daemon.process.send_signal(signal.SIGSTOP)
+	try:
+		done = daemon.proctor("pressure", "--json")
+	finally:
+		daemon.process.send_signal(signal.SIGCONT)
+	assert done.returncode == 0 and json.loads(done.stdout)["source"] == "look"
+	assert "process %d, does not answer" % daemon.process.pid in done.stderr and "looking at the machine myself" in done.stderr
+
+
+def test_who_waits_is_told_when_the_daemon_is_gone(cold, children):
+	"""Its limit was the daemon's; a look of one's own does not have it."""
+	set_limit(cold, 1)
+	cold.start()
+	env = {**cold.proctor.env, **SANITIZERS}
+	waiting = children.spawn([cold.proctor.binary, "pressure", "--json", "--wait", "high"], env=env, stdout=subprocess.PIPE,
+				 stderr=subprocess.PIPE, text=True)
+	run = children.spawn([cold.proctor.binary, "run", "--wait-for-room", "--", "true"], env=env, stderr=subprocess.PIPE, text=True)
+	time.sleep(2.5)
+	assert waiting.poll() is None and run.poll() is None
+	cold.stop()
+	out, err = waiting.communicate(timeout=60)
+	assert waiting.returncode == 0 and json.loads(out)["source"] == "look"
+	assert err.count("the daemon no longer answers") == 1 and "looking at the machine myself" in err
+	_, err = run.communicate(timeout=90)
+	assert err.count("the daemon no longer answers") == 1 and run.returncode == 0
+
+
+@pytest.mark.parametrize("words", [["--wait", "some"], ["word"], ["--timeout", "3"]])
 def test_what_is_meant_must_be_clear(cold, words):
 	assert cold.proctor("pressure", *words).returncode == 2
 
