@@ -2,6 +2,8 @@
 """clients/python, from inside a job and without one."""
 import json
 import os
+import re
+import site
 import subprocess
 import sys
 from pathlib import Path
@@ -367,3 +369,27 @@ def test_a_job_whose_program_exits_ends_as_that_does(daemon, code, status):
 	beside(daemon, "with proctor.connect() as p, p.job('x'): sys.exit(%s)" % code)
 	(job,) = daemon.result("job.list")["jobs"]
 	assert job["status"] == status
+
+
+def test_it_is_installed_where_the_systems_python_finds_it(tmp_path):
+	build = Path(os.environ["PROCTOR_BUILD_DIR"]).resolve()
+	subprocess.run(["meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", tmp_path], check=True, timeout=120)
+	(module,) = tmp_path.rglob("proctor.py")
+	place = "/" + str(module.parent.relative_to(tmp_path))
+	options = json.loads((build / "meson-info/intro-buildoptions.json").read_text())
+	(prefix,) = [option["value"] for option in options if option["name"] == "prefix"]
+	if prefix in ("/usr", "/usr/local"):
+		assert place in site.getsitepackages()
+	env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(module.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+	done = subprocess.run([sys.executable, "-c", "import proctor; print(proctor.__file__, proctor.__version__)"], env=env, cwd=tmp_path,
+			      capture_output=True, text=True, timeout=60)
+	(version,) = re.findall(r"version: '([^']*)'", (CLIENT.parents[1] / "meson.build").read_text())[:1]
+	assert done.stdout == "%s %s\n" % (module, version), done.stderr
+
+
+@pytest.mark.parametrize("prefix", [site.PREFIXES[0], "/usr/local", site.getuserbase(), "/nowhere"])
+def test_the_place_of_the_module_is_one_that_the_interpreter_looks_at(prefix):
+	looks_at = [*site.getsitepackages(), site.getusersitepackages()]
+	done = subprocess.run([sys.executable, CLIENT / "where.py", prefix, "/usual"], capture_output=True, text=True, check=True, timeout=60)
+	place = done.stdout.strip()
+	assert (place in looks_at and place.startswith(prefix + "/lib/")) or (place == "/usual" and prefix == "/nowhere")
