@@ -12,6 +12,8 @@
 #include "daemon/self.h"
 #include "daemon/supervisor.h"
 
+#define NEWS_NS NS_PER_S
+
 /* ---- snapshots ------------------------------------------------------------------------------- */
 
 static bool is_ours(void *self, const struct job *job)
@@ -50,6 +52,31 @@ static void on_snapshot(void *self, struct snapshot *snap)
 	if (d->serve)
 		serve_note(d->serve, snap);
 	leave_foreign_out(snap);
+}
+
+static bool has_running_jobs(const struct daemon *d)
+{
+	vec_each(&engine_jobs(d->engine)->jobs, job)
+		if (job->status == JOB_RUNNING)
+			return true;
+	return false;
+}
+
+/* Who waits for the end of a job, or listens, is not to wait for the next look. */
+static void on_news(void *self)
+{
+	struct daemon *d = self;
+
+	if (serve_is_listened_to(d->serve) || has_running_jobs(d))
+		engine_tell_events(d->engine);
+	loop_timer_set(d->news, clock_mono_ns() + NEWS_NS);
+}
+
+static int bring_news(struct daemon *d, struct err *err)
+{
+	if (!d->engine)
+		return 0;
+	return loop_add_timer(d->loop, clock_mono_ns() + NEWS_NS, on_news, d, &d->news, err);
 }
 
 static void on_notice(void *self, const char *text)
@@ -183,7 +210,8 @@ static int begin(struct daemon *d, struct err *err)
 {
 	d->listener.dir_fd = -1;
 	if (privileges_drop(err) < 0 || loop_new(&d->loop, err) < 0 || take_signals(d, err) < 0 ||
-	    begin_watching(d, err) < 0 || begin_answering(d, err) < 0 || watch_over(d, err) < 0)
+	    begin_watching(d, err) < 0 || begin_answering(d, err) < 0 || bring_news(d, err) < 0 ||
+	    watch_over(d, err) < 0)
 		return -err->code;
 	return 0;
 }
@@ -194,6 +222,7 @@ static void end(struct daemon *d, struct engine_totals *ret)
 	serve_close(d->serve);
 	d->serve = NULL;
 	loop_remove(d->watchdog);
+	loop_remove(d->news);
 	*ret = (struct engine_totals){ .recorder.is_storing = true };
 	if (d->engine)
 		engine_stop(d->engine, ret);

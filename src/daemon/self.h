@@ -14,7 +14,7 @@ struct daemon {
 	struct desk *desk;
 	struct listener listener;
 	struct serve *serve;
-	struct loop_source *watchdog;
+	struct loop_source *watchdog, *news;
 	uint64_t watchdog_ns;
 	struct jobtab no_jobs;
 	struct snapshot latest; /* ours: the one that was stored belongs to the recorder */

@@ -12,7 +12,7 @@ struct record {
 	uint64_t seq;
 	uint64_t wall_ns;
 	uint32_t size; /* with all that follows */
-	uid_t uid;
+	uid_t uid, process_uid;
 	uint32_t job_at, text_at; /* behind the header */
 };
 
@@ -91,6 +91,7 @@ uint64_t bus_publish(struct bus *bus, const struct bus_event *event)
 		            .wall_ns = event->wall_ns,
 		            .size = (uint32_t)(sizeof r + name + job + text),
 		            .uid = event->uid,
+		            .process_uid = event->process_uid,
 		            .job_at = (uint32_t)name,
 		            .text_at = (uint32_t)(name + job) };
 
@@ -142,12 +143,13 @@ static void load(struct bus *bus, uint64_t place, const struct record *r, struct
 		                   .job_id = bus->read.at + r->job_at,
 		                   .text = bus->read.at + r->text_at,
 		                   .wall_ns = r->wall_ns,
-		                   .uid = r->uid };
+		                   .uid = r->uid,
+		                   .process_uid = r->process_uid };
 }
 
 static bool lets_through(const struct bus_filter *f, const struct bus_event *e)
 {
-	return (f->uid == 0 || f->uid == e->uid) &&
+	return (f->uid == 0 || f->uid == e->uid || f->uid == e->process_uid) &&
 	       strncmp(e->name, f->prefix, strlen(f->prefix)) == 0 &&
 	       (!f->job_id[0] || strcmp(e->job_id, f->job_id) == 0);
 }

@@ -25,7 +25,7 @@ struct bus_event {
 	uint64_t seq;                     /* never one twice */
 	const char *name, *job_id, *text; /* job_id "": none; text: the JSON of `data` */
 	uint64_t wall_ns;
-	uid_t uid; /* whose business it is */
+	uid_t uid, process_uid; /* whose business it is: the job's user's, and the process's */
 };
 
 struct bus_cursor {

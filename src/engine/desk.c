@@ -156,8 +156,10 @@ static void close_sheets(struct desk *d, int32_t job, uint64_t ended_ns)
 	struct jobtab *jobs = engine_jobs(d->engine);
 
 	vec_each(&jobs->sheets, sheet)
-		if (sheet->job == job && sheet->status == JOB_RUNNING)
+		if (sheet->job == job && sheet->status == JOB_RUNNING) {
 			jobtab_end_sheet(jobs, sheet, JOB_FAILED, MAX(ended_ns, sheet->started_ns));
+			sheet->ends_now = true;
+		}
 }
 
 uint64_t desk_count_living(const struct desk *d, int32_t job)
@@ -185,7 +187,8 @@ void desk_put_end(struct desk *d, int32_t at, const struct sheet *how)
 	job->signal = how->signal;
 	if (!entry->over_mono_ns) {
 		entry->over_mono_ns = clock_mono_ns();
-		job->ended_ns = MAX(clock_wall_ns(), job->started_ns);
+		job->ended_ns = MAX(how->ended_ns ? how->ended_ns : clock_wall_ns(),
+		                    job->started_ns);
 		job->took_ns = job->ended_ns - job->started_ns;
 		entry->outlived = desk_count_living(d, at);
 		close_sheets(d, at, job->ended_ns);

@@ -14,9 +14,11 @@ static void conclude_end(struct desk *d, int32_t at, const struct event *e)
 		                                  : JOB_LOST,
 		             .has_exit_code = e->has_exit_code,
 		             .exit_code = e->exit_code,
-		             .signal = e->signal };
+		             .signal = e->signal,
+		             .ended_ns = e->wall_ns };
 
 	desk_put_end(d, at, &how);
+	desk_job(d, at)->ends_now = true;
 	d->entries.at[at].is_concluded = true;
 }
 
@@ -83,6 +85,7 @@ static void show_sheets(const struct desk *d, int32_t job, struct snapshot *snap
 		if (shown)
 			*shown = *sheet;
 		sheet->is_stored = true;
+		sheet->ends_now = false;
 	}
 }
 
@@ -100,6 +103,7 @@ void desk_note(struct desk *d, struct snapshot *snap)
 			show_sheets(d, i, snap);
 		entry->is_told = entry->over_mono_ns != 0;
 		snap->jobs.at[i] = *desk_job(d, i);
+		desk_job(d, i)->ends_now = false;
 	}
 	forget_old(d);
 }

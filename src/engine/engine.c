@@ -278,6 +278,15 @@ void engine_learn(struct engine *e)
 	on_events(e);
 }
 
+void engine_tell_events(struct engine *e)
+{
+	size_t waiting = sampler_drain(e->sampler);
+
+	learn(e, sampler_sample(e->sampler));
+	if (waiting)
+		store_events_ahead(e);
+}
+
 static bool is_member(void *self, struct proc_id id)
 {
 	struct engine *e = self;

@@ -77,6 +77,8 @@ void engine_store_jobs(struct engine *e);
 void engine_remove_job(struct engine *e, int32_t job);
 /* Takes note of who was born and who ended up to now. */
 void engine_learn(struct engine *e);
+/* … and tells of it at once, in a snapshot of events only. */
+void engine_tell_events(struct engine *e);
 /* A look now, ahead of time. */
 void engine_look(struct engine *e);
 /* The last of a job: takes what has happened up to now, waiting up to `patience_ns` for totals of

@@ -101,8 +101,9 @@ struct job {
 	unsigned parent_limits_hit; /* when read, of one that was lost or out of memory: what its
 	                               parents met */
 	bool is_foreign;            /* it has a recorder of its own: shown by us, never stored */
-	pid_t hungriest_pid;        /* whose peak PEAK_RSS is; 0: not known */
-	char hungriest[COMM_LEN];   /* its name */
+	bool ends_now;            /* in a snapshot: its process ended, and nobody told of its end */
+	pid_t hungriest_pid;      /* whose peak PEAK_RSS is; 0: not known */
+	char hungriest[COMM_LEN]; /* its name */
 	struct figure figures[JOB_FIGURE_COUNT];
 };
 
@@ -117,6 +118,7 @@ struct sheet {
 	int exit_code, signal;
 	pid_t pid;      /* the process that opened it */
 	bool is_stored; /* as it is now: not handed to the store again */
+	bool ends_now;  /* in a snapshot: its job ended while it was open */
 };
 
 /* Where a process belongs; job is -1 for none. */

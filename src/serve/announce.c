@@ -25,12 +25,10 @@ uid_t announce_owner(const struct snapshot *snap, const struct event *e)
 	return e->job >= 0 ? snap->jobs.at[e->job].uid : e->uid;
 }
 
-static uid_t owner_of_anomaly(const struct snapshot *snap, const struct anomaly *a)
+static uid_t uid_of_process(const struct snapshot *snap, const struct anomaly *a)
 {
 	const struct proc_snap *p = a->id.pid ? snapshot_find(snap, a->id.pid) : NULL;
 
-	if (a->job >= 0)
-		return snap->jobs.at[a->job].uid;
 	return p && proc_id_eq(p->s.id, a->id) ? p->s.uid : 0;
 }
 
@@ -39,6 +37,7 @@ static void announce_anomaly(struct bus *bus, const struct snapshot *snap, const
 {
 	cleanup(buf_done) struct buf text = { 0 };
 	struct reader_anomaly told = anomaly_told(a, snap, &text);
+	uid_t process_uid = uid_of_process(snap, a);
 	struct json j = { .out = scratch };
 
 	buf_reset(scratch);
@@ -49,7 +48,9 @@ static void announce_anomaly(struct bus *bus, const struct snapshot *snap, const
 	                                            .job_id = told.job_id ? told.job_id : "",
 	                                            .text = scratch->at,
 	                                            .wall_ns = snap->wall_ns,
-	                                            .uid = owner_of_anomaly(snap, a) });
+	                                            .uid = a->job >= 0 ? snap->jobs.at[a->job].uid
+	                                                               : process_uid,
+	                                            .process_uid = process_uid });
 }
 
 void announce_events(struct bus *bus, const struct snapshot *snap, struct buf *scratch)
@@ -70,6 +71,7 @@ void announce_events(struct bus *bus, const struct snapshot *snap, struct buf *s
 					  .text = scratch->at,
 					  .wall_ns = e->wall_ns,
 					  .uid = announce_owner(snap, e),
+					  .process_uid = e->uid,
 				  });
 	}
 	vec_each(&snap->anomalies, a)

@@ -7,7 +7,8 @@
 #include "engine/bus.h"
 #include "model/snapshot.h"
 
-/* Whose business an event is: a job's is its owner's, whoever its processes are. */
+/* Whose business an event is: a job's is its owner's, whoever its processes are; and theirs whose
+ * processes they are. */
 uid_t announce_owner(const struct snapshot *snap, const struct event *e);
 /* `scratch` is used again and again. */
 void announce_events(struct bus *bus, const struct snapshot *snap, struct buf *scratch);

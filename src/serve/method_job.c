@@ -153,10 +153,18 @@ static void fill_in(struct methods *m, pid_t pid, struct job *job)
 	job_new_id(job->type, clock_wall_ns(), pid, random, job->id);
 }
 
-static void announce_job(struct methods *m, const char *name, const struct job *job, pid_t pid)
+void methods_announce_job(struct methods *m, const struct job *job, pid_t pid)
 {
+	static const char *const names[JOB_STATUS_COUNT] = {
+		[JOB_RUNNING] = "job.started",
+		[JOB_COMPLETED] = "job.completed",
+		[JOB_FAILED] = "job.failed",
+		[JOB_LOST] = "job.lost",
+	};
 	struct json j = { .out = &m->scratch };
 
+	if (!m->bus)
+		return;
 	buf_reset(&m->scratch);
 	json_begin_object(&j);
 	json_key(&j, "job_type");
@@ -170,7 +178,7 @@ static void announce_job(struct methods *m, const char *name, const struct job *
 	json_key(&j, "context");
 	context_put(m->host.latest(m->host.self), pid, &j);
 	json_end_object(&j);
-	methods_publish(m, name, job->id, job->uid, m->scratch.at);
+	methods_publish(m, names[job->status], job->id, job->uid, m->scratch.at);
 }
 
 static void on_speaker_gone(void *self, const char *job_id)
@@ -182,7 +190,7 @@ static void on_speaker_gone(void *self, const char *job_id)
 	if (at < 0 || t->jobs.at[at].status != JOB_RUNNING)
 		return;
 	m->host.lose_job(m->host.self, at);
-	announce_job(m, "job.lost", &t->jobs.at[at], 0);
+	methods_announce_job(m, &t->jobs.at[at], 0);
 }
 
 static void put_job(struct json *result, const struct job *job)
@@ -219,7 +227,7 @@ METHOD(method_job_start)
 	if (job.is_foreign)
 		speaker_new(peer, job.id, said_id, on_speaker_gone, m);
 	put_job(result, &job);
-	announce_job(m, "job.started", &job, pid);
+	methods_announce_job(m, &job, pid);
 	return 0;
 }
 
@@ -261,7 +269,7 @@ METHOD(method_job_end)
 		return -err->code;
 	job = &m->host.jobs(m->host.self)->jobs.at[at];
 	put_job(result, job);
-	announce_job(m, how.status == JOB_COMPLETED ? "job.completed" : "job.failed", job, 0);
+	methods_announce_job(m, job, 0);
 	return 0;
 }
 

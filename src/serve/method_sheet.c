@@ -39,18 +39,19 @@ static void put_sheet(const struct methods *m, int32_t job, uint32_t num, struct
 	json_end_object(result);
 }
 
-/* Sheet events carry the resource context of who opened the sheet. */
-static void announce_sheet(struct methods *m, const char *name, int32_t job, uint32_t num)
+void methods_announce_sheet(struct methods *m, const struct job *job, const struct sheet *sheet)
 {
-	const struct sheet *sheet = jobtab_sheet(m->host.jobs(m->host.self), job, num);
+	const char *name = sheet->status == JOB_RUNNING     ? "sheet.started"
+	                   : sheet->status == JOB_COMPLETED ? "sheet.completed"
+	                                                    : "sheet.failed";
 	struct json j = { .out = &m->scratch };
 
-	if (!m->bus || !sheet)
+	if (!m->bus)
 		return;
 	buf_reset(&m->scratch);
 	json_begin_object(&j);
 	json_key(&j, "sheet_num");
-	json_u64(&j, num);
+	json_u64(&j, sheet->num);
 	json_key(&j, "label");
 	json_str(&j, sheet->label[0] ? sheet->label : NULL);
 	json_key(&j, "status");
@@ -58,7 +59,15 @@ static void announce_sheet(struct methods *m, const char *name, int32_t job, uin
 	json_key(&j, "context");
 	context_put(m->host.latest(m->host.self), sheet->pid, &j);
 	json_end_object(&j);
-	methods_publish(m, name, job_at(m, job)->id, job_at(m, job)->uid, m->scratch.at);
+	methods_publish(m, name, job->id, job->uid, m->scratch.at);
+}
+
+static void announce(struct methods *m, int32_t job, uint32_t num)
+{
+	const struct sheet *sheet = jobtab_sheet(m->host.jobs(m->host.self), job, num);
+
+	if (sheet)
+		methods_announce_sheet(m, job_at(m, job), sheet);
 }
 
 /* A recorder tells of sheets that others opened, and of some whose opener is gone. */
@@ -92,7 +101,7 @@ METHOD(method_sheet_started)
 	if (m->host.begin_sheet(m->host.self, &begun, &opened, err) < 0)
 		return -err->code;
 	put_sheet(m, begun.job, opened, result);
-	announce_sheet(m, "sheet.started", begun.job, opened);
+	announce(m, begun.job, opened);
 	return 0;
 }
 
@@ -130,8 +139,7 @@ static int end_sheet(struct methods *m, const struct server_peer *peer, const js
 	    m->host.end_sheet(m->host.self, job, (uint32_t)num, how, err) < 0)
 		return -err->code;
 	put_sheet(m, job, (uint32_t)num, result);
-	announce_sheet(m, how->status == JOB_COMPLETED ? "sheet.completed" : "sheet.failed", job,
-	               (uint32_t)num);
+	announce(m, job, (uint32_t)num);
 	return 0;
 }
 

@@ -170,7 +170,12 @@ void methods_publish(struct methods *m, const char *name, const char *job_id, ui
                      const char *text)
 {
 	struct bus_event e = {
-		.name = name, .job_id = job_id, .text = text, .wall_ns = clock_wall_ns(), .uid = uid
+		.name = name,
+		.job_id = job_id,
+		.text = text,
+		.wall_ns = clock_wall_ns(),
+		.uid = uid,
+		.process_uid = uid,
 	};
 
 	if (!m->bus)

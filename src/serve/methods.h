@@ -72,6 +72,10 @@ int methods_find_pid(const struct server_peer *peer, const json_t *params, pid_t
                      uid_t *ret_uid, struct err *err) must_check;
 /* How a sheet or a job ended: exit_code or signal. */
 int methods_end_params(const json_t *params, struct sheet *ret, struct err *err) must_check;
+/* How it stands, for those who listen; with the resource context of `pid` (0: in general), and of
+ * who opened the sheet. */
+void methods_announce_job(struct methods *m, const struct job *job, pid_t pid);
+void methods_announce_sheet(struct methods *m, const struct job *job, const struct sheet *sheet);
 /* A ring for those who listen. */
 void methods_begin_bus(struct methods *m);
 /* An event of ours, if anybody listens. `text` is the JSON of an object. */

@@ -18,6 +18,7 @@ static void keep(struct recent_ring *ring, const struct snapshot *snap, const st
 	codec_event(&j, snap, e);
 	slot->wall_ns = e->wall_ns;
 	slot->uid = announce_owner(snap, e);
+	slot->process_uid = e->uid;
 }
 
 /* Only what will be seen is made into text: in a storm that is the last few of thousands. */
@@ -52,7 +53,7 @@ static const struct recent_event *before(const struct recent_ring *ring, uint64_
 	for (; *at > oldest; --*at) {
 		const struct recent_event *e = &ring->at[(*at - 1) % RECENT_MAX];
 
-		if (uid == RECENT_OF_ALL || e->uid == uid)
+		if (uid == RECENT_OF_ALL || e->uid == uid || e->process_uid == uid)
 			return e;
 	}
 	return NULL;

@@ -11,7 +11,7 @@
 struct recent_event {
 	struct buf text;
 	uint64_t wall_ns;
-	uint32_t uid; /* whose business it is */
+	uint32_t uid, process_uid; /* whose business it is */
 };
 
 struct recent_ring {

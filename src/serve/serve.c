@@ -76,6 +76,22 @@ unsigned serve_clients(const struct serve *serve)
 	return server_clients(serve->methods.server);
 }
 
+/* Those that nobody told of by a call. */
+static void tell_ends(struct methods *m, const struct snapshot *snap)
+{
+	vec_each(&snap->sheets, sheet)
+		if (sheet->ends_now)
+			methods_announce_sheet(m, &snap->jobs.at[sheet->job], sheet);
+	vec_each(&snap->jobs, job)
+		if (job->ends_now)
+			methods_announce_job(m, job, 0);
+}
+
+bool serve_is_listened_to(const struct serve *serve)
+{
+	return serve->methods.bus != NULL;
+}
+
 void serve_note(struct serve *serve, const struct snapshot *snap)
 {
 	struct methods *m = &serve->methods;
@@ -83,6 +99,7 @@ void serve_note(struct serve *serve, const struct snapshot *snap)
 	recent_note(&m->recent, snap);
 	if (m->bus)
 		announce_events(m->bus, snap, &m->scratch);
+	tell_ends(m, snap);
 	server_wake(m->server);
 }
 

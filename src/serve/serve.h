@@ -73,6 +73,8 @@ int serve_listen(struct loop *loop, int take_fd, const struct serve_host *host, 
  * symbolic link, is refused; -EALREADY: a job of that id runs already. The host is copied. */
 int serve_open(struct loop *loop, const char *dir, const struct serve_host *host,
                struct serve **ret, struct err *err) must_check;
+/* Whether anybody ever asked for events. */
+bool serve_is_listened_to(const struct serve *serve);
 /* Tells who listens what happened, and keeps the last 200 process events for daemon.events. */
 void serve_note(struct serve *serve, const struct snapshot *snap);
 unsigned serve_clients(const struct serve *serve);

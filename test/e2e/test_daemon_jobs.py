@@ -70,6 +70,46 @@ def test_a_job_whose_process_ends_has_ended(daemon, children):
 	assert daemon.call("job.end", job_id="short")["error"]["data"]["code"] == "conflict"
 
 
+def test_an_end_that_nobody_told_is_told_to_who_listens(cold, children):
+	"""By the time of its process's end, and not only at the next look."""
+	cold.config.write_text("[profiler]\ninterval_seconds = 30\n", encoding="utf-8")
+	cold.start()
+	worker = children.spawn(["sh", "-c", "read go; sleep 0.5; kill -9 $$"], stdin=subprocess.PIPE)
+	with cold.line() as ear:
+		ear.call("bus.subscribe")
+		cold.result("job.start", job_id="alone", pid=worker.pid)
+		cold.result("sheet.started", job_id="alone", sheet_num=1, pid=worker.pid)
+		worker.stdin.write(b"go\n")
+		worker.stdin.flush()
+		worker.wait()
+		ended = time.time()
+		heard = []
+		while not heard or heard[-1]["event"] not in ("job.failed", "job.lost"):
+			heard.append(ear.read()["params"])
+	assert time.time() - ended < 10  # a second, where nothing else is to do
+	names = [event["event"] for event in heard if event["job_id"] == "alone"]
+	assert names.index("process.exit") < names.index("sheet.failed") < len(names) - 1
+	assert heard[-1]["data"]["signal_num"] == 9 and heard[-1]["job_id"] == "alone"
+	assert abs(jobs_of(cold)["alone"]["ended_at"] - ended) < 0.3
+
+
+def test_a_user_hears_of_his_own_processes_in_the_job_of_another(daemon, children):
+	shell = children.spawn(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c", "read go; /bin/true; read end"],
+			       stdin=subprocess.PIPE)
+	wait_for(lambda: os.stat("/proc/%d" % shell.pid).st_uid == NOBODY)
+	daemon.result("job.start", job_id="roots", pid=os.getpid())
+	try:
+		with daemon.line(NOBODY) as ear:
+			ear.call("bus.subscribe", filter="process.")
+			shell.stdin.write(b"go\n")
+			shell.stdin.flush()
+			names = [ear.read()["params"]["event"] for _ in range(3)]
+		assert names == ["process.spawn", "process.exec", "process.exit"]
+		assert wait_for(lambda: daemon.result("daemon.events", NOBODY)["events"])
+	finally:
+		daemon.result("job.end", job_id="roots")
+
+
 def test_what_it_took_is_what_it_took(daemon, children):
 	worker = children.python(BUSY)
 	daemon.result("job.start", job_id="busy", pid=worker.pid)
