@@ -187,6 +187,7 @@ static int begin_watching(struct daemon *d, struct err *err)
 		return 0;
 	options.on_snapshot = on_snapshot;
 	options.notice = on_notice;
+	options.sampler.group_is_ours = supervisor_started_us();
 	options.on_snapshot_self = options.notice_self = d;
 	if (engine_new(d->loop, &options, &d->engine, err) < 0)
 		return -err->code;

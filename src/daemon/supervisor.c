@@ -93,3 +93,12 @@ int supervisor_socket(int *ret_fd, struct err *err)
 	*ret_fd = INHERITED_FD;
 	return 1;
 }
+
+bool supervisor_started_us(void)
+{
+	const char *text = getenv("SYSTEMD_EXEC_PID");
+	struct scan s = scan_str(text ? text : "");
+	uint64_t pid;
+
+	return scan_u64(&s, &pid) && scan_at_end(&s) && pid == (uint64_t)getpid();
+}

@@ -301,6 +301,7 @@ int sampler_open(const struct sampler_options *options, struct sampler **ret, st
 	if (s->env.root_fd < 0)
 		return err_set(err, errno, "open '%s': %s", root, strerror(errno));
 	s->env.is_live = strcmp(root, "/") == 0;
+	s->env.group_is_ours = options->group_is_ours;
 	s->env.gpu_helper = options->gpu_helper;
 	s->env.gpu_insist = options->gpu_insist;
 	s->env.starts_fast = options->jobs_only;

@@ -10,11 +10,12 @@
 struct sampler;
 
 struct sampler_options {
-	const char *root; /* "/" or a frozen tree; NULL means "/" */
-	bool no_bpf;      /* stay off BPF, as on kernels without it */
-	bool no_events;   /* … and off the proc connector: only scans tell of births and ends */
-	bool jobs_only;   /* for the recorder of one job: other processes are left out, and all
-	                     but the source of events is opened at the first tick */
+	const char *root;   /* "/" or a frozen tree; NULL means "/" */
+	bool no_bpf;        /* stay off BPF, as on kernels without it */
+	bool no_events;     /* … and off the proc connector: only scans tell of births and ends */
+	bool jobs_only;     /* for the recorder of one job: other processes are left out, and all
+	                       but the source of events is opened at the first tick */
+	bool group_is_ours; /* the limits of our control group are for us, not for what we watch */
 	const char *gpu_helper; /* program started as the GPU helper; NULL: GPUs are not watched */
 	bool gpu_insist;        /* also where no device is seen */
 };

@@ -14,6 +14,7 @@
 
 struct cgroup_probe {
 	int root_fd;
+	bool is_ours; /* the group, and nobody else's */
 	struct cgroup_mounts mounts;
 	struct cgroup_dirs dirs;
 	struct buf membership; /* /proc/self/cgroup as it was when dirs were found */
@@ -72,6 +73,7 @@ static int cgroup_open(const struct probe_env *env, void **ret_self, struct err 
 	struct cgroup_readings first = { 0 };
 
 	self->root_fd = env->root_fd;
+	self->is_ours = env->group_is_ours;
 	self->text.max = self->membership.max = KFILE_MAX;
 	if (find_group(self, err) < 0)
 		return -err->code;
@@ -89,7 +91,7 @@ static int find_limits(struct cgroup_probe *self, uint64_t now_ns, struct err *e
 	if (find_group(self, err) < 0)
 		return -err->code;
 	self->limits = (struct cgroup_readings){ 0 };
-	cgroup_read_limits(self->root_fd, &self->dirs, &self->limits);
+	cgroup_read_limits(self->root_fd, &self->dirs, self->is_ours, &self->limits);
 	self->looked_at_ns = now_ns;
 	return 0;
 }

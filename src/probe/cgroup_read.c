@@ -210,17 +210,19 @@ static size_t parent_len(const char *path, size_t len)
 	return slash ? (size_t)(slash - path) : 0;
 }
 
-void cgroup_read_limits(int root_fd, const struct cgroup_dirs *dirs, struct cgroup_readings *ret)
+void cgroup_read_limits(int root_fd, const struct cgroup_dirs *dirs, bool above,
+                        struct cgroup_readings *ret)
 {
 	struct reader r = { .root_fd = root_fd };
 
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
 		const struct cgroup_dir *d = &dirs->of[limits[i].family];
-		size_t in_force = 0; /* how long the path of its group is */
+		size_t len = strlen(d->path), in_force = 0; /* how long the paths are */
 		uint64_t v;
 
-		for (size_t len = strlen(d->path); len && len >= d->floor;
-		     len = parent_len(d->path, len))
+		if (above && len > d->floor)
+			len = parent_len(d->path, len);
+		for (; len && len >= d->floor; len = parent_len(d->path, len))
 			if (limits[i].read(&r, d, len, &v) &&
 			    v < readings_or(ret, limits[i].id, UINT64_MAX)) {
 				readings_set(ret, limits[i].id, v);
@@ -234,5 +236,5 @@ void cgroup_read_limits(int root_fd, const struct cgroup_dirs *dirs, struct cgro
 void cgroup_read(int root_fd, const struct cgroup_dirs *dirs, struct cgroup_readings *ret)
 {
 	cgroup_read_usage(root_fd, dirs, ret);
-	cgroup_read_limits(root_fd, dirs, ret);
+	cgroup_read_limits(root_fd, dirs, false, ret);
 }

@@ -8,9 +8,11 @@
 #include "probe/cgroup_map.h"
 
 void cgroup_read(int root_fd, const struct cgroup_dirs *dirs, struct cgroup_readings *ret);
-/* Only the one or the other; what `ret` holds besides is kept. */
+/* Only the one or the other; what `ret` holds besides is kept. `above`: the limits of the groups
+ * above it, not its own. */
 void cgroup_read_usage(int root_fd, const struct cgroup_dirs *dirs, struct cgroup_readings *ret);
-void cgroup_read_limits(int root_fd, const struct cgroup_dirs *dirs, struct cgroup_readings *ret);
+void cgroup_read_limits(int root_fd, const struct cgroup_dirs *dirs, bool above,
+                        struct cgroup_readings *ret);
 
 /* The parsers, each for one text. */
 bool cgroup_parse_number(struct scan text, const char *key,

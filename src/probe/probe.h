@@ -23,7 +23,9 @@ struct probe_health {
 
 struct probe_env {
 	int root_fd; /* "/", or a frozen tree; paths below it are written "proc/…" and "sys/…" */
-	bool starts_fast; /* somebody waits for open() to return */
+	bool starts_fast;   /* somebody waits for open() to return */
+	bool group_is_ours; /* our control group is for us alone: its limits are not the machine's
+	                     */
 	bool is_live; /* the root is this machine's: kernel interfaces without a path may be used */
 	const char *gpu_helper; /* program started as GPU_HELPER_VERB; NULL: GPUs are not watched */
 	bool gpu_insist;        /* also where no device is seen */

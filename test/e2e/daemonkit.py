@@ -53,11 +53,11 @@ class Daemon:
 		self.log = self.place / "log"
 		self.process = None
 
-	def start(self, *options, wait=True, config=True, **how):
+	def start(self, *options, wait=True, config=True, before=(), **how):
 		words = ["daemon", *(["--config", str(self.config)] if config else []), *options]
 		env = {**self.proctor.env, **SANITIZERS, **how.pop("env", {})}
 		with open(self.log, "ab") as log:
-			self.process = subprocess.Popen([self.proctor.binary, *words], env=env, stdin=subprocess.DEVNULL,
+			self.process = subprocess.Popen([*before, self.proctor.binary, *words], env=env, stdin=subprocess.DEVNULL,
 							stdout=log, stderr=log, **how)
 		if wait:
 			self.wait_ready()

@@ -146,6 +146,17 @@ def test_who_waits_is_told_when_the_daemon_is_gone(cold, children):
 	assert err.count("the daemon no longer answers") == 1 and run.returncode == 0
 
 
+def test_the_limits_of_its_own_unit_are_not_those_of_the_machine(cold, limited):
+	"""A supervisor limits the daemon itself; what it answers is about the work that others start."""
+	(limited / "daemon/memory.limit_in_bytes").write_text(str(LIMIT_MB // 2 << 20), encoding="utf-8")
+	cold.start(preexec_fn=enter(limited / "daemon"))
+	assert cold.result("admit")["based_on"]["memory_limit_mb"] == LIMIT_MB // 2
+	cold.stop()
+	cold.start(before=["sh", "-c", 'SYSTEMD_EXEC_PID=$$ exec "$@"', "sh"], preexec_fn=enter(limited / "daemon"))
+	assert cold.result("admit")["based_on"]["memory_limit_mb"] == LIMIT_MB
+	cold.stop()
+
+
 @pytest.mark.parametrize("words", [["--wait", "some"], ["word"], ["--timeout", "3"]])
 def test_what_is_meant_must_be_clear(cold, words):
 	assert cold.proctor("pressure", *words).returncode == 2
