@@ -18,7 +18,8 @@ static const char about[] =
 	"Watches every process of this machine into the store, and answers on a socket: `proctor status`,\n"
 	"`pressure`, jobs that announce themselves, and any program (docs/rpc.md). It stays in the\n"
 	"foreground; a supervisor may hand it its socket (LISTEN_FDS) and hear from it (NOTIFY_SOCKET).\n"
-	"SIGTERM ends it, SIGHUP reads the configuration again.";
+	"SIGTERM ends it, SIGHUP reads the configuration again. 1: it could not start, or the disk refused\n"
+	"what it saw last; a disk that was full for a while is a gap in the store, and no failure.";
 
 struct hosted {
 	const struct cli *cli;
