@@ -2,14 +2,37 @@
 /* status.c - `proctor status`: how the daemon does. */
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 #include "cli/ask.h"
+#include "model/anomaly.h"
 #include "rpc/answer.h"
 #include "view/status_view.h"
 
 static double mib(double v)
 {
 	return v * (1 << 20);
+}
+
+/* The worst first. */
+static void take_anomalies(const json_t *list, struct status_facts *to)
+{
+	size_t n = 0;
+
+	to->anomalies_active = json_array_size(list);
+	for (int severity = SEVERITY_COUNT - 1; severity >= 0; severity--)
+		for (size_t i = 0; i < json_array_size(list) && n < STATUS_ANOMALIES; i++) {
+			const json_t *a = json_array_get(list, i);
+			const char *told = answer_text(a, "severity");
+
+			if (told ? strcmp(told, severity_name(severity)) != 0 : severity > 0)
+				continue;
+			to->anomalies[n++] = (struct status_anomaly){
+				.type = answer_text(a, "anomaly_type"),
+				.job_id = answer_text(a, "job_id"),
+				.pid = (pid_t)answer_u64(a, "pid"),
+			};
+		}
 }
 
 static struct status_facts facts_of(const json_t *a, const char *socket)
@@ -28,6 +51,8 @@ static struct status_facts facts_of(const json_t *a, const char *socket)
 		.is_enabled = answer_is(a, "enabled"),
 		.uptime_ns = answer_ns(a, "uptime_seconds"),
 		.interval_ns = answer_ns(a, "interval_seconds"),
+		.asked_interval_ns = answer_ns(a, "configured_interval_seconds"),
+		.left_out = answer_text(a, "left_out"),
 		.cpu_ns = answer_ns(a, "cpu_seconds"),
 		.store_bytes = answer_u64(store, "bytes"),
 		.cpu_ratio = answer_number(a, "cpu_percent") / 100,
@@ -75,6 +100,7 @@ static int show(const struct cli *cli, const struct ask *ask, const json_t *answ
 	if (cli->json)
 		return print_json(ask, NULL, answer);
 	facts = facts_of(answer, ask->path);
+	take_anomalies(json_object_get(answer, "anomalies_active"), &facts);
 	status_view(&facts, &style, &out);
 	return cli_print(&out);
 }

@@ -69,6 +69,8 @@ static void get_status(void *self, struct serve_status *ret)
 		return;
 	answers_tier(d, ret->tier);
 	ret->interval_ns = engine_interval_ns(d->engine);
+	ret->asked_interval_ns = engine_asked_interval_ns(d->engine);
+	ret->left_out = engine_left_out(d->engine);
 	engine_totals(d->engine, &ret->totals);
 }
 

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "job/pressure.h"
 #include "model/codec.h"
+#include "model/codec_job.h"
 #include "rpc/message.h"
 #include "rpc/params.h"
 #include "serve/methods.h"
@@ -48,6 +49,27 @@ static void put_jobs(struct json *j, const struct jobtab *t, const struct server
 		          methods_has_job(peer, &t->jobs.at[sheet->job]);
 	put_count(j, "running_jobs", jobs);
 	put_count(j, "active_sheets", sheets);
+}
+
+/* Those that last, as everywhere: his, and those of the whole machine. */
+static void put_anomalies(struct json *j, const struct snapshot *snap)
+{
+	cleanup(buf_done) struct buf text = { 0 };
+
+	json_key(j, "anomalies_active");
+	json_begin_array(j);
+	for (size_t i = 0; snap && i < snap->anomalies.len; i++) {
+		const struct anomaly *a = &snap->anomalies.at[i];
+		struct reader_anomaly told;
+
+		if (a->news == ANOMALY_ENDED)
+			continue;
+		told = anomaly_told(a, snap, &text);
+		json_begin_object(j);
+		codec_anomaly_members(j, &told);
+		json_end_object(j);
+	}
+	json_end_array(j);
 }
 
 static void put_store(struct json *j, const struct methods *m, const struct serve_status *s)
@@ -99,6 +121,10 @@ static void put_daemon(struct json *j, const struct methods *m)
 	json_bool(j, s.is_enabled);
 	json_key(j, "interval_seconds");
 	json_fixed(j, s.interval_ns / NS_PER_MS, 3);
+	json_key(j, "configured_interval_seconds");
+	json_fixed(j, s.asked_interval_ns / NS_PER_MS, 3);
+	json_key(j, "left_out");
+	json_str(j, s.left_out);
 	put_cost(j, snap, &s);
 	json_key(j, "processes");
 	snap ? json_u64(j, snap->procs.len) : json_nil(j);
@@ -121,7 +147,7 @@ static void put_door(struct json *j, const struct job *job)
 
 METHOD(method_status)
 {
-	const struct methods *m = self;
+	struct methods *m = self;
 	const struct jobtab *t = m->host.jobs(m->host.self);
 
 	(void)params, (void)err;
@@ -136,6 +162,7 @@ METHOD(method_status)
 	json_key(result, "uptime_seconds");
 	json_fixed(result, (clock_mono_ns() - m->opened_mono_ns) / NS_PER_MS, 3);
 	put_jobs(result, t, peer);
+	put_anomalies(result, methods_snapshot(m, peer));
 	if (m->host.status)
 		put_daemon(result, m);
 	else

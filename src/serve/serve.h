@@ -22,7 +22,10 @@ struct pressure;
 struct serve_status {
 	bool is_enabled; /* false: it answers, and looks at nothing */
 	char tier[JOB_TIER_MAX];
-	uint64_t interval_ns, store_bytes;
+	uint64_t interval_ns;       /* between two looks, as it is now … */
+	uint64_t asked_interval_ns; /* … and as it was configured */
+	const char *left_out;       /* what is not read, to cost less; NULL: nothing */
+	uint64_t store_bytes;
 	struct engine_totals totals;
 	const char *config_problem; /* why the configuration in force is the one before; NULL: it is
 	                               not */

@@ -54,6 +54,52 @@ static void put_losses(struct table *t, const struct status_facts *s)
 		    format_count(s->missed_ticks).at, plural(s->missed_ticks));
 }
 
+static void put_watching(struct table *t, const struct status_facts *s)
+{
+	bool is_slower = s->asked_interval_ns && s->interval_ns > s->asked_interval_ns;
+	cleanup(buf_done) struct buf text = { 0 };
+
+	if (!s->is_enabled) {
+		put(t, "watching", INK_WARN, "nothing: profiler.enabled is false");
+		return;
+	}
+	buf_printf(&text, "%s process%s every %g s", format_count(s->processes).at,
+	           s->processes == 1 ? "" : "es", (double)s->interval_ns / 1e9);
+	if (is_slower)
+		buf_printf(&text, " (%g s is configured)", (double)s->asked_interval_ns / 1e9);
+	buf_printf(&text, " (%s)", s->tier ? s->tier : "-");
+	if (is_slower || s->left_out)
+		buf_puts(&text, ", over its own budget");
+	if (s->left_out)
+		buf_printf(&text, ": %s left out", s->left_out);
+	put_line(t, "watching", &text, is_slower || s->left_out ? INK_WARN : INK_PLAIN);
+}
+
+/* 2: memory_spike 4711 (job train-7), zombie 4720 */
+static void put_anomalies(struct table *t, const struct status_facts *s)
+{
+	size_t shown = MIN(s->anomalies_active, (uint64_t)STATUS_ANOMALIES);
+	cleanup(buf_done) struct buf text = { 0 };
+
+	if (!s->anomalies_active) {
+		put(t, "anomalies", INK_GOOD, "none");
+		return;
+	}
+	buf_printf(&text, "%s:", format_count(s->anomalies_active).at);
+	for (size_t i = 0; i < shown; i++) {
+		const struct status_anomaly *a = &s->anomalies[i];
+
+		buf_printf(&text, "%s %s", i ? "," : "", a->type ? a->type : "-");
+		if (a->pid)
+			buf_printf(&text, " %d", (int)a->pid);
+		if (a->job_id)
+			buf_printf(&text, " (job %s)", a->job_id);
+	}
+	if (shown < s->anomalies_active)
+		buf_printf(&text, " and %s more", format_count(s->anomalies_active - shown).at);
+	put_line(t, "anomalies", &text, INK_WARN);
+}
+
 static enum ink ink_of_pressure(const char *level)
 {
 	return strcmp(level, "none") == 0  ? INK_GOOD
@@ -66,12 +112,7 @@ static void put_lines(struct table *t, const struct status_facts *s)
 	put(t, "daemon", INK_PLAIN, "running for %s, pid %d, version %s",
 	    format_duration(s->uptime_ns).at, (int)s->pid, s->version ? s->version : "-");
 	put(t, "socket", INK_PLAIN, "%s", s->socket);
-	if (!s->is_enabled)
-		put(t, "watching", INK_WARN, "nothing: profiler.enabled is false");
-	else
-		put(t, "watching", INK_PLAIN, "%s process%s every %g s (%s)",
-		    format_count(s->processes).at, s->processes == 1 ? "" : "es",
-		    (double)s->interval_ns / 1e9, s->tier ? s->tier : "-");
+	put_watching(t, s);
 	put_cost(t, s);
 	put(t, "store", s->trouble ? INK_BAD : INK_PLAIN, "%s, %s%s%s",
 	    s->store_path ? s->store_path : "-", format_bytes(s->store_bytes).at,
@@ -79,6 +120,7 @@ static void put_lines(struct table *t, const struct status_facts *s)
 	put_losses(t, s);
 	put(t, "jobs", INK_PLAIN, "%s running, %s sheet%s", format_count(s->running_jobs).at,
 	    format_count(s->active_sheets).at, plural(s->active_sheets));
+	put_anomalies(t, s);
 	if (s->pressure)
 		put(t, "pressure", ink_of_pressure(s->pressure), "%s", s->pressure);
 	put(t, "clients", INK_PLAIN, "%s", format_count(s->clients).at);

@@ -8,15 +8,25 @@
 
 #include "view/style.h"
 
+#define STATUS_ANOMALIES 5 /* shown of those that last; of the rest, how many */
+
+struct status_anomaly {
+	const char *type, *job_id; /* NULL: in none */
+	pid_t pid;                 /* 0: of the whole machine */
+};
+
 /* As the daemon told it; a text that it did not tell is NULL, a figure NAN. */
 struct status_facts {
 	const char *socket, *version, *tier, *pressure, *pressure_reason, *store_path, *trouble,
-		*config_problem;
+		*config_problem, *left_out;
 	pid_t pid;
 	bool is_enabled;
 	uint64_t uptime_ns, interval_ns, cpu_ns, store_bytes;
+	uint64_t asked_interval_ns; /* 0: not told */
 	double cpu_ratio, rss_bytes;
 	uint64_t processes, running_jobs, active_sheets, clients;
+	struct status_anomaly anomalies[STATUS_ANOMALIES]; /* the worst first */
+	uint64_t anomalies_active;
 	uint64_t lost_snapshots, lost_events, missed_ticks;
 };
 

@@ -19,7 +19,7 @@ from runkit import SANITIZERS, wait_for
 def test_status_tells_how_it_does(daemon):
 	done = daemon.proctor("status")
 	assert done.returncode == 0, done.stderr
-	for word in ("running for", "pid %d" % daemon.process.pid, "processes every 1 s", "losses    none", "0 running", str(daemon.socket)):
+	for word in ("running for", "pid %d" % daemon.process.pid, "processes every 1 s", "losses     none", "0 running", str(daemon.socket)):
 		assert word in done.stdout, done.stdout
 	told = json.loads(daemon.proctor("status", "--json").stdout)
 	status = told["status"]
@@ -59,6 +59,37 @@ def test_one_that_is_full_says_whose_connections_there_are(cold):
 	told = json.loads(done.stdout)
 	assert told["running"] and told["problem"] == "too many connections: all 3 are taken, 3 of them by user %d" % os.geteuid()
 	assert told["problem"] in done.stderr and "max_clients" in done.stderr
+
+
+ZOMBIE = "import os, time\nif os.fork() == 0:\n\tos._exit(0)\ntime.sleep(60)"
+
+
+@pytest.mark.needs_root
+def test_status_lists_the_anomalies_that_last_to_whom_they_concern(daemon, children):
+	parent = children.python(ZOMBIE, user=65534, group=65534, extra_groups=[])
+	daemon.result("job.start", uid=65534, job_id="leaves", pid=parent.pid)
+
+	def zombies(uid=None):
+		return [a for a in daemon.result("daemon.status", uid=uid)["anomalies_active"] if a["anomaly_type"] == "zombie"]
+
+	told = wait_for(zombies)
+	assert (told[0]["job_id"], told[0]["severity"], told[0]["ended"]) == ("leaves", "high", None)
+	assert told == zombies(65534) and zombies(65533) == []
+	assert "zombie %d (job leaves)" % told[0]["pid"] in daemon.proctor("status").stdout
+	shown = json.loads(daemon.proctor("status", "--json").stdout)["status"]["anomalies_active"]
+	assert told[0]["pid"] in [a["pid"] for a in shown]
+	parent.kill()
+	parent.wait()
+	wait_for(lambda: not zombies())
+
+
+def test_status_tells_that_it_has_stepped_back(cold, children):
+	"""Without BPF and with many processes it costs more than it may."""
+	children.spawn(["sh", "-c", "for i in $(seq 400); do sleep 100 & done; wait"])
+	cold.start("--no-bpf")
+	status = wait_for(lambda: (status := cold.result("daemon.status"))["left_out"] and status)
+	assert status["configured_interval_seconds"] == 1.0
+	assert "over its own budget: %s left out" % status["left_out"] in " ".join(cold.proctor("status").stdout.split())
 
 
 def test_it_stores_what_it_sees_and_ends_cleanly(daemon):
