@@ -32,6 +32,11 @@ uint64_t clock_process_cpu_ns(void)
 	return now_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+uint64_t clock_thread_cpu_ns(void)
+{
+	return now_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 uint64_t clock_timeval_ns(struct timeval tv)
 {
 	return (uint64_t)tv.tv_sec * NS_PER_S + (uint64_t)tv.tv_usec * NS_PER_US;

@@ -17,6 +17,7 @@ uint64_t clock_mono_ns(void);
 uint64_t clock_boot_ns(
 	void); /* like mono, and goes on during suspend: process start times are in it */
 uint64_t clock_process_cpu_ns(void);          /* all threads of this process */
+uint64_t clock_thread_cpu_ns(void);           /* the calling one */
 uint64_t clock_timeval_ns(struct timeval tv); /* as rusage tells times */
 
 /* "2026-11-15T14:03:07.412Z"; to holds 25 bytes or more. */

@@ -1,32 +1,110 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/budget.h"
 
-#include <math.h>
-
+#include "base/clock.h"
+#include "base/defs.h"
 #include "model/sample.h"
 
-#define OVER_TICKS 5   /* one busy moment is no reason */
-#define UNDER_TICKS 30 /* slower back than forth, so that it does not swing */
+/* What is judged is the mean of so much time and so many looks: a single dear one is no reason. */
+#define WINDOW_NS (10 * NS_PER_S)
+#define WINDOW_LOOKS 3
+#define FITS_RATIO 0.75 /* of the limit: a better level is only worth a try with some room */
+#define PATIENCE_NS (30 * NS_PER_S)
+#define PATIENCE_MAX_NS (960 * NS_PER_S)
+#define LASTS_NS (600 * NS_PER_S) /* a better level that held for so long was no vain trial */
 
-bool budget_feed(struct budget *b, double self_cpu_ratio)
+static unsigned last_level(const struct budget *b)
 {
-	unsigned last = b->keep_interval ? BUDGET_NO_SYSCALLS : BUDGET_LAST;
+	return b->keep_interval ? BUDGET_NO_SYSCALLS : BUDGET_LAST;
+}
 
-	if (isnan(self_cpu_ratio))
+static bool is_skipped(const struct budget *b, unsigned level)
+{
+	return b->skips >> level & 1;
+}
+
+static void set_level(struct budget *b, unsigned level)
+{
+	b->is_trial = level < b->level;
+	b->level = level;
+	b->calm_ns = b->held_ns = 0;
+}
+
+/* What a longer interval costs is known beforehand, so the one that fits is taken at once; what
+ * leaving something out saves is seen only afterwards. */
+static unsigned worse_level(const struct budget *b)
+{
+	unsigned level = b->level + 1, last = last_level(b);
+	double ratio = b->ratio / 2;
+
+	while (level < BUDGET_SLOWER && is_skipped(b, level))
+		level++;
+	if (level > last)
+		return b->level;
+	for (; level >= BUDGET_SLOWER && level < last && ratio > b->limit_ratio; ratio /= 2)
+		level++;
+	return level;
+}
+
+/* The best that would fit, as far as that can be said; the present one if none would. */
+static unsigned better_level(const struct budget *b)
+{
+	double ratio = b->ratio, most = b->limit_ratio * FITS_RATIO;
+	unsigned level = b->level;
+
+	if (level >= BUDGET_SLOWER) {
+		for (; level >= BUDGET_SLOWER && ratio * 2 <= most; ratio *= 2)
+			level--;
+	} else if (level > BUDGET_ALL && ratio <= most) {
+		level--;
+	}
+	while (level < b->level && level > BUDGET_ALL && is_skipped(b, level))
+		level--;
+	return level;
+}
+
+static bool step_down(struct budget *b)
+{
+	unsigned level = worse_level(b);
+
+	b->calm_ns = 0;
+	if (level == b->level)
 		return false;
-	b->over = self_cpu_ratio > b->limit_ratio ? b->over + 1 : 0;
-	b->under = self_cpu_ratio < b->limit_ratio / 3 ? b->under + 1 : 0;
-	if (b->over >= OVER_TICKS && b->level < last) {
-		b->level++;
-		b->over = 0;
-		return true;
+	if (b->is_trial) /* in vain: the next one waits for longer */
+		b->patience_ns = MIN(2 * MAX(b->patience_ns, PATIENCE_NS), PATIENCE_MAX_NS);
+	set_level(b, level);
+	return true;
+}
+
+static bool step_up(struct budget *b, uint64_t time_ns)
+{
+	unsigned level = better_level(b);
+
+	b->calm_ns = level < b->level ? b->calm_ns + time_ns : 0;
+	if (level == b->level || b->calm_ns < MAX(b->patience_ns, PATIENCE_NS))
+		return false;
+	set_level(b, level);
+	return true;
+}
+
+bool budget_feed(struct budget *b, uint64_t cost_ns, uint64_t base_ns)
+{
+	uint64_t time_ns;
+
+	b->looks++;
+	b->cost_ns += cost_ns;
+	b->time_ns += budget_interval_ns(b, base_ns);
+	if (b->looks < WINDOW_LOOKS || b->time_ns < WINDOW_NS)
+		return false;
+	time_ns = b->time_ns;
+	b->ratio = (double)b->cost_ns / (double)time_ns;
+	b->held_ns += time_ns;
+	b->looks = b->cost_ns = b->time_ns = 0;
+	if (b->is_trial && b->held_ns > LASTS_NS) {
+		b->is_trial = false;
+		b->patience_ns = 0;
 	}
-	if (b->under >= UNDER_TICKS && b->level > BUDGET_ALL) {
-		b->level--;
-		b->under = 0;
-		return true;
-	}
-	return false;
+	return b->ratio > b->limit_ratio ? step_down(b) : step_up(b, time_ns);
 }
 
 unsigned budget_want(const struct budget *b)
@@ -45,26 +123,15 @@ uint64_t budget_interval_ns(const struct budget *b, uint64_t base_ns)
 	return b->level < BUDGET_SLOWER ? base_ns : base_ns << (b->level - BUDGET_SLOWER + 1);
 }
 
-const char *budget_level_name(unsigned level)
+const char *budget_left_out(const struct budget *b)
 {
-	static const char *const names[] = {
-		[BUDGET_ALL] = "everything is read",
-		[BUDGET_NO_PSS] = "PSS and other details are left out",
-		[BUDGET_NO_FDS_IO] = "open files and I/O are left out too",
-		[BUDGET_NO_SYSCALLS] = "syscall accounting is left out too",
+	static const char *const texts[2][2] = {
+		{ "PSS and other details", "PSS and other details, syscall accounting" },
+		{ "PSS and other details, open files and I/O",
+		  "PSS and other details, open files and I/O, syscall accounting" },
 	};
+	bool no_fds_io = b->level >= BUDGET_NO_FDS_IO && !is_skipped(b, BUDGET_NO_FDS_IO);
+	bool no_syscalls = b->level >= BUDGET_NO_SYSCALLS && !is_skipped(b, BUDGET_NO_SYSCALLS);
 
-	return level < BUDGET_SLOWER ? names[level] : "the interval is doubled";
-}
-
-const char *budget_left_out(unsigned level)
-{
-	static const char *const left_out[] = {
-		[BUDGET_NO_PSS] = "PSS and other details",
-		[BUDGET_NO_FDS_IO] = "PSS and other details, open files and I/O",
-		[BUDGET_NO_SYSCALLS] =
-			"PSS and other details, open files and I/O, syscall accounting",
-	};
-
-	return left_out[level < BUDGET_SLOWER ? level : BUDGET_NO_SYSCALLS];
+	return b->level < BUDGET_NO_PSS ? NULL : texts[no_fds_io][no_syscalls];
 }

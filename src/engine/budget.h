@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* budget.h - the promise that watching costs little: what is switched off, in which order, when it
- * costs more. Pure: it is fed what each tick cost and answers what to leave out. */
+/* budget.h - the promise that watching costs little: what is switched off, in which order, when
+ * looking costs more, and when it comes back. Pure: it is fed what each look cost and answers what
+ * to leave out. docs/performance.md tells the rules. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,15 +19,23 @@ enum budget_level {
 };
 
 struct budget {
-	double limit_ratio;   /* of one core */
-	bool keep_interval;   /* somebody asked for this very interval: it is not stretched */
-	unsigned level;       /* enum budget_level */
-	unsigned over, under; /* ticks in a row above the limit, and well below it */
+	double limit_ratio; /* of one core */
+	bool keep_interval; /* somebody asked for this very interval: it is not stretched */
+	unsigned skips;     /* bit set of levels by which nothing would be saved here */
+	unsigned level;     /* enum budget_level */
+	double ratio;       /* what looking costs of a core, as it was last judged */
+
+	uint64_t looks, cost_ns, time_ns; /* since then */
+	uint64_t calm_ns;                 /* for how long a better level would have fitted */
+	uint64_t held_ns;                 /* since the level changed */
+	uint64_t patience_ns;             /* the calm it takes; 0: none was tried in vain */
+	bool is_trial;                    /* the level is better than the one before */
 };
 
-/* One tick cost this share of a core (NAN: not known). True when the level changed. */
-bool budget_feed(struct budget *b, double self_cpu_ratio);
+/* One look took so much CPU time; `base_ns` is the interval that was asked for. True when the level
+ * changed. */
+bool budget_feed(struct budget *b, uint64_t cost_ns, uint64_t base_ns);
 unsigned budget_want(const struct budget *b); /* enum sample_want bits */
 uint64_t budget_interval_ns(const struct budget *b, uint64_t base_ns);
-const char *budget_level_name(unsigned level); /* "PSS left out" */
-const char *budget_left_out(unsigned level);   /* "PSS and other details"; NULL: nothing */
+/* "PSS and other details, open files and I/O"; NULL: nothing. */
+const char *budget_left_out(const struct budget *b);

@@ -29,6 +29,8 @@ struct engine {
 	struct sampler *sampler;
 	struct recorder *recorder;
 	struct budget budget;
+	uint64_t look_cpu_ns;                 /* what the last look took */
+	uint64_t stored_cpu_ns, stored_looks; /* as the recorder told at the last one */
 	struct loop *loop;
 	struct loop_source *timer, *reader;
 	int reader_fd;       /* the fd that reader watches: another tier brings another fd */
@@ -63,18 +65,61 @@ static bool is_young(const struct engine *e)
 	       tick_interval(age_ns, e->options.interval_ns) < e->options.interval_ns;
 }
 
-static void feed_budget(struct engine *e, double self_cpu_ratio)
+static double seconds(uint64_t ns)
 {
-	char text[200];
+	return (double)ns / (double)NS_PER_S;
+}
 
-	if (e->options.budget_ratio <= 0 || e->totals.ticks <= TICKS_TO_SETTLE || is_young(e) ||
-	    !budget_feed(&e->budget, self_cpu_ratio))
+static void tell_level(struct engine *e)
+{
+	uint64_t base_ns = e->options.interval_ns, now_ns = budget_interval_ns(&e->budget, base_ns);
+	const char *left_out = budget_left_out(&e->budget);
+	cleanup(buf_done) struct buf text = { .max = 400 };
+
+	buf_printf(&text, "looking costs %.1f %% of a core, the budget is %.1f %%: ",
+	           e->budget.ratio * 100, e->options.budget_ratio * 100);
+	if (now_ns > base_ns)
+		buf_printf(&text, "a look every %g s instead of %g s, ", seconds(now_ns),
+		           seconds(base_ns));
+	buf_printf(&text, "%s%s", left_out ? "left out: " : "everything is read",
+	           left_out ? left_out : "");
+	sampler_add_event(e->sampler, EVENT_RECORDER, 0, text.at);
+	say(e, text.at);
+}
+
+/* What the looks that were stored since took on average: those on request count no more than
+ * others. */
+static uint64_t storing_cost_ns(struct engine *e)
+{
+	struct recorder_status status;
+	uint64_t cost_ns, looks;
+
+	recorder_status(e->recorder, &status);
+	cost_ns = status.look_cpu_ns - e->stored_cpu_ns;
+	looks = status.looks - e->stored_looks;
+	e->stored_cpu_ns = status.look_cpu_ns;
+	e->stored_looks = status.looks;
+	return looks ? cost_ns / looks : 0;
+}
+
+/* There is no syscall accounting yet, and BPF tells of files and I/O at no price of their own. */
+static unsigned nothing_saved(const struct engine *e)
+{
+	return 1U << BUDGET_NO_SYSCALLS |
+	       (sampler_walks_proc(e->sampler) ? 0 : 1U << BUDGET_NO_FDS_IO);
+}
+
+/* Only what looking costs, which is what a step down makes less. What answering clients costs, or
+ * events that come as they come, would push us down to no avail, and anybody could do it. */
+static void feed_budget(struct engine *e)
+{
+	uint64_t cost_ns = e->look_cpu_ns + storing_cost_ns(e);
+
+	if (e->options.budget_ratio <= 0 || e->totals.ticks <= TICKS_TO_SETTLE || is_young(e))
 		return;
-	snprintf(text, sizeof text, "own cost is %.1f %% of a core, the budget %.1f %%: %s",
-	         self_cpu_ratio * 100, e->options.budget_ratio * 100,
-	         budget_level_name(e->budget.level));
-	sampler_add_event(e->sampler, EVENT_RECORDER, 0, text);
-	say(e, text);
+	e->budget.skips = nothing_saved(e);
+	if (budget_feed(&e->budget, cost_ns, e->options.interval_ns))
+		tell_level(e);
 }
 
 /* On a disk at its brim a small snapshot fits and the next does not: it stores again when it has
@@ -153,10 +198,10 @@ static void set_focus(struct engine *e)
 {
 	struct sample *s = sampler_sample(e->sampler);
 
-	if (!e->jobs.jobs.len)
-		return;
 	(void)sampler_drain(e->sampler);
 	learn(e, s);
+	if (!e->jobs.jobs.len)
+		return;
 	members_list(&e->members, s);
 	unreaped_list(&e->unreaped, &e->jobs, s);
 	s->focus_only = e->options.sampler.jobs_only;
@@ -205,17 +250,19 @@ static void watch_events(struct engine *e);
 static void tick(struct engine *e)
 {
 	struct snapshot *snap = recorder_take(e->recorder);
+	uint64_t begin_ns;
 
 	set_focus(e);
+	begin_ns = clock_thread_cpu_ns();
 	sampler_set_want(e->sampler, want_now(e));
 	sampler_tick(e->sampler, &e->jobs, snap);
 	judge_pressure(e, snap);
 	e->totals.ticks++;
 	e->totals.processes = snap->procs.len;
 	count_events(e, snap);
-	feed_budget(e, snap->self_cpu_ratio);
 	unreaped_forget(&e->unreaped, &e->jobs, snap);
 	watch_feed(&e->watch, &e->options.anomaly, snap);
+	e->look_cpu_ns = clock_thread_cpu_ns() - begin_ns + sampler_aside_cpu_ns(e->sampler);
 	push(e, snap);
 	members_forget(&e->members, &e->jobs, clock_boot_ns());
 	pass_on_notices(e);
@@ -249,6 +296,7 @@ static void on_timer(void *self)
 		sampler_add_event(e->sampler, EVENT_GAP, (int64_t)(now_ns - planned_ns), text);
 	}
 	tick(e);
+	feed_budget(e);
 	loop_timer_set(e->timer, e->planned_ns);
 }
 
@@ -384,7 +432,7 @@ uint64_t engine_asked_interval_ns(const struct engine *e)
 
 const char *engine_left_out(const struct engine *e)
 {
-	return budget_left_out(e->budget.level);
+	return budget_left_out(&e->budget);
 }
 
 void engine_totals(struct engine *e, struct engine_totals *ret)

@@ -339,6 +339,22 @@ static void put(struct recorder *r, struct snapshot *snap)
 		set_notice(r, notice);
 }
 
+/* What is only of events, and their part in a look, is not counted. */
+static void put_and_count(struct recorder *r, struct snapshot *snap)
+{
+	uint64_t begin_ns = clock_thread_cpu_ns();
+	uint64_t events_ns = r->store ? store_events_cpu_ns(r->store) : 0;
+
+	put(r, snap);
+	if (snap->events_only)
+		return;
+	events_ns = r->store ? store_events_cpu_ns(r->store) - events_ns : 0;
+	pthread_mutex_lock(&r->lock);
+	r->status.look_cpu_ns += clock_thread_cpu_ns() - begin_ns - events_ns;
+	r->status.looks++;
+	pthread_mutex_unlock(&r->lock);
+}
+
 /* One step when it is due. A failure is not worth a word of its own: the next put meets the same
  * disk. */
 static void retain(struct recorder *r)
@@ -441,7 +457,7 @@ static void *work(void *self)
 				retain(r);
 			continue;
 		}
-		put(r, snap);
+		put_and_count(r, snap);
 		pthread_mutex_lock(&r->lock);
 		give_back(r, snap);
 		r->is_busy = false;

@@ -30,8 +30,10 @@ struct recorder_status {
 	uint64_t notice_seq;   /* changes with each notice */
 	uint64_t stored, lost; /* snapshots */
 	uint64_t events_lost;
-	bool has_end;       /* of its job: what became of it is stored */
-	bool folder_failed; /* some of the run folder was not written; it was a notice */
+	uint64_t look_cpu_ns; /* CPU time of putting looks on disk, without the events in them */
+	uint64_t looks;       /* … that were put, or refused */
+	bool has_end;         /* of its job: what became of it is stored */
+	bool folder_failed;   /* some of the run folder was not written; it was a notice */
 	size_t waiting;
 };
 

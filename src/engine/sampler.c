@@ -292,6 +292,11 @@ void sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot 
 	turn(s);
 }
 
+uint64_t sampler_aside_cpu_ns(const struct sampler *s)
+{
+	return s->prev ? s->prev->aside_cpu_ns : 0;
+}
+
 int sampler_open(const struct sampler_options *options, struct sampler **ret, struct err *err)
 {
 	cleanup(sampler_closep) struct sampler *s = xcalloc(1, sizeof *s);
@@ -351,6 +356,13 @@ void sampler_on_read(struct sampler *s, sampler_read *read, void *self)
 struct sample *sampler_sample(struct sampler *s)
 {
 	return s->next;
+}
+
+bool sampler_walks_proc(const struct sampler *s)
+{
+	const struct role_slot *tasks = &s->slots[0];
+
+	return tasks->is_open && *tasks->tier && !(*tasks->tier)->uses_bpf;
 }
 
 bool sampler_tells_births(const struct sampler *s)

@@ -51,8 +51,12 @@ bool sampler_tells_totals(const struct sampler *s);
  * are told without. `cares` says of whose end it matters. */
 size_t sampler_owed(struct sampler *s, bool (*cares)(void *self, struct proc_id id), void *self,
                     bool now);
+/* Whether open files and I/O are read process by process, at a price of their own. */
+bool sampler_walks_proc(const struct sampler *s);
 void sampler_set_want(struct sampler *s, unsigned want); /* enum sample_want */
 void sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret);
+/* What that took of CPU time in threads beside the caller's. */
+uint64_t sampler_aside_cpu_ns(const struct sampler *s);
 /* For who looks once: waits for sources that take their time (a GPU's driver), at most until then;
  * those that cannot tell anything give way. */
 void sampler_await(struct sampler *s, uint64_t until_mono_ns);

@@ -52,6 +52,7 @@ struct sample {
 	VEC(struct event) events;
 	bool events_complete;    /* a lifecycle source watched all the time and lost nothing */
 	uint64_t events_dropped; /* at EVENTS_MAX */
+	uint64_t aside_cpu_ns;   /* spent for it in other threads than the one that reads */
 	struct buf text;         /* what text_refs point into */
 };
 

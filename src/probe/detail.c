@@ -49,6 +49,7 @@ struct detail {
 	VEC(uint32_t) seats;       /* of out->procs, in their order */
 	size_t refused;            /* processes in the last sample */
 	bool has_rollup;
+	uint64_t aside_cpu_ns; /* of the patient's thread, since the tick began */
 	struct patient *patient;
 	char text[4096];
 };
@@ -123,6 +124,7 @@ static void read_rollup(struct detail *self, pid_t pid, struct entry *e)
 
 	snprintf(file.path, sizeof file.path, "%d/smaps_rollup", pid);
 	patient_read(self->patient, &file, 1);
+	self->aside_cpu_ns += file.cpu_ns;
 	if (file.len > 0 &&
 	    taskfile_parse_rollup(scan_mem(file.bytes, (size_t)file.len), &rollup)) {
 		keep(e, PROC_PSS, rollup.pss_bytes);
@@ -163,17 +165,23 @@ static void take_turn(struct detail *self, const struct turn *t)
 		read_rollup(self, t->proc->id.pid, t->entry);
 }
 
+/* By us, and not by threads that store or answer meanwhile. */
+static uint64_t spent_ns(const struct detail *self)
+{
+	return clock_thread_cpu_ns() + self->aside_cpu_ns;
+}
+
 static void ask_limit(struct detail *self, const struct proc_sample *p, struct entry *e)
 {
 	cleanup(closep) int dir_fd = open_process(self, p->id.pid);
-	uint64_t begin = clock_process_cpu_ns(), v;
+	uint64_t begin = spent_ns(self), v;
 	int error;
 
 	e->is_asked = true;
 	if (dir_fd >= 0 && is_same_process(self, dir_fd, p->id) &&
 	    taskfile_parse_fd_limit(read_text(self, dir_fd, "limits", &error), &v))
 		keep(e, PROC_FD_LIMIT, v);
-	self->credit_ns -= (int64_t)(clock_process_cpu_ns() - begin);
+	self->credit_ns -= (int64_t)(spent_ns(self) - begin);
 }
 
 /* ---- whose turn it is ------------------------------------------------------------------------ */
@@ -250,10 +258,10 @@ static size_t choose_others(struct detail *self, struct sample *out,
 static void take_turns(struct detail *self, const struct turn *turns, size_t len)
 {
 	for (size_t i = 0; i < len && self->credit_ns > 0; i++) {
-		uint64_t begin = clock_process_cpu_ns();
+		uint64_t begin = spent_ns(self);
 
 		take_turn(self, &turns[i]);
-		self->credit_ns -= (int64_t)(clock_process_cpu_ns() - begin);
+		self->credit_ns -= (int64_t)(spent_ns(self) - begin);
 	}
 }
 
@@ -359,6 +367,8 @@ static int detail_read(void *self_, struct sample *out, struct err *err)
 		take_all_turns(self, out);
 	else
 		ask_limits(self, out);
+	out->aside_cpu_ns += self->aside_cpu_ns;
+	self->aside_cpu_ns = 0;
 	fill(self, out);
 	end_scan(self);
 	return 0;

@@ -37,6 +37,7 @@ struct reader {
 	char paths[PATIENT_BATCH][sizeof(((struct patient_file *)0)->path)];
 	uint32_t offsets[PATIENT_BATCH];
 	ssize_t lens[PATIENT_BATCH];
+	uint64_t cpu_ns[PATIENT_BATCH];
 	char bytes[PATIENT_BATCH][PATIENT_BYTES];
 };
 
@@ -68,6 +69,7 @@ static void reader_free(struct reader *r)
 /* With the lock held; it is not held while the file is read. */
 static void read_next(struct reader *r)
 {
+	uint64_t begin_ns = clock_thread_cpu_ns();
 	size_t i = r->done;
 	ssize_t n;
 
@@ -75,6 +77,7 @@ static void read_next(struct reader *r)
 	n = kfile_read_from(r->dir_fd, r->paths[i], r->offsets[i], r->bytes[i], PATIENT_BYTES);
 	pthread_mutex_lock(&r->lock);
 	r->lens[i] = n;
+	r->cpu_ns[i] = clock_thread_cpu_ns() - begin_ns;
 	r->done++;
 	if (r->done == r->count)
 		pthread_cond_signal(&r->progress);
@@ -237,6 +240,7 @@ static size_t read_some(struct patient *p, struct patient_file *files, size_t fr
 	settled = from + (await(r, p->patience_ns) ? r->count : r->done + 1);
 	for (size_t i = 0; i < r->done; i++) {
 		files[from + i].len = r->lens[i];
+		files[from + i].cpu_ns = r->cpu_ns[i];
 		files[from + i].bytes = p->bytes[from + i];
 		memcpy(p->bytes[from + i], r->bytes[i], r->lens[i] > 0 ? (size_t)r->lens[i] : 0);
 	}

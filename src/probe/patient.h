@@ -21,6 +21,7 @@ struct patient_file {
 	ssize_t len;     /* bytes read, or -errno: -ETIMEDOUT, -EBUSY when too many threads are left
 	                    behind already */
 	const char *bytes; /* valid until the next call */
+	uint64_t cpu_ns;   /* what reading it took the thread; 0 for one that hangs */
 };
 
 /* The directory stays the caller's. No thread is started before the first read. */

@@ -91,9 +91,10 @@ struct store {
 	bool jobs_unsure; /* some were forgotten: there may be others that run */
 
 	struct keyframe keyframe;
-	int64_t keyframe_open; /* the one to be ended in the table; 0: none */
-	int64_t snapshot;      /* id of the latest one stored by us; 0: none */
-	uint64_t snapshot_ns;  /* its wall and boot time */
+	int64_t keyframe_open;  /* the one to be ended in the table; 0: none */
+	int64_t snapshot;       /* id of the latest one stored by us; 0: none */
+	uint64_t events_cpu_ns; /* what those of snapshots took */
+	uint64_t snapshot_ns;   /* its wall and boot time */
 	uint64_t boot_ns;
 	double strangers; /* lives outside jobs that were stored: a leaking bucket */
 	uint64_t strangers_lost;

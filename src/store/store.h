@@ -42,6 +42,8 @@ DEFINE_CLEANUP(struct store *, store_close)
  * free) -EBUSY   others have been writing for half a second, or for half a minute when a job ends
  */
 int store_put(struct store *st, const struct snapshot *snap, struct err *err) must_check;
+/* CPU time that the events of snapshots took, apart from all else in them, since it was opened. */
+uint64_t store_events_cpu_ns(const struct store *st);
 int64_t store_snapshot_id(const struct store *st); /* of the latest that was put; 0: none */
 /* What could not be stored. */
 struct store_gap {
