@@ -127,6 +127,12 @@ static int check_his_own(const struct daemon *d, const struct job *job, struct e
 	return err_set(err, EALREADY, "there is a job '%s' already", job->id);
 }
 
+/* 1: it is not on the disk. */
+static int store(const struct daemon *d, const struct job *job)
+{
+	return job->is_foreign || !engine_store_jobs(d->engine);
+}
+
 static int start_job(void *self, struct job *job, pid_t pid, struct err *err)
 {
 	struct daemon *d = self;
@@ -137,9 +143,7 @@ static int start_job(void *self, struct job *job, pid_t pid, struct err *err)
 		return -err->code;
 	if (desk_start(d->desk, job, pid, err) < 0)
 		return -err->code;
-	if (!job->is_foreign) /* what was answered is not lost when we are killed */
-		engine_store_jobs(d->engine);
-	return 0;
+	return store(d, job); /* what was answered is not lost when we are killed */
 }
 
 static int end_job(void *self, int32_t job, const struct sheet *how, struct err *err)
@@ -148,9 +152,7 @@ static int end_job(void *self, int32_t job, const struct sheet *how, struct err 
 
 	if (desk_end(d->desk, job, how, err) < 0)
 		return -err->code;
-	if (!engine_jobs(d->engine)->jobs.at[job].is_foreign)
-		engine_store_jobs(d->engine);
-	return 0;
+	return store(d, &engine_jobs(d->engine)->jobs.at[job]);
 }
 
 static void lose_job(void *self, int32_t job)

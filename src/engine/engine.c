@@ -453,11 +453,11 @@ void engine_adopt(struct engine *e)
 	e->adopts = true;
 }
 
-void engine_store_jobs(struct engine *e)
+bool engine_store_jobs(struct engine *e)
 {
 	(void)sampler_drain(e->sampler);
 	store_events_ahead(e);
-	recorder_sync(e->recorder, JOB_PATIENCE_NS);
+	return recorder_sync(e->recorder, JOB_PATIENCE_NS);
 }
 
 void engine_remove_job(struct engine *e, int32_t job)

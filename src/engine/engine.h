@@ -71,8 +71,9 @@ void engine_tune(struct engine *e, const struct engine_tuning *to);
 void engine_on_scan(struct engine *e, void (*fn)(void *self, const struct sample *s), void *self);
 /* The next look finds who descends from a member and was born before we listened. */
 void engine_adopt(struct engine *e);
-/* Stores what has happened to jobs by now, and waits until it is, but not for long. */
-void engine_store_jobs(struct engine *e);
+/* Stores what has happened to jobs by now, and waits until it is, but not for long. Whether it is.
+ */
+bool engine_store_jobs(struct engine *e);
 /* As jobtab_remove(): nobody remembers it afterwards. */
 void engine_remove_job(struct engine *e, int32_t job);
 /* Takes note of who was born and who ended up to now. */

@@ -137,15 +137,18 @@ void recorder_push(struct recorder *r, struct snapshot *take_snap)
 	pthread_mutex_unlock(&r->lock);
 }
 
-void recorder_sync(struct recorder *r, uint64_t patience_ns)
+bool recorder_sync(struct recorder *r, uint64_t patience_ns)
 {
 	struct timespec end = at_mono(clock_mono_ns() + patience_ns);
+	bool is_stored;
 
 	pthread_mutex_lock(&r->lock);
 	while (r->queue_len || r->is_busy)
 		if (pthread_cond_timedwait(&r->drawn, &r->lock, &end) == ETIMEDOUT)
 			break;
+	is_stored = !r->queue_len && !r->is_busy && r->status.is_storing;
 	pthread_mutex_unlock(&r->lock);
+	return is_stored;
 }
 
 void recorder_retain(struct recorder *r, const struct store_retention *retention)

@@ -46,7 +46,8 @@ void recorder_close(struct recorder *r, struct recorder_status *ret);
 struct snapshot *recorder_take(struct recorder *r) must_check;
 void recorder_push(struct recorder *r, struct snapshot *take_snap);
 void recorder_status(struct recorder *r, struct recorder_status *ret);
-/* Everything that was pushed is stored, or was refused; waits at most so long. */
-void recorder_sync(struct recorder *r, uint64_t patience_ns);
+/* Waits until everything that was pushed is stored or was refused, at most so long. True: it is
+ * stored. */
+bool recorder_sync(struct recorder *r, uint64_t patience_ns);
 /* How long things are kept, from now on. */
 void recorder_retain(struct recorder *r, const struct store_retention *retention);

@@ -193,7 +193,7 @@ static void on_speaker_gone(void *self, const char *job_id)
 	methods_announce_job(m, &t->jobs.at[at], 0);
 }
 
-static void put_job(struct json *result, const struct job *job)
+static void put_job(struct json *result, const struct job *job, bool is_stored)
 {
 	json_begin_object(result);
 	json_key(result, "job_id");
@@ -202,6 +202,8 @@ static void put_job(struct json *result, const struct job *job)
 	json_str(result, job->type);
 	json_key(result, "status");
 	json_str(result, job_status_name(job->status));
+	json_key(result, "stored");
+	json_bool(result, is_stored);
 	json_end_object(result);
 }
 
@@ -212,6 +214,7 @@ METHOD(method_job_start)
 	char said_id[JOB_ID_MAX];
 	uid_t owner;
 	pid_t pid;
+	int r;
 
 	if (!m->host.start_job)
 		return err_set(err, EALREADY, "this is the door of one job: ask the daemon");
@@ -222,11 +225,12 @@ METHOD(method_job_start)
 	job.registrar = peer->pid;
 	fill_in(m, pid, &job);
 	memcpy(said_id, job.id, sizeof said_id);
-	if (m->host.start_job(m->host.self, &job, pid, err) < 0)
-		return -err->code;
+	r = m->host.start_job(m->host.self, &job, pid, err);
+	if (r < 0)
+		return r;
 	if (job.is_foreign)
 		speaker_new(peer, job.id, said_id, on_speaker_gone, m);
-	put_job(result, &job);
+	put_job(result, &job, r == 0);
 	methods_announce_job(m, &job, pid);
 	return 0;
 }
@@ -261,14 +265,17 @@ METHOD(method_job_end)
 	struct sheet how = { 0 };
 	const struct job *job;
 	int32_t at;
+	int r;
 
 	if (!m->host.end_job)
 		return err_set(err, EALREADY, "this job ends with its command");
-	if (methods_claim_job(m, peer, params, &at, err) < 0 ||
-	    status_param(params, &how, err) < 0 || m->host.end_job(m->host.self, at, &how, err) < 0)
+	if (methods_claim_job(m, peer, params, &at, err) < 0 || status_param(params, &how, err) < 0)
 		return -err->code;
+	r = m->host.end_job(m->host.self, at, &how, err);
+	if (r < 0)
+		return r;
 	job = &m->host.jobs(m->host.self)->jobs.at[at];
-	put_job(result, job);
+	put_job(result, job, r == 0);
 	methods_announce_job(m, job, 0);
 	return 0;
 }

@@ -61,7 +61,8 @@ struct serve_host {
 	/* Of a daemon only. */
 	unsigned clients_max, clients_per_uid_max;
 	void (*status)(void *self, struct serve_status *ret);
-	/* As desk_start(); its id may be changed where one of that name is recorded already. */
+	/* As desk_start(); its id may be changed where one of that name is recorded already. Both
+	 * return 1 when it is so, but not on the disk. */
 	int (*start_job)(void *self, struct job *job, pid_t pid, struct err *err);
 	int (*end_job)(void *self, int32_t job, const struct sheet *how, struct err *err);
 	void (*lose_job)(void *self, int32_t job);

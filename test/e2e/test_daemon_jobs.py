@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -36,7 +37,7 @@ def test_a_job_from_start_to_end(daemon, children):
 	with daemon.line() as line:
 		started = line.call("job.start", job_id="train-7", job_type="train", pid=worker.pid, command="./train.sh --token=abc",
 				    cwd="/home/ada", tags={"gpu": "no"}, total_sheets=2)["result"]
-		assert started == {"job_id": "train-7", "job_type": "train", "status": "running"}
+		assert started == {"job_id": "train-7", "job_type": "train", "status": "running", "stored": True}
 		assert stored(daemon, "train-7")[0]["ended"] is None  # what was answered is on the disk
 		line.call("sheet.started", job_id="train-7", sheet_num=1, pid=worker.pid, label="prepare")
 		wait_for(lambda: len([p for p in daemon.result("daemon.top")["processes"] if p["job_id"] == "train-7"]) >= 3)
@@ -197,6 +198,25 @@ def test_a_run_in_a_container_is_shown_with_its_processes(daemon, children):
 			"--", "sleep", "72.5"], env={**daemon.proctor.env, **SANITIZERS})
 	members = wait_for(lambda: [p for p in daemon.result("daemon.top")["processes"] if p["job_id"] == "boxed"])
 	assert [p["command"] for p in members] == ["sleep 72.5"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT RUN: needs root to mount a small disk")
+def test_a_job_is_not_said_to_be_on_a_disk_that_is_full(cold, children):
+	worker = children.spawn(["sleep", "60"])
+	state = cold.proctor.state_dir
+	state.mkdir()
+	cold.start(before=["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size=3m none "$0" && exec "$@"', str(state)])
+	seen = Path("/proc/%d/root%s" % (cold.process.pid, state))
+	with open(seen / "filler", "wb") as filler, pytest.raises(OSError):
+		while True:
+			filler.write(b"x" * 65536)
+			filler.flush()
+	wait_for(lambda: not cold.result("daemon.status")["store"]["is_storing"])
+	assert cold.result("job.start", job_id="unsafe", pid=worker.pid)["stored"] is False
+	(seen / "filler").unlink()
+	wait_for(lambda: cold.result("daemon.status")["store"]["is_storing"])
+	assert cold.result("job.end", job_id="unsafe", exit_code=0)["stored"] is True
+	assert cold.result("job.report", job_id="unsafe")["job_id"] == "unsafe"
 
 
 def test_an_id_that_is_taken(daemon, children):
