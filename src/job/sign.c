@@ -52,13 +52,25 @@ bool sign_workspace(struct scan command, const char *workspace)
 	return false;
 }
 
+/* No command line names a directory by what "." and ".." in another name come to. */
+static bool has_dots(const char *path)
+{
+	for (const char *at = path; (at = strstr(at, "/.")); at++) {
+		const char *end = at + 2 + (at[2] == '.');
+
+		if (*end == '/' || !*end)
+			return true;
+	}
+	return false;
+}
+
 bool sign_workspace_clean(char *path)
 {
 	size_t len = strlen(path);
 
 	while (len && path[len - 1] == '/')
 		path[--len] = '\0';
-	return len && path[0] == '/';
+	return len && path[0] == '/' && !has_dots(path);
 }
 
 bool sign_workspace_find(const char *tags, char ret[static JOB_CWD_MAX])

@@ -23,5 +23,5 @@ bool sign_workspace(struct scan command, const char *workspace);
 bool sign_workspace_find(const char *tags, char ret[static JOB_CWD_MAX]);
 
 /* Makes a path fit to be looked for: absolute, not the root, and without slashes at its end. False
- * when it is not. */
+ * when it is not, or goes by way of "." or "..". */
 bool sign_workspace_clean(char *path);

@@ -11,6 +11,8 @@
 /* Names that only we give. */
 static const char *const ours[] = { "process.", "monitor.", "sheet.", "job.", "daemon.", "bus." };
 
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/-"
+
 static int text_into(const json_t *params, const char *name, char *to, size_t size, struct err *err)
 {
 	const char *text = NULL;
@@ -48,6 +50,8 @@ METHOD(method_bus_subscribe)
 
 static int check_name(const char *name, struct err *err)
 {
+	if (strspn(name, LETTERS) != strlen(name))
+		return err_set(err, EINVAL, "event: letters, digits and ._:/- make a name");
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
 		if (strncmp(name, ours[i], strlen(ours[i])) == 0)
 			return err_set(err, EACCES, "events named %s… are told by proctor alone",

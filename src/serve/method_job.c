@@ -68,7 +68,9 @@ static int put_workspace(json_t *params, struct err *err)
 		return r;
 	snprintf(path, sizeof path, "%s", text);
 	if (!sign_workspace_clean(path))
-		return err_set(err, EINVAL, "workspace is the whole path of a directory, not '/'");
+		return err_set(err, EINVAL,
+		               "workspace: '%.64s' is not the whole path of a directory below '/'",
+		               text);
 	if (!tags) {
 		tags = json_object();
 		json_object_set_new(params, "tags", tags);
@@ -224,6 +226,8 @@ METHOD(method_job_start)
 	job.uid = owner;
 	job.registrar = peer->pid;
 	fill_in(m, pid, &job);
+	if (!job.is_foreign && methods_take_room(m, peer, -1, sizeof job.tags, err) < 0)
+		return -err->code;
 	memcpy(said_id, job.id, sizeof said_id);
 	r = m->host.start_job(m->host.self, &job, pid, err);
 	if (r < 0)
@@ -314,6 +318,11 @@ static int note_params(const json_t *params, struct note *ret, struct err *err)
 	return r;
 }
 
+static size_t note_bytes(const struct note *note)
+{
+	return note->name.len + strlen(note->data);
+}
+
 static void put_done(struct json *result)
 {
 	json_begin_object(result);
@@ -328,6 +337,7 @@ METHOD(method_job_mark)
 
 	if (methods_claim_job(m, peer, params, &job, err) < 0 ||
 	    note_params(params, &note, err) < 0 ||
+	    methods_take_room(m, peer, job, note_bytes(&note), err) < 0 ||
 	    m->host.say(m->host.self, job, EVENT_MARK, note.name.at, 0, note.data, err) < 0)
 		return -err->code;
 	put_done(result);
@@ -347,6 +357,7 @@ METHOD(method_job_phase)
 	if (!params_has(params, "seconds"))
 		return err_set(err, EINVAL, "seconds is needed");
 	if (params_seconds(params, "seconds", &took_ns, err) < 0 ||
+	    methods_take_room(m, peer, job, note_bytes(&note), err) < 0 ||
 	    m->host.say(m->host.self, job, EVENT_PHASE, note.name.at, took_ns, note.data, err) < 0)
 		return -err->code;
 	put_done(result);

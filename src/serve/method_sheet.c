@@ -81,6 +81,23 @@ static int find_opener(const struct methods *m, const struct server_peer *peer,
 	return methods_find_pid(peer, params, &begun->pid, &owner, err);
 }
 
+/* All jobs share one table. */
+static int check_share(const struct methods *m, const struct server_peer *peer, int32_t job,
+                       struct err *err)
+{
+	const struct jobtab *t = m->host.jobs(m->host.self);
+	size_t n = 0;
+
+	if (methods_trusts(peer))
+		return 0;
+	vec_each(&t->sheets, sheet)
+		n += t->jobs.at[sheet->job].uid == t->jobs.at[job].uid;
+	if (n < SERVE_SHEETS_PER_UID_MAX)
+		return 0;
+	return err_set(err, ENOSPC, "a user may have %d sheets at a time",
+	               SERVE_SHEETS_PER_UID_MAX);
+}
+
 METHOD(method_sheet_started)
 {
 	struct methods *m = self;
@@ -93,7 +110,9 @@ METHOD(method_sheet_started)
 
 	if (methods_claim_job(m, peer, params, &begun.job, err) < 0 ||
 	    sheet_params(params, &num, &total, &text, err) < 0 ||
-	    find_opener(m, peer, params, &begun, err) < 0)
+	    find_opener(m, peer, params, &begun, err) < 0 ||
+	    check_share(m, peer, begun.job, err) < 0 ||
+	    methods_take_room(m, peer, begun.job, strlen(text), err) < 0)
 		return -err->code;
 	text_copy(label, sizeof label, hide_text(text, &safe));
 	begun.num = (uint32_t)num;

@@ -158,6 +158,22 @@ int methods_find_pid(const struct server_peer *peer, const json_t *params, pid_t
 	return r;
 }
 
+#define ROW_BYTES 256 /* what a row takes besides its texts */
+
+int methods_take_room(struct methods *m, const struct server_peer *peer, int32_t job, size_t bytes,
+                      struct err *err)
+{
+	bool is_stored = job < 0 || !m->host.jobs(m->host.self)->jobs.at[job].is_foreign;
+
+	if (methods_trusts(peer) || !is_stored ||
+	    ration_take(&m->ration, peer->uid, ROW_BYTES + bytes, clock_mono_ns()))
+		return 0;
+	return err_set(
+		err, ENOSPC,
+		"you had %u MiB stored in a short time: after that %u KiB a second are taken",
+		RATION_BURST_BYTES >> 20, RATION_BYTES_PER_S >> 10);
+}
+
 /* ---- the bus --------------------------------------------------------------------------------- */
 
 void methods_begin_bus(struct methods *m)

@@ -7,6 +7,7 @@
 #include "engine/bus.h"
 #include "rpc/server.h"
 #include "serve/clerk.h"
+#include "serve/ration.h"
 #include "serve/recent.h"
 #include "serve/seen.h"
 #include "serve/serve.h"
@@ -15,6 +16,7 @@
 struct methods {
 	struct serve_host host;
 	struct recent recent;
+	struct ration ration;
 	struct bus *bus; /* NULL: nobody has listened yet */
 	struct server *server;
 	struct clerk *clerk;
@@ -70,6 +72,10 @@ int methods_claim_job(struct methods *m, const struct server_peer *peer, const j
 /* `pid` of the parameters, or the caller's own. -EACCES: it is not his. *ret_uid: whose it is. */
 int methods_find_pid(const struct server_peer *peer, const json_t *params, pid_t *ret,
                      uid_t *ret_uid, struct err *err) must_check;
+/* For what will be stored of a job. -ENOSPC: the caller had so much stored of late that others
+ * would lack the room; root, and who runs us, may. */
+int methods_take_room(struct methods *m, const struct server_peer *peer, int32_t job, size_t bytes,
+                      struct err *err) must_check;
 /* How a sheet or a job ended: exit_code or signal. */
 int methods_end_params(const json_t *params, struct sheet *ret, struct err *err) must_check;
 /* How it stands, for those who listen; with the resource context of `pid` (0: in general), and of

@@ -111,6 +111,7 @@ void serve_close(struct serve *serve)
 	clerk_free(serve->methods.clerk);
 	doorway_close(&serve->doorway);
 	recent_done(&serve->methods.recent);
+	ration_done(&serve->methods.ration);
 	bus_free(serve->methods.bus);
 	seen_done(&serve->methods.seen);
 	buf_done(&serve->methods.scratch);

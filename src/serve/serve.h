@@ -11,9 +11,10 @@
 #include "store/reader.h"
 
 #define SERVE_PROTOCOL 1
-#define SERVE_SHEET_MAX 1000000 /* the highest number of a sheet */
-#define SERVE_NAME_MAX 128      /* bytes of a mark's or phase's name */
-#define SERVE_DATA_MAX 16384    /* bytes of its data, as JSON */
+#define SERVE_SHEET_MAX 1000000        /* the highest number of a sheet */
+#define SERVE_SHEETS_PER_UID_MAX 10000 /* in all jobs of one user, but root's */
+#define SERVE_NAME_MAX 128             /* bytes of a mark's or phase's name */
+#define SERVE_DATA_MAX 16384           /* bytes of its data, as JSON */
 
 struct serve;
 struct pressure;

@@ -219,6 +219,27 @@ def test_a_job_is_not_said_to_be_on_a_disk_that_is_full(cold, children):
 	assert cold.result("job.report", job_id="unsafe")["job_id"] == "unsafe"
 
 
+def test_no_user_fills_the_disk_with_what_he_says(daemon, children):
+	"""Root may: it is his disk."""
+	mine, his = children.spawn(["sleep", "60"]), children.spawn(["sleep", "61"], user=NOBODY)
+	daemon.result("job.start", job_id="roots", pid=mine.pid)
+	daemon.result("job.start", NOBODY, job_id="nobodys", pid=his.pid)
+	big = {"text": "x" * 16000}
+	with daemon.line(NOBODY) as line:
+		answers = [line.call("job.mark", job_id="nobodys", name="m", data=big) for _ in range(700)]
+		said = [answer for answer in answers if "result" in answer]
+		assert 400 < len(said) < 690
+		assert answers[-1]["error"]["data"]["code"] == "limit_reached" and "MiB" in answers[-1]["error"]["message"]
+		assert line.call("job.end", job_id="nobodys", exit_code=0)["result"]["status"] == "completed"
+	with daemon.line() as line:
+		assert all("result" in line.call("job.mark", job_id="roots", name="m", data=big) for _ in range(700))
+
+
+def test_a_name_on_the_bus_is_a_word(shared):
+	for name in ("app with blanks", "app.x\ny", "app.\u00e9"):
+		assert shared.call("bus.publish", event=name)["error"]["data"]["code"] == "invalid_params"
+
+
 def test_an_id_that_is_taken(daemon, children):
 	worker = children.spawn(["sleep", "60"])
 	daemon.result("job.start", job_id="again", pid=worker.pid)

@@ -73,8 +73,11 @@ static void test_sign_workspace_clean__wants_a_directory_below_the_root(void **s
 {
 	const struct {
 		const char *given, *clean; /* NULL: refused */
-	} rows[] = { { "/a/b", "/a/b" }, { "/a/b//", "/a/b" }, { "/", NULL }, { "//", NULL },
-		     { "a/b", NULL },    { "", NULL },         { ".", NULL } };
+	} rows[] = { { "/a/b", "/a/b" }, { "/a/b//", "/a/b" },
+		     { "/", NULL },      { "//", NULL },
+		     { "a/b", NULL },    { "", NULL },
+		     { ".", NULL },      { "/a/../b", NULL },
+		     { "/a/.", NULL },   { "/a/.b/..c", "/a/.b/..c" } };
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		char path[32];
