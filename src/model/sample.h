@@ -30,7 +30,7 @@ enum sample_want {
 	WANT_PSS = 1 << 0,
 	WANT_FDS_IO = 1 << 1,
 	WANT_ALL = WANT_PSS | WANT_FDS_IO,
-	WANT_LIMITS = 1 << 2, /* of jobs' processes, once: part of WANT_PSS, at a small price */
+	WANT_LIMITS = 1 << 2, /* of jobs' processes: part of WANT_PSS, at a small price */
 };
 
 struct sample {

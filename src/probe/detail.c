@@ -23,14 +23,23 @@
 	64 /* of a process that seems idle: others may have begun or ceased to share its pages */
 #define PATIENCE_MS 100 /* a process of 100 GB may need that, and must not need more */
 
-static const enum proc_metric details[] = { PROC_PSS, PROC_USS, PROC_PEAK_RSS, PROC_FD_LIMIT };
+#define LOOKS_TILL_ASKED 8 /* for the limit of a process of a job, which may have changed */
+#define ASKED_AGAIN_MAX 32 /* in one look */
+
+enum { DETAIL_PSS, DETAIL_USS, DETAIL_PEAK_RSS, DETAIL_FD_LIMIT, DETAIL_COUNT };
+static const enum proc_metric details[DETAIL_COUNT] = {
+	[DETAIL_PSS] = PROC_PSS,
+	[DETAIL_USS] = PROC_USS,
+	[DETAIL_PEAK_RSS] = PROC_PEAK_RSS,
+	[DETAIL_FD_LIMIT] = PROC_FD_LIMIT,
+};
 
 struct entry {
 	uint32_t read_tick;   /* 0: never */
 	uint64_t rss, faults; /* as they were then */
 	uint32_t chosen_tick;
-	bool is_asked;   /* for its limit, apart from the rest */
-	bool is_refused; /* not ours to look into, or it made us wait: never asked again */
+	uint32_t asked_look; /* for its limit; 0: never */
+	bool is_refused;     /* not ours to look into, or it made us wait: never asked again */
 	uint64_t present;
 	uint64_t value[ARRAY_LEN(details)];
 };
@@ -42,7 +51,9 @@ struct turn {
 
 struct detail {
 	int proc_fd;
-	uint32_t tick;
+	uint32_t tick;     /* that gave turns */
+	uint32_t look;     /* … or not */
+	size_t next_asked; /* of the focus, for its limit */
 	int64_t credit_ns; /* a large process may cost more than a tick's share: paid back */
 	struct roster roster;
 	VEC(struct entry) entries; /* by seat */
@@ -109,6 +120,7 @@ static void read_details(struct detail *self, int dir_fd, const struct proc_samp
 	int error;
 
 	e->present = 0;
+	e->asked_look = self->look;
 	if (taskfile_parse_peak(read_text(self, dir_fd, "status", &error), &v))
 		keep(e, PROC_PEAK_RSS, v);
 	if (!readings_has(&p->r, PROC_FD_LIMIT) &&
@@ -177,7 +189,8 @@ static void ask_limit(struct detail *self, const struct proc_sample *p, struct e
 	uint64_t begin = spent_ns(self), v;
 	int error;
 
-	e->is_asked = true;
+	e->asked_look = self->look;
+	e->present &= ~(UINT64_C(1) << PROC_FD_LIMIT); /* it may have none any more */
 	if (dir_fd >= 0 && is_same_process(self, dir_fd, p->id) &&
 	    taskfile_parse_fd_limit(read_text(self, dir_fd, "limits", &error), &v))
 		keep(e, PROC_FD_LIMIT, v);
@@ -265,19 +278,61 @@ static void take_turns(struct detail *self, const struct turn *turns, size_t len
 	}
 }
 
-/* One small file each, once: the limit of a process hardly ever changes. */
+static bool is_near_limit(const struct proc_sample *p, const struct entry *e)
+{
+	uint64_t limit = e->value[DETAIL_FD_LIMIT];
+
+	return e->present >> PROC_FD_LIMIT & 1 &&
+	       readings_or(&p->r, PROC_FDS, 0) >= limit - limit / 4;
+}
+
+/* NULL: the one who looked at all tasks has told the limit, or there is none to tell. */
+static struct entry *entry_without_limit(struct detail *self, const struct sample *out,
+                                         const struct proc_sample *p)
+{
+	uint32_t seat = p ? self->seats.at[p - out->procs.at] : ROSTER_NONE;
+
+	if (seat == ROSTER_NONE || !has_memory(p) || readings_has(&p->r, PROC_FD_LIMIT))
+		return NULL;
+	return &self->entries.at[seat];
+}
+
+/* A process may change its limit, or have it changed, at any time: whoever seems to run out of
+ * files is asked again before anybody says so. */
+static unsigned ask_those_near(struct detail *self, struct sample *out)
+{
+	unsigned asked = 0;
+
+	for (size_t i = 0; i < out->procs.len && asked < ASKED_AGAIN_MAX; i++) {
+		struct entry *e = entry_without_limit(self, out, &out->procs.at[i]);
+
+		if (!e || !is_near_limit(&out->procs.at[i], e))
+			continue;
+		ask_limit(self, &out->procs.at[i], e);
+		asked++;
+	}
+	return asked;
+}
+
+/* Of jobs: one small file each when they are new, and again every few looks. Of many it goes on
+ * where it stopped. */
 static void ask_limits(struct detail *self, struct sample *out)
 {
-	vec_each(&out->focus, id) {
-		struct proc_sample *p = sample_find_proc(out, id->pid);
-		uint32_t seat = p ? self->seats.at[p - out->procs.at] : ROSTER_NONE;
+	unsigned asked = ask_those_near(self, out);
+	size_t i = 0, n = out->focus.len, first = n ? self->next_asked % n : 0;
 
-		if (seat == ROSTER_NONE || !proc_id_eq(p->id, *id) || !has_memory(p) ||
-		    readings_has(&p->r, PROC_FD_LIMIT) || self->credit_ns <= 0)
+	for (; i < n && asked < ASKED_AGAIN_MAX && self->credit_ns > 0; i++) {
+		struct proc_id id = out->focus.at[(first + i) % n];
+		struct proc_sample *p = sample_find_proc(out, id.pid);
+		struct entry *e = entry_without_limit(self, out, p);
+
+		if (!e || !proc_id_eq(p->id, id) ||
+		    (e->asked_look && self->look - e->asked_look < LOOKS_TILL_ASKED))
 			continue;
-		if (!self->entries.at[seat].is_asked)
-			ask_limit(self, p, &self->entries.at[seat]);
+		asked += e->asked_look > 0;
+		ask_limit(self, p, e);
 	}
+	self->next_asked = first + i;
 }
 
 /* ---- a tick ---------------------------------------------------------------------------------- */
@@ -363,10 +418,10 @@ static int detail_read(void *self_, struct sample *out, struct err *err)
 	if (!(out->want & (WANT_PSS | WANT_LIMITS)) || !seat_all(self, out))
 		return 0;
 	self->credit_ns = MIN(self->credit_ns + CPU_PER_TICK_NS, CPU_PER_TICK_NS);
+	self->look++;
+	ask_limits(self, out);
 	if (out->want & WANT_PSS)
 		take_all_turns(self, out);
-	else
-		ask_limits(self, out);
 	out->aside_cpu_ns += self->aside_cpu_ns;
 	self->aside_cpu_ns = 0;
 	fill(self, out);

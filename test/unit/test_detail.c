@@ -235,6 +235,111 @@ static void test_detail__tells_the_limits_of_jobs_alone_when_no_more_is_wanted(v
 	close(env.root_fd);
 }
 
+static void put_limit(const struct tree *t, int pid, unsigned limit)
+{
+	char path[64], text[128];
+
+	snprintf(path, sizeof path, "proc/%d/limits", pid);
+	snprintf(text, sizeof text,
+	         "Max open files            %u                 524288               files     \n",
+	         limit);
+	tree_puts(t, path, text);
+}
+
+/* The next look at n processes of a job with so many open files each: the limit of the first as it
+ * is told, and of how many it is `limit`. */
+static size_t look_at_limits(void *self, struct sample *s, int n, uint64_t fds, uint64_t limit)
+{
+	struct err err = { 0 };
+	size_t count = 0;
+
+	fill_sample(s, 1000, n);
+	s->want = WANT_FDS_IO | WANT_LIMITS;
+	vec_reset(&s->focus);
+	vec_each(&s->procs, p) {
+		struct proc_id *focus = vec_push(&s->focus, 1000);
+
+		*focus = p->id;
+		readings_set(&p->r, PROC_FDS, fds);
+	}
+	assert_int_equal(probe_detail.read(self, s, &err), 0);
+	vec_each(&s->procs, p)
+		count += readings_or(&p->r, PROC_FD_LIMIT, 0) == limit;
+	return count;
+}
+
+static void test_detail__asks_for_a_limit_again_before_it_seems_reached(void **state)
+{
+	struct tree t = tree_new();
+	struct sample s = { 0 };
+	void *self;
+
+	(void)state;
+	put_process(&t, 1000);
+	put_limit(&t, 1000, 256);
+	fill_sample(&s, 0, 0);
+	self = tree_probe(&probe_detail, &t.env, &s);
+	assert_int_equal(look_at_limits(self, &s, 1, 5, 256), 1);
+	put_limit(&t, 1000, 4096);
+	assert_int_equal(look_at_limits(self, &s, 1, 605, 4096), 1);
+	probe_detail.close(self);
+	sample_done(&s);
+	tree_remove(&t);
+}
+
+static void test_detail__notices_within_a_few_looks_that_a_limit_is_lower(void **state)
+{
+	struct tree t = tree_new();
+	struct sample s = { 0 };
+	int looks = 1;
+	void *self;
+
+	(void)state;
+	put_process(&t, 1000);
+	put_limit(&t, 1000, 1024);
+	fill_sample(&s, 0, 0);
+	self = tree_probe(&probe_detail, &t.env, &s);
+	assert_int_equal(look_at_limits(self, &s, 1, 5, 1024), 1);
+	put_limit(&t, 1000, 100);
+	while (looks < 100 && !look_at_limits(self, &s, 1, 93, 100))
+		looks++;
+	assert_in_range(looks, 2, 8);
+	probe_detail.close(self);
+	sample_done(&s);
+	tree_remove(&t);
+}
+
+static void test_detail__asks_a_crowd_for_their_limits_in_turns(void **state)
+{
+	enum { CROWD = 300 };
+	struct tree t = tree_new();
+	struct sample s = { 0 };
+	size_t before, seen = 0;
+	int looks;
+	void *self;
+
+	(void)state;
+	for (int pid = 1000; pid < 1000 + CROWD; pid++) {
+		put_process(&t, pid);
+		put_limit(&t, pid, 1024);
+	}
+	fill_sample(&s, 0, 0);
+	self = tree_probe(&probe_detail, &t.env, &s);
+	for (looks = 0; looks < 200 && seen < CROWD; looks++)
+		seen = look_at_limits(self, &s, CROWD, 5, 1024);
+	for (int pid = 1000; pid < 1000 + CROWD; pid++)
+		put_limit(&t, pid, 100);
+	for (looks = 0, seen = 0; looks < 200 && seen < CROWD; looks++) {
+		before = seen;
+		seen = look_at_limits(self, &s, CROWD, 5, 100);
+		assert_in_range(seen - before, 0, 32);
+	}
+	assert_int_equal(seen, CROWD);
+	probe_detail.close(self);
+	sample_done(&s);
+	tree_remove(&t);
+}
+
 /* ---- on the live machine --------------------------------------------------------------------- */
 
 static void test_detail__agrees_with_what_this_process_knows_of_itself(void **state)
@@ -311,5 +416,8 @@ RUN_TESTS(TEST(test_taskfile_parse_rollup__adds_what_is_private),
           TEST(test_detail__does_not_mix_up_two_lives_of_a_pid),
           TEST(test_detail__rests_when_it_is_not_wanted),
           TEST(test_detail__tells_the_limits_of_jobs_alone_when_no_more_is_wanted),
+          TEST(test_detail__asks_for_a_limit_again_before_it_seems_reached),
+          TEST(test_detail__notices_within_a_few_looks_that_a_limit_is_lower),
+          TEST(test_detail__asks_a_crowd_for_their_limits_in_turns),
           TEST(test_detail__agrees_with_what_this_process_knows_of_itself),
           TEST(test_detail__leaves_what_is_not_ours))
