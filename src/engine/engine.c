@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "engine/losses.h"
 #include "engine/tick.h"
 #include "engine/unreaped.h"
 #include "engine/watch.h"
@@ -35,8 +36,10 @@ struct engine {
 	struct loop_source *timer, *reader;
 	int reader_fd;       /* the fd that reader watches: another tier brings another fd */
 	uint64_t planned_ns; /* the tick the timer is set for */
-	uint64_t notice_seq; /* of the recorder's last notice we passed on */
-	bool was_storing;    /* as was told */
+	struct losses losses;
+	uint64_t unread_events; /* lost before we could read them */
+	uint64_t notice_seq;    /* of the recorder's last notice we passed on */
+	bool was_storing;       /* as was told */
 	bool is_ending, adopts;
 	void (*on_scan)(void *self, const struct sample *s);
 	void *on_scan_self;
@@ -135,6 +138,23 @@ static bool stores_for_good(struct engine *e, bool is_storing)
 	return is_storing && now_ns - e->stores_since_ns >= FOR_GOOD_NS;
 }
 
+/* What a job lost is told with its end. */
+static void tell_losses(struct engine *e, const struct recorder_status *status)
+{
+	uint64_t lost = status->events_lost + e->unread_events;
+	char text[400];
+
+	if (e->options.sampler.jobs_only || !losses_feed(&e->losses, lost, clock_mono_ns()))
+		return;
+	snprintf(text, sizeof text,
+	         "events lost up to now: %llu that could not be stored%s%s%s, %llu that came too "
+	         "fast to be read",
+	         (unsigned long long)status->events_lost, status->events_lost ? " (" : "",
+	         status->events_lost ? status->reason : "", status->events_lost ? ")" : "",
+	         (unsigned long long)e->unread_events);
+	say(e, text);
+}
+
 /* The recorder works in its own thread; what it has to say is picked up here. */
 static void pass_on_notices(struct engine *e)
 {
@@ -146,6 +166,7 @@ static void pass_on_notices(struct engine *e)
 		e->notice_seq = status.notice_seq; /* the store keeps it as an event itself */
 		say(e, status.notice);
 	}
+	tell_losses(e, &status);
 	if (e->was_storing ? status.is_storing : !stores_for_good(e, status.is_storing))
 		return;
 	e->was_storing = status.is_storing;
@@ -159,8 +180,11 @@ static void pass_on_notices(struct engine *e)
 /* Those that people count: what is stored as part of a process's row is not told twice. */
 static void count_events(struct engine *e, const struct snapshot *snap)
 {
-	vec_each(&snap->events, event)
+	vec_each(&snap->events, event) {
 		e->totals.events += event_in_view(event->kind);
+		if (event->kind == EVENT_LOSS && event->count > 0)
+			e->unread_events += (uint64_t)event->count;
+	}
 }
 
 /* ---- who belongs to a job -------------------------------------------------------------------- */

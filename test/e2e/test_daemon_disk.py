@@ -44,6 +44,7 @@ with subprocess.Popen([binary, "daemon", "--interval", "1", "--socket", path], e
 			except OSError:
 				pass
 		wait_for(lambda: not ask("daemon.status")["store"]["is_storing"])
+		subprocess.run(["true"], check=True)  # something happens meanwhile
 		ask("job.start", job_id="a", pid=os.getpid())  # its news are stored ahead of the next look
 		lost = ask("daemon.status")["losses"]["snapshots"]
 		wait_for(lambda: ask("daemon.status")["losses"]["snapshots"] > lost + 1)
@@ -73,6 +74,7 @@ def daemon_on_full_disk(proctor, tmp_path, how):
 def test_what_a_full_disk_cost_is_told_the_same_everywhere(proctor, tmp_path):
 	told, said = daemon_on_full_disk(proctor, tmp_path, "freed")
 	assert told["exit"] == 0, said
+	assert told["status"]["losses"]["events"] and said.count("events lost up to now") == 1, said  # at most once a minute
 	losses = told["status"]["losses"]
 	done = proctor("sql", "--json", "SELECT event_type, count, details FROM recorder_events WHERE event_type IN ('gap', 'loss')",
 		       "--state-dir", proctor.state_dir)
