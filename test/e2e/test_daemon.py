@@ -85,7 +85,7 @@ def test_status_lists_the_anomalies_that_last_to_whom_they_concern(daemon, child
 
 def test_status_tells_that_it_has_stepped_back(cold, children):
 	"""Without BPF and with many processes it costs more than it may."""
-	children.spawn(["sh", "-c", "for i in $(seq 400); do sleep 100 & done; wait"])
+	children.spawn(["sh", "-c", "for i in $(seq 800); do sleep 100 & done; wait"])
 	cold.start("--no-bpf")
 	status = wait_for(lambda: (status := cold.result("daemon.status"))["left_out"] and status)
 	assert status["configured_interval_seconds"] == 1.0
