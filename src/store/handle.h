@@ -101,6 +101,7 @@ struct store {
 	struct map signals;     /* of one snapshot: which, to whom, by whom → index << 32 | n */
 	int wal_pages, wal_due; /* frames in the log; when to checkpoint */
 	bool is_on_disk;        /* what was committed last */
+	bool is_slow;           /* the disk, the last time we waited for it */
 	struct retain_run retain;
 };
 

@@ -263,6 +263,20 @@ int store_open(const struct store_options *o, struct store **ret, const char **r
 
 /* The totals of those still alive, the ends of everything open, and the log into the database. What
  * a brief one has to say here, the next recorder would find out by itself. */
+/* Emptying the log takes two waits for the disk, and whoever stops us waits for 5 s at most. On a
+ * slow disk there is one, or none when the last was slow: the log stays, whole, for the next who
+ * opens the store. What was promised to be on the disk is there already. */
+static void end_log(struct store *st)
+{
+	struct err ignored;
+
+	if (st->is_slow || transaction_sync(st, &ignored) < 0 || st->is_slow ||
+	    lock_take(&st->write, LOCK_WRITING, OPEN_PATIENCE_NS) < 0)
+		return;
+	transaction_checkpoint(st, true);
+	lock_drop(&st->write, LOCK_WRITING);
+}
+
 static void end_recording(struct store *st)
 {
 	uint64_t wall_ns = st->snapshot ? st->snapshot_ns : clock_wall_ns();
@@ -277,10 +291,8 @@ static void end_recording(struct store *st)
 	if (r == 0)
 		r = recorder_finish(st, st->snapshot, wall_ns, st->live.len > 0, &ignored);
 	r = transaction_end(st, r, &ignored);
-	if (r == 0 && !st->is_brief && lock_take(&st->write, LOCK_WRITING, OPEN_PATIENCE_NS) == 0) {
-		transaction_checkpoint(st, true);
-		lock_drop(&st->write, LOCK_WRITING);
-	}
+	if (r == 0 && !st->is_brief)
+		end_log(st);
 }
 
 void store_close(struct store *st)

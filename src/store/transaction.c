@@ -11,6 +11,7 @@
 /* Whoever opens a store that nobody else has open reads the whole log, at some 2 µs a page; a short
  * job leaves two dozen. */
 #define CHECKPOINT_PAGES_BRIEF 256
+#define SLOW_NS NS_PER_S
 #define TRUNCATE_PAGES 16384 /* 64 MiB */
 
 static bool has_moved(sqlite3 *db)
@@ -70,6 +71,7 @@ void transaction_checkpoint(struct store *st, bool all)
 {
 	bool cut = all || st->wal_pages >= TRUNCATE_PAGES;
 	int log = 0, done = 0;
+	uint64_t begin_ns = clock_mono_ns();
 
 	st->is_on_disk = sqlite3_wal_checkpoint_v2(st->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &log,
 	                                           &done) == SQLITE_OK &&
@@ -79,6 +81,7 @@ void transaction_checkpoint(struct store *st, bool all)
 		sqlite3_wal_checkpoint_v2(st->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 		sqlite3_busy_timeout(st->db, 2000);
 	}
+	st->is_slow = clock_mono_ns() - begin_ns > 2 * SLOW_NS; /* it syncs both files */
 	/* When a reader keeps the log from being reused, try again after as many pages more. */
 	st->wal_due = st->wal_pages + checkpoint_pages(st);
 }
@@ -114,6 +117,7 @@ int transaction_sync(struct store *st, struct err *err)
 {
 	char path[sizeof st->path + 8];
 	cleanup(closep) int fd = -1;
+	uint64_t begin_ns = clock_mono_ns();
 
 	if (st->is_on_disk)
 		return 0;
@@ -122,5 +126,6 @@ int transaction_sync(struct store *st, struct err *err)
 	if (fd < 0 || fdatasync(fd) < 0)
 		return err_set(err, errno, "bring '%s' to the disk: %s", path, strerror(errno));
 	st->is_on_disk = true;
+	st->is_slow = clock_mono_ns() - begin_ns > SLOW_NS;
 	return 0;
 }
