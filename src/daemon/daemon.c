@@ -54,20 +54,12 @@ static void on_snapshot(void *self, struct snapshot *snap)
 	leave_foreign_out(snap);
 }
 
-static bool has_running_jobs(const struct daemon *d)
-{
-	vec_each(&engine_jobs(d->engine)->jobs, job)
-		if (job->status == JOB_RUNNING)
-			return true;
-	return false;
-}
-
 /* Who waits for the end of a job, or listens, is not to wait for the next look. */
 static void on_news(void *self)
 {
 	struct daemon *d = self;
 
-	if (serve_is_listened_to(d->serve) || has_running_jobs(d))
+	if (serve_is_listened_to(d->serve) || engine_jobs(d->engine)->jobs.len)
 		engine_tell_events(d->engine);
 	loop_timer_set(d->news, clock_mono_ns() + NEWS_NS);
 }

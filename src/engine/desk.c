@@ -28,6 +28,7 @@ struct desk *desk_new(struct engine *engine)
 	d->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	d->strangers = strangers_new(d->root_fd);
 	engine_on_scan(engine, on_scan, d);
+	(void)engine_births(engine); /* from now on */
 	return d;
 }
 
@@ -54,13 +55,30 @@ void desk_remove(struct desk *d, int32_t job)
 	engine_remove_job(d->engine, job);
 }
 
-static int check_share(const struct desk *d, uint32_t uid, struct err *err)
+/* One of his that has ended, and that was told: it is shown only while there is room. */
+static bool forget_one(struct desk *d, uint32_t uid)
+{
+	int32_t oldest = -1;
+
+	for (int32_t i = 0; (size_t)i < d->entries.len; i++) {
+		const struct desk_entry *e = &d->entries.at[i];
+
+		if (desk_job(d, i)->uid == uid && e->over_mono_ns && e->is_told &&
+		    (oldest < 0 || e->over_mono_ns < d->entries.at[oldest].over_mono_ns))
+			oldest = i;
+	}
+	if (oldest >= 0)
+		desk_remove(d, oldest);
+	return oldest >= 0;
+}
+
+static int check_share(struct desk *d, uint32_t uid, struct err *err)
 {
 	size_t n = 0;
 
 	vec_each(&engine_jobs(d->engine)->jobs, job)
 		n += job->uid == uid;
-	if (uid == 0 || n < DESK_JOBS_PER_UID_MAX)
+	if (uid == 0 || n < DESK_JOBS_PER_UID_MAX || forget_one(d, uid))
 		return 0;
 	return err_set(err, ENOSPC, "a user may have %d jobs at a time", DESK_JOBS_PER_UID_MAX);
 }
@@ -145,8 +163,7 @@ int desk_start(struct desk *d, const struct job *job, pid_t pid, struct err *err
 	if (at < 0)
 		return err_set(err, ENOSPC, "there is room for %d jobs at most", JOBS_MAX);
 	engine_learn(d->engine);
-	members_add(engine_members(d->engine), engine_jobs(d->engine), root,
-	            (struct job_ref){ .job = at });
+	desk_add_members(d, at, root);
 	engine_adopt(d->engine);
 	return 0;
 }
@@ -196,13 +213,37 @@ void desk_put_end(struct desk *d, int32_t at, const struct sheet *how)
 	entry->is_told = false;
 }
 
+struct of_job {
+	const struct jobtab *jobs;
+	int32_t job;
+};
+
+static bool is_of_job(void *self, struct proc_id id)
+{
+	const struct of_job *of = self;
+
+	return jobtab_find(of->jobs, id).job == of->job;
+}
+
+/* Who says that a job has ended has often just waited for it, and asks for its figures next. While
+ * its process is there, nobody has waited. */
+static void take_in_ends(struct desk *d, int32_t job)
+{
+	struct of_job of = { engine_jobs(d->engine), job };
+
+	if (procstat_is(d->root_fd, d->entries.at[job].root))
+		engine_learn(d->engine);
+	else
+		engine_await_totals(d->engine, is_of_job, &of);
+}
+
 int desk_end(struct desk *d, int32_t job, const struct sheet *how, struct err *err)
 {
 	struct desk_entry *entry = &d->entries.at[job];
 
 	if (entry->over_mono_ns && !entry->is_concluded)
 		return err_set(err, EALREADY, "job '%s' ended before", desk_job(d, job)->id);
-	engine_learn(d->engine);
+	take_in_ends(d, job);
 	desk_put_end(d, job, how);
 	entry->is_concluded = false;
 	return 0;

@@ -7,7 +7,7 @@
 
 #include "engine/saying.h"
 
-#define DESK_JOBS_PER_UID_MAX 1024 /* but root's: nobody takes all the room */
+#define DESK_JOBS_PER_UID_MAX 1024 /* that run, but root's: nobody takes all the room */
 
 struct desk;
 

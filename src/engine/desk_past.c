@@ -58,7 +58,8 @@ static void show_past(struct desk *d, int32_t at, const struct job *job,
 	struct desk_entry *entry = &d->entries.at[at];
 
 	*desk_job(d, at) = *job;
-	desk_job(d, at)->took_ns = MAX(job->took_ns, job->ended_ns - job->started_ns);
+	desk_job(d, at)->ended_ns = MAX(job->ended_ns, job->started_ns);
+	desk_job(d, at)->took_ns = MAX(job->took_ns, desk_job(d, at)->ended_ns - job->started_ns);
 	entry->is_past = entry->is_concluded = true;
 	entry->over_mono_ns = clock_mono_ns();
 	restore_sheets(d, at, past);
@@ -68,6 +69,7 @@ static void go_on(struct desk *d, int32_t at, const struct job *job, const struc
 {
 	struct desk_entry *entry = &d->entries.at[at];
 
+	desk_add_members(d, at, past->root); /* it may have begun after the last look before us */
 	vec_each(&past->processes, p) {
 		if (!procstat_is_alive(d->root_fd, p->id))
 			continue;

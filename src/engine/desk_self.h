@@ -32,6 +32,8 @@ static inline struct job *desk_job(const struct desk *d, int32_t job)
 
 /* Its row and its entry; -1: there is no room. */
 int32_t desk_enter(struct desk *d, const struct job *job, struct proc_id root);
+/* The process, and who descends from it already. */
+void desk_add_members(struct desk *d, int32_t at, struct proc_id root);
 void desk_put_end(struct desk *d, int32_t at, const struct sheet *how);
 void desk_remove(struct desk *d, int32_t job);
 uint64_t desk_count_living(const struct desk *d, int32_t job);

@@ -10,7 +10,10 @@
 #include "engine/tick.h"
 #include "engine/unreaped.h"
 #include "engine/watch.h"
+#include "model/ours.h"
 
+#define BIRTHS_MAX 20000                    /* of a storm; the next look finds who is left of it */
+#define TOTALS_PATIENCE_NS (50 * NS_PER_MS) /* they come a moment after an end */
 #define EVENTS_AHEAD 4096 /* a fork storm is stored as it goes and does not pile up in memory */
 #define LIMITS_AFTER_NS NS_PER_S
 #define FOR_GOOD_NS (2 * NS_PER_S)
@@ -40,7 +43,8 @@ struct engine {
 	uint64_t unread_events; /* lost before we could read them */
 	uint64_t notice_seq;    /* of the recorder's last notice we passed on */
 	bool was_storing;       /* as was told */
-	bool is_ending, adopts;
+	bool is_ending, adopts, keeps_births;
+	struct engine_births births;
 	void (*on_scan)(void *self, const struct sample *s);
 	void *on_scan_self;
 	uint64_t stores_since_ns; /* while it is told that it does not; 0: it does not */
@@ -189,12 +193,33 @@ static void count_events(struct engine *e, const struct snapshot *snap)
 
 /* ---- who belongs to a job -------------------------------------------------------------------- */
 
+static void note_births(struct engine *e, const struct event *events, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct engine_birth *birth;
+
+		if (events[i].kind != EVENT_SPAWN || ours_is_helper(events[i].comm))
+			continue;
+		birth = vec_push(&e->births.list, BIRTHS_MAX);
+		if (birth)
+			*birth = (struct engine_birth){ events[i].id, events[i].ppid };
+	}
+}
+
+const struct engine_births *engine_births(struct engine *e)
+{
+	e->keeps_births = true;
+	return &e->births;
+}
+
 static void learn(struct engine *e, const struct sample *s)
 {
 	if (e->learned < s->events.len) {
 		const struct event *events = s->events.at + e->learned;
 		size_t n = s->events.len - e->learned;
 
+		if (e->keeps_births)
+			note_births(e, events, n);
 		members_learn(&e->members, &e->jobs, events, n, &e->options.root);
 		unreaped_learn(&e->unreaped, &e->jobs, events, n);
 	}
@@ -213,8 +238,10 @@ static void on_read(void *self, struct sample *s)
 	if (e->on_scan && e->jobs.jobs.len && s->procs.len)
 		e->on_scan(e->on_scan_self, s);
 	members_rename(&e->members, s);
-	if (s->procs.len)
+	if (s->procs.len) {
 		e->adopts = false;
+		vec_reset(&e->births.list);
+	}
 	e->learned = 0;
 }
 
@@ -494,6 +521,17 @@ void engine_remove_job(struct engine *e, int32_t job)
 		vec_reset(&sampler_sample(e->sampler)->focus);
 }
 
+void engine_await_totals(struct engine *e, bool (*cares)(void *self, struct proc_id id), void *self)
+{
+	uint64_t end_ns = clock_mono_ns() + TOTALS_PATIENCE_NS;
+	struct timespec a_moment = { .tv_nsec = SETTLE_STEP_NS };
+
+	do
+		on_events(e);
+	while (sampler_owed(e->sampler, cares, self, false) && clock_mono_ns() < end_ns &&
+	       nanosleep(&a_moment, NULL) == 0);
+}
+
 static void stop_looking(struct engine *e)
 {
 	loop_remove(TAKE_PTR(e->timer));
@@ -503,6 +541,8 @@ static void stop_looking(struct engine *e)
 
 void engine_stop(struct engine *take_e, struct engine_totals *ret)
 {
+	engine_await_totals(take_e, is_member, take_e);
+	(void)sampler_owed(take_e->sampler, is_member, take_e, true);
 	take_e->is_ending = true;
 	/* What happened since the last tick. */
 	if (sampler_drain(take_e->sampler) || watch_has_open(&take_e->watch))
@@ -525,6 +565,7 @@ void engine_free(struct engine *e)
 	if (e->recorder)
 		recorder_close(e->recorder, NULL);
 	members_done(&e->members);
+	vec_done(&e->births.list);
 	unreaped_done(&e->unreaped);
 	watch_done(&e->watch);
 	jobtab_done(&e->jobs);

@@ -69,6 +69,19 @@ void engine_tune(struct engine *e, const struct engine_tuning *to);
 
 /* For every scan while there are jobs: who else belongs to one, that is no descendant. */
 void engine_on_scan(struct engine *e, void (*fn)(void *self, const struct sample *s), void *self);
+/* Waits a moment for what those took that have just ended: their ends are told with that. */
+void engine_await_totals(struct engine *e, bool (*cares)(void *self, struct proc_id id),
+                         void *self);
+/* Births since the last look at all processes, for whoever asks who descends from one; kept once
+ * somebody did. */
+struct engine_birth {
+	struct proc_id id;
+	pid_t ppid;
+};
+struct engine_births {
+	VEC(struct engine_birth) list;
+};
+const struct engine_births *engine_births(struct engine *e);
 /* The next look finds who descends from a member and was born before we listened. */
 void engine_adopt(struct engine *e);
 /* Stores what has happened to jobs by now, and waits until it is, but not for long. Whether it is.

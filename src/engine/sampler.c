@@ -205,6 +205,11 @@ int sampler_fd(const struct sampler *s)
 	return slot < s->slots + s->slot_count ? (*slot->tier)->fd(slot->self) : -1;
 }
 
+const struct sample *sampler_last(const struct sampler *s)
+{
+	return s->prev;
+}
+
 size_t sampler_drain(struct sampler *s)
 {
 	size_t i = event_source(s);

@@ -263,11 +263,27 @@ static int status_param(const json_t *params, struct sheet *how, struct err *err
 	return 0;
 }
 
+static struct sheet end_of(const struct job *job)
+{
+	return (struct sheet){ .status = job->status,
+		               .has_exit_code = job->has_exit_code,
+		               .exit_code = job->exit_code,
+		               .signal = job->signal };
+}
+
+/* What was seen of its process was told already; only what is known better is news. */
+static bool is_same_end(const struct sheet *was, const struct job *job)
+{
+	return was->status == job->status && was->signal == job->signal &&
+	       was->has_exit_code == job->has_exit_code && was->exit_code == job->exit_code;
+}
+
 METHOD(method_job_end)
 {
 	struct methods *m = self;
 	struct sheet how = { 0 };
 	const struct job *job;
+	struct sheet was;
 	int32_t at;
 	int r;
 
@@ -275,12 +291,14 @@ METHOD(method_job_end)
 		return err_set(err, EALREADY, "this job ends with its command");
 	if (methods_claim_job(m, peer, params, &at, err) < 0 || status_param(params, &how, err) < 0)
 		return -err->code;
+	was = end_of(&m->host.jobs(m->host.self)->jobs.at[at]);
 	r = m->host.end_job(m->host.self, at, &how, err);
 	if (r < 0)
 		return r;
 	job = &m->host.jobs(m->host.self)->jobs.at[at];
 	put_job(result, job, r == 0);
-	methods_announce_job(m, job, 0);
+	if (!is_same_end(&was, job))
+		methods_announce_job(m, job, 0);
 	return 0;
 }
 

@@ -186,7 +186,8 @@ static void read_job(struct reader *r, sqlite3_stmt *stmt, struct job *to)
 	for (int i = 0; i < JOB_FIGURE_COUNT; i++)
 		to->figures[i] = read_figure(stmt, (enum job_figure)i);
 	if (to->status == JOB_LOST && !to->ended_ns)
-		to->ended_ns = last_sign_ns(r, sqlite3_column_int64(stmt, JOB_COLUMN_RECORDER));
+		to->ended_ns = MAX(last_sign_ns(r, sqlite3_column_int64(stmt, JOB_COLUMN_RECORDER)),
+		                   to->started_ns);
 	if (to->status == JOB_LOST)
 		doubt_figures(to);
 	if (*to->parent && (to->status == JOB_LOST || is_oom_of_others(to)))

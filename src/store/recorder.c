@@ -57,9 +57,11 @@ static int end_recorder(struct store *st, int64_t recorder, struct err *err)
 		" WHERE k.recorder = ?1), started) WHERE id = ?1",
 		/* 3 is JOB_LOST: its recorder died before it ended. What was only claimed never
 		   was. */
-		"UPDATE sheet SET status = 3, ended = (SELECT r.ended FROM recorder r WHERE r.id = ?1)"
+		"UPDATE sheet SET status = 3, ended = max(started, (SELECT r.ended FROM recorder r"
+		" WHERE r.id = ?1))"
 		" WHERE status = 0 AND job IN (SELECT id FROM job WHERE recorder = ?1 AND status = 0)",
-		"UPDATE job SET status = 3, ended = (SELECT r.ended FROM recorder r WHERE r.id = ?1),"
+		"UPDATE job SET status = 3, ended = max(started, (SELECT r.ended FROM recorder r"
+		" WHERE r.id = ?1)),"
 		" last_snapshot = (SELECT max(k.last) FROM keyframe k WHERE k.recorder = ?1)"
 		" WHERE recorder = ?1 AND status = 0",
 		"UPDATE anomaly SET ended = max(began, (SELECT r.ended FROM recorder r"

@@ -240,6 +240,82 @@ def test_a_name_on_the_bus_is_a_word(shared):
 		assert shared.call("bus.publish", event=name)["error"]["data"]["code"] == "invalid_params"
 
 
+def test_children_that_were_born_before_are_in_it_however_short_they_live(cold, children):
+	cold.config.write_text("[profiler]\ninterval_seconds = 30\n", encoding="utf-8")
+	cold.start()
+	burn = "import time\nheld = bytearray(50 << 20)\nend = time.process_time() + 0.4\nwhile time.process_time() < end: pass"
+	worker = children.spawn(["sh", "-c", "sh -c '%s -c \"%s\"; true'; exit 0" % (sys.executable, burn)])
+	wait_for(lambda: len(subprocess.run(["pgrep", "-s", str(worker.pid)], capture_output=True, check=False).stdout.split()) == 3, step=0.01)
+	cold.result("job.start", job_id="older", pid=worker.pid)
+	worker.wait()
+	cold.result("job.end", job_id="older", exit_code=0)
+	profile = cold.result("job.profile", job_id="older")
+	assert profile["unique_pid_count"] == 3 and profile["total_cpu_seconds"] > 0.35 and profile["peak_rss_mb"] > 45, profile
+
+
+def test_a_job_that_was_seen_by_no_look_goes_on_after_a_restart(cold, children):
+	"""Its process was known before it became a job's, and nobody looked since."""
+	cold.config.write_text("[profiler]\ninterval_seconds = 30\n", encoding="utf-8")
+	worker = children.spawn(["sh", "-c", "read go; exit 3"], stdin=subprocess.PIPE)
+	cold.start()
+	assert cold.result("job.start", job_id="young", pid=worker.pid)["stored"]
+	cold.stop()
+	cold.start()
+	assert "1 job of before goes on" in cold.said()
+	worker.stdin.close()
+	worker.wait()
+	job = wait_for(lambda: (jobs_of(cold)["young"]["status"] != "running") and jobs_of(cold)["young"])
+	assert job["status"] in ("failed", "lost")
+
+
+def test_what_ended_before_the_daemon_was_stopped_has_its_end(cold, children):
+	cold.config.write_text("[profiler]\ninterval_seconds = 30\n", encoding="utf-8")
+	cold.start()
+	worker = children.spawn(["sh", "-c", "read go; exit 3"], stdin=subprocess.PIPE)
+	cold.result("job.start", job_id="ended", pid=worker.pid)
+	worker.stdin.close()
+	worker.wait()
+	cold.stop()
+	row = stored(cold, "ended")[0]
+	assert (row["result"], row["exit_code"]) == ("failed", 3)
+	assert 0 <= row["duration_seconds"] < 10
+
+
+def test_a_job_that_no_look_saw_does_not_end_before_it_began(cold, children):
+	cold.config.write_text("[profiler]\ninterval_seconds = 30\n", encoding="utf-8")
+	cold.start()
+	worker = children.spawn(["sleep", "60"])
+	cold.result("job.start", job_id="unlucky", pid=worker.pid)
+	cold.result("sheet.started", job_id="unlucky", sheet_num=1, pid=worker.pid)
+	cold.stop(signal.SIGKILL)
+	worker.kill()
+	worker.wait()
+	cold.start()
+	job = jobs_of(cold)["unlucky"]
+	assert job["status"] == "lost" and job["ended_at"] >= job["started_at"]
+	assert all(sheet["ended_at"] >= sheet["started_at"] for sheet in job["sheets"])
+	row = stored(cold, "unlucky")[0]
+	assert row["duration_seconds"] is None or 0 <= row["duration_seconds"] < 10, row
+
+
+def test_an_end_is_told_once_unless_it_was_another(daemon, children):
+	same, other = (children.spawn(["sh", "-c", "sleep 1; exit 3"]) for _ in range(2))
+	heard = []
+	with daemon.line() as ear:
+		ear.call("bus.subscribe")
+		daemon.result("job.start", job_id="same", pid=same.pid)
+		daemon.result("job.start", job_id="other", pid=other.pid)
+		wait_for(lambda: {job["status"] for job in jobs_of(daemon).values()} == {"failed"})
+		daemon.result("job.end", job_id="same", exit_code=3)
+		daemon.result("job.end", job_id="other", status="completed")
+		daemon.result("bus.publish", event="app.end")
+		while not heard or heard[-1][0] != "app.end":
+			event = ear.read()["params"]
+			heard.append((event["event"], event["job_id"]))
+	told = {job_id: [name for name, of in heard if of == job_id and name.startswith("job.")] for job_id in ("same", "other")}
+	assert told == {"same": ["job.started", "job.failed"], "other": ["job.started", "job.failed", "job.completed"]}
+
+
 def test_an_id_that_is_taken(daemon, children):
 	worker = children.spawn(["sleep", "60"])
 	daemon.result("job.start", job_id="again", pid=worker.pid)
