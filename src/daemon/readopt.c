@@ -88,6 +88,7 @@ struct readopted readopt_jobs(struct desk *desk, const char *db_path)
 	if (reader_open(db_path, &reader, &err) < 0 ||
 	    reader_jobs(reader, &lost, JOBS_READ, add_job, &r, &err) < 0)
 		return n;
+	r.past.since_ns = reader_last_start_ns(reader, "daemon", 1);
 	vec_each(&r.jobs, job) {
 		enum desk_restored how = readopt(&r, reader, desk, job);
 

@@ -30,7 +30,8 @@ struct desk_process {
 /* What is remembered of a job that ran before we did. */
 struct desk_past {
 	struct proc_id root;
-	uint64_t ended_cpu_ns;              /* CPU time of those that had */
+	uint64_t ended_cpu_ns; /* CPU time of those that had */
+	uint64_t since_ns;     /* who was lost before that was shown by another before us */
 	VEC(struct desk_process) processes; /* that had not ended */
 	VEC(struct sheet) sheets;
 };

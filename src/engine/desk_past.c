@@ -89,7 +89,7 @@ enum desk_restored desk_restore(struct desk *d, const struct job *job, const str
 	int32_t at;
 
 	if (jobtab_index(engine_jobs(d->engine), job->id) >= 0 ||
-	    (!goes_on && job->ended_ns + DESK_PAST_NS < clock_wall_ns()))
+	    (!goes_on && job->ended_ns < MAX(past->since_ns, clock_wall_ns() - DESK_PAST_NS)))
 		return DESK_LEFT;
 	at = desk_enter(d, job, past->root);
 	if (at < 0)

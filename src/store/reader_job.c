@@ -511,3 +511,24 @@ int reader_job_kind(struct reader *r, const char *job_id, char ret[static READER
 	reader_end(r);
 	return result;
 }
+
+uint64_t reader_last_start_ns(struct reader *r, const char *kind, unsigned before)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	uint64_t ns = 0;
+	struct err err;
+
+	if (reader_begin(r, &err) < 0)
+		return 0;
+	if (db_prepare(
+		    r->db,
+		    "SELECT started FROM recorder WHERE kind = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2",
+		    &stmt, &err) == 0) {
+		sqlite3_bind_text(stmt, 1, kind, -1, SQLITE_STATIC);
+		sqlite3_bind_int64(stmt, 2, before);
+		if (db_step(stmt, &err) > 0)
+			ns = db_time_ns(sqlite3_column_double(stmt, 0));
+	}
+	reader_end(r);
+	return ns;
+}

@@ -68,3 +68,5 @@ int reader_job_anomalies(struct reader *r, const char *job_id, size_t limit, rea
 typedef int (*reader_gpu_fn)(void *self, const struct reader_gpu *g);
 int reader_job_gpus(struct reader *r, const char *job_id, reader_gpu_fn fn, void *self,
                     struct err *err) must_check;
+/* When the last recorder of that kind began, or the one so many before it; 0: there is none. */
+uint64_t reader_last_start_ns(struct reader *r, const char *kind, unsigned before);

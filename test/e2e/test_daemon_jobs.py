@@ -294,6 +294,9 @@ def test_a_job_that_no_look_saw_does_not_end_before_it_began(cold, children):
 	job = jobs_of(cold)["unlucky"]
 	assert job["status"] == "lost" and job["ended_at"] >= job["started_at"]
 	assert all(sheet["ended_at"] >= sheet["started_at"] for sheet in job["sheets"])
+	cold.stop()
+	cold.start()  # once is enough
+	assert "unlucky" not in jobs_of(cold) and cold.said().count("ended while nobody watched") == 1
 	row = stored(cold, "unlucky")[0]
 	assert row["duration_seconds"] is None or 0 <= row["duration_seconds"] < 10, row
 
