@@ -13,7 +13,8 @@ static const char about[] =
 	"Prints the level (none, low, medium, high or critical) and behind a colon what makes it so.\n"
 	"--wait LEVEL returns when it is LEVEL or lower, with 1 when --timeout came first. The daemon is\n"
 	"asked; where none answers, a look of this program's own has to do (`source` of --json tells\n"
-	"which). One that is there and does not answer is told on stderr.";
+	"which). One that is there, or that PROCTOR_SOCKET names, and does not answer is told on stderr.\n"
+	"With --socket no other answer will do: 4, and --json has what is wrong as `problem`.";
 
 struct request {
 	const char *wait;
@@ -21,32 +22,48 @@ struct request {
 	enum pressure_level at_most;
 };
 
-static int print(const struct cli *cli, const struct room_answer *a)
+/* The same document whether it is known or not (`a` NULL); `problem` is why not. */
+static int print_json(const struct room_answer *a, const char *problem)
 {
 	cleanup(buf_done) struct buf out = { 0 };
 	struct json j = { .out = &out };
 
-	if (!cli->json) {
-		buf_printf(&out, "%s%s%s\n", pressure_name(a->pressure.level),
-		           a->pressure.why[0] ? ": " : "", a->pressure.why);
-		return cli_print(&out);
-	}
 	json_begin_object(&j);
 	json_key(&j, "schema");
 	json_u64(&j, 1);
 	json_key(&j, "level");
-	json_str(&j, pressure_name(a->pressure.level));
+	json_str(&j, a ? pressure_name(a->pressure.level) : NULL);
 	json_key(&j, "reason");
-	json_str(&j, a->pressure.why[0] ? a->pressure.why : NULL);
+	json_str(&j, a && a->pressure.why[0] ? a->pressure.why : NULL);
 	json_key(&j, "delay_seconds");
-	json_u64(&j, a->delay_ns / NS_PER_S);
+	a ? json_u64(&j, a->delay_ns / NS_PER_S) : json_nil(&j);
 	json_key(&j, "admits_job");
-	json_bool(&j, a->admits_job);
+	a ? json_bool(&j, a->admits_job) : json_nil(&j);
 	json_key(&j, "source");
-	json_str(&j, a->is_from_daemon ? "daemon" : "look");
+	json_str(&j, !a ? NULL : a->is_from_daemon ? "daemon" : "look");
+	json_key(&j, "problem");
+	json_str(&j, problem);
 	json_end_object(&j);
 	buf_putc(&out, '\n');
 	return cli_print(&out);
+}
+
+static int print(const struct cli *cli, const struct room_answer *a)
+{
+	cleanup(buf_done) struct buf out = { 0 };
+
+	if (cli->json)
+		return print_json(a, NULL);
+	buf_printf(&out, "%s%s%s\n", pressure_name(a->pressure.level),
+	           a->pressure.why[0] ? ": " : "", a->pressure.why);
+	return cli_print(&out);
+}
+
+static int fail(const struct cli *cli, const struct room *room, const struct err *err)
+{
+	if (cli->json)
+		(void)print_json(NULL, err->msg);
+	return room->socket ? ask_tell(err) : cli_failed(err);
 }
 
 static int answer(const struct cli *cli, struct room *room, const struct request *rq)
@@ -58,7 +75,7 @@ static int answer(const struct cli *cli, struct room *room, const struct request
 
 	for (;;) {
 		if (room_ask(room, NULL, &a, &err) < 0)
-			return room->socket ? ask_tell(&err) : cli_failed(&err);
+			return fail(cli, room, &err);
 		if (!rq->wait || a.pressure.level <= rq->at_most)
 			return print(cli, &a);
 		if (clock_mono_ns() - began_ns >= rq->timeout_ns) {

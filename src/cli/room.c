@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -77,11 +78,21 @@ static int look(struct room *room, struct room_answer *ret, struct err *err)
 	return 0;
 }
 
-/* Another answer than the one that was expected is not given without a word. A daemon that never
- * was is none that was expected, nor is one that has not looked yet. */
+/* A daemon that never was is none that was expected, unless it was named; nor is one that has not
+ * looked yet. */
+static bool was_expected(const struct room *room, int r)
+{
+	const char *named = getenv("PROCTOR_SOCKET");
+
+	if (room->was_answered)
+		return true;
+	return r == -ENOENT ? named && *named : r != -EAGAIN;
+}
+
+/* Another answer than the one that was expected is not given without a word. */
 static void tell_change(struct room *room, int r, const struct err *why)
 {
-	if (room->is_told || (!room->was_answered && (r == -ENOENT || r == -EAGAIN)))
+	if (room->is_told || !was_expected(room, r))
 		return;
 	if (room->was_answered)
 		log_warn("the daemon no longer answers (%s); looking at the machine myself",

@@ -38,8 +38,21 @@ def test_the_daemon_is_asked_first(daemon):
 def test_without_a_daemon_a_look_has_to_do(cold):
 	told = ask(cold.proctor)
 	assert told["source"] == "look" and told["level"] in LEVELS
-	done = cold.proctor("pressure", "--socket", cold.socket)
-	assert done.returncode == 4 and "no daemon answers" in done.stderr
+	for words in ([], ["--json"]):
+		done = cold.proctor("pressure", "--socket", cold.socket, *words)
+		assert done.returncode == 4 and "no daemon answers" in done.stderr
+	told = json.loads(done.stdout)
+	assert "no daemon answers" in told.pop("problem")
+	assert told == {"schema": 1, "level": None, "reason": None, "delay_seconds": None, "admits_job": None, "source": None}
+
+
+def test_one_that_is_named_and_not_there_is_told(cold):
+	done = cold.proctor("pressure", "--json")
+	assert json.loads(done.stdout)["problem"] is None
+	assert "no daemon answers at %s" % cold.socket in done.stderr and "looking at the machine myself" in done.stderr
+	del cold.proctor.env["PROCTOR_SOCKET"]
+	done = cold.proctor("pressure")
+	assert done.returncode == 0 and "no daemon answers" not in done.stderr
 
 
 def test_a_limit_that_is_used_up_is_critical_and_admits_nobody(cold):
@@ -163,6 +176,7 @@ def test_what_is_meant_must_be_clear(cold, words):
 
 
 def test_run_starts_at_once_where_there_is_room(cold):
+	del cold.proctor.env["PROCTOR_SOCKET"]  # one that is named and not there is told
 	if wait_for(lambda: ask(cold.proctor))["level"] != "none":
 		pytest.skip("NOT RUN: this machine is under pressure")
 	done = cold.proctor("run", "--wait-for-room", "--", "true")
