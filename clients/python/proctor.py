@@ -281,6 +281,8 @@ class Client:
 			"total_sheets": total_sheets, "workspace": workspace})
 
 	def job_end(self, job_id, exit_code=0, signal=None):  # pylint: disable=redefined-outer-name
+		"""How it ended; an exit code as `Popen.wait()` tells it will do: -9 is signal 9."""
+		exit_code, signal = _ending_of(exit_code, signal)
 		status = "failed" if exit_code or signal else "completed"
 		self.call("job.end", job_id=job_id, status=status, signal=signal, exit_code=None if signal else exit_code)
 
@@ -296,6 +298,7 @@ class Client:
 		return self._ask("sheet_num", "sheet.started", {"sheet_num": num, "total": total, "label": label, "job_id": job_id, "pid": pid})
 
 	def sheet_end(self, num, exit_code=0, signal=None, job_id=None):  # pylint: disable=redefined-outer-name
+		exit_code, signal = _ending_of(exit_code, signal)
 		if not exit_code and not signal:
 			self.call("sheet.completed", sheet_num=num, job_id=job_id)
 			return
@@ -381,6 +384,11 @@ def _ending(end, what):
 		raise
 	if what is not None:
 		end(what)
+
+
+def _ending_of(exit_code, number):
+	"""The subprocess module tells of a signal as a negative exit code."""
+	return (None, -exit_code) if not number and exit_code and exit_code < 0 else (exit_code, number)
 
 
 def _failure(error):

@@ -166,6 +166,23 @@ with proctor.connect() as p:
 	assert (job["job_id"], job["job_type"], job["status"], job["tags"]) == (job_id, "import", "completed", {"site": "north"})
 
 
+def test_how_a_child_ended_is_told_as_the_subprocess_module_tells_it(daemon):
+	program = """
+import subprocess
+with proctor.connect() as p:
+	job_id = p.job_start("import")
+	num = p.sheet_start()
+	with subprocess.Popen(["sh", "-c", "kill -9 $$"]) as child:
+		p.sheet_end(num, exit_code=child.wait())
+	p.job_end(job_id, exit_code=child.wait())
+"""
+	done = subprocess.run([sys.executable, "-c", START + program], env=daemon.proctor.env, capture_output=True, text=True, timeout=60)
+	assert done.returncode == 0, done.stderr
+	for view in ("jobs", "sheets"):
+		rows = json.loads(daemon.proctor("sql", "--json", "SELECT status, exit_code, signal_num FROM %s" % view).stdout)
+		assert rows == [{"status": "failed", "exit_code": None, "signal_num": 9}], rows
+
+
 WHERE = """
 with proctor.connect() as p:
 	print(p.call("daemon.status")["kind"])
