@@ -305,8 +305,13 @@ static int put_gap(struct store *st, const struct store_gap *gap, struct err *er
 	struct buf text = { .max = 1024 };
 	int r;
 
-	buf_printf(&text, "%llu snapshot%s not stored: %s", (unsigned long long)gap->snapshots,
-	           gap->snapshots == 1 ? " was" : "s were", gap->reason);
+	if (gap->snapshots)
+		buf_printf(&text, "%llu snapshot%s not stored: %s",
+		           (unsigned long long)gap->snapshots,
+		           gap->snapshots == 1 ? " was" : "s were", gap->reason);
+	else
+		buf_printf(&text, "%llu event%s not stored: %s", (unsigned long long)gap->events,
+		           gap->events == 1 ? " was" : "s were", gap->reason);
 	e.text.len = (uint32_t)text.len;
 	r = event_put_one(st, &e, text.at, 0, 0, err);
 	if (r == 0 && gap->events) {

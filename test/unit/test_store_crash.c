@@ -258,6 +258,8 @@ static void live_without_room(const char *dir)
 	                                         .events = 7,
 	                                         .reason = "the disk was full" },
 	                    &err) == 0);
+	CHECK(store_put_gap(st, &(struct store_gap){ .events = 1, .reason = "too fast" }, &err) ==
+	      0);
 	for (int i = 0; i < 5; i++) {
 		world_tick(&w);
 		CHECK(store_put(st, &w.snap, &err) == 0);
@@ -269,6 +271,8 @@ static void live_without_room(const char *dir)
 	                   " AND count = 6000000000") == 1);
 	CHECK(ask_int(dir, "SELECT count(*) FROM recorder_events WHERE event_type = 'loss'"
 	                   " AND count = 7") == 1);
+	CHECK(ask_int(dir, "SELECT count(*) FROM recorder_events WHERE event_type = 'gap'"
+	                   " AND details = '1 event was not stored: too fast'") == 1);
 	CHECK(ask_int(dir, "SELECT count(*) FROM snapshots s WHERE child_count <> (SELECT count(*)"
 	                   " FROM process_metrics pm WHERE pm.snapshot_id = s.id)") == 0);
 	/* The guard stops before the last byte. */
