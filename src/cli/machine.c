@@ -63,6 +63,21 @@ void machine_done(struct machine *m)
 	m->db_path = m->jsonl_path = NULL;
 }
 
+static void tell_losses(const struct engine_totals *t)
+{
+	const struct recorder_status *r = &t->recorder;
+
+	if (r->lost)
+		log_warn("%s snapshot%s could not be stored: %s", format_count(r->lost).at,
+		         r->lost == 1 ? "" : "s", r->reason);
+	if (r->events_lost)
+		log_warn("%s event%s could not be stored: %s", format_count(r->events_lost).at,
+		         r->events_lost == 1 ? "" : "s", r->reason);
+	if (t->unread_events)
+		log_warn("%s event%s came too fast to be read", format_count(t->unread_events).at,
+		         t->unread_events == 1 ? "" : "s");
+}
+
 void machine_tell_end(const struct engine_totals *t, uint64_t wall_ns)
 {
 	log_info("recorded %s snapshot%s and %s event%s in %s; own CPU time %s (%s of a core)",
@@ -70,7 +85,5 @@ void machine_tell_end(const struct engine_totals *t, uint64_t wall_ns)
 	         format_count(t->events).at, t->events == 1 ? "" : "s", format_duration(wall_ns).at,
 	         format_duration(t->cpu_ns).at,
 	         format_percent((double)t->cpu_ns / (double)MAX(wall_ns, UINT64_C(1))).at);
-	if (t->recorder.lost)
-		log_warn("%s snapshot%s could not be stored: %s", format_count(t->recorder.lost).at,
-		         t->recorder.lost == 1 ? "" : "s", t->recorder.reason);
+	tell_losses(t);
 }

@@ -63,6 +63,7 @@ static struct status_facts facts_of(const json_t *a, const char *socket)
 		.clients = answer_u64(a, "clients"),
 		.lost_snapshots = answer_u64(losses, "snapshots"),
 		.lost_events = answer_u64(losses, "events"),
+		.unread_events = answer_u64(losses, "unread_events"),
 		.missed_ticks = answer_u64(losses, "missed_ticks"),
 	};
 }

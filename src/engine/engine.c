@@ -15,6 +15,8 @@
 #define BIRTHS_MAX 20000                    /* of a storm; the next look finds who is left of it */
 #define TOTALS_PATIENCE_NS (50 * NS_PER_MS) /* they come a moment after an end */
 #define EVENTS_AHEAD 4096 /* a fork storm is stored as it goes and does not pile up in memory */
+/* … while the recorder keeps up: a full ring is read faster than it can be written. */
+#define EVENTS_HELD (5 * EVENTS_AHEAD)
 #define LIMITS_AFTER_NS NS_PER_S
 #define FOR_GOOD_NS (2 * NS_PER_S)
 #define JOB_PATIENCE_NS NS_PER_S /* for a disk, while others wait for us */
@@ -40,9 +42,8 @@ struct engine {
 	int reader_fd;       /* the fd that reader watches: another tier brings another fd */
 	uint64_t planned_ns; /* the tick the timer is set for */
 	struct losses losses;
-	uint64_t unread_events; /* lost before we could read them */
-	uint64_t notice_seq;    /* of the recorder's last notice we passed on */
-	bool was_storing;       /* as was told */
+	uint64_t notice_seq; /* of the recorder's last notice we passed on */
+	bool was_storing;    /* as was told */
 	bool is_ending, adopts, keeps_births;
 	struct engine_births births;
 	void (*on_scan)(void *self, const struct sample *s);
@@ -145,7 +146,7 @@ static bool stores_for_good(struct engine *e, bool is_storing)
 /* What a job lost is told with its end. */
 static void tell_losses(struct engine *e, const struct recorder_status *status)
 {
-	uint64_t lost = status->events_lost + e->unread_events;
+	uint64_t lost = status->events_lost + e->totals.unread_events;
 	char text[400];
 
 	if (e->options.sampler.jobs_only || !losses_feed(&e->losses, lost, clock_mono_ns()))
@@ -155,7 +156,7 @@ static void tell_losses(struct engine *e, const struct recorder_status *status)
 	         "fast to be read",
 	         (unsigned long long)status->events_lost, status->events_lost ? " (" : "",
 	         status->events_lost ? status->reason : "", status->events_lost ? ")" : "",
-	         (unsigned long long)e->unread_events);
+	         (unsigned long long)e->totals.unread_events);
 	say(e, text);
 }
 
@@ -187,7 +188,7 @@ static void count_events(struct engine *e, const struct snapshot *snap)
 	vec_each(&snap->events, event) {
 		e->totals.events += event_in_view(event->kind);
 		if (event->kind == EVENT_LOSS && event->count > 0)
-			e->unread_events += (uint64_t)event->count;
+			e->totals.unread_events += (uint64_t)event->count;
 	}
 }
 
@@ -343,7 +344,8 @@ static void on_timer(void *self)
 		char text[64];
 
 		e->totals.missed_ticks += missed;
-		snprintf(text, sizeof text, "%llu ticks were missed", (unsigned long long)missed);
+		snprintf(text, sizeof text, "%llu tick%s missed", (unsigned long long)missed,
+		         missed == 1 ? " was" : "s were");
 		sampler_add_event(e->sampler, EVENT_GAP, (int64_t)(now_ns - planned_ns), text);
 	}
 	tick(e);
@@ -368,7 +370,7 @@ static void on_events(void *self)
 	size_t waiting = sampler_drain(e->sampler);
 
 	learn(e, sampler_sample(e->sampler));
-	if (waiting >= EVENTS_AHEAD)
+	if (waiting >= EVENTS_HELD || (waiting >= EVENTS_AHEAD && recorder_has_room(e->recorder)))
 		store_events_ahead(e);
 }
 

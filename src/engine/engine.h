@@ -35,7 +35,8 @@ struct engine_totals {
 	uint64_t ticks, missed_ticks;
 	uint64_t cpu_ns; /* our own */
 	uint64_t processes, events;
-	struct recorder_status recorder;
+	uint64_t unread_events;          /* lost before we could read them */
+	struct recorder_status recorder; /* … and what was read and not stored */
 	bool loss_is_told; /* that something could not be stored was noticed and said */
 };
 

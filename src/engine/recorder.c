@@ -44,7 +44,7 @@ struct recorder {
 	size_t spare_len;
 	bool is_closing, is_busy;
 	struct store_retention retention;
-	struct store_gap pushed_out; /* dropped because the disk is slow */
+	struct store_gap pushed_out; /* dropped because the writer is behind */
 	struct recorder_status status;
 };
 
@@ -90,8 +90,16 @@ static void note_loss(struct recorder *r, const struct snapshot *snap)
 	r->status.events_lost += snap->events.len;
 }
 
-/* The oldest one goes: with a disk this slow the newest is worth more. Its events are lost with it,
- * and counted. */
+/* Looks come at their pace, and then it is the disk; so it is for who has waited for it. */
+static const char *why_pushed_out(const struct recorder *r)
+{
+	return r->pushed_out.snapshots || r->options.is_patient
+	               ? "the disk was too slow"
+	               : "events came faster than they could be written";
+}
+
+/* The oldest one goes: when they are this slow to be written the newest is worth more. Its events
+ * are lost with it, and counted. */
 static void push_out_oldest(struct recorder *r)
 {
 	struct snapshot *oldest = r->queue[0];
@@ -100,7 +108,7 @@ static void push_out_oldest(struct recorder *r)
 	r->queue_len--;
 	widen_gap(&r->pushed_out, oldest->wall_ns, !oldest->events_only, oldest->events.len);
 	note_loss(r, oldest);
-	snprintf(r->status.reason, sizeof r->status.reason, "the disk was too slow");
+	snprintf(r->status.reason, sizeof r->status.reason, "%s", why_pushed_out(r));
 	give_back(r, oldest);
 }
 
@@ -135,6 +143,17 @@ void recorder_push(struct recorder *r, struct snapshot *take_snap)
 	r->queue[r->queue_len++] = take_snap;
 	pthread_cond_signal(&r->wake);
 	pthread_mutex_unlock(&r->lock);
+}
+
+bool recorder_has_room(struct recorder *r)
+{
+	bool has_room;
+
+	pthread_mutex_lock(&r->lock);
+	/* One place is for the next look. Who is patient waits when there is none. */
+	has_room = r->options.is_patient || r->queue_len + 1 < QUEUE_OF_ALL;
+	pthread_mutex_unlock(&r->lock);
+	return has_room;
 }
 
 bool recorder_sync(struct recorder *r, uint64_t patience_ns)

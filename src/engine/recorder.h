@@ -45,6 +45,8 @@ void recorder_close(struct recorder *r, struct recorder_status *ret);
 /* A snapshot to build into; it comes back by recorder_push. */
 struct snapshot *recorder_take(struct recorder *r) must_check;
 void recorder_push(struct recorder *r, struct snapshot *take_snap);
+/* Whether events may be pushed ahead of the next look without pushing out what waits. */
+bool recorder_has_room(struct recorder *r) must_check;
 void recorder_status(struct recorder *r, struct recorder_status *ret);
 /* Waits until everything that was pushed is stored or was refused, at most so long. True: it is
  * stored. */

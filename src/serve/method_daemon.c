@@ -91,6 +91,7 @@ static void put_store(struct json *j, const struct methods *m, const struct serv
 	json_begin_object(j);
 	put_count(j, "snapshots", r->lost);
 	put_count(j, "events", r->events_lost);
+	put_count(j, "unread_events", s->totals.unread_events);
 	put_count(j, "missed_ticks", s->totals.missed_ticks);
 	json_end_object(j);
 }

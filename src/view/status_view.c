@@ -43,15 +43,18 @@ static const char *plural(uint64_t n)
 
 static void put_losses(struct table *t, const struct status_facts *s)
 {
-	bool any = s->lost_snapshots || s->lost_events || s->missed_ticks;
+	bool any = s->lost_snapshots || s->lost_events || s->unread_events || s->missed_ticks;
 
 	if (!any)
 		put(t, "losses", INK_GOOD, "none");
 	else
-		put(t, "losses", INK_WARN, "%s snapshot%s, %s event%s, %s missed tick%s",
-		    format_count(s->lost_snapshots).at, plural(s->lost_snapshots),
-		    format_count(s->lost_events).at, plural(s->lost_events),
-		    format_count(s->missed_ticks).at, plural(s->missed_ticks));
+		put(t, "losses", INK_WARN,
+		    "%s event%s not read, %s not stored; %s snapshot%s not stored; %s missed "
+		    "tick%s",
+		    format_count(s->unread_events).at, plural(s->unread_events),
+		    format_count(s->lost_events).at, format_count(s->lost_snapshots).at,
+		    plural(s->lost_snapshots), format_count(s->missed_ticks).at,
+		    plural(s->missed_ticks));
 }
 
 static void put_watching(struct table *t, const struct status_facts *s)

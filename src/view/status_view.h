@@ -27,7 +27,7 @@ struct status_facts {
 	uint64_t processes, running_jobs, active_sheets, clients;
 	struct status_anomaly anomalies[STATUS_ANOMALIES]; /* the worst first */
 	uint64_t anomalies_active;
-	uint64_t lost_snapshots, lost_events, missed_ticks;
+	uint64_t lost_snapshots, lost_events, unread_events, missed_ticks;
 };
 
 void status_view(const struct status_facts *s, const struct style *style, struct buf *to);

@@ -26,7 +26,7 @@ def test_status_tells_how_it_does(daemon):
 	assert told["running"] and status["kind"] == "daemon" and status["pid"] == daemon.process.pid
 	assert status["store"]["is_storing"] and status["store"]["bytes"] > 0
 	assert status["store"]["path"] == str(daemon.proctor.state_dir / "proctor.db")
-	assert status["tier"] and status["rss_mb"] > 1 and status["losses"] == {"snapshots": 0, "events": 0, "missed_ticks": 0}
+	assert status["tier"] and status["rss_mb"] > 1 and status["losses"] == {"snapshots": 0, "events": 0, "unread_events": 0, "missed_ticks": 0}
 
 
 def test_status_without_a_daemon_says_so_and_what_to_do(cold):

@@ -77,13 +77,24 @@ static void test_status_view__counts_one_as_one(void **state)
 	struct status_facts s = healthy();
 
 	(void)state;
-	s.processes = s.active_sheets = s.lost_snapshots = s.lost_events = s.missed_ticks = 1;
+	s.processes = s.active_sheets = s.lost_snapshots = s.lost_events = s.unread_events =
+		s.missed_ticks = 1;
 	assert_shows(&s, "1 process every");
-	assert_shows(&s, "1 snapshot, 1 event, 1 missed tick\n");
+	assert_shows(&s, "1 event not read, 1 not stored; 1 snapshot not stored; 1 missed tick\n");
 	assert_shows(&s, "0 running, 1 sheet\n");
+}
+
+static void test_status_view__tells_what_was_never_read(void **state)
+{
+	struct status_facts s = healthy();
+
+	(void)state;
+	s.unread_events = 70000;
+	assert_shows(&s, "losses     70,000 events not read, 0 not stored; ");
 }
 
 RUN_TESTS(TEST(test_status_view__is_quiet_when_all_is_well),
           TEST(test_status_view__tells_that_it_has_stepped_back),
           TEST(test_status_view__lists_the_anomalies_that_last),
+          TEST(test_status_view__tells_what_was_never_read),
           TEST(test_status_view__counts_one_as_one))
