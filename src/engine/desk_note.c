@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/clock.h"
+#include "base/mem.h"
 #include "engine/desk_self.h"
 
 #define OVER_NS (60 * NS_PER_S) /* so long an ended job is shown */
@@ -35,12 +36,63 @@ static void find_ends(struct desk *d, const struct snapshot *snap)
 	}
 }
 
-static void put_figures(struct desk *d, int32_t at, const struct snapshot *snap)
+/* Figures are ours to make: of one with a recorder they are told, of one of the past they stand. */
+static bool has_tally(const struct desk *d, int32_t at)
+{
+	return at >= 0 && (size_t)at < d->entries.len && !desk_job(d, at)->is_foreign &&
+	       !d->entries.at[at].is_past;
+}
+
+/* What happened to no job is told to all: that something was lost may concern each. */
+static void feed_events(struct desk *d, const struct snapshot *snap)
+{
+	vec_each(&snap->events, e) {
+		if (has_tally(d, e->job))
+			tally_take_event(&d->entries.at[e->job].tally, e);
+		if (e->job >= 0 || e->kind != EVENT_LOSS)
+			continue;
+		for (int32_t i = 0; (size_t)i < d->entries.len; i++)
+			if (has_tally(d, i))
+				tally_take_event(&d->entries.at[i].tally, e);
+	}
+}
+
+/* Jobs may be a thousand, and a snapshot comes with each that begins or ends: it is gone through
+ * once for them all. */
+static void feed_tallies(struct desk *d, const struct snapshot *snap)
+{
+	feed_events(d, snap);
+	if (snap->events_only)
+		return;
+	vec_each(&snap->procs, p)
+		if (has_tally(d, p->job) && (size_t)p->job < snap->sums.len)
+			tally_take_process(&d->entries.at[p->job].tally, p);
+	for (int32_t i = 0; (size_t)i < MIN(d->entries.len, snap->sums.len); i++)
+		if (has_tally(d, i))
+			tally_take_sum(&d->entries.at[i].tally, snap, i);
+}
+
+/* How many live in each job, by its index. */
+static uint64_t *count_living(const struct desk *d)
+{
+	const struct jobtab *jobs = engine_jobs(d->engine);
+	uint64_t *n = xcalloc(d->entries.len, sizeof *n);
+	struct map_slot slot;
+
+	for (size_t it = 0; map_next(&engine_members(d->engine)->living, &it, &slot);) {
+		int32_t at = jobtab_find(jobs, (struct proc_id){ (pid_t)slot.key, slot.value }).job;
+
+		if (at >= 0 && (size_t)at < d->entries.len)
+			n[at]++;
+	}
+	return n;
+}
+
+static void put_figures(struct desk *d, int32_t at, uint64_t living, const struct snapshot *snap)
 {
 	const struct sampler *s = engine_sampler(d->engine);
-	struct desk_entry *entry = &d->entries.at[at];
+	const struct desk_entry *entry = &d->entries.at[at];
 	struct job *job = desk_job(d, at);
-	uint64_t living = desk_count_living(d, at);
 	struct tally_sources from = {
 		.processes = entry->tally.exited + living,
 		.living = living,
@@ -50,8 +102,6 @@ static void put_figures(struct desk *d, int32_t at, const struct snapshot *snap)
 		.has_ended = entry->over_mono_ns != 0,
 	};
 
-	tally_feed(&entry->tally, snap, at);
-	from.processes = entry->tally.exited + living;
 	if (!snap->events_only && snap->elapsed_ns)
 		job->interval_ns = MAX(job->interval_ns, snap->elapsed_ns);
 	tally_figures(&entry->tally, &from, job);
@@ -91,14 +141,18 @@ static void show_sheets(const struct desk *d, int32_t job, struct snapshot *snap
 
 void desk_note(struct desk *d, struct snapshot *snap)
 {
+	cleanup(freep) uint64_t *living = NULL;
+
 	if (!d->entries.len)
 		return;
 	find_ends(d, snap);
+	feed_tallies(d, snap);
+	living = count_living(d);
 	for (int32_t i = 0; (size_t)i < d->entries.len && (size_t)i < snap->jobs.len; i++) {
 		struct desk_entry *entry = &d->entries.at[i];
 
-		if (!desk_job(d, i)->is_foreign && !entry->is_past)
-			put_figures(d, i, snap);
+		if (has_tally(d, i))
+			put_figures(d, i, living[i], snap);
 		if (entry->over_mono_ns && !entry->is_told)
 			show_sheets(d, i, snap);
 		entry->is_told = entry->over_mono_ns != 0;

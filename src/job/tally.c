@@ -119,7 +119,7 @@ static void take_exit(struct tally *t, const struct event *e)
 	take_totals(t, e);
 }
 
-static void take_event(struct tally *t, const struct event *e)
+void tally_take_event(struct tally *t, const struct event *e)
 {
 	if (e->kind == EVENT_LOSS)
 		t->lost = true;
@@ -155,17 +155,17 @@ static void take_seen(struct tally *t, const struct proc_snap *p)
 	memcpy(t->hungriest, p->s.comm, sizeof t->hungriest);
 }
 
-static void take_look(struct tally *t, const struct snapshot *snap, int32_t job)
+void tally_take_process(struct tally *t, const struct proc_snap *p)
+{
+	see_cpu(t, p->s.id, readings_or(&p->s.r, PROC_CPU_TIME, 0));
+	take_seen(t, p);
+}
+
+void tally_take_sum(struct tally *t, const struct snapshot *snap, int32_t job)
 {
 	const struct job_sum *sum = &snap->sums.at[job];
 
 	t->has_looks = true;
-	vec_each(&snap->procs, p) {
-		if (p->job != job)
-			continue;
-		see_cpu(t, p->s.id, readings_or(&p->s.r, PROC_CPU_TIME, 0));
-		take_seen(t, p);
-	}
 	if (sum->rss_bytes <= t->peak_total_bytes)
 		return;
 	t->peak_total_bytes = sum->rss_bytes;
@@ -176,9 +176,13 @@ void tally_feed(struct tally *t, const struct snapshot *snap, int32_t job)
 {
 	vec_each(&snap->events, e)
 		if (e->job < 0 || e->job == job)
-			take_event(t, e);
-	if (!snap->events_only && (size_t)job < snap->sums.len)
-		take_look(t, snap, job);
+			tally_take_event(t, e);
+	if (snap->events_only || (size_t)job >= snap->sums.len)
+		return;
+	vec_each(&snap->procs, p)
+		if (p->job == job)
+			tally_take_process(t, p);
+	tally_take_sum(t, snap, job);
 }
 
 void tally_reap(struct tally *t, const struct launch_end *end)

@@ -55,6 +55,11 @@ struct tally_sources {
 };
 
 void tally_feed(struct tally *t, const struct snapshot *snap, int32_t job);
+/* The same in steps, for who has many jobs and goes through a snapshot once for them all: an event
+ * of the job's or of none, then, unless it has only events, each process of the job and its sum. */
+void tally_take_event(struct tally *t, const struct event *e);
+void tally_take_process(struct tally *t, const struct proc_snap *p);
+void tally_take_sum(struct tally *t, const struct snapshot *snap, int32_t job);
 void tally_reap(struct tally *t, const struct launch_end *end);
 void tally_done(struct tally *t);
 void tally_figures(const struct tally *t, const struct tally_sources *from, struct job *ret);

@@ -236,6 +236,96 @@ static void test_engine_remove_job__leaves_nobody_behind(void **state)
 	assert_int_equal(sc->last.jobs.len, 0);
 }
 
+static void test_desk_note__keeps_jobs_apart(void **state)
+{
+	struct scene *sc = *state;
+	pid_t children[] = { sc->child, spawn(), spawn() };
+	char ids[][2] = { "a", "b", "c" };
+
+	for (int i = 0; i < 3; i++) {
+		sc->child = children[i];
+		start(sc, ids[i]);
+	}
+	engine_look(sc->engine);
+	for (int i = 0; i < 3; i++) {
+		const struct job *job = &sc->last.jobs.at[i];
+
+		assert_string_equal(job->id, ids[i]);
+		assert_int_equal(job->figures[JOB_FIGURE_PROCESSES].value, 1);
+		assert_int_equal(job->hungriest_pid, children[i]);
+		assert_true(job->figures[JOB_FIGURE_PEAK_TOTAL].value > 0);
+		sc->child = children[i];
+		end_child(sc);
+	}
+	engine_look(sc->engine);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(sc->last.jobs.at[i].status, JOB_LOST);
+		assert_int_equal(sc->last.jobs.at[i].figures[JOB_FIGURE_EXITED].value, 1);
+	}
+}
+
+#define MANY 500
+
+static void start_many(struct scene *sc, struct snapshot *snap)
+{
+	const struct sheet good = { .status = JOB_COMPLETED, .has_exit_code = true };
+	struct err err;
+
+	for (int i = 0; i < MANY; i++) {
+		char id[16];
+
+		snprintf(id, sizeof id, "j%d", i);
+		start(sc, id);
+		assert_int_equal(desk_end(sc->desk, i, &good, &err), 0);
+		(void)vec_push(&snap->jobs, JOBS_MAX);
+		(void)vec_push(&snap->sums, JOBS_MAX);
+	}
+}
+
+/* One for each job; made up, for they only have to be counted. */
+static void add_processes(struct scene *sc, struct snapshot *snap)
+{
+	for (int i = 0; i < MANY; i++) {
+		struct proc_snap *p = vec_push(&snap->procs, PROCS_MAX);
+
+		p->s.id = (struct proc_id){ 1 << 23 | i, 5 };
+		p->job = i;
+		members_add(engine_members(sc->engine), engine_jobs(sc->engine), p->s.id,
+		            (struct job_ref){ .job = i });
+	}
+}
+
+static uint64_t time_note(struct scene *sc, struct snapshot *snap)
+{
+	uint64_t least_ns = UINT64_MAX;
+
+	for (int i = 0; i < 5; i++) {
+		uint64_t begin_ns = clock_thread_cpu_ns();
+
+		desk_note(sc->desk, snap);
+		least_ns = MIN(least_ns, clock_thread_cpu_ns() - begin_ns);
+	}
+	return least_ns;
+}
+
+static void test_desk_note__goes_through_the_processes_once_for_all_jobs(void **state)
+{
+	struct scene *sc = *state;
+	struct snapshot snap = { 0 };
+	uint64_t without_ns, with_ns;
+
+	start_many(sc, &snap);
+	without_ns = time_note(sc, &snap);
+	add_processes(sc, &snap);
+	with_ns = time_note(sc, &snap);
+	if (with_ns > 5 * without_ns)
+		fail_msg("%llu us without processes, %llu us with %d",
+		         (unsigned long long)without_ns / 1000, (unsigned long long)with_ns / 1000,
+		         MANY);
+	assert_int_equal(snap.jobs.at[0].figures[JOB_FIGURE_PROCESSES].value, 1);
+	snapshot_done(&snap);
+}
+
 #define DESK_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 RUN_TESTS(DESK_TEST(test_desk_start__makes_the_process_a_member),
@@ -244,4 +334,6 @@ RUN_TESTS(DESK_TEST(test_desk_start__makes_the_process_a_member),
           DESK_TEST(test_desk_end__is_final_unless_it_was_concluded),
           DESK_TEST(test_desk_end__closes_the_sheets_that_are_open),
           DESK_TEST(test_desk_lose__gives_its_place_to_the_recorder_that_is_back),
+          DESK_TEST(test_desk_note__keeps_jobs_apart),
+          DESK_TEST(test_desk_note__goes_through_the_processes_once_for_all_jobs),
           DESK_TEST(test_engine_remove_job__leaves_nobody_behind))
