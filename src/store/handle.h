@@ -88,7 +88,8 @@ struct store {
 	uint64_t *slots;              /* bit set of the keyframe's slots */
 	int64_t next_process;         /* 0: ask the table */
 	VEC(struct job_seen) jobs;
-	bool jobs_unsure; /* some were forgotten: there may be others that run */
+	struct map job_index; /* hash of an id → index in jobs */
+	bool jobs_unsure;     /* some were forgotten: there may be others that run */
 
 	struct keyframe keyframe;
 	int64_t keyframe_open;  /* the one to be ended in the table; 0: none */

@@ -59,12 +59,36 @@ static uint64_t hash_figures(const struct job *job)
 	return h;
 }
 
+/* Of ids with one hash each stands at the next key: none is taken out but with all others. */
 struct job_seen *job_find_seen(const struct store *st, const char *id)
 {
-	vec_each(&st->jobs, seen)
-		if (!strcmp(seen->id, id))
-			return seen;
+	uint64_t key = hash_text(0, id, JOB_ID_MAX), at;
+
+	for (; map_get(&st->job_index, key, &at); key++)
+		if (!strcmp(st->jobs.at[at].id, id))
+			return &st->jobs.at[at];
 	return NULL;
+}
+
+static void index_seen(struct store *st, size_t at)
+{
+	uint64_t key = hash_text(0, st->jobs.at[at].id, JOB_ID_MAX), taken;
+
+	while (map_get(&st->job_index, key, &taken))
+		key++;
+	map_put(&st->job_index, key, at);
+}
+
+static struct job_seen *add_seen(struct store *st, const char *id, int64_t row)
+{
+	struct job_seen *seen = vec_push(&st->jobs, JOBS_MAX);
+
+	if (!seen)
+		return NULL;
+	snprintf(seen->id, sizeof seen->id, "%s", id);
+	seen->row = row;
+	index_seen(st, st->jobs.len - 1);
+	return seen;
 }
 
 bool job_ends(const struct store *st, const struct snapshot *snap)
@@ -108,6 +132,7 @@ void job_forget(struct store *st)
 {
 	st->jobs_unsure = st->jobs_unsure || st->jobs.len;
 	vec_reset(&st->jobs);
+	map_reset(&st->job_index);
 }
 
 static void bind_text(sqlite3_stmt *stmt, int column, const char *text, size_t max)
@@ -229,7 +254,6 @@ int64_t job_find(struct store *st, const char *id, struct err *err)
 int64_t job_add(struct store *st, const char *id, struct err *err)
 {
 	sqlite3_stmt *stmt = query_get(st, Q_ADD_JOB, err);
-	struct job_seen *seen;
 	int64_t row;
 	int r;
 
@@ -241,11 +265,7 @@ int64_t job_add(struct store *st, const char *id, struct err *err)
 	if (r < 0)
 		return r;
 	row = sqlite3_last_insert_rowid(st->db);
-	seen = vec_push(&st->jobs, JOBS_MAX);
-	if (seen) {
-		snprintf(seen->id, sizeof seen->id, "%s", id);
-		seen->row = row;
-	}
+	(void)add_seen(st, id, row);
 	return row;
 }
 
@@ -257,10 +277,8 @@ static int get_seen(struct store *st, const char *id, struct job_seen **ret, int
 	struct job_seen *seen = job_find_seen(st, id);
 	int64_t row = seen ? seen->row : job_find(st, id, err);
 
-	if (row > 0 && !seen && (seen = vec_push(&st->jobs, JOBS_MAX))) {
-		snprintf(seen->id, sizeof seen->id, "%s", id);
-		seen->row = row;
-	}
+	if (row > 0 && !seen)
+		seen = add_seen(st, id, row);
 	if (row == 0) {
 		row = job_add(st, id, err);
 		seen = job_find_seen(st, id);
@@ -306,6 +324,9 @@ static void forget_gone(struct store *st, const struct snapshot *snap)
 				break;
 			}
 	st->jobs.len = kept;
+	map_reset(&st->job_index);
+	for (size_t i = 0; i < kept; i++)
+		index_seen(st, i);
 }
 
 int job_put_all(struct store *st, const struct snapshot *snap, struct err *err)

@@ -592,6 +592,7 @@ void live_reset(struct store *st)
 	vec_reset(&st->live);
 	vec_reset(&st->next);
 	vec_reset(&st->jobs);
+	map_reset(&st->job_index);
 	map_reset(&st->known);
 	st->keyframe.id = st->keyframe_open = 0;
 	st->next_process = 0;

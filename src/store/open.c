@@ -308,6 +308,7 @@ void store_close(struct store *st)
 	vec_done(&st->live);
 	vec_done(&st->next);
 	vec_done(&st->jobs);
+	map_done(&st->job_index);
 	map_done(&st->known);
 	map_done(&st->signals);
 	free(st->slots);

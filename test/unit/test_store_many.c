@@ -217,8 +217,55 @@ static void test_job_needs_disk__at_its_end_and_when_it_has_run_for_a_while(void
 	world_rmdir(dir);
 }
 
+static void assert_rows(struct store *st, const struct world *w)
+{
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < w->jobs.len; i++) {
+		const struct job_seen *seen = job_find_seen(st, w->jobs.at[i].id);
+
+		assert_non_null(seen);
+		assert_string_equal(seen->id, w->jobs.at[i].id);
+		assert_int_equal(seen->row, job_find(st, w->jobs.at[i].id, &err));
+		assert_int_equal(seen->status, w->jobs.at[i].status);
+	}
+	assert_null(job_find_seen(st, "somebody-else"));
+}
+
+static void test_job_find_seen__knows_each_of_many_also_when_others_are_forgotten(void **state)
+{
+	char *dir = world_dir(), id[16];
+	struct world w;
+	struct store *st;
+
+	(void)state;
+	world_init(&w, 4);
+	for (int i = 0; i < MANY; i++) {
+		snprintf(id, sizeof id, "j%d", i);
+		world_add_job(&w, id);
+	}
+	st = world_open(&w, dir);
+	world_put(&w, st);
+	assert_rows(st, &w);
+	memmove(w.jobs.at, w.jobs.at + MANY - 10, 10 * sizeof *w.jobs.at);
+	w.jobs.len = 10;
+	end(&w.jobs.at[3], JOB_FAILED);
+	world_put(&w, st);
+	assert_rows(st, &w);
+	assert_null(job_find_seen(st, "j0"));
+	job_forget(st);
+	assert_null(job_find_seen(st, w.jobs.at[0].id));
+	world_put(&w, st);
+	assert_rows(st, &w);
+	assert_int_equal(ask_int(dir, "SELECT count(*) FROM job"), MANY);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
 RUN_TESTS(TEST(test_store__keeps_every_one_of_many_jobs_at_once),
           TEST(test_store__outlives_those_of_many_that_are_killed),
           TEST(test_store__says_all_about_a_brief_job_with_its_end),
           TEST(test_store__a_brief_one_that_says_nothing_leaves_nothing),
-          TEST(test_job_needs_disk__at_its_end_and_when_it_has_run_for_a_while))
+          TEST(test_job_needs_disk__at_its_end_and_when_it_has_run_for_a_while),
+          TEST(test_job_find_seen__knows_each_of_many_also_when_others_are_forgotten))
