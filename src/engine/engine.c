@@ -233,16 +233,16 @@ static void on_read(void *self, struct sample *s)
 	struct engine *e = self;
 	bool scans_tell = e->jobs.jobs.len && (!s->events_complete || e->adopts);
 
+	if (s->procs.len)
+		vec_reset(&e->births.list); /* not those to be learned now: they may be younger */
 	learn(e, s);
 	if (scans_tell)
 		members_adopt(&e->members, &e->jobs, s, &e->options.root);
 	if (e->on_scan && e->jobs.jobs.len && s->procs.len)
 		e->on_scan(e->on_scan_self, s);
 	members_rename(&e->members, s);
-	if (s->procs.len) {
+	if (s->procs.len)
 		e->adopts = false;
-		vec_reset(&e->births.list);
-	}
 	e->learned = 0;
 }
 
