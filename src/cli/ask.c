@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "config/sockpath.h"
+#include "rpc/address.h"
 
 bool ask_place(const char *socket, unsigned nth, char ret[static CONFIG_PATH_MAX])
 {
@@ -31,13 +32,9 @@ static bool is_absent(int r)
 /* The kernel remembers who listens; 0: it is not known. */
 static pid_t pid_of(const struct ask *ask)
 {
-	struct ucred cred = { 0 };
-	socklen_t n = sizeof cred;
+	struct ucred cred;
 
-	if (!ask->client ||
-	    getsockopt(client_fd(ask->client), SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0)
-		return 0;
-	return cred.pid;
+	return ask->client && address_peer(client_fd(ask->client), &cred) == 0 ? cred.pid : 0;
 }
 
 /* Who it is that does not answer: "the daemon at /run/proctor/daemon.sock, process 4711,". */

@@ -74,10 +74,9 @@ static int tell_kind(mode_t mode, const char *path, struct err *err)
 
 static int tell_listener(int fd, const char *path, struct err *err)
 {
-	struct ucred cred = { 0 };
-	socklen_t n = sizeof cred;
+	struct ucred cred;
 
-	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0 || !cred.pid)
+	if (fd < 0 || address_peer(fd, &cred) < 0 || !cred.pid)
 		return err_set(err, EALREADY,
 		               "somebody listens on '%s' already; --socket says where else", path);
 	return err_set(

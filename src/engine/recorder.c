@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "model/codec.h"
 #include "store/jsonl.h"
 
@@ -489,11 +490,9 @@ static void *work(void *self)
 	return NULL;
 }
 
-/* Signals are the loop's business: the thread starts with all of them blocked. */
 static int start_thread(struct recorder *r, struct err *err)
 {
 	pthread_condattr_t attr;
-	sigset_t all, old;
 	int code;
 
 	pthread_condattr_init(&attr);
@@ -501,12 +500,9 @@ static int start_thread(struct recorder *r, struct err *err)
 	pthread_cond_init(&r->wake, &attr);
 	pthread_cond_init(&r->drawn, &attr);
 	pthread_condattr_destroy(&attr);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	code = pthread_create(&r->thread, NULL, work, r);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (code)
-		return err_set(err, code, "start the store's thread: %s", strerror(code));
+	code = thread_start(&r->thread, 0, work, r);
+	if (code < 0)
+		return err_set(err, -code, "start the store's thread: %s", strerror(-code));
 	return 0;
 }
 

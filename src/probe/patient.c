@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "probe/kfile.h"
 
 #define LEFT_BEHIND_MAX 4
@@ -123,23 +124,6 @@ static void reader_init(struct reader *r, const struct patient *p)
 	pthread_condattr_destroy(&clock);
 }
 
-/* Signals are the main thread's business. */
-static int reader_start(struct reader *r)
-{
-	sigset_t all, before;
-	pthread_attr_t attr;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	error = pthread_create(&r->thread, &attr, reader_main, r);
-	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -error;
-}
-
 static struct reader *reader_new(const struct patient *p)
 {
 	struct reader *r;
@@ -148,7 +132,7 @@ static struct reader *reader_new(const struct patient *p)
 		return NULL;
 	r = xcalloc(1, sizeof *r);
 	reader_init(r, p);
-	if (r->dir_fd < 0 || reader_start(r) < 0) {
+	if (r->dir_fd < 0 || thread_start(&r->thread, STACK_BYTES, reader_main, r) < 0) {
 		reader_free(r);
 		return NULL;
 	}

@@ -110,3 +110,10 @@ int address_connect(const char *path, uint64_t deadline_mono_ns, int *ret_fd, st
 	*ret_fd = TAKE_FD(fd);
 	return 0;
 }
+
+int address_peer(int fd, struct ucred *ret)
+{
+	socklen_t n = sizeof *ret;
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret, &n) < 0 ? -errno : 0;
+}

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "base/err.h"
 
@@ -15,3 +16,5 @@ int address_listen(int dir_fd, const char *dir_path, const char *name, int backl
  * the door. */
 int address_connect(const char *path, uint64_t deadline_mono_ns, int *ret_fd, struct err *err)
 	must_check;
+/* Who is at the other end, as the kernel says: who connected, or who listens. -errno. */
+int address_peer(int fd, struct ucred *ret) must_check;

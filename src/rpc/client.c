@@ -28,10 +28,10 @@ struct client {
 static int check_owner(int fd, const char *path, struct err *err)
 {
 	struct ucred cred;
-	socklen_t n = sizeof cred;
+	int r = address_peer(fd, &cred);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0)
-		return err_set(err, errno, "who serves '%s': %s", path, strerror(errno));
+	if (r < 0)
+		return err_set(err, -r, "who serves '%s': %s", path, strerror(-r));
 	if (cred.uid != 0 && cred.uid != geteuid())
 		return err_set(err, EACCES, "'%s' is served by user %u, who is not believed", path,
 		               cred.uid);

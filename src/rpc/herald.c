@@ -67,10 +67,8 @@ static void on_readable(void *self)
 static bool is_trusted(int fd)
 {
 	struct ucred cred;
-	socklen_t n = sizeof cred;
 
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) == 0 &&
-	       (cred.uid == 0 || cred.uid == geteuid());
+	return address_peer(fd, &cred) == 0 && (cred.uid == 0 || cred.uid == geteuid());
 }
 
 static int connect_one(const struct herald *h)

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "rpc/address.h"
 #include "rpc/message.h"
 
 #define LINES_AT_ONCE 32               /* then the others have their turn */
@@ -20,9 +21,8 @@
 bool session_peer(int fd, struct server_peer *ret)
 {
 	struct ucred cred;
-	socklen_t n = sizeof cred;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0)
+	if (address_peer(fd, &cred) < 0)
 		return false;
 	*ret = (struct server_peer){ .pid = cred.pid, .uid = cred.uid, .gid = cred.gid };
 	return true;

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
 #define STACK_BYTES ((size_t)512 << 10) /* SQLite's and that of the lookup of users' names */
 #define ERRAND_TIME_NS (10 * NS_PER_S)  /* of all its reads together */
@@ -128,23 +129,6 @@ static void on_bell(void *self)
 	}
 }
 
-/* Signals are the loop's business. */
-static int start_thread(struct clerk *c)
-{
-	sigset_t all, before;
-	pthread_attr_t attr;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	error = pthread_create(&c->thread, &attr, clerk_main, c);
-	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -error;
-}
-
 static int start(struct clerk *c, struct err *err)
 {
 	cleanup(closep) int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -152,7 +136,7 @@ static int start(struct clerk *c, struct err *err)
 	if (fd < 0 || loop_add_reader(c->loop, fd, on_bell, c, &c->bell, err) < 0)
 		return err_set(err, EAGAIN, "no descriptor is left to read the store with");
 	c->bell_fd = fd;
-	if (start_thread(c) < 0) {
+	if (thread_start(&c->thread, STACK_BYTES, clerk_main, c) < 0) {
 		loop_remove(c->bell);
 		c->bell_fd = -1;
 		return err_set(err, EAGAIN, "no thread can be had to read the store with");
