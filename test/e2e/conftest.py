@@ -25,6 +25,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 BINARY = os.environ.get("PROCTOR_BIN", str(ROOT / "build/proctor"))
 TIMEOUT_S = 60
+INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "ASAN_OPTIONS", "UBSAN_OPTIONS", "MALLOC_PERTURB_")
 CHILDREN_MAX = 2000
 
 
@@ -40,10 +41,10 @@ def pytest_collection_modifyitems(items):
 			item.add_marker(pytest.mark.skip(reason="NOT RUN: needs root"))
 
 
-def clean_environment(state_dir):
-	"""Ours, without what a surrounding job or session would add."""
-	kept = {k: v for k, v in os.environ.items() if not k.startswith(("PROCTOR_", "XDG_", "LC_", "STATE_DIRECTORY"))}
-	return {**kept, "PROCTOR_STATE_DIR": str(state_dir), "LC_ALL": "C.UTF-8"}
+def clean_environment(**more):
+	"""The same for every test, whatever make, a job or a session around it has set."""
+	kept = {name: os.environ[name] for name in INHERITED if name in os.environ}
+	return {**kept, "LC_ALL": "C.UTF-8", **more}
 
 
 class Proctor:
@@ -52,7 +53,7 @@ class Proctor:
 	def __init__(self, state_dir):
 		self.binary = BINARY
 		self.state_dir = Path(state_dir)
-		self.env = clean_environment(state_dir)
+		self.env = clean_environment(PROCTOR_STATE_DIR=str(state_dir))
 
 	def __call__(self, *args, timeout=TIMEOUT_S, env=None, **options):
 		"""To the end: a CompletedProcess with text (or bytes, with text=False) in stdout and stderr."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import clean_environment
 from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
 from runkit import SANITIZERS, wait_for
 
@@ -343,7 +344,7 @@ def test_the_users_units_are_good_and_listen_where_clients_look(tmp_path):
 	runtime = tmp_path / "runtime"
 	runtime.mkdir(mode=0o700)
 	done = subprocess.run(["systemd-analyze", "--user", "verify", str(tmp_path / "proctor.socket"), str(unit)],
-			      env={**os.environ, "XDG_RUNTIME_DIR": str(runtime)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+			      env=clean_environment(XDG_RUNTIME_DIR=str(runtime)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
 	assert done.returncode == 0 and "proctor" not in done.stdout, done.stdout
 	listens = re.search(r"^ListenStream=(.*)", (tmp_path / "proctor.socket").read_text(encoding="utf-8"), re.M).group(1)
 	assert listens == "%t/proctor/daemon.sock"  # %t is $XDG_RUNTIME_DIR

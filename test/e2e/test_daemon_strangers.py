@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import clean_environment
 from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
 from runkit import wait_for
 
@@ -25,7 +26,7 @@ def wait_for_member(daemon, pid, job_id):
 
 
 def with_id(job_id):
-	return {**os.environ, "PROCTOR_JOB_ID": job_id}
+	return clean_environment(PROCTOR_JOB_ID=job_id)
 
 
 def test_who_has_the_jobs_id_in_its_environment(daemon, children):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import clean_environment
 from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
 
 BUILD = Path(os.environ["PROCTOR_BUILD_DIR"]).resolve()
@@ -25,7 +26,7 @@ def installed(tmp_path_factory):
 	root = tmp_path_factory.mktemp("installed")
 	subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", root], check=True, timeout=120)
 	pc = next(root.rglob("proctor.pc"))
-	return root, {**os.environ, "PKG_CONFIG_PATH": str(pc.parent), "PKG_CONFIG_SYSROOT_DIR": str(root)}
+	return root, clean_environment(PKG_CONFIG_PATH=str(pc.parent), PKG_CONFIG_SYSROOT_DIR=str(root))
 
 
 @pytest.fixture

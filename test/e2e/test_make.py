@@ -18,10 +18,9 @@ def make(tmp_path):
 	build.mkdir()
 	(build / "build.ninja").write_text("build all: phony\n", encoding="ascii")
 	(build / "proctor").symlink_to(os.path.abspath(BINARY))
-	env = {k: v for k, v in clean_environment(tmp_path / "unused").items() if not k.startswith(("MAKE", "MFLAGS", "PROCTOR_", "CMD"))}
 
 	def run(*words):
-		return subprocess.run(["make", "--no-print-directory", *words], cwd=tmp_path, env=env, capture_output=True, text=True,
+		return subprocess.run(["make", *words], cwd=tmp_path, env=clean_environment(), capture_output=True, text=True,
 				      stdin=subprocess.DEVNULL, timeout=TIMEOUT_S, check=False)
 
 	return run
