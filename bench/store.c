@@ -13,18 +13,18 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/scan.h"
-#include "store/reader.h"
+#include "history/history.h"
 #include "store/store.h"
 
 #define RUNS 5 /* the least of them counts */
 
-struct machine {
+struct machine_engine {
 	uint64_t seed;
 	size_t procs, busy;
 	struct snapshot snap;
 };
 
-static uint64_t dice(struct machine *m, uint64_t sides)
+static uint64_t dice(struct machine_engine *m, uint64_t sides)
 {
 	m->seed = m->seed * 6364136223846793005u + 1442695040888963407u;
 	return (m->seed >> 33) % sides;
@@ -46,7 +46,7 @@ static void tell(const char *what, double figure, const char *unit, double limit
 		printf("-\n");
 }
 
-static void make_proc(struct machine *m, size_t i)
+static void make_proc(struct machine_engine *m, size_t i)
 {
 	struct proc_snap *p = vec_push(&m->snap.procs, PROCS_MAX);
 	char command[128];
@@ -74,11 +74,11 @@ static void make_proc(struct machine *m, size_t i)
 	p->sheet = (uint32_t)(1 + i % 5);
 }
 
-static void make_machine(struct machine *m, size_t procs, size_t busy)
+static void make_machine(struct machine_engine *m, size_t procs, size_t busy)
 {
 	struct job *job;
 
-	*m = (struct machine){ .seed = 1, .procs = procs, .busy = busy };
+	*m = (struct machine_engine){ .seed = 1, .procs = procs, .busy = busy };
 	m->snap.wall_ns = UINT64_C(1790000000) * NS_PER_S;
 	m->snap.boot_ns = 1000000 * NS_PER_S;
 	m->snap.procs_complete = m->snap.events_complete = true;
@@ -93,7 +93,7 @@ static void make_machine(struct machine *m, size_t procs, size_t busy)
 		make_proc(m, i);
 }
 
-static void tick_host(struct machine *m)
+static void tick_host(struct machine_engine *m)
 {
 	struct host_readings *h = &m->snap.host;
 
@@ -112,7 +112,7 @@ static void tick_host(struct machine *m)
 	m->snap.self_cpu_ratio = 0.004;
 }
 
-static void tick(struct machine *m)
+static void tick(struct machine_engine *m)
 {
 	m->snap.seq++;
 	m->snap.wall_ns += NS_PER_S + dice(m, 100) * NS_PER_US;
@@ -138,7 +138,7 @@ static double build(const char *path, size_t procs, size_t busy, size_t snapshot
 	struct store_options o = { .path = path, .interval_ns = NS_PER_S, .no_guard = true };
 	uint64_t cpu_ns = 0;
 	struct store *st = NULL;
-	struct machine m;
+	struct machine_engine m;
 	struct err err;
 	struct stat file;
 	const char *notice;
@@ -223,20 +223,20 @@ static void read_back(const char *path, size_t snapshots)
 static void replay(const char *path)
 {
 	struct snapshot snap = { 0 };
-	struct reader_cursor at = { 0 };
-	struct reader *r = NULL;
+	struct history_cursor at = { 0 };
+	struct history *r = NULL;
 	struct err err;
 	uint64_t from = clock_process_cpu_ns();
 	size_t n = 0;
 	int result;
 
-	if (reader_open(path, &r, &err) < 0)
+	if (history_open(path, &r, &err) < 0)
 		die(err.msg);
-	while ((result = reader_next_snapshot(r, &at, &snap, &err)) > 0)
+	while ((result = history_next_snapshot(r, &at, &snap, &err)) > 0)
 		n++;
 	if (result < 0)
 		die(err.msg);
-	reader_close(r);
+	history_close(r);
 	snapshot_done(&snap);
 	tell("replay, per snapshot", (double)(clock_process_cpu_ns() - from) / 1e6 / (double)n,
 	     "ms", 0);

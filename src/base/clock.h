@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* clock.h - the clocks, in nanoseconds, and times as people write them. */
+/* clock.h - the clocks, in nanoseconds, and times as identities write them. */
 #pragma once
 
 #include <stdbool.h>

@@ -12,7 +12,7 @@
 #include "base/text.h"
 
 /* Messages may quote names from outside, so they pass through text_display like everything that
- * people see. */
+ * identities see. */
 printf_like(2, 0) static void say(const char *prefix, const char *fmt, va_list ap)
 {
 	char raw[1024];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* log.h - words for the person who started us, on stderr. Only daemon/ and cli/ use it; all else
+/* log.h - words for the process_identity who started us, on stderr. Only daemon/ and cli/ use it; all else
  * returns errors. Nobody's work hangs on them: to a reader who does not read they are lost. */
 #pragma once
 

@@ -25,7 +25,7 @@ bool scan_hex(struct scan *s, uint64_t *ret); /* after blanks, no 0x */
 bool scan_fixed(struct scan *s, unsigned decimals,
                 uint64_t *ret); /* "1.25" with 3 decimals → 1250; more digits are cut */
 bool scan_typed(struct scan *s, unsigned decimals,
-                uint64_t *ret);                   /* the same, as people type it: also ".25" */
+                uint64_t *ret);                   /* the same, as identities type it: also ".25" */
 bool scan_double(struct scan *s, double *ret);    /* [-]digits[.digits], no exponent */
 bool scan_word(struct scan *s, struct scan *ret); /* up to a blank or newline; not empty */
 bool scan_skip(struct scan *s, unsigned words);   /* that many words */

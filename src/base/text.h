@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* text.h - text from outside on its way to people: what is valid, what is safe on a terminal, how
+/* text.h - text from outside on its way to identities: what is valid, what is safe on a terminal, how
  * wide it is. */
 #pragma once
 

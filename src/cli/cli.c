@@ -13,7 +13,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "config/statedir.h"
+#include "config/state_dir.h"
 
 int cli_failed(const struct err *err)
 {
@@ -110,7 +110,7 @@ int cli_config(const struct cli *cli, struct config *ret, struct config_files *f
 static int resolve_state_dir(const struct cli *cli, char *ret, struct err *err)
 {
 	char cwd[PATH_MAX];
-	const struct statedir_env env = {
+	const struct state_dir_env env = {
 		.option = cli->state_dir,
 		.ours = getenv("PROCTOR_STATE_DIR"),
 		.systemd = getenv("STATE_DIRECTORY"),
@@ -120,7 +120,7 @@ static int resolve_state_dir(const struct cli *cli, char *ret, struct err *err)
 		.is_root = geteuid() == 0,
 	};
 
-	return statedir_resolve(&env, ret, err);
+	return state_dir_resolve(&env, ret, err);
 }
 
 int cli_state_dir(const struct cli *cli, char *ret)
@@ -132,7 +132,7 @@ int cli_state_dir(const struct cli *cli, char *ret)
 
 bool cli_env_finds(const char *state_dir)
 {
-	const struct statedir_env env = {
+	const struct state_dir_env env = {
 		.ours = getenv("PROCTOR_STATE_DIR"),
 		.systemd = getenv("STATE_DIRECTORY"),
 		.xdg_state_home = getenv("XDG_STATE_HOME"),
@@ -142,7 +142,7 @@ bool cli_env_finds(const char *state_dir)
 	char found[CONFIG_PATH_MAX];
 	struct err err;
 
-	return statedir_resolve(&env, found, &err) == 0 && strcmp(found, state_dir) == 0;
+	return state_dir_resolve(&env, found, &err) == 0 && strcmp(found, state_dir) == 0;
 }
 
 int cli_make_state_dir(const struct cli *cli, char *ret)
@@ -150,7 +150,7 @@ int cli_make_state_dir(const struct cli *cli, char *ret)
 	struct err err;
 
 	if (resolve_state_dir(cli, ret, &err) < 0 ||
-	    statedir_prepare(ret, geteuid() == 0, &err) < 0)
+	    state_dir_prepare(ret, geteuid() == 0, &err) < 0)
 		return cli_failed(&err);
 	return CLI_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli.h - what every verb shares: the common options, where things are, words for people, exit
+/* cli.h - what every verb shares: the common options, where things are, words for identities, exit
  * status. One verb = one file = one const struct; main.c lists them. */
 #pragma once
 
@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/opts.h"
 #include "config/config.h"
-#include "config/load.h"
+#include "config/config_load.h"
 #include "engine/engine.h"
 #include "view/style.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/near.h"
+#include "base/suggestion.h"
 #include "cli/cli.h"
 #include "cli/version.h"
 
@@ -30,10 +30,10 @@ static const struct verb *find_verb(const char *name)
 
 static int unknown_verb(const struct cli *cli, const char *name)
 {
-	struct near near = { .word = name, .len = strlen(name) };
+	struct suggestion near = { .word = name, .len = strlen(name) };
 
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-		near_offer(&near, verbs[i]->name);
+		suggestion_offer(&near, verbs[i]->name);
 	if (near.best)
 		return cli_usage(cli, "'%s' is not a verb, did you mean '%s'?", name, near.best);
 	return cli_usage(cli, "'%s' is not a verb", name);

@@ -4,12 +4,12 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "cli/report_answer.h"
+#include "cli/report_reply.h"
 #include "serve/serve.h"
 
 struct run_door {
 	struct jobhost *host;
-	struct run_herald *herald; /* NULL: the job is not announced */
+	struct run_announcer *herald; /* NULL: the job is not announced */
 	struct serve *serve;
 	struct snapshot latest; /* ours: the one that was stored belongs to the recorder */
 	bool has_latest;
@@ -36,7 +36,7 @@ static const struct pressure *pressure(void *self)
 	return engine_pressure(jobhost_engine(d->host));
 }
 
-static int begin_sheet(void *self, const struct saying_sheet *begun, uint32_t *ret_num,
+static int begin_sheet(void *self, const struct job_input_sheet *begun, uint32_t *ret_num,
                        struct err *err)
 {
 	struct run_door *d = self;
@@ -44,7 +44,7 @@ static int begin_sheet(void *self, const struct saying_sheet *begun, uint32_t *r
 	                            ret_num, err);
 
 	if (r == 0)
-		run_herald_begin_sheet(d->herald, begun, *ret_num);
+		run_announcer_begin_sheet(d->herald, begun, *ret_num);
 	return r;
 }
 
@@ -56,7 +56,7 @@ static int end_sheet(void *self, int32_t job, uint32_t num, const struct sheet *
 
 	(void)job;
 	if (r == 0)
-		run_herald_end_sheet(d->herald, num, how);
+		run_announcer_end_sheet(d->herald, num, how);
 	return r;
 }
 
@@ -68,7 +68,7 @@ static int say(void *self, int32_t job, enum event_kind kind, const char *name, 
 
 	(void)job;
 	if (r == 0)
-		run_herald_say(d->herald, kind, name, took_ns, data_json);
+		run_announcer_say(d->herald, kind, name, took_ns, data_json);
 	return r;
 }
 
@@ -79,7 +79,7 @@ int run_door_open(struct loop *loop, const struct run_door_options *options, str
 	cleanup(freep) char *dir = xasprintf("%s/jobs/%s", options->state_dir, options->job_id);
 	const struct serve_host how = { .self = d,
 		                        .db_path = options->db_path,
-		                        .report = report_answer,
+		                        .report = report_reply,
 		                        .jobs = jobs,
 		                        .latest = latest,
 		                        .pressure = pressure,

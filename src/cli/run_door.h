@@ -2,7 +2,7 @@
 /* run_door.h - the door of the job that `proctor run` hosts: lets serve/ speak with its engine. */
 #pragma once
 
-#include "cli/run_herald.h"
+#include "cli/run_announcer.h"
 #include "engine/jobhost.h"
 
 struct run_door;
@@ -12,7 +12,7 @@ struct run_door_options {
 	const char *state_dir, *job_id;
 	const char *db_path; /* NULL: nothing is stored */
 	struct jobhost *host;
-	struct run_herald *herald; /* hears of it too; NULL: nobody does */
+	struct run_announcer *herald; /* hears of it too; NULL: nobody does */
 };
 
 /* Opens jobs/ID/sock in the state directory. */

@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "store/sql.h"
+#include "history/sql_query.h"
 
 void version_put(struct buf *to)
 {
 	buf_puts(to, "proctor " PROCTOR_VERSION "\n");
-	buf_printf(to, "features: BPF " PROCTOR_HAS_BPF ", SQLite %s\n", sql_version());
+	buf_printf(to, "features: BPF " PROCTOR_HAS_BPF ", SQLite %s\n", sql_query_version());
 }
 
 void version_json_put(struct buf *to)
@@ -24,7 +24,7 @@ void version_json_put(struct buf *to)
 	json_key(&j, "bpf");
 	json_bool(&j, strcmp(PROCTOR_HAS_BPF, "yes") == 0);
 	json_key(&j, "sqlite_version");
-	json_str(&j, sql_version());
+	json_str(&j, sql_query_version());
 	json_end_object(&j);
 	buf_putc(to, '\n');
 }

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/near.h"
-#include "config/key.h"
+#include "base/suggestion.h"
+#include "config/config_key.h"
 
-struct reader {
+struct history {
 	const char *file;
 	size_t line;
 	struct scan section;
@@ -47,7 +47,7 @@ static void trim(struct scan *s)
 		s->end--;
 }
 
-static void read_section(struct reader *r, struct scan line)
+static void read_section(struct history *r, struct scan line)
 {
 	struct scan name;
 
@@ -68,19 +68,19 @@ static void read_section(struct reader *r, struct scan line)
 		                   QUOTED(name));
 }
 
-static void unknown_key(struct reader *r, struct scan name)
+static void unknown_key(struct history *r, struct scan name)
 {
-	struct near near = { .word = name.p, .len = scan_left(&name) };
+	struct suggestion near = { .word = name.p, .len = scan_left(&name) };
 
 	for (const struct config_key *key = config_keys; key->section; key++)
 		if (scan_eq(&r->section, key->section))
-			near_offer(&near, key->name);
+			suggestion_offer(&near, key->name);
 	config_problem_add(r->problems, "%s:%zu: [%.*s] %.*s: unknown key%s%s%s", r->file, r->line,
 	                   QUOTED(r->section), QUOTED(name), near.best ? "; did you mean " : "",
 	                   near.best ? near.best : "", near.best ? "?" : "");
 }
 
-static void read_value(struct reader *r, struct scan name, struct scan value)
+static void read_value(struct history *r, struct scan name, struct scan value)
 {
 	const struct config_key *key = config_key_find(r->section, name);
 	uint64_t bit;
@@ -102,7 +102,7 @@ static void read_value(struct reader *r, struct scan name, struct scan value)
 		                   key->section, key->name, err.msg);
 }
 
-static void read_line(struct reader *r, struct scan line)
+static void read_line(struct history *r, struct scan line)
 {
 	struct scan name, value = line;
 
@@ -133,7 +133,7 @@ static void read_line(struct reader *r, struct scan line)
 void ini_read(struct scan text, const char *file, struct config *to,
               struct config_problems *problems)
 {
-	struct reader r = { .file = file, .to = to, .problems = problems };
+	struct history r = { .file = file, .to = to, .problems = problems };
 	struct scan line;
 
 	scan_lit(&text, "\xEF\xBB\xBF"); /* the mark some editors put before UTF-8 */

@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/privileges.h"
-#include "daemon/readopt.h"
-#include "daemon/self.h"
+#include "daemon/restore_jobs.h"
+#include "daemon/daemon_self.h"
 #include "daemon/supervisor.h"
 
 #define NEWS_NS NS_PER_S
@@ -44,7 +44,7 @@ static void on_snapshot(void *self, struct snapshot *snap)
 {
 	struct daemon *d = self;
 
-	desk_note(d->desk, snap);
+	registry_note(d->desk, snap);
 	if (!snap->events_only) {
 		snapshot_copy(snap, &d->latest);
 		d->has_latest = true;
@@ -99,7 +99,7 @@ static void tell_ready(const struct daemon *d)
 {
 	char tier[JOB_TIER_MAX], text[200];
 
-	answers_tier(d, tier);
+	daemon_answers_tier(d, tier);
 	snprintf(text, sizeof text, "READY=1\nSTATUS=%s%s%s",
 	         d->engine ? "watching" : "not enabled", *tier ? " by " : "", tier);
 	supervisor_tell(text);
@@ -183,14 +183,14 @@ static int begin_watching(struct daemon *d, struct err *err)
 	options.on_snapshot_self = options.notice_self = d;
 	if (engine_new(d->loop, &options, &d->engine, err) < 0)
 		return -err->code;
-	d->desk = desk_new(d->engine);
-	tell_readopted(readopt_jobs(d->desk, options.recorder.store.path));
+	d->desk = registry_new(d->engine);
+	tell_readopted(restore_jobs(d->desk, options.recorder.store.path));
 	return 0;
 }
 
 static int begin_answering(struct daemon *d, struct err *err)
 {
-	const struct serve_host host = answers_host(d);
+	const struct serve_host host = daemon_answers_host(d);
 	int fd;
 
 	if (listener_open(&d->listener, d->options->socket_path, &fd, err) < 0)
@@ -219,7 +219,7 @@ static void end(struct daemon *d, struct engine_totals *ret)
 	*ret = (struct engine_totals){ .recorder.is_storing = true };
 	if (d->engine)
 		engine_stop(d->engine, ret);
-	desk_free(d->desk);
+	registry_free(d->desk);
 	snapshot_done(&d->latest);
 	loop_free(d->loop);
 }

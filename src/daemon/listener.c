@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "daemon/supervisor.h"
-#include "rpc/address.h"
+#include "rpc/socket_address.h"
 
 #define BACKLOG 1024
 #define LOCK_PATIENCE_NS (5 * NS_PER_S)
@@ -76,7 +76,7 @@ static int tell_listener(int fd, const char *path, struct err *err)
 {
 	struct ucred cred;
 
-	if (fd < 0 || address_peer(fd, &cred) < 0 || !cred.pid)
+	if (fd < 0 || socket_address_peer(fd, &cred) < 0 || !cred.pid)
 		return err_set(err, EALREADY,
 		               "somebody listens on '%s' already; --socket says where else", path);
 	return err_set(
@@ -103,7 +103,7 @@ static int check_stale(const struct listener *l, const char *path, struct err *e
 		return err_set(err, EPERM,
 		               "'%s' is a socket of user %u, and stays; --socket says where else",
 		               path, st.st_uid);
-	if (address_connect(path, clock_mono_ns() + NS_PER_S, &fd, &why) == -ECONNREFUSED)
+	if (socket_address_connect(path, clock_mono_ns() + NS_PER_S, &fd, &why) == -ECONNREFUSED)
 		return 0;
 	return tell_listener(fd, path, err);
 }
@@ -128,11 +128,11 @@ static int listen_in(struct listener *l, const char *dir, const char *path, int 
 
 	if (r < 0)
 		return r;
-	r = address_listen(l->dir_fd, dir, l->name, BACKLOG, &fd, err);
+	r = socket_address_listen(l->dir_fd, dir, l->name, BACKLOG, &fd, err);
 	if (r == -EADDRINUSE) {
 		r = replace_stale(l, path, err);
 		if (r == 0)
-			r = address_listen(l->dir_fd, dir, l->name, BACKLOG, &fd, err);
+			r = socket_address_listen(l->dir_fd, dir, l->name, BACKLOG, &fd, err);
 	}
 	flock(l->dir_fd, LOCK_UN);
 	if (r < 0)

@@ -6,11 +6,11 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "engine/losses.h"
-#include "engine/tick.h"
+#include "engine/loss_notice.h"
+#include "engine/tick_time.h"
 #include "engine/unreaped.h"
-#include "engine/watch.h"
-#include "model/ours.h"
+#include "engine/anomaly_stage.h"
+#include "model/own_program.h"
 
 #define BIRTHS_MAX 20000                    /* of a storm; the next look finds who is left of it */
 #define TOTALS_PATIENCE_NS (50 * NS_PER_MS) /* they come a moment after an end */
@@ -29,7 +29,7 @@ struct engine {
 	struct jobtab jobs;
 	struct members members;
 	struct unreaped unreaped;
-	struct watch watch;
+	struct anomaly_stage watch;
 	size_t learned; /* events of the sample that is gathered, from which members have learned */
 	uint64_t started_ns;
 	struct sampler *sampler;
@@ -41,7 +41,7 @@ struct engine {
 	struct loop_source *timer, *reader;
 	int reader_fd;       /* the fd that reader watches: another tier brings another fd */
 	uint64_t planned_ns; /* the tick the timer is set for */
-	struct losses losses;
+	struct loss_notice losses;
 	uint64_t notice_seq; /* of the recorder's last notice we passed on */
 	bool was_storing;    /* as was told */
 	bool is_ending, adopts, keeps_births;
@@ -70,7 +70,7 @@ static bool is_young(const struct engine *e)
 	uint64_t age_ns = clock_mono_ns() - e->started_ns;
 
 	return e->options.starts_fine &&
-	       tick_interval(age_ns, e->options.interval_ns) < e->options.interval_ns;
+	       tick_time_interval(age_ns, e->options.interval_ns) < e->options.interval_ns;
 }
 
 static double seconds(uint64_t ns)
@@ -149,7 +149,7 @@ static void tell_losses(struct engine *e, const struct recorder_status *status)
 	uint64_t lost = status->events_lost + e->totals.unread_events;
 	char text[400];
 
-	if (e->options.sampler.jobs_only || !losses_feed(&e->losses, lost, clock_mono_ns()))
+	if (e->options.sampler.jobs_only || !loss_notice_feed(&e->losses, lost, clock_mono_ns()))
 		return;
 	snprintf(text, sizeof text,
 	         "events lost up to now: %llu that could not be stored%s%s%s, %llu that came too "
@@ -182,7 +182,7 @@ static void pass_on_notices(struct engine *e)
 	say(e, text);
 }
 
-/* Those that people count: what is stored as part of a process's row is not told twice. */
+/* Those that identities count: what is stored as part of a process's row is not told twice. */
 static void count_events(struct engine *e, const struct snapshot *snap)
 {
 	vec_each(&snap->events, event) {
@@ -199,7 +199,7 @@ static void note_births(struct engine *e, const struct event *events, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		struct engine_birth *birth;
 
-		if (events[i].kind != EVENT_SPAWN || ours_is_helper(events[i].comm))
+		if (events[i].kind != EVENT_SPAWN || own_program_is_helper(events[i].comm))
 			continue;
 		birth = vec_push(&e->births.list, BIRTHS_MAX);
 		if (birth)
@@ -313,7 +313,7 @@ static void tick(struct engine *e)
 	e->totals.processes = snap->procs.len;
 	count_events(e, snap);
 	unreaped_forget(&e->unreaped, &e->jobs, snap);
-	watch_feed(&e->watch, &e->options.anomaly, snap);
+	anomaly_stage_feed(&e->watch, &e->options.anomaly, snap);
 	e->look_cpu_ns = clock_thread_cpu_ns() - begin_ns + sampler_aside_cpu_ns(e->sampler);
 	push(e, snap);
 	members_forget(&e->members, &e->jobs, clock_boot_ns());
@@ -329,7 +329,7 @@ void engine_look(struct engine *e)
 static uint64_t interval_now(const struct engine *e, uint64_t now_ns)
 {
 	if (e->options.starts_fine && is_young(e))
-		return tick_interval(now_ns - e->started_ns, e->options.interval_ns);
+		return tick_time_interval(now_ns - e->started_ns, e->options.interval_ns);
 	return budget_interval_ns(&e->budget, e->options.interval_ns);
 }
 
@@ -339,7 +339,7 @@ static void on_timer(void *self)
 	uint64_t now_ns = clock_mono_ns(), planned_ns = e->planned_ns;
 	uint64_t interval_ns = interval_now(e, now_ns), missed;
 
-	e->planned_ns = tick_next(planned_ns, now_ns, interval_ns, &missed);
+	e->planned_ns = tick_time_next(planned_ns, now_ns, interval_ns, &missed);
 	if (missed) {
 		char text[64];
 
@@ -360,7 +360,7 @@ static void store_events_ahead(struct engine *e)
 	sampler_take_events(e->sampler, &e->jobs, snap);
 	count_events(e, snap);
 	if (e->is_ending)
-		watch_end(&e->watch, snap);
+		anomaly_stage_end(&e->watch, snap);
 	push(e, snap);
 }
 
@@ -453,7 +453,7 @@ int engine_new(struct loop *loop, const struct engine_options *options, struct e
 	sampler_on_read(e->sampler, on_read, e);
 	e->started_ns = e->planned_ns = clock_mono_ns();
 	if (options->starts_fine) /* what is over by then needs no look */
-		e->planned_ns += tick_interval(0, options->interval_ns);
+		e->planned_ns += tick_time_interval(0, options->interval_ns);
 	if (loop_add_timer(loop, e->planned_ns, on_timer, e, &e->timer, err) < 0)
 		return -err->code;
 	watch_events(e);
@@ -518,7 +518,7 @@ void engine_remove_job(struct engine *e, int32_t job)
 	jobtab_remove(&e->jobs, job);
 	members_leave(&e->members, &e->jobs);
 	unreaped_remove_job(&e->unreaped, job);
-	watch_remove_job(&e->watch, job);
+	anomaly_stage_remove_job(&e->watch, job);
 	if (!e->jobs.jobs.len)
 		vec_reset(&sampler_sample(e->sampler)->focus);
 }
@@ -547,7 +547,7 @@ void engine_stop(struct engine *take_e, struct engine_totals *ret)
 	(void)sampler_owed(take_e->sampler, is_member, take_e, true);
 	take_e->is_ending = true;
 	/* What happened since the last tick. */
-	if (sampler_drain(take_e->sampler) || watch_has_open(&take_e->watch))
+	if (sampler_drain(take_e->sampler) || anomaly_stage_has_open(&take_e->watch))
 		store_events_ahead(take_e);
 	stop_looking(take_e); /* takes the kernel some time, while the recorder writes */
 	recorder_close(TAKE_PTR(take_e->recorder), &take_e->totals.recorder);
@@ -569,7 +569,7 @@ void engine_free(struct engine *e)
 	members_done(&e->members);
 	vec_done(&e->births.list);
 	unreaped_done(&e->unreaped);
-	watch_done(&e->watch);
+	anomaly_stage_done(&e->watch);
 	jobtab_done(&e->jobs);
 	free(e);
 }

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "probe/procstat.h"
+#include "kernel/process_lookup.h"
 
 #define TOTALS_PATIENCE_NS (40 * NS_PER_MS) /* the kernel tells of the reaped some 10 ms later */
 #define BUSY_PATIENCE_NS NS_PER_S           /* … on a busy machine 500 */
@@ -26,11 +26,11 @@ static int prepare(void *self, bool is_inside, struct err *err)
 	struct jobhost *h = self;
 	const uint64_t *limit = h->options.job->limit;
 	const char *where = "";
-	int r = h->group ? group_join(h->group, is_inside, &where) : 0;
+	int r = h->group ? job_cgroup_join(h->group, is_inside, &where) : 0;
 
 	if (r < 0)
 		return err_set(err, -r, "join '%s': %s", where, strerror(-r));
-	if (group_needs_rlimit_pids(h->group, limit)) {
+	if (job_cgroup_needs_rlimit_pids(h->group, limit)) {
 		struct rlimit most = { limit[JOB_LIMIT_PIDS], limit[JOB_LIMIT_PIDS] };
 
 		if (setrlimit(RLIMIT_NPROC, &most) < 0)
@@ -42,7 +42,7 @@ static int prepare(void *self, bool is_inside, struct err *err)
 
 static int fork_command(struct jobhost *h, struct err *err)
 {
-	struct group_options group = { .job_id = h->options.job->id,
+	struct job_cgroup_options group = { .job_id = h->options.job->id,
 		                       .limit = h->options.job->limit };
 	struct launch_options launch = { .argv = h->options.argv,
 		                         .prepare = prepare,
@@ -55,9 +55,9 @@ static int fork_command(struct jobhost *h, struct err *err)
 	char why[200];
 
 	h->root_fd = group.root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (group_open(&group, &h->group, why, sizeof why, err) < 0)
+	if (job_cgroup_open(&group, &h->group, why, sizeof why, err) < 0)
 		return -err->code;
-	launch.cgroup_fd = h->group ? group_spawn_fd(h->group) : -1;
+	launch.cgroup_fd = h->group ? job_cgroup_spawn_fd(h->group) : -1;
 	return launcher_fork(h->launcher, &launch, err);
 }
 
@@ -76,7 +76,7 @@ static void enter_command(struct jobhost *h)
 	struct sample *s = sampler_sample(engine_sampler(h->engine));
 	struct event *e = sample_add_event(s, EVENT_SPAWN);
 
-	procstat_start(h->root_fd, &id);
+	process_lookup_start(h->root_fd, &id);
 	h->command = id;
 	members_add(engine_members(h->engine), engine_jobs(h->engine), id, ref);
 	if (!e)
@@ -112,13 +112,13 @@ static void enter_job(struct jobhost *h)
 		return;
 	job = the_job(h);
 	*job = *h->options.job;
-	if (group_needs_rlimit_pids(h->group, job->limit)) { /* which counts more than the job's */
+	if (job_cgroup_needs_rlimit_pids(h->group, job->limit)) { /* which counts more than the job's */
 		job->limit[JOB_LIMIT_USER_PIDS] = job->limit[JOB_LIMIT_PIDS];
 		job->limit[JOB_LIMIT_PIDS] = 0;
 	}
 	job->status = JOB_RUNNING;
 	snprintf(job->tier, sizeof job->tier, "%s%s%s", event_tier(engine_sampler(h->engine)),
-	         h->group ? ", " : "", h->group ? group_describe(h->group) : "");
+	         h->group ? ", " : "", h->group ? job_cgroup_describe(h->group) : "");
 	mark_start(h);
 }
 
@@ -183,7 +183,7 @@ static void *move_leftovers(void *self)
 {
 	const struct jobhost *h = self;
 
-	group_empty(h->group);
+	job_cgroup_empty(h->group);
 	return NULL;
 }
 
@@ -229,11 +229,11 @@ void jobhost_free(struct jobhost *h)
 	if (!h)
 		return;
 	engine_free(h->engine);
-	tally_done(&h->tally);
+	accounting_done(&h->tally);
 	launcher_free(h->launcher);
 	if (h->is_moving)
 		pthread_join(h->mover, NULL);
-	group_close(h->group);
+	job_cgroup_close(h->group);
 	closep(&h->root_fd);
 	free(h);
 }

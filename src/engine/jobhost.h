@@ -5,8 +5,8 @@
 #pragma once
 
 #include "engine/engine.h"
-#include "job/group.h"
-#include "job/launcher.h"
+#include "job/cgroup/job_cgroup.h"
+#include "job/launch/launcher.h"
 
 struct jobhost;
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "probe/procstat.h"
+#include "kernel/process_lookup.h"
 
 #define LEFTOVERS_POLL_NS (50 * NS_PER_MS)
 
@@ -16,7 +16,7 @@ static void signal_all(struct jobhost *h, int signo)
 	struct map_slot slot;
 	struct err err;
 
-	if (h->group && group_kill(h->group, signo, &err) == 0)
+	if (h->group && job_cgroup_kill(h->group, signo, &err) == 0)
 		return;
 	for (size_t it = 0; map_next(&members->living, &it, &slot);) {
 		struct proc_id id = { (pid_t)slot.key, slot.value };
@@ -24,7 +24,7 @@ static void signal_all(struct jobhost *h, int signo)
 
 		if (pidfd < 0)
 			continue;
-		if (procstat_is(h->root_fd,
+		if (process_lookup_is(h->root_fd,
 		                id)) /* looked at after we hold it: it is the one we mean */
 			(void)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0);
 		close(pidfd);
@@ -38,7 +38,7 @@ uint64_t jobhost_count_living(struct jobhost *h)
 	uint64_t n = 0;
 
 	for (size_t it = 0; map_next(&members->living, &it, &slot);)
-		n += procstat_is_alive(h->root_fd, (struct proc_id){ (pid_t)slot.key, slot.value });
+		n += process_lookup_is_alive(h->root_fd, (struct proc_id){ (pid_t)slot.key, slot.value });
 	return n;
 }
 
@@ -120,7 +120,7 @@ void jobhost_on_reaped(void *self, const struct launch_end *end)
 
 	if (h->engine && sampler_is_helper(engine_sampler(h->engine), end->pid))
 		return;
-	tally_reap(&h->tally, end);
+	accounting_reap(&h->tally, end);
 	if (h->engine)
 		tell_end(h, end);
 }

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "probe/procstat.h"
+#include "kernel/process_lookup.h"
 
 #define CHARGE_BATCH_BYTES (64 * 4096) /* how memory is charged */
 
@@ -34,7 +34,7 @@ static void put_figures(struct jobhost *h, struct job *job)
 {
 	struct members *members = engine_members(h->engine);
 	struct cgroup_readings group = { 0 };
-	struct tally_sources from = {
+	struct accounting_sources from = {
 		.group = h->group ? &group : NULL,
 		.processes = members->total,
 		.living = members->living.len,
@@ -47,12 +47,12 @@ static void put_figures(struct jobhost *h, struct job *job)
 	};
 
 	if (h->group) {
-		group_read(h->group, &group);
-		job->limits_hit |= group_limits_hit(h->group);
+		job_cgroup_read(h->group, &group);
+		job->limits_hit |= job_cgroup_limits_hit(h->group);
 		if (is_full_of_nested(h, job, &group))
 			job->limits_hit |= 1u << JOB_LIMIT_MEM;
 	}
-	tally_figures(&h->tally, &from, job);
+	accounting_figures(&h->tally, &from, job);
 	if (h->has_ended)
 		job->figures[JOB_FIGURE_COMMAND_TOOK] = (struct figure){
 			h->ended_mono_ns - h->started_mono_ns, QUALITY_EXACT
@@ -189,7 +189,7 @@ static uint64_t crowd_that_went(const struct jobhost *h, const struct snapshot *
 			continue;
 		if (e->kind == EVENT_SPAWN)
 			more--;
-		else if (e->kind == EVENT_EXIT && !procstat_is(h->root_fd, e->id))
+		else if (e->kind == EVENT_EXIT && !process_lookup_is(h->root_fd, e->id))
 			more++;
 		most = MAX(most, more);
 	}
@@ -204,7 +204,7 @@ static void watch_user_pids(struct jobhost *h, struct job *job, const struct sna
 	struct err err;
 
 	if (!most || job->limits_hit >> JOB_LIMIT_USER_PIDS & 1 ||
-	    procstat_count_tasks(h->root_fd, getuid()) + crowd_that_went(h, snap) < most)
+	    process_lookup_count_tasks(h->root_fd, getuid()) + crowd_that_went(h, snap) < most)
 		return;
 	job->limits_hit |= 1u << JOB_LIMIT_USER_PIDS;
 	(void)!jobhost_say(h, EVENT_LIMIT, "pids", (int64_t)most,
@@ -250,7 +250,7 @@ void jobhost_on_snapshot(void *self, struct snapshot *snap)
 			e->wall_ns = job->started_ns;
 	jobhost_name_origins(h, snap);
 	close_orphaned_sheets(h, snap);
-	tally_feed(&h->tally, snap, 0);
+	accounting_feed(&h->tally, snap, 0);
 	watch_user_pids(h, job, snap);
 	put_figures(h, job);
 	if (h->is_last) {

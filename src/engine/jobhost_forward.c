@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "probe/kfile.h"
+#include "kernel/kernel_file.h"
 
 static void read_comm(int root_fd, pid_t pid, char ret[static COMM_LEN])
 {
@@ -17,7 +17,7 @@ static void read_comm(int root_fd, pid_t pid, char ret[static COMM_LEN])
 	ssize_t n;
 
 	snprintf(path, sizeof path, "proc/%d/comm", pid);
-	n = pid > 0 ? kfile_read(root_fd, path, text, sizeof text) : 0;
+	n = pid > 0 ? kernel_file_read(root_fd, path, text, sizeof text) : 0;
 	if (n <= 1)
 		return;
 	n = MIN(n - 1, (ssize_t)COMM_LEN - 1); /* without the newline */

@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 #include "engine/jobhost.h"
-#include "job/tally.h"
+#include "job/accounting.h"
 
 #define FORWARDED_KEPT 32
 
@@ -23,10 +23,10 @@ struct jobhost {
 	struct jobhost_options options;
 	struct loop *loop;
 	struct launcher *launcher;
-	struct group *group;
+	struct job_cgroup *group;
 	struct engine *engine;
 	int root_fd;
-	struct tally tally;
+	struct accounting tally;
 	struct proc_id command;
 	struct launch_end end;
 	struct loop_source *limit_timer, *leftover_timer;

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "model/codec.h"
+#include "model/snapshot_json.h"
 #include "store/jsonl.h"
 
 /* Snapshots that may wait for the disk. Those of one job are small, and its first ones come fast,
@@ -247,7 +247,7 @@ static void put_line(struct recorder *r, const struct snapshot *snap)
 	if (!r->jsonl)
 		return;
 	buf_relax(&r->line);
-	codec_snapshot(&j, snap);
+	snapshot_json(&j, snap);
 	failed = jsonl_put(r->jsonl, r->line.at, r->line.len, &err) < 0;
 	if (failed && !r->line_failed)
 		set_notice(r, err.msg);
@@ -316,7 +316,7 @@ static void put_folder(struct recorder *r, const struct snapshot *snap)
 
 	if (!r->options.folder)
 		return;
-	failed = folder_put(r->options.folder, snap, &err) < 0;
+	failed = runfolder_put(r->options.folder, snap, &err) < 0;
 	if (failed && !r->folder_failed)
 		set_folder_failed(r, err.msg);
 	r->folder_failed = failed;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/ours.h"
+#include "model/own_program.h"
 
 #define GRAVES_MAX ((size_t)1 << 20)
 #define REMEMBER_NS (30 * NS_PER_S) /* totals of the dead come late, when their parent is slow */
@@ -84,7 +84,7 @@ static void take_in(struct members *m, struct jobtab *t, const struct event *bir
 {
 	if (ref.job < 0)
 		return;
-	if (ours_is_helper(birth->comm))
+	if (own_program_is_helper(birth->comm))
 		map_put(&m->helpers, (uint64_t)birth->id.pid,
 		        (uint64_t)(uint32_t)ref.job << 32 | ref.sheet);
 	else
@@ -119,10 +119,10 @@ void members_learn(struct members *m, struct jobtab *t, const struct event *even
 
 static bool is_our_helper(const struct sample *s, const struct proc_sample *p)
 {
-	const struct proc_sample *parent = ours_is_helper(p->comm) ? sample_find_proc(s, p->ppid)
+	const struct proc_sample *parent = own_program_is_helper(p->comm) ? sample_find_proc(s, p->ppid)
 	                                                           : NULL;
 
-	return parent && ours_is_one(parent->comm);
+	return parent && own_program_is_one(parent->comm);
 }
 
 /* A scan is in the order of pids, and a pid that wrapped around may be smaller than its parent's:
@@ -154,7 +154,7 @@ void members_rename(const struct members *m, struct sample *s)
 	if (!m->living.len) /* nobody is in a job: nothing to do for a whole machine */
 		return;
 	vec_each(&s->procs, p)
-		if (ours_is_helper(p->comm) && members_has(m, p->id.pid))
+		if (own_program_is_helper(p->comm) && members_has(m, p->id.pid))
 			snprintf(p->comm, sizeof p->comm, OURS_NAME);
 }
 

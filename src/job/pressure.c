@@ -65,13 +65,13 @@ struct pressure_facts pressure_facts(const struct snapshot *snap,
                                      const struct pressure_limits *limits)
 {
 	bool knows_used = readings_has(&snap->cgroup, CGROUP_MEM_LIMIT_USED);
-	uint64_t group_limit = knows_used ? readings_or(&snap->cgroup, CGROUP_MEM_LIMIT, 0) : 0;
-	uint64_t group_pids = readings_or(&snap->cgroup, CGROUP_PIDS_LIMIT, 0);
+	uint64_t cgroup_limit = knows_used ? readings_or(&snap->cgroup, CGROUP_MEM_LIMIT, 0) : 0;
+	uint64_t job_cgroup_pids = readings_or(&snap->cgroup, CGROUP_PIDS_LIMIT, 0);
 	struct pressure_facts f = {
 		.machine_total = readings_or(&snap->host, HOST_MEM_TOTAL, 0),
 		.machine_used = readings_or(&snap->host, HOST_MEM_USED, 0),
 		.memory_used = readings_or(&snap->cgroup, CGROUP_MEM_LIMIT_USED, 0),
-		.memory_limit = group_limit,
+		.memory_limit = cgroup_limit,
 		.processes = snap->procs.len,
 		.processes_limit = limits->own_processes,
 		.memory_stall_ratio = snap->psi_mem_ratio,
@@ -80,16 +80,16 @@ struct pressure_facts pressure_facts(const struct snapshot *snap,
 
 	if (limits->own_processes)
 		f.processes = tasks_of(snap, limits->uid);
-	if (group_pids) {
+	if (job_cgroup_pids) {
 		f.processes = readings_or(&snap->cgroup, CGROUP_PIDS_LIMIT_USED, f.processes);
-		f.processes_limit = group_pids;
+		f.processes_limit = job_cgroup_pids;
 	}
 	if (limits->memory) {
 		f.memory_limit = limits->memory;
-		f.memory_used = group_limit ? f.memory_used : f.machine_used;
+		f.memory_used = cgroup_limit ? f.memory_used : f.machine_used;
 	}
 	if (limits->processes) {
-		f.processes = group_pids ? f.processes : snap->procs.len;
+		f.processes = job_cgroup_pids ? f.processes : snap->procs.len;
 		f.processes_limit = limits->processes;
 	}
 	return f;

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* X(id, name in JSON and SQL, name for people). In the order of trust; stored by number. */
+/* X(id, name in JSON and SQL, name for identities). In the order of trust; stored by number. */
 /* clang-format off */
 #define QUALITIES(X)                            \
 	X(MISSING, "missing", "missing")        \

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/conclude.h"
+#include "model/infer.h"
 
 void snapshot_reset(struct snapshot *snap)
 {
@@ -334,9 +334,9 @@ static void build_events(struct snapshot *snap, const struct sample *prev, const
 		snap->events.len = cur->events.len;
 	}
 	if (prev)
-		conclude_clocks(prev, cur, snap);
+		infer_clocks(prev, cur, snap);
 	if (prev && !cur->events_complete)
-		conclude_lives(prev, cur, snap);
+		infer_lives(prev, cur, snap);
 	vec_each(&snap->events, e) {
 		struct job_ref ref = jobtab_find(jobs, e->id);
 

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "rpc/message.h"
+#include "rpc/rpc_message.h"
 
 struct bus_feed {
 	struct bus *bus;
@@ -15,19 +15,19 @@ struct bus_feed {
 
 static void put_lag(struct json *j, uint64_t lost, uint64_t next_seq)
 {
-	message_begin_notification(j, "bus.lagged");
+	rpc_message_begin_notification(j, "bus.lagged");
 	json_begin_object(j);
 	json_key(j, "lost");
 	lost == BUS_LOST_UNKNOWN ? json_nil(j) : json_u64(j, lost);
 	json_key(j, "next_seq");
 	json_u64(j, next_seq);
 	json_end_object(j);
-	message_end_notification(j);
+	rpc_message_end_notification(j);
 }
 
 static void put_event(struct json *j, const struct bus_event *e)
 {
-	message_begin_notification(j, "bus.event");
+	rpc_message_begin_notification(j, "bus.event");
 	json_begin_object(j);
 	json_key(j, "seq");
 	json_u64(j, e->seq);
@@ -40,7 +40,7 @@ static void put_event(struct json *j, const struct bus_event *e)
 	json_key(j, "data");
 	json_raw(j, e->text, strlen(e->text));
 	json_end_object(j);
-	message_end_notification(j);
+	rpc_message_end_notification(j);
 }
 
 static bool next(void *self, struct json *out)
@@ -59,11 +59,11 @@ static bool next(void *self, struct json *out)
 	return has_event || lost;
 }
 
-struct server_feed bus_feed_new(struct bus *bus, struct bus_cursor from,
+struct rpc_server_feed bus_feed_new(struct bus *bus, struct bus_cursor from,
                                 const struct bus_filter *filter)
 {
 	struct bus_feed *f = xcalloc(1, sizeof *f);
 
 	*f = (struct bus_feed){ .bus = bus, .cursor = from, .filter = *filter };
-	return (struct server_feed){ .self = f, .next = next, .close = free };
+	return (struct rpc_server_feed){ .self = f, .next = next, .close = free };
 }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "engine/bus.h"
-#include "rpc/server.h"
+#include "rpc/rpc_server.h"
 
-struct server_feed bus_feed_new(struct bus *bus, struct bus_cursor from,
+struct rpc_server_feed bus_feed_new(struct bus *bus, struct bus_cursor from,
                                 const struct bus_filter *filter);

@@ -85,7 +85,7 @@ static void put_job(struct json *j, const struct jobtab *t, int32_t index)
 	json_end_object(j);
 }
 
-void job_list_put(const struct jobtab *t, const struct server_peer *peer, struct json *j)
+void job_list_put(const struct jobtab *t, const struct rpc_server_peer *peer, struct json *j)
 {
 	json_begin_object(j);
 	json_key(j, "jobs");

@@ -5,6 +5,6 @@
 
 #include "base/json.h"
 #include "model/job.h"
-#include "rpc/server.h"
+#include "rpc/rpc_server.h"
 
-void job_list_put(const struct jobtab *t, const struct server_peer *peer, struct json *j);
+void job_list_put(const struct jobtab *t, const struct rpc_server_peer *peer, struct json *j);

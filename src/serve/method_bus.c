@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "rpc/params.h"
+#include "rpc/rpc_params.h"
 #include "serve/bus_feed.h"
 #include "serve/methods.h"
 
@@ -16,7 +16,7 @@ static const char *const ours[] = { "process.", "monitor.", "sheet.", "job.", "d
 static int text_into(const json_t *params, const char *name, char *to, size_t size, struct err *err)
 {
 	const char *text = NULL;
-	int r = params_text(params, name, size - 1, &text, err);
+	int r = rpc_params_text(params, name, size - 1, &text, err);
 
 	if (r == 0 && text)
 		snprintf(to, size, "%s", text);
@@ -28,19 +28,19 @@ METHOD(method_bus_subscribe)
 	struct methods *m = self;
 	struct bus_filter filter = { .uid = methods_trusts(peer) ? 0 : peer->uid };
 	struct bus_cursor from;
-	struct server_feed feed;
+	struct rpc_server_feed feed;
 	uint64_t since = 0;
 
 	if (text_into(params, "filter", filter.prefix, sizeof filter.prefix, err) < 0 ||
 	    text_into(params, "job_id", filter.job_id, sizeof filter.job_id, err) < 0 ||
-	    params_u64(params, "since_seq", 0, UINT64_MAX >> 1, &since, err) < 0)
+	    rpc_params_u64(params, "since_seq", 0, UINT64_MAX >> 1, &since, err) < 0)
 		return -err->code;
 	methods_begin_bus(m);
 	from = since                             ? bus_at(m->bus, since)
-	       : params_has(params, "since_seq") ? bus_begin(m->bus)
+	       : rpc_params_has(params, "since_seq") ? bus_begin(m->bus)
 	                                         : bus_end(m->bus);
 	feed = bus_feed_new(m->bus, from, &filter);
-	server_feed(peer, &feed);
+	rpc_server_feed(peer, &feed);
 	json_begin_object(result);
 	json_key(result, "next_seq");
 	json_u64(result, bus_next_seq(m->bus));
@@ -69,7 +69,7 @@ METHOD(method_bus_publish)
 
 	if (text_into(params, "event", name, sizeof name, err) < 0 ||
 	    methods_find_any_job(m, peer, params, &at, err) < 0 ||
-	    params_object_text(params, "data", SERVE_DATA_MAX, &data, err) < 0)
+	    rpc_params_object_text(params, "data", SERVE_DATA_MAX, &data, err) < 0)
 		return -err->code;
 	if (!name[0])
 		return err_set(err, EINVAL, "event is needed");

@@ -4,10 +4,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "job/pressure.h"
-#include "model/codec.h"
-#include "model/codec_job.h"
-#include "rpc/message.h"
-#include "rpc/params.h"
+#include "model/snapshot_json.h"
+#include "model/job_json.h"
+#include "rpc/rpc_message.h"
+#include "rpc/rpc_params.h"
 #include "serve/methods.h"
 
 #define EVENTS_DEFAULT 50
@@ -22,7 +22,7 @@ METHOD(method_hello)
 	json_str(result, PROCTOR_VERSION);
 	json_key(result, "capabilities");
 	json_begin_array(result);
-	for (const struct server_method *m = serve_methods; m->name; m++)
+	for (const struct rpc_server_method *m = serve_methods; m->name; m++)
 		json_str(result, m->name);
 	json_end_array(result);
 	json_end_object(result);
@@ -38,7 +38,7 @@ static void put_count(struct json *j, const char *key, uint64_t n)
 }
 
 /* Of those that are his. */
-static void put_jobs(struct json *j, const struct jobtab *t, const struct server_peer *peer)
+static void put_jobs(struct json *j, const struct jobtab *t, const struct rpc_server_peer *peer)
 {
 	uint32_t jobs = 0, sheets = 0;
 
@@ -60,13 +60,13 @@ static void put_anomalies(struct json *j, const struct snapshot *snap)
 	json_begin_array(j);
 	for (size_t i = 0; snap && i < snap->anomalies.len; i++) {
 		const struct anomaly *a = &snap->anomalies.at[i];
-		struct reader_anomaly told;
+		struct anomaly_record told;
 
 		if (a->news == ANOMALY_ENDED)
 			continue;
-		told = anomaly_told(a, snap, &text);
+		told = anomaly_record_of(a, snap, &text);
 		json_begin_object(j);
-		codec_anomaly_members(j, &told);
+		anomaly_json_members(j, &told);
 		json_end_object(j);
 	}
 	json_end_array(j);
@@ -104,7 +104,7 @@ static void put_cost(struct json *j, const struct snapshot *snap, const struct s
 	snap ? json_double(j, snap->self_cpu_ratio * 100, 2) : json_nil(j);
 	json_key(j, "rss_mb");
 	if (snap && readings_has(&snap->host, HOST_SELF_RSS))
-		codec_value(j, UNIT_MIB, snap->host.value[HOST_SELF_RSS]);
+		metric_json(j, UNIT_MIB, snap->host.value[HOST_SELF_RSS]);
 	else
 		json_nil(j);
 }
@@ -132,7 +132,7 @@ static void put_daemon(struct json *j, const struct methods *m)
 	put_count(j, "events", s.totals.events);
 	json_key(j, "pressure_level");
 	json_str(j, p ? pressure_name(p->level) : NULL);
-	put_count(j, "clients", server_clients(m->server));
+	put_count(j, "clients", rpc_server_clients(m->server));
 	put_store(j, m, &s);
 	json_key(j, "config_problem");
 	json_str(j, s.config_problem);
@@ -174,16 +174,16 @@ METHOD(method_status)
 
 /* ---- daemon.top ------------------------------------------------------------------------------ */
 
-static void put_top(struct methods *m, const struct server_peer *peer, struct json *j)
+static void put_top(struct methods *m, const struct rpc_server_peer *peer, struct json *j)
 {
 	const struct snapshot *snap = methods_snapshot(m, peer);
 
 	if (!snap)
 		json_nil(j);
 	else if (methods_trusts(peer))
-		seen_put(&m->seen, snap, j);
+		visible_snapshot_put(&m->seen, snap, j);
 	else
-		codec_snapshot(j, snap);
+		snapshot_json(j, snap);
 }
 
 METHOD(method_top)
@@ -196,7 +196,7 @@ METHOD(method_top)
 /* Who reads slowly gets the latest when he comes to it, and not those in between. */
 struct top_feed {
 	struct methods *methods;
-	struct server_peer peer;
+	struct rpc_server_peer peer;
 	uint64_t seq; /* of the last that was sent */
 };
 
@@ -208,20 +208,20 @@ static bool next_top(void *self, struct json *out)
 	if (!snap || snap->seq == f->seq)
 		return false;
 	f->seq = snap->seq;
-	message_begin_notification(out, "daemon.top");
+	rpc_message_begin_notification(out, "daemon.top");
 	put_top(f->methods, &f->peer, out);
-	message_end_notification(out);
+	rpc_message_end_notification(out);
 	return true;
 }
 
-static void feed_top(struct methods *m, const struct server_peer *peer)
+static void feed_top(struct methods *m, const struct rpc_server_peer *peer)
 {
 	struct top_feed *f = xcalloc(1, sizeof *f);
-	struct server_feed feed = { .self = f, .next = next_top, .close = free };
+	struct rpc_server_feed feed = { .self = f, .next = next_top, .close = free };
 
 	f->methods = m;
 	f->peer = *peer;
-	server_feed(peer, &feed);
+	rpc_server_feed(peer, &feed);
 }
 
 METHOD(method_top_stream)
@@ -229,7 +229,7 @@ METHOD(method_top_stream)
 	struct methods *m = self;
 	bool subscribes = false;
 
-	if (params_bool(params, "subscribe", &subscribes, err) < 0)
+	if (rpc_params_bool(params, "subscribe", &subscribes, err) < 0)
 		return -err->code;
 	if (subscribes)
 		feed_top(m, peer);
@@ -244,13 +244,13 @@ METHOD(method_events)
 {
 	const struct methods *m = self;
 	uint64_t limit = EVENTS_DEFAULT;
-	int r = params_u64(params, "limit", 0, INT32_MAX, &limit, err);
+	int r = rpc_params_u64(params, "limit", 0, INT32_MAX, &limit, err);
 
 	if (r < 0)
 		return r;
 	json_begin_object(result);
 	json_key(result, "events");
-	recent_put(&m->recent, methods_trusts(peer) ? RECENT_OF_ALL : peer->uid, limit, result);
+	recent_events_put(&m->recent, methods_trusts(peer) ? RECENT_EVENTS_OF_ALL : peer->uid, limit, result);
 	json_end_object(result);
 	return 0;
 }

@@ -8,16 +8,16 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "job/cgroup_name.h"
-#include "job/ident.h"
-#include "job/own_group.h"
-#include "job/sign.h"
-#include "rpc/params.h"
-#include "serve/context.h"
-#include "serve/hide.h"
+#include "job/cgroup/cgroup_name.h"
+#include "job/job_ident.h"
+#include "job/cgroup/own_cgroup.h"
+#include "job/signature.h"
+#include "rpc/rpc_params.h"
+#include "serve/resource_context.h"
+#include "serve/input_redaction.h"
 #include "serve/job_list.h"
 #include "serve/methods.h"
-#include "serve/speaker.h"
+#include "serve/announced_job.h"
 
 METHOD(method_job_list)
 {
@@ -34,9 +34,9 @@ static int name_param(const json_t *params, const char *name, char ret[static JO
                       struct err *err)
 {
 	const char *text = NULL;
-	int r = params_text(params, name, JOB_NAME_MAX, &text, err);
+	int r = rpc_params_text(params, name, JOB_NAME_MAX, &text, err);
 
-	if (r == 0 && text && job_name_check(text, err) < 0)
+	if (r == 0 && text && job_ident_check(text, err) < 0)
 		return err_wrap(err, "%s", name);
 	if (r == 0 && text)
 		snprintf(ret, JOB_ID_MAX, "%s", text);
@@ -49,10 +49,10 @@ static int text_param(const json_t *params, const char *name, char *ret, size_t 
 {
 	cleanup(buf_done) struct buf safe = { 0 };
 	const char *text = NULL;
-	int r = params_text(params, name, 65536, &text, err);
+	int r = rpc_params_text(params, name, 65536, &text, err);
 
 	if (r == 0 && text)
-		snprintf(ret, size, "%s", hide_text(text, &safe));
+		snprintf(ret, size, "%s", input_redaction_text(text, &safe));
 	return r;
 }
 
@@ -62,12 +62,12 @@ static int put_workspace(json_t *params, struct err *err)
 	json_t *tags = json_object_get(params, "tags");
 	const char *text = NULL;
 	char path[JOB_CWD_MAX];
-	int r = params_text(params, "workspace", JOB_CWD_MAX - 1, &text, err);
+	int r = rpc_params_text(params, "workspace", JOB_CWD_MAX - 1, &text, err);
 
 	if (r < 0 || !text)
 		return r;
 	snprintf(path, sizeof path, "%s", text);
-	if (!sign_workspace_clean(path))
+	if (!signature_workspace_clean(path))
 		return err_set(err, EINVAL,
 		               "workspace: '%.64s' is not the whole path of a directory below '/'",
 		               text);
@@ -75,7 +75,7 @@ static int put_workspace(json_t *params, struct err *err)
 		tags = json_object();
 		json_object_set_new(params, "tags", tags);
 	}
-	json_object_set_new(tags, SIGN_WORKSPACE_TAG, json_string(path));
+	json_object_set_new(tags, SIGNATURE_WORKSPACE_TAG, json_string(path));
 	return 0;
 }
 
@@ -94,9 +94,9 @@ static int tags_param(const json_t *params, char ret[static JOB_TAGS_MAX], struc
 	}
 	if (r == 0)
 		r = put_workspace(safe, err);
-	hide_members(json_object_get(safe, "tags"));
+	input_redaction_members(json_object_get(safe, "tags"));
 	if (r == 0)
-		r = params_object_text(safe, "tags", JOB_TAGS_MAX - 1, &text, err);
+		r = rpc_params_object_text(safe, "tags", JOB_TAGS_MAX - 1, &text, err);
 	json_decref(safe);
 	if (r == 0 && text)
 		snprintf(ret, JOB_TAGS_MAX, "%s", text);
@@ -114,9 +114,9 @@ static int start_params(const json_t *params, struct job *ret, struct err *err)
 	    text_param(params, "cwd", ret->cwd, sizeof ret->cwd, err) < 0 ||
 	    text_param(params, "tier", ret->tier, sizeof ret->tier, err) < 0 ||
 	    tags_param(params, ret->tags, err) < 0 ||
-	    params_bool(params, "has_recorder", &ret->is_foreign, err) < 0 ||
-	    params_time(params, "started_at", &ret->started_ns, err) < 0 ||
-	    params_u64(params, "total_sheets", 1, SERVE_SHEET_MAX, &total, err) < 0)
+	    rpc_params_bool(params, "has_recorder", &ret->is_foreign, err) < 0 ||
+	    rpc_params_time(params, "started_at", &ret->started_ns, err) < 0 ||
+	    rpc_params_u64(params, "total_sheets", 1, SERVE_SHEET_MAX, &total, err) < 0)
 		return -err->code;
 	ret->total_sheets = (uint32_t)total;
 	ret->type_is_given = ret->type[0] != '\0';
@@ -127,7 +127,7 @@ static int start_params(const json_t *params, struct job *ret, struct err *err)
 static bool name_by_group(const struct methods *m, pid_t pid, struct job *job)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	cleanup(freep) char *group = own_group_find(root_fd, pid, job->registrar);
+	cleanup(freep) char *group = own_cgroup_find(root_fd, pid, job->registrar);
 	struct cgroup_job known;
 
 	if (!group || !cgroup_job_name(group, &known) ||
@@ -152,7 +152,7 @@ static void fill_in(struct methods *m, pid_t pid, struct job *job)
 	if (job->id[0] || name_by_group(m, pid, job))
 		return;
 	(void)!getrandom(&random, sizeof random, GRND_NONBLOCK);
-	job_new_id(job->type, clock_wall_ns(), pid, random, job->id);
+	job_ident_new(job->type, clock_wall_ns(), pid, random, job->id);
 }
 
 void methods_announce_job(struct methods *m, const struct job *job, pid_t pid)
@@ -178,7 +178,7 @@ void methods_announce_job(struct methods *m, const struct job *job, pid_t pid)
 	json_key(&j, "signal_num");
 	job->signal ? json_i64(&j, job->signal) : json_nil(&j);
 	json_key(&j, "context");
-	context_put(m->host.latest(m->host.self), pid, &j);
+	resource_context_put(m->host.latest(m->host.self), pid, &j);
 	json_end_object(&j);
 	methods_publish(m, names[job->status], job->id, job->uid, m->scratch.at);
 }
@@ -233,7 +233,7 @@ METHOD(method_job_start)
 	if (r < 0)
 		return r;
 	if (job.is_foreign)
-		speaker_new(peer, job.id, said_id, on_speaker_gone, m);
+		announced_job_new(peer, job.id, said_id, on_speaker_gone, m);
 	put_job(result, &job, r == 0);
 	methods_announce_job(m, &job, pid);
 	return 0;
@@ -246,7 +246,7 @@ static int status_param(const json_t *params, struct sheet *how, struct err *err
 	const char *status = NULL;
 
 	if (methods_end_params(params, how, err) < 0 ||
-	    params_text(params, "status", 16, &status, err) < 0)
+	    rpc_params_text(params, "status", 16, &status, err) < 0)
 		return -err->code;
 	if (!status)
 		how->status = how->signal || how->exit_code ? JOB_FAILED : JOB_COMPLETED;
@@ -320,16 +320,16 @@ static int note_params(const json_t *params, struct note *ret, struct err *err)
 {
 	const char *name = NULL;
 	json_t *safe;
-	int r = params_text(params, "name", SERVE_NAME_MAX, &name, err);
+	int r = rpc_params_text(params, "name", SERVE_NAME_MAX, &name, err);
 
 	if (r == 0 && !name)
 		return err_set(err, EINVAL, "name is needed");
 	if (r < 0)
 		return r;
-	hide_text(name, &ret->name);
+	input_redaction_text(name, &ret->name);
 	safe = json_deep_copy(params);
-	hide_members(json_object_get(safe, "data"));
-	r = params_object_text(safe, "data", SERVE_DATA_MAX, &ret->data, err);
+	input_redaction_members(json_object_get(safe, "data"));
+	r = rpc_params_object_text(safe, "data", SERVE_DATA_MAX, &ret->data, err);
 	json_decref(safe);
 	if (r == 0 && !ret->data)
 		ret->data = xstrdup("{}");
@@ -372,9 +372,9 @@ METHOD(method_job_phase)
 	if (methods_claim_job(m, peer, params, &job, err) < 0 ||
 	    note_params(params, &note, err) < 0)
 		return -err->code;
-	if (!params_has(params, "seconds"))
+	if (!rpc_params_has(params, "seconds"))
 		return err_set(err, EINVAL, "seconds is needed");
-	if (params_seconds(params, "seconds", &took_ns, err) < 0 ||
+	if (rpc_params_seconds(params, "seconds", &took_ns, err) < 0 ||
 	    methods_take_room(m, peer, job, note_bytes(&note), err) < 0 ||
 	    m->host.say(m->host.self, job, EVENT_PHASE, note.name.at, took_ns, note.data, err) < 0)
 		return -err->code;

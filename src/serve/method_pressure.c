@@ -3,19 +3,19 @@
 #include <string.h>
 
 #include "job/pressure.h"
-#include "model/codec.h"
-#include "rpc/params.h"
-#include "serve/context.h"
+#include "model/snapshot_json.h"
+#include "rpc/rpc_params.h"
+#include "serve/resource_context.h"
 #include "serve/methods.h"
 
 METHOD(method_context_get)
 {
 	uint64_t pid = 0;
-	int r = params_u64(params, "pid", 1, INT32_MAX, &pid, err);
+	int r = rpc_params_u64(params, "pid", 1, INT32_MAX, &pid, err);
 
 	if (r < 0)
 		return r;
-	context_put(methods_snapshot(self, peer), (pid_t)pid, result);
+	resource_context_put(methods_snapshot(self, peer), (pid_t)pid, result);
 	return 0;
 }
 
@@ -53,7 +53,7 @@ static int is_job(const json_t *params, bool *ret, struct err *err)
 {
 	const char *what = "job";
 
-	if (params_text(params, "what", 16, &what, err) < 0)
+	if (rpc_params_text(params, "what", 16, &what, err) < 0)
 		return -err->code;
 	if (strcmp(what, "job") != 0 && strcmp(what, "sheet") != 0)
 		return err_set(err, EINVAL, "what is 'job' or 'sheet'");
@@ -67,7 +67,7 @@ static void put_limit(struct json *j, const char *key, uint64_t n, bool is_mib)
 	if (!n)
 		json_nil(j);
 	else if (is_mib)
-		codec_value(j, UNIT_MIB, n);
+		metric_json(j, UNIT_MIB, n);
 	else
 		json_u64(j, n);
 }
@@ -94,7 +94,7 @@ METHOD(method_admit)
 	bool is_new_job = true;
 
 	(void)peer;
-	if (params_text(params, "job_type", 128, &job_type, err) < 0 || judged(self, &p, err) < 0 ||
+	if (rpc_params_text(params, "job_type", 128, &job_type, err) < 0 || judged(self, &p, err) < 0 ||
 	    is_job(params, &is_new_job, err) < 0)
 		return -err->code;
 	json_begin_object(result);

@@ -5,22 +5,22 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "model/codec.h"
-#include "rpc/params.h"
+#include "model/snapshot_json.h"
+#include "rpc/rpc_params.h"
 #include "serve/methods.h"
-#include "store/reader_job.h"
+#include "history/job_query.h"
 
 #define POINTS_DEFAULT 1000
 #define POINTS_MAX 10000
 
 /* With all that the clerk needs to answer it: he has nothing else. */
 struct question {
-	struct server_peer peer; /* its session is not for him */
+	struct rpc_server_peer peer; /* its session is not for him */
 	char *db_path;
 	serve_report_fn report;
 	char job_id[JOB_ID_MAX];
 	pid_t pid;
-	struct reader_cursor since;
+	struct history_cursor since;
 	size_t limit;
 };
 
@@ -36,21 +36,21 @@ static void tell(void *self, int r, const struct buf *result, const struct err *
 {
 	struct question *q = self;
 
-	server_answer(q->peer.session, r, result, err);
+	rpc_server_answer(q->peer.session, r, result, err);
 }
 
 static void drop(void *self)
 {
-	clerk_drop(self);
+	store_worker_drop(self);
 }
 
-static int ask(const struct methods *m, const struct server_peer *peer,
+static int ask(const struct methods *m, const struct rpc_server_peer *peer,
                const struct question *asked, clerk_work_fn work, struct err *err)
 {
-	struct clerk_task task = {
+	struct store_worker_task task = {
 		.uid = peer->uid, .work = work, .done = tell, .free = question_free
 	};
-	struct server_work later = { .abandon = drop };
+	struct rpc_server_work later = { .abandon = drop };
 	struct errand *errand;
 	struct question *q;
 
@@ -61,22 +61,22 @@ static int ask(const struct methods *m, const struct server_peer *peer,
 	q->peer = *peer;
 	q->db_path = xstrdup(m->host.db_path);
 	q->report = m->host.report;
-	if (clerk_take(m->clerk, &task, &errand, err) < 0)
+	if (store_worker_take(m->clerk, &task, &errand, err) < 0)
 		return -err->code;
 	later.self = errand;
-	server_defer(peer, &later);
-	return SERVER_LATER;
+	rpc_server_defer(peer, &later);
+	return RPC_SERVER_LATER;
 }
 
 /* Of a job: by its id in full, and at a door the door's own. */
-static int ask_of_job(const struct methods *m, const struct server_peer *peer, const json_t *params,
+static int ask_of_job(const struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                       clerk_work_fn work, struct err *err)
 {
 	const struct jobtab *t = m->host.jobs(m->host.self);
 	const char *id = !m->host.start_job && t->jobs.len ? t->jobs.at[0].id : NULL;
 	struct question q = { 0 };
 
-	if (params_text(params, "job_id", sizeof q.job_id - 1, &id, err) < 0)
+	if (rpc_params_text(params, "job_id", sizeof q.job_id - 1, &id, err) < 0)
 		return -err->code;
 	if (!id)
 		return err_set(err, EINVAL, "job_id is needed");
@@ -86,21 +86,21 @@ static int ask_of_job(const struct methods *m, const struct server_peer *peer, c
 
 /* ---- in the clerk's thread ------------------------------------------------------------------- */
 
-static int open_store(const struct question *q, const struct reader_leash *leash,
-                      struct reader **ret, struct err *err)
+static int open_store(const struct question *q, const struct history_leash *leash,
+                      struct history **ret, struct err *err)
 {
-	int r = reader_open(q->db_path, ret, err);
+	int r = history_open(q->db_path, ret, err);
 
 	if (r == 0)
-		reader_heed(*ret, leash);
+		history_heed(*ret, leash);
 	return r == -ENOENT ? err_set(err, ENOENT, "nothing is recorded yet") : r;
 }
 
 /* One that is recorded here and is his. */
-static int find_recorded(const struct question *q, struct reader *reader, struct err *err)
+static int find_recorded(const struct question *q, struct history *reader, struct err *err)
 {
 	struct job job;
-	int r = reader_get_job(reader, q->job_id, &job, err);
+	int r = history_get_job(reader, q->job_id, &job, err);
 
 	if (r == 0 && !methods_has_job(&q->peer, &job))
 		r = -ENOENT;
@@ -113,11 +113,11 @@ static int unless_late(int r, struct err *err)
 	return r == -ETIME ? err_set(err, EAGAIN, "it takes too long to read it") : r;
 }
 
-static int read_report(void *self, const struct reader_leash *leash, struct json *result,
+static int read_report(void *self, const struct history_leash *leash, struct json *result,
                        struct err *err)
 {
 	const struct question *q = self;
-	cleanup(reader_closep) struct reader *reader = NULL;
+	cleanup(history_closep) struct history *reader = NULL;
 	int r = open_store(q, leash, &reader, err);
 
 	if (r == 0)
@@ -130,7 +130,7 @@ static int read_report(void *self, const struct reader_leash *leash, struct json
 static void put_mib(struct json *j, const char *key, uint64_t bytes)
 {
 	json_key(j, key);
-	codec_value(j, UNIT_MIB, bytes);
+	metric_json(j, UNIT_MIB, bytes);
 }
 
 static void put_profile(struct json *j, const struct profile *p)
@@ -142,7 +142,7 @@ static void put_profile(struct json *j, const struct profile *p)
 	json_str(j, p->job_id);
 	put_mib(j, "peak_rss_mb", p->peak_rss_bytes);
 	json_key(j, "total_cpu_seconds");
-	codec_value(j, UNIT_NS, p->cpu_time_ns);
+	metric_json(j, UNIT_NS, p->cpu_time_ns);
 	json_key(j, "process_spawn_count");
 	json_u64(j, p->spawns);
 	json_key(j, "unique_pid_count");
@@ -165,24 +165,24 @@ static void put_profile(struct json *j, const struct profile *p)
 	json_end_object(j);
 }
 
-static int read_profile(void *self, const struct reader_leash *leash, struct json *result,
+static int read_profile(void *self, const struct history_leash *leash, struct json *result,
                         struct err *err)
 {
 	const struct question *q = self;
-	cleanup(reader_closep) struct reader *reader = NULL;
+	cleanup(history_closep) struct history *reader = NULL;
 	cleanup(profile_done) struct profile profile = { 0 };
 	int r = open_store(q, leash, &reader, err);
 
 	if (r == 0)
 		r = find_recorded(q, reader, err);
 	if (r == 0)
-		r = reader_profile(reader, q->job_id, &profile, err);
+		r = history_profile(reader, q->job_id, &profile, err);
 	if (r == 0)
 		put_profile(result, &profile);
 	return unless_late(r, err);
 }
 
-static int put_point(void *self, const struct reader_point *p)
+static int put_point(void *self, const struct history_point *p)
 {
 	struct json *j = self;
 
@@ -197,18 +197,18 @@ static int put_point(void *self, const struct reader_point *p)
 	json_strn(j, &p->state, 1);
 	json_key(j, "cpu_percent");
 	json_double(j, p->cpu_ratio * 100, 2);
-	codec_readings(j, proc_metrics, PROC_METRIC_COUNT, p->r.present, p->r.value);
+	readings_json(j, proc_metrics, PROC_METRIC_COUNT, p->r.present, p->r.value);
 	json_end_object(j);
 	return 0;
 }
 
-static int read_history(void *self, const struct reader_leash *leash, struct json *result,
+static int read_history(void *self, const struct history_leash *leash, struct json *result,
                         struct err *err)
 {
 	const struct question *q = self;
-	uint32_t uid = methods_trusts(&q->peer) ? READER_ANY_UID : q->peer.uid;
-	cleanup(reader_closep) struct reader *reader = NULL;
-	struct reader_cursor at = q->since;
+	uint32_t uid = methods_trusts(&q->peer) ? HISTORY_ANY_UID : q->peer.uid;
+	cleanup(history_closep) struct history *reader = NULL;
+	struct history_cursor at = q->since;
 	int n;
 
 	if (open_store(q, leash, &reader, err) < 0)
@@ -218,7 +218,7 @@ static int read_history(void *self, const struct reader_leash *leash, struct jso
 	json_u64(result, (uint64_t)q->pid);
 	json_key(result, "points");
 	json_begin_array(result);
-	n = reader_history(reader, q->pid, uid, &at, q->limit, put_point, result, err);
+	n = history_process(reader, q->pid, uid, &at, q->limit, put_point, result, err);
 	json_end_array(result);
 	json_key(result, "more");
 	json_bool(result, n >= 0 && (size_t)n == q->limit);
@@ -250,9 +250,9 @@ METHOD(method_process_history)
 	struct question q = { 0 };
 
 	(void)result;
-	if (params_u64(params, "pid", 1, INT32_MAX, &pid, err) < 0 ||
-	    params_time(params, "since", &q.since.since_ns, err) < 0 ||
-	    params_u64(params, "limit", 1, POINTS_MAX, &limit, err) < 0)
+	if (rpc_params_u64(params, "pid", 1, INT32_MAX, &pid, err) < 0 ||
+	    rpc_params_time(params, "since", &q.since.since_ns, err) < 0 ||
+	    rpc_params_u64(params, "limit", 1, POINTS_MAX, &limit, err) < 0)
 		return -err->code;
 	if (!pid)
 		return err_set(err, EINVAL, "pid is needed");

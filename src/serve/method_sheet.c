@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "rpc/params.h"
-#include "serve/context.h"
-#include "serve/hide.h"
+#include "rpc/rpc_params.h"
+#include "serve/resource_context.h"
+#include "serve/input_redaction.h"
 #include "serve/methods.h"
 
 #define LABEL_SENT_MAX 4096 /* longer ones are a mistake; shorter ones are cut to what is kept */
@@ -13,12 +13,12 @@
 static int sheet_params(const json_t *params, uint64_t *ret_num, uint64_t *ret_total,
                         const char **ret_label, struct err *err)
 {
-	int r = params_u64(params, "sheet_num", 1, SERVE_SHEET_MAX, ret_num, err);
+	int r = rpc_params_u64(params, "sheet_num", 1, SERVE_SHEET_MAX, ret_num, err);
 
 	if (r == 0)
-		r = params_u64(params, "total", 1, SERVE_SHEET_MAX, ret_total, err);
+		r = rpc_params_u64(params, "total", 1, SERVE_SHEET_MAX, ret_total, err);
 	if (r == 0)
-		r = params_text(params, "label", LABEL_SENT_MAX, ret_label, err);
+		r = rpc_params_text(params, "label", LABEL_SENT_MAX, ret_label, err);
 	if (r == 0 && *ret_total && *ret_num > *ret_total)
 		r = err_set(err, EINVAL, "sheet_num is beyond the total");
 	return r;
@@ -57,7 +57,7 @@ void methods_announce_sheet(struct methods *m, const struct job *job, const stru
 	json_key(&j, "status");
 	json_str(&j, job_status_name(sheet->status));
 	json_key(&j, "context");
-	context_put(m->host.latest(m->host.self), sheet->pid, &j);
+	resource_context_put(m->host.latest(m->host.self), sheet->pid, &j);
 	json_end_object(&j);
 	methods_publish(m, name, job->id, job->uid, m->scratch.at);
 }
@@ -71,18 +71,18 @@ static void announce(struct methods *m, int32_t job, uint32_t num)
 }
 
 /* A recorder tells of sheets that others opened, and of some whose opener is gone. */
-static int find_opener(const struct methods *m, const struct server_peer *peer,
-                       const json_t *params, struct saying_sheet *begun, struct err *err)
+static int find_opener(const struct methods *m, const struct rpc_server_peer *peer,
+                       const json_t *params, struct job_input_sheet *begun, struct err *err)
 {
 	uid_t owner;
 
-	if (job_at(m, begun->job)->is_foreign && !params_has(params, "pid"))
+	if (job_at(m, begun->job)->is_foreign && !rpc_params_has(params, "pid"))
 		return 0;
 	return methods_find_pid(peer, params, &begun->pid, &owner, err);
 }
 
 /* All jobs share one table. */
-static int check_share(const struct methods *m, const struct server_peer *peer, int32_t job,
+static int check_share(const struct methods *m, const struct rpc_server_peer *peer, int32_t job,
                        struct err *err)
 {
 	const struct jobtab *t = m->host.jobs(m->host.self);
@@ -105,7 +105,7 @@ METHOD(method_sheet_started)
 	cleanup(buf_done) struct buf safe = { 0 };
 	const char *text = "";
 	char label[SHEET_LABEL_MAX];
-	struct saying_sheet begun = { .label = label };
+	struct job_input_sheet begun = { .label = label };
 	uint32_t opened;
 
 	if (methods_claim_job(m, peer, params, &begun.job, err) < 0 ||
@@ -114,7 +114,7 @@ METHOD(method_sheet_started)
 	    check_share(m, peer, begun.job, err) < 0 ||
 	    methods_take_room(m, peer, begun.job, strlen(text), err) < 0)
 		return -err->code;
-	text_copy(label, sizeof label, hide_text(text, &safe));
+	text_copy(label, sizeof label, input_redaction_text(text, &safe));
 	begun.num = (uint32_t)num;
 	begun.total = (uint32_t)total;
 	if (m->host.begin_sheet(m->host.self, &begun, &opened, err) < 0)
@@ -126,7 +126,7 @@ METHOD(method_sheet_started)
 
 static int end_params(const json_t *params, uint64_t *ret_num, struct err *err)
 {
-	int r = params_u64(params, "sheet_num", 1, SERVE_SHEET_MAX, ret_num, err);
+	int r = rpc_params_u64(params, "sheet_num", 1, SERVE_SHEET_MAX, ret_num, err);
 
 	return r == 0 && !*ret_num ? err_set(err, EINVAL, "sheet_num is needed") : r;
 }
@@ -135,9 +135,9 @@ int methods_end_params(const json_t *params, struct sheet *ret, struct err *err)
 {
 	uint64_t code = 0, signal = 0;
 
-	ret->has_exit_code = params_has(params, "exit_code");
-	if (params_u64(params, "exit_code", 0, 255, &code, err) < 0 ||
-	    params_u64(params, "signal", 1, 64, &signal, err) < 0)
+	ret->has_exit_code = rpc_params_has(params, "exit_code");
+	if (rpc_params_u64(params, "exit_code", 0, 255, &code, err) < 0 ||
+	    rpc_params_u64(params, "signal", 1, 64, &signal, err) < 0)
 		return -err->code;
 	if (ret->has_exit_code && signal)
 		return err_set(err, EINVAL, "exit_code or signal, not both");
@@ -146,7 +146,7 @@ int methods_end_params(const json_t *params, struct sheet *ret, struct err *err)
 	return 0;
 }
 
-static int end_sheet(struct methods *m, const struct server_peer *peer, const json_t *params,
+static int end_sheet(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                      struct sheet *how, struct json *result, struct err *err)
 {
 	uint64_t num = 0;

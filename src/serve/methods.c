@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "job/foreign_pid.h"
-#include "rpc/params.h"
-#include "serve/speaker.h"
+#include "kernel/pid_namespace.h"
+#include "rpc/rpc_params.h"
+#include "serve/announced_job.h"
 
 #define RING_BYTES ((size_t)2 << 20) /* some ten thousand events */
 
-const struct server_method serve_methods[] = {
+const struct rpc_server_method serve_methods[] = {
 	{ "rpc.hello", method_hello },
 	{ "daemon.status", method_status },
 	{ "daemon.top", method_top },
@@ -42,21 +42,21 @@ const struct server_method serve_methods[] = {
 
 /* ---- who may what ---------------------------------------------------------------------------- */
 
-bool methods_trusts(const struct server_peer *peer)
+bool methods_trusts(const struct rpc_server_peer *peer)
 {
 	return peer->uid == 0 || peer->uid == geteuid();
 }
 
-bool methods_has_job(const struct server_peer *peer, const struct job *job)
+bool methods_has_job(const struct rpc_server_peer *peer, const struct job *job)
 {
 	return methods_trusts(peer) || job->uid == peer->uid;
 }
 
-const struct snapshot *methods_snapshot(struct methods *m, const struct server_peer *peer)
+const struct snapshot *methods_snapshot(struct methods *m, const struct rpc_server_peer *peer)
 {
 	const struct snapshot *snap = m->host.latest ? m->host.latest(m->host.self) : NULL;
 
-	return !snap || methods_trusts(peer) ? snap : seen_part(&m->seen, snap, peer->uid);
+	return !snap || methods_trusts(peer) ? snap : visible_snapshot_part(&m->seen, snap, peer->uid);
 }
 
 static bool is_door(const struct methods *m)
@@ -65,22 +65,22 @@ static bool is_door(const struct methods *m)
 }
 
 /* Where the process that asks belongs; -1: nowhere. */
-static int32_t job_of_caller(const struct methods *m, const struct server_peer *peer)
+static int32_t job_of_caller(const struct methods *m, const struct rpc_server_peer *peer)
 {
 	return m->host.job_of && peer->pid ? m->host.job_of(m->host.self, peer->pid) : -1;
 }
 
 /* One that is not his does not exist for him. */
-int methods_find_any_job(struct methods *m, const struct server_peer *peer, const json_t *params,
+int methods_find_any_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                          int32_t *ret, struct err *err)
 {
 	const struct jobtab *t = m->host.jobs(m->host.self);
 	const char *id = NULL;
 
-	if (params_text(params, "job_id", JOB_ID_MAX - 1, &id, err) < 0)
+	if (rpc_params_text(params, "job_id", JOB_ID_MAX - 1, &id, err) < 0)
 		return -err->code;
 	if (id)
-		*ret = jobtab_index(t, speaker_means(peer, id));
+		*ret = jobtab_index(t, announced_job_means(peer, id));
 	else
 		*ret = is_door(m) && t->jobs.len ? 0 : job_of_caller(m, peer);
 	if (*ret >= 0 ? !methods_has_job(peer, &t->jobs.at[*ret]) : id != NULL)
@@ -88,7 +88,7 @@ int methods_find_any_job(struct methods *m, const struct server_peer *peer, cons
 	return 0;
 }
 
-int methods_find_job(struct methods *m, const struct server_peer *peer, const json_t *params,
+int methods_find_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                      int32_t *ret, struct err *err)
 {
 	int r = methods_find_any_job(m, peer, params, ret, err);
@@ -98,7 +98,7 @@ int methods_find_job(struct methods *m, const struct server_peer *peer, const js
 	return r;
 }
 
-int methods_claim_job(struct methods *m, const struct server_peer *peer, const json_t *params,
+int methods_claim_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                       int32_t *ret, struct err *err)
 {
 	int r = methods_find_job(m, peer, params, ret, err);
@@ -107,7 +107,7 @@ int methods_claim_job(struct methods *m, const struct server_peer *peer, const j
 	if (r < 0)
 		return r;
 	job = &m->host.jobs(m->host.self)->jobs.at[*ret];
-	if (job->is_foreign && !speaker_is(peer, job->id))
+	if (job->is_foreign && !announced_job_is(peer, job->id))
 		return err_set(err, EALREADY,
 		               "job '%s' has a recorder of its own: ask the door of the job",
 		               job->id);
@@ -129,13 +129,13 @@ static int owner_of(pid_t pid, uid_t *ret, struct err *err)
 }
 
 /* As the caller counts, who may be in a container. */
-static int pid_param(const struct server_peer *peer, const json_t *params, pid_t *ret,
+static int pid_param(const struct rpc_server_peer *peer, const json_t *params, pid_t *ret,
                      struct err *err)
 {
 	cleanup(closep) int root_fd = -1;
 	uint64_t pid = 0;
 
-	if (params_u64(params, "pid", 1, INT32_MAX, &pid, err) < 0)
+	if (rpc_params_u64(params, "pid", 1, INT32_MAX, &pid, err) < 0)
 		return -err->code;
 	*ret = peer->pid;
 	if (!peer->pid)
@@ -143,10 +143,10 @@ static int pid_param(const struct server_peer *peer, const json_t *params, pid_t
 	if (!pid)
 		return 0;
 	root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return foreign_pid_find(root_fd, peer->pid, (pid_t)pid, ret, err);
+	return pid_namespace_find(root_fd, peer->pid, (pid_t)pid, ret, err);
 }
 
-int methods_find_pid(const struct server_peer *peer, const json_t *params, pid_t *ret,
+int methods_find_pid(const struct rpc_server_peer *peer, const json_t *params, pid_t *ret,
                      uid_t *ret_uid, struct err *err)
 {
 	int r = pid_param(peer, params, ret, err);
@@ -160,18 +160,18 @@ int methods_find_pid(const struct server_peer *peer, const json_t *params, pid_t
 
 #define ROW_BYTES 256 /* what a row takes besides its texts */
 
-int methods_take_room(struct methods *m, const struct server_peer *peer, int32_t job, size_t bytes,
+int methods_take_room(struct methods *m, const struct rpc_server_peer *peer, int32_t job, size_t bytes,
                       struct err *err)
 {
 	bool is_stored = job < 0 || !m->host.jobs(m->host.self)->jobs.at[job].is_foreign;
 
 	if (methods_trusts(peer) || !is_stored ||
-	    ration_take(&m->ration, peer->uid, ROW_BYTES + bytes, clock_mono_ns()))
+	    quota_take(&m->ration, peer->uid, ROW_BYTES + bytes, clock_mono_ns()))
 		return 0;
 	return err_set(
 		err, ENOSPC,
 		"you had %u MiB stored in a short time: after that %u KiB a second are taken",
-		RATION_BURST_BYTES >> 20, RATION_BYTES_PER_S >> 10);
+		QUOTA_BURST_BYTES >> 20, QUOTA_BYTES_PER_S >> 10);
 }
 
 /* ---- the bus --------------------------------------------------------------------------------- */
@@ -197,5 +197,5 @@ void methods_publish(struct methods *m, const char *name, const char *job_id, ui
 	if (!m->bus)
 		return;
 	(void)bus_publish(m->bus, &e);
-	server_wake(m->server);
+	rpc_server_wake(m->server);
 }

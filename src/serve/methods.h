@@ -5,30 +5,30 @@
 #pragma once
 
 #include "engine/bus.h"
-#include "rpc/server.h"
-#include "serve/clerk.h"
-#include "serve/ration.h"
-#include "serve/recent.h"
-#include "serve/seen.h"
+#include "rpc/rpc_server.h"
+#include "serve/store_worker.h"
+#include "serve/quota.h"
+#include "serve/recent_events.h"
+#include "serve/visible_snapshot.h"
 #include "serve/serve.h"
 
 /* What the methods are given as their self. */
 struct methods {
 	struct serve_host host;
-	struct recent recent;
-	struct ration ration;
+	struct recent_events recent;
+	struct quota ration;
 	struct bus *bus; /* NULL: nobody has listened yet */
-	struct server *server;
-	struct clerk *clerk;
+	struct rpc_server *server;
+	struct store_worker *clerk;
 	struct buf scratch;
 	uint64_t opened_mono_ns;
-	struct seen seen;
+	struct visible_snapshot seen;
 };
 
-extern const struct server_method serve_methods[]; /* the last has no name */
+extern const struct rpc_server_method serve_methods[]; /* the last has no name */
 
 #define METHOD(name)                                                                               \
-	int name(void *self, const struct server_peer *peer, const json_t *params,                 \
+	int name(void *self, const struct rpc_server_peer *peer, const json_t *params,                 \
 	         struct json *result, struct err *err)
 
 METHOD(method_hello);
@@ -54,27 +54,27 @@ METHOD(method_bus_subscribe);
 METHOD(method_bus_publish);
 
 /* Whether everything is for him: root, and who runs us. */
-bool methods_trusts(const struct server_peer *peer);
+bool methods_trusts(const struct rpc_server_peer *peer);
 /* Whether the job is his. */
-bool methods_has_job(const struct server_peer *peer, const struct job *job);
+bool methods_has_job(const struct rpc_server_peer *peer, const struct job *job);
 /* The latest snapshot as far as it is for him; NULL: none yet. Valid until the next call. */
-const struct snapshot *methods_snapshot(struct methods *m, const struct server_peer *peer);
+const struct snapshot *methods_snapshot(struct methods *m, const struct rpc_server_peer *peer);
 /* The job that `job_id` means, or without it the one of a door, or the one that the caller's
  * process belongs to. -ENOENT also for one that is not his. */
-int methods_find_job(struct methods *m, const struct server_peer *peer, const json_t *params,
+int methods_find_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                      int32_t *ret, struct err *err) must_check;
 /* The same for what need not be about a job: *ret is -1 if there is none. */
-int methods_find_any_job(struct methods *m, const struct server_peer *peer, const json_t *params,
+int methods_find_any_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                          int32_t *ret, struct err *err) must_check;
 /* The same to change something: -EALREADY when another connection speaks for it. */
-int methods_claim_job(struct methods *m, const struct server_peer *peer, const json_t *params,
+int methods_claim_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                       int32_t *ret, struct err *err) must_check;
 /* `pid` of the parameters, or the caller's own. -EACCES: it is not his. *ret_uid: whose it is. */
-int methods_find_pid(const struct server_peer *peer, const json_t *params, pid_t *ret,
+int methods_find_pid(const struct rpc_server_peer *peer, const json_t *params, pid_t *ret,
                      uid_t *ret_uid, struct err *err) must_check;
 /* For what will be stored of a job. -ENOSPC: the caller had so much stored of late that others
  * would lack the room; root, and who runs us, may. */
-int methods_take_room(struct methods *m, const struct server_peer *peer, int32_t job, size_t bytes,
+int methods_take_room(struct methods *m, const struct rpc_server_peer *peer, int32_t job, size_t bytes,
                       struct err *err) must_check;
 /* How a sheet or a job ended: exit_code or signal. */
 int methods_end_params(const json_t *params, struct sheet *ret, struct err *err) must_check;

@@ -3,20 +3,20 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "rpc/server.h"
-#include "serve/announce.h"
-#include "serve/doorway.h"
+#include "rpc/rpc_server.h"
+#include "serve/event_publisher.h"
+#include "serve/job_socket.h"
 #include "serve/methods.h"
 
 #define CLIENTS_MAX 256 /* of one job */
 
 struct serve {
-	struct doorway doorway;
+	struct job_socket doorway;
 	struct methods methods;
 };
 
 /* Whose job it is, and root. */
-static bool admits(void *self, const struct server_peer *peer)
+static bool admits(void *self, const struct rpc_server_peer *peer)
 {
 	(void)self;
 	return peer->uid == 0 || peer->uid == geteuid();
@@ -27,9 +27,9 @@ static struct serve *serve_new(struct loop *loop, const struct serve_host *host)
 	struct serve *s = xcalloc(1, sizeof *s);
 
 	s->methods.host = *host;
-	s->methods.clerk = clerk_new(loop, SERVER_REPLY_MAX);
+	s->methods.clerk = store_worker_new(loop, RPC_SERVER_REPLY_MAX);
 	s->methods.opened_mono_ns = clock_mono_ns();
-	doorway_init(&s->doorway);
+	job_socket_init(&s->doorway);
 	return s;
 }
 
@@ -37,7 +37,7 @@ int serve_open(struct loop *loop, const char *dir, const struct serve_host *host
                struct serve **ret, struct err *err)
 {
 	cleanup(serve_closep) struct serve *s = serve_new(loop, host);
-	const struct server_options options = {
+	const struct rpc_server_options options = {
 		.methods = serve_methods,
 		.self = &s->methods,
 		.admits = admits,
@@ -45,9 +45,9 @@ int serve_open(struct loop *loop, const char *dir, const struct serve_host *host
 	};
 	int fd, r;
 
-	r = doorway_open(&s->doorway, dir, &fd, err);
+	r = job_socket_open(&s->doorway, dir, &fd, err);
 	if (r == 0)
-		r = server_open(loop, fd, &options, &s->methods.server, err);
+		r = rpc_server_open(loop, fd, &options, &s->methods.server, err);
 	if (r < 0)
 		return err_wrap(err, "the door of the job");
 	*ret = TAKE_PTR(s);
@@ -58,14 +58,14 @@ int serve_listen(struct loop *loop, int take_fd, const struct serve_host *host, 
                  struct err *err)
 {
 	cleanup(serve_closep) struct serve *s = serve_new(loop, host);
-	const struct server_options options = {
+	const struct rpc_server_options options = {
 		.methods = serve_methods,
 		.self = &s->methods,
 		.clients_max = host->clients_max,
 		.clients_per_uid_max = host->clients_per_uid_max,
 	};
 
-	if (server_open(loop, take_fd, &options, &s->methods.server, err) < 0)
+	if (rpc_server_open(loop, take_fd, &options, &s->methods.server, err) < 0)
 		return -err->code;
 	*ret = TAKE_PTR(s);
 	return 0;
@@ -73,7 +73,7 @@ int serve_listen(struct loop *loop, int take_fd, const struct serve_host *host, 
 
 unsigned serve_clients(const struct serve *serve)
 {
-	return server_clients(serve->methods.server);
+	return rpc_server_clients(serve->methods.server);
 }
 
 /* Those that nobody told of by a call. */
@@ -96,24 +96,24 @@ void serve_note(struct serve *serve, const struct snapshot *snap)
 {
 	struct methods *m = &serve->methods;
 
-	recent_note(&m->recent, snap);
+	recent_events_note(&m->recent, snap);
 	if (m->bus)
-		announce_events(m->bus, snap, &m->scratch);
+		event_publisher_events(m->bus, snap, &m->scratch);
 	tell_ends(m, snap);
-	server_wake(m->server);
+	rpc_server_wake(m->server);
 }
 
 void serve_close(struct serve *serve)
 {
 	if (!serve)
 		return;
-	server_close(serve->methods.server); /* before the clerk: it drops its errands */
-	clerk_free(serve->methods.clerk);
-	doorway_close(&serve->doorway);
-	recent_done(&serve->methods.recent);
-	ration_done(&serve->methods.ration);
+	rpc_server_close(serve->methods.server); /* before the clerk: it drops its errands */
+	store_worker_free(serve->methods.clerk);
+	job_socket_close(&serve->doorway);
+	recent_events_done(&serve->methods.recent);
+	quota_done(&serve->methods.ration);
 	bus_free(serve->methods.bus);
-	seen_done(&serve->methods.seen);
+	visible_snapshot_done(&serve->methods.seen);
 	buf_done(&serve->methods.scratch);
 	free(serve);
 }

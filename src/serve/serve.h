@@ -7,8 +7,8 @@
 
 #include "base/json.h"
 #include "base/loop.h"
-#include "engine/saying.h"
-#include "store/reader.h"
+#include "engine/job_input.h"
+#include "history/history.h"
 
 #define SERVE_PROTOCOL 1
 #define SERVE_SHEET_MAX 1000000        /* the highest number of a sheet */
@@ -35,11 +35,11 @@ struct serve_status {
 /* All there is to tell of a recorded job, as one JSON value. It is called in a thread of its own.
  */
 typedef int (*serve_report_fn)(const char *db_path, const char *job_id,
-                               const struct reader_leash *leash, struct json *result,
+                               const struct history_leash *leash, struct json *result,
                                struct err *err);
 
 /* What the methods need from whoever runs or watches the jobs. All else is called on the loop's
- * thread; 0 or -errno as everywhere, and message.h tells what a client makes of the errno. A job is
+ * thread; 0 or -errno as everywhere, and rpc_message.h tells what a client makes of the errno. A job is
  * its index in the table. */
 struct serve_host {
 	void *self;
@@ -47,7 +47,7 @@ struct serve_host {
 	const struct jobtab *(*jobs)(void *self);       /* of a door: the first is the one */
 	const struct snapshot *(*latest)(void *self);   /* NULL: none yet */
 	const struct pressure *(*pressure)(void *self); /* NULL: nobody judged yet */
-	int (*begin_sheet)(void *self, const struct saying_sheet *begun, uint32_t *ret_num,
+	int (*begin_sheet)(void *self, const struct job_input_sheet *begun, uint32_t *ret_num,
 	                   struct err *err);
 	/* status, exit_code and signal of `how` count. -ENOENT: it was never opened; -EALREADY: it
 	 * ended before. */
@@ -62,7 +62,7 @@ struct serve_host {
 	/* Of a daemon only. */
 	unsigned clients_max, clients_per_uid_max;
 	void (*status)(void *self, struct serve_status *ret);
-	/* As desk_start(); its id may be changed where one of that name is recorded already. Both
+	/* As registry_start(); its id may be changed where one of that name is recorded already. Both
 	 * return 1 when it is so, but not on the disk. */
 	int (*start_job)(void *self, struct job *job, pid_t pid, struct err *err);
 	int (*end_job)(void *self, int32_t job, const struct sheet *how, struct err *err);

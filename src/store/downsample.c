@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "store/handle.h"
-#include "store/image.h"
+#include "store/store_handle.h"
+#include "sqlite/keyframe_image.h"
 
 #define RESOLUTION_S 60
 #define MINUTES_PER_KEYFRAME 60
@@ -23,7 +23,7 @@ struct mean_row {
 
 struct downsampler {
 	struct store *st;
-	struct image from, into;
+	struct keyframe_image from, into;
 	struct map by_slot; /* → index in rows */
 	VEC(struct mean_row) rows;
 	int64_t keyframe, at; /* the hour's, and the next minute in it */
@@ -40,7 +40,7 @@ struct mean {
 	size_t seen;
 };
 
-static void fold_cells(const struct image *im, const struct image_row *row, const struct minute *m,
+static void fold_cells(const struct keyframe_image *im, const struct keyframe_image_row *row, const struct minute *m,
                        struct mean *ret)
 {
 	int64_t sum[CELL_COUNT] = { 0 }, n[CELL_COUNT] = { 0 };
@@ -48,8 +48,8 @@ static void fold_cells(const struct image *im, const struct image_row *row, cons
 
 	*ret = (struct mean){ 0 };
 	for (size_t i = m->from; i < m->to; i++) {
-		const struct image_moment *moment = &im->moments.at[i];
-		const int64_t *cells = image_cells(im, row, moment->at);
+		const struct keyframe_image_moment *moment = &im->moments.at[i];
+		const int64_t *cells = keyframe_image_cells(im, row, moment->at);
 
 		if (moment->snapshot < row->first || moment->snapshot > row->last)
 			continue;
@@ -87,7 +87,7 @@ static int find_hour(struct downsampler *d, struct err *err)
 	r = db_step(stmt, err);
 	if (r <= 0)
 		return r;
-	r = image_load(db, sqlite3_column_int64(stmt, 0), &d->into, err);
+	r = keyframe_image_load(db, sqlite3_column_int64(stmt, 0), &d->into, err);
 	if (r < 0)
 		return r;
 	d->at = d->into.moments.at[d->into.moments.len - 1].at + 1;
@@ -103,7 +103,7 @@ static int find_hour(struct downsampler *d, struct err *err)
 		mean->has_detail = row->details_len > 0;
 		mean->has_changed = row->changes_len > 0;
 		memcpy(mean->base, row->cell, sizeof mean->base);
-		memcpy(mean->last, image_cells(&d->into, row, SCHEMA_ATS), sizeof mean->last);
+		memcpy(mean->last, keyframe_image_cells(&d->into, row, SCHEMA_ATS), sizeof mean->last);
 		map_put(&d->by_slot, (uint64_t)row->slot, d->rows.len - 1);
 	}
 	return 0;
@@ -112,8 +112,8 @@ static int find_hour(struct downsampler *d, struct err *err)
 static int begin_hour(struct downsampler *d, const struct minute *m, struct err *err)
 {
 	struct store *st = d->st;
-	sqlite3_stmt *stmt = query_get(st, Q_PUT_KEYFRAME, err);
-	int64_t id = query_int(st, Q_NEXT_KEYFRAME, err);
+	sqlite3_stmt *stmt = statement_get(st, Q_PUT_KEYFRAME, err);
+	int64_t id = statement_int(st, Q_NEXT_KEYFRAME, err);
 
 	if (!stmt || id < 0)
 		return -err->code;
@@ -144,7 +144,7 @@ static bool has_conflict(const struct downsampler *d, const struct minute *m)
 	return false;
 }
 
-static int put_mean(struct downsampler *d, const struct image_row *row, const struct mean *mean,
+static int put_mean(struct downsampler *d, const struct keyframe_image_row *row, const struct mean *mean,
                     struct mean_row **ret, struct err *err)
 {
 	struct mean_row *known;
@@ -157,11 +157,11 @@ static int put_mean(struct downsampler *d, const struct image_row *row, const st
 			return 0;
 		memcpy(known->last, mean->cell, sizeof known->last);
 		if (!known->has_changed)
-			r = cells_set_changed(d->st, d->keyframe, row->proc, d->at, err);
+			r = sample_rows_set_changed(d->st, d->keyframe, row->proc, d->at, err);
 		if (r < 0)
 			return r;
 		known->has_changed = true;
-		return cells_put_change(d->st, cells_id(d->keyframe, row->proc, d->at), known->base,
+		return sample_rows_put_change(d->st, sample_rows_id(d->keyframe, row->proc, d->at), known->base,
 		                        mean->cell, err);
 	}
 	*ret = known = vec_push(&d->rows, PROCS_MAX);
@@ -171,14 +171,14 @@ static int put_mean(struct downsampler *d, const struct image_row *row, const st
 	memcpy(known->base, mean->cell, sizeof known->base);
 	memcpy(known->last, mean->cell, sizeof known->last);
 	map_put(&d->by_slot, (uint64_t)row->slot, d->rows.len - 1);
-	return cells_put_base(d->st, d->keyframe, row->proc, mean->cell, err);
+	return sample_rows_put_base(d->st, d->keyframe, row->proc, mean->cell, err);
 }
 
 /* A process born within the minute is in the snapshot that stands for it. */
-static int put_first(struct downsampler *d, struct image_row *row, int64_t snapshot,
+static int put_first(struct downsampler *d, struct keyframe_image_row *row, int64_t snapshot,
                      struct err *err)
 {
-	sqlite3_stmt *stmt = query_get(d->st, Q_SET_FIRST, err);
+	sqlite3_stmt *stmt = statement_get(d->st, Q_SET_FIRST, err);
 
 	if (!stmt)
 		return -err->code;
@@ -188,11 +188,11 @@ static int put_first(struct downsampler *d, struct image_row *row, int64_t snaps
 	return db_run(stmt, err);
 }
 
-static int put_row(struct downsampler *d, struct image_row *row, const struct minute *m,
+static int put_row(struct downsampler *d, struct keyframe_image_row *row, const struct minute *m,
                    struct err *err)
 {
-	int64_t id = cells_id(d->keyframe, row->proc, d->at);
-	const struct image_detail *detail;
+	int64_t id = sample_rows_id(d->keyframe, row->proc, d->at);
+	const struct keyframe_image_detail *detail;
 	struct mean_row *known = NULL;
 	struct mean mean;
 	int r = 0;
@@ -206,21 +206,21 @@ static int put_row(struct downsampler *d, struct image_row *row, const struct mi
 		r = put_mean(d, row, &mean, &known, err);
 	for (int c = CELL_CPU; r == 0 && c < CELL_COUNT; c++)
 		if (mean.min[c] < mean.max[c]) {
-			r = cells_put_range(d->st, id, mean.min, mean.max, err);
+			r = sample_rows_put_range(d->st, id, mean.min, mean.max, err);
 			break;
 		}
-	detail = image_details(&d->from, row, d->from.moments.at[m->to - 1].at);
+	detail = keyframe_image_details(&d->from, row, d->from.moments.at[m->to - 1].at);
 	if (r < 0 || !known || !detail ||
 	    (known->has_detail && detail->at < d->from.moments.at[m->from].at))
 		return r; /* none, or none since the last one that was kept */
 	known->has_detail = true;
-	return cells_put_detail(d->st, id, detail->value, err);
+	return sample_rows_put_detail(d->st, id, detail->value, err);
 }
 
-static int run_for_minute(struct downsampler *d, enum query q, const struct minute *m,
+static int run_for_minute(struct downsampler *d, enum statement q, const struct minute *m,
                           struct err *err)
 {
-	sqlite3_stmt *stmt = query_get(d->st, q, err);
+	sqlite3_stmt *stmt = statement_get(d->st, q, err);
 
 	if (!stmt)
 		return -err->code;
@@ -233,8 +233,8 @@ static int run_for_minute(struct downsampler *d, enum query q, const struct minu
 /* Its snapshot moves into the hour's keyframe. */
 static int move_snapshot(struct downsampler *d, const struct minute *m, struct err *err)
 {
-	sqlite3_stmt *move = query_get(d->st, Q_MOVE_SNAPSHOT, err);
-	sqlite3_stmt *end = query_get(d->st, Q_END_KEYFRAME, err);
+	sqlite3_stmt *move = statement_get(d->st, Q_MOVE_SNAPSHOT, err);
+	sqlite3_stmt *end = statement_get(d->st, Q_END_KEYFRAME, err);
 	int r;
 
 	if (!move || !end)
@@ -255,7 +255,7 @@ static int move_snapshot(struct downsampler *d, const struct minute *m, struct e
 /* A job that began within the minute is in the snapshot that stands for it, too. */
 static int move_first_samples(struct downsampler *d, const struct minute *m, struct err *err)
 {
-	sqlite3_stmt *stmt = query_get(d->st, Q_MOVE_FIRST_SAMPLE, err);
+	sqlite3_stmt *stmt = statement_get(d->st, Q_MOVE_FIRST_SAMPLE, err);
 
 	if (!stmt)
 		return -err->code;
@@ -319,12 +319,12 @@ static int put_minutes(struct downsampler *d, struct err *err)
 int downsample(struct store *st, int64_t keyframe, struct err *err)
 {
 	struct downsampler d = { .st = st };
-	int r = image_load(st->db, keyframe, &d.from, err);
+	int r = keyframe_image_load(st->db, keyframe, &d.from, err);
 
 	if (r == 0)
 		r = put_minutes(&d, err);
-	image_done(&d.from);
-	image_done(&d.into);
+	keyframe_image_done(&d.from);
+	keyframe_image_done(&d.into);
 	map_done(&d.by_slot);
 	vec_done(&d.rows);
 	return r;

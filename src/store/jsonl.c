@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "store/lock.h"
+#include "sqlite/db_lock.h"
 
 #define LOCK_PATIENCE_NS (200 * NS_PER_MS)
 #define LOCK_TRIES 8
@@ -19,7 +19,7 @@
 struct jsonl {
 	char *path;
 	uint64_t max_bytes;
-	struct lock file; /* the file itself, locked while a line is written */
+	struct db_lock file; /* the file itself, locked while a line is written */
 };
 
 static int fail(const struct jsonl *j, const char *what, struct err *err)
@@ -33,13 +33,13 @@ static int open_file(struct jsonl *j, struct err *err)
 {
 	struct stat st;
 
-	lock_close(&j->file);
+	db_lock_close(&j->file);
 	j->file.fd = open(j->path,
 	                  O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640);
 	if (j->file.fd < 0 || fstat(j->file.fd, &st) < 0)
 		return fail(j, "open", err);
 	if (!S_ISREG(st.st_mode)) {
-		lock_close(&j->file);
+		db_lock_close(&j->file);
 		return err_set(err, EINVAL, "'%s' is not a regular file", j->path);
 	}
 	return 0;
@@ -62,12 +62,12 @@ static int lock_file(struct jsonl *j, struct err *err)
 
 		if (r < 0)
 			return r;
-		r = lock_take(&j->file, 0, LOCK_PATIENCE_NS);
+		r = db_lock_take(&j->file, 0, LOCK_PATIENCE_NS);
 		if (r < 0)
 			return err_set(err, -r, "lock '%s': %s", j->path, strerror(-r));
 		if (is_in_place(j))
 			return 0;
-		lock_drop(&j->file, 0);
+		db_lock_drop(&j->file, 0);
 	}
 	return err_set(err, EBUSY, "'%s' is rotated faster than it can be written", j->path);
 }
@@ -134,7 +134,7 @@ int jsonl_open(const char *path, uint64_t max_bytes, struct jsonl **ret, struct 
 	if (r < 0)
 		return r;
 	r = cut_torn_tail(j, err);
-	lock_drop(&j->file, 0);
+	db_lock_drop(&j->file, 0);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(j);
@@ -145,7 +145,7 @@ void jsonl_close(struct jsonl *j)
 {
 	if (!j)
 		return;
-	lock_close(&j->file);
+	db_lock_close(&j->file);
 	free(j->path);
 	free(j);
 }
@@ -181,6 +181,6 @@ int jsonl_put(struct jsonl *j, const char *line, size_t len, struct err *err)
 	if (r < 0)
 		return r;
 	r = append(j, line, len, err);
-	lock_drop(&j->file, 0);
+	db_lock_drop(&j->file, 0);
 	return r;
 }

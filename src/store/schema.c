@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "store/column.h"
-#include "store/job_column.h"
+#include "sqlite/column.h"
+#include "sqlite/job_column.h"
 #include "store/schema_stamp.h"
-#include "store/view.h"
+#include "store/sql_views.h"
 
 #define STAMP_MAX 64
 

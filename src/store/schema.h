@@ -6,7 +6,7 @@
  * opens. */
 #pragma once
 
-#include "store/db.h"
+#include "sqlite/db.h"
 
 #define SCHEMA_APPLICATION_ID 0x70726374 /* "prct" */
 #define SCHEMA_VERSION 4

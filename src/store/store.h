@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* store.h - durable history of snapshots, events and jobs in one SQLite file. A handle is one
  * recorder; several may write into one database, each with its own handle. Readers open their
- * own (store/reader.h, store/sql.h). A handle belongs to one thread at a time. The schema is told
+ * own (history.h, sql_query.h). A handle belongs to one thread at a time. The schema is told
  * in docs/store.md. */
 #pragma once
 

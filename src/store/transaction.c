@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/handle.h"
+#include "store/store_handle.h"
 
 #define CHECKPOINT_PAGES 1024 /* 4 MiB of log */
 /* Whoever opens a store that nobody else has open reads the whole log, at some 2 µs a page; a short
@@ -28,7 +28,7 @@ static int begin(struct store *st, struct err *err)
 
 	if (has_moved(st->db))
 		return err_set(err, ESTALE, "'%s' was moved, removed or replaced", st->path);
-	r = query_run(st, Q_BEGIN, err);
+	r = statement_run(st, Q_BEGIN, err);
 	if (r == 0 && !st->recorder)
 		r = recorder_begin(st, err);
 	return r;
@@ -45,7 +45,7 @@ static void roll_back(struct store *st)
 
 int transaction_begin(struct store *st, uint64_t patience_ns, struct err *err)
 {
-	int r = lock_take(&st->write, LOCK_WRITING, patience_ns);
+	int r = db_lock_take(&st->write, DB_LOCK_WRITING, patience_ns);
 
 	if (r < 0)
 		return err_set(err, -r, "lock '%s' for writing: %s", st->path,
@@ -53,7 +53,7 @@ int transaction_begin(struct store *st, uint64_t patience_ns, struct err *err)
 	r = begin(st, err);
 	if (r < 0) {
 		roll_back(st);
-		lock_drop(&st->write, LOCK_WRITING);
+		db_lock_drop(&st->write, DB_LOCK_WRITING);
 		return r;
 	}
 	st->is_finished = st->is_on_disk = false;
@@ -97,13 +97,13 @@ static void checkpoint_when_due(struct store *st)
 int transaction_end(struct store *st, int result, struct err *err)
 {
 	if (result == 0)
-		result = query_run(st, Q_COMMIT, err);
+		result = statement_run(st, Q_COMMIT, err);
 	if (result < 0)
 		roll_back(st);
 	else
 		checkpoint_when_due(st);
 	st->recorder_is_fresh = false;
-	lock_drop(&st->write, LOCK_WRITING);
+	db_lock_drop(&st->write, DB_LOCK_WRITING);
 	return result;
 }
 

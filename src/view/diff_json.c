@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 
-#include "model/codec.h"
-#include "model/codec_job.h"
-#include "view/diff.h"
+#include "model/snapshot_json.h"
+#include "model/job_json.h"
+#include "view/diff_match.h"
 #include "view/diff_view.h"
 #include "view/job_view.h"
 
@@ -11,7 +11,7 @@ static void put_value(struct json *j, const char *key, enum metric_unit unit, st
 {
 	json_key(j, key);
 	if (figure_is_known(figure))
-		codec_value(j, unit, figure.value);
+		metric_json(j, unit, figure.value);
 	else
 		json_nil(j);
 }
@@ -47,17 +47,17 @@ static void put_job(struct json *j, const char *key, const struct report *r)
 	json_key(j, "result");
 	json_str(j, job_result(&r->job).at);
 	json_key(j, "started_at");
-	codec_value(j, UNIT_NS, r->job.started_ns);
+	metric_json(j, UNIT_NS, r->job.started_ns);
 	json_end_object(j);
 }
 
-static void put_status(struct json *j, const char *key, const struct reader_sheet *s)
+static void put_status(struct json *j, const char *key, const struct sheet_record *s)
 {
 	json_key(j, key);
 	json_str(j, s ? job_status_name(s->s.status) : NULL);
 }
 
-static void put_sheet(struct json *j, const struct reader_sheet *a, const struct reader_sheet *b)
+static void put_sheet(struct json *j, const struct sheet_record *a, const struct sheet_record *b)
 {
 	const struct figure none = { 0 };
 

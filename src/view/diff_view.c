@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "view/diff.h"
+#include "view/diff_match.h"
 #include "view/format.h"
 #include "view/job_view.h"
 #include "view/report_part.h"
@@ -86,7 +86,7 @@ static void add_times(struct table *t, const char *name, const struct report *a,
 	table_add(t, "", INK_DIM);
 }
 
-/* The name for people of each figure; NULL: not compared. */
+/* The name for identities of each figure; NULL: not compared. */
 static const char *const figure_names[JOB_FIGURE_COUNT] = {
 	[JOB_FIGURE_CPU] = "CPU",
 	[JOB_FIGURE_CPU_USER] = "  user",
@@ -128,14 +128,14 @@ static void put_figures(const struct report *a, const struct report *b, const st
 	table_done(&t);
 }
 
-static const struct reader_sheet *const no_sheet = &(const struct reader_sheet){
+static const struct sheet_record *const no_sheet = &(const struct sheet_record){
 	.max_cpu_ratio = NAN,
 };
 
-static void add_sheet(struct table *t, const struct style *style, const struct reader_sheet *x,
-                      const struct reader_sheet *y)
+static void add_sheet(struct table *t, const struct style *style, const struct sheet_record *x,
+                      const struct sheet_record *y)
 {
-	const struct reader_sheet *any = x ? x : y;
+	const struct sheet_record *any = x ? x : y;
 	struct diff_pair took = { diff_sheet_took(x), diff_sheet_took(y) };
 	struct diff_pair cpu = { (x ? x : no_sheet)->cpu_time_ns, (y ? y : no_sheet)->cpu_time_ns };
 	struct diff_pair peak = { (x ? x : no_sheet)->peak_rss_bytes,

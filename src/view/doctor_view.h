@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor_view.h - what works here, what does not and why, as `proctor doctor` shows it, for people
+/* doctor_view.h - what works here, what does not and why, as `proctor doctor` shows it, for identities
  * and as JSON. */
 #pragma once
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/scan.h"
-#include "base/signame.h"
+#include "base/signal_name.h"
 #include "base/text.h"
-#include "model/codec_job.h"
+#include "model/job_json.h"
 #include "view/format.h"
 #include "view/job_view.h"
 
@@ -63,7 +63,7 @@ static void put_span(struct buf *to, const char *before, int64_t ns)
 }
 
 /* What the columns do not say yet. */
-static void put_figures(struct buf *to, const struct reader_event *e)
+static void put_figures(struct buf *to, const struct event_record *e)
 {
 	switch (e->kind) {
 	case EVENT_EXIT:
@@ -71,7 +71,7 @@ static void put_figures(struct buf *to, const struct reader_event *e)
 		break;
 	case EVENT_SIGNAL:
 	case EVENT_KILL:
-		buf_puts(to, signame(e->signal).at);
+		buf_puts(to, signal_name(e->signal).at);
 		break;
 	case EVENT_LOSS:
 		if (e->count > 0)
@@ -103,7 +103,7 @@ static void put_figures(struct buf *to, const struct reader_event *e)
 	}
 }
 
-static void put_details(struct buf *to, const struct reader_event *e)
+static void put_details(struct buf *to, const struct event_record *e)
 {
 	size_t start;
 
@@ -115,7 +115,7 @@ static void put_details(struct buf *to, const struct reader_event *e)
 		buf_printf(to, "%s%s", to->len > start ? ", " : "", e->details);
 }
 
-static enum ink ink_of(const struct reader_event *e)
+static enum ink ink_of(const struct event_record *e)
 {
 	switch (e->kind) {
 	case EVENT_OOM:
@@ -195,7 +195,7 @@ void events_view_head(const struct events_view *view, const struct style *style,
 }
 
 void events_view_put(const struct events_view *view, const struct style *style,
-                     const struct reader_event *e, const char *name, struct buf *to)
+                     const struct event_record *e, const char *name, struct buf *to)
 {
 	struct buf details = { 0 };
 	char pid[16] = "";
@@ -208,13 +208,13 @@ void events_view_put(const struct events_view *view, const struct style *style,
 	buf_done(&details);
 }
 
-void events_json_put(const struct events_view *view, const struct reader_event *e, const char *name,
+void events_json_put(const struct events_view *view, const struct event_record *e, const char *name,
                      struct json *j)
 {
 	json_begin_object(j);
 	json_key(j, "schema");
 	json_u64(j, CODEC_JOB_SCHEMA);
-	codec_event_members(j, e);
+	event_json_members(j, e);
 	json_key(j, "process_name");
 	json_str(j, name);
 	if (view->started_ns) {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "model/recorded.h"
+#include "model/history_record.h"
 #include "view/style.h"
 
 struct events_view {
@@ -14,9 +14,9 @@ struct events_view {
 void events_view_head(const struct events_view *view, const struct style *style, struct buf *to);
 /* `name`: of the process it is about; NULL: not known, or about none. */
 void events_view_put(const struct events_view *view, const struct style *style,
-                     const struct reader_event *e, const char *name, struct buf *to);
+                     const struct event_record *e, const char *name, struct buf *to);
 /* The same as an object. */
-void events_json_put(const struct events_view *view, const struct reader_event *e, const char *name,
+void events_json_put(const struct events_view *view, const struct event_record *e, const char *name,
                      struct json *j);
 /* "spawn,exit" → 1 << EVENT_SPAWN | 1 << EVENT_EXIT; false: `ret_bad` (of `cap` bytes) is no
  * kind. */

@@ -6,60 +6,60 @@
 #include "view/export_view.h"
 #include "view/job_view.h"
 
-static void put_text(struct result *r, const char *text)
+static void put_text(struct query_result *r, const char *text)
 {
 	if (text)
-		result_text(r, text, strlen(text));
+		query_result_text(r, text, strlen(text));
 	else
-		result_null(r);
+		query_result_null(r);
 }
 
 /* Seconds; 0 is not known. */
-static void put_time(struct result *r, uint64_t ns)
+static void put_time(struct query_result *r, uint64_t ns)
 {
 	if (ns)
-		result_real(r, (double)(ns / NS_PER_US) / 1e6);
+		query_result_real(r, (double)(ns / NS_PER_US) / 1e6);
 	else
-		result_null(r);
+		query_result_null(r);
 }
 
-static void put_number(struct result *r, int64_t n)
+static void put_number(struct query_result *r, int64_t n)
 {
 	if (n)
-		result_i64(r, n);
+		query_result_i64(r, n);
 	else
-		result_null(r);
+		query_result_null(r);
 }
 
-static void put_figure(struct result *r, struct figure figure, double scale)
+static void put_figure(struct query_result *r, struct figure figure, double scale)
 {
 	if (!figure_is_known(figure))
-		result_null(r);
+		query_result_null(r);
 	else if (scale == 1)
-		result_i64(r, (int64_t)figure.value);
+		query_result_i64(r, (int64_t)figure.value);
 	else
-		result_real(r, (double)figure.value / scale);
+		query_result_real(r, (double)figure.value / scale);
 	put_text(r, quality_key(figure.quality));
 }
 
-static void put_real(struct result *r, double value)
+static void put_real(struct query_result *r, double value)
 {
 	if (isfinite(value))
-		result_real(r, value);
+		query_result_real(r, value);
 	else
-		result_null(r);
+		query_result_null(r);
 }
 
-static void put_end(struct result *r, bool has_exit_code, int exit_code, int signal)
+static void put_end(struct query_result *r, bool has_exit_code, int exit_code, int signal)
 {
 	if (has_exit_code)
-		result_i64(r, exit_code);
+		query_result_i64(r, exit_code);
 	else
-		result_null(r);
+		query_result_null(r);
 	put_number(r, signal);
 }
 
-void csv_processes(struct result *r)
+void csv_processes(struct query_result *r)
 {
 	static const char *const names[] = {
 		"pid",
@@ -85,14 +85,14 @@ void csv_processes(struct result *r)
 		"started_quality",
 	};
 
-	result_begin(r, names, ARRAY_LEN(names));
+	query_result_begin(r, names, ARRAY_LEN(names));
 }
 
-void csv_process(struct result *r, const struct reader_process *p)
+void csv_process(struct query_result *r, const struct process_record *p)
 {
-	result_i64(r, p->id.pid);
+	query_result_i64(r, p->id.pid);
 	put_number(r, p->ppid);
-	result_i64(r, p->uid);
+	query_result_i64(r, p->uid);
 	put_number(r, p->sheet);
 	put_text(r, p->comm);
 	put_text(r, p->command);
@@ -106,20 +106,20 @@ void csv_process(struct result *r, const struct reader_process *p)
 	put_real(r, p->max_cpu_ratio * 100);
 	put_text(r, quality_key(share_quality(p->max_cpu_ratio)));
 	put_text(r, quality_key(p->is_start_exact ? QUALITY_EXACT : QUALITY_SAMPLED));
-	result_end_row(r);
+	query_result_end_row(r);
 }
 
-void csv_events(struct result *r)
+void csv_events(struct query_result *r)
 {
 	static const char *const names[] = {
 		"timestamp",  "event_type", "pid",   "sheet_num", "exit_code",
 		"signal_num", "name",       "count", "inferred",  "details",
 	};
 
-	result_begin(r, names, ARRAY_LEN(names));
+	query_result_begin(r, names, ARRAY_LEN(names));
 }
 
-void csv_event(struct result *r, const struct reader_event *e)
+void csv_event(struct query_result *r, const struct event_record *e)
 {
 	put_time(r, e->wall_ns);
 	put_text(r, event_name(e->kind));
@@ -128,23 +128,23 @@ void csv_event(struct result *r, const struct reader_event *e)
 	put_end(r, e->has_exit_code, e->exit_code, e->signal);
 	put_text(r, e->name);
 	put_number(r, e->count);
-	result_i64(r, e->inferred);
+	query_result_i64(r, e->inferred);
 	put_text(r, e->details);
-	result_end_row(r);
+	query_result_end_row(r);
 }
 
-void csv_samples(struct result *r)
+void csv_samples(struct query_result *r)
 {
 	static const char *const names[] = { "timestamp", "processes", "rss_mb", "cpu_percent" };
 
-	result_begin(r, names, ARRAY_LEN(names));
+	query_result_begin(r, names, ARRAY_LEN(names));
 }
 
-void csv_sample(struct result *r, const struct reader_sum *s)
+void csv_sample(struct query_result *r, const struct job_sum_record *s)
 {
 	put_time(r, s->wall_ns);
-	result_i64(r, s->sum.procs);
-	result_real(r, (double)s->sum.rss_bytes / (1 << 20));
+	query_result_i64(r, s->sum.procs);
+	query_result_real(r, (double)s->sum.rss_bytes / (1 << 20));
 	put_real(r, s->sum.cpu_ratio * 100);
-	result_end_row(r);
+	query_result_end_row(r);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/codec_job.h"
+#include "model/job_json.h"
 #include "view/export_view.h"
 #include "view/job_view.h"
 
@@ -29,40 +29,40 @@ void jsonl_job(struct buf *out, const struct job *job)
 
 	json_key(&j, "schema");
 	json_u64(&j, CODEC_JOB_SCHEMA);
-	codec_job_members(&j, job);
+	job_json_members(&j, job);
 	json_key(&j, "result");
 	json_str(&j, job_result(job).at);
 	end(&j);
 }
 
-void jsonl_sheet(struct buf *out, const char *job_id, const struct reader_sheet *s)
+void jsonl_sheet(struct buf *out, const char *job_id, const struct sheet_record *s)
 {
 	struct json j = begin(out, "sheet", job_id);
 
-	codec_sheet_members(&j, s);
+	sheet_json_members(&j, s);
 	end(&j);
 }
 
-void jsonl_process(struct buf *out, const char *job_id, const struct reader_process *p)
+void jsonl_process(struct buf *out, const char *job_id, const struct process_record *p)
 {
 	struct json j = begin(out, "process", job_id);
 
-	codec_process_members(&j, p);
+	process_json_members(&j, p);
 	end(&j);
 }
 
-void jsonl_event(struct buf *out, const struct reader_event *e)
+void jsonl_event(struct buf *out, const struct event_record *e)
 {
 	struct json j = begin(out, "event", NULL);
 
-	codec_event_members(&j, e);
+	event_json_members(&j, e);
 	end(&j);
 }
 
-void jsonl_sample(struct buf *out, const char *job_id, const struct reader_sum *s)
+void jsonl_sample(struct buf *out, const char *job_id, const struct job_sum_record *s)
 {
 	struct json j = begin(out, "sample", job_id);
 
-	codec_sum_members(&j, s);
+	job_sum_json_members(&j, s);
 	end(&j);
 }

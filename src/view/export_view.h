@@ -3,19 +3,19 @@
  * record: `out` may be emptied in between. */
 #pragma once
 
-#include "model/recorded.h"
-#include "view/result.h"
+#include "model/history_record.h"
+#include "view/query_result.h"
 
 void jsonl_job(struct buf *out, const struct job *job);
-void jsonl_sheet(struct buf *out, const char *job_id, const struct reader_sheet *s);
-void jsonl_process(struct buf *out, const char *job_id, const struct reader_process *p);
-void jsonl_event(struct buf *out, const struct reader_event *e);
-void jsonl_sample(struct buf *out, const char *job_id, const struct reader_sum *s);
+void jsonl_sheet(struct buf *out, const char *job_id, const struct sheet_record *s);
+void jsonl_process(struct buf *out, const char *job_id, const struct process_record *p);
+void jsonl_event(struct buf *out, const struct event_record *e);
+void jsonl_sample(struct buf *out, const char *job_id, const struct job_sum_record *s);
 
 /* One table a file; `r` has its format and its buffer. */
-void csv_processes(struct result *r);
-void csv_process(struct result *r, const struct reader_process *p);
-void csv_events(struct result *r);
-void csv_event(struct result *r, const struct reader_event *e);
-void csv_samples(struct result *r);
-void csv_sample(struct result *r, const struct reader_sum *s);
+void csv_processes(struct query_result *r);
+void csv_process(struct query_result *r, const struct process_record *p);
+void csv_events(struct query_result *r);
+void csv_event(struct query_result *r, const struct event_record *e);
+void csv_samples(struct query_result *r);
+void csv_sample(struct query_result *r, const struct job_sum_record *s);

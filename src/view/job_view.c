@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/signame.h"
+#include "base/signal_name.h"
 #include "base/clock.h"
 #include "view/format.h"
 
@@ -29,7 +29,7 @@ static bool has_hit(const struct job *job, enum job_limit limit)
 struct words exit_words(bool has_exit_code, int exit_code, int signal, bool core_dumped)
 {
 	if (signal)
-		return words("%s%s", signame(signal).at, core_dumped ? ", core dumped" : "");
+		return words("%s%s", signal_name(signal).at, core_dumped ? ", core dumped" : "");
 	if (has_exit_code)
 		return words("exit %d", exit_code);
 	return words("%s", "");

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/ours.h"
+#include "model/own_program.h"
 #include "view/job_view.h"
 
 #define SHEETS_KEPT 10000
@@ -19,23 +19,23 @@ static uint64_t hash_name(const char *name)
 	return h;
 }
 
-void report_add_sheet(struct report *r, const struct reader_sheet *s)
+void report_add_sheet(struct report *r, const struct sheet_record *s)
 {
-	struct reader_sheet *kept = vec_push(&r->sheets, SHEETS_KEPT);
+	struct sheet_record *kept = vec_push(&r->sheets, SHEETS_KEPT);
 
 	if (kept)
 		*kept = *s;
 }
 
-void report_add_sum(struct report *r, const struct reader_sum *s)
+void report_add_sum(struct report *r, const struct job_sum_record *s)
 {
-	struct reader_sum *kept = vec_push(&r->sums, REPORT_SUMS_MAX);
+	struct job_sum_record *kept = vec_push(&r->sums, REPORT_SUMS_MAX);
 
 	if (kept)
 		*kept = *s;
 }
 
-void report_add_gpu(struct report *r, const struct reader_gpu *g)
+void report_add_gpu(struct report *r, const struct gpu_record *g)
 {
 	struct report_gpu *kept = vec_push(&r->gpus, REPORT_GPUS_MAX);
 
@@ -97,7 +97,7 @@ static void pass_on(struct report *r, pid_t parent)
 	map_put(&r->passed, proc_key(ours->id), 1);
 }
 
-static void meet_ours(struct report *r, const struct reader_process *p)
+static void meet_ours(struct report *r, const struct process_record *p)
 {
 	struct report_ours *ours = vec_push(&r->programs_of_ours, REPORT_LIVES_MAX);
 
@@ -109,7 +109,7 @@ static void meet_ours(struct report *r, const struct reader_process *p)
 	map_put(&r->ours, (uint64_t)p->id.pid, r->programs_of_ours.len - 1);
 }
 
-static void tell_whose_failure(struct report *r, const struct reader_process *p)
+static void tell_whose_failure(struct report *r, const struct process_record *p)
 {
 	bool has_failed = p->signal || (p->has_exit_code && p->exit_code);
 
@@ -119,7 +119,7 @@ static void tell_whose_failure(struct report *r, const struct reader_process *p)
 		meet_ours(r, p);
 }
 
-static void count_program(struct report_program *program, const struct reader_process *p)
+static void count_program(struct report_program *program, const struct process_record *p)
 {
 	program->processes++;
 	program->signalled += p->signal != 0;
@@ -137,7 +137,7 @@ static double share(struct figure part, struct figure whole)
 	return (double)part.value / (double)whole.value;
 }
 
-static double cost_of(const struct report *r, const struct reader_process *p)
+static double cost_of(const struct report *r, const struct process_record *p)
 {
 	const struct figure *f = r->job.figures;
 	struct figure memory = figure_is_known(f[JOB_FIGURE_PEAK_TOTAL]) ? f[JOB_FIGURE_PEAK_TOTAL]
@@ -148,7 +148,7 @@ static double cost_of(const struct report *r, const struct reader_process *p)
 	return MAX(cpu, peak);
 }
 
-static void keep_costly(struct report *r, const struct reader_process *p)
+static void keep_costly(struct report *r, const struct process_record *p)
 {
 	double cost = cost_of(r, p);
 	size_t at = r->n_costly;
@@ -166,7 +166,7 @@ static void keep_costly(struct report *r, const struct reader_process *p)
 	r->costly[at].p.comm = r->costly[at].p.command = NULL;
 }
 
-static void name_left(struct report *r, const struct reader_process *p)
+static void name_left(struct report *r, const struct process_record *p)
 {
 	size_t used = strlen(r->left);
 
@@ -175,7 +175,7 @@ static void name_left(struct report *r, const struct reader_process *p)
 		         p->comm ? p->comm : "?", p->id.pid);
 }
 
-void report_add_process(struct report *r, const struct reader_process *p)
+void report_add_process(struct report *r, const struct process_record *p)
 {
 	uint64_t index = find_program(r, p->comm && *p->comm ? p->comm : "?"), known;
 

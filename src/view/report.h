@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* report.h - all there is to tell of one recorded job, gathered record by record; then shown for
- * people or as JSON. It keeps sums and the few that matter, so it stays small for a job of a
+/* verb_report.h - all there is to tell of one recorded job, gathered record by record; then shown for
+ * identities or as JSON. It keeps sums and the few that matter, so it stays small for a job of a
  * million processes. Processes go in before events: events are told by their names. */
 #pragma once
 
 #include "base/json.h"
 #include "base/map.h"
-#include "model/recorded.h"
+#include "model/history_record.h"
 #include "view/style.h"
 
 #define REPORT_COSTLY 8
@@ -28,7 +28,7 @@ struct report_program {
 
 /* One of those that took most. */
 struct report_process {
-	struct reader_process p; /* its texts are below */
+	struct process_record p; /* its texts are below */
 	char name[COMM_LEN];
 	char command[COMMAND_MAX + 1];
 	double cost; /* the larger of its shares of the job's CPU and memory */
@@ -59,12 +59,12 @@ struct report_ours {
 };
 
 struct report_gpu {
-	struct reader_gpu g; /* its name is below */
+	struct gpu_record g; /* its name is below */
 	char name[GPU_TEXT_MAX];
 };
 
 struct report_anomaly {
-	struct reader_anomaly a; /* its texts are below */
+	struct anomaly_record a; /* its texts are below */
 	char kind[32];
 	char text[REPORT_TEXT_MAX];
 };
@@ -74,7 +74,7 @@ struct report {
 	const char *host, *user; /* NULL: not known */
 	unsigned cpus;           /* of the machine it ran on; 0: not known */
 	uint64_t now_ns;
-	VEC(struct reader_sheet) sheets;
+	VEC(struct sheet_record) sheets;
 	VEC(struct report_program) programs;
 	struct report_process costly[REPORT_COSTLY]; /* the most costly first */
 	size_t n_costly;
@@ -83,7 +83,7 @@ struct report {
 	VEC(struct report_note) notes;
 	VEC(struct report_mark) marks;
 	uint64_t notes_dropped, marks_dropped;
-	VEC(struct reader_sum) sums;
+	VEC(struct job_sum_record) sums;
 	VEC(struct report_gpu) gpus;
 	VEC(struct report_anomaly) anomalies;
 
@@ -98,18 +98,18 @@ struct report {
 	struct map passed; /* proc_key of those of them that ended as their command did */
 };
 
-void report_add_sheet(struct report *r, const struct reader_sheet *s);
-void report_add_process(struct report *r, const struct reader_process *p);
-void report_add_event(struct report *r, const struct reader_event *e);
+void report_add_sheet(struct report *r, const struct sheet_record *s);
+void report_add_process(struct report *r, const struct process_record *p);
+void report_add_event(struct report *r, const struct event_record *e);
 /* Also a note of it. */
-void report_add_anomaly(struct report *r, const struct reader_anomaly *a);
-void report_add_gpu(struct report *r, const struct reader_gpu *g);
-void report_add_sum(struct report *r, const struct reader_sum *s);
+void report_add_anomaly(struct report *r, const struct anomaly_record *a);
+void report_add_gpu(struct report *r, const struct gpu_record *g);
+void report_add_sum(struct report *r, const struct job_sum_record *s);
 /* When all is in: what the figures tell besides. */
 void report_add_rest(struct report *r);
 /* Whether it is the signal by which a program of ours, which was added, ended as its command did:
  * that one was sent it, and is told. */
-bool report_is_echo(const struct report *r, const struct reader_event *e);
+bool report_is_echo(const struct report *r, const struct event_record *e);
 /* The name of a process that was added; NULL: not known. */
 const char *report_name_of(const struct report *r, struct proc_id id);
 void report_done(struct report *r);

@@ -2,8 +2,8 @@
 /* A report for programs: the keys of the job resource profile on top, then all that is known. */
 #include <stdio.h>
 
-#include "model/codec.h"
-#include "model/codec_job.h"
+#include "model/snapshot_json.h"
+#include "model/job_json.h"
 #include "view/job_view.h"
 #include "view/report.h"
 
@@ -11,7 +11,7 @@ static void put_figure(struct json *j, const char *key, enum metric_unit unit, s
 {
 	json_key(j, key);
 	if (figure_is_known(figure))
-		codec_value(j, unit, figure.value);
+		metric_json(j, unit, figure.value);
 	else
 		json_nil(j);
 }
@@ -22,14 +22,14 @@ static void put_quality(struct json *j, const char *key, enum quality quality)
 	json_str(j, quality_key(quality));
 }
 
-static void put_sheet_figures(const struct reader_sheet *s, struct json *j)
+static void put_sheet_figures(const struct sheet_record *s, struct json *j)
 {
 	put_figure(j, "peak_rss_mb", UNIT_MIB, s->peak_rss_bytes);
 	json_key(j, "max_cpu_pct");
 	json_double(j, s->max_cpu_ratio * 100, 2);
 }
 
-static void put_sheet_qualities(const struct reader_sheet *s, struct json *j)
+static void put_sheet_qualities(const struct sheet_record *s, struct json *j)
 {
 	put_quality(j, "peak_rss_mb", s->peak_rss_bytes.quality);
 	put_quality(j, "max_cpu_pct", share_quality(s->max_cpu_ratio));
@@ -37,7 +37,7 @@ static void put_sheet_qualities(const struct reader_sheet *s, struct json *j)
 
 /* An object with one for each sheet, by its number. */
 static void put_sheet_metrics(const struct report *r, struct json *j,
-                              void (*put)(const struct reader_sheet *s, struct json *j))
+                              void (*put)(const struct sheet_record *s, struct json *j))
 {
 	json_key(j, "sheet_metrics");
 	json_begin_object(j);
@@ -110,7 +110,7 @@ static void put_gpus(const struct report *r, struct json *j)
 	json_key(j, "gpus");
 	json_begin_array(j);
 	vec_each(&r->gpus, gpu) {
-		const struct reader_gpu *g = &gpu->g;
+		const struct gpu_record *g = &gpu->g;
 
 		json_begin_object(j);
 		json_key(j, "index");
@@ -165,12 +165,12 @@ static void put_costly(const struct report *r, struct json *j)
 	json_key(j, "costly_processes");
 	json_begin_array(j);
 	for (size_t i = 0; i < r->n_costly; i++) {
-		struct reader_process p = r->costly[i].p;
+		struct process_record p = r->costly[i].p;
 
 		p.comm = r->costly[i].name;
 		p.command = r->costly[i].command;
 		json_begin_object(j);
-		codec_process_members(j, &p);
+		process_json_members(j, &p);
 		json_end_object(j);
 	}
 	json_end_array(j);
@@ -183,7 +183,7 @@ static void put_notes(const struct report *r, struct json *j)
 	vec_each(&r->notes, n) {
 		json_begin_object(j);
 		json_key(j, "timestamp");
-		codec_value(j, UNIT_NS, n->first_ns);
+		metric_json(j, UNIT_NS, n->first_ns);
 		json_key(j, "what");
 		json_str(j, n->what);
 		json_key(j, "text");
@@ -200,13 +200,13 @@ static void put_anomalies(const struct report *r, struct json *j)
 	json_key(j, "anomalies");
 	json_begin_array(j);
 	vec_each(&r->anomalies, one) {
-		struct reader_anomaly a = one->a;
+		struct anomaly_record a = one->a;
 
 		a.kind = one->kind;
 		a.description = one->text;
 		a.job_id = a.process.pid ? r->job.id : NULL;
 		json_begin_object(j);
-		codec_anomaly_members(j, &a);
+		anomaly_json_members(j, &a);
 		json_end_object(j);
 	}
 	json_end_array(j);
@@ -219,12 +219,12 @@ static void put_marks(const struct report *r, struct json *j)
 	vec_each(&r->marks, m) {
 		json_begin_object(j);
 		json_key(j, "timestamp");
-		codec_value(j, UNIT_NS, m->wall_ns);
+		metric_json(j, UNIT_NS, m->wall_ns);
 		json_key(j, "name");
 		json_str(j, m->name);
 		json_key(j, "seconds");
 		if (m->took_ns)
-			codec_value(j, UNIT_NS, m->took_ns);
+			metric_json(j, UNIT_NS, m->took_ns);
 		else
 			json_nil(j);
 		json_key(j, "data");
@@ -248,13 +248,13 @@ void report_json(const struct report *r, struct json *j)
 	json_str(j, r->user);
 	json_key(j, "job");
 	json_begin_object(j);
-	codec_job_members(j, &r->job);
+	job_json_members(j, &r->job);
 	json_end_object(j);
 	json_key(j, "sheets");
 	json_begin_array(j);
 	vec_each(&r->sheets, s) {
 		json_begin_object(j);
-		codec_sheet_members(j, s);
+		sheet_json_members(j, s);
 		json_end_object(j);
 	}
 	json_end_array(j);

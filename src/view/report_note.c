@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/signame.h"
+#include "base/signal_name.h"
 #include "view/format.h"
 #include "view/job_view.h"
 #include "view/report.h"
@@ -47,7 +47,7 @@ static struct report_note *find_note(struct report *r, uint64_t key)
 	return note;
 }
 
-static void add_note(struct report *r, const struct reader_event *e, enum rank rank, enum ink ink,
+static void add_note(struct report *r, const struct event_record *e, enum rank rank, enum ink ink,
                      const char *what, const char *text)
 {
 	uint64_t key = hash_text(hash_text(UINT64_C(0xcbf29ce484222325) + rank, what), text);
@@ -68,7 +68,7 @@ static void add_note(struct report *r, const struct reader_event *e, enum rank r
 }
 
 /* By name, without the pid: those of one name are told together. */
-static struct words who(const struct report *r, const struct reader_event *e)
+static struct words who(const struct report *r, const struct event_record *e)
 {
 	const char *name = report_name_of(r, e->process);
 	struct words w;
@@ -77,7 +77,7 @@ static struct words who(const struct report *r, const struct reader_event *e)
 	return w;
 }
 
-static void add_exit(struct report *r, const struct reader_event *e)
+static void add_exit(struct report *r, const struct event_record *e)
 {
 	bool has_core = e->details && strstr(e->details, "core dumped");
 
@@ -97,7 +97,7 @@ static void add_exit(struct report *r, const struct reader_event *e)
 }
 
 /* Broken pipes, faults and abort() come from the process itself: that it died of them is told. */
-static bool is_from_itself(const struct reader_event *e)
+static bool is_from_itself(const struct event_record *e)
 {
 	char self[32];
 
@@ -105,7 +105,7 @@ static bool is_from_itself(const struct reader_event *e)
 	return e->details && strstr(e->details, self);
 }
 
-bool report_is_echo(const struct report *r, const struct reader_event *e)
+bool report_is_echo(const struct report *r, const struct event_record *e)
 {
 	uint64_t known;
 
@@ -113,7 +113,7 @@ bool report_is_echo(const struct report *r, const struct reader_event *e)
 	       map_get(&r->passed, proc_key(e->process), &known);
 }
 
-static void add_sent(struct report *r, const struct reader_event *e)
+static void add_sent(struct report *r, const struct event_record *e)
 {
 	char text[REPORT_TEXT_MAX];
 
@@ -124,10 +124,10 @@ static void add_sent(struct report *r, const struct reader_event *e)
 	snprintf(text, sizeof text, "to %s, %s", who(r, e).at,
 	         e->details && *e->details ? e->details : "sender not known");
 	add_note(r, e, e->kind == EVENT_KILL ? RANK_KILL : RANK_SIGNAL,
-	         e->kind == EVENT_KILL ? INK_BAD : INK_PLAIN, signame(e->signal).at, text);
+	         e->kind == EVENT_KILL ? INK_BAD : INK_PLAIN, signal_name(e->signal).at, text);
 }
 
-static void add_oom(struct report *r, const struct reader_event *e)
+static void add_oom(struct report *r, const struct event_record *e)
 {
 	char text[REPORT_TEXT_MAX];
 
@@ -136,13 +136,13 @@ static void add_oom(struct report *r, const struct reader_event *e)
 	add_note(r, e, RANK_OOM, INK_BAD, "out of memory", text);
 }
 
-static void add_word(struct report *r, const struct reader_event *e, enum rank rank,
+static void add_word(struct report *r, const struct event_record *e, enum rank rank,
                      const char *what)
 {
 	add_note(r, e, rank, INK_WARN, what, e->details ? e->details : "");
 }
 
-static void add_span(struct report *r, const struct reader_event *e, const char *what,
+static void add_span(struct report *r, const struct event_record *e, const char *what,
                      const char *fmt_text)
 {
 	char text[REPORT_TEXT_MAX];
@@ -154,7 +154,7 @@ static void add_span(struct report *r, const struct reader_event *e, const char 
 	add_note(r, e, RANK_LOSS, INK_WARN, what, text);
 }
 
-static void add_loss(struct report *r, const struct reader_event *e)
+static void add_loss(struct report *r, const struct event_record *e)
 {
 	char text[REPORT_TEXT_MAX];
 
@@ -167,7 +167,7 @@ static void add_loss(struct report *r, const struct reader_event *e)
 	add_note(r, e, RANK_LOSS, INK_WARN, "lost", text);
 }
 
-static void add_mark(struct report *r, const struct reader_event *e)
+static void add_mark(struct report *r, const struct event_record *e)
 {
 	struct report_mark *mark = vec_push(&r->marks, REPORT_MARKS_MAX);
 
@@ -182,7 +182,7 @@ static void add_mark(struct report *r, const struct reader_event *e)
 	snprintf(mark->data, sizeof mark->data, "%s", e->details ? e->details : "");
 }
 
-void report_add_event(struct report *r, const struct reader_event *e)
+void report_add_event(struct report *r, const struct event_record *e)
 {
 	switch (e->kind) {
 	case EVENT_EXIT:
@@ -230,7 +230,7 @@ void report_add_event(struct report *r, const struct reader_event *e)
 	}
 }
 
-static void keep_anomaly(struct report *r, const struct reader_anomaly *a)
+static void keep_anomaly(struct report *r, const struct anomaly_record *a)
 {
 	struct report_anomaly *kept = vec_push(&r->anomalies, REPORT_ANOMALIES_MAX);
 
@@ -242,9 +242,9 @@ static void keep_anomaly(struct report *r, const struct reader_anomaly *a)
 	snprintf(kept->text, sizeof kept->text, "%s", a->description);
 }
 
-void report_add_anomaly(struct report *r, const struct reader_anomaly *a)
+void report_add_anomaly(struct report *r, const struct anomaly_record *a)
 {
-	const struct reader_event at = { .wall_ns = a->began_ns };
+	const struct event_record at = { .wall_ns = a->began_ns };
 	char text[REPORT_TEXT_MAX];
 
 	keep_anomaly(r, a);
@@ -256,7 +256,7 @@ void report_add_anomaly(struct report *r, const struct reader_anomaly *a)
 
 void report_add_rest(struct report *r)
 {
-	const struct reader_event end = { .wall_ns = r->job.ended_ns };
+	const struct event_record end = { .wall_ns = r->job.ended_ns };
 	struct figure leaked = r->job.figures[JOB_FIGURE_LEAKED];
 	char text[REPORT_TEXT_MAX + 32];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_part.h - the parts of a report for people. For the files report_*.c only. */
+/* report_part.h - the parts of a report for identities. For the files report_*.c only. */
 #pragma once
 
 #include "view/report.h"

@@ -56,7 +56,7 @@ static unsigned attempts(const struct report *r, uint32_t sheet)
 	return n;
 }
 
-static void add_sheet(struct table *t, const struct style *style, const struct reader_sheet *s,
+static void add_sheet(struct table *t, const struct style *style, const struct sheet_record *s,
                       unsigned attempt)
 {
 	char name[SHEET_LABEL_MAX + 16], result[sizeof(struct words) + 24];

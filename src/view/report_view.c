@@ -169,7 +169,7 @@ static void put_io(struct facts *f, const struct job *job)
 }
 
 /* "71 % mean, 99 % max   14.2 of 24.0 GiB   212 Wh" */
-static void put_gpu(struct facts *f, const struct report *r, const struct reader_gpu *g)
+static void put_gpu(struct facts *f, const struct report *r, const struct gpu_record *g)
 {
 	double hours = (double)report_took_ns(r) / 3600e9;
 	char label[24];

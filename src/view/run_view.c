@@ -256,7 +256,7 @@ void run_view(struct buf *to, const struct job *job, const struct run_record *re
 	put_sheets(&f, job);
 	put_limits(&f, job);
 	if (record->notes)
-		run_notes_put(record->notes, style, &f);
+		run_anomalies_put(record->notes, style, &f);
 	put_record(&f, job, record);
 	facts_print(&f, style, to);
 	facts_done(&f);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/job.h"
-#include "view/run_note.h"
+#include "view/run_anomalies.h"
 #include "view/style.h"
 
 /* What was kept of it. */
@@ -13,7 +13,7 @@ struct run_record {
 	const char *trouble;   /* why all or a part of it was not stored; NULL: all was */
 	uint64_t events_lost;  /* of its processes, with that */
 	const char *state_dir; /* to be named when asking for it; NULL: it is found without */
-	const struct run_notes *notes; /* NULL: none */
+	const struct run_anomalies *notes; /* NULL: none */
 };
 
 /* `cpus`: how many the machine has; 0: not known. Lines are as long as style->width allows. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* table.h - columns for people. Text from outside is escaped on its way in (base/text.h), so a cell
+/* table.h - columns for identities. Text from outside is escaped on its way in (base/text.h), so a cell
  *cannot break a line or speak to the terminal. Lines never end in blanks.
  *
  *	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns) };

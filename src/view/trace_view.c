@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/signame.h"
-#include "model/codec.h"
+#include "base/signal_name.h"
+#include "model/snapshot_json.h"
 #include "view/job_view.h"
 
 /* The trace's own numbers: the job is one process of the trace; tracks that are not processes are
@@ -84,7 +84,7 @@ static void put_figure(struct json *j, const char *key, enum metric_unit unit, s
 	if (!figure_is_known(figure))
 		return;
 	json_key(j, key);
-	codec_value(j, unit, figure.value);
+	metric_json(j, unit, figure.value);
 }
 
 void trace_begin(struct trace *t, struct buf *out, const struct job *job, uint64_t now_ns)
@@ -104,7 +104,7 @@ void trace_begin(struct trace *t, struct buf *out, const struct job *job, uint64
 	put_text(&t->json, "job_type", job->type);
 	put_text(&t->json, "result", job_result(job).at);
 	json_key(&t->json, "started_at");
-	codec_value(&t->json, UNIT_NS, job->started_ns);
+	metric_json(&t->json, UNIT_NS, job->started_ns);
 	json_end_object(&t->json);
 	json_key(&t->json, "traceEvents");
 	json_begin_array(&t->json);
@@ -146,7 +146,7 @@ static uint64_t find_lane(struct trace *t, struct trace_lanes *lanes, uint64_t *
 	return lanes->first_tid + lane;
 }
 
-void trace_sheet(struct trace *t, const struct reader_sheet *s)
+void trace_sheet(struct trace *t, const struct sheet_record *s)
 {
 	uint64_t start = MAX(s->s.started_ns, t->job->started_ns);
 	uint64_t end = s->s.ended_ns ? s->s.ended_ns : t->end_ns;
@@ -166,7 +166,7 @@ void trace_sheet(struct trace *t, const struct reader_sheet *s)
 	end_event(t);
 }
 
-static void name_process(struct trace *t, const struct reader_process *p)
+static void name_process(struct trace *t, const struct process_record *p)
 {
 	uint64_t known, pid = (uint64_t)p->id.pid;
 	char name[COMM_LEN + 16];
@@ -180,7 +180,7 @@ static void name_process(struct trace *t, const struct reader_process *p)
 
 /* Starts may be known in ticks only, so that a process seems older than its job, its parent, or who
  * had its pid before. */
-static uint64_t place_start(struct trace *t, const struct reader_process *p, uint64_t *end)
+static uint64_t place_start(struct trace *t, const struct process_record *p, uint64_t *end)
 {
 	uint64_t start = MAX(p->started_ns, t->job->started_ns), other;
 
@@ -194,10 +194,10 @@ static uint64_t place_start(struct trace *t, const struct reader_process *p, uin
 	return start;
 }
 
-static void put_end(struct json *j, const struct reader_process *p)
+static void put_end(struct json *j, const struct process_record *p)
 {
 	if (p->signal)
-		put_text(j, "signal", signame(p->signal).at);
+		put_text(j, "signal", signal_name(p->signal).at);
 	else if (p->has_exit_code) {
 		json_key(j, "exit_code");
 		json_i64(j, p->exit_code);
@@ -206,7 +206,7 @@ static void put_end(struct json *j, const struct reader_process *p)
 	}
 }
 
-void trace_process(struct trace *t, const struct reader_process *p)
+void trace_process(struct trace *t, const struct process_record *p)
 {
 	struct json *j = &t->json;
 	uint64_t start, end;
@@ -232,7 +232,7 @@ void trace_process(struct trace *t, const struct reader_process *p)
 	end_event(t);
 }
 
-static void put_phase(struct trace *t, const struct reader_event *e)
+static void put_phase(struct trace *t, const struct event_record *e)
 {
 	uint64_t took = e->count > 0 ? (uint64_t)e->count : 0;
 	uint64_t start = MAX(e->wall_ns - MIN(took, e->wall_ns), t->job->started_ns);
@@ -248,7 +248,7 @@ static void put_phase(struct trace *t, const struct reader_event *e)
 }
 
 /* An instant: on the track of its process, or across the whole job. */
-static void put_instant(struct trace *t, const struct reader_event *e, const char *name)
+static void put_instant(struct trace *t, const struct event_record *e, const char *name)
 {
 	bool has_track = e->process.pid > 0;
 
@@ -261,19 +261,19 @@ static void put_instant(struct trace *t, const struct reader_event *e, const cha
 	end_event(t);
 }
 
-void trace_event(struct trace *t, const struct reader_event *e)
+void trace_event(struct trace *t, const struct event_record *e)
 {
 	if (e->kind == EVENT_PHASE)
 		put_phase(t, e);
 	else if (e->kind == EVENT_MARK || e->kind == EVENT_LIMIT || e->kind == EVENT_ANOMALY)
 		put_instant(t, e, e->name ? e->name : event_name(e->kind));
 	else if (e->kind == EVENT_SIGNAL || e->kind == EVENT_KILL)
-		put_instant(t, e, signame(e->signal).at);
+		put_instant(t, e, signal_name(e->signal).at);
 	else if (e->kind == EVENT_OOM || e->kind == EVENT_LOSS || e->kind == EVENT_GAP)
 		put_instant(t, e, event_name(e->kind));
 }
 
-static void put_counter(struct trace *t, const struct reader_sum *s, const char *name,
+static void put_counter(struct trace *t, const struct job_sum_record *s, const char *name,
                         const char *series, double value)
 {
 	if (!isfinite(value))
@@ -286,7 +286,7 @@ static void put_counter(struct trace *t, const struct reader_sum *s, const char 
 	end_event(t);
 }
 
-void trace_sum(struct trace *t, const struct reader_sum *s)
+void trace_sum(struct trace *t, const struct job_sum_record *s)
 {
 	put_counter(t, s, "memory (MiB)", "resident", (double)s->sum.rss_bytes / (1 << 20));
 	put_counter(t, s, "CPU (cores)", "busy", s->sum.cpu_ratio);

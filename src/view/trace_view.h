@@ -12,7 +12,7 @@
 
 #include "base/json.h"
 #include "base/map.h"
-#include "model/recorded.h"
+#include "model/history_record.h"
 
 #define TRACE_LANES_MAX 64
 
@@ -36,8 +36,8 @@ struct trace {
 
 /* `now_ns`: where the slices of what still runs end. */
 void trace_begin(struct trace *t, struct buf *out, const struct job *job, uint64_t now_ns);
-void trace_sheet(struct trace *t, const struct reader_sheet *s);
-void trace_process(struct trace *t, const struct reader_process *p);
-void trace_event(struct trace *t, const struct reader_event *e); /* marks, phases, signals, OOM */
-void trace_sum(struct trace *t, const struct reader_sum *s);
+void trace_sheet(struct trace *t, const struct sheet_record *s);
+void trace_process(struct trace *t, const struct process_record *p);
+void trace_event(struct trace *t, const struct event_record *e); /* marks, phases, signals, OOM */
+void trace_sum(struct trace *t, const struct job_sum_record *s);
 void trace_end(struct trace *t);

@@ -46,7 +46,7 @@ static const struct pressure *get_pressure(void *self)
 	return &none;
 }
 
-static int begin_sheet(void *self, const struct saying_sheet *begun, uint32_t *ret_num,
+static int begin_sheet(void *self, const struct job_input_sheet *begun, uint32_t *ret_num,
                        struct err *err)
 {
 	struct host *h = self;

@@ -2,7 +2,7 @@
 /* Files of control groups on any bytes: a refusal leaves the result alone, and no limit is near
  * 2^63. */
 #include "fuzz.h"
-#include "probe/cgroup_read.h"
+#include "kernel/cgroup_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -4,17 +4,17 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "probe/cnproc.h"
+#include "probe/lifecycle/connector_message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct cnproc_event ev = { .pid = 42 };
+	struct connector_message_event ev = { .pid = 42 };
 
-	if (!cnproc_parse(data, size, &ev)) {
+	if (!connector_message_parse(data, size, &ev)) {
 		FUZZ_CHECK(ev.pid == 42);
 		return 0;
 	}
-	FUZZ_CHECK(ev.kind <= CNPROC_OTHER);
+	FUZZ_CHECK(ev.kind <= CONNECTOR_MESSAGE_OTHER);
 	FUZZ_CHECK(memchr(ev.comm, '\0', sizeof ev.comm));
 	return 0;
 }

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "job/ident.h"
-#include "job/type.h"
+#include "job/job_ident.h"
+#include "job/job_type.h"
 
 #define ARGS_MAX 64
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-"
@@ -31,11 +31,11 @@ static void check(int argc, char **argv)
 	FUZZ_CHECK(type[0] && strlen(type) <= JOB_TYPE_LEN && !strchr("-.:", type[0]));
 	FUZZ_CHECK(strspn(type, LETTERS ":") == strlen(type));
 	FUZZ_CHECK(job_shape(argc, argv) == job_shape(argc, argv));
-	job_new_id(type, 1, 2, 3, id);
+	job_ident_new(type, 1, 2, 3, id);
 	FUZZ_CHECK(strspn(id, LETTERS) == strlen(id) && strlen(id) <= 48);
-	job_new_id(argc ? argv[0] : "", 1, 2, 3, id);
+	job_ident_new(argc ? argv[0] : "", 1, 2, 3, id);
 	FUZZ_CHECK(strspn(id, LETTERS) == strlen(id) && !strchr("-.", id[0]));
-	if (job_tags_json((const char *const *)argv, (size_t)argc, tags, &err) == 0)
+	if (job_ident_tags_json((const char *const *)argv, (size_t)argc, tags, &err) == 0)
 		FUZZ_CHECK(strlen(tags) < JOB_TAGS_MAX && (tags[0] == '{') == (argc > 0));
 	else
 		FUZZ_CHECK(err.code && err.msg[0]);

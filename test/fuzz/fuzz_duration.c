@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Durations as people write them: a refused one leaves the result alone, an accepted one starts
+/* Durations as identities write them: a refused one leaves the result alone, an accepted one starts
  * with a digit or a point and has only characters that a duration can have. */
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "probe/gpu_report.h"
+#include "probe/gpu/gpu_report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

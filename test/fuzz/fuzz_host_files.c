@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* The machine's files, each parser on any bytes: one that understood nothing has set nothing. */
 #include "fuzz.h"
-#include "probe/hostfile.h"
+#include "kernel/host_files.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static bool (*const parsers[])(struct scan, struct host_readings *) = {
-		hostfile_parse_meminfo,
-		hostfile_parse_loadavg,
-		hostfile_parse_stat,
-		hostfile_parse_pressure_cpu,
-		hostfile_parse_pressure_memory,
-		hostfile_parse_pressure_io,
-		hostfile_parse_diskstats,
-		hostfile_parse_net_dev,
+		host_files_parse_meminfo,
+		host_files_parse_loadavg,
+		host_files_parse_stat,
+		host_files_parse_pressure_cpu,
+		host_files_parse_pressure_memory,
+		host_files_parse_pressure_io,
+		host_files_parse_diskstats,
+		host_files_parse_net_dev,
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(parsers); i++) {

@@ -2,7 +2,7 @@
 /* The files of a run folder, each parser on any bytes: every line is counted once, no line gives
  * more than it has, and no figure is out of its range. */
 #include "fuzz.h"
-#include "store/hwfile.h"
+#include "runfolder/hardware_file.h"
 
 static bool is_empty(struct scan line)
 {
@@ -11,7 +11,7 @@ static bool is_empty(struct scan line)
 	return scan_at_end(&line);
 }
 
-static void check_sums(const struct hwfile *f)
+static void check_sums(const struct hardware_file *f)
 {
 	static const enum resource_series percents[] = { RESOURCE_GPU_UTIL_PCT,
 		                                         RESOURCE_MEM_UTIL_PCT,
@@ -32,17 +32,17 @@ static void check_sums(const struct hwfile *f)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	for (enum hwfile_kind kind = 0; kind < HWFILE_COUNT; kind++) {
+	for (enum hardware_file_kind kind = 0; kind < HARDWARE_FILE_COUNT; kind++) {
 		struct scan rest = scan_mem((const char *)data, size), line;
-		struct hwfile f;
+		struct hardware_file f;
 		uint64_t lines = 0;
 
-		hwfile_init(&f, kind);
+		hardware_file_init(&f, kind);
 		while (scan_line(&rest, &line)) {
-			hwfile_take_line(&f, line);
+			hardware_file_take_line(&f, line);
 			lines += !is_empty(line);
 		}
-		FUZZ_CHECK(hwfile_lines(&f.counts) == lines);
+		FUZZ_CHECK(hardware_file_lines(&f.counts) == lines);
 		check_sums(&f);
 	}
 	return 0;

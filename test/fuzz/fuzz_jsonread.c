@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "base/jsonread.h"
+#include "base/json_read.h"
 #include "fuzz.h"
 
 /* A name that stands in the text as it is. */
@@ -31,23 +31,23 @@ static void check_members(struct scan text, json_t *known)
 		struct scan value;
 		uint64_t milli;
 
-		if (!is_plain(key) || !jsonread_find(text, key, &value))
+		if (!is_plain(key) || !json_read_find(text, key, &value))
 			continue;
 		FUZZ_CHECK(value.p > text.p && value.end > value.p && value.end < text.end);
-		jsonread_milli(value, &milli);
+		json_read_milli(value, &milli);
 	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct scan text = scan_mem((const char *)data, size);
-	bool is_object = jsonread_is_object(text);
+	bool is_object = json_read_is_object(text);
 	json_error_t error = { 0 };
 	json_t *known = json_loadb((const char *)data, size, JSON_ALLOW_NUL, &error);
 
 	if (json_is_object(known)) {
 		/* jansson passes over a NUL behind a number. */
-		FUZZ_CHECK(is_object || size > 2 * JSONREAD_DEPTH_MAX || memchr(data, 0, size));
+		FUZZ_CHECK(is_object || size > 2 * JSON_READ_DEPTH_MAX || memchr(data, 0, size));
 		check_members(text, known);
 	} else if (is_object) {
 		FUZZ_CHECK(!known && !can_hold(error.text));

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "probe/cgroup_map.h"
-#include "probe/hidepid.h"
+#include "kernel/cgroup_map.h"
+#include "kernel/hidepid.h"
 
 static void check_dir(const struct cgroup_dir *d)
 {

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "rpc/frame.h"
-#include "rpc/message.h"
+#include "rpc/rpc_frame.h"
+#include "rpc/rpc_message.h"
 
 static void check_reply(const struct buf *out)
 {
@@ -20,34 +20,34 @@ static void check_reply(const struct buf *out)
 
 static void parse(struct scan line)
 {
-	struct message m;
+	struct rpc_message m;
 	struct err err = { 0 };
 	struct buf out = { 0 };
 	struct json j = { .out = &out };
 
-	if (message_parse(line, &m, &err) < 0) {
+	if (rpc_message_parse(line, &m, &err) < 0) {
 		FUZZ_CHECK(err.code > 0);
-		message_put_error(&j, m.id, &err);
+		rpc_message_put_error(&j, m.id, &err);
 		check_reply(&out);
 	} else {
 		FUZZ_CHECK(m.method && (!m.params || json_is_object(m.params)));
 	}
-	message_done(&m);
+	rpc_message_done(&m);
 	buf_done(&out);
 }
 
 /* How many lines, and their bytes together. */
 static size_t split(const uint8_t *data, size_t size, size_t piece, bool parses, size_t *ret_lines)
 {
-	struct frames f = { 0 };
+	struct rpc_frames f = { 0 };
 	struct scan line;
 	size_t bytes = 0;
 
 	*ret_lines = 0;
 	for (size_t at = 0, n; at < size; at += n) {
-		n = MIN(MIN(piece, size - at), FRAME_CHUNK);
-		frames_put(&f, data + at, n);
-		while (frames_next(&f, &line) == FRAME_LINE) {
+		n = MIN(MIN(piece, size - at), RPC_FRAME_CHUNK);
+		rpc_frames_put(&f, data + at, n);
+		while (rpc_frames_next(&f, &line) == RPC_FRAME_LINE) {
 			++*ret_lines;
 			bytes += scan_left(&line);
 			FUZZ_CHECK(!memchr(line.p, '\n', scan_left(&line)));
@@ -55,7 +55,7 @@ static size_t split(const uint8_t *data, size_t size, size_t piece, bool parses,
 				parse(line);
 		}
 	}
-	frames_done(&f);
+	rpc_frames_done(&f);
 	return bytes;
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "probe/smi.h"
+#include "probe/gpu/nvidia_smi.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -14,8 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err err;
 
 	r.gpu_count = r.use_count = 0;
-	FUZZ_CHECK(smi_parse_gpus(text, &r) == r.gpu_count);
-	FUZZ_CHECK(smi_parse_apps(text, &r) >= r.use_count);
+	FUZZ_CHECK(nvidia_smi_parse_gpus(text, &r) == r.gpu_count);
+	FUZZ_CHECK(nvidia_smi_parse_apps(text, &r) >= r.use_count);
 	for (uint32_t i = 0; i < r.gpu_count; i++)
 		FUZZ_CHECK(r.gpus[i].r.present == 0 ||
 		           readings_or(&r.gpus[i].r, GPU_UTIL, 0) <= 100);

@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "probe/taskfile.h"
+#include "kernel/process_files.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct taskfile_stat st = { .pid = 42 };
+	struct process_files_stat st = { .pid = 42 };
 
-	if (!taskfile_parse_stat(scan_mem((const char *)data, size), &st)) {
+	if (!process_files_parse_stat(scan_mem((const char *)data, size), &st)) {
 		FUZZ_CHECK(st.pid == 42 && !st.comm[0]);
 		return 0;
 	}

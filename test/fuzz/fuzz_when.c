@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/when.h"
+#include "base/time_parse.h"
 #include "fuzz.h"
 
 #define NOW_NS (UINT64_C(1763215387) * NS_PER_S)
@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint64_t ns = 42;
 
-	if (!when_parse(scan_mem((const char *)data, size), NOW_NS, &ns)) {
+	if (!time_parse(scan_mem((const char *)data, size), NOW_NS, &ns)) {
 		FUZZ_CHECK(ns == 42);
 		return 0;
 	}

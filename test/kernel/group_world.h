@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "job/group.h"
-#include "job/group_home.h"
+#include "job/cgroup/job_cgroup.h"
+#include "job/cgroup/cgroup_home.h"
 #include "kernel.h"
 
 /* For bodies that run in a child: cmocka's asserts work only in the test itself. */
@@ -29,42 +29,42 @@ static inline int root_dir(void)
 	return open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-static inline int try_group(const char *id, const uint64_t *limit, struct group **ret,
+static inline int try_group(const char *id, const uint64_t *limit, struct job_cgroup **ret,
                             char why[256], struct err *err)
 {
-	struct group_options o = { .root_fd = root_dir(), .job_id = id, .limit = limit };
+	struct job_cgroup_options o = { .root_fd = root_dir(), .job_id = id, .limit = limit };
 
-	return group_open(&o, ret, why, 256, err);
+	return job_cgroup_open(&o, ret, why, 256, err);
 }
 
 /* NULL when none can be made; the test is told why. */
-static inline struct group *make_group(const char *id, enum job_limit limit, uint64_t value)
+static inline struct job_cgroup *make_group(const char *id, enum job_limit limit, uint64_t value)
 {
 	uint64_t limits[JOB_LIMIT_COUNT] = { 0 };
-	struct group *g = NULL;
+	struct job_cgroup *g = NULL;
 	struct err err = { 0 };
 	char why[256];
 
 	if (value)
 		limits[limit] = value;
 	if (try_group(id, limits, &g, why, &err) < 0)
-		fprintf(stderr, "group_open: %s\n", err.msg);
+		fprintf(stderr, "job_cgroup_open: %s\n", err.msg);
 	else if (!g)
 		fprintf(stderr, "no group: %s\n", why);
 	return g;
 }
 
 /* As the launcher does it. */
-static inline pid_t spawn(const struct group *g, int (*body)(void *), void *arg)
+static inline pid_t spawn(const struct job_cgroup *g, int (*body)(void *), void *arg)
 {
 	struct clone_args a = { .flags = CLONE_INTO_CGROUP,
 		                .exit_signal = SIGCHLD,
-		                .cgroup = (uint64_t)group_spawn_fd(g) };
+		                .cgroup = (uint64_t)job_cgroup_spawn_fd(g) };
 	const char *where;
 	pid_t pid = (pid_t)syscall(SYS_clone3, &a, sizeof a);
 
 	if (pid == 0)
-		_exit(group_join(g, true, &where) == 0 ? body(arg) : 99);
+		_exit(job_cgroup_join(g, true, &where) == 0 ? body(arg) : 99);
 	return pid;
 }
 
@@ -136,7 +136,7 @@ static inline bool put_text(const char *path, const char *text)
 	{                                                                                          \
 		const struct CMUnitTest tests[] = { __VA_ARGS__ };                                 \
 		struct err err = { 0 };                                                            \
-		if (geteuid() == 0 && group_home_find(root_dir(), (home), &err) < 0)               \
+		if (geteuid() == 0 && cgroup_home_find(root_dir(), (home), &err) < 0)               \
 			fprintf(stderr, "%s\n", err.msg);                                          \
 		if (geteuid() == 0)                                                                \
 			return cmocka_run_group_tests(tests, NULL, NULL);                          \

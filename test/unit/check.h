@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* check.h - cmocka with the headers it forgets to include, and the shortest main. */
+/* db_check.h - cmocka with the headers it forgets to include, and the shortest main. */
 #pragma once
 
 #include <setjmp.h>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/clock.h"
-#include "probe/gpu_helper.h"
+#include "probe/gpu/gpu_helper.h"
 #include "tree.h"
 
 #define MIB (UINT64_C(1) << 20)

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "analyze/episodes.h"
+#include "analyze/anomaly_episodes.h"
 
 #define KIT_BOOT_NS (5000 * NS_PER_S) /* boot clock of the first look */
 #define KIT_WALL_NS (UINT64_C(1700000000) * NS_PER_S)
@@ -22,7 +22,7 @@ static const struct anomaly_config kit_config = {
 struct world {
 	struct anomaly_config config;
 	struct snapshot snap;
-	struct history history;
+	struct process_history history;
 	struct findings findings;
 	struct episodes episodes;
 	struct anomaly_list told;
@@ -36,7 +36,7 @@ static inline struct world kit_world(void)
 static inline void kit_world_done(struct world *w)
 {
 	snapshot_done(&w->snap);
-	history_done(&w->history);
+	process_history_done(&w->history);
 	vec_done(&w->findings);
 	episodes_done(&w->episodes);
 	vec_done(&w->told);
@@ -72,7 +72,7 @@ static inline void kit_rss(struct proc_snap *p, uint64_t bytes)
 
 static inline size_t kit_judge(struct world *w)
 {
-	history_feed(&w->history, &w->snap, &w->config);
+	process_history_feed(&w->history, &w->snap, &w->config);
 	anomaly_detect(&w->snap, &w->history, &w->config, &w->findings);
 	return w->findings.len;
 }

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "job_kit.h"
-#include "model/recorded.h"
+#include "model/history_record.h"
 
 #define KIT_AT(s) (KIT_STARTED_NS + (uint64_t)((s)*1e9))
 
@@ -15,9 +15,9 @@ static inline struct figure kit_exact(uint64_t value)
 	return (struct figure){ .value = value, .quality = QUALITY_EXACT };
 }
 
-static inline struct reader_sheet kit_sheet(uint32_t num, const char *label, double from, double to)
+static inline struct sheet_record kit_sheet(uint32_t num, const char *label, double from, double to)
 {
-	struct reader_sheet s = { .processes = 10 * num, .max_cpu_ratio = 7.9 / num };
+	struct sheet_record s = { .processes = 10 * num, .max_cpu_ratio = 7.9 / num };
 
 	s.s = (struct sheet){ .num = num,
 		              .status = JOB_COMPLETED,
@@ -31,10 +31,10 @@ static inline struct reader_sheet kit_sheet(uint32_t num, const char *label, dou
 	return s;
 }
 
-static inline struct reader_process kit_process(pid_t pid, const char *name, const char *command,
+static inline struct process_record kit_process(pid_t pid, const char *name, const char *command,
                                                 double from, double to)
 {
-	return (struct reader_process){
+	return (struct process_record){
 		.id = { .pid = pid, .start_ticks = 1000 + (uint64_t)pid },
 		.ppid = pid > 2417 ? 2417 : 2400,
 		.uid = 1000,
@@ -52,19 +52,19 @@ static inline struct reader_process kit_process(pid_t pid, const char *name, con
 	};
 }
 
-static inline struct reader_event kit_event(enum event_kind kind, double at, pid_t pid,
+static inline struct event_record kit_event(enum event_kind kind, double at, pid_t pid,
                                             const char *details)
 {
-	struct reader_event e = { .kind = kind, .wall_ns = KIT_AT(at), .details = details };
+	struct event_record e = { .kind = kind, .wall_ns = KIT_AT(at), .details = details };
 
 	if (pid)
 		e.process = (struct proc_id){ .pid = pid, .start_ticks = 1000 + (uint64_t)pid };
 	return e;
 }
 
-static inline struct reader_sum kit_sum(double at, uint64_t rss_bytes, double cpu_ratio)
+static inline struct job_sum_record kit_sum(double at, uint64_t rss_bytes, double cpu_ratio)
 {
-	return (struct reader_sum){
+	return (struct job_sum_record){
 		.wall_ns = KIT_AT(at),
 		.sum = { .procs = 7, .rss_bytes = rss_bytes, .cpu_ratio = cpu_ratio },
 	};

@@ -14,19 +14,19 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "check.h"
-#include "rpc/address.h"
-#include "rpc/server.h"
+#include "rpc/socket_address.h"
+#include "rpc/rpc_server.h"
 
-struct scene {
+struct keyframe_view {
 	struct loop *loop;
-	struct server *server;
-	struct server_options options;
+	struct rpc_server *server;
+	struct rpc_server_options options;
 	char dir[64], path[96];
 	int dir_fd, stop_pipe[2];
 	bool admits;
 	unsigned noted;
 	unsigned fed, feed_end, feeds; /* numbers that were fed, up to which, and to how many */
-	struct session *later[8];      /* who waits for an answer, in the order of asking */
+	struct rpc_session *later[8];      /* who waits for an answer, in the order of asking */
 	unsigned asked, abandoned;
 	/* the client's side */
 	const char *text;
@@ -35,7 +35,7 @@ struct scene {
 	int code;
 };
 
-static inline int echo(void *self, const struct server_peer *peer, const json_t *params,
+static inline int echo(void *self, const struct rpc_server_peer *peer, const json_t *params,
                        struct json *result, struct err *err)
 {
 	const char *text = json_string_value(json_object_get(params, "text"));
@@ -49,10 +49,10 @@ static inline int echo(void *self, const struct server_peer *peer, const json_t 
 	return 0;
 }
 
-static inline int note(void *self, const struct server_peer *peer, const json_t *params,
+static inline int note(void *self, const struct rpc_server_peer *peer, const json_t *params,
                        struct json *result, struct err *err)
 {
-	struct scene *sc = self;
+	struct keyframe_view *sc = self;
 
 	(void)peer, (void)params, (void)err;
 	sc->noted++;
@@ -62,7 +62,7 @@ static inline int note(void *self, const struct server_peer *peer, const json_t 
 
 static inline bool next_number(void *self, struct json *out)
 {
-	struct scene *sc = self;
+	struct keyframe_view *sc = self;
 
 	if (sc->fed == sc->feed_end)
 		return false;
@@ -73,49 +73,49 @@ static inline bool next_number(void *self, struct json *out)
 
 static inline void end_feed(void *self)
 {
-	struct scene *sc = self;
+	struct keyframe_view *sc = self;
 
 	sc->feeds--;
 }
 
-static inline int feed(void *self, const struct server_peer *peer, const json_t *params,
+static inline int feed(void *self, const struct rpc_server_peer *peer, const json_t *params,
                        struct json *result, struct err *err)
 {
-	struct scene *sc = self;
-	struct server_feed numbers = { sc, next_number, end_feed };
+	struct keyframe_view *sc = self;
+	struct rpc_server_feed numbers = { sc, next_number, end_feed };
 
 	(void)params, (void)err;
 	sc->feeds++;
-	server_feed(peer, &numbers);
+	rpc_server_feed(peer, &numbers);
 	json_bool(result, true);
 	return 0;
 }
 
 /* Ten more numbers for everybody. */
-static inline int more(void *self, const struct server_peer *peer, const json_t *params,
+static inline int more(void *self, const struct rpc_server_peer *peer, const json_t *params,
                        struct json *result, struct err *err)
 {
-	struct scene *sc = self;
+	struct keyframe_view *sc = self;
 
 	(void)peer, (void)params, (void)err;
 	sc->feed_end += 10;
-	server_wake(sc->server);
+	rpc_server_wake(sc->server);
 	json_bool(result, true);
 	return 0;
 }
 
-static inline bool admits(void *self, const struct server_peer *peer)
+static inline bool admits(void *self, const struct rpc_server_peer *peer)
 {
-	const struct scene *sc = self;
+	const struct keyframe_view *sc = self;
 
 	(void)peer;
 	return sc->admits;
 }
 
 /* As a setup of cmocka has it, with the methods to serve. */
-static inline int scene_open(const struct server_method *methods, void **state)
+static inline int scene_open(const struct rpc_server_method *methods, void **state)
 {
-	struct scene *sc = xcalloc(1, sizeof *sc);
+	struct keyframe_view *sc = xcalloc(1, sizeof *sc);
 	struct err err;
 
 	snprintf(sc->dir, sizeof sc->dir, "/tmp/proctor-test-XXXXXX");
@@ -124,7 +124,7 @@ static inline int scene_open(const struct server_method *methods, void **state)
 	snprintf(sc->path, sizeof sc->path, "%s/sock", sc->dir);
 	sc->dir_fd = open(sc->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	sc->admits = true;
-	sc->options = (struct server_options){
+	sc->options = (struct rpc_server_options){
 		.methods = methods, .self = sc, .admits = admits, .clients_max = 8
 	};
 	*state = sc;
@@ -133,9 +133,9 @@ static inline int scene_open(const struct server_method *methods, void **state)
 
 static inline int scene_close(void **state)
 {
-	struct scene *sc = *state;
+	struct keyframe_view *sc = *state;
 
-	server_close(sc->server);
+	rpc_server_close(sc->server);
 	loop_free(sc->loop);
 	unlink(sc->path);
 	rmdir(sc->dir);
@@ -149,22 +149,22 @@ static inline int scene_close(void **state)
 
 static inline void on_stop(void *self)
 {
-	struct scene *sc = self;
+	struct keyframe_view *sc = self;
 
 	loop_stop(sc->loop);
 }
 
-static inline void serve(struct scene *sc)
+static inline void serve(struct keyframe_view *sc)
 {
 	struct err err = { 0 };
 	int fd = -1;
 
-	assert_int_equal(address_listen(sc->dir_fd, sc->dir, "sock", 16, &fd, &err), 0);
-	assert_int_equal(server_open(sc->loop, fd, &sc->options, &sc->server, &err), 0);
+	assert_int_equal(socket_address_listen(sc->dir_fd, sc->dir, "sock", 16, &fd, &err), 0);
+	assert_int_equal(rpc_server_open(sc->loop, fd, &sc->options, &sc->server, &err), 0);
 }
 
 /* Runs the loop while the client's function runs in a thread. */
-static inline void run_with(struct scene *sc, void *(*client)(void *))
+static inline void run_with(struct keyframe_view *sc, void *(*client)(void *))
 {
 	struct loop_source *stopper;
 	pthread_t thread;
@@ -182,18 +182,18 @@ static inline void run_with(struct scene *sc, void *(*client)(void *))
 	loop_remove(stopper);
 }
 
-static inline void *client_ends(struct scene *sc)
+static inline void *client_ends(struct keyframe_view *sc)
 {
 	(void)!write(sc->stop_pipe[1], "x", 1);
 	return NULL;
 }
 
-static inline int dial(struct scene *sc)
+static inline int dial(struct keyframe_view *sc)
 {
 	struct err err;
 	int fd = -1;
 
-	(void)!address_connect(sc->path, clock_mono_ns() + 5 * NS_PER_S, &fd, &err);
+	(void)!socket_address_connect(sc->path, clock_mono_ns() + 5 * NS_PER_S, &fd, &err);
 	return fd;
 }
 
@@ -226,7 +226,7 @@ static inline unsigned read_lines_until(int fd, const char *last, struct buf *to
 /* Says sc->text, hangs up, and keeps what came back. */
 static inline void *talk(void *self)
 {
-	struct scene *sc = self;
+	struct keyframe_view *sc = self;
 	int fd = dial(sc);
 
 	(void)!send(fd, sc->text, sc->text_len, MSG_NOSIGNAL);
@@ -236,7 +236,7 @@ static inline void *talk(void *self)
 	return client_ends(sc);
 }
 
-static inline const char *answer_to(struct scene *sc, const char *text)
+static inline const char *answer_to(struct keyframe_view *sc, const char *text)
 {
 	sc->text = text;
 	sc->text_len = strlen(text);

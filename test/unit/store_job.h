@@ -5,17 +5,17 @@
 #include <errno.h>
 #include <sqlite3.h>
 
-#include "store/handle.h"
-#include "store/reader_job.h"
+#include "store/store_handle.h"
+#include "history/job_query.h"
 #include "store_world.h"
 
-static inline struct reader *open_reader(const char *dir)
+static inline struct history *open_reader(const char *dir)
 {
 	char *path = xasprintf("%s/proctor.db", dir);
-	struct reader *r = NULL;
+	struct history *r = NULL;
 	struct err err = { 0 };
 
-	if (reader_open(path, &r, &err) < 0)
+	if (history_open(path, &r, &err) < 0)
 		fail_msg("%s", err.msg);
 	free(path);
 	return r;
@@ -23,23 +23,23 @@ static inline struct reader *open_reader(const char *dir)
 
 static inline struct job find(const char *dir, const char *name)
 {
-	struct reader *r = open_reader(dir);
+	struct history *r = open_reader(dir);
 	struct err err = { 0 };
 	struct job job;
 
-	if (reader_find_job(r, name, &job, &err) < 0)
+	if (history_find_job(r, name, &job, &err) < 0)
 		fail_msg("%s", err.msg);
-	reader_close(r);
+	history_close(r);
 	return job;
 }
 
 static inline int find_error(const char *dir, const char *name, struct err *err)
 {
-	struct reader *r = open_reader(dir);
+	struct history *r = open_reader(dir);
 	struct job job;
-	int result = reader_find_job(r, name, &job, err);
+	int result = history_find_job(r, name, &job, err);
 
-	reader_close(r);
+	history_close(r);
 	return result;
 }
 

@@ -5,15 +5,15 @@
 
 #include "store_world.h"
 
-struct scene {
+struct keyframe_view {
 	struct world w;
 	char *dir;
 	struct store *st;
 };
 
-static inline struct scene scene_of(uint64_t seed)
+static inline struct keyframe_view scene_of(uint64_t seed)
 {
-	struct scene sc = { .dir = world_dir() };
+	struct keyframe_view sc = { .dir = world_dir() };
 
 	world_init(&sc.w, seed);
 	world_add_job(&sc.w, "train");
@@ -21,7 +21,7 @@ static inline struct scene scene_of(uint64_t seed)
 	return sc;
 }
 
-static inline void scene_done(struct scene *sc)
+static inline void scene_done(struct keyframe_view *sc)
 {
 	store_close(sc->st);
 	world_done(&sc->w);

@@ -3,11 +3,11 @@
 
 #include "check.h"
 #include "model/sample.h"
-#include "serve/announce.h"
+#include "serve/event_publisher.h"
 
 static const struct bus_filter everything;
 
-static void says(struct server_feed *f, const char *line)
+static void says(struct rpc_server_feed *f, const char *line)
 {
 	struct buf out = { 0 };
 	struct json j = { .out = &out };
@@ -17,7 +17,7 @@ static void says(struct server_feed *f, const char *line)
 	buf_done(&out);
 }
 
-static void is_silent(struct server_feed *f)
+static void is_silent(struct rpc_server_feed *f)
 {
 	struct buf out = { 0 };
 	struct json j = { .out = &out };
@@ -29,7 +29,7 @@ static void is_silent(struct server_feed *f)
 static void test_bus_feed__tells_each_event_as_a_notification(void **state)
 {
 	cleanup(bus_freep) struct bus *bus = bus_new(0, 1);
-	struct server_feed f = bus_feed_new(bus, bus_end(bus), &everything);
+	struct rpc_server_feed f = bus_feed_new(bus, bus_end(bus), &everything);
 
 	(void)state;
 	is_silent(&f);
@@ -52,8 +52,8 @@ static void test_bus_feed__tells_each_event_as_a_notification(void **state)
 static void test_bus_feed__tells_what_it_missed_before_what_it_has(void **state)
 {
 	cleanup(bus_freep) struct bus *bus = bus_new(0, 1);
-	struct server_feed all = bus_feed_new(bus, bus_end(bus), &everything);
-	struct server_feed none = bus_feed_new(bus, bus_end(bus),
+	struct rpc_server_feed all = bus_feed_new(bus, bus_end(bus), &everything);
+	struct rpc_server_feed none = bus_feed_new(bus, bus_end(bus),
 	                                       &(struct bus_filter){ .prefix = "job." });
 	char text[BUS_TEXT_MAX];
 	struct buf out = { 0 };
@@ -106,7 +106,7 @@ static void test_announce__names_events_and_knows_whose_they_are(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		*vec_push(&snap.events, 10) = cases[i].event;
 	*vec_push(&snap.events, 10) = (struct event){ .kind = EVENT_TOTALS, .job = -1 };
-	announce_events(bus, &snap, &scratch);
+	event_publisher_events(bus, &snap, &scratch);
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		assert_true(bus_next(bus, &c, &everything, &e, &lost));
 		assert_string_equal(e.name, cases[i].name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "probe/cgroup_map.h"
+#include "kernel/cgroup_map.h"
 
 #include "check.h"
 

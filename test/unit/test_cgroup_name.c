@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "job/cgroup_name.h"
+#include "job/cgroup/cgroup_name.h"
 
 #include "check.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "config/key.h"
+#include "config/config_key.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "config/load.h"
+#include "config/config_load.h"
 
 #include <ftw.h>
 #include <stdio.h>

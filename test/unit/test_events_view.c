@@ -8,9 +8,9 @@
 #include "golden.h"
 #include "report_kit.h"
 
-static struct reader_event ended(double at, pid_t pid, int code, int signal)
+static struct event_record ended(double at, pid_t pid, int code, int signal)
 {
-	struct reader_event e = kit_event(EVENT_EXIT, at, pid, signal ? "core dumped" : NULL);
+	struct event_record e = kit_event(EVENT_EXIT, at, pid, signal ? "core dumped" : NULL);
 
 	e.has_exit_code = !signal;
 	e.exit_code = code;
@@ -18,7 +18,7 @@ static struct reader_event ended(double at, pid_t pid, int code, int signal)
 	return e;
 }
 
-static size_t all_events(struct reader_event *to)
+static size_t all_events(struct event_record *to)
 {
 	size_t n = 0;
 
@@ -45,7 +45,7 @@ static size_t all_events(struct reader_event *to)
 static void assert_view(struct style style, uint64_t started_ns, const char *golden)
 {
 	const struct events_view view = { .started_ns = started_ns };
-	struct reader_event events[16];
+	struct event_record events[16];
 	size_t n = all_events(events);
 	struct buf out = { 0 };
 
@@ -70,7 +70,7 @@ static void test_events_view__tells_an_event_a_line(void **state)
 static void test_events_json__is_one_object_each(void **state)
 {
 	const struct events_view view = { .started_ns = KIT_STARTED_NS };
-	struct reader_event events[16];
+	struct event_record events[16];
 	size_t n = all_events(events);
 	struct buf out = { 0 };
 

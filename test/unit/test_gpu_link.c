@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The helper and both its sources against a library and a program that are fake, in all their
  * moods; all the rest is real. */
-#include "probe/gpu_link.h"
+#include "probe/gpu/gpu_link.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -14,13 +14,13 @@
 #define TURN_MAX_NS (5 * NS_PER_S)
 #define TURNS 2000 /* of 10 ms or more, until something must have happened */
 
-static struct gpu_link *link_with(const char *source, uint64_t answer_ns)
+static struct gpu_link *link_with(const char *source, uint64_t rpc_answer_ns)
 {
 	return gpu_link_new(&(struct gpu_link_options){
 		.program = SELF,
 		.source = source,
 		.start_ns = PATIENCE_NS,
-		.answer_ns = answer_ns,
+		.rpc_answer_ns = rpc_answer_ns,
 		.gap_ns = 30 * NS_PER_MS, /* so that a state can be seen before the next question */
 		.grace_ns = 5 * NS_PER_MS,
 		.retry_ns = 10 * NS_PER_MS,
@@ -71,7 +71,7 @@ static void assert_gives_up(const char *source, const char *why)
 
 /* ---- the library ---- */
 
-static void test_gpu__tells_what_the_library_tells(void **state)
+static void test_gpu_probe__tells_what_the_library_tells(void **state)
 {
 	struct gpu_link *l = link_to(gpu_source_nvml);
 	const struct gpu_report *r;
@@ -99,7 +99,7 @@ static void test_gpu__tells_what_the_library_tells(void **state)
 	gpu_link_free(l);
 }
 
-static void test_gpu__makes_do_with_an_old_library(void **state)
+static void test_gpu_probe__makes_do_with_an_old_library(void **state)
 {
 	struct gpu_link *l = link_to(gpu_source_nvml);
 	const struct gpu_report *r;
@@ -113,7 +113,7 @@ static void test_gpu__makes_do_with_an_old_library(void **state)
 	gpu_link_free(l);
 }
 
-static void test_gpu__leaves_absent_what_is_not_supported(void **state)
+static void test_gpu_probe__leaves_absent_what_is_not_supported(void **state)
 {
 	struct gpu_link *l = link_to(gpu_source_nvml);
 	const struct gpu_report *r;
@@ -127,7 +127,7 @@ static void test_gpu__leaves_absent_what_is_not_supported(void **state)
 	gpu_link_free(l);
 }
 
-static void test_gpu__knows_that_there_is_none(void **state)
+static void test_gpu_probe__knows_that_there_is_none(void **state)
 {
 	struct gpu_link *l = link_to(gpu_source_nvml);
 
@@ -136,7 +136,7 @@ static void test_gpu__knows_that_there_is_none(void **state)
 	gpu_link_free(l);
 }
 
-static void test_gpu__survives_a_library_that_lies(void **state)
+static void test_gpu_probe__survives_a_library_that_lies(void **state)
 {
 	struct gpu_link *l = link_to(gpu_source_nvml);
 	const struct gpu_report *r;
@@ -149,7 +149,7 @@ static void test_gpu__survives_a_library_that_lies(void **state)
 	gpu_link_free(l);
 }
 
-static void test_gpu__names_a_lost_gpu_and_knows_nothing_of_it(void **state)
+static void test_gpu_probe__names_a_lost_gpu_and_knows_nothing_of_it(void **state)
 {
 	struct gpu_link *l = link_to(gpu_source_nvml);
 	const struct gpu_report *r;
@@ -168,7 +168,7 @@ static void test_gpu__names_a_lost_gpu_and_knows_nothing_of_it(void **state)
 	gpu_link_free(l);
 }
 
-static void test_gpu__gives_up_at_once_what_can_never_work(void **state)
+static void test_gpu_probe__gives_up_at_once_what_can_never_work(void **state)
 {
 	use_library("fake-nvml.so", "init=18");
 	assert_gives_up(gpu_source_nvml, "Driver/library version mismatch (18)");
@@ -184,7 +184,7 @@ static void test_gpu__gives_up_at_once_what_can_never_work(void **state)
 	assert_gives_up(gpu_source_nvml, "");
 }
 
-static void test_gpu__does_not_load_what_others_can_change(void **state)
+static void test_gpu_probe__does_not_load_what_others_can_change(void **state)
 {
 	struct tree t = tree_new();
 	char path[128];
@@ -200,7 +200,7 @@ static void test_gpu__does_not_load_what_others_can_change(void **state)
 }
 
 /* It may do so at any point of its life; three helpers try. */
-static void test_gpu__survives_a_library_that_aborts(void **state)
+static void test_gpu_probe__survives_a_library_that_aborts(void **state)
 {
 	use_library("fake-nvml.so", "abort=init");
 	assert_gives_up(gpu_source_nvml, "signal 6");
@@ -224,7 +224,7 @@ static void turn_until_answer(struct gpu_link *l, uint64_t since_ns)
 }
 
 /* Each of them answers twice. */
-static void test_gpu__starts_a_new_helper_when_one_aborts(void **state)
+static void test_gpu_probe__starts_a_new_helper_when_one_aborts(void **state)
 {
 	struct gpu_link *l = link_to(gpu_source_nvml);
 	pid_t first;
@@ -243,7 +243,7 @@ static void test_gpu__starts_a_new_helper_when_one_aborts(void **state)
 	gpu_link_free(l);
 }
 
-static void test_gpu__ends_a_library_that_hangs(void **state)
+static void test_gpu_probe__ends_a_library_that_hangs(void **state)
 {
 	struct gpu_link *l = link_with(gpu_source_nvml, 300 * NS_PER_MS);
 	uint64_t begin_ns = clock_mono_ns();
@@ -257,7 +257,7 @@ static void test_gpu__ends_a_library_that_hangs(void **state)
 	gpu_link_free(l);
 }
 
-static void test_gpu__never_waits_for_a_library_that_hangs(void **state)
+static void test_gpu_probe__never_waits_for_a_library_that_hangs(void **state)
 {
 	struct gpu_link *l = link_to(gpu_source_nvml);
 	uint64_t worst_ns = 0, end_ns = clock_mono_ns() + 2 * NS_PER_S;
@@ -275,7 +275,7 @@ static void test_gpu__never_waits_for_a_library_that_hangs(void **state)
 	gpu_link_free(l);
 }
 
-static void test_gpu__says_so_when_the_helper_cannot_be_started(void **state)
+static void test_gpu_probe__says_so_when_the_helper_cannot_be_started(void **state)
 {
 	struct gpu_link *l = gpu_link_new(&(struct gpu_link_options){ .program = "/nowhere/proctor",
 	                                                              .source = gpu_source_nvml,
@@ -287,7 +287,7 @@ static void test_gpu__says_so_when_the_helper_cannot_be_started(void **state)
 	gpu_link_free(l);
 }
 
-static void test_gpu__does_not_believe_another_program(void **state)
+static void test_gpu_probe__does_not_believe_another_program(void **state)
 {
 	struct gpu_link *l = gpu_link_new(&(struct gpu_link_options){ .program = "/bin/true",
 	                                                              .source = gpu_source_nvml,
@@ -352,7 +352,7 @@ static bool is_gone(pid_t pid)
 }
 
 /* The recorder dies without a word while the library hangs. */
-static void test_gpu__the_helper_dies_with_the_recorder(void **state)
+static void test_gpu_probe__the_helper_dies_with_the_recorder(void **state)
 {
 	int ready[2], status;
 	pid_t recorder, helper, keeper;
@@ -391,7 +391,7 @@ static bool has_no_child(void)
 	return pid < 0;
 }
 
-static void test_gpu__leaves_no_helper_behind(void **state)
+static void test_gpu_probe__leaves_no_helper_behind(void **state)
 {
 	struct gpu_link *l = link_to(gpu_source_nvml);
 	pid_t helper;
@@ -405,7 +405,7 @@ static void test_gpu__leaves_no_helper_behind(void **state)
 }
 
 /* A launcher waits for all children, and must not take this one for the job's. */
-static void test_gpu__is_not_seen_by_who_waits_for_children(void **state)
+static void test_gpu_probe__is_not_seen_by_who_waits_for_children(void **state)
 {
 	struct gpu_link *l = link_to(gpu_source_nvml);
 
@@ -436,7 +436,7 @@ static void test_gpu_smi__its_programs_are_not_seen_either(void **state)
 }
 
 /* Somebody may end and reap the keeper. */
-static void test_gpu__does_without_the_helpers_last_words(void **state)
+static void test_gpu_probe__does_without_the_helpers_last_words(void **state)
 {
 	struct gpu_link *l = link_to(gpu_source_nvml);
 	pid_t helper;
@@ -452,7 +452,7 @@ static void test_gpu__does_without_the_helpers_last_words(void **state)
 	gpu_link_free(l);
 }
 
-static void test_gpu__the_helper_holds_none_of_our_files(void **state)
+static void test_gpu_probe__the_helper_holds_none_of_our_files(void **state)
 {
 	struct gpu_link *l = link_to(gpu_source_nvml);
 	int ends[2];
@@ -467,7 +467,7 @@ static void test_gpu__the_helper_holds_none_of_our_files(void **state)
 	gpu_link_free(l);
 }
 
-static void test_gpu__the_helper_has_nothing_of_our_environment(void **state)
+static void test_gpu_probe__the_helper_has_nothing_of_our_environment(void **state)
 {
 	struct gpu_link *l = link_to(gpu_source_nvml);
 	char path[64], text[4096];
@@ -557,24 +557,24 @@ static void test_gpu_smi__ends_a_program_that_hangs_or_floods(void **state)
 }
 
 RUN_TESTS_OR_HELP(
-	TEST(test_gpu__tells_what_the_library_tells), TEST(test_gpu__makes_do_with_an_old_library),
-	TEST(test_gpu__leaves_absent_what_is_not_supported),
-	TEST(test_gpu__knows_that_there_is_none), TEST(test_gpu__survives_a_library_that_lies),
-	TEST(test_gpu__names_a_lost_gpu_and_knows_nothing_of_it),
-	TEST(test_gpu__gives_up_at_once_what_can_never_work),
-	TEST(test_gpu__does_not_load_what_others_can_change),
-	TEST(test_gpu__survives_a_library_that_aborts),
-	TEST(test_gpu__starts_a_new_helper_when_one_aborts),
-	TEST(test_gpu__ends_a_library_that_hangs),
-	TEST(test_gpu__never_waits_for_a_library_that_hangs),
-	TEST(test_gpu__says_so_when_the_helper_cannot_be_started),
-	TEST(test_gpu__does_not_believe_another_program),
-	TEST(test_gpu__the_helper_dies_with_the_recorder), TEST(test_gpu__leaves_no_helper_behind),
-	TEST(test_gpu__is_not_seen_by_who_waits_for_children),
+	TEST(test_gpu_probe__tells_what_the_library_tells), TEST(test_gpu_probe__makes_do_with_an_old_library),
+	TEST(test_gpu_probe__leaves_absent_what_is_not_supported),
+	TEST(test_gpu_probe__knows_that_there_is_none), TEST(test_gpu_probe__survives_a_library_that_lies),
+	TEST(test_gpu_probe__names_a_lost_gpu_and_knows_nothing_of_it),
+	TEST(test_gpu_probe__gives_up_at_once_what_can_never_work),
+	TEST(test_gpu_probe__does_not_load_what_others_can_change),
+	TEST(test_gpu_probe__survives_a_library_that_aborts),
+	TEST(test_gpu_probe__starts_a_new_helper_when_one_aborts),
+	TEST(test_gpu_probe__ends_a_library_that_hangs),
+	TEST(test_gpu_probe__never_waits_for_a_library_that_hangs),
+	TEST(test_gpu_probe__says_so_when_the_helper_cannot_be_started),
+	TEST(test_gpu_probe__does_not_believe_another_program),
+	TEST(test_gpu_probe__the_helper_dies_with_the_recorder), TEST(test_gpu_probe__leaves_no_helper_behind),
+	TEST(test_gpu_probe__is_not_seen_by_who_waits_for_children),
 	TEST(test_gpu_smi__its_programs_are_not_seen_either),
-	TEST(test_gpu__does_without_the_helpers_last_words),
-	TEST(test_gpu__the_helper_holds_none_of_our_files),
-	TEST(test_gpu__the_helper_has_nothing_of_our_environment),
+	TEST(test_gpu_probe__does_without_the_helpers_last_words),
+	TEST(test_gpu_probe__the_helper_holds_none_of_our_files),
+	TEST(test_gpu_probe__the_helper_has_nothing_of_our_environment),
 	TEST(test_gpu_smi__tells_what_the_program_prints), TEST(test_gpu_smi__names_a_lost_gpu),
 	TEST(test_gpu_smi__knows_that_there_is_none), TEST(test_gpu_smi__gives_up_what_cannot_work),
 	TEST(test_gpu_smi__ends_a_program_that_hangs_or_floods))

@@ -4,11 +4,11 @@
 
 #include "check.h"
 #include "kit.h"
-#include "model/codec.h"
+#include "model/snapshot_json.h"
 
 #define MIB (UINT64_C(1) << 20)
 
-struct scene {
+struct keyframe_view {
 	struct sample cur;
 	struct jobtab jobs;
 	struct snapshot snap;
@@ -24,9 +24,9 @@ static void use(struct sample *s, uint32_t gpu, struct proc_id id, uint64_t byte
 }
 
 /* Two GPUs, the second of which does not answer; a process of a job and one of nobody. */
-static struct scene scene_of(bool jobs_only)
+static struct keyframe_view scene_of(bool jobs_only)
 {
-	struct scene sc = { .cur = kit_sample(NS_PER_S) };
+	struct keyframe_view sc = { .cur = kit_sample(NS_PER_S) };
 	struct gpu_sample *gpu = vec_push(&sc.cur.gpus, GPUS_MAX);
 	struct proc_sample *p = kit_proc(&sc.cur, 10, 500);
 	int32_t job = jobtab_add(&sc.jobs, "train-1", "train", WALL0_NS);
@@ -52,7 +52,7 @@ static struct scene scene_of(bool jobs_only)
 	return sc;
 }
 
-static void scene_done(struct scene *sc)
+static void scene_done(struct keyframe_view *sc)
 {
 	sample_done(&sc->cur);
 	jobtab_done(&sc->jobs);
@@ -61,7 +61,7 @@ static void scene_done(struct scene *sc)
 
 static void test_snapshot__gives_what_processes_hold_on_gpus_to_their_job(void **state)
 {
-	struct scene sc = scene_of(false);
+	struct keyframe_view sc = scene_of(false);
 
 	assert_int_equal(sc.snap.gpus.len, 2);
 	assert_int_equal(sc.snap.gpus.at[0].r.value[GPU_UTIL], 83);
@@ -78,7 +78,7 @@ static void test_snapshot__gives_what_processes_hold_on_gpus_to_their_job(void *
 
 static void test_snapshot__leaves_strangers_on_gpus_out_when_only_jobs_are_asked_for(void **state)
 {
-	struct scene sc = scene_of(true);
+	struct keyframe_view sc = scene_of(true);
 
 	assert_int_equal(sc.snap.gpus.len, 2);
 	assert_int_equal(sc.snap.gpu_uses.len, 1);
@@ -88,7 +88,7 @@ static void test_snapshot__leaves_strangers_on_gpus_out_when_only_jobs_are_asked
 
 static void test_snapshot__forgets_gpus_when_its_memory_is_used_again(void **state)
 {
-	struct scene sc = scene_of(false);
+	struct keyframe_view sc = scene_of(false);
 	struct sample empty = kit_sample(2 * NS_PER_S);
 
 	kit_build(NULL, &empty, &sc.snap);
@@ -98,13 +98,13 @@ static void test_snapshot__forgets_gpus_when_its_memory_is_used_again(void **sta
 	scene_done(&sc);
 }
 
-static void test_codec__tells_gpus_with_null_for_what_they_do_not_tell(void **state)
+static void test_snapshot_json__tells_gpus_with_null_for_what_they_do_not_tell(void **state)
 {
-	struct scene sc = scene_of(false);
+	struct keyframe_view sc = scene_of(false);
 	struct buf out = { 0 };
 	json_t *root, *gpus, *first, *second, *uses;
 
-	codec_snapshot(&(struct json){ .out = &out }, &sc.snap);
+	snapshot_json(&(struct json){ .out = &out }, &sc.snap);
 	root = json_loadb(out.at, out.len, JSON_REJECT_DUPLICATES, NULL);
 	assert_non_null(root);
 	gpus = json_object_get(root, "gpus");
@@ -136,4 +136,4 @@ static void test_codec__tells_gpus_with_null_for_what_they_do_not_tell(void **st
 RUN_TESTS(TEST(test_snapshot__gives_what_processes_hold_on_gpus_to_their_job),
           TEST(test_snapshot__leaves_strangers_on_gpus_out_when_only_jobs_are_asked_for),
           TEST(test_snapshot__forgets_gpus_when_its_memory_is_used_again),
-          TEST(test_codec__tells_gpus_with_null_for_what_they_do_not_tell))
+          TEST(test_snapshot_json__tells_gpus_with_null_for_what_they_do_not_tell))

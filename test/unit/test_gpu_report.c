@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "probe/gpu_report.h"
+#include "probe/gpu/gpu_report.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,140 +1,482 @@
 /* SPDX-License-Identifier: MIT */
-#include "analyze/history.h"
+#include "history/history.h"
 
-#include "check.h"
-#include "look_kit.h"
+#include <errno.h>
 
-static void look_at_one(struct world *w, double after_s, uint64_t rss_bytes)
+#include "store/store_handle.h"
+#include "store_world.h"
+
+static struct history *open_reader(const char *dir)
 {
-	kit_look(w, after_s);
-	kit_rss(kit_add(w, 10, -100), rss_bytes);
-	history_feed(&w->history, &w->snap, &w->config);
+	char *path = xasprintf("%s/proctor.db", dir);
+	struct history *r = NULL;
+	struct err err = { 0 };
+
+	if (history_open(path, &r, &err) < 0)
+		fail_msg("%s", err.msg);
+	free(path);
+	return r;
 }
 
-static uint64_t earliest(const struct world *w, double *ret_age_s)
+static const struct proc_snap *find(const struct snapshot *snap, struct proc_id id)
 {
-	uint64_t rss, boot_ns;
-
-	assert_true(trail_earliest(history_trail(&w->history, 0), w->snap.boot_ns, &rss, &boot_ns));
-	*ret_age_s = (double)(w->snap.boot_ns - boot_ns) / 1e9;
-	return rss;
+	vec_each(&snap->procs, p)
+		if (proc_id_eq(p->s.id, id))
+			return p;
+	return NULL;
 }
 
-static void test_history__covers_the_window_however_often_it_is_fed(void **state)
+static void check_process(const struct world *w, const struct world_row *row,
+                          const struct snapshot *snap)
 {
-	static const double every_s[] = { 0.05, 0.1, 0.5, 1, 5 };
+	const struct proc_snap *p = find(snap, row->p.id);
+	const char *command = world_last(w, row)->command;
 
-	for (size_t i = 0; i < ARRAY_LEN(every_s); i++) {
-		struct world w = kit_world();
-		double age_s;
+	assert_non_null(p);
+	assert_int_equal(p->s.state, row->p.state);
+	assert_int_equal(p->s.ppid, row->p.ppid);
+	assert_int_equal(p->s.command.len, strlen(command));
+	assert_memory_equal(snapshot_text(snap, p->s.command), command, p->s.command.len);
+	assert_true(isfinite(p->cpu_ratio) == isfinite(row->p.cpu));
+	if (isfinite(p->cpu_ratio))
+		assert_true(fabs(p->cpu_ratio - row->p.cpu) < 1e-9);
+	assert_int_equal(p->s.r.value[PROC_RSS], row->p.rss);
+	assert_int_equal(p->s.r.value[PROC_VMS], row->p.vms);
+	assert_int_equal(readings_has(&p->s.r, PROC_FDS), row->p.has_fds);
+	assert_int_equal(p->age_ns, row->boot_ns - row->p.id.start_ticks * NS_PER_TICK);
+	assert_int_equal(p->job >= 0, row->p.job >= 0);
+	if (p->job >= 0)
+		assert_string_equal(snap->jobs.at[p->job].id, w->jobs.at[row->p.job].id);
+}
 
-		for (double at = 0; at < 100; at += every_s[i])
-			look_at_one(&w, at, KIT_MIB);
-		earliest(&w, &age_s);
-		assert_true(age_s <= 30 && age_s > 30 - 2 * MAX(every_s[i], 1.0));
-		assert_true(history_trail(&w.history, 0)->len <= TRAIL_MARKS);
-		kit_world_done(&w);
+/* All snapshots, one after another; those of other recorders may stand between ours. */
+static void check_all(const struct world *w, struct history *r, struct snapshot *snap)
+{
+	struct history_cursor at = { 0 };
+	struct err err = { 0 };
+	uint64_t before = 0;
+	size_t row = 0, n = 0;
+	int result;
+
+	while ((result = history_next_snapshot(r, &at, snap, &err)) > 0) {
+		size_t procs = 0;
+
+		assert_true(snap->wall_ns >= before);
+		before = snap->wall_ns;
+		n++;
+		if (row == w->rows.len || w->rows.at[row].snapshot != at.after_id)
+			continue;
+		for (; row < w->rows.len && w->rows.at[row].snapshot == at.after_id; row++, procs++)
+			check_process(w, &w->rows.at[row], snap);
+		assert_int_equal(snap->procs.len, procs);
+		assert_int_equal(snap->host.value[HOST_MEM_TOTAL], UINT64_C(8) << 30);
+		assert_false(readings_has(&snap->host, HOST_SELF_RSS));
+		assert_string_equal(snap->pressure_level, "low");
+		assert_int_equal(snap->recorder_pid, getpid());
+		for (size_t i = 1; i < snap->procs.len; i++)
+			assert_true(snap->procs.at[i - 1].s.id.pid < snap->procs.at[i].s.id.pid);
 	}
+	assert_int_equal(result, 0);
+	assert_int_equal(row, w->rows.len);
+	assert_true(n >= w->seq);
 }
 
-static void test_history__forgets_what_lies_before_the_window(void **state)
+static void test_reader_next_snapshot__brings_all_back_oldest_first(void **state)
 {
-	struct world w = kit_world();
-	double age_s;
+	char *dir = world_dir();
+	struct snapshot snap = { 0 };
+	struct world a, b;
+	struct store *st_a, *st_b;
+	struct history *r;
 
-	look_at_one(&w, 0, 100 * KIT_MIB);
-	look_at_one(&w, 20, 200 * KIT_MIB);
-	look_at_one(&w, 30, 300 * KIT_MIB);
-	assert_int_equal(earliest(&w, &age_s), 100 * KIT_MIB);
-	look_at_one(&w, 45, 400 * KIT_MIB);
-	assert_int_equal(earliest(&w, &age_s), 200 * KIT_MIB);
-	assert_true(age_s == 25);
-	look_at_one(&w, 1000, 500 * KIT_MIB);
-	assert_int_equal(earliest(&w, &age_s), 500 * KIT_MIB);
-	assert_true(age_s == 0);
-	kit_world_done(&w);
-}
-
-/* The clock of marks has 32 bits of milliseconds. */
-static void test_history__goes_on_when_its_clock_wraps_around(void **state)
-{
-	const double wrap_s = 4294967.296 - 5000;
-	struct world w = kit_world();
-	double age_s;
-
-	look_at_one(&w, wrap_s - 10, 100 * KIT_MIB);
-	look_at_one(&w, wrap_s + 10, 200 * KIT_MIB);
-	assert_int_equal(earliest(&w, &age_s), 100 * KIT_MIB);
-	assert_true(fabs(age_s - 20) < 0.002);
-	look_at_one(&w, wrap_s + 25, 300 * KIT_MIB);
-	assert_int_equal(earliest(&w, &age_s), 200 * KIT_MIB);
-	kit_world_done(&w);
-}
-
-static void test_history__is_not_changed_by_a_look_that_saw_nothing(void **state)
-{
-	struct world w = kit_world();
-	double age_s;
-
-	look_at_one(&w, 0, 100 * KIT_MIB);
-	kit_look(&w, 1);
-	history_feed(&w.history, &w.snap, &w.config);
-	w.snap.events_only = true;
-	history_feed(&w.history, &w.snap, &w.config);
-	look_at_one(&w, 2, 200 * KIT_MIB);
-	assert_int_equal(earliest(&w, &age_s), 100 * KIT_MIB);
-	kit_world_done(&w);
-}
-
-/* Comings and goings in the middle: every process keeps its own trail. */
-static void test_history__keeps_each_one_its_own_trail(void **state)
-{
-	struct world w = kit_world();
-
-	for (int round = 0; round < 20; round++) {
-		size_t n = 0;
-
-		kit_look(&w, round);
-		for (pid_t pid = 1; pid <= 200; pid++) {
-			if ((pid * 7 + round) % 5 == 0)
-				continue;
-			kit_rss(kit_add(&w, pid, -100), (uint64_t)pid * KIT_MIB);
-		}
-		history_feed(&w.history, &w.snap, &w.config);
-		vec_each(&w.snap.procs, p) {
-			const struct trail *t = history_trail(&w.history, n++);
-			uint64_t rss, boot_ns;
-
-			assert_true(proc_id_eq(t->id, p->s.id));
-			assert_true(trail_earliest(t, w.snap.boot_ns, &rss, &boot_ns));
-			assert_int_equal(rss, (uint64_t)p->s.id.pid * KIT_MIB);
-		}
-		assert_true(w.history.trails.len <= 200);
+	(void)state;
+	world_init(&a, 21);
+	world_init(&b, 22);
+	world_add_job(&a, "one");
+	a.wall_ns += 137 * NS_PER_MS;
+	st_a = world_open(&a, dir);
+	st_b = world_open(&b, dir);
+	for (int i = 0; i < 300; i++) {
+		world_put(&a, st_a);
+		if (i % 2)
+			world_put(&b, st_b);
 	}
-	kit_world_done(&w);
+	r = open_reader(dir);
+	check_all(&a, r, &snap);
+	check_all(&b, r, &snap);
+	store_close(st_a);
+	store_close(st_b);
+	check_all(&a, r, &snap);
+	history_close(r);
+	snapshot_done(&snap);
+	world_done(&a);
+	world_done(&b);
+	world_rmdir(dir);
 }
 
-static void test_history__gives_memory_back_after_a_crowd(void **state)
+/* A reader that follows: what it has seen of an open keyframe must not hide what comes. */
+static void test_reader_next_snapshot__follows_a_writer(void **state)
 {
-	struct world w = kit_world();
-	double age_s;
+	char *dir = world_dir();
+	struct history_cursor at = { 0 };
+	struct snapshot snap = { 0 };
+	struct err err = { 0 };
+	struct world w;
+	struct store *st;
+	struct history *r;
 
-	look_at_one(&w, 0, 100 * KIT_MIB);
-	kit_look(&w, 1);
-	for (pid_t pid = 10; pid < 20010; pid++)
-		kit_rss(kit_add(&w, pid, -100), KIT_MIB);
-	history_feed(&w.history, &w.snap, &w.config);
-	assert_true(w.history.trails.cap >= 20000);
-	look_at_one(&w, 2, 200 * KIT_MIB);
-	assert_true(w.history.trails.cap <= VEC_SMALL);
-	assert_true(w.history.order.cap <= VEC_SMALL && w.history.free_trails.cap <= VEC_SMALL);
-	assert_int_equal(earliest(&w, &age_s), 100 * KIT_MIB);
-	kit_world_done(&w);
+	(void)state;
+	world_init(&w, 23);
+	w.churn = 10;
+	st = world_open(&w, dir);
+	world_put(&w, st);
+	r = open_reader(dir);
+	for (int i = 0; i < 150; i++) {
+		size_t alive = 0;
+
+		assert_int_equal(history_next_snapshot(r, &at, &snap, &err), 1);
+		assert_int_equal(at.after_id, store_snapshot_id(st));
+		for (size_t slot = 0; slot < WORLD_SLOTS; slot++)
+			alive += w.procs[slot].alive;
+		assert_int_equal(snap.procs.len, alive);
+		for (size_t k = w.rows.len - alive; k < w.rows.len; k++)
+			check_process(&w, &w.rows.at[k], &snap);
+		assert_int_equal(history_next_snapshot(r, &at, &snap, &err), 0);
+		world_put(&w, st);
+	}
+	assert_int_equal(history_get_snapshot(r, 3, &snap, &err), 0);
+	assert_int_equal(snap.seq, 3);
+	assert_int_equal(history_get_snapshot(r, 99999, &snap, &err), -ENOENT);
+	history_close(r);
+	store_close(st);
+	snapshot_done(&snap);
+	world_done(&w);
+	world_rmdir(dir);
 }
 
-RUN_TESTS(TEST(test_history__covers_the_window_however_often_it_is_fed),
-          TEST(test_history__forgets_what_lies_before_the_window),
-          TEST(test_history__goes_on_when_its_clock_wraps_around),
-          TEST(test_history__is_not_changed_by_a_look_that_saw_nothing),
-          TEST(test_history__keeps_each_one_its_own_trail),
-          TEST(test_history__gives_memory_back_after_a_crowd))
+struct counter {
+	size_t events, spawns;
+	uint64_t before;
+	int64_t before_id;
+};
+
+static int count_event(void *self, const struct event_record *e)
+{
+	struct counter *c = self;
+
+	assert_true(e->wall_ns > c->before || (e->wall_ns == c->before && e->id > c->before_id));
+	c->before = e->wall_ns;
+	c->before_id = e->id;
+	c->events++;
+	c->spawns += e->kind == EVENT_SPAWN;
+	assert_true(e->process.pid > 0 && e->process.start_ticks > 0);
+	return 0;
+}
+
+static void test_reader_events__come_in_pages_without_gap_or_overlap(void **state)
+{
+	char *dir = world_dir();
+	struct history_cursor at = { 0 };
+	struct counter c = { 0 }, spawns = { 0 };
+	struct err err = { 0 };
+	size_t expected = 0, expected_spawns = 0;
+	struct world w;
+	struct store *st;
+	struct history *r;
+	int n;
+
+	(void)state;
+	world_init(&w, 24);
+	st = world_open(&w, dir);
+	for (int i = 0; i < 200; i++) {
+		world_put(&w, st);
+		expected += w.snap.events.len;
+		vec_each(&w.snap.events, e)
+			expected_spawns += e->kind == EVENT_SPAWN;
+	}
+	r = open_reader(dir);
+	while ((n = history_events(r, &at, 0, 7, count_event, &c, &err)) > 0)
+		assert_true(n <= 7);
+	assert_int_equal(n, 0);
+	assert_int_equal(c.events, expected);
+	at = (struct history_cursor){ 0 };
+	assert_int_equal(
+		history_events(r, &at, 1 << EVENT_SPAWN, 100000, count_event, &spawns, &err),
+		expected_spawns);
+	assert_int_equal(spawns.spawns, expected_spawns);
+	history_close(r);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
+struct walker {
+	const struct world *w;
+	size_t row;
+	pid_t pid;
+};
+
+static int check_point(void *self, const struct history_point *p)
+{
+	struct walker *walk = self;
+	const struct world_row *row;
+
+	while (walk->w->rows.at[walk->row].p.id.pid != walk->pid)
+		walk->row++;
+	row = &walk->w->rows.at[walk->row++];
+	assert_int_equal(p->snapshot, row->snapshot);
+	assert_true(proc_id_eq(p->process, row->p.id));
+	assert_int_equal(p->wall_ns, row->wall_ns);
+	assert_int_equal(p->r.value[PROC_RSS], row->p.rss);
+	assert_int_equal(p->state, row->p.state);
+	return 0;
+}
+
+static void test_reader_history__tells_all_lives_of_a_pid_in_pages(void **state)
+{
+	char *dir = world_dir();
+	struct err err = { 0 };
+	struct world w;
+	struct store *st;
+	struct history *r;
+
+	(void)state;
+	world_init(&w, 25);
+	st = world_open(&w, dir);
+	for (int i = 0; i < 300; i++)
+		world_put(&w, st);
+	r = open_reader(dir);
+	for (size_t slot = 0; slot < WORLD_SLOTS; slot += 7) {
+		struct walker walk = { .w = &w, .pid = w.first_pid + (pid_t)slot * 3 };
+		struct history_cursor at = { 0 };
+		size_t expected = 0, got = 0;
+		int n;
+
+		vec_each(&w.rows, row)
+			expected += row->p.id.pid == walk.pid;
+		while ((n = history_process(r, walk.pid, HISTORY_ANY_UID, &at, 50, check_point, &walk,
+		                           &err)) > 0)
+			got += (size_t)n;
+		assert_int_equal(n, 0);
+		assert_int_equal(got, expected);
+	}
+	history_close(r);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
+static int count_point(void *self, const struct history_point *p)
+{
+	struct walker *walk = self;
+	struct world_proc life = { .id = p->process };
+
+	assert_int_equal(p->uid, world_uid(&life));
+	walk->row++;
+	return 0;
+}
+
+/* A page that is short is the last one, whoever else had the pid before, between and after. */
+static void test_reader_history__counts_only_what_was_the_users(void **state)
+{
+	char *dir = world_dir();
+	struct err err = { 0 };
+	struct world w;
+	struct store *st;
+	struct history *r;
+
+	(void)state;
+	world_init(&w, 27);
+	w.churn = 6;
+	st = world_open(&w, dir);
+	for (int i = 0; i < 300; i++)
+		world_put(&w, st);
+	r = open_reader(dir);
+	for (uint32_t uid = 999; uid < 1003; uid++) {
+		struct walker walk = { .w = &w, .pid = w.first_pid };
+		struct history_cursor at = { 0 };
+		size_t expected = 0;
+		int n;
+
+		vec_each(&w.rows, row)
+			expected += row->p.id.pid == walk.pid && world_uid(&row->p) == uid;
+		assert_int_equal(expected > 0, uid >= 1000);
+		do {
+			n = history_process(r, walk.pid, uid, &at, 20, count_point, &walk, &err);
+			assert_int_equal(n < 20, walk.row == expected);
+		} while (n == 20);
+	}
+	history_close(r);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
+static int walk_history(struct history *r, const struct world *w, struct err *err)
+{
+	struct walker walk = { .w = w, .pid = w->first_pid };
+	struct history_cursor at = { 0 };
+
+	return history_process(r, walk.pid, HISTORY_ANY_UID, &at, 1000, count_point, &walk, err);
+}
+
+static void test_reader_heed__ends_calls_that_nobody_waits_for(void **state)
+{
+	struct history_leash leash = { .until_ns = UINT64_MAX };
+	char *dir = world_dir();
+	struct err err = { 0 };
+	struct world w;
+	struct store *st;
+	struct history *r;
+
+	(void)state;
+	world_init(&w, 28);
+	st = world_open(&w, dir);
+	for (int i = 0; i < 300; i++)
+		world_put(&w, st);
+	r = open_reader(dir);
+	history_heed(r, &leash);
+	assert_true(walk_history(r, &w, &err) > 0);
+	leash.until_ns = 1; /* long ago */
+	assert_int_equal(walk_history(r, &w, &err), -ETIME);
+	leash.until_ns = UINT64_MAX;
+	atomic_store(&leash.is_called_back, true);
+	assert_int_equal(walk_history(r, &w, &err), -ETIME);
+	history_close(r);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
+static void end_job(struct world *w, enum job_status status)
+{
+	w->jobs.at[0].status = status;
+	w->jobs.at[0].ended_ns = w->wall_ns + w->interval_ns;
+	w->jobs.at[0].has_exit_code = true;
+	w->jobs.at[0].current_sheet = 0;
+}
+
+/* The kernel's totals: what an exit told (1 ms more than the last sample), and else the last
+ * sample. */
+static uint64_t true_cpu_ns(const struct world *w, size_t *ret_lives)
+{
+	uint64_t sum_us = 0;
+
+	*ret_lives = 0;
+	for (size_t i = 0; i < w->rows.len; i++) {
+		const struct world_row *row = &w->rows.at[i];
+		bool is_last = true, is_alive = false;
+
+		for (size_t k = i + 1; k < w->rows.len && is_last; k++)
+			is_last = !proc_id_eq(w->rows.at[k].p.id, row->p.id);
+		for (size_t s = 0; s < WORLD_SLOTS; s++)
+			is_alive = is_alive ||
+			           (w->procs[s].alive && proc_id_eq(w->procs[s].id, row->p.id));
+		if (row->p.job != 0 || !is_last)
+			continue;
+		sum_us += row->p.cpu_time_ns / NS_PER_US + (is_alive ? 0 : 1000);
+		(*ret_lives)++;
+	}
+	return sum_us * NS_PER_US;
+}
+
+static void test_reader_profile__sums_the_kernels_totals(void **state)
+{
+	char *dir = world_dir();
+	struct profile profile;
+	struct err err = { 0 };
+	struct world w;
+	struct store *st;
+	struct history *r;
+	uint64_t cpu_ns;
+	size_t lives;
+
+	(void)state;
+	world_init(&w, 26);
+	world_add_job(&w, "train");
+	st = world_open(&w, dir);
+	for (int i = 0; i < 150; i++) {
+		w.jobs.at[0].current_sheet = (uint32_t)(1 + i / 60);
+		w.jobs.at[0].last_completed_sheet = (uint32_t)(i / 60);
+		world_put(&w, st);
+	}
+	end_job(&w, JOB_COMPLETED);
+	world_put(&w, st);
+	r = open_reader(dir);
+	assert_int_equal(history_profile(r, "train", &profile, &err), 0);
+	cpu_ns = true_cpu_ns(&w, &lives);
+	assert_int_equal(profile.cpu_time_ns, cpu_ns);
+	assert_int_equal(profile.spawns, lives);
+	assert_false(profile.peak_is_exact); /* nobody told a high-water mark here */
+	assert_true(profile.sheets.len == 3 && profile.sheets.at[0].num == 1);
+	assert_true(profile.peak_rss_bytes >= profile.sheets.at[0].peak_rss_bytes);
+	profile_done(&profile);
+	assert_int_equal(history_profile(r, "nothing", &profile, &err), -ENOENT);
+	history_close(r);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
+static void test_reader_profile__survives_the_rows_of_its_processes(void **state)
+{
+	struct store_retention keep = { 0 };
+	char *dir = world_dir();
+	struct profile before, after;
+	struct err err = { 0 };
+	bool more = true;
+	struct world w;
+	struct store *st;
+	struct history *r;
+
+	(void)state;
+	world_init(&w, 27);
+	world_add_job(&w, "old");
+	w.churn = 30;
+	st = world_open(&w, dir);
+	for (int i = 0; i < 100; i++) {
+		w.jobs.at[0].current_sheet = (uint32_t)(1 + i / 60);
+		world_put(&w, st);
+	}
+	end_job(&w, JOB_FAILED);
+	world_put(&w, st);
+	r = open_reader(dir);
+	assert_int_equal(history_profile(r, "old", &before, &err), 0);
+	vec_reset(&w.jobs);
+	for (size_t i = 0; i < WORLD_SLOTS; i++)
+		w.procs[i].alive = false;
+	for (int i = 0; i < 100; i++)
+		world_put(&w, st);
+	assert_int_equal(retain_begin(st, &keep, w.wall_ns, w.boot_ns, &err), 0);
+	while (more)
+		assert_int_equal(retain_step(st, &more, &err), 0);
+	assert_int_equal(history_profile(r, "old", &after, &err), 0);
+	assert_int_equal(after.cpu_time_ns, before.cpu_time_ns);
+	assert_int_equal(after.peak_rss_bytes, before.peak_rss_bytes);
+	profile_done(&before);
+	profile_done(&after);
+	history_close(r);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
+static void test_reader_open__refuses_what_is_not_there_or_not_ours(void **state)
+{
+	struct history *r = NULL;
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(history_open("/nonexistent/proctor.db", &r, &err), -ENOENT);
+	assert_int_equal(history_open("/etc/passwd", &r, &err), -EUCLEAN);
+}
+
+RUN_TESTS(TEST(test_reader_next_snapshot__brings_all_back_oldest_first),
+          TEST(test_reader_next_snapshot__follows_a_writer),
+          TEST(test_reader_events__come_in_pages_without_gap_or_overlap),
+          TEST(test_reader_history__tells_all_lives_of_a_pid_in_pages),
+          TEST(test_reader_history__counts_only_what_was_the_users),
+          TEST(test_reader_heed__ends_calls_that_nobody_waits_for),
+          TEST(test_reader_profile__sums_the_kernels_totals),
+          TEST(test_reader_profile__survives_the_rows_of_its_processes),
+          TEST(test_reader_open__refuses_what_is_not_there_or_not_ours))

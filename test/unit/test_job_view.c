@@ -4,7 +4,7 @@
 #include <math.h>
 #include <signal.h>
 
-#include "base/signame.h"
+#include "base/signal_name.h"
 #include "check.h"
 #include "job_kit.h"
 
@@ -113,11 +113,11 @@ static void test_job_figure__has_its_unit(void **state)
 
 static void test_signame__knows_every_signal(void **state)
 {
-	assert_string_equal(signame(SIGKILL).at, "SIGKILL");
-	assert_string_equal(signame(SIGRTMIN).at, "SIGRTMIN");
-	assert_string_equal(signame(SIGRTMIN + 3).at, "SIGRTMIN+3");
-	assert_string_equal(signame(99).at, "signal 99");
-	assert_string_equal(signame(-7).at, "signal -7");
+	assert_string_equal(signal_name(SIGKILL).at, "SIGKILL");
+	assert_string_equal(signal_name(SIGRTMIN).at, "SIGRTMIN");
+	assert_string_equal(signal_name(SIGRTMIN + 3).at, "SIGRTMIN+3");
+	assert_string_equal(signal_name(99).at, "signal 99");
+	assert_string_equal(signal_name(-7).at, "signal -7");
 }
 
 static void test_job_limit__of_the_user_is_told_apart(void **state)

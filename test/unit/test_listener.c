@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "check.h"
-#include "rpc/address.h"
+#include "rpc/socket_address.h"
 
 struct place {
 	char root[64], dir[80], path[96];
@@ -51,7 +51,7 @@ static void test_listener__is_for_everybody_and_gone_at_the_end(void **state)
 	assert_int_equal(listener_open(&l, p->path, &fd, &err), 0);
 	assert_int_equal(stat(p->path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0666);
-	assert_int_equal(address_connect(p->path, clock_mono_ns() + NS_PER_S, &client, &err), 0);
+	assert_int_equal(socket_address_connect(p->path, clock_mono_ns() + NS_PER_S, &client, &err), 0);
 	close(client);
 	close(fd);
 	listener_close(&l);
@@ -153,7 +153,7 @@ static void test_listener__leaves_a_socket_that_another_program_listens_on(void 
 
 	assert_int_equal(mkdir(p->dir, 0700), 0);
 	dir_fd = open(p->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_int_equal(address_listen(dir_fd, p->dir, "daemon.sock", 1, &fd, &err), 0);
+	assert_int_equal(socket_address_listen(dir_fd, p->dir, "daemon.sock", 1, &fd, &err), 0);
 	snprintf(who, sizeof who, "process %d", (int)getpid());
 	assert_refused(p, EALREADY, who);
 	close(fd);

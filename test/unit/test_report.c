@@ -10,11 +10,11 @@
 
 static void add_processes(struct report *r)
 {
-	struct reader_process main = kit_process(2417, "python", "python train.py --epochs 3", 1,
+	struct process_record main = kit_process(2417, "python", "python train.py --epochs 3", 1,
 	                                         760);
-	struct reader_process dead = kit_process(2500, "loader", "loader\x1b[31m --shard 0", 30,
+	struct process_record dead = kit_process(2500, "loader", "loader\x1b[31m --shard 0", 30,
 	                                         40);
-	struct reader_process left = kit_process(2600, "tensorboard", "tensorboard --logdir .", 50,
+	struct process_record left = kit_process(2600, "tensorboard", "tensorboard --logdir .", 50,
 	                                         0);
 
 	dead.has_exit_code = false;
@@ -26,7 +26,7 @@ static void add_processes(struct report *r)
 	report_add_process(r, &dead);
 	report_add_process(r, &left);
 	for (pid_t pid = 3000; pid < 3200; pid++) {
-		struct reader_process p = kit_process(pid, "true", "", 100, 100.01);
+		struct process_record p = kit_process(pid, "true", "", 100, 100.01);
 
 		if (pid == 3199)
 			p.cpu_time_ns.quality = QUALITY_MISSING;
@@ -36,7 +36,7 @@ static void add_processes(struct report *r)
 
 static void add_anomalies(struct report *r)
 {
-	struct reader_anomaly a = {
+	struct anomaly_record a = {
 		.kind = "memory_spike",
 		.severity = SEVERITY_HIGH,
 		.process = { 2417, 1000 },
@@ -51,7 +51,7 @@ static void add_anomalies(struct report *r)
 	};
 
 	report_add_anomaly(r, &a);
-	a = (struct reader_anomaly){ .kind = "memory_pressure",
+	a = (struct anomaly_record){ .kind = "memory_pressure",
 		                     .severity = SEVERITY_CRITICAL,
 		                     .began_ns = KIT_AT(70),
 		                     .value = 90,
@@ -63,7 +63,7 @@ static void add_anomalies(struct report *r)
 
 static void add_events(struct report *r)
 {
-	struct reader_event e = kit_event(EVENT_EXIT, 40, 2500, "core dumped");
+	struct event_record e = kit_event(EVENT_EXIT, 40, 2500, "core dumped");
 
 	e.signal = SIGSEGV;
 	report_add_event(r, &e);
@@ -118,7 +118,7 @@ static struct report full_report(void)
 	static const double ends[] = { 0, 62, 713, 761 };
 
 	for (uint32_t i = 0; i < 3; i++) {
-		struct reader_sheet s = kit_sheet(i + 1, labels[i], ends[i], ends[i + 1]);
+		struct sheet_record s = kit_sheet(i + 1, labels[i], ends[i], ends[i + 1]);
 
 		if (i == 2) {
 			s.s.status = JOB_FAILED;
@@ -129,21 +129,21 @@ static struct report full_report(void)
 		}
 		report_add_sheet(&r, &s);
 	}
-	report_add_gpu(&r, &(struct reader_gpu){ .name = "Fake GPU",
+	report_add_gpu(&r, &(struct gpu_record){ .name = "Fake GPU",
 	                                         .util_mean_ratio = 0.71,
 	                                         .util_max_ratio = 0.99,
 	                                         .mem_peak_bytes = 14.2 * (double)KIT_GIB,
 	                                         .mem_total_bytes = 24.0 * (double)KIT_GIB,
 	                                         .power_mean_w = 250,
 	                                         .power_max_w = 310 });
-	report_add_gpu(&r, &(struct reader_gpu){ 1, NULL, NAN, NAN, NAN, NAN, NAN, NAN });
+	report_add_gpu(&r, &(struct gpu_record){ 1, NULL, NAN, NAN, NAN, NAN, NAN, NAN });
 	add_processes(&r);
 	add_anomalies(&r);
 	add_events(&r);
 	kit_figure(&r.job, JOB_FIGURE_LEAKED, 1, QUALITY_EXACT);
 	report_add_rest(&r);
 	for (int i = 0; i <= 760; i += 10) {
-		struct reader_sum s = kit_sum(i, KIT_GIB * 61 / 10 * (uint64_t)i / 760,
+		struct job_sum_record s = kit_sum(i, KIT_GIB * 61 / 10 * (uint64_t)i / 760,
 		                              i ? 8.0 * i / 760 : NAN);
 
 		report_add_sum(&r, &s);
@@ -228,7 +228,7 @@ static void test_report__keeps_the_most_costly_in_order(void **state)
 	struct report r = { .job = kit_good_job() };
 
 	for (pid_t pid = 1; pid <= 100; pid++) {
-		struct reader_process p = kit_process(pid, "worker", "", 0, (pid * 37 % 101) + 1);
+		struct process_record p = kit_process(pid, "worker", "", 0, (pid * 37 % 101) + 1);
 
 		p.peak_rss_bytes.quality = QUALITY_MISSING;
 		report_add_process(&r, &p);
@@ -248,8 +248,8 @@ static void test_report__bounds_what_it_keeps(void **state)
 
 	for (uint32_t i = 0; i < REPORT_NOTES_MAX + 1000; i++) {
 		char name[COMM_LEN];
-		struct reader_process p = kit_process((pid_t)i + 1, name, "", 0, 1);
-		struct reader_event e = kit_event(EVENT_EXIT, 1, (pid_t)i + 1, NULL);
+		struct process_record p = kit_process((pid_t)i + 1, name, "", 0, 1);
+		struct event_record e = kit_event(EVENT_EXIT, 1, (pid_t)i + 1, NULL);
 
 		snprintf(name, sizeof name, "p%u", i);
 		e.has_exit_code = true;
@@ -271,7 +271,7 @@ static void test_report__points_to_the_rest_safely(void **state)
 
 	snprintf(r.job.id, sizeof r.job.id, "x\x1b[2J");
 	for (int i = 0; i < 30; i++) {
-		struct reader_event mark = kit_event(EVENT_MARK, i, 0, NULL),
+		struct event_record mark = kit_event(EVENT_MARK, i, 0, NULL),
 				    end = kit_event(EVENT_EXIT, i, 5, NULL);
 
 		mark.name = "step";

@@ -165,17 +165,17 @@ static void test_run_view__notes_the_worst_anomalies_and_counts_the_others(void 
 	static const enum severity severities[] = { SEVERITY_HIGH, SEVERITY_MEDIUM, SEVERITY_HIGH,
 		                                    SEVERITY_HIGH, SEVERITY_CRITICAL };
 	struct job job = kit_good_job();
-	struct run_notes notes = { 0 };
+	struct run_anomalies notes = { 0 };
 	struct anomaly going = ended(9, SEVERITY_CRITICAL);
 	const struct run_record record = { .is_stored = true, .notes = &notes };
 	struct buf out = { 0 };
 
 	going.news = ANOMALY_CHANGED;
-	run_notes_add(&notes, &going);
+	run_anomalies_add(&notes, &going);
 	for (uint64_t i = 0; i < ARRAY_LEN(severities); i++) {
 		struct anomaly some = ended(i, severities[i]);
 
-		run_notes_add(&notes, &some);
+		run_anomalies_add(&notes, &some);
 	}
 	assert_int_equal(notes.n, 3);
 	assert_int_equal(notes.more, 1);

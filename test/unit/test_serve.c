@@ -10,11 +10,11 @@
 
 #include "check.h"
 #include "kit.h"
-#include "serve/context.h"
-#include "serve/recent.h"
+#include "serve/resource_context.h"
+#include "serve/recent_events.h"
 #include "tree.h"
 
-struct scene {
+struct keyframe_view {
 	struct tree tree;
 	struct loop *loop;
 	char dir[256];
@@ -24,14 +24,14 @@ struct scene {
 
 static const struct jobtab *get_jobs(void *self)
 {
-	struct scene *sc = self;
+	struct keyframe_view *sc = self;
 
 	return &sc->jobs;
 }
 
 static int setup(void **state)
 {
-	struct scene *sc = calloc(1, sizeof *sc);
+	struct keyframe_view *sc = calloc(1, sizeof *sc);
 	struct err err;
 
 	if (!sc)
@@ -44,7 +44,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	struct scene *sc = *state;
+	struct keyframe_view *sc = *state;
 
 	serve_close(sc->serve);
 	loop_free(sc->loop);
@@ -54,14 +54,14 @@ static int teardown(void **state)
 	return 0;
 }
 
-static int open_door(struct scene *sc, struct serve **ret, struct err *err)
+static int open_door(struct keyframe_view *sc, struct serve **ret, struct err *err)
 {
 	const struct serve_host host = { .self = sc, .jobs = get_jobs };
 
 	return serve_open(sc->loop, sc->dir, &host, ret, err);
 }
 
-static mode_t mode_of(const struct scene *sc, const char *path)
+static mode_t mode_of(const struct keyframe_view *sc, const char *path)
 {
 	struct stat st;
 
@@ -69,14 +69,14 @@ static mode_t mode_of(const struct scene *sc, const char *path)
 	return st.st_mode & 07777;
 }
 
-static bool exists(const struct scene *sc, const char *path)
+static bool exists(const struct keyframe_view *sc, const char *path)
 {
 	return faccessat(sc->tree.env.root_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 static void test_serve_open__makes_a_door_for_its_owner_only_and_leaves_nothing(void **state)
 {
-	struct scene *sc = *state;
+	struct keyframe_view *sc = *state;
 	mode_t before = umask(0);
 	struct err err = { 0 };
 
@@ -93,7 +93,7 @@ static void test_serve_open__makes_a_door_for_its_owner_only_and_leaves_nothing(
 
 static void test_serve_open__takes_over_what_a_killed_job_left(void **state)
 {
-	struct scene *sc = *state;
+	struct keyframe_view *sc = *state;
 	struct err err = { 0 };
 
 	tree_puts(&sc->tree, "jobs/train-1/sock", "");
@@ -104,7 +104,7 @@ static void test_serve_open__takes_over_what_a_killed_job_left(void **state)
 
 static void test_serve_open__refuses_the_directory_of_a_running_job(void **state)
 {
-	struct scene *sc = *state;
+	struct keyframe_view *sc = *state;
 	struct serve *second = NULL;
 	struct err err = { 0 };
 
@@ -116,7 +116,7 @@ static void test_serve_open__refuses_the_directory_of_a_running_job(void **state
 
 static void test_serve_open__refuses_symbolic_links_and_files(void **state)
 {
-	struct scene *sc = *state;
+	struct keyframe_view *sc = *state;
 	struct err err = { 0 };
 
 	tree_mkdirs(&sc->tree, "jobs/x");
@@ -132,7 +132,7 @@ static void test_serve_open__refuses_symbolic_links_and_files(void **state)
 
 static void test_serve_open__refuses_what_belongs_to_somebody_else(void **state)
 {
-	struct scene *sc = *state;
+	struct keyframe_view *sc = *state;
 	struct err err = { 0 };
 
 	if (geteuid() != 0)
@@ -145,7 +145,7 @@ static void test_serve_open__refuses_what_belongs_to_somebody_else(void **state)
 
 static void test_serve_open__does_not_mind_a_path_longer_than_an_address(void **state)
 {
-	struct scene *sc = *state;
+	struct keyframe_view *sc = *state;
 	struct err err = { 0 };
 
 	snprintf(sc->dir, sizeof sc->dir, "%s/jobs/%0120d", sc->tree.path, 7);
@@ -175,7 +175,7 @@ static void note_spawns(struct serve *serve, pid_t first, unsigned n)
 
 static void test_serve_note__may_be_called_at_any_time(void **state)
 {
-	struct scene *sc = *state;
+	struct keyframe_view *sc = *state;
 	struct err err = { 0 };
 
 	assert_int_equal(open_door(sc, &sc->serve, &err), 0);
@@ -183,12 +183,12 @@ static void test_serve_note__may_be_called_at_any_time(void **state)
 	note_spawns(sc->serve, 100, 1000);
 }
 
-static void put_recent(const struct recent *r, size_t limit, struct buf *out)
+static void put_recent(const struct recent_events *r, size_t limit, struct buf *out)
 {
 	struct json j = { .out = out };
 
 	buf_reset(out);
-	recent_put(r, RECENT_OF_ALL, limit, &j);
+	recent_events_put(r, RECENT_EVENTS_OF_ALL, limit, &j);
 }
 
 static size_t count_text(const char *text, const char *what)
@@ -203,7 +203,7 @@ static size_t count_text(const char *text, const char *what)
 static void test_recent__keeps_the_last_process_events_in_order(void **state)
 {
 	struct snapshot snap = { 0 };
-	struct recent r = { 0 };
+	struct recent_events r = { 0 };
 	struct buf out = { 0 };
 
 	put_recent(&r, 50, &out);
@@ -215,20 +215,20 @@ static void test_recent__keeps_the_last_process_events_in_order(void **state)
 		e->id.pid = pid;
 		e->job = -1;
 		if (pid % 100 == 0) { /* in several pieces */
-			recent_note(&r, &snap);
+			recent_events_note(&r, &snap);
 			vec_reset(&snap.events);
 		}
 	}
-	recent_note(&r, &snap);
+	recent_events_note(&r, &snap);
 	put_recent(&r, 1000, &out);
-	assert_int_equal(count_text(out.at, "\"spawn\""), RECENT_MAX);
+	assert_int_equal(count_text(out.at, "\"spawn\""), RECENT_EVENTS_MAX);
 	assert_null(strstr(out.at, "\"probe\""));
 	assert_null(strstr(out.at, "\"pid\":49,"));
 	put_recent(&r, 2, &out);
 	assert_int_equal(count_text(out.at, "\"spawn\""), 2);
 	assert_true(strstr(out.at, "\"pid\":447,") < strstr(out.at, "\"pid\":449,"));
 	buf_done(&out);
-	recent_done(&r);
+	recent_events_done(&r);
 	snapshot_done(&snap);
 }
 
@@ -237,7 +237,7 @@ static void assert_context(const struct snapshot *snap, pid_t pid, const char *w
 	struct buf out = { 0 };
 	struct json j = { .out = &out };
 
-	context_put(snap, pid, &j);
+	resource_context_put(snap, pid, &j);
 	assert_string_equal(out.at, want);
 	buf_done(&out);
 }

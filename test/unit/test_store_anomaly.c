@@ -9,7 +9,7 @@
 
 #define MIB (1 << 20)
 
-static struct anomaly spike_of(const struct scene *sc, enum anomaly_news news)
+static struct anomaly spike_of(const struct keyframe_view *sc, enum anomaly_news news)
 {
 	return (struct anomaly){
 		.seq = 1,
@@ -27,7 +27,7 @@ static struct anomaly spike_of(const struct scene *sc, enum anomaly_news news)
 	};
 }
 
-static struct anomaly pressure_of(const struct scene *sc)
+static struct anomaly pressure_of(const struct keyframe_view *sc)
 {
 	return (struct anomaly){
 		.seq = 2,
@@ -43,7 +43,7 @@ static struct anomaly pressure_of(const struct scene *sc)
 	};
 }
 
-static void put(struct scene *sc, const struct anomaly *a)
+static void put(struct keyframe_view *sc, const struct anomaly *a)
 {
 	struct err err = { 0 };
 
@@ -64,7 +64,7 @@ static void assert_one(const char *dir, const char *where)
 
 static void test_anomalies__are_a_row_each_from_begin_to_end(void **state)
 {
-	struct scene sc = scene_of(3);
+	struct keyframe_view sc = scene_of(3);
 	struct anomaly a = spike_of(&sc, ANOMALY_BEGAN);
 
 	put(&sc, &a);
@@ -94,7 +94,7 @@ static void test_anomalies__are_a_row_each_from_begin_to_end(void **state)
 
 static void test_anomalies__are_stored_whole_when_only_their_end_could_be(void **state)
 {
-	struct scene sc = scene_of(4);
+	struct keyframe_view sc = scene_of(4);
 	struct anomaly a = spike_of(&sc, ANOMALY_ENDED);
 
 	a.ended_wall_ns = a.began_wall_ns + NS_PER_S;
@@ -105,7 +105,7 @@ static void test_anomalies__are_stored_whole_when_only_their_end_could_be(void *
 
 static void test_anomalies__end_with_words_between_two_looks_too(void **state)
 {
-	struct scene sc = scene_of(4);
+	struct keyframe_view sc = scene_of(4);
 	struct anomaly a = spike_of(&sc, ANOMALY_BEGAN);
 	struct err err = { 0 };
 
@@ -121,9 +121,9 @@ static void test_anomalies__end_with_words_between_two_looks_too(void **state)
 	scene_done(&sc);
 }
 
-static int keep(void *self, const struct reader_anomaly *a)
+static int keep(void *self, const struct anomaly_record *a)
 {
-	struct reader_anomaly *kept = self;
+	struct anomaly_record *kept = self;
 
 	assert_non_null(a->description);
 	kept[a->process.pid ? 0 : 1] = *a;
@@ -133,17 +133,17 @@ static int keep(void *self, const struct reader_anomaly *a)
 
 static void test_job_anomalies__are_its_processes_and_the_machines(void **state)
 {
-	struct scene sc = scene_of(5);
+	struct keyframe_view sc = scene_of(5);
 	struct anomaly a = spike_of(&sc, ANOMALY_BEGAN), machine;
-	struct reader_anomaly got[2] = { 0 };
-	struct reader *r;
+	struct anomaly_record got[2] = { 0 };
+	struct history *r;
 	struct err err = { 0 };
 
 	put(&sc, &a);
 	machine = pressure_of(&sc);
 	put(&sc, &machine);
 	r = open_reader(sc.dir);
-	assert_int_equal(reader_job_anomalies(r, "train", 100, keep, got, &err), 2);
+	assert_int_equal(history_job_anomalies(r, "train", 100, keep, got, &err), 2);
 	assert_int_equal(got[0].process.pid, 2417);
 	assert_int_equal(got[0].process.start_ticks, 99);
 	assert_int_equal(got[0].severity, SEVERITY_HIGH);
@@ -154,15 +154,15 @@ static void test_job_anomalies__are_its_processes_and_the_machines(void **state)
 	assert_int_equal(got[1].severity, SEVERITY_CRITICAL);
 	assert_null(got[1].job_id);
 	assert_true(got[1].peak == 9);
-	assert_int_equal(reader_job_anomalies(r, "train", 1, keep, got, &err), 1);
-	assert_int_equal(reader_job_anomalies(r, "nobody", 100, keep, got, &err), 0);
-	reader_close(r);
+	assert_int_equal(history_job_anomalies(r, "train", 1, keep, got, &err), 1);
+	assert_int_equal(history_job_anomalies(r, "nobody", 100, keep, got, &err), 0);
+	history_close(r);
 	scene_done(&sc);
 }
 
 static void test_anomalies__of_a_recorder_that_died_end_with_it(void **state)
 {
-	struct scene sc = scene_of(6);
+	struct keyframe_view sc = scene_of(6);
 	struct anomaly a = spike_of(&sc, ANOMALY_BEGAN);
 	struct world next;
 	struct store *st;
@@ -199,7 +199,7 @@ static void retain_all(struct store *st, uint64_t keep_ns, uint64_t wall_ns, uin
 
 static void test_retain__keeps_anomalies_as_long_as_events(void **state)
 {
-	struct scene sc = scene_of(8);
+	struct keyframe_view sc = scene_of(8);
 	struct anomaly a = spike_of(&sc, ANOMALY_BEGAN);
 
 	put(&sc, &a);
@@ -215,16 +215,16 @@ static void test_job_anomalies__are_none_in_an_older_store(void **state)
 	const char *source = getenv("PROCTOR_SOURCE_DIR");
 	char *path = xasprintf("%s/test/fixtures/store/v1.sql", source ? source : ".");
 	char *dir = world_dir();
-	struct reader_anomaly got[2];
+	struct anomaly_record got[2];
 	struct buf sql = { 0 };
-	struct reader *r;
+	struct history *r;
 	struct err err = { 0 };
 
 	assert_int_equal(io_load(AT_FDCWD, path, &sql, &err), 0);
 	run_sql(dir, sql.at);
 	r = open_reader(dir);
-	assert_int_equal(reader_job_anomalies(r, "train", 100, keep, got, &err), 0);
-	reader_close(r);
+	assert_int_equal(history_job_anomalies(r, "train", 100, keep, got, &err), 0);
+	history_close(r);
 	buf_done(&sql);
 	world_rmdir(dir);
 	free(path);

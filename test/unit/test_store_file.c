@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 
 #include "base/io.h"
-#include "store/handle.h"
+#include "store/store_handle.h"
 #include "store_world.h"
 
 static int try_open(const char *dir, bool is_owner, struct store **ret, const char **ret_notice,
@@ -356,7 +356,7 @@ static void test_store_open__lets_only_one_daemon_own_it(void **state)
 static void test_store_put__does_not_wait_for_ever_for_a_stopped_writer(void **state)
 {
 	char *dir = world_dir(), *path = xasprintf("%s/write.lock", dir);
-	struct lock lock = { -1 };
+	struct db_lock lock = { -1 };
 	struct err err = { 0 };
 	uint64_t from;
 	struct world w;
@@ -366,13 +366,13 @@ static void test_store_put__does_not_wait_for_ever_for_a_stopped_writer(void **s
 	world_init(&w, 48);
 	st = world_open(&w, dir);
 	world_put(&w, st);
-	assert_int_equal(lock_open(&lock, path, &err), 0);
-	assert_int_equal(lock_take(&lock, LOCK_WRITING, 0), 0);
+	assert_int_equal(db_lock_open(&lock, path, &err), 0);
+	assert_int_equal(db_lock_take(&lock, DB_LOCK_WRITING, 0), 0);
 	from = clock_mono_ns();
 	world_tick(&w);
 	assert_int_equal(store_put(st, &w.snap, &err), -EBUSY);
 	assert_true(clock_mono_ns() - from < 20 * NS_PER_S);
-	lock_close(&lock);
+	db_lock_close(&lock);
 	world_put(&w, st);
 	store_close(st);
 	world_done(&w);

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/io.h"
-#include "store/reader_job.h"
+#include "history/job_query.h"
 #include "store_job.h"
 #include "store_scene.h"
 
@@ -49,7 +49,7 @@ static void assert_text(const char *dir, const char *sql, const char *wanted)
 
 static void test_snapshots__tell_gpus_as_arrays(void **state)
 {
-	struct scene sc = scene_of(3);
+	struct keyframe_view sc = scene_of(3);
 
 	world_put(&sc.w, sc.st);
 	put_gpus(&sc.w, sc.st, 83);
@@ -65,7 +65,7 @@ static void test_snapshots__tell_gpus_as_arrays(void **state)
 
 static void test_gpu_metrics__names_each_gpu_once(void **state)
 {
-	struct scene sc = scene_of(4);
+	struct keyframe_view sc = scene_of(4);
 
 	for (int i = 0; i < 5; i++)
 		put_gpus(&sc.w, sc.st, 10);
@@ -83,7 +83,7 @@ static void test_gpu_metrics__names_each_gpu_once(void **state)
 
 static void test_gpu_processes__belong_to_their_jobs(void **state)
 {
-	struct scene sc = scene_of(5);
+	struct keyframe_view sc = scene_of(5);
 
 	put_gpus(&sc.w, sc.st, 10);
 	assert_int_equal(ask_int(sc.dir, "SELECT count(*) FROM gpu_processes"), 2);
@@ -101,15 +101,15 @@ static void test_gpu_processes__belong_to_their_jobs(void **state)
 
 static void test_reader_snapshot__has_its_gpus(void **state)
 {
-	struct scene sc = scene_of(6);
-	struct reader_cursor at = { 0 };
+	struct keyframe_view sc = scene_of(6);
+	struct history_cursor at = { 0 };
 	struct snapshot got = { 0 };
 	struct err err = { 0 };
-	struct reader *r;
+	struct history *r;
 
 	put_gpus(&sc.w, sc.st, 83);
 	r = open_reader(sc.dir);
-	assert_int_equal(reader_next_snapshot(r, &at, &got, &err), 1);
+	assert_int_equal(history_next_snapshot(r, &at, &got, &err), 1);
 	assert_int_equal(got.gpus.len, 2);
 	assert_string_equal(got.gpus.at[0].uuid, "GPU-0");
 	assert_int_equal(got.gpus.at[0].r.present,
@@ -126,14 +126,14 @@ static void test_reader_snapshot__has_its_gpus(void **state)
 	assert_int_equal(got.gpu_uses.at[1].gpu, 1);
 	assert_true(got.gpu_uses.at[1].is_foreign && got.gpu_uses.at[1].job == -1);
 	world_put(&sc.w, sc.st);
-	assert_int_equal(reader_next_snapshot(r, &at, &got, &err), 1);
+	assert_int_equal(history_next_snapshot(r, &at, &got, &err), 1);
 	assert_int_equal(got.gpus.len + got.gpu_uses.len, 0);
 	snapshot_done(&got);
-	reader_close(r);
+	history_close(r);
 	scene_done(&sc);
 }
 
-static void retain(struct scene *sc, uint64_t downsampled_ns)
+static void retain(struct keyframe_view *sc, uint64_t downsampled_ns)
 {
 	struct store_retention keep = { .downsampled_ns = downsampled_ns,
 		                        .events_ns = 3600 * NS_PER_S };
@@ -147,7 +147,7 @@ static void retain(struct scene *sc, uint64_t downsampled_ns)
 
 static void test_retention__makes_means_of_gpus_and_forgets_them(void **state)
 {
-	struct scene sc = scene_of(7);
+	struct keyframe_view sc = scene_of(7);
 
 	for (uint64_t i = 0; i < 200; i++)
 		put_gpus(&sc.w, sc.st, i % 2 ? 20 : 40);
@@ -188,19 +188,19 @@ static void load_version_1(const char *dir)
 
 static size_t read_all(const char *dir)
 {
-	struct reader *r = open_reader(dir);
-	struct reader_cursor at = { 0 };
+	struct history *r = open_reader(dir);
+	struct history_cursor at = { 0 };
 	struct snapshot got = { 0 };
 	struct err err = { 0 };
 	size_t n = 0;
 	int result;
 
-	while ((result = reader_next_snapshot(r, &at, &got, &err)) > 0)
+	while ((result = history_next_snapshot(r, &at, &got, &err)) > 0)
 		n++;
 	if (result < 0)
 		fail_msg("%s", err.msg);
 	snapshot_done(&got);
-	reader_close(r);
+	history_close(r);
 	return n;
 }
 
@@ -223,9 +223,9 @@ static void test_reader_snapshot__reads_a_store_that_is_older_than_gpus(void **s
 	world_rmdir(dir);
 }
 
-static int keep_gpu(void *self, const struct reader_gpu *g)
+static int keep_gpu(void *self, const struct gpu_record *g)
 {
-	struct reader_gpu *kept = self;
+	struct gpu_record *kept = self;
 
 	kept[g->index] = *g;
 	kept[g->index].name = g->name ? "named" : NULL;
@@ -234,16 +234,16 @@ static int keep_gpu(void *self, const struct reader_gpu *g)
 
 static void test_job_gpus__are_those_of_its_time(void **state)
 {
-	struct scene sc = scene_of(9);
+	struct keyframe_view sc = scene_of(9);
 	char *path = xasprintf("%s/proctor.db", sc.dir);
-	struct reader_gpu gpus[4] = { 0 };
-	struct reader *r = NULL;
+	struct gpu_record gpus[4] = { 0 };
+	struct history *r = NULL;
 	struct err err = { 0 };
 
 	put_gpus(&sc.w, sc.st, 10);
 	put_gpus(&sc.w, sc.st, 50);
-	assert_int_equal(reader_open(path, &r, &err), 0);
-	assert_int_equal(reader_job_gpus(r, "train", keep_gpu, gpus, &err), 2);
+	assert_int_equal(history_open(path, &r, &err), 0);
+	assert_int_equal(history_job_gpus(r, "train", keep_gpu, gpus, &err), 2);
 	assert_true(gpus[0].util_mean_ratio > 0.29 && gpus[0].util_mean_ratio < 0.31);
 	assert_true(gpus[0].util_max_ratio > 0.49 && gpus[0].util_max_ratio < 0.51);
 	assert_true(gpus[0].mem_peak_bytes == 1024.5 * (double)MIB);
@@ -252,8 +252,8 @@ static void test_job_gpus__are_those_of_its_time(void **state)
 	assert_true(isnan(gpus[0].mem_total_bytes));
 	assert_true(isnan(gpus[3].util_mean_ratio));
 	assert_null(gpus[3].name);
-	assert_int_equal(reader_job_gpus(r, "nobody", keep_gpu, gpus, &err), 0);
-	reader_close(r);
+	assert_int_equal(history_job_gpus(r, "nobody", keep_gpu, gpus, &err), 0);
+	history_close(r);
 	free(path);
 	scene_done(&sc);
 }

@@ -3,7 +3,7 @@
  * left of it is worked out the long way. */
 #include <sqlite3.h>
 
-#include "store/handle.h"
+#include "store/store_handle.h"
 #include "store_world.h"
 
 struct moment {

@@ -4,7 +4,7 @@
 
 #include "store_world.h"
 
-struct reader {
+struct history {
 	char *dir;
 	sqlite3 *db;
 };

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyze/anomaly_episodes.h"
+
+#include <math.h>
+
+#define TOLD_AGAIN 0.1 /* when the peak has moved by this part of what was told */
+
+static struct episode *find(const struct episodes *e, const struct finding *f)
+{
+	vec_each(&e->open, one)
+		if (one->a.kind == f->kind && proc_id_eq(one->a.id, f->id))
+			return one;
+	return NULL;
+}
+
+static void begin(struct episodes *e, const struct finding *f, const struct snapshot *snap)
+{
+	struct episode *one = vec_push(&e->open, EPISODES_MAX);
+
+	if (!one) {
+		e->dropped++;
+		return;
+	}
+	one->a = (struct anomaly){
+		.seq = ++e->seq,
+		.kind = f->kind,
+		.severity = f->severity,
+		.news = ANOMALY_BEGAN,
+		.id = f->id,
+		.began_wall_ns = snap->wall_ns,
+		.began_boot_ns = snap->boot_ns,
+		.peak_boot_ns = snap->boot_ns,
+		.value = f->value,
+		.peak = f->value,
+		.threshold = f->threshold,
+		.base = f->base,
+		.base_boot_ns = f->base_boot_ns,
+	};
+	one->told_peak = f->value;
+}
+
+static void follow(struct episode *one, const struct finding *f, const struct snapshot *snap)
+{
+	struct anomaly *a = &one->a;
+	bool is_worse = anomaly_kinds[a->kind].less_is_worse ? f->value < a->peak
+	                                                     : f->value > a->peak;
+
+	a->news = ANOMALY_SAME;
+	if (is_worse) {
+		a->peak = f->value;
+		a->peak_boot_ns = snap->boot_ns;
+	}
+	if (f->severity > a->severity ||
+	    fabs(a->peak - one->told_peak) > TOLD_AGAIN * fabs(one->told_peak))
+		a->news = ANOMALY_CHANGED;
+	a->severity = MAX(a->severity, f->severity);
+	if (a->news == ANOMALY_CHANGED)
+		one->told_peak = a->peak;
+}
+
+static void take(struct episodes *e, const struct finding *f, const struct snapshot *snap)
+{
+	struct episode *one = find(e, f);
+
+	if (one)
+		follow(one, f, snap);
+	else
+		begin(e, f, snap);
+	one = find(e, f);
+	if (!one)
+		return;
+	one->is_found = true;
+	one->a.seen_boot_ns = snap->boot_ns;
+	one->a.job = f->job; /* it may have been found to belong to one */
+	one->a.sheet = f->sheet;
+	memcpy(one->a.comm, f->comm, sizeof one->a.comm);
+}
+
+static void hand_out(struct anomaly_list *to, const struct anomaly *a)
+{
+	struct anomaly *copy = vec_push(to, 2 * EPISODES_MAX);
+
+	if (copy)
+		*copy = *a;
+}
+
+static void end(struct episode *one, uint64_t wall_ns, struct anomaly_list *ret)
+{
+	one->a.news = ANOMALY_ENDED;
+	one->a.ended_wall_ns = MAX(wall_ns, one->a.began_wall_ns); /* the clock may be set back */
+	hand_out(ret, &one->a);
+}
+
+void episodes_feed(struct episodes *e, const struct findings *found, const struct snapshot *snap,
+                   struct anomaly_list *ret)
+{
+	size_t kept = 0;
+
+	if (snap->events_only)
+		return;
+	vec_each(&e->open, one)
+		one->is_found = false;
+	vec_each(found, f)
+		take(e, f, snap);
+	vec_each(&e->open, one) {
+		if (!one->is_found) {
+			end(one, snap->wall_ns, ret);
+			continue;
+		}
+		hand_out(ret, &one->a);
+		e->open.at[kept++] = *one;
+	}
+	e->open.len = kept;
+}
+
+void episodes_end(struct episodes *e, uint64_t wall_ns, struct anomaly_list *ret)
+{
+	vec_each(&e->open, one)
+		end(one, wall_ns, ret);
+	vec_reset(&e->open);
+}
+
+void episodes_done(struct episodes *e)
+{
+	vec_done(&e->open);
+}

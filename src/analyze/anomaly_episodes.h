@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* anomaly_episodes.h - findings from look to look → episodes: each begins once, its peak is followed, its
+ * severity only rises, and it ends with the first look that does not find it any more. */
+#pragma once
+
+#include "analyze/anomaly_rules.h"
+
+#define EPISODES_MAX 128 /* at a time; what comes on top is counted */
+
+struct episode {
+	struct anomaly a;
+	double told_peak; /* as it was handed out last */
+	bool is_found;    /* in the look under way */
+};
+
+struct episodes {
+	VEC(struct episode) open;
+	uint64_t seq;     /* of the latest one */
+	uint64_t dropped; /* findings beyond EPISODES_MAX */
+};
+
+/* Both append to `ret`: those that are open, and those that have just ended; `news` tells them
+ * apart. A look in which nothing was read (snap->events_only) is none: nothing is appended. */
+void episodes_feed(struct episodes *e, const struct findings *found, const struct snapshot *snap,
+                   struct anomaly_list *ret);
+/* Nobody looks any more: all that are open end now. */
+void episodes_end(struct episodes *e, uint64_t wall_ns, struct anomaly_list *ret);
+void episodes_done(struct episodes *e);

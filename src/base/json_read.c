@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/json_read.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+static bool skip_value(struct scan *s, unsigned depth);
+
+static void skip_space(struct scan *s)
+{
+	while (s->p < s->end && (*s->p == ' ' || *s->p == '\t' || *s->p == '\n' || *s->p == '\r'))
+		s->p++;
+}
+
+static bool skip_digits(struct scan *s)
+{
+	const char *start = s->p;
+
+	while (s->p < s->end && *s->p >= '0' && *s->p <= '9')
+		s->p++;
+	return s->p > start;
+}
+
+static bool skip_number(struct scan *s)
+{
+	scan_lit(s, "-");
+	if (!scan_lit(s, "0") && !skip_digits(s))
+		return false;
+	if (scan_lit(s, ".") && !skip_digits(s))
+		return false;
+	if (!scan_lit(s, "e") && !scan_lit(s, "E"))
+		return true;
+	if (!scan_lit(s, "+"))
+		scan_lit(s, "-");
+	return skip_digits(s);
+}
+
+static bool is_hex(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+static bool skip_escape(struct scan *s)
+{
+	if (scan_left(s) < 2)
+		return false;
+	if (s->p[1] != 'u') {
+		bool known = memchr("\"\\/bfnrt", s->p[1], 8) != NULL;
+
+		s->p += 2;
+		return known;
+	}
+	if (scan_left(s) < 6)
+		return false;
+	for (int i = 2; i < 6; i++)
+		if (!is_hex(s->p[i]))
+			return false;
+	s->p += 6;
+	return true;
+}
+
+static bool skip_character(struct scan *s)
+{
+	unsigned char c = (unsigned char)*s->p;
+	size_t n = c < 0x80 ? 1 : text_utf8_len(s->p, scan_left(s));
+
+	if (c == '\\')
+		return skip_escape(s);
+	s->p += n;
+	return n && c >= 0x20;
+}
+
+static bool skip_string(struct scan *s, struct scan *ret)
+{
+	const char *start;
+
+	if (!scan_lit(s, "\""))
+		return false;
+	start = s->p;
+	while (s->p < s->end && *s->p != '"')
+		if (!skip_character(s))
+			return false;
+	*ret = (struct scan){ start, s->p };
+	return scan_lit(s, "\"");
+}
+
+/* Behind the '{', or behind the ',' after another member. */
+static bool skip_member(struct scan *s, unsigned depth, struct scan *ret_name,
+                        struct scan *ret_value)
+{
+	skip_space(s);
+	if (!skip_string(s, ret_name))
+		return false;
+	skip_space(s);
+	if (!scan_lit(s, ":"))
+		return false;
+	skip_space(s);
+	ret_value->p = s->p;
+	if (!skip_value(s, depth))
+		return false;
+	ret_value->end = s->p;
+	skip_space(s);
+	return true;
+}
+
+static bool skip_object(struct scan *s, unsigned depth)
+{
+	struct scan name, value;
+
+	skip_space(s);
+	if (scan_lit(s, "}"))
+		return true;
+	do {
+		if (!skip_member(s, depth, &name, &value))
+			return false;
+	} while (scan_lit(s, ","));
+	return scan_lit(s, "}");
+}
+
+static bool skip_array(struct scan *s, unsigned depth)
+{
+	skip_space(s);
+	if (scan_lit(s, "]"))
+		return true;
+	do {
+		skip_space(s);
+		if (!skip_value(s, depth))
+			return false;
+		skip_space(s);
+	} while (scan_lit(s, ","));
+	return scan_lit(s, "]");
+}
+
+static bool skip_value(struct scan *s, unsigned depth)
+{
+	struct scan text;
+
+	if (depth == 0 || scan_at_end(s))
+		return false;
+	if (*s->p == '"')
+		return skip_string(s, &text);
+	if (scan_lit(s, "{"))
+		return skip_object(s, depth - 1);
+	if (scan_lit(s, "["))
+		return skip_array(s, depth - 1);
+	return scan_lit(s, "null") || scan_lit(s, "true") || scan_lit(s, "false") || skip_number(s);
+}
+
+bool json_read_is_object(struct scan text)
+{
+	skip_space(&text);
+	if (!scan_lit(&text, "{") || !skip_object(&text, JSON_READ_DEPTH_MAX - 1))
+		return false;
+	skip_space(&text);
+	return scan_at_end(&text);
+}
+
+bool json_read_find(struct scan object, const char *name, struct scan *ret_value)
+{
+	struct scan found, value;
+
+	skip_space(&object);
+	if (!scan_lit(&object, "{"))
+		return false;
+	do {
+		if (!skip_member(&object, JSON_READ_DEPTH_MAX - 1, &found, &value))
+			return false;
+		if (scan_eq(&found, name)) {
+			*ret_value = value;
+			return true;
+		}
+	} while (scan_lit(&object, ","));
+	return false;
+}
+
+bool json_read_milli(struct scan value, uint64_t *ret_milli)
+{
+	struct scan text;
+	uint64_t milli;
+
+	if (scan_left(&value) && *value.p == '"') {
+		if (!skip_string(&value, &text))
+			return false;
+		value = text;
+	}
+	if (!scan_fixed(&value, 3, &milli) || !scan_at_end(&value))
+		return false;
+	*ret_milli = milli;
+	return true;
+}

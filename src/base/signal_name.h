@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* signal_name.h - signals by the names identities know them by. */
+#pragma once
+
+struct signal_name {
+	char at[16];
+};
+
+struct signal_name signal_name(int signal); /* "SIGSEGV", "SIGRTMIN+3", "signal 99" */

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/daemon_client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "config/socket_path.h"
+#include "rpc/socket_address.h"
+
+bool daemon_client_place(const char *socket, unsigned nth, char ret[static CONFIG_PATH_MAX])
+{
+	const struct socket_path_env env = {
+		.option = socket,
+		.ours = getenv("PROCTOR_SOCKET"),
+		.xdg_runtime_dir = getenv("XDG_RUNTIME_DIR"),
+		.is_root = geteuid() == 0,
+	};
+
+	return socket_path_find(&env, nth, ret);
+}
+
+static bool is_absent(int r)
+{
+	return r == -ENOENT || r == -ECONNREFUSED || r == -ENOTDIR;
+}
+
+/* The kernel remembers who listens; 0: it is not known. */
+static pid_t pid_of(const struct daemon_client *ask)
+{
+	struct ucred cred;
+
+	return ask->client && socket_address_peer(rpc_client_fd(ask->client), &cred) == 0 ? cred.pid : 0;
+}
+
+/* Who it is that does not answer: "the daemon at /run/proctor/daemon.sock, process 4711,". */
+static int name_it(const struct daemon_client *ask, int r, struct err *err)
+{
+	char who[32] = "";
+
+	if (r != -ETIMEDOUT && r != -ECONNRESET && r != -EPIPE)
+		return r;
+	if (ask->pid)
+		snprintf(who, sizeof who, "process %d, ", ask->pid);
+	if (r == -ETIMEDOUT)
+		return err_set(err, -r, "the daemon at %.160s, %sdoes not answer within %d s",
+		               ask->path, who, (int)(DAEMON_CLIENT_PATIENCE_NS / NS_PER_S));
+	return err_set(err, -r, "the daemon at %.160s, %shung up without an answer", ask->path,
+	               who);
+}
+
+int daemon_client_open(const char *socket, struct daemon_client *ret, struct err *err)
+{
+	int r = -ENOENT;
+
+	*ret = (struct daemon_client){ 0 };
+	for (unsigned i = 0; is_absent(r) && daemon_client_place(socket, i, ret->path); i++)
+		r = rpc_client_open(ret->path, clock_mono_ns() + DAEMON_CLIENT_PATIENCE_NS, &ret->client, err);
+	if (is_absent(r))
+		return err_set(err, ENOENT, "no daemon answers at %.200s", ret->path);
+	ret->is_there = r == 0 || r == -ETIMEDOUT;
+	ret->pid = pid_of(ret);
+	return name_it(ret, r, err);
+}
+
+int daemon_client_call(struct daemon_client *ask, const char *method, const char *params, json_t **ret, struct err *err)
+{
+	int r = rpc_client_call(ask->client, method, params, clock_mono_ns() + DAEMON_CLIENT_PATIENCE_NS, ret,
+	                    err);
+
+	return name_it(ask, r, err);
+}
+
+void daemon_client_close(struct daemon_client *ask)
+{
+	rpc_client_close(ask->client);
+	ask->client = NULL;
+}
+
+static const char *remedy(int code)
+{
+	switch (code) {
+	case ENOENT:
+		return "start one: proctor daemon, or as a service: systemctl start proctor";
+	case ETIMEDOUT:
+		return "if it was stopped, kill -CONT wakes it; else start it anew: systemctl restart proctor";
+	case EUSERS:
+		return "close some, or raise max_clients or max_clients_per_user of [limits] and start it anew";
+	default:
+		return NULL;
+	}
+}
+
+int daemon_client_tell(const struct err *err)
+{
+	const char *todo = remedy(err->code);
+
+	log_error("%s", err->msg);
+	if (todo)
+		log_info("%s", todo);
+	return CLI_DAEMON;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/export_writer.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/io.h"
+
+/* A reader's call has a limit of time, and whoever reads our output may be slow: so records are
+ * gathered during a call and written after it. */
+#define OUT_MAX ((size_t)1 << 30)
+
+static int flush(void *self)
+{
+	struct export *x = self;
+	int r = x->out.len ? io_write_all(x->fd, x->out.at, x->out.len) : 0;
+
+	if (x->out.full)
+		r = -EFBIG;
+	buf_relax(&x->out);
+	return r;
+}
+
+/* The first error of the call and of what had to be written after it. */
+static int flush_after(struct export *x, int result, struct err *err)
+{
+	int r = result < 0 ? result : flush(x);
+
+	if (result >= 0 && r < 0)
+		return err_set(err, -r, "write: %s", strerror(-r));
+	return MIN(r, 0);
+}
+
+static int read_sheets(struct export *x, reader_sheet_fn fn, struct err *err)
+{
+	return flush_after(x, history_sheets(x->recorded->reader, x->job->id, fn, x, err), err);
+}
+
+static int read_processes(struct export *x, reader_process_fn fn, struct err *err)
+{
+	return flush_after(x,
+	                   history_job_processes(x->recorded->reader, x->job->id,
+	                                        JOB_SELECTION_PROCESSES_MAX, fn, x, err),
+	                   err);
+}
+
+static int read_samples(struct export *x, reader_sum_fn fn, struct err *err)
+{
+	return flush_after(
+		x, history_job_sums(x->recorded->reader, x->job->id, JOB_SELECTION_SUMS_MAX, fn, x, err),
+		err);
+}
+
+static int read_events(struct export *x, reader_event_fn fn, struct err *err)
+{
+	int r = job_selection_events(x->recorded, x->job->id, 0, SIZE_MAX, fn, flush, x, err);
+
+	if (r < 0 && !err->code) /* flush() has no err */
+		return err_set(err, -r, "write: %s", strerror(-r));
+	return r;
+}
+
+static int jsonl_put_sheet(void *self, const struct sheet_record *s)
+{
+	struct export *x = self;
+
+	jsonl_sheet(&x->out, x->job->id, s);
+	return 0;
+}
+
+static int jsonl_put_process(void *self, const struct process_record *p)
+{
+	struct export *x = self;
+
+	jsonl_process(&x->out, x->job->id, p);
+	return 0;
+}
+
+static int jsonl_put_event(void *self, const struct event_record *e)
+{
+	jsonl_event(&((struct export *)self)->out, e);
+	return 0;
+}
+
+static int jsonl_put_sample(void *self, const struct job_sum_record *s)
+{
+	struct export *x = self;
+
+	jsonl_sample(&x->out, x->job->id, s);
+	return 0;
+}
+
+int export_jsonl(struct export *x, struct err *err)
+{
+	int r;
+
+	x->out.max = OUT_MAX;
+	jsonl_job(&x->out, x->job);
+	r = read_sheets(x, jsonl_put_sheet, err);
+	if (r == 0)
+		r = read_processes(x, jsonl_put_process, err);
+	if (r == 0)
+		r = read_samples(x, jsonl_put_sample, err);
+	return r < 0 ? r : read_events(x, jsonl_put_event, err);
+}
+
+static int csv_put_process(void *self, const struct process_record *p)
+{
+	csv_process(&((struct export *)self)->csv, p);
+	return 0;
+}
+
+static int csv_put_event(void *self, const struct event_record *e)
+{
+	csv_event(&((struct export *)self)->csv, e);
+	return 0;
+}
+
+static int csv_put_sample(void *self, const struct job_sum_record *s)
+{
+	csv_sample(&((struct export *)self)->csv, s);
+	return 0;
+}
+
+int export_csv(struct export *x, struct err *err)
+{
+	x->out.max = OUT_MAX;
+	x->csv.format = QUERY_RESULT_CSV;
+	x->csv.escapes = true; /* whatever a process is called, who looks at the file is safe */
+	x->csv.out = &x->out;
+	switch (x->what) {
+	case EXPORT_SAMPLES:
+		csv_samples(&x->csv);
+		return read_samples(x, csv_put_sample, err);
+	case EXPORT_EVENTS:
+		csv_events(&x->csv);
+		return read_events(x, csv_put_event, err);
+	case EXPORT_PROCESSES:
+		break;
+	}
+	csv_processes(&x->csv);
+	return read_processes(x, csv_put_process, err);
+}
+
+static int trace_put_sheet(void *self, const struct sheet_record *s)
+{
+	trace_sheet(&((struct export *)self)->trace, s);
+	return 0;
+}
+
+static int trace_put_process(void *self, const struct process_record *p)
+{
+	trace_process(&((struct export *)self)->trace, p);
+	return 0;
+}
+
+static int trace_put_event(void *self, const struct event_record *e)
+{
+	trace_event(&((struct export *)self)->trace, e);
+	return 0;
+}
+
+static int trace_put_sample(void *self, const struct job_sum_record *s)
+{
+	trace_sum(&((struct export *)self)->trace, s);
+	return 0;
+}
+
+int export_trace(struct export *x, struct err *err)
+{
+	int r;
+
+	x->out.max = OUT_MAX;
+	trace_begin(&x->trace, &x->out, x->job, x->now_ns);
+	r = read_sheets(x, trace_put_sheet, err);
+	if (r == 0)
+		r = read_processes(x, trace_put_process, err);
+	if (r == 0)
+		r = read_samples(x, trace_put_sample, err);
+	if (r == 0)
+		r = read_events(x, trace_put_event, err);
+	trace_end(&x->trace);
+	return r < 0 ? r : flush_after(x, 0, err);
+}
+
+void export_done(struct export *x)
+{
+	query_result_done(&x->csv);
+	buf_done(&x->out);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* export_writer.h - the records of one job into a file, in one of the formats. */
+#pragma once
+
+#include "cli/job_selection.h"
+#include "view/export_view.h"
+#include "view/trace_view.h"
+
+enum export_what {
+	EXPORT_PROCESSES,
+	EXPORT_SAMPLES,
+	EXPORT_EVENTS,
+};
+
+struct export
+{
+	struct job_selection *recorded;
+	const struct job *job;
+	enum export_what what; /* csv */
+	uint64_t now_ns;
+	int fd;
+
+	/* Inside. */
+	struct buf out;
+	struct query_result csv;
+	struct trace trace;
+};
+
+/* 0 or -errno. -EPIPE: nobody reads any more. */
+int export_jsonl(struct export *x, struct err *err) must_check;
+int export_csv(struct export *x, struct err *err) must_check;
+int export_trace(struct export *x, struct err *err) must_check;
+void export_done(struct export *x);

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/machine_engine.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "view/format.h"
+
+#define BUDGET_RATIO 0.01 /* of one core */
+
+struct engine_tuning machine_engine_tuning(const struct machine_engine *m, const struct config *config)
+{
+	return (struct engine_tuning){
+		.interval_ns = m->interval_ns != UINT64_MAX ? m->interval_ns
+		                                            : config->profiler.interval_ns,
+		.anomaly = cli_anomaly_config(config),
+		.limits = cli_pressure_limits(config),
+		.retention = cli_retention(config),
+	};
+}
+
+static void set_options(struct machine_engine *m, const char *kind)
+{
+	struct engine_options *o = &m->engine;
+	struct engine_tuning tuning = machine_engine_tuning(m, &m->config);
+
+	cli_sampler_options(&m->config, &o->sampler);
+	o->sampler.no_bpf = m->no_bpf;
+	o->interval_ns = tuning.interval_ns;
+	o->keep_interval = m->interval_ns != UINT64_MAX;
+	o->anomaly = tuning.anomaly;
+	o->limits = tuning.limits;
+	o->budget_ratio = BUDGET_RATIO;
+	o->recorder.retention = tuning.retention;
+	o->recorder.jsonl_max_bytes = m->config.profiler.jsonl_max_bytes;
+	o->recorder.jsonl_path = m->jsonl_path;
+	o->recorder.store.path = m->db_path;
+	o->recorder.store.kind = kind;
+	o->recorder.store.is_owner = true; /* two recorders of one machine would store all twice */
+	o->recorder.store.interval_ns = o->interval_ns;
+}
+
+int machine_engine_open(const struct cli *cli, const char *kind, struct machine_engine *m)
+{
+	int status = cli_config(cli, &m->config, NULL);
+
+	if (status == CLI_OK)
+		status = cli_make_state_dir(cli, m->state_dir);
+	if (status != CLI_OK)
+		return status;
+	m->db_path = cli_path(m->config.profiler.storage_path, m->state_dir, "proctor.db");
+	m->jsonl_path = cli_path(m->config.profiler.jsonl_path, m->state_dir, "monitor.jsonl");
+	set_options(m, kind);
+	return CLI_OK;
+}
+
+void machine_engine_done(struct machine_engine *m)
+{
+	free(m->db_path);
+	free(m->jsonl_path);
+	m->db_path = m->jsonl_path = NULL;
+}
+
+static void tell_losses(const struct engine_totals *t)
+{
+	const struct recorder_status *r = &t->recorder;
+
+	if (r->lost)
+		log_warn("%s snapshot%s could not be stored: %s", format_count(r->lost).at,
+		         r->lost == 1 ? "" : "s", r->reason);
+	if (r->events_lost)
+		log_warn("%s event%s could not be stored: %s", format_count(r->events_lost).at,
+		         r->events_lost == 1 ? "" : "s", r->reason);
+	if (t->unread_events)
+		log_warn("%s event%s came too fast to be read", format_count(t->unread_events).at,
+		         t->unread_events == 1 ? "" : "s");
+}
+
+void machine_engine_tell_end(const struct engine_totals *t, uint64_t wall_ns)
+{
+	log_info("recorded %s snapshot%s and %s event%s in %s; own CPU time %s (%s of a core)",
+	         format_count(t->recorder.stored).at, t->recorder.stored == 1 ? "" : "s",
+	         format_count(t->events).at, t->events == 1 ? "" : "s", format_duration(wall_ns).at,
+	         format_duration(t->cpu_ns).at,
+	         format_percent((double)t->cpu_ns / (double)MAX(wall_ns, UINT64_C(1))).at);
+	tell_losses(t);
+}

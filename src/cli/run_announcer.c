@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/run_announcer.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "cli/daemon_client.h"
+#include "rpc/announcer.h"
+
+static_assert(ANNOUNCER_PATH_MAX >= CONFIG_PATH_MAX, "a place fits");
+
+struct run_announcer {
+	struct jobhost *host;
+	struct announcer *herald;
+	struct buf params;
+};
+
+static const struct job *the_job(const struct run_announcer *h)
+{
+	return &engine_jobs(jobhost_engine(h->host))->jobs.at[0];
+}
+
+/* The object that each call begins with. */
+static struct json begin(struct run_announcer *h)
+{
+	struct json j = { .out = &h->params };
+
+	buf_reset(&h->params);
+	json_begin_object(&j);
+	json_key(&j, "job_id");
+	json_str(&j, the_job(h)->id);
+	return j;
+}
+
+static void send(struct run_announcer *h, struct announcer *to, struct json *j, const char *method)
+{
+	json_end_object(j);
+	announcer_say(to, method, h->params.at);
+}
+
+static void put_text(struct json *j, const char *key, const char *text)
+{
+	if (!text[0])
+		return;
+	json_key(j, key);
+	json_str(j, text);
+}
+
+static void put_count(struct json *j, const char *key, uint64_t n)
+{
+	if (!n)
+		return;
+	json_key(j, key);
+	json_u64(j, n);
+}
+
+static void say_job(struct run_announcer *h, struct announcer *to)
+{
+	const struct job *job = the_job(h);
+	struct json j = begin(h);
+
+	put_text(&j, "job_type", job->type);
+	put_text(&j, "parent_job_id", job->parent);
+	put_text(&j, "command", job->command);
+	put_text(&j, "cwd", job->cwd);
+	put_text(&j, "tier", job->tier);
+	if (job->tags[0]) {
+		json_key(&j, "tags");
+		json_raw(&j, job->tags, strlen(job->tags));
+	}
+	json_key(&j, "started_at");
+	json_fixed(&j, job->started_ns / NS_PER_US, 6);
+	put_count(&j, "pid", (uint64_t)jobhost_pid(h->host));
+	put_count(&j, "total_sheets", job->total_sheets);
+	json_key(&j, "has_recorder");
+	json_bool(&j, true);
+	send(h, to, &j, "job.start");
+}
+
+static void say_sheet(struct run_announcer *h, struct announcer *to, const struct sheet *sheet)
+{
+	struct json j = begin(h);
+
+	put_count(&j, "sheet_num", sheet->num);
+	put_count(&j, "total", the_job(h)->total_sheets);
+	put_text(&j, "label", sheet->label);
+	if (sheet->status == JOB_RUNNING)
+		put_count(&j, "pid", (uint64_t)sheet->pid);
+	send(h, to, &j, "sheet.started");
+}
+
+static void say_sheet_end(struct run_announcer *h, struct announcer *to, uint32_t num,
+                          const struct sheet *how)
+{
+	struct json j = begin(h);
+
+	put_count(&j, "sheet_num", num);
+	if (how->status == JOB_FAILED && how->has_exit_code)
+		put_count(&j, "exit_code", (uint64_t)how->exit_code);
+	put_count(&j, "signal", (uint64_t)how->signal);
+	send(h, to, &j, how->status == JOB_COMPLETED ? "sheet.completed" : "sheet.failed");
+}
+
+/* A daemon that comes later hears of the sheets that run, and of the last that was completed: so
+ * far is the job. */
+static void greet(void *self, struct announcer *to)
+{
+	struct run_announcer *h = self;
+	const struct job *job = the_job(h);
+
+	say_job(h, to);
+	vec_each(&engine_jobs(jobhost_engine(h->host))->sheets, sheet) {
+		if (sheet->status != JOB_RUNNING && sheet->num != job->last_completed_sheet)
+			continue;
+		say_sheet(h, to, sheet);
+		if (sheet->status != JOB_RUNNING)
+			say_sheet_end(h, to, sheet->num, sheet);
+	}
+}
+
+static bool place(void *self, unsigned nth, char ret[ANNOUNCER_PATH_MAX])
+{
+	(void)self;
+	return daemon_client_place(NULL, nth, ret);
+}
+
+struct run_announcer *run_announcer_new(struct loop *loop, struct jobhost *host)
+{
+	struct run_announcer *h = xcalloc(1, sizeof *h);
+	const struct announcer_options options = { .place = place, .greet = greet, .self = h };
+
+	h->host = host;
+	h->herald = announcer_new(loop, &options);
+	return h;
+}
+
+void run_announcer_begin_sheet(struct run_announcer *h, const struct job_input_sheet *begun, uint32_t num)
+{
+	struct sheet sheet = { .num = num, .pid = begun->pid };
+
+	if (!h)
+		return;
+	memccpy(sheet.label, begun->label, '\0', sizeof sheet.label - 1);
+	say_sheet(h, h->herald, &sheet);
+}
+
+void run_announcer_end_sheet(struct run_announcer *h, uint32_t num, const struct sheet *how)
+{
+	if (h)
+		say_sheet_end(h, h->herald, num, how);
+}
+
+void run_announcer_say(struct run_announcer *h, enum event_kind kind, const char *name, uint64_t took_ns,
+                    const char *data_json)
+{
+	struct json j;
+
+	if (!h)
+		return;
+	j = begin(h);
+	put_text(&j, "name", name);
+	json_key(&j, "data");
+	json_raw(&j, data_json, strlen(data_json));
+	if (kind == EVENT_PHASE) {
+		json_key(&j, "seconds");
+		json_fixed(&j, took_ns / NS_PER_US, 6);
+	}
+	send(h, h->herald, &j, kind == EVENT_PHASE ? "job.phase" : "job.mark");
+}
+
+void run_announcer_end(struct run_announcer *h, const struct launch_end *end)
+{
+	struct json j;
+
+	if (!h)
+		return;
+	j = begin(h);
+	if (end->has_exit_code) {
+		json_key(&j, "exit_code");
+		json_i64(&j, end->exit_code);
+	}
+	put_count(&j, "signal", (uint64_t)end->signal);
+	send(h, h->herald, &j, "job.end");
+}
+
+void run_announcer_free(struct run_announcer *h)
+{
+	if (!h)
+		return;
+	announcer_free(h->herald);
+	buf_done(&h->params);
+	free(h);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/user_names.h"
+
+#include <pwd.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+#define ENTRY_MAX 16384
+
+const char *user_names_name(void *self, uint32_t uid)
+{
+	struct user_names *users = self;
+	struct passwd entry, *pw = NULL;
+	char texts[ENTRY_MAX], *name;
+	uint64_t known;
+
+	if (map_get(&users->names, uid, &known))
+		return (const char *)(uintptr_t)known;
+	(void)!getpwuid_r(uid, &entry, texts, sizeof texts, &pw); /* not the only thread */
+	name = pw ? xstrdup(pw->pw_name) : NULL;
+	map_put(&users->names, uid, (uintptr_t)name);
+	return name;
+}
+
+void user_names_done(struct user_names *users)
+{
+	struct map_slot slot;
+	size_t it = 0;
+
+	while (map_next(&users->names, &it, &slot))
+		free((void *)(uintptr_t)slot.value);
+	map_done(&users->names);
+}

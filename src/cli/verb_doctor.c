@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* verb_doctor.c - what works here, what does not, and why. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/plain_user.h"
+#include "cli/user_names.h"
+#include "sqlite/db_file.h"
+#include "sqlite/db_check.h"
+#include "view/doctor_view.h"
+
+#define CHECK_TIME_NS (2 * NS_PER_S)
+
+static enum doctor_state state_of(enum probe_state state)
+{
+	switch (state) {
+	case PROBE_WORKS:
+		return DOCTOR_WORKS;
+	case PROBE_DEGRADED:
+		return DOCTOR_DEGRADED;
+	case PROBE_ABSENT:
+		break;
+	}
+	return DOCTOR_ABSENT;
+}
+
+static void add_role(struct doctor *d, const struct role_health *h, bool is_plain)
+{
+	struct doctor_line *line = is_plain ? vec_push(&d->plain, ROLES_MAX)
+	                                    : vec_push(&d->roles, ROLES_MAX);
+
+	if (!line)
+		return;
+	snprintf(line->name, sizeof line->name, "%s", h->role);
+	snprintf(line->source, sizeof line->source, "%s", h->health.source);
+	snprintf(line->note, sizeof line->note, "%s", h->health.note);
+	line->state = state_of(h->health.state);
+	line->lost = h->health.lost;
+}
+
+static bool is_same(const struct role_health *a, const struct role_health *b)
+{
+	return a->tier == b->tier && a->health.state == b->health.state &&
+	       strcmp(a->health.source, b->health.source) == 0 &&
+	       strcmp(a->health.note, b->health.note) == 0;
+}
+
+static int examine_probes(struct doctor *d, const struct sampler_options *options, struct err *err)
+{
+	const struct jobtab no_jobs = { 0 };
+	cleanup(sampler_closep) struct sampler *sampler = NULL;
+	struct role_health mine[ROLES_MAX] = { 0 }, plain[ROLES_MAX] = { 0 };
+	struct snapshot snap = { 0 };
+	ssize_t n_plain = -1;
+	size_t n;
+
+	/* Before ours are open: two programs of one kind may be more than a kernel gives. */
+	if (d->is_root)
+		n_plain = plain_user_try(options, plain);
+	if (sampler_open(options, &sampler, err) < 0)
+		return -err->code;
+	sampler_tick(sampler, &no_jobs, &snap);
+	sampler_await(sampler, clock_mono_ns() + PLAIN_USER_GPU_NS);
+	snapshot_done(&snap);
+	n = sampler_health(sampler, mine);
+	d->plain_tried = n_plain == (ssize_t)n;
+	for (size_t i = 0; i < n; i++) {
+		add_role(d, &mine[i], false);
+		if (d->plain_tried && !is_same(&mine[i], &plain[i]))
+			add_role(d, &plain[i], true);
+	}
+	return 0;
+}
+
+/* The file system that holds the store, or will: the nearest directory above that exists. */
+static void examine_disk(struct doctor *d)
+{
+	cleanup(freep) char *path = xstrdup(d->store_path);
+	struct statvfs fs;
+
+	while (statvfs(path, &fs) < 0) {
+		char *slash = strrchr(path, '/');
+
+		if (!slash || slash == path)
+			return;
+		*slash = '\0';
+	}
+	d->has_disk_free = true;
+	d->disk_free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+	if (!db_file_has_room(path, 0)) {
+		d->store_state = DOCTOR_DEGRADED;
+		snprintf(d->store_note, sizeof d->store_note,
+		         "the disk is almost full: nothing more is stored until there is room");
+	}
+	if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0 && !d->store_note[0])
+		snprintf(d->store_note, sizeof d->store_note, "'%.160s' cannot be written: %s",
+		         path, strerror(errno));
+}
+
+/* The database and what is still in its log. */
+static uint64_t size_of(const char *path)
+{
+	cleanup(freep) char *log = xasprintf("%s-wal", path);
+	struct stat st;
+	uint64_t bytes = stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+
+	return bytes + (stat(log, &st) == 0 ? (uint64_t)st.st_size : 0);
+}
+
+static void examine_store(struct doctor *d)
+{
+	struct err err = { 0 };
+	int r = db_check_file(d->store_path, CHECK_TIME_NS, &err);
+
+	d->store_bytes = size_of(d->store_path);
+	if (r == -ENOENT) {
+		d->store_state = DOCTOR_ABSENT;
+	} else if (r == -ETIME) {
+		d->store_state = DOCTOR_WORKS;
+		snprintf(d->store_note, sizeof d->store_note,
+		         "no damage found, and too large to look at all of it here");
+	} else if (r < 0) {
+		d->store_state = DOCTOR_DEGRADED;
+		snprintf(d->store_note, sizeof d->store_note, "%.180s%s", err.msg,
+		         r == -EUCLEAN ? "; the next recorder sets it aside and begins a new one"
+		                       : "");
+	}
+	examine_disk(d);
+}
+
+static void add_files(struct doctor *d, const struct config_files *files)
+{
+	vec_each(&files->list, f) {
+		struct doctor_file *file = vec_push(&d->files, CONFIG_FILES_MAX);
+
+		if (file)
+			*file = (struct doctor_file){ f->path, f->skipped };
+	}
+}
+
+static int show(const struct cli *cli, const struct doctor *d)
+{
+	const struct style style = cli_style(cli);
+	struct buf out = { 0 };
+	struct json json = { .out = &out };
+	int status;
+
+	if (cli->json) {
+		doctor_json_put(d, &json);
+		buf_putc(&out, '\n');
+	} else {
+		doctor_view_put(d, &style, &out);
+	}
+	status = cli_print(&out);
+	buf_done(&out);
+	return status;
+}
+
+/* Whether recording would work: processes can be seen, and the store is not broken. */
+static bool is_well(const struct doctor *d)
+{
+	return d->roles.len && d->roles.at[0].state != DOCTOR_ABSENT &&
+	       d->store_state != DOCTOR_DEGRADED;
+}
+
+static int diagnose(const struct cli *cli, bool no_bpf, const struct config *config,
+                    const struct config_files *files)
+{
+	char state_dir[CONFIG_PATH_MAX], uid[16];
+	cleanup(freep) char *store_path = NULL;
+	struct doctor d = { .version = PROCTOR_VERSION, .is_root = geteuid() == 0 };
+	struct sampler_options options = { .no_bpf = no_bpf };
+	struct user_names users = { 0 };
+	struct utsname uts = { 0 };
+	struct err err;
+	int status = cli_state_dir(cli, state_dir);
+
+	if (status != CLI_OK)
+		return status;
+	uname(&uts);
+	snprintf(uid, sizeof uid, "uid %u", geteuid());
+	store_path = cli_path(config->profiler.storage_path, state_dir, "proctor.db");
+	d.store_path = store_path;
+	d.kernel = uts.release;
+	d.user = user_names_name(&users, geteuid()) ? user_names_name(&users, geteuid()) : uid;
+	add_files(&d, files);
+	examine_store(&d);
+	cli_sampler_options(config, &options);
+	status = examine_probes(&d, &options, &err) < 0 ? cli_failed(&err) : show(cli, &d);
+	if (status == CLI_OK && !is_well(&d))
+		status = CLI_FAILED;
+	doctor_done(&d);
+	user_names_done(&users);
+	return status;
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+	bool no_bpf = false;
+	const struct opt opts[] = {
+		{ "no-bpf", 0, OPT_FLAG, &no_bpf, NULL, "stay off BPF, as on kernels without it" },
+		CLI_COMMON_OPTS(cli),
+	};
+	struct config_files files = { 0 };
+	struct config config;
+	int words, status;
+
+	if (!cli_parse(cli, opts, argc, argv, &words))
+		return cli->status;
+	if (words)
+		return cli_usage(cli, "takes options only");
+	status = cli_config(cli, &config, &files);
+	if (status == CLI_OK)
+		status = diagnose(cli, no_bpf, &config, &files);
+	config_files_done(&files);
+	return status;
+}
+
+const struct verb verb_doctor = {
+	.name = "doctor",
+	.summary = "what works here, what does not, and why",
+	.usage = "[--no-bpf] [--json]",
+	.about =
+		"Tries every source of facts, looks at the store and the configuration, and says what is lost where\n"
+		"something is missing. As root it also tries what a user without rights would have. The exit status\n"
+		"is 1 when processes cannot be seen at all or the store is not usable.",
+	.run = run,
+};

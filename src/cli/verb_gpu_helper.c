@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* verb_gpu_helper.c - not for identities: the recorder starts itself as this to ask the GPU's driver, which
+ * may hang. */
+#include "probe/gpu/gpu_helper.h"
+#include "cli/cli.h"
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+	(void)cli;
+	return gpu_helper_main(argc, argv);
+}
+
+const struct verb verb_gpu_helper = {
+	.name = GPU_HELPER_VERB,
+	.run = run,
+};

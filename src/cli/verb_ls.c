@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* verb_ls.c - the jobs that were recorded. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/time_parse.h"
+#include "cli/job_selection.h"
+#include "model/job_json.h"
+#include "view/jobs_view.h"
+
+#define SHOWN_DEFAULT 20
+#define SHOWN_MAX 100000
+
+struct request {
+	const char *type, *tag, *outcome, *parent, *since, *until;
+	uint64_t count;
+};
+
+struct list {
+	struct jobs_view view;
+	struct json json;
+	struct buf out;
+	bool is_json;
+};
+
+static int add_job(void *self, const struct job *job)
+{
+	struct list *list = self;
+
+	if (list->is_json)
+		jobs_json_add(&list->json, job);
+	else
+		jobs_view_add(&list->view, job);
+	return 0;
+}
+
+static int parse_time(const struct cli *cli, const char *option, const char *text, uint64_t now_ns,
+                      uint64_t *ret)
+{
+	if (text && !time_parse(scan_str(text), now_ns, ret))
+		return cli_usage(cli, "--%s '%s': not a time; write " TIME_GRAMMAR, option, text);
+	return CLI_OK;
+}
+
+static bool is_outcome(const char *word)
+{
+	static const char *const words[] = { "ok",  "failed", "running", "lost",
+		                             "oom", "signal", "limit" };
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strcmp(word, words[i]) == 0)
+			return true;
+	return false;
+}
+
+/* What was asked for as a filter; `key` is the text the tag's key is kept in. */
+static int make_filter(const struct cli *cli, const struct request *rq, uint64_t now_ns, char **key,
+                       struct job_filter *ret)
+{
+	const char *equals = rq->tag ? strchr(rq->tag, '=') : NULL;
+	int status;
+
+	*ret = (struct job_filter){ .type = rq->type,
+		                    .outcome = rq->outcome,
+		                    .parent = rq->parent };
+	if (rq->outcome && !is_outcome(rq->outcome))
+		return cli_usage(
+			cli,
+			"--outcome '%s': write ok, failed, running, lost, signal, oom or limit",
+			rq->outcome);
+	if (rq->tag && (!*rq->tag || equals == rq->tag))
+		return cli_usage(cli, "--tag '%s': write a key, or KEY=VALUE", rq->tag);
+	if (rq->type && !*rq->type)
+		return cli_usage(cli, "--type: write a job type, as the column TYPE shows it");
+	if (rq->tag) {
+		*key = xstrndup(rq->tag, equals ? (size_t)(equals - rq->tag) : strlen(rq->tag));
+		ret->tag_key = *key;
+		ret->tag_value = equals ? equals + 1 : NULL;
+	}
+	status = parse_time(cli, "since", rq->since, now_ns, &ret->since_ns);
+	return status ? status : parse_time(cli, "until", rq->until, now_ns, &ret->until_ns);
+}
+
+static void tell_none(const struct job_filter *filter, const char *path)
+{
+	if (filter->type)
+		log_info("no job of the type '%s'%s in '%s'; a type is written in full",
+		         filter->type, filter->tag_key || filter->outcome ? " that fits" : "",
+		         path);
+	else if (filter->tag_key)
+		log_info("no job with the tag '%s%s%s' in '%s'", filter->tag_key,
+		         filter->tag_value ? "=" : "", filter->tag_value ? filter->tag_value : "",
+		         path);
+	else if (filter->parent)
+		log_info("no job was started in job '%s'", filter->parent);
+	else
+		log_info("no job that fits in '%s'", path);
+}
+
+static int show(const struct cli *cli, struct list *list, const struct job_filter *filter,
+                int found, const char *path)
+{
+	struct style style = cli_style(cli);
+
+	if (list->is_json) {
+		json_end_array(&list->json);
+		json_end_object(&list->json);
+		buf_putc(&list->out, '\n');
+	} else if (found == 0) {
+		tell_none(filter, path);
+	} else {
+		jobs_view_print(&list->view, &style, &list->out);
+	}
+	return cli_print(&list->out);
+}
+
+/* A parent is named as any job is. */
+static int find_parent(struct job_selection *recorded, struct job_filter *filter, struct job *parent)
+{
+	int status = filter->parent ? job_selection_find(recorded, filter->parent, parent) : CLI_OK;
+
+	if (filter->parent)
+		filter->parent = parent->id;
+	return status;
+}
+
+static int list_jobs(const struct cli *cli, struct job_filter *filter, size_t count,
+                     uint64_t now_ns)
+{
+	struct list list = { .is_json = cli->json };
+	struct job_selection recorded;
+	struct job parent = { 0 };
+	struct err err = { 0 };
+	int found, status = job_selection_open(cli, &recorded);
+
+	if (status == CLI_OK)
+		status = find_parent(&recorded, filter, &parent);
+	list.view.now_ns = now_ns;
+	list.view.unicode = cli_style(cli).unicode;
+	list.out.max = (size_t)1 << 30;
+	list.json.out = &list.out;
+	if (list.is_json) {
+		json_begin_object(&list.json);
+		json_key(&list.json, "schema");
+		json_u64(&list.json, CODEC_JOB_SCHEMA);
+		json_key(&list.json, "jobs");
+		json_begin_array(&list.json);
+	}
+	if (status == CLI_OK) {
+		found = history_jobs(recorded.reader, filter, count, add_job, &list, &err);
+		status = found < 0 ? cli_failed(&err)
+		                   : show(cli, &list, filter, found, recorded.path);
+	}
+	job_selection_close(&recorded);
+	jobs_view_done(&list.view);
+	buf_done(&list.out);
+	return status;
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+	struct request rq = { .count = SHOWN_DEFAULT };
+	const struct opt opts[] = {
+		{ "type", 't', OPT_TEXT, &rq.type, "TYPE", "of this job type" },
+		{ "tag", 0, OPT_TEXT, &rq.tag, "K[=V]", "with this tag" },
+		{ "outcome", 'o', OPT_TEXT, &rq.outcome, "WORD",
+		  "ok, failed, running, lost, signal, oom or limit" },
+		{ "parent", 0, OPT_TEXT, &rq.parent, "JOB", "started in this job" },
+		{ "since", 0, OPT_TEXT, &rq.since, "TIME", "started at this time or later" },
+		{ "until", 0, OPT_TEXT, &rq.until, "TIME", "started before this time" },
+		{ "count", 'n', OPT_U64, &rq.count, "N", "at most so many, the latest first (20)" },
+		CLI_COMMON_OPTS(cli),
+	};
+	uint64_t now_ns = clock_wall_ns();
+	cleanup(freep) char *key = NULL;
+	struct job_filter filter;
+	int words, status;
+
+	if (!cli_parse(cli, opts, argc, argv, &words))
+		return cli->status;
+	if (words)
+		return cli_usage(cli,
+		                 "takes options only; one job: proctor report %s; those of a type: "
+		                 "proctor ls --type %s",
+		                 argv[1], argv[1]);
+	if (rq.count == 0 || rq.count > SHOWN_MAX)
+		return cli_usage(cli, "--count: write a number from 1 to %d", SHOWN_MAX);
+	status = make_filter(cli, &rq, now_ns, &key, &filter);
+	return status ? status : list_jobs(cli, &filter, rq.count, now_ns);
+}
+
+const struct verb verb_ls = {
+	.name = "ls",
+	.summary = "the jobs that were recorded",
+	.usage =
+		"[--type TYPE] [--tag K[=V]] [--outcome WORD] [--since TIME] [--until TIME] [-n N]",
+	.about =
+		"The latest first. A figure with '~' before it was sampled, one with '≥' is a lower bound. TIME is\n" TIME_GRAMMAR
+		".\n--outcome failed holds all that failed; signal, oom and limit those of them that did so that way.",
+	.run = run,
+};

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* verb_pressure.c - `proctor pressure`: how full the machine is, and waiting until it is less so. */
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "cli/daemon_client.h"
+#include "cli/admission.h"
+
+#define POLL_NS NS_PER_S
+
+static const char about[] =
+	"Prints the level (none, low, medium, high or critical) and behind a colon what makes it so.\n"
+	"--wait LEVEL returns when it is LEVEL or lower, with 1 when --timeout came first. The daemon is\n"
+	"asked; where none answers, a look of this program's own has to do (`source` of --json tells\n"
+	"which). One that is there, or that PROCTOR_SOCKET names, and does not answer is told on stderr.\n"
+	"With --socket no other answer will do: 4, and --json has what is wrong as `problem`.";
+
+struct request {
+	const char *wait;
+	uint64_t timeout_ns;
+	enum pressure_level at_most;
+};
+
+/* The same document whether it is known or not (`a` NULL); `problem` is why not. */
+static int print_json(const struct admission_answer *a, const char *problem)
+{
+	cleanup(buf_done) struct buf out = { 0 };
+	struct json j = { .out = &out };
+
+	json_begin_object(&j);
+	json_key(&j, "schema");
+	json_u64(&j, 1);
+	json_key(&j, "level");
+	json_str(&j, a ? pressure_name(a->pressure.level) : NULL);
+	json_key(&j, "reason");
+	json_str(&j, a && a->pressure.why[0] ? a->pressure.why : NULL);
+	json_key(&j, "delay_seconds");
+	a ? json_u64(&j, a->delay_ns / NS_PER_S) : json_nil(&j);
+	json_key(&j, "admits_job");
+	a ? json_bool(&j, a->admits_job) : json_nil(&j);
+	json_key(&j, "source");
+	json_str(&j, !a ? NULL : a->is_from_daemon ? "daemon" : "look");
+	json_key(&j, "problem");
+	json_str(&j, problem);
+	json_end_object(&j);
+	buf_putc(&out, '\n');
+	return cli_print(&out);
+}
+
+static int print(const struct cli *cli, const struct admission_answer *a)
+{
+	cleanup(buf_done) struct buf out = { 0 };
+
+	if (cli->json)
+		return print_json(a, NULL);
+	buf_printf(&out, "%s%s%s\n", pressure_name(a->pressure.level),
+	           a->pressure.why[0] ? ": " : "", a->pressure.why);
+	return cli_print(&out);
+}
+
+static int fail(const struct cli *cli, const struct admission *room, const struct err *err)
+{
+	if (cli->json)
+		(void)print_json(NULL, err->msg);
+	return room->socket ? daemon_client_tell(err) : cli_failed(err);
+}
+
+static int answer(const struct cli *cli, struct admission *room, const struct request *rq)
+{
+	const struct timespec step = { .tv_sec = POLL_NS / NS_PER_S };
+	uint64_t began_ns = clock_mono_ns();
+	struct admission_answer a;
+	struct err err;
+
+	for (;;) {
+		if (admission_ask(room, NULL, &a, &err) < 0)
+			return fail(cli, room, &err);
+		if (!rq->wait || a.pressure.level <= rq->at_most)
+			return print(cli, &a);
+		if (clock_mono_ns() - began_ns >= rq->timeout_ns) {
+			(void)print(cli, &a);
+			return CLI_FAILED;
+		}
+		nanosleep(&step, NULL);
+	}
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+	struct request rq = { .timeout_ns = UINT64_MAX };
+	struct admission room = { 0 };
+	struct config config;
+	const struct opt opts[] = {
+		{ "wait", 'w', OPT_TEXT, &rq.wait, "LEVEL", "until it is this or lower" },
+		{ "timeout", 0, OPT_DURATION, &rq.timeout_ns, "TIME", "… but no longer than this" },
+		DAEMON_CLIENT_OPT(&room.socket),
+		CLI_COMMON_OPTS(cli),
+	};
+	int words, status;
+
+	if (!cli_parse(cli, opts, argc, argv, &words))
+		return cli->status;
+	if (words)
+		return cli_usage(cli, "takes options only");
+	if (rq.wait && !pressure_parse(rq.wait, &rq.at_most))
+		return cli_usage(cli, "--wait '%s': write none, low, medium, high or critical",
+		                 rq.wait);
+	if (!rq.wait && rq.timeout_ns != UINT64_MAX)
+		return cli_usage(cli, "--timeout bounds a --wait LEVEL, and there is none");
+	status = cli_config(cli, &config, NULL);
+	if (status != CLI_OK)
+		return status;
+	room.limits = cli_pressure_limits(&config);
+	status = answer(cli, &room, &rq);
+	admission_done(&room);
+	return status;
+}
+
+const struct verb verb_pressure = {
+	.name = "pressure",
+	.summary = "how full the machine is, for who starts work; --wait for room",
+	.usage = "[--wait LEVEL [--timeout TIME]] [--json]",
+	.about = about,
+	.run = run,
+};

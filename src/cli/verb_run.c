@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: MIT */
+/* verb_run.c - `proctor run`: one command, recorded from its first process to its last, and left as it
+ * would have been without us. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/verb_report.h"
+#include "cli/admission.h"
+#include "cli/run_door.h"
+#include "cli/run_announcer.h"
+#include "engine/jobhost.h"
+#include "job/launch/exec_error.h"
+#include "job/job_ident.h"
+#include "job/launch/exec_unwatched.h"
+#include "job/job_type.h"
+#include "runfolder/runfolder.h"
+#include "model/redaction.h"
+#include "view/run_view.h"
+
+#define BUDGET_RATIO 0.01 /* of one core */
+#define INTERVAL_MIN_NS (50 * NS_PER_MS)
+#define INTERVAL_NS NS_PER_S
+#define GRACE_NS (10 * NS_PER_S)
+#define RETENTION_AFTER_NS (30 * NS_PER_S) /* a short job has no time for it */
+#define ARGV_BYTES_MAX ((size_t)1 << 16)   /* of the command line that are looked at */
+
+/* As timeout(1), env(1) and the shells have it. */
+enum run_status { RUN_FAILED = 125, RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127 };
+
+static const char about[] =
+	"Runs the command and records every process of it: CPU time, memory, I/O, ends, until it is over.\n"
+	"The command has its terminal, pipes, signals and exit status as without proctor; what proctor has\n"
+	"to say goes to stderr. 125: proctor failed before the start, 126: the command cannot be run,\n"
+	"127: it was not found.";
+
+struct run {
+	struct cli *cli;
+	struct config config;
+	struct job job;
+	struct jobhost_options host;
+	char state_dir[CONFIG_PATH_MAX];
+	char *db_path;         /* NULL: the job runs unrecorded */
+	char *given_state_dir; /* what PROCTOR_STATE_DIR was before us; NULL: not set */
+	bool sets_state_dir;
+	struct opt_list tags;
+	const char *name, *job_id, *tier, *out;
+	struct run_door *door;
+	struct run_announcer *herald;
+	struct exec_unwatched plain;
+	struct runfolder *folder;
+	uint64_t interval_ns, grace_ns;
+	struct run_anomalies notes;
+	bool no_bpf, summary, quiet, is_claimed, waits_for_room;
+};
+
+static void on_notice(void *self, const char *text)
+{
+	struct run *run = self;
+
+	if (!run->quiet)
+		log_warn("%s", text);
+}
+
+static void on_snapshot(void *self, const struct snapshot *snap)
+{
+	struct run *run = self;
+
+	run_door_note(run->door, snap);
+	vec_each(&snap->anomalies, a)
+		run_anomalies_add(&run->notes, a);
+}
+
+/* ---- what it is called ----------------------------------------------------------------------- */
+
+static void put_command(struct job *job, char *const *argv)
+{
+	struct buf joined = { .max = ARGV_BYTES_MAX };
+	const size_t room = sizeof job->command - 1;
+	size_t len;
+
+	for (; *argv && buf_put(&joined, *argv, strlen(*argv) + 1); argv++)
+		;
+	len = redact_command(joined.at, joined.len, job->command, room);
+	job->command[*argv ? text_mark_cut(job->command, len, room) : len] = '\0';
+	buf_done(&joined);
+}
+
+static void put_cwd(struct job *job)
+{
+	cleanup(freep) char *cwd = getcwd(NULL, 0);
+
+	if (cwd)
+		text_copy(job->cwd, sizeof job->cwd, cwd);
+}
+
+static int name_job(struct run *run, int argc, char **argv, struct err *err)
+{
+	struct job *job = &run->job;
+	const char *parent = getenv("PROCTOR_JOB_ID");
+	uint64_t random = 0;
+
+	job->type_is_given = run->name != NULL;
+	if (run->name)
+		snprintf(job->type, sizeof job->type, "%s", run->name);
+	else
+		job_type(argc, argv, job->type);
+	(void)!getrandom(&random, sizeof random, GRND_NONBLOCK);
+	if (run->job_id)
+		snprintf(job->id, sizeof job->id, "%s", run->job_id);
+	else
+		job_ident_new(job->type, clock_wall_ns(), getpid(), random, job->id);
+	if (parent)
+		snprintf(job->parent, sizeof job->parent, "%s", parent);
+	job->uid = geteuid();
+	put_command(job, argv);
+	put_cwd(job);
+	return job_ident_tags_json(run->tags.at, run->tags.len, job->tags, err);
+}
+
+static int check_name(const struct run *run, const char *option, const char *name)
+{
+	struct err err;
+
+	if (!name || job_ident_check(name, &err) == 0)
+		return CLI_OK;
+	return cli_usage(run->cli, "--%s: %s", option, err.msg);
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static int check_options(struct run *run, int words)
+{
+	struct sampler_options *s = &run->host.engine.sampler;
+
+	if (words == 0)
+		return cli_usage(run->cli, "no command given");
+	if (check_name(run, "name", run->name) || check_name(run, "job-id", run->job_id))
+		return CLI_USAGE;
+	s->no_bpf = run->no_bpf;
+	if (!run->tier || strcmp(run->tier, "bpf") == 0)
+		return CLI_OK;
+	s->no_bpf = true;
+	if (strcmp(run->tier, "connector") == 0)
+		return CLI_OK;
+	s->no_events = true;
+	if (strcmp(run->tier, "looks") == 0)
+		return CLI_OK;
+	return cli_usage(run->cli, "--tier '%s': not bpf, connector or looks", run->tier);
+}
+
+#define NOT_GIVEN UINT64_MAX
+
+#define PIDS_MAX 4194304 /* the kernel's PID_MAX_LIMIT */
+
+/* 0 stands for "none" from here on, so nobody may ask for it. */
+static int check_numbers(struct run *run)
+{
+	uint64_t pids = run->job.limit[JOB_LIMIT_PIDS];
+
+	if (pids != NOT_GIVEN && pids > PIDS_MAX)
+		return cli_usage(run->cli, "--pids %llu: the kernel has room for %d at most",
+		                 (unsigned long long)pids, PIDS_MAX);
+	for (enum job_limit i = 0; i < JOB_LIMIT_COUNT; i++) {
+		if (run->job.limit[i] == 0)
+			return cli_usage(run->cli, "--%s must be more than nothing",
+			                 job_limit_name(i));
+		if (run->job.limit[i] == NOT_GIVEN)
+			run->job.limit[i] = 0;
+	}
+	if (run->interval_ns < INTERVAL_MIN_NS)
+		return cli_usage(run->cli, "--interval must be 0.05 s or more");
+	if (run->interval_ns == NOT_GIVEN)
+		run->interval_ns = 0;
+	return CLI_OK;
+}
+
+static bool parse(struct run *run, int argc, char **argv, int *ret_first)
+{
+	struct cli *cli = run->cli;
+	uint64_t *limit = run->job.limit;
+	const struct opt opts[] = {
+		{ "name", 'n', OPT_TEXT, &run->name, "TYPE",
+		  "job type: what makes two runs comparable (default: from the command)" },
+		{ "job-id", 0, OPT_TEXT, &run->job_id, "ID", "id of this run (default: made up)" },
+		{ "tag", 't', OPT_LIST, &run->tags, "K=V", "a tag; may be given more than once" },
+		{ "interval", 'i', OPT_DURATION, &run->interval_ns, "SECONDS",
+		  "time between two looks (default: 0.05 s at first, growing to 1 s)" },
+		{ "out", 'o', OPT_PATH, &run->out, "DIR",
+		  "also write a run folder: run log, CSV files, summary, report" },
+		{ "mem", 0, OPT_SIZE, &limit[JOB_LIMIT_MEM], "SIZE", "memory limit: 500M, 8G" },
+		{ "cpu", 0, OPT_MILLI, &limit[JOB_LIMIT_CPU], "CORES", "CPU limit: 2, 0.5" },
+		{ "pids", 0, OPT_U64, &limit[JOB_LIMIT_PIDS], "N",
+		  "limit of processes and threads" },
+		{ "time", 0, OPT_DURATION, &limit[JOB_LIMIT_TIME], "TIME",
+		  "time limit: SIGTERM to the whole job, then SIGKILL" },
+		{ "grace", 0, OPT_DURATION, &run->grace_ns, "TIME",
+		  "between SIGTERM and SIGKILL (default: 10s)" },
+		{ "wait", 'w', OPT_FLAG, &run->host.waits, NULL,
+		  "stay until all its processes have ended" },
+		{ "kill-leftovers", 0, OPT_FLAG, &run->host.kills_leftovers, NULL,
+		  "end what its command leaves behind" },
+		{ "wait-for-room", 0, OPT_FLAG, &run->waits_for_room, NULL,
+		  "begin when the machine has room: see proctor pressure" },
+		{ "summary", 0, OPT_FLAG, &run->summary, NULL,
+		  "show what it took also when stderr is no terminal" },
+		{ "quiet", 'q', OPT_FLAG, &run->quiet, NULL, "say nothing at the end" },
+		{ "no-bpf", 0, OPT_FLAG, &run->no_bpf, NULL,
+		  "stay off BPF, as on kernels without it" },
+		{ "tier", 0, OPT_TEXT, &run->tier, "TIER",
+		  "watch by bpf, connector or looks at most" },
+		CLI_COMMON_OPTS(cli),
+	};
+
+	for (size_t i = 0; i < JOB_LIMIT_COUNT; i++)
+		limit[i] = NOT_GIVEN;
+	run->interval_ns = NOT_GIVEN;
+	if (!cli_parse_command(cli, opts, argc, argv, ret_first))
+		return false;
+	cli->status = check_numbers(run);
+	if (cli->status == CLI_OK)
+		cli->status = check_options(run, argc - *ret_first);
+	return cli->status == CLI_OK;
+}
+
+static int refused(const struct err *err, int status)
+{
+	log_error("%s", err->msg);
+	return status;
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+/* A state directory that cannot be used costs the record, never the job. */
+static void find_store(struct run *run)
+{
+	if (cli_config(run->cli, &run->config, NULL) != CLI_OK)
+		log_warn("the configuration is wrong: its defaults are used");
+	if (cli_make_state_dir(run->cli, run->state_dir) != CLI_OK) {
+		log_warn("the job runs unrecorded");
+		run->state_dir[0] = '\0';
+		return;
+	}
+	run->db_path = cli_path(run->config.profiler.storage_path, run->state_dir, "proctor.db");
+}
+
+/* An id that was asked for must be known before the command is told of it. */
+static void claim_job_id(struct run *run)
+{
+	cleanup(store_closep) struct store *store = NULL;
+	const struct store_options options = { .path = run->db_path,
+		                               .kind = "run",
+		                               .is_brief = true };
+	const char *notice;
+	bool changed;
+	struct err err;
+
+	if (!run->job_id || !run->db_path)
+		return;
+	if (store_open(&options, &store, &notice, &err) < 0 ||
+	    store_claim_job_id(store, run->job.id, &changed, &err) < 0)
+		return; /* the recorder meets the same trouble, and tells of it */
+	if (changed)
+		log_warn("there is a job %s already: this one is %s", run->job_id, run->job.id);
+	run->is_claimed = true;
+}
+
+static void open_folder(struct run *run)
+{
+	const struct runfolder_options options = { .path = run->out,
+		                                .job_id = run->job.id,
+		                                .interval_ns = run->interval_ns };
+	struct err err;
+
+	if (!run->out)
+		return;
+	if (runfolder_open(&options, &run->folder, &err) < 0)
+		log_warn("the job runs without its folder: %s", err.msg);
+	else if (runfolder_moved_to(run->folder) && !run->quiet)
+		log_info("an earlier run was moved to %s", runfolder_moved_to(run->folder));
+}
+
+static void set_engine_options(struct run *run)
+{
+	struct engine_options *o = &run->host.engine;
+
+	cli_sampler_options(&run->config, &o->sampler);
+	o->anomaly = cli_anomaly_config(&run->config);
+	o->limits = cli_pressure_limits(&run->config);
+	o->interval_ns = run->interval_ns ? run->interval_ns : INTERVAL_NS;
+	o->keep_interval = run->interval_ns != 0;
+	o->starts_fine = run->interval_ns == 0;
+	o->budget_ratio = BUDGET_RATIO;
+	o->notice = on_notice;
+	o->notice_self = run;
+	o->sampler.jobs_only = true;
+	o->recorder.opens_later = true;
+	o->recorder.is_patient = true;
+	o->recorder.folder = run->folder;
+	o->recorder.job_id = run->is_claimed ? NULL : run->job.id;
+	o->recorder.retention_after_ns = RETENTION_AFTER_NS;
+	o->recorder.retention = cli_retention(&run->config);
+	o->recorder.store.path = run->db_path;
+	o->recorder.store.kind = "run";
+	o->recorder.store.is_brief = true;
+	o->recorder.store.interval_ns = o->interval_ns;
+	run->host.job = &run->job;
+	run->host.grace_ns = run->grace_ns;
+	run->host.notice = on_notice;
+	run->host.on_snapshot = on_snapshot;
+	run->host.self = run;
+}
+
+static struct run_record record_of(const struct run *run, const struct engine_totals *totals)
+{
+	const struct recorder_status *r = &totals->recorder;
+	struct run_record record = { .is_stored = r->has_end,
+		                     .state_dir = run->cli->state_dir,
+		                     .notes = &run->notes };
+
+	if (!run->db_path)
+		record.trouble = "there is no place for it";
+	else if (!r->has_end || r->lost || r->events_lost)
+		record.trouble = r->reason;
+	record.events_lost = r->events_lost;
+	return record;
+}
+
+/* The terminal shows the key that ended the job, ^C, and the cursor stays behind it. */
+static bool stands_behind_key(const struct job *job)
+{
+	struct termios mode;
+
+	return (job->signal == SIGINT || job->signal == SIGQUIT) &&
+	       tcgetattr(STDERR_FILENO, &mode) == 0 && mode.c_lflag & ECHO &&
+	       mode.c_lflag & ECHOCTL;
+}
+
+static void tell(struct run *run, const struct job *job, const struct engine_totals *totals)
+{
+	struct style style = cli_style_of(run->cli, STDERR_FILENO);
+	struct run_record record = record_of(run, totals);
+	struct buf out = { 0 };
+
+	if (run->quiet)
+		return;
+	if (!run->summary && !isatty(STDERR_FILENO)) {
+		if (run->db_path && record.trouble && !totals->loss_is_told)
+			log_warn("the record of this job is %s: %s",
+			         record.is_stored ? "incomplete" : "not stored", record.trouble);
+		return;
+	}
+	if (stands_behind_key(job))
+		buf_putc(&out, '\n');
+	run_view(&out, job, &record, &style, (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
+	(void)io_write_patiently(STDERR_FILENO, out.at, out.len, LOG_PATIENCE_NS);
+	buf_done(&out);
+}
+
+static int exec_status(const struct err *err)
+{
+	if (err->code == ECANCELED)
+		return RUN_FAILED;
+	return err->code == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
+}
+
+/* The environment is the command's own, but for what `proctor sheet` needs in it to find the door.
+ */
+static void set_environment(struct run *run)
+{
+	const char *given = getenv("PROCTOR_STATE_DIR");
+
+	setenv("PROCTOR_JOB_ID", run->job.id, 1);
+	if (!*run->state_dir || cli_env_finds(run->state_dir))
+		return;
+	run->sets_state_dir = true;
+	run->given_state_dir = given ? xstrdup(given) : NULL;
+	setenv("PROCTOR_STATE_DIR", run->state_dir, 1);
+}
+
+static void put_back(const char *name, const char *value)
+{
+	if (value)
+		setenv(name, value, 1);
+	else
+		unsetenv(name);
+}
+
+static void reset_environment(const struct run *run)
+{
+	put_back("PROCTOR_JOB_ID", *run->job.parent ? run->job.parent : NULL);
+	if (run->sets_state_dir)
+		put_back("PROCTOR_STATE_DIR", run->given_state_dir);
+}
+
+static void open_door(struct run *run, struct loop *loop, struct jobhost *host)
+{
+	const struct run_door_options options = { .state_dir = run->state_dir,
+		                                  .job_id = run->job.id,
+		                                  .db_path = run->db_path,
+		                                  .host = host,
+		                                  .herald = run->herald };
+	struct err err;
+
+	if (*run->state_dir && run_door_open(loop, &options, &run->door, &err) < 0)
+		on_notice(run, err.msg);
+}
+
+static void end_folder(struct run *run, const struct job *job, const struct recorder_status *r)
+{
+	struct buf report = { 0 };
+	struct err err;
+
+	if (!run->folder)
+		return;
+	if (!r->has_end || report_text(run->cli, job->id, &report) != CLI_OK)
+		report_totals_text(job, &report);
+	if (runfolder_end(run->folder, job, report.len ? report.at : NULL, &err) < 0 &&
+	    !r->folder_failed)
+		log_warn("%s", err.msg);
+	runfolder_close(TAKE_PTR(run->folder));
+	buf_done(&report);
+}
+
+static int not_started(const struct run *run, struct err *err)
+{
+	int status = exec_status(err);
+
+	if (status != RUN_FAILED)
+		exec_error_describe(run->host.argv[0], err->code, err);
+	return refused(err, status);
+}
+
+/* A job all the same: who looks for it later must find how it ended. */
+static int give_up(struct run *run, struct jobhost *host, struct err *err)
+{
+	int status = not_started(run, err);
+	struct engine_totals totals;
+	struct job job;
+
+	run_door_close(TAKE_PTR(run->door));
+	run_announcer_end(run->herald,
+	               &(struct launch_end){ .has_exit_code = true, .exit_code = status });
+	run_announcer_free(TAKE_PTR(run->herald));
+	if (status == RUN_FAILED)
+		return status;
+	jobhost_fail(host, status, err->msg);
+	jobhost_finish(host, &job, &totals);
+	end_folder(run, &job, &totals.recorder);
+	return status;
+}
+
+static bool has_limits(const struct run *run)
+{
+	for (size_t i = 0; i < JOB_LIMIT_COUNT; i++)
+		if (run->job.limit[i])
+			return true;
+	return false;
+}
+
+static int begin(struct run *run, struct loop **ret_loop, struct jobhost **ret_host,
+                 struct err *err)
+{
+	struct launcher *launcher = NULL;
+
+	if (loop_new(ret_loop, err) < 0 ||
+	    launcher_new(*ret_loop, run->cli->sigpipe, &launcher, err) < 0 ||
+	    jobhost_new(*ret_loop, launcher, &run->host, ret_host, err) < 0)
+		return -err->code;
+	return 0;
+}
+
+/* Nothing can be watched here, which is no reason not to run the command. Limits are. */
+static int run_unrecorded(struct run *run, const struct err *why)
+{
+	struct err err;
+
+	if (has_limits(run))
+		return refused(why, RUN_FAILED);
+	log_warn("the command runs unrecorded: %s", why->msg);
+	runfolder_close(TAKE_PTR(run->folder));
+	reset_environment(run);
+	(void)!exec_unwatched(&run->plain, run->host.argv, &err);
+	return not_started(run, &err);
+}
+
+/* Returns only when the command did not start. */
+static int run_job(struct run *run)
+{
+	cleanup(loop_freep) struct loop *loop = NULL;
+	cleanup(jobhost_freep) struct jobhost *host = NULL;
+	struct launch_end end;
+	struct engine_totals totals;
+	struct job job;
+	struct err err;
+
+	exec_unwatched_keep(&run->plain, run->cli->sigpipe);
+	if (begin(run, &loop, &host, &err) < 0)
+		return run_unrecorded(run, &err);
+	run->herald = run_announcer_new(loop, host);
+	open_door(run, loop, host);
+	if (jobhost_start(host, &err) < 0)
+		return give_up(run, host, &err);
+	if (jobhost_run(host, &err) < 0)
+		log_warn("%s", err.msg);
+	run_door_close(TAKE_PTR(run->door));
+	run_announcer_end(run->herald, jobhost_end(host));
+	run_announcer_free(TAKE_PTR(run->herald));
+	jobhost_finish(host, &job, &totals);
+	end = *jobhost_end(host);
+	jobhost_free(TAKE_PTR(host));
+	end_folder(run, &job, &totals.recorder);
+	tell(run, &job, &totals);
+	launch_end_alike(&end);
+}
+
+static void wait_for_room(const struct run *run)
+{
+	struct admission room = { .limits = cli_pressure_limits(&run->config) };
+
+	if (run->waits_for_room)
+		admission_wait(&room, run->job.type);
+	admission_done(&room);
+}
+
+static int run_run(struct cli *cli, int argc, char **argv)
+{
+	struct run run = { .cli = cli, .grace_ns = GRACE_NS };
+	struct err err;
+	int first, status;
+
+	if (!parse(&run, argc, argv, &first))
+		return cli->status == CLI_OK ? CLI_OK : RUN_FAILED;
+	if (name_job(&run, argc - first, argv + first, &err) < 0)
+		return refused(&err, RUN_FAILED);
+	run.host.argv = argv + first;
+	find_store(&run);
+	wait_for_room(&run);
+	claim_job_id(&run);
+	open_folder(&run);
+	set_engine_options(&run);
+	set_environment(&run);
+	status = run_job(&run);
+	free(run.given_state_dir);
+	free(run.db_path);
+	return status;
+}
+
+const struct verb verb_run = {
+	.name = "run",
+	.summary = "run a command and record all its processes",
+	.usage = "[OPTION…] [--] COMMAND [ARG…]",
+	.about = about,
+	.instead_of_json = "ask `proctor report --json` when the job is over",
+	.run = run_run,
+};

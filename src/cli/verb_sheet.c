@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* verb_sheet.c - `proctor sheet`: a command as one numbered step of the surrounding job. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/scan.h"
+#include "cli/cli.h"
+#include "cli/job_door.h"
+#include "cli/spawn_unwatched.h"
+#include "serve/serve.h"
+
+struct sheet_call {
+	struct cli *cli;
+	uint64_t num, total; /* 0: not given */
+	const char *label;
+	char **command;
+	bool is_open; /* the job knows of it */
+};
+
+/* ---- the words ------------------------------------------------------------------------------- */
+
+/* "3" or "3/10". */
+static bool parse_number(const char *word, uint64_t *ret_num, uint64_t *ret_total)
+{
+	struct scan s = scan_str(word);
+	uint64_t num, total = 0;
+
+	if (!scan_u64(&s, &num) || (scan_lit(&s, "/") && (!scan_u64(&s, &total) || total < num)))
+		return false;
+	if (!scan_at_end(&s) || num == 0 || num > SERVE_SHEET_MAX || total > SERVE_SHEET_MAX)
+		return false;
+	*ret_num = num;
+	*ret_total = total;
+	return true;
+}
+
+/* Whether the first word is meant as the number: it looks like one, or it stands before "--". `7z
+ * x` and `ls -l` are commands. */
+static bool is_meant_as_number(const char *word, const char *next)
+{
+	return word[strspn(word, "0123456789/")] == '\0' || (next && strcmp(next, "--") == 0);
+}
+
+static bool parse(struct sheet_call *c, const struct opt *opts, int argc, char **argv)
+{
+	struct cli *cli = c->cli;
+	int at, more;
+
+	if (!cli_parse_command(cli, opts, argc, argv, &at))
+		return false;
+	if (at < argc && strcmp(argv[at - 1], "--") != 0 &&
+	    is_meant_as_number(argv[at], at + 1 < argc ? argv[at + 1] : NULL)) {
+		if (!parse_number(argv[at], &c->num, &c->total)) {
+			cli->status = cli_usage(
+				cli, "'%s' is not the number of a sheet; write 3 or 3/10",
+				argv[at]);
+			return false;
+		}
+		if (!cli_parse_command(cli, opts, argc - at, argv + at, &more))
+			return false;
+		at += more;
+	}
+	c->command = argv + at;
+	if (at == argc)
+		cli->status = cli_usage(cli, "no command given");
+	return at < argc;
+}
+
+/* ---- the job's side -------------------------------------------------------------------------- */
+
+static void begin(struct sheet_call *c)
+{
+	struct buf params = { 0 };
+	struct json j = { .out = &params };
+	json_t *result = NULL;
+	struct err err;
+
+	json_begin_object(&j);
+	if (c->num) {
+		json_key(&j, "sheet_num");
+		json_u64(&j, c->num);
+	}
+	if (c->total) {
+		json_key(&j, "total");
+		json_u64(&j, c->total);
+	}
+	if (c->label && *c->label) {
+		json_key(&j, "label");
+		json_str(&j, c->label);
+	}
+	json_end_object(&j);
+	if (job_door_call(c->cli, "sheet.started", params.at, &result, &err) < 0) {
+		log_warn("%s; the command runs without a sheet", err.msg);
+	} else {
+		c->num = (uint64_t)json_integer_value(json_object_get(result, "sheet_num"));
+		c->is_open = true;
+	}
+	json_decref(result);
+	buf_done(&params);
+}
+
+/* So that a step that was not given a number knows its own. */
+static void set_environment(const struct sheet_call *c)
+{
+	char num[24];
+
+	if (!c->is_open)
+		return;
+	snprintf(num, sizeof num, "%llu", (unsigned long long)c->num);
+	setenv("PROCTOR_SHEET", num, 1);
+}
+
+static void end(const struct sheet_call *c, const struct launch_end *how)
+{
+	bool is_good = how->has_exit_code && how->exit_code == 0;
+	struct buf params = { 0 };
+	struct err err;
+
+	if (!c->is_open)
+		return;
+	buf_printf(&params, "{\"sheet_num\":%llu", (unsigned long long)c->num);
+	if (!is_good)
+		buf_printf(&params, ",\"%s\":%d", how->has_exit_code ? "exit_code" : "signal",
+		           how->has_exit_code ? how->exit_code : how->signal);
+	buf_putc(&params, '}');
+	if (job_door_call(c->cli, is_good ? "sheet.completed" : "sheet.failed", params.at, NULL, &err) <
+	    0)
+		log_warn("%s; the end of sheet %llu is not recorded", err.msg,
+		         (unsigned long long)c->num);
+	buf_done(&params);
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+/* Returns only when the command did not start. */
+static int run_sheet(struct sheet_call *c)
+{
+	struct launch_end how;
+	int status;
+
+	begin(c);
+	set_environment(c);
+	status = spawn_unwatched(c->cli, c->command, &how);
+	if (status) {
+		end(c, &(struct launch_end){ .has_exit_code = true, .exit_code = status });
+		return status;
+	}
+	end(c, &how);
+	launch_end_alike(&how);
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+	struct sheet_call c = { .cli = cli };
+	const struct opt opts[] = {
+		{ "label", 'l', OPT_TEXT, &c.label, "TEXT", "what the step is called" },
+		CLI_COMMON_OPTS(cli),
+	};
+
+	return parse(&c, opts, argc, argv) ? run_sheet(&c) : cli->status;
+}
+
+const struct verb verb_sheet = {
+	.name = "sheet",
+	.summary = "run a command as one numbered step of the surrounding job",
+	.usage = "[N[/TOTAL]] [--label TEXT] [--] COMMAND [ARG…]",
+	.about =
+		"N counts from 1; without it the next number is taken. What the command and its children use is\n"
+		"counted for the sheet. The command's exit status is ours; it finds its number in PROCTOR_SHEET.\n"
+		"Outside of a job it runs all the same. A number that was used before is its next attempt.",
+	.instead_of_json = "ask `proctor report --json`",
+	.run = run,
+};

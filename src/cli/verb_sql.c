@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* verb_sql.c - one question to the store, in SQL. */
+#include "history/sql_query.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/store_locations.h"
+#include "view/query_result.h"
+
+#define QUERY_MAX ((size_t)1 << 20)
+#define LIMIT_MAX_NS (3600 * NS_PER_S)
+#define FLUSH_BYTES ((size_t)64 << 10)
+
+struct answer {
+	struct query_result result;
+	struct buf out;
+	bool is_cut;
+	int written; /* CLI_OK so far, or how writing ended */
+};
+
+static int put_columns(void *self, const char *const *names, size_t n)
+{
+	struct answer *a = self;
+
+	a->result.out = &a->out;
+	query_result_begin(&a->result, names, n);
+	return 0;
+}
+
+static void put_value(struct query_result *r, const struct sql_value *v)
+{
+	switch (v->type) {
+	case SQL_NULL:
+		query_result_null(r);
+		break;
+	case SQL_INTEGER:
+		query_result_i64(r, v->integer);
+		break;
+	case SQL_REAL:
+		query_result_real(r, v->real);
+		break;
+	case SQL_TEXT:
+		query_result_text(r, v->text, v->n);
+		break;
+	case SQL_BLOB:
+		query_result_blob(r, v->text, v->n);
+		break;
+	}
+}
+
+/* Hands on what there is, so that memory does not grow with the answer. */
+static int flush(struct answer *a)
+{
+	a->written = cli_print(&a->out);
+	buf_reset(&a->out);
+	return a->written == CLI_OK ? 0 : -EPIPE;
+}
+
+static int put_row(void *self, const struct sql_value *values, size_t n)
+{
+	struct answer *a = self;
+
+	for (size_t i = 0; i < n; i++)
+		put_value(&a->result, &values[i]);
+	if (!query_result_end_row(&a->result)) {
+		a->is_cut = true;
+		return -E2BIG;
+	}
+	return a->out.len >= FLUSH_BYTES ? flush(a) : 0;
+}
+
+static int ask(const char *path, const char *query, uint64_t limit_ns, struct answer *a)
+{
+	const struct sql_sink sink = { .self = a, .columns = put_columns, .row = put_row };
+	struct err err = { 0 };
+	int r = sql_query_run(path, query, limit_ns, &sink, &err);
+
+	if (a->written != CLI_OK)
+		return a->written;
+	if (r == -ENOENT)
+		return store_locations_tell_missing(path);
+	if (r < 0 && !a->is_cut)
+		return cli_failed(&err);
+	query_result_end(&a->result);
+	if (flush(a) < 0)
+		return a->written;
+	if (a->is_cut)
+		log_error("only the first %zu rows are shown; --csv and --json show all",
+		          a->result.rows);
+	return a->is_cut ? CLI_FAILED : CLI_OK;
+}
+
+/* The query: the word itself, or stdin for "-". */
+static int load_query(const char *word, struct buf *to)
+{
+	char *room;
+	ssize_t n;
+
+	to->max = QUERY_MAX + 1;
+	if (strcmp(word, "-") != 0) {
+		buf_puts(to, word);
+		return CLI_OK;
+	}
+	room = buf_grow(to, QUERY_MAX + 1);
+	n = room ? io_read_fd(STDIN_FILENO, room, QUERY_MAX + 1) : -ENOMEM;
+	if (n < 0 || (size_t)n > QUERY_MAX) {
+		log_error("read the query from stdin: %s",
+		          n < 0 ? strerror((int)-n) : "larger than 1 MiB");
+		return CLI_FAILED;
+	}
+	to->len = (size_t)n;
+	room[n] = '\0';
+	return CLI_OK;
+}
+
+static int answer_query(const struct cli *cli, const char *word, uint64_t limit_ns, bool csv)
+{
+	char state_dir[CONFIG_PATH_MAX];
+	cleanup(freep) char *path = NULL;
+	struct answer a = { .result.format = csv         ? QUERY_RESULT_CSV
+		                             : cli->json ? QUERY_RESULT_JSON
+		                                         : QUERY_RESULT_TABLE };
+	struct buf query = { 0 };
+	struct config config;
+	int status = cli_config(cli, &config, NULL);
+
+	if (status != CLI_OK || (status = cli_state_dir(cli, state_dir)) != CLI_OK)
+		return status;
+	path = cli_path(config.profiler.storage_path, state_dir, "proctor.db");
+	a.result.style = cli_style(cli);
+	a.result.escapes = isatty(STDOUT_FILENO);
+	a.out.max = (size_t)1 << 30;
+	status = load_query(word, &query);
+	if (status == CLI_OK)
+		status = ask(path, query.at ? query.at : "", limit_ns, &a);
+	query_result_done(&a.result);
+	buf_done(&a.out);
+	buf_done(&query);
+	return status;
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+	uint64_t limit_ns = SQL_TIME_DEFAULT_NS;
+	bool csv = false;
+	const struct opt opts[] = {
+		{ "csv", 0, OPT_FLAG, &csv, NULL, "comma-separated, with a head" },
+		{ "limit-seconds", 0, OPT_DURATION, &limit_ns, "S", "give up after this time (5)" },
+		CLI_COMMON_OPTS(cli),
+	};
+	int words;
+
+	if (!cli_parse(cli, opts, argc, argv, &words))
+		return cli->status;
+	if (words != 1)
+		return cli_usage(cli,
+		                 words ? "one query only; put it in quotes" : "no query given");
+	if (csv && cli->json)
+		return cli_usage(cli, "--csv and --json exclude each other");
+	if (limit_ns == 0 || limit_ns > LIMIT_MAX_NS)
+		return cli_usage(cli, "--limit-seconds: write a time above 0 and up to 1h");
+	return answer_query(cli, argv[1], limit_ns, csv);
+}
+
+const struct verb verb_sql = {
+	.name = "sql",
+	.summary = "ask the store a question in SQL (it only reads)",
+	.usage = "[--json | --csv] [--limit-seconds S] QUERY|-",
+	.about =
+		"QUERY is one SELECT; '-' takes it from stdin. Views worth asking: snapshots, process_metrics,\n"
+		"process_events. Recording goes on undisturbed.",
+	.run = run,
+};

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* verb_status.c - `proctor status`: how the daemon does. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "cli/daemon_client.h"
+#include "model/anomaly.h"
+#include "rpc/rpc_answer.h"
+#include "view/status_view.h"
+
+static double mib(double v)
+{
+	return v * (1 << 20);
+}
+
+/* The worst first. */
+static void take_anomalies(const json_t *list, struct status_facts *to)
+{
+	size_t n = 0;
+
+	to->anomalies_active = json_array_size(list);
+	for (int severity = SEVERITY_COUNT - 1; severity >= 0; severity--)
+		for (size_t i = 0; i < json_array_size(list) && n < STATUS_ANOMALIES; i++) {
+			const json_t *a = json_array_get(list, i);
+			const char *told = rpc_answer_text(a, "severity");
+
+			if (told ? strcmp(told, severity_name(severity)) != 0 : severity > 0)
+				continue;
+			to->anomalies[n++] = (struct status_anomaly){
+				.type = rpc_answer_text(a, "anomaly_type"),
+				.job_id = rpc_answer_text(a, "job_id"),
+				.pid = (pid_t)rpc_answer_u64(a, "pid"),
+			};
+		}
+}
+
+static struct status_facts facts_of(const json_t *a, const char *socket)
+{
+	const json_t *store = json_object_get(a, "store"), *losses = json_object_get(a, "losses");
+
+	return (struct status_facts){
+		.socket = socket,
+		.version = rpc_answer_text(a, "version"),
+		.tier = rpc_answer_text(a, "tier"),
+		.pressure = rpc_answer_text(a, "pressure_level"),
+		.store_path = rpc_answer_text(store, "path"),
+		.trouble = rpc_answer_text(store, "reason"),
+		.config_problem = rpc_answer_text(a, "config_problem"),
+		.pid = (pid_t)rpc_answer_u64(a, "pid"),
+		.is_enabled = rpc_answer_is(a, "enabled"),
+		.uptime_ns = rpc_answer_ns(a, "uptime_seconds"),
+		.interval_ns = rpc_answer_ns(a, "interval_seconds"),
+		.asked_interval_ns = rpc_answer_ns(a, "configured_interval_seconds"),
+		.left_out = rpc_answer_text(a, "left_out"),
+		.cpu_ns = rpc_answer_ns(a, "cpu_seconds"),
+		.store_bytes = rpc_answer_u64(store, "bytes"),
+		.cpu_ratio = rpc_answer_number(a, "cpu_percent") / 100,
+		.rss_bytes = mib(rpc_answer_number(a, "rss_mb")),
+		.processes = rpc_answer_u64(a, "processes"),
+		.running_jobs = rpc_answer_u64(a, "running_jobs"),
+		.active_sheets = rpc_answer_u64(a, "active_sheets"),
+		.clients = rpc_answer_u64(a, "clients"),
+		.lost_snapshots = rpc_answer_u64(losses, "snapshots"),
+		.lost_events = rpc_answer_u64(losses, "events"),
+		.unread_events = rpc_answer_u64(losses, "unread_events"),
+		.missed_ticks = rpc_answer_u64(losses, "missed_ticks"),
+	};
+}
+
+/* The same document whether it answers or not; `problem` is why not. */
+static int print_json(const struct daemon_client *ask, const char *problem, const json_t *answer)
+{
+	cleanup(buf_done) struct buf out = { 0 };
+	struct json j = { .out = &out };
+
+	json_begin_object(&j);
+	json_key(&j, "schema");
+	json_u64(&j, 1);
+	json_key(&j, "running");
+	json_bool(&j, ask->is_there);
+	json_key(&j, "socket");
+	json_str(&j, ask->path);
+	json_key(&j, "pid");
+	ask->pid ? json_i64(&j, ask->pid) : json_nil(&j);
+	json_key(&j, "problem");
+	json_str(&j, problem);
+	json_key(&j, "status");
+	rpc_answer_put(&j, answer);
+	json_end_object(&j);
+	buf_putc(&out, '\n');
+	return cli_print(&out);
+}
+
+static int show(const struct cli *cli, const struct daemon_client *ask, const json_t *answer)
+{
+	struct style style = cli_style(cli);
+	cleanup(buf_done) struct buf out = { 0 };
+	struct status_facts facts;
+
+	if (cli->json)
+		return print_json(ask, NULL, answer);
+	facts = facts_of(answer, ask->path);
+	take_anomalies(json_object_get(answer, "anomalies_active"), &facts);
+	status_view(&facts, &style, &out);
+	return cli_print(&out);
+}
+
+static int ask_status(const struct cli *cli, const char *socket)
+{
+	struct daemon_client ask;
+	json_t *answer = NULL;
+	struct err err;
+	int r = daemon_client_open(socket, &ask, &err), status;
+
+	if (r == 0)
+		r = daemon_client_call(&ask, "daemon.status", NULL, &answer, &err);
+	if (r < 0 && cli->json)
+		(void)print_json(&ask, err.msg, NULL);
+	status = r < 0 ? daemon_client_tell(&err) : show(cli, &ask, answer);
+	json_decref(answer);
+	daemon_client_close(&ask);
+	return status;
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+	const char *socket = NULL;
+	const struct opt opts[] = { DAEMON_CLIENT_OPT(&socket), CLI_COMMON_OPTS(cli) };
+	int words;
+
+	if (!cli_parse(cli, opts, argc, argv, &words))
+		return cli->status;
+	if (words)
+		return cli_usage(cli, "takes options only; one job: proctor report %s", argv[1]);
+	return ask_status(cli, socket);
+}
+
+const struct verb verb_status = {
+	.name = "status",
+	.summary = "how the daemon does: tier, cost, store, losses, jobs",
+	.usage = "[--socket PATH] [--json]",
+	.about =
+		"Asks the daemon that PROCTOR_SOCKET names, else your own, else the machine's. 4: there is none, or\n"
+		"it does not answer; --json is one document all the same, with what is wrong as `problem`.",
+	.run = run,
+};

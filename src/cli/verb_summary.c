@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* verb_summary.c - the resource summary of a run folder, from its CSV files. */
+#include <errno.h>
+
+#include "base/log.h"
+#include "cli/cli.h"
+#include "runfolder/runfolder_read.h"
+#include "view/format.h"
+#include "view/table.h"
+
+static void add_reason(struct buf *to, uint64_t n, const char *what)
+{
+	if (n)
+		buf_printf(to, "%s%s %s", to->len ? ", " : "", format_count(n).at, what);
+}
+
+/* "2 comments, 1 too short; 3 values not readable" */
+static void put_reasons(struct buf *to, const struct runfolder_file *file)
+{
+	const struct hardware_file_counts *c = &file->counts;
+
+	add_reason(to, c->comments, c->comments == 1 ? "comment" : "comments");
+	add_reason(to, c->too_short, "too short");
+	add_reason(to, c->too_long, "too long");
+	add_reason(to, c->unusable, "without a value");
+	if (c->values_skipped)
+		buf_printf(to, "%s%s %s not readable", to->len ? "; " : "",
+		           format_count(c->values_skipped).at,
+		           c->values_skipped == 1 ? "value" : "values");
+}
+
+static void add_file(struct table *t, const char *name, const struct runfolder_file *file)
+{
+	const struct hardware_file_counts *c = &file->counts;
+	uint64_t lines = hardware_file_lines(c);
+	struct buf why = { 0 };
+
+	table_add(t, name, INK_PLAIN);
+	if (!file->is_there) {
+		table_add_figure(t, "-", INK_PLAIN);
+		table_add_figure(t, "-", INK_PLAIN);
+		table_add_figure(t, "-", INK_PLAIN);
+		table_add(t, "not there", INK_DIM);
+		return;
+	}
+	put_reasons(&why, file);
+	if (!lines)
+		buf_puts(&why, file->problem[0] ? "" : "empty");
+	if (file->problem[0])
+		buf_printf(&why, "%s%s", why.len ? "; " : "", file->problem);
+	table_add(t, format_count(lines).at, INK_PLAIN);
+	table_add(t, format_count(c->used).at, INK_PLAIN);
+	table_add(t, format_count(lines - c->used - c->heads).at, INK_PLAIN);
+	table_add(t, why.at ? why.at : "", file->problem[0] ? INK_BAD : INK_DIM);
+	buf_done(&why);
+}
+
+static void put_files(const struct runfolder_reading *r, const struct style *style, struct buf *to)
+{
+	static const struct table_column columns[] = {
+		{ "file", TABLE_LEFT, 0, 0, false },  { "lines", TABLE_RIGHT, 0, 0, false },
+		{ "used", TABLE_RIGHT, 0, 0, false }, { "skipped", TABLE_RIGHT, 0, 0, false },
+		{ "why", TABLE_LEFT, 0, 10, true },
+	};
+	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns) };
+
+	for (size_t i = 0; i < HARDWARE_FILE_COUNT; i++)
+		add_file(&t, hwfile_names[i], &r->files[i]);
+	table_print(&t, style, to);
+	table_done(&t);
+}
+
+static void put_figures(const struct runfolder_reading *r, const struct style *style, struct buf *to)
+{
+	static const struct table_column columns[] = {
+		{ NULL, TABLE_LEFT, 0, 0, false },
+		{ NULL, TABLE_RIGHT, 0, 0, false },
+		{ NULL, TABLE_LEFT, 0, 0, false },
+	};
+	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns) };
+
+	for (enum resource_key key = 0; key < RESOURCE_KEY_COUNT; key++) {
+		uint64_t tenths;
+
+		if (!resource_summary_get(&r->summary, key, &tenths))
+			continue;
+		table_add(&t, resource_keys[key].label, INK_PLAIN);
+		table_add(&t, format_milli(tenths * 100, 1).at, INK_BOLD);
+		table_add(&t, resource_keys[key].unit, INK_PLAIN);
+	}
+	if (t.cells.len)
+		table_print(&t, style, to);
+	else
+		buf_puts(to, "nothing can be read from these files\n");
+	table_done(&t);
+}
+
+static void put_text(const struct cli *cli, const struct runfolder_reading *r, struct buf *to)
+{
+	const struct style style = cli_style(cli);
+
+	put_files(r, &style, to);
+	buf_putc(to, '\n');
+	put_figures(r, &style, to);
+	if (r->gpus > 1)
+		buf_printf(to, "\n%u GPUs: means are over all of them, maxima are of one\n",
+		           r->gpus);
+}
+
+static int show(const struct cli *cli, const struct runfolder_reading *r)
+{
+	struct buf out = { 0 };
+	struct json json = { .out = &out };
+	int status;
+
+	if (cli->json) {
+		runfolder_reading_put(&json, r);
+		buf_putc(&out, '\n');
+	} else {
+		put_text(cli, r, &out);
+	}
+	status = cli_print(&out);
+	buf_done(&out);
+	return status;
+}
+
+/* A file that is there and cannot be read makes the answer a half one: said, and no success. */
+static int tell_problems(const char *path, const struct runfolder_reading *r)
+{
+	int status = CLI_OK;
+
+	for (size_t i = 0; i < HARDWARE_FILE_COUNT; i++) {
+		if (!r->files[i].problem[0])
+			continue;
+		log_error("read '%s/%s': %s", path, hwfile_names[i], r->files[i].problem);
+		status = CLI_FAILED;
+	}
+	return status;
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+	const struct opt opts[] = { CLI_COMMON_OPTS(cli) };
+	struct runfolder_reading reading;
+	struct err err;
+	int words, r, status;
+
+	if (!cli_parse(cli, opts, argc, argv, &words))
+		return cli->status;
+	if (words != 1)
+		return cli_usage(cli, words ? "one folder only" : "no folder given");
+	r = runfolder_read(argv[1], &reading, &err);
+	if (r < 0) {
+		cli_failed(&err);
+		return r == -ENOENT ? CLI_NOT_FOUND : CLI_FAILED;
+	}
+	status = show(cli, &reading);
+	return status == CLI_OK ? tell_problems(argv[1], &reading) : status;
+}
+
+const struct verb verb_summary = {
+	.name = "summary",
+	.summary = "the resource summary of a run folder, from its CSV files",
+	.usage = "[--json] DIR",
+	.about =
+		"Reads hw_metrics.csv, hw_dmon.csv and cpu_metrics.csv, as `run --out DIR` or nvidia-smi itself\n"
+		"wrote them, and says what was used and what was skipped.",
+	.run = run,
+};

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+#include "config/config_load.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/io.h"
+
+struct loader {
+	struct config *to;
+	struct config_files *files;
+	struct config_problems *problems;
+};
+
+void config_files_done(struct config_files *files)
+{
+	vec_done(&files->list);
+}
+
+static struct config_file *note_file(struct loader *l, const char *path)
+{
+	struct config_file *f = vec_push(&l->files->list, CONFIG_FILES_MAX);
+
+	if (f)
+		snprintf(f->path, sizeof f->path, "%s", path);
+	else
+		config_problem_add(l->problems, "%s: more than %d configuration files", path,
+		                   CONFIG_FILES_MAX);
+	return f;
+}
+
+static void load_fd(struct loader *l, int fd, const char *path)
+{
+	struct buf text = { .max = CONFIG_FILE_MAX + 1 };
+	char *room = buf_grow(&text, CONFIG_FILE_MAX + 1);
+	ssize_t n = room ? io_read_fd(fd, room, CONFIG_FILE_MAX + 1) : -ENOMEM;
+
+	if (n < 0)
+		config_problem_add(l->problems, "%s: read: %s", path, strerror((int)-n));
+	else if ((size_t)n > CONFIG_FILE_MAX)
+		config_problem_add(l->problems, "%s: larger than %zu bytes", path, CONFIG_FILE_MAX);
+	else
+		ini_read(scan_mem(room, (size_t)n), path, l->to, l->problems);
+	buf_done(&text);
+}
+
+/* Opening a FIFO or a device could hang or do things; who means it names it with --config. */
+static void load_found(struct loader *l, const char *path)
+{
+	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int error = errno;
+	struct config_file *f;
+	struct stat st;
+
+	if (fd < 0 && (error == ENOENT || error == ENOTDIR))
+		return;
+	f = note_file(l, path);
+	if (!f)
+		return;
+	if (fd < 0 && error == EACCES)
+		f->skipped = true;
+	else if (fd < 0)
+		config_problem_add(l->problems, "%s: open: %s", path, strerror(error));
+	else if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		config_problem_add(l->problems, "%s: not a regular file", path);
+	else
+		load_fd(l, fd, path);
+}
+
+static void load_named(struct loader *l, const char *path)
+{
+	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0) {
+		config_problem_add(l->problems, "%s: open: %s", path, strerror(errno));
+		return;
+	}
+	note_file(l, path);
+	load_fd(l, fd, path);
+}
+
+static int is_drop_in(const struct dirent *e)
+{
+	size_t n = strlen(e->d_name);
+
+	return e->d_name[0] != '.' && n > 5 && strcmp(e->d_name + n - 5, ".conf") == 0;
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static void load_drop_ins(struct loader *l, const char *dir)
+{
+	struct dirent **names = NULL;
+	int n = scandir(dir, &names, is_drop_in, by_bytes);
+	struct config_file *f = n < 0 && errno == EACCES ? note_file(l, dir) : NULL;
+
+	if (f)
+		f->skipped = true;
+	for (int i = 0; i < n; i++) {
+		cleanup(freep) char *path = xasprintf("%s/%s", dir, names[i]->d_name);
+
+		load_found(l, path);
+		free(names[i]);
+	}
+	free(names);
+}
+
+static void load_dir(struct loader *l, const char *dir)
+{
+	cleanup(freep) char *file = xasprintf("%s/proctor.conf", dir);
+	cleanup(freep) char *drop_ins = xasprintf("%s/conf.d", dir);
+
+	load_found(l, file);
+	load_drop_ins(l, drop_ins);
+}
+
+/* systemd joins several directories by colons. */
+static void load_dirs(struct loader *l, const char *dirs)
+{
+	struct scan left = scan_str(dirs), one;
+
+	while (!scan_at_end(&left)) {
+		if (!scan_until(&left, ':', &one)) {
+			one = left;
+			left.p = left.end;
+		}
+		cleanup(freep) char *dir = xstrndup(one.p, scan_left(&one));
+
+		if (dir[0] == '/')
+			load_dir(l, dir);
+	}
+}
+
+static void load_user(struct loader *l, const struct config_env *env)
+{
+	cleanup(freep) char *dir = NULL;
+
+	if (env->xdg_config_home && env->xdg_config_home[0] == '/')
+		dir = xasprintf("%s/proctor", env->xdg_config_home);
+	else if (env->home && env->home[0] == '/')
+		dir = xasprintf("%s/.config/proctor", env->home);
+	if (dir)
+		load_dir(l, dir);
+}
+
+void config_load(const struct config_env *env, struct config *ret, struct config_files *files,
+                 struct config_problems *problems)
+{
+	struct loader l = { .to = ret, .files = files, .problems = problems };
+	const char *root = env->root ? env->root : "";
+	cleanup(freep) char *vendor = xasprintf("%s/usr/lib/proctor", root);
+	cleanup(freep) char *machine = xasprintf("%s/etc/proctor", root);
+
+	config_init(ret);
+	if (env->file) {
+		load_named(&l, env->file);
+		return;
+	}
+	load_dir(&l, vendor);
+	if (env->configuration_dir && *env->configuration_dir) {
+		load_dirs(&l, env->configuration_dir);
+		return;
+	}
+	load_dir(&l, machine);
+	if (!env->is_root) /* root must not follow what a user left in the environment */
+		load_user(&l, env);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include "config/state_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/mem.h"
+
+#define REMEDY "choose another with --state-dir DIR or PROCTOR_STATE_DIR"
+
+static bool is_set(const char *value)
+{
+	return value && *value;
+}
+
+static bool is_absolute(const char *value)
+{
+	return value && value[0] == '/';
+}
+
+static int put(char *ret, struct err *err, const char *base, const char *rest)
+{
+	int n = snprintf(ret, CONFIG_PATH_MAX, "%s%s", base, rest);
+
+	if (n < 0 || n >= CONFIG_PATH_MAX)
+		return err_set(err, ENAMETOOLONG,
+		               "state directory: the path is longer than %d bytes",
+		               CONFIG_PATH_MAX - 1);
+	while (n > 1 && ret[n - 1] == '/')
+		ret[--n] = '\0';
+	return 0;
+}
+
+/* Paths that a process_identity typed may be relative; they are kept absolute, for who changes directory
+ * later. */
+static int put_given(char *ret, struct err *err, const char *given, const char *cwd)
+{
+	cleanup(freep) char *joined = NULL;
+
+	if (is_absolute(given))
+		return put(ret, err, given, "");
+	if (!is_absolute(cwd))
+		return err_set(
+			err, ENOENT,
+			"state directory '%s': the current directory is gone; give an absolute path",
+			given);
+	joined = xasprintf("%s/%s", strcmp(cwd, "/") == 0 ? "" : cwd, given);
+	return put(ret, err, joined, "");
+}
+
+static int put_first(char *ret, struct err *err, const char *list)
+{
+	cleanup(freep) char *first = xstrndup(list, strcspn(list, ":"));
+
+	return put(ret, err, first, "");
+}
+
+int state_dir_resolve(const struct state_dir_env *env, char ret[static CONFIG_PATH_MAX],
+                     struct err *err)
+{
+	if (is_set(env->option))
+		return put_given(ret, err, env->option, env->cwd);
+	if (is_set(env->ours))
+		return put_given(ret, err, env->ours, env->cwd);
+	if (is_absolute(env->systemd))
+		return put_first(ret, err, env->systemd);
+	if (env->is_root)
+		return put(ret, err, "/var/lib/proctor", "");
+	if (is_absolute(env->xdg_state_home))
+		return put(ret, err, env->xdg_state_home, "/proctor");
+	if (is_absolute(env->home))
+		return put(ret, err, env->home, "/.local/state/proctor");
+	return err_set(err, ENOENT,
+	               "no state directory: neither HOME nor XDG_STATE_HOME is set; " REMEDY);
+}
+
+int state_dir_prepare(const char *path, bool is_root, struct err *err)
+{
+	struct stat st;
+
+	if (io_mkdir_all(path, is_root ? 0750 : 0700, err) < 0)
+		return err_set(err, err->code,
+		               "state directory '%s': cannot be created: %s; " REMEDY, path,
+		               strerror(err->code));
+	if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
+		return err_set(err, ENOTDIR, "state directory '%s': not a directory; " REMEDY,
+		               path);
+	if (faccessat(AT_FDCWD, path, R_OK | W_OK | X_OK, AT_EACCESS) < 0)
+		return err_set(err, errno, "state directory '%s': cannot be written: %s; " REMEDY,
+		               path, strerror(errno));
+	return 0;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "daemon/daemon_self.h"
+#include "history/job_query.h"
+
+#define NAMES_MAX 1000 /* ID.2 … ID.1000 */
+
+static const struct jobtab *get_jobs(void *self)
+{
+	struct daemon *d = self;
+
+	return d->engine ? engine_jobs(d->engine) : &d->no_jobs;
+}
+
+static const struct snapshot *get_latest(void *self)
+{
+	struct daemon *d = self;
+
+	return d->has_latest ? &d->latest : NULL;
+}
+
+static const struct pressure *get_pressure(void *self)
+{
+	struct daemon *d = self;
+
+	return d->engine ? engine_pressure(d->engine) : NULL;
+}
+
+/* ---- status ---------------------------------------------------------------------------------- */
+
+void daemon_answers_tier(const struct daemon *d, char ret[static JOB_TIER_MAX])
+{
+	struct role_health roles[ROLES_MAX];
+	const char *tasks = NULL, *lifecycle = NULL;
+	size_t n = d->engine ? sampler_health(engine_sampler(d->engine), roles) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(roles[i].role, "tasks") == 0)
+			tasks = roles[i].tier;
+		else if (strcmp(roles[i].role, "lifecycle") == 0)
+			lifecycle = roles[i].tier;
+	}
+	snprintf(ret, JOB_TIER_MAX, "%s%s%s", tasks ? tasks : "", tasks && lifecycle ? ", " : "",
+	         lifecycle ? lifecycle : "");
+}
+
+static uint64_t size_of(const char *path, const char *suffix)
+{
+	cleanup(freep) char *name = xasprintf("%s%s", path, suffix);
+	struct stat st;
+
+	return stat(name, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+static void get_status(void *self, struct serve_status *ret)
+{
+	struct daemon *d = self;
+	const char *path = d->options->engine.recorder.store.path;
+
+	*ret = (struct serve_status){ .is_enabled = d->engine != NULL,
+		                      .store_bytes = size_of(path, "") + size_of(path, "-wal"),
+		                      .config_problem = d->problem[0] ? d->problem : NULL };
+	if (!d->engine)
+		return;
+	daemon_answers_tier(d, ret->tier);
+	ret->interval_ns = engine_interval_ns(d->engine);
+	ret->asked_interval_ns = engine_asked_interval_ns(d->engine);
+	ret->left_out = engine_left_out(d->engine);
+	engine_totals(d->engine, &ret->totals);
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+static bool is_recorded(struct history *reader, const char *id)
+{
+	struct job found;
+	struct err err;
+
+	return history_get_job(reader, id, &found, &err) == 0;
+}
+
+/* A job with a recorder that is back after it was lost has its id again. */
+static bool is_taken(const struct daemon *d, struct history *reader, const struct job *job)
+{
+	const struct jobtab *jobs = engine_jobs(d->engine);
+	int32_t at = jobtab_index(jobs, job->id);
+	const struct job *other = at < 0 ? NULL : &jobs->jobs.at[at];
+
+	if (other && (!job->is_foreign || other->uid != job->uid || other->status == JOB_RUNNING))
+		return true;
+	return reader && is_recorded(reader, job->id);
+}
+
+/* A name that the store knows already, or that is another user's, becomes ID.2, ID.3 …, as with
+ * `run`. What has a recorder of its own is not in our store. */
+static int find_free_id(const struct daemon *d, struct job *job, struct err *err)
+{
+	cleanup(history_closep) struct history *reader = NULL;
+	cleanup(freep) char *wanted = xstrdup(job->id);
+
+	if (!job->is_foreign &&
+	    history_open(d->options->engine.recorder.store.path, &reader, err) < 0)
+		reader = NULL; /* the recorder meets the same trouble, and tells of it */
+	for (unsigned i = 2; is_taken(d, reader, job); i++) {
+		if (i > NAMES_MAX)
+			return err_set(err, EALREADY, "there are too many jobs '%s'", wanted);
+		snprintf(job->id, sizeof job->id, "%.*s.%u", JOB_ID_MAX - 16, wanted, i);
+	}
+	return 0;
+}
+
+/* Who gives one id to two of his jobs would not know which he speaks of. A recorder knows: it
+ * speaks for one. */
+static int check_his_own(const struct daemon *d, const struct job *job, struct err *err)
+{
+	const struct jobtab *jobs = engine_jobs(d->engine);
+	int32_t at = jobtab_index(jobs, job->id);
+	const struct job *other = at < 0 ? NULL : &jobs->jobs.at[at];
+
+	if (job->is_foreign || !other || other->uid != job->uid || other->status != JOB_RUNNING)
+		return 0;
+	return err_set(err, EALREADY, "there is a job '%s' already", job->id);
+}
+
+/* 1: it is not on the disk. */
+static int store(const struct daemon *d, const struct job *job)
+{
+	return job->is_foreign || !engine_store_jobs(d->engine);
+}
+
+static int start_job(void *self, struct job *job, pid_t pid, struct err *err)
+{
+	struct daemon *d = self;
+
+	if (!d->engine)
+		return err_set(err, EAGAIN, "profiler.enabled is false: nothing is watched");
+	if (check_his_own(d, job, err) < 0 || find_free_id(d, job, err) < 0)
+		return -err->code;
+	if (registry_start(d->desk, job, pid, err) < 0)
+		return -err->code;
+	return store(d, job); /* what was answered is not lost when we are killed */
+}
+
+static int end_job(void *self, int32_t job, const struct sheet *how, struct err *err)
+{
+	struct daemon *d = self;
+
+	if (registry_end(d->desk, job, how, err) < 0)
+		return -err->code;
+	return store(d, &engine_jobs(d->engine)->jobs.at[job]);
+}
+
+static void lose_job(void *self, int32_t job)
+{
+	struct daemon *d = self;
+
+	registry_lose(d->desk, job);
+}
+
+static int begin_sheet(void *self, const struct job_input_sheet *begun, uint32_t *ret_num,
+                       struct err *err)
+{
+	struct daemon *d = self;
+
+	return registry_begin_sheet(d->desk, begun, ret_num, err);
+}
+
+static int end_sheet(void *self, int32_t job, uint32_t num, const struct sheet *how,
+                     struct err *err)
+{
+	struct daemon *d = self;
+
+	return job_input_end_sheet(d->engine, job, num, how, err);
+}
+
+static int say(void *self, int32_t job, enum event_kind kind, const char *name, uint64_t took_ns,
+               const char *data_json, struct err *err)
+{
+	struct daemon *d = self;
+
+	return job_input_event(d->engine, job, kind, name, (int64_t)took_ns, data_json, err);
+}
+
+/* It may be younger than the last look. */
+static int32_t job_of(void *self, pid_t pid)
+{
+	struct daemon *d = self;
+
+	if (!d->engine)
+		return -1;
+	engine_learn(d->engine);
+	return members_place(engine_members(d->engine), engine_jobs(d->engine), pid).job;
+}
+
+struct serve_host daemon_answers_host(struct daemon *d)
+{
+	return (struct serve_host){ .self = d,
+		                    .db_path = d->options->engine.recorder.store.path,
+		                    .jsonl_path = d->options->engine.recorder.jsonl_path,
+		                    .jobs = get_jobs,
+		                    .latest = get_latest,
+		                    .pressure = get_pressure,
+		                    .begin_sheet = begin_sheet,
+		                    .end_sheet = end_sheet,
+		                    .say = say,
+		                    .report = d->options->report,
+		                    .status = get_status,
+		                    .start_job = start_job,
+		                    .end_job = end_job,
+		                    .lose_job = lose_job,
+		                    .job_of = job_of,
+		                    .clients_max = d->options->clients_max,
+		                    .clients_per_uid_max = d->options->clients_per_uid_max };
+}

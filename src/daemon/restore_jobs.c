@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/restore_jobs.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "history/job_query.h"
+
+#define JOBS_READ 1000
+#define PROCESSES_READ 100000
+
+struct reading {
+	VEC(struct job) jobs;
+	struct registry_past past; /* of the one that is looked at */
+};
+
+static int add_job(void *self, const struct job *job)
+{
+	struct reading *r = self;
+	struct job *to = vec_push(&r->jobs, JOBS_READ);
+
+	if (to)
+		*to = *job;
+	return 0;
+}
+
+static int add_process(void *self, const struct process_record *p)
+{
+	struct reading *r = self;
+	struct registry_process *to;
+
+	if (!r->past.root.pid)
+		r->past.root = p->id; /* an old store does not tell; they come as they began */
+	if (p->ended_ns) {
+		r->past.ended_cpu_ns += p->cpu_time_ns.value;
+		return 0;
+	}
+	to = vec_push(&r->past.processes, PROCESSES_READ);
+	if (to)
+		*to = (struct registry_process){ p->id, p->sheet };
+	return 0;
+}
+
+static int add_sheet(void *self, const struct sheet_record *s)
+{
+	struct reading *r = self;
+	struct sheet *to = vec_push(&r->past.sheets, SHEETS_MAX);
+
+	if (to)
+		*to = s->s;
+	return 0;
+}
+
+static bool is_ours(struct history *reader, const struct job *job)
+{
+	uint64_t booted_ns = clock_wall_ns() - clock_boot_ns();
+	char kind[HISTORY_KIND_MAX] = "";
+	struct err err;
+
+	return job->started_ns > booted_ns && history_job_kind(reader, job->id, kind, &err) == 0 &&
+	       strcmp(kind, "daemon") == 0;
+}
+
+static enum registry_restored readopt(struct reading *r, struct history *reader, struct registry *desk,
+                                  const struct job *job)
+{
+	struct err err;
+
+	r->past.root = job->root;
+	r->past.ended_cpu_ns = 0;
+	vec_reset(&r->past.processes);
+	vec_reset(&r->past.sheets);
+	if (!is_ours(reader, job) ||
+	    history_job_processes(reader, job->id, PROCESSES_READ, add_process, r, &err) < 0 ||
+	    history_sheets(reader, job->id, add_sheet, r, &err) < 0)
+		return REGISTRY_LEFT;
+	return registry_restore(desk, job, &r->past);
+}
+
+struct readopted restore_jobs(struct registry *desk, const char *db_path)
+{
+	const struct job_filter lost = { .outcome = "lost" };
+	cleanup(history_closep) struct history *reader = NULL;
+	struct readopted n = { 0 };
+	struct reading r = { 0 };
+	struct err err;
+
+	if (history_open(db_path, &reader, &err) < 0 ||
+	    history_jobs(reader, &lost, JOBS_READ, add_job, &r, &err) < 0)
+		return n;
+	r.past.since_ns = history_last_start_ns(reader, "daemon", 1);
+	vec_each(&r.jobs, job) {
+		enum registry_restored how = readopt(&r, reader, desk, job);
+
+		n.go_on += how == REGISTRY_GOES_ON;
+		n.ended += how == REGISTRY_ENDED;
+	}
+	vec_done(&r.jobs);
+	vec_done(&r.past.processes);
+	vec_done(&r.past.sheets);
+	return n;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* restore_jobs.h - jobs that a daemon before us watched: those that still run go on under their old
+ * names, with what they took so far; those that ended meanwhile are shown for a while. */
+#pragma once
+
+#include "engine/registry.h"
+
+struct readopted {
+	size_t go_on, ended;
+};
+
+/* How many. A store that cannot be read has none. */
+struct readopted restore_jobs(struct registry *desk, const char *db_path);

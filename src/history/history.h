@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* process_history.h - what was recorded, for programs. A reader is a read-only connection of its own; it
+ * never keeps a writer waiting. Every call is bounded: by its limit, and by HISTORY_TIME_NS
+ * (-ETIME). */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "base/err.h"
+#include "model/history_record.h"
+#include "model/snapshot.h"
+
+#define HISTORY_TIME_NS UINT64_C(5000000000)
+
+struct history;
+
+/* -ENOENT: there is no database; -EINVAL: not ours, or newer than we know. */
+int history_open(const char *path, struct history **ret, struct err *err) must_check;
+void history_close(struct history *r); /* NULL is fine */
+DEFINE_CLEANUP(struct history *, history_close)
+
+/* Held by who wants the answer, in another thread. */
+struct history_leash {
+	atomic_bool is_called_back; /* nobody wants it any more */
+	uint64_t until_ns;          /* on the monotonic clock: all calls together */
+};
+
+/* From now on its calls end early, too (-ETIME). */
+void history_heed(struct history *r, const struct history_leash *leash);
+
+/* Where a page begins: at a time, and behind what was read before. It moves on with every
+ * record; begin with { .since_ns = T }. */
+struct history_cursor {
+	uint64_t since_ns;
+	int64_t after_id;
+};
+
+/* The next snapshot, oldest first, with all its processes, also those that did not change. 1:
+ * here it is, 0: no more so far. Means of a minute (older ones) have the minute's length in
+ * elapsed_ns. Its jobs are those that ran then; its events are read by themselves. */
+int history_next_snapshot(struct history *r, struct history_cursor *at, struct snapshot *ret,
+                         struct err *err) must_check;
+/* That one; -ENOENT when there is none. */
+int history_get_snapshot(struct history *r, int64_t id, struct snapshot *ret, struct err *err)
+	must_check;
+
+/* A function that gets one record at a time; less than 0 ends the reading with that result. What
+ * it is given is valid until it returns. */
+typedef int (*reader_event_fn)(void *self, const struct event_record *e);
+
+/* Events of the kinds in the bit set (1 << EVENT_SPAWN | …; 0: all), oldest first, at most
+ * `limit`. How many, or -errno. */
+int history_events(struct history *r, struct history_cursor *at, uint64_t kinds, size_t limit,
+                  reader_event_fn fn, void *self, struct err *err) must_check;
+
+/* One process at one snapshot. */
+struct history_point {
+	int64_t snapshot;
+	uint64_t wall_ns;
+	struct proc_id process;
+	uint32_t uid; /* UINT32_MAX: not known */
+	char state;
+	double cpu_ratio;       /* NAN: not known */
+	struct proc_readings r; /* those that every sample has */
+};
+typedef int (*reader_point_fn)(void *self, const struct history_point *p);
+
+#define HISTORY_ANY_UID UINT32_MAX
+
+/* All lives of a pid that were this user's, oldest first, at most `limit` points. How many, or
+ * -errno. */
+int history_process(struct history *r, pid_t pid, uint32_t uid, struct history_cursor *at,
+                   size_t limit, reader_point_fn fn, void *self, struct err *err) must_check;
+
+#define PROFILE_SHEETS_MAX 10000
+
+struct profile_sheet {
+	uint32_t num;
+	uint64_t peak_rss_bytes; /* of its hungriest process */
+	double max_cpu_ratio;    /* of its busiest process, sampled; NAN: not known */
+};
+
+/* What a job took, from the kernel's totals of its processes and not from adding samples. */
+struct profile {
+	char job_id[JOB_ID_MAX];
+	uint64_t peak_rss_bytes; /* of its hungriest process */
+	bool peak_is_exact; /* the kernel's high-water marks; otherwise the most that was seen */
+	uint64_t cpu_time_ns;
+	bool cpu_is_exact; /* all its processes have ended and told; otherwise at least so much */
+	uint64_t spawns, unique_pids;
+	VEC(struct profile_sheet) sheets; /* ascending */
+};
+
+/* -ENOENT: no such job. */
+int history_profile(struct history *r, const char *job_id, struct profile *ret, struct err *err)
+	must_check;
+void profile_done(struct profile *p);

@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs as they were stored, and finding one by what identities type. */
+#include "history/job_query.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/scan.h"
+#include "sqlite/db_file.h"
+#include "sqlite/job_column.h"
+#include "history/history_handle.h"
+
+#define NAMES_TOLD 3 /* of the jobs that a prefix could mean */
+
+/* Parameters of every statement here; one that a text does not have is not bound. */
+enum { P_TYPE = 1, P_PARENT, P_SINCE, P_UNTIL, P_TAG_KEY, P_TAG_VALUE, P_ID, P_ID_END, P_SKIP };
+
+/* A recorder that lives holds the byte of its number in write.lock, whatever its pid is called
+ * here. If nobody may ask, it is believed to live. */
+static bool recorder_lives(struct history *r, int64_t recorder)
+{
+	char path[4096];
+	struct err err;
+	int result;
+
+	if (r->recorders.fd < 0) {
+		db_file_beside(sqlite3_db_filename(r->db, "main"), "write.lock", path, sizeof path);
+		result = db_lock_open_to_ask(&r->recorders, path, &err);
+		if (result < 0)
+			return result != -ENOENT;
+	}
+	return recorder > 0 && db_lock_is_taken(&r->recorders, recorder);
+}
+
+/* A column that is not there yet reads as NULL; the sum of CPU time had another name. */
+static void put_column(const struct history *r, struct buf *sql, size_t column)
+{
+	char name[COLUMN_NAME_MAX];
+	const char *found = job_column_name(column, name);
+
+	if (!history_has_column(r, "job", found))
+		found = column == JOB_COLUMN_FIGURES + 2 * JOB_FIGURE_CPU ? "cpu_time_us" : "NULL";
+	buf_printf(sql, "%s%s", column ? ", " : "SELECT ", found);
+}
+
+static void put_select(const struct history *r, struct buf *sql)
+{
+	for (size_t i = 0; i < JOB_COLUMN_COUNT; i++)
+		put_column(r, sql, i);
+	buf_puts(sql, " FROM job j WHERE j.started IS NOT NULL"); /* else it was only claimed */
+}
+
+static int prepare(struct history *r, struct buf *take_sql, sqlite3_stmt **ret, struct err *err)
+{
+	int result = db_prepare(r->db, take_sql->at, ret, err);
+
+	buf_done(take_sql);
+	return result;
+}
+
+static void read_text(sqlite3_stmt *stmt, int column, char *to, size_t cap)
+{
+	const unsigned char *text = sqlite3_column_text(stmt, column);
+
+	snprintf(to, cap, "%s", text ? (const char *)text : "");
+}
+
+static uint64_t read_int(sqlite3_stmt *stmt, int column)
+{
+	return (uint64_t)MAX(sqlite3_column_int64(stmt, column), (int64_t)0);
+}
+
+/* A value without a quality is a sum of schema version 1: of the processes that were known. */
+static struct figure read_figure(sqlite3_stmt *stmt, enum job_figure id)
+{
+	struct metric m = job_column_metric(id);
+	int at = JOB_COLUMN_FIGURES + 2 * (int)id;
+	int64_t value = db_column_or_absent(stmt, at), quality = db_column_or_absent(stmt, at + 1);
+
+	if (value < 0 || quality >= QUALITY_COUNT)
+		return (struct figure){ 0 };
+	return (struct figure){ .value = column_inside(&m, value),
+		                .quality = quality < 0 ? QUALITY_AT_LEAST : (enum quality)quality };
+}
+
+/* Nobody told the end: what was exact up to then is a lower bound of it all. */
+static void doubt_figures(struct job *job)
+{
+	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)
+		if (job->figures[i].quality == QUALITY_EXACT)
+			job->figures[i].quality = QUALITY_AT_LEAST;
+}
+
+/* Of one that nobody has buried yet: when its recorder last stored anything. */
+static uint64_t last_sign_ns(struct history *r, int64_t recorder)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	struct err err;
+
+	if (db_prepare(r->db,
+	               "SELECT time FROM snapshot WHERE recorder = ?1 ORDER BY id DESC LIMIT 1",
+	               &stmt, &err) < 0)
+		return 0;
+	sqlite3_bind_int64(stmt, 1, recorder);
+	return db_step(stmt, &err) > 0 ? db_time_ns(sqlite3_column_double(stmt, 0)) : 0;
+}
+
+static void read_outcome(struct history *r, sqlite3_stmt *stmt, struct job *to)
+{
+	int64_t status = sqlite3_column_int64(stmt, JOB_COLUMN_STATUS);
+
+	to->status = status >= 0 && status < JOB_STATUS_COUNT ? (enum job_status)status : JOB_LOST;
+	if (to->status == JOB_RUNNING &&
+	    !recorder_lives(r, sqlite3_column_int64(stmt, JOB_COLUMN_RECORDER)))
+		to->status = JOB_LOST;
+	to->started_ns = db_time_ns(sqlite3_column_double(stmt, JOB_COLUMN_STARTED));
+	to->ended_ns = db_time_ns(sqlite3_column_double(stmt, JOB_COLUMN_ENDED));
+	to->took_ns = read_int(stmt, JOB_COLUMN_TOOK) * NS_PER_US;
+	to->has_exit_code = sqlite3_column_type(stmt, JOB_COLUMN_EXIT_CODE) == SQLITE_INTEGER;
+	to->exit_code = sqlite3_column_int(stmt, JOB_COLUMN_EXIT_CODE);
+	to->signal = sqlite3_column_int(stmt, JOB_COLUMN_SIGNAL);
+	to->core_dumped = sqlite3_column_int(stmt, JOB_COLUMN_CORE_DUMPED) != 0;
+	to->limits_hit = (unsigned)read_int(stmt, JOB_COLUMN_LIMITS_HIT);
+	to->total_sheets = (uint32_t)read_int(stmt, JOB_COLUMN_TOTAL_SHEETS);
+	to->last_completed_sheet = (uint32_t)read_int(stmt, JOB_COLUMN_LAST_COMPLETED_SHEET);
+	to->current_sheet = (uint32_t)read_int(stmt, JOB_COLUMN_CURRENT_SHEET);
+}
+
+#define PARENTS_MAX 16 /* a parent may be lost too, with its own parent */
+/* Of the last sign of life: the interval may be that long. */
+#define KILLED_WITHIN_NS (60 * NS_PER_S)
+
+/* A limit that kills takes the recorder of a job within the job along. */
+static unsigned read_parent_limits(struct history *r, const struct job *job)
+{
+	const unsigned kill = 1u << JOB_LIMIT_TIME | 1u << JOB_LIMIT_MEM;
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	char id[JOB_ID_MAX];
+	unsigned hit = 0;
+	struct err err;
+
+	if (!history_has_column(r, "job", "limits_hit") || !history_has_column(r, "job", "parent") ||
+	    db_prepare(r->db, "SELECT limits_hit, parent, ended FROM job WHERE job_id = ?1", &stmt,
+	               &err) < 0)
+		return 0;
+	snprintf(id, sizeof id, "%s", job->parent);
+	for (int i = 0; i < PARENTS_MAX && *id && !hit; i++) {
+		sqlite3_bind_text(stmt, 1, id, -1, SQLITE_TRANSIENT);
+		if (db_step(stmt, &err) <= 0)
+			break;
+		if (job->status != JOB_LOST ||
+		    db_time_ns(sqlite3_column_double(stmt, 2)) < job->ended_ns + KILLED_WITHIN_NS)
+			hit = (unsigned)read_int(stmt, 0) & kill;
+		read_text(stmt, 1, id, sizeof id);
+		sqlite3_reset(stmt);
+	}
+	return hit;
+}
+
+/* The memory of the job around it ran out, of the container's, or of the machine's. */
+static bool is_oom_of_others(const struct job *job)
+{
+	return job_is_oom(job) && !(job->limits_hit >> JOB_LIMIT_MEM & 1);
+}
+
+static void read_job(struct history *r, sqlite3_stmt *stmt, struct job *to)
+{
+	*to = (struct job){ .uid = (uint32_t)read_int(stmt, JOB_COLUMN_UID) };
+	read_outcome(r, stmt, to);
+	read_text(stmt, JOB_COLUMN_ID, to->id, sizeof to->id);
+	read_text(stmt, JOB_COLUMN_TYPE, to->type, sizeof to->type);
+	to->type_is_given = sqlite3_column_int(stmt, JOB_COLUMN_TYPE_GIVEN) != 0;
+	read_text(stmt, JOB_COLUMN_PARENT, to->parent, sizeof to->parent);
+	read_text(stmt, JOB_COLUMN_COMMAND, to->command, sizeof to->command);
+	read_text(stmt, JOB_COLUMN_CWD, to->cwd, sizeof to->cwd);
+	read_text(stmt, JOB_COLUMN_TAGS, to->tags, sizeof to->tags);
+	read_text(stmt, JOB_COLUMN_TIER, to->tier, sizeof to->tier);
+	to->interval_ns = read_int(stmt, JOB_COLUMN_INTERVAL) * NS_PER_US;
+	to->hungriest_pid = sqlite3_column_int(stmt, JOB_COLUMN_HUNGRIEST_PID);
+	read_text(stmt, JOB_COLUMN_HUNGRIEST, to->hungriest, sizeof to->hungriest);
+	to->root.pid = sqlite3_column_int(stmt, JOB_COLUMN_ROOT_PID);
+	to->root.start_ticks = read_int(stmt, JOB_COLUMN_ROOT_TICKS);
+	for (int i = 0; i < JOB_LIMIT_COUNT; i++)
+		to->limit[i] = read_int(stmt, JOB_COLUMN_LIMITS + i);
+	for (int i = 0; i < JOB_FIGURE_COUNT; i++)
+		to->figures[i] = read_figure(stmt, (enum job_figure)i);
+	if (to->status == JOB_LOST && !to->ended_ns)
+		to->ended_ns = MAX(last_sign_ns(r, sqlite3_column_int64(stmt, JOB_COLUMN_RECORDER)),
+		                   to->started_ns);
+	if (to->status == JOB_LOST)
+		doubt_figures(to);
+	if (*to->parent && (to->status == JOB_LOST || is_oom_of_others(to)))
+		to->parent_limits_hit = read_parent_limits(r, to);
+}
+
+/* Whether a job runs or is lost is decided when its recorder was asked for. */
+static const struct outcome {
+	const char *name, *column, *condition;
+} outcomes[] = {
+	{ "ok", "status", " AND j.status = 1" },
+	{ "failed", "status", " AND j.status = 2" },
+	{ "running", "status", " AND j.status = 0" },
+	{ "lost", "status", " AND j.status IN (0, 3)" },
+	{ "signal", "signal", " AND j.signal > 0" },
+	{ "oom", "oom_kills", " AND j.oom_kills > 0" },
+	{ "limit", "limits_hit", " AND j.limits_hit > 0" },
+};
+static_assert(JOB_RUNNING == 0 && JOB_COMPLETED == 1 && JOB_FAILED == 2 && JOB_LOST == 3,
+              "the numbers above");
+
+static int put_outcome(const struct history *r, const char *name, struct buf *sql, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_LEN(outcomes); i++) {
+		if (strcmp(outcomes[i].name, name) != 0)
+			continue;
+		buf_puts(sql, history_has_column(r, "job", outcomes[i].column)
+		                      ? outcomes[i].condition
+		                      : " AND 0");
+		return 0;
+	}
+	return err_set(err, EINVAL, "no outcome is called '%.64s'", name);
+}
+
+static int put_filter(const struct history *r, const struct job_filter *f, struct buf *sql,
+                      struct err *err)
+{
+	if (f->type)
+		buf_printf(sql, " AND j.type = ?%d", P_TYPE);
+	if (f->parent)
+		buf_puts(sql,
+		         history_has_column(r, "job", "parent") ? " AND j.parent = ?2" : " AND 0");
+	static_assert(P_PARENT == 2, "the number above");
+	if (f->since_ns)
+		buf_printf(sql, " AND j.started >= ?%d", P_SINCE);
+	if (f->until_ns)
+		buf_printf(sql, " AND j.started <= ?%d", P_UNTIL);
+	if (f->tag_key)
+		buf_printf(sql,
+		           " AND EXISTS (SELECT 1 FROM json_each(iif(json_valid(j.tags), j.tags,"
+		           " '{}')) t WHERE t.key = ?%d AND (?%d IS NULL OR t.value = ?%d))",
+		           P_TAG_KEY, P_TAG_VALUE, P_TAG_VALUE);
+	return f->outcome ? put_outcome(r, f->outcome, sql, err) : 0;
+}
+
+static void bind_filter(sqlite3_stmt *stmt, const struct job_filter *f)
+{
+	sqlite3_bind_text(stmt, P_TYPE, f->type, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(stmt, P_PARENT, f->parent, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_double(stmt, P_SINCE, db_time(f->since_ns));
+	sqlite3_bind_double(stmt, P_UNTIL, db_time(f->until_ns));
+	sqlite3_bind_text(stmt, P_TAG_KEY, f->tag_key, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(stmt, P_TAG_VALUE, f->tag_value, -1, SQLITE_TRANSIENT);
+}
+
+static bool is_wanted(const struct job_filter *f, const struct job *job)
+{
+	if (!f->outcome)
+		return true;
+	if (!strcmp(f->outcome, "running"))
+		return job->status == JOB_RUNNING;
+	return strcmp(f->outcome, "lost") != 0 || job->status == JOB_LOST;
+}
+
+static int read_jobs(struct history *r, const struct job_filter *filter, size_t limit,
+                     reader_job_fn fn, void *self, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	struct buf sql = { 0 };
+	size_t n = 0;
+	int result;
+
+	put_select(r, &sql);
+	result = put_filter(r, filter, &sql, err);
+	buf_puts(&sql, " ORDER BY j.started DESC, j.id DESC");
+	if (result < 0)
+		buf_done(&sql);
+	else
+		result = prepare(r, &sql, &stmt, err);
+	if (result < 0)
+		return result;
+	bind_filter(stmt, filter);
+	while (result == 0 && n < limit) {
+		struct job job;
+
+		result = db_step(stmt, err);
+		if (result <= 0)
+			break;
+		result = 0;
+		read_job(r, stmt, &job);
+		if (!is_wanted(filter, &job))
+			continue;
+		result = MIN(fn(self, &job), 0);
+		n++;
+	}
+	return result < 0 ? result : (int)n;
+}
+
+int history_jobs(struct history *r, const struct job_filter *filter, size_t limit, reader_job_fn fn,
+                void *self, struct err *err)
+{
+	int result = history_begin(r, err);
+
+	if (result < 0)
+		return result;
+	result = read_jobs(r, filter, MIN(limit, (size_t)INT32_MAX), fn, self, err);
+	history_end(r);
+	return result;
+}
+
+/* The first job that the condition finds: 1, or 0 when there is none. */
+static int find(struct history *r, const char *condition, const char *name, uint64_t skip,
+                struct job *ret, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	struct buf sql = { 0 };
+	int result;
+
+	put_select(r, &sql);
+	buf_printf(&sql, "%s ORDER BY j.started DESC, j.id DESC LIMIT 1 OFFSET ?%d", condition,
+	           P_SKIP);
+	result = prepare(r, &sql, &stmt, err);
+	if (result < 0)
+		return result;
+	sqlite3_bind_text(stmt, P_ID, name, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(stmt, P_TYPE, name, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_int64(stmt, P_SKIP, (int64_t)MIN(skip, (uint64_t)INT32_MAX));
+	result = db_step(stmt, err);
+	if (result > 0)
+		read_job(r, stmt, ret);
+	return result;
+}
+
+int history_load_job(struct history *r, const char *id, struct job *ret, struct err *err)
+{
+	static_assert(P_ID == 7, "the number below");
+	return find(r, " AND j.job_id = ?7", id, 0, ret, err);
+}
+
+/* The latest run of a type; "last": of all that nobody else in this store started. */
+static int find_run(struct history *r, const char *type, uint64_t skip, struct job *ret,
+                    struct err *err)
+{
+	int result = 0;
+
+	if (!strcmp(type, "last") && history_has_column(r, "job", "parent"))
+		result = find(r,
+		              " AND (j.parent IS NULL OR NOT EXISTS"
+		              " (SELECT 1 FROM job p WHERE p.job_id = j.parent))",
+		              type, skip, ret, err);
+	else if (!strcmp(type, "last"))
+		result = find(r, "", type, skip, ret, err);
+	static_assert(P_TYPE == 1, "the number below");
+	return result ? result : find(r, " AND j.type = ?1", type, skip, ret, err);
+}
+
+/* TYPE~N */
+static int find_earlier_run(struct history *r, const char *name, struct job *ret, struct err *err)
+{
+	const char *tilde = strrchr(name, '~');
+	char type[JOB_ID_MAX];
+	struct scan number;
+	uint64_t skip;
+
+	if (!tilde || (size_t)(tilde - name) >= sizeof type)
+		return 0;
+	number = scan_str(tilde + 1);
+	if (!scan_u64(&number, &skip) || number.p != number.end)
+		return 0;
+	snprintf(type, sizeof type, "%.*s", (int)(tilde - name), name);
+	return find_run(r, type, skip, ret, err);
+}
+
+static int tell_several(sqlite3_stmt *stmt, const char *name, const struct job *first,
+                        struct err *err)
+{
+	char names[200];
+	int len = snprintf(names, sizeof names, "%.60s", first->id);
+	size_t n = 1;
+
+	do {
+		const char *id = (const char *)sqlite3_column_text(stmt, JOB_COLUMN_ID);
+
+		if (n++ < NAMES_TOLD && len < (int)sizeof names)
+			len += snprintf(names + len, sizeof names - (size_t)len, ", %.60s", id);
+	} while (n <= NAMES_TOLD && db_step(stmt, err) > 0);
+	return err_set(err, EEXIST, "several jobs begin with '%.64s': %s%s", name, names,
+	               n > NAMES_TOLD ? ", …" : "");
+}
+
+static int find_by_prefix(struct history *r, const char *name, struct job *ret, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	char end[JOB_ID_MAX + 8];
+	struct buf sql = { 0 };
+	int result;
+
+	put_select(r, &sql);
+	buf_printf(&sql, " AND j.job_id >= ?%d AND j.job_id < ?%d ORDER BY j.job_id", P_ID,
+	           P_ID_END);
+	result = prepare(r, &sql, &stmt, err);
+	if (result < 0)
+		return result;
+	snprintf(end, sizeof end, "%.*s\U0010FFFF", JOB_ID_MAX - 1, name);
+	sqlite3_bind_text(stmt, P_ID, name, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(stmt, P_ID_END, end, -1, SQLITE_TRANSIENT);
+	result = db_step(stmt, err);
+	if (result <= 0)
+		return result;
+	read_job(r, stmt, ret);
+	result = db_step(stmt, err);
+	return result > 0 ? tell_several(stmt, name, ret, err) : result < 0 ? result : 1;
+}
+
+static int find_job(struct history *r, const char *name, struct job *ret, struct err *err)
+{
+	int result = history_load_job(r, name, ret, err);
+
+	if (result == 0)
+		result = find_earlier_run(r, name, ret, err);
+	/* Before the prefix: ids often begin with the type, and then it is its latest run. */
+	if (result == 0)
+		result = find_run(r, name, 0, ret, err);
+	if (result == 0 && name[0])
+		result = find_by_prefix(r, name, ret, err);
+	if (result == 0)
+		return err_set(err, ENOENT, "no job '%.128s'", name);
+	return MIN(result, 0);
+}
+
+static int get_job(struct history *r, const char *id, struct job *ret, struct err *err)
+{
+	int result = history_load_job(r, id, ret, err);
+
+	return result == 0 ? err_set(err, ENOENT, "no job '%.128s'", id) : MIN(result, 0);
+}
+
+int history_get_job(struct history *r, const char *id, struct job *ret, struct err *err)
+{
+	struct job found;
+	int result = history_begin(r, err);
+
+	if (result < 0)
+		return result;
+	result = get_job(r, id, &found, err);
+	history_end(r);
+	if (result == 0)
+		*ret = found;
+	return result;
+}
+
+int history_find_job(struct history *r, const char *name, struct job *ret, struct err *err)
+{
+	struct job found;
+	int result = history_begin(r, err);
+
+	if (result < 0)
+		return result;
+	result = find_job(r, name, &found, err);
+	history_end(r);
+	if (result == 0)
+		*ret = found;
+	return result;
+}
+
+/* One column of who recorded the job. */
+static int read_recorder(struct history *r, const char *sql, const char *job_id, char *ret,
+                         size_t size, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	const char *text;
+	int result = db_prepare(r->db, sql, &stmt, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_text(stmt, 1, job_id, -1, SQLITE_STATIC);
+	result = db_step(stmt, err);
+	if (result < 0)
+		return result;
+	text = result ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
+	snprintf(ret, size, "%s", text ? text : "");
+	return 0;
+}
+
+int history_job_host(struct history *r, const char *job_id, char ret[static HISTORY_HOST_MAX],
+                    struct err *err)
+{
+	int result = history_begin(r, err);
+
+	if (result < 0)
+		return result;
+	result = read_recorder(r,
+	                       "SELECT c.host FROM job j JOIN recorder c ON c.id = j.recorder"
+	                       " WHERE j.job_id = ?1",
+	                       job_id, ret, HISTORY_HOST_MAX, err);
+	history_end(r);
+	return result;
+}
+
+int history_job_kind(struct history *r, const char *job_id, char ret[static HISTORY_KIND_MAX],
+                    struct err *err)
+{
+	int result = history_begin(r, err);
+
+	if (result < 0)
+		return result;
+	result = read_recorder(r,
+	                       "SELECT c.kind FROM job j JOIN recorder c ON c.id = j.recorder"
+	                       " WHERE j.job_id = ?1",
+	                       job_id, ret, HISTORY_KIND_MAX, err);
+	history_end(r);
+	return result;
+}
+
+uint64_t history_last_start_ns(struct history *r, const char *kind, unsigned before)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	uint64_t ns = 0;
+	struct err err;
+
+	if (history_begin(r, &err) < 0)
+		return 0;
+	if (db_prepare(
+		    r->db,
+		    "SELECT started FROM recorder WHERE kind = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2",
+		    &stmt, &err) == 0) {
+		sqlite3_bind_text(stmt, 1, kind, -1, SQLITE_STATIC);
+		sqlite3_bind_int64(stmt, 2, before);
+		if (db_step(stmt, &err) > 0)
+			ns = db_time_ns(sqlite3_column_double(stmt, 0));
+	}
+	history_end(r);
+	return ns;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include "history/sql_query.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "sqlite/db_file.h"
+
+#define COLUMNS_MAX 2000 /* SQLite's own ceiling */
+
+/* What may be asked, and takes no value that would set something. */
+static const char *const pragmas[] = {
+	"application_id",  "collation_list", "compile_options", "database_list", "foreign_key_list",
+	"freelist_count",  "function_list",  "index_info",      "index_list",    "index_xinfo",
+	"integrity_check", "page_count",     "page_size",       "pragma_list",   "quick_check",
+	"schema_version",  "table_info",     "table_list",      "table_xinfo",   "user_version",
+};
+/* Of those, the ones whose argument names what is asked about. */
+static const char *const askers[] = {
+	"foreign_key_list", "index_info", "index_list", "index_xinfo", "integrity_check",
+	"quick_check",      "table_info", "table_list", "table_xinfo",
+};
+
+static bool is_in(const char *const *list, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcasecmp(list[i], name))
+			return true;
+	return false;
+}
+
+static int authorize(void *self, int action, const char *a, const char *b, const char *database,
+                     const char *trigger)
+{
+	(void)self, (void)database, (void)trigger;
+	switch (action) {
+	case SQLITE_SELECT:
+	case SQLITE_READ:
+	case SQLITE_RECURSIVE:
+		return SQLITE_OK;
+	case SQLITE_FUNCTION:
+		return b && !strcasecmp(b, "load_extension") ? SQLITE_DENY : SQLITE_OK;
+	case SQLITE_PRAGMA:
+		if (!a || !is_in(pragmas, ARRAY_LEN(pragmas), a))
+			return SQLITE_DENY;
+		return !b || is_in(askers, ARRAY_LEN(askers), a) ? SQLITE_OK : SQLITE_DENY;
+	default:
+		return SQLITE_DENY;
+	}
+}
+
+static int is_late(void *deadline_ns)
+{
+	return clock_mono_ns() > *(const uint64_t *)deadline_ns;
+}
+
+/* Only blanks, semicolons and comments may follow the statement. */
+static bool has_more(sqlite3 *db, const char *tail)
+{
+	while (tail && *tail) {
+		sqlite3_stmt *next = NULL;
+		const char *before = tail;
+		bool is_one = sqlite3_prepare_v2(db, tail, -1, &next, &tail) != SQLITE_OK || next;
+
+		sqlite3_finalize(next);
+		if (is_one)
+			return true;
+		if (tail == before)
+			return false;
+	}
+	return false;
+}
+
+/* What a process_identity wrote is wrong: that is no damage of the file. */
+static int fail(sqlite3 *db, struct err *err)
+{
+	switch (sqlite3_errcode(db) & 0xff) {
+	case SQLITE_INTERRUPT:
+		return err_set(err, ETIME, "the query took too long");
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+	case SQLITE_IOERR:
+	case SQLITE_BUSY:
+	case SQLITE_CANTOPEN:
+		return db_fail(db, "read", err);
+	case SQLITE_AUTH:
+		return err_set(err, EINVAL, "not allowed here, this only reads: %s",
+		               sqlite3_errmsg(db));
+	default:
+		break;
+	}
+	if (sqlite3_error_offset(db) >= 0)
+		return err_set(err, EINVAL, "%s, at character %d of the query", sqlite3_errmsg(db),
+		               sqlite3_error_offset(db) + 1);
+	return err_set(err, EINVAL, "%s", sqlite3_errmsg(db));
+}
+
+const char *sql_query_version(void)
+{
+	return sqlite3_libversion();
+}
+
+static int prepare(sqlite3 *db, const char *text, sqlite3_stmt **ret, struct err *err)
+{
+	const char *tail = NULL;
+
+	if (sqlite3_prepare_v2(db, text, -1, ret, &tail) != SQLITE_OK)
+		return fail(db, err);
+	if (!*ret)
+		return err_set(err, EINVAL, "there is no statement");
+	if (has_more(db, tail))
+		return err_set(err, EINVAL, "only one statement at a time");
+	if (!sqlite3_stmt_readonly(*ret))
+		return err_set(err, EINVAL, "only statements that read");
+	return 0;
+}
+
+static int tell_columns(sqlite3_stmt *stmt, const struct sql_sink *sink, size_t n)
+{
+	const char **names = xcalloc(n, sizeof *names);
+	int r;
+
+	for (size_t i = 0; i < n; i++)
+		names[i] = sqlite3_column_name(stmt, (int)i);
+	r = sink->columns(sink->self, names, n);
+	free(names);
+	return r;
+}
+
+static struct sql_value value_of(sqlite3_stmt *stmt, int i)
+{
+	struct sql_value v = { .type = SQL_NULL };
+
+	switch (sqlite3_column_type(stmt, i)) {
+	case SQLITE_INTEGER:
+		v.type = SQL_INTEGER;
+		v.integer = sqlite3_column_int64(stmt, i);
+		break;
+	case SQLITE_FLOAT:
+		v.type = SQL_REAL;
+		v.real = sqlite3_column_double(stmt, i);
+		break;
+	case SQLITE_TEXT:
+		v.type = SQL_TEXT;
+		v.text = (const char *)sqlite3_column_text(stmt, i);
+		v.n = (size_t)sqlite3_column_bytes(stmt, i);
+		break;
+	case SQLITE_BLOB:
+		v.type = SQL_BLOB;
+		v.text = sqlite3_column_blob(stmt, i);
+		v.n = (size_t)sqlite3_column_bytes(stmt, i);
+		break;
+	default:
+		break;
+	}
+	return v;
+}
+
+static int tell_rows(sqlite3 *db, sqlite3_stmt *stmt, const struct sql_sink *sink, size_t n,
+                     struct err *err)
+{
+	cleanup(freep) struct sql_value *values = xcalloc(n, sizeof *values);
+	int rc, r;
+
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		for (size_t i = 0; i < n; i++)
+			values[i] = value_of(stmt, (int)i);
+		r = sink->row(sink->self, values, n);
+		if (r < 0)
+			return r;
+	}
+	return rc == SQLITE_DONE ? 0 : fail(db, err);
+}
+
+int sql_query_run(const char *path, const char *text, uint64_t limit_ns, const struct sql_sink *sink,
+            struct err *err)
+{
+	cleanup(db_closep) sqlite3 *db = NULL;
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	uint64_t deadline_ns = clock_mono_ns() + limit_ns;
+	size_t n;
+	int r = db_file_open_to_read(path, &db, err);
+
+	if (r < 0)
+		return r;
+	sqlite3_set_authorizer(db, authorize, NULL);
+	sqlite3_progress_handler(db, 1000, is_late, &deadline_ns);
+	r = prepare(db, text, &stmt, err);
+	if (r < 0)
+		return r;
+	n = (size_t)MIN(sqlite3_column_count(stmt), COLUMNS_MAX);
+	r = tell_columns(stmt, sink, n);
+	return r < 0 ? r : tell_rows(db, stmt, sink, n, err);
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/accounting.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "model/own_program.h"
+
+#define SEEN_MAX ((size_t)1 << 20)
+
+/* A child begins with the mark of its parent until it runs a program, and with vfork it keeps that:
+ * of equals it is the one that ends last, which is the parent. */
+static void take_peak(struct accounting *t, uint64_t bytes, pid_t pid, const char *comm)
+{
+	if (own_program_is_one(comm)) {
+		t->our_peak_bytes = MAX(t->our_peak_bytes, bytes);
+		return;
+	}
+	if (!bytes || bytes < t->peak_rss_bytes)
+		return;
+	t->peak_rss_bytes = bytes;
+	if (bytes < t->seen_rss_bytes) /* a look saw somebody with more, who may live on */
+		return;
+	t->hungriest_pid = pid;
+	memcpy(t->hungriest, comm, sizeof t->hungriest);
+}
+
+/* What the looks saw of a process, which a better source may take the place of. */
+static void see_cpu(struct accounting *t, struct proc_id id, uint64_t cpu_ns)
+{
+	uint64_t key = proc_key(id), before = 0;
+
+	if (!map_get(&t->seen, key, &before) && t->seen.len >= SEEN_MAX)
+		return;
+	if (cpu_ns <= before)
+		return;
+	t->seen_cpu_ns += cpu_ns - before;
+	map_put(&t->seen, key, cpu_ns);
+}
+
+static void tell_cpu(struct accounting *t, struct proc_id id, uint64_t cpu_ns)
+{
+	uint64_t before = 0;
+
+	if (map_get(&t->seen, proc_key(id), &before))
+		map_del(&t->seen, proc_key(id));
+	t->seen_cpu_ns -= before;
+	t->told_cpu_ns += cpu_ns;
+}
+
+static void take_totals(struct accounting *t, const struct event *e)
+{
+	if (readings_has(&e->final, PROC_CPU_TIME))
+		tell_cpu(t, e->id, e->final.value[PROC_CPU_TIME]);
+	if (readings_has(&e->final, PROC_PEAK_RSS))
+		take_peak(t, e->final.value[PROC_PEAK_RSS], e->id.pid, e->comm);
+}
+
+/* ---- whose failure it is --------------------------------------------------------------------- */
+
+static void meet_ours(struct accounting *t, const struct event *exec)
+{
+	if (strcmp(exec->comm, OURS_NAME) == 0 && t->ours.len < SEEN_MAX)
+		map_put(&t->ours, (uint64_t)exec->id.pid, OURS_PLAIN);
+	else
+		map_del(&t->ours, (uint64_t)exec->id.pid);
+}
+
+static void meet_child(struct accounting *t, const struct event *birth)
+{
+	uint64_t state;
+
+	map_del(&t->ours, (uint64_t)birth->id.pid);
+	if (map_get(&t->ours, (uint64_t)birth->ppid, &state) && t->ours_pids.len < SEEN_MAX)
+		map_put(&t->ours_pids, (uint64_t)birth->id.pid, (uint64_t)birth->ppid);
+	else
+		map_del(&t->ours_pids, (uint64_t)birth->id.pid);
+}
+
+/* Ends may be told in another order than they came. */
+static void pass_on(struct accounting *t, uint64_t parent)
+{
+	uint64_t state;
+
+	if (!map_get(&t->ours, parent, &state))
+		return;
+	t->failed -= (state & OURS_FAILED) != 0;
+	t->signalled -= (state & OURS_SIGNALLED) != 0;
+	map_put(&t->ours, parent, OURS_PASSED_ON);
+}
+
+static void count_end(struct accounting *t, const struct event *e)
+{
+	bool failed = e->has_exit_code && e->exit_code != 0, signalled = e->signal != 0;
+	uint64_t pid = (uint64_t)e->id.pid, parent, state;
+
+	if (!failed && !signalled)
+		return;
+	if (map_get(&t->ours_pids, pid, &parent))
+		pass_on(t, parent);
+	if (map_get(&t->ours, pid, &state)) {
+		if (state & OURS_PASSED_ON)
+			return;
+		map_put(&t->ours, pid, failed ? OURS_FAILED : OURS_SIGNALLED);
+	}
+	t->failed += failed;
+	t->signalled += signalled;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static void take_exit(struct accounting *t, const struct event *e)
+{
+	t->exited++;
+	t->last_exit_boot_ns = MAX(t->last_exit_boot_ns, e->boot_ns);
+	count_end(t, e);
+	t->without_cpu += !readings_has(&e->final, PROC_CPU_TIME);
+	t->without_peak += !readings_has(&e->final, PROC_PEAK_RSS);
+	take_totals(t, e);
+}
+
+void accounting_take_event(struct accounting *t, const struct event *e)
+{
+	if (e->kind == EVENT_LOSS)
+		t->lost = true;
+	if (e->job < 0 || e->id.pid == 0)
+		return;
+	t->lost |= e->inferred;
+	if (e->kind == EVENT_EXIT) {
+		take_exit(t, e);
+	} else if (e->kind == EVENT_TOTALS) { /* the exit was told before, without them */
+		t->without_cpu -= t->without_cpu > 0 && readings_has(&e->final, PROC_CPU_TIME);
+		take_totals(t, e);
+	} else if (e->kind == EVENT_SPAWN) {
+		meet_child(t, e);
+	} else if (e->kind == EVENT_EXEC) {
+		meet_ours(t, e);
+	} else if (e->kind == EVENT_OOM) {
+		t->oom_kills++;
+	}
+}
+
+static void take_seen(struct accounting *t, const struct proc_snap *p)
+{
+	uint64_t bytes = readings_or(&p->s.r, PROC_PEAK_RSS, readings_or(&p->s.r, PROC_RSS, 0));
+
+	if (own_program_is_one(p->s.comm)) {
+		t->our_peak_bytes = MAX(t->our_peak_bytes, bytes);
+		return;
+	}
+	if (bytes <= MAX(t->seen_rss_bytes, t->peak_rss_bytes))
+		return;
+	t->seen_rss_bytes = bytes;
+	t->hungriest_pid = p->s.id.pid;
+	memcpy(t->hungriest, p->s.comm, sizeof t->hungriest);
+}
+
+void accounting_take_process(struct accounting *t, const struct proc_snap *p)
+{
+	see_cpu(t, p->s.id, readings_or(&p->s.r, PROC_CPU_TIME, 0));
+	take_seen(t, p);
+}
+
+void accounting_take_sum(struct accounting *t, const struct snapshot *snap, int32_t job)
+{
+	const struct job_sum *sum = &snap->sums.at[job];
+
+	t->has_looks = true;
+	if (sum->rss_bytes <= t->peak_total_bytes)
+		return;
+	t->peak_total_bytes = sum->rss_bytes;
+	t->peak_at_ns = snap->boot_ns - MIN(snap->boot_ns, t->started_boot_ns);
+}
+
+void accounting_feed(struct accounting *t, const struct snapshot *snap, int32_t job)
+{
+	vec_each(&snap->events, e)
+		if (e->job < 0 || e->job == job)
+			accounting_take_event(t, e);
+	if (snap->events_only || (size_t)job >= snap->sums.len)
+		return;
+	vec_each(&snap->procs, p)
+		if (p->job == job)
+			accounting_take_process(t, p);
+	accounting_take_sum(t, snap, job);
+}
+
+void accounting_reap(struct accounting *t, const struct launch_end *end)
+{
+	if (!t->reaped_any)
+		t->reaped_all_io = true;
+	t->reaped_any = true;
+	t->reaped_user_ns += clock_timeval_ns(end->usage.ru_utime);
+	t->reaped_system_ns += clock_timeval_ns(end->usage.ru_stime);
+	t->reaped_peak_bytes = MAX(t->reaped_peak_bytes, (uint64_t)end->usage.ru_maxrss * 1024);
+	t->reaped_all_io &= end->has_io;
+	t->reaped_read_bytes += end->read_bytes;
+	t->reaped_written_bytes += end->written_bytes;
+}
+
+void accounting_done(struct accounting *t)
+{
+	map_done(&t->ours);
+	map_done(&t->ours_pids);
+	map_done(&t->seen);
+}
+
+static struct figure figure(uint64_t value, enum quality quality)
+{
+	return (struct figure){ .value = value, .quality = quality };
+}
+
+/* Nobody is missing: each end was told, and nobody lives on. */
+static bool all_told(const struct accounting *t, const struct accounting_sources *from)
+{
+	return from->births_are_told && !t->lost && from->living == 0 &&
+	       t->exited == from->processes;
+}
+
+/* The kernel knows the sum to the ns, and divides it by where its clock ticks found the tasks. */
+static void put_split(const struct cgroup_readings *group, enum cgroup_metric id,
+                      struct figure *ret)
+{
+	if (readings_has(group, id))
+		*ret = figure(group->value[id], QUALITY_SAMPLED);
+}
+
+static void put_cpu(const struct accounting *t, const struct accounting_sources *from, struct job *ret)
+{
+	uint64_t reaped_ns = t->reaped_user_ns + t->reaped_system_ns;
+	uint64_t told_ns = t->told_cpu_ns + t->seen_cpu_ns;
+	bool is_exact = all_told(t, from) && t->without_cpu == 0;
+
+	if (from->group && readings_has(from->group, CGROUP_CPU)) {
+		ret->figures[JOB_FIGURE_CPU] = figure(from->group->value[CGROUP_CPU],
+		                                      QUALITY_EXACT);
+		put_split(from->group, CGROUP_CPU_USER, &ret->figures[JOB_FIGURE_CPU_USER]);
+		put_split(from->group, CGROUP_CPU_SYSTEM, &ret->figures[JOB_FIGURE_CPU_SYSTEM]);
+		return;
+	}
+	if (!t->reaped_any && !t->exited && !t->has_looks)
+		return;
+	ret->figures[JOB_FIGURE_CPU] = figure(MAX(reaped_ns, told_ns),
+	                                      is_exact ? QUALITY_EXACT : QUALITY_AT_LEAST);
+	if (!t->reaped_any)
+		return;
+	ret->figures[JOB_FIGURE_CPU_USER] = figure(t->reaped_user_ns, QUALITY_AT_LEAST);
+	ret->figures[JOB_FIGURE_CPU_SYSTEM] = figure(t->reaped_system_ns, QUALITY_AT_LEAST);
+}
+
+/* wait4 tells the peak of the hungriest among all that was reaped below a child, but not whose. If
+ * it may be one of ours, those that were told apart count, when there are any. */
+static uint64_t reaped_peak(const struct accounting *t)
+{
+	bool others = t->peak_rss_bytes || t->seen_rss_bytes;
+
+	return others && t->reaped_peak_bytes <= t->our_peak_bytes ? 0 : t->reaped_peak_bytes;
+}
+
+static void put_memory(const struct accounting *t, const struct accounting_sources *from, struct job *ret)
+{
+	/* What a look saw was there: the kernel's own mark may lack a few pages that each CPU
+	 * counts for itself, and knows nothing of those that live or were lost. */
+	uint64_t peak = MAX(t->peak_rss_bytes, t->seen_rss_bytes);
+	bool is_exact = all_told(t, from) && t->without_peak == 0;
+	bool is_single = from->processes == 1 && from->births_are_told && !t->lost;
+	bool is_seen; /* so much, by a look */
+
+	if (!is_exact) /* wait4's has what we had ourselves when we made the command's process */
+		peak = MAX(peak, reaped_peak(t));
+	is_seen = t->has_looks && t->peak_total_bytes >= peak;
+	if (peak)
+		ret->figures[JOB_FIGURE_PEAK_RSS] = figure(peak, is_exact ? QUALITY_EXACT
+		                                                          : QUALITY_AT_LEAST);
+	if (MAX(t->peak_rss_bytes, t->seen_rss_bytes) >= peak) {
+		ret->hungriest_pid = t->hungriest_pid;
+		memcpy(ret->hungriest, t->hungriest, sizeof ret->hungriest);
+	}
+	if (is_single)
+		ret->figures[JOB_FIGURE_PEAK_TOTAL] = ret->figures[JOB_FIGURE_PEAK_RSS];
+	else if (t->has_looks)
+		ret->figures[JOB_FIGURE_PEAK_TOTAL] = is_seen ? figure(t->peak_total_bytes,
+		                                                       QUALITY_SAMPLED)
+		                                              : figure(peak, QUALITY_AT_LEAST);
+	if (is_seen)
+		ret->figures[JOB_FIGURE_PEAK_AT] = figure(t->peak_at_ns, QUALITY_SAMPLED);
+	if (from->group && readings_has(from->group, CGROUP_MEM_PEAK))
+		ret->figures[JOB_FIGURE_PEAK_CHARGED] = figure(from->group->value[CGROUP_MEM_PEAK],
+		                                               QUALITY_EXACT);
+}
+
+static void put_io(const struct accounting *t, const struct accounting_sources *from, struct job *ret)
+{
+	enum quality quality = from->births_are_told && !t->lost && from->living == 0
+	                               ? QUALITY_EXACT
+	                               : QUALITY_AT_LEAST;
+
+	if (!t->reaped_any || !t->reaped_all_io)
+		return;
+	if (from->processes != 1) /* one that ignores SIGCHLD hides what its children read */
+		quality = QUALITY_AT_LEAST;
+	ret->figures[JOB_FIGURE_READ] = figure(t->reaped_read_bytes, quality);
+	ret->figures[JOB_FIGURE_WRITTEN] = figure(t->reaped_written_bytes, quality);
+}
+
+static void put_counts(const struct accounting *t, const struct accounting_sources *from, struct job *ret)
+{
+	enum quality quality = from->births_are_told && !t->lost ? QUALITY_EXACT : QUALITY_AT_LEAST;
+	bool lacks_ends = from->has_ended && t->exited + from->living < from->processes;
+	enum quality of_ends = lacks_ends ? QUALITY_AT_LEAST : quality;
+
+	ret->figures[JOB_FIGURE_PROCESSES] = figure(from->processes, quality);
+	ret->figures[JOB_FIGURE_EXITED] = figure(t->exited, of_ends);
+	ret->figures[JOB_FIGURE_FAILED] = figure(t->failed, of_ends);
+	ret->figures[JOB_FIGURE_SIGNALLED] = figure(t->signalled, of_ends);
+	if (from->has_ended)
+		ret->figures[JOB_FIGURE_OUTLIVED] = figure(from->outlived, quality);
+	if (from->is_over)
+		ret->figures[JOB_FIGURE_LEAKED] = figure(from->leaked, quality);
+	if (from->group && readings_has(from->group, CGROUP_OOM_KILLS)) /* v1: not of those below */
+		ret->figures[JOB_FIGURE_OOM_KILLS] = figure(
+			MAX(from->group->value[CGROUP_OOM_KILLS], t->oom_kills), QUALITY_EXACT);
+	else if (t->oom_kills || from->ooms_are_told)
+		ret->figures[JOB_FIGURE_OOM_KILLS] = figure(t->oom_kills, quality);
+	if (from->group && readings_has(from->group, CGROUP_CPU_THROTTLED))
+		ret->figures[JOB_FIGURE_CPU_THROTTLED] = figure(
+			from->group->value[CGROUP_CPU_THROTTLED], QUALITY_EXACT);
+}
+
+/* What was known at an earlier look need not be so any more. */
+static void forget_figures(struct job *job)
+{
+	for (enum job_figure i = 0; i < JOB_FIGURE_COUNT; i++)
+		if (i != JOB_FIGURE_SELF_CPU && i != JOB_FIGURE_SELF_RSS &&
+		    i != JOB_FIGURE_COMMAND_TOOK)
+			job->figures[i] = figure(0, QUALITY_MISSING);
+	job->hungriest_pid = 0;
+	job->hungriest[0] = '\0';
+}
+
+void accounting_figures(const struct accounting *t, const struct accounting_sources *from, struct job *ret)
+{
+	forget_figures(ret);
+	put_cpu(t, from, ret);
+	put_memory(t, from, ret);
+	put_io(t, from, ret);
+	put_counts(t, from, ret);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* accounting.h - what a job took, from all that is told about it: its control group, the ends of its
+ * processes, what wait4 gave, the looks in between. Pure. The best source wins and gives the figure
+ * its quality; no figure is ever above the truth. */
+#pragma once
+
+#include "job/launch/launcher.h"
+#include "model/snapshot.h"
+
+struct accounting {
+	uint64_t started_boot_ns;
+	uint64_t exited, failed, signalled, oom_kills;
+	struct map ours;            /* pid of a program of ours → enum accounting_ours */
+	struct map ours_pids;       /* pid of a child of one → the parent's */
+	uint64_t last_exit_boot_ns; /* 0: nobody has ended */
+	uint64_t told_cpu_ns;       /* of processes that ended */
+	uint64_t without_cpu;       /* … whose CPU time nobody told */
+	uint64_t without_peak;      /* … whose peak memory nobody told */
+	uint64_t peak_rss_bytes;    /* of one process, told at its end */
+	uint64_t our_peak_bytes;    /* of a program of ours that the job started; told or seen */
+	uint64_t seen_rss_bytes;    /* of one process, at a look */
+	pid_t hungriest_pid;
+	char hungriest[COMM_LEN];
+	uint64_t peak_total_bytes, peak_at_ns; /* of all, at a look; ns since the start */
+	bool has_looks;
+	struct map seen;      /* proc_key → CPU time at its last look, of whom no end told more */
+	uint64_t seen_cpu_ns; /* … of them all */
+	bool lost;            /* events were lost or only concluded */
+
+	uint64_t reaped_user_ns, reaped_system_ns, reaped_peak_bytes; /* what wait4 told us */
+	uint64_t reaped_read_bytes, reaped_written_bytes;
+	bool reaped_any, reaped_all_io;
+};
+
+/* What is known of the end of a program of ours. One that runs a command ends as that did: of the
+ * two only the command failed. */
+enum accounting_ours {
+	OURS_PLAIN,
+	OURS_FAILED = 1 << 0,    /* it has, and was counted */
+	OURS_SIGNALLED = 1 << 1, /* … as one that died of a signal */
+	OURS_PASSED_ON = 1 << 2, /* a child of it failed: its own end tells nothing new */
+};
+
+/* What stands beside the tally when the figures are drawn up. */
+struct accounting_sources {
+	const struct cgroup_readings *group; /* the job's own; NULL: it has none */
+	uint64_t processes;                  /* that belonged to it */
+	uint64_t living;                     /* of these, now */
+	bool births_are_told;                /* every fork is heard of, not looked for */
+	bool ooms_are_told;                  /* … and every choice of the OOM killer */
+	uint64_t outlived;                   /* were there when the command ended */
+	uint64_t leaked;                     /* … and when the job was over */
+	bool has_ended;                      /* its command has: outlived means something */
+	bool is_over; /* the job is, and what was waited for: leaked means something */
+};
+
+void accounting_feed(struct accounting *t, const struct snapshot *snap, int32_t job);
+/* The same in steps, for who has many jobs and goes through a snapshot once for them all: an event
+ * of the job's or of none, then, unless it has only events, each process of the job and its sum. */
+void accounting_take_event(struct accounting *t, const struct event *e);
+void accounting_take_process(struct accounting *t, const struct proc_snap *p);
+void accounting_take_sum(struct accounting *t, const struct snapshot *snap, int32_t job);
+void accounting_reap(struct accounting *t, const struct launch_end *end);
+void accounting_done(struct accounting *t);
+void accounting_figures(const struct accounting *t, const struct accounting_sources *from, struct job *ret);

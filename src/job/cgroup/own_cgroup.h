@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* own_cgroup.h - the control group that a job of somebody else has for itself, so that whoever is in
+ * it belongs to the job. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/defs.h"
+#include "model/job.h"
+
+/* Its directory, relative to the root; free() it. NULL when there is none. The group of a process
+ * is its job's own when its name allows that (cgroup_name.h) and neither we are in it, nor who
+ * registered the job (0: not known) unless that is of the job itself, nor any process above that
+ * is the same user's: what they start besides is no part of the job. */
+char *own_cgroup_find(int root_fd, pid_t pid, pid_t registrar);

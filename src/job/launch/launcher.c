@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/launch/launcher.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/scan.h"
+#include "base/vec.h"
+#include "job/launch/reap.h"
+#include "job/launch/continue_detector.h"
+#include "job/launch/group_signal_detector.h"
+
+#define EXEC_LOOK_MS 50 /* between two looks whether it was stopped on its way to its program */
+#define INHERITED_MAX 65536
+#define HELPERS_KEPT 32 /* news of their births come a moment later */
+
+struct launcher {
+	struct launch_options options;
+	struct launch_helper witness, waker;
+	pid_t helpers[HELPERS_KEPT]; /* the latest of both, in a ring */
+	size_t helpers_seen;
+	uint64_t deadline_ns; /* we may not stand still after it; 0: none */
+	/* As we were given it. */
+	sigset_t mask;
+	struct sigaction pipe, child;
+	int death_signal;   /* the one we get when our parent ends; 0: none */
+	VEC(int) inherited; /* files beyond the standard ones */
+	pid_t pid;          /* of the command */
+	int pidfd;
+	int gate[2];    /* a byte lets the command go; its end without one means that we are gone */
+	int error[2];   /* tells why exec failed; a successful one closes it */
+	bool is_inside; /* the command was born in its group */
+	bool is_waiting; /* … and waits to be let go */
+	bool has_ended;
+};
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+/* All but those that tell of our own faults. */
+static void fill_signals(sigset_t *set)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS };
+
+	sigfillset(set);
+	for (size_t i = 0; i < ARRAY_LEN(faults); i++)
+		sigdelset(set, faults[i]);
+}
+
+/* What the kernel or a timer made has no sender. */
+static void tell_forward(const struct launcher *l, int signo, int code, pid_t pid, uid_t uid)
+{
+	bool has_sender = code == SI_USER || code == SI_QUEUE || code == SI_TKILL;
+
+	if (l->options.on_forward)
+		l->options.on_forward(l->options.self, signo, has_sender ? pid : 0,
+		                      has_sender ? uid : 0);
+}
+
+static void pass_on(const struct launcher *l, const struct signalfd_siginfo *from)
+{
+	siginfo_t info = { .si_signo = (int)from->ssi_signo, .si_code = SI_QUEUE };
+
+	info.si_pid = (pid_t)from->ssi_pid;
+	info.si_uid = from->ssi_uid;
+	info.si_ptr = (void *)from->ssi_ptr; /* NOLINT: a value that was queued with it */
+	(void)syscall(SYS_pidfd_send_signal, l->pidfd, from->ssi_signo,
+	              from->ssi_code == SI_QUEUE ? &info : NULL, 0);
+	tell_forward(l, info.si_signo, from->ssi_code, (pid_t)from->ssi_pid, from->ssi_uid);
+}
+
+/* One that we did not wait for. */
+static void pass_on_taken(const struct launcher *l, const siginfo_t *from)
+{
+	launcher_signal(l, from->si_signo);
+	tell_forward(l, from->si_signo, from->si_code, from->si_pid, from->si_uid);
+}
+
+static void note_helper(struct launcher *l, pid_t pid)
+{
+	if (pid > 0)
+		l->helpers[l->helpers_seen++ % HELPERS_KEPT] = pid;
+}
+
+static bool take_pending(int signo, siginfo_t *ret)
+{
+	struct timespec none = { 0 };
+	sigset_t one;
+
+	sigemptyset(&one);
+	sigaddset(&one, signo);
+	return sigtimedwait(&one, ret, &none) == signo;
+}
+
+/* A shell that thinks it is interactive moves to a group of its own. */
+static bool is_in_our_group(const struct launcher *l)
+{
+	return getpgid(l->pid) == getpgrp();
+}
+
+/* The witness is renewed, and what waits for us and for the old one went to the group. */
+static void settle_with_group(struct launcher *l)
+{
+	uint64_t seen = group_signal_detector_renew(&l->witness) & ~group_signal_detector_bit(SIGCHLD);
+	siginfo_t info;
+
+	note_helper(l, l->witness.pid);
+	for (int signo = 1; seen; signo++) {
+		bool was_seen = seen & group_signal_detector_bit(signo);
+
+		seen &= ~group_signal_detector_bit(signo);
+		while (was_seen && take_pending(signo, &info))
+			if (!is_in_our_group(l))
+				pass_on_taken(l, &info);
+	}
+}
+
+/* The terminal signals the whole group, and so does `kill -- -PGID`: the command has those
+ * already. */
+static bool has_it_already(struct launcher *l, int signo)
+{
+	if (!group_signal_detector_saw(&l->witness, signo))
+		return false;
+	settle_with_group(l);
+	return is_in_our_group(l);
+}
+
+/* From ourselves (a write that a limit refused, our waker, our CPU time), or from the command,
+ * which would get its own back. */
+static bool is_ours(const struct launcher *l, const struct signalfd_siginfo *info)
+{
+	pid_t from = (pid_t)info->ssi_pid;
+
+	if (info->ssi_code == SI_KERNEL)
+		return info->ssi_signo == SIGXCPU;
+	return from > 0 && (from == getpid() || from == l->waker.pid || from == l->pid);
+}
+
+static void on_signal(void *self, const struct signalfd_siginfo *info)
+{
+	struct launcher *l = self;
+
+	if (info->ssi_signo == SIGCHLD) {
+		launcher_reap(l);
+		return;
+	}
+	if (l->pidfd < 0 || is_ours(l, info))
+		return;
+	if (l->has_ended) {
+		if (l->options.on_late_signal)
+			l->options.on_late_signal(l->options.self, (int)info->ssi_signo);
+		return;
+	}
+	if (!has_it_already(l, (int)info->ssi_signo))
+		pass_on(l, info);
+}
+
+static bool is_ignored(int signo)
+{
+	struct sigaction action;
+
+	return sigaction(signo, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+static bool is_pending(int signo)
+{
+	sigset_t set;
+
+	return sigpending(&set) == 0 && sigismember(&set, signo) == 1;
+}
+
+/* Somebody woke us, or the waker did, for whom the command runs already. */
+static void pass_on_cont(struct launcher *l)
+{
+	struct timespec none = { 0 };
+	siginfo_t info;
+	sigset_t one;
+
+	sigemptyset(&one);
+	sigaddset(&one, SIGCONT);
+	if (sigtimedwait(&one, &info, &none) != SIGCONT || info.si_pid == l->waker.pid)
+		return;
+	if (!has_it_already(l, SIGCONT))
+		launcher_signal(l, SIGCONT);
+}
+
+/* The command was stopped, so we stop by the same signal, for the shell to see. A SIGCONT that
+ * waits came after it: we were stopped with the command and are awake again. */
+static void stop_too(struct launcher *l, int signo)
+{
+	sigset_t one;
+
+	if (is_pending(SIGCONT)) {
+		pass_on_cont(l);
+		return;
+	}
+	(void)take_pending(signo, NULL); /* ours, from the group: answered by this stop */
+	if (group_signal_detector_pending(l->witness.pid) & group_signal_detector_bit(signo))
+		settle_with_group(l);
+	if (is_ignored(signo))
+		signo = SIGSTOP;
+	sigemptyset(&one);
+	sigaddset(&one, signo);
+	continue_detector_start(&l->waker, l->pid, l->deadline_ns);
+	note_helper(l, l->waker.pid);
+	raise(signo);
+	pthread_sigmask(SIG_UNBLOCK, &one, NULL); /* here we stand still */
+	pthread_sigmask(SIG_BLOCK, &one, NULL);
+	pass_on_cont(l);
+	launch_helper_stop(&l->waker);
+}
+
+/* ---- children -------------------------------------------------------------------------------- */
+
+static void took_end(struct launcher *l, const struct launch_end *end)
+{
+	l->options.on_reaped(l->options.self, end);
+	if (end->pid != l->pid || l->has_ended)
+		return;
+	l->has_ended = true;
+	l->options.on_ended(l->options.self, end);
+}
+
+/* Looked at before it is reaped: /proc still has its I/O then. */
+static bool reap_one(struct launcher *l)
+{
+	siginfo_t info = { 0 };
+	struct launch_end end;
+
+	if (waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) < 0 || !info.si_pid)
+		return false;
+	if (info.si_code == CLD_STOPPED || info.si_code == CLD_TRAPPED) {
+		(void)waitid(P_PID, (id_t)info.si_pid, &info, WSTOPPED | WNOHANG);
+		if (info.si_pid == l->pid && info.si_code == CLD_STOPPED)
+			stop_too(l, info.si_status);
+		return true;
+	}
+	if (info.si_pid == l->pid && l->options.on_dying)
+		l->options.on_dying(l->options.self);
+	if (reap_take(info.si_pid, &end))
+		took_end(l, &end);
+	return true;
+}
+
+void launcher_reap(struct launcher *l)
+{
+	while (reap_one(l))
+		;
+}
+
+bool launcher_has_children(const struct launcher *l)
+{
+	siginfo_t info;
+
+	(void)l;
+	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/* ---- starting -------------------------------------------------------------------------------- */
+
+/* Everything that is not ours: we close what we open on exec. */
+static void list_inherited(struct launcher *l)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		struct scan s = scan_str(entry->d_name);
+		uint64_t fd;
+		int flags, *slot;
+
+		if (!scan_u64(&s, &fd) || fd <= STDERR_FILENO)
+			continue;
+		flags = fcntl((int)fd, F_GETFD);
+		if (flags < 0 || flags & FD_CLOEXEC)
+			continue;
+		slot = vec_push(&l->inherited, INHERITED_MAX);
+		if (slot)
+			*slot = (int)fd;
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* The command's pipes are the command's: a reader must see the end when the command closes them.
+ * Only stderr is kept, for what we have to say. */
+static void let_go_of_files(struct launcher *l)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	vec_each(&l->inherited, inherited)
+		close(*inherited);
+	vec_done(&l->inherited);
+	if (fd < 0)
+		return;
+	(void)dup2(fd, 0);
+	(void)dup2(fd, 1);
+	close(fd);
+}
+
+int launcher_new(struct loop *loop, void (*sigpipe)(int), struct launcher **ret, struct err *err)
+{
+	cleanup(launcher_freep) struct launcher *l = xcalloc(1, sizeof *l);
+	struct sigaction usual = { .sa_handler = SIG_DFL };
+	sigset_t signals;
+
+	l->pidfd = l->gate[0] = l->gate[1] = l->error[0] = l->error[1] = -1;
+	list_inherited(l);
+	(void)prctl(PR_GET_PDEATHSIG, &l->death_signal);
+	fill_signals(&signals);
+	pthread_sigmask(SIG_SETMASK, NULL, &l->mask);
+	l->pipe.sa_handler = sigpipe;
+	sigaction(SIGCHLD, &usual, &l->child); /* ignored, children would vanish unseen */
+	if (loop_add_signals(loop, &signals, on_signal, l, err) < 0 ||
+	    group_signal_detector_start(&l->witness, err) < 0)
+		return -err->code;
+	note_helper(l, l->witness.pid);
+	*ret = TAKE_PTR(l);
+	return 0;
+}
+
+static bool await_release(const struct launcher *l)
+{
+	ssize_t n;
+	char byte;
+
+	close(l->witness.pipe_fd); /* whoever waits for its end must not wait for us */
+	close(l->gate[1]);
+	do
+		n = read(l->gate[0], &byte, 1);
+	while (n < 0 && errno == EINTR);
+	return n == 1;
+}
+
+/* In the child. */
+static _Noreturn void become_command(const struct launcher *l)
+{
+	struct err err = { 0 };
+
+	if (!await_release(l))
+		_exit(125);
+	if (!l->options.prepare || l->options.prepare(l->options.self, l->is_inside, &err) == 0) {
+		if (l->death_signal) /* whoever wanted us to end with our parent means it */
+			(void)prctl(PR_SET_PDEATHSIG, l->death_signal);
+		sigaction(SIGPIPE, &l->pipe, NULL);
+		sigaction(SIGCHLD, &l->child, NULL);
+		sigprocmask(SIG_SETMASK, &l->mask, NULL);
+		execvp(l->options.argv[0], l->options.argv);
+		(void)err_set(&err, errno, "%.200s: %s", l->options.argv[0], strerror(errno));
+	} else {
+		err.code = ECANCELED;
+	}
+	(void)!write(l->error[1], &err, sizeof err);
+	_exit(125);
+}
+
+static pid_t clone_child(int cgroup_fd, int *ret_pidfd)
+{
+	struct clone_args args = { .flags = CLONE_PIDFD,
+		                   .pidfd = (uint64_t)(uintptr_t)ret_pidfd,
+		                   .exit_signal = SIGCHLD };
+
+	if (cgroup_fd >= 0) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)cgroup_fd;
+	}
+	return (pid_t)syscall(SYS_clone3, &args, sizeof args);
+}
+
+int launcher_fork(struct launcher *l, const struct launch_options *options, struct err *err)
+{
+	l->options = *options;
+	if (pipe2(l->gate, O_CLOEXEC) < 0 || pipe2(l->error, O_CLOEXEC) < 0)
+		return err_set(err, errno, "make a pipe: %s", strerror(errno));
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* without it orphans are lost, not the job */
+	l->is_inside = options->cgroup_fd >= 0;
+	l->pid = clone_child(options->cgroup_fd, &l->pidfd);
+	if (l->pid < 0 && l->is_inside) { /* an old kernel: prepare() moves it there */
+		l->is_inside = false;
+		l->pid = clone_child(-1, &l->pidfd);
+	}
+	if (l->pid == 0)
+		become_command(l);
+	if (l->pid < 0)
+		return err_set(err, errno, "start a process: %s", strerror(errno));
+	l->is_waiting = true;
+	closep(&l->gate[0]);
+	closep(&l->error[1]);
+	return 0;
+}
+
+/* Signals from before it was there to get them, to the group or to us alone. Those that it has, it
+ * has from the group. */
+static void hand_over_early(struct launcher *l)
+{
+	sigset_t early;
+	siginfo_t info;
+
+	sigpending(&early);
+	sigdelset(&early, SIGCHLD);
+	if (sigisemptyset(&early))
+		return;
+	for (int signo = 1; signo < NSIG; signo++) {
+		if (sigismember(&early, signo) != 1 || !take_pending(signo, &info))
+			continue;
+		if (!(group_signal_detector_pending(l->pid) & group_signal_detector_bit(signo)))
+			pass_on_taken(l, &info);
+	}
+	settle_with_group(l);
+}
+
+/* Ctrl-Z may meet it after its signals are its own and before its program is. Who continues us
+ * means it. */
+static void look_for_stop(struct launcher *l)
+{
+	siginfo_t info = { 0 };
+
+	if (waitid(P_PID, (id_t)l->pid, &info, WSTOPPED | WNOHANG) < 0 || !info.si_pid)
+		return;
+	stop_too(l, info.si_status);
+	launcher_signal(l, SIGCONT);
+}
+
+/* Waits until exec has happened, or failed and said why. */
+static int await_exec(struct launcher *l, struct err *err)
+{
+	struct pollfd told = { .fd = l->error[0], .events = POLLIN };
+	struct err why;
+	ssize_t n;
+
+	while (poll(&told, 1, EXEC_LOOK_MS) <= 0)
+		look_for_stop(l);
+	do
+		n = read(l->error[0], &why, sizeof why);
+	while (n < 0 && errno == EINTR);
+	if (n != sizeof why)
+		return 0;
+	while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	note_helper(l, l->pid); /* it was ours, and never became the command */
+	l->pid = 0;
+	*err = why;
+	return -why.code;
+}
+
+int launcher_release(struct launcher *l, struct err *err)
+{
+	int r;
+
+	hand_over_early(l);
+	l->is_waiting = false;
+	(void)!write(l->gate[1], "", 1);
+	closep(&l->gate[1]);
+	r = await_exec(l, err);
+	closep(&l->error[0]);
+	if (r == 0)
+		let_go_of_files(l);
+	return r;
+}
+
+pid_t launcher_pid(const struct launcher *l)
+{
+	return l->pid;
+}
+
+bool launcher_is_helper(const struct launcher *l, pid_t pid)
+{
+	for (size_t i = 0; i < ARRAY_LEN(l->helpers); i++)
+		if (l->helpers[i] == pid)
+			return pid > 0;
+	return false;
+}
+
+void launcher_set_deadline(struct launcher *l, uint64_t mono_ns)
+{
+	l->deadline_ns = mono_ns;
+}
+
+void launcher_signal(const struct launcher *l, int signo)
+{
+	if (l->pidfd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, l->pidfd, signo, NULL, 0);
+}
+
+void launcher_free(struct launcher *l)
+{
+	if (!l)
+		return;
+	launch_helper_stop(&l->witness);
+	for (int i = 0; i < 2; i++) {
+		closep(&l->gate[i]);
+		closep(&l->error[i]);
+	}
+	if (l->is_waiting) /* it has seen the gate close, and ends */
+		while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	closep(&l->pidfd);
+	vec_done(&l->inherited);
+	free(l);
+}
+
+void launch_end_alike(const struct launch_end *end)
+{
+	sigset_t one;
+
+	if (end->has_exit_code)
+		_exit(end->exit_code);
+	/* The command's own core stays the last one, be it a file or a collector's. */
+	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 });
+	(void)prctl(PR_SET_DUMPABLE, 0);
+	signal(end->signal, SIG_DFL);
+	sigemptyset(&one);
+	sigaddset(&one, end->signal);
+	raise(end->signal);
+	pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+	_exit(128 + end->signal);
+}

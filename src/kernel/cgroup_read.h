@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* cgroup_read.h - what a control group used and may use, from its files. Of limits the smallest
+ * counts, be it the group's own or an ancestor's. A file that is missing, or a group removed in
+ * mid-read, leaves its values absent. */
+#pragma once
+
+#include "model/metric.h"
+#include "kernel/cgroup_map.h"
+
+void cgroup_read(int root_fd, const struct cgroup_dirs *dirs, struct cgroup_readings *ret);
+/* Only the one or the other; what `ret` holds besides is kept. `above`: the limits of the groups
+ * above it, not its own. */
+void cgroup_read_usage(int root_fd, const struct cgroup_dirs *dirs, struct cgroup_readings *ret);
+void cgroup_read_limits(int root_fd, const struct cgroup_dirs *dirs, bool above,
+                        struct cgroup_readings *ret);
+
+/* The parsers, each for one text. */
+bool cgroup_parse_number(struct scan text, const char *key,
+                         uint64_t *ret); /* "key 12" in lines; NULL: the text is it */
+bool cgroup_parse_limit(struct scan text, uint64_t *ret);               /* false: no limit */
+bool cgroup_parse_cpu_max(struct scan text, uint64_t *ret_milli_cores); /* false: no limit */

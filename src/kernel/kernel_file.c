@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernel/kernel_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+int kernel_file_open(int dir_fd, const char *path)
+{
+	int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static ssize_t read_once(int fd, char *to, size_t cap)
+{
+	ssize_t n;
+
+	do
+		n = read(fd, to, cap);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+ssize_t kernel_file_read_from(int dir_fd, const char *path, off_t offset, char *to, size_t cap)
+{
+	cleanup(closep) int fd = kernel_file_open(dir_fd, path);
+
+	if (fd < 0)
+		return fd;
+	if (offset && lseek(fd, offset, SEEK_SET) < 0)
+		return -errno;
+	return read_once(fd, to, cap);
+}
+
+ssize_t kernel_file_read(int dir_fd, const char *path, char *to, size_t cap)
+{
+	return kernel_file_read_from(dir_fd, path, 0, to, cap);
+}
+
+/* Listings come a page at a time, so only an empty read is the end. */
+int kernel_file_load_fd(int fd, struct buf *to)
+{
+	buf_reset(to);
+	for (;;) {
+		char *room = buf_grow(to, 4096);
+		ssize_t n;
+
+		if (!room)
+			return -EFBIG;
+		n = pread(fd, room, to->cap - to->len - 1, (off_t)to->len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return 0;
+		to->len += (size_t)n;
+		to->at[to->len] = '\0';
+	}
+}
+
+int kernel_file_load(int dir_fd, const char *path, struct buf *to)
+{
+	cleanup(closep) int fd = kernel_file_open(dir_fd, path);
+
+	return fd < 0 ? fd : kernel_file_load_fd(fd, to);
+}
+
+struct scan kernel_file_text(const struct buf *b)
+{
+	return scan_mem(b->at ? b->at : "", b->len);
+}
+
+void kernel_list_begin(struct kernel_list *l)
+{
+	l->at = l->len = 0;
+}
+
+static bool is_dots(const char *name)
+{
+	return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
+}
+
+const char *kernel_list_next(struct kernel_list *l, int dir_fd, int *ret_error)
+{
+	*ret_error = 0;
+	for (;;) {
+		struct dirent64 *entry;
+
+		if (l->at == l->len) {
+			ssize_t n = getdents64(dir_fd, l->entries, sizeof l->entries);
+
+			if (n <= 0) {
+				*ret_error = n < 0 ? -errno : 0;
+				return NULL;
+			}
+			l->at = 0;
+			l->len = (size_t)n;
+		}
+		entry = (struct dirent64 *)(void *)(l->entries + l->at);
+		l->at += entry->d_reclen;
+		if (!is_dots(entry->d_name))
+			return entry->d_name;
+	}
+}

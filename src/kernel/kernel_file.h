@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel_file.h - the kernel's small files and listings: bounded reads that never wait for a writer.
+ * A frozen tree may hold anything in their place, a FIFO too: all is opened O_NONBLOCK. */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/scan.h"
+
+#define KERNEL_FILE_MAX                                                                                  \
+	((size_t)1 << 20) /* of a file whose size depends on the machine: /proc/stat, diskstats,   \
+	                     mountinfo */
+
+int kernel_file_open(int dir_fd, const char *path) must_check; /* the fd, or -errno */
+/* One read of at most cap bytes, which is all of a file that fits a page; the count, or -errno. */
+ssize_t kernel_file_read(int dir_fd, const char *path, char *to, size_t cap) must_check;
+ssize_t kernel_file_read_from(int dir_fd, const char *path, off_t offset, char *to, size_t cap)
+	must_check;
+/* The whole file in place of what `to` held (its memory is kept): 0 or -errno; -EFBIG past
+ * to->max. */
+int kernel_file_load_fd(int fd, struct buf *to) must_check;
+int kernel_file_load(int dir_fd, const char *path, struct buf *to) must_check;
+/* What was loaded, for a parser. */
+struct scan kernel_file_text(const struct buf *b);
+
+/* Names in a directory, one at a time, without allocation. */
+struct kernel_list {
+	size_t at, len;
+	char entries[16 << 10];
+};
+
+void kernel_list_begin(struct kernel_list *l);
+/* The next name ("." and ".." are left out), valid until the next call; NULL at the end, or with an
+ * error. */
+const char *kernel_list_next(struct kernel_list *l, int dir_fd, int *ret_error);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* pid_namespace.h - pids as others count them: who lives in a pid namespace of its own (a container)
+ * means another process by a number than we do. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* The process that `speaker`, a pid of ours, calls `pid`. -ENOENT: there is none, or we may not see
+ * it. */
+int pid_namespace_find(int root_fd, pid_t speaker, pid_t pid, pid_t *ret, struct err *err) must_check;

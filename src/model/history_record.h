@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* history_record.h - what was recorded, as it is handed out: one record at a time, its texts valid only
+ * until the function that gets it returns. The store reads them, the views show them. */
+#pragma once
+
+#include "model/anomaly.h"
+#include "model/event.h"
+#include "model/job.h"
+#include "model/snapshot.h"
+
+struct event_record {
+	int64_t id;
+	enum event_kind kind;
+	bool inferred;
+	uint64_t wall_ns;
+	struct proc_id process; /* pid 0: not about a process */
+	bool has_exit_code;
+	int exit_code, signal; /* 0: none */
+	const char *job_id;    /* NULL: none */
+	uint32_t sheet;        /* 0: none */
+	int64_t count;
+	const char *name; /* of a mark, a phase, a limit; NULL: none */
+	const char *details;
+};
+
+/* That of a share that looks alone can tell; NAN: not known. */
+enum quality share_quality(double ratio);
+
+struct sheet_record {
+	struct sheet s;
+	uint64_t processes;
+	struct figure cpu_time_ns, peak_rss_bytes; /* peak: of its hungriest process */
+	double max_cpu_ratio; /* of its busiest process, sampled; NAN: not known */
+};
+
+/* One life. Figures are exact when the kernel told them at its end, sampled when only looks caught
+ * them, else missing. */
+struct process_record {
+	struct proc_id id;
+	pid_t ppid;
+	uint32_t uid, sheet; /* sheet 0: none */
+	const char *comm, *command;
+	uint64_t started_ns, ended_ns; /* wall clock; 0: not known, or it lives */
+	bool is_start_exact;           /* told as it began; else to a tick of 10 ms */
+	bool has_exit_code;
+	int exit_code, signal;
+	bool core_dumped;
+	struct figure cpu_time_ns, peak_rss_bytes, read_bytes, written_bytes;
+	double max_cpu_ratio; /* NAN: not known */
+};
+
+/* The whole job at one snapshot. */
+struct job_sum_record {
+	uint64_t wall_ns;
+	struct job_sum sum;
+};
+
+/* One GPU of the machine while the job ran: all that was done on it, by others too. Sampled. */
+struct gpu_record {
+	uint32_t index;
+	const char *name;                       /* NULL: not known */
+	double util_mean_ratio, util_max_ratio; /* NAN: not known */
+	double mem_peak_bytes, mem_total_bytes; /* NAN: not known */
+	double power_mean_w, power_max_w;       /* NAN: not known */
+};
+
+/* One episode of an anomaly. Values as they are told outside: see docs/numbers.md. */
+struct anomaly_record {
+	const char *kind; /* its key */
+	enum severity severity;
+	struct proc_id process;        /* pid 0: the whole machine */
+	const char *job_id;            /* NULL: none */
+	uint32_t sheet;                /* 0: none */
+	uint64_t began_ns, ended_ns;   /* wall clock; ended 0 while it lasts */
+	double value, peak, threshold; /* NAN: not known */
+	const char *description;
+};
+
+/* The same of one that was just seen; `text` holds its description and must outlive it. */
+struct anomaly_record anomaly_record_of(const struct anomaly *a, const struct snapshot *snap,
+                                   struct buf *text);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/own_program.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/defs.h"
+
+bool own_program_is_helper(const char *comm)
+{
+	static const char *const names[] = { OURS_WITNESS, OURS_WAKER, OURS_GPU, OURS_EAR };
+
+	if (strncmp(comm, OURS_NAME "-", strlen(OURS_NAME "-")) != 0)
+		return false; /* as most are: asked of every process at every look */
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strcmp(comm, names[i]) == 0)
+			return true;
+	return false;
+}
+
+bool own_program_is_one(const char *comm)
+{
+	return strcmp(comm, OURS_NAME) == 0 || own_program_is_helper(comm);
+}

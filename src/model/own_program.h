@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* own_program.h - programs of ours within a job (`sheet`, `phase`, `mark`, a job within the job), which
+ * are known by their names. They belong to the job that started them, but are not what it is asked
+ * about. */
+#pragma once
+
+#include <stdbool.h>
+
+#define OURS_NAME "proctor"
+
+/* The small processes that stand beside them. They are born with these names, so that whoever hears
+ * of a birth knows them at once; they neither run another program nor have children. */
+#define OURS_WITNESS OURS_NAME "-witness"
+#define OURS_WAKER OURS_NAME "-waker"
+#define OURS_GPU OURS_NAME "-gpu"
+#define OURS_EAR OURS_NAME "-ear"
+
+/* `proctor` itself or one of its helpers. */
+bool own_program_is_one(const char *comm);
+bool own_program_is_helper(const char *comm);

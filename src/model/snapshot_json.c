@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/snapshot_json.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Bytes as thousandths of a MiB, rounded; past 2^54 bytes the kernel lies anyway. */
+static uint64_t milli_mib(uint64_t bytes)
+{
+	return (MIN(bytes, UINT64_C(1) << 54) * 1000 + (1 << 19)) >> 20;
+}
+
+void metric_json(struct json *j, enum metric_unit unit, uint64_t value)
+{
+	switch (unit) {
+	case UNIT_COUNT:
+	case UNIT_BYTES:
+		json_u64(j, value);
+		break;
+	case UNIT_MIB:
+		json_fixed(j, milli_mib(value), 3);
+		break;
+	case UNIT_NS:
+		json_fixed(j, value / NS_PER_US, 6);
+		break;
+	case UNIT_MILLI:
+		json_fixed(j, value, 3);
+		break;
+	}
+}
+
+void readings_json(struct json *j, const struct metric *table, size_t n, uint64_t present,
+                    const uint64_t *value)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (present >> i & 1) {
+			json_key(j, table[i].key);
+			metric_json(j, table[i].unit, value[i]);
+		} else if (table[i].need == METRIC_ALWAYS) {
+			json_key(j, table[i].key);
+			json_nil(j);
+		}
+	}
+}
+
+static void put_percent(struct json *j, const char *key, double ratio)
+{
+	json_key(j, key);
+	json_double(j, ratio * 100, 2);
+}
+
+/* Rates of ours are left out when they are not known; SPEC's cpu_percent is null then. */
+static void put_rate(struct json *j, const char *key, double per_s)
+{
+	if (!isfinite(per_s))
+		return;
+	json_key(j, key);
+	json_double(j, per_s, 1);
+}
+
+static void put_seconds(struct json *j, const char *key, uint64_t ns)
+{
+	json_key(j, key);
+	json_fixed(j, ns / NS_PER_US, 6);
+}
+
+static void put_job(struct json *j, const struct snapshot *snap, int32_t job, uint32_t sheet)
+{
+	json_key(j, "job_id");
+	json_str(j, job >= 0 ? snap->jobs.at[job].id : NULL);
+	json_key(j, "sheet_num");
+	if (job >= 0 && sheet)
+		json_u64(j, sheet);
+	else
+		json_nil(j);
+}
+
+void process_json(struct json *j, const struct snapshot *snap, const struct proc_snap *p)
+{
+	json_begin_object(j);
+	json_key(j, "pid");
+	json_i64(j, p->s.id.pid);
+	json_key(j, "ppid");
+	json_i64(j, p->s.ppid);
+	json_key(j, "command");
+	json_strn(j, snapshot_text(snap, p->s.command), p->s.command.len);
+	json_key(j, "state");
+	json_strn(j, &p->s.state, 1);
+	put_percent(j, "cpu_percent", p->cpu_ratio);
+	readings_json(j, proc_metrics, PROC_METRIC_COUNT, p->s.r.present, p->s.r.value);
+	put_seconds(j, "age_seconds", p->age_ns);
+	put_job(j, snap, p->job, p->sheet);
+	json_key(j, "syscall_counts");
+	json_begin_object(j);
+	json_end_object(j);
+	json_key(j, "syscall_time_pct");
+	json_begin_object(j);
+	json_end_object(j);
+	json_key(j, "uid");
+	json_u64(j, p->s.uid);
+	put_rate(j, "read_bytes_per_s", p->read_bytes_per_s);
+	put_rate(j, "write_bytes_per_s", p->write_bytes_per_s);
+	json_end_object(j);
+}
+
+void event_json(struct json *j, const struct snapshot *snap, const struct event *e)
+{
+	struct buf details = { .max = 4096 };
+
+	json_begin_object(j);
+	put_seconds(j, "timestamp", e->wall_ns);
+	json_key(j, "pid");
+	if (e->id.pid)
+		json_i64(j, e->id.pid);
+	else
+		json_nil(j);
+	json_key(j, "event_type");
+	json_str(j, event_name(e->kind));
+	json_key(j, "exit_code");
+	if (e->has_exit_code)
+		json_i64(j, e->exit_code);
+	else
+		json_nil(j);
+	json_key(j, "signal_num");
+	if (e->signal)
+		json_i64(j, e->signal);
+	else
+		json_nil(j);
+	put_job(j, snap, e->job, e->sheet);
+	event_details(e, snap->text.at, &details);
+	json_key(j, "details");
+	json_strn(j, details.at ? details.at : "", details.len);
+	if (e->final.present)
+		readings_json(j, proc_metrics, PROC_METRIC_COUNT, e->final.present,
+		               e->final.value);
+	json_end_object(j);
+	buf_done(&details);
+}
+
+static void put_progress(struct json *j, const struct snapshot *snap)
+{
+	json_key(j, "job_progress");
+	json_begin_array(j);
+	vec_each(&snap->jobs, job) {
+		json_begin_object(j);
+		json_key(j, "job_id");
+		json_str(j, job->id);
+		json_key(j, "total_sheets");
+		json_u64(j, job->total_sheets);
+		json_key(j, "last_completed_sheet");
+		json_u64(j, job->last_completed_sheet);
+		json_key(j, "current_sheet");
+		if (job->current_sheet)
+			json_u64(j, job->current_sheet);
+		else
+			json_nil(j);
+		json_key(j, "status");
+		json_str(j, job_status_name(job->status));
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static void put_zombies(struct json *j, const struct snapshot *snap)
+{
+	json_key(j, "zombie_count");
+	json_u64(j, snap->zombies.len);
+	json_key(j, "zombie_pids");
+	json_begin_array(j);
+	vec_each(&snap->zombies, pid)
+		json_i64(j, *pid);
+	json_end_array(j);
+}
+
+static void put_head(struct json *j, const struct snapshot *snap)
+{
+	json_key(j, "schema");
+	json_u64(j, 1);
+	json_key(j, "seq");
+	json_u64(j, snap->seq);
+	put_seconds(j, "timestamp", snap->wall_ns);
+	json_key(j, "daemon_pid");
+	json_i64(j, snap->recorder_pid);
+	readings_json(j, host_metrics, HOST_METRIC_COUNT, snap->host.present, snap->host.value);
+	put_percent(j, "cpu_percent", snap->cpu_busy_ratio);
+	put_percent(j, "iowait_percent", snap->cpu_iowait_ratio);
+	put_percent(j, "steal_percent", snap->cpu_steal_ratio);
+	put_percent(j, "recorder_cpu_percent", snap->self_cpu_ratio);
+	put_percent(j, "psi_cpu_percent", snap->psi_cpu_ratio);
+	put_percent(j, "psi_memory_percent", snap->psi_mem_ratio);
+	put_percent(j, "psi_io_percent", snap->psi_io_ratio);
+	put_seconds(j, "interval_seconds", snap->elapsed_ns);
+	json_key(j, "boot_id");
+	json_str(j, snap->boot_id[0] ? snap->boot_id : NULL);
+	json_key(j, "cgroup");
+	json_begin_object(j);
+	readings_json(j, cgroup_metrics, CGROUP_METRIC_COUNT, snap->cgroup.present,
+	               snap->cgroup.value);
+	json_end_object(j);
+}
+
+static void put_gpu_use(struct json *j, const struct snapshot *snap, const struct gpu_use *use)
+{
+	json_begin_object(j);
+	json_key(j, "pid");
+	if (use->is_foreign)
+		json_nil(j);
+	else
+		json_i64(j, use->id.pid);
+	if (use->is_foreign) {
+		json_key(j, "host_pid");
+		json_i64(j, use->id.pid);
+	}
+	readings_json(j, gpu_use_metrics, GPU_USE_METRIC_COUNT, use->r.present, use->r.value);
+	put_job(j, snap, use->job, use->sheet);
+	json_end_object(j);
+}
+
+static void put_gpu(struct json *j, const struct snapshot *snap, const struct gpu_sample *gpu)
+{
+	json_begin_object(j);
+	json_key(j, "index");
+	json_u64(j, gpu->index);
+	json_key(j, "name");
+	json_str(j, gpu->name[0] ? gpu->name : NULL);
+	json_key(j, "uuid");
+	json_str(j, gpu->uuid[0] ? gpu->uuid : NULL);
+	readings_json(j, gpu_metrics, GPU_METRIC_COUNT, gpu->r.present, gpu->r.value);
+	json_key(j, "processes");
+	json_begin_array(j);
+	vec_each(&snap->gpu_uses, use)
+		if (use->gpu == (size_t)(gpu - snap->gpus.at))
+			put_gpu_use(j, snap, use);
+	json_end_array(j);
+	json_end_object(j);
+}
+
+void snapshot_json(struct json *j, const struct snapshot *snap)
+{
+	json_begin_object(j);
+	put_head(j, snap);
+	json_key(j, "pressure_level");
+	json_str(j, snap->pressure_level);
+	json_key(j, "running_jobs");
+	json_u64(j, snap->running_jobs);
+	json_key(j, "active_sheets");
+	json_u64(j, snap->active_sheets);
+	put_zombies(j, snap);
+	put_progress(j, snap);
+	put_seconds(j, "conductor_uptime_seconds", snap->uptime_ns);
+	json_key(j, "processes_complete");
+	json_bool(j, snap->procs_complete);
+	json_key(j, "gpus");
+	json_begin_array(j);
+	vec_each(&snap->gpus, gpu)
+		put_gpu(j, snap, gpu);
+	json_end_array(j);
+	json_key(j, "processes");
+	json_begin_array(j);
+	vec_each(&snap->procs, p)
+		process_json(j, snap, p);
+	json_end_array(j);
+	json_end_object(j);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "probe/gpu/gpu_helper.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "model/own_program.h"
+#include "probe/gpu/nvml.h"
+#include "probe/gpu/nvidia_smi.h"
+
+const char gpu_source_nvml[] = "nvml", gpu_source_smi[] = "nvidia-smi";
+
+struct launch_helper {
+	bool uses_smi;
+	struct nvml *nvml; /* NULL before the first question */
+	struct gpu_report report;
+	struct buf message;
+};
+
+/* Nobody is to be troubled by us: no core file when the library aborts, no hold on a directory. */
+static bool settle(void)
+{
+	const struct rlimit no_core = { 0 };
+	int type = 0;
+	socklen_t len = sizeof type;
+
+	prctl(PR_SET_NAME, OURS_GPU); /* as its keeper: whoever looks for jobs knows us by it */
+	return setrlimit(RLIMIT_CORE, &no_core) == 0 && chdir("/") == 0 &&
+	       getsockopt(GPU_HELPER_FD, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
+	       type == SOCK_SEQPACKET;
+}
+
+static uint64_t time_ns(struct timeval t)
+{
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_usec * NS_PER_US;
+}
+
+static void tell_cost(struct gpu_report *r)
+{
+	struct rusage self, children;
+
+	if (getrusage(RUSAGE_SELF, &self) < 0 || getrusage(RUSAGE_CHILDREN, &children) < 0)
+		return;
+	r->cpu_ns = time_ns(self.ru_utime) + time_ns(self.ru_stime) + time_ns(children.ru_utime) +
+	            time_ns(children.ru_stime);
+	r->peak_bytes = (uint64_t)(self.ru_maxrss + children.ru_maxrss) * 1024;
+}
+
+static void answer(struct launch_helper *h)
+{
+	if (h->uses_smi) {
+		nvidia_smi_read(secure_getenv(GPU_ENV_SMI), &h->report);
+		return;
+	}
+	if (!h->nvml)
+		h->nvml = nvml_open(secure_getenv(GPU_ENV_NVML), &h->report);
+	if (h->nvml)
+		nvml_read(h->nvml, &h->report);
+}
+
+static bool send_answer(struct launch_helper *h)
+{
+	buf_reset(&h->message);
+	return gpu_report_encode(&h->report, &h->message) &&
+	       send(GPU_HELPER_FD, h->message.at, h->message.len, MSG_NOSIGNAL) ==
+	               (ssize_t)h->message.len;
+}
+
+static bool await_question(void)
+{
+	char question;
+	ssize_t n;
+
+	do
+		n = recv(GPU_HELPER_FD, &question, sizeof question, 0);
+	while (n < 0 && errno == EINTR);
+	return n > 0;
+}
+
+int gpu_helper_main(int argc, char **argv)
+{
+	struct launch_helper *h;
+
+	if (argc != 2 ||
+	    (strcmp(argv[1], gpu_source_nvml) != 0 && strcmp(argv[1], gpu_source_smi) != 0))
+		return 2; /* nobody but the recorder starts this */
+	if (!settle())
+		return 1;
+	h = xcalloc(1, sizeof *h);
+	h->uses_smi = strcmp(argv[1], gpu_source_smi) == 0;
+	while (await_question()) {
+		uint64_t begin_ns = clock_mono_ns();
+
+		answer(h);
+		h->report.took_ns = clock_mono_ns() - begin_ns;
+		tell_cost(&h->report);
+		if (!send_answer(h) || h->report.verdict != GPU_TOLD)
+			_exit(1); /* the library's own ends may hang, too */
+	}
+	_exit(0);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* nvml.h - the NVIDIA driver's library, loaded at run time. It may hang, abort or scribble over our
+ * memory, so only the helper process calls it (gpu_helper.h). */
+#pragma once
+
+#include "probe/gpu/gpu_report.h"
+
+struct nvml;
+
+/* path: the library, for tests; NULL: the system's. NULL when it cannot be used: `why` says so. */
+struct nvml *nvml_open(const char *path, struct gpu_report *why);
+/* All GPUs, as they are now. What one does not tell is absent; a GPU that is lost is listed without
+ * readings. */
+void nvml_read(struct nvml *n, struct gpu_report *ret);
+void nvml_close(struct nvml *n); /* NULL is fine */

@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: MIT */
+/* Births, programs and ends of processes, told by the kernel's proc connector over netlink. It
+ * gives numbers only, so that names, users and start times are looked up in /proc at once, or
+ * remembered when the process is gone already. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/connector.h>
+#include <linux/netlink.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "model/own_program.h"
+#include "probe/lifecycle/connector_message.h"
+#include "probe/tasks/command_cache.h"
+#include "kernel/kernel_file.h"
+#include "probe/probe.h"
+#include "kernel/process_files.h"
+#include "probe/lifecycle/process_names.h"
+
+#define BATCH 64
+#define DATAGRAM_MAX 256
+#define EVENTS_PER_READ                                                                            \
+	16384 /* what is left is read by the next call: a storm must not hold up the tick */
+#define BUFFER_BYTES (8 << 20) /* holds some 10,000 events */
+#define BUFFER_ENOUGH_BYTES (1 << 20)
+#define CPUS_MAX 8192
+#define LINGERING_MAX 4096
+#define HEAR_OURSELVES_MS 50
+#define PATIENCE_MS 50
+
+/* The end of a leader whose other threads may go on. */
+struct lingering {
+	struct event exit;
+	bool is_over; /* no thread was left when we looked; its own end may still be on the way to
+	                 us */
+};
+
+struct connector {
+	int fd;
+	int proc_fd;
+	int buffer_bytes;
+	uint32_t nonce;
+	uint64_t lost;
+	bool overflowed;  /* the kernel dropped events for want of room, since the last read */
+	uint64_t missing; /* numbers missing in the sequence, since the last read */
+	VEC(uint32_t) next_seq; /* by CPU; valid where heard says so */
+	VEC(bool) heard;
+	struct process_names whois;
+	struct hang_proof *patient;
+	VEC(struct lingering) lingering;
+	struct mmsghdr messages[BATCH];
+	struct iovec pieces[BATCH];
+	struct sockaddr_nl senders[BATCH];
+	_Alignas(8) char bytes[BATCH][DATAGRAM_MAX];
+};
+
+static bool send_request(struct connector *self, bool listen)
+{
+	char request[CONNECTOR_MESSAGE_REQUEST_BYTES];
+	size_t n = connector_message_request(listen, self->nonce, request);
+
+	return send(self->fd, request, n, MSG_NOSIGNAL) == (ssize_t)n;
+}
+
+static void connector_close(void *self_)
+{
+	struct connector *self = self_;
+
+	if (!self)
+		return;
+	/* Kernels before 6.6 go on making events for a listener that left without a word. */
+	if (self->fd >= 0)
+		(void)send_request(self, false);
+	hang_proof_free(self->patient);
+	process_names_done(&self->whois);
+	vec_done(&self->next_seq);
+	vec_done(&self->heard);
+	vec_done(&self->lingering);
+	closep(&self->fd);
+	closep(&self->proc_fd);
+	free(self);
+}
+
+DEFINE_CLEANUP(struct connector *, connector_close)
+
+/* ---- hearing --------------------------------------------------------------------------------- */
+
+/* Every CPU numbers its events. ENOBUFS is reported once for any number of losses; the numbers tell
+ * how many. */
+static void watch_sequence(struct connector *self, const struct connector_message_event *ev)
+{
+	if (ev->cpu >=
+	    CPUS_MAX) /* old kernels answer requests outside of the sequence, from "CPU -1" */
+		return;
+	while (self->heard.len <= ev->cpu)
+		if (!vec_push(&self->heard, CPUS_MAX) || !vec_push(&self->next_seq, CPUS_MAX))
+			return;
+	if (self->heard.at[ev->cpu])
+		self->missing += ev->seq - self->next_seq.at[ev->cpu];
+	self->heard.at[ev->cpu] = true;
+	self->next_seq.at[ev->cpu] = ev->seq + 1;
+}
+
+static void prepare_batch(struct connector *self)
+{
+	for (unsigned i = 0; i < BATCH; i++) {
+		self->pieces[i] = (struct iovec){ self->bytes[i], DATAGRAM_MAX };
+		self->messages[i].msg_hdr = (struct msghdr){ .msg_name = &self->senders[i],
+			                                     .msg_namelen = sizeof self->senders[i],
+			                                     .msg_iov = &self->pieces[i],
+			                                     .msg_iovlen = 1 };
+	}
+}
+
+/* How many datagrams came; 0 when there are none now. */
+static int receive_batch(struct connector *self, struct err *err)
+{
+	for (;;) {
+		int n;
+
+		prepare_batch(self);
+		n = recvmmsg(self->fd, self->messages, BATCH, MSG_DONTWAIT, NULL);
+		if (n >= 0)
+			return n;
+		if (errno == ENOBUFS)
+			self->overflowed = true;
+		else if (errno == EAGAIN)
+			return 0;
+		else if (errno != EINTR)
+			return err_set(err, errno, "receive from the proc connector: %s",
+			               strerror(errno));
+	}
+}
+
+/* Any process may write to our socket; only port 0 is the kernel. */
+static bool parse_message(struct connector *self, unsigned i, struct connector_message_event *ret)
+{
+	if (self->senders[i].nl_pid != 0 ||
+	    !connector_message_parse(self->bytes[i], self->messages[i].msg_len, ret))
+		return false;
+	watch_sequence(self, ret);
+	return true;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static void enlarge_buffer(struct connector *self)
+{
+	int bytes = BUFFER_BYTES;
+	socklen_t len = sizeof self->buffer_bytes;
+
+	if (setsockopt(self->fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) < 0)
+		(void)setsockopt(self->fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+	if (getsockopt(self->fd, SOL_SOCKET, SO_RCVBUF, &self->buffer_bytes, &len) < 0)
+		self->buffer_bytes = 0;
+}
+
+static int open_socket(struct connector *self, struct err *err)
+{
+	struct sockaddr_nl us = { .nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC };
+
+	self->fd = socket(PF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_CONNECTOR);
+	if (self->fd < 0)
+		return err_set(err, errno, "proc connector: %s", strerror(errno));
+	enlarge_buffer(self);
+	if (bind(self->fd, (struct sockaddr *)&us, sizeof us) < 0)
+		return err_set(err, errno, "proc connector: %s%s", strerror(errno),
+		               errno == EPERM ? ": this kernel asks for CAP_NET_ADMIN" : "");
+	if (!send_request(self, true))
+		return err_set(err, errno, "proc connector: %s%s", strerror(errno),
+		               errno == ECONNREFUSED ? ": there is none in this network namespace"
+		                                     : "");
+	return 0;
+}
+
+struct hearing {
+	bool is_granted, has_birth;
+	uint32_t refusal; /* an errno value */
+};
+
+static void hear(struct connector *self, pid_t child, struct hearing *ret, struct err *err)
+{
+	int n;
+
+	while ((n = receive_batch(self, err)) > 0) {
+		for (unsigned i = 0; i < (unsigned)n; i++) {
+			struct connector_message_event ev;
+
+			if (!parse_message(self, i, &ev))
+				continue;
+			if (ev.kind == CONNECTOR_MESSAGE_ACK && ev.nonce == self->nonce) {
+				ret->is_granted = !ev.status;
+				ret->refusal = ev.status;
+			}
+			ret->has_birth |= ev.kind == CONNECTOR_MESSAGE_FORK && ev.tgid == child;
+		}
+	}
+}
+
+/* Born without an exit signal, so that no SIGCHLD handling hears of it, and with a name by which
+ * others who listen know it for ours. */
+static pid_t start_child(void)
+{
+	char ours[16] = "";
+	pid_t child;
+
+	prctl(PR_GET_NAME, ours);
+	prctl(PR_SET_NAME, OURS_EAR);
+	child = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
+	if (child == 0)
+		_exit(0);
+	prctl(PR_SET_NAME, ours);
+	return child;
+}
+
+/* From another pid or user namespace our request is taken and never answered. Events may come all
+ * the same, as long as somebody else listens; so both are awaited: the answer, and an event that we
+ * make. Both are sent before the calls that cause them return: no load on the machine can make us
+ * miss them. */
+static int hear_ourselves(struct connector *self, struct err *err)
+{
+	struct pollfd poll_fd = { .fd = self->fd, .events = POLLIN };
+	struct hearing h = { 0 };
+	pid_t child = start_child();
+
+	if (child < 0)
+		return err_set(err, errno, "proc connector: fork to test it: %s", strerror(errno));
+	hear(self, child, &h, err);
+	if (!h.refusal && !(h.is_granted && h.has_birth) &&
+	    poll(&poll_fd, 1, HEAR_OURSELVES_MS) > 0)
+		hear(self, child, &h, err);
+	while (waitpid(child, NULL, __WALL) < 0 && errno == EINTR)
+		;
+	if (h.refusal)
+		return err_set(err, (int)h.refusal, "proc connector: refused: %s",
+		               strerror((int)h.refusal));
+	if (!h.is_granted || !h.has_birth)
+		return err_set(
+			err, ENOMSG,
+			"proc connector: mute: we are not in the initial pid and user namespace");
+	return 0;
+}
+
+static int connector_open(const struct probe_env *env, void **ret_self, struct err *err)
+{
+	cleanup(connector_closep) struct connector *self = xcalloc(1, sizeof *self);
+
+	self->fd = self->proc_fd = -1;
+	self->nonce = (uint32_t)clock_mono_ns() ^ (uint32_t)getpid() << 16;
+	if (!env->is_live)
+		return err_set(err, ENOTSUP,
+		               "the proc connector hears this machine, not a frozen tree");
+	self->proc_fd = openat(env->root_fd, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (self->proc_fd < 0)
+		return err_set(err, errno, "open '/proc': %s", strerror(errno));
+	self->patient = hang_proof_new(self->proc_fd, PATIENCE_MS);
+	if (open_socket(self, err) < 0 || hear_ourselves(self, err) < 0)
+		return -err->code;
+	self->missing = 0;
+	self->overflowed = false;
+	*ret_self = TAKE_PTR(self);
+	return 0;
+}
+
+/* ---- who it was ------------------------------------------------------------------------------ */
+
+struct look {
+	struct known who;
+	uint64_t threads;
+	bool is_zombie;
+};
+
+/* What /proc says now, if it is about a process that had begun by then: the pid may belong to
+ * another already. */
+static bool look_up(struct connector *self, pid_t pid, uint64_t boot_ns, struct look *ret)
+{
+	cleanup(closep) int dir_fd = -1;
+	struct process_files_stat st;
+	struct stat owner;
+	char text[1024];
+	ssize_t n;
+
+	snprintf(text, sizeof text, "%d", pid);
+	dir_fd = openat(self->proc_fd, text, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd < 0 || fstat(dir_fd, &owner) < 0)
+		return false;
+	n = kernel_file_read(dir_fd, "stat", text, sizeof text);
+	if (n <= 0 || !process_files_parse_stat(scan_mem(text, (size_t)n), &st) ||
+	    st.start_ticks > boot_ns / NS_PER_TICK + 1)
+		return false;
+	*ret = (struct look){ .who = { .id = { pid, st.start_ticks },
+		                       .uid = owner.st_uid,
+		                       .is_threaded = st.threads > 1 },
+		              .threads = st.threads,
+		              .is_zombie = st.state == 'Z' || st.state == 'X' };
+	memcpy(ret->who.comm, st.comm, sizeof st.comm);
+	return true;
+}
+
+static void describe(struct event *e, const struct known *who, uint64_t boot_ns)
+{
+	e->boot_ns = boot_ns;
+	e->id = who->id;
+	e->uid = who->uid;
+	memcpy(e->comm, who->comm, sizeof e->comm);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* A child that is gone already began when it was told, within a tick, and was called what its
+ * parent was. */
+static void take_fork(struct connector *self, const struct connector_message_event *ev, uint64_t boot_ns,
+                      struct sample *out)
+{
+	struct known *parent = process_names_find(&self->whois, ev->parent);
+	struct look look;
+	struct event *e;
+
+	if (!look_up(self, ev->tgid, boot_ns, &look) ||
+	    look.who.id.start_ticks * NS_PER_TICK + NS_PER_S < boot_ns) {
+		look.who = parent ? *parent : (struct known){ 0 };
+		look.who.id = (struct proc_id){ ev->tgid, boot_ns / NS_PER_TICK };
+		look.who.is_threaded = false;
+	}
+	e = sample_add_event(out, EVENT_SPAWN);
+	if (e) {
+		describe(e, &look.who, boot_ns);
+		e->ppid = ev->parent;
+	}
+	process_names_put(&self->whois, &look.who);
+}
+
+static void take_thread(struct connector *self, const struct connector_message_event *ev)
+{
+	struct known *k = process_names_find(&self->whois, ev->tgid);
+
+	if (k)
+		k->is_threaded = true;
+}
+
+/* A thread that runs another program takes the place of its leader: the leader's end was not that
+ * of the process. */
+static void undo_exit(struct connector *self, pid_t pid)
+{
+	for (size_t i = 0; i < self->lingering.len; i++) {
+		const struct event *exit = &self->lingering.at[i].exit;
+		struct known who = { .id = exit->id, .uid = exit->uid };
+
+		if (exit->id.pid != pid)
+			continue;
+		memcpy(who.comm, exit->comm, sizeof who.comm);
+		self->lingering.at[i] = self->lingering.at[--self->lingering.len];
+		process_names_put(&self->whois, &who);
+		return;
+	}
+}
+
+static void take_exec(struct connector *self, const struct connector_message_event *ev, uint64_t boot_ns,
+                      struct sample *out)
+{
+	struct known *remembered;
+	char command[COMMAND_MAX];
+	struct look look;
+	struct event *e;
+	bool is_there = look_up(self, ev->tgid, boot_ns, &look);
+
+	undo_exit(self, ev->tgid);
+	remembered = process_names_find(&self->whois, ev->tgid);
+	if (!is_there)
+		look.who = remembered ? *remembered : (struct known){ .id.pid = ev->tgid };
+	e = sample_add_event(out, EVENT_EXEC);
+	if (e) {
+		describe(e, &look.who, boot_ns);
+		if (is_there)
+			e->text = sample_add_text(
+				out, command,
+				command_read(self->patient, ev->tgid, look.who.comm, command));
+	}
+	if (is_there)
+		process_names_put(&self->whois, &look.who);
+}
+
+static void set_status(struct event *e, uint32_t status)
+{
+	e->signal = status & 0x7f;
+	e->core_dumped = status & 0x80;
+	e->has_exit_code = !e->signal;
+	e->exit_code = e->signal ? 0 : (int)(status >> 8 & 0xff);
+}
+
+static void tell_exit(const struct event *exit, struct sample *out)
+{
+	struct event *e = sample_add_event(out, EVENT_EXIT);
+
+	if (e)
+		*e = *exit;
+}
+
+static void take_exit(struct connector *self, const struct connector_message_event *ev, uint64_t boot_ns,
+                      struct sample *out)
+{
+	struct event exit = { .kind = EVENT_EXIT, .job = -1 };
+	struct lingering *lingering;
+	struct known *remembered = process_names_find(&self->whois, ev->tgid);
+	struct look look = { .who.id.pid = ev->tgid };
+
+	if (remembered)
+		look.who = *remembered;
+	else
+		(void)look_up(self, ev->tgid, boot_ns, &look);
+	describe(&exit, &look.who, boot_ns);
+	set_status(&exit, ev->status);
+	lingering = look.who.is_threaded ? vec_push(&self->lingering, LINGERING_MAX) : NULL;
+	if (lingering)
+		lingering->exit = exit;
+	else
+		tell_exit(&exit, out);
+	process_names_forget(&self->whois, ev->tgid);
+}
+
+/* When a leader went first, how the others ended is how the process ended. */
+static void take_thread_exit(struct connector *self, const struct connector_message_event *ev,
+                             uint64_t boot_ns)
+{
+	vec_each(&self->lingering, l) {
+		if (l->exit.id.pid != ev->tgid)
+			continue;
+		l->exit.boot_ns = boot_ns;
+		if (ev->status)
+			set_status(&l->exit, ev->status);
+	}
+}
+
+/* One that is no zombie any more was taken over by a thread, whose exec is told in a moment. */
+static bool has_threads_left(struct connector *self, const struct event *exit)
+{
+	struct look look;
+
+	return look_up(self, exit->id.pid, exit->boot_ns, &look) &&
+	       (look.threads > 1 || !look.is_zombie) &&
+	       (!exit->id.start_ticks || look.who.id.start_ticks == exit->id.start_ticks);
+}
+
+/* A process ends with its last thread, and the connector tells the end of each: /proc says whether
+ * any is left. */
+static void settle_lingering(struct connector *self, struct sample *out)
+{
+	for (size_t i = 0; i < self->lingering.len;) {
+		struct lingering *l = &self->lingering.at[i];
+
+		if (l->is_over) {
+			tell_exit(&l->exit, out);
+			*l = self->lingering.at[--self->lingering.len];
+			continue;
+		}
+		l->is_over = !has_threads_left(self, &l->exit);
+		i++;
+	}
+	vec_shrink(&self->lingering);
+}
+
+static void take_change(struct connector *self, const struct connector_message_event *ev)
+{
+	struct known *k = ev->pid == ev->tgid ? process_names_find(&self->whois, ev->tgid) : NULL;
+
+	if (k && ev->kind == CONNECTOR_MESSAGE_COMM)
+		memcpy(k->comm, ev->comm, sizeof k->comm);
+	if (k && ev->kind == CONNECTOR_MESSAGE_UID)
+		k->uid = ev->uid;
+}
+
+static void take_event(struct connector *self, const struct connector_message_event *ev, uint64_t boot_ns,
+                       struct sample *out)
+{
+	bool is_process = ev->pid == ev->tgid;
+
+	switch (ev->kind) {
+	case CONNECTOR_MESSAGE_FORK:
+		if (is_process)
+			take_fork(self, ev, boot_ns, out);
+		else
+			take_thread(self, ev);
+		break;
+	case CONNECTOR_MESSAGE_EXEC:
+		take_exec(self, ev, boot_ns, out);
+		break;
+	case CONNECTOR_MESSAGE_EXIT:
+		if (is_process)
+			take_exit(self, ev, boot_ns, out);
+		else
+			take_thread_exit(self, ev, boot_ns);
+		break;
+	case CONNECTOR_MESSAGE_COMM:
+	case CONNECTOR_MESSAGE_UID:
+		take_change(self, ev);
+		break;
+	case CONNECTOR_MESSAGE_ACK:
+	case CONNECTOR_MESSAGE_OTHER:
+		break;
+	}
+}
+
+/* How many were lost is not known (0) until the next event of the CPU that lost them. */
+static void tell_loss(struct connector *self, uint64_t now_boot_ns, struct sample *out)
+{
+	struct event *e;
+
+	if (!self->overflowed && !self->missing)
+		return;
+	out->events_complete = false;
+	self->lost += self->missing;
+	e = sample_add_event(out, EVENT_LOSS);
+	if (e) {
+		e->boot_ns = now_boot_ns;
+		e->count = (int64_t)self->missing;
+	}
+	self->overflowed = false;
+	self->missing = 0;
+}
+
+static int connector_read(void *self_, struct sample *out, struct err *err)
+{
+	struct connector *self = self_;
+	uint64_t now_boot_ns = clock_boot_ns(), boot_less_mono_ns = now_boot_ns - clock_mono_ns();
+	unsigned taken = 0;
+	int n = 0;
+
+	while (taken < EVENTS_PER_READ && (n = receive_batch(self, err)) > 0) {
+		for (unsigned i = 0; i < (unsigned)n; i++) {
+			struct connector_message_event ev;
+
+			if (parse_message(self, i, &ev))
+				take_event(self, &ev, ev.mono_ns + boot_less_mono_ns, out);
+		}
+		taken += (unsigned)n;
+	}
+	if (n < 0)
+		return n;
+	settle_lingering(self, out);
+	tell_loss(self, now_boot_ns, out);
+	if (out->procs.len)
+		process_names_learn(&self->whois, out);
+	return 0;
+}
+
+static int connector_fd(const void *self_)
+{
+	const struct connector *self = self_;
+
+	return self->fd;
+}
+
+static void connector_health(const void *self_, struct probe_health *ret)
+{
+	const struct connector *self = self_;
+
+	*ret = (struct probe_health){ .state = PROBE_WORKS,
+		                      .source = "proc connector",
+		                      .lost = self->lost };
+	snprintf(ret->note, sizeof ret->note,
+	         "spawns, execs and exits; no signals, no out-of-memory kills, no exact totals");
+	if (self->buffer_bytes < BUFFER_ENOUGH_BYTES) {
+		ret->state = PROBE_DEGRADED;
+		snprintf(
+			ret->note, sizeof ret->note,
+			"bursts of events may be lost: the buffer is %d KiB (CAP_NET_ADMIN or net.core.rmem_max)",
+			self->buffer_bytes >> 10);
+	}
+}
+
+const struct probe_ops probe_lifecycle_connector = {
+	.name = "lifecycle-connector",
+	.open = connector_open,
+	.read = connector_read,
+	.fd = connector_fd,
+	.health = connector_health,
+	.close = connector_close,
+};

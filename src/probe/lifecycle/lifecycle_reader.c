@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+#include "probe/lifecycle/lifecycle_reader.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "model/redaction.h"
+#include "probe/bpf/lifecycle_record.h"
+
+static_assert(LIFE_COMM_BYTES == COMM_LEN, "names are copied whole");
+
+void lifecycle_reader_done(struct lifecycle_reader *book)
+{
+	vec_done(&book->held);
+	map_done(&book->index);
+}
+
+/* ---- exits that are held back ---------------------------------------------------------------- */
+
+/* By the pid of the initial namespace, the only one that a reaped process still has. */
+static uint64_t life_key(const struct life_head *head)
+{
+	return proc_key((struct proc_id){ (pid_t)head->tgid, head->start_ns / NS_PER_TICK });
+}
+
+static struct held_exit *held_find(struct lifecycle_reader *book, uint64_t key)
+{
+	uint64_t at;
+
+	return map_get(&book->index, key, &at) ? &book->held.at[at] : NULL;
+}
+
+/* The last one takes the place of the one that goes. */
+static void held_remove(struct lifecycle_reader *book, struct held_exit *held)
+{
+	struct held_exit *last = &book->held.at[book->held.len - 1];
+
+	map_del(&book->index, held->key);
+	if (held != last) {
+		*held = *last;
+		map_put(&book->index, held->key, (uint64_t)(held - book->held.at));
+	}
+	book->held.len--;
+}
+
+static void tell_exit(const struct event *exit, struct sample *out)
+{
+	struct event *e = sample_add_event(out, EVENT_EXIT);
+
+	if (e)
+		*e = *exit;
+}
+
+static bool is_older(const struct held_exit *held, uint64_t now_boot_ns, uint64_t age_ns)
+{
+	return held->exit.boot_ns + age_ns <= now_boot_ns;
+}
+
+/* In the initial namespace the record of a reaped process names its pid: nothing need be kept. */
+static bool is_done_with(const struct lifecycle_reader *book, const struct held_exit *held,
+                         uint64_t now_boot_ns)
+{
+	return held->is_told &&
+	       (!book->is_nested || is_older(held, now_boot_ns, LIFECYCLE_READER_MEMORY_NS));
+}
+
+void lifecycle_reader_settle(struct lifecycle_reader *book, uint64_t now_boot_ns, struct sample *out)
+{
+	for (size_t i = 0; i < book->held.len;) {
+		struct held_exit *held = &book->held.at[i];
+
+		if (!held->is_told && is_older(held, now_boot_ns, LIFECYCLE_READER_PATIENCE_NS)) {
+			tell_exit(&held->exit, out);
+			held->is_told = true;
+		}
+		if (is_done_with(book, held, now_boot_ns))
+			held_remove(book, held);
+		else
+			i++;
+	}
+	vec_shrink(&book->held);
+	map_shrink(&book->index);
+}
+
+void lifecycle_reader_give_up(struct lifecycle_reader *book, struct sample *out)
+{
+	vec_each(&book->held, held)
+		if (!held->is_told)
+			tell_exit(&held->exit, out);
+	vec_reset(&book->held);
+	map_reset(&book->index);
+}
+
+size_t lifecycle_reader_owed(const struct lifecycle_reader *book, bool (*cares)(void *, struct proc_id), void *arg)
+{
+	size_t n = 0;
+
+	vec_each(&book->held, held)
+		n += !held->is_told && cares(arg, held->exit.id);
+	return n;
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static void describe(struct event *e, const struct life_head *head)
+{
+	e->boot_ns = head->at_ns;
+	e->id = (struct proc_id){ (pid_t)head->pid, head->start_ns / NS_PER_TICK };
+	e->uid = head->uid;
+	memcpy(e->comm, head->comm, sizeof e->comm);
+	e->comm[sizeof e->comm - 1] = '\0';
+}
+
+static struct event *add_event(struct sample *out, enum event_kind kind,
+                               const struct life_head *head)
+{
+	struct event *e = sample_add_event(out, kind);
+
+	if (e)
+		describe(e, head);
+	return e;
+}
+
+static void take_fork(struct lifecycle_reader *book, const void *record, size_t len, struct sample *out)
+{
+	const struct life_fork *r = record;
+	struct event *e = add_event(out, EVENT_SPAWN, &r->head);
+
+	(void)book;
+	(void)len;
+	if (e)
+		e->ppid = (pid_t)r->ppid;
+}
+
+static void take_exec(struct lifecycle_reader *book, const void *record, size_t len, struct sample *out)
+{
+	const struct life_exec *r = record;
+	struct event *e = add_event(out, EVENT_EXEC, &r->head);
+	char command[COMMAND_MAX];
+
+	(void)book;
+	if (!e)
+		return;
+	len = redact_command(r->argv, MIN(r->argv_len, len - sizeof *r), command, sizeof command);
+	if (r->argv_all > r->argv_len && len)
+		len = text_mark_cut(command, len, sizeof command);
+	e->text = sample_add_text(out, command, len);
+}
+
+static void set_status(struct event *e, uint32_t status)
+{
+	e->signal = status & 0x7f;
+	e->core_dumped = status & 0x80;
+	e->has_exit_code = !e->signal;
+	e->exit_code = e->signal ? 0 : (int)(status >> 8 & 0xff);
+}
+
+/* Kernel threads have no memory of their own, and the kernel's figure for a very small process may
+ * be 0. */
+static void set_peak_rss(const struct lifecycle_reader *book, uint64_t pages, struct proc_readings *final)
+{
+	if (pages)
+		readings_set(final, PROC_PEAK_RSS, pages * book->page_bytes);
+}
+
+/* Two threads that die at once may both report the end of their process: the first counts. */
+static void take_exit(struct lifecycle_reader *book, const void *record, size_t len, struct sample *out)
+{
+	const struct life_exit *r = record;
+	uint64_t key = life_key(&r->head);
+	struct held_exit one = { .key = key, .exit = { .kind = EVENT_EXIT, .job = -1 } };
+
+	(void)len;
+	if (held_find(book, key))
+		return;
+	if (r->is_oom_victim)
+		add_event(out, EVENT_OOM, &r->head);
+	describe(&one.exit, &r->head);
+	set_status(&one.exit, r->status);
+	set_peak_rss(book, r->peak_rss_pages, &one.exit.final);
+
+	struct held_exit *held = vec_push(&book->held, LIFECYCLE_READER_HELD_MAX);
+	if (!held) {
+		tell_exit(&one.exit, out);
+		return;
+	}
+	*held = one;
+	map_put(&book->index, key, book->held.len - 1);
+}
+
+/* All but the peak: the end told that, while its memory was there. */
+static void set_totals(const struct life_free *r, struct proc_readings *final)
+{
+	readings_set(final, PROC_CPU_TIME, r->cpu_ns);
+	readings_set(final, PROC_MINOR_FAULTS, r->minor_faults);
+	readings_set(final, PROC_MAJOR_FAULTS, r->major_faults);
+	if (r->has_io) {
+		readings_set(final, PROC_READ_BYTES, r->read_bytes);
+		readings_set(final, PROC_WRITE_BYTES, r->write_bytes);
+	}
+}
+
+static void tell_totals(const struct life_free *r, pid_t pid, struct sample *out)
+{
+	struct event *e = add_event(out, EVENT_TOTALS, &r->head);
+
+	if (!e)
+		return;
+	e->id.pid = pid;
+	set_status(e, r->status);
+	set_totals(r, &e->final);
+}
+
+/* An end that nobody told of came before we listened, or was given up: its totals are still worth
+ * telling, if we know the pid by which others know the process. */
+static void take_free(struct lifecycle_reader *book, const void *record, size_t len, struct sample *out)
+{
+	const struct life_free *r = record;
+	struct held_exit *held = held_find(book, life_key(&r->head));
+
+	(void)len;
+	if (!held) {
+		if (!book->is_nested)
+			tell_totals(r, (pid_t)r->head.tgid, out);
+		return;
+	}
+	if (held->is_told) {
+		tell_totals(r, held->exit.id.pid, out);
+	} else {
+		set_totals(r, &held->exit.final);
+		tell_exit(&held->exit, out);
+	}
+	held_remove(book, held);
+}
+
+/* si_code tells who made a signal; only in these cases it was the process that was running. */
+static bool is_from_process(int32_t code)
+{
+	return code == SI_USER || code == SI_QUEUE || code == SI_TKILL;
+}
+
+static void take_signal(struct lifecycle_reader *book, const void *record, size_t len, struct sample *out)
+{
+	const struct life_signal *r = record;
+	struct event *e = add_event(out, r->number == SIGKILL ? EVENT_KILL : EVENT_SIGNAL,
+	                            &r->head);
+
+	(void)book;
+	(void)len;
+	if (!e)
+		return;
+	e->signal = (int)r->number;
+	if (!is_from_process(r->code))
+		return;
+	e->sender_pid = r->sender_pid ? (pid_t)r->sender_pid : -1;
+	e->sender_uid = r->sender_uid;
+	memcpy(e->sender_comm, r->sender_comm, sizeof e->sender_comm);
+	e->sender_comm[sizeof e->sender_comm - 1] = '\0';
+}
+
+static const struct {
+	size_t size; /* at least */
+	void (*take)(struct lifecycle_reader *book, const void *record, size_t len, struct sample *out);
+} kinds[] = {
+	[LIFE_FORK] = { sizeof(struct life_fork), take_fork },
+	[LIFE_EXEC] = { sizeof(struct life_exec), take_exec },
+	[LIFE_EXIT] = { sizeof(struct life_exit), take_exit },
+	[LIFE_FREE] = { sizeof(struct life_free), take_free },
+	[LIFE_SIGNAL] = { sizeof(struct life_signal), take_signal },
+};
+
+void lifecycle_reader_take(struct lifecycle_reader *book, const void *record, size_t len, struct sample *out)
+{
+	const struct life_head *head = record;
+
+	if (len < sizeof *head || head->kind >= ARRAY_LEN(kinds) || !kinds[head->kind].take ||
+	    len < kinds[head->kind].size) {
+		book->malformed++;
+		return;
+	}
+	kinds[head->kind].take(book, record, len, out);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "probe/tasks/command_cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "model/redaction.h"
+#include "probe/tasks/process_slots.h"
+
+#define EMPTY_TRIES                                                                                \
+	3 /* a process in the middle of an exec has an empty command line for a moment */
+#define PATIENCE_MS 50
+
+/* A secret cut in two at COMMAND_MAX must still be recognised, so more is read than is kept. */
+static_assert(HANG_PROOF_BYTES > 2 * COMMAND_MAX, "more is read than is kept");
+
+struct entry {
+	uint64_t exec_id;
+	uint16_t len;
+	uint8_t empty_tries;
+	char comm[COMM_LEN];
+	char *text; /* owned; NULL: not read yet */
+};
+
+struct question {
+	pid_t pid;
+	uint32_t seat;
+};
+
+struct command_cache {
+	int proc_fd;
+	struct hang_proof *patient;
+	struct process_slots roster;
+	VEC(struct entry) entries;      /* by seat */
+	VEC(struct question) questions; /* of this scan */
+};
+
+int command_cache_open(int root_fd, struct command_cache **ret, struct err *err)
+{
+	cleanup(command_cache_closep) struct command_cache *c = xcalloc(1, sizeof *c);
+
+	c->proc_fd = openat(root_fd, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (c->proc_fd < 0)
+		return err_set(err, errno, "open '/proc': %s", strerror(errno));
+	c->patient = hang_proof_new(c->proc_fd, PATIENCE_MS);
+	*ret = TAKE_PTR(c);
+	return 0;
+}
+
+void command_cache_close(struct command_cache *c)
+{
+	if (!c)
+		return;
+	vec_each(&c->entries, e)
+		free(e->text);
+	hang_proof_free(c->patient);
+	vec_done(&c->entries);
+	vec_done(&c->questions);
+	process_slots_done(&c->roster);
+	closep(&c->proc_fd);
+	free(c);
+}
+
+size_t command_cache_len(const struct command_cache *c)
+{
+	return process_slots_len(&c->roster);
+}
+
+static size_t put_comm(const char *comm, char to[COMMAND_MAX])
+{
+	int n = snprintf(to, COMMAND_MAX, "[%.*s]", COMM_LEN - 1, comm);
+
+	return n > 0 ? (size_t)n : 0;
+}
+
+static struct hang_proof_file file_of(pid_t pid)
+{
+	struct hang_proof_file f = { 0 };
+
+	snprintf(f.path, sizeof f.path, "%d/cmdline", pid);
+	return f;
+}
+
+/* 0 when the process has none: a kernel thread, a zombie, one that wiped it, one that is gone. */
+static size_t take_arguments(const struct hang_proof_file *f, char to[COMMAND_MAX])
+{
+	size_t len = f->len > 0 ? redact_command(f->bytes, (size_t)f->len, to, COMMAND_MAX) : 0;
+
+	return len && f->len == HANG_PROOF_BYTES ? text_mark_cut(to, len, COMMAND_MAX) : len;
+}
+
+size_t command_read(struct hang_proof *patient, pid_t pid, const char *comm, char to[COMMAND_MAX])
+{
+	struct hang_proof_file file = file_of(pid);
+	size_t len;
+
+	hang_proof_read(patient, &file, 1);
+	len = take_arguments(&file, to);
+	return len ? len : put_comm(comm, to);
+}
+
+static struct entry *find_or_add(struct command_cache *c, struct proc_id id)
+{
+	bool is_new;
+	uint32_t seat = process_slots_see(&c->roster, id, &is_new);
+
+	while (seat != PROCESS_SLOTS_NONE && c->entries.len <= seat)
+		if (!vec_push(&c->entries, PROCS_MAX))
+			return NULL;
+	return seat == PROCESS_SLOTS_NONE ? NULL : &c->entries.at[seat];
+}
+
+static bool is_stale(const struct entry *e, const struct proc_sample *p, uint64_t exec_id)
+{
+	if (!e->text || memcmp(e->comm, p->comm, COMM_LEN) != 0)
+		return true;
+	if (exec_id && e->exec_id != exec_id)
+		return true;
+	return e->empty_tries && e->empty_tries < EMPTY_TRIES;
+}
+
+static void keep(struct entry *e, const struct hang_proof_file *f, const struct proc_sample *p)
+{
+	char text[COMMAND_MAX];
+	size_t len = take_arguments(f, text);
+	bool is_kernel_thread = readings_or(&p->r, PROC_VMS, 0) == 0;
+
+	e->empty_tries = len ? 0 : is_kernel_thread ? EMPTY_TRIES : (uint8_t)(e->empty_tries + 1);
+	if (!len)
+		len = put_comm(p->comm, text);
+	e->text = xreallocarray(e->text, len + 1, 1);
+	memcpy(e->text, text, len);
+	e->len = (uint16_t)len;
+}
+
+static bool ask_later(struct command_cache *c, struct entry *e, const struct proc_sample *p,
+                      uint64_t exec_id)
+{
+	struct question *q = vec_push(&c->questions, PROCS_MAX);
+
+	if (!q)
+		return false;
+	*q = (struct question){ .pid = p->id.pid, .seat = (uint32_t)(e - c->entries.at) };
+	memcpy(e->comm, p->comm, COMM_LEN);
+	e->exec_id = exec_id;
+	return true;
+}
+
+void command_cache_fill(struct command_cache *c, struct sample *out, struct proc_sample *p, uint64_t exec_id)
+{
+	struct entry *e = find_or_add(c, p->id);
+	char text[COMMAND_MAX];
+
+	/* A zombie has no arguments any more, whether we knew them while it lived or not. */
+	if (!e || p->state == 'Z' || p->state == 'X')
+		p->command = sample_add_text(out, text, put_comm(p->comm, text));
+	else if (!is_stale(e, p, exec_id) || !ask_later(c, e, p, exec_id))
+		p->command = sample_add_text(out, e->text, e->text ? e->len : 0);
+}
+
+/* A batch of questions, and the answers into the sample. */
+static void ask(struct command_cache *c, const struct question *questions, size_t n, struct sample *out)
+{
+	struct hang_proof_file files[HANG_PROOF_BATCH];
+
+	for (size_t i = 0; i < n; i++)
+		files[i] = file_of(questions[i].pid);
+	hang_proof_read(c->patient, files, n);
+	for (size_t i = 0; i < n; i++) {
+		struct entry *e = &c->entries.at[questions[i].seat];
+		struct proc_sample *p = sample_find_proc(out, questions[i].pid);
+
+		if (!p)
+			continue;
+		keep(e, &files[i], p);
+		p->command = sample_add_text(out, e->text, e->len);
+	}
+}
+
+static void forget(void *self, uint32_t seat)
+{
+	struct command_cache *c = self;
+
+	free(c->entries.at[seat].text);
+	c->entries.at[seat] = (struct entry){ 0 };
+}
+
+static void move(void *self, uint32_t from, uint32_t to)
+{
+	struct command_cache *c = self;
+
+	c->entries.at[to] = c->entries.at[from];
+	c->entries.at[from] = (struct entry){ 0 };
+}
+
+static const struct process_slots_ops by_seat = { .forget = forget, .move = move };
+
+void command_cache_end_scan(struct command_cache *c, struct sample *out)
+{
+	sample_sort_procs(out);
+	for (size_t i = 0; i < c->questions.len; i += HANG_PROOF_BATCH)
+		ask(c, c->questions.at + i, MIN(c->questions.len - i, (size_t)HANG_PROOF_BATCH), out);
+	vec_relax(&c->questions);
+	process_slots_end_scan(&c->roster, &by_seat, c);
+	c->entries.len = MIN(c->entries.len, process_slots_seats(&c->roster));
+	vec_shrink(&c->entries);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* command_cache.h - command lines by process identity, read once per program and not once per tick.
+ * What is kept has been through redact_command(): a secret never enters the cache, nor a sample. */
+#pragma once
+
+#include "base/err.h"
+#include "model/sample.h"
+#include "kernel/hang_proof.h"
+
+struct command_cache;
+
+int command_cache_open(int root_fd, struct command_cache **ret, struct err *err) must_check;
+void command_cache_close(struct command_cache *c); /* NULL is fine */
+DEFINE_CLEANUP(struct command_cache *, command_cache_close)
+
+/* Gives p its command line; p's id, state, comm and readings are there already. exec_id is any
+ * number that changes when the process executes another program, 0 when that is not known: then a
+ * new name is the only sign. One that must be read first is given it by command_cache_end_scan(), so
+ * that all of them are read together. */
+void command_cache_fill(struct command_cache *c, struct sample *out, struct proc_sample *p, uint64_t exec_id);
+/* After the last process of a scan. Sorts the processes by pid; forgets those that two scans did
+ * not see. */
+void command_cache_end_scan(struct command_cache *c, struct sample *out);
+size_t command_cache_len(const struct command_cache *c); /* processes remembered */
+
+/* The command line now, past any cache: its length. "[comm]" for a process that has none, or is
+ * gone. */
+size_t command_read(struct hang_proof *patient, pid_t pid, const char *comm, char to[COMMAND_MAX]);

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+/* What costs too much to be read of every process at every tick: PSS, USS, peak memory and the
+ * limit of open files. Processes of jobs come first, then those read longest ago, the largest of
+ * them first, until the tick's budget is spent. One whose memory stands still is left alone. What
+ * was read stays in the sample until the process's next turn. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "kernel/kernel_file.h"
+#include "kernel/hang_proof.h"
+#include "probe/probe.h"
+#include "probe/tasks/process_slots.h"
+#include "kernel/process_files.h"
+
+#define TURNS_PER_TICK 32
+#define TURNS_OF_STRANGERS 2 /* of no job: at the first look all that is left, then few */
+#define CPU_PER_TICK_NS ((int64_t)(2 * NS_PER_MS))
+#define TICKS_TILL_REVIEW                                                                          \
+	64 /* of a process that seems idle: others may have begun or ceased to share its pages */
+#define PATIENCE_MS 100 /* a process of 100 GB may need that, and must not need more */
+
+#define LOOKS_TILL_ASKED 8 /* for the limit of a process of a job, which may have changed */
+#define ASKED_AGAIN_MAX 32 /* in one look */
+
+enum { DETAIL_PSS, DETAIL_USS, DETAIL_PEAK_RSS, DETAIL_FD_LIMIT, DETAIL_COUNT };
+static const enum proc_metric details[DETAIL_COUNT] = {
+	[DETAIL_PSS] = PROC_PSS,
+	[DETAIL_USS] = PROC_USS,
+	[DETAIL_PEAK_RSS] = PROC_PEAK_RSS,
+	[DETAIL_FD_LIMIT] = PROC_FD_LIMIT,
+};
+
+struct entry {
+	uint32_t read_tick;   /* 0: never */
+	uint64_t rss, faults; /* as they were then */
+	uint32_t chosen_tick;
+	uint32_t asked_look; /* for its limit; 0: never */
+	bool is_refused;     /* not ours to look into, or it made us wait: never asked again */
+	uint64_t present;
+	uint64_t value[ARRAY_LEN(details)];
+};
+
+struct turn {
+	struct proc_sample *proc;
+	struct entry *entry;
+};
+
+struct detail {
+	int proc_fd;
+	uint32_t tick;     /* that gave turns */
+	uint32_t look;     /* … or not */
+	size_t next_asked; /* of the focus, for its limit */
+	int64_t credit_ns; /* a large process may cost more than a tick's share: paid back */
+	struct process_slots roster;
+	VEC(struct entry) entries; /* by seat */
+	VEC(uint32_t) seats;       /* of out->procs, in their order */
+	size_t refused;            /* processes in the last sample */
+	bool has_rollup;
+	uint64_t aside_cpu_ns; /* of the patient's thread, since the tick began */
+	struct hang_proof *patient;
+	char text[4096];
+};
+
+static void detail_close(void *self_)
+{
+	struct detail *self = self_;
+
+	if (!self)
+		return;
+	process_slots_done(&self->roster);
+	vec_done(&self->entries);
+	vec_done(&self->seats);
+	hang_proof_free(self->patient);
+	closep(&self->proc_fd);
+	free(self);
+}
+
+DEFINE_CLEANUP(struct detail *, detail_close)
+
+static int detail_open(const struct probe_env *env, void **ret_self, struct err *err)
+{
+	cleanup(detail_closep) struct detail *self = xcalloc(1, sizeof *self);
+
+	self->proc_fd = openat(env->root_fd, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (self->proc_fd < 0)
+		return err_set(err, errno, "open '/proc': %s", strerror(errno));
+	self->patient = hang_proof_new(self->proc_fd, PATIENCE_MS);
+	self->has_rollup = !env->is_live ||
+	                   faccessat(self->proc_fd, "self/smaps_rollup", F_OK, 0) == 0;
+	*ret_self = TAKE_PTR(self);
+	return 0;
+}
+
+/* ---- one process ----------------------------------------------------------------------------- */
+
+static void keep(struct entry *e, enum proc_metric id, uint64_t v)
+{
+	for (size_t i = 0; i < ARRAY_LEN(details); i++)
+		if (details[i] == id)
+			e->value[i] = v;
+	e->present |= UINT64_C(1) << id;
+}
+
+static struct scan read_text(struct detail *self, int dir_fd, const char *name, int *ret_error)
+{
+	ssize_t n = kernel_file_read(dir_fd, name, self->text, sizeof self->text);
+
+	*ret_error = n < 0 ? (int)n : 0;
+	return scan_mem(self->text, n > 0 ? (size_t)n : 0);
+}
+
+static void read_details(struct detail *self, int dir_fd, const struct proc_sample *p,
+                         struct entry *e)
+{
+	uint64_t v;
+	int error;
+
+	e->present = 0;
+	e->asked_look = self->look;
+	if (process_files_parse_peak(read_text(self, dir_fd, "status", &error), &v))
+		keep(e, PROC_PEAK_RSS, v);
+	if (!readings_has(&p->r, PROC_FD_LIMIT) &&
+	    process_files_parse_fd_limit(read_text(self, dir_fd, "limits", &error), &v))
+		keep(e, PROC_FD_LIMIT, v);
+}
+
+/* The kernel walks through the process's memory for this: see hang_proof.h. */
+static void read_rollup(struct detail *self, pid_t pid, struct entry *e)
+{
+	struct hang_proof_file file = { 0 };
+	struct process_files_rollup rollup;
+
+	snprintf(file.path, sizeof file.path, "%d/smaps_rollup", pid);
+	hang_proof_read(self->patient, &file, 1);
+	self->aside_cpu_ns += file.cpu_ns;
+	if (file.len > 0 &&
+	    process_files_parse_rollup(scan_mem(file.bytes, (size_t)file.len), &rollup)) {
+		keep(e, PROC_PSS, rollup.pss_bytes);
+		keep(e, PROC_USS, rollup.uss_bytes);
+	}
+	e->is_refused = file.len == -EACCES || file.len == -EPERM || file.len == -ETIMEDOUT;
+}
+
+/* The pid may have passed to another since the scan: only its start time tells. */
+static bool is_same_process(struct detail *self, int dir_fd, struct proc_id id)
+{
+	struct process_files_stat st;
+	int error;
+
+	return process_files_parse_stat(read_text(self, dir_fd, "stat", &error), &st) &&
+	       st.start_ticks == id.start_ticks;
+}
+
+static int open_process(const struct detail *self, pid_t pid)
+{
+	char name[16];
+
+	snprintf(name, sizeof name, "%d", pid);
+	return openat(self->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void take_turn(struct detail *self, const struct turn *t)
+{
+	cleanup(closep) int dir_fd = open_process(self, t->proc->id.pid);
+
+	t->entry->read_tick = self->tick;
+	t->entry->rss = readings_or(&t->proc->r, PROC_RSS, 0);
+	t->entry->faults = readings_or(&t->proc->r, PROC_MINOR_FAULTS, 0);
+	if (dir_fd < 0 || !is_same_process(self, dir_fd, t->proc->id))
+		return;
+	read_details(self, dir_fd, t->proc, t->entry);
+	if (self->has_rollup && !t->entry->is_refused)
+		read_rollup(self, t->proc->id.pid, t->entry);
+}
+
+/* By us, and not by threads that store or answer meanwhile. */
+static uint64_t spent_ns(const struct detail *self)
+{
+	return clock_thread_cpu_ns() + self->aside_cpu_ns;
+}
+
+static void ask_limit(struct detail *self, const struct proc_sample *p, struct entry *e)
+{
+	cleanup(closep) int dir_fd = open_process(self, p->id.pid);
+	uint64_t begin = spent_ns(self), v;
+	int error;
+
+	e->asked_look = self->look;
+	e->present &= ~(UINT64_C(1) << PROC_FD_LIMIT); /* it may have none any more */
+	if (dir_fd >= 0 && is_same_process(self, dir_fd, p->id) &&
+	    process_files_parse_fd_limit(read_text(self, dir_fd, "limits", &error), &v))
+		keep(e, PROC_FD_LIMIT, v);
+	self->credit_ns -= (int64_t)(spent_ns(self) - begin);
+}
+
+/* ---- whose turn it is ------------------------------------------------------------------------ */
+
+static bool comes_before(const struct turn *a, const struct turn *b)
+{
+	if (a->entry->read_tick != b->entry->read_tick)
+		return a->entry->read_tick < b->entry->read_tick;
+	return readings_or(&a->proc->r, PROC_RSS, 0) > readings_or(&b->proc->r, PROC_RSS, 0);
+}
+
+/* A short list kept in order: most processes are compared with its last only. */
+static void offer(struct turn turns[TURNS_PER_TICK], size_t *len, size_t cap, struct turn t)
+{
+	size_t i;
+
+	if (*len == cap && (!cap || !comes_before(&t, &turns[cap - 1])))
+		return;
+	*len += *len < cap;
+	for (i = *len - 1; i > 0 && comes_before(&t, &turns[i - 1]); i--)
+		turns[i] = turns[i - 1];
+	turns[i] = t;
+}
+
+/* Kernel threads and zombies have none, and nothing to tell about. */
+static bool has_memory(const struct proc_sample *p)
+{
+	return readings_or(&p->r, PROC_RSS, 0) > 0;
+}
+
+static bool is_due(const struct detail *self, const struct proc_sample *p, const struct entry *e)
+{
+	if (!has_memory(p))
+		return false;
+	return !e->read_tick || self->tick - e->read_tick >= TICKS_TILL_REVIEW ||
+	       e->rss != readings_or(&p->r, PROC_RSS, 0) ||
+	       e->faults != readings_or(&p->r, PROC_MINOR_FAULTS, 0);
+}
+
+static size_t choose_focus(struct detail *self, struct sample *out,
+                           struct turn turns[TURNS_PER_TICK])
+{
+	size_t len = 0;
+
+	vec_each(&out->focus, id) {
+		struct proc_sample *p = sample_find_proc(out, id->pid);
+		uint32_t seat = p ? self->seats.at[p - out->procs.at] : PROCESS_SLOTS_NONE;
+
+		if (seat == PROCESS_SLOTS_NONE || !proc_id_eq(p->id, *id) ||
+		    !is_due(self, p, &self->entries.at[seat]))
+			continue;
+		self->entries.at[seat].chosen_tick = self->tick;
+		offer(turns, &len, TURNS_PER_TICK, (struct turn){ p, &self->entries.at[seat] });
+	}
+	return len;
+}
+
+static size_t choose_others(struct detail *self, struct sample *out,
+                            struct turn turns[TURNS_PER_TICK], size_t cap)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < out->procs.len; i++) {
+		struct entry *e = self->seats.at[i] == PROCESS_SLOTS_NONE
+		                          ? NULL
+		                          : &self->entries.at[self->seats.at[i]];
+
+		if (e && e->chosen_tick != self->tick && is_due(self, &out->procs.at[i], e))
+			offer(turns, &len, cap, (struct turn){ &out->procs.at[i], e });
+	}
+	return len;
+}
+
+static void take_turns(struct detail *self, const struct turn *turns, size_t len)
+{
+	for (size_t i = 0; i < len && self->credit_ns > 0; i++) {
+		uint64_t begin = spent_ns(self);
+
+		take_turn(self, &turns[i]);
+		self->credit_ns -= (int64_t)(spent_ns(self) - begin);
+	}
+}
+
+static bool is_near_limit(const struct proc_sample *p, const struct entry *e)
+{
+	uint64_t limit = e->value[DETAIL_FD_LIMIT];
+
+	return e->present >> PROC_FD_LIMIT & 1 &&
+	       readings_or(&p->r, PROC_FDS, 0) >= limit - limit / 4;
+}
+
+/* NULL: the one who looked at all tasks has told the limit, or there is none to tell. */
+static struct entry *entry_without_limit(struct detail *self, const struct sample *out,
+                                         const struct proc_sample *p)
+{
+	uint32_t seat = p ? self->seats.at[p - out->procs.at] : PROCESS_SLOTS_NONE;
+
+	if (seat == PROCESS_SLOTS_NONE || !has_memory(p) || readings_has(&p->r, PROC_FD_LIMIT))
+		return NULL;
+	return &self->entries.at[seat];
+}
+
+/* A process may change its limit, or have it changed, at any time: whoever seems to run out of
+ * files is asked again before anybody says so. */
+static unsigned ask_those_near(struct detail *self, struct sample *out)
+{
+	unsigned asked = 0;
+
+	for (size_t i = 0; i < out->procs.len && asked < ASKED_AGAIN_MAX; i++) {
+		struct entry *e = entry_without_limit(self, out, &out->procs.at[i]);
+
+		if (!e || !is_near_limit(&out->procs.at[i], e))
+			continue;
+		ask_limit(self, &out->procs.at[i], e);
+		asked++;
+	}
+	return asked;
+}
+
+/* Of jobs: one small file each when they are new, and again every few looks. Of many it goes on
+ * where it stopped. */
+static void ask_limits(struct detail *self, struct sample *out)
+{
+	unsigned asked = ask_those_near(self, out);
+	size_t i = 0, n = out->focus.len, first = n ? self->next_asked % n : 0;
+
+	for (; i < n && asked < ASKED_AGAIN_MAX && self->credit_ns > 0; i++) {
+		struct proc_id id = out->focus.at[(first + i) % n];
+		struct proc_sample *p = sample_find_proc(out, id.pid);
+		struct entry *e = entry_without_limit(self, out, p);
+
+		if (!e || !proc_id_eq(p->id, id) ||
+		    (e->asked_look && self->look - e->asked_look < LOOKS_TILL_ASKED))
+			continue;
+		asked += e->asked_look > 0;
+		ask_limit(self, p, e);
+	}
+	self->next_asked = first + i;
+}
+
+/* ---- a tick ---------------------------------------------------------------------------------- */
+
+static void forget(void *self_, uint32_t seat)
+{
+	struct detail *self = self_;
+
+	self->entries.at[seat] = (struct entry){ 0 };
+}
+
+static void move(void *self_, uint32_t from, uint32_t to)
+{
+	struct detail *self = self_;
+
+	self->entries.at[to] = self->entries.at[from];
+	self->entries.at[from] = (struct entry){ 0 };
+}
+
+static const struct process_slots_ops by_seat = { .forget = forget, .move = move };
+
+/* Seats may move: nothing of this tick holds one any more. */
+static void end_scan(struct detail *self)
+{
+	process_slots_end_scan(&self->roster, &by_seat, self);
+	self->entries.len = MIN(self->entries.len, process_slots_seats(&self->roster));
+	vec_shrink(&self->entries);
+}
+
+static bool seat_all(struct detail *self, const struct sample *out)
+{
+	vec_relax(&self->seats);
+	if (!vec_reserve(&self->seats, out->procs.len, PROCS_MAX))
+		return false;
+	vec_each(&out->procs, p) {
+		bool is_new;
+		uint32_t seat = process_slots_see(&self->roster, p->id, &is_new);
+
+		while (seat != PROCESS_SLOTS_NONE && self->entries.len <= seat &&
+		       vec_push(&self->entries, PROCS_MAX))
+			;
+		self->seats.at[self->seats.len++] = seat;
+	}
+	return true;
+}
+
+static void fill(struct detail *self, struct sample *out)
+{
+	self->refused = 0;
+	for (size_t i = 0; i < out->procs.len; i++) {
+		struct proc_readings *r = &out->procs.at[i].r;
+		const struct entry *e;
+
+		if (self->seats.at[i] == PROCESS_SLOTS_NONE || !has_memory(&out->procs.at[i]))
+			continue;
+		e = &self->entries.at[self->seats.at[i]];
+		self->refused += e->is_refused;
+		for (size_t k = 0; k < ARRAY_LEN(details) && e->present; k++)
+			if (e->present >> details[k] & 1 && !readings_has(r, details[k]))
+				readings_set(r, details[k], e->value[k]);
+	}
+}
+
+static void take_all_turns(struct detail *self, struct sample *out)
+{
+	struct turn turns[TURNS_PER_TICK];
+	size_t len;
+
+	self->tick++;
+	len = choose_focus(self, out, turns);
+	take_turns(self, turns, len);
+	len = TURNS_PER_TICK - len;
+	len = choose_others(self, out, turns,
+	                    self->tick == 1 ? len : MIN(len, (size_t)TURNS_OF_STRANGERS));
+	take_turns(self, turns, len);
+}
+
+static int detail_read(void *self_, struct sample *out, struct err *err)
+{
+	struct detail *self = self_;
+
+	(void)err;
+	if (!(out->want & (WANT_PSS | WANT_LIMITS)) || !seat_all(self, out))
+		return 0;
+	self->credit_ns = MIN(self->credit_ns + CPU_PER_TICK_NS, CPU_PER_TICK_NS);
+	self->look++;
+	ask_limits(self, out);
+	if (out->want & WANT_PSS)
+		take_all_turns(self, out);
+	out->aside_cpu_ns += self->aside_cpu_ns;
+	self->aside_cpu_ns = 0;
+	fill(self, out);
+	end_scan(self);
+	return 0;
+}
+
+static void detail_health(const void *self_, struct probe_health *ret)
+{
+	const struct detail *self = self_;
+
+	*ret = (struct probe_health){ .state = PROBE_WORKS,
+		                      .source = "smaps_rollup, status and limits" };
+	snprintf(ret->note, sizeof ret->note,
+	         "PSS, USS, peak memory and file limits, in turns of 2 ms of CPU a tick");
+	if (self->refused) {
+		ret->state = PROBE_DEGRADED;
+		snprintf(
+			ret->note, sizeof ret->note,
+			"PSS and USS of %zu %s may not be read by us: not our user's, or protected",
+			self->refused, self->refused == 1 ? "process" : "processes");
+	}
+	if (!self->has_rollup) {
+		ret->state = PROBE_DEGRADED;
+		snprintf(ret->note, sizeof ret->note,
+		         "no PSS and USS: this kernel has no smaps_rollup (Linux 4.14)");
+	}
+}
+
+const struct probe_ops probe_detail = {
+	.name = "detail",
+	.open = detail_open,
+	.read = detail_read,
+	.health = detail_health,
+	.close = detail_close,
+};

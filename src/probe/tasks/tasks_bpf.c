@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* All processes in one pass, from a program that the kernel runs on each task: the same sample as
+ * the /proc scan gives, at a small part of its cost. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "probe/bpf/bpf_call.h"
+#include "probe/bpf/tasks_load.h"
+#include "probe/tasks/command_cache.h"
+#include "kernel/kernel_file.h"
+#include "probe/probe.h"
+#include "probe/tasks/task_reader.h"
+#include "kernel/process_files.h"
+
+/* The kernel gathers eight pages at a time, whatever we offer. */
+#define READ_BYTES (32 << 10)
+
+struct tasks_bpf {
+	int proc_fd;
+	bool is_exact; /* resident memory, summed over all CPUs */
+	struct tasks_load *load;
+	struct command_cache *commands;
+	struct task_reader book;
+	_Alignas(8) char bytes[READ_BYTES];
+};
+
+static void tasks_bpf_close(void *self_)
+{
+	struct tasks_bpf *self = self_;
+
+	if (!self)
+		return;
+	tasks_load_close(self->load);
+	command_cache_close(self->commands);
+	task_reader_done(&self->book);
+	closep(&self->proc_fd);
+	free(self);
+}
+DEFINE_CLEANUP(struct tasks_bpf *, tasks_bpf_close)
+
+/* Past a number of CPUs the exact sum would cost more than it is worth. */
+static unsigned cpus_to_sum(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	return cpus > 0 && cpus <= TASK_CPUS_MAX ? (unsigned)cpus : 0;
+}
+
+static int tasks_bpf_open(const struct probe_env *env, void **ret_self, struct err *err)
+{
+	cleanup(tasks_bpf_closep) struct tasks_bpf *self = xcalloc(1, sizeof *self);
+
+	self->proc_fd = -1;
+	if (!env->is_live)
+		return err_set(err, ENOTSUP, "BPF sees this machine, not a frozen tree");
+	if (bpf_check_rights(err) < 0)
+		return -err->code;
+	self->proc_fd = openat(env->root_fd, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (self->proc_fd < 0)
+		return err_set(err, errno, "open '/proc': %s", strerror(errno));
+	if (command_cache_open(env->root_fd, &self->commands, err) < 0)
+		return -err->code;
+	if (tasks_load_open(env->root_fd, cpus_to_sum(), &self->load, err) < 0)
+		return -err->code;
+	self->book.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	self->is_exact = cpus_to_sum() > 0;
+	*ret_self = TAKE_PTR(self);
+	return 0;
+}
+
+/* Each read gives what the kernel has buffered, and may end in the middle of a record. */
+static int read_tasks(struct tasks_bpf *self, struct sample *out, struct err *err)
+{
+	cleanup(closep) int fd = tasks_load_iterate(self->load, err);
+	size_t rest = 0;
+
+	if (fd < 0)
+		return fd;
+	for (;;) {
+		ssize_t n = read(fd, self->bytes + rest, sizeof self->bytes - rest);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_set(err, errno, "read the task iterator: %s", strerror(errno));
+		if (n == 0)
+			return 0;
+		size_t len = rest + (size_t)n,
+		       used = task_reader_take(&self->book, self->bytes, len, out);
+		rest = len - used;
+		memmove(self->bytes, self->bytes + used, rest);
+	}
+}
+
+/* ---- processes the iterator does not show ---------------------------------------------------- */
+
+static struct scan read_text(struct tasks_bpf *self, pid_t pid, const char *name)
+{
+	char path[32];
+	ssize_t n;
+
+	snprintf(path, sizeof path, "%d/%s", pid, name);
+	n = kernel_file_read(self->proc_fd, path, self->bytes, sizeof self->bytes);
+	return scan_mem(self->bytes, n > 0 ? (size_t)n : 0);
+}
+
+static bool read_from_proc(struct tasks_bpf *self, pid_t pid, struct proc_sample *ret,
+                           uint64_t *ret_exec_id)
+{
+	struct process_files_stat st;
+	struct process_files_statm statm;
+	struct stat owner;
+	char path[16];
+
+	if (!process_files_parse_stat(read_text(self, pid, "stat"), &st))
+		return false;
+	snprintf(path, sizeof path, "%d", pid);
+	*ret = (struct proc_sample){ .id = { pid, st.start_ticks },
+		                     .ppid = st.ppid,
+		                     .state = st.state };
+	if (fstatat(self->proc_fd, path, &owner, 0) == 0)
+		ret->uid = owner.st_uid;
+	memcpy(ret->comm, st.comm, sizeof ret->comm);
+	readings_set(&ret->r, PROC_CPU_TIME, st.cpu_ticks * NS_PER_TICK);
+	readings_set(&ret->r, PROC_THREADS, st.threads);
+	readings_set(&ret->r, PROC_MINOR_FAULTS, st.minor_faults);
+	readings_set(&ret->r, PROC_MAJOR_FAULTS, st.major_faults);
+	if (process_files_parse_statm(read_text(self, pid, "statm"), &statm)) {
+		readings_set(&ret->r, PROC_VMS, statm.size_pages * self->book.page_bytes);
+		readings_set(&ret->r, PROC_RSS, statm.resident_pages * self->book.page_bytes);
+	}
+	*ret_exec_id = st.exec_id;
+	return true;
+}
+
+/* Some kernels leave processes out of the iterator (a guest's init, for one): whoever is named as a
+ * parent and was not shown is looked up in /proc. Absence from the iterator is not death. */
+#define HIDDEN_MAX 64
+
+struct hidden {
+	size_t len;
+	pid_t pids[HIDDEN_MAX];
+};
+
+static void hidden_add(struct hidden *h, pid_t pid)
+{
+	for (size_t i = 0; i < h->len; i++)
+		if (h->pids[i] == pid)
+			return;
+	if (h->len < HIDDEN_MAX)
+		h->pids[h->len++] = pid;
+}
+
+static void find_hidden(const struct sample *out, struct hidden *ret)
+{
+	pid_t checked = 0; /* siblings often stand side by side */
+
+	vec_each(&out->procs, p) {
+		if (p->ppid == checked)
+			continue;
+		checked = p->ppid;
+		if (checked && !sample_find_proc(out, checked))
+			hidden_add(ret, checked);
+	}
+}
+
+static void add_hidden(struct tasks_bpf *self, struct sample *out)
+{
+	struct hidden hidden = { 0 };
+
+	find_hidden(out, &hidden);
+	for (size_t i = 0; i < hidden.len; i++) {
+		struct proc_sample found, *p;
+		uint64_t exec_id;
+
+		if (!read_from_proc(self, hidden.pids[i], &found, &exec_id))
+			continue;
+		p = sample_add_proc(out);
+		if (!p)
+			return;
+		*p = found;
+		command_cache_fill(self->commands, out, p, exec_id);
+	}
+	sample_sort_procs(out);
+}
+
+/* ---- the probe ------------------------------------------------------------------------------- */
+
+static int tasks_bpf_read(void *self_, struct sample *out, struct err *err)
+{
+	struct tasks_bpf *self = self_;
+	uint64_t malformed = self->book.malformed;
+
+	task_reader_reset(&self->book);
+	out->procs_complete = true;
+	if (read_tasks(self, out, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < out->procs.len; i++)
+		command_cache_fill(self->commands, out, &out->procs.at[i], self->book.exec_ids.at[i]);
+	sample_sort_procs(out);
+	add_hidden(self, out);
+	command_cache_end_scan(self->commands, out);
+	if (self->book.malformed != malformed)
+		out->procs_complete = false;
+	return 0;
+}
+
+static void tasks_bpf_health(const void *self_, struct probe_health *ret)
+{
+	const struct tasks_bpf *self = self_;
+
+	*ret = (struct probe_health){ .state = PROBE_WORKS, .source = "BPF iterator" };
+	snprintf(ret->note, sizeof ret->note,
+	         "every process in one pass, CPU time to the ns, resident memory %s",
+	         self->is_exact ? "exact"
+	                        : "to about 64 pages a CPU: there are too many CPUs to sum");
+}
+
+const struct probe_ops probe_tasks_bpf = {
+	.name = "tasks-bpf",
+	.uses_bpf = true,
+	.open = tasks_bpf_open,
+	.read = tasks_bpf_read,
+	.health = tasks_bpf_health,
+	.close = tasks_bpf_close,
+};

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+#include "rpc/rpc_client.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "rpc/socket_address.h"
+#include "rpc/json_error.h"
+#include "rpc/rpc_message.h"
+
+#define REPLY_MAX ((size_t)33 << 20) /* a little more than servers send */
+
+struct rpc_client {
+	int fd;
+	uint64_t last_id;
+	struct buf in;
+	size_t searched; /* bytes of in without a newline */
+	bool was_refused;
+};
+
+/* Whoever can write to the directory could have put a socket there (atop, 2025). */
+static int check_owner(int fd, const char *path, struct err *err)
+{
+	struct ucred cred;
+	int r = socket_address_peer(fd, &cred);
+
+	if (r < 0)
+		return err_set(err, -r, "who serves '%s': %s", path, strerror(-r));
+	if (cred.uid != 0 && cred.uid != geteuid())
+		return err_set(err, EACCES, "'%s' is served by user %u, who is not believed", path,
+		               cred.uid);
+	return 0;
+}
+
+int rpc_client_open(const char *path, uint64_t deadline_ns, struct rpc_client **ret, struct err *err)
+{
+	cleanup(rpc_client_closep) struct rpc_client *c = xcalloc(1, sizeof *c);
+	int r;
+
+	c->fd = -1;
+	c->in.max = REPLY_MAX;
+	r = socket_address_connect(path, deadline_ns, &c->fd, err);
+	if (r == 0)
+		r = check_owner(c->fd, path, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(c);
+	return 0;
+}
+
+void rpc_client_close(struct rpc_client *c)
+{
+	if (!c)
+		return;
+	if (c->fd >= 0)
+		close(c->fd);
+	buf_done(&c->in);
+	free(c);
+}
+
+/* 0 when there is something, -ETIMEDOUT when time is up. */
+static int wait_for(int fd, short events, uint64_t deadline_ns)
+{
+	for (;;) {
+		uint64_t now = clock_mono_ns();
+		uint64_t left_ms = now < deadline_ns ? (deadline_ns - now) / NS_PER_MS + 1 : 0;
+		struct pollfd p = { .fd = fd, .events = events };
+		int n = poll(&p, 1, (int)MIN(left_ms, (uint64_t)INT_MAX));
+
+		if (n > 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n == 0 && clock_mono_ns() >= deadline_ns)
+			return -ETIMEDOUT;
+	}
+}
+
+static int send_all(int fd, const char *bytes, size_t n, uint64_t deadline_ns)
+{
+	while (n) {
+		ssize_t sent = send(fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+		int r;
+
+		if (sent >= 0) {
+			bytes += sent;
+			n -= (size_t)sent;
+			continue;
+		}
+		if (errno == EINTR)
+			continue;
+		r = errno == EAGAIN ? wait_for(fd, POLLOUT, deadline_ns) : -errno;
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int receive(struct rpc_client *c, uint64_t deadline_ns)
+{
+	for (;;) {
+		char *room = buf_grow(&c->in, (size_t)64 << 10);
+		ssize_t n = room ? recv(c->fd, room, (size_t)64 << 10, MSG_DONTWAIT) : -1;
+		int r;
+
+		if (!room)
+			return -EMSGSIZE;
+		if (n > 0) {
+			c->in.len += (size_t)n;
+			return 0;
+		}
+		if (n == 0)
+			return -ECONNRESET;
+		r = errno == EAGAIN  ? wait_for(c->fd, POLLIN, deadline_ns)
+		    : errno == EINTR ? 0
+		                     : -errno;
+		if (r < 0)
+			return r;
+	}
+}
+
+/* The bytes of the first line; it stays in the buffer until drop_line(). */
+static int read_line(struct rpc_client *c, uint64_t deadline_ns, struct scan *ret)
+{
+	for (;;) {
+		const char *end = c->in.len > c->searched ? memchr(c->in.at + c->searched, '\n',
+		                                                   c->in.len - c->searched)
+		                                          : NULL;
+		int r;
+
+		if (end) {
+			*ret = scan_mem(c->in.at, (size_t)(end - c->in.at));
+			return 0;
+		}
+		c->searched = c->in.len;
+		r = receive(c, deadline_ns);
+		if (r < 0)
+			return r;
+	}
+}
+
+static void drop_line(struct rpc_client *c, struct scan line)
+{
+	size_t n = scan_left(&line) + 1;
+
+	memmove(c->in.at, c->in.at + n, c->in.len - n);
+	c->in.len -= n;
+	c->searched = 0;
+}
+
+static int tell_refusal(struct rpc_client *c, const json_t *error, struct err *err)
+{
+	const json_t *data = json_object_get(error, "data");
+	const char *word = json_string_value(json_object_get(data, "code"));
+	const char *text = json_string_value(json_object_get(error, "message"));
+
+	c->was_refused = true;
+	return err_set(err, word ? rpc_message_error_errno(word) : EIO, "%s",
+	               text ? text : "the server refused without a reason");
+}
+
+/* 1: not ours (an older answer, a notification). A refusal without an id is for us: it ends the
+ * connection. */
+static int take_reply(struct rpc_client *c, const json_t *reply, json_t **ret, struct err *err)
+{
+	uint64_t id = c->last_id;
+	const json_t *got = json_object_get(reply, "id"), *error = json_object_get(reply, "error");
+	json_t *result = json_object_get(reply, "result");
+
+	if (json_is_object(error) && (json_is_null(got) || (uint64_t)json_integer_value(got) == id))
+		return tell_refusal(c, error, err);
+	if (!json_is_integer(got) || (uint64_t)json_integer_value(got) != id)
+		return 1;
+	if (!result)
+		return err_set(err, EPROTO, "the answer has neither result nor error");
+	if (ret)
+		*ret = json_incref(result);
+	return 0;
+}
+
+/* Answers may be larger and have more values than requests: who serves us is trusted that far. */
+static int read_reply(struct rpc_client *c, uint64_t deadline_ns, json_t **ret, struct err *err)
+{
+	struct scan line;
+	json_error_t error;
+	json_t *reply;
+	int r = read_line(c, deadline_ns, &line);
+
+	if (r < 0)
+		return err_set(err, -r, "wait for an answer: %s", strerror(-r));
+	reply = json_loadb(line.p, scan_left(&line), 0, &error);
+	r = reply ? 0 : json_error_set(line, &error, err);
+	drop_line(c, line);
+	if (r < 0)
+		return err_wrap(err, "read the answer");
+	*ret = reply;
+	return 0;
+}
+
+static int ask(struct rpc_client *c, const char *method, const char *params, uint64_t deadline_ns,
+               struct err *err)
+{
+	struct buf out = { 0 };
+	struct json j = { .out = &out };
+	int r;
+
+	rpc_message_put_request(&j, ++c->last_id, method, params);
+	r = send_all(c->fd, out.at, out.len, deadline_ns);
+	buf_done(&out);
+	return r < 0 ? err_set(err, -r, "send '%s': %s", method, strerror(-r)) : 0;
+}
+
+int rpc_client_call(struct rpc_client *c, const char *method, const char *params, uint64_t deadline_ns,
+                json_t **ret_result, struct err *err)
+{
+	int r = ask(c, method, params, deadline_ns, err);
+
+	c->was_refused = false;
+	/* Who refuses a connection says why before it closes, and that is worth reading. */
+	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
+		return r;
+	do {
+		json_t *reply;
+
+		r = read_reply(c, deadline_ns, &reply, err);
+		if (r < 0)
+			return r;
+		r = take_reply(c, reply, ret_result, err);
+		json_decref(reply);
+	} while (r > 0);
+	return r;
+}
+
+bool rpc_client_was_refused(const struct rpc_client *c)
+{
+	return c->was_refused;
+}
+
+int rpc_client_next(struct rpc_client *c, uint64_t deadline_ns, json_t **ret, struct err *err)
+{
+	for (;;) {
+		json_t *message;
+		int r = read_reply(c, deadline_ns, &message, err);
+
+		if (r < 0)
+			return r;
+		if (json_object_get(message, "method")) {
+			*ret = message;
+			return 0;
+		}
+		json_decref(message);
+	}
+}
+
+int rpc_client_fd(const struct rpc_client *c)
+{
+	return c->fd;
+}

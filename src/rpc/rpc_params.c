@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "rpc/rpc_params.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+
+#define SECONDS_MAX 1e9
+#define TIME_MAX 1.8e10 /* what fits into 64 bits of ns */
+
+static const json_t *find(const json_t *params, const char *name)
+{
+	const json_t *value = json_object_get(params, name);
+
+	return json_is_null(value) ? NULL : value;
+}
+
+bool rpc_params_has(const json_t *params, const char *name)
+{
+	return find(params, name) != NULL;
+}
+
+int rpc_params_u64(const json_t *params, const char *name, uint64_t min, uint64_t max, uint64_t *ret,
+               struct err *err)
+{
+	const json_t *value = find(params, name);
+	json_int_t number = json_integer_value(value);
+
+	if (!value)
+		return 0;
+	if (!json_is_integer(value) || number < 0 || (uint64_t)number < min ||
+	    (uint64_t)number > max)
+		return err_set(err, EINVAL,
+		               "%s must be a whole number from %" PRIu64 " to %" PRIu64, name, min,
+		               max);
+	*ret = (uint64_t)number;
+	return 0;
+}
+
+int rpc_params_text(const json_t *params, const char *name, size_t max, const char **ret,
+                struct err *err)
+{
+	const json_t *value = find(params, name);
+
+	if (!value)
+		return 0;
+	if (!json_is_string(value) || json_string_length(value) == 0 ||
+	    json_string_length(value) > max)
+		return err_set(err, EINVAL, "%s must be a text of 1 to %zu bytes", name, max);
+	*ret = json_string_value(value);
+	return 0;
+}
+
+int rpc_params_bool(const json_t *params, const char *name, bool *ret, struct err *err)
+{
+	const json_t *value = find(params, name);
+
+	if (value && !json_is_boolean(value))
+		return err_set(err, EINVAL, "%s must be true or false", name);
+	if (value)
+		*ret = json_is_true(value);
+	return 0;
+}
+
+static int seconds_up_to(const json_t *params, const char *name, double max, uint64_t *ret_ns,
+                         struct err *err)
+{
+	const json_t *value = find(params, name);
+	double seconds = json_number_value(value);
+
+	if (!value)
+		return 0;
+	if (!json_is_number(value) || !(seconds >= 0 && seconds <= max))
+		return err_set(err, EINVAL, "%s must be a number of seconds from 0 to %.0f", name,
+		               max);
+	*ret_ns = (uint64_t)llround(seconds * (double)NS_PER_S);
+	return 0;
+}
+
+int rpc_params_seconds(const json_t *params, const char *name, uint64_t *ret_ns, struct err *err)
+{
+	return seconds_up_to(params, name, SECONDS_MAX, ret_ns, err);
+}
+
+int rpc_params_time(const json_t *params, const char *name, uint64_t *ret_ns, struct err *err)
+{
+	return seconds_up_to(params, name, TIME_MAX, ret_ns, err);
+}
+
+static void put_value(struct json *j, const json_t *value);
+
+static void put_object(struct json *j, const json_t *object)
+{
+	const char *key;
+	json_t *value;
+
+	json_begin_object(j);
+	json_object_foreach((json_t *)(uintptr_t)object, key, value)
+	{
+		json_key_text(j, key);
+		put_value(j, value);
+	}
+	json_end_object(j);
+}
+
+static void put_array(struct json *j, const json_t *array)
+{
+	json_begin_array(j);
+	for (size_t i = 0; i < json_array_size(array); i++)
+		put_value(j, json_array_get(array, i));
+	json_end_array(j);
+}
+
+/* Not json_dumps(): its 0.1 is 0.10000000000000001. rpc_frame_check() bounded the depth. */
+static void put_value(struct json *j, const json_t *value)
+{
+	switch (json_typeof(value)) {
+	case JSON_OBJECT:
+		put_object(j, value);
+		break;
+	case JSON_ARRAY:
+		put_array(j, value);
+		break;
+	case JSON_STRING:
+		json_strn(j, json_string_value(value), json_string_length(value));
+		break;
+	case JSON_INTEGER:
+		json_i64(j, json_integer_value(value));
+		break;
+	case JSON_REAL:
+		json_exact(j, json_real_value(value));
+		break;
+	case JSON_TRUE:
+	case JSON_FALSE:
+		json_bool(j, json_is_true(value));
+		break;
+	case JSON_NULL:
+		json_nil(j);
+		break;
+	}
+}
+
+int rpc_params_object_text(const json_t *params, const char *name, size_t max, char **ret,
+                       struct err *err)
+{
+	const json_t *value = find(params, name);
+	struct buf text = { .max = max };
+	struct json j = { .out = &text };
+
+	if (!value)
+		return 0;
+	if (!json_is_object(value))
+		return err_set(err, EINVAL, "%s must be an object", name);
+	put_value(&j, value);
+	if (text.full) {
+		buf_done(&text);
+		return err_set(err, EINVAL, "%s must not be longer than %zu bytes", name, max);
+	}
+	*ret = buf_take(&text);
+	return 0;
+}

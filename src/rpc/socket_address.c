@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include "rpc/socket_address.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+/* By its path when that fits, else by way of the open directory. */
+static int fill(struct sockaddr_un *to, int dir_fd, const char *dir_path, const char *name)
+{
+	int n = snprintf(to->sun_path, sizeof to->sun_path, "%s/%s", dir_path, name);
+
+	to->sun_family = AF_UNIX;
+	if (n >= 0 && (size_t)n < sizeof to->sun_path)
+		return 0;
+	n = snprintf(to->sun_path, sizeof to->sun_path, "/proc/self/fd/%d/%s", dir_fd, name);
+	return n >= 0 && (size_t)n < sizeof to->sun_path ? 0 : -ENAMETOOLONG;
+}
+
+/* The mode of the socket becomes that of its name: the umask is not ours to change, and nothing is
+ * changed by path. */
+static int bind_and_listen(int fd, const struct sockaddr_un *to, int backlog)
+{
+	if (fchmod(fd, 0600) < 0 || bind(fd, (const struct sockaddr *)to, sizeof *to) < 0 ||
+	    listen(fd, backlog) < 0)
+		return -errno;
+	return 0;
+}
+
+int socket_address_listen(int dir_fd, const char *dir_path, const char *name, int backlog, int *ret_fd,
+                   struct err *err)
+{
+	cleanup(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un to;
+	int r;
+
+	if (fd < 0)
+		return err_set(err, errno, "socket: %s", strerror(errno));
+	r = fill(&to, dir_fd, dir_path, name);
+	if (r == 0)
+		r = bind_and_listen(fd, &to, backlog);
+	if (r < 0)
+		return err_set(err, -r, "listen on '%s/%s': %s", dir_path, name, strerror(-r));
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+/* A full queue makes connect() wait, and only this option bounds that. */
+static void bound_wait(int fd, uint64_t deadline_ns)
+{
+	uint64_t now = clock_mono_ns();
+	uint64_t left = deadline_ns > now ? deadline_ns - now : NS_PER_US;
+	struct timeval tv = { .tv_sec = (time_t)(left / NS_PER_S),
+		              .tv_usec = (suseconds_t)(left % NS_PER_S / NS_PER_US) };
+
+	if (!tv.tv_sec && !tv.tv_usec)
+		tv.tv_usec = 1; /* 0 would be for ever */
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof tv);
+}
+
+static int connect_in(int fd, int dir_fd, const char *dir_path, const char *name)
+{
+	struct sockaddr_un to;
+	int r = fill(&to, dir_fd, dir_path, name);
+
+	if (r < 0)
+		return r;
+	if (connect(fd, (const struct sockaddr *)&to, sizeof to) < 0)
+		return errno == EAGAIN || errno == EINPROGRESS ? -ETIMEDOUT : -errno;
+	return 0;
+}
+
+/* Only a path that does not fit needs its directory opened. */
+static int connect_path(int fd, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	cleanup(closep) int dir_fd = -1;
+	char dir[4096];
+	int n = slash ? snprintf(dir, sizeof dir, "%.*s", (int)(slash - path), path) : -1;
+
+	if (n < 0 || (size_t)n >= sizeof dir)
+		return -ENAMETOOLONG;
+	if (strlen(path) >= sizeof((struct sockaddr_un *)NULL)->sun_path) {
+		dir_fd = open(n ? dir : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (dir_fd < 0)
+			return -errno;
+	}
+	return connect_in(fd, dir_fd, dir, slash + 1);
+}
+
+int socket_address_connect(const char *path, uint64_t deadline_mono_ns, int *ret_fd, struct err *err)
+{
+	cleanup(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int r;
+
+	if (fd < 0)
+		return err_set(err, errno, "socket: %s", strerror(errno));
+	bound_wait(fd, deadline_mono_ns);
+	r = connect_path(fd, path);
+	if (r < 0)
+		return err_set(err, -r, "connect to '%s': %s", path, strerror(-r));
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+int socket_address_peer(int fd, struct ucred *ret)
+{
+	socklen_t n = sizeof *ret;
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret, &n) < 0 ? -errno : 0;
+}

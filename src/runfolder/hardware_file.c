@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+#include "runfolder/hardware_file.h"
+
+#include <string.h>
+
+#define MILLI UINT64_C(1000)
+#define PERCENT_MAX (100 * MILLI)
+#define AMOUNT_MAX (UINT64_C(1000000000) * MILLI) /* a PiB of memory in MiB, a GW */
+
+const char *const hwfile_names[HARDWARE_FILE_COUNT] = { "hw_metrics.csv", "hw_dmon.csv",
+	                                         "cpu_metrics.csv" };
+
+/* How the columns are called in heads, and the series a value goes to. The newest drivers put fb
+ * before sm in dmon, so heads are believed and not the order. */
+static const struct {
+	enum hardware_file_kind kind;
+	enum hardware_file_role role;
+	const char *name;
+} columns[] = {
+	{ HARDWARE_FILE_METRICS, HARDWARE_FILE_GPU, "index" },
+	{ HARDWARE_FILE_METRICS, HARDWARE_FILE_UTIL, "utilization.gpu" },
+	{ HARDWARE_FILE_METRICS, HARDWARE_FILE_MEM_UTIL, "utilization.memory" },
+	{ HARDWARE_FILE_METRICS, HARDWARE_FILE_VRAM, "memory.used" },
+	{ HARDWARE_FILE_METRICS, HARDWARE_FILE_POWER, "power.draw" },
+	{ HARDWARE_FILE_DMON, HARDWARE_FILE_GPU, "gpu" },
+	{ HARDWARE_FILE_DMON, HARDWARE_FILE_UTIL, "sm" },
+	{ HARDWARE_FILE_DMON, HARDWARE_FILE_MEM_UTIL, "mem" },
+	{ HARDWARE_FILE_DMON, HARDWARE_FILE_VRAM, "fb" },
+	{ HARDWARE_FILE_DMON, HARDWARE_FILE_POWER, "pwr" },
+	{ HARDWARE_FILE_CPU, HARDWARE_FILE_CPU_NAME, "CPU" },
+	{ HARDWARE_FILE_CPU, HARDWARE_FILE_USR, "usr_pct" },
+	{ HARDWARE_FILE_CPU, HARDWARE_FILE_USR, "%usr" },
+	{ HARDWARE_FILE_CPU, HARDWARE_FILE_USR, "%user" },
+	{ HARDWARE_FILE_CPU, HARDWARE_FILE_NICE, "%nice" },
+	{ HARDWARE_FILE_CPU, HARDWARE_FILE_IDLE, "idle_pct" },
+	{ HARDWARE_FILE_CPU, HARDWARE_FILE_IDLE, "%idle" },
+};
+
+static const struct {
+	enum resource_series series;
+	uint64_t max_milli;
+} roles[HARDWARE_FILE_ROLE_COUNT] = {
+	[HARDWARE_FILE_UTIL] = { RESOURCE_GPU_UTIL_PCT, PERCENT_MAX },
+	[HARDWARE_FILE_MEM_UTIL] = { RESOURCE_MEM_UTIL_PCT, PERCENT_MAX },
+	[HARDWARE_FILE_VRAM] = { RESOURCE_VRAM_MB, AMOUNT_MAX },
+	[HARDWARE_FILE_POWER] = { RESOURCE_POWER_WATTS, AMOUNT_MAX },
+	[HARDWARE_FILE_USR] = { RESOURCE_CPU_USR_PCT, PERCENT_MAX },
+	[HARDWARE_FILE_NICE] = { RESOURCE_CPU_USR_PCT, PERCENT_MAX },
+	[HARDWARE_FILE_IDLE] = { RESOURCE_CPU_IDLE_PCT, PERCENT_MAX },
+};
+
+struct fields {
+	struct scan at[HARDWARE_FILE_FIELDS_MAX];
+	size_t n;
+};
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+static struct scan trim(struct scan s)
+{
+	while (s.p < s.end && is_blank(*s.p))
+		s.p++;
+	while (s.p < s.end && is_blank(s.end[-1]))
+		s.end--;
+	return s;
+}
+
+static void split_at_commas(struct scan line, struct fields *ret)
+{
+	struct scan field;
+
+	while (ret->n < HARDWARE_FILE_FIELDS_MAX - 1 && scan_until(&line, ',', &field))
+		ret->at[ret->n++] = trim(field);
+	ret->at[ret->n++] = trim(line);
+}
+
+static void split_at_blanks(struct scan line, struct fields *ret)
+{
+	while (ret->n < HARDWARE_FILE_FIELDS_MAX && scan_word(&line, &ret->at[ret->n]))
+		ret->n++;
+}
+
+static struct fields split(struct scan line)
+{
+	struct fields f = { 0 };
+
+	if (memchr(line.p, ',', scan_left(&line)))
+		split_at_commas(line, &f);
+	else
+		split_at_blanks(line, &f);
+	return f;
+}
+
+void hardware_file_init(struct hardware_file *f, enum hardware_file_kind kind)
+{
+	*f = (struct hardware_file){ .kind = kind };
+	for (size_t i = 0; i < HARDWARE_FILE_ROLE_COUNT; i++)
+		f->column[i] = -1;
+	switch (kind) {
+	case HARDWARE_FILE_METRICS:
+		f->column[HARDWARE_FILE_UTIL] = 1;
+		f->column[HARDWARE_FILE_MEM_UTIL] = 2;
+		f->column[HARDWARE_FILE_VRAM] = 3;
+		f->column[HARDWARE_FILE_POWER] = 5;
+		f->fields_needed = 9;
+		break;
+	case HARDWARE_FILE_DMON:
+		f->column[HARDWARE_FILE_GPU] = 0;
+		f->column[HARDWARE_FILE_UTIL] = 1;
+		f->column[HARDWARE_FILE_MEM_UTIL] = 2;
+		f->column[HARDWARE_FILE_VRAM] = 3;
+		f->fields_needed = 4;
+		break;
+	case HARDWARE_FILE_CPU:
+	case HARDWARE_FILE_COUNT:
+		f->column[HARDWARE_FILE_USR] = 1;
+		f->column[HARDWARE_FILE_IDLE] = 2;
+		f->fields_needed = 3;
+		break;
+	}
+}
+
+/* "memory.used [MiB]": nvidia-smi names the unit even with nounits. */
+static struct scan without_unit(struct scan name)
+{
+	struct scan before;
+
+	return scan_until(&name, '[', &before) ? trim(before) : name;
+}
+
+static int role_of(enum hardware_file_kind kind, struct scan name)
+{
+	name = without_unit(name);
+	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+		if (columns[i].kind == kind && scan_eq(&name, columns[i].name))
+			return (int)columns[i].role;
+	return -1;
+}
+
+/* Takes the columns from a line that names at least one value; false: it is no head. */
+static bool take_head(struct hardware_file *f, const struct fields *fields)
+{
+	int column[HARDWARE_FILE_ROLE_COUNT];
+	size_t needed = 0;
+	bool names_value = false;
+
+	memset(column, -1, sizeof column);
+	for (size_t i = 0; i < fields->n; i++) {
+		int role = role_of(f->kind, fields->at[i]);
+
+		if (role < 0 || column[role] >= 0)
+			continue;
+		column[role] = (int)i;
+		needed = i + 1;
+		names_value |= roles[role].max_milli > 0;
+	}
+	if (!names_value)
+		return false;
+	memcpy(f->column, column, sizeof column);
+	/* A query's lines are whole or torn; behind dmon's and mpstat's columns more may follow. */
+	f->fields_needed = f->kind == HARDWARE_FILE_METRICS ? fields->n : needed;
+	return true;
+}
+
+/* "62", "62 %", "214.53 W": a number, and one of nvidia-smi's units behind it. */
+static bool parse_milli(struct scan text, uint64_t *ret)
+{
+	static const char *const units[] = { "", "%", "MiB", "MB", "W" };
+
+	if (!scan_fixed(&text, 3, ret))
+		return false;
+	text = trim(text);
+	for (size_t i = 0; i < ARRAY_LEN(units); i++)
+		if (scan_eq(&text, units[i]))
+			return true;
+	return false;
+}
+
+/* The value in the field of that role; false: there is no such field, or (counted) none can be
+ * read. */
+static bool read_value(struct hardware_file *f, const struct fields *fields, enum hardware_file_role role,
+                       uint64_t *ret_milli)
+{
+	uint64_t milli;
+
+	if (f->column[role] < 0)
+		return false;
+	if (!parse_milli(fields->at[f->column[role]], &milli) || milli > roles[role].max_milli) {
+		f->counts.values_skipped++;
+		return false;
+	}
+	*ret_milli = milli;
+	return true;
+}
+
+static bool take_value(struct hardware_file *f, const struct fields *fields, enum hardware_file_role role)
+{
+	uint64_t milli;
+
+	if (!read_value(f, fields, role, &milli))
+		return false;
+	resource_summary_add(&f->sums, roles[role].series, milli);
+	return true;
+}
+
+static bool take_gpu(struct hardware_file *f, const struct fields *fields)
+{
+	bool found = take_value(f, fields, HARDWARE_FILE_UTIL);
+	uint64_t index;
+
+	found |= take_value(f, fields, HARDWARE_FILE_MEM_UTIL);
+	found |= take_value(f, fields, HARDWARE_FILE_VRAM);
+	found |= take_value(f, fields, HARDWARE_FILE_POWER);
+	if (found && f->column[HARDWARE_FILE_GPU] >= 0) {
+		struct scan text = fields->at[f->column[HARDWARE_FILE_GPU]];
+
+		if (scan_u64(&text, &index) && scan_at_end(&text) && index < 64)
+			f->gpus_seen |= UINT64_C(1) << index;
+	}
+	return found;
+}
+
+/* 12:47:01 PM  CPU    %usr   %nice    %sys … %idle
+ * 12:47:02 PM  all    4.02    0.00    1.51 … 94.47      each CPU may have a line of its own too
+ * Average:     all    4.02    0.00    1.51 … 94.47 */
+static bool is_of_whole_machine(const struct hardware_file *f, const struct fields *fields)
+{
+	int column = f->column[HARDWARE_FILE_CPU_NAME];
+
+	return column < 0 ||
+	       (scan_eq(&fields->at[column], "all") && !scan_eq(&fields->at[0], "Average:"));
+}
+
+static bool take_cpu(struct hardware_file *f, const struct fields *fields)
+{
+	uint64_t usr, nice = 0;
+	bool found;
+
+	if (!is_of_whole_machine(f, fields))
+		return false;
+	found = take_value(f, fields, HARDWARE_FILE_IDLE);
+	if (!read_value(f, fields, HARDWARE_FILE_USR, &usr))
+		return found;
+	read_value(f, fields, HARDWARE_FILE_NICE, &nice);
+	resource_summary_add(&f->sums, RESOURCE_CPU_USR_PCT, MIN(usr + nice, PERCENT_MAX));
+	return true;
+}
+
+static void take_comment(struct hardware_file *f, struct scan line)
+{
+	struct fields fields;
+
+	f->counts.comments++;
+	line.p++;
+	if (f->kind != HARDWARE_FILE_DMON)
+		return;
+	fields = split(line);
+	take_head(f, &fields);
+}
+
+void hardware_file_take_line(struct hardware_file *f, struct scan line)
+{
+	struct fields fields;
+
+	line = trim(line);
+	if (scan_at_end(&line))
+		return;
+	if (*line.p == '#') {
+		take_comment(f, line);
+		return;
+	}
+	fields = split(line);
+	if (take_head(f, &fields))
+		f->counts.heads++;
+	else if (fields.n < f->fields_needed)
+		f->counts.too_short++;
+	else if (f->kind == HARDWARE_FILE_CPU ? take_cpu(f, &fields) : take_gpu(f, &fields))
+		f->counts.used++;
+	else
+		f->counts.unusable++;
+}
+
+void hardware_file_skip_long_line(struct hardware_file *f)
+{
+	f->counts.too_long++;
+}
+
+uint64_t hardware_file_lines(const struct hardware_file_counts *c)
+{
+	return c->used + c->heads + c->comments + c->too_short + c->too_long + c->unusable;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "runfolder/run_log.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/json_read.h"
+
+int run_log_create(int dir_fd, struct run_log *ret, struct err *err)
+{
+	struct line_file file;
+	int r = line_file_create(dir_fd, "run.jsonl", &file, err);
+
+	if (r == 0)
+		*ret = (struct run_log){ .file = file };
+	return r;
+}
+
+void run_log_close(struct run_log *log)
+{
+	line_file_close(&log->file);
+	buf_done(&log->line);
+}
+
+static struct json begin_line(struct run_log *log, uint64_t wall_ns, const char *type)
+{
+	struct json j = { .out = &log->line };
+	char ts[32];
+
+	buf_reset(&log->line);
+	clock_format_utc(wall_ns, ts, sizeof ts);
+	json_begin_object(&j);
+	json_key(&j, "ts");
+	json_str(&j, ts);
+	json_key(&j, "type");
+	json_str(&j, type);
+	return j;
+}
+
+static int write_line(struct run_log *log, struct json *j, struct err *err)
+{
+	json_end_object(j);
+	buf_putc(&log->line, '\n');
+	return line_file_put(&log->file, log->line.at, log->line.len, err);
+}
+
+/* First what was lost before. While that does not fit either, the next line is lost in its place.
+ */
+static int tell_loss(struct run_log *log, uint64_t wall_ns, struct err *err)
+{
+	struct json j;
+	int r;
+
+	if (!log->untold)
+		return 0;
+	j = begin_line(log, wall_ns, "event");
+	json_key(&j, "event");
+	json_str(&j, "lines_lost");
+	json_key(&j, "data");
+	json_begin_object(&j);
+	json_key(&j, "lines");
+	json_u64(&j, log->untold);
+	json_end_object(&j);
+	r = write_line(log, &j, err);
+	log->untold = r < 0 ? log->untold + 1 : 0;
+	return r;
+}
+
+static int end_line(struct run_log *log, struct json *j, struct err *err)
+{
+	int r = write_line(log, j, err);
+
+	log->untold += r < 0;
+	return r;
+}
+
+/* Newlines in well-formed JSON are blanks between its words, never inside a string. */
+static void put_raw(struct buf *to, struct scan text)
+{
+	for (; text.p < text.end; text.p++)
+		buf_putc(to, *text.p == '\n' || *text.p == '\r' ? ' ' : *text.p);
+}
+
+static void put_data(struct json *j, struct scan data)
+{
+	if (!scan_left(&data))
+		return;
+	if (scan_left(&data) > RUN_LOG_DATA_MAX) {
+		json_key(j, "data_bytes_left_out");
+		json_u64(j, scan_left(&data));
+		return;
+	}
+	json_key(j, "data");
+	if (json_read_is_object(data))
+		put_raw(j->out, data);
+	else
+		json_strn(j, data.p, scan_left(&data));
+	j->need_comma = true;
+}
+
+int run_log_event(struct run_log *log, uint64_t wall_ns, struct scan name, struct scan data,
+                 struct err *err)
+{
+	struct json j;
+	int r = tell_loss(log, wall_ns, err);
+
+	if (r < 0)
+		return r;
+	j = begin_line(log, wall_ns, "event");
+	json_key(&j, "event");
+	json_strn(&j, name.p, scan_left(&name));
+	put_data(&j, data);
+	return end_line(log, &j, err);
+}
+
+/* The members of a well-formed object, after a comma, without its braces. */
+static void put_members(struct json *j, struct scan object)
+{
+	while (*object.p++ != '{')
+		;
+	while (*--object.end != '}')
+		;
+	while (object.p < object.end && (unsigned char)*object.p <= ' ')
+		object.p++;
+	if (scan_at_end(&object))
+		return;
+	buf_putc(j->out, ',');
+	put_raw(j->out, object);
+}
+
+static bool can_stand_beside(struct scan data)
+{
+	static const char *const taken[] = { "ts", "type", "name", "seconds", "data" };
+	struct scan value;
+
+	if (scan_left(&data) > RUN_LOG_DATA_MAX || !json_read_is_object(data))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(taken); i++)
+		if (json_read_find(data, taken[i], &value))
+			return false;
+	return true;
+}
+
+int run_log_phase(struct run_log *log, uint64_t wall_ns, struct scan name, uint64_t took_ns,
+                 struct scan data, struct err *err)
+{
+	struct json j;
+	int r = tell_loss(log, wall_ns, err);
+
+	if (r < 0)
+		return r;
+	j = begin_line(log, wall_ns, "phase");
+	json_key(&j, "name");
+	json_strn(&j, name.p, scan_left(&name));
+	json_key(&j, "seconds");
+	json_fixed(&j, (took_ns + NS_PER_MS / 2) / NS_PER_MS, 3);
+	if (can_stand_beside(data))
+		put_members(&j, data);
+	else
+		put_data(&j, data);
+	return end_line(log, &j, err);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/event_publisher.h"
+
+#include <stdio.h>
+
+#include "model/snapshot_json.h"
+#include "model/job_json.h"
+
+/* NULL: it is nobody's business on the bus. */
+static const char *name_of(enum event_kind kind, char to[BUS_NAME_MAX])
+{
+	if (kind == EVENT_MARK || kind == EVENT_PHASE || kind == EVENT_LIMIT)
+		snprintf(to, BUS_NAME_MAX, "job.%s", event_name(kind));
+	else if (event_in_view(kind) || kind == EVENT_EXEC)
+		snprintf(to, BUS_NAME_MAX, "process.%s", event_name(kind));
+	else if (kind == EVENT_TOTALS || kind == EVENT_ANOMALY) /* which tells itself, below */
+		return NULL;
+	else
+		snprintf(to, BUS_NAME_MAX, "monitor.%s", event_name(kind));
+	return to;
+}
+
+uid_t event_publisher_owner(const struct snapshot *snap, const struct event *e)
+{
+	return e->job >= 0 ? snap->jobs.at[e->job].uid : e->uid;
+}
+
+static uid_t uid_of_process(const struct snapshot *snap, const struct anomaly *a)
+{
+	const struct proc_snap *p = a->id.pid ? snapshot_find(snap, a->id.pid) : NULL;
+
+	return p && proc_id_eq(p->s.id, a->id) ? p->s.uid : 0;
+}
+
+static void announce_anomaly(struct bus *bus, const struct snapshot *snap, const struct anomaly *a,
+                             struct buf *scratch)
+{
+	cleanup(buf_done) struct buf text = { 0 };
+	struct anomaly_record told = anomaly_record_of(a, snap, &text);
+	uid_t process_uid = uid_of_process(snap, a);
+	struct json j = { .out = scratch };
+
+	buf_reset(scratch);
+	json_begin_object(&j);
+	anomaly_json_members(&j, &told);
+	json_end_object(&j);
+	(void)bus_publish(bus, &(struct bus_event){ .name = "monitor.anomaly",
+	                                            .job_id = told.job_id ? told.job_id : "",
+	                                            .text = scratch->at,
+	                                            .wall_ns = snap->wall_ns,
+	                                            .uid = a->job >= 0 ? snap->jobs.at[a->job].uid
+	                                                               : process_uid,
+	                                            .process_uid = process_uid });
+}
+
+void event_publisher_events(struct bus *bus, const struct snapshot *snap, struct buf *scratch)
+{
+	char name[BUS_NAME_MAX];
+
+	vec_each(&snap->events, e) {
+		struct json j = { .out = scratch };
+
+		if (!name_of(e->kind, name))
+			continue;
+		buf_reset(scratch);
+		event_json(&j, snap, e);
+		(void)bus_publish(bus,
+		                  &(struct bus_event){
+					  .name = name,
+					  .job_id = e->job >= 0 ? snap->jobs.at[e->job].id : "",
+					  .text = scratch->at,
+					  .wall_ns = e->wall_ns,
+					  .uid = event_publisher_owner(snap, e),
+					  .process_uid = e->uid,
+				  });
+	}
+	vec_each(&snap->anomalies, a)
+		if (a->news == ANOMALY_BEGAN || a->news == ANOMALY_ENDED)
+			announce_anomaly(bus, snap, a, scratch);
+}

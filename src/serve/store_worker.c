@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/store_worker.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/thread.h"
+
+#define STACK_BYTES ((size_t)512 << 10) /* SQLite's and that of the lookup of users' names */
+#define ERRAND_TIME_NS (10 * NS_PER_S)  /* of all its reads together */
+
+struct errand {
+	struct errand *next;
+	struct store_worker *clerk;
+	struct store_worker_task task;
+	struct history_leash leash;
+	uint64_t turn;
+	/* what came of it */
+	struct buf result;
+	struct err err;
+	int r;
+};
+
+/* `lock` guards the lists, and who is in which; the rest of an errand is whose hands it is in. */
+struct store_worker {
+	struct loop *loop;
+	struct loop_source *bell;
+	int bell_fd; /* rung by the thread when something is done; -1: there is no thread yet */
+	size_t result_max;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	struct errand *waiting; /* in the order of their turns */
+	struct errand *current; /* the thread's */
+	struct errand *done;
+	uint64_t turn; /* of the current one, or the last */
+	bool is_closing;
+};
+
+static void errand_free(struct errand *e)
+{
+	e->task.free(e->task.self);
+	buf_done(&e->result);
+	free(e);
+}
+
+static void free_all(struct errand *list)
+{
+	while (list) {
+		struct errand *e = list;
+
+		list = e->next;
+		errand_free(e);
+	}
+}
+
+/* ---- in the thread --------------------------------------------------------------------------- */
+
+/* With the lock held; NULL: it is time to end. */
+static struct errand *next_errand(struct store_worker *c)
+{
+	while (!c->waiting && !c->is_closing)
+		pthread_cond_wait(&c->wake, &c->lock);
+	if (c->is_closing)
+		return NULL;
+	c->current = c->waiting;
+	c->waiting = c->current->next;
+	c->turn = c->current->turn;
+	return c->current;
+}
+
+static void run(struct errand *e)
+{
+	struct json j = { .out = &e->result };
+
+	e->leash.until_ns = clock_mono_ns() + ERRAND_TIME_NS;
+	e->r = e->task.work(e->task.self, &e->leash, &j, &e->err);
+}
+
+static void *clerk_main(void *self)
+{
+	struct store_worker *c = self;
+	struct errand *e;
+
+	pthread_mutex_lock(&c->lock);
+	while ((e = next_errand(c))) {
+		pthread_mutex_unlock(&c->lock);
+		run(e);
+		pthread_mutex_lock(&c->lock);
+		c->current = NULL;
+		e->next = c->done;
+		c->done = e;
+		(void)!eventfd_write(c->bell_fd, 1);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return NULL;
+}
+
+/* ---- on the loop ----------------------------------------------------------------------------- */
+
+static struct errand *take_done(struct store_worker *c)
+{
+	struct errand *e;
+
+	pthread_mutex_lock(&c->lock);
+	e = c->done;
+	if (e)
+		c->done = e->next;
+	pthread_mutex_unlock(&c->lock);
+	return e;
+}
+
+static void on_bell(void *self)
+{
+	struct store_worker *c = self;
+	struct errand *e;
+	eventfd_t n;
+
+	(void)!eventfd_read(c->bell_fd, &n);
+	while ((e = take_done(c))) {
+		if (!atomic_load(&e->leash.is_called_back))
+			e->task.done(e->task.self, e->r, &e->result, &e->err);
+		errand_free(e);
+	}
+}
+
+static int start(struct store_worker *c, struct err *err)
+{
+	cleanup(closep) int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	if (fd < 0 || loop_add_reader(c->loop, fd, on_bell, c, &c->bell, err) < 0)
+		return err_set(err, EAGAIN, "no descriptor is left to read the store with");
+	c->bell_fd = fd;
+	if (thread_start(&c->thread, STACK_BYTES, clerk_main, c) < 0) {
+		loop_remove(c->bell);
+		c->bell_fd = -1;
+		return err_set(err, EAGAIN, "no thread can be had to read the store with");
+	}
+	c->bell_fd = TAKE_FD(fd);
+	return 0;
+}
+
+/* Behind all of its own turn: the one after the last that its user waits for, or the next. With the
+ * lock held. */
+static void enqueue(struct store_worker *c, struct errand *e)
+{
+	struct errand **at;
+
+	e->turn = c->turn;
+	for (const struct errand *other = c->waiting; other; other = other->next)
+		if (other->task.uid == e->task.uid)
+			e->turn = other->turn + 1;
+	if (c->current && c->current->task.uid == e->task.uid)
+		e->turn = MAX(e->turn, c->turn + 1);
+	for (at = &c->waiting; *at && (*at)->turn <= e->turn; at = &(*at)->next)
+		;
+	e->next = *at;
+	*at = e;
+}
+
+struct store_worker *store_worker_new(struct loop *loop, size_t result_max)
+{
+	struct store_worker *c = xcalloc(1, sizeof *c);
+
+	*c = (struct store_worker){ .loop = loop, .bell_fd = -1, .result_max = result_max };
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->wake, NULL);
+	return c;
+}
+
+int store_worker_take(struct store_worker *c, const struct store_worker_task *take_task, struct errand **ret,
+               struct err *err)
+{
+	struct errand *e = xcalloc(1, sizeof *e);
+
+	*e = (struct errand){ .clerk = c, .task = *take_task, .result.max = c->result_max };
+	if (c->bell_fd < 0 && start(c, err) < 0) {
+		errand_free(e);
+		return -err->code;
+	}
+	pthread_mutex_lock(&c->lock);
+	enqueue(c, e);
+	pthread_cond_signal(&c->wake);
+	pthread_mutex_unlock(&c->lock);
+	*ret = e;
+	return 0;
+}
+
+/* One that waits goes at once; one that is in the thread's hands, or comes from there, goes when
+ * the bell rings. */
+void store_worker_drop(struct errand *errand)
+{
+	struct store_worker *c = errand->clerk;
+	bool waits = false;
+
+	atomic_store(&errand->leash.is_called_back, true);
+	pthread_mutex_lock(&c->lock);
+	for (struct errand **at = &c->waiting; *at; at = &(*at)->next) {
+		if (*at != errand)
+			continue;
+		*at = errand->next;
+		waits = true;
+		break;
+	}
+	pthread_mutex_unlock(&c->lock);
+	if (waits)
+		errand_free(errand);
+}
+
+static void stop_thread(struct store_worker *c)
+{
+	pthread_mutex_lock(&c->lock);
+	c->is_closing = true;
+	if (c->current)
+		atomic_store(&c->current->leash.is_called_back, true);
+	pthread_cond_signal(&c->wake);
+	pthread_mutex_unlock(&c->lock);
+	pthread_join(c->thread, NULL);
+	loop_remove(c->bell);
+	close(c->bell_fd);
+}
+
+void store_worker_free(struct store_worker *c)
+{
+	if (!c)
+		return;
+	if (c->bell_fd >= 0)
+		stop_thread(c);
+	free_all(c->waiting);
+	free_all(c->done);
+	pthread_cond_destroy(&c->wake);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}

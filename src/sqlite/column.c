@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "sqlite/column.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What a unit's key ends with outside, what its column ends with, how much smaller the stored
+ * integer is, and how many stored units make one shown unit. */
+static const struct {
+	const char *key_end, *column_end;
+	uint64_t divide;
+	const char *shown;
+} units[] = {
+	[UNIT_COUNT] = { "", "", 1, NULL },
+	[UNIT_BYTES] = { "", "", 1, NULL },
+	[UNIT_MIB] = { "_mb", "_kib", 1024, "1024.0" },
+	[UNIT_NS] = { "_seconds", "_us", 1000, "1e6" },
+	[UNIT_MILLI] = { "", "_milli", 1, "1000.0" },
+};
+
+const char column_states[] = "SRDITtZXPKW?";
+
+void column_name(const struct metric *m, char to[COLUMN_NAME_MAX])
+{
+	size_t len = strlen(m->key), end = strlen(units[m->unit].key_end);
+
+	if (len > end && !strcmp(m->key + len - end, units[m->unit].key_end))
+		len -= end;
+	snprintf(to, COLUMN_NAME_MAX, "%.*s%s", (int)len, m->key, units[m->unit].column_end);
+}
+
+int64_t column_value(const struct metric *m, uint64_t value)
+{
+	return (int64_t)MIN(value / units[m->unit].divide, (uint64_t)INT64_MAX);
+}
+
+uint64_t column_inside(const struct metric *m, int64_t stored)
+{
+	uint64_t inside;
+
+	if (stored < 0 || __builtin_mul_overflow((uint64_t)stored, units[m->unit].divide, &inside))
+		return 0;
+	return inside;
+}
+
+void column_shown(struct buf *to, const struct metric *m, const char *column)
+{
+	buf_puts(to, column);
+	if (units[m->unit].shown)
+		buf_printf(to, "/%s", units[m->unit].shown);
+}
+
+struct columns columns_all(void)
+{
+	struct columns c = { 0 };
+	size_t cells = 0, details = 0, totals = 0;
+
+	for (uint8_t id = 0; id < PROC_METRIC_COUNT; id++) {
+		if (proc_metrics[id].need == METRIC_ALWAYS)
+			c.cell[cells++] = id;
+		else
+			c.detail[details++] = id;
+		if (proc_metrics[id].kind == METRIC_COUNTER || id == PROC_PEAK_RSS)
+			c.total[totals++] = id;
+	}
+	return c;
+}
+
+int64_t column_final(const struct proc_readings *final)
+{
+	return (readings_has(final, PROC_CPU_TIME) ? FINAL_CPU : 0) |
+	       (readings_has(final, PROC_PEAK_RSS) ? FINAL_PEAK : 0) |
+	       (readings_has(final, PROC_READ_BYTES) ? FINAL_READ : 0) |
+	       (readings_has(final, PROC_WRITE_BYTES) ? FINAL_WRITE : 0);
+}
+
+int64_t column_state_code(char state)
+{
+	const char *at = state ? strchr(column_states, state) : NULL;
+
+	return at ? at - column_states : (int64_t)sizeof column_states - 2;
+}
+
+char column_state_letter(int64_t code)
+{
+	return code >= 0 && code < (int64_t)sizeof column_states - 1 ? column_states[code] : '?';
+}
+
+int64_t column_ratio(double ratio)
+{
+	return isfinite(ratio) && ratio >= 0 ? (int64_t)llround(fmin(ratio, 1e6) * 1000)
+	                                     : COLUMN_ABSENT;
+}
+
+double column_ratio_inside(int64_t stored)
+{
+	return stored < 0 ? NAN : (double)stored / 1000;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* column.h - how a metric is held in a table: its column's name, and the integer of its value.
+ *
+ * Inside, memory is in bytes and time in ns. SQLite spends a byte for every 8 bits of a value,
+ * so on disk they are in KiB ("rss_kib") and µs ("cpu_time_us"). The rest is held as it is. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "model/metric.h"
+
+#define COLUMN_NAME_MAX 64
+#define COLUMN_ABSENT (-1) /* no metric is negative */
+
+void column_name(const struct metric *m, char to[COLUMN_NAME_MAX]);
+int64_t column_value(const struct metric *m, uint64_t value);
+uint64_t column_inside(const struct metric *m, int64_t stored); /* the other way round */
+/* Appends `column` (an SQL expression for the stored integer) in the unit that identities see. */
+void column_shown(struct buf *to, const struct metric *m, const char *column);
+
+/* Process metrics that every record has are in every sample row ("cells"); the others are
+ * details, stored for processes of jobs. Counters, and the peak, are also kept as totals of the
+ * whole life on the process row. */
+#define X(id, key, unit, kind, need, help) +(METRIC_##need == METRIC_ALWAYS)
+enum { CELL_METRICS = 0 PROC_METRICS(X) };
+#undef X
+#define X(id, key, unit, kind, need, help) +(METRIC_##kind == METRIC_COUNTER)
+enum { TOTAL_METRICS = 1 PROC_METRICS(X) };
+#undef X
+enum { DETAIL_METRICS = PROC_METRIC_COUNT - CELL_METRICS };
+
+enum { CELL_STATE, CELL_CPU, CELL_FIRST_METRIC, CELL_COUNT = CELL_FIRST_METRIC + CELL_METRICS };
+
+struct columns {
+	uint8_t cell[CELL_METRICS]; /* enum proc_metric of each */
+	uint8_t detail[DETAIL_METRICS];
+	uint8_t total[TOTAL_METRICS];
+};
+
+struct columns columns_all(void);
+
+/* Which totals of a process are the kernel's last word: bits in process.final. */
+enum { FINAL_CPU = 1, FINAL_PEAK = 2, FINAL_READ = 4, FINAL_WRITE = 8, FINAL_START = 16 };
+int64_t column_final(const struct proc_readings *final);
+
+/* The state letter as a small code (the common S costs nothing on disk), and back. */
+int64_t column_state_code(char state);
+char column_state_letter(int64_t code);
+extern const char column_states[]; /* the letter of code n is at n */
+
+/* Ratios are held in thousandths: 0.1 %. */
+int64_t column_ratio(double ratio); /* COLUMN_ABSENT for NAN */
+double column_ratio_inside(int64_t stored);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* db_file.h - the database as a file, looked at before SQLite may touch it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sqlite/db.h"
+
+/* The path of "name" beside the file. */
+void db_file_beside(const char *path, const char *name, char *to, size_t cap);
+
+/* Makes an empty file unless there is one. Refuses what is not a regular file (-EINVAL). */
+int db_file_make(const char *path, struct err *err) must_check;
+
+/* Whether the file behind the connection may be used as ours; nothing is written, not even beside
+ * it. `ret_is_new`: it holds nothing yet.
+ *   -EUCLEAN  damaged: not a database at all, or too short
+ *   -EINVAL   a good database that is not ours, or of a version newer than we know */
+int db_file_judge(sqlite3 *db, bool *ret_is_new, struct err *err) must_check;
+
+/* Opens for reading what a recorder made. -ENOENT: there is nothing; -EINVAL: not ours, or
+ * newer. */
+int db_file_open_to_read(const char *path, sqlite3 **ret, struct err *err) must_check;
+
+/* Renames the database, its -wal and its -shm to PATH.corrupt-<UTC time>; nothing is deleted.
+ * The name goes to `ret`. */
+int db_file_set_aside(const char *path, uint64_t wall_ns, char *ret, size_t cap, struct err *err)
+	must_check;
+
+/* Whether the file system has room for us to grow by so much, and keep 256 MiB or 1 % of it free,
+ * the lesser one, and of the smallest as much as the ends of jobs may need. */
+bool db_file_has_room(const char *path, uint64_t more_bytes);

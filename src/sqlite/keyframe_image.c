@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+#include "sqlite/keyframe_image.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "store/schema.h"
+
+#define ROWS_MAX ((size_t)1 << 22)
+
+/* ", b.rss_kib"; a metric that is younger than the database has no column there. */
+static void put_columns(sqlite3 *db, struct buf *sql, const char *table, const char *prefix,
+                        const uint8_t *ids, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		char name[COLUMN_NAME_MAX];
+
+		column_name(&proc_metrics[ids[i]], name);
+		if (db_has_column(db, table, name))
+			buf_printf(sql, ", %s%s", prefix, name);
+		else
+			buf_puts(sql, ", NULL");
+	}
+}
+
+static int prepare(sqlite3 *db, struct buf *sql, int64_t low, int64_t high, sqlite3_stmt **ret,
+                   struct err *err)
+{
+	int r = db_prepare(db, sql->at, ret, err);
+
+	buf_done(sql);
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(*ret, 1, low);
+	sqlite3_bind_int64(*ret, 2, high);
+	return 0;
+}
+
+static int load_keyframe(sqlite3 *db, int64_t keyframe, struct keyframe_image *im, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	int r = db_prepare(db,
+	                   "SELECT k.recorder, s.id, s.at, s.time, k.last IS NOT NULL"
+	                   " AND k.resolution IS NULL FROM keyframe k JOIN snapshot s"
+	                   " ON s.id BETWEEN k.first AND coalesce(k.last, 9223372036854775807)"
+	                   " AND s.kf = k.id WHERE k.id = ?1 ORDER BY s.id",
+	                   &stmt, err);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(stmt, 1, keyframe);
+	while ((r = db_step(stmt, err)) > 0) {
+		struct keyframe_image_moment *m = vec_push(&im->moments, ROWS_MAX);
+
+		if (!m)
+			return err_set(err, EUCLEAN, "a keyframe with too many snapshots");
+		im->recorder = sqlite3_column_int64(stmt, 0);
+		m->snapshot = sqlite3_column_int64(stmt, 1);
+		m->at = sqlite3_column_int64(stmt, 2);
+		m->time = sqlite3_column_double(stmt, 3);
+		im->has_ended = sqlite3_column_int(stmt, 4) != 0;
+	}
+	if (r == 0 && !im->moments.len)
+		return err_set(err, ENOENT, "no keyframe %lld", (long long)keyframe);
+	return r;
+}
+
+static int load_rows(sqlite3 *db, struct keyframe_image *im, const struct columns *all, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	struct buf sql = { 0 };
+	int r;
+
+	buf_puts(&sql, "SELECT b.id - ?1, b.proc, p.first, p.last, b.state, b.cpu");
+	put_columns(db, &sql, "sample_base", "b.", all->cell, CELL_METRICS);
+	buf_puts(&sql, " FROM sample_base b CROSS JOIN process p ON p.id = b.proc"
+	               " WHERE b.id BETWEEN ?1 AND ?2 ORDER BY b.id");
+	r = prepare(db, &sql, im->keyframe, im->keyframe + SCHEMA_SLOTS - 1, &stmt, err);
+	if (r < 0)
+		return r;
+	while ((r = db_step(stmt, err)) > 0) {
+		struct keyframe_image_row *row = vec_push(&im->rows, ROWS_MAX);
+
+		if (!row)
+			return err_set(err, EUCLEAN, "a keyframe with too many processes");
+		row->slot = sqlite3_column_int64(stmt, 0);
+		row->proc = sqlite3_column_int64(stmt, 1);
+		row->first = sqlite3_column_int64(stmt, 2);
+		row->last = db_column_or_absent(stmt, 3);
+		if (row->last < 0)
+			row->last = INT64_MAX;
+		for (int i = 0; i < CELL_COUNT; i++)
+			row->cell[i] = db_column_or_absent(stmt, 4 + i);
+	}
+	return r;
+}
+
+/* Takes what a table says of a row at one snapshot; false when there is no room. */
+typedef bool take_fn(struct keyframe_image *im, struct keyframe_image_row *row, int64_t at, sqlite3_stmt *stmt);
+
+/* Both the table and the image's rows are in the order of slots: one walk pairs them. `select` is
+ * the beginning of the statement and begins with the id; it is used up. */
+static int walk(sqlite3 *db, struct keyframe_image *im, struct buf *select, const char *table, take_fn *take,
+                struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	struct keyframe_image_row *row = im->rows.at, *end = im->rows.at + im->rows.len;
+	int r;
+
+	buf_printf(select, " FROM %s WHERE id BETWEEN ?1 AND ?2 ORDER BY id", table);
+	r = prepare(db, select, im->keyframe << SCHEMA_AT_BITS,
+	            ((im->keyframe + SCHEMA_SLOTS) << SCHEMA_AT_BITS) - 1, &stmt, err);
+	if (r < 0)
+		return r;
+	while ((r = db_step(stmt, err)) > 0) {
+		int64_t id = sqlite3_column_int64(stmt, 0);
+		int64_t slot = (id >> SCHEMA_AT_BITS) - im->keyframe;
+
+		while (row < end && row->slot < slot)
+			row++;
+		if (row == end || row->slot != slot)
+			return err_set(err, EUCLEAN, "%s: a process that has no row", table);
+		if (!take(im, row, id & (SCHEMA_ATS - 1), stmt))
+			return err_set(err, EUCLEAN, "%s: too many rows of a keyframe", table);
+	}
+	return r;
+}
+
+static bool take_change(struct keyframe_image *im, struct keyframe_image_row *row, int64_t at, sqlite3_stmt *stmt)
+{
+	struct keyframe_image_change *c = vec_push(&im->changes, ROWS_MAX);
+
+	if (!c)
+		return false;
+	if (!row->changes_len++)
+		row->changes_at = im->changes.len - 1;
+	c->at = at;
+	for (int i = 0; i < CELL_COUNT; i++)
+		c->cell[i] = sqlite3_column_type(stmt, 1 + i) == SQLITE_NULL
+		                     ? row->cell[i]
+		                     : sqlite3_column_int64(stmt, 1 + i);
+	return true;
+}
+
+static bool take_detail(struct keyframe_image *im, struct keyframe_image_row *row, int64_t at, sqlite3_stmt *stmt)
+{
+	struct keyframe_image_detail *d = vec_push(&im->details, ROWS_MAX);
+
+	if (!d)
+		return false;
+	if (!row->details_len++)
+		row->details_at = im->details.len - 1;
+	d->at = at;
+	for (int i = 0; i < (int)DETAIL_METRICS; i++)
+		d->value[i] = db_column_or_absent(stmt, 1 + i);
+	return true;
+}
+
+static int load_changes(sqlite3 *db, struct keyframe_image *im, const struct columns *all, struct err *err)
+{
+	struct buf sql = { 0 };
+
+	buf_puts(&sql, "SELECT id, state, cpu");
+	put_columns(db, &sql, "sample_change", "", all->cell, CELL_METRICS);
+	return walk(db, im, &sql, "sample_change", take_change, err);
+}
+
+static int load_details(sqlite3 *db, struct keyframe_image *im, const struct columns *all, struct err *err)
+{
+	struct buf sql = { 0 };
+
+	buf_puts(&sql, "SELECT id");
+	put_columns(db, &sql, "sample_detail", "", all->detail, DETAIL_METRICS);
+	return walk(db, im, &sql, "sample_detail", take_detail, err);
+}
+
+int keyframe_image_load(sqlite3 *db, int64_t keyframe, struct keyframe_image *ret, struct err *err)
+{
+	struct columns all = columns_all();
+	int r;
+
+	vec_reset(&ret->rows);
+	vec_reset(&ret->changes);
+	vec_reset(&ret->details);
+	vec_reset(&ret->moments);
+	ret->keyframe = keyframe;
+	r = load_keyframe(db, keyframe, ret, err);
+	if (r == 0)
+		r = load_rows(db, ret, &all, err);
+	if (r == 0)
+		r = load_changes(db, ret, &all, err);
+	return r < 0 ? r : load_details(db, ret, &all, err);
+}
+
+void keyframe_image_done(struct keyframe_image *im)
+{
+	vec_done(&im->rows);
+	vec_done(&im->changes);
+	vec_done(&im->details);
+	vec_done(&im->moments);
+}
+
+const int64_t *keyframe_image_cells(const struct keyframe_image *im, const struct keyframe_image_row *row, int64_t at)
+{
+	const struct keyframe_image_change *changes;
+	size_t low = 0, high = row->changes_len;
+
+	if (!high)
+		return row->cell;
+	changes = im->changes.at + row->changes_at;
+	while (low < high) { /* the first change after `at` */
+		size_t mid = low + (high - low) / 2;
+
+		if (changes[mid].at <= at)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? changes[low - 1].cell : row->cell;
+}
+
+const struct keyframe_image_detail *keyframe_image_details(const struct keyframe_image *im, const struct keyframe_image_row *row,
+                                         int64_t at)
+{
+	const struct keyframe_image_detail *details;
+	size_t n = row->details_len;
+
+	if (!n)
+		return NULL;
+	details = im->details.at + row->details_at;
+	while (n && details[n - 1].at > at)
+		n--;
+	return n ? &details[n - 1] : NULL;
+}
+
+struct keyframe_image_row *keyframe_image_find(const struct keyframe_image *im, int64_t slot)
+{
+	size_t low = 0, high = im->rows.len;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (im->rows.at[mid].slot == slot)
+			return &im->rows.at[mid];
+		if (im->rows.at[mid].slot < slot)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
+}

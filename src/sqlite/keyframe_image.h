@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* keyframe_image.h - one keyframe in memory: every process in it at every snapshot of it. */
+#pragma once
+
+#include "base/vec.h"
+#include "sqlite/column.h"
+#include "sqlite/db.h"
+
+/* A process: what the keyframe says, and where its changes are. */
+struct keyframe_image_row {
+	int64_t proc, slot;
+	int64_t cell[CELL_COUNT]; /* COLUMN_ABSENT: not known */
+	int64_t first, last;      /* snapshots it was seen in; last is INT64_MAX while it lives */
+	size_t changes_at, changes_len;
+	size_t details_at, details_len;
+};
+
+struct keyframe_image_change {
+	int64_t at;
+	int64_t cell[CELL_COUNT]; /* all of them, also those that did not change */
+};
+
+struct keyframe_image_detail {
+	int64_t at;
+	int64_t value[DETAIL_METRICS];
+};
+
+struct keyframe_image_moment {
+	int64_t snapshot, at;
+	double time;
+};
+
+struct keyframe_image {
+	int64_t keyframe, recorder;
+	bool has_ended;                   /* nothing will be added to it */
+	VEC(struct keyframe_image_row) rows;       /* ascending by slot */
+	VEC(struct keyframe_image_change) changes; /* by row, then ascending by at */
+	VEC(struct keyframe_image_detail) details;
+	VEC(struct keyframe_image_moment) moments; /* ascending by at */
+};
+
+/* `ret` may be used before (its memory is used again). -ENOENT: there is no such keyframe. */
+int keyframe_image_load(sqlite3 *db, int64_t keyframe, struct keyframe_image *ret, struct err *err) must_check;
+void keyframe_image_done(struct keyframe_image *im);
+
+/* What was the case at that snapshot of the keyframe. */
+const int64_t *keyframe_image_cells(const struct keyframe_image *im, const struct keyframe_image_row *row, int64_t at);
+const struct keyframe_image_detail *keyframe_image_details(const struct keyframe_image *im, const struct keyframe_image_row *row,
+                                         int64_t at);               /* NULL: none */
+struct keyframe_image_row *keyframe_image_find(const struct keyframe_image *im, int64_t slot); /* NULL: none */

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* An id of a job for whoever comes first. The row that holds it has no start: readers do not see it
+ * until the job begins. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "store/store_handle.h"
+
+#define CLAIM_MAX (1U << 30)
+
+/* ID, ID.2, ID.3 …; a long one gives up its end to the number. */
+static void name_of(const char *id, uint32_t number, char to[JOB_ID_MAX])
+{
+	char end[16] = "";
+	int len;
+
+	if (number > 1)
+		snprintf(end, sizeof end, ".%u", number);
+	len = (int)MIN(strlen(id), JOB_ID_MAX - 1 - strlen(end));
+	snprintf(to, JOB_ID_MAX, "%.*s%s", len, id, end);
+}
+
+/* 1, 0, or -errno. */
+static int is_taken(struct store *st, const char *id, uint32_t number, struct err *err)
+{
+	char name[JOB_ID_MAX];
+	int64_t row;
+
+	name_of(id, number, name);
+	row = job_find(st, name, err);
+	return row < 0 ? (int)row : row > 0;
+}
+
+/* Numbers are given without gaps, so the first free one is found by doubling and halving: somebody
+ * who always asks for the same id must not wait longer each time. */
+static int find_free(struct store *st, const char *id, uint32_t *ret, struct err *err)
+{
+	uint32_t taken = 0, free = 1;
+	int r;
+
+	while ((r = is_taken(st, id, free, err)) > 0 && free < CLAIM_MAX) {
+		taken = free;
+		free *= 2;
+	}
+	while (r >= 0 && free - taken > 1) {
+		uint32_t middle = taken + (free - taken) / 2;
+
+		r = is_taken(st, id, middle, err);
+		if (r > 0)
+			taken = middle;
+		else
+			free = middle;
+	}
+	*ret = free;
+	return MIN(r, 0);
+}
+
+static int claim(struct store *st, const char *id, char name[JOB_ID_MAX], struct err *err)
+{
+	uint32_t number;
+	int64_t row = find_free(st, id, &number, err);
+
+	if (row < 0)
+		return (int)row;
+	name_of(id, number, name);
+	row = job_add(st, name, err);
+	return row < 0 ? (int)row : 0;
+}
+
+static int claim_once(struct store *st, char id[JOB_ID_MAX], bool *ret_changed, struct err *err)
+{
+	char name[JOB_ID_MAX];
+	int r = st->db ? 0 : store_connect(st, err);
+
+	if (r == 0)
+		r = transaction_begin(st, START_PATIENCE_NS, err);
+	if (r < 0)
+		return r;
+	r = transaction_end(st, claim(st, id, name, err), err);
+	if (r < 0) {
+		job_forget(st);
+		return r;
+	}
+	*ret_changed = strcmp(name, id) != 0;
+	memcpy(id, name, strlen(name) + 1);
+	return 0;
+}
+
+int store_claim_job_id(struct store *st, char id[JOB_ID_MAX], bool *ret_changed, struct err *err)
+{
+	int r = claim_once(st, id, ret_changed, err);
+
+	if (r != -EUCLEAN && r != -ESTALE)
+		return r;
+	r = store_recover(st, r, err);
+	return r < 0 ? r : claim_once(st, id, ret_changed, err);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "sqlite/db_file.h"
+#include "store/store_handle.h"
+
+#define OPEN_PATIENCE_NS START_PATIENCE_NS
+#define DAMAGE_PAUSE_NS (600 * NS_PER_S) /* between two files set aside: never a loop of them */
+
+static int on_commit(void *self, sqlite3 *db, const char *name, int pages)
+{
+	(void)db, (void)name;
+	((struct store *)self)->wal_pages = pages;
+	return SQLITE_OK;
+}
+
+static int set_wal(struct store *st, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	int r = db_prepare(st->db, "PRAGMA journal_mode=WAL", &stmt, err);
+
+	if (r == 0)
+		r = db_step(stmt, err);
+	if (r < 0)
+		return r;
+	if (r == 0 || strcmp((const char *)sqlite3_column_text(stmt, 0), "wal") != 0)
+		return err_set(err, ENOTSUP, "'%s': this file system cannot hold a log beside it",
+		               st->path);
+	return 0;
+}
+
+/* Every statement is prepared now: damage of the schema shows here and not in the middle of a
+ * tick. */
+static int prepare_all(struct store *st, struct err *err)
+{
+	for (enum statement q = 0; q < STATEMENT_COUNT; q++)
+		if (!statement_get(st, q, err))
+			return -err->code;
+	return 0;
+}
+
+static int set_up(struct store *st, bool is_new, struct err *err)
+{
+	int r = 0;
+
+	/* A new file has nothing to lose yet. */
+	if (is_new)
+		r = db_exec(st->db, "PRAGMA synchronous=OFF; PRAGMA auto_vacuum=INCREMENTAL", err);
+	if (r == 0)
+		r = set_wal(st, err);
+	if (r == 0)
+		r = db_exec(st->db,
+		            "PRAGMA synchronous=NORMAL; PRAGMA cache_size=-2048;"
+		            " PRAGMA journal_size_limit=67108864",
+		            err);
+	if (r == 0)
+		r = schema_apply(st->db, !st->is_brief, err);
+	/* Whose it is must be in the file itself: that is where others look first. */
+	if (r == 0 && is_new)
+		sqlite3_wal_checkpoint_v2(st->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	if (r == 0 && !st->is_brief)
+		r = prepare_all(st, err);
+	sqlite3_wal_hook(st->db, on_commit, st);
+	return r;
+}
+
+/* A brief one makes its row with the first that it has to say. */
+static int begin_recording(struct store *st, struct err *err)
+{
+	int r = st->is_brief ? 0 : statement_run(st, Q_BEGIN, err);
+
+	if (r < 0 || st->is_brief)
+		return r;
+	r = recorder_begin(st, err);
+	if (r == 0)
+		r = statement_run(st, Q_COMMIT, err);
+	if (!sqlite3_get_autocommit(st->db))
+		sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);
+	st->recorder_is_fresh = false;
+	return r;
+}
+
+/* The caller holds the write lock. */
+static int open_database(struct store *st, struct err *err)
+{
+	bool is_new;
+	int r = db_file_make(st->path, err);
+
+	if (r == 0)
+		r = db_open(st->path, DB_WRITE, &st->db, err);
+	if (r == 0)
+		r = db_file_judge(st->db, &is_new, err);
+	if (r == 0)
+		r = set_up(st, is_new, err);
+	return r < 0 ? r : begin_recording(st, err);
+}
+
+static void close_database(struct store *st)
+{
+	statements_done(st);
+	db_close(st->db);
+	st->db = NULL;
+	recorder_undo(st);
+	live_reset(st);
+}
+
+/* To identities, and into the history. */
+printf_like(2, 3) static void tell(struct store *st, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(st->notice, sizeof st->notice, fmt, ap);
+	va_end(ap);
+	memcpy(st->to_store, st->notice, sizeof st->to_store);
+}
+
+static int set_aside(struct store *st, struct err *err)
+{
+	char name[4096], why[sizeof err->msg];
+	uint64_t now_ns = clock_boot_ns();
+	int r;
+
+	if (st->set_aside_ns && now_ns < st->set_aside_ns + DAMAGE_PAUSE_NS)
+		return -err->code;
+	snprintf(why, sizeof why, "%s", err->msg);
+	r = db_file_set_aside(st->path, clock_wall_ns(), name, sizeof name, err);
+	if (r < 0)
+		return err_wrap(err, "set the damaged database aside");
+	st->set_aside_ns = now_ns;
+	tell(st, "the database was damaged (%s); it was set aside as '%s' and a new one begun", why,
+	     name);
+	return 0;
+}
+
+static int connect_locked(struct store *st, struct err *err)
+{
+	int r = open_database(st, err);
+
+	if (r != -EUCLEAN)
+		return r;
+	close_database(st);
+	r = set_aside(st, err);
+	return r < 0 ? r : open_database(st, err);
+}
+
+/* The directory may have been taken away under us, with all that was in it. One that was never
+ * there is the caller's mistake. */
+static int bring_back_directory(const struct store *st, struct err *err)
+{
+	char path[sizeof st->path];
+	char *slash;
+
+	memcpy(path, st->path, sizeof path);
+	slash = strrchr(path, '/');
+	if (!slash || slash == path)
+		return 0;
+	*slash = '\0';
+	return access(path, F_OK) == 0 ? 0 : io_mkdir_all(path, geteuid() == 0 ? 0750 : 0700, err);
+}
+
+int store_connect(struct store *st, struct err *err)
+{
+	char path[4096];
+	int r = st->is_open ? bring_back_directory(st, err) : 0;
+
+	if (r < 0)
+		return r;
+	db_file_beside(st->path, "write.lock", path, sizeof path);
+	r = db_lock_open(&st->write, path, err);
+	if (r < 0)
+		return r;
+	r = db_lock_take(&st->write, DB_LOCK_WRITING, OPEN_PATIENCE_NS);
+	if (r < 0) {
+		db_lock_close(&st->write);
+		return err_set(err, -r, "lock '%s': %s", path,
+		               r == -EBUSY ? "another recorder holds it" : strerror(-r));
+	}
+	r = connect_locked(st, err);
+	if (r < 0)
+		close_database(st);
+	db_lock_drop(&st->write, DB_LOCK_WRITING);
+	if (r < 0)
+		db_lock_close(&st->write);
+	return r;
+}
+
+/* Closing is done under the lock, too; without it, if its holder does not let go. */
+void store_disconnect(struct store *st)
+{
+	bool locked = st->write.fd >= 0 &&
+	              db_lock_take(&st->write, DB_LOCK_WRITING, OPEN_PATIENCE_NS) == 0;
+
+	close_database(st);
+	if (locked)
+		db_lock_drop(&st->write, DB_LOCK_WRITING);
+	db_lock_close(&st->write);
+}
+
+static int own(struct store *st, struct err *err)
+{
+	char path[4096];
+
+	if (!st->is_owner)
+		return 0;
+	db_lock_close(&st->owner);
+	db_file_beside(st->path, "owner.lock", path, sizeof path);
+	return db_lock_own(&st->owner, path, getpid(), err);
+}
+
+int store_recover(struct store *st, int cause, struct err *err)
+{
+	struct err why = *err;
+	int r;
+
+	if (cause == -EUCLEAN && st->db) {
+		if (db_lock_take(&st->write, DB_LOCK_WRITING, OPEN_PATIENCE_NS) < 0)
+			return err_set(err, EBUSY, "'%s': held by another recorder", st->path);
+		close_database(st);
+		r = set_aside(st, err);
+		db_lock_drop(&st->write, DB_LOCK_WRITING);
+		if (r < 0)
+			return r;
+	}
+	store_disconnect(st);
+	r = own(st, err);
+	if (r == 0)
+		r = store_connect(st, err);
+	if (r == 0 && cause == -ESTALE)
+		tell(st, "%s; a new one was begun", why.msg);
+	return r;
+}
+
+int store_open(const struct store_options *o, struct store **ret, const char **ret_notice,
+               struct err *err)
+{
+	cleanup(store_closep) struct store *st = xcalloc(1, sizeof *st);
+	int r;
+
+	st->write.fd = st->owner.fd = -1;
+	st->columns = columns_all();
+	st->kind = xstrdup(o->kind ? o->kind : "record");
+	st->is_owner = o->is_owner;
+	st->is_brief = o->is_brief;
+	st->has_guard = !o->no_guard;
+	st->interval_ns = o->interval_ns;
+	if (snprintf(st->path, sizeof st->path, "%s", o->path) >= (int)sizeof st->path)
+		return err_set(err, ENAMETOOLONG, "'%.100s…': name too long", o->path);
+	r = own(st, err);
+	if (r == 0)
+		r = store_connect(st, err);
+	if (r < 0)
+		return r;
+	st->is_open = true;
+	*ret_notice = store_take_notice(st);
+	*ret = TAKE_PTR(st);
+	return 0;
+}
+
+/* The totals of those still alive, the ends of everything open, and the log into the database. What
+ * a brief one has to say here, the next recorder would find out by itself. */
+/* Emptying the log takes two waits for the disk, and whoever stops us waits for 5 s at most. On a
+ * slow disk there is one, or none when the last was slow: the log stays, whole, for the next who
+ * opens the store. What was promised to be on the disk is there already. */
+static void end_log(struct store *st)
+{
+	struct err ignored;
+
+	if (st->is_slow || transaction_sync(st, &ignored) < 0 || st->is_slow ||
+	    db_lock_take(&st->write, DB_LOCK_WRITING, OPEN_PATIENCE_NS) < 0)
+		return;
+	transaction_checkpoint(st, true);
+	db_lock_drop(&st->write, DB_LOCK_WRITING);
+}
+
+static void end_recording(struct store *st)
+{
+	uint64_t wall_ns = st->snapshot ? st->snapshot_ns : clock_wall_ns();
+	struct err ignored;
+	int r = transaction_begin(st, START_PATIENCE_NS, &ignored);
+
+	if (r < 0)
+		return;
+	vec_each(&st->live, i)
+		if (r == 0)
+			r = live_flush_totals(st, &st->lives.at[*i], &ignored);
+	if (r == 0)
+		r = recorder_finish(st, st->snapshot, wall_ns, st->live.len > 0, &ignored);
+	r = transaction_end(st, r, &ignored);
+	if (r == 0 && !st->is_brief)
+		end_log(st);
+}
+
+void store_close(struct store *st)
+{
+	if (!st)
+		return;
+	if (st->db && st->recorder && !st->is_finished)
+		end_recording(st);
+	store_disconnect(st);
+	db_lock_close(&st->owner);
+	vec_done(&st->lives);
+	vec_done(&st->free_lives);
+	vec_done(&st->live);
+	vec_done(&st->next);
+	vec_done(&st->jobs);
+	map_done(&st->job_index);
+	map_done(&st->known);
+	map_done(&st->signals);
+	free(st->slots);
+	free(st->kind);
+	free(st);
+}
+
+const char *store_take_notice(struct store *st)
+{
+	if (!st->notice[0])
+		return NULL;
+	memcpy(st->told, st->notice, sizeof st->told);
+	st->notice[0] = '\0';
+	return st->told;
+}
+
+int64_t store_snapshot_id(const struct store *st)
+{
+	return st->snapshot;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/query_result.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#define BLOB_SHOWN 64 /* bytes of a blob in a table */
+#define TEXT_LEAST 8  /* columns a text is not cut below on a narrow terminal */
+
+/* Two columns of one name would make one JSON member of two: the later ones get a number. */
+static char *unique_name(const struct query_result *r, const char *name, size_t before)
+{
+	size_t same = 1;
+
+	for (size_t i = 0; i < before; i++) {
+		size_t n = strlen(name);
+
+		if (strncmp(r->names[i], name, n) == 0 &&
+		    (r->names[i][n] == '\0' || r->names[i][n] == ':'))
+			same++;
+	}
+	return same == 1 ? xstrdup(name) : xasprintf("%s:%zu", name, same);
+}
+
+static void csv_text(struct query_result *r, const char *text, size_t n)
+{
+	bool quoted = n == 0;
+
+	for (size_t i = 0; i < n && !quoted; i++)
+		quoted = strchr("\",\r\n", text[i]) !=
+		         NULL; /* a NUL is found too: strchr counts the end */
+	if (quoted)
+		buf_putc(r->out, '"');
+	for (size_t i = 0; i < n; i++) {
+		if (text[i] == '"')
+			buf_putc(r->out, '"');
+		buf_putc(r->out, text[i]);
+	}
+	if (quoted)
+		buf_putc(r->out, '"');
+}
+
+/* What a terminal would obey is escaped for it; a program gets the bytes. */
+static void csv_put(struct query_result *r, const char *text, size_t n)
+{
+	struct buf safe = { 0 };
+
+	if (!r->escapes) {
+		csv_text(r, text, n);
+		return;
+	}
+	text_display(&safe, text, n, SIZE_MAX);
+	csv_text(r, safe.at ? safe.at : "", safe.len);
+	buf_done(&safe);
+}
+
+static void begin_table(struct query_result *r)
+{
+	r->columns = xcalloc(r->n, sizeof *r->columns);
+	for (size_t i = 0; i < r->n; i++)
+		r->columns[i] = (struct table_column){ .name = r->names[i], .align = TABLE_RIGHT };
+	r->table = (struct table){ .columns = r->columns, .n_columns = r->n };
+}
+
+static void begin_csv(struct query_result *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		if (i)
+			buf_putc(r->out, ',');
+		csv_put(r, r->names[i], strlen(r->names[i]));
+	}
+	buf_puts(r->out, "\n");
+}
+
+void query_result_begin(struct query_result *r, const char *const *names, size_t n)
+{
+	r->n = n;
+	r->names = xcalloc(MAX(n, (size_t)1), sizeof *r->names);
+	for (size_t i = 0; i < n; i++)
+		r->names[i] = unique_name(r, names[i], i);
+	r->json.out = r->out;
+	if (r->format == QUERY_RESULT_TABLE)
+		begin_table(r);
+	else if (r->format == QUERY_RESULT_CSV)
+		begin_csv(r);
+	else
+		json_begin_array(&r->json);
+}
+
+/* Before each value: the object's beginning and the member's name, or the comma. */
+static void next(struct query_result *r)
+{
+	if (r->format == QUERY_RESULT_JSON) {
+		if (r->at == 0) {
+			buf_puts(r->out, r->rows ? ",\n" : "\n");
+			r->json.need_comma = false;
+			json_begin_object(&r->json);
+		}
+		json_key_text(&r->json, r->names[r->at]);
+	} else if (r->format == QUERY_RESULT_CSV && r->at) {
+		buf_putc(r->out, ',');
+	}
+	r->at++;
+}
+
+/* Texts stand to the left and may be cut, numbers do not. */
+static void mark_text(struct query_result *r)
+{
+	r->columns[r->at - 1].align = TABLE_LEFT;
+	r->columns[r->at - 1].min_width = TEXT_LEAST;
+}
+
+void query_result_null(struct query_result *r)
+{
+	next(r);
+	if (r->format == QUERY_RESULT_JSON)
+		json_nil(&r->json);
+	else if (r->format == QUERY_RESULT_TABLE)
+		table_add_figure(&r->table, NULL, INK_PLAIN);
+}
+
+void query_result_i64(struct query_result *r, int64_t v)
+{
+	char text[24];
+
+	next(r);
+	snprintf(text, sizeof text, "%jd", (intmax_t)v);
+	if (r->format == QUERY_RESULT_JSON)
+		json_i64(&r->json, v);
+	else if (r->format == QUERY_RESULT_TABLE)
+		table_add(&r->table, text, INK_PLAIN);
+	else
+		buf_puts(r->out, text);
+}
+
+void query_result_real(struct query_result *r, double v)
+{
+	struct buf text = { 0 };
+	struct json number = { .out = &text };
+
+	next(r);
+	if (r->format == QUERY_RESULT_JSON) {
+		json_exact(&r->json, v);
+		return;
+	}
+	json_exact(&number, v); /* its figures are right for identities too */
+	if (!isfinite(v))
+		buf_reset(&text);
+	if (r->format == QUERY_RESULT_CSV)
+		buf_put(r->out, text.at, text.len);
+	else
+		table_add_figure(&r->table, text.len ? text.at : NULL, INK_PLAIN);
+	buf_done(&text);
+}
+
+void query_result_text(struct query_result *r, const char *text, size_t n)
+{
+	next(r);
+	if (r->format == QUERY_RESULT_JSON) {
+		json_strn(&r->json, text, n);
+	} else if (r->format == QUERY_RESULT_CSV) {
+		csv_put(r, text, n);
+	} else {
+		mark_text(r);
+		table_addn(&r->table, text, n, INK_PLAIN);
+	}
+}
+
+void query_result_blob(struct query_result *r, const void *bytes, size_t n)
+{
+	const unsigned char *b = bytes;
+	struct buf hex = { 0 };
+	size_t shown = r->format == QUERY_RESULT_TABLE ? MIN(n, (size_t)BLOB_SHOWN) : n;
+
+	for (size_t i = 0; i < shown; i++)
+		buf_printf(&hex, "%02x", b[i]);
+	if (shown < n)
+		buf_puts(&hex, "…");
+	query_result_text(r, hex.at ? hex.at : "", hex.len);
+	buf_done(&hex);
+}
+
+bool query_result_end_row(struct query_result *r)
+{
+	r->at = 0;
+	r->rows++;
+	if (r->format == QUERY_RESULT_JSON)
+		json_end_object(&r->json);
+	else if (r->format == QUERY_RESULT_CSV)
+		buf_puts(r->out, "\n");
+	return r->format != QUERY_RESULT_TABLE || r->table.cells.len + r->n <= QUERY_RESULT_CELLS_MAX;
+}
+
+/* Rows too wide for the terminal stand below each other, a line for each column. */
+static void print_expanded(struct query_result *r)
+{
+	static const struct table_column pair[] = { { NULL, TABLE_RIGHT },
+		                                    { NULL, TABLE_LEFT, 0, 20, true } };
+
+	for (size_t row = 0; row < r->rows; row++) {
+		struct table t = { .columns = pair, .n_columns = ARRAY_LEN(pair), .indent = 2 };
+
+		style_begin(&r->style, INK_BOLD, r->out);
+		buf_printf(r->out, "row %zu", row + 1);
+		style_end(&r->style, INK_BOLD, r->out);
+		buf_putc(r->out, '\n');
+		for (size_t i = 0; i < r->n; i++) {
+			const struct table_cell *cell = &r->table.cells.at[row * r->n + i];
+
+			table_add(&t, r->names[i], INK_DIM);
+			table_addn(&t, r->table.text.at + cell->at, cell->len, cell->ink);
+		}
+		table_print(&t, &r->style, r->out);
+		table_done(&t);
+	}
+}
+
+void query_result_end(struct query_result *r)
+{
+	if (r->format == QUERY_RESULT_TABLE && r->rows && !table_fits(&r->table, &r->style))
+		print_expanded(r);
+	else if (r->format == QUERY_RESULT_TABLE)
+		table_print(&r->table, &r->style, r->out);
+	else if (r->format == QUERY_RESULT_JSON)
+		buf_puts(r->out, r->rows ? "\n]\n" : "]\n");
+}
+
+void query_result_done(struct query_result *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		free(r->names[i]);
+	free(r->names);
+	free(r->columns);
+	table_done(&r->table);
+	*r = (struct query_result){ 0 };
+}

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/accounting.h"
+
+#include <stdio.h>
+
+#include "check.h"
+#include "kit.h"
+
+/* Ends of the first job, one with totals each. */
+static void add_end(struct snapshot *snap, pid_t pid, uint64_t cpu_ns, uint64_t peak_bytes)
+{
+	struct event *e = vec_push(&snap->events, 100);
+
+	*e = (struct event){ .kind = EVENT_EXIT, .id = { pid, 1 }, .has_exit_code = true };
+	if (cpu_ns)
+		readings_set(&e->final, PROC_CPU_TIME, cpu_ns);
+	if (peak_bytes)
+		readings_set(&e->final, PROC_PEAK_RSS, peak_bytes);
+}
+
+static struct launch_end reaped(long user_us, long system_us, long maxrss_kib)
+{
+	return (struct launch_end){ .has_exit_code = true,
+		                    .usage = { .ru_utime.tv_usec = user_us,
+		                               .ru_stime.tv_usec = system_us,
+		                               .ru_maxrss = maxrss_kib } };
+}
+
+#define ASSERT_FIGURE(job, id, v, q)                                                               \
+	do {                                                                                       \
+		assert_int_equal((job).figures[JOB_FIGURE_##id].quality, QUALITY_##q);             \
+		assert_int_equal((job).figures[JOB_FIGURE_##id].value, (v));                       \
+	} while (0)
+
+static void test_accounting__is_exact_when_every_end_was_told(void **state)
+{
+	struct snapshot snap = { .events_only = true };
+	struct accounting t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	add_end(&snap, 10, 5 * NS_PER_MS, 4096);
+	add_end(&snap, 11, 7 * NS_PER_MS, 8192);
+	snap.events.at[1].exit_code = 3;
+	accounting_feed(&t, &snap, 0);
+	accounting_figures(&t, &(struct accounting_sources){ .processes = 2, .births_are_told = true }, &job);
+	ASSERT_FIGURE(job, CPU, 12 * NS_PER_MS, EXACT);
+	ASSERT_FIGURE(job, PEAK_RSS, 8192, EXACT);
+	ASSERT_FIGURE(job, PROCESSES, 2, EXACT);
+	ASSERT_FIGURE(job, FAILED, 1, EXACT);
+	assert_int_equal(job.hungriest_pid, 11);
+	snapshot_done(&snap);
+}
+
+/* posix_spawn(): the child keeps its parent's mark. */
+static void test_accounting__takes_the_last_of_equals_for_the_hungriest(void **state)
+{
+	struct snapshot snap = { .events_only = true };
+	struct accounting t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	add_end(&snap, 11, NS_PER_MS, 8192);
+	add_end(&snap, 10, NS_PER_MS, 8192);
+	add_end(&snap, 12, NS_PER_MS, 4096);
+	accounting_feed(&t, &snap, 0);
+	accounting_figures(&t, &(struct accounting_sources){ .processes = 3, .births_are_told = true }, &job);
+	assert_int_equal(job.hungriest_pid, 10);
+	snapshot_done(&snap);
+}
+
+static void test_accounting__calls_none_of_our_own_programs_the_hungriest(void **state)
+{
+	const struct launch_end end = { .pid = 10,
+		                        .usage.ru_maxrss = 32 }; /* KiB, of 11 below it */
+	const struct accounting_sources from = { .processes = 2, .births_are_told = true };
+	struct snapshot snap = { .events_only = true };
+	struct accounting t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	add_end(&snap, 10, NS_PER_MS, 8192);
+	add_end(&snap, 11, NS_PER_MS, 32768);
+	snprintf(snap.events.at[0].comm, COMM_LEN, "sh");
+	snprintf(snap.events.at[1].comm, COMM_LEN, "proctor");
+	accounting_feed(&t, &snap, 0);
+	accounting_reap(&t, &end);
+	accounting_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, PEAK_RSS, 8192, EXACT);
+	ASSERT_FIGURE(job, PROCESSES, 2, EXACT);
+	assert_int_equal(job.hungriest_pid, 10);
+	assert_string_equal(job.hungriest, "sh");
+	snapshot_done(&snap);
+	accounting_done(&t);
+}
+
+static struct event *add_told(struct snapshot *snap, enum event_kind kind, pid_t pid, pid_t ppid,
+                              const char *comm)
+{
+	struct event *e = vec_push(&snap->events, 100);
+
+	*e = (struct event){ .kind = kind, .id = { pid, 1 }, .ppid = ppid };
+	snprintf(e->comm, sizeof e->comm, "%s", comm);
+	return e;
+}
+
+/* 11 is `proctor sheet`, 12 its command. */
+static void tell_sheet(struct snapshot *snap, int exit_code, int exit_code_of_ours)
+{
+	struct event *e;
+
+	add_told(snap, EVENT_SPAWN, 11, 10, "sh");
+	add_told(snap, EVENT_EXEC, 11, 0, "proctor");
+	add_told(snap, EVENT_SPAWN, 12, 11, "proctor");
+	add_told(snap, EVENT_EXEC, 12, 0, "false");
+	e = add_told(snap, EVENT_EXIT, 12, 0, "false");
+	e->has_exit_code = true;
+	e->exit_code = exit_code;
+	e = add_told(snap, EVENT_EXIT, 11, 0, "proctor");
+	e->has_exit_code = true;
+	e->exit_code = exit_code_of_ours;
+}
+
+static void test_accounting__counts_a_failing_sheet_once(void **state)
+{
+	const struct accounting_sources from = { .processes = 2, .births_are_told = true };
+	struct snapshot snap = { .events_only = true };
+	struct accounting t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	tell_sheet(&snap, 3, 3);
+	accounting_feed(&t, &snap, 0);
+	accounting_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, EXITED, 2, EXACT);
+	ASSERT_FIGURE(job, FAILED, 1, EXACT);
+	snapshot_done(&snap);
+	accounting_done(&t);
+}
+
+static void test_accounting__counts_it_once_when_its_command_is_told_last(void **state)
+{
+	const struct accounting_sources from = { .processes = 2, .births_are_told = true };
+	struct snapshot snap = { .events_only = true };
+	struct accounting t = { 0 };
+	struct job job = { 0 };
+	struct event last;
+
+	(void)state;
+	tell_sheet(&snap, 3, 3);
+	last = snap.events.at[4];
+	snap.events.at[4] = snap.events.at[5];
+	snap.events.at[5] = last;
+	accounting_feed(&t, &snap, 0);
+	accounting_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, FAILED, 1, EXACT);
+	snapshot_done(&snap);
+	accounting_done(&t);
+}
+
+static void test_accounting__counts_a_program_of_ours_that_failed_by_itself(void **state)
+{
+	const struct accounting_sources from = { .processes = 2, .births_are_told = true };
+	struct snapshot snap = { .events_only = true };
+	struct accounting t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	tell_sheet(&snap, 0, 125);
+	accounting_feed(&t, &snap, 0);
+	accounting_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, FAILED, 1, EXACT);
+	snapshot_done(&snap);
+	accounting_done(&t);
+}
+
+static void test_accounting__is_at_least_when_an_end_is_without_totals_or_somebody_lives(void **state)
+{
+	struct snapshot snap = { .events_only = true };
+	struct accounting t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	add_end(&snap, 10, 5 * NS_PER_MS, 4096);
+	add_end(&snap, 11, 0, 4096);
+	accounting_feed(&t, &snap, 0);
+	accounting_figures(&t, &(struct accounting_sources){ .processes = 2, .births_are_told = true }, &job);
+	ASSERT_FIGURE(job, CPU, 5 * NS_PER_MS, AT_LEAST);
+	ASSERT_FIGURE(job, PEAK_RSS, 4096, EXACT);
+	accounting_figures(
+		&t, &(struct accounting_sources){ .processes = 3, .living = 1, .births_are_told = true },
+		&job);
+	ASSERT_FIGURE(job, PEAK_RSS, 4096, AT_LEAST);
+	snapshot_done(&snap);
+}
+
+static void test_accounting__takes_late_totals_for_an_end_that_was_told(void **state)
+{
+	struct snapshot snap = { .events_only = true };
+	struct accounting t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	add_end(&snap, 10, 0, 4096);
+	add_end(&snap, 10, 6 * NS_PER_MS, 4096);
+	snap.events.at[1].kind = EVENT_TOTALS;
+	accounting_feed(&t, &snap, 0);
+	accounting_figures(&t, &(struct accounting_sources){ .processes = 1, .births_are_told = true }, &job);
+	ASSERT_FIGURE(job, CPU, 6 * NS_PER_MS, EXACT);
+	ASSERT_FIGURE(job, EXITED, 1, EXACT);
+	snapshot_done(&snap);
+}
+
+static void test_accounting__believes_the_control_group_before_all(void **state)
+{
+	struct cgroup_readings group = { 0 };
+	struct launch_end end = reaped(3000, 1000, 500);
+	struct accounting t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	readings_set(&group, CGROUP_CPU, 9 * NS_PER_MS);
+	readings_set(&group, CGROUP_CPU_USER, 8 * NS_PER_MS);
+	accounting_reap(&t, &end);
+	accounting_figures(&t, &(struct accounting_sources){ .group = &group, .processes = 1 }, &job);
+	ASSERT_FIGURE(job, CPU, 9 * NS_PER_MS, EXACT);
+	ASSERT_FIGURE(job, CPU_USER, 8 * NS_PER_MS, SAMPLED);
+	assert_int_equal(job.figures[JOB_FIGURE_CPU_SYSTEM].quality, QUALITY_MISSING);
+}
+
+static void test_accounting__gives_what_wait4_told_as_at_least(void **state)
+{
+	struct launch_end end = reaped(3000, 1000, 500);
+	struct accounting t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	accounting_reap(&t, &end);
+	accounting_figures(&t, &(struct accounting_sources){ .processes = 1 }, &job);
+	ASSERT_FIGURE(job, CPU, 4 * NS_PER_MS, AT_LEAST);
+	ASSERT_FIGURE(job, PEAK_RSS, 500 * 1024, AT_LEAST);
+	assert_int_equal(job.figures[JOB_FIGURE_READ].quality, QUALITY_MISSING);
+	assert_int_equal(job.figures[JOB_FIGURE_OOM_KILLS].quality, QUALITY_MISSING);
+}
+
+static void test_accounting__says_nothing_of_what_nobody_told(void **state)
+{
+	struct accounting t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	accounting_figures(&t, &(struct accounting_sources){ .processes = 1 }, &job);
+	assert_int_equal(job.figures[JOB_FIGURE_CPU].quality, QUALITY_MISSING);
+	assert_int_equal(job.figures[JOB_FIGURE_PEAK_RSS].quality, QUALITY_MISSING);
+	assert_int_equal(job.figures[JOB_FIGURE_PEAK_TOTAL].quality, QUALITY_MISSING);
+	assert_int_equal(job.figures[JOB_FIGURE_LEAKED].quality, QUALITY_MISSING);
+}
+
+static void test_accounting__trusts_no_count_after_a_loss(void **state)
+{
+	struct snapshot snap = { .events_only = true };
+	struct accounting t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	add_end(&snap, 10, 5 * NS_PER_MS, 4096);
+	vec_push(&snap.events, 100)->kind = EVENT_LOSS;
+	accounting_feed(&t, &snap, 0);
+	accounting_figures(&t, &(struct accounting_sources){ .processes = 1, .births_are_told = true }, &job);
+	ASSERT_FIGURE(job, CPU, 5 * NS_PER_MS, AT_LEAST);
+	ASSERT_FIGURE(job, PROCESSES, 1, AT_LEAST);
+	snapshot_done(&snap);
+}
+
+static void test_accounting__remembers_when_all_held_most(void **state)
+{
+	struct accounting t = { .started_boot_ns = T0_NS };
+	struct job job = { 0 };
+	uint64_t held[] = { 100, 300, 200 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(held); i++) {
+		struct snapshot snap = { .boot_ns = T0_NS + (i + 1) * NS_PER_S };
+
+		*vec_push(&snap.sums, 1) = (struct job_sum){ .rss_bytes = held[i] };
+		accounting_feed(&t, &snap, 0);
+		snapshot_done(&snap);
+	}
+	accounting_figures(&t, &(struct accounting_sources){ .processes = 2 }, &job);
+	ASSERT_FIGURE(job, PEAK_TOTAL, 300, SAMPLED);
+	ASSERT_FIGURE(job, PEAK_AT, 2 * NS_PER_S, SAMPLED);
+}
+
+static void test_accounting__tells_who_outlived_the_command_from_who_was_left(void **state)
+{
+	struct accounting t = { 0 };
+	struct job job = { 0 };
+	struct accounting_sources from = { .processes = 4, .births_are_told = true, .outlived = 3 };
+
+	(void)state;
+	accounting_figures(&t, &from, &job);
+	assert_int_equal(job.figures[JOB_FIGURE_OUTLIVED].quality, QUALITY_MISSING);
+	from.has_ended = true;
+	accounting_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, OUTLIVED, 3, EXACT);
+	assert_int_equal(job.figures[JOB_FIGURE_LEAKED].quality, QUALITY_MISSING);
+	from.is_over = true;
+	accounting_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, OUTLIVED, 3, EXACT);
+	ASSERT_FIGURE(job, LEAKED, 0, EXACT);
+}
+
+static void look_at(struct accounting *t, pid_t pid, uint64_t cpu_ns)
+{
+	struct snapshot snap = { .boot_ns = T0_NS };
+	struct proc_snap *p = vec_push(&snap.procs, 1);
+
+	p->s.id = (struct proc_id){ pid, 1 };
+	readings_set(&p->s.r, PROC_CPU_TIME, cpu_ns);
+	*vec_push(&snap.sums, 1) = (struct job_sum){ .procs = 1 };
+	accounting_feed(t, &snap, 0);
+	snapshot_done(&snap);
+}
+
+/* A parent that ignores SIGCHLD: wait4 tells nothing of its children, but looks saw them. */
+static void test_accounting__is_never_below_what_the_looks_saw(void **state)
+{
+	struct launch_end end = reaped(3000, 1000, 500);
+	struct snapshot told = { .events_only = true };
+	struct accounting t = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	look_at(&t, 10, 2 * NS_PER_MS);
+	look_at(&t, 11, 50 * NS_PER_MS);
+	look_at(&t, 11, 70 * NS_PER_MS);
+	accounting_reap(&t, &end);
+	accounting_figures(&t, &(struct accounting_sources){ .processes = 2 }, &job);
+	ASSERT_FIGURE(job, CPU, 72 * NS_PER_MS, AT_LEAST);
+
+	add_end(&told, 11, 80 * NS_PER_MS, 0); /* told at its end, it is not counted twice */
+	add_end(&told, 10, 0, 0);
+	accounting_feed(&t, &told, 0);
+	accounting_figures(&t, &(struct accounting_sources){ .processes = 2 }, &job);
+	ASSERT_FIGURE(job, CPU, 82 * NS_PER_MS, AT_LEAST);
+	accounting_done(&t);
+	snapshot_done(&told);
+}
+
+/* A mark that the kernel told at an end, higher than all that looks saw: nobody knows when. */
+static void test_accounting__forgets_when_the_peak_was_once_a_higher_one_is_told(void **state)
+{
+	struct snapshot look = { .boot_ns = T0_NS + NS_PER_S }, told = { .events_only = true };
+	struct accounting t = { .started_boot_ns = T0_NS };
+	struct launch_end end = reaped(1000, 0, 800);
+	struct job job = { 0 };
+
+	(void)state;
+	*vec_push(&look.sums, 1) = (struct job_sum){ .rss_bytes = 500 << 10 };
+	accounting_feed(&t, &look, 0);
+	accounting_figures(&t, &(struct accounting_sources){ .processes = 2 }, &job);
+	ASSERT_FIGURE(job, PEAK_AT, NS_PER_S, SAMPLED);
+	add_end(&told, 10, NS_PER_MS, 700 << 10);
+	accounting_feed(&t, &told, 0);
+	accounting_figures(&t, &(struct accounting_sources){ .processes = 2 }, &job);
+	ASSERT_FIGURE(job, PEAK_TOTAL, 700 << 10, AT_LEAST);
+	assert_int_equal(job.figures[JOB_FIGURE_PEAK_AT].quality, QUALITY_MISSING);
+	assert_int_equal(job.hungriest_pid, 10);
+	accounting_reap(&t, &end); /* and of this one not even whose it was */
+	accounting_figures(&t, &(struct accounting_sources){ .processes = 2 }, &job);
+	ASSERT_FIGURE(job, PEAK_RSS, 800 << 10, AT_LEAST);
+	assert_int_equal(job.hungriest_pid, 0);
+	accounting_done(&t);
+	snapshot_done(&look);
+	snapshot_done(&told);
+}
+
+static void look_at_memory(struct accounting *t, pid_t pid, uint64_t rss_bytes)
+{
+	struct snapshot snap = { .boot_ns = T0_NS };
+	struct proc_snap *p = vec_push(&snap.procs, 1);
+
+	p->s.id = (struct proc_id){ pid, 1 };
+	readings_set(&p->s.r, PROC_RSS, rss_bytes);
+	*vec_push(&snap.sums, 1) = (struct job_sum){ .procs = 1, .rss_bytes = rss_bytes };
+	accounting_feed(t, &snap, 0);
+	snapshot_done(&snap);
+}
+
+/* The kernel's mark lacks a few pages; what was there stays told. */
+static void test_accounting__takes_back_no_peak_that_a_look_saw(void **state)
+{
+	struct accounting_sources from = { .processes = 2, .living = 2, .births_are_told = true };
+	struct snapshot told = { .events_only = true };
+	struct accounting t = { .started_boot_ns = T0_NS };
+	struct job job = { 0 };
+
+	(void)state;
+	look_at_memory(&t, 10, 720 << 10);
+	accounting_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, PEAK_RSS, 720 << 10, AT_LEAST);
+	add_end(&told, 10, NS_PER_MS, 700 << 10);
+	add_end(&told, 11, NS_PER_MS, 100 << 10);
+	accounting_feed(&t, &told, 0);
+	from.living = 0;
+	accounting_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, PEAK_RSS, 720 << 10, EXACT);
+	assert_int_equal(job.hungriest_pid, 10);
+	accounting_done(&t);
+	snapshot_done(&told);
+}
+
+/* It lives on, so that no end tells its mark; those of small ones are told after the last look. */
+static void test_accounting__calls_who_is_left_behind_the_hungriest(void **state)
+{
+	struct accounting_sources from = { .processes = 2, .living = 1, .births_are_told = true };
+	struct snapshot told = { .events_only = true };
+	struct accounting t = { .started_boot_ns = T0_NS };
+	struct job job = { 0 };
+
+	(void)state;
+	look_at_memory(&t, 10, 720 << 10);
+	add_end(&told, 11, NS_PER_MS, 100 << 10);
+	accounting_feed(&t, &told, 0);
+	accounting_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, PEAK_RSS, 720 << 10, AT_LEAST);
+	assert_int_equal(job.hungriest_pid, 10);
+	accounting_done(&t);
+	snapshot_done(&told);
+}
+
+static void test_accounting__of_one_process_the_whole_job_is_its_own_mark(void **state)
+{
+	struct accounting_sources from = { .processes = 1, .living = 1, .births_are_told = true };
+	struct snapshot told = { .events_only = true };
+	struct accounting t = { .started_boot_ns = T0_NS };
+	struct job job = { 0 };
+
+	(void)state;
+	look_at_memory(&t, 10, 600 << 10);
+	accounting_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, PEAK_TOTAL, 600 << 10, AT_LEAST);
+	add_end(&told, 10, NS_PER_MS, 700 << 10);
+	accounting_feed(&t, &told, 0);
+	from.living = 0;
+	accounting_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, PEAK_TOTAL, 700 << 10, EXACT);
+	from.births_are_told = false; /* there may have been others */
+	accounting_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, PEAK_TOTAL, 700 << 10, AT_LEAST);
+	accounting_done(&t);
+	snapshot_done(&told);
+}
+
+RUN_TESTS(TEST(test_accounting__takes_back_no_peak_that_a_look_saw),
+          TEST(test_accounting__calls_who_is_left_behind_the_hungriest),
+          TEST(test_accounting__of_one_process_the_whole_job_is_its_own_mark),
+          TEST(test_accounting__forgets_when_the_peak_was_once_a_higher_one_is_told),
+          TEST(test_accounting__is_never_below_what_the_looks_saw),
+          TEST(test_accounting__tells_who_outlived_the_command_from_who_was_left),
+          TEST(test_accounting__is_exact_when_every_end_was_told),
+          TEST(test_accounting__takes_the_last_of_equals_for_the_hungriest),
+          TEST(test_accounting__calls_none_of_our_own_programs_the_hungriest),
+          TEST(test_accounting__counts_a_failing_sheet_once),
+          TEST(test_accounting__counts_it_once_when_its_command_is_told_last),
+          TEST(test_accounting__counts_a_program_of_ours_that_failed_by_itself),
+          TEST(test_accounting__is_at_least_when_an_end_is_without_totals_or_somebody_lives),
+          TEST(test_accounting__takes_late_totals_for_an_end_that_was_told),
+          TEST(test_accounting__believes_the_control_group_before_all),
+          TEST(test_accounting__gives_what_wait4_told_as_at_least),
+          TEST(test_accounting__says_nothing_of_what_nobody_told),
+          TEST(test_accounting__trusts_no_count_after_a_loss),
+          TEST(test_accounting__remembers_when_all_held_most))

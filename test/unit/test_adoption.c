@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* Environments and groups are files of a throw-away tree. */
+#include "job/adoption.h"
+
+#include "check.h"
+#include "kit.h"
+#include "tree.h"
+
+#define ROOT_A ((struct proc_id){ 100, 500 })
+#define ROOT_B ((struct proc_id){ 200, 500 })
+#define UID 1000
+#define STRANGER 300
+
+struct keyframe_view {
+	struct tree tree;
+	struct jobtab t;
+	struct members m;
+	struct sample s;
+	struct adoption *st;
+};
+
+static struct proc_sample *add(struct keyframe_view *sc, pid_t pid, pid_t ppid, const char *command)
+{
+	struct proc_sample *p = kit_proc(&sc->s, pid, 500);
+
+	p->ppid = ppid;
+	p->uid = UID;
+	p->command = sample_add_text(&sc->s, command, strlen(command));
+	return p;
+}
+
+static void add_job(struct keyframe_view *sc, const char *id, struct adoption_claim claim)
+{
+	int32_t at = jobtab_add(&sc->t, id, "t", WALL0_NS);
+
+	sc->t.jobs.at[at].uid = UID;
+	adoption_add(sc->st, &claim);
+	members_add(&sc->m, &sc->t, claim.root, (struct job_ref){ .job = at });
+}
+
+/* An orchestrator (50) with a job (100), another job (200), and somebody else's child. */
+static struct keyframe_view scene_new(void)
+{
+	struct keyframe_view sc = { .tree = tree_new(), .s = kit_sample(0) };
+
+	tree_puts(&sc.tree, "proc/self/x", "");
+	sc.st = adoption_new(sc.tree.env.root_fd);
+	add(&sc, 50, 1, "orchestrate /data/a /data/b");
+	add(&sc, 100, 50, "first of a");
+	add(&sc, 200, 50, "first of b");
+	return sc;
+}
+
+static void scene_done(struct keyframe_view *sc)
+{
+	adoption_free(sc->st);
+	members_done(&sc->m);
+	jobtab_done(&sc->t);
+	sample_done(&sc->s);
+	tree_remove(&sc->tree);
+}
+
+static void put_environ(struct keyframe_view *sc, pid_t pid, const char *bytes, size_t n)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "proc/%d/environ", (int)pid);
+	tree_write(&sc->tree, path, bytes, n);
+}
+
+#define ENVIRON(sc, pid, text) put_environ(sc, pid, text, sizeof(text))
+
+static bool look(struct keyframe_view *sc)
+{
+	return adoption_look(sc->st, &sc->s, &sc->t, &sc->m);
+}
+
+static int32_t job_of(const struct keyframe_view *sc, pid_t pid)
+{
+	return jobtab_find(&sc->t, (struct proc_id){ pid, 500 }).job;
+}
+
+static void test_adoption__belong_to_the_job_in_their_environment(void **state)
+{
+	struct keyframe_view sc = scene_new();
+
+	add_job(&sc, "a", (struct adoption_claim){ .root = ROOT_A });
+	add_job(&sc, "b", (struct adoption_claim){ .root = ROOT_B });
+	add(&sc, STRANGER, 1, "x");
+	add(&sc, 301, STRANGER, "its child");
+	add(&sc, 302, 1, "of no job");
+	add(&sc, 303, 1, "of a job that is not here");
+	add(&sc, 304, 1, "of another user")->uid = UID + 1;
+	ENVIRON(&sc, STRANGER, "HOME=/x\0PROCTOR_JOB_ID=b\0");
+	ENVIRON(&sc, 302, "HOME=/x\0");
+	ENVIRON(&sc, 303, "PROCTOR_JOB_ID=c\0");
+	ENVIRON(&sc, 304, "PROCTOR_JOB_ID=b\0");
+	ENVIRON(&sc, 50, "PROCTOR_JOB_ID=b\0"); /* above its first process */
+	assert_true(look(&sc));
+	assert_int_equal(job_of(&sc, STRANGER), 1);
+	assert_int_equal(job_of(&sc, 301), 1);
+	assert_int_equal(job_of(&sc, 302), -1);
+	assert_int_equal(job_of(&sc, 303), -1);
+	assert_int_equal(job_of(&sc, 304), -1);
+	assert_int_equal(job_of(&sc, 50), -1);
+	assert_false(look(&sc));
+	add_job(&sc, "c", (struct adoption_claim){ .root = { 400, 500 } });
+	assert_true(look(&sc)); /* what was read before still counts */
+	assert_int_equal(job_of(&sc, 303), 2);
+	scene_done(&sc);
+}
+
+static void test_adoption__are_read_once_for_each_program(void **state)
+{
+	struct keyframe_view sc = scene_new();
+	struct event *exec;
+	uint64_t reads;
+
+	add_job(&sc, "a", (struct adoption_claim){ .root = ROOT_A });
+	add(&sc, STRANGER, 1, "x");
+	ENVIRON(&sc, STRANGER, "HOME=/x\0");
+	assert_false(look(&sc));
+	reads = adoption_reads(sc.st);
+	assert_true(reads > 0);
+	ENVIRON(&sc, STRANGER, "PROCTOR_JOB_ID=a\0");
+	assert_false(look(&sc));
+	assert_int_equal(adoption_reads(sc.st), reads);
+	exec = sample_add_event(&sc.s, EVENT_EXEC);
+	exec->id = (struct proc_id){ STRANGER, 500 };
+	assert_true(look(&sc));
+	assert_int_equal(adoption_reads(sc.st), reads + 1);
+	assert_int_equal(job_of(&sc, STRANGER), 0);
+	scene_done(&sc);
+}
+
+static void test_adoption__read_few_environments_at_a_tick(void **state)
+{
+	struct keyframe_view sc = scene_new();
+	unsigned looks = 1;
+
+	add_job(&sc, "a", (struct adoption_claim){ .root = ROOT_A });
+	for (pid_t pid = 1000; pid < 1200; pid++)
+		add(&sc, pid, 1, "x");
+	ENVIRON(&sc, 1199, "PROCTOR_JOB_ID=a\0");
+	for (; !look(&sc); looks++)
+		assert_true(adoption_reads(sc.st) <= looks * 50);
+	assert_int_equal(looks, 5);
+	assert_int_equal(job_of(&sc, 1199), 0);
+	scene_done(&sc);
+}
+
+static void test_adoption__cost_nothing_while_no_job_takes_them(void **state)
+{
+	struct keyframe_view sc = scene_new();
+
+	add(&sc, STRANGER, 1, "x");
+	ENVIRON(&sc, STRANGER, "PROCTOR_JOB_ID=a\0");
+	assert_false(look(&sc));
+	add_job(&sc, "a", (struct adoption_claim){ .root = ROOT_A });
+	sc.t.jobs.at[0].is_foreign = true;
+	assert_false(look(&sc));
+	sc.t.jobs.at[0].is_foreign = false;
+	sc.t.jobs.at[0].status = JOB_COMPLETED;
+	assert_false(look(&sc));
+	assert_int_equal(adoption_reads(sc.st), 0);
+	scene_done(&sc);
+}
+
+static void test_adoption__may_have_a_long_environment(void **state)
+{
+	const struct {
+		size_t before; /* bytes of other variables */
+		bool is_found;
+	} rows[] = { { 3840 - 12, true },
+		     { 4096 - 5, true },
+		     { 4096, true },
+		     { 20000, true },
+		     { 90000, false } };
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct keyframe_view sc = scene_new();
+		static char bytes[100000];
+
+		memset(bytes, 'v', rows[i].before);
+		bytes[rows[i].before - 1] = '\0';
+		memcpy(bytes + rows[i].before, "PROCTOR_JOB_ID=a", 17);
+		add_job(&sc, "a", (struct adoption_claim){ .root = ROOT_A });
+		add(&sc, STRANGER, 1, "x");
+		put_environ(&sc, STRANGER, bytes, rows[i].before + 17);
+		assert_int_equal(look(&sc), rows[i].is_found);
+		scene_done(&sc);
+	}
+}
+
+static void test_adoption__belong_to_the_job_whose_workspace_they_name(void **state)
+{
+	struct keyframe_view sc = scene_new();
+
+	add_job(&sc, "a", (struct adoption_claim){ .root = ROOT_A, .workspace = "/data/a" });
+	add_job(&sc, "b",
+	        (struct adoption_claim){
+			.root = ROOT_B, .workspace = "/data/a/b", .registrar = 305 });
+	add(&sc, STRANGER, 1, "train --out=/data/a/x");
+	add(&sc, 301, 1, "train /data/a/b");
+	add(&sc, 302, 1, "train /data/ab");
+	add(&sc, 303, 1, "train /data/a")->uid = UID + 1;
+	add(&sc, 304, 1, "train /data/a/b");
+	add(&sc, 305, 1, "submit /data/a/b"); /* registered it */
+	ENVIRON(&sc, 304, "PROCTOR_JOB_ID=a\0");
+	assert_true(look(&sc));
+	assert_int_equal(job_of(&sc, STRANGER), 0);
+	assert_int_equal(job_of(&sc, 301), 1);
+	assert_int_equal(job_of(&sc, 302), -1);
+	assert_int_equal(job_of(&sc, 303), -1);
+	assert_int_equal(job_of(&sc, 304), 0); /* what it says itself goes first */
+	assert_int_equal(job_of(&sc, 305), 0);
+	assert_int_equal(job_of(&sc, 50), -1);
+	scene_done(&sc);
+}
+
+static void test_adoption__belong_to_the_job_whose_group_they_are_in(void **state)
+{
+	struct keyframe_view sc = scene_new();
+
+	tree_puts(&sc.tree, "cg/a/cgroup.procs", "300\n304\n77777\n");
+	tree_puts(&sc.tree, "cg/a/below/cgroup.procs", "301\n");
+	add_job(&sc, "a", (struct adoption_claim){ .root = ROOT_A, .group = "cg/a" });
+	add_job(&sc, "b", (struct adoption_claim){ .root = ROOT_B });
+	add(&sc, STRANGER, 1, "x");
+	add(&sc, 301, 1, "below");
+	add(&sc, 302, STRANGER, "child that moved out");
+	add(&sc, 303, 1, "elsewhere");
+	add(&sc, 304, 1, "another user's")->uid = 0;
+	ENVIRON(&sc, STRANGER, "PROCTOR_JOB_ID=b\0");
+	ENVIRON(&sc, 302, "PROCTOR_JOB_ID=b\0");
+	assert_true(look(&sc));
+	assert_int_equal(job_of(&sc, STRANGER), 0);
+	assert_int_equal(job_of(&sc, 301), 0);
+	assert_int_equal(job_of(&sc, 302), 0);
+	assert_int_equal(job_of(&sc, 303), -1);
+	assert_int_equal(job_of(&sc, 304), -1);
+	scene_done(&sc);
+}
+
+static void test_adoption__of_a_group_that_two_jobs_have_are_nobodys(void **state)
+{
+	struct keyframe_view sc = scene_new();
+
+	tree_puts(&sc.tree, "cg/a/cgroup.procs", "300\n");
+	add_job(&sc, "a", (struct adoption_claim){ .root = ROOT_A, .group = "cg/a" });
+	add_job(&sc, "b", (struct adoption_claim){ .root = ROOT_B, .group = "cg/a" });
+	add(&sc, STRANGER, 1, "x");
+	assert_false(look(&sc));
+	scene_done(&sc);
+}
+
+static void test_strangers_remove__moves_the_claims_behind(void **state)
+{
+	struct keyframe_view sc = scene_new();
+
+	add_job(&sc, "a", (struct adoption_claim){ .root = ROOT_A, .workspace = "/data/a" });
+	add_job(&sc, "b", (struct adoption_claim){ .root = ROOT_B, .workspace = "/data/b" });
+	jobtab_remove(&sc.t, 0);
+	members_leave(&sc.m, &sc.t);
+	adoption_remove(sc.st, 0);
+	add(&sc, STRANGER, 1, "x /data/a");
+	add(&sc, 301, 1, "x /data/b");
+	ENVIRON(&sc, 302, "PROCTOR_JOB_ID=b\0");
+	add(&sc, 302, 1, "x");
+	assert_true(look(&sc));
+	assert_int_equal(job_of(&sc, STRANGER), -1);
+	assert_int_equal(job_of(&sc, 301), 0);
+	assert_int_equal(job_of(&sc, 302), 0);
+	scene_done(&sc);
+}
+
+RUN_TESTS(TEST(test_adoption__belong_to_the_job_in_their_environment),
+          TEST(test_adoption__are_read_once_for_each_program),
+          TEST(test_adoption__read_few_environments_at_a_tick),
+          TEST(test_adoption__cost_nothing_while_no_job_takes_them),
+          TEST(test_adoption__may_have_a_long_environment),
+          TEST(test_adoption__belong_to_the_job_whose_workspace_they_name),
+          TEST(test_adoption__belong_to_the_job_whose_group_they_are_in),
+          TEST(test_adoption__of_a_group_that_two_jobs_have_are_nobodys),
+          TEST(test_strangers_remove__moves_the_claims_behind))

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyze/anomaly_rules.h"
+
+#include "check.h"
+#include "look_kit.h"
+
+/* ---- memory spike ---------------------------------------------------------------------------- */
+
+/* Its memory at two looks, and how it was judged at the second: no finding, or the severity. */
+static int judge_growth(double first_s, uint64_t before, double second_s, uint64_t after)
+{
+	struct world w = kit_world();
+	int severity = -1;
+
+	kit_look(&w, first_s);
+	kit_rss(kit_add(&w, 10, -100), before);
+	assert_int_equal(kit_judge(&w), 0);
+	kit_look(&w, second_s);
+	kit_rss(kit_add(&w, 10, -100), after);
+	if (kit_judge(&w)) {
+		assert_int_equal(w.findings.len, 1);
+		assert_int_equal(w.findings.at[0].kind, ANOMALY_MEMORY_SPIKE);
+		assert_int_equal(w.findings.at[0].id.pid, 10);
+		severity = (int)w.findings.at[0].severity;
+	}
+	kit_world_done(&w);
+	return severity;
+}
+
+static void test_memory_spike__is_judged_at_each_boundary(void **state)
+{
+	static const struct {
+		double second_s;
+		uint64_t before_kib, after_kib;
+		int severity;
+	} rows[] = {
+		{ 10, 200 << 10, (300 << 10) - 4, -1 },      /* just below the factor */
+		{ 10, 200 << 10, 300 << 10, SEVERITY_HIGH }, /* at it */
+		{ 10, 200 << 10, (300 << 10) + 4, SEVERITY_HIGH },
+		{ 10, 200 << 10, (600 << 10) - 4, SEVERITY_HIGH }, /* just below twice the factor */
+		{ 10, 200 << 10, 600 << 10, SEVERITY_CRITICAL },   /* at it */
+		{ 10, 200 << 10, 2000 << 10, SEVERITY_CRITICAL },
+		{ 10, 20 << 10, (84 << 10) - 4, -1 },          /* just below the floor */
+		{ 10, 20 << 10, 84 << 10, SEVERITY_CRITICAL }, /* at it */
+		{ 10, 200 << 10, 200 << 10, -1 },
+		{ 10, 200 << 10, 100 << 10, -1 },
+		{ 29.999, 200 << 10, 600 << 10, SEVERITY_CRITICAL }, /* within the window */
+		{ 30, 200 << 10, 600 << 10, SEVERITY_CRITICAL },     /* as long as it */
+		{ 30.001, 200 << 10, 600 << 10, -1 },                /* the first mark is too old */
+		{ 0, 200 << 10, 600 << 10, SEVERITY_CRITICAL },      /* two looks at one instant */
+		{ 10, 0, 600 << 10, -1 },                            /* nothing to compare with */
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_int_equal(judge_growth(0, rows[i].before_kib << 10, rows[i].second_s,
+		                              rows[i].after_kib << 10),
+		                 rows[i].severity);
+}
+
+static void test_memory_spike__tells_from_what_since_when_and_from_where_on(void **state)
+{
+	struct world w = kit_world();
+	const struct finding *f = NULL;
+
+	kit_look(&w, 0);
+	kit_rss(kit_add(&w, 10, -100), 200 * KIT_MIB);
+	kit_judge(&w);
+	kit_look(&w, 12);
+	kit_rss(kit_add(&w, 10, -100), 500 * KIT_MIB);
+	w.snap.procs.at[0].sheet = 3;
+	assert_int_equal(kit_judge(&w), 1);
+	f = w.findings.at;
+	assert_true(f->value == 500.0 * KIT_MIB && f->base == 200.0 * KIT_MIB);
+	assert_true(f->threshold == 300.0 * KIT_MIB);
+	assert_int_equal(f->base_boot_ns, KIT_BOOT_NS);
+	assert_int_equal(f->sheet, 3);
+	assert_string_equal(f->comm, "python");
+	kit_world_done(&w);
+}
+
+static void test_memory_spike__is_no_start_up(void **state)
+{
+	/* When it began, when its memory was first seen, whether growth after that is one. */
+	static const struct {
+		double began_s;
+		size_t found;
+	} rows[] = { { -2.01, 1 }, { -2.0, 1 }, { -1.99, 0 }, { 0, 0 } };
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct world w = kit_world();
+
+		kit_look(&w, 0);
+		kit_rss(kit_add(&w, 10, rows[i].began_s), 100 * KIT_MIB);
+		kit_judge(&w);
+		kit_look(&w, 1);
+		kit_rss(kit_add(&w, 10, rows[i].began_s), 400 * KIT_MIB);
+		assert_int_equal(kit_judge(&w), rows[i].found);
+		kit_world_done(&w);
+	}
+}
+
+static void test_memory_spike__is_no_start_up_of_another_program(void **state)
+{
+	struct world w = kit_world();
+	struct event *e;
+
+	kit_look(&w, 0);
+	kit_rss(kit_add(&w, 10, -100), KIT_MIB);
+	kit_judge(&w);
+	kit_look(&w, 1);
+	kit_rss(kit_add(&w, 10, -100), 2 * KIT_MIB);
+	e = vec_push(&w.snap.events, EVENTS_MAX);
+	e->kind = EVENT_EXEC;
+	e->id = w.snap.procs.at[0].s.id;
+	e->boot_ns = w.snap.boot_ns;
+	kit_judge(&w);
+	kit_look(&w, 2);
+	kit_rss(kit_add(&w, 10, -100), 400 * KIT_MIB);
+	assert_int_equal(kit_judge(&w), 0);
+	kit_look(&w, 4);
+	kit_rss(kit_add(&w, 10, -100), 400 * KIT_MIB);
+	assert_int_equal(kit_judge(&w), 0);
+	kit_look(&w, 5);
+	kit_rss(kit_add(&w, 10, -100), 900 * KIT_MIB);
+	assert_int_equal(kit_judge(&w), 1);
+	kit_world_done(&w);
+}
+
+static void test_memory_spike__knows_nothing_of_what_was_not_read(void **state)
+{
+	struct world w = kit_world();
+
+	kit_look(&w, 0);
+	kit_add(&w, 10, -100);
+	kit_judge(&w);
+	kit_look(&w, 5);
+	kit_rss(kit_add(&w, 10, -100), 900 * KIT_MIB);
+	assert_int_equal(kit_judge(&w), 0);
+	kit_look(&w, 10);
+	kit_add(&w, 10, -100);
+	assert_int_equal(kit_judge(&w), 0);
+	kit_world_done(&w);
+}
+
+static void test_memory_spike__is_of_one_life_only(void **state)
+{
+	struct world w = kit_world();
+
+	kit_look(&w, 0);
+	kit_rss(kit_add(&w, 10, -100), 100 * KIT_MIB);
+	kit_judge(&w);
+	kit_look(&w, 5);
+	kit_rss(kit_add(&w, 10, -50), 900 * KIT_MIB); /* the pid is another's */
+	assert_int_equal(kit_judge(&w), 0);
+	kit_look(&w, 6); /* it is gone */
+	kit_rss(kit_add(&w, 11, -50), 100 * KIT_MIB);
+	assert_int_equal(kit_judge(&w), 0);
+	kit_look(&w, 7); /* and back: what was known is not */
+	kit_rss(kit_add(&w, 10, -50), 2000 * KIT_MIB);
+	assert_int_equal(kit_judge(&w), 0);
+	kit_world_done(&w);
+}
+
+static void test_memory_spike__is_judged_outside_jobs_too(void **state)
+{
+	struct world w = kit_world();
+
+	kit_look(&w, 0);
+	kit_rss(kit_add(&w, 10, -100), 100 * KIT_MIB);
+	w.snap.procs.at[0].job = -1;
+	kit_judge(&w);
+	kit_look(&w, 5);
+	kit_rss(kit_add(&w, 10, -100), 900 * KIT_MIB);
+	w.snap.procs.at[0].job = -1;
+	assert_int_equal(kit_judge(&w), 1);
+	assert_int_equal(w.findings.at[0].job, -1);
+	kit_world_done(&w);
+}
+
+/* ---- runaway process ------------------------------------------------------------------------- */
+
+struct burn {
+	double ratio; /* of a core */
+	double for_s; /* … for so long, a look a second */
+	pid_t ppid;   /* at last; it began with 5 */
+	int32_t job;
+	double pause_at_s; /* one second of nothing; 0: none */
+};
+
+static size_t judge_burn(const struct burn *burn)
+{
+	struct world w = kit_world();
+	uint64_t cpu_ns = 0;
+	size_t found = 0;
+
+	for (int s = 0; s <= (int)burn->for_s; s++) {
+		struct proc_snap *p;
+
+		kit_look(&w, s);
+		p = kit_add(&w, 10, -100);
+		p->s.ppid = s < burn->for_s / 2 ? 5 : burn->ppid;
+		p->job = burn->job;
+		readings_set(&p->s.r, PROC_CPU_TIME, cpu_ns);
+		if (burn->pause_at_s <= 0 || s != (int)burn->pause_at_s)
+			cpu_ns += (uint64_t)llround(burn->ratio * 1e9);
+		found = kit_judge(&w);
+	}
+	if (found) {
+		assert_int_equal(w.findings.at[0].kind, ANOMALY_RUNAWAY_PROCESS);
+		assert_int_equal(w.findings.at[0].severity, SEVERITY_CRITICAL);
+		assert_true(fabs(w.findings.at[0].value - burn->ratio) < 1e-6);
+	}
+	kit_world_done(&w);
+	return found;
+}
+
+static void test_runaway__is_busy_without_a_break_and_left_by_who_started_it(void **state)
+{
+	static const struct {
+		struct burn burn;
+		size_t found;
+	} rows[] = {
+		{ { .ratio = 1, .for_s = 59, .ppid = 1 }, 0 },
+		{ { .ratio = 1, .for_s = 60, .ppid = 1 }, 1 },
+		{ { .ratio = 0.9, .for_s = 60, .ppid = 1 }, 1 },
+		{ { .ratio = 0.899, .for_s = 60, .ppid = 1 }, 0 },
+		{ { .ratio = 3.5, .for_s = 90, .ppid = 1 }, 1 },
+		{ { .ratio = 1, .for_s = 600, .ppid = 5 }, 0 }, /* somebody waits for it */
+		{ { .ratio = 1, .for_s = 600, .ppid = 0 }, 0 }, /* not known who */
+		{ { .ratio = 1, .for_s = 90, .ppid = 1, .job = -1 }, 0 },
+		{ { .ratio = 1, .for_s = 90, .ppid = 1, .pause_at_s = 40 }, 0 },
+		{ { .ratio = 1, .for_s = 90, .ppid = 1, .pause_at_s = 20 }, 1 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_int_equal(judge_burn(&rows[i].burn), rows[i].found);
+}
+
+static void test_runaway__is_told_apart_from_one_whose_first_parent_was_gone_at_once(void **state)
+{
+	struct world w = kit_world();
+	uint64_t cpu_ns = 0;
+
+	w.config.runaway_duration_ns = 2 * NS_PER_S;
+	for (int s = 0; s <= 3; s++, cpu_ns += NS_PER_S) {
+		struct proc_snap *p;
+
+		kit_look(&w, s);
+		p = kit_add(&w, 10, 0); /* its parent is 1 at the first look already … */
+		readings_set(&p->s.r, PROC_CPU_TIME, cpu_ns);
+		if (s == 0) { /* … but another one's at its birth */
+			struct event *e = vec_push(&w.snap.events, EVENTS_MAX);
+
+			e->kind = EVENT_SPAWN;
+			e->id = p->s.id;
+			e->ppid = 7;
+		}
+		assert_int_equal(kit_judge(&w), s >= 2);
+	}
+	kit_world_done(&w);
+}
+
+static void test_runaway__is_not_judged_by_looks_too_close_to_each_other(void **state)
+{
+	struct world w = kit_world();
+
+	w.config.runaway_duration_ns = 2 * NS_PER_S;
+	/* CPU time comes in ticks: now 20 ms in 50, then none. */
+	for (int i = 0; i <= 60; i++) {
+		struct proc_snap *p;
+
+		kit_look(&w, i * 0.05);
+		p = kit_add(&w, 10, -100);
+		p->s.ppid = i < 10 ? 5 : 1;
+		readings_set(&p->s.r, PROC_CPU_TIME, (uint64_t)(i / 2) * 100 * NS_PER_MS);
+		assert_int_equal(kit_judge(&w), i >= 40);
+	}
+	kit_world_done(&w);
+}
+
+static void test_runaway__has_a_break_where_its_cpu_time_was_not_read(void **state)
+{
+	struct world w = kit_world();
+
+	w.config.runaway_duration_ns = 2 * NS_PER_S;
+	for (int s = 0; s <= 6; s++) {
+		struct proc_snap *p;
+
+		kit_look(&w, s);
+		p = kit_add(&w, 10, -100);
+		p->s.ppid = s ? 1 : 5;
+		if (s != 2)
+			readings_set(&p->s.r, PROC_CPU_TIME, (uint64_t)s * NS_PER_S);
+		assert_int_equal(kit_judge(&w), s >= 5);
+	}
+	kit_world_done(&w);
+}
+
+/* ---- zombie ---------------------------------------------------------------------------------- */
+
+static void test_zombie__is_one_of_a_job_that_stays(void **state)
+{
+	static const struct {
+		double second_s;
+		int32_t job;
+		char state_then;
+		size_t found;
+	} rows[] = {
+		{ 2.999, 0, 'Z', 0 }, { 3, 0, 'Z', 1 },  { 60, 0, 'Z', 1 },
+		{ 60, -1, 'Z', 0 },   { 60, 0, 'S', 0 }, { 0, 0, 'Z', 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct world w = kit_world();
+		struct proc_snap *p;
+
+		kit_look(&w, 0);
+		p = kit_add(&w, 10, -100);
+		p->s.state = 'Z';
+		p->job = rows[i].job;
+		assert_int_equal(kit_judge(&w), 0);
+		kit_look(&w, rows[i].second_s);
+		p = kit_add(&w, 10, -100);
+		p->s.state = rows[i].state_then;
+		p->job = rows[i].job;
+		assert_int_equal(kit_judge(&w), rows[i].found);
+		if (rows[i].found)
+			assert_true(w.findings.at[0].value == rows[i].second_s * 1e9);
+		kit_world_done(&w);
+	}
+}
+
+/* ---- open files ------------------------------------------------------------------------------ */
+
+#define NONE UINT64_MAX
+
+static void test_fd_exhaustion__is_judged_against_the_own_limit(void **state)
+{
+	static const struct {
+		uint64_t fds, limit;
+		size_t found;
+	} rows[] = {
+		{ 57, 64, 0 },     { 58, 64, 1 },
+		{ 64, 64, 1 },     { 921, 1024, 0 },
+		{ 922, 1024, 1 },  { 0, 1024, 0 },
+		{ NONE, 1024, 0 }, { 900, NONE, 0 },
+		{ 15, 15, 0 }, /* a sandbox */
+		{ 14, 16, 0 },     { 15, 16, 1 },
+		{ 5, 0, 0 },       { 1000000, UINT64_MAX - 1, 0 }, /* unlimited */
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct world w = kit_world();
+		struct proc_snap *p;
+
+		kit_look(&w, 0);
+		p = kit_add(&w, 10, -100);
+		p->job = -1;
+		if (rows[i].fds != NONE)
+			readings_set(&p->s.r, PROC_FDS, rows[i].fds);
+		if (rows[i].limit != NONE)
+			readings_set(&p->s.r, PROC_FD_LIMIT, rows[i].limit);
+		assert_int_equal(kit_judge(&w), rows[i].found);
+		if (rows[i].found) {
+			assert_int_equal(w.findings.at[0].kind, ANOMALY_FD_EXHAUSTION);
+			assert_int_equal(w.findings.at[0].severity, SEVERITY_HIGH);
+		}
+		kit_world_done(&w);
+	}
+}
+
+/* ---- memory pressure ------------------------------------------------------------------------- */
+
+static void test_memory_pressure__is_less_than_a_tenth_available(void **state)
+{
+	static const struct {
+		uint64_t total, available;
+		size_t found;
+	} rows[] = {
+		{ 1000, 100, 0 },  { 1000, 99, 1 }, { 1005, 100, 1 },  { 1000, 0, 1 },
+		{ 1000, 1000, 0 }, { NONE, 10, 0 }, { 1000, NONE, 0 }, { 0, 0, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct world w = kit_world();
+
+		kit_look(&w, 0);
+		if (rows[i].total != NONE)
+			readings_set(&w.snap.host, HOST_MEM_TOTAL, rows[i].total);
+		if (rows[i].available != NONE)
+			readings_set(&w.snap.host, HOST_MEM_AVAILABLE, rows[i].available);
+		assert_int_equal(kit_judge(&w), rows[i].found);
+		if (rows[i].found) {
+			assert_int_equal(w.findings.at[0].kind, ANOMALY_MEMORY_PRESSURE);
+			assert_int_equal(w.findings.at[0].severity, SEVERITY_CRITICAL);
+			assert_int_equal(w.findings.at[0].id.pid, 0);
+			assert_int_equal(w.findings.at[0].job, -1);
+		}
+		kit_world_done(&w);
+	}
+}
+
+static void test_anomaly_rules__finds_no_more_than_its_ceiling_and_counts_the_rest(void **state)
+{
+	struct world w = kit_world();
+
+	kit_look(&w, 0);
+	for (pid_t pid = 1; pid <= FINDINGS_MAX + 5; pid++) {
+		struct proc_snap *p = kit_add(&w, pid, -100);
+
+		readings_set(&p->s.r, PROC_FDS, 64);
+		readings_set(&p->s.r, PROC_FD_LIMIT, 64);
+	}
+	assert_int_equal(kit_judge(&w), FINDINGS_MAX);
+	assert_int_equal(w.findings.dropped, 5);
+	kit_world_done(&w);
+}
+
+RUN_TESTS(TEST(test_memory_spike__is_judged_at_each_boundary),
+          TEST(test_memory_spike__tells_from_what_since_when_and_from_where_on),
+          TEST(test_memory_spike__is_no_start_up),
+          TEST(test_memory_spike__is_no_start_up_of_another_program),
+          TEST(test_memory_spike__knows_nothing_of_what_was_not_read),
+          TEST(test_memory_spike__is_of_one_life_only),
+          TEST(test_memory_spike__is_judged_outside_jobs_too),
+          TEST(test_runaway__is_busy_without_a_break_and_left_by_who_started_it),
+          TEST(test_runaway__is_told_apart_from_one_whose_first_parent_was_gone_at_once),
+          TEST(test_runaway__is_not_judged_by_looks_too_close_to_each_other),
+          TEST(test_runaway__has_a_break_where_its_cpu_time_was_not_read),
+          TEST(test_zombie__is_one_of_a_job_that_stays),
+          TEST(test_fd_exhaustion__is_judged_against_the_own_limit),
+          TEST(test_memory_pressure__is_less_than_a_tenth_available),
+          TEST(test_anomaly_rules__finds_no_more_than_its_ceiling_and_counts_the_rest))

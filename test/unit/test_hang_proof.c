@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads that hang: a file system that does not answer (any user can have one, by FUSE) and two
+ * threads suffice. */
+#include "kernel/hang_proof.h"
+
+#include <linux/fuse.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "threads.h"
+#include "tree.h"
+
+#define PATIENCE_NS (20 * NS_PER_S) /* of a test; a busy machine is slow */
+
+static void test_hang_proof__reads_files_in_their_order(void **state)
+{
+	struct tree t = tree_new();
+	int dir_fd = open(t.path, O_PATH | O_CLOEXEC);
+	struct hang_proof *p = hang_proof_new(dir_fd, 1000);
+	struct hang_proof_file files[HANG_PROOF_BATCH] = { 0 };
+
+	(void)state;
+	for (int i = 0; i < HANG_PROOF_BATCH; i++) {
+		snprintf(files[i].path, sizeof files[i].path, "f%d", i);
+		if (i != 3)
+			tree_write(&t, files[i].path, files[i].path, strlen(files[i].path));
+	}
+	for (int round = 0; round < 3; round++) {
+		hang_proof_read(p, files, HANG_PROOF_BATCH);
+		for (int i = 0; i < HANG_PROOF_BATCH; i++) {
+			assert_int_equal(files[i].len,
+			                 i == 3 ? -ENOENT : (ssize_t)strlen(files[i].path));
+			if (i != 3)
+				assert_memory_equal(files[i].bytes, files[i].path,
+				                    strlen(files[i].path));
+		}
+	}
+	hang_proof_free(p);
+	close(dir_fd);
+	tree_remove(&t);
+}
+
+/* ---- a file that is opened and mapped like any other, and whose bytes never come
+ * ------------------------------- */
+
+static void reply(int fd, uint64_t unique, int error, const void *body, size_t len)
+{
+	struct fuse_out_header head = { .len = (uint32_t)(sizeof head + len),
+		                        .error = error,
+		                        .unique = unique };
+	char bytes[512];
+
+	memcpy(bytes, &head, sizeof head);
+	if (len)
+		memcpy(bytes + sizeof head, body, len);
+	(void)!write(fd, bytes, head.len);
+}
+
+static void serve_one(int fd, const struct fuse_in_header *in)
+{
+	struct fuse_init_out init = { .major = FUSE_KERNEL_VERSION,
+		                      .minor = 31,
+		                      .max_write = 4096 };
+	struct fuse_attr_out attr = {
+		.attr_valid = 3600,
+		.attr = { .ino = 1, .size = 1 << 16, .mode = S_IFREG | 0444, .nlink = 1 }
+	};
+	struct fuse_open_out open = { .fh = 1 };
+
+	if (in->opcode == FUSE_INIT)
+		reply(fd, in->unique, 0, &init, sizeof init);
+	else if (in->opcode == FUSE_GETATTR)
+		reply(fd, in->unique, 0, &attr, sizeof attr);
+	else if (in->opcode == FUSE_OPEN)
+		reply(fd, in->unique, 0, &open, sizeof open);
+	else if (in->opcode != FUSE_READ && in->opcode != FUSE_INTERRUPT &&
+	         in->opcode != FUSE_FORGET)
+		reply(fd, in->unique, -ENOSYS, NULL, 0);
+}
+
+/* Says so when somebody waits for bytes, which do not come. */
+static void serve(int fd, int tell_fd)
+{
+	static _Alignas(8) char request[128 << 10];
+	const struct fuse_in_header *in = (const void *)request;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (read(fd, request, sizeof request) > 0) {
+		serve_one(fd, in);
+		if (in->opcode == FUSE_READ)
+			(void)!write(tell_fd, "", 1);
+	}
+	_exit(0);
+}
+
+/* Holds the lock of this address space for reading while it waits for the file's bytes. */
+static void *hold_lock(void *at)
+{
+	int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	char c;
+
+	(void)!pread(fd, &c, 1, (off_t)(uintptr_t)at);
+	return NULL;
+}
+
+/* Wants the lock for writing once the other has it; while it waits nobody else gets it. */
+static void *want_lock(void *at)
+{
+	char c;
+
+	(void)!read(STDIN_FILENO, &c, 1);
+	mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return at;
+}
+
+/* Runs instead of the tests, as "hang PATH", and is told by the server when the lock is held: soon
+ * whoever asks for its command line has to wait. */
+static int hang(char **argv)
+{
+	int fd = open(argv[1], O_RDONLY | O_CLOEXEC);
+	void *at = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	pthread_t threads[2];
+	struct stat st;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (fstat(fd, &st) < 0 || !st.st_size || at == MAP_FAILED ||
+	    pthread_create(&threads[0], NULL, hold_lock, at) != 0 ||
+	    pthread_create(&threads[1], NULL, want_lock, at) != 0)
+		return 1;
+	for (;;)
+		pause();
+}
+
+/* ---- the scan beside it
+ * ------------------------------------------------------------------------------------------ */
+
+struct stage {
+	pid_t server, target;
+	char file[96];
+};
+
+static void name_stage(char *ret, size_t cap, pid_t owner)
+{
+	snprintf(ret, cap, "/tmp/proctor-hang-%d", owner);
+}
+
+/* Nobody but who waits for a lock is in this state for long. */
+static bool is_waiting_soon(pid_t pid)
+{
+	return threads_settle(pid, 'D', "DS");
+}
+
+static bool raise_stage(struct stage *s)
+{
+	char options[96];
+	int fuse_fd = open("/dev/fuse", O_RDWR | O_CLOEXEC), held[2];
+
+	name_stage(s->file, sizeof s->file, getpid());
+	close(open(s->file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	snprintf(options, sizeof options, "fd=%d,rootmode=100444,user_id=0,group_id=0", fuse_fd);
+	if (fuse_fd < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("hang", s->file, "fuse", MS_NOSUID | MS_NODEV, options) < 0 || pipe(held) < 0)
+		return false;
+	s->server = fork();
+	if (s->server == 0)
+		serve(fuse_fd, held[1]);
+	close(fuse_fd);
+	s->target = fork();
+	if (s->target == 0) {
+		dup2(held[0], STDIN_FILENO);
+		execl("/proc/self/exe", "hang", s->file, NULL);
+		_exit(127);
+	}
+	close(held[0]);
+	close(held[1]);
+	return is_waiting_soon(s->target);
+}
+
+/* Without the server the file system answers every wait with an error. */
+static void lower_stage(const struct stage *s)
+{
+	kill(s->server, SIGKILL);
+	waitpid(s->server, NULL, 0);
+	kill(s->target, SIGKILL);
+	waitpid(s->target, NULL, 0);
+	umount2(s->file, MNT_DETACH);
+	unlink(s->file);
+}
+
+static bool does_plain_read_hang(pid_t target)
+{
+	pid_t reader = fork();
+	bool hangs;
+
+	if (reader == 0) {
+		char path[64], text[8192];
+		int fd;
+
+		snprintf(path, sizeof path, "/proc/%d/cmdline", target);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		(void)!read(fd, text, sizeof text);
+		_exit(0);
+	}
+	hangs = is_waiting_soon(reader);
+	kill(reader, SIGKILL);
+	waitpid(reader, NULL, 0);
+	return hangs;
+}
+
+static int scan_beside(const struct stage *stage)
+{
+	struct probe_env env = tree_live();
+	struct sample s = { .want = WANT_ALL };
+	struct err err = { 0 };
+	uint64_t begin = clock_mono_ns();
+	void *self = tree_probe(&probe_tasks_proc, &env, &s);
+	struct proc_sample *target = sample_find_proc(&s, stage->target),
+			   *me = sample_find_proc(&s, getpid());
+
+	if (!target || !me || target->r.value[PROC_RSS] == 0)
+		return 1;
+	if (!tree_has_command(&s, target, "[exe]") || tree_has_command(&s, me, "[test_patient]"))
+		return 2;
+	for (int i = 0; i < 10; i++) { /* nor does it add up */
+		sample_reset(&s);
+		if (probe_tasks_proc.read(self, &s, &err) < 0)
+			return 3;
+	}
+	if (clock_mono_ns() - begin > PATIENCE_NS)
+		return 4;
+	if (!does_plain_read_hang(stage->target))
+		return 5;
+	lower_stage(stage);
+	probe_tasks_proc.close(self);
+	sample_done(&s);
+	return 0;
+}
+
+static void test_hang_proof__a_process_that_makes_readers_hang_does_not_stop_the_scan(void **state)
+{
+	char left[96];
+	int status;
+	pid_t child;
+
+	(void)state;
+	if (geteuid() != 0 || access("/dev/fuse", F_OK) < 0)
+		skip();
+	child = fork();
+	if (child == 0) {
+		struct stage stage;
+
+		alarm(4 * PATIENCE_NS / NS_PER_S);
+		if (unshare(CLONE_NEWNS) < 0 || !raise_stage(&stage))
+			_exit(9);
+		_exit(scan_beside(&stage));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	name_stage(left, sizeof left, child);
+	unlink(left);
+	assert_int_equal(status, 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_hang_proof__reads_files_in_their_order),
+		TEST(test_hang_proof__a_process_that_makes_readers_hang_does_not_stop_the_scan)
+	};
+
+	if (argc == 2 && strcmp(argv[0], "hang") == 0)
+		return hang(argv);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/json_read.h"
+
+#include "check.h"
+
+static void test_jsonread_is_object__takes_what_is_one(void **state)
+{
+	static const char *const good[] = {
+		"{}",
+		" { } ",
+		"{\"a\":1}",
+		"{\"a\":-0.5e+10,\"b\":[1,2,[]],\"c\":{\"d\":null},\"e\":true,\"f\":false}",
+		"{\r\n\t\"a\" : \"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9é\" }",
+	};
+
+	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+		if (!json_read_is_object(scan_str(good[i])))
+			fail_msg("%s", good[i]);
+}
+
+static void test_jsonread_is_object__refuses_what_is_none(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"[]",
+		"1",
+		"null",
+		"{",
+		"}",
+		"{}{}",
+		"{} x",
+		"{\"a\"}",
+		"{\"a\":}",
+		"{\"a\":1,}",
+		"{a:1}",
+		"{'a':1}",
+		"{\"a\":01}",
+		"{\"a\":1.}",
+		"{\"a\":.5}",
+		"{\"a\":1e}",
+		"{\"a\":+1}",
+		"{\"a\":-}",
+		"{\"a\":nul}",
+		"{\"a\":\"}",
+		"{\"a\\\":1}",
+		"{\"a\":[1,]}",
+		"{\"a\":[1 2]}",
+		"{\"\\x\":1}",
+		"{\"\\u12g4\":1}",
+		"{\"\\u12",
+		"{\"a\":\"\n\"}",
+		"{\"\xff\":1}",
+		"{\"\x01\":1}",
+		"{\"a\":NaN}",
+		"{\"a\":1 \"b\":2}",
+	};
+
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		if (json_read_is_object(scan_str(bad[i])))
+			fail_msg("%s", bad[i]);
+}
+
+static void test_jsonread_is_object__has_a_limit_for_depth(void **state)
+{
+	char text[400], *at;
+
+	for (int depth = 30; depth < 100; depth++) {
+		at = text;
+		for (int i = 0; i < depth; i++, at += 5)
+			memcpy(at, "{\"a\":", 5);
+		at -= 5;
+		at[0] = '{', at[1] = '}';
+		at += 2;
+		memset(at, '}', (size_t)depth - 1);
+		at += depth - 1;
+		if (at > text + sizeof text - 20)
+			break;
+		assert_int_equal(json_read_is_object(scan_mem(text, (size_t)(at - text))),
+		                 depth <= JSON_READ_DEPTH_MAX);
+	}
+}
+
+static void test_jsonread_find__finds_members_at_the_top_only(void **state)
+{
+	struct scan object = scan_str(
+		"{\"x\":{\"a\":1},\"s\":\"\\\"a\\\":2\", \"a\" : [3,4] ,\"a\":5}");
+	struct scan value;
+
+	assert_true(json_read_find(object, "a", &value));
+	assert_true(scan_eq(&value, "[3,4]"));
+	assert_true(json_read_find(object, "x", &value));
+	assert_true(scan_eq(&value, "{\"a\":1}"));
+	assert_false(json_read_find(object, "b", &value));
+	assert_false(json_read_find(scan_str("{}"), "a", &value));
+	assert_false(json_read_find(scan_str("[1]"), "a", &value));
+	assert_false(json_read_find(scan_str(""), "a", &value));
+}
+
+static void test_jsonread_milli__reads_numbers_in_quotes_too(void **state)
+{
+	uint64_t milli = 7;
+
+	assert_true(json_read_milli(scan_str("1234.5"), &milli));
+	assert_int_equal(milli, 1234500);
+	assert_true(json_read_milli(scan_str("\"0.25\""), &milli));
+	assert_int_equal(milli, 250);
+	assert_false(json_read_milli(scan_str("-1"), &milli));
+	assert_false(json_read_milli(scan_str("1e3"), &milli));
+	assert_false(json_read_milli(scan_str("\"1"), &milli));
+	assert_false(json_read_milli(scan_str("\"\""), &milli));
+	assert_false(json_read_milli(scan_str("99999999999999999999"), &milli));
+	assert_false(json_read_milli(scan_str(""), &milli));
+	assert_int_equal(milli, 250);
+}
+
+RUN_TESTS(TEST(test_jsonread_is_object__takes_what_is_one),
+          TEST(test_jsonread_is_object__refuses_what_is_none),
+          TEST(test_jsonread_is_object__has_a_limit_for_depth),
+          TEST(test_jsonread_find__finds_members_at_the_top_only),
+          TEST(test_jsonread_milli__reads_numbers_in_quotes_too))

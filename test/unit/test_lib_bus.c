@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/bus.h"
+
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "check.h"
+
+#define SMALL (2 * BUS_TEXT_MAX)
+
+static const struct bus_filter everything;
+
+static uint64_t publish(struct bus *bus, const char *name, const char *job_id, uid_t uid)
+{
+	struct bus_event e = { .name = name, .job_id = job_id, .text = "{}", .uid = uid };
+
+	return bus_publish(bus, &e);
+}
+
+/* Texts of many lengths, each with its number in it. */
+static void publish_many(struct bus *bus, int n)
+{
+	for (int i = 0; i < n; i++) {
+		char text[600];
+		struct bus_event e = { .name = "process.spawn", .job_id = "", .text = text };
+
+		snprintf(text, sizeof text, "%llu %*d", (unsigned long long)bus_next_seq(bus),
+		         (i * 37) % 500 + 1, i);
+		assert_true(bus_publish(bus, &e));
+	}
+}
+
+static void test_lib_bus__hands_on_in_order_what_was_published(void **state)
+{
+	cleanup(bus_freep) struct bus *bus = bus_new(SMALL, 1);
+	struct bus_cursor c = bus_end(bus);
+	struct bus_event e;
+	uint64_t lost;
+
+	(void)state;
+	assert_false(bus_next(bus, &c, &everything, &e, &lost));
+	assert_int_equal(publish(bus, "job.started", "a-1", 7), 1);
+	assert_int_equal(publish(bus, "job.ended", "", 0), 2);
+	assert_true(bus_next(bus, &c, &everything, &e, &lost));
+	assert_int_equal(e.seq, 1);
+	assert_string_equal(e.name, "job.started");
+	assert_string_equal(e.job_id, "a-1");
+	assert_string_equal(e.text, "{}");
+	assert_int_equal(e.uid, 7);
+	assert_true(bus_next(bus, &c, &everything, &e, &lost));
+	assert_int_equal(e.seq, 2);
+	assert_false(bus_next(bus, &c, &everything, &e, &lost));
+	assert_int_equal(lost, 0);
+}
+
+static void test_lib_bus__lets_through_what_the_filter_names(void **state)
+{
+	static const struct {
+		struct bus_filter filter;
+		uint64_t seen; /* one bit for each of the events below */
+	} cases[] = {
+		{ { .prefix = "" }, 0xf },
+		{ { .prefix = "sheet." }, 0x3 },
+		{ { .prefix = "sheet.started" }, 0x1 },
+		{ { .prefix = "sheet.started." }, 0x0 },
+		{ { .job_id = "a-1" }, 0x5 },
+		{ { .job_id = "a" }, 0x0 },
+		{ { .uid = 1000 }, 0x6 },
+		{ { .prefix = "job", .job_id = "a-1", .uid = 1000 }, 0x4 },
+	};
+	cleanup(bus_freep) struct bus *bus = bus_new(SMALL, 1);
+	struct bus_event e;
+	uint64_t lost;
+
+	(void)state;
+	publish(bus, "sheet.started", "a-1", 0);
+	publish(bus, "sheet.failed", "b-1", 1000);
+	publish(bus, "job.ended", "a-1", 1000);
+	publish(bus, "job.ended", "", 1001);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct bus_cursor c = bus_at(bus, 1);
+		uint64_t seen = 0;
+
+		while (bus_next(bus, &c, &cases[i].filter, &e, &lost))
+			seen |= UINT64_C(1) << (e.seq - 1);
+		assert_int_equal(seen, cases[i].seen);
+	}
+}
+
+static void test_lib_bus__tells_who_was_overtaken_how_much_is_lost(void **state)
+{
+	cleanup(bus_freep) struct bus *bus = bus_new(SMALL, 1);
+	struct bus_cursor slow = bus_end(bus);
+	struct bus_event e;
+	uint64_t lost, lost_in_all = 0, read = 0, last = 0;
+
+	(void)state;
+	for (int turn = 0; turn < 20; turn++) {
+		publish_many(bus, 997);
+		for (int i = 0; i < 50 && bus_next(bus, &slow, &everything, &e, &lost); i++) {
+			assert_int_equal(strtoull(e.text, NULL, 10),
+			                 e.seq); /* whole, and its own */
+			assert_int_equal(e.seq, last + lost + 1);
+			last = e.seq;
+			lost_in_all += lost;
+			read++;
+		}
+	}
+	while (bus_next(bus, &slow, &everything, &e, &lost))
+		read++;
+	assert_true(lost_in_all > 0);
+	assert_int_equal(read + lost_in_all, bus_next_seq(bus) - 1);
+}
+
+static void test_lib_bus__resumes_where_somebody_left_while_it_is_still_there(void **state)
+{
+	cleanup(bus_freep) struct bus *bus = bus_new(SMALL, 1);
+	struct bus_cursor c;
+	struct bus_event e;
+	uint64_t lost, oldest;
+
+	(void)state;
+	publish_many(bus, 5000);
+	c = bus_at(bus, 4990);
+	assert_true(bus_next(bus, &c, &everything, &e, &lost));
+	assert_int_equal(e.seq, 4990);
+	assert_int_equal(lost, 0);
+	c = bus_at(bus, 1); /* long gone */
+	assert_true(bus_next(bus, &c, &everything, &e, &lost));
+	oldest = e.seq;
+	assert_true(oldest > 1 && oldest < 5000);
+	assert_int_equal(lost, oldest - 1);
+	c = bus_begin(bus); /* whatever is left, and who asks for that lost nothing */
+	assert_true(bus_next(bus, &c, &everything, &e, &lost));
+	assert_int_equal(e.seq, oldest);
+	assert_int_equal(lost, 0);
+	c = bus_at(bus, bus_next_seq(bus)); /* he has read all there is */
+	assert_false(bus_next(bus, &c, &everything, &e, &lost));
+	assert_int_equal(lost, 0);
+}
+
+static void test_lib_bus__tells_who_comes_with_a_number_of_another_ring(void **state)
+{
+	static const uint64_t numbers[] = { 1, 999, 1011 };
+	cleanup(bus_freep) struct bus *bus = bus_new(SMALL, 1000);
+	struct bus_event e;
+	uint64_t lost;
+
+	(void)state;
+	publish_many(bus, 10);
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+		struct bus_cursor c = bus_at(bus, numbers[i]);
+
+		assert_true(bus_next(bus, &c, &everything, &e, &lost));
+		assert_int_equal(e.seq, 1000);
+		assert_true(lost == BUS_LOST_UNKNOWN);
+		assert_true(bus_next(bus, &c, &everything, &e, &lost));
+		assert_int_equal(lost, 0);
+	}
+}
+
+static void test_lib_bus__refuses_what_is_too_long(void **state)
+{
+	cleanup(bus_freep) struct bus *bus = bus_new(SMALL, 1);
+	char *text = xcalloc(1, BUS_TEXT_MAX + 1);
+	struct bus_event e = { .name = "job.ended", .job_id = "", .text = text };
+
+	(void)state;
+	memset(text, 'x', BUS_TEXT_MAX);
+	assert_int_equal(bus_publish(bus, &e), 0);
+	text[BUS_TEXT_MAX - 1] = '\0';
+	assert_int_equal(bus_publish(bus, &e), 1);
+	free(text);
+}
+
+RUN_TESTS(TEST(test_lib_bus__hands_on_in_order_what_was_published),
+          TEST(test_lib_bus__lets_through_what_the_filter_names),
+          TEST(test_lib_bus__tells_who_was_overtaken_how_much_is_lost),
+          TEST(test_lib_bus__resumes_where_somebody_left_while_it_is_still_there),
+          TEST(test_lib_bus__tells_who_comes_with_a_number_of_another_ring),
+          TEST(test_lib_bus__refuses_what_is_too_long))

@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: MIT */
+#include <grp.h>
+#include <linux/cn_proc.h>
+#include <linux/connector.h>
+#include <linux/netlink.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "probe/lifecycle/connector_message.h"
+#include "probe/lifecycle/process_names.h"
+#include "tree.h"
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static size_t put_message(char to[256], uint32_t what, const void *data, size_t len,
+                          uint16_t cn_len)
+{
+	struct nlmsghdr nl = { .nlmsg_len = (uint32_t)(NLMSG_HDRLEN + sizeof(struct cn_msg) +
+		                                       cn_len) };
+	struct cn_msg cn = { .id = { CN_IDX_PROC, CN_VAL_PROC }, .seq = 77, .len = cn_len };
+	uint32_t cpu = 3;
+	uint64_t at = 123456789;
+	char *body = to + NLMSG_HDRLEN + sizeof cn;
+
+	memset(to, 0, 256);
+	memcpy(to, &nl, sizeof nl);
+	memcpy(to + NLMSG_HDRLEN, &cn, sizeof cn);
+	memcpy(body, &what, 4);
+	memcpy(body + 4, &cpu, 4);
+	memcpy(body + 8, &at, 8);
+	memcpy(body + 16, data, len);
+	return nl.nlmsg_len;
+}
+
+static void test_cnproc_parse__understands_forks_and_exits(void **state)
+{
+	int32_t fork_data[] = { 10, 10, 20, 20 }, exit_data[] = { 20, 20, 0x8b, 17, 10, 10 };
+	struct connector_message_event ev;
+	char bytes[256];
+	size_t n = put_message(bytes, PROC_EVENT_FORK, fork_data, sizeof fork_data, 40);
+
+	(void)state;
+	assert_true(connector_message_parse(bytes, n, &ev));
+	assert_int_equal(ev.kind, CONNECTOR_MESSAGE_FORK);
+	assert_int_equal(ev.cpu, 3);
+	assert_int_equal(ev.seq, 77);
+	assert_int_equal(ev.mono_ns, 123456789);
+	assert_int_equal(ev.tgid, 20);
+	assert_int_equal(ev.parent, 10);
+	n = put_message(bytes, (uint32_t)PROC_EVENT_EXIT, exit_data, sizeof exit_data, 40);
+	assert_true(connector_message_parse(bytes, n, &ev));
+	assert_int_equal(ev.kind, CONNECTOR_MESSAGE_EXIT);
+	assert_int_equal(ev.status, 0x8b);
+	n = put_message(bytes, (uint32_t)PROC_EVENT_EXIT, exit_data, 16,
+	                32); /* as old kernels write it */
+	assert_true(connector_message_parse(bytes, n, &ev));
+	assert_int_equal(ev.status, 0x8b);
+}
+
+static void test_cnproc_parse__refuses_what_is_cut_or_not_for_us(void **state)
+{
+	int32_t fork_data[] = { 10, 10, 20, 20 };
+	struct connector_message_event ev = { .pid = 7 };
+	char bytes[256];
+	size_t n = put_message(bytes, PROC_EVENT_FORK, fork_data, sizeof fork_data, 40);
+
+	(void)state;
+	for (size_t len = 0; len < n; len++)
+		assert_false(connector_message_parse(bytes, len, &ev));
+	bytes[NLMSG_HDRLEN] = 9; /* another connector */
+	assert_false(connector_message_parse(bytes, n, &ev));
+	n = put_message(bytes, PROC_EVENT_FORK, fork_data, sizeof fork_data, 8);
+	assert_false(connector_message_parse(bytes, n, &ev));
+	assert_int_equal(ev.pid, 7);
+}
+
+static void test_whois__remembers_the_born_for_two_scans_and_the_scanned_till_they_end(void **state)
+{
+	struct sample s = { .boot_ns = 100 * NS_PER_TICK };
+	struct known k = { .id = { 50, 99 }, .comm = "child" };
+	struct process_names w = { 0 };
+
+	(void)state;
+	sample_add_proc(&s)->id = (struct proc_id){ 40, 7 };
+	process_names_put(&w, &k);
+	process_names_learn(&w, &s);
+	assert_int_equal(process_names_find(&w, 40)->id.start_ticks, 7);
+	assert_int_equal(process_names_find(&w, 50)->id.start_ticks, 99);
+	s.boot_ns = 200 * NS_PER_TICK;
+	process_names_learn(&w, &s);
+	assert_null(process_names_find(&w, 50));
+	process_names_forget(&w, 40);
+	assert_null(process_names_find(&w, 40));
+	k.id = (struct proc_id){ 40, 150 }; /* the pid is taken again */
+	process_names_put(&w, &k);
+	assert_int_equal(process_names_find(&w, 40)->id.start_ticks, 150);
+	process_names_done(&w);
+	sample_done(&s);
+}
+
+static void test_whois__gives_its_memory_back_after_a_crowd(void **state)
+{
+	struct sample s = { .boot_ns = 100 * NS_PER_TICK };
+	struct process_names w = { 0 };
+
+	(void)state;
+	for (int pid = 1; pid <= 5000; pid++) {
+		sample_add_proc(&s)->id = (struct proc_id){ pid, 7 };
+		process_names_put(&w, &(struct known){ .id = { 5000 + pid, 99 } });
+	}
+	process_names_learn(&w, &s);
+	assert_true(w.born.cap >= 5000 && w.scanned.cap >= 5000);
+	s.procs.len = 10;
+	for (int i = 2; i < 5; i++) {
+		s.boot_ns = (uint64_t)i * 100 * NS_PER_TICK;
+		process_names_put(&w, &(struct known){ .id = { 9000, (uint64_t)i * 100 - 1 } });
+		process_names_learn(&w, &s);
+	}
+	assert_true(w.born.cap <= VEC_SMALL && w.scanned.cap <= VEC_SMALL && w.index.cap <= 1024);
+	assert_int_equal(process_names_find(&w, 9000)->id.start_ticks, 399);
+	assert_int_equal(process_names_find(&w, 10)->id.start_ticks, 7);
+	assert_null(process_names_find(&w, 11));
+	process_names_done(&w);
+	sample_done(&s);
+}
+
+/* ---- on the live machine --------------------------------------------------------------------- */
+
+struct live {
+	struct probe_env env;
+	void *self;
+	struct sample s;
+};
+
+static struct live live_open(void)
+{
+	struct live l = { .env = tree_live() };
+	struct err err = { 0 };
+
+	if (probe_lifecycle_connector.open(&l.env, &l.self, &err) < 0)
+		fail_msg("%s", err.msg);
+	l.s.events_complete = true;
+	return l;
+}
+
+static void live_read(struct live *l)
+{
+	struct err err = { 0 };
+
+	if (probe_lifecycle_connector.read(l->self, &l->s, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+static void live_close(struct live *l)
+{
+	probe_lifecycle_connector.close(l->self);
+	sample_done(&l->s);
+	close(l->env.root_fd);
+}
+
+static const struct event *find_event(const struct sample *s, enum event_kind kind, pid_t pid)
+{
+	vec_each(&s->events, e)
+		if (e->kind == kind && (e->id.pid == pid || !pid))
+			return e;
+	return NULL;
+}
+
+/* Reads until the event is there, 2 seconds at most. */
+static const struct event *await_event(struct live *l, enum event_kind kind, pid_t pid)
+{
+	struct pollfd fd = { .fd = probe_lifecycle_connector.fd(l->self), .events = POLLIN };
+	const struct event *e;
+
+	for (int i = 0; i < 200 && !(e = find_event(&l->s, kind, pid)); i++) {
+		poll(&fd, 1, 10);
+		live_read(l);
+	}
+	return find_event(&l->s, kind, pid);
+}
+
+static bool has_text(const struct sample *s, const struct event *e, const char *text)
+{
+	return e->text.len == strlen(text) &&
+	       memcmp(s->text.at + e->text.at, text, e->text.len) == 0;
+}
+
+static void test_lifecycle_connector__tells_spawn_exec_and_exit(void **state)
+{
+	struct live l = live_open();
+	const struct event *e;
+	int gate[2], status;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pipe(gate), 0);
+	child = fork();
+	if (child == 0) {
+		close(gate[1]);
+		dup2(gate[0], STDIN_FILENO);
+		execl("/bin/sh", "sh", "-c", "read x", "me", "--token=canary", NULL);
+		_exit(127);
+	}
+	e = await_event(&l, EVENT_SPAWN, child);
+	assert_non_null(e);
+	assert_int_equal(e->ppid, getpid());
+	assert_int_equal(e->uid, geteuid());
+	assert_true(e->id.start_ticks > 0);
+	assert_true(e->boot_ns <= clock_boot_ns() && e->boot_ns + 60 * NS_PER_S > clock_boot_ns());
+	e = await_event(&l, EVENT_EXEC, child);
+	assert_non_null(e);
+	assert_string_equal(e->comm, "sh");
+	assert_true(has_text(&l.s, e, "sh -c read x me --token=***"));
+	close(gate[0]);
+	close(gate[1]); /* nothing to read: it ends */
+	e = await_event(&l, EVENT_EXIT, child);
+	assert_non_null(e);
+	assert_true(e->has_exit_code);
+	assert_int_equal(e->exit_code, 1);
+	assert_int_equal(e->signal, 0);
+	assert_string_equal(e->comm, "sh");
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(l.s.events_complete);
+	live_close(&l);
+}
+
+static void test_lifecycle_connector__tells_signals_and_cores_of_the_dead(void **state)
+{
+	struct live l = live_open();
+	const struct event *e;
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0)
+		for (;;)
+			pause();
+	assert_non_null(await_event(&l, EVENT_SPAWN, child));
+	kill(child, SIGKILL);
+	e = await_event(&l, EVENT_EXIT, child);
+	assert_non_null(e);
+	assert_int_equal(e->signal, SIGKILL);
+	assert_false(e->has_exit_code || e->core_dumped);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	live_close(&l);
+}
+
+static void test_lifecycle_connector__gives_spawn_and_exit_the_identity_that_a_scan_sees(void **state)
+{
+	struct live l = live_open();
+	const struct event *spawn, *exit;
+	struct proc_sample *p;
+	void *tasks;
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0)
+		for (;;)
+			pause();
+	tasks = tree_probe(&probe_tasks_proc, &l.env, &l.s);
+	p = sample_find_proc(&l.s, child);
+	assert_non_null(p);
+	live_read(&l);
+	kill(child, SIGTERM);
+	assert_int_equal(waitpid(child, NULL, 0), child); /* gone before its end is read */
+	exit = await_event(&l, EVENT_EXIT, child);
+	spawn = find_event(&l.s, EVENT_SPAWN, child);
+	assert_true(spawn && exit);
+	assert_true(proc_id_eq(spawn->id, p->id));
+	assert_true(proc_id_eq(exit->id, p->id));
+	assert_string_equal(exit->comm, p->comm);
+	probe_tasks_proc.close(tasks);
+	live_close(&l);
+}
+
+static void *linger(void *gate)
+{
+	char c;
+
+	(void)!read(*(int *)gate, &c, 1);
+	_exit(7);
+}
+
+static void test_lifecycle_connector__keeps_threads_apart_and_waits_for_the_last(void **state)
+{
+	struct live l = live_open();
+	const struct event *e;
+	int gate[2];
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pipe(gate), 0);
+	child = fork();
+	if (child == 0) {
+		pthread_t thread;
+
+		close(gate[1]);
+		pthread_create(&thread, NULL, linger, &gate[0]);
+		syscall(SYS_exit, 0); /* the leader goes, the process stays */
+	}
+	assert_non_null(await_event(&l, EVENT_SPAWN, child));
+	for (int i = 0; i < 20; i++) {
+		usleep(5000);
+		live_read(&l);
+	}
+	assert_null(find_event(&l.s, EVENT_EXIT, child));
+	close(gate[1]);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	e = await_event(&l, EVENT_EXIT, child);
+	assert_non_null(e);
+	assert_int_equal(e->exit_code, 7); /* as the last thread would have it */
+	close(gate[0]);
+	live_close(&l);
+}
+
+static void spawn_many(int n)
+{
+	for (volatile int i = 0; i < n; i++) { /* vfork comes back twice */
+		pid_t child = vfork();
+
+		if (child == 0)
+			_exit(0);
+		waitpid(child, NULL, 0);
+	}
+}
+
+/* Each CPU numbers its own events: a gap shows when the CPU that lost some speaks again. */
+static cpu_set_t stay_on_this_cpu(void)
+{
+	cpu_set_t before, one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+	assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+	return before;
+}
+
+static void test_lifecycle_connector__counts_what_a_stopped_reader_lost(void **state)
+{
+	struct live l = live_open();
+	cpu_set_t before = stay_on_this_cpu();
+	struct probe_health h;
+	int small = 16 << 10, ample = 1 << 20;
+	uint64_t told = 0;
+	size_t spawns = 0;
+
+	(void)state;
+	assert_int_equal(setsockopt(probe_lifecycle_connector.fd(l.self), SOL_SOCKET, SO_RCVBUF,
+	                            &small, sizeof small),
+	                 0);
+	spawn_many(1000);
+	assert_int_equal(setsockopt(probe_lifecycle_connector.fd(l.self), SOL_SOCKET, SO_RCVBUF,
+	                            &ample, sizeof ample),
+	                 0);
+	for (int i = 0; i < 3; i++) {
+		live_read(&l);
+		spawn_many(20);
+	}
+	live_read(&l);
+	assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+	assert_false(l.s.events_complete);
+	vec_each(&l.s.events, e) {
+		told += e->kind == EVENT_LOSS ? (uint64_t)e->count : 0;
+		spawns += e->kind == EVENT_SPAWN;
+	}
+	probe_lifecycle_connector.health(l.self, &h);
+	assert_int_equal(h.lost, told);
+	assert_true(told >= 1000 && spawns >= 20);
+	live_close(&l);
+}
+
+static void test_lifecycle_connector__loses_nothing_of_a_burst_with_a_prompt_reader(void **state)
+{
+	struct live l = live_open();
+	size_t ours[2] = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		spawn_many(100);
+		live_read(&l);
+	}
+	vec_each(&l.s.events, e) {
+		ours[0] += e->kind == EVENT_SPAWN && e->ppid == getpid();
+		ours[1] += e->kind == EVENT_EXIT;
+		assert_true(e->kind != EVENT_LOSS);
+	}
+	assert_int_equal(ours[0], 2000);
+	assert_true(ours[1] >= 2000);
+	assert_true(l.s.events_complete);
+	live_close(&l);
+}
+
+/* A datagram that any process may send to our port. */
+static void test_lifecycle_connector__believes_nobody_but_the_kernel(void **state)
+{
+	struct live l = live_open();
+	struct sockaddr_nl us;
+	socklen_t len = sizeof us;
+	int32_t data[] = { 1, 1, 999999, 999999 };
+	char bytes[256];
+	size_t n = put_message(bytes, PROC_EVENT_FORK, data, sizeof data, 40);
+	int fd = socket(PF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_CONNECTOR);
+
+	(void)state;
+	assert_int_equal(
+		getsockname(probe_lifecycle_connector.fd(l.self), (struct sockaddr *)&us, &len), 0);
+	us.nl_groups = 0;
+	(void)!sendto(fd, bytes, n, 0, (struct sockaddr *)&us, sizeof us);
+	live_read(&l);
+	assert_null(find_event(&l.s, EVENT_SPAWN, 999999));
+	close(fd);
+	live_close(&l);
+}
+
+/* Runs in a child: 0 when open refused, did not wait for ever, and gave a reason. */
+static int refuses(const char *word)
+{
+	struct probe_env env = tree_live();
+	struct err err = { 0 };
+	void *self = NULL;
+	uint64_t begin = clock_mono_ns();
+
+	if (probe_lifecycle_connector.open(&env, &self, &err) == 0)
+		return 1;
+	return clock_mono_ns() - begin < 20 * NS_PER_S && strstr(err.msg, word) ? 0 : 2;
+}
+
+static int in_namespace(int flags, const char *word)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (child == 0) {
+		int inner;
+		pid_t grandchild;
+
+		if (unshare(flags) < 0)
+			_exit(9);
+		grandchild = fork(); /* a pid namespace begins with the next child */
+		if (grandchild == 0)
+			_exit(refuses(word));
+		waitpid(grandchild, &inner, 0);
+		_exit(WIFEXITED(inner) ? WEXITSTATUS(inner) : 8);
+	}
+	waitpid(child, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 7;
+}
+
+static void test_lifecycle_connector__is_absent_with_a_reason_where_it_would_stay_mute(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(in_namespace(CLONE_NEWPID, "mute"), 0);
+	assert_int_equal(in_namespace(CLONE_NEWUSER, "proc connector"), 0);
+	assert_int_equal(in_namespace(CLONE_NEWNET, "proc connector"), 0);
+}
+
+/* Unprivileged it works on Linux 6.6 and later, and gives a reason before. */
+static void test_lifecycle_connector__works_or_says_why_as_nobody(void **state)
+{
+	int status;
+	pid_t child;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	child = fork();
+	if (child == 0) {
+		struct probe_env env = tree_live();
+		struct err err = { 0 };
+		void *self = NULL;
+
+		if (setgroups(0, NULL) < 0 || setgid(65534) < 0 || setuid(65534) < 0)
+			_exit(9);
+		if (probe_lifecycle_connector.open(&env, &self, &err) < 0)
+			_exit(strstr(err.msg, "CAP_NET_ADMIN") ? 0 : 1);
+		probe_lifecycle_connector.close(self);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+RUN_TESTS(TEST(test_cnproc_parse__understands_forks_and_exits),
+          TEST(test_cnproc_parse__refuses_what_is_cut_or_not_for_us),
+          TEST(test_whois__remembers_the_born_for_two_scans_and_the_scanned_till_they_end),
+          TEST(test_whois__gives_its_memory_back_after_a_crowd),
+          TEST(test_lifecycle_connector__tells_spawn_exec_and_exit),
+          TEST(test_lifecycle_connector__tells_signals_and_cores_of_the_dead),
+          TEST(test_lifecycle_connector__gives_spawn_and_exit_the_identity_that_a_scan_sees),
+          TEST(test_lifecycle_connector__keeps_threads_apart_and_waits_for_the_last),
+          TEST(test_lifecycle_connector__counts_what_a_stopped_reader_lost),
+          TEST(test_lifecycle_connector__loses_nothing_of_a_burst_with_a_prompt_reader),
+          TEST(test_lifecycle_connector__believes_nobody_but_the_kernel),
+          TEST(test_lifecycle_connector__is_absent_with_a_reason_where_it_would_stay_mute),
+          TEST(test_lifecycle_connector__works_or_says_why_as_nobody))

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+/* The desk with a real engine, real children, and a store in a directory of its own. */
+#include "engine/registry.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "check.h"
+#include "tree.h"
+
+struct keyframe_view {
+	struct tree tree;
+	char *db_path;
+	struct loop *loop;
+	struct engine *engine;
+	struct registry *desk;
+	struct snapshot last;
+	pid_t child;
+};
+
+static void on_snapshot(void *self, struct snapshot *snap)
+{
+	struct keyframe_view *sc = self;
+
+	if (sc->desk)
+		registry_note(sc->desk, snap);
+	snapshot_copy(snap, &sc->last);
+}
+
+static pid_t spawn(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	return pid;
+}
+
+static int setup(void **state)
+{
+	struct keyframe_view *sc = calloc(1, sizeof *sc);
+	struct engine_options options = { .sampler = { .no_bpf = true, .no_events = true },
+		                          .interval_ns = 3600 * NS_PER_S,
+		                          .on_snapshot = on_snapshot,
+		                          .on_snapshot_self = sc };
+	struct err err;
+
+	if (!sc)
+		return -1;
+	*state = sc;
+	sc->tree = tree_new();
+	sc->child = spawn();
+	sc->db_path = xasprintf("%s/proctor.db", sc->tree.path);
+	options.recorder.store.path = sc->db_path;
+	if (loop_new(&sc->loop, &err) < 0 || engine_new(sc->loop, &options, &sc->engine, &err) < 0)
+		return -1;
+	sc->desk = registry_new(sc->engine);
+	return 0;
+}
+
+static void end_child(struct keyframe_view *sc)
+{
+	if (sc->child <= 0)
+		return;
+	kill(sc->child, SIGKILL);
+	waitpid(sc->child, NULL, 0);
+	sc->child = 0;
+}
+
+static int teardown(void **state)
+{
+	struct keyframe_view *sc = *state;
+	struct engine_totals totals;
+
+	end_child(sc);
+	engine_stop(sc->engine, &totals);
+	registry_free(sc->desk);
+	snapshot_done(&sc->last);
+	loop_free(sc->loop);
+	tree_remove(&sc->tree);
+	free(sc->db_path);
+	free(sc);
+	return 0;
+}
+
+static struct job named(const char *id)
+{
+	struct job job = { .type = "t", .uid = 7 };
+
+	snprintf(job.id, sizeof job.id, "%s", id);
+	return job;
+}
+
+static void start(struct keyframe_view *sc, const char *id)
+{
+	struct job job = named(id);
+	struct err err;
+
+	assert_int_equal(registry_start(sc->desk, &job, sc->child, &err), 0);
+}
+
+static const struct proc_snap *child_of(const struct keyframe_view *sc)
+{
+	return snapshot_find(&sc->last, sc->child);
+}
+
+static void test_desk_start__makes_the_process_a_member(void **state)
+{
+	struct keyframe_view *sc = *state;
+
+	start(sc, "a");
+	engine_look(sc->engine);
+	assert_int_equal(sc->last.jobs.len, 1);
+	assert_int_equal(child_of(sc)->job, 0);
+	assert_int_equal(sc->last.running_jobs, 1);
+	assert_true(sc->last.jobs.at[0].started_ns > 0);
+	assert_int_equal(sc->last.jobs.at[0].figures[JOB_FIGURE_PROCESSES].value, 1);
+}
+
+static void test_desk_start__refuses_what_runs_and_who_is_not_there(void **state)
+{
+	struct keyframe_view *sc = *state;
+	struct job job = named("a");
+	struct err err;
+
+	start(sc, "a");
+	assert_int_equal(registry_start(sc->desk, &job, sc->child, &err), -EALREADY);
+	job = named("b");
+	assert_int_equal(registry_start(sc->desk, &job, 0x7fffffff, &err), -ENOENT);
+	assert_int_equal(registry_start(sc->desk, &job, sc->child, &err), -EALREADY);
+	assert_non_null(strstr(err.msg, "'a'"));
+	assert_int_equal(engine_jobs(sc->engine)->jobs.len, 1);
+}
+
+static void test_desk_start__leaves_room_for_other_users(void **state)
+{
+	struct keyframe_view *sc = *state;
+	const struct sheet good = { .status = JOB_COMPLETED, .has_exit_code = true };
+	char id[16];
+	struct job job;
+	struct err err;
+
+	for (int i = 0; i < REGISTRY_JOBS_PER_UID_MAX; i++) { /* those that ended are still shown */
+		snprintf(id, sizeof id, "j%d", i);
+		start(sc, id);
+		assert_int_equal(registry_end(sc->desk, i, &good, &err), 0);
+	}
+	job = named("one-too-many");
+	assert_int_equal(registry_start(sc->desk, &job, sc->child, &err), -ENOSPC);
+	job.uid = 8;
+	assert_int_equal(registry_start(sc->desk, &job, sc->child, &err), 0);
+	assert_int_equal(registry_end(sc->desk, REGISTRY_JOBS_PER_UID_MAX, &good, &err), 0);
+	job = named("roots");
+	job.uid = 0;
+	assert_int_equal(registry_start(sc->desk, &job, sc->child, &err), 0);
+}
+
+static void test_desk_end__is_final_unless_it_was_concluded(void **state)
+{
+	struct keyframe_view *sc = *state;
+	const struct sheet good = { .status = JOB_COMPLETED, .has_exit_code = true };
+	struct err err;
+
+	start(sc, "a");
+	assert_int_equal(registry_end(sc->desk, 0, &good, &err), 0);
+	assert_int_equal(registry_end(sc->desk, 0, &good, &err), -EALREADY);
+	start(sc, "b");
+	engine_look(sc->engine);
+	end_child(sc);
+	engine_look(sc->engine);
+	assert_int_equal(sc->last.jobs.at[1].status, JOB_LOST); /* nobody told how it ended */
+	assert_int_equal(registry_end(sc->desk, 1, &good, &err), 0);
+	assert_int_equal(engine_jobs(sc->engine)->jobs.at[1].status, JOB_COMPLETED);
+	assert_int_equal(registry_end(sc->desk, 1, &good, &err), -EALREADY);
+}
+
+static void test_desk_end__closes_the_sheets_that_are_open(void **state)
+{
+	struct keyframe_view *sc = *state;
+	struct job_input_sheet begun = { .label = "x", .pid = sc->child };
+	const struct sheet bad = { .status = JOB_FAILED, .signal = 9 };
+	uint32_t num = 0;
+	struct err err;
+
+	start(sc, "a");
+	assert_int_equal(registry_begin_sheet(sc->desk, &begun, &num, &err), 0);
+	assert_int_equal(num, 1);
+	engine_look(sc->engine);
+	assert_int_equal(child_of(sc)->sheet, 1);
+	assert_int_equal(registry_end(sc->desk, 0, &bad, &err), 0);
+	engine_look(sc->engine);
+	assert_int_equal(sc->last.sheets.at[0].status, JOB_FAILED);
+	assert_int_equal(sc->last.active_sheets, 0);
+	assert_int_equal(registry_begin_sheet(sc->desk, &begun, &num, &err), -EALREADY);
+}
+
+static void test_desk_lose__gives_its_place_to_the_recorder_that_is_back(void **state)
+{
+	struct keyframe_view *sc = *state;
+	struct job job = named("a");
+	struct err err;
+
+	job.is_foreign = true;
+	assert_int_equal(registry_start(sc->desk, &job, sc->child, &err), 0);
+	registry_lose(sc->desk, 0);
+	assert_int_equal(engine_jobs(sc->engine)->jobs.at[0].status, JOB_LOST);
+	assert_int_equal(registry_start(sc->desk, &job, sc->child, &err), 0);
+	assert_int_equal(engine_jobs(sc->engine)->jobs.len, 1);
+	assert_int_equal(engine_jobs(sc->engine)->jobs.at[0].status, JOB_RUNNING);
+	engine_look(sc->engine);
+	assert_int_equal(child_of(sc)->job, 0);
+}
+
+static void test_engine_remove_job__leaves_nobody_behind(void **state)
+{
+	struct keyframe_view *sc = *state;
+	struct engine_tuning tuning = { .interval_ns = 3600 * NS_PER_S };
+
+	start(sc, "a");
+	engine_look(sc->engine);
+	engine_tune(sc->engine, &tuning);
+	engine_store_jobs(sc->engine);
+	engine_remove_job(sc->engine, 0);
+	assert_false(members_has(engine_members(sc->engine), sc->child));
+	registry_free(sc->desk);
+	sc->desk = NULL;
+	engine_look(sc->engine);
+	assert_int_equal(child_of(sc)->job, -1);
+	assert_int_equal(sc->last.jobs.len, 0);
+}
+
+static void test_desk_note__keeps_jobs_apart(void **state)
+{
+	struct keyframe_view *sc = *state;
+	pid_t children[] = { sc->child, spawn(), spawn() };
+	char ids[][2] = { "a", "b", "c" };
+
+	for (int i = 0; i < 3; i++) {
+		sc->child = children[i];
+		start(sc, ids[i]);
+	}
+	engine_look(sc->engine);
+	for (int i = 0; i < 3; i++) {
+		const struct job *job = &sc->last.jobs.at[i];
+
+		assert_string_equal(job->id, ids[i]);
+		assert_int_equal(job->figures[JOB_FIGURE_PROCESSES].value, 1);
+		assert_int_equal(job->hungriest_pid, children[i]);
+		assert_true(job->figures[JOB_FIGURE_PEAK_TOTAL].value > 0);
+		sc->child = children[i];
+		end_child(sc);
+	}
+	engine_look(sc->engine);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(sc->last.jobs.at[i].status, JOB_LOST);
+		assert_int_equal(sc->last.jobs.at[i].figures[JOB_FIGURE_EXITED].value, 1);
+	}
+}
+
+#define MANY 500
+
+static void start_many(struct keyframe_view *sc, struct snapshot *snap)
+{
+	const struct sheet good = { .status = JOB_COMPLETED, .has_exit_code = true };
+	struct err err;
+
+	for (int i = 0; i < MANY; i++) {
+		char id[16];
+
+		snprintf(id, sizeof id, "j%d", i);
+		start(sc, id);
+		assert_int_equal(registry_end(sc->desk, i, &good, &err), 0);
+		(void)vec_push(&snap->jobs, JOBS_MAX);
+		(void)vec_push(&snap->sums, JOBS_MAX);
+	}
+}
+
+/* One for each job; made up, for they only have to be counted. */
+static void add_processes(struct keyframe_view *sc, struct snapshot *snap)
+{
+	for (int i = 0; i < MANY; i++) {
+		struct proc_snap *p = vec_push(&snap->procs, PROCS_MAX);
+
+		p->s.id = (struct proc_id){ 1 << 23 | i, 5 };
+		p->job = i;
+		members_add(engine_members(sc->engine), engine_jobs(sc->engine), p->s.id,
+		            (struct job_ref){ .job = i });
+	}
+}
+
+static uint64_t time_note(struct keyframe_view *sc, struct snapshot *snap)
+{
+	uint64_t least_ns = UINT64_MAX;
+
+	for (int i = 0; i < 5; i++) {
+		uint64_t begin_ns = clock_thread_cpu_ns();
+
+		registry_note(sc->desk, snap);
+		least_ns = MIN(least_ns, clock_thread_cpu_ns() - begin_ns);
+	}
+	return least_ns;
+}
+
+static void test_desk_note__goes_through_the_processes_once_for_all_jobs(void **state)
+{
+	struct keyframe_view *sc = *state;
+	struct snapshot snap = { 0 };
+	uint64_t without_ns, with_ns;
+
+	start_many(sc, &snap);
+	without_ns = time_note(sc, &snap);
+	add_processes(sc, &snap);
+	with_ns = time_note(sc, &snap);
+	if (with_ns > 5 * without_ns)
+		fail_msg("%llu us without processes, %llu us with %d",
+		         (unsigned long long)without_ns / 1000, (unsigned long long)with_ns / 1000,
+		         MANY);
+	assert_int_equal(snap.jobs.at[0].figures[JOB_FIGURE_PROCESSES].value, 1);
+	snapshot_done(&snap);
+}
+
+#define DESK_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+RUN_TESTS(DESK_TEST(test_desk_start__makes_the_process_a_member),
+          DESK_TEST(test_desk_start__refuses_what_runs_and_who_is_not_there),
+          DESK_TEST(test_desk_start__leaves_room_for_other_users),
+          DESK_TEST(test_desk_end__is_final_unless_it_was_concluded),
+          DESK_TEST(test_desk_end__closes_the_sheets_that_are_open),
+          DESK_TEST(test_desk_lose__gives_its_place_to_the_recorder_that_is_back),
+          DESK_TEST(test_desk_note__keeps_jobs_apart),
+          DESK_TEST(test_desk_note__goes_through_the_processes_once_for_all_jobs),
+          DESK_TEST(test_engine_remove_job__leaves_nobody_behind))

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: MIT */
+#include "rpc/rpc_server.h"
+
+#include "rpc/rpc_client.h"
+#include "rpc/rpc_frame.h"
+#include "server_kit.h"
+
+#define BIG ((size_t)4 << 20)
+
+static int break_off(void *self, const struct rpc_server_peer *peer, const json_t *params,
+                     struct json *result, struct err *err)
+{
+	(void)self, (void)peer, (void)params;
+	json_begin_object(result); /* what was written before does not get out */
+	return err_set(err, ENOENT, "there is no such thing");
+}
+
+static int big(void *self, const struct rpc_server_peer *peer, const json_t *params,
+               struct json *result, struct err *err)
+{
+	char *text = xmalloc(BIG);
+
+	(void)self, (void)peer, (void)params, (void)err;
+	memset(text, 'b', BIG);
+	json_strn(result, text, BIG);
+	free(text);
+	return 0;
+}
+
+static int too_big(void *self, const struct rpc_server_peer *peer, const json_t *params,
+                   struct json *result, struct err *err)
+{
+	json_begin_array(result);
+	for (size_t i = 0; i < RPC_SERVER_REPLY_MAX / BIG + 2; i++)
+		(void)!big(self, peer, params, result, err);
+	json_end_array(result);
+	return 0;
+}
+
+/* The largest that there is, nearly. */
+static int full(void *self, const struct rpc_server_peer *peer, const json_t *params,
+                struct json *result, struct err *err)
+{
+	json_begin_array(result);
+	for (size_t i = 0; i < RPC_SERVER_REPLY_MAX / BIG - 1; i++)
+		(void)!big(self, peer, params, result, err);
+	json_end_array(result);
+	return 0;
+}
+
+static const struct rpc_server_method methods[] = {
+	{ "echo", echo }, { "fail", break_off }, { "note", note },
+	{ "big", big },   { "full", full },      { "too_big", too_big },
+	{ "feed", feed }, { "more", more },      { NULL },
+};
+
+static int setup(void **state)
+{
+	return scene_open(methods, state);
+}
+
+static void test_rpc_server__answers_pipelined_calls_in_order_and_goes_on_after_a_bad_one(void **state)
+{
+	struct keyframe_view *sc = *state;
+
+	assert_string_equal(
+		answer_to(sc, CALL(1, "echo", "{\"text\":\"a\"}") "{broken\n" CALL(
+				      2, "echo", "{\"text\":\"b\"}")),
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\"}\n"
+		"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":"
+		"\"not JSON, near byte 7\",\"data\":{\"code\":\"parse_error\"}}}\n"
+		"{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":\"b\"}\n");
+}
+
+static void test_rpc_server__tells_errors_of_the_table_and_of_methods(void **state)
+{
+	struct keyframe_view *sc = *state;
+
+	assert_string_equal(
+		answer_to(sc, CALL(1, "fail", "{}") CALL(2, "nothing", "{}")),
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32002,\"message\":\"there is no "
+		"such thing\",\"data\":{\"code\":\"not_found\"}}}\n"
+		"{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32601,\"message\":\"no method "
+		"'nothing'\",\"data\":{\"code\":\"method_not_found\"}}}\n");
+}
+
+static void test_rpc_server__does_what_a_notification_says_and_is_silent(void **state)
+{
+	struct keyframe_view *sc = *state;
+
+	assert_string_equal(answer_to(sc, "{\"jsonrpc\":\"2.0\",\"method\":\"note\"}\n"
+	                                  "{\"jsonrpc\":\"2.0\",\"method\":\"nothing\"}\n"),
+	                    "");
+	assert_int_equal(sc->noted, 1);
+}
+
+static void test_rpc_server__does_no_call_whose_caller_has_gone(void **state)
+{
+	static const char text[] = CALL(1, "note",
+	                                "{}") "{\"jsonrpc\":\"2.0\",\"method\":\"note\"}\n";
+	struct keyframe_view *sc = *state;
+	int fd;
+
+	serve(sc);
+	fd = dial(sc); /* waits in the queue: the loop does not run yet */
+	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
+	close(fd);
+	answer_to(sc, CALL(2, "note", "{}"));
+	assert_int_equal(sc->noted, 2); /* the notification, and who stayed */
+	assert_int_equal(rpc_server_clients(sc->server), 0);
+}
+
+static void test_rpc_server__takes_a_last_line_without_its_newline(void **state)
+{
+	struct keyframe_view *sc = *state;
+
+	assert_string_equal(answer_to(sc, "{\"jsonrpc\":\"2.0\",\"method\":\"note\"}"), "");
+	assert_int_equal(sc->noted, 1);
+	assert_string_equal(answer_to(sc, "\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"echo\","
+	                                  "\"params\":{\"text\":\"a\"}}"),
+	                    "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\"}\n");
+	assert_string_equal(answer_to(sc, "{\"jsonrpc\":\"2.0\",\"meth"),
+	                    "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,"
+	                    "\"message\":\"not JSON: it is not complete, near byte 22\","
+	                    "\"data\":{\"code\":\"parse_error\"}}}\n");
+	assert_string_equal(answer_to(sc, " "), "");
+}
+
+static void test_rpc_server__answers_hundreds_of_calls_in_one_go(void **state)
+{
+	struct keyframe_view *sc = *state;
+	struct buf text = { 0 };
+	size_t lines = 0;
+
+	for (int i = 0; i < 1500; i++)
+		buf_puts(&text, CALL(1, "note", "{}"));
+	answer_to(sc, text.at);
+	for (size_t i = 0; i < sc->answer.len; i++)
+		lines += sc->answer.at[i] == '\n';
+	assert_int_equal(sc->noted, 1500);
+	assert_int_equal(lines, 1500);
+	buf_done(&text);
+}
+
+static void test_rpc_server__sends_what_is_larger_than_any_socket_buffer(void **state)
+{
+	struct keyframe_view *sc = *state;
+
+	answer_to(sc, CALL(1, "big", "{}") CALL(2, "big", "{}") CALL(3, "too_big", "{}"));
+	assert_true(sc->answer.len > 2 * BIG && sc->answer.len < 2 * BIG + 1000);
+	assert_non_null(strstr(sc->answer.at + 2 * BIG, "\"reply_too_large\""));
+}
+
+static void test_rpc_server__sends_one_large_answer_after_another(void **state)
+{
+	struct keyframe_view *sc = *state;
+	const size_t each = RPC_SERVER_REPLY_MAX - BIG;
+
+	sc->answer.max = 5 * RPC_SERVER_REPLY_MAX;
+	answer_to(sc, CALL(1, "full", "{}") CALL(2, "full", "{}") CALL(3, "full", "{}")
+	                      CALL(4, "full", "{}"));
+	assert_true(sc->answer.len > 4 * each && sc->answer.len < 4 * each + 1000);
+}
+
+static void *send_endless_line(void *self)
+{
+	struct keyframe_view *sc = self;
+	char chunk[4096];
+	int fd = dial(sc);
+
+	memset(chunk, ' ', sizeof chunk);
+	for (size_t n = 0; n <= 2 * RPC_FRAME_MAX; n += sizeof chunk)
+		if (send(fd, chunk, sizeof chunk, MSG_NOSIGNAL) < 0)
+			break;
+	read_to_end(fd, &sc->answer);
+	close(fd);
+	return client_ends(sc);
+}
+
+static void test_rpc_server__refuses_an_endless_line_and_hangs_up(void **state)
+{
+	struct keyframe_view *sc = *state;
+
+	run_with(sc, send_endless_line);
+	assert_non_null(strstr(sc->answer.at, "\"frame_too_long\""));
+	assert_non_null(strstr(answer_to(sc, CALL(1, "echo", "{\"text\":\"a\"}")), "\"a\""));
+}
+
+static void *send_half_and_wait(void *self)
+{
+	struct keyframe_view *sc = self;
+	int fd = dial(sc);
+
+	(void)!send(fd, "{\"id\"", 5, MSG_NOSIGNAL);
+	read_to_end(fd, &sc->answer);
+	close(fd);
+	return client_ends(sc);
+}
+
+static void test_rpc_server__cuts_who_begins_a_line_and_stops(void **state)
+{
+	struct keyframe_view *sc = *state;
+
+	sc->options.half_line_ns = 100 * NS_PER_MS;
+	run_with(sc, send_half_and_wait);
+	assert_non_null(strstr(sc->answer.at, "\"frame_timeout\""));
+	assert_int_equal(rpc_server_clients(sc->server), 0);
+}
+
+/* Asks and never reads; the server hangs up. */
+static void *ask_and_not_read(void *self)
+{
+	struct keyframe_view *sc = self;
+	int fd = dial(sc);
+	struct pollfd p = { .fd = fd, .events = 0 }; /* a hang-up is always told */
+
+	for (int i = 0; i < 3; i++)
+		(void)!send(fd, CALL(1, "big", "{}"), strlen(CALL(1, "big", "{}")), MSG_NOSIGNAL);
+	sc->code = poll(&p, 1, 10000) == 1 && (p.revents & POLLHUP);
+	close(fd);
+	return client_ends(sc);
+}
+
+static void test_rpc_server__cuts_who_reads_nothing(void **state)
+{
+	struct keyframe_view *sc = *state;
+
+	sc->options.slow_reader_ns = 100 * NS_PER_MS;
+	run_with(sc, ask_and_not_read);
+	assert_true(sc->code);
+	assert_int_equal(rpc_server_clients(sc->server), 0);
+}
+
+/* ---- feeds ----------------------------------------------------------------------------------- */
+
+/* One is fed and has ended its own words; another asks for more. */
+static void *eat(void *self)
+{
+	struct keyframe_view *sc = self;
+	int eater = dial(sc), other = dial(sc);
+	struct buf heard = { 0 };
+
+	(void)!send(eater, CALL(1, "feed", "{}"), strlen(CALL(1, "feed", "{}")), 0);
+	shutdown(eater, SHUT_WR);
+	sc->code = (int)read_lines_until(eater, "\n20000", &sc->answer);
+	(void)!send(other, CALL(1, "more", "{}"), strlen(CALL(1, "more", "{}")), 0);
+	sc->code += (int)read_lines_until(eater, "\n20010", &sc->answer);
+	(void)read_lines_until(other, "}", &heard);
+	buf_done(&heard);
+	close(eater);
+	close(other);
+	while (rpc_server_clients(sc->server))
+		usleep(1000);
+	return client_ends(sc);
+}
+
+static void test_rpc_server__feeds_whoever_asked_after_the_answer_and_when_there_is_more(void **state)
+{
+	struct keyframe_view *sc = *state;
+
+	sc->feed_end = 20000; /* more than a socket holds */
+	run_with(sc, eat);
+	assert_int_equal(sc->code, 1 + 20010);
+	assert_non_null(strstr(sc->answer.at, "\"result\":true}\n1\n2\n3\n"));
+	assert_int_equal(sc->feeds, 0);
+}
+
+static void *be_fed_and_not_read(void *self)
+{
+	struct keyframe_view *sc = self;
+	int fd = dial(sc);
+	char c;
+
+	(void)!send(fd, CALL(1, "feed", "{}"), strlen(CALL(1, "feed", "{}")), 0);
+	(void)!recv(fd, &c, 1, 0);
+	while (rpc_server_clients(sc->server))
+		usleep(1000);
+	close(fd);
+	return client_ends(sc);
+}
+
+static void test_rpc_server__cuts_who_is_fed_and_reads_nothing(void **state)
+{
+	struct keyframe_view *sc = *state;
+
+	sc->feed_end = 10000000;
+	sc->options.slow_reader_ns = 100 * NS_PER_MS;
+	run_with(sc, be_fed_and_not_read);
+	assert_true(sc->fed < 1000000); /* what nobody reads is not written either */
+	assert_int_equal(sc->feeds, 0);
+}
+
+static void *fill_up(void *self)
+{
+	struct keyframe_view *sc = self;
+	int fds[8], last;
+
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+		char line[256];
+
+		fds[i] = dial(sc);
+		(void)!send(fds[i], CALL(1, "note", "{}"), strlen(CALL(1, "note", "{}")), 0);
+		sc->code = (int)recv(fds[i], line, sizeof line, 0); /* it was let in */
+	}
+	last = dial(sc);
+	read_to_end(last, &sc->answer);
+	close(last);
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+		close(fds[i]);
+	return client_ends(sc);
+}
+
+static void test_rpc_server__refuses_one_too_many_and_recovers(void **state)
+{
+	struct keyframe_view *sc = *state;
+
+	run_with(sc, fill_up);
+	assert_int_equal(sc->noted, 8);
+	assert_non_null(strstr(sc->answer.at, "\"too_many_clients\""));
+	assert_non_null(strstr(answer_to(sc, CALL(1, "echo", "{\"text\":\"a\"}")), "\"a\""));
+}
+
+static void *call_by_client(void *self)
+{
+	struct keyframe_view *sc = self;
+	uint64_t deadline = clock_mono_ns() + 5 * NS_PER_S;
+	struct rpc_client *c = NULL;
+	struct err err = { 0 };
+	json_t *result = NULL;
+
+	sc->code = rpc_client_open(sc->path, deadline, &c, &err);
+	if (sc->code == 0)
+		sc->code = rpc_client_call(c, "echo", sc->text, deadline, &result, &err);
+	buf_puts(&sc->answer, sc->code < 0 ? err.msg : json_string_value(result));
+	json_decref(result);
+	rpc_client_close(c);
+	return client_ends(sc);
+}
+
+static void test_client__gets_results_and_errors(void **state)
+{
+	struct keyframe_view *sc = *state;
+
+	sc->text = "{\"text\":\"hello\"}";
+	run_with(sc, call_by_client);
+	assert_string_equal(sc->answer.at, "hello");
+	buf_reset(&sc->answer);
+	sc->text = NULL;
+	run_with(sc, call_by_client);
+	assert_string_equal(sc->answer.at, "text is needed");
+	assert_int_equal(sc->code, -EINVAL);
+}
+
+static void test_client__hears_why_it_is_not_let_in(void **state)
+{
+	struct keyframe_view *sc = *state;
+
+	sc->admits = false;
+	run_with(sc, call_by_client);
+	assert_int_equal(sc->code, -EACCES);
+	assert_string_equal(sc->answer.at, "this socket is not for you");
+}
+
+static void test_client__does_not_wait_longer_for_an_answer_than_it_was_told(void **state)
+{
+	struct keyframe_view *sc = *state;
+	uint64_t began = clock_mono_ns();
+	struct rpc_client *c;
+	struct err err;
+	int fd = -1;
+
+	/* A server that never looks. */
+	assert_int_equal(socket_address_listen(sc->dir_fd, sc->dir, "sock", 0, &fd, &err), 0);
+	assert_int_equal(rpc_client_open(sc->path, began + 50 * NS_PER_MS, &c, &err), 0);
+	assert_int_equal(rpc_client_call(c, "echo", NULL, began + 100 * NS_PER_MS, NULL, &err),
+	                 -ETIMEDOUT);
+	rpc_client_close(c);
+	assert_true(clock_mono_ns() - began < 10 * NS_PER_S);
+	close(fd);
+}
+
+static void test_client__does_not_wait_longer_to_be_let_in_than_it_was_told(void **state)
+{
+	struct keyframe_view *sc = *state;
+	uint64_t began = clock_mono_ns();
+	struct rpc_client *c[8] = { NULL };
+	struct err err;
+	int fd = -1, r = 0;
+
+	/* … and whose queue is full after one or two. */
+	assert_int_equal(socket_address_listen(sc->dir_fd, sc->dir, "sock", 0, &fd, &err), 0);
+	for (size_t i = 0; i < ARRAY_LEN(c) && r == 0; i++)
+		r = rpc_client_open(sc->path, clock_mono_ns() + 50 * NS_PER_MS, &c[i], &err);
+	assert_int_equal(r, -ETIMEDOUT);
+	assert_true(clock_mono_ns() - began < 10 * NS_PER_S);
+	for (size_t i = 0; i < ARRAY_LEN(c); i++)
+		rpc_client_close(c[i]);
+	close(fd);
+}
+
+static void test_client__says_that_nobody_is_there(void **state)
+{
+	struct keyframe_view *sc = *state;
+	struct rpc_client *c;
+	struct err err;
+
+	assert_int_equal(rpc_client_open(sc->path, clock_mono_ns() + NS_PER_S, &c, &err), -ENOENT);
+}
+
+#define SERVER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, scene_close)
+
+RUN_TESTS(SERVER_TEST(test_rpc_server__answers_pipelined_calls_in_order_and_goes_on_after_a_bad_one),
+          SERVER_TEST(test_rpc_server__tells_errors_of_the_table_and_of_methods),
+          SERVER_TEST(test_rpc_server__does_what_a_notification_says_and_is_silent),
+          SERVER_TEST(test_rpc_server__does_no_call_whose_caller_has_gone),
+          SERVER_TEST(test_rpc_server__takes_a_last_line_without_its_newline),
+          SERVER_TEST(test_rpc_server__answers_hundreds_of_calls_in_one_go),
+          SERVER_TEST(test_rpc_server__sends_what_is_larger_than_any_socket_buffer),
+          SERVER_TEST(test_rpc_server__sends_one_large_answer_after_another),
+          SERVER_TEST(test_rpc_server__refuses_an_endless_line_and_hangs_up),
+          SERVER_TEST(test_rpc_server__feeds_whoever_asked_after_the_answer_and_when_there_is_more),
+          SERVER_TEST(test_rpc_server__cuts_who_is_fed_and_reads_nothing),
+          SERVER_TEST(test_rpc_server__cuts_who_begins_a_line_and_stops),
+          SERVER_TEST(test_rpc_server__cuts_who_reads_nothing),
+          SERVER_TEST(test_rpc_server__refuses_one_too_many_and_recovers),
+          SERVER_TEST(test_client__gets_results_and_errors),
+          SERVER_TEST(test_client__hears_why_it_is_not_let_in),
+          SERVER_TEST(test_client__does_not_wait_longer_for_an_answer_than_it_was_told),
+          SERVER_TEST(test_client__does_not_wait_longer_to_be_let_in_than_it_was_told),
+          SERVER_TEST(test_client__says_that_nobody_is_there))

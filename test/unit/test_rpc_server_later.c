@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* Answers that come later. */
+#include "rpc/rpc_server.h"
+
+#include "server_kit.h"
+
+static void abandon(void *self)
+{
+	struct keyframe_view *sc = self;
+
+	sc->abandoned++;
+}
+
+static int later(void *self, const struct rpc_server_peer *peer, const json_t *params,
+                 struct json *result, struct err *err)
+{
+	struct keyframe_view *sc = self;
+	struct rpc_server_work work = { sc, abandon };
+
+	(void)params, (void)err;
+	json_begin_array(result); /* what was written before does not get out */
+	sc->later[sc->asked++] = peer->session;
+	rpc_server_defer(peer, &work);
+	return RPC_SERVER_LATER;
+}
+
+/* Answers who asked as the n-th, with this text, or with an error. */
+static int now(void *self, const struct rpc_server_peer *peer, const json_t *params,
+               struct json *result, struct err *err)
+{
+	struct keyframe_view *sc = self;
+	json_int_t n = json_integer_value(json_object_get(params, "n"));
+	const char *text = json_string_value(json_object_get(params, "text"));
+	struct buf value = { 0 };
+	struct err why;
+
+	(void)peer, (void)err;
+	if (text)
+		buf_printf(&value, "\"%s\"", text);
+	else
+		err_set(&why, ENOENT, "nothing was found");
+	rpc_server_answer(sc->later[n], text ? 0 : -ENOENT, &value, &why);
+	buf_done(&value);
+	json_bool(result, true);
+	return 0;
+}
+
+static const struct rpc_server_method methods[] = {
+	{ "echo", echo },   { "note", note }, { "feed", feed }, { "more", more },
+	{ "later", later }, { "now", now },   { NULL },
+};
+
+static int setup(void **state)
+{
+	return scene_open(methods, state);
+}
+
+static void say(int fd, const char *text)
+{
+	(void)!send(fd, text, strlen(text), MSG_NOSIGNAL);
+}
+
+/* What was said was heard, for this is answered behind it. */
+static void await_note(int fd)
+{
+	char line[256];
+
+	say(fd, CALL(9, "note", "{}"));
+	(void)!recv(fd, line, sizeof line, 0);
+}
+
+/* One waits, with more lines behind; the other is answered meanwhile, and makes the answer. */
+static void *wait_in_line(void *self)
+{
+	struct keyframe_view *sc = self;
+	int waiting = dial(sc), other = dial(sc);
+
+	say(waiting, CALL(1, "later", "{}") CALL("x", "echo", "{\"text\":\"a\"}")
+	                     CALL(2, "later", "{}") CALL(3, "echo", "{\"text\":\"b\"}"));
+	shutdown(waiting, SHUT_WR);
+	await_note(other);
+	sc->code = (int)recv(waiting, &(char){ 0 }, 1, MSG_DONTWAIT);
+	say(other, CALL(1, "now", "{\"n\":0,\"text\":\"done\"}"));
+	await_note(other);
+	say(other, CALL(1, "now", "{\"n\":1}"));
+	read_to_end(waiting, &sc->answer);
+	close(waiting);
+	close(other);
+	return client_ends(sc);
+}
+
+static void test_server_answer__comes_before_the_answers_to_later_lines(void **state)
+{
+	struct keyframe_view *sc = *state;
+
+	run_with(sc, wait_in_line);
+	assert_int_equal(sc->code, -1); /* nothing had come before */
+	assert_string_equal(
+		sc->answer.at,
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"done\"}\n"
+		"{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":\"a\"}\n"
+		"{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32002,\"message\":\"nothing "
+		"was found\",\"data\":{\"code\":\"not_found\"}}}\n"
+		"{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":\"b\"}\n");
+	assert_int_equal(sc->abandoned, 0);
+}
+
+/* As long as we do not listen, half a line is nobody's fault; another who begins one is cut. */
+static void *wait_with_half_a_line(void *self)
+{
+	struct keyframe_view *sc = self;
+	int waiting = dial(sc), slow = dial(sc), other = dial(sc);
+	struct buf heard = { 0 };
+
+	say(waiting, CALL(1, "later", "{}") "{\"half\"");
+	say(slow, "{\"half\"");
+	read_to_end(slow, &heard);
+	say(other, CALL(1, "now", "{\"n\":0,\"text\":\"done\"}"));
+	read_to_end(waiting, &sc->answer);
+	buf_done(&heard);
+	close(waiting);
+	close(slow);
+	close(other);
+	return client_ends(sc);
+}
+
+static void test_server_answer__is_not_cut_off_by_half_a_line_behind_the_call(void **state)
+{
+	static const char expected[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"done\"}\n";
+	struct keyframe_view *sc = *state;
+
+	sc->options.half_line_ns = 100 * NS_PER_MS;
+	run_with(sc, wait_with_half_a_line);
+	assert_ptr_equal(strstr(sc->answer.at, expected), sc->answer.at);
+	assert_non_null(strstr(sc->answer.at, "\"frame_timeout\"")); /* its own time is up now */
+}
+
+static void *be_fed_while_waiting(void *self)
+{
+	struct keyframe_view *sc = self;
+	int waiting = dial(sc), other = dial(sc);
+
+	say(waiting, CALL(1, "feed", "{}") CALL(2, "later", "{}"));
+	await_note(other);
+	say(other, CALL(1, "more", "{}"));
+	(void)read_lines_until(waiting, "\n10", &sc->answer);
+	say(other, CALL(1, "now", "{\"n\":0,\"text\":\"done\"}"));
+	(void)read_lines_until(waiting, "}", &sc->answer);
+	close(waiting);
+	close(other);
+	return client_ends(sc);
+}
+
+static void test_server_defer__lets_the_feed_go_on(void **state)
+{
+	struct keyframe_view *sc = *state;
+
+	run_with(sc, be_fed_while_waiting);
+	assert_non_null(strstr(sc->answer.at, "\n9\n10\n{\"jsonrpc\":\"2.0\",\"id\":2,"));
+}
+
+/* Nobody waits for the second; what is told behind is done all the same, what is asked is not. */
+static void *ask_and_go(void *self)
+{
+	struct keyframe_view *sc = self;
+	int waiting = dial(sc), other = dial(sc);
+
+	say(waiting, CALL(1, "later", "{}") "{\"jsonrpc\":\"2.0\",\"method\":\"note\"}\n" CALL(
+			     2, "note", "{}") CALL(3, "later", "{}"));
+	await_note(other);
+	close(waiting);
+	await_note(other);
+	await_note(other);
+	close(other);
+	return client_ends(sc);
+}
+
+static void test_server_defer__is_abandoned_when_the_caller_has_gone(void **state)
+{
+	struct keyframe_view *sc = *state;
+
+	run_with(sc, ask_and_go);
+	assert_int_equal(sc->asked, 1);
+	assert_int_equal(sc->abandoned, 1);
+	assert_int_equal(sc->noted, 4); /* the other's, and the notification */
+}
+
+static void test_server_defer__is_abandoned_for_a_notification(void **state)
+{
+	struct keyframe_view *sc = *state;
+
+	assert_string_equal(answer_to(sc, "{\"jsonrpc\":\"2.0\",\"method\":\"later\"}\n" CALL(
+						  1, "echo", "{\"text\":\"a\"}")),
+	                    "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\"}\n");
+	assert_int_equal(sc->abandoned, 1);
+}
+
+static void *ask_twice_and_stay(void *self)
+{
+	struct keyframe_view *sc = self;
+	int first = dial(sc), second = dial(sc), other = dial(sc);
+
+	say(first, CALL(1, "later", "{}"));
+	say(second, CALL(1, "later", "{}"));
+	shutdown(second, SHUT_WR);
+	await_note(other);
+	return client_ends(sc); /* they stay open up to the end of the test */
+}
+
+static void test_server_close__abandons_what_is_outstanding(void **state)
+{
+	struct keyframe_view *sc = *state;
+
+	run_with(sc, ask_twice_and_stay);
+	assert_int_equal(sc->abandoned, 0);
+	rpc_server_close(sc->server);
+	sc->server = NULL;
+	assert_int_equal(sc->abandoned, 2);
+}
+
+#define SERVER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, scene_close)
+
+RUN_TESTS(SERVER_TEST(test_server_answer__comes_before_the_answers_to_later_lines),
+          SERVER_TEST(test_server_answer__is_not_cut_off_by_half_a_line_behind_the_call),
+          SERVER_TEST(test_server_defer__lets_the_feed_go_on),
+          SERVER_TEST(test_server_defer__is_abandoned_when_the_caller_has_gone),
+          SERVER_TEST(test_server_defer__is_abandoned_for_a_notification),
+          SERVER_TEST(test_server_close__abandons_what_is_outstanding))

@@ -1,0 +1,691 @@
+/* SPDX-License-Identifier: MIT */
+#include "runfolder/runfolder.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "base/io.h"
+#include "base/json_read.h"
+#include "golden.h"
+#include "runfolder/runfolder_read.h"
+#include "store_world.h"
+
+#define WALL0_NS (UINT64_C(1790000000) * NS_PER_S)
+#define BOOT0_NS (5000 * NS_PER_S)
+
+struct keyframe_view {
+	char *dir, *path; /* path: dir/out */
+	struct runfolder *folder;
+	struct snapshot snap;
+	uint64_t cpu_ns; /* of two CPUs together */
+	uint64_t user_ns, idle_ns;
+};
+
+static int try_open(struct keyframe_view *s, uint64_t interval_ns, struct err *err)
+{
+	const struct runfolder_options options = { .path = s->path,
+		                                .job_id = "train-1",
+		                                .interval_ns = interval_ns };
+
+	return runfolder_open(&options, &s->folder, err);
+}
+
+static struct keyframe_view scene_begin(uint64_t interval_ns)
+{
+	struct keyframe_view s = { .dir = world_dir() };
+	struct err err = { 0 };
+
+	setenv("TZ", "UTC", 1);
+	s.path = xasprintf("%s/deep/out", s.dir);
+	if (try_open(&s, interval_ns, &err) < 0)
+		fail_msg("%s", err.msg);
+	return s;
+}
+
+static void scene_end(struct keyframe_view *s)
+{
+	runfolder_close(s->folder);
+	snapshot_done(&s->snap);
+	free(s->path);
+	world_rmdir(s->dir);
+}
+
+static struct job *scene_job(struct keyframe_view *s)
+{
+	return &s->snap.jobs.at[0];
+}
+
+static char *scene_load(const struct keyframe_view *s, const char *name);
+
+static void assert_count(const struct keyframe_view *s, const char *name, const char *part, size_t n)
+{
+	cleanup(freep) char *text = scene_load(s, name);
+	size_t found = 0;
+
+	for (const char *at = text; (at = strstr(at, part)); at++)
+		found++;
+	assert_int_equal(found, n);
+}
+
+/* The next snapshot, after so many ms in which two CPUs did this (percent). */
+static void scene_tick(struct keyframe_view *s, uint64_t after_ms, uint64_t user_pct, uint64_t idle_pct)
+{
+	uint64_t elapsed_ns = s->snap.seq ? after_ms * NS_PER_MS : 0;
+	struct snapshot last = { .seq = s->snap.seq,
+		                 .wall_ns = s->snap.wall_ns,
+		                 .boot_ns = s->snap.boot_ns };
+	struct job *job;
+
+	snapshot_reset(&s->snap);
+	s->snap.seq = last.seq + 1;
+	s->snap.elapsed_ns = elapsed_ns;
+	s->snap.wall_ns = last.seq ? last.wall_ns + elapsed_ns : WALL0_NS;
+	s->snap.boot_ns = last.seq ? last.boot_ns + elapsed_ns : BOOT0_NS;
+	s->cpu_ns += 2 * elapsed_ns;
+	s->user_ns += 2 * elapsed_ns / 100 * user_pct;
+	s->idle_ns += 2 * elapsed_ns / 100 * idle_pct;
+	readings_set(&s->snap.host, HOST_CPU_TOTAL, s->cpu_ns);
+	readings_set(&s->snap.host, HOST_CPU_USER, s->user_ns);
+	readings_set(&s->snap.host, HOST_CPU_IDLE, s->idle_ns);
+	job = world_push(&s->snap.jobs);
+	snprintf(job->id, sizeof job->id, "train-1");
+	snprintf(job->type, sizeof job->type, "train.py");
+	snprintf(job->command, sizeof job->command, "python train.py --epochs 3");
+	job->started_ns = WALL0_NS;
+}
+
+static void scene_put(struct keyframe_view *s)
+{
+	struct err err = { 0 };
+
+	if (runfolder_put(s->folder, &s->snap, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+static char *scene_load(const struct keyframe_view *s, const char *name)
+{
+	cleanup(freep) char *path = xasprintf("%s/%s", s->path, name);
+	struct buf text = { 0 };
+	struct err err = { 0 };
+
+	if (io_load(AT_FDCWD, path, &text, &err) < 0)
+		buf_puts(&text, "(none)");
+	return text.at ? buf_take(&text) : xstrdup("");
+}
+
+static void assert_file(const struct keyframe_view *s, const char *name, const char *wanted)
+{
+	cleanup(freep) char *text = scene_load(s, name);
+
+	assert_string_equal(text, wanted);
+}
+
+static bool has(const struct keyframe_view *s, const char *name, const char *part)
+{
+	cleanup(freep) char *text = scene_load(s, name);
+
+	return strstr(text, part) != NULL;
+}
+
+static void assert_has(const struct keyframe_view *s, const char *name, const char *part)
+{
+	cleanup(freep) char *text = scene_load(s, name);
+
+	if (!strstr(text, part))
+		fail_msg("no %s in %s: %s", part, name, text);
+}
+
+static struct event *scene_event(struct keyframe_view *s, enum event_kind kind, const char *name,
+                                 const char *text)
+{
+	struct event *e = world_push(&s->snap.events);
+
+	e->kind = kind;
+	e->wall_ns = s->snap.wall_ns - 100 * NS_PER_MS;
+	e->name = (struct text_ref){ (uint32_t)s->snap.text.len, (uint32_t)strlen(name) };
+	buf_puts(&s->snap.text, name);
+	e->text = (struct text_ref){ (uint32_t)s->snap.text.len, (uint32_t)strlen(text) };
+	buf_puts(&s->snap.text, text);
+	return e;
+}
+
+/* The recorder looks fine at the start and coarser later; lines come every two seconds. */
+static void test_folder_put__writes_cpu_lines_at_one_interval(void **state)
+{
+	static const uint64_t steps_ms[] = { 0, 50, 50, 100, 200, 600, 999, 1001, 1000, 1000 };
+	struct keyframe_view s = scene_begin(0);
+
+	for (size_t i = 0; i < ARRAY_LEN(steps_ms); i++) {
+		scene_tick(&s, steps_ms[i], i < 7 ? 40 : 10, i < 7 ? 50 : 80);
+		scene_put(&s);
+	}
+	assert_file(&s, "cpu_metrics.csv",
+	            "timestamp,usr_pct,idle_pct\n"
+	            "2026/09/21 14:13:21.999,40.0,50.0\n"
+	            "2026/09/21 14:13:24.000,10.0,80.0\n");
+	assert_has(&s, "summary.json", "\"cpu_usr_mean_pct\":20.0,\"cpu_idle_mean_pct\":70.0");
+	scene_end(&s);
+}
+
+static void test_folder_put__follows_an_interval_that_was_asked_for(void **state)
+{
+	struct keyframe_view s = scene_begin(50 * NS_PER_MS);
+
+	for (int i = 0; i < 4; i++) {
+		scene_tick(&s, 50, 25, 75);
+		scene_put(&s);
+	}
+	assert_file(&s, "cpu_metrics.csv",
+	            "timestamp,usr_pct,idle_pct\n"
+	            "2026/09/21 14:13:20.050,25.0,75.0\n"
+	            "2026/09/21 14:13:20.100,25.0,75.0\n"
+	            "2026/09/21 14:13:20.150,25.0,75.0\n");
+	scene_end(&s);
+}
+
+static void test_folder_end__counts_a_rest_of_half_a_line_or_all_there_is(void **state)
+{
+	static const struct {
+		uint64_t ms;
+		const char *lines;
+	} cases[] = {
+		{ 300, "2026/09/21 14:13:20.300,30.0,60.0\n" },
+		{ 2900, "2026/09/21 14:13:22.000,30.0,60.0\n" },
+		{ 3100, "2026/09/21 14:13:22.000,30.0,60.0\n2026/09/21 14:13:23.100,30.0,60.0\n" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct keyframe_view s = scene_begin(0);
+		struct err err = { 0 };
+		cleanup(freep) char *wanted = xasprintf(HARDWARE_FILE_CPU_HEAD "%s", cases[i].lines);
+
+		scene_tick(&s, 0, 0, 0);
+		scene_put(&s);
+		for (uint64_t at = 100; at <= cases[i].ms; at += 100) {
+			scene_tick(&s, 100, 30, 60);
+			scene_put(&s);
+		}
+		/* It is in the summary before the end: whoever is killed now loses little. */
+		assert_has(&s, "summary.json", "\"cpu_usr_mean_pct\":30.0");
+		assert_false(has(&s, "summary.json", "\"samples\":{\"cpu\":0"));
+		assert_int_equal(runfolder_end(s.folder, NULL, NULL, &err), 0);
+		assert_file(&s, "cpu_metrics.csv", wanted);
+		assert_file(&s, "report.txt", "(none)");
+		scene_end(&s);
+	}
+}
+
+static void test_folder_put__leaves_out_what_the_counters_cannot_tell(void **state)
+{
+	struct keyframe_view s = scene_begin(NS_PER_S);
+
+	scene_tick(&s, 1000, 10, 10);
+	scene_put(&s);
+	s.cpu_ns = s.user_ns = s.idle_ns = 0; /* they restarted */
+	scene_tick(&s, 1000, 10, 10);
+	s.snap.host.value[HOST_CPU_TOTAL] = 0;
+	scene_put(&s);
+	scene_tick(&s, 1000, 50, 50);
+	s.snap.host.present = 0; /* could not be read */
+	scene_put(&s);
+	assert_file(&s, "cpu_metrics.csv", HARDWARE_FILE_CPU_HEAD);
+	assert_has(&s, "summary.json", "\"cpu_usr_mean_pct\":\"/proc/stat could not be read\"");
+	scene_tick(&s, 1000, 50, 50);
+	scene_put(&s);
+	scene_tick(&s, 1000, 50, 50);
+	scene_put(&s);
+	assert_file(&s, "cpu_metrics.csv", HARDWARE_FILE_CPU_HEAD "2026/09/21 14:13:24.000,50.0,50.0\n");
+	scene_end(&s);
+}
+
+static void test_folder_put__rewrites_the_summary(void **state)
+{
+	struct keyframe_view s = scene_begin(0);
+	struct err err = { 0 };
+	struct job job;
+	struct buf text = { 0 };
+	char *summary;
+
+	scene_tick(&s, 0, 0, 0);
+	scene_put(&s);
+	assert_has(&s, "summary.json", "\"status\":\"running\"");
+	assert_has(&s, "summary.json", "\"peak_vram_mb\":\"no GPU here\"");
+	assert_has(&s, "summary.json", "\"cpu_usr_mean_pct\":\"too short a time\"");
+	scene_tick(&s, 2500, 62, 31);
+	scene_put(&s);
+	job = *scene_job(&s);
+	job.status = JOB_FAILED;
+	job.has_exit_code = true;
+	job.exit_code = 3;
+	job.ended_ns = WALL0_NS + 2500 * NS_PER_MS;
+	job.took_ns = 2500 * NS_PER_MS;
+	job.figures[JOB_FIGURE_CPU] = (struct figure){ 3100 * NS_PER_MS, QUALITY_EXACT };
+	job.figures[JOB_FIGURE_PEAK_RSS] = (struct figure){ UINT64_C(812) << 20, QUALITY_AT_LEAST };
+	runfolder_set_jax_peak(s.folder, UINT64_C(1500) << 20);
+	runfolder_set_gpu_absence(s.folder, "no GPU here: no driver");
+	assert_int_equal(runfolder_end(s.folder, &job, "A report.\n", &err), 0);
+	assert_file(&s, "report.txt", "A report.\n");
+	summary = scene_load(&s, "summary.json");
+	buf_puts(&text, summary);
+	assert_golden("run-folder-summary.json", &text);
+	buf_done(&text);
+	free(summary);
+	scene_end(&s);
+}
+
+static void test_folder_put__logs_what_was_said_and_what_befell_the_job(void **state)
+{
+	struct keyframe_view s = scene_begin(0);
+	struct err err = { 0 };
+	struct buf text = { 0 };
+	struct sheet *sheet;
+	struct event *e;
+	char *log;
+
+	scene_tick(&s, 0, 0, 0);
+	scene_event(&s, EVENT_SPAWN, "", "");
+	scene_event(&s, EVENT_MARK, "epoch", "{\"loss\":0.25,\"jax_peak_bytes_mb\":\"2048.5\"}");
+	e = scene_event(&s, EVENT_PHASE, "load data", "{\"rows\":100}");
+	e->count = 1234567890;
+	sheet = world_push(&s.snap.sheets);
+	*sheet = (struct sheet){ .num = 1, .label = "fetch", .started_ns = WALL0_NS };
+	scene_put(&s);
+	scene_put(&s); /* the same snapshot again: the sheet is not told twice, the rest was said
+	                  twice */
+	scene_tick(&s, 1000, 10, 10);
+	sheet = world_push(&s.snap.sheets);
+	*sheet = (struct sheet){ .num = 1,
+		                 .status = JOB_COMPLETED,
+		                 .started_ns = WALL0_NS,
+		                 .ended_ns = WALL0_NS + 900 * NS_PER_MS,
+		                 .has_exit_code = true };
+	sheet = world_push(&s.snap.sheets); /* began and ended since the last look */
+	*sheet = (struct sheet){ .num = 2,
+		                 .status = JOB_FAILED,
+		                 .started_ns = WALL0_NS + 910 * NS_PER_MS,
+		                 .ended_ns = WALL0_NS + 950 * NS_PER_MS,
+		                 .signal = 9 };
+	e = scene_event(&s, EVENT_KILL, "", "");
+	e->id.pid = 42;
+	e->signal = 9;
+	e->sender_pid = 7;
+	memcpy(e->comm, "worker", 7);
+	memcpy(e->sender_comm, "bash", 5);
+	e = scene_event(&s, EVENT_KILL, "", ""); /* `sheet` ends as its command did: no news */
+	e->id.pid = e->sender_pid = 41;
+	e->signal = 9;
+	memcpy(e->comm, "proctor", 8);
+	e = scene_event(&s, EVENT_LOSS, "", "ring buffer full");
+	e->job = -1;
+	e->count = 12;
+	scene_event(&s, EVENT_LIMIT, "mem", "512 MiB");
+	scene_event(&s, EVENT_LIMIT, "pids", "full")->count = 50;
+	scene_event(&s, EVENT_LIMIT, "time", "over")->count = 2 * (int64_t)NS_PER_S;
+	e = scene_event(&s, EVENT_GAP, "", "disk full");
+	e->job = -1;
+	e->count = 1500 * (int64_t)NS_PER_MS;
+	e = scene_event(&s, EVENT_OOM, "", ""); /* of somebody else */
+	e->job = -1;
+	e->id.pid = 43;
+	scene_put(&s);
+	assert_has(&s, "summary.json", "\"jax_peak_bytes_mb\":2048.5");
+	assert_int_equal(runfolder_event(s.folder, s.snap.wall_ns, "note", "{\"by\":\"host\"}", &err),
+	                 0);
+	assert_int_equal(runfolder_phase(s.folder, s.snap.wall_ns, "end", NS_PER_S, NULL, &err), 0);
+	scene_job(&s)->status = JOB_COMPLETED;
+	scene_job(&s)->took_ns = NS_PER_S;
+	assert_int_equal(runfolder_end(s.folder, scene_job(&s), NULL, &err), 0);
+	log = scene_load(&s, "run.jsonl");
+	buf_puts(&text, log);
+	assert_golden("run-folder-log.jsonl", &text);
+	buf_done(&text);
+	free(log);
+	scene_end(&s);
+}
+
+/* Times of all lines, as they stand in the log, do not go back. */
+static void assert_in_order(const struct keyframe_view *s, size_t lines)
+{
+	cleanup(freep) char *log = scene_load(s, "run.jsonl");
+	char last[32] = "";
+	size_t n = 0;
+
+	for (const char *line = log; *line; line = strchr(line, '\n') + 1, n++) {
+		char ts[32];
+
+		snprintf(ts, sizeof ts, "%.24s", line + strlen("{\"ts\":\""));
+		if (strcmp(ts, last) < 0)
+			fail_msg("%s after %s: %s", ts, last, log);
+		snprintf(last, sizeof last, "%s", ts);
+	}
+	assert_int_equal(n, lines);
+}
+
+static void test_folder_put__logs_sheets_and_marks_in_the_order_of_time(void **state)
+{
+	struct keyframe_view s = scene_begin(0);
+	struct err err = { 0 };
+
+	scene_tick(&s, 0, 0, 0);
+	scene_put(&s);
+	scene_tick(&s, 1000, 10, 10);
+	for (uint32_t num = 1; num <= 3; num++) {
+		uint64_t began_ns = WALL0_NS + num * 200 * NS_PER_MS;
+
+		*world_push(&s.snap.sheets) = (struct sheet){ .num = num,
+			                                      .status = JOB_COMPLETED,
+			                                      .started_ns = began_ns,
+			                                      .ended_ns = began_ns +
+			                                                  100 * NS_PER_MS };
+		scene_event(&s, EVENT_MARK, "before", "")->wall_ns = began_ns - 10 * NS_PER_MS;
+		scene_event(&s, EVENT_MARK, "within", "")->wall_ns = began_ns + 50 * NS_PER_MS;
+	}
+	s.snap.sheets.at[2].ended_ns = s.snap.wall_ns + NS_PER_S; /* closed as the job was over */
+	scene_put(&s);
+	scene_job(&s)->status = JOB_COMPLETED;
+	scene_job(&s)->ended_ns = s.snap.wall_ns;
+	assert_int_equal(runfolder_end(s.folder, scene_job(&s), NULL, &err), 0);
+	assert_in_order(&s, 14);
+	scene_end(&s);
+}
+
+static void test_folder_put__logs_where_an_anomaly_begins_and_ends(void **state)
+{
+	struct keyframe_view s = scene_begin(0);
+	struct anomaly a = { .kind = ANOMALY_ZOMBIE,
+		             .severity = SEVERITY_HIGH,
+		             .news = ANOMALY_BEGAN,
+		             .id = { 42, 7 },
+		             .comm = "sh",
+		             .began_wall_ns = WALL0_NS,
+		             .value = 3.5e9,
+		             .peak = 3.5e9,
+		             .threshold = 3e9 };
+
+	scene_tick(&s, 0, 0, 0);
+	*(struct anomaly *)world_push(&s.snap.anomalies) = a;
+	a.id.pid = 43;
+	a.job = -1; /* somebody else's */
+	*(struct anomaly *)world_push(&s.snap.anomalies) = a;
+	scene_put(&s);
+	assert_has(&s, "run.jsonl", "\"event\":\"monitor.anomaly\"");
+	assert_has(&s, "run.jsonl",
+	           "\"anomaly_type\":\"zombie\",\"severity\":\"high\",\"pid\":42,"
+	           "\"job_id\":\"train-1\",\"sheet_num\":null,"
+	           "\"description\":\"zombie: sh 42 not reaped for 3.5 s\","
+	           "\"metric_value\":3.5,\"threshold\":3.0,\"peak\":3.5,\"ended\":null}");
+	scene_tick(&s, 1000, 10, 10);
+	a = (struct anomaly){ .news = ANOMALY_CHANGED, .id = { 42, 7 } };
+	*(struct anomaly *)world_push(&s.snap.anomalies) = a;
+	a = (struct anomaly){ .kind = ANOMALY_MEMORY_PRESSURE,
+		              .severity = SEVERITY_CRITICAL,
+		              .news = ANOMALY_ENDED,
+		              .job = -1,
+		              .began_wall_ns = WALL0_NS,
+		              .ended_wall_ns = WALL0_NS + NS_PER_S,
+		              .peak = 1 << 30,
+		              .base = 16.0 * (1 << 30) };
+	*(struct anomaly *)world_push(&s.snap.anomalies) = a;
+	scene_put(&s);
+	assert_count(&s, "run.jsonl", "monitor.anomaly", 2);
+	assert_has(&s, "run.jsonl", "\"pid\":null,\"job_id\":null");
+	assert_has(&s, "run.jsonl", "memory pressure: 1.0 of 16.0 GiB available");
+	scene_end(&s);
+}
+
+static void scene_gpu(struct keyframe_view *s, uint32_t index, uint64_t util, uint64_t mib)
+{
+	struct gpu_sample *gpu = world_push(&s->snap.gpus);
+
+	gpu->index = index;
+	readings_set(&gpu->r, GPU_UTIL, util);
+	readings_set(&gpu->r, GPU_MEM_UTIL, util / 2);
+	readings_set(&gpu->r, GPU_MEM_USED, mib << 20);
+	readings_set(&gpu->r, GPU_MEM_TOTAL, UINT64_C(1024) << 20);
+	if (index == 0)
+		readings_set(&gpu->r, GPU_POWER, 100000 + util);
+}
+
+static void test_folder_put__writes_gpu_files_when_there_is_one(void **state)
+{
+	struct keyframe_view s = scene_begin(0);
+
+	scene_tick(&s, 0, 0, 0);
+	scene_put(&s);
+	assert_file(&s, "hw_metrics.csv", "(none)");
+	for (uint64_t i = 0; i < 4; i++) {
+		scene_tick(&s, 1000, 50, 50);
+		scene_gpu(&s, 0, i * 10, i == 1 ? 900 : 100);
+		scene_gpu(&s, 1, 100, 50);
+		scene_put(&s);
+	}
+	assert_file(&s, "hw_metrics.csv",
+	            "2026/09/21 14:13:21.000, 0, 0, 100, 1024, 100.00, [N/A], [N/A], [N/A]\n"
+	            "2026/09/21 14:13:21.000, 100, 50, 50, 1024, [N/A], [N/A], [N/A], [N/A]\n"
+	            "2026/09/21 14:13:23.000, 20, 10, 100, 1024, 100.02, [N/A], [N/A], [N/A]\n"
+	            "2026/09/21 14:13:23.000, 100, 50, 50, 1024, [N/A], [N/A], [N/A], [N/A]\n");
+	assert_file(&s, "hw_dmon.csv",
+	            HARDWARE_FILE_DMON_HEAD "    0      0      0    100\n    1    100     50     50\n"
+	                             "    0     20     10    100\n    1    100     50     50\n");
+	/* The memory that was held between two lines counts. */
+	assert_has(&s, "summary.json",
+	           "\"peak_vram_mb\":900.0,\"gpu_util_mean_pct\":55.0,\"gpu_util_max_pct\":100.0,"
+	           "\"mem_util_mean_pct\":27.5,\"mem_util_max_pct\":50.0,"
+	           "\"power_watts_mean\":100.0,\"power_watts_max\":100.0");
+	assert_has(&s, "summary.json", "\"gpu\":4}");
+	scene_end(&s);
+}
+
+/* Whoever reads the files comes to the summary that we wrote. */
+static void test_folder_end__leaves_files_that_give_the_same_summary(void **state)
+{
+	struct keyframe_view s = scene_begin(0);
+	struct buf out = { 0 };
+	struct json j = { .out = &out };
+	struct runfolder_reading reading;
+	struct err err = { 0 };
+
+	for (uint64_t i = 0; i < 99; i++) {
+		scene_tick(&s, 37 + i * 10, i * 7 % 61, i * 3 % 29);
+		scene_gpu(&s, 0, i * 13 % 101, 100 + i);
+		scene_event(&s, EVENT_MARK, "m", "{\"jax_peak_bytes_mb\":77.77}");
+		scene_put(&s);
+	}
+	scene_job(&s)->status = JOB_COMPLETED;
+	assert_int_equal(runfolder_end(s.folder, scene_job(&s), NULL, &err), 0);
+	assert_int_equal(runfolder_read(s.path, &reading, &err), 0);
+	/* The peak may be one between two lines. */
+	assert_true(reading.summary.series[RESOURCE_VRAM_MB].max_milli <= 198000);
+	reading.summary.series[RESOURCE_VRAM_MB].max_milli = 198000;
+	json_begin_object(&j);
+	resource_summary_put(&j, &reading.summary);
+	assert_has(&s, "summary.json", out.at + 1);
+	buf_done(&out);
+	scene_end(&s);
+}
+
+static void test_folder_open__moves_an_earlier_run_aside(void **state)
+{
+	struct keyframe_view s = scene_begin(0);
+	struct err err = { 0 };
+
+	for (int i = 1; i <= 3; i++) {
+		cleanup(freep) char *place = xasprintf("%s/run.%d", s.path, i);
+		cleanup(freep) char *inside = xasprintf("run.%d/summary.json", i);
+
+		scene_tick(&s, 1000, 10, 10);
+		scene_put(&s);
+		assert_int_equal(runfolder_end(s.folder, NULL, "r", &err), 0);
+		runfolder_close(s.folder);
+		s.folder = NULL;
+		assert_int_equal(try_open(&s, 0, &err), 0);
+		assert_string_equal(runfolder_moved_to(s.folder), place);
+		assert_file(&s, "report.txt", "(none)");
+		assert_file(&s, "summary.json", "(none)");
+		assert_file(&s, "cpu_metrics.csv", HARDWARE_FILE_CPU_HEAD);
+		assert_has(&s, inside, "train-1");
+	}
+	scene_end(&s);
+}
+
+static void test_folder_open__refuses_a_folder_that_is_in_use(void **state)
+{
+	struct keyframe_view s = scene_begin(0), other = { .path = s.path };
+	struct err err = { 0 };
+
+	assert_null(runfolder_moved_to(s.folder));
+	assert_int_equal(try_open(&other, 0, &err), -EBUSY);
+	assert_non_null(strstr(err.msg, s.path));
+	assert_null(other.folder);
+	scene_end(&s);
+}
+
+static void test_folder_open__follows_no_link_and_touches_no_strange_file(void **state)
+{
+	static const char *const names[] = { "run.jsonl", "summary.json", "hw_metrics.csv",
+		                             "report.txt" };
+	struct keyframe_view s = scene_begin(0);
+	struct err err = { 0 };
+
+	runfolder_close(s.folder);
+	s.folder = NULL;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		cleanup(freep) char *path = xasprintf("%s/%s", s.path, names[i]);
+
+		unlink(path);
+		assert_int_equal(symlink("/etc/passwd", path), 0);
+		assert_int_equal(try_open(&s, 0, &err), -EINVAL);
+		assert_non_null(strstr(err.msg, names[i]));
+		assert_int_equal(unlink(path), 0);
+		assert_int_equal(mkfifo(path, 0600), 0);
+		assert_int_equal(try_open(&s, 0, &err), -EINVAL);
+		assert_int_equal(unlink(path), 0);
+	}
+	scene_end(&s);
+}
+
+static void test_folder_open__says_what_is_in_the_way(void **state)
+{
+	struct keyframe_view s = { .dir = world_dir() };
+	struct err err = { 0 };
+	cleanup(freep) char *file = xasprintf("%s/file", s.dir);
+
+	close(open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	s.path = xasprintf("%s/file/out", s.dir);
+	assert_int_equal(try_open(&s, 0, &err), -ENOTDIR);
+	assert_non_null(strstr(err.msg, file));
+	scene_end(&s);
+}
+
+/* Puts until it is killed. */
+static void put_forever(struct keyframe_view *s)
+{
+	for (uint64_t i = 0;; i++) {
+		scene_tick(s, 10, i % 50, i % 40);
+		scene_event(s, EVENT_MARK, "step",
+		            "{\"n\":1,\"text\":\"so that a line is not short\"}");
+		scene_gpu(s, 0, i % 100, i % 1000);
+		scene_put(s);
+	}
+}
+
+static void assert_lines(const struct keyframe_view *s, const char *name, bool are_objects)
+{
+	cleanup(freep) char *text = scene_load(s, name);
+	struct scan rest = scan_str(text), line;
+
+	assert_true(strlen(text) == 0 || text[strlen(text) - 1] == '\n');
+	while (are_objects && scan_line(&rest, &line))
+		assert_true(json_read_is_object(line));
+}
+
+static void test_runfolder__is_whole_whenever_its_writer_is_killed(void **state)
+{
+	for (unsigned round = 0; round < 25; round++) {
+		struct keyframe_view s = scene_begin(10 * NS_PER_MS);
+		cleanup(freep) char *summary = NULL;
+		pid_t pid = fork();
+
+		if (pid == 0)
+			put_forever(&s);
+		usleep(2000 + round * 731 % 9000);
+		kill(pid, SIGKILL);
+		assert_int_equal(waitpid(pid, NULL, 0), pid);
+		summary = scene_load(&s, "summary.json");
+		assert_true(strcmp(summary, "(none)") == 0 ||
+		            json_read_is_object(scan_str(summary)));
+		assert_lines(&s, "run.jsonl", true);
+		assert_lines(&s, "cpu_metrics.csv", false);
+		scene_end(&s);
+	}
+}
+
+/* With the next line it begins to fit again. */
+static void test_folder_put__keeps_whole_lines_and_the_last_summary_on_a_full_disk(void **state)
+{
+	struct keyframe_view s = scene_begin(NS_PER_S);
+	struct rlimit before, small;
+	struct err err = { 0 };
+	char *summary;
+
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = (struct rlimit){ 40, before.rlim_max };
+	scene_tick(&s, 1000, 10, 90);
+	scene_put(&s);
+	summary = scene_load(&s, "summary.json");
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	for (int i = 0; i < 2; i++) {
+		scene_tick(&s, 1000, 10, 90);
+		assert_int_equal(runfolder_put(s.folder, &s.snap, &err), -ENOSPC);
+	}
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_non_null(strstr(err.msg, s.path));
+	assert_file(&s, "cpu_metrics.csv", HARDWARE_FILE_CPU_HEAD);
+	assert_file(&s, "summary.json", summary);
+	assert_int_equal(runfolder_lines_lost(s.folder), 2);
+	scene_tick(&s, 1000, 10, 90);
+	scene_put(&s);
+	assert_file(&s, "cpu_metrics.csv", HARDWARE_FILE_CPU_HEAD "2026/09/21 14:13:23.000,10.0,90.0\n");
+	assert_has(&s, "summary.json", "\"lines_lost\":2");
+	free(summary);
+	scene_end(&s);
+}
+
+static void test_folder_put__tells_that_the_folder_is_gone(void **state)
+{
+	struct keyframe_view s = scene_begin(0);
+	struct err err = { 0 };
+	static const char *const names[] = { "run.jsonl", "cpu_metrics.csv" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		cleanup(freep) char *path = xasprintf("%s/%s", s.path, names[i]);
+
+		assert_int_equal(unlink(path), 0);
+	}
+	assert_int_equal(rmdir(s.path), 0);
+	scene_tick(&s, 0, 0, 0);
+	assert_int_equal(runfolder_put(s.folder, &s.snap, &err), -ENOENT);
+	assert_non_null(strstr(err.msg, "summary.json"));
+	scene_end(&s);
+}
+
+RUN_TESTS(TEST(test_folder_put__logs_sheets_and_marks_in_the_order_of_time),
+          TEST(test_folder_put__logs_where_an_anomaly_begins_and_ends),
+          TEST(test_folder_put__writes_cpu_lines_at_one_interval),
+          TEST(test_folder_put__follows_an_interval_that_was_asked_for),
+          TEST(test_folder_end__counts_a_rest_of_half_a_line_or_all_there_is),
+          TEST(test_folder_put__leaves_out_what_the_counters_cannot_tell),
+          TEST(test_folder_put__rewrites_the_summary),
+          TEST(test_folder_put__logs_what_was_said_and_what_befell_the_job),
+          TEST(test_folder_put__writes_gpu_files_when_there_is_one),
+          TEST(test_folder_end__leaves_files_that_give_the_same_summary),
+          TEST(test_folder_open__moves_an_earlier_run_aside),
+          TEST(test_folder_open__refuses_a_folder_that_is_in_use),
+          TEST(test_folder_open__follows_no_link_and_touches_no_strange_file),
+          TEST(test_folder_open__says_what_is_in_the_way),
+          TEST(test_runfolder__is_whole_whenever_its_writer_is_killed),
+          TEST(test_folder_put__keeps_whole_lines_and_the_last_summary_on_a_full_disk),
+          TEST(test_folder_put__tells_that_the_folder_is_gone))

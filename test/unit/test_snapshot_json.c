@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/snapshot_json.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+
+#include "base/io.h"
+#include "check.h"
+#include "kit.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+struct keyframe_view {
+	struct sample prev, cur;
+	struct jobtab jobs;
+	struct snapshot snap;
+};
+
+static void fill_process(struct sample *s, pid_t pid, uint64_t cpu_ns)
+{
+	struct proc_sample *p = kit_proc_cpu(s, pid, 500, cpu_ns);
+
+	p->uid = 1000;
+	readings_set(&p->r, PROC_RSS, 12 * MIB + MIB / 2);
+	readings_set(&p->r, PROC_VMS, 100 * MIB);
+	readings_set(&p->r, PROC_THREADS, 4);
+}
+
+/* One job with a process, and one process of nobody of which little is known. */
+static void scene_fill(struct keyframe_view *sc)
+{
+	int32_t job;
+
+	*sc = (struct keyframe_view){ .prev = kit_sample(0), .cur = kit_sample(2 * NS_PER_S) };
+	memcpy(sc->cur.boot_id, "0f0e0d0c-0b0a-4908-8706-050403020100", sizeof sc->cur.boot_id);
+	readings_set(&sc->cur.host, HOST_MEM_TOTAL, 8192 * MIB);
+	readings_set(&sc->cur.host, HOST_MEM_AVAILABLE, 6144 * MIB);
+	readings_set(&sc->cur.host, HOST_LOAD_1, 1250);
+	readings_set(&sc->cur.cgroup, CGROUP_MEM_LIMIT, 1024 * MIB);
+	fill_process(&sc->prev, 10, NS_PER_S);
+	fill_process(&sc->cur, 10, 2 * NS_PER_S);
+	kit_proc(&sc->cur, 11, 600)->state = 'Z';
+	job = jobtab_add(&sc->jobs, "build-7", "make", WALL0_NS);
+	sc->jobs.jobs.at[job].total_sheets = 5;
+	jobtab_end_sheet(&sc->jobs, jobtab_begin_sheet(&sc->jobs, job, 1, "", WALL0_NS),
+	                 JOB_COMPLETED, WALL0_NS);
+	jobtab_begin_sheet(&sc->jobs, job, 2, "", WALL0_NS);
+	jobtab_assign(&sc->jobs, (struct proc_id){ 10, 500 }, (struct job_ref){ job, 2 });
+	snapshot_build(&sc->prev, &sc->cur, &sc->jobs,
+	               &(struct snapshot_origin){ .seq = 2, .started_boot_ns = T0_NS, .pid = 77 },
+	               &sc->snap);
+}
+
+static void scene_done(struct keyframe_view *sc)
+{
+	sample_done(&sc->prev);
+	sample_done(&sc->cur);
+	jobtab_done(&sc->jobs);
+	snapshot_done(&sc->snap);
+}
+
+static json_t *parse(const struct buf *text)
+{
+	json_error_t error;
+	json_t *parsed = json_loadb(text->at, text->len, JSON_REJECT_DUPLICATES, &error);
+
+	if (!parsed)
+		print_error("%s at byte %d of: %s\n", error.text, error.position, text->at);
+	assert_non_null(parsed);
+	return parsed;
+}
+
+static json_t *snapshot_parsed(const struct snapshot *snap)
+{
+	struct buf out = { 0 };
+	json_t *parsed;
+
+	snapshot_json(&(struct json){ .out = &out }, snap);
+	parsed = parse(&out);
+	buf_done(&out);
+	return parsed;
+}
+
+/* PROCTOR_UPDATE_GOLDEN=1 writes the file anew; look at the difference before you commit it. */
+static void assert_golden(const char *name, const struct buf *got)
+{
+	const char *root = getenv("PROCTOR_SOURCE_DIR");
+	struct buf expected = { 0 };
+	struct err err;
+	char path[512];
+
+	snprintf(path, sizeof path, "%s/test/golden/%s", root ? root : ".", name);
+	if (getenv("PROCTOR_UPDATE_GOLDEN")) {
+		int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+		assert_int_equal(io_write_all(fd, got->at, got->len), 0);
+		close(fd);
+	}
+	assert_int_equal(io_load(AT_FDCWD, path, &expected, &err), 0);
+	assert_string_equal(got->at, expected.at);
+	buf_done(&expected);
+}
+
+static void test_codec_snapshot__is_written_as_it_always_was(void **state)
+{
+	struct buf out = { 0 };
+	struct keyframe_view sc;
+
+	(void)state;
+	scene_fill(&sc);
+	snapshot_json(&(struct json){ .out = &out }, &sc.snap);
+	buf_putc(&out, '\n');
+	assert_golden("snapshot.json", &out);
+	buf_done(&out);
+	scene_done(&sc);
+}
+
+static void assert_keys(const json_t *object, const char *const *keys)
+{
+	for (; *keys; keys++) {
+		if (!json_object_get(object, *keys))
+			print_error("no key '%s'\n", *keys);
+		assert_non_null(json_object_get(object, *keys));
+	}
+}
+
+static void test_codec_snapshot__has_every_key_that_readers_rely_on(void **state)
+{
+	static const char *const snapshot_keys[] = {
+		"timestamp",
+		"daemon_pid",
+		"system_memory_total_mb",
+		"system_memory_available_mb",
+		"system_memory_used_mb",
+		"daemon_rss_mb",
+		"load_avg_1",
+		"load_avg_5",
+		"load_avg_15",
+		"processes",
+		"gpus",
+		"pressure_level",
+		"running_jobs",
+		"active_sheets",
+		"zombie_count",
+		"zombie_pids",
+		"job_progress",
+		"conductor_uptime_seconds",
+		NULL,
+	};
+	static const char *const process_keys[] = {
+		"pid",
+		"ppid",
+		"command",
+		"state",
+		"cpu_percent",
+		"rss_mb",
+		"vms_mb",
+		"threads",
+		"open_fds",
+		"age_seconds",
+		"job_id",
+		"sheet_num",
+		"syscall_counts",
+		"syscall_time_pct",
+		NULL,
+	};
+	static const char *const progress_keys[] = {
+		"job_id", "total_sheets", "last_completed_sheet", "current_sheet", "status", NULL
+	};
+	struct sample empty = kit_sample(0);
+	struct snapshot bare = { 0 };
+	struct keyframe_view sc;
+	json_t *parsed;
+
+	(void)state;
+	scene_fill(&sc);
+	parsed = snapshot_parsed(&sc.snap);
+	assert_keys(parsed, snapshot_keys);
+	for (size_t i = 0; i < 2; i++)
+		assert_keys(json_array_get(json_object_get(parsed, "processes"), i), process_keys);
+	assert_keys(json_array_get(json_object_get(parsed, "job_progress"), 0), progress_keys);
+	json_decref(parsed);
+	scene_done(&sc);
+
+	kit_build(NULL, &empty, &bare); /* nothing could be read at all */
+	parsed = snapshot_parsed(&bare);
+	assert_keys(parsed, snapshot_keys);
+	json_decref(parsed);
+	snapshot_done(&bare);
+}
+
+static void test_snapshot_json__tells_absent_from_zero(void **state)
+{
+	struct keyframe_view sc;
+	json_t *parsed, *known, *unknown;
+
+	(void)state;
+	scene_fill(&sc);
+	parsed = snapshot_parsed(&sc.snap);
+	known = json_array_get(json_object_get(parsed, "processes"), 0);
+	unknown = json_array_get(json_object_get(parsed, "processes"), 1);
+	assert_true(json_real_value(json_object_get(known, "rss_mb")) == 12.5);
+	assert_true(json_real_value(json_object_get(known, "cpu_percent")) == 50.0);
+	assert_true(json_is_null(json_object_get(known, "open_fds")));
+	assert_true(json_is_null(json_object_get(unknown, "rss_mb")));
+	assert_true(json_is_null(json_object_get(unknown, "cpu_percent")));
+	assert_true(json_is_null(json_object_get(unknown, "job_id")));
+	assert_true(json_is_null(json_object_get(unknown, "sheet_num")));
+	assert_null(json_object_get(unknown, "read_bytes")); /* ours: left out */
+	assert_true(json_is_null(json_object_get(parsed, "load_avg_5")));
+	assert_true(json_is_null(json_object_get(parsed, "pressure_level")));
+	assert_null(json_object_get(parsed, "swap_total_mb"));
+	json_decref(parsed);
+	scene_done(&sc);
+}
+
+static void test_snapshot_json__makes_valid_json_of_hostile_names(void **state)
+{
+	static const char hostile[] =
+		"a\") R 1\n{\"pid\": 0}\x1b[2J\xff\xfe\xed\xa0\x80\xf4\x90\x80\x80\\u0000\0x\x7f";
+	struct keyframe_view sc;
+	struct proc_sample *p;
+	json_t *parsed, *process;
+
+	(void)state;
+	scene_fill(&sc);
+	p = &sc.cur.procs.at[0];
+	p->command = sample_add_text(&sc.cur, hostile, sizeof hostile - 1);
+	p->state = '"';
+	memcpy(sc.jobs.jobs.at[0].id, hostile, sizeof hostile);
+	snapshot_build(&sc.prev, &sc.cur, &sc.jobs,
+	               &(struct snapshot_origin){ .seq = 2, .started_boot_ns = T0_NS }, &sc.snap);
+	parsed = NULL;
+	{
+		struct buf out = { 0 };
+		json_error_t error;
+
+		snapshot_json(&(struct json){ .out = &out }, &sc.snap);
+		assert_null(memchr(out.at, '\n', out.len)); /* one snapshot is one line of JSONL */
+		parsed = json_loadb(out.at, out.len, JSON_ALLOW_NUL, &error);
+		buf_done(&out);
+	}
+	assert_non_null(parsed);
+	process = json_array_get(json_object_get(parsed, "processes"), 0);
+	assert_int_equal(json_integer_value(json_object_get(process, "pid")), 10);
+	json_decref(parsed);
+	scene_done(&sc);
+}
+
+static void test_snapshot_json__writes_the_largest_values_as_numbers(void **state)
+{
+	static const enum metric_unit units[] = { UNIT_COUNT, UNIT_BYTES, UNIT_MIB, UNIT_NS,
+		                                  UNIT_MILLI };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(units); i++) {
+		struct buf out = { 0 };
+		struct json j = { .out = &out };
+
+		metric_json(&j, units[i], UINT64_MAX);
+		assert_true(strspn(out.at, "0123456789.") == out.len);
+		buf_done(&out);
+	}
+}
+
+static json_t *event_parsed(const struct snapshot *snap, const struct event *e)
+{
+	struct buf out = { 0 };
+	json_t *parsed;
+
+	event_json(&(struct json){ .out = &out }, snap, e);
+	parsed = parse(&out);
+	buf_done(&out);
+	return parsed;
+}
+
+static void test_codec_event__has_every_key_and_says_who_sent_the_signal(void **state)
+{
+	static const char *const keys[] = { "timestamp", "pid",        "event_type",
+		                            "exit_code", "signal_num", "job_id",
+		                            "sheet_num", "details",    NULL };
+	struct event e = { .kind = EVENT_KILL,
+		           .id = { 10, 500 },
+		           .signal = 9,
+		           .sender_pid = 12,
+		           .sender_comm = "ba\x1bsh",
+		           .wall_ns = WALL0_NS,
+		           .job = 0,
+		           .sheet = 2 };
+	struct keyframe_view sc;
+	json_t *parsed;
+
+	(void)state;
+	scene_fill(&sc);
+	parsed = event_parsed(&sc.snap, &e);
+	assert_keys(parsed, keys);
+	assert_string_equal(json_string_value(json_object_get(parsed, "event_type")), "kill");
+	assert_true(json_is_null(json_object_get(parsed, "exit_code")));
+	assert_int_equal(json_integer_value(json_object_get(parsed, "signal_num")), 9);
+	assert_string_equal(json_string_value(json_object_get(parsed, "job_id")), "build-7");
+	assert_string_equal(json_string_value(json_object_get(parsed, "details")),
+	                    "sent by ba\x1bsh (pid 12, uid 0)");
+	json_decref(parsed);
+	scene_done(&sc);
+}
+
+static void test_codec_event__tells_exit_code_zero_from_none(void **state)
+{
+	struct event e = {
+		.kind = EVENT_EXIT, .id = { 10, 500 }, .has_exit_code = true, .job = -1
+	};
+	struct snapshot none = { 0 };
+	json_t *parsed;
+
+	(void)state;
+	readings_set(&e.final, PROC_CPU_TIME, 1500 * NS_PER_MS);
+	parsed = event_parsed(&none, &e);
+	assert_true(json_is_integer(json_object_get(parsed, "exit_code")));
+	assert_true(json_is_null(json_object_get(parsed, "signal_num")));
+	assert_true(json_real_value(json_object_get(parsed, "cpu_time_seconds")) == 1.5);
+	json_decref(parsed);
+	e = (struct event){ .kind = EVENT_LOSS, .job = -1 };
+	parsed = event_parsed(&none, &e);
+	assert_true(json_is_null(json_object_get(parsed, "pid")));
+	assert_true(json_is_null(json_object_get(parsed, "exit_code")));
+	json_decref(parsed);
+}
+
+RUN_TESTS(TEST(test_codec_snapshot__is_written_as_it_always_was),
+          TEST(test_codec_snapshot__has_every_key_that_readers_rely_on),
+          TEST(test_snapshot_json__tells_absent_from_zero),
+          TEST(test_snapshot_json__makes_valid_json_of_hostile_names),
+          TEST(test_snapshot_json__writes_the_largest_values_as_numbers),
+          TEST(test_codec_event__has_every_key_and_says_who_sent_the_signal),
+          TEST(test_codec_event__tells_exit_code_zero_from_none))
