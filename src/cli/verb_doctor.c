@@ -15,7 +15,7 @@
 #include "cli/plain_user.h"
 #include "cli/user_names.h"
 #include "sqlite/db_file.h"
-#include "sqlite/db_check.h"
+#include "history/db_check.h"
 #include "view/doctor_view.h"
 
 #define CHECK_TIME_NS (2 * NS_PER_S)

@@ -4,7 +4,7 @@
 #include "sqlite/db.h"
 #include "history/history_handle.h"
 #include "history/job_query.h"
-#include "store/schema.h"
+#include "sqlite/schema_format.h"
 
 static const char text[] =
 	"SELECT a.kind, a.severity, a.pid, a.start_ticks, j.job_id, a.sheet, a.began, a.ended,"

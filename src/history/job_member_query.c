@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "store/statements.h"
+#include "sqlite/schema_format.h"
 #include "history/history_handle.h"
 #include "history/job_query.h"
 
@@ -49,7 +49,7 @@ static int prepare_sheets(struct history *r, const char *job_id, sqlite3_stmt **
 	               " t.pid, coalesce(t.processes, s.n), coalesce(t.cpu_time_us, s.cpu),"
 	               " coalesce(t.cpu_time_us_q, s.cpu_q), coalesce(t.peak_rss_kib, s.peak),"
 	               " coalesce(t.peak_rss_kib_q, s.peak_q), coalesce(t.max_cpu, s.max_cpu)"
-	               " FROM job j JOIN sheet t ON t.job = j.id LEFT JOIN (" STATEMENT_SHEET_SUMS
+	               " FROM job j JOIN sheet t ON t.job = j.id LEFT JOIN (" SCHEMA_SHEET_SUMS
 	               " AND p.sheet IS NOT NULL GROUP BY p.sheet) s ON s.num = t.num"
 	               " AND t.status = 0 WHERE j.job_id = ?2 ORDER BY t.num",
 	               job_id, ret, err);

@@ -8,8 +8,7 @@
 
 #include "history/gpu_query.h"
 #include "history/history_handle.h"
-#include "store/schema.h"
-#include "store/sql_views.h"
+#include "sqlite/schema_format.h"
 
 /* What the snapshot's own row says. */
 struct spine {
@@ -198,8 +197,8 @@ static int read_host(struct history *r, const struct spine *spine, struct snapsh
 	to->elapsed_ns = (uint64_t)sqlite3_column_int64(r->host, 0) * NS_PER_US;
 	to->procs_complete = sqlite3_column_int(r->host, 1) != 0;
 	pressure = db_column_or_absent(r->host, 2);
-	if (pressure >= 0 && pressure < VIEW_PRESSURES)
-		to->pressure_level = view_pressure_names[pressure];
+	if (pressure >= 0 && pressure < SCHEMA_PRESSURES)
+		to->pressure_level = schema_pressure_names[pressure];
 	to->running_jobs = (uint32_t)sqlite3_column_int64(r->host, 3);
 	to->active_sheets = (uint32_t)sqlite3_column_int64(r->host, 4);
 	to->cpu_busy_ratio = column_ratio_inside(db_column_or_absent(r->host, 5));

@@ -6,7 +6,7 @@
 
 #include "job/adoption.h"
 #include "kernel/hang_proof.h"
-#include "probe/tasks/process_slots.h"
+#include "model/process_slots.h"
 
 /* What a job claims; its place is the job's in the table. */
 struct claim {

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sqlite/schema_format.h"
+
 /* What a unit's key ends with outside, what its column ends with, how much smaller the stored
  * integer is, and how many stored units make one shown unit. */
 static const struct {
@@ -97,3 +99,6 @@ double column_ratio_inside(int64_t stored)
 {
 	return stored < 0 ? NAN : (double)stored / 1000;
 }
+
+const char *const schema_pressure_names[] = { "none", "low", "medium", "high", "critical" };
+static_assert(ARRAY_LEN(schema_pressure_names) == SCHEMA_PRESSURES, "one name a level");

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "store/schema.h"
+#include "sqlite/schema_format.h"
 
 #define ROWS_MAX ((size_t)1 << 22)
 

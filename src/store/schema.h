@@ -7,20 +7,7 @@
 #pragma once
 
 #include "sqlite/db.h"
-
-#define SCHEMA_APPLICATION_ID 0x70726374 /* "prct" */
-#define SCHEMA_VERSION 4
-
-/* The ids nest: a keyframe's id is a multiple of 2^20; a process's row in it is at keyframe +
- * slot, the slot being the low 20 bits of process.id; its change at the n-th snapshot of the
- * keyframe is at that << 12 | n. */
-#define SCHEMA_SLOT_BITS 20
-#define SCHEMA_AT_BITS 12
-#define SCHEMA_SLOTS ((int64_t)1 << SCHEMA_SLOT_BITS)
-#define SCHEMA_ATS ((int64_t)1 << SCHEMA_AT_BITS)
-
-/* anomaly.id is recorder.id << 32 | the number of the episode. */
-#define SCHEMA_EPISODE_BITS 32
+#include "sqlite/schema_format.h"
 
 /* Makes the schema in an empty database or brings an older one up to date, all or nothing. One that
  * carries the stamp of this program's schema and that nobody changed since is left as it is;

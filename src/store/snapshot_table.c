@@ -73,8 +73,8 @@ static int begin_keyframe(struct store *st, const struct snapshot *snap, int64_t
 
 static int64_t pressure_code(const char *level)
 {
-	for (int i = 0; level && i < VIEW_PRESSURES; i++)
-		if (!strcmp(level, view_pressure_names[i]))
+	for (int i = 0; level && i < SCHEMA_PRESSURES; i++)
+		if (!strcmp(level, schema_pressure_names[i]))
 			return i;
 	return COLUMN_ABSENT;
 }

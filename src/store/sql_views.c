@@ -10,9 +10,6 @@
 #include "store/gpu_views.h"
 #include "store/job_views.h"
 
-const char *const view_pressure_names[] = { "none", "low", "medium", "high", "critical" };
-static_assert(ARRAY_LEN(view_pressure_names) == VIEW_PRESSURES, "one name a level");
-
 /* "s.rss_kib/1024.0 AS rss_mb" */
 static void put_metric(struct buf *sql, const struct metric *m, const char *table)
 {
@@ -69,7 +66,7 @@ static void put_snapshots(struct buf *sql)
 	put_metric(sql, &host_metrics[HOST_LOAD_15], "h");
 	view_put_gpu_columns(sql);
 	buf_puts(sql, ", ");
-	view_put_case(sql, "h.pressure", view_pressure_names, VIEW_PRESSURES);
+	view_put_case(sql, "h.pressure", schema_pressure_names, SCHEMA_PRESSURES);
 	buf_puts(sql, " AS pressure_level, h.running_jobs AS running_jobs,"
 	              " h.active_sheets AS active_sheets"
 	              " FROM snapshot s LEFT JOIN host h ON h.id = s.id");

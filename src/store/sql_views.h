@@ -12,7 +12,3 @@ struct view {
 
 enum { VIEW_COUNT = 12 };
 extern const struct view views[VIEW_COUNT];
-
-/* Levels of pressure: the code in snapshot.pressure is the index. */
-extern const char *const view_pressure_names[];
-enum { VIEW_PRESSURES = 5 };

@@ -2,30 +2,11 @@
 /* statements.h - the writer's statements, prepared once and kept. */
 #pragma once
 
-#include "model/own_program.h"
-#include "model/quality.h"
 #include "sqlite/column.h"
 #include "sqlite/db.h"
+#include "sqlite/schema_format.h"
 
-/* What the rows of processes tell together: exact when the kernel told the last of each. The
- * numbers are of enum quality. */
-#define STATEMENT_SUMS                                                                                 \
-	"SELECT p.sheet AS num, count(*) AS n, sum(p.cpu_time_us) AS cpu,"                         \
-	" max(coalesce(p.peak_rss_kib, p.max_rss_kib)) AS peak, max(p.max_cpu) AS max_cpu,"        \
-	" iif(count(p.cpu_time_us), iif(min(coalesce(p.final, 0) & 1), 3, 2), NULL) AS cpu_q,"     \
-	" iif(count(coalesce(p.peak_rss_kib, p.max_rss_kib)),"                                     \
-	" iif(min(coalesce(p.final, 0) & 2), 3, 1), NULL) AS peak_q"                               \
-	" FROM process p WHERE p.job_id = ?2"
-/* A sheet is what its command took, not who watched over it. */
-#define STATEMENT_SHEET_SUMS STATEMENT_SUMS " AND p.comm IS NOT '" OURS_NAME "'"
-#define STATEMENT_SET_SUMS                                                                             \
-	" processes = s.n, cpu_time_us = s.cpu, cpu_time_us_q = s.cpu_q, peak_rss_kib = s.peak,"   \
-	" peak_rss_kib_q = s.peak_q, max_cpu = s.max_cpu"
 #define STATEMENT_MEAN(column) "CAST(round(avg(" column ")) AS INTEGER)"
-static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 3 &&
-                      FINAL_CPU == 1 && FINAL_PEAK == 2,
-              "the numbers above");
-
 /* X(id, text); NULL: built from the metric tables in statements.c. */
 /* clang-format off */
 #define QUERIES(X)                                                                                 \
@@ -111,15 +92,15 @@ static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 
 		   " cpu_us_q = coalesce(cpu_us_q, s.cpu_q),"                                      \
 		   " peak_rss_kib = iif(peak_rss_kib_q, peak_rss_kib, s.peak),"                    \
 		   " peak_rss_kib_q = coalesce(peak_rss_kib_q, s.peak_q)"                          \
-		   " FROM (" STATEMENT_SUMS ") s WHERE job.id = ?1")                                   \
+		   " FROM (" SCHEMA_SUMS ") s WHERE job.id = ?1")                                   \
 	X(PUT_SHEET, "INSERT INTO sheet(job, num, label, status, started, ended, exit_code,"       \
 		     " signal, pid) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"                    \
 		     " ON CONFLICT DO UPDATE SET label = ?3, status = ?4, started = ?5,"           \
 		     " ended = ?6, exit_code = ?7, signal = ?8, pid = ?9")                         \
-	X(SUM_SHEET, "UPDATE sheet SET" STATEMENT_SET_SUMS                                             \
-		     " FROM (" STATEMENT_SHEET_SUMS " AND p.sheet = ?3) s WHERE job = ?1"             \
+	X(SUM_SHEET, "UPDATE sheet SET" SCHEMA_SET_SUMS                                             \
+		     " FROM (" SCHEMA_SHEET_SUMS " AND p.sheet = ?3) s WHERE job = ?1"             \
 		     " AND sheet.num = ?3")                                                        \
-	X(SUM_SHEETS, "UPDATE sheet SET" STATEMENT_SET_SUMS " FROM (" STATEMENT_SHEET_SUMS                 \
+	X(SUM_SHEETS, "UPDATE sheet SET" SCHEMA_SET_SUMS " FROM (" SCHEMA_SHEET_SUMS                 \
 		      " AND p.sheet IS NOT NULL GROUP BY p.sheet) s WHERE job = ?1"                \
 		      " AND sheet.num = s.num")
 /* clang-format on */

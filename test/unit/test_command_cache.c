@@ -3,7 +3,7 @@
 
 #include "kernel/hidepid.h"
 #include "kernel/kernel_file.h"
-#include "probe/tasks/process_slots.h"
+#include "model/process_slots.h"
 #include "tree.h"
 
 static struct command_cache *open_commands(const struct tree *t)

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "model/redaction.h"
-#include "probe/tasks/process_slots.h"
+#include "model/process_slots.h"
 
 #define EMPTY_TRIES                                                                                \
 	3 /* a process in the middle of an exec has an empty command line for a moment */

@@ -13,7 +13,7 @@
 #include "kernel/kernel_file.h"
 #include "kernel/hang_proof.h"
 #include "probe/probe.h"
-#include "probe/tasks/process_slots.h"
+#include "model/process_slots.h"
 #include "kernel/process_files.h"
 
 #define TURNS_PER_TICK 32

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sqlite/db_check.h"
+#include "history/db_check.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "probe/tasks/process_slots.h"
+#include "model/process_slots.h"
 
 #define SEATS_MAX ((size_t)1 << 22) /* the kernel's own ceiling for pids */
 #define SCANS_REMEMBERED 2

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* schema_format.h - the numbers that writers and readers of the database agree on: its version, how
+ * ids nest, codes, and the sums over process rows. store/schema.h makes the tables. */
+#pragma once
+
+#include "model/own_program.h"
+#include "model/quality.h"
+#include "sqlite/column.h"
+
+#define SCHEMA_APPLICATION_ID 0x70726374 /* "prct" */
+#define SCHEMA_VERSION 4
+
+/* The ids nest: a keyframe's id is a multiple of 2^20; a process's row in it is at keyframe +
+ * slot, the slot being the low 20 bits of process.id; its change at the n-th snapshot of the
+ * keyframe is at that << 12 | n. */
+#define SCHEMA_SLOT_BITS 20
+#define SCHEMA_AT_BITS 12
+#define SCHEMA_SLOTS ((int64_t)1 << SCHEMA_SLOT_BITS)
+#define SCHEMA_ATS ((int64_t)1 << SCHEMA_AT_BITS)
+
+/* anomaly.id is recorder.id << 32 | the number of the episode. */
+#define SCHEMA_EPISODE_BITS 32
+
+/* Levels of pressure: the code in snapshot.pressure is the index. */
+extern const char *const schema_pressure_names[];
+enum { SCHEMA_PRESSURES = 5 };
+
+/* What the rows of processes tell together: exact when the kernel told the last of each. The
+ * numbers are of enum quality. */
+#define SCHEMA_SUMS                                                                                 \
+	"SELECT p.sheet AS num, count(*) AS n, sum(p.cpu_time_us) AS cpu,"                         \
+	" max(coalesce(p.peak_rss_kib, p.max_rss_kib)) AS peak, max(p.max_cpu) AS max_cpu,"        \
+	" iif(count(p.cpu_time_us), iif(min(coalesce(p.final, 0) & 1), 3, 2), NULL) AS cpu_q,"     \
+	" iif(count(coalesce(p.peak_rss_kib, p.max_rss_kib)),"                                     \
+	" iif(min(coalesce(p.final, 0) & 2), 3, 1), NULL) AS peak_q"                               \
+	" FROM process p WHERE p.job_id = ?2"
+/* A sheet is what its command took, not who watched over it. */
+#define SCHEMA_SHEET_SUMS SCHEMA_SUMS " AND p.comm IS NOT '" OURS_NAME "'"
+#define SCHEMA_SET_SUMS                                                                             \
+	" processes = s.n, cpu_time_us = s.cpu, cpu_time_us_q = s.cpu_q, peak_rss_kib = s.peak,"   \
+	" peak_rss_kib_q = s.peak_q, max_cpu = s.max_cpu"
+static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 3 &&
+                      FINAL_CPU == 1 && FINAL_PEAK == 2,
+              "the numbers above");
