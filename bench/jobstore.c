@@ -37,7 +37,7 @@ static struct anomaly_stage look(void)
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
 	return (struct anomaly_stage){ (uint64_t)cpu.tv_sec * NS_PER_S + (uint64_t)cpu.tv_nsec,
-		               clock_mono_ns() };
+		                       clock_mono_ns() };
 }
 
 static void lap(struct anomaly_stage *w, struct cost *to, size_t i)

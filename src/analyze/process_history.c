@@ -148,7 +148,8 @@ static void pair_all(struct process_history *h, const struct snapshot *snap,
 		drop_trail(h, old->at[i++]);
 }
 
-static struct trail *find_trail(struct process_history *h, const struct snapshot *snap, struct proc_id id)
+static struct trail *find_trail(struct process_history *h, const struct snapshot *snap,
+                                struct proc_id id)
 {
 	const struct proc_snap *p = snapshot_find(snap, id.pid);
 
@@ -201,7 +202,7 @@ static void shrink(struct process_history *h)
 }
 
 void process_history_feed(struct process_history *h, const struct snapshot *snap,
-                  const struct anomaly_config *config)
+                          const struct anomaly_config *config)
 {
 	struct trail_index old = h->order;
 

@@ -43,7 +43,7 @@ struct process_history {
 
 /* A snapshot of events only, or one in which no process could be read, changes nothing. */
 void process_history_feed(struct process_history *h, const struct snapshot *snap,
-                  const struct anomaly_config *config);
+                          const struct anomaly_config *config);
 void process_history_done(struct process_history *h);
 
 /* Of the n-th process of the snapshot that was fed last. */

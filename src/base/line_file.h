@@ -16,7 +16,8 @@ struct line_file {
 };
 
 /* Makes it; -EEXIST when something of that name is there already, a symlink too. */
-int line_file_create(int dir_fd, const char *name, struct line_file *ret, struct err *err) must_check;
+int line_file_create(int dir_fd, const char *name, struct line_file *ret, struct err *err)
+	must_check;
 /* The line comes with its newline. -ENOSPC when the disk is full; counted in `lost`. */
 int line_file_put(struct line_file *f, const char *line, size_t len, struct err *err) must_check;
 void line_file_close(struct line_file *f);

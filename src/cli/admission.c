@@ -23,7 +23,8 @@ static void pause_for(uint64_t ns)
 		;
 }
 
-static int ask_daemon(const struct admission *room, const char *job_type, json_t **ret, struct err *err)
+static int ask_daemon(const struct admission *room, const char *job_type, json_t **ret,
+                      struct err *err)
 {
 	cleanup(buf_done) struct buf params = { 0 };
 	struct json j = { .out = &params };
@@ -49,8 +50,8 @@ static int take_answer(const json_t *answer, struct admission_answer *ret, struc
 	const char *why = rpc_answer_text(answer, "reason");
 
 	*ret = (struct admission_answer){ .is_from_daemon = true,
-		                     .delay_ns = rpc_answer_ns(answer, "delay_seconds"),
-		                     .admits_job = rpc_answer_is(answer, "allowed") };
+		                          .delay_ns = rpc_answer_ns(answer, "delay_seconds"),
+		                          .admits_job = rpc_answer_is(answer, "allowed") };
 	if (!level || !pressure_parse(level, &ret->pressure.level))
 		return err_set(err, EPROTO, "the daemon's answer has no level");
 	snprintf(ret->pressure.why, sizeof ret->pressure.why, "%s", why ? why : "");
@@ -102,7 +103,8 @@ static void tell_change(struct admission *room, int r, const struct err *why)
 	room->is_told = true;
 }
 
-int admission_ask(struct admission *room, const char *job_type, struct admission_answer *ret, struct err *err)
+int admission_ask(struct admission *room, const char *job_type, struct admission_answer *ret,
+                  struct err *err)
 {
 	json_t *answer = NULL;
 	int r = ask_daemon(room, job_type, &answer, err);

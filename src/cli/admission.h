@@ -26,8 +26,8 @@ struct admission_answer {
 };
 
 /* `job_type`: what is to be started; NULL: not told. */
-int admission_ask(struct admission *room, const char *job_type, struct admission_answer *ret, struct err *err)
-	must_check;
+int admission_ask(struct admission *room, const char *job_type, struct admission_answer *ret,
+                  struct err *err) must_check;
 /* Until a job may begin, and then the delay that its level asks for. Why it waits is told once. A
  * machine that cannot be looked at holds up nobody: told, too. */
 void admission_wait(struct admission *room, const char *job_type);

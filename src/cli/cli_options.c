@@ -60,7 +60,7 @@ static const char *nearest_option(const struct opt *opts, int argc, char **argv,
 	for (int i = 0; i < argc && !near.word; i++)
 		if (strncmp(argv[i], "--", 2) == 0 && strstr(message, argv[i]))
 			near = (struct suggestion){ .word = argv[i] + 2,
-				              .len = strcspn(argv[i] + 2, "=") };
+				                    .len = strcspn(argv[i] + 2, "=") };
 	for (; near.word && opts->name; opts++)
 		suggestion_offer(&near, opts->name);
 	return near.best;

@@ -34,7 +34,8 @@ static pid_t pid_of(const struct daemon_client *ask)
 {
 	struct ucred cred;
 
-	return ask->client && socket_address_peer(rpc_client_fd(ask->client), &cred) == 0 ? cred.pid : 0;
+	return ask->client && socket_address_peer(rpc_client_fd(ask->client), &cred) == 0 ? cred.pid
+	                                                                                  : 0;
 }
 
 /* Who it is that does not answer: "the daemon at /run/proctor/daemon.sock, process 4711,". */
@@ -59,7 +60,8 @@ int daemon_client_open(const char *socket, struct daemon_client *ret, struct err
 
 	*ret = (struct daemon_client){ 0 };
 	for (unsigned i = 0; is_absent(r) && daemon_client_place(socket, i, ret->path); i++)
-		r = rpc_client_open(ret->path, clock_mono_ns() + DAEMON_CLIENT_PATIENCE_NS, &ret->client, err);
+		r = rpc_client_open(ret->path, clock_mono_ns() + DAEMON_CLIENT_PATIENCE_NS,
+		                    &ret->client, err);
 	if (is_absent(r))
 		return err_set(err, ENOENT, "no daemon answers at %.200s", ret->path);
 	ret->is_there = r == 0 || r == -ETIMEDOUT;
@@ -67,10 +69,11 @@ int daemon_client_open(const char *socket, struct daemon_client *ret, struct err
 	return name_it(ret, r, err);
 }
 
-int daemon_client_call(struct daemon_client *ask, const char *method, const char *params, json_t **ret, struct err *err)
+int daemon_client_call(struct daemon_client *ask, const char *method, const char *params,
+                       json_t **ret, struct err *err)
 {
-	int r = rpc_client_call(ask->client, method, params, clock_mono_ns() + DAEMON_CLIENT_PATIENCE_NS, ret,
-	                    err);
+	int r = rpc_client_call(ask->client, method, params,
+	                        clock_mono_ns() + DAEMON_CLIENT_PATIENCE_NS, ret, err);
 
 	return name_it(ask, r, err);
 }

@@ -19,7 +19,7 @@ struct daemon_client {
 };
 
 /* The row of --socket for a table of options. */
-#define DAEMON_CLIENT_OPT(to)                                                                                \
+#define DAEMON_CLIENT_OPT(to)                                                                      \
 	{                                                                                          \
 		"socket", 0, OPT_PATH, to, "PATH", "the daemon's socket, no other"                 \
 	}
@@ -28,8 +28,8 @@ struct daemon_client {
 bool daemon_client_place(const char *socket, unsigned nth, char ret[static CONFIG_PATH_MAX]);
 /* -ENOENT: there is none. The message is a line for identities. Close it in any case. */
 int daemon_client_open(const char *socket, struct daemon_client *ret, struct err *err) must_check;
-int daemon_client_call(struct daemon_client *ask, const char *method, const char *params, json_t **ret, struct err *err)
-	must_check;
+int daemon_client_call(struct daemon_client *ask, const char *method, const char *params,
+                       json_t **ret, struct err *err) must_check;
 void daemon_client_close(struct daemon_client *ask);
 /* The error and, where there is one, the remedy. CLI_DAEMON. */
 int daemon_client_tell(const struct err *err);

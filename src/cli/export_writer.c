@@ -40,15 +40,16 @@ static int read_processes(struct export *x, reader_process_fn fn, struct err *er
 {
 	return flush_after(x,
 	                   history_job_processes(x->recorded->reader, x->job->id,
-	                                        JOB_SELECTION_PROCESSES_MAX, fn, x, err),
+	                                         JOB_SELECTION_PROCESSES_MAX, fn, x, err),
 	                   err);
 }
 
 static int read_samples(struct export *x, reader_sum_fn fn, struct err *err)
 {
-	return flush_after(
-		x, history_job_sums(x->recorded->reader, x->job->id, JOB_SELECTION_SUMS_MAX, fn, x, err),
-		err);
+	return flush_after(x,
+	                   history_job_sums(x->recorded->reader, x->job->id, JOB_SELECTION_SUMS_MAX,
+	                                    fn, x, err),
+	                   err);
 }
 
 static int read_events(struct export *x, reader_event_fn fn, struct err *err)

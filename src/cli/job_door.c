@@ -51,8 +51,8 @@ static int no_door(int r, const char *id, const char *path, struct err *err)
 	return err_wrap(err, "job '%s' does not answer", id);
 }
 
-int job_door_call(const struct cli *cli, const char *method, const char *params, json_t **ret_result,
-              struct err *err)
+int job_door_call(const struct cli *cli, const char *method, const char *params,
+                  json_t **ret_result, struct err *err)
 {
 	uint64_t deadline_ns = clock_mono_ns() + PATIENCE_NS;
 	cleanup(rpc_client_closep) struct rpc_client *client = NULL;
@@ -74,7 +74,7 @@ int job_door_call(const struct cli *cli, const char *method, const char *params,
 }
 
 int job_door_note(const struct cli *cli, const char *name, char *const *pairs, size_t n,
-              struct buf *ret)
+                  struct buf *ret)
 {
 	struct json j = { .out = ret };
 	struct err err;

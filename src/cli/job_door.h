@@ -10,10 +10,10 @@
 /* One call, over within a second whatever happens. -ENOENT: there is no surrounding job, or it has
  * no door any more; other errors: it does not answer, or refuses. The message is a line for identities.
  */
-int job_door_call(const struct cli *cli, const char *method, const char *params, json_t **ret_result,
-              struct err *err) must_check;
+int job_door_call(const struct cli *cli, const char *method, const char *params,
+                  json_t **ret_result, struct err *err) must_check;
 
 /* What `mark` and `phase` send: a name and KEY=VALUE words. `ret` is the text of an object
  * {"name":…,"data":{…} that is not closed yet. CLI_OK, or CLI_USAGE and told. */
 int job_door_note(const struct cli *cli, const char *name, char *const *pairs, size_t n,
-              struct buf *ret);
+                  struct buf *ret);

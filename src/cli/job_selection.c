@@ -81,7 +81,7 @@ static int add_sum(void *self, const struct job_sum_record *s)
 }
 
 int job_selection_events(struct job_selection *r, const char *job_id, uint64_t kinds, size_t limit,
-                    reader_event_fn fn, int (*flush)(void *self), void *self, struct err *err)
+                         reader_event_fn fn, int (*flush)(void *self), void *self, struct err *err)
 {
 	struct history_cursor at = { 0 };
 
@@ -109,15 +109,15 @@ int job_selection_report(struct job_selection *r, struct report *report, struct 
 	int n = history_sheets(r->reader, id, add_sheet, report, err);
 
 	if (n >= 0)
-		n = history_job_processes(r->reader, id, JOB_SELECTION_PROCESSES_MAX, add_process, report,
-		                         err);
+		n = history_job_processes(r->reader, id, JOB_SELECTION_PROCESSES_MAX, add_process,
+		                          report, err);
 	if (n >= 0)
 		n = history_job_sums(r->reader, id, REPORT_SUMS_MAX, add_sum, report, err);
 	if (n >= 0)
 		n = history_job_gpus(r->reader, id, add_gpu, report, err);
 	if (n >= 0)
 		n = history_job_anomalies(r->reader, id, REPORT_ANOMALIES_MAX, add_anomaly, report,
-		                         err);
+		                          err);
 	if (n < 0)
 		return n;
 	n = job_selection_events(r, id, REPORT_KINDS, SIZE_MAX, add_event, NULL, report, err);

@@ -20,10 +20,11 @@ void job_selection_close(struct job_selection *r);
 int job_selection_find(struct job_selection *r, const char *name, struct job *ret);
 
 /* All of the job's records into a report. 0 or -errno. */
-int job_selection_report(struct job_selection *r, struct report *report, struct err *err) must_check;
+int job_selection_report(struct job_selection *r, struct report *report, struct err *err)
+	must_check;
 /* Its events, page by page; between pages `flush` may write. NULL: nothing to do. */
 int job_selection_events(struct job_selection *r, const char *job_id, uint64_t kinds, size_t limit,
-                    reader_event_fn fn, int (*flush)(void *self), void *self, struct err *err)
+                         reader_event_fn fn, int (*flush)(void *self), void *self, struct err *err)
 	must_check;
 
 #define JOB_SELECTION_PROCESSES_MAX ((size_t)1 << 20)

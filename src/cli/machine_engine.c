@@ -10,7 +10,8 @@
 
 #define BUDGET_RATIO 0.01 /* of one core */
 
-struct engine_tuning machine_engine_tuning(const struct machine_engine *m, const struct config *config)
+struct engine_tuning machine_engine_tuning(const struct machine_engine *m,
+                                           const struct config *config)
 {
 	return (struct engine_tuning){
 		.interval_ns = m->interval_ns != UINT64_MAX ? m->interval_ns

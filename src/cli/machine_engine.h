@@ -28,6 +28,7 @@ struct machine_engine {
 int machine_engine_open(const struct cli *cli, const char *kind, struct machine_engine *m);
 void machine_engine_done(struct machine_engine *m);
 /* What may change while it goes on, as this configuration has it. */
-struct engine_tuning machine_engine_tuning(const struct machine_engine *m, const struct config *config);
+struct engine_tuning machine_engine_tuning(const struct machine_engine *m,
+                                           const struct config *config);
 /* The last words; what it did and cost. */
 void machine_engine_tell_end(const struct engine_totals *t, uint64_t wall_ns);

@@ -24,7 +24,7 @@ static void put(struct json *j, const struct report *report)
 }
 
 int report_reply(const char *db_path, const char *job_id, const struct history_leash *leash,
-                  struct json *result, struct err *err)
+                 struct json *result, struct err *err)
 {
 	cleanup(history_closep) struct history *reader = NULL;
 	struct report report = { .now_ns = clock_wall_ns() };

@@ -8,4 +8,4 @@
 #include "history/history.h"
 
 int report_reply(const char *db_path, const char *job_id, const struct history_leash *leash,
-                  struct json *result, struct err *err) must_check;
+                 struct json *result, struct err *err) must_check;

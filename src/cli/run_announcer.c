@@ -134,7 +134,8 @@ struct run_announcer *run_announcer_new(struct loop *loop, struct jobhost *host)
 	return h;
 }
 
-void run_announcer_begin_sheet(struct run_announcer *h, const struct job_input_sheet *begun, uint32_t num)
+void run_announcer_begin_sheet(struct run_announcer *h, const struct job_input_sheet *begun,
+                               uint32_t num)
 {
 	struct sheet sheet = { .num = num, .pid = begun->pid };
 
@@ -150,8 +151,8 @@ void run_announcer_end_sheet(struct run_announcer *h, uint32_t num, const struct
 		say_sheet_end(h, h->herald, num, how);
 }
 
-void run_announcer_say(struct run_announcer *h, enum event_kind kind, const char *name, uint64_t took_ns,
-                    const char *data_json)
+void run_announcer_say(struct run_announcer *h, enum event_kind kind, const char *name,
+                       uint64_t took_ns, const char *data_json)
 {
 	struct json j;
 

@@ -10,5 +10,6 @@ struct user_names {
 	struct map names; /* uid → owned name, 0: it has none */
 };
 
-const char *user_names_name(void *self, uint32_t uid); /* self is a struct user_names; NULL: no name */
+const char *user_names_name(void *self,
+                            uint32_t uid); /* self is a struct user_names; NULL: no name */
 void user_names_done(struct user_names *users);

@@ -55,11 +55,12 @@ static int show(struct job_selection *recorded, struct stream *s, uint64_t kinds
 {
 	const struct job *job = &s->names.job;
 	struct err err = { 0 };
-	int r = history_job_processes(recorded->reader, job->id, JOB_SELECTION_PROCESSES_MAX, add_name,
-	                             &s->names, &err);
+	int r = history_job_processes(recorded->reader, job->id, JOB_SELECTION_PROCESSES_MAX,
+	                              add_name, &s->names, &err);
 
 	if (r >= 0)
-		r = job_selection_events(recorded, job->id, kinds, count, put_event, flush, s, &err);
+		r = job_selection_events(recorded, job->id, kinds, count, put_event, flush, s,
+		                         &err);
 	if (s->written != CLI_OK)
 		return s->written;
 	if (r < 0)

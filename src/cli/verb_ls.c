@@ -117,7 +117,8 @@ static int show(const struct cli *cli, struct list *list, const struct job_filte
 }
 
 /* A parent is named as any job is. */
-static int find_parent(struct job_selection *recorded, struct job_filter *filter, struct job *parent)
+static int find_parent(struct job_selection *recorded, struct job_filter *filter,
+                       struct job *parent)
 {
 	int status = filter->parent ? job_selection_find(recorded, filter->parent, parent) : CLI_OK;
 

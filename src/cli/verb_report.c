@@ -68,7 +68,7 @@ static int report_job(const struct cli *cli, struct job_selection *recorded, con
 	report.user = user_names_name(&users, report.job.uid);
 	find_machine(recorded, &report, host);
 	status = job_selection_report(recorded, &report, &err) < 0 ? cli_failed(&err)
-	                                                      : use(cli, &report, arg);
+	                                                           : use(cli, &report, arg);
 	report_done(&report);
 	user_names_done(&users);
 	return status;

@@ -279,8 +279,8 @@ static void claim_job_id(struct run *run)
 static void open_folder(struct run *run)
 {
 	const struct runfolder_options options = { .path = run->out,
-		                                .job_id = run->job.id,
-		                                .interval_ns = run->interval_ns };
+		                                   .job_id = run->job.id,
+		                                   .interval_ns = run->interval_ns };
 	struct err err;
 
 	if (!run->out)
@@ -451,7 +451,7 @@ static int give_up(struct run *run, struct jobhost *host, struct err *err)
 
 	run_door_close(TAKE_PTR(run->door));
 	run_announcer_end(run->herald,
-	               &(struct launch_end){ .has_exit_code = true, .exit_code = status });
+	                  &(struct launch_end){ .has_exit_code = true, .exit_code = status });
 	run_announcer_free(TAKE_PTR(run->herald));
 	if (status == RUN_FAILED)
 		return status;

@@ -127,8 +127,8 @@ static void end(const struct sheet_call *c, const struct launch_end *how)
 		buf_printf(&params, ",\"%s\":%d", how->has_exit_code ? "exit_code" : "signal",
 		           how->has_exit_code ? how->exit_code : how->signal);
 	buf_putc(&params, '}');
-	if (job_door_call(c->cli, is_good ? "sheet.completed" : "sheet.failed", params.at, NULL, &err) <
-	    0)
+	if (job_door_call(c->cli, is_good ? "sheet.completed" : "sheet.failed", params.at, NULL,
+	                  &err) < 0)
 		log_warn("%s; the end of sheet %llu is not recorded", err.msg,
 		         (unsigned long long)c->num);
 	buf_done(&params);

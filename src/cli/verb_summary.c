@@ -70,7 +70,8 @@ static void put_files(const struct runfolder_reading *r, const struct style *sty
 	table_done(&t);
 }
 
-static void put_figures(const struct runfolder_reading *r, const struct style *style, struct buf *to)
+static void put_figures(const struct runfolder_reading *r, const struct style *style,
+                        struct buf *to)
 {
 	static const struct table_column columns[] = {
 		{ NULL, TABLE_LEFT, 0, 0, false },

@@ -39,7 +39,8 @@ static bool put_users(const struct socket_path_env *env, char *ret)
 	       put(ret, dir, strlen(dir), "/proctor/daemon.sock");
 }
 
-int socket_path_own(const struct socket_path_env *env, char ret[static CONFIG_PATH_MAX], struct err *err)
+int socket_path_own(const struct socket_path_env *env, char ret[static CONFIG_PATH_MAX],
+                    struct err *err)
 {
 	const char *named = given(env);
 
@@ -57,7 +58,8 @@ int socket_path_own(const struct socket_path_env *env, char ret[static CONFIG_PA
 	               "--socket PATH or PROCTOR_SOCKET");
 }
 
-bool socket_path_find(const struct socket_path_env *env, unsigned nth, char ret[static CONFIG_PATH_MAX])
+bool socket_path_find(const struct socket_path_env *env, unsigned nth,
+                      char ret[static CONFIG_PATH_MAX])
 {
 	const char *named = given(env);
 

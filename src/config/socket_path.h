@@ -17,8 +17,9 @@ struct socket_path_env {
 
 /* Where to listen. -ENOENT: no place is known, -EINVAL: it is no absolute path; the message says
  * what to set. */
-int socket_path_own(const struct socket_path_env *env, char ret[static CONFIG_PATH_MAX], struct err *err)
-	must_check;
+int socket_path_own(const struct socket_path_env *env, char ret[static CONFIG_PATH_MAX],
+                    struct err *err) must_check;
 /* Where a daemon may be found, the nearest first: the one that was named, or a user's own and then
  * the machine's. False: there are no more. */
-bool socket_path_find(const struct socket_path_env *env, unsigned nth, char ret[static CONFIG_PATH_MAX]);
+bool socket_path_find(const struct socket_path_env *env, unsigned nth,
+                      char ret[static CONFIG_PATH_MAX]);

@@ -61,7 +61,7 @@ static int put_first(char *ret, struct err *err, const char *list)
 }
 
 int state_dir_resolve(const struct state_dir_env *env, char ret[static CONFIG_PATH_MAX],
-                     struct err *err)
+                      struct err *err)
 {
 	if (is_set(env->option))
 		return put_given(ret, err, env->option, env->cwd);

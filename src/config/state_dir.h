@@ -20,7 +20,7 @@ struct state_dir_env {
 /* Absolute, without a slash at its end. -ENOENT: no place is known, the message says what to
  * set. */
 int state_dir_resolve(const struct state_dir_env *env, char ret[static CONFIG_PATH_MAX],
-                     struct err *err) must_check;
+                      struct err *err) must_check;
 /* Creates what is missing, for its owner (root: and group) only, and makes sure that it can be
  * written. */
 int state_dir_prepare(const char *path, bool is_root, struct err *err) must_check;

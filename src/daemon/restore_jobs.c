@@ -61,8 +61,8 @@ static bool is_ours(struct history *reader, const struct job *job)
 	       strcmp(kind, "daemon") == 0;
 }
 
-static enum registry_restored readopt(struct reading *r, struct history *reader, struct registry *desk,
-                                  const struct job *job)
+static enum registry_restored readopt(struct reading *r, struct history *reader,
+                                      struct registry *desk, const struct job *job)
 {
 	struct err err;
 

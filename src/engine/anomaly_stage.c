@@ -46,7 +46,8 @@ static void add_events(struct snapshot *snap)
 			add_event(snap, a);
 }
 
-void anomaly_stage_feed(struct anomaly_stage *w, const struct anomaly_config *config, struct snapshot *snap)
+void anomaly_stage_feed(struct anomaly_stage *w, const struct anomaly_config *config,
+                        struct snapshot *snap)
 {
 	if (config->spike_factor <= 0 || snap->events_only)
 		return;

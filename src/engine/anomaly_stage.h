@@ -12,7 +12,8 @@ struct anomaly_stage {
 };
 
 /* With every look, in their order. A config of zeros: nobody asks, and nothing is done. */
-void anomaly_stage_feed(struct anomaly_stage *w, const struct anomaly_config *config, struct snapshot *snap);
+void anomaly_stage_feed(struct anomaly_stage *w, const struct anomaly_config *config,
+                        struct snapshot *snap);
 /* The last words: what still lasts ends with this snapshot. */
 void anomaly_stage_end(struct anomaly_stage *w, struct snapshot *snap);
 /* As jobtab_remove(): what lasts of it is nobody's. */

@@ -90,7 +90,7 @@ static int look_at_former(struct engine *e, int root_fd, const struct job_input_
 }
 
 int job_input_begin_sheet(struct engine *e, int root_fd, const struct job_input_sheet *begun,
-                       uint32_t *ret_num, struct err *err)
+                          uint32_t *ret_num, struct err *err)
 {
 	struct jobtab *jobs = engine_jobs(e);
 	struct proc_id id = { .pid = begun->pid };
@@ -115,7 +115,7 @@ int job_input_begin_sheet(struct engine *e, int root_fd, const struct job_input_
 }
 
 int job_input_end_sheet(struct engine *e, int32_t job, uint32_t num, const struct sheet *how,
-                     struct err *err)
+                        struct err *err)
 {
 	struct jobtab *jobs = engine_jobs(e);
 	struct sheet *sheet = jobtab_sheet(jobs, job, num);
@@ -132,7 +132,7 @@ int job_input_end_sheet(struct engine *e, int32_t job, uint32_t num, const struc
 }
 
 int job_input_event(struct engine *e, int32_t job, enum event_kind kind, const char *name,
-                 int64_t count, const char *data, struct err *err)
+                    int64_t count, const char *data, struct err *err)
 {
 	struct event *word = add_word(e, job, kind, name, data);
 

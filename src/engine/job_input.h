@@ -16,10 +16,10 @@ struct job_input_sheet {
 	pid_t pid;
 };
 int job_input_begin_sheet(struct engine *e, int root_fd, const struct job_input_sheet *begun,
-                       uint32_t *ret_num, struct err *err) must_check;
+                          uint32_t *ret_num, struct err *err) must_check;
 /* -ENOENT: it was never opened; -EALREADY: it ended before. */
 int job_input_end_sheet(struct engine *e, int32_t job, uint32_t num, const struct sheet *how,
-                     struct err *err) must_check;
+                        struct err *err) must_check;
 /* A mark, a phase, a limit: `data` may be NULL. */
 int job_input_event(struct engine *e, int32_t job, enum event_kind kind, const char *name,
-                 int64_t count, const char *data, struct err *err) must_check;
+                    int64_t count, const char *data, struct err *err) must_check;

@@ -43,7 +43,7 @@ static int prepare(void *self, bool is_inside, struct err *err)
 static int fork_command(struct jobhost *h, struct err *err)
 {
 	struct job_cgroup_options group = { .job_id = h->options.job->id,
-		                       .limit = h->options.job->limit };
+		                            .limit = h->options.job->limit };
 	struct launch_options launch = { .argv = h->options.argv,
 		                         .prepare = prepare,
 		                         .on_dying = jobhost_on_dying,
@@ -112,7 +112,8 @@ static void enter_job(struct jobhost *h)
 		return;
 	job = the_job(h);
 	*job = *h->options.job;
-	if (job_cgroup_needs_rlimit_pids(h->group, job->limit)) { /* which counts more than the job's */
+	if (job_cgroup_needs_rlimit_pids(h->group,
+	                                 job->limit)) { /* which counts more than the job's */
 		job->limit[JOB_LIMIT_USER_PIDS] = job->limit[JOB_LIMIT_PIDS];
 		job->limit[JOB_LIMIT_PIDS] = 0;
 	}

@@ -25,7 +25,7 @@ static void signal_all(struct jobhost *h, int signo)
 		if (pidfd < 0)
 			continue;
 		if (process_lookup_is(h->root_fd,
-		                id)) /* looked at after we hold it: it is the one we mean */
+		                      id)) /* looked at after we hold it: it is the one we mean */
 			(void)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0);
 		close(pidfd);
 	}
@@ -38,7 +38,8 @@ uint64_t jobhost_count_living(struct jobhost *h)
 	uint64_t n = 0;
 
 	for (size_t it = 0; map_next(&members->living, &it, &slot);)
-		n += process_lookup_is_alive(h->root_fd, (struct proc_id){ (pid_t)slot.key, slot.value });
+		n += process_lookup_is_alive(h->root_fd,
+		                             (struct proc_id){ (pid_t)slot.key, slot.value });
 	return n;
 }
 

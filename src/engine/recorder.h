@@ -16,7 +16,7 @@ struct recorder_options {
 	uint64_t jsonl_max_bytes;
 	struct store_retention retention;
 	uint64_t retention_after_ns; /* the first round of it, counted from the start */
-	struct runfolder *folder;       /* of the job, borrowed until recorder_close(); NULL: none */
+	struct runfolder *folder;    /* of the job, borrowed until recorder_close(); NULL: none */
 	const char *job_id;          /* the job's id, to be made ours; NULL: none */
 	bool opens_later; /* the thread opens the store, and if it cannot, nothing is stored: a job
 	                     is not held up, nor refused, for the sake of its record */

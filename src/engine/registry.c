@@ -256,7 +256,7 @@ void registry_lose(struct registry *d, int32_t job)
 }
 
 int registry_begin_sheet(struct registry *d, const struct job_input_sheet *begun, uint32_t *ret_num,
-                     struct err *err)
+                         struct err *err)
 {
 	const struct job *job = registry_job(d, begun->job);
 

@@ -20,7 +20,8 @@ DEFINE_CLEANUP(struct registry *, registry_free)
  * belongs to it, and who bears its signs (adoption.h). -EALREADY: one of that id runs, or one of
  * that process; -ENOENT: there is no such process; -ENOSPC. A lost job of that id whose recorder is
  * back takes its old place. */
-int registry_start(struct registry *d, const struct job *job, pid_t pid, struct err *err) must_check;
+int registry_start(struct registry *d, const struct job *job, pid_t pid, struct err *err)
+	must_check;
 /* A process of a job, as it was known last. */
 struct registry_process {
 	struct proc_id id;
@@ -43,13 +44,14 @@ enum registry_restored { REGISTRY_LEFT, REGISTRY_GOES_ON, REGISTRY_ENDED };
  * not, it is shown as one that has just been lost, for somebody to say how it ended, unless that is
  * long ago. */
 enum registry_restored registry_restore(struct registry *d, const struct job *job,
-                                const struct registry_past *past);
+                                        const struct registry_past *past);
 /* status, exit_code and signal of `how` count. -EALREADY: it was ended before; an end that we
  * concluded from the end of its process may still be put right. */
-int registry_end(struct registry *d, int32_t job, const struct sheet *how, struct err *err) must_check;
+int registry_end(struct registry *d, int32_t job, const struct sheet *how, struct err *err)
+	must_check;
 /* Its recorder is gone without a word. */
 void registry_lose(struct registry *d, int32_t job);
 int registry_begin_sheet(struct registry *d, const struct job_input_sheet *begun, uint32_t *ret_num,
-                     struct err *err) must_check;
+                         struct err *err) must_check;
 /* For every snapshot before it is stored: fills in what the jobs took. */
 void registry_note(struct registry *d, struct snapshot *snap);

@@ -88,7 +88,8 @@ static uint64_t *count_living(const struct registry *d)
 	return n;
 }
 
-static void put_figures(struct registry *d, int32_t at, uint64_t living, const struct snapshot *snap)
+static void put_figures(struct registry *d, int32_t at, uint64_t living,
+                        const struct snapshot *snap)
 {
 	const struct sampler *s = engine_sampler(d->engine);
 	const struct registry_entry *entry = &d->entries.at[at];

@@ -59,17 +59,20 @@ static void show_past(struct registry *d, int32_t at, const struct job *job,
 
 	*registry_job(d, at) = *job;
 	registry_job(d, at)->ended_ns = MAX(job->ended_ns, job->started_ns);
-	registry_job(d, at)->took_ns = MAX(job->took_ns, registry_job(d, at)->ended_ns - job->started_ns);
+	registry_job(d, at)->took_ns = MAX(job->took_ns,
+	                                   registry_job(d, at)->ended_ns - job->started_ns);
 	entry->is_past = entry->is_concluded = true;
 	entry->over_mono_ns = clock_mono_ns();
 	restore_sheets(d, at, past);
 }
 
-static void go_on(struct registry *d, int32_t at, const struct job *job, const struct registry_past *past)
+static void go_on(struct registry *d, int32_t at, const struct job *job,
+                  const struct registry_past *past)
 {
 	struct registry_entry *entry = &d->entries.at[at];
 
-	registry_add_members(d, at, past->root); /* it may have begun after the last look before us */
+	registry_add_members(d, at,
+	                     past->root); /* it may have begun after the last look before us */
 	vec_each(&past->processes, p) {
 		if (!process_lookup_is_alive(d->root_fd, p->id))
 			continue;
@@ -83,7 +86,8 @@ static void go_on(struct registry *d, int32_t at, const struct job *job, const s
 	engine_adopt(d->engine);
 }
 
-enum registry_restored registry_restore(struct registry *d, const struct job *job, const struct registry_past *past)
+enum registry_restored registry_restore(struct registry *d, const struct job *job,
+                                        const struct registry_past *past)
 {
 	bool goes_on = past->root.pid && process_lookup_is_alive(d->root_fd, past->root);
 	int32_t at;

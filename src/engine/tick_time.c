@@ -7,7 +7,8 @@
 #define SHORTEST_NS (50 * NS_PER_MS)
 #define LOOKS_PER_AGE 10
 
-uint64_t tick_time_next(uint64_t planned_ns, uint64_t now_ns, uint64_t interval_ns, uint64_t *ret_missed)
+uint64_t tick_time_next(uint64_t planned_ns, uint64_t now_ns, uint64_t interval_ns,
+                        uint64_t *ret_missed)
 {
 	uint64_t late_ns = now_ns > planned_ns ? now_ns - planned_ns : 0;
 

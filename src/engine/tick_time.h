@@ -7,7 +7,7 @@
 /* The first time on the grid planned + n × interval (n ≥ 1) that lies after now: no drift, and no
  * burst of ticks to catch up after a stop or a suspend. How many were passed over is told. */
 uint64_t tick_time_next(uint64_t planned_ns, uint64_t now_ns, uint64_t interval_ns,
-                   uint64_t *ret_missed);
+                        uint64_t *ret_missed);
 
 /* The interval of one job's recorder at this age: fine at the start, where short jobs live, and
  * coarser later, up to `longest_ns`. */

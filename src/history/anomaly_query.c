@@ -79,7 +79,7 @@ static int read_anomalies(struct history *r, const char *job_id, size_t limit, r
 }
 
 int history_job_anomalies(struct history *r, const char *job_id, size_t limit, reader_anomaly_fn fn,
-                         void *self, struct err *err)
+                          void *self, struct err *err)
 {
 	int result = history_begin(r, err);
 

@@ -44,7 +44,7 @@ struct event_record history_event_of(sqlite3_stmt *stmt)
 }
 
 int history_tell_events(sqlite3_stmt *stmt, struct history_cursor *at, size_t limit,
-                       reader_event_fn fn, void *self, struct err *err)
+                        reader_event_fn fn, void *self, struct err *err)
 {
 	size_t n = 0;
 	int result = 0;
@@ -96,7 +96,7 @@ static int read_events(struct history *r, struct history_cursor *at, uint64_t ki
 }
 
 int history_events(struct history *r, struct history_cursor *at, uint64_t kinds, size_t limit,
-                  reader_event_fn fn, void *self, struct err *err)
+                   reader_event_fn fn, void *self, struct err *err)
 {
 	int result = history_begin(r, err);
 
@@ -145,7 +145,8 @@ static int read_job_events(struct history *r, const char *job_id, struct history
 }
 
 int history_job_events(struct history *r, const char *job_id, struct history_cursor *at,
-                      uint64_t kinds, size_t limit, reader_event_fn fn, void *self, struct err *err)
+                       uint64_t kinds, size_t limit, reader_event_fn fn, void *self,
+                       struct err *err)
 {
 	int result = history_begin(r, err);
 

@@ -13,11 +13,11 @@ static void copy_text(sqlite3_stmt *stmt, int column, char to[GPU_TEXT_MAX])
 
 static int read_devices(struct history *r, int64_t snapshot, struct snapshot *to, struct err *err)
 {
-	int result = history_prepare_readings(r, "SELECT t.gpu, d.name, d.uuid", "gpu", gpu_metrics,
-	                                     GPU_METRIC_COUNT,
-	                                     " FROM gpu t LEFT JOIN gpu_device d ON d.id = t.device"
-	                                     " WHERE t.snapshot = ? ORDER BY t.gpu",
-	                                     &r->gpus, err);
+	int result = history_prepare_readings(
+		r, "SELECT t.gpu, d.name, d.uuid", "gpu", gpu_metrics, GPU_METRIC_COUNT,
+		" FROM gpu t LEFT JOIN gpu_device d ON d.id = t.device"
+		" WHERE t.snapshot = ? ORDER BY t.gpu",
+		&r->gpus, err);
 
 	if (result < 0)
 		return result;
@@ -31,7 +31,7 @@ static int read_devices(struct history *r, int64_t snapshot, struct snapshot *to
 		copy_text(r->gpus, 1, gpu->name);
 		copy_text(r->gpus, 2, gpu->uuid);
 		history_read_readings(r->gpus, 3, gpu_metrics, GPU_METRIC_COUNT, &gpu->r.present,
-		                     gpu->r.value);
+		                      gpu->r.value);
 	}
 	sqlite3_reset(r->gpus);
 	return MIN(result, 0);
@@ -82,7 +82,7 @@ static int read_uses(struct history *r, int64_t snapshot, struct snapshot *to, s
 		use->id.start_ticks = (uint64_t)sqlite3_column_int64(r->gpu_uses, 2);
 		use->is_foreign = sqlite3_column_int(r->gpu_uses, 3) != 0;
 		history_read_readings(r->gpu_uses, 4, gpu_use_metrics, GPU_USE_METRIC_COUNT,
-		                     &use->r.present, use->r.value);
+		                      &use->r.present, use->r.value);
 		find_job(to, use);
 	}
 	sqlite3_reset(r->gpu_uses);

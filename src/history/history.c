@@ -161,7 +161,7 @@ static int read_history(struct history *r, pid_t pid, uint32_t uid, struct histo
 }
 
 int history_process(struct history *r, pid_t pid, uint32_t uid, struct history_cursor *at,
-                   size_t limit, reader_point_fn fn, void *self, struct err *err)
+                    size_t limit, reader_point_fn fn, void *self, struct err *err)
 {
 	int result = history_begin(r, err);
 

@@ -39,7 +39,7 @@ struct history_cursor {
  * here it is, 0: no more so far. Means of a minute (older ones) have the minute's length in
  * elapsed_ns. Its jobs are those that ran then; its events are read by themselves. */
 int history_next_snapshot(struct history *r, struct history_cursor *at, struct snapshot *ret,
-                         struct err *err) must_check;
+                          struct err *err) must_check;
 /* That one; -ENOENT when there is none. */
 int history_get_snapshot(struct history *r, int64_t id, struct snapshot *ret, struct err *err)
 	must_check;
@@ -51,7 +51,7 @@ typedef int (*reader_event_fn)(void *self, const struct event_record *e);
 /* Events of the kinds in the bit set (1 << EVENT_SPAWN | …; 0: all), oldest first, at most
  * `limit`. How many, or -errno. */
 int history_events(struct history *r, struct history_cursor *at, uint64_t kinds, size_t limit,
-                  reader_event_fn fn, void *self, struct err *err) must_check;
+                   reader_event_fn fn, void *self, struct err *err) must_check;
 
 /* One process at one snapshot. */
 struct history_point {
@@ -70,7 +70,7 @@ typedef int (*reader_point_fn)(void *self, const struct history_point *p);
 /* All lives of a pid that were this user's, oldest first, at most `limit` points. How many, or
  * -errno. */
 int history_process(struct history *r, pid_t pid, uint32_t uid, struct history_cursor *at,
-                   size_t limit, reader_point_fn fn, void *self, struct err *err) must_check;
+                    size_t limit, reader_point_fn fn, void *self, struct err *err) must_check;
 
 #define PROFILE_SHEETS_MAX 10000
 

@@ -19,7 +19,7 @@ struct process_identity {
 struct keyframe_view {
 	struct keyframe_image image;
 	VEC(struct process_identity) identities; /* one a row of the image */
-	VEC(uint32_t) by_pid;      /* rows, in the order of pids */
+	VEC(uint32_t) by_pid;                    /* rows, in the order of pids */
 	struct buf text;
 	int64_t data_version; /* of the database when it was loaded */
 	uint64_t used;        /* when it was last used; 0: it is empty */
@@ -47,16 +47,17 @@ void history_forget_views(struct history *r);
 bool history_has_column(const struct history *r, const char *table, const char *column);
 /* start, the column of each metric (NULL where this store has none), end; once, into *ret. */
 int history_prepare_readings(struct history *r, const char *start, const char *table,
-                            const struct metric *metrics, size_t n, const char *end,
-                            sqlite3_stmt **ret, struct err *err) must_check;
+                             const struct metric *metrics, size_t n, const char *end,
+                             sqlite3_stmt **ret, struct err *err) must_check;
 /* Values by their table, from this column on. */
 void history_read_readings(sqlite3_stmt *stmt, int column, const struct metric *metrics, size_t n,
-                          uint64_t *present, uint64_t *value);
+                           uint64_t *present, uint64_t *value);
 /* The columns of an event `e` and its process `p`, and a record from them. */
 void history_put_event_columns(const struct history *r, struct buf *sql);
 struct event_record history_event_of(sqlite3_stmt *stmt);
 /* Hands each row of events to `fn`, and moves the cursor on; how many, or -errno. */
 int history_tell_events(sqlite3_stmt *stmt, struct history_cursor *at, size_t limit,
-                       reader_event_fn fn, void *self, struct err *err) must_check;
+                        reader_event_fn fn, void *self, struct err *err) must_check;
 /* The job of this id, within history_begin() and history_end(): 1, or 0 when there is none. */
-int history_load_job(struct history *r, const char *id, struct job *ret, struct err *err) must_check;
+int history_load_job(struct history *r, const char *id, struct job *ret, struct err *err)
+	must_check;

@@ -31,7 +31,8 @@ static int read_gpus(struct history *r, const char *job_id, reader_gpu_fn fn, vo
 	int result, n = 0;
 
 	/* Older stores have neither. */
-	if (!history_has_column(r, "job_sample", "job") || !history_has_column(r, "gpu", "snapshot"))
+	if (!history_has_column(r, "job_sample", "job") ||
+	    !history_has_column(r, "gpu", "snapshot"))
 		return 0;
 	result = db_prepare(r->db, text, &stmt, err);
 	if (result < 0)
@@ -58,7 +59,7 @@ static int read_gpus(struct history *r, const char *job_id, reader_gpu_fn fn, vo
 }
 
 int history_job_gpus(struct history *r, const char *job_id, reader_gpu_fn fn, void *self,
-                    struct err *err)
+                     struct err *err)
 {
 	int result = history_begin(r, err);
 

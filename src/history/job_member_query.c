@@ -35,7 +35,8 @@ static int prepare(struct history *r, const char *sql, const char *job_id, sqlit
 }
 
 /* While a sheet runs, its sums are those of the processes so far. */
-static int prepare_sheets(struct history *r, const char *job_id, sqlite3_stmt **ret, struct err *err)
+static int prepare_sheets(struct history *r, const char *job_id, sqlite3_stmt **ret,
+                          struct err *err)
 {
 	if (!history_has_column(r, "sheet", "label"))
 		return prepare(r,
@@ -103,7 +104,7 @@ static int read_sheets(struct history *r, const char *job_id, bool is_lost, read
 }
 
 int history_sheets(struct history *r, const char *job_id, reader_sheet_fn fn, void *self,
-                  struct err *err)
+                   struct err *err)
 {
 	struct job job;
 	int result = history_begin(r, err);
@@ -198,7 +199,7 @@ static int read_processes(struct history *r, const char *job_id, size_t limit, r
 }
 
 int history_job_processes(struct history *r, const char *job_id, size_t limit, reader_process_fn fn,
-                         void *self, struct err *err)
+                          void *self, struct err *err)
 {
 	int result = history_begin(r, err);
 
@@ -243,7 +244,7 @@ static int read_sums(struct history *r, const char *job_id, size_t limit, reader
 }
 
 int history_job_sums(struct history *r, const char *job_id, size_t limit, reader_sum_fn fn,
-                    void *self, struct err *err)
+                     void *self, struct err *err)
 {
 	int result = history_begin(r, err);
 

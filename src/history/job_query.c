@@ -140,7 +140,8 @@ static unsigned read_parent_limits(struct history *r, const struct job *job)
 	unsigned hit = 0;
 	struct err err;
 
-	if (!history_has_column(r, "job", "limits_hit") || !history_has_column(r, "job", "parent") ||
+	if (!history_has_column(r, "job", "limits_hit") ||
+	    !history_has_column(r, "job", "parent") ||
 	    db_prepare(r->db, "SELECT limits_hit, parent, ended FROM job WHERE job_id = ?1", &stmt,
 	               &err) < 0)
 		return 0;
@@ -297,7 +298,7 @@ static int read_jobs(struct history *r, const struct job_filter *filter, size_t 
 }
 
 int history_jobs(struct history *r, const struct job_filter *filter, size_t limit, reader_job_fn fn,
-                void *self, struct err *err)
+                 void *self, struct err *err)
 {
 	int result = history_begin(r, err);
 
@@ -483,7 +484,7 @@ static int read_recorder(struct history *r, const char *sql, const char *job_id,
 }
 
 int history_job_host(struct history *r, const char *job_id, char ret[static HISTORY_HOST_MAX],
-                    struct err *err)
+                     struct err *err)
 {
 	int result = history_begin(r, err);
 
@@ -498,7 +499,7 @@ int history_job_host(struct history *r, const char *job_id, char ret[static HIST
 }
 
 int history_job_kind(struct history *r, const char *job_id, char ret[static HISTORY_KIND_MAX],
-                    struct err *err)
+                     struct err *err)
 {
 	int result = history_begin(r, err);
 

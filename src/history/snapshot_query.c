@@ -81,8 +81,10 @@ static int load_people(struct history *r, struct keyframe_view *s, struct err *e
 
 static int compare_people(const void *a, const void *b, void *identities)
 {
-	const struct process_identity *p = (const struct process_identity *)identities + *(const uint32_t *)a;
-	const struct process_identity *q = (const struct process_identity *)identities + *(const uint32_t *)b;
+	const struct process_identity *p = (const struct process_identity *)identities +
+	                                   *(const uint32_t *)a;
+	const struct process_identity *q = (const struct process_identity *)identities +
+	                                   *(const uint32_t *)b;
 
 	return (p->id.pid > q->id.pid) - (p->id.pid < q->id.pid);
 }
@@ -114,7 +116,8 @@ static int load_scene(struct history *r, struct keyframe_view *s, int64_t keyfra
 
 /* A keyframe that has ended does not change any more; one that is open is loaded again after
  * every commit. */
-static int find_scene(struct history *r, int64_t keyframe, struct keyframe_view **ret, struct err *err)
+static int find_scene(struct history *r, int64_t keyframe, struct keyframe_view **ret,
+                      struct err *err)
 {
 	struct keyframe_view *oldest = &r->keyframe_views[0];
 	int64_t version;
@@ -144,8 +147,8 @@ static int find_scene(struct history *r, int64_t keyframe, struct keyframe_view 
 }
 
 int history_prepare_readings(struct history *r, const char *start, const char *table,
-                            const struct metric *metrics, size_t n, const char *end,
-                            sqlite3_stmt **ret, struct err *err)
+                             const struct metric *metrics, size_t n, const char *end,
+                             sqlite3_stmt **ret, struct err *err)
 {
 	struct buf sql = { 0 };
 	int result;
@@ -166,7 +169,7 @@ int history_prepare_readings(struct history *r, const char *start, const char *t
 }
 
 void history_read_readings(sqlite3_stmt *stmt, int column, const struct metric *metrics, size_t n,
-                          uint64_t *present, uint64_t *value)
+                           uint64_t *present, uint64_t *value)
 {
 	for (size_t i = 0; i < n; i++) {
 		int64_t stored = db_column_or_absent(stmt, column + (int)i);
@@ -183,10 +186,10 @@ static int read_host(struct history *r, const struct spine *spine, struct snapsh
 {
 	int64_t pressure;
 	int result = history_prepare_readings(r,
-	                                     "SELECT elapsed_us, complete, pressure, running_jobs,"
-	                                     " active_sheets, cpu, iowait, steal, self_cpu",
-	                                     "host", host_metrics, HOST_METRIC_COUNT,
-	                                     " FROM host WHERE id = ?", &r->host, err);
+	                                      "SELECT elapsed_us, complete, pressure, running_jobs,"
+	                                      " active_sheets, cpu, iowait, steal, self_cpu",
+	                                      "host", host_metrics, HOST_METRIC_COUNT,
+	                                      " FROM host WHERE id = ?", &r->host, err);
 
 	if (result < 0)
 		return result;
@@ -206,7 +209,7 @@ static int read_host(struct history *r, const struct spine *spine, struct snapsh
 	to->cpu_steal_ratio = column_ratio_inside(db_column_or_absent(r->host, 7));
 	to->self_cpu_ratio = column_ratio_inside(db_column_or_absent(r->host, 8));
 	history_read_readings(r->host, 9, host_metrics, HOST_METRIC_COUNT, &to->host.present,
-	                     to->host.value);
+	                      to->host.value);
 	sqlite3_reset(r->host);
 	return 0;
 }
@@ -215,8 +218,8 @@ static int read_cgroup(struct history *r, const struct spine *spine, struct snap
                        struct err *err)
 {
 	int result = history_prepare_readings(r, "SELECT id", "cgroup", cgroup_metrics,
-	                                     CGROUP_METRIC_COUNT, " FROM cgroup WHERE id = ?",
-	                                     &r->cgroup, err);
+	                                      CGROUP_METRIC_COUNT, " FROM cgroup WHERE id = ?",
+	                                      &r->cgroup, err);
 
 	if (result < 0)
 		return result;
@@ -224,7 +227,7 @@ static int read_cgroup(struct history *r, const struct spine *spine, struct snap
 	result = db_step(r->cgroup, err);
 	if (result > 0)
 		history_read_readings(r->cgroup, 1, cgroup_metrics, CGROUP_METRIC_COUNT,
-		                     &to->cgroup.present, to->cgroup.value);
+		                      &to->cgroup.present, to->cgroup.value);
 	sqlite3_reset(r->cgroup);
 	return MIN(result, 0);
 }
@@ -300,7 +303,8 @@ static void show_cells(const struct history *r, const int64_t *cells, struct pro
 	}
 }
 
-static void show_details(const struct history *r, const struct keyframe_image_detail *d, struct proc_snap *to)
+static void show_details(const struct history *r, const struct keyframe_image_detail *d,
+                         struct proc_snap *to)
 {
 	for (size_t i = 0; d && i < DETAIL_METRICS; i++) {
 		uint8_t id = r->columns.detail[i];
@@ -410,7 +414,7 @@ static int show_next(struct history *r, struct history_cursor *at, struct snapsh
 }
 
 int history_next_snapshot(struct history *r, struct history_cursor *at, struct snapshot *ret,
-                         struct err *err)
+                          struct err *err)
 {
 	int result = history_begin(r, err);
 

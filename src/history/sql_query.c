@@ -175,8 +175,8 @@ static int tell_rows(sqlite3 *db, sqlite3_stmt *stmt, const struct sql_sink *sin
 	return rc == SQLITE_DONE ? 0 : fail(db, err);
 }
 
-int sql_query_run(const char *path, const char *text, uint64_t limit_ns, const struct sql_sink *sink,
-            struct err *err)
+int sql_query_run(const char *path, const char *text, uint64_t limit_ns,
+                  const struct sql_sink *sink, struct err *err)
 {
 	cleanup(db_closep) sqlite3 *db = NULL;
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;

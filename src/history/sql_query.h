@@ -29,7 +29,7 @@ struct sql_sink {
 
 /* `text` is a single statement. -EINVAL: it is not valid SQL, not a single one, or more than a
  * question; -ETIME: it took longer than `limit_ns`; -ENOENT: there is no database. */
-int sql_query_run(const char *path, const char *text, uint64_t limit_ns, const struct sql_sink *sink,
-            struct err *err) must_check;
+int sql_query_run(const char *path, const char *text, uint64_t limit_ns,
+                  const struct sql_sink *sink, struct err *err) must_check;
 /* Of the SQLite that runs, which need not be the one that was built against. */
 const char *sql_query_version(void);

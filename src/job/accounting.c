@@ -225,7 +225,8 @@ static void put_split(const struct cgroup_readings *group, enum cgroup_metric id
 		*ret = figure(group->value[id], QUALITY_SAMPLED);
 }
 
-static void put_cpu(const struct accounting *t, const struct accounting_sources *from, struct job *ret)
+static void put_cpu(const struct accounting *t, const struct accounting_sources *from,
+                    struct job *ret)
 {
 	uint64_t reaped_ns = t->reaped_user_ns + t->reaped_system_ns;
 	uint64_t told_ns = t->told_cpu_ns + t->seen_cpu_ns;
@@ -257,7 +258,8 @@ static uint64_t reaped_peak(const struct accounting *t)
 	return others && t->reaped_peak_bytes <= t->our_peak_bytes ? 0 : t->reaped_peak_bytes;
 }
 
-static void put_memory(const struct accounting *t, const struct accounting_sources *from, struct job *ret)
+static void put_memory(const struct accounting *t, const struct accounting_sources *from,
+                       struct job *ret)
 {
 	/* What a look saw was there: the kernel's own mark may lack a few pages that each CPU
 	 * counts for itself, and knows nothing of those that live or were lost. */
@@ -289,7 +291,8 @@ static void put_memory(const struct accounting *t, const struct accounting_sourc
 		                                               QUALITY_EXACT);
 }
 
-static void put_io(const struct accounting *t, const struct accounting_sources *from, struct job *ret)
+static void put_io(const struct accounting *t, const struct accounting_sources *from,
+                   struct job *ret)
 {
 	enum quality quality = from->births_are_told && !t->lost && from->living == 0
 	                               ? QUALITY_EXACT
@@ -303,7 +306,8 @@ static void put_io(const struct accounting *t, const struct accounting_sources *
 	ret->figures[JOB_FIGURE_WRITTEN] = figure(t->reaped_written_bytes, quality);
 }
 
-static void put_counts(const struct accounting *t, const struct accounting_sources *from, struct job *ret)
+static void put_counts(const struct accounting *t, const struct accounting_sources *from,
+                       struct job *ret)
 {
 	enum quality quality = from->births_are_told && !t->lost ? QUALITY_EXACT : QUALITY_AT_LEAST;
 	bool lacks_ends = from->has_ended && t->exited + from->living < from->processes;
@@ -338,7 +342,8 @@ static void forget_figures(struct job *job)
 	job->hungriest[0] = '\0';
 }
 
-void accounting_figures(const struct accounting *t, const struct accounting_sources *from, struct job *ret)
+void accounting_figures(const struct accounting *t, const struct accounting_sources *from,
+                        struct job *ret)
 {
 	forget_figures(ret);
 	put_cpu(t, from, ret);

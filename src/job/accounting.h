@@ -62,4 +62,5 @@ void accounting_take_process(struct accounting *t, const struct proc_snap *p);
 void accounting_take_sum(struct accounting *t, const struct snapshot *snap, int32_t job);
 void accounting_reap(struct accounting *t, const struct launch_end *end);
 void accounting_done(struct accounting *t);
-void accounting_figures(const struct accounting *t, const struct accounting_sources *from, struct job *ret);
+void accounting_figures(const struct accounting *t, const struct accounting_sources *from,
+                        struct job *ret);

@@ -160,8 +160,7 @@ static void look_at_all(struct look *l)
 	notes_end_scan(st);
 }
 
-bool adoption_look(struct adoption *st, const struct sample *s, struct jobtab *t,
-                    struct members *m)
+bool adoption_look(struct adoption *st, const struct sample *s, struct jobtab *t, struct members *m)
 {
 	static const struct members_root nobody;
 	struct look l = {

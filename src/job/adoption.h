@@ -30,7 +30,7 @@ void adoption_remove(struct adoption *st, int32_t job);
 /* After a scan: takes in who belongs to a running job of the table that has no recorder of its own.
  * True when it found any. */
 bool adoption_look(struct adoption *st, const struct sample *s, struct jobtab *t,
-                    struct members *m);
+                   struct members *m);
 
 /* How many files were read by now: environments, a part at a time. */
 uint64_t adoption_reads(const struct adoption *st);

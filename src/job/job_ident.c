@@ -20,7 +20,7 @@ static bool is_plain(char c)
 }
 
 void job_ident_new(const char *type, uint64_t wall_ns, pid_t pid, uint64_t random,
-                char ret[JOB_ID_MAX])
+                   char ret[JOB_ID_MAX])
 {
 	uint64_t facts[] = { wall_ns, (uint64_t)pid, random };
 	char tail[SHORT_HASH_LEN + 1];

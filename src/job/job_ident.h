@@ -11,7 +11,7 @@
  * characters, so that a socket's path has room for it; only what a file name takes without quotes.
  */
 void job_ident_new(const char *type, uint64_t wall_ns, pid_t pid, uint64_t random,
-                char ret[JOB_ID_MAX]);
+                   char ret[JOB_ID_MAX]);
 
 /* Whether a type or id that somebody chose can be one: 1 to JOB_NAME_MAX letters, digits and . _ +
  * - : @ and begins with none of . - (ids are names of directories, and are typed after options). */

@@ -39,7 +39,8 @@ static const struct job_type_tool *tool_at(const struct walk *w)
 {
 	const char *name = base_name(w->argv[w->at]);
 
-	return job_type_tool_find(scan_str(name + (name[0] == '-')), peek(w, 1)); /* -bash: at login */
+	return job_type_tool_find(scan_str(name + (name[0] == '-')),
+	                          peek(w, 1)); /* -bash: at login */
 }
 
 static bool is_number(const char *s)

@@ -131,7 +131,7 @@ static enum type_arg look_up(const struct job_type_tool *t, struct scan name)
 	       : job_type_tool_lists(t->script, name) ? TYPE_ARG_SCRIPT
 	       : job_type_tool_lists(t->module, name) ? TYPE_ARG_MODULE
 	       : job_type_tool_lists(t->valued, name) ? TYPE_ARG_VALUED
-	                                          : TYPE_ARG_OPTION;
+	                                              : TYPE_ARG_OPTION;
 }
 
 static enum type_arg look_up_letter(const struct job_type_tool *t, char letter)

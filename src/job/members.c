@@ -119,8 +119,9 @@ void members_learn(struct members *m, struct jobtab *t, const struct event *even
 
 static bool is_our_helper(const struct sample *s, const struct proc_sample *p)
 {
-	const struct proc_sample *parent = own_program_is_helper(p->comm) ? sample_find_proc(s, p->ppid)
-	                                                           : NULL;
+	const struct proc_sample *parent = own_program_is_helper(p->comm)
+	                                           ? sample_find_proc(s, p->ppid)
+	                                           : NULL;
 
 	return parent && own_program_is_one(parent->comm);
 }

@@ -200,7 +200,8 @@ size_t cgroup_dir_empty(int parent_fd, int dir_fd)
 			char number[24];
 
 			snprintf(number, sizeof number, "%" PRIu64, pid);
-			(void)!cgroup_dir_write(parent_fd, "cgroup.procs", number); /* or it just died */
+			(void)!cgroup_dir_write(parent_fd, "cgroup.procs",
+			                        number); /* or it just died */
 			n++;
 		}
 	return n;

@@ -137,7 +137,8 @@ static bool read_memory_limit(struct history *r, const struct cgroup_dir *d, siz
 		read_file(r, d->path, len, d->is_v2 ? "memory.max" : "memory.limit_in_bytes"), ret);
 }
 
-static bool read_pids_limit(struct history *r, const struct cgroup_dir *d, size_t len, uint64_t *ret)
+static bool read_pids_limit(struct history *r, const struct cgroup_dir *d, size_t len,
+                            uint64_t *ret)
 {
 	return cgroup_parse_limit(read_file(r, d->path, len, "pids.max"), ret);
 }

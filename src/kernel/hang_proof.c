@@ -75,7 +75,8 @@ static void read_next(struct history *r)
 	ssize_t n;
 
 	pthread_mutex_unlock(&r->lock);
-	n = kernel_file_read_from(r->dir_fd, r->paths[i], r->offsets[i], r->bytes[i], HANG_PROOF_BYTES);
+	n = kernel_file_read_from(r->dir_fd, r->paths[i], r->offsets[i], r->bytes[i],
+	                          HANG_PROOF_BYTES);
 	pthread_mutex_lock(&r->lock);
 	r->lens[i] = n;
 	r->cpu_ns[i] = clock_thread_cpu_ns() - begin_ns;

@@ -9,8 +9,9 @@
 #include "base/buf.h"
 #include "base/scan.h"
 
-#define KERNEL_FILE_MAX                                                                                  \
-	((size_t)1 << 20) /* of a file whose size depends on the machine: /proc/stat, diskstats,   \
+#define KERNEL_FILE_MAX                                                                            \
+	((size_t)1                                                                                 \
+	 << 20) /* of a file whose size depends on the machine: /proc/stat, diskstats,   \
 	                     mountinfo */
 
 int kernel_file_open(int dir_fd, const char *path) must_check; /* the fd, or -errno */

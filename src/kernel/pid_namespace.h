@@ -9,4 +9,5 @@
 
 /* The process that `speaker`, a pid of ours, calls `pid`. -ENOENT: there is none, or we may not see
  * it. */
-int pid_namespace_find(int root_fd, pid_t speaker, pid_t pid, pid_t *ret, struct err *err) must_check;
+int pid_namespace_find(int root_fd, pid_t speaker, pid_t pid, pid_t *ret, struct err *err)
+	must_check;

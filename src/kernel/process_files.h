@@ -35,6 +35,8 @@ struct process_files_rollup {
 	uint64_t pss_bytes, uss_bytes;
 };
 
-bool process_files_parse_rollup(struct scan text, struct process_files_rollup *ret); /* smaps_rollup */
-bool process_files_parse_peak(struct scan text, uint64_t *ret_bytes);           /* VmHWM of status */
-bool process_files_parse_fd_limit(struct scan text, uint64_t *ret); /* limits, soft; false: unlimited */
+bool process_files_parse_rollup(struct scan text,
+                                struct process_files_rollup *ret);    /* smaps_rollup */
+bool process_files_parse_peak(struct scan text, uint64_t *ret_bytes); /* VmHWM of status */
+bool process_files_parse_fd_limit(struct scan text,
+                                  uint64_t *ret); /* limits, soft; false: unlimited */

@@ -62,9 +62,8 @@ static void give(struct proctor *p, json_t *take_message, struct proctor_event *
 
 EXPORT int proctor_next(struct proctor *p, int timeout_ms, struct proctor_event *ret)
 {
-	uint64_t deadline_ns = timeout_ms < 0
-	                               ? UINT64_MAX
-	                               : clock_mono_ns() + (uint64_t)timeout_ms * NS_PER_MS;
+	uint64_t deadline_ns = timeout_ms < 0 ? UINT64_MAX
+	                                      : clock_mono_ns() + (uint64_t)timeout_ms * NS_PER_MS;
 	json_t *message = NULL;
 	int r;
 

@@ -44,11 +44,11 @@ static char *door_path(void)
 {
 	char cwd[PATH_MAX], room[PASSWD_MAX], dir[CONFIG_PATH_MAX];
 	const struct state_dir_env env = { .ours = getenv("PROCTOR_STATE_DIR"),
-		                          .systemd = getenv("STATE_DIRECTORY"),
-		                          .xdg_state_home = getenv("XDG_STATE_HOME"),
-		                          .home = home_dir(room, sizeof room),
-		                          .cwd = getcwd(cwd, sizeof cwd),
-		                          .is_root = geteuid() == 0 };
+		                           .systemd = getenv("STATE_DIRECTORY"),
+		                           .xdg_state_home = getenv("XDG_STATE_HOME"),
+		                           .home = home_dir(room, sizeof room),
+		                           .cwd = getcwd(cwd, sizeof cwd),
+		                           .is_root = geteuid() == 0 };
 	const char *id = getenv("PROCTOR_JOB_ID");
 	struct err err;
 
@@ -60,8 +60,8 @@ static char *door_path(void)
 static char *daemon_path(unsigned nth)
 {
 	const struct socket_path_env env = { .ours = getenv("PROCTOR_SOCKET"),
-		                          .xdg_runtime_dir = getenv("XDG_RUNTIME_DIR"),
-		                          .is_root = geteuid() == 0 };
+		                             .xdg_runtime_dir = getenv("XDG_RUNTIME_DIR"),
+		                             .is_root = geteuid() == 0 };
 	char path[CONFIG_PATH_MAX];
 
 	return socket_path_find(&env, nth, path) ? xstrdup(path) : NULL;
@@ -139,7 +139,8 @@ uint64_t lib_handle_deadline(const struct proctor *p)
 int lib_handle_call(struct proctor *p, const char *method, const char *params, json_t **ret_result)
 {
 	p->err = (struct err){ 0 };
-	return rpc_client_call(p->calls, method, params, lib_handle_deadline(p), ret_result, &p->err);
+	return rpc_client_call(p->calls, method, params, lib_handle_deadline(p), ret_result,
+	                       &p->err);
 }
 
 /* What is not an object would break the line that it becomes part of. */

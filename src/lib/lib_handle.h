@@ -12,7 +12,8 @@
 
 struct proctor {
 	struct rpc_client *calls;
-	struct rpc_client *feed; /* NULL: not subscribed. A connection of its own: no answer waits behind events */
+	struct rpc_client *
+		feed; /* NULL: not subscribed. A connection of its own: no answer waits behind events */
 	char *path;
 	uint64_t patience_ns;
 	json_t *event; /* the one that was given out last */

@@ -9,7 +9,7 @@ enum quality share_quality(double ratio)
 }
 
 struct anomaly_record anomaly_record_of(const struct anomaly *a, const struct snapshot *snap,
-                                   struct buf *text)
+                                        struct buf *text)
 {
 	bool has_job = a->job >= 0 && (size_t)a->job < snap->jobs.len;
 

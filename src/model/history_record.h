@@ -78,4 +78,4 @@ struct anomaly_record {
 
 /* The same of one that was just seen; `text` holds its description and must outlive it. */
 struct anomaly_record anomaly_record_of(const struct anomaly *a, const struct snapshot *snap,
-                                   struct buf *text);
+                                        struct buf *text);

@@ -30,7 +30,9 @@ uint32_t process_slots_see(struct process_slots *r, struct proc_id id, bool *ret
 		return seat;
 	if (*ret_is_new)
 		map_put(&r->index, key, seat);
-	r->seats.at[seat] = (struct process_slots_seat){ .key = key, .scan = r->scan, .is_taken = true };
+	r->seats.at[seat] = (struct process_slots_seat){ .key = key,
+		                                         .scan = r->scan,
+		                                         .is_taken = true };
 	return seat;
 }
 
@@ -74,7 +76,8 @@ static void move_together(struct process_slots *r, const struct process_slots_op
 	map_shrink(&r->index);
 }
 
-void process_slots_end_scan(struct process_slots *r, const struct process_slots_ops *ops, void *self)
+void process_slots_end_scan(struct process_slots *r, const struct process_slots_ops *ops,
+                            void *self)
 {
 	for (uint32_t i = 0; i < r->seats.len; i++) {
 		const struct process_slots_seat *seat = &r->seats.at[i];

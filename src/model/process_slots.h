@@ -36,4 +36,5 @@ size_t process_slots_len(const struct process_slots *r);   /* processes that hav
 size_t process_slots_seats(const struct process_slots *r); /* all seats are below it */
 /* After a scan: those not seen by it nor by the one before lose their seat; `forget` is told
  * each. When most seats are free by then the others are taken together, and `move` is told. */
-void process_slots_end_scan(struct process_slots *r, const struct process_slots_ops *ops, void *self);
+void process_slots_end_scan(struct process_slots *r, const struct process_slots_ops *ops,
+                            void *self);

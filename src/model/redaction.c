@@ -189,8 +189,9 @@ static bool redact_pair(struct redactor *r, struct scan name)
 static bool redact_option(struct redactor *r, struct scan name)
 {
 	bool attached_only = false, is_alone = is_word_end(r, name.end);
-	size_t n = r->program.p ? redaction_rule_option_len(r->program, (struct scan){ name.p, r->arg.end },
-	                                            &attached_only)
+	size_t n = r->program.p ? redaction_rule_option_len(r->program,
+	                                                    (struct scan){ name.p, r->arg.end },
+	                                                    &attached_only)
 	                        : 0;
 
 	if (n && !is_word_end(r, name.p + n)) {

@@ -30,7 +30,7 @@ void metric_json(struct json *j, enum metric_unit unit, uint64_t value)
 }
 
 void readings_json(struct json *j, const struct metric *table, size_t n, uint64_t present,
-                    const uint64_t *value)
+                   const uint64_t *value)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (present >> i & 1) {
@@ -131,8 +131,7 @@ void event_json(struct json *j, const struct snapshot *snap, const struct event 
 	json_key(j, "details");
 	json_strn(j, details.at ? details.at : "", details.len);
 	if (e->final.present)
-		readings_json(j, proc_metrics, PROC_METRIC_COUNT, e->final.present,
-		               e->final.value);
+		readings_json(j, proc_metrics, PROC_METRIC_COUNT, e->final.present, e->final.value);
 	json_end_object(j);
 	buf_done(&details);
 }
@@ -195,7 +194,7 @@ static void put_head(struct json *j, const struct snapshot *snap)
 	json_key(j, "cgroup");
 	json_begin_object(j);
 	readings_json(j, cgroup_metrics, CGROUP_METRIC_COUNT, snap->cgroup.present,
-	               snap->cgroup.value);
+	              snap->cgroup.value);
 	json_end_object(j);
 }
 

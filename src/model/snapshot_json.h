@@ -10,6 +10,6 @@ void process_json(struct json *j, const struct snapshot *snap, const struct proc
 void event_json(struct json *j, const struct snapshot *snap, const struct event *e);
 /* The members for one scope's readings, by its table, into an open object. */
 void readings_json(struct json *j, const struct metric *table, size_t n, uint64_t present,
-                    const uint64_t *value);
+                   const uint64_t *value);
 /* One value as its unit is shown outside. */
 void metric_json(struct json *j, enum metric_unit unit, uint64_t value);

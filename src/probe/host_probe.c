@@ -40,7 +40,7 @@ static void load_boot_id(struct system_probe *self)
 {
 	char text[64];
 	ssize_t n = kernel_file_read(self->env.root_fd, "proc/sys/kernel/random/boot_id", text,
-	                       sizeof text);
+	                             sizeof text);
 
 	if (n >= 36)
 		memcpy(self->boot_id, text, 36);

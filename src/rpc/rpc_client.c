@@ -38,7 +38,8 @@ static int check_owner(int fd, const char *path, struct err *err)
 	return 0;
 }
 
-int rpc_client_open(const char *path, uint64_t deadline_ns, struct rpc_client **ret, struct err *err)
+int rpc_client_open(const char *path, uint64_t deadline_ns, struct rpc_client **ret,
+                    struct err *err)
 {
 	cleanup(rpc_client_closep) struct rpc_client *c = xcalloc(1, sizeof *c);
 	int r;
@@ -216,8 +217,8 @@ static int ask(struct rpc_client *c, const char *method, const char *params, uin
 	return r < 0 ? err_set(err, -r, "send '%s': %s", method, strerror(-r)) : 0;
 }
 
-int rpc_client_call(struct rpc_client *c, const char *method, const char *params, uint64_t deadline_ns,
-                json_t **ret_result, struct err *err)
+int rpc_client_call(struct rpc_client *c, const char *method, const char *params,
+                    uint64_t deadline_ns, json_t **ret_result, struct err *err)
 {
 	int r = ask(c, method, params, deadline_ns, err);
 

@@ -31,7 +31,8 @@ void rpc_frames_put(struct rpc_frames *f, const void *bytes, size_t n);
 /* The next line without its newline, good until rpc_frames_put(); empty lines are passed over. */
 enum rpc_frame_next rpc_frames_next(struct rpc_frames *f, struct scan *ret_line);
 bool rpc_frames_has_line(struct rpc_frames *f);
-bool rpc_frames_is_half(const struct rpc_frames *f); /* a line began; ask when there is no whole one */
+bool rpc_frames_is_half(
+	const struct rpc_frames *f); /* a line began; ask when there is no whole one */
 void rpc_frames_done(struct rpc_frames *f);
 
 /* 0, or -ELOOP (too deep), -E2BIG (too many values). Does not say that it is JSON. */

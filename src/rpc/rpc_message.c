@@ -89,7 +89,8 @@ static int parse_envelope(struct rpc_message *m, struct err *err)
 	if (!json_is_string(method))
 		return err_set(err, EPROTO, "method must be a string");
 	if (json_string_length(method) > RPC_MESSAGE_METHOD_MAX)
-		return err_set(err, EPROTO, "method is longer than %d bytes", RPC_MESSAGE_METHOD_MAX);
+		return err_set(err, EPROTO, "method is longer than %d bytes",
+		               RPC_MESSAGE_METHOD_MAX);
 	m->method = json_string_value(method);
 	return parse_params(m, err);
 }

@@ -55,7 +55,7 @@ int rpc_message_load(struct scan line, json_t **ret, struct err *err) must_check
 void rpc_message_begin_result(struct json *j, const json_t *id);
 void rpc_message_end_result(struct json *j);
 void rpc_message_put_error(struct json *j, const json_t *id,
-                       const struct err *err); /* id may be NULL */
+                           const struct err *err); /* id may be NULL */
 /* The same for words that nobody asked for one by one; the params go between. */
 void rpc_message_begin_notification(struct json *j, const char *method);
 void rpc_message_end_notification(struct json *j);

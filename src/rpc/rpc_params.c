@@ -24,8 +24,8 @@ bool rpc_params_has(const json_t *params, const char *name)
 	return find(params, name) != NULL;
 }
 
-int rpc_params_u64(const json_t *params, const char *name, uint64_t min, uint64_t max, uint64_t *ret,
-               struct err *err)
+int rpc_params_u64(const json_t *params, const char *name, uint64_t min, uint64_t max,
+                   uint64_t *ret, struct err *err)
 {
 	const json_t *value = find(params, name);
 	json_int_t number = json_integer_value(value);
@@ -42,7 +42,7 @@ int rpc_params_u64(const json_t *params, const char *name, uint64_t min, uint64_
 }
 
 int rpc_params_text(const json_t *params, const char *name, size_t max, const char **ret,
-                struct err *err)
+                    struct err *err)
 {
 	const json_t *value = find(params, name);
 
@@ -145,7 +145,7 @@ static void put_value(struct json *j, const json_t *value)
 }
 
 int rpc_params_object_text(const json_t *params, const char *name, size_t max, char **ret,
-                       struct err *err)
+                           struct err *err)
 {
 	const json_t *value = find(params, name);
 	struct buf text = { .max = max };

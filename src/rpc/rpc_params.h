@@ -11,11 +11,11 @@
 #include "base/err.h"
 
 bool rpc_params_has(const json_t *params, const char *name);
-int rpc_params_u64(const json_t *params, const char *name, uint64_t min, uint64_t max, uint64_t *ret,
-               struct err *err) must_check;
+int rpc_params_u64(const json_t *params, const char *name, uint64_t min, uint64_t max,
+                   uint64_t *ret, struct err *err) must_check;
 /* Not empty, at most `max` bytes; borrowed from params. */
 int rpc_params_text(const json_t *params, const char *name, size_t max, const char **ret,
-                struct err *err) must_check;
+                    struct err *err) must_check;
 /* Seconds, not negative, as ns. */
 int rpc_params_seconds(const json_t *params, const char *name, uint64_t *ret_ns, struct err *err)
 	must_check;
@@ -25,4 +25,4 @@ int rpc_params_time(const json_t *params, const char *name, uint64_t *ret_ns, st
 	must_check;
 /* An object, as compact JSON text of at most `max` bytes; owned by the caller. */
 int rpc_params_object_text(const json_t *params, const char *name, size_t max, char **ret,
-                       struct err *err) must_check;
+                           struct err *err) must_check;

@@ -117,7 +117,8 @@ static void on_session(void *self)
 		want_sweep(s);
 }
 
-void rpc_server_answer(struct rpc_session *session, int r, const struct buf *result, const struct err *err)
+void rpc_server_answer(struct rpc_session *session, int r, const struct buf *result,
+                       const struct err *err)
 {
 	rpc_session_answer(session, r, result, err);
 	on_session(session);
@@ -220,7 +221,7 @@ void rpc_server_wake(struct rpc_server *server)
 }
 
 int rpc_server_open(struct loop *loop, int take_fd, const struct rpc_server_options *options,
-                struct rpc_server **ret, struct err *err)
+                    struct rpc_server **ret, struct err *err)
 {
 	cleanup(rpc_server_closep) struct rpc_server *s = xcalloc(1, sizeof *s);
 	int r;

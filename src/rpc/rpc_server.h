@@ -54,7 +54,7 @@ struct rpc_server_feed {
 
 struct rpc_server_options {
 	const struct rpc_server_method *methods; /* the last has no name */
-	void *self;                          /* given to them and to admits */
+	void *self;                              /* given to them and to admits */
 	/* Who may connect at all; NULL: everybody. */
 	bool (*admits)(void *self, const struct rpc_server_peer *peer);
 	unsigned clients_max;
@@ -65,7 +65,7 @@ struct rpc_server_options {
 
 /* take_fd listens and does not block; it is closed on failure too. */
 int rpc_server_open(struct loop *loop, int take_fd, const struct rpc_server_options *options,
-                struct rpc_server **ret, struct err *err) must_check;
+                    struct rpc_server **ret, struct err *err) must_check;
 void rpc_server_close(struct rpc_server *server); /* ends all connections; NULL is fine */
 DEFINE_CLEANUP(struct rpc_server *, rpc_server_close)
 unsigned rpc_server_clients(const struct rpc_server *server);
@@ -73,7 +73,8 @@ unsigned rpc_server_clients(const struct rpc_server *server);
 void rpc_server_defer(const struct rpc_server_peer *peer, const struct rpc_server_work *take_work);
 /* On the loop, and not within a method of the same connection: the answer to what was deferred. r
  * and err are what the method would have returned, `result` is the text of the value. */
-void rpc_server_answer(struct rpc_session *session, int r, const struct buf *result, const struct err *err);
+void rpc_server_answer(struct rpc_session *session, int r, const struct buf *result,
+                       const struct err *err);
 /* Called by a method: its caller is fed from now on, after the method's answer. One that it had
  * before is closed. */
 void rpc_server_feed(const struct rpc_server_peer *peer, const struct rpc_server_feed *take_feed);

@@ -28,7 +28,8 @@ bool rpc_session_peer(int fd, struct rpc_server_peer *ret)
 	return true;
 }
 
-struct rpc_session *rpc_session_new(struct rpc_server *server, int take_fd, const struct rpc_server_peer *peer)
+struct rpc_session *rpc_session_new(struct rpc_server *server, int take_fd,
+                                    const struct rpc_server_peer *peer)
 {
 	struct rpc_session *s = xcalloc(1, sizeof *s);
 
@@ -150,7 +151,7 @@ static bool receive(struct rpc_session *s)
 }
 
 static const struct rpc_server_method *find_method(const struct rpc_server_method *methods,
-                                               const char *name)
+                                                   const char *name)
 {
 	for (; methods->name; methods++)
 		if (strcmp(methods->name, name) == 0)
@@ -197,7 +198,8 @@ static void await_work(struct rpc_session *s, const struct rpc_message *m, size_
 		abandon_work(s);
 }
 
-void rpc_session_answer(struct rpc_session *s, int r, const struct buf *result, const struct err *err)
+void rpc_session_answer(struct rpc_session *s, int r, const struct buf *result,
+                        const struct err *err)
 {
 	struct json j = { .out = &s->out };
 	size_t from = s->out.len;
@@ -210,8 +212,8 @@ void rpc_session_answer(struct rpc_session *s, int r, const struct buf *result, 
 	forget_work(s);
 }
 
-static void call(struct rpc_session *s, const struct rpc_message *m, const struct rpc_server_options *o,
-                 size_t from)
+static void call(struct rpc_session *s, const struct rpc_message *m,
+                 const struct rpc_server_options *o, size_t from)
 {
 	const struct rpc_server_method *method = find_method(o->methods, m->method);
 	struct json j = { .out = &s->out };
@@ -356,7 +358,8 @@ uint64_t rpc_session_waits_since(const struct rpc_session *s)
 	return s->stuck_since_ns ? s->stuck_since_ns : s->half_since_ns;
 }
 
-bool rpc_session_has_patience(struct rpc_session *s, const struct rpc_server_options *options, uint64_t now_ns)
+bool rpc_session_has_patience(struct rpc_session *s, const struct rpc_server_options *options,
+                              uint64_t now_ns)
 {
 	if (s->stuck_since_ns)
 		return now_ns - s->stuck_since_ns < options->slow_reader_ns;

@@ -35,8 +35,8 @@ static int bind_and_listen(int fd, const struct sockaddr_un *to, int backlog)
 	return 0;
 }
 
-int socket_address_listen(int dir_fd, const char *dir_path, const char *name, int backlog, int *ret_fd,
-                   struct err *err)
+int socket_address_listen(int dir_fd, const char *dir_path, const char *name, int backlog,
+                          int *ret_fd, struct err *err)
 {
 	cleanup(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_un to;
@@ -96,7 +96,8 @@ static int connect_path(int fd, const char *path)
 	return connect_in(fd, dir_fd, dir, slash + 1);
 }
 
-int socket_address_connect(const char *path, uint64_t deadline_mono_ns, int *ret_fd, struct err *err)
+int socket_address_connect(const char *path, uint64_t deadline_mono_ns, int *ret_fd,
+                           struct err *err)
 {
 	cleanup(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int r;

@@ -8,7 +8,7 @@
 #define AMOUNT_MAX (UINT64_C(1000000000) * MILLI) /* a PiB of memory in MiB, a GW */
 
 const char *const hwfile_names[HARDWARE_FILE_COUNT] = { "hw_metrics.csv", "hw_dmon.csv",
-	                                         "cpu_metrics.csv" };
+	                                                "cpu_metrics.csv" };
 
 /* How the columns are called in heads, and the series a value goes to. The newest drivers put fb
  * before sm in dmon, so heads are believed and not the order. */
@@ -181,8 +181,8 @@ static bool parse_milli(struct scan text, uint64_t *ret)
 
 /* The value in the field of that role; false: there is no such field, or (counted) none can be
  * read. */
-static bool read_value(struct hardware_file *f, const struct fields *fields, enum hardware_file_role role,
-                       uint64_t *ret_milli)
+static bool read_value(struct hardware_file *f, const struct fields *fields,
+                       enum hardware_file_role role, uint64_t *ret_milli)
 {
 	uint64_t milli;
 
@@ -196,7 +196,8 @@ static bool read_value(struct hardware_file *f, const struct fields *fields, enu
 	return true;
 }
 
-static bool take_value(struct hardware_file *f, const struct fields *fields, enum hardware_file_role role)
+static bool take_value(struct hardware_file *f, const struct fields *fields,
+                       enum hardware_file_role role)
 {
 	uint64_t milli;
 

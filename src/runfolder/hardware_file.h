@@ -64,14 +64,16 @@ uint64_t hardware_file_lines(const struct hardware_file_counts *counts); /* all 
 /* "2026/11/15 14:03:07.412" in local time, as nvidia-smi prints it. */
 void hardware_file_put_time(struct buf *to, uint64_t wall_ns);
 /* A line of cpu_metrics.csv, with one decimal. */
-void hardware_file_put_cpu(struct buf *to, uint64_t wall_ns, uint64_t usr_tenths, uint64_t idle_tenths);
+void hardware_file_put_cpu(struct buf *to, uint64_t wall_ns, uint64_t usr_tenths,
+                           uint64_t idle_tenths);
 #define HARDWARE_FILE_CPU_HEAD "timestamp,usr_pct,idle_pct\n"
 
 /* A line of hw_metrics.csv, "[N/A]" for what is not known, and one of hw_dmon.csv, "-" for it. */
 void hardware_file_put_gpu(struct buf *to, uint64_t wall_ns, const struct gpu_sample *gpu);
 void hardware_file_put_dmon(struct buf *to, const struct gpu_sample *gpu);
-#define HARDWARE_FILE_DMON_HEAD                                                                           \
+#define HARDWARE_FILE_DMON_HEAD                                                                    \
 	"# gpu     sm    mem     fb\n"                                                             \
 	"# Idx      %      %     MB\n"
 /* A value as these lines show it, in thousandths; false: not known. */
-bool hardware_file_gpu_milli(const struct gpu_sample *gpu, enum hardware_file_role role, uint64_t *ret_milli);
+bool hardware_file_gpu_milli(const struct gpu_sample *gpu, enum hardware_file_role role,
+                             uint64_t *ret_milli);

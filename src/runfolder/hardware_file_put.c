@@ -16,7 +16,8 @@ void hardware_file_put_time(struct buf *to, uint64_t wall_ns)
 	buf_printf(to, "%s.%03u", text, (unsigned)(wall_ns % NS_PER_S / NS_PER_MS));
 }
 
-void hardware_file_put_cpu(struct buf *to, uint64_t wall_ns, uint64_t usr_tenths, uint64_t idle_tenths)
+void hardware_file_put_cpu(struct buf *to, uint64_t wall_ns, uint64_t usr_tenths,
+                           uint64_t idle_tenths)
 {
 	hardware_file_put_time(to, wall_ns);
 	buf_printf(to, ",%llu.%llu,%llu.%llu\n", (unsigned long long)usr_tenths / 10,
@@ -37,7 +38,8 @@ static uint64_t centiwatts_of(uint64_t milliwatts)
 	return milliwatts / 10 + (milliwatts % 10 >= 5);
 }
 
-bool hardware_file_gpu_milli(const struct gpu_sample *gpu, enum hardware_file_role role, uint64_t *ret_milli)
+bool hardware_file_gpu_milli(const struct gpu_sample *gpu, enum hardware_file_role role,
+                             uint64_t *ret_milli)
 {
 	static const struct {
 		enum hardware_file_role role;
@@ -93,7 +95,8 @@ void hardware_file_put_gpu(struct buf *to, uint64_t wall_ns, const struct gpu_sa
 
 void hardware_file_put_dmon(struct buf *to, const struct gpu_sample *gpu)
 {
-	static const enum hardware_file_role order[] = { HARDWARE_FILE_UTIL, HARDWARE_FILE_MEM_UTIL, HARDWARE_FILE_VRAM };
+	static const enum hardware_file_role order[] = { HARDWARE_FILE_UTIL, HARDWARE_FILE_MEM_UTIL,
+		                                         HARDWARE_FILE_VRAM };
 	uint64_t milli;
 
 	buf_printf(to, "%5u", gpu->index);

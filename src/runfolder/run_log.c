@@ -98,7 +98,7 @@ static void put_data(struct json *j, struct scan data)
 }
 
 int run_log_event(struct run_log *log, uint64_t wall_ns, struct scan name, struct scan data,
-                 struct err *err)
+                  struct err *err)
 {
 	struct json j;
 	int r = tell_loss(log, wall_ns, err);
@@ -141,7 +141,7 @@ static bool can_stand_beside(struct scan data)
 }
 
 int run_log_phase(struct run_log *log, uint64_t wall_ns, struct scan name, uint64_t took_ns,
-                 struct scan data, struct err *err)
+                  struct scan data, struct err *err)
 {
 	struct json j;
 	int r = tell_loss(log, wall_ns, err);

@@ -26,8 +26,8 @@ void run_log_close(struct run_log *log);
 
 /* `data` is the text of a JSON object, or empty. What is not one is kept as a string. */
 int run_log_event(struct run_log *log, uint64_t wall_ns, struct scan name, struct scan data,
-                 struct err *err) must_check;
+                  struct err *err) must_check;
 /* The members of data stand beside name and seconds, unless one has a name that is taken: then they
  * stand in "data". */
 int run_log_phase(struct run_log *log, uint64_t wall_ns, struct scan name, uint64_t took_ns,
-                 struct scan data, struct err *err) must_check;
+                  struct scan data, struct err *err) must_check;

@@ -183,7 +183,7 @@ int runfolder_put(struct runfolder *f, const struct snapshot *snap, struct err *
 }
 
 int runfolder_event(struct runfolder *f, uint64_t wall_ns, const char *event, const char *data,
-                 struct err *err)
+                    struct err *err)
 {
 	int r = run_log_event(&f->log, wall_ns, scan_str(event), scan_str(data ? data : ""), err);
 
@@ -191,10 +191,10 @@ int runfolder_event(struct runfolder *f, uint64_t wall_ns, const char *event, co
 }
 
 int runfolder_phase(struct runfolder *f, uint64_t wall_ns, const char *name, uint64_t took_ns,
-                 const char *data, struct err *err)
+                    const char *data, struct err *err)
 {
 	int r = run_log_phase(&f->log, wall_ns, scan_str(name), took_ns, scan_str(data ? data : ""),
-	                     err);
+	                      err);
 
 	return r < 0 ? err_wrap(err, "run folder '%s'", f->path) : 0;
 }

@@ -49,9 +49,9 @@ int runfolder_put(struct runfolder *f, const struct snapshot *snap, struct err *
 
 /* For what is in no snapshot. `data`: the text of a JSON object, or NULL. */
 int runfolder_event(struct runfolder *f, uint64_t wall_ns, const char *event, const char *data,
-                 struct err *err) must_check;
+                    struct err *err) must_check;
 int runfolder_phase(struct runfolder *f, uint64_t wall_ns, const char *name, uint64_t took_ns,
-                 const char *data, struct err *err) must_check;
+                    const char *data, struct err *err) must_check;
 
 /* jax_peak_bytes_mb: the program says it of itself. The largest one stays. A mark or phase whose
  * data has a member of that name is understood too. */

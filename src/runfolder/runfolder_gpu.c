@@ -4,7 +4,8 @@
  * two lines counts too. */
 #include "runfolder/runfolder_handle.h"
 
-static int create(struct runfolder *f, enum hardware_file_kind kind, const char *head, struct err *err)
+static int create(struct runfolder *f, enum hardware_file_kind kind, const char *head,
+                  struct err *err)
 {
 	struct line_file *file = &f->files[kind];
 	int r;
@@ -52,9 +53,9 @@ static int write_lines(struct runfolder *f, const struct gpu_sample *gpu, struct
 	r = line_file_put(&f->files[HARDWARE_FILE_METRICS], f->text.at, f->text.len, err);
 	buf_reset(&f->text);
 	hardware_file_put_dmon(&f->text, gpu);
-	return runfolder_first(r,
-	                    line_file_put(&f->files[HARDWARE_FILE_DMON], f->text.at, f->text.len, &later),
-	                    &later, err);
+	return runfolder_first(
+		r, line_file_put(&f->files[HARDWARE_FILE_DMON], f->text.at, f->text.len, &later),
+		&later, err);
 }
 
 int runfolder_put_gpus(struct runfolder *f, const struct snapshot *snap, struct err *err)

@@ -52,7 +52,7 @@ struct runfolder {
 	bool has_job, is_start_told;
 	VEC(struct runfolder_sheet) sheets;
 	VEC(struct runfolder_news) news; /* of one snapshot */
-	uint64_t latest_line_ns;      /* the latest time in the run log */
+	uint64_t latest_line_ns;         /* the latest time in the run log */
 };
 
 /* All is tried, and of several failures the first is told: `r` is what the last step came to, with
@@ -73,10 +73,12 @@ int runfolder_end_hw(struct runfolder *f, struct err *err) must_check;
 struct resource_summary runfolder_sums(const struct runfolder *f);
 
 /* Whether a line that began then ends with this snapshot. */
-bool runfolder_is_due(const struct runfolder *f, const struct snapshot *snap, uint64_t began_boot_ns);
+bool runfolder_is_due(const struct runfolder *f, const struct snapshot *snap,
+                      uint64_t began_boot_ns);
 
 /* runfolder_gpu.c */
-int runfolder_put_gpus(struct runfolder *f, const struct snapshot *snap, struct err *err) must_check;
+int runfolder_put_gpus(struct runfolder *f, const struct snapshot *snap, struct err *err)
+	must_check;
 
 /* runfolder_log.c: what goes to the run log. */
 int runfolder_put_log(struct runfolder *f, const struct snapshot *snap, struct err *err) must_check;

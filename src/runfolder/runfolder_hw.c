@@ -57,7 +57,8 @@ static int write_row(struct runfolder *f, const struct cpu_row *row, struct err 
 
 /* The snapshot nearest to the end of the interval makes the line: a tick that came a millisecond
  * early does not wait for the next. */
-bool runfolder_is_due(const struct runfolder *f, const struct snapshot *snap, uint64_t began_boot_ns)
+bool runfolder_is_due(const struct runfolder *f, const struct snapshot *snap,
+                      uint64_t began_boot_ns)
 {
 	return snap->boot_ns - began_boot_ns + snap->elapsed_ns / 2 >= f->interval_ns;
 }

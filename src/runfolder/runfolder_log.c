@@ -32,7 +32,7 @@ static int log_data(struct runfolder *f, uint64_t wall_ns, const char *event, st
 	json_end_object(j);
 	f->latest_line_ns = MAX(f->latest_line_ns, wall_ns);
 	return run_log_event(&f->log, wall_ns, scan_str(event), scan_mem(f->text.at, f->text.len),
-	                    err);
+	                     err);
 }
 
 static void put_text(struct json *j, const char *key, const char *text)
@@ -157,7 +157,7 @@ static int log_said(struct runfolder *f, const struct snapshot *snap, const stru
 	f->latest_line_ns = MAX(f->latest_line_ns, e->wall_ns);
 	if (e->kind == EVENT_PHASE)
 		return run_log_phase(&f->log, e->wall_ns, name, (uint64_t)MAX(e->count, 0), data,
-		                    err);
+		                     err);
 	return run_log_event(&f->log, e->wall_ns, name, data, err);
 }
 
@@ -331,14 +331,14 @@ static void gather_news(struct runfolder *f, const struct snapshot *snap)
 			add_news(f, (struct runfolder_news){ anomaly_time(a), .anomaly = a });
 	vec_each(&snap->sheets, s)
 		if (is_our_job(f, snap, s->job) && s->ended_ns)
-			add_news(f,
-			         (struct runfolder_news){ s->ended_ns, .sheet = s, .is_end = true });
+			add_news(f, (struct runfolder_news){ s->ended_ns, .sheet = s,
+			                                     .is_end = true });
 	if (f->news.len)
 		qsort(f->news.at, f->news.len, sizeof *f->news.at, by_time);
 }
 
-static int log_one(struct runfolder *f, const struct snapshot *snap, const struct runfolder_news *news,
-                   struct err *err)
+static int log_one(struct runfolder *f, const struct snapshot *snap,
+                   const struct runfolder_news *news, struct err *err)
 {
 	if (news->event)
 		return log_event(f, snap, news->event, err);

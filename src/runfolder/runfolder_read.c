@@ -184,10 +184,14 @@ static void put_counts(struct json *j, const struct hardware_file_counts *c)
 		const char *key;
 		uint64_t n;
 	} counts[] = {
-		{ "lines", hardware_file_lines(c) },  { "used", c->used },
-		{ "heads", c->heads },         { "comments", c->comments },
-		{ "too_short", c->too_short }, { "too_long", c->too_long },
-		{ "unusable", c->unusable },   { "values_skipped", c->values_skipped },
+		{ "lines", hardware_file_lines(c) },
+		{ "used", c->used },
+		{ "heads", c->heads },
+		{ "comments", c->comments },
+		{ "too_short", c->too_short },
+		{ "too_long", c->too_long },
+		{ "unusable", c->unusable },
+		{ "values_skipped", c->values_skipped },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {

@@ -113,7 +113,8 @@ static const char *why_no_figure(const struct runfolder *f)
 	return "nothing here tells it";
 }
 
-static void put_missing(struct json *j, const struct runfolder *f, const struct resource_summary *sums)
+static void put_missing(struct json *j, const struct runfolder *f,
+                        const struct resource_summary *sums)
 {
 	uint64_t ignored;
 
@@ -135,7 +136,8 @@ static void put_missing(struct json *j, const struct runfolder *f, const struct 
 }
 
 /* The line that is being gathered counts: what is said is made of it too. */
-static void put_counts(struct json *j, const struct runfolder *f, const struct resource_summary *sums)
+static void put_counts(struct json *j, const struct runfolder *f,
+                       const struct resource_summary *sums)
 {
 	json_key(j, "samples");
 	json_begin_object(j);

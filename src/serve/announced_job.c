@@ -29,7 +29,7 @@ static void end(void *self)
 }
 
 void announced_job_new(const struct rpc_server_peer *peer, const char *job_id, const char *said_id,
-                 void (*gone)(void *self, const char *job_id), void *self)
+                       void (*gone)(void *self, const char *job_id), void *self)
 {
 	struct speaker *s = xcalloc(1, sizeof *s);
 	struct rpc_server_feed feed = { .self = s, .next = next, .close = end };

@@ -9,7 +9,7 @@
 /* From now on this connection speaks for the job, and for no other; it says `said_id` when it means
  * it. When it ends, `gone` is called with the job's id. */
 void announced_job_new(const struct rpc_server_peer *peer, const char *job_id, const char *said_id,
-                 void (*gone)(void *self, const char *job_id), void *self);
+                       void (*gone)(void *self, const char *job_id), void *self);
 bool announced_job_is(const struct rpc_server_peer *peer, const char *job_id);
 /* The job that this connection means by `id`. */
 const char *announced_job_means(const struct rpc_server_peer *peer, const char *id);

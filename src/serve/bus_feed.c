@@ -60,7 +60,7 @@ static bool next(void *self, struct json *out)
 }
 
 struct rpc_server_feed bus_feed_new(struct bus *bus, struct bus_cursor from,
-                                const struct bus_filter *filter)
+                                    const struct bus_filter *filter)
 {
 	struct bus_feed *f = xcalloc(1, sizeof *f);
 

@@ -7,4 +7,4 @@
 #include "rpc/rpc_server.h"
 
 struct rpc_server_feed bus_feed_new(struct bus *bus, struct bus_cursor from,
-                                const struct bus_filter *filter);
+                                    const struct bus_filter *filter);

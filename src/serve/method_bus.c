@@ -36,9 +36,9 @@ METHOD(method_bus_subscribe)
 	    rpc_params_u64(params, "since_seq", 0, UINT64_MAX >> 1, &since, err) < 0)
 		return -err->code;
 	methods_begin_bus(m);
-	from = since                             ? bus_at(m->bus, since)
+	from = since                                 ? bus_at(m->bus, since)
 	       : rpc_params_has(params, "since_seq") ? bus_begin(m->bus)
-	                                         : bus_end(m->bus);
+	                                             : bus_end(m->bus);
 	feed = bus_feed_new(m->bus, from, &filter);
 	rpc_server_feed(peer, &feed);
 	json_begin_object(result);

@@ -250,7 +250,8 @@ METHOD(method_events)
 		return r;
 	json_begin_object(result);
 	json_key(result, "events");
-	recent_events_put(&m->recent, methods_trusts(peer) ? RECENT_EVENTS_OF_ALL : peer->uid, limit, result);
+	recent_events_put(&m->recent, methods_trusts(peer) ? RECENT_EVENTS_OF_ALL : peer->uid,
+	                  limit, result);
 	json_end_object(result);
 	return 0;
 }

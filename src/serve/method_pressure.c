@@ -94,8 +94,8 @@ METHOD(method_admit)
 	bool is_new_job = true;
 
 	(void)peer;
-	if (rpc_params_text(params, "job_type", 128, &job_type, err) < 0 || judged(self, &p, err) < 0 ||
-	    is_job(params, &is_new_job, err) < 0)
+	if (rpc_params_text(params, "job_type", 128, &job_type, err) < 0 ||
+	    judged(self, &p, err) < 0 || is_job(params, &is_new_job, err) < 0)
 		return -err->code;
 	json_begin_object(result);
 	json_key(result, "allowed");

@@ -69,8 +69,8 @@ static int ask(const struct methods *m, const struct rpc_server_peer *peer,
 }
 
 /* Of a job: by its id in full, and at a door the door's own. */
-static int ask_of_job(const struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
-                      clerk_work_fn work, struct err *err)
+static int ask_of_job(const struct methods *m, const struct rpc_server_peer *peer,
+                      const json_t *params, clerk_work_fn work, struct err *err)
 {
 	const struct jobtab *t = m->host.jobs(m->host.self);
 	const char *id = !m->host.start_job && t->jobs.len ? t->jobs.at[0].id : NULL;

@@ -56,7 +56,8 @@ const struct snapshot *methods_snapshot(struct methods *m, const struct rpc_serv
 {
 	const struct snapshot *snap = m->host.latest ? m->host.latest(m->host.self) : NULL;
 
-	return !snap || methods_trusts(peer) ? snap : visible_snapshot_part(&m->seen, snap, peer->uid);
+	return !snap || methods_trusts(peer) ? snap
+	                                     : visible_snapshot_part(&m->seen, snap, peer->uid);
 }
 
 static bool is_door(const struct methods *m)
@@ -71,8 +72,8 @@ static int32_t job_of_caller(const struct methods *m, const struct rpc_server_pe
 }
 
 /* One that is not his does not exist for him. */
-int methods_find_any_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
-                         int32_t *ret, struct err *err)
+int methods_find_any_job(struct methods *m, const struct rpc_server_peer *peer,
+                         const json_t *params, int32_t *ret, struct err *err)
 {
 	const struct jobtab *t = m->host.jobs(m->host.self);
 	const char *id = NULL;
@@ -160,8 +161,8 @@ int methods_find_pid(const struct rpc_server_peer *peer, const json_t *params, p
 
 #define ROW_BYTES 256 /* what a row takes besides its texts */
 
-int methods_take_room(struct methods *m, const struct rpc_server_peer *peer, int32_t job, size_t bytes,
-                      struct err *err)
+int methods_take_room(struct methods *m, const struct rpc_server_peer *peer, int32_t job,
+                      size_t bytes, struct err *err)
 {
 	bool is_stored = job < 0 || !m->host.jobs(m->host.self)->jobs.at[job].is_foreign;
 

@@ -28,7 +28,7 @@ struct methods {
 extern const struct rpc_server_method serve_methods[]; /* the last has no name */
 
 #define METHOD(name)                                                                               \
-	int name(void *self, const struct rpc_server_peer *peer, const json_t *params,                 \
+	int name(void *self, const struct rpc_server_peer *peer, const json_t *params,             \
 	         struct json *result, struct err *err)
 
 METHOD(method_hello);
@@ -64,8 +64,8 @@ const struct snapshot *methods_snapshot(struct methods *m, const struct rpc_serv
 int methods_find_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                      int32_t *ret, struct err *err) must_check;
 /* The same for what need not be about a job: *ret is -1 if there is none. */
-int methods_find_any_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
-                         int32_t *ret, struct err *err) must_check;
+int methods_find_any_job(struct methods *m, const struct rpc_server_peer *peer,
+                         const json_t *params, int32_t *ret, struct err *err) must_check;
 /* The same to change something: -EALREADY when another connection speaks for it. */
 int methods_claim_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                       int32_t *ret, struct err *err) must_check;
@@ -74,8 +74,8 @@ int methods_find_pid(const struct rpc_server_peer *peer, const json_t *params, p
                      uid_t *ret_uid, struct err *err) must_check;
 /* For what will be stored of a job. -ENOSPC: the caller had so much stored of late that others
  * would lack the room; root, and who runs us, may. */
-int methods_take_room(struct methods *m, const struct rpc_server_peer *peer, int32_t job, size_t bytes,
-                      struct err *err) must_check;
+int methods_take_room(struct methods *m, const struct rpc_server_peer *peer, int32_t job,
+                      size_t bytes, struct err *err) must_check;
 /* How a sheet or a job ended: exit_code or signal. */
 int methods_end_params(const json_t *params, struct sheet *ret, struct err *err) must_check;
 /* How it stands, for those who listen; with the resource context of `pid` (0: in general), and of

@@ -5,7 +5,8 @@
 #include "model/snapshot_json.h"
 #include "serve/event_publisher.h"
 
-static void keep(struct recent_events_ring *ring, const struct snapshot *snap, const struct event *e)
+static void keep(struct recent_events_ring *ring, const struct snapshot *snap,
+                 const struct event *e)
 {
 	struct recent_events_event *slot;
 	struct json j;
@@ -46,7 +47,8 @@ void recent_events_note(struct recent_events *r, const struct snapshot *snap)
 }
 
 /* The latest before `*at` that is for this user; NULL: there is none. */
-static const struct recent_events_event *before(const struct recent_events_ring *ring, uint64_t *at, uint32_t uid)
+static const struct recent_events_event *before(const struct recent_events_ring *ring, uint64_t *at,
+                                                uint32_t uid)
 {
 	uint64_t oldest = ring->count - MIN(ring->count, (uint64_t)RECENT_EVENTS_MAX);
 

@@ -16,7 +16,8 @@ struct recent_events_event {
 
 struct recent_events_ring {
 	struct recent_events_event *at; /* RECENT_EVENTS_MAX of them; NULL before the first */
-	uint64_t count; /* events ever kept; the last one is in slot (count - 1) % RECENT_EVENTS_MAX */
+	uint64_t
+		count; /* events ever kept; the last one is in slot (count - 1) % RECENT_EVENTS_MAX */
 };
 
 /* Zeroed is empty. */

@@ -173,8 +173,8 @@ struct store_worker *store_worker_new(struct loop *loop, size_t result_max)
 	return c;
 }
 
-int store_worker_take(struct store_worker *c, const struct store_worker_task *take_task, struct errand **ret,
-               struct err *err)
+int store_worker_take(struct store_worker *c, const struct store_worker_task *take_task,
+                      struct errand **ret, struct err *err)
 {
 	struct errand *e = xcalloc(1, sizeof *e);
 

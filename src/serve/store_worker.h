@@ -30,7 +30,7 @@ struct store_worker *store_worker_new(struct loop *loop, size_t result_max); /* 
 /* What is under way is called back and waited for; nobody is told. NULL is fine. */
 void store_worker_free(struct store_worker *c);
 /* -EAGAIN: there can be no thread. The task is freed then, too. */
-int store_worker_take(struct store_worker *c, const struct store_worker_task *take_task, struct errand **ret,
-               struct err *err) must_check;
+int store_worker_take(struct store_worker *c, const struct store_worker_task *take_task,
+                      struct errand **ret, struct err *err) must_check;
 /* On the loop, before it is done: nobody wants it any more. */
 void store_worker_drop(struct errand *errand);

@@ -32,7 +32,8 @@ static bool has_process(void *self, const struct job *job, uint32_t uid)
 	return uid == *(const uid_t *)self || (job && has_job(self, job));
 }
 
-const struct snapshot *visible_snapshot_part(struct visible_snapshot *s, const struct snapshot *snap, uid_t uid)
+const struct snapshot *visible_snapshot_part(struct visible_snapshot *s,
+                                             const struct snapshot *snap, uid_t uid)
 {
 	const struct snapshot_scope his = { &uid, has_job, has_process };
 

@@ -20,5 +20,6 @@ struct visible_snapshot {
 /* The whole snapshot as a JSON value. */
 void visible_snapshot_put(struct visible_snapshot *s, const struct snapshot *snap, struct json *j);
 /* His jobs and processes in it. */
-const struct snapshot *visible_snapshot_part(struct visible_snapshot *s, const struct snapshot *snap, uid_t uid);
+const struct snapshot *visible_snapshot_part(struct visible_snapshot *s,
+                                             const struct snapshot *snap, uid_t uid);
 void visible_snapshot_done(struct visible_snapshot *s);

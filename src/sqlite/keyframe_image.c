@@ -65,7 +65,8 @@ static int load_keyframe(sqlite3 *db, int64_t keyframe, struct keyframe_image *i
 	return r;
 }
 
-static int load_rows(sqlite3 *db, struct keyframe_image *im, const struct columns *all, struct err *err)
+static int load_rows(sqlite3 *db, struct keyframe_image *im, const struct columns *all,
+                     struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	struct buf sql = { 0 };
@@ -96,12 +97,13 @@ static int load_rows(sqlite3 *db, struct keyframe_image *im, const struct column
 }
 
 /* Takes what a table says of a row at one snapshot; false when there is no room. */
-typedef bool take_fn(struct keyframe_image *im, struct keyframe_image_row *row, int64_t at, sqlite3_stmt *stmt);
+typedef bool take_fn(struct keyframe_image *im, struct keyframe_image_row *row, int64_t at,
+                     sqlite3_stmt *stmt);
 
 /* Both the table and the image's rows are in the order of slots: one walk pairs them. `select` is
  * the beginning of the statement and begins with the id; it is used up. */
-static int walk(sqlite3 *db, struct keyframe_image *im, struct buf *select, const char *table, take_fn *take,
-                struct err *err)
+static int walk(sqlite3 *db, struct keyframe_image *im, struct buf *select, const char *table,
+                take_fn *take, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	struct keyframe_image_row *row = im->rows.at, *end = im->rows.at + im->rows.len;
@@ -126,7 +128,8 @@ static int walk(sqlite3 *db, struct keyframe_image *im, struct buf *select, cons
 	return r;
 }
 
-static bool take_change(struct keyframe_image *im, struct keyframe_image_row *row, int64_t at, sqlite3_stmt *stmt)
+static bool take_change(struct keyframe_image *im, struct keyframe_image_row *row, int64_t at,
+                        sqlite3_stmt *stmt)
 {
 	struct keyframe_image_change *c = vec_push(&im->changes, ROWS_MAX);
 
@@ -142,7 +145,8 @@ static bool take_change(struct keyframe_image *im, struct keyframe_image_row *ro
 	return true;
 }
 
-static bool take_detail(struct keyframe_image *im, struct keyframe_image_row *row, int64_t at, sqlite3_stmt *stmt)
+static bool take_detail(struct keyframe_image *im, struct keyframe_image_row *row, int64_t at,
+                        sqlite3_stmt *stmt)
 {
 	struct keyframe_image_detail *d = vec_push(&im->details, ROWS_MAX);
 
@@ -156,7 +160,8 @@ static bool take_detail(struct keyframe_image *im, struct keyframe_image_row *ro
 	return true;
 }
 
-static int load_changes(sqlite3 *db, struct keyframe_image *im, const struct columns *all, struct err *err)
+static int load_changes(sqlite3 *db, struct keyframe_image *im, const struct columns *all,
+                        struct err *err)
 {
 	struct buf sql = { 0 };
 
@@ -165,7 +170,8 @@ static int load_changes(sqlite3 *db, struct keyframe_image *im, const struct col
 	return walk(db, im, &sql, "sample_change", take_change, err);
 }
 
-static int load_details(sqlite3 *db, struct keyframe_image *im, const struct columns *all, struct err *err)
+static int load_details(sqlite3 *db, struct keyframe_image *im, const struct columns *all,
+                        struct err *err)
 {
 	struct buf sql = { 0 };
 
@@ -200,7 +206,8 @@ void keyframe_image_done(struct keyframe_image *im)
 	vec_done(&im->moments);
 }
 
-const int64_t *keyframe_image_cells(const struct keyframe_image *im, const struct keyframe_image_row *row, int64_t at)
+const int64_t *keyframe_image_cells(const struct keyframe_image *im,
+                                    const struct keyframe_image_row *row, int64_t at)
 {
 	const struct keyframe_image_change *changes;
 	size_t low = 0, high = row->changes_len;
@@ -219,8 +226,9 @@ const int64_t *keyframe_image_cells(const struct keyframe_image *im, const struc
 	return low ? changes[low - 1].cell : row->cell;
 }
 
-const struct keyframe_image_detail *keyframe_image_details(const struct keyframe_image *im, const struct keyframe_image_row *row,
-                                         int64_t at)
+const struct keyframe_image_detail *keyframe_image_details(const struct keyframe_image *im,
+                                                           const struct keyframe_image_row *row,
+                                                           int64_t at)
 {
 	const struct keyframe_image_detail *details;
 	size_t n = row->details_len;

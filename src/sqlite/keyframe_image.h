@@ -32,7 +32,7 @@ struct keyframe_image_moment {
 
 struct keyframe_image {
 	int64_t keyframe, recorder;
-	bool has_ended;                   /* nothing will be added to it */
+	bool has_ended;                            /* nothing will be added to it */
 	VEC(struct keyframe_image_row) rows;       /* ascending by slot */
 	VEC(struct keyframe_image_change) changes; /* by row, then ascending by at */
 	VEC(struct keyframe_image_detail) details;
@@ -40,11 +40,15 @@ struct keyframe_image {
 };
 
 /* `ret` may be used before (its memory is used again). -ENOENT: there is no such keyframe. */
-int keyframe_image_load(sqlite3 *db, int64_t keyframe, struct keyframe_image *ret, struct err *err) must_check;
+int keyframe_image_load(sqlite3 *db, int64_t keyframe, struct keyframe_image *ret, struct err *err)
+	must_check;
 void keyframe_image_done(struct keyframe_image *im);
 
 /* What was the case at that snapshot of the keyframe. */
-const int64_t *keyframe_image_cells(const struct keyframe_image *im, const struct keyframe_image_row *row, int64_t at);
-const struct keyframe_image_detail *keyframe_image_details(const struct keyframe_image *im, const struct keyframe_image_row *row,
-                                         int64_t at);               /* NULL: none */
-struct keyframe_image_row *keyframe_image_find(const struct keyframe_image *im, int64_t slot); /* NULL: none */
+const int64_t *keyframe_image_cells(const struct keyframe_image *im,
+                                    const struct keyframe_image_row *row, int64_t at);
+const struct keyframe_image_detail *keyframe_image_details(const struct keyframe_image *im,
+                                                           const struct keyframe_image_row *row,
+                                                           int64_t at); /* NULL: none */
+struct keyframe_image_row *keyframe_image_find(const struct keyframe_image *im,
+                                               int64_t slot); /* NULL: none */

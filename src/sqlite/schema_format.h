@@ -27,7 +27,7 @@ enum { SCHEMA_PRESSURES = 5 };
 
 /* What the rows of processes tell together: exact when the kernel told the last of each. The
  * numbers are of enum quality. */
-#define SCHEMA_SUMS                                                                                 \
+#define SCHEMA_SUMS                                                                                \
 	"SELECT p.sheet AS num, count(*) AS n, sum(p.cpu_time_us) AS cpu,"                         \
 	" max(coalesce(p.peak_rss_kib, p.max_rss_kib)) AS peak, max(p.max_cpu) AS max_cpu,"        \
 	" iif(count(p.cpu_time_us), iif(min(coalesce(p.final, 0) & 1), 3, 2), NULL) AS cpu_q,"     \
@@ -36,7 +36,7 @@ enum { SCHEMA_PRESSURES = 5 };
 	" FROM process p WHERE p.job_id = ?2"
 /* A sheet is what its command took, not who watched over it. */
 #define SCHEMA_SHEET_SUMS SCHEMA_SUMS " AND p.comm IS NOT '" OURS_NAME "'"
-#define SCHEMA_SET_SUMS                                                                             \
+#define SCHEMA_SET_SUMS                                                                            \
 	" processes = s.n, cpu_time_us = s.cpu, cpu_time_us_q = s.cpu_q, peak_rss_kib = s.peak,"   \
 	" peak_rss_kib_q = s.peak_q, max_cpu = s.max_cpu"
 static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 3 &&

@@ -40,8 +40,8 @@ struct mean {
 	size_t seen;
 };
 
-static void fold_cells(const struct keyframe_image *im, const struct keyframe_image_row *row, const struct minute *m,
-                       struct mean *ret)
+static void fold_cells(const struct keyframe_image *im, const struct keyframe_image_row *row,
+                       const struct minute *m, struct mean *ret)
 {
 	int64_t sum[CELL_COUNT] = { 0 }, n[CELL_COUNT] = { 0 };
 	uint32_t states[64] = { 0 };
@@ -103,7 +103,8 @@ static int find_hour(struct downsampler *d, struct err *err)
 		mean->has_detail = row->details_len > 0;
 		mean->has_changed = row->changes_len > 0;
 		memcpy(mean->base, row->cell, sizeof mean->base);
-		memcpy(mean->last, keyframe_image_cells(&d->into, row, SCHEMA_ATS), sizeof mean->last);
+		memcpy(mean->last, keyframe_image_cells(&d->into, row, SCHEMA_ATS),
+		       sizeof mean->last);
 		map_put(&d->by_slot, (uint64_t)row->slot, d->rows.len - 1);
 	}
 	return 0;
@@ -144,8 +145,8 @@ static bool has_conflict(const struct downsampler *d, const struct minute *m)
 	return false;
 }
 
-static int put_mean(struct downsampler *d, const struct keyframe_image_row *row, const struct mean *mean,
-                    struct mean_row **ret, struct err *err)
+static int put_mean(struct downsampler *d, const struct keyframe_image_row *row,
+                    const struct mean *mean, struct mean_row **ret, struct err *err)
 {
 	struct mean_row *known;
 	uint64_t at;
@@ -161,8 +162,8 @@ static int put_mean(struct downsampler *d, const struct keyframe_image_row *row,
 		if (r < 0)
 			return r;
 		known->has_changed = true;
-		return sample_rows_put_change(d->st, sample_rows_id(d->keyframe, row->proc, d->at), known->base,
-		                        mean->cell, err);
+		return sample_rows_put_change(d->st, sample_rows_id(d->keyframe, row->proc, d->at),
+		                              known->base, mean->cell, err);
 	}
 	*ret = known = vec_push(&d->rows, PROCS_MAX);
 	if (!known)

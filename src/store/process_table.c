@@ -236,7 +236,8 @@ static int put_change(struct store *st, struct life *life, const int64_t cells[C
 	life->has_changed = true;
 	memcpy(life->last, cells, sizeof life->last);
 	k->changes++;
-	return sample_rows_put_change(st, sample_rows_id(k->id, life->proc, k->at), life->base, cells, err);
+	return sample_rows_put_change(st, sample_rows_id(k->id, life->proc, k->at), life->base,
+	                              cells, err);
 }
 
 /* Whatever runs has these changed, and its cell of CPU says so already. */
@@ -266,8 +267,8 @@ static int put_detail(struct store *st, struct life *life, const struct proc_sna
 	if (!any || (hash == life->detail_hash && !is_full))
 		return 0;
 	life->detail_hash = hash;
-	return sample_rows_put_detail(st, sample_rows_id(st->keyframe.id, life->proc, st->keyframe.at), values,
-	                        err);
+	return sample_rows_put_detail(
+		st, sample_rows_id(st->keyframe.id, life->proc, st->keyframe.at), values, err);
 }
 
 static uint64_t totals_hash(const struct life *life)

@@ -8,7 +8,7 @@ int64_t sample_rows_id(int64_t keyframe, int64_t proc, int64_t at)
 }
 
 int sample_rows_put_base(struct store *st, int64_t keyframe, int64_t proc,
-                   const int64_t cells[CELL_COUNT], struct err *err)
+                         const int64_t cells[CELL_COUNT], struct err *err)
 {
 	sqlite3_stmt *stmt = statement_get(st, Q_PUT_BASE, err);
 
@@ -23,7 +23,7 @@ int sample_rows_put_base(struct store *st, int64_t keyframe, int64_t proc,
 
 /* A cell that is as in the keyframe's row is left out; -1 says that it is absent now. */
 int sample_rows_put_change(struct store *st, int64_t id, const int64_t base[CELL_COUNT],
-                     const int64_t cells[CELL_COUNT], struct err *err)
+                           const int64_t cells[CELL_COUNT], struct err *err)
 {
 	sqlite3_stmt *stmt = statement_get(st, Q_PUT_CHANGE, err);
 
@@ -40,7 +40,8 @@ int sample_rows_put_change(struct store *st, int64_t id, const int64_t base[CELL
 }
 
 /* The first change of a process in a keyframe. Readers look for changes only behind it. */
-int sample_rows_set_changed(struct store *st, int64_t keyframe, int64_t proc, int64_t at, struct err *err)
+int sample_rows_set_changed(struct store *st, int64_t keyframe, int64_t proc, int64_t at,
+                            struct err *err)
 {
 	sqlite3_stmt *stmt = statement_get(st, Q_SET_CHANGED, err);
 
@@ -52,7 +53,7 @@ int sample_rows_set_changed(struct store *st, int64_t keyframe, int64_t proc, in
 }
 
 int sample_rows_put_detail(struct store *st, int64_t id, const int64_t values[DETAIL_METRICS],
-                     struct err *err)
+                           struct err *err)
 {
 	sqlite3_stmt *stmt = statement_get(st, Q_PUT_DETAIL, err);
 
@@ -66,7 +67,7 @@ int sample_rows_put_detail(struct store *st, int64_t id, const int64_t values[DE
 
 /* Extremes of what stayed the same are left out. */
 int sample_rows_put_range(struct store *st, int64_t id, const int64_t min[CELL_COUNT],
-                    const int64_t max[CELL_COUNT], struct err *err)
+                          const int64_t max[CELL_COUNT], struct err *err)
 {
 	sqlite3_stmt *stmt = statement_get(st, Q_PUT_RANGE, err);
 

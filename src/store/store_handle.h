@@ -146,15 +146,15 @@ int64_t process_new_id(struct store *st, struct err *err) must_check; /* or -err
 /* sample_rows.c: the rows of samples. */
 int64_t sample_rows_id(int64_t keyframe, int64_t proc, int64_t at); /* of a change or detail */
 int sample_rows_put_base(struct store *st, int64_t keyframe, int64_t proc,
-                   const int64_t cells[CELL_COUNT], struct err *err) must_check;
+                         const int64_t cells[CELL_COUNT], struct err *err) must_check;
 int sample_rows_put_change(struct store *st, int64_t id, const int64_t base[CELL_COUNT],
-                     const int64_t cells[CELL_COUNT], struct err *err) must_check;
-int sample_rows_set_changed(struct store *st, int64_t keyframe, int64_t proc, int64_t at, struct err *err)
-	must_check;
+                           const int64_t cells[CELL_COUNT], struct err *err) must_check;
+int sample_rows_set_changed(struct store *st, int64_t keyframe, int64_t proc, int64_t at,
+                            struct err *err) must_check;
 int sample_rows_put_detail(struct store *st, int64_t id, const int64_t values[DETAIL_METRICS],
-                     struct err *err) must_check;
+                           struct err *err) must_check;
 int sample_rows_put_range(struct store *st, int64_t id, const int64_t min[CELL_COUNT],
-                    const int64_t max[CELL_COUNT], struct err *err) must_check;
+                          const int64_t max[CELL_COUNT], struct err *err) must_check;
 
 /* downsample.c: makes a keyframe's span into one-minute means, within a transaction. */
 int downsample(struct store *st, int64_t keyframe, struct err *err) must_check;

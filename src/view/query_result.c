@@ -193,7 +193,8 @@ bool query_result_end_row(struct query_result *r)
 		json_end_object(&r->json);
 	else if (r->format == QUERY_RESULT_CSV)
 		buf_puts(r->out, "\n");
-	return r->format != QUERY_RESULT_TABLE || r->table.cells.len + r->n <= QUERY_RESULT_CELLS_MAX;
+	return r->format != QUERY_RESULT_TABLE ||
+	       r->table.cells.len + r->n <= QUERY_RESULT_CELLS_MAX;
 }
 
 /* Rows too wide for the terminal stand below each other, a line for each column. */

@@ -13,7 +13,7 @@
 enum query_result_format {
 	QUERY_RESULT_TABLE,
 	QUERY_RESULT_JSON, /* an array of objects */
-	QUERY_RESULT_CSV,  /* RFC 4180 with a head and plain newlines; absent is an empty field, an empty
+	QUERY_RESULT_CSV, /* RFC 4180 with a head and plain newlines; absent is an empty field, an empty
 	                text is "" */
 };
 

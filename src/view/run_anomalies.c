@@ -49,7 +49,8 @@ static void put_note(struct facts *f, const struct anomaly *a, const struct styl
 	buf_done(&text);
 }
 
-void run_anomalies_put(const struct run_anomalies *notes, const struct style *style, struct facts *f)
+void run_anomalies_put(const struct run_anomalies *notes, const struct style *style,
+                       struct facts *f)
 {
 	for (size_t i = 0; i < notes->n; i++)
 		put_note(f, &notes->worst[i], style);

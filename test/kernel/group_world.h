@@ -136,7 +136,7 @@ static inline bool put_text(const char *path, const char *text)
 	{                                                                                          \
 		const struct CMUnitTest tests[] = { __VA_ARGS__ };                                 \
 		struct err err = { 0 };                                                            \
-		if (geteuid() == 0 && cgroup_home_find(root_dir(), (home), &err) < 0)               \
+		if (geteuid() == 0 && cgroup_home_find(root_dir(), (home), &err) < 0)              \
 			fprintf(stderr, "%s\n", err.msg);                                          \
 		if (geteuid() == 0)                                                                \
 			return cmocka_run_group_tests(tests, NULL, NULL);                          \

@@ -133,8 +133,8 @@ static void test_job_cgroup__refuses_forks_past_the_limit_and_says_so(void **sta
 	unsigned hit;
 	int status;
 
-	assert_false(
-		job_cgroup_needs_rlimit_pids(g, (uint64_t[JOB_LIMIT_COUNT]){ [JOB_LIMIT_PIDS] = 8 }));
+	assert_false(job_cgroup_needs_rlimit_pids(
+		g, (uint64_t[JOB_LIMIT_COUNT]){ [JOB_LIMIT_PIDS] = 8 }));
 	status = reap(spawn(g, fork_many, NULL));
 	hit = job_cgroup_limits_hit(g);
 	job_cgroup_close(g);

@@ -26,7 +26,7 @@ struct keyframe_view {
 	bool admits;
 	unsigned noted;
 	unsigned fed, feed_end, feeds; /* numbers that were fed, up to which, and to how many */
-	struct rpc_session *later[8];      /* who waits for an answer, in the order of asking */
+	struct rpc_session *later[8];  /* who waits for an answer, in the order of asking */
 	unsigned asked, abandoned;
 	/* the client's side */
 	const char *text;

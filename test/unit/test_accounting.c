@@ -43,7 +43,8 @@ static void test_accounting__is_exact_when_every_end_was_told(void **state)
 	add_end(&snap, 11, 7 * NS_PER_MS, 8192);
 	snap.events.at[1].exit_code = 3;
 	accounting_feed(&t, &snap, 0);
-	accounting_figures(&t, &(struct accounting_sources){ .processes = 2, .births_are_told = true }, &job);
+	accounting_figures(
+		&t, &(struct accounting_sources){ .processes = 2, .births_are_told = true }, &job);
 	ASSERT_FIGURE(job, CPU, 12 * NS_PER_MS, EXACT);
 	ASSERT_FIGURE(job, PEAK_RSS, 8192, EXACT);
 	ASSERT_FIGURE(job, PROCESSES, 2, EXACT);
@@ -64,7 +65,8 @@ static void test_accounting__takes_the_last_of_equals_for_the_hungriest(void **s
 	add_end(&snap, 10, NS_PER_MS, 8192);
 	add_end(&snap, 12, NS_PER_MS, 4096);
 	accounting_feed(&t, &snap, 0);
-	accounting_figures(&t, &(struct accounting_sources){ .processes = 3, .births_are_told = true }, &job);
+	accounting_figures(
+		&t, &(struct accounting_sources){ .processes = 3, .births_are_told = true }, &job);
 	assert_int_equal(job.hungriest_pid, 10);
 	snapshot_done(&snap);
 }
@@ -174,7 +176,8 @@ static void test_accounting__counts_a_program_of_ours_that_failed_by_itself(void
 	accounting_done(&t);
 }
 
-static void test_accounting__is_at_least_when_an_end_is_without_totals_or_somebody_lives(void **state)
+static void test_accounting__is_at_least_when_an_end_is_without_totals_or_somebody_lives(
+	void **state)
 {
 	struct snapshot snap = { .events_only = true };
 	struct accounting t = { 0 };
@@ -184,12 +187,14 @@ static void test_accounting__is_at_least_when_an_end_is_without_totals_or_somebo
 	add_end(&snap, 10, 5 * NS_PER_MS, 4096);
 	add_end(&snap, 11, 0, 4096);
 	accounting_feed(&t, &snap, 0);
-	accounting_figures(&t, &(struct accounting_sources){ .processes = 2, .births_are_told = true }, &job);
+	accounting_figures(
+		&t, &(struct accounting_sources){ .processes = 2, .births_are_told = true }, &job);
 	ASSERT_FIGURE(job, CPU, 5 * NS_PER_MS, AT_LEAST);
 	ASSERT_FIGURE(job, PEAK_RSS, 4096, EXACT);
-	accounting_figures(
-		&t, &(struct accounting_sources){ .processes = 3, .living = 1, .births_are_told = true },
-		&job);
+	accounting_figures(&t,
+	                   &(struct accounting_sources){
+				   .processes = 3, .living = 1, .births_are_told = true },
+	                   &job);
 	ASSERT_FIGURE(job, PEAK_RSS, 4096, AT_LEAST);
 	snapshot_done(&snap);
 }
@@ -205,7 +210,8 @@ static void test_accounting__takes_late_totals_for_an_end_that_was_told(void **s
 	add_end(&snap, 10, 6 * NS_PER_MS, 4096);
 	snap.events.at[1].kind = EVENT_TOTALS;
 	accounting_feed(&t, &snap, 0);
-	accounting_figures(&t, &(struct accounting_sources){ .processes = 1, .births_are_told = true }, &job);
+	accounting_figures(
+		&t, &(struct accounting_sources){ .processes = 1, .births_are_told = true }, &job);
 	ASSERT_FIGURE(job, CPU, 6 * NS_PER_MS, EXACT);
 	ASSERT_FIGURE(job, EXITED, 1, EXACT);
 	snapshot_done(&snap);
@@ -222,7 +228,8 @@ static void test_accounting__believes_the_control_group_before_all(void **state)
 	readings_set(&group, CGROUP_CPU, 9 * NS_PER_MS);
 	readings_set(&group, CGROUP_CPU_USER, 8 * NS_PER_MS);
 	accounting_reap(&t, &end);
-	accounting_figures(&t, &(struct accounting_sources){ .group = &group, .processes = 1 }, &job);
+	accounting_figures(&t, &(struct accounting_sources){ .group = &group, .processes = 1 },
+	                   &job);
 	ASSERT_FIGURE(job, CPU, 9 * NS_PER_MS, EXACT);
 	ASSERT_FIGURE(job, CPU_USER, 8 * NS_PER_MS, SAMPLED);
 	assert_int_equal(job.figures[JOB_FIGURE_CPU_SYSTEM].quality, QUALITY_MISSING);
@@ -266,7 +273,8 @@ static void test_accounting__trusts_no_count_after_a_loss(void **state)
 	add_end(&snap, 10, 5 * NS_PER_MS, 4096);
 	vec_push(&snap.events, 100)->kind = EVENT_LOSS;
 	accounting_feed(&t, &snap, 0);
-	accounting_figures(&t, &(struct accounting_sources){ .processes = 1, .births_are_told = true }, &job);
+	accounting_figures(
+		&t, &(struct accounting_sources){ .processes = 1, .births_are_told = true }, &job);
 	ASSERT_FIGURE(job, CPU, 5 * NS_PER_MS, AT_LEAST);
 	ASSERT_FIGURE(job, PROCESSES, 1, AT_LEAST);
 	snapshot_done(&snap);

@@ -72,7 +72,8 @@ static void listen_here(struct keyframe_view *sc)
 	struct err err;
 
 	unlink(sc->path);
-	assert_int_equal(socket_address_listen(sc->dir_fd, sc->dir, "sock", 8, &sc->listener, &err), 0);
+	assert_int_equal(socket_address_listen(sc->dir_fd, sc->dir, "sock", 8, &sc->listener, &err),
+	                 0);
 }
 
 static void begin(struct keyframe_view *sc)

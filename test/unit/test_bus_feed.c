@@ -54,7 +54,7 @@ static void test_bus_feed__tells_what_it_missed_before_what_it_has(void **state)
 	cleanup(bus_freep) struct bus *bus = bus_new(0, 1);
 	struct rpc_server_feed all = bus_feed_new(bus, bus_end(bus), &everything);
 	struct rpc_server_feed none = bus_feed_new(bus, bus_end(bus),
-	                                       &(struct bus_filter){ .prefix = "job." });
+	                                           &(struct bus_filter){ .prefix = "job." });
 	char text[BUS_TEXT_MAX];
 	struct buf out = { 0 };
 	struct json j = { .out = &out };

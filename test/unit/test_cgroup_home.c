@@ -24,7 +24,9 @@ static int ask(const struct tree *t, enum job_limit limit, struct job_cgroup **r
                struct err *err)
 {
 	uint64_t limits[JOB_LIMIT_COUNT] = { 0 };
-	struct job_cgroup_options o = { .root_fd = t->env.root_fd, .job_id = "job", .limit = limits };
+	struct job_cgroup_options o = { .root_fd = t->env.root_fd,
+		                        .job_id = "job",
+		                        .limit = limits };
 
 	if (limit < JOB_LIMIT_COUNT)
 		limits[limit] = 1000;

@@ -30,7 +30,8 @@ static int set(const struct tree *t, enum job_limit id, bool is_v2, uint64_t val
 {
 	for (size_t i = 0; i < GROUP_LIMITS; i++)
 		if (group_limits[i].id == id)
-			return cgroup_limit_set(&group_limits[i], t->env.root_fd, is_v2, value, ret);
+			return cgroup_limit_set(&group_limits[i], t->env.root_fd, is_v2, value,
+			                        ret);
 	return -ENOENT;
 }
 

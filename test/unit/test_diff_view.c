@@ -141,4 +141,5 @@ RUN_TESTS(TEST(test_diff_bound__knows_what_a_ratio_of_bounds_says),
           TEST(test_diff_ratio__says_nothing_of_two_lower_bounds),
           TEST(test_diff_view__does_not_call_bounds_or_times_the_same),
           TEST(test_diff_view__sets_two_jobs_side_by_side), TEST(test_diff_json__holds_the_same),
-          TEST(test_diff_ratio__needs_both_figures), TEST(test_diff_view__of_jobs_without_data_is_short))
+          TEST(test_diff_ratio__needs_both_figures),
+          TEST(test_diff_view__of_jobs_without_data_is_short))

@@ -21,7 +21,8 @@ static void trace_all(struct buf *out, const struct job *job)
 	struct event_record mark = kit_event(EVENT_MARK, 12.5, 0, NULL);
 	struct event_record kill = kit_event(EVENT_KILL, 99, 2417, "sent by the kernel");
 	struct event_record spawn = kit_event(EVENT_SPAWN, 1, 2417, NULL);
-	struct job_sum_record sum = kit_sum(10, KIT_GIB, NAN), later = kit_sum(11, 2 * KIT_GIB, 1.5);
+	struct job_sum_record sum = kit_sum(10, KIT_GIB, NAN),
+			      later = kit_sum(11, 2 * KIT_GIB, 1.5);
 	struct trace t;
 
 	phase.name = "load";
@@ -209,8 +210,8 @@ static void test_csv__has_a_head_and_a_line_each(void **state)
 	struct job_sum_record sum = kit_sum(10, KIT_GIB, NAN);
 	struct buf out = { 0 };
 	struct query_result processes = { .format = QUERY_RESULT_CSV, .out = &out },
-		      events = { .format = QUERY_RESULT_CSV, .out = &out },
-		      samples = { .format = QUERY_RESULT_CSV, .out = &out };
+			    events = { .format = QUERY_RESULT_CSV, .out = &out },
+			    samples = { .format = QUERY_RESULT_CSV, .out = &out };
 
 	p.peak_rss_bytes.quality = QUALITY_MISSING;
 	csv_processes(&processes);

@@ -209,7 +209,8 @@ static void test_hardware_file__tells_gpus_apart_where_the_file_does(void **stat
 {
 	struct hardware_file f;
 
-	take(&f, HARDWARE_FILE_DMON, "0 1 2 3\n3 1 2 3\n0 1 2 3\n63 1 2 3\n64 1 2 3\nx 1 2 3\n-1 1 2 3\n");
+	take(&f, HARDWARE_FILE_DMON,
+	     "0 1 2 3\n3 1 2 3\n0 1 2 3\n63 1 2 3\n64 1 2 3\nx 1 2 3\n-1 1 2 3\n");
 	assert_int_equal(f.counts.used, 7);
 	assert_int_equal(f.gpus_seen, UINT64_C(1) << 63 | 1 << 3 | 1);
 	take(&f, HARDWARE_FILE_METRICS, QUERY);
@@ -259,8 +260,8 @@ static void test_hwfile_put__writes_what_nvidia_smi_would(void **state)
 /* What goes into our sums is what a reader of the lines gets. */
 static void test_hwfile_gpu_milli__is_what_the_lines_show(void **state)
 {
-	static const enum hardware_file_role order[] = { HARDWARE_FILE_UTIL, HARDWARE_FILE_MEM_UTIL, HARDWARE_FILE_VRAM,
-		                                  HARDWARE_FILE_POWER };
+	static const enum hardware_file_role order[] = { HARDWARE_FILE_UTIL, HARDWARE_FILE_MEM_UTIL,
+		                                         HARDWARE_FILE_VRAM, HARDWARE_FILE_POWER };
 	static const enum resource_series series[] = { RESOURCE_GPU_UTIL_PCT, RESOURCE_MEM_UTIL_PCT,
 		                                       RESOURCE_VRAM_MB, RESOURCE_POWER_WATTS };
 	struct gpu_sample gpu = full_gpu();
@@ -282,8 +283,10 @@ static void test_hwfile_gpu_milli__is_what_the_lines_show(void **state)
 	buf_done(&out);
 }
 
-RUN_TESTS(TEST(test_hardware_file__reads_nvidia_smi_queries), TEST(test_hardware_file__reads_dmon_by_its_head),
-          TEST(test_hardware_file__reads_cpu_files), TEST(test_hardware_file__survives_nuls_and_many_fields),
+RUN_TESTS(TEST(test_hardware_file__reads_nvidia_smi_queries),
+          TEST(test_hardware_file__reads_dmon_by_its_head),
+          TEST(test_hardware_file__reads_cpu_files),
+          TEST(test_hardware_file__survives_nuls_and_many_fields),
           TEST(test_hardware_file__tells_gpus_apart_where_the_file_does),
           TEST(test_hwfile_put__writes_what_nvidia_smi_would),
           TEST(test_hwfile_gpu_milli__is_what_the_lines_show))

@@ -254,8 +254,8 @@ static void test_reader_history__tells_all_lives_of_a_pid_in_pages(void **state)
 
 		vec_each(&w.rows, row)
 			expected += row->p.id.pid == walk.pid;
-		while ((n = history_process(r, walk.pid, HISTORY_ANY_UID, &at, 50, check_point, &walk,
-		                           &err)) > 0)
+		while ((n = history_process(r, walk.pid, HISTORY_ANY_UID, &at, 50, check_point,
+		                            &walk, &err)) > 0)
 			got += (size_t)n;
 		assert_int_equal(n, 0);
 		assert_int_equal(got, expected);

@@ -10,12 +10,12 @@ static void test_hostfile_parse_meminfo__takes_four_lines_and_ignores_the_rest(v
 
 	(void)state;
 	assert_true(host_files_parse_meminfo(scan_str("MemTotal:       24682416 kB\n"
-	                                            "MemFree:        10000000 kB\n"
-	                                            "MemAvailable:   20000001 kB\n"
-	                                            "SwapCached:            9 kB\n"
-	                                            "SwapTotal:             0 kB\n"
-	                                            "SwapFree:              0 kB\n"),
-	                                   &r));
+	                                              "MemFree:        10000000 kB\n"
+	                                              "MemAvailable:   20000001 kB\n"
+	                                              "SwapCached:            9 kB\n"
+	                                              "SwapTotal:             0 kB\n"
+	                                              "SwapFree:              0 kB\n"),
+	                                     &r));
 	assert_int_equal(r.value[HOST_MEM_TOTAL], 24682416ull * 1024);
 	assert_int_equal(r.value[HOST_MEM_AVAILABLE], 20000001ull * 1024);
 	assert_true(readings_has(&r, HOST_SWAP_TOTAL) && readings_has(&r, HOST_SWAP_FREE));
@@ -58,12 +58,12 @@ static void test_hostfile_parse_stat__sums_the_cpu_line(void **state)
 	struct host_readings r = { 0 };
 
 	(void)state;
-	assert_true(
-		host_files_parse_stat(scan_str("cpu  100 10 30 1000 50 3 7 20 90 9\n"
-	                                     "cpu0 100 10 30 1000 50 3 7 20 90 9\n"
-	                                     "intr 2847502 8 9 0\nctxt 5263123\nbtime 1667916221\n"
-	                                     "processes 8733\nprocs_running 3\nprocs_blocked 2\n"),
-	                            &r));
+	assert_true(host_files_parse_stat(
+		scan_str("cpu  100 10 30 1000 50 3 7 20 90 9\n"
+	                 "cpu0 100 10 30 1000 50 3 7 20 90 9\n"
+	                 "intr 2847502 8 9 0\nctxt 5263123\nbtime 1667916221\n"
+	                 "processes 8733\nprocs_running 3\nprocs_blocked 2\n"),
+		&r));
 	assert_int_equal(r.value[HOST_CPU_TOTAL],
 	                 1220 * (NS_PER_S / 100)); /* guest is in user already */
 	assert_int_equal(r.value[HOST_CPU_USER], 110 * (NS_PER_S / 100));
@@ -170,8 +170,8 @@ static void test_hostfile_parse_net_dev__knows_zero_from_nothing(void **state)
 	(void)state;
 	assert_false(host_files_parse_net_dev(scan_str("Inter-|\n face |bytes\n"), &r));
 	assert_int_equal(r.present, 0);
-	assert_true(
-		host_files_parse_net_dev(scan_str("    lo: 1 0 0 0 0 0 0 0 1 0 0 0 0 0 0 0\n"), &r));
+	assert_true(host_files_parse_net_dev(scan_str("    lo: 1 0 0 0 0 0 0 0 1 0 0 0 0 0 0 0\n"),
+	                                     &r));
 	assert_true(readings_has(&r, HOST_NET_RX));
 	assert_int_equal(r.value[HOST_NET_RX], 0);
 }

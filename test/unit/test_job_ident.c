@@ -76,7 +76,8 @@ static void test_job_tags__become_a_json_object(void **state)
 
 	assert_int_equal(job_ident_tags_json(NULL, 0, text, &err), 0);
 	assert_string_equal(text, "");
-	assert_int_equal(job_ident_tags_json(TAGS("seed=7", "note=a \"b\"=c", "empty="), text, &err), 0);
+	assert_int_equal(
+		job_ident_tags_json(TAGS("seed=7", "note=a \"b\"=c", "empty="), text, &err), 0);
 	assert_string_equal(text, "{\"seed\":\"7\",\"note\":\"a \\\"b\\\"=c\",\"empty\":\"\"}");
 }
 
@@ -104,7 +105,8 @@ static void test_job_tags__name_the_one_that_is_bad(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct err err = { 0 };
 
-		assert_int_equal(job_ident_tags_json(TAGS("ok=1", cases[i].tag), text, &err), -EINVAL);
+		assert_int_equal(job_ident_tags_json(TAGS("ok=1", cases[i].tag), text, &err),
+		                 -EINVAL);
 		assert_string_equal(err.msg, cases[i].message);
 	}
 	assert_string_equal(text, "untouched");

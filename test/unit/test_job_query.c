@@ -259,7 +259,7 @@ static void test_reader_jobs__lists_the_newest_first_and_filters(void **state)
 	              99, "t-one m2");
 	r = open_reader(dir);
 	assert_int_equal(history_jobs(r, &(struct job_filter){ .outcome = "fine" }, 9, add_name,
-	                             &names, &err),
+	                              &names, &err),
 	                 -EINVAL);
 	history_close(r);
 	store_close(st);

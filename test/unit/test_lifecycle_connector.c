@@ -251,7 +251,8 @@ static void test_lifecycle_connector__tells_signals_and_cores_of_the_dead(void *
 	live_close(&l);
 }
 
-static void test_lifecycle_connector__gives_spawn_and_exit_the_identity_that_a_scan_sees(void **state)
+static void test_lifecycle_connector__gives_spawn_and_exit_the_identity_that_a_scan_sees(
+	void **state)
 {
 	struct live l = live_open();
 	const struct event *spawn, *exit;

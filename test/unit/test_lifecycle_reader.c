@@ -301,7 +301,8 @@ static void test_lifecycle_reader__tells_an_out_of_memory_victim(void **state)
 	struct life_exit r = { .head = head(LIFE_EXIT, 12), .is_oom_victim = 1 };
 
 	lifecycle_reader_take(&s->book, &r, sizeof r, &s->out);
-	lifecycle_reader_take(&s->book, &r, sizeof r, &s->out); /* a second thread that died at once */
+	lifecycle_reader_take(&s->book, &r, sizeof r,
+	                      &s->out); /* a second thread that died at once */
 	assert_int_equal(s->out.events.len, 1);
 	assert_int_equal(s->out.events.at[0].kind, EVENT_OOM);
 	assert_int_equal(s->out.events.at[0].id.pid, 12);

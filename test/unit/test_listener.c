@@ -51,7 +51,8 @@ static void test_listener__is_for_everybody_and_gone_at_the_end(void **state)
 	assert_int_equal(listener_open(&l, p->path, &fd, &err), 0);
 	assert_int_equal(stat(p->path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0666);
-	assert_int_equal(socket_address_connect(p->path, clock_mono_ns() + NS_PER_S, &client, &err), 0);
+	assert_int_equal(socket_address_connect(p->path, clock_mono_ns() + NS_PER_S, &client, &err),
+	                 0);
 	close(client);
 	close(fd);
 	listener_close(&l);

@@ -5,7 +5,8 @@
 #include "base/defs.h"
 #include "check.h"
 
-static void test_loss_notice__are_told_when_they_begin_and_once_a_minute_while_they_grow(void **state)
+static void test_loss_notice__are_told_when_they_begin_and_once_a_minute_while_they_grow(
+	void **state)
 {
 	static const struct {
 		unsigned at_s;

@@ -82,9 +82,9 @@ static void test_smi_parse_apps__finds_the_gpu_by_its_uuid(void **state)
 {
 	parse("0, GPU-a, 1, 1, 1, 1, 1, 1, 1, 1, x\n1, GPU-b, 1, 1, 1, 1, 1, 1, 1, 1, x\n");
 	assert_int_equal(nvidia_smi_parse_apps(scan_str("GPU-b, 4711, 1024\nGPU-a, 12, [N/A]\n"
-	                                         "GPU-c, 13, 5\nGPU-a, 0, 5\nGPU-a, 4711\n"
-	                                         "No running processes found\n"),
-	                                &report),
+	                                                "GPU-c, 13, 5\nGPU-a, 0, 5\nGPU-a, 4711\n"
+	                                                "No running processes found\n"),
+	                                       &report),
 	                 2);
 	assert_int_equal(report.uses[0].gpu, 1);
 	assert_int_equal(report.uses[0].id.pid, 4711);

@@ -210,7 +210,8 @@ static void test_process_details__rests_when_it_is_not_wanted(void **state)
 	tree_remove(&t);
 }
 
-static void test_process_details__tells_the_limits_of_jobs_alone_when_no_more_is_wanted(void **state)
+static void test_process_details__tells_the_limits_of_jobs_alone_when_no_more_is_wanted(
+	void **state)
 {
 	struct probe_env env = tree_frozen("proc-6.18");
 	struct sample s = { .want = WANT_FDS_IO };

@@ -53,8 +53,8 @@ static void test_taskfile_parse_stat__keeps_fifteen_bytes_of_a_longer_name(void 
 	struct process_files_stat st;
 
 	(void)state;
-	assert_true(
-		process_files_parse_stat(scan_str("700 (a-kernel-thread-with-a-long-name)" REST), &st));
+	assert_true(process_files_parse_stat(
+		scan_str("700 (a-kernel-thread-with-a-long-name)" REST), &st));
 	assert_string_equal(st.comm, "a-kernel-thread");
 }
 

@@ -15,7 +15,8 @@ static uint64_t earliest(const struct world *w, double *ret_age_s)
 {
 	uint64_t rss, boot_ns;
 
-	assert_true(trail_earliest(process_history_trail(&w->history, 0), w->snap.boot_ns, &rss, &boot_ns));
+	assert_true(trail_earliest(process_history_trail(&w->history, 0), w->snap.boot_ns, &rss,
+	                           &boot_ns));
 	*ret_age_s = (double)(w->snap.boot_ns - boot_ns) / 1e9;
 	return rss;
 }

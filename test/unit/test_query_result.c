@@ -77,10 +77,11 @@ static void test_query_result__is_an_array_of_objects_in_json(void **state)
 
 static void test_query_result__is_csv_with_absent_and_empty_apart(void **state)
 {
-	assert_fills((struct query_result){ .format = QUERY_RESULT_CSV }, "pid,cpu,name\n"
-	                                                      "-7,2.5,\"a,\"\"b\"\"\n\"\n"
-	                                                      ",,\"\"\n"
-	                                                      "9223372036854775807,,01ff\n");
+	assert_fills((struct query_result){ .format = QUERY_RESULT_CSV },
+	             "pid,cpu,name\n"
+	             "-7,2.5,\"a,\"\"b\"\"\n\"\n"
+	             ",,\"\"\n"
+	             "9223372036854775807,,01ff\n");
 }
 
 static void test_query_result__escapes_csv_for_a_terminal(void **state)
@@ -124,8 +125,8 @@ static void test_query_result__without_rows_is_still_a_document(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct buf out = { 0 };
 		struct query_result r = { .format = rows[i].format,
-			            .out = &out,
-			            .style.width = SIZE_MAX };
+			                  .out = &out,
+			                  .style.width = SIZE_MAX };
 
 		query_result_begin(&r, names, ARRAY_LEN(names));
 		query_result_end(&r);

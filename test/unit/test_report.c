@@ -144,7 +144,7 @@ static struct report full_report(void)
 	report_add_rest(&r);
 	for (int i = 0; i <= 760; i += 10) {
 		struct job_sum_record s = kit_sum(i, KIT_GIB * 61 / 10 * (uint64_t)i / 760,
-		                              i ? 8.0 * i / 760 : NAN);
+		                                  i ? 8.0 * i / 760 : NAN);
 
 		report_add_sum(&r, &s);
 	}

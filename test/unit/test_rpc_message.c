@@ -30,9 +30,10 @@ static void test_message_parse__reads_a_request(void **state)
 	struct err err;
 
 	assert_int_equal(
-		rpc_message_parse(scan_str("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"daemon.events\","
-	                               "\"params\":{\"limit\":3},\"more\":true}"),
-	                      &m, &err),
+		rpc_message_parse(
+			scan_str("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"daemon.events\","
+	                         "\"params\":{\"limit\":3},\"more\":true}"),
+			&m, &err),
 		0);
 	assert_string_equal(m.method, "daemon.events");
 	assert_int_equal(json_integer_value(m.id), 7);
@@ -51,8 +52,8 @@ static void test_message_parse__takes_no_params_and_an_empty_array_as_none(void 
 	assert_null(m.id);
 	rpc_message_done(&m);
 	assert_int_equal(
-		rpc_message_parse(scan_str("{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":[]}"), &m,
-	                      &err),
+		rpc_message_parse(scan_str("{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":[]}"),
+	                          &m, &err),
 		0);
 	assert_null(m.params);
 	rpc_message_done(&m);
@@ -171,7 +172,8 @@ static void test_message_errors__go_out_and_come_back_as_the_same_errno(void **s
 	assert_string_equal(rpc_message_error_word(ENOENT), "not_found");
 	assert_string_equal(rpc_message_error_word(EPERM), "permission_denied");
 	assert_string_equal(rpc_message_error_word(EXDEV), "internal_error");
-#define X(code, number, word) assert_int_equal(rpc_message_error_errno(rpc_message_error_word(code)), code);
+#define X(code, number, word)                                                                      \
+	assert_int_equal(rpc_message_error_errno(rpc_message_error_word(code)), code);
 	RPC_MESSAGE_ERRORS(X)
 #undef X
 	assert_int_equal(rpc_message_error_errno("something new"), EIO);

@@ -59,7 +59,8 @@ static int setup(void **state)
 	return scene_open(methods, state);
 }
 
-static void test_rpc_server__answers_pipelined_calls_in_order_and_goes_on_after_a_bad_one(void **state)
+static void test_rpc_server__answers_pipelined_calls_in_order_and_goes_on_after_a_bad_one(
+	void **state)
 {
 	struct keyframe_view *sc = *state;
 
@@ -254,7 +255,8 @@ static void *eat(void *self)
 	return client_ends(sc);
 }
 
-static void test_rpc_server__feeds_whoever_asked_after_the_answer_and_when_there_is_more(void **state)
+static void test_rpc_server__feeds_whoever_asked_after_the_answer_and_when_there_is_more(
+	void **state)
 {
 	struct keyframe_view *sc = *state;
 
@@ -409,22 +411,23 @@ static void test_client__says_that_nobody_is_there(void **state)
 
 #define SERVER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, scene_close)
 
-RUN_TESTS(SERVER_TEST(test_rpc_server__answers_pipelined_calls_in_order_and_goes_on_after_a_bad_one),
-          SERVER_TEST(test_rpc_server__tells_errors_of_the_table_and_of_methods),
-          SERVER_TEST(test_rpc_server__does_what_a_notification_says_and_is_silent),
-          SERVER_TEST(test_rpc_server__does_no_call_whose_caller_has_gone),
-          SERVER_TEST(test_rpc_server__takes_a_last_line_without_its_newline),
-          SERVER_TEST(test_rpc_server__answers_hundreds_of_calls_in_one_go),
-          SERVER_TEST(test_rpc_server__sends_what_is_larger_than_any_socket_buffer),
-          SERVER_TEST(test_rpc_server__sends_one_large_answer_after_another),
-          SERVER_TEST(test_rpc_server__refuses_an_endless_line_and_hangs_up),
-          SERVER_TEST(test_rpc_server__feeds_whoever_asked_after_the_answer_and_when_there_is_more),
-          SERVER_TEST(test_rpc_server__cuts_who_is_fed_and_reads_nothing),
-          SERVER_TEST(test_rpc_server__cuts_who_begins_a_line_and_stops),
-          SERVER_TEST(test_rpc_server__cuts_who_reads_nothing),
-          SERVER_TEST(test_rpc_server__refuses_one_too_many_and_recovers),
-          SERVER_TEST(test_client__gets_results_and_errors),
-          SERVER_TEST(test_client__hears_why_it_is_not_let_in),
-          SERVER_TEST(test_client__does_not_wait_longer_for_an_answer_than_it_was_told),
-          SERVER_TEST(test_client__does_not_wait_longer_to_be_let_in_than_it_was_told),
-          SERVER_TEST(test_client__says_that_nobody_is_there))
+RUN_TESTS(
+	SERVER_TEST(test_rpc_server__answers_pipelined_calls_in_order_and_goes_on_after_a_bad_one),
+	SERVER_TEST(test_rpc_server__tells_errors_of_the_table_and_of_methods),
+	SERVER_TEST(test_rpc_server__does_what_a_notification_says_and_is_silent),
+	SERVER_TEST(test_rpc_server__does_no_call_whose_caller_has_gone),
+	SERVER_TEST(test_rpc_server__takes_a_last_line_without_its_newline),
+	SERVER_TEST(test_rpc_server__answers_hundreds_of_calls_in_one_go),
+	SERVER_TEST(test_rpc_server__sends_what_is_larger_than_any_socket_buffer),
+	SERVER_TEST(test_rpc_server__sends_one_large_answer_after_another),
+	SERVER_TEST(test_rpc_server__refuses_an_endless_line_and_hangs_up),
+	SERVER_TEST(test_rpc_server__feeds_whoever_asked_after_the_answer_and_when_there_is_more),
+	SERVER_TEST(test_rpc_server__cuts_who_is_fed_and_reads_nothing),
+	SERVER_TEST(test_rpc_server__cuts_who_begins_a_line_and_stops),
+	SERVER_TEST(test_rpc_server__cuts_who_reads_nothing),
+	SERVER_TEST(test_rpc_server__refuses_one_too_many_and_recovers),
+	SERVER_TEST(test_client__gets_results_and_errors),
+	SERVER_TEST(test_client__hears_why_it_is_not_let_in),
+	SERVER_TEST(test_client__does_not_wait_longer_for_an_answer_than_it_was_told),
+	SERVER_TEST(test_client__does_not_wait_longer_to_be_let_in_than_it_was_told),
+	SERVER_TEST(test_client__says_that_nobody_is_there))

@@ -26,8 +26,8 @@ struct keyframe_view {
 static int try_open(struct keyframe_view *s, uint64_t interval_ns, struct err *err)
 {
 	const struct runfolder_options options = { .path = s->path,
-		                                .job_id = "train-1",
-		                                .interval_ns = interval_ns };
+		                                   .job_id = "train-1",
+		                                   .interval_ns = interval_ns };
 
 	return runfolder_open(&options, &s->folder, err);
 }
@@ -59,7 +59,8 @@ static struct job *scene_job(struct keyframe_view *s)
 
 static char *scene_load(const struct keyframe_view *s, const char *name);
 
-static void assert_count(const struct keyframe_view *s, const char *name, const char *part, size_t n)
+static void assert_count(const struct keyframe_view *s, const char *name, const char *part,
+                         size_t n)
 {
 	cleanup(freep) char *text = scene_load(s, name);
 	size_t found = 0;
@@ -70,7 +71,8 @@ static void assert_count(const struct keyframe_view *s, const char *name, const 
 }
 
 /* The next snapshot, after so many ms in which two CPUs did this (percent). */
-static void scene_tick(struct keyframe_view *s, uint64_t after_ms, uint64_t user_pct, uint64_t idle_pct)
+static void scene_tick(struct keyframe_view *s, uint64_t after_ms, uint64_t user_pct,
+                       uint64_t idle_pct)
 {
 	uint64_t elapsed_ns = s->snap.seq ? after_ms * NS_PER_MS : 0;
 	struct snapshot last = { .seq = s->snap.seq,
@@ -199,7 +201,8 @@ static void test_folder_end__counts_a_rest_of_half_a_line_or_all_there_is(void *
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct keyframe_view s = scene_begin(0);
 		struct err err = { 0 };
-		cleanup(freep) char *wanted = xasprintf(HARDWARE_FILE_CPU_HEAD "%s", cases[i].lines);
+		cleanup(freep) char *wanted = xasprintf(HARDWARE_FILE_CPU_HEAD "%s",
+		                                        cases[i].lines);
 
 		scene_tick(&s, 0, 0, 0);
 		scene_put(&s);
@@ -236,7 +239,8 @@ static void test_folder_put__leaves_out_what_the_counters_cannot_tell(void **sta
 	scene_put(&s);
 	scene_tick(&s, 1000, 50, 50);
 	scene_put(&s);
-	assert_file(&s, "cpu_metrics.csv", HARDWARE_FILE_CPU_HEAD "2026/09/21 14:13:24.000,50.0,50.0\n");
+	assert_file(&s, "cpu_metrics.csv",
+	            HARDWARE_FILE_CPU_HEAD "2026/09/21 14:13:24.000,50.0,50.0\n");
 	scene_end(&s);
 }
 
@@ -331,8 +335,8 @@ static void test_folder_put__logs_what_was_said_and_what_befell_the_job(void **s
 	e->id.pid = 43;
 	scene_put(&s);
 	assert_has(&s, "summary.json", "\"jax_peak_bytes_mb\":2048.5");
-	assert_int_equal(runfolder_event(s.folder, s.snap.wall_ns, "note", "{\"by\":\"host\"}", &err),
-	                 0);
+	assert_int_equal(
+		runfolder_event(s.folder, s.snap.wall_ns, "note", "{\"by\":\"host\"}", &err), 0);
 	assert_int_equal(runfolder_phase(s.folder, s.snap.wall_ns, "end", NS_PER_S, NULL, &err), 0);
 	scene_job(&s)->status = JOB_COMPLETED;
 	scene_job(&s)->took_ns = NS_PER_S;
@@ -467,8 +471,9 @@ static void test_folder_put__writes_gpu_files_when_there_is_one(void **state)
 	            "2026/09/21 14:13:23.000, 20, 10, 100, 1024, 100.02, [N/A], [N/A], [N/A]\n"
 	            "2026/09/21 14:13:23.000, 100, 50, 50, 1024, [N/A], [N/A], [N/A], [N/A]\n");
 	assert_file(&s, "hw_dmon.csv",
-	            HARDWARE_FILE_DMON_HEAD "    0      0      0    100\n    1    100     50     50\n"
-	                             "    0     20     10    100\n    1    100     50     50\n");
+	            HARDWARE_FILE_DMON_HEAD
+	            "    0      0      0    100\n    1    100     50     50\n"
+	            "    0     20     10    100\n    1    100     50     50\n");
 	/* The memory that was held between two lines counts. */
 	assert_has(&s, "summary.json",
 	           "\"peak_vram_mb\":900.0,\"gpu_util_mean_pct\":55.0,\"gpu_util_max_pct\":100.0,"
@@ -648,7 +653,8 @@ static void test_folder_put__keeps_whole_lines_and_the_last_summary_on_a_full_di
 	assert_int_equal(runfolder_lines_lost(s.folder), 2);
 	scene_tick(&s, 1000, 10, 90);
 	scene_put(&s);
-	assert_file(&s, "cpu_metrics.csv", HARDWARE_FILE_CPU_HEAD "2026/09/21 14:13:23.000,10.0,90.0\n");
+	assert_file(&s, "cpu_metrics.csv",
+	            HARDWARE_FILE_CPU_HEAD "2026/09/21 14:13:23.000,10.0,90.0\n");
 	assert_has(&s, "summary.json", "\"lines_lost\":2");
 	free(summary);
 	scene_end(&s);

@@ -38,7 +38,8 @@ static void puts_file(const struct place *p, const char *name, const char *text)
 	put(p, name, text, strlen(text));
 }
 
-static void assert_reading(const struct place *p, const char *summary, struct runfolder_reading *ret)
+static void assert_reading(const struct place *p, const char *summary,
+                           struct runfolder_reading *ret)
 {
 	struct buf out = { 0 };
 	struct json j = { .out = &out };
@@ -122,8 +123,9 @@ static void test_runfolder_read__keeps_lines_apart_in_files_of_any_size(void **s
 
 static void test_runfolder_read__skips_huge_lines_and_goes_on(void **state)
 {
-	static const size_t sizes[] = { HARDWARE_FILE_LINE_MAX - 2, HARDWARE_FILE_LINE_MAX - 1, HARDWARE_FILE_LINE_MAX,
-		                        HARDWARE_FILE_LINE_MAX + 1, HARDWARE_FILE_LINE_MAX * 3 + 17 };
+	static const size_t sizes[] = { HARDWARE_FILE_LINE_MAX - 2, HARDWARE_FILE_LINE_MAX - 1,
+		                        HARDWARE_FILE_LINE_MAX, HARDWARE_FILE_LINE_MAX + 1,
+		                        HARDWARE_FILE_LINE_MAX * 3 + 17 };
 
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
 		struct place p = begin();

@@ -64,7 +64,8 @@ static void test_sign_workspace__is_named_whole(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (signature_workspace(scan_str(rows[i].command), "/data/run1") != rows[i].is_named)
+		if (signature_workspace(scan_str(rows[i].command), "/data/run1") !=
+		    rows[i].is_named)
 			fail_msg("'%s'", rows[i].command);
 	assert_false(signature_workspace(scan_str("anything"), ""));
 }
@@ -106,7 +107,8 @@ static void test_sign_workspace_find__reads_the_tags(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		char path[JOB_CWD_MAX] = "";
 
-		assert_int_equal(signature_workspace_find(rows[i].tags, path), rows[i].path != NULL);
+		assert_int_equal(signature_workspace_find(rows[i].tags, path),
+		                 rows[i].path != NULL);
 		assert_string_equal(path, rows[i].path ? rows[i].path : "");
 	}
 }

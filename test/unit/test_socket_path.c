@@ -18,9 +18,9 @@ static void assert_own(const struct socket_path_env *env, const char *want)
 static void test_sockpath_own__goes_from_what_was_said_to_where_it_belongs(void **state)
 {
 	struct socket_path_env env = { .option = "/a/x.sock",
-		                    .ours = "/b/x.sock",
-		                    .systemd = "/run/one:/run/two",
-		                    .xdg_runtime_dir = "/run/user/7" };
+		                       .ours = "/b/x.sock",
+		                       .systemd = "/run/one:/run/two",
+		                       .xdg_runtime_dir = "/run/user/7" };
 
 	(void)state;
 	assert_own(&env, "/a/x.sock");

@@ -71,11 +71,12 @@ static void test_state_dir__refuses_a_path_that_is_too_long(void **state)
 	assert_int_equal(state_dir_resolve(&(struct state_dir_env){ .option = longest }, ret, &err),
 	                 -ENAMETOOLONG);
 	assert_int_equal(
-		state_dir_resolve(&(struct state_dir_env){ .option = longest + 1, .cwd = "/c" }, ret,
-	                         &err),
+		state_dir_resolve(&(struct state_dir_env){ .option = longest + 1, .cwd = "/c" },
+	                          ret, &err),
 		-ENAMETOOLONG);
-	assert_int_equal(state_dir_resolve(&(struct state_dir_env){ .systemd = longest }, ret, &err),
-	                 -ENAMETOOLONG);
+	assert_int_equal(
+		state_dir_resolve(&(struct state_dir_env){ .systemd = longest }, ret, &err),
+		-ENAMETOOLONG);
 	assert_int_equal(state_dir_resolve(&(struct state_dir_env){ .home = longest }, ret, &err),
 	                 -ENAMETOOLONG);
 	free(longest);

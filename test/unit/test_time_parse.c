@@ -135,5 +135,5 @@ static void test_time_parse__refuses_what_is_none(void **state)
 }
 
 RUN_TESTS(TEST(test_time_parse__counts_back_from_now),
-          TEST(test_time_parse__takes_days_and_clock_times_as_local), TEST(test_time_parse__reads_iso_8601),
-          TEST(test_time_parse__refuses_what_is_none))
+          TEST(test_time_parse__takes_days_and_clock_times_as_local),
+          TEST(test_time_parse__reads_iso_8601), TEST(test_time_parse__refuses_what_is_none))

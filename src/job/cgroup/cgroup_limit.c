@@ -59,7 +59,7 @@ static int set_cpu(int dir_fd, bool is_v2, uint64_t milli_cores, const char **re
 }
 
 int cgroup_limit_set(const struct cgroup_limit *l, int dir_fd, bool is_v2, uint64_t value,
-                    const char **ret_file)
+                     const char **ret_file)
 {
 	if (l->id == JOB_LIMIT_MEM)
 		return set_memory(dir_fd, is_v2, value, ret_file);
@@ -95,7 +95,7 @@ static bool was_memory_hit(int dir_fd, bool is_v2)
 	if (is_v2)
 		return number(dir_fd,
 		              cgroup_dir_has(dir_fd, "memory.events.local") ? "memory.events.local"
-		                                                       : "memory.events",
+		                                                            : "memory.events",
 		              "oom") != 0;
 	return number(dir_fd, "memory.oom_control", "oom_kill") &&
 	       was_reached(dir_fd, "memory.max_usage_in_bytes", "memory.limit_in_bytes");

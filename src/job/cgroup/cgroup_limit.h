@@ -19,6 +19,6 @@ extern const struct cgroup_limit group_limits[GROUP_LIMITS];
 
 /* Writes it into a new group; 0 or -errno, and in *ret_file the file that refused. */
 int cgroup_limit_set(const struct cgroup_limit *l, int dir_fd, bool is_v2, uint64_t value,
-                    const char **ret_file) must_check;
+                     const char **ret_file) must_check;
 /* Whether this group's own limit was met. */
 bool cgroup_limit_was_hit(const struct cgroup_limit *l, int dir_fd, bool is_v2);

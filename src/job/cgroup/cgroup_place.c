@@ -58,7 +58,7 @@ static int make(struct cgroup_place *p, struct err *err)
 }
 
 int cgroup_place_open(struct cgroup_place *p, int root_fd, const struct cgroup_dir *below,
-                     const char *name, struct err *err)
+                      const char *name, struct err *err)
 {
 	*p = (struct cgroup_place){
 		.is_v2 = below->is_v2, .parent_fd = -1, .dir_fd = -1, .join_fd = -1

@@ -16,6 +16,6 @@ struct cgroup_place {
 /* Makes it below that directory, after clearing away what killed launchers left there. Nothing
  * stays behind on failure. */
 int cgroup_place_open(struct cgroup_place *p, int root_fd, const struct cgroup_dir *below,
-                     const char *name, struct err *err) must_check;
+                      const char *name, struct err *err) must_check;
 /* Moves who is in it to the parent and removes it. */
 void cgroup_place_close(struct cgroup_place *p, int root_fd);

@@ -20,7 +20,7 @@ struct job_cgroup {
 	struct cgroup_place places[PLACES_MAX]; /* v2 first, if there */
 	size_t len;
 	struct cgroup_place *limit_at[JOB_LIMIT_COUNT]; /* NULL: not held by a group */
-	struct cgroup_dirs dirs;                       /* of the job */
+	struct cgroup_dirs dirs;                        /* of the job */
 	char describe[64];
 };
 
@@ -49,7 +49,7 @@ static void set_name(struct job_cgroup *g, const char *job_id)
 
 /* The place below this directory, made when it is not there yet; NULL with the reason. */
 static struct cgroup_place *get_place(struct job_cgroup *g, const struct cgroup_dir *below,
-                                     struct err *err)
+                                      struct err *err)
 {
 	struct cgroup_place *p = &g->places[g->len];
 
@@ -117,8 +117,8 @@ static bool is_held_above(const struct job_cgroup *g, const struct cgroup_limit 
 	return readings_or(&r, CGROUP_CPU_LIMIT, UINT64_MAX) <= value;
 }
 
-static int hold_limit(struct job_cgroup *g, const struct cgroup_limit *l, const struct cgroup_home *home,
-                      uint64_t value, struct err *err)
+static int hold_limit(struct job_cgroup *g, const struct cgroup_limit *l,
+                      const struct cgroup_home *home, uint64_t value, struct err *err)
 {
 	const struct cgroup_dir *below = &home->dirs.of[l->family];
 	struct cgroup_place *p;
@@ -180,8 +180,8 @@ static void describe(struct job_cgroup *g)
 			                        names[f]);
 }
 
-int job_cgroup_open(const struct job_cgroup_options *o, struct job_cgroup **ret, char *ret_why, size_t why_size,
-               struct err *err)
+int job_cgroup_open(const struct job_cgroup_options *o, struct job_cgroup **ret, char *ret_why,
+                    size_t why_size, struct err *err)
 {
 	cleanup(job_cgroup_closep) struct job_cgroup *g = xcalloc(1, sizeof *g);
 	cleanup(freep) struct cgroup_home *home = xcalloc(1, sizeof *home);

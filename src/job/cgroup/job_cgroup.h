@@ -24,8 +24,8 @@ struct job_cgroup_options {
 /* Makes what can be made here. Where nothing can and no limit needs it, *ret is NULL and ret_why
  * says why (else it is empty). A limit that cannot be held here is -ENOTSUP with the reason and
  * what to do, and nothing is left behind. */
-int job_cgroup_open(const struct job_cgroup_options *o, struct job_cgroup **ret, char *ret_why, size_t why_size,
-               struct err *err) must_check;
+int job_cgroup_open(const struct job_cgroup_options *o, struct job_cgroup **ret, char *ret_why,
+                    size_t why_size, struct err *err) must_check;
 /* Moves who is still in it to the caller's group and removes it, with the empty groups of inner
  * jobs. NULL is fine. */
 void job_cgroup_close(struct job_cgroup *g);
@@ -44,7 +44,8 @@ int job_cgroup_spawn_fd(const struct job_cgroup *g);
 /* In the forked child, which has one thread, before exec; is_spawned_inside: clone3 put it into the
  * v2 group. Only writes to open fds: async-signal-safe. A group that holds a limit and can't be
  * joined is -errno, and *ret_where the directory (static for the life of the group). */
-int job_cgroup_join(const struct job_cgroup *g, bool is_spawned_inside, const char **ret_where) must_check;
+int job_cgroup_join(const struct job_cgroup *g, bool is_spawned_inside, const char **ret_where)
+	must_check;
 
 /* What the job took so far: what cannot be known stays absent. No limits: those are our doing. */
 void job_cgroup_read(const struct job_cgroup *g, struct cgroup_readings *ret);

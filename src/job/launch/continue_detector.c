@@ -54,7 +54,9 @@ static void watch(void *arg)
 
 void continue_detector_start(struct launch_helper *w, pid_t stopped, uint64_t deadline_ns)
 {
-	struct anomaly_stage what = { .parent = getpid(), .stopped = stopped, .deadline_ns = deadline_ns };
+	struct anomaly_stage what = { .parent = getpid(),
+		                      .stopped = stopped,
+		                      .deadline_ns = deadline_ns };
 	struct err err;
 
 	*w = (struct launch_helper){ 0 };

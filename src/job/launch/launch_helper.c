@@ -41,8 +41,8 @@ static long clone_named(const char *name)
 }
 
 /* Without an exit signal nobody's SIGCHLD handling hears of it, and wait() does not see it. */
-int launch_helper_start(struct launch_helper *h, const char *name, void (*live)(void *arg), void *arg,
-                 struct err *err)
+int launch_helper_start(struct launch_helper *h, const char *name, void (*live)(void *arg),
+                        void *arg, struct err *err)
 {
 	pid_t parent = getpid();
 	int ends[2];

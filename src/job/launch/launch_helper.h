@@ -14,6 +14,6 @@ struct launch_helper {
 
 /* `live` is what it does until fd 0 ends; in a process with threads it must be
  * async-signal-safe. */
-int launch_helper_start(struct launch_helper *h, const char *name, void (*live)(void *arg), void *arg,
-                 struct err *err) must_check;
+int launch_helper_start(struct launch_helper *h, const char *name, void (*live)(void *arg),
+                        void *arg, struct err *err) must_check;
 void launch_helper_stop(struct launch_helper *h);

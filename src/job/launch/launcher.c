@@ -113,7 +113,8 @@ static bool is_in_our_group(const struct launcher *l)
 /* The witness is renewed, and what waits for us and for the old one went to the group. */
 static void settle_with_group(struct launcher *l)
 {
-	uint64_t seen = group_signal_detector_renew(&l->witness) & ~group_signal_detector_bit(SIGCHLD);
+	uint64_t seen = group_signal_detector_renew(&l->witness) &
+	                ~group_signal_detector_bit(SIGCHLD);
 	siginfo_t info;
 
 	note_helper(l, l->witness.pid);

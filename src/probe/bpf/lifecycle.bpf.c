@@ -148,8 +148,8 @@ static __always_inline __u64 peak_rss(struct task_struct *task, struct signal_st
 
 	__s64 mark = BPF_CORE_READ(mm, hiwater_rss);
 	__s64 now = BPF_CORE_READ(mm, rss_stat[MM_FILEPAGES].count) +
-		    BPF_CORE_READ(mm, rss_stat[MM_ANONPAGES].count) +
-		    BPF_CORE_READ(mm, rss_stat[MM_SHMEMPAGES].count);
+	            BPF_CORE_READ(mm, rss_stat[MM_ANONPAGES].count) +
+	            BPF_CORE_READ(mm, rss_stat[MM_SHMEMPAGES].count);
 	return now > mark ? now : mark;
 }
 

@@ -8,14 +8,14 @@
 #include "probe/gpu/gpu_report.h"
 
 struct gpu_link_options {
-	const char *program; /* started as the helper; it handles GPU_HELPER_VERB */
-	const char *source;  /* gpu_source_nvml or gpu_source_smi */
-	uint64_t start_ns;   /* how long the first answer of a helper may take */
-	uint64_t rpc_answer_ns;  /* and every other */
-	uint64_t gap_ns;     /* between two questions at least */
-	uint64_t grace_ns;   /* waited for an answer, when the last one came as quickly */
-	uint64_t retry_ns;   /* the first pause after a failure */
-	unsigned tries;      /* failures in a row until nothing is expected any more */
+	const char *program;    /* started as the helper; it handles GPU_HELPER_VERB */
+	const char *source;     /* gpu_source_nvml or gpu_source_smi */
+	uint64_t start_ns;      /* how long the first answer of a helper may take */
+	uint64_t rpc_answer_ns; /* and every other */
+	uint64_t gap_ns;        /* between two questions at least */
+	uint64_t grace_ns;      /* waited for an answer, when the last one came as quickly */
+	uint64_t retry_ns;      /* the first pause after a failure */
+	unsigned tries;         /* failures in a row until nothing is expected any more */
 };
 
 enum gpu_link_state {

@@ -8,7 +8,7 @@
 
 /* The columns in the order that nvidia_smi_parse_gpus() expects: the name is last because it may hold a
  * comma. */
-#define NVIDIA_SMI_QUERY_GPUS                                                                             \
+#define NVIDIA_SMI_QUERY_GPUS                                                                      \
 	"--query-gpu=index,uuid,utilization.gpu,utilization.memory,memory.used,memory.total,"      \
 	"temperature.gpu,power.draw,clocks.sm,clocks.mem,name"
 #define NVIDIA_SMI_QUERY_APPS "--query-compute-apps=gpu_uuid,pid,used_gpu_memory"

@@ -160,7 +160,8 @@ void nvidia_smi_read(const char *path, struct gpu_report *ret)
 	read_gpus(path, &said, ret);
 	buf_reset(&said);
 	/* Who uses the memory is an extra: without an answer the GPUs are still true. */
-	if (ret->verdict == GPU_TOLD && ret->gpu_count && run(path, NVIDIA_SMI_QUERY_APPS, &said) == 0)
+	if (ret->verdict == GPU_TOLD && ret->gpu_count &&
+	    run(path, NVIDIA_SMI_QUERY_APPS, &said) == 0)
 		nvidia_smi_parse_apps(scan_mem(said.at ? said.at : "", said.len), ret);
 	buf_done(&said);
 }

@@ -13,9 +13,11 @@
 static_assert(HEAD_BYTES + sizeof(enum proc_cn_mcast_op) == CONNECTOR_MESSAGE_REQUEST_BYTES,
               "a request is a header and a word");
 
-size_t connector_message_request(bool listen, uint32_t nonce, char to[static CONNECTOR_MESSAGE_REQUEST_BYTES])
+size_t connector_message_request(bool listen, uint32_t nonce,
+                                 char to[static CONNECTOR_MESSAGE_REQUEST_BYTES])
 {
-	struct nlmsghdr nl = { .nlmsg_len = CONNECTOR_MESSAGE_REQUEST_BYTES, .nlmsg_type = NLMSG_DONE };
+	struct nlmsghdr nl = { .nlmsg_len = CONNECTOR_MESSAGE_REQUEST_BYTES,
+		               .nlmsg_type = NLMSG_DONE };
 	struct cn_msg cn = { .id = { CN_IDX_PROC, CN_VAL_PROC },
 		             .ack = nonce,
 		             .len = sizeof(enum proc_cn_mcast_op) };

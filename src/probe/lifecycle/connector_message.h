@@ -35,5 +35,6 @@ struct connector_message_event {
 
 /* The request to hear events, or to hear no more. All listeners hear the answer: the nonce tells
  * whose it is. */
-size_t connector_message_request(bool listen, uint32_t nonce, char to[static CONNECTOR_MESSAGE_REQUEST_BYTES]);
+size_t connector_message_request(bool listen, uint32_t nonce,
+                                 char to[static CONNECTOR_MESSAGE_REQUEST_BYTES]);
 bool connector_message_parse(const void *datagram, size_t len, struct connector_message_event *ret);

@@ -316,8 +316,8 @@ static void describe(struct event *e, const struct known *who, uint64_t boot_ns)
 
 /* A child that is gone already began when it was told, within a tick, and was called what its
  * parent was. */
-static void take_fork(struct connector *self, const struct connector_message_event *ev, uint64_t boot_ns,
-                      struct sample *out)
+static void take_fork(struct connector *self, const struct connector_message_event *ev,
+                      uint64_t boot_ns, struct sample *out)
 {
 	struct known *parent = process_names_find(&self->whois, ev->parent);
 	struct look look;
@@ -362,8 +362,8 @@ static void undo_exit(struct connector *self, pid_t pid)
 	}
 }
 
-static void take_exec(struct connector *self, const struct connector_message_event *ev, uint64_t boot_ns,
-                      struct sample *out)
+static void take_exec(struct connector *self, const struct connector_message_event *ev,
+                      uint64_t boot_ns, struct sample *out)
 {
 	struct known *remembered;
 	char command[COMMAND_MAX];
@@ -403,8 +403,8 @@ static void tell_exit(const struct event *exit, struct sample *out)
 		*e = *exit;
 }
 
-static void take_exit(struct connector *self, const struct connector_message_event *ev, uint64_t boot_ns,
-                      struct sample *out)
+static void take_exit(struct connector *self, const struct connector_message_event *ev,
+                      uint64_t boot_ns, struct sample *out)
 {
 	struct event exit = { .kind = EVENT_EXIT, .job = -1 };
 	struct lingering *lingering;
@@ -476,8 +476,8 @@ static void take_change(struct connector *self, const struct connector_message_e
 		k->uid = ev->uid;
 }
 
-static void take_event(struct connector *self, const struct connector_message_event *ev, uint64_t boot_ns,
-                       struct sample *out)
+static void take_event(struct connector *self, const struct connector_message_event *ev,
+                       uint64_t boot_ns, struct sample *out)
 {
 	bool is_process = ev->pid == ev->tgid;
 

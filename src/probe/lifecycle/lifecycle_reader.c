@@ -65,7 +65,8 @@ static bool is_done_with(const struct lifecycle_reader *book, const struct held_
 	       (!book->is_nested || is_older(held, now_boot_ns, LIFECYCLE_READER_MEMORY_NS));
 }
 
-void lifecycle_reader_settle(struct lifecycle_reader *book, uint64_t now_boot_ns, struct sample *out)
+void lifecycle_reader_settle(struct lifecycle_reader *book, uint64_t now_boot_ns,
+                             struct sample *out)
 {
 	for (size_t i = 0; i < book->held.len;) {
 		struct held_exit *held = &book->held.at[i];
@@ -92,7 +93,8 @@ void lifecycle_reader_give_up(struct lifecycle_reader *book, struct sample *out)
 	map_reset(&book->index);
 }
 
-size_t lifecycle_reader_owed(const struct lifecycle_reader *book, bool (*cares)(void *, struct proc_id), void *arg)
+size_t lifecycle_reader_owed(const struct lifecycle_reader *book,
+                             bool (*cares)(void *, struct proc_id), void *arg)
 {
 	size_t n = 0;
 
@@ -122,7 +124,8 @@ static struct event *add_event(struct sample *out, enum event_kind kind,
 	return e;
 }
 
-static void take_fork(struct lifecycle_reader *book, const void *record, size_t len, struct sample *out)
+static void take_fork(struct lifecycle_reader *book, const void *record, size_t len,
+                      struct sample *out)
 {
 	const struct life_fork *r = record;
 	struct event *e = add_event(out, EVENT_SPAWN, &r->head);
@@ -133,7 +136,8 @@ static void take_fork(struct lifecycle_reader *book, const void *record, size_t 
 		e->ppid = (pid_t)r->ppid;
 }
 
-static void take_exec(struct lifecycle_reader *book, const void *record, size_t len, struct sample *out)
+static void take_exec(struct lifecycle_reader *book, const void *record, size_t len,
+                      struct sample *out)
 {
 	const struct life_exec *r = record;
 	struct event *e = add_event(out, EVENT_EXEC, &r->head);
@@ -158,14 +162,16 @@ static void set_status(struct event *e, uint32_t status)
 
 /* Kernel threads have no memory of their own, and the kernel's figure for a very small process may
  * be 0. */
-static void set_peak_rss(const struct lifecycle_reader *book, uint64_t pages, struct proc_readings *final)
+static void set_peak_rss(const struct lifecycle_reader *book, uint64_t pages,
+                         struct proc_readings *final)
 {
 	if (pages)
 		readings_set(final, PROC_PEAK_RSS, pages * book->page_bytes);
 }
 
 /* Two threads that die at once may both report the end of their process: the first counts. */
-static void take_exit(struct lifecycle_reader *book, const void *record, size_t len, struct sample *out)
+static void take_exit(struct lifecycle_reader *book, const void *record, size_t len,
+                      struct sample *out)
 {
 	const struct life_exit *r = record;
 	uint64_t key = life_key(&r->head);
@@ -214,7 +220,8 @@ static void tell_totals(const struct life_free *r, pid_t pid, struct sample *out
 
 /* An end that nobody told of came before we listened, or was given up: its totals are still worth
  * telling, if we know the pid by which others know the process. */
-static void take_free(struct lifecycle_reader *book, const void *record, size_t len, struct sample *out)
+static void take_free(struct lifecycle_reader *book, const void *record, size_t len,
+                      struct sample *out)
 {
 	const struct life_free *r = record;
 	struct held_exit *held = held_find(book, life_key(&r->head));
@@ -240,7 +247,8 @@ static bool is_from_process(int32_t code)
 	return code == SI_USER || code == SI_QUEUE || code == SI_TKILL;
 }
 
-static void take_signal(struct lifecycle_reader *book, const void *record, size_t len, struct sample *out)
+static void take_signal(struct lifecycle_reader *book, const void *record, size_t len,
+                        struct sample *out)
 {
 	const struct life_signal *r = record;
 	struct event *e = add_event(out, r->number == SIGKILL ? EVENT_KILL : EVENT_SIGNAL,
@@ -261,7 +269,8 @@ static void take_signal(struct lifecycle_reader *book, const void *record, size_
 
 static const struct {
 	size_t size; /* at least */
-	void (*take)(struct lifecycle_reader *book, const void *record, size_t len, struct sample *out);
+	void (*take)(struct lifecycle_reader *book, const void *record, size_t len,
+	             struct sample *out);
 } kinds[] = {
 	[LIFE_FORK] = { sizeof(struct life_fork), take_fork },
 	[LIFE_EXEC] = { sizeof(struct life_exec), take_exec },
@@ -270,7 +279,8 @@ static const struct {
 	[LIFE_SIGNAL] = { sizeof(struct life_signal), take_signal },
 };
 
-void lifecycle_reader_take(struct lifecycle_reader *book, const void *record, size_t len, struct sample *out)
+void lifecycle_reader_take(struct lifecycle_reader *book, const void *record, size_t len,
+                           struct sample *out)
 {
 	const struct life_head *head = record;
 

@@ -10,7 +10,7 @@
 #include "model/sample.h"
 
 #define LIFECYCLE_READER_HELD_MAX ((size_t)1 << 16)
-#define LIFECYCLE_READER_PATIENCE_NS                                                                       \
+#define LIFECYCLE_READER_PATIENCE_NS                                                               \
 	NS_PER_S /* the kernel tells of the reaped some 10 ms later, on a busy machine 500 */
 
 /* Of those told: not every one that is freed is told of on every kernel. */
@@ -32,11 +32,13 @@ struct lifecycle_reader {
 };
 
 void lifecycle_reader_done(struct lifecycle_reader *book);
-void lifecycle_reader_take(struct lifecycle_reader *book, const void *record, size_t len, struct sample *out);
+void lifecycle_reader_take(struct lifecycle_reader *book, const void *record, size_t len,
+                           struct sample *out);
 /* Tells the exits that have waited long enough. */
-void lifecycle_reader_settle(struct lifecycle_reader *book, uint64_t now_boot_ns, struct sample *out);
+void lifecycle_reader_settle(struct lifecycle_reader *book, uint64_t now_boot_ns,
+                             struct sample *out);
 /* How many exits are held back, of those that the caller cares about. */
-size_t lifecycle_reader_owed(const struct lifecycle_reader *book, bool (*cares)(void *arg, struct proc_id id),
-                     void *arg);
+size_t lifecycle_reader_owed(const struct lifecycle_reader *book,
+                             bool (*cares)(void *arg, struct proc_id id), void *arg);
 /* Records were lost: tells all exits now and expects nothing more. */
 void lifecycle_reader_give_up(struct lifecycle_reader *book, struct sample *out);

@@ -29,5 +29,6 @@ void process_names_learn(struct process_names *w, const struct sample *s);
 /* The process that had this pid last; NULL when it is not known. Valid until the next call of
  * another function. */
 struct known *process_names_find(struct process_names *w, pid_t pid);
-void process_names_put(struct process_names *w, const struct known *k); /* at the ceiling it is not remembered */
+void process_names_put(struct process_names *w,
+                       const struct known *k); /* at the ceiling it is not remembered */
 void process_names_forget(struct process_names *w, pid_t pid);

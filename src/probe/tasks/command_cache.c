@@ -149,7 +149,8 @@ static bool ask_later(struct command_cache *c, struct entry *e, const struct pro
 	return true;
 }
 
-void command_cache_fill(struct command_cache *c, struct sample *out, struct proc_sample *p, uint64_t exec_id)
+void command_cache_fill(struct command_cache *c, struct sample *out, struct proc_sample *p,
+                        uint64_t exec_id)
 {
 	struct entry *e = find_or_add(c, p->id);
 	char text[COMMAND_MAX];
@@ -162,7 +163,8 @@ void command_cache_fill(struct command_cache *c, struct sample *out, struct proc
 }
 
 /* A batch of questions, and the answers into the sample. */
-static void ask(struct command_cache *c, const struct question *questions, size_t n, struct sample *out)
+static void ask(struct command_cache *c, const struct question *questions, size_t n,
+                struct sample *out)
 {
 	struct hang_proof_file files[HANG_PROOF_BATCH];
 
@@ -202,7 +204,8 @@ void command_cache_end_scan(struct command_cache *c, struct sample *out)
 {
 	sample_sort_procs(out);
 	for (size_t i = 0; i < c->questions.len; i += HANG_PROOF_BATCH)
-		ask(c, c->questions.at + i, MIN(c->questions.len - i, (size_t)HANG_PROOF_BATCH), out);
+		ask(c, c->questions.at + i, MIN(c->questions.len - i, (size_t)HANG_PROOF_BATCH),
+		    out);
 	vec_relax(&c->questions);
 	process_slots_end_scan(&c->roster, &by_seat, c);
 	c->entries.len = MIN(c->entries.len, process_slots_seats(&c->roster));

@@ -17,7 +17,8 @@ DEFINE_CLEANUP(struct command_cache *, command_cache_close)
  * number that changes when the process executes another program, 0 when that is not known: then a
  * new name is the only sign. One that must be read first is given it by command_cache_end_scan(), so
  * that all of them are read together. */
-void command_cache_fill(struct command_cache *c, struct sample *out, struct proc_sample *p, uint64_t exec_id);
+void command_cache_fill(struct command_cache *c, struct sample *out, struct proc_sample *p,
+                        uint64_t exec_id);
 /* After the last process of a scan. Sorts the processes by pid; forgets those that two scans did
  * not see. */
 void command_cache_end_scan(struct command_cache *c, struct sample *out);

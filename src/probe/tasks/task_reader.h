@@ -16,4 +16,5 @@ void task_reader_reset(struct task_reader *book); /* before each pass */
 void task_reader_done(struct task_reader *book);
 /* Takes what a read of the iterator gave and returns how much: a record that is cut off at the end
  * is left for next time. */
-size_t task_reader_take(struct task_reader *book, const void *bytes, size_t len, struct sample *out);
+size_t task_reader_take(struct task_reader *book, const void *bytes, size_t len,
+                        struct sample *out);

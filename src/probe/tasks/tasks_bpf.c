@@ -199,7 +199,8 @@ static int tasks_bpf_read(void *self_, struct sample *out, struct err *err)
 	if (read_tasks(self, out, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < out->procs.len; i++)
-		command_cache_fill(self->commands, out, &out->procs.at[i], self->book.exec_ids.at[i]);
+		command_cache_fill(self->commands, out, &out->procs.at[i],
+		                   self->book.exec_ids.at[i]);
 	sample_sort_procs(out);
 	add_hidden(self, out);
 	command_cache_end_scan(self->commands, out);
