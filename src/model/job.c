@@ -24,6 +24,11 @@ const struct job_figure_info job_figures[] = {
 #undef X
 };
 
+bool job_key_eq(struct job_key a, struct job_key b)
+{
+	return a.uid == b.uid && !strcmp(a.id, b.id);
+}
+
 const char *job_status_name(enum job_status status)
 {
 	return status_names[status];

@@ -107,6 +107,19 @@ struct job {
 	struct figure figures[JOB_FIGURE_COUNT];
 };
 
+/* What names a job: two users may use the same id. The id is borrowed. */
+struct job_key {
+	uint32_t uid;
+	const char *id;
+};
+
+static inline struct job_key job_key_of(const struct job *job)
+{
+	return (struct job_key){ job->uid, job->id };
+}
+
+bool job_key_eq(struct job_key a, struct job_key b);
+
 struct sheet {
 	int32_t job; /* index in the table's jobs */
 	uint32_t num;

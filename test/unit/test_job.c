@@ -3,6 +3,16 @@
 
 #include "check.h"
 
+static void test_job_key__tells_the_jobs_of_two_users_apart(void **state)
+{
+	struct job a = { .id = "build", .uid = 1000 }, b = { .id = "build", .uid = 1001 };
+
+	(void)state;
+	assert_true(job_key_eq(job_key_of(&a), (struct job_key){ 1000, "build" }));
+	assert_false(job_key_eq(job_key_of(&a), job_key_of(&b)));
+	assert_false(job_key_eq(job_key_of(&a), (struct job_key){ 1000, "build2" }));
+}
+
 static void test_jobtab__finds_who_belongs_to_what(void **state)
 {
 	struct jobtab t = { 0 };
@@ -124,7 +134,8 @@ static void test_jobtab__begins_a_sheet_again_when_it_is_opened_again(void **sta
 	jobtab_done(&t);
 }
 
-RUN_TESTS(TEST(test_jobtab_remove__moves_up_what_is_behind),
+RUN_TESTS(TEST(test_job_key__tells_the_jobs_of_two_users_apart),
+          TEST(test_jobtab_remove__moves_up_what_is_behind),
           TEST(test_jobtab__finds_who_belongs_to_what),
           TEST(test_jobtab_add__refuses_long_names_and_too_many),
           TEST(test_jobtab__starts_a_job_as_running),
