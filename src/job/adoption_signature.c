@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/clock.h"
-#include "job/short_hash.h"
 #include "job/signature.h"
 #include "job/adoption_self.h"
 
@@ -17,7 +17,7 @@ static_assert(OVERLAP_BYTES > sizeof(SIGNATURE_VARIABLE) + JOB_ID_MAX, "an entry
 
 static uint64_t hash_id(const char *id)
 {
-	return short_hash(SHORT_HASH_SEED, id, strlen(id)) | 1;
+	return hash_bytes(HASH_SEED, id, strlen(id)) | 1;
 }
 
 /* A part of an environment; what was cut at its begin and end is whole in the parts around. */

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "model/redaction.h"
 #include "base/text.h"
-#include "job/short_hash.h"
 
 #define ID_LEN 48
 #define SHOWN_COLUMNS 60 /* of a tag that is refused */
@@ -23,11 +23,11 @@ void job_ident_new(const char *type, uint64_t wall_ns, pid_t pid, uint64_t rando
                    char ret[JOB_ID_MAX])
 {
 	uint64_t facts[] = { wall_ns, (uint64_t)pid, random };
-	char tail[SHORT_HASH_LEN + 1];
+	char tail[HASH_NAME_LEN + 1];
 	int len;
 
-	short_hash_name(short_hash(SHORT_HASH_SEED, facts, sizeof facts), tail);
-	len = snprintf(ret, JOB_ID_MAX, "%.*s", ID_LEN - SHORT_HASH_LEN - 1, type);
+	hash_name(hash_bytes(HASH_SEED, facts, sizeof facts), tail);
+	len = snprintf(ret, JOB_ID_MAX, "%.*s", ID_LEN - HASH_NAME_LEN - 1, type);
 	for (int i = 0; i < len; i++)
 		if (!is_plain(ret[i]) || (i == 0 && strchr("-.", ret[i])))
 			ret[i] = i ? '-' : '_';

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/buf.h"
-#include "job/short_hash.h"
 #include "job/job_type_tool.h"
 
 #define WRAPPERS_MAX 16 /* nice timeout env … one inside the other */
@@ -209,9 +209,9 @@ static bool has_foreign(const char *s)
 static void assemble(const struct parts *p, char ret[JOB_ID_MAX])
 {
 	const char *const words[] = { p->name, p->verb, p->more };
-	char plain[JOB_TYPE_LEN + 1], hash[SHORT_HASH_LEN + 1] = "";
+	char plain[JOB_TYPE_LEN + 1], hash[HASH_NAME_LEN + 1] = "";
 	cleanup(buf_done) struct buf text = { .max = 1 << 16 };
-	uint64_t h = SHORT_HASH_SEED;
+	uint64_t h = HASH_SEED;
 	bool is_told_apart = p->text != NULL;
 	size_t room = JOB_TYPE_LEN;
 
@@ -220,14 +220,14 @@ static void assemble(const struct parts *p, char ret[JOB_ID_MAX])
 			continue;
 		put_clean(&text, words[i]);
 		is_told_apart |= has_foreign(words[i]);
-		h = p->text ? h : short_hash(h, words[i], strlen(words[i]) + 1);
+		h = p->text ? h : hash_bytes(h, words[i], strlen(words[i]) + 1);
 	}
 	if (p->text)
-		h = short_hash(h, p->text, strlen(p->text));
+		h = hash_bytes(h, p->text, strlen(p->text));
 	/* What cannot be typed or is too long is told apart by its hash. */
 	if (is_told_apart || text.len > JOB_TYPE_LEN || text.len == 0) {
-		short_hash_name(h, hash);
-		room -= SHORT_HASH_LEN + 1;
+		hash_name(h, hash);
+		room -= HASH_NAME_LEN + 1;
 	}
 	snprintf(plain, sizeof plain, "%.*s", (int)MIN(text.len, room), text.len ? text.at : "");
 	snprintf(ret, JOB_ID_MAX, "%s%s%s", plain[0] ? plain : "job", hash[0] ? ":" : "", hash);
@@ -275,7 +275,7 @@ uint64_t job_shape(int argc, char *const *argv)
 		if (strcmp(arg, "--") == 0)
 			is_over = true;
 		else if (len)
-			options += short_hash(SHORT_HASH_SEED, arg, len); /* in any order */
+			options += hash_bytes(HASH_SEED, arg, len); /* in any order */
 		else
 			words++;
 	}

@@ -4,20 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "model/own_program.h"
 #include "view/job_view.h"
 
 #define SHEETS_KEPT 10000
 #define LEFT_TOLD 5 /* names */
-
-static uint64_t hash_name(const char *name)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-	return h;
-}
 
 void report_add_sheet(struct report *r, const struct sheet_record *s)
 {
@@ -49,7 +41,7 @@ void report_add_gpu(struct report *r, const struct gpu_record *g)
 /* The index of the program of that name. Past the ceiling all the others are one. */
 static uint64_t find_program(struct report *r, const char *name)
 {
-	uint64_t hash = hash_name(name), index;
+	uint64_t hash = hash_bytes(HASH_SEED, name, strlen(name)), index;
 	struct report_program *program;
 
 	if (map_get(&r->program_of, hash, &index))

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/signal_name.h"
 #include "view/format.h"
 #include "view/job_view.h"
@@ -28,9 +29,7 @@ enum rank {
 
 static uint64_t hash_text(uint64_t h, const char *text)
 {
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return (h ^ 0xFF) * UINT64_C(0x100000001b3);
+	return hash_bytes(h, text, strlen(text) + 1);
 }
 
 /* The note of this key, new when its count is 0; NULL at the ceiling. */
@@ -50,7 +49,7 @@ static struct report_note *find_note(struct report *r, uint64_t key)
 static void add_note(struct report *r, const struct event_record *e, enum rank rank, enum ink ink,
                      const char *what, const char *text)
 {
-	uint64_t key = hash_text(hash_text(UINT64_C(0xcbf29ce484222325) + rank, what), text);
+	uint64_t key = hash_text(hash_text(HASH_SEED + rank, what), text);
 	struct report_note *note = find_note(r, key);
 
 	if (!note) {
