@@ -27,7 +27,7 @@ int bare_open(struct bare **ret, struct err *err)
 
 int bare_read(struct bare *b, size_t *ret_tasks, struct err *err)
 {
-	cleanup(closep) int fd = tasks_load_iterate(b->load, err);
+	cleanup(closep) int fd = tasks_load_iterate(b->load, true, err);
 	size_t found = 0;
 	ssize_t n;
 

@@ -2,7 +2,7 @@
 #include "model/process_slots.h"
 
 #define SEATS_MAX ((size_t)1 << 22) /* the kernel's own ceiling for pids */
-#define SCANS_REMEMBERED 2
+#define SCANS_REMEMBERED 2 /* unless set otherwise */
 #define SEATS_SMALL 1024 /* so few may well be free */
 
 void process_slots_done(struct process_slots *r)
@@ -79,10 +79,12 @@ static void move_together(struct process_slots *r, const struct process_slots_op
 void process_slots_end_scan(struct process_slots *r, const struct process_slots_ops *ops,
                             void *self)
 {
+	uint32_t memory = r->memory ? r->memory : SCANS_REMEMBERED;
+
 	for (uint32_t i = 0; i < r->seats.len; i++) {
 		const struct process_slots_seat *seat = &r->seats.at[i];
 
-		if (!seat->is_taken || r->scan - seat->scan < SCANS_REMEMBERED)
+		if (!seat->is_taken || r->scan - seat->scan < memory)
 			continue;
 		vacate(r, i);
 		ops->forget(self, i);

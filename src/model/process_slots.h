@@ -21,6 +21,7 @@ struct process_slots {
 	VEC(struct process_slots_seat) seats;
 	VEC(uint32_t) free;
 	uint32_t scan;
+	uint32_t memory; /* scans after which a process not seen is forgotten; 0: 2 */
 };
 
 /* What a probe does about what it keeps by seat. */
@@ -34,7 +35,7 @@ void process_slots_done(struct process_slots *r);
 uint32_t process_slots_see(struct process_slots *r, struct proc_id id, bool *ret_is_new);
 size_t process_slots_len(const struct process_slots *r);   /* processes that have a seat */
 size_t process_slots_seats(const struct process_slots *r); /* all seats are below it */
-/* After a scan: those not seen by it nor by the one before lose their seat; `forget` is told
+/* After a scan: those not seen by it nor by those before lose their seat; `forget` is told
  * each. When most seats are free by then the others are taken together, and `move` is told. */
 void process_slots_end_scan(struct process_slots *r, const struct process_slots_ops *ops,
                             void *self);

@@ -6,7 +6,7 @@
 #define RECORD sizeof(struct task_record)
 
 struct stage {
-	struct task_reader book;
+	struct task_reader reader;
 	struct sample out;
 	struct task_record records[4];
 };
@@ -15,7 +15,7 @@ static int stage_open(void **state)
 {
 	struct stage *s = calloc(1, sizeof *s);
 
-	s->book.page_bytes = 4096;
+	s->reader.page_bytes = 4096;
 	for (uint32_t i = 0; i < ARRAY_LEN(s->records); i++)
 		s->records[i] = (struct task_record){
 			.size = RECORD,
@@ -34,6 +34,7 @@ static int stage_open(void **state)
 			.state = 1,
 			.comm = "fifteen letters",
 		};
+	task_reader_begin(&s->reader, &s->out);
 	*state = s;
 	return 0;
 }
@@ -42,7 +43,7 @@ static int stage_close(void **state)
 {
 	struct stage *s = *state;
 
-	task_reader_done(&s->book);
+	task_reader_done(&s->reader);
 	sample_done(&s->out);
 	free(s);
 	return 0;
@@ -53,7 +54,7 @@ static void test_task_reader__fills_every_field_of_a_process(void **state)
 	struct stage *s = *state;
 	struct proc_sample *p;
 
-	assert_int_equal(task_reader_take(&s->book, s->records, RECORD, &s->out), RECORD);
+	assert_int_equal(task_reader_take(&s->reader, s->records, RECORD, &s->out), RECORD);
 	assert_int_equal(s->out.procs.len, 1);
 	p = s->out.procs.at;
 	assert_int_equal(p->id.pid, 12);
@@ -90,20 +91,21 @@ static void test_task_reader__shows_states_as_proc_does(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
 		s->records[0].state = known[i].state;
 		s->records[0].exit_state = known[i].exit_state;
-		task_reader_take(&s->book, s->records, RECORD, &s->out);
+		task_reader_take(&s->reader, s->records, RECORD, &s->out);
 		assert_int_equal(s->out.procs.at[i].state, known[i].letter);
 	}
 }
 
-static void test_task_reader__keeps_the_exec_ids_beside_the_processes(void **state)
+static void test_task_reader__lists_what_was_read_in_full(void **state)
 {
 	struct stage *s = *state;
 
-	task_reader_take(&s->book, s->records, 3 * RECORD, &s->out);
-	assert_int_equal(s->book.exec_ids.len, 3);
-	assert_int_equal(s->book.exec_ids.at[2], 9);
-	task_reader_reset(&s->book);
-	assert_int_equal(s->book.exec_ids.len, 0);
+	task_reader_take(&s->reader, s->records, 3 * RECORD, &s->out);
+	assert_int_equal(s->reader.fresh.len, 3);
+	assert_int_equal(s->reader.fresh.at[2].pid, 14);
+	assert_int_equal(s->reader.fresh.at[2].exec_id, 9);
+	task_reader_begin(&s->reader, &s->out);
+	assert_int_equal(s->reader.fresh.len, 0);
 }
 
 static void test_task_reader__what_the_kernel_does_not_keep_is_absent(void **state)
@@ -111,7 +113,7 @@ static void test_task_reader__what_the_kernel_does_not_keep_is_absent(void **sta
 	struct stage *s = *state;
 
 	s->records[0].flags = 0;
-	task_reader_take(&s->book, s->records, RECORD, &s->out);
+	task_reader_take(&s->reader, s->records, RECORD, &s->out);
 	assert_false(readings_has(&s->out.procs.at[0].r, PROC_RSS));
 	assert_false(readings_has(&s->out.procs.at[0].r, PROC_READ_BYTES));
 	assert_false(readings_has(&s->out.procs.at[0].r, PROC_WRITE_BYTES));
@@ -122,7 +124,7 @@ static void test_task_reader__ends_a_name_that_has_no_end(void **state)
 	struct stage *s = *state;
 
 	memset(s->records[0].comm, 'x', sizeof s->records[0].comm);
-	task_reader_take(&s->book, s->records, RECORD, &s->out);
+	task_reader_take(&s->reader, s->records, RECORD, &s->out);
 	assert_string_equal(s->out.procs.at[0].comm, "xxxxxxxxxxxxxxx");
 }
 
@@ -131,28 +133,157 @@ static void test_task_reader__counts_bytes_that_are_no_record_and_keeps_the_rest
 	struct stage *s = *state;
 
 	s->records[1].size = 77;
-	assert_int_equal(task_reader_take(&s->book, s->records, 3 * RECORD, &s->out), 3 * RECORD);
+	assert_int_equal(task_reader_take(&s->reader, s->records, 3 * RECORD, &s->out), 3 * RECORD);
 	assert_int_equal(s->out.procs.len, 1);
-	assert_int_equal(s->book.malformed, 2 * RECORD);
+	assert_int_equal(s->reader.malformed, 2 * RECORD);
 }
 
 static void test_task_reader__leaves_a_record_that_is_cut_off_for_the_next_read(void **state)
 {
 	struct stage *s = *state;
 
-	assert_int_equal(task_reader_take(&s->book, s->records, 2 * RECORD - 8, &s->out), RECORD);
+	assert_int_equal(task_reader_take(&s->reader, s->records, 2 * RECORD - 8, &s->out), RECORD);
 	assert_int_equal(s->out.procs.len, 1);
-	assert_int_equal(task_reader_take(&s->book, &s->records[1], 4, &s->out), 0);
-	assert_int_equal(task_reader_take(&s->book, &s->records[1], RECORD, &s->out), RECORD);
+	assert_int_equal(task_reader_take(&s->reader, &s->records[1], 4, &s->out), 0);
+	assert_int_equal(task_reader_take(&s->reader, &s->records[1], RECORD, &s->out), RECORD);
 	assert_int_equal(s->out.procs.len, 2);
-	assert_int_equal(s->book.malformed, 0);
+	assert_int_equal(s->reader.malformed, 0);
+}
+
+/* ---- what did not change --------------------------------------------------------------------- */
+
+#define SHORT sizeof(struct task_unchanged)
+
+static struct task_unchanged unchanged(const struct task_record *r)
+{
+	return (struct task_unchanged){ SHORT, r->tgid, r->start_boot_ns };
+}
+
+/* A whole pass over the first n records. */
+static void pass(struct stage *s, size_t n)
+{
+	static const char *const commands[] = { "one", "the second", "", "four" };
+
+	sample_reset(&s->out);
+	task_reader_begin(&s->reader, &s->out);
+	task_reader_take(&s->reader, s->records, n * RECORD, &s->out);
+	for (size_t i = 0; i < n; i++)
+		s->out.procs.at[i].command =
+			sample_add_text(&s->out, commands[i], strlen(commands[i]));
+	task_reader_end(&s->reader, &s->out);
+}
+
+/* The next one, of a sample that has some text already: what it says of one that did not change. */
+static const struct proc_sample *pass_unchanged(struct stage *s, const struct task_record *r)
+{
+	struct task_unchanged record = unchanged(r);
+
+	sample_reset(&s->out);
+	sample_add_text(&s->out, "an event's", 10);
+	task_reader_begin(&s->reader, &s->out);
+	assert_int_equal(task_reader_take(&s->reader, &record, SHORT, &s->out), SHORT);
+	return s->out.procs.len ? s->out.procs.at : NULL;
+}
+
+static void test_task_reader__fills_in_what_it_kept_of_a_process_that_did_not_change(void **state)
+{
+	struct stage *s = *state;
+	struct proc_sample was;
+	const struct proc_sample *p;
+
+	pass(s, 4);
+	was = s->out.procs.at[1];
+	p = pass_unchanged(s, &s->records[1]);
+	assert_non_null(p);
+	assert_memory_equal(&p->r, &was.r, sizeof was.r);
+	assert_true(proc_id_eq(p->id, was.id));
+	assert_int_equal(p->ppid, was.ppid);
+	assert_int_equal(p->uid, was.uid);
+	assert_int_equal(p->state, was.state);
+	assert_string_equal(p->comm, was.comm);
+	assert_int_equal(p->command.len, 10);
+	assert_memory_equal(s->out.text.at + p->command.at, "the second", 10);
+	assert_int_equal(s->reader.fresh.len, 0);
+}
+
+static void test_task_reader__takes_short_and_full_records_in_any_order(void **state)
+{
+	struct stage *s = *state;
+	char bytes[2 * SHORT + 2 * RECORD];
+	struct task_unchanged first = unchanged(&s->records[0]), third = unchanged(&s->records[2]);
+
+	pass(s, 4);
+	s->records[1].counters.cpu_ns = 5000;
+	memcpy(bytes, &first, SHORT);
+	memcpy(bytes + SHORT, &s->records[1], RECORD);
+	memcpy(bytes + SHORT + RECORD, &third, SHORT);
+	memcpy(bytes + 2 * SHORT + RECORD, &s->records[3], RECORD);
+	sample_reset(&s->out);
+	task_reader_begin(&s->reader, &s->out);
+	assert_int_equal(task_reader_take(&s->reader, bytes, sizeof bytes - 1, &s->out),
+	                 2 * SHORT + RECORD);
+	assert_int_equal(s->out.procs.len, 3);
+	assert_int_equal(s->out.procs.at[1].r.value[PROC_CPU_TIME], 5000);
+	assert_int_equal(s->out.procs.at[2].id.pid, 14);
+	assert_int_equal(s->reader.malformed, 0);
+}
+
+static void test_task_reader__keeps_the_latest_full_record(void **state)
+{
+	struct stage *s = *state;
+
+	pass(s, 4);
+	s->records[1].rss_pages = 77;
+	pass(s, 4);
+	assert_int_equal(pass_unchanged(s, &s->records[1])->r.value[PROC_RSS], 77 * 4096);
+}
+
+static void test_task_reader__does_not_take_one_process_for_another(void **state)
+{
+	struct stage *s = *state;
+
+	pass(s, 2);
+	s->records[1].start_boot_ns += NS_PER_S;
+	assert_null(pass_unchanged(s, &s->records[1])); /* the same pid, another life */
+	assert_int_equal(s->reader.unknown, 1);
+	assert_null(pass_unchanged(s, &s->records[2])); /* never seen */
+	assert_int_equal(s->reader.unknown, 1);
+}
+
+static void test_task_reader__forgets_who_is_gone(void **state)
+{
+	struct stage *s = *state;
+
+	pass(s, 4);
+	pass(s, 2);
+	assert_int_equal(s->reader.kept.len, 2);
+	assert_null(pass_unchanged(s, &s->records[3]));
+}
+
+static void test_task_reader__tells_when_parents_changed(void **state)
+{
+	struct stage *s = *state;
+
+	pass(s, 2);
+	assert_true(s->reader.families_changed);
+	pass(s, 2);
+	assert_false(s->reader.families_changed);
+	s->records[0].ppid = 2;
+	pass(s, 2);
+	assert_true(s->reader.families_changed);
 }
 
 #define STAGED(name) cmocka_unit_test_setup_teardown(name, stage_open, stage_close)
 RUN_TESTS(STAGED(test_task_reader__fills_every_field_of_a_process),
           STAGED(test_task_reader__shows_states_as_proc_does),
-          STAGED(test_task_reader__keeps_the_exec_ids_beside_the_processes),
+          STAGED(test_task_reader__lists_what_was_read_in_full),
           STAGED(test_task_reader__what_the_kernel_does_not_keep_is_absent),
           STAGED(test_task_reader__ends_a_name_that_has_no_end),
           STAGED(test_task_reader__counts_bytes_that_are_no_record_and_keeps_the_rest),
-          STAGED(test_task_reader__leaves_a_record_that_is_cut_off_for_the_next_read))
+          STAGED(test_task_reader__leaves_a_record_that_is_cut_off_for_the_next_read),
+          STAGED(test_task_reader__fills_in_what_it_kept_of_a_process_that_did_not_change),
+          STAGED(test_task_reader__takes_short_and_full_records_in_any_order),
+          STAGED(test_task_reader__keeps_the_latest_full_record),
+          STAGED(test_task_reader__does_not_take_one_process_for_another),
+          STAGED(test_task_reader__forgets_who_is_gone),
+          STAGED(test_task_reader__tells_when_parents_changed))

@@ -23,12 +23,17 @@ static __always_inline struct pidns_entry pidns_entry(struct pid *pid, __u32 lev
 	return at;
 }
 
+/* The id of one that is nested as deep as the reader, or deeper. */
+static __always_inline __u32 pidns_nr(struct pid *pid)
+{
+	struct pidns_entry at = pidns_entry(pid, pidns_level);
+
+	return at.ns == pidns_reader ? at.nr : 0;
+}
+
 static __noinline __attribute__((unused)) __u32 pidns_nested_tgid(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID]);
 
-	if (BPF_CORE_READ(pid, level) < pidns_level)
-		return 0;
-	struct pidns_entry at = pidns_entry(pid, pidns_level);
-	return at.ns == pidns_reader ? at.nr : 0;
+	return BPF_CORE_READ(pid, level) < pidns_level ? 0 : pidns_nr(pid);
 }

@@ -114,6 +114,17 @@ static __always_inline bool rss_counters_adjoin(struct mm_struct *mm)
 	       3 * sizeof(__s32);
 }
 
+/* A figure that changes when much is taken from or given to a process, at a small price: 0 where
+ * the counters are none that we know. */
+static __always_inline __u64 rss_counted(struct mm_struct *mm)
+{
+	struct mm_struct___plain *old = (void *)mm;
+
+	if (bpf_core_field_exists(old->rss_stat.count))
+		return rss_plain(mm);
+	return bpf_core_field_exists(mm->rss_stat[0].count) ? rss_folded(mm) : 0;
+}
+
 static __always_inline void read_rss(struct mm_struct *mm, struct task_record *out)
 {
 	struct mm_struct___plain *old = (void *)mm;

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* task_record.h - what the task iterator writes, one after the other, shared by the kernel program
- * and its reader. The order is that of the process ids. */
+/* task_record.h - what the task iterator writes, one record per process, shared by the kernel
+ * program and its reader. The order is that of the process ids. */
 #pragma once
 
 #include <linux/types.h>
 
 #define TASK_COMM_BYTES 16
 #define TASK_CPUS_MAX 16 /* up to here resident memory is summed exactly */
+
+/* Every process is read in full at least once in so many passes, each pass a different part. */
+#define TASK_FULL_EVERY 16
+/* Bits of the set of processes that are always read in full; pids share a bit past this number. */
+#define TASK_FOCUS_BITS (1 << 15)
 
 enum task_flag {
 	TASK_HAS_IO = 1 << 0,    /* the kernel accounts storage I/O */
@@ -41,4 +46,12 @@ struct task_record {
 	__u32 exit_state; /* and these: zombie, dead */
 	__u32 pad;
 	char comm[TASK_COMM_BYTES];
+};
+
+/* A process that did not run since the last pass and looks the same from outside: all but what
+ * identifies it is as the last full record told. */
+struct task_unchanged {
+	__u32 size;
+	__u32 tgid;
+	__u64 start_boot_ns;
 };

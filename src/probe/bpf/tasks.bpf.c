@@ -10,6 +10,7 @@
 #include "probe/bpf/fds.bpf.h"
 #include "probe/bpf/pidns.bpf.h"
 #include "probe/bpf/rss.bpf.h"
+#include "probe/bpf/unchanged.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -26,7 +27,6 @@ struct task_iter_ctx {
 	struct task_struct *task;
 };
 
-#define PF_KTHREAD 0x00200000
 #define RLIMIT_NOFILE 7
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -176,18 +176,21 @@ static __always_inline struct task_struct *read_counters(struct task_struct *lea
 	return speaker ? speaker : leader;
 }
 
-/* The process id of `task`, 0 when the reader's namespace does not hold it. */
-static __always_inline __u32 task_tgid(struct task_struct *task)
+/* The process id of a leader, 0 when the reader's namespace does not hold it. */
+static __always_inline __u32 leader_tgid(struct task_struct *leader)
 {
-	return pidns_level ? pidns_nested_tgid(task) : task->tgid;
+	struct pid *pid = leader->thread_pid;
+
+	if (!pidns_level)
+		return leader->tgid;
+	return pid->level < pidns_level ? 0 : pidns_nr(pid);
 }
 
 static __always_inline void read_identity(struct task_struct *task, struct task_record *r)
 {
 	struct signal_struct *signal = task->signal;
 
-	r->tgid = task_tgid(task);
-	r->ppid = task_tgid(task->real_parent);
+	r->ppid = leader_tgid(task->real_parent->group_leader);
 	r->uid = task->real_cred->euid.val;
 	r->start_boot_ns = task->start_boottime;
 	r->exec_id = task->self_exec_id;
@@ -196,10 +199,25 @@ static __always_inline void read_identity(struct task_struct *task, struct task_
 	bpf_probe_read_kernel(r->comm, sizeof r->comm, task->comm);
 }
 
+static __always_inline long write_full(struct seq_file *seq, struct task_struct *task, __u32 tgid)
+{
+	struct task_record r = { .size = sizeof r, .tgid = tgid };
+
+	if (cpus_possible && !cpu_offsets_known)
+		cpu_offsets_learn();
+	if (bpf_core_field_exists(task->ioac.read_bytes))
+		r.flags |= TASK_HAS_IO;
+	read_identity(task, &r);
+	read_space(read_counters(task, &r.counters), &r);
+	return bpf_seq_write(seq, &r, sizeof r);
+}
+
+/* A record that finds no room is discarded, and the kernel calls us for the same task again: what
+ * was not written must not be remembered. The traits are read before the record, so that a change
+ * in between is found by the next pass. */
 SEC("iter/task")
 int tasks_read(struct task_iter_ctx *ctx)
 {
-	struct task_record r = { .size = sizeof r };
 	struct seq_file *seq = ctx->meta->seq;
 
 	if (!ctx->task)
@@ -207,12 +225,18 @@ int tasks_read(struct task_iter_ctx *ctx)
 	struct task_struct *task = task_distrust(ctx->task);
 	if (task->pid != task->tgid)
 		return 0;
-	if (cpus_possible && !cpu_offsets_known)
-		cpu_offsets_learn();
-	if (bpf_core_field_exists(task->ioac.read_bytes))
-		r.flags |= TASK_HAS_IO;
-	read_identity(task, &r);
-	read_space(read_counters(task, &r.counters), &r);
-	bpf_seq_write(seq, &r, sizeof r);
+
+	__u32 tgid = leader_tgid(task);
+	struct task_traits now = {}, *last = traits_slot(task);
+
+	traits_read(task, &now);
+	if (last && !wants_full(tgid) && traits_match(last, &now)) {
+		struct task_unchanged r = { sizeof r, tgid, now.start_boot_ns };
+
+		bpf_seq_write(seq, &r, sizeof r);
+		return 0;
+	}
+	if (write_full(seq, task, tgid) == 0 && last)
+		*last = now;
 	return 0;
 }

@@ -2,12 +2,14 @@
 #include "probe/bpf/tasks_load.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 #include <tasks.skel.h>
 
 #include "base/mem.h"
 #include "probe/bpf/bpf_call.h"
 #include "probe/bpf/pidns_load.h"
+#include "probe/bpf/task_record.h"
 
 struct tasks_load {
 	struct tasks_skel *skel;
@@ -43,7 +45,21 @@ void tasks_load_close(struct tasks_load *load)
 	free(load);
 }
 
-int tasks_load_iterate(const struct tasks_load *load, struct err *err)
+void tasks_load_clear_focus(struct tasks_load *load)
 {
+	memset(load->skel->bss->focus, 0, sizeof load->skel->bss->focus);
+}
+
+void tasks_load_add_focus(struct tasks_load *load, pid_t pid)
+{
+	unsigned bit = (unsigned)pid % TASK_FOCUS_BITS;
+
+	load->skel->bss->focus[bit / 64] |= UINT64_C(1) << bit % 64;
+}
+
+int tasks_load_iterate(struct tasks_load *load, bool all, struct err *err)
+{
+	load->skel->bss->pass_number++;
+	load->skel->bss->pass_is_full = all;
 	return bpf_iter_open(load->skel->links.tasks_read_fd, err);
 }

@@ -2,6 +2,9 @@
 /* tasks_load.h - the task iterator, loaded into the kernel. Records as in task_record.h. */
 #pragma once
 
+#include <stdbool.h>
+#include <sys/types.h>
+
 #include "base/err.h"
 
 struct tasks_load;
@@ -11,5 +14,9 @@ int tasks_load_open(int root_fd, unsigned cpus, struct tasks_load **ret, struct 
 	must_check;
 void tasks_load_close(struct tasks_load *load); /* NULL is fine */
 DEFINE_CLEANUP(struct tasks_load *, tasks_load_close)
-/* A new pass over all tasks, to be read to its end and closed: an fd, or -errno. */
-int tasks_load_iterate(const struct tasks_load *load, struct err *err) must_check;
+/* For the next pass: no process, or also this one, is read in full whatever happened to it. */
+void tasks_load_clear_focus(struct tasks_load *load);
+void tasks_load_add_focus(struct tasks_load *load, pid_t pid);
+/* A new pass over all tasks, to be read to its end and closed: an fd, or -errno. With `all` every
+ * process is read in full: what the last pass gave was lost. */
+int tasks_load_iterate(struct tasks_load *load, bool all, struct err *err) must_check;

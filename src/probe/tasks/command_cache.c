@@ -64,6 +64,11 @@ void command_cache_close(struct command_cache *c)
 	free(c);
 }
 
+void command_cache_set_memory(struct command_cache *c, uint32_t scans)
+{
+	c->roster.memory = scans;
+}
+
 size_t command_cache_len(const struct command_cache *c)
 {
 	return process_slots_len(&c->roster);

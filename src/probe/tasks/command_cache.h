@@ -19,9 +19,10 @@ DEFINE_CLEANUP(struct command_cache *, command_cache_close)
  * that all of them are read together. */
 void command_cache_fill(struct command_cache *c, struct sample *out, struct proc_sample *p,
                         uint64_t exec_id);
-/* After the last process of a scan. Sorts the processes by pid; forgets those that two scans did
- * not see. */
+/* After the last process of a scan. Sorts the processes by pid; forgets those that two scans, or
+ * as many as were set, did not see. */
 void command_cache_end_scan(struct command_cache *c, struct sample *out);
+void command_cache_set_memory(struct command_cache *c, uint32_t scans);
 size_t command_cache_len(const struct command_cache *c); /* processes remembered */
 
 /* The command line now, past any cache: its length. "[comm]" for a process that has none, or is

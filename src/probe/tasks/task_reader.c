@@ -5,14 +5,11 @@
 
 static_assert(TASK_COMM_BYTES == COMM_LEN, "names are copied whole");
 
-void task_reader_reset(struct task_reader *book)
+void task_reader_done(struct task_reader *reader)
 {
-	vec_relax(&book->exec_ids);
-}
-
-void task_reader_done(struct task_reader *book)
-{
-	vec_done(&book->exec_ids);
+	vec_done(&reader->kept);
+	vec_done(&reader->fresh);
+	buf_done(&reader->text);
 }
 
 /* As the kernel's task_state_index() and the array beside it: what /proc/PID/stat shows. */
@@ -42,48 +39,168 @@ static void set_counters(const struct task_record *r, struct proc_sample *p)
 	}
 }
 
-static void set_gauges(const struct task_reader *book, const struct task_record *r,
+static void set_gauges(const struct task_reader *reader, const struct task_record *r,
                        struct proc_sample *p)
 {
-	readings_set(&p->r, PROC_VMS, r->vm_pages * book->page_bytes);
+	readings_set(&p->r, PROC_VMS, r->vm_pages * reader->page_bytes);
 	readings_set(&p->r, PROC_FDS, r->open_fds);
 	readings_set(&p->r, PROC_FD_LIMIT, r->fd_limit);
 	readings_set(&p->r, PROC_THREADS, r->threads);
 	if (r->flags & TASK_HAS_RSS)
-		readings_set(&p->r, PROC_RSS, r->rss_pages * book->page_bytes);
+		readings_set(&p->r, PROC_RSS, r->rss_pages * reader->page_bytes);
 }
 
-static void take_process(struct task_reader *book, const struct task_record *r, struct sample *out)
+/* ---- what is kept ---------------------------------------------------------------------------- */
+
+void task_reader_begin(struct task_reader *reader, struct sample *out)
 {
-	struct proc_sample *p = sample_add_proc(out);
-	uint64_t *exec_id = vec_push(&book->exec_ids, PROCS_MAX);
+	struct text_ref copy = sample_add_text(out, reader->text.at, reader->text.len);
 
-	if (!p || !exec_id)
-		return;
-	*exec_id = r->exec_id;
-	p->id = (struct proc_id){ (pid_t)r->tgid, r->start_boot_ns / NS_PER_TICK };
-	p->ppid = (pid_t)r->ppid;
-	p->uid = r->uid;
-	p->state = state_letter(r->state, r->exit_state);
-	memcpy(p->comm, r->comm, sizeof p->comm);
-	p->comm[sizeof p->comm - 1] = '\0';
-	set_gauges(book, r, p);
-	set_counters(r, p);
+	vec_relax(&reader->fresh);
+	reader->next = reader->seen = 0;
+	reader->families_changed = false;
+	reader->text_at = copy.at;
+	reader->has_text = copy.len == reader->text.len;
+	reader->unknown = reader->malformed = 0;
 }
 
-size_t task_reader_take(struct task_reader *book, const void *bytes, size_t len, struct sample *out)
+static int by_pid(const void *a, const void *b)
+{
+	const struct proc_sample *x = a, *y = b;
+
+	return (x->id.pid > y->id.pid) - (x->id.pid < y->id.pid);
+}
+
+/* Both passes are in the order of pids: usually it is the one after the last. */
+static const struct proc_sample *find_kept(struct task_reader *reader, struct proc_id id)
+{
+	const struct proc_sample key = { .id = id }, *p = reader->kept.at + reader->next;
+
+	if (!reader->kept.len)
+		return NULL;
+	if (reader->next >= reader->kept.len || p->id.pid != id.pid)
+		p = bsearch(&key, reader->kept.at, reader->kept.len, sizeof *p, by_pid);
+	if (!p || !proc_id_eq(p->id, id))
+		return NULL;
+	reader->next = (size_t)(p - reader->kept.at) + 1;
+	reader->seen++;
+	return p;
+}
+
+static void add_unchanged(struct task_reader *reader, const struct task_unchanged *r, struct sample *out)
+{
+	struct proc_id id = { (pid_t)r->tgid, r->start_boot_ns / NS_PER_TICK };
+	const struct proc_sample *kept = find_kept(reader, id);
+	struct proc_sample *p = kept ? sample_add_proc(out) : NULL;
+
+	reader->unknown += !kept;
+	if (!p)
+		return;
+	*p = *kept;
+	p->command.at += reader->text_at;
+	if (!reader->has_text)
+		p->command = (struct text_ref){ 0 };
+}
+
+struct proc_sample *task_reader_add(struct task_reader *reader, const struct proc_sample *p,
+                                 uint64_t exec_id, struct sample *out)
+{
+	const struct proc_sample *kept = find_kept(reader, p->id);
+	struct fresh_task *fresh = vec_push(&reader->fresh, PROCS_MAX);
+	struct proc_sample *added = fresh ? sample_add_proc(out) : NULL;
+
+	if (!added)
+		return NULL;
+	*added = *p;
+	*fresh = (struct fresh_task){ .pid = p->id.pid, .exec_id = exec_id, .kept_at = FRESH_NEW };
+	if (kept)
+		fresh->kept_at = (uint32_t)(kept - reader->kept.at);
+	reader->families_changed |= !kept || kept->ppid != p->ppid;
+	return added;
+}
+
+static bool has_same_command(const struct task_reader *reader, const struct proc_sample *kept,
+                             const struct sample *out, const struct proc_sample *p)
+{
+	return kept->command.len == p->command.len &&
+	       memcmp(reader->text.at + kept->command.at, out->text.at + p->command.at,
+	              p->command.len) == 0;
+}
+
+/* Puts what was read in full into the places it had; false where that cannot be done. */
+static bool update_kept(struct task_reader *reader, const struct sample *out)
+{
+	if (reader->seen != reader->kept.len || reader->kept.len != out->procs.len)
+		return false;
+	vec_each(&reader->fresh, f) {
+		struct proc_sample *kept = &reader->kept.at[f->kept_at], *p;
+
+		if (f->kept_at == FRESH_NEW)
+			return false;
+		p = sample_find_proc(out, f->pid);
+		if (!p || !has_same_command(reader, kept, out, p))
+			return false;
+
+		struct text_ref command = kept->command;
+		*kept = *p;
+		kept->command = command;
+	}
+	return true;
+}
+
+void task_reader_end(struct task_reader *reader, const struct sample *out)
+{
+	if (update_kept(reader, out))
+		return;
+	vec_copy(&reader->kept, &out->procs);
+	vec_shrink(&reader->kept);
+	buf_relax(&reader->text);
+	vec_each(&reader->kept, kept) {
+		uint32_t at = (uint32_t)reader->text.len;
+
+		if (!buf_put(&reader->text, out->text.at + kept->command.at, kept->command.len))
+			kept->command.len = 0;
+		kept->command.at = at;
+	}
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static void add_full(struct task_reader *reader, const struct task_record *r, struct sample *out)
+{
+	struct proc_sample p = {
+		.id = { (pid_t)r->tgid, r->start_boot_ns / NS_PER_TICK },
+		.ppid = (pid_t)r->ppid,
+		.uid = r->uid,
+		.state = state_letter(r->state, r->exit_state),
+	};
+
+	memcpy(p.comm, r->comm, sizeof p.comm);
+	p.comm[sizeof p.comm - 1] = '\0';
+	set_gauges(reader, r, &p);
+	set_counters(r, &p);
+	task_reader_add(reader, &p, r->exec_id, out);
+}
+
+size_t task_reader_take(struct task_reader *reader, const void *bytes, size_t len, struct sample *out)
 {
 	const char *p = bytes;
 	size_t used = 0;
 
-	for (; len - used >= sizeof(struct task_record); used += sizeof(struct task_record)) {
-		const struct task_record *r = (const void *)(p + used);
+	while (len - used >= sizeof(struct task_unchanged)) {
+		const struct task_unchanged *r = (const void *)(p + used);
 
-		if (r->size != sizeof *r) {
-			book->malformed += len - used;
+		if (r->size != sizeof *r && r->size != sizeof(struct task_record)) {
+			reader->malformed += len - used;
 			return len;
 		}
-		take_process(book, r, out);
+		if (r->size > len - used)
+			break;
+		if (r->size == sizeof *r)
+			add_unchanged(reader, r, out);
+		else
+			add_full(reader, (const void *)r, out);
+		used += r->size;
 	}
 	return used;
 }

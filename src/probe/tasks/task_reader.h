@@ -1,20 +1,45 @@
 /* SPDX-License-Identifier: MIT */
-/* task_reader.h - turns the task iterator's records into processes of a sample. Pure: bytes in,
+/* task_reader.h - turns the task iterator's records into processes of a sample, and keeps these: of a
+ * process that did not change, the next pass gives nothing but its identity. Pure: bytes in,
  * processes out. */
 #pragma once
 
 #include "model/sample.h"
 #include "probe/bpf/task_record.h"
 
-struct task_reader {
-	uint64_t page_bytes;
-	VEC(uint64_t) exec_ids; /* of the processes taken, in the same order */
-	uint64_t malformed;     /* bytes that were no record of ours */
+/* A process that this pass read in full. */
+struct fresh_task {
+	pid_t pid;
+	uint32_t kept_at; /* where it is kept, FRESH_NEW when it is not yet */
+	uint64_t exec_id;
 };
 
-void task_reader_reset(struct task_reader *book); /* before each pass */
-void task_reader_done(struct task_reader *book);
+#define FRESH_NEW UINT32_MAX
+
+struct task_reader {
+	uint64_t page_bytes;
+	VEC(struct proc_sample) kept; /* of the last pass, ascending by pid */
+	struct buf text;              /* their command lines */
+
+	/* Of this pass. */
+	VEC(struct fresh_task) fresh;
+	size_t next;           /* who of those kept is expected */
+	size_t seen;           /* how many of them were */
+	bool families_changed; /* a process is new or has another parent */
+	uint32_t text_at;      /* where a copy of the text lies in the sample's */
+	bool has_text;
+	uint64_t unknown;   /* unchanged processes that are not kept */
+	uint64_t malformed; /* bytes that were no record of ours */
+};
+
+void task_reader_done(struct task_reader *reader);
+/* Before each pass, and before anything is put into the sample. */
+void task_reader_begin(struct task_reader *reader, struct sample *out);
 /* Takes what a read of the iterator gave and returns how much: a record that is cut off at the end
- * is left for next time. */
-size_t task_reader_take(struct task_reader *book, const void *bytes, size_t len,
-                        struct sample *out);
+ * is left for next time. Processes read in full have no command line yet. */
+size_t task_reader_take(struct task_reader *reader, const void *bytes, size_t len, struct sample *out);
+/* A process that was read elsewhere; NULL at the ceiling. */
+struct proc_sample *task_reader_add(struct task_reader *reader, const struct proc_sample *p,
+                                 uint64_t exec_id, struct sample *out);
+/* After the last, when the sample is sorted and has all command lines: what it holds is kept. */
+void task_reader_end(struct task_reader *reader, const struct sample *out);

@@ -18,12 +18,23 @@
 /* The kernel gathers eight pages at a time, whatever we offer. */
 #define READ_BYTES (32 << 10)
 
+/* Some kernels leave processes out of the iterator (a guest's init, for one): whoever is named as a
+ * parent and was not shown is looked up in /proc. Absence from the iterator is not death. */
+#define HIDDEN_MAX 64
+
+struct hidden {
+	size_t len;
+	pid_t pids[HIDDEN_MAX];
+};
+
 struct tasks_bpf {
 	int proc_fd;
 	bool is_exact; /* resident memory, summed over all CPUs */
 	struct tasks_load *load;
 	struct command_cache *commands;
-	struct task_reader book;
+	struct task_reader reader;
+	bool lost_some; /* of the last pass: the next one reads every process in full */
+	struct hidden hidden;
 	_Alignas(8) char bytes[READ_BYTES];
 };
 
@@ -35,7 +46,7 @@ static void tasks_bpf_close(void *self_)
 		return;
 	tasks_load_close(self->load);
 	command_cache_close(self->commands);
-	task_reader_done(&self->book);
+	task_reader_done(&self->reader);
 	closep(&self->proc_fd);
 	free(self);
 }
@@ -65,7 +76,9 @@ static int tasks_bpf_open(const struct probe_env *env, void **ret_self, struct e
 		return -err->code;
 	if (tasks_load_open(env->root_fd, cpus_to_sum(), &self->load, err) < 0)
 		return -err->code;
-	self->book.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	/* Only processes that are read in full are looked up there. */
+	command_cache_set_memory(self->commands, TASK_FULL_EVERY + 1);
+	self->reader.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	self->is_exact = cpus_to_sum() > 0;
 	*ret_self = TAKE_PTR(self);
 	return 0;
@@ -74,7 +87,7 @@ static int tasks_bpf_open(const struct probe_env *env, void **ret_self, struct e
 /* Each read gives what the kernel has buffered, and may end in the middle of a record. */
 static int read_tasks(struct tasks_bpf *self, struct sample *out, struct err *err)
 {
-	cleanup(closep) int fd = tasks_load_iterate(self->load, err);
+	cleanup(closep) int fd = tasks_load_iterate(self->load, self->lost_some, err);
 	size_t rest = 0;
 
 	if (fd < 0)
@@ -89,7 +102,7 @@ static int read_tasks(struct tasks_bpf *self, struct sample *out, struct err *er
 		if (n == 0)
 			return 0;
 		size_t len = rest + (size_t)n,
-		       used = task_reader_take(&self->book, self->bytes, len, out);
+		       used = task_reader_take(&self->reader, self->bytes, len, out);
 		rest = len - used;
 		memmove(self->bytes, self->bytes + used, rest);
 	}
@@ -129,21 +142,12 @@ static bool read_from_proc(struct tasks_bpf *self, pid_t pid, struct proc_sample
 	readings_set(&ret->r, PROC_MINOR_FAULTS, st.minor_faults);
 	readings_set(&ret->r, PROC_MAJOR_FAULTS, st.major_faults);
 	if (process_files_parse_statm(read_text(self, pid, "statm"), &statm)) {
-		readings_set(&ret->r, PROC_VMS, statm.size_pages * self->book.page_bytes);
-		readings_set(&ret->r, PROC_RSS, statm.resident_pages * self->book.page_bytes);
+		readings_set(&ret->r, PROC_VMS, statm.size_pages * self->reader.page_bytes);
+		readings_set(&ret->r, PROC_RSS, statm.resident_pages * self->reader.page_bytes);
 	}
 	*ret_exec_id = st.exec_id;
 	return true;
 }
-
-/* Some kernels leave processes out of the iterator (a guest's init, for one): whoever is named as a
- * parent and was not shown is looked up in /proc. Absence from the iterator is not death. */
-#define HIDDEN_MAX 64
-
-struct hidden {
-	size_t len;
-	pid_t pids[HIDDEN_MAX];
-};
 
 static void hidden_add(struct hidden *h, pid_t pid)
 {
@@ -167,44 +171,74 @@ static void find_hidden(const struct sample *out, struct hidden *ret)
 	}
 }
 
+/* The last one goes to where it belongs. */
+static void place_last(struct sample *out)
+{
+	struct proc_sample *end = out->procs.at + out->procs.len - 1, *p = end, last = *end;
+
+	while (p > out->procs.at && p[-1].id.pid > last.id.pid)
+		p--;
+	memmove(p + 1, p, (size_t)(end - p) * sizeof *p);
+	*p = last;
+}
+
+/* Where all have the parents they had, these are the same processes as last time. */
 static void add_hidden(struct tasks_bpf *self, struct sample *out)
 {
-	struct hidden hidden = { 0 };
+	struct hidden *hidden = &self->hidden;
 
-	find_hidden(out, &hidden);
-	for (size_t i = 0; i < hidden.len; i++) {
-		struct proc_sample found, *p;
+	if (self->reader.families_changed || self->reader.seen + hidden->len != self->reader.kept.len) {
+		hidden->len = 0;
+		find_hidden(out, hidden);
+	}
+	for (size_t i = 0; i < hidden->len; i++) {
+		struct proc_sample found;
 		uint64_t exec_id;
 
-		if (!read_from_proc(self, hidden.pids[i], &found, &exec_id))
-			continue;
-		p = sample_add_proc(out);
-		if (!p)
-			return;
-		*p = found;
-		command_cache_fill(self->commands, out, p, exec_id);
+		if (read_from_proc(self, hidden->pids[i], &found, &exec_id) &&
+		    task_reader_add(&self->reader, &found, exec_id, out))
+			place_last(out);
 	}
-	sample_sort_procs(out);
 }
 
 /* ---- the probe ------------------------------------------------------------------------------- */
 
+/* A process of a job is read in full each time: its figures are added up. */
+static void set_focus(struct tasks_bpf *self, const struct sample *out)
+{
+	tasks_load_clear_focus(self->load);
+	vec_each(&out->focus, id)
+		tasks_load_add_focus(self->load, id->pid);
+}
+
+static void fill_commands(struct tasks_bpf *self, struct sample *out)
+{
+	vec_each(&self->reader.fresh, f) {
+		struct proc_sample *p = sample_find_proc(out, f->pid);
+
+		if (p)
+			command_cache_fill(self->commands, out, p, f->exec_id);
+	}
+	command_cache_end_scan(self->commands, out);
+}
+
 static int tasks_bpf_read(void *self_, struct sample *out, struct err *err)
 {
 	struct tasks_bpf *self = self_;
-	uint64_t malformed = self->book.malformed;
 
-	task_reader_reset(&self->book);
+	set_focus(self, out);
+	task_reader_begin(&self->reader, out);
 	out->procs_complete = true;
-	if (read_tasks(self, out, err) < 0)
+	if (read_tasks(self, out, err) < 0) {
+		self->lost_some = true;
 		return -err->code;
-	for (size_t i = 0; i < out->procs.len; i++)
-		command_cache_fill(self->commands, out, &out->procs.at[i],
-		                   self->book.exec_ids.at[i]);
+	}
 	sample_sort_procs(out);
 	add_hidden(self, out);
-	command_cache_end_scan(self->commands, out);
-	if (self->book.malformed != malformed)
+	fill_commands(self, out);
+	task_reader_end(&self->reader, out);
+	self->lost_some = self->reader.malformed || self->reader.unknown;
+	if (self->lost_some)
 		out->procs_complete = false;
 	return 0;
 }
