@@ -7,18 +7,18 @@
 
 #include "sqlite/schema_format.h"
 
-/* What a unit's key ends with outside, what its column ends with, how much smaller the stored
- * integer is, and how many stored units make one shown unit. */
+/* The end of a key with this unit, the end of its column, the factor between the value and the stored
+ * integer, and SQL that converts the latter to the shown unit. */
 static const struct {
 	const char *key_end, *column_end;
 	uint64_t divide;
-	const char *shown;
+	const char *scale;
 } units[] = {
-	[UNIT_COUNT] = { "", "", 1, NULL },
-	[UNIT_BYTES] = { "", "", 1, NULL },
-	[UNIT_MIB] = { "_mb", "_kib", 1024, "1024.0" },
-	[UNIT_NS] = { "_seconds", "_us", 1000, "1e6" },
-	[UNIT_MILLI] = { "", "_milli", 1, "1000.0" },
+	[UNIT_COUNT] = { "", "", 1, "" },
+	[UNIT_BYTES] = { "", "", 1, "" },
+	[UNIT_MIB] = { "_mb", "_kib", 1024, "/1024.0" },
+	[UNIT_NS] = { "_seconds", "_us", 1000, "/1e6" },
+	[UNIT_MILLI] = { "", "_milli", 1, "/1000.0" },
 };
 
 const char column_states[] = "SRDITtZXPKW?";
@@ -46,11 +46,33 @@ uint64_t column_inside(const struct metric *m, int64_t stored)
 	return inside;
 }
 
-void column_shown(struct buf *to, const struct metric *m, const char *column)
+const char *column_scale(const struct metric *m)
 {
-	buf_puts(to, column);
-	if (units[m->unit].shown)
-		buf_printf(to, "/%s", units[m->unit].shown);
+	return units[m->unit].scale;
+}
+
+void column_put_shown(struct buf *sql, const struct metric *m, const char *table,
+                      const char *suffix)
+{
+	char name[COLUMN_NAME_MAX];
+
+	column_name(m, name);
+	buf_printf(sql, "%s.%s%s%s", table, name, suffix, column_scale(m));
+}
+
+void column_select(struct buf *sql, const struct metric *m, const char *table, const char *suffix)
+{
+	buf_puts(sql, ", ");
+	column_put_shown(sql, m, table, suffix);
+	buf_printf(sql, " AS %s%s", m->key, suffix);
+}
+
+void column_put_case(struct buf *sql, const char *column, const char *const *names, size_t n)
+{
+	buf_printf(sql, "CASE %s", column);
+	for (size_t i = 0; i < n; i++)
+		buf_printf(sql, " WHEN %zu THEN '%s'", i, names[i]);
+	buf_puts(sql, " END");
 }
 
 struct columns columns_all(void)

@@ -16,8 +16,15 @@
 void column_name(const struct metric *m, char to[COLUMN_NAME_MAX]);
 int64_t column_value(const struct metric *m, uint64_t value);
 uint64_t column_inside(const struct metric *m, int64_t stored); /* the other way round */
-/* Appends `column` (an SQL expression for the stored integer) in the unit that identities see. */
-void column_shown(struct buf *to, const struct metric *m, const char *column);
+/* For views: what converts the stored integer to the shown unit ("/1024.0"), */
+const char *column_scale(const struct metric *m);
+/* "t.rss_kib_min/1024.0", */
+void column_put_shown(struct buf *sql, const struct metric *m, const char *table,
+                      const char *suffix);
+/* ", t.rss_kib_min/1024.0 AS rss_mb_min", */
+void column_select(struct buf *sql, const struct metric *m, const char *table, const char *suffix);
+/* and "CASE column WHEN 0 THEN 'first name' … END". */
+void column_put_case(struct buf *sql, const char *column, const char *const *names, size_t n);
 
 /* Process metrics that every record has are in every sample row ("cells"); the others are
  * details, stored for processes of jobs. Counters, and the peak, are also kept as totals of the

@@ -1,11 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* Anomalies: a row an episode, written when it begins and again when there is more to tell. One
- * whose beginning could not be stored is stored whole with its end. */
+/* Anomalies: a row per episode, written when it begins and again when it changes. One whose beginning
+ * could not be stored is stored whole with its end. */
 #include <math.h>
 #include <string.h>
 
 #include "model/history_record.h"
 #include "store/store_handle.h"
+
+static const struct migration migrations[] = {
+	{ 4,
+	  "CREATE TABLE anomaly(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, severity INTEGER NOT NULL,"
+	  " began REAL NOT NULL, ended REAL, pid INTEGER, start_ticks INTEGER, job INTEGER,"
+	  " sheet INTEGER, value REAL, peak REAL, threshold REAL, description TEXT);"
+	  "CREATE INDEX anomaly_job ON anomaly(job) WHERE job IS NOT NULL;",
+	  NULL },
+	{ 0 },
+};
+
+enum { PUT };
+
+static const struct statement statements[] = {
+	[PUT] = { "INSERT INTO anomaly(id, kind, severity, began, ended, pid, start_ticks,"
+	          " job, sheet, value, peak, threshold, description)"
+	          " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
+	          " ON CONFLICT DO UPDATE SET severity = ?3, ended = ?5, job = ?8,"
+	          " sheet = ?9, peak = ?11, description = ?13" },
+};
 
 static void bind_real(sqlite3_stmt *stmt, int index, double value)
 {
@@ -16,33 +36,33 @@ static void bind_real(sqlite3_stmt *stmt, int index, double value)
 static int put_one(struct store *st, const struct snapshot *snap, const struct anomaly *a,
                    struct buf *text, struct err *err)
 {
-	struct anomaly_record told = anomaly_record_of(a, snap, text);
-	sqlite3_stmt *stmt = statement_get(st, Q_PUT_ANOMALY, err);
-	int64_t job = job_row(st, snap, a->job, err);
+	struct anomaly_record row = anomaly_record_of(a, snap, text);
+	sqlite3_stmt *stmt = statement_get(st, &statements[PUT], err);
+	int64_t job = job_table_row(st, snap, a->job, err);
 
 	if (!stmt || job < 0)
 		return -err->code;
 	sqlite3_clear_bindings(stmt);
 	sqlite3_bind_int64(stmt, 1, st->recorder << SCHEMA_EPISODE_BITS | (int64_t)a->seq);
-	sqlite3_bind_text(stmt, 2, told.kind, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(stmt, 3, told.severity);
-	sqlite3_bind_double(stmt, 4, db_time(told.began_ns));
-	if (told.ended_ns)
-		sqlite3_bind_double(stmt, 5, db_time(told.ended_ns));
-	if (told.process.pid) {
-		sqlite3_bind_int64(stmt, 6, told.process.pid);
-		sqlite3_bind_int64(stmt, 7, (int64_t)told.process.start_ticks);
+	sqlite3_bind_text(stmt, 2, row.kind, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(stmt, 3, row.severity);
+	sqlite3_bind_double(stmt, 4, db_time(row.began_ns));
+	if (row.ended_ns)
+		sqlite3_bind_double(stmt, 5, db_time(row.ended_ns));
+	if (row.process.pid) {
+		sqlite3_bind_int64(stmt, 6, row.process.pid);
+		sqlite3_bind_int64(stmt, 7, (int64_t)row.process.start_ticks);
 	}
 	db_bind_or_null(stmt, 8, job ? job : COLUMN_ABSENT);
-	db_bind_or_null(stmt, 9, job && told.sheet ? (int64_t)told.sheet : COLUMN_ABSENT);
-	bind_real(stmt, 10, told.value);
-	bind_real(stmt, 11, told.peak);
-	bind_real(stmt, 12, told.threshold);
-	db_bind_text(stmt, 13, told.description, text->len);
+	db_bind_or_null(stmt, 9, job && row.sheet ? (int64_t)row.sheet : COLUMN_ABSENT);
+	bind_real(stmt, 10, row.value);
+	bind_real(stmt, 11, row.peak);
+	bind_real(stmt, 12, row.threshold);
+	db_bind_text(stmt, 13, row.description, text->len);
 	return db_run(stmt, err);
 }
 
-int anomaly_put_all(struct store *st, const struct snapshot *snap, struct err *err)
+static int put(struct store *st, const struct snapshot *snap, struct err *err)
 {
 	cleanup(buf_done) struct buf text = { 0 };
 	int r = 0;
@@ -52,3 +72,45 @@ int anomaly_put_all(struct store *st, const struct snapshot *snap, struct err *e
 			r = put_one(st, snap, &snap->anomalies.at[i], &text, err);
 	return r;
 }
+
+static int retain(struct store *st, double before, struct err *err)
+{
+	return retention_delete_before(st,
+	                               "DELETE FROM anomaly WHERE id IN (SELECT id FROM anomaly"
+	                               " WHERE coalesce(ended, began) < ?1 LIMIT ?2)",
+	                               before, err);
+}
+
+static void put_anomalies(struct buf *sql)
+{
+	const char *names[SEVERITY_COUNT];
+
+	for (enum severity i = 0; i < SEVERITY_COUNT; i++)
+		names[i] = severity_name(i);
+	buf_puts(sql, "CREATE VIEW anomalies AS SELECT a.id AS id, a.began AS timestamp,"
+	              " a.kind AS anomaly_type, ");
+	column_put_case(sql, "a.severity", names, SEVERITY_COUNT);
+	buf_printf(sql,
+	           " AS severity, a.pid AS pid, (SELECT j.job_id FROM job j WHERE j.id = a.job)"
+	           " AS job_id, a.sheet AS sheet_num, a.description AS description,"
+	           " a.value AS metric_value, a.threshold AS threshold, a.peak AS peak,"
+	           " a.ended AS ended, a.id >> %d AS recorder FROM anomaly a",
+	           SCHEMA_EPISODE_BITS);
+}
+
+static const struct view views[] = { { "anomalies", put_anomalies }, { 0 } };
+
+const struct store_table anomaly_table = {
+	.name = "anomaly",
+	.migrations = migrations,
+	.statements = statements,
+	.statement_count = ARRAY_LEN(statements),
+	.put = put,
+	.on_flush = true,
+	.retain = retain,
+	.end_recorder = "UPDATE anomaly SET ended = max(began, (SELECT r.ended FROM recorder r"
+			" WHERE r.id = ?1)) WHERE id BETWEEN ?1 << 32 AND (?1 + 1 << 32) - 1"
+			" AND ended IS NULL",
+	.views = views,
+};
+static_assert(SCHEMA_EPISODE_BITS == 32, "the number in the text above");

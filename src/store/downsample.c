@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* One keyframe's span into one-minute means with their extremes. The first snapshot of each
+/* One keyframe's span becomes one-minute means with their extremes. The first snapshot of each
  * minute stays, with its id, its time and its counters, and stands for the minute: its gauges
  * and cells become means over all snapshots of the minute, and a process that lived in any of
  * them is in it. Such minutes are collected in keyframes of their own, an hour or so in each,
- * sparse like the others. */
+ * sparse like the others. The rows of samples are handled here, because they decide which minutes
+ * fit into one keyframe; all other tables have a function of their own. */
+#include "store/downsample.h"
+
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#include "store/store_handle.h"
 #include "sqlite/keyframe_image.h"
+#include "store/process_table.h"
+#include "store/sample_table.h"
+#include "store/store_handle.h"
 
 #define RESOLUTION_S 60
 #define MINUTES_PER_KEYFRAME 60
 
-/* What the hour's keyframe says about a process. */
+/* A process in the hour's keyframe. */
 struct mean_row {
 	int64_t proc;
 	int64_t base[CELL_COUNT], last[CELL_COUNT];
@@ -29,19 +34,20 @@ struct downsampler {
 	int64_t keyframe, at; /* the hour's, and the next minute in it */
 };
 
-struct minute {
-	size_t from, to; /* moments of the image */
-	int64_t snapshot;
+/* A minute as moments of the image. */
+struct span {
+	size_t from, to;
+	int64_t snapshot; /* the first */
 };
 
-/* What became of one process in a minute. */
+/* One process over a minute. */
 struct mean {
 	int64_t cell[CELL_COUNT], min[CELL_COUNT], max[CELL_COUNT];
 	size_t seen;
 };
 
 static void fold_cells(const struct keyframe_image *im, const struct keyframe_image_row *row,
-                       const struct minute *m, struct mean *ret)
+                       const struct span *m, struct mean *ret)
 {
 	int64_t sum[CELL_COUNT] = { 0 }, n[CELL_COUNT] = { 0 };
 	uint32_t states[64] = { 0 };
@@ -71,7 +77,7 @@ static void fold_cells(const struct keyframe_image *im, const struct keyframe_im
 			ret->cell[CELL_STATE] = s;
 }
 
-/* Loads the hour that is being filled for this recorder, if it has room; 0 is "none". */
+/* Loads the recorder's latest hour, if it has room for more. */
 static int find_hour(struct downsampler *d, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
@@ -110,29 +116,24 @@ static int find_hour(struct downsampler *d, struct err *err)
 	return 0;
 }
 
-static int begin_hour(struct downsampler *d, const struct minute *m, struct err *err)
+static int begin_hour(struct downsampler *d, const struct span *m, struct err *err)
 {
-	struct store *st = d->st;
-	sqlite3_stmt *stmt = statement_get(st, Q_PUT_KEYFRAME, err);
-	int64_t id = statement_int(st, Q_NEXT_KEYFRAME, err);
+	int64_t id = snapshot_table_begin_keyframe(d->st, d->from.recorder, RESOLUTION_S,
+	                                           m->snapshot, d->from.moments.at[m->from].time,
+	                                           err);
 
-	if (!stmt || id < 0)
-		return -err->code;
+	if (id < 0)
+		return (int)id;
 	d->keyframe = id;
 	d->at = 0;
 	map_reset(&d->by_slot);
 	vec_reset(&d->rows);
-	sqlite3_bind_int64(stmt, 1, id);
-	sqlite3_bind_int64(stmt, 2, d->from.recorder);
-	sqlite3_bind_int64(stmt, 3, RESOLUTION_S);
-	sqlite3_bind_int64(stmt, 4, m->snapshot);
-	sqlite3_bind_double(stmt, 5, d->from.moments.at[m->from].time);
-	return db_run(stmt, err);
+	return 0;
 }
 
 /* Whether some process of the minute has the slot of another one in this hour: a million
  * processes later that can be. */
-static bool has_conflict(const struct downsampler *d, const struct minute *m)
+static bool has_conflict(const struct downsampler *d, const struct span *m)
 {
 	vec_each(&d->from.rows, row) {
 		uint64_t at;
@@ -158,12 +159,13 @@ static int put_mean(struct downsampler *d, const struct keyframe_image_row *row,
 			return 0;
 		memcpy(known->last, mean->cell, sizeof known->last);
 		if (!known->has_changed)
-			r = sample_rows_set_changed(d->st, d->keyframe, row->proc, d->at, err);
+			r = sample_table_set_changed(d->st, d->keyframe, row->proc, d->at, err);
 		if (r < 0)
 			return r;
 		known->has_changed = true;
-		return sample_rows_put_change(d->st, sample_rows_id(d->keyframe, row->proc, d->at),
-		                              known->base, mean->cell, err);
+		return sample_table_put_change(d->st,
+		                               sample_table_id(d->keyframe, row->proc, d->at),
+		                               known->base, mean->cell, err);
 	}
 	*ret = known = vec_push(&d->rows, PROCS_MAX);
 	if (!known)
@@ -172,27 +174,13 @@ static int put_mean(struct downsampler *d, const struct keyframe_image_row *row,
 	memcpy(known->base, mean->cell, sizeof known->base);
 	memcpy(known->last, mean->cell, sizeof known->last);
 	map_put(&d->by_slot, (uint64_t)row->slot, d->rows.len - 1);
-	return sample_rows_put_base(d->st, d->keyframe, row->proc, mean->cell, err);
+	return sample_table_put_base(d->st, d->keyframe, row->proc, mean->cell, err);
 }
 
-/* A process born within the minute is in the snapshot that stands for it. */
-static int put_first(struct downsampler *d, struct keyframe_image_row *row, int64_t snapshot,
-                     struct err *err)
-{
-	sqlite3_stmt *stmt = statement_get(d->st, Q_SET_FIRST, err);
-
-	if (!stmt)
-		return -err->code;
-	row->first = snapshot;
-	sqlite3_bind_int64(stmt, 1, row->proc);
-	sqlite3_bind_int64(stmt, 2, snapshot);
-	return db_run(stmt, err);
-}
-
-static int put_row(struct downsampler *d, struct keyframe_image_row *row, const struct minute *m,
+static int put_row(struct downsampler *d, struct keyframe_image_row *row, const struct span *m,
                    struct err *err)
 {
-	int64_t id = sample_rows_id(d->keyframe, row->proc, d->at);
+	int64_t id = sample_table_id(d->keyframe, row->proc, d->at);
 	const struct keyframe_image_detail *detail;
 	struct mean_row *known = NULL;
 	struct mean mean;
@@ -201,13 +189,16 @@ static int put_row(struct downsampler *d, struct keyframe_image_row *row, const 
 	fold_cells(&d->from, row, m, &mean);
 	if (!mean.seen)
 		return 0;
-	if (row->first > m->snapshot)
-		r = put_first(d, row, m->snapshot, err);
+	if (row->first >
+	    m->snapshot) { /* born within the minute: it is in the first snapshot now */
+		row->first = m->snapshot;
+		r = process_table_set_first(d->st, row->proc, m->snapshot, err);
+	}
 	if (r == 0)
 		r = put_mean(d, row, &mean, &known, err);
 	for (int c = CELL_CPU; r == 0 && c < CELL_COUNT; c++)
 		if (mean.min[c] < mean.max[c]) {
-			r = sample_rows_put_range(d->st, id, mean.min, mean.max, err);
+			r = sample_table_put_range(d->st, id, mean.min, mean.max, err);
 			break;
 		}
 	detail = keyframe_image_details(&d->from, row, d->from.moments.at[m->to - 1].at);
@@ -215,82 +206,30 @@ static int put_row(struct downsampler *d, struct keyframe_image_row *row, const 
 	    (known->has_detail && detail->at < d->from.moments.at[m->from].at))
 		return r; /* none, or none since the last one that was kept */
 	known->has_detail = true;
-	return sample_rows_put_detail(d->st, id, detail->value, err);
+	return sample_table_put_detail(d->st, id, detail->value, err);
 }
 
-static int run_for_minute(struct downsampler *d, enum statement q, const struct minute *m,
-                          struct err *err)
+/* The minute's snapshot moves into the hour's keyframe. */
+static int move_snapshot(struct downsampler *d, const struct span *m, struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(d->st, q, err);
+	int r = snapshot_table_move(d->st, m->snapshot, d->keyframe, d->at, RESOLUTION_S, err);
 
-	if (!stmt)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, m->snapshot);
-	sqlite3_bind_int64(stmt, 2, d->from.moments.at[m->to - 1].snapshot);
-	sqlite3_bind_int64(stmt, 3, d->from.keyframe);
-	return db_run(stmt, err);
+	return r < 0 ? r
+	             : snapshot_table_end_keyframe(d->st, d->keyframe, m->snapshot,
+	                                           d->from.moments.at[m->to - 1].time, err);
 }
 
-/* Its snapshot moves into the hour's keyframe. */
-static int move_snapshot(struct downsampler *d, const struct minute *m, struct err *err)
+static int put_minute(struct downsampler *d, const struct span *m, struct err *err)
 {
-	sqlite3_stmt *move = statement_get(d->st, Q_MOVE_SNAPSHOT, err);
-	sqlite3_stmt *end = statement_get(d->st, Q_END_KEYFRAME, err);
-	int r;
-
-	if (!move || !end)
-		return -err->code;
-	sqlite3_bind_int64(move, 1, m->snapshot);
-	sqlite3_bind_int64(move, 2, d->keyframe);
-	sqlite3_bind_int64(move, 3, d->at);
-	sqlite3_bind_int64(move, 4, RESOLUTION_S);
-	r = db_run(move, err);
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(end, 1, d->keyframe);
-	sqlite3_bind_int64(end, 2, m->snapshot);
-	sqlite3_bind_double(end, 3, d->from.moments.at[m->to - 1].time);
-	return db_run(end, err);
-}
-
-/* A job that began within the minute is in the snapshot that stands for it, too. */
-static int move_first_samples(struct downsampler *d, const struct minute *m, struct err *err)
-{
-	sqlite3_stmt *stmt = statement_get(d->st, Q_MOVE_FIRST_SAMPLE, err);
-
-	if (!stmt)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, m->snapshot);
-	return db_run(stmt, err);
-}
-
-static int put_gpus(struct downsampler *d, const struct minute *m, struct err *err)
-{
-	int r = run_for_minute(d, Q_PUT_GPU_RANGE, m, err);
-
-	if (r == 0)
-		r = run_for_minute(d, Q_MEAN_GPUS, m, err);
-	return r < 0 ? r : run_for_minute(d, Q_MEAN_GPU_USES, m, err);
-}
-
-static int put_minute(struct downsampler *d, const struct minute *m, struct err *err)
-{
+	const struct minute minute = { m->snapshot, d->from.moments.at[m->to - 1].snapshot,
+		                       d->from.keyframe };
 	int r = 0;
 
 	if (!d->keyframe || d->at >= MINUTES_PER_KEYFRAME || has_conflict(d, m))
 		r = begin_hour(d, m, err);
-	if (r == 0)
-		r = run_for_minute(d, Q_PUT_HOST_RANGE, m, err);
-	if (r == 0)
-		r = run_for_minute(d, Q_SET_HOST_MEANS, m, err);
-	if (r == 0)
-		r = run_for_minute(d, Q_SET_CGROUP_MEANS, m, err);
-	if (r == 0)
-		r = put_gpus(d, m, err);
-	if (r == 0)
-		r = run_for_minute(d, Q_MEAN_JOB_SAMPLES, m, err);
-	if (r == 0)
-		r = move_first_samples(d, m, err);
+	for (size_t i = 0; r == 0 && i < store_table_count; i++)
+		if (store_tables[i]->downsample)
+			r = store_tables[i]->downsample(d->st, &minute, err);
 	for (size_t i = 0; r == 0 && i < d->from.rows.len; i++)
 		r = put_row(d, &d->from.rows.at[i], m, err);
 	if (r == 0)
@@ -302,7 +241,7 @@ static int put_minute(struct downsampler *d, const struct minute *m, struct err 
 static int put_minutes(struct downsampler *d, struct err *err)
 {
 	size_t n = d->from.moments.len;
-	struct minute m = { 0 };
+	struct span m = { 0 };
 	int r = find_hour(d, err);
 
 	for (; r == 0 && m.from < n; m.from = m.to) {

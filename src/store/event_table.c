@@ -1,38 +1,57 @@
 /* SPDX-License-Identifier: MIT */
-/* Events and what they say about processes. A life that was never sampled gets its process row
- * here, so that the short ones are counted too. A machine that forks thousands of times a second,
- * day and night, would fill any disk: outside jobs a long storm is stored up to a bound (about
- * 200 bytes a life, so at most 1 GB a day), and what is left out is counted and told. */
+/* Events, and what they report about processes. A life that was never sampled gets its process row
+ * here, so that short ones are counted too. A machine that forks thousands of times a second, day
+ * and night, would fill any disk: outside jobs a long storm is stored up to a bound (about 200 bytes
+ * per life, so at most 1 GB a day), and what is left out is counted and recorded. */
+#include "store/event_table.h"
+
 #include <errno.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "store/process_table.h"
 #include "store/store_handle.h"
 
-#define STRANGERS_PER_S 50.0
-#define STRANGERS_BURST 200000.0
+#define OUTSIDERS_PER_S 50.0
+#define OUTSIDERS_BURST 200000.0
 #define EVENTS_PER_PUT 100000
-#define DETAILS_MAX ((size_t)1 << 16) /* bytes; what a door takes in fits */
-#define SIGNALS_ALIKE                                                                              \
-	10 /* to the same process by the same sender in one tick: then they are counted */
+#define DETAILS_MAX ((size_t)1 << 16) /* bytes; what a job's socket accepts fits */
+/* Signals to the same process by the same sender in one tick that are stored one by one; the rest is
+ * counted. */
+#define SIGNALS_ALIKE 10
 
-/* The process of this pid in the snapshot, for sources that do not know start times. */
-static int64_t find_by_pid(const struct store *st, const struct index_list *list, pid_t pid)
-{
-	size_t low = 0, high = list->len;
+static const struct migration migrations[] = {
+	{ 1,
+	  "CREATE TABLE event(id INTEGER PRIMARY KEY, time REAL NOT NULL, kind INTEGER NOT NULL,"
+	  " proc INTEGER, recorder INTEGER NOT NULL, exit_code INTEGER, signal INTEGER,"
+	  " sender_pid INTEGER, sender_uid INTEGER, sender_comm TEXT, count INTEGER, inferred INTEGER,"
+	  " details TEXT);"
+	  "CREATE INDEX event_time ON event(time);"
+	  "CREATE INDEX event_proc ON event(proc) WHERE proc IS NOT NULL;",
+	  NULL },
+	{ 2,
+	  "ALTER TABLE event ADD COLUMN name TEXT;"
+	  "ALTER TABLE event ADD COLUMN job INTEGER;"
+	  "ALTER TABLE event ADD COLUMN sheet INTEGER;"
+	  "CREATE INDEX event_job ON event(job) WHERE job IS NOT NULL;"
+	  "CREATE INDEX event_own ON event(recorder, time) WHERE proc IS NULL;",
+	  NULL },
+	{ 0 },
+};
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		const struct life *life = &st->lives.at[list->at[mid]];
+static const struct table_stat stats[] = {
+	{ "event", "event_time", "1000000 1" },
+	{ "event", "event_proc", "1000000 3" },
+	{ 0 },
+};
 
-		if (life->id.pid == pid)
-			return life->proc;
-		if (life->id.pid < pid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return 0;
-}
+enum { PUT };
+
+static const struct statement statements[] = {
+	[PUT] = { "INSERT INTO event(time, kind, proc, recorder, exit_code, signal, sender_pid,"
+	          " sender_uid, sender_comm, count, inferred, details, name, job, sheet)"
+	          " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)" },
+};
 
 /* process.id, 0 when it has no row, or -errno. */
 static int64_t find_process(struct store *st, const struct index_list *list, const struct event *e,
@@ -40,15 +59,14 @@ static int64_t find_process(struct store *st, const struct index_list *list, con
 {
 	uint64_t known;
 
-	if (map_get(&st->known, proc_key(e->id), &known))
+	if (map_get(&st->processes.known, proc_key(e->id), &known))
 		return (int64_t)known;
 	if (!e->id.start_ticks)
-		return find_by_pid(st, list, e->id.pid);
+		return live_processes_find_pid(st, list, e->id.pid);
 	/* A process that begins now has no row yet; asking for each would double the cost of a
 	 * fork. */
-	return e->kind == EVENT_SPAWN && !e->inferred
-	               ? 0
-	               : process_find(st, Q_FIND_PROCESS, e->id, err);
+	return e->kind == EVENT_SPAWN && !e->inferred ? 0
+	                                              : process_table_find(st, e->id, false, err);
 }
 
 static bool tells_start(const struct event *e)
@@ -56,7 +74,7 @@ static bool tells_start(const struct event *e)
 	return e->kind == EVENT_SPAWN && !e->inferred;
 }
 
-/* Of one that was not heard of before: by the tick in which it began, if that is known. */
+/* Of one without a birth event: by the tick in which it began, if that is known. */
 static uint64_t start_of(const struct event *e)
 {
 	uint64_t began_ns = e->id.start_ticks * NS_PER_TICK;
@@ -66,36 +84,28 @@ static uint64_t start_of(const struct event *e)
 	return e->wall_ns - MIN(e->boot_ns - began_ns, e->wall_ns);
 }
 
-static int64_t insert_process(struct store *st, const struct snapshot *snap, const struct event *e,
-                              struct err *err)
+static int64_t add_process(struct store *st, const struct snapshot *snap, const struct event *e,
+                           struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, Q_PUT_PROCESS, err);
-	int64_t id = process_new_id(st, err);
-	const char *job = e->job >= 0 && (size_t)e->job < snap->jobs.len ? snap->jobs.at[e->job].id
-	                                                                 : NULL;
-	int r;
+	const struct job *job = e->job >= 0 && (size_t)e->job < snap->jobs.len
+	                                ? &snap->jobs.at[e->job]
+	                                : NULL;
+	const struct process_row row = {
+		.id = e->id,
+		.ppid = e->ppid ? e->ppid : -1,
+		.job_id = job ? job->id : NULL,
+		.sheet = e->sheet,
+		.uid = e->uid,
+		.started = db_time(job ? snapshot_hold_to_job(job, start_of(e)) : start_of(e)),
+		.comm = e->comm,
+		.command = e->comm,
+		.command_len = COMM_LEN,
+		.is_start_exact = tells_start(e),
+	};
+	int64_t id = process_table_add(st, &row, err);
 
-	if (!stmt || id < 0)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, id);
-	sqlite3_bind_int64(stmt, 2, st->recorder);
-	sqlite3_bind_int64(stmt, 3, e->id.pid);
-	db_bind_or_null(stmt, 4, e->ppid ? e->ppid : COLUMN_ABSENT);
-	sqlite3_bind_int64(stmt, 5, (int64_t)e->id.start_ticks);
-	sqlite3_bind_null(stmt, 6);
-	sqlite3_bind_text(stmt, 7, job, -1, SQLITE_STATIC);
-	db_bind_or_null(stmt, 8, job && e->sheet ? (int64_t)e->sheet : COLUMN_ABSENT);
-	sqlite3_bind_double(stmt, 9,
-	                    db_time(job ? snapshot_hold_to_job(&snap->jobs.at[e->job], start_of(e))
-	                                : start_of(e)));
-	sqlite3_bind_int64(stmt, 10, e->uid);
-	db_bind_text(stmt, 11, e->comm, COMM_LEN);
-	db_bind_text(stmt, 12, e->comm, COMM_LEN);
-	db_bind_or_null(stmt, 13, tells_start(e) ? FINAL_START : COLUMN_ABSENT);
-	r = db_run(stmt, err);
-	if (r < 0)
-		return r;
-	map_put(&st->known, proc_key(e->id), (uint64_t)id);
+	if (id > 0)
+		map_put(&st->processes.known, proc_key(e->id), (uint64_t)id);
 	return id;
 }
 
@@ -103,91 +113,39 @@ static bool may_store(struct store *st, const struct event *e)
 {
 	if (e->job >= 0 || e->kind == EVENT_KILL || e->kind == EVENT_OOM)
 		return true;
-	if (st->strangers < STRANGERS_BURST) {
-		st->strangers++;
+	if (st->events.outsiders < OUTSIDERS_BURST) {
+		st->events.outsiders++;
 		return true;
 	}
-	st->strangers_lost++;
+	st->events.outsiders_lost++;
 	return false;
-}
-
-/* The birth tells better than the scan that made the row: to the microsecond, and by whom, before
- * the parent ended and another took its place. */
-static int set_born(struct store *st, const struct event *e, int64_t proc, struct err *err)
-{
-	sqlite3_stmt *stmt = statement_get(st, Q_SET_BORN, err);
-
-	if (!stmt)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, proc);
-	sqlite3_bind_int64(stmt, 2, e->ppid);
-	sqlite3_bind_double(stmt, 3, db_time(e->wall_ns));
-	sqlite3_bind_int64(stmt, 4, FINAL_START);
-	return db_run(stmt, err);
-}
-
-static int set_exit(struct store *st, const struct event *e, int64_t proc, struct err *err)
-{
-	sqlite3_stmt *stmt = statement_get(st, Q_SET_EXIT, err);
-
-	if (!stmt)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, proc);
-	sqlite3_bind_double(stmt, 2, db_time(e->wall_ns));
-	if (e->has_exit_code)
-		sqlite3_bind_int64(stmt, 3, e->exit_code);
-	else
-		sqlite3_bind_null(stmt, 3);
-	db_bind_or_null(stmt, 4, e->signal ? e->signal : COLUMN_ABSENT);
-	db_bind_or_null(stmt, 5, e->core_dumped ? 1 : COLUMN_ABSENT);
-	return db_run(stmt, err);
 }
 
 static int set_totals(struct store *st, const struct event *e, int64_t proc, struct err *err)
 {
-	sqlite3_stmt *stmt;
+	int64_t total[TOTAL_METRICS];
 
 	if (!e->final.present)
 		return 0;
-	stmt = statement_get(st, Q_SET_TOTALS, err);
-	if (!stmt)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, proc);
-	sqlite3_bind_null(stmt, 2);
-	sqlite3_bind_null(stmt, 3);
 	for (int i = 0; i < (int)TOTAL_METRICS; i++) {
 		uint8_t id = st->columns.total[i];
 
-		db_bind_or_null(stmt, 4 + i,
-		                readings_has(&e->final, id)
-		                        ? column_value(&proc_metrics[id], e->final.value[id])
-		                        : COLUMN_ABSENT);
+		total[i] = readings_has(&e->final, id)
+		                   ? column_value(&proc_metrics[id], e->final.value[id])
+		                   : COLUMN_ABSENT;
 	}
-	sqlite3_bind_int64(stmt, 4 + TOTAL_METRICS, column_final(&e->final));
-	return db_run(stmt, err);
+	return process_table_set_totals(st, proc,
+	                                &(const struct process_totals){ COLUMN_ABSENT,
+	                                                                COLUMN_ABSENT, total,
+	                                                                column_final(&e->final) },
+	                                err);
 }
 
-static int set_command(struct store *st, const struct snapshot *snap, const struct event *e,
-                       int64_t proc, struct err *err)
+/* process.id, job.id; 0: none */
+static int put_one(struct store *st, const struct event *e, const char *text, int64_t proc,
+                   int64_t job, struct err *err)
 {
-	sqlite3_stmt *stmt;
-
-	if (!e->text.len)
-		return 0;
-	stmt = statement_get(st, Q_SET_COMMAND, err);
-	if (!stmt)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, proc);
-	sqlite3_bind_int64(stmt, 2, e->uid);
-	db_bind_text(stmt, 3, e->comm, COMM_LEN);
-	db_bind_text(stmt, 4, snapshot_text(snap, e->text), MIN(e->text.len, COMMAND_MAX));
-	return db_run(stmt, err);
-}
-
-int event_put_one(struct store *st, const struct event *e, const char *text, int64_t proc,
-                  int64_t job, struct err *err)
-{
-	sqlite3_stmt *stmt = statement_get(st, Q_PUT_EVENT, err);
+	sqlite3_stmt *stmt = statement_get(st, &statements[PUT], err);
 	struct buf details = { .max = DETAILS_MAX };
 
 	if (!stmt)
@@ -230,20 +188,22 @@ static int apply(struct store *st, const struct snapshot *snap, const struct eve
 	int r = 0;
 
 	if (e->kind == EVENT_EXIT)
-		r = set_exit(st, e, proc, err);
+		r = process_table_set_exit(st, proc, e, err);
 	if (r == 0 && (e->kind == EVENT_EXIT || e->kind == EVENT_TOTALS))
 		r = set_totals(st, e, proc, err);
-	if (r == 0 && e->kind == EVENT_EXEC)
-		r = set_command(st, snap, e, proc, err);
+	if (r == 0 && e->kind == EVENT_EXEC && e->text.len)
+		r = process_table_set_command(st, proc, e->uid, e->comm,
+		                              snapshot_text(snap, e->text), e->text.len, false,
+		                              err);
 	return r;
 }
 
+/* A birth event is more precise than the scan that made the row: its time is exact to the
+ * microsecond, and its parent is the one before any reparenting. */
 static int put_process_event(struct store *st, const struct snapshot *snap, const struct event *e,
                              struct err *err)
 {
-	/* Between two snapshots the processes are those of the last one. */
-	const struct index_list *list = snap->events_only ? &st->live : &st->next;
-	int64_t proc = find_process(st, list, e, err);
+	int64_t proc = find_process(st, live_processes_at(st, snap), e, err);
 	bool has_row = e->kind != EVENT_TOTALS && (e->kind != EVENT_EXEC || e->job >= 0);
 	int r;
 
@@ -252,16 +212,16 @@ static int put_process_event(struct store *st, const struct snapshot *snap, cons
 	if ((e->kind == EVENT_SIGNAL || !proc) && !may_store(st, e))
 		return 0;
 	if (!proc)
-		proc = insert_process(st, snap, e, err);
-	else if (tells_start(e) && e->ppid && (r = set_born(st, e, proc, err)) < 0)
+		proc = add_process(st, snap, e, err);
+	else if (tells_start(e) && e->ppid && (r = process_table_set_born(st, proc, e, err)) < 0)
 		return r;
 	if (proc < 0)
 		return (int)proc;
 	r = apply(st, snap, e, proc, err);
-	return r < 0 || !has_row ? r : event_put_one(st, e, snap->text.at, proc, 0, err);
+	return r < 0 || !has_row ? r : put_one(st, e, snap->text.at, proc, 0, err);
 }
 
-static int put_word(struct store *st, const struct snapshot *snap, enum event_kind kind,
+static int put_text(struct store *st, const struct snapshot *snap, enum event_kind kind,
                     int64_t count, const char *text, struct err *err)
 {
 	struct event e = { .kind = kind,
@@ -270,52 +230,52 @@ static int put_word(struct store *st, const struct snapshot *snap, enum event_ki
 		           .count = count,
 		           .text = { 0, (uint32_t)strlen(text) } };
 
-	return event_put_one(st, &e, text, 0, 0, err);
+	return put_one(st, &e, text, 0, 0, err);
 }
 
-/* What the store has to say itself. */
+/* The store's own events. */
 static int put_own(struct store *st, const struct snapshot *snap, struct err *err)
 {
 	int r = 0;
 
-	if (st->to_store[0])
-		r = put_word(st, snap, EVENT_RECORDER, 0, st->to_store, err);
-	if (r == 0 && st->strangers_lost && st->keyframe.at == 0)
-		r = put_word(st, snap, EVENT_LOSS, (int64_t)st->strangers_lost,
+	if (st->own_event[0])
+		r = put_text(st, snap, EVENT_RECORDER, 0, st->own_event, err);
+	if (r == 0 && st->events.outsiders_lost && st->snapshots.keyframe.at == 0)
+		r = put_text(st, snap, EVENT_LOSS, (int64_t)st->events.outsiders_lost,
 		             "events of processes outside jobs came too fast to store all", err);
 	return r;
 }
 
-/* What is about no process: said in a job, or by the recorder. */
-static int put_word_of_job(struct store *st, const struct snapshot *snap, const struct event *e,
+/* An event without a process: of a job, or of the recorder. */
+static int put_other_event(struct store *st, const struct snapshot *snap, const struct event *e,
                            struct err *err)
 {
 	bool is_of_job = e->kind == EVENT_MARK || e->kind == EVENT_PHASE || e->kind == EVENT_LIMIT;
-	int64_t job = is_of_job ? job_row(st, snap, e->job, err) : 0;
+	int64_t job = is_of_job ? job_table_row(st, snap, e->job, err) : 0;
 
-	return job < 0 ? (int)job : event_put_one(st, e, snap->text.at, 0, job, err);
+	return job < 0 ? (int)job : put_one(st, e, snap->text.at, 0, job, err);
 }
 
-/* Whether this one is to be stored by itself. A timer may send a thousand signals a second. */
+/* Whether it gets a row of its own. A timer may send a thousand signals a second. */
 static bool is_single(struct store *st, const struct event *e, size_t index)
 {
 	uint64_t key[] = { proc_key(e->id), (uint64_t)e->signal, (uint64_t)e->sender_pid };
-	uint64_t hash = store_hash(0, key, sizeof key), value = 0;
+	uint64_t hash = hash_bytes(HASH_SEED, key, sizeof key), value = 0;
 
 	if (e->kind != EVENT_SIGNAL)
 		return true;
-	map_get(&st->signals, hash, &value);
-	map_put(&st->signals, hash, (uint64_t)index << 32 | ((uint32_t)value + 1));
+	map_get(&st->events.signals, hash, &value);
+	map_put(&st->events.signals, hash, (uint64_t)index << 32 | ((uint32_t)value + 1));
 	return (uint32_t)value < SIGNALS_ALIKE;
 }
 
-/* One row for all those beyond SIGNALS_ALIKE. */
+/* One row for all signals beyond SIGNALS_ALIKE. */
 static int put_counted_signals(struct store *st, const struct snapshot *snap, struct err *err)
 {
 	struct map_slot slot;
 	size_t it = 0;
 
-	while (map_next(&st->signals, &it, &slot)) {
+	while (map_next(&st->events.signals, &it, &slot)) {
 		uint32_t n = (uint32_t)slot.value;
 		struct event e = snap->events.at[slot.value >> 32];
 		int r;
@@ -330,26 +290,146 @@ static int put_counted_signals(struct store *st, const struct snapshot *snap, st
 	return 0;
 }
 
-int event_put_all(struct store *st, const struct snapshot *snap, struct err *err)
+static int put_all(struct store *st, const struct snapshot *snap, struct err *err)
 {
-	double elapsed_s = (double)(snap->boot_ns - MIN(st->boot_ns, snap->boot_ns)) / 1e9;
+	double elapsed_s = (double)(snap->boot_ns - MIN(st->snapshots.boot_ns, snap->boot_ns)) /
+	                   1e9;
 	size_t stored = 0;
 	int r = put_own(st, snap, err);
 
-	st->strangers = MAX(0.0, st->strangers - elapsed_s * STRANGERS_PER_S);
-	map_shrink(&st->signals); /* by what the snapshot before needed */
-	map_reset(&st->signals);
+	st->events.outsiders = MAX(0.0, st->events.outsiders - elapsed_s * OUTSIDERS_PER_S);
+	map_shrink(&st->events.signals); /* by what the snapshot before needed */
+	map_reset(&st->events.signals);
 	vec_each(&snap->events, e) {
 		if (r < 0)
 			return r;
 		if (!is_single(st, e, (size_t)(e - snap->events.at)))
 			continue;
 		if (stored++ >= EVENTS_PER_PUT)
-			st->strangers_lost++;
+			st->events.outsiders_lost++;
 		else if (e->id.pid)
 			r = put_process_event(st, snap, e, err);
 		else
-			r = put_word_of_job(st, snap, e, err);
+			r = put_other_event(st, snap, e, err);
 	}
 	return r < 0 ? r : put_counted_signals(st, snap, err);
 }
+
+/* The CPU time of events is counted apart: it depends on them and not on how often ticks come. */
+static int put(struct store *st, const struct snapshot *snap, struct err *err)
+{
+	uint64_t begin_ns = clock_thread_cpu_ns();
+	int r = put_all(st, snap, err);
+
+	if (!snap->events_only)
+		st->events.cpu_ns += clock_thread_cpu_ns() - begin_ns;
+	return r;
+}
+
+uint64_t store_events_cpu_ns(const struct store *st)
+{
+	return st->events.cpu_ns;
+}
+
+int event_table_put_gap(struct store *st, const struct store_gap *gap, struct err *err)
+{
+	struct event e = { .kind = EVENT_GAP,
+		           .wall_ns = gap->from_ns,
+		           .job = -1,
+		           .count = gap->to_ns > gap->from_ns ? (int64_t)(gap->to_ns - gap->from_ns)
+		                                              : 0 };
+	struct buf text = { .max = 1024 };
+	int r;
+
+	if (gap->snapshots)
+		buf_printf(&text, "%llu snapshot%s not stored: %s",
+		           (unsigned long long)gap->snapshots,
+		           gap->snapshots == 1 ? " was" : "s were", gap->reason);
+	else
+		buf_printf(&text, "%llu event%s not stored: %s", (unsigned long long)gap->events,
+		           gap->events == 1 ? " was" : "s were", gap->reason);
+	e.text.len = (uint32_t)text.len;
+	r = put_one(st, &e, text.at, 0, 0, err);
+	if (r == 0 && gap->events) {
+		buf_reset(&text);
+		buf_printf(&text, "not stored: %s", gap->reason);
+		e.kind = EVENT_LOSS;
+		e.count = (int64_t)gap->events;
+		e.text.len = (uint32_t)text.len;
+		r = put_one(st, &e, text.at, 0, 0, err);
+	}
+	buf_done(&text);
+	return r;
+}
+
+static int retain(struct store *st, double before, struct err *err)
+{
+	return retention_delete_before(st,
+	                               "DELETE FROM event WHERE id IN (SELECT id FROM event"
+	                               " WHERE time < ?1 ORDER BY time LIMIT ?2)",
+	                               before, err);
+}
+
+static void put_event_kinds(struct buf *sql, bool in_view)
+{
+	buf_puts(sql, "CASE e.kind");
+	for (enum event_kind kind = 0; kind < EVENT_KIND_COUNT; kind++)
+		if (event_in_view(kind) == in_view)
+			buf_printf(sql, " WHEN %d THEN '%s'", (int)kind, event_name(kind));
+	buf_puts(sql, " END AS event_type");
+}
+
+static void put_kind_filter(struct buf *sql, bool in_view)
+{
+	const char *comma = "";
+
+	buf_puts(sql, " WHERE e.kind IN (");
+	for (enum event_kind kind = 0; kind < EVENT_KIND_COUNT; kind++) {
+		if (event_in_view(kind) != in_view)
+			continue;
+		buf_printf(sql, "%s%d", comma, (int)kind);
+		comma = ", ";
+	}
+	buf_puts(sql, ")");
+}
+
+static void put_process_events(struct buf *sql)
+{
+	buf_puts(sql, "CREATE VIEW process_events AS SELECT e.id AS id, e.time AS timestamp,"
+	              " p.pid AS pid, ");
+	put_event_kinds(sql, true);
+	buf_puts(sql, ", e.exit_code AS exit_code, e.signal AS signal_num, p.job_id AS job_id,"
+	              " p.sheet AS sheet_num, coalesce(e.details, '') AS details"
+	              " FROM event e JOIN process p ON p.id = e.proc");
+	put_kind_filter(sql, true);
+}
+
+static void put_recorder_events(struct buf *sql)
+{
+	buf_puts(sql, "CREATE VIEW recorder_events AS SELECT e.id AS id, e.time AS timestamp,"
+	              " e.recorder AS recorder, ");
+	put_event_kinds(sql, false);
+	buf_puts(sql, ", (SELECT p.pid FROM process p WHERE p.id = e.proc) AS pid,"
+	              " e.count AS count, coalesce(e.details, '') AS details, e.name AS name,"
+	              " (SELECT j.job_id FROM job j WHERE j.id = e.job) AS job_id,"
+	              " e.sheet AS sheet_num FROM event e");
+	put_kind_filter(sql, false);
+}
+
+static const struct view views[] = {
+	{ "process_events", put_process_events },
+	{ "recorder_events", put_recorder_events },
+	{ 0 },
+};
+
+const struct store_table event_table = {
+	.name = "event",
+	.migrations = migrations,
+	.statements = statements,
+	.statement_count = ARRAY_LEN(statements),
+	.put = put,
+	.on_flush = true,
+	.retain = retain,
+	.views = views,
+	.stats = stats,
+};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An id of a job for whoever comes first. The row that holds it has no start: readers do not see it
+/* The first to claim a job id gets it. The row that holds it has no start: readers do not see it
  * until the job begins. */
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #define CLAIM_MAX (1U << 30)
 
-/* ID, ID.2, ID.3 …; a long one gives up its end to the number. */
+/* ID, ID.2, ID.3 …; a long id is cut to make room for the number. */
 static void name_of(const char *id, uint32_t number, char to[JOB_ID_MAX])
 {
 	char end[16] = "";
@@ -28,12 +28,12 @@ static int is_taken(struct store *st, const char *id, uint32_t number, struct er
 	int64_t row;
 
 	name_of(id, number, name);
-	row = job_find(st, name, err);
+	row = job_table_find(st, name, err);
 	return row < 0 ? (int)row : row > 0;
 }
 
-/* Numbers are given without gaps, so the first free one is found by doubling and halving: somebody
- * who always asks for the same id must not wait longer each time. */
+/* Numbers are given without gaps, so the first free one is found by doubling and halving: claiming
+ * the same id again and again must not take longer each time. */
 static int find_free(struct store *st, const char *id, uint32_t *ret, struct err *err)
 {
 	uint32_t taken = 0, free = 1;
@@ -64,7 +64,7 @@ static int claim(struct store *st, const char *id, char name[JOB_ID_MAX], struct
 	if (row < 0)
 		return (int)row;
 	name_of(id, number, name);
-	row = job_add(st, name, err);
+	row = job_table_add(st, name, err);
 	return row < 0 ? (int)row : 0;
 }
 
@@ -74,12 +74,12 @@ static int claim_once(struct store *st, char id[JOB_ID_MAX], bool *ret_changed, 
 	int r = st->db ? 0 : store_connect(st, err);
 
 	if (r == 0)
-		r = transaction_begin(st, START_PATIENCE_NS, err);
+		r = transaction_begin(st, TRANSACTION_START_NS, err);
 	if (r < 0)
 		return r;
 	r = transaction_end(st, claim(st, id, name, err), err);
 	if (r < 0) {
-		job_forget(st);
+		job_table_roll_back(st);
 		return r;
 	}
 	*ret_changed = strcmp(name, id) != 0;

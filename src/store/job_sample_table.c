@@ -2,10 +2,37 @@
 /* What the processes of a job held together: one small row for each running job and snapshot. */
 #include "store/store_handle.h"
 
-static int set_snapshot(struct store *st, enum statement q, int64_t row, int64_t snapshot,
+static const struct migration migrations[] = {
+	{ 2,
+	  "CREATE TABLE job_sample(snapshot INTEGER NOT NULL, job INTEGER NOT NULL, procs INTEGER,"
+	  " rss_kib INTEGER, cpu INTEGER, procs_min INTEGER, procs_max INTEGER, rss_kib_min INTEGER,"
+	  " rss_kib_max INTEGER, cpu_min INTEGER, cpu_max INTEGER, PRIMARY KEY(snapshot, job))"
+	  " WITHOUT ROWID;",
+	  NULL },
+	{ 0 },
+};
+
+enum { PUT, SET_FIRST, SET_LAST, SET_MEANS, MOVE_FIRST };
+
+static const struct statement statements[] = {
+	[PUT] = { "INSERT INTO job_sample(snapshot, job, procs, rss_kib, cpu)"
+	          " VALUES(?1, ?2, ?3, ?4, ?5)" },
+	[SET_FIRST] = { "UPDATE job SET first_snapshot = ?2 WHERE id = ?1"
+	                " AND first_snapshot IS NULL" },
+	[SET_LAST] = { "UPDATE job SET last_snapshot = ?2 WHERE id = ?1" },
+	[SET_MEANS] = { "INSERT OR REPLACE INTO job_sample SELECT ?1, job, " STATEMENT_MEAN("procs") ", " STATEMENT_MEAN(
+		"rss_kib") ", " STATEMENT_MEAN("cpu") ", min(procs), max(procs),"
+	                                              " min(rss_kib), max(rss_kib), min(cpu), max(cpu) FROM job_sample" STATEMENT_MINUTE(
+							      "snapshot") " GROUP BY job" },
+	/* A job that began within the minute is in the snapshot that stands for it, too. */
+	[MOVE_FIRST] = { "UPDATE job SET first_snapshot = ?1 WHERE first_snapshot > ?1"
+	                 " AND id IN (SELECT job FROM job_sample WHERE snapshot = ?1)" },
+};
+
+static int set_snapshot(struct store *st, int statement, int64_t row, int64_t snapshot,
                         struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, q, err);
+	sqlite3_stmt *stmt = statement_get(st, &statements[statement], err);
 
 	if (!stmt)
 		return -err->code;
@@ -18,11 +45,11 @@ static int put_sample(struct store *st, struct job_seen *seen, const struct job_
                       int64_t snapshot, struct err *err)
 {
 	static const struct metric rss = { .key = "rss_mb", .unit = UNIT_MIB };
-	sqlite3_stmt *stmt = statement_get(st, Q_PUT_JOB_SAMPLE, err);
+	sqlite3_stmt *stmt = statement_get(st, &statements[PUT], err);
 	int r = stmt ? 0 : -err->code;
 
 	if (r == 0 && !seen->is_sampled)
-		r = set_snapshot(st, Q_SET_FIRST_SAMPLE, seen->row, snapshot, err);
+		r = set_snapshot(st, SET_FIRST, seen->row, snapshot, err);
 	if (r < 0)
 		return r;
 	seen->is_sampled = true;
@@ -34,19 +61,59 @@ static int put_sample(struct store *st, struct job_seen *seen, const struct job_
 	return db_run(stmt, err);
 }
 
-int job_put_samples(struct store *st, const struct snapshot *snap, int64_t snapshot,
-                    struct err *err)
+static int put(struct store *st, const struct snapshot *snap, struct err *err)
 {
+	int64_t snapshot = st->snapshots.next;
 	size_t n = MIN(snap->jobs.len, snap->sums.len);
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		struct job_seen *seen = job_find_seen(st, snap->jobs.at[i].id);
+		struct job_seen *seen = job_table_seen(st, snap->jobs.at[i].id);
 
 		if (seen && seen->status == JOB_RUNNING)
 			r = put_sample(st, seen, &snap->sums.at[i], snapshot, err);
 		else if (seen && seen->has_ended && seen->is_sampled)
-			r = set_snapshot(st, Q_SET_LAST_SAMPLE, seen->row, snapshot, err);
+			r = set_snapshot(st, SET_LAST, seen->row, snapshot, err);
 	}
 	return r;
 }
+
+static int downsample_minute(struct store *st, const struct minute *m, struct err *err)
+{
+	int r = statement_run_with(st, &statements[SET_MEANS], m->first, m->last, m->keyframe, err);
+
+	return r < 0 ? r : statement_run_with(st, &statements[MOVE_FIRST], m->first, 0, 0, err);
+}
+
+static void put_job_samples(struct buf *sql)
+{
+	buf_puts(sql,
+	         "CREATE VIEW job_samples AS SELECT j.job_id AS job_id,"
+	         " m.snapshot AS snapshot_id, s.time AS timestamp,"
+	         " s.resolution AS resolution_seconds, m.procs AS processes,"
+	         " m.rss_kib/1024.0 AS rss_mb, m.cpu/10.0 AS cpu_percent,"
+	         " m.procs_min AS processes_min, m.procs_max AS processes_max,"
+	         " m.rss_kib_min/1024.0 AS rss_mb_min, m.rss_kib_max/1024.0 AS rss_mb_max,"
+	         " m.cpu_min/10.0 AS cpu_percent_min, m.cpu_max/10.0 AS cpu_percent_max"
+	         " FROM job j JOIN job_sample m ON m.job = j.id AND m.snapshot >= j.first_snapshot"
+	         " AND m.snapshot <= coalesce(j.last_snapshot, 9223372036854775807)"
+	         " JOIN snapshot s ON s.id = m.snapshot");
+}
+
+static const struct view views[] = { { "job_samples", put_job_samples }, { 0 } };
+
+static const char *const delete_keyframe[] = {
+	"DELETE FROM job_sample WHERE snapshot IN " STATEMENT_SNAPSHOTS,
+	NULL,
+};
+
+const struct store_table job_sample_table = {
+	.name = "job_sample",
+	.migrations = migrations,
+	.statements = statements,
+	.statement_count = ARRAY_LEN(statements),
+	.put = put,
+	.downsample = downsample_minute,
+	.delete_keyframe = delete_keyframe,
+	.views = views,
+};

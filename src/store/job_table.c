@@ -1,20 +1,101 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows of jobs. All of a row is written when something about the job changed; from tick to tick
- * mostly its figures do, and then only those are bound anew. */
+/* The rows of jobs. The whole row is written when something about the job changed; from tick to tick
+ * mostly its figures do, and then only those are written. */
+#include "store/job_table.h"
+
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "store/store_handle.h"
+#include "base/hash.h"
 #include "sqlite/job_column.h"
+#include "store/schema.h"
+#include "store/sheet_table.h"
+#include "store/store_handle.h"
 
-/* A job that is over in a blink waits for the disk once, at its end; of one that goes on, the start
- * is brought to the disk by the first commit after this time. */
+/* A very short job waits for the disk once, at its end. The start of a longer one is brought to disk
+ * by the first commit after this time. */
 #define START_DURABLE_NS (500 * NS_PER_MS)
+
+static const struct migration migrations[] = {
+	{ 1,
+	  "CREATE TABLE job(id INTEGER PRIMARY KEY, job_id TEXT NOT NULL UNIQUE, type TEXT NOT NULL,"
+	  " recorder INTEGER, status INTEGER NOT NULL, started REAL, ended REAL, exit_code INTEGER,"
+	  " signal INTEGER, total_sheets INTEGER, last_completed_sheet INTEGER, current_sheet INTEGER,"
+	  " tags TEXT, processes INTEGER, cpu_time_us INTEGER, peak_rss_kib INTEGER);",
+	  NULL },
+	/* The sum of CPU time takes the name of the job's figure; the old one still works. The sums
+	 * of version 1 are of the processes that were known: at least that much. */
+	{ 2,
+	  "ALTER TABLE job RENAME COLUMN cpu_time_us TO cpu_us;"
+	  "ALTER TABLE job ADD COLUMN cpu_time_us INTEGER AS (cpu_us);"
+	  "ALTER TABLE job ADD COLUMN type_given INTEGER;"
+	  "ALTER TABLE job ADD COLUMN parent TEXT;"
+	  "ALTER TABLE job ADD COLUMN command TEXT;"
+	  "ALTER TABLE job ADD COLUMN cwd TEXT;"
+	  "ALTER TABLE job ADD COLUMN uid INTEGER;"
+	  "ALTER TABLE job ADD COLUMN tier TEXT;"
+	  "ALTER TABLE job ADD COLUMN interval_us INTEGER;"
+	  "ALTER TABLE job ADD COLUMN took_us INTEGER;"
+	  "ALTER TABLE job ADD COLUMN core_dumped INTEGER;"
+	  "ALTER TABLE job ADD COLUMN limits_hit INTEGER;"
+	  "ALTER TABLE job ADD COLUMN hungriest_pid INTEGER;"
+	  "ALTER TABLE job ADD COLUMN hungriest TEXT;"
+	  "ALTER TABLE job ADD COLUMN first_snapshot INTEGER;"
+	  "ALTER TABLE job ADD COLUMN last_snapshot INTEGER;"
+	  "CREATE INDEX job_started ON job(started, type) WHERE started IS NOT NULL;"
+	  "CREATE INDEX job_running ON job(recorder) WHERE status = 0;",
+	  "UPDATE job SET processes_q = iif(processes IS NULL, NULL, 2),"
+	  " cpu_us_q = iif(cpu_us IS NULL, NULL, 2),"
+	  " peak_rss_kib_q = iif(peak_rss_kib IS NULL, NULL, 2)" },
+	{ 0 },
+};
+static_assert(QUALITY_AT_LEAST == 2, "the number above");
+
+/* ?1 is job.id; the columns follow from ?2 on, without the id, which never changes. */
+static void build_set_row(struct buf *sql)
+{
+	char name[COLUMN_NAME_MAX];
+
+	static_assert(JOB_COLUMN_ID == 0, "the first is left out");
+	buf_puts(sql, "UPDATE job SET");
+	for (size_t i = 1; i < JOB_COLUMN_COUNT; i++)
+		buf_printf(sql, "%s %s = ?%zu", i > 1 ? "," : "", job_column_name(i, name), i + 1);
+	buf_puts(sql, " WHERE id = ?1");
+}
+
+static void build_set_figures(struct buf *sql)
+{
+	char name[COLUMN_NAME_MAX];
+
+	buf_puts(sql, "UPDATE job SET hungriest_pid = ?2, hungriest = ?3");
+	for (size_t i = JOB_COLUMN_FIGURES; i < JOB_COLUMN_COUNT; i++)
+		buf_printf(sql, ", %s = ?%zu", job_column_name(i, name),
+		           i - JOB_COLUMN_FIGURES + 4);
+	buf_puts(sql, " WHERE id = ?1");
+}
+
+enum { FIND, ADD, SET_ROW, SET_FIGURES, SUM };
+
+static const struct statement statements[] = {
+	[FIND] = { "SELECT id FROM job WHERE job_id = ?1" },
+	[ADD] = { "INSERT INTO job(job_id, type, recorder, status) VALUES(?1, '', ?2, 0)" },
+	[SET_ROW] = { .build = build_set_row },
+	[SET_FIGURES] = { .build = build_set_figures },
+	[SUM] = { "UPDATE job SET"
+	          " processes = iif(processes_q, processes, s.n),"
+	          " processes_q = coalesce(processes_q, iif(s.n, 2, NULL)),"
+	          " cpu_us = iif(cpu_us_q, cpu_us, s.cpu),"
+	          " cpu_us_q = coalesce(cpu_us_q, s.cpu_q),"
+	          " peak_rss_kib = iif(peak_rss_kib_q, peak_rss_kib, s.peak),"
+	          " peak_rss_kib_q = coalesce(peak_rss_kib_q, s.peak_q)"
+	          " FROM (" SCHEMA_SUMS ") s WHERE job.id = ?1" },
+};
 
 static uint64_t hash_text(uint64_t h, const char *text, size_t max)
 {
-	return store_hash(h, text, strnlen(text, max));
+	return hash_bytes(h, text, strnlen(text, max));
 }
 
 static uint64_t hash_facts(const struct job *job)
@@ -35,7 +116,7 @@ static uint64_t hash_facts(const struct job *job)
 		             job->current_sheet,
 		             job->limits_hit,
 		             proc_key(job->root) };
-	uint64_t h = store_hash(0, facts, sizeof facts);
+	uint64_t h = hash_bytes(HASH_SEED, facts, sizeof facts);
 
 	h = hash_text(h, job->type, sizeof job->type);
 	h = hash_text(h, job->parent, sizeof job->parent);
@@ -43,58 +124,58 @@ static uint64_t hash_facts(const struct job *job)
 	h = hash_text(h, job->cwd, sizeof job->cwd);
 	h = hash_text(h, job->tags, sizeof job->tags);
 	h = hash_text(h, job->tier, sizeof job->tier);
-	return store_hash(h, job->limit, sizeof job->limit);
+	return hash_bytes(h, job->limit, sizeof job->limit);
 }
 
 static uint64_t hash_figures(const struct job *job)
 {
-	uint64_t h = store_hash((uint64_t)job->hungriest_pid, job->hungriest, COMM_LEN);
+	uint64_t h = hash_bytes(HASH_SEED ^ (uint64_t)job->hungriest_pid, job->hungriest, COMM_LEN);
 
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++) {
 		uint64_t figure[] = { job->figures[i].value, job->figures[i].quality };
 
 		if (job->figures[i].quality != QUALITY_MISSING)
-			h = store_hash(h + i, figure, sizeof figure);
+			h = hash_bytes(h + i, figure, sizeof figure);
 	}
 	return h;
 }
 
-/* Of ids with one hash each stands at the next key: none is taken out but with all others. */
-struct job_seen *job_find_seen(const struct store *st, const char *id)
+/* Ids with the same hash stand at successive keys: none is removed but with all others. */
+struct job_seen *job_table_seen(const struct store *st, const char *id)
 {
-	uint64_t key = hash_text(0, id, JOB_ID_MAX), at;
+	uint64_t key = hash_text(HASH_SEED, id, JOB_ID_MAX), at;
 
-	for (; map_get(&st->job_index, key, &at); key++)
-		if (!strcmp(st->jobs.at[at].id, id))
-			return &st->jobs.at[at];
+	for (; map_get(&st->jobs.index, key, &at); key++)
+		if (!strcmp(st->jobs.list.at[at].id, id))
+			return &st->jobs.list.at[at];
 	return NULL;
 }
 
 static void index_seen(struct store *st, size_t at)
 {
-	uint64_t key = hash_text(0, st->jobs.at[at].id, JOB_ID_MAX), taken;
+	uint64_t key = hash_text(HASH_SEED, st->jobs.list.at[at].id, JOB_ID_MAX), taken;
 
-	while (map_get(&st->job_index, key, &taken))
+	while (map_get(&st->jobs.index, key, &taken))
 		key++;
-	map_put(&st->job_index, key, at);
+	map_put(&st->jobs.index, key, at);
 }
 
 static struct job_seen *add_seen(struct store *st, const char *id, int64_t row)
 {
-	struct job_seen *seen = vec_push(&st->jobs, JOBS_MAX);
+	struct job_seen *seen = vec_push(&st->jobs.list, JOBS_MAX);
 
 	if (!seen)
 		return NULL;
 	snprintf(seen->id, sizeof seen->id, "%s", id);
 	seen->row = row;
-	index_seen(st, st->jobs.len - 1);
+	index_seen(st, st->jobs.list.len - 1);
 	return seen;
 }
 
-bool job_ends(const struct store *st, const struct snapshot *snap)
+bool job_table_ends(const struct store *st, const struct snapshot *snap)
 {
 	vec_each(&snap->jobs, job) {
-		const struct job_seen *seen = job_find_seen(st, job->id);
+		const struct job_seen *seen = job_table_seen(st, job->id);
 
 		if (job->status != (seen ? seen->status : JOB_RUNNING))
 			return true;
@@ -102,37 +183,37 @@ bool job_ends(const struct store *st, const struct snapshot *snap)
 	return false;
 }
 
-bool job_needs_disk(const struct store *st, const struct snapshot *snap)
+bool job_table_needs_disk(const struct store *st, const struct snapshot *snap)
 {
 	vec_each(&snap->jobs, job) {
-		const struct job_seen *seen = job_find_seen(st, job->id);
+		const struct job_seen *seen = job_table_seen(st, job->id);
 
 		if (seen && !seen->is_durable &&
 		    snap->wall_ns >= job->started_ns + START_DURABLE_NS)
 			return true;
 	}
-	return job_ends(st, snap);
+	return job_table_ends(st, snap);
 }
 
-void job_mark_durable(struct store *st)
+void job_table_mark_durable(struct store *st)
 {
-	vec_each(&st->jobs, seen)
+	vec_each(&st->jobs.list, seen)
 		seen->is_durable = true;
 }
 
-bool job_has_running(const struct store *st)
+bool job_table_has_running(const struct store *st)
 {
-	vec_each(&st->jobs, seen)
+	vec_each(&st->jobs.list, seen)
 		if (seen->status == JOB_RUNNING)
 			return true;
-	return st->jobs_unsure;
+	return st->jobs.is_unsure;
 }
 
-void job_forget(struct store *st)
+void job_table_roll_back(struct store *st)
 {
-	st->jobs_unsure = st->jobs_unsure || st->jobs.len;
-	vec_reset(&st->jobs);
-	map_reset(&st->job_index);
+	st->jobs.is_unsure = st->jobs.is_unsure || st->jobs.list.len;
+	vec_reset(&st->jobs.list);
+	map_reset(&st->jobs.index);
 }
 
 static void bind_text(sqlite3_stmt *stmt, int column, const char *text, size_t max)
@@ -208,7 +289,7 @@ static void bind_identity(sqlite3_stmt *stmt, const struct job *job)
 
 static int put_row(struct store *st, const struct job *job, int64_t row, struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, Q_SET_JOB_ROW, err);
+	sqlite3_stmt *stmt = statement_get(st, &statements[SET_ROW], err);
 
 	if (!stmt)
 		return -err->code;
@@ -223,7 +304,7 @@ static int put_row(struct store *st, const struct job *job, int64_t row, struct 
 
 static int put_figures(struct store *st, const struct job *job, int64_t row, struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, Q_SET_FIGURES, err);
+	sqlite3_stmt *stmt = statement_get(st, &statements[SET_FIGURES], err);
 
 	if (!stmt)
 		return -err->code;
@@ -235,9 +316,9 @@ static int put_figures(struct store *st, const struct job *job, int64_t row, str
 	return db_run(stmt, err);
 }
 
-int64_t job_find(struct store *st, const char *id, struct err *err)
+int64_t job_table_find(struct store *st, const char *id, struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, Q_FIND_JOB, err);
+	sqlite3_stmt *stmt = statement_get(st, &statements[FIND], err);
 	int64_t row = 0;
 	int r;
 
@@ -251,9 +332,9 @@ int64_t job_find(struct store *st, const char *id, struct err *err)
 	return r < 0 ? r : row;
 }
 
-int64_t job_add(struct store *st, const char *id, struct err *err)
+int64_t job_table_add(struct store *st, const char *id, struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, Q_ADD_JOB, err);
+	sqlite3_stmt *stmt = statement_get(st, &statements[ADD], err);
 	int64_t row;
 	int r;
 
@@ -269,26 +350,26 @@ int64_t job_add(struct store *st, const char *id, struct err *err)
 	return row;
 }
 
-/* What is remembered of it; NULL at the ceiling: a stranger among 4096, whose row is written again
- * each time. */
+/* What is remembered of it; NULL above the limit of 4096 jobs: then its row is written again each
+ * time. */
 static int get_seen(struct store *st, const char *id, struct job_seen **ret, int64_t *ret_row,
                     struct err *err)
 {
-	struct job_seen *seen = job_find_seen(st, id);
-	int64_t row = seen ? seen->row : job_find(st, id, err);
+	struct job_seen *seen = job_table_seen(st, id);
+	int64_t row = seen ? seen->row : job_table_find(st, id, err);
 
 	if (row > 0 && !seen)
 		seen = add_seen(st, id, row);
 	if (row == 0) {
-		row = job_add(st, id, err);
-		seen = job_find_seen(st, id);
+		row = job_table_add(st, id, err);
+		seen = job_table_seen(st, id);
 	}
 	*ret = seen;
 	*ret_row = row;
 	return row < 0 ? (int)row : 0;
 }
 
-int job_put_one(struct store *st, const struct job *job, struct err *err)
+int job_table_put_one(struct store *st, const struct job *job, struct err *err)
 {
 	uint64_t facts = hash_facts(job), figures = hash_figures(job);
 	struct job_seen *seen;
@@ -310,43 +391,222 @@ int job_put_one(struct store *st, const struct job *job, struct err *err)
 	return 0;
 }
 
-/* Those that the recorder does not tell of any more need not be remembered. */
+/* Jobs that are no longer in snapshots need not be remembered. */
 static void forget_gone(struct store *st, const struct snapshot *snap)
 {
 	size_t kept = 0;
 
-	if (st->jobs.len <= 2 * snap->jobs.len + 64)
+	if (st->jobs.list.len <= 2 * snap->jobs.len + 64)
 		return;
-	vec_each(&st->jobs, seen)
+	vec_each(&st->jobs.list, seen)
 		vec_each(&snap->jobs, job)
 			if (!strcmp(seen->id, job->id)) {
-				st->jobs.at[kept++] = *seen;
+				st->jobs.list.at[kept++] = *seen;
 				break;
 			}
-	st->jobs.len = kept;
-	map_reset(&st->job_index);
+	st->jobs.list.len = kept;
+	map_reset(&st->jobs.index);
 	for (size_t i = 0; i < kept; i++)
 		index_seen(st, i);
 }
 
-int job_put_all(struct store *st, const struct snapshot *snap, struct err *err)
+static int put(struct store *st, const struct snapshot *snap, struct err *err)
 {
-	forget_gone(st, snap);
-	vec_each(&snap->jobs, job) {
-		int r = job_put_one(st, job, err);
+	int r = 0;
 
-		if (r < 0)
-			return r;
-	}
-	return sheet_put_all(st, snap, err);
+	forget_gone(st, snap);
+	for (size_t i = 0; r == 0 && i < snap->jobs.len; i++)
+		r = job_table_put_one(st, &snap->jobs.at[i], err);
+	return r;
 }
 
-int64_t job_row(struct store *st, const struct snapshot *snap, int32_t job, struct err *err)
+int64_t job_table_row(struct store *st, const struct snapshot *snap, int32_t job, struct err *err)
 {
 	const struct job_seen *seen;
 
 	if (job < 0 || (size_t)job >= snap->jobs.len)
 		return 0;
-	seen = job_find_seen(st, snap->jobs.at[job].id);
-	return seen ? seen->row : job_find(st, snap->jobs.at[job].id, err);
+	seen = job_table_seen(st, snap->jobs.at[job].id);
+	return seen ? seen->row : job_table_find(st, snap->jobs.at[job].id, err);
 }
+
+static bool lacks_sums(const struct job *job)
+{
+	return !job->figures[JOB_FIGURE_CPU].quality ||
+	       !job->figures[JOB_FIGURE_PEAK_RSS].quality ||
+	       !job->figures[JOB_FIGURE_PROCESSES].quality;
+}
+
+static int sum_processes(struct store *st, int64_t row, const char *id, struct err *err)
+{
+	sqlite3_stmt *stmt = statement_get(st, &statements[SUM], err);
+
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, row);
+	db_bind_text(stmt, 2, id, JOB_ID_MAX);
+	return db_run(stmt, err);
+}
+
+int job_table_sum(struct store *st, const struct job *job, const struct index_list *alive,
+                  struct err *err)
+{
+	struct job_seen *seen = job_table_seen(st, job->id);
+	int r = 0;
+
+	if (!seen || !seen->has_ended)
+		return 0;
+	seen->has_ended = false;
+	if (lacks_sums(job) || job->total_sheets)
+		r = live_processes_flush_totals(st, alive, err);
+	if (r == 0 && lacks_sums(job))
+		r = sum_processes(st, seen->row, job->id, err);
+	if (r == 0 && job->total_sheets)
+		r = sheet_table_sum_all(st, seen->row, job->id, err);
+	return r;
+}
+
+static int finish(struct store *st, const struct snapshot *snap, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < snap->jobs.len; i++)
+		r = job_table_sum(st, &snap->jobs.at[i], live_processes_at(st, snap), err);
+	return r;
+}
+
+static int add_columns(sqlite3 *db, struct err *err)
+{
+	char name[COLUMN_NAME_MAX];
+	int r = 0;
+
+	for (size_t i = JOB_COLUMN_ROOT_PID; r == 0 && i < JOB_COLUMN_COUNT; i++)
+		r = schema_add_column(db, "job", job_column_name(i, name), "", err);
+	return r;
+}
+
+/* How a limit is shown. */
+static const struct {
+	const char *end, *scale;
+} limits[] = {
+	[JOB_LIMIT_MEM] = { "_mb", "/1048576.0" },
+	[JOB_LIMIT_CPU] = { "_cores", "/1000.0" },
+	[JOB_LIMIT_PIDS] = { "", "" },
+	[JOB_LIMIT_TIME] = { "_seconds", "/1e9" },
+	[JOB_LIMIT_USER_PIDS] = { "", "" },
+};
+static_assert(ARRAY_LEN(limits) == JOB_LIMIT_COUNT, "one a limit");
+
+void job_table_put_status(struct buf *sql, const char *column)
+{
+	const char *names[JOB_STATUS_COUNT];
+
+	for (enum job_status s = 0; s < JOB_STATUS_COUNT; s++)
+		names[s] = job_status_name(s);
+	column_put_case(sql, column, names, JOB_STATUS_COUNT);
+}
+
+/* Short, because SQLite parses every view each time that the store is opened. */
+void job_table_put_quality(struct buf *sql, const char *column)
+{
+	buf_printf(sql, "CASE %s", column);
+	for (enum quality q = QUALITY_MISSING + 1; q < QUALITY_COUNT; q++)
+		buf_printf(sql, " WHEN %d THEN '%s'", (int)q, quality_key(q));
+	buf_printf(sql, " ELSE '%s' END", quality_key(QUALITY_MISSING));
+}
+
+static void put_figure(struct buf *sql, enum job_figure id)
+{
+	struct metric m = job_column_metric(id);
+
+	column_select(sql, &m, "j", "");
+}
+
+static void put_figure_quality(struct buf *sql, enum job_figure id)
+{
+	char quality[COLUMN_NAME_MAX];
+
+	job_column_name(JOB_COLUMN_FIGURES + 2 * (size_t)id + 1, quality);
+	buf_puts(sql, ", ");
+	job_table_put_quality(sql, quality);
+	buf_printf(sql, " AS %s_quality", job_figures[id].key);
+}
+
+/* Those that the first version of the view had keep their place. */
+static bool is_old(enum job_figure id)
+{
+	return id == JOB_FIGURE_PROCESSES || id == JOB_FIGURE_CPU || id == JOB_FIGURE_PEAK_RSS;
+}
+
+/* The same words as job_outcome(). */
+static void put_result(struct buf *sql)
+{
+	buf_printf(
+		sql,
+		", CASE j.status WHEN %d THEN 'running' WHEN %d THEN 'lost' WHEN %d THEN 'ok'"
+		" ELSE CASE WHEN coalesce(j.oom_kills, j.limits_hit & %u AND j.signal = %d) THEN 'oom'"
+		" WHEN j.limits_hit & ~%u THEN 'limit'"
+		" WHEN j.signal THEN 'signal' ELSE 'failed' END END AS result",
+		JOB_RUNNING, JOB_LOST, JOB_COMPLETED, 1U << JOB_LIMIT_MEM, SIGKILL,
+		1U << JOB_LIMIT_CPU);
+}
+
+static void put_limits(struct buf *sql)
+{
+	for (enum job_limit l = 0; l < JOB_LIMIT_COUNT; l++)
+		buf_printf(sql, ", j.limit_%s%s AS limit_%s%s", job_limit_name(l), limits[l].scale,
+		           job_limit_name(l), limits[l].end);
+	buf_puts(sql, ", trim(''");
+	for (enum job_limit l = 0; l < JOB_LIMIT_COUNT; l++)
+		buf_printf(sql, " || iif(j.limits_hit & %u, '%s ', '')", 1U << l,
+		           job_limit_name(l));
+	buf_puts(sql, ") AS limits_hit");
+}
+
+static void put_jobs(struct buf *sql)
+{
+	buf_puts(sql, "CREATE VIEW jobs AS SELECT j.job_id AS job_id, j.type AS type, ");
+	job_table_put_status(sql, "j.status");
+	buf_puts(sql, " AS status, j.started AS started, j.ended AS ended,"
+	              " coalesce(j.took_us/1e6, j.ended - j.started) AS duration_seconds,"
+	              " j.exit_code AS exit_code, j.signal AS signal_num,"
+	              " j.total_sheets AS total_sheets,"
+	              " j.last_completed_sheet AS last_completed_sheet,"
+	              " j.current_sheet AS current_sheet");
+	put_figure(sql, JOB_FIGURE_PROCESSES);
+	put_figure(sql, JOB_FIGURE_CPU);
+	put_figure(sql, JOB_FIGURE_PEAK_RSS);
+	buf_puts(sql, ", coalesce(j.tags, '{}') AS tags");
+	put_result(sql);
+	buf_puts(sql, ", j.command AS command, j.cwd AS cwd, j.uid AS uid, j.parent AS parent,"
+	              " j.tier AS tier, j.interval_us/1e6 AS interval_seconds,"
+	              " coalesce(j.core_dumped, 0) AS core_dumped,"
+	              " j.hungriest_pid AS hungriest_pid, j.hungriest AS hungriest");
+	put_limits(sql);
+	for (enum job_figure id = 0; id < JOB_FIGURE_COUNT; id++) {
+		if (!is_old(id))
+			put_figure(sql, id);
+		put_figure_quality(sql, id);
+	}
+	buf_puts(sql, ", j.recorder AS recorder FROM job j WHERE j.started IS NOT NULL");
+}
+
+static const struct view views[] = { { "jobs", put_jobs }, { 0 } };
+
+const struct store_table job_table = {
+	.name = "job",
+	.migrations = migrations,
+	.add_columns = add_columns,
+	.statements = statements,
+	.statement_count = ARRAY_LEN(statements),
+	.put = put,
+	.on_flush = true,
+	.finish = finish,
+	.end_recorder =
+		"UPDATE job SET status = 3, ended = max(started, (SELECT r.ended FROM recorder r"
+		" WHERE r.id = ?1)),"
+		" last_snapshot = (SELECT max(k.last) FROM keyframe k WHERE k.recorder = ?1)"
+		" WHERE recorder = ?1 AND status = 0",
+	.views = views,
+};
+static_assert(JOB_RUNNING == 0 && JOB_LOST == 3, "the numbers in the text above");

@@ -1,178 +1,139 @@
 /* SPDX-License-Identifier: MIT */
-/* The processes of a snapshot against those of the one before. Both are in the order of their
- * pids, so one walk pairs them; only what changed is written. The list of the living is replaced
- * on commit only: after a rollback the next snapshot is compared with what is really stored. */
-#include <errno.h>
-#include <string.h>
+#include "store/process_table.h"
 
+#include "store/schema.h"
 #include "store/store_handle.h"
 
-#define LIVES_MAX PROCS_MAX
-#define LIVES_SMALL 1024    /* of so many most may well be free */
-#define KNOWN_DEAD_MAX 4096 /* past it the cache keeps the living only */
+static const struct migration migrations[] = {
+	{ 1,
+	  "CREATE TABLE process(id INTEGER PRIMARY KEY, recorder INTEGER NOT NULL,"
+	  " pid INTEGER NOT NULL,"
+	  " ppid INTEGER, start_ticks INTEGER, first INTEGER, last INTEGER, job_id TEXT,"
+	  " sheet INTEGER,"
+	  " started REAL, ended REAL, exit_code INTEGER, signal INTEGER, core_dumped INTEGER,"
+	  " uid INTEGER, comm TEXT, command TEXT, syscall_counts TEXT, syscall_time_pct TEXT,"
+	  " max_cpu INTEGER, max_rss_kib INTEGER);"
+	  "CREATE INDEX process_pid ON process(pid, start_ticks);"
+	  "CREATE INDEX process_job ON process(job_id) WHERE job_id IS NOT NULL;"
+	  "CREATE INDEX process_alive ON process(recorder) WHERE last IS NULL AND first IS NOT"
+	  " NULL;",
+	  NULL },
+	{ 2,
+	  "ALTER TABLE process ADD COLUMN final INTEGER;"
+	  "DROP INDEX process_job;"
+	  "CREATE INDEX process_job ON process(job_id, sheet) WHERE job_id IS NOT NULL;",
+	  NULL },
+	{ 0 },
+};
 
-static_assert(PROC_RSS == 0, "the first cell of a metric is the resident memory");
+static const struct table_stat stats[] = {
+	{ "process", "process_pid", "1000000 3 1" },
+	{ "process", "process_job", "1000000 20 5" },
+	{ 0 },
+};
 
-uint64_t store_hash(uint64_t seed, const void *bytes, size_t n)
+static void build_set_totals(struct buf *sql)
 {
-	const unsigned char *at = bytes;
-	uint64_t h = seed ^ 0xcbf29ce484222325u;
+	struct columns all = columns_all();
 
-	for (; n >= 8; at += 8, n -= 8) {
-		uint64_t word;
-
-		memcpy(&word, at, 8);
-		h = (h ^ word) * 0x9E3779B97F4A7C15u;
-		h ^= h >> 29;
-	}
-	for (; n; at++, n--)
-		h = (h ^ *at) * 0x100000001b3u;
-	h ^= h >> 32;
-	return h ? h : 1;
-}
-
-static void read_process(const struct store *st, const struct proc_snap *p, struct reading *to)
-{
-	to->present = p->s.r.present;
-	to->cpu_time_ns = readings_or(&p->s.r, PROC_CPU_TIME, 0);
-	memcpy(&to->cpu_ratio, &p->cpu_ratio, sizeof to->cpu_ratio);
-	to->state = (unsigned char)p->s.state;
-	for (size_t i = 0; i < CELL_METRICS; i++)
-		to->value[i] = p->s.r.value[st->columns.cell[i]];
-}
-
-static void make_cells(const struct store *st, const struct reading *from,
-                       int64_t cells[CELL_COUNT])
-{
-	double cpu_ratio;
-
-	memcpy(&cpu_ratio, &from->cpu_ratio, sizeof cpu_ratio);
-	cells[CELL_STATE] = column_state_code((char)from->state);
-	cells[CELL_CPU] = column_ratio(cpu_ratio);
-	for (size_t i = 0; i < CELL_METRICS; i++) {
-		uint8_t id = st->columns.cell[i];
-
-		cells[CELL_FIRST_METRIC + i] = from->present >> id & 1
-		                                       ? column_value(&proc_metrics[id],
-		                                                      from->value[i])
-		                                       : COLUMN_ABSENT;
-	}
-}
-
-static void read_totals(const struct store *st, const struct proc_readings *r, struct life *life)
-{
+	buf_puts(sql, "UPDATE process SET max_cpu = coalesce(max(max_cpu, ?2), max_cpu, ?2),"
+	              " max_rss_kib = coalesce(max(max_rss_kib, ?3), max_rss_kib, ?3)");
 	for (size_t i = 0; i < TOTAL_METRICS; i++) {
-		uint8_t id = st->columns.total[i];
+		char name[COLUMN_NAME_MAX];
 
-		if (readings_has(r, id))
-			life->total[i] = column_value(&proc_metrics[id], r->value[id]);
+		column_name(&proc_metrics[all.total[i]], name);
+		buf_printf(sql, ", %s = coalesce(max(%s, ?%zu), %s, ?%zu)", name, name, i + 4, name,
+		           i + 4);
 	}
+	buf_printf(sql, ", final = iif(?%d, coalesce(final, 0) | ?%d, final) WHERE id = ?1",
+	           4 + TOTAL_METRICS, 4 + TOTAL_METRICS);
 }
 
-int64_t process_new_id(struct store *st, struct err *err)
-{
-	int64_t id = st->next_process ? st->next_process : statement_int(st, Q_NEXT_PROCESS, err);
+enum {
+	NEXT_ID,
+	ADD,
+	FIND,
+	FIND_UNSEEN,
+	PARENT_STARTED,
+	SET_SEEN,
+	SET_FIRST,
+	SET_LAST,
+	SET_JOB,
+	SET_COMMAND,
+	SET_NAME,
+	SET_BORN,
+	SET_EXIT,
+	SET_TOTALS,
+};
 
-	if (id < 0)
-		return id;
-	/* Another process of this keyframe may sit in the slot, a million processes ago. */
-	while (st->slots && st->slots[id % SCHEMA_SLOTS / 64] >> (id % 64) & 1)
-		id++;
-	st->next_process = id + 1;
-	return id;
+static const struct statement statements[] = {
+	[NEXT_ID] = { "SELECT coalesce(max(id), 0) + 1 FROM process" },
+	[ADD] = { "INSERT INTO process(id, recorder, pid, ppid, start_ticks, first, job_id,"
+	          " sheet, started, uid, comm, command, final)"
+	          " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)" },
+	[FIND] = { "SELECT id FROM process WHERE pid = ?1 AND start_ticks = ?2"
+	           " AND recorder = ?3 ORDER BY id DESC LIMIT 1" },
+	[FIND_UNSEEN] = { "SELECT id FROM process WHERE pid = ?1 AND start_ticks = ?2"
+	                  " AND recorder = ?3 AND first IS NULL ORDER BY id DESC LIMIT 1" },
+	[PARENT_STARTED] = { "SELECT max(started) FROM process WHERE pid = ?1 AND recorder = ?2"
+	                     " AND started < ?3" },
+	[SET_SEEN] = { "UPDATE process SET first = ?2, last = NULL WHERE id = ?1" },
+	[SET_FIRST] = { "UPDATE process SET first = ?2 WHERE id = ?1" },
+	[SET_LAST] = { "UPDATE process SET last = ?2, ended = coalesce(ended, ?3) WHERE id = ?1" },
+	[SET_JOB] = { "UPDATE process SET job_id = ?2, sheet = ?3 WHERE id = ?1" },
+	[SET_COMMAND] = { "UPDATE process SET uid = ?2, comm = ?3, command = ?4 WHERE id = ?1" },
+	[SET_NAME] = { "UPDATE process SET uid = ?2, comm = ?3, command = ?4 WHERE id = ?1"
+	               " AND (command IS NULL OR command = comm OR command LIKE '[%')" },
+	[SET_BORN] = { "UPDATE process SET ppid = ?2, started = ?3,"
+	               " final = coalesce(final, 0) | ?4 WHERE id = ?1" },
+	[SET_EXIT] = { "UPDATE process SET ended = ?2, exit_code = ?3, signal = ?4,"
+	               " core_dumped = ?5 WHERE id = ?1" },
+	[SET_TOTALS] = { .build = build_set_totals },
+};
+
+static sqlite3_stmt *get(struct store *st, int statement, struct err *err)
+{
+	return statement_get(st, &statements[statement], err);
 }
 
-static bool slot_is_free(const struct store *st, int64_t proc)
+int64_t process_table_next_id(struct store *st, struct err *err)
 {
-	return !(st->slots[proc % SCHEMA_SLOTS / 64] >> (proc % 64) & 1);
+	return statement_int(st, &statements[NEXT_ID], err);
 }
 
-static void slot_take(struct store *st, int64_t proc)
+static void bind_job(sqlite3_stmt *stmt, int index, const char *job_id, uint32_t sheet)
 {
-	st->slots[proc % SCHEMA_SLOTS / 64] |= UINT64_C(1) << (proc % 64);
+	sqlite3_bind_text(stmt, index, job_id, -1, SQLITE_STATIC);
+	db_bind_or_null(stmt, index + 1, job_id && sheet ? (int64_t)sheet : COLUMN_ABSENT);
 }
 
-static const char *job_name(const struct snapshot *snap, int32_t job)
+int64_t process_table_add(struct store *st, const struct process_row *row, struct err *err)
 {
-	return job >= 0 && (size_t)job < snap->jobs.len ? snap->jobs.at[job].id : NULL;
-}
-
-static uint64_t job_hash(const struct snapshot *snap, const struct proc_snap *p)
-{
-	const char *name = job_name(snap, p->job);
-
-	return name ? store_hash(p->sheet, name, strlen(name)) : 1;
-}
-
-static uint64_t command_hash(const struct snapshot *snap, const struct proc_sample *s)
-{
-	uint64_t h = store_hash(s->uid, s->comm, COMM_LEN);
-
-	return store_hash(h, snapshot_text(snap, s->command), s->command.len);
-}
-
-static void bind_job(sqlite3_stmt *stmt, int index, const struct snapshot *snap,
-                     const struct proc_snap *p)
-{
-	const char *name = job_name(snap, p->job);
-
-	sqlite3_bind_text(stmt, index, name, -1, SQLITE_STATIC);
-	db_bind_or_null(stmt, index + 1, name && p->sheet ? (int64_t)p->sheet : COLUMN_ABSENT);
-}
-
-/* The kernel tells it to a tick. A process of a job did not begin before that or before its
- * parent, of which more may be known. */
-static double start_of(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
-                       struct err *err)
-{
-	uint64_t began_ns = snap->wall_ns - MIN(p->age_ns, snap->wall_ns);
-	sqlite3_stmt *stmt;
-	double parent = 0;
-
-	if (p->job < 0 || (size_t)p->job >= snap->jobs.len)
-		return db_time(began_ns);
-	began_ns = snapshot_hold_to_job(&snap->jobs.at[p->job], began_ns);
-	stmt = statement_get(st, Q_PARENT_STARTED, err);
-	if (!stmt)
-		return db_time(began_ns);
-	sqlite3_bind_int64(stmt, 1, p->s.ppid);
-	sqlite3_bind_int64(stmt, 2, st->recorder);
-	sqlite3_bind_double(stmt, 3, db_time(began_ns + NS_PER_TICK));
-	if (db_step(stmt, err) > 0)
-		parent = sqlite3_column_double(stmt, 0);
-	sqlite3_reset(stmt);
-	return MAX(db_time(began_ns), parent);
-}
-
-static int insert_process(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
-                          struct life *life, int64_t snapshot, struct err *err)
-{
-	double began = start_of(st, snap, p, err);
-	sqlite3_stmt *stmt = statement_get(st, Q_PUT_PROCESS, err);
-	int64_t id = process_new_id(st, err);
+	sqlite3_stmt *stmt = get(st, ADD, err);
+	int64_t id = live_processes_new_id(st, err);
+	int r;
 
 	if (!stmt || id < 0)
 		return -err->code;
-	life->proc = id;
 	sqlite3_bind_int64(stmt, 1, id);
 	sqlite3_bind_int64(stmt, 2, st->recorder);
-	sqlite3_bind_int64(stmt, 3, p->s.id.pid);
-	sqlite3_bind_int64(stmt, 4, p->s.ppid);
-	sqlite3_bind_int64(stmt, 5, (int64_t)p->s.id.start_ticks);
-	sqlite3_bind_int64(stmt, 6, snapshot);
-	bind_job(stmt, 7, snap, p);
-	sqlite3_bind_double(stmt, 9, began);
-	sqlite3_bind_int64(stmt, 10, p->s.uid);
-	db_bind_text(stmt, 11, p->s.comm, COMM_LEN);
-	db_bind_text(stmt, 12, snapshot_text(snap, p->s.command),
-	             MIN(p->s.command.len, COMMAND_MAX));
-	sqlite3_bind_null(stmt, 13);
-	return db_run(stmt, err);
+	sqlite3_bind_int64(stmt, 3, row->id.pid);
+	db_bind_or_null(stmt, 4, row->ppid);
+	sqlite3_bind_int64(stmt, 5, (int64_t)row->id.start_ticks);
+	db_bind_or_null(stmt, 6, row->first ? row->first : COLUMN_ABSENT);
+	bind_job(stmt, 7, row->job_id, row->sheet);
+	sqlite3_bind_double(stmt, 9, row->started);
+	sqlite3_bind_int64(stmt, 10, row->uid);
+	db_bind_text(stmt, 11, row->comm, COMM_LEN);
+	db_bind_text(stmt, 12, row->command, row->command_len);
+	db_bind_or_null(stmt, 13, row->is_start_exact ? FINAL_START : COLUMN_ABSENT);
+	r = db_run(stmt, err);
+	return r < 0 ? r : id;
 }
 
-int64_t process_find(struct store *st, enum statement query, struct proc_id id, struct err *err)
+int64_t process_table_find(struct store *st, struct proc_id id, bool unseen, struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, query, err);
+	sqlite3_stmt *stmt = get(st, unseen ? FIND_UNSEEN : FIND, err);
 	int64_t found = 0;
 	int r;
 
@@ -188,414 +149,183 @@ int64_t process_find(struct store *st, enum statement query, struct proc_id id, 
 	return r < 0 ? r : found;
 }
 
-static int begin_process(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
-                         struct life *life, int64_t snapshot, struct err *err)
+double process_table_parent_started(struct store *st, pid_t ppid, double before)
 {
-	/* An event may have made a row for it before it was first seen. */
-	int64_t found = st->snapshot ? process_find(st, Q_FIND_UNSEEN, p->s.id, err) : 0;
-	sqlite3_stmt *stmt = statement_get(st, Q_SET_SEEN, err);
-	int r;
+	struct err ignored;
+	sqlite3_stmt *stmt = get(st, PARENT_STARTED, &ignored);
+	double started = 0;
 
-	if (found < 0 || !stmt)
-		return -err->code;
-	memcpy(life->comm, p->s.comm, COMM_LEN);
-	if (found && slot_is_free(st, found)) {
-		life->proc = found;
-		sqlite3_bind_int64(stmt, 1, found);
-		sqlite3_bind_int64(stmt, 2, snapshot);
-		r = db_run(stmt, err);
-	} else {
-		life->command_hash = command_hash(snap, &p->s);
-		life->job_hash = job_hash(snap, p);
-		r = insert_process(st, snap, p, life, snapshot, err);
-	}
-	if (r == 0)
-		map_put(&st->known, proc_key(p->s.id), (uint64_t)life->proc);
-	return r;
-}
-
-static int put_base(struct store *st, struct life *life, const int64_t cells[CELL_COUNT],
-                    struct err *err)
-{
-	memcpy(life->base, cells, sizeof life->base);
-	memcpy(life->last, cells, sizeof life->last);
-	life->has_changed = false;
-	slot_take(st, life->proc);
-	st->keyframe.changes += st->keyframe.at > 0; /* born within it */
-	return sample_rows_put_base(st, st->keyframe.id, life->proc, cells, err);
-}
-
-static int put_change(struct store *st, struct life *life, const int64_t cells[CELL_COUNT],
-                      struct err *err)
-{
-	struct keyframe *k = &st->keyframe;
-	int r = life->has_changed ? 0 : sample_rows_set_changed(st, k->id, life->proc, k->at, err);
-
-	if (r < 0)
-		return r;
-	life->has_changed = true;
-	memcpy(life->last, cells, sizeof life->last);
-	k->changes++;
-	return sample_rows_put_change(st, sample_rows_id(k->id, life->proc, k->at), life->base,
-	                              cells, err);
-}
-
-/* Whatever runs has these changed, and its cell of CPU says so already. */
-static bool is_noise(uint8_t id)
-{
-	return id == PROC_CPU_TIME || id == PROC_MINOR_FAULTS;
-}
-
-/* Details are kept for processes of jobs only: of all others the totals at the end tell enough. */
-static int put_detail(struct store *st, struct life *life, const struct proc_snap *p, bool is_full,
-                      struct err *err)
-{
-	int64_t values[DETAIL_METRICS];
-	bool any = false;
-	uint64_t hash = 1;
-
-	for (size_t i = 0; i < DETAIL_METRICS; i++) {
-		uint8_t id = st->columns.detail[i];
-
-		values[i] = readings_has(&p->s.r, id)
-		                    ? column_value(&proc_metrics[id], p->s.r.value[id])
-		                    : COLUMN_ABSENT;
-		any = any || values[i] >= 0;
-		if (!is_noise(id))
-			hash = store_hash(hash, &values[i], sizeof values[i]);
-	}
-	if (!any || (hash == life->detail_hash && !is_full))
+	if (!stmt)
 		return 0;
-	life->detail_hash = hash;
-	return sample_rows_put_detail(
-		st, sample_rows_id(st->keyframe.id, life->proc, st->keyframe.at), values, err);
+	sqlite3_bind_int64(stmt, 1, ppid);
+	sqlite3_bind_int64(stmt, 2, st->recorder);
+	sqlite3_bind_double(stmt, 3, before);
+	if (db_step(stmt, &ignored) > 0)
+		started = sqlite3_column_double(stmt, 0);
+	sqlite3_reset(stmt);
+	return started;
 }
 
-static uint64_t totals_hash(const struct life *life)
+static int set_snapshot(struct store *st, int statement, int64_t proc, int64_t snapshot,
+                        struct err *err)
 {
-	uint64_t h = store_hash((uint64_t)life->max_cpu, life->total, sizeof life->total);
+	sqlite3_stmt *stmt = get(st, statement, err);
 
-	return store_hash(h, &life->max_rss_kib, sizeof life->max_rss_kib);
-}
-
-int live_flush_totals(struct store *st, struct life *life, struct err *err)
-{
-	uint64_t hash = totals_hash(life);
-	sqlite3_stmt *stmt;
-
-	if (hash == life->totals_hash)
-		return 0;
-	stmt = statement_get(st, Q_SET_TOTALS, err);
 	if (!stmt)
 		return -err->code;
-	life->totals_hash = hash;
-	sqlite3_bind_int64(stmt, 1, life->proc);
-	db_bind_or_null(stmt, 2, life->max_cpu);
-	db_bind_or_null(stmt, 3, life->max_rss_kib);
-	for (int i = 0; i < (int)TOTAL_METRICS; i++)
-		db_bind_or_null(stmt, 4 + i, life->total[i]);
-	sqlite3_bind_int64(stmt, 4 + TOTAL_METRICS, 0);
+	sqlite3_bind_int64(stmt, 1, proc);
+	sqlite3_bind_int64(stmt, 2, snapshot);
 	return db_run(stmt, err);
 }
 
-/* "[name]" stands for a command line that is not there, and who is dying has lost it. */
-static bool has_command_line(const struct snapshot *snap, const struct proc_sample *s)
+int process_table_set_seen(struct store *st, int64_t proc, int64_t snapshot, struct err *err)
 {
-	return s->command.len && snapshot_text(snap, s->command)[0] != '[';
+	return set_snapshot(st, SET_SEEN, proc, snapshot, err);
 }
 
-static int put_command(struct store *st, const struct snapshot *snap, const struct proc_sample *s,
-                       struct life *life, struct err *err)
+int process_table_set_first(struct store *st, int64_t proc, int64_t snapshot, struct err *err)
 {
-	uint64_t hash = command_hash(snap, s);
-	sqlite3_stmt *stmt;
+	return set_snapshot(st, SET_FIRST, proc, snapshot, err);
+}
 
-	memcpy(life->comm, s->comm, COMM_LEN);
-	if (hash == life->command_hash)
-		return 0;
-	stmt = statement_get(st, has_command_line(snap, s) ? Q_SET_COMMAND : Q_SET_NAME, err);
+int process_table_set_last(struct store *st, int64_t proc, int64_t snapshot, double ended,
+                           struct err *err)
+{
+	sqlite3_stmt *stmt = get(st, SET_LAST, err);
+
 	if (!stmt)
 		return -err->code;
-	life->command_hash = hash;
-	sqlite3_bind_int64(stmt, 1, life->proc);
-	sqlite3_bind_int64(stmt, 2, s->uid);
-	db_bind_text(stmt, 3, s->comm, COMM_LEN);
-	db_bind_text(stmt, 4, snapshot_text(snap, s->command), MIN(s->command.len, COMMAND_MAX));
-	return db_run(stmt, err);
-}
-
-/* Who it is may change too: exec gives it another command, and a job may be told late. The
- * command line is looked at when the name differs and at keyframes: hashing a thousand of them
- * each tick costs more than all the rest. */
-static int put_identity(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
-                        struct life *life, bool is_keyframe, struct err *err)
-{
-	uint64_t job = p->job >= 0 || life->job_hash != 1 ? job_hash(snap, p) : 1;
-	sqlite3_stmt *stmt;
-	int r = 0;
-
-	if (is_keyframe || memcmp(life->comm, p->s.comm, COMM_LEN) != 0)
-		r = put_command(st, snap, &p->s, life, err);
-	if (r < 0 || job == life->job_hash)
-		return r;
-	stmt = statement_get(st, Q_SET_JOB, err);
-	if (!stmt)
-		return -err->code;
-	life->job_hash = job;
-	sqlite3_bind_int64(stmt, 1, life->proc);
-	bind_job(stmt, 2, snap, p);
-	return db_run(stmt, err);
-}
-
-static int put_cells(struct store *st, const struct proc_snap *p, const struct reading *reading,
-                     struct life *life, bool is_full, struct err *err)
-{
-	int64_t cells[CELL_COUNT];
-	int r = 0;
-
-	life->reading = *reading;
-	make_cells(st, reading, cells);
-	read_totals(st, &p->s.r, life);
-	life->max_rss_kib = MAX(life->max_rss_kib, cells[CELL_FIRST_METRIC]);
-	if (st->keyframe.at == 0)
-		r = live_flush_totals(st, life, err);
-	if (r < 0)
-		return r;
-	if (is_full)
-		return put_base(st, life, cells, err);
-	return memcmp(cells, life->last, sizeof cells) ? put_change(st, life, cells, err) : 0;
-}
-
-/* That it did nothing in the moment before it was first seen says nothing of how busy it was. */
-static void take_max_cpu(struct life *life, const struct proc_snap *p, bool is_new)
-{
-	int64_t cpu = column_ratio(p->cpu_ratio);
-
-	if (cpu > 0 || !is_new)
-		life->max_cpu = MAX(life->max_cpu, cpu);
-}
-
-static int put_process(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
-                       struct life *life, bool is_new, struct err *err)
-{
-	bool is_full = is_new || st->keyframe.at == 0;
-	struct reading reading = { 0 };
-	int r = put_identity(st, snap, p, life, is_full, err);
-
-	if (r < 0)
-		return r;
-	read_process(st, p, &reading);
-	take_max_cpu(life, p, is_new);
-	if (is_full || memcmp(&reading, &life->reading, sizeof reading) != 0)
-		r = put_cells(st, p, &reading, life, is_full, err);
-	if (r == 0 && p->job >= 0)
-		r = put_detail(st, life, p, is_full, err);
-	return r;
-}
-
-/* There are never more than PROCS_MAX: the snapshot has no more, and the pool grows with it. */
-static void push_index(struct index_list *list, uint32_t index)
-{
-	uint32_t *slot = vec_push(list, 2 * LIVES_MAX);
-
-	if (slot)
-		*slot = index;
-}
-
-static uint32_t new_life(struct store *st, struct proc_id id)
-{
-	uint32_t at;
-
-	if (st->free_lives.len) {
-		at = st->free_lives.at[--st->free_lives.len];
-	} else {
-		at = (uint32_t)st->lives.len;
-		vec_push(&st->lives, 2 * LIVES_MAX);
-	}
-	st->lives.at[at] = (struct life){ .id = id,
-		                          .max_cpu = COLUMN_ABSENT,
-		                          .max_rss_kib = COLUMN_ABSENT };
-	for (size_t i = 0; i < TOTAL_METRICS; i++)
-		st->lives.at[at].total[i] = COLUMN_ABSENT;
-	return at;
-}
-
-/* It was there at the previous snapshot and is not any more. */
-static int end_life(struct store *st, struct life *life, const struct snapshot *snap,
-                    struct err *err)
-{
-	sqlite3_stmt *stmt = statement_get(st, Q_SET_LAST, err);
-	int r = stmt ? live_flush_totals(st, life, err) : -err->code;
-
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(stmt, 1, life->proc);
-	sqlite3_bind_int64(stmt, 2, st->snapshot);
-	if (snap->procs_complete)
-		sqlite3_bind_double(stmt, 3, db_time(snap->wall_ns));
+	if (ended > 0)
+		sqlite3_bind_double(stmt, 3, ended);
 	else
-		sqlite3_bind_null(stmt, 3); /* out of sight is not dead */
+		sqlite3_bind_null(stmt, 3);
+	return set_snapshot(st, SET_LAST, proc, snapshot, err);
+}
+
+int process_table_set_job(struct store *st, int64_t proc, const char *job_id, uint32_t sheet,
+                          struct err *err)
+{
+	sqlite3_stmt *stmt = get(st, SET_JOB, err);
+
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, proc);
+	bind_job(stmt, 2, job_id, sheet);
 	return db_run(stmt, err);
 }
 
-/* The next of those written before, with all whose pids come before `pid` ended; NULL when that
- * pid is new. */
-static int match_life(struct store *st, const struct snapshot *snap, struct proc_id id, size_t *at,
-                      uint32_t *ret, bool *ret_is_new, struct err *err)
+int process_table_set_command(struct store *st, int64_t proc, uint32_t uid, const char *comm,
+                              const char *command, size_t len, bool is_name, struct err *err)
 {
-	for (; *at < st->live.len; (*at)++) {
-		struct life *life = &st->lives.at[st->live.at[*at]];
-		int r;
+	sqlite3_stmt *stmt = get(st, is_name ? SET_NAME : SET_COMMAND, err);
 
-		if (life->id.pid > id.pid)
-			break;
-		if (proc_id_eq(life->id, id)) {
-			*ret = st->live.at[(*at)++];
-			*ret_is_new = false;
-			return 0;
-		}
-		r = end_life(st, life, snap, err);
-		if (r < 0)
-			return r;
-	}
-	*ret = new_life(st, id);
-	*ret_is_new = true;
-	return 0;
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, proc);
+	sqlite3_bind_int64(stmt, 2, uid);
+	db_bind_text(stmt, 3, comm, COMM_LEN);
+	db_bind_text(stmt, 4, command, MIN(len, (size_t)COMMAND_MAX));
+	return db_run(stmt, err);
 }
 
-static int put_one(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
-                   size_t *at, int64_t snapshot, struct err *err)
+int process_table_set_born(struct store *st, int64_t proc, const struct event *e, struct err *err)
 {
-	struct life *life;
-	uint32_t index;
-	bool is_new;
-	int r = match_life(st, snap, p->s.id, at, &index, &is_new, err);
+	sqlite3_stmt *stmt = get(st, SET_BORN, err);
 
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, proc);
+	sqlite3_bind_int64(stmt, 2, e->ppid);
+	sqlite3_bind_double(stmt, 3, db_time(e->wall_ns));
+	sqlite3_bind_int64(stmt, 4, FINAL_START);
+	return db_run(stmt, err);
+}
+
+int process_table_set_exit(struct store *st, int64_t proc, const struct event *e, struct err *err)
+{
+	sqlite3_stmt *stmt = get(st, SET_EXIT, err);
+
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, proc);
+	sqlite3_bind_double(stmt, 2, db_time(e->wall_ns));
+	if (e->has_exit_code)
+		sqlite3_bind_int64(stmt, 3, e->exit_code);
+	else
+		sqlite3_bind_null(stmt, 3);
+	db_bind_or_null(stmt, 4, e->signal ? e->signal : COLUMN_ABSENT);
+	db_bind_or_null(stmt, 5, e->core_dumped ? 1 : COLUMN_ABSENT);
+	return db_run(stmt, err);
+}
+
+int process_table_set_totals(struct store *st, int64_t proc, const struct process_totals *t,
+                             struct err *err)
+{
+	sqlite3_stmt *stmt = get(st, SET_TOTALS, err);
+
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, proc);
+	db_bind_or_null(stmt, 2, t->max_cpu);
+	db_bind_or_null(stmt, 3, t->max_rss_kib);
+	for (int i = 0; i < (int)TOTAL_METRICS; i++)
+		db_bind_or_null(stmt, 4 + i, t->total[i]);
+	sqlite3_bind_int64(stmt, 4 + TOTAL_METRICS, t->final);
+	return db_run(stmt, err);
+}
+
+static int add_columns(sqlite3 *db, struct err *err)
+{
+	struct columns all = columns_all();
+
+	return schema_add_metrics(db, "process", proc_metrics, all.total, TOTAL_METRICS, "", err);
+}
+
+/* Dead processes of which nothing else is left; those of jobs stay as long as events do. */
+static int retain(struct store *st, double before, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *next = NULL, *stmt = NULL;
+	int64_t from = st->retention.cursor;
+	int r = db_prepare(st->db,
+	                   "SELECT max(id) FROM (SELECT id FROM process WHERE id > ?1 ORDER BY id"
+	                   " LIMIT ?2)",
+	                   &next, err);
+
+	if (r == 0)
+		r = db_prepare(
+			st->db,
+			"DELETE FROM process AS p WHERE p.id > ?1 AND p.id <= ?2"
+			" AND (p.first IS NULL OR p.last IS NOT NULL)"
+			" AND (p.job_id IS NULL OR coalesce(p.ended, p.started) < ?3)"
+			" AND NOT EXISTS (SELECT 1 FROM event e WHERE e.proc = p.id)"
+			" AND NOT EXISTS (SELECT 1 FROM snapshot s WHERE s.recorder = p.recorder"
+			" AND s.id BETWEEN p.first AND p.last)",
+			&stmt, err);
 	if (r < 0)
 		return r;
-	push_index(&st->next, index);
-	life = &st->lives.at[index];
-	if (is_new) {
-		life->is_fresh = true;
-		r = begin_process(st, snap, p, life, snapshot, err);
-	}
-	return r < 0 ? r : put_process(st, snap, p, life, is_new, err);
+	sqlite3_bind_int64(next, 1, from);
+	sqlite3_bind_int(next, 2, RETENTION_ROWS);
+	r = db_step(next, err);
+	if (r <= 0 || sqlite3_column_type(next, 0) == SQLITE_NULL)
+		return MIN(r, 0);
+	st->retention.cursor = sqlite3_column_int64(next, 0);
+	sqlite3_bind_int64(stmt, 1, from);
+	sqlite3_bind_int64(stmt, 2, st->retention.cursor);
+	sqlite3_bind_double(stmt, 3, before);
+	r = db_run(stmt, err);
+	return r < 0 ? r : 1;
 }
 
-int live_put(struct store *st, const struct snapshot *snap, int64_t id, struct err *err)
-{
-	size_t at = 0;
-	int r;
-
-	vec_reset(&st->next);
-	if (st->keyframe.at == 0) {
-		if (!st->slots)
-			st->slots = xcalloc(SCHEMA_SLOTS / 64, sizeof *st->slots);
-		else
-			memset(st->slots, 0, SCHEMA_SLOTS / 8);
-		vec_each(&st->live, i)
-			slot_take(st, st->lives.at[*i].proc);
-	}
-	if (!vec_reserve(&st->next, snap->procs.len, LIVES_MAX))
-		return err_set(err, E2BIG, "%zu processes are too many", snap->procs.len);
-	vec_each(&snap->procs, p) {
-		r = put_one(st, snap, p, &at, id, err);
-		if (r < 0)
-			return r;
-	}
-	for (; at < st->live.len; at++) {
-		r = end_life(st, &st->lives.at[st->live.at[at]], snap, err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-static void free_unless_next(struct store *st)
-{
-	size_t at = 0;
-
-	/* Both are in the order of pids; one that is in both is there with the same index. */
-	vec_each(&st->live, i) {
-		pid_t pid = st->lives.at[*i].id.pid;
-
-		while (at < st->next.len && st->lives.at[st->next.at[at]].id.pid < pid)
-			at++;
-		if (at < st->next.len && st->next.at[at] == *i)
-			continue;
-		push_index(&st->free_lives, *i);
-	}
-}
-
-/* After a crowd: those which are left, in the order of their pids, and no free ones. */
-static void move_together(struct store *st)
-{
-	typeof(st->lives) left = { 0 };
-
-	vec_reserve(&left, st->live.len, LIVES_MAX);
-	vec_each(&st->live, i) {
-		left.at[left.len] = st->lives.at[*i];
-		*i = (uint32_t)left.len++;
-	}
-	vec_done(&st->lives);
-	st->lives = left;
-	vec_done(&st->free_lives);
-	vec_shrink(&st->live);
-}
-
-void live_commit(struct store *st)
-{
-	struct index_list swap;
-
-	free_unless_next(st);
-	vec_each(&st->next, i)
-		st->lives.at[*i].is_fresh = false;
-	swap = st->live;
-	st->live = st->next;
-	st->next = swap;
-	vec_relax(&st->next);
-	if (st->lives.len > LIVES_SMALL && st->live.len < st->lives.len / 4)
-		move_together(st);
-	live_trim_known(st);
-}
-
-void live_trim_known(struct store *st)
-{
-	if (st->known.len <= 2 * st->live.len + KNOWN_DEAD_MAX)
-		return;
-	map_reset(&st->known);
-	vec_each(&st->live, i)
-		map_put(&st->known, proc_key(st->lives.at[*i].id), (uint64_t)st->lives.at[*i].proc);
-	map_shrink(&st->known);
-}
-
-void live_forget(struct store *st)
-{
-	vec_each(&st->next, i)
-		if (st->lives.at[*i].is_fresh)
-			push_index(&st->free_lives, *i);
-	vec_reset(&st->next);
-	map_reset(&st->known);
-	vec_each(&st->live, i) {
-		struct life *life = &st->lives.at[*i];
-
-		life->command_hash = life->job_hash = life->totals_hash = life->detail_hash = 0;
-		map_put(&st->known, proc_key(life->id), (uint64_t)life->proc);
-	}
-	st->keyframe.id = 0;
-	st->next_process = 0;
-}
-
-void live_reset(struct store *st)
-{
-	vec_reset(&st->lives);
-	vec_reset(&st->free_lives);
-	vec_reset(&st->live);
-	vec_reset(&st->next);
-	vec_reset(&st->jobs);
-	map_reset(&st->job_index);
-	map_reset(&st->known);
-	st->keyframe.id = st->keyframe_open = 0;
-	st->next_process = 0;
-	st->snapshot = 0;
-}
+const struct store_table process_table = {
+	.name = "process",
+	.migrations = migrations,
+	.add_columns = add_columns,
+	.statements = statements,
+	.statement_count = ARRAY_LEN(statements),
+	.put = live_processes_put,
+	.retain = retain,
+	.end_recorder = "UPDATE process SET last = coalesce((SELECT max(k.last) FROM keyframe k"
+			" WHERE k.recorder = ?1), first) WHERE recorder = ?1 AND last IS NULL"
+			" AND first IS NOT NULL",
+	.stats = stats,
+};

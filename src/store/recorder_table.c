@@ -1,10 +1,28 @@
 /* SPDX-License-Identifier: MIT */
+#include "store/recorder_table.h"
+
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "store/store_handle.h"
 
-#define BURIALS_WHEN_BRIEF 8
+#define ENDED_WHEN_BRIEF 8 /* dead recorders that a brief one takes care of */
+
+static const struct migration migrations[] = {
+	{ 1,
+	  "CREATE TABLE recorder(id INTEGER PRIMARY KEY, kind TEXT, boot_id TEXT, pid INTEGER, host TEXT,"
+	  " version TEXT, interval_us INTEGER, started REAL, started_boot_us INTEGER, ended REAL);",
+	  NULL },
+	{ 2, "CREATE INDEX recorder_alive ON recorder(id) WHERE ended IS NULL;", NULL },
+	{ 0 },
+};
+
+enum { END };
+
+static const struct statement statements[] = {
+	[END] = { "UPDATE recorder SET ended = ?2 WHERE id = ?1" },
+};
 
 static int insert_recorder(struct store *st, int64_t *ret, struct err *err)
 {
@@ -31,64 +49,54 @@ static int insert_recorder(struct store *st, int64_t *ret, struct err *err)
 	return r;
 }
 
-int recorder_tell_boot(struct store *st, const char *boot_id, struct err *err)
+static int put(struct store *st, const struct snapshot *snap, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int r = db_prepare(st->db, "UPDATE recorder SET boot_id = ?2 WHERE id = ?1", &stmt, err);
+	int r = !strcmp(st->boot_id, snap->boot_id)
+	                ? 1
+	                : db_prepare(st->db, "UPDATE recorder SET boot_id = ?2 WHERE id = ?1",
+	                             &stmt, err);
 
-	if (r < 0)
-		return r;
+	if (r)
+		return MIN(r, 0);
 	sqlite3_bind_int64(stmt, 1, st->recorder);
-	db_bind_text(stmt, 2, boot_id, 36);
+	db_bind_text(stmt, 2, snap->boot_id, 36);
 	return db_run(stmt, err);
 }
 
-/* What is open at a recorder's end is closed with the last snapshot it stored. */
-static int end_recorder(struct store *st, int64_t recorder, struct err *err)
-{
-	static const char *const texts[] = {
-		"UPDATE keyframe SET (last, ends) = (SELECT s.id, s.time FROM snapshot s"
-		" WHERE s.id >= keyframe.first AND s.kf = keyframe.id ORDER BY s.id DESC LIMIT 1)"
-		" WHERE recorder = ?1 AND last IS NULL",
-		"UPDATE process SET last = coalesce((SELECT max(k.last) FROM keyframe k"
-		" WHERE k.recorder = ?1), first) WHERE recorder = ?1 AND last IS NULL"
-		" AND first IS NOT NULL",
-		"UPDATE recorder SET ended = coalesce((SELECT max(k.ends) FROM keyframe k"
-		" WHERE k.recorder = ?1), started) WHERE id = ?1",
-		/* 3 is JOB_LOST: its recorder died before it ended. What was only claimed never
-		   was. */
-		"UPDATE sheet SET status = 3, ended = max(started, (SELECT r.ended FROM recorder r"
-		" WHERE r.id = ?1))"
-		" WHERE status = 0 AND job IN (SELECT id FROM job WHERE recorder = ?1 AND status = 0)",
-		"UPDATE job SET status = 3, ended = max(started, (SELECT r.ended FROM recorder r"
-		" WHERE r.id = ?1)),"
-		" last_snapshot = (SELECT max(k.last) FROM keyframe k WHERE k.recorder = ?1)"
-		" WHERE recorder = ?1 AND status = 0",
-		"UPDATE anomaly SET ended = max(began, (SELECT r.ended FROM recorder r"
-		" WHERE r.id = ?1)) WHERE id BETWEEN ?1 << 32 AND (?1 + 1 << 32) - 1 AND ended IS NULL",
-	};
-	static_assert(SCHEMA_EPISODE_BITS == 32, "the number in the text above");
-	static_assert(JOB_RUNNING == 0 && JOB_LOST == 3, "the numbers in the text above");
-
-	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-		cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-		int r = db_prepare(st->db, texts[i], &stmt, err);
-
-		if (r < 0)
-			return r;
-		sqlite3_bind_int64(stmt, 1, recorder);
-		r = db_run(stmt, err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-/* A recorder that lives holds the byte of its number in write.lock. */
-static int bury_the_dead(struct store *st, struct err *err)
+static int run_for(struct store *st, const char *sql, int64_t recorder, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	size_t left = st->is_brief ? BURIALS_WHEN_BRIEF : SIZE_MAX;
+	int r = db_prepare(st->db, sql, &stmt, err);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(stmt, 1, recorder);
+	return db_run(stmt, err);
+}
+
+/* What it left open ends with the last snapshot that it stored. */
+static int end_recorder(struct store *st, int64_t recorder, struct err *err)
+{
+	int r = run_for(st, snapshot_table_end_keyframes, recorder, err);
+
+	if (r == 0)
+		r = run_for(
+			st,
+			"UPDATE recorder SET ended = coalesce((SELECT max(k.ends) FROM keyframe k"
+			" WHERE k.recorder = ?1), started) WHERE id = ?1",
+			recorder, err);
+	for (size_t i = store_table_count; r == 0 && i-- > 0;)
+		if (store_tables[i]->end_recorder)
+			r = run_for(st, store_tables[i]->end_recorder, recorder, err);
+	return r;
+}
+
+/* A live recorder holds the byte of its number in write.lock. */
+static int end_dead_recorders(struct store *st, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	size_t left = st->is_brief ? ENDED_WHEN_BRIEF : SIZE_MAX;
 	int r = db_prepare(st->db, "SELECT id FROM recorder WHERE ended IS NULL", &stmt, err);
 
 	if (r < 0)
@@ -106,10 +114,10 @@ static int bury_the_dead(struct store *st, struct err *err)
 	return MIN(r, 0);
 }
 
-int recorder_begin(struct store *st, struct err *err)
+int recorder_table_begin(struct store *st, struct err *err)
 {
 	int64_t id = 0;
-	int r = bury_the_dead(st, err);
+	int r = end_dead_recorders(st, err);
 
 	if (r == 0)
 		r = insert_recorder(st, &id, err);
@@ -124,41 +132,58 @@ int recorder_begin(struct store *st, struct err *err)
 	return 0;
 }
 
-void recorder_undo(struct store *st)
+void recorder_table_undo(struct store *st)
 {
 	if (st->recorder)
 		db_lock_drop(&st->write, st->recorder);
 	st->recorder = 0;
 }
 
-static int end_keyframe(struct store *st, int64_t snapshot, uint64_t wall_ns, struct err *err)
-{
-	sqlite3_stmt *stmt = statement_get(st, Q_END_KEYFRAME, err);
-
-	if (!stmt)
-		return -err->code;
-	/* After a rollback none is under way, but the one before is still open. */
-	sqlite3_bind_int64(stmt, 1, st->keyframe.id ? st->keyframe.id : st->keyframe_open);
-	sqlite3_bind_int64(stmt, 2, snapshot);
-	sqlite3_bind_double(stmt, 3, db_time(wall_ns));
-	return db_run(stmt, err);
-}
-
 /* One that leaves nothing open needs a row or two only. */
-int recorder_finish(struct store *st, int64_t snapshot, uint64_t wall_ns, bool has_lives,
-                    struct err *err)
+int recorder_table_end(struct store *st, int64_t snapshot, uint64_t wall_ns, bool has_lives,
+                       struct err *err)
 {
+	const struct snapshots_put *s = &st->snapshots;
 	sqlite3_stmt *stmt;
 	int r = 0;
 
-	if (has_lives || job_has_running(st))
+	if (has_lives || job_table_has_running(st))
 		return end_recorder(st, st->recorder, err);
+	/* After a rollback none is open, but the one before still is. */
 	if (snapshot)
-		r = end_keyframe(st, snapshot, wall_ns, err);
-	stmt = statement_get(st, Q_END_RECORDER, err);
+		r = snapshot_table_end_keyframe(st,
+		                                s->keyframe.id ? s->keyframe.id : s->open_keyframe,
+		                                snapshot, db_time(wall_ns), err);
+	stmt = statement_get(st, &statements[END], err);
 	if (r < 0 || !stmt)
 		return -err->code;
 	sqlite3_bind_int64(stmt, 1, st->recorder);
 	sqlite3_bind_double(stmt, 2, db_time(wall_ns));
 	return db_run(stmt, err);
 }
+
+/* A brief recorder ends with its job, in the same transaction. */
+bool recorder_table_is_over(const struct store *st, size_t live_processes)
+{
+	return st->is_brief && !live_processes && st->jobs.list.len && !job_table_has_running(st);
+}
+
+static int finish(struct store *st, const struct snapshot *snap, struct err *err)
+{
+	const struct snapshots_put *s = &st->snapshots;
+
+	if (!recorder_table_is_over(st, live_processes_at(st, snap)->len))
+		return 0;
+	if (!snap->events_only)
+		return recorder_table_end(st, s->next, snap->wall_ns, false, err);
+	return recorder_table_end(st, s->last, s->last ? s->wall_ns : snap->wall_ns, false, err);
+}
+
+const struct store_table recorder_table = {
+	.name = "recorder",
+	.migrations = migrations,
+	.statements = statements,
+	.statement_count = ARRAY_LEN(statements),
+	.put = put,
+	.finish = finish,
+};

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* schema.h - the tables (docs/store.md tells what they mean), their version, and the views.
+/* schema.h - brings a database to the schema that the tables of store_tables.c declare.
  *
- * A version is a step in schema.c; old steps are never changed. Columns of metrics and the views
- * are no version: they follow the tables in model/, and are brought up to date whenever a writer
- * opens. */
+ * Migrations have versions. Columns of metrics and the views have none: they follow the tables in
+ * model/, and are brought up to date whenever a writer opens. */
 #pragma once
 
+#include "sqlite/column.h"
 #include "sqlite/db.h"
 #include "sqlite/schema_format.h"
 
-/* Makes the schema in an empty database or brings an older one up to date, all or nothing. One that
- * carries the stamp of this program's schema and that nobody changed since is left as it is;
- * `thorough` also looks at the planner's statistics then, which anybody may spoil without a
+/* Creates the schema in an empty database or brings an older one up to date, all or nothing. One
+ * with the stamp of this program's schema that was not changed since is left as it is;
+ * `thorough` also checks the planner's statistics then, which any client can change without a
  * trace. The caller holds the write lock. -EINVAL for a version newer than ours. */
 int schema_apply(sqlite3 *db, bool thorough, struct err *err) must_check;
+
+/* For the tables' add_columns(): adds what is not there yet. `ids` NULL: all in order. */
+int schema_add_column(sqlite3 *db, const char *table, const char *column, const char *suffix,
+                      struct err *err) must_check;
+int schema_add_metrics(sqlite3 *db, const char *table, const struct metric *metrics,
+                       const uint8_t *ids, size_t n, const char *suffix, struct err *err)
+	must_check;

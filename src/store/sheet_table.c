@@ -1,14 +1,47 @@
 /* SPDX-License-Identifier: MIT */
-/* Sheets as they were told, and the sums of processes that outlive their rows: of a sheet when it
- * ends, and of all sheets and the job when that ends, because the last counters of a process may
- * come after its sheet's end. */
-#include <errno.h>
+/* Sheets, and the sums over their processes, which outlive the rows of those: of a sheet when it ends,
+ * and of all sheets when the job ends. */
+#include "store/sheet_table.h"
 
 #include "store/store_handle.h"
 
-static int put_sheet(struct store *st, const struct sheet *sheet, int64_t job, struct err *err)
+static const struct migration migrations[] = {
+	{ 1,
+	  "CREATE TABLE sheet(job INTEGER NOT NULL, num INTEGER NOT NULL, status INTEGER, started REAL,"
+	  " ended REAL, processes INTEGER, cpu_time_us INTEGER, peak_rss_kib INTEGER, max_cpu INTEGER,"
+	  " PRIMARY KEY(job, num)) WITHOUT ROWID;",
+	  NULL },
+	{ 2,
+	  "ALTER TABLE sheet ADD COLUMN label TEXT;"
+	  "ALTER TABLE sheet ADD COLUMN exit_code INTEGER;"
+	  "ALTER TABLE sheet ADD COLUMN signal INTEGER;"
+	  "ALTER TABLE sheet ADD COLUMN pid INTEGER;"
+	  "ALTER TABLE sheet ADD COLUMN cpu_time_us_q INTEGER;"
+	  "ALTER TABLE sheet ADD COLUMN peak_rss_kib_q INTEGER;"
+	  "UPDATE sheet SET cpu_time_us_q = iif(cpu_time_us IS NULL, NULL, 2),"
+	  " peak_rss_kib_q = iif(peak_rss_kib IS NULL, NULL, 2);",
+	  NULL },
+	{ 0 },
+};
+static_assert(QUALITY_AT_LEAST == 2, "the number above");
+
+enum { PUT, SUM, SUM_ALL };
+
+static const struct statement statements[] = {
+	[PUT] = { "INSERT INTO sheet(job, num, label, status, started, ended, exit_code,"
+	          " signal, pid) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+	          " ON CONFLICT DO UPDATE SET label = ?3, status = ?4, started = ?5,"
+	          " ended = ?6, exit_code = ?7, signal = ?8, pid = ?9" },
+	[SUM] = { "UPDATE sheet SET" SCHEMA_SET_SUMS " FROM (" SCHEMA_SHEET_SUMS
+	          " AND p.sheet = ?3) s WHERE job = ?1 AND sheet.num = ?3" },
+	[SUM_ALL] = { "UPDATE sheet SET" SCHEMA_SET_SUMS " FROM (" SCHEMA_SHEET_SUMS
+	              " AND p.sheet IS NOT NULL GROUP BY p.sheet) s WHERE job = ?1"
+	              " AND sheet.num = s.num" },
+};
+
+static int put_row(struct store *st, const struct sheet *sheet, int64_t job, struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, Q_PUT_SHEET, err);
+	sqlite3_stmt *stmt = statement_get(st, &statements[PUT], err);
 
 	if (!stmt)
 		return -err->code;
@@ -28,103 +61,77 @@ static int put_sheet(struct store *st, const struct sheet *sheet, int64_t job, s
 	return db_run(stmt, err);
 }
 
-int sheet_put_all(struct store *st, const struct snapshot *snap, struct err *err)
-{
-	vec_each(&snap->sheets, sheet) {
-		int64_t job = job_row(st, snap, sheet->job, err);
-		int r = job > 0 ? put_sheet(st, sheet, job, err) : (int)job;
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-/* The totals of the living are written now and then only; a sum needs them all. */
-static int flush(struct store *st, const struct index_list *lives, struct err *err)
-{
-	vec_each(lives, i) {
-		int r = live_flush_totals(st, &st->lives.at[*i], err);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 /* ?1: job.id, ?2: job_id, ?3: the sheet's number. */
-static int run_sum(struct store *st, enum statement q, int64_t row, const char *id, uint32_t sheet,
+static int run_sum(struct store *st, int statement, int64_t job, const char *job_id, uint32_t sheet,
                    struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, q, err);
+	sqlite3_stmt *stmt = statement_get(st, &statements[statement], err);
 
 	if (!stmt)
 		return -err->code;
-	sqlite3_bind_int64(stmt, 1, row);
-	db_bind_text(stmt, 2, id, JOB_ID_MAX);
-	if (sheet)
-		sqlite3_bind_int64(stmt, 3, sheet);
+	sqlite3_bind_int64(stmt, 1, job);
+	db_bind_text(stmt, 2, job_id, JOB_ID_MAX);
+	sqlite3_bind_int64(stmt, 3, sheet);
 	return db_run(stmt, err);
 }
 
-static bool lacks_sums(const struct job *job)
+int sheet_table_sum_all(struct store *st, int64_t job, const char *job_id, struct err *err)
 {
-	return !job->figures[JOB_FIGURE_CPU].quality ||
-	       !job->figures[JOB_FIGURE_PEAK_RSS].quality ||
-	       !job->figures[JOB_FIGURE_PROCESSES].quality;
+	return run_sum(st, SUM_ALL, job, job_id, 0, err);
 }
 
-int job_sum_one(struct store *st, const struct job *job, const struct index_list *lives,
-                struct err *err)
-{
-	struct job_seen *seen = job_find_seen(st, job->id);
-	int r = 0;
-
-	if (!seen || !seen->has_ended)
-		return 0;
-	seen->has_ended = false;
-	if (lacks_sums(job) || job->total_sheets)
-		r = flush(st, lives, err);
-	if (r == 0 && lacks_sums(job))
-		r = run_sum(st, Q_SUM_JOB, seen->row, job->id, 0, err);
-	if (r == 0 && job->total_sheets)
-		r = run_sum(st, Q_SUM_SHEETS, seen->row, job->id, 0, err);
-	return r;
-}
-
-static int sum_sheets(struct store *st, const struct snapshot *snap, const struct index_list *lives,
-                      struct err *err)
+/* The totals of live processes are written only now and then; a sum needs them all. */
+static int put(struct store *st, const struct snapshot *snap, struct err *err)
 {
 	bool is_flushed = false;
 
 	vec_each(&snap->sheets, sheet) {
-		int64_t job = job_row(st, snap, sheet->job, err);
-		int r = job < 0 ? (int)job : 0;
+		int64_t job = job_table_row(st, snap, sheet->job, err);
+		int r = job > 0 ? put_row(st, sheet, job, err) : (int)job;
 
-		if (r == 0 && (!job || sheet->status == JOB_RUNNING))
+		if (r < 0)
+			return r;
+		if (!job || sheet->status == JOB_RUNNING)
 			continue;
-		if (r == 0 && !is_flushed)
-			r = flush(st, lives, err);
+		if (!is_flushed)
+			r = live_processes_flush_totals(st, live_processes_at(st, snap), err);
 		is_flushed = true;
 		if (r == 0)
-			r = run_sum(st, Q_SUM_SHEET, job, snap->jobs.at[sheet->job].id, sheet->num,
-			            err);
+			r = run_sum(st, SUM, job, snap->jobs.at[sheet->job].id, sheet->num, err);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-int job_sum_all(struct store *st, const struct snapshot *snap, struct err *err)
+static void put_sheets(struct buf *sql)
 {
-	/* Between two snapshots the processes are those of the last one. */
-	const struct index_list *lives = snap->events_only ? &st->live : &st->next;
-	int r = sum_sheets(st, snap, lives, err);
-
-	vec_each(&snap->jobs, job) {
-		if (r < 0)
-			break;
-		r = job_sum_one(st, job, lives, err);
-	}
-	return r;
+	buf_puts(sql, "CREATE VIEW sheets AS SELECT j.job_id AS job_id, t.num AS sheet_num,"
+	              " t.label AS label, ");
+	job_table_put_status(sql, "t.status");
+	buf_puts(sql, " AS status, t.started AS started, t.ended AS ended,"
+	              " t.ended - t.started AS duration_seconds, t.exit_code AS exit_code,"
+	              " t.signal AS signal_num, t.pid AS pid, t.processes AS processes,"
+	              " t.cpu_time_us/1e6 AS cpu_seconds, ");
+	job_table_put_quality(sql, "t.cpu_time_us_q");
+	buf_puts(sql, " AS cpu_seconds_quality, t.peak_rss_kib/1024.0 AS peak_rss_mb, ");
+	job_table_put_quality(sql, "t.peak_rss_kib_q");
+	buf_puts(sql, " AS peak_rss_mb_quality, t.max_cpu/10.0 AS max_cpu_pct"
+	              " FROM sheet t JOIN job j ON j.id = t.job");
 }
+
+static const struct view views[] = { { "sheets", put_sheets }, { 0 } };
+
+const struct store_table sheet_table = {
+	.name = "sheet",
+	.migrations = migrations,
+	.statements = statements,
+	.statement_count = ARRAY_LEN(statements),
+	.put = put,
+	.on_flush = true,
+	.end_recorder = "UPDATE sheet SET status = 3, ended = max(started, (SELECT r.ended"
+			" FROM recorder r WHERE r.id = ?1)) WHERE status = 0 AND job IN"
+			" (SELECT id FROM job WHERE recorder = ?1 AND status = 0)",
+	.views = views,
+};
+static_assert(JOB_RUNNING == 0 && JOB_LOST == 3, "the numbers in the text above");

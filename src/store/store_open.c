@@ -6,9 +6,11 @@
 
 #include "base/io.h"
 #include "sqlite/db_file.h"
+#include "store/recorder_table.h"
+#include "store/schema.h"
 #include "store/store_handle.h"
 
-#define OPEN_PATIENCE_NS START_PATIENCE_NS
+#define OPEN_PATIENCE_NS TRANSACTION_START_NS
 #define DAMAGE_PAUSE_NS (600 * NS_PER_S) /* between two files set aside: never a loop of them */
 
 static int on_commit(void *self, sqlite3 *db, const char *name, int pages)
@@ -28,18 +30,20 @@ static int set_wal(struct store *st, struct err *err)
 	if (r < 0)
 		return r;
 	if (r == 0 || strcmp((const char *)sqlite3_column_text(stmt, 0), "wal") != 0)
-		return err_set(err, ENOTSUP, "'%s': this file system cannot hold a log beside it",
+		return err_set(err, ENOTSUP,
+		               "'%s': this file system does not support write-ahead logging",
 		               st->path);
 	return 0;
 }
 
-/* Every statement is prepared now: damage of the schema shows here and not in the middle of a
+/* Every statement is prepared now: a damaged schema is found here and not in the middle of a
  * tick. */
 static int prepare_all(struct store *st, struct err *err)
 {
-	for (enum statement q = 0; q < STATEMENT_COUNT; q++)
-		if (!statement_get(st, q, err))
-			return -err->code;
+	for (size_t i = 0; i < store_table_count; i++)
+		for (size_t q = 0; q < store_tables[i]->statement_count; q++)
+			if (!statement_get(st, &store_tables[i]->statements[q], err))
+				return -err->code;
 	return 0;
 }
 
@@ -59,7 +63,7 @@ static int set_up(struct store *st, bool is_new, struct err *err)
 		            err);
 	if (r == 0)
 		r = schema_apply(st->db, !st->is_brief, err);
-	/* Whose it is must be in the file itself: that is where others look first. */
+	/* The application id must be in the file itself: that is where others look first. */
 	if (r == 0 && is_new)
 		sqlite3_wal_checkpoint_v2(st->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 	if (r == 0 && !st->is_brief)
@@ -68,16 +72,19 @@ static int set_up(struct store *st, bool is_new, struct err *err)
 	return r;
 }
 
-/* A brief one makes its row with the first that it has to say. */
+/* A brief recorder adds its row with its first transaction. */
 static int begin_recording(struct store *st, struct err *err)
 {
-	int r = st->is_brief ? 0 : statement_run(st, Q_BEGIN, err);
+	int r;
 
-	if (r < 0 || st->is_brief)
+	if (st->is_brief)
+		return 0;
+	r = db_exec(st->db, "BEGIN IMMEDIATE", err);
+	if (r < 0)
 		return r;
-	r = recorder_begin(st, err);
+	r = recorder_table_begin(st, err);
 	if (r == 0)
-		r = statement_run(st, Q_COMMIT, err);
+		r = db_exec(st->db, "COMMIT", err);
 	if (!sqlite3_get_autocommit(st->db))
 		sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);
 	st->recorder_is_fresh = false;
@@ -104,19 +111,22 @@ static void close_database(struct store *st)
 	statements_done(st);
 	db_close(st->db);
 	st->db = NULL;
-	recorder_undo(st);
-	live_reset(st);
+	recorder_table_undo(st);
+	live_processes_reset(st);
+	vec_reset(&st->jobs.list);
+	map_reset(&st->jobs.index);
+	st->snapshots.keyframe.id = st->snapshots.open_keyframe = st->snapshots.last = 0;
 }
 
-/* To identities, and into the history. */
-printf_like(2, 3) static void tell(struct store *st, const char *fmt, ...)
+/* To the caller, and into the history. */
+printf_like(2, 3) static void report(struct store *st, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(st->notice, sizeof st->notice, fmt, ap);
 	va_end(ap);
-	memcpy(st->to_store, st->notice, sizeof st->to_store);
+	memcpy(st->own_event, st->notice, sizeof st->own_event);
 }
 
 static int set_aside(struct store *st, struct err *err)
@@ -132,8 +142,8 @@ static int set_aside(struct store *st, struct err *err)
 	if (r < 0)
 		return err_wrap(err, "set the damaged database aside");
 	st->set_aside_ns = now_ns;
-	tell(st, "the database was damaged (%s); it was set aside as '%s' and a new one begun", why,
-	     name);
+	report(st, "the database was damaged (%s); it was set aside as '%s' and a new one begun",
+	       why, name);
 	return 0;
 }
 
@@ -148,9 +158,9 @@ static int connect_locked(struct store *st, struct err *err)
 	return r < 0 ? r : open_database(st, err);
 }
 
-/* The directory may have been taken away under us, with all that was in it. One that was never
- * there is the caller's mistake. */
-static int bring_back_directory(const struct store *st, struct err *err)
+/* The directory may have been removed while we had it open. One that never existed is the caller's
+ * mistake. */
+static int restore_directory(const struct store *st, struct err *err)
 {
 	char path[sizeof st->path];
 	char *slash;
@@ -166,7 +176,7 @@ static int bring_back_directory(const struct store *st, struct err *err)
 int store_connect(struct store *st, struct err *err)
 {
 	char path[4096];
-	int r = st->is_open ? bring_back_directory(st, err) : 0;
+	int r = st->is_open ? restore_directory(st, err) : 0;
 
 	if (r < 0)
 		return r;
@@ -189,7 +199,7 @@ int store_connect(struct store *st, struct err *err)
 	return r;
 }
 
-/* Closing is done under the lock, too; without it, if its holder does not let go. */
+/* Closing is done under the lock, too; without it if its holder does not release it. */
 void store_disconnect(struct store *st)
 {
 	bool locked = st->write.fd >= 0 &&
@@ -231,7 +241,7 @@ int store_recover(struct store *st, int cause, struct err *err)
 	if (r == 0)
 		r = store_connect(st, err);
 	if (r == 0 && cause == -ESTALE)
-		tell(st, "%s; a new one was begun", why.msg);
+		report(st, "%s; a new one was begun", why.msg);
 	return r;
 }
 
@@ -261,11 +271,9 @@ int store_open(const struct store_options *o, struct store **ret, const char **r
 	return 0;
 }
 
-/* The totals of those still alive, the ends of everything open, and the log into the database. What
- * a brief one has to say here, the next recorder would find out by itself. */
-/* Emptying the log takes two waits for the disk, and whoever stops us waits for 5 s at most. On a
- * slow disk there is one, or none when the last was slow: the log stays, whole, for the next who
- * opens the store. What was promised to be on the disk is there already. */
+/* Emptying the log takes two waits for the disk, and whatever stops us waits for 5 s at most. On a
+ * slow disk there is one, or none when the last was slow: the log stays, whole, for the next one to
+ * open the store. What must be durable is on disk already. */
 static void end_log(struct store *st)
 {
 	struct err ignored;
@@ -277,19 +285,20 @@ static void end_log(struct store *st)
 	db_lock_drop(&st->write, DB_LOCK_WRITING);
 }
 
+/* The totals of live processes, the ends of everything open, and the log into the database. A brief
+ * recorder leaves its log. */
 static void end_recording(struct store *st)
 {
-	uint64_t wall_ns = st->snapshot ? st->snapshot_ns : clock_wall_ns();
+	const struct snapshots_put *s = &st->snapshots;
 	struct err ignored;
-	int r = transaction_begin(st, START_PATIENCE_NS, &ignored);
+	int r = transaction_begin(st, TRANSACTION_START_NS, &ignored);
 
 	if (r < 0)
 		return;
-	vec_each(&st->live, i)
-		if (r == 0)
-			r = live_flush_totals(st, &st->lives.at[*i], &ignored);
+	r = live_processes_flush_totals(st, &st->processes.live, &ignored);
 	if (r == 0)
-		r = recorder_finish(st, st->snapshot, wall_ns, st->live.len > 0, &ignored);
+		r = recorder_table_end(st, s->last, s->last ? s->wall_ns : clock_wall_ns(),
+		                       st->processes.live.len > 0, &ignored);
 	r = transaction_end(st, r, &ignored);
 	if (r == 0 && !st->is_brief)
 		end_log(st);
@@ -303,15 +312,11 @@ void store_close(struct store *st)
 		end_recording(st);
 	store_disconnect(st);
 	db_lock_close(&st->owner);
-	vec_done(&st->lives);
-	vec_done(&st->free_lives);
-	vec_done(&st->live);
-	vec_done(&st->next);
-	vec_done(&st->jobs);
-	map_done(&st->job_index);
-	map_done(&st->known);
-	map_done(&st->signals);
-	free(st->slots);
+	live_processes_done(&st->processes);
+	vec_done(&st->jobs.list);
+	map_done(&st->jobs.index);
+	map_done(&st->events.signals);
+	map_done(&st->statements);
 	free(st->kind);
 	free(st);
 }
@@ -320,12 +325,7 @@ const char *store_take_notice(struct store *st)
 {
 	if (!st->notice[0])
 		return NULL;
-	memcpy(st->told, st->notice, sizeof st->told);
+	memcpy(st->taken_notice, st->notice, sizeof st->taken_notice);
 	st->notice[0] = '\0';
-	return st->told;
-}
-
-int64_t store_snapshot_id(const struct store *st)
-{
-	return st->snapshot;
+	return st->taken_notice;
 }

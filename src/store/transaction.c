@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: MIT */
+#include "store/transaction.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "store/recorder_table.h"
 #include "store/store_handle.h"
 
+static const struct statement begin_statement = { "BEGIN IMMEDIATE" };
+static const struct statement commit_statement = { "COMMIT" };
+
 #define CHECKPOINT_PAGES 1024 /* 4 MiB of log */
-/* Whoever opens a store that nobody else has open reads the whole log, at some 2 µs a page; a short
- * job leaves two dozen. */
+/* The first to open a store reads the whole log, at some 2 µs per page; a short job leaves two
+ * dozen. */
 #define CHECKPOINT_PAGES_BRIEF 256
 #define SLOW_NS NS_PER_S
 #define TRUNCATE_PAGES 16384 /* 64 MiB */
@@ -28,9 +34,9 @@ static int begin(struct store *st, struct err *err)
 
 	if (has_moved(st->db))
 		return err_set(err, ESTALE, "'%s' was moved, removed or replaced", st->path);
-	r = statement_run(st, Q_BEGIN, err);
+	r = statement_run(st, &begin_statement, err);
 	if (r == 0 && !st->recorder)
-		r = recorder_begin(st, err);
+		r = recorder_table_begin(st, err);
 	return r;
 }
 
@@ -39,7 +45,7 @@ static void roll_back(struct store *st)
 	if (!sqlite3_get_autocommit(st->db))
 		sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);
 	if (st->recorder_is_fresh)
-		recorder_undo(st);
+		recorder_table_undo(st);
 	st->recorder_is_fresh = false;
 }
 
@@ -65,8 +71,8 @@ static int checkpoint_pages(const struct store *st)
 	return st->is_brief ? CHECKPOINT_PAGES_BRIEF : CHECKPOINT_PAGES;
 }
 
-/* Passive: it takes what readers allow and never waits for them. Past 64 MiB the log is cut, if
- * no reader is in the way at that moment. The caller holds the write lock. */
+/* Passive: it moves what readers allow and never waits for them. Above 64 MiB the log is truncated,
+ * if no reader is in the way at that moment. The caller holds the write lock. */
 void transaction_checkpoint(struct store *st, bool all)
 {
 	bool cut = all || st->wal_pages >= TRUNCATE_PAGES;
@@ -97,7 +103,7 @@ static void checkpoint_when_due(struct store *st)
 int transaction_end(struct store *st, int result, struct err *err)
 {
 	if (result == 0)
-		result = statement_run(st, Q_COMMIT, err);
+		result = statement_run(st, &commit_statement, err);
 	if (result < 0)
 		roll_back(st);
 	else
@@ -107,12 +113,12 @@ int transaction_end(struct store *st, int result, struct err *err)
 	return result;
 }
 
-/* SQLite would wait for the disk within the transaction, with synchronous=FULL; so the next one may
+/* With synchronous=FULL SQLite would wait for the disk within the transaction. This way others may
  * write meanwhile, and hundreds of jobs that end at once wait together instead of in a row. If
- * somebody else has moved the log into the database by now, he has waited for the disk himself.
+ * another recorder has moved the log into the database by now, it has waited for the disk itself.
  *
- * Not by SQLite's own call: that would bring the directory to the disk as well, each time. It does
- * so when it begins a log. */
+ * Not by SQLite's own call: that would sync the directory as well, each time. It does so when it
+ * begins a log. */
 int transaction_sync(struct store *st, struct err *err)
 {
 	char path[sizeof st->path + 8];

@@ -93,13 +93,13 @@ static void test_store__gives_its_memory_back_after_a_crowd(void **state)
 	struct store *st = s->store;
 
 	put_with_crowd(s, 1);
-	assert_true(st->lives.cap >= CROWD && st->known.cap >= CROWD);
+	assert_true(st->processes.lives.cap >= CROWD && st->processes.known.cap >= CROWD);
 	for (int i = 0; i < 4; i++)
 		put_with_crowd(s, CROWD / 4);
-	assert_true(st->lives.cap <= 64);
-	assert_true(st->live.cap <= VEC_SMALL && st->next.cap <= VEC_SMALL);
-	assert_true(st->free_lives.cap <= 64);
-	assert_int_equal(st->lives.len - st->free_lives.len, st->live.len);
+	assert_true(st->processes.lives.cap <= 64);
+	assert_true(st->processes.live.cap <= VEC_SMALL && st->processes.next.cap <= VEC_SMALL);
+	assert_true(st->processes.free.cap <= 64);
+	assert_int_equal(st->processes.lives.len - st->processes.free.len, st->processes.live.len);
 }
 
 static void test_store__writes_the_same_processes_on_when_the_crowd_has_gone(void **state)

@@ -140,9 +140,9 @@ static void retain(struct keyframe_view *sc, uint64_t downsampled_ns)
 	struct err err = { 0 };
 	bool more = true;
 
-	assert_int_equal(retain_begin(sc->st, &keep, sc->w.wall_ns, sc->w.boot_ns, &err), 0);
+	assert_int_equal(retention_begin(sc->st, &keep, sc->w.wall_ns, sc->w.boot_ns, &err), 0);
 	while (more)
-		assert_int_equal(retain_step(sc->st, &more, &err), 0);
+		assert_int_equal(retention_step(sc->st, &more, &err), 0);
 }
 
 static void test_retention__makes_means_of_gpus_and_forgets_them(void **state)

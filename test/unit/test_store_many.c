@@ -202,16 +202,16 @@ static void test_job_needs_disk__at_its_end_and_when_it_has_run_for_a_while(void
 	put_job(st, &w.jobs.at[0]);
 	w.interval_ns = 200 * NS_PER_MS;
 	world_tick(&w);
-	assert_false(job_needs_disk(st, &w.snap));
+	assert_false(job_table_needs_disk(st, &w.snap));
 	world_put(&w, st); /* 0.4 s */
 	world_tick(&w);    /* 0.6 s */
-	assert_true(job_needs_disk(st, &w.snap));
+	assert_true(job_table_needs_disk(st, &w.snap));
 	world_put(&w, st);
 	world_tick(&w);
-	assert_false(job_needs_disk(st, &w.snap));
+	assert_false(job_table_needs_disk(st, &w.snap));
 	end(&w.jobs.at[0], JOB_FAILED);
 	world_tick(&w);
-	assert_true(job_needs_disk(st, &w.snap));
+	assert_true(job_table_needs_disk(st, &w.snap));
 	store_close(st);
 	world_done(&w);
 	world_rmdir(dir);
@@ -222,14 +222,14 @@ static void assert_rows(struct store *st, const struct world *w)
 	struct err err = { 0 };
 
 	for (size_t i = 0; i < w->jobs.len; i++) {
-		const struct job_seen *seen = job_find_seen(st, w->jobs.at[i].id);
+		const struct job_seen *seen = job_table_seen(st, w->jobs.at[i].id);
 
 		assert_non_null(seen);
 		assert_string_equal(seen->id, w->jobs.at[i].id);
-		assert_int_equal(seen->row, job_find(st, w->jobs.at[i].id, &err));
+		assert_int_equal(seen->row, job_table_find(st, w->jobs.at[i].id, &err));
 		assert_int_equal(seen->status, w->jobs.at[i].status);
 	}
-	assert_null(job_find_seen(st, "somebody-else"));
+	assert_null(job_table_seen(st, "somebody-else"));
 }
 
 static void test_job_find_seen__knows_each_of_many_also_when_others_are_forgotten(void **state)
@@ -252,9 +252,9 @@ static void test_job_find_seen__knows_each_of_many_also_when_others_are_forgotte
 	end(&w.jobs.at[3], JOB_FAILED);
 	world_put(&w, st);
 	assert_rows(st, &w);
-	assert_null(job_find_seen(st, "j0"));
-	job_forget(st);
-	assert_null(job_find_seen(st, w.jobs.at[0].id));
+	assert_null(job_table_seen(st, "j0"));
+	job_table_roll_back(st);
+	assert_null(job_table_seen(st, w.jobs.at[0].id));
 	world_put(&w, st);
 	assert_rows(st, &w);
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM job"), MANY);

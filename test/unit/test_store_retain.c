@@ -68,10 +68,10 @@ static void retain_all(struct store *st, const struct store_retention *keep, uin
 	bool more = true;
 	int steps = 0;
 
-	if (retain_begin(st, keep, wall_ns, boot_ns, &err) < 0)
+	if (retention_begin(st, keep, wall_ns, boot_ns, &err) < 0)
 		fail_msg("%s", err.msg);
 	while (more) {
-		if (retain_step(st, &more, &err) < 0)
+		if (retention_step(st, &more, &err) < 0)
 			fail_msg("%s", err.msg);
 		assert_true(++steps < 10000);
 	}

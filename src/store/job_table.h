@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* job_table.h - rows of jobs, and what was last written of each. */
+#pragma once
+
+#include "base/map.h"
+#include "model/snapshot.h"
+#include "sqlite/db.h"
+
+struct store;
+struct index_list;
+
+/* A job as it was last written. */
+struct job_seen {
+	char id[JOB_ID_MAX];
+	int64_t row;             /* job.id */
+	uint64_t facts, figures; /* hashes */
+	enum job_status status;
+	bool is_durable; /* its start is on disk */
+	bool is_sampled;
+	bool has_ended; /* in the current transaction: its sums are due */
+};
+
+struct jobs_seen {
+	VEC(struct job_seen) list;
+	struct map index; /* hash of an id → index in the list */
+	bool is_unsure;   /* some were forgotten: others may be running */
+};
+
+int job_table_put_one(struct store *st, const struct job *job, struct err *err) must_check;
+/* Of one that ended in this transaction: what its recorder did not measure, from its processes. */
+int job_table_sum(struct store *st, const struct job *job, const struct index_list *alive,
+                  struct err *err) must_check;
+/* Whether a job ends with this snapshot. */
+bool job_table_ends(const struct store *st, const struct snapshot *snap);
+/* … or has run for a while and its start is not on disk yet: that must survive a power cut. */
+bool job_table_needs_disk(const struct store *st, const struct snapshot *snap);
+void job_table_mark_durable(struct store *st);
+bool job_table_has_running(const struct store *st); /* or may have */
+void job_table_roll_back(struct store *st);         /* after a rollback: what was written is not */
+int64_t job_table_find(struct store *st, const char *id, struct err *err)
+	must_check; /* job.id, 0: none, or -errno */
+int64_t job_table_add(struct store *st, const char *id, struct err *err)
+	must_check;                                                      /* an empty row */
+struct job_seen *job_table_seen(const struct store *st, const char *id); /* NULL: not put yet */
+/* job.id of the snapshot's job, 0 when there is none, or -errno. */
+int64_t job_table_row(struct store *st, const struct snapshot *snap, int32_t job, struct err *err)
+	must_check;
+
+/* For views: the name of a status, and of a quality, by the number in `column`. */
+void job_table_put_status(struct buf *sql, const char *column);
+void job_table_put_quality(struct buf *sql, const char *column);

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: MIT */
+/* The processes of a snapshot against those of the one before. Both are in the order of their
+ * pids, so one walk pairs them; only what changed is written. The list of live processes is replaced
+ * on commit only: after a rollback the next snapshot is compared with what is really stored. */
+#include "store/live_processes.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "store/process_table.h"
+#include "store/sample_table.h"
+#include "store/store_handle.h"
+
+#define LIVES_MAX PROCS_MAX
+#define LIVES_SMALL 1024    /* a pool of this size may well be mostly free */
+#define NO_JOB 1            /* in place of the hash of a job */
+#define KNOWN_DEAD_MAX 4096 /* above it the cache keeps live processes only */
+
+static_assert(PROC_RSS == 0, "the first cell of a metric is the resident memory");
+
+static void read_process(const struct store *st, const struct proc_snap *p, struct reading *to)
+{
+	to->present = p->s.r.present;
+	to->cpu_time_ns = readings_or(&p->s.r, PROC_CPU_TIME, 0);
+	memcpy(&to->cpu_ratio, &p->cpu_ratio, sizeof to->cpu_ratio);
+	to->state = (unsigned char)p->s.state;
+	for (size_t i = 0; i < CELL_METRICS; i++)
+		to->value[i] = p->s.r.value[st->columns.cell[i]];
+}
+
+static void make_cells(const struct store *st, const struct reading *from,
+                       int64_t cells[CELL_COUNT])
+{
+	double cpu_ratio;
+
+	memcpy(&cpu_ratio, &from->cpu_ratio, sizeof cpu_ratio);
+	cells[CELL_STATE] = column_state_code((char)from->state);
+	cells[CELL_CPU] = column_ratio(cpu_ratio);
+	for (size_t i = 0; i < CELL_METRICS; i++) {
+		uint8_t id = st->columns.cell[i];
+
+		cells[CELL_FIRST_METRIC + i] = from->present >> id & 1
+		                                       ? column_value(&proc_metrics[id],
+		                                                      from->value[i])
+		                                       : COLUMN_ABSENT;
+	}
+}
+
+static void read_totals(const struct store *st, const struct proc_readings *r, struct life *life)
+{
+	for (size_t i = 0; i < TOTAL_METRICS; i++) {
+		uint8_t id = st->columns.total[i];
+
+		if (readings_has(r, id))
+			life->total[i] = column_value(&proc_metrics[id], r->value[id]);
+	}
+}
+
+int64_t live_processes_new_id(struct store *st, struct err *err)
+{
+	int64_t id = st->processes.next_process ? st->processes.next_process
+	                                        : process_table_next_id(st, err);
+
+	if (id < 0)
+		return id;
+	/* A process of this keyframe may have the same slot, from a million processes ago. */
+	while (st->processes.slots && st->processes.slots[id % SCHEMA_SLOTS / 64] >> (id % 64) & 1)
+		id++;
+	st->processes.next_process = id + 1;
+	return id;
+}
+
+static bool slot_is_free(const struct store *st, int64_t proc)
+{
+	return !(st->processes.slots[proc % SCHEMA_SLOTS / 64] >> (proc % 64) & 1);
+}
+
+static void slot_take(struct store *st, int64_t proc)
+{
+	st->processes.slots[proc % SCHEMA_SLOTS / 64] |= UINT64_C(1) << (proc % 64);
+}
+
+static const char *job_name(const struct snapshot *snap, int32_t job)
+{
+	return job >= 0 && (size_t)job < snap->jobs.len ? snap->jobs.at[job].id : NULL;
+}
+
+static uint64_t job_hash(const struct snapshot *snap, const struct proc_snap *p)
+{
+	const char *name = job_name(snap, p->job);
+
+	return name ? hash_bytes(HASH_SEED ^ p->sheet, name, strlen(name)) : NO_JOB;
+}
+
+static uint64_t command_hash(const struct snapshot *snap, const struct proc_sample *s)
+{
+	uint64_t h = hash_bytes(HASH_SEED ^ s->uid, s->comm, COMM_LEN);
+
+	return hash_bytes(h, snapshot_text(snap, s->command), s->command.len);
+}
+
+/* The kernel reports it in ticks. A process of a job did not begin before the job or before its
+ * parent, whose start may be known more precisely. */
+static double start_of(struct store *st, const struct snapshot *snap, const struct proc_snap *p)
+{
+	uint64_t began_ns = snap->wall_ns - MIN(p->age_ns, snap->wall_ns);
+
+	if (p->job < 0 || (size_t)p->job >= snap->jobs.len)
+		return db_time(began_ns);
+	began_ns = snapshot_hold_to_job(&snap->jobs.at[p->job], began_ns);
+	return MAX(db_time(began_ns),
+	           process_table_parent_started(st, p->s.ppid, db_time(began_ns + NS_PER_TICK)));
+}
+
+static int add_process(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
+                       struct life *life, struct err *err)
+{
+	const struct process_row row = {
+		.id = p->s.id,
+		.ppid = p->s.ppid,
+		.first = st->snapshots.next,
+		.job_id = job_name(snap, p->job),
+		.sheet = p->sheet,
+		.uid = p->s.uid,
+		.started = start_of(st, snap, p),
+		.comm = p->s.comm,
+		.command = snapshot_text(snap, p->s.command),
+		.command_len = MIN(p->s.command.len, COMMAND_MAX),
+	};
+	int64_t id = process_table_add(st, &row, err);
+
+	if (id < 0)
+		return (int)id;
+	life->proc = id;
+	return 0;
+}
+
+static int begin_process(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
+                         struct life *life, struct err *err)
+{
+	/* An event may have made a row for it before it was first seen. */
+	int64_t found = st->snapshots.last ? process_table_find(st, p->s.id, true, err) : 0;
+	int r;
+
+	if (found < 0)
+		return (int)found;
+	memcpy(life->comm, p->s.comm, COMM_LEN);
+	if (found && slot_is_free(st, found)) {
+		life->proc = found;
+		r = process_table_set_seen(st, found, st->snapshots.next, err);
+	} else {
+		life->command_hash = command_hash(snap, &p->s);
+		life->job_hash = job_hash(snap, p);
+		r = add_process(st, snap, p, life, err);
+	}
+	if (r == 0)
+		map_put(&st->processes.known, proc_key(p->s.id), (uint64_t)life->proc);
+	return r;
+}
+
+static int put_base(struct store *st, struct life *life, const int64_t cells[CELL_COUNT],
+                    struct err *err)
+{
+	memcpy(life->base, cells, sizeof life->base);
+	memcpy(life->last, cells, sizeof life->last);
+	life->has_changed = false;
+	slot_take(st, life->proc);
+	st->snapshots.keyframe.changes += st->snapshots.keyframe.at > 0; /* born within it */
+	return sample_table_put_base(st, st->snapshots.keyframe.id, life->proc, cells, err);
+}
+
+static int put_change(struct store *st, struct life *life, const int64_t cells[CELL_COUNT],
+                      struct err *err)
+{
+	struct keyframe *k = &st->snapshots.keyframe;
+	int r = life->has_changed ? 0 : sample_table_set_changed(st, k->id, life->proc, k->at, err);
+
+	if (r < 0)
+		return r;
+	life->has_changed = true;
+	memcpy(life->last, cells, sizeof life->last);
+	k->changes++;
+	return sample_table_put_change(st, sample_table_id(k->id, life->proc, k->at), life->base,
+	                               cells, err);
+}
+
+/* These change whenever a process runs, which its CPU cell already shows. */
+static bool is_noise(uint8_t id)
+{
+	return id == PROC_CPU_TIME || id == PROC_MINOR_FAULTS;
+}
+
+/* Details are kept for processes of jobs only: for all others the totals at the end are enough. */
+static int put_detail(struct store *st, struct life *life, const struct proc_snap *p, bool is_full,
+                      struct err *err)
+{
+	int64_t values[DETAIL_METRICS];
+	bool any = false;
+	uint64_t hash = HASH_SEED;
+
+	for (size_t i = 0; i < DETAIL_METRICS; i++) {
+		uint8_t id = st->columns.detail[i];
+
+		values[i] = readings_has(&p->s.r, id)
+		                    ? column_value(&proc_metrics[id], p->s.r.value[id])
+		                    : COLUMN_ABSENT;
+		any = any || values[i] >= 0;
+		if (!is_noise(id))
+			hash = hash_bytes(hash, &values[i], sizeof values[i]);
+	}
+	if (!any || (hash == life->detail_hash && !is_full))
+		return 0;
+	life->detail_hash = hash;
+	return sample_table_put_detail(
+		st,
+		sample_table_id(st->snapshots.keyframe.id, life->proc, st->snapshots.keyframe.at),
+		values, err);
+}
+
+static uint64_t totals_hash(const struct life *life)
+{
+	uint64_t h = hash_bytes(HASH_SEED ^ (uint64_t)life->max_cpu, life->total,
+	                        sizeof life->total);
+
+	return hash_bytes(h, &life->max_rss_kib, sizeof life->max_rss_kib);
+}
+
+static int flush_totals(struct store *st, struct life *life, struct err *err)
+{
+	uint64_t hash = totals_hash(life);
+
+	if (hash == life->totals_hash)
+		return 0;
+	life->totals_hash = hash;
+	return process_table_set_totals(
+		st, life->proc,
+		&(const struct process_totals){ life->max_cpu, life->max_rss_kib, life->total, 0 },
+		err);
+}
+
+int live_processes_flush_totals(struct store *st, const struct index_list *list, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < list->len; i++)
+		r = flush_totals(st, &st->processes.lives.at[list->at[i]], err);
+	return r;
+}
+
+/* "[name]" stands for a missing command line; a process that is ending has lost its own. */
+static bool has_command_line(const struct snapshot *snap, const struct proc_sample *s)
+{
+	return s->command.len && snapshot_text(snap, s->command)[0] != '[';
+}
+
+static int put_command(struct store *st, const struct snapshot *snap, const struct proc_sample *s,
+                       struct life *life, struct err *err)
+{
+	uint64_t hash = command_hash(snap, s);
+
+	memcpy(life->comm, s->comm, COMM_LEN);
+	if (hash == life->command_hash)
+		return 0;
+	life->command_hash = hash;
+	return process_table_set_command(st, life->proc, s->uid, s->comm,
+	                                 snapshot_text(snap, s->command), s->command.len,
+	                                 !has_command_line(snap, s), err);
+}
+
+/* Its identity may change too: exec gives it another command, and its job may become known late. The
+ * command line is compared when the name differs and at keyframes: hashing a thousand of them
+ * every tick costs more than all the rest. */
+static int put_identity(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
+                        struct life *life, bool is_keyframe, struct err *err)
+{
+	uint64_t job = p->job >= 0 || life->job_hash != NO_JOB ? job_hash(snap, p) : NO_JOB;
+	int r = 0;
+
+	if (is_keyframe || memcmp(life->comm, p->s.comm, COMM_LEN) != 0)
+		r = put_command(st, snap, &p->s, life, err);
+	if (r < 0 || job == life->job_hash)
+		return r;
+	life->job_hash = job;
+	return process_table_set_job(st, life->proc, job_name(snap, p->job), p->sheet, err);
+}
+
+static int put_cells(struct store *st, const struct proc_snap *p, const struct reading *reading,
+                     struct life *life, bool is_full, struct err *err)
+{
+	int64_t cells[CELL_COUNT];
+	int r = 0;
+
+	life->reading = *reading;
+	make_cells(st, reading, cells);
+	read_totals(st, &p->s.r, life);
+	life->max_rss_kib = MAX(life->max_rss_kib, cells[CELL_FIRST_METRIC]);
+	if (st->snapshots.keyframe.at == 0)
+		r = flush_totals(st, life, err);
+	if (r < 0)
+		return r;
+	if (is_full)
+		return put_base(st, life, cells, err);
+	return memcmp(cells, life->last, sizeof cells) ? put_change(st, life, cells, err) : 0;
+}
+
+/* An idle moment before it was first seen does not show how busy it was. */
+static void take_max_cpu(struct life *life, const struct proc_snap *p, bool is_new)
+{
+	int64_t cpu = column_ratio(p->cpu_ratio);
+
+	if (cpu > 0 || !is_new)
+		life->max_cpu = MAX(life->max_cpu, cpu);
+}
+
+static int put_process(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
+                       struct life *life, bool is_new, struct err *err)
+{
+	bool is_full = is_new || st->snapshots.keyframe.at == 0;
+	struct reading reading = { 0 };
+	int r = put_identity(st, snap, p, life, is_full, err);
+
+	if (r < 0)
+		return r;
+	read_process(st, p, &reading);
+	take_max_cpu(life, p, is_new);
+	if (is_full || memcmp(&reading, &life->reading, sizeof reading) != 0)
+		r = put_cells(st, p, &reading, life, is_full, err);
+	if (r == 0 && p->job >= 0)
+		r = put_detail(st, life, p, is_full, err);
+	return r;
+}
+
+/* There are never more than PROCS_MAX: the snapshot has no more, and the pool grows with it. */
+static void push_index(struct index_list *list, uint32_t index)
+{
+	uint32_t *slot = vec_push(list, 2 * LIVES_MAX);
+
+	if (slot)
+		*slot = index;
+}
+
+static uint32_t new_life(struct store *st, struct proc_id id)
+{
+	uint32_t at;
+
+	if (st->processes.free.len) {
+		at = st->processes.free.at[--st->processes.free.len];
+	} else {
+		at = (uint32_t)st->processes.lives.len;
+		vec_push(&st->processes.lives, 2 * LIVES_MAX);
+	}
+	st->processes.lives.at[at] = (struct life){ .id = id,
+		                                    .max_cpu = COLUMN_ABSENT,
+		                                    .max_rss_kib = COLUMN_ABSENT };
+	for (size_t i = 0; i < TOTAL_METRICS; i++)
+		st->processes.lives.at[at].total[i] = COLUMN_ABSENT;
+	return at;
+}
+
+/* It was there at the previous snapshot and no longer is. */
+static int end_life(struct store *st, struct life *life, const struct snapshot *snap,
+                    struct err *err)
+{
+	double ended = snap->procs_complete ? db_time(snap->wall_ns)
+	                                    : 0; /* else only out of sight */
+	int r = flush_totals(st, life, err);
+
+	return r < 0 ? r : process_table_set_last(st, life->proc, st->snapshots.last, ended, err);
+}
+
+/* The next of those written before; all with lower pids have ended. New when none has this pid. */
+static int match_life(struct store *st, const struct snapshot *snap, struct proc_id id, size_t *at,
+                      uint32_t *ret, bool *ret_is_new, struct err *err)
+{
+	for (; *at < st->processes.live.len; (*at)++) {
+		struct life *life = &st->processes.lives.at[st->processes.live.at[*at]];
+		int r;
+
+		if (life->id.pid > id.pid)
+			break;
+		if (proc_id_eq(life->id, id)) {
+			*ret = st->processes.live.at[(*at)++];
+			*ret_is_new = false;
+			return 0;
+		}
+		r = end_life(st, life, snap, err);
+		if (r < 0)
+			return r;
+	}
+	*ret = new_life(st, id);
+	*ret_is_new = true;
+	return 0;
+}
+
+static int put_one(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
+                   size_t *at, struct err *err)
+{
+	struct life *life;
+	uint32_t index;
+	bool is_new;
+	int r = match_life(st, snap, p->s.id, at, &index, &is_new, err);
+
+	if (r < 0)
+		return r;
+	push_index(&st->processes.next, index);
+	life = &st->processes.lives.at[index];
+	if (is_new) {
+		life->is_fresh = true;
+		r = begin_process(st, snap, p, life, err);
+	}
+	return r < 0 ? r : put_process(st, snap, p, life, is_new, err);
+}
+
+int live_processes_put(struct store *st, const struct snapshot *snap, struct err *err)
+{
+	size_t at = 0;
+	int r;
+
+	vec_reset(&st->processes.next);
+	if (st->snapshots.keyframe.at == 0) {
+		if (!st->processes.slots)
+			st->processes.slots = xcalloc(SCHEMA_SLOTS / 64,
+			                              sizeof *st->processes.slots);
+		else
+			memset(st->processes.slots, 0, SCHEMA_SLOTS / 8);
+		vec_each(&st->processes.live, i)
+			slot_take(st, st->processes.lives.at[*i].proc);
+	}
+	if (!vec_reserve(&st->processes.next, snap->procs.len, LIVES_MAX))
+		return err_set(err, E2BIG, "%zu processes are too many", snap->procs.len);
+	vec_each(&snap->procs, p) {
+		r = put_one(st, snap, p, &at, err);
+		if (r < 0)
+			return r;
+	}
+	for (; at < st->processes.live.len; at++) {
+		r = end_life(st, &st->processes.lives.at[st->processes.live.at[at]], snap, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static void free_unless_next(struct store *st)
+{
+	size_t at = 0;
+
+	/* Both are in the order of pids; one that is in both is there with the same index. */
+	vec_each(&st->processes.live, i) {
+		pid_t pid = st->processes.lives.at[*i].id.pid;
+
+		while (at < st->processes.next.len &&
+		       st->processes.lives.at[st->processes.next.at[at]].id.pid < pid)
+			at++;
+		if (at < st->processes.next.len && st->processes.next.at[at] == *i)
+			continue;
+		push_index(&st->processes.free, *i);
+	}
+}
+
+/* After a storm: packs those that are left, in the order of their pids. */
+static void move_together(struct store *st)
+{
+	typeof(st->processes.lives) left = { 0 };
+
+	vec_reserve(&left, st->processes.live.len, LIVES_MAX);
+	vec_each(&st->processes.live, i) {
+		left.at[left.len] = st->processes.lives.at[*i];
+		*i = (uint32_t)left.len++;
+	}
+	vec_done(&st->processes.lives);
+	st->processes.lives = left;
+	vec_done(&st->processes.free);
+	vec_shrink(&st->processes.live);
+}
+
+void live_processes_commit(struct store *st)
+{
+	struct index_list swap;
+
+	free_unless_next(st);
+	vec_each(&st->processes.next, i)
+		st->processes.lives.at[*i].is_fresh = false;
+	swap = st->processes.live;
+	st->processes.live = st->processes.next;
+	st->processes.next = swap;
+	vec_relax(&st->processes.next);
+	if (st->processes.lives.len > LIVES_SMALL &&
+	    st->processes.live.len < st->processes.lives.len / 4)
+		move_together(st);
+	live_processes_trim_known(st);
+}
+
+void live_processes_trim_known(struct store *st)
+{
+	if (st->processes.known.len <= 2 * st->processes.live.len + KNOWN_DEAD_MAX)
+		return;
+	map_reset(&st->processes.known);
+	vec_each(&st->processes.live, i)
+		map_put(&st->processes.known, proc_key(st->processes.lives.at[*i].id),
+		        (uint64_t)st->processes.lives.at[*i].proc);
+	map_shrink(&st->processes.known);
+}
+
+void live_processes_roll_back(struct store *st)
+{
+	vec_each(&st->processes.next, i)
+		if (st->processes.lives.at[*i].is_fresh)
+			push_index(&st->processes.free, *i);
+	vec_reset(&st->processes.next);
+	map_reset(&st->processes.known);
+	vec_each(&st->processes.live, i) {
+		struct life *life = &st->processes.lives.at[*i];
+
+		life->command_hash = life->job_hash = life->totals_hash = life->detail_hash = 0;
+		map_put(&st->processes.known, proc_key(life->id), (uint64_t)life->proc);
+	}
+	st->snapshots.keyframe.id = 0;
+	st->processes.next_process = 0;
+}
+
+void live_processes_reset(struct store *st)
+{
+	struct live_processes *l = &st->processes;
+
+	vec_reset(&l->lives);
+	vec_reset(&l->free);
+	vec_reset(&l->live);
+	vec_reset(&l->next);
+	map_reset(&l->known);
+	l->next_process = 0;
+}
+
+void live_processes_done(struct live_processes *l)
+{
+	vec_done(&l->lives);
+	vec_done(&l->free);
+	vec_done(&l->live);
+	vec_done(&l->next);
+	map_done(&l->known);
+	free(l->slots);
+}
+
+const struct index_list *live_processes_at(const struct store *st, const struct snapshot *snap)
+{
+	return snap->events_only ? &st->processes.live : &st->processes.next;
+}
+
+int64_t live_processes_find_pid(const struct store *st, const struct index_list *list, pid_t pid)
+{
+	size_t low = 0, high = list->len;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct life *life = &st->processes.lives.at[list->at[mid]];
+
+		if (life->id.pid == pid)
+			return life->proc;
+		if (life->id.pid < pid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return 0;
+}

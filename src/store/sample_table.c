@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/sample_table.h"
+
+#include "store/schema.h"
+#include "store/store_handle.h"
+
+static const struct migration migrations[] = {
+	{ 1,
+	  "CREATE TABLE sample_base(id INTEGER PRIMARY KEY, proc INTEGER NOT NULL, changed INTEGER,"
+	  " state INTEGER,"
+	  " cpu INTEGER);"
+	  "CREATE TABLE sample_change(id INTEGER PRIMARY KEY, state INTEGER, cpu INTEGER);"
+	  "CREATE TABLE sample_detail(id INTEGER PRIMARY KEY);"
+	  "CREATE TABLE sample_range(id INTEGER PRIMARY KEY, cpu_min INTEGER, cpu_max INTEGER);",
+	  NULL },
+	{ 0 },
+};
+
+static const struct table_stat stats[] = {
+	{ "sample_base", NULL, "5000" },
+	{ "sample_change", NULL, "100000" },
+	{ 0 },
+};
+
+static void build_put_base(struct buf *sql)
+{
+	struct columns all = columns_all();
+
+	buf_puts(sql, "INSERT INTO sample_base(id, proc, state, cpu");
+	statement_put_columns(sql, proc_metrics, all.cell, CELL_METRICS, "", "");
+	statement_put_values(sql, 2 + CELL_COUNT);
+}
+
+static void build_put_change(struct buf *sql)
+{
+	struct columns all = columns_all();
+
+	buf_puts(sql, "INSERT INTO sample_change(id, state, cpu");
+	statement_put_columns(sql, proc_metrics, all.cell, CELL_METRICS, "", "");
+	statement_put_values(sql, 1 + CELL_COUNT);
+}
+
+static void build_put_detail(struct buf *sql)
+{
+	struct columns all = columns_all();
+
+	buf_puts(sql, "INSERT INTO sample_detail(id");
+	statement_put_columns(sql, proc_metrics, all.detail, DETAIL_METRICS, "", "");
+	statement_put_values(sql, 1 + DETAIL_METRICS);
+}
+
+static void build_put_range(struct buf *sql)
+{
+	struct columns all = columns_all();
+
+	buf_puts(sql, "INSERT INTO sample_range(id, cpu_min");
+	statement_put_columns(sql, proc_metrics, all.cell, CELL_METRICS, "", "_min");
+	buf_puts(sql, ", cpu_max");
+	statement_put_columns(sql, proc_metrics, all.cell, CELL_METRICS, "", "_max");
+	statement_put_values(sql, 1 + 2 * (CELL_COUNT - CELL_CPU));
+}
+
+enum { PUT_BASE, PUT_CHANGE, SET_CHANGED, PUT_DETAIL, PUT_RANGE };
+
+static const struct statement statements[] = {
+	[PUT_BASE] = { .build = build_put_base },
+	[PUT_CHANGE] = { .build = build_put_change },
+	[SET_CHANGED] = { "UPDATE sample_base SET changed = ?2 WHERE id = ?1" },
+	[PUT_DETAIL] = { .build = build_put_detail },
+	[PUT_RANGE] = { .build = build_put_range },
+};
+
+int64_t sample_table_id(int64_t keyframe, int64_t proc, int64_t at)
+{
+	return (keyframe + proc % SCHEMA_SLOTS) << SCHEMA_AT_BITS | at;
+}
+
+int sample_table_put_base(struct store *st, int64_t keyframe, int64_t proc,
+                          const int64_t cells[CELL_COUNT], struct err *err)
+{
+	sqlite3_stmt *stmt = statement_get(st, &statements[PUT_BASE], err);
+
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, keyframe + proc % SCHEMA_SLOTS);
+	sqlite3_bind_int64(stmt, 2, proc);
+	for (int i = 0; i < CELL_COUNT; i++)
+		db_bind_or_null(stmt, 3 + i, cells[i]);
+	return db_run(stmt, err);
+}
+
+/* NULL: the cell equals the one in the keyframe's row; -1: it is absent now. */
+int sample_table_put_change(struct store *st, int64_t id, const int64_t base[CELL_COUNT],
+                            const int64_t cells[CELL_COUNT], struct err *err)
+{
+	sqlite3_stmt *stmt = statement_get(st, &statements[PUT_CHANGE], err);
+
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, id);
+	for (int i = 0; i < CELL_COUNT; i++) {
+		if (cells[i] == base[i])
+			sqlite3_bind_null(stmt, 2 + i);
+		else
+			sqlite3_bind_int64(stmt, 2 + i, cells[i]);
+	}
+	return db_run(stmt, err);
+}
+
+int sample_table_set_changed(struct store *st, int64_t keyframe, int64_t proc, int64_t at,
+                             struct err *err)
+{
+	sqlite3_stmt *stmt = statement_get(st, &statements[SET_CHANGED], err);
+
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, keyframe + proc % SCHEMA_SLOTS);
+	sqlite3_bind_int64(stmt, 2, at);
+	return db_run(stmt, err);
+}
+
+int sample_table_put_detail(struct store *st, int64_t id, const int64_t values[DETAIL_METRICS],
+                            struct err *err)
+{
+	sqlite3_stmt *stmt = statement_get(st, &statements[PUT_DETAIL], err);
+
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, id);
+	for (int i = 0; i < (int)DETAIL_METRICS; i++)
+		db_bind_or_null(stmt, 2 + i, values[i]);
+	return db_run(stmt, err);
+}
+
+/* Extremes of values that stayed the same are left out. */
+int sample_table_put_range(struct store *st, int64_t id, const int64_t min[CELL_COUNT],
+                           const int64_t max[CELL_COUNT], struct err *err)
+{
+	sqlite3_stmt *stmt = statement_get(st, &statements[PUT_RANGE], err);
+
+	if (!stmt)
+		return -err->code;
+	sqlite3_bind_int64(stmt, 1, id);
+	for (int i = CELL_CPU; i < CELL_COUNT; i++) {
+		int at = 2 + i - CELL_CPU;
+
+		db_bind_or_null(stmt, at, min[i] < max[i] ? min[i] : COLUMN_ABSENT);
+		db_bind_or_null(stmt, at + CELL_COUNT - CELL_CPU,
+		                min[i] < max[i] ? max[i] : COLUMN_ABSENT);
+	}
+	return db_run(stmt, err);
+}
+
+static int add_columns(sqlite3 *db, struct err *err)
+{
+	static const char *const tables[][2] = { { "sample_base", "" },
+		                                 { "sample_change", "" },
+		                                 { "sample_range", "_min" },
+		                                 { "sample_range", "_max" } };
+	struct columns all = columns_all();
+	int r = schema_add_metrics(db, "sample_detail", proc_metrics, all.detail, DETAIL_METRICS,
+	                           "", err);
+
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(tables); i++)
+		r = schema_add_metrics(db, tables[i][0], proc_metrics, all.cell, CELL_METRICS,
+		                       tables[i][1], err);
+	return r;
+}
+
+#define CELL "coalesce(x.%s, w.%s, b.%s)"
+
+/* A cell: what the change of this snapshot says, or the latest before, or else the keyframe's row.
+ * -1 in a change is "absent". */
+static void put_cell(struct buf *sql, const char *c, const char *shown, const char *key)
+{
+	buf_printf(sql, ", CASE " CELL " WHEN -1 THEN NULL ELSE " CELL "%s END AS %s", c, c, c, c,
+	           c, c, shown, key);
+}
+
+static void put_cell_metric(struct buf *sql, enum proc_metric id)
+{
+	char name[COLUMN_NAME_MAX];
+
+	column_name(&proc_metrics[id], name);
+	put_cell(sql, name, column_scale(&proc_metrics[id]), proc_metrics[id].key);
+}
+
+/* Both ways through the join must stay open to the planner: from a snapshot over its keyframe's
+ * range of base rows to the processes, and from processes over their lives' snapshots to one base
+ * row each.
+ *
+ * Changes are found by id. Most processes have none in a keyframe, which b.changed shows; busy ones
+ * have one at every snapshot (x), next to the one before, so that SQLite only steps forward; it
+ * searches (w) for the few in between. */
+static void put_process_metrics(struct buf *sql)
+{
+	buf_printf(sql,
+	           "CREATE VIEW process_metrics AS SELECT s.id << %d | (p.id & %lld) AS id,"
+	           " s.id AS snapshot_id, p.pid AS pid, p.ppid AS ppid, p.command AS command,"
+	           " substr('%s', coalesce(x.state, w.state, b.state) + 1, 1) AS state",
+	           SCHEMA_SLOT_BITS, (long long)SCHEMA_SLOTS - 1, column_states);
+	put_cell(sql, "cpu", "/10.0", "cpu_percent");
+	put_cell_metric(sql, PROC_RSS);
+	put_cell_metric(sql, PROC_VMS);
+	put_cell_metric(sql, PROC_THREADS);
+	put_cell_metric(sql, PROC_FDS);
+	buf_printf(sql,
+	           ", s.boot_us/1e6 - p.start_ticks/%d.0 AS age_seconds, p.job_id AS job_id,"
+	           " p.sheet AS sheet_num, coalesce(p.syscall_counts, '{}') AS syscall_counts,"
+	           " coalesce(p.syscall_time_pct, '{}') AS syscall_time_pct"
+	           " FROM snapshot s JOIN sample_base b JOIN process p ON p.id = b.proc"
+	           " AND b.id BETWEEN s.kf AND s.kf + %lld AND b.id = s.kf + (p.id & %lld)"
+	           " AND p.first <= s.id AND s.id <= coalesce(p.last, 9223372036854775807)"
+	           " LEFT JOIN sample_change x ON x.id ="
+	           " CASE WHEN b.changed <= s.at THEN (b.id << %d) + s.at END"
+	           " LEFT JOIN sample_change w ON w.id ="
+	           " CASE WHEN x.id IS NULL AND b.changed <= s.at THEN"
+	           " (SELECT y.id FROM sample_change y WHERE y.id >= b.id << %d"
+	           " AND y.id < (b.id << %d) + s.at ORDER BY y.id DESC LIMIT 1) END",
+	           TICKS_PER_S, (long long)SCHEMA_SLOTS - 1, (long long)SCHEMA_SLOTS - 1,
+	           SCHEMA_AT_BITS, SCHEMA_AT_BITS, SCHEMA_AT_BITS);
+}
+
+/* The extremes within a minute, of values that changed in it. */
+static void put_process_ranges(struct buf *sql)
+{
+	struct columns all = columns_all();
+
+	buf_printf(sql,
+	           "CREATE VIEW process_ranges AS SELECT s.id << %d | (p.id & %lld) AS id,"
+	           " s.id AS snapshot_id, s.time AS timestamp, p.pid AS pid, p.job_id AS job_id,"
+	           " p.sheet AS sheet_num, r.cpu_min/10.0 AS cpu_percent_min,"
+	           " r.cpu_max/10.0 AS cpu_percent_max",
+	           SCHEMA_SLOT_BITS, (long long)SCHEMA_SLOTS - 1);
+	for (size_t i = 0; i < CELL_METRICS; i++) {
+		column_select(sql, &proc_metrics[all.cell[i]], "r", "_min");
+		column_select(sql, &proc_metrics[all.cell[i]], "r", "_max");
+	}
+	buf_printf(
+		sql,
+		" FROM snapshot s JOIN sample_base b ON b.id BETWEEN s.kf AND s.kf + %lld"
+		" JOIN process p ON p.id = b.proc"
+		" JOIN sample_range r ON r.id = (b.id << %d) + s.at WHERE s.resolution IS NOT NULL",
+		(long long)SCHEMA_SLOTS - 1, SCHEMA_AT_BITS);
+}
+
+static const struct view views[] = {
+	{ "process_metrics", put_process_metrics },
+	{ "process_ranges", put_process_ranges },
+	{ 0 },
+};
+
+static const char *const delete_keyframe[] = {
+	"DELETE FROM sample_base WHERE id BETWEEN ?1 AND ?1 + 1048575",
+	"DELETE FROM sample_change WHERE id BETWEEN ?1 << 12 AND (?1 + 1048576 << 12) - 1",
+	"DELETE FROM sample_detail WHERE id BETWEEN ?1 << 12 AND (?1 + 1048576 << 12) - 1",
+	"DELETE FROM sample_range WHERE id BETWEEN ?1 << 12 AND (?1 + 1048576 << 12) - 1",
+	NULL,
+};
+static_assert(SCHEMA_SLOTS == 1048576 && SCHEMA_AT_BITS == 12, "the numbers above");
+
+/* Its rows are put by live_processes.c and downsampled by downsample.c. */
+const struct store_table sample_table = {
+	.name = "sample",
+	.migrations = migrations,
+	.add_columns = add_columns,
+	.statements = statements,
+	.statement_count = ARRAY_LEN(statements),
+	.delete_keyframe = delete_keyframe,
+	.views = views,
+	.stats = stats,
+};

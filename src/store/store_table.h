@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* store_table.h - one stored table = one file with a `const struct store_table`, and one row in the list of
+ * store_tables.c. Migrations, writes, downsampling, retention and public views stand together there.
+ *
+ * Everything but the name may be absent. The order of the list is the order of writing; what
+ * deletes or closes rows walks it backwards, so that rows go before what they refer to. */
+#pragma once
+
+#include "base/buf.h"
+#include "model/snapshot.h"
+#include "sqlite/db.h"
+#include "store/statement.h"
+
+struct store;
+
+/* What brings this table from the version before to `version`. Versions are those of the whole
+ * schema. A migration never changes once it was released. */
+struct migration {
+	int version;
+	const char *sql;
+	const char *after; /* once the columns of metrics are there; NULL: nothing */
+};
+
+/* A view that SQL clients see. */
+struct view {
+	const char *name;
+	void (*put)(struct buf *sql); /* appends its CREATE VIEW */
+};
+
+/* What the planner of every client is to assume about a table or index (sqlite_stat1). These are not
+ * counts: they say that a keyframe holds few rows and that processes are many, so that a snapshot
+ * is read through its keyframe, and the history of a pid or a job through its processes. */
+struct table_stat {
+	const char *table, *index, *stat; /* index NULL: the table */
+};
+
+/* Snapshots of one minute that become one: the first of them. */
+struct minute {
+	int64_t first, last, keyframe;
+};
+
+struct store_table {
+	const char *name;
+	const struct migration *migrations;               /* ascending; ends with an empty row */
+	int (*add_columns)(sqlite3 *db, struct err *err); /* those of metrics, where they lack */
+	const struct statement *statements;               /* all that it prepares */
+	size_t statement_count;
+	/* Within the transaction of a snapshot. With `on_flush` also for one of events only. */
+	int (*put)(struct store *st, const struct snapshot *snap, struct err *err);
+	bool on_flush;
+	/* … when all tables have put theirs, also for events only. */
+	int (*finish)(struct store *st, const struct snapshot *snap, struct err *err);
+	/* The minute's rows become means in the first one. Parameters: STATEMENT_MINUTE. */
+	int (*downsample)(struct store *st, const struct minute *m, struct err *err);
+	const char *const *delete_keyframe; /* SQL: its rows of keyframe ?1; ends with NULL */
+	/* Deletes some of what is older than the time for which events are kept. 1: more is left. */
+	int (*retain)(struct store *st, double before, struct err *err);
+	const char *end_recorder;       /* SQL: closes what recorder ?1 left open */
+	const struct view *views;       /* ends with an empty row */
+	const struct table_stat *stats; /* ends with an empty row */
+};
+
+extern const struct store_table *const store_tables[];
+extern const size_t store_table_count;

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* The list of stored tables, in the order in which they are written: jobs first, because most rows
+ * refer to one; a snapshot before what belongs to it; sheets last, for they sum up processes. */
+#include "store/store_table.h"
+
+extern const struct store_table job_table, anomaly_table, recorder_table, snapshot_table,
+	host_table, cgroup_table, gpu_table, process_table, sample_table, event_table,
+	job_sample_table, sheet_table;
+
+const struct store_table *const store_tables[] = {
+	&job_table,        /* one row per job */
+	&anomaly_table,    /* … per episode */
+	&recorder_table,   /* … per start of a recorder */
+	&snapshot_table,   /* … per snapshot, and the keyframes that hold them */
+	&host_table,       /* the machine at a snapshot */
+	&cgroup_table,     /* the recorder's control group at a snapshot */
+	&gpu_table,        /* GPUs at a snapshot, and processes on them */
+	&process_table,    /* one row per life and recorder */
+	&sample_table,     /* a process at a snapshot */
+	&event_table,      /* one row per event */
+	&job_sample_table, /* a running job at a snapshot */
+	&sheet_table,      /* one row per sheet */
+};
+const size_t store_table_count = ARRAY_LEN(store_tables);
