@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The control group of a job, on the machine's own control groups. */
-#include "group_world.h"
+#include "kernel_kit.h"
 
 #include "kernel/cgroup_dir.h"
 #include "job/cgroup/cgroup_home.h"
@@ -35,7 +35,7 @@ static void test_job_cgroup__counts_cpu_time_as_wait4_does(void **state)
 
 	assert_non_null(g);
 	for (size_t i = 0; i < ARRAY_LEN(pids); i++)
-		pids[i] = spawn(g, burn, &each);
+		pids[i] = spawn(g, burn_ns, &each);
 	for (size_t i = 0; i < ARRAY_LEN(pids); i++) {
 		assert_int_equal(wait4(pids[i], NULL, 0, &ru), pids[i]);
 		waited_ns += ((uint64_t)ru.ru_utime.tv_sec + (uint64_t)ru.ru_stime.tv_sec) *

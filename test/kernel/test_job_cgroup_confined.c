@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The control group of a job where not everything is allowed: as a plain user in a delegated group,
  * in a cgroup namespace, and where the control groups are read-only. */
-#include "group_world.h"
+#include "kernel_kit.h"
 
 #include "kernel/cgroup_dir.h"
 
@@ -70,7 +70,7 @@ static int live_a_life(const struct yard *y)
 
 	EXPECT(g);
 	EXPECT(strncmp(job_cgroup_describe(g), "cgroup v2", strlen("cgroup v2")) == 0);
-	EXPECT((pid = spawn(g, burn, &each)) > 0 && waitpid(pid, NULL, 0) == pid);
+	EXPECT((pid = spawn(g, burn_ns, &each)) > 0 && waitpid(pid, NULL, 0) == pid);
 	job_cgroup_read(g, &r);
 	EXPECT(readings_or(&r, CGROUP_CPU, 0) >= each);
 	EXPECT((pid = spawn(g, linger, NULL)) > 0 && job_cgroup_pids(g, NULL, 0) == 1);

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "lifecycle.h"
+#include "kernel_kit.h"
 
 /* ---- birth ----------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "lifecycle.h"
+#include "kernel_kit.h"
 
 #define BURNERS 50
 
@@ -24,13 +24,6 @@ static const struct event *wait_for_totals(struct live *live, pid_t pid)
 }
 
 #define TRIES 5 /* for totals that may stay untold */
-
-static int burn(void *cpu_ns)
-{
-	while (clock_process_cpu_ns() < *(const uint64_t *)cpu_ns)
-		;
-	return 0;
-}
 
 static uint64_t cpu_of(const struct rusage *r)
 {
@@ -62,7 +55,7 @@ static void test_lifecycle_bpf__totals_are_those_of_wait4(void **state)
 	int told_of = 0;
 
 	for (int i = 0; i < BURNERS; i++) {
-		pids[i] = child(burn, &cpu_ns);
+		pids[i] = child(burn_ns, &cpu_ns);
 		assert_int_equal(wait4(pids[i], NULL, 0, &used[i]), pids[i]);
 		live_read(live); /* others may fill the ring */
 	}
@@ -121,7 +114,7 @@ static void test_lifecycle_bpf__threads_are_counted_once_each(void **state)
 static int leave_unreaped(void *cpu_ns)
 {
 	signal(SIGCHLD, SIG_IGN);
-	pid_t pid = child(burn, cpu_ns);
+	pid_t pid = child(burn_ns, cpu_ns);
 	while (waitpid(pid, NULL, 0) >= 0)
 		;
 	return 0;

@@ -6,8 +6,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "kernel.h"
-#include "threads.h"
+#include "kernel_kit.h"
+#include "check.h"
 
 #define TICK_NS (NS_PER_S / 100)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* More processes than one buffer of the task iterator holds: none may be lost at the seams. */
-#include "kernel.h"
+#include "kernel_kit.h"
 
 #define MANY 1500
 

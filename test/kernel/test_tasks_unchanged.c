@@ -6,10 +6,10 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "kernel.h"
+#include "kernel_kit.h"
 #include "probe/bpf/task_record.h"
 #include "probe/bpf/tasks_load.h"
-#include "threads.h"
+#include "check.h"
 
 /* ---- a process that waits to be told --------------------------------------------------------- */
 

@@ -17,7 +17,7 @@
 #include "rpc/socket_address.h"
 #include "rpc/rpc_server.h"
 
-struct keyframe_view {
+struct scene {
 	struct loop *loop;
 	struct rpc_server *server;
 	struct rpc_server_options options;
@@ -52,7 +52,7 @@ static inline int echo(void *self, const struct rpc_server_peer *peer, const jso
 static inline int note(void *self, const struct rpc_server_peer *peer, const json_t *params,
                        struct json *result, struct err *err)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 
 	(void)peer, (void)params, (void)err;
 	sc->noted++;
@@ -62,7 +62,7 @@ static inline int note(void *self, const struct rpc_server_peer *peer, const jso
 
 static inline bool next_number(void *self, struct json *out)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 
 	if (sc->fed == sc->feed_end)
 		return false;
@@ -73,7 +73,7 @@ static inline bool next_number(void *self, struct json *out)
 
 static inline void end_feed(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 
 	sc->feeds--;
 }
@@ -81,7 +81,7 @@ static inline void end_feed(void *self)
 static inline int feed(void *self, const struct rpc_server_peer *peer, const json_t *params,
                        struct json *result, struct err *err)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 	struct rpc_server_feed numbers = { sc, next_number, end_feed };
 
 	(void)params, (void)err;
@@ -95,7 +95,7 @@ static inline int feed(void *self, const struct rpc_server_peer *peer, const jso
 static inline int more(void *self, const struct rpc_server_peer *peer, const json_t *params,
                        struct json *result, struct err *err)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 
 	(void)peer, (void)params, (void)err;
 	sc->feed_end += 10;
@@ -106,7 +106,7 @@ static inline int more(void *self, const struct rpc_server_peer *peer, const jso
 
 static inline bool admits(void *self, const struct rpc_server_peer *peer)
 {
-	const struct keyframe_view *sc = self;
+	const struct scene *sc = self;
 
 	(void)peer;
 	return sc->admits;
@@ -115,7 +115,7 @@ static inline bool admits(void *self, const struct rpc_server_peer *peer)
 /* As a setup of cmocka has it, with the methods to serve. */
 static inline int scene_open(const struct rpc_server_method *methods, void **state)
 {
-	struct keyframe_view *sc = xcalloc(1, sizeof *sc);
+	struct scene *sc = xcalloc(1, sizeof *sc);
 	struct err err;
 
 	snprintf(sc->dir, sizeof sc->dir, "/tmp/proctor-test-XXXXXX");
@@ -133,7 +133,7 @@ static inline int scene_open(const struct rpc_server_method *methods, void **sta
 
 static inline int scene_close(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	rpc_server_close(sc->server);
 	loop_free(sc->loop);
@@ -149,12 +149,12 @@ static inline int scene_close(void **state)
 
 static inline void on_stop(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 
 	loop_stop(sc->loop);
 }
 
-static inline void serve(struct keyframe_view *sc)
+static inline void serve(struct scene *sc)
 {
 	struct err err = { 0 };
 	int fd = -1;
@@ -164,7 +164,7 @@ static inline void serve(struct keyframe_view *sc)
 }
 
 /* Runs the loop while the client's function runs in a thread. */
-static inline void run_with(struct keyframe_view *sc, void *(*client)(void *))
+static inline void run_with(struct scene *sc, void *(*client)(void *))
 {
 	struct loop_source *stopper;
 	pthread_t thread;
@@ -182,13 +182,13 @@ static inline void run_with(struct keyframe_view *sc, void *(*client)(void *))
 	loop_remove(stopper);
 }
 
-static inline void *client_ends(struct keyframe_view *sc)
+static inline void *client_ends(struct scene *sc)
 {
 	(void)!write(sc->stop_pipe[1], "x", 1);
 	return NULL;
 }
 
-static inline int dial(struct keyframe_view *sc)
+static inline int dial(struct scene *sc)
 {
 	struct err err;
 	int fd = -1;
@@ -226,7 +226,7 @@ static inline unsigned read_lines_until(int fd, const char *last, struct buf *to
 /* Says sc->text, hangs up, and keeps what came back. */
 static inline void *talk(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 	int fd = dial(sc);
 
 	(void)!send(fd, sc->text, sc->text_len, MSG_NOSIGNAL);
@@ -236,7 +236,7 @@ static inline void *talk(void *self)
 	return client_ends(sc);
 }
 
-static inline const char *answer_to(struct keyframe_view *sc, const char *text)
+static inline const char *answer_to(struct scene *sc, const char *text)
 {
 	sc->text = text;
 	sc->text_len = strlen(text);

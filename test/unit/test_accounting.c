@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "check.h"
-#include "kit.h"
+#include "model_kit.h"
 
 /* Ends of the first job, one with totals each. */
 static void add_end(struct snapshot *snap, pid_t pid, uint64_t cpu_ns, uint64_t peak_bytes)

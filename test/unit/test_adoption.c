@@ -3,15 +3,15 @@
 #include "job/adoption.h"
 
 #include "check.h"
-#include "kit.h"
-#include "tree.h"
+#include "model_kit.h"
+#include "fake_machine.h"
 
 #define ROOT_A ((struct proc_id){ 100, 500 })
 #define ROOT_B ((struct proc_id){ 200, 500 })
 #define UID 1000
 #define STRANGER 300
 
-struct keyframe_view {
+struct scene {
 	struct tree tree;
 	struct jobtab t;
 	struct members m;
@@ -19,7 +19,7 @@ struct keyframe_view {
 	struct adoption *st;
 };
 
-static struct proc_sample *add(struct keyframe_view *sc, pid_t pid, pid_t ppid, const char *command)
+static struct proc_sample *add(struct scene *sc, pid_t pid, pid_t ppid, const char *command)
 {
 	struct proc_sample *p = kit_proc(&sc->s, pid, 500);
 
@@ -29,7 +29,7 @@ static struct proc_sample *add(struct keyframe_view *sc, pid_t pid, pid_t ppid, 
 	return p;
 }
 
-static void add_job(struct keyframe_view *sc, const char *id, struct adoption_claim claim)
+static void add_job(struct scene *sc, const char *id, struct adoption_claim claim)
 {
 	int32_t at = jobtab_add(&sc->t, id, "t", WALL0_NS);
 
@@ -39,9 +39,9 @@ static void add_job(struct keyframe_view *sc, const char *id, struct adoption_cl
 }
 
 /* An orchestrator (50) with a job (100), another job (200), and somebody else's child. */
-static struct keyframe_view scene_new(void)
+static struct scene scene_new(void)
 {
-	struct keyframe_view sc = { .tree = tree_new(), .s = kit_sample(0) };
+	struct scene sc = { .tree = tree_new(), .s = kit_sample(0) };
 
 	tree_puts(&sc.tree, "proc/self/x", "");
 	sc.st = adoption_new(sc.tree.env.root_fd);
@@ -51,7 +51,7 @@ static struct keyframe_view scene_new(void)
 	return sc;
 }
 
-static void scene_done(struct keyframe_view *sc)
+static void scene_done(struct scene *sc)
 {
 	adoption_free(sc->st);
 	members_done(&sc->m);
@@ -60,7 +60,7 @@ static void scene_done(struct keyframe_view *sc)
 	tree_remove(&sc->tree);
 }
 
-static void put_environ(struct keyframe_view *sc, pid_t pid, const char *bytes, size_t n)
+static void put_environ(struct scene *sc, pid_t pid, const char *bytes, size_t n)
 {
 	char path[64];
 
@@ -70,19 +70,19 @@ static void put_environ(struct keyframe_view *sc, pid_t pid, const char *bytes, 
 
 #define ENVIRON(sc, pid, text) put_environ(sc, pid, text, sizeof(text))
 
-static bool look(struct keyframe_view *sc)
+static bool look(struct scene *sc)
 {
 	return adoption_look(sc->st, &sc->s, &sc->t, &sc->m);
 }
 
-static int32_t job_of(const struct keyframe_view *sc, pid_t pid)
+static int32_t job_of(const struct scene *sc, pid_t pid)
 {
 	return jobtab_find(&sc->t, (struct proc_id){ pid, 500 }).job;
 }
 
 static void test_adoption__belong_to_the_job_in_their_environment(void **state)
 {
-	struct keyframe_view sc = scene_new();
+	struct scene sc = scene_new();
 
 	add_job(&sc, "a", (struct adoption_claim){ .root = ROOT_A });
 	add_job(&sc, "b", (struct adoption_claim){ .root = ROOT_B });
@@ -112,7 +112,7 @@ static void test_adoption__belong_to_the_job_in_their_environment(void **state)
 
 static void test_adoption__are_read_once_for_each_program(void **state)
 {
-	struct keyframe_view sc = scene_new();
+	struct scene sc = scene_new();
 	struct event *exec;
 	uint64_t reads;
 
@@ -135,7 +135,7 @@ static void test_adoption__are_read_once_for_each_program(void **state)
 
 static void test_adoption__read_few_environments_at_a_tick(void **state)
 {
-	struct keyframe_view sc = scene_new();
+	struct scene sc = scene_new();
 	unsigned looks = 1;
 
 	add_job(&sc, "a", (struct adoption_claim){ .root = ROOT_A });
@@ -151,7 +151,7 @@ static void test_adoption__read_few_environments_at_a_tick(void **state)
 
 static void test_adoption__cost_nothing_while_no_job_takes_them(void **state)
 {
-	struct keyframe_view sc = scene_new();
+	struct scene sc = scene_new();
 
 	add(&sc, STRANGER, 1, "x");
 	ENVIRON(&sc, STRANGER, "PROCTOR_JOB_ID=a\0");
@@ -178,7 +178,7 @@ static void test_adoption__may_have_a_long_environment(void **state)
 		     { 90000, false } };
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct keyframe_view sc = scene_new();
+		struct scene sc = scene_new();
 		static char bytes[100000];
 
 		memset(bytes, 'v', rows[i].before);
@@ -194,7 +194,7 @@ static void test_adoption__may_have_a_long_environment(void **state)
 
 static void test_adoption__belong_to_the_job_whose_workspace_they_name(void **state)
 {
-	struct keyframe_view sc = scene_new();
+	struct scene sc = scene_new();
 
 	add_job(&sc, "a", (struct adoption_claim){ .root = ROOT_A, .workspace = "/data/a" });
 	add_job(&sc, "b",
@@ -220,7 +220,7 @@ static void test_adoption__belong_to_the_job_whose_workspace_they_name(void **st
 
 static void test_adoption__belong_to_the_job_whose_group_they_are_in(void **state)
 {
-	struct keyframe_view sc = scene_new();
+	struct scene sc = scene_new();
 
 	tree_puts(&sc.tree, "cg/a/cgroup.procs", "300\n304\n77777\n");
 	tree_puts(&sc.tree, "cg/a/below/cgroup.procs", "301\n");
@@ -244,7 +244,7 @@ static void test_adoption__belong_to_the_job_whose_group_they_are_in(void **stat
 
 static void test_adoption__of_a_group_that_two_jobs_have_are_nobodys(void **state)
 {
-	struct keyframe_view sc = scene_new();
+	struct scene sc = scene_new();
 
 	tree_puts(&sc.tree, "cg/a/cgroup.procs", "300\n");
 	add_job(&sc, "a", (struct adoption_claim){ .root = ROOT_A, .group = "cg/a" });
@@ -256,7 +256,7 @@ static void test_adoption__of_a_group_that_two_jobs_have_are_nobodys(void **stat
 
 static void test_strangers_remove__moves_the_claims_behind(void **state)
 {
-	struct keyframe_view sc = scene_new();
+	struct scene sc = scene_new();
 
 	add_job(&sc, "a", (struct adoption_claim){ .root = ROOT_A, .workspace = "/data/a" });
 	add_job(&sc, "b", (struct adoption_claim){ .root = ROOT_B, .workspace = "/data/b" });

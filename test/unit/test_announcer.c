@@ -11,7 +11,7 @@
 #include "check.h"
 #include "rpc/socket_address.h"
 
-struct keyframe_view {
+struct scene {
 	char dir[64], path[96];
 	int dir_fd, listener, heard_by;
 	struct loop *loop;
@@ -21,7 +21,7 @@ struct keyframe_view {
 
 static bool place(void *self, unsigned nth, char ret[ANNOUNCER_PATH_MAX])
 {
-	const struct keyframe_view *sc = self;
+	const struct scene *sc = self;
 
 	snprintf(ret, ANNOUNCER_PATH_MAX, "%s", nth == 0 ? "/nonexistent/x.sock" : sc->path);
 	return nth < 2;
@@ -29,7 +29,7 @@ static bool place(void *self, unsigned nth, char ret[ANNOUNCER_PATH_MAX])
 
 static void greet(void *self, struct announcer *h)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 
 	sc->greetings++;
 	announcer_say(h, "hello", "{\"n\":1}");
@@ -37,7 +37,7 @@ static void greet(void *self, struct announcer *h)
 
 static int setup(void **state)
 {
-	struct keyframe_view *sc = calloc(1, sizeof *sc);
+	struct scene *sc = calloc(1, sizeof *sc);
 	struct err err;
 
 	if (!sc)
@@ -54,7 +54,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	announcer_free(sc->herald);
 	loop_free(sc->loop);
@@ -67,7 +67,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void listen_here(struct keyframe_view *sc)
+static void listen_here(struct scene *sc)
 {
 	struct err err;
 
@@ -76,14 +76,14 @@ static void listen_here(struct keyframe_view *sc)
 	                 0);
 }
 
-static void begin(struct keyframe_view *sc)
+static void begin(struct scene *sc)
 {
 	const struct announcer_options options = { .place = place, .greet = greet, .self = sc };
 
 	sc->herald = announcer_new(sc->loop, &options);
 }
 
-static void assert_heard(struct keyframe_view *sc, const char *want)
+static void assert_heard(struct scene *sc, const char *want)
 {
 	char text[256] = "";
 
@@ -99,7 +99,7 @@ static void stop(void *self)
 	loop_stop(self);
 }
 
-static void run_for(struct keyframe_view *sc, uint64_t ns)
+static void run_for(struct scene *sc, uint64_t ns)
 {
 	struct loop_source *timer = NULL;
 	struct err err;
@@ -112,7 +112,7 @@ static void run_for(struct keyframe_view *sc, uint64_t ns)
 
 static void test_announcer__greets_who_listens_and_tells_him_more(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	listen_here(sc);
 	begin(sc);
@@ -124,7 +124,7 @@ static void test_announcer__greets_who_listens_and_tells_him_more(void **state)
 
 static void test_announcer__says_nothing_while_nobody_listens(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	begin(sc);
 	assert_false(announcer_is_heard(sc->herald));
@@ -134,7 +134,7 @@ static void test_announcer__says_nothing_while_nobody_listens(void **state)
 
 static void test_announcer__finds_one_that_comes_later_and_one_that_comes_back(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	begin(sc);
 	listen_here(sc);
@@ -152,7 +152,7 @@ static void test_announcer__finds_one_that_comes_later_and_one_that_comes_back(v
 
 static void test_announcer__leaves_who_does_not_read(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	char *params = malloc((size_t)1 << 16);
 
 	listen_here(sc);

@@ -2,13 +2,13 @@
 #include "analyze/anomaly_episodes.h"
 
 #include "check.h"
-#include "look_kit.h"
+#include "model_kit.h"
 
-static void look(struct world *w, double after_s, uint64_t fds)
+static void look(struct ticks *w, double after_s, uint64_t fds)
 {
 	struct proc_snap *p;
 
-	kit_look(w, after_s);
+	kit_tick(w, after_s);
 	p = kit_add(w, 10, -100);
 	readings_set(&p->s.r, PROC_FDS, fds);
 	readings_set(&p->s.r, PROC_FD_LIMIT, 100);
@@ -17,7 +17,7 @@ static void look(struct world *w, double after_s, uint64_t fds)
 
 static void test_anomaly_episodes__begin_once_follow_the_peak_and_end(void **state)
 {
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 
 	look(&w, 0, 89);
 	assert_int_equal(w.told.len, 0);
@@ -41,12 +41,12 @@ static void test_anomaly_episodes__begin_once_follow_the_peak_and_end(void **sta
 	look(&w, 6, 90);
 	assert_int_equal(w.told.at[0].news, ANOMALY_BEGAN);
 	assert_int_equal(w.told.at[0].seq, 2);
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 }
 
 static void test_anomaly_episodes__tell_again_when_the_peak_has_moved_by_a_tenth(void **state)
 {
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 
 	look(&w, 0, 90);
 	look(&w, 1, 99);
@@ -55,7 +55,7 @@ static void test_anomaly_episodes__tell_again_when_the_peak_has_moved_by_a_tenth
 	assert_int_equal(w.told.at[0].news, ANOMALY_CHANGED);
 	look(&w, 3, 100);
 	assert_int_equal(w.told.at[0].news, ANOMALY_SAME);
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 }
 
 static void test_anomaly_episodes__become_only_more_severe(void **state)
@@ -70,45 +70,45 @@ static void test_anomaly_episodes__become_only_more_severe(void **state)
 		{ 1200, SEVERITY_CRITICAL, ANOMALY_CHANGED },
 		{ 700, SEVERITY_CRITICAL, ANOMALY_SAME },
 	};
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 
-	kit_look(&w, 0);
+	kit_tick(&w, 0);
 	kit_rss(kit_add(&w, 10, -100), 400 * KIT_MIB);
 	kit_tell(&w);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		kit_look(&w, 1 + (double)i);
+		kit_tick(&w, 1 + (double)i);
 		kit_rss(kit_add(&w, 10, -100), rows[i].rss_mib * KIT_MIB);
 		assert_int_equal(kit_tell(&w), 1);
 		assert_int_equal(w.told.at[0].severity, rows[i].severity);
 		assert_int_equal(w.told.at[0].news, rows[i].news);
 	}
 	assert_true(w.told.at[0].peak == 1200.0 * KIT_MIB);
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 }
 
 static void test_anomaly_episodes__follow_memory_pressure_downwards(void **state)
 {
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 	static const uint64_t available[] = { 90, 40, 70, 500 };
 
 	for (size_t i = 0; i < ARRAY_LEN(available); i++) {
-		kit_look(&w, (double)i);
+		kit_tick(&w, (double)i);
 		readings_set(&w.snap.host, HOST_MEM_TOTAL, 1000);
 		readings_set(&w.snap.host, HOST_MEM_AVAILABLE, available[i]);
 		assert_int_equal(kit_tell(&w), 1);
 	}
 	assert_int_equal(w.told.at[0].news, ANOMALY_ENDED);
 	assert_true(w.told.at[0].value == 90 && w.told.at[0].peak == 40);
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 }
 
 static void test_anomaly_episodes__end_with_the_process_and_are_not_those_of_the_next(void **state)
 {
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 	struct proc_snap *p;
 
 	look(&w, 0, 95);
-	kit_look(&w, 1);
+	kit_tick(&w, 1);
 	p = kit_add(&w, 10, -50); /* the same pid, another life */
 	readings_set(&p->s.r, PROC_FDS, 95);
 	readings_set(&p->s.r, PROC_FD_LIMIT, 100);
@@ -116,27 +116,27 @@ static void test_anomaly_episodes__end_with_the_process_and_are_not_those_of_the
 	assert_int_equal(w.told.at[0].news, ANOMALY_ENDED);
 	assert_int_equal(w.told.at[1].news, ANOMALY_BEGAN);
 	assert_int_equal(w.told.at[1].seq, 2);
-	kit_look(&w, 2); /* nobody is there any more */
+	kit_tick(&w, 2); /* nobody is there any more */
 	assert_int_equal(kit_tell(&w), 1);
 	assert_int_equal(w.told.at[0].news, ANOMALY_ENDED);
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 }
 
 static void test_anomaly_episodes__are_left_alone_between_two_looks(void **state)
 {
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 
 	look(&w, 0, 95);
-	kit_look(&w, 1);
+	kit_tick(&w, 1);
 	w.snap.events_only = true;
 	assert_int_equal(kit_tell(&w), 0);
 	assert_int_equal(w.episodes.open.len, 1);
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 }
 
 static void test_anomaly_episodes__all_end_with_whoever_looks(void **state)
 {
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 
 	look(&w, 0, 95);
 	vec_reset(&w.told);
@@ -146,14 +146,14 @@ static void test_anomaly_episodes__all_end_with_whoever_looks(void **state)
 	assert_int_equal(w.told.at[0].ended_wall_ns, KIT_WALL_NS); /* the clock was set back */
 	episodes_end(&w.episodes, KIT_WALL_NS, &w.told);
 	assert_int_equal(w.told.len, 1);
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 }
 
 static void test_anomaly_episodes__are_bounded_and_the_rest_is_counted(void **state)
 {
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 
-	kit_look(&w, 0);
+	kit_tick(&w, 0);
 	for (pid_t pid = 1; pid <= EPISODES_MAX + 3; pid++) {
 		struct proc_snap *p = kit_add(&w, pid, -100);
 
@@ -162,7 +162,7 @@ static void test_anomaly_episodes__are_bounded_and_the_rest_is_counted(void **st
 	}
 	assert_int_equal(kit_tell(&w), EPISODES_MAX);
 	assert_int_equal(w.episodes.dropped, 3);
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 }
 
 RUN_TESTS(TEST(test_anomaly_episodes__begin_once_follow_the_peak_and_end),

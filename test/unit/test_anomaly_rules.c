@@ -2,20 +2,20 @@
 #include "analyze/anomaly_rules.h"
 
 #include "check.h"
-#include "look_kit.h"
+#include "model_kit.h"
 
 /* ---- memory spike ---------------------------------------------------------------------------- */
 
 /* Its memory at two looks, and how it was judged at the second: no finding, or the severity. */
 static int judge_growth(double first_s, uint64_t before, double second_s, uint64_t after)
 {
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 	int severity = -1;
 
-	kit_look(&w, first_s);
+	kit_tick(&w, first_s);
 	kit_rss(kit_add(&w, 10, -100), before);
 	assert_int_equal(kit_judge(&w), 0);
-	kit_look(&w, second_s);
+	kit_tick(&w, second_s);
 	kit_rss(kit_add(&w, 10, -100), after);
 	if (kit_judge(&w)) {
 		assert_int_equal(w.findings.len, 1);
@@ -23,7 +23,7 @@ static int judge_growth(double first_s, uint64_t before, double second_s, uint64
 		assert_int_equal(w.findings.at[0].id.pid, 10);
 		severity = (int)w.findings.at[0].severity;
 	}
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 	return severity;
 }
 
@@ -59,13 +59,13 @@ static void test_memory_spike__is_judged_at_each_boundary(void **state)
 
 static void test_memory_spike__tells_from_what_since_when_and_from_where_on(void **state)
 {
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 	const struct finding *f = NULL;
 
-	kit_look(&w, 0);
+	kit_tick(&w, 0);
 	kit_rss(kit_add(&w, 10, -100), 200 * KIT_MIB);
 	kit_judge(&w);
-	kit_look(&w, 12);
+	kit_tick(&w, 12);
 	kit_rss(kit_add(&w, 10, -100), 500 * KIT_MIB);
 	w.snap.procs.at[0].sheet = 3;
 	assert_int_equal(kit_judge(&w), 1);
@@ -75,7 +75,7 @@ static void test_memory_spike__tells_from_what_since_when_and_from_where_on(void
 	assert_int_equal(f->base_boot_ns, KIT_BOOT_NS);
 	assert_int_equal(f->sheet, 3);
 	assert_string_equal(f->comm, "python");
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 }
 
 static void test_memory_spike__is_no_start_up(void **state)
@@ -87,94 +87,94 @@ static void test_memory_spike__is_no_start_up(void **state)
 	} rows[] = { { -2.01, 1 }, { -2.0, 1 }, { -1.99, 0 }, { 0, 0 } };
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct world w = kit_world();
+		struct ticks w = kit_ticks();
 
-		kit_look(&w, 0);
+		kit_tick(&w, 0);
 		kit_rss(kit_add(&w, 10, rows[i].began_s), 100 * KIT_MIB);
 		kit_judge(&w);
-		kit_look(&w, 1);
+		kit_tick(&w, 1);
 		kit_rss(kit_add(&w, 10, rows[i].began_s), 400 * KIT_MIB);
 		assert_int_equal(kit_judge(&w), rows[i].found);
-		kit_world_done(&w);
+		kit_ticks_done(&w);
 	}
 }
 
 static void test_memory_spike__is_no_start_up_of_another_program(void **state)
 {
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 	struct event *e;
 
-	kit_look(&w, 0);
+	kit_tick(&w, 0);
 	kit_rss(kit_add(&w, 10, -100), KIT_MIB);
 	kit_judge(&w);
-	kit_look(&w, 1);
+	kit_tick(&w, 1);
 	kit_rss(kit_add(&w, 10, -100), 2 * KIT_MIB);
 	e = vec_push(&w.snap.events, EVENTS_MAX);
 	e->kind = EVENT_EXEC;
 	e->id = w.snap.procs.at[0].s.id;
 	e->boot_ns = w.snap.boot_ns;
 	kit_judge(&w);
-	kit_look(&w, 2);
+	kit_tick(&w, 2);
 	kit_rss(kit_add(&w, 10, -100), 400 * KIT_MIB);
 	assert_int_equal(kit_judge(&w), 0);
-	kit_look(&w, 4);
+	kit_tick(&w, 4);
 	kit_rss(kit_add(&w, 10, -100), 400 * KIT_MIB);
 	assert_int_equal(kit_judge(&w), 0);
-	kit_look(&w, 5);
+	kit_tick(&w, 5);
 	kit_rss(kit_add(&w, 10, -100), 900 * KIT_MIB);
 	assert_int_equal(kit_judge(&w), 1);
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 }
 
 static void test_memory_spike__knows_nothing_of_what_was_not_read(void **state)
 {
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 
-	kit_look(&w, 0);
+	kit_tick(&w, 0);
 	kit_add(&w, 10, -100);
 	kit_judge(&w);
-	kit_look(&w, 5);
+	kit_tick(&w, 5);
 	kit_rss(kit_add(&w, 10, -100), 900 * KIT_MIB);
 	assert_int_equal(kit_judge(&w), 0);
-	kit_look(&w, 10);
+	kit_tick(&w, 10);
 	kit_add(&w, 10, -100);
 	assert_int_equal(kit_judge(&w), 0);
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 }
 
 static void test_memory_spike__is_of_one_life_only(void **state)
 {
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 
-	kit_look(&w, 0);
+	kit_tick(&w, 0);
 	kit_rss(kit_add(&w, 10, -100), 100 * KIT_MIB);
 	kit_judge(&w);
-	kit_look(&w, 5);
+	kit_tick(&w, 5);
 	kit_rss(kit_add(&w, 10, -50), 900 * KIT_MIB); /* the pid is another's */
 	assert_int_equal(kit_judge(&w), 0);
-	kit_look(&w, 6); /* it is gone */
+	kit_tick(&w, 6); /* it is gone */
 	kit_rss(kit_add(&w, 11, -50), 100 * KIT_MIB);
 	assert_int_equal(kit_judge(&w), 0);
-	kit_look(&w, 7); /* and back: what was known is not */
+	kit_tick(&w, 7); /* and back: what was known is not */
 	kit_rss(kit_add(&w, 10, -50), 2000 * KIT_MIB);
 	assert_int_equal(kit_judge(&w), 0);
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 }
 
 static void test_memory_spike__is_judged_outside_jobs_too(void **state)
 {
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 
-	kit_look(&w, 0);
+	kit_tick(&w, 0);
 	kit_rss(kit_add(&w, 10, -100), 100 * KIT_MIB);
 	w.snap.procs.at[0].job = -1;
 	kit_judge(&w);
-	kit_look(&w, 5);
+	kit_tick(&w, 5);
 	kit_rss(kit_add(&w, 10, -100), 900 * KIT_MIB);
 	w.snap.procs.at[0].job = -1;
 	assert_int_equal(kit_judge(&w), 1);
 	assert_int_equal(w.findings.at[0].job, -1);
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 }
 
 /* ---- runaway process ------------------------------------------------------------------------- */
@@ -189,14 +189,14 @@ struct burn {
 
 static size_t judge_burn(const struct burn *burn)
 {
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 	uint64_t cpu_ns = 0;
 	size_t found = 0;
 
 	for (int s = 0; s <= (int)burn->for_s; s++) {
 		struct proc_snap *p;
 
-		kit_look(&w, s);
+		kit_tick(&w, s);
 		p = kit_add(&w, 10, -100);
 		p->s.ppid = s < burn->for_s / 2 ? 5 : burn->ppid;
 		p->job = burn->job;
@@ -210,7 +210,7 @@ static size_t judge_burn(const struct burn *burn)
 		assert_int_equal(w.findings.at[0].severity, SEVERITY_CRITICAL);
 		assert_true(fabs(w.findings.at[0].value - burn->ratio) < 1e-6);
 	}
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 	return found;
 }
 
@@ -238,14 +238,14 @@ static void test_runaway__is_busy_without_a_break_and_left_by_who_started_it(voi
 
 static void test_runaway__is_told_apart_from_one_whose_first_parent_was_gone_at_once(void **state)
 {
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 	uint64_t cpu_ns = 0;
 
 	w.config.runaway_duration_ns = 2 * NS_PER_S;
 	for (int s = 0; s <= 3; s++, cpu_ns += NS_PER_S) {
 		struct proc_snap *p;
 
-		kit_look(&w, s);
+		kit_tick(&w, s);
 		p = kit_add(&w, 10, 0); /* its parent is 1 at the first look already … */
 		readings_set(&p->s.r, PROC_CPU_TIME, cpu_ns);
 		if (s == 0) { /* … but another one's at its birth */
@@ -257,43 +257,43 @@ static void test_runaway__is_told_apart_from_one_whose_first_parent_was_gone_at_
 		}
 		assert_int_equal(kit_judge(&w), s >= 2);
 	}
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 }
 
 static void test_runaway__is_not_judged_by_looks_too_close_to_each_other(void **state)
 {
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 
 	w.config.runaway_duration_ns = 2 * NS_PER_S;
 	/* CPU time comes in ticks: now 20 ms in 50, then none. */
 	for (int i = 0; i <= 60; i++) {
 		struct proc_snap *p;
 
-		kit_look(&w, i * 0.05);
+		kit_tick(&w, i * 0.05);
 		p = kit_add(&w, 10, -100);
 		p->s.ppid = i < 10 ? 5 : 1;
 		readings_set(&p->s.r, PROC_CPU_TIME, (uint64_t)(i / 2) * 100 * NS_PER_MS);
 		assert_int_equal(kit_judge(&w), i >= 40);
 	}
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 }
 
 static void test_runaway__has_a_break_where_its_cpu_time_was_not_read(void **state)
 {
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 
 	w.config.runaway_duration_ns = 2 * NS_PER_S;
 	for (int s = 0; s <= 6; s++) {
 		struct proc_snap *p;
 
-		kit_look(&w, s);
+		kit_tick(&w, s);
 		p = kit_add(&w, 10, -100);
 		p->s.ppid = s ? 1 : 5;
 		if (s != 2)
 			readings_set(&p->s.r, PROC_CPU_TIME, (uint64_t)s * NS_PER_S);
 		assert_int_equal(kit_judge(&w), s >= 5);
 	}
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 }
 
 /* ---- zombie ---------------------------------------------------------------------------------- */
@@ -311,22 +311,22 @@ static void test_zombie__is_one_of_a_job_that_stays(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct world w = kit_world();
+		struct ticks w = kit_ticks();
 		struct proc_snap *p;
 
-		kit_look(&w, 0);
+		kit_tick(&w, 0);
 		p = kit_add(&w, 10, -100);
 		p->s.state = 'Z';
 		p->job = rows[i].job;
 		assert_int_equal(kit_judge(&w), 0);
-		kit_look(&w, rows[i].second_s);
+		kit_tick(&w, rows[i].second_s);
 		p = kit_add(&w, 10, -100);
 		p->s.state = rows[i].state_then;
 		p->job = rows[i].job;
 		assert_int_equal(kit_judge(&w), rows[i].found);
 		if (rows[i].found)
 			assert_true(w.findings.at[0].value == rows[i].second_s * 1e9);
-		kit_world_done(&w);
+		kit_ticks_done(&w);
 	}
 }
 
@@ -350,10 +350,10 @@ static void test_fd_exhaustion__is_judged_against_the_own_limit(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct world w = kit_world();
+		struct ticks w = kit_ticks();
 		struct proc_snap *p;
 
-		kit_look(&w, 0);
+		kit_tick(&w, 0);
 		p = kit_add(&w, 10, -100);
 		p->job = -1;
 		if (rows[i].fds != NONE)
@@ -365,7 +365,7 @@ static void test_fd_exhaustion__is_judged_against_the_own_limit(void **state)
 			assert_int_equal(w.findings.at[0].kind, ANOMALY_FD_EXHAUSTION);
 			assert_int_equal(w.findings.at[0].severity, SEVERITY_HIGH);
 		}
-		kit_world_done(&w);
+		kit_ticks_done(&w);
 	}
 }
 
@@ -382,9 +382,9 @@ static void test_memory_pressure__is_less_than_a_tenth_available(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct world w = kit_world();
+		struct ticks w = kit_ticks();
 
-		kit_look(&w, 0);
+		kit_tick(&w, 0);
 		if (rows[i].total != NONE)
 			readings_set(&w.snap.host, HOST_MEM_TOTAL, rows[i].total);
 		if (rows[i].available != NONE)
@@ -396,15 +396,15 @@ static void test_memory_pressure__is_less_than_a_tenth_available(void **state)
 			assert_int_equal(w.findings.at[0].id.pid, 0);
 			assert_int_equal(w.findings.at[0].job, -1);
 		}
-		kit_world_done(&w);
+		kit_ticks_done(&w);
 	}
 }
 
 static void test_anomaly_rules__finds_no_more_than_its_ceiling_and_counts_the_rest(void **state)
 {
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 
-	kit_look(&w, 0);
+	kit_tick(&w, 0);
 	for (pid_t pid = 1; pid <= FINDINGS_MAX + 5; pid++) {
 		struct proc_snap *p = kit_add(&w, pid, -100);
 
@@ -413,7 +413,7 @@ static void test_anomaly_rules__finds_no_more_than_its_ceiling_and_counts_the_re
 	}
 	assert_int_equal(kit_judge(&w), FINDINGS_MAX);
 	assert_int_equal(w.findings.dropped, 5);
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 }
 
 RUN_TESTS(TEST(test_memory_spike__is_judged_at_each_boundary),

@@ -2,13 +2,13 @@
 #include "engine/anomaly_stage.h"
 
 #include "check.h"
-#include "look_kit.h"
+#include "model_kit.h"
 
-static void look(struct anomaly_stage *w, struct world *world, double after_s, uint64_t fds)
+static void look(struct anomaly_stage *w, struct ticks *world, double after_s, uint64_t fds)
 {
 	struct proc_snap *p;
 
-	kit_look(world, after_s);
+	kit_tick(world, after_s);
 	p = kit_add(world, 10, -100);
 	p->sheet = 4;
 	readings_set(&p->s.r, PROC_FDS, fds);
@@ -16,7 +16,7 @@ static void look(struct anomaly_stage *w, struct world *world, double after_s, u
 	anomaly_stage_feed(w, &world->config, &world->snap);
 }
 
-static const char *text_of(const struct world *world, struct text_ref ref)
+static const char *text_of(const struct ticks *world, struct text_ref ref)
 {
 	static char text[200];
 
@@ -26,7 +26,7 @@ static const char *text_of(const struct world *world, struct text_ref ref)
 
 static void test_anomaly_stage__tells_the_beginning_and_the_end_and_nothing_between(void **state)
 {
-	struct world world = kit_world();
+	struct ticks world = kit_ticks();
 	struct anomaly_stage w = { 0 };
 	const struct event *e;
 
@@ -54,16 +54,16 @@ static void test_anomaly_stage__tells_the_beginning_and_the_end_and_nothing_betw
 	                    "over: open files: python 10 61 of the 64 it may open, high");
 	assert_false(anomaly_stage_has_open(&w));
 	anomaly_stage_done(&w);
-	kit_world_done(&world);
+	kit_ticks_done(&world);
 }
 
 static void test_anomaly_stage__ends_what_lasts_with_the_last_words(void **state)
 {
-	struct world world = kit_world();
+	struct ticks world = kit_ticks();
 	struct anomaly_stage w = { 0 };
 
 	look(&w, &world, 0, 60);
-	kit_look(&world, 5);
+	kit_tick(&world, 5);
 	world.snap.events_only = true;
 	anomaly_stage_feed(&w, &world.config, &world.snap);
 	assert_int_equal(world.snap.events.len, 0);
@@ -72,12 +72,12 @@ static void test_anomaly_stage__ends_what_lasts_with_the_last_words(void **state
 	assert_int_equal(world.snap.anomalies.at[0].news, ANOMALY_ENDED);
 	assert_false(anomaly_stage_has_open(&w));
 	anomaly_stage_done(&w);
-	kit_world_done(&world);
+	kit_ticks_done(&world);
 }
 
 static void test_anomaly_stage__does_nothing_when_nobody_asks(void **state)
 {
-	struct world world = kit_world();
+	struct ticks world = kit_ticks();
 	struct anomaly_stage w = { 0 };
 
 	world.config = (struct anomaly_config){ 0 };
@@ -85,7 +85,7 @@ static void test_anomaly_stage__does_nothing_when_nobody_asks(void **state)
 	assert_int_equal(world.snap.anomalies.len, 0);
 	assert_int_equal(w.history.trails.len, 0);
 	anomaly_stage_done(&w);
-	kit_world_done(&world);
+	kit_ticks_done(&world);
 }
 
 RUN_TESTS(TEST(test_anomaly_stage__tells_the_beginning_and_the_end_and_nothing_between),

@@ -3,7 +3,7 @@
  * hand. test/kernel/test_group.c has the real ones. */
 #include "job/cgroup/job_cgroup.h"
 #include "job/cgroup/cgroup_home.h"
-#include "tree.h"
+#include "fake_machine.h"
 
 #define HYBRID                                                                                     \
 	"32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"                      \

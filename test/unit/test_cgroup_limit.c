@@ -2,7 +2,7 @@
 /* What is written into a group's files, and how they tell that a limit was met; files as the kernel
  * has them. */
 #include "job/cgroup/cgroup_limit.h"
-#include "tree.h"
+#include "fake_machine.h"
 
 static struct tree group_files(const char *const *files)
 {

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "kernel/cgroup_read.h"
 #include "kernel/kernel_file.h"
-#include "tree.h"
+#include "fake_machine.h"
 
 static void test_cgroup_parse_number__wants_the_whole_key(void **state)
 {

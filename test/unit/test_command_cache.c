@@ -4,7 +4,7 @@
 #include "kernel/hidepid.h"
 #include "kernel/kernel_file.h"
 #include "model/process_slots.h"
-#include "tree.h"
+#include "fake_machine.h"
 
 static struct command_cache *open_commands(const struct tree *t)
 {

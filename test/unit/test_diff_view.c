@@ -5,8 +5,7 @@
 #include <time.h>
 
 #include "check.h"
-#include "golden.h"
-#include "report_kit.h"
+#include "model_kit.h"
 #include "view/diff_view.h"
 
 static struct report make(struct job job, uint32_t sheets, double slower)

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "check.h"
-#include "golden.h"
 
 static void add_line(struct doctor_line *line, const char *name, const char *source,
                      enum doctor_state state, const char *note)

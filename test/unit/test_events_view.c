@@ -5,8 +5,7 @@
 #include <time.h>
 
 #include "check.h"
-#include "golden.h"
-#include "report_kit.h"
+#include "model_kit.h"
 
 static struct event_record ended(double at, pid_t pid, int code, int signal)
 {

@@ -5,8 +5,7 @@
 #include <signal.h>
 
 #include "check.h"
-#include "golden.h"
-#include "report_kit.h"
+#include "model_kit.h"
 #include "view/trace_view.h"
 
 #define HOSTILE "wor\x1bker \"\\\n\xff\xc2\x80"

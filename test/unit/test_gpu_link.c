@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/scan.h"
-#include "gpu_fakes.h"
+#include "fake_machine.h"
 
 /* Who waited for a helper that hangs would take for ever; a busy machine needs a moment to start a
  * process. */

@@ -3,12 +3,12 @@
 #include <jansson.h>
 
 #include "check.h"
-#include "kit.h"
+#include "model_kit.h"
 #include "model/snapshot_json.h"
 
 #define MIB (UINT64_C(1) << 20)
 
-struct keyframe_view {
+struct scene {
 	struct sample cur;
 	struct jobtab jobs;
 	struct snapshot snap;
@@ -24,9 +24,9 @@ static void use(struct sample *s, uint32_t gpu, struct proc_id id, uint64_t byte
 }
 
 /* Two GPUs, the second of which does not answer; a process of a job and one of nobody. */
-static struct keyframe_view scene_of(bool jobs_only)
+static struct scene scene_of(bool jobs_only)
 {
-	struct keyframe_view sc = { .cur = kit_sample(NS_PER_S) };
+	struct scene sc = { .cur = kit_sample(NS_PER_S) };
 	struct gpu_sample *gpu = vec_push(&sc.cur.gpus, GPUS_MAX);
 	struct proc_sample *p = kit_proc(&sc.cur, 10, 500);
 	int32_t job = jobtab_add(&sc.jobs, "train-1", "train", WALL0_NS);
@@ -52,7 +52,7 @@ static struct keyframe_view scene_of(bool jobs_only)
 	return sc;
 }
 
-static void scene_done(struct keyframe_view *sc)
+static void scene_done(struct scene *sc)
 {
 	sample_done(&sc->cur);
 	jobtab_done(&sc->jobs);
@@ -61,7 +61,7 @@ static void scene_done(struct keyframe_view *sc)
 
 static void test_snapshot__gives_what_processes_hold_on_gpus_to_their_job(void **state)
 {
-	struct keyframe_view sc = scene_of(false);
+	struct scene sc = scene_of(false);
 
 	assert_int_equal(sc.snap.gpus.len, 2);
 	assert_int_equal(sc.snap.gpus.at[0].r.value[GPU_UTIL], 83);
@@ -78,7 +78,7 @@ static void test_snapshot__gives_what_processes_hold_on_gpus_to_their_job(void *
 
 static void test_snapshot__leaves_strangers_on_gpus_out_when_only_jobs_are_asked_for(void **state)
 {
-	struct keyframe_view sc = scene_of(true);
+	struct scene sc = scene_of(true);
 
 	assert_int_equal(sc.snap.gpus.len, 2);
 	assert_int_equal(sc.snap.gpu_uses.len, 1);
@@ -88,7 +88,7 @@ static void test_snapshot__leaves_strangers_on_gpus_out_when_only_jobs_are_asked
 
 static void test_snapshot__forgets_gpus_when_its_memory_is_used_again(void **state)
 {
-	struct keyframe_view sc = scene_of(false);
+	struct scene sc = scene_of(false);
 	struct sample empty = kit_sample(2 * NS_PER_S);
 
 	kit_build(NULL, &empty, &sc.snap);
@@ -100,7 +100,7 @@ static void test_snapshot__forgets_gpus_when_its_memory_is_used_again(void **sta
 
 static void test_snapshot_json__tells_gpus_with_null_for_what_they_do_not_tell(void **state)
 {
-	struct keyframe_view sc = scene_of(false);
+	struct scene sc = scene_of(false);
 	struct buf out = { 0 };
 	json_t *root, *gpus, *first, *second, *uses;
 

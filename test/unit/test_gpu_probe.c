@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The GPU probe with a library that is fake. */
-#include "gpu_fakes.h"
+#include "fake_machine.h"
 #include "probe/gpu/gpu_pids.h"
 
 static struct probe_env live_env(void)

@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "threads.h"
-#include "tree.h"
+#include "check.h"
+#include "fake_machine.h"
 
 #define PATIENCE_NS (20 * NS_PER_S) /* of a test; a busy machine is slow */
 

@@ -4,19 +4,7 @@
 #include <errno.h>
 
 #include "store/store_handle.h"
-#include "store_world.h"
-
-static struct history *open_reader(const char *dir)
-{
-	char *path = xasprintf("%s/proctor.db", dir);
-	struct history *r = NULL;
-	struct err err = { 0 };
-
-	if (history_open(path, &r, &err) < 0)
-		fail_msg("%s", err.msg);
-	free(path);
-	return r;
-}
+#include "store_kit.h"
 
 static const struct proc_snap *find(const struct snapshot *snap, struct proc_id id)
 {

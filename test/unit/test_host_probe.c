@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/clock.h"
-#include "tree.h"
+#include "fake_machine.h"
 
 static void test_host_probe__reads_a_whole_machine(void **state)
 {

@@ -2,7 +2,7 @@
 #include "model/infer.h"
 
 #include "check.h"
-#include "kit.h"
+#include "model_kit.h"
 
 struct pair {
 	struct sample prev, cur;

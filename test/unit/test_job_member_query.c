@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/io.h"
-#include "store_job.h"
+#include "store_kit.h"
 
 struct sheets {
 	struct sheet_record at[8];
@@ -77,7 +77,7 @@ static void test_sheets__are_kept_as_they_were_told(void **state)
 	one.ended_ns = w.wall_ns;
 	tell_sheet(&w, &one);
 	put_told(&w, st);
-	end(&w.jobs.at[0], JOB_FAILED);
+	set_end(&w.jobs.at[0], JOB_FAILED);
 	world_tick(&w);
 	two.status = JOB_COMPLETED;
 	two.has_exit_code = true;
@@ -156,7 +156,7 @@ static void test_job_sums__are_kept_a_snapshot_and_become_means(void **state)
 	world_add_job(&w, "s");
 	for (uint32_t i = 0; i < 100; i++)
 		put_sum(&w, st, (struct job_sum){ i + 1, (uint64_t)(i + 1) << 20, i ? 0.5 : NAN });
-	end(&w.jobs.at[0], JOB_COMPLETED);
+	set_end(&w.jobs.at[0], JOB_COMPLETED);
 	put_sum(&w, st, (struct job_sum){ 0 });
 	assert_int_equal(read_sums(dir, "s", 1000, &sums), 100);
 	assert_int_equal(sums.at[0].sum.procs, 1);
@@ -464,7 +464,7 @@ static void check_version_1(const char *dir)
 	struct err err = { 0 };
 	struct words words = { "" };
 	struct history_cursor at = { 0 };
-	struct job job = find(dir, "train-1");
+	struct job job = find_job(dir, "train-1");
 	struct sheets sheets = read_sheets(dir, "train-1");
 	struct history *r = open_reader(dir);
 	struct sums sums;

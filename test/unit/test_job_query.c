@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sys/wait.h>
 
-#include "store_job.h"
+#include "store_kit.h"
 
 /* Everything that a job can say. */
 static struct job full_job(const struct world *w)
@@ -80,21 +80,21 @@ static void test_job__comes_back_as_it_was_told(void **state)
 	st = world_open(&w, dir);
 	job = full_job(&w);
 	put_job(st, &job);
-	found = find(dir, "train-7");
+	found = find_job(dir, "train-7");
 	assert_same_job(&found, &job);
 	/* From tick to tick its figures grow, and some are not known any more. */
 	job.figures[JOB_FIGURE_CPU].value += NS_PER_S;
 	job.figures[JOB_FIGURE_READ] = (struct figure){ 0 };
 	put_job(st, &job);
-	found = find(dir, "train-7");
+	found = find_job(dir, "train-7");
 	assert_same_job(&found, &job);
-	end(&job, JOB_FAILED);
+	set_end(&job, JOB_FAILED);
 	job.current_sheet = 0;
 	put_job(st, &job);
-	found = find(dir, "train-7");
+	found = find_job(dir, "train-7");
 	assert_same_job(&found, &job);
 	store_close(st);
-	found = find(dir, "train-7");
+	found = find_job(dir, "train-7");
 	assert_same_job(&found, &job);
 	world_done(&w);
 	world_rmdir(dir);
@@ -116,7 +116,7 @@ static void test_jobs_view__shows_friendly_units_and_qualities(void **state)
 	job.figures[JOB_FIGURE_CPU] = (struct figure){ 1500 * NS_PER_MS, QUALITY_EXACT };
 	job.figures[JOB_FIGURE_PEAK_RSS] = (struct figure){ 3 << 20, QUALITY_AT_LEAST };
 	job.figures[JOB_FIGURE_READ] = (struct figure){ 0 };
-	end(&job, JOB_FAILED);
+	set_end(&job, JOB_FAILED);
 	put_job(st, &job);
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM jobs WHERE job_id = 'train-7'"
 	                              " AND status = 'failed' AND result = 'oom'"
@@ -150,13 +150,13 @@ static void test_job__sums_its_processes_where_the_recorder_says_nothing(void **
 	st = world_open(&w, dir);
 	for (int i = 0; i < 50; i++)
 		world_put(&w, st);
-	found = find(dir, "b");
+	found = find_job(dir, "b");
 	assert_int_equal(found.figures[JOB_FIGURE_CPU].value, 77 * NS_PER_S);
 	assert_int_equal(found.figures[JOB_FIGURE_PEAK_RSS].quality, QUALITY_MISSING);
-	end(&w.jobs.at[0], JOB_COMPLETED);
-	end(&w.jobs.at[1], JOB_COMPLETED);
+	set_end(&w.jobs.at[0], JOB_COMPLETED);
+	set_end(&w.jobs.at[1], JOB_COMPLETED);
 	world_put(&w, st);
-	found = find(dir, "a");
+	found = find_job(dir, "a");
 	assert_int_equal(found.figures[JOB_FIGURE_PROCESSES].quality, QUALITY_AT_LEAST);
 	assert_int_equal(found.figures[JOB_FIGURE_PROCESSES].value,
 	                 ask_int(dir, "SELECT count(*) FROM process WHERE job_id = 'a'"));
@@ -164,7 +164,7 @@ static void test_job__sums_its_processes_where_the_recorder_says_nothing(void **
 	assert_int_equal(found.figures[JOB_FIGURE_CPU].value / NS_PER_US,
 	                 ask_int(dir, "SELECT sum(cpu_time_us) FROM process WHERE job_id = 'a'"));
 	assert_int_equal(found.figures[JOB_FIGURE_PEAK_RSS].quality, QUALITY_SAMPLED);
-	found = find(dir, "b");
+	found = find_job(dir, "b");
 	assert_int_equal(found.figures[JOB_FIGURE_CPU].value, 77 * NS_PER_S);
 	assert_int_equal(found.figures[JOB_FIGURE_CPU].quality, QUALITY_EXACT);
 	assert_int_equal(found.figures[JOB_FIGURE_PEAK_RSS].quality, QUALITY_SAMPLED);
@@ -204,16 +204,16 @@ static void put_family(struct world *w, struct store *st)
 {
 	struct job job = some_job(w, "m1", "make");
 
-	end(&job, JOB_COMPLETED);
+	set_end(&job, JOB_COMPLETED);
 	put_job(st, &job);
 	job = some_job(w, "m2", "make");
 	snprintf(job.tags, sizeof job.tags, "{\"k\\\"ey\":\"v1\",\"team\":\"x\"}");
-	end(&job, JOB_FAILED);
+	set_end(&job, JOB_FAILED);
 	put_job(st, &job);
 	job = some_job(w, "t-one", "train");
 	snprintf(job.parent, sizeof job.parent, "m2");
 	job.limits_hit = 1;
-	end(&job, JOB_FAILED);
+	set_end(&job, JOB_FAILED);
 	job.signal = 0;
 	put_job(st, &job);
 	job = some_job(w, "t-two", "train");
@@ -279,23 +279,23 @@ static void test_reader_find_job__takes_what_people_type(void **state)
 	(void)state;
 	world_init(&w, 35);
 	st = world_open(&w, dir);
-	assert_int_equal(find_error(dir, "last", &err), -ENOENT);
+	assert_int_equal(find_job_error(dir, "last", &err), -ENOENT);
 	put_family(&w, st);
-	assert_string_equal(find(dir, "m1").id, "m1");
-	assert_string_equal(find(dir, "make").id, "make");  /* an id before a type */
-	assert_string_equal(find(dir, "last").id, "t-two"); /* not what a job started */
-	assert_string_equal(find(dir, "last~1").id, "m2");
-	assert_string_equal(find(dir, "train").id, "t-two");
-	assert_string_equal(find(dir, "train~1").id, "t-one");
-	assert_string_equal(find(dir, "make~0").id, "m2");
-	assert_string_equal(find(dir, "make~1").id, "m1");
-	assert_string_equal(find(dir, "t-o").id, "t-one");
-	assert_int_equal(find_error(dir, "make~2", &err), -ENOENT);
-	assert_int_equal(find_error(dir, "make~", &err), -ENOENT);
-	assert_int_equal(find_error(dir, "", &err), -ENOENT);
-	assert_int_equal(find_error(dir, "nothing", &err), -ENOENT);
+	assert_string_equal(find_job(dir, "m1").id, "m1");
+	assert_string_equal(find_job(dir, "make").id, "make");  /* an id before a type */
+	assert_string_equal(find_job(dir, "last").id, "t-two"); /* not what a job started */
+	assert_string_equal(find_job(dir, "last~1").id, "m2");
+	assert_string_equal(find_job(dir, "train").id, "t-two");
+	assert_string_equal(find_job(dir, "train~1").id, "t-one");
+	assert_string_equal(find_job(dir, "make~0").id, "m2");
+	assert_string_equal(find_job(dir, "make~1").id, "m1");
+	assert_string_equal(find_job(dir, "t-o").id, "t-one");
+	assert_int_equal(find_job_error(dir, "make~2", &err), -ENOENT);
+	assert_int_equal(find_job_error(dir, "make~", &err), -ENOENT);
+	assert_int_equal(find_job_error(dir, "", &err), -ENOENT);
+	assert_int_equal(find_job_error(dir, "nothing", &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "nothing"));
-	assert_int_equal(find_error(dir, "m", &err), -EEXIST);
+	assert_int_equal(find_job_error(dir, "m", &err), -EEXIST);
 	assert_non_null(strstr(err.msg, "m1, m2, make"));
 	store_close(st);
 	world_done(&w);
@@ -347,11 +347,11 @@ static void test_history__tells_a_job_lost_whose_recorder_is_gone(void **state)
 
 		job = some_job(&w, "doomed", "x");
 		_exit(store_put_job(st, &job, &err) < 0 ||
-		      find(dir, "doomed").status != JOB_RUNNING);
+		      find_job(dir, "doomed").status != JOB_RUNNING);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	assert_int_equal(find(dir, "doomed").status, JOB_LOST);
+	assert_int_equal(find_job(dir, "doomed").status, JOB_LOST);
 	assert_int_equal(ask_int(dir, "SELECT status FROM job"), JOB_RUNNING);
 	assert_listed(dir, &(struct job_filter){ .outcome = "lost" }, 9, "doomed");
 	assert_listed(dir, &(struct job_filter){ .outcome = "running" }, 9, "");

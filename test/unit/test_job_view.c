@@ -6,7 +6,7 @@
 
 #include "base/signal_name.h"
 #include "check.h"
-#include "job_kit.h"
+#include "model_kit.h"
 
 static void test_job_result__tells_how_it_ended(void **state)
 {

@@ -4,8 +4,7 @@
 #include <time.h>
 
 #include "check.h"
-#include "golden.h"
-#include "job_kit.h"
+#include "model_kit.h"
 
 static struct jobs_view four_jobs(bool unicode)
 {

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/io.h"
-#include "store_world.h"
+#include "store_kit.h"
 
 static char *load(const char *dir, const char *name)
 {

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "probe/lifecycle/connector_message.h"
 #include "probe/lifecycle/process_names.h"
-#include "tree.h"
+#include "fake_machine.h"
 
 /* ---- messages -------------------------------------------------------------------------------- */
 

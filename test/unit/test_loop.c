@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "check.h"
 
-struct keyframe_view {
+struct scene {
 	struct loop *loop;
 	struct loop_source *timer, *reader;
 	unsigned fired, read, caught;
@@ -17,7 +17,7 @@ struct keyframe_view {
 
 static int setup(void **state)
 {
-	struct keyframe_view *sc = calloc(1, sizeof *sc);
+	struct scene *sc = calloc(1, sizeof *sc);
 	struct err err;
 
 	if (!sc || pipe(sc->pipe) < 0)
@@ -28,7 +28,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	loop_free(sc->loop);
 	close(sc->pipe[0]);
@@ -39,14 +39,14 @@ static int teardown(void **state)
 
 static void stop(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 
 	loop_stop(sc->loop);
 }
 
 static void fire_thrice(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 
 	sc->last_ns = clock_mono_ns();
 	if (++sc->fired == 3)
@@ -57,7 +57,7 @@ static void fire_thrice(void *self)
 
 static void test_loop_timer__fires_once_each_time_it_is_set(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	uint64_t began = clock_mono_ns();
 	struct err err;
 
@@ -71,7 +71,7 @@ static void test_loop_timer__fires_once_each_time_it_is_set(void **state)
 
 static void test_loop_timer__fires_at_once_for_a_time_that_is_past(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	struct err err;
 
 	assert_int_equal(loop_add_timer(sc->loop, 1, stop, sc, NULL, &err), 0);
@@ -80,14 +80,14 @@ static void test_loop_timer__fires_at_once_for_a_time_that_is_past(void **state)
 
 static void count_timer(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 
 	sc->fired++;
 }
 
 static void read_byte(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 	char c;
 
 	assert_int_equal(read(sc->pipe[0], &c, 1), 1);
@@ -97,7 +97,7 @@ static void read_byte(void *self)
 
 static void test_loop_reader__is_called_while_there_is_something_to_read(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	struct err err;
 
 	assert_int_equal(write(sc->pipe[1], "ab", 2), 2);
@@ -109,7 +109,7 @@ static void test_loop_reader__is_called_while_there_is_something_to_read(void **
 
 static void test_loop_add_reader__refuses_a_closed_fd_with_a_reason(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	struct err err = { 0 };
 
 	assert_true(loop_add_reader(sc->loop, 9999, read_byte, sc, &sc->reader, &err) < 0);
@@ -119,7 +119,7 @@ static void test_loop_add_reader__refuses_a_closed_fd_with_a_reason(void **state
 
 static void test_loop_remove__lets_a_source_fire_no_more(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	uint64_t now = clock_mono_ns();
 	struct err err;
 
@@ -133,7 +133,7 @@ static void test_loop_remove__lets_a_source_fire_no_more(void **state)
 
 static void remove_itself(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 
 	sc->fired++;
 	loop_remove(sc->timer);
@@ -142,7 +142,7 @@ static void remove_itself(void *self)
 
 static void test_loop_remove__may_be_called_by_the_source_itself(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	struct err err;
 
 	assert_int_equal(loop_add_timer(sc->loop, 1, remove_itself, sc, &sc->timer, &err), 0);
@@ -152,7 +152,7 @@ static void test_loop_remove__may_be_called_by_the_source_itself(void **state)
 
 static void catch_and_stop(void *self, const struct signalfd_siginfo *info)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 
 	assert_int_equal(info->ssi_pid, getpid());
 	sc->caught++;
@@ -161,7 +161,7 @@ static void catch_and_stop(void *self, const struct signalfd_siginfo *info)
 
 static void test_loop_signal__is_called_instead_of_the_process_dying(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	sigset_t signals;
 	struct err err;
 
@@ -175,7 +175,7 @@ static void test_loop_signal__is_called_instead_of_the_process_dying(void **stat
 
 static void remove_reader(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 
 	loop_remove(sc->reader);
 	sc->reader = NULL;
@@ -184,7 +184,7 @@ static void remove_reader(void *self)
 
 static void test_loop_remove__keeps_a_source_of_the_same_round_from_being_called(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	uint64_t now = clock_mono_ns();
 	struct err err;
 	int other[2];
@@ -205,7 +205,7 @@ static void test_loop_remove__keeps_a_source_of_the_same_round_from_being_called
 
 static void count_and_stop_writing(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 
 	sc->fired++;
 	loop_watch(sc->reader, LOOP_READ);
@@ -213,7 +213,7 @@ static void count_and_stop_writing(void *self)
 
 static void test_loop_reader__is_called_for_room_to_write_only_when_it_asks(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	struct err err;
 
 	assert_int_equal(loop_add_reader(sc->loop, sc->pipe[1], count_and_stop_writing, sc,
@@ -228,14 +228,14 @@ static void test_loop_reader__is_called_for_room_to_write_only_when_it_asks(void
 
 static void count_read(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 
 	sc->read++;
 }
 
 static void test_loop_watch__waits_for_nothing_when_told_so(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	struct err err;
 
 	assert_int_equal(write(sc->pipe[1], "a", 1), 1);

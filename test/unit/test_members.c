@@ -4,10 +4,10 @@
 #include <stdio.h>
 
 #include "check.h"
-#include "kit.h"
+#include "model_kit.h"
 #include "model/own_program.h"
 
-struct keyframe_view {
+struct scene {
 	struct members m;
 	struct jobtab t;
 };
@@ -25,16 +25,16 @@ static bool is_helper(void *self, pid_t pid)
 static const struct members_root nobody;
 static const struct members_root subreaper = { .pid = SUBREAPER, .is_helper = is_helper };
 
-static struct keyframe_view scene_of(void)
+static struct scene scene_of(void)
 {
-	struct keyframe_view sc = { 0 };
+	struct scene sc = { 0 };
 
 	jobtab_add(&sc.t, "j", "make", WALL0_NS);
 	members_add(&sc.m, &sc.t, ROOT, (struct job_ref){ 0, 0 });
 	return sc;
 }
 
-static void scene_done(struct keyframe_view *sc)
+static void scene_done(struct scene *sc)
 {
 	members_done(&sc->m);
 	jobtab_done(&sc->t);
@@ -52,7 +52,7 @@ static struct event ended(pid_t pid, uint64_t start_ticks, uint64_t boot_ns)
 
 static void test_members__take_in_children_of_children_in_one_batch(void **state)
 {
-	struct keyframe_view sc = scene_of();
+	struct scene sc = scene_of();
 	struct event events[] = { spawn(101, 501, 100), spawn(102, 502, 101), spawn(200, 502, 7) };
 
 	(void)state;
@@ -65,7 +65,7 @@ static void test_members__take_in_children_of_children_in_one_batch(void **state
 
 static void test_members__keep_a_child_whose_parent_is_gone(void **state)
 {
-	struct keyframe_view sc = scene_of();
+	struct scene sc = scene_of();
 	struct event events[] = { spawn(101, 501, 100), ended(100, 500, 9), spawn(102, 502, 101) };
 
 	(void)state;
@@ -77,7 +77,7 @@ static void test_members__keep_a_child_whose_parent_is_gone(void **state)
 
 static void test_members__do_not_take_in_children_of_a_reused_pid(void **state)
 {
-	struct keyframe_view sc = scene_of();
+	struct scene sc = scene_of();
 	struct event events[] = { spawn(101, 501, 100), ended(101, 501, 9), spawn(101, 900, 7),
 		                  spawn(300, 901, 101) };
 
@@ -90,7 +90,7 @@ static void test_members__do_not_take_in_children_of_a_reused_pid(void **state)
 
 static void test_members__hand_the_sheet_on_to_children(void **state)
 {
-	struct keyframe_view sc = scene_of();
+	struct scene sc = scene_of();
 	struct event event = spawn(101, 501, 100);
 
 	(void)state;
@@ -103,7 +103,7 @@ static void test_members__hand_the_sheet_on_to_children(void **state)
 
 static void test_members__take_in_sisters_of_the_root_but_not_our_helpers(void **state)
 {
-	struct keyframe_view sc = scene_of();
+	struct scene sc = scene_of();
 	struct event events[] = { spawn(300, 501, SUBREAPER), spawn(HELPER, 501, SUBREAPER) };
 
 	(void)state;
@@ -121,7 +121,7 @@ static struct event named(struct event e, const char *comm)
 
 static void test_members__are_not_the_helpers_of_our_own_programs(void **state)
 {
-	struct keyframe_view sc = scene_of();
+	struct scene sc = scene_of();
 	struct event events[] = { named(spawn(101, 501, 100), OURS_NAME),
 		                  named(spawn(102, 501, 101), OURS_WITNESS),
 		                  named(spawn(103, 501, 101), OURS_NAME) };
@@ -137,7 +137,7 @@ static void test_members__are_not_the_helpers_of_our_own_programs(void **state)
 /* Ours neither run a program nor have children. */
 static void test_members__are_those_that_only_have_the_name_of_a_helper(void **state)
 {
-	struct keyframe_view sc = scene_of();
+	struct scene sc = scene_of();
 	struct event events[] = { named(spawn(101, 501, 100), OURS_WITNESS),
 		                  named(spawn(102, 501, 101), "sh"),
 		                  named(spawn(103, 501, 100), OURS_WITNESS),
@@ -153,7 +153,7 @@ static void test_members__are_those_that_only_have_the_name_of_a_helper(void **s
 
 static void test_members_forget__leaves_the_dead_alone_for_a_while(void **state)
 {
-	struct keyframe_view sc = scene_of();
+	struct scene sc = scene_of();
 	struct event end = ended(100, 500, T0_NS);
 
 	(void)state;
@@ -175,7 +175,7 @@ static struct proc_sample *scanned(struct sample *s, pid_t pid, pid_t ppid)
 
 static void test_members_adopt__finds_descendants_whose_pids_wrapped_around(void **state)
 {
-	struct keyframe_view sc = scene_of();
+	struct scene sc = scene_of();
 	struct sample s = kit_sample(0);
 
 	(void)state;
@@ -192,7 +192,7 @@ static void test_members_adopt__finds_descendants_whose_pids_wrapped_around(void
 
 static void test_members_adopt__takes_orphans_of_the_subreaper_but_not_its_helpers(void **state)
 {
-	struct keyframe_view sc = scene_of();
+	struct scene sc = scene_of();
 	struct sample s = kit_sample(0);
 
 	(void)state;
@@ -207,7 +207,7 @@ static void test_members_adopt__takes_orphans_of_the_subreaper_but_not_its_helpe
 
 static void test_members_adopt__leaves_helpers_of_our_own_programs_out(void **state)
 {
-	struct keyframe_view sc = scene_of();
+	struct scene sc = scene_of();
 	struct sample s = kit_sample(0);
 
 	(void)state;
@@ -225,7 +225,7 @@ static void test_members_adopt__leaves_helpers_of_our_own_programs_out(void **st
 static void test_members_rename__calls_the_parent_of_a_helper_that_is_being_born_by_its_name(
 	void **state)
 {
-	struct keyframe_view sc = scene_of();
+	struct scene sc = scene_of();
 	struct sample s = kit_sample(0);
 
 	(void)state;

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "check.h"
-#include "tree.h"
+#include "fake_machine.h"
 
 #define MOUNT "/sys/fs/cgroup"
 

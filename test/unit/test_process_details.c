@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "kernel/process_files.h"
-#include "tree.h"
+#include "fake_machine.h"
 
 static void test_taskfile_parse_rollup__adds_what_is_private(void **state)
 {

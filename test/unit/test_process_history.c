@@ -2,16 +2,16 @@
 #include "analyze/process_history.h"
 
 #include "check.h"
-#include "look_kit.h"
+#include "model_kit.h"
 
-static void look_at_one(struct world *w, double after_s, uint64_t rss_bytes)
+static void look_at_one(struct ticks *w, double after_s, uint64_t rss_bytes)
 {
-	kit_look(w, after_s);
+	kit_tick(w, after_s);
 	kit_rss(kit_add(w, 10, -100), rss_bytes);
 	process_history_feed(&w->history, &w->snap, &w->config);
 }
 
-static uint64_t earliest(const struct world *w, double *ret_age_s)
+static uint64_t earliest(const struct ticks *w, double *ret_age_s)
 {
 	uint64_t rss, boot_ns;
 
@@ -26,7 +26,7 @@ static void test_process_history__covers_the_window_however_often_it_is_fed(void
 	static const double every_s[] = { 0.05, 0.1, 0.5, 1, 5 };
 
 	for (size_t i = 0; i < ARRAY_LEN(every_s); i++) {
-		struct world w = kit_world();
+		struct ticks w = kit_ticks();
 		double age_s;
 
 		for (double at = 0; at < 100; at += every_s[i])
@@ -34,13 +34,13 @@ static void test_process_history__covers_the_window_however_often_it_is_fed(void
 		earliest(&w, &age_s);
 		assert_true(age_s <= 30 && age_s > 30 - 2 * MAX(every_s[i], 1.0));
 		assert_true(process_history_trail(&w.history, 0)->len <= TRAIL_MARKS);
-		kit_world_done(&w);
+		kit_ticks_done(&w);
 	}
 }
 
 static void test_process_history__forgets_what_lies_before_the_window(void **state)
 {
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 	double age_s;
 
 	look_at_one(&w, 0, 100 * KIT_MIB);
@@ -53,14 +53,14 @@ static void test_process_history__forgets_what_lies_before_the_window(void **sta
 	look_at_one(&w, 1000, 500 * KIT_MIB);
 	assert_int_equal(earliest(&w, &age_s), 500 * KIT_MIB);
 	assert_true(age_s == 0);
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 }
 
 /* The clock of marks has 32 bits of milliseconds. */
 static void test_process_history__goes_on_when_its_clock_wraps_around(void **state)
 {
 	const double wrap_s = 4294967.296 - 5000;
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 	double age_s;
 
 	look_at_one(&w, wrap_s - 10, 100 * KIT_MIB);
@@ -69,33 +69,33 @@ static void test_process_history__goes_on_when_its_clock_wraps_around(void **sta
 	assert_true(fabs(age_s - 20) < 0.002);
 	look_at_one(&w, wrap_s + 25, 300 * KIT_MIB);
 	assert_int_equal(earliest(&w, &age_s), 200 * KIT_MIB);
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 }
 
 static void test_process_history__is_not_changed_by_a_look_that_saw_nothing(void **state)
 {
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 	double age_s;
 
 	look_at_one(&w, 0, 100 * KIT_MIB);
-	kit_look(&w, 1);
+	kit_tick(&w, 1);
 	process_history_feed(&w.history, &w.snap, &w.config);
 	w.snap.events_only = true;
 	process_history_feed(&w.history, &w.snap, &w.config);
 	look_at_one(&w, 2, 200 * KIT_MIB);
 	assert_int_equal(earliest(&w, &age_s), 100 * KIT_MIB);
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 }
 
 /* Comings and goings in the middle: every process keeps its own trail. */
 static void test_process_history__keeps_each_one_its_own_trail(void **state)
 {
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 
 	for (int round = 0; round < 20; round++) {
 		size_t n = 0;
 
-		kit_look(&w, round);
+		kit_tick(&w, round);
 		for (pid_t pid = 1; pid <= 200; pid++) {
 			if ((pid * 7 + round) % 5 == 0)
 				continue;
@@ -112,16 +112,16 @@ static void test_process_history__keeps_each_one_its_own_trail(void **state)
 		}
 		assert_true(w.history.trails.len <= 200);
 	}
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 }
 
 static void test_process_history__gives_memory_back_after_a_crowd(void **state)
 {
-	struct world w = kit_world();
+	struct ticks w = kit_ticks();
 	double age_s;
 
 	look_at_one(&w, 0, 100 * KIT_MIB);
-	kit_look(&w, 1);
+	kit_tick(&w, 1);
 	for (pid_t pid = 10; pid < 20010; pid++)
 		kit_rss(kit_add(&w, pid, -100), KIT_MIB);
 	process_history_feed(&w.history, &w.snap, &w.config);
@@ -130,7 +130,7 @@ static void test_process_history__gives_memory_back_after_a_crowd(void **state)
 	assert_true(w.history.trails.cap <= VEC_SMALL);
 	assert_true(w.history.order.cap <= VEC_SMALL && w.history.free_trails.cap <= VEC_SMALL);
 	assert_int_equal(earliest(&w, &age_s), 100 * KIT_MIB);
-	kit_world_done(&w);
+	kit_ticks_done(&w);
 }
 
 RUN_TESTS(TEST(test_process_history__covers_the_window_however_often_it_is_fed),

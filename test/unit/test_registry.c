@@ -11,9 +11,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "check.h"
-#include "tree.h"
+#include "fake_machine.h"
 
-struct keyframe_view {
+struct scene {
 	struct tree tree;
 	char *db_path;
 	struct loop *loop;
@@ -25,7 +25,7 @@ struct keyframe_view {
 
 static void on_snapshot(void *self, struct snapshot *snap)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 
 	if (sc->desk)
 		registry_note(sc->desk, snap);
@@ -45,7 +45,7 @@ static pid_t spawn(void)
 
 static int setup(void **state)
 {
-	struct keyframe_view *sc = calloc(1, sizeof *sc);
+	struct scene *sc = calloc(1, sizeof *sc);
 	struct engine_options options = { .sampler = { .no_bpf = true, .no_events = true },
 		                          .interval_ns = 3600 * NS_PER_S,
 		                          .on_snapshot = on_snapshot,
@@ -65,7 +65,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static void end_child(struct keyframe_view *sc)
+static void end_child(struct scene *sc)
 {
 	if (sc->child <= 0)
 		return;
@@ -76,7 +76,7 @@ static void end_child(struct keyframe_view *sc)
 
 static int teardown(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	struct engine_totals totals;
 
 	end_child(sc);
@@ -98,7 +98,7 @@ static struct job named(const char *id)
 	return job;
 }
 
-static void start(struct keyframe_view *sc, const char *id)
+static void start(struct scene *sc, const char *id)
 {
 	struct job job = named(id);
 	struct err err;
@@ -106,14 +106,14 @@ static void start(struct keyframe_view *sc, const char *id)
 	assert_int_equal(registry_start(sc->desk, &job, sc->child, &err), 0);
 }
 
-static const struct proc_snap *child_of(const struct keyframe_view *sc)
+static const struct proc_snap *child_of(const struct scene *sc)
 {
 	return snapshot_find(&sc->last, sc->child);
 }
 
 static void test_desk_start__makes_the_process_a_member(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	start(sc, "a");
 	engine_look(sc->engine);
@@ -126,7 +126,7 @@ static void test_desk_start__makes_the_process_a_member(void **state)
 
 static void test_desk_start__refuses_what_runs_and_who_is_not_there(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	struct job job = named("a");
 	struct err err;
 
@@ -141,7 +141,7 @@ static void test_desk_start__refuses_what_runs_and_who_is_not_there(void **state
 
 static void test_desk_start__leaves_room_for_other_users(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	const struct sheet good = { .status = JOB_COMPLETED, .has_exit_code = true };
 	char id[16];
 	struct job job;
@@ -164,7 +164,7 @@ static void test_desk_start__leaves_room_for_other_users(void **state)
 
 static void test_desk_end__is_final_unless_it_was_concluded(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	const struct sheet good = { .status = JOB_COMPLETED, .has_exit_code = true };
 	struct err err;
 
@@ -183,7 +183,7 @@ static void test_desk_end__is_final_unless_it_was_concluded(void **state)
 
 static void test_desk_end__closes_the_sheets_that_are_open(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	struct job_input_sheet begun = { .label = "x", .pid = sc->child };
 	const struct sheet bad = { .status = JOB_FAILED, .signal = 9 };
 	uint32_t num = 0;
@@ -203,7 +203,7 @@ static void test_desk_end__closes_the_sheets_that_are_open(void **state)
 
 static void test_desk_lose__gives_its_place_to_the_recorder_that_is_back(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	struct job job = named("a");
 	struct err err;
 
@@ -220,7 +220,7 @@ static void test_desk_lose__gives_its_place_to_the_recorder_that_is_back(void **
 
 static void test_engine_remove_job__leaves_nobody_behind(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	struct engine_tuning tuning = { .interval_ns = 3600 * NS_PER_S };
 
 	start(sc, "a");
@@ -238,7 +238,7 @@ static void test_engine_remove_job__leaves_nobody_behind(void **state)
 
 static void test_desk_note__keeps_jobs_apart(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	pid_t children[] = { sc->child, spawn(), spawn() };
 	char ids[][2] = { "a", "b", "c" };
 
@@ -266,7 +266,7 @@ static void test_desk_note__keeps_jobs_apart(void **state)
 
 #define MANY 500
 
-static void start_many(struct keyframe_view *sc, struct snapshot *snap)
+static void start_many(struct scene *sc, struct snapshot *snap)
 {
 	const struct sheet good = { .status = JOB_COMPLETED, .has_exit_code = true };
 	struct err err;
@@ -283,7 +283,7 @@ static void start_many(struct keyframe_view *sc, struct snapshot *snap)
 }
 
 /* One for each job; made up, for they only have to be counted. */
-static void add_processes(struct keyframe_view *sc, struct snapshot *snap)
+static void add_processes(struct scene *sc, struct snapshot *snap)
 {
 	for (int i = 0; i < MANY; i++) {
 		struct proc_snap *p = vec_push(&snap->procs, PROCS_MAX);
@@ -295,7 +295,7 @@ static void add_processes(struct keyframe_view *sc, struct snapshot *snap)
 	}
 }
 
-static uint64_t time_note(struct keyframe_view *sc, struct snapshot *snap)
+static uint64_t time_note(struct scene *sc, struct snapshot *snap)
 {
 	uint64_t least_ns = UINT64_MAX;
 
@@ -310,7 +310,7 @@ static uint64_t time_note(struct keyframe_view *sc, struct snapshot *snap)
 
 static void test_desk_note__goes_through_the_processes_once_for_all_jobs(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	struct snapshot snap = { 0 };
 	uint64_t without_ns, with_ns;
 

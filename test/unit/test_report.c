@@ -5,8 +5,7 @@
 #include <time.h>
 
 #include "check.h"
-#include "golden.h"
-#include "report_kit.h"
+#include "model_kit.h"
 
 static void add_processes(struct report *r)
 {

@@ -62,7 +62,7 @@ static int setup(void **state)
 static void test_rpc_server__answers_pipelined_calls_in_order_and_goes_on_after_a_bad_one(
 	void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	assert_string_equal(
 		answer_to(sc, CALL(1, "echo", "{\"text\":\"a\"}") "{broken\n" CALL(
@@ -75,7 +75,7 @@ static void test_rpc_server__answers_pipelined_calls_in_order_and_goes_on_after_
 
 static void test_rpc_server__tells_errors_of_the_table_and_of_methods(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	assert_string_equal(
 		answer_to(sc, CALL(1, "fail", "{}") CALL(2, "nothing", "{}")),
@@ -87,7 +87,7 @@ static void test_rpc_server__tells_errors_of_the_table_and_of_methods(void **sta
 
 static void test_rpc_server__does_what_a_notification_says_and_is_silent(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	assert_string_equal(answer_to(sc, "{\"jsonrpc\":\"2.0\",\"method\":\"note\"}\n"
 	                                  "{\"jsonrpc\":\"2.0\",\"method\":\"nothing\"}\n"),
@@ -99,7 +99,7 @@ static void test_rpc_server__does_no_call_whose_caller_has_gone(void **state)
 {
 	static const char text[] = CALL(1, "note",
 	                                "{}") "{\"jsonrpc\":\"2.0\",\"method\":\"note\"}\n";
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	int fd;
 
 	serve(sc);
@@ -113,7 +113,7 @@ static void test_rpc_server__does_no_call_whose_caller_has_gone(void **state)
 
 static void test_rpc_server__takes_a_last_line_without_its_newline(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	assert_string_equal(answer_to(sc, "{\"jsonrpc\":\"2.0\",\"method\":\"note\"}"), "");
 	assert_int_equal(sc->noted, 1);
@@ -129,7 +129,7 @@ static void test_rpc_server__takes_a_last_line_without_its_newline(void **state)
 
 static void test_rpc_server__answers_hundreds_of_calls_in_one_go(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	struct buf text = { 0 };
 	size_t lines = 0;
 
@@ -145,7 +145,7 @@ static void test_rpc_server__answers_hundreds_of_calls_in_one_go(void **state)
 
 static void test_rpc_server__sends_what_is_larger_than_any_socket_buffer(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	answer_to(sc, CALL(1, "big", "{}") CALL(2, "big", "{}") CALL(3, "too_big", "{}"));
 	assert_true(sc->answer.len > 2 * BIG && sc->answer.len < 2 * BIG + 1000);
@@ -154,7 +154,7 @@ static void test_rpc_server__sends_what_is_larger_than_any_socket_buffer(void **
 
 static void test_rpc_server__sends_one_large_answer_after_another(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	const size_t each = RPC_SERVER_REPLY_MAX - BIG;
 
 	sc->answer.max = 5 * RPC_SERVER_REPLY_MAX;
@@ -165,7 +165,7 @@ static void test_rpc_server__sends_one_large_answer_after_another(void **state)
 
 static void *send_endless_line(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 	char chunk[4096];
 	int fd = dial(sc);
 
@@ -180,7 +180,7 @@ static void *send_endless_line(void *self)
 
 static void test_rpc_server__refuses_an_endless_line_and_hangs_up(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	run_with(sc, send_endless_line);
 	assert_non_null(strstr(sc->answer.at, "\"frame_too_long\""));
@@ -189,7 +189,7 @@ static void test_rpc_server__refuses_an_endless_line_and_hangs_up(void **state)
 
 static void *send_half_and_wait(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 	int fd = dial(sc);
 
 	(void)!send(fd, "{\"id\"", 5, MSG_NOSIGNAL);
@@ -200,7 +200,7 @@ static void *send_half_and_wait(void *self)
 
 static void test_rpc_server__cuts_who_begins_a_line_and_stops(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	sc->options.half_line_ns = 100 * NS_PER_MS;
 	run_with(sc, send_half_and_wait);
@@ -211,7 +211,7 @@ static void test_rpc_server__cuts_who_begins_a_line_and_stops(void **state)
 /* Asks and never reads; the server hangs up. */
 static void *ask_and_not_read(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 	int fd = dial(sc);
 	struct pollfd p = { .fd = fd, .events = 0 }; /* a hang-up is always told */
 
@@ -224,7 +224,7 @@ static void *ask_and_not_read(void *self)
 
 static void test_rpc_server__cuts_who_reads_nothing(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	sc->options.slow_reader_ns = 100 * NS_PER_MS;
 	run_with(sc, ask_and_not_read);
@@ -237,7 +237,7 @@ static void test_rpc_server__cuts_who_reads_nothing(void **state)
 /* One is fed and has ended its own words; another asks for more. */
 static void *eat(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 	int eater = dial(sc), other = dial(sc);
 	struct buf heard = { 0 };
 
@@ -258,7 +258,7 @@ static void *eat(void *self)
 static void test_rpc_server__feeds_whoever_asked_after_the_answer_and_when_there_is_more(
 	void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	sc->feed_end = 20000; /* more than a socket holds */
 	run_with(sc, eat);
@@ -269,7 +269,7 @@ static void test_rpc_server__feeds_whoever_asked_after_the_answer_and_when_there
 
 static void *be_fed_and_not_read(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 	int fd = dial(sc);
 	char c;
 
@@ -283,7 +283,7 @@ static void *be_fed_and_not_read(void *self)
 
 static void test_rpc_server__cuts_who_is_fed_and_reads_nothing(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	sc->feed_end = 10000000;
 	sc->options.slow_reader_ns = 100 * NS_PER_MS;
@@ -294,7 +294,7 @@ static void test_rpc_server__cuts_who_is_fed_and_reads_nothing(void **state)
 
 static void *fill_up(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 	int fds[8], last;
 
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
@@ -314,7 +314,7 @@ static void *fill_up(void *self)
 
 static void test_rpc_server__refuses_one_too_many_and_recovers(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	run_with(sc, fill_up);
 	assert_int_equal(sc->noted, 8);
@@ -324,7 +324,7 @@ static void test_rpc_server__refuses_one_too_many_and_recovers(void **state)
 
 static void *call_by_client(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 	uint64_t deadline = clock_mono_ns() + 5 * NS_PER_S;
 	struct rpc_client *c = NULL;
 	struct err err = { 0 };
@@ -341,7 +341,7 @@ static void *call_by_client(void *self)
 
 static void test_client__gets_results_and_errors(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	sc->text = "{\"text\":\"hello\"}";
 	run_with(sc, call_by_client);
@@ -355,7 +355,7 @@ static void test_client__gets_results_and_errors(void **state)
 
 static void test_client__hears_why_it_is_not_let_in(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	sc->admits = false;
 	run_with(sc, call_by_client);
@@ -365,7 +365,7 @@ static void test_client__hears_why_it_is_not_let_in(void **state)
 
 static void test_client__does_not_wait_longer_for_an_answer_than_it_was_told(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	uint64_t began = clock_mono_ns();
 	struct rpc_client *c;
 	struct err err;
@@ -383,7 +383,7 @@ static void test_client__does_not_wait_longer_for_an_answer_than_it_was_told(voi
 
 static void test_client__does_not_wait_longer_to_be_let_in_than_it_was_told(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	uint64_t began = clock_mono_ns();
 	struct rpc_client *c[8] = { NULL };
 	struct err err;
@@ -402,7 +402,7 @@ static void test_client__does_not_wait_longer_to_be_let_in_than_it_was_told(void
 
 static void test_client__says_that_nobody_is_there(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	struct rpc_client *c;
 	struct err err;
 

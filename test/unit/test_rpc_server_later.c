@@ -6,7 +6,7 @@
 
 static void abandon(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 
 	sc->abandoned++;
 }
@@ -14,7 +14,7 @@ static void abandon(void *self)
 static int later(void *self, const struct rpc_server_peer *peer, const json_t *params,
                  struct json *result, struct err *err)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 	struct rpc_server_work work = { sc, abandon };
 
 	(void)params, (void)err;
@@ -28,7 +28,7 @@ static int later(void *self, const struct rpc_server_peer *peer, const json_t *p
 static int now(void *self, const struct rpc_server_peer *peer, const json_t *params,
                struct json *result, struct err *err)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 	json_int_t n = json_integer_value(json_object_get(params, "n"));
 	const char *text = json_string_value(json_object_get(params, "text"));
 	struct buf value = { 0 };
@@ -72,7 +72,7 @@ static void await_note(int fd)
 /* One waits, with more lines behind; the other is answered meanwhile, and makes the answer. */
 static void *wait_in_line(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 	int waiting = dial(sc), other = dial(sc);
 
 	say(waiting, CALL(1, "later", "{}") CALL("x", "echo", "{\"text\":\"a\"}")
@@ -91,7 +91,7 @@ static void *wait_in_line(void *self)
 
 static void test_server_answer__comes_before_the_answers_to_later_lines(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	run_with(sc, wait_in_line);
 	assert_int_equal(sc->code, -1); /* nothing had come before */
@@ -108,7 +108,7 @@ static void test_server_answer__comes_before_the_answers_to_later_lines(void **s
 /* As long as we do not listen, half a line is nobody's fault; another who begins one is cut. */
 static void *wait_with_half_a_line(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 	int waiting = dial(sc), slow = dial(sc), other = dial(sc);
 	struct buf heard = { 0 };
 
@@ -127,7 +127,7 @@ static void *wait_with_half_a_line(void *self)
 static void test_server_answer__is_not_cut_off_by_half_a_line_behind_the_call(void **state)
 {
 	static const char expected[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"done\"}\n";
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	sc->options.half_line_ns = 100 * NS_PER_MS;
 	run_with(sc, wait_with_half_a_line);
@@ -137,7 +137,7 @@ static void test_server_answer__is_not_cut_off_by_half_a_line_behind_the_call(vo
 
 static void *be_fed_while_waiting(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 	int waiting = dial(sc), other = dial(sc);
 
 	say(waiting, CALL(1, "feed", "{}") CALL(2, "later", "{}"));
@@ -153,7 +153,7 @@ static void *be_fed_while_waiting(void *self)
 
 static void test_server_defer__lets_the_feed_go_on(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	run_with(sc, be_fed_while_waiting);
 	assert_non_null(strstr(sc->answer.at, "\n9\n10\n{\"jsonrpc\":\"2.0\",\"id\":2,"));
@@ -162,7 +162,7 @@ static void test_server_defer__lets_the_feed_go_on(void **state)
 /* Nobody waits for the second; what is told behind is done all the same, what is asked is not. */
 static void *ask_and_go(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 	int waiting = dial(sc), other = dial(sc);
 
 	say(waiting, CALL(1, "later", "{}") "{\"jsonrpc\":\"2.0\",\"method\":\"note\"}\n" CALL(
@@ -177,7 +177,7 @@ static void *ask_and_go(void *self)
 
 static void test_server_defer__is_abandoned_when_the_caller_has_gone(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	run_with(sc, ask_and_go);
 	assert_int_equal(sc->asked, 1);
@@ -187,7 +187,7 @@ static void test_server_defer__is_abandoned_when_the_caller_has_gone(void **stat
 
 static void test_server_defer__is_abandoned_for_a_notification(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	assert_string_equal(answer_to(sc, "{\"jsonrpc\":\"2.0\",\"method\":\"later\"}\n" CALL(
 						  1, "echo", "{\"text\":\"a\"}")),
@@ -197,7 +197,7 @@ static void test_server_defer__is_abandoned_for_a_notification(void **state)
 
 static void *ask_twice_and_stay(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 	int first = dial(sc), second = dial(sc), other = dial(sc);
 
 	say(first, CALL(1, "later", "{}"));
@@ -209,7 +209,7 @@ static void *ask_twice_and_stay(void *self)
 
 static void test_server_close__abandons_what_is_outstanding(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	run_with(sc, ask_twice_and_stay);
 	assert_int_equal(sc->abandoned, 0);

@@ -7,7 +7,7 @@
 
 #include "base/io.h"
 #include "base/json_read.h"
-#include "store_world.h"
+#include "store_kit.h"
 
 #define AT_NS (UINT64_C(1790000000) * NS_PER_S + 412 * NS_PER_MS)
 #define TS "{\"ts\":\"2026-09-21T14:13:20.412Z\",\"type\":"

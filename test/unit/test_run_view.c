@@ -2,8 +2,7 @@
 #include "view/run_view.h"
 
 #include "check.h"
-#include "golden.h"
-#include "job_kit.h"
+#include "model_kit.h"
 
 static void assert_block(const struct job *job, size_t width, const char *golden)
 {

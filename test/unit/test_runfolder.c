@@ -8,14 +8,14 @@
 
 #include "base/io.h"
 #include "base/json_read.h"
-#include "golden.h"
+#include "check.h"
 #include "runfolder/runfolder_read.h"
-#include "store_world.h"
+#include "store_kit.h"
 
 #define WALL0_NS (UINT64_C(1790000000) * NS_PER_S)
 #define BOOT0_NS (5000 * NS_PER_S)
 
-struct keyframe_view {
+struct scene {
 	char *dir, *path; /* path: dir/out */
 	struct runfolder *folder;
 	struct snapshot snap;
@@ -23,7 +23,7 @@ struct keyframe_view {
 	uint64_t user_ns, idle_ns;
 };
 
-static int try_open(struct keyframe_view *s, uint64_t interval_ns, struct err *err)
+static int try_open(struct scene *s, uint64_t interval_ns, struct err *err)
 {
 	const struct runfolder_options options = { .path = s->path,
 		                                   .job_id = "train-1",
@@ -32,9 +32,9 @@ static int try_open(struct keyframe_view *s, uint64_t interval_ns, struct err *e
 	return runfolder_open(&options, &s->folder, err);
 }
 
-static struct keyframe_view scene_begin(uint64_t interval_ns)
+static struct scene scene_begin(uint64_t interval_ns)
 {
-	struct keyframe_view s = { .dir = world_dir() };
+	struct scene s = { .dir = world_dir() };
 	struct err err = { 0 };
 
 	setenv("TZ", "UTC", 1);
@@ -44,7 +44,7 @@ static struct keyframe_view scene_begin(uint64_t interval_ns)
 	return s;
 }
 
-static void scene_end(struct keyframe_view *s)
+static void scene_end(struct scene *s)
 {
 	runfolder_close(s->folder);
 	snapshot_done(&s->snap);
@@ -52,14 +52,14 @@ static void scene_end(struct keyframe_view *s)
 	world_rmdir(s->dir);
 }
 
-static struct job *scene_job(struct keyframe_view *s)
+static struct job *scene_job(struct scene *s)
 {
 	return &s->snap.jobs.at[0];
 }
 
-static char *scene_load(const struct keyframe_view *s, const char *name);
+static char *scene_load(const struct scene *s, const char *name);
 
-static void assert_count(const struct keyframe_view *s, const char *name, const char *part,
+static void assert_count(const struct scene *s, const char *name, const char *part,
                          size_t n)
 {
 	cleanup(freep) char *text = scene_load(s, name);
@@ -71,7 +71,7 @@ static void assert_count(const struct keyframe_view *s, const char *name, const 
 }
 
 /* The next snapshot, after so many ms in which two CPUs did this (percent). */
-static void scene_tick(struct keyframe_view *s, uint64_t after_ms, uint64_t user_pct,
+static void scene_tick(struct scene *s, uint64_t after_ms, uint64_t user_pct,
                        uint64_t idle_pct)
 {
 	uint64_t elapsed_ns = s->snap.seq ? after_ms * NS_PER_MS : 0;
@@ -98,7 +98,7 @@ static void scene_tick(struct keyframe_view *s, uint64_t after_ms, uint64_t user
 	job->started_ns = WALL0_NS;
 }
 
-static void scene_put(struct keyframe_view *s)
+static void scene_put(struct scene *s)
 {
 	struct err err = { 0 };
 
@@ -106,7 +106,7 @@ static void scene_put(struct keyframe_view *s)
 		fail_msg("%s", err.msg);
 }
 
-static char *scene_load(const struct keyframe_view *s, const char *name)
+static char *scene_load(const struct scene *s, const char *name)
 {
 	cleanup(freep) char *path = xasprintf("%s/%s", s->path, name);
 	struct buf text = { 0 };
@@ -117,21 +117,21 @@ static char *scene_load(const struct keyframe_view *s, const char *name)
 	return text.at ? buf_take(&text) : xstrdup("");
 }
 
-static void assert_file(const struct keyframe_view *s, const char *name, const char *wanted)
+static void assert_file(const struct scene *s, const char *name, const char *wanted)
 {
 	cleanup(freep) char *text = scene_load(s, name);
 
 	assert_string_equal(text, wanted);
 }
 
-static bool has(const struct keyframe_view *s, const char *name, const char *part)
+static bool has(const struct scene *s, const char *name, const char *part)
 {
 	cleanup(freep) char *text = scene_load(s, name);
 
 	return strstr(text, part) != NULL;
 }
 
-static void assert_has(const struct keyframe_view *s, const char *name, const char *part)
+static void assert_has(const struct scene *s, const char *name, const char *part)
 {
 	cleanup(freep) char *text = scene_load(s, name);
 
@@ -139,7 +139,7 @@ static void assert_has(const struct keyframe_view *s, const char *name, const ch
 		fail_msg("no %s in %s: %s", part, name, text);
 }
 
-static struct event *scene_event(struct keyframe_view *s, enum event_kind kind, const char *name,
+static struct event *scene_event(struct scene *s, enum event_kind kind, const char *name,
                                  const char *text)
 {
 	struct event *e = world_push(&s->snap.events);
@@ -157,7 +157,7 @@ static struct event *scene_event(struct keyframe_view *s, enum event_kind kind, 
 static void test_folder_put__writes_cpu_lines_at_one_interval(void **state)
 {
 	static const uint64_t steps_ms[] = { 0, 50, 50, 100, 200, 600, 999, 1001, 1000, 1000 };
-	struct keyframe_view s = scene_begin(0);
+	struct scene s = scene_begin(0);
 
 	for (size_t i = 0; i < ARRAY_LEN(steps_ms); i++) {
 		scene_tick(&s, steps_ms[i], i < 7 ? 40 : 10, i < 7 ? 50 : 80);
@@ -173,7 +173,7 @@ static void test_folder_put__writes_cpu_lines_at_one_interval(void **state)
 
 static void test_folder_put__follows_an_interval_that_was_asked_for(void **state)
 {
-	struct keyframe_view s = scene_begin(50 * NS_PER_MS);
+	struct scene s = scene_begin(50 * NS_PER_MS);
 
 	for (int i = 0; i < 4; i++) {
 		scene_tick(&s, 50, 25, 75);
@@ -199,7 +199,7 @@ static void test_folder_end__counts_a_rest_of_half_a_line_or_all_there_is(void *
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct keyframe_view s = scene_begin(0);
+		struct scene s = scene_begin(0);
 		struct err err = { 0 };
 		cleanup(freep) char *wanted = xasprintf(HARDWARE_FILE_CPU_HEAD "%s",
 		                                        cases[i].lines);
@@ -222,7 +222,7 @@ static void test_folder_end__counts_a_rest_of_half_a_line_or_all_there_is(void *
 
 static void test_folder_put__leaves_out_what_the_counters_cannot_tell(void **state)
 {
-	struct keyframe_view s = scene_begin(NS_PER_S);
+	struct scene s = scene_begin(NS_PER_S);
 
 	scene_tick(&s, 1000, 10, 10);
 	scene_put(&s);
@@ -246,7 +246,7 @@ static void test_folder_put__leaves_out_what_the_counters_cannot_tell(void **sta
 
 static void test_folder_put__rewrites_the_summary(void **state)
 {
-	struct keyframe_view s = scene_begin(0);
+	struct scene s = scene_begin(0);
 	struct err err = { 0 };
 	struct job job;
 	struct buf text = { 0 };
@@ -281,7 +281,7 @@ static void test_folder_put__rewrites_the_summary(void **state)
 
 static void test_folder_put__logs_what_was_said_and_what_befell_the_job(void **state)
 {
-	struct keyframe_view s = scene_begin(0);
+	struct scene s = scene_begin(0);
 	struct err err = { 0 };
 	struct buf text = { 0 };
 	struct sheet *sheet;
@@ -350,7 +350,7 @@ static void test_folder_put__logs_what_was_said_and_what_befell_the_job(void **s
 }
 
 /* Times of all lines, as they stand in the log, do not go back. */
-static void assert_in_order(const struct keyframe_view *s, size_t lines)
+static void assert_in_order(const struct scene *s, size_t lines)
 {
 	cleanup(freep) char *log = scene_load(s, "run.jsonl");
 	char last[32] = "";
@@ -369,7 +369,7 @@ static void assert_in_order(const struct keyframe_view *s, size_t lines)
 
 static void test_folder_put__logs_sheets_and_marks_in_the_order_of_time(void **state)
 {
-	struct keyframe_view s = scene_begin(0);
+	struct scene s = scene_begin(0);
 	struct err err = { 0 };
 
 	scene_tick(&s, 0, 0, 0);
@@ -397,7 +397,7 @@ static void test_folder_put__logs_sheets_and_marks_in_the_order_of_time(void **s
 
 static void test_folder_put__logs_where_an_anomaly_begins_and_ends(void **state)
 {
-	struct keyframe_view s = scene_begin(0);
+	struct scene s = scene_begin(0);
 	struct anomaly a = { .kind = ANOMALY_ZOMBIE,
 		             .severity = SEVERITY_HIGH,
 		             .news = ANOMALY_BEGAN,
@@ -439,7 +439,7 @@ static void test_folder_put__logs_where_an_anomaly_begins_and_ends(void **state)
 	scene_end(&s);
 }
 
-static void scene_gpu(struct keyframe_view *s, uint32_t index, uint64_t util, uint64_t mib)
+static void scene_gpu(struct scene *s, uint32_t index, uint64_t util, uint64_t mib)
 {
 	struct gpu_sample *gpu = world_push(&s->snap.gpus);
 
@@ -454,7 +454,7 @@ static void scene_gpu(struct keyframe_view *s, uint32_t index, uint64_t util, ui
 
 static void test_folder_put__writes_gpu_files_when_there_is_one(void **state)
 {
-	struct keyframe_view s = scene_begin(0);
+	struct scene s = scene_begin(0);
 
 	scene_tick(&s, 0, 0, 0);
 	scene_put(&s);
@@ -486,7 +486,7 @@ static void test_folder_put__writes_gpu_files_when_there_is_one(void **state)
 /* Whoever reads the files comes to the summary that we wrote. */
 static void test_folder_end__leaves_files_that_give_the_same_summary(void **state)
 {
-	struct keyframe_view s = scene_begin(0);
+	struct scene s = scene_begin(0);
 	struct buf out = { 0 };
 	struct json j = { .out = &out };
 	struct runfolder_reading reading;
@@ -513,7 +513,7 @@ static void test_folder_end__leaves_files_that_give_the_same_summary(void **stat
 
 static void test_folder_open__moves_an_earlier_run_aside(void **state)
 {
-	struct keyframe_view s = scene_begin(0);
+	struct scene s = scene_begin(0);
 	struct err err = { 0 };
 
 	for (int i = 1; i <= 3; i++) {
@@ -537,7 +537,7 @@ static void test_folder_open__moves_an_earlier_run_aside(void **state)
 
 static void test_folder_open__refuses_a_folder_that_is_in_use(void **state)
 {
-	struct keyframe_view s = scene_begin(0), other = { .path = s.path };
+	struct scene s = scene_begin(0), other = { .path = s.path };
 	struct err err = { 0 };
 
 	assert_null(runfolder_moved_to(s.folder));
@@ -551,7 +551,7 @@ static void test_folder_open__follows_no_link_and_touches_no_strange_file(void *
 {
 	static const char *const names[] = { "run.jsonl", "summary.json", "hw_metrics.csv",
 		                             "report.txt" };
-	struct keyframe_view s = scene_begin(0);
+	struct scene s = scene_begin(0);
 	struct err err = { 0 };
 
 	runfolder_close(s.folder);
@@ -573,7 +573,7 @@ static void test_folder_open__follows_no_link_and_touches_no_strange_file(void *
 
 static void test_folder_open__says_what_is_in_the_way(void **state)
 {
-	struct keyframe_view s = { .dir = world_dir() };
+	struct scene s = { .dir = world_dir() };
 	struct err err = { 0 };
 	cleanup(freep) char *file = xasprintf("%s/file", s.dir);
 
@@ -585,7 +585,7 @@ static void test_folder_open__says_what_is_in_the_way(void **state)
 }
 
 /* Puts until it is killed. */
-static void put_forever(struct keyframe_view *s)
+static void put_forever(struct scene *s)
 {
 	for (uint64_t i = 0;; i++) {
 		scene_tick(s, 10, i % 50, i % 40);
@@ -596,7 +596,7 @@ static void put_forever(struct keyframe_view *s)
 	}
 }
 
-static void assert_lines(const struct keyframe_view *s, const char *name, bool are_objects)
+static void assert_lines(const struct scene *s, const char *name, bool are_objects)
 {
 	cleanup(freep) char *text = scene_load(s, name);
 	struct scan rest = scan_str(text), line;
@@ -609,7 +609,7 @@ static void assert_lines(const struct keyframe_view *s, const char *name, bool a
 static void test_runfolder__is_whole_whenever_its_writer_is_killed(void **state)
 {
 	for (unsigned round = 0; round < 25; round++) {
-		struct keyframe_view s = scene_begin(10 * NS_PER_MS);
+		struct scene s = scene_begin(10 * NS_PER_MS);
 		cleanup(freep) char *summary = NULL;
 		pid_t pid = fork();
 
@@ -630,7 +630,7 @@ static void test_runfolder__is_whole_whenever_its_writer_is_killed(void **state)
 /* With the next line it begins to fit again. */
 static void test_folder_put__keeps_whole_lines_and_the_last_summary_on_a_full_disk(void **state)
 {
-	struct keyframe_view s = scene_begin(NS_PER_S);
+	struct scene s = scene_begin(NS_PER_S);
 	struct rlimit before, small;
 	struct err err = { 0 };
 	char *summary;
@@ -662,7 +662,7 @@ static void test_folder_put__keeps_whole_lines_and_the_last_summary_on_a_full_di
 
 static void test_folder_put__tells_that_the_folder_is_gone(void **state)
 {
-	struct keyframe_view s = scene_begin(0);
+	struct scene s = scene_begin(0);
 	struct err err = { 0 };
 	static const char *const names[] = { "run.jsonl", "cpu_metrics.csv" };
 

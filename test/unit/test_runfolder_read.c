@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/io.h"
-#include "store_world.h"
+#include "store_kit.h"
 
 struct place {
 	char *dir;

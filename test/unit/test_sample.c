@@ -2,7 +2,7 @@
 #include "model/sample.h"
 
 #include "check.h"
-#include "kit.h"
+#include "model_kit.h"
 
 static void test_sample_sort__puts_pids_in_order_and_find_finds_them(void **state)
 {

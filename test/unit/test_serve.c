@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "kit.h"
+#include "model_kit.h"
 #include "serve/resource_context.h"
 #include "serve/recent_events.h"
-#include "tree.h"
+#include "fake_machine.h"
 
-struct keyframe_view {
+struct scene {
 	struct tree tree;
 	struct loop *loop;
 	char dir[256];
@@ -24,14 +24,14 @@ struct keyframe_view {
 
 static const struct jobtab *get_jobs(void *self)
 {
-	struct keyframe_view *sc = self;
+	struct scene *sc = self;
 
 	return &sc->jobs;
 }
 
 static int setup(void **state)
 {
-	struct keyframe_view *sc = calloc(1, sizeof *sc);
+	struct scene *sc = calloc(1, sizeof *sc);
 	struct err err;
 
 	if (!sc)
@@ -44,7 +44,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	serve_close(sc->serve);
 	loop_free(sc->loop);
@@ -54,14 +54,14 @@ static int teardown(void **state)
 	return 0;
 }
 
-static int open_door(struct keyframe_view *sc, struct serve **ret, struct err *err)
+static int open_door(struct scene *sc, struct serve **ret, struct err *err)
 {
 	const struct serve_host host = { .self = sc, .jobs = get_jobs };
 
 	return serve_open(sc->loop, sc->dir, &host, ret, err);
 }
 
-static mode_t mode_of(const struct keyframe_view *sc, const char *path)
+static mode_t mode_of(const struct scene *sc, const char *path)
 {
 	struct stat st;
 
@@ -69,14 +69,14 @@ static mode_t mode_of(const struct keyframe_view *sc, const char *path)
 	return st.st_mode & 07777;
 }
 
-static bool exists(const struct keyframe_view *sc, const char *path)
+static bool exists(const struct scene *sc, const char *path)
 {
 	return faccessat(sc->tree.env.root_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 static void test_serve_open__makes_a_door_for_its_owner_only_and_leaves_nothing(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	mode_t before = umask(0);
 	struct err err = { 0 };
 
@@ -93,7 +93,7 @@ static void test_serve_open__makes_a_door_for_its_owner_only_and_leaves_nothing(
 
 static void test_serve_open__takes_over_what_a_killed_job_left(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	struct err err = { 0 };
 
 	tree_puts(&sc->tree, "jobs/train-1/sock", "");
@@ -104,7 +104,7 @@ static void test_serve_open__takes_over_what_a_killed_job_left(void **state)
 
 static void test_serve_open__refuses_the_directory_of_a_running_job(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	struct serve *second = NULL;
 	struct err err = { 0 };
 
@@ -116,7 +116,7 @@ static void test_serve_open__refuses_the_directory_of_a_running_job(void **state
 
 static void test_serve_open__refuses_symbolic_links_and_files(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	struct err err = { 0 };
 
 	tree_mkdirs(&sc->tree, "jobs/x");
@@ -132,7 +132,7 @@ static void test_serve_open__refuses_symbolic_links_and_files(void **state)
 
 static void test_serve_open__refuses_what_belongs_to_somebody_else(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	struct err err = { 0 };
 
 	if (geteuid() != 0)
@@ -145,7 +145,7 @@ static void test_serve_open__refuses_what_belongs_to_somebody_else(void **state)
 
 static void test_serve_open__does_not_mind_a_path_longer_than_an_address(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	struct err err = { 0 };
 
 	snprintf(sc->dir, sizeof sc->dir, "%s/jobs/%0120d", sc->tree.path, 7);
@@ -175,7 +175,7 @@ static void note_spawns(struct serve *serve, pid_t first, unsigned n)
 
 static void test_serve_note__may_be_called_at_any_time(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	struct err err = { 0 };
 
 	assert_int_equal(open_door(sc, &sc->serve, &err), 0);

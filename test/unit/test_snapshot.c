@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "check.h"
-#include "kit.h"
+#include "model_kit.h"
 
 /* Two samples and what was made of them; released together. */
 struct pair {

@@ -7,11 +7,11 @@
 
 #include "base/io.h"
 #include "check.h"
-#include "kit.h"
+#include "model_kit.h"
 
 #define MIB (UINT64_C(1) << 20)
 
-struct keyframe_view {
+struct scene {
 	struct sample prev, cur;
 	struct jobtab jobs;
 	struct snapshot snap;
@@ -28,11 +28,11 @@ static void fill_process(struct sample *s, pid_t pid, uint64_t cpu_ns)
 }
 
 /* One job with a process, and one process of nobody of which little is known. */
-static void scene_fill(struct keyframe_view *sc)
+static void scene_fill(struct scene *sc)
 {
 	int32_t job;
 
-	*sc = (struct keyframe_view){ .prev = kit_sample(0), .cur = kit_sample(2 * NS_PER_S) };
+	*sc = (struct scene){ .prev = kit_sample(0), .cur = kit_sample(2 * NS_PER_S) };
 	memcpy(sc->cur.boot_id, "0f0e0d0c-0b0a-4908-8706-050403020100", sizeof sc->cur.boot_id);
 	readings_set(&sc->cur.host, HOST_MEM_TOTAL, 8192 * MIB);
 	readings_set(&sc->cur.host, HOST_MEM_AVAILABLE, 6144 * MIB);
@@ -52,7 +52,7 @@ static void scene_fill(struct keyframe_view *sc)
 	               &sc->snap);
 }
 
-static void scene_done(struct keyframe_view *sc)
+static void scene_done(struct scene *sc)
 {
 	sample_done(&sc->prev);
 	sample_done(&sc->cur);
@@ -82,30 +82,10 @@ static json_t *snapshot_parsed(const struct snapshot *snap)
 	return parsed;
 }
 
-/* PROCTOR_UPDATE_GOLDEN=1 writes the file anew; look at the difference before you commit it. */
-static void assert_golden(const char *name, const struct buf *got)
-{
-	const char *root = getenv("PROCTOR_SOURCE_DIR");
-	struct buf expected = { 0 };
-	struct err err;
-	char path[512];
-
-	snprintf(path, sizeof path, "%s/test/golden/%s", root ? root : ".", name);
-	if (getenv("PROCTOR_UPDATE_GOLDEN")) {
-		int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-
-		assert_int_equal(io_write_all(fd, got->at, got->len), 0);
-		close(fd);
-	}
-	assert_int_equal(io_load(AT_FDCWD, path, &expected, &err), 0);
-	assert_string_equal(got->at, expected.at);
-	buf_done(&expected);
-}
-
 static void test_codec_snapshot__is_written_as_it_always_was(void **state)
 {
 	struct buf out = { 0 };
-	struct keyframe_view sc;
+	struct scene sc;
 
 	(void)state;
 	scene_fill(&sc);
@@ -170,7 +150,7 @@ static void test_codec_snapshot__has_every_key_that_readers_rely_on(void **state
 	};
 	struct sample empty = kit_sample(0);
 	struct snapshot bare = { 0 };
-	struct keyframe_view sc;
+	struct scene sc;
 	json_t *parsed;
 
 	(void)state;
@@ -192,7 +172,7 @@ static void test_codec_snapshot__has_every_key_that_readers_rely_on(void **state
 
 static void test_snapshot_json__tells_absent_from_zero(void **state)
 {
-	struct keyframe_view sc;
+	struct scene sc;
 	json_t *parsed, *known, *unknown;
 
 	(void)state;
@@ -219,7 +199,7 @@ static void test_snapshot_json__makes_valid_json_of_hostile_names(void **state)
 {
 	static const char hostile[] =
 		"a\") R 1\n{\"pid\": 0}\x1b[2J\xff\xfe\xed\xa0\x80\xf4\x90\x80\x80\\u0000\0x\x7f";
-	struct keyframe_view sc;
+	struct scene sc;
 	struct proc_sample *p;
 	json_t *parsed, *process;
 
@@ -288,7 +268,7 @@ static void test_codec_event__has_every_key_and_says_who_sent_the_signal(void **
 		           .wall_ns = WALL0_NS,
 		           .job = 0,
 		           .sheet = 2 };
-	struct keyframe_view sc;
+	struct scene sc;
 	json_t *parsed;
 
 	(void)state;

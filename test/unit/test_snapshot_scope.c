@@ -2,20 +2,20 @@
 #include "model/snapshot.h"
 
 #include "check.h"
-#include "kit.h"
+#include "model_kit.h"
 
 /* Two users, each with a job of one process and a process of no job; the second's job has a
  * zombie, too. */
 #define ADA 1000
 #define BOB 1001
 
-struct keyframe_view {
+struct scene {
 	struct jobtab jobs;
 	struct sample sample;
 	struct snapshot snap;
 };
 
-static void add_proc(struct keyframe_view *sc, pid_t pid, uint32_t uid, int32_t job, char state)
+static void add_proc(struct scene *sc, pid_t pid, uint32_t uid, int32_t job, char state)
 {
 	struct proc_sample *p = kit_proc(&sc->sample, pid, 5);
 	struct event *e = sample_add_event(&sc->sample, EVENT_SPAWN);
@@ -28,9 +28,9 @@ static void add_proc(struct keyframe_view *sc, pid_t pid, uint32_t uid, int32_t 
 		jobtab_assign(&sc->jobs, p->id, (struct job_ref){ job, 3 });
 }
 
-static struct keyframe_view scene_new(void)
+static struct scene scene_new(void)
 {
-	struct keyframe_view sc = { .sample = kit_sample(0) };
+	struct scene sc = { .sample = kit_sample(0) };
 	struct event *e;
 
 	jobtab_add(&sc.jobs, "ada-1", "make", 1);
@@ -56,7 +56,7 @@ static struct keyframe_view scene_new(void)
 	return sc;
 }
 
-static void scene_done(struct keyframe_view *sc)
+static void scene_done(struct scene *sc)
 {
 	snapshot_done(&sc->snap);
 	sample_done(&sc->sample);
@@ -75,7 +75,7 @@ static bool has_process_of(void *self, const struct job *job, uint32_t uid)
 
 static void test_snapshot_scope__leaves_one_user_what_is_his(void **state)
 {
-	struct keyframe_view sc = scene_new();
+	struct scene sc = scene_new();
 	uint32_t me = BOB;
 
 	(void)state;
@@ -101,7 +101,7 @@ static void test_snapshot_scope__leaves_one_user_what_is_his(void **state)
 
 static void test_snapshot_scope__says_nothing_of_others(void **state)
 {
-	struct keyframe_view sc = scene_new();
+	struct scene sc = scene_new();
 	uint32_t me = ADA;
 
 	(void)state;
@@ -132,7 +132,7 @@ static bool has_process_of_ours(void *self, const struct job *job, uint32_t uid)
 
 static void test_snapshot_scope__leaves_out_jobs_that_others_record(void **state)
 {
-	struct keyframe_view sc = scene_new();
+	struct scene sc = scene_new();
 
 	(void)state;
 	sc.snap.jobs.at[0].is_foreign = true;

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "check.h"
-#include "golden.h"
 
 #define GIB (UINT64_C(1) << 30)
 #define MIB (UINT64_C(1) << 20)

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "store_world.h"
+#include "store_kit.h"
 
 struct answer {
 	char columns[256];

@@ -4,12 +4,11 @@
 #include <math.h>
 
 #include "base/io.h"
-#include "store_job.h"
-#include "store_scene.h"
+#include "store_kit.h"
 
 #define MIB (1 << 20)
 
-static struct anomaly spike_of(const struct keyframe_view *sc, enum anomaly_news news)
+static struct anomaly spike_of(const struct store_scene *sc, enum anomaly_news news)
 {
 	return (struct anomaly){
 		.seq = 1,
@@ -27,7 +26,7 @@ static struct anomaly spike_of(const struct keyframe_view *sc, enum anomaly_news
 	};
 }
 
-static struct anomaly pressure_of(const struct keyframe_view *sc)
+static struct anomaly pressure_of(const struct store_scene *sc)
 {
 	return (struct anomaly){
 		.seq = 2,
@@ -43,7 +42,7 @@ static struct anomaly pressure_of(const struct keyframe_view *sc)
 	};
 }
 
-static void put(struct keyframe_view *sc, const struct anomaly *a)
+static void put(struct store_scene *sc, const struct anomaly *a)
 {
 	struct err err = { 0 };
 
@@ -64,7 +63,7 @@ static void assert_one(const char *dir, const char *where)
 
 static void test_anomalies__are_a_row_each_from_begin_to_end(void **state)
 {
-	struct keyframe_view sc = scene_of(3);
+	struct store_scene sc = scene_of(3);
 	struct anomaly a = spike_of(&sc, ANOMALY_BEGAN);
 
 	put(&sc, &a);
@@ -94,7 +93,7 @@ static void test_anomalies__are_a_row_each_from_begin_to_end(void **state)
 
 static void test_anomalies__are_stored_whole_when_only_their_end_could_be(void **state)
 {
-	struct keyframe_view sc = scene_of(4);
+	struct store_scene sc = scene_of(4);
 	struct anomaly a = spike_of(&sc, ANOMALY_ENDED);
 
 	a.ended_wall_ns = a.began_wall_ns + NS_PER_S;
@@ -105,7 +104,7 @@ static void test_anomalies__are_stored_whole_when_only_their_end_could_be(void *
 
 static void test_anomalies__end_with_words_between_two_looks_too(void **state)
 {
-	struct keyframe_view sc = scene_of(4);
+	struct store_scene sc = scene_of(4);
 	struct anomaly a = spike_of(&sc, ANOMALY_BEGAN);
 	struct err err = { 0 };
 
@@ -133,7 +132,7 @@ static int keep(void *self, const struct anomaly_record *a)
 
 static void test_job_anomalies__are_its_processes_and_the_machines(void **state)
 {
-	struct keyframe_view sc = scene_of(5);
+	struct store_scene sc = scene_of(5);
 	struct anomaly a = spike_of(&sc, ANOMALY_BEGAN), machine;
 	struct anomaly_record got[2] = { 0 };
 	struct history *r;
@@ -162,7 +161,7 @@ static void test_job_anomalies__are_its_processes_and_the_machines(void **state)
 
 static void test_anomalies__of_a_recorder_that_died_end_with_it(void **state)
 {
-	struct keyframe_view sc = scene_of(6);
+	struct store_scene sc = scene_of(6);
 	struct anomaly a = spike_of(&sc, ANOMALY_BEGAN);
 	struct world next;
 	struct store *st;
@@ -199,7 +198,7 @@ static void retain_all(struct store *st, uint64_t keep_ns, uint64_t wall_ns, uin
 
 static void test_retain__keeps_anomalies_as_long_as_events(void **state)
 {
-	struct keyframe_view sc = scene_of(8);
+	struct store_scene sc = scene_of(8);
 	struct anomaly a = spike_of(&sc, ANOMALY_BEGAN);
 
 	put(&sc, &a);

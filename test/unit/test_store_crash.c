@@ -9,27 +9,9 @@
 #include <time.h>
 
 #include "base/io.h"
-#include "store_world.h"
+#include "store_kit.h"
 
 #define KILLS 50
-
-static int64_t ask_int(const char *dir, const char *sql)
-{
-	char *path = xasprintf("%s/proctor.db", dir);
-	sqlite3_stmt *stmt = NULL;
-	sqlite3 *db = NULL;
-	int64_t value;
-
-	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
-	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
-		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
-	value = sqlite3_column_int64(stmt, 0);
-	sqlite3_finalize(stmt);
-	sqlite3_close(db);
-	free(path);
-	return value;
-}
 
 static void assert_sound(const char *dir)
 {

@@ -4,12 +4,12 @@
 #include <sqlite3.h>
 
 #include "store/store_handle.h"
-#include "store_world.h"
+#include "store_kit.h"
 
 #define CROWD 3000
 #define CROWD_PID 20000
 
-struct keyframe_view {
+struct scene {
 	struct world world;
 	struct store *store;
 	char *dir;
@@ -17,7 +17,7 @@ struct keyframe_view {
 
 static int scene_open(void **state)
 {
-	struct keyframe_view *s = xcalloc(1, sizeof *s);
+	struct scene *s = xcalloc(1, sizeof *s);
 
 	world_init(&s->world, 11);
 	s->dir = world_dir();
@@ -28,7 +28,7 @@ static int scene_open(void **state)
 
 static int scene_close(void **state)
 {
-	struct keyframe_view *s = *state;
+	struct scene *s = *state;
 
 	store_close(s->store);
 	world_rmdir(s->dir);
@@ -39,7 +39,7 @@ static int scene_close(void **state)
 
 /* A snapshot of the world with every `step`th of the crowd's processes; their memory tells the
  * snapshot and who they are. */
-static int64_t put_with_crowd(struct keyframe_view *s, int step)
+static int64_t put_with_crowd(struct scene *s, int step)
 {
 	struct err err = { 0 };
 
@@ -57,7 +57,7 @@ static int64_t put_with_crowd(struct keyframe_view *s, int step)
 	return store_snapshot_id(s->store);
 }
 
-static int64_t ask(struct keyframe_view *s, const char *sql, int64_t argument)
+static int64_t ask(struct scene *s, const char *sql, int64_t argument)
 {
 	sqlite3_stmt *stmt = NULL;
 	int64_t value;
@@ -71,7 +71,7 @@ static int64_t ask(struct keyframe_view *s, const char *sql, int64_t argument)
 }
 
 /* Each of the crowd that was shown has one row in the snapshot, with its own memory. */
-static void check_snapshot(struct keyframe_view *s, int64_t snapshot, uint64_t seq, int step)
+static void check_snapshot(struct scene *s, int64_t snapshot, uint64_t seq, int step)
 {
 	char *right = xasprintf(
 		"SELECT count(*) FROM process_metrics WHERE snapshot_id = ?"
@@ -89,7 +89,7 @@ static void check_snapshot(struct keyframe_view *s, int64_t snapshot, uint64_t s
 
 static void test_store__gives_its_memory_back_after_a_crowd(void **state)
 {
-	struct keyframe_view *s = *state;
+	struct scene *s = *state;
 	struct store *st = s->store;
 
 	put_with_crowd(s, 1);
@@ -106,7 +106,7 @@ static void test_store__writes_the_same_processes_on_when_the_crowd_has_gone(voi
 {
 	static const int steps[] = { 1, 1, 500, 500, 500, 2, 1, 1000, 1000, 1, 300, 300 };
 	int64_t snapshot[ARRAY_LEN(steps)];
-	struct keyframe_view *s = *state;
+	struct scene *s = *state;
 
 	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
 		snapshot[i] = put_with_crowd(s, steps[i]);
@@ -119,7 +119,7 @@ static void test_store__writes_the_same_processes_on_when_the_crowd_has_gone(voi
 
 static void test_store__a_rollback_right_after_a_crowd_harms_nothing(void **state)
 {
-	struct keyframe_view *s = *state;
+	struct scene *s = *state;
 	struct err err = { 0 };
 	int64_t id;
 

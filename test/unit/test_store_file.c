@@ -7,7 +7,7 @@
 
 #include "base/io.h"
 #include "store/store_handle.h"
-#include "store_world.h"
+#include "store_kit.h"
 
 static int try_open(const char *dir, bool is_owner, struct store **ret, const char **ret_notice,
                     struct err *err)
@@ -56,36 +56,6 @@ static void edit(const char *dir, off_t at, const void *bytes, size_t n)
 	assert_int_equal(pwrite(fd, bytes, n, at), n);
 	close(fd);
 	free(path);
-}
-
-static void run_sql(const char *dir, const char *sql)
-{
-	char *path = xasprintf("%s/proctor.db", dir);
-	sqlite3 *db = NULL;
-
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
-		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-	sqlite3_close(db);
-	free(path);
-}
-
-static int64_t ask_int(const char *dir, const char *sql)
-{
-	char *path = xasprintf("%s/proctor.db", dir);
-	sqlite3_stmt *stmt = NULL;
-	sqlite3 *db = NULL;
-	int64_t value;
-
-	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
-	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
-		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
-	value = sqlite3_column_int64(stmt, 0);
-	sqlite3_finalize(stmt);
-	sqlite3_close(db);
-	free(path);
-	return value;
 }
 
 static void test_store_open__sets_a_damaged_file_aside_and_goes_on(void **state)

@@ -4,8 +4,7 @@
 
 #include "base/io.h"
 #include "history/job_query.h"
-#include "store_job.h"
-#include "store_scene.h"
+#include "store_kit.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -49,7 +48,7 @@ static void assert_text(const char *dir, const char *sql, const char *wanted)
 
 static void test_snapshots__tell_gpus_as_arrays(void **state)
 {
-	struct keyframe_view sc = scene_of(3);
+	struct store_scene sc = scene_of(3);
 
 	world_put(&sc.w, sc.st);
 	put_gpus(&sc.w, sc.st, 83);
@@ -65,7 +64,7 @@ static void test_snapshots__tell_gpus_as_arrays(void **state)
 
 static void test_gpu_metrics__names_each_gpu_once(void **state)
 {
-	struct keyframe_view sc = scene_of(4);
+	struct store_scene sc = scene_of(4);
 
 	for (int i = 0; i < 5; i++)
 		put_gpus(&sc.w, sc.st, 10);
@@ -83,7 +82,7 @@ static void test_gpu_metrics__names_each_gpu_once(void **state)
 
 static void test_gpu_processes__belong_to_their_jobs(void **state)
 {
-	struct keyframe_view sc = scene_of(5);
+	struct store_scene sc = scene_of(5);
 
 	put_gpus(&sc.w, sc.st, 10);
 	assert_int_equal(ask_int(sc.dir, "SELECT count(*) FROM gpu_processes"), 2);
@@ -101,7 +100,7 @@ static void test_gpu_processes__belong_to_their_jobs(void **state)
 
 static void test_reader_snapshot__has_its_gpus(void **state)
 {
-	struct keyframe_view sc = scene_of(6);
+	struct store_scene sc = scene_of(6);
 	struct history_cursor at = { 0 };
 	struct snapshot got = { 0 };
 	struct err err = { 0 };
@@ -133,7 +132,7 @@ static void test_reader_snapshot__has_its_gpus(void **state)
 	scene_done(&sc);
 }
 
-static void retain(struct keyframe_view *sc, uint64_t downsampled_ns)
+static void retain(struct store_scene *sc, uint64_t downsampled_ns)
 {
 	struct store_retention keep = { .downsampled_ns = downsampled_ns,
 		                        .events_ns = 3600 * NS_PER_S };
@@ -147,7 +146,7 @@ static void retain(struct keyframe_view *sc, uint64_t downsampled_ns)
 
 static void test_retention__makes_means_of_gpus_and_forgets_them(void **state)
 {
-	struct keyframe_view sc = scene_of(7);
+	struct store_scene sc = scene_of(7);
 
 	for (uint64_t i = 0; i < 200; i++)
 		put_gpus(&sc.w, sc.st, i % 2 ? 20 : 40);
@@ -234,7 +233,7 @@ static int keep_gpu(void *self, const struct gpu_record *g)
 
 static void test_job_gpus__are_those_of_its_time(void **state)
 {
-	struct keyframe_view sc = scene_of(9);
+	struct store_scene sc = scene_of(9);
 	char *path = xasprintf("%s/proctor.db", sc.dir);
 	struct gpu_record gpus[4] = { 0 };
 	struct history *r = NULL;

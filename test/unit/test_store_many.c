@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
-#include "store_job.h"
+#include "store_kit.h"
 
 #define MANY 200
 
@@ -114,7 +114,7 @@ static void test_store__keeps_every_one_of_many_jobs_at_once(void **state)
 	                              " AND cpu_seconds_quality = 'exact'"),
 	                 MANY);
 	assert_int_equal(ask_int(dir, "SELECT count(DISTINCT cpu_seconds) FROM jobs"), MANY);
-	assert_string_equal(find(dir, "job.200").id, "job.200");
+	assert_string_equal(find_job(dir, "job.200").id, "job.200");
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM recorder WHERE ended IS NULL"), 0);
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM keyframe WHERE last IS NULL"), 0);
 	world_rmdir(dir);
@@ -155,8 +155,8 @@ static void test_store__says_all_about_a_brief_job_with_its_end(void **state)
 	assert_non_null(st);
 	job = some_job(&w, "blink", "x");
 	put_job(st, &job);
-	assert_int_equal(find(dir, "blink").status, JOB_RUNNING);
-	end(&job, JOB_COMPLETED);
+	assert_int_equal(find_job(dir, "blink").status, JOB_RUNNING);
+	set_end(&job, JOB_COMPLETED);
 	put_job(st, &job);
 	/* Its recorder could die here, and nothing would be missing. */
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM recorder WHERE ended IS NULL"), 0);
@@ -209,7 +209,7 @@ static void test_job_needs_disk__at_its_end_and_when_it_has_run_for_a_while(void
 	world_put(&w, st);
 	world_tick(&w);
 	assert_false(job_table_needs_disk(st, &w.snap));
-	end(&w.jobs.at[0], JOB_FAILED);
+	set_end(&w.jobs.at[0], JOB_FAILED);
 	world_tick(&w);
 	assert_true(job_table_needs_disk(st, &w.snap));
 	store_close(st);
@@ -249,7 +249,7 @@ static void test_job_find_seen__knows_each_of_many_also_when_others_are_forgotte
 	assert_rows(st, &w);
 	memmove(w.jobs.at, w.jobs.at + MANY - 10, 10 * sizeof *w.jobs.at);
 	w.jobs.len = 10;
-	end(&w.jobs.at[3], JOB_FAILED);
+	set_end(&w.jobs.at[3], JOB_FAILED);
 	world_put(&w, st);
 	assert_rows(st, &w);
 	assert_null(job_table_seen(st, "j0"));

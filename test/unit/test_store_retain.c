@@ -4,7 +4,7 @@
 #include <sqlite3.h>
 
 #include "store/store_handle.h"
-#include "store_world.h"
+#include "store_kit.h"
 
 struct moment {
 	int64_t id, kf;
@@ -31,7 +31,7 @@ static sqlite3_stmt *ask(sqlite3 *db, const char *sql)
 	return stmt;
 }
 
-static int64_t ask_int(sqlite3 *db, const char *sql)
+static int64_t ask_db_int(sqlite3 *db, const char *sql)
 {
 	sqlite3_stmt *stmt = ask(db, sql);
 	int64_t value;
@@ -276,20 +276,20 @@ static void test_retain__leaves_what_the_model_says(void **state)
 	check_all(&w, &past, db, now - 900, now - 2400);
 	/* Nothing is left of what went, and nothing is gone that is needed. */
 	assert_int_equal(
-		ask_int(db, "SELECT count(*) FROM host WHERE id NOT IN (SELECT id FROM snapshot)"),
+		ask_db_int(db, "SELECT count(*) FROM host WHERE id NOT IN (SELECT id FROM snapshot)"),
 		0);
-	assert_int_equal(ask_int(db, "SELECT count(*) FROM sample_base WHERE id >> 20 << 20 NOT IN"
+	assert_int_equal(ask_db_int(db, "SELECT count(*) FROM sample_base WHERE id >> 20 << 20 NOT IN"
 	                             " (SELECT id FROM keyframe)"),
 	                 0);
-	assert_int_equal(ask_int(db,
+	assert_int_equal(ask_db_int(db,
 	                         "SELECT count(*) FROM sample_change WHERE id >> 32 << 20 NOT IN"
 	                         " (SELECT id FROM keyframe)"),
 	                 0);
-	assert_int_equal(ask_int(db, "SELECT count(*) FROM sample_base WHERE proc NOT IN"
+	assert_int_equal(ask_db_int(db, "SELECT count(*) FROM sample_base WHERE proc NOT IN"
 	                             " (SELECT id FROM process)"),
 	                 0);
 	assert_int_equal(
-		ask_int(db,
+		ask_db_int(db,
 	                "SELECT count(*) FROM process p WHERE job_id IS NULL AND last IS NOT NULL"
 	                " AND NOT EXISTS (SELECT 1 FROM snapshot s WHERE s.id BETWEEN p.first"
 	                " AND p.last) AND NOT EXISTS (SELECT 1 FROM event e WHERE e.proc = p.id)"),
@@ -301,10 +301,10 @@ static void test_retain__leaves_what_the_model_says(void **state)
 		world_put(&w, st);
 	vec_reset(&past.moments);
 	retain_all(st, &keep, w.wall_ns, w.boot_ns);
-	assert_in_range(ask_int(db, "SELECT count(*) FROM keyframe WHERE resolution = 60"), 1, 4);
+	assert_in_range(ask_db_int(db, "SELECT count(*) FROM keyframe WHERE resolution = 60"), 1, 4);
 	store_close(st);
 	assert_int_equal(
-		ask_int(db,
+		ask_db_int(db,
 	                "SELECT count(*) FROM process WHERE last IS NULL AND first IS NOT NULL"),
 		0);
 	sqlite3_close(db);
@@ -335,17 +335,17 @@ static void test_retain__keeps_the_history_when_the_clock_jumps_ahead(void **sta
 	for (int i = 0; i < 100; i++)
 		world_put(&w, st);
 	db = open_client(dir);
-	before = ask_int(db, "SELECT count(*) FROM snapshots");
+	before = ask_db_int(db, "SELECT count(*) FROM snapshots");
 	assert_int_equal(before, 400);
 	retain_all(st, &keep, w.wall_ns, w.boot_ns);
-	assert_int_equal(ask_int(db, "SELECT count(*) FROM snapshots"), before);
+	assert_int_equal(ask_db_int(db, "SELECT count(*) FROM snapshots"), before);
 	/* For a day of runs the full resolution stays; the means for a week. */
 	for (int hour = 0; hour < 10; hour++)
 		retain_all(st, &keep, w.wall_ns, w.boot_ns + (uint64_t)hour * 3600 * NS_PER_S);
-	assert_int_equal(ask_int(db, "SELECT count(*) FROM snapshots"), before);
+	assert_int_equal(ask_db_int(db, "SELECT count(*) FROM snapshots"), before);
 	for (int hour = 10; hour < 40; hour++)
 		retain_all(st, &keep, w.wall_ns, w.boot_ns + (uint64_t)hour * 3600 * NS_PER_S);
-	assert_in_range(ask_int(db, "SELECT count(*) FROM snapshots WHERE timestamp < 1800000000"),
+	assert_in_range(ask_db_int(db, "SELECT count(*) FROM snapshots WHERE timestamp < 1800000000"),
 	                5, 7);
 	store_close(st);
 	sqlite3_close(db);
@@ -371,11 +371,11 @@ static void test_retain__gives_pages_back(void **state)
 	for (int i = 0; i < 4000; i++)
 		world_put(&w, st);
 	db = open_client(dir);
-	before = ask_int(db, "PRAGMA page_count");
+	before = ask_db_int(db, "PRAGMA page_count");
 	assert_true(before > 2000);
 	retain_all(st, &keep, w.wall_ns, w.boot_ns);
-	assert_true(ask_int(db, "PRAGMA page_count") < before * 2 / 3);
-	assert_int_equal(ask_int(db, "SELECT max(id) FROM snapshots"), 4000);
+	assert_true(ask_db_int(db, "PRAGMA page_count") < before * 2 / 3);
+	assert_int_equal(ask_db_int(db, "SELECT max(id) FROM snapshots"), 4000);
 	sqlite3_close(db);
 	store_close(st);
 	world_done(&w);

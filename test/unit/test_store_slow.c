@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "store_world.h"
+#include "store_kit.h"
 
 #define SLOW_MS 1200
 

@@ -2,7 +2,7 @@
 /* The SELECTs of readers of the reference's schema, against what the machine really showed. */
 #include <sqlite3.h>
 
-#include "store_world.h"
+#include "store_kit.h"
 
 struct history {
 	char *dir;
@@ -42,7 +42,7 @@ static bool next(sqlite3_stmt *stmt)
 	return false;
 }
 
-static int64_t ask_int(sqlite3 *db, const char *sql)
+static int64_t ask_db_int(sqlite3 *db, const char *sql)
 {
 	sqlite3_stmt *stmt = ask(db, sql);
 	int64_t value;
@@ -186,7 +186,7 @@ static void test_process_metrics__shows_every_process_of_every_snapshot(void **s
 	for (int i = 0; i < 700; i++)
 		world_put(&w, st);
 	db = open_client(dir);
-	assert_true(ask_int(db, "SELECT count(*) FROM keyframe") > 3);
+	assert_true(ask_db_int(db, "SELECT count(*) FROM keyframe") > 3);
 	check_snapshots(&w, db);
 	for (size_t slot = 0; slot < WORLD_SLOTS; slot++)
 		check_history(&w, db, w.first_pid + (pid_t)slot * 3,
@@ -226,11 +226,11 @@ static void test_process_metrics__keeps_several_recorders_apart(void **state)
 	db = open_client(dir);
 	check_snapshots(&a, db);
 	check_snapshots(&b, db);
-	assert_int_equal(ask_int(db, "SELECT count(*) FROM recorder"), 3);
-	assert_int_equal(ask_int(db, "SELECT count(*) FROM recorder WHERE ended IS NULL"), 2);
+	assert_int_equal(ask_db_int(db, "SELECT count(*) FROM recorder"), 3);
+	assert_int_equal(ask_db_int(db, "SELECT count(*) FROM recorder WHERE ended IS NULL"), 2);
 	store_close(st_a);
 	store_close(st_b);
-	assert_int_equal(ask_int(db, "SELECT count(*) FROM recorder WHERE ended IS NULL"), 0);
+	assert_int_equal(ask_db_int(db, "SELECT count(*) FROM recorder WHERE ended IS NULL"), 0);
 	sqlite3_close(db);
 	world_done(&a);
 	world_done(&b);
@@ -272,7 +272,7 @@ static void test_process_metrics__costs_no_more_when_many_have_died(void **state
 	before = cost_of(db, early);
 	for (int i = 0; i < 1000; i++)
 		world_put(&w, st);
-	assert_true(ask_int(db, "SELECT count(*) FROM process WHERE last IS NOT NULL") > 10000);
+	assert_true(ask_db_int(db, "SELECT count(*) FROM process WHERE last IS NOT NULL") > 10000);
 	assert_int_equal(cost_of(db, early), before);
 	assert_true(cost_of(db, store_snapshot_id(st)) < 3 * before);
 	sqlite3_close(db);
@@ -382,12 +382,12 @@ static void test_process_events__tells_lives_in_order(void **state)
 	}
 	assert_int_equal(exits, 0);
 	assert_int_equal(spawns, 0);
-	assert_int_equal(ask_int(db, "SELECT COUNT(*) FROM process_events WHERE job_id = 'j'"
+	assert_int_equal(ask_db_int(db, "SELECT COUNT(*) FROM process_events WHERE job_id = 'j'"
 	                             " AND event_type = 'spawn'"),
 	                 of_job);
 	assert_true(of_job > 0);
 	/* A spawn and the sight of the process later are one row. */
-	assert_int_equal(ask_int(db, "SELECT count(*) FROM (SELECT 1 FROM process"
+	assert_int_equal(ask_db_int(db, "SELECT count(*) FROM (SELECT 1 FROM process"
 	                             " GROUP BY pid, start_ticks HAVING count(*) > 1)"),
 	                 0);
 	sqlite3_close(db);
@@ -431,14 +431,14 @@ static void test_process__knows_lives_that_no_snapshot_saw(void **state)
 	assert_int_equal(store_put(st, &w.snap, &err), 0);
 	db = open_client(dir);
 	assert_int_equal(
-		ask_int(db, "SELECT count(*) FROM process WHERE pid = 9999 AND ppid = 42"
+		ask_db_int(db, "SELECT count(*) FROM process WHERE pid = 9999 AND ppid = 42"
 	                    " AND command = 'make -j8 all' AND comm = 'make' AND job_id = 'j'"
 	                    " AND sheet = 2 AND signal = 11 AND exit_code IS NULL AND core_dumped"
 	                    " AND first IS NULL AND ended > started - 1"
 	                    " AND cpu_time_us = 1234000 AND peak_rss_kib = 77 * 1024"),
 		1);
-	assert_int_equal(ask_int(db, "SELECT count(*) FROM process_events WHERE pid = 9999"), 2);
-	assert_int_equal(ask_int(db, "SELECT count(*) FROM process_events WHERE pid = 9999"
+	assert_int_equal(ask_db_int(db, "SELECT count(*) FROM process_events WHERE pid = 9999"), 2);
+	assert_int_equal(ask_db_int(db, "SELECT count(*) FROM process_events WHERE pid = 9999"
 	                             " AND event_type = 'exit' AND signal_num = 11 AND job_id = 'j'"
 	                             " AND sheet_num = 2 AND details = 'core dumped'"),
 	                 1);
@@ -472,7 +472,7 @@ static void test_process_events__find_their_process_by_pid_alone(void **state)
 	e->id.start_ticks = 0;
 	assert_int_equal(store_put(st, &w.snap, &err), 0);
 	db = open_client(dir);
-	assert_int_equal(ask_int(db,
+	assert_int_equal(ask_db_int(db,
 	                         "SELECT p.start_ticks FROM event e JOIN process p ON p.id = e.proc"
 	                         " WHERE e.kind = 4"),
 	                 p->id.start_ticks);
@@ -505,7 +505,7 @@ static void test_process_metrics__survive_the_wrap_of_slots(void **state)
 	for (int i = 0; i < 200; i++)
 		world_put(&w, st);
 	assert_true(
-		ask_int(db,
+		ask_db_int(db,
 	                "SELECT count(*) FROM process a JOIN process b ON b.id = a.id + 1048576") >
 		0);
 	check_snapshots(&w, db);
@@ -542,11 +542,11 @@ static void test_process_events__counts_a_storm_of_signals(void **state)
 	}
 	assert_int_equal(store_put(st, &w.snap, &err), 0);
 	db = open_client(dir);
-	assert_int_equal(ask_int(db, "SELECT count(*) FROM process_events WHERE signal_num = 10"),
+	assert_int_equal(ask_db_int(db, "SELECT count(*) FROM process_events WHERE signal_num = 10"),
 	                 11);
-	assert_int_equal(ask_int(db, "SELECT count(*) FROM process_events WHERE signal_num = 12"),
+	assert_int_equal(ask_db_int(db, "SELECT count(*) FROM process_events WHERE signal_num = 12"),
 	                 3);
-	assert_int_equal(ask_int(db, "SELECT count(*) FROM process_events WHERE details ="
+	assert_int_equal(ask_db_int(db, "SELECT count(*) FROM process_events WHERE details ="
 	                             " 'sent by timer (pid 77, uid 0), and 4989 more like it'"),
 	                 1);
 	sqlite3_close(db);

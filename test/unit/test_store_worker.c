@@ -8,19 +8,18 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "check.h"
-#include "threads.h"
 
 #define ERRANDS 8
 
-struct keyframe_view;
+struct scene;
 
 struct job_of_one {
-	struct keyframe_view *sc;
+	struct scene *sc;
 	char name;
 	struct errand *errand;
 };
 
-struct keyframe_view {
+struct scene {
 	struct loop *loop;
 	struct store_worker *clerk;
 	struct job_of_one jobs[ERRANDS];
@@ -33,7 +32,7 @@ struct keyframe_view {
 
 static int setup(void **state)
 {
-	struct keyframe_view *sc = xcalloc(1, sizeof *sc);
+	struct scene *sc = xcalloc(1, sizeof *sc);
 	struct err err;
 
 	sem_init(&sc->begun, 0, 0);
@@ -48,7 +47,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	store_worker_free(sc->clerk);
 	loop_free(sc->loop);
@@ -105,7 +104,7 @@ static int find_nothing(void *self, const struct history_leash *leash, struct js
 static void note_done(void *self, int r, const struct buf *result, const struct err *err)
 {
 	struct job_of_one *job = self;
-	struct keyframe_view *sc = job->sc;
+	struct scene *sc = job->sc;
 
 	assert_true(pthread_equal(pthread_self(), sc->loop_thread));
 	buf_printf(&sc->told, "%s ", r < 0 ? err->msg : result->at);
@@ -120,7 +119,7 @@ static void note_freed(void *self)
 	buf_putc(&job->sc->freed, job->name);
 }
 
-static struct errand *take(struct keyframe_view *sc, char name, uint32_t uid, clerk_work_fn fn)
+static struct errand *take(struct scene *sc, char name, uint32_t uid, clerk_work_fn fn)
 {
 	struct job_of_one *job = &sc->jobs[sc->taken++];
 	struct store_worker_task task = { job, uid, fn, note_done, note_freed };
@@ -131,7 +130,7 @@ static struct errand *take(struct keyframe_view *sc, char name, uint32_t uid, cl
 	return job->errand;
 }
 
-static void run_until_told(struct keyframe_view *sc, unsigned n)
+static void run_until_told(struct scene *sc, unsigned n)
 {
 	struct err err;
 
@@ -149,7 +148,7 @@ static size_t threads_now(void)
 
 static void test_clerk_take__works_beside_the_loop_and_tells_it(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	size_t threads;
 
 	take(sc, 'a', 1, work);
@@ -169,7 +168,7 @@ static void test_clerk_take__works_beside_the_loop_and_tells_it(void **state)
 static void test_clerk_new__has_no_thread_before_the_first_errand(void **state)
 {
 	size_t before = threads_now();
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	struct store_worker *second = store_worker_new(sc->loop, 1000);
 
 	assert_int_equal(threads_now(), before);
@@ -178,7 +177,7 @@ static void test_clerk_new__has_no_thread_before_the_first_errand(void **state)
 
 static void test_clerk_take__gives_every_user_a_turn(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	take(sc, '0', 1, wait_for_go);
 	sem_wait(&sc->begun);
@@ -194,7 +193,7 @@ static void test_clerk_take__gives_every_user_a_turn(void **state)
 
 static void test_clerk_drop__forgets_one_that_waits_and_calls_back_one_that_runs(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	struct errand *runs = take(sc, 'r', 1, wait_for_call), *waits;
 
 	sem_wait(&sc->begun);
@@ -211,7 +210,7 @@ static void test_clerk_drop__forgets_one_that_waits_and_calls_back_one_that_runs
 
 static void test_clerk_drop__forgets_one_that_is_done_and_not_told(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 	struct errand *first = take(sc, 'a', 1, work);
 
 	take(sc, 'b', 1, wait_for_go);
@@ -225,7 +224,7 @@ static void test_clerk_drop__forgets_one_that_is_done_and_not_told(void **state)
 
 static void test_clerk_free__calls_back_what_runs_and_frees_all(void **state)
 {
-	struct keyframe_view *sc = *state;
+	struct scene *sc = *state;
 
 	take(sc, 'a', 1, wait_for_call);
 	take(sc, 'b', 1, wait_for_call);

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "threads.h"
-#include "tree.h"
+#include "check.h"
+#include "fake_machine.h"
 
 struct live {
 	struct probe_env env;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tree.h"
+#include "fake_machine.h"
 
 static void *scan(const struct probe_env *env, unsigned want, struct sample *out)
 {

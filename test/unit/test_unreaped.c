@@ -3,16 +3,16 @@
 
 #include "check.h"
 
-struct keyframe_view {
+struct scene {
 	struct unreaped u;
 	struct jobtab jobs;
 	struct sample sample;
 	struct snapshot snap;
 };
 
-static struct keyframe_view scene_of_members(pid_t first, pid_t last)
+static struct scene scene_of_members(pid_t first, pid_t last)
 {
-	struct keyframe_view s = { 0 };
+	struct scene s = { 0 };
 
 	assert_int_equal(jobtab_add(&s.jobs, "job", "job", 1), 0);
 	for (pid_t pid = first; pid <= last; pid++)
@@ -20,7 +20,7 @@ static struct keyframe_view scene_of_members(pid_t first, pid_t last)
 	return s;
 }
 
-static void scene_done(struct keyframe_view *s)
+static void scene_done(struct scene *s)
 {
 	unreaped_done(&s->u);
 	jobtab_done(&s->jobs);
@@ -28,7 +28,7 @@ static void scene_done(struct keyframe_view *s)
 	snapshot_done(&s->snap);
 }
 
-static void learn(struct keyframe_view *s, enum event_kind kind, pid_t pid, bool has_totals)
+static void learn(struct scene *s, enum event_kind kind, pid_t pid, bool has_totals)
 {
 	struct event e = { .kind = kind, .id = { pid, 7 } };
 
@@ -37,14 +37,14 @@ static void learn(struct keyframe_view *s, enum event_kind kind, pid_t pid, bool
 	unreaped_learn(&s->u, &s->jobs, &e, 1);
 }
 
-static size_t look(struct keyframe_view *s)
+static size_t look(struct scene *s)
 {
 	vec_reset(&s->sample.focus);
 	unreaped_list(&s->u, &s->jobs, &s->sample);
 	return s->sample.focus.len;
 }
 
-static void see(struct keyframe_view *s, pid_t pid, uint64_t start_ticks, char state)
+static void see(struct scene *s, pid_t pid, uint64_t start_ticks, char state)
 {
 	struct proc_snap *p = vec_push(&s->snap.procs, PROCS_MAX);
 
@@ -54,7 +54,7 @@ static void see(struct keyframe_view *s, pid_t pid, uint64_t start_ticks, char s
 
 static void test_unreaped__are_members_that_ended_without_totals(void **state)
 {
-	struct keyframe_view s = scene_of_members(10, 12);
+	struct scene s = scene_of_members(10, 12);
 
 	learn(&s, EVENT_EXIT, 10, false);
 	learn(&s, EVENT_EXIT, 11, true);  /* was reaped */
@@ -69,7 +69,7 @@ static void test_unreaped__are_members_that_ended_without_totals(void **state)
 
 static void test_unreaped__are_forgotten_when_a_look_does_not_find_them(void **state)
 {
-	struct keyframe_view s = scene_of_members(10, 13);
+	struct scene s = scene_of_members(10, 13);
 
 	for (pid_t pid = 10; pid <= 13; pid++)
 		learn(&s, EVENT_EXIT, pid, false);
@@ -84,7 +84,7 @@ static void test_unreaped__are_forgotten_when_a_look_does_not_find_them(void **s
 
 static void test_unreaped__stay_members_until_they_are_gone(void **state)
 {
-	struct keyframe_view s = scene_of_members(10, 10);
+	struct scene s = scene_of_members(10, 10);
 	struct proc_id id = { 10, 7 };
 
 	learn(&s, EVENT_EXIT, 10, false);
@@ -99,7 +99,7 @@ static void test_unreaped__stay_members_until_they_are_gone(void **state)
 
 static void test_unreaped__are_bounded(void **state)
 {
-	struct keyframe_view s = scene_of_members(1, UNREAPED_MAX + 10);
+	struct scene s = scene_of_members(1, UNREAPED_MAX + 10);
 
 	for (pid_t pid = 1; pid <= UNREAPED_MAX + 10; pid++)
 		learn(&s, EVENT_EXIT, pid, false);

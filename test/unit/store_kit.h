@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_world.h - a small machine that lives by dice: processes are born, change, exec, die, and
+/* store_kit.h - a small machine that lives by dice: processes are born, change, exec, die, and
  * pids are used again. It remembers everything it ever showed, so that a store can be asked
  * about it. */
 #pragma once
@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <math.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,7 +16,9 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "check.h"
+#include "history/job_query.h"
 #include "store/store.h"
+#include "store/store_handle.h"
 
 #define WORLD_SLOTS 40
 
@@ -318,4 +321,118 @@ static inline struct store *world_open(const struct world *w, const char *dir)
 	assert_null(notice);
 	free(path);
 	return st;
+}
+
+/* ---- a world with one job, "train", and a store of its own in a directory of its own -------- */
+
+struct store_scene {
+	struct world w;
+	char *dir;
+	struct store *st;
+};
+
+static inline struct store_scene scene_of(uint64_t seed)
+{
+	struct store_scene sc = { .dir = world_dir() };
+
+	world_init(&sc.w, seed);
+	world_add_job(&sc.w, "train");
+	sc.st = world_open(&sc.w, sc.dir);
+	return sc;
+}
+
+static inline void scene_done(struct store_scene *sc)
+{
+	store_close(sc->st);
+	world_done(&sc->w);
+	world_rmdir(sc->dir);
+}
+
+/* ---- jobs for a store, and questions about them --------------------------------------------- */
+
+static inline struct history *open_reader(const char *dir)
+{
+	char *path = xasprintf("%s/proctor.db", dir);
+	struct history *r = NULL;
+	struct err err = { 0 };
+
+	if (history_open(path, &r, &err) < 0)
+		fail_msg("%s", err.msg);
+	free(path);
+	return r;
+}
+
+static inline struct job find_job(const char *dir, const char *name)
+{
+	struct history *r = open_reader(dir);
+	struct err err = { 0 };
+	struct job job;
+
+	if (history_find_job(r, name, &job, &err) < 0)
+		fail_msg("%s", err.msg);
+	history_close(r);
+	return job;
+}
+
+static inline int find_job_error(const char *dir, const char *name, struct err *err)
+{
+	struct history *r = open_reader(dir);
+	struct job job;
+	int result = history_find_job(r, name, &job, err);
+
+	history_close(r);
+	return result;
+}
+
+static inline void run_sql(const char *dir, const char *sql)
+{
+	char *path = xasprintf("%s/proctor.db", dir), *message = NULL;
+	sqlite3 *db = NULL;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
+		fail_msg("%s", message);
+	sqlite3_close(db);
+	free(path);
+}
+
+static inline int64_t ask_int(const char *dir, const char *sql)
+{
+	char *path = xasprintf("%s/proctor.db", dir);
+	cleanup(db_closep) sqlite3 *db = NULL;
+	struct err err = { 0 };
+	int64_t value = 0;
+
+	if (db_open(path, DB_READ, &db, &err) < 0 || db_int(db, sql, &value, &err) < 0)
+		fail_msg("%s: %s", sql, err.msg);
+	free(path);
+	return value;
+}
+
+static inline void put_job(struct store *st, const struct job *job)
+{
+	struct err err = { 0 };
+
+	if (store_put_job(st, job, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+static inline void set_end(struct job *job, enum job_status status)
+{
+	job->status = status;
+	job->ended_ns = job->started_ns + 90 * NS_PER_S;
+	job->took_ns = 89 * NS_PER_S;
+	job->has_exit_code = status == JOB_COMPLETED;
+	job->signal = status == JOB_COMPLETED ? 0 : 11;
+	job->core_dumped = status != JOB_COMPLETED;
+}
+
+static inline struct job some_job(struct world *w, const char *id, const char *type)
+{
+	struct job job = { .started_ns = w->wall_ns };
+
+	snprintf(job.id, sizeof job.id, "%s", id);
+	snprintf(job.type, sizeof job.type, "%s", type);
+	w->wall_ns += NS_PER_S;
+	return job;
 }
