@@ -47,6 +47,17 @@ def clean_environment(**more):
 	return {**kept, "LC_ALL": "C.UTF-8", **more}
 
 
+def wait_for(condition, seconds=TIMEOUT_S, step=0.02):
+	"""The first true answer. Tests wait for what they need; a sleep is too short on a busy machine and too long on any other."""
+	end = time.monotonic() + seconds
+	while True:
+		answer = condition()
+		if answer:
+			return answer
+		assert time.monotonic() < end, "it did not happen within %d s" % seconds
+		time.sleep(step)
+
+
 class Proctor:
 	"""Runs the program. Each instance has a state directory of its own."""
 
@@ -163,21 +174,6 @@ def as_nobody():
 	run.place, run.state_dir, run.env = place, runner.state_dir, runner.env
 	yield run
 	shutil.rmtree(place)
-
-
-@pytest.fixture
-def wait_until():
-	"""wait_until(condition): the first true answer, or the last one when time is up."""
-
-	def wait(condition, seconds=30.0, step=0.02):
-		end = time.monotonic() + seconds
-		while True:
-			answer = condition()
-			if answer or time.monotonic() >= end:
-				return answer
-			time.sleep(step)
-
-	return wait
 
 
 @pytest.fixture

@@ -74,6 +74,11 @@ class Daemon:
 
 		wait_for(has_looked)
 
+	def wait_ticks(self, count=1):
+		"""Until so many more ticks, each of which began after this call, have been taken in."""
+		before = self.result("daemon.top")["seq"]
+		wait_for(lambda: self.result("daemon.top")["seq"] > before + count)
+
 	def said(self):
 		return self.log.read_text(encoding="utf-8", errors="replace")
 

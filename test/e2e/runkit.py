@@ -9,10 +9,9 @@
 import json
 import os
 import subprocess
-import time
 from pathlib import Path
 
-from conftest import ROOT, TIMEOUT_S
+from conftest import ROOT, TIMEOUT_S, wait_for
 
 PROG_DIR = Path(os.environ.get("PROCTOR_PROG_DIR", ROOT / "build-test/test/prog"))
 SIGNALS, WAYS, LOAD = (str(PROG_DIR / name) for name in ("signals", "ways", "load"))
@@ -68,17 +67,6 @@ class Run:
 		return self.sql("SELECT * FROM process WHERE job_id IS NOT NULL AND %s ORDER BY id" % where)
 
 
-def wait_for(condition, seconds=30.0, step=0.01):
-	"""The first true answer."""
-	end = time.monotonic() + seconds
-	while True:
-		answer = condition()
-		if answer:
-			return answer
-		assert time.monotonic() < end, "waited in vain"
-		time.sleep(step)
-
-
 def state_of(pid):
 	"""R, S, T, Z …, or "" when there is no such process."""
 	try:
@@ -86,6 +74,12 @@ def state_of(pid):
 	except (FileNotFoundError, ProcessLookupError):
 		return ""
 	return text[text.rindex(")") + 2]
+
+
+def cpu_of(pid):
+	"""Seconds of CPU time."""
+	with open("/proc/%d/schedstat" % pid, encoding="ascii") as text:
+		return int(text.read().split()[0]) / 1e9
 
 
 def children_of(pid, comm=None):

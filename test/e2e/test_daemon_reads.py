@@ -11,6 +11,7 @@ from daemonkit import Daemon, cold  # noqa: F401 pylint: disable=unused-import
 # So many lives of one pid in so many snapshots: to go through them takes longer than the reader's time on any machine.
 LIVES, SNAPSHOTS, PID = 5000, 50000, 4000000
 SLOW = '{"jsonrpc":"2.0","id":"slow","method":"process.history","params":{"pid":%d}}\n' % PID
+PATIENCE_S = 4.0  # the reader's is 5
 COUNT = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) "
 
 
@@ -44,19 +45,29 @@ def has_answer(line):
 	return bool(select.select([line.socket], [], [], 0)[0])
 
 
+def others_in_time(waiting, other):
+	"""Whether others were answered, and a tick was taken, before the reader's time was up."""
+	began = time.monotonic()
+	first = other.call("daemon.top")["result"]["seq"]
+	for _ in range(20):
+		other.call("daemon.top")
+	while other.call("daemon.top")["result"]["seq"] == first:
+		time.sleep(0.05)
+	is_waiting = not has_answer(waiting)
+	return is_waiting or time.monotonic() - began < PATIENCE_S, is_waiting
+
+
 def test_others_are_answered_while_one_waits_for_the_store(slow):
-	with ask_slowly(slow) as waiting, slow.line() as other:
-		waiting.send('{"jsonrpc":"2.0","id":"behind","method":"daemon.status"}\n')
-		began = slow.result("daemon.top")["seq"]
-		seqs = [other.call("daemon.top")["result"]["seq"] for _ in range(20)]
-		assert not has_answer(waiting)
-		while seqs[-1] == began:  # the tick goes on, too
-			seqs.append(other.call("daemon.top")["result"]["seq"])
-			time.sleep(0.05)
-		assert not has_answer(waiting)
-		answer = waiting.read()
-		assert answer["id"] == "slow" and answer["error"]["data"]["code"] == "unavailable", answer
-		assert waiting.read()["id"] == "behind"
+	for _ in range(5):  # a machine that is too busy for all that in the reader's time shows nothing
+		with ask_slowly(slow) as waiting, slow.line() as other:
+			waiting.send('{"jsonrpc":"2.0","id":"behind","method":"daemon.status"}\n')
+			was_in_time, is_waiting = others_in_time(waiting, other)
+			answer = waiting.read()
+			assert answer["id"] == "slow" and answer["error"]["data"]["code"] == "unavailable", answer
+			assert waiting.read()["id"] == "behind"
+		if was_in_time:
+			break
+	assert is_waiting
 
 
 def test_a_read_does_not_keep_the_daemon_from_ending(slow):

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import time
 
+import pytest
+
 from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
 from runkit import SANITIZERS, wait_for
 
@@ -13,6 +15,28 @@ from runkit import SANITIZERS, wait_for
 def start_run(daemon, *command, options=(), env=None):
 	return subprocess.Popen([daemon.proctor.binary, "run", *options, "--", *command], stdin=subprocess.DEVNULL,
 				stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**daemon.proctor.env, **SANITIZERS, **(env or {})})
+
+
+@pytest.fixture
+def gate(tmp_path):
+	"""Where a command waits (`read go <gate`) until gate.open()."""
+	path = tmp_path / "gate"
+	os.mkfifo(path)
+
+	class Gate:
+		def __str__(self):
+			return str(path)
+
+		def open(self):
+			os.close(wait_for(self.try_to_open))
+
+		def try_to_open(self):
+			try:
+				return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+			except OSError:  # nobody waits yet
+				return None
+
+	return Gate()
 
 
 def job_of(daemon, job_id):
@@ -25,8 +49,8 @@ def sql(daemon, text, state_dir=None):
 	return json.loads(done.stdout)
 
 
-def test_a_job_is_shown_with_its_progress_and_its_end(daemon):
-	inside = "%s sheet 1/3 --label one -- true; %s mark epoch n=1; sleep 4; exit 5" % ((daemon.proctor.binary,) * 2)
+def test_a_job_is_shown_with_its_progress_and_its_end(daemon, gate):
+	inside = "%s sheet 1/3 --label one -- true; %s mark epoch n=1; read go <%s; exit 5" % (daemon.proctor.binary, daemon.proctor.binary, gate)
 	with daemon.line() as ear:
 		ear.call("bus.subscribe", job_id="seen")
 		run = start_run(daemon, "sh", "-c", inside, options=("--job-id", "seen", "--tag", "a=b"))
@@ -37,6 +61,7 @@ def test_a_job_is_shown_with_its_progress_and_its_end(daemon):
 		assert (job["status"], job["total_sheets"], job["last_completed_sheet"], job["tags"]) == ("running", 3, 1, {"a": "b"})
 		top = daemon.result("daemon.top")
 		assert top["running_jobs"] == 1 or daemon.result("daemon.status")["running_jobs"] == 1
+		gate.open()
 		_, err = run.communicate(timeout=60)
 		assert run.returncode == 5 and err == ""
 		while "job.failed" not in heard:
@@ -44,11 +69,13 @@ def test_a_job_is_shown_with_its_progress_and_its_end(daemon):
 	assert job_of(daemon, "seen")["exit_code"] == 5
 
 
-def test_one_job_has_one_recorder(daemon):
+def test_one_job_has_one_recorder(daemon, gate):
 	"""The same store: what run writes, the daemon does not write again."""
-	run = start_run(daemon, "sh", "-c", "sleep 60.25 & sleep 4; kill $!", options=("--job-id", "once"))
+	run = start_run(daemon, "sh", "-c", "sleep 60.25 & read go <%s; kill $!" % gate, options=("--job-id", "once"))
 	wait_for(lambda: job_of(daemon, "once"))
 	wait_for(lambda: any(p["job_id"] == "once" for p in daemon.result("daemon.top")["processes"]))
+	daemon.wait_ticks()
+	gate.open()
 	run.communicate(timeout=60)
 	daemon.stop()
 	kinds = sql(daemon, "SELECT r.kind, count(*) AS n FROM process p JOIN recorder r ON r.id = p.recorder WHERE p.job_id = 'once' GROUP BY 1")
@@ -58,17 +85,16 @@ def test_one_job_has_one_recorder(daemon):
 	assert len(sql(daemon, "SELECT * FROM jobs WHERE job_id = 'once'")) == 1
 
 
-def test_a_daemon_that_dies_and_comes_back_costs_nothing_and_is_told_again(daemon):
-	run = start_run(daemon, "sh", "-c", "%s sheet 1/2 -- true; %s sheet 2/2 -- sleep 14; echo done" % ((daemon.proctor.binary,) * 2),
-			options=("--job-id", "lives"))
+def test_a_daemon_that_dies_and_comes_back_costs_nothing_and_is_told_again(daemon, gate):
+	inside = "%s sheet 1/2 -- true; %s sheet 2/2 -- sh -c 'read go <%s'; echo done" % (daemon.proctor.binary, daemon.proctor.binary, gate)
+	run = start_run(daemon, "sh", "-c", inside, options=("--job-id", "lives"))
 	wait_for(lambda: (job_of(daemon, "lives") or {}).get("current_sheet") == 2)
 	daemon.process.kill()
 	daemon.process.wait()
-	time.sleep(1)
 	daemon.start()
-	job = wait_for(lambda: job_of(daemon, "lives"))
-	job = wait_for(lambda: (lambda j: j if j["current_sheet"] == 2 else None)(job_of(daemon, "lives")))
+	job = wait_for(lambda: (job := job_of(daemon, "lives")) and job["current_sheet"] == 2 and job)
 	assert (job["status"], job["last_completed_sheet"], job["total_sheets"]) == ("running", 1, 2)
+	gate.open()
 	out, err = run.communicate(timeout=60)
 	assert (run.returncode, out, err) == (0, "done\n", "")
 	assert wait_for(lambda: job_of(daemon, "lives")["status"] == "completed")

@@ -10,6 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from conftest import wait_for
+
 FAKES = Path(os.environ.get("PROCTOR_BUILD_DIR", "build-test")).resolve() / "test" / "fake"
 SMI = Path(__file__).parent.parent / "fake" / "nvidia-smi"
 METRICS = {"utilization_pct": 50, "memory_util_pct": 20, "memory_used_mb": 1000.0, "memory_total_mb": 16384.0, "temperature_c": 61,
@@ -142,17 +144,17 @@ def helpers_of(pid):
 	return [p for p in psutil.Process(pid).children(recursive=True) if "gpu-helper" in p.cmdline()]
 
 
-def test_a_recording_has_gpus_and_one_helper_that_ends_with_it(proctor, children, wait_until, state_dir):
+def test_a_recording_has_gpus_and_one_helper_that_ends_with_it(proctor, children, state_dir):
 	recorder = record(proctor, children, nvml("gpus=1"))
-	assert wait_until(lambda: [s for s in lines_of(state_dir) if s["gpus"] and s["gpus"][0]["power_w"] == 123.45])
+	wait_for(lambda: [s for s in lines_of(state_dir) if s["gpus"] and s["gpus"][0]["power_w"] == 123.45])
 	(helper,) = helpers_of(recorder.pid)
 	assert os.getsid(helper.pid) == helper.ppid() != os.getsid(recorder.pid)
 	recorder.kill()
 	recorder.wait()
-	assert wait_until(lambda: not helper.is_running() or helper.status() == psutil.STATUS_ZOMBIE)
+	wait_for(lambda: not helper.is_running() or helper.status() == psutil.STATUS_ZOMBIE)
 
 
-def test_a_recording_goes_on_at_its_pace_while_the_library_hangs(proctor, children, wait_until, state_dir):
+def test_a_recording_goes_on_at_its_pace_while_the_library_hangs(proctor, children, state_dir):
 	"""The GPU stays named, its figures go and come back with a new helper, and no tick is late."""
 	recorder = record(proctor, children, nvml("hang=power after=4"))
 
@@ -161,7 +163,7 @@ def test_a_recording_goes_on_at_its_pace_while_the_library_hangs(proctor, childr
 		text = "".join("+" if k else "-" for k in known)
 		return re.search(r"\+-+\+", text)
 
-	assert wait_until(has_come_back, 30)
+	wait_for(has_come_back, 30)
 	recorder.terminate()
 	recorder.wait()
 	snapshots = lines_of(state_dir)
@@ -171,9 +173,9 @@ def test_a_recording_goes_on_at_its_pace_while_the_library_hangs(proctor, childr
 	assert b"no answer" not in recorder.stderr.read()  # it recovered: an event, not a warning
 
 
-def test_a_recording_says_once_that_it_gave_up(proctor, children, wait_until, state_dir):
+def test_a_recording_says_once_that_it_gave_up(proctor, children, state_dir):
 	recorder = record(proctor, children, {**nvml("init=18"), "PROCTOR_NVIDIA_SMI": str(SMI), "PROCTOR_FAKE_SMI": "mismatch"})
-	assert wait_until(lambda: len(lines_of(state_dir)) > 15, 30)
+	wait_for(lambda: len(lines_of(state_dir)) > 15, 30)
 	recorder.terminate()
 	recorder.wait()
 	said = recorder.stderr.read().decode()

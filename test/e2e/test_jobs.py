@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+from conftest import Proctor, wait_for
+
 FIGURES = {"cpu_seconds", "peak_rss_mb", "peak_total_mb", "read_bytes", "processes", "failed_processes",
 	   "leaked_processes", "recorder_cpu_seconds"}
 QUALITIES = {"exact", "at_least", "sampled", "missing"}
@@ -20,9 +22,10 @@ def run_job(proctor, *options, command, status=0):
 	return done
 
 
-@pytest.fixture
-def jobs(proctor):
-	"""Three runs of two types: one good, one that failed, one of another type that used sheets."""
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory):
+	"""Three runs of two types, to be read only: one good, one that failed, one of another type that used sheets."""
+	proctor = Proctor(tmp_path_factory.mktemp("jobs") / "state")
 	run_job(proctor, "--name", "build", "--job-id", "build-one", "--tag", "team=vision", "--tag", "try=1",
 		command=["sh", "-c", "/bin/true; /bin/true; sleep 0.1"])
 	run_job(proctor, "--name", "build", "--job-id", "build-two", "--tag", "team=audio",
@@ -102,17 +105,17 @@ def test_ls_refuses_what_it_does_not_know(proctor, args, word):
 	assert done.returncode == 2 and word in done.stderr
 
 
-def test_a_running_job_is_told_as_running(proctor, children, wait_until):
+def test_a_running_job_is_told_as_running(proctor, children):
 	child = children.spawn([proctor.binary, "run", "--job-id", "long", "--", "sleep", "30"], env=proctor.env,
 			       stderr=subprocess.DEVNULL)
-	assert wait_until(lambda: proctor("ls", "--outcome", "running").stdout)
+	wait_for(lambda: proctor("ls", "--outcome", "running").stdout)
 	job = as_json(proctor("ls", "--json", "--outcome", "running"))["jobs"][0]
 	assert (job["job_id"], job["result"], job["ended_at"], job["duration_seconds"]) == ("long", "running", None, None)
 	report = proctor("report", "long")
 	assert report.returncode == 0 and "so far" in report.stdout
 	child.kill()
 	child.wait(timeout=30)
-	assert wait_until(lambda: ids(proctor, "--outcome", "lost") == ["long"])
+	wait_for(lambda: ids(proctor, "--outcome", "lost") == ["long"])
 	assert "end not recorded" in proctor("ls").stdout
 
 

@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+from conftest import wait_for
 from runkit import state_of
 
 SECOND_STOP_LIMIT = 20.0  # 5 on a machine that has nothing else to do
@@ -24,18 +25,10 @@ def recording(proctor, children):
 	def start(*options, wait=True, **popen):
 		child = children.spawn([proctor.binary, "record", *options], env=proctor.env, stderr=subprocess.PIPE, text=True, **popen)
 		if wait:
-			wait_for(lambda: has_snapshots(proctor, 1), child)
+			wait_for_snapshots(proctor, 1, child)
 		return child
 
 	return start
-
-
-def wait_for(condition, child=None, seconds=20):
-	end = time.monotonic() + seconds
-	while not condition():
-		assert child is None or child.poll() is None, child.stderr.read()
-		assert time.monotonic() < end, "waited in vain"
-		time.sleep(0.05)
 
 
 def query(proctor, text, *args):
@@ -48,6 +41,11 @@ def has_snapshots(proctor, count):
 		return query(proctor, "SELECT count(*) FROM snapshots")[0][0] >= count
 	except sqlite3.OperationalError:
 		return False
+
+
+def wait_for_snapshots(proctor, count, child):
+	wait_for(lambda: has_snapshots(proctor, count) or child.poll() is not None)
+	assert child.poll() is None, child.stderr.read()
 
 
 def stop(child, signo=signal.SIGTERM):
@@ -220,7 +218,7 @@ def test_record_without_file_descriptors_says_so_and_stores_no_zeros(proctor):
 def test_record_makes_a_new_state_directory_when_the_old_one_is_taken_away(proctor, recording):
 	child = recording("--interval", "0.3")
 	shutil.rmtree(proctor.state_dir)
-	wait_for(lambda: has_snapshots(proctor, 2), child)
+	wait_for_snapshots(proctor, 2, child)
 	stop(child)
 	assert child.returncode == 0
 
@@ -258,7 +256,7 @@ def test_record_goes_on_when_the_database_is_removed_under_it(proctor, recording
 	child = recording("--interval", "0.3")
 	for path in proctor.state_dir.glob("proctor.db*"):
 		path.unlink()
-	wait_for(lambda: has_snapshots(proctor, 2), child)
+	wait_for_snapshots(proctor, 2, child)
 	stop(child)
 	assert child.returncode == 0
 

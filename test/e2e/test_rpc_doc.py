@@ -82,6 +82,6 @@ def test_the_page_has_every_method_and_every_error(state_dir):
 		methods = line.call("rpc.hello")["result"]["capabilities"]
 	job.end()
 	assert re.findall(r"^### (\S+)$", page, re.M) and set(methods) == set(re.findall(r"^### (\S+)$", page, re.M))
-	header = (DOC.parent.parent / "src/rpc/message.h").read_text(encoding="utf-8")
+	header = (DOC.parent.parent / "src/rpc/rpc_message.h").read_text(encoding="utf-8")
 	for number, word in re.findall(r'X\(E\w+, (-\d+), "(\w+)"\)', header):
 		assert re.search(r"^\| %s \|.*`%s`" % (number, word), page, re.M), word

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from conftest import wait_for
 from door import Job
 
 
@@ -181,12 +182,12 @@ def state_of(pid):
 		return file.read().rsplit(")", 1)[1].split()[0]
 
 
-def test_a_command_that_stops_stops_us_and_goes_on_with_us(children, proctor, job, wait_until):
+def test_a_command_that_stops_stops_us_and_goes_on_with_us(children, proctor, job):
 	running = Running(children, proctor, job, COUNT)
 	os.kill(running.pid, signal.SIGSTOP)
-	assert wait_until(lambda: state_of(running.process.pid) == "T")
+	wait_for(lambda: state_of(running.process.pid) == "T")
 	os.kill(running.process.pid, signal.SIGCONT)  # as `fg` does to the group; here to us alone
-	assert wait_until(lambda: state_of(running.pid) != "T")
-	assert wait_until(lambda: state_of(running.process.pid) != "T")
+	wait_for(lambda: state_of(running.pid) != "T")
+	wait_for(lambda: state_of(running.process.pid) != "T")
 	os.kill(running.pid, signal.SIGKILL)
 	running.process.wait(timeout=30)

@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+from conftest import wait_for
+
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
 
 
@@ -144,7 +146,7 @@ def test_a_file_that_is_not_ours_is_refused_and_left_alone(proctor):
 		assert path.read_bytes() == content
 
 
-def test_recording_goes_on_while_questions_are_asked(proctor, children, wait_until):
+def test_recording_goes_on_while_questions_are_asked(proctor, children):
 	children.spawn([proctor.binary, "record", "--interval", "0.1", "--for", "20s"], env=proctor.env, stderr=subprocess.DEVNULL)
 	count = "SELECT count(*) AS n FROM snapshots"
 
@@ -152,7 +154,7 @@ def test_recording_goes_on_while_questions_are_asked(proctor, children, wait_unt
 		done = proctor("sql", "--json", count)
 		return json.loads(done.stdout)[0]["n"] if done.returncode == 0 else 0
 
-	assert wait_until(lambda: stored() >= 2)
+	wait_for(lambda: stored() >= 2)
 	before = stored()
 	proctor("sql", "--limit-seconds", "1", ENDLESS)
 	assert stored() >= before + 5
