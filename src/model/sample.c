@@ -5,31 +5,22 @@
 
 void sample_reset(struct sample *s)
 {
-	struct sample kept = {
-		.focus = s->focus,
-		.procs = s->procs,
-		.gpus = s->gpus,
-		.gpu_uses = s->gpu_uses,
-		.events = s->events,
-		.text = s->text,
-	};
+	struct sample kept = { .text = s->text };
 
-	vec_relax(&kept.focus);
-	vec_relax(&kept.procs);
-	vec_relax(&kept.gpus);
-	vec_relax(&kept.gpu_uses);
-	vec_relax(&kept.events);
 	buf_relax(&kept.text);
+#define X(container, name)                                                                         \
+	kept.name = s->name;                                                                       \
+	vec_relax(&kept.name);
+	SAMPLE_LISTS(X)
+#undef X
 	*s = kept;
 }
 
 void sample_done(struct sample *s)
 {
-	vec_done(&s->focus);
-	vec_done(&s->procs);
-	vec_done(&s->gpus);
-	vec_done(&s->gpu_uses);
-	vec_done(&s->events);
+#define X(container, name) vec_done(&s->name);
+	SAMPLE_LISTS(X)
+#undef X
 	buf_done(&s->text);
 }
 

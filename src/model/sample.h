@@ -33,27 +33,36 @@ enum sample_want {
 	WANT_LIMITS = 1 << 2, /* of jobs' processes: part of WANT_PSS, at a small price */
 };
 
+/* The lists of a sample, X(container, name): declared, reset and freed from this table.
+ *	focus     processes of jobs: details are read for these first; set by the engine
+ *	procs     ascending by pid
+ *	gpus      one that does not answer is listed without readings */
+#define SAMPLE_LISTS(X)                                                                            \
+	X(VEC(struct proc_id), focus)                                                              \
+	X(VEC(struct proc_sample), procs)                                                          \
+	X(VEC(struct gpu_sample), gpus)                                                            \
+	X(VEC(struct gpu_use), gpu_uses)                                                           \
+	X(VEC(struct event), events)
+
 struct sample {
 	/* Set by the engine before the probes are read. */
 	uint64_t wall_ns, mono_ns, boot_ns;
 	unsigned want;
-	VEC(struct proc_id) focus; /* processes of jobs: details are read for these first */
-	bool focus_only;           /* … and nobody else need be looked at */
+	bool focus_only; /* no process outside the focus need be read */
 	pid_t tree; /* with it: also the descendants of this process; 0: the focus is complete */
 
 	/* Filled by probes. */
 	char boot_id[37];
 	struct host_readings host;
 	struct cgroup_readings cgroup; /* the group this recorder lives in */
-	VEC(struct proc_sample) procs; /* ascending by pid */
 	bool procs_complete;           /* false: some are hidden from us or were not read */
-	VEC(struct gpu_sample) gpus;   /* one that does not answer is listed without readings */
-	VEC(struct gpu_use) gpu_uses;
-	VEC(struct event) events;
 	bool events_complete;    /* a lifecycle source watched all the time and lost nothing */
 	uint64_t events_dropped; /* at EVENTS_MAX */
 	uint64_t aside_cpu_ns;   /* spent for it in other threads than the one that reads */
-	struct buf text;         /* what text_refs point into */
+#define X(container, name) container name;
+	SAMPLE_LISTS(X)
+#undef X
+	struct buf text; /* what text_refs point into */
 };
 
 void sample_reset(struct sample *s); /* empty, keeps the memory */

@@ -9,28 +9,14 @@
 
 void snapshot_reset(struct snapshot *snap)
 {
-	struct snapshot kept = { 0 };
+	struct snapshot kept = { .text = snap->text };
 
-	kept.procs = snap->procs;
-	kept.gpus = snap->gpus;
-	kept.gpu_uses = snap->gpu_uses;
-	kept.events = snap->events;
-	kept.jobs = snap->jobs;
-	kept.sums = snap->sums;
-	kept.sheets = snap->sheets;
-	kept.anomalies = snap->anomalies;
-	kept.zombies = snap->zombies;
-	kept.text = snap->text;
-	vec_relax(&kept.procs);
-	vec_relax(&kept.gpus);
-	vec_relax(&kept.gpu_uses);
-	vec_relax(&kept.events);
-	vec_relax(&kept.jobs);
-	vec_relax(&kept.sums);
-	vec_relax(&kept.sheets);
-	vec_relax(&kept.anomalies);
-	vec_relax(&kept.zombies);
 	buf_relax(&kept.text);
+#define X(container, name)                                                                         \
+	kept.name = snap->name;                                                                    \
+	vec_relax(&kept.name);
+	SNAPSHOT_LISTS(X)
+#undef X
 	*snap = kept;
 }
 
@@ -41,40 +27,21 @@ void snapshot_copy(const struct snapshot *from, struct snapshot *to)
 	snapshot_reset(to);
 	kept = *to;
 	*to = *from;
-	to->procs = kept.procs;
-	to->gpus = kept.gpus;
-	to->gpu_uses = kept.gpu_uses;
-	to->events = kept.events;
-	to->jobs = kept.jobs;
-	to->sums = kept.sums;
-	to->sheets = kept.sheets;
-	to->anomalies = kept.anomalies;
-	to->zombies = kept.zombies;
 	to->text = kept.text;
-	vec_copy(&to->procs, &from->procs);
-	vec_copy(&to->gpus, &from->gpus);
-	vec_copy(&to->gpu_uses, &from->gpu_uses);
-	vec_copy(&to->events, &from->events);
-	vec_copy(&to->jobs, &from->jobs);
-	vec_copy(&to->sums, &from->sums);
-	vec_copy(&to->sheets, &from->sheets);
-	vec_copy(&to->anomalies, &from->anomalies);
-	vec_copy(&to->zombies, &from->zombies);
 	if (from->text.len)
 		buf_put(&to->text, from->text.at, from->text.len);
+#define X(container, name)                                                                         \
+	to->name = kept.name;                                                                      \
+	vec_copy(&to->name, &from->name);
+	SNAPSHOT_LISTS(X)
+#undef X
 }
 
 void snapshot_done(struct snapshot *snap)
 {
-	vec_done(&snap->procs);
-	vec_done(&snap->gpus);
-	vec_done(&snap->gpu_uses);
-	vec_done(&snap->events);
-	vec_done(&snap->jobs);
-	vec_done(&snap->sums);
-	vec_done(&snap->sheets);
-	vec_done(&snap->anomalies);
-	vec_done(&snap->zombies);
+#define X(container, name) vec_done(&snap->name);
+	SNAPSHOT_LISTS(X)
+#undef X
 	buf_done(&snap->text);
 }
 

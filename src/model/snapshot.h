@@ -25,6 +25,25 @@ struct job_sum {
 	uint64_t gpu_bytes, gpu_sm_pct; /* on all GPUs together */
 };
 
+/* The lists of a snapshot, X(container, name): declared, reset, copied and freed from this table.
+ *	procs      ascending by pid
+ *	gpu_uses   `gpu` is the position in gpus
+ *	events     in the order of their time
+ *	sums       one for each of jobs
+ *	sheets     those that are not stored as they are now
+ *	anomalies  those that last, and those that have just ended
+ *	zombies    of jobs */
+#define SNAPSHOT_LISTS(X)                                                                          \
+	X(VEC(struct proc_snap), procs)                                                            \
+	X(VEC(struct gpu_sample), gpus)                                                            \
+	X(VEC(struct gpu_use), gpu_uses)                                                           \
+	X(VEC(struct event), events)                                                               \
+	X(VEC(struct job), jobs)                                                                   \
+	X(VEC(struct job_sum), sums)                                                               \
+	X(VEC(struct sheet), sheets)                                                               \
+	X(struct anomaly_list, anomalies)                                                          \
+	X(VEC(pid_t), zombies)
+
 struct snapshot {
 	uint64_t seq; /* counts from 1 in the life of one recorder */
 	uint64_t wall_ns, boot_ns;
@@ -42,20 +61,14 @@ struct snapshot {
 	double psi_cpu_ratio, psi_mem_ratio,
 		psi_io_ratio; /* of the interval: some task waited; NAN: not known */
 
-	VEC(struct proc_snap) procs; /* ascending by pid */
 	bool procs_complete;
-	VEC(struct gpu_sample) gpus;
-	VEC(struct gpu_use) gpu_uses; /* `gpu` is the position in gpus */
-	VEC(struct event) events;     /* in the order of their time */
 	bool events_complete;
 	bool events_only; /* a storm's events ahead of the tick: there are no processes and no
 	                     readings */
-	VEC(struct job) jobs;
-	VEC(struct job_sum) sums;      /* one for each of jobs */
-	VEC(struct sheet) sheets;      /* those that are not stored as they are now */
-	struct anomaly_list anomalies; /* those that last, and those that have just ended */
 	uint32_t running_jobs, active_sheets;
-	VEC(pid_t) zombies; /* of jobs */
+#define X(container, name) container name;
+	SNAPSHOT_LISTS(X)
+#undef X
 	struct buf text;
 };
 
