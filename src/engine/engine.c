@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -38,8 +39,9 @@ struct engine {
 	uint64_t look_cpu_ns;                 /* what the last look took */
 	uint64_t stored_cpu_ns, stored_looks; /* as the recorder told at the last one */
 	struct loop *loop;
-	struct loop_source *timer, *reader;
-	int reader_fd;       /* the fd that reader watches: another tier brings another fd */
+	struct loop_source *timer, *readers[ROLES_MAX];
+	int reader_fds[ROLES_MAX]; /* that readers watch: another tier brings another fd */
+	size_t reader_count;
 	uint64_t planned_ns; /* the tick the timer is set for */
 	struct loss_notice losses;
 	uint64_t notice_seq; /* of the recorder's last notice we passed on */
@@ -420,18 +422,29 @@ void engine_settle(struct engine *e, uint64_t patience_ns, uint64_t living,
 	store_events_ahead(e);
 }
 
+static void unwatch_events(struct engine *e)
+{
+	while (e->reader_count)
+		loop_remove(e->readers[--e->reader_count]);
+}
+
 static void watch_events(struct engine *e)
 {
-	int fd = sampler_fd(e->sampler);
+	int fds[ROLES_MAX];
+	size_t n = sampler_fds(e->sampler, fds);
 	struct err err;
 
-	if (fd == e->reader_fd)
+	if (n == e->reader_count && memcmp(fds, e->reader_fds, n * sizeof *fds) == 0)
 		return;
-	loop_remove(e->reader);
-	e->reader = NULL;
-	e->reader_fd = fd;
-	if (fd >= 0 && loop_add_reader(e->loop, fd, on_events, e, &e->reader, &err) < 0)
-		say(e, err.msg); /* events then wait for the tick */
+	unwatch_events(e);
+	for (; e->reader_count < n; e->reader_count++) {
+		size_t i = e->reader_count;
+
+		e->reader_fds[i] = fds[i];
+		e->readers[i] = NULL;
+		if (loop_add_reader(e->loop, fds[i], on_events, e, &e->readers[i], &err) < 0)
+			say(e, err.msg); /* its events then wait for the tick */
+	}
 }
 
 int engine_new(struct loop *loop, const struct engine_options *options, struct engine **ret,
@@ -441,7 +454,6 @@ int engine_new(struct loop *loop, const struct engine_options *options, struct e
 
 	e->options = *options;
 	e->loop = loop;
-	e->reader_fd = -1;
 	e->was_storing = true;
 	e->budget = (struct budget){ .limit_ratio = options->budget_ratio,
 		                     .keep_interval = options->keep_interval };
@@ -537,7 +549,7 @@ void engine_await_totals(struct engine *e, bool (*cares)(void *self, struct proc
 static void stop_looking(struct engine *e)
 {
 	loop_remove(TAKE_PTR(e->timer));
-	loop_remove(TAKE_PTR(e->reader));
+	unwatch_events(e);
 	sampler_close(TAKE_PTR(e->sampler));
 }
 

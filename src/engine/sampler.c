@@ -24,7 +24,7 @@ struct role_slot {
 struct sampler {
 	struct probe_env env;
 	struct sampler_options options;
-	struct role_slot slots[ROLES_MAX + 1]; /* one past the last is never played */
+	struct role_slot slots[ROLES_MAX];
 	size_t slot_count;
 	struct sample samples[2];
 	struct sample *prev; /* NULL before the first tick */
@@ -39,11 +39,38 @@ struct sampler {
 	void *on_read_self;
 };
 
-static void say(struct sampler *s, const char *text)
+static void report_change(struct sampler *s, const char *text)
 {
 	sampler_add_event(s, EVENT_PROBE, 0, text);
 	if (s->notice)
 		s->notice(s->notice_self, text);
+}
+
+static bool has_flag(const struct role_slot *slot, enum probe_flag flag)
+{
+	return *slot->tier && (*slot->tier)->flags & flag;
+}
+
+static bool plays(const struct role_slot *slot)
+{
+	return slot->is_open && *slot->tier;
+}
+
+static bool opens_early(const struct probe_role *role)
+{
+	for (const struct probe_ops *const *tier = role->tiers; *tier; tier++)
+		if ((*tier)->flags & PROBE_OPENS_EARLY)
+			return true;
+	return false;
+}
+
+/* Whether a probe of this kind is open. */
+static bool has_probe(const struct sampler *s, enum probe_flag flag)
+{
+	for (size_t i = 0; i < s->slot_count; i++)
+		if (plays(&s->slots[i]) && has_flag(&s->slots[i], flag))
+			return true;
+	return false;
 }
 
 static void add_refusal(struct role_slot *slot, const char *why)
@@ -63,11 +90,11 @@ static void open_tier(struct sampler *s, struct role_slot *slot)
 	for (; *slot->tier; slot->tier++) {
 		struct err err = { 0 };
 
-		if (s->options.no_bpf && (*slot->tier)->uses_bpf) {
+		if (s->options.no_bpf && has_flag(slot, PROBE_NEEDS_BPF)) {
 			add_refusal(slot, "BPF was not wanted");
 			continue;
 		}
-		if (s->options.no_events && (*slot->tier)->fd) {
+		if (s->options.no_events && has_flag(slot, PROBE_REPORTS_BIRTHS)) {
 			add_refusal(slot, "events were not wanted");
 			continue;
 		}
@@ -79,7 +106,7 @@ static void open_tier(struct sampler *s, struct role_slot *slot)
 
 static void close_tier(struct role_slot *slot)
 {
-	if (*slot->tier && slot->is_open)
+	if (plays(slot))
 		(*slot->tier)->close(slot->self);
 	slot->self = NULL;
 }
@@ -96,7 +123,7 @@ static void give_way(struct sampler *s, struct role_slot *slot, const char *why)
 	slot->failures_in_row = 0;
 	snprintf(text, sizeof text, "probe '%s' gives way to %s: %s", old,
 	         *slot->tier ? (*slot->tier)->name : "nobody", why);
-	say(s, text);
+	report_change(s, text);
 }
 
 static void read_failed(struct sampler *s, struct role_slot *slot, const struct err *err)
@@ -109,7 +136,7 @@ static void read_failed(struct sampler *s, struct role_slot *slot, const struct 
 		snprintf(text, sizeof text,
 		         "probe '%s': %s; its metrics are absent until it recovers",
 		         (*slot->tier)->name, err->msg);
-		say(s, text);
+		report_change(s, text);
 	}
 	if (slot->failures_in_row >= FAILURES_TO_GIVE_WAY && slot->tier[1])
 		give_way(s, slot, err->msg);
@@ -123,7 +150,7 @@ static void read_slot(struct sampler *s, struct role_slot *slot)
 		return;
 	s->next->events_complete = true; /* an event source takes this back when it lost some */
 	if ((*slot->tier)->read(slot->self, s->next, &err) < 0) {
-		if ((*slot->tier)->fd)
+		if (has_flag(slot, PROBE_REPORTS_BIRTHS))
 			s->nothing_lost = false;
 		read_failed(s, slot, &err);
 		return;
@@ -134,7 +161,7 @@ static void read_slot(struct sampler *s, struct role_slot *slot)
 
 		snprintf(text, sizeof text, "probe '%s' works again", (*slot->tier)->name);
 		slot->failures_in_row = 0;
-		say(s, text);
+		report_change(s, text);
 	}
 }
 
@@ -144,7 +171,7 @@ void sampler_await(struct sampler *s, uint64_t until_mono_ns)
 		struct role_slot *slot = &s->slots[i];
 		struct err err = { 0 };
 
-		while (slot->is_open && *slot->tier && (*slot->tier)->await &&
+		while (plays(slot) && (*slot->tier)->await &&
 		       (*slot->tier)->await(slot->self, until_mono_ns, &err) < 0)
 			give_way(s, slot, err.msg);
 	}
@@ -155,8 +182,7 @@ bool sampler_is_helper(const struct sampler *s, pid_t pid)
 	for (size_t i = 0; i < s->slot_count; i++) {
 		const struct role_slot *slot = &s->slots[i];
 
-		if (slot->is_open && *slot->tier && (*slot->tier)->owns &&
-		    (*slot->tier)->owns(slot->self, pid))
+		if (plays(slot) && (*slot->tier)->owns && (*slot->tier)->owns(slot->self, pid))
 			return true;
 	}
 	return false;
@@ -166,12 +192,11 @@ bool sampler_is_helper(const struct sampler *s, pid_t pid)
  * of them. */
 #define MANY_PROCESSES 64
 
-static void suit_tasks(struct sampler *s)
+static void suit_tier(struct sampler *s, struct role_slot *slot)
 {
-	struct role_slot *slot = &s->slots[0];
 	bool many = s->next->focus.len >= MANY_PROCESSES;
 
-	if (!s->next->focus_only || !slot->role->tiers[0]->uses_bpf)
+	if (!s->next->focus_only || !(slot->role->tiers[0]->flags & PROBE_SUITS_MANY))
 		return;
 	if (!slot->is_open && !many)
 		slot->tier = slot->role->tiers + 1;
@@ -183,26 +208,22 @@ static void suit_tasks(struct sampler *s)
 	}
 }
 
-static bool is_event_source(const struct role_slot *slot)
+static int slot_fd(const struct role_slot *slot)
 {
-	return slot->is_open && *slot->tier && (*slot->tier)->fd;
+	return plays(slot) && (*slot->tier)->fd ? (*slot->tier)->fd(slot->self) : -1;
 }
 
-/* Index of the role that tells events as they happen, or slot_count. */
-static size_t event_source(const struct sampler *s)
+size_t sampler_fds(const struct sampler *s, int ret[static ROLES_MAX])
 {
-	size_t i = 0;
+	size_t n = 0;
 
-	while (i < s->slot_count && !is_event_source(&s->slots[i]))
-		i++;
-	return i;
-}
+	for (size_t i = 0; i < s->slot_count; i++) {
+		int fd = slot_fd(&s->slots[i]);
 
-int sampler_fd(const struct sampler *s)
-{
-	const struct role_slot *slot = &s->slots[event_source(s)];
-
-	return slot < s->slots + s->slot_count ? (*slot->tier)->fd(slot->self) : -1;
+		if (fd >= 0)
+			ret[n++] = fd;
+	}
+	return n;
 }
 
 const struct sample *sampler_last(const struct sampler *s)
@@ -212,10 +233,9 @@ const struct sample *sampler_last(const struct sampler *s)
 
 size_t sampler_drain(struct sampler *s)
 {
-	size_t i = event_source(s);
-
-	if (i < s->slot_count)
-		read_slot(s, &s->slots[i]);
+	for (size_t i = 0; i < s->slot_count; i++)
+		if (slot_fd(&s->slots[i]) >= 0)
+			read_slot(s, &s->slots[i]);
 	return s->next->events.len;
 }
 
@@ -241,7 +261,7 @@ static void turn(struct sampler *s)
 	s->next = oldest;
 	sample_reset(s->next);
 	s->lost_before = !s->nothing_lost;
-	s->nothing_lost = event_source(s) < s->slot_count;
+	s->nothing_lost = has_probe(s, PROBE_REPORTS_BIRTHS);
 }
 
 static void stamp(struct sample *cur)
@@ -283,8 +303,8 @@ void sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot 
 
 	stamp(cur);
 	cur->want = s->want;
-	suit_tasks(s);
 	for (size_t i = 0; i < s->slot_count; i++) {
+		suit_tier(s, &s->slots[i]);
 		if (!s->slots[i].is_open)
 			open_tier(s, &s->slots[i]);
 		read_slot(s, &s->slots[i]);
@@ -319,16 +339,16 @@ int sampler_open(const struct sampler_options *options, struct sampler **ret, st
 	s->want = WANT_ALL;
 	s->next = &s->samples[0];
 	s->started_boot_ns = clock_boot_ns();
-	for (const struct probe_role *role = probe_roles; role->name && s->slot_count < ROLES_MAX;
-	     role++) {
+	for (const struct probe_role *role = options->roles ? options->roles : probe_roles;
+	     role->name && s->slot_count < ROLES_MAX; role++) {
 		struct role_slot *slot = &s->slots[s->slot_count++];
 
 		slot->role = role;
 		slot->tier = role->tiers;
-		if (!options->jobs_only || role->tiers[0]->fd)
+		if (!options->jobs_only || opens_early(role))
 			open_tier(s, slot);
 	}
-	s->nothing_lost = event_source(s) < s->slot_count;
+	s->nothing_lost = has_probe(s, PROBE_REPORTS_BIRTHS);
 	*ret = TAKE_PTR(s);
 	return 0;
 }
@@ -365,30 +385,30 @@ struct sample *sampler_sample(struct sampler *s)
 
 bool sampler_walks_proc(const struct sampler *s)
 {
-	const struct role_slot *tasks = &s->slots[0];
-
-	return tasks->is_open && *tasks->tier && !(*tasks->tier)->uses_bpf;
+	return has_probe(s, PROBE_PAYS_PER_FILE);
 }
 
 bool sampler_tells_births(const struct sampler *s)
 {
-	return event_source(s) < s->slot_count;
+	return has_probe(s, PROBE_REPORTS_BIRTHS);
 }
 
 bool sampler_tells_totals(const struct sampler *s)
 {
-	size_t i = event_source(s);
-
-	return i < s->slot_count && (*s->slots[i].tier)->owed;
+	return has_probe(s, PROBE_REPORTS_TOTALS);
 }
 
 size_t sampler_owed(struct sampler *s, bool (*cares)(void *, struct proc_id), void *self, bool now)
 {
-	struct role_slot *slot = &s->slots[event_source(s)];
+	size_t owed = 0;
 
-	if (!sampler_tells_totals(s))
-		return 0;
-	return (*slot->tier)->owed(slot->self, s->next, cares, self, now);
+	for (size_t i = 0; i < s->slot_count; i++) {
+		struct role_slot *slot = &s->slots[i];
+
+		if (plays(slot) && has_flag(slot, PROBE_REPORTS_TOTALS))
+			owed += (*slot->tier)->owed(slot->self, s->next, cares, self, now);
+	}
+	return owed;
 }
 
 void sampler_set_want(struct sampler *s, unsigned want)

@@ -18,6 +18,7 @@ struct sampler_options {
 	bool group_is_ours; /* the limits of our control group are for us, not for what we watch */
 	const char *gpu_helper; /* program started as the GPU helper; NULL: GPUs are not watched */
 	bool gpu_insist;        /* also where no device is seen */
+	const struct probe_role *roles; /* NULL: probe_roles */
 };
 
 struct role_health {
@@ -70,8 +71,8 @@ size_t sampler_drain(struct sampler *s);
 /* The events that wait, as a snapshot of their own, so that a storm does not pile up in memory
  * until the tick. */
 void sampler_take_events(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret);
-/* The fd that wants sampler_drain() when readable, -1: none. */
-int sampler_fd(const struct sampler *s);
+/* The fds of all probes that want sampler_drain() when one is readable: how many. */
+size_t sampler_fds(const struct sampler *s, int ret[static ROLES_MAX]);
 /* Adds an event of the recorder's own to the next snapshot. */
 void sampler_add_event(struct sampler *s, enum event_kind kind, int64_t count, const char *text);
 size_t sampler_health(const struct sampler *s, struct role_health ret[static ROLES_MAX]);

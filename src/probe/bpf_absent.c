@@ -12,8 +12,8 @@ static int absent_open(const struct probe_env *env, void **ret_self, struct err 
 }
 
 const struct probe_ops probe_tasks_bpf = { .name = "tasks-bpf",
-	                                   .uses_bpf = true,
+	                                   .flags = PROBE_NEEDS_BPF,
 	                                   .open = absent_open };
 const struct probe_ops probe_lifecycle_bpf = { .name = "lifecycle-bpf",
-	                                       .uses_bpf = true,
+	                                       .flags = PROBE_NEEDS_BPF,
 	                                       .open = absent_open };

@@ -31,13 +31,29 @@ struct probe_env {
 	bool gpu_insist;        /* also where no device is seen */
 };
 
+/* What a probe is for. Nothing is inferred from which functions it has or where it is listed. */
+enum probe_flag {
+	PROBE_NEEDS_BPF = 1 << 0,      /* skipped with --no-bpf */
+	PROBE_REPORTS_BIRTHS = 1 << 1, /* every birth and end of a process, as an event; when it
+	                                  lost some, read() clears events_complete */
+	PROBE_REPORTS_TOTALS = 1 << 2, /* … with final counters, signals and out-of-memory kills:
+	                                  has owed() */
+	PROBE_OPENS_EARLY = 1 << 3,    /* misses what happens before it is open: `run` opens it
+	                                  before the command starts, and all others at the first
+	                                  tick */
+	PROBE_SUITS_MANY = 1 << 4,     /* loading it pays off from many processes on: `run` starts
+	                                  with the next tier */
+	PROBE_PAYS_PER_FILE = 1 << 5, /* open files and I/O of processes cost extra (WANT_FDS_IO) */
+};
+
 struct probe_ops {
 	const char *name; /* used in configuration, messages and `doctor` */
-	bool uses_bpf;    /* left out with --no-bpf */
+	unsigned flags;   /* enum probe_flag */
 	int (*open)(const struct probe_env *env, void **ret_self, struct err *err);
 	int (*read)(void *self, struct sample *out, struct err *err);
-	int (*fd)(const void *self); /* becomes readable when read() should be called before the
-	                                tick; NULL: never */
+	/* Becomes readable when read() should be called before the tick; -1, or no function:
+	 * never. Any number of probes may have one. */
+	int (*fd)(const void *self);
 	/* For sources that take their time: waits until there is something to tell, at most until
 	 * then; fails when there never will be. NULL: it has all to tell at once. */
 	int (*await)(void *self, uint64_t until_mono_ns, struct err *err);
@@ -45,7 +61,7 @@ struct probe_ops {
 	 * read. NULL: it has none. */
 	bool (*owns)(const void *self, pid_t pid);
 	/* How many ends are known whose totals are still to come, of those that the caller cares
-	 * about; with `now` these are told without. NULL: this source never tells totals. */
+	 * about; with `now` these are reported without. */
 	size_t (*owed)(void *self, struct sample *out, bool (*cares)(void *arg, struct proc_id id),
 	               void *arg, bool now);
 	void (*health)(const void *self, struct probe_health *ret);

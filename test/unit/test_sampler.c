@@ -4,6 +4,8 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -154,6 +156,134 @@ static void test_sampler_tick__sees_a_life_of_two_milliseconds(void **state)
 
 static int without_bpf = 1;
 
+/* ---- probes that bring events ---------------------------------------------------------------- */
+
+struct source {
+	int fd;
+	unsigned reads;
+	bool loses;
+};
+static struct source sources[2];
+
+static int source_open(struct source *source, void **ret_self)
+{
+	source->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	*ret_self = source;
+	return 0;
+}
+
+static int first_open(const struct probe_env *env, void **ret_self, struct err *err)
+{
+	(void)env;
+	(void)err;
+	return source_open(&sources[0], ret_self);
+}
+
+static int second_open(const struct probe_env *env, void **ret_self, struct err *err)
+{
+	(void)env;
+	(void)err;
+	return source_open(&sources[1], ret_self);
+}
+
+static int source_read(void *self, struct sample *out, struct err *err)
+{
+	struct source *source = self;
+
+	(void)err;
+	source->reads++;
+	sample_add_event(out, EVENT_MARK)->count = source == &sources[0] ? 1 : 2;
+	if (source->loses)
+		out->events_complete = false;
+	return 0;
+}
+
+static int source_fd(const void *self)
+{
+	const struct source *source = self;
+
+	return source->fd;
+}
+
+static void source_close(void *self)
+{
+	struct source *source = self;
+
+	close(source->fd);
+}
+
+#define SOURCE .read = source_read, .fd = source_fd, .close = source_close
+static const struct probe_ops births = { .name = "births",
+	                                 .flags = PROBE_REPORTS_BIRTHS | PROBE_OPENS_EARLY,
+	                                 .open = first_open,
+	                                 SOURCE },
+			      marks = { .name = "marks", .open = second_open, SOURCE };
+static const struct probe_ops *const births_tiers[] = { &births, NULL }, *const marks_tiers[] = {
+	&marks, NULL
+};
+static const struct probe_role two_sources[] = { { "marks", NULL, marks_tiers },
+	                                         { "births", NULL, births_tiers },
+	                                         { 0 } };
+
+static struct sampler *open_sources(bool jobs_only)
+{
+	struct sampler_options options = { .roles = two_sources, .jobs_only = jobs_only };
+	struct sampler *s;
+	struct err err;
+
+	memset(sources, 0, sizeof sources);
+	assert_int_equal(sampler_open(&options, &s, &err), 0);
+	return s;
+}
+
+static void test_sampler_fds__are_those_of_all_sources_and_draining_reads_each(void **state)
+{
+	struct sampler *s = open_sources(false);
+	int fds[ROLES_MAX];
+
+	(void)state;
+	assert_int_equal(sampler_fds(s, fds), 2);
+	assert_int_equal(fds[0], sources[1].fd);
+	assert_int_equal(fds[1], sources[0].fd);
+	assert_int_equal(sampler_drain(s), 2);
+	assert_int_equal(sources[0].reads + sources[1].reads, 2);
+	assert_true(sampler_tells_births(s));
+	assert_false(sampler_tells_totals(s));
+	sampler_close(s);
+}
+
+static void test_sampler_open__opens_only_early_probes_for_the_recorder_of_a_job(void **state)
+{
+	struct sampler *s = open_sources(true);
+	struct snapshot snap = { 0 };
+	struct jobtab jobs = { 0 };
+	int fds[ROLES_MAX];
+
+	(void)state;
+	assert_int_equal(sampler_fds(s, fds), 1);
+	assert_int_equal(fds[0], sources[0].fd);
+	sampler_tick(s, &jobs, &snap);
+	assert_int_equal(sampler_fds(s, fds), 2);
+	sampler_close(s);
+	snapshot_done(&snap);
+}
+
+static void test_sampler_tick__is_incomplete_when_one_of_several_sources_lost_events(void **state)
+{
+	struct sampler *s = open_sources(false);
+	struct snapshot snap = { 0 };
+	struct jobtab jobs = { 0 };
+
+	(void)state;
+	sampler_tick(s, &jobs, &snap);
+	assert_true(snap.events_complete);
+	sources[1].loses = true; /* it is read before the other, which loses nothing */
+	sampler_tick(s, &jobs, &snap);
+	assert_false(snap.events_complete);
+	sampler_close(s);
+	snapshot_done(&snap);
+}
+
 RUN_TESTS(TEST(test_sampler_tick__sees_this_very_process_and_what_it_burns),
           cmocka_unit_test_prestate(test_sampler_tick__sees_this_very_process_and_what_it_burns,
                                     &without_bpf),
@@ -162,4 +292,7 @@ RUN_TESTS(TEST(test_sampler_tick__sees_this_very_process_and_what_it_burns),
           TEST(test_sampler_add_event__is_in_the_next_snapshot),
           TEST(test_sampler_tick__sees_a_life_of_two_milliseconds),
           cmocka_unit_test_prestate(test_sampler_tick__sees_a_life_of_two_milliseconds,
-                                    &without_bpf))
+                                    &without_bpf),
+          TEST(test_sampler_fds__are_those_of_all_sources_and_draining_reads_each),
+          TEST(test_sampler_open__opens_only_early_probes_for_the_recorder_of_a_job),
+          TEST(test_sampler_tick__is_incomplete_when_one_of_several_sources_lost_events))

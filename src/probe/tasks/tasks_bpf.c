@@ -256,7 +256,7 @@ static void tasks_bpf_health(const void *self_, struct probe_health *ret)
 
 const struct probe_ops probe_tasks_bpf = {
 	.name = "tasks-bpf",
-	.uses_bpf = true,
+	.flags = PROBE_NEEDS_BPF | PROBE_SUITS_MANY,
 	.open = tasks_bpf_open,
 	.read = tasks_bpf_read,
 	.health = tasks_bpf_health,

@@ -372,6 +372,7 @@ static void tasks_proc_health(const void *self_, struct probe_health *ret)
 
 const struct probe_ops probe_tasks_proc = {
 	.name = "tasks-proc",
+	.flags = PROBE_PAYS_PER_FILE,
 	.open = tasks_proc_open,
 	.read = tasks_proc_read,
 	.health = tasks_proc_health,
