@@ -65,7 +65,7 @@ static int jsonl_put_sheet(void *self, const struct sheet_record *s)
 {
 	struct export *x = self;
 
-	jsonl_sheet(&x->out, x->job->id, s);
+	export_record_line(&x->out, "sheet", x->job->id, &sheet_fields, s);
 	return 0;
 }
 
@@ -73,13 +73,15 @@ static int jsonl_put_process(void *self, const struct process_record *p)
 {
 	struct export *x = self;
 
-	jsonl_process(&x->out, x->job->id, p);
+	export_record_line(&x->out, "process", x->job->id, &process_fields, p);
 	return 0;
 }
 
 static int jsonl_put_event(void *self, const struct event_record *e)
 {
-	jsonl_event(&((struct export *)self)->out, e);
+	struct export *x = self;
+
+	export_record_line(&x->out, "event", NULL, &event_fields, e);
 	return 0;
 }
 
@@ -87,7 +89,7 @@ static int jsonl_put_sample(void *self, const struct job_sum_record *s)
 {
 	struct export *x = self;
 
-	jsonl_sample(&x->out, x->job->id, s);
+	export_record_line(&x->out, "sample", x->job->id, &job_sum_fields, s);
 	return 0;
 }
 
@@ -96,7 +98,7 @@ int export_jsonl(struct export *x, struct err *err)
 	int r;
 
 	x->out.max = OUT_MAX;
-	jsonl_job(&x->out, x->job);
+	export_job_line(&x->out, x->job);
 	r = read_sheets(x, jsonl_put_sheet, err);
 	if (r == 0)
 		r = read_processes(x, jsonl_put_process, err);
@@ -107,39 +109,39 @@ int export_jsonl(struct export *x, struct err *err)
 
 static int csv_put_process(void *self, const struct process_record *p)
 {
-	csv_process(&((struct export *)self)->csv, p);
+	csv_put(&((struct export *)self)->csv, p);
 	return 0;
 }
 
 static int csv_put_event(void *self, const struct event_record *e)
 {
-	csv_event(&((struct export *)self)->csv, e);
+	csv_put(&((struct export *)self)->csv, e);
 	return 0;
 }
 
 static int csv_put_sample(void *self, const struct job_sum_record *s)
 {
-	csv_sample(&((struct export *)self)->csv, s);
+	csv_put(&((struct export *)self)->csv, s);
 	return 0;
 }
 
 int export_csv(struct export *x, struct err *err)
 {
 	x->out.max = OUT_MAX;
-	x->csv.format = QUERY_RESULT_CSV;
-	x->csv.escapes = true; /* whatever a process is called, who looks at the file is safe */
-	x->csv.out = &x->out;
+	x->rows.format = QUERY_RESULT_CSV;
+	x->rows.escapes = true; /* whatever a process is called, who looks at the file is safe */
+	x->rows.out = &x->out;
 	switch (x->what) {
 	case EXPORT_SAMPLES:
-		csv_samples(&x->csv);
+		csv_begin(&x->csv, &csv_samples, &x->rows);
 		return read_samples(x, csv_put_sample, err);
 	case EXPORT_EVENTS:
-		csv_events(&x->csv);
+		csv_begin(&x->csv, &csv_events, &x->rows);
 		return read_events(x, csv_put_event, err);
 	case EXPORT_PROCESSES:
 		break;
 	}
-	csv_processes(&x->csv);
+	csv_begin(&x->csv, &csv_processes, &x->rows);
 	return read_processes(x, csv_put_process, err);
 }
 
@@ -186,6 +188,6 @@ int export_trace(struct export *x, struct err *err)
 
 void export_done(struct export *x)
 {
-	query_result_done(&x->csv);
+	query_result_done(&x->rows);
 	buf_done(&x->out);
 }

@@ -22,7 +22,8 @@ struct export
 
 	/* Inside. */
 	struct buf out;
-	struct query_result csv;
+	struct query_result rows;
+	struct csv csv;
 	struct trace trace;
 };
 

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/time_parse.h"
 #include "cli/job_selection.h"
-#include "model/job_json.h"
+#include "model/record_fields.h"
 #include "view/jobs_view.h"
 
 #define SHOWN_DEFAULT 20
@@ -145,7 +145,7 @@ static int list_jobs(const struct cli *cli, struct job_filter *filter, size_t co
 	if (list.is_json) {
 		json_begin_object(&list.json);
 		json_key(&list.json, "schema");
-		json_u64(&list.json, CODEC_JOB_SCHEMA);
+		json_u64(&list.json, RECORD_SCHEMA);
 		json_key(&list.json, "jobs");
 		json_begin_array(&list.json);
 	}

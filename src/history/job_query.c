@@ -74,13 +74,12 @@ static uint64_t read_int(sqlite3_stmt *stmt, int column)
 /* A value without a quality is a sum of schema version 1: of the processes that were known. */
 static struct figure read_figure(sqlite3_stmt *stmt, enum job_figure id)
 {
-	struct metric m = job_column_metric(id);
 	int at = JOB_COLUMN_FIGURES + 2 * (int)id;
 	int64_t value = db_column_or_absent(stmt, at), quality = db_column_or_absent(stmt, at + 1);
 
 	if (value < 0 || quality >= QUALITY_COUNT)
 		return (struct figure){ 0 };
-	return (struct figure){ .value = column_inside(&m, value),
+	return (struct figure){ .value = column_inside(&job_figures[id], value),
 		                .quality = quality < 0 ? QUALITY_AT_LEAST : (enum quality)quality };
 }
 

@@ -8,6 +8,28 @@ enum quality share_quality(double ratio)
 	return isfinite(ratio) ? QUALITY_SAMPLED : QUALITY_MISSING;
 }
 
+struct event_record event_record_of(const struct event *e, const struct snapshot *snap,
+                                    struct buf *text)
+{
+	bool has_job = e->job >= 0;
+
+	buf_reset(text);
+	event_details(e, snap->text.at, text);
+	return (struct event_record){
+		.kind = e->kind,
+		.inferred = e->inferred,
+		.wall_ns = e->wall_ns,
+		.process = e->id,
+		.has_exit_code = e->has_exit_code,
+		.exit_code = e->exit_code,
+		.signal = e->signal,
+		.job_id = has_job ? snap->jobs.at[e->job].id : NULL,
+		.sheet = has_job ? e->sheet : 0,
+		.count = e->count,
+		.details = text->at,
+	};
+}
+
 struct anomaly_record anomaly_record_of(const struct anomaly *a, const struct snapshot *snap,
                                         struct buf *text)
 {

@@ -76,6 +76,9 @@ struct anomaly_record {
 	const char *description;
 };
 
-/* The same of one that was just seen; `text` holds its description and must outlive it. */
+/* What has just happened or was just found, as a record without a row id and a name; `text` holds its
+ * words and must outlive it. */
+struct event_record event_record_of(const struct event *e, const struct snapshot *snap,
+                                    struct buf *text);
 struct anomaly_record anomaly_record_of(const struct anomaly *a, const struct snapshot *snap,
                                         struct buf *text);

@@ -17,9 +17,10 @@ static const char *const limit_names[] = {
 #undef X
 };
 
-const struct job_figure_info job_figures[] = {
-#define X(id, key_, unit_, help_)                                                                  \
-	[JOB_FIGURE_##id] = { .key = (key_), .unit = UNIT_##unit_, .help = (help_) },
+const struct metric job_figures[] = {
+#define X(id, key_, unit_, label_, help_)                                                          \
+	[JOB_FIGURE_##                                                                             \
+		id] = { .key = (key_), .unit = UNIT_##unit_, .label = (label_), .help = (help_) },
 	JOB_FIGURES(X)
 #undef X
 };

@@ -33,28 +33,28 @@
 	X(TIME, "time")   /* ns of wall time */           \
 	X(USER_PIDS, "user_pids") /* tasks of the whole user: PIDS where no group can hold it */
 
-/* What a job took. X(id, key in JSON and SQL, unit, help); stored by key. */
+/* What a job used. X(id, key in JSON and SQL, unit, label where jobs are compared, help); stored by key. */
 #define JOB_FIGURES(X)                                                                              \
-	X(CPU, "cpu_seconds", NS, "CPU time of all its processes")                                  \
-	X(CPU_USER, "cpu_user_seconds", NS, "… in user mode")                                       \
-	X(CPU_SYSTEM, "cpu_system_seconds", NS, "… in the kernel")                                  \
-	X(CPU_THROTTLED, "cpu_throttled_seconds", NS, "held back by its CPU limit")                 \
-	X(PEAK_RSS, "peak_rss_mb", MIB, "peak of its hungriest process")                            \
-	X(PEAK_TOTAL, "peak_total_mb", MIB, "most that all its processes held at one time")         \
-	X(PEAK_AT, "peak_at_seconds", NS, "when that was, counted from its start")                  \
-	X(PEAK_CHARGED, "peak_charged_mb", MIB, "most charged to its control group, page cache included") \
-	X(READ, "read_bytes", BYTES, "read from storage")                                           \
-	X(WRITTEN, "written_bytes", BYTES, "written to storage")                                    \
-	X(PROCESSES, "processes", COUNT, "processes it had")                                        \
-	X(EXITED, "exited_processes", COUNT, "… that ended while it was watched")                   \
-	X(FAILED, "failed_processes", COUNT, "… that ended with a status other than 0")             \
-	X(SIGNALLED, "signalled_processes", COUNT, "… that died of a signal")                       \
-	X(OUTLIVED, "outlived_processes", COUNT, "… that were there when its command ended")        \
-	X(LEAKED, "leaked_processes", COUNT, "… that were still there when it was over")            \
-	X(OOM_KILLS, "oom_kills", COUNT, "… that were killed for want of memory")                   \
-	X(COMMAND_TOOK, "command_seconds", NS, "wall time of its command; the job may last longer") \
-	X(SELF_CPU, "recorder_cpu_seconds", NS, "CPU time of its recorder")                         \
-	X(SELF_RSS, "recorder_rss_mb", MIB, "most resident memory of its recorder")
+	X(CPU, "cpu_seconds", NS, "CPU", "CPU time of all its processes")                                   \
+	X(CPU_USER, "cpu_user_seconds", NS, "  user", "… in user mode")                                     \
+	X(CPU_SYSTEM, "cpu_system_seconds", NS, "  system", "… in the kernel")                              \
+	X(CPU_THROTTLED, "cpu_throttled_seconds", NS, "  held back", "held back by its CPU limit")          \
+	X(PEAK_RSS, "peak_rss_mb", MIB, "peak, one process", "peak of its hungriest process")               \
+	X(PEAK_TOTAL, "peak_total_mb", MIB, "peak, whole job", "most that all its processes held at one time") \
+	X(PEAK_AT, "peak_at_seconds", NS, NULL, "when that was, counted from its start")                    \
+	X(PEAK_CHARGED, "peak_charged_mb", MIB, "peak, charged", "most charged to its control group, page cache included") \
+	X(READ, "read_bytes", BYTES, "read", "read from storage")                                           \
+	X(WRITTEN, "written_bytes", BYTES, "written", "written to storage")                                 \
+	X(PROCESSES, "processes", COUNT, "processes", "processes it had")                                   \
+	X(EXITED, "exited_processes", COUNT, NULL, "… that ended while it was watched")                     \
+	X(FAILED, "failed_processes", COUNT, "  failed", "… that ended with a status other than 0")         \
+	X(SIGNALLED, "signalled_processes", COUNT, "  signalled", "… that died of a signal")                \
+	X(OUTLIVED, "outlived_processes", COUNT, NULL, "… that were there when its command ended")          \
+	X(LEAKED, "leaked_processes", COUNT, "  left behind", "… that were still there when it was over")   \
+	X(OOM_KILLS, "oom_kills", COUNT, "  killed for memory", "… that were killed because memory ran out")    \
+	X(COMMAND_TOOK, "command_seconds", NS, NULL, "wall time of its command; the job may last longer")   \
+	X(SELF_CPU, "recorder_cpu_seconds", NS, NULL, "CPU time of its recorder")                           \
+	X(SELF_RSS, "recorder_rss_mb", MIB, NULL, "most resident memory of its recorder")
 /* clang-format on */
 
 #define X(id, ...) JOB_##id,
@@ -67,12 +67,7 @@ enum job_limit { JOB_LIMITS(X) JOB_LIMIT_COUNT };
 enum job_figure { JOB_FIGURES(X) JOB_FIGURE_COUNT };
 #undef X
 
-struct job_figure_info {
-	const char *key;
-	enum metric_unit unit;
-	const char *help;
-};
-extern const struct job_figure_info job_figures[JOB_FIGURE_COUNT];
+extern const struct metric job_figures[JOB_FIGURE_COUNT];
 
 struct job {
 	char id[JOB_ID_MAX];

@@ -33,6 +33,7 @@ struct metric {
 	enum metric_unit unit;
 	enum metric_kind kind;
 	enum metric_need need;
+	const char *label; /* its line where jobs are compared; NULL: none */
 	const char *help;
 };
 

@@ -2,46 +2,8 @@
 #include "model/snapshot_json.h"
 
 #include <math.h>
-#include <string.h>
 
-/* Bytes as thousandths of a MiB, rounded; past 2^54 bytes the kernel lies anyway. */
-static uint64_t milli_mib(uint64_t bytes)
-{
-	return (MIN(bytes, UINT64_C(1) << 54) * 1000 + (1 << 19)) >> 20;
-}
-
-void metric_json(struct json *j, enum metric_unit unit, uint64_t value)
-{
-	switch (unit) {
-	case UNIT_COUNT:
-	case UNIT_BYTES:
-		json_u64(j, value);
-		break;
-	case UNIT_MIB:
-		json_fixed(j, milli_mib(value), 3);
-		break;
-	case UNIT_NS:
-		json_fixed(j, value / NS_PER_US, 6);
-		break;
-	case UNIT_MILLI:
-		json_fixed(j, value, 3);
-		break;
-	}
-}
-
-void readings_json(struct json *j, const struct metric *table, size_t n, uint64_t present,
-                   const uint64_t *value)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (present >> i & 1) {
-			json_key(j, table[i].key);
-			metric_json(j, table[i].unit, value[i]);
-		} else if (table[i].need == METRIC_ALWAYS) {
-			json_key(j, table[i].key);
-			json_nil(j);
-		}
-	}
-}
+#include "model/record_fields.h"
 
 static void put_percent(struct json *j, const char *key, double ratio)
 {
@@ -106,30 +68,10 @@ void process_json(struct json *j, const struct snapshot *snap, const struct proc
 void event_json(struct json *j, const struct snapshot *snap, const struct event *e)
 {
 	struct buf details = { .max = 4096 };
+	struct event_record record = event_record_of(e, snap, &details);
 
 	json_begin_object(j);
-	put_seconds(j, "timestamp", e->wall_ns);
-	json_key(j, "pid");
-	if (e->id.pid)
-		json_i64(j, e->id.pid);
-	else
-		json_nil(j);
-	json_key(j, "event_type");
-	json_str(j, event_name(e->kind));
-	json_key(j, "exit_code");
-	if (e->has_exit_code)
-		json_i64(j, e->exit_code);
-	else
-		json_nil(j);
-	json_key(j, "signal_num");
-	if (e->signal)
-		json_i64(j, e->signal);
-	else
-		json_nil(j);
-	put_job(j, snap, e->job, e->sheet);
-	event_details(e, snap->text.at, &details);
-	json_key(j, "details");
-	json_strn(j, details.at ? details.at : "", details.len);
+	fields_json(j, &live_event_fields, &record);
 	if (e->final.present)
 		readings_json(j, proc_metrics, PROC_METRIC_COUNT, e->final.present, e->final.value);
 	json_end_object(j);

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/json_read.h"
-#include "model/job_json.h"
+#include "model/record_fields.h"
 #include "model/own_program.h"
 #include "runfolder/runfolder_handle.h"
 
@@ -289,7 +289,7 @@ static int log_anomaly(struct runfolder *f, const struct snapshot *snap, const s
 	struct anomaly_record told = anomaly_record_of(a, snap, &text);
 	struct json j = begin_data(f);
 
-	anomaly_json_members(&j, &told);
+	fields_json(&j, &anomaly_fields, &told);
 	return log_data(f, anomaly_time(a), "monitor.anomaly", &j, err);
 }
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "model/snapshot_json.h"
-#include "model/job_json.h"
+#include "model/record_fields.h"
 
 /* NULL: it is nobody's business on the bus. */
 static const char *name_of(enum event_kind kind, char to[BUS_NAME_MAX])
@@ -42,7 +42,7 @@ static void announce_anomaly(struct bus *bus, const struct snapshot *snap, const
 
 	buf_reset(scratch);
 	json_begin_object(&j);
-	anomaly_json_members(&j, &told);
+	fields_json(&j, &anomaly_fields, &told);
 	json_end_object(&j);
 	(void)bus_publish(bus, &(struct bus_event){ .name = "monitor.anomaly",
 	                                            .job_id = told.job_id ? told.job_id : "",

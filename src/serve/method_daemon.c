@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "job/pressure.h"
 #include "model/snapshot_json.h"
-#include "model/job_json.h"
+#include "model/record_fields.h"
 #include "rpc/rpc_message.h"
 #include "rpc/rpc_params.h"
 #include "serve/methods.h"
@@ -66,7 +66,7 @@ static void put_anomalies(struct json *j, const struct snapshot *snap)
 			continue;
 		told = anomaly_record_of(a, snap, &text);
 		json_begin_object(j);
-		anomaly_json_members(j, &told);
+		fields_json(j, &anomaly_fields, &told);
 		json_end_object(j);
 	}
 	json_end_array(j);

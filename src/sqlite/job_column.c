@@ -10,14 +10,8 @@ static const char *const names[] = {
 #undef X
 };
 
-struct metric job_column_metric(enum job_figure id)
-{
-	return (struct metric){ .key = job_figures[id].key, .unit = job_figures[id].unit };
-}
-
 const char *job_column_name(size_t column, char buf[COLUMN_NAME_MAX])
 {
-	struct metric m;
 	size_t at;
 
 	if (column < JOB_COLUMN_LIMITS)
@@ -28,8 +22,7 @@ const char *job_column_name(size_t column, char buf[COLUMN_NAME_MAX])
 		return buf;
 	}
 	at = column - JOB_COLUMN_FIGURES;
-	m = job_column_metric((enum job_figure)(at / 2));
-	column_name(&m, buf);
+	column_name(&job_figures[at / 2], buf);
 	if (at % 2)
 		snprintf(buf + strlen(buf), COLUMN_NAME_MAX - strlen(buf), "_q");
 	return buf;

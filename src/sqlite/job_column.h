@@ -48,5 +48,3 @@ enum {
 
 /* In `buf`, or a literal. */
 const char *job_column_name(size_t column, char buf[COLUMN_NAME_MAX]);
-/* A figure as a metric: it is held and shown in the same way. */
-struct metric job_column_metric(enum job_figure id);

@@ -244,10 +244,10 @@ static void bind_figures(sqlite3_stmt *stmt, int at, const struct job *job)
 {
 	for (int i = 0; i < JOB_FIGURE_COUNT; i++) {
 		const struct figure *f = &job->figures[i];
-		struct metric m = job_column_metric((enum job_figure)i);
 		bool has = f->quality != QUALITY_MISSING;
 
-		db_bind_or_null(stmt, at + 2 * i, has ? column_value(&m, f->value) : COLUMN_ABSENT);
+		db_bind_or_null(stmt, at + 2 * i,
+		                has ? column_value(&job_figures[i], f->value) : COLUMN_ABSENT);
 		db_bind_or_null(stmt, at + 2 * i + 1, has ? (int64_t)f->quality : COLUMN_ABSENT);
 	}
 }
@@ -517,9 +517,9 @@ void job_table_put_quality(struct buf *sql, const char *column)
 
 static void put_figure(struct buf *sql, enum job_figure id)
 {
-	struct metric m = job_column_metric(id);
+	const struct metric *m = &job_figures[id];
 
-	column_select(sql, &m, "j", "");
+	column_select(sql, m, "j", "");
 }
 
 static void put_figure_quality(struct buf *sql, enum job_figure id)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 
-#include "model/snapshot_json.h"
-#include "model/job_json.h"
+#include "model/record_fields.h"
 #include "view/diff_match.h"
 #include "view/diff_view.h"
 #include "view/job_view.h"
@@ -10,10 +9,7 @@
 static void put_value(struct json *j, const char *key, enum metric_unit unit, struct figure figure)
 {
 	json_key(j, key);
-	if (figure_is_known(figure))
-		metric_json(j, unit, figure.value);
-	else
-		json_nil(j);
+	figure_json(j, unit, figure);
 }
 
 static void put_pair(struct json *j, const char *key, enum metric_unit unit, struct diff_pair pair)
@@ -119,7 +115,7 @@ void diff_json(const struct report *a, const struct report *b, struct json *j)
 {
 	json_begin_object(j);
 	json_key(j, "schema");
-	json_u64(j, CODEC_JOB_SCHEMA);
+	json_u64(j, RECORD_SCHEMA);
 	put_job(j, "a", a);
 	put_job(j, "b", b);
 	json_key(j, "figures");

@@ -86,24 +86,6 @@ static void add_times(struct table *t, const char *name, const struct report *a,
 	table_add(t, "", INK_DIM);
 }
 
-/* The name for identities of each figure; NULL: not compared. */
-static const char *const figure_names[JOB_FIGURE_COUNT] = {
-	[JOB_FIGURE_CPU] = "CPU",
-	[JOB_FIGURE_CPU_USER] = "  user",
-	[JOB_FIGURE_CPU_SYSTEM] = "  system",
-	[JOB_FIGURE_CPU_THROTTLED] = "  held back",
-	[JOB_FIGURE_PEAK_TOTAL] = "peak, whole job",
-	[JOB_FIGURE_PEAK_RSS] = "peak, one process",
-	[JOB_FIGURE_PEAK_CHARGED] = "peak, charged",
-	[JOB_FIGURE_READ] = "read",
-	[JOB_FIGURE_WRITTEN] = "written",
-	[JOB_FIGURE_PROCESSES] = "processes",
-	[JOB_FIGURE_FAILED] = "  failed",
-	[JOB_FIGURE_SIGNALLED] = "  signalled",
-	[JOB_FIGURE_OOM_KILLS] = "  killed for memory",
-	[JOB_FIGURE_LEAKED] = "  left behind",
-};
-
 static void put_figures(const struct report *a, const struct report *b, const struct style *style,
                         struct buf *to)
 {
@@ -120,8 +102,8 @@ static void put_figures(const struct report *a, const struct report *b, const st
 	add_words(&t, "result", job_result(&a->job).at, job_result(&b->job).at);
 	add_pair(&t, style, "took", (struct diff_pair){ diff_took(a), diff_took(b) }, UNIT_NS);
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)
-		if (figure_names[i])
-			add_pair(&t, style, figure_names[i],
+		if (job_figures[i].label)
+			add_pair(&t, style, job_figures[i].label,
 			         (struct diff_pair){ a->job.figures[i], b->job.figures[i] },
 			         job_figures[i].unit);
 	table_print(&t, style, to);

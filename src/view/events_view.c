@@ -8,7 +8,7 @@
 #include "base/scan.h"
 #include "base/signal_name.h"
 #include "base/text.h"
-#include "model/job_json.h"
+#include "model/record_fields.h"
 #include "view/format.h"
 #include "view/job_view.h"
 
@@ -213,8 +213,8 @@ void events_json_put(const struct events_view *view, const struct event_record *
 {
 	json_begin_object(j);
 	json_key(j, "schema");
-	json_u64(j, CODEC_JOB_SCHEMA);
-	event_json_members(j, e);
+	json_u64(j, RECORD_SCHEMA);
+	fields_json(j, &event_fields, e);
 	json_key(j, "process_name");
 	json_str(j, name);
 	if (view->started_ns) {

@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "view/export_view.h"
-#include "view/job_view.h"
 
 static void put_text(struct query_result *r, const char *text)
 {
@@ -12,34 +11,6 @@ static void put_text(struct query_result *r, const char *text)
 		query_result_text(r, text, strlen(text));
 	else
 		query_result_null(r);
-}
-
-/* Seconds; 0 is not known. */
-static void put_time(struct query_result *r, uint64_t ns)
-{
-	if (ns)
-		query_result_real(r, (double)(ns / NS_PER_US) / 1e6);
-	else
-		query_result_null(r);
-}
-
-static void put_number(struct query_result *r, int64_t n)
-{
-	if (n)
-		query_result_i64(r, n);
-	else
-		query_result_null(r);
-}
-
-static void put_figure(struct query_result *r, struct figure figure, double scale)
-{
-	if (!figure_is_known(figure))
-		query_result_null(r);
-	else if (scale == 1)
-		query_result_i64(r, (int64_t)figure.value);
-	else
-		query_result_real(r, (double)figure.value / scale);
-	put_text(r, quality_key(figure.quality));
 }
 
 static void put_real(struct query_result *r, double value)
@@ -50,101 +21,147 @@ static void put_real(struct query_result *r, double value)
 		query_result_null(r);
 }
 
-static void put_end(struct query_result *r, bool has_exit_code, int exit_code, int signal)
+static void put_amount(struct query_result *r, enum metric_unit unit, uint64_t value)
 {
-	if (has_exit_code)
-		query_result_i64(r, exit_code);
-	else
+	switch (unit) {
+	case UNIT_NS:
+		query_result_real(r, (double)value / 1e9);
+		break;
+	case UNIT_MIB:
+		query_result_real(r, (double)value / (1 << 20));
+		break;
+	case UNIT_MILLI:
+		query_result_real(r, (double)value / 1e3);
+		break;
+	case UNIT_COUNT:
+	case UNIT_BYTES:
+		query_result_i64(r, (int64_t)value);
+		break;
+	}
+}
+
+static void put_integer(struct query_result *r, const struct field *f, int64_t value)
+{
+	if (f->type == FIELD_ORDINAL && !value)
 		query_result_null(r);
-	put_number(r, signal);
+	else if (f->unit == UNIT_NS) /* a time: to the microsecond, as everywhere */
+		query_result_real(r, (double)((uint64_t)value / NS_PER_US) / 1e6);
+	else
+		put_amount(r, f->unit, (uint64_t)value);
 }
 
-void csv_processes(struct query_result *r)
+static void put_field(struct query_result *r, const struct field *f, const void *record)
 {
-	static const char *const names[] = {
-		"pid",
-		"ppid",
-		"uid",
-		"sheet_num",
-		"name",
-		"command",
-		"started_at",
-		"ended_at",
-		"exit_code",
-		"signal_num",
-		"cpu_seconds",
-		"cpu_quality",
-		"peak_rss_mb",
-		"peak_rss_quality",
-		"read_bytes",
-		"read_quality",
-		"written_bytes",
-		"written_quality",
-		"max_cpu_pct",
-		"max_cpu_quality",
-		"started_quality",
-	};
+	struct figure figure;
 
-	query_result_begin(r, names, ARRAY_LEN(names));
+	switch (f->type) {
+	case FIELD_TEXT:
+	case FIELD_CHARS:
+	case FIELD_STRING:
+	case FIELD_WORDS:
+	case FIELD_NAME:
+		put_text(r, field_text(f, record));
+		break;
+	case FIELD_NUMBER:
+	case FIELD_ORDINAL:
+	case FIELD_BOOL:
+		put_integer(r, f, field_integer(f, record));
+		break;
+	case FIELD_CODE:
+		if (field_has_code(f, record))
+			query_result_i64(r, field_integer(f, record));
+		else
+			query_result_null(r);
+		break;
+	case FIELD_FIGURE:
+		figure = field_figure(f, record);
+		if (figure.quality == QUALITY_MISSING)
+			query_result_null(r);
+		else
+			put_amount(r, f->unit, figure.value);
+		break;
+	case FIELD_RATIO:
+	case FIELD_REAL:
+		put_real(r, field_real(f, record));
+		break;
+	case FIELD_PUT:
+	case FIELD_QUALITY:
+		query_result_null(r); /* objects have no column */
+		break;
+	}
 }
 
-void csv_process(struct query_result *r, const struct process_record *p)
+/* "cpu_quality" is the quality of cpu_seconds: the part of the key before its unit. */
+static const struct field *find_column(const struct field_table *table, const char *column,
+                                       bool *ret_is_quality)
 {
-	query_result_i64(r, p->id.pid);
-	put_number(r, p->ppid);
-	query_result_i64(r, p->uid);
-	put_number(r, p->sheet);
-	put_text(r, p->comm);
-	put_text(r, p->command);
-	put_time(r, p->started_ns);
-	put_time(r, p->ended_ns);
-	put_end(r, p->has_exit_code, p->exit_code, p->signal);
-	put_figure(r, p->cpu_time_ns, 1e9);
-	put_figure(r, p->peak_rss_bytes, 1 << 20);
-	put_figure(r, p->read_bytes, 1);
-	put_figure(r, p->written_bytes, 1);
-	put_real(r, p->max_cpu_ratio * 100);
-	put_text(r, quality_key(share_quality(p->max_cpu_ratio)));
-	put_text(r, quality_key(p->is_start_exact ? QUALITY_EXACT : QUALITY_SAMPLED));
-	query_result_end_row(r);
+	const struct field *f = field_find(table, column);
+	size_t stem = f ? 0 : strlen(column) - strlen("quality");
+
+	*ret_is_quality = !f;
+	for (size_t i = 0; !f && i < table->n; i++)
+		if (field_has_quality(&table->at[i]) &&
+		    strncmp(table->at[i].key, column, stem) == 0 &&
+		    !strchr(table->at[i].key + stem, '_'))
+			f = &table->at[i];
+	return f;
 }
 
-void csv_events(struct query_result *r)
+void csv_begin(struct csv *csv, const struct csv_layout *layout, struct query_result *r)
 {
-	static const char *const names[] = {
-		"timestamp",  "event_type", "pid",   "sheet_num", "exit_code",
-		"signal_num", "name",       "count", "inferred",  "details",
-	};
-
-	query_result_begin(r, names, ARRAY_LEN(names));
+	csv->n = layout->n;
+	csv->r = r;
+	for (size_t i = 0; i < layout->n; i++)
+		csv->columns[i].field = find_column(layout->fields, layout->columns[i],
+		                                    &csv->columns[i].is_quality);
+	query_result_begin(r, layout->columns, layout->n);
 }
 
-void csv_event(struct query_result *r, const struct event_record *e)
+void csv_put(struct csv *csv, const void *record)
 {
-	put_time(r, e->wall_ns);
-	put_text(r, event_name(e->kind));
-	put_number(r, e->process.pid);
-	put_number(r, e->sheet);
-	put_end(r, e->has_exit_code, e->exit_code, e->signal);
-	put_text(r, e->name);
-	put_number(r, e->count);
-	query_result_i64(r, e->inferred);
-	put_text(r, e->details);
-	query_result_end_row(r);
+	for (size_t i = 0; i < csv->n; i++) {
+		const struct field *f = csv->columns[i].field;
+
+		if (csv->columns[i].is_quality)
+			put_text(csv->r, quality_key(field_quality(f, record)));
+		else
+			put_field(csv->r, f, record);
+	}
+	query_result_end_row(csv->r);
 }
 
-void csv_samples(struct query_result *r)
-{
-	static const char *const names[] = { "timestamp", "processes", "rss_mb", "cpu_percent" };
+static const char *const process_columns[] = {
+	"pid",
+	"ppid",
+	"uid",
+	"sheet_num",
+	"name",
+	"command",
+	"started_at",
+	"ended_at",
+	"exit_code",
+	"signal_num",
+	"cpu_seconds",
+	"cpu_quality",
+	"peak_rss_mb",
+	"peak_rss_quality",
+	"read_bytes",
+	"read_quality",
+	"written_bytes",
+	"written_quality",
+	"max_cpu_pct",
+	"max_cpu_quality",
+	"started_quality",
+};
+static const char *const event_columns[] = {
+	"timestamp",  "event_type", "pid",   "sheet_num", "exit_code",
+	"signal_num", "name",       "count", "inferred",  "details",
+};
+static const char *const sample_columns[] = { "timestamp", "processes", "rss_mb", "cpu_percent" };
+static_assert(ARRAY_LEN(process_columns) <= CSV_COLUMNS_MAX, "struct csv holds them");
 
-	query_result_begin(r, names, ARRAY_LEN(names));
-}
-
-void csv_sample(struct query_result *r, const struct job_sum_record *s)
-{
-	put_time(r, s->wall_ns);
-	query_result_i64(r, s->sum.procs);
-	query_result_real(r, (double)s->sum.rss_bytes / (1 << 20));
-	put_real(r, s->sum.cpu_ratio * 100);
-	query_result_end_row(r);
-}
+const struct csv_layout csv_processes = { &process_fields, process_columns,
+	                                  ARRAY_LEN(process_columns) };
+const struct csv_layout csv_events = { &event_fields, event_columns, ARRAY_LEN(event_columns) };
+const struct csv_layout csv_samples = { &job_sum_fields, sample_columns,
+	                                ARRAY_LEN(sample_columns) };

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/job_json.h"
 #include "view/export_view.h"
 #include "view/job_view.h"
 
-static struct json begin(struct buf *out, const char *type, const char *job_id)
+static struct json begin(struct buf *out, const char *type)
 {
 	struct json j = { .out = out };
 
 	json_begin_object(&j);
 	json_key(&j, "type");
 	json_str(&j, type);
-	if (job_id) {
-		json_key(&j, "job_id");
-		json_str(&j, job_id);
-	}
 	return j;
 }
 
@@ -23,46 +18,27 @@ static void end(struct json *j)
 	buf_putc(j->out, '\n');
 }
 
-void jsonl_job(struct buf *out, const struct job *job)
+void export_job_line(struct buf *out, const struct job *job)
 {
-	struct json j = begin(out, "job", NULL);
+	struct json j = begin(out, "job");
 
 	json_key(&j, "schema");
-	json_u64(&j, CODEC_JOB_SCHEMA);
-	job_json_members(&j, job);
+	json_u64(&j, RECORD_SCHEMA);
+	fields_json(&j, &job_fields, job);
 	json_key(&j, "result");
 	json_str(&j, job_result(job).at);
 	end(&j);
 }
 
-void jsonl_sheet(struct buf *out, const char *job_id, const struct sheet_record *s)
+void export_record_line(struct buf *out, const char *type, const char *job_id,
+                        const struct field_table *fields, const void *record)
 {
-	struct json j = begin(out, "sheet", job_id);
+	struct json j = begin(out, type);
 
-	sheet_json_members(&j, s);
-	end(&j);
-}
-
-void jsonl_process(struct buf *out, const char *job_id, const struct process_record *p)
-{
-	struct json j = begin(out, "process", job_id);
-
-	process_json_members(&j, p);
-	end(&j);
-}
-
-void jsonl_event(struct buf *out, const struct event_record *e)
-{
-	struct json j = begin(out, "event", NULL);
-
-	event_json_members(&j, e);
-	end(&j);
-}
-
-void jsonl_sample(struct buf *out, const char *job_id, const struct job_sum_record *s)
-{
-	struct json j = begin(out, "sample", job_id);
-
-	job_sum_json_members(&j, s);
+	if (job_id) {
+		json_key(&j, "job_id");
+		json_str(&j, job_id);
+	}
+	fields_json(&j, fields, record);
 	end(&j);
 }

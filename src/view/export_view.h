@@ -3,19 +3,32 @@
  * record: `out` may be emptied in between. */
 #pragma once
 
-#include "model/history_record.h"
+#include "model/record_fields.h"
 #include "view/query_result.h"
 
-void jsonl_job(struct buf *out, const struct job *job);
-void jsonl_sheet(struct buf *out, const char *job_id, const struct sheet_record *s);
-void jsonl_process(struct buf *out, const char *job_id, const struct process_record *p);
-void jsonl_event(struct buf *out, const struct event_record *e);
-void jsonl_sample(struct buf *out, const char *job_id, const struct job_sum_record *s);
+void export_job_line(struct buf *out, const struct job *job);
+/* `job_id` NULL: the record has it. */
+void export_record_line(struct buf *out, const char *type, const char *job_id,
+                        const struct field_table *fields, const void *record);
+
+/* Which fields of a record are columns, in their order. */
+struct csv_layout {
+	const struct field_table *fields;
+	const char *const *columns;
+	size_t n;
+};
+extern const struct csv_layout csv_processes, csv_events, csv_samples;
+
+#define CSV_COLUMNS_MAX 32
 
 /* One table a file; `r` has its format and its buffer. */
-void csv_processes(struct query_result *r);
-void csv_process(struct query_result *r, const struct process_record *p);
-void csv_events(struct query_result *r);
-void csv_event(struct query_result *r, const struct event_record *e);
-void csv_samples(struct query_result *r);
-void csv_sample(struct query_result *r, const struct job_sum_record *s);
+struct csv {
+	struct query_result *r;
+	struct {
+		const struct field *field;
+		bool is_quality;
+	} columns[CSV_COLUMNS_MAX];
+	size_t n;
+};
+void csv_begin(struct csv *csv, const struct csv_layout *layout, struct query_result *r);
+void csv_put(struct csv *csv, const void *record);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/jobs_view.h"
 
-#include "model/job_json.h"
+#include "model/record_fields.h"
 #include "view/format.h"
 #include "view/job_view.h"
 
@@ -79,7 +79,7 @@ void jobs_view_done(struct jobs_view *view)
 void jobs_json_add(struct json *j, const struct job *job)
 {
 	json_begin_object(j);
-	job_json_members(j, job);
+	fields_json(j, &job_fields, job);
 	json_key(j, "result");
 	json_str(j, job_result(job).at);
 	json_end_object(j);

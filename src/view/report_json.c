@@ -2,18 +2,14 @@
 /* A report for programs: the keys of the job resource profile on top, then all that is known. */
 #include <stdio.h>
 
-#include "model/snapshot_json.h"
-#include "model/job_json.h"
+#include "model/record_fields.h"
 #include "view/job_view.h"
 #include "view/report.h"
 
 static void put_figure(struct json *j, const char *key, enum metric_unit unit, struct figure figure)
 {
 	json_key(j, key);
-	if (figure_is_known(figure))
-		metric_json(j, unit, figure.value);
-	else
-		json_nil(j);
+	figure_json(j, unit, figure);
 }
 
 static void put_quality(struct json *j, const char *key, enum quality quality)
@@ -90,7 +86,7 @@ static void put_profile(const struct report *r, struct json *j)
 	const struct figure *f = r->job.figures;
 
 	json_key(j, "schema");
-	json_u64(j, CODEC_JOB_SCHEMA);
+	json_u64(j, RECORD_SCHEMA);
 	json_key(j, "job_id");
 	json_str(j, r->job.id);
 	put_figure(j, "peak_rss_mb", UNIT_MIB, f[JOB_FIGURE_PEAK_RSS]);
@@ -110,53 +106,33 @@ static void put_gpus(const struct report *r, struct json *j)
 	json_key(j, "gpus");
 	json_begin_array(j);
 	vec_each(&r->gpus, gpu) {
-		const struct gpu_record *g = &gpu->g;
+		struct gpu_record g = gpu->g;
 
-		json_begin_object(j);
-		json_key(j, "index");
-		json_u64(j, g->index);
-		json_key(j, "name");
-		json_str(j, *gpu->name ? gpu->name : NULL);
-		json_key(j, "gpu_util_mean_pct");
-		json_double(j, g->util_mean_ratio * 100, 1);
-		json_key(j, "gpu_util_max_pct");
-		json_double(j, g->util_max_ratio * 100, 1);
-		json_key(j, "peak_vram_mb");
-		json_double(j, g->mem_peak_bytes / (1 << 20), 1);
-		json_key(j, "memory_total_mb");
-		json_double(j, g->mem_total_bytes / (1 << 20), 1);
-		json_key(j, "power_watts_mean");
-		json_double(j, g->power_mean_w, 1);
-		json_key(j, "power_watts_max");
-		json_double(j, g->power_max_w, 1);
-		json_end_object(j);
+		g.name = gpu->name;
+		fields_json_object(j, &gpu_fields, &g);
 	}
 	json_end_array(j);
 }
+
+#define RECORD struct report_program
+static const struct field program_rows[] = {
+	{ "name", FIELD(CHARS, name) },
+	{ "processes", FIELD(NUMBER, processes) },
+	{ "failed", FIELD(NUMBER, failed) },
+	{ "signalled", FIELD(NUMBER, signalled) },
+	{ "cpu_seconds", FIELD(FIGURE, cpu_time_ns), .unit = UNIT_NS },
+	{ "peak_rss_mb", FIELD(FIGURE, peak_rss_bytes), .unit = UNIT_MIB },
+	{ "quality", FIELD_QUALITY },
+};
+#undef RECORD
+static const struct field_table program_fields = FIELD_TABLE(program_rows);
 
 static void put_programs(const struct report *r, struct json *j)
 {
 	json_key(j, "programs");
 	json_begin_array(j);
-	vec_each(&r->programs, p) {
-		json_begin_object(j);
-		json_key(j, "name");
-		json_str(j, p->name);
-		json_key(j, "processes");
-		json_u64(j, p->processes);
-		json_key(j, "failed");
-		json_u64(j, p->failed);
-		json_key(j, "signalled");
-		json_u64(j, p->signalled);
-		put_figure(j, "cpu_seconds", UNIT_NS, p->cpu_time_ns);
-		put_figure(j, "peak_rss_mb", UNIT_MIB, p->peak_rss_bytes);
-		json_key(j, "quality");
-		json_begin_object(j);
-		put_quality(j, "cpu_seconds", p->cpu_time_ns.quality);
-		put_quality(j, "peak_rss_mb", p->peak_rss_bytes.quality);
-		json_end_object(j);
-		json_end_object(j);
-	}
+	vec_each(&r->programs, p)
+		fields_json_object(j, &program_fields, p);
 	json_end_array(j);
 }
 
@@ -169,29 +145,27 @@ static void put_costly(const struct report *r, struct json *j)
 
 		p.comm = r->costly[i].name;
 		p.command = r->costly[i].command;
-		json_begin_object(j);
-		process_json_members(j, &p);
-		json_end_object(j);
+		fields_json_object(j, &process_fields, &p);
 	}
 	json_end_array(j);
 }
+
+#define RECORD struct report_note
+static const struct field note_rows[] = {
+	{ "timestamp", FIELD(NUMBER, first_ns), .unit = UNIT_NS },
+	{ "what", FIELD(CHARS, what) },
+	{ "text", FIELD(CHARS, text) },
+	{ "count", FIELD(NUMBER, count) },
+};
+#undef RECORD
+static const struct field_table note_fields = FIELD_TABLE(note_rows);
 
 static void put_notes(const struct report *r, struct json *j)
 {
 	json_key(j, "notes");
 	json_begin_array(j);
-	vec_each(&r->notes, n) {
-		json_begin_object(j);
-		json_key(j, "timestamp");
-		metric_json(j, UNIT_NS, n->first_ns);
-		json_key(j, "what");
-		json_str(j, n->what);
-		json_key(j, "text");
-		json_str(j, n->text);
-		json_key(j, "count");
-		json_u64(j, n->count);
-		json_end_object(j);
-	}
+	vec_each(&r->notes, n)
+		fields_json_object(j, &note_fields, n);
 	json_end_array(j);
 }
 
@@ -205,32 +179,27 @@ static void put_anomalies(const struct report *r, struct json *j)
 		a.kind = one->kind;
 		a.description = one->text;
 		a.job_id = a.process.pid ? r->job.id : NULL;
-		json_begin_object(j);
-		anomaly_json_members(j, &a);
-		json_end_object(j);
+		fields_json_object(j, &anomaly_fields, &a);
 	}
 	json_end_array(j);
 }
+
+#define RECORD struct report_mark
+static const struct field mark_rows[] = {
+	{ "timestamp", FIELD(NUMBER, wall_ns), .unit = UNIT_NS },
+	{ "name", FIELD(CHARS, name) },
+	{ "seconds", FIELD(ORDINAL, took_ns), .unit = UNIT_NS },
+	{ "data", FIELD(CHARS, data) },
+};
+#undef RECORD
+static const struct field_table mark_fields = FIELD_TABLE(mark_rows);
 
 static void put_marks(const struct report *r, struct json *j)
 {
 	json_key(j, "marks");
 	json_begin_array(j);
-	vec_each(&r->marks, m) {
-		json_begin_object(j);
-		json_key(j, "timestamp");
-		metric_json(j, UNIT_NS, m->wall_ns);
-		json_key(j, "name");
-		json_str(j, m->name);
-		json_key(j, "seconds");
-		if (m->took_ns)
-			metric_json(j, UNIT_NS, m->took_ns);
-		else
-			json_nil(j);
-		json_key(j, "data");
-		json_str(j, m->data);
-		json_end_object(j);
-	}
+	vec_each(&r->marks, m)
+		fields_json_object(j, &mark_fields, m);
 	json_end_array(j);
 }
 
@@ -247,16 +216,11 @@ void report_json(const struct report *r, struct json *j)
 	json_key(j, "user");
 	json_str(j, r->user);
 	json_key(j, "job");
-	json_begin_object(j);
-	job_json_members(j, &r->job);
-	json_end_object(j);
+	fields_json_object(j, &job_fields, &r->job);
 	json_key(j, "sheets");
 	json_begin_array(j);
-	vec_each(&r->sheets, s) {
-		json_begin_object(j);
-		sheet_json_members(j, s);
-		json_end_object(j);
-	}
+	vec_each(&r->sheets, s)
+		fields_json_object(j, &sheet_fields, s);
 	json_end_array(j);
 	put_gpus(r, j);
 	put_programs(r, j);

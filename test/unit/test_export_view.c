@@ -186,11 +186,11 @@ static void test_jsonl__is_one_typed_object_a_line(void **state)
 	struct job_sum_record sum = kit_sum(10, KIT_GIB, NAN);
 	struct buf out = { 0 };
 
-	jsonl_job(&out, &job);
-	jsonl_sheet(&out, job.id, &sheet);
-	jsonl_process(&out, job.id, &p);
-	jsonl_event(&out, &e);
-	jsonl_sample(&out, job.id, &sum);
+	export_job_line(&out, &job);
+	export_record_line(&out, "sheet", job.id, &sheet_fields, &sheet);
+	export_record_line(&out, "process", job.id, &process_fields, &p);
+	export_record_line(&out, "event", NULL, &event_fields, &e);
+	export_record_line(&out, "sample", job.id, &job_sum_fields, &sum);
 	assert_golden("export.jsonl", &out);
 	for (char *line = out.at, *end; (end = strchr(line, '\n')); line = end + 1) {
 		json_t *doc = json_loadb(line, (size_t)(end - line), JSON_REJECT_DUPLICATES, NULL);
@@ -211,14 +211,15 @@ static void test_csv__has_a_head_and_a_line_each(void **state)
 	struct query_result processes = { .format = QUERY_RESULT_CSV, .out = &out },
 			    events = { .format = QUERY_RESULT_CSV, .out = &out },
 			    samples = { .format = QUERY_RESULT_CSV, .out = &out };
+	struct csv csv;
 
 	p.peak_rss_bytes.quality = QUALITY_MISSING;
-	csv_processes(&processes);
-	csv_process(&processes, &p);
-	csv_events(&events);
-	csv_event(&events, &e);
-	csv_samples(&samples);
-	csv_sample(&samples, &sum);
+	csv_begin(&csv, &csv_processes, &processes);
+	csv_put(&csv, &p);
+	csv_begin(&csv, &csv_events, &events);
+	csv_put(&csv, &e);
+	csv_begin(&csv, &csv_samples, &samples);
+	csv_put(&csv, &sum);
 	assert_golden("export.csv", &out);
 	query_result_done(&processes);
 	query_result_done(&events);

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/field.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+
+/* Bytes as thousandths of a MiB, rounded; past 2^54 bytes the kernel lies anyway. */
+static uint64_t milli_mib(uint64_t bytes)
+{
+	return (MIN(bytes, UINT64_C(1) << 54) * 1000 + (1 << 19)) >> 20;
+}
+
+void metric_json(struct json *j, enum metric_unit unit, uint64_t value)
+{
+	switch (unit) {
+	case UNIT_COUNT:
+	case UNIT_BYTES:
+		json_u64(j, value);
+		break;
+	case UNIT_MIB:
+		json_fixed(j, milli_mib(value), 3);
+		break;
+	case UNIT_NS:
+		json_fixed(j, value / NS_PER_US, 6);
+		break;
+	case UNIT_MILLI:
+		json_fixed(j, value, 3);
+		break;
+	}
+}
+
+void figure_json(struct json *j, enum metric_unit unit, struct figure figure)
+{
+	if (figure.quality == QUALITY_MISSING)
+		json_nil(j);
+	else
+		metric_json(j, unit, figure.value);
+}
+
+void readings_json(struct json *j, const struct metric *table, size_t n, uint64_t present,
+                   const uint64_t *value)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (present >> i & 1) {
+			json_key(j, table[i].key);
+			metric_json(j, table[i].unit, value[i]);
+		} else if (table[i].need == METRIC_ALWAYS) {
+			json_key(j, table[i].key);
+			json_nil(j);
+		}
+	}
+}
+
+static const void *member(const struct field *f, const void *record)
+{
+	return (const char *)record + f->at;
+}
+
+int64_t field_integer(const struct field *f, const void *record)
+{
+	const void *at = member(f, record);
+
+	if (f->size == sizeof(int64_t))
+		return *(const int64_t *)at;
+	return f->size == sizeof(bool) ? *(const bool *)at : *(const uint32_t *)at;
+}
+
+double field_real(const struct field *f, const void *record)
+{
+	double v = *(const double *)member(f, record);
+
+	return f->type == FIELD_RATIO ? v * 100 : v;
+}
+
+struct figure field_figure(const struct field *f, const void *record)
+{
+	return *(const struct figure *)member(f, record);
+}
+
+const char *field_text(const struct field *f, const void *record)
+{
+	if (f->type == FIELD_TEXT || f->type == FIELD_CHARS)
+		return member(f, record);
+	return f->type == FIELD_NAME ? f->name(record) : *(const char *const *)member(f, record);
+}
+
+bool field_has_code(const struct field *f, const void *record)
+{
+	return *((const bool *)record + f->has);
+}
+
+bool field_has_quality(const struct field *f)
+{
+	return f->quality || f->type == FIELD_FIGURE;
+}
+
+enum quality field_quality(const struct field *f, const void *record)
+{
+	return f->quality ? f->quality(record) : field_figure(f, record).quality;
+}
+
+static void put_number(struct json *j, enum metric_unit unit, int64_t value)
+{
+	if (unit == UNIT_COUNT)
+		json_i64(j, value);
+	else
+		metric_json(j, unit, (uint64_t)value);
+}
+
+static void put_value(struct json *j, const struct field_table *table, const struct field *f,
+                      const void *record)
+{
+	const char *text;
+
+	switch (f->type) {
+	case FIELD_TEXT:
+	case FIELD_STRING:
+	case FIELD_NAME:
+		text = field_text(f, record);
+		json_str(j, text && *text ? text : NULL);
+		break;
+	case FIELD_CHARS:
+	case FIELD_WORDS:
+		text = field_text(f, record);
+		json_str(j, text ? text : "");
+		break;
+	case FIELD_NUMBER:
+		put_number(j, f->unit, field_integer(f, record));
+		break;
+	case FIELD_ORDINAL:
+		if (field_integer(f, record))
+			put_number(j, f->unit, field_integer(f, record));
+		else
+			json_nil(j);
+		break;
+	case FIELD_CODE:
+		if (field_has_code(f, record))
+			json_i64(j, field_integer(f, record));
+		else
+			json_nil(j);
+		break;
+	case FIELD_BOOL:
+		json_bool(j, field_integer(f, record));
+		break;
+	case FIELD_FIGURE:
+		figure_json(j, f->unit, field_figure(f, record));
+		break;
+	case FIELD_RATIO:
+	case FIELD_REAL:
+		json_double(j, field_real(f, record), f->decimals);
+		break;
+	case FIELD_PUT:
+		f->put(j, record);
+		break;
+	case FIELD_QUALITY:
+		json_begin_object(j);
+		fields_json_qualities(j, table, record);
+		json_end_object(j);
+		break;
+	}
+}
+
+void fields_json(struct json *j, const struct field_table *table, const void *record)
+{
+	for (const struct field *f = table->at; f < table->at + table->n; f++) {
+		json_key(j, f->key);
+		put_value(j, table, f, record);
+	}
+}
+
+void fields_json_object(struct json *j, const struct field_table *table, const void *record)
+{
+	json_begin_object(j);
+	fields_json(j, table, record);
+	json_end_object(j);
+}
+
+void fields_json_qualities(struct json *j, const struct field_table *table, const void *record)
+{
+	for (const struct field *f = table->at; f < table->at + table->n; f++) {
+		if (!field_has_quality(f))
+			continue;
+		json_key(j, f->key);
+		json_str(j, quality_key(field_quality(f, record)));
+	}
+}
+
+const struct field *field_find(const struct field_table *table, const char *key)
+{
+	for (const struct field *f = table->at; f < table->at + table->n; f++)
+		if (strcmp(f->key, key) == 0)
+			return f;
+	return NULL;
+}

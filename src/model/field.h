@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* field.h - one line per fact of a record: its key, where the record holds it, its unit, what it means.
+ * JSON, CSV and `proctor help fields` are walks over these tables (model/record_fields.h lists them);
+ * readings and figures, which are held by id, have tables of metrics instead (model/metric.h).
+ *
+ *	#define RECORD struct sheet_record
+ *	static const struct field rows[] = {
+ *		{ "sheet_num", FIELD(NUMBER, s.num), .help = "its number" },
+ *		…
+ *	};
+ *	#undef RECORD */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/json.h"
+#include "model/metric.h"
+#include "model/quality.h"
+
+enum field_type {
+	FIELD_TEXT,    /* char[]; "" is null */
+	FIELD_CHARS,   /* char[]; "" is "" */
+	FIELD_STRING,  /* const char *; NULL and "" are null */
+	FIELD_WORDS,   /* const char *; NULL is "" */
+	FIELD_NUMBER,  /* an integer, in its unit */
+	FIELD_ORDINAL, /* the same, but 0 is null: counted from 1, or a time */
+	FIELD_CODE,    /* an int that counts only when the bool `has` is true */
+	FIELD_BOOL,
+	FIELD_FIGURE, /* struct figure, in its unit */
+	FIELD_RATIO,  /* a double, shown in percent; NAN is null */
+	FIELD_REAL,   /* a double; NAN is null */
+	FIELD_NAME,   /* what `name` returns for the record; NULL is null */
+	FIELD_PUT,    /* `put` writes the value */
+	FIELD_QUALITY /* an object with the quality of every field before it that has one */
+};
+
+struct field {
+	const char *key; /* in JSON, CSV and SQL */
+	enum field_type type;
+	unsigned short at, size; /* of the member */
+	unsigned short has;      /* FIELD_CODE: where its bool is */
+	unsigned short decimals; /* FIELD_RATIO, FIELD_REAL */
+	enum metric_unit unit;
+	enum metric_need need;                           /* FIELD_REAL */
+	const char *(*name)(const void *record);         /* FIELD_NAME */
+	void (*put)(struct json *j, const void *record); /* FIELD_PUT */
+	enum quality (*quality)(const void *record); /* NULL: only figures and ratios have one */
+	const char *help;
+};
+
+#define FIELD(type_, member) FIELD_##type_, offsetof(RECORD, member), sizeof(((RECORD *)0)->member)
+#define FIELD_EXIT_CODE(member, has_member)                                                        \
+	{                                                                                          \
+		"exit_code", FIELD(CODE, member),                                                  \
+			.has = offsetof(RECORD, has_member),                                       \
+			.help = "exit status; null: it has not ended, or died of a signal"         \
+	}
+
+struct field_table {
+	const struct field *at;
+	size_t n;
+};
+#define FIELD_TABLE(rows)                                                                          \
+	{                                                                                          \
+		(rows), ARRAY_LEN(rows)                                                            \
+	}
+
+/* The members of an open object. */
+void fields_json(struct json *j, const struct field_table *table, const void *record);
+/* The same as an object. */
+void fields_json_object(struct json *j, const struct field_table *table, const void *record);
+/* {"cpu_seconds": "exact", …} as the members of an open object. */
+void fields_json_qualities(struct json *j, const struct field_table *table, const void *record);
+/* For other walks. */
+const struct field *field_find(const struct field_table *table, const char *key); /* NULL: none */
+bool field_has_quality(const struct field *f);
+enum quality field_quality(const struct field *f, const void *record);
+int64_t field_integer(const struct field *f, const void *record);
+double field_real(const struct field *f, const void *record);
+struct figure field_figure(const struct field *f, const void *record);
+const char *field_text(const struct field *f, const void *record); /* as it is held; may be NULL */
+bool field_has_code(const struct field *f, const void *record);
+
+/* One value as its unit is shown outside. */
+void metric_json(struct json *j, enum metric_unit unit, uint64_t value);
+void figure_json(struct json *j, enum metric_unit unit, struct figure figure);
+/* The members for one scope's readings, by its table, into an open object. */
+void readings_json(struct json *j, const struct metric *table, size_t n, uint64_t present,
+                   const uint64_t *value);

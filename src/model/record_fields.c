@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/record_fields.h"
+
+#include "model/tags.h"
+
+static void put_tags(struct json *j, const void *record)
+{
+	const struct job *job = record;
+	struct scan at = scan_str(job->tags);
+	struct buf key = { 0 }, value = { 0 };
+
+	json_begin_object(j);
+	while (tags_next(&at, &key, &value)) {
+		json_key_text(j, key.at ? key.at : "");
+		json_strn(j, value.at ? value.at : "", value.len);
+	}
+	json_end_object(j);
+	buf_done(&key);
+	buf_done(&value);
+}
+
+static void put_limits(struct json *j, const void *record)
+{
+	static const enum metric_unit units[] = {
+		[JOB_LIMIT_MEM] = UNIT_BYTES,       [JOB_LIMIT_CPU] = UNIT_MILLI,
+		[JOB_LIMIT_PIDS] = UNIT_COUNT,      [JOB_LIMIT_TIME] = UNIT_NS,
+		[JOB_LIMIT_USER_PIDS] = UNIT_COUNT,
+	};
+	const struct job *job = record;
+
+	json_begin_object(j);
+	for (enum job_limit i = 0; i < JOB_LIMIT_COUNT; i++)
+		if (job->limit[i]) {
+			json_key(j, job_limit_name(i));
+			metric_json(j, units[i], job->limit[i]);
+		}
+	json_end_object(j);
+}
+
+static void put_limits_hit(struct json *j, const void *record)
+{
+	const struct job *job = record;
+
+	json_begin_array(j);
+	for (enum job_limit i = 0; i < JOB_LIMIT_COUNT; i++)
+		if (job->limits_hit >> i & 1)
+			json_str(j, job_limit_name(i));
+	json_end_array(j);
+}
+
+void job_figures_json(struct json *j, const struct job *job)
+{
+	json_begin_object(j);
+	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++) {
+		json_key(j, job_figures[i].key);
+		figure_json(j, job_figures[i].unit, job->figures[i]);
+	}
+	json_end_object(j);
+}
+
+void job_qualities_json(struct json *j, const struct job *job)
+{
+	json_begin_object(j);
+	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++) {
+		json_key(j, job_figures[i].key);
+		json_str(j, quality_key(job->figures[i].quality));
+	}
+	json_end_object(j);
+}
+
+static void put_figures(struct json *j, const void *record)
+{
+	job_figures_json(j, record);
+}
+
+static void put_qualities(struct json *j, const void *record)
+{
+	job_qualities_json(j, record);
+}
+
+static const char *job_status(const void *record)
+{
+	return job_status_name(((const struct job *)record)->status);
+}
+
+static const char *outcome(const void *record)
+{
+	return job_outcome(record);
+}
+
+#define STARTED_HELP "when it started, seconds since 1970"
+#define ENDED_HELP "when it ended; null: it has not, or nobody saw it"
+#define SIGNAL_HELP "the signal it died of; null: none"
+#define SHEET_HELP "the sheet it belongs to; null: none"
+#define JOB_HELP "the job it belongs to; null: none"
+
+#define RECORD struct job
+static const struct field job_rows[] = {
+	{ "job_id", FIELD(TEXT, id), .help = "its id" },
+	{ "job_type", FIELD(TEXT, type),
+	  .help = "what runs are compared by: --name, or from the command" },
+	{ "job_type_given", FIELD(BOOL, type_is_given), .help = "whether --name gave the type" },
+	{ "parent_job_id", FIELD(TEXT, parent), .help = "the job it was started in" },
+	{ "command", FIELD(TEXT, command), .help = "its command line, secrets removed" },
+	{ "cwd", FIELD(TEXT, cwd), .help = "the directory it was started in" },
+	{ "uid", FIELD(NUMBER, uid), .help = "its user" },
+	{ "tags", FIELD_PUT, .put = put_tags, .help = "its tags, an object of texts" },
+	{ "tier", FIELD(TEXT, tier), .help = "how it was watched" },
+	{ "interval_seconds", FIELD(ORDINAL, interval_ns), .unit = UNIT_NS,
+	  .help = "longest time between two samples" },
+	{ "status", FIELD_NAME, .name = job_status, .help = "running, completed, failed or lost" },
+	{ "outcome", FIELD_NAME, .name = outcome,
+	  .help = "ok, running, lost, oom, limit, signal or failed" },
+	{ "started_at", FIELD(ORDINAL, started_ns), .unit = UNIT_NS, .help = STARTED_HELP },
+	{ "ended_at", FIELD(ORDINAL, ended_ns), .unit = UNIT_NS, .help = ENDED_HELP },
+	{ "duration_seconds", FIELD(ORDINAL, took_ns), .unit = UNIT_NS,
+	  .help = "wall time by the monotonic clock" },
+	FIELD_EXIT_CODE(exit_code, has_exit_code),
+	{ "signal_num", FIELD(ORDINAL, signal), .help = SIGNAL_HELP },
+	{ "core_dumped", FIELD(BOOL, core_dumped), .help = "whether its command dumped core" },
+	{ "total_sheets", FIELD(NUMBER, total_sheets), .help = "sheets it has, as far as known" },
+	{ "last_completed_sheet", FIELD(NUMBER, last_completed_sheet),
+	  .help = "highest sheet that was completed; 0: none" },
+	{ "current_sheet", FIELD(ORDINAL, current_sheet), .help = "highest sheet that runs" },
+	{ "limits", FIELD_PUT, .put = put_limits, .help = "limits that were set" },
+	{ "limits_hit", FIELD_PUT, .put = put_limits_hit, .help = "… and those it met" },
+	{ "hungriest_pid", FIELD(ORDINAL, hungriest_pid),
+	  .help = "the process with the highest peak" },
+	{ "hungriest_command", FIELD(TEXT, hungriest), .help = "… and its name" },
+	{ "figures", FIELD_PUT, .put = put_figures, .help = "what it used: see figures" },
+	{ "quality", FIELD_PUT, .put = put_qualities,
+	  .help = "exact, at_least, sampled or missing, for each figure" },
+};
+#undef RECORD
+const struct field_table job_fields = FIELD_TABLE(job_rows);
+
+static const char *sheet_status(const void *record)
+{
+	return job_status_name(((const struct sheet_record *)record)->s.status);
+}
+
+static enum quality sheet_cpu_quality(const void *record)
+{
+	return share_quality(((const struct sheet_record *)record)->max_cpu_ratio);
+}
+
+#define CPU_HELP "CPU time of its processes"
+#define MAX_CPU_HELP "most CPU of one process, percent of a core"
+
+#define RECORD struct sheet_record
+static const struct field sheet_rows[] = {
+	{ "sheet_num", FIELD(NUMBER, s.num), .help = "its number" },
+	{ "label", FIELD(TEXT, s.label), .help = "its label" },
+	{ "status", FIELD_NAME, .name = sheet_status,
+	  .help = "running, completed, failed or lost" },
+	{ "started_at", FIELD(ORDINAL, s.started_ns), .unit = UNIT_NS, .help = STARTED_HELP },
+	{ "ended_at", FIELD(ORDINAL, s.ended_ns), .unit = UNIT_NS, .help = ENDED_HELP },
+	FIELD_EXIT_CODE(s.exit_code, s.has_exit_code),
+	{ "signal_num", FIELD(ORDINAL, s.signal), .help = SIGNAL_HELP },
+	{ "pid", FIELD(ORDINAL, s.pid), .help = "the process that opened it" },
+	{ "processes", FIELD(NUMBER, processes), .help = "processes it had" },
+	{ "cpu_seconds", FIELD(FIGURE, cpu_time_ns), .unit = UNIT_NS, .help = CPU_HELP },
+	{ "peak_rss_mb", FIELD(FIGURE, peak_rss_bytes), .unit = UNIT_MIB,
+	  .help = "peak of its largest process" },
+	{ "max_cpu_pct", FIELD(RATIO, max_cpu_ratio), .decimals = 2, .quality = sheet_cpu_quality,
+	  .help = MAX_CPU_HELP },
+	{ "quality", FIELD_QUALITY, .help = "exact, at_least, sampled or missing" },
+};
+#undef RECORD
+const struct field_table sheet_fields = FIELD_TABLE(sheet_rows);
+
+static enum quality process_start_quality(const void *record)
+{
+	return ((const struct process_record *)record)->is_start_exact ? QUALITY_EXACT
+	                                                               : QUALITY_SAMPLED;
+}
+
+static enum quality process_cpu_quality(const void *record)
+{
+	return share_quality(((const struct process_record *)record)->max_cpu_ratio);
+}
+
+#define RECORD struct process_record
+static const struct field process_rows[] = {
+	{ "pid", FIELD(NUMBER, id.pid), .help = "process id" },
+	{ "ppid", FIELD(ORDINAL, ppid), .help = "its parent as it began" },
+	{ "start_ticks", FIELD(NUMBER, id.start_ticks),
+	  .help = "start in ticks since boot: with the pid, one life" },
+	{ "uid", FIELD(NUMBER, uid), .help = "its user" },
+	{ "sheet_num", FIELD(ORDINAL, sheet), .help = SHEET_HELP },
+	{ "name", FIELD(STRING, comm), .help = "its short name" },
+	{ "command", FIELD(STRING, command), .help = "its command line, secrets removed" },
+	{ "started_at", FIELD(ORDINAL, started_ns), .unit = UNIT_NS,
+	  .quality = process_start_quality, .help = STARTED_HELP },
+	{ "ended_at", FIELD(ORDINAL, ended_ns), .unit = UNIT_NS, .help = ENDED_HELP },
+	FIELD_EXIT_CODE(exit_code, has_exit_code),
+	{ "signal_num", FIELD(ORDINAL, signal), .help = SIGNAL_HELP },
+	{ "core_dumped", FIELD(BOOL, core_dumped), .help = "whether it dumped core" },
+	{ "cpu_seconds", FIELD(FIGURE, cpu_time_ns), .unit = UNIT_NS, .help = "its CPU time" },
+	{ "peak_rss_mb", FIELD(FIGURE, peak_rss_bytes), .unit = UNIT_MIB,
+	  .help = "most resident memory it ever had" },
+	{ "read_bytes", FIELD(FIGURE, read_bytes), .unit = UNIT_BYTES,
+	  .help = "read from storage" },
+	{ "written_bytes", FIELD(FIGURE, written_bytes), .unit = UNIT_BYTES,
+	  .help = "written to storage" },
+	{ "max_cpu_pct", FIELD(RATIO, max_cpu_ratio), .decimals = 2, .quality = process_cpu_quality,
+	  .help = "most CPU between two samples, percent of a core" },
+	{ "quality", FIELD_QUALITY, .help = "exact, at_least, sampled or missing" },
+};
+#undef RECORD
+const struct field_table process_fields = FIELD_TABLE(process_rows);
+
+static const char *event_type(const void *record)
+{
+	return event_name(((const struct event_record *)record)->kind);
+}
+
+#define RECORD struct event_record
+#define EVENT_ROWS                                                                                 \
+	{ "timestamp", FIELD(ORDINAL, wall_ns), .unit = UNIT_NS,                                   \
+	  .help = "when, seconds since 1970" },                                                    \
+		{ "pid", FIELD(ORDINAL, process.pid),                                              \
+		  .help = "the process it is about; null: none" },                                 \
+		{ "event_type", FIELD_NAME, .name = event_type,                                    \
+		  .help = "spawn, exit, signal, …" },                                              \
+		FIELD_EXIT_CODE(exit_code, has_exit_code),                                         \
+		{ "signal_num", FIELD(ORDINAL, signal),                                            \
+		  .help = "the signal that was sent or died of" },                                 \
+		{ "job_id", FIELD(STRING, job_id), .help = JOB_HELP },                             \
+	{                                                                                          \
+		"sheet_num", FIELD(ORDINAL, sheet), .help = SHEET_HELP                             \
+	}
+#define EVENT_DETAILS                                                                              \
+	{                                                                                          \
+		"details", FIELD(WORDS, details), .help = "sender, command line, data or reason"   \
+	}
+static const struct field event_rows[] = {
+	EVENT_ROWS,
+	{ "name", FIELD(STRING, name), .help = "of a mark, a phase, a limit, an anomaly" },
+	EVENT_DETAILS,
+	{ "inferred", FIELD(BOOL, inferred), .help = "found by comparing two ticks: rough" },
+	{ "count", FIELD(ORDINAL, count), .help = "events lost, or nanoseconds it took" },
+};
+static const struct field live_event_rows[] = { EVENT_ROWS, EVENT_DETAILS };
+#undef RECORD
+const struct field_table event_fields = FIELD_TABLE(event_rows);
+const struct field_table live_event_fields = FIELD_TABLE(live_event_rows);
+
+#define RECORD struct job_sum_record
+static const struct field job_sum_rows[] = {
+	{ "timestamp", FIELD(ORDINAL, wall_ns), .unit = UNIT_NS,
+	  .help = "when, seconds since 1970" },
+	{ "processes", FIELD(NUMBER, sum.procs), .help = "processes alive" },
+	{ "rss_mb", FIELD(NUMBER, sum.rss_bytes), .unit = UNIT_MIB,
+	  .help = "their resident memory; shared pages count for each" },
+	{ "cpu_percent", FIELD(RATIO, sum.cpu_ratio), .decimals = 2,
+	  .help = "their CPU, percent of a core" },
+};
+#undef RECORD
+const struct field_table job_sum_fields = FIELD_TABLE(job_sum_rows);
+
+static const char *severity(const void *record)
+{
+	return severity_name(((const struct anomaly_record *)record)->severity);
+}
+
+#define RECORD struct anomaly_record
+static const struct field anomaly_rows[] = {
+	{ "timestamp", FIELD(ORDINAL, began_ns), .unit = UNIT_NS,
+	  .help = "when it began, seconds since 1970" },
+	{ "anomaly_type", FIELD(STRING, kind), .help = "memory_spike, runaway_process, zombie, …" },
+	{ "severity", FIELD_NAME, .name = severity, .help = "low, medium, high or critical" },
+	{ "pid", FIELD(ORDINAL, process.pid), .help = "its process; null: the whole machine" },
+	{ "job_id", FIELD(STRING, job_id), .help = JOB_HELP },
+	{ "sheet_num", FIELD(ORDINAL, sheet), .help = SHEET_HELP },
+	{ "description", FIELD(STRING, description), .help = "the same in a sentence" },
+	{ "metric_value", FIELD(REAL, value), .decimals = 3, .help = "the value as it began" },
+	{ "threshold", FIELD(REAL, threshold), .decimals = 3,
+	  .help = "the value from which it is an anomaly" },
+	{ "peak", FIELD(REAL, peak), .decimals = 3, .help = "the worst value" },
+	{ "ended", FIELD(ORDINAL, ended_ns), .unit = UNIT_NS,
+	  .help = "when it ended; null while it lasts" },
+};
+#undef RECORD
+const struct field_table anomaly_fields = FIELD_TABLE(anomaly_rows);
+
+static void put_gpu_peak(struct json *j, const void *record)
+{
+	json_double(j, ((const struct gpu_record *)record)->mem_peak_bytes / (1 << 20), 1);
+}
+
+static void put_gpu_total(struct json *j, const void *record)
+{
+	json_double(j, ((const struct gpu_record *)record)->mem_total_bytes / (1 << 20), 1);
+}
+
+#define RECORD struct gpu_record
+static const struct field gpu_rows[] = {
+	{ "index", FIELD(NUMBER, index), .help = "the driver's number" },
+	{ "name", FIELD(STRING, name), .help = "its model" },
+	{ "gpu_util_mean_pct", FIELD(RATIO, util_mean_ratio), .decimals = 1,
+	  .help = "time in which it computed, mean" },
+	{ "gpu_util_max_pct", FIELD(RATIO, util_max_ratio), .decimals = 1,
+	  .help = "… and maximum" },
+	{ "peak_vram_mb", FIELD_PUT, .put = put_gpu_peak, .help = "most memory in use" },
+	{ "memory_total_mb", FIELD_PUT, .put = put_gpu_total, .help = "memory it has" },
+	{ "power_watts_mean", FIELD(REAL, power_mean_w), .decimals = 1,
+	  .help = "power drawn, mean" },
+	{ "power_watts_max", FIELD(REAL, power_max_w), .decimals = 1, .help = "… and maximum" },
+};
+#undef RECORD
+const struct field_table gpu_fields = FIELD_TABLE(gpu_rows);
