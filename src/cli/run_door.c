@@ -78,6 +78,8 @@ int run_door_open(struct loop *loop, const struct run_door_options *options, str
 	struct run_door *d = xcalloc(1, sizeof *d);
 	cleanup(freep) char *dir = xasprintf("%s/jobs/%s", options->state_dir, options->job_id);
 	const struct serve_host how = { .self = d,
+		                        .reader = engine_process_reader(
+						jobhost_engine(options->host)),
 		                        .db_path = options->db_path,
 		                        .report = report_reply,
 		                        .jobs = jobs,

@@ -200,6 +200,7 @@ static int32_t job_of(void *self, pid_t pid)
 struct serve_host daemon_answers_host(struct daemon *d)
 {
 	return (struct serve_host){ .self = d,
+		                    .reader = engine_process_reader(d->engine),
 		                    .db_path = d->options->engine.recorder.store.path,
 		                    .jsonl_path = d->options->engine.recorder.jsonl_path,
 		                    .jobs = get_jobs,

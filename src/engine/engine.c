@@ -596,6 +596,11 @@ struct members *engine_members(struct engine *e)
 	return &e->members;
 }
 
+struct process_reader *engine_process_reader(struct engine *e)
+{
+	return sampler_process_reader(e->sampler);
+}
+
 struct sampler *engine_sampler(struct engine *e)
 {
 	return e->sampler;

@@ -49,6 +49,7 @@ void engine_stop(struct engine *take_e, struct engine_totals *ret);
 /* The same while it goes on. */
 void engine_totals(struct engine *e, struct engine_totals *ret);
 struct sampler *engine_sampler(struct engine *e);
+struct process_reader *engine_process_reader(struct engine *e);
 struct jobtab *engine_jobs(struct engine *e);
 struct members *engine_members(struct engine *e);
 /* As of the last look; NULL before the first. */

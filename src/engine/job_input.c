@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "kernel/process_lookup.h"
+#include "kernel/process_reader.h"
 
 static struct event *add_word(struct engine *e, int32_t job, enum event_kind kind, const char *name,
                               const char *data)
@@ -66,38 +66,37 @@ static void tell_attempt(struct engine *e, const struct sheet *was)
 
 /* Whoever opened it died without closing it, or opens it again: the next attempt. Two at a time
  * would close each other's. */
-static bool is_open_elsewhere(struct engine *e, int root_fd, const struct sheet *sheet, pid_t pid)
+static bool is_open_elsewhere(struct engine *e, const struct sheet *sheet, pid_t pid)
 {
 	struct proc_id id = { .pid = sheet->pid };
 
 	return sheet->status == JOB_RUNNING && sheet->pid != pid &&
 	       map_get(&engine_members(e)->living, (uint64_t)id.pid, &id.start_ticks) &&
-	       process_lookup_is_alive(root_fd, id);
+	       process_reader_is_alive(engine_process_reader(e), id);
 }
 
-static int look_at_former(struct engine *e, int root_fd, const struct job_input_sheet *begun,
-                          struct err *err)
+static int look_at_former(struct engine *e, const struct job_input_sheet *begun, struct err *err)
 {
 	const struct sheet *was = jobtab_sheet(engine_jobs(e), begun->job, begun->num);
 
 	if (!was)
 		return 0;
-	if (is_open_elsewhere(e, root_fd, was, begun->pid))
+	if (is_open_elsewhere(e, was, begun->pid))
 		return err_set(err, EALREADY, "sheet %u is open already, by process %d", begun->num,
 		               was->pid);
 	tell_attempt(e, was);
 	return 0;
 }
 
-int job_input_begin_sheet(struct engine *e, int root_fd, const struct job_input_sheet *begun,
-                          uint32_t *ret_num, struct err *err)
+int job_input_begin_sheet(struct engine *e, const struct job_input_sheet *begun, uint32_t *ret_num,
+                          struct err *err)
 {
 	struct jobtab *jobs = engine_jobs(e);
 	struct proc_id id = { .pid = begun->pid };
 	struct sheet *sheet;
 	struct job *job;
 
-	if (begun->num && look_at_former(e, root_fd, begun, err) < 0)
+	if (begun->num && look_at_former(e, begun, err) < 0)
 		return -err->code;
 	sheet = jobtab_begin_sheet(jobs, begun->job, begun->num, begun->label, clock_wall_ns());
 	if (!sheet)
@@ -108,7 +107,7 @@ int job_input_begin_sheet(struct engine *e, int root_fd, const struct job_input_
 	*ret_num = sheet->num;
 	if (!begun->pid)
 		return 0;
-	process_lookup_start(root_fd, &id);
+	process_reader_find_start(engine_process_reader(e), &id);
 	engine_learn(e);
 	members_add(engine_members(e), jobs, id, (struct job_ref){ begun->job, *ret_num });
 	return 0;

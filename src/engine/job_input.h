@@ -15,7 +15,7 @@ struct job_input_sheet {
 	const char *label;   /* "": none */
 	pid_t pid;
 };
-int job_input_begin_sheet(struct engine *e, int root_fd, const struct job_input_sheet *begun,
+int job_input_begin_sheet(struct engine *e, const struct job_input_sheet *begun,
                           uint32_t *ret_num, struct err *err) must_check;
 /* -ENOENT: it was never opened; -EALREADY: it ended before. */
 int job_input_end_sheet(struct engine *e, int32_t job, uint32_t num, const struct sheet *how,

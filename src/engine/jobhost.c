@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "kernel/process_lookup.h"
+#include "kernel/process_reader.h"
 
 #define TOTALS_PATIENCE_NS (40 * NS_PER_MS) /* the kernel tells of the reaped some 10 ms later */
 #define BUSY_PATIENCE_NS NS_PER_S           /* … on a busy machine 500 */
@@ -76,7 +76,7 @@ static void enter_command(struct jobhost *h)
 	struct sample *s = sampler_sample(engine_sampler(h->engine));
 	struct event *e = sample_add_event(s, EVENT_SPAWN);
 
-	process_lookup_start(h->root_fd, &id);
+	process_reader_find_start(engine_process_reader(h->engine), &id);
 	h->command = id;
 	members_add(engine_members(h->engine), engine_jobs(h->engine), id, ref);
 	if (!e)

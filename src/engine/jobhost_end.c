@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "kernel/process_lookup.h"
+#include "kernel/process_reader.h"
 
 #define LEFTOVERS_POLL_NS (50 * NS_PER_MS)
 
@@ -24,8 +24,9 @@ static void signal_all(struct jobhost *h, int signo)
 
 		if (pidfd < 0)
 			continue;
-		if (process_lookup_is(h->root_fd,
-		                      id)) /* looked at after we hold it: it is the one we mean */
+		if (process_reader_exists(
+			    engine_process_reader(h->engine),
+			    id)) /* looked at after we hold it: it is the one we mean */
 			(void)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0);
 		close(pidfd);
 	}
@@ -38,7 +39,7 @@ uint64_t jobhost_count_living(struct jobhost *h)
 	uint64_t n = 0;
 
 	for (size_t it = 0; map_next(&members->living, &it, &slot);)
-		n += process_lookup_is_alive(h->root_fd,
+		n += process_reader_is_alive(engine_process_reader(h->engine),
 		                             (struct proc_id){ (pid_t)slot.key, slot.value });
 	return n;
 }

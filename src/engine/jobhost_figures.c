@@ -4,7 +4,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "kernel/process_lookup.h"
+#include "kernel/process_reader.h"
+#include "kernel/user_tasks.h"
 
 #define CHARGE_BATCH_BYTES (64 * 4096) /* how memory is charged */
 
@@ -189,7 +190,8 @@ static uint64_t crowd_that_went(const struct jobhost *h, const struct snapshot *
 			continue;
 		if (e->kind == EVENT_SPAWN)
 			more--;
-		else if (e->kind == EVENT_EXIT && !process_lookup_is(h->root_fd, e->id))
+		else if (e->kind == EVENT_EXIT &&
+		         !process_reader_exists(engine_process_reader(h->engine), e->id))
 			more++;
 		most = MAX(most, more);
 	}
@@ -204,7 +206,7 @@ static void watch_user_pids(struct jobhost *h, struct job *job, const struct sna
 	struct err err;
 
 	if (!most || job->limits_hit >> JOB_LIMIT_USER_PIDS & 1 ||
-	    process_lookup_count_tasks(h->root_fd, getuid()) + crowd_that_went(h, snap) < most)
+	    user_tasks_count(h->root_fd, getuid()) + crowd_that_went(h, snap) < most)
 		return;
 	job->limits_hit |= 1u << JOB_LIMIT_USER_PIDS;
 	(void)!jobhost_say(h, EVENT_LIMIT, "pids", (int64_t)most,

@@ -10,7 +10,7 @@ int jobhost_begin_sheet(struct jobhost *h, uint32_t num, uint32_t total, const c
 		.num = num, .total = total, .label = label, .pid = pid
 	};
 
-	return job_input_begin_sheet(h->engine, h->root_fd, &begun, ret_num, err);
+	return job_input_begin_sheet(h->engine, &begun, ret_num, err);
 }
 
 int jobhost_end_sheet(struct jobhost *h, uint32_t num, const struct sheet *how, struct err *err)

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "job/cgroup/own_cgroup.h"
 #include "job/signature.h"
-#include "kernel/process_lookup.h"
+#include "kernel/process_reader.h"
 
 static void on_scan(void *self, const struct sample *s)
 {
@@ -26,7 +26,7 @@ struct registry *registry_new(struct engine *engine)
 
 	d->engine = engine;
 	d->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	d->strangers = adoption_new(d->root_fd);
+	d->strangers = adoption_new(d->root_fd, engine_process_reader(engine));
 	engine_on_scan(engine, on_scan, d);
 	(void)engine_births(engine); /* from now on */
 	return d;
@@ -114,7 +114,8 @@ static void claim(struct registry *d, const struct job *job, struct proc_id root
 	char workspace[JOB_CWD_MAX];
 
 	if (!job->is_foreign)
-		claim.group = group = own_cgroup_find(d->root_fd, root.pid, job->registrar);
+		claim.group = group = own_cgroup_find(d->root_fd, engine_process_reader(d->engine),
+		                                      root.pid, job->registrar);
 	if (!job->is_foreign && signature_workspace_find(job->tags, workspace))
 		claim.workspace = workspace;
 	adoption_add(d->strangers, &claim);
@@ -142,7 +143,7 @@ int32_t registry_enter(struct registry *d, const struct job *job, struct proc_id
 /* A process is in one job: a second one would take it and all it starts from the first. */
 static int check_root(const struct registry *d, struct proc_id root, struct err *err)
 {
-	if (!root.start_ticks || !process_lookup_is_alive(d->root_fd, root))
+	if (!root.start_ticks || !process_reader_is_alive(engine_process_reader(d->engine), root))
 		return err_set(err, ENOENT, "there is no process with pid %d", root.pid);
 	vec_each(&engine_jobs(d->engine)->jobs, job)
 		if (job->status == JOB_RUNNING && proc_id_eq(job->root, root))
@@ -156,7 +157,7 @@ int registry_start(struct registry *d, const struct job *job, pid_t pid, struct 
 	struct proc_id root = { .pid = pid };
 	int32_t at;
 
-	process_lookup_start(d->root_fd, &root);
+	process_reader_find_start(engine_process_reader(d->engine), &root);
 	if (check_root(d, root, err) < 0 || make_room(d, job, err) < 0)
 		return -err->code;
 	at = registry_enter(d, job, root);
@@ -231,7 +232,7 @@ static void take_in_ends(struct registry *d, int32_t job)
 {
 	struct of_job of = { engine_jobs(d->engine), job };
 
-	if (process_lookup_is(d->root_fd, d->entries.at[job].root))
+	if (process_reader_exists(engine_process_reader(d->engine), d->entries.at[job].root))
 		engine_learn(d->engine);
 	else
 		engine_await_totals(d->engine, is_of_job, &of);
@@ -262,5 +263,5 @@ int registry_begin_sheet(struct registry *d, const struct job_input_sheet *begun
 
 	if (job->status != JOB_RUNNING)
 		return err_set(err, EALREADY, "job '%s' ended before", job->id);
-	return job_input_begin_sheet(d->engine, d->root_fd, begun, ret_num, err);
+	return job_input_begin_sheet(d->engine, begun, ret_num, err);
 }

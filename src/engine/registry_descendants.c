@@ -3,7 +3,7 @@
  * next look would find those that live so long; many do not. */
 #include "engine/registry_self.h"
 #include "model/own_program.h"
-#include "kernel/process_lookup.h"
+#include "kernel/process_reader.h"
 
 struct kin {
 	struct map pids;
@@ -57,6 +57,7 @@ void registry_add_members(struct registry *d, int32_t at, struct proc_id root)
 	while (find_in(&kin, last, since))
 		;
 	vec_each(&kin.list, id)
-		if (jobtab_find(jobs, *id).job < 0 && process_lookup_is(d->root_fd, *id))
+		if (jobtab_find(jobs, *id).job < 0 &&
+		    process_reader_exists(engine_process_reader(d->engine), *id))
 			members_add(members, jobs, *id, (struct job_ref){ .job = at });
 }

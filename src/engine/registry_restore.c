@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "engine/registry_self.h"
-#include "kernel/process_lookup.h"
+#include "kernel/process_reader.h"
 
 static uint64_t figure_of(const struct job *job, enum job_figure id)
 {
@@ -74,7 +74,7 @@ static void go_on(struct registry *d, int32_t at, const struct job *job,
 	registry_add_members(d, at,
 	                     past->root); /* it may have begun after the last look before us */
 	vec_each(&past->processes, p) {
-		if (!process_lookup_is_alive(d->root_fd, p->id))
+		if (!process_reader_is_alive(engine_process_reader(d->engine), p->id))
 			continue;
 		members_add(engine_members(d->engine), engine_jobs(d->engine), p->id,
 		            (struct job_ref){ at, p->sheet });
@@ -89,7 +89,8 @@ static void go_on(struct registry *d, int32_t at, const struct job *job,
 enum registry_restored registry_restore(struct registry *d, const struct job *job,
                                         const struct registry_past *past)
 {
-	bool goes_on = past->root.pid && process_lookup_is_alive(d->root_fd, past->root);
+	bool goes_on = past->root.pid &&
+	               process_reader_is_alive(engine_process_reader(d->engine), past->root);
 	int32_t at;
 
 	if (jobtab_index(engine_jobs(d->engine), job->id) >= 0 ||

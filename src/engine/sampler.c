@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "kernel/process_reader.h"
 
 #define FAILURES_TO_GIVE_WAY 3
 
@@ -32,6 +33,7 @@ struct sampler {
 	bool nothing_lost;   /* since the last tick */
 	bool lost_before;    /* in the tick before: the scans are compared once more */
 	uint64_t seq, started_boot_ns;
+	uint64_t hangs; /* of processes that were read, as reported */
 	unsigned want;
 	sampler_notice *notice;
 	void *notice_self;
@@ -293,6 +295,29 @@ void sampler_take_events(struct sampler *s, const struct jobtab *jobs, struct sn
 	sample_reset(s->next);
 }
 
+/* Whoever hangs while it is read shows it once. */
+static void report_hangs(struct sampler *s)
+{
+	pid_t pid;
+	uint64_t hangs = process_reader_hangs(s->env.reader, &pid);
+	char text[200];
+
+	if (hangs == s->hangs)
+		return;
+	snprintf(text, sizeof text,
+	         "process %d does not answer: reading its files in /proc hangs; they are not read "
+	         "until that is over",
+	         pid);
+	if (hangs - s->hangs > 1)
+		snprintf(
+			text, sizeof text,
+			"%llu processes do not answer, %d among them: reading their files in /proc "
+			"hangs; they are not read until that is over",
+			(unsigned long long)(hangs - s->hangs), pid);
+	s->hangs = hangs;
+	report_change(s, text);
+}
+
 void sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret)
 {
 	struct snapshot_origin origin = { .seq = ++s->seq,
@@ -309,6 +334,7 @@ void sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot 
 			open_tier(s, &s->slots[i]);
 		read_slot(s, &s->slots[i]);
 	}
+	report_hangs(s);
 	/* What was lost may have happened after this scan, so one loss makes two ticks
 	 * incomplete. */
 	cur->events_complete = s->nothing_lost && !s->lost_before;
@@ -330,6 +356,7 @@ int sampler_open(const struct sampler_options *options, struct sampler **ret, st
 	s->env.root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (s->env.root_fd < 0)
 		return err_set(err, errno, "open '%s': %s", root, strerror(errno));
+	s->env.reader = process_reader_new(s->env.root_fd);
 	s->env.is_live = strcmp(root, "/") == 0;
 	s->env.group_is_ours = options->group_is_ours;
 	s->env.gpu_helper = options->gpu_helper;
@@ -359,6 +386,7 @@ void sampler_close(struct sampler *s)
 		return;
 	for (size_t i = 0; i < s->slot_count; i++)
 		close_tier(&s->slots[i]);
+	process_reader_free(s->env.reader);
 	sample_done(&s->samples[0]);
 	sample_done(&s->samples[1]);
 	if (s->env.root_fd >= 0)
@@ -376,6 +404,11 @@ void sampler_on_read(struct sampler *s, sampler_read *read, void *self)
 {
 	s->on_read = read;
 	s->on_read_self = self;
+}
+
+struct process_reader *sampler_process_reader(const struct sampler *s)
+{
+	return s->env.reader;
 }
 
 struct sample *sampler_sample(struct sampler *s)

@@ -44,6 +44,8 @@ void sampler_on_notice(struct sampler *s, sampler_notice *notice, void *self);
 void sampler_on_read(struct sampler *s, sampler_read *read, void *self);
 /* The last look; NULL before the first. */
 const struct sample *sampler_last(const struct sampler *s);
+/* The only one of this host: whoever reads files in /proc/PID does it with this one. */
+struct process_reader *sampler_process_reader(const struct sampler *s);
 /* What the next tick looks at: its focus may be filled in. */
 struct sample *sampler_sample(struct sampler *s);
 /* Whether a source tells every birth and end as it happens, and whether it also tells the totals of

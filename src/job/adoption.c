@@ -9,15 +9,13 @@
 #include "model/own_program.h"
 
 #define READS_MAX 50 /* of environments at a tick */
-#define PATIENCE_MS 50
 
-struct adoption *adoption_new(int root_fd)
+struct adoption *adoption_new(int root_fd, struct process_reader *reader)
 {
 	struct adoption *st = xcalloc(1, sizeof *st);
 
 	st->root_fd = root_fd;
-	st->proc_fd = openat(root_fd, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	st->patient = hang_proof_new(st->proc_fd, PATIENCE_MS);
+	st->reader = reader;
 	return st;
 }
 
@@ -34,11 +32,9 @@ void adoption_free(struct adoption *st)
 	vec_each(&st->claims, c)
 		claim_done(c);
 	vec_done(&st->claims);
-	hang_proof_free(st->patient);
 	process_slots_done(&st->roster);
 	vec_done(&st->notes);
 	vec_done(&st->pids);
-	closep(&st->proc_fd);
 	free(st);
 }
 

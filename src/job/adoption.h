@@ -19,8 +19,11 @@ struct adoption_claim {
 	const char *workspace; /* as signature_workspace_clean() left it; NULL or "": none */
 };
 
-struct adoption *adoption_new(int root_fd); /* the fd stays the caller's */
-void adoption_free(struct adoption *st);    /* NULL is fine */
+struct process_reader;
+
+/* Both stay the caller's. */
+struct adoption *adoption_new(int root_fd, struct process_reader *reader);
+void adoption_free(struct adoption *st); /* NULL is fine */
 DEFINE_CLEANUP(struct adoption *, adoption_free)
 
 /* What the next job of the table claims. */

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "job/adoption.h"
-#include "kernel/hang_proof.h"
+#include "kernel/process_reader.h"
 #include "model/process_slots.h"
 
 /* What a job claims; its place is the job's in the table. */
@@ -28,9 +28,9 @@ struct note {
 };
 
 struct adoption {
-	int root_fd, proc_fd;
-	struct hang_proof *patient;
-	VEC(struct claim) claims; /* by job */
+	int root_fd;
+	struct process_reader *reader; /* the host's */
+	VEC(struct claim) claims;      /* by job */
 	uint64_t serial, reads;
 	struct process_slots roster;
 	VEC(struct note) notes;

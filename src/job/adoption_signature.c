@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -21,12 +20,12 @@ static uint64_t hash_id(const char *id)
 }
 
 /* A part of an environment; what was cut at its begin and end is whole in the parts around. */
-static bool find_id(const struct hang_proof_file *f, uint64_t *ret_hash)
+static bool find_id(const struct process_request *q, uint64_t *ret_hash)
 {
-	struct scan text = scan_mem(f->bytes, (size_t)f->len), cut;
+	struct scan text = q->text[PROCESS_ENVIRON], cut;
 	char id[JOB_ID_MAX];
 
-	if (f->offset)
+	if (q->offset)
 		(void)scan_until(&text, '\0', &cut);
 	if (!signature_environ(text, id))
 		return false;
@@ -35,27 +34,29 @@ static bool find_id(const struct hang_proof_file *f, uint64_t *ret_hash)
 }
 
 /* In the middle of an exec the environment is empty. */
-static bool is_between_programs(const struct look *l, const struct proc_sample *p, ssize_t len)
+static bool is_between_programs(const struct look *l, const struct proc_sample *p,
+                                const struct process_request *q)
 {
 	uint64_t began_ns = p->id.start_ticks * NS_PER_TICK;
 
-	return len == 0 && l->s->boot_ns < began_ns + YOUNG_NS;
+	return !q->error && !q->errors[PROCESS_ENVIRON] && scan_at_end(&q->text[PROCESS_ENVIRON]) &&
+	       l->s->boot_ns < began_ns + YOUNG_NS;
 }
 
 void look_at_environ(struct look *l, const struct proc_sample *p, struct note *note)
 {
-	struct hang_proof_file f = { 0 };
+	struct process_request q = { .pid = p->id.pid, .files = 1U << PROCESS_ENVIRON };
 
-	snprintf(f.path, sizeof f.path, "%d/environ", (int)p->id.pid);
 	for (unsigned part = 0; part < PARTS_MAX; part++) {
-		hang_proof_read(l->st->patient, &f, 1);
+		process_reader_read(l->st->reader, &q, 1);
 		l->st->reads++;
 		l->reads_left -= l->reads_left > 0;
-		if (part == 0 && is_between_programs(l, p, f.len))
+		if (part == 0 && is_between_programs(l, p, &q))
 			return;
-		if (f.len <= 0 || find_id(&f, &note->id_hash) || f.len < HANG_PROOF_BYTES)
+		size_t len = scan_left(&q.text[PROCESS_ENVIRON]);
+		if (!len || find_id(&q, &note->id_hash) || len < PROCESS_TEXT_MAX)
 			break;
-		f.offset += HANG_PROOF_BYTES - OVERLAP_BYTES;
+		q.offset += PROCESS_TEXT_MAX - OVERLAP_BYTES;
 	}
 	note->environ_is_known = true;
 }

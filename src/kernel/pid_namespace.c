@@ -1,36 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernel/pid_namespace.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/io.h"
-#include "base/scan.h"
-
-#define STATUS_MAX 8192
-#define LINK_MAX 64
+#include "base/mem.h"
+#include "kernel/kernel_file.h"
 
 /* A process as those in its own namespace count it. */
 struct counted {
 	unsigned depth; /* of its namespace below ours: 0 is ours */
 	uint64_t pid;
-	char space[LINK_MAX]; /* which namespace; "" if we may not know */
 };
 
-static bool read_counts(int root_fd, pid_t pid, struct counted *ret)
+static struct process_request request_for(pid_t pid)
 {
-	char path[32], text[STATUS_MAX];
-	struct scan all, line;
-	ssize_t n;
+	return (struct process_request){
+		.pid = pid, .files = 1U << PROCESS_STATUS | 1U << PROCESS_PID_NAMESPACE
+	};
+}
 
-	snprintf(path, sizeof path, "proc/%d/status", pid);
-	n = io_read_at(root_fd, path, text, sizeof text);
+/* NSpid:	4711	12 */
+static bool take_counts(const struct process_request *q, struct counted *ret)
+{
+	struct scan all = q->text[PROCESS_STATUS], line;
+
 	*ret = (struct counted){ 0 };
-	for (all = scan_mem(text, n < 0 ? 0 : (size_t)n); scan_line(&all, &line);) {
+	while (!q->error && scan_line(&all, &line)) {
 		if (!scan_lit(&line, "NSpid:"))
 			continue;
 		if (!scan_u64(&line, &ret->pid))
@@ -42,61 +39,71 @@ static bool read_counts(int root_fd, pid_t pid, struct counted *ret)
 	return false;
 }
 
-static void read_space(int root_fd, pid_t pid, struct counted *to)
-{
-	char path[32];
-	ssize_t n;
+struct wanted {
+	struct counted as;
+	char space[65]; /* its namespace; "": we may not know */
+};
 
-	snprintf(path, sizeof path, "proc/%d/ns/pid", pid);
-	n = readlinkat(root_fd, path, to->space, sizeof to->space - 1);
-	to->space[MAX(n, 0)] = '\0';
-}
-
-static bool is_meant(int root_fd, pid_t pid, const struct counted *wanted)
+static bool is_meant(const struct process_request *q, const struct wanted *wanted)
 {
 	struct counted one;
 
-	if (!read_counts(root_fd, pid, &one) || one.depth != wanted->depth ||
-	    one.pid != wanted->pid)
-		return false;
-	read_space(root_fd, pid, &one);
-	return strcmp(one.space, wanted->space) == 0;
+	return take_counts(q, &one) && one.depth == wanted->as.depth && one.pid == wanted->as.pid &&
+	       scan_eq(&q->text[PROCESS_PID_NAMESPACE], wanted->space);
+}
+
+static pid_t search_some(struct process_reader *reader, struct process_request *requests, size_t n,
+                         const struct wanted *wanted)
+{
+	process_reader_read(reader, requests, n);
+	for (size_t i = 0; i < n; i++)
+		if (is_meant(&requests[i], wanted))
+			return requests[i].pid;
+	return 0;
 }
 
 /* 0: there is none. */
-static pid_t search(int root_fd, const struct counted *wanted)
+static pid_t search(int root_fd, struct process_reader *reader, const struct wanted *wanted)
 {
-	int fd = openat(root_fd, "proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *entry;
+	cleanup(closep) int fd = openat(root_fd, "proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup(freep) struct kernel_list *list = xmalloc(sizeof *list);
+	struct process_request requests[PROCESS_READER_BATCH];
+	const char *name;
 	pid_t found = 0;
+	size_t n = 0;
+	int error;
 
-	if (!dir) {
-		closep(&fd);
-		return 0;
-	}
-	while (!found && (entry = readdir(dir))) {
-		struct scan name = scan_str(entry->d_name);
+	kernel_list_begin(list);
+	while (fd >= 0 && !found && (name = kernel_list_next(list, fd, &error))) {
+		struct scan text = scan_str(name);
 		uint64_t pid;
 
-		if (scan_u64(&name, &pid) && scan_at_end(&name) &&
-		    is_meant(root_fd, (pid_t)pid, wanted))
-			found = (pid_t)pid;
+		if (!scan_u64(&text, &pid) || !scan_at_end(&text))
+			continue;
+		requests[n++] = request_for((pid_t)pid);
+		if (n < PROCESS_READER_BATCH)
+			continue;
+		found = search_some(reader, requests, n, wanted);
+		n = 0;
 	}
-	closedir(dir);
-	return found;
+	return found ? found : search_some(reader, requests, n, wanted);
 }
 
-int pid_namespace_find(int root_fd, pid_t speaker, pid_t pid, pid_t *ret, struct err *err)
+int pid_namespace_find(int root_fd, struct process_reader *reader, pid_t speaker, pid_t pid,
+                       pid_t *ret, struct err *err)
 {
-	struct counted wanted;
+	struct process_request q = request_for(speaker);
+	struct wanted wanted;
+	struct scan space;
 
 	*ret = pid;
-	if (!read_counts(root_fd, speaker, &wanted) || wanted.depth == 0)
+	process_reader_read(reader, &q, 1);
+	if (!take_counts(&q, &wanted.as) || wanted.as.depth == 0)
 		return 0;
-	read_space(root_fd, speaker, &wanted);
-	wanted.pid = (uint64_t)pid;
-	*ret = wanted.space[0] ? search(root_fd, &wanted) : 0;
+	space = q.text[PROCESS_PID_NAMESPACE];
+	snprintf(wanted.space, sizeof wanted.space, "%.*s", (int)scan_left(&space), space.p);
+	wanted.as.pid = (uint64_t)pid;
+	*ret = wanted.space[0] ? search(root_fd, reader, &wanted) : 0;
 	if (!*ret)
 		return err_set(err, ENOENT,
 		               "there is no process with pid %d in the caller's pid namespace",

@@ -6,8 +6,9 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "kernel/process_reader.h"
 
 /* The process that `speaker`, a pid of ours, calls `pid`. -ENOENT: there is none, or we may not see
  * it. */
-int pid_namespace_find(int root_fd, pid_t speaker, pid_t pid, pid_t *ret, struct err *err)
-	must_check;
+int pid_namespace_find(int root_fd, struct process_reader *reader, pid_t speaker, pid_t pid,
+                       pid_t *ret, struct err *err) must_check;

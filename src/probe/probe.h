@@ -21,8 +21,11 @@ struct probe_health {
 	uint64_t lost;   /* events lost since it was opened */
 };
 
+struct process_reader;
+
 struct probe_env {
 	int root_fd; /* "/", or a frozen tree; paths below it are written "proc/…" and "sys/…" */
+	struct process_reader *reader; /* of the files in /proc/PID; the only one there is */
 	bool starts_fast;   /* somebody waits for open() to return */
 	bool group_is_ours; /* our control group is for us alone: its limits are not the machine's
 	                     */

@@ -127,7 +127,7 @@ static int start_params(const json_t *params, struct job *ret, struct err *err)
 static bool name_by_group(const struct methods *m, pid_t pid, struct job *job)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	cleanup(freep) char *group = own_cgroup_find(root_fd, pid, job->registrar);
+	cleanup(freep) char *group = own_cgroup_find(root_fd, m->host.reader, pid, job->registrar);
 	struct cgroup_job known;
 
 	if (!group || !cgroup_job_name(group, &known) ||
@@ -221,7 +221,7 @@ METHOD(method_job_start)
 	if (!m->host.start_job)
 		return err_set(err, EALREADY, "this is the door of one job: ask the daemon");
 	if (start_params(params, &job, err) < 0 ||
-	    methods_find_pid(peer, params, &pid, &owner, err) < 0)
+	    methods_find_pid(m, peer, params, &pid, &owner, err) < 0)
 		return -err->code;
 	job.uid = owner;
 	job.registrar = peer->pid;

@@ -78,7 +78,7 @@ static int find_opener(const struct methods *m, const struct rpc_server_peer *pe
 
 	if (job_at(m, begun->job)->is_foreign && !rpc_params_has(params, "pid"))
 		return 0;
-	return methods_find_pid(peer, params, &begun->pid, &owner, err);
+	return methods_find_pid(m, peer, params, &begun->pid, &owner, err);
 }
 
 /* All jobs share one table. */

@@ -115,23 +115,9 @@ int methods_claim_job(struct methods *m, const struct rpc_server_peer *peer, con
 	return 0;
 }
 
-/* Whose a process is, the kernel says by the owner of its directory; one that may not be looked
- * into (setuid) is root's. */
-static int owner_of(pid_t pid, uid_t *ret, struct err *err)
-{
-	char path[32];
-	struct stat st;
-
-	snprintf(path, sizeof path, "/proc/%d", pid);
-	if (stat(path, &st) < 0)
-		return err_set(err, ENOENT, "there is no process with pid %d", pid);
-	*ret = st.st_uid;
-	return 0;
-}
-
 /* As the caller counts, who may be in a container. */
-static int pid_param(const struct rpc_server_peer *peer, const json_t *params, pid_t *ret,
-                     struct err *err)
+static int pid_param(const struct methods *m, const struct rpc_server_peer *peer,
+                     const json_t *params, pid_t *ret, struct err *err)
 {
 	cleanup(closep) int root_fd = -1;
 	uint64_t pid = 0;
@@ -144,16 +130,18 @@ static int pid_param(const struct rpc_server_peer *peer, const json_t *params, p
 	if (!pid)
 		return 0;
 	root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return pid_namespace_find(root_fd, peer->pid, (pid_t)pid, ret, err);
+	return pid_namespace_find(root_fd, m->host.reader, peer->pid, (pid_t)pid, ret, err);
 }
 
-int methods_find_pid(const struct rpc_server_peer *peer, const json_t *params, pid_t *ret,
-                     uid_t *ret_uid, struct err *err)
+/* Whose a process is, the kernel says by the owner of its directory; one that may not be looked
+ * into (setuid) is root's. */
+int methods_find_pid(const struct methods *m, const struct rpc_server_peer *peer,
+                     const json_t *params, pid_t *ret, uid_t *ret_uid, struct err *err)
 {
-	int r = pid_param(peer, params, ret, err);
+	int r = pid_param(m, peer, params, ret, err);
 
-	if (r == 0)
-		r = owner_of(*ret, ret_uid, err);
+	if (r == 0 && process_reader_owner(m->host.reader, *ret, ret_uid) < 0)
+		r = err_set(err, ENOENT, "there is no process with pid %d", *ret);
 	if (r == 0 && !methods_trusts(peer) && *ret_uid != peer->uid)
 		r = err_set(err, EACCES, "process %d is not yours", (int)*ret);
 	return r;

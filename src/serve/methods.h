@@ -70,8 +70,8 @@ int methods_find_any_job(struct methods *m, const struct rpc_server_peer *peer,
 int methods_claim_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                       int32_t *ret, struct err *err) must_check;
 /* `pid` of the parameters, or the caller's own. -EACCES: it is not his. *ret_uid: whose it is. */
-int methods_find_pid(const struct rpc_server_peer *peer, const json_t *params, pid_t *ret,
-                     uid_t *ret_uid, struct err *err) must_check;
+int methods_find_pid(const struct methods *m, const struct rpc_server_peer *peer,
+                     const json_t *params, pid_t *ret, uid_t *ret_uid, struct err *err) must_check;
 /* For what will be stored of a job. -ENOSPC: the caller had so much stored of late that others
  * would lack the room; root, and who runs us, may. */
 int methods_take_room(struct methods *m, const struct rpc_server_peer *peer, int32_t job,

@@ -43,6 +43,7 @@ typedef int (*serve_report_fn)(const char *db_path, const char *job_id,
  * its index in the table. */
 struct serve_host {
 	void *self;
+	struct process_reader *reader;                  /* the host's */
 	const char *db_path, *jsonl_path;               /* NULL: nothing is stored there */
 	const struct jobtab *(*jobs)(void *self);       /* of a door: the first is the one */
 	const struct snapshot *(*latest)(void *self);   /* NULL: none yet */

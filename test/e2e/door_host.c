@@ -3,6 +3,7 @@
  *so that a test can see what arrives.
  *
  *	door_host STATE/jobs/ID        until SIGTERM */
+#include <fcntl.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kernel/process_reader.h"
 #include "base/clock.h"
 #include "job/pressure.h"
 #include "serve/serve.h"
@@ -20,6 +22,7 @@ struct host {
 	struct jobtab jobs;
 	struct snapshot snap;
 	bool has_snap;
+	struct process_reader *reader;
 };
 
 static const struct jobtab *get_jobs(void *self)
@@ -133,6 +136,7 @@ static int serve_job(struct host *h, const char *dir, struct err *err)
 {
 	const struct serve_host host = {
 		.self = h,
+		.reader = h->reader,
 		.jobs = get_jobs,
 		.latest = get_latest,
 		.pressure = get_pressure,
@@ -176,10 +180,12 @@ int main(int argc, char **argv)
 	snprintf(job->tags, sizeof job->tags, "{\"gpu\":\"no\"}");
 	snprintf(job->tier, sizeof job->tier, "BPF tracepoints, cgroup v2");
 	job->uid = geteuid();
+	h.reader = process_reader_new(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
 	r = serve_job(&h, argv[1], &err);
 	if (r < 0)
 		fprintf(stderr, "%s\n", err.msg);
 	snapshot_done(&h.snap);
 	jobtab_done(&h.jobs);
+	process_reader_free(h.reader);
 	return r < 0;
 }

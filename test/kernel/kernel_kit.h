@@ -24,6 +24,7 @@
 #include "check.h"
 #include "job/cgroup/cgroup_home.h"
 #include "job/cgroup/job_cgroup.h"
+#include "kernel/process_reader.h"
 #include "probe/probe.h"
 
 struct live {
@@ -31,6 +32,7 @@ struct live {
 	void *self;
 	struct sample out;
 	int root_fd;
+	struct process_reader *reader;
 };
 
 static inline int live_try(struct live *live, const struct probe_ops *ops, struct err *err)
@@ -38,7 +40,8 @@ static inline int live_try(struct live *live, const struct probe_ops *ops, struc
 	struct probe_env env = { .root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
 		                 .is_live = true };
 
-	*live = (struct live){ .ops = ops, .root_fd = env.root_fd };
+	env.reader = process_reader_new(env.root_fd);
+	*live = (struct live){ .ops = ops, .root_fd = env.root_fd, .reader = env.reader };
 	live->out.want = WANT_ALL;
 	live->out.events_complete = true;
 	return ops->open(&env, &live->self, err);
@@ -58,6 +61,7 @@ static inline void live_close(struct live *live)
 {
 	live->ops->close(live->self);
 	sample_done(&live->out);
+	process_reader_free(live->reader);
 	close(live->root_fd);
 	free(live);
 }
@@ -116,6 +120,7 @@ static inline bool live_is_possible(const struct probe_ops *ops)
 		ops->close(live.self);
 	else
 		fprintf(stderr, "NOT TESTED, run as root: probe '%s': %s\n", ops->name, err.msg);
+	process_reader_free(live.reader);
 	close(live.root_fd);
 	return ok || geteuid() == 0;
 }

@@ -12,8 +12,20 @@
 
 #include "base/clock.h"
 #include "check.h"
+#include "kernel/process_reader.h"
 #include "probe/gpu/gpu_helper.h"
 #include "probe/probe.h"
+
+/* One for each root, for as long as the test runs. */
+static inline struct process_reader *tree_reader(int root_fd)
+{
+	static struct process_reader *readers[256];
+	static size_t n;
+
+	assert_true(n < ARRAY_LEN(readers));
+	readers[n] = process_reader_new(root_fd);
+	return readers[n++];
+}
 
 /* A tree of test/fixtures; close env.root_fd after use. */
 static inline struct probe_env tree_frozen(const char *name)
@@ -25,6 +37,7 @@ static inline struct probe_env tree_frozen(const char *name)
 	snprintf(path, sizeof path, "%s/test/fixtures/%s", source ? source : ".", name);
 	env.root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_true(env.root_fd >= 0);
+	env.reader = tree_reader(env.root_fd);
 	return env;
 }
 
@@ -34,6 +47,7 @@ static inline struct probe_env tree_live(void)
 		                 .is_live = true };
 
 	assert_true(env.root_fd >= 0);
+	env.reader = tree_reader(env.root_fd);
 	return env;
 }
 
@@ -49,6 +63,7 @@ static inline struct tree tree_new(void)
 	assert_non_null(mkdtemp(t.path));
 	t.env.root_fd = open(t.path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_true(t.env.root_fd >= 0);
+	t.env.reader = tree_reader(t.env.root_fd);
 	return t;
 }
 

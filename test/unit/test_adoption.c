@@ -44,7 +44,7 @@ static struct scene scene_new(void)
 	struct scene sc = { .tree = tree_new(), .s = kit_sample(0) };
 
 	tree_puts(&sc.tree, "proc/self/x", "");
-	sc.st = adoption_new(sc.tree.env.root_fd);
+	sc.st = adoption_new(sc.tree.env.root_fd, sc.tree.env.reader);
 	add(&sc, 50, 1, "orchestrate /data/a /data/b");
 	add(&sc, 100, 50, "first of a");
 	add(&sc, 200, 50, "first of b");

@@ -8,12 +8,7 @@
 
 static struct command_cache *open_commands(const struct tree *t)
 {
-	struct command_cache *c = NULL;
-	struct err err = { 0 };
-
-	if (command_cache_open(t->env.root_fd, &c, &err) < 0)
-		fail_msg("%s", err.msg);
-	return c;
+	return command_cache_new(t->env.reader);
 }
 
 /* A scan that sees one process, and what the cache says of it; valid until the next call. */
@@ -59,7 +54,7 @@ static void test_command_cache__reads_once_per_program(void **state)
 	id.start_ticks = 101;
 	assert_string_equal(command_of(c, &s, id, "new", 6),
 	                    "four"); /* another process with the same pid */
-	command_cache_close(c);
+	command_cache_free(c);
 	sample_done(&s);
 	tree_remove(&t);
 }
@@ -76,7 +71,7 @@ static void test_command_cache__hides_secrets_before_they_are_kept(void **state)
 	assert_string_equal(command_of(c, &s, (struct proc_id){ 7, 1 }, "x", 1),
 	                    "x --password ***");
 	assert_null(memmem(s.text.at, s.text.len, "canary", 6));
-	command_cache_close(c);
+	command_cache_free(c);
 	sample_done(&s);
 	tree_remove(&t);
 }
@@ -94,7 +89,7 @@ static void test_command_cache__asks_again_when_an_exec_was_caught_half_way(void
 	assert_string_equal(command_of(c, &s, id, "sh", 5), "[sh]");
 	tree_write(&t, "proc/7/cmdline", "sh\0-c\0", 6);
 	assert_string_equal(command_of(c, &s, id, "sh", 5), "sh -c");
-	command_cache_close(c);
+	command_cache_free(c);
 	sample_done(&s);
 	tree_remove(&t);
 }
@@ -113,7 +108,7 @@ static void test_command_cache__gives_up_on_a_process_that_wiped_its_arguments(v
 		assert_string_equal(command_of(c, &s, id, "sh", 5), "[sh]");
 	tree_write(&t, "proc/7/cmdline", "late\0", 5);
 	assert_string_equal(command_of(c, &s, id, "sh", 5), "[sh]");
-	command_cache_close(c);
+	command_cache_free(c);
 	sample_done(&s);
 	tree_remove(&t);
 }
@@ -133,7 +128,7 @@ static void test_command_cache__forgets_those_that_two_scans_did_not_see(void **
 	assert_int_equal(command_cache_len(c), 2);
 	assert_string_equal(command_of(c, &s, (struct proc_id){ 8, 1 }, "b", 1), "b");
 	assert_int_equal(command_cache_len(c), 1);
-	command_cache_close(c);
+	command_cache_free(c);
 	sample_done(&s);
 	tree_remove(&t);
 }
@@ -176,7 +171,7 @@ static void test_command_cache__are_right_for_those_who_stay_when_a_crowd_goes(v
 			check_crowd(c, &s, 3000, 700);
 		assert_int_equal(command_cache_len(c), 5);
 	}
-	command_cache_close(c);
+	command_cache_free(c);
 	sample_done(&s);
 	tree_remove(&t);
 }

@@ -186,13 +186,13 @@ static void test_gpu_pids__believes_in_a_container_who_holds_the_device(void **s
 	struct tree t = tree_new();
 
 	assert_false(gpu_pids_are_ours(t.env.root_fd));
-	assert_false(gpu_pid_is_ours(t.env.root_fd, 42));
+	assert_false(gpu_pid_is_ours(t.env.reader, 42));
 	tree_mkdirs(&t, "proc/42/fd/x");
 	assert_int_equal(symlinkat("/dev/null", t.env.root_fd, "proc/42/fd/0"), 0);
 	assert_int_equal(symlinkat("/dev/nv", t.env.root_fd, "proc/42/fd/1"), 0);
-	assert_false(gpu_pid_is_ours(t.env.root_fd, 42));
+	assert_false(gpu_pid_is_ours(t.env.reader, 42));
 	assert_int_equal(symlinkat("/dev/nvidia0", t.env.root_fd, "proc/42/fd/17"), 0);
-	assert_true(gpu_pid_is_ours(t.env.root_fd, 42));
+	assert_true(gpu_pid_is_ours(t.env.reader, 42));
 	tree_remove(&t);
 }
 

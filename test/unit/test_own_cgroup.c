@@ -64,7 +64,7 @@ static void test_own_cgroup__is_shared_with_nobody(void **state)
 		put_process(&t, "90", 90, 1, rows[i].above);
 		put_process(&t, "100", 100, 90, rows[i].job);
 		put_process(&t, "110", 110, 100, rows[i].job);
-		found = own_cgroup_find(t.env.root_fd, 100, rows[i].by);
+		found = own_cgroup_find(t.env.root_fd, t.env.reader, 100, rows[i].by);
 		snprintf(want, sizeof want, "sys/fs/cgroup/%s", rows[i].own ? rows[i].own : "");
 		if ((found != NULL) != (rows[i].own != NULL) || (found && strcmp(found, want) != 0))
 			fail_msg("%s: %s", rows[i].what, found ? found : "none");
@@ -76,10 +76,10 @@ static void test_own_cgroup__is_nothing_where_nothing_can_be_read(void **state)
 {
 	struct tree t = tree_new();
 
-	assert_null(own_cgroup_find(t.env.root_fd, 100, 0));
+	assert_null(own_cgroup_find(t.env.root_fd, t.env.reader, 100, 0));
 	tree_puts(&t, "proc/self/mountinfo",
 	          "35 31 0:32 / " MOUNT " rw shared:9 - cgroup2 cgroup2 rw\n");
-	assert_null(own_cgroup_find(t.env.root_fd, 100, 0));
+	assert_null(own_cgroup_find(t.env.root_fd, t.env.reader, 100, 0));
 	tree_remove(&t);
 }
 

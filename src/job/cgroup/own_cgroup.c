@@ -9,7 +9,7 @@
 #include "job/cgroup/cgroup_name.h"
 #include "kernel/cgroup_map.h"
 #include "kernel/kernel_file.h"
-#include "kernel/process_files.h"
+#include "kernel/process_reader.h"
 
 #define ANCESTORS_MAX 256
 
@@ -18,13 +18,14 @@ static const int families[] = { -1, CGROUP_FAMILY_MEMORY, CGROUP_FAMILY_PIDS, CG
 
 struct search {
 	int root_fd;
+	struct process_reader *reader;
 	int family; /* that is searched */
 	struct cgroup_mounts mounts;
 	struct cgroup_dirs dirs;
 	struct cgroup_dir dir;
 };
 
-static struct search *search_new(int root_fd)
+static struct search *search_new(int root_fd, struct process_reader *reader)
 {
 	cleanup(buf_done) struct buf mountinfo = { .max = KERNEL_FILE_MAX };
 	struct search *s;
@@ -33,6 +34,7 @@ static struct search *search_new(int root_fd)
 		return NULL;
 	s = xcalloc(1, sizeof *s);
 	s->root_fd = root_fd;
+	s->reader = reader;
 	cgroup_parse_mountinfo(kernel_file_text(&mountinfo), &s->mounts);
 	return s;
 }
@@ -71,15 +73,11 @@ static bool is_within(const struct cgroup_dir *dir, const char *group)
 	       (dir->path[len] == '\0' || dir->path[len] == '/');
 }
 
-static pid_t parent_of(int root_fd, pid_t pid)
+static pid_t parent_of(struct search *s, pid_t pid)
 {
-	char path[48], text[1024];
-	struct process_files_stat st = { 0 };
-	ssize_t n;
+	struct process_files_stat st;
 
-	snprintf(path, sizeof path, "proc/%d/stat", (int)pid);
-	n = kernel_file_read(root_fd, path, text, sizeof text);
-	return n > 0 && process_files_parse_stat(scan_mem(text, (size_t)n), &st) ? st.ppid : 0;
+	return process_reader_stat(s->reader, pid, &st) ? st.ppid : 0;
 }
 
 static bool has_user(int root_fd, pid_t pid, uid_t *ret)
@@ -94,12 +92,12 @@ static bool has_user(int root_fd, pid_t pid, uid_t *ret)
 	return true;
 }
 
-static bool descends_from(int root_fd, pid_t pid, pid_t ancestor)
+static bool descends_from(struct search *s, pid_t pid, pid_t ancestor)
 {
 	for (int i = 0; pid > 1 && i < ANCESTORS_MAX; i++) {
 		if (pid == ancestor)
 			return true;
-		pid = parent_of(root_fd, pid);
+		pid = parent_of(s, pid);
 	}
 	return false;
 }
@@ -113,7 +111,7 @@ static bool is_shared_above(struct search *s, pid_t pid, const char *group)
 
 	if (!has_user(s->root_fd, pid, &uid))
 		return true;
-	while ((pid = parent_of(s->root_fd, pid)) > 1 && i++ < ANCESTORS_MAX)
+	while ((pid = parent_of(s, pid)) > 1 && i++ < ANCESTORS_MAX)
 		if (has_user(s->root_fd, pid, &above) && above == uid &&
 		    is_within(locate_pid(s, pid), group))
 			return true;
@@ -124,7 +122,7 @@ static bool is_own(struct search *s, pid_t pid, pid_t registrar, const char *gro
 {
 	if (is_within(locate(s, "self"), group) || is_shared_above(s, pid, group))
 		return false;
-	return !registrar || descends_from(s->root_fd, registrar, pid) ||
+	return !registrar || descends_from(s, registrar, pid) ||
 	       !is_within(locate_pid(s, registrar), group);
 }
 
@@ -148,9 +146,9 @@ static char *find_in(struct search *s, pid_t pid, pid_t registrar)
 	return is_own(s, pid, registrar, group) ? TAKE_PTR(group) : NULL;
 }
 
-char *own_cgroup_find(int root_fd, pid_t pid, pid_t registrar)
+char *own_cgroup_find(int root_fd, struct process_reader *reader, pid_t pid, pid_t registrar)
 {
-	cleanup(freep) struct search *s = search_new(root_fd);
+	cleanup(freep) struct search *s = search_new(root_fd, reader);
 	char *group = NULL;
 
 	for (size_t i = 0; s && !group && i < ARRAY_LEN(families); i++) {

@@ -8,8 +8,10 @@
 #include "base/defs.h"
 #include "model/job.h"
 
+struct process_reader;
+
 /* Its directory, relative to the root; free() it. NULL when there is none. The group of a process
  * is its job's own when its name allows that (cgroup_name.h) and neither we are in it, nor who
  * registered the job (0: not known) unless that is of the job itself, nor any process above that
  * is the same user's: what they start besides is no part of the job. */
-char *own_cgroup_find(int root_fd, pid_t pid, pid_t registrar);
+char *own_cgroup_find(int root_fd, struct process_reader *reader, pid_t pid, pid_t registrar);

@@ -140,7 +140,7 @@ static void put_use(const struct gpu_probe *self, const struct gpu_use *use, str
 	if (!u)
 		return;
 	*u = *use;
-	u->is_foreign = !self->pids_are_ours && !gpu_pid_is_ours(self->env.root_fd, use->id.pid);
+	u->is_foreign = !self->pids_are_ours && !gpu_pid_is_ours(self->env.reader, use->id.pid);
 	p = u->is_foreign ? NULL : sample_find_proc(out, use->id.pid);
 	if (!p)
 		return;

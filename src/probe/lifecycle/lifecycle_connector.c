@@ -3,7 +3,6 @@
  * gives numbers only, so that names, users and start times are looked up in /proc at once, or
  * remembered when the process is gone already. */
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/connector.h>
 #include <linux/netlink.h>
 #include <poll.h>
@@ -11,7 +10,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -19,12 +17,11 @@
 #include "model/own_program.h"
 #include "probe/lifecycle/connector_message.h"
 #include "probe/tasks/command_cache.h"
-#include "kernel/kernel_file.h"
 #include "probe/probe.h"
-#include "kernel/process_files.h"
+#include "kernel/process_reader.h"
 #include "probe/lifecycle/process_names.h"
 
-#define BATCH 64
+#define BATCH PROCESS_READER_BATCH
 #define DATAGRAM_MAX 256
 #define EVENTS_PER_READ                                                                            \
 	16384 /* what is left is read by the next call: a storm must not hold up the tick */
@@ -33,7 +30,6 @@
 #define CPUS_MAX 8192
 #define LINGERING_MAX 4096
 #define HEAR_OURSELVES_MS 50
-#define PATIENCE_MS 50
 
 /* The end of a leader whose other threads may go on. */
 struct lingering {
@@ -44,7 +40,6 @@ struct lingering {
 
 struct connector {
 	int fd;
-	int proc_fd;
 	int buffer_bytes;
 	uint32_t nonce;
 	uint64_t lost;
@@ -53,7 +48,11 @@ struct connector {
 	VEC(uint32_t) next_seq; /* by CPU; valid where heard says so */
 	VEC(bool) heard;
 	struct process_names whois;
-	struct hang_proof *patient;
+	struct process_reader *reader;                      /* the host's */
+	struct connector_message_event heard_events[BATCH]; /* of the last batch */
+	size_t heard_count;
+	struct process_request requests[BATCH]; /* about the processes in them */
+	size_t request_count;
 	VEC(struct lingering) lingering;
 	struct mmsghdr messages[BATCH];
 	struct iovec pieces[BATCH];
@@ -78,13 +77,11 @@ static void connector_close(void *self_)
 	/* Kernels before 6.6 go on making events for a listener that left without a word. */
 	if (self->fd >= 0)
 		(void)send_request(self, false);
-	hang_proof_free(self->patient);
 	process_names_done(&self->whois);
 	vec_done(&self->next_seq);
 	vec_done(&self->heard);
 	vec_done(&self->lingering);
 	closep(&self->fd);
-	closep(&self->proc_fd);
 	free(self);
 }
 
@@ -252,15 +249,12 @@ static int connector_open(const struct probe_env *env, void **ret_self, struct e
 {
 	cleanup(connector_closep) struct connector *self = xcalloc(1, sizeof *self);
 
-	self->fd = self->proc_fd = -1;
+	self->fd = -1;
 	self->nonce = (uint32_t)clock_mono_ns() ^ (uint32_t)getpid() << 16;
 	if (!env->is_live)
 		return err_set(err, ENOTSUP,
 		               "the proc connector hears this machine, not a frozen tree");
-	self->proc_fd = openat(env->root_fd, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (self->proc_fd < 0)
-		return err_set(err, errno, "open '/proc': %s", strerror(errno));
-	self->patient = hang_proof_new(self->proc_fd, PATIENCE_MS);
+	self->reader = env->reader;
 	if (open_socket(self, err) < 0 || hear_ourselves(self, err) < 0)
 		return -err->code;
 	self->missing = 0;
@@ -277,31 +271,54 @@ struct look {
 	bool is_zombie;
 };
 
+static struct process_request *find_request(struct connector *self, pid_t pid)
+{
+	for (size_t i = 0; i < self->request_count; i++)
+		if (self->requests[i].pid == pid)
+			return &self->requests[i];
+	return NULL;
+}
+
+/* A request for each process that an event of this batch may need to look up, all at once: asking
+ * for each by itself would cost more than the reading. */
+static void add_request(struct connector *self, const struct connector_message_event *ev)
+{
+	bool is_end = ev->kind == CONNECTOR_MESSAGE_EXIT;
+	struct process_request *q = find_request(self, ev->tgid);
+
+	if (ev->pid != ev->tgid ||
+	    (ev->kind != CONNECTOR_MESSAGE_FORK && ev->kind != CONNECTOR_MESSAGE_EXEC && !is_end) ||
+	    (is_end && (q || process_names_find(&self->whois, ev->tgid))))
+		return;
+	if (!q) {
+		q = &self->requests[self->request_count++];
+		*q = (struct process_request){ .pid = ev->tgid, .files = 1U << PROCESS_STAT };
+	}
+	if (ev->kind == CONNECTOR_MESSAGE_EXEC)
+		q->files |= 1U << PROCESS_CMDLINE;
+}
+
 /* What /proc says now, if it is about a process that had begun by then: the pid may belong to
  * another already. */
-static bool look_up(struct connector *self, pid_t pid, uint64_t boot_ns, struct look *ret)
+static bool take_look(const struct process_request *q, uint64_t boot_ns, struct look *ret)
 {
-	cleanup(closep) int dir_fd = -1;
 	struct process_files_stat st;
-	struct stat owner;
-	char text[1024];
-	ssize_t n;
 
-	snprintf(text, sizeof text, "%d", pid);
-	dir_fd = openat(self->proc_fd, text, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir_fd < 0 || fstat(dir_fd, &owner) < 0)
-		return false;
-	n = kernel_file_read(dir_fd, "stat", text, sizeof text);
-	if (n <= 0 || !process_files_parse_stat(scan_mem(text, (size_t)n), &st) ||
+	if (!q || q->error || !process_files_parse_stat(q->text[PROCESS_STAT], &st) ||
 	    st.start_ticks > boot_ns / NS_PER_TICK + 1)
 		return false;
-	*ret = (struct look){ .who = { .id = { pid, st.start_ticks },
-		                       .uid = owner.st_uid,
+	*ret = (struct look){ .who = { .id = { q->pid, st.start_ticks },
+		                       .uid = q->uid,
 		                       .is_threaded = st.threads > 1 },
 		              .threads = st.threads,
 		              .is_zombie = st.state == 'Z' || st.state == 'X' };
 	memcpy(ret->who.comm, st.comm, sizeof st.comm);
 	return true;
+}
+
+static bool look_up(struct connector *self, pid_t pid, uint64_t boot_ns, struct look *ret)
+{
+	return take_look(find_request(self, pid), boot_ns, ret);
 }
 
 static void describe(struct event *e, const struct known *who, uint64_t boot_ns)
@@ -314,8 +331,8 @@ static void describe(struct event *e, const struct known *who, uint64_t boot_ns)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* A child that is gone already began when it was told, within a tick, and was called what its
- * parent was. */
+/* A child that is gone already, or hangs, began at the time of the event, within a tick, and has the
+ * name of its parent. */
 static void take_fork(struct connector *self, const struct connector_message_event *ev,
                       uint64_t boot_ns, struct sample *out)
 {
@@ -379,9 +396,9 @@ static void take_exec(struct connector *self, const struct connector_message_eve
 	if (e) {
 		describe(e, &look.who, boot_ns);
 		if (is_there)
-			e->text = sample_add_text(
-				out, command,
-				command_read(self->patient, ev->tgid, look.who.comm, command));
+			e->text = sample_add_text(out, command,
+			                          command_from_request(find_request(self, ev->tgid),
+			                                               look.who.comm, command));
 	}
 	if (is_there)
 		process_names_put(&self->whois, &look.who);
@@ -439,31 +456,44 @@ static void take_thread_exit(struct connector *self, const struct connector_mess
 }
 
 /* One that is no zombie any more was taken over by a thread, whose exec is told in a moment. */
-static bool has_threads_left(struct connector *self, const struct event *exit)
+static bool has_threads_left(const struct process_request *q, const struct event *exit)
 {
 	struct look look;
 
-	return look_up(self, exit->id.pid, exit->boot_ns, &look) &&
-	       (look.threads > 1 || !look.is_zombie) &&
+	if (q->error == -ETIMEDOUT || q->error == -EBUSY)
+		return true;
+	return take_look(q, exit->boot_ns, &look) && (look.threads > 1 || !look.is_zombie) &&
 	       (!exit->id.start_ticks || look.who.id.start_ticks == exit->id.start_ticks);
 }
 
-/* A process ends with its last thread, and the connector tells the end of each: /proc says whether
- * any is left. */
+/* A process ends with its last thread, and the connector reports the end of each: /proc shows
+ * whether any is left. */
+static void check_lingering(struct connector *self, struct lingering *lingering, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		self->requests[i] = (struct process_request){ .pid = lingering[i].exit.id.pid,
+			                                      .files = 1U << PROCESS_STAT };
+	process_reader_read(self->reader, self->requests, n);
+	for (size_t i = 0; i < n; i++)
+		lingering[i].is_over = !has_threads_left(&self->requests[i], &lingering[i].exit);
+}
+
 static void settle_lingering(struct connector *self, struct sample *out)
 {
 	for (size_t i = 0; i < self->lingering.len;) {
 		struct lingering *l = &self->lingering.at[i];
 
-		if (l->is_over) {
-			tell_exit(&l->exit, out);
-			*l = self->lingering.at[--self->lingering.len];
+		if (!l->is_over) {
+			i++;
 			continue;
 		}
-		l->is_over = !has_threads_left(self, &l->exit);
-		i++;
+		tell_exit(&l->exit, out);
+		*l = self->lingering.at[--self->lingering.len];
 	}
 	vec_shrink(&self->lingering);
+	for (size_t i = 0; i < self->lingering.len; i += BATCH)
+		check_lingering(self, self->lingering.at + i,
+		                MIN(self->lingering.len - i, (size_t)BATCH));
 }
 
 static void take_change(struct connector *self, const struct connector_message_event *ev)
@@ -525,6 +555,26 @@ static void tell_loss(struct connector *self, uint64_t now_boot_ns, struct sampl
 	self->missing = 0;
 }
 
+static void take_batch(struct connector *self, unsigned n, uint64_t boot_less_mono_ns,
+                       struct sample *out)
+{
+	self->heard_count = self->request_count = 0;
+	for (unsigned i = 0; i < n; i++) {
+		struct connector_message_event *ev = &self->heard_events[self->heard_count];
+
+		if (!parse_message(self, i, ev))
+			continue;
+		add_request(self, ev);
+		self->heard_count++;
+	}
+	process_reader_read(self->reader, self->requests, self->request_count);
+	for (size_t i = 0; i < self->heard_count; i++) {
+		const struct connector_message_event *ev = &self->heard_events[i];
+
+		take_event(self, ev, ev->mono_ns + boot_less_mono_ns, out);
+	}
+}
+
 static int connector_read(void *self_, struct sample *out, struct err *err)
 {
 	struct connector *self = self_;
@@ -533,12 +583,7 @@ static int connector_read(void *self_, struct sample *out, struct err *err)
 	int n = 0;
 
 	while (taken < EVENTS_PER_READ && (n = receive_batch(self, err)) > 0) {
-		for (unsigned i = 0; i < (unsigned)n; i++) {
-			struct connector_message_event ev;
-
-			if (parse_message(self, i, &ev))
-				take_event(self, &ev, ev.mono_ns + boot_less_mono_ns, out);
-		}
+		take_batch(self, (unsigned)n, boot_less_mono_ns, out);
 		taken += (unsigned)n;
 	}
 	if (n < 0)

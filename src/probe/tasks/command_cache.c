@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "probe/tasks/command_cache.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,10 +10,9 @@
 
 #define EMPTY_TRIES                                                                                \
 	3 /* a process in the middle of an exec has an empty command line for a moment */
-#define PATIENCE_MS 50
 
 /* A secret cut in two at COMMAND_MAX must still be recognised, so more is read than is kept. */
-static_assert(HANG_PROOF_BYTES > 2 * COMMAND_MAX, "more is read than is kept");
+static_assert(PROCESS_TEXT_MAX > 2 * COMMAND_MAX, "more is read than is kept");
 
 struct entry {
 	uint64_t exec_id;
@@ -31,36 +28,29 @@ struct question {
 };
 
 struct command_cache {
-	int proc_fd;
-	struct hang_proof *patient;
+	struct process_reader *reader;
 	struct process_slots roster;
 	VEC(struct entry) entries;      /* by seat */
 	VEC(struct question) questions; /* of this scan */
 };
 
-int command_cache_open(int root_fd, struct command_cache **ret, struct err *err)
+struct command_cache *command_cache_new(struct process_reader *reader)
 {
-	cleanup(command_cache_closep) struct command_cache *c = xcalloc(1, sizeof *c);
+	struct command_cache *c = xcalloc(1, sizeof *c);
 
-	c->proc_fd = openat(root_fd, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (c->proc_fd < 0)
-		return err_set(err, errno, "open '/proc': %s", strerror(errno));
-	c->patient = hang_proof_new(c->proc_fd, PATIENCE_MS);
-	*ret = TAKE_PTR(c);
-	return 0;
+	c->reader = reader;
+	return c;
 }
 
-void command_cache_close(struct command_cache *c)
+void command_cache_free(struct command_cache *c)
 {
 	if (!c)
 		return;
 	vec_each(&c->entries, e)
 		free(e->text);
-	hang_proof_free(c->patient);
 	vec_done(&c->entries);
 	vec_done(&c->questions);
 	process_slots_done(&c->roster);
-	closep(&c->proc_fd);
 	free(c);
 }
 
@@ -81,29 +71,19 @@ static size_t put_comm(const char *comm, char to[COMMAND_MAX])
 	return n > 0 ? (size_t)n : 0;
 }
 
-static struct hang_proof_file file_of(pid_t pid)
-{
-	struct hang_proof_file f = { 0 };
-
-	snprintf(f.path, sizeof f.path, "%d/cmdline", pid);
-	return f;
-}
-
 /* 0 when the process has none: a kernel thread, a zombie, one that wiped it, one that is gone. */
-static size_t take_arguments(const struct hang_proof_file *f, char to[COMMAND_MAX])
+static size_t take_arguments(const struct process_request *q, char to[COMMAND_MAX])
 {
-	size_t len = f->len > 0 ? redact_command(f->bytes, (size_t)f->len, to, COMMAND_MAX) : 0;
+	struct scan text = q->text[PROCESS_CMDLINE];
+	size_t n = scan_left(&text), len = n ? redact_command(text.p, n, to, COMMAND_MAX) : 0;
 
-	return len && f->len == HANG_PROOF_BYTES ? text_mark_cut(to, len, COMMAND_MAX) : len;
+	return len && n == PROCESS_TEXT_MAX ? text_mark_cut(to, len, COMMAND_MAX) : len;
 }
 
-size_t command_read(struct hang_proof *patient, pid_t pid, const char *comm, char to[COMMAND_MAX])
+size_t command_from_request(const struct process_request *q, const char *comm, char to[COMMAND_MAX])
 {
-	struct hang_proof_file file = file_of(pid);
-	size_t len;
+	size_t len = take_arguments(q, to);
 
-	hang_proof_read(patient, &file, 1);
-	len = take_arguments(&file, to);
 	return len ? len : put_comm(comm, to);
 }
 
@@ -127,10 +107,10 @@ static bool is_stale(const struct entry *e, const struct proc_sample *p, uint64_
 	return e->empty_tries && e->empty_tries < EMPTY_TRIES;
 }
 
-static void keep(struct entry *e, const struct hang_proof_file *f, const struct proc_sample *p)
+static void keep(struct entry *e, const struct process_request *q, const struct proc_sample *p)
 {
 	char text[COMMAND_MAX];
-	size_t len = take_arguments(f, text);
+	size_t len = take_arguments(q, text);
 	bool is_kernel_thread = readings_or(&p->r, PROC_VMS, 0) == 0;
 
 	e->empty_tries = len ? 0 : is_kernel_thread ? EMPTY_TRIES : (uint8_t)(e->empty_tries + 1);
@@ -171,18 +151,19 @@ void command_cache_fill(struct command_cache *c, struct sample *out, struct proc
 static void ask(struct command_cache *c, const struct question *questions, size_t n,
                 struct sample *out)
 {
-	struct hang_proof_file files[HANG_PROOF_BATCH];
+	struct process_request requests[PROCESS_READER_BATCH];
 
 	for (size_t i = 0; i < n; i++)
-		files[i] = file_of(questions[i].pid);
-	hang_proof_read(c->patient, files, n);
+		requests[i] = (struct process_request){ .pid = questions[i].pid,
+			                                .files = 1 << PROCESS_CMDLINE };
+	process_reader_read(c->reader, requests, n);
 	for (size_t i = 0; i < n; i++) {
 		struct entry *e = &c->entries.at[questions[i].seat];
 		struct proc_sample *p = sample_find_proc(out, questions[i].pid);
 
 		if (!p)
 			continue;
-		keep(e, &files[i], p);
+		keep(e, &requests[i], p);
 		p->command = sample_add_text(out, e->text, e->len);
 	}
 }
@@ -208,8 +189,8 @@ static const struct process_slots_ops by_seat = { .forget = forget, .move = move
 void command_cache_end_scan(struct command_cache *c, struct sample *out)
 {
 	sample_sort_procs(out);
-	for (size_t i = 0; i < c->questions.len; i += HANG_PROOF_BATCH)
-		ask(c, c->questions.at + i, MIN(c->questions.len - i, (size_t)HANG_PROOF_BATCH),
+	for (size_t i = 0; i < c->questions.len; i += PROCESS_READER_BATCH)
+		ask(c, c->questions.at + i, MIN(c->questions.len - i, (size_t)PROCESS_READER_BATCH),
 		    out);
 	vec_relax(&c->questions);
 	process_slots_end_scan(&c->roster, &by_seat, c);

@@ -3,15 +3,14 @@
  * What is kept has been through redact_command(): a secret never enters the cache, nor a sample. */
 #pragma once
 
-#include "base/err.h"
 #include "model/sample.h"
-#include "kernel/hang_proof.h"
+#include "kernel/process_reader.h"
 
 struct command_cache;
 
-int command_cache_open(int root_fd, struct command_cache **ret, struct err *err) must_check;
-void command_cache_close(struct command_cache *c); /* NULL is fine */
-DEFINE_CLEANUP(struct command_cache *, command_cache_close)
+struct command_cache *command_cache_new(struct process_reader *reader); /* the host's */
+void command_cache_free(struct command_cache *c);                       /* NULL is fine */
+DEFINE_CLEANUP(struct command_cache *, command_cache_free)
 
 /* Gives p its command line; p's id, state, comm and readings are there already. exec_id is any
  * number that changes when the process executes another program, 0 when that is not known: then a
@@ -25,6 +24,7 @@ void command_cache_end_scan(struct command_cache *c, struct sample *out);
 void command_cache_set_memory(struct command_cache *c, uint32_t scans);
 size_t command_cache_len(const struct command_cache *c); /* processes remembered */
 
-/* The command line now, past any cache: its length. "[comm]" for a process that has none, or is
- * gone. */
-size_t command_read(struct hang_proof *patient, pid_t pid, const char *comm, char to[COMMAND_MAX]);
+/* The command line from a request that read PROCESS_CMDLINE: its length. "[comm]" for a process
+ * that has none, or is gone. */
+size_t command_from_request(const struct process_request *q, const char *comm,
+                            char to[COMMAND_MAX]);

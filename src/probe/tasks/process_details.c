@@ -10,18 +10,15 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "kernel/kernel_file.h"
-#include "kernel/hang_proof.h"
+#include "kernel/process_reader.h"
 #include "probe/probe.h"
 #include "model/process_slots.h"
-#include "kernel/process_files.h"
 
 #define TURNS_PER_TICK 32
 #define TURNS_OF_STRANGERS 2 /* of no job: at the first look all that is left, then few */
 #define CPU_PER_TICK_NS ((int64_t)(2 * NS_PER_MS))
 #define TICKS_TILL_REVIEW                                                                          \
 	64 /* of a process that seems idle: others may have begun or ceased to share its pages */
-#define PATIENCE_MS 100 /* a process of 100 GB may need that, and must not need more */
 
 #define LOOKS_TILL_ASKED 8 /* for the limit of a process of a job, which may have changed */
 #define ASKED_AGAIN_MAX 32 /* in one look */
@@ -39,7 +36,8 @@ struct entry {
 	uint64_t rss, faults; /* as they were then */
 	uint32_t chosen_tick;
 	uint32_t asked_look; /* for its limit; 0: never */
-	bool is_refused;     /* not ours to look into, or it made us wait: never asked again */
+	bool is_refused;     /* not ours to look into: never asked again */
+	bool is_slow;        /* it hung when it was read last */
 	uint64_t present;
 	uint64_t value[ARRAY_LEN(details)];
 };
@@ -50,7 +48,6 @@ struct turn {
 };
 
 struct detail {
-	int proc_fd;
 	uint32_t tick;     /* that gave turns */
 	uint32_t look;     /* … or not */
 	size_t next_asked; /* of the focus, for its limit */
@@ -58,11 +55,9 @@ struct detail {
 	struct process_slots roster;
 	VEC(struct entry) entries; /* by seat */
 	VEC(uint32_t) seats;       /* of out->procs, in their order */
-	size_t refused;            /* processes in the last sample */
+	size_t refused, slow;      /* processes in the last sample */
 	bool has_rollup;
-	uint64_t aside_cpu_ns; /* of the patient's thread, since the tick began */
-	struct hang_proof *patient;
-	char text[4096];
+	struct process_reader *reader; /* the host's */
 };
 
 static void detail_close(void *self_)
@@ -74,24 +69,20 @@ static void detail_close(void *self_)
 	process_slots_done(&self->roster);
 	vec_done(&self->entries);
 	vec_done(&self->seats);
-	hang_proof_free(self->patient);
-	closep(&self->proc_fd);
 	free(self);
 }
 
-DEFINE_CLEANUP(struct detail *, detail_close)
-
 static int detail_open(const struct probe_env *env, void **ret_self, struct err *err)
 {
-	cleanup(detail_closep) struct detail *self = xcalloc(1, sizeof *self);
+	struct detail *self;
 
-	self->proc_fd = openat(env->root_fd, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (self->proc_fd < 0)
+	if (faccessat(env->root_fd, "proc", F_OK, 0) < 0)
 		return err_set(err, errno, "open '/proc': %s", strerror(errno));
-	self->patient = hang_proof_new(self->proc_fd, PATIENCE_MS);
+	self = xcalloc(1, sizeof *self);
+	self->reader = env->reader;
 	self->has_rollup = !env->is_live ||
-	                   faccessat(self->proc_fd, "self/smaps_rollup", F_OK, 0) == 0;
-	*ret_self = TAKE_PTR(self);
+	                   faccessat(env->root_fd, "proc/self/smaps_rollup", F_OK, 0) == 0;
+	*ret_self = self;
 	return 0;
 }
 
@@ -105,95 +96,78 @@ static void keep(struct entry *e, enum proc_metric id, uint64_t v)
 	e->present |= UINT64_C(1) << id;
 }
 
-static struct scan read_text(struct detail *self, int dir_fd, const char *name, int *ret_error)
-{
-	ssize_t n = kernel_file_read(dir_fd, name, self->text, sizeof self->text);
-
-	*ret_error = n < 0 ? (int)n : 0;
-	return scan_mem(self->text, n > 0 ? (size_t)n : 0);
-}
-
-static void read_details(struct detail *self, int dir_fd, const struct proc_sample *p,
-                         struct entry *e)
-{
-	uint64_t v;
-	int error;
-
-	e->present = 0;
-	e->asked_look = self->look;
-	if (process_files_parse_peak(read_text(self, dir_fd, "status", &error), &v))
-		keep(e, PROC_PEAK_RSS, v);
-	if (!readings_has(&p->r, PROC_FD_LIMIT) &&
-	    process_files_parse_fd_limit(read_text(self, dir_fd, "limits", &error), &v))
-		keep(e, PROC_FD_LIMIT, v);
-}
-
-/* The kernel walks through the process's memory for this: see hang_proof.h. */
-static void read_rollup(struct detail *self, pid_t pid, struct entry *e)
-{
-	struct hang_proof_file file = { 0 };
-	struct process_files_rollup rollup;
-
-	snprintf(file.path, sizeof file.path, "%d/smaps_rollup", pid);
-	hang_proof_read(self->patient, &file, 1);
-	self->aside_cpu_ns += file.cpu_ns;
-	if (file.len > 0 &&
-	    process_files_parse_rollup(scan_mem(file.bytes, (size_t)file.len), &rollup)) {
-		keep(e, PROC_PSS, rollup.pss_bytes);
-		keep(e, PROC_USS, rollup.uss_bytes);
-	}
-	e->is_refused = file.len == -EACCES || file.len == -EPERM || file.len == -ETIMEDOUT;
-}
-
 /* The pid may have passed to another since the scan: only its start time tells. */
-static bool is_same_process(struct detail *self, int dir_fd, struct proc_id id)
+static bool is_of(const struct process_request *q, struct proc_id id)
 {
 	struct process_files_stat st;
-	int error;
 
-	return process_files_parse_stat(read_text(self, dir_fd, "stat", &error), &st) &&
+	return !q->error && process_files_parse_stat(q->text[PROCESS_STAT], &st) &&
 	       st.start_ticks == id.start_ticks;
 }
 
-static int open_process(const struct detail *self, pid_t pid)
+static void take_limit(const struct process_request *q, struct entry *e)
 {
-	char name[16];
+	uint64_t v;
 
-	snprintf(name, sizeof name, "%d", pid);
-	return openat(self->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (process_files_parse_fd_limit(q->text[PROCESS_LIMITS], &v))
+		keep(e, PROC_FD_LIMIT, v);
+}
+
+static void take_details(const struct process_request *q, struct entry *e)
+{
+	struct process_files_rollup rollup;
+	uint64_t v;
+
+	if (process_files_parse_peak(q->text[PROCESS_STATUS], &v))
+		keep(e, PROC_PEAK_RSS, v);
+	take_limit(q, e);
+	if (process_files_parse_rollup(q->text[PROCESS_ROLLUP], &rollup)) {
+		keep(e, PROC_PSS, rollup.pss_bytes);
+		keep(e, PROC_USS, rollup.uss_bytes);
+	}
 }
 
 static void take_turn(struct detail *self, const struct turn *t)
 {
-	cleanup(closep) int dir_fd = open_process(self, t->proc->id.pid);
+	struct entry *e = t->entry;
+	bool has_limit = readings_has(&t->proc->r, PROC_FD_LIMIT);
+	struct process_request q = {
+		.pid = t->proc->id.pid,
+		.files = 1U << PROCESS_STAT | 1U << PROCESS_STATUS |
+		         (has_limit ? 0 : 1U << PROCESS_LIMITS) |
+		         (self->has_rollup && !e->is_refused ? 1U << PROCESS_ROLLUP : 0),
+	};
 
-	t->entry->read_tick = self->tick;
-	t->entry->rss = readings_or(&t->proc->r, PROC_RSS, 0);
-	t->entry->faults = readings_or(&t->proc->r, PROC_MINOR_FAULTS, 0);
-	if (dir_fd < 0 || !is_same_process(self, dir_fd, t->proc->id))
+	process_reader_read(self->reader, &q, 1);
+	e->read_tick = self->tick;
+	e->rss = readings_or(&t->proc->r, PROC_RSS, 0);
+	e->faults = readings_or(&t->proc->r, PROC_MINOR_FAULTS, 0);
+	e->is_slow = q.error == -ETIMEDOUT || q.errors[PROCESS_ROLLUP] == -ETIMEDOUT;
+	e->is_refused |= q.errors[PROCESS_ROLLUP] == -EACCES || q.errors[PROCESS_ROLLUP] == -EPERM;
+	if (!is_of(&q, t->proc->id))
 		return;
-	read_details(self, dir_fd, t->proc, t->entry);
-	if (self->has_rollup && !t->entry->is_refused)
-		read_rollup(self, t->proc->id.pid, t->entry);
+	e->present = 0;
+	e->asked_look = self->look;
+	take_details(&q, e);
 }
 
 /* By us, and not by threads that store or answer meanwhile. */
 static uint64_t spent_ns(const struct detail *self)
 {
-	return clock_thread_cpu_ns() + self->aside_cpu_ns;
+	return clock_thread_cpu_ns() + process_reader_cpu_ns(self->reader);
 }
 
 static void ask_limit(struct detail *self, const struct proc_sample *p, struct entry *e)
 {
-	cleanup(closep) int dir_fd = open_process(self, p->id.pid);
-	uint64_t begin = spent_ns(self), v;
-	int error;
+	struct process_request q = { .pid = p->id.pid,
+		                     .files = 1U << PROCESS_STAT | 1U << PROCESS_LIMITS };
+	uint64_t begin = spent_ns(self);
 
+	process_reader_read(self->reader, &q, 1);
 	e->asked_look = self->look;
 	e->present &= ~(UINT64_C(1) << PROC_FD_LIMIT); /* it may have none any more */
-	if (dir_fd >= 0 && is_same_process(self, dir_fd, p->id) &&
-	    process_files_parse_fd_limit(read_text(self, dir_fd, "limits", &error), &v))
-		keep(e, PROC_FD_LIMIT, v);
+	if (is_of(&q, p->id))
+		take_limit(&q, e);
 	self->credit_ns -= (int64_t)(spent_ns(self) - begin);
 }
 
@@ -381,7 +355,7 @@ static bool seat_all(struct detail *self, const struct sample *out)
 
 static void fill(struct detail *self, struct sample *out)
 {
-	self->refused = 0;
+	self->refused = self->slow = 0;
 	for (size_t i = 0; i < out->procs.len; i++) {
 		struct proc_readings *r = &out->procs.at[i].r;
 		const struct entry *e;
@@ -390,6 +364,7 @@ static void fill(struct detail *self, struct sample *out)
 			continue;
 		e = &self->entries.at[self->seats.at[i]];
 		self->refused += e->is_refused;
+		self->slow += e->is_slow;
 		for (size_t k = 0; k < ARRAY_LEN(details) && e->present; k++)
 			if (e->present >> details[k] & 1 && !readings_has(r, details[k]))
 				readings_set(r, details[k], e->value[k]);
@@ -413,6 +388,7 @@ static void take_all_turns(struct detail *self, struct sample *out)
 static int detail_read(void *self_, struct sample *out, struct err *err)
 {
 	struct detail *self = self_;
+	uint64_t begin_ns = process_reader_cpu_ns(self->reader);
 
 	(void)err;
 	if (!(out->want & (WANT_PSS | WANT_LIMITS)) || !seat_all(self, out))
@@ -422,8 +398,7 @@ static int detail_read(void *self_, struct sample *out, struct err *err)
 	ask_limits(self, out);
 	if (out->want & WANT_PSS)
 		take_all_turns(self, out);
-	out->aside_cpu_ns += self->aside_cpu_ns;
-	self->aside_cpu_ns = 0;
+	out->aside_cpu_ns += process_reader_cpu_ns(self->reader) - begin_ns;
 	fill(self, out);
 	end_scan(self);
 	return 0;
@@ -443,6 +418,12 @@ static void detail_health(const void *self_, struct probe_health *ret)
 			ret->note, sizeof ret->note,
 			"PSS and USS of %zu %s may not be read by us: not our user's, or protected",
 			self->refused, self->refused == 1 ? "process" : "processes");
+	}
+	if (self->slow) {
+		ret->state = PROBE_DEGRADED;
+		snprintf(ret->note, sizeof ret->note,
+		         "PSS and USS of %zu %s missing: reading them takes too long or hangs",
+		         self->slow, self->slow == 1 ? "process are" : "processes are");
 	}
 	if (!self->has_rollup) {
 		ret->state = PROBE_DEGRADED;

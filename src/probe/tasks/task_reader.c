@@ -87,7 +87,8 @@ static const struct proc_sample *find_kept(struct task_reader *reader, struct pr
 	return p;
 }
 
-static void add_unchanged(struct task_reader *reader, const struct task_unchanged *r, struct sample *out)
+static void add_unchanged(struct task_reader *reader, const struct task_unchanged *r,
+                          struct sample *out)
 {
 	struct proc_id id = { (pid_t)r->tgid, r->start_boot_ns / NS_PER_TICK };
 	const struct proc_sample *kept = find_kept(reader, id);
@@ -103,7 +104,7 @@ static void add_unchanged(struct task_reader *reader, const struct task_unchange
 }
 
 struct proc_sample *task_reader_add(struct task_reader *reader, const struct proc_sample *p,
-                                 uint64_t exec_id, struct sample *out)
+                                    uint64_t exec_id, struct sample *out)
 {
 	const struct proc_sample *kept = find_kept(reader, p->id);
 	struct fresh_task *fresh = vec_push(&reader->fresh, PROCS_MAX);
@@ -182,7 +183,8 @@ static void add_full(struct task_reader *reader, const struct task_record *r, st
 	task_reader_add(reader, &p, r->exec_id, out);
 }
 
-size_t task_reader_take(struct task_reader *reader, const void *bytes, size_t len, struct sample *out)
+size_t task_reader_take(struct task_reader *reader, const void *bytes, size_t len,
+                        struct sample *out)
 {
 	const char *p = bytes;
 	size_t used = 0;

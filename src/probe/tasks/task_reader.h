@@ -37,9 +37,10 @@ void task_reader_done(struct task_reader *reader);
 void task_reader_begin(struct task_reader *reader, struct sample *out);
 /* Takes what a read of the iterator gave and returns how much: a record that is cut off at the end
  * is left for next time. Processes read in full have no command line yet. */
-size_t task_reader_take(struct task_reader *reader, const void *bytes, size_t len, struct sample *out);
+size_t task_reader_take(struct task_reader *reader, const void *bytes, size_t len,
+                        struct sample *out);
 /* A process that was read elsewhere; NULL at the ceiling. */
 struct proc_sample *task_reader_add(struct task_reader *reader, const struct proc_sample *p,
-                                 uint64_t exec_id, struct sample *out);
+                                    uint64_t exec_id, struct sample *out);
 /* After the last, when the sample is sorted and has all command lines: what it holds is kept. */
 void task_reader_end(struct task_reader *reader, const struct sample *out);

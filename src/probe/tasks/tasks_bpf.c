@@ -2,18 +2,15 @@
 /* All processes in one pass, from a program that the kernel runs on each task: the same sample as
  * the /proc scan gives, at a small part of its cost. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "probe/bpf/bpf_call.h"
 #include "probe/bpf/tasks_load.h"
 #include "probe/tasks/command_cache.h"
-#include "kernel/kernel_file.h"
 #include "probe/probe.h"
 #include "probe/tasks/task_reader.h"
-#include "kernel/process_files.h"
+#include "probe/tasks/task_files.h"
 
 /* The kernel gathers eight pages at a time, whatever we offer. */
 #define READ_BYTES (32 << 10)
@@ -28,8 +25,8 @@ struct hidden {
 };
 
 struct tasks_bpf {
-	int proc_fd;
-	bool is_exact; /* resident memory, summed over all CPUs */
+	struct process_reader *process_reader; /* the host's */
+	bool is_exact;                         /* resident memory, summed over all CPUs */
 	struct tasks_load *load;
 	struct command_cache *commands;
 	struct task_reader reader;
@@ -45,9 +42,8 @@ static void tasks_bpf_close(void *self_)
 	if (!self)
 		return;
 	tasks_load_close(self->load);
-	command_cache_close(self->commands);
+	command_cache_free(self->commands);
 	task_reader_done(&self->reader);
-	closep(&self->proc_fd);
 	free(self);
 }
 DEFINE_CLEANUP(struct tasks_bpf *, tasks_bpf_close)
@@ -64,16 +60,12 @@ static int tasks_bpf_open(const struct probe_env *env, void **ret_self, struct e
 {
 	cleanup(tasks_bpf_closep) struct tasks_bpf *self = xcalloc(1, sizeof *self);
 
-	self->proc_fd = -1;
 	if (!env->is_live)
 		return err_set(err, ENOTSUP, "BPF sees this machine, not a frozen tree");
 	if (bpf_check_rights(err) < 0)
 		return -err->code;
-	self->proc_fd = openat(env->root_fd, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (self->proc_fd < 0)
-		return err_set(err, errno, "open '/proc': %s", strerror(errno));
-	if (command_cache_open(env->root_fd, &self->commands, err) < 0)
-		return -err->code;
+	self->process_reader = env->reader;
+	self->commands = command_cache_new(env->reader);
 	if (tasks_load_open(env->root_fd, cpus_to_sum(), &self->load, err) < 0)
 		return -err->code;
 	/* Only processes that are read in full are looked up there. */
@@ -110,43 +102,13 @@ static int read_tasks(struct tasks_bpf *self, struct sample *out, struct err *er
 
 /* ---- processes the iterator does not show ---------------------------------------------------- */
 
-static struct scan read_text(struct tasks_bpf *self, pid_t pid, const char *name)
-{
-	char path[32];
-	ssize_t n;
-
-	snprintf(path, sizeof path, "%d/%s", pid, name);
-	n = kernel_file_read(self->proc_fd, path, self->bytes, sizeof self->bytes);
-	return scan_mem(self->bytes, n > 0 ? (size_t)n : 0);
-}
-
 static bool read_from_proc(struct tasks_bpf *self, pid_t pid, struct proc_sample *ret,
                            uint64_t *ret_exec_id)
 {
-	struct process_files_stat st;
-	struct process_files_statm statm;
-	struct stat owner;
-	char path[16];
+	struct process_request q = { .pid = pid, .files = TASK_FILES };
 
-	if (!process_files_parse_stat(read_text(self, pid, "stat"), &st))
-		return false;
-	snprintf(path, sizeof path, "%d", pid);
-	*ret = (struct proc_sample){ .id = { pid, st.start_ticks },
-		                     .ppid = st.ppid,
-		                     .state = st.state };
-	if (fstatat(self->proc_fd, path, &owner, 0) == 0)
-		ret->uid = owner.st_uid;
-	memcpy(ret->comm, st.comm, sizeof ret->comm);
-	readings_set(&ret->r, PROC_CPU_TIME, st.cpu_ticks * NS_PER_TICK);
-	readings_set(&ret->r, PROC_THREADS, st.threads);
-	readings_set(&ret->r, PROC_MINOR_FAULTS, st.minor_faults);
-	readings_set(&ret->r, PROC_MAJOR_FAULTS, st.major_faults);
-	if (process_files_parse_statm(read_text(self, pid, "statm"), &statm)) {
-		readings_set(&ret->r, PROC_VMS, statm.size_pages * self->reader.page_bytes);
-		readings_set(&ret->r, PROC_RSS, statm.resident_pages * self->reader.page_bytes);
-	}
-	*ret_exec_id = st.exec_id;
-	return true;
+	process_reader_read(self->process_reader, &q, 1);
+	return task_files_fill(&q, self->reader.page_bytes, ret, ret_exec_id);
 }
 
 static void hidden_add(struct hidden *h, pid_t pid)
@@ -187,7 +149,8 @@ static void add_hidden(struct tasks_bpf *self, struct sample *out)
 {
 	struct hidden *hidden = &self->hidden;
 
-	if (self->reader.families_changed || self->reader.seen + hidden->len != self->reader.kept.len) {
+	if (self->reader.families_changed ||
+	    self->reader.seen + hidden->len != self->reader.kept.len) {
 		hidden->len = 0;
 		find_hidden(out, hidden);
 	}

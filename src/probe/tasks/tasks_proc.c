@@ -3,8 +3,8 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -13,23 +13,27 @@
 #include "kernel/hidepid.h"
 #include "kernel/kernel_file.h"
 #include "probe/probe.h"
-#include "kernel/process_files.h"
+#include "kernel/process_reader.h"
+#include "probe/tasks/task_files.h"
 
 /* The lean scan: of each process stat, statm and io are read, and its open files counted; nothing
- * else, and nothing twice. All four come from one open directory, so that a pid reused in between
- * cannot mix two processes. */
+ * else, and nothing twice. */
 struct tasks_proc {
 	int proc_fd;
 	uint64_t page_bytes;
-	bool fds_in_size;  /* st_size of /proc/PID/fd is their number (Linux 6.2) */
 	bool is_hidden;    /* others' processes are not shown to us */
 	size_t unreadable; /* processes listed but refused, in the last scan */
 	size_t no_io;      /* processes whose io was refused, in the last scan */
+	size_t stale;      /* processes that hang: shown as they were read last */
+	size_t unknown;    /* processes that hang and were never read */
 	bool is_exhausted; /* we ran out of file descriptors or memory in the last scan */
+	struct process_reader *reader; /* the host's */
 	struct command_cache *commands;
-	struct kernel_list pids, tids, fds, threads;
+	VEC(struct proc_sample) last; /* ascending by pid; their text is gone */
+	struct process_request requests[PROCESS_READER_BATCH];
+	size_t request_count;
+	struct kernel_list pids, tids, threads;
 	struct buf children; /* of one thread */
-	char text[4096];     /* one file at a time */
 };
 
 static void tasks_proc_close(void *self_)
@@ -38,24 +42,14 @@ static void tasks_proc_close(void *self_)
 
 	if (!self)
 		return;
-	command_cache_close(self->commands);
+	command_cache_free(self->commands);
 	buf_done(&self->children);
+	vec_done(&self->last);
 	closep(&self->proc_fd);
 	free(self);
 }
 
 DEFINE_CLEANUP(struct tasks_proc *, tasks_proc_close)
-
-/* We have one open file at least, so a kernel that counts says more than 0. A frozen tree is never
- * asked: the size of an ordinary directory is something else. */
-static bool does_size_count_fds(int proc_fd)
-{
-	struct statfs fs;
-	struct stat st;
-
-	return fstatfs(proc_fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC &&
-	       fstatat(proc_fd, "self/fd", &st, 0) == 0 && st.st_size > 0;
-}
 
 static int tasks_proc_open(const struct probe_env *env, void **ret_self, struct err *err)
 {
@@ -67,24 +61,13 @@ static int tasks_proc_open(const struct probe_env *env, void **ret_self, struct 
 		return err_set(err, errno, "open '/proc': %s", strerror(errno));
 	if (env->is_live && (fstatfs(self->proc_fd, &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC))
 		return err_set(err, ENODEV, "no procfs is mounted on /proc");
-	if (command_cache_open(env->root_fd, &self->commands, err) < 0)
-		return -err->code;
+	self->reader = env->reader;
+	self->commands = command_cache_new(env->reader);
 	self->children.max = KERNEL_FILE_MAX;
 	self->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-	self->fds_in_size = does_size_count_fds(self->proc_fd);
 	self->is_hidden = hidepid_hides_others(self->proc_fd);
 	*ret_self = TAKE_PTR(self);
 	return 0;
-}
-
-/* The file's text, or an empty one when the process is gone, it is refused (*ret_error) or it makes
- * us wait. */
-static struct scan read_text(struct tasks_proc *self, int dir_fd, const char *name, int *ret_error)
-{
-	ssize_t n = kernel_file_read(dir_fd, name, self->text, sizeof self->text);
-
-	*ret_error = n < 0 ? (int)n : 0;
-	return scan_mem(self->text, n > 0 ? (size_t)n : 0);
 }
 
 /* Our own lack, not the process's end: all that follows would be missing too. */
@@ -98,171 +81,133 @@ static bool is_refusal(int error)
 	return error == -EACCES || error == -EPERM;
 }
 
-static bool count_fds(struct tasks_proc *self, int dir_fd, uint64_t *ret)
+/* The pid or tid that a directory is named for; 0: none. */
+static pid_t pid_of(const char *name)
 {
-	cleanup(closep) int fd = -1;
-	struct stat st;
-	uint64_t n = 0;
-	int error;
+	struct scan s = scan_str(name);
+	uint64_t pid;
 
-	if (self->fds_in_size) {
-		if (fstatat(dir_fd, "fd", &st, 0) < 0)
-			return false;
-		*ret = (uint64_t)st.st_size;
-		return true;
-	}
-	fd = openat(dir_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	kernel_list_begin(&self->fds);
-	while (kernel_list_next(&self->fds, fd, &error))
-		n++;
-	if (error < 0)
-		return false;
-	*ret = n;
-	return true;
+	return scan_u64(&s, &pid) && scan_at_end(&s) && pid <= INT32_MAX ? (pid_t)pid : 0;
 }
 
-/* What belongs to the address space and the file table. */
-static void read_space(struct tasks_proc *self, int dir_fd, unsigned want,
-                       struct proc_readings *ret)
+/* A leader that has exited looks like a zombie, while its process lives on in the other threads: the
+ * first of them speaks for it. */
+static void read_stand_in(struct tasks_proc *self, unsigned want, struct proc_sample *ret)
 {
-	struct process_files_statm statm;
-	uint64_t fds;
-	int error;
-
-	if (process_files_parse_statm(read_text(self, dir_fd, "statm", &error), &statm)) {
-		readings_set(ret, PROC_VMS, statm.size_pages * self->page_bytes);
-		readings_set(ret, PROC_RSS, statm.resident_pages * self->page_bytes);
-	}
-	if (want & WANT_FDS_IO && count_fds(self, dir_fd, &fds))
-		readings_set(ret, PROC_FDS, fds);
-}
-
-/* A leader that has exited looks like a zombie and has given up its memory and files, while its
- * process lives on in the other threads: the first of them speaks for it. */
-static void read_stand_in(struct tasks_proc *self, int dir_fd, unsigned want,
-                          struct proc_sample *ret)
-{
-	cleanup(closep) int tasks_fd = openat(dir_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup(closep) int tasks_fd = -1;
 	struct kernel_list *list = &self->tids;
 	const char *tid;
+	char path[32];
 	int error;
 
+	snprintf(path, sizeof path, "%d/task", ret->id.pid);
+	tasks_fd = openat(self->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	kernel_list_begin(list);
 	while (tasks_fd >= 0 && (tid = kernel_list_next(list, tasks_fd, &error))) {
-		cleanup(closep) int thread_fd = openat(tasks_fd, tid,
-		                                       O_PATH | O_DIRECTORY | O_CLOEXEC);
-		struct process_files_stat st;
+		struct process_request q = { .pid = ret->id.pid,
+			                     .tid = pid_of(tid),
+			                     .files = TASK_FILES,
+			                     .counts_fds = want & WANT_FDS_IO };
 
-		if (thread_fd < 0 ||
-		    !process_files_parse_stat(read_text(self, thread_fd, "stat", &error), &st) ||
-		    st.state == 'Z' || st.state == 'X')
-			continue;
-		ret->state = st.state;
-		read_space(self, thread_fd, want, &ret->r);
-		return;
+		process_reader_read(self->reader, &q, 1);
+		if (task_files_fill_thread(&q, self->page_bytes, ret))
+			return;
 	}
 }
 
-static void read_io(struct tasks_proc *self, int dir_fd, struct proc_readings *ret)
+static int by_pid(const void *key, const void *member)
 {
-	struct process_files_io io;
-	int error;
+	const pid_t *pid = key;
+	const struct proc_sample *p = member;
 
-	if (process_files_parse_io(read_text(self, dir_fd, "io", &error), &io)) {
-		readings_set(ret, PROC_READ_BYTES, io.read_bytes);
-		readings_set(ret, PROC_WRITE_BYTES, io.write_bytes);
-	}
-	self->no_io += is_refusal(error);
+	return (*pid > p->id.pid) - (*pid < p->id.pid);
 }
 
-static void take_stat(const struct process_files_stat *st, struct proc_sample *ret)
+/* One that hangs is there all the same: with what was read of it last. */
+static bool recall(struct tasks_proc *self, pid_t pid, struct proc_sample *ret)
 {
-	ret->id = (struct proc_id){ st->pid, st->start_ticks };
-	ret->ppid = st->ppid;
-	ret->state = st->state;
-	memcpy(ret->comm, st->comm, sizeof ret->comm);
-	readings_set(&ret->r, PROC_CPU_TIME, st->cpu_ticks * NS_PER_TICK);
-	readings_set(&ret->r, PROC_THREADS, st->threads);
-	readings_set(&ret->r, PROC_MINOR_FAULTS, st->minor_faults);
-	readings_set(&ret->r, PROC_MAJOR_FAULTS, st->major_faults);
-}
+	const struct proc_sample *p = self->last.len ? bsearch(&pid, self->last.at, self->last.len,
+	                                                       sizeof *p, by_pid)
+	                                             : NULL;
 
-/* The owner of /proc/PID is the effective user, for undumpable processes too (unlike that of the
- * files in it). */
-static bool read_process(struct tasks_proc *self, int dir_fd, unsigned want,
-                         struct proc_sample *ret, uint64_t *ret_exec_id)
-{
-	struct process_files_stat st;
-	struct stat owner;
-	int error;
-
-	if (!process_files_parse_stat(read_text(self, dir_fd, "stat", &error), &st)) {
-		self->unreadable += is_refusal(error);
-		self->is_exhausted |= is_exhaustion(error);
+	self->stale += p != NULL;
+	self->unknown += p == NULL;
+	if (!p)
 		return false;
-	}
-	take_stat(&st, ret);
-	*ret_exec_id = st.exec_id;
-	if (fstat(dir_fd, &owner) == 0)
-		ret->uid = owner.st_uid;
-	read_space(self, dir_fd, want, &ret->r);
-	if (st.state == 'Z' && st.threads > 1)
-		read_stand_in(self, dir_fd, want, ret);
-	if (want & WANT_FDS_IO)
-		read_io(self, dir_fd, &ret->r);
+	*ret = *p;
+	ret->command = (struct text_ref){ 0 };
 	return true;
 }
 
-static bool is_pid(const char *name)
+static bool take_process(struct tasks_proc *self, const struct process_request *q,
+                         struct proc_sample *ret, uint64_t *ret_exec_id)
 {
-	return *name >= '1' && *name <= '9';
+	int error = q->error ? q->error : q->errors[PROCESS_STAT];
+
+	*ret_exec_id = 0;
+	if (error == -ETIMEDOUT || error == -EBUSY)
+		return recall(self, q->pid, ret);
+	self->unreadable += is_refusal(error);
+	self->is_exhausted |= is_exhaustion(error);
+	self->no_io += is_refusal(q->errors[PROCESS_IO]);
+	return task_files_fill(q, self->page_bytes, ret, ret_exec_id);
 }
 
-/* A process that ends while we look was not there. */
-static void scan_process(struct tasks_proc *self, const char *pid, struct sample *out)
+/* The requests gathered so far. A process that ends while we look was not there. */
+static void read_requests(struct tasks_proc *self, struct sample *out)
 {
-	cleanup(closep) int dir_fd = openat(self->proc_fd, pid, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct proc_sample found = { 0 }, *p;
-	uint64_t exec_id;
+	size_t first = out->procs.len;
 
-	if (dir_fd < 0) {
-		self->unreadable += is_refusal(-errno);
-		self->is_exhausted |= is_exhaustion(-errno);
-		return;
+	process_reader_read(self->reader, self->requests, self->request_count);
+	for (size_t i = 0; i < self->request_count; i++) {
+		struct proc_sample found, *p;
+		uint64_t exec_id;
+
+		if (!take_process(self, &self->requests[i], &found, &exec_id))
+			continue;
+		p = sample_add_proc(out);
+		if (!p)
+			break;
+		*p = found;
+		command_cache_fill(self->commands, out, p, exec_id);
 	}
-	if (!read_process(self, dir_fd, out->want, &found, &exec_id))
-		return;
-	p = sample_add_proc(out);
-	if (!p)
-		return;
-	*p = found;
-	command_cache_fill(self->commands, out, p, exec_id);
+	self->request_count = 0;
+	/* These are requests of their own, and what the others said is no longer needed. */
+	for (size_t i = first; i < out->procs.len; i++)
+		if (out->procs.at[i].state == 'Z' &&
+		    readings_or(&out->procs.at[i].r, PROC_THREADS, 1) > 1)
+			read_stand_in(self, out->want, &out->procs.at[i]);
+}
+
+static void scan_pid(struct tasks_proc *self, pid_t pid, struct sample *out)
+{
+	bool wants_io = out->want & WANT_FDS_IO;
+
+	self->requests[self->request_count++] = (struct process_request){
+		.pid = pid,
+		.files = TASK_FILES | (wants_io ? 1U << PROCESS_IO : 0),
+		.counts_fds = wants_io,
+	};
+	if (self->request_count == PROCESS_READER_BATCH)
+		read_requests(self, out);
 }
 
 static int scan_all(struct tasks_proc *self, struct sample *out, struct err *err)
 {
 	const char *name;
+	pid_t pid;
 	int error;
 
 	if (lseek(self->proc_fd, 0, SEEK_SET) < 0)
 		return err_set(err, errno, "rewind '/proc': %s", strerror(errno));
 	kernel_list_begin(&self->pids);
 	while ((name = kernel_list_next(&self->pids, self->proc_fd, &error)))
-		if (is_pid(name))
-			scan_process(self, name, out);
+		if ((pid = pid_of(name)))
+			scan_pid(self, pid, out);
+	read_requests(self, out);
 	if (error < 0)
 		return err_set(err, -error, "list '/proc': %s", strerror(-error));
 	return 0;
-}
-
-static void scan_pid(struct tasks_proc *self, pid_t pid, struct sample *out)
-{
-	char name[16];
-
-	snprintf(name, sizeof name, "%d", pid);
-	scan_process(self, name, out);
 }
 
 /* A pid of the focus may have been found in the tree before. */
@@ -278,6 +223,7 @@ static void scan_focus(struct tasks_proc *self, struct sample *out)
 		if (!is_there)
 			scan_pid(self, id->pid, out);
 	}
+	read_requests(self, out);
 }
 
 /* /proc/PID/task/TID/children: "812 815 " */
@@ -309,8 +255,9 @@ static void scan_children(struct tasks_proc *self, pid_t pid, struct sample *out
 		return;
 	kernel_list_begin(&self->threads);
 	while ((tid = kernel_list_next(&self->threads, tasks_fd, &error)))
-		if (is_pid(tid))
+		if (pid_of(tid))
 			scan_children_of_thread(self, pid, tid, out);
+	read_requests(self, out);
 }
 
 /* What is added to the sample is gone through in its turn. */
@@ -324,8 +271,9 @@ static void scan_tree(struct tasks_proc *self, struct sample *out)
 static int tasks_proc_read(void *self_, struct sample *out, struct err *err)
 {
 	struct tasks_proc *self = self_;
+	uint64_t begin_ns = process_reader_cpu_ns(self->reader);
 
-	self->unreadable = self->no_io = 0;
+	self->unreadable = self->no_io = self->stale = self->unknown = 0;
 	self->is_exhausted = false;
 	out->procs_complete = true;
 	if (!out->focus_only && scan_all(self, out, err) < 0)
@@ -335,7 +283,9 @@ static int tasks_proc_read(void *self_, struct sample *out, struct err *err)
 	if (out->focus_only)
 		scan_focus(self, out);
 	command_cache_end_scan(self->commands, out);
-	if (self->is_hidden || self->unreadable || self->is_exhausted)
+	vec_copy(&self->last, &out->procs);
+	out->aside_cpu_ns += process_reader_cpu_ns(self->reader) - begin_ns;
+	if (self->is_hidden || self->unreadable || self->unknown || self->is_exhausted)
 		out->procs_complete = false;
 	if (self->is_exhausted)
 		return err_set(err, EMFILE,
@@ -362,6 +312,12 @@ static void tasks_proc_health(const void *self_, struct probe_health *ret)
 		         "%zu %s may not be read by us, and %s missing", self->unreadable,
 		         self->unreadable == 1 ? "process" : "processes",
 		         self->unreadable == 1 ? "is" : "are");
+	}
+	if (self->stale || self->unknown) {
+		ret->state = PROBE_DEGRADED;
+		snprintf(ret->note, sizeof ret->note,
+		         "processes that do not answer: %zu shown as last read, %zu missing",
+		         self->stale, self->unknown);
 	}
 	if (self->is_hidden) {
 		ret->state = PROBE_DEGRADED;

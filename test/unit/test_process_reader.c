@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads that hang: a file system that does not answer (any user can have one, by FUSE) and two
  * threads suffice. */
-#include "kernel/hang_proof.h"
+#include "kernel/process_reader.h"
 
 #include <linux/fuse.h>
 #include <pthread.h>
@@ -18,32 +18,88 @@
 
 #define PATIENCE_NS (20 * NS_PER_S) /* of a test; a busy machine is slow */
 
-static void test_hang_proof__reads_files_in_their_order(void **state)
+static void put_process(const struct tree *t, int pid, const char *file, const char *text)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "proc/%d/%s", pid, file);
+	tree_puts(t, path, text);
+}
+
+static void test_process_reader__reads_the_files_of_each_process(void **state)
 {
 	struct tree t = tree_new();
-	int dir_fd = open(t.path, O_PATH | O_CLOEXEC);
-	struct hang_proof *p = hang_proof_new(dir_fd, 1000);
-	struct hang_proof_file files[HANG_PROOF_BATCH] = { 0 };
+	struct process_request requests[PROCESS_READER_BATCH];
+	char text[32];
 
 	(void)state;
-	for (int i = 0; i < HANG_PROOF_BATCH; i++) {
-		snprintf(files[i].path, sizeof files[i].path, "f%d", i);
-		if (i != 3)
-			tree_write(&t, files[i].path, files[i].path, strlen(files[i].path));
+	for (int pid = 1; pid <= PROCESS_READER_BATCH; pid++) {
+		snprintf(text, sizeof text, "%d (x)", pid);
+		if (pid != 3)
+			put_process(&t, pid, "stat", text);
+		if (pid % 2)
+			put_process(&t, pid, "statm", "7 8");
 	}
 	for (int round = 0; round < 3; round++) {
-		hang_proof_read(p, files, HANG_PROOF_BATCH);
-		for (int i = 0; i < HANG_PROOF_BATCH; i++) {
-			assert_int_equal(files[i].len,
-			                 i == 3 ? -ENOENT : (ssize_t)strlen(files[i].path));
-			if (i != 3)
-				assert_memory_equal(files[i].bytes, files[i].path,
-				                    strlen(files[i].path));
+		for (int i = 0; i < PROCESS_READER_BATCH; i++)
+			requests[i] = (struct process_request){
+				.pid = i + 1, .files = 1U << PROCESS_STAT | 1U << PROCESS_STATM
+			};
+		process_reader_read(t.env.reader, requests, PROCESS_READER_BATCH);
+		for (int i = 0; i < PROCESS_READER_BATCH; i++) {
+			const struct process_request *q = &requests[i];
+
+			snprintf(text, sizeof text, "%d (x)", i + 1);
+			assert_int_equal(q->error, 0);
+			assert_int_equal(q->uid, geteuid());
+			assert_int_equal(q->errors[PROCESS_STAT], i == 2 ? -ENOENT : 0);
+			assert_true(scan_eq(&q->text[PROCESS_STAT], i == 2 ? "" : text));
+			assert_true(scan_eq(&q->text[PROCESS_STATM], i % 2 ? "" : "7 8"));
 		}
 	}
-	hang_proof_free(p);
-	close(dir_fd);
+	requests[0] = (struct process_request){ .pid = 4711, .files = 1U << PROCESS_STAT };
+	process_reader_read(t.env.reader, requests, 1);
+	assert_int_equal(requests[0].error, -ENOENT);
 	tree_remove(&t);
+}
+
+static void test_process_reader__counts_files_and_finds_a_device(void **state)
+{
+	struct tree t = tree_new();
+	struct process_request q = { .pid = 42, .counts_fds = true, .device = "/dev/nvidia" };
+
+	(void)state;
+	tree_mkdirs(&t, "proc/42/fd/");
+	assert_int_equal(symlinkat("/dev/null", t.env.root_fd, "proc/42/fd/0"), 0);
+	process_reader_read(t.env.reader, &q, 1);
+	assert_true(q.has_fds && q.fds == 1 && !q.has_device);
+	assert_int_equal(symlinkat("/dev/nvidia0", t.env.root_fd, "proc/42/fd/17"), 0);
+	process_reader_read(t.env.reader, &q, 1);
+	assert_true(q.has_fds && q.fds == 2 && q.has_device);
+	tree_remove(&t);
+}
+
+static void test_process_reader__tells_a_process_from_another_with_its_pid(void **state)
+{
+	struct probe_env env = tree_live();
+	struct proc_id me = { .pid = getpid() }, other;
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0)
+		_exit(0);
+	process_reader_find_start(env.reader, &me);
+	assert_true(me.start_ticks > 0);
+	assert_true(process_reader_exists(env.reader, me));
+	assert_true(process_reader_is_alive(env.reader, me));
+	other = (struct proc_id){ me.pid, me.start_ticks + 1 };
+	assert_false(process_reader_exists(env.reader, other));
+	waitid(P_PID, (id_t)child, &(siginfo_t){ 0 }, WEXITED | WNOWAIT);
+	assert_true(process_reader_exists(env.reader, (struct proc_id){ .pid = child }));
+	assert_false(process_reader_is_alive(env.reader, (struct proc_id){ .pid = child }));
+	waitpid(child, NULL, 0);
+	assert_false(process_reader_exists(env.reader, (struct proc_id){ .pid = child }));
+	close(env.root_fd);
 }
 
 /* ---- a file that is opened and mapped like any other, and whose bytes never come
@@ -242,7 +298,8 @@ static int scan_beside(const struct stage *stage)
 	return 0;
 }
 
-static void test_hang_proof__a_process_that_makes_readers_hang_does_not_stop_the_scan(void **state)
+static void test_process_reader__a_process_that_makes_readers_hang_does_not_stop_the_scan(
+	void **state)
 {
 	char left[96];
 	int status;
@@ -269,8 +326,10 @@ static void test_hang_proof__a_process_that_makes_readers_hang_does_not_stop_the
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_hang_proof__reads_files_in_their_order),
-		TEST(test_hang_proof__a_process_that_makes_readers_hang_does_not_stop_the_scan)
+		TEST(test_process_reader__reads_the_files_of_each_process),
+		TEST(test_process_reader__counts_files_and_finds_a_device),
+		TEST(test_process_reader__tells_a_process_from_another_with_its_pid),
+		TEST(test_process_reader__a_process_that_makes_readers_hang_does_not_stop_the_scan)
 	};
 
 	if (argc == 2 && strcmp(argv[0], "hang") == 0)

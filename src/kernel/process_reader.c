@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernel/process_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "base/vec.h"
+#include "kernel/kernel_file.h"
+
+/* A process of 100 GB may need that for smaps_rollup, and must not need more. The more threads
+ * hang, the less patience is left for the next. */
+#define PATIENCE_NS (100 * NS_PER_MS)
+#define STARVED_NS (3 * NS_PER_S) /* for a thread that waits for a CPU and for nothing else */
+#define REST_NS (60 * NS_PER_S)   /* of a process that hung, once its reader came back */
+#define HANGING_MAX 32
+#define DEVICE_FDS_MAX 1024
+#define STACK_BYTES ((size_t)PTHREAD_STACK_MIN + (64 << 10))
+
+static const struct {
+	const char *name;
+	size_t max_bytes;
+} files[PROCESS_FILE_COUNT] = {
+#define X(id, name, max_bytes) { name, max_bytes },
+	PROCESS_FILES(X)
+#undef X
+};
+
+/* A thread and its work. The reader holds it, and so does the thread: the last one frees it. */
+struct worker {
+	pthread_t thread;
+	pid_t tid; /* 0: it has not begun to run */
+	pthread_mutex_t lock;
+	pthread_cond_t work, progress;
+	atomic_int holders;
+	atomic_int file; /* enum process_file that is being read; PROCESS_FILE_COUNT: none */
+	atomic_bool has_returned; /* after it was left behind */
+	bool is_dismissed, is_left_behind;
+	bool size_counts_fds;
+	int proc_fd; /* its own */
+	size_t count, done;
+	uint64_t cpu_ns; /* of this batch */
+	char *text;      /* owned; holds all that a batch may read */
+	size_t text_len, text_cap;
+	struct kernel_list fds;
+	struct process_request requests[PROCESS_READER_BATCH];
+};
+
+/* Files of a process that hang, or did a moment ago. */
+struct slow {
+	pid_t pid;
+	int pid_fd;           /* the process, whoever has its pid later; -1: not known */
+	unsigned files;       /* 1 << enum process_file */
+	struct worker *stuck; /* in one of them; NULL: it came back */
+	uint64_t rests_until_ns;
+};
+
+struct process_reader {
+	int root_fd, proc_fd;
+	bool is_live;          /* procfs, and no frozen tree */
+	bool size_counts_fds;  /* st_size of /proc/PID/fd is their number (Linux 6.2) */
+	struct worker *worker; /* NULL: none yet, or it was left behind */
+	VEC(struct slow) slow;
+	uint64_t hangs, cpu_ns;
+	pid_t last_hang;
+};
+
+static void worker_release(struct worker *w)
+{
+	if (!w || atomic_fetch_sub(&w->holders, 1) > 1)
+		return;
+	pthread_cond_destroy(&w->work);
+	pthread_cond_destroy(&w->progress);
+	pthread_mutex_destroy(&w->lock);
+	closep(&w->proc_fd);
+	free(w->text);
+	free(w);
+}
+
+/* ---- in the thread --------------------------------------------------------------------------- */
+
+static bool count_fds(struct worker *w, int dir_fd, uint64_t *ret)
+{
+	cleanup(closep) int fd = -1;
+	struct stat st;
+	uint64_t n = 0;
+	int error;
+
+	if (w->size_counts_fds) {
+		if (fstatat(dir_fd, "fd", &st, 0) < 0)
+			return false;
+		*ret = (uint64_t)st.st_size;
+		return true;
+	}
+	fd = openat(dir_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	kernel_list_begin(&w->fds);
+	while (kernel_list_next(&w->fds, fd, &error))
+		n++;
+	*ret = n;
+	return error == 0;
+}
+
+/* A process with very many files is not searched to the end. */
+static bool has_open(struct worker *w, int dir_fd, const char *device)
+{
+	cleanup(closep) int fd = openat(dir_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	size_t len = strlen(device);
+	char target[64];
+	const char *name;
+	int error;
+
+	if (fd < 0 || len > sizeof target)
+		return false;
+	kernel_list_begin(&w->fds);
+	for (int i = 0; i < DEVICE_FDS_MAX && (name = kernel_list_next(&w->fds, fd, &error)); i++)
+		if (readlinkat(fd, name, target, len) == (ssize_t)len &&
+		    memcmp(target, device, len) == 0)
+			return true;
+	return false;
+}
+
+static int open_process(int proc_fd, const struct process_request *q)
+{
+	char path[40];
+	int fd;
+
+	if (q->tid)
+		snprintf(path, sizeof path, "%d/task/%d", q->pid, q->tid);
+	else
+		snprintf(path, sizeof path, "%d", q->pid);
+	fd = openat(proc_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static ssize_t read_link(int dir_fd, const char *name, char *to, size_t cap)
+{
+	ssize_t n = readlinkat(dir_fd, name, to, cap);
+
+	return n < 0 ? -errno : n;
+}
+
+static void read_file(struct worker *w, int dir_fd, enum process_file file,
+                      struct process_request *q)
+{
+	char *to = w->text + w->text_len;
+	off_t offset = file == PROCESS_ENVIRON ? (off_t)q->offset : 0;
+	ssize_t n;
+
+	atomic_store_explicit(&w->file, (int)file, memory_order_relaxed);
+	if (file == PROCESS_PID_NAMESPACE)
+		n = read_link(dir_fd, files[file].name, to, files[file].max_bytes);
+	else
+		n = kernel_file_read_from(dir_fd, files[file].name, offset, to,
+		                          files[file].max_bytes);
+	q->errors[file] = n < 0 ? (int)n : 0;
+	q->text[file] = scan_mem(to, n > 0 ? (size_t)n : 0);
+	w->text_len += n > 0 ? (size_t)n : 0;
+}
+
+/* The owner of /proc/PID is the effective user, for undumpable processes too (unlike that of the
+ * files in it). A process that has ended has no other files either. */
+static void read_process(struct worker *w, struct process_request *q)
+{
+	cleanup(closep) int dir_fd = -1;
+	struct stat owner;
+
+	if (q->error)
+		return;
+	atomic_store_explicit(&w->file, PROCESS_FILE_COUNT, memory_order_relaxed);
+	dir_fd = open_process(w->proc_fd, q);
+	if (dir_fd < 0 || fstat(dir_fd, &owner) < 0) {
+		q->error = dir_fd < 0 ? dir_fd : -errno;
+		return;
+	}
+	q->uid = owner.st_uid;
+	for (int i = 0; i < PROCESS_FILE_COUNT; i++) {
+		if (!(q->files >> i & 1) || q->errors[i])
+			continue;
+		read_file(w, dir_fd, (enum process_file)i, q);
+		if (q->errors[i] == -ESRCH)
+			return;
+	}
+	atomic_store_explicit(&w->file, PROCESS_FILE_COUNT, memory_order_relaxed);
+	if (q->counts_fds)
+		q->has_fds = count_fds(w, dir_fd, &q->fds);
+	if (q->device)
+		q->has_device = has_open(w, dir_fd, q->device);
+}
+
+/* With the lock held, but for the reading. */
+static void work(struct worker *w)
+{
+	uint64_t begin_ns = clock_thread_cpu_ns();
+
+	while (w->done < w->count && !w->is_left_behind) {
+		struct process_request *q = &w->requests[w->done];
+
+		pthread_mutex_unlock(&w->lock);
+		read_process(w, q);
+		pthread_mutex_lock(&w->lock);
+		w->done++;
+	}
+	w->cpu_ns = clock_thread_cpu_ns() - begin_ns;
+	pthread_cond_signal(&w->progress);
+}
+
+static void *worker_main(void *self)
+{
+	struct worker *w = self;
+
+	pthread_mutex_lock(&w->lock);
+	w->tid = gettid();
+	while (!w->is_dismissed && !w->is_left_behind) {
+		if (w->done < w->count)
+			work(w);
+		else
+			pthread_cond_wait(&w->work, &w->lock);
+	}
+	pthread_mutex_unlock(&w->lock);
+	atomic_store(&w->has_returned, true);
+	worker_release(w);
+	return NULL;
+}
+
+/* ---- threads come and go --------------------------------------------------------------------- */
+
+static struct worker *worker_new(const struct process_reader *r)
+{
+	struct worker *w = xcalloc(1, sizeof *w);
+	pthread_condattr_t clock;
+
+	w->proc_fd = fcntl(r->proc_fd, F_DUPFD_CLOEXEC, 3);
+	w->size_counts_fds = r->size_counts_fds;
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->work, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->progress, &clock);
+	pthread_condattr_destroy(&clock);
+	atomic_init(&w->holders, 2);
+	if (w->proc_fd >= 0 && thread_start(&w->thread, STACK_BYTES, worker_main, w) == 0)
+		return w;
+	atomic_store(&w->holders, 1);
+	worker_release(w);
+	return NULL;
+}
+
+static void worker_dismiss(struct worker *w)
+{
+	pthread_mutex_lock(&w->lock);
+	w->is_dismissed = true;
+	pthread_cond_signal(&w->work);
+	pthread_mutex_unlock(&w->lock);
+	pthread_join(w->thread, NULL);
+	worker_release(w);
+}
+
+/* We have one open file at least, so a kernel that counts says more than 0. The size of an ordinary
+ * directory, in a frozen tree, is something else. */
+static bool does_size_count_fds(int proc_fd)
+{
+	struct stat st;
+
+	return fstatat(proc_fd, "self/fd", &st, 0) == 0 && st.st_size > 0;
+}
+
+struct process_reader *process_reader_new(int root_fd)
+{
+	struct process_reader *r = xcalloc(1, sizeof *r);
+
+	r->root_fd = root_fd;
+	r->proc_fd = -1;
+	return r;
+}
+
+static bool has_proc(struct process_reader *r)
+{
+	struct statfs fs;
+
+	if (r->proc_fd < 0) {
+		r->proc_fd = openat(r->root_fd, "proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		r->is_live = fstatfs(r->proc_fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
+		r->size_counts_fds = r->is_live && does_size_count_fds(r->proc_fd);
+	}
+	return r->proc_fd >= 0;
+}
+
+static void slow_drop(struct process_reader *r, struct slow *slow)
+{
+	worker_release(slow->stuck);
+	closep(&slow->pid_fd);
+	*slow = r->slow.at[--r->slow.len];
+}
+
+void process_reader_free(struct process_reader *r)
+{
+	if (!r)
+		return;
+	if (r->worker)
+		worker_dismiss(r->worker);
+	while (r->slow.len)
+		slow_drop(r, &r->slow.at[0]);
+	vec_done(&r->slow);
+	closep(&r->proc_fd);
+	free(r);
+}
+
+/* ---- processes that hang --------------------------------------------------------------------- */
+
+static bool has_ended(const struct slow *slow)
+{
+	struct pollfd p = { .fd = slow->pid_fd, .events = POLLIN };
+
+	return slow->pid_fd >= 0 && poll(&p, 1, 0) > 0;
+}
+
+static void forget_the_rested(struct process_reader *r)
+{
+	uint64_t now_ns = r->slow.len ? clock_mono_ns() : 0;
+
+	for (size_t i = 0; i < r->slow.len;) {
+		struct slow *slow = &r->slow.at[i];
+
+		if (slow->stuck && atomic_load(&slow->stuck->has_returned)) {
+			worker_release(TAKE_PTR(slow->stuck));
+			slow->rests_until_ns = now_ns + REST_NS;
+		}
+		if (!slow->stuck && (now_ns >= slow->rests_until_ns || has_ended(slow)))
+			slow_drop(r, slow);
+		else
+			i++;
+	}
+}
+
+static size_t count_stuck(const struct process_reader *r)
+{
+	size_t n = 0;
+
+	vec_each(&r->slow, slow)
+		n += slow->stuck != NULL;
+	return n;
+}
+
+/* stat waits for a process that executes another program; where it does, all others do. The command
+ * line waits for the address space alone, as some others do. */
+static unsigned files_that_hang_with(enum process_file file)
+{
+	const unsigned of_memory = 1U << PROCESS_CMDLINE | 1U << PROCESS_ENVIRON |
+	                           1U << PROCESS_ROLLUP;
+
+	if (file == PROCESS_STAT || file == PROCESS_FILE_COUNT)
+		return ~0U;
+	return 1U << file | of_memory | (file == PROCESS_CMDLINE ? 0 : 1U << PROCESS_IO);
+}
+
+static void leave_behind(struct process_reader *r, struct worker *w)
+{
+	pid_t pid = w->requests[w->done].pid;
+	struct slow *slow = vec_push(&r->slow, SIZE_MAX); /* HANGING_MAX is the ceiling */
+
+	w->is_left_behind = true;
+	pthread_detach(w->thread);
+	slow->pid = pid;
+	slow->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	slow->files = files_that_hang_with((enum process_file)atomic_load(&w->file));
+	slow->stuck = w;
+	r->worker = NULL;
+	r->hangs++;
+	r->last_hang = pid;
+}
+
+/* What hangs is not read. */
+static void prepare(const struct process_reader *r, struct process_request *q)
+{
+	unsigned hanging = 0;
+
+	q->error = 0;
+	q->has_fds = q->has_device = false;
+	memset(q->errors, 0, sizeof q->errors);
+	memset(q->text, 0, sizeof q->text);
+	vec_each(&r->slow, slow)
+		if (slow->pid == q->pid && !has_ended(slow))
+			hanging |= slow->files;
+	for (int i = 0; i < PROCESS_FILE_COUNT; i++)
+		if (q->files & hanging & 1U << i)
+			q->errors[i] = -ETIMEDOUT;
+	if (hanging && !(q->files & ~hanging))
+		q->error = -ETIMEDOUT;
+}
+
+/* ---- a batch --------------------------------------------------------------------------------- */
+
+static struct timespec deadline_after(uint64_t ns)
+{
+	uint64_t at = clock_mono_ns() + ns;
+
+	return (struct timespec){ .tv_sec = (time_t)(at / NS_PER_S),
+		                  .tv_nsec = (long)(at % NS_PER_S) };
+}
+
+static uint64_t cpu_of(const struct worker *w)
+{
+	struct timespec ts = { 0 };
+	clockid_t clock;
+
+	if (pthread_getcpuclockid(w->thread, &clock) == 0)
+		(void)clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+/* On a busy machine a thread may stand still because it gets no CPU. It is our own: reading about
+ * it never hangs. */
+static bool is_runnable(const struct process_reader *r, const struct worker *w)
+{
+	char path[40], text[1024];
+	struct process_files_stat st;
+	ssize_t n;
+
+	if (!w->tid || !r->is_live) /* it has not begun to run, or cannot hang */
+		return true;
+	snprintf(path, sizeof path, "self/task/%d/stat", w->tid);
+	n = kernel_file_read(r->proc_fd, path, text, sizeof text);
+	return n > 0 && process_files_parse_stat(scan_mem(text, (size_t)n), &st) && st.state == 'R';
+}
+
+/* Until all is read, or the thread hangs in a file. With the lock held. */
+static bool await(const struct process_reader *r, struct worker *w, uint64_t patience_ns)
+{
+	uint64_t since_ns = clock_mono_ns(), cpu_ns = 0;
+	struct timespec deadline = deadline_after(patience_ns);
+	size_t seen = 0;
+
+	while (w->done < w->count) {
+		if (pthread_cond_timedwait(&w->progress, &w->lock, &deadline) != ETIMEDOUT)
+			continue;
+		if (w->done != seen) {
+			seen = w->done;
+			since_ns = clock_mono_ns();
+			cpu_ns = cpu_of(w);
+		} else if (!is_runnable(r, w) || clock_mono_ns() - since_ns > STARVED_NS ||
+		           (cpu_ns && cpu_of(w) - cpu_ns > patience_ns)) {
+			return false;
+		} else if (!cpu_ns) {
+			cpu_ns = cpu_of(w);
+		}
+		deadline = deadline_after(patience_ns);
+	}
+	return true;
+}
+
+static void make_room(struct worker *w)
+{
+	size_t need = 0;
+
+	for (size_t i = 0; i < w->count; i++)
+		for (int file = 0; file < PROCESS_FILE_COUNT; file++)
+			need += w->requests[i].files >> file & 1 ? files[file].max_bytes : 0;
+	w->text_len = 0;
+	if (need <= w->text_cap)
+		return;
+	free(w->text);
+	w->text = xmalloc(need);
+	w->text_cap = need;
+}
+
+/* Hands requests to the thread and takes what it read: how many are settled, which is all of them
+ * or those before one that hangs. */
+static size_t read_some(struct process_reader *r, struct process_request *requests, size_t n)
+{
+	struct worker *w = r->worker;
+	size_t settled;
+
+	pthread_mutex_lock(&w->lock);
+	w->count = n;
+	w->done = 0;
+	memcpy(w->requests, requests, n * sizeof *requests);
+	make_room(w);
+	pthread_cond_signal(&w->work);
+	if (await(r, w, PATIENCE_NS / (1 + count_stuck(r))))
+		r->cpu_ns += w->cpu_ns;
+	else
+		leave_behind(r, w);
+	settled = w->done;
+	memcpy(requests, w->requests, settled * sizeof *requests);
+	pthread_mutex_unlock(&w->lock);
+	return settled;
+}
+
+void process_reader_read(struct process_reader *r, struct process_request *requests, size_t n)
+{
+	size_t settled = 0;
+
+	forget_the_rested(r);
+	for (size_t i = 0; i < n; i++)
+		prepare(r, &requests[i]);
+	while (settled < n) {
+		if (!r->worker && has_proc(r) && count_stuck(r) < HANGING_MAX)
+			r->worker = worker_new(r);
+		if (!r->worker)
+			break;
+		settled += read_some(r, requests + settled, n - settled);
+		if (settled < n)
+			prepare(r, &requests[settled]);
+	}
+	for (; settled < n; settled++)
+		requests[settled].error = has_proc(r) ? -EBUSY : -ENOENT;
+}
+
+uint64_t process_reader_cpu_ns(const struct process_reader *r)
+{
+	return r->cpu_ns;
+}
+
+uint64_t process_reader_hangs(const struct process_reader *r, pid_t *ret_last)
+{
+	*ret_last = r->last_hang;
+	return r->hangs;
+}
+
+size_t process_reader_slow(const struct process_reader *r)
+{
+	return r->slow.len;
+}
+
+/* ---- questions about one process ------------------------------------------------------------- */
+
+static int read_stat(struct process_reader *r, pid_t pid, struct process_files_stat *ret)
+{
+	struct process_request q = { .pid = pid, .files = 1 << PROCESS_STAT };
+
+	process_reader_read(r, &q, 1);
+	if (q.error || q.errors[PROCESS_STAT])
+		return q.error ? q.error : q.errors[PROCESS_STAT];
+	return process_files_parse_stat(q.text[PROCESS_STAT], ret) ? 0 : -EBADMSG;
+}
+
+int process_reader_owner(struct process_reader *r, pid_t pid, uid_t *ret)
+{
+	char path[16];
+	struct stat st;
+
+	snprintf(path, sizeof path, "%d", pid);
+	if (!has_proc(r) || fstatat(r->proc_fd, path, &st, 0) < 0)
+		return -ENOENT;
+	*ret = st.st_uid;
+	return 0;
+}
+
+bool process_reader_stat(struct process_reader *r, pid_t pid, struct process_files_stat *ret)
+{
+	return read_stat(r, pid, ret) == 0;
+}
+
+void process_reader_find_start(struct process_reader *r, struct proc_id *id)
+{
+	struct process_files_stat st;
+
+	if (process_reader_stat(r, id->pid, &st))
+		id->start_ticks = st.start_ticks;
+}
+
+static bool has_directory(struct process_reader *r, pid_t pid)
+{
+	uid_t uid;
+
+	return process_reader_owner(r, pid, &uid) == 0;
+}
+
+bool process_reader_exists(struct process_reader *r, struct proc_id id)
+{
+	struct process_files_stat st;
+	int error = read_stat(r, id.pid, &st);
+
+	if (error == -ETIMEDOUT || error == -EBUSY)
+		return has_directory(r, id.pid);
+	return error == 0 && (!id.start_ticks || st.start_ticks == id.start_ticks);
+}
+
+/* One that hangs in the kernel has not ended. */
+bool process_reader_is_alive(struct process_reader *r, struct proc_id id)
+{
+	struct process_files_stat st;
+	int error = read_stat(r, id.pid, &st);
+
+	if (error == -ETIMEDOUT || error == -EBUSY)
+		return has_directory(r, id.pid);
+	if (error || (id.start_ticks && st.start_ticks != id.start_ticks))
+		return false;
+	return (st.state != 'Z' && st.state != 'X') || st.threads > 1;
+}

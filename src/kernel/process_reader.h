@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* process_reader.h - hang-proof reads of the files in /proc/PID.
+ *
+ * Reading stat, io, environ or smaps_rollup waits for locks that a process holds while it executes
+ * another program or changes its memory. With a file system that never answers, any user can have
+ * them held for ever. So these files are never read on the caller's thread: a thread of the reader
+ * does it, for a list of processes at a time. A thread that hangs is left behind, another one
+ * continues with the next process, and the files that hang are not read again until that thread
+ * has come back and the process has rested.
+ *
+ * There is one reader per host, used by one thread. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/defs.h"
+#include "base/scan.h"
+#include "kernel/process_files.h"
+
+/* X(id, name, bytes that are read at most). The order is that of reading. */
+#define PROCESS_FILES(X)                                                                           \
+	X(STAT, "stat", 1024)                                                                      \
+	X(STATM, "statm", 128)                                                                     \
+	X(STATUS, "status", 4096)                                                                  \
+	X(LIMITS, "limits", 4096)                                                                  \
+	X(IO, "io", 512)                                                                           \
+	X(CMDLINE, "cmdline", PROCESS_TEXT_MAX)                                                    \
+	X(ENVIRON, "environ", PROCESS_TEXT_MAX)                                                    \
+	X(ROLLUP, "smaps_rollup", 4096)                                                            \
+	X(PID_NAMESPACE, "ns/pid", 64) /* where the link points to */
+#define PROCESS_TEXT_MAX 4096
+
+#define X(id, ...) PROCESS_##id,
+enum process_file { PROCESS_FILES(X) PROCESS_FILE_COUNT };
+#undef X
+
+#define PROCESS_READER_BATCH 64
+
+struct process_request {
+	pid_t pid;
+	pid_t tid;          /* reads the files of this thread; 0: those of the process */
+	unsigned files;     /* 1 << enum process_file */
+	bool counts_fds;    /* how many files it has open */
+	uint32_t offset;    /* where to begin in environ */
+	const char *device; /* static: has_device answers whether it has a file open whose path
+	                       begins so; NULL: not asked */
+
+	/* Filled in. All files come from one open directory: a pid that is reused meanwhile cannot
+	 * mix two processes. */
+	int error;    /* 0, or why nothing was read: -ENOENT, -ETIMEDOUT when all files hang, -EBUSY
+	                  when too many threads hang */
+	uint32_t uid; /* the effective user */
+	bool has_fds, has_device;
+	uint64_t fds;
+	int errors[PROCESS_FILE_COUNT];       /* 0 or -errno; -ETIMEDOUT: it hangs */
+	struct scan text[PROCESS_FILE_COUNT]; /* valid until the next call; empty with an error */
+};
+
+struct process_reader;
+
+/* The fd of the root directory stays the caller's. No thread is started before the first read. */
+struct process_reader *process_reader_new(int root_fd);
+void process_reader_free(struct process_reader *r); /* NULL is fine; what hangs is left behind */
+DEFINE_CLEANUP(struct process_reader *, process_reader_free)
+/* At most PROCESS_READER_BATCH processes. */
+void process_reader_read(struct process_reader *r, struct process_request *requests, size_t n);
+/* CPU time that its threads took by now, but for those that hang. */
+uint64_t process_reader_cpu_ns(const struct process_reader *r);
+/* How many processes were found to hang by now, and the last of them. */
+uint64_t process_reader_hangs(const struct process_reader *r, pid_t *ret_last);
+/* How many processes are not read at present because they hang, or did a moment ago. */
+size_t process_reader_slow(const struct process_reader *r);
+
+/* ---- questions about one process ------------------------------------------------------------- */
+
+/* The effective user: 0 or -ENOENT. This one never hangs. */
+int process_reader_owner(struct process_reader *r, pid_t pid, uid_t *ret) must_check;
+/* What /proc/PID/stat shows; false: there is no such process, or it hangs. */
+bool process_reader_stat(struct process_reader *r, pid_t pid, struct process_files_stat *ret);
+/* Fills in when id->pid began; leaves it alone when that cannot be read. */
+void process_reader_find_start(struct process_reader *r, struct proc_id *id);
+/* Whether it is there, even as a zombie. A start of 0 fits any, and so does a process that hangs. */
+bool process_reader_exists(struct process_reader *r, struct proc_id id);
+/* … and has not ended. */
+bool process_reader_is_alive(struct process_reader *r, struct proc_id id);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include "probe/tasks/task_files.h"
+
+#include <string.h>
+
+static void set_stat(const struct process_files_stat *st, struct proc_sample *ret)
+{
+	ret->id = (struct proc_id){ st->pid, st->start_ticks };
+	ret->ppid = st->ppid;
+	ret->state = st->state;
+	memcpy(ret->comm, st->comm, sizeof ret->comm);
+	readings_set(&ret->r, PROC_CPU_TIME, st->cpu_ticks * NS_PER_TICK);
+	readings_set(&ret->r, PROC_THREADS, st->threads);
+	readings_set(&ret->r, PROC_MINOR_FAULTS, st->minor_faults);
+	readings_set(&ret->r, PROC_MAJOR_FAULTS, st->major_faults);
+}
+
+/* What belongs to the address space and the file table. */
+static void set_space(const struct process_request *q, uint64_t page_bytes,
+                      struct proc_readings *ret)
+{
+	struct process_files_statm statm;
+
+	if (process_files_parse_statm(q->text[PROCESS_STATM], &statm)) {
+		readings_set(ret, PROC_VMS, statm.size_pages * page_bytes);
+		readings_set(ret, PROC_RSS, statm.resident_pages * page_bytes);
+	}
+	if (q->has_fds)
+		readings_set(ret, PROC_FDS, q->fds);
+}
+
+static void set_io(const struct process_request *q, struct proc_readings *ret)
+{
+	struct process_files_io io;
+
+	if (!process_files_parse_io(q->text[PROCESS_IO], &io))
+		return;
+	readings_set(ret, PROC_READ_BYTES, io.read_bytes);
+	readings_set(ret, PROC_WRITE_BYTES, io.write_bytes);
+}
+
+bool task_files_fill(const struct process_request *q, uint64_t page_bytes, struct proc_sample *ret,
+                     uint64_t *ret_exec_id)
+{
+	struct process_files_stat st;
+
+	if (q->error || !process_files_parse_stat(q->text[PROCESS_STAT], &st))
+		return false;
+	*ret = (struct proc_sample){ .uid = q->uid };
+	set_stat(&st, ret);
+	set_space(q, page_bytes, &ret->r);
+	set_io(q, &ret->r);
+	*ret_exec_id = st.exec_id;
+	return true;
+}
+
+bool task_files_fill_thread(const struct process_request *q, uint64_t page_bytes,
+                            struct proc_sample *ret)
+{
+	struct process_files_stat st;
+
+	if (q->error || !process_files_parse_stat(q->text[PROCESS_STAT], &st) || st.state == 'Z' ||
+	    st.state == 'X')
+		return false;
+	ret->state = st.state;
+	set_space(q, page_bytes, &ret->r);
+	return true;
+}

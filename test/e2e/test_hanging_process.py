@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""A process that hangs in execve(), because a file system does not answer, holds a lock that readers of /proc/PID/stat, io,
+environ and smaps_rollup wait for. The program must not hang with it, in any tier, and must still end when it is told to."""
+import contextlib
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from daemonkit import cold, daemon  # noqa: F401  pylint: disable=unused-import
+from runkit import PROG_DIR, SANITIZERS, wait_for
+
+TIERS = [[], ["--no-bpf"]]
+LIMIT_S = 20  # an answer takes one or two seconds; hanging takes for ever
+
+pytestmark = [pytest.mark.needs_root]
+
+
+@pytest.fixture(autouse=True)
+def without_leak_check(proctor):
+	"""To look for leaks, the sanitizer stops all threads at the end; one that hangs cannot be stopped."""
+	proctor.env.update(SANITIZERS)
+
+
+class Victims:
+	"""Processes that live, and hang when they are told to; see exec_hang.c."""
+
+	def __init__(self, count):
+		self.process = subprocess.Popen([PROG_DIR / "exec_hang", str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+		self.pids = [int(word) for word in self.process.stdout.readline().split()]
+		assert len(self.pids) == count
+
+	def hang(self):
+		self.process.stdin.write("\n")
+		self.process.stdin.flush()
+		assert self.process.stdout.readline() == "they hang\n"
+
+	def end(self):
+		with contextlib.suppress(BrokenPipeError):
+			self.process.stdin.close()
+		self.process.wait(timeout=60)
+		self.process.stdout.close()
+
+
+@contextlib.contextmanager
+def living(count=1):
+	victims = Victims(count)
+	try:
+		yield victims
+	finally:
+		victims.end()
+
+
+@contextlib.contextmanager
+def hanging(count=1):
+	with living(count) as victims:
+		victims.hang()
+		yield victims.pids
+
+
+def does_plain_read_hang(pid):
+	reader = subprocess.Popen(["cat", "/proc/%d/io" % pid], stdout=subprocess.DEVNULL)
+	try:
+		reader.wait(timeout=0.3)
+		return False
+	except subprocess.TimeoutExpired:
+		return True
+	finally:
+		reader.kill()
+		reader.wait(timeout=60)
+
+
+def test_the_stage_is_set(proctor):  # pylint: disable=unused-argument
+	with hanging() as pids:
+		assert does_plain_read_hang(pids[0])
+		assert not does_plain_read_hang(os.getpid())
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_snapshot_shows_all_others(proctor, tier):
+	with hanging(3) as pids:
+		done = proctor("snapshot", "--json", *tier, timeout=LIMIT_S)
+		assert done.returncode == 0, done.stderr
+		seen = {p["pid"] for p in json.loads(done.stdout)["processes"]}
+		assert os.getpid() in seen
+		if not tier:  # BPF reads nothing of the process itself
+			assert set(pids) <= seen
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_doctor_answers_and_names_the_trouble(proctor, tier):
+	with hanging():
+		done = proctor("doctor", *tier, timeout=LIMIT_S)
+		assert "BPF" in done.stdout, done.stderr
+		if tier:
+			assert "do not answer" in done.stdout
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_job_beside_it_runs_to_its_end(proctor, tier):
+	with hanging():
+		done = proctor("run", *tier, "--", "sh", "-c", "sleep 0.3; exit 3", timeout=LIMIT_S)
+		assert done.returncode == 3, done.stderr
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_job_that_hangs_itself_can_be_ended(proctor, tier):
+	job = subprocess.Popen([proctor.binary, "run", *tier, "--", PROG_DIR / "exec_hang", "1"], env=proctor.env, text=True,
+			       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+	try:
+		job.stdin.write("\n")
+		job.stdin.flush()
+		pid = int(job.stdout.readline().strip())
+		assert job.stdout.readline() == "they hang\n"
+		assert does_plain_read_hang(pid)
+		wait_for(lambda: (proctor.state_dir / "proctor.db").exists())
+		job.send_signal(signal.SIGTERM)
+		assert job.wait(timeout=LIMIT_S) == -signal.SIGTERM
+	finally:
+		job.kill()
+		job.communicate()
+
+
+def test_record_names_it_and_ends_when_told(proctor):
+	with hanging() as pids:
+		recorder = subprocess.Popen([proctor.binary, "record", "--no-bpf", "--interval", "0.2"], env=proctor.env, text=True,
+					    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+		try:
+			line = recorder.stderr.readline()
+			while "does not answer" not in line:
+				assert line, "the recorder ended"
+				line = recorder.stderr.readline()
+			assert "process %d " % pids[0] in line
+			recorder.send_signal(signal.SIGTERM)
+			recorder.communicate(timeout=LIMIT_S)
+			assert recorder.returncode == 0
+		finally:
+			recorder.kill()
+			recorder.communicate()
+
+
+def test_the_daemon_keeps_what_it_knew_and_goes_on(cold):  # noqa: F811
+	def pids():
+		return {p["pid"] for p in cold.result("daemon.top", limit=5000)["processes"]}
+
+	with living(2) as victims:
+		cold.start("--no-bpf")
+		assert set(victims.pids) <= pids()
+		victims.hang()
+		cold.wait_ticks(2)
+		assert set(victims.pids) | {os.getpid()} <= pids()
+		assert "answer" in cold.said()
+		assert cold.stop() == 0
