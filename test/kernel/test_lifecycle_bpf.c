@@ -319,21 +319,23 @@ static void test_lifecycle_bpf__wakes_its_reader_long_before_the_ring_is_full(vo
 
 enum { SEEN, NO_PROBE, NO_SPAWN, NO_EXIT };
 
-/* The first process of a new pid namespace: its child is 2. */
+/* The first process of a new pid namespace: its child has a small number. */
 static int look_from_inside(void *arg)
 {
 	struct live live;
 	struct err err;
 	int code = 9;
+	pid_t pid;
 
 	if (live_try(&live, &probe_lifecycle_bpf, &err) < 0)
 		return NO_PROBE;
 	(void)arg;
-	waitpid(child(exit_with, &code), NULL, 0);
-	const struct event *e = wait_for(&live, EVENT_EXIT, 2);
-	if (!e || e->exit_code != 9)
+	pid = child(exit_with, &code);
+	waitpid(pid, NULL, 0);
+	const struct event *e = wait_for(&live, EVENT_EXIT, pid);
+	if (pid > 9 || !e || e->exit_code != 9)
 		return NO_EXIT;
-	e = find(&live, EVENT_SPAWN, 2);
+	e = find(&live, EVENT_SPAWN, pid);
 	return e && e->ppid == 1 ? SEEN : NO_SPAWN;
 }
 

@@ -6,11 +6,13 @@
 #include <lifecycle.skel.h>
 
 #include "base/mem.h"
+#include "probe/bpf/grace_period.h"
 #include "probe/bpf/pidns_load.h"
 
 struct lifecycle_load {
 	struct lifecycle_skel *skel;
 	bool is_nested;
+	struct grace_period grace;
 };
 
 int lifecycle_load_open(int root_fd, size_t ring_bytes, struct lifecycle_load **ret,
@@ -28,7 +30,9 @@ int lifecycle_load_open(int root_fd, size_t ring_bytes, struct lifecycle_load **
 	load->skel->maps.ring.max_entries = (uint32_t)ring_bytes;
 	load->skel->rodata->pidns_level = ns.level;
 	load->skel->rodata->pidns_reader = ns.reader;
+	grace_period_begin(&load->grace, root_fd);
 	int r = lifecycle_skel__load(load->skel);
+	grace_period_await(&load->grace);
 	if (r)
 		return err_set(err, -r, "the kernel refused the lifecycle programs: %s",
 		               strerror(-r));
@@ -42,6 +46,7 @@ void lifecycle_load_close(struct lifecycle_load *load)
 {
 	if (!load)
 		return;
+	grace_period_end(&load->grace);
 	lifecycle_skel__destroy(load->skel);
 	free(load);
 }
