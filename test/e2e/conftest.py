@@ -6,10 +6,13 @@
 		done = proctor("snapshot", "--json")
 		assert done.returncode == 0, done.stderr
 """
+import contextlib
+import functools
 import os
 import pwd
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -29,8 +32,13 @@ INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "ASAN_OPTIONS",
 CHILDREN_MAX = 2000
 
 
+# What --tier is called in the record of a job.
+TIERS = {"bpf": "BPF tracepoints", "connector": "proc connector", "looks": "looks at /proc"}
+
+
 def pytest_configure(config):
 	config.addinivalue_line("markers", "needs_root: asks the kernel for what only root may have")
+	config.addinivalue_line("markers", "tier(name, …): how its jobs may be watched (see TIERS); without a name in any way")
 
 
 def pytest_collection_modifyitems(items):
@@ -56,6 +64,28 @@ def wait_for(condition, seconds=TIMEOUT_S, step=0.02):
 			return answer
 		assert time.monotonic() < end, "it did not happen within %d s" % seconds
 		time.sleep(step)
+
+
+@functools.cache
+def usual_tier():
+	"""The one that we have here unless another is asked for; None: it depends on the machine."""
+	has_bpf = "BPF yes" in subprocess.run([BINARY, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout
+	return "bpf" if os.geteuid() == 0 and has_bpf else None
+
+
+def check_tier(request, state_dir, usual):
+	"""What a test shows of another tier than the one it is about is worth nothing. It states it by a mark, or by its parameter `tier`."""
+	mark, params = request.node.get_closest_marker("tier"), getattr(request.node, "callspec", None)
+	stated = params.params.get("tier") if params else None
+	wanted = list(mark.args) if mark else [stated] if isinstance(stated, str) else [usual]
+	try:
+		with contextlib.closing(sqlite3.connect("file:%s/proctor.db?mode=ro" % state_dir, uri=True)) as db:
+			found = [tier for tier, in db.execute("SELECT DISTINCT tier FROM jobs WHERE tier IS NOT NULL")]
+	except sqlite3.Error:
+		return  # there is no store, or none any more
+	if wanted and wanted != [None]:
+		names = tuple(TIERS[name] for name in wanted)
+		assert all(tier.startswith(names) for tier in found), "watched by %s, not by %s" % (found, names)
 
 
 class Proctor:
@@ -97,10 +127,12 @@ def end_all_of(state_dir):
 
 
 @pytest.fixture
-def proctor(state_dir):
+def proctor(request, state_dir):
 	assert os.access(BINARY, os.X_OK), "no program at %s: build it, or set PROCTOR_BIN" % BINARY
-	yield Proctor(state_dir)
+	runner = Proctor(state_dir)
+	yield runner
 	end_all_of(state_dir)
+	check_tier(request, runner.state_dir, usual_tier())
 
 
 class Children:
@@ -151,7 +183,7 @@ def children():
 
 
 @pytest.fixture
-def as_nobody():
+def as_nobody(request):
 	"""The program as the user nobody, with a state directory that nobody owns. Needs root."""
 	if os.geteuid() != 0:
 		pytest.skip("NOT RUN: needs root to become nobody")
@@ -173,6 +205,7 @@ def as_nobody():
 
 	run.place, run.state_dir, run.env = place, runner.state_dir, runner.env
 	yield run
+	check_tier(request, runner.state_dir, "connector")
 	shutil.rmtree(place)
 
 

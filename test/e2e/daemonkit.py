@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Proctor, end_all_of
+from conftest import Proctor, end_all_of, usual_tier
 from door import Line
 from runkit import SANITIZERS, wait_for
 
@@ -61,6 +61,8 @@ class Daemon:
 							stdout=log, stderr=log, **how)
 		if wait:
 			self.wait_ready()
+			tier = self.result("daemon.status")["tier"]
+			assert "--no-bpf" in options or usual_tier() != "bpf" or tier == "tasks-bpf, lifecycle-bpf", "%s: %s" % (tier, self.said())
 		return self
 
 	def wait_ready(self):

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from conftest import TIERS
 from runkit import wait_for
 
 PYTHON = sys.executable
@@ -91,7 +92,7 @@ def test_a_process_that_grows_is_a_memory_spike(run, tmp_path):
 	assert [data["ended"] is None for data in told] == [True, False]
 
 
-@pytest.mark.parametrize("tier", ["bpf", "connector", "looks"])
+@pytest.mark.parametrize("tier", TIERS)
 def test_a_child_that_nobody_reaps_is_a_zombie(run, tier):
 	done = run(*python(ZOMBIE), options=["--summary", "--tier", tier])
 	zombie = the_one(run, "zombie")

@@ -13,7 +13,7 @@ from daemonkit import Daemon
 from runkit import wait_for
 
 GOLDEN = Path(__file__).parent.parent / "golden/rights.txt"
-OWNER, OTHER = 65534, 65533
+OWNER, OTHER = 2 * os.getpid() + 100000, 2 * os.getpid() + 100001  # nobody else's: all that they see is from here
 USERS = {"root": 0, "owner": OWNER, "other": OTHER}
 pytestmark = pytest.mark.needs_root
 

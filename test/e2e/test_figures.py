@@ -7,9 +7,8 @@ import signal
 
 import pytest
 
+from conftest import TIERS
 from runkit import LOAD, WAYS, command_of, wait_for
-
-TIERS = ["bpf", "connector", "looks"]
 
 
 def report(run, job="last"):
@@ -88,6 +87,7 @@ time.sleep(0.3)
 """
 
 
+@pytest.mark.tier("looks")
 def test_at_least_is_not_less_than_what_was_seen(as_nobody):
 	done = as_nobody("run", "--tier", "looks", "--interval", "0.05", "--", "/usr/bin/python3", "-c", DEAF)
 	assert done.returncode == 0, done.stderr

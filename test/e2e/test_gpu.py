@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from conftest import wait_for
+from conftest import TIERS, wait_for
 
 FAKES = Path(os.environ.get("PROCTOR_BUILD_DIR", "build-test")).resolve() / "test" / "fake"
 SMI = Path(__file__).parent.parent / "fake" / "nvidia-smi"
@@ -197,7 +197,7 @@ def run_job(proctor, *args, env):
 
 
 @pytest.mark.needs_root
-@pytest.mark.parametrize("tier", ["bpf", "connector", "looks"])
+@pytest.mark.parametrize("tier", TIERS)
 def test_a_job_has_gpus_in_its_record_and_no_helper(proctor, tier):
 	"""Whatever tells of processes: the helper is not the job's."""
 	processes = run_job(proctor, "--tier", tier, "--", "sh", "-c", "sleep 2; true", env=nvml("gpus=2"))
@@ -209,6 +209,7 @@ def test_a_job_has_gpus_in_its_record_and_no_helper(proctor, tier):
 	assert row == ["Fake GPU 1", 123.45]
 
 
+@pytest.mark.tier("looks")
 def test_a_helper_that_aborts_is_nobodys_process(proctor):
 	"""The launcher takes every child that ends; this one is not among them."""
 	processes = run_job(proctor, "--tier", "looks", "--", "sleep", "2", env=nvml("abort=power after=3"))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import TIERS
 from runkit import LOAD, wait_for
 
 AT_A_TIME = 6
@@ -84,7 +85,7 @@ def test_what_cannot_be_started_is_told_by_its_status(run, tmp_path):
 		assert done.stderr.startswith("proctor: %s: " % (command or "''")) and done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("tier", ["bpf", "connector", "looks"])
+@pytest.mark.parametrize("tier", TIERS)
 def test_what_cannot_be_started_is_a_job_that_failed(run, tmp_path, tier):
 	(tmp_path / "train.sh").write_text("#!/bin/sh\n")
 	done = run("train.sh", options=["--tier", tier, "--job-id", "absent", "--out", "folder"], cwd=tmp_path)

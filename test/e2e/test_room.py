@@ -91,7 +91,8 @@ def limited():
 	"""A control group that may use LIMIT_MB of memory, with a group for each of those within."""
 	own = [line.split(":", 2)[2].strip() for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
 	       if "memory" in line.split(":")[1].split(",")]
-	top = Path("/sys/fs/cgroup/memory%s/proctor-room-%d" % (own[0] if own else "", os.getpid()))
+	# Not proctor-…: every run removes empty groups of that name, which a killed one left.
+	top = Path("/sys/fs/cgroup/memory%s/room-test-%d" % (own[0] if own else "", os.getpid()))
 	if os.geteuid() != 0 or not own:
 		pytest.skip("NOT RUN: needs root and the memory controller of cgroup v1")
 	groups = [top, top / "daemon", top / "work"]

@@ -178,6 +178,7 @@ def few_files(most):
 
 
 @pytest.mark.parametrize("most", [40, 30, 24, 20, 18, 16, 14, 12, 8, 6])
+@pytest.mark.tier()  # what can be opened
 def test_few_files_do_not_keep_the_command_from_running(run, most):
 	story = ["sh", "-c", "echo out; ulimit -n; exit 3"]
 	done = run(*story, preexec_fn=few_files(most))

@@ -6,9 +6,10 @@ import sys
 
 import pytest
 
+from conftest import TIERS
+
 pytestmark = pytest.mark.needs_root
 
-TIERS = ["bpf", "connector", "looks"]
 NAMESPACE = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
 # Where no namespace is possible, because the connector is mute in one, other processes of the machine take pids too.
 KIT = r"""

@@ -10,7 +10,7 @@ import pytest
 from conftest import TIMEOUT_S
 from runkit import LOAD, SANITIZERS
 
-pytestmark = pytest.mark.needs_root
+pytestmark = [pytest.mark.needs_root, pytest.mark.tier()]  # RIGHTS names them
 
 CHILDREN, MS, STATUS = 12, 20, 9
 TICKS_S = 0.001  # getrusage() is cut to µs, once a process

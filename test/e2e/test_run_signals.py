@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from conftest import TIERS
 from runkit import SIGNALS, children_of, command_of, state_of, wait_for
 
 LAST = signal.SIGRTMAX
@@ -56,7 +57,7 @@ def test_a_signal_to_us_alone_reaches_the_command_once(teller):
 	assert told(teller) == []
 
 
-@pytest.mark.parametrize("tier", ["bpf", "connector", "looks"])
+@pytest.mark.parametrize("tier", TIERS)
 def test_a_signal_that_was_passed_on_is_told_by_who_sent_it_to_us(run, start, tier):
 	launcher = start("sleep", 60, options=["--tier", tier])
 	command_of(launcher)

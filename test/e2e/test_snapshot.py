@@ -46,17 +46,17 @@ def test_json_has_the_keys_of_the_records(proctor, tier):
 
 @pytest.mark.parametrize("tier", TIERS)
 def test_the_machine_is_what_proc_says(proctor, tier):
-	before, memory = time.time(), psutil.virtual_memory()
+	before, load, memory = time.time(), os.getloadavg()[0], psutil.virtual_memory()
 	snapshot = take(proctor, *tier)
 	assert before <= snapshot["timestamp"] <= time.time()
-	assert snapshot["interval_seconds"] == pytest.approx(0.5, abs=0.3)
+	assert 0.499 <= snapshot["interval_seconds"] <= time.time() - before
 	assert snapshot["system_memory_total_mb"] == pytest.approx(memory.total / 2**20, abs=0.001)
 	assert snapshot["system_memory_available_mb"] == pytest.approx(memory.available / 2**20, rel=0.1)
 	assert snapshot["system_memory_used_mb"] == pytest.approx(
 		snapshot["system_memory_total_mb"] - snapshot["system_memory_available_mb"], abs=0.01)
 	assert 0 <= snapshot["cpu_percent"] <= 100
 	assert 0.5 < snapshot["daemon_rss_mb"] < 100
-	assert snapshot["load_avg_1"] == pytest.approx(os.getloadavg()[0], abs=1)
+	assert min(load, os.getloadavg()[0]) - 1 <= snapshot["load_avg_1"] <= max(load, os.getloadavg()[0]) + 1
 	with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as f:
 		assert snapshot["boot_id"] == f.read().strip()
 

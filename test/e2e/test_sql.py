@@ -10,15 +10,27 @@ import time
 
 import pytest
 
-from conftest import wait_for
+from conftest import Proctor, wait_for
 
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
 
 
-@pytest.fixture
-def recorded(proctor):
-	done = proctor("record", "--for", "1.2s", "--interval", "0.3")
-	assert done.returncode == 0, done.stderr
+def stored(proctor):
+	"""How many snapshots."""
+	done = proctor("sql", "--json", "SELECT count(*) AS n FROM snapshots")
+	return json.loads(done.stdout)[0]["n"] if done.returncode == 0 else 0
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+	"""A store with a few snapshots, to be read only."""
+	proctor = Proctor(tmp_path_factory.mktemp("recorded") / "state")
+	with subprocess.Popen([proctor.binary, "record", "--interval", "0.1"], env=proctor.env, stderr=subprocess.DEVNULL) as recorder:
+		try:
+			wait_for(lambda: stored(proctor) >= 3)
+		finally:
+			recorder.terminate()
+	assert recorder.returncode == 0
 	return proctor
 
 
@@ -147,14 +159,9 @@ def test_a_file_that_is_not_ours_is_refused_and_left_alone(proctor):
 
 
 def test_recording_goes_on_while_questions_are_asked(proctor, children):
-	children.spawn([proctor.binary, "record", "--interval", "0.1", "--for", "20s"], env=proctor.env, stderr=subprocess.DEVNULL)
-	count = "SELECT count(*) AS n FROM snapshots"
-
-	def stored():
-		done = proctor("sql", "--json", count)
-		return json.loads(done.stdout)[0]["n"] if done.returncode == 0 else 0
-
-	wait_for(lambda: stored() >= 2)
-	before = stored()
-	proctor("sql", "--limit-seconds", "1", ENDLESS)
-	assert stored() >= before + 5
+	children.spawn([proctor.binary, "record", "--interval", "0.1"], env=proctor.env, stderr=subprocess.DEVNULL)
+	wait_for(lambda: stored(proctor) >= 2)
+	question = children.spawn([proctor.binary, "sql", "--limit-seconds", "60", ENDLESS], env=proctor.env, stderr=subprocess.DEVNULL)
+	before = stored(proctor)
+	wait_for(lambda: stored(proctor) >= before + 5)
+	assert question.poll() is None
