@@ -110,7 +110,7 @@ static void run_job(const char *path, size_t i, struct snapshot *snap,
 	if (store_open(&o, &st, &notice, &err) < 0)
 		die(err.msg);
 	lap(&w, &costs[STEP_OPEN], i);
-	if (store_claim_job_id(st, job.id, &changed, &err) < 0)
+	if (store_claim_job_id(st, job.uid, job.id, &changed, &err) < 0)
 		die(err.msg);
 	lap(&w, &costs[STEP_CLAIM], i);
 	job.started_ns = clock_wall_ns();

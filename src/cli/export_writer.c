@@ -33,13 +33,14 @@ static int flush_after(struct export *x, int result, struct err *err)
 
 static int read_sheets(struct export *x, reader_sheet_fn fn, struct err *err)
 {
-	return flush_after(x, history_sheets(x->recorded->reader, x->job->id, fn, x, err), err);
+	return flush_after(x, history_sheets(x->recorded->reader, job_key_of(x->job), fn, x, err),
+	                   err);
 }
 
 static int read_processes(struct export *x, reader_process_fn fn, struct err *err)
 {
 	return flush_after(x,
-	                   history_job_processes(x->recorded->reader, x->job->id,
+	                   history_job_processes(x->recorded->reader, job_key_of(x->job),
 	                                         JOB_SELECTION_PROCESSES_MAX, fn, x, err),
 	                   err);
 }
@@ -47,14 +48,15 @@ static int read_processes(struct export *x, reader_process_fn fn, struct err *er
 static int read_samples(struct export *x, reader_sum_fn fn, struct err *err)
 {
 	return flush_after(x,
-	                   history_job_sums(x->recorded->reader, x->job->id, JOB_SELECTION_SUMS_MAX,
-	                                    fn, x, err),
+	                   history_job_sums(x->recorded->reader, job_key_of(x->job),
+	                                    JOB_SELECTION_SUMS_MAX, fn, x, err),
 	                   err);
 }
 
 static int read_events(struct export *x, reader_event_fn fn, struct err *err)
 {
-	int r = job_selection_events(x->recorded, x->job->id, 0, SIZE_MAX, fn, flush, x, err);
+	int r = job_selection_events(x->recorded, job_key_of(x->job), 0, SIZE_MAX, fn, flush, x,
+	                             err);
 
 	if (r < 0 && !err->code) /* flush() has no err */
 		return err_set(err, -r, "write: %s", strerror(-r));

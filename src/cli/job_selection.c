@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "cli/store_locations.h"
@@ -36,7 +37,7 @@ void job_selection_close(struct job_selection *r)
 int job_selection_find(struct job_selection *r, const char *name, struct job *ret)
 {
 	struct err err = { 0 };
-	int result = history_find_job(r->reader, name ? name : "last", ret, &err);
+	int result = history_find_job(r->reader, geteuid(), name ? name : "last", ret, &err);
 	bool is_last = !name || strcmp(name, "last") == 0;
 
 	if (result == -ENOENT)
@@ -80,14 +81,14 @@ static int add_sum(void *self, const struct job_sum_record *s)
 	return 0;
 }
 
-int job_selection_events(struct job_selection *r, const char *job_id, uint64_t kinds, size_t limit,
+int job_selection_events(struct job_selection *r, struct job_key key, uint64_t kinds, size_t limit,
                          reader_event_fn fn, int (*flush)(void *self), void *self, struct err *err)
 {
 	struct history_cursor at = { 0 };
 
 	while (limit) {
 		size_t page = MIN(limit, EVENTS_PER_PAGE);
-		int n = history_job_events(r->reader, job_id, &at, kinds, page, fn, self, err);
+		int n = history_job_events(r->reader, key, &at, kinds, page, fn, self, err);
 		int result = n < 0 ? n : flush ? flush(self) : 0;
 
 		if (result < 0 || (size_t)n < page)
@@ -105,22 +106,22 @@ int job_selection_events(struct job_selection *r, const char *job_id, uint64_t k
 
 int job_selection_report(struct job_selection *r, struct report *report, struct err *err)
 {
-	const char *id = report->job.id;
-	int n = history_sheets(r->reader, id, add_sheet, report, err);
+	struct job_key key = job_key_of(&report->job);
+	int n = history_sheets(r->reader, key, add_sheet, report, err);
 
 	if (n >= 0)
-		n = history_job_processes(r->reader, id, JOB_SELECTION_PROCESSES_MAX, add_process,
+		n = history_job_processes(r->reader, key, JOB_SELECTION_PROCESSES_MAX, add_process,
 		                          report, err);
 	if (n >= 0)
-		n = history_job_sums(r->reader, id, REPORT_SUMS_MAX, add_sum, report, err);
+		n = history_job_sums(r->reader, key, REPORT_SUMS_MAX, add_sum, report, err);
 	if (n >= 0)
-		n = history_job_gpus(r->reader, id, add_gpu, report, err);
+		n = history_job_gpus(r->reader, key, add_gpu, report, err);
 	if (n >= 0)
-		n = history_job_anomalies(r->reader, id, REPORT_ANOMALIES_MAX, add_anomaly, report,
+		n = history_job_anomalies(r->reader, key, REPORT_ANOMALIES_MAX, add_anomaly, report,
 		                          err);
 	if (n < 0)
 		return n;
-	n = job_selection_events(r, id, REPORT_KINDS, SIZE_MAX, add_event, NULL, report, err);
+	n = job_selection_events(r, key, REPORT_KINDS, SIZE_MAX, add_event, NULL, report, err);
 	report_add_rest(report);
 	return n;
 }

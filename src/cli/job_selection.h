@@ -23,7 +23,7 @@ int job_selection_find(struct job_selection *r, const char *name, struct job *re
 int job_selection_report(struct job_selection *r, struct report *report, struct err *err)
 	must_check;
 /* Its events, page by page; between pages `flush` may write. NULL: nothing to do. */
-int job_selection_events(struct job_selection *r, const char *job_id, uint64_t kinds, size_t limit,
+int job_selection_events(struct job_selection *r, struct job_key key, uint64_t kinds, size_t limit,
                          reader_event_fn fn, int (*flush)(void *self), void *self, struct err *err)
 	must_check;
 

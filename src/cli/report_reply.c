@@ -23,7 +23,7 @@ static void put(struct json *j, const struct report *report)
 	json_end_object(j);
 }
 
-int report_reply(const char *db_path, const char *job_id, const struct history_leash *leash,
+int report_reply(const char *db_path, struct job_key key, const struct history_leash *leash,
                  struct json *result, struct err *err)
 {
 	cleanup(history_closep) struct history *reader = NULL;
@@ -33,7 +33,7 @@ int report_reply(const char *db_path, const char *job_id, const struct history_l
 
 	if (r == 0) {
 		history_heed(reader, leash);
-		r = history_get_job(reader, job_id, &report.job, err);
+		r = history_get_job(reader, key, &report.job, err);
 	}
 	if (r == 0) {
 		struct job_selection recorded = { .reader = reader };

@@ -7,5 +7,5 @@
 #include "base/json.h"
 #include "history/history.h"
 
-int report_reply(const char *db_path, const char *job_id, const struct history_leash *leash,
+int report_reply(const char *db_path, struct job_key key, const struct history_leash *leash,
                  struct json *result, struct err *err) must_check;

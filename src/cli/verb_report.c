@@ -46,7 +46,7 @@ static void find_machine(struct job_selection *recorded, struct report *report,
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct err err;
 
-	if (history_job_host(recorded->reader, report->job.id, host, &err) < 0 || !*host)
+	if (history_job_host(recorded->reader, job_key_of(&report->job), host, &err) < 0 || !*host)
 		return;
 	report->host = host;
 	if (gethostname(here, sizeof here - 1) == 0 && strcmp(here, host) == 0 && cpus > 0)

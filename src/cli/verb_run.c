@@ -269,7 +269,7 @@ static void claim_job_id(struct run *run)
 	if (!run->job_id || !run->db_path)
 		return;
 	if (store_open(&options, &store, &notice, &err) < 0 ||
-	    store_claim_job_id(store, run->job.id, &changed, &err) < 0)
+	    store_claim_job_id(store, run->job.uid, run->job.id, &changed, &err) < 0)
 		return; /* the recorder meets the same trouble, and tells of it */
 	if (changed)
 		log_warn("there is a job %s already: this one is %s", run->job_id, run->job.id);

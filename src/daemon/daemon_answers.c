@@ -76,12 +76,12 @@ static void get_status(void *self, struct serve_status *ret)
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-static bool is_recorded(struct history *reader, const char *id)
+static bool is_recorded(struct history *reader, struct job_key key)
 {
 	struct job found;
 	struct err err;
 
-	return history_get_job(reader, id, &found, &err) == 0;
+	return history_get_job(reader, key, &found, &err) == 0;
 }
 
 /* A job with a recorder that is back after it was lost has its id again. */
@@ -93,7 +93,7 @@ static bool is_taken(const struct daemon *d, struct history *reader, const struc
 
 	if (other && (!job->is_foreign || other->uid != job->uid || other->status == JOB_RUNNING))
 		return true;
-	return reader && is_recorded(reader, job->id);
+	return reader && is_recorded(reader, job_key_of(job));
 }
 
 /* A name that the store knows already, or that is another user's, becomes ID.2, ID.3 …, as with

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -430,7 +431,7 @@ static int claim_job(struct recorder *r, struct err *err)
 	bool changed;
 
 	snprintf(id, sizeof id, "%s", r->options.job_id);
-	if (store_claim_job_id(r->store, id, &changed, err) < 0)
+	if (store_claim_job_id(r->store, geteuid(), id, &changed, err) < 0)
 		return -err->code;
 	if (!changed)
 		return 0;

@@ -9,11 +9,11 @@
 static const char text[] =
 	"SELECT a.kind, a.severity, a.pid, a.start_ticks, j.job_id, a.sheet, a.began, a.ended,"
 	" a.value, a.peak, a.threshold, coalesce(a.description, ''), a.job IS NULL"
-	" FROM job j JOIN anomaly a ON a.job = j.id WHERE j.job_id = ?1"
+	" FROM job j JOIN anomaly a ON a.job = j.id WHERE j.id = ?1"
 	" UNION ALL SELECT a.kind, a.severity, a.pid, a.start_ticks, j.job_id, a.sheet, a.began,"
 	" a.ended, a.value, a.peak, a.threshold, coalesce(a.description, ''), 1"
 	" FROM job j JOIN anomaly a ON a.id BETWEEN j.recorder << 32 AND (j.recorder + 1 << 32) - 1"
-	" WHERE j.job_id = ?1 AND a.pid IS NULL AND a.job IS NULL"
+	" WHERE j.id = ?1 AND a.pid IS NULL AND a.job IS NULL"
 	" AND coalesce(a.ended, a.began) >= j.started AND a.began <= coalesce(j.ended, 1e12)"
 	" ORDER BY 7 LIMIT ?2";
 static_assert(SCHEMA_EPISODE_BITS == 32, "the number in the text above");
@@ -54,7 +54,7 @@ static struct anomaly_record anomaly_of(sqlite3_stmt *stmt)
 	};
 }
 
-static int read_anomalies(struct history *r, const char *job_id, size_t limit, reader_anomaly_fn fn,
+static int read_anomalies(struct history *r, struct job_key key, size_t limit, reader_anomaly_fn fn,
                           void *self, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
@@ -62,10 +62,9 @@ static int read_anomalies(struct history *r, const char *job_id, size_t limit, r
 
 	if (!history_has_column(r, "anomaly", "kind")) /* an older store */
 		return 0;
-	result = db_prepare(r->db, text, &stmt, err);
+	result = history_prepare_for_job(r, text, key, &stmt, err);
 	if (result < 0)
 		return result;
-	sqlite3_bind_text(stmt, 1, job_id, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(stmt, 2, (int64_t)MIN(limit, (size_t)INT32_MAX));
 	while ((result = db_step(stmt, err)) > 0) {
 		const struct anomaly_record a = anomaly_of(stmt);
@@ -78,14 +77,14 @@ static int read_anomalies(struct history *r, const char *job_id, size_t limit, r
 	return result < 0 ? result : n;
 }
 
-int history_job_anomalies(struct history *r, const char *job_id, size_t limit, reader_anomaly_fn fn,
+int history_job_anomalies(struct history *r, struct job_key key, size_t limit, reader_anomaly_fn fn,
                           void *self, struct err *err)
 {
 	int result = history_begin(r, err);
 
 	if (result < 0)
 		return result;
-	result = read_anomalies(r, job_id, limit, fn, self, err);
+	result = read_anomalies(r, key, limit, fn, self, err);
 	history_end(r);
 	return result;
 }

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Events, of everybody or of one job, in the order of their time. */
+/* Events, all or those of one job, in the order of their time. */
 #include <errno.h>
 
 #include "history/history_handle.h"
 #include "history/job_query.h"
 
-/* A recorder speaks of a job a little before it begins and after it ends. */
+/* A recorder reports on a job from a little before it begins until after it ends. */
 #define JOB_MARGIN_S 5
 
-void history_put_event_columns(const struct history *r, struct buf *sql)
+static void put_event_columns(const struct history *r, struct buf *sql)
 {
 	bool is_old = !history_has_column(r, "event", "job");
 
 	buf_puts(sql, "e.id, e.time, e.kind, e.inferred, p.pid, p.start_ticks, e.exit_code,"
 	              " e.signal, e.count, coalesce(e.details, ''), ");
-	buf_puts(sql,
-	         is_old ? "p.job_id, p.sheet, NULL"
-	                : "coalesce(p.job_id, (SELECT j.job_id FROM job j WHERE j.id = e.job)),"
-	                  " coalesce(p.sheet, e.sheet), e.name");
+	buf_printf(sql,
+	           is_old ? "%s, p.sheet, NULL"
+	                  : "coalesce(%s, (SELECT j.job_id FROM job j WHERE j.id = e.job)),"
+	                    " coalesce(p.sheet, e.sheet), e.name",
+	           history_member_job_id(r));
 }
 
-struct event_record history_event_of(sqlite3_stmt *stmt)
+static struct event_record event_of(sqlite3_stmt *stmt)
 {
 	int64_t kind = sqlite3_column_int64(stmt, 2);
 
@@ -43,8 +44,8 @@ struct event_record history_event_of(sqlite3_stmt *stmt)
 	};
 }
 
-int history_tell_events(sqlite3_stmt *stmt, struct history_cursor *at, size_t limit,
-                        reader_event_fn fn, void *self, struct err *err)
+static int read_rows(sqlite3_stmt *stmt, struct history_cursor *at, size_t limit,
+                     reader_event_fn fn, void *self, struct err *err)
 {
 	size_t n = 0;
 	int result = 0;
@@ -55,7 +56,7 @@ int history_tell_events(sqlite3_stmt *stmt, struct history_cursor *at, size_t li
 		result = db_step(stmt, err);
 		if (result <= 0)
 			break;
-		e = history_event_of(stmt);
+		e = event_of(stmt);
 		result = MIN(fn(self, &e), 0);
 		at->since_ns = e.wall_ns;
 		at->after_id = e.id;
@@ -64,35 +65,32 @@ int history_tell_events(sqlite3_stmt *stmt, struct history_cursor *at, size_t li
 	return result < 0 ? result : (int)n;
 }
 
-static int prepare(struct history *r, struct buf *take_sql, const struct history_cursor *at,
-                   uint64_t kinds, sqlite3_stmt **ret, struct err *err)
+/* ?1 is the job, if it is about one. */
+static void bind_cursor(sqlite3_stmt *stmt, const struct history_cursor *at, uint64_t kinds)
 {
-	int result = db_prepare(r->db, take_sql->at, ret, err);
-
-	buf_done(take_sql);
-	if (result < 0)
-		return result;
-	sqlite3_bind_double(*ret, 1, db_time(at->since_ns));
-	sqlite3_bind_int64(*ret, 2, at->after_id);
-	sqlite3_bind_int64(*ret, 3, (int64_t)kinds);
-	return 0;
+	sqlite3_bind_double(stmt, 2, db_time(at->since_ns));
+	sqlite3_bind_int64(stmt, 3, at->after_id);
+	sqlite3_bind_int64(stmt, 4, (int64_t)kinds);
 }
 
-#define AFTER_CURSOR " e.time >= ?1 AND (e.time > ?1 OR e.id > ?2) AND (?3 = 0 OR ?3 >> e.kind & 1)"
+#define AFTER_CURSOR " e.time >= ?2 AND (e.time > ?2 OR e.id > ?3) AND (?4 = 0 OR ?4 >> e.kind & 1)"
 
 static int read_events(struct history *r, struct history_cursor *at, uint64_t kinds, size_t limit,
                        reader_event_fn fn, void *self, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	struct buf sql = { 0 };
+	cleanup(buf_done) struct buf sql = { 0 };
 	int result;
 
 	buf_puts(&sql, "SELECT ");
-	history_put_event_columns(r, &sql);
+	put_event_columns(r, &sql);
 	buf_puts(&sql, " FROM event e LEFT JOIN process p ON p.id = e.proc WHERE" AFTER_CURSOR
 	               " ORDER BY e.time, e.id");
-	result = prepare(r, &sql, at, kinds, &stmt, err);
-	return result < 0 ? result : history_tell_events(stmt, at, limit, fn, self, err);
+	result = db_prepare(r->db, sql.at, &stmt, err);
+	if (result < 0)
+		return result;
+	bind_cursor(stmt, at, kinds);
+	return read_rows(stmt, at, limit, fn, self, err);
 }
 
 int history_events(struct history *r, struct history_cursor *at, uint64_t kinds, size_t limit,
@@ -107,44 +105,46 @@ int history_events(struct history *r, struct history_cursor *at, uint64_t kinds,
 	return result;
 }
 
-/* Three roads to them: over the processes, by the job's name on them, and over its recorder. */
+/* Three ways lead to them: its processes, the job itself, and its recorder. */
 static void put_job_events(const struct history *r, struct buf *sql)
 {
 	bool is_old = !history_has_column(r, "event", "job");
 
-	buf_puts(sql, "WITH its(id) AS (SELECT e.id FROM process p JOIN event e ON e.proc = p.id"
-	              " WHERE p.job_id = ?4");
+	buf_printf(sql,
+	           "WITH its(id) AS (SELECT e.id FROM process p JOIN event e ON e.proc = p.id"
+	           " WHERE %s",
+	           history_is_member(r));
 	if (!is_old)
 		buf_puts(sql, " UNION ALL SELECT e.id FROM job j JOIN event e ON e.job = j.id"
-		              " WHERE j.job_id = ?4");
+		              " WHERE j.id = ?1");
 	buf_printf(sql,
 	           " UNION ALL SELECT e.id FROM job j JOIN event e ON e.recorder = j.recorder"
 	           " AND e.proc IS NULL%s AND e.time >= j.started - %d"
-	           " AND e.time <= coalesce(j.ended, 1e12) + %d WHERE j.job_id = ?4) SELECT ",
+	           " AND e.time <= coalesce(j.ended, 1e12) + %d WHERE j.id = ?1) SELECT ",
 	           is_old ? "" : " AND e.job IS NULL", JOB_MARGIN_S, JOB_MARGIN_S);
-	history_put_event_columns(r, sql);
+	put_event_columns(r, sql);
 	buf_puts(sql, " FROM its CROSS JOIN event e ON e.id = its.id"
 	              " LEFT JOIN process p ON p.id = e.proc WHERE" AFTER_CURSOR
 	              " ORDER BY e.time, e.id");
 }
 
-static int read_job_events(struct history *r, const char *job_id, struct history_cursor *at,
+static int read_job_events(struct history *r, struct job_key key, struct history_cursor *at,
                            uint64_t kinds, size_t limit, reader_event_fn fn, void *self,
                            struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	struct buf sql = { 0 };
+	cleanup(buf_done) struct buf sql = { 0 };
 	int result;
 
 	put_job_events(r, &sql);
-	result = prepare(r, &sql, at, kinds, &stmt, err);
+	result = history_prepare_for_job(r, sql.at, key, &stmt, err);
 	if (result < 0)
 		return result;
-	sqlite3_bind_text(stmt, 4, job_id, -1, SQLITE_TRANSIENT);
-	return history_tell_events(stmt, at, limit, fn, self, err);
+	bind_cursor(stmt, at, kinds);
+	return read_rows(stmt, at, limit, fn, self, err);
 }
 
-int history_job_events(struct history *r, const char *job_id, struct history_cursor *at,
+int history_job_events(struct history *r, struct job_key key, struct history_cursor *at,
                        uint64_t kinds, size_t limit, reader_event_fn fn, void *self,
                        struct err *err)
 {
@@ -152,7 +152,7 @@ int history_job_events(struct history *r, const char *job_id, struct history_cur
 
 	if (result < 0)
 		return result;
-	result = read_job_events(r, job_id, at, kinds, limit, fn, self, err);
+	result = read_job_events(r, key, at, kinds, limit, fn, self, err);
 	history_end(r);
 	return result;
 }

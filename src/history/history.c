@@ -47,6 +47,8 @@ void history_close(struct history *r)
 	sqlite3_finalize(r->host);
 	sqlite3_finalize(r->cgroup);
 	sqlite3_finalize(r->jobs);
+	sqlite3_finalize(r->job);
+	vec_done(&r->job_rows);
 	sqlite3_finalize(r->gpus);
 	sqlite3_finalize(r->gpu_uses);
 	db_lock_close(&r->recorders);
@@ -76,6 +78,20 @@ void history_end(struct history *r)
 bool history_has_column(const struct history *r, const char *table, const char *column)
 {
 	return db_has_column(r->db, table, column);
+}
+
+const char *history_is_member(const struct history *r)
+{
+	return history_has_column(r, "process", "job")
+	               ? "p.job = ?1"
+	               : "p.job_id = (SELECT j.job_id FROM job j WHERE j.id = ?1)";
+}
+
+const char *history_member_job_id(const struct history *r)
+{
+	return history_has_column(r, "process", "job")
+	               ? "(SELECT j.job_id FROM job j WHERE j.id = p.job)"
+	               : "p.job_id";
 }
 
 /* Through the view: there the planner goes from the process to its snapshots. */

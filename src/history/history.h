@@ -92,6 +92,6 @@ struct profile {
 };
 
 /* -ENOENT: no such job. */
-int history_profile(struct history *r, const char *job_id, struct profile *ret, struct err *err)
+int history_profile(struct history *r, struct job_key key, struct profile *ret, struct err *err)
 	must_check;
 void profile_done(struct profile *p);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* history_handle.h - what a reader holds. For the files of store/ only. */
+/* history_handle.h - what a reader holds. For the files of history/ only. */
 #pragma once
 
 #include "sqlite/keyframe_image.h"
 #include "sqlite/db_lock.h"
 #include "history/history.h"
 
-/* Who a row of the image is; the texts are in the keyframe_view's. */
+/* The process of a row of the image; its texts are in the keyframe_view's. */
 struct process_identity {
 	struct proc_id id;
 	pid_t ppid;
 	uint32_t uid, sheet;
 	char comm[COMM_LEN];
-	struct text_ref command, job_id;
+	struct text_ref command;
+	int64_t job; /* job.id; 0: none */
 };
 
 /* A keyframe with its identities, ready to show any of its snapshots. */
@@ -34,8 +35,9 @@ struct history {
 	const struct history_leash *leash; /* NULL: none */
 	struct columns columns;
 	struct keyframe_view keyframe_views[HISTORY_VIEWS];
-	sqlite3_stmt *next, *get, *host, *cgroup, *jobs, *gpus, *gpu_uses;
-	struct db_lock recorders; /* write.lock, to tell the living from the dead */
+	sqlite3_stmt *next, *get, *host, *cgroup, *jobs, *job, *gpus, *gpu_uses;
+	struct db_lock recorders; /* write.lock, to see which recorders are alive */
+	VEC(int64_t) job_rows;    /* job.id of each job of the snapshot that is being read */
 };
 
 /* Every call stands between these two: one view of the database, and a limit of time. */
@@ -52,12 +54,13 @@ int history_prepare_readings(struct history *r, const char *start, const char *t
 /* Values by their table, from this column on. */
 void history_read_readings(sqlite3_stmt *stmt, int column, const struct metric *metrics, size_t n,
                            uint64_t *present, uint64_t *value);
-/* The columns of an event `e` and its process `p`, and a record from them. */
-void history_put_event_columns(const struct history *r, struct buf *sql);
-struct event_record history_event_of(sqlite3_stmt *stmt);
-/* Hands each row of events to `fn`, and moves the cursor on; how many, or -errno. */
-int history_tell_events(sqlite3_stmt *stmt, struct history_cursor *at, size_t limit,
-                        reader_event_fn fn, void *self, struct err *err) must_check;
-/* The job of this id, within history_begin() and history_end(): 1, or 0 when there is none. */
-int history_load_job(struct history *r, const char *id, struct job *ret, struct err *err)
+/* For statements about one job: prepares the text and binds job.id to ?1 (0, when there is none). */
+int history_prepare_for_job(struct history *r, const char *sql, struct job_key key,
+                            sqlite3_stmt **ret, struct err *err) must_check;
+/* SQL: whether process `p` belongs to job ?1, and the id of the job of `p`. Before version 5 the id
+ * itself stood in its row. */
+const char *history_is_member(const struct history *r);
+const char *history_member_job_id(const struct history *r);
+/* The job of this key, within history_begin() and history_end(): 1, or 0 when there is none. */
+int history_load_job(struct history *r, struct job_key key, struct job *ret, struct err *err)
 	must_check;

@@ -14,7 +14,7 @@ static const char text[] =
 	" max(coalesce(g.power_w_max, g.power_w))"
 	" FROM job j JOIN job_sample m ON m.snapshot >= j.first_snapshot AND m.snapshot <="
 	" coalesce(j.last_snapshot, 9223372036854775807) AND m.job = j.id"
-	" JOIN gpu_metrics g ON g.snapshot_id = m.snapshot WHERE j.job_id = ?1"
+	" JOIN gpu_metrics g ON g.snapshot_id = m.snapshot WHERE j.id = ?1"
 	" GROUP BY g.gpu_index ORDER BY g.gpu_index";
 
 static double real_or_nan(sqlite3_stmt *stmt, int column)
@@ -24,7 +24,7 @@ static double real_or_nan(sqlite3_stmt *stmt, int column)
 	               : sqlite3_column_double(stmt, column);
 }
 
-static int read_gpus(struct history *r, const char *job_id, reader_gpu_fn fn, void *self,
+static int read_gpus(struct history *r, struct job_key key, reader_gpu_fn fn, void *self,
                      struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
@@ -34,10 +34,9 @@ static int read_gpus(struct history *r, const char *job_id, reader_gpu_fn fn, vo
 	if (!history_has_column(r, "job_sample", "job") ||
 	    !history_has_column(r, "gpu", "snapshot"))
 		return 0;
-	result = db_prepare(r->db, text, &stmt, err);
+	result = history_prepare_for_job(r, text, key, &stmt, err);
 	if (result < 0)
 		return result;
-	sqlite3_bind_text(stmt, 1, job_id, -1, SQLITE_STATIC);
 	while ((result = db_step(stmt, err)) > 0) {
 		const struct gpu_record g = {
 			.index = (uint32_t)sqlite3_column_int64(stmt, 0),
@@ -58,14 +57,14 @@ static int read_gpus(struct history *r, const char *job_id, reader_gpu_fn fn, vo
 	return result < 0 ? result : n;
 }
 
-int history_job_gpus(struct history *r, const char *job_id, reader_gpu_fn fn, void *self,
+int history_job_gpus(struct history *r, struct job_key key, reader_gpu_fn fn, void *self,
                      struct err *err)
 {
 	int result = history_begin(r, err);
 
 	if (result < 0)
 		return result;
-	result = read_gpus(r, job_id, fn, self, err);
+	result = read_gpus(r, key, fn, self, err);
 	history_end(r);
 	return result;
 }

@@ -24,36 +24,30 @@ static enum quality quality_of(sqlite3_stmt *stmt, int column)
 	return stored > 0 && stored < QUALITY_COUNT ? (enum quality)stored : QUALITY_AT_LEAST;
 }
 
-static int prepare(struct history *r, const char *sql, const char *job_id, sqlite3_stmt **ret,
-                   struct err *err)
-{
-	int result = db_prepare(r->db, sql, ret, err);
-
-	if (result == 0)
-		sqlite3_bind_text(*ret, 2, job_id, -1, SQLITE_TRANSIENT);
-	return result;
-}
-
 /* While a sheet runs, its sums are those of the processes so far. */
-static int prepare_sheets(struct history *r, const char *job_id, sqlite3_stmt **ret,
+static int prepare_sheets(struct history *r, struct job_key key, sqlite3_stmt **ret,
                           struct err *err)
 {
+	cleanup(buf_done) struct buf sql = { 0 };
+
 	if (!history_has_column(r, "sheet", "label"))
-		return prepare(r,
-		               "SELECT t.num, NULL, t.status, t.started, t.ended, NULL, NULL, NULL,"
-		               " t.processes, t.cpu_time_us, NULL, t.peak_rss_kib, NULL, t.max_cpu"
-		               " FROM job j JOIN sheet t ON t.job = j.id WHERE j.job_id = ?2"
-		               " ORDER BY t.num",
-		               job_id, ret, err);
-	return prepare(r,
-	               "SELECT t.num, t.label, t.status, t.started, t.ended, t.exit_code, t.signal,"
+		return history_prepare_for_job(
+			r,
+			"SELECT t.num, NULL, t.status, t.started, t.ended, NULL, NULL, NULL,"
+			" t.processes, t.cpu_time_us, NULL, t.peak_rss_kib, NULL, t.max_cpu"
+			" FROM sheet t WHERE t.job = ?1 ORDER BY t.num",
+			key, ret, err);
+	buf_puts(&sql, "SELECT t.num, t.label, t.status, t.started, t.ended, t.exit_code, t.signal,"
 	               " t.pid, coalesce(t.processes, s.n), coalesce(t.cpu_time_us, s.cpu),"
 	               " coalesce(t.cpu_time_us_q, s.cpu_q), coalesce(t.peak_rss_kib, s.peak),"
 	               " coalesce(t.peak_rss_kib_q, s.peak_q), coalesce(t.max_cpu, s.max_cpu)"
-	               " FROM job j JOIN sheet t ON t.job = j.id LEFT JOIN (" SCHEMA_SHEET_SUMS
-	               " AND p.sheet IS NOT NULL GROUP BY p.sheet) s ON s.num = t.num"
-	               " AND t.status = 0 WHERE j.job_id = ?2 ORDER BY t.num",
-	               job_id, ret, err);
+	               " FROM sheet t LEFT JOIN (");
+	buf_puts(&sql, SCHEMA_SUMS_OF(""));
+	buf_printf(&sql,
+	           "%s" SCHEMA_NOT_OURS " AND p.sheet IS NOT NULL GROUP BY p.sheet) s"
+	           " ON s.num = t.num AND t.status = 0 WHERE t.job = ?1 ORDER BY t.num",
+	           history_is_member(r));
+	return history_prepare_for_job(r, sql.at, key, ret, err);
 }
 
 static struct sheet_record sheet_of(sqlite3_stmt *stmt, bool is_lost)
@@ -83,11 +77,11 @@ static struct sheet_record sheet_of(sqlite3_stmt *stmt, bool is_lost)
 	return s;
 }
 
-static int read_sheets(struct history *r, const char *job_id, bool is_lost, reader_sheet_fn fn,
+static int read_sheets(struct history *r, struct job_key key, bool is_lost, reader_sheet_fn fn,
                        void *self, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int result = prepare_sheets(r, job_id, &stmt, err);
+	int result = prepare_sheets(r, key, &stmt, err);
 	size_t n = 0;
 
 	while (result == 0 && n < SHEETS_MAX) {
@@ -103,7 +97,7 @@ static int read_sheets(struct history *r, const char *job_id, bool is_lost, read
 	return result < 0 ? result : (int)n;
 }
 
-int history_sheets(struct history *r, const char *job_id, reader_sheet_fn fn, void *self,
+int history_sheets(struct history *r, struct job_key key, reader_sheet_fn fn, void *self,
                    struct err *err)
 {
 	struct job job;
@@ -111,33 +105,31 @@ int history_sheets(struct history *r, const char *job_id, reader_sheet_fn fn, vo
 
 	if (result < 0)
 		return result;
-	result = history_load_job(r, job_id, &job, err);
+	result = history_load_job(r, key, &job, err);
 	if (result > 0)
-		result = read_sheets(r, job_id, job.status == JOB_LOST, fn, self, err);
+		result = read_sheets(r, key, job.status == JOB_LOST, fn, self, err);
 	history_end(r);
 	return result;
 }
 
 /* One row a life, the latest if several recorders saw it. */
-static int prepare_processes(struct history *r, const char *job_id, sqlite3_stmt **ret,
+static int prepare_processes(struct history *r, struct job_key key, sqlite3_stmt **ret,
                              struct err *err)
 {
 	const char *final = history_has_column(r, "process", "final") ? "p.final" : "NULL";
-	struct buf sql = { 0 };
-	int result;
+	const char *job = history_has_column(r, "process", "job") ? "job" : "job_id";
+	cleanup(buf_done) struct buf sql = { 0 };
 
 	buf_printf(&sql,
 	           "SELECT p.pid, p.start_ticks, p.ppid, p.uid, p.sheet, p.comm, p.command,"
 	           " p.started, p.ended, p.exit_code, p.signal, p.core_dumped, %s,"
 	           " p.cpu_time_us, coalesce(p.peak_rss_kib, p.max_rss_kib), p.read_bytes,"
-	           " p.write_bytes, p.max_cpu FROM process p WHERE p.job_id = ?2"
+	           " p.write_bytes, p.max_cpu FROM process p WHERE %s"
 	           " AND (p.start_ticks = 0 OR NOT EXISTS (SELECT 1 FROM process q"
 	           " WHERE q.pid = p.pid AND q.start_ticks = p.start_ticks AND q.id > p.id"
-	           " AND q.job_id = p.job_id)) ORDER BY p.started, p.id",
-	           final);
-	result = prepare(r, sql.at, job_id, ret, err);
-	buf_done(&sql);
-	return result;
+	           " AND q.%s = p.%s)) ORDER BY p.started, p.id",
+	           final, history_is_member(r), job, job);
+	return history_prepare_for_job(r, sql.at, key, ret, err);
 }
 
 static const char *text_of(sqlite3_stmt *stmt, int column)
@@ -178,11 +170,11 @@ static struct process_record process_of(sqlite3_stmt *stmt)
 	};
 }
 
-static int read_processes(struct history *r, const char *job_id, size_t limit, reader_process_fn fn,
+static int read_processes(struct history *r, struct job_key key, size_t limit, reader_process_fn fn,
                           void *self, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int result = prepare_processes(r, job_id, &stmt, err);
+	int result = prepare_processes(r, key, &stmt, err);
 	size_t n = 0;
 
 	while (result == 0 && n < limit) {
@@ -198,19 +190,19 @@ static int read_processes(struct history *r, const char *job_id, size_t limit, r
 	return result < 0 ? result : (int)n;
 }
 
-int history_job_processes(struct history *r, const char *job_id, size_t limit, reader_process_fn fn,
+int history_job_processes(struct history *r, struct job_key key, size_t limit, reader_process_fn fn,
                           void *self, struct err *err)
 {
 	int result = history_begin(r, err);
 
 	if (result < 0)
 		return result;
-	result = read_processes(r, job_id, MIN(limit, (size_t)INT32_MAX), fn, self, err);
+	result = read_processes(r, key, MIN(limit, (size_t)INT32_MAX), fn, self, err);
 	history_end(r);
 	return result;
 }
 
-static int read_sums(struct history *r, const char *job_id, size_t limit, reader_sum_fn fn,
+static int read_sums(struct history *r, struct job_key key, size_t limit, reader_sum_fn fn,
                      void *self, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
@@ -219,14 +211,14 @@ static int read_sums(struct history *r, const char *job_id, size_t limit, reader
 
 	if (!history_has_column(r, "job_sample", "job"))
 		return 0;
-	result = prepare(
+	result = history_prepare_for_job(
 		r,
 		"SELECT s.time, m.procs, m.rss_kib, m.cpu FROM job j CROSS JOIN job_sample m"
 		" ON m.snapshot >= j.first_snapshot AND m.snapshot <="
 		" coalesce(j.last_snapshot, 9223372036854775807) AND m.job = j.id"
-		" CROSS JOIN snapshot s ON s.id = m.snapshot WHERE j.job_id = ?2"
+		" CROSS JOIN snapshot s ON s.id = m.snapshot WHERE j.id = ?1"
 		" ORDER BY m.snapshot",
-		job_id, &stmt, err);
+		key, &stmt, err);
 	while (result == 0 && n < limit) {
 		struct job_sum_record sum;
 
@@ -243,14 +235,14 @@ static int read_sums(struct history *r, const char *job_id, size_t limit, reader
 	return result < 0 ? result : (int)n;
 }
 
-int history_job_sums(struct history *r, const char *job_id, size_t limit, reader_sum_fn fn,
+int history_job_sums(struct history *r, struct job_key key, size_t limit, reader_sum_fn fn,
                      void *self, struct err *err)
 {
 	int result = history_begin(r, err);
 
 	if (result < 0)
 		return result;
-	result = read_sums(r, job_id, MIN(limit, (size_t)INT32_MAX), fn, self, err);
+	result = read_sums(r, key, MIN(limit, (size_t)INT32_MAX), fn, self, err);
 	history_end(r);
 	return result;
 }

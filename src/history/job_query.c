@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Jobs as they were stored, and finding one by what identities type. */
+/* Jobs as they were stored, and finding one by what a user types. */
 #include "history/job_query.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,10 +12,21 @@
 #include "sqlite/job_column.h"
 #include "history/history_handle.h"
 
-#define NAMES_TOLD 3 /* of the jobs that a prefix could mean */
+#define NAMES_SHOWN 3 /* of the jobs that a name could mean */
 
 /* Parameters of every statement here; one that a text does not have is not bound. */
-enum { P_TYPE = 1, P_PARENT, P_SINCE, P_UNTIL, P_TAG_KEY, P_TAG_VALUE, P_ID, P_ID_END, P_SKIP };
+enum {
+	P_TYPE = 1,
+	P_PARENT,
+	P_SINCE,
+	P_UNTIL,
+	P_TAG_KEY,
+	P_TAG_VALUE,
+	P_ID,
+	P_ID_END,
+	P_SKIP,
+	P_UID
+};
 
 /* A recorder that lives holds the byte of its number in write.lock, whatever its pid is called
  * here. If nobody may ask, it is believed to live. */
@@ -141,10 +153,13 @@ static unsigned read_parent_limits(struct history *r, const struct job *job)
 
 	if (!history_has_column(r, "job", "limits_hit") ||
 	    !history_has_column(r, "job", "parent") ||
-	    db_prepare(r->db, "SELECT limits_hit, parent, ended FROM job WHERE job_id = ?1", &stmt,
-	               &err) < 0)
+	    db_prepare(r->db,
+	               "SELECT limits_hit, parent, ended FROM job WHERE job_id = ?1"
+	               " ORDER BY uid = ?2 DESC LIMIT 1",
+	               &stmt, &err) < 0)
 		return 0;
 	snprintf(id, sizeof id, "%s", job->parent);
+	sqlite3_bind_int64(stmt, 2, job->uid);
 	for (int i = 0; i < PARENTS_MAX && *id && !hit; i++) {
 		sqlite3_bind_text(stmt, 1, id, -1, SQLITE_TRANSIENT);
 		if (db_step(stmt, &err) <= 0)
@@ -309,8 +324,8 @@ int history_jobs(struct history *r, const struct job_filter *filter, size_t limi
 }
 
 /* The first job that the condition finds: 1, or 0 when there is none. */
-static int find(struct history *r, const char *condition, const char *name, uint64_t skip,
-                struct job *ret, struct err *err)
+static int find(struct history *r, const char *condition, const char *name, uint32_t uid,
+                uint64_t skip, struct job *ret, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	struct buf sql = { 0 };
@@ -324,6 +339,7 @@ static int find(struct history *r, const char *condition, const char *name, uint
 		return result;
 	sqlite3_bind_text(stmt, P_ID, name, -1, SQLITE_TRANSIENT);
 	sqlite3_bind_text(stmt, P_TYPE, name, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_int64(stmt, P_UID, uid);
 	sqlite3_bind_int64(stmt, P_SKIP, (int64_t)MIN(skip, (uint64_t)INT32_MAX));
 	result = db_step(stmt, err);
 	if (result > 0)
@@ -331,13 +347,46 @@ static int find(struct history *r, const char *condition, const char *name, uint
 	return result;
 }
 
-int history_load_job(struct history *r, const char *id, struct job *ret, struct err *err)
+static const char *is_user(const struct history *r)
 {
-	static_assert(P_ID == 7, "the number below");
-	return find(r, " AND j.job_id = ?7", id, 0, ret, err);
+	static_assert(P_ID == 7 && P_UID == 10, "the numbers below");
+	return history_has_column(r, "job", "uid")
+	               ? " AND j.job_id = ?7 AND coalesce(j.uid, ?10) = ?10"
+	               : " AND j.job_id = ?7";
 }
 
-/* The latest run of a type; "last": of all that nobody else in this store started. */
+int history_load_job(struct history *r, struct job_key key, struct job *ret, struct err *err)
+{
+	return find(r, is_user(r), key.id, key.uid, 0, ret, err);
+}
+
+int history_prepare_for_job(struct history *r, const char *sql, struct job_key key,
+                            sqlite3_stmt **ret, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	bool has_uid = history_has_column(r, "job", "uid");
+	int64_t row = 0;
+	int result = db_prepare(
+		r->db,
+		has_uid ? "SELECT id FROM job WHERE job_id = ?1 AND coalesce(uid, ?2) = ?2"
+			: "SELECT id FROM job WHERE job_id = ?1",
+		&stmt, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_text(stmt, 1, key.id, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(stmt, 2, key.uid);
+	result = db_step(stmt, err);
+	if (result > 0)
+		row = sqlite3_column_int64(stmt, 0);
+	if (result >= 0)
+		result = db_prepare(r->db, sql, ret, err);
+	if (result == 0)
+		sqlite3_bind_int64(*ret, 1, row);
+	return result;
+}
+
+/* The latest run of a type; "last": of all jobs that no other job in this store started. */
 static int find_run(struct history *r, const char *type, uint64_t skip, struct job *ret,
                     struct err *err)
 {
@@ -347,11 +396,11 @@ static int find_run(struct history *r, const char *type, uint64_t skip, struct j
 		result = find(r,
 		              " AND (j.parent IS NULL OR NOT EXISTS"
 		              " (SELECT 1 FROM job p WHERE p.job_id = j.parent))",
-		              type, skip, ret, err);
+		              type, 0, skip, ret, err);
 	else if (!strcmp(type, "last"))
-		result = find(r, "", type, skip, ret, err);
+		result = find(r, "", type, 0, skip, ret, err);
 	static_assert(P_TYPE == 1, "the number below");
-	return result ? result : find(r, " AND j.type = ?1", type, skip, ret, err);
+	return result ? result : find(r, " AND j.type = ?1", type, 0, skip, ret, err);
 }
 
 /* TYPE~N */
@@ -371,33 +420,25 @@ static int find_earlier_run(struct history *r, const char *name, struct job *ret
 	return find_run(r, type, skip, ret, err);
 }
 
-static int tell_several(sqlite3_stmt *stmt, const char *name, const struct job *first,
-                        struct err *err)
+static int put_name(char *to, size_t size, const struct job *job, bool with_user)
 {
-	char names[200];
-	int len = snprintf(names, sizeof names, "%.60s", first->id);
-	size_t n = 1;
-
-	do {
-		const char *id = (const char *)sqlite3_column_text(stmt, JOB_COLUMN_ID);
-
-		if (n++ < NAMES_TOLD && len < (int)sizeof names)
-			len += snprintf(names + len, sizeof names - (size_t)len, ", %.60s", id);
-	} while (n <= NAMES_TOLD && db_step(stmt, err) > 0);
-	return err_set(err, EEXIST, "several jobs begin with '%.64s': %s%s", name, names,
-	               n > NAMES_TOLD ? ", …" : "");
+	return with_user ? snprintf(to, size, "%u:%.60s", (unsigned)job->uid, job->id)
+	                 : snprintf(to, size, "%.60s", job->id);
 }
 
-static int find_by_prefix(struct history *r, const char *name, struct job *ret, struct err *err)
+/* The single job that the condition finds: 1, or 0 when there is none. Several are listed. */
+static int find_single(struct history *r, const char *condition, const char *name, bool with_user,
+                       struct job *ret, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	char end[JOB_ID_MAX + 8];
+	char end[JOB_ID_MAX + 8], names[240];
 	struct buf sql = { 0 };
-	int result;
+	struct job job;
+	size_t n = 1;
+	int result, len;
 
 	put_select(r, &sql);
-	buf_printf(&sql, " AND j.job_id >= ?%d AND j.job_id < ?%d ORDER BY j.job_id", P_ID,
-	           P_ID_END);
+	buf_printf(&sql, "%s ORDER BY j.job_id, j.id", condition);
 	result = prepare(r, &sql, &stmt, err);
 	if (result < 0)
 		return result;
@@ -408,108 +449,153 @@ static int find_by_prefix(struct history *r, const char *name, struct job *ret, 
 	if (result <= 0)
 		return result;
 	read_job(r, stmt, ret);
-	result = db_step(stmt, err);
-	return result > 0 ? tell_several(stmt, name, ret, err) : result < 0 ? result : 1;
+	len = put_name(names, sizeof names, ret, with_user);
+	while ((result = db_step(stmt, err)) > 0 && n++ < NAMES_SHOWN) {
+		read_job(r, stmt, &job);
+		len += snprintf(names + len, sizeof names - (size_t)len, ", ");
+		len += put_name(names + len, sizeof names - (size_t)len, &job, with_user);
+	}
+	if (n == 1)
+		return result < 0 ? result : 1;
+	return err_set(err, EEXIST,
+	               with_user ? "several users have a job '%.64s': %s%s"
+	                         : "several jobs begin with '%.64s': %s%s",
+	               name, names, n > NAMES_SHOWN ? ", …" : "");
 }
 
-static int find_job(struct history *r, const char *name, struct job *ret, struct err *err)
+/* ID: the user's own, or the only one of this id; USER:ID */
+static int find_id(struct history *r, uint32_t uid, const char *name, struct job *ret,
+                   struct err *err)
 {
-	int result = history_load_job(r, name, ret, err);
+	int result = history_load_job(r, (struct job_key){ uid, name }, ret, err);
+	const char *colon = strchr(name, ':');
+	struct scan number;
+	char user[64];
+	uint64_t other;
+
+	if (result == 0)
+		result = find_single(r, " AND j.job_id = ?7", name, true, ret, err);
+	if (result || !colon || (size_t)(colon - name) >= sizeof user)
+		return result;
+	snprintf(user, sizeof user, "%.*s", (int)(colon - name), name);
+	number = scan_str(user);
+	if (!scan_u64(&number, &other) || number.p != number.end) {
+		const struct passwd *pw = getpwnam(user);
+
+		if (!pw)
+			return 0;
+		other = pw->pw_uid;
+	}
+	return history_load_job(r, (struct job_key){ (uint32_t)other, colon + 1 }, ret, err);
+}
+
+static int find_job(struct history *r, uint32_t uid, const char *name, struct job *ret,
+                    struct err *err)
+{
+	int result = find_id(r, uid, name, ret, err);
 
 	if (result == 0)
 		result = find_earlier_run(r, name, ret, err);
 	/* Before the prefix: ids often begin with the type, and then it is its latest run. */
 	if (result == 0)
 		result = find_run(r, name, 0, ret, err);
+	static_assert(P_ID == 7 && P_ID_END == 8, "the numbers in the text below");
 	if (result == 0 && name[0])
-		result = find_by_prefix(r, name, ret, err);
+		result = find_single(r, " AND j.job_id >= ?7 AND j.job_id < ?8", name, false, ret,
+		                     err);
 	if (result == 0)
 		return err_set(err, ENOENT, "no job '%.128s'", name);
 	return MIN(result, 0);
 }
 
-static int get_job(struct history *r, const char *id, struct job *ret, struct err *err)
+static int get_job(struct history *r, uint32_t uid, const char *id, struct job *ret,
+                   struct err *err)
 {
-	int result = history_load_job(r, id, ret, err);
+	int result = history_load_job(r, (struct job_key){ uid, id }, ret, err);
 
 	return result == 0 ? err_set(err, ENOENT, "no job '%.128s'", id) : MIN(result, 0);
 }
 
-int history_get_job(struct history *r, const char *id, struct job *ret, struct err *err)
+static int find_job_id(struct history *r, uint32_t uid, const char *name, struct job *ret,
+                       struct err *err)
+{
+	int result = find_id(r, uid, name, ret, err);
+
+	return result == 0 ? err_set(err, ENOENT, "no job '%.128s'", name) : MIN(result, 0);
+}
+
+/* One call of a function that finds a job; *ret is written only when it does. */
+static int find_once(struct history *r,
+                     int (*fn)(struct history *r, uint32_t uid, const char *name, struct job *ret,
+                               struct err *err),
+                     struct job_key key, struct job *ret, struct err *err)
 {
 	struct job found;
 	int result = history_begin(r, err);
 
 	if (result < 0)
 		return result;
-	result = get_job(r, id, &found, err);
+	result = fn(r, key.uid, key.id, &found, err);
 	history_end(r);
 	if (result == 0)
 		*ret = found;
 	return result;
 }
 
-int history_find_job(struct history *r, const char *name, struct job *ret, struct err *err)
+int history_get_job(struct history *r, struct job_key key, struct job *ret, struct err *err)
 {
-	struct job found;
-	int result = history_begin(r, err);
-
-	if (result < 0)
-		return result;
-	result = find_job(r, name, &found, err);
-	history_end(r);
-	if (result == 0)
-		*ret = found;
-	return result;
+	return find_once(r, get_job, key, ret, err);
 }
 
-/* One column of who recorded the job. */
-static int read_recorder(struct history *r, const char *sql, const char *job_id, char *ret,
+int history_find_job_id(struct history *r, uint32_t uid, const char *name, struct job *ret,
+                        struct err *err)
+{
+	return find_once(r, find_job_id, (struct job_key){ uid, name }, ret, err);
+}
+
+int history_find_job(struct history *r, uint32_t uid, const char *name, struct job *ret,
+                     struct err *err)
+{
+	return find_once(r, find_job, (struct job_key){ uid, name }, ret, err);
+}
+
+/* One column of the recorder of a job. */
+static int read_recorder(struct history *r, const char *sql, struct job_key key, char *ret,
                          size_t size, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	const char *text;
-	int result = db_prepare(r->db, sql, &stmt, err);
-
-	if (result < 0)
-		return result;
-	sqlite3_bind_text(stmt, 1, job_id, -1, SQLITE_STATIC);
-	result = db_step(stmt, err);
-	if (result < 0)
-		return result;
-	text = result ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
-	snprintf(ret, size, "%s", text ? text : "");
-	return 0;
-}
-
-int history_job_host(struct history *r, const char *job_id, char ret[static HISTORY_HOST_MAX],
-                     struct err *err)
-{
 	int result = history_begin(r, err);
 
 	if (result < 0)
 		return result;
-	result = read_recorder(r,
-	                       "SELECT c.host FROM job j JOIN recorder c ON c.id = j.recorder"
-	                       " WHERE j.job_id = ?1",
-	                       job_id, ret, HISTORY_HOST_MAX, err);
+	result = history_prepare_for_job(r, sql, key, &stmt, err);
+	if (result == 0)
+		result = db_step(stmt, err);
+	text = result > 0 ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
+	if (result >= 0)
+		snprintf(ret, size, "%s", text ? text : "");
+	sqlite3_reset(stmt);
 	history_end(r);
-	return result;
+	return MIN(result, 0);
 }
 
-int history_job_kind(struct history *r, const char *job_id, char ret[static HISTORY_KIND_MAX],
+int history_job_host(struct history *r, struct job_key key, char ret[static HISTORY_HOST_MAX],
                      struct err *err)
 {
-	int result = history_begin(r, err);
+	return read_recorder(r,
+	                     "SELECT c.host FROM job j JOIN recorder c ON c.id = j.recorder"
+	                     " WHERE j.id = ?1",
+	                     key, ret, HISTORY_HOST_MAX, err);
+}
 
-	if (result < 0)
-		return result;
-	result = read_recorder(r,
-	                       "SELECT c.kind FROM job j JOIN recorder c ON c.id = j.recorder"
-	                       " WHERE j.job_id = ?1",
-	                       job_id, ret, HISTORY_KIND_MAX, err);
-	history_end(r);
-	return result;
+int history_job_kind(struct history *r, struct job_key key, char ret[static HISTORY_KIND_MAX],
+                     struct err *err)
+{
+	return read_recorder(r,
+	                     "SELECT c.kind FROM job j JOIN recorder c ON c.id = j.recorder"
+	                     " WHERE j.id = ?1",
+	                     key, ret, HISTORY_KIND_MAX, err);
 }
 
 uint64_t history_last_start_ns(struct history *r, const char *kind, unsigned before)

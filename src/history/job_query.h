@@ -23,50 +23,55 @@ typedef int (*reader_job_fn)(void *self, const struct job *job);
 /* Newest first, at most `limit`. How many, or -errno. */
 int history_jobs(struct history *r, const struct job_filter *filter, size_t limit, reader_job_fn fn,
                  void *self, struct err *err) must_check;
-/* By what identities type: an id, "last", a prefix of one id, a job type (its latest run), TYPE~1 (the
- * run before that). -ENOENT: there is none; -EEXIST: several begin so, and the message names some.
- */
-int history_find_job(struct history *r, const char *name, struct job *ret, struct err *err)
+/* By what a user types: an id, "last", a prefix of one id, a job type (its latest run), TYPE~1 (the
+ * run before that). A bare id is the job of user `uid` first, and else of the only user who has one;
+ * USER:ID is that user's. -ENOENT: there is none; -EEXIST: several match, and the message names
+ * some. */
+int history_find_job(struct history *r, uint32_t uid, const char *name, struct job *ret,
+                     struct err *err) must_check;
+/* By what names one id: ID or USER:ID, as above. */
+int history_find_job_id(struct history *r, uint32_t uid, const char *name, struct job *ret,
+                        struct err *err) must_check;
+/* By its key, which is never a search. -ENOENT: there is none. */
+int history_get_job(struct history *r, struct job_key key, struct job *ret, struct err *err)
 	must_check;
-/* By its id and nothing else, which is never a search. -ENOENT: there is none. */
-int history_get_job(struct history *r, const char *id, struct job *ret, struct err *err) must_check;
 
 #define HISTORY_HOST_MAX 256
 /* The name of the machine it ran on; "" when nobody wrote it down. */
-int history_job_host(struct history *r, const char *job_id, char ret[static HISTORY_HOST_MAX],
+int history_job_host(struct history *r, struct job_key key, char ret[static HISTORY_HOST_MAX],
                      struct err *err) must_check;
 
 /* Who recorded it: "run", "daemon"; "" when it is not known. */
 #define HISTORY_KIND_MAX 16
-int history_job_kind(struct history *r, const char *job_id, char ret[static HISTORY_KIND_MAX],
+int history_job_kind(struct history *r, struct job_key key, char ret[static HISTORY_KIND_MAX],
                      struct err *err) must_check;
 
 typedef int (*reader_sheet_fn)(void *self, const struct sheet_record *s);
-int history_sheets(struct history *r, const char *job_id, reader_sheet_fn fn, void *self,
+int history_sheets(struct history *r, struct job_key key, reader_sheet_fn fn, void *self,
                    struct err *err) must_check;
 
 typedef int (*reader_process_fn)(void *self, const struct process_record *p);
 /* In the order of their start, at most `limit`. How many, or -errno. */
-int history_job_processes(struct history *r, const char *job_id, size_t limit, reader_process_fn fn,
+int history_job_processes(struct history *r, struct job_key key, size_t limit, reader_process_fn fn,
                           void *self, struct err *err) must_check;
 
 /* As history_events(), of one job and its recorder: what happened to its processes, its marks and
  * phases, and what the recorder had to say (losses, gaps, probes). */
-int history_job_events(struct history *r, const char *job_id, struct history_cursor *at,
+int history_job_events(struct history *r, struct job_key key, struct history_cursor *at,
                        uint64_t kinds, size_t limit, reader_event_fn fn, void *self,
                        struct err *err) must_check;
 
 typedef int (*reader_sum_fn)(void *self, const struct job_sum_record *s);
-int history_job_sums(struct history *r, const char *job_id, size_t limit, reader_sum_fn fn,
+int history_job_sums(struct history *r, struct job_key key, size_t limit, reader_sum_fn fn,
                      void *self, struct err *err) must_check;
 
 typedef int (*reader_anomaly_fn)(void *self, const struct anomaly_record *a);
 /* Of the job's processes, and those of the machine meanwhile, in the order of their beginning. */
-int history_job_anomalies(struct history *r, const char *job_id, size_t limit, reader_anomaly_fn fn,
+int history_job_anomalies(struct history *r, struct job_key key, size_t limit, reader_anomaly_fn fn,
                           void *self, struct err *err) must_check;
 
 typedef int (*reader_gpu_fn)(void *self, const struct gpu_record *g);
-int history_job_gpus(struct history *r, const char *job_id, reader_gpu_fn fn, void *self,
+int history_job_gpus(struct history *r, struct job_key key, reader_gpu_fn fn, void *self,
                      struct err *err) must_check;
 /* When the last recorder of that kind began, or the one so many before it; 0: there is none. */
 uint64_t history_last_start_ns(struct history *r, const char *kind, unsigned before);

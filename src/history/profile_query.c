@@ -16,29 +16,22 @@
 	" JOIN sample_detail d ON d.id BETWEEN (k.id + (p.id & 1048575)) << 12"                    \
 	" AND ((k.id + (p.id & 1048575)) << 12) + 4095 WHERE k.recorder = p.recorder"              \
 	" AND k.last IS NULL ORDER BY d.id DESC LIMIT 1) END, 0)) AS cpu_us FROM process p"        \
-	" WHERE p.job_id = ?1)"
+	" WHERE %s)"
 
-static int prepare(struct history *r, const char *sql, const char *job_id, sqlite3_stmt **ret,
-                   struct err *err)
-{
-	int result = db_prepare(r->db, sql, ret, err);
-
-	if (result == 0)
-		sqlite3_bind_text(*ret, 1, job_id, -1, SQLITE_TRANSIENT);
-	return result;
-}
-
-static int read_totals(struct history *r, struct profile *p, struct err *err)
+static int read_totals(struct history *r, struct job_key key, struct profile *p, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int result = prepare(r,
-	                     "SELECT count(DISTINCT pid << 42 | start_ticks),"
-	                     " count(DISTINCT pid), sum(cpu_us),"
-	                     " max(coalesce(peak_rss_kib, max_rss_kib)),"
-	                     " min(ended IS NOT NULL AND cpu_time_us IS NOT NULL),"
-	                     " min(peak_rss_kib IS NOT NULL)" PROCESSES,
-	                     p->job_id, &stmt, err);
+	cleanup(buf_done) struct buf sql = { 0 };
+	int result;
 
+	buf_printf(&sql,
+	           "SELECT count(DISTINCT pid << 42 | start_ticks),"
+	           " count(DISTINCT pid), sum(cpu_us),"
+	           " max(coalesce(peak_rss_kib, max_rss_kib)),"
+	           " min(ended IS NOT NULL AND cpu_time_us IS NOT NULL),"
+	           " min(peak_rss_kib IS NOT NULL)" PROCESSES,
+	           history_is_member(r));
+	result = history_prepare_for_job(r, sql.at, key, &stmt, err);
 	if (result == 0)
 		result = db_step(stmt, err);
 	if (result <= 0)
@@ -52,10 +45,11 @@ static int read_totals(struct history *r, struct profile *p, struct err *err)
 	return 0;
 }
 
-static int read_sheets(struct history *r, struct profile *p, const char *sql, struct err *err)
+static int read_sheets(struct history *r, struct job_key key, struct profile *p, const char *sql,
+                       struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int result = prepare(r, sql, p->job_id, &stmt, err);
+	int result = history_prepare_for_job(r, sql, key, &stmt, err);
 
 	while (result == 0) {
 		struct profile_sheet *sheet;
@@ -95,42 +89,40 @@ static void use_figures(struct profile *p, const struct job *job)
 		p->unique_pids = p->spawns;
 }
 
-static int read_profile(struct history *r, struct profile *p, struct err *err)
+static int read_profile(struct history *r, struct job_key key, struct profile *p, struct err *err)
 {
+	cleanup(buf_done) struct buf sql = { 0 };
 	struct job job;
-	int result = read_totals(r, p, err);
-	bool has_rows = p->spawns > 0;
-	int found = result < 0 ? result : history_load_job(r, p->job_id, &job, err);
+	int result = history_load_job(r, key, &job, err);
 
-	if (found < 0)
-		return found;
-	if (!found && !has_rows)
-		return err_set(err, ENOENT, "no job '%s'", p->job_id);
-	if (found)
-		use_figures(p, &job);
-	if (!has_rows)
-		return read_sheets(r, p,
-		                   "SELECT t.num, t.peak_rss_kib, t.max_cpu FROM sheet t JOIN job j"
-		                   " ON j.id = t.job WHERE j.job_id = ?1 ORDER BY t.num",
-		                   err);
-	return read_sheets(r, p,
-	                   "SELECT sheet, max(coalesce(peak_rss_kib, max_rss_kib)), max(max_cpu)"
-	                   " FROM process WHERE job_id = ?1 AND sheet IS NOT NULL"
-	                   " GROUP BY sheet ORDER BY sheet",
-	                   err);
-}
-
-int history_profile(struct history *r, const char *job_id, struct profile *ret, struct err *err)
-{
-	struct profile p = { 0 };
-	int result;
-
-	if (snprintf(p.job_id, sizeof p.job_id, "%s", job_id) >= (int)sizeof p.job_id)
-		return err_set(err, ENOENT, "no job '%.64s…'", job_id);
-	result = history_begin(r, err);
+	if (result == 0)
+		return err_set(err, ENOENT, "no job '%.128s'", key.id);
+	if (result > 0)
+		result = read_totals(r, key, p, err);
 	if (result < 0)
 		return result;
-	result = read_profile(r, &p, err);
+	snprintf(p->job_id, sizeof p->job_id, "%s", job.id);
+	if (p->spawns)
+		buf_printf(&sql,
+		           "SELECT p.sheet, max(coalesce(p.peak_rss_kib, p.max_rss_kib)),"
+		           " max(p.max_cpu) FROM process p WHERE %s AND p.sheet IS NOT NULL"
+		           " GROUP BY p.sheet ORDER BY p.sheet",
+		           history_is_member(r));
+	else
+		buf_puts(&sql, "SELECT t.num, t.peak_rss_kib, t.max_cpu FROM sheet t"
+		               " WHERE t.job = ?1 ORDER BY t.num");
+	use_figures(p, &job);
+	return read_sheets(r, key, p, sql.at, err);
+}
+
+int history_profile(struct history *r, struct job_key key, struct profile *ret, struct err *err)
+{
+	struct profile p = { 0 };
+	int result = history_begin(r, err);
+
+	if (result < 0)
+		return result;
+	result = read_profile(r, key, &p, err);
 	history_end(r);
 	if (result < 0)
 		profile_done(&p);

@@ -11,11 +11,11 @@
 #include "sqlite/schema_format.h"
 
 /* What the snapshot's own row says. */
-struct spine {
+struct snapshot_row {
 	int64_t id, kf, at;
 };
 
-static void scene_done(struct keyframe_view *s)
+static void view_done(struct keyframe_view *s)
 {
 	keyframe_image_done(&s->image);
 	vec_done(&s->identities);
@@ -27,7 +27,7 @@ static void scene_done(struct keyframe_view *s)
 void history_forget_views(struct history *r)
 {
 	for (size_t i = 0; i < HISTORY_VIEWS; i++)
-		scene_done(&r->keyframe_views[i]);
+		view_done(&r->keyframe_views[i]);
 }
 
 static struct text_ref keep_text(struct keyframe_view *s, sqlite3_stmt *stmt, int column)
@@ -40,7 +40,7 @@ static struct text_ref keep_text(struct keyframe_view *s, sqlite3_stmt *stmt, in
 	return ref;
 }
 
-static void read_person(struct keyframe_view *s, sqlite3_stmt *stmt, struct process_identity *to)
+static void read_identity(struct keyframe_view *s, sqlite3_stmt *stmt, struct process_identity *to)
 {
 	const unsigned char *comm = sqlite3_column_text(stmt, 4);
 
@@ -50,19 +50,24 @@ static void read_person(struct keyframe_view *s, sqlite3_stmt *stmt, struct proc
 	to->uid = (uint32_t)sqlite3_column_int64(stmt, 3);
 	snprintf(to->comm, sizeof to->comm, "%s", comm ? (const char *)comm : "");
 	to->command = keep_text(s, stmt, 5);
-	to->job_id = keep_text(s, stmt, 6);
+	to->job = sqlite3_column_int64(stmt, 6);
 	to->sheet = (uint32_t)sqlite3_column_int64(stmt, 7);
 }
 
-static int load_people(struct history *r, struct keyframe_view *s, struct err *err)
+static int load_identities(struct history *r, struct keyframe_view *s, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int result = db_prepare(r->db,
-	                        "SELECT p.pid, p.start_ticks, p.ppid, p.uid, p.comm, p.command,"
-	                        " p.job_id, p.sheet FROM sample_base b CROSS JOIN process p"
-	                        " ON p.id = b.proc WHERE b.id BETWEEN ?1 AND ?2 ORDER BY b.id",
-	                        &stmt, err);
+	cleanup(buf_done) struct buf sql = { 0 };
+	int result;
 
+	buf_printf(&sql,
+	           "SELECT p.pid, p.start_ticks, p.ppid, p.uid, p.comm, p.command,"
+	           " %s, p.sheet FROM sample_base b CROSS JOIN process p"
+	           " ON p.id = b.proc WHERE b.id BETWEEN ?1 AND ?2 ORDER BY b.id",
+	           history_has_column(r, "process", "job")
+	                   ? "p.job"
+	                   : "(SELECT j.id FROM job j WHERE j.job_id = p.job_id)");
+	result = db_prepare(r->db, sql.at, &stmt, err);
 	if (result < 0)
 		return result;
 	sqlite3_bind_int64(stmt, 1, s->image.keyframe);
@@ -74,12 +79,12 @@ static int load_people(struct history *r, struct keyframe_view *s, struct err *e
 
 		if (!p)
 			return err_set(err, EUCLEAN, "a keyframe with too many processes");
-		read_person(s, stmt, p);
+		read_identity(s, stmt, p);
 	}
 	return result;
 }
 
-static int compare_people(const void *a, const void *b, void *identities)
+static int compare_pids(const void *a, const void *b, void *identities)
 {
 	const struct process_identity *p = (const struct process_identity *)identities +
 	                                   *(const uint32_t *)a;
@@ -89,14 +94,14 @@ static int compare_people(const void *a, const void *b, void *identities)
 	return (p->id.pid > q->id.pid) - (p->id.pid < q->id.pid);
 }
 
-static int load_scene(struct history *r, struct keyframe_view *s, int64_t keyframe, struct err *err)
+static int load_view(struct history *r, struct keyframe_view *s, int64_t keyframe, struct err *err)
 {
 	int result;
 
 	s->used = 0;
 	result = keyframe_image_load(r->db, keyframe, &s->image, err);
 	if (result == 0)
-		result = load_people(r, s, err);
+		result = load_identities(r, s, err);
 	if (result < 0)
 		return result;
 	if (s->identities.len != s->image.rows.len)
@@ -109,15 +114,15 @@ static int load_scene(struct history *r, struct keyframe_view *s, int64_t keyfra
 			*at = i;
 	}
 	if (s->by_pid.len)
-		qsort_r(s->by_pid.at, s->by_pid.len, sizeof *s->by_pid.at, compare_people,
+		qsort_r(s->by_pid.at, s->by_pid.len, sizeof *s->by_pid.at, compare_pids,
 		        s->identities.at);
 	return 0;
 }
 
 /* A keyframe that has ended does not change any more; one that is open is loaded again after
  * every commit. */
-static int find_scene(struct history *r, int64_t keyframe, struct keyframe_view **ret,
-                      struct err *err)
+static int find_view(struct history *r, int64_t keyframe, struct keyframe_view **ret,
+                     struct err *err)
 {
 	struct keyframe_view *oldest = &r->keyframe_views[0];
 	int64_t version;
@@ -137,7 +142,7 @@ static int find_scene(struct history *r, int64_t keyframe, struct keyframe_view 
 		if (s->used < oldest->used || s->image.keyframe == keyframe)
 			oldest = s;
 	}
-	result = load_scene(r, oldest, keyframe, err);
+	result = load_view(r, oldest, keyframe, err);
 	if (result < 0)
 		return result;
 	oldest->data_version = version;
@@ -181,7 +186,7 @@ void history_read_readings(sqlite3_stmt *stmt, int column, const struct metric *
 	}
 }
 
-static int read_host(struct history *r, const struct spine *spine, struct snapshot *to,
+static int read_host(struct history *r, const struct snapshot_row *row_at, struct snapshot *to,
                      struct err *err)
 {
 	int64_t pressure;
@@ -193,7 +198,7 @@ static int read_host(struct history *r, const struct spine *spine, struct snapsh
 
 	if (result < 0)
 		return result;
-	sqlite3_bind_int64(r->host, 1, spine->id);
+	sqlite3_bind_int64(r->host, 1, row_at->id);
 	result = db_step(r->host, err);
 	if (result <= 0)
 		return result;
@@ -214,7 +219,7 @@ static int read_host(struct history *r, const struct spine *spine, struct snapsh
 	return 0;
 }
 
-static int read_cgroup(struct history *r, const struct spine *spine, struct snapshot *to,
+static int read_cgroup(struct history *r, const struct snapshot_row *row_at, struct snapshot *to,
                        struct err *err)
 {
 	int result = history_prepare_readings(r, "SELECT id", "cgroup", cgroup_metrics,
@@ -223,7 +228,7 @@ static int read_cgroup(struct history *r, const struct spine *spine, struct snap
 
 	if (result < 0)
 		return result;
-	sqlite3_bind_int64(r->cgroup, 1, spine->id);
+	sqlite3_bind_int64(r->cgroup, 1, row_at->id);
 	result = db_step(r->cgroup, err);
 	if (result > 0)
 		history_read_readings(r->cgroup, 1, cgroup_metrics, CGROUP_METRIC_COUNT,
@@ -232,61 +237,85 @@ static int read_cgroup(struct history *r, const struct spine *spine, struct snap
 	return MIN(result, 0);
 }
 
-/* Jobs that ran at that time, and how far they were. */
+static struct job *add_job(struct history *r, struct snapshot *to, int64_t row)
+{
+	struct job *job = vec_push(&to->jobs, JOBS_MAX);
+	int64_t *at = job ? vec_push(&r->job_rows, JOBS_MAX) : NULL;
+
+	if (!at)
+		return NULL;
+	*at = row;
+	return job;
+}
+
+static void read_job(struct job *job, sqlite3_stmt *stmt)
+{
+	snprintf(job->id, sizeof job->id, "%s", (const char *)sqlite3_column_text(stmt, 1));
+	snprintf(job->type, sizeof job->type, "%s", (const char *)sqlite3_column_text(stmt, 2));
+	job->uid = (uint32_t)sqlite3_column_int64(stmt, 3);
+	job->started_ns = db_time_ns(sqlite3_column_double(stmt, 4));
+	job->total_sheets = (uint32_t)sqlite3_column_int64(stmt, 5);
+	job->last_completed_sheet = (uint32_t)sqlite3_column_int64(stmt, 6);
+	job->current_sheet = (uint32_t)sqlite3_column_int64(stmt, 7);
+}
+
+static int prepare_jobs(struct history *r, const char *condition, sqlite3_stmt **ret,
+                        struct err *err)
+{
+	cleanup(buf_done) struct buf sql = { 0 };
+
+	buf_printf(&sql,
+	           "SELECT j.id, j.job_id, j.type, %s, j.started, j.total_sheets,"
+	           " (SELECT max(t.num) FROM sheet t WHERE t.job = j.id AND t.status = 1"
+	           " AND t.ended <= ?1),"
+	           " (SELECT max(t.num) FROM sheet t WHERE t.job = j.id AND t.started <= ?1"
+	           " AND (t.ended IS NULL OR t.ended > ?1)) FROM job j WHERE %s ORDER BY j.id",
+	           history_has_column(r, "job", "uid") ? "j.uid" : "NULL", condition);
+	static_assert(JOB_COMPLETED == 1, "the number in the text above");
+	return *ret ? 0 : db_prepare(r->db, sql.at, ret, err);
+}
+
+/* Jobs that ran at that time, and their progress. */
 static int read_jobs(struct history *r, struct snapshot *to, struct err *err)
 {
-	int result =
-		r->jobs ? 0
-			: db_prepare(
-				  r->db,
-				  "SELECT j.job_id, j.type, j.started, j.total_sheets,"
-				  " (SELECT max(t.num) FROM sheet t WHERE t.job = j.id AND t.status = 1"
-				  " AND t.ended <= ?1),"
-				  " (SELECT max(t.num) FROM sheet t WHERE t.job = j.id AND t.started <= ?1"
-				  " AND (t.ended IS NULL OR t.ended > ?1)) FROM job j"
-				  " WHERE j.started <= ?1 AND (j.ended IS NULL OR j.ended >= ?1)"
-				  " ORDER BY j.id",
-				  &r->jobs, err);
+	int result = prepare_jobs(r, "j.started <= ?1 AND (j.ended IS NULL OR j.ended >= ?1)",
+	                          &r->jobs, err);
 
-	static_assert(JOB_COMPLETED == 1, "the number in the text above");
 	if (result < 0)
 		return result;
+	vec_reset(&r->job_rows);
 	sqlite3_bind_double(r->jobs, 1, db_time(to->wall_ns));
 	while ((result = db_step(r->jobs, err)) > 0) {
-		struct job *job = vec_push(&to->jobs, JOBS_MAX);
+		struct job *job = add_job(r, to, sqlite3_column_int64(r->jobs, 0));
 
 		if (!job)
 			break;
-		snprintf(job->id, sizeof job->id, "%s",
-		         (const char *)sqlite3_column_text(r->jobs, 0));
-		snprintf(job->type, sizeof job->type, "%s",
-		         (const char *)sqlite3_column_text(r->jobs, 1));
-		job->started_ns = db_time_ns(sqlite3_column_double(r->jobs, 2));
-		job->total_sheets = (uint32_t)sqlite3_column_int64(r->jobs, 3);
-		job->last_completed_sheet = (uint32_t)sqlite3_column_int64(r->jobs, 4);
-		job->current_sheet = (uint32_t)sqlite3_column_int64(r->jobs, 5);
+		read_job(job, r->jobs);
 	}
 	sqlite3_reset(r->jobs);
 	return MIN(result, 0);
 }
 
-/* The index of the job in the snapshot. One that the job table does not know any more is added
- * by its name. */
-static int32_t job_index(struct snapshot *to, const struct keyframe_view *s, struct text_ref name)
+/* The index of the job in the snapshot. A process may outlive its job, which is added then. */
+static int32_t job_index(struct history *r, struct snapshot *to, int64_t row)
 {
 	struct job *job;
+	struct err ignored;
 
-	if (!name.len || name.len >= JOB_ID_MAX)
+	if (!row)
 		return -1;
-	for (size_t i = 0; i < to->jobs.len; i++)
-		if (strlen(to->jobs.at[i].id) == name.len &&
-		    !memcmp(to->jobs.at[i].id, s->text.at + name.at, name.len))
+	for (size_t i = 0; i < r->job_rows.len; i++)
+		if (r->job_rows.at[i] == row)
 			return (int32_t)i;
-	job = vec_push(&to->jobs, JOBS_MAX);
-	if (!job)
+	if (prepare_jobs(r, "j.id = ?2", &r->job, &ignored) < 0)
 		return -1;
-	memcpy(job->id, s->text.at + name.at, name.len);
-	return (int32_t)(to->jobs.len - 1);
+	sqlite3_bind_double(r->job, 1, db_time(to->wall_ns));
+	sqlite3_bind_int64(r->job, 2, row);
+	job = db_step(r->job, &ignored) > 0 ? add_job(r, to, row) : NULL;
+	if (job)
+		read_job(job, r->job);
+	sqlite3_reset(r->job);
+	return job ? (int32_t)(to->jobs.len - 1) : -1;
 }
 
 static void show_cells(const struct history *r, const int64_t *cells, struct proc_snap *to)
@@ -314,8 +343,8 @@ static void show_details(const struct history *r, const struct keyframe_image_de
 	}
 }
 
-static void show_process(const struct history *r, const struct keyframe_view *s, uint32_t index,
-                         const struct spine *spine, struct snapshot *to)
+static void show_process(struct history *r, const struct keyframe_view *s, uint32_t index,
+                         const struct snapshot_row *row_at, struct snapshot *to)
 {
 	const struct keyframe_image_row *row = &s->image.rows.at[index];
 	const struct process_identity *who = &s->identities.at[index];
@@ -323,7 +352,7 @@ static void show_process(const struct history *r, const struct keyframe_view *s,
 	struct proc_snap *p;
 	pid_t *zombie;
 
-	if (spine->id < row->first || spine->id > row->last)
+	if (row_at->id < row->first || row_at->id > row->last)
 		return;
 	p = vec_push(&to->procs, PROCS_MAX);
 	if (!p)
@@ -335,17 +364,17 @@ static void show_process(const struct history *r, const struct keyframe_view *s,
 	p->s.command.at = (uint32_t)to->text.len;
 	if (who->command.len && buf_put(&to->text, s->text.at + who->command.at, who->command.len))
 		p->s.command.len = who->command.len;
-	show_cells(r, keyframe_image_cells(&s->image, row, spine->at), p);
-	show_details(r, keyframe_image_details(&s->image, row, spine->at), p);
+	show_cells(r, keyframe_image_cells(&s->image, row, row_at->at), p);
+	show_details(r, keyframe_image_details(&s->image, row, row_at->at), p);
 	p->read_bytes_per_s = p->write_bytes_per_s = NAN;
 	p->age_ns = to->boot_ns > start_ns ? to->boot_ns - start_ns : 0;
-	p->job = job_index(to, s, who->job_id);
+	p->job = job_index(r, to, who->job);
 	p->sheet = who->sheet;
 	if (p->job >= 0 && p->s.state == 'Z' && (zombie = vec_push(&to->zombies, PROCS_MAX)))
 		*zombie = who->id.pid;
 }
 
-static struct spine read_spine(sqlite3_stmt *stmt, struct snapshot *to)
+static struct snapshot_row read_row(sqlite3_stmt *stmt, struct snapshot *to)
 {
 	const unsigned char *boot_id = sqlite3_column_text(stmt, 7);
 	uint64_t started_ns = (uint64_t)sqlite3_column_int64(stmt, 8) * NS_PER_US;
@@ -358,42 +387,44 @@ static struct spine read_spine(sqlite3_stmt *stmt, struct snapshot *to)
 	to->uptime_ns = to->boot_ns > started_ns ? to->boot_ns - started_ns : 0;
 	to->events_complete = false; /* they are read by themselves */
 	to->cpu_busy_ratio = to->cpu_iowait_ratio = to->cpu_steal_ratio = to->self_cpu_ratio = NAN;
-	return (struct spine){ .id = sqlite3_column_int64(stmt, 0),
-		               .kf = sqlite3_column_int64(stmt, 1),
-		               .at = sqlite3_column_int64(stmt, 2) };
+	return (struct snapshot_row){ .id = sqlite3_column_int64(stmt, 0),
+		                      .kf = sqlite3_column_int64(stmt, 1),
+		                      .at = sqlite3_column_int64(stmt, 2) };
 }
 
-static int show(struct history *r, const struct spine *spine, struct snapshot *to, struct err *err)
+static int show(struct history *r, const struct snapshot_row *row_at, struct snapshot *to,
+                struct err *err)
 {
 	struct keyframe_view *s;
-	int result = find_scene(r, spine->kf, &s, err);
+	int result = find_view(r, row_at->kf, &s, err);
 
 	if (result == 0)
-		result = read_host(r, spine, to, err);
+		result = read_host(r, row_at, to, err);
 	if (result == 0)
-		result = read_cgroup(r, spine, to, err);
+		result = read_cgroup(r, row_at, to, err);
 	if (result == 0)
 		result = read_jobs(r, to, err);
 	if (result < 0)
 		return result;
 	vec_each(&s->by_pid, index)
-		show_process(r, s, *index, spine, to);
-	result = history_read_gpus(r, spine->id, to, err);
+		show_process(r, s, *index, row_at, to);
+	result = history_read_gpus(r, row_at->id, to, err);
 	return result < 0 ? result : 1;
 }
 
-#define SPINE                                                                                      \
+#define SNAPSHOT_ROWS                                                                              \
 	"SELECT s.id, s.kf, s.at, s.time, s.boot_us, s.seq, r.pid, r.boot_id, r.started_boot_us"   \
 	" FROM snapshot s LEFT JOIN recorder r ON r.id = s.recorder"
 
 static int show_next(struct history *r, struct history_cursor *at, struct snapshot *ret,
                      struct err *err)
 {
-	struct spine spine;
+	struct snapshot_row row_at;
 	int result = r->next ? 0
 	                     : db_prepare(r->db,
-	                                  SPINE " WHERE s.time >= ?1 AND (s.time > ?1 OR s.id > ?2)"
-	                                        " ORDER BY s.time, s.id LIMIT 1",
+	                                  SNAPSHOT_ROWS
+	                                  " WHERE s.time >= ?1 AND (s.time > ?1 OR s.id > ?2)"
+	                                  " ORDER BY s.time, s.id LIMIT 1",
 	                                  &r->next, err);
 
 	if (result < 0)
@@ -403,13 +434,13 @@ static int show_next(struct history *r, struct history_cursor *at, struct snapsh
 	result = db_step(r->next, err);
 	if (result <= 0)
 		return result;
-	spine = read_spine(r->next, ret);
+	row_at = read_row(r->next, ret);
 	sqlite3_reset(r->next);
-	result = show(r, &spine, ret, err);
+	result = show(r, &row_at, ret, err);
 	if (result < 0)
 		return result;
 	at->since_ns = ret->wall_ns;
-	at->after_id = spine.id;
+	at->after_id = row_at.id;
 	return result;
 }
 
@@ -428,8 +459,8 @@ int history_next_snapshot(struct history *r, struct history_cursor *at, struct s
 
 static int show_one(struct history *r, int64_t id, struct snapshot *ret, struct err *err)
 {
-	struct spine spine;
-	int result = r->get ? 0 : db_prepare(r->db, SPINE " WHERE s.id = ?1", &r->get, err);
+	struct snapshot_row row_at;
+	int result = r->get ? 0 : db_prepare(r->db, SNAPSHOT_ROWS " WHERE s.id = ?1", &r->get, err);
 
 	if (result < 0)
 		return result;
@@ -439,9 +470,9 @@ static int show_one(struct history *r, int64_t id, struct snapshot *ret, struct 
 		return err_set(err, ENOENT, "no snapshot %lld", (long long)id);
 	if (result < 0)
 		return result;
-	spine = read_spine(r->get, ret);
+	row_at = read_row(r->get, ret);
 	sqlite3_reset(r->get);
-	return MIN(show(r, &spine, ret, err), 0);
+	return MIN(show(r, &row_at, ret, err), 0);
 }
 
 int history_get_snapshot(struct history *r, int64_t id, struct snapshot *ret, struct err *err)

@@ -96,14 +96,15 @@ static int open_store(const struct question *q, const struct history_leash *leas
 	return r == -ENOENT ? err_set(err, ENOENT, "nothing is recorded yet") : r;
 }
 
-/* One that is recorded here and is his. */
-static int find_recorded(const struct question *q, struct history *reader, struct err *err)
+/* The peer's own job; one that is trusted may also ask for the jobs of others, as USER:ID. */
+static int find_recorded(const struct question *q, struct history *reader, struct job *ret,
+                         struct err *err)
 {
-	struct job job;
-	int r = history_get_job(reader, q->job_id, &job, err);
+	int r = methods_trusts(&q->peer)
+	                ? history_find_job_id(reader, q->peer.uid, q->job_id, ret, err)
+	                : history_get_job(reader, (struct job_key){ q->peer.uid, q->job_id }, ret,
+	                                  err);
 
-	if (r == 0 && !methods_has_job(&q->peer, &job))
-		r = -ENOENT;
 	return r == -ENOENT ? err_set(err, ENOENT, "there is no job '%s'", q->job_id) : r;
 }
 
@@ -118,12 +119,13 @@ static int read_report(void *self, const struct history_leash *leash, struct jso
 {
 	const struct question *q = self;
 	cleanup(history_closep) struct history *reader = NULL;
+	struct job job;
 	int r = open_store(q, leash, &reader, err);
 
 	if (r == 0)
-		r = find_recorded(q, reader, err);
+		r = find_recorded(q, reader, &job, err);
 	if (r == 0)
-		r = q->report(q->db_path, q->job_id, leash, result, err);
+		r = q->report(q->db_path, job_key_of(&job), leash, result, err);
 	return unless_late(r, err);
 }
 
@@ -171,12 +173,13 @@ static int read_profile(void *self, const struct history_leash *leash, struct js
 	const struct question *q = self;
 	cleanup(history_closep) struct history *reader = NULL;
 	cleanup(profile_done) struct profile profile = { 0 };
+	struct job job;
 	int r = open_store(q, leash, &reader, err);
 
 	if (r == 0)
-		r = find_recorded(q, reader, err);
+		r = find_recorded(q, reader, &job, err);
 	if (r == 0)
-		r = history_profile(reader, q->job_id, &profile, err);
+		r = history_profile(reader, job_key_of(&job), &profile, err);
 	if (r == 0)
 		put_profile(result, &profile);
 	return unless_late(r, err);

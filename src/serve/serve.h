@@ -34,7 +34,7 @@ struct serve_status {
 
 /* All there is to tell of a recorded job, as one JSON value. It is called in a thread of its own.
  */
-typedef int (*serve_report_fn)(const char *db_path, const char *job_id,
+typedef int (*serve_report_fn)(const char *db_path, struct job_key key,
                                const struct history_leash *leash, struct json *result,
                                struct err *err);
 

@@ -8,7 +8,7 @@
 #include "sqlite/column.h"
 
 #define SCHEMA_APPLICATION_ID 0x70726374 /* "prct" */
-#define SCHEMA_VERSION 4
+#define SCHEMA_VERSION 5
 
 /* The ids nest: a keyframe's id is a multiple of 2^20; a process's row in it is at keyframe +
  * slot, the slot being the low 20 bits of process.id; its change at the n-th snapshot of the
@@ -25,17 +25,19 @@
 extern const char *const schema_pressure_names[];
 enum { SCHEMA_PRESSURES = 5 };
 
-/* What the rows of processes tell together: exact when the kernel told the last of each. The
- * numbers are of enum quality. */
-#define SCHEMA_SUMS                                                                                \
+/* Sums over the processes of job ?1: exact when the final value of each came from the kernel. The
+ * numbers are those of enum quality. `is_member` is the condition on a process `p`. */
+#define SCHEMA_SUMS_OF(is_member)                                                                  \
 	"SELECT p.sheet AS num, count(*) AS n, sum(p.cpu_time_us) AS cpu,"                         \
 	" max(coalesce(p.peak_rss_kib, p.max_rss_kib)) AS peak, max(p.max_cpu) AS max_cpu,"        \
 	" iif(count(p.cpu_time_us), iif(min(coalesce(p.final, 0) & 1), 3, 2), NULL) AS cpu_q,"     \
 	" iif(count(coalesce(p.peak_rss_kib, p.max_rss_kib)),"                                     \
 	" iif(min(coalesce(p.final, 0) & 2), 3, 1), NULL) AS peak_q"                               \
-	" FROM process p WHERE p.job_id = ?2"
-/* A sheet is what its command took, not who watched over it. */
-#define SCHEMA_SHEET_SUMS SCHEMA_SUMS " AND p.comm IS NOT '" OURS_NAME "'"
+	" FROM process p WHERE " is_member
+#define SCHEMA_SUMS SCHEMA_SUMS_OF("p.job = ?1")
+/* A sheet is what its command used, without our own process around it. */
+#define SCHEMA_NOT_OURS " AND p.comm IS NOT '" OURS_NAME "'"
+#define SCHEMA_SHEET_SUMS SCHEMA_SUMS SCHEMA_NOT_OURS
 #define SCHEMA_SET_SUMS                                                                            \
 	" processes = s.n, cpu_time_us = s.cpu, cpu_time_us_q = s.cpu_q, peak_rss_kib = s.peak,"   \
 	" peak_rss_kib_q = s.peak_q, max_cpu = s.max_cpu"

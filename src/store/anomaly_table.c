@@ -38,7 +38,7 @@ static int put_one(struct store *st, const struct snapshot *snap, const struct a
 {
 	struct anomaly_record row = anomaly_record_of(a, snap, text);
 	sqlite3_stmt *stmt = statement_get(st, &statements[PUT], err);
-	int64_t job = job_table_row(st, snap, a->job, err);
+	int64_t job = job_table_row(st, a->job);
 
 	if (!stmt || job < 0)
 		return -err->code;
@@ -90,12 +90,13 @@ static void put_anomalies(struct buf *sql)
 	buf_puts(sql, "CREATE VIEW anomalies AS SELECT a.id AS id, a.began AS timestamp,"
 	              " a.kind AS anomaly_type, ");
 	column_put_case(sql, "a.severity", names, SEVERITY_COUNT);
-	buf_printf(sql,
-	           " AS severity, a.pid AS pid, (SELECT j.job_id FROM job j WHERE j.id = a.job)"
-	           " AS job_id, a.sheet AS sheet_num, a.description AS description,"
-	           " a.value AS metric_value, a.threshold AS threshold, a.peak AS peak,"
-	           " a.ended AS ended, a.id >> %d AS recorder FROM anomaly a",
-	           SCHEMA_EPISODE_BITS);
+	buf_printf(
+		sql,
+		" AS severity, a.pid AS pid, j.job_id AS job_id, a.sheet AS sheet_num,"
+		" a.description AS description, a.value AS metric_value, a.threshold AS threshold,"
+		" a.peak AS peak, a.ended AS ended, a.id >> %d AS recorder, j.uid AS uid"
+		" FROM anomaly a LEFT JOIN job j ON j.id = a.job",
+		SCHEMA_EPISODE_BITS);
 }
 
 static const struct view views[] = { { "anomalies", put_anomalies }, { 0 } };

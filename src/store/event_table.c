@@ -93,7 +93,7 @@ static int64_t add_process(struct store *st, const struct snapshot *snap, const 
 	const struct process_row row = {
 		.id = e->id,
 		.ppid = e->ppid ? e->ppid : -1,
-		.job_id = job ? job->id : NULL,
+		.job = job_table_row(st, e->job),
 		.sheet = e->sheet,
 		.uid = e->uid,
 		.started = db_time(job ? snapshot_hold_to_job(job, start_of(e)) : start_of(e)),
@@ -251,7 +251,7 @@ static int put_other_event(struct store *st, const struct snapshot *snap, const 
                            struct err *err)
 {
 	bool is_of_job = e->kind == EVENT_MARK || e->kind == EVENT_PHASE || e->kind == EVENT_LIMIT;
-	int64_t job = is_of_job ? job_table_row(st, snap, e->job, err) : 0;
+	int64_t job = is_of_job ? job_table_row(st, e->job) : 0;
 
 	return job < 0 ? (int)job : put_one(st, e, snap->text.at, 0, job, err);
 }
@@ -398,9 +398,10 @@ static void put_process_events(struct buf *sql)
 	buf_puts(sql, "CREATE VIEW process_events AS SELECT e.id AS id, e.time AS timestamp,"
 	              " p.pid AS pid, ");
 	put_event_kinds(sql, true);
-	buf_puts(sql, ", e.exit_code AS exit_code, e.signal AS signal_num, p.job_id AS job_id,"
-	              " p.sheet AS sheet_num, coalesce(e.details, '') AS details"
-	              " FROM event e JOIN process p ON p.id = e.proc");
+	buf_puts(sql, ", e.exit_code AS exit_code, e.signal AS signal_num, j.job_id AS job_id,"
+	              " p.sheet AS sheet_num, coalesce(e.details, '') AS details, j.uid AS uid"
+	              " FROM event e JOIN process p ON p.id = e.proc"
+	              " LEFT JOIN job j ON j.id = p.job");
 	put_kind_filter(sql, true);
 }
 
@@ -409,10 +410,12 @@ static void put_recorder_events(struct buf *sql)
 	buf_puts(sql, "CREATE VIEW recorder_events AS SELECT e.id AS id, e.time AS timestamp,"
 	              " e.recorder AS recorder, ");
 	put_event_kinds(sql, false);
-	buf_puts(sql, ", (SELECT p.pid FROM process p WHERE p.id = e.proc) AS pid,"
-	              " e.count AS count, coalesce(e.details, '') AS details, e.name AS name,"
-	              " (SELECT j.job_id FROM job j WHERE j.id = e.job) AS job_id,"
-	              " e.sheet AS sheet_num FROM event e");
+	buf_puts(
+		sql,
+		", (SELECT p.pid FROM process p WHERE p.id = e.proc) AS pid,"
+		" e.count AS count, coalesce(e.details, '') AS details, e.name AS name,"
+		" j.job_id AS job_id,"
+		" e.sheet AS sheet_num, j.uid AS uid FROM event e LEFT JOIN job j ON j.id = e.job");
 	put_kind_filter(sql, false);
 }
 

@@ -237,10 +237,12 @@ static void put_gpu_processes(struct buf *sql)
 	              " CASE WHEN u.is_foreign THEN NULL ELSE u.pid END AS pid,"
 	              " CASE WHEN u.is_foreign THEN u.pid END AS host_pid");
 	put_metrics(sql, gpu_use_metrics, GPU_USE_METRIC_COUNT, "u", "");
-	buf_puts(sql, ", p.command AS command, p.job_id AS job_id, p.sheet AS sheet_num"
-	              " FROM snapshot s JOIN gpu_use u ON u.snapshot = s.id"
-	              " LEFT JOIN process p ON p.pid = u.pid AND p.start_ticks = u.start_ticks"
-	              " AND p.recorder = s.recorder AND NOT u.is_foreign");
+	buf_puts(sql,
+	         ", p.command AS command, j.job_id AS job_id, p.sheet AS sheet_num, j.uid AS uid"
+	         " FROM snapshot s JOIN gpu_use u ON u.snapshot = s.id"
+	         " LEFT JOIN process p ON p.pid = u.pid AND p.start_ticks = u.start_ticks"
+	         " AND p.recorder = s.recorder AND NOT u.is_foreign"
+	         " LEFT JOIN job j ON j.id = p.job");
 }
 
 static const struct view views[] = {

@@ -68,7 +68,7 @@ static int put(struct store *st, const struct snapshot *snap, struct err *err)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		struct job_seen *seen = job_table_seen(st, snap->jobs.at[i].id);
+		struct job_seen *seen = job_table_seen(st, job_key_of(&snap->jobs.at[i]));
 
 		if (seen && seen->status == JOB_RUNNING)
 			r = put_sample(st, seen, &snap->sums.at[i], snapshot, err);
@@ -87,17 +87,18 @@ static int downsample_minute(struct store *st, const struct minute *m, struct er
 
 static void put_job_samples(struct buf *sql)
 {
-	buf_puts(sql,
-	         "CREATE VIEW job_samples AS SELECT j.job_id AS job_id,"
-	         " m.snapshot AS snapshot_id, s.time AS timestamp,"
-	         " s.resolution AS resolution_seconds, m.procs AS processes,"
-	         " m.rss_kib/1024.0 AS rss_mb, m.cpu/10.0 AS cpu_percent,"
-	         " m.procs_min AS processes_min, m.procs_max AS processes_max,"
-	         " m.rss_kib_min/1024.0 AS rss_mb_min, m.rss_kib_max/1024.0 AS rss_mb_max,"
-	         " m.cpu_min/10.0 AS cpu_percent_min, m.cpu_max/10.0 AS cpu_percent_max"
-	         " FROM job j JOIN job_sample m ON m.job = j.id AND m.snapshot >= j.first_snapshot"
-	         " AND m.snapshot <= coalesce(j.last_snapshot, 9223372036854775807)"
-	         " JOIN snapshot s ON s.id = m.snapshot");
+	buf_puts(
+		sql,
+		"CREATE VIEW job_samples AS SELECT j.job_id AS job_id,"
+		" m.snapshot AS snapshot_id, s.time AS timestamp,"
+		" s.resolution AS resolution_seconds, m.procs AS processes,"
+		" m.rss_kib/1024.0 AS rss_mb, m.cpu/10.0 AS cpu_percent,"
+		" m.procs_min AS processes_min, m.procs_max AS processes_max,"
+		" m.rss_kib_min/1024.0 AS rss_mb_min, m.rss_kib_max/1024.0 AS rss_mb_max,"
+		" m.cpu_min/10.0 AS cpu_percent_min, m.cpu_max/10.0 AS cpu_percent_max, j.uid AS uid"
+		" FROM job j JOIN job_sample m ON m.job = j.id AND m.snapshot >= j.first_snapshot"
+		" AND m.snapshot <= coalesce(j.last_snapshot, 9223372036854775807)"
+		" JOIN snapshot s ON s.id = m.snapshot");
 }
 
 static const struct view views[] = { { "job_samples", put_job_samples }, { 0 } };

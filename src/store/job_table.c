@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/hash.h"
 #include "sqlite/job_column.h"
@@ -17,6 +18,57 @@
 /* A very short job waits for the disk once, at its end. The start of a longer one is brought to disk
  * by the first commit after this time. */
 #define START_DURABLE_NS (500 * NS_PER_MS)
+
+/* The single text that the statement selects, to be freed; NULL with an error. */
+static char *select_text(sqlite3 *db, const char *sql, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	int r = db_prepare(db, sql, &stmt, err);
+
+	if (r == 0)
+		r = db_step(stmt, err);
+	if (r > 0 && sqlite3_column_text(stmt, 0))
+		return xstrdup((const char *)sqlite3_column_text(stmt, 0));
+	if (r >= 0)
+		err_set(err, EUCLEAN, "the table of jobs is not as any version made it");
+	return NULL;
+}
+
+/* From a unique id to one per user. SQLite cannot drop the old constraint, so the table is made anew,
+ * with the columns that it has. Processes of jobs without a row get one: their recorder died first. */
+static int key_by_user(sqlite3 *db, struct err *err)
+{
+	cleanup(freep) char *create = select_text(
+		db,
+		"SELECT replace(replace(sql, 'job_id TEXT NOT NULL UNIQUE', 'job_id TEXT NOT NULL'),"
+		" 'CREATE TABLE job(', 'CREATE TABLE new_job(') FROM sqlite_schema"
+		" WHERE name = 'job' AND sql LIKE 'CREATE TABLE job(%job_id TEXT NOT NULL UNIQUE%'",
+		err);
+	cleanup(freep) char *columns = create ? select_text(db,
+	                                                    "SELECT group_concat(name, ', ')"
+	                                                    " FROM pragma_table_info('job')",
+	                                                    err)
+	                                      : NULL;
+	cleanup(buf_done) struct buf sql = { 0 };
+
+	if (!columns)
+		return -err->code;
+	buf_printf(&sql, "%s; INSERT INTO new_job(%s) SELECT %s FROM job; DROP TABLE job;", create,
+	           columns, columns);
+	buf_printf(&sql,
+	           "ALTER TABLE new_job RENAME TO job;"
+	           "CREATE INDEX job_started ON job(started, type) WHERE started IS NOT NULL;"
+	           "CREATE INDEX job_running ON job(recorder) WHERE status = 0;"
+	           "CREATE UNIQUE INDEX job_key ON job(job_id, uid);"
+	           "INSERT INTO job(job_id, type, recorder, status, started, ended)"
+	           " SELECT p.job_id, '', max(p.recorder), 3, min(p.started), max(p.ended)"
+	           " FROM process p WHERE p.job_id IS NOT NULL"
+	           " AND NOT EXISTS (SELECT 1 FROM job j WHERE j.job_id = p.job_id)"
+	           " GROUP BY p.job_id;"
+	           "UPDATE job SET uid = %u WHERE uid IS NULL",
+	           (unsigned)geteuid());
+	return db_exec(db, sql.at, err);
+}
 
 static const struct migration migrations[] = {
 	{ 1,
@@ -49,6 +101,7 @@ static const struct migration migrations[] = {
 	  "UPDATE job SET processes_q = iif(processes IS NULL, NULL, 2),"
 	  " cpu_us_q = iif(cpu_us IS NULL, NULL, 2),"
 	  " peak_rss_kib_q = iif(peak_rss_kib IS NULL, NULL, 2)" },
+	{ 5, .run = key_by_user },
 	{ 0 },
 };
 static_assert(QUALITY_AT_LEAST == 2, "the number above");
@@ -78,9 +131,14 @@ static void build_set_figures(struct buf *sql)
 
 enum { FIND, ADD, SET_ROW, SET_FIGURES, SUM };
 
+static const struct table_stat stats[] = {
+	{ "job", "job_key", "100000 1 1" },
+	{ 0 },
+};
+
 static const struct statement statements[] = {
-	[FIND] = { "SELECT id FROM job WHERE job_id = ?1" },
-	[ADD] = { "INSERT INTO job(job_id, type, recorder, status) VALUES(?1, '', ?2, 0)" },
+	[FIND] = { "SELECT id FROM job WHERE job_id = ?1 AND uid = ?2" },
+	[ADD] = { "INSERT INTO job(job_id, uid, type, recorder, status) VALUES(?1, ?2, '', ?3, 0)" },
 	[SET_ROW] = { .build = build_set_row },
 	[SET_FIGURES] = { .build = build_set_figures },
 	[SUM] = { "UPDATE job SET"
@@ -140,33 +198,44 @@ static uint64_t hash_figures(const struct job *job)
 	return h;
 }
 
-/* Ids with the same hash stand at successive keys: none is removed but with all others. */
-struct job_seen *job_table_seen(const struct store *st, const char *id)
+static uint64_t hash_key(struct job_key key)
 {
-	uint64_t key = hash_text(HASH_SEED, id, JOB_ID_MAX), at;
+	return hash_text(HASH_SEED ^ key.uid, key.id, JOB_ID_MAX);
+}
 
-	for (; map_get(&st->jobs.index, key, &at); key++)
-		if (!strcmp(st->jobs.list.at[at].id, id))
+static struct job_key key_of(const struct job_seen *seen)
+{
+	return (struct job_key){ seen->uid, seen->id };
+}
+
+/* Keys with the same hash stand at successive places: none is removed but with all others. */
+struct job_seen *job_table_seen(const struct store *st, struct job_key key)
+{
+	uint64_t hash = hash_key(key), at;
+
+	for (; map_get(&st->jobs.index, hash, &at); hash++)
+		if (job_key_eq(key_of(&st->jobs.list.at[at]), key))
 			return &st->jobs.list.at[at];
 	return NULL;
 }
 
 static void index_seen(struct store *st, size_t at)
 {
-	uint64_t key = hash_text(HASH_SEED, st->jobs.list.at[at].id, JOB_ID_MAX), taken;
+	uint64_t hash = hash_key(key_of(&st->jobs.list.at[at])), taken;
 
-	while (map_get(&st->jobs.index, key, &taken))
-		key++;
-	map_put(&st->jobs.index, key, at);
+	while (map_get(&st->jobs.index, hash, &taken))
+		hash++;
+	map_put(&st->jobs.index, hash, at);
 }
 
-static struct job_seen *add_seen(struct store *st, const char *id, int64_t row)
+static struct job_seen *add_seen(struct store *st, struct job_key key, int64_t row)
 {
 	struct job_seen *seen = vec_push(&st->jobs.list, JOBS_MAX);
 
 	if (!seen)
 		return NULL;
-	snprintf(seen->id, sizeof seen->id, "%s", id);
+	seen->uid = key.uid;
+	snprintf(seen->id, sizeof seen->id, "%s", key.id);
 	seen->row = row;
 	index_seen(st, st->jobs.list.len - 1);
 	return seen;
@@ -175,7 +244,7 @@ static struct job_seen *add_seen(struct store *st, const char *id, int64_t row)
 bool job_table_ends(const struct store *st, const struct snapshot *snap)
 {
 	vec_each(&snap->jobs, job) {
-		const struct job_seen *seen = job_table_seen(st, job->id);
+		const struct job_seen *seen = job_table_seen(st, job_key_of(job));
 
 		if (job->status != (seen ? seen->status : JOB_RUNNING))
 			return true;
@@ -186,7 +255,7 @@ bool job_table_ends(const struct store *st, const struct snapshot *snap)
 bool job_table_needs_disk(const struct store *st, const struct snapshot *snap)
 {
 	vec_each(&snap->jobs, job) {
-		const struct job_seen *seen = job_table_seen(st, job->id);
+		const struct job_seen *seen = job_table_seen(st, job_key_of(job));
 
 		if (seen && !seen->is_durable &&
 		    snap->wall_ns >= job->started_ns + START_DURABLE_NS)
@@ -316,7 +385,7 @@ static int put_figures(struct store *st, const struct job *job, int64_t row, str
 	return db_run(stmt, err);
 }
 
-int64_t job_table_find(struct store *st, const char *id, struct err *err)
+int64_t job_table_find(struct store *st, struct job_key key, struct err *err)
 {
 	sqlite3_stmt *stmt = statement_get(st, &statements[FIND], err);
 	int64_t row = 0;
@@ -324,7 +393,8 @@ int64_t job_table_find(struct store *st, const char *id, struct err *err)
 
 	if (!stmt)
 		return -err->code;
-	db_bind_text(stmt, 1, id, JOB_ID_MAX);
+	db_bind_text(stmt, 1, key.id, JOB_ID_MAX);
+	sqlite3_bind_int64(stmt, 2, key.uid);
 	r = db_step(stmt, err);
 	if (r > 0)
 		row = sqlite3_column_int64(stmt, 0);
@@ -332,7 +402,7 @@ int64_t job_table_find(struct store *st, const char *id, struct err *err)
 	return r < 0 ? r : row;
 }
 
-int64_t job_table_add(struct store *st, const char *id, struct err *err)
+int64_t job_table_add(struct store *st, struct job_key key, struct err *err)
 {
 	sqlite3_stmt *stmt = statement_get(st, &statements[ADD], err);
 	int64_t row;
@@ -340,55 +410,60 @@ int64_t job_table_add(struct store *st, const char *id, struct err *err)
 
 	if (!stmt)
 		return -err->code;
-	db_bind_text(stmt, 1, id, JOB_ID_MAX);
-	sqlite3_bind_int64(stmt, 2, st->recorder);
+	db_bind_text(stmt, 1, key.id, JOB_ID_MAX);
+	sqlite3_bind_int64(stmt, 2, key.uid);
+	sqlite3_bind_int64(stmt, 3, st->recorder);
 	r = db_run(stmt, err);
 	if (r < 0)
 		return r;
 	row = sqlite3_last_insert_rowid(st->db);
-	(void)add_seen(st, id, row);
+	(void)add_seen(st, key, row);
 	return row;
 }
 
-/* What is remembered of it; NULL above the limit of 4096 jobs: then its row is written again each
- * time. */
-static int get_seen(struct store *st, const char *id, struct job_seen **ret, int64_t *ret_row,
-                    struct err *err)
+/* job.id, and what is remembered of it: NULL above the limit of 4096 jobs, and then its row is written
+ * again each time. */
+static int64_t get_row(struct store *st, struct job_key key, struct job_seen **ret, struct err *err)
 {
-	struct job_seen *seen = job_table_seen(st, id);
-	int64_t row = seen ? seen->row : job_table_find(st, id, err);
+	struct job_seen *seen = job_table_seen(st, key);
+	int64_t row = seen ? seen->row : job_table_find(st, key, err);
 
 	if (row > 0 && !seen)
-		seen = add_seen(st, id, row);
+		seen = add_seen(st, key, row);
 	if (row == 0) {
-		row = job_table_add(st, id, err);
-		seen = job_table_seen(st, id);
+		row = job_table_add(st, key, err);
+		seen = job_table_seen(st, key);
 	}
 	*ret = seen;
-	*ret_row = row;
-	return row < 0 ? (int)row : 0;
+	return row;
 }
 
-int job_table_put_one(struct store *st, const struct job *job, struct err *err)
+/* job.id, or -errno. */
+static int64_t put_one(struct store *st, const struct job *job, struct err *err)
 {
 	uint64_t facts = hash_facts(job), figures = hash_figures(job);
 	struct job_seen *seen;
-	int64_t row;
-	int r = get_seen(st, job->id, &seen, &row, err);
+	int64_t row = get_row(st, job_key_of(job), &seen, err);
+	int r = 0;
 
-	if (r < 0)
-		return r;
+	if (row < 0)
+		return row;
 	if (!seen || seen->facts != facts)
 		r = put_row(st, job, row, err);
 	else if (seen->figures != figures)
 		r = put_figures(st, job, row, err);
 	if (r < 0 || !seen)
-		return r;
+		return r < 0 ? r : row;
 	seen->has_ended = job->status != JOB_RUNNING && seen->status == JOB_RUNNING;
 	seen->facts = facts;
 	seen->figures = figures;
 	seen->status = job->status;
-	return 0;
+	return row;
+}
+
+int job_table_put_one(struct store *st, const struct job *job, struct err *err)
+{
+	return (int)MIN(put_one(st, job, err), (int64_t)0);
 }
 
 /* Jobs that are no longer in snapshots need not be remembered. */
@@ -400,7 +475,7 @@ static void forget_gone(struct store *st, const struct snapshot *snap)
 		return;
 	vec_each(&st->jobs.list, seen)
 		vec_each(&snap->jobs, job)
-			if (!strcmp(seen->id, job->id)) {
+			if (job_key_eq(key_of(seen), job_key_of(job))) {
 				st->jobs.list.at[kept++] = *seen;
 				break;
 			}
@@ -412,22 +487,22 @@ static void forget_gone(struct store *st, const struct snapshot *snap)
 
 static int put(struct store *st, const struct snapshot *snap, struct err *err)
 {
-	int r = 0;
-
 	forget_gone(st, snap);
-	for (size_t i = 0; r == 0 && i < snap->jobs.len; i++)
-		r = job_table_put_one(st, &snap->jobs.at[i], err);
-	return r;
+	vec_reset(&st->jobs.rows);
+	vec_each(&snap->jobs, job) {
+		int64_t row = put_one(st, job, err);
+		int64_t *at = row < 0 ? NULL : vec_push(&st->jobs.rows, JOBS_MAX);
+
+		if (!at)
+			return (int)MIN(row, (int64_t)0);
+		*at = row;
+	}
+	return 0;
 }
 
-int64_t job_table_row(struct store *st, const struct snapshot *snap, int32_t job, struct err *err)
+int64_t job_table_row(const struct store *st, int32_t job)
 {
-	const struct job_seen *seen;
-
-	if (job < 0 || (size_t)job >= snap->jobs.len)
-		return 0;
-	seen = job_table_seen(st, snap->jobs.at[job].id);
-	return seen ? seen->row : job_table_find(st, snap->jobs.at[job].id, err);
+	return job >= 0 && (size_t)job < st->jobs.rows.len ? st->jobs.rows.at[job] : 0;
 }
 
 static bool lacks_sums(const struct job *job)
@@ -437,21 +512,10 @@ static bool lacks_sums(const struct job *job)
 	       !job->figures[JOB_FIGURE_PROCESSES].quality;
 }
 
-static int sum_processes(struct store *st, int64_t row, const char *id, struct err *err)
-{
-	sqlite3_stmt *stmt = statement_get(st, &statements[SUM], err);
-
-	if (!stmt)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, row);
-	db_bind_text(stmt, 2, id, JOB_ID_MAX);
-	return db_run(stmt, err);
-}
-
 int job_table_sum(struct store *st, const struct job *job, const struct index_list *alive,
                   struct err *err)
 {
-	struct job_seen *seen = job_table_seen(st, job->id);
+	struct job_seen *seen = job_table_seen(st, job_key_of(job));
 	int r = 0;
 
 	if (!seen || !seen->has_ended)
@@ -460,9 +524,9 @@ int job_table_sum(struct store *st, const struct job *job, const struct index_li
 	if (lacks_sums(job) || job->total_sheets)
 		r = live_processes_flush_totals(st, alive, err);
 	if (r == 0 && lacks_sums(job))
-		r = sum_processes(st, seen->row, job->id, err);
+		r = statement_run_with(st, &statements[SUM], seen->row, 0, 0, err);
 	if (r == 0 && job->total_sheets)
-		r = sheet_table_sum_all(st, seen->row, job->id, err);
+		r = sheet_table_sum_all(st, seen->row, err);
 	return r;
 }
 
@@ -608,5 +672,6 @@ const struct store_table job_table = {
 		" last_snapshot = (SELECT max(k.last) FROM keyframe k WHERE k.recorder = ?1)"
 		" WHERE recorder = ?1 AND status = 0",
 	.views = views,
+	.stats = stats,
 };
 static_assert(JOB_RUNNING == 0 && JOB_LOST == 3, "the numbers in the text above");

@@ -11,6 +11,7 @@ struct index_list;
 
 /* A job as it was last written. */
 struct job_seen {
+	uint32_t uid;
 	char id[JOB_ID_MAX];
 	int64_t row;             /* job.id */
 	uint64_t facts, figures; /* hashes */
@@ -22,8 +23,9 @@ struct job_seen {
 
 struct jobs_seen {
 	VEC(struct job_seen) list;
-	struct map index; /* hash of an id → index in the list */
-	bool is_unsure;   /* some were forgotten: others may be running */
+	VEC(int64_t) rows; /* job.id of each job of the snapshot that is being put */
+	struct map index;  /* hash of a key → index in the list */
+	bool is_unsure;    /* some were forgotten: others may be running */
 };
 
 int job_table_put_one(struct store *st, const struct job *job, struct err *err) must_check;
@@ -37,14 +39,13 @@ bool job_table_needs_disk(const struct store *st, const struct snapshot *snap);
 void job_table_mark_durable(struct store *st);
 bool job_table_has_running(const struct store *st); /* or may have */
 void job_table_roll_back(struct store *st);         /* after a rollback: what was written is not */
-int64_t job_table_find(struct store *st, const char *id, struct err *err)
+int64_t job_table_find(struct store *st, struct job_key key, struct err *err)
 	must_check; /* job.id, 0: none, or -errno */
-int64_t job_table_add(struct store *st, const char *id, struct err *err)
-	must_check;                                                      /* an empty row */
-struct job_seen *job_table_seen(const struct store *st, const char *id); /* NULL: not put yet */
-/* job.id of the snapshot's job, 0 when there is none, or -errno. */
-int64_t job_table_row(struct store *st, const struct snapshot *snap, int32_t job, struct err *err)
-	must_check;
+int64_t job_table_add(struct store *st, struct job_key key, struct err *err)
+	must_check;                                                          /* an empty row */
+struct job_seen *job_table_seen(const struct store *st, struct job_key key); /* NULL: not put yet */
+/* job.id of this job of the snapshot that is being put, 0 when there is none. */
+int64_t job_table_row(const struct store *st, int32_t job);
 
 /* For views: the name of a status, and of a quality, by the number in `column`. */
 void job_table_put_status(struct buf *sql, const char *column);

@@ -14,7 +14,6 @@
 
 #define LIVES_MAX PROCS_MAX
 #define LIVES_SMALL 1024    /* a pool of this size may well be mostly free */
-#define NO_JOB 1            /* in place of the hash of a job */
 #define KNOWN_DEAD_MAX 4096 /* above it the cache keeps live processes only */
 
 static_assert(PROC_RSS == 0, "the first cell of a metric is the resident memory");
@@ -81,18 +80,6 @@ static void slot_take(struct store *st, int64_t proc)
 	st->processes.slots[proc % SCHEMA_SLOTS / 64] |= UINT64_C(1) << (proc % 64);
 }
 
-static const char *job_name(const struct snapshot *snap, int32_t job)
-{
-	return job >= 0 && (size_t)job < snap->jobs.len ? snap->jobs.at[job].id : NULL;
-}
-
-static uint64_t job_hash(const struct snapshot *snap, const struct proc_snap *p)
-{
-	const char *name = job_name(snap, p->job);
-
-	return name ? hash_bytes(HASH_SEED ^ p->sheet, name, strlen(name)) : NO_JOB;
-}
-
 static uint64_t command_hash(const struct snapshot *snap, const struct proc_sample *s)
 {
 	uint64_t h = hash_bytes(HASH_SEED ^ s->uid, s->comm, COMM_LEN);
@@ -120,7 +107,7 @@ static int add_process(struct store *st, const struct snapshot *snap, const stru
 		.id = p->s.id,
 		.ppid = p->s.ppid,
 		.first = st->snapshots.next,
-		.job_id = job_name(snap, p->job),
+		.job = job_table_row(st, p->job),
 		.sheet = p->sheet,
 		.uid = p->s.uid,
 		.started = start_of(st, snap, p),
@@ -151,7 +138,8 @@ static int begin_process(struct store *st, const struct snapshot *snap, const st
 		r = process_table_set_seen(st, found, st->snapshots.next, err);
 	} else {
 		life->command_hash = command_hash(snap, &p->s);
-		life->job_hash = job_hash(snap, p);
+		life->job = job_table_row(st, p->job);
+		life->sheet = p->sheet;
 		r = add_process(st, snap, p, life, err);
 	}
 	if (r == 0)
@@ -274,15 +262,16 @@ static int put_command(struct store *st, const struct snapshot *snap, const stru
 static int put_identity(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
                         struct life *life, bool is_keyframe, struct err *err)
 {
-	uint64_t job = p->job >= 0 || life->job_hash != NO_JOB ? job_hash(snap, p) : NO_JOB;
+	int64_t job = job_table_row(st, p->job);
 	int r = 0;
 
 	if (is_keyframe || memcmp(life->comm, p->s.comm, COMM_LEN) != 0)
 		r = put_command(st, snap, &p->s, life, err);
-	if (r < 0 || job == life->job_hash)
+	if (r < 0 || (job == life->job && p->sheet == life->sheet))
 		return r;
-	life->job_hash = job;
-	return process_table_set_job(st, life->proc, job_name(snap, p->job), p->sheet, err);
+	life->job = job;
+	life->sheet = p->sheet;
+	return process_table_set_job(st, life->proc, job, p->sheet, err);
 }
 
 static int put_cells(struct store *st, const struct proc_snap *p, const struct reading *reading,
@@ -513,7 +502,8 @@ void live_processes_roll_back(struct store *st)
 	vec_each(&st->processes.live, i) {
 		struct life *life = &st->processes.lives.at[*i];
 
-		life->command_hash = life->job_hash = life->totals_hash = life->detail_hash = 0;
+		life->command_hash = life->totals_hash = life->detail_hash = 0;
+		life->job = -1; /* unknown: is written again */
 		map_put(&st->processes.known, proc_key(life->id), (uint64_t)life->proc);
 	}
 	st->snapshots.keyframe.id = 0;

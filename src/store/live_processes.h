@@ -24,8 +24,10 @@ struct life {
 	int64_t base[CELL_COUNT], last[CELL_COUNT]; /* COLUMN_ABSENT: not known */
 	struct reading reading;
 	int64_t total[TOTAL_METRICS];
-	int64_t max_cpu, max_rss_kib;                              /* of the samples */
-	uint64_t detail_hash, command_hash, job_hash, totals_hash; /* of what was written */
+	int64_t max_cpu, max_rss_kib;                    /* of the samples */
+	uint64_t detail_hash, command_hash, totals_hash; /* of what was written */
+	int64_t job;                                     /* job.id, 0: none */
+	uint32_t sheet;
 	char comm[COMM_LEN];
 	bool is_fresh;    /* its process row is part of the current transaction */
 	bool has_changed; /* within the keyframe */

@@ -23,6 +23,15 @@ static const struct migration migrations[] = {
 	  "DROP INDEX process_job;"
 	  "CREATE INDEX process_job ON process(job_id, sheet) WHERE job_id IS NOT NULL;",
 	  NULL },
+	/* The row of its job instead of the job's id, which two users may share. */
+	{ 5,
+	  "DROP INDEX process_job;"
+	  "ALTER TABLE process ADD COLUMN job INTEGER;"
+	  "UPDATE process SET job = (SELECT j.id FROM job j WHERE j.job_id = process.job_id)"
+	  " WHERE job_id IS NOT NULL;"
+	  "ALTER TABLE process DROP COLUMN job_id;"
+	  "CREATE INDEX process_job ON process(job, sheet) WHERE job IS NOT NULL;",
+	  NULL },
 	{ 0 },
 };
 
@@ -68,7 +77,7 @@ enum {
 
 static const struct statement statements[] = {
 	[NEXT_ID] = { "SELECT coalesce(max(id), 0) + 1 FROM process" },
-	[ADD] = { "INSERT INTO process(id, recorder, pid, ppid, start_ticks, first, job_id,"
+	[ADD] = { "INSERT INTO process(id, recorder, pid, ppid, start_ticks, first, job,"
 	          " sheet, started, uid, comm, command, final)"
 	          " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)" },
 	[FIND] = { "SELECT id FROM process WHERE pid = ?1 AND start_ticks = ?2"
@@ -80,7 +89,7 @@ static const struct statement statements[] = {
 	[SET_SEEN] = { "UPDATE process SET first = ?2, last = NULL WHERE id = ?1" },
 	[SET_FIRST] = { "UPDATE process SET first = ?2 WHERE id = ?1" },
 	[SET_LAST] = { "UPDATE process SET last = ?2, ended = coalesce(ended, ?3) WHERE id = ?1" },
-	[SET_JOB] = { "UPDATE process SET job_id = ?2, sheet = ?3 WHERE id = ?1" },
+	[SET_JOB] = { "UPDATE process SET job = ?2, sheet = ?3 WHERE id = ?1" },
 	[SET_COMMAND] = { "UPDATE process SET uid = ?2, comm = ?3, command = ?4 WHERE id = ?1" },
 	[SET_NAME] = { "UPDATE process SET uid = ?2, comm = ?3, command = ?4 WHERE id = ?1"
 	               " AND (command IS NULL OR command = comm OR command LIKE '[%')" },
@@ -101,10 +110,10 @@ int64_t process_table_next_id(struct store *st, struct err *err)
 	return statement_int(st, &statements[NEXT_ID], err);
 }
 
-static void bind_job(sqlite3_stmt *stmt, int index, const char *job_id, uint32_t sheet)
+static void bind_job(sqlite3_stmt *stmt, int index, int64_t job, uint32_t sheet)
 {
-	sqlite3_bind_text(stmt, index, job_id, -1, SQLITE_STATIC);
-	db_bind_or_null(stmt, index + 1, job_id && sheet ? (int64_t)sheet : COLUMN_ABSENT);
+	db_bind_or_null(stmt, index, job ? job : COLUMN_ABSENT);
+	db_bind_or_null(stmt, index + 1, job && sheet ? (int64_t)sheet : COLUMN_ABSENT);
 }
 
 int64_t process_table_add(struct store *st, const struct process_row *row, struct err *err)
@@ -121,7 +130,7 @@ int64_t process_table_add(struct store *st, const struct process_row *row, struc
 	db_bind_or_null(stmt, 4, row->ppid);
 	sqlite3_bind_int64(stmt, 5, (int64_t)row->id.start_ticks);
 	db_bind_or_null(stmt, 6, row->first ? row->first : COLUMN_ABSENT);
-	bind_job(stmt, 7, row->job_id, row->sheet);
+	bind_job(stmt, 7, row->job, row->sheet);
 	sqlite3_bind_double(stmt, 9, row->started);
 	sqlite3_bind_int64(stmt, 10, row->uid);
 	db_bind_text(stmt, 11, row->comm, COMM_LEN);
@@ -202,7 +211,7 @@ int process_table_set_last(struct store *st, int64_t proc, int64_t snapshot, dou
 	return set_snapshot(st, SET_LAST, proc, snapshot, err);
 }
 
-int process_table_set_job(struct store *st, int64_t proc, const char *job_id, uint32_t sheet,
+int process_table_set_job(struct store *st, int64_t proc, int64_t job, uint32_t sheet,
                           struct err *err)
 {
 	sqlite3_stmt *stmt = get(st, SET_JOB, err);
@@ -210,7 +219,7 @@ int process_table_set_job(struct store *st, int64_t proc, const char *job_id, ui
 	if (!stmt)
 		return -err->code;
 	sqlite3_bind_int64(stmt, 1, proc);
-	bind_job(stmt, 2, job_id, sheet);
+	bind_job(stmt, 2, job, sheet);
 	return db_run(stmt, err);
 }
 
@@ -296,7 +305,7 @@ static int retain(struct store *st, double before, struct err *err)
 			st->db,
 			"DELETE FROM process AS p WHERE p.id > ?1 AND p.id <= ?2"
 			" AND (p.first IS NULL OR p.last IS NOT NULL)"
-			" AND (p.job_id IS NULL OR coalesce(p.ended, p.started) < ?3)"
+			" AND (p.job IS NULL OR coalesce(p.ended, p.started) < ?3)"
 			" AND NOT EXISTS (SELECT 1 FROM event e WHERE e.proc = p.id)"
 			" AND NOT EXISTS (SELECT 1 FROM snapshot s WHERE s.recorder = p.recorder"
 			" AND s.id BETWEEN p.first AND p.last)",

@@ -10,9 +10,9 @@ struct store;
 /* All of it but what is filled in later. */
 struct process_row {
 	struct proc_id id;
-	pid_t ppid;         /* -1: not known */
-	int64_t first;      /* snapshot; 0: only known from events */
-	const char *job_id; /* NULL: none */
+	pid_t ppid;    /* -1: not known */
+	int64_t first; /* snapshot; 0: only known from events */
+	int64_t job;   /* job.id; 0: none */
 	uint32_t sheet, uid;
 	double started;
 	const char *comm, *command;
@@ -38,7 +38,7 @@ int process_table_set_first(struct store *st, int64_t proc, int64_t snapshot, st
 /* `ended` 0: not known. */
 int process_table_set_last(struct store *st, int64_t proc, int64_t snapshot, double ended,
                            struct err *err) must_check;
-int process_table_set_job(struct store *st, int64_t proc, const char *job_id, uint32_t sheet,
+int process_table_set_job(struct store *st, int64_t proc, int64_t job, uint32_t sheet,
                           struct err *err) must_check;
 /* `is_name`: a name alone, which does not replace a command line from an exec. */
 int process_table_set_command(struct store *st, int64_t proc, uint32_t uid, const char *comm,

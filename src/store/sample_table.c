@@ -205,12 +205,13 @@ static void put_process_metrics(struct buf *sql)
 	put_cell_metric(sql, PROC_THREADS);
 	put_cell_metric(sql, PROC_FDS);
 	buf_printf(sql,
-	           ", s.boot_us/1e6 - p.start_ticks/%d.0 AS age_seconds, p.job_id AS job_id,"
+	           ", s.boot_us/1e6 - p.start_ticks/%d.0 AS age_seconds, j.job_id AS job_id,"
 	           " p.sheet AS sheet_num, coalesce(p.syscall_counts, '{}') AS syscall_counts,"
-	           " coalesce(p.syscall_time_pct, '{}') AS syscall_time_pct"
+	           " coalesce(p.syscall_time_pct, '{}') AS syscall_time_pct, j.uid AS uid"
 	           " FROM snapshot s JOIN sample_base b JOIN process p ON p.id = b.proc"
 	           " AND b.id BETWEEN s.kf AND s.kf + %lld AND b.id = s.kf + (p.id & %lld)"
 	           " AND p.first <= s.id AND s.id <= coalesce(p.last, 9223372036854775807)"
+	           " LEFT JOIN job j ON j.id = p.job"
 	           " LEFT JOIN sample_change x ON x.id ="
 	           " CASE WHEN b.changed <= s.at THEN (b.id << %d) + s.at END"
 	           " LEFT JOIN sample_change w ON w.id ="
@@ -228,7 +229,7 @@ static void put_process_ranges(struct buf *sql)
 
 	buf_printf(sql,
 	           "CREATE VIEW process_ranges AS SELECT s.id << %d | (p.id & %lld) AS id,"
-	           " s.id AS snapshot_id, s.time AS timestamp, p.pid AS pid, p.job_id AS job_id,"
+	           " s.id AS snapshot_id, s.time AS timestamp, p.pid AS pid, j.job_id AS job_id,"
 	           " p.sheet AS sheet_num, r.cpu_min/10.0 AS cpu_percent_min,"
 	           " r.cpu_max/10.0 AS cpu_percent_max",
 	           SCHEMA_SLOT_BITS, (long long)SCHEMA_SLOTS - 1);
@@ -238,9 +239,9 @@ static void put_process_ranges(struct buf *sql)
 	}
 	buf_printf(
 		sql,
-		" FROM snapshot s JOIN sample_base b ON b.id BETWEEN s.kf AND s.kf + %lld"
+		", j.uid AS uid FROM snapshot s JOIN sample_base b ON b.id BETWEEN s.kf AND s.kf + %lld"
 		" JOIN process p ON p.id = b.proc"
-		" JOIN sample_range r ON r.id = (b.id << %d) + s.at WHERE s.resolution IS NOT NULL",
+		" JOIN sample_range r ON r.id = (b.id << %d) + s.at LEFT JOIN job j ON j.id = p.job WHERE s.resolution IS NOT NULL",
 		(long long)SCHEMA_SLOTS - 1, SCHEMA_AT_BITS);
 }
 

@@ -137,8 +137,12 @@ static int run_migrations(sqlite3 *db, int64_t version, bool after, struct err *
 		for (; r == 0 && m && m->version; m++) {
 			const char *sql = after ? m->after : m->sql;
 
-			if (m->version == version && sql)
+			if (m->version != version)
+				continue;
+			if (sql)
 				r = db_exec(db, sql, err);
+			if (r == 0 && m->run && !after)
+				r = m->run(db, err);
 		}
 	}
 	return r;
@@ -157,6 +161,9 @@ static int migrate(sqlite3 *db, int64_t from, struct err *err)
 {
 	int r = from ? 0 : db_exec(db, make_meta, err);
 
+	/* Views are made anew below; those of other people must not stop a migration. */
+	if (r == 0 && from < SCHEMA_VERSION)
+		r = db_exec(db, "PRAGMA legacy_alter_table=1", err);
 	for (int64_t version = from + 1; r == 0 && version <= SCHEMA_VERSION; version++)
 		r = run_migrations(db, version, false, err);
 	for (size_t i = 0; r == 0 && i < store_table_count; i++)

@@ -33,9 +33,9 @@ static const struct statement statements[] = {
 	          " ON CONFLICT DO UPDATE SET label = ?3, status = ?4, started = ?5,"
 	          " ended = ?6, exit_code = ?7, signal = ?8, pid = ?9" },
 	[SUM] = { "UPDATE sheet SET" SCHEMA_SET_SUMS " FROM (" SCHEMA_SHEET_SUMS
-	          " AND p.sheet = ?3) s WHERE job = ?1 AND sheet.num = ?3" },
+	          " AND p.sheet = ?2) s WHERE sheet.job = ?1 AND sheet.num = ?2" },
 	[SUM_ALL] = { "UPDATE sheet SET" SCHEMA_SET_SUMS " FROM (" SCHEMA_SHEET_SUMS
-	              " AND p.sheet IS NOT NULL GROUP BY p.sheet) s WHERE job = ?1"
+	              " AND p.sheet IS NOT NULL GROUP BY p.sheet) s WHERE sheet.job = ?1"
 	              " AND sheet.num = s.num" },
 };
 
@@ -61,23 +61,9 @@ static int put_row(struct store *st, const struct sheet *sheet, int64_t job, str
 	return db_run(stmt, err);
 }
 
-/* ?1: job.id, ?2: job_id, ?3: the sheet's number. */
-static int run_sum(struct store *st, int statement, int64_t job, const char *job_id, uint32_t sheet,
-                   struct err *err)
+int sheet_table_sum_all(struct store *st, int64_t job, struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, &statements[statement], err);
-
-	if (!stmt)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, job);
-	db_bind_text(stmt, 2, job_id, JOB_ID_MAX);
-	sqlite3_bind_int64(stmt, 3, sheet);
-	return db_run(stmt, err);
-}
-
-int sheet_table_sum_all(struct store *st, int64_t job, const char *job_id, struct err *err)
-{
-	return run_sum(st, SUM_ALL, job, job_id, 0, err);
+	return statement_run_with(st, &statements[SUM_ALL], job, 0, 0, err);
 }
 
 /* The totals of live processes are written only now and then; a sum needs them all. */
@@ -86,8 +72,8 @@ static int put(struct store *st, const struct snapshot *snap, struct err *err)
 	bool is_flushed = false;
 
 	vec_each(&snap->sheets, sheet) {
-		int64_t job = job_table_row(st, snap, sheet->job, err);
-		int r = job > 0 ? put_row(st, sheet, job, err) : (int)job;
+		int64_t job = job_table_row(st, sheet->job);
+		int r = job ? put_row(st, sheet, job, err) : 0;
 
 		if (r < 0)
 			return r;
@@ -97,7 +83,7 @@ static int put(struct store *st, const struct snapshot *snap, struct err *err)
 			r = live_processes_flush_totals(st, live_processes_at(st, snap), err);
 		is_flushed = true;
 		if (r == 0)
-			r = run_sum(st, SUM, job, snap->jobs.at[sheet->job].id, sheet->num, err);
+			r = statement_run_with(st, &statements[SUM], job, sheet->num, 0, err);
 		if (r < 0)
 			return r;
 	}
@@ -116,7 +102,7 @@ static void put_sheets(struct buf *sql)
 	job_table_put_quality(sql, "t.cpu_time_us_q");
 	buf_puts(sql, " AS cpu_seconds_quality, t.peak_rss_kib/1024.0 AS peak_rss_mb, ");
 	job_table_put_quality(sql, "t.peak_rss_kib_q");
-	buf_puts(sql, " AS peak_rss_mb_quality, t.max_cpu/10.0 AS max_cpu_pct"
+	buf_puts(sql, " AS peak_rss_mb_quality, t.max_cpu/10.0 AS max_cpu_pct, j.uid AS uid"
 	              " FROM sheet t JOIN job j ON j.id = t.job");
 }
 

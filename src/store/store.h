@@ -56,10 +56,10 @@ int store_put_gap(struct store *st, const struct store_gap *gap, struct err *err
 /* A job's row, by its id. The end of a job is on the disk when this returns. It needs little room,
  * and takes it from what store_put() leaves free. */
 int store_put_job(struct store *st, const struct job *job, struct err *err) must_check;
-/* Makes the id ours for good, against everybody else who writes here: one that exists already
- * becomes ID.2, ID.3 …, and *ret_changed says so. */
-int store_claim_job_id(struct store *st, char id[JOB_ID_MAX], bool *ret_changed, struct err *err)
-	must_check;
+/* Reserves the id among the jobs of this user: one that exists already becomes ID.2, ID.3 …, and
+ * *ret_changed is set. One small transaction, without waiting for the disk. */
+int store_claim_job_id(struct store *st, uint32_t uid, char id[JOB_ID_MAX], bool *ret_changed,
+                       struct err *err) must_check;
 
 /* What happened to the file since the last call (set aside, replaced under us and opened anew),
  * or NULL. */

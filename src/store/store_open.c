@@ -114,6 +114,7 @@ static void close_database(struct store *st)
 	recorder_table_undo(st);
 	live_processes_reset(st);
 	vec_reset(&st->jobs.list);
+	vec_reset(&st->jobs.rows);
 	map_reset(&st->jobs.index);
 	st->snapshots.keyframe.id = st->snapshots.open_keyframe = st->snapshots.last = 0;
 }
@@ -314,6 +315,7 @@ void store_close(struct store *st)
 	db_lock_close(&st->owner);
 	live_processes_done(&st->processes);
 	vec_done(&st->jobs.list);
+	vec_done(&st->jobs.rows);
 	map_done(&st->jobs.index);
 	map_done(&st->events.signals);
 	map_done(&st->statements);

@@ -19,6 +19,7 @@ struct migration {
 	int version;
 	const char *sql;
 	const char *after; /* once the columns of metrics are there; NULL: nothing */
+	int (*run)(sqlite3 *db, struct err *err); /* instead of sql, where SQL alone cannot do it */
 };
 
 /* A view that SQL clients see. */

@@ -64,7 +64,8 @@ class Run:
 		return done.returncode == 0 and json.loads(done.stdout) != []
 
 	def processes(self, where="1"):
-		return self.sql("SELECT * FROM process WHERE job_id IS NOT NULL AND %s ORDER BY id" % where)
+		return self.sql("SELECT *, (SELECT j.job_id FROM job j WHERE j.id = process.job) AS job_id"
+				" FROM process WHERE job IS NOT NULL AND %s ORDER BY id" % where)
 
 
 def state_of(pid):

@@ -78,7 +78,7 @@ def test_one_job_has_one_recorder(daemon, gate):
 	gate.open()
 	run.communicate(timeout=60)
 	daemon.stop()
-	kinds = sql(daemon, "SELECT r.kind, count(*) AS n FROM process p JOIN recorder r ON r.id = p.recorder WHERE p.job_id = 'once' GROUP BY 1")
+	kinds = sql(daemon, "SELECT r.kind, count(*) AS n FROM process p JOIN recorder r ON r.id = p.recorder JOIN job j ON j.id = p.job WHERE j.job_id = 'once' GROUP BY 1")
 	assert [row["kind"] for row in kinds] == ["run"], kinds
 	lives = sql(daemon, "SELECT count(*) AS n FROM process WHERE command = 'sleep 60.25'")
 	assert lives == [{"n": 1}]

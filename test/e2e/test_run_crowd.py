@@ -36,7 +36,7 @@ def test_two_hundred_runs_at_once_are_all_stored(run):
 		row = rows["c%d" % i]
 		assert (row["exit_code"], row["status"]) == (i % STATUSES, "failed" if i % STATUSES else "completed"), row
 		assert (row["processes"], row["exited_processes"], row["leaked_processes"]) == (2, 2, 0), row
-	lives = run.sql("SELECT job_id, count(*) AS n, sum(exit_code IS NULL) AS open FROM process WHERE job_id IS NOT NULL GROUP BY job_id")
+	lives = run.sql("SELECT j.job_id, count(*) AS n, sum(p.exit_code IS NULL) AS open FROM process p JOIN job j ON j.id = p.job GROUP BY 1")
 	assert len(lives) == RUNS and all((life["n"], life["open"]) == (2, 0) for life in lives), [life for life in lives if life["n"] != 2]
 	assert run.sql("PRAGMA integrity_check") == [{"integrity_check": "ok"}]
 	assert list((run.proctor.state_dir / "jobs").iterdir()) == []

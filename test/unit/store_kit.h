@@ -22,6 +22,9 @@
 
 #define WORLD_SLOTS 40
 
+/* Jobs of a world are root's. */
+#define KEY(id) ((struct job_key){ 0, (id) })
+
 /* A new slot, always. */
 #define world_push(v)                                                                              \
 	({                                                                                         \
@@ -368,7 +371,7 @@ static inline struct job find_job(const char *dir, const char *name)
 	struct err err = { 0 };
 	struct job job;
 
-	if (history_find_job(r, name, &job, &err) < 0)
+	if (history_find_job(r, 0, name, &job, &err) < 0)
 		fail_msg("%s", err.msg);
 	history_close(r);
 	return job;
@@ -378,7 +381,7 @@ static inline int find_job_error(const char *dir, const char *name, struct err *
 {
 	struct history *r = open_reader(dir);
 	struct job job;
-	int result = history_find_job(r, name, &job, err);
+	int result = history_find_job(r, 0, name, &job, err);
 
 	history_close(r);
 	return result;

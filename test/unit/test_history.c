@@ -391,7 +391,7 @@ static void test_reader_profile__sums_the_kernels_totals(void **state)
 	end_job(&w, JOB_COMPLETED);
 	world_put(&w, st);
 	r = open_reader(dir);
-	assert_int_equal(history_profile(r, "train", &profile, &err), 0);
+	assert_int_equal(history_profile(r, KEY("train"), &profile, &err), 0);
 	cpu_ns = true_cpu_ns(&w, &lives);
 	assert_int_equal(profile.cpu_time_ns, cpu_ns);
 	assert_int_equal(profile.spawns, lives);
@@ -399,7 +399,7 @@ static void test_reader_profile__sums_the_kernels_totals(void **state)
 	assert_true(profile.sheets.len == 3 && profile.sheets.at[0].num == 1);
 	assert_true(profile.peak_rss_bytes >= profile.sheets.at[0].peak_rss_bytes);
 	profile_done(&profile);
-	assert_int_equal(history_profile(r, "nothing", &profile, &err), -ENOENT);
+	assert_int_equal(history_profile(r, KEY("nothing"), &profile, &err), -ENOENT);
 	history_close(r);
 	store_close(st);
 	world_done(&w);
@@ -429,7 +429,7 @@ static void test_reader_profile__survives_the_rows_of_its_processes(void **state
 	end_job(&w, JOB_FAILED);
 	world_put(&w, st);
 	r = open_reader(dir);
-	assert_int_equal(history_profile(r, "old", &before, &err), 0);
+	assert_int_equal(history_profile(r, KEY("old"), &before, &err), 0);
 	vec_reset(&w.jobs);
 	for (size_t i = 0; i < WORLD_SLOTS; i++)
 		w.procs[i].alive = false;
@@ -438,7 +438,7 @@ static void test_reader_profile__survives_the_rows_of_its_processes(void **state
 	assert_int_equal(retention_begin(st, &keep, w.wall_ns, w.boot_ns, &err), 0);
 	while (more)
 		assert_int_equal(retention_step(st, &more, &err), 0);
-	assert_int_equal(history_profile(r, "old", &after, &err), 0);
+	assert_int_equal(history_profile(r, KEY("old"), &after, &err), 0);
 	assert_int_equal(after.cpu_time_ns, before.cpu_time_ns);
 	assert_int_equal(after.peak_rss_bytes, before.peak_rss_bytes);
 	profile_done(&before);

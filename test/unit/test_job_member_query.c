@@ -26,7 +26,7 @@ static struct sheets read_sheets(const char *dir, const char *job)
 	struct sheets all = { .n = 0 };
 	struct err err = { 0 };
 
-	if (history_sheets(r, job, add_sheet, &all, &err) < 0)
+	if (history_sheets(r, KEY(job), add_sheet, &all, &err) < 0)
 		fail_msg("%s", err.msg);
 	history_close(r);
 	return all;
@@ -122,7 +122,7 @@ static size_t read_sums(const char *dir, const char *job, size_t limit, struct s
 	int n;
 
 	ret->n = 0;
-	n = history_job_sums(r, job, limit, add_sum, ret, &err);
+	n = history_job_sums(r, KEY(job), limit, add_sum, ret, &err);
 	if (n < 0)
 		fail_msg("%s", err.msg);
 	assert_int_equal(n, ret->n);
@@ -247,21 +247,21 @@ static void test_job_events__are_those_of_its_processes_its_marks_and_its_record
 	say(&w, EVENT_LOSS, 0, 0, "", "some were lost");
 	put_told(&w, st);
 	r = open_reader(dir);
-	n = history_job_events(r, "a", &at, 0, 100000, add_word, &words, &err);
+	n = history_job_events(r, KEY("a"), &at, 0, 100000, add_word, &words, &err);
 	if (n < 0)
 		fail_msg("%s", err.msg);
 	assert_string_equal(words.text, "mark:here:{\"x\":1}:a:3;loss::some were lost::0;");
 	assert_int_equal(n, 2 + ask_int(dir, "SELECT count(*) FROM event e JOIN process p"
-	                                     " ON p.id = e.proc WHERE p.job_id = 'a'"));
+	                                     " ON p.id = e.proc JOIN job j ON j.id = p.job WHERE j.job_id = 'a'"));
 	at = (struct history_cursor){ 0 };
 	words.n = 0;
-	while ((page = history_job_events(r, "a", &at, 0, 7, add_word, &words, &err)) > 0)
+	while ((page = history_job_events(r, KEY("a"), &at, 0, 7, add_word, &words, &err)) > 0)
 		assert_true(page <= 7);
 	assert_int_equal(words.n, n);
 	at = (struct history_cursor){ 0 };
 	words = (struct words){ "" };
 	assert_int_equal(
-		history_job_events(r, "b", &at, 1 << EVENT_PHASE, 9, add_word, &words, &err), 1);
+		history_job_events(r, KEY("b"), &at, 1 << EVENT_PHASE, 9, add_word, &words, &err), 1);
 	assert_string_equal(words.text, "phase:other::b:0;");
 	assert_int_equal(ask_int(dir,
 	                         "SELECT count(*) FROM recorder_events WHERE name = 'here'"
@@ -312,15 +312,15 @@ static void test_reader_job_processes__tell_every_life_once_in_order(void **stat
 	for (int i = 0; i < 60; i++)
 		world_put(&w, st);
 	r = open_reader(dir);
-	n = history_job_processes(r, "a", 100000, add_process, &all, &err);
+	n = history_job_processes(r, KEY("a"), 100000, add_process, &all, &err);
 	if (n < 0)
 		fail_msg("%s", err.msg);
 	assert_int_equal(n, ask_int(dir, "SELECT count(DISTINCT pid << 42 | start_ticks)"
-	                                 " FROM process WHERE job_id = 'a'"));
+	                                 " FROM process WHERE job = (SELECT id FROM job WHERE job_id = 'a')"));
 	assert_true(all.exact > 5 && all.exact < all.n);
 	all = (struct identities){ 0 };
-	assert_int_equal(history_job_processes(r, "a", 3, add_process, &all, &err), 3);
-	assert_int_equal(history_job_processes(r, "none", 3, add_process, &all, &err), 0);
+	assert_int_equal(history_job_processes(r, KEY("a"), 3, add_process, &all, &err), 3);
+	assert_int_equal(history_job_processes(r, KEY("none"), 3, add_process, &all, &err), 0);
 	history_close(r);
 	store_close(st);
 	world_done(&w);
@@ -390,7 +390,7 @@ static void test_job_processes__begin_when_it_was_told_and_not_before_their_pare
 	if (store_put(st, &snap, &err) < 0)
 		fail_msg("%s", err.msg);
 	r = open_reader(dir);
-	assert_int_equal(history_job_processes(r, "a", 9, add_start, &all, &err), 3);
+	assert_int_equal(history_job_processes(r, KEY("a"), 9, add_start, &all, &err), 3);
 	assert_true(all.is_exact[0] && !all.is_exact[1] && !all.is_exact[2]);
 	assert_int_equal(all.started_ns[0] / NS_PER_US, told_ns / NS_PER_US);
 	assert_int_equal(all.started_ns[1] / NS_PER_US, told_ns / NS_PER_US);
@@ -436,7 +436,7 @@ static void test_job_processes__know_no_cpu_share_of_who_was_seen_once_at_rest(v
 	assert_int_equal(MIN(store_put(st, &snap, &err), 0), 0);
 	store_close(st);
 	r = open_reader(dir);
-	assert_int_equal(history_job_processes(r, "a", 9, add_share, shares, &err), 3);
+	assert_int_equal(history_job_processes(r, KEY("a"), 9, add_share, shares, &err), 3);
 	assert_true(shares[0] == 0 && isnan(shares[1]) && shares[2] == 0.5);
 	history_close(r);
 	snapshot_done(&snap);
@@ -479,9 +479,9 @@ static void check_version_1(const char *dir)
 	assert_int_equal(sheets.n, 2);
 	assert_int_equal(sheets.at[1].s.status, JOB_COMPLETED);
 	assert_int_equal(sheets.at[0].processes, 3);
-	assert_int_equal(history_job_processes(r, "train-1", 99, add_process, &all, &err), 7);
+	assert_int_equal(history_job_processes(r, KEY("train-1"), 99, add_process, &all, &err), 7);
 	assert_int_equal(all.exact, 0);
-	assert_true(history_job_events(r, "train-1", &at, 0, 99, add_word, &words, &err) > 5);
+	assert_true(history_job_events(r, KEY("train-1"), &at, 0, 99, add_word, &words, &err) > 5);
 	at = (struct history_cursor){ 0 };
 	assert_true(history_events(r, &at, 0, 99, add_word, &words, &err) >= 44);
 	assert_int_equal(read_sums(dir, "train-1", 9, &sums), 0);

@@ -158,11 +158,15 @@ static void test_job__sums_its_processes_where_the_recorder_says_nothing(void **
 	world_put(&w, st);
 	found = find_job(dir, "a");
 	assert_int_equal(found.figures[JOB_FIGURE_PROCESSES].quality, QUALITY_AT_LEAST);
-	assert_int_equal(found.figures[JOB_FIGURE_PROCESSES].value,
-	                 ask_int(dir, "SELECT count(*) FROM process WHERE job_id = 'a'"));
+	assert_int_equal(
+		found.figures[JOB_FIGURE_PROCESSES].value,
+		ask_int(dir,
+	                "SELECT count(*) FROM process WHERE job = (SELECT id FROM job WHERE job_id = 'a')"));
 	assert_int_equal(found.figures[JOB_FIGURE_CPU].quality, QUALITY_AT_LEAST);
-	assert_int_equal(found.figures[JOB_FIGURE_CPU].value / NS_PER_US,
-	                 ask_int(dir, "SELECT sum(cpu_time_us) FROM process WHERE job_id = 'a'"));
+	assert_int_equal(
+		found.figures[JOB_FIGURE_CPU].value / NS_PER_US,
+		ask_int(dir,
+	                "SELECT sum(cpu_time_us) FROM process WHERE job = (SELECT id FROM job WHERE job_id = 'a')"));
 	assert_int_equal(found.figures[JOB_FIGURE_PEAK_RSS].quality, QUALITY_SAMPLED);
 	found = find_job(dir, "b");
 	assert_int_equal(found.figures[JOB_FIGURE_CPU].value, 77 * NS_PER_S);
@@ -317,12 +321,66 @@ static void test_reader_get_job__takes_an_id_and_nothing_else(void **state)
 	st = world_open(&w, dir);
 	put_family(&w, st);
 	r = open_reader(dir);
-	assert_int_equal(history_get_job(r, "t-one", &job, &err), 0);
+	assert_int_equal(history_get_job(r, KEY("t-one"), &job, &err), 0);
 	assert_string_equal(job.id, "t-one");
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
-		assert_int_equal(history_get_job(r, others[i], &job, &err), -ENOENT);
+		assert_int_equal(history_get_job(r, KEY(others[i]), &job, &err), -ENOENT);
 	assert_string_equal(job.id, "t-one");
 	history_close(r);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
+static struct job find_as(const char *dir, uint32_t uid, const char *name)
+{
+	struct history *r = open_reader(dir);
+	struct err err = { 0 };
+	struct job job;
+
+	if (history_find_job(r, uid, name, &job, &err) < 0)
+		fail_msg("%s", err.msg);
+	history_close(r);
+	return job;
+}
+
+static void test_job__of_two_users_may_have_the_same_id(void **state)
+{
+	char *dir = world_dir(), id[JOB_ID_MAX] = "build";
+	struct err err = { 0 };
+	struct world w;
+	struct store *st;
+	struct job job;
+	bool changed;
+
+	(void)state;
+	world_init(&w, 37);
+	st = world_open(&w, dir);
+	for (uint32_t uid = 1000; uid < 1002; uid++) {
+		world_tick(&w);
+		job = (struct job){
+			.id = "build", .type = "make", .uid = uid, .started_ns = w.wall_ns
+		};
+		*world_push(&w.snap.jobs) = job;
+		w.snap.procs.at[uid - 1000].job = 0;
+		assert_int_equal(store_put(st, &w.snap, &err), 0);
+	}
+	assert_int_equal(ask_int(dir, "SELECT count(*) FROM jobs WHERE job_id = 'build'"), 2);
+	assert_int_equal(ask_int(dir, "SELECT count(*) FROM process_metrics"
+	                              " WHERE job_id = 'build' AND uid = 1001"
+	                              " AND snapshot_id = 2"),
+	                 1);
+	assert_int_equal(find_as(dir, 1000, "build").uid, 1000);
+	assert_int_equal(find_as(dir, 1001, "build").uid, 1001);
+	assert_int_equal(find_as(dir, 0, "1000:build").uid, 1000);
+	assert_int_equal(find_job_error(dir, "build", &err), -EEXIST);
+	assert_non_null(strstr(err.msg, "1000:build, 1001:build"));
+	/* Another user's job takes no id away. */
+	assert_int_equal(store_claim_job_id(st, 1002, id, &changed, &err), 0);
+	assert_false(changed);
+	assert_int_equal(store_claim_job_id(st, 1000, id, &changed, &err), 0);
+	assert_true(changed);
+	assert_string_equal(id, "build.2");
 	store_close(st);
 	world_done(&w);
 	world_rmdir(dir);
@@ -369,7 +427,7 @@ static void assert_claims(struct store *st, const char *wish, const char *got)
 	bool changed;
 
 	snprintf(id, sizeof id, "%s", wish);
-	if (store_claim_job_id(st, id, &changed, &err) < 0)
+	if (store_claim_job_id(st, 0, id, &changed, &err) < 0)
 		fail_msg("%s", err.msg);
 	assert_string_equal(id, got);
 	assert_int_equal(changed, strcmp(wish, got) != 0);
@@ -414,5 +472,6 @@ RUN_TESTS(TEST(test_job__comes_back_as_it_was_told),
           TEST(test_reader_jobs__lists_the_newest_first_and_filters),
           TEST(test_reader_find_job__takes_what_people_type),
           TEST(test_reader_get_job__takes_an_id_and_nothing_else),
+          TEST(test_job__of_two_users_may_have_the_same_id),
           TEST(test_history__tells_a_job_lost_whose_recorder_is_gone),
           TEST(test_store_claim_job_id__gives_every_id_once))

@@ -142,7 +142,7 @@ static void test_job_anomalies__are_its_processes_and_the_machines(void **state)
 	machine = pressure_of(&sc);
 	put(&sc, &machine);
 	r = open_reader(sc.dir);
-	assert_int_equal(history_job_anomalies(r, "train", 100, keep, got, &err), 2);
+	assert_int_equal(history_job_anomalies(r, KEY("train"), 100, keep, got, &err), 2);
 	assert_int_equal(got[0].process.pid, 2417);
 	assert_int_equal(got[0].process.start_ticks, 99);
 	assert_int_equal(got[0].severity, SEVERITY_HIGH);
@@ -153,8 +153,8 @@ static void test_job_anomalies__are_its_processes_and_the_machines(void **state)
 	assert_int_equal(got[1].severity, SEVERITY_CRITICAL);
 	assert_null(got[1].job_id);
 	assert_true(got[1].peak == 9);
-	assert_int_equal(history_job_anomalies(r, "train", 1, keep, got, &err), 1);
-	assert_int_equal(history_job_anomalies(r, "nobody", 100, keep, got, &err), 0);
+	assert_int_equal(history_job_anomalies(r, KEY("train"), 1, keep, got, &err), 1);
+	assert_int_equal(history_job_anomalies(r, KEY("nobody"), 100, keep, got, &err), 0);
 	history_close(r);
 	scene_done(&sc);
 }
@@ -222,7 +222,7 @@ static void test_job_anomalies__are_none_in_an_older_store(void **state)
 	assert_int_equal(io_load(AT_FDCWD, path, &sql, &err), 0);
 	run_sql(dir, sql.at);
 	r = open_reader(dir);
-	assert_int_equal(history_job_anomalies(r, "train", 100, keep, got, &err), 0);
+	assert_int_equal(history_job_anomalies(r, KEY("train"), 100, keep, got, &err), 0);
 	history_close(r);
 	buf_done(&sql);
 	world_rmdir(dir);

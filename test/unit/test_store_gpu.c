@@ -90,7 +90,7 @@ static void test_gpu_processes__belong_to_their_jobs(void **state)
 		ask_int(sc.dir,
 	                "SELECT count(*) FROM gpu_processes g JOIN process p ON p.pid = g.pid"
 	                " WHERE g.gpu_index = 0 AND g.memory_used_mb = 512 AND g.sm_pct = 0"
-	                " AND g.job_id IS p.job_id AND g.command = p.command"),
+	                " AND g.job_id IS (SELECT j.job_id FROM job j WHERE j.id = p.job) AND g.command = p.command"),
 		1);
 	assert_int_equal(ask_int(sc.dir, "SELECT count(*) FROM gpu_processes WHERE pid IS NULL"
 	                                 " AND host_pid = 7 AND gpu_index = 3 AND job_id IS NULL"),
@@ -242,7 +242,7 @@ static void test_job_gpus__are_those_of_its_time(void **state)
 	put_gpus(&sc.w, sc.st, 10);
 	put_gpus(&sc.w, sc.st, 50);
 	assert_int_equal(history_open(path, &r, &err), 0);
-	assert_int_equal(history_job_gpus(r, "train", keep_gpu, gpus, &err), 2);
+	assert_int_equal(history_job_gpus(r, KEY("train"), keep_gpu, gpus, &err), 2);
 	assert_true(gpus[0].util_mean_ratio > 0.29 && gpus[0].util_mean_ratio < 0.31);
 	assert_true(gpus[0].util_max_ratio > 0.49 && gpus[0].util_max_ratio < 0.51);
 	assert_true(gpus[0].mem_peak_bytes == 1024.5 * (double)MIB);
@@ -251,7 +251,7 @@ static void test_job_gpus__are_those_of_its_time(void **state)
 	assert_true(isnan(gpus[0].mem_total_bytes));
 	assert_true(isnan(gpus[3].util_mean_ratio));
 	assert_null(gpus[3].name);
-	assert_int_equal(history_job_gpus(r, "nobody", keep_gpu, gpus, &err), 0);
+	assert_int_equal(history_job_gpus(r, KEY("nobody"), keep_gpu, gpus, &err), 0);
 	history_close(r);
 	free(path);
 	scene_done(&sc);

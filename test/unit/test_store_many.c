@@ -57,7 +57,7 @@ static void live_one_job(const char *dir, uint64_t number, bool is_doomed)
 	job = some_job(&w, "job", "type");
 	st = open_brief(dir, &err);
 	must(st ? 0 : -1, "open", &err);
-	must(AT_LAST(store_claim_job_id(st, job.id, &changed, &err)), "claim", &err);
+	must(AT_LAST(store_claim_job_id(st, job.uid, job.id, &changed, &err)), "claim", &err);
 	must(AT_LAST(store_put_job(st, &job, &err)), "start", &err);
 	for (int i = 0; i < 2; i++)
 		look(st, &w, &job);
@@ -222,14 +222,14 @@ static void assert_rows(struct store *st, const struct world *w)
 	struct err err = { 0 };
 
 	for (size_t i = 0; i < w->jobs.len; i++) {
-		const struct job_seen *seen = job_table_seen(st, w->jobs.at[i].id);
+		const struct job_seen *seen = job_table_seen(st, KEY(w->jobs.at[i].id));
 
 		assert_non_null(seen);
 		assert_string_equal(seen->id, w->jobs.at[i].id);
-		assert_int_equal(seen->row, job_table_find(st, w->jobs.at[i].id, &err));
+		assert_int_equal(seen->row, job_table_find(st, KEY(w->jobs.at[i].id), &err));
 		assert_int_equal(seen->status, w->jobs.at[i].status);
 	}
-	assert_null(job_table_seen(st, "somebody-else"));
+	assert_null(job_table_seen(st, KEY("somebody-else")));
 }
 
 static void test_job_find_seen__knows_each_of_many_also_when_others_are_forgotten(void **state)
@@ -252,9 +252,9 @@ static void test_job_find_seen__knows_each_of_many_also_when_others_are_forgotte
 	set_end(&w.jobs.at[3], JOB_FAILED);
 	world_put(&w, st);
 	assert_rows(st, &w);
-	assert_null(job_table_seen(st, "j0"));
+	assert_null(job_table_seen(st, KEY("j0")));
 	job_table_roll_back(st);
-	assert_null(job_table_seen(st, w.jobs.at[0].id));
+	assert_null(job_table_seen(st, KEY(w.jobs.at[0].id)));
 	world_put(&w, st);
 	assert_rows(st, &w);
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM job"), MANY);

@@ -290,7 +290,7 @@ static void test_retain__leaves_what_the_model_says(void **state)
 	                 0);
 	assert_int_equal(
 		ask_db_int(db,
-	                "SELECT count(*) FROM process p WHERE job_id IS NULL AND last IS NOT NULL"
+	                "SELECT count(*) FROM process p WHERE job IS NULL AND last IS NOT NULL"
 	                " AND NOT EXISTS (SELECT 1 FROM snapshot s WHERE s.id BETWEEN p.first"
 	                " AND p.last) AND NOT EXISTS (SELECT 1 FROM event e WHERE e.proc = p.id)"),
 		0);

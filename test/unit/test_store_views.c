@@ -432,7 +432,8 @@ static void test_process__knows_lives_that_no_snapshot_saw(void **state)
 	db = open_client(dir);
 	assert_int_equal(
 		ask_db_int(db, "SELECT count(*) FROM process WHERE pid = 9999 AND ppid = 42"
-	                    " AND command = 'make -j8 all' AND comm = 'make' AND job_id = 'j'"
+	                    " AND command = 'make -j8 all' AND comm = 'make'"
+	                    " AND job = (SELECT id FROM job WHERE job_id = 'j')"
 	                    " AND sheet = 2 AND signal = 11 AND exit_code IS NULL AND core_dumped"
 	                    " AND first IS NULL AND ended > started - 1"
 	                    " AND cpu_time_us = 1234000 AND peak_rss_kib = 77 * 1024"),
@@ -598,7 +599,8 @@ static void check_plans(sqlite3 *db)
 		"SELECT pm.pid, pm.sheet_num, pm.rss_mb, pm.cpu_percent, pm.syscall_time_pct,"
 		" s.timestamp FROM process_metrics pm JOIN snapshots s"
 		" ON s.id = pm.snapshot_id WHERE pm.job_id = ? ORDER BY s.timestamp ASC",
-		(const char *const[]){ "SEARCH p USING INDEX process_job (job_id=?)",
+		(const char *const[]){ "SEARCH j USING COVERING INDEX job_key (job_id=?)",
+	                               "SEARCH p USING INDEX process_job (job=?)",
 	                               "SEARCH s USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
 	                               "SEARCH b USING INTEGER PRIMARY KEY (rowid=?)",
 	                               "SEARCH x USING INTEGER PRIMARY KEY (rowid=?)", NULL });
@@ -612,7 +614,8 @@ static void check_plans(sqlite3 *db)
 	                               "SEARCH p USING INTEGER PRIMARY KEY (rowid=?)", NULL });
 	assert_plan(db,
 	            "SELECT COUNT(*) FROM process_events WHERE job_id = ? AND event_type = 'spawn'",
-	            (const char *const[]){ "SEARCH p USING COVERING INDEX process_job (job_id=?)",
+	            (const char *const[]){ "SEARCH j USING COVERING INDEX job_key (job_id=?)",
+	                                   "SEARCH p USING COVERING INDEX process_job (job=?)",
 	                                   "SEARCH e USING INDEX event_proc (proc=?)", NULL });
 }
 

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* Stores of every older version are read as they are, and migrated by the next recorder. */
+#include "base/io.h"
+#include "store_kit.h"
+
+static void load_fixture(const char *dir, const char *name)
+{
+	const char *source = getenv("PROCTOR_SOURCE_DIR");
+	char *path = xasprintf("%s/test/fixtures/store/%s", source ? source : ".", name);
+	struct buf sql = { 0 };
+	struct err err = { 0 };
+
+	if (io_load(AT_FDCWD, path, &sql, &err) < 0)
+		fail_msg("%s", err.msg);
+	run_sql(dir, sql.at);
+	buf_done(&sql);
+	free(path);
+}
+
+/* What versions 3 and 2 did not have yet. */
+static void take_back(const char *dir, int version)
+{
+	if (version < 4)
+		run_sql(dir, "DROP VIEW anomalies; DROP TABLE anomaly; PRAGMA user_version=3");
+	if (version < 3)
+		run_sql(dir, "DROP VIEW gpu_metrics; DROP VIEW gpu_processes; DROP VIEW snapshots;"
+		             "DROP TABLE gpu; DROP TABLE gpu_range; DROP TABLE gpu_use;"
+		             "DROP TABLE gpu_device; PRAGMA user_version=2");
+}
+
+static int count_process(void *self, const struct process_record *p)
+{
+	(void)p;
+	(*(size_t *)self)++;
+	return 0;
+}
+
+static int count_sheet(void *self, const struct sheet_record *s)
+{
+	*(size_t *)self += s->processes;
+	return 0;
+}
+
+static int count_event(void *self, const struct event_record *e)
+{
+	*(size_t *)self += e->kind == EVENT_MARK;
+	return 0;
+}
+
+static void assert_jobs_are_whole(const char *dir)
+{
+	struct history *r = open_reader(dir);
+	size_t processes = 0, in_sheets = 0, marks = 0;
+	struct history_cursor at = { 0 };
+	struct profile profile = { 0 };
+	struct err err = { 0 };
+	struct job job;
+
+	assert_int_equal(history_get_job(r, KEY("broken"), &job, &err), 0);
+	assert_int_equal(job.exit_code, 3);
+	assert_int_equal(history_get_job(r, KEY("build"), &job, &err), 0);
+	assert_int_equal(job.status, JOB_COMPLETED);
+	assert_int_equal(
+		history_job_processes(r, KEY("build"), 99, count_process, &processes, &err), 7);
+	assert_int_equal(processes, 7);
+	assert_int_equal(history_sheets(r, KEY("build"), count_sheet, &in_sheets, &err), 2);
+	assert_true(in_sheets >= 2);
+	assert_true(history_job_events(r, KEY("build"), &at, 0, 999, count_event, &marks, &err) >
+	            7);
+	assert_int_equal(marks, 1);
+	assert_int_equal(history_profile(r, KEY("build"), &profile, &err), 0);
+	assert_int_equal(profile.spawns, 7);
+	profile_done(&profile);
+	history_close(r);
+}
+
+static void migrate(const char *dir)
+{
+	struct world w;
+
+	world_init(&w, 1);
+	store_close(world_open(&w, dir));
+	world_done(&w);
+}
+
+static void test_schema__brings_versions_2_to_4_up_to_date(void **state)
+{
+	(void)state;
+	for (int version = 2; version <= 4; version++) {
+		char *dir = world_dir();
+
+		load_fixture(dir, "v4.sql");
+		take_back(dir, version);
+		assert_jobs_are_whole(dir);
+		migrate(dir);
+		assert_int_equal(ask_int(dir, "PRAGMA user_version"), SCHEMA_VERSION);
+		assert_jobs_are_whole(dir);
+		assert_int_equal(ask_int(dir,
+		                         "SELECT count(*) FROM process p JOIN job j ON j.id = p.job"
+		                         " WHERE j.job_id = 'build' AND j.uid = 0"),
+		                 7);
+		assert_int_equal(ask_int(dir, "SELECT count(*) FROM process_events"
+		                              " WHERE job_id = 'build' AND uid = 0"
+		                              " AND event_type = 'spawn'"),
+		                 7);
+		assert_int_equal(ask_int(dir, "SELECT count(*) FROM pragma_integrity_check"
+		                              " WHERE integrity_check = 'ok'"),
+		                 1);
+		world_rmdir(dir);
+	}
+}
+
+/* SQLite would refuse to drop a column that a view names; whoever made that view must not lose the
+ * whole history for it. */
+static void test_schema__is_not_stopped_by_the_views_of_others(void **state)
+{
+	char *dir = world_dir();
+
+	(void)state;
+	load_fixture(dir, "v4.sql");
+	run_sql(dir, "CREATE VIEW mine AS SELECT job_id, count(*) FROM process GROUP BY job_id");
+	migrate(dir);
+	assert_jobs_are_whole(dir);
+	assert_int_equal(ask_int(dir, "SELECT count(*) FROM sqlite_schema WHERE name = 'mine'"), 1);
+	world_rmdir(dir);
+}
+
+/* A recorder of version 4 that was killed could leave processes whose job had no row. */
+static void test_schema__gives_a_row_to_jobs_that_have_none(void **state)
+{
+	char *dir = world_dir();
+	struct job job;
+
+	(void)state;
+	load_fixture(dir, "v4.sql");
+	run_sql(dir, "DELETE FROM job WHERE job_id = 'broken'");
+	migrate(dir);
+	job = find_job(dir, "broken");
+	assert_int_equal(job.status, JOB_LOST);
+	assert_int_equal(ask_int(dir, "SELECT count(*) FROM process p JOIN job j ON j.id = p.job"
+	                              " WHERE j.job_id = 'broken'"),
+	                 2);
+	world_rmdir(dir);
+}
+
+static void test_schema__is_the_same_from_scratch_and_from_version_4(void **state)
+{
+	static const char columns[] =
+		"SELECT count(*) FROM (SELECT m.name, c.name FROM a.sqlite_schema m,"
+		" pragma_table_xinfo(m.name, 'a') c WHERE m.type = 'table' EXCEPT"
+		" SELECT m.name, c.name FROM b.sqlite_schema m, pragma_table_xinfo(m.name, 'b') c"
+		" WHERE m.type = 'table')";
+	char *fresh = world_dir(), *migrated = world_dir(), *sql;
+	sqlite3 *db = NULL;
+	sqlite3_stmt *stmt = NULL;
+
+	(void)state;
+	migrate(fresh);
+	load_fixture(migrated, "v4.sql");
+	migrate(migrated);
+	for (int swap = 0; swap < 2; swap++) {
+		assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+		sql = xasprintf("ATTACH '%s/proctor.db' AS a; ATTACH '%s/proctor.db' AS b",
+		                swap ? migrated : fresh, swap ? fresh : migrated);
+		assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+		assert_int_equal(sqlite3_prepare_v2(db, columns, -1, &stmt, NULL), SQLITE_OK);
+		assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+		assert_int_equal(sqlite3_column_int(stmt, 0), 0);
+		sqlite3_finalize(stmt);
+		sqlite3_close(db);
+		free(sql);
+	}
+	world_rmdir(fresh);
+	world_rmdir(migrated);
+}
+
+RUN_TESTS(TEST(test_schema__brings_versions_2_to_4_up_to_date),
+          TEST(test_schema__is_not_stopped_by_the_views_of_others),
+          TEST(test_schema__gives_a_row_to_jobs_that_have_none),
+          TEST(test_schema__is_the_same_from_scratch_and_from_version_4))
