@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-struct visible_snapshot {
+struct seen_records {
 	size_t count;
 	size_t lens[8];
 	char first[8];
@@ -13,7 +13,7 @@ struct visible_snapshot {
 
 static void see(void *self, const void *record, size_t len)
 {
-	struct visible_snapshot *seen = self;
+	struct seen_records *seen = self;
 
 	seen->first[seen->count] = len ? *(const char *)record : 0;
 	seen->lens[seen->count++] = len;
@@ -34,7 +34,7 @@ static size_t put(uint64_t *ring, size_t at, uint32_t len_and_flags, char fill)
 static void test_ringbuf_walk__gives_records_in_order_with_their_lengths(void **state)
 {
 	uint64_t ring[16] = { 0 };
-	struct visible_snapshot seen = { 0 };
+	struct seen_records seen = { 0 };
 	size_t end = put(ring, put(ring, put(ring, 0, 8, 'a'), 5, 'b'), 16, 'c');
 
 	(void)state;
@@ -47,7 +47,7 @@ static void test_ringbuf_walk__gives_records_in_order_with_their_lengths(void **
 static void test_ringbuf_walk__stops_before_a_record_still_being_written(void **state)
 {
 	uint64_t ring[16] = { 0 };
-	struct visible_snapshot seen = { 0 };
+	struct seen_records seen = { 0 };
 	size_t busy = put(ring, 0, 8, 'a');
 	size_t end = put(ring, put(ring, busy, 8 | BPF_RINGBUF_BUSY_BIT, 'b'), 8, 'c');
 
@@ -59,7 +59,7 @@ static void test_ringbuf_walk__stops_before_a_record_still_being_written(void **
 static void test_ringbuf_walk__passes_over_what_was_discarded(void **state)
 {
 	uint64_t ring[16] = { 0 };
-	struct visible_snapshot seen = { 0 };
+	struct seen_records seen = { 0 };
 	size_t end = put(ring, put(ring, 0, 12 | BPF_RINGBUF_DISCARD_BIT, 'a'), 8, 'b');
 
 	(void)state;
@@ -71,7 +71,7 @@ static void test_ringbuf_walk__passes_over_what_was_discarded(void **state)
 static void test_ringbuf_walk__takes_nothing_that_reaches_past_the_end(void **state)
 {
 	uint64_t ring[16] = { 0 };
-	struct visible_snapshot seen = { 0 };
+	struct seen_records seen = { 0 };
 
 	(void)state;
 	put(ring, 0, 100, 'a');

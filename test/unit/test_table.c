@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-static const struct table_column identities[] = {
+static const struct table_column people[] = {
 	{ "NAME", TABLE_LEFT },
 	{ "AGE", TABLE_RIGHT },
 	{ "NOTE", TABLE_LEFT, .drop = 1 },
@@ -30,7 +30,7 @@ static void assert_prints(const struct table *t, size_t width, const char *text)
 
 static void test_table__aligns_columns_and_leaves_no_blanks_at_the_end(void **state)
 {
-	struct table t = { .columns = identities, .n_columns = ARRAY_LEN(identities) };
+	struct table t = { .columns = people, .n_columns = ARRAY_LEN(people) };
 
 	add_row(&t, "ana", "7", "x", "one two three");
 	add_row(&t, "bartholomew", "1,234", NULL, "");
@@ -43,7 +43,7 @@ static void test_table__aligns_columns_and_leaves_no_blanks_at_the_end(void **st
 
 static void test_table__narrows_gaps_then_leaves_out_columns_then_cuts(void **state)
 {
-	struct table t = { .columns = identities, .n_columns = ARRAY_LEN(identities) };
+	struct table t = { .columns = people, .n_columns = ARRAY_LEN(people) };
 
 	add_row(&t, "ana", "7", "xxxx", "one two three");
 	assert_prints(&t, 28,
@@ -63,7 +63,7 @@ static void test_table__narrows_gaps_then_leaves_out_columns_then_cuts(void **st
 
 static void test_table__leaves_out_a_column_that_tells_nothing(void **state)
 {
-	struct table t = { .columns = identities, .n_columns = ARRAY_LEN(identities) };
+	struct table t = { .columns = people, .n_columns = ARRAY_LEN(people) };
 
 	add_row(&t, "ana", "7", NULL, "one");
 	add_row(&t, "bob", NULL, "-", "two");
@@ -76,7 +76,7 @@ static void test_table__leaves_out_a_column_that_tells_nothing(void **state)
 
 static void test_table__shows_its_head_without_rows(void **state)
 {
-	struct table t = { .columns = identities, .n_columns = ARRAY_LEN(identities) };
+	struct table t = { .columns = people, .n_columns = ARRAY_LEN(people) };
 
 	assert_prints(&t, SIZE_MAX, "NAME  AGE  NOTE  WORDS\n");
 	table_done(&t);
@@ -84,7 +84,7 @@ static void test_table__shows_its_head_without_rows(void **state)
 
 static void test_table__escapes_text_from_outside(void **state)
 {
-	struct table t = { .columns = identities, .n_columns = ARRAY_LEN(identities) };
+	struct table t = { .columns = people, .n_columns = ARRAY_LEN(people) };
 
 	add_row(&t, "a\nb", "7", "\x1b[31m", "%n \xff \xc2\x9b");
 	assert_prints(&t, SIZE_MAX,
@@ -95,7 +95,7 @@ static void test_table__escapes_text_from_outside(void **state)
 
 static void test_table__counts_wide_characters_twice(void **state)
 {
-	struct table t = { .columns = identities, .n_columns = ARRAY_LEN(identities) };
+	struct table t = { .columns = people, .n_columns = ARRAY_LEN(people) };
 
 	add_row(&t, "日本", "7", "x", "a");
 	add_row(&t, "abcd", "7", "x", "a");
@@ -128,7 +128,7 @@ static void test_table__wraps_words_below_each_other(void **state)
 
 static void test_table__colours_cells_without_moving_them(void **state)
 {
-	struct table t = { .columns = identities, .n_columns = ARRAY_LEN(identities) };
+	struct table t = { .columns = people, .n_columns = ARRAY_LEN(people) };
 	const struct style style = { .color = true, .width = SIZE_MAX };
 	struct buf out = { 0 };
 
