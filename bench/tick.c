@@ -92,6 +92,12 @@ static int run_engine(struct run *run, struct engine_totals *ret, struct err *er
 
 	if (r < 0)
 		return r;
+	engine_set_pipeline(engine,
+	                    &(struct pipeline){ .stages = { { "pressure", PASS_TICK,
+	                                                      engine_stage_pressure, engine },
+	                                                    { "anomalies", PASS_ALL,
+	                                                      engine_stage_anomalies, engine } },
+	                                        .sinks = { engine_sink_recorder(engine) } });
 	r = add_timers(run, err);
 	if (r == 0)
 		r = loop_run(run->loop, err);

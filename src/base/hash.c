@@ -8,7 +8,7 @@ uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
 	return hash;
 }
 
-void hash_name(uint64_t hash, char ret[HASH_NAME_LEN + 1])
+void hash_name(uint64_t hash, size_t len, char *ret)
 {
 	static const char letters[32] = "0123456789abcdefghjkmnpqrstvwxyz"; /* no i l o u */
 
@@ -16,9 +16,9 @@ void hash_name(uint64_t hash, char ret[HASH_NAME_LEN + 1])
 	 * same end. */
 	hash ^= hash >> 32;
 	hash *= UINT64_C(0x9e3779b97f4a7c15);
-	for (int i = 0; i < HASH_NAME_LEN; i++) {
+	for (size_t i = 0; i < len; i++) {
 		ret[i] = letters[hash >> 59];
 		hash <<= 5;
 	}
-	ret[HASH_NAME_LEN] = '\0';
+	ret[len] = '\0';
 }

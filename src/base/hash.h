@@ -11,5 +11,6 @@
 uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n);
 
 #define HASH_NAME_LEN 6
-/* A short name for a hash: 6 of 32 lower-case letters and digits that are hard to confuse. */
-void hash_name(uint64_t hash, char ret[HASH_NAME_LEN + 1]);
+/* A short name for a hash: `len`, at most 12, of 32 lower-case letters and digits that are hard to
+ * confuse, and a NUL. */
+void hash_name(uint64_t hash, size_t len, char *ret);

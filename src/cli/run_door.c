@@ -11,8 +11,7 @@ struct run_door {
 	struct jobhost *host;
 	struct run_announcer *herald; /* NULL: the job is not announced */
 	struct serve *serve;
-	struct snapshot latest; /* ours: the one that was stored belongs to the recorder */
-	bool has_latest;
+	struct latest_snapshot latest;
 };
 
 static const struct jobtab *jobs(void *self)
@@ -26,7 +25,7 @@ static const struct snapshot *latest(void *self)
 {
 	struct run_door *d = self;
 
-	return d->has_latest ? &d->latest : NULL;
+	return d->latest.snap;
 }
 
 static const struct pressure *pressure(void *self)
@@ -104,10 +103,8 @@ void run_door_note(struct run_door *d, const struct snapshot *snap)
 	if (!d)
 		return;
 	serve_note(d->serve, snap);
-	if (snap->events_only)
-		return;
-	snapshot_copy(snap, &d->latest);
-	d->has_latest = true;
+	if (!snap->events_only)
+		latest_snapshot_take(&d->latest, snap);
 }
 
 void run_door_close(struct run_door *d)
@@ -115,6 +112,6 @@ void run_door_close(struct run_door *d)
 	if (!d)
 		return;
 	serve_close(d->serve);
-	snapshot_done(&d->latest);
+	latest_snapshot_done(&d->latest);
 	free(d);
 }

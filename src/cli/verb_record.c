@@ -46,6 +46,18 @@ static int add_stops(struct loop *loop, uint64_t for_ns, struct err *err)
 	return 0;
 }
 
+/* What becomes of each snapshot. */
+static void set_pipeline(struct engine *engine)
+{
+	const struct pipeline pipeline = {
+		.stages = { { "pressure", PASS_TICK, engine_stage_pressure, engine },
+		            { "anomalies", PASS_ALL, engine_stage_anomalies, engine } },
+		.sinks = { engine_sink_recorder(engine) },
+	};
+
+	engine_set_pipeline(engine, &pipeline);
+}
+
 static int record(const struct engine_options *options, uint64_t for_ns)
 {
 	cleanup(loop_freep) struct loop *loop = NULL;
@@ -58,6 +70,7 @@ static int record(const struct engine_options *options, uint64_t for_ns)
 	if (loop_new(&loop, &err) < 0 || add_stops(loop, for_ns, &err) < 0 ||
 	    engine_new(loop, options, &engine, &err) < 0)
 		return cli_failed(&err);
+	set_pipeline(engine);
 	log_info("recording into %s every %g s; Ctrl-C ends it", options->recorder.store.path,
 	         (double)options->interval_ns / (double)NS_PER_S);
 	result = loop_run(loop, &err);

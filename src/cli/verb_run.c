@@ -62,7 +62,7 @@ struct run {
 	struct runfolder *folder;
 	uint64_t interval_ns, grace_ns;
 	struct run_anomalies notes;
-	bool no_bpf, summary, quiet, is_claimed, waits_for_room;
+	bool no_bpf, summary, quiet, waits_for_room;
 };
 
 static void on_notice(void *self, const char *text)
@@ -105,22 +105,28 @@ static void put_cwd(struct job *job)
 		text_copy(job->cwd, sizeof job->cwd, cwd);
 }
 
+static void generate_id(struct job *job, const char *name)
+{
+	uint64_t random = 0;
+
+	(void)!getrandom(&random, sizeof random, GRND_NONBLOCK);
+	job_ident_new(name, clock_wall_ns(), getpid(), random, job->id);
+}
+
 static int name_job(struct run *run, int argc, char **argv, struct err *err)
 {
 	struct job *job = &run->job;
 	const char *parent = getenv("PROCTOR_JOB_ID");
-	uint64_t random = 0;
 
 	job->type_is_given = run->name != NULL;
 	if (run->name)
 		snprintf(job->type, sizeof job->type, "%s", run->name);
 	else
 		job_type(argc, argv, job->type);
-	(void)!getrandom(&random, sizeof random, GRND_NONBLOCK);
 	if (run->job_id)
 		snprintf(job->id, sizeof job->id, "%s", run->job_id);
 	else
-		job_ident_new(job->type, clock_wall_ns(), getpid(), random, job->id);
+		generate_id(job, job->type);
 	if (parent)
 		snprintf(job->parent, sizeof job->parent, "%s", parent);
 	job->uid = geteuid();
@@ -255,7 +261,7 @@ static void find_store(struct run *run)
 	run->db_path = cli_path(run->config.profiler.storage_path, run->state_dir, "proctor.db");
 }
 
-/* An id that was asked for must be known before the command is told of it. */
+/* An id that was asked for may exist; a generated one is random enough not to. Final from here on. */
 static void claim_job_id(struct run *run)
 {
 	cleanup(store_closep) struct store *store = NULL;
@@ -268,12 +274,14 @@ static void claim_job_id(struct run *run)
 
 	if (!run->job_id || !run->db_path)
 		return;
-	if (store_open(&options, &store, &notice, &err) < 0 ||
-	    store_claim_job_id(store, run->job.uid, run->job.id, &changed, &err) < 0)
-		return; /* the recorder meets the same trouble, and tells of it */
+	if (store_open(&options, &store, &notice, &err) < 0)
+		return; /* the recorder meets the same trouble, and reports it */
+	changed = store_claim_job_id(store, run->job.uid, run->job.id, &changed, &err) < 0 ||
+	          changed;
+	if (changed && strcmp(run->job.id, run->job_id) == 0) /* it may be somebody else's */
+		generate_id(&run->job, run->job_id);
 	if (changed)
 		log_warn("there is a job %s already: this one is %s", run->job_id, run->job.id);
-	run->is_claimed = true;
 }
 
 static void open_folder(struct run *run)
@@ -308,7 +316,6 @@ static void set_engine_options(struct run *run)
 	o->recorder.opens_later = true;
 	o->recorder.is_patient = true;
 	o->recorder.folder = run->folder;
-	o->recorder.job_id = run->is_claimed ? NULL : run->job.id;
 	o->recorder.retention_after_ns = RETENTION_AFTER_NS;
 	o->recorder.retention = cli_retention(&run->config);
 	o->recorder.store.path = run->db_path;

@@ -91,7 +91,7 @@ static int show(const struct cli *cli, const struct request *rq, const struct sn
 	int status;
 
 	if (cli->json) {
-		snapshot_json(&json, snap);
+		snapshot_json(&json, snap, NULL);
 		buf_putc(&out, '\n');
 	} else {
 		put_text(cli, rq, snap, &out);

@@ -16,42 +16,34 @@
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
 
-static bool is_ours(void *self, const struct job *job)
-{
-	(void)self;
-	return !job->is_foreign;
-}
-
-static bool has_process(void *self, const struct job *job, uint32_t uid)
-{
-	(void)uid;
-	return !job || is_ours(self, job);
-}
-
-/* One job, one recorder: what `proctor run` stores is not stored here, too. */
-static void leave_foreign_out(struct snapshot *snap)
-{
-	const struct snapshot_scope ours = { NULL, is_ours, has_process };
-
-	vec_each(&snap->jobs, job)
-		if (job->is_foreign) {
-			snapshot_keep(snap, &ours);
-			return;
-		}
-}
-
-static void on_snapshot(void *self, struct snapshot *snap)
+static void fill_in_jobs(void *self, struct snapshot *snap)
 {
 	struct daemon *d = self;
 
 	registry_note(d->desk, snap);
-	if (!snap->events_only) {
-		snapshot_copy(snap, &d->latest);
-		d->has_latest = true;
-	}
+}
+
+static void publish(void *self, const struct snapshot *snap)
+{
+	struct daemon *d = self;
+
 	if (d->serve)
 		serve_note(d->serve, snap);
-	leave_foreign_out(snap);
+}
+
+/* What becomes of each snapshot of the daemon. */
+static void set_pipeline(struct daemon *d)
+{
+	const struct pipeline pipeline = {
+		.stages = { { "pressure", PASS_TICK, engine_stage_pressure, d->engine },
+		            { "anomalies", PASS_ALL, engine_stage_anomalies, d->engine },
+		            { "job figures", PASS_ALL, fill_in_jobs, d } },
+		.sinks = { { "latest", PASS_TICK, latest_snapshot_take, .self = &d->latest },
+		           { "bus", PASS_ALL, publish, .self = d },
+		           engine_sink_recorder(d->engine) },
+	};
+
+	engine_set_pipeline(d->engine, &pipeline);
 }
 
 /* Who waits for the end of a job, or listens, is not to wait for the next look. */
@@ -177,13 +169,13 @@ static int begin_watching(struct daemon *d, struct err *err)
 
 	if (!d->options->is_enabled)
 		return 0;
-	options.on_snapshot = on_snapshot;
 	options.notice = on_notice;
 	options.sampler.group_is_ours = supervisor_started_us();
-	options.on_snapshot_self = options.notice_self = d;
+	options.notice_self = d;
 	if (engine_new(d->loop, &options, &d->engine, err) < 0)
 		return -err->code;
 	d->desk = registry_new(d->engine);
+	set_pipeline(d);
 	tell_readopted(restore_jobs(d->desk, options.recorder.store.path));
 	return 0;
 }
@@ -220,7 +212,7 @@ static void end(struct daemon *d, struct engine_totals *ret)
 	if (d->engine)
 		engine_stop(d->engine, ret);
 	registry_free(d->desk);
-	snapshot_done(&d->latest);
+	latest_snapshot_done(&d->latest);
 	loop_free(d->loop);
 }
 

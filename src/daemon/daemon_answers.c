@@ -21,7 +21,7 @@ static const struct snapshot *get_latest(void *self)
 {
 	struct daemon *d = self;
 
-	return d->has_latest ? &d->latest : NULL;
+	return d->latest.snap;
 }
 
 static const struct pressure *get_pressure(void *self)

@@ -17,8 +17,7 @@ struct daemon {
 	struct loop_source *watchdog, *news;
 	uint64_t watchdog_ns;
 	struct jobtab no_jobs;
-	struct snapshot latest; /* ours: the one that was stored belongs to the recorder */
-	bool has_latest;
+	struct latest_snapshot latest;
 	char problem[sizeof((struct err *)NULL)->msg]; /* of the last reload; "": none */
 };
 

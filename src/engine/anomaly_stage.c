@@ -46,20 +46,21 @@ static void add_events(struct snapshot *snap)
 			add_event(snap, a);
 }
 
-void anomaly_stage_feed(struct anomaly_stage *w, const struct anomaly_config *config,
-                        struct snapshot *snap)
+static void judge(struct anomaly_stage *w, struct snapshot *snap)
 {
-	if (config->spike_factor <= 0 || snap->events_only)
-		return;
-	process_history_feed(&w->history, snap, config);
-	anomaly_detect(snap, &w->history, config, &w->findings);
+	process_history_feed(&w->history, snap, &w->config);
+	anomaly_detect(snap, &w->history, &w->config, &w->findings);
 	episodes_feed(&w->episodes, &w->findings, snap, &snap->anomalies);
-	add_events(snap);
 }
 
-void anomaly_stage_end(struct anomaly_stage *w, struct snapshot *snap)
+void anomaly_stage_run(void *self, struct snapshot *snap)
 {
-	episodes_end(&w->episodes, snap->wall_ns, &snap->anomalies);
+	struct anomaly_stage *w = self;
+
+	if (snap->is_last)
+		episodes_end(&w->episodes, snap->wall_ns, &snap->anomalies);
+	else if (!snap->events_only && w->config.spike_factor > 0)
+		judge(w, snap);
 	add_events(snap);
 }
 

@@ -6,16 +6,15 @@
 #include "analyze/anomaly_episodes.h"
 
 struct anomaly_stage {
+	struct anomaly_config config; /* zeros: nothing is looked for */
 	struct process_history history;
 	struct findings findings;
 	struct episodes episodes;
 };
 
-/* With every look, in their order. A config of zeros: nobody asks, and nothing is done. */
-void anomaly_stage_feed(struct anomaly_stage *w, const struct anomaly_config *config,
-                        struct snapshot *snap);
-/* The last words: what still lasts ends with this snapshot. */
-void anomaly_stage_end(struct anomaly_stage *w, struct snapshot *snap);
+/* A stage, for ticks and flushes: judges each tick against what it remembers, and ends what lasts
+ * with the last flush. */
+void anomaly_stage_run(void *self, struct snapshot *snap);
 /* As jobtab_remove(): what lasts of it is nobody's. */
 void anomaly_stage_remove_job(struct anomaly_stage *w, int32_t job);
 bool anomaly_stage_has_open(const struct anomaly_stage *w);

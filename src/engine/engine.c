@@ -30,7 +30,9 @@ struct engine {
 	struct jobtab jobs;
 	struct members members;
 	struct unreaped unreaped;
-	struct anomaly_stage watch;
+	struct anomaly_stage anomalies;
+	struct pipeline pipeline;
+	struct snapshot_pool *pool;
 	size_t learned; /* events of the sample that is gathered, from which members have learned */
 	uint64_t started_ns;
 	struct sampler *sampler;
@@ -229,10 +231,11 @@ static void learn(struct engine *e, const struct sample *s)
 	e->learned = s->events.len;
 }
 
-/* What was read is about to become a snapshot, and the next sample begins with no events. */
-static void on_read(void *self, struct sample *s)
+/* From what was read, before a snapshot is made of it: births, ends, adoption. The next sample begins
+ * with no events. */
+static void learn_all(struct engine *e)
 {
-	struct engine *e = self;
+	struct sample *s = sampler_sample(e->sampler);
 	bool scans_tell = e->jobs.jobs.len && (!s->events_complete || e->adopts);
 
 	if (s->procs.len)
@@ -264,14 +267,11 @@ static void set_focus(struct engine *e)
 
 /* ---- the tick -------------------------------------------------------------------------------- */
 
-static void push(struct engine *e, struct snapshot *snap)
+/* What is in the snapshot will be stored; stages may change some of them again. */
+static void mark_sheets(struct engine *e)
 {
-	vec_each(&e->jobs.sheets,
-	         sheet) /* what is in the snapshot; who is told of it may change some */
+	vec_each(&e->jobs.sheets, sheet)
 		sheet->is_stored = true;
-	if (e->options.on_snapshot)
-		e->options.on_snapshot(e->options.on_snapshot_self, snap);
-	recorder_push(e->recorder, snap);
 }
 
 /* Details have their price at each look; while looks are many they wait. Only how many files a
@@ -286,12 +286,50 @@ static unsigned want_now(const struct engine *e)
 	return clock_mono_ns() - e->started_ns < LIMITS_AFTER_NS ? want : want | WANT_LIMITS;
 }
 
-static void judge_pressure(struct engine *e, struct snapshot *snap)
+void engine_stage_pressure(void *self, struct snapshot *snap)
 {
+	struct engine *e = self;
 	struct pressure_facts facts = pressure_facts(snap, &e->options.limits);
 
 	e->pressure = pressure_judge(&facts, e->pressure.level);
 	snap->pressure_level = pressure_name(e->pressure.level);
+}
+
+void engine_stage_anomalies(void *self, struct snapshot *snap)
+{
+	struct engine *e = self;
+
+	anomaly_stage_run(&e->anomalies, snap);
+}
+
+static void record_snapshot(void *self, const struct snapshot *snap)
+{
+	recorder_push(self, snap);
+}
+
+static bool has_room(void *self)
+{
+	return recorder_has_room(self);
+}
+
+static bool sync_recorder(void *self, uint64_t patience_ns)
+{
+	return recorder_sync(self, patience_ns);
+}
+
+struct sink engine_sink_recorder(struct engine *e)
+{
+	return (struct sink){ .name = "recorder",
+		              .passes = PASS_ALL,
+		              .take = record_snapshot,
+		              .has_room = has_room,
+		              .sync = sync_recorder,
+		              .self = e->recorder };
+}
+
+void engine_set_pipeline(struct engine *e, const struct pipeline *pipeline)
+{
+	e->pipeline = *pipeline;
 }
 
 const struct pressure *engine_pressure(const struct engine *e)
@@ -303,21 +341,24 @@ static void watch_events(struct engine *e);
 
 static void tick(struct engine *e)
 {
-	struct snapshot *snap = recorder_take(e->recorder);
+	struct snapshot *snap = snapshot_pool_take(e->pool);
+	cleanup(snapshot_unrefp) const struct snapshot *frozen = NULL;
 	uint64_t begin_ns;
 
 	set_focus(e);
 	begin_ns = clock_thread_cpu_ns();
 	sampler_set_want(e->sampler, want_now(e));
-	sampler_tick(e->sampler, &e->jobs, snap);
-	judge_pressure(e, snap);
+	sampler_read(e->sampler);
+	learn_all(e);
+	sampler_build(e->sampler, &e->jobs, snap);
 	e->totals.ticks++;
 	e->totals.processes = snap->procs.len;
 	count_events(e, snap);
 	unreaped_forget(&e->unreaped, &e->jobs, snap);
-	anomaly_stage_feed(&e->watch, &e->options.anomaly, snap);
+	mark_sheets(e);
+	frozen = pipeline_complete(&e->pipeline, snap);
 	e->look_cpu_ns = clock_thread_cpu_ns() - begin_ns + sampler_aside_cpu_ns(e->sampler);
-	push(e, snap);
+	pipeline_hand_out(&e->pipeline, frozen);
 	members_forget(&e->members, &e->jobs, clock_boot_ns());
 	pass_on_notices(e);
 	watch_events(e);
@@ -355,15 +396,20 @@ static void on_timer(void *self)
 	loop_timer_set(e->timer, e->planned_ns);
 }
 
-static void store_events_ahead(struct engine *e)
+/* Between ticks: events and jobs, through the same stages and sinks. */
+static void flush(struct engine *e)
 {
-	struct snapshot *snap = recorder_take(e->recorder);
+	struct snapshot *snap = snapshot_pool_take(e->pool);
+	cleanup(snapshot_unrefp) const struct snapshot *frozen = NULL;
 
-	sampler_take_events(e->sampler, &e->jobs, snap);
+	sampler_stamp_events(e->sampler);
+	learn_all(e);
+	sampler_build_events(e->sampler, &e->jobs, snap);
+	snap->is_last = e->is_ending;
 	count_events(e, snap);
-	if (e->is_ending)
-		anomaly_stage_end(&e->watch, snap);
-	push(e, snap);
+	mark_sheets(e);
+	frozen = pipeline_complete(&e->pipeline, snap);
+	pipeline_hand_out(&e->pipeline, frozen);
 }
 
 static void on_events(void *self)
@@ -372,8 +418,8 @@ static void on_events(void *self)
 	size_t waiting = sampler_drain(e->sampler);
 
 	learn(e, sampler_sample(e->sampler));
-	if (waiting >= EVENTS_HELD || (waiting >= EVENTS_AHEAD && recorder_has_room(e->recorder)))
-		store_events_ahead(e);
+	if (waiting >= EVENTS_HELD || (waiting >= EVENTS_AHEAD && pipeline_has_room(&e->pipeline)))
+		flush(e);
 }
 
 void engine_learn(struct engine *e)
@@ -387,7 +433,7 @@ void engine_tell_events(struct engine *e)
 
 	learn(e, sampler_sample(e->sampler));
 	if (waiting)
-		store_events_ahead(e);
+		flush(e);
 }
 
 static bool is_member(void *self, struct proc_id id)
@@ -419,7 +465,7 @@ void engine_settle(struct engine *e, uint64_t patience_ns, uint64_t living,
 	         nanosleep(&a_moment, NULL) == 0);
 	(void)sampler_owed(e->sampler, cares, self, true);
 	e->is_ending = true;
-	store_events_ahead(e);
+	flush(e);
 }
 
 static void unwatch_events(struct engine *e)
@@ -453,6 +499,8 @@ int engine_new(struct loop *loop, const struct engine_options *options, struct e
 	cleanup(engine_freep) struct engine *e = xcalloc(1, sizeof *e);
 
 	e->options = *options;
+	e->anomalies.config = options->anomaly;
+	e->pool = snapshot_pool_new();
 	e->loop = loop;
 	e->was_storing = true;
 	e->budget = (struct budget){ .limit_ratio = options->budget_ratio,
@@ -462,7 +510,6 @@ int engine_new(struct loop *loop, const struct engine_options *options, struct e
 	if (sampler_open(&options->sampler, &e->sampler, err) < 0)
 		return -err->code;
 	sampler_on_notice(e->sampler, on_probe_notice, e);
-	sampler_on_read(e->sampler, on_read, e);
 	e->started_ns = e->planned_ns = clock_mono_ns();
 	if (options->starts_fine) /* what is over by then needs no look */
 		e->planned_ns += tick_time_interval(0, options->interval_ns);
@@ -475,7 +522,7 @@ int engine_new(struct loop *loop, const struct engine_options *options, struct e
 
 void engine_tune(struct engine *e, const struct engine_tuning *to)
 {
-	e->options.anomaly = to->anomaly;
+	e->anomalies.config = to->anomaly;
 	e->options.limits = to->limits;
 	recorder_retain(e->recorder, &to->retention);
 	if (to->interval_ns == e->options.interval_ns)
@@ -521,8 +568,8 @@ void engine_adopt(struct engine *e)
 bool engine_store_jobs(struct engine *e)
 {
 	(void)sampler_drain(e->sampler);
-	store_events_ahead(e);
-	return recorder_sync(e->recorder, JOB_PATIENCE_NS);
+	flush(e);
+	return pipeline_sync(&e->pipeline, JOB_PATIENCE_NS);
 }
 
 void engine_remove_job(struct engine *e, int32_t job)
@@ -530,7 +577,7 @@ void engine_remove_job(struct engine *e, int32_t job)
 	jobtab_remove(&e->jobs, job);
 	members_leave(&e->members, &e->jobs);
 	unreaped_remove_job(&e->unreaped, job);
-	anomaly_stage_remove_job(&e->watch, job);
+	anomaly_stage_remove_job(&e->anomalies, job);
 	if (!e->jobs.jobs.len)
 		vec_reset(&sampler_sample(e->sampler)->focus);
 }
@@ -559,8 +606,8 @@ void engine_stop(struct engine *take_e, struct engine_totals *ret)
 	(void)sampler_owed(take_e->sampler, is_member, take_e, true);
 	take_e->is_ending = true;
 	/* What happened since the last tick. */
-	if (sampler_drain(take_e->sampler) || anomaly_stage_has_open(&take_e->watch))
-		store_events_ahead(take_e);
+	if (sampler_drain(take_e->sampler) || anomaly_stage_has_open(&take_e->anomalies))
+		flush(take_e);
 	stop_looking(take_e); /* takes the kernel some time, while the recorder writes */
 	recorder_close(TAKE_PTR(take_e->recorder), &take_e->totals.recorder);
 	if (take_e->totals.recorder.notice_seq !=
@@ -581,7 +628,8 @@ void engine_free(struct engine *e)
 	members_done(&e->members);
 	vec_done(&e->births.list);
 	unreaped_done(&e->unreaped);
-	anomaly_stage_done(&e->watch);
+	anomaly_stage_done(&e->anomalies);
+	snapshot_pool_free(e->pool);
 	jobtab_done(&e->jobs);
 	free(e);
 }

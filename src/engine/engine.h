@@ -6,6 +6,7 @@
 
 #include "base/loop.h"
 #include "engine/budget.h"
+#include "engine/pipeline.h"
 #include "engine/recorder.h"
 #include "engine/sampler.h"
 #include "job/members.h"
@@ -23,10 +24,6 @@ struct engine_options {
 	struct anomaly_config anomaly; /* what to look for; zeros: nothing */
 	struct members_root root;      /* whose descendants belong to a job */
 	struct pressure_limits limits;
-	/* Every snapshot, before it is stored, and those that hold only events. NULL: nobody asks.
-	 */
-	void (*on_snapshot)(void *self, struct snapshot *snap);
-	void *on_snapshot_self;
 	void (*notice)(void *self, const char *text);
 	void *notice_self;
 };
@@ -44,6 +41,12 @@ int engine_new(struct loop *loop, const struct engine_options *options, struct e
                struct err *err) must_check;
 void engine_free(struct engine *e); /* stores what waits; NULL is fine */
 DEFINE_CLEANUP(struct engine *, engine_free)
+/* What becomes of its snapshots, before the loop runs: the host's list of stages and sinks. These
+ * parts of the engine can stand in it; `self` of the stages is the engine. */
+void engine_set_pipeline(struct engine *e, const struct pipeline *pipeline);
+void engine_stage_pressure(void *self, struct snapshot *snap);
+void engine_stage_anomalies(void *self, struct snapshot *snap);
+struct sink engine_sink_recorder(struct engine *e);
 /* Stores what waits, tells the totals, and frees it. */
 void engine_stop(struct engine *take_e, struct engine_totals *ret);
 /* The same while it goes on. */

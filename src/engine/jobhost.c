@@ -123,6 +123,27 @@ static void enter_job(struct jobhost *h)
 	mark_start(h);
 }
 
+static void show(void *self, const struct snapshot *snap)
+{
+	struct jobhost *h = self;
+
+	if (h->options.on_snapshot)
+		h->options.on_snapshot(h->options.self, snap);
+}
+
+/* What becomes of each snapshot of the job. */
+static void set_pipeline(struct jobhost *h)
+{
+	const struct pipeline pipeline = {
+		.stages = { { "pressure", PASS_TICK, engine_stage_pressure, h->engine },
+		            { "anomalies", PASS_ALL, engine_stage_anomalies, h->engine },
+		            { "job figures", PASS_ALL, jobhost_on_snapshot, h } },
+		.sinks = { { "door", PASS_ALL, show, .self = h }, engine_sink_recorder(h->engine) },
+	};
+
+	engine_set_pipeline(h->engine, &pipeline);
+}
+
 int jobhost_new(struct loop *loop, struct launcher *take_launcher,
                 const struct jobhost_options *options, struct jobhost **ret, struct err *err)
 {
@@ -132,8 +153,6 @@ int jobhost_new(struct loop *loop, struct launcher *take_launcher,
 	h->loop = loop;
 	h->launcher = take_launcher;
 	h->root_fd = -1;
-	h->options.engine.on_snapshot = jobhost_on_snapshot;
-	h->options.engine.on_snapshot_self = h;
 	h->options.engine.root = (struct members_root){ .pid = getpid(),
 		                                        .is_helper = is_helper,
 		                                        .self = h };
@@ -141,6 +160,7 @@ int jobhost_new(struct loop *loop, struct launcher *take_launcher,
 		return -err->code;
 	if (engine_new(loop, &h->options.engine, &h->engine, err) < 0)
 		return -err->code;
+	set_pipeline(h);
 	enter_job(h);
 	*ret = TAKE_PTR(h);
 	return 0;

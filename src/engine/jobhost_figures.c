@@ -262,6 +262,4 @@ void jobhost_on_snapshot(void *self, struct snapshot *snap)
 	put_interval(h, job, snap);
 	if (snap->jobs.len)
 		snap->jobs.at[0] = *job;
-	if (h->options.on_snapshot)
-		h->options.on_snapshot(h->options.self, snap);
 }

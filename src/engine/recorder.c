@@ -35,42 +35,17 @@ struct recorder {
 	struct store_gap gap;            /* none is open while it has neither of both */
 	uint64_t retention_due_ns;       /* monotonic */
 	bool line_failed, folder_failed; /* the last one was refused */
-	char renamed[JOB_ID_MAX]; /* what our job is called in the store, if its id was taken */
 
 	pthread_mutex_t lock;
 	pthread_cond_t wake;  /* there is work */
 	pthread_cond_t drawn; /* … and there is room for more */
-	struct snapshot *queue[QUEUE_MAX];
+	const struct snapshot *queue[QUEUE_MAX];
 	size_t queue_len;
-	struct snapshot *spare[2]; /* one is built while one is stored */
-	size_t spare_len;
 	bool is_closing, is_busy;
 	struct store_retention retention;
 	struct store_gap pushed_out; /* dropped because the writer is behind */
 	struct recorder_status status;
 };
-
-struct snapshot *recorder_take(struct recorder *r)
-{
-	struct snapshot *snap = NULL;
-
-	pthread_mutex_lock(&r->lock);
-	if (r->spare_len) { /* in turn, so that each gives back what a burst made it keep */
-		snap = r->spare[0];
-		memmove(r->spare, r->spare + 1, --r->spare_len * sizeof *r->spare);
-	}
-	pthread_mutex_unlock(&r->lock);
-	return snap ? snap : xcalloc(1, sizeof *snap);
-}
-
-/* With the lock held. */
-static void give_back(struct recorder *r, struct snapshot *snap)
-{
-	if (r->spare_len < ARRAY_LEN(r->spare))
-		r->spare[r->spare_len++] = snap;
-	else
-		snapshot_free(snap);
-}
 
 static bool is_gap(const struct store_gap *gap)
 {
@@ -104,14 +79,14 @@ static const char *why_pushed_out(const struct recorder *r)
  * are lost with it, and counted. */
 static void push_out_oldest(struct recorder *r)
 {
-	struct snapshot *oldest = r->queue[0];
+	const struct snapshot *oldest = r->queue[0];
 
 	memmove(r->queue, r->queue + 1, (QUEUE_MAX - 1) * sizeof *r->queue);
 	r->queue_len--;
 	widen_gap(&r->pushed_out, oldest->wall_ns, !oldest->events_only, oldest->events.len);
 	note_loss(r, oldest);
 	snprintf(r->status.reason, sizeof r->status.reason, "%s", why_pushed_out(r));
-	give_back(r, oldest);
+	snapshot_unref(oldest);
 }
 
 static struct timespec at_mono(uint64_t ns)
@@ -135,14 +110,14 @@ static void wait_for_room(struct recorder *r)
 			return;
 }
 
-void recorder_push(struct recorder *r, struct snapshot *take_snap)
+void recorder_push(struct recorder *r, const struct snapshot *snap)
 {
 	pthread_mutex_lock(&r->lock);
 	if (r->options.is_patient)
 		wait_for_room(r);
 	if (is_full(r))
 		push_out_oldest(r);
-	r->queue[r->queue_len++] = take_snap;
+	r->queue[r->queue_len++] = snapshot_ref(snap);
 	pthread_cond_signal(&r->wake);
 	pthread_mutex_unlock(&r->lock);
 }
@@ -248,7 +223,7 @@ static void put_line(struct recorder *r, const struct snapshot *snap)
 	if (!r->jsonl)
 		return;
 	buf_relax(&r->line);
-	snapshot_json(&j, snap);
+	snapshot_json(&j, snap, &snapshot_scope_ours);
 	failed = jsonl_put(r->jsonl, r->line.at, r->line.len, &err) < 0;
 	if (failed && !r->line_failed)
 		set_notice(r, err.msg);
@@ -330,7 +305,7 @@ static void count_lost(struct recorder *r, const struct snapshot *snap)
 	pthread_mutex_unlock(&r->lock);
 }
 
-static void put(struct recorder *r, struct snapshot *snap)
+static void put(struct recorder *r, const struct snapshot *snap)
 {
 	struct err err = { 0 };
 	const char *notice;
@@ -339,8 +314,6 @@ static void put(struct recorder *r, struct snapshot *snap)
 
 	take_pushed_out(r);
 	put_folder(r, snap);
-	if (*r->renamed && snap->jobs.len)
-		memcpy(snap->jobs.at[0].id, r->renamed, sizeof r->renamed);
 	if (!r->store) { /* it could not be opened; that was told */
 		count_lost(r, snap);
 		return;
@@ -364,7 +337,7 @@ static void put(struct recorder *r, struct snapshot *snap)
 }
 
 /* What is only of events, and their part in a look, is not counted. */
-static void put_and_count(struct recorder *r, struct snapshot *snap)
+static void put_and_count(struct recorder *r, const struct snapshot *snap)
 {
 	uint64_t begin_ns = clock_thread_cpu_ns();
 	uint64_t events_ns = r->store ? store_events_cpu_ns(r->store) : 0;
@@ -395,10 +368,10 @@ static void retain(struct recorder *r)
 }
 
 /* The next snapshot to store, or NULL when retention is due or it is time to end. */
-static struct snapshot *wait_for_work(struct recorder *r)
+static const struct snapshot *wait_for_work(struct recorder *r)
 {
 	struct timespec due = at_mono(r->retention_due_ns);
-	struct snapshot *snap = NULL;
+	const struct snapshot *snap = NULL;
 
 	pthread_mutex_lock(&r->lock);
 	while (!r->queue_len && !r->is_closing)
@@ -425,23 +398,6 @@ static bool is_closing(struct recorder *r)
 	return closing;
 }
 
-static int claim_job(struct recorder *r, struct err *err)
-{
-	char id[JOB_ID_MAX], text[240];
-	bool changed;
-
-	snprintf(id, sizeof id, "%s", r->options.job_id);
-	if (store_claim_job_id(r->store, geteuid(), id, &changed, err) < 0)
-		return -err->code;
-	if (!changed)
-		return 0;
-	memcpy(r->renamed, id, sizeof id);
-	snprintf(text, sizeof text, "there is a job %.80s already: this one is stored as %.80s",
-	         r->options.job_id, id);
-	set_notice(r, text);
-	return 0;
-}
-
 static int open_store(struct recorder *r, struct err *err)
 {
 	const char *notice = NULL;
@@ -450,7 +406,7 @@ static int open_store(struct recorder *r, struct err *err)
 		return -err->code;
 	if (notice)
 		set_notice(r, notice);
-	return r->options.job_id ? claim_job(r, err) : 0;
+	return 0;
 }
 
 static void open_store_late(struct recorder *r)
@@ -474,7 +430,7 @@ static void *work(void *self)
 	if (r->options.opens_later)
 		open_store_late(r);
 	while (!is_closing(r)) {
-		struct snapshot *snap = wait_for_work(r);
+		const struct snapshot *snap = wait_for_work(r);
 
 		if (!snap) {
 			if (!is_closing(r))
@@ -482,8 +438,8 @@ static void *work(void *self)
 			continue;
 		}
 		put_and_count(r, snap);
+		snapshot_unref(snap);
 		pthread_mutex_lock(&r->lock);
-		give_back(r, snap);
 		r->is_busy = false;
 		pthread_cond_signal(&r->drawn);
 		pthread_mutex_unlock(&r->lock);
@@ -512,8 +468,6 @@ static void recorder_free(struct recorder *r)
 	pthread_mutex_destroy(&r->lock);
 	store_close(r->store);
 	jsonl_close(r->jsonl);
-	while (r->spare_len)
-		snapshot_free(r->spare[--r->spare_len]);
 	buf_done(&r->line);
 	free(r);
 }

@@ -4,7 +4,7 @@
  * again; retention runs here too, in small steps. */
 #pragma once
 
-#include "model/snapshot.h"
+#include "model/snapshot_pool.h"
 #include "runfolder/runfolder.h"
 #include "store/store.h"
 
@@ -17,7 +17,6 @@ struct recorder_options {
 	struct store_retention retention;
 	uint64_t retention_after_ns; /* the first round of it, counted from the start */
 	struct runfolder *folder;    /* of the job, borrowed until recorder_close(); NULL: none */
-	const char *job_id;          /* the job's id, to be made ours; NULL: none */
 	bool opens_later; /* the thread opens the store, and if it cannot, nothing is stored: a job
 	                     is not held up, nor refused, for the sake of its record */
 	bool is_patient;  /* a push waits a while for a slow disk before it gives up the oldest */
@@ -42,9 +41,8 @@ int recorder_open(const struct recorder_options *options, struct recorder **ret,
 /* Stores what waits, and tells how it all ended (`ret` may be NULL). */
 void recorder_close(struct recorder *r, struct recorder_status *ret);
 
-/* A snapshot to build into; it comes back by recorder_push. */
-struct snapshot *recorder_take(struct recorder *r) must_check;
-void recorder_push(struct recorder *r, struct snapshot *take_snap);
+/* Takes a reference until it is stored. */
+void recorder_push(struct recorder *r, const struct snapshot *snap);
 /* Whether events may be pushed ahead of the next look without pushing out what waits. */
 bool recorder_has_room(struct recorder *r) must_check;
 void recorder_status(struct recorder *r, struct recorder_status *ret);

@@ -37,8 +37,6 @@ struct sampler {
 	unsigned want;
 	sampler_notice *notice;
 	void *notice_self;
-	sampler_read *on_read;
-	void *on_read_self;
 };
 
 static void report_change(struct sampler *s, const char *text)
@@ -273,24 +271,21 @@ static void stamp(struct sample *cur)
 	cur->boot_ns = clock_boot_ns();
 }
 
-static void tell_read(struct sampler *s)
+void sampler_stamp_events(struct sampler *s)
 {
-	if (s->on_read)
-		s->on_read(s->on_read_self, s->next);
+	stamp(s->next);
+	s->next->events_complete = s->nothing_lost && !s->lost_before;
+	if (s->prev)
+		memcpy(s->next->boot_id, s->prev->boot_id, sizeof s->next->boot_id);
 }
 
-void sampler_take_events(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret)
+void sampler_build_events(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret)
 {
 	struct snapshot_origin origin = { .seq = s->seq,
 		                          .started_boot_ns = s->started_boot_ns,
 		                          .pid = getpid(),
 		                          .jobs_only = s->options.jobs_only };
 
-	stamp(s->next);
-	s->next->events_complete = s->nothing_lost && !s->lost_before;
-	if (s->prev)
-		memcpy(s->next->boot_id, s->prev->boot_id, sizeof s->next->boot_id);
-	tell_read(s);
 	snapshot_build_events(s->next, jobs, &origin, ret);
 	sample_reset(s->next);
 }
@@ -318,12 +313,8 @@ static void report_hangs(struct sampler *s)
 	report_change(s, text);
 }
 
-void sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret)
+void sampler_read(struct sampler *s)
 {
-	struct snapshot_origin origin = { .seq = ++s->seq,
-		                          .started_boot_ns = s->started_boot_ns,
-		                          .pid = getpid(),
-		                          .jobs_only = s->options.jobs_only };
 	struct sample *cur = s->next;
 
 	stamp(cur);
@@ -338,9 +329,23 @@ void sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot 
 	/* What was lost may have happened after this scan, so one loss makes two ticks
 	 * incomplete. */
 	cur->events_complete = s->nothing_lost && !s->lost_before;
-	tell_read(s);
-	snapshot_build(s->prev, cur, jobs, &origin, ret);
+}
+
+void sampler_build(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret)
+{
+	struct snapshot_origin origin = { .seq = ++s->seq,
+		                          .started_boot_ns = s->started_boot_ns,
+		                          .pid = getpid(),
+		                          .jobs_only = s->options.jobs_only };
+
+	snapshot_build(s->prev, s->next, jobs, &origin, ret);
 	turn(s);
+}
+
+void sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret)
+{
+	sampler_read(s);
+	sampler_build(s, jobs, ret);
 }
 
 uint64_t sampler_aside_cpu_ns(const struct sampler *s)
@@ -398,12 +403,6 @@ void sampler_on_notice(struct sampler *s, sampler_notice *notice, void *self)
 {
 	s->notice = notice;
 	s->notice_self = self;
-}
-
-void sampler_on_read(struct sampler *s, sampler_read *read, void *self)
-{
-	s->on_read = read;
-	s->on_read_self = self;
 }
 
 struct process_reader *sampler_process_reader(const struct sampler *s)

@@ -32,16 +32,12 @@ struct role_health {
 
 /* Called when a probe fails, recovers or gives way; text is one sentence. */
 typedef void sampler_notice(void *self, const char *text);
-/* Called with what was read, before a snapshot is made of it: the time to learn who belongs to
- * which job. */
-typedef void sampler_read(void *self, struct sample *sample);
 
 int sampler_open(const struct sampler_options *options, struct sampler **ret, struct err *err)
 	must_check;
 void sampler_close(struct sampler *s); /* NULL is fine */
 DEFINE_CLEANUP(struct sampler *, sampler_close)
 void sampler_on_notice(struct sampler *s, sampler_notice *notice, void *self);
-void sampler_on_read(struct sampler *s, sampler_read *read, void *self);
 /* The last look; NULL before the first. */
 const struct sample *sampler_last(const struct sampler *s);
 /* The only one of this host: whoever reads files in /proc/PID does it with this one. */
@@ -59,6 +55,11 @@ size_t sampler_owed(struct sampler *s, bool (*cares)(void *self, struct proc_id 
 /* Whether open files and I/O are read process by process, at a price of their own. */
 bool sampler_walks_proc(const struct sampler *s);
 void sampler_set_want(struct sampler *s, unsigned want); /* enum sample_want */
+/* One tick in two steps, so that the reader can learn from the sample in between which process
+ * belongs to which job: reads all probes into sampler_sample(), then makes the snapshot of it. */
+void sampler_read(struct sampler *s);
+void sampler_build(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret);
+/* Both at once. */
 void sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret);
 /* What that took of CPU time in threads beside the caller's. */
 uint64_t sampler_aside_cpu_ns(const struct sampler *s);
@@ -70,9 +71,9 @@ bool sampler_is_helper(const struct sampler *s, pid_t pid);
 /* Takes what event sources hold before the tick, so that their buffers do not overflow. Returns how
  * many wait. */
 size_t sampler_drain(struct sampler *s);
-/* The events that wait, as a snapshot of their own, so that a storm does not pile up in memory
- * until the tick. */
-void sampler_take_events(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret);
+/* The same for a flush: the events that wait become a snapshot of their own. */
+void sampler_stamp_events(struct sampler *s);
+void sampler_build_events(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret);
 /* The fds of all probes that want sampler_drain() when one is readable: how many. */
 size_t sampler_fds(const struct sampler *s, int ret[static ROLES_MAX]);
 /* Adds an event of the recorder's own to the next snapshot. */

@@ -11,6 +11,7 @@
 #include "base/text.h"
 
 #define ID_LEN 48
+#define TAIL_LEN 8 /* 40 bits: ten thousand runs of one type meet with odds of 1 to 20,000 */
 #define SHOWN_COLUMNS 60 /* of a tag that is refused */
 
 static bool is_plain(char c)
@@ -23,11 +24,11 @@ void job_ident_new(const char *type, uint64_t wall_ns, pid_t pid, uint64_t rando
                    char ret[JOB_ID_MAX])
 {
 	uint64_t facts[] = { wall_ns, (uint64_t)pid, random };
-	char tail[HASH_NAME_LEN + 1];
+	char tail[TAIL_LEN + 1];
 	int len;
 
-	hash_name(hash_bytes(HASH_SEED, facts, sizeof facts), tail);
-	len = snprintf(ret, JOB_ID_MAX, "%.*s", ID_LEN - HASH_NAME_LEN - 1, type);
+	hash_name(hash_bytes(HASH_SEED, facts, sizeof facts), TAIL_LEN, tail);
+	len = snprintf(ret, JOB_ID_MAX, "%.*s", ID_LEN - TAIL_LEN - 1, type);
 	for (int i = 0; i < len; i++)
 		if (!is_plain(ret[i]) || (i == 0 && strchr("-.", ret[i])))
 			ret[i] = i ? '-' : '_';

@@ -7,7 +7,7 @@
 
 #define JOB_TAG_KEY_MAX 64
 
-/* "train.py-7f3a9c": the type, cut to fit, and six characters that tell its runs apart. At most 48
+/* "train.py-7f3a9c2k": the type, cut to fit, and eight random characters. At most 48
  * characters, so that a socket's path has room for it; only what a file name takes without quotes.
  */
 void job_ident_new(const char *type, uint64_t wall_ns, pid_t pid, uint64_t random,

@@ -226,7 +226,7 @@ static void assemble(const struct parts *p, char ret[JOB_ID_MAX])
 		h = hash_bytes(h, p->text, strlen(p->text));
 	/* What cannot be typed or is too long is told apart by its hash. */
 	if (is_told_apart || text.len > JOB_TYPE_LEN || text.len == 0) {
-		hash_name(h, hash);
+		hash_name(h, HASH_NAME_LEN, hash);
 		room -= HASH_NAME_LEN + 1;
 	}
 	snprintf(plain, sizeof plain, "%.*s", (int)MIN(text.len, room), text.len ? text.at : "");

@@ -20,23 +20,6 @@ void snapshot_reset(struct snapshot *snap)
 	*snap = kept;
 }
 
-void snapshot_copy(const struct snapshot *from, struct snapshot *to)
-{
-	struct snapshot kept;
-
-	snapshot_reset(to);
-	kept = *to;
-	*to = *from;
-	to->text = kept.text;
-	if (from->text.len)
-		buf_put(&to->text, from->text.at, from->text.len);
-#define X(container, name)                                                                         \
-	to->name = kept.name;                                                                      \
-	vec_copy(&to->name, &from->name);
-	SNAPSHOT_LISTS(X)
-#undef X
-}
-
 void snapshot_done(struct snapshot *snap)
 {
 #define X(container, name) vec_done(&snap->name);

@@ -63,8 +63,8 @@ struct snapshot {
 
 	bool procs_complete;
 	bool events_complete;
-	bool events_only; /* a storm's events ahead of the tick: there are no processes and no
-	                     readings */
+	bool events_only; /* a flush between ticks: there are no processes and no readings */
+	bool is_last;     /* … the last one of this recording: whatever lasts ends here */
 	uint32_t running_jobs, active_sheets;
 #define X(container, name) container name;
 	SNAPSHOT_LISTS(X)
@@ -88,22 +88,10 @@ void snapshot_build(const struct sample *prev, /* NULL on the first tick */
 /* The same for the events gathered so far, between two ticks. */
 void snapshot_build_events(const struct sample *cur, const struct jobtab *jobs,
                            const struct snapshot_origin *origin, struct snapshot *ret);
-/* `to` may have been used before (its memory is used again). */
-void snapshot_copy(const struct snapshot *from, struct snapshot *to);
 void snapshot_reset(struct snapshot *snap);
 void snapshot_done(struct snapshot *snap);
 void snapshot_free(struct snapshot *snap); /* NULL is fine */
 DEFINE_CLEANUP(struct snapshot *, snapshot_free)
-
-/* Who and what somebody may see, or a store should keep. */
-struct snapshot_scope {
-	void *self;
-	bool (*has_job)(void *self, const struct job *job);
-	/* `job` is NULL for one of no job; an event without a process asks with uid 0. */
-	bool (*has_process)(void *self, const struct job *job, uint32_t uid);
-};
-/* Leaves everything else out. Figures of the machine stay. */
-void snapshot_keep(struct snapshot *snap, const struct snapshot_scope *scope);
 
 /* The time of something that happened to the job, not before the job's own start where only the
  * grain of clocks makes it so. */

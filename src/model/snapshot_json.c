@@ -78,11 +78,14 @@ void event_json(struct json *j, const struct snapshot *snap, const struct event 
 	buf_done(&details);
 }
 
-static void put_progress(struct json *j, const struct snapshot *snap)
+static void put_progress(struct json *j, const struct snapshot *snap,
+                         const struct snapshot_scope *scope)
 {
 	json_key(j, "job_progress");
 	json_begin_array(j);
 	vec_each(&snap->jobs, job) {
+		if (scope && !scope->has_job(scope->self, job))
+			continue;
 		json_begin_object(j);
 		json_key(j, "job_id");
 		json_str(j, job->id);
@@ -102,14 +105,16 @@ static void put_progress(struct json *j, const struct snapshot *snap)
 	json_end_array(j);
 }
 
-static void put_zombies(struct json *j, const struct snapshot *snap)
+static void put_zombies(struct json *j, const struct snapshot *snap,
+                        const struct snapshot_scope *scope, size_t count)
 {
 	json_key(j, "zombie_count");
-	json_u64(j, snap->zombies.len);
+	json_u64(j, count);
 	json_key(j, "zombie_pids");
 	json_begin_array(j);
 	vec_each(&snap->zombies, pid)
-		json_i64(j, *pid);
+		if (snapshot_scope_has_zombie(scope, snap, *pid))
+			json_i64(j, *pid);
 	json_end_array(j);
 }
 
@@ -140,7 +145,8 @@ static void put_head(struct json *j, const struct snapshot *snap)
 	json_end_object(j);
 }
 
-static void put_gpu_use(struct json *j, const struct snapshot *snap, const struct gpu_use *use)
+static void put_gpu_use(struct json *j, const struct snapshot *snap,
+                        const struct snapshot_scope *scope, const struct gpu_use *use)
 {
 	json_begin_object(j);
 	json_key(j, "pid");
@@ -153,11 +159,12 @@ static void put_gpu_use(struct json *j, const struct snapshot *snap, const struc
 		json_i64(j, use->id.pid);
 	}
 	readings_json(j, gpu_use_metrics, GPU_USE_METRIC_COUNT, use->r.present, use->r.value);
-	put_job(j, snap, use->job, use->sheet);
+	put_job(j, snap, snapshot_scope_has_job(scope, snap, use->job) ? use->job : -1, use->sheet);
 	json_end_object(j);
 }
 
-static void put_gpu(struct json *j, const struct snapshot *snap, const struct gpu_sample *gpu)
+static void put_gpu(struct json *j, const struct snapshot *snap, const struct snapshot_scope *scope,
+                    const struct gpu_sample *gpu)
 {
 	json_begin_object(j);
 	json_key(j, "index");
@@ -170,36 +177,55 @@ static void put_gpu(struct json *j, const struct snapshot *snap, const struct gp
 	json_key(j, "processes");
 	json_begin_array(j);
 	vec_each(&snap->gpu_uses, use)
-		if (use->gpu == (size_t)(gpu - snap->gpus.at))
-			put_gpu_use(j, snap, use);
+		if (use->gpu == (size_t)(gpu - snap->gpus.at) &&
+		    snapshot_scope_has_gpu_use(scope, snap, use))
+			put_gpu_use(j, snap, scope, use);
 	json_end_array(j);
 	json_end_object(j);
 }
 
-void snapshot_json(struct json *j, const struct snapshot *snap)
+/* A process in the scope may be in a job that is not, of which nothing is shown. */
+static void put_process(struct json *j, const struct snapshot *snap,
+                        const struct snapshot_scope *scope, const struct proc_snap *p)
 {
+	struct proc_snap alone;
+
+	if (p->job < 0 || snapshot_scope_has_job(scope, snap, p->job)) {
+		process_json(j, snap, p);
+		return;
+	}
+	alone = *p;
+	alone.job = -1;
+	process_json(j, snap, &alone);
+}
+
+void snapshot_json(struct json *j, const struct snapshot *snap, const struct snapshot_scope *scope)
+{
+	struct snapshot_counts n = snapshot_scope_count(scope, snap);
+
 	json_begin_object(j);
 	put_head(j, snap);
 	json_key(j, "pressure_level");
 	json_str(j, snap->pressure_level);
 	json_key(j, "running_jobs");
-	json_u64(j, snap->running_jobs);
+	json_u64(j, n.running_jobs);
 	json_key(j, "active_sheets");
-	json_u64(j, snap->active_sheets);
-	put_zombies(j, snap);
-	put_progress(j, snap);
+	json_u64(j, n.active_sheets);
+	put_zombies(j, snap, scope, n.zombies);
+	put_progress(j, snap, scope);
 	put_seconds(j, "conductor_uptime_seconds", snap->uptime_ns);
 	json_key(j, "processes_complete");
 	json_bool(j, snap->procs_complete);
 	json_key(j, "gpus");
 	json_begin_array(j);
 	vec_each(&snap->gpus, gpu)
-		put_gpu(j, snap, gpu);
+		put_gpu(j, snap, scope, gpu);
 	json_end_array(j);
 	json_key(j, "processes");
 	json_begin_array(j);
 	vec_each(&snap->procs, p)
-		process_json(j, snap, p);
+		if (snapshot_scope_has_proc(scope, snap, p))
+			put_process(j, snap, scope, p);
 	json_end_array(j);
 	json_end_object(j);
 }

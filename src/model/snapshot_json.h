@@ -3,8 +3,9 @@
 #pragma once
 
 #include "model/field.h"
-#include "model/snapshot.h"
+#include "model/snapshot_scope.h"
 
-void snapshot_json(struct json *j, const struct snapshot *snap);
+/* The part of it that is in the scope; NULL: all. */
+void snapshot_json(struct json *j, const struct snapshot *snap, const struct snapshot_scope *scope);
 void process_json(struct json *j, const struct snapshot *snap, const struct proc_snap *p);
 void event_json(struct json *j, const struct snapshot *snap, const struct event *e);

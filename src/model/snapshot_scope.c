@@ -1,151 +1,121 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/snapshot.h"
+#include "model/snapshot_scope.h"
 
-/* Where each job of the snapshot is afterwards; -1: nowhere. */
-struct places {
-	VEC(int32_t) of;
-	const struct snapshot_scope *scope;
-};
+static bool is_ours(void *self, const struct job *job)
+{
+	(void)self;
+	return !job->is_foreign;
+}
+
+static bool is_process_ours(void *self, const struct job *job, uint32_t uid)
+{
+	(void)uid;
+	return !job || is_ours(self, job);
+}
+
+const struct snapshot_scope snapshot_scope_ours = { .has_job = is_ours,
+	                                            .has_process = is_process_ours };
 
 static const struct job *job_at(const struct snapshot *snap, int32_t job)
 {
 	return job >= 0 && (size_t)job < snap->jobs.len ? &snap->jobs.at[job] : NULL;
 }
 
-static int32_t place(const struct places *to, int32_t job)
+bool snapshot_scope_has_job(const struct snapshot_scope *scope, const struct snapshot *snap,
+                            int32_t job)
 {
-	return job >= 0 && (size_t)job < to->of.len ? to->of.at[job] : -1;
+	const struct job *found = job_at(snap, job);
+
+	return found && (!scope || scope->has_job(scope->self, found));
 }
 
-static bool has(const struct places *to, const struct snapshot *snap, int32_t job, uint32_t uid)
+static bool has_process(const struct snapshot_scope *scope, const struct snapshot *snap, int32_t job,
+                        uint32_t uid)
 {
-	return to->scope->has_process(to->scope->self, job_at(snap, job), uid);
+	return !scope || scope->has_process(scope->self, job_at(snap, job), uid);
 }
 
-static void keep_procs(struct snapshot *snap, const struct places *to)
+bool snapshot_scope_has_proc(const struct snapshot_scope *scope, const struct snapshot *snap,
+                             const struct proc_snap *p)
 {
-	size_t kept = 0;
-
-	vec_each(&snap->procs, p) {
-		if (!has(to, snap, p->job, p->s.uid))
-			continue;
-		p->job = place(to, p->job);
-		p->sheet = p->job < 0 ? 0 : p->sheet;
-		snap->procs.at[kept++] = *p;
-	}
-	snap->procs.len = kept;
+	return has_process(scope, snap, p->job, p->s.uid);
 }
 
-static void keep_events(struct snapshot *snap, const struct places *to)
+bool snapshot_scope_has_event(const struct snapshot_scope *scope, const struct snapshot *snap,
+                              const struct event *e)
 {
-	size_t kept = 0;
-
-	vec_each(&snap->events, e) {
-		if (!has(to, snap, e->job, e->id.pid ? e->uid : 0))
-			continue;
-		e->job = place(to, e->job);
-		e->sheet = e->job < 0 ? 0 : e->sheet;
-		snap->events.at[kept++] = *e;
-	}
-	snap->events.len = kept;
+	return has_process(scope, snap, e->job, e->id.pid ? e->uid : 0);
 }
 
-/* After the processes: what is told of one that is left out is left out too. */
-static void keep_anomalies(struct snapshot *snap, const struct places *to)
+static bool has_this_process(const struct snapshot_scope *scope, const struct snapshot *snap,
+                             struct proc_id id)
 {
-	size_t kept = 0;
+	const struct proc_snap *p = snapshot_find(snap, id.pid);
 
-	vec_each(&snap->anomalies, a) {
-		const struct proc_snap *p = a->id.pid ? snapshot_find(snap, a->id.pid) : NULL;
-		bool is_kept = p && proc_id_eq(p->s.id, a->id);
-
-		if (a->id.pid && !is_kept && place(to, a->job) < 0)
-			continue;
-		a->job = place(to, a->job);
-		snap->anomalies.at[kept++] = *a;
-	}
-	snap->anomalies.len = kept;
+	return p && proc_id_eq(p->s.id, id) && snapshot_scope_has_proc(scope, snap, p);
 }
 
-static void keep_gpu_uses(struct snapshot *snap, const struct places *to)
+bool snapshot_scope_has_anomaly(const struct snapshot_scope *scope, const struct snapshot *snap,
+                                const struct anomaly *a)
 {
-	size_t kept = 0;
-
-	vec_each(&snap->gpu_uses, use) {
-		const struct proc_snap *p = snapshot_find(snap, use->id.pid);
-		bool is_unknown = use->is_foreign || !use->id.start_ticks;
-
-		if (is_unknown ? !has(to, snap, -1, 0) : !p || !proc_id_eq(p->s.id, use->id))
-			continue;
-		use->job = place(to, use->job);
-		snap->gpu_uses.at[kept++] = *use;
-	}
-	snap->gpu_uses.len = kept;
+	return !scope || !a->id.pid || snapshot_scope_has_job(scope, snap, a->job) ||
+	       has_this_process(scope, snap, a->id);
 }
 
-static void keep_zombies(struct snapshot *snap)
+/* A process of which only the GPU's driver knows is nobody's in particular. */
+bool snapshot_scope_has_gpu_use(const struct snapshot_scope *scope, const struct snapshot *snap,
+                                const struct gpu_use *use)
 {
-	size_t kept = 0;
+	bool is_unknown = use->is_foreign || !use->id.start_ticks;
 
-	vec_each(&snap->zombies, pid)
-		if (snapshot_find(snap, *pid))
-			snap->zombies.at[kept++] = *pid;
-	snap->zombies.len = kept;
+	return is_unknown ? has_process(scope, snap, -1, 0)
+	                  : !scope || has_this_process(scope, snap, use->id);
 }
 
-static void keep_sheets(struct snapshot *snap, const struct places *to)
+bool snapshot_scope_has_zombie(const struct snapshot_scope *scope, const struct snapshot *snap,
+                               pid_t pid)
 {
-	size_t kept = 0;
+	const struct proc_snap *p = scope ? snapshot_find(snap, pid) : NULL;
 
-	vec_each(&snap->sheets, sheet) {
-		sheet->job = place(to, sheet->job);
-		if (sheet->job >= 0)
-			snap->sheets.at[kept++] = *sheet;
-	}
-	snap->sheets.len = kept;
+	return !scope || (p && snapshot_scope_has_proc(scope, snap, p));
 }
 
-static void find_places(const struct snapshot *snap, struct places *to)
+/* Of sheets, a snapshot holds only those that changed: of the jobs in a part of it, one each is
+ * known to run. */
+static void count_jobs(const struct snapshot_scope *scope, const struct snapshot *snap,
+                       struct snapshot_counts *ret)
 {
-	int32_t next = 0;
-
-	(void)vec_reserve(&to->of, snap->jobs.len, JOBS_MAX);
-	vec_each(&snap->jobs, job)
-		to->of.at[to->of.len++] = to->scope->has_job(to->scope->self, job) ? next++ : -1;
-}
-
-/* Which sheets run is only known of those that are new: of the rest, one a job. */
-static void keep_jobs(struct snapshot *snap, const struct places *to)
-{
-	size_t kept = 0, was = snap->jobs.len;
+	size_t seen = 0;
 	uint32_t running = 0, sheets = 0;
 
-	for (size_t i = 0; i < was; i++) {
-		if (to->of.at[i] < 0)
+	vec_each(&snap->jobs, job) {
+		if (!scope->has_job(scope->self, job))
 			continue;
-		running += snap->jobs.at[i].status == JOB_RUNNING;
-		sheets += snap->jobs.at[i].current_sheet != 0;
-		snap->jobs.at[kept] = snap->jobs.at[i];
-		snap->sums.at[kept++] = snap->sums.at[i];
+		seen++;
+		running += job->status == JOB_RUNNING;
+		sheets += job->current_sheet != 0;
 	}
-	snap->jobs.len = snap->sums.len = kept;
-	if (kept == was)
+	if (seen == snap->jobs.len)
 		return;
-	snap->running_jobs = running;
-	snap->active_sheets = sheets;
+	ret->running_jobs = running;
+	ret->active_sheets = sheets;
 }
 
-void snapshot_keep(struct snapshot *snap, const struct snapshot_scope *scope)
+struct snapshot_counts snapshot_scope_count(const struct snapshot_scope *scope,
+                                            const struct snapshot *snap)
 {
-	struct places to = { .scope = scope };
+	struct snapshot_counts n = { .procs = snap->procs.len,
+		                     .zombies = snap->zombies.len,
+		                     .running_jobs = snap->running_jobs,
+		                     .active_sheets = snap->active_sheets };
 
-	find_places(snap, &to);
-	keep_procs(snap, &to);
-	keep_events(snap, &to);
-	keep_anomalies(snap, &to);
-	keep_gpu_uses(snap, &to);
-	keep_zombies(snap);
-	keep_sheets(snap, &to);
-	keep_jobs(snap, &to);
-	vec_done(&to.of);
+	if (!scope)
+		return n;
+	n.procs = n.zombies = 0;
+	vec_each(&snap->procs, p)
+		n.procs += snapshot_scope_has_proc(scope, snap, p);
+	vec_each(&snap->zombies, pid)
+		n.zombies += snapshot_scope_has_zombie(scope, snap, *pid);
+	count_jobs(scope, snap, &n);
+	return n;
 }

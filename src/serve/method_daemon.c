@@ -9,6 +9,7 @@
 #include "rpc/rpc_message.h"
 #include "rpc/rpc_params.h"
 #include "serve/methods.h"
+#include "serve/peer_scope.h"
 
 #define EVENTS_DEFAULT 50
 
@@ -52,8 +53,11 @@ static void put_jobs(struct json *j, const struct jobtab *t, const struct rpc_se
 }
 
 /* Those that last, as everywhere: his, and those of the whole machine. */
-static void put_anomalies(struct json *j, const struct snapshot *snap)
+static void put_anomalies(struct json *j, const struct snapshot *snap,
+                          const struct rpc_server_peer *peer)
 {
+	struct peer_scope his;
+	const struct snapshot_scope *scope = peer_scope(peer, &his);
 	cleanup(buf_done) struct buf text = { 0 };
 
 	json_key(j, "anomalies_active");
@@ -62,9 +66,11 @@ static void put_anomalies(struct json *j, const struct snapshot *snap)
 		const struct anomaly *a = &snap->anomalies.at[i];
 		struct anomaly_record told;
 
-		if (a->news == ANOMALY_ENDED)
+		if (a->news == ANOMALY_ENDED || !snapshot_scope_has_anomaly(scope, snap, a))
 			continue;
 		told = anomaly_record_of(a, snap, &text);
+		if (!snapshot_scope_has_job(scope, snap, a->job))
+			told.job_id = NULL;
 		json_begin_object(j);
 		fields_json(j, &anomaly_fields, &told);
 		json_end_object(j);
@@ -163,7 +169,7 @@ METHOD(method_status)
 	json_key(result, "uptime_seconds");
 	json_fixed(result, (clock_mono_ns() - m->opened_mono_ns) / NS_PER_MS, 3);
 	put_jobs(result, t, peer);
-	put_anomalies(result, methods_snapshot(m, peer));
+	put_anomalies(result, methods_latest(m), peer);
 	if (m->host.status)
 		put_daemon(result, m);
 	else
@@ -176,14 +182,13 @@ METHOD(method_status)
 
 static void put_top(struct methods *m, const struct rpc_server_peer *peer, struct json *j)
 {
-	const struct snapshot *snap = methods_snapshot(m, peer);
+	const struct snapshot *snap = methods_latest(m);
+	struct peer_scope his;
 
-	if (!snap)
-		json_nil(j);
-	else if (methods_trusts(peer))
-		visible_snapshot_put(&m->seen, snap, j);
+	if (snap)
+		snapshot_json(j, snap, peer_scope(peer, &his));
 	else
-		snapshot_json(j, snap);
+		json_nil(j);
 }
 
 METHOD(method_top)

@@ -178,7 +178,7 @@ void methods_announce_job(struct methods *m, const struct job *job, pid_t pid)
 	json_key(&j, "signal_num");
 	job->signal ? json_i64(&j, job->signal) : json_nil(&j);
 	json_key(&j, "context");
-	resource_context_put(m->host.latest(m->host.self), pid, &j);
+	resource_context_put(methods_latest(m), NULL, pid, &j);
 	json_end_object(&j);
 	methods_publish(m, names[job->status], job->id, job->uid, m->scratch.at);
 }

@@ -5,17 +5,19 @@
 #include "job/pressure.h"
 #include "model/snapshot_json.h"
 #include "rpc/rpc_params.h"
+#include "serve/peer_scope.h"
 #include "serve/resource_context.h"
 #include "serve/methods.h"
 
 METHOD(method_context_get)
 {
+	struct peer_scope his;
 	uint64_t pid = 0;
 	int r = rpc_params_u64(params, "pid", 1, INT32_MAX, &pid, err);
 
 	if (r < 0)
 		return r;
-	resource_context_put(methods_snapshot(self, peer), (pid_t)pid, result);
+	resource_context_put(methods_latest(self), peer_scope(peer, &his), (pid_t)pid, result);
 	return 0;
 }
 

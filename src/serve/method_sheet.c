@@ -57,7 +57,7 @@ void methods_announce_sheet(struct methods *m, const struct job *job, const stru
 	json_key(&j, "status");
 	json_str(&j, job_status_name(sheet->status));
 	json_key(&j, "context");
-	resource_context_put(m->host.latest(m->host.self), sheet->pid, &j);
+	resource_context_put(methods_latest(m), NULL, sheet->pid, &j);
 	json_end_object(&j);
 	methods_publish(m, name, job->id, job->uid, m->scratch.at);
 }

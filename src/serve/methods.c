@@ -52,12 +52,9 @@ bool methods_has_job(const struct rpc_server_peer *peer, const struct job *job)
 	return methods_trusts(peer) || job->uid == peer->uid;
 }
 
-const struct snapshot *methods_snapshot(struct methods *m, const struct rpc_server_peer *peer)
+const struct snapshot *methods_latest(const struct methods *m)
 {
-	const struct snapshot *snap = m->host.latest ? m->host.latest(m->host.self) : NULL;
-
-	return !snap || methods_trusts(peer) ? snap
-	                                     : visible_snapshot_part(&m->seen, snap, peer->uid);
+	return m->host.latest ? m->host.latest(m->host.self) : NULL;
 }
 
 static bool is_door(const struct methods *m)

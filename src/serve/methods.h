@@ -9,7 +9,6 @@
 #include "serve/store_worker.h"
 #include "serve/quota.h"
 #include "serve/recent_events.h"
-#include "serve/visible_snapshot.h"
 #include "serve/serve.h"
 
 /* What the methods are given as their self. */
@@ -22,7 +21,6 @@ struct methods {
 	struct store_worker *clerk;
 	struct buf scratch;
 	uint64_t opened_mono_ns;
-	struct visible_snapshot seen;
 };
 
 extern const struct rpc_server_method serve_methods[]; /* the last has no name */
@@ -58,7 +56,7 @@ bool methods_trusts(const struct rpc_server_peer *peer);
 /* Whether the job is his. */
 bool methods_has_job(const struct rpc_server_peer *peer, const struct job *job);
 /* The latest snapshot as far as it is for him; NULL: none yet. Valid until the next call. */
-const struct snapshot *methods_snapshot(struct methods *m, const struct rpc_server_peer *peer);
+const struct snapshot *methods_latest(const struct methods *m);
 /* The job that `job_id` means, or without it the one of a door, or the one that the caller's
  * process belongs to. -ENOENT also for one that is not his. */
 int methods_find_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,

@@ -13,43 +13,52 @@ static void put_figure(struct json *j, const char *key, double v)
 
 #define MIB_OR_NAN(r, id) (readings_has(r, id) ? (double)(r)->value[id] / MIB : (double)NAN)
 
-static void put_general(const struct snapshot *snap, struct json *j)
+static void put_general(const struct snapshot *snap, const struct snapshot_scope *scope,
+                        struct json *j)
 {
+	struct snapshot_counts n = { 0 };
+
+	if (snap)
+		n = snapshot_scope_count(scope, snap);
 	json_key(j, "pressure_level");
 	json_str(j, snap ? snap->pressure_level : NULL);
 	json_key(j, "running_jobs");
-	snap ? json_u64(j, snap->running_jobs) : json_nil(j);
+	snap ? json_u64(j, n.running_jobs) : json_nil(j);
 	json_key(j, "active_sheets");
-	snap ? json_u64(j, snap->active_sheets) : json_nil(j);
+	snap ? json_u64(j, n.active_sheets) : json_nil(j);
 }
 
 /* The kinds of those that last: of the process, or all. */
-static void put_anomalies(const struct snapshot *snap, const struct proc_snap *p, bool is_general,
-                          struct json *j)
+static void put_anomalies(const struct snapshot *snap, const struct snapshot_scope *scope,
+                          const struct proc_snap *p, bool is_general, struct json *j)
 {
 	json_key(j, "anomalies_active");
 	json_begin_array(j);
 	for (size_t i = 0; snap && i < snap->anomalies.len; i++) {
 		const struct anomaly *a = &snap->anomalies.at[i];
 
-		if (a->news != ANOMALY_ENDED && (is_general || (p && proc_id_eq(a->id, p->s.id))))
+		if (a->news != ANOMALY_ENDED && snapshot_scope_has_anomaly(scope, snap, a) &&
+		    (is_general || (p && proc_id_eq(a->id, p->s.id))))
 			json_str(j, anomaly_kinds[a->kind].key);
 	}
 	json_end_array(j);
 }
 
-void resource_context_put(const struct snapshot *snap, pid_t pid, struct json *j)
+void resource_context_put(const struct snapshot *snap, const struct snapshot_scope *scope, pid_t pid,
+                          struct json *j)
 {
 	const struct proc_snap *p = snap && pid ? snapshot_find(snap, pid) : NULL;
 
+	if (p && !snapshot_scope_has_proc(scope, snap, p))
+		p = NULL;
 	json_begin_object(j);
 	put_figure(j, "rss_mb", p ? MIB_OR_NAN(&p->s.r, PROC_RSS) : (double)NAN);
 	put_figure(j, "cpu_pct", p ? p->cpu_ratio * 100 : (double)NAN);
 	json_key(j, "syscall_hotspot");
 	json_nil(j);
-	put_anomalies(snap, p, !pid, j);
+	put_anomalies(snap, scope, p, !pid, j);
 	put_figure(j, "daemon_rss_mb", snap ? MIB_OR_NAN(&snap->host, HOST_SELF_RSS) : (double)NAN);
 	if (!pid)
-		put_general(snap, j);
+		put_general(snap, scope, j);
 	json_end_object(j);
 }

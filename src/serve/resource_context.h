@@ -4,7 +4,8 @@
 #pragma once
 
 #include "base/json.h"
-#include "model/snapshot.h"
+#include "model/snapshot_scope.h"
 
 /* pid 0: the general one. snap NULL, or a pid that is not known: nulls and empty lists. */
-void resource_context_put(const struct snapshot *snap, pid_t pid, struct json *j);
+void resource_context_put(const struct snapshot *snap, const struct snapshot_scope *scope, pid_t pid,
+                          struct json *j);

@@ -113,7 +113,6 @@ void serve_close(struct serve *serve)
 	recent_events_done(&serve->methods.recent);
 	quota_done(&serve->methods.ration);
 	bus_free(serve->methods.bus);
-	visible_snapshot_done(&serve->methods.seen);
 	buf_done(&serve->methods.scratch);
 	free(serve);
 }

@@ -67,9 +67,13 @@ static int put(struct store *st, const struct snapshot *snap, struct err *err)
 	cleanup(buf_done) struct buf text = { 0 };
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < snap->anomalies.len; i++)
-		if (snap->anomalies.at[i].news != ANOMALY_SAME)
-			r = put_one(st, snap, &snap->anomalies.at[i], &text, err);
+	for (size_t i = 0; r == 0 && i < snap->anomalies.len; i++) {
+		const struct anomaly *a = &snap->anomalies.at[i];
+
+		if (a->news != ANOMALY_SAME &&
+		    snapshot_scope_has_anomaly(&snapshot_scope_ours, snap, a))
+			r = put_one(st, snap, a, &text, err);
+	}
 	return r;
 }
 

@@ -303,7 +303,8 @@ static int put_all(struct store *st, const struct snapshot *snap, struct err *er
 	vec_each(&snap->events, e) {
 		if (r < 0)
 			return r;
-		if (!is_single(st, e, (size_t)(e - snap->events.at)))
+		if (!snapshot_scope_has_event(&snapshot_scope_ours, snap, e) ||
+		    !is_single(st, e, (size_t)(e - snap->events.at)))
 			continue;
 		if (stored++ >= EVENTS_PER_PUT)
 			st->events.outsiders_lost++;

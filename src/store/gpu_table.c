@@ -161,7 +161,8 @@ static int put(struct store *st, const struct snapshot *snap, struct err *err)
 	for (size_t i = 0; r == 0 && i < snap->gpu_uses.len; i++) {
 		const struct gpu_use *use = &snap->gpu_uses.at[i];
 
-		if (use->gpu < snap->gpus.len)
+		if (use->gpu < snap->gpus.len &&
+		    snapshot_scope_has_gpu_use(&snapshot_scope_ours, snap, use))
 			r = put_use(st, use, snap->gpus.at[use->gpu].index, snapshot, err);
 	}
 	return r;

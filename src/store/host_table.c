@@ -69,6 +69,7 @@ static int64_t pressure_code(const char *level)
 static int put(struct store *st, const struct snapshot *snap, struct err *err)
 {
 	sqlite3_stmt *stmt = statement_get(st, &statements[PUT], err);
+	struct snapshot_counts n = snapshot_scope_count(&snapshot_scope_ours, snap);
 
 	if (!stmt)
 		return -err->code;
@@ -76,13 +77,12 @@ static int put(struct store *st, const struct snapshot *snap, struct err *err)
 	db_bind_or_null(stmt, 2,
 	                snap->elapsed_ns ? (int64_t)(snap->elapsed_ns / NS_PER_US) : COLUMN_ABSENT);
 	db_bind_or_null(stmt, 3,
-	                snap->procs_complete || snap->procs.len ? (int64_t)snap->procs.len
-	                                                        : COLUMN_ABSENT);
-	sqlite3_bind_int64(stmt, 4, (int64_t)snap->zombies.len);
+	                snap->procs_complete || n.procs ? (int64_t)n.procs : COLUMN_ABSENT);
+	sqlite3_bind_int64(stmt, 4, (int64_t)n.zombies);
 	sqlite3_bind_int64(stmt, 5, snap->procs_complete);
 	db_bind_or_null(stmt, 6, pressure_code(snap->pressure_level));
-	sqlite3_bind_int64(stmt, 7, snap->running_jobs);
-	sqlite3_bind_int64(stmt, 8, snap->active_sheets);
+	sqlite3_bind_int64(stmt, 7, n.running_jobs);
+	sqlite3_bind_int64(stmt, 8, n.active_sheets);
 	db_bind_or_null(stmt, 9, column_ratio(snap->cpu_busy_ratio));
 	db_bind_or_null(stmt, 10, column_ratio(snap->cpu_iowait_ratio));
 	db_bind_or_null(stmt, 11, column_ratio(snap->cpu_steal_ratio));

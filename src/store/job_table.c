@@ -246,7 +246,7 @@ bool job_table_ends(const struct store *st, const struct snapshot *snap)
 	vec_each(&snap->jobs, job) {
 		const struct job_seen *seen = job_table_seen(st, job_key_of(job));
 
-		if (job->status != (seen ? seen->status : JOB_RUNNING))
+		if (!job->is_foreign && job->status != (seen ? seen->status : JOB_RUNNING))
 			return true;
 	}
 	return false;
@@ -257,7 +257,7 @@ bool job_table_needs_disk(const struct store *st, const struct snapshot *snap)
 	vec_each(&snap->jobs, job) {
 		const struct job_seen *seen = job_table_seen(st, job_key_of(job));
 
-		if (seen && !seen->is_durable &&
+		if (seen && !seen->is_durable && !job->is_foreign &&
 		    snap->wall_ns >= job->started_ns + START_DURABLE_NS)
 			return true;
 	}
@@ -490,7 +490,7 @@ static int put(struct store *st, const struct snapshot *snap, struct err *err)
 	forget_gone(st, snap);
 	vec_reset(&st->jobs.rows);
 	vec_each(&snap->jobs, job) {
-		int64_t row = put_one(st, job, err);
+		int64_t row = job->is_foreign ? 0 : put_one(st, job, err);
 		int64_t *at = row < 0 ? NULL : vec_push(&st->jobs.rows, JOBS_MAX);
 
 		if (!at)
@@ -535,7 +535,8 @@ static int finish(struct store *st, const struct snapshot *snap, struct err *err
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < snap->jobs.len; i++)
-		r = job_table_sum(st, &snap->jobs.at[i], live_processes_at(st, snap), err);
+		if (!snap->jobs.at[i].is_foreign)
+			r = job_table_sum(st, &snap->jobs.at[i], live_processes_at(st, snap), err);
 	return r;
 }
 

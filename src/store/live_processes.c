@@ -419,6 +419,8 @@ int live_processes_put(struct store *st, const struct snapshot *snap, struct err
 	if (!vec_reserve(&st->processes.next, snap->procs.len, LIVES_MAX))
 		return err_set(err, E2BIG, "%zu processes are too many", snap->procs.len);
 	vec_each(&snap->procs, p) {
+		if (!snapshot_scope_has_proc(&snapshot_scope_ours, snap, p))
+			continue;
 		r = put_one(st, snap, p, &at, err);
 		if (r < 0)
 			return r;

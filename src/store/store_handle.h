@@ -3,6 +3,7 @@
  * files of store/ only. */
 #pragma once
 
+#include "model/snapshot_scope.h"
 #include "sqlite/db.h"
 #include "sqlite/db_lock.h"
 #include "sqlite/schema_format.h"

@@ -13,7 +13,8 @@ static void look(struct anomaly_stage *w, struct ticks *world, double after_s, u
 	p->sheet = 4;
 	readings_set(&p->s.r, PROC_FDS, fds);
 	readings_set(&p->s.r, PROC_FD_LIMIT, 64);
-	anomaly_stage_feed(w, &world->config, &world->snap);
+	w->config = world->config;
+	anomaly_stage_run(w, &world->snap);
 }
 
 static const char *text_of(const struct ticks *world, struct text_ref ref)
@@ -57,7 +58,7 @@ static void test_anomaly_stage__tells_the_beginning_and_the_end_and_nothing_betw
 	kit_ticks_done(&world);
 }
 
-static void test_anomaly_stage__ends_what_lasts_with_the_last_words(void **state)
+static void test_anomaly_stage__ends_open_episodes_with_the_last_flush(void **state)
 {
 	struct ticks world = kit_ticks();
 	struct anomaly_stage w = { 0 };
@@ -65,9 +66,10 @@ static void test_anomaly_stage__ends_what_lasts_with_the_last_words(void **state
 	look(&w, &world, 0, 60);
 	kit_tick(&world, 5);
 	world.snap.events_only = true;
-	anomaly_stage_feed(&w, &world.config, &world.snap);
-	assert_int_equal(world.snap.events.len, 0);
-	anomaly_stage_end(&w, &world.snap);
+	anomaly_stage_run(&w, &world.snap);
+	assert_int_equal(world.snap.events.len, 0); /* a flush between ticks */
+	world.snap.is_last = true;
+	anomaly_stage_run(&w, &world.snap);
 	assert_int_equal(world.snap.events.len, 1);
 	assert_int_equal(world.snap.anomalies.at[0].news, ANOMALY_ENDED);
 	assert_false(anomaly_stage_has_open(&w));
@@ -89,5 +91,5 @@ static void test_anomaly_stage__does_nothing_when_nobody_asks(void **state)
 }
 
 RUN_TESTS(TEST(test_anomaly_stage__tells_the_beginning_and_the_end_and_nothing_between),
-          TEST(test_anomaly_stage__ends_what_lasts_with_the_last_words),
+          TEST(test_anomaly_stage__ends_open_episodes_with_the_last_flush),
           TEST(test_anomaly_stage__does_nothing_when_nobody_asks))

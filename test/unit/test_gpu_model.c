@@ -104,7 +104,7 @@ static void test_snapshot_json__tells_gpus_with_null_for_what_they_do_not_tell(v
 	struct buf out = { 0 };
 	json_t *root, *gpus, *first, *second, *uses;
 
-	snapshot_json(&(struct json){ .out = &out }, &sc.snap);
+	snapshot_json(&(struct json){ .out = &out }, &sc.snap, NULL);
 	root = json_loadb(out.at, out.len, JSON_REJECT_DUPLICATES, NULL);
 	assert_non_null(root);
 	gpus = json_object_get(root, "gpus");

@@ -5,14 +5,14 @@
 
 #include "check.h"
 
-static void test_job_new_id__is_the_type_and_six_characters(void **state)
+static void test_job_new_id__is_the_type_and_eight_characters(void **state)
 {
 	char id[JOB_ID_MAX], again[JOB_ID_MAX];
 
 	job_ident_new("train.py", 1700000000000000000, 4711, 42, id);
-	assert_int_equal(strlen(id), strlen("train.py-xxxxxx"));
+	assert_int_equal(strlen(id), strlen("train.py-xxxxxxxx"));
 	assert_memory_equal(id, "train.py-", 9);
-	assert_int_equal(strspn(id + 9, "0123456789abcdefghjkmnpqrstvwxyz"), 6);
+	assert_int_equal(strspn(id + 9, "0123456789abcdefghjkmnpqrstvwxyz"), 8);
 	job_ident_new("train.py", 1700000000000000000, 4711, 42, again);
 	assert_string_equal(id, again);
 	job_ident_new("train.py", 1700000000000000000, 4711, 43, again);
@@ -47,7 +47,7 @@ static void test_job_new_id__is_at_most_48_long(void **state)
 	type[sizeof type - 1] = '\0';
 	job_ident_new(type, 1, 2, 3, id);
 	assert_int_equal(strlen(id), 48);
-	assert_int_equal(id[41], '-');
+	assert_int_equal(id[39], '-');
 }
 
 /* A day of a busy machine, on one clock tick each. */
@@ -153,7 +153,7 @@ static void test_job_name_check__takes_only_what_a_directory_can_be_called(void 
 }
 
 RUN_TESTS(TEST(test_job_name_check__takes_only_what_a_directory_can_be_called),
-          TEST(test_job_new_id__is_the_type_and_six_characters),
+          TEST(test_job_new_id__is_the_type_and_eight_characters),
           TEST(test_job_new_id__is_a_safe_file_name), TEST(test_job_new_id__is_at_most_48_long),
           TEST(test_job_new_id__tells_many_runs_apart), TEST(test_job_tags__become_a_json_object),
           TEST(test_job_tags__take_the_last_of_equal_keys),

@@ -19,17 +19,35 @@ struct scene {
 	struct loop *loop;
 	struct engine *engine;
 	struct registry *desk;
-	struct snapshot last;
+	const struct snapshot *last; /* of a tick or a flush */
 	pid_t child;
 };
 
-static void on_snapshot(void *self, struct snapshot *snap)
+static void fill_in_jobs(void *self, struct snapshot *snap)
 {
 	struct scene *sc = self;
 
 	if (sc->desk)
 		registry_note(sc->desk, snap);
-	snapshot_copy(snap, &sc->last);
+}
+
+static void keep(void *self, const struct snapshot *snap)
+{
+	struct fixture *sc = self;
+
+	snapshot_unref(sc->last);
+	sc->last = snapshot_ref(snap);
+}
+
+static void set_pipeline(struct fixture *sc)
+{
+	const struct pipeline pipeline = {
+		.stages = { { "job figures", PASS_ALL, fill_in_jobs, sc } },
+		.sinks = { { "last", PASS_ALL, keep, .self = sc },
+		           engine_sink_recorder(sc->engine) },
+	};
+
+	engine_set_pipeline(sc->engine, &pipeline);
 }
 
 static pid_t spawn(void)
@@ -47,9 +65,7 @@ static int setup(void **state)
 {
 	struct scene *sc = calloc(1, sizeof *sc);
 	struct engine_options options = { .sampler = { .no_bpf = true, .no_events = true },
-		                          .interval_ns = 3600 * NS_PER_S,
-		                          .on_snapshot = on_snapshot,
-		                          .on_snapshot_self = sc };
+		                          .interval_ns = 3600 * NS_PER_S };
 	struct err err;
 
 	if (!sc)
@@ -62,6 +78,7 @@ static int setup(void **state)
 	if (loop_new(&sc->loop, &err) < 0 || engine_new(sc->loop, &options, &sc->engine, &err) < 0)
 		return -1;
 	sc->desk = registry_new(sc->engine);
+	set_pipeline(sc);
 	return 0;
 }
 
@@ -82,7 +99,7 @@ static int teardown(void **state)
 	end_child(sc);
 	engine_stop(sc->engine, &totals);
 	registry_free(sc->desk);
-	snapshot_done(&sc->last);
+	snapshot_unref(sc->last);
 	loop_free(sc->loop);
 	tree_remove(&sc->tree);
 	free(sc->db_path);
@@ -108,7 +125,7 @@ static void start(struct scene *sc, const char *id)
 
 static const struct proc_snap *child_of(const struct scene *sc)
 {
-	return snapshot_find(&sc->last, sc->child);
+	return snapshot_find(sc->last, sc->child);
 }
 
 static void test_desk_start__makes_the_process_a_member(void **state)
@@ -117,11 +134,11 @@ static void test_desk_start__makes_the_process_a_member(void **state)
 
 	start(sc, "a");
 	engine_look(sc->engine);
-	assert_int_equal(sc->last.jobs.len, 1);
+	assert_int_equal(sc->last->jobs.len, 1);
 	assert_int_equal(child_of(sc)->job, 0);
-	assert_int_equal(sc->last.running_jobs, 1);
-	assert_true(sc->last.jobs.at[0].started_ns > 0);
-	assert_int_equal(sc->last.jobs.at[0].figures[JOB_FIGURE_PROCESSES].value, 1);
+	assert_int_equal(sc->last->running_jobs, 1);
+	assert_true(sc->last->jobs.at[0].started_ns > 0);
+	assert_int_equal(sc->last->jobs.at[0].figures[JOB_FIGURE_PROCESSES].value, 1);
 }
 
 static void test_desk_start__refuses_what_runs_and_who_is_not_there(void **state)
@@ -175,7 +192,7 @@ static void test_desk_end__is_final_unless_it_was_concluded(void **state)
 	engine_look(sc->engine);
 	end_child(sc);
 	engine_look(sc->engine);
-	assert_int_equal(sc->last.jobs.at[1].status, JOB_LOST); /* nobody told how it ended */
+	assert_int_equal(sc->last->jobs.at[1].status, JOB_LOST); /* nobody told how it ended */
 	assert_int_equal(registry_end(sc->desk, 1, &good, &err), 0);
 	assert_int_equal(engine_jobs(sc->engine)->jobs.at[1].status, JOB_COMPLETED);
 	assert_int_equal(registry_end(sc->desk, 1, &good, &err), -EALREADY);
@@ -196,8 +213,8 @@ static void test_desk_end__closes_the_sheets_that_are_open(void **state)
 	assert_int_equal(child_of(sc)->sheet, 1);
 	assert_int_equal(registry_end(sc->desk, 0, &bad, &err), 0);
 	engine_look(sc->engine);
-	assert_int_equal(sc->last.sheets.at[0].status, JOB_FAILED);
-	assert_int_equal(sc->last.active_sheets, 0);
+	assert_int_equal(sc->last->sheets.at[0].status, JOB_FAILED);
+	assert_int_equal(sc->last->active_sheets, 0);
 	assert_int_equal(registry_begin_sheet(sc->desk, &begun, &num, &err), -EALREADY);
 }
 
@@ -233,7 +250,7 @@ static void test_engine_remove_job__leaves_nobody_behind(void **state)
 	sc->desk = NULL;
 	engine_look(sc->engine);
 	assert_int_equal(child_of(sc)->job, -1);
-	assert_int_equal(sc->last.jobs.len, 0);
+	assert_int_equal(sc->last->jobs.len, 0);
 }
 
 static void test_desk_note__keeps_jobs_apart(void **state)
@@ -248,7 +265,7 @@ static void test_desk_note__keeps_jobs_apart(void **state)
 	}
 	engine_look(sc->engine);
 	for (int i = 0; i < 3; i++) {
-		const struct job *job = &sc->last.jobs.at[i];
+		const struct job *job = &sc->last->jobs.at[i];
 
 		assert_string_equal(job->id, ids[i]);
 		assert_int_equal(job->figures[JOB_FIGURE_PROCESSES].value, 1);
@@ -259,8 +276,8 @@ static void test_desk_note__keeps_jobs_apart(void **state)
 	}
 	engine_look(sc->engine);
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(sc->last.jobs.at[i].status, JOB_LOST);
-		assert_int_equal(sc->last.jobs.at[i].figures[JOB_FIGURE_EXITED].value, 1);
+		assert_int_equal(sc->last->jobs.at[i].status, JOB_LOST);
+		assert_int_equal(sc->last->jobs.at[i].figures[JOB_FIGURE_EXITED].value, 1);
 	}
 }
 

@@ -237,7 +237,7 @@ static void assert_context(const struct snapshot *snap, pid_t pid, const char *w
 	struct buf out = { 0 };
 	struct json j = { .out = &out };
 
-	resource_context_put(snap, pid, &j);
+	resource_context_put(snap, NULL, pid, &j);
 	assert_string_equal(out.at, want);
 	buf_done(&out);
 }

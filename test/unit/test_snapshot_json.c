@@ -76,7 +76,7 @@ static json_t *snapshot_parsed(const struct snapshot *snap)
 	struct buf out = { 0 };
 	json_t *parsed;
 
-	snapshot_json(&(struct json){ .out = &out }, snap);
+	snapshot_json(&(struct json){ .out = &out }, snap, NULL);
 	parsed = parse(&out);
 	buf_done(&out);
 	return parsed;
@@ -89,7 +89,7 @@ static void test_codec_snapshot__is_written_as_it_always_was(void **state)
 
 	(void)state;
 	scene_fill(&sc);
-	snapshot_json(&(struct json){ .out = &out }, &sc.snap);
+	snapshot_json(&(struct json){ .out = &out }, &sc.snap, NULL);
 	buf_putc(&out, '\n');
 	assert_golden("snapshot.json", &out);
 	buf_done(&out);
@@ -216,7 +216,7 @@ static void test_snapshot_json__makes_valid_json_of_hostile_names(void **state)
 		struct buf out = { 0 };
 		json_error_t error;
 
-		snapshot_json(&(struct json){ .out = &out }, &sc.snap);
+		snapshot_json(&(struct json){ .out = &out }, &sc.snap, NULL);
 		assert_null(memchr(out.at, '\n', out.len)); /* one snapshot is one line of JSONL */
 		parsed = json_loadb(out.at, out.len, JSON_ALLOW_NUL, &error);
 		buf_done(&out);

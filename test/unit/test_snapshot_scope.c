@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/snapshot.h"
+#include "model/snapshot_scope.h"
 
 #include "check.h"
 #include "model_kit.h"
@@ -73,78 +73,107 @@ static bool has_process_of(void *self, const struct job *job, uint32_t uid)
 	return uid == *(uint32_t *)self || (job && has_job_of(self, job));
 }
 
-static void test_snapshot_scope__leaves_one_user_what_is_his(void **state)
+/* Bits of the records of a snapshot that a scope has, the first the lowest. */
+#define BITS(list, has)                                                                            \
+	({                                                                                         \
+		unsigned bits_ = 0;                                                                \
+		for (size_t i = 0; i < (list)->len; i++)                                           \
+			bits_ |= (unsigned)(has) << i;                                             \
+		bits_;                                                                             \
+	})
+
+struct bits {
+	unsigned jobs, procs, events, anomalies, zombies;
+};
+
+static struct bits bits_of(const struct snapshot *snap, const struct snapshot_scope *scope)
+{
+	return (struct bits){
+		.jobs = BITS(&snap->jobs, snapshot_scope_has_job(scope, snap, (int32_t)i)),
+		.procs = BITS(&snap->procs, snapshot_scope_has_proc(scope, snap, &snap->procs.at[i])),
+		.events = BITS(&snap->events,
+		               snapshot_scope_has_event(scope, snap, &snap->events.at[i])),
+		.anomalies = BITS(&snap->anomalies,
+		                  snapshot_scope_has_anomaly(scope, snap, &snap->anomalies.at[i])),
+		.zombies = BITS(&snap->zombies,
+		                snapshot_scope_has_zombie(scope, snap, snap->zombies.at[i])),
+	};
+}
+
+static unsigned count_bits(unsigned bits)
+{
+	return (unsigned)__builtin_popcount(bits);
+}
+
+static void test_snapshot_scope__has_the_jobs_and_processes_of_one_user(void **state)
 {
 	struct scene sc = scene_new();
 	uint32_t me = BOB;
+	const struct snapshot_scope scope = { &me, has_job_of, has_process_of };
+	struct bits bits = bits_of(&sc.snap, &scope);
+	struct snapshot_counts n = snapshot_scope_count(&scope, &sc.snap);
 
 	(void)state;
-	snapshot_keep(&sc.snap, &(struct snapshot_scope){ &me, has_job_of, has_process_of });
-	assert_int_equal(sc.snap.jobs.len, 1);
-	assert_string_equal(sc.snap.jobs.at[0].id, "bob-1");
-	assert_int_equal(sc.snap.sums.at[0].procs, 2);
-	assert_int_equal(sc.snap.procs.len, 3);
-	assert_int_equal(sc.snap.procs.at[0].s.id.pid, 12);
-	assert_int_equal(sc.snap.procs.at[0].job, 0); /* where its job is now */
-	assert_int_equal(sc.snap.procs.at[2].job, -1);
-	assert_int_equal(sc.snap.events.len, 3);
-	assert_int_equal(sc.snap.events.at[0].job, 0);
-	assert_int_equal(sc.snap.zombies.len, 1);
-	assert_int_equal(sc.snap.sheets.len, 1);
-	assert_int_equal(sc.snap.sheets.at[0].job, 0);
-	assert_int_equal(sc.snap.running_jobs, 1);
-	assert_int_equal(sc.snap.active_sheets, 1);
-	assert_int_equal(sc.snap.anomalies.len, 2);
-	assert_int_equal(sc.snap.anomalies.at[0].job, 0);
+	assert_int_equal(bits.jobs, 2);   /* bob-1 */
+	assert_int_equal(bits.procs, 28); /* 12, 13, 14 */
+	assert_int_equal(count_bits(bits.events), 3);
+	assert_int_equal(bits.anomalies, 3);
+	assert_int_equal(bits.zombies, 1);
+	assert_int_equal(n.procs, 3);
+	assert_int_equal(n.zombies, 1);
+	assert_int_equal(n.running_jobs, 1);
+	assert_int_equal(n.active_sheets, 1);
 	scene_done(&sc);
 }
 
-static void test_snapshot_scope__says_nothing_of_others(void **state)
+static void test_snapshot_scope__has_nothing_of_other_users(void **state)
 {
 	struct scene sc = scene_new();
 	uint32_t me = ADA;
+	const struct snapshot_scope scope = { &me, has_job_of, has_process_of };
+	struct bits bits = bits_of(&sc.snap, &scope);
 
 	(void)state;
-	snapshot_keep(&sc.snap, &(struct snapshot_scope){ &me, has_job_of, has_process_of });
-	assert_int_equal(sc.snap.procs.len, 2);
-	assert_int_equal(sc.snap.zombies.len, 0);
-	assert_int_equal(sc.snap.anomalies.len, 1); /* the machine's */
+	assert_int_equal(bits.procs, 3);
+	assert_int_equal(bits.zombies, 0);
+	assert_int_equal(bits.anomalies, 2); /* the machine's */
 	me = 7;
-	snapshot_keep(&sc.snap, &(struct snapshot_scope){ &me, has_job_of, has_process_of });
-	assert_int_equal(sc.snap.procs.len, 0);
-	assert_int_equal(sc.snap.jobs.len, 0);
-	assert_int_equal(sc.snap.events.len, 0);
-	assert_int_equal(sc.snap.running_jobs, 0);
+	bits = bits_of(&sc.snap, &scope);
+	assert_int_equal(bits.procs, 0);
+	assert_int_equal(bits.jobs, 0);
+	assert_int_equal(bits.events, 0);
+	assert_int_equal(snapshot_scope_count(&scope, &sc.snap).running_jobs, 0);
 	scene_done(&sc);
-}
-
-static bool is_ours(void *self, const struct job *job)
-{
-	(void)self;
-	return !job->is_foreign;
-}
-
-static bool has_process_of_ours(void *self, const struct job *job, uint32_t uid)
-{
-	(void)uid;
-	return !job || is_ours(self, job);
 }
 
 static void test_snapshot_scope__leaves_out_jobs_that_others_record(void **state)
 {
 	struct scene sc = scene_new();
+	struct bits bits;
 
 	(void)state;
 	sc.snap.jobs.at[0].is_foreign = true;
-	snapshot_keep(&sc.snap, &(struct snapshot_scope){ NULL, is_ours, has_process_of_ours });
-	assert_int_equal(sc.snap.jobs.len, 1);
-	assert_int_equal(sc.snap.procs.len, 4);
-	assert_int_equal(sc.snap.procs.at[0].s.id.pid, 11);
-	assert_int_equal(sc.snap.events.len, 5); /* the probe's too */
-	assert_int_equal(sc.snap.sheets.len, 1);
+	bits = bits_of(&sc.snap, &snapshot_scope_ours);
+	assert_int_equal(bits.jobs, 2);
+	assert_int_equal(bits.procs, 30);             /* all but 10 */
+	assert_int_equal(count_bits(bits.events), 5); /* the probe's too */
 	scene_done(&sc);
 }
 
-RUN_TESTS(TEST(test_snapshot_scope__leaves_one_user_what_is_his),
-          TEST(test_snapshot_scope__says_nothing_of_others),
-          TEST(test_snapshot_scope__leaves_out_jobs_that_others_record))
+static void test_snapshot_scope__of_everything_is_null(void **state)
+{
+	struct scene sc = scene_new();
+	struct bits bits = bits_of(&sc.snap, NULL);
+
+	(void)state;
+	assert_int_equal(bits.jobs, 3);
+	assert_int_equal(bits.procs, 31);
+	assert_int_equal(bits.anomalies, 3);
+	assert_int_equal(snapshot_scope_count(NULL, &sc.snap).procs, 5);
+	scene_done(&sc);
+}
+
+RUN_TESTS(TEST(test_snapshot_scope__has_the_jobs_and_processes_of_one_user),
+          TEST(test_snapshot_scope__has_nothing_of_other_users),
+          TEST(test_snapshot_scope__leaves_out_jobs_that_others_record),
+          TEST(test_snapshot_scope__of_everything_is_null))

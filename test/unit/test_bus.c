@@ -30,7 +30,7 @@ static void publish_many(struct bus *bus, int n)
 	}
 }
 
-static void test_lib_bus__hands_on_in_order_what_was_published(void **state)
+static void test_bus__hands_on_in_order_what_was_published(void **state)
 {
 	cleanup(bus_freep) struct bus *bus = bus_new(SMALL, 1);
 	struct bus_cursor c = bus_end(bus);
@@ -53,7 +53,7 @@ static void test_lib_bus__hands_on_in_order_what_was_published(void **state)
 	assert_int_equal(lost, 0);
 }
 
-static void test_lib_bus__lets_through_what_the_filter_names(void **state)
+static void test_bus__lets_through_what_the_filter_names(void **state)
 {
 	static const struct {
 		struct bus_filter filter;
@@ -87,7 +87,7 @@ static void test_lib_bus__lets_through_what_the_filter_names(void **state)
 	}
 }
 
-static void test_lib_bus__tells_who_was_overtaken_how_much_is_lost(void **state)
+static void test_bus__tells_who_was_overtaken_how_much_is_lost(void **state)
 {
 	cleanup(bus_freep) struct bus *bus = bus_new(SMALL, 1);
 	struct bus_cursor slow = bus_end(bus);
@@ -112,7 +112,7 @@ static void test_lib_bus__tells_who_was_overtaken_how_much_is_lost(void **state)
 	assert_int_equal(read + lost_in_all, bus_next_seq(bus) - 1);
 }
 
-static void test_lib_bus__resumes_where_somebody_left_while_it_is_still_there(void **state)
+static void test_bus__resumes_where_somebody_left_while_it_is_still_there(void **state)
 {
 	cleanup(bus_freep) struct bus *bus = bus_new(SMALL, 1);
 	struct bus_cursor c;
@@ -139,7 +139,7 @@ static void test_lib_bus__resumes_where_somebody_left_while_it_is_still_there(vo
 	assert_int_equal(lost, 0);
 }
 
-static void test_lib_bus__tells_who_comes_with_a_number_of_another_ring(void **state)
+static void test_bus__tells_who_comes_with_a_number_of_another_ring(void **state)
 {
 	static const uint64_t numbers[] = { 1, 999, 1011 };
 	cleanup(bus_freep) struct bus *bus = bus_new(SMALL, 1000);
@@ -159,7 +159,7 @@ static void test_lib_bus__tells_who_comes_with_a_number_of_another_ring(void **s
 	}
 }
 
-static void test_lib_bus__refuses_what_is_too_long(void **state)
+static void test_bus__refuses_what_is_too_long(void **state)
 {
 	cleanup(bus_freep) struct bus *bus = bus_new(SMALL, 1);
 	char *text = xcalloc(1, BUS_TEXT_MAX + 1);
@@ -173,9 +173,9 @@ static void test_lib_bus__refuses_what_is_too_long(void **state)
 	free(text);
 }
 
-RUN_TESTS(TEST(test_lib_bus__hands_on_in_order_what_was_published),
-          TEST(test_lib_bus__lets_through_what_the_filter_names),
-          TEST(test_lib_bus__tells_who_was_overtaken_how_much_is_lost),
-          TEST(test_lib_bus__resumes_where_somebody_left_while_it_is_still_there),
-          TEST(test_lib_bus__tells_who_comes_with_a_number_of_another_ring),
-          TEST(test_lib_bus__refuses_what_is_too_long))
+RUN_TESTS(TEST(test_bus__hands_on_in_order_what_was_published),
+          TEST(test_bus__lets_through_what_the_filter_names),
+          TEST(test_bus__tells_who_was_overtaken_how_much_is_lost),
+          TEST(test_bus__resumes_where_somebody_left_while_it_is_still_there),
+          TEST(test_bus__tells_who_comes_with_a_number_of_another_ring),
+          TEST(test_bus__refuses_what_is_too_long))

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/pipeline.h"
+
+static unsigned pass_of(const struct snapshot *snap)
+{
+	return snap->events_only ? PASS_FLUSH : PASS_TICK;
+}
+
+const struct snapshot *pipeline_complete(const struct pipeline *p, struct snapshot *take_snap)
+{
+	for (const struct stage *stage = p->stages; stage->name; stage++)
+		if (stage->passes & pass_of(take_snap))
+			stage->run(stage->self, take_snap);
+	return snapshot_freeze(take_snap);
+}
+
+void pipeline_hand_out(const struct pipeline *p, const struct snapshot *snap)
+{
+	for (const struct sink *sink = p->sinks; sink->name; sink++)
+		if (sink->passes & pass_of(snap))
+			sink->take(sink->self, snap);
+}
+
+bool pipeline_has_room(const struct pipeline *p)
+{
+	for (const struct sink *sink = p->sinks; sink->name; sink++)
+		if (sink->has_room && !sink->has_room(sink->self))
+			return false;
+	return true;
+}
+
+bool pipeline_sync(const struct pipeline *p, uint64_t patience_ns)
+{
+	bool is_stored = true;
+
+	for (const struct sink *sink = p->sinks; sink->name; sink++)
+		if (sink->sync)
+			is_stored &= sink->sync(sink->self, patience_ns);
+	return is_stored;
+}
+
+void latest_snapshot_take(void *self, const struct snapshot *snap)
+{
+	struct latest_snapshot *latest = self;
+
+	snapshot_unref(latest->snap);
+	latest->snap = snapshot_ref(snap);
+}
+
+void latest_snapshot_done(struct latest_snapshot *latest)
+{
+	snapshot_unref(latest->snap);
+	latest->snap = NULL;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* pipeline.h - what becomes of a snapshot: stages complete it, in order, then it is frozen, and sinks
+ * receive it. A host writes both lists out once; their order is the program's logic. */
+#pragma once
+
+#include "model/snapshot_pool.h"
+
+/* Which snapshots a stage or a sink wants. A flush has events and jobs only (snap->events_only), and
+ * comes between ticks. The last one of a recording is a flush too (snap->is_last). */
+enum pass {
+	PASS_TICK = 1 << 0,
+	PASS_FLUSH = 1 << 1,
+	PASS_ALL = PASS_TICK | PASS_FLUSH,
+};
+
+struct stage {
+	const char *name;
+	unsigned passes; /* enum pass */
+	void (*run)(void *self, struct snapshot *snap);
+	void *self;
+};
+
+/* Whoever keeps the snapshot takes a reference. All but `take` may be NULL. Only the recorder of `run`
+ * may delay its own host, by at most 2 s, so that a storm waits in the kernel's buffers instead of
+ * being lost; no sink delays the daemon. */
+struct sink {
+	const char *name;
+	unsigned passes; /* enum pass */
+	void (*take)(void *self, const struct snapshot *snap);
+	/* Whether a flush ahead of the next tick would not push out what waits. */
+	bool (*has_room)(void *self);
+	/* Waits until all that was taken is stored, at most so long. True: it is stored. */
+	bool (*sync)(void *self, uint64_t patience_ns);
+	void *self;
+};
+
+#define STAGES_MAX 8
+#define SINKS_MAX 8
+
+/* Both lists end with a NULL name. */
+struct pipeline {
+	struct stage stages[STAGES_MAX];
+	struct sink sinks[SINKS_MAX];
+};
+
+/* Runs the stages and freezes it. `take_snap` is a pool's; the reference is the caller's. */
+const struct snapshot *pipeline_complete(const struct pipeline *p, struct snapshot *take_snap)
+	must_check;
+/* Hands it to the sinks. */
+void pipeline_hand_out(const struct pipeline *p, const struct snapshot *snap);
+bool pipeline_has_room(const struct pipeline *p);
+bool pipeline_sync(const struct pipeline *p, uint64_t patience_ns);
+
+/* The latest snapshot of a tick, for those who ask. A zeroed one is empty. */
+struct latest_snapshot {
+	const struct snapshot *snap; /* NULL: there was none yet */
+};
+void latest_snapshot_take(void *self, const struct snapshot *snap); /* a sink's */
+void latest_snapshot_done(struct latest_snapshot *latest);
