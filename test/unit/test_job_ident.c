@@ -53,12 +53,12 @@ static void test_job_new_id__is_at_most_48_long(void **state)
 /* A day of a busy machine, on one clock tick each. */
 static void test_job_new_id__tells_many_runs_apart(void **state)
 {
-	char(*ids)[8] = calloc(1000, sizeof *ids), id[JOB_ID_MAX];
+	char(*ids)[JOB_ID_MAX] = calloc(1000, sizeof *ids), id[JOB_ID_MAX];
 	unsigned equal = 0;
 
 	for (size_t i = 0; i < 1000; i++) {
 		job_ident_new("", 1700000000000000000 + i * 4000000, 100 + (pid_t)i, i * 7, id);
-		memcpy(ids[i], id, 7);
+		memcpy(ids[i], id, sizeof id);
 		for (size_t k = 0; k < i; k++)
 			equal += strcmp(ids[k], ids[i]) == 0;
 	}

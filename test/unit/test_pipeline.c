@@ -48,7 +48,7 @@ static bool has_room(void *self)
 	return ((struct log *)self)->has_room;
 }
 
-static bool sync(void *self, uint64_t patience_ns)
+static bool is_stored(void *self, uint64_t patience_ns)
 {
 	(void)patience_ns;
 	return ((struct log *)self)->is_stored;
@@ -60,7 +60,7 @@ static struct pipeline make(struct log *log)
 		.stages = { { "first", PASS_ALL, first_stage, log },
 		            { "second", PASS_TICK, second_stage, log } },
 		.sinks = { { "first", PASS_TICK, first_sink, .self = log },
-		           { "second", PASS_ALL, second_sink, has_room, sync, log } },
+		           { "second", PASS_ALL, second_sink, has_room, is_stored, log } },
 	};
 }
 
