@@ -60,11 +60,20 @@ static void widen_gap(struct store_gap *gap, uint64_t from_ns, uint64_t snapshot
 	gap->events += events;
 }
 
+static uint64_t count_events(const struct snapshot *snap)
+{
+	uint64_t n = 0;
+
+	vec_each(&snap->events, e)
+		n += snapshot_scope_has_event(&snapshot_scope_ours, snap, e);
+	return n;
+}
+
 /* With the lock held. */
 static void note_loss(struct recorder *r, const struct snapshot *snap)
 {
 	r->status.lost += !snap->events_only;
-	r->status.events_lost += snap->events.len;
+	r->status.events_lost += count_events(snap);
 }
 
 /* Looks come at their pace, and then it is the disk; so it is for who has waited for it. */
@@ -83,7 +92,7 @@ static void push_out_oldest(struct recorder *r)
 
 	memmove(r->queue, r->queue + 1, (QUEUE_MAX - 1) * sizeof *r->queue);
 	r->queue_len--;
-	widen_gap(&r->pushed_out, oldest->wall_ns, !oldest->events_only, oldest->events.len);
+	widen_gap(&r->pushed_out, oldest->wall_ns, !oldest->events_only, count_events(oldest));
 	note_loss(r, oldest);
 	snprintf(r->status.reason, sizeof r->status.reason, "%s", why_pushed_out(r));
 	snapshot_unref(oldest);
@@ -323,7 +332,7 @@ static void put(struct recorder *r, const struct snapshot *snap)
 	if (is_stored)
 		result = put_gap(r, snap, &err);
 	else
-		widen_gap(&r->gap, snap->wall_ns, !snap->events_only, snap->events.len);
+		widen_gap(&r->gap, snap->wall_ns, !snap->events_only, count_events(snap));
 	set_outcome(r, snap, is_stored, result, &err);
 	if (result == 0 && has_ended(snap))
 		set_has_end(r, true);
