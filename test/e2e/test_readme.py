@@ -16,7 +16,7 @@ FIGURES = [(re.compile(pattern), put) for pattern, put in (
 	(r"^\d+ \S+ [\d.-]+ [\d.-]+[KMGT]? .*", "PROCESS"),  # any may be the busiest
 	(r"(?<=RSS )PSS ", ""),  # not known in time of anybody
 	(r"(?<!\S)/\S+", "PATH"),
-	(r"(pipeline\.sh|train\.py)-[0-9a-z]{6}\b", r"\1-ID"),
+	(r"(pipeline\.sh|train\.py)-[0-9a-z]{8}\b", r"\1-ID"),
 	(r"(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d|\d\d:\d\d (today|yesterday)", "WHEN"),
 	(r"[▁-█░]+", "BAR"),
 	(r"[~≥+]?\b(\d+[mhd] ?\d\d[\d.]*[smh]|\d[\d.]*[mµn]?s|\d[\d.]* s)\b", "TIME"),  # "1m 02s", "+1m02.0s", "853ms", "0.23 s"
