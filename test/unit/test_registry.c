@@ -33,13 +33,13 @@ static void fill_in_jobs(void *self, struct snapshot *snap)
 
 static void keep(void *self, const struct snapshot *snap)
 {
-	struct fixture *sc = self;
+	struct scene *sc = self;
 
 	snapshot_unref(sc->last);
 	sc->last = snapshot_ref(snap);
 }
 
-static void set_pipeline(struct fixture *sc)
+static void set_pipeline(struct scene *sc)
 {
 	const struct pipeline pipeline = {
 		.stages = { { "job figures", PASS_ALL, fill_in_jobs, sc } },
