@@ -21,7 +21,7 @@ struct look {
 	struct sampler *sampler;
 	struct bare *bare;
 	struct snapshot snap;
-	struct jobtab jobs;
+	struct job_roster jobs;
 	size_t procs;
 };
 

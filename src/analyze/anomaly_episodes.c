@@ -72,6 +72,8 @@ static void take(struct episodes *e, const struct finding *f, const struct snaps
 	one->is_found = true;
 	one->a.seen_boot_ns = snap->boot_ns;
 	one->a.job = f->job; /* it may have been found to belong to one */
+	one->job = f->job >= 0 && (size_t)f->job < snap->jobs.len ? snap->jobs.at[f->job].handle
+	                                                          : -1;
 	one->a.sheet = f->sheet;
 	memcpy(one->a.comm, f->comm, sizeof one->a.comm);
 }
@@ -84,10 +86,11 @@ static void hand_out(struct anomaly_list *to, const struct anomaly *a)
 		*copy = *a;
 }
 
-static void end(struct episode *one, uint64_t wall_ns, struct anomaly_list *ret)
+static void end(struct episode *one, const struct snapshot *snap, struct anomaly_list *ret)
 {
 	one->a.news = ANOMALY_ENDED;
-	one->a.ended_wall_ns = MAX(wall_ns, one->a.began_wall_ns); /* the clock may be set back */
+	one->a.job = snapshot_find_job(snap, one->job);
+	one->a.ended_wall_ns = MAX(snap->wall_ns, one->a.began_wall_ns); /* clocks are set back */
 	hand_out(ret, &one->a);
 }
 
@@ -104,7 +107,7 @@ void episodes_feed(struct episodes *e, const struct findings *found, const struc
 		take(e, f, snap);
 	vec_each(&e->open, one) {
 		if (!one->is_found) {
-			end(one, snap->wall_ns, ret);
+			end(one, snap, ret);
 			continue;
 		}
 		hand_out(ret, &one->a);
@@ -113,10 +116,10 @@ void episodes_feed(struct episodes *e, const struct findings *found, const struc
 	e->open.len = kept;
 }
 
-void episodes_end(struct episodes *e, uint64_t wall_ns, struct anomaly_list *ret)
+void episodes_end(struct episodes *e, const struct snapshot *snap, struct anomaly_list *ret)
 {
 	vec_each(&e->open, one)
-		end(one, wall_ns, ret);
+		end(one, snap, ret);
 	vec_reset(&e->open);
 }
 

@@ -11,6 +11,7 @@ struct episode {
 	struct anomaly a;
 	double told_peak; /* as it was handed out last */
 	bool is_found;    /* in the look under way */
+	job_handle job;   /* a.job is the index in the snapshot where it was found last */
 };
 
 struct episodes {
@@ -24,5 +25,5 @@ struct episodes {
 void episodes_feed(struct episodes *e, const struct findings *found, const struct snapshot *snap,
                    struct anomaly_list *ret);
 /* Nobody looks any more: all that are open end now. */
-void episodes_end(struct episodes *e, uint64_t wall_ns, struct anomaly_list *ret);
+void episodes_end(struct episodes *e, const struct snapshot *snap, struct anomaly_list *ret);
 void episodes_done(struct episodes *e);

@@ -61,7 +61,7 @@ static int take_answer(const json_t *answer, struct admission_answer *ret, struc
 static int look(struct admission *room, struct admission_answer *ret, struct err *err)
 {
 	const struct sampler_options options = { .no_events = true };
-	const struct jobtab none = { 0 };
+	const struct job_roster none = { 0 };
 	struct pressure_facts facts;
 
 	if (!room->sampler) {

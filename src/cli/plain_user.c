@@ -22,7 +22,7 @@
  * same table. */
 static int examine(const struct sampler_options *options, int to_fd)
 {
-	const struct jobtab no_jobs = { 0 };
+	const struct job_roster no_jobs = { 0 };
 	struct role_health health[ROLES_MAX] = { 0 };
 	struct snapshot snap = { 0 };
 	struct sampler *sampler = NULL;

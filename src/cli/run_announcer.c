@@ -17,7 +17,7 @@ struct run_announcer {
 
 static const struct job *the_job(const struct run_announcer *h)
 {
-	return &engine_jobs(jobhost_engine(h->host))->jobs.at[0];
+	return &jobhost_job(h->host)->job;
 }
 
 /* The object that each call begins with. */
@@ -90,7 +90,7 @@ static void say_sheet(struct run_announcer *h, struct announcer *to, const struc
 }
 
 static void say_sheet_end(struct run_announcer *h, struct announcer *to, uint32_t num,
-                          const struct sheet *how)
+                          const struct job_end *how)
 {
 	struct json j = begin(h);
 
@@ -109,12 +109,16 @@ static void greet(void *self, struct announcer *to)
 	const struct job *job = the_job(h);
 
 	say_job(h, to);
-	vec_each(&engine_jobs(jobhost_engine(h->host))->sheets, sheet) {
+	vec_each(&jobhost_job(h->host)->sheets, sheet) {
 		if (sheet->status != JOB_RUNNING && sheet->num != job->last_completed_sheet)
 			continue;
 		say_sheet(h, to, sheet);
 		if (sheet->status != JOB_RUNNING)
-			say_sheet_end(h, to, sheet->num, sheet);
+			say_sheet_end(h, to, sheet->num,
+			              &(struct job_end){ .status = sheet->status,
+			                                 .has_exit_code = sheet->has_exit_code,
+			                                 .exit_code = sheet->exit_code,
+			                                 .signal = sheet->signal });
 	}
 }
 
@@ -145,7 +149,7 @@ void run_announcer_begin_sheet(struct run_announcer *h, const struct job_input_s
 	say_sheet(h, h->herald, &sheet);
 }
 
-void run_announcer_end_sheet(struct run_announcer *h, uint32_t num, const struct sheet *how)
+void run_announcer_end_sheet(struct run_announcer *h, uint32_t num, const struct job_end *how)
 {
 	if (h)
 		say_sheet_end(h, h->herald, num, how);

@@ -12,7 +12,7 @@ struct run_announcer;
 struct run_announcer *run_announcer_new(struct loop *loop, struct jobhost *host);
 void run_announcer_begin_sheet(struct run_announcer *h, const struct job_input_sheet *begun,
                                uint32_t num);
-void run_announcer_end_sheet(struct run_announcer *h, uint32_t num, const struct sheet *how);
+void run_announcer_end_sheet(struct run_announcer *h, uint32_t num, const struct job_end *how);
 void run_announcer_say(struct run_announcer *h, enum event_kind kind, const char *name,
                        uint64_t took_ns, const char *data_json);
 void run_announcer_end(struct run_announcer *h, const struct launch_end *end);

@@ -14,11 +14,11 @@ struct run_door {
 	struct latest_snapshot latest;
 };
 
-static const struct jobtab *jobs(void *self)
+static const struct job_roster *jobs(void *self)
 {
 	struct run_door *d = self;
 
-	return engine_jobs(jobhost_engine(d->host));
+	return &engine_jobs(jobhost_engine(d->host))->roster;
 }
 
 static const struct snapshot *latest(void *self)
@@ -39,33 +39,31 @@ static int begin_sheet(void *self, const struct job_input_sheet *begun, uint32_t
                        struct err *err)
 {
 	struct run_door *d = self;
-	int r = jobhost_begin_sheet(d->host, begun->num, begun->total, begun->label, begun->pid,
-	                            ret_num, err);
+	int r = job_input_begin_sheet(jobhost_engine(d->host), begun, ret_num, err);
 
 	if (r == 0)
 		run_announcer_begin_sheet(d->herald, begun, *ret_num);
 	return r;
 }
 
-static int end_sheet(void *self, int32_t job, uint32_t num, const struct sheet *how,
+static int end_sheet(void *self, job_handle job, uint32_t num, const struct job_end *how,
                      struct err *err)
 {
 	struct run_door *d = self;
-	int r = jobhost_end_sheet(d->host, num, how, err);
+	int r = job_input_end_sheet(jobhost_engine(d->host), job, num, how, err);
 
-	(void)job;
 	if (r == 0)
 		run_announcer_end_sheet(d->herald, num, how);
 	return r;
 }
 
-static int say(void *self, int32_t job, enum event_kind kind, const char *name, uint64_t took_ns,
+static int say(void *self, job_handle job, enum event_kind kind, const char *name, uint64_t took_ns,
                const char *data_json, struct err *err)
 {
 	struct run_door *d = self;
-	int r = jobhost_say(d->host, kind, name, (int64_t)took_ns, data_json, err);
+	int r = job_input_event(jobhost_engine(d->host), job, kind, name, (int64_t)took_ns,
+	                        data_json, err);
 
-	(void)job;
 	if (r == 0)
 		run_announcer_say(d->herald, kind, name, took_ns, data_json);
 	return r;

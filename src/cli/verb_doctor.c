@@ -56,7 +56,7 @@ static bool is_same(const struct role_health *a, const struct role_health *b)
 
 static int examine_probes(struct doctor *d, const struct sampler_options *options, struct err *err)
 {
-	const struct jobtab no_jobs = { 0 };
+	const struct job_roster no_jobs = { 0 };
 	cleanup(sampler_closep) struct sampler *sampler = NULL;
 	struct role_health mine[ROLES_MAX] = { 0 }, plain[ROLES_MAX] = { 0 };
 	struct snapshot snap = { 0 };

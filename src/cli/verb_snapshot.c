@@ -47,7 +47,7 @@ static int take(const struct request *rq, const struct config *config, struct sn
                 struct err *err)
 {
 	struct sampler_options options = { .no_bpf = rq->no_bpf };
-	const struct jobtab no_jobs = { 0 };
+	const struct job_roster no_jobs = { 0 };
 	cleanup(sampler_closep) struct sampler *sampler = NULL;
 	uint64_t second_ns;
 

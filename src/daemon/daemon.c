@@ -16,13 +16,6 @@
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
 
-static void fill_in_jobs(void *self, struct snapshot *snap)
-{
-	struct daemon *d = self;
-
-	registry_note(d->desk, snap);
-}
-
 static void publish(void *self, const struct snapshot *snap)
 {
 	struct daemon *d = self;
@@ -37,7 +30,7 @@ static void set_pipeline(struct daemon *d)
 	const struct pipeline pipeline = {
 		.stages = { { "pressure", PASS_TICK, engine_stage_pressure, d->engine },
 		            { "anomalies", PASS_ALL, engine_stage_anomalies, d->engine },
-		            { "job figures", PASS_ALL, fill_in_jobs, d } },
+		            { "job figures", PASS_ALL, engine_stage_jobs, d->engine } },
 		.sinks = { { "latest", PASS_TICK, latest_snapshot_take, .self = &d->latest },
 		           { "bus", PASS_ALL, publish, .self = d },
 		           engine_sink_recorder(d->engine) },
@@ -51,7 +44,7 @@ static void on_news(void *self)
 {
 	struct daemon *d = self;
 
-	if (serve_is_listened_to(d->serve) || engine_jobs(d->engine)->jobs.len)
+	if (serve_is_listened_to(d->serve) || engine_jobs(d->engine)->roster.rows.len)
 		engine_tell_events(d->engine);
 	loop_timer_set(d->news, clock_mono_ns() + NEWS_NS);
 }
@@ -174,9 +167,9 @@ static int begin_watching(struct daemon *d, struct err *err)
 	options.notice_self = d;
 	if (engine_new(d->loop, &options, &d->engine, err) < 0)
 		return -err->code;
-	d->desk = registry_new(d->engine);
+	registry_begin(d->engine);
 	set_pipeline(d);
-	tell_readopted(restore_jobs(d->desk, options.recorder.store.path));
+	tell_readopted(restore_jobs(d->engine, options.recorder.store.path));
 	return 0;
 }
 
@@ -211,7 +204,6 @@ static void end(struct daemon *d, struct engine_totals *ret)
 	*ret = (struct engine_totals){ .recorder.is_storing = true };
 	if (d->engine)
 		engine_stop(d->engine, ret);
-	registry_free(d->desk);
 	latest_snapshot_done(&d->latest);
 	loop_free(d->loop);
 }

@@ -10,11 +10,11 @@
 
 #define NAMES_MAX 1000 /* ID.2 … ID.1000 */
 
-static const struct jobtab *get_jobs(void *self)
+static const struct job_roster *get_jobs(void *self)
 {
 	struct daemon *d = self;
 
-	return d->engine ? engine_jobs(d->engine) : &d->no_jobs;
+	return d->engine ? &engine_jobs(d->engine)->roster : &d->no_jobs;
 }
 
 static const struct snapshot *get_latest(void *self)
@@ -84,12 +84,18 @@ static bool is_recorded(struct history *reader, struct job_key key)
 	return history_get_job(reader, key, &found, &err) == 0;
 }
 
+static const struct job *find_job(const struct daemon *d, const char *id)
+{
+	const struct job_roster *t = &engine_jobs(d->engine)->roster;
+	const struct job_row *row = job_roster_get(t, job_roster_find_id(t, id));
+
+	return row ? &row->job : NULL;
+}
+
 /* A job with a recorder that is back after it was lost has its id again. */
 static bool is_taken(const struct daemon *d, struct history *reader, const struct job *job)
 {
-	const struct jobtab *jobs = engine_jobs(d->engine);
-	int32_t at = jobtab_index(jobs, job->id);
-	const struct job *other = at < 0 ? NULL : &jobs->jobs.at[at];
+	const struct job *other = find_job(d, job->id);
 
 	if (other && (!job->is_foreign || other->uid != job->uid || other->status == JOB_RUNNING))
 		return true;
@@ -118,9 +124,7 @@ static int find_free_id(const struct daemon *d, struct job *job, struct err *err
  * speaks for one. */
 static int check_his_own(const struct daemon *d, const struct job *job, struct err *err)
 {
-	const struct jobtab *jobs = engine_jobs(d->engine);
-	int32_t at = jobtab_index(jobs, job->id);
-	const struct job *other = at < 0 ? NULL : &jobs->jobs.at[at];
+	const struct job *other = find_job(d, job->id);
 
 	if (job->is_foreign || !other || other->uid != job->uid || other->status != JOB_RUNNING)
 		return 0;
@@ -136,30 +140,31 @@ static int store(const struct daemon *d, const struct job *job)
 static int start_job(void *self, struct job *job, pid_t pid, struct err *err)
 {
 	struct daemon *d = self;
+	job_handle handle;
 
 	if (!d->engine)
 		return err_set(err, EAGAIN, "profiler.enabled is false: nothing is watched");
 	if (check_his_own(d, job, err) < 0 || find_free_id(d, job, err) < 0)
 		return -err->code;
-	if (registry_start(d->desk, job, pid, err) < 0)
+	if (registry_start(d->engine, job, pid, &handle, err) < 0)
 		return -err->code;
 	return store(d, job); /* what was answered is not lost when we are killed */
 }
 
-static int end_job(void *self, int32_t job, const struct sheet *how, struct err *err)
+static int end_job(void *self, job_handle job, const struct job_end *how, struct err *err)
 {
 	struct daemon *d = self;
 
-	if (registry_end(d->desk, job, how, err) < 0)
+	if (registry_end(d->engine, job, how, err) < 0)
 		return -err->code;
-	return store(d, &engine_jobs(d->engine)->jobs.at[job]);
+	return store(d, &job_roster_get(&engine_jobs(d->engine)->roster, job)->job);
 }
 
-static void lose_job(void *self, int32_t job)
+static void lose_job(void *self, job_handle job)
 {
 	struct daemon *d = self;
 
-	registry_lose(d->desk, job);
+	registry_lose(d->engine, job);
 }
 
 static int begin_sheet(void *self, const struct job_input_sheet *begun, uint32_t *ret_num,
@@ -167,10 +172,10 @@ static int begin_sheet(void *self, const struct job_input_sheet *begun, uint32_t
 {
 	struct daemon *d = self;
 
-	return registry_begin_sheet(d->desk, begun, ret_num, err);
+	return job_input_begin_sheet(d->engine, begun, ret_num, err);
 }
 
-static int end_sheet(void *self, int32_t job, uint32_t num, const struct sheet *how,
+static int end_sheet(void *self, job_handle job, uint32_t num, const struct job_end *how,
                      struct err *err)
 {
 	struct daemon *d = self;
@@ -178,7 +183,7 @@ static int end_sheet(void *self, int32_t job, uint32_t num, const struct sheet *
 	return job_input_end_sheet(d->engine, job, num, how, err);
 }
 
-static int say(void *self, int32_t job, enum event_kind kind, const char *name, uint64_t took_ns,
+static int say(void *self, job_handle job, enum event_kind kind, const char *name, uint64_t took_ns,
                const char *data_json, struct err *err)
 {
 	struct daemon *d = self;
@@ -187,14 +192,14 @@ static int say(void *self, int32_t job, enum event_kind kind, const char *name, 
 }
 
 /* It may be younger than the last look. */
-static int32_t job_of(void *self, pid_t pid)
+static job_handle job_of(void *self, pid_t pid)
 {
 	struct daemon *d = self;
 
 	if (!d->engine)
 		return -1;
 	engine_learn(d->engine);
-	return members_place(engine_members(d->engine), engine_jobs(d->engine), pid).job;
+	return jobs_find_process(engine_jobs(d->engine), pid);
 }
 
 struct serve_host daemon_answers_host(struct daemon *d)

@@ -5,18 +5,18 @@
 
 #include "daemon/daemon.h"
 #include "daemon/listener.h"
+#include "engine/job_input.h"
 #include "engine/registry.h"
 
 struct daemon {
 	const struct daemon_options *options;
 	struct loop *loop;
 	struct engine *engine; /* NULL: it is not enabled */
-	struct registry *desk;
 	struct listener listener;
 	struct serve *serve;
 	struct loop_source *watchdog, *news;
 	uint64_t watchdog_ns;
-	struct jobtab no_jobs;
+	struct job_roster no_jobs;
 	struct latest_snapshot latest;
 	char problem[sizeof((struct err *)NULL)->msg]; /* of the last reload; "": none */
 };

@@ -62,7 +62,7 @@ static bool is_ours(struct history *reader, const struct job *job)
 }
 
 static enum registry_restored readopt(struct reading *r, struct history *reader,
-                                      struct registry *desk, const struct job *job)
+                                      struct engine *engine, const struct job *job)
 {
 	struct err err;
 
@@ -74,10 +74,10 @@ static enum registry_restored readopt(struct reading *r, struct history *reader,
 	    history_job_processes(reader, job_key_of(job), PROCESSES_READ, add_process, r, &err) < 0 ||
 	    history_sheets(reader, job_key_of(job), add_sheet, r, &err) < 0)
 		return REGISTRY_LEFT;
-	return registry_restore(desk, job, &r->past);
+	return registry_restore(engine, job, &r->past);
 }
 
-struct readopted restore_jobs(struct registry *desk, const char *db_path)
+struct readopted restore_jobs(struct engine *engine, const char *db_path)
 {
 	const struct job_filter lost = { .outcome = "lost" };
 	cleanup(history_closep) struct history *reader = NULL;
@@ -90,7 +90,7 @@ struct readopted restore_jobs(struct registry *desk, const char *db_path)
 		return n;
 	r.past.since_ns = history_last_start_ns(reader, "daemon", 1);
 	vec_each(&r.jobs, job) {
-		enum registry_restored how = readopt(&r, reader, desk, job);
+		enum registry_restored how = readopt(&r, reader, engine, job);
 
 		n.go_on += how == REGISTRY_GOES_ON;
 		n.ended += how == REGISTRY_ENDED;

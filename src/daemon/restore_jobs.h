@@ -10,4 +10,4 @@ struct readopted {
 };
 
 /* How many. A store that cannot be read has none. */
-struct readopted restore_jobs(struct registry *desk, const char *db_path);
+struct readopted restore_jobs(struct engine *engine, const char *db_path);

@@ -58,16 +58,10 @@ void anomaly_stage_run(void *self, struct snapshot *snap)
 	struct anomaly_stage *w = self;
 
 	if (snap->is_last)
-		episodes_end(&w->episodes, snap->wall_ns, &snap->anomalies);
+		episodes_end(&w->episodes, snap, &snap->anomalies);
 	else if (!snap->events_only && w->config.spike_factor > 0)
 		judge(w, snap);
 	add_events(snap);
-}
-
-void anomaly_stage_remove_job(struct anomaly_stage *w, int32_t job)
-{
-	vec_each(&w->episodes.open, one)
-		one->a.job = one->a.job == job ? -1 : one->a.job - (one->a.job > job);
 }
 
 bool anomaly_stage_has_open(const struct anomaly_stage *w)

@@ -15,7 +15,5 @@ struct anomaly_stage {
 /* A stage, for ticks and flushes: judges each tick against what it remembers, and ends what lasts
  * with the last flush. */
 void anomaly_stage_run(void *self, struct snapshot *snap);
-/* As jobtab_remove(): what lasts of it is nobody's. */
-void anomaly_stage_remove_job(struct anomaly_stage *w, int32_t job);
 bool anomaly_stage_has_open(const struct anomaly_stage *w);
 void anomaly_stage_done(struct anomaly_stage *w);

@@ -9,11 +9,8 @@
 #include "base/mem.h"
 #include "engine/loss_notice.h"
 #include "engine/tick_time.h"
-#include "engine/unreaped.h"
 #include "engine/anomaly_stage.h"
-#include "model/own_program.h"
 
-#define BIRTHS_MAX 20000                    /* of a storm; the next look finds who is left of it */
 #define TOTALS_PATIENCE_NS (50 * NS_PER_MS) /* they come a moment after an end */
 #define EVENTS_AHEAD 4096 /* a fork storm is stored as it goes and does not pile up in memory */
 /* … while the recorder keeps up: a full ring is read faster than it can be written. */
@@ -27,13 +24,10 @@
 
 struct engine {
 	struct engine_options options;
-	struct jobtab jobs;
-	struct members members;
-	struct unreaped unreaped;
+	struct jobs *jobs;
 	struct anomaly_stage anomalies;
 	struct pipeline pipeline;
 	struct snapshot_pool *pool;
-	size_t learned; /* events of the sample that is gathered, from which members have learned */
 	uint64_t started_ns;
 	struct sampler *sampler;
 	struct recorder *recorder;
@@ -48,10 +42,7 @@ struct engine {
 	struct loss_notice losses;
 	uint64_t notice_seq; /* of the recorder's last notice we passed on */
 	bool was_storing;    /* as was told */
-	bool is_ending, adopts, keeps_births;
-	struct engine_births births;
-	void (*on_scan)(void *self, const struct sample *s);
-	void *on_scan_self;
+	bool is_ending;
 	uint64_t stores_since_ns; /* while it is told that it does not; 0: it does not */
 	struct pressure pressure;
 	struct engine_totals totals;
@@ -198,57 +189,23 @@ static void count_events(struct engine *e, const struct snapshot *snap)
 
 /* ---- who belongs to a job -------------------------------------------------------------------- */
 
-static void note_births(struct engine *e, const struct event *events, size_t n)
+/* Another tier may report more, or less. */
+static void set_sources(struct engine *e)
 {
-	for (size_t i = 0; i < n; i++) {
-		struct engine_birth *birth;
-
-		if (events[i].kind != EVENT_SPAWN || own_program_is_helper(events[i].comm))
-			continue;
-		birth = vec_push(&e->births.list, BIRTHS_MAX);
-		if (birth)
-			*birth = (struct engine_birth){ events[i].id, events[i].ppid };
-	}
+	e->jobs->sources = (struct jobs_sources){ .births = sampler_tells_births(e->sampler),
+		                                  .totals = sampler_tells_totals(e->sampler) };
 }
 
-const struct engine_births *engine_births(struct engine *e)
+static void learn(struct engine *e)
 {
-	e->keeps_births = true;
-	return &e->births;
+	jobs_learn_events(e->jobs, sampler_sample(e->sampler));
 }
 
-static void learn(struct engine *e, const struct sample *s)
-{
-	if (e->learned < s->events.len) {
-		const struct event *events = s->events.at + e->learned;
-		size_t n = s->events.len - e->learned;
-
-		if (e->keeps_births)
-			note_births(e, events, n);
-		members_learn(&e->members, &e->jobs, events, n, &e->options.root);
-		unreaped_learn(&e->unreaped, &e->jobs, events, n);
-	}
-	e->learned = s->events.len;
-}
-
-/* From what was read, before a snapshot is made of it: births, ends, adoption. The next sample begins
- * with no events. */
+/* From what was read, before a snapshot is made of it: births, ends, adoption. */
 static void learn_all(struct engine *e)
 {
-	struct sample *s = sampler_sample(e->sampler);
-	bool scans_tell = e->jobs.jobs.len && (!s->events_complete || e->adopts);
-
-	if (s->procs.len)
-		vec_reset(&e->births.list); /* not those to be learned now: they may be younger */
-	learn(e, s);
-	if (scans_tell)
-		members_adopt(&e->members, &e->jobs, s, &e->options.root);
-	if (e->on_scan && e->jobs.jobs.len && s->procs.len)
-		e->on_scan(e->on_scan_self, s);
-	members_rename(&e->members, s);
-	if (s->procs.len)
-		e->adopts = false;
-	e->learned = 0;
+	set_sources(e);
+	jobs_learn(e->jobs, sampler_sample(e->sampler));
 }
 
 static void set_focus(struct engine *e)
@@ -256,23 +213,12 @@ static void set_focus(struct engine *e)
 	struct sample *s = sampler_sample(e->sampler);
 
 	(void)sampler_drain(e->sampler);
-	learn(e, s);
-	if (!e->jobs.jobs.len)
-		return;
-	members_list(&e->members, s);
-	unreaped_list(&e->unreaped, &e->jobs, s);
-	s->focus_only = e->options.sampler.jobs_only;
-	s->tree = sampler_tells_births(e->sampler) ? 0 : e->options.root.pid;
+	set_sources(e);
+	jobs_focus(e->jobs, s);
+	s->focus_only = e->jobs->roster.rows.len && e->options.sampler.jobs_only;
 }
 
 /* ---- the tick -------------------------------------------------------------------------------- */
-
-/* What is in the snapshot will be stored; stages may change some of them again. */
-static void mark_sheets(struct engine *e)
-{
-	vec_each(&e->jobs.sheets, sheet)
-		sheet->is_stored = true;
-}
 
 /* Details have their price at each look; while looks are many they wait. Only how many files a
  * process may open is asked for once it has shown that it will stay. */
@@ -300,6 +246,13 @@ void engine_stage_anomalies(void *self, struct snapshot *snap)
 	struct engine *e = self;
 
 	anomaly_stage_run(&e->anomalies, snap);
+}
+
+void engine_stage_jobs(void *self, struct snapshot *snap)
+{
+	struct engine *e = self;
+
+	jobs_figures(e->jobs, snap);
 }
 
 static void record_snapshot(void *self, const struct snapshot *snap)
@@ -350,16 +303,14 @@ static void tick(struct engine *e)
 	sampler_set_want(e->sampler, want_now(e));
 	sampler_read(e->sampler);
 	learn_all(e);
-	sampler_build(e->sampler, &e->jobs, snap);
+	sampler_build(e->sampler, &e->jobs->roster, snap);
 	e->totals.ticks++;
 	e->totals.processes = snap->procs.len;
 	count_events(e, snap);
-	unreaped_forget(&e->unreaped, &e->jobs, snap);
-	mark_sheets(e);
 	frozen = pipeline_complete(&e->pipeline, snap);
 	e->look_cpu_ns = clock_thread_cpu_ns() - begin_ns + sampler_aside_cpu_ns(e->sampler);
 	pipeline_hand_out(&e->pipeline, frozen);
-	members_forget(&e->members, &e->jobs, clock_boot_ns());
+	jobs_expire(e->jobs);
 	pass_on_notices(e);
 	watch_events(e);
 }
@@ -404,10 +355,9 @@ static void flush(struct engine *e)
 
 	sampler_stamp_events(e->sampler);
 	learn_all(e);
-	sampler_build_events(e->sampler, &e->jobs, snap);
+	sampler_build_events(e->sampler, &e->jobs->roster, snap);
 	snap->is_last = e->is_ending;
 	count_events(e, snap);
-	mark_sheets(e);
 	frozen = pipeline_complete(&e->pipeline, snap);
 	pipeline_hand_out(&e->pipeline, frozen);
 }
@@ -417,7 +367,7 @@ static void on_events(void *self)
 	struct engine *e = self;
 	size_t waiting = sampler_drain(e->sampler);
 
-	learn(e, sampler_sample(e->sampler));
+	learn(e);
 	if (waiting >= EVENTS_HELD || (waiting >= EVENTS_AHEAD && pipeline_has_room(&e->pipeline)))
 		flush(e);
 }
@@ -431,7 +381,7 @@ void engine_tell_events(struct engine *e)
 {
 	size_t waiting = sampler_drain(e->sampler);
 
-	learn(e, sampler_sample(e->sampler));
+	learn(e);
 	if (waiting)
 		flush(e);
 }
@@ -440,7 +390,7 @@ static bool is_member(void *self, struct proc_id id)
 {
 	struct engine *e = self;
 
-	return jobtab_find(&e->jobs, id).job >= 0;
+	return job_roster_find(&e->jobs->roster, id).job >= 0;
 }
 
 /* An end is told before anybody can see it, but what is told is read in order: a record which
@@ -448,7 +398,7 @@ static bool is_member(void *self, struct proc_id id)
 static bool lacks_ends(struct engine *e, uint64_t living)
 {
 	return sampler_tells_births(e->sampler) &&
-	       e->members.living.len > living + sampler_owed(e->sampler, is_member, e, false);
+	       e->jobs->members.living.len > living + sampler_owed(e->sampler, is_member, e, false);
 }
 
 void engine_settle(struct engine *e, uint64_t patience_ns, uint64_t living,
@@ -510,6 +460,8 @@ int engine_new(struct loop *loop, const struct engine_options *options, struct e
 	if (sampler_open(&options->sampler, &e->sampler, err) < 0)
 		return -err->code;
 	sampler_on_notice(e->sampler, on_probe_notice, e);
+	e->jobs = jobs_new(sampler_process_reader(e->sampler));
+	set_sources(e);
 	e->started_ns = e->planned_ns = clock_mono_ns();
 	if (options->starts_fine) /* what is over by then needs no look */
 		e->planned_ns += tick_time_interval(0, options->interval_ns);
@@ -554,32 +506,11 @@ void engine_totals(struct engine *e, struct engine_totals *ret)
 	ret->cpu_ns = clock_process_cpu_ns();
 }
 
-void engine_on_scan(struct engine *e, void (*fn)(void *self, const struct sample *s), void *self)
-{
-	e->on_scan = fn;
-	e->on_scan_self = self;
-}
-
-void engine_adopt(struct engine *e)
-{
-	e->adopts = true;
-}
-
 bool engine_store_jobs(struct engine *e)
 {
 	(void)sampler_drain(e->sampler);
 	flush(e);
 	return pipeline_sync(&e->pipeline, JOB_PATIENCE_NS);
-}
-
-void engine_remove_job(struct engine *e, int32_t job)
-{
-	jobtab_remove(&e->jobs, job);
-	members_leave(&e->members, &e->jobs);
-	unreaped_remove_job(&e->unreaped, job);
-	anomaly_stage_remove_job(&e->anomalies, job);
-	if (!e->jobs.jobs.len)
-		vec_reset(&sampler_sample(e->sampler)->focus);
 }
 
 void engine_await_totals(struct engine *e, bool (*cares)(void *self, struct proc_id id), void *self)
@@ -625,23 +556,20 @@ void engine_free(struct engine *e)
 	stop_looking(e);
 	if (e->recorder)
 		recorder_close(e->recorder, NULL);
-	members_done(&e->members);
-	vec_done(&e->births.list);
-	unreaped_done(&e->unreaped);
 	anomaly_stage_done(&e->anomalies);
 	snapshot_pool_free(e->pool);
-	jobtab_done(&e->jobs);
+	jobs_free(e->jobs);
 	free(e);
 }
 
-struct jobtab *engine_jobs(struct engine *e)
+struct jobs *engine_jobs(struct engine *e)
 {
-	return &e->jobs;
+	return e->jobs;
 }
 
-struct members *engine_members(struct engine *e)
+bool engine_emit(struct engine *e, const struct event *event, const char *name, const char *text)
 {
-	return &e->members;
+	return sampler_emit(e->sampler, event, name, text);
 }
 
 struct process_reader *engine_process_reader(struct engine *e)

@@ -9,7 +9,7 @@
 #include "engine/pipeline.h"
 #include "engine/recorder.h"
 #include "engine/sampler.h"
-#include "job/members.h"
+#include "job/jobs.h"
 #include "job/pressure.h"
 
 struct engine;
@@ -22,7 +22,6 @@ struct engine_options {
 	bool keep_interval;            /* the budget may not stretch it */
 	bool starts_fine;              /* short intervals at first, growing up to interval_ns */
 	struct anomaly_config anomaly; /* what to look for; zeros: nothing */
-	struct members_root root;      /* whose descendants belong to a job */
 	struct pressure_limits limits;
 	void (*notice)(void *self, const char *text);
 	void *notice_self;
@@ -46,6 +45,7 @@ DEFINE_CLEANUP(struct engine *, engine_free)
 void engine_set_pipeline(struct engine *e, const struct pipeline *pipeline);
 void engine_stage_pressure(void *self, struct snapshot *snap);
 void engine_stage_anomalies(void *self, struct snapshot *snap);
+void engine_stage_jobs(void *self, struct snapshot *snap);
 struct sink engine_sink_recorder(struct engine *e);
 /* Stores what waits, tells the totals, and frees it. */
 void engine_stop(struct engine *take_e, struct engine_totals *ret);
@@ -53,8 +53,11 @@ void engine_stop(struct engine *take_e, struct engine_totals *ret);
 void engine_totals(struct engine *e, struct engine_totals *ret);
 struct sampler *engine_sampler(struct engine *e);
 struct process_reader *engine_process_reader(struct engine *e);
-struct jobtab *engine_jobs(struct engine *e);
-struct members *engine_members(struct engine *e);
+struct jobs *engine_jobs(struct engine *e);
+/* The one way in for events that no probe reports: marks, limits, forwarded signals, the birth of
+ * the command. Without a process the event belongs to the job whose handle it has (-1: none);
+ * boot_ns 0: now. `name` and `text` may be NULL. False: too many events wait. */
+bool engine_emit(struct engine *e, const struct event *event, const char *name, const char *text);
 /* As of the last look; NULL before the first. */
 const struct pressure *engine_pressure(const struct engine *e);
 uint64_t engine_interval_ns(const struct engine *e);       /* between two looks, as it is now */
@@ -72,28 +75,12 @@ struct engine_tuning {
 };
 void engine_tune(struct engine *e, const struct engine_tuning *to);
 
-/* For every scan while there are jobs: who else belongs to one, that is no descendant. */
-void engine_on_scan(struct engine *e, void (*fn)(void *self, const struct sample *s), void *self);
 /* Waits a moment for what those took that have just ended: their ends are told with that. */
 void engine_await_totals(struct engine *e, bool (*cares)(void *self, struct proc_id id),
                          void *self);
-/* Births since the last look at all processes, for whoever asks who descends from one; kept once
- * somebody did. */
-struct engine_birth {
-	struct proc_id id;
-	pid_t ppid;
-};
-struct engine_births {
-	VEC(struct engine_birth) list;
-};
-const struct engine_births *engine_births(struct engine *e);
-/* The next look finds who descends from a member and was born before we listened. */
-void engine_adopt(struct engine *e);
 /* Stores what has happened to jobs by now, and waits until it is, but not for long. Whether it is.
  */
 bool engine_store_jobs(struct engine *e);
-/* As jobtab_remove(): nobody remembers it afterwards. */
-void engine_remove_job(struct engine *e, int32_t job);
 /* Takes note of who was born and who ended up to now. */
 void engine_learn(struct engine *e);
 /* … and tells of it at once, in a snapshot of events only. */

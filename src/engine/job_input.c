@@ -2,27 +2,10 @@
 #include "engine/job_input.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "kernel/process_reader.h"
-
-static struct event *add_word(struct engine *e, int32_t job, enum event_kind kind, const char *name,
-                              const char *data)
-{
-	struct sample *s = sampler_sample(engine_sampler(e));
-	struct event *word = sample_add_event(s, kind);
-
-	if (!word)
-		return NULL;
-	word->boot_ns = clock_boot_ns();
-	word->job = job;
-	word->name = sample_add_text(s, name, strlen(name));
-	if (data)
-		word->text = sample_add_text(s, data, strlen(data));
-	return word;
-}
 
 static void put_attempt(struct json *j, const struct sheet *was, uint64_t now_ns)
 {
@@ -50,74 +33,74 @@ static void put_attempt(struct json *j, const struct sheet *was, uint64_t now_ns
 	json_end_object(j);
 }
 
-/* A sheet has one row, that of its last attempt: how the one before went is said here. */
-static void tell_attempt(struct engine *e, const struct sheet *was)
+/* A sheet has one row, that of its last attempt: the mark records the one before. */
+static void emit_attempt(struct engine *e, const struct sheet *was)
 {
-	struct buf data = { 0 };
+	const struct event mark = { .kind = EVENT_MARK, .job = was->job, .sheet = was->num };
+	cleanup(buf_done) struct buf data = { 0 };
 	struct json j = { .out = &data };
-	struct event *word;
 
 	put_attempt(&j, was, clock_wall_ns());
-	word = add_word(e, was->job, EVENT_MARK, "sheet.retried", data.at);
-	if (word)
-		word->sheet = was->num;
-	buf_done(&data);
+	(void)engine_emit(e, &mark, "sheet.retried", data.at);
 }
 
-/* Whoever opened it died without closing it, or opens it again: the next attempt. Two at a time
- * would close each other's. */
-static bool is_open_elsewhere(struct engine *e, const struct sheet *sheet, pid_t pid)
+/* A process that died without closing it, or that opens it again, begins the next attempt. Two at a
+ * time would close each other's. */
+static bool is_open_elsewhere(const struct jobs *jobs, const struct sheet *sheet, pid_t pid)
 {
 	struct proc_id id = { .pid = sheet->pid };
 
 	return sheet->status == JOB_RUNNING && sheet->pid != pid &&
-	       map_get(&engine_members(e)->living, (uint64_t)id.pid, &id.start_ticks) &&
-	       process_reader_is_alive(engine_process_reader(e), id);
+	       map_get(&jobs->members.living, (uint64_t)id.pid, &id.start_ticks) &&
+	       process_reader_is_alive(jobs->reader, id);
 }
 
-static int look_at_former(struct engine *e, const struct job_input_sheet *begun, struct err *err)
+static int end_former_attempt(struct engine *e, const struct job_row *row,
+                              const struct job_input_sheet *begun, struct err *err)
 {
-	const struct sheet *was = jobtab_sheet(engine_jobs(e), begun->job, begun->num);
+	const struct sheet *was = job_row_sheet(row, begun->num);
 
 	if (!was)
 		return 0;
-	if (is_open_elsewhere(e, was, begun->pid))
+	if (is_open_elsewhere(engine_jobs(e), was, begun->pid))
 		return err_set(err, EALREADY, "sheet %u is open already, by process %d", begun->num,
 		               was->pid);
-	tell_attempt(e, was);
+	emit_attempt(e, was);
 	return 0;
 }
 
 int job_input_begin_sheet(struct engine *e, const struct job_input_sheet *begun, uint32_t *ret_num,
                           struct err *err)
 {
-	struct jobtab *jobs = engine_jobs(e);
+	struct jobs *jobs = engine_jobs(e);
+	struct job_row *row = job_roster_get(&jobs->roster, begun->job);
 	struct proc_id id = { .pid = begun->pid };
 	struct sheet *sheet;
-	struct job *job;
 
-	if (begun->num && look_at_former(e, begun, err) < 0)
+	if (row->job.status != JOB_RUNNING)
+		return err_set(err, EALREADY, "job '%s' ended before", row->job.id);
+	if (begun->num && end_former_attempt(e, row, begun, err) < 0)
 		return -err->code;
-	sheet = jobtab_begin_sheet(jobs, begun->job, begun->num, begun->label, clock_wall_ns());
+	sheet = job_roster_begin_sheet(&jobs->roster, row, begun->num, begun->label,
+	                               clock_wall_ns());
 	if (!sheet)
 		return err_set(err, ENOSPC, "there is room for %d sheets at most", SHEETS_MAX);
-	job = &jobs->jobs.at[begun->job];
 	sheet->pid = begun->pid;
-	job->total_sheets = MAX(job->total_sheets, begun->total);
+	row->job.total_sheets = MAX(row->job.total_sheets, begun->total);
 	*ret_num = sheet->num;
 	if (!begun->pid)
 		return 0;
-	process_reader_find_start(engine_process_reader(e), &id);
+	process_reader_find_start(jobs->reader, &id);
 	engine_learn(e);
-	members_add(engine_members(e), jobs, id, (struct job_ref){ begun->job, *ret_num });
+	members_add(&jobs->members, &jobs->roster, id, (struct job_ref){ begun->job, *ret_num });
 	return 0;
 }
 
-int job_input_end_sheet(struct engine *e, int32_t job, uint32_t num, const struct sheet *how,
+int job_input_end_sheet(struct engine *e, job_handle job, uint32_t num, const struct job_end *how,
                         struct err *err)
 {
-	struct jobtab *jobs = engine_jobs(e);
-	struct sheet *sheet = jobtab_sheet(jobs, job, num);
+	struct job_row *row = job_roster_get(&engine_jobs(e)->roster, job);
+	struct sheet *sheet = job_row_sheet(row, num);
 
 	if (!sheet)
 		return err_set(err, ENOENT, "sheet %u was never opened", num);
@@ -126,17 +109,16 @@ int job_input_end_sheet(struct engine *e, int32_t job, uint32_t num, const struc
 	sheet->has_exit_code = how->has_exit_code;
 	sheet->exit_code = how->exit_code;
 	sheet->signal = how->signal;
-	jobtab_end_sheet(jobs, sheet, how->status, clock_wall_ns());
+	job_row_end_sheet(row, sheet, how->status, clock_wall_ns());
 	return 0;
 }
 
-int job_input_event(struct engine *e, int32_t job, enum event_kind kind, const char *name,
+int job_input_event(struct engine *e, job_handle job, enum event_kind kind, const char *name,
                     int64_t count, const char *data, struct err *err)
 {
-	struct event *word = add_word(e, job, kind, name, data);
+	const struct event event = { .kind = kind, .job = job, .count = count };
 
-	if (!word)
+	if (!engine_emit(e, &event, name, data))
 		return err_set(err, ENOSPC, "too many events wait to be stored");
-	word->count = count;
 	return 0;
 }

@@ -1,24 +1,451 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/jobhost_self.h"
+#include "engine/jobhost.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "engine/forwarded_signals.h"
 #include "kernel/process_reader.h"
+#include "kernel/user_tasks.h"
 
-#define TOTALS_PATIENCE_NS (40 * NS_PER_MS) /* the kernel tells of the reaped some 10 ms later */
-#define BUSY_PATIENCE_NS NS_PER_S           /* … on a busy machine 500 */
+#define TOTALS_PATIENCE_NS (40 * NS_PER_MS) /* the kernel reports a reaped process 10 ms later */
+#define BUSY_PATIENCE_NS NS_PER_S           /* … 500 ms on a busy machine */
+#define LEFTOVERS_POLL_NS (50 * NS_PER_MS)
+#define CHARGE_BATCH_BYTES (64 * 4096) /* how memory is charged */
 
-static void say(struct jobhost *h, const char *text)
+struct jobhost {
+	struct jobhost_options options;
+	struct loop *loop;
+	struct launcher *launcher;
+	struct job_cgroup *group;
+	struct cgroup_readings group_readings;
+	int root_fd;
+	struct engine *engine;
+	struct watched_job *watched;
+	struct proc_id command;
+	struct launch_end end;
+	struct loop_source *limit_timer, *leftover_timer;
+	uint64_t started_mono_ns, kill_at_ns;
+	uint64_t ended_mono_ns, ended_boot_ns; /* the command */
+	uint64_t sampled_boot_ns;              /* the last tick; 0: there was none */
+	struct forwarded_signals forwarded;
+	bool has_ended, is_last;
+	pthread_t mover; /* takes what is left behind out of the group */
+	bool is_moving;
+};
+
+static struct job *the_job(const struct jobhost *h)
+{
+	return &h->watched->row->job;
+}
+
+static struct jobs *the_jobs(const struct jobhost *h)
+{
+	return engine_jobs(h->engine);
+}
+
+static bool is_out_of_time(const struct jobhost *h)
+{
+	return the_job(h)->limits_hit & 1u << JOB_LIMIT_TIME;
+}
+
+static void notice(struct jobhost *h, const char *text)
 {
 	if (h->options.notice)
 		h->options.notice(h->options.self, text);
 }
+
+static void emit(struct jobhost *h, enum event_kind kind, const char *name, uint64_t count,
+                 const char *text)
+{
+	const struct event e = { .kind = kind, .job = the_job(h)->handle, .count = (int64_t)count };
+
+	(void)engine_emit(h->engine, &e, name, text);
+}
+
+/* ---- what is left behind --------------------------------------------------------------------- */
+
+static void signal_all(struct jobhost *h, int signo)
+{
+	struct map_slot slot;
+	struct err err;
+
+	if (h->group && job_cgroup_kill(h->group, signo, &err) == 0)
+		return;
+	for (size_t it = 0; map_next(&the_jobs(h)->members.living, &it, &slot);) {
+		struct proc_id id = { (pid_t)slot.key, slot.value };
+		int pidfd = (int)syscall(SYS_pidfd_open, id.pid, 0);
+
+		if (pidfd < 0)
+			continue;
+		/* Checked after we hold it: it is the one we mean. */
+		if (process_reader_exists(the_jobs(h)->reader, id))
+			(void)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0);
+		close(pidfd);
+	}
+}
+
+/* Those that are still there, counted in /proc: an exit may not have been reported yet. */
+static uint64_t count_living(struct jobhost *h)
+{
+	struct map_slot slot;
+	uint64_t n = 0;
+
+	for (size_t it = 0; map_next(&the_jobs(h)->members.living, &it, &slot);)
+		n += process_reader_is_alive(the_jobs(h)->reader,
+		                             (struct proc_id){ (pid_t)slot.key, slot.value });
+	return n;
+}
+
+/* Where births are not reported, there may be processes that no tick has seen yet. */
+static void meet_all(struct jobhost *h)
+{
+	if (the_jobs(h)->sources.births)
+		engine_learn(h->engine);
+	else if (launcher_has_children(h->launcher))
+		engine_look(h->engine);
+}
+
+static void check_leftovers(void *self)
+{
+	struct jobhost *h = self;
+	uint64_t now_ns = clock_mono_ns();
+
+	launcher_reap(h->launcher);
+	if (count_living(h) == 0)
+		meet_all(h);
+	if (count_living(h) == 0) {
+		loop_stop(h->loop);
+		return;
+	}
+	if (h->kill_at_ns && now_ns >= h->kill_at_ns) {
+		h->kill_at_ns = now_ns + NS_PER_S;
+		signal_all(h, SIGKILL);
+	}
+	loop_timer_set(h->leftover_timer, now_ns + LEFTOVERS_POLL_NS);
+}
+
+static void ask_all_to_end(struct jobhost *h)
+{
+	signal_all(h, SIGTERM);
+	signal_all(h, SIGCONT); /* a stopped process must receive it */
+}
+
+static void wait_for_leftovers(struct jobhost *h)
+{
+	struct err err;
+
+	if (h->options.kills_leftovers || is_out_of_time(h)) {
+		ask_all_to_end(h);
+		h->kill_at_ns = clock_mono_ns() + h->options.grace_ns;
+	}
+	if (loop_add_timer(h->loop, clock_mono_ns(), check_leftovers, h, &h->leftover_timer, &err) <
+	    0)
+		loop_stop(h->loop);
+}
+
+/* The time is over: all processes are asked to end, and made to after the grace period. */
+static void on_time_limit(void *self)
+{
+	struct jobhost *h = self;
+	struct job *job = the_job(h);
+
+	if (is_out_of_time(h)) {
+		signal_all(h, SIGKILL);
+		loop_timer_set(h->limit_timer, clock_mono_ns() + NS_PER_S);
+		return;
+	}
+	job->limits_hit |= 1u << JOB_LIMIT_TIME;
+	emit(h, EVENT_LIMIT, "time", job->limit[JOB_LIMIT_TIME],
+	     "the time limit was reached: SIGTERM to the whole job");
+	ask_all_to_end(h);
+	loop_timer_set(h->limit_timer, clock_mono_ns() + h->options.grace_ns);
+}
+
+/* ---- what the launcher reports --------------------------------------------------------------- */
+
+/* A source that reports ends by pid alone looks up whose they are, and the command was there before
+ * anything listened: nothing remembers it. */
+static void on_dying(void *self)
+{
+	struct jobhost *h = self;
+
+	if (h->engine)
+		engine_learn(h->engine);
+}
+
+/* Where no source reports ends, those that we reap are reported by us. */
+static void emit_end(struct jobhost *h, const struct launch_end *end)
+{
+	struct event e = { .kind = EVENT_EXIT,
+		           .id.pid = end->pid,
+		           .has_exit_code = end->has_exit_code,
+		           .exit_code = end->exit_code,
+		           .signal = end->signal,
+		           .core_dumped = end->core_dumped };
+
+	if (!the_jobs(h)->sources.births &&
+	    map_get(&the_jobs(h)->members.living, (uint64_t)end->pid, &e.id.start_ticks))
+		(void)engine_emit(h->engine, &e, NULL, NULL);
+}
+
+static void on_reaped(void *self, const struct launch_end *end)
+{
+	struct jobhost *h = self;
+
+	if (!h->engine || sampler_is_helper(engine_sampler(h->engine), end->pid))
+		return;
+	accounting_reap(&h->watched->accounting, end);
+	emit_end(h, end);
+}
+
+/* We wait for what the command left behind, and somebody does not want that. */
+static void on_late_signal(void *self, int signo)
+{
+	struct jobhost *h = self;
+
+	if (signo != SIGINT && signo != SIGTERM && signo != SIGHUP && signo != SIGQUIT)
+		return;
+	if (h->kill_at_ns)
+		signal_all(h, SIGKILL);
+	loop_stop(h->loop);
+}
+
+static void mark_end(struct jobhost *h, const struct launch_end *end)
+{
+	h->end = *end;
+	h->has_ended = true;
+	h->ended_mono_ns = clock_mono_ns();
+	h->ended_boot_ns = clock_boot_ns();
+}
+
+static void on_ended(void *self, const struct launch_end *end)
+{
+	struct jobhost *h = self;
+	struct watched_job *w = h->watched;
+
+	mark_end(h, end);
+	w->has_outlived = !is_out_of_time(h); /* else we ended all at once */
+	meet_all(h);
+	w->outlived = w->leaked = count_living(h);
+	if (w->outlived && (h->options.waits || h->options.kills_leftovers || is_out_of_time(h)))
+		wait_for_leftovers(h);
+	else
+		loop_stop(h->loop);
+}
+
+/* Where the kernel reports signals its report is named later (learn), else this is the report. */
+static void on_forward(void *self, int signo, pid_t from_pid, uint32_t from_uid)
+{
+	struct jobhost *h = self;
+	struct event e = { .kind = EVENT_SIGNAL, .id = h->command, .signal = signo };
+	struct forwarded_signal from;
+
+	if (!h->engine)
+		return;
+	from = forwarded_signal_new(h->root_fd, signo, from_pid, from_uid);
+	if (the_jobs(h)->sources.totals) {
+		forwarded_signals_keep(&h->forwarded, &from);
+		return;
+	}
+	forwarded_signal_name(&from, &e);
+	(void)engine_emit(h->engine, &e, NULL, NULL);
+}
+
+/* ---- what the watched job asks for ----------------------------------------------------------- */
+
+/* When no process ended before the command, it has reaped none: it used just what wait4 returned,
+ * and that at once. */
+static bool is_first_to_end(const struct jobhost *h)
+{
+	return h->has_ended && h->watched->row->processes == 1 + h->watched->outlived;
+}
+
+static void fill_in_totals(const struct jobhost *h, struct event *e)
+{
+	const struct rusage *u = &h->end.usage;
+
+	readings_set(&e->final, PROC_CPU_TIME,
+	             clock_timeval_ns(u->ru_utime) + clock_timeval_ns(u->ru_stime));
+	readings_set(&e->final, PROC_MINOR_FAULTS, (uint64_t)u->ru_minflt);
+	readings_set(&e->final, PROC_MAJOR_FAULTS, (uint64_t)u->ru_majflt);
+	if (!readings_has(&e->final, PROC_PEAK_RSS))
+		readings_set(&e->final, PROC_PEAK_RSS, (uint64_t)u->ru_maxrss * 1024);
+	if (!h->end.has_io)
+		return;
+	readings_set(&e->final, PROC_READ_BYTES, h->end.read_bytes);
+	readings_set(&e->final, PROC_WRITE_BYTES, h->end.written_bytes);
+}
+
+/* What we know of the command's events, and the kernel does not. */
+static void learn(void *self, struct sample *s)
+{
+	struct jobhost *h = self;
+	bool knows_totals = is_first_to_end(h);
+
+	if (!knows_totals && !h->forwarded.count)
+		return;
+	vec_each(&s->events, e) {
+		if (e->id.pid != h->command.pid)
+			continue;
+		if (e->kind == EVENT_EXIT && knows_totals &&
+		    !readings_has(&e->final, PROC_CPU_TIME))
+			fill_in_totals(h, e);
+		else if (e->kind == EVENT_SIGNAL && e->sender_pid == getpid())
+			forwarded_signals_name(&h->forwarded, e);
+	}
+}
+
+/* How many more of its processes there were at one time since the last snapshot than are now, by
+ * their births and ends, in reverse. A process that ended and was not reaped is still there. */
+static uint64_t count_gone_crowd(const struct jobhost *h, const struct snapshot *snap)
+{
+	int64_t more = 0, most = 0;
+
+	for (size_t i = snap->events.len; i > 0; i--) {
+		const struct event *e = &snap->events.at[i - 1];
+
+		if (e->job != 0 || !e->id.pid)
+			continue;
+		if (e->kind == EVENT_SPAWN)
+			more--;
+		else if (e->kind == EVENT_EXIT &&
+		         !process_reader_exists(the_jobs(h)->reader, e->id))
+			more++;
+		most = MAX(most, more);
+	}
+	return (uint64_t)most;
+}
+
+/* The kernel does not report whom RLIMIT_NPROC refused a fork; but it can be seen that the limit is
+ * reached, or was a moment ago in a job that is too short to be sampled. */
+static void check_user_pids(struct jobhost *h, const struct snapshot *snap)
+{
+	struct job *job = the_job(h);
+	uint64_t most = job->limit[JOB_LIMIT_USER_PIDS];
+
+	if (!most || job->limits_hit >> JOB_LIMIT_USER_PIDS & 1 ||
+	    user_tasks_count(h->root_fd, getuid()) + count_gone_crowd(h, snap) < most)
+		return;
+	job->limits_hit |= 1u << JOB_LIMIT_USER_PIDS;
+	emit(h, EVENT_LIMIT, "pids", most, "the user has as many tasks as the limit allows");
+}
+
+/* A job within this one may have a group of its own, and where that counts the kills (v1) it can
+ * only be seen that ours was full. */
+static bool is_full_of_nested(const struct jobhost *h)
+{
+	uint64_t limit = the_job(h)->limit[JOB_LIMIT_MEM];
+
+	return limit && h->watched->accounting.oom_kills &&
+	       readings_or(&h->group_readings, CGROUP_MEM_PEAK, 0) + CHARGE_BATCH_BYTES >= limit;
+}
+
+static const struct cgroup_readings *measure(void *self, const struct snapshot *snap)
+{
+	struct jobhost *h = self;
+
+	check_user_pids(h, snap);
+	if (!h->group)
+		return NULL;
+	h->group_readings = (struct cgroup_readings){ 0 };
+	job_cgroup_read(h->group, &h->group_readings);
+	the_job(h)->limits_hit |= job_cgroup_limits_hit(h->group);
+	if (is_full_of_nested(h))
+		the_job(h)->limits_hit |= 1u << JOB_LIMIT_MEM;
+	return &h->group_readings;
+}
+
+static void put_self(struct job *job)
+{
+	struct rusage us;
+
+	getrusage(RUSAGE_SELF, &us);
+	job->figures[JOB_FIGURE_SELF_CPU] = (struct figure){ clock_process_cpu_ns(),
+		                                             QUALITY_EXACT };
+	job->figures[JOB_FIGURE_SELF_RSS] = (struct figure){ (uint64_t)us.ru_maxrss * 1024,
+		                                             QUALITY_EXACT };
+}
+
+static uint64_t command_ns(const struct jobhost *h)
+{
+	return h->ended_mono_ns - h->started_mono_ns;
+}
+
+/* Until its command ended, or the last of those that were waited for. */
+static uint64_t took_ns(const struct jobhost *h)
+{
+	uint64_t last_boot_ns = h->watched->accounting.last_exit_boot_ns;
+
+	if (!h->leftover_timer)
+		return command_ns(h);
+	if (h->watched->leaked) /* and still are there, because somebody would not wait */
+		return clock_mono_ns() - h->started_mono_ns;
+	return command_ns(h) + last_boot_ns - MIN(h->ended_boot_ns, last_boot_ns);
+}
+
+static void put_end(struct jobhost *h)
+{
+	struct job *job = the_job(h);
+	struct figure *peak_at = &job->figures[JOB_FIGURE_PEAK_AT];
+	bool is_ok = h->end.has_exit_code && h->end.exit_code == 0;
+	const struct job_end how = { .status = is_ok ? JOB_COMPLETED : JOB_FAILED,
+		                     .has_exit_code = h->end.has_exit_code,
+		                     .exit_code = h->end.exit_code,
+		                     .signal = h->end.signal,
+		                     .core_dumped = h->end.core_dumped,
+		                     .ended_ns = job->started_ns + took_ns(h) };
+
+	watched_job_end(h->watched, &how);
+	/* What is left behind is sampled once more after the end, and may have grown. */
+	peak_at->value = MIN(peak_at->value, job->took_ns);
+}
+
+/* The longest time without a tick, that before the first and that after the last included. Without
+ * any tick nothing is sampled. */
+static void put_interval(struct jobhost *h, const struct snapshot *snap)
+{
+	struct job *job = the_job(h);
+	uint64_t started_boot_ns = h->watched->accounting.started_boot_ns;
+	uint64_t end_boot_ns = started_boot_ns + job->took_ns;
+
+	if (!snap->events_only && !snap->elapsed_ns)
+		job->interval_ns = MAX(job->interval_ns,
+		                       snap->boot_ns - MIN(snap->boot_ns, started_boot_ns));
+	if (!snap->events_only)
+		h->sampled_boot_ns = snap->boot_ns;
+	if (h->is_last && h->sampled_boot_ns && end_boot_ns > h->sampled_boot_ns)
+		job->interval_ns = MAX(job->interval_ns, end_boot_ns - h->sampled_boot_ns);
+}
+
+static void complete(void *self, const struct snapshot *snap)
+{
+	struct jobhost *h = self;
+
+	if (h->has_ended)
+		the_job(h)->figures[JOB_FIGURE_COMMAND_TOOK] = (struct figure){ command_ns(h),
+			                                                        QUALITY_EXACT };
+	put_self(the_job(h));
+	if (h->is_last)
+		put_end(h);
+	put_interval(h, snap);
+}
+
+static const struct watched_job_hooks hooks = {
+	.learn = learn,
+	.measure = measure,
+	.complete = complete,
+};
+
+/* ---- from start to end ----------------------------------------------------------------------- */
 
 /* In the child. */
 static int prepare(void *self, bool is_inside, struct err *err)
@@ -42,50 +469,48 @@ static int prepare(void *self, bool is_inside, struct err *err)
 
 static int fork_command(struct jobhost *h, struct err *err)
 {
-	struct job_cgroup_options group = { .job_id = h->options.job->id,
-		                            .limit = h->options.job->limit };
+	const struct job_cgroup_options group = { .root_fd = h->root_fd,
+		                                  .job_id = h->options.job->id,
+		                                  .limit = h->options.job->limit };
 	struct launch_options launch = { .argv = h->options.argv,
 		                         .prepare = prepare,
-		                         .on_dying = jobhost_on_dying,
-		                         .on_reaped = jobhost_on_reaped,
-		                         .on_ended = jobhost_on_ended,
-		                         .on_forward = jobhost_on_forward,
-		                         .on_late_signal = jobhost_on_late_signal,
+		                         .on_dying = on_dying,
+		                         .on_reaped = on_reaped,
+		                         .on_ended = on_ended,
+		                         .on_forward = on_forward,
+		                         .on_late_signal = on_late_signal,
 		                         .self = h };
 	char why[200];
 
-	h->root_fd = group.root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (job_cgroup_open(&group, &h->group, why, sizeof why, err) < 0)
 		return -err->code;
 	launch.cgroup_fd = h->group ? job_cgroup_spawn_fd(h->group) : -1;
 	return launcher_fork(h->launcher, &launch, err);
 }
 
-static const char *event_tier(const struct sampler *s)
+static void mark_start(struct jobhost *h)
 {
-	if (sampler_tells_totals(s))
-		return "BPF tracepoints";
-	return sampler_tells_births(s) ? "proc connector" : "looks at /proc";
+	the_job(h)->started_ns = clock_wall_ns();
+	h->watched->accounting.started_boot_ns = clock_boot_ns();
+	h->started_mono_ns = clock_mono_ns();
 }
 
-/* The command was there before anybody listened: its birth is told by us. */
+/* The command was there before anything listened: its birth is reported by us. */
 static void enter_command(struct jobhost *h)
 {
-	struct job_ref ref = { .job = 0 };
-	struct proc_id id = { .pid = launcher_pid(h->launcher) };
-	struct sample *s = sampler_sample(engine_sampler(h->engine));
-	struct event *e = sample_add_event(s, EVENT_SPAWN);
+	struct event e = { .kind = EVENT_SPAWN,
+		           .boot_ns = h->watched->accounting.started_boot_ns,
+		           .wall_ns = the_job(h)->started_ns,
+		           .id.pid = launcher_pid(h->launcher),
+		           .ppid = getpid(),
+		           .uid = geteuid(),
+		           .comm = "proctor" };
 
-	process_reader_find_start(engine_process_reader(h->engine), &id);
-	h->command = id;
-	members_add(engine_members(h->engine), engine_jobs(h->engine), id, ref);
-	if (!e)
-		return;
-	e->boot_ns = h->tally.started_boot_ns;
-	e->id = id;
-	e->ppid = getpid();
-	e->uid = geteuid();
-	snprintf(e->comm, sizeof e->comm, "proctor");
+	process_reader_find_start(the_jobs(h)->reader, &e.id);
+	h->command = e.id;
+	members_add(&the_jobs(h)->members, &the_jobs(h)->roster, e.id,
+	            (struct job_ref){ .job = the_job(h)->handle });
+	(void)engine_emit(h->engine, &e, NULL, NULL);
 }
 
 static bool is_helper(void *self, pid_t pid)
@@ -96,29 +521,25 @@ static bool is_helper(void *self, pid_t pid)
 	       (h->engine && sampler_is_helper(engine_sampler(h->engine), pid));
 }
 
-static void mark_start(struct jobhost *h)
-{
-	the_job(h)->started_ns = clock_wall_ns();
-	h->tally.started_boot_ns = clock_boot_ns();
-	h->started_mono_ns = clock_mono_ns();
-}
-
 static void enter_job(struct jobhost *h)
 {
-	struct jobtab *jobs = engine_jobs(h->engine);
+	struct jobs *jobs = the_jobs(h);
 	struct job *job;
 
-	if (jobtab_add(jobs, h->options.job->id, h->options.job->type, 0) < 0)
-		return;
+	h->watched = jobs_add(jobs, h->options.job); /* the first: there is room */
+	h->watched->sheets_end_with_opener = true;
+	h->watched->hooks = &hooks;
+	h->watched->hooks_self = h;
 	job = the_job(h);
-	*job = *h->options.job;
-	if (job_cgroup_needs_rlimit_pids(h->group,
-	                                 job->limit)) { /* which counts more than the job's */
+	jobs->root = (struct members_root){
+		.pid = getpid(), .to.job = job->handle, .is_helper = is_helper, .self = h
+	};
+	/* A limit that counts more than the job's own tasks. */
+	if (job_cgroup_needs_rlimit_pids(h->group, job->limit)) {
 		job->limit[JOB_LIMIT_USER_PIDS] = job->limit[JOB_LIMIT_PIDS];
 		job->limit[JOB_LIMIT_PIDS] = 0;
 	}
-	job->status = JOB_RUNNING;
-	snprintf(job->tier, sizeof job->tier, "%s%s%s", event_tier(engine_sampler(h->engine)),
+	snprintf(job->tier, sizeof job->tier, "%s%s%s", jobs_describe_sources(jobs),
 	         h->group ? ", " : "", h->group ? job_cgroup_describe(h->group) : "");
 	mark_start(h);
 }
@@ -137,7 +558,7 @@ static void set_pipeline(struct jobhost *h)
 	const struct pipeline pipeline = {
 		.stages = { { "pressure", PASS_TICK, engine_stage_pressure, h->engine },
 		            { "anomalies", PASS_ALL, engine_stage_anomalies, h->engine },
-		            { "job figures", PASS_ALL, jobhost_on_snapshot, h } },
+		            { "job figures", PASS_ALL, engine_stage_jobs, h->engine } },
 		.sinks = { { "door", PASS_ALL, show, .self = h }, engine_sink_recorder(h->engine) },
 	};
 
@@ -152,10 +573,7 @@ int jobhost_new(struct loop *loop, struct launcher *take_launcher,
 	h->options = *options;
 	h->loop = loop;
 	h->launcher = take_launcher;
-	h->root_fd = -1;
-	h->options.engine.root = (struct members_root){ .pid = getpid(),
-		                                        .is_helper = is_helper,
-		                                        .self = h };
+	h->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fork_command(h, err) < 0)
 		return -err->code;
 	if (engine_new(loop, &h->options.engine, &h->engine, err) < 0)
@@ -176,22 +594,17 @@ int jobhost_start(struct jobhost *h, struct err *err)
 		launcher_set_deadline(h->launcher, h->started_mono_ns + limit_ns);
 	if (launcher_release(h->launcher, err) < 0)
 		return -err->code;
-	if (limit_ns && loop_add_timer(h->loop, h->started_mono_ns + limit_ns,
-	                               jobhost_on_time_limit, h, &h->limit_timer, err) < 0)
-		say(h, err->msg);
+	if (limit_ns && loop_add_timer(h->loop, h->started_mono_ns + limit_ns, on_time_limit, h,
+	                               &h->limit_timer, err) < 0)
+		notice(h, err->msg);
 	return 0;
 }
 
 void jobhost_fail(struct jobhost *h, int status, const char *why)
 {
-	struct err err;
-
-	members_drop(engine_members(h->engine), engine_jobs(h->engine), h->command);
-	h->end = (struct launch_end){ .has_exit_code = true, .exit_code = status };
-	h->has_ended = true;
-	h->ended_mono_ns = clock_mono_ns();
-	h->ended_boot_ns = clock_boot_ns();
-	(void)!jobhost_say(h, EVENT_RECORDER, "", 0, why, &err);
+	members_drop(&the_jobs(h)->members, &the_jobs(h)->roster, h->command);
+	mark_end(h, &(struct launch_end){ .has_exit_code = true, .exit_code = status });
+	emit(h, EVENT_RECORDER, "", 0, why);
 }
 
 int jobhost_run(struct jobhost *h, struct err *err)
@@ -208,40 +621,48 @@ static void *move_leftovers(void *self)
 	return NULL;
 }
 
-/* They leave the job, and are looked at once more: of them no end will tell what they took. To move
- * them takes a while, in which the rest can be done. */
-static void let_go_of_leftovers(struct jobhost *h)
+/* They leave the job and are sampled once more: no exit will report what they used. To move them
+ * takes a while, in which the rest can be done. */
+static void release_leftovers(struct jobhost *h)
 {
-	bool was_just_looked_at = !sampler_tells_births(engine_sampler(h->engine)) &&
-	                          !h->leftover_timer;
+	bool was_just_sampled = !the_jobs(h)->sources.births && !h->leftover_timer;
 
 	if (h->group)
 		h->is_moving = pthread_create(&h->mover, NULL, move_leftovers, h) == 0;
-	if (!was_just_looked_at)
+	if (!was_just_sampled)
 		engine_look(h->engine);
 }
 
-/* After an end that we made or waited for nobody is in a hurry. */
-static uint64_t patience_ns(struct jobhost *h)
+/* After an end that we caused or waited for there is no hurry. */
+static uint64_t patience_ns(const struct jobhost *h)
 {
-	bool is_at_leisure = (is_out_of_time(h) || h->leftover_timer) && !h->leaked;
+	bool has_time = (is_out_of_time(h) || h->leftover_timer) && !h->watched->leaked;
 
-	return is_at_leisure ? BUSY_PATIENCE_NS : TOTALS_PATIENCE_NS;
+	return has_time ? BUSY_PATIENCE_NS : TOTALS_PATIENCE_NS;
+}
+
+/* Whether totals of its end are worth waiting for. */
+static bool cares(void *self, struct proc_id id)
+{
+	struct jobhost *h = self;
+
+	return job_roster_find(&the_jobs(h)->roster, id).job >= 0 &&
+	       !(is_first_to_end(h) && id.pid == h->end.pid);
 }
 
 void jobhost_finish(struct jobhost *h, struct job *ret, struct engine_totals *ret_totals)
 {
-	if (h->leftover_timer) /* who was waited for, or was ended by us, was not left behind */
-		h->leaked = jobhost_count_living(h);
-	if (h->leaked)
-		let_go_of_leftovers(h);
-	h->is_last = true;
-	vec_each(&engine_jobs(h->engine)->sheets, sheet)
-		sheet->is_stored = false; /* all of them are in the last snapshot */
-	engine_settle(h->engine, patience_ns(h), h->leaked, jobhost_cares, h);
+	struct watched_job *w = h->watched;
+
+	if (h->leftover_timer) /* those that were waited for, or ended by us, were not left behind */
+		w->leaked = count_living(h);
+	if (w->leaked)
+		release_leftovers(h);
+	h->is_last = w->has_leaked = true;
+	watched_job_show_all_sheets(w);
+	engine_settle(h->engine, patience_ns(h), w->leaked, cares, h);
 	*ret = *the_job(h);
-	engine_stop(h->engine,
-	            ret_totals); /* its last words still come through jobhost_on_snapshot() */
+	engine_stop(h->engine, ret_totals); /* its last snapshot still asks for the figures */
 	h->engine = NULL;
 }
 
@@ -250,7 +671,6 @@ void jobhost_free(struct jobhost *h)
 	if (!h)
 		return;
 	engine_free(h->engine);
-	accounting_done(&h->tally);
 	launcher_free(h->launcher);
 	if (h->is_moving)
 		pthread_join(h->mover, NULL);
@@ -267,6 +687,11 @@ const struct launch_end *jobhost_end(const struct jobhost *h)
 struct engine *jobhost_engine(struct jobhost *h)
 {
 	return h->engine;
+}
+
+const struct job_row *jobhost_job(const struct jobhost *h)
+{
+	return h->watched->row;
 }
 
 pid_t jobhost_pid(const struct jobhost *h)

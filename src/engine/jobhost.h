@@ -1,54 +1,48 @@
 /* SPDX-License-Identifier: MIT */
-/* jobhost.h - one job from its start to its end: its control group, its command behind the
- * launcher, the engine that watches it, and what it took. Whatever fails of the watching never
- * touches the command. Hosted by `proctor run`. */
+/* jobhost.h - launches one job and sees it to its end: its control group, its command behind the
+ * launcher, and the engine that watches it. A failure to watch never touches the command. Used by
+ * `proctor run`. */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/job_input.h"
 #include "job/cgroup/job_cgroup.h"
 #include "job/launch/launcher.h"
 
 struct jobhost;
 
 struct jobhost_options {
-	struct engine_options engine; /* its hooks for snapshots are the host's */
-	const struct job *job;        /* as it begins: id, type, command, tags, limits … */
+	struct engine_options engine;
+	const struct job *job; /* as it begins: id, type, command, tags, limits … */
 	char *const *argv;
 	bool waits;           /* for what its command leaves behind */
 	bool kills_leftovers; /* … or ends that */
 	uint64_t grace_ns;    /* between SIGTERM and SIGKILL */
 	void (*notice)(void *self, const char *text);
-	/* Every snapshot of the job, its figures filled in. NULL: nobody asks. */
+	/* Every snapshot of the job, complete. NULL: not wanted. */
 	void (*on_snapshot)(void *self, const struct snapshot *snap);
 	void *self;
 };
 
-/* Makes the group and the command's process, which waits, and begins to watch. The launcher is
+/* Creates the group and the command's process, which waits, and begins to watch. The launcher is
  * taken over. -ENOTSUP: a limit cannot be held here; other errors: the command cannot be started.
  * Nothing is left behind then. */
 int jobhost_new(struct loop *loop, struct launcher *take_launcher,
                 const struct jobhost_options *options, struct jobhost **ret, struct err *err)
 	must_check;
-/* Lets the command go. -ENOENT: there is no such command; others: it cannot be run. */
+/* Lets the command run. -ENOENT: there is no such command; others: it cannot be run. */
 int jobhost_start(struct jobhost *h, struct err *err) must_check;
 /* The command could not be run, for this reason: the job ends with this status, and had no
  * process. */
 void jobhost_fail(struct jobhost *h, int status, const char *why);
-/* Until the command has ended, and what it left behind when that is waited for. */
+/* Returns when the command has ended, and what it left behind when that is waited for. */
 int jobhost_run(struct jobhost *h, struct err *err) must_check;
-/* Draws up the figures and stores the last of it. `ret` is the job as it ended. */
+/* Stores the last figures. `ret` is the job as it ended. */
 void jobhost_finish(struct jobhost *h, struct job *ret, struct engine_totals *ret_totals);
 void jobhost_free(struct jobhost *h); /* NULL is fine */
 DEFINE_CLEANUP(struct jobhost *, jobhost_free)
 
 const struct launch_end *jobhost_end(const struct jobhost *h); /* how the command ended */
 struct engine *jobhost_engine(struct jobhost *h);
+/* The job and its sheets as they are now. */
+const struct job_row *jobhost_job(const struct jobhost *h);
 pid_t jobhost_pid(const struct jobhost *h); /* of the command */
-/* Sheets, marks and phases, said by the job itself. `pid` opened the sheet: it and its descendants
- * belong to it. */
-int jobhost_begin_sheet(struct jobhost *h, uint32_t num, uint32_t total, const char *label,
-                        pid_t pid, uint32_t *ret_num, struct err *err) must_check;
-int jobhost_end_sheet(struct jobhost *h, uint32_t num, const struct sheet *how, struct err *err)
-	must_check;
-int jobhost_say(struct jobhost *h, enum event_kind kind, const char *name, int64_t count,
-                const char *data, struct err *err) must_check;

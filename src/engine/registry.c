@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/registry_self.h"
+#include "engine/registry.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -13,255 +10,238 @@
 #include "job/signature.h"
 #include "kernel/process_reader.h"
 
-static void on_scan(void *self, const struct sample *s)
+void registry_begin(struct engine *e)
 {
-	struct registry *d = self;
-
-	adoption_look(d->strangers, s, engine_jobs(d->engine), engine_members(d->engine));
+	jobs_begin_adoption(engine_jobs(e));
 }
 
-struct registry *registry_new(struct engine *engine)
+/* ---- a new job ------------------------------------------------------------------------------- */
+
+/* One of the user's that has ended, and was published: it is shown only while there is room. */
+static bool forget_one(struct jobs *jobs, uint32_t uid)
 {
-	struct registry *d = xcalloc(1, sizeof *d);
+	const struct watched_job *oldest = NULL;
 
-	d->engine = engine;
-	d->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	d->strangers = adoption_new(d->root_fd, engine_process_reader(engine));
-	engine_on_scan(engine, on_scan, d);
-	(void)engine_births(engine); /* from now on */
-	return d;
-}
+	vec_each(&jobs->roster.rows, row) {
+		const struct watched_job *w = (*row)->watched;
 
-void registry_free(struct registry *d)
-{
-	if (!d)
-		return;
-	vec_each(&d->entries, e)
-		accounting_done(&e->tally);
-	vec_done(&d->entries);
-	adoption_free(d->strangers);
-	closep(&d->root_fd);
-	free(d);
-}
-
-void registry_remove(struct registry *d, int32_t job)
-{
-	size_t behind = d->entries.len - (size_t)job - 1;
-
-	accounting_done(&d->entries.at[job].tally);
-	memmove(&d->entries.at[job], &d->entries.at[job + 1], behind * sizeof *d->entries.at);
-	d->entries.len--;
-	adoption_remove(d->strangers, job);
-	engine_remove_job(d->engine, job);
-}
-
-/* One of his that has ended, and that was told: it is shown only while there is room. */
-static bool forget_one(struct registry *d, uint32_t uid)
-{
-	int32_t oldest = -1;
-
-	for (int32_t i = 0; (size_t)i < d->entries.len; i++) {
-		const struct registry_entry *e = &d->entries.at[i];
-
-		if (registry_job(d, i)->uid == uid && e->over_mono_ns && e->is_told &&
-		    (oldest < 0 || e->over_mono_ns < d->entries.at[oldest].over_mono_ns))
-			oldest = i;
+		if ((*row)->job.uid == uid && w->ended_mono_ns && w->is_published &&
+		    (!oldest || w->ended_mono_ns < oldest->ended_mono_ns))
+			oldest = w;
 	}
-	if (oldest >= 0)
-		registry_remove(d, oldest);
-	return oldest >= 0;
+	if (oldest)
+		jobs_remove(jobs, oldest->row->job.handle);
+	return oldest != NULL;
 }
 
-static int check_share(struct registry *d, uint32_t uid, struct err *err)
+static int check_share(struct jobs *jobs, uint32_t uid, struct err *err)
 {
 	size_t n = 0;
 
-	vec_each(&engine_jobs(d->engine)->jobs, job)
-		n += job->uid == uid;
-	if (uid == 0 || n < REGISTRY_JOBS_PER_UID_MAX || forget_one(d, uid))
+	vec_each(&jobs->roster.rows, row)
+		n += (*row)->job.uid == uid;
+	if (uid == 0 || n < REGISTRY_JOBS_PER_UID_MAX || forget_one(jobs, uid))
 		return 0;
 	return err_set(err, ENOSPC, "a user may have %d jobs at a time", REGISTRY_JOBS_PER_UID_MAX);
 }
 
-static int make_room(struct registry *d, const struct job *job, struct err *err)
+static int make_room(struct jobs *jobs, const struct job *job, struct err *err)
 {
-	int32_t old = jobtab_index(engine_jobs(d->engine), job->id);
+	job_handle old = job_roster_find_id(&jobs->roster, job->id);
 
 	if (old < 0)
-		return check_share(d, job->uid, err);
-	if (registry_job(d, old)->status == JOB_RUNNING || !job->is_foreign)
+		return check_share(jobs, job->uid, err);
+	if (job_roster_get(&jobs->roster, old)->job.status == JOB_RUNNING || !job->is_foreign)
 		return err_set(err, EALREADY, "there is a job '%s' already", job->id);
-	registry_remove(d, old);
+	jobs_remove(jobs, old);
 	return 0;
 }
 
-static void describe_tier(const struct registry *d, struct job *job)
+/* A job that has a recorder has its own idea of what belongs to it. */
+static void claim(struct jobs *jobs, struct watched_job *w)
 {
-	const struct sampler *s = engine_sampler(d->engine);
-
-	if (!job->tier[0])
-		snprintf(job->tier, sizeof job->tier, "%s",
-		         sampler_tells_totals(s)   ? "BPF tracepoints"
-		         : sampler_tells_births(s) ? "proc connector"
-		                                   : "looks at /proc");
-}
-
-/* A job that has a recorder has its own idea of who belongs to it. */
-static void claim(struct registry *d, const struct job *job, struct proc_id root)
-{
-	struct adoption_claim claim = { .root = root, .registrar = job->registrar };
+	const struct job *job = &w->row->job;
 	cleanup(freep) char *group = NULL;
-	char workspace[JOB_CWD_MAX];
+	char workspace[JOB_CWD_MAX] = "";
 
-	if (!job->is_foreign)
-		claim.group = group = own_cgroup_find(d->root_fd, engine_process_reader(d->engine),
-		                                      root.pid, job->registrar);
-	if (!job->is_foreign && signature_workspace_find(job->tags, workspace))
-		claim.workspace = workspace;
-	adoption_add(d->strangers, &claim);
+	if (job->is_foreign)
+		return;
+	group = own_cgroup_find(jobs->root_fd, jobs->reader, job->root.pid, job->registrar);
+	(void)signature_workspace_find(job->tags, workspace);
+	adoption_claim(jobs->adoption, &jobs->roster, w, group, workspace);
 }
 
-int32_t registry_enter(struct registry *d, const struct job *job, struct proc_id root)
+/* NULL: there is no room. */
+static struct watched_job *enter(struct jobs *jobs, const struct job *job, struct proc_id root)
 {
-	int32_t at = jobtab_add(engine_jobs(d->engine), job->id, job->type, 0);
-	struct registry_entry *entry = at < 0 ? NULL : vec_push(&d->entries, JOBS_MAX);
+	struct watched_job *w = jobs_add(jobs, job);
 
-	if (!entry)
-		return -1;
-	*registry_job(d, at) = *job;
-	registry_job(d, at)->status = JOB_RUNNING;
-	registry_job(d, at)->root = root;
+	if (!w)
+		return NULL;
+	w->row->job.root = root;
 	if (!job->started_ns)
-		registry_job(d, at)->started_ns = clock_wall_ns();
-	describe_tier(d, registry_job(d, at));
-	entry->root = root;
-	claim(d, job, root);
-	entry->tally.started_boot_ns = clock_boot_ns();
-	return at;
+		w->row->job.started_ns = clock_wall_ns();
+	if (!job->tier[0])
+		snprintf(w->row->job.tier, sizeof job->tier, "%s", jobs_describe_sources(jobs));
+	claim(jobs, w);
+	return w;
 }
 
 /* A process is in one job: a second one would take it and all it starts from the first. */
-static int check_root(const struct registry *d, struct proc_id root, struct err *err)
+static int check_root(const struct jobs *jobs, struct proc_id root, struct err *err)
 {
-	if (!root.start_ticks || !process_reader_is_alive(engine_process_reader(d->engine), root))
+	if (!root.start_ticks || !process_reader_is_alive(jobs->reader, root))
 		return err_set(err, ENOENT, "there is no process with pid %d", root.pid);
-	vec_each(&engine_jobs(d->engine)->jobs, job)
-		if (job->status == JOB_RUNNING && proc_id_eq(job->root, root))
+	vec_each(&jobs->roster.rows, row)
+		if ((*row)->job.status == JOB_RUNNING && proc_id_eq((*row)->job.root, root))
 			return err_set(err, EALREADY, "process %d is that of job '%s' already",
-			               root.pid, job->id);
+			               root.pid, (*row)->job.id);
 	return 0;
 }
 
-int registry_start(struct registry *d, const struct job *job, pid_t pid, struct err *err)
+int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handle *ret,
+                   struct err *err)
 {
+	struct jobs *jobs = engine_jobs(e);
 	struct proc_id root = { .pid = pid };
-	int32_t at;
+	struct watched_job *w;
 
-	process_reader_find_start(engine_process_reader(d->engine), &root);
-	if (check_root(d, root, err) < 0 || make_room(d, job, err) < 0)
+	process_reader_find_start(jobs->reader, &root);
+	if (check_root(jobs, root, err) < 0 || make_room(jobs, job, err) < 0)
 		return -err->code;
-	at = registry_enter(d, job, root);
-	if (at < 0)
+	w = enter(jobs, job, root);
+	if (!w)
 		return err_set(err, ENOSPC, "there is room for %d jobs at most", JOBS_MAX);
-	engine_learn(d->engine);
-	registry_add_members(d, at, root);
-	engine_adopt(d->engine);
+	engine_learn(e);
+	*ret = w->row->job.handle;
+	jobs_add_tree(jobs, *ret, root, sampler_last(engine_sampler(e)));
 	return 0;
 }
 
-static void close_sheets(struct registry *d, int32_t job, uint64_t ended_ns)
-{
-	struct jobtab *jobs = engine_jobs(d->engine);
-
-	vec_each(&jobs->sheets, sheet)
-		if (sheet->job == job && sheet->status == JOB_RUNNING) {
-			jobtab_end_sheet(jobs, sheet, JOB_FAILED, MAX(ended_ns, sheet->started_ns));
-			sheet->ends_now = true;
-		}
-}
-
-uint64_t registry_count_living(const struct registry *d, int32_t job)
-{
-	const struct jobtab *jobs = engine_jobs(d->engine);
-	struct map_slot slot;
-	uint64_t n = 0;
-
-	for (size_t it = 0; map_next(&engine_members(d->engine)->living, &it, &slot);) {
-		struct proc_id id = { (pid_t)slot.key, slot.value };
-
-		n += jobtab_find(jobs, id).job == job;
-	}
-	return n;
-}
-
-void registry_put_end(struct registry *d, int32_t at, const struct sheet *how)
-{
-	struct registry_entry *entry = &d->entries.at[at];
-	struct job *job = registry_job(d, at);
-
-	job->status = how->status;
-	job->has_exit_code = how->has_exit_code;
-	job->exit_code = how->exit_code;
-	job->signal = how->signal;
-	if (!entry->over_mono_ns) {
-		entry->over_mono_ns = clock_mono_ns();
-		job->ended_ns = MAX(how->ended_ns ? how->ended_ns : clock_wall_ns(),
-		                    job->started_ns);
-		job->took_ns = job->ended_ns - job->started_ns;
-		entry->outlived = registry_count_living(d, at);
-		close_sheets(d, at, job->ended_ns);
-	}
-	entry->is_told = false;
-}
+/* ---- its end --------------------------------------------------------------------------------- */
 
 struct of_job {
-	const struct jobtab *jobs;
-	int32_t job;
+	const struct job_roster *roster;
+	job_handle job;
 };
 
 static bool is_of_job(void *self, struct proc_id id)
 {
 	const struct of_job *of = self;
 
-	return jobtab_find(of->jobs, id).job == of->job;
+	return job_roster_find(of->roster, id).job == of->job;
 }
 
-/* Who says that a job has ended has often just waited for it, and asks for its figures next. While
- * its process is there, nobody has waited. */
-static void take_in_ends(struct registry *d, int32_t job)
+/* A client that reports an end has often just waited for it, and asks for the figures next. While
+ * the process is there, nobody has waited. */
+static void await_ends(struct engine *e, const struct job *job)
 {
-	struct of_job of = { engine_jobs(d->engine), job };
+	struct of_job of = { &engine_jobs(e)->roster, job->handle };
 
-	if (process_reader_exists(engine_process_reader(d->engine), d->entries.at[job].root))
-		engine_learn(d->engine);
+	if (process_reader_exists(engine_jobs(e)->reader, job->root))
+		engine_learn(e);
 	else
-		engine_await_totals(d->engine, is_of_job, &of);
+		engine_await_totals(e, is_of_job, &of);
 }
 
-int registry_end(struct registry *d, int32_t job, const struct sheet *how, struct err *err)
+static void put_end(struct watched_job *w, const struct job_end *how)
 {
-	struct registry_entry *entry = &d->entries.at[job];
+	if (!w->ended_mono_ns)
+		w->outlived = w->row->living;
+	w->has_outlived = true;
+	watched_job_end(w, how);
+}
 
-	if (entry->over_mono_ns && !entry->is_concluded)
-		return err_set(err, EALREADY, "job '%s' ended before", registry_job(d, job)->id);
-	take_in_ends(d, job);
-	registry_put_end(d, job, how);
-	entry->is_concluded = false;
+int registry_end(struct engine *e, job_handle job, const struct job_end *how, struct err *err)
+{
+	struct watched_job *w = jobs_get(engine_jobs(e), job);
+
+	if (w->ended_mono_ns && !w->end_is_inferred)
+		return err_set(err, EALREADY, "job '%s' ended before", w->row->job.id);
+	await_ends(e, &w->row->job);
+	put_end(w, how);
 	return 0;
 }
 
-void registry_lose(struct registry *d, int32_t job)
+void registry_lose(struct engine *e, job_handle job)
 {
-	if (!d->entries.at[job].over_mono_ns)
-		registry_put_end(d, job, &(struct sheet){ .status = JOB_LOST });
+	struct watched_job *w = jobs_get(engine_jobs(e), job);
+
+	if (!w->ended_mono_ns)
+		put_end(w, &(struct job_end){ .status = JOB_LOST });
 }
 
-int registry_begin_sheet(struct registry *d, const struct job_input_sheet *begun, uint32_t *ret_num,
-                         struct err *err)
-{
-	const struct job *job = registry_job(d, begun->job);
+/* ---- a job of before ------------------------------------------------------------------------- */
 
-	if (job->status != JOB_RUNNING)
-		return err_set(err, EALREADY, "job '%s' ended before", job->id);
-	return job_input_begin_sheet(d->engine, begun, ret_num, err);
+/* Those of a job that goes on go on: that they are lost was true only while nobody watched. */
+static void restore_sheets(struct jobs *jobs, struct watched_job *w,
+                           const struct registry_past *past)
+{
+	vec_each(&past->sheets, was) {
+		struct sheet *sheet = job_roster_begin_sheet(&jobs->roster, w->row, was->num,
+		                                             was->label, was->started_ns);
+
+		if (!sheet)
+			break;
+		sheet->pid = was->pid;
+		sheet->attempt = was->attempt;
+		sheet->has_exit_code = was->has_exit_code;
+		sheet->exit_code = was->exit_code;
+		sheet->signal = was->signal;
+		if (w->is_past || was->status != JOB_LOST)
+			job_row_end_sheet(w->row, sheet, was->status, was->ended_ns);
+	}
+	watched_job_sheets_are_shown(w);
+}
+
+/* Its end was seen by nobody: its registrar may know it, and report it. */
+static void show_past(struct jobs *jobs, struct watched_job *w, const struct job *job,
+                      const struct registry_past *past)
+{
+	struct job *shown = &w->row->job;
+
+	shown->status = job->status;
+	shown->ended_ns = MAX(job->ended_ns, job->started_ns);
+	shown->took_ns = MAX(job->took_ns, shown->ended_ns - job->started_ns);
+	w->is_past = w->end_is_inferred = true;
+	w->ended_mono_ns = clock_mono_ns();
+	restore_sheets(jobs, w, past);
+}
+
+static void go_on(struct engine *e, struct watched_job *w, const struct job *job,
+                  const struct registry_past *past)
+{
+	struct jobs *jobs = engine_jobs(e);
+	struct accounting *a = &w->accounting;
+
+	/* It may have begun after the last tick before us. */
+	jobs_add_tree(jobs, w->row->job.handle, past->root, sampler_last(engine_sampler(e)));
+	vec_each(&past->processes, p)
+		if (process_reader_is_alive(jobs->reader, p->id))
+			members_add(&jobs->members, &jobs->roster, p->id,
+			            (struct job_ref){ w->row->job.handle, p->sheet });
+	accounting_resume(a, job, past->ended_cpu_ns);
+	a->started_boot_ns -= MIN(a->started_boot_ns, clock_wall_ns() - job->started_ns);
+	w->row->processes += a->exited;
+	restore_sheets(jobs, w, past);
+}
+
+enum registry_restored registry_restore(struct engine *e, const struct job *job,
+                                        const struct registry_past *past)
+{
+	struct jobs *jobs = engine_jobs(e);
+	bool goes_on = past->root.pid && process_reader_is_alive(jobs->reader, past->root);
+	struct watched_job *w;
+
+	if (job_roster_find_id(&jobs->roster, job->id) >= 0 ||
+	    (!goes_on && job->ended_ns < MAX(past->since_ns, clock_wall_ns() - REGISTRY_PAST_NS)))
+		return REGISTRY_LEFT;
+	w = enter(jobs, job, past->root);
+	if (!w)
+		return REGISTRY_LEFT;
+	if (goes_on)
+		go_on(e, w, job, past);
+	else
+		show_past(jobs, w, job, past);
+	return goes_on ? REGISTRY_GOES_ON : REGISTRY_ENDED;
 }

@@ -239,16 +239,27 @@ size_t sampler_drain(struct sampler *s)
 	return s->next->events.len;
 }
 
-void sampler_add_event(struct sampler *s, enum event_kind kind, int64_t count, const char *text)
+bool sampler_emit(struct sampler *s, const struct event *event, const char *name, const char *text)
 {
-	struct event *e = sample_add_event(s->next, kind);
+	struct event *e = sample_add_event(s->next, event->kind);
 
 	if (!e)
-		return;
-	e->boot_ns = clock_boot_ns();
-	e->count = count;
+		return false;
+	*e = *event;
+	if (!e->boot_ns)
+		e->boot_ns = clock_boot_ns();
+	if (name)
+		e->name = sample_add_text(s->next, name, strlen(name));
 	if (text)
 		e->text = sample_add_text(s->next, text, strlen(text));
+	return true;
+}
+
+void sampler_add_event(struct sampler *s, enum event_kind kind, int64_t count, const char *text)
+{
+	const struct event e = { .kind = kind, .job = -1, .count = count };
+
+	(void)sampler_emit(s, &e, NULL, text);
 }
 
 /* The sample that was just used becomes the past, and the one before is emptied for the next tick's
@@ -279,7 +290,7 @@ void sampler_stamp_events(struct sampler *s)
 		memcpy(s->next->boot_id, s->prev->boot_id, sizeof s->next->boot_id);
 }
 
-void sampler_build_events(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret)
+void sampler_build_events(struct sampler *s, const struct job_roster *jobs, struct snapshot *ret)
 {
 	struct snapshot_origin origin = { .seq = s->seq,
 		                          .started_boot_ns = s->started_boot_ns,
@@ -331,7 +342,7 @@ void sampler_read(struct sampler *s)
 	cur->events_complete = s->nothing_lost && !s->lost_before;
 }
 
-void sampler_build(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret)
+void sampler_build(struct sampler *s, const struct job_roster *jobs, struct snapshot *ret)
 {
 	struct snapshot_origin origin = { .seq = ++s->seq,
 		                          .started_boot_ns = s->started_boot_ns,
@@ -342,7 +353,7 @@ void sampler_build(struct sampler *s, const struct jobtab *jobs, struct snapshot
 	turn(s);
 }
 
-void sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret)
+void sampler_tick(struct sampler *s, const struct job_roster *jobs, struct snapshot *ret)
 {
 	sampler_read(s);
 	sampler_build(s, jobs, ret);

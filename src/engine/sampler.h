@@ -58,9 +58,9 @@ void sampler_set_want(struct sampler *s, unsigned want); /* enum sample_want */
 /* One tick in two steps, so that the reader can learn from the sample in between which process
  * belongs to which job: reads all probes into sampler_sample(), then makes the snapshot of it. */
 void sampler_read(struct sampler *s);
-void sampler_build(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret);
+void sampler_build(struct sampler *s, const struct job_roster *jobs, struct snapshot *ret);
 /* Both at once. */
-void sampler_tick(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret);
+void sampler_tick(struct sampler *s, const struct job_roster *jobs, struct snapshot *ret);
 /* What that took of CPU time in threads beside the caller's. */
 uint64_t sampler_aside_cpu_ns(const struct sampler *s);
 /* For who looks once: waits for sources that take their time (a GPU's driver), at most until then;
@@ -73,9 +73,11 @@ bool sampler_is_helper(const struct sampler *s, pid_t pid);
 size_t sampler_drain(struct sampler *s);
 /* The same for a flush: the events that wait become a snapshot of their own. */
 void sampler_stamp_events(struct sampler *s);
-void sampler_build_events(struct sampler *s, const struct jobtab *jobs, struct snapshot *ret);
+void sampler_build_events(struct sampler *s, const struct job_roster *jobs, struct snapshot *ret);
 /* The fds of all probes that want sampler_drain() when one is readable: how many. */
 size_t sampler_fds(const struct sampler *s, int ret[static ROLES_MAX]);
-/* Adds an event of the recorder's own to the next snapshot. */
+/* Adds an event that no probe reports to the next snapshot, as engine_emit(). */
+bool sampler_emit(struct sampler *s, const struct event *event, const char *name, const char *text);
+/* … of the recorder itself. */
 void sampler_add_event(struct sampler *s, enum event_kind kind, int64_t count, const char *text);
 size_t sampler_health(const struct sampler *s, struct role_health ret[static ROLES_MAX]);

@@ -172,19 +172,6 @@ void accounting_take_sum(struct accounting *t, const struct snapshot *snap, int3
 	t->peak_at_ns = snap->boot_ns - MIN(snap->boot_ns, t->started_boot_ns);
 }
 
-void accounting_feed(struct accounting *t, const struct snapshot *snap, int32_t job)
-{
-	vec_each(&snap->events, e)
-		if (e->job < 0 || e->job == job)
-			accounting_take_event(t, e);
-	if (snap->events_only || (size_t)job >= snap->sums.len)
-		return;
-	vec_each(&snap->procs, p)
-		if (p->job == job)
-			accounting_take_process(t, p);
-	accounting_take_sum(t, snap, job);
-}
-
 void accounting_reap(struct accounting *t, const struct launch_end *end)
 {
 	if (!t->reaped_any)
@@ -196,6 +183,28 @@ void accounting_reap(struct accounting *t, const struct launch_end *end)
 	t->reaped_all_io &= end->has_io;
 	t->reaped_read_bytes += end->read_bytes;
 	t->reaped_written_bytes += end->written_bytes;
+}
+
+static uint64_t figure_of(const struct job *job, enum job_figure id)
+{
+	const struct figure *f = &job->figures[id];
+
+	return f->quality == QUALITY_MISSING ? 0 : f->value;
+}
+
+void accounting_resume(struct accounting *t, const struct job *job, uint64_t ended_cpu_ns)
+{
+	t->told_cpu_ns = ended_cpu_ns;
+	t->exited = figure_of(job, JOB_FIGURE_EXITED);
+	t->failed = figure_of(job, JOB_FIGURE_FAILED);
+	t->signalled = figure_of(job, JOB_FIGURE_SIGNALLED);
+	t->oom_kills = figure_of(job, JOB_FIGURE_OOM_KILLS);
+	t->peak_rss_bytes = figure_of(job, JOB_FIGURE_PEAK_RSS);
+	t->hungriest_pid = job->hungriest_pid;
+	memcpy(t->hungriest, job->hungriest, sizeof t->hungriest);
+	t->peak_total_bytes = figure_of(job, JOB_FIGURE_PEAK_TOTAL);
+	t->peak_at_ns = figure_of(job, JOB_FIGURE_PEAK_AT);
+	t->lost = true; /* nobody watched in between */
 }
 
 void accounting_done(struct accounting *t)

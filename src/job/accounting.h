@@ -54,13 +54,15 @@ struct accounting_sources {
 	bool is_over; /* the job is, and what was waited for: leaked means something */
 };
 
-void accounting_feed(struct accounting *t, const struct snapshot *snap, int32_t job);
-/* The same in steps, for who has many jobs and goes through a snapshot once for them all: an event
- * of the job's or of none, then, unless it has only events, each process of the job and its sum. */
+/* A snapshot in steps, so that one pass over it serves many jobs: an event of the job's or of none,
+ * then, unless it has only events, each process of the job and its sum. */
 void accounting_take_event(struct accounting *t, const struct event *e);
 void accounting_take_process(struct accounting *t, const struct proc_snap *p);
 void accounting_take_sum(struct accounting *t, const struct snapshot *snap, int32_t job);
 void accounting_reap(struct accounting *t, const struct launch_end *end);
+/* Goes on with a job that was recorded up to now: what those used that are gone. The living report
+ * what they used with the next tick. */
+void accounting_resume(struct accounting *t, const struct job *job, uint64_t ended_cpu_ns);
 void accounting_done(struct accounting *t);
 void accounting_figures(const struct accounting *t, const struct accounting_sources *from,
                         struct job *ret);

@@ -5,42 +5,79 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "job/adoption_self.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "job/signature.h"
+#include "job/watched_job.h"
+#include "kernel/cgroup_dir.h"
+#include "kernel/process_reader.h"
 #include "model/own_program.h"
+#include "model/process_slots.h"
 
-#define READS_MAX 50 /* of environments at a tick */
+#define READS_MAX 50               /* of environments at a tick */
+#define CGROUPS_NS (2 * NS_PER_MS) /* at a tick */
+#define CGROUP_PAUSE 200           /* so many times as long as it took, a group is left alone */
+#define CGROUP_PIDS_MAX 65536
+#define PARTS_MAX 16      /* of one environment; what is behind is not read */
+#define OVERLAP_BYTES 256 /* of two parts: an entry that counts is whole in one of them */
+#define YOUNG_NS (2 * NS_PER_S)
+
+static_assert(OVERLAP_BYTES > sizeof(SIGNATURE_VARIABLE) + JOB_ID_MAX, "an entry fits into both");
+
+/* What is known of a process; by its slot. */
+struct note {
+	char comm[COMM_LEN];
+	uint32_t command_len;
+	bool environ_is_known;
+	uint64_t id_hash; /* of $PROCTOR_JOB_ID; 0: none */
+	uint64_t serial;  /* of the last claim whose workspace it was compared with */
+};
+
+struct adoption {
+	int root_fd;
+	struct process_reader *reader; /* the host's */
+	uint64_t serial;               /* of the latest claim */
+	uint64_t reads;
+	struct process_slots slots;
+	VEC(struct note) notes;
+	VEC(pid_t) pids; /* scratch */
+	size_t next_cgroup;
+	pid_t next_pid; /* whose environment is read first */
+};
+
+/* What one look goes by. */
+struct look {
+	struct adoption *a;
+	const struct sample *s;
+	struct job_roster *t;
+	struct members *m;
+	pid_t self;
+	unsigned reads_left;
+	bool found;
+};
 
 struct adoption *adoption_new(int root_fd, struct process_reader *reader)
 {
-	struct adoption *st = xcalloc(1, sizeof *st);
+	struct adoption *a = xcalloc(1, sizeof *a);
 
-	st->root_fd = root_fd;
-	st->reader = reader;
-	return st;
+	a->root_fd = root_fd;
+	a->reader = reader;
+	return a;
 }
 
-static void claim_done(struct claim *c)
+void adoption_free(struct adoption *a)
 {
-	free(c->group);
-	free(c->workspace);
-}
-
-void adoption_free(struct adoption *st)
-{
-	if (!st)
+	if (!a)
 		return;
-	vec_each(&st->claims, c)
-		claim_done(c);
-	vec_done(&st->claims);
-	process_slots_done(&st->roster);
-	vec_done(&st->notes);
-	vec_done(&st->pids);
-	free(st);
+	process_slots_done(&a->slots);
+	vec_done(&a->notes);
+	vec_done(&a->pids);
+	free(a);
 }
 
-uint64_t adoption_reads(const struct adoption *st)
+uint64_t adoption_reads(const struct adoption *a)
 {
-	return st->reads;
+	return a->reads;
 }
 
 /* ---- claims ---------------------------------------------------------------------------------- */
@@ -50,64 +87,295 @@ static char *copy_of(const char *text)
 	return text && *text ? xstrdup(text) : NULL;
 }
 
-/* A group that two jobs have is neither's. */
-static void share_group(struct adoption *st, struct claim *c)
+/* A group that two jobs have belongs to neither. */
+static void share_cgroup(const struct job_roster *t, struct job_claim *c)
 {
-	vec_each(&st->claims, other) {
-		if (other == c || !c->group || !other->group || strcmp(c->group, other->group) != 0)
+	vec_each(&t->rows, row) {
+		struct job_claim *other = &(*row)->watched->claim;
+
+		if (other == c || !c->cgroup || !other->cgroup ||
+		    strcmp(c->cgroup, other->cgroup) != 0)
 			continue;
-		free(TAKE_PTR(other->group));
-		free(TAKE_PTR(c->group));
+		free(TAKE_PTR(other->cgroup));
+		free(TAKE_PTR(c->cgroup));
 	}
 }
 
-void adoption_add(struct adoption *st, const struct adoption_claim *claim)
+void adoption_claim(struct adoption *a, const struct job_roster *t, struct watched_job *w,
+                    const char *cgroup, const char *workspace)
 {
-	struct claim *c = vec_push(&st->claims, JOBS_MAX);
-
-	if (!c)
-		return;
-	*c = (struct claim){ .root = claim->root,
-		             .registrar = claim->registrar,
-		             .group = copy_of(claim->group),
-		             .workspace = copy_of(claim->workspace),
-		             .serial = ++st->serial };
-	share_group(st, c);
+	w->claim.cgroup = copy_of(cgroup);
+	w->claim.workspace = copy_of(workspace);
+	w->claim.serial = ++a->serial;
+	share_cgroup(t, &w->claim);
 }
 
-void adoption_remove(struct adoption *st, int32_t job)
+/* Whether a job adopts anybody. */
+static bool is_open(const struct job_row *row)
 {
-	size_t at = (size_t)job;
-
-	if (at >= st->claims.len)
-		return;
-	claim_done(&st->claims.at[at]);
-	memmove(&st->claims.at[at], &st->claims.at[at + 1],
-	        (st->claims.len - at - 1) * sizeof *st->claims.at);
-	st->claims.len--;
+	return row->watched->claim.serial && row->job.status == JOB_RUNNING && !row->job.is_foreign;
 }
 
-/* ---- one look -------------------------------------------------------------------------------- */
-
-static bool is_anybodys(const struct look *l)
+static bool is_any_open(const struct job_roster *t)
 {
-	for (size_t i = 0; i < look_claims(l); i++)
-		if (look_is_open(l, i))
+	vec_each(&t->rows, row)
+		if (is_open(*row))
 			return true;
 	return false;
 }
 
-bool look_is_stranger(const struct look *l, const struct proc_sample *p)
+/* ---- what is known of each process ----------------------------------------------------------- */
+
+/* NULL: there is no room for more. */
+static struct note *notes_see(struct adoption *a, const struct proc_sample *p)
 {
-	return p->state != 'Z' && p->state != 'X' && p->id.pid != l->self &&
-	       !own_program_is_helper(p->comm) && jobtab_find(l->t, p->id).job < 0;
+	bool is_new;
+	uint32_t seat = process_slots_see(&a->slots, p->id, &is_new);
+	struct note *note;
+
+	while (seat != PROCESS_SLOTS_NONE && a->notes.len <= seat)
+		if (!vec_push(&a->notes, PROCS_MAX))
+			return NULL;
+	note = seat == PROCESS_SLOTS_NONE ? NULL : &a->notes.at[seat];
+	if (note && (is_new || note->command_len != p->command.len ||
+	             memcmp(note->comm, p->comm, COMM_LEN) != 0)) {
+		*note = (struct note){ .command_len = p->command.len };
+		memcpy(note->comm, p->comm, COMM_LEN);
+	}
+	return note;
 }
 
-void look_take_in(struct look *l, const struct proc_sample *p, struct job_ref ref)
+/* Another program has another environment, though it may have the same name. */
+static void notes_forget_programs(struct adoption *a, const struct sample *s)
+{
+	vec_each(&s->events, e) {
+		uint64_t seat;
+
+		if (e->kind == EVENT_EXEC && map_get(&a->slots.index, proc_key(e->id), &seat) &&
+		    seat < a->notes.len)
+			a->notes.at[seat] = (struct note){ 0 };
+	}
+}
+
+static void forget_note(void *self, uint32_t seat)
+{
+	struct adoption *a = self;
+
+	if (seat < a->notes.len)
+		a->notes.at[seat] = (struct note){ 0 };
+}
+
+static void move_note(void *self, uint32_t from, uint32_t to)
+{
+	struct adoption *a = self;
+
+	if (from >= a->notes.len || to >= a->notes.len)
+		return;
+	a->notes.at[to] = a->notes.at[from];
+	a->notes.at[from] = (struct note){ 0 };
+}
+
+/* Forgets processes that were not seen since the last time. */
+static void notes_end_scan(struct adoption *a)
+{
+	static const struct process_slots_ops ops = { .forget = forget_note, .move = move_note };
+
+	process_slots_end_scan(&a->slots, &ops, a);
+	a->notes.len = MIN(a->notes.len, process_slots_seats(&a->slots));
+	vec_shrink(&a->notes);
+}
+
+/* ---- by control group ------------------------------------------------------------------------ */
+
+/* It lives, belongs to no job yet, and is neither us nor a helper of ours. */
+static bool is_adoptable(const struct look *l, const struct proc_sample *p)
+{
+	return p->state != 'Z' && p->state != 'X' && p->id.pid != l->self &&
+	       !own_program_is_helper(p->comm) && job_roster_find(l->t, p->id).job < 0;
+}
+
+static void adopt(struct look *l, const struct proc_sample *p, struct job_ref ref)
 {
 	members_add(l->m, l->t, p->id, ref);
 	l->found = true;
 }
+
+/* What a job of root's runs as another user is its own, too. */
+static void adopt_pids(struct look *l, const struct job *job, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct proc_sample *p = sample_find_proc(l->s, l->a->pids.at[i]);
+
+		if (p && is_adoptable(l, p) && (p->uid == job->uid || job->uid == 0))
+			adopt(l, p, (struct job_ref){ .job = job->handle });
+	}
+}
+
+static void look_into_cgroup(struct look *l, const struct job_row *row)
+{
+	struct adoption *a = l->a;
+	cleanup(closep) int fd = openat(a->root_fd, row->watched->claim.cgroup,
+	                                O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	size_t n;
+
+	if (fd < 0)
+		return;
+	(void)vec_reserve(&a->pids, 256, CGROUP_PIDS_MAX);
+	n = cgroup_dir_pids(fd, a->pids.at, a->pids.cap);
+	adopt_pids(l, &row->job, MIN(n, a->pids.cap));
+	if (n > a->pids.cap) /* the others at the next look */
+		(void)vec_reserve(&a->pids, MIN(n, CGROUP_PIDS_MAX), CGROUP_PIDS_MAX);
+}
+
+/* A user may make many groups below their own, and many jobs: so each in its turn, for a limited
+ * time. */
+static void look_into_cgroups(struct look *l)
+{
+	struct adoption *a = l->a;
+	size_t n = l->t->rows.len;
+	uint64_t began_ns = clock_mono_ns(), now_ns = began_ns;
+
+	for (size_t i = 0; i < n && now_ns - began_ns < CGROUPS_NS; i++) {
+		size_t at = (a->next_cgroup + i) % n;
+		const struct job_row *row = l->t->rows.at[at];
+		struct job_claim *c = &row->watched->claim;
+		uint64_t since_ns = now_ns;
+
+		if (!c->cgroup || now_ns < c->cgroup_rests_until_ns || !is_open(row))
+			continue;
+		look_into_cgroup(l, row);
+		now_ns = clock_mono_ns();
+		c->cgroup_rests_until_ns = now_ns + CGROUP_PAUSE * (now_ns - since_ns);
+		a->next_cgroup = at + 1;
+	}
+}
+
+/* ---- by environment -------------------------------------------------------------------------- */
+
+static uint64_t hash_id(const char *id)
+{
+	return hash_bytes(HASH_SEED, id, strlen(id)) | 1;
+}
+
+/* A part of an environment; what was cut at its begin and end is whole in the parts around. */
+static bool find_id(const struct process_request *q, uint64_t *ret_hash)
+{
+	struct scan text = q->text[PROCESS_ENVIRON], cut;
+	char id[JOB_ID_MAX];
+
+	if (q->offset)
+		(void)scan_until(&text, '\0', &cut);
+	if (!signature_environ(text, id))
+		return false;
+	*ret_hash = hash_id(id);
+	return true;
+}
+
+/* In the middle of an exec the environment is empty. */
+static bool is_between_programs(const struct look *l, const struct proc_sample *p,
+                                const struct process_request *q)
+{
+	uint64_t began_ns = p->id.start_ticks * NS_PER_TICK;
+
+	return !q->error && !q->errors[PROCESS_ENVIRON] && scan_at_end(&q->text[PROCESS_ENVIRON]) &&
+	       l->s->boot_ns < began_ns + YOUNG_NS;
+}
+
+/* Reads on until the job's id is found or all is read; counts what it read. */
+static void read_environ(struct look *l, const struct proc_sample *p, struct note *note)
+{
+	struct process_request q = { .pid = p->id.pid, .files = 1U << PROCESS_ENVIRON };
+
+	for (unsigned part = 0; part < PARTS_MAX; part++) {
+		size_t len;
+
+		process_reader_read(l->a->reader, &q, 1);
+		len = scan_left(&q.text[PROCESS_ENVIRON]);
+		l->a->reads++;
+		l->reads_left -= l->reads_left > 0;
+		if (part == 0 && is_between_programs(l, p, &q))
+			return;
+		if (!len || find_id(&q, &note->id_hash) || len < PROCESS_TEXT_MAX)
+			break;
+		q.offset += PROCESS_TEXT_MAX - OVERLAP_BYTES;
+	}
+	note->environ_is_known = true;
+}
+
+/* ---- by signature ---------------------------------------------------------------------------- */
+
+/* A process above the job's first one, or the one that registered the job, may well name it, and
+ * starts more than this job. */
+static bool is_above(const struct look *l, const struct proc_sample *p, const struct job *job)
+{
+	pid_t pid = job->root.pid;
+
+	if (p->id.pid == job->registrar)
+		return true;
+	for (int i = 0; pid > 1 && i < 256; i++) {
+		const struct proc_sample *up = sample_find_proc(l->s, pid);
+
+		if (!up || up->id.pid == p->id.pid)
+			return up != NULL;
+		pid = up->ppid;
+	}
+	return false;
+}
+
+static bool may_adopt(const struct look *l, const struct proc_sample *p, const struct job_row *row)
+{
+	return is_open(row) && row->job.uid == p->uid && !is_above(l, p, &row->job);
+}
+
+static job_handle find_by_environ(const struct look *l, const struct proc_sample *p,
+                                  const struct note *note)
+{
+	if (!note->id_hash)
+		return -1;
+	vec_each(&l->t->rows, row) {
+		struct job_claim *c = &(*row)->watched->claim;
+
+		if (!c->id_hash)
+			c->id_hash = hash_id((*row)->job.id);
+		if (c->id_hash == note->id_hash && may_adopt(l, p, *row))
+			return (*row)->job.handle;
+	}
+	return -1;
+}
+
+/* Of several the longest: a workspace may be within another. */
+static job_handle find_by_workspace(const struct look *l, const struct proc_sample *p,
+                                    struct note *note)
+{
+	struct scan command = scan_mem(l->s->text.at + p->command.at, p->command.len);
+	job_handle best = -1;
+	size_t longest = 0;
+
+	if (note->serial >= l->a->serial)
+		return -1;
+	vec_each(&l->t->rows, row) {
+		const struct job_claim *c = &(*row)->watched->claim;
+
+		if (c->serial <= note->serial || !c->workspace || strlen(c->workspace) <= longest ||
+		    !signature_workspace(command, c->workspace) || !may_adopt(l, p, *row))
+			continue;
+		best = (*row)->job.handle;
+		longest = strlen(c->workspace);
+	}
+	note->serial = l->a->serial;
+	return best;
+}
+
+/* The job that its environment names, or else its command line; -1: none. */
+static job_handle find_by_signature(const struct look *l, const struct proc_sample *p,
+                                    struct note *note)
+{
+	job_handle job = find_by_environ(l, p, note);
+
+	return job < 0 ? find_by_workspace(l, p, note) : job;
+}
+
+/* ---- one look -------------------------------------------------------------------------------- */
 
 static bool needs_environ(const struct look *l, const struct proc_sample *p,
                           const struct note *note)
@@ -115,14 +383,14 @@ static bool needs_environ(const struct look *l, const struct proc_sample *p,
 	bool is_kernels = readings_or(&p->r, PROC_VMS, 1) == 0;
 
 	return !note->environ_is_known && !is_kernels && l->reads_left &&
-	       p->id.pid >= l->st->next_pid;
+	       p->id.pid >= l->a->next_pid;
 }
 
-/* A sign counts when there is none before it, so who was not asked yet must wait. Most were, and
- * showed none: they cost no more than this. */
-static bool may_show_sign(const struct look *l, const struct note *note)
+/* A signature counts when there is none before it, so a process that was not read yet must wait.
+ * Most were, and had none: they cost no more than this. */
+static bool may_have_signature(const struct look *l, const struct note *note)
 {
-	return note->environ_is_known && (note->id_hash || note->serial < l->st->serial);
+	return note->environ_is_known && (note->id_hash || note->serial < l->a->serial);
 }
 
 static void look_at(struct look *l, const struct proc_sample *p, struct note *note)
@@ -130,45 +398,44 @@ static void look_at(struct look *l, const struct proc_sample *p, struct note *no
 	struct job_ref ref;
 
 	if (needs_environ(l, p, note)) {
-		look_at_environ(l, p, note);
+		read_environ(l, p, note);
 		if (!l->reads_left)
-			l->st->next_pid = p->id.pid + 1;
+			l->a->next_pid = p->id.pid + 1;
 	}
 	ref = members_place(l->m, l->t, p->ppid);
-	if (ref.job < 0 && may_show_sign(l, note))
-		ref = (struct job_ref){ .job = look_for_sign(l, p, note) };
+	if (ref.job < 0 && may_have_signature(l, note))
+		ref = (struct job_ref){ .job = find_by_signature(l, p, note) };
 	if (ref.job >= 0)
-		look_take_in(l, p, ref);
+		adopt(l, p, ref);
 }
 
 static void look_at_all(struct look *l)
 {
-	struct adoption *st = l->st;
-
 	vec_each(&l->s->procs, p) {
-		struct note *note = look_is_stranger(l, p) ? notes_see(st, p) : NULL;
+		struct note *note = is_adoptable(l, p) ? notes_see(l->a, p) : NULL;
 
 		if (note)
 			look_at(l, p, note);
 	}
 	if (l->reads_left)
-		st->next_pid = 0;
-	notes_end_scan(st);
+		l->a->next_pid = 0;
+	notes_end_scan(l->a);
 }
 
-bool adoption_look(struct adoption *st, const struct sample *s, struct jobtab *t, struct members *m)
+bool adoption_look(struct adoption *a, const struct sample *s, struct job_roster *t,
+                   struct members *m)
 {
 	static const struct members_root nobody;
 	struct look l = {
-		.st = st, .s = s, .t = t, .m = m, .self = getpid(), .reads_left = READS_MAX
+		.a = a, .s = s, .t = t, .m = m, .self = getpid(), .reads_left = READS_MAX
 	};
 
-	if (!is_anybodys(&l))
+	if (!is_any_open(t))
 		return false;
-	look_into_groups(&l);
+	look_into_cgroups(&l);
 	if (l.found)
 		members_adopt(m, t, s, &nobody);
-	notes_forget_programs(st, s);
+	notes_forget_programs(a, s);
 	look_at_all(&l);
 	if (l.found)
 		members_adopt(m, t, s, &nobody);

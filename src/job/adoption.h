@@ -5,35 +5,29 @@
  *
  * It is made for every tick: an environment is read once for each program that a process runs, some
  * at a time, and nothing of it is kept but a hash of the id; a command line is compared once
- * with each workspace; groups are read for a limited time. */
+ * with each workspace; control groups are read for a limited time. */
 #pragma once
 
 #include "job/members.h"
 
 struct adoption;
-
-struct adoption_claim {
-	struct proc_id root;   /* the job's first process */
-	pid_t registrar;       /* 0: not known. Who speaks of a job may name its workspace */
-	const char *group;     /* own_cgroup_find(); NULL: none */
-	const char *workspace; /* as signature_workspace_clean() left it; NULL or "": none */
-};
-
 struct process_reader;
+struct watched_job;
 
 /* Both stay the caller's. */
 struct adoption *adoption_new(int root_fd, struct process_reader *reader);
-void adoption_free(struct adoption *st); /* NULL is fine */
+void adoption_free(struct adoption *a); /* NULL is fine */
 DEFINE_CLEANUP(struct adoption *, adoption_free)
 
-/* What the next job of the table claims. */
-void adoption_add(struct adoption *st, const struct adoption_claim *claim);
-/* As jobtab_remove(). */
-void adoption_remove(struct adoption *st, int32_t job);
-/* After a scan: takes in who belongs to a running job of the table that has no recorder of its own.
+/* What processes of this job have in common, besides its id. `cgroup` is from own_cgroup_find(),
+ * `workspace` as signature_workspace_clean() left it; NULL or "": none. Without a claim a job
+ * adopts nobody. */
+void adoption_claim(struct adoption *a, const struct job_roster *t, struct watched_job *w,
+                    const char *cgroup, const char *workspace);
+/* After a scan: adopts processes into running jobs of the table that have no recorder of their own.
  * True when it found any. */
-bool adoption_look(struct adoption *st, const struct sample *s, struct jobtab *t,
+bool adoption_look(struct adoption *a, const struct sample *s, struct job_roster *t,
                    struct members *m);
 
-/* How many files were read by now: environments, a part at a time. */
-uint64_t adoption_reads(const struct adoption *st);
+/* How many files were read up to now: environments, a part at a time. */
+uint64_t adoption_reads(const struct adoption *a);

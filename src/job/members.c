@@ -16,18 +16,58 @@ void members_done(struct members *m)
 	vec_done(&m->graves);
 }
 
-void members_add(struct members *m, struct jobtab *t, struct proc_id id, struct job_ref ref)
+static bool is_living(const struct members *m, struct proc_id id)
 {
-	m->total += jobtab_find(t, id).job < 0;
-	map_put(&m->living, (uint64_t)id.pid, id.start_ticks);
-	jobtab_assign(t, id, ref);
+	uint64_t start_ticks;
+
+	return map_get(&m->living, (uint64_t)id.pid, &start_ticks) && start_ticks == id.start_ticks;
 }
 
-void members_drop(struct members *m, struct jobtab *t, struct proc_id id)
+/* The row of its job; NULL: it belongs to none. */
+static struct job_row *row_of(const struct job_roster *t, struct proc_id id)
 {
-	m->total -= jobtab_find(t, id).job >= 0;
+	return job_roster_get(t, job_roster_find(t, id).job);
+}
+
+/* Whose end was missed: its pid is somebody else's now. */
+static void end_former(struct members *m, const struct job_roster *t, pid_t pid)
+{
+	struct proc_id former = { .pid = pid };
+	struct job_row *row;
+
+	if (!map_get(&m->living, (uint64_t)pid, &former.start_ticks))
+		return;
+	map_del(&m->living, (uint64_t)pid);
+	row = row_of(t, former);
+	if (row)
+		row->living--;
+}
+
+void members_add(struct members *m, struct job_roster *t, struct proc_id id, struct job_ref ref)
+{
+	struct job_row *was = row_of(t, id), *row = job_roster_get(t, ref.job);
+
+	if (!row)
+		return;
+	end_former(m, t, id.pid); /* or itself, before it changes its job or sheet */
+	if (was)
+		was->processes--;
+	row->processes++;
+	row->living++;
+	map_put(&m->living, (uint64_t)id.pid, id.start_ticks);
+	job_roster_assign(t, id, ref);
+}
+
+void members_drop(struct members *m, struct job_roster *t, struct proc_id id)
+{
+	struct job_row *row = row_of(t, id);
+
+	if (!row)
+		return;
+	row->processes--;
+	row->living -= is_living(m, id);
 	map_del(&m->living, (uint64_t)id.pid);
-	jobtab_forget(t, id);
+	job_roster_forget(t, id);
 }
 
 bool members_has(const struct members *m, pid_t pid)
@@ -37,39 +77,42 @@ bool members_has(const struct members *m, pid_t pid)
 	return map_get(&m->living, (uint64_t)pid, &start_ticks);
 }
 
-static struct job_ref place_of_helper(const struct members *m, pid_t pid)
+static struct job_ref place_of_helper(const struct members *m, const struct job_roster *t,
+                                      pid_t pid)
 {
 	uint64_t packed;
 
-	if (!map_get(&m->helpers, (uint64_t)pid, &packed))
+	if (!map_get(&m->helpers, (uint64_t)pid, &packed) ||
+	    !job_roster_get(t, (job_handle)(packed >> 32)))
 		return (struct job_ref){ .job = -1 };
-	return (struct job_ref){ .job = (int32_t)(packed >> 32), .sheet = (uint32_t)packed };
+	return (struct job_ref){ .job = (job_handle)(packed >> 32), .sheet = (uint32_t)packed };
 }
 
-struct job_ref members_place(const struct members *m, const struct jobtab *t, pid_t pid)
+struct job_ref members_place(const struct members *m, const struct job_roster *t, pid_t pid)
 {
 	struct proc_id id = { .pid = pid };
 
 	if (!map_get(&m->living, (uint64_t)pid, &id.start_ticks))
-		return place_of_helper(m, pid);
-	return jobtab_find(t, id);
+		return place_of_helper(m, t, pid);
+	return job_roster_find(t, id);
 }
 
-static void bury(struct members *m, const struct event *e)
+static void bury(struct members *m, const struct job_roster *t, const struct event *e)
 {
+	struct job_row *row = row_of(t, e->id);
 	struct member_grave *grave;
-	uint64_t start_ticks;
 
-	if (!map_get(&m->living, (uint64_t)e->id.pid, &start_ticks) ||
-	    start_ticks != e->id.start_ticks)
+	if (!is_living(m, e->id))
 		return;
+	if (row)
+		row->living--;
 	map_del(&m->living, (uint64_t)e->id.pid);
 	grave = vec_push(&m->graves, GRAVES_MAX);
 	if (grave)
 		*grave = (struct member_grave){ e->id, e->boot_ns };
 }
 
-static struct job_ref place_below(const struct members *m, const struct jobtab *t, pid_t pid,
+static struct job_ref place_below(const struct members *m, const struct job_roster *t, pid_t pid,
                                   pid_t ppid, const struct members_root *root)
 {
 	if (ppid && ppid == root->pid)
@@ -79,7 +122,7 @@ static struct job_ref place_below(const struct members *m, const struct jobtab *
 	return members_place(m, t, ppid);
 }
 
-static void take_in(struct members *m, struct jobtab *t, const struct event *birth,
+static void take_in(struct members *m, struct job_roster *t, const struct event *birth,
                     struct job_ref ref)
 {
 	if (ref.job < 0)
@@ -92,9 +135,9 @@ static void take_in(struct members *m, struct jobtab *t, const struct event *bir
 }
 
 /* Ours run no other program: it only had the name. */
-static void unmask(struct members *m, struct jobtab *t, const struct event *exec)
+static void unmask(struct members *m, struct job_roster *t, const struct event *exec)
 {
-	struct job_ref ref = place_of_helper(m, exec->id.pid);
+	struct job_ref ref = place_of_helper(m, t, exec->id.pid);
 
 	if (ref.job < 0)
 		return;
@@ -102,7 +145,7 @@ static void unmask(struct members *m, struct jobtab *t, const struct event *exec
 	members_add(m, t, exec->id, ref);
 }
 
-void members_learn(struct members *m, struct jobtab *t, const struct event *events, size_t n,
+void members_learn(struct members *m, struct job_roster *t, const struct event *events, size_t n,
                    const struct members_root *root)
 {
 	for (const struct event *e = events; e < events + n; e++) {
@@ -112,7 +155,7 @@ void members_learn(struct members *m, struct jobtab *t, const struct event *even
 			unmask(m, t, e);
 		} else if (e->kind == EVENT_EXIT) {
 			map_del(&m->helpers, (uint64_t)e->id.pid);
-			bury(m, e);
+			bury(m, t, e);
 		}
 	}
 }
@@ -128,7 +171,7 @@ static bool is_our_helper(const struct sample *s, const struct proc_sample *p)
 
 /* A scan is in the order of pids, and a pid that wrapped around may be smaller than its parent's:
  * so it is gone through until nobody new is found. */
-bool members_adopt(struct members *m, struct jobtab *t, const struct sample *s,
+bool members_adopt(struct members *m, struct job_roster *t, const struct sample *s,
                    const struct members_root *root)
 {
 	bool found = false, again = true;
@@ -136,7 +179,7 @@ bool members_adopt(struct members *m, struct jobtab *t, const struct sample *s,
 	while (again) {
 		again = false;
 		vec_each(&s->procs, p) {
-			struct job_ref ref = jobtab_find(t, p->id);
+			struct job_ref ref = job_roster_find(t, p->id);
 
 			if (ref.job >= 0)
 				continue;
@@ -172,7 +215,7 @@ void members_list(const struct members *m, struct sample *to)
 	}
 }
 
-void members_leave(struct members *m, const struct jobtab *t)
+void members_leave(struct members *m, const struct job_roster *t)
 {
 	struct map old = m->living;
 	struct map_slot slot;
@@ -182,22 +225,22 @@ void members_leave(struct members *m, const struct jobtab *t)
 	for (size_t it = 0; map_next(&old, &it, &slot);) {
 		struct proc_id id = { (pid_t)slot.key, slot.value };
 
-		if (jobtab_find(t, id).job >= 0)
+		if (job_roster_find(t, id).job >= 0)
 			map_put(&m->living, slot.key, slot.value);
 	}
 	map_done(&old);
 	vec_each(&m->graves, grave)
-		if (jobtab_find(t, grave->id).job >= 0)
+		if (job_roster_find(t, grave->id).job >= 0)
 			m->graves.at[kept++] = *grave;
 	m->graves.len = kept;
 }
 
-void members_forget(struct members *m, struct jobtab *t, uint64_t now_boot_ns)
+void members_forget(struct members *m, struct job_roster *t, uint64_t now_boot_ns)
 {
 	size_t old = 0;
 
 	while (old < m->graves.len && m->graves.at[old].since_ns + REMEMBER_NS < now_boot_ns)
-		jobtab_forget(t, m->graves.at[old++].id);
+		job_roster_forget(t, m->graves.at[old++].id);
 	if (!old)
 		return;
 	m->graves.len -= old;

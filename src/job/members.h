@@ -4,7 +4,7 @@
  * change nothing. */
 #pragma once
 
-#include "model/job.h"
+#include "model/job_roster.h"
 #include "model/sample.h"
 
 struct member_grave {
@@ -13,16 +13,15 @@ struct member_grave {
 };
 
 struct members {
-	uint64_t total;     /* that ever belonged to a job */
 	struct map living;  /* pid → start ticks */
 	struct map helpers; /* pid → where it would belong; of programs of ours, and no members */
 	VEC(struct member_grave) graves; /* the dead, until the last word about them was said */
 };
 
 void members_done(struct members *m);
-void members_add(struct members *m, struct jobtab *t, struct proc_id id, struct job_ref ref);
+void members_add(struct members *m, struct job_roster *t, struct proc_id id, struct job_ref ref);
 /* It never was one. */
-void members_drop(struct members *m, struct jobtab *t, struct proc_id id);
+void members_drop(struct members *m, struct job_roster *t, struct proc_id id);
 /* Who else may have members as children: us. A process can make a sister (CLONE_PARENT), and the
  * sister of a job's first process is our child. */
 struct members_root {
@@ -33,20 +32,20 @@ struct members_root {
 };
 
 /* Learns from events, in their order, before they are made into a snapshot. */
-void members_learn(struct members *m, struct jobtab *t, const struct event *events, size_t n,
+void members_learn(struct members *m, struct job_roster *t, const struct event *events, size_t n,
                    const struct members_root *root);
 /* Takes in processes of a scan whose parent is a member or the root (the subreaper of a job's
  * orphans). For when nobody tells of births, or some were lost. True when it found any. */
-bool members_adopt(struct members *m, struct jobtab *t, const struct sample *s,
+bool members_adopt(struct members *m, struct job_roster *t, const struct sample *s,
                    const struct members_root *root);
 /* While a helper of ours is born, its parent bears the helper's name: it is called by its own. */
 void members_rename(const struct members *m, struct sample *s);
 /* The living, for a scan of only these. */
 void members_list(const struct members *m, struct sample *to);
 /* Whoever belongs to no job any more is no member. */
-void members_leave(struct members *m, const struct jobtab *t);
+void members_leave(struct members *m, const struct job_roster *t);
 /* Forgets who has been dead for a while. */
-void members_forget(struct members *m, struct jobtab *t, uint64_t now_boot_ns);
+void members_forget(struct members *m, struct job_roster *t, uint64_t now_boot_ns);
 bool members_has(const struct members *m, pid_t pid);
 /* Where it belongs, or would if it were not a helper; job -1: nowhere. */
-struct job_ref members_place(const struct members *m, const struct jobtab *t, pid_t pid);
+struct job_ref members_place(const struct members *m, const struct job_roster *t, pid_t pid);

@@ -38,7 +38,7 @@ struct event {
 	bool inferred;    /* concluded from two scans, not told by the kernel: times and figures are
 	                     rough */
 	uint64_t boot_ns; /* when, on the boot clock */
-	uint64_t wall_ns; /* filled by snapshot_build */
+	uint64_t wall_ns; /* 0: snapshot_build() derives it from boot_ns */
 	struct proc_id id; /* pid 0: not about a process */
 	pid_t ppid;        /* spawn */
 	uint32_t uid;
@@ -58,7 +58,8 @@ struct event {
 
 	struct proc_readings final; /* exit, totals: exact counters of the whole life */
 	int64_t count;
-	int32_t job; /* index in snapshot->jobs, -1: none; filled by snapshot_build */
+	int32_t job; /* index in snapshot->jobs, -1: none; in a sample, the handle of a job whose
+	                event is about no process */
 	uint32_t sheet;
 };
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* job.h - jobs, their sheets, what they took, and which process belongs to which. Plain data and
- * look-ups: who decides lives in job/. */
+/* job.h - jobs, their sheets, and what they used. Plain data. */
 #pragma once
 
-#include "base/map.h"
 #include "base/vec.h"
 #include "model/metric.h"
 #include "model/process.h"
@@ -69,7 +67,11 @@ enum job_figure { JOB_FIGURES(X) JOB_FIGURE_COUNT };
 
 extern const struct metric job_figures[JOB_FIGURE_COUNT];
 
+/* Names a watched job for as long as it is watched, and no other afterwards. -1: none. */
+typedef int32_t job_handle;
+
 struct job {
+	job_handle handle; /* while it is watched: not stored */
 	char id[JOB_ID_MAX];
 	char type[JOB_ID_MAX];
 	bool type_is_given;        /* by --name, not made from the command */
@@ -90,9 +92,9 @@ struct job {
 	int exit_code, signal; /* of its command: a code or a signal, never both */
 	bool core_dumped;
 	uint32_t total_sheets, last_completed_sheet, current_sheet; /* current 0: none */
-	uint32_t completed_sheets, failed_sheets; /* how many, while it is ours: not stored */
-	uint64_t limit[JOB_LIMIT_COUNT];          /* 0: none was set */
-	unsigned limits_hit;                      /* bits 1 << JOB_LIMIT_… */
+	uint32_t running_sheets, completed_sheets, failed_sheets; /* while it is ours: not stored */
+	uint64_t limit[JOB_LIMIT_COUNT];                          /* 0: none was set */
+	unsigned limits_hit;                                      /* bits 1 << JOB_LIMIT_… */
 	unsigned parent_limits_hit; /* when read, of one that was lost or out of memory: what its
 	                               parents met */
 	bool is_foreign;            /* it has a recorder of its own: shown by us, never stored */
@@ -116,7 +118,7 @@ static inline struct job_key job_key_of(const struct job *job)
 bool job_key_eq(struct job_key a, struct job_key b);
 
 struct sheet {
-	int32_t job; /* index in the table's jobs */
+	int32_t job; /* its handle; in a snapshot, the index in its jobs */
 	uint32_t num;
 	uint32_t attempt;            /* 1, and one more each time it is opened again */
 	char label[SHEET_LABEL_MAX]; /* "": none */
@@ -129,16 +131,13 @@ struct sheet {
 	bool ends_now;  /* in a snapshot: its job ended while it was open */
 };
 
-/* Where a process belongs; job is -1 for none. */
-struct job_ref {
-	int32_t job; /* index in jobtab->jobs */
-	uint32_t sheet;
-};
-
-struct jobtab {
-	VEC(struct job) jobs;
-	VEC(struct sheet) sheets;
-	struct map members; /* proc_key → job << 32 | sheet */
+/* How a job or a sheet ended. */
+struct job_end {
+	enum job_status status;
+	bool has_exit_code;
+	int exit_code, signal; /* a code or a signal, never both */
+	bool core_dumped;
+	uint64_t ended_ns; /* wall clock; 0: now */
 };
 
 const char *job_status_name(enum job_status status);
@@ -148,24 +147,3 @@ bool job_is_oom(const struct job *job);
 /* What became of it, in one word for programs: "ok", "running", "lost", and of those that failed
  * the most telling of "oom", "limit", "signal", "failed". */
 const char *job_outcome(const struct job *job);
-
-/* Index of the new job, or -1 at the ceiling or when an id or type is too long. */
-int32_t jobtab_add(struct jobtab *t, const char *id, const char *type, uint64_t started_ns);
-int32_t jobtab_index(const struct jobtab *t, const char *id); /* -1: there is none */
-/* It and its sheets are gone, its members belong nowhere, and each job behind it moves up by one.
- */
-void jobtab_remove(struct jobtab *t, int32_t job);
-void jobtab_assign(struct jobtab *t, struct proc_id id, struct job_ref ref);
-void jobtab_forget(struct jobtab *t, struct proc_id id);
-struct job_ref jobtab_find(const struct jobtab *t, struct proc_id id);
-/* The sheet of that number; NULL: none. */
-struct sheet *jobtab_sheet(const struct jobtab *t, int32_t job, uint32_t num);
-/* Opens it, and moves the job's progress; NULL at the ceiling. num 0: the next one. One that was
- * open before begins again as its next attempt, under its old label if it is given none. Pointers
- * to sheets are good until the next is opened. */
-struct sheet *jobtab_begin_sheet(struct jobtab *t, int32_t job, uint32_t num, const char *label,
-                                 uint64_t now_ns);
-/* Ends it with this status and moves the job's progress. */
-void jobtab_end_sheet(struct jobtab *t, struct sheet *sheet, enum job_status status,
-                      uint64_t now_ns);
-void jobtab_done(struct jobtab *t);

@@ -51,6 +51,14 @@ const struct proc_snap *snapshot_find(const struct snapshot *snap, pid_t pid)
 	                       : NULL;
 }
 
+int32_t snapshot_find_job(const struct snapshot *snap, job_handle job)
+{
+	for (size_t i = 0; job >= 0 && i < snap->jobs.len; i++)
+		if (snap->jobs.at[i].handle == job)
+			return (int32_t)i;
+	return -1;
+}
+
 const char *snapshot_text(const struct snapshot *snap, struct text_ref ref)
 {
 	return ref.len ? snap->text.at + ref.at : "";
@@ -112,9 +120,18 @@ static void add_proc(struct snapshot *snap, const struct sample *prev_sample,
 		add_zombie(snap, cur->id.pid);
 }
 
+/* Where a process belongs, by the index of the job in the snapshot. */
+static struct job_ref find_job(const struct job_roster *jobs, struct proc_id id)
+{
+	struct job_ref ref = job_roster_find(jobs, id);
+
+	ref.job = job_roster_index(jobs, ref.job);
+	return ref;
+}
+
 /* Both samples are in the order of pids, so one walk pairs them. */
 static void build_procs(struct snapshot *snap, const struct sample *prev, const struct sample *cur,
-                        const struct jobtab *jobs, bool jobs_only)
+                        const struct job_roster *jobs, bool jobs_only)
 {
 	size_t i = 0;
 
@@ -122,7 +139,7 @@ static void build_procs(struct snapshot *snap, const struct sample *prev, const 
 		return;
 	vec_each(&cur->procs, p) {
 		const struct proc_sample *before = NULL;
-		struct job_ref ref = jobtab_find(jobs, p->id);
+		struct job_ref ref = find_job(jobs, p->id);
 
 		if (jobs_only && ref.job < 0)
 			continue;
@@ -199,8 +216,8 @@ uint64_t snapshot_hold_to_job(const struct job *job, uint64_t wall_ns)
 	return is_early ? job->started_ns : wall_ns;
 }
 
-static void build_gpus(struct snapshot *snap, const struct sample *cur, const struct jobtab *jobs,
-                       bool jobs_only)
+static void build_gpus(struct snapshot *snap, const struct sample *cur,
+                       const struct job_roster *jobs, bool jobs_only)
 {
 	if (!cur->gpus.len || !vec_reserve(&snap->gpus, cur->gpus.len, GPUS_MAX))
 		return;
@@ -210,39 +227,42 @@ static void build_gpus(struct snapshot *snap, const struct sample *cur, const st
 		struct job_ref ref = { .job = -1 };
 
 		if (!use->is_foreign)
-			ref = jobtab_find(jobs, use->id);
+			ref = find_job(jobs, use->id);
 		if (use->gpu < cur->gpus.len && (!jobs_only || ref.job >= 0))
 			add_gpu_use(snap, use, ref);
 	}
 }
 
-static void build_sheets(struct snapshot *snap, const struct jobtab *jobs)
+static void build_sheets(struct snapshot *snap, const struct job_row *row, int32_t index)
 {
-	vec_each(&jobs->sheets, sheet) {
-		struct sheet *copy;
+	if (row->job.status == JOB_RUNNING)
+		snap->active_sheets += row->job.running_sheets;
+	if (!row->has_news)
+		return;
+	vec_each(&row->sheets, sheet) {
+		struct sheet *copy = sheet->is_stored ? NULL : vec_push(&snap->sheets, SHEETS_MAX);
 
-		if (sheet->status == JOB_RUNNING && jobs->jobs.at[sheet->job].status == JOB_RUNNING)
-			snap->active_sheets++;
-		if (sheet->is_stored)
+		if (!copy)
 			continue;
-		copy = vec_push(&snap->sheets, SHEETS_MAX);
-		if (copy)
-			*copy = *sheet;
+		*copy = *sheet;
+		copy->job = index;
 	}
 }
 
-static void build_jobs(struct snapshot *snap, const struct jobtab *jobs)
+static void build_jobs(struct snapshot *snap, const struct job_roster *jobs)
 {
-	if (!jobs->jobs.len || !vec_reserve(&snap->jobs, jobs->jobs.len, JOBS_MAX) ||
-	    !vec_reserve(&snap->sums, jobs->jobs.len, JOBS_MAX))
+	if (!jobs->rows.len || !vec_reserve(&snap->jobs, jobs->rows.len, JOBS_MAX) ||
+	    !vec_reserve(&snap->sums, jobs->rows.len, JOBS_MAX))
 		return;
-	memcpy(snap->jobs.at, jobs->jobs.at, jobs->jobs.len * sizeof *jobs->jobs.at);
-	snap->jobs.len = snap->sums.len = jobs->jobs.len;
-	vec_each(&snap->sums, sum)
-		*sum = (struct job_sum){ .cpu_ratio = NAN };
-	vec_each(&snap->jobs, job)
-		snap->running_jobs += job->status == JOB_RUNNING;
-	build_sheets(snap, jobs);
+	snap->jobs.len = snap->sums.len = jobs->rows.len;
+	for (size_t i = 0; i < jobs->rows.len; i++) {
+		const struct job_row *row = jobs->rows.at[i];
+
+		snap->jobs.at[i] = row->job;
+		snap->sums.at[i] = (struct job_sum){ .cpu_ratio = NAN };
+		snap->running_jobs += row->job.status == JOB_RUNNING;
+		build_sheets(snap, row, (int32_t)i);
+	}
 }
 
 static int by_time(const void *a, const void *b)
@@ -277,7 +297,7 @@ static void hold_to_job(const struct snapshot *snap, struct event *e)
 }
 
 static void build_events(struct snapshot *snap, const struct sample *prev, const struct sample *cur,
-                         const struct jobtab *jobs, bool jobs_only)
+                         const struct job_roster *jobs, bool jobs_only)
 {
 	if (cur->events.len && vec_reserve(&snap->events, cur->events.len, EVENTS_MAX)) {
 		memcpy(snap->events.at, cur->events.at, cur->events.len * sizeof *cur->events.at);
@@ -288,12 +308,15 @@ static void build_events(struct snapshot *snap, const struct sample *prev, const
 	if (prev && !cur->events_complete)
 		infer_lives(prev, cur, snap);
 	vec_each(&snap->events, e) {
-		struct job_ref ref = jobtab_find(jobs, e->id);
+		if (!e->wall_ns)
+			e->wall_ns = cur->wall_ns - (cur->boot_ns - e->boot_ns);
+		if (e->id.pid != 0) {
+			struct job_ref ref = find_job(jobs, e->id);
 
-		e->wall_ns = cur->wall_ns - (cur->boot_ns - e->boot_ns);
-		if (e->id.pid != 0) { /* else who said it knows whose it is */
 			e->job = ref.job;
 			e->sheet = ref.sheet;
+		} else { /* whoever emitted it knows whose it is */
+			e->job = job_roster_index(jobs, e->job);
 		}
 		hold_to_job(snap, e);
 	}
@@ -319,8 +342,9 @@ static void build_frame(struct snapshot *snap, const struct sample *cur,
 		buf_put(&snap->text, cur->text.at, cur->text.len);
 }
 
-void snapshot_build(const struct sample *prev, const struct sample *cur, const struct jobtab *jobs,
-                    const struct snapshot_origin *origin, struct snapshot *ret)
+void snapshot_build(const struct sample *prev, const struct sample *cur,
+                    const struct job_roster *jobs, const struct snapshot_origin *origin,
+                    struct snapshot *ret)
 {
 	build_frame(ret, cur, origin);
 	ret->elapsed_ns = prev && cur->boot_ns > prev->boot_ns ? cur->boot_ns - prev->boot_ns : 0;
@@ -331,7 +355,7 @@ void snapshot_build(const struct sample *prev, const struct sample *cur, const s
 	build_events(ret, prev, cur, jobs, origin->jobs_only);
 }
 
-void snapshot_build_events(const struct sample *cur, const struct jobtab *jobs,
+void snapshot_build_events(const struct sample *cur, const struct job_roster *jobs,
                            const struct snapshot_origin *origin, struct snapshot *ret)
 {
 	build_frame(ret, cur, origin);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/anomaly.h"
-#include "model/job.h"
+#include "model/job_roster.h"
 #include "model/sample.h"
 
 struct proc_snap {
@@ -83,10 +83,10 @@ struct snapshot_origin {
 /* Pure: the same arguments give the same snapshot. `ret` may be used before (its memory is used
  * again). */
 void snapshot_build(const struct sample *prev, /* NULL on the first tick */
-                    const struct sample *cur, const struct jobtab *jobs,
+                    const struct sample *cur, const struct job_roster *jobs,
                     const struct snapshot_origin *origin, struct snapshot *ret);
 /* The same for the events gathered so far, between two ticks. */
-void snapshot_build_events(const struct sample *cur, const struct jobtab *jobs,
+void snapshot_build_events(const struct sample *cur, const struct job_roster *jobs,
                            const struct snapshot_origin *origin, struct snapshot *ret);
 void snapshot_reset(struct snapshot *snap);
 void snapshot_done(struct snapshot *snap);
@@ -96,6 +96,8 @@ DEFINE_CLEANUP(struct snapshot *, snapshot_free)
 /* The time of something that happened to the job, not before the job's own start where only the
  * grain of clocks makes it so. */
 uint64_t snapshot_hold_to_job(const struct job *job, uint64_t wall_ns);
+/* The index of a watched job in jobs; -1: it is not in there. */
+int32_t snapshot_find_job(const struct snapshot *snap, job_handle job);
 /* Whoever has this pid now; NULL: nobody. */
 const struct proc_snap *snapshot_find(const struct snapshot *snap, pid_t pid);
 const char *snapshot_text(const struct snapshot *snap,

@@ -29,13 +29,11 @@ static void put_end(struct json *j, bool has_exit_code, int exit_code, int signa
 	signal ? json_i64(j, signal) : json_nil(j);
 }
 
-static void put_sheets(struct json *j, const struct jobtab *t, int32_t job)
+static void put_sheets(struct json *j, const struct job_row *row)
 {
 	json_key(j, "sheets");
 	json_begin_array(j);
-	vec_each(&t->sheets, sheet) {
-		if (sheet->job != job)
-			continue;
+	vec_each(&row->sheets, sheet) {
 		json_begin_object(j);
 		json_key(j, "sheet_num");
 		json_u64(j, sheet->num);
@@ -61,9 +59,9 @@ static void put_progress(struct json *j, const struct job *job)
 	job->current_sheet ? json_u64(j, job->current_sheet) : json_nil(j);
 }
 
-static void put_job(struct json *j, const struct jobtab *t, int32_t index)
+static void put_job(struct json *j, const struct job_row *row)
 {
-	const struct job *job = &t->jobs.at[index];
+	const struct job *job = &row->job;
 
 	json_begin_object(j);
 	put_text(j, "job_id", job->id);
@@ -81,18 +79,18 @@ static void put_job(struct json *j, const struct jobtab *t, int32_t index)
 	put_time(j, "ended_at", job->ended_ns);
 	put_end(j, job->has_exit_code, job->exit_code, job->signal);
 	put_progress(j, job);
-	put_sheets(j, t, index);
+	put_sheets(j, row);
 	json_end_object(j);
 }
 
-void job_list_put(const struct jobtab *t, const struct rpc_server_peer *peer, struct json *j)
+void job_list_put(const struct job_roster *t, const struct rpc_server_peer *peer, struct json *j)
 {
 	json_begin_object(j);
 	json_key(j, "jobs");
 	json_begin_array(j);
-	for (size_t i = 0; i < t->jobs.len; i++)
-		if (methods_has_job(peer, &t->jobs.at[i]))
-			put_job(j, t, (int32_t)i);
+	vec_each(&t->rows, row)
+		if (methods_has_job(peer, &(*row)->job))
+			put_job(j, *row);
 	json_end_array(j);
 	json_end_object(j);
 }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "model/job.h"
+#include "model/job_roster.h"
 #include "rpc/rpc_server.h"
 
-void job_list_put(const struct jobtab *t, const struct rpc_server_peer *peer, struct json *j);
+void job_list_put(const struct job_roster *t, const struct rpc_server_peer *peer, struct json *j);

@@ -65,7 +65,7 @@ METHOD(method_bus_publish)
 	char name[BUS_NAME_MAX] = "";
 	cleanup(freep) char *data = NULL;
 	const struct job *job;
-	int32_t at;
+	job_handle at;
 
 	if (text_into(params, "event", name, sizeof name, err) < 0 ||
 	    methods_find_any_job(m, peer, params, &at, err) < 0 ||
@@ -76,7 +76,7 @@ METHOD(method_bus_publish)
 	if (check_name(name, err) < 0)
 		return -err->code;
 	methods_begin_bus(m);
-	job = at < 0 ? NULL : &m->host.jobs(m->host.self)->jobs.at[at];
+	job = at < 0 ? NULL : methods_job(m, at);
 	methods_publish(m, name, job ? job->id : "", job ? job->uid : peer->uid,
 	                data ? data : "{}");
 	json_begin_object(result);

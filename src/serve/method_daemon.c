@@ -39,15 +39,18 @@ static void put_count(struct json *j, const char *key, uint64_t n)
 }
 
 /* Of those that are his. */
-static void put_jobs(struct json *j, const struct jobtab *t, const struct rpc_server_peer *peer)
+static void put_jobs(struct json *j, const struct job_roster *t, const struct rpc_server_peer *peer)
 {
 	uint32_t jobs = 0, sheets = 0;
 
-	vec_each(&t->jobs, job)
-		jobs += job->status == JOB_RUNNING && methods_has_job(peer, job);
-	vec_each(&t->sheets, sheet)
-		sheets += sheet->status == JOB_RUNNING &&
-		          methods_has_job(peer, &t->jobs.at[sheet->job]);
+	vec_each(&t->rows, row) {
+		const struct job *job = &(*row)->job;
+
+		if (!methods_has_job(peer, job))
+			continue;
+		jobs += job->status == JOB_RUNNING;
+		sheets += job->running_sheets;
+	}
 	put_count(j, "running_jobs", jobs);
 	put_count(j, "active_sheets", sheets);
 }
@@ -155,7 +158,7 @@ static void put_door(struct json *j, const struct job *job)
 METHOD(method_status)
 {
 	struct methods *m = self;
-	const struct jobtab *t = m->host.jobs(m->host.self);
+	const struct job_roster *t = m->host.jobs(m->host.self);
 
 	(void)params, (void)err;
 	json_begin_object(result);
@@ -173,7 +176,7 @@ METHOD(method_status)
 	if (m->host.status)
 		put_daemon(result, m);
 	else
-		put_door(result, t->jobs.len ? &t->jobs.at[0] : NULL);
+		put_door(result, t->rows.len ? &t->rows.at[0]->job : NULL);
 	json_end_object(result);
 	return 0;
 }

@@ -131,7 +131,7 @@ static bool name_by_group(const struct methods *m, pid_t pid, struct job *job)
 	struct cgroup_job known;
 
 	if (!group || !cgroup_job_name(group, &known) ||
-	    jobtab_index(m->host.jobs(m->host.self), known.id) >= 0)
+	    job_roster_find_id(m->host.jobs(m->host.self), known.id) >= 0)
 		return false;
 	snprintf(job->id, sizeof job->id, "%s", known.id);
 	return true;
@@ -186,13 +186,12 @@ void methods_announce_job(struct methods *m, const struct job *job, pid_t pid)
 static void on_speaker_gone(void *self, const char *job_id)
 {
 	struct methods *m = self;
-	const struct jobtab *t = m->host.jobs(m->host.self);
-	int32_t at = jobtab_index(t, job_id);
+	job_handle job = job_roster_find_id(m->host.jobs(m->host.self), job_id);
 
-	if (at < 0 || t->jobs.at[at].status != JOB_RUNNING)
+	if (job < 0 || methods_job(m, job)->status != JOB_RUNNING)
 		return;
-	m->host.lose_job(m->host.self, at);
-	methods_announce_job(m, &t->jobs.at[at], 0);
+	m->host.lose_job(m->host.self, job);
+	methods_announce_job(m, methods_job(m, job), 0);
 }
 
 static void put_job(struct json *result, const struct job *job, bool is_stored)
@@ -241,7 +240,7 @@ METHOD(method_job_start)
 
 /* ---- job.end --------------------------------------------------------------------------------- */
 
-static int status_param(const json_t *params, struct sheet *how, struct err *err)
+static int status_param(const json_t *params, struct job_end *how, struct err *err)
 {
 	const char *status = NULL;
 
@@ -263,16 +262,16 @@ static int status_param(const json_t *params, struct sheet *how, struct err *err
 	return 0;
 }
 
-static struct sheet end_of(const struct job *job)
+static struct job_end end_of(const struct job *job)
 {
-	return (struct sheet){ .status = job->status,
-		               .has_exit_code = job->has_exit_code,
-		               .exit_code = job->exit_code,
-		               .signal = job->signal };
+	return (struct job_end){ .status = job->status,
+		                 .has_exit_code = job->has_exit_code,
+		                 .exit_code = job->exit_code,
+		                 .signal = job->signal };
 }
 
 /* What was seen of its process was told already; only what is known better is news. */
-static bool is_same_end(const struct sheet *was, const struct job *job)
+static bool is_same_end(const struct job_end *was, const struct job *job)
 {
 	return was->status == job->status && was->signal == job->signal &&
 	       was->has_exit_code == job->has_exit_code && was->exit_code == job->exit_code;
@@ -281,21 +280,20 @@ static bool is_same_end(const struct sheet *was, const struct job *job)
 METHOD(method_job_end)
 {
 	struct methods *m = self;
-	struct sheet how = { 0 };
+	struct job_end how = { 0 }, was;
 	const struct job *job;
-	struct sheet was;
-	int32_t at;
+	job_handle at;
 	int r;
 
 	if (!m->host.end_job)
 		return err_set(err, EALREADY, "this job ends with its command");
 	if (methods_claim_job(m, peer, params, &at, err) < 0 || status_param(params, &how, err) < 0)
 		return -err->code;
-	was = end_of(&m->host.jobs(m->host.self)->jobs.at[at]);
+	was = end_of(methods_job(m, at));
 	r = m->host.end_job(m->host.self, at, &how, err);
 	if (r < 0)
 		return r;
-	job = &m->host.jobs(m->host.self)->jobs.at[at];
+	job = methods_job(m, at);
 	put_job(result, job, r == 0);
 	if (!is_same_end(&was, job))
 		methods_announce_job(m, job, 0);
@@ -351,7 +349,7 @@ METHOD(method_job_mark)
 {
 	struct methods *m = self;
 	cleanup(note_done) struct note note = { 0 };
-	int32_t job;
+	job_handle job;
 
 	if (methods_claim_job(m, peer, params, &job, err) < 0 ||
 	    note_params(params, &note, err) < 0 ||
@@ -367,7 +365,7 @@ METHOD(method_job_phase)
 	struct methods *m = self;
 	cleanup(note_done) struct note note = { 0 };
 	uint64_t took_ns = 0;
-	int32_t job;
+	job_handle job;
 
 	if (methods_claim_job(m, peer, params, &job, err) < 0 ||
 	    note_params(params, &note, err) < 0)

@@ -72,8 +72,8 @@ static int ask(const struct methods *m, const struct rpc_server_peer *peer,
 static int ask_of_job(const struct methods *m, const struct rpc_server_peer *peer,
                       const json_t *params, clerk_work_fn work, struct err *err)
 {
-	const struct jobtab *t = m->host.jobs(m->host.self);
-	const char *id = !m->host.start_job && t->jobs.len ? t->jobs.at[0].id : NULL;
+	const struct job_roster *t = m->host.jobs(m->host.self);
+	const char *id = !m->host.start_job && t->rows.len ? t->rows.at[0]->job.id : NULL;
 	struct question q = { 0 };
 
 	if (rpc_params_text(params, "job_id", sizeof q.job_id - 1, &id, err) < 0)

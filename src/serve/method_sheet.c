@@ -24,16 +24,11 @@ static int sheet_params(const json_t *params, uint64_t *ret_num, uint64_t *ret_t
 	return r;
 }
 
-static const struct job *job_at(const struct methods *m, int32_t job)
-{
-	return &m->host.jobs(m->host.self)->jobs.at[job];
-}
-
-static void put_sheet(const struct methods *m, int32_t job, uint32_t num, struct json *result)
+static void put_sheet(const struct methods *m, job_handle job, uint32_t num, struct json *result)
 {
 	json_begin_object(result);
 	json_key(result, "job_id");
-	json_str(result, job_at(m, job)->id);
+	json_str(result, methods_job(m, job)->id);
 	json_key(result, "sheet_num");
 	json_u64(result, num);
 	json_end_object(result);
@@ -62,12 +57,13 @@ void methods_announce_sheet(struct methods *m, const struct job *job, const stru
 	methods_publish(m, name, job->id, job->uid, m->scratch.at);
 }
 
-static void announce(struct methods *m, int32_t job, uint32_t num)
+static void announce(struct methods *m, job_handle job, uint32_t num)
 {
-	const struct sheet *sheet = jobtab_sheet(m->host.jobs(m->host.self), job, num);
+	const struct job_row *row = job_roster_get(m->host.jobs(m->host.self), job);
+	const struct sheet *sheet = job_row_sheet(row, num);
 
 	if (sheet)
-		methods_announce_sheet(m, job_at(m, job), sheet);
+		methods_announce_sheet(m, &row->job, sheet);
 }
 
 /* A recorder tells of sheets that others opened, and of some whose opener is gone. */
@@ -76,22 +72,23 @@ static int find_opener(const struct methods *m, const struct rpc_server_peer *pe
 {
 	uid_t owner;
 
-	if (job_at(m, begun->job)->is_foreign && !rpc_params_has(params, "pid"))
+	if (methods_job(m, begun->job)->is_foreign && !rpc_params_has(params, "pid"))
 		return 0;
 	return methods_find_pid(m, peer, params, &begun->pid, &owner, err);
 }
 
 /* All jobs share one table. */
-static int check_share(const struct methods *m, const struct rpc_server_peer *peer, int32_t job,
+static int check_share(const struct methods *m, const struct rpc_server_peer *peer, job_handle job,
                        struct err *err)
 {
-	const struct jobtab *t = m->host.jobs(m->host.self);
+	const struct job_roster *t = m->host.jobs(m->host.self);
+	uid_t uid = methods_job(m, job)->uid;
 	size_t n = 0;
 
 	if (methods_trusts(peer))
 		return 0;
-	vec_each(&t->sheets, sheet)
-		n += t->jobs.at[sheet->job].uid == t->jobs.at[job].uid;
+	vec_each(&t->rows, row)
+		n += (*row)->job.uid == uid ? (*row)->sheets.len : 0;
 	if (n < SERVE_SHEETS_PER_UID_MAX)
 		return 0;
 	return err_set(err, ENOSPC, "a user may have %d sheets at a time",
@@ -131,7 +128,7 @@ static int end_params(const json_t *params, uint64_t *ret_num, struct err *err)
 	return r == 0 && !*ret_num ? err_set(err, EINVAL, "sheet_num is needed") : r;
 }
 
-int methods_end_params(const json_t *params, struct sheet *ret, struct err *err)
+int methods_end_params(const json_t *params, struct job_end *ret, struct err *err)
 {
 	uint64_t code = 0, signal = 0;
 
@@ -147,10 +144,10 @@ int methods_end_params(const json_t *params, struct sheet *ret, struct err *err)
 }
 
 static int end_sheet(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
-                     struct sheet *how, struct json *result, struct err *err)
+                     struct job_end *how, struct json *result, struct err *err)
 {
 	uint64_t num = 0;
-	int32_t job;
+	job_handle job;
 
 	if (methods_claim_job(m, peer, params, &job, err) < 0 ||
 	    end_params(params, &num, err) < 0 ||
@@ -164,14 +161,14 @@ static int end_sheet(struct methods *m, const struct rpc_server_peer *peer, cons
 
 METHOD(method_sheet_completed)
 {
-	struct sheet how = { .status = JOB_COMPLETED, .has_exit_code = true };
+	struct job_end how = { .status = JOB_COMPLETED, .has_exit_code = true };
 
 	return end_sheet(self, peer, params, &how, result, err);
 }
 
 METHOD(method_sheet_failed)
 {
-	struct sheet how = { .status = JOB_FAILED };
+	struct job_end how = { .status = JOB_FAILED };
 
 	return end_sheet(self, peer, params, &how, result, err);
 }

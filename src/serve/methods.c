@@ -47,6 +47,11 @@ bool methods_trusts(const struct rpc_server_peer *peer)
 	return peer->uid == 0 || peer->uid == geteuid();
 }
 
+const struct job *methods_job(const struct methods *m, job_handle job)
+{
+	return &job_roster_get(m->host.jobs(m->host.self), job)->job;
+}
+
 bool methods_has_job(const struct rpc_server_peer *peer, const struct job *job)
 {
 	return methods_trusts(peer) || job->uid == peer->uid;
@@ -63,31 +68,32 @@ static bool is_door(const struct methods *m)
 }
 
 /* Where the process that asks belongs; -1: nowhere. */
-static int32_t job_of_caller(const struct methods *m, const struct rpc_server_peer *peer)
+static job_handle job_of_caller(const struct methods *m, const struct rpc_server_peer *peer)
 {
 	return m->host.job_of && peer->pid ? m->host.job_of(m->host.self, peer->pid) : -1;
 }
 
 /* One that is not his does not exist for him. */
 int methods_find_any_job(struct methods *m, const struct rpc_server_peer *peer,
-                         const json_t *params, int32_t *ret, struct err *err)
+                         const json_t *params, job_handle *ret, struct err *err)
 {
-	const struct jobtab *t = m->host.jobs(m->host.self);
+	const struct job_roster *t = m->host.jobs(m->host.self);
 	const char *id = NULL;
 
 	if (rpc_params_text(params, "job_id", JOB_ID_MAX - 1, &id, err) < 0)
 		return -err->code;
 	if (id)
-		*ret = jobtab_index(t, announced_job_means(peer, id));
+		*ret = job_roster_find_id(t, announced_job_means(peer, id));
 	else
-		*ret = is_door(m) && t->jobs.len ? 0 : job_of_caller(m, peer);
-	if (*ret >= 0 ? !methods_has_job(peer, &t->jobs.at[*ret]) : id != NULL)
+		*ret = is_door(m) && t->rows.len ? t->rows.at[0]->job.handle
+		                                 : job_of_caller(m, peer);
+	if (*ret >= 0 ? !methods_has_job(peer, methods_job(m, *ret)) : id != NULL)
 		return err_set(err, ENOENT, "there is no job '%s'", id ? id : "");
 	return 0;
 }
 
 int methods_find_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
-                     int32_t *ret, struct err *err)
+                     job_handle *ret, struct err *err)
 {
 	int r = methods_find_any_job(m, peer, params, ret, err);
 
@@ -97,14 +103,14 @@ int methods_find_job(struct methods *m, const struct rpc_server_peer *peer, cons
 }
 
 int methods_claim_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
-                      int32_t *ret, struct err *err)
+                      job_handle *ret, struct err *err)
 {
 	int r = methods_find_job(m, peer, params, ret, err);
 	const struct job *job;
 
 	if (r < 0)
 		return r;
-	job = &m->host.jobs(m->host.self)->jobs.at[*ret];
+	job = methods_job(m, *ret);
 	if (job->is_foreign && !announced_job_is(peer, job->id))
 		return err_set(err, EALREADY,
 		               "job '%s' has a recorder of its own: ask the door of the job",
@@ -146,10 +152,10 @@ int methods_find_pid(const struct methods *m, const struct rpc_server_peer *peer
 
 #define ROW_BYTES 256 /* what a row takes besides its texts */
 
-int methods_take_room(struct methods *m, const struct rpc_server_peer *peer, int32_t job,
+int methods_take_room(struct methods *m, const struct rpc_server_peer *peer, job_handle job,
                       size_t bytes, struct err *err)
 {
-	bool is_stored = job < 0 || !m->host.jobs(m->host.self)->jobs.at[job].is_foreign;
+	bool is_stored = job < 0 || !methods_job(m, job)->is_foreign;
 
 	if (methods_trusts(peer) || !is_stored ||
 	    quota_take(&m->ration, peer->uid, ROW_BYTES + bytes, clock_mono_ns()))

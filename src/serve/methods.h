@@ -53,6 +53,8 @@ METHOD(method_bus_publish);
 
 /* Whether everything is for him: root, and who runs us. */
 bool methods_trusts(const struct rpc_server_peer *peer);
+/* A watched job, of which the host knows. */
+const struct job *methods_job(const struct methods *m, job_handle job);
 /* Whether the job is his. */
 bool methods_has_job(const struct rpc_server_peer *peer, const struct job *job);
 /* The latest snapshot as far as it is for him; NULL: none yet. Valid until the next call. */
@@ -60,22 +62,22 @@ const struct snapshot *methods_latest(const struct methods *m);
 /* The job that `job_id` means, or without it the one of a door, or the one that the caller's
  * process belongs to. -ENOENT also for one that is not his. */
 int methods_find_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
-                     int32_t *ret, struct err *err) must_check;
+                     job_handle *ret, struct err *err) must_check;
 /* The same for what need not be about a job: *ret is -1 if there is none. */
 int methods_find_any_job(struct methods *m, const struct rpc_server_peer *peer,
-                         const json_t *params, int32_t *ret, struct err *err) must_check;
+                         const json_t *params, job_handle *ret, struct err *err) must_check;
 /* The same to change something: -EALREADY when another connection speaks for it. */
 int methods_claim_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
-                      int32_t *ret, struct err *err) must_check;
+                      job_handle *ret, struct err *err) must_check;
 /* `pid` of the parameters, or the caller's own. -EACCES: it is not his. *ret_uid: whose it is. */
 int methods_find_pid(const struct methods *m, const struct rpc_server_peer *peer,
                      const json_t *params, pid_t *ret, uid_t *ret_uid, struct err *err) must_check;
 /* For what will be stored of a job. -ENOSPC: the caller had so much stored of late that others
  * would lack the room; root, and who runs us, may. */
-int methods_take_room(struct methods *m, const struct rpc_server_peer *peer, int32_t job,
+int methods_take_room(struct methods *m, const struct rpc_server_peer *peer, job_handle job,
                       size_t bytes, struct err *err) must_check;
 /* How a sheet or a job ended: exit_code or signal. */
-int methods_end_params(const json_t *params, struct sheet *ret, struct err *err) must_check;
+int methods_end_params(const json_t *params, struct job_end *ret, struct err *err) must_check;
 /* How it stands, for those who listen; with the resource context of `pid` (0: in general), and of
  * who opened the sheet. */
 void methods_announce_job(struct methods *m, const struct job *job, pid_t pid);

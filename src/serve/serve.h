@@ -39,24 +39,22 @@ typedef int (*serve_report_fn)(const char *db_path, struct job_key key,
                                struct err *err);
 
 /* What the methods need from whoever runs or watches the jobs. All else is called on the loop's
- * thread; 0 or -errno as everywhere, and rpc_message.h tells what a client makes of the errno. A job is
- * its index in the table. */
+ * thread; 0 or -errno as everywhere, and rpc_message.h tells what a client makes of the errno. */
 struct serve_host {
 	void *self;
 	struct process_reader *reader;                  /* the host's */
 	const char *db_path, *jsonl_path;               /* NULL: nothing is stored there */
-	const struct jobtab *(*jobs)(void *self);       /* of a door: the first is the one */
+	const struct job_roster *(*jobs)(void *self);   /* of a door: the first is the one */
 	const struct snapshot *(*latest)(void *self);   /* NULL: none yet */
 	const struct pressure *(*pressure)(void *self); /* NULL: nobody judged yet */
 	int (*begin_sheet)(void *self, const struct job_input_sheet *begun, uint32_t *ret_num,
 	                   struct err *err);
-	/* status, exit_code and signal of `how` count. -ENOENT: it was never opened; -EALREADY: it
-	 * ended before. */
-	int (*end_sheet)(void *self, int32_t job, uint32_t num, const struct sheet *how,
+	/* -ENOENT: it was never opened; -EALREADY: it ended before. */
+	int (*end_sheet)(void *self, job_handle job, uint32_t num, const struct job_end *how,
 	                 struct err *err);
 	/* EVENT_MARK, or EVENT_PHASE that took so many ns. data_json is the text of an object, "{}"
 	 * when there is nothing. */
-	int (*say)(void *self, int32_t job, enum event_kind kind, const char *name,
+	int (*say)(void *self, job_handle job, enum event_kind kind, const char *name,
 	           uint64_t took_ns, const char *data_json, struct err *err);
 	serve_report_fn report; /* NULL: nobody can */
 
@@ -66,10 +64,10 @@ struct serve_host {
 	/* As registry_start(); its id may be changed where one of that name is recorded already. Both
 	 * return 1 when it is so, but not on the disk. */
 	int (*start_job)(void *self, struct job *job, pid_t pid, struct err *err);
-	int (*end_job)(void *self, int32_t job, const struct sheet *how, struct err *err);
-	void (*lose_job)(void *self, int32_t job);
+	int (*end_job)(void *self, job_handle job, const struct job_end *how, struct err *err);
+	void (*lose_job)(void *self, job_handle job);
 	/* The job that a process is in at this moment; -1: none. */
-	int32_t (*job_of)(void *self, pid_t pid);
+	job_handle (*job_of)(void *self, pid_t pid);
 };
 
 /* The daemon's: take_fd listens and does not block. The host is copied. */

@@ -19,13 +19,13 @@
 
 struct host {
 	struct loop *loop;
-	struct jobtab jobs;
+	struct job_roster jobs;
 	struct snapshot snap;
 	bool has_snap;
 	struct process_reader *reader;
 };
 
-static const struct jobtab *get_jobs(void *self)
+static const struct job_roster *get_jobs(void *self)
 {
 	const struct host *h = self;
 
@@ -53,23 +53,25 @@ static int begin_sheet(void *self, const struct job_input_sheet *begun, uint32_t
                        struct err *err)
 {
 	struct host *h = self;
-	struct sheet *sheet = jobtab_begin_sheet(&h->jobs, 0, begun->num, begun->label,
-	                                         clock_wall_ns());
+	struct job_row *row = h->jobs.rows.at[0];
+	struct sheet *sheet = job_roster_begin_sheet(&h->jobs, row, begun->num, begun->label,
+	                                             clock_wall_ns());
 
 	if (!sheet)
 		return err_set(err, ENOSPC, "too many sheets");
 	sheet->pid = begun->pid;
-	h->jobs.jobs.at[0].total_sheets = MAX(h->jobs.jobs.at[0].total_sheets, begun->total);
+	row->job.total_sheets = MAX(row->job.total_sheets, begun->total);
 	*ret_num = sheet->num;
 	printf("begin %u/%u '%s' pid %d\n", sheet->num, begun->total, begun->label, begun->pid);
 	return 0;
 }
 
-static int end_sheet(void *self, int32_t job, uint32_t num, const struct sheet *how,
+static int end_sheet(void *self, job_handle job, uint32_t num, const struct job_end *how,
                      struct err *err)
 {
 	struct host *h = self;
-	struct sheet *sheet = jobtab_sheet(&h->jobs, job, num);
+	struct job_row *row = job_roster_get(&h->jobs, job);
+	struct sheet *sheet = job_row_sheet(row, num);
 
 	if (!sheet)
 		return err_set(err, ENOENT, "sheet %u was never opened", num);
@@ -78,13 +80,13 @@ static int end_sheet(void *self, int32_t job, uint32_t num, const struct sheet *
 	sheet->has_exit_code = how->has_exit_code;
 	sheet->exit_code = how->exit_code;
 	sheet->signal = how->signal;
-	jobtab_end_sheet(&h->jobs, sheet, how->status, clock_wall_ns());
+	job_row_end_sheet(row, sheet, how->status, clock_wall_ns());
 	printf("end %u %s code %d signal %d\n", num, job_status_name(how->status),
 	       how->has_exit_code ? how->exit_code : -1, how->signal);
 	return 0;
 }
 
-static int say(void *self, int32_t job, enum event_kind kind, const char *name, uint64_t took_ns,
+static int say(void *self, job_handle job, enum event_kind kind, const char *name, uint64_t took_ns,
                const char *data_json, struct err *err)
 {
 	(void)self, (void)job, (void)err;
@@ -118,7 +120,7 @@ static void make_snapshot(struct host *h)
 	e = sample_add_event(&s, EVENT_SPAWN);
 	e->id = p->id;
 	e->boot_ns = s.boot_ns;
-	jobtab_assign(&h->jobs, p->id, (struct job_ref){ .job = 0 });
+	job_roster_assign(&h->jobs, p->id, (struct job_ref){ .job = 0 });
 	snapshot_build(NULL, &s, &h->jobs, &origin, &h->snap);
 	h->has_snap = true;
 	sample_done(&s);
@@ -173,8 +175,8 @@ int main(int argc, char **argv)
 	if (!slash)
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	jobtab_add(&h.jobs, slash + 1, "train", clock_wall_ns());
-	job = &h.jobs.jobs.at[0];
+	job_roster_add(&h.jobs, slash + 1, "train", clock_wall_ns());
+	job = &h.jobs.rows.at[0]->job;
 	snprintf(job->command, sizeof job->command, "./train.sh --epochs 3");
 	snprintf(job->cwd, sizeof job->cwd, "/home/ada/model");
 	snprintf(job->tags, sizeof job->tags, "{\"gpu\":\"no\"}");
@@ -185,7 +187,7 @@ int main(int argc, char **argv)
 	if (r < 0)
 		fprintf(stderr, "%s\n", err.msg);
 	snapshot_done(&h.snap);
-	jobtab_done(&h.jobs);
+	job_roster_done(&h.jobs);
 	process_reader_free(h.reader);
 	return r < 0;
 }

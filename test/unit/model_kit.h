@@ -53,7 +53,7 @@ static inline struct proc_sample *kit_proc_cpu(struct sample *s, pid_t pid, uint
 static inline void kit_build(const struct sample *prev, const struct sample *cur,
                              struct snapshot *ret)
 {
-	struct jobtab none = { 0 };
+	struct job_roster none = { 0 };
 
 	snapshot_build(prev, cur, &none,
 	               &(struct snapshot_origin){ .seq = 2, .started_boot_ns = T0_NS, .pid = 77 },

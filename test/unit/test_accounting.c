@@ -6,6 +6,20 @@
 #include "check.h"
 #include "model_kit.h"
 
+/* As jobs_figures() does for each job. */
+static void feed(struct accounting *t, const struct snapshot *snap, int32_t job)
+{
+	vec_each(&snap->events, e)
+		if (e->job < 0 || e->job == job)
+			accounting_take_event(t, e);
+	if (snap->events_only || (size_t)job >= snap->sums.len)
+		return;
+	vec_each(&snap->procs, p)
+		if (p->job == job)
+			accounting_take_process(t, p);
+	accounting_take_sum(t, snap, job);
+}
+
 /* Ends of the first job, one with totals each. */
 static void add_end(struct snapshot *snap, pid_t pid, uint64_t cpu_ns, uint64_t peak_bytes)
 {
@@ -42,7 +56,7 @@ static void test_accounting__is_exact_when_every_end_was_told(void **state)
 	add_end(&snap, 10, 5 * NS_PER_MS, 4096);
 	add_end(&snap, 11, 7 * NS_PER_MS, 8192);
 	snap.events.at[1].exit_code = 3;
-	accounting_feed(&t, &snap, 0);
+	feed(&t, &snap, 0);
 	accounting_figures(
 		&t, &(struct accounting_sources){ .processes = 2, .births_are_told = true }, &job);
 	ASSERT_FIGURE(job, CPU, 12 * NS_PER_MS, EXACT);
@@ -64,7 +78,7 @@ static void test_accounting__takes_the_last_of_equals_for_the_hungriest(void **s
 	add_end(&snap, 11, NS_PER_MS, 8192);
 	add_end(&snap, 10, NS_PER_MS, 8192);
 	add_end(&snap, 12, NS_PER_MS, 4096);
-	accounting_feed(&t, &snap, 0);
+	feed(&t, &snap, 0);
 	accounting_figures(
 		&t, &(struct accounting_sources){ .processes = 3, .births_are_told = true }, &job);
 	assert_int_equal(job.hungriest_pid, 10);
@@ -85,7 +99,7 @@ static void test_accounting__calls_none_of_our_own_programs_the_hungriest(void *
 	add_end(&snap, 11, NS_PER_MS, 32768);
 	snprintf(snap.events.at[0].comm, COMM_LEN, "sh");
 	snprintf(snap.events.at[1].comm, COMM_LEN, "proctor");
-	accounting_feed(&t, &snap, 0);
+	feed(&t, &snap, 0);
 	accounting_reap(&t, &end);
 	accounting_figures(&t, &from, &job);
 	ASSERT_FIGURE(job, PEAK_RSS, 8192, EXACT);
@@ -132,7 +146,7 @@ static void test_accounting__counts_a_failing_sheet_once(void **state)
 
 	(void)state;
 	tell_sheet(&snap, 3, 3);
-	accounting_feed(&t, &snap, 0);
+	feed(&t, &snap, 0);
 	accounting_figures(&t, &from, &job);
 	ASSERT_FIGURE(job, EXITED, 2, EXACT);
 	ASSERT_FIGURE(job, FAILED, 1, EXACT);
@@ -153,7 +167,7 @@ static void test_accounting__counts_it_once_when_its_command_is_told_last(void *
 	last = snap.events.at[4];
 	snap.events.at[4] = snap.events.at[5];
 	snap.events.at[5] = last;
-	accounting_feed(&t, &snap, 0);
+	feed(&t, &snap, 0);
 	accounting_figures(&t, &from, &job);
 	ASSERT_FIGURE(job, FAILED, 1, EXACT);
 	snapshot_done(&snap);
@@ -169,7 +183,7 @@ static void test_accounting__counts_a_program_of_ours_that_failed_by_itself(void
 
 	(void)state;
 	tell_sheet(&snap, 0, 125);
-	accounting_feed(&t, &snap, 0);
+	feed(&t, &snap, 0);
 	accounting_figures(&t, &from, &job);
 	ASSERT_FIGURE(job, FAILED, 1, EXACT);
 	snapshot_done(&snap);
@@ -186,7 +200,7 @@ static void test_accounting__is_at_least_when_an_end_is_without_totals_or_somebo
 	(void)state;
 	add_end(&snap, 10, 5 * NS_PER_MS, 4096);
 	add_end(&snap, 11, 0, 4096);
-	accounting_feed(&t, &snap, 0);
+	feed(&t, &snap, 0);
 	accounting_figures(
 		&t, &(struct accounting_sources){ .processes = 2, .births_are_told = true }, &job);
 	ASSERT_FIGURE(job, CPU, 5 * NS_PER_MS, AT_LEAST);
@@ -209,7 +223,7 @@ static void test_accounting__takes_late_totals_for_an_end_that_was_told(void **s
 	add_end(&snap, 10, 0, 4096);
 	add_end(&snap, 10, 6 * NS_PER_MS, 4096);
 	snap.events.at[1].kind = EVENT_TOTALS;
-	accounting_feed(&t, &snap, 0);
+	feed(&t, &snap, 0);
 	accounting_figures(
 		&t, &(struct accounting_sources){ .processes = 1, .births_are_told = true }, &job);
 	ASSERT_FIGURE(job, CPU, 6 * NS_PER_MS, EXACT);
@@ -272,7 +286,7 @@ static void test_accounting__trusts_no_count_after_a_loss(void **state)
 	(void)state;
 	add_end(&snap, 10, 5 * NS_PER_MS, 4096);
 	vec_push(&snap.events, 100)->kind = EVENT_LOSS;
-	accounting_feed(&t, &snap, 0);
+	feed(&t, &snap, 0);
 	accounting_figures(
 		&t, &(struct accounting_sources){ .processes = 1, .births_are_told = true }, &job);
 	ASSERT_FIGURE(job, CPU, 5 * NS_PER_MS, AT_LEAST);
@@ -291,7 +305,7 @@ static void test_accounting__remembers_when_all_held_most(void **state)
 		struct snapshot snap = { .boot_ns = T0_NS + (i + 1) * NS_PER_S };
 
 		*vec_push(&snap.sums, 1) = (struct job_sum){ .rss_bytes = held[i] };
-		accounting_feed(&t, &snap, 0);
+		feed(&t, &snap, 0);
 		snapshot_done(&snap);
 	}
 	accounting_figures(&t, &(struct accounting_sources){ .processes = 2 }, &job);
@@ -326,7 +340,7 @@ static void look_at(struct accounting *t, pid_t pid, uint64_t cpu_ns)
 	p->s.id = (struct proc_id){ pid, 1 };
 	readings_set(&p->s.r, PROC_CPU_TIME, cpu_ns);
 	*vec_push(&snap.sums, 1) = (struct job_sum){ .procs = 1 };
-	accounting_feed(t, &snap, 0);
+	feed(t, &snap, 0);
 	snapshot_done(&snap);
 }
 
@@ -348,7 +362,7 @@ static void test_accounting__is_never_below_what_the_looks_saw(void **state)
 
 	add_end(&told, 11, 80 * NS_PER_MS, 0); /* told at its end, it is not counted twice */
 	add_end(&told, 10, 0, 0);
-	accounting_feed(&t, &told, 0);
+	feed(&t, &told, 0);
 	accounting_figures(&t, &(struct accounting_sources){ .processes = 2 }, &job);
 	ASSERT_FIGURE(job, CPU, 82 * NS_PER_MS, AT_LEAST);
 	accounting_done(&t);
@@ -365,11 +379,11 @@ static void test_accounting__forgets_when_the_peak_was_once_a_higher_one_is_told
 
 	(void)state;
 	*vec_push(&look.sums, 1) = (struct job_sum){ .rss_bytes = 500 << 10 };
-	accounting_feed(&t, &look, 0);
+	feed(&t, &look, 0);
 	accounting_figures(&t, &(struct accounting_sources){ .processes = 2 }, &job);
 	ASSERT_FIGURE(job, PEAK_AT, NS_PER_S, SAMPLED);
 	add_end(&told, 10, NS_PER_MS, 700 << 10);
-	accounting_feed(&t, &told, 0);
+	feed(&t, &told, 0);
 	accounting_figures(&t, &(struct accounting_sources){ .processes = 2 }, &job);
 	ASSERT_FIGURE(job, PEAK_TOTAL, 700 << 10, AT_LEAST);
 	assert_int_equal(job.figures[JOB_FIGURE_PEAK_AT].quality, QUALITY_MISSING);
@@ -391,7 +405,7 @@ static void look_at_memory(struct accounting *t, pid_t pid, uint64_t rss_bytes)
 	p->s.id = (struct proc_id){ pid, 1 };
 	readings_set(&p->s.r, PROC_RSS, rss_bytes);
 	*vec_push(&snap.sums, 1) = (struct job_sum){ .procs = 1, .rss_bytes = rss_bytes };
-	accounting_feed(t, &snap, 0);
+	feed(t, &snap, 0);
 	snapshot_done(&snap);
 }
 
@@ -409,7 +423,7 @@ static void test_accounting__takes_back_no_peak_that_a_look_saw(void **state)
 	ASSERT_FIGURE(job, PEAK_RSS, 720 << 10, AT_LEAST);
 	add_end(&told, 10, NS_PER_MS, 700 << 10);
 	add_end(&told, 11, NS_PER_MS, 100 << 10);
-	accounting_feed(&t, &told, 0);
+	feed(&t, &told, 0);
 	from.living = 0;
 	accounting_figures(&t, &from, &job);
 	ASSERT_FIGURE(job, PEAK_RSS, 720 << 10, EXACT);
@@ -429,7 +443,7 @@ static void test_accounting__calls_who_is_left_behind_the_hungriest(void **state
 	(void)state;
 	look_at_memory(&t, 10, 720 << 10);
 	add_end(&told, 11, NS_PER_MS, 100 << 10);
-	accounting_feed(&t, &told, 0);
+	feed(&t, &told, 0);
 	accounting_figures(&t, &from, &job);
 	ASSERT_FIGURE(job, PEAK_RSS, 720 << 10, AT_LEAST);
 	assert_int_equal(job.hungriest_pid, 10);
@@ -449,7 +463,7 @@ static void test_accounting__of_one_process_the_whole_job_is_its_own_mark(void *
 	accounting_figures(&t, &from, &job);
 	ASSERT_FIGURE(job, PEAK_TOTAL, 600 << 10, AT_LEAST);
 	add_end(&told, 10, NS_PER_MS, 700 << 10);
-	accounting_feed(&t, &told, 0);
+	feed(&t, &told, 0);
 	from.living = 0;
 	accounting_figures(&t, &from, &job);
 	ASSERT_FIGURE(job, PEAK_TOTAL, 700 << 10, EXACT);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Environments and groups are files of a throw-away tree. */
-#include "job/adoption.h"
+#include "job/jobs.h"
 
 #include "check.h"
 #include "model_kit.h"
@@ -13,10 +13,8 @@
 
 struct scene {
 	struct tree tree;
-	struct jobtab t;
-	struct members m;
+	struct jobs *jobs;
 	struct sample s;
-	struct adoption *st;
 };
 
 static struct proc_sample *add(struct scene *sc, pid_t pid, pid_t ppid, const char *command)
@@ -29,13 +27,23 @@ static struct proc_sample *add(struct scene *sc, pid_t pid, pid_t ppid, const ch
 	return p;
 }
 
-static void add_job(struct scene *sc, const char *id, struct adoption_claim claim)
-{
-	int32_t at = jobtab_add(&sc->t, id, "t", WALL0_NS);
+struct claim {
+	struct proc_id root;
+	pid_t registrar;
+	const char *cgroup, *workspace;
+};
 
-	sc->t.jobs.at[at].uid = UID;
-	adoption_add(sc->st, &claim);
-	members_add(&sc->m, &sc->t, claim.root, (struct job_ref){ .job = at });
+static struct watched_job *add_job(struct scene *sc, const char *id, struct claim claim)
+{
+	struct job job = { .uid = UID, .root = claim.root, .registrar = claim.registrar };
+	struct watched_job *w;
+
+	snprintf(job.id, sizeof job.id, "%s", id);
+	w = jobs_add(sc->jobs, &job);
+	adoption_claim(sc->jobs->adoption, &sc->jobs->roster, w, claim.cgroup, claim.workspace);
+	members_add(&sc->jobs->members, &sc->jobs->roster, claim.root,
+	            (struct job_ref){ .job = w->row->job.handle });
+	return w;
 }
 
 /* An orchestrator (50) with a job (100), another job (200), and somebody else's child. */
@@ -44,7 +52,8 @@ static struct scene scene_new(void)
 	struct scene sc = { .tree = tree_new(), .s = kit_sample(0) };
 
 	tree_puts(&sc.tree, "proc/self/x", "");
-	sc.st = adoption_new(sc.tree.env.root_fd, sc.tree.env.reader);
+	sc.jobs = jobs_new(sc.tree.env.reader);
+	sc.jobs->adoption = adoption_new(sc.tree.env.root_fd, sc.tree.env.reader);
 	add(&sc, 50, 1, "orchestrate /data/a /data/b");
 	add(&sc, 100, 50, "first of a");
 	add(&sc, 200, 50, "first of b");
@@ -53,9 +62,7 @@ static struct scene scene_new(void)
 
 static void scene_done(struct scene *sc)
 {
-	adoption_free(sc->st);
-	members_done(&sc->m);
-	jobtab_done(&sc->t);
+	jobs_free(sc->jobs);
 	sample_done(&sc->s);
 	tree_remove(&sc->tree);
 }
@@ -72,20 +79,20 @@ static void put_environ(struct scene *sc, pid_t pid, const char *bytes, size_t n
 
 static bool look(struct scene *sc)
 {
-	return adoption_look(sc->st, &sc->s, &sc->t, &sc->m);
+	return adoption_look(sc->jobs->adoption, &sc->s, &sc->jobs->roster, &sc->jobs->members);
 }
 
 static int32_t job_of(const struct scene *sc, pid_t pid)
 {
-	return jobtab_find(&sc->t, (struct proc_id){ pid, 500 }).job;
+	return job_roster_find(&sc->jobs->roster, (struct proc_id){ pid, 500 }).job;
 }
 
 static void test_adoption__belong_to_the_job_in_their_environment(void **state)
 {
 	struct scene sc = scene_new();
 
-	add_job(&sc, "a", (struct adoption_claim){ .root = ROOT_A });
-	add_job(&sc, "b", (struct adoption_claim){ .root = ROOT_B });
+	add_job(&sc, "a", (struct claim){ .root = ROOT_A });
+	add_job(&sc, "b", (struct claim){ .root = ROOT_B });
 	add(&sc, STRANGER, 1, "x");
 	add(&sc, 301, STRANGER, "its child");
 	add(&sc, 302, 1, "of no job");
@@ -104,7 +111,7 @@ static void test_adoption__belong_to_the_job_in_their_environment(void **state)
 	assert_int_equal(job_of(&sc, 304), -1);
 	assert_int_equal(job_of(&sc, 50), -1);
 	assert_false(look(&sc));
-	add_job(&sc, "c", (struct adoption_claim){ .root = { 400, 500 } });
+	add_job(&sc, "c", (struct claim){ .root = { 400, 500 } });
 	assert_true(look(&sc)); /* what was read before still counts */
 	assert_int_equal(job_of(&sc, 303), 2);
 	scene_done(&sc);
@@ -116,19 +123,19 @@ static void test_adoption__are_read_once_for_each_program(void **state)
 	struct event *exec;
 	uint64_t reads;
 
-	add_job(&sc, "a", (struct adoption_claim){ .root = ROOT_A });
+	add_job(&sc, "a", (struct claim){ .root = ROOT_A });
 	add(&sc, STRANGER, 1, "x");
 	ENVIRON(&sc, STRANGER, "HOME=/x\0");
 	assert_false(look(&sc));
-	reads = adoption_reads(sc.st);
+	reads = adoption_reads(sc.jobs->adoption);
 	assert_true(reads > 0);
 	ENVIRON(&sc, STRANGER, "PROCTOR_JOB_ID=a\0");
 	assert_false(look(&sc));
-	assert_int_equal(adoption_reads(sc.st), reads);
+	assert_int_equal(adoption_reads(sc.jobs->adoption), reads);
 	exec = sample_add_event(&sc.s, EVENT_EXEC);
 	exec->id = (struct proc_id){ STRANGER, 500 };
 	assert_true(look(&sc));
-	assert_int_equal(adoption_reads(sc.st), reads + 1);
+	assert_int_equal(adoption_reads(sc.jobs->adoption), reads + 1);
 	assert_int_equal(job_of(&sc, STRANGER), 0);
 	scene_done(&sc);
 }
@@ -138,12 +145,12 @@ static void test_adoption__read_few_environments_at_a_tick(void **state)
 	struct scene sc = scene_new();
 	unsigned looks = 1;
 
-	add_job(&sc, "a", (struct adoption_claim){ .root = ROOT_A });
+	add_job(&sc, "a", (struct claim){ .root = ROOT_A });
 	for (pid_t pid = 1000; pid < 1200; pid++)
 		add(&sc, pid, 1, "x");
 	ENVIRON(&sc, 1199, "PROCTOR_JOB_ID=a\0");
 	for (; !look(&sc); looks++)
-		assert_true(adoption_reads(sc.st) <= looks * 50);
+		assert_true(adoption_reads(sc.jobs->adoption) <= looks * 50);
 	assert_int_equal(looks, 5);
 	assert_int_equal(job_of(&sc, 1199), 0);
 	scene_done(&sc);
@@ -156,13 +163,13 @@ static void test_adoption__cost_nothing_while_no_job_takes_them(void **state)
 	add(&sc, STRANGER, 1, "x");
 	ENVIRON(&sc, STRANGER, "PROCTOR_JOB_ID=a\0");
 	assert_false(look(&sc));
-	add_job(&sc, "a", (struct adoption_claim){ .root = ROOT_A });
-	sc.t.jobs.at[0].is_foreign = true;
+	add_job(&sc, "a", (struct claim){ .root = ROOT_A });
+	sc.jobs->roster.rows.at[0]->job.is_foreign = true;
 	assert_false(look(&sc));
-	sc.t.jobs.at[0].is_foreign = false;
-	sc.t.jobs.at[0].status = JOB_COMPLETED;
+	sc.jobs->roster.rows.at[0]->job.is_foreign = false;
+	sc.jobs->roster.rows.at[0]->job.status = JOB_COMPLETED;
 	assert_false(look(&sc));
-	assert_int_equal(adoption_reads(sc.st), 0);
+	assert_int_equal(adoption_reads(sc.jobs->adoption), 0);
 	scene_done(&sc);
 }
 
@@ -184,7 +191,7 @@ static void test_adoption__may_have_a_long_environment(void **state)
 		memset(bytes, 'v', rows[i].before);
 		bytes[rows[i].before - 1] = '\0';
 		memcpy(bytes + rows[i].before, "PROCTOR_JOB_ID=a", 17);
-		add_job(&sc, "a", (struct adoption_claim){ .root = ROOT_A });
+		add_job(&sc, "a", (struct claim){ .root = ROOT_A });
 		add(&sc, STRANGER, 1, "x");
 		put_environ(&sc, STRANGER, bytes, rows[i].before + 17);
 		assert_int_equal(look(&sc), rows[i].is_found);
@@ -196,10 +203,9 @@ static void test_adoption__belong_to_the_job_whose_workspace_they_name(void **st
 {
 	struct scene sc = scene_new();
 
-	add_job(&sc, "a", (struct adoption_claim){ .root = ROOT_A, .workspace = "/data/a" });
+	add_job(&sc, "a", (struct claim){ .root = ROOT_A, .workspace = "/data/a" });
 	add_job(&sc, "b",
-	        (struct adoption_claim){
-			.root = ROOT_B, .workspace = "/data/a/b", .registrar = 305 });
+	        (struct claim){ .root = ROOT_B, .workspace = "/data/a/b", .registrar = 305 });
 	add(&sc, STRANGER, 1, "train --out=/data/a/x");
 	add(&sc, 301, 1, "train /data/a/b");
 	add(&sc, 302, 1, "train /data/ab");
@@ -224,8 +230,8 @@ static void test_adoption__belong_to_the_job_whose_group_they_are_in(void **stat
 
 	tree_puts(&sc.tree, "cg/a/cgroup.procs", "300\n304\n77777\n");
 	tree_puts(&sc.tree, "cg/a/below/cgroup.procs", "301\n");
-	add_job(&sc, "a", (struct adoption_claim){ .root = ROOT_A, .group = "cg/a" });
-	add_job(&sc, "b", (struct adoption_claim){ .root = ROOT_B });
+	add_job(&sc, "a", (struct claim){ .root = ROOT_A, .cgroup = "cg/a" });
+	add_job(&sc, "b", (struct claim){ .root = ROOT_B });
 	add(&sc, STRANGER, 1, "x");
 	add(&sc, 301, 1, "below");
 	add(&sc, 302, STRANGER, "child that moved out");
@@ -247,30 +253,28 @@ static void test_adoption__of_a_group_that_two_jobs_have_are_nobodys(void **stat
 	struct scene sc = scene_new();
 
 	tree_puts(&sc.tree, "cg/a/cgroup.procs", "300\n");
-	add_job(&sc, "a", (struct adoption_claim){ .root = ROOT_A, .group = "cg/a" });
-	add_job(&sc, "b", (struct adoption_claim){ .root = ROOT_B, .group = "cg/a" });
+	add_job(&sc, "a", (struct claim){ .root = ROOT_A, .cgroup = "cg/a" });
+	add_job(&sc, "b", (struct claim){ .root = ROOT_B, .cgroup = "cg/a" });
 	add(&sc, STRANGER, 1, "x");
 	assert_false(look(&sc));
 	scene_done(&sc);
 }
 
-static void test_strangers_remove__moves_the_claims_behind(void **state)
+static void test_adoption__forgets_the_claims_of_a_job_that_is_removed(void **state)
 {
 	struct scene sc = scene_new();
 
-	add_job(&sc, "a", (struct adoption_claim){ .root = ROOT_A, .workspace = "/data/a" });
-	add_job(&sc, "b", (struct adoption_claim){ .root = ROOT_B, .workspace = "/data/b" });
-	jobtab_remove(&sc.t, 0);
-	members_leave(&sc.m, &sc.t);
-	adoption_remove(sc.st, 0);
+	add_job(&sc, "a", (struct claim){ .root = ROOT_A, .workspace = "/data/a" });
+	add_job(&sc, "b", (struct claim){ .root = ROOT_B, .workspace = "/data/b" });
+	jobs_remove(sc.jobs, 0);
 	add(&sc, STRANGER, 1, "x /data/a");
 	add(&sc, 301, 1, "x /data/b");
 	ENVIRON(&sc, 302, "PROCTOR_JOB_ID=b\0");
 	add(&sc, 302, 1, "x");
 	assert_true(look(&sc));
 	assert_int_equal(job_of(&sc, STRANGER), -1);
-	assert_int_equal(job_of(&sc, 301), 0);
-	assert_int_equal(job_of(&sc, 302), 0);
+	assert_int_equal(job_of(&sc, 301), 1);
+	assert_int_equal(job_of(&sc, 302), 1);
 	scene_done(&sc);
 }
 
@@ -282,4 +286,4 @@ RUN_TESTS(TEST(test_adoption__belong_to_the_job_in_their_environment),
           TEST(test_adoption__belong_to_the_job_whose_workspace_they_name),
           TEST(test_adoption__belong_to_the_job_whose_group_they_are_in),
           TEST(test_adoption__of_a_group_that_two_jobs_have_are_nobodys),
-          TEST(test_strangers_remove__moves_the_claims_behind))
+          TEST(test_adoption__forgets_the_claims_of_a_job_that_is_removed))

@@ -140,11 +140,12 @@ static void test_anomaly_episodes__all_end_with_whoever_looks(void **state)
 
 	look(&w, 0, 95);
 	vec_reset(&w.told);
-	episodes_end(&w.episodes, KIT_WALL_NS - NS_PER_S, &w.told);
+	w.snap.wall_ns = KIT_WALL_NS - NS_PER_S;
+	episodes_end(&w.episodes, &w.snap, &w.told);
 	assert_int_equal(w.told.len, 1);
 	assert_int_equal(w.told.at[0].news, ANOMALY_ENDED);
 	assert_int_equal(w.told.at[0].ended_wall_ns, KIT_WALL_NS); /* the clock was set back */
-	episodes_end(&w.episodes, KIT_WALL_NS, &w.told);
+	episodes_end(&w.episodes, &w.snap, &w.told);
 	assert_int_equal(w.told.len, 1);
 	kit_ticks_done(&w);
 }

@@ -10,7 +10,7 @@
 
 struct scene {
 	struct sample cur;
-	struct jobtab jobs;
+	struct job_roster jobs;
 	struct snapshot snap;
 };
 
@@ -29,7 +29,7 @@ static struct scene scene_of(bool jobs_only)
 	struct scene sc = { .cur = kit_sample(NS_PER_S) };
 	struct gpu_sample *gpu = vec_push(&sc.cur.gpus, GPUS_MAX);
 	struct proc_sample *p = kit_proc(&sc.cur, 10, 500);
-	int32_t job = jobtab_add(&sc.jobs, "train-1", "train", WALL0_NS);
+	int32_t job = job_roster_add(&sc.jobs, "train-1", "train", WALL0_NS);
 
 	snprintf(gpu->name, sizeof gpu->name, "NVIDIA A100-SXM4-40GB");
 	snprintf(gpu->uuid, sizeof gpu->uuid, "GPU-5d1f");
@@ -44,7 +44,7 @@ static struct scene scene_of(bool jobs_only)
 	use(&sc.cur, 1, (struct proc_id){ 10, 0 }, MIB);
 	sc.cur.gpu_uses.at[2].is_foreign = true;
 	use(&sc.cur, 7, p->id, MIB); /* a GPU that is not there */
-	jobtab_assign(&sc.jobs, p->id, (struct job_ref){ job, 3 });
+	job_roster_assign(&sc.jobs, p->id, (struct job_ref){ job, 3 });
 	snapshot_build(NULL, &sc.cur, &sc.jobs,
 	               &(struct snapshot_origin){
 			       .seq = 1, .started_boot_ns = T0_NS, .jobs_only = jobs_only },
@@ -55,7 +55,7 @@ static struct scene scene_of(bool jobs_only)
 static void scene_done(struct scene *sc)
 {
 	sample_done(&sc->cur);
-	jobtab_done(&sc->jobs);
+	job_roster_done(&sc->jobs);
 	snapshot_done(&sc->snap);
 }
 

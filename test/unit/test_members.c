@@ -9,7 +9,7 @@
 
 struct scene {
 	struct members m;
-	struct jobtab t;
+	struct job_roster t;
 };
 
 #define ROOT ((struct proc_id){ 100, 500 })
@@ -29,7 +29,7 @@ static struct scene scene_of(void)
 {
 	struct scene sc = { 0 };
 
-	jobtab_add(&sc.t, "j", "make", WALL0_NS);
+	job_roster_add(&sc.t, "j", "make", WALL0_NS);
 	members_add(&sc.m, &sc.t, ROOT, (struct job_ref){ 0, 0 });
 	return sc;
 }
@@ -37,7 +37,7 @@ static struct scene scene_of(void)
 static void scene_done(struct scene *sc)
 {
 	members_done(&sc->m);
-	jobtab_done(&sc->t);
+	job_roster_done(&sc->t);
 }
 
 static struct event spawn(pid_t pid, uint64_t start_ticks, pid_t ppid)
@@ -57,7 +57,7 @@ static void test_members__take_in_children_of_children_in_one_batch(void **state
 
 	(void)state;
 	members_learn(&sc.m, &sc.t, events, ARRAY_LEN(events), &nobody);
-	assert_int_equal(sc.m.total, 3);
+	assert_int_equal(sc.t.rows.at[0]->processes, 3);
 	assert_true(members_has(&sc.m, 102));
 	assert_false(members_has(&sc.m, 200));
 	scene_done(&sc);
@@ -71,7 +71,7 @@ static void test_members__keep_a_child_whose_parent_is_gone(void **state)
 	(void)state;
 	members_learn(&sc.m, &sc.t, events, ARRAY_LEN(events), &nobody);
 	assert_false(members_has(&sc.m, 100));
-	assert_int_equal(jobtab_find(&sc.t, (struct proc_id){ 102, 502 }).job, 0);
+	assert_int_equal(job_roster_find(&sc.t, (struct proc_id){ 102, 502 }).job, 0);
 	scene_done(&sc);
 }
 
@@ -83,8 +83,8 @@ static void test_members__do_not_take_in_children_of_a_reused_pid(void **state)
 
 	(void)state;
 	members_learn(&sc.m, &sc.t, events, ARRAY_LEN(events), &nobody);
-	assert_int_equal(jobtab_find(&sc.t, (struct proc_id){ 101, 900 }).job, -1);
-	assert_int_equal(jobtab_find(&sc.t, (struct proc_id){ 300, 901 }).job, -1);
+	assert_int_equal(job_roster_find(&sc.t, (struct proc_id){ 101, 900 }).job, -1);
+	assert_int_equal(job_roster_find(&sc.t, (struct proc_id){ 300, 901 }).job, -1);
 	scene_done(&sc);
 }
 
@@ -96,8 +96,8 @@ static void test_members__hand_the_sheet_on_to_children(void **state)
 	(void)state;
 	members_add(&sc.m, &sc.t, ROOT, (struct job_ref){ 0, 3 });
 	members_learn(&sc.m, &sc.t, &event, 1, &nobody);
-	assert_int_equal(jobtab_find(&sc.t, event.id).sheet, 3);
-	assert_int_equal(sc.m.total, 2); /* the root is counted once */
+	assert_int_equal(job_roster_find(&sc.t, event.id).sheet, 3);
+	assert_int_equal(sc.t.rows.at[0]->processes, 2); /* the root is counted once */
 	scene_done(&sc);
 }
 
@@ -128,7 +128,7 @@ static void test_members__are_not_the_helpers_of_our_own_programs(void **state)
 
 	(void)state;
 	members_learn(&sc.m, &sc.t, events, ARRAY_LEN(events), &nobody);
-	assert_int_equal(sc.m.total, 3);
+	assert_int_equal(sc.t.rows.at[0]->processes, 3);
 	assert_true(members_has(&sc.m, 103));
 	assert_false(members_has(&sc.m, 102));
 	scene_done(&sc);
@@ -147,7 +147,7 @@ static void test_members__are_those_that_only_have_the_name_of_a_helper(void **s
 	members_learn(&sc.m, &sc.t, events, ARRAY_LEN(events), &nobody);
 	assert_true(members_has(&sc.m, 102));
 	assert_true(members_has(&sc.m, 103));
-	assert_int_equal(sc.m.total, 3);
+	assert_int_equal(sc.t.rows.at[0]->processes, 3);
 	scene_done(&sc);
 }
 
@@ -159,9 +159,9 @@ static void test_members_forget__leaves_the_dead_alone_for_a_while(void **state)
 	(void)state;
 	members_learn(&sc.m, &sc.t, &end, 1, &nobody);
 	members_forget(&sc.m, &sc.t, T0_NS + 10 * NS_PER_S);
-	assert_int_equal(jobtab_find(&sc.t, ROOT).job, 0);
+	assert_int_equal(job_roster_find(&sc.t, ROOT).job, 0);
 	members_forget(&sc.m, &sc.t, T0_NS + 31 * NS_PER_S);
-	assert_int_equal(jobtab_find(&sc.t, ROOT).job, -1);
+	assert_int_equal(job_roster_find(&sc.t, ROOT).job, -1);
 	scene_done(&sc);
 }
 

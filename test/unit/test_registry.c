@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The desk with a real engine, real children, and a store in a directory of its own. */
+/* The registry with a real engine, real children, and a store in a directory of its own. */
 #include "engine/registry.h"
+#include "engine/job_input.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -18,18 +19,9 @@ struct scene {
 	char *db_path;
 	struct loop *loop;
 	struct engine *engine;
-	struct registry *desk;
 	const struct snapshot *last; /* of a tick or a flush */
 	pid_t child;
 };
-
-static void fill_in_jobs(void *self, struct snapshot *snap)
-{
-	struct scene *sc = self;
-
-	if (sc->desk)
-		registry_note(sc->desk, snap);
-}
 
 static void keep(void *self, const struct snapshot *snap)
 {
@@ -42,7 +34,7 @@ static void keep(void *self, const struct snapshot *snap)
 static void set_pipeline(struct scene *sc)
 {
 	const struct pipeline pipeline = {
-		.stages = { { "job figures", PASS_ALL, fill_in_jobs, sc } },
+		.stages = { { "job figures", PASS_ALL, engine_stage_jobs, sc->engine } },
 		.sinks = { { "last", PASS_ALL, keep, .self = sc },
 		           engine_sink_recorder(sc->engine) },
 	};
@@ -77,8 +69,8 @@ static int setup(void **state)
 	options.recorder.store.path = sc->db_path;
 	if (loop_new(&sc->loop, &err) < 0 || engine_new(sc->loop, &options, &sc->engine, &err) < 0)
 		return -1;
-	sc->desk = registry_new(sc->engine);
 	set_pipeline(sc);
+	registry_begin(sc->engine);
 	return 0;
 }
 
@@ -98,7 +90,6 @@ static int teardown(void **state)
 
 	end_child(sc);
 	engine_stop(sc->engine, &totals);
-	registry_free(sc->desk);
 	snapshot_unref(sc->last);
 	loop_free(sc->loop);
 	tree_remove(&sc->tree);
@@ -115,20 +106,42 @@ static struct job named(const char *id)
 	return job;
 }
 
-static void start(struct scene *sc, const char *id)
+static job_handle start_job(struct scene *sc, const struct job *job)
 {
-	struct job job = named(id);
+	job_handle handle = -1;
 	struct err err;
 
-	assert_int_equal(registry_start(sc->desk, &job, sc->child, &err), 0);
+	assert_int_equal(registry_start(sc->engine, job, sc->child, &handle, &err), 0);
+	return handle;
 }
+
+static job_handle start(struct scene *sc, const char *id)
+{
+	struct job job = named(id);
+
+	return start_job(sc, &job);
+}
+
+static int try_to_start(struct scene *sc, const struct job *job, pid_t pid, struct err *err)
+{
+	job_handle handle;
+
+	return registry_start(sc->engine, job, pid, &handle, err);
+}
+
+static const struct job_roster *table(const struct scene *sc)
+{
+	return &engine_jobs(sc->engine)->roster;
+}
+
+static const struct job_end good = { .status = JOB_COMPLETED, .has_exit_code = true };
 
 static const struct proc_snap *child_of(const struct scene *sc)
 {
 	return snapshot_find(sc->last, sc->child);
 }
 
-static void test_desk_start__makes_the_process_a_member(void **state)
+static void test_registry_start__makes_the_process_a_member(void **state)
 {
 	struct scene *sc = *state;
 
@@ -141,119 +154,114 @@ static void test_desk_start__makes_the_process_a_member(void **state)
 	assert_int_equal(sc->last->jobs.at[0].figures[JOB_FIGURE_PROCESSES].value, 1);
 }
 
-static void test_desk_start__refuses_what_runs_and_who_is_not_there(void **state)
+static void test_registry_start__refuses_what_runs_and_who_is_not_there(void **state)
 {
 	struct scene *sc = *state;
 	struct job job = named("a");
 	struct err err;
 
 	start(sc, "a");
-	assert_int_equal(registry_start(sc->desk, &job, sc->child, &err), -EALREADY);
+	assert_int_equal(try_to_start(sc, &job, sc->child, &err), -EALREADY);
 	job = named("b");
-	assert_int_equal(registry_start(sc->desk, &job, 0x7fffffff, &err), -ENOENT);
-	assert_int_equal(registry_start(sc->desk, &job, sc->child, &err), -EALREADY);
+	assert_int_equal(try_to_start(sc, &job, 0x7fffffff, &err), -ENOENT);
+	assert_int_equal(try_to_start(sc, &job, sc->child, &err), -EALREADY);
 	assert_non_null(strstr(err.msg, "'a'"));
-	assert_int_equal(engine_jobs(sc->engine)->jobs.len, 1);
+	assert_int_equal(table(sc)->rows.len, 1);
 }
 
-static void test_desk_start__leaves_room_for_other_users(void **state)
+static void test_registry_start__leaves_room_for_other_users(void **state)
 {
 	struct scene *sc = *state;
-	const struct sheet good = { .status = JOB_COMPLETED, .has_exit_code = true };
 	char id[16];
 	struct job job;
 	struct err err;
 
 	for (int i = 0; i < REGISTRY_JOBS_PER_UID_MAX; i++) { /* those that ended are still shown */
 		snprintf(id, sizeof id, "j%d", i);
-		start(sc, id);
-		assert_int_equal(registry_end(sc->desk, i, &good, &err), 0);
+		assert_int_equal(registry_end(sc->engine, start(sc, id), &good, &err), 0);
 	}
 	job = named("one-too-many");
-	assert_int_equal(registry_start(sc->desk, &job, sc->child, &err), -ENOSPC);
+	assert_int_equal(try_to_start(sc, &job, sc->child, &err), -ENOSPC);
 	job.uid = 8;
-	assert_int_equal(registry_start(sc->desk, &job, sc->child, &err), 0);
-	assert_int_equal(registry_end(sc->desk, REGISTRY_JOBS_PER_UID_MAX, &good, &err), 0);
+	assert_int_equal(registry_end(sc->engine, start_job(sc, &job), &good, &err), 0);
 	job = named("roots");
 	job.uid = 0;
-	assert_int_equal(registry_start(sc->desk, &job, sc->child, &err), 0);
+	start_job(sc, &job);
 }
 
-static void test_desk_end__is_final_unless_it_was_concluded(void **state)
+static void test_registry_end__is_final_unless_it_was_inferred(void **state)
 {
 	struct scene *sc = *state;
-	const struct sheet good = { .status = JOB_COMPLETED, .has_exit_code = true };
 	struct err err;
+	job_handle job = start(sc, "a");
 
-	start(sc, "a");
-	assert_int_equal(registry_end(sc->desk, 0, &good, &err), 0);
-	assert_int_equal(registry_end(sc->desk, 0, &good, &err), -EALREADY);
-	start(sc, "b");
+	assert_int_equal(registry_end(sc->engine, job, &good, &err), 0);
+	assert_int_equal(registry_end(sc->engine, job, &good, &err), -EALREADY);
+	job = start(sc, "b");
 	engine_look(sc->engine);
 	end_child(sc);
 	engine_look(sc->engine);
-	assert_int_equal(sc->last->jobs.at[1].status, JOB_LOST); /* nobody told how it ended */
-	assert_int_equal(registry_end(sc->desk, 1, &good, &err), 0);
-	assert_int_equal(engine_jobs(sc->engine)->jobs.at[1].status, JOB_COMPLETED);
-	assert_int_equal(registry_end(sc->desk, 1, &good, &err), -EALREADY);
+	assert_int_equal(sc->last->jobs.at[1].status, JOB_LOST); /* nobody reported how it ended */
+	assert_int_equal(registry_end(sc->engine, job, &good, &err), 0);
+	assert_int_equal(job_roster_get(table(sc), job)->job.status, JOB_COMPLETED);
+	assert_int_equal(registry_end(sc->engine, job, &good, &err), -EALREADY);
 }
 
-static void test_desk_end__closes_the_sheets_that_are_open(void **state)
+static void test_registry_end__closes_the_sheets_that_are_open(void **state)
 {
 	struct scene *sc = *state;
 	struct job_input_sheet begun = { .label = "x", .pid = sc->child };
-	const struct sheet bad = { .status = JOB_FAILED, .signal = 9 };
+	const struct job_end bad = { .status = JOB_FAILED, .signal = 9 };
 	uint32_t num = 0;
 	struct err err;
 
-	start(sc, "a");
-	assert_int_equal(registry_begin_sheet(sc->desk, &begun, &num, &err), 0);
+	begun.job = start(sc, "a");
+	assert_int_equal(job_input_begin_sheet(sc->engine, &begun, &num, &err), 0);
 	assert_int_equal(num, 1);
 	engine_look(sc->engine);
 	assert_int_equal(child_of(sc)->sheet, 1);
-	assert_int_equal(registry_end(sc->desk, 0, &bad, &err), 0);
+	assert_int_equal(registry_end(sc->engine, begun.job, &bad, &err), 0);
 	engine_look(sc->engine);
 	assert_int_equal(sc->last->sheets.at[0].status, JOB_FAILED);
 	assert_int_equal(sc->last->active_sheets, 0);
-	assert_int_equal(registry_begin_sheet(sc->desk, &begun, &num, &err), -EALREADY);
+	assert_int_equal(job_input_begin_sheet(sc->engine, &begun, &num, &err), -EALREADY);
 }
 
-static void test_desk_lose__gives_its_place_to_the_recorder_that_is_back(void **state)
+static void test_registry_lose__gives_its_place_to_the_recorder_that_is_back(void **state)
 {
 	struct scene *sc = *state;
 	struct job job = named("a");
-	struct err err;
+	job_handle lost, back;
 
 	job.is_foreign = true;
-	assert_int_equal(registry_start(sc->desk, &job, sc->child, &err), 0);
-	registry_lose(sc->desk, 0);
-	assert_int_equal(engine_jobs(sc->engine)->jobs.at[0].status, JOB_LOST);
-	assert_int_equal(registry_start(sc->desk, &job, sc->child, &err), 0);
-	assert_int_equal(engine_jobs(sc->engine)->jobs.len, 1);
-	assert_int_equal(engine_jobs(sc->engine)->jobs.at[0].status, JOB_RUNNING);
+	lost = start_job(sc, &job);
+	registry_lose(sc->engine, lost);
+	assert_int_equal(job_roster_get(table(sc), lost)->job.status, JOB_LOST);
+	back = start_job(sc, &job);
+	assert_null(job_roster_get(table(sc), lost));
+	assert_int_equal(table(sc)->rows.len, 1);
+	assert_int_equal(job_roster_get(table(sc), back)->job.status, JOB_RUNNING);
 	engine_look(sc->engine);
 	assert_int_equal(child_of(sc)->job, 0);
 }
 
-static void test_engine_remove_job__leaves_nobody_behind(void **state)
+static void test_jobs_remove__leaves_nothing_behind(void **state)
 {
 	struct scene *sc = *state;
 	struct engine_tuning tuning = { .interval_ns = 3600 * NS_PER_S };
+	job_handle job = start(sc, "a");
 
-	start(sc, "a");
 	engine_look(sc->engine);
 	engine_tune(sc->engine, &tuning);
 	engine_store_jobs(sc->engine);
-	engine_remove_job(sc->engine, 0);
-	assert_false(members_has(engine_members(sc->engine), sc->child));
-	registry_free(sc->desk);
-	sc->desk = NULL;
+	jobs_remove(engine_jobs(sc->engine), job);
+	assert_int_equal(jobs_find_process(engine_jobs(sc->engine), sc->child), -1);
 	engine_look(sc->engine);
 	assert_int_equal(child_of(sc)->job, -1);
 	assert_int_equal(sc->last->jobs.len, 0);
 }
 
-static void test_desk_note__keeps_jobs_apart(void **state)
+static void test_jobs_figures__keeps_jobs_apart(void **state)
 {
 	struct scene *sc = *state;
 	pid_t children[] = { sc->child, spawn(), spawn() };
@@ -285,16 +293,16 @@ static void test_desk_note__keeps_jobs_apart(void **state)
 
 static void start_many(struct scene *sc, struct snapshot *snap)
 {
-	const struct sheet good = { .status = JOB_COMPLETED, .has_exit_code = true };
 	struct err err;
 
 	for (int i = 0; i < MANY; i++) {
+		job_handle job;
 		char id[16];
 
 		snprintf(id, sizeof id, "j%d", i);
-		start(sc, id);
-		assert_int_equal(registry_end(sc->desk, i, &good, &err), 0);
-		(void)vec_push(&snap->jobs, JOBS_MAX);
+		job = start(sc, id);
+		assert_int_equal(registry_end(sc->engine, job, &good, &err), 0);
+		((struct job *)vec_push(&snap->jobs, JOBS_MAX))->handle = job;
 		(void)vec_push(&snap->sums, JOBS_MAX);
 	}
 }
@@ -302,39 +310,41 @@ static void start_many(struct scene *sc, struct snapshot *snap)
 /* One for each job; made up, for they only have to be counted. */
 static void add_processes(struct scene *sc, struct snapshot *snap)
 {
+	struct jobs *jobs = engine_jobs(sc->engine);
+
 	for (int i = 0; i < MANY; i++) {
 		struct proc_snap *p = vec_push(&snap->procs, PROCS_MAX);
 
 		p->s.id = (struct proc_id){ 1 << 23 | i, 5 };
 		p->job = i;
-		members_add(engine_members(sc->engine), engine_jobs(sc->engine), p->s.id,
-		            (struct job_ref){ .job = i });
+		members_add(&jobs->members, &jobs->roster, p->s.id,
+		            (struct job_ref){ .job = snap->jobs.at[i].handle });
 	}
 }
 
-static uint64_t time_note(struct scene *sc, struct snapshot *snap)
+static uint64_t time_figures(struct scene *sc, struct snapshot *snap)
 {
 	uint64_t least_ns = UINT64_MAX;
 
 	for (int i = 0; i < 5; i++) {
 		uint64_t begin_ns = clock_thread_cpu_ns();
 
-		registry_note(sc->desk, snap);
+		jobs_figures(engine_jobs(sc->engine), snap);
 		least_ns = MIN(least_ns, clock_thread_cpu_ns() - begin_ns);
 	}
 	return least_ns;
 }
 
-static void test_desk_note__goes_through_the_processes_once_for_all_jobs(void **state)
+static void test_jobs_figures__goes_through_the_processes_once_for_all_jobs(void **state)
 {
 	struct scene *sc = *state;
 	struct snapshot snap = { 0 };
 	uint64_t without_ns, with_ns;
 
 	start_many(sc, &snap);
-	without_ns = time_note(sc, &snap);
+	without_ns = time_figures(sc, &snap);
 	add_processes(sc, &snap);
-	with_ns = time_note(sc, &snap);
+	with_ns = time_figures(sc, &snap);
 	if (with_ns > 5 * without_ns)
 		fail_msg("%llu us without processes, %llu us with %d",
 		         (unsigned long long)without_ns / 1000, (unsigned long long)with_ns / 1000,
@@ -343,14 +353,14 @@ static void test_desk_note__goes_through_the_processes_once_for_all_jobs(void **
 	snapshot_done(&snap);
 }
 
-#define DESK_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define REGISTRY_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-RUN_TESTS(DESK_TEST(test_desk_start__makes_the_process_a_member),
-          DESK_TEST(test_desk_start__refuses_what_runs_and_who_is_not_there),
-          DESK_TEST(test_desk_start__leaves_room_for_other_users),
-          DESK_TEST(test_desk_end__is_final_unless_it_was_concluded),
-          DESK_TEST(test_desk_end__closes_the_sheets_that_are_open),
-          DESK_TEST(test_desk_lose__gives_its_place_to_the_recorder_that_is_back),
-          DESK_TEST(test_desk_note__keeps_jobs_apart),
-          DESK_TEST(test_desk_note__goes_through_the_processes_once_for_all_jobs),
-          DESK_TEST(test_engine_remove_job__leaves_nobody_behind))
+RUN_TESTS(REGISTRY_TEST(test_registry_start__makes_the_process_a_member),
+          REGISTRY_TEST(test_registry_start__refuses_what_runs_and_who_is_not_there),
+          REGISTRY_TEST(test_registry_start__leaves_room_for_other_users),
+          REGISTRY_TEST(test_registry_end__is_final_unless_it_was_inferred),
+          REGISTRY_TEST(test_registry_end__closes_the_sheets_that_are_open),
+          REGISTRY_TEST(test_registry_lose__gives_its_place_to_the_recorder_that_is_back),
+          REGISTRY_TEST(test_jobs_figures__keeps_jobs_apart),
+          REGISTRY_TEST(test_jobs_figures__goes_through_the_processes_once_for_all_jobs),
+          REGISTRY_TEST(test_jobs_remove__leaves_nothing_behind))

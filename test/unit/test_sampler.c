@@ -33,7 +33,7 @@ static void test_sampler_tick__sees_this_very_process_and_what_it_burns(void **s
 	struct sampler_options options = { .no_bpf = *state != NULL };
 	struct sampler *s;
 	struct snapshot snap = { 0 };
-	struct jobtab jobs = { 0 };
+	struct job_roster jobs = { 0 };
 	struct err err;
 	const struct proc_snap *me;
 
@@ -64,7 +64,7 @@ static void test_sampler_tick__finds_nothing_on_an_empty_root_and_says_why(void 
 	struct role_health health[ROLES_MAX];
 	struct sampler *s;
 	struct snapshot snap = { 0 };
-	struct jobtab jobs = { 0 };
+	struct job_roster jobs = { 0 };
 	struct err err;
 	size_t roles;
 
@@ -102,7 +102,7 @@ static void test_sampler_add_event__is_in_the_next_snapshot(void **state)
 	struct sampler_options options = { 0 };
 	struct sampler *s;
 	struct snapshot snap = { 0 };
-	struct jobtab jobs = { 0 };
+	struct job_roster jobs = { 0 };
 	struct err err;
 	bool found = false;
 
@@ -123,7 +123,7 @@ static void test_sampler_tick__sees_a_life_of_two_milliseconds(void **state)
 	struct sampler_options options = { .no_bpf = *state != NULL };
 	struct sampler *s;
 	struct snapshot snap = { 0 };
-	struct jobtab jobs = { 0 };
+	struct job_roster jobs = { 0 };
 	struct err err;
 	bool born = false, ended = false;
 	pid_t child;
@@ -256,7 +256,7 @@ static void test_sampler_open__opens_only_early_probes_for_the_recorder_of_a_job
 {
 	struct sampler *s = open_sources(true);
 	struct snapshot snap = { 0 };
-	struct jobtab jobs = { 0 };
+	struct job_roster jobs = { 0 };
 	int fds[ROLES_MAX];
 
 	(void)state;
@@ -272,7 +272,7 @@ static void test_sampler_tick__is_incomplete_when_one_of_several_sources_lost_ev
 {
 	struct sampler *s = open_sources(false);
 	struct snapshot snap = { 0 };
-	struct jobtab jobs = { 0 };
+	struct job_roster jobs = { 0 };
 
 	(void)state;
 	sampler_tick(s, &jobs, &snap);

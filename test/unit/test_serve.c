@@ -19,10 +19,10 @@ struct scene {
 	struct loop *loop;
 	char dir[256];
 	struct serve *serve;
-	struct jobtab jobs;
+	struct job_roster jobs;
 };
 
-static const struct jobtab *get_jobs(void *self)
+static const struct job_roster *get_jobs(void *self)
 {
 	struct scene *sc = self;
 
@@ -48,7 +48,7 @@ static int teardown(void **state)
 
 	serve_close(sc->serve);
 	loop_free(sc->loop);
-	jobtab_done(&sc->jobs);
+	job_roster_done(&sc->jobs);
 	tree_remove(&sc->tree);
 	free(sc);
 	return 0;

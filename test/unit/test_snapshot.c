@@ -10,7 +10,7 @@
 struct pair {
 	struct sample prev, cur;
 	struct snapshot snap;
-	struct jobtab jobs;
+	struct job_roster jobs;
 };
 
 static struct pair pair_of(uint64_t elapsed_ns)
@@ -30,7 +30,7 @@ static void pair_done(struct pair *p)
 	sample_done(&p->prev);
 	sample_done(&p->cur);
 	snapshot_done(&p->snap);
-	jobtab_done(&p->jobs);
+	job_roster_done(&p->jobs);
 }
 
 static void assert_near(double a, double b)
@@ -201,9 +201,9 @@ static void test_snapshot__gives_processes_and_events_to_their_job(void **state)
 	int32_t job;
 
 	(void)state;
-	job = jobtab_add(&p.jobs, "j1", "make", WALL0_NS);
-	jobtab_begin_sheet(&p.jobs, job, 3, "", WALL0_NS);
-	jobtab_assign(&p.jobs, mine, (struct job_ref){ job, 3 });
+	job = job_roster_add(&p.jobs, "j1", "make", WALL0_NS);
+	job_roster_begin_sheet(&p.jobs, p.jobs.rows.at[job], 3, "", WALL0_NS);
+	job_roster_assign(&p.jobs, mine, (struct job_ref){ job, 3 });
 	kit_proc(&p.cur, 10, 500);
 	kit_proc(&p.cur, 11, 500);
 	sample_add_event(&p.cur, EVENT_SIGNAL)->id = mine;
@@ -227,8 +227,8 @@ static void test_snapshot__lets_nothing_of_a_job_happen_before_it_began(void **s
 	int32_t job;
 
 	(void)state;
-	job = jobtab_add(&p.jobs, "j1", "make", began_ns);
-	jobtab_assign(&p.jobs, (struct proc_id){ 10, 100050 }, (struct job_ref){ job, 0 });
+	job = job_roster_add(&p.jobs, "j1", "make", began_ns);
+	job_roster_assign(&p.jobs, (struct proc_id){ 10, 100050 }, (struct job_ref){ job, 0 });
 	kit_proc(&p.cur, 10, 100050);
 	p.cur.events_complete = false;
 	pair_build(&p);
@@ -247,8 +247,8 @@ static void test_snapshot__does_not_give_a_reused_pid_to_the_job(void **state)
 	int32_t job;
 
 	(void)state;
-	job = jobtab_add(&p.jobs, "j1", "make", WALL0_NS);
-	jobtab_assign(&p.jobs, (struct proc_id){ 10, 500 }, (struct job_ref){ job, 1 });
+	job = job_roster_add(&p.jobs, "j1", "make", WALL0_NS);
+	job_roster_assign(&p.jobs, (struct proc_id){ 10, 500 }, (struct job_ref){ job, 1 });
 	kit_proc(&p.cur, 10, 501);
 	assert_int_equal(pair_build(&p)->job, -1);
 	pair_done(&p);
@@ -260,9 +260,9 @@ static void test_snapshot__counts_zombies_of_jobs_only(void **state)
 	int32_t job;
 
 	(void)state;
-	job = jobtab_add(&p.jobs, "j1", "make", WALL0_NS);
-	jobtab_assign(&p.jobs, (struct proc_id){ 10, 500 }, (struct job_ref){ job, 1 });
-	jobtab_assign(&p.jobs, (struct proc_id){ 12, 500 }, (struct job_ref){ job, 1 });
+	job = job_roster_add(&p.jobs, "j1", "make", WALL0_NS);
+	job_roster_assign(&p.jobs, (struct proc_id){ 10, 500 }, (struct job_ref){ job, 1 });
+	job_roster_assign(&p.jobs, (struct proc_id){ 12, 500 }, (struct job_ref){ job, 1 });
 	kit_proc(&p.cur, 10, 500)->state = 'Z';
 	kit_proc(&p.cur, 11, 500)->state = 'Z';
 	kit_proc(&p.cur, 12, 500)->state = 'S';
@@ -278,10 +278,10 @@ static void test_snapshot__sums_what_the_processes_of_a_job_take(void **state)
 	int32_t job, idle;
 
 	(void)state;
-	job = jobtab_add(&p.jobs, "j1", "make", WALL0_NS);
-	idle = jobtab_add(&p.jobs, "j2", "make", WALL0_NS);
-	jobtab_assign(&p.jobs, (struct proc_id){ 10, 500 }, (struct job_ref){ job, 0 });
-	jobtab_assign(&p.jobs, (struct proc_id){ 12, 500 }, (struct job_ref){ job, 0 });
+	job = job_roster_add(&p.jobs, "j1", "make", WALL0_NS);
+	idle = job_roster_add(&p.jobs, "j2", "make", WALL0_NS);
+	job_roster_assign(&p.jobs, (struct proc_id){ 10, 500 }, (struct job_ref){ job, 0 });
+	job_roster_assign(&p.jobs, (struct proc_id){ 12, 500 }, (struct job_ref){ job, 0 });
 	kit_proc_cpu(&p.prev, 10, 500, 0);
 	for (pid_t pid = 10; pid <= 12; pid++)
 		readings_set(&kit_proc_cpu(&p.cur, pid, 500, NS_PER_S / 2)->r, PROC_RSS, 4096);
@@ -302,8 +302,8 @@ static void test_snapshot__leaves_strangers_out_when_only_jobs_are_asked_for(voi
 	int32_t job;
 
 	(void)state;
-	job = jobtab_add(&p.jobs, "j1", "make", WALL0_NS);
-	jobtab_assign(&p.jobs, mine, (struct job_ref){ job, 0 });
+	job = job_roster_add(&p.jobs, "j1", "make", WALL0_NS);
+	job_roster_assign(&p.jobs, mine, (struct job_ref){ job, 0 });
 	kit_proc(&p.cur, 9, 500);
 	kit_proc(&p.cur, 10, 500);
 	sample_add_event(&p.cur, EVENT_SIGNAL)->id = (struct proc_id){ 9, 500 };
@@ -324,9 +324,9 @@ static void test_snapshot__has_the_sheets_that_are_not_stored(void **state)
 	int32_t job;
 
 	(void)state;
-	job = jobtab_add(&p.jobs, "j1", "make", WALL0_NS);
-	jobtab_begin_sheet(&p.jobs, job, 1, "old", WALL0_NS)->is_stored = true;
-	jobtab_begin_sheet(&p.jobs, job, 2, "new", WALL0_NS);
+	job = job_roster_add(&p.jobs, "j1", "make", WALL0_NS);
+	job_roster_begin_sheet(&p.jobs, p.jobs.rows.at[job], 1, "old", WALL0_NS)->is_stored = true;
+	job_roster_begin_sheet(&p.jobs, p.jobs.rows.at[job], 2, "new", WALL0_NS);
 	pair_build(&p);
 	assert_int_equal(p.snap.active_sheets, 2);
 	assert_int_equal(p.snap.sheets.len, 1);
@@ -369,7 +369,7 @@ static void test_snapshot_build_events__has_the_events_and_nothing_else(void **s
 {
 	struct sample cur = kit_sample(NS_PER_S);
 	struct snapshot snap = { 0 };
-	struct jobtab none = { 0 };
+	struct job_roster none = { 0 };
 
 	(void)state;
 	kit_proc(&cur, 10, 500);

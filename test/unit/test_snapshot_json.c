@@ -13,7 +13,7 @@
 
 struct scene {
 	struct sample prev, cur;
-	struct jobtab jobs;
+	struct job_roster jobs;
 	struct snapshot snap;
 };
 
@@ -41,12 +41,13 @@ static void scene_fill(struct scene *sc)
 	fill_process(&sc->prev, 10, NS_PER_S);
 	fill_process(&sc->cur, 10, 2 * NS_PER_S);
 	kit_proc(&sc->cur, 11, 600)->state = 'Z';
-	job = jobtab_add(&sc->jobs, "build-7", "make", WALL0_NS);
-	sc->jobs.jobs.at[job].total_sheets = 5;
-	jobtab_end_sheet(&sc->jobs, jobtab_begin_sheet(&sc->jobs, job, 1, "", WALL0_NS),
-	                 JOB_COMPLETED, WALL0_NS);
-	jobtab_begin_sheet(&sc->jobs, job, 2, "", WALL0_NS);
-	jobtab_assign(&sc->jobs, (struct proc_id){ 10, 500 }, (struct job_ref){ job, 2 });
+	job = job_roster_add(&sc->jobs, "build-7", "make", WALL0_NS);
+	sc->jobs.rows.at[job]->job.total_sheets = 5;
+	job_row_end_sheet(sc->jobs.rows.at[job],
+	                  job_roster_begin_sheet(&sc->jobs, sc->jobs.rows.at[job], 1, "", WALL0_NS),
+	                  JOB_COMPLETED, WALL0_NS);
+	job_roster_begin_sheet(&sc->jobs, sc->jobs.rows.at[job], 2, "", WALL0_NS);
+	job_roster_assign(&sc->jobs, (struct proc_id){ 10, 500 }, (struct job_ref){ job, 2 });
 	snapshot_build(&sc->prev, &sc->cur, &sc->jobs,
 	               &(struct snapshot_origin){ .seq = 2, .started_boot_ns = T0_NS, .pid = 77 },
 	               &sc->snap);
@@ -56,7 +57,7 @@ static void scene_done(struct scene *sc)
 {
 	sample_done(&sc->prev);
 	sample_done(&sc->cur);
-	jobtab_done(&sc->jobs);
+	job_roster_done(&sc->jobs);
 	snapshot_done(&sc->snap);
 }
 
@@ -208,7 +209,7 @@ static void test_snapshot_json__makes_valid_json_of_hostile_names(void **state)
 	p = &sc.cur.procs.at[0];
 	p->command = sample_add_text(&sc.cur, hostile, sizeof hostile - 1);
 	p->state = '"';
-	memcpy(sc.jobs.jobs.at[0].id, hostile, sizeof hostile);
+	memcpy(sc.jobs.rows.at[0]->job.id, hostile, sizeof hostile);
 	snapshot_build(&sc.prev, &sc.cur, &sc.jobs,
 	               &(struct snapshot_origin){ .seq = 2, .started_boot_ns = T0_NS }, &sc.snap);
 	parsed = NULL;

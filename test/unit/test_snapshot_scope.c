@@ -10,7 +10,7 @@
 #define BOB 1001
 
 struct scene {
-	struct jobtab jobs;
+	struct job_roster jobs;
 	struct sample sample;
 	struct snapshot snap;
 };
@@ -25,7 +25,7 @@ static void add_proc(struct scene *sc, pid_t pid, uint32_t uid, int32_t job, cha
 	e->id = p->id;
 	e->boot_ns = T0_NS;
 	if (job >= 0)
-		jobtab_assign(&sc->jobs, p->id, (struct job_ref){ job, 3 });
+		job_roster_assign(&sc->jobs, p->id, (struct job_ref){ job, 3 });
 }
 
 static struct scene scene_new(void)
@@ -33,12 +33,12 @@ static struct scene scene_new(void)
 	struct scene sc = { .sample = kit_sample(0) };
 	struct event *e;
 
-	jobtab_add(&sc.jobs, "ada-1", "make", 1);
-	jobtab_add(&sc.jobs, "bob-1", "make", 1);
-	sc.jobs.jobs.at[0].uid = ADA;
-	sc.jobs.jobs.at[1].uid = BOB;
-	jobtab_begin_sheet(&sc.jobs, 0, 3, "", 1);
-	jobtab_begin_sheet(&sc.jobs, 1, 3, "", 1);
+	job_roster_add(&sc.jobs, "ada-1", "make", 1);
+	job_roster_add(&sc.jobs, "bob-1", "make", 1);
+	sc.jobs.rows.at[0]->job.uid = ADA;
+	sc.jobs.rows.at[1]->job.uid = BOB;
+	job_roster_begin_sheet(&sc.jobs, sc.jobs.rows.at[0], 3, "", 1);
+	job_roster_begin_sheet(&sc.jobs, sc.jobs.rows.at[1], 3, "", 1);
 	add_proc(&sc, 10, ADA, 0, 'S');
 	add_proc(&sc, 11, ADA, -1, 'S');
 	add_proc(&sc, 12, BOB, 1, 'S');
@@ -60,7 +60,7 @@ static void scene_done(struct scene *sc)
 {
 	snapshot_done(&sc->snap);
 	sample_done(&sc->sample);
-	jobtab_done(&sc->jobs);
+	job_roster_done(&sc->jobs);
 }
 
 static bool has_job_of(void *self, const struct job *job)
@@ -90,7 +90,8 @@ static struct bits bits_of(const struct snapshot *snap, const struct snapshot_sc
 {
 	return (struct bits){
 		.jobs = BITS(&snap->jobs, snapshot_scope_has_job(scope, snap, (int32_t)i)),
-		.procs = BITS(&snap->procs, snapshot_scope_has_proc(scope, snap, &snap->procs.at[i])),
+		.procs = BITS(&snap->procs,
+		              snapshot_scope_has_proc(scope, snap, &snap->procs.at[i])),
 		.events = BITS(&snap->events,
 		               snapshot_scope_has_event(scope, snap, &snap->events.at[i])),
 		.anomalies = BITS(&snap->anomalies,

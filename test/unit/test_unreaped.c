@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/unreaped.h"
+#include "job/unreaped.h"
 
 #include "check.h"
 
 struct scene {
 	struct unreaped u;
-	struct jobtab jobs;
+	struct job_roster jobs;
 	struct sample sample;
 	struct snapshot snap;
 };
@@ -14,16 +14,16 @@ static struct scene scene_of_members(pid_t first, pid_t last)
 {
 	struct scene s = { 0 };
 
-	assert_int_equal(jobtab_add(&s.jobs, "job", "job", 1), 0);
+	assert_int_equal(job_roster_add(&s.jobs, "job", "job", 1), 0);
 	for (pid_t pid = first; pid <= last; pid++)
-		jobtab_assign(&s.jobs, (struct proc_id){ pid, 7 }, (struct job_ref){ 0, 2 });
+		job_roster_assign(&s.jobs, (struct proc_id){ pid, 7 }, (struct job_ref){ 0, 2 });
 	return s;
 }
 
 static void scene_done(struct scene *s)
 {
 	unreaped_done(&s->u);
-	jobtab_done(&s->jobs);
+	job_roster_done(&s->jobs);
 	sample_done(&s->sample);
 	snapshot_done(&s->snap);
 }
@@ -88,12 +88,12 @@ static void test_unreaped__stay_members_until_they_are_gone(void **state)
 	struct proc_id id = { 10, 7 };
 
 	learn(&s, EVENT_EXIT, 10, false);
-	jobtab_forget(&s.jobs, id);
+	job_roster_forget(&s.jobs, id);
 	look(&s);
-	assert_int_equal(jobtab_find(&s.jobs, id).job, 0);
-	assert_int_equal(jobtab_find(&s.jobs, id).sheet, 2);
+	assert_int_equal(job_roster_find(&s.jobs, id).job, 0);
+	assert_int_equal(job_roster_find(&s.jobs, id).sheet, 2);
 	unreaped_forget(&s.u, &s.jobs, &s.snap);
-	assert_int_equal(jobtab_find(&s.jobs, id).job, -1);
+	assert_int_equal(job_roster_find(&s.jobs, id).job, -1);
 	scene_done(&s);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/unreaped.h"
+#include "job/unreaped.h"
 
 static void add(struct unreaped *u, struct proc_id id, struct job_ref ref)
 {
@@ -18,29 +18,29 @@ static void remove_one(struct unreaped *u, struct proc_id id)
 		}
 }
 
-void unreaped_learn(struct unreaped *u, const struct jobtab *jobs, const struct event *events,
+void unreaped_learn(struct unreaped *u, const struct job_roster *jobs, const struct event *events,
                     size_t n)
 {
 	for (const struct event *e = events; e < events + n; e++) {
 		if (e->kind == EVENT_EXIT && !e->inferred &&
 		    !readings_has(&e->final, PROC_CPU_TIME))
-			add(u, e->id, jobtab_find(jobs, e->id));
+			add(u, e->id, job_roster_find(jobs, e->id));
 		else if (e->kind == EVENT_TOTALS && u->list.len)
 			remove_one(u, e->id);
 	}
 }
 
-/* The table forgets its dead after a while: not these. */
-void unreaped_list(struct unreaped *u, struct jobtab *jobs, struct sample *to)
+/* The table forgets the dead after a while, but not these. */
+void unreaped_list(struct unreaped *u, struct job_roster *jobs, struct sample *to)
 {
 	vec_each(&u->list, one) {
 		struct proc_id *id = vec_push(&to->focus, PROCS_MAX);
 
 		if (id)
 			*id = one->id;
-		if (jobtab_find(jobs, one->id).job >= 0)
+		if (job_roster_find(jobs, one->id).job >= 0 || !job_roster_get(jobs, one->ref.job))
 			continue;
-		jobtab_assign(jobs, one->id, one->ref);
+		job_roster_assign(jobs, one->id, one->ref);
 		one->is_kept = true;
 	}
 }
@@ -52,7 +52,7 @@ static bool is_zombie(const struct snapshot *snap, struct proc_id id)
 	return p && proc_id_eq(p->s.id, id) && p->s.state == 'Z';
 }
 
-void unreaped_forget(struct unreaped *u, struct jobtab *jobs, const struct snapshot *snap)
+void unreaped_forget(struct unreaped *u, struct job_roster *jobs, const struct snapshot *snap)
 {
 	size_t kept = 0;
 
@@ -60,20 +60,7 @@ void unreaped_forget(struct unreaped *u, struct jobtab *jobs, const struct snaps
 		if (is_zombie(snap, one->id))
 			u->list.at[kept++] = *one;
 		else if (one->is_kept)
-			jobtab_forget(jobs, one->id);
-	}
-	u->list.len = kept;
-}
-
-void unreaped_remove_job(struct unreaped *u, int32_t job)
-{
-	size_t kept = 0;
-
-	vec_each(&u->list, one) {
-		if (one->ref.job == job)
-			continue;
-		one->ref.job -= one->ref.job > job;
-		u->list.at[kept++] = *one;
+			job_roster_forget(jobs, one->id);
 	}
 	u->list.len = kept;
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* forwarded_signals.h - signals that were sent to us and passed on to the command. The kernel
+ * reports us as their sender; the true sender is kept until that report arrives. */
+#pragma once
+
+#include "model/event.h"
+
+#define FORWARDED_SIGNALS_KEPT 32
+
+struct forwarded_signal {
+	int signo; /* 0: free */
+	pid_t pid; /* its sender; 0: the kernel */
+	uint32_t uid;
+	char comm[COMM_LEN]; /* "": it was gone */
+};
+
+struct forwarded_signals {
+	struct forwarded_signal ring[FORWARDED_SIGNALS_KEPT];
+	size_t count; /* all of them */
+};
+
+/* Looks up the sender's name. */
+struct forwarded_signal forwarded_signal_new(int root_fd, int signo, pid_t pid, uint32_t uid);
+void forwarded_signals_keep(struct forwarded_signals *f, const struct forwarded_signal *from);
+void forwarded_signal_name(const struct forwarded_signal *from, struct event *e);
+/* Names the true sender of a signal that the kernel says came from us: the oldest of that number
+ * that was kept. */
+void forwarded_signals_name(struct forwarded_signals *f, struct event *e);

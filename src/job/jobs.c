@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/jobs.h"
+
+#include <fcntl.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "kernel/process_reader.h"
+#include "model/own_program.h"
+
+#define BIRTHS_MAX 20000         /* of a storm; the next scan finds those that are left of it */
+#define SHOWN_NS (60 * NS_PER_S) /* so long an ended job is shown, for late queries */
+
+struct jobs *jobs_new(struct process_reader *reader)
+{
+	struct jobs *jobs = xcalloc(1, sizeof *jobs);
+
+	jobs->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	jobs->reader = reader;
+	return jobs;
+}
+
+void jobs_free(struct jobs *jobs)
+{
+	if (!jobs)
+		return;
+	vec_each(&jobs->roster.rows, row)
+		watched_job_free((*row)->watched);
+	job_roster_done(&jobs->roster);
+	members_done(&jobs->members);
+	unreaped_done(&jobs->unreaped);
+	adoption_free(jobs->adoption);
+	vec_done(&jobs->births);
+	closep(&jobs->root_fd);
+	free(jobs);
+}
+
+struct watched_job *jobs_add(struct jobs *jobs, const struct job *job)
+{
+	job_handle handle = job_roster_add(&jobs->roster, job->id, job->type, 0);
+	struct job_row *row = job_roster_get(&jobs->roster, handle);
+
+	if (!row)
+		return NULL;
+	row->job = *job;
+	row->job.handle = handle;
+	row->job.status = JOB_RUNNING;
+	row->watched = xcalloc(1, sizeof *row->watched);
+	row->watched->row = row;
+	row->watched->accounting.started_boot_ns = clock_boot_ns();
+	return row->watched;
+}
+
+struct watched_job *jobs_get(const struct jobs *jobs, job_handle job)
+{
+	const struct job_row *row = job_roster_get(&jobs->roster, job);
+
+	return row ? row->watched : NULL;
+}
+
+void jobs_remove(struct jobs *jobs, job_handle job)
+{
+	watched_job_free(jobs_get(jobs, job));
+	job_roster_remove(&jobs->roster, job);
+	members_leave(&jobs->members, &jobs->roster);
+}
+
+job_handle jobs_find_process(const struct jobs *jobs, pid_t pid)
+{
+	return members_place(&jobs->members, &jobs->roster, pid).job;
+}
+
+void jobs_begin_adoption(struct jobs *jobs)
+{
+	if (!jobs->adoption)
+		jobs->adoption = adoption_new(jobs->root_fd, jobs->reader);
+}
+
+const char *jobs_describe_sources(const struct jobs *jobs)
+{
+	if (jobs->sources.totals)
+		return "BPF tracepoints";
+	return jobs->sources.births ? "proc connector" : "looks at /proc";
+}
+
+/* ---- descendants ----------------------------------------------------------------------------- */
+
+struct kin {
+	struct map pids;
+	VEC(struct proc_id) list;
+};
+
+static void kin_done(struct kin *kin)
+{
+	map_done(&kin->pids);
+	vec_done(&kin->list);
+}
+
+static bool kin_add(struct kin *kin, struct proc_id id, pid_t ppid)
+{
+	struct proc_id *slot;
+	uint64_t seen;
+
+	if (!map_get(&kin->pids, (uint64_t)ppid, &seen) ||
+	    map_get(&kin->pids, (uint64_t)id.pid, &seen))
+		return false;
+	map_put(&kin->pids, (uint64_t)id.pid, 1);
+	slot = vec_push(&kin->list, PROCS_MAX);
+	if (slot)
+		*slot = id;
+	return true;
+}
+
+static bool kin_grows(struct kin *kin, const struct jobs *jobs, const struct sample *last)
+{
+	bool found = false;
+
+	if (last)
+		vec_each(&last->procs, p)
+			found |= !own_program_is_helper(p->comm) && kin_add(kin, p->id, p->ppid);
+	vec_each(&jobs->births, birth)
+		found |= kin_add(kin, birth->id, birth->ppid);
+	return found;
+}
+
+/* The next scan would find those that live so long; many do not. */
+void jobs_add_tree(struct jobs *jobs, job_handle job, struct proc_id root,
+                   const struct sample *last)
+{
+	const struct job_ref ref = { .job = job };
+	cleanup(kin_done) struct kin kin = { 0 };
+
+	members_add(&jobs->members, &jobs->roster, root, ref);
+	map_put(&kin.pids, (uint64_t)root.pid, 1);
+	while (kin_grows(&kin, jobs, last))
+		;
+	vec_each(&kin.list, id)
+		if (job_roster_find(&jobs->roster, *id).job < 0 &&
+		    process_reader_exists(jobs->reader, *id))
+			members_add(&jobs->members, &jobs->roster, *id, ref);
+	jobs->scans_for_descendants = true;
+}
+
+/* ---- before a snapshot is built -------------------------------------------------------------- */
+
+static void note_births(struct jobs *jobs, const struct event *events, size_t n)
+{
+	for (const struct event *e = events; e < events + n; e++) {
+		struct jobs_birth *birth;
+
+		if (e->kind != EVENT_SPAWN || own_program_is_helper(e->comm))
+			continue;
+		birth = vec_push(&jobs->births, BIRTHS_MAX);
+		if (birth)
+			*birth = (struct jobs_birth){ e->id, e->ppid };
+	}
+}
+
+void jobs_learn_events(struct jobs *jobs, const struct sample *s)
+{
+	if (jobs->learned < s->events.len) {
+		const struct event *events = s->events.at + jobs->learned;
+		size_t n = s->events.len - jobs->learned;
+
+		if (jobs->adoption)
+			note_births(jobs, events, n);
+		members_learn(&jobs->members, &jobs->roster, events, n, &jobs->root);
+		unreaped_learn(&jobs->unreaped, &jobs->roster, events, n);
+	}
+	jobs->learned = s->events.len;
+}
+
+void jobs_focus(struct jobs *jobs, struct sample *s)
+{
+	jobs_learn_events(jobs, s);
+	vec_reset(&s->focus);
+	if (!jobs->roster.rows.len)
+		return;
+	members_list(&jobs->members, s);
+	unreaped_list(&jobs->unreaped, &jobs->roster, s);
+	s->tree = jobs->sources.births ? 0 : jobs->root.pid;
+}
+
+void jobs_learn(struct jobs *jobs, struct sample *s)
+{
+	bool scans_tell = jobs->roster.rows.len &&
+	                  (!s->events_complete || jobs->scans_for_descendants);
+
+	if (s->procs.len)
+		vec_reset(&jobs->births); /* not those to be learned now: they may be younger */
+	jobs_learn_events(jobs, s);
+	if (scans_tell)
+		members_adopt(&jobs->members, &jobs->roster, s, &jobs->root);
+	if (jobs->adoption && jobs->roster.rows.len && s->procs.len)
+		adoption_look(jobs->adoption, s, &jobs->roster, &jobs->members);
+	members_rename(&jobs->members, s);
+	vec_each(&jobs->roster.rows, row) {
+		const struct watched_job *w = (*row)->watched;
+
+		if (w->hooks && w->hooks->learn)
+			w->hooks->learn(w->hooks_self, s);
+	}
+	if (s->procs.len)
+		jobs->scans_for_descendants = false;
+	jobs->learned = 0;
+}
+
+/* ---- what they used -------------------------------------------------------------------------- */
+
+/* The job of that index in the snapshot; NULL: none. */
+static struct watched_job *job_at(const struct jobs *jobs, const struct snapshot *snap,
+                                  int32_t index)
+{
+	if (index < 0 || (size_t)index >= snap->jobs.len)
+		return NULL;
+	return jobs_get(jobs, snap->jobs.at[index].handle);
+}
+
+/* The end of a job that has a recorder of its own is for that to report. */
+static void infer_ends(struct jobs *jobs, const struct snapshot *snap)
+{
+	vec_each(&snap->events, e) {
+		struct watched_job *w = e->kind == EVENT_EXIT ? job_at(jobs, snap, e->job) : NULL;
+
+		if (w && !w->ended_mono_ns && !w->row->job.is_foreign &&
+		    proc_id_eq(w->row->job.root, e->id))
+			watched_job_infer_end(w, e);
+	}
+}
+
+/* That events were lost may concern every job. */
+static void account_loss(struct jobs *jobs, const struct event *e)
+{
+	vec_each(&jobs->roster.rows, row)
+		if (watched_job_keeps_accounts((*row)->watched))
+			accounting_take_event(&(*row)->watched->accounting, e);
+}
+
+/* There may be a thousand jobs, and a snapshot comes with each that begins or ends: one pass over
+ * it serves them all. */
+static void account(struct jobs *jobs, const struct snapshot *snap)
+{
+	vec_each(&snap->events, e) {
+		struct watched_job *w = job_at(jobs, snap, e->job);
+
+		if (w && watched_job_keeps_accounts(w))
+			accounting_take_event(&w->accounting, e);
+		else if (!w && e->kind == EVENT_LOSS)
+			account_loss(jobs, e);
+	}
+	if (snap->events_only)
+		return;
+	vec_each(&snap->procs, p) {
+		struct watched_job *w = job_at(jobs, snap, p->job);
+
+		if (w && watched_job_keeps_accounts(w))
+			accounting_take_process(&w->accounting, p);
+	}
+	for (int32_t i = 0; (size_t)i < snap->sums.len; i++) {
+		struct watched_job *w = job_at(jobs, snap, i);
+
+		if (w && watched_job_keeps_accounts(w))
+			accounting_take_sum(&w->accounting, snap, i);
+	}
+}
+
+static void compute(const struct jobs *jobs, struct watched_job *w, const struct snapshot *snap)
+{
+	struct accounting_sources sources = { .births_are_told = jobs->sources.births,
+		                              .ooms_are_told = jobs->sources.totals };
+	struct job *job = &w->row->job;
+
+	if (!snap->events_only)
+		job->interval_ns = MAX(job->interval_ns, snap->elapsed_ns);
+	if (w->hooks && w->hooks->measure)
+		sources.group = w->hooks->measure(w->hooks_self, snap);
+	watched_job_compute(w, &sources);
+	if (w->hooks && w->hooks->complete)
+		w->hooks->complete(w->hooks_self, snap);
+}
+
+void jobs_figures(struct jobs *jobs, struct snapshot *snap)
+{
+	if (!jobs->roster.rows.len)
+		return;
+	if (!snap->events_only)
+		unreaped_forget(&jobs->unreaped, &jobs->roster, snap);
+	vec_each(&jobs->roster.rows, row)
+		watched_job_sheets_are_shown((*row)->watched);
+	infer_ends(jobs, snap);
+	account(jobs, snap);
+	for (int32_t i = 0; (size_t)i < snap->jobs.len; i++) {
+		struct watched_job *w = job_at(jobs, snap, i);
+
+		if (!w)
+			continue;
+		if (w->sheets_end_with_opener)
+			watched_job_close_orphaned_sheets(w, snap, i);
+		if (watched_job_keeps_accounts(w))
+			compute(jobs, w, snap);
+		watched_job_show_sheets(w, snap, i);
+		w->is_published = w->ended_mono_ns != 0;
+		snap->jobs.at[i] = w->row->job;
+		w->row->job.ends_now = false;
+	}
+}
+
+void jobs_expire(struct jobs *jobs)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	members_forget(&jobs->members, &jobs->roster, clock_boot_ns());
+	for (size_t i = jobs->roster.rows.len; i > 0; i--) {
+		const struct watched_job *w = jobs->roster.rows.at[i - 1]->watched;
+
+		if (w->ended_mono_ns && w->is_published && now_ns - w->ended_mono_ns >= SHOWN_NS)
+			jobs_remove(jobs, w->row->job.handle);
+	}
+}

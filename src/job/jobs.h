@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* jobs.h - the watched jobs of one engine and their processes: `run` has one, a daemon many. A job
+ * is named by a handle; jobs_remove() is the one place where it is forgotten. */
+#pragma once
+
+#include "job/adoption.h"
+#include "job/members.h"
+#include "job/unreaped.h"
+#include "job/watched_job.h"
+
+/* What the event sources of the engine report. */
+struct jobs_sources {
+	bool births; /* every fork and exit as it happens */
+	bool totals; /* … and what a process used, signals and out-of-memory kills */
+};
+
+struct jobs_birth {
+	struct proc_id id;
+	pid_t ppid;
+};
+
+struct jobs {
+	struct job_roster roster;
+	struct members members;
+	struct members_root root; /* whose children belong to a job; pid 0: nobody's */
+	struct unreaped unreaped;
+	struct adoption *adoption; /* NULL: only descendants belong to a job */
+	struct jobs_sources sources;
+	VEC(struct jobs_birth) births; /* since the last scan, kept with adoption */
+	size_t learned;                /* events of the sample that is gathered, up to now */
+	bool scans_for_descendants;    /* the next scan finds those born before we listened */
+	int root_fd;
+	struct process_reader *reader; /* the host's */
+};
+
+/* The reader stays the caller's; NULL where no process is looked up. */
+struct jobs *jobs_new(struct process_reader *reader);
+void jobs_free(struct jobs *jobs); /* NULL is fine */
+DEFINE_CLEANUP(struct jobs *, jobs_free)
+
+/* As it begins; it runs from now on. NULL: there is no room for more. */
+struct watched_job *jobs_add(struct jobs *jobs, const struct job *job);
+/* NULL: there is none, or none any more. */
+struct watched_job *jobs_get(const struct jobs *jobs, job_handle job);
+/* Nothing remembers it afterwards. */
+void jobs_remove(struct jobs *jobs, job_handle job);
+/* From now on processes are adopted too: adoption.h. */
+void jobs_begin_adoption(struct jobs *jobs);
+/* The process and its descendants, from the last scan (NULL: none yet) and the births since, become
+ * members of the job; those of another job stay there. */
+void jobs_add_tree(struct jobs *jobs, job_handle job, struct proc_id root,
+                   const struct sample *last);
+/* The job that a living process is in; -1: none. */
+job_handle jobs_find_process(const struct jobs *jobs, pid_t pid);
+/* How processes are watched: "BPF tracepoints". */
+const char *jobs_describe_sources(const struct jobs *jobs);
+
+/* The steps of a tick, in this order; the second may also be taken between ticks. Births and ends
+ * that were reported up to now: */
+void jobs_learn_events(struct jobs *jobs, const struct sample *s);
+/* which processes to read in detail; */
+void jobs_focus(struct jobs *jobs, struct sample *s);
+/* what was read is about to become a snapshot, and the next sample begins without events; */
+void jobs_learn(struct jobs *jobs, struct sample *s);
+/* a stage: what the jobs used, and how they ended; */
+void jobs_figures(struct jobs *jobs, struct snapshot *snap);
+/* forgets processes that ended a while ago, and jobs that ended a minute ago. */
+void jobs_expire(struct jobs *jobs);

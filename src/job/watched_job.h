@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* watched_job.h - one job under watch, whether it was launched, registered or announced by its own
+ * recorder: the job and its sheets, what it used, and how it ended. It never moves; jobs.h owns
+ * it. */
+#pragma once
+
+#include "job/accounting.h"
+
+/* What marks a process as the job's though it descends from none of its processes (adoption.h). */
+struct job_claim {
+	char *cgroup, *workspace; /* owned; NULL: none */
+	uint64_t serial;
+	uint64_t id_hash; /* 0: not computed yet */
+	uint64_t cgroup_rests_until_ns;
+};
+
+/* What the host of a launched job adds. Each may be NULL. */
+struct watched_job_hooks {
+	/* Before a snapshot is built: what the events of the command itself lack. */
+	void (*learn)(void *self, struct sample *s);
+	/* Before the figures are computed: limits that were hit. Returns the readings of the job's
+	 * own control group; NULL: it has none. */
+	const struct cgroup_readings *(*measure)(void *self, const struct snapshot *snap);
+	/* … and after: the end. */
+	void (*complete)(void *self, const struct snapshot *snap);
+};
+
+struct watched_job {
+	struct job_row *row; /* as snapshots show it */
+	struct accounting accounting;
+	struct job_claim claim;
+	uint64_t ended_mono_ns; /* 0: it runs */
+	uint64_t outlived;      /* were there when its command ended */
+	uint64_t leaked;        /* … and when it was over */
+	bool has_outlived, has_leaked;
+	bool is_published;    /* its end was in a snapshot */
+	bool end_is_inferred; /* from the end of its process: nobody reported it */
+	bool is_past;         /* it ended before us: its figures are those that were stored */
+	bool sheets_end_with_opener; /* a sheet fails when the process ends that opened it */
+	const struct watched_job_hooks *hooks; /* NULL: none */
+	void *hooks_self;
+};
+
+void watched_job_free(struct watched_job *w); /* not its row */
+/* Whether its figures are ours to compute: not those of a job that has a recorder of its own, nor
+ * of one that ended before us. */
+bool watched_job_keeps_accounts(const struct watched_job *w);
+/* Its figures as they are now; of the sources only what the job does not know itself counts. */
+void watched_job_compute(struct watched_job *w, const struct accounting_sources *sources);
+/* It ended so; once again: its end was corrected. Sheets that are open fail with the first end. */
+void watched_job_end(struct watched_job *w, const struct job_end *how);
+/* Its process ended and nobody reported how the job did. */
+void watched_job_infer_end(struct watched_job *w, const struct event *exit);
+/* Sheets whose opener ended in these events fail. */
+void watched_job_close_orphaned_sheets(struct watched_job *w, const struct snapshot *snap,
+                                       int32_t index);
+/* Puts sheets into the snapshot that changed after it was built. */
+void watched_job_show_sheets(struct watched_job *w, struct snapshot *snap, int32_t index);
+/* The sheets in the snapshot need not be put into the next. */
+void watched_job_sheets_are_shown(struct watched_job *w);
+/* All of them are put into the next snapshot: the last one is to be complete. */
+void watched_job_show_all_sheets(struct watched_job *w);

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/jobs.h"
+
+#include <stdio.h>
+
+#include "check.h"
+#include "model_kit.h"
+
+#define ROOT ((struct proc_id){ 100, 500 })
+#define CHILD ((struct proc_id){ 101, 501 })
+
+struct scene {
+	struct jobs *jobs;
+	struct sample prev, cur;
+	struct snapshot snap;
+};
+
+static struct scene scene_new(void)
+{
+	struct scene f = { .jobs = jobs_new(NULL),
+		           .prev = kit_sample(0),
+		           .cur = kit_sample(NS_PER_S) };
+
+	f.jobs->sources = (struct jobs_sources){ .births = true, .totals = true };
+	return f;
+}
+
+static void scene_done(struct scene *f)
+{
+	jobs_free(f->jobs);
+	sample_done(&f->prev);
+	sample_done(&f->cur);
+	snapshot_done(&f->snap);
+}
+
+static struct watched_job *add_job(struct scene *f, const char *id, struct proc_id root)
+{
+	struct job job = { .started_ns = WALL0_NS, .root = root };
+	struct watched_job *w;
+
+	snprintf(job.id, sizeof job.id, "%s", id);
+	w = jobs_add(f->jobs, &job);
+	w->accounting.started_boot_ns = T0_NS;
+	members_add(&f->jobs->members, &f->jobs->roster, root,
+	            (struct job_ref){ .job = w->row->job.handle });
+	return w;
+}
+
+static struct event *add_event(struct scene *f, enum event_kind kind, struct proc_id id)
+{
+	struct event *e = sample_add_event(&f->cur, kind);
+
+	e->id = id;
+	e->boot_ns = f->cur.boot_ns;
+	return e;
+}
+
+/* As the engine does it. */
+static void tick(struct scene *f)
+{
+	const struct snapshot_origin origin = { .seq = 1, .started_boot_ns = T0_NS, .pid = 77 };
+
+	jobs_focus(f->jobs, &f->cur);
+	jobs_learn(f->jobs, &f->cur);
+	snapshot_build(&f->prev, &f->cur, &f->jobs->roster, &origin, &f->snap);
+	jobs_figures(f->jobs, &f->snap);
+	jobs_expire(f->jobs);
+	sample_reset(&f->cur);
+	f->cur.boot_ns = f->snap.boot_ns + NS_PER_S;
+	f->cur.wall_ns = f->snap.wall_ns + NS_PER_S;
+	f->cur.events_complete = f->cur.procs_complete = true;
+}
+
+static uint64_t figure(const struct scene *f, size_t job, enum job_figure id)
+{
+	return f->snap.jobs.at[job].figures[id].value;
+}
+
+static void test_jobs__count_the_processes_of_each_job_apart(void **state)
+{
+	struct scene f = scene_new();
+
+	add_job(&f, "a", ROOT);
+	add_job(&f, "b", (struct proc_id){ 200, 500 });
+	add_event(&f, EVENT_SPAWN, CHILD)->ppid = ROOT.pid;
+	add_event(&f, EVENT_EXIT, CHILD)->has_exit_code = true;
+	tick(&f);
+	assert_int_equal(f.snap.jobs.len, 2);
+	assert_int_equal(figure(&f, 0, JOB_FIGURE_PROCESSES), 2);
+	assert_int_equal(figure(&f, 0, JOB_FIGURE_EXITED), 1);
+	assert_int_equal(figure(&f, 1, JOB_FIGURE_PROCESSES), 1);
+	assert_int_equal(figure(&f, 1, JOB_FIGURE_EXITED), 0);
+	scene_done(&f);
+}
+
+static void test_jobs__focus_on_the_living(void **state)
+{
+	struct scene f = scene_new();
+	struct event *end;
+
+	add_job(&f, "a", ROOT);
+	add_event(&f, EVENT_SPAWN, CHILD)->ppid = ROOT.pid;
+	end = add_event(&f, EVENT_EXIT, ROOT);
+	end->has_exit_code = true;
+	readings_set(&end->final, PROC_CPU_TIME, 1); /* it was reaped */
+	jobs_focus(f.jobs, &f.cur);
+	assert_int_equal(f.cur.focus.len, 1);
+	assert_int_equal(f.cur.focus.at[0].pid, CHILD.pid);
+	scene_done(&f);
+}
+
+static void test_jobs__infer_the_end_of_a_job_from_that_of_its_process(void **state)
+{
+	struct scene f = scene_new();
+	struct watched_job *w = add_job(&f, "a", ROOT);
+	struct event *end;
+
+	add_event(&f, EVENT_SPAWN, CHILD)->ppid = ROOT.pid;
+	end = add_event(&f, EVENT_EXIT, ROOT);
+	end->has_exit_code = true;
+	end->exit_code = 3;
+	tick(&f);
+	assert_int_equal(f.snap.jobs.at[0].status, JOB_FAILED);
+	assert_int_equal(f.snap.jobs.at[0].exit_code, 3);
+	assert_true(f.snap.jobs.at[0].ends_now);
+	assert_int_equal(figure(&f, 0, JOB_FIGURE_OUTLIVED), 1);
+	assert_true(w->end_is_inferred);
+	tick(&f);
+	assert_false(f.snap.jobs.at[0].ends_now); /* that was published */
+	scene_done(&f);
+}
+
+static void test_jobs__leave_the_end_of_a_foreign_job_to_its_recorder(void **state)
+{
+	struct scene f = scene_new();
+	struct watched_job *w = add_job(&f, "a", ROOT);
+
+	w->row->job.is_foreign = true;
+	add_event(&f, EVENT_EXIT, ROOT)->has_exit_code = true;
+	tick(&f);
+	assert_int_equal(f.snap.jobs.at[0].status, JOB_RUNNING);
+	assert_int_equal(f.snap.jobs.at[0].figures[JOB_FIGURE_PROCESSES].quality, QUALITY_MISSING);
+	scene_done(&f);
+}
+
+static void test_jobs__put_each_change_of_a_sheet_into_one_snapshot(void **state)
+{
+	struct scene f = scene_new();
+	struct watched_job *w = add_job(&f, "a", ROOT);
+
+	job_roster_begin_sheet(&f.jobs->roster, w->row, 1, "x", WALL0_NS);
+	tick(&f);
+	assert_int_equal(f.snap.sheets.len, 1);
+	assert_int_equal(f.snap.sheets.at[0].job, 0);
+	assert_int_equal(f.snap.active_sheets, 1);
+	tick(&f);
+	assert_int_equal(f.snap.sheets.len, 0);
+	assert_int_equal(f.snap.active_sheets, 1);
+	watched_job_end(w, &(struct job_end){ .status = JOB_COMPLETED, .has_exit_code = true });
+	tick(&f);
+	assert_int_equal(f.snap.sheets.len, 1);
+	assert_int_equal(f.snap.sheets.at[0].status, JOB_FAILED);
+	assert_true(f.snap.sheets.at[0].ends_now);
+	tick(&f);
+	assert_int_equal(f.snap.sheets.len, 0);
+	scene_done(&f);
+}
+
+static void test_jobs__fail_a_sheet_whose_opener_died_only_where_that_is_the_rule(void **state)
+{
+	struct scene f = scene_new();
+	struct watched_job *w = add_job(&f, "a", ROOT);
+
+	add_event(&f, EVENT_SPAWN, CHILD)->ppid = ROOT.pid;
+	job_roster_begin_sheet(&f.jobs->roster, w->row, 1, "", WALL0_NS)->pid = CHILD.pid;
+	tick(&f);
+	add_event(&f, EVENT_EXIT, CHILD)->signal = 9;
+	tick(&f);
+	assert_int_equal(w->row->sheets.at[0].status, JOB_RUNNING);
+
+	w->sheets_end_with_opener = true;
+	add_event(&f, EVENT_SPAWN, (struct proc_id){ 102, 502 })->ppid = ROOT.pid;
+	w->row->sheets.at[0].pid = 102;
+	add_event(&f, EVENT_EXIT, (struct proc_id){ 102, 502 })->signal = 11;
+	tick(&f);
+	assert_int_equal(f.snap.sheets.len, 1);
+	assert_int_equal(f.snap.sheets.at[0].status, JOB_FAILED);
+	assert_int_equal(f.snap.sheets.at[0].signal, 11);
+	scene_done(&f);
+}
+
+static void test_jobs_remove__leaves_the_other_jobs_alone(void **state)
+{
+	struct scene f = scene_new();
+	job_handle a = add_job(&f, "a", ROOT)->row->job.handle;
+	struct watched_job *b = add_job(&f, "b", (struct proc_id){ 200, 500 });
+	job_handle handle = b->row->job.handle;
+	const struct event mark = { .kind = EVENT_MARK, .job = handle, .boot_ns = f.cur.boot_ns };
+
+	*sample_add_event(&f.cur, EVENT_MARK) = mark;
+	jobs_remove(f.jobs, a);
+	assert_null(jobs_get(f.jobs, a));
+	assert_ptr_equal(jobs_get(f.jobs, handle), b);
+	assert_int_equal(jobs_find_process(f.jobs, ROOT.pid), -1);
+	assert_int_equal(jobs_find_process(f.jobs, 200), handle);
+	tick(&f);
+	assert_int_equal(f.snap.jobs.len, 1);
+	assert_int_equal(f.snap.events.len, 1);
+	assert_int_equal(f.snap.events.at[0].job, 0); /* where b is in this snapshot */
+	scene_done(&f);
+}
+
+static void test_jobs__lose_no_event_that_is_about_a_job_that_is_gone(void **state)
+{
+	struct scene f = scene_new();
+	job_handle a = add_job(&f, "a", ROOT)->row->job.handle;
+	const struct event mark = { .kind = EVENT_MARK, .job = a, .boot_ns = f.cur.boot_ns };
+
+	*sample_add_event(&f.cur, EVENT_MARK) = mark;
+	jobs_remove(f.jobs, a);
+	add_job(&f, "b", (struct proc_id){ 200, 500 });
+	tick(&f);
+	assert_int_equal(f.snap.events.at[0].job, -1);
+	scene_done(&f);
+}
+
+static void test_jobs__forget_a_job_a_minute_after_its_end_was_published(void **state)
+{
+	struct scene f = scene_new();
+	struct watched_job *w = add_job(&f, "a", ROOT);
+
+	watched_job_end(w, &(struct job_end){ .status = JOB_COMPLETED, .has_exit_code = true });
+	w->ended_mono_ns -= 61 * NS_PER_S;
+	jobs_expire(f.jobs);
+	assert_int_equal(f.jobs->roster.rows.len, 1); /* nobody was shown its end */
+	tick(&f);
+	assert_int_equal(f.snap.jobs.len, 1);
+	assert_int_equal(f.jobs->roster.rows.len, 0);
+	scene_done(&f);
+}
+
+static void test_watched_job_end__may_be_corrected_but_keeps_its_time(void **state)
+{
+	struct scene f = scene_new();
+	struct watched_job *w = add_job(&f, "a", ROOT);
+
+	watched_job_end(w, &(struct job_end){ .status = JOB_LOST, .ended_ns = WALL0_NS + 5 });
+	watched_job_end(w, &(struct job_end){ .status = JOB_COMPLETED,
+	                                      .has_exit_code = true,
+	                                      .ended_ns = WALL0_NS + 9 });
+	assert_int_equal(w->row->job.status, JOB_COMPLETED);
+	assert_int_equal(w->row->job.took_ns, 5);
+	watched_job_end(w, &(struct job_end){ .status = JOB_FAILED, .ended_ns = WALL0_NS - 9 });
+	assert_int_equal(w->row->job.ended_ns, WALL0_NS + 5);
+	scene_done(&f);
+}
+
+RUN_TESTS(TEST(test_jobs__count_the_processes_of_each_job_apart),
+          TEST(test_jobs__focus_on_the_living),
+          TEST(test_jobs__infer_the_end_of_a_job_from_that_of_its_process),
+          TEST(test_jobs__leave_the_end_of_a_foreign_job_to_its_recorder),
+          TEST(test_jobs__put_each_change_of_a_sheet_into_one_snapshot),
+          TEST(test_jobs__fail_a_sheet_whose_opener_died_only_where_that_is_the_rule),
+          TEST(test_jobs_remove__leaves_the_other_jobs_alone),
+          TEST(test_jobs__lose_no_event_that_is_about_a_job_that_is_gone),
+          TEST(test_jobs__forget_a_job_a_minute_after_its_end_was_published),
+          TEST(test_watched_job_end__may_be_corrected_but_keeps_its_time))
