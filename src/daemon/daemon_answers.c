@@ -84,10 +84,10 @@ static bool is_recorded(struct history *reader, struct job_key key)
 	return history_get_job(reader, key, &found, &err) == 0;
 }
 
-static const struct job *find_job(const struct daemon *d, const char *id)
+static const struct job *find_job(const struct daemon *d, struct job_key key)
 {
 	const struct job_roster *t = &engine_jobs(d->engine)->roster;
-	const struct job_row *row = job_roster_get(t, job_roster_find_id(t, id));
+	const struct job_row *row = job_roster_get(t, job_roster_find_key(t, key));
 
 	return row ? &row->job : NULL;
 }
@@ -95,15 +95,15 @@ static const struct job *find_job(const struct daemon *d, const char *id)
 /* A job with a recorder that is back after it was lost has its id again. */
 static bool is_taken(const struct daemon *d, struct history *reader, const struct job *job)
 {
-	const struct job *other = find_job(d, job->id);
+	const struct job *other = find_job(d, job_key_of(job));
 
-	if (other && (!job->is_foreign || other->uid != job->uid || other->status == JOB_RUNNING))
+	if (other && (!job->is_foreign || other->status == JOB_RUNNING))
 		return true;
 	return reader && is_recorded(reader, job_key_of(job));
 }
 
-/* A name that the store knows already, or that is another user's, becomes ID.2, ID.3 …, as with
- * `run`. What has a recorder of its own is not in our store. */
+/* An id that the store knows already becomes ID.2, ID.3 …, as with `run`. What has a recorder of its
+ * own is not in our store. */
 static int find_free_id(const struct daemon *d, struct job *job, struct err *err)
 {
 	cleanup(history_closep) struct history *reader = NULL;
@@ -124,9 +124,9 @@ static int find_free_id(const struct daemon *d, struct job *job, struct err *err
  * speaks for one. */
 static int check_his_own(const struct daemon *d, const struct job *job, struct err *err)
 {
-	const struct job *other = find_job(d, job->id);
+	const struct job *other = find_job(d, job_key_of(job));
 
-	if (job->is_foreign || !other || other->uid != job->uid || other->status != JOB_RUNNING)
+	if (job->is_foreign || !other || other->status != JOB_RUNNING)
 		return 0;
 	return err_set(err, EALREADY, "there is a job '%s' already", job->id);
 }
@@ -140,13 +140,12 @@ static int store(const struct daemon *d, const struct job *job)
 static int start_job(void *self, struct job *job, pid_t pid, struct err *err)
 {
 	struct daemon *d = self;
-	job_handle handle;
 
 	if (!d->engine)
 		return err_set(err, EAGAIN, "profiler.enabled is false: nothing is watched");
 	if (check_his_own(d, job, err) < 0 || find_free_id(d, job, err) < 0)
 		return -err->code;
-	if (registry_start(d->engine, job, pid, &handle, err) < 0)
+	if (registry_start(d->engine, job, pid, &job->handle, err) < 0)
 		return -err->code;
 	return store(d, job); /* what was answered is not lost when we are killed */
 }

@@ -47,7 +47,7 @@ static int check_share(struct jobs *jobs, uint32_t uid, struct err *err)
 
 static int make_room(struct jobs *jobs, const struct job *job, struct err *err)
 {
-	job_handle old = job_roster_find_id(&jobs->roster, job->id);
+	job_handle old = job_roster_find_key(&jobs->roster, job_key_of(job));
 
 	if (old < 0)
 		return check_share(jobs, job->uid, err);
@@ -233,7 +233,7 @@ enum registry_restored registry_restore(struct engine *e, const struct job *job,
 	bool goes_on = past->root.pid && process_reader_is_alive(jobs->reader, past->root);
 	struct watched_job *w;
 
-	if (job_roster_find_id(&jobs->roster, job->id) >= 0 ||
+	if (job_roster_find_key(&jobs->roster, job_key_of(job)) >= 0 ||
 	    (!goes_on && job->ended_ns < MAX(past->since_ns, clock_wall_ns() - REGISTRY_PAST_NS)))
 		return REGISTRY_LEFT;
 	w = enter(jobs, job, past->root);

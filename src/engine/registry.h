@@ -13,8 +13,8 @@
 void registry_begin(struct engine *e);
 
 /* `job` as it begins: who and what it is; without started_ns it begins now. What descends from pid
- * belongs to it, and what bears its signature (adoption.h). -EALREADY: one of that id runs, or one
- * of that process; -ENOENT: there is no such process; -ENOSPC. A lost job of that id whose recorder
+ * belongs to it, and what bears its signature (adoption.h). -EALREADY: the user has one of that id
+ * that runs, or one of that process runs; -ENOENT: there is no such process; -ENOSPC. A lost job of that id whose recorder
  * is back takes its old place. */
 int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handle *ret,
                    struct err *err) must_check;

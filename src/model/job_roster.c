@@ -63,10 +63,10 @@ int32_t job_roster_index(const struct job_roster *t, job_handle job)
 	return slot ? slot->index : -1;
 }
 
-job_handle job_roster_find_id(const struct job_roster *t, const char *id)
+job_handle job_roster_find_key(const struct job_roster *t, struct job_key key)
 {
 	vec_each(&t->rows, row)
-		if (strcmp((*row)->job.id, id) == 0)
+		if (job_key_eq(job_key_of(&(*row)->job), key))
 			return (*row)->job.handle;
 	return -1;
 }

@@ -5,15 +5,15 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "model/job.h"
 
-struct speaker {
-	char job_id[JOB_ID_MAX], said_id[JOB_ID_MAX];
-	void (*gone)(void *self, const char *job_id);
+struct announced_job {
+	job_handle job;
+	char sent_id[JOB_ID_MAX];
+	void (*gone)(void *self, job_handle job);
 	void *self;
 };
 
-/* It is told nothing: that the connection ends is all we want to know. */
+/* It is sent nothing: that the connection ends is all we want to know. */
 static bool next(void *self, struct json *out)
 {
 	(void)self, (void)out;
@@ -22,42 +22,42 @@ static bool next(void *self, struct json *out)
 
 static void end(void *self)
 {
-	struct speaker *s = self;
+	struct announced_job *a = self;
 
-	s->gone(s->self, s->job_id);
-	free(s);
+	a->gone(a->self, a->job);
+	free(a);
 }
 
-void announced_job_new(const struct rpc_server_peer *peer, const char *job_id, const char *said_id,
-                       void (*gone)(void *self, const char *job_id), void *self)
+void announced_job_new(const struct rpc_server_peer *peer, job_handle job, const char *sent_id,
+                       void (*gone)(void *self, job_handle job), void *self)
 {
-	struct speaker *s = xcalloc(1, sizeof *s);
-	struct rpc_server_feed feed = { .self = s, .next = next, .close = end };
+	struct announced_job *a = xcalloc(1, sizeof *a);
+	struct rpc_server_feed feed = { .self = a, .next = next, .close = end };
 
-	snprintf(s->job_id, sizeof s->job_id, "%s", job_id);
-	snprintf(s->said_id, sizeof s->said_id, "%s", said_id);
-	s->gone = gone;
-	s->self = self;
+	a->job = job;
+	snprintf(a->sent_id, sizeof a->sent_id, "%s", sent_id);
+	a->gone = gone;
+	a->self = self;
 	rpc_server_feed(peer, &feed);
 }
 
-static const struct speaker *speaker_of(const struct rpc_server_peer *peer)
+static const struct announced_job *announced_by(const struct rpc_server_peer *peer)
 {
 	const struct rpc_server_feed *feed = rpc_server_feed_of(peer);
 
 	return feed->next == next ? feed->self : NULL;
 }
 
-bool announced_job_is(const struct rpc_server_peer *peer, const char *job_id)
+bool announced_job_is(const struct rpc_server_peer *peer, job_handle job)
 {
-	const struct speaker *s = speaker_of(peer);
+	const struct announced_job *a = announced_by(peer);
 
-	return s && strcmp(s->job_id, job_id) == 0;
+	return a && a->job == job;
 }
 
-const char *announced_job_means(const struct rpc_server_peer *peer, const char *id)
+job_handle announced_job_find(const struct rpc_server_peer *peer, const char *id)
 {
-	const struct speaker *s = speaker_of(peer);
+	const struct announced_job *a = announced_by(peer);
 
-	return s && strcmp(s->said_id, id) == 0 ? s->job_id : id;
+	return a && strcmp(a->sent_id, id) == 0 ? a->job : -1;
 }

@@ -131,7 +131,8 @@ static bool name_by_group(const struct methods *m, pid_t pid, struct job *job)
 	struct cgroup_job known;
 
 	if (!group || !cgroup_job_name(group, &known) ||
-	    job_roster_find_id(m->host.jobs(m->host.self), known.id) >= 0)
+	    job_roster_find_key(m->host.jobs(m->host.self),
+	                        (struct job_key){ job->uid, known.id }) >= 0)
 		return false;
 	snprintf(job->id, sizeof job->id, "%s", known.id);
 	return true;
@@ -183,15 +184,15 @@ void methods_announce_job(struct methods *m, const struct job *job, pid_t pid)
 	methods_publish(m, names[job->status], job->id, job->uid, m->scratch.at);
 }
 
-static void on_speaker_gone(void *self, const char *job_id)
+static void on_announcer_gone(void *self, job_handle job)
 {
 	struct methods *m = self;
-	job_handle job = job_roster_find_id(m->host.jobs(m->host.self), job_id);
+	const struct job_row *row = job_roster_get(m->host.jobs(m->host.self), job);
 
-	if (job < 0 || methods_job(m, job)->status != JOB_RUNNING)
+	if (!row || row->job.status != JOB_RUNNING)
 		return;
 	m->host.lose_job(m->host.self, job);
-	methods_announce_job(m, methods_job(m, job), 0);
+	methods_announce_job(m, &row->job, 0);
 }
 
 static void put_job(struct json *result, const struct job *job, bool is_stored)
@@ -212,7 +213,7 @@ METHOD(method_job_start)
 {
 	struct methods *m = self;
 	struct job job = { 0 };
-	char said_id[JOB_ID_MAX];
+	char sent_id[JOB_ID_MAX];
 	uid_t owner;
 	pid_t pid;
 	int r;
@@ -227,12 +228,12 @@ METHOD(method_job_start)
 	fill_in(m, pid, &job);
 	if (!job.is_foreign && methods_take_room(m, peer, -1, sizeof job.tags, err) < 0)
 		return -err->code;
-	memcpy(said_id, job.id, sizeof said_id);
+	memcpy(sent_id, job.id, sizeof sent_id);
 	r = m->host.start_job(m->host.self, &job, pid, err);
 	if (r < 0)
 		return r;
 	if (job.is_foreign)
-		announced_job_new(peer, job.id, said_id, on_speaker_gone, m);
+		announced_job_new(peer, job.handle, sent_id, on_announcer_gone, m);
 	put_job(result, &job, r == 0);
 	methods_announce_job(m, &job, pid);
 	return 0;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -73,6 +74,53 @@ static job_handle job_of_caller(const struct methods *m, const struct rpc_server
 	return m->host.job_of && peer->pid ? m->host.job_of(m->host.self, peer->pid) : -1;
 }
 
+/* "user:id", where the user is a name or a number. */
+static bool parse_key(const char *text, struct job_key *ret)
+{
+	const char *colon = strchr(text, ':');
+	cleanup(freep) char *user = colon ? xstrndup(text, (size_t)(colon - text)) : NULL;
+	struct scan number = scan_str(user ? user : "");
+	const struct passwd *known;
+	uint64_t uid;
+
+	if (!colon)
+		return false;
+	known = getpwnam(user);
+	if (!known && !(scan_u64(&number, &uid) && scan_left(&number) == 0 && uid < UINT32_MAX))
+		return false;
+	*ret = (struct job_key){ known ? known->pw_uid : (uint32_t)uid, colon + 1 };
+	return true;
+}
+
+/* One of this id, whoever's it is, for a caller that may see all of them. */
+static int find_anyones(const struct job_roster *t, const char *id, job_handle *ret,
+                        struct err *err)
+{
+	cleanup(buf_done) struct buf found = { .max = 160 };
+	size_t n = 0;
+
+	vec_each(&t->rows, row) {
+		if (strcmp((*row)->job.id, id) != 0)
+			continue;
+		*ret = (*row)->job.handle;
+		buf_printf(&found, "%s%u:%s", n++ ? ", " : "", (*row)->job.uid, id);
+	}
+	return n < 2 ? 0 : err_set(err, EINVAL, "several users have a job '%s': %s", id, found.at);
+}
+
+/* A bare id means the caller's own job. *ret is -1 if there is none. */
+static int find_by_id(const struct job_roster *t, const struct rpc_server_peer *peer, const char *id,
+                      job_handle *ret, struct err *err)
+{
+	struct job_key key = { peer->uid, id };
+	bool has_user = methods_trusts(peer) && parse_key(id, &key);
+
+	*ret = announced_job_find(peer, id);
+	if (*ret < 0)
+		*ret = job_roster_find_key(t, key);
+	return *ret >= 0 || has_user || !methods_trusts(peer) ? 0 : find_anyones(t, id, ret, err);
+}
+
 /* One that is not his does not exist for him. */
 int methods_find_any_job(struct methods *m, const struct rpc_server_peer *peer,
                          const json_t *params, job_handle *ret, struct err *err)
@@ -82,9 +130,9 @@ int methods_find_any_job(struct methods *m, const struct rpc_server_peer *peer,
 
 	if (rpc_params_text(params, "job_id", JOB_ID_MAX - 1, &id, err) < 0)
 		return -err->code;
-	if (id)
-		*ret = job_roster_find_id(t, announced_job_means(peer, id));
-	else
+	if (id && find_by_id(t, peer, id, ret, err) < 0)
+		return -err->code;
+	if (!id)
 		*ret = is_door(m) && t->rows.len ? t->rows.at[0]->job.handle
 		                                 : job_of_caller(m, peer);
 	if (*ret >= 0 ? !methods_has_job(peer, methods_job(m, *ret)) : id != NULL)
@@ -111,7 +159,7 @@ int methods_claim_job(struct methods *m, const struct rpc_server_peer *peer, con
 	if (r < 0)
 		return r;
 	job = methods_job(m, *ret);
-	if (job->is_foreign && !announced_job_is(peer, job->id))
+	if (job->is_foreign && !announced_job_is(peer, job->handle))
 		return err_set(err, EALREADY,
 		               "job '%s' has a recorder of its own: ask the door of the job",
 		               job->id);

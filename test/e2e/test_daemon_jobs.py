@@ -348,23 +348,40 @@ def test_a_process_is_that_of_one_job(daemon, children):
 
 
 def test_an_id_of_another_user_does_not_show(daemon, children):
-	"""What one user calls his jobs is nothing that another may learn, or be kept from."""
-	mine, his = children.spawn(["sleep", "60"]), children.spawn(["sleep", "61"], user=NOBODY)
+	"""What one user calls a job is nothing that another may learn, or be kept from."""
+	mine, theirs = children.spawn(["sleep", "60"]), children.spawn(["sleep", "61"], user=NOBODY)
 	daemon.result("job.start", job_id="nightly", pid=mine.pid)
 	with daemon.line(NOBODY) as line:
-		assert line.call("job.start", job_id="nightly", pid=his.pid)["result"]["job_id"] == "nightly.2"
-		assert line.call("sheet.started", job_id="nightly", pid=his.pid)["error"]["data"]["code"] == "not_found"
-		assert line.call("sheet.started", job_id="nightly.2", pid=his.pid)["result"] == {"job_id": "nightly.2", "sheet_num": 1}
+		assert line.call("sheet.started", job_id="nightly", pid=theirs.pid)["error"]["data"]["code"] == "not_found"
+		assert line.call("job.start", job_id="nightly", pid=theirs.pid)["result"]["job_id"] == "nightly"
+		assert line.call("sheet.started", job_id="nightly", pid=theirs.pid)["result"] == {"job_id": "nightly", "sheet_num": 1}
+	assert [len(job["sheets"]) for job in daemon.result("job.list")["jobs"] if job["uid"] == 0] == [0]
 
 
-def test_two_recorders_may_use_one_id(daemon, children):
-	"""Each has a store of its own; what each says is taken for its own job."""
-	mine, his = children.spawn(["sleep", "60"]), children.spawn(["sleep", "61"], user=NOBODY)
+def test_two_users_may_use_one_id(daemon, children):
+	"""Each recorder has a store of its own. A bare id means the caller's own job; root may name the user."""
+	mine, theirs = children.spawn(["sleep", "60"]), children.spawn(["sleep", "61"], user=NOBODY)
 	with daemon.line() as first, daemon.line(NOBODY) as second:
 		assert first.call("job.start", job_id="nightly", pid=mine.pid, has_recorder=True)["result"]["job_id"] == "nightly"
-		assert second.call("job.start", job_id="nightly", pid=his.pid, has_recorder=True)["result"]["job_id"] == "nightly.2"
-		assert second.call("job.end", job_id="nightly", exit_code=0)["result"]["job_id"] == "nightly.2"
-		assert {id: job["status"] for id, job in jobs_of(daemon).items()} == {"nightly": "running", "nightly.2": "completed"}
+		assert second.call("job.start", job_id="nightly", pid=theirs.pid, has_recorder=True)["result"]["job_id"] == "nightly"
+		assert second.call("job.end", job_id="nightly", exit_code=0)["result"]["job_id"] == "nightly"
+		assert sorted((job["job_id"], job["uid"], job["status"]) for job in daemon.result("job.list")["jobs"]) == [
+			("nightly", 0, "running"), ("nightly", NOBODY, "completed")]
+		for job_id in ("nightly", "root:nightly", f"{NOBODY}:nightly", "nobody:nightly"):
+			assert "seq" in daemon.result("bus.publish", event="app.x", job_id=job_id), job_id
+		for job_id in ("1:nightly", "nobody:other", ":nightly"):
+			assert daemon.call("bus.publish", event="app.x", job_id=job_id)["error"]["data"]["code"] == "not_found", job_id
+		assert second.call("bus.publish", event="app.x", job_id="root:nightly")["error"]["data"]["code"] == "not_found"
+
+
+def test_root_finds_the_job_of_a_user_by_a_bare_id_unless_several_have_it(daemon, children):
+	workers = [children.spawn(["sleep", "60"], user=uid) for uid in (NOBODY, 1)]
+	with daemon.line(NOBODY) as first, daemon.line(1) as second:
+		first.call("job.start", job_id="hourly", pid=workers[0].pid, has_recorder=True)
+		assert "seq" in daemon.result("bus.publish", event="app.x", job_id="hourly")
+		second.call("job.start", job_id="hourly", pid=workers[1].pid, has_recorder=True)
+		error = daemon.call("bus.publish", event="app.x", job_id="hourly")["error"]
+		assert error["data"]["code"] == "invalid_params" and f"{NOBODY}:hourly" in error["message"] and "1:hourly" in error["message"]
 
 
 def test_an_end_that_contradicts_itself_is_refused(daemon, children):

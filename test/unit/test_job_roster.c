@@ -39,9 +39,9 @@ static void test_job_roster_remove__leaves_other_handles_as_they_are(void **stat
 	job_roster_remove(&t, b);
 	assert_int_equal(t.rows.len, 2);
 	assert_int_equal(t.sheets, 1);
-	assert_int_equal(job_roster_find_id(&t, "a"), a);
-	assert_int_equal(job_roster_find_id(&t, "b"), -1);
-	assert_int_equal(job_roster_find_id(&t, "c"), c);
+	assert_int_equal(job_roster_find_key(&t, (struct job_key){ 0, "a" }), a);
+	assert_int_equal(job_roster_find_key(&t, (struct job_key){ 0, "b" }), -1);
+	assert_int_equal(job_roster_find_key(&t, (struct job_key){ 0, "c" }), c);
 	assert_ptr_equal(job_roster_get(&t, c), row_c);
 	assert_int_equal(job_roster_index(&t, a), 0);
 	assert_int_equal(job_roster_index(&t, c), 1);
