@@ -11,7 +11,7 @@ static_assert(ANNOUNCER_PATH_MAX >= CONFIG_PATH_MAX, "a place fits");
 
 struct run_announcer {
 	struct jobhost *host;
-	struct announcer *herald;
+	struct announcer *announcer;
 	struct buf params;
 };
 
@@ -54,7 +54,7 @@ static void put_count(struct json *j, const char *key, uint64_t n)
 	json_u64(j, n);
 }
 
-static void say_job(struct run_announcer *h, struct announcer *to)
+static void announce_job(struct run_announcer *h, struct announcer *to)
 {
 	const struct job *job = the_job(h);
 	struct json j = begin(h);
@@ -77,7 +77,7 @@ static void say_job(struct run_announcer *h, struct announcer *to)
 	send(h, to, &j, "job.start");
 }
 
-static void say_sheet(struct run_announcer *h, struct announcer *to, const struct sheet *sheet)
+static void announce_sheet(struct run_announcer *h, struct announcer *to, const struct sheet *sheet)
 {
 	struct json j = begin(h);
 
@@ -89,8 +89,8 @@ static void say_sheet(struct run_announcer *h, struct announcer *to, const struc
 	send(h, to, &j, "sheet.started");
 }
 
-static void say_sheet_end(struct run_announcer *h, struct announcer *to, uint32_t num,
-                          const struct job_end *how)
+static void announce_sheet_end(struct run_announcer *h, struct announcer *to, uint32_t num,
+                               const struct job_end *how)
 {
 	struct json j = begin(h);
 
@@ -108,17 +108,17 @@ static void greet(void *self, struct announcer *to)
 	struct run_announcer *h = self;
 	const struct job *job = the_job(h);
 
-	say_job(h, to);
+	announce_job(h, to);
 	vec_each(&jobhost_job(h->host)->sheets, sheet) {
 		if (sheet->status != JOB_RUNNING && sheet->num != job->last_completed_sheet)
 			continue;
-		say_sheet(h, to, sheet);
+		announce_sheet(h, to, sheet);
 		if (sheet->status != JOB_RUNNING)
-			say_sheet_end(h, to, sheet->num,
-			              &(struct job_end){ .status = sheet->status,
-			                                 .has_exit_code = sheet->has_exit_code,
-			                                 .exit_code = sheet->exit_code,
-			                                 .signal = sheet->signal });
+			announce_sheet_end(h, to, sheet->num,
+			                   &(struct job_end){ .status = sheet->status,
+			                                      .has_exit_code = sheet->has_exit_code,
+			                                      .exit_code = sheet->exit_code,
+			                                      .signal = sheet->signal });
 	}
 }
 
@@ -134,35 +134,32 @@ struct run_announcer *run_announcer_new(struct loop *loop, struct jobhost *host)
 	const struct announcer_options options = { .place = place, .greet = greet, .self = h };
 
 	h->host = host;
-	h->herald = announcer_new(loop, &options);
+	h->announcer = announcer_new(loop, &options);
 	return h;
 }
 
-void run_announcer_begin_sheet(struct run_announcer *h, const struct job_input_sheet *begun,
-                               uint32_t num)
+static void on_begin_sheet(void *self, const struct job_input_sheet *begun, uint32_t num)
 {
+	struct run_announcer *h = self;
 	struct sheet sheet = { .num = num, .pid = begun->pid };
 
-	if (!h)
-		return;
 	memccpy(sheet.label, begun->label, '\0', sizeof sheet.label - 1);
-	say_sheet(h, h->herald, &sheet);
+	announce_sheet(h, h->announcer, &sheet);
 }
 
-void run_announcer_end_sheet(struct run_announcer *h, uint32_t num, const struct job_end *how)
+static void on_end_sheet(void *self, uint32_t num, const struct job_end *how)
 {
-	if (h)
-		say_sheet_end(h, h->herald, num, how);
+	struct run_announcer *h = self;
+
+	announce_sheet_end(h, h->announcer, num, how);
 }
 
-void run_announcer_say(struct run_announcer *h, enum event_kind kind, const char *name,
-                       uint64_t took_ns, const char *data_json)
+static void on_say(void *self, enum event_kind kind, const char *name, uint64_t took_ns,
+                   const char *data_json)
 {
-	struct json j;
+	struct run_announcer *h = self;
+	struct json j = begin(h);
 
-	if (!h)
-		return;
-	j = begin(h);
 	put_text(&j, "name", name);
 	json_key(&j, "data");
 	json_raw(&j, data_json, strlen(data_json));
@@ -170,29 +167,32 @@ void run_announcer_say(struct run_announcer *h, enum event_kind kind, const char
 		json_key(&j, "seconds");
 		json_fixed(&j, took_ns / NS_PER_US, 6);
 	}
-	send(h, h->herald, &j, kind == EVENT_PHASE ? "job.phase" : "job.mark");
+	send(h, h->announcer, &j, kind == EVENT_PHASE ? "job.phase" : "job.mark");
 }
+
+const struct engine_host_observer run_announcer_observer = {
+	.begin_sheet = on_begin_sheet,
+	.end_sheet = on_end_sheet,
+	.say = on_say,
+};
 
 void run_announcer_end(struct run_announcer *h, const struct launch_end *end)
 {
-	struct json j;
+	struct json j = begin(h);
 
-	if (!h)
-		return;
-	j = begin(h);
 	if (end->has_exit_code) {
 		json_key(&j, "exit_code");
 		json_i64(&j, end->exit_code);
 	}
 	put_count(&j, "signal", (uint64_t)end->signal);
-	send(h, h->herald, &j, "job.end");
+	send(h, h->announcer, &j, "job.end");
 }
 
 void run_announcer_free(struct run_announcer *h)
 {
 	if (!h)
 		return;
-	announcer_free(h->herald);
+	announcer_free(h->announcer);
 	buf_done(&h->params);
 	free(h);
 }

@@ -18,7 +18,7 @@
 #include "cli/cli.h"
 #include "cli/verb_report.h"
 #include "cli/admission.h"
-#include "cli/run_door.h"
+#include "cli/report_reply.h"
 #include "cli/run_announcer.h"
 #include "engine/jobhost.h"
 #include "job/launch/exec_error.h"
@@ -56,8 +56,9 @@ struct run {
 	bool sets_state_dir;
 	struct opt_list tags;
 	const char *name, *job_id, *tier, *out;
-	struct run_door *door;
-	struct run_announcer *herald;
+	struct serve *door; /* NULL: it has none */
+	struct engine_host answers;
+	struct run_announcer *announcer;
 	struct exec_unwatched plain;
 	struct runfolder *folder;
 	uint64_t interval_ns, grace_ns;
@@ -77,7 +78,10 @@ static void on_snapshot(void *self, const struct snapshot *snap)
 {
 	struct run *run = self;
 
-	run_door_note(run->door, snap);
+	if (run->door)
+		serve_note(run->door, snap);
+	if (run->door && !snap->events_only)
+		latest_snapshot_take(&run->answers.latest, snap);
 	vec_each(&snap->anomalies, a)
 		run_anomalies_add(&run->notes, a);
 }
@@ -411,17 +415,27 @@ static void reset_environment(const struct run *run)
 		put_back("PROCTOR_STATE_DIR", run->given_state_dir);
 }
 
+/* Opens jobs/ID/sock in the state directory. */
 static void open_door(struct run *run, struct loop *loop, struct jobhost *host)
 {
-	const struct run_door_options options = { .state_dir = run->state_dir,
-		                                  .job_id = run->job.id,
-		                                  .db_path = run->db_path,
-		                                  .host = host,
-		                                  .herald = run->herald };
+	cleanup(freep) char *dir = xasprintf("%s/jobs/%s", run->state_dir, run->job.id);
+	struct serve_host how;
 	struct err err;
 
-	if (*run->state_dir && run_door_open(loop, &options, &run->door, &err) < 0)
+	run->answers = (struct engine_host){ .engine = jobhost_engine(host),
+		                             .observer = &run_announcer_observer,
+		                             .observer_self = run->announcer };
+	how = engine_host_serve(&run->answers);
+	how.db_path = run->db_path;
+	how.report = report_reply;
+	if (*run->state_dir && serve_open(loop, dir, &how, &run->door, &err) < 0)
 		on_notice(run, err.msg);
+}
+
+static void close_door(struct run *run)
+{
+	serve_close(TAKE_PTR(run->door));
+	latest_snapshot_done(&run->answers.latest);
 }
 
 static void end_folder(struct run *run, const struct job *job, const struct recorder_status *r)
@@ -456,10 +470,10 @@ static int give_up(struct run *run, struct jobhost *host, struct err *err)
 	struct engine_totals totals;
 	struct job job;
 
-	run_door_close(TAKE_PTR(run->door));
-	run_announcer_end(run->herald,
+	close_door(run);
+	run_announcer_end(run->announcer,
 	                  &(struct launch_end){ .has_exit_code = true, .exit_code = status });
-	run_announcer_free(TAKE_PTR(run->herald));
+	run_announcer_free(TAKE_PTR(run->announcer));
 	if (status == RUN_FAILED)
 		return status;
 	jobhost_fail(host, status, err->msg);
@@ -515,15 +529,15 @@ static int run_job(struct run *run)
 	exec_unwatched_keep(&run->plain, run->cli->sigpipe);
 	if (begin(run, &loop, &host, &err) < 0)
 		return run_unrecorded(run, &err);
-	run->herald = run_announcer_new(loop, host);
+	run->announcer = run_announcer_new(loop, host);
 	open_door(run, loop, host);
 	if (jobhost_start(host, &err) < 0)
 		return give_up(run, host, &err);
 	if (jobhost_run(host, &err) < 0)
 		log_warn("%s", err.msg);
-	run_door_close(TAKE_PTR(run->door));
-	run_announcer_end(run->herald, jobhost_end(host));
-	run_announcer_free(TAKE_PTR(run->herald));
+	close_door(run);
+	run_announcer_end(run->announcer, jobhost_end(host));
+	run_announcer_free(TAKE_PTR(run->announcer));
 	jobhost_finish(host, &job, &totals);
 	end = *jobhost_end(host);
 	jobhost_free(TAKE_PTR(host));

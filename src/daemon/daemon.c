@@ -28,15 +28,15 @@ static void publish(void *self, const struct snapshot *snap)
 static void set_pipeline(struct daemon *d)
 {
 	const struct pipeline pipeline = {
-		.stages = { { "pressure", PASS_TICK, engine_stage_pressure, d->engine },
-		            { "anomalies", PASS_ALL, engine_stage_anomalies, d->engine },
-		            { "job figures", PASS_ALL, engine_stage_jobs, d->engine } },
-		.sinks = { { "latest", PASS_TICK, latest_snapshot_take, .self = &d->latest },
+		.stages = { { "pressure", PASS_TICK, engine_stage_pressure, d->host.engine },
+		            { "anomalies", PASS_ALL, engine_stage_anomalies, d->host.engine },
+		            { "job figures", PASS_ALL, engine_stage_jobs, d->host.engine } },
+		.sinks = { { "latest", PASS_TICK, latest_snapshot_take, .self = &d->host.latest },
 		           { "bus", PASS_ALL, publish, .self = d },
-		           engine_sink_recorder(d->engine) },
+		           engine_sink_recorder(d->host.engine) },
 	};
 
-	engine_set_pipeline(d->engine, &pipeline);
+	engine_set_pipeline(d->host.engine, &pipeline);
 }
 
 /* Who waits for the end of a job, or listens, is not to wait for the next look. */
@@ -44,14 +44,14 @@ static void on_news(void *self)
 {
 	struct daemon *d = self;
 
-	if (serve_is_listened_to(d->serve) || engine_jobs(d->engine)->roster.rows.len)
-		engine_tell_events(d->engine);
+	if (serve_is_listened_to(d->serve) || engine_jobs(d->host.engine)->roster.rows.len)
+		engine_tell_events(d->host.engine);
 	loop_timer_set(d->news, clock_mono_ns() + NEWS_NS);
 }
 
 static int bring_news(struct daemon *d, struct err *err)
 {
-	if (!d->engine)
+	if (!d->host.engine)
 		return 0;
 	return loop_add_timer(d->loop, clock_mono_ns() + NEWS_NS, on_news, d, &d->news, err);
 }
@@ -86,7 +86,7 @@ static void tell_ready(const struct daemon *d)
 
 	daemon_answers_tier(d, tier);
 	snprintf(text, sizeof text, "READY=1\nSTATUS=%s%s%s",
-	         d->engine ? "watching" : "not enabled", *tier ? " by " : "", tier);
+	         d->host.engine ? "watching" : "not enabled", *tier ? " by " : "", tier);
 	supervisor_tell(text);
 }
 
@@ -94,7 +94,7 @@ static void say_ready(const struct daemon *d)
 {
 	const struct engine_options *engine = &d->options->engine;
 
-	if (d->engine)
+	if (d->host.engine)
 		log_info("watching into %s every %g s", engine->recorder.store.path,
 		         (double)engine->interval_ns / (double)NS_PER_S);
 	else
@@ -116,8 +116,8 @@ static void reload(struct daemon *d)
 		log_error("the configuration stays as it was: %s", err.msg);
 	} else {
 		d->problem[0] = '\0';
-		if (d->engine)
-			engine_tune(d->engine, &tuning);
+		if (d->host.engine)
+			engine_tune(d->host.engine, &tuning);
 		log_info("the configuration was read again: a look every %g s",
 		         (double)tuning.interval_ns / (double)NS_PER_S);
 	}
@@ -165,11 +165,11 @@ static int begin_watching(struct daemon *d, struct err *err)
 	options.notice = on_notice;
 	options.sampler.group_is_ours = supervisor_started_us();
 	options.notice_self = d;
-	if (engine_new(d->loop, &options, &d->engine, err) < 0)
+	if (engine_new(d->loop, &options, &d->host.engine, err) < 0)
 		return -err->code;
-	registry_begin(d->engine);
+	registry_begin(d->host.engine);
 	set_pipeline(d);
-	tell_readopted(restore_jobs(d->engine, options.recorder.store.path));
+	tell_readopted(restore_jobs(d->host.engine, options.recorder.store.path));
 	return 0;
 }
 
@@ -202,9 +202,9 @@ static void end(struct daemon *d, struct engine_totals *ret)
 	loop_remove(d->watchdog);
 	loop_remove(d->news);
 	*ret = (struct engine_totals){ .recorder.is_storing = true };
-	if (d->engine)
-		engine_stop(d->engine, ret);
-	latest_snapshot_done(&d->latest);
+	if (d->host.engine)
+		engine_stop(d->host.engine, ret);
+	latest_snapshot_done(&d->host.latest);
 	loop_free(d->loop);
 }
 

@@ -10,34 +10,13 @@
 
 #define NAMES_MAX 1000 /* ID.2 … ID.1000 */
 
-static const struct job_roster *get_jobs(void *self)
-{
-	struct daemon *d = self;
-
-	return d->engine ? &engine_jobs(d->engine)->roster : &d->no_jobs;
-}
-
-static const struct snapshot *get_latest(void *self)
-{
-	struct daemon *d = self;
-
-	return d->latest.snap;
-}
-
-static const struct pressure *get_pressure(void *self)
-{
-	struct daemon *d = self;
-
-	return d->engine ? engine_pressure(d->engine) : NULL;
-}
-
 /* ---- status ---------------------------------------------------------------------------------- */
 
 void daemon_answers_tier(const struct daemon *d, char ret[static JOB_TIER_MAX])
 {
 	struct role_health roles[ROLES_MAX];
 	const char *tasks = NULL, *lifecycle = NULL;
-	size_t n = d->engine ? sampler_health(engine_sampler(d->engine), roles) : 0;
+	size_t n = d->host.engine ? sampler_health(engine_sampler(d->host.engine), roles) : 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(roles[i].role, "tasks") == 0)
@@ -62,16 +41,16 @@ static void get_status(void *self, struct serve_status *ret)
 	struct daemon *d = self;
 	const char *path = d->options->engine.recorder.store.path;
 
-	*ret = (struct serve_status){ .is_enabled = d->engine != NULL,
+	*ret = (struct serve_status){ .is_enabled = d->host.engine != NULL,
 		                      .store_bytes = size_of(path, "") + size_of(path, "-wal"),
 		                      .config_problem = d->problem[0] ? d->problem : NULL };
-	if (!d->engine)
+	if (!d->host.engine)
 		return;
 	daemon_answers_tier(d, ret->tier);
-	ret->interval_ns = engine_interval_ns(d->engine);
-	ret->asked_interval_ns = engine_asked_interval_ns(d->engine);
-	ret->left_out = engine_left_out(d->engine);
-	engine_totals(d->engine, &ret->totals);
+	ret->interval_ns = engine_interval_ns(d->host.engine);
+	ret->asked_interval_ns = engine_asked_interval_ns(d->host.engine);
+	ret->left_out = engine_left_out(d->host.engine);
+	engine_totals(d->host.engine, &ret->totals);
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
@@ -86,7 +65,7 @@ static bool is_recorded(struct history *reader, struct job_key key)
 
 static const struct job *find_job(const struct daemon *d, struct job_key key)
 {
-	const struct job_roster *t = &engine_jobs(d->engine)->roster;
+	const struct job_roster *t = &engine_jobs(d->host.engine)->roster;
 	const struct job_row *row = job_roster_get(t, job_roster_find_key(t, key));
 
 	return row ? &row->job : NULL;
@@ -134,18 +113,18 @@ static int check_his_own(const struct daemon *d, const struct job *job, struct e
 /* 1: it is not on the disk. */
 static int store(const struct daemon *d, const struct job *job)
 {
-	return job->is_foreign || !engine_store_jobs(d->engine);
+	return job->is_foreign || !engine_store_jobs(d->host.engine);
 }
 
 static int start_job(void *self, struct job *job, pid_t pid, struct err *err)
 {
 	struct daemon *d = self;
 
-	if (!d->engine)
+	if (!d->host.engine)
 		return err_set(err, EAGAIN, "profiler.enabled is false: nothing is watched");
 	if (check_his_own(d, job, err) < 0 || find_free_id(d, job, err) < 0)
 		return -err->code;
-	if (registry_start(d->engine, job, pid, &job->handle, err) < 0)
+	if (registry_start(d->host.engine, job, pid, &job->handle, err) < 0)
 		return -err->code;
 	return store(d, job); /* what was answered is not lost when we are killed */
 }
@@ -154,71 +133,34 @@ static int end_job(void *self, job_handle job, const struct job_end *how, struct
 {
 	struct daemon *d = self;
 
-	if (registry_end(d->engine, job, how, err) < 0)
+	if (registry_end(d->host.engine, job, how, err) < 0)
 		return -err->code;
-	return store(d, &job_roster_get(&engine_jobs(d->engine)->roster, job)->job);
+	return store(d, &job_roster_get(&engine_jobs(d->host.engine)->roster, job)->job);
 }
 
 static void lose_job(void *self, job_handle job)
 {
 	struct daemon *d = self;
 
-	registry_lose(d->engine, job);
-}
-
-static int begin_sheet(void *self, const struct job_input_sheet *begun, uint32_t *ret_num,
-                       struct err *err)
-{
-	struct daemon *d = self;
-
-	return job_input_begin_sheet(d->engine, begun, ret_num, err);
-}
-
-static int end_sheet(void *self, job_handle job, uint32_t num, const struct job_end *how,
-                     struct err *err)
-{
-	struct daemon *d = self;
-
-	return job_input_end_sheet(d->engine, job, num, how, err);
-}
-
-static int say(void *self, job_handle job, enum event_kind kind, const char *name, uint64_t took_ns,
-               const char *data_json, struct err *err)
-{
-	struct daemon *d = self;
-
-	return job_input_event(d->engine, job, kind, name, (int64_t)took_ns, data_json, err);
-}
-
-/* It may be younger than the last look. */
-static job_handle job_of(void *self, pid_t pid)
-{
-	struct daemon *d = self;
-
-	if (!d->engine)
-		return -1;
-	engine_learn(d->engine);
-	return jobs_find_process(engine_jobs(d->engine), pid);
+	registry_lose(d->host.engine, job);
 }
 
 struct serve_host daemon_answers_host(struct daemon *d)
 {
-	return (struct serve_host){ .self = d,
-		                    .reader = engine_process_reader(d->engine),
-		                    .db_path = d->options->engine.recorder.store.path,
-		                    .jsonl_path = d->options->engine.recorder.jsonl_path,
-		                    .jobs = get_jobs,
-		                    .latest = get_latest,
-		                    .pressure = get_pressure,
-		                    .begin_sheet = begin_sheet,
-		                    .end_sheet = end_sheet,
-		                    .say = say,
-		                    .report = d->options->report,
-		                    .status = get_status,
-		                    .start_job = start_job,
-		                    .end_job = end_job,
-		                    .lose_job = lose_job,
-		                    .job_of = job_of,
-		                    .clients_max = d->options->clients_max,
-		                    .clients_per_uid_max = d->options->clients_per_uid_max };
+	static const struct serve_daemon answers = {
+		.status = get_status,
+		.start_job = start_job,
+		.end_job = end_job,
+		.lose_job = lose_job,
+	};
+	struct serve_host host = engine_host_serve(&d->host);
+
+	host.db_path = d->options->engine.recorder.store.path;
+	host.jsonl_path = d->options->engine.recorder.jsonl_path;
+	host.report = d->options->report;
+	host.clients_max = d->options->clients_max;
+	host.clients_per_uid_max = d->options->clients_per_uid_max;
+	host.daemon = &answers;
+	host.daemon_self = d;
+	return host;
 }

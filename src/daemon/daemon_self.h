@@ -5,19 +5,17 @@
 
 #include "daemon/daemon.h"
 #include "daemon/listener.h"
-#include "engine/job_input.h"
 #include "engine/registry.h"
+#include "serve/engine_host.h"
 
 struct daemon {
 	const struct daemon_options *options;
 	struct loop *loop;
-	struct engine *engine; /* NULL: it is not enabled */
+	struct engine_host host; /* without an engine when it is not enabled */
 	struct listener listener;
 	struct serve *serve;
 	struct loop_source *watchdog, *news;
 	uint64_t watchdog_ns;
-	struct job_roster no_jobs;
-	struct latest_snapshot latest;
 	char problem[sizeof((struct err *)NULL)->msg]; /* of the last reload; "": none */
 };
 

@@ -42,7 +42,7 @@ job_handle job_roster_add(struct job_roster *t, const char *id, const char *type
                           uint64_t started_ns);
 /* NULL: there is none, or none any more. */
 struct job_row *job_roster_get(const struct job_roster *t, job_handle job);
-int32_t job_roster_index(const struct job_roster *t, job_handle job);      /* in rows; -1: none */
+int32_t job_roster_index(const struct job_roster *t, job_handle job); /* in rows; -1: none */
 job_handle job_roster_find_key(const struct job_roster *t, struct job_key key); /* -1: none */
 /* It and its sheets are gone, and its members belong nowhere. Other handles and rows stay as they
  * are. */

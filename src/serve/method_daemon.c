@@ -124,7 +124,7 @@ static void put_daemon(struct json *j, const struct methods *m)
 	const struct pressure *p = m->host.pressure(m->host.self);
 	struct serve_status s = { 0 };
 
-	m->host.status(m->host.self, &s);
+	m->host.daemon->status(m->host.daemon_self, &s);
 	json_key(j, "tier");
 	json_str(j, s.tier[0] ? s.tier : NULL);
 	json_key(j, "enabled");
@@ -163,7 +163,7 @@ METHOD(method_status)
 	(void)params, (void)err;
 	json_begin_object(result);
 	json_key(result, "kind");
-	json_str(result, m->host.status ? "daemon" : "run");
+	json_str(result, m->host.daemon ? "daemon" : "run");
 	json_key(result, "pid");
 	json_i64(result, getpid());
 	json_key(result, "version");
@@ -173,7 +173,7 @@ METHOD(method_status)
 	json_fixed(result, (clock_mono_ns() - m->opened_mono_ns) / NS_PER_MS, 3);
 	put_jobs(result, t, peer);
 	put_anomalies(result, methods_latest(m), peer);
-	if (m->host.status)
+	if (m->host.daemon)
 		put_daemon(result, m);
 	else
 		put_door(result, t->rows.len ? &t->rows.at[0]->job : NULL);

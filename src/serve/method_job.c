@@ -191,7 +191,7 @@ static void on_announcer_gone(void *self, job_handle job)
 
 	if (!row || row->job.status != JOB_RUNNING)
 		return;
-	m->host.lose_job(m->host.self, job);
+	m->host.daemon->lose_job(m->host.daemon_self, job);
 	methods_announce_job(m, &row->job, 0);
 }
 
@@ -218,7 +218,7 @@ METHOD(method_job_start)
 	pid_t pid;
 	int r;
 
-	if (!m->host.start_job)
+	if (!m->host.daemon)
 		return err_set(err, EALREADY, "this is the door of one job: ask the daemon");
 	if (start_params(params, &job, err) < 0 ||
 	    methods_find_pid(m, peer, params, &pid, &owner, err) < 0)
@@ -229,7 +229,7 @@ METHOD(method_job_start)
 	if (!job.is_foreign && methods_take_room(m, peer, -1, sizeof job.tags, err) < 0)
 		return -err->code;
 	memcpy(sent_id, job.id, sizeof sent_id);
-	r = m->host.start_job(m->host.self, &job, pid, err);
+	r = m->host.daemon->start_job(m->host.daemon_self, &job, pid, err);
 	if (r < 0)
 		return r;
 	if (job.is_foreign)
@@ -286,12 +286,12 @@ METHOD(method_job_end)
 	job_handle at;
 	int r;
 
-	if (!m->host.end_job)
+	if (!m->host.daemon)
 		return err_set(err, EALREADY, "this job ends with its command");
 	if (methods_claim_job(m, peer, params, &at, err) < 0 || status_param(params, &how, err) < 0)
 		return -err->code;
 	was = end_of(methods_job(m, at));
-	r = m->host.end_job(m->host.self, at, &how, err);
+	r = m->host.daemon->end_job(m->host.daemon_self, at, &how, err);
 	if (r < 0)
 		return r;
 	job = methods_job(m, at);

@@ -73,7 +73,7 @@ static int ask_of_job(const struct methods *m, const struct rpc_server_peer *pee
                       const json_t *params, clerk_work_fn work, struct err *err)
 {
 	const struct job_roster *t = m->host.jobs(m->host.self);
-	const char *id = !m->host.start_job && t->rows.len ? t->rows.at[0]->job.id : NULL;
+	const char *id = !m->host.daemon && t->rows.len ? t->rows.at[0]->job.id : NULL;
 	struct question q = { 0 };
 
 	if (rpc_params_text(params, "job_id", sizeof q.job_id - 1, &id, err) < 0)

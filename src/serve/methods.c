@@ -65,7 +65,7 @@ const struct snapshot *methods_latest(const struct methods *m)
 
 static bool is_door(const struct methods *m)
 {
-	return !m->host.start_job;
+	return !m->host.daemon;
 }
 
 /* Where the process that asks belongs; -1: nowhere. */
@@ -109,8 +109,8 @@ static int find_anyones(const struct job_roster *t, const char *id, job_handle *
 }
 
 /* A bare id means the caller's own job. *ret is -1 if there is none. */
-static int find_by_id(const struct job_roster *t, const struct rpc_server_peer *peer, const char *id,
-                      job_handle *ret, struct err *err)
+static int find_by_id(const struct job_roster *t, const struct rpc_server_peer *peer,
+                      const char *id, job_handle *ret, struct err *err)
 {
 	struct job_key key = { peer->uid, id };
 	bool has_user = methods_trusts(peer) && parse_key(id, &key);
@@ -189,7 +189,11 @@ static int pid_param(const struct methods *m, const struct rpc_server_peer *peer
 int methods_find_pid(const struct methods *m, const struct rpc_server_peer *peer,
                      const json_t *params, pid_t *ret, uid_t *ret_uid, struct err *err)
 {
-	int r = pid_param(m, peer, params, ret, err);
+	int r;
+
+	if (!m->host.reader)
+		return err_set(err, EAGAIN, "profiler.enabled is false: nothing is watched");
+	r = pid_param(m, peer, params, ret, err);
 
 	if (r == 0 && process_reader_owner(m->host.reader, *ret, ret_uid) < 0)
 		r = err_set(err, ENOENT, "there is no process with pid %d", *ret);

@@ -38,11 +38,21 @@ typedef int (*serve_report_fn)(const char *db_path, struct job_key key,
                                const struct history_leash *leash, struct json *result,
                                struct err *err);
 
+/* What only a daemon can do. */
+struct serve_daemon {
+	void (*status)(void *self, struct serve_status *ret);
+	/* As registry_start(); its id may be changed where one of that name is recorded already, and
+	 * its handle is filled in. Both return 1 when it is so, but not on the disk. */
+	int (*start_job)(void *self, struct job *job, pid_t pid, struct err *err);
+	int (*end_job)(void *self, job_handle job, const struct job_end *how, struct err *err);
+	void (*lose_job)(void *self, job_handle job);
+};
+
 /* What the methods need from whoever runs or watches the jobs. All else is called on the loop's
  * thread; 0 or -errno as everywhere, and rpc_message.h tells what a client makes of the errno. */
 struct serve_host {
 	void *self;
-	struct process_reader *reader;                  /* the host's */
+	struct process_reader *reader;                  /* the host's; NULL: nothing is watched */
 	const char *db_path, *jsonl_path;               /* NULL: nothing is stored there */
 	const struct job_roster *(*jobs)(void *self);   /* of a door: the first is the one */
 	const struct snapshot *(*latest)(void *self);   /* NULL: none yet */
@@ -58,16 +68,11 @@ struct serve_host {
 	           uint64_t took_ns, const char *data_json, struct err *err);
 	serve_report_fn report; /* NULL: nobody can */
 
-	/* Of a daemon only. */
-	unsigned clients_max, clients_per_uid_max;
-	void (*status)(void *self, struct serve_status *ret);
-	/* As registry_start(); its id may be changed where one of that name is recorded already. Both
-	 * return 1 when it is so, but not on the disk. */
-	int (*start_job)(void *self, struct job *job, pid_t pid, struct err *err);
-	int (*end_job)(void *self, job_handle job, const struct job_end *how, struct err *err);
-	void (*lose_job)(void *self, job_handle job);
 	/* The job that a process is in at this moment; -1: none. */
 	job_handle (*job_of)(void *self, pid_t pid);
+	const struct serve_daemon *daemon; /* NULL: a job's socket */
+	void *daemon_self;
+	unsigned clients_max, clients_per_uid_max; /* of a daemon */
 };
 
 /* The daemon's: take_fd listens and does not block. The host is copied. */
