@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* accounting.h - what a job took, from all that is told about it: its control group, the ends of its
- * processes, what wait4 gave, the looks in between. Pure. The best source wins and gives the figure
- * its quality; no figure is ever above the truth. */
+/* accounting.h - what a job used, from all sources: its control group, the ends of its processes,
+ * what wait4 returned, the samples in between. Pure. The best source wins and gives the figure its
+ * quality; no figure is ever above the truth. */
 #pragma once
 
 #include "job/launch/launcher.h"
@@ -12,22 +12,24 @@ struct accounting {
 	uint64_t exited, failed, signalled, oom_kills;
 	struct map ours;            /* pid of a program of ours → enum accounting_ours */
 	struct map ours_pids;       /* pid of a child of one → the parent's */
-	uint64_t last_exit_boot_ns; /* 0: nobody has ended */
-	uint64_t told_cpu_ns;       /* of processes that ended */
-	uint64_t without_cpu;       /* … whose CPU time nobody told */
-	uint64_t without_peak;      /* … whose peak memory nobody told */
-	uint64_t peak_rss_bytes;    /* of one process, told at its end */
-	uint64_t our_peak_bytes;    /* of a program of ours that the job started; told or seen */
-	uint64_t seen_rss_bytes;    /* of one process, at a look */
+	uint64_t last_exit_boot_ns; /* 0: none has ended */
+	uint64_t told_cpu_ns;       /* of processes that ended, as reported */
+	uint64_t without_cpu;       /* … whose CPU time was not reported */
+	uint64_t without_peak;      /* … whose peak memory was not reported */
+	uint64_t peak_rss_bytes;    /* of one process, reported at its end */
+	uint64_t
+		our_peak_bytes; /* of a program of ours that the job started; reported or sampled */
+	uint64_t seen_rss_bytes; /* of one process, sampled */
 	pid_t hungriest_pid;
 	char hungriest[COMM_LEN];
-	uint64_t peak_total_bytes, peak_at_ns; /* of all, at a look; ns since the start */
+	uint64_t peak_total_bytes, peak_at_ns; /* of all, sampled; ns since the start */
 	bool has_looks;
-	struct map seen;      /* proc_key → CPU time at its last look, of whom no end told more */
+	struct map
+		seen; /* proc_key → CPU time when it was sampled last, of those without a reported end */
 	uint64_t seen_cpu_ns; /* … of them all */
-	bool lost;            /* events were lost or only concluded */
+	bool lost;            /* events were lost or only inferred */
 
-	uint64_t reaped_user_ns, reaped_system_ns, reaped_peak_bytes; /* what wait4 told us */
+	uint64_t reaped_user_ns, reaped_system_ns, reaped_peak_bytes; /* from wait4 */
 	uint64_t reaped_read_bytes, reaped_written_bytes;
 	bool reaped_any, reaped_all_io;
 };
@@ -38,15 +40,15 @@ enum accounting_ours {
 	OURS_PLAIN,
 	OURS_FAILED = 1 << 0,    /* it has, and was counted */
 	OURS_SIGNALLED = 1 << 1, /* … as one that died of a signal */
-	OURS_PASSED_ON = 1 << 2, /* a child of it failed: its own end tells nothing new */
+	OURS_PASSED_ON = 1 << 2, /* a child of it failed: its own end is no news */
 };
 
-/* What stands beside the tally when the figures are drawn up. */
+/* What the figures are computed from, besides the accounting. */
 struct accounting_sources {
 	const struct cgroup_readings *group; /* the job's own; NULL: it has none */
 	uint64_t processes;                  /* that belonged to it */
 	uint64_t living;                     /* of these, now */
-	bool births_are_told;                /* every fork is heard of, not looked for */
+	bool births_are_told;                /* every fork is reported, not found by sampling */
 	bool ooms_are_told;                  /* … and every choice of the OOM killer */
 	uint64_t outlived;                   /* were there when the command ended */
 	uint64_t leaked;                     /* … and when the job was over */

@@ -7,7 +7,7 @@
 #include "model/own_program.h"
 
 #define GRAVES_MAX ((size_t)1 << 20)
-#define REMEMBER_NS (30 * NS_PER_S) /* totals of the dead come late, when their parent is slow */
+#define REMEMBER_NS (30 * NS_PER_S) /* totals of the dead come late when their parent is slow */
 
 void members_done(struct members *m)
 {
@@ -29,7 +29,7 @@ static struct job_row *row_of(const struct job_roster *t, struct proc_id id)
 	return job_roster_get(t, job_roster_find(t, id).job);
 }
 
-/* Whose end was missed: its pid is somebody else's now. */
+/* The end of the former process of this pid was missed. */
 static void end_former(struct members *m, const struct job_roster *t, pid_t pid)
 {
 	struct proc_id former = { .pid = pid };
@@ -122,8 +122,8 @@ static struct job_ref place_below(const struct members *m, const struct job_rost
 	return members_place(m, t, ppid);
 }
 
-static void take_in(struct members *m, struct job_roster *t, const struct event *birth,
-                    struct job_ref ref)
+static void add_child(struct members *m, struct job_roster *t, const struct event *birth,
+                      struct job_ref ref)
 {
 	if (ref.job < 0)
 		return;
@@ -134,7 +134,7 @@ static void take_in(struct members *m, struct job_roster *t, const struct event 
 		members_add(m, t, birth->id, ref);
 }
 
-/* Ours run no other program: it only had the name. */
+/* Our helpers run no other program: it only had the name. */
 static void unmask(struct members *m, struct job_roster *t, const struct event *exec)
 {
 	struct job_ref ref = place_of_helper(m, t, exec->id.pid);
@@ -150,7 +150,7 @@ void members_learn(struct members *m, struct job_roster *t, const struct event *
 {
 	for (const struct event *e = events; e < events + n; e++) {
 		if (e->kind == EVENT_SPAWN) {
-			take_in(m, t, e, place_below(m, t, e->id.pid, e->ppid, root));
+			add_child(m, t, e, place_below(m, t, e->id.pid, e->ppid, root));
 		} else if (e->kind == EVENT_EXEC) {
 			unmask(m, t, e);
 		} else if (e->kind == EVENT_EXIT) {
@@ -169,8 +169,8 @@ static bool is_our_helper(const struct sample *s, const struct proc_sample *p)
 	return parent && own_program_is_one(parent->comm);
 }
 
-/* A scan is in the order of pids, and a pid that wrapped around may be smaller than its parent's:
- * so it is gone through until nobody new is found. */
+/* A scan is in the order of pids, and after a wrap a child's pid may be smaller than its parent's: so
+ * it is repeated until nothing new is found. */
 bool members_adopt(struct members *m, struct job_roster *t, const struct sample *s,
                    const struct members_root *root)
 {
@@ -195,7 +195,7 @@ bool members_adopt(struct members *m, struct job_roster *t, const struct sample 
 
 void members_rename(const struct members *m, struct sample *s)
 {
-	if (!m->living.len) /* nobody is in a job: nothing to do for a whole machine */
+	if (!m->living.len) /* no process is in a job: nothing to do for a whole machine */
 		return;
 	vec_each(&s->procs, p)
 		if (own_program_is_helper(p->comm) && members_has(m, p->id.pid))

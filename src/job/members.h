@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* members.h - who belongs to a job, as processes come and go. A child belongs to where its parent
- * did when it was born, whatever becomes of either: new sessions, double forks and new parents
- * change nothing. */
+/* members.h - which processes belong to which job, as they come and go. A child belongs where its
+ * parent did when it was born, whatever becomes of either: new sessions, double forks and new
+ * parents change nothing. */
 #pragma once
 
 #include "model/job_roster.h"
@@ -14,18 +14,18 @@ struct member_grave {
 
 struct members {
 	struct map living;  /* pid → start ticks */
-	struct map helpers; /* pid → where it would belong; of programs of ours, and no members */
-	VEC(struct member_grave) graves; /* the dead, until the last word about them was said */
+	struct map helpers; /* pid → where it would belong: processes of our own, no members */
+	VEC(struct member_grave) graves; /* the dead, while late events about them may come */
 };
 
 void members_done(struct members *m);
 void members_add(struct members *m, struct job_roster *t, struct proc_id id, struct job_ref ref);
 /* It never was one. */
 void members_drop(struct members *m, struct job_roster *t, struct proc_id id);
-/* Who else may have members as children: us. A process can make a sister (CLONE_PARENT), and the
- * sister of a job's first process is our child. */
+/* A process whose children belong to a job though it does not itself: us. A process can create a
+ * sibling (CLONE_PARENT), and a sibling of the job's first process is our child. */
 struct members_root {
-	pid_t pid;                                /* 0: nobody */
+	pid_t pid;                                /* 0: none */
 	struct job_ref to;                        /* where its children belong */
 	bool (*is_helper)(void *self, pid_t pid); /* … but for these; NULL: no exceptions */
 	void *self;
@@ -34,17 +34,17 @@ struct members_root {
 /* Learns from events, in their order, before they are made into a snapshot. */
 void members_learn(struct members *m, struct job_roster *t, const struct event *events, size_t n,
                    const struct members_root *root);
-/* Takes in processes of a scan whose parent is a member or the root (the subreaper of a job's
- * orphans). For when nobody tells of births, or some were lost. True when it found any. */
+/* Adds processes of a scan whose parent is a member or the root (the subreaper of a job's orphans).
+ * For when births are not reported, or some were lost. True when it found any. */
 bool members_adopt(struct members *m, struct job_roster *t, const struct sample *s,
                    const struct members_root *root);
-/* While a helper of ours is born, its parent bears the helper's name: it is called by its own. */
+/* While a helper of ours starts, its parent has the helper's name for a moment: gives it its own. */
 void members_rename(const struct members *m, struct sample *s);
 /* The living, for a scan of only these. */
 void members_list(const struct members *m, struct sample *to);
-/* Whoever belongs to no job any more is no member. */
+/* Forgets processes whose job was removed. */
 void members_leave(struct members *m, const struct job_roster *t);
-/* Forgets who has been dead for a while. */
+/* Forgets processes that ended a while ago. */
 void members_forget(struct members *m, struct job_roster *t, uint64_t now_boot_ns);
 bool members_has(const struct members *m, pid_t pid);
 /* Where it belongs, or would if it were not a helper; job -1: nowhere. */
