@@ -37,7 +37,7 @@ static int door_path(const struct cli *cli, const char *id, char **ret, struct e
 	return 0;
 }
 
-/* Nobody can tell a job that has ended from one whose state directory is gone. */
+/* A job that has ended cannot be distinguished from one whose state directory is gone. */
 static int no_door(int r, const char *id, const char *path, struct err *err)
 {
 	if (r == -ENOENT || r == -ENOTDIR)

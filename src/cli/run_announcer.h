@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* run_announcer.h - a job that is run announces itself to the daemon, if there is one: who it is, its
+/* run_announcer.h - a job that is run announces itself to the daemon, if there is one: what it is, its
  * sheets, marks and phases, its end. The daemon shows it and publishes what happens; recording stays
  * ours. A daemon that dies, comes back or hangs costs the job nothing. */
 #pragma once

@@ -20,7 +20,7 @@ struct phase {
 	size_t n_pairs;
 };
 
-/* How it ended is told only when it failed, and never over a key of the user's. */
+/* How it ended is recorded only when it failed, and never over a key of the user's. */
 static char *end_pair(const struct phase *p, const struct launch_end *end)
 {
 	const char *key = end->has_exit_code ? "exit_code" : "signal";
@@ -66,7 +66,7 @@ static int run_phase(const struct phase *p)
 	launch_end_alike(&end);
 }
 
-/* Wrong words are told before the command runs, not after. */
+/* Wrong arguments are reported before the command runs, not after. */
 static int check(const struct phase *p)
 {
 	struct buf unused = { 0 };

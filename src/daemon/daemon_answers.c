@@ -90,7 +90,7 @@ static int find_free_id(const struct daemon *d, struct job *job, struct err *err
 
 	if (!job->is_foreign &&
 	    history_open(d->options->engine.recorder.store.path, &reader, err) < 0)
-		reader = NULL; /* the recorder meets the same trouble, and tells of it */
+		reader = NULL; /* the recorder meets the same problem, and reports it */
 	for (unsigned i = 2; is_taken(d, reader, job); i++) {
 		if (i > NAMES_MAX)
 			return err_set(err, EALREADY, "there are too many jobs '%s'", wanted);
@@ -99,9 +99,9 @@ static int find_free_id(const struct daemon *d, struct job *job, struct err *err
 	return 0;
 }
 
-/* Who gives one id to two of his jobs would not know which he speaks of. A recorder knows: it
- * speaks for one. */
-static int check_his_own(const struct daemon *d, const struct job *job, struct err *err)
+/* With two running jobs of one id a user could not say which is meant. A recorder can: it speaks for
+ * one. */
+static int check_runs_once(const struct daemon *d, const struct job *job, struct err *err)
 {
 	const struct job *other = find_job(d, job_key_of(job));
 
@@ -122,7 +122,7 @@ static int start_job(void *self, struct job *job, pid_t pid, struct err *err)
 
 	if (!d->host.engine)
 		return err_set(err, EAGAIN, "profiler.enabled is false: nothing is watched");
-	if (check_his_own(d, job, err) < 0 || find_free_id(d, job, err) < 0)
+	if (check_runs_once(d, job, err) < 0 || find_free_id(d, job, err) < 0)
 		return -err->code;
 	if (registry_start(d->host.engine, job, pid, &job->handle, err) < 0)
 		return -err->code;

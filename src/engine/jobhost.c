@@ -207,7 +207,7 @@ static void on_reaped(void *self, const struct launch_end *end)
 	emit_end(h, end);
 }
 
-/* We wait for what the command left behind, and somebody does not want that. */
+/* We wait for what the command left behind, and the user does not want that. */
 static void on_late_signal(void *self, int signo)
 {
 	struct jobhost *h = self;
@@ -387,7 +387,7 @@ static uint64_t took_ns(const struct jobhost *h)
 
 	if (!h->leftover_timer)
 		return command_ns(h);
-	if (h->watched->leaked) /* and still are there, because somebody would not wait */
+	if (h->watched->leaked) /* and are still there, because the user would not wait */
 		return clock_mono_ns() - h->started_mono_ns;
 	return command_ns(h) + last_boot_ns - MIN(h->ended_boot_ns, last_boot_ns);
 }

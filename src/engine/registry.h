@@ -12,7 +12,7 @@
 /* From now on the engine adopts processes into registered jobs. */
 void registry_begin(struct engine *e);
 
-/* `job` as it begins: who and what it is; without started_ns it begins now. What descends from pid
+/* `job` as it begins; without started_ns it begins now. What descends from pid
  * belongs to it, and what bears its signature (adoption.h). -EALREADY: the user has one of that id
  * that runs, or one of that process runs; -ENOENT: there is no such process; -ENOSPC. A lost job of that id whose recorder
  * is back takes its old place. */

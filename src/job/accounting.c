@@ -19,13 +19,13 @@ static void take_peak(struct accounting *t, uint64_t bytes, pid_t pid, const cha
 	if (!bytes || bytes < t->peak_rss_bytes)
 		return;
 	t->peak_rss_bytes = bytes;
-	if (bytes < t->seen_rss_bytes) /* a look saw somebody with more, who may live on */
+	if (bytes < t->seen_rss_bytes) /* a process with more was sampled, and may live on */
 		return;
 	t->hungriest_pid = pid;
 	memcpy(t->hungriest, comm, sizeof t->hungriest);
 }
 
-/* What the looks saw of a process, which a better source may take the place of. */
+/* CPU time of a process as sampled, which a better source may replace. */
 static void see_cpu(struct accounting *t, struct proc_id id, uint64_t cpu_ns)
 {
 	uint64_t key = proc_key(id), before = 0;
@@ -38,7 +38,7 @@ static void see_cpu(struct accounting *t, struct proc_id id, uint64_t cpu_ns)
 	map_put(&t->seen, key, cpu_ns);
 }
 
-static void tell_cpu(struct accounting *t, struct proc_id id, uint64_t cpu_ns)
+static void report_cpu(struct accounting *t, struct proc_id id, uint64_t cpu_ns)
 {
 	uint64_t before = 0;
 
@@ -51,7 +51,7 @@ static void tell_cpu(struct accounting *t, struct proc_id id, uint64_t cpu_ns)
 static void take_totals(struct accounting *t, const struct event *e)
 {
 	if (readings_has(&e->final, PROC_CPU_TIME))
-		tell_cpu(t, e->id, e->final.value[PROC_CPU_TIME]);
+		report_cpu(t, e->id, e->final.value[PROC_CPU_TIME]);
 	if (readings_has(&e->final, PROC_PEAK_RSS))
 		take_peak(t, e->final.value[PROC_PEAK_RSS], e->id.pid, e->comm);
 }
@@ -77,7 +77,7 @@ static void meet_child(struct accounting *t, const struct event *birth)
 		map_del(&t->ours_pids, (uint64_t)birth->id.pid);
 }
 
-/* Ends may be told in another order than they came. */
+/* Ends may be reported in another order than they happened. */
 static void pass_on(struct accounting *t, uint64_t parent)
 {
 	uint64_t state;
@@ -128,7 +128,7 @@ void accounting_take_event(struct accounting *t, const struct event *e)
 	t->lost |= e->inferred;
 	if (e->kind == EVENT_EXIT) {
 		take_exit(t, e);
-	} else if (e->kind == EVENT_TOTALS) { /* the exit was told before, without them */
+	} else if (e->kind == EVENT_TOTALS) { /* the exit was reported before, without them */
 		t->without_cpu -= t->without_cpu > 0 && readings_has(&e->final, PROC_CPU_TIME);
 		take_totals(t, e);
 	} else if (e->kind == EVENT_SPAWN) {
@@ -165,7 +165,7 @@ void accounting_take_sum(struct accounting *t, const struct snapshot *snap, int3
 {
 	const struct job_sum *sum = &snap->sums.at[job];
 
-	t->has_looks = true;
+	t->has_samples = true;
 	if (sum->rss_bytes <= t->peak_total_bytes)
 		return;
 	t->peak_total_bytes = sum->rss_bytes;
@@ -219,7 +219,7 @@ static struct figure figure(uint64_t value, enum quality quality)
 	return (struct figure){ .value = value, .quality = quality };
 }
 
-/* Nobody is missing: each end was told, and nobody lives on. */
+/* No process is missing: each end was reported, and none lives on. */
 static bool all_told(const struct accounting *t, const struct accounting_sources *from)
 {
 	return from->births_are_told && !t->lost && from->living == 0 &&
@@ -248,7 +248,7 @@ static void put_cpu(const struct accounting *t, const struct accounting_sources 
 		put_split(from->group, CGROUP_CPU_SYSTEM, &ret->figures[JOB_FIGURE_CPU_SYSTEM]);
 		return;
 	}
-	if (!t->reaped_any && !t->exited && !t->has_looks)
+	if (!t->reaped_any && !t->exited && !t->has_samples)
 		return;
 	ret->figures[JOB_FIGURE_CPU] = figure(MAX(reaped_ns, told_ns),
 	                                      is_exact ? QUALITY_EXACT : QUALITY_AT_LEAST);
@@ -258,8 +258,8 @@ static void put_cpu(const struct accounting *t, const struct accounting_sources 
 	ret->figures[JOB_FIGURE_CPU_SYSTEM] = figure(t->reaped_system_ns, QUALITY_AT_LEAST);
 }
 
-/* wait4 tells the peak of the hungriest among all that was reaped below a child, but not whose. If
- * it may be one of ours, those that were told apart count, when there are any. */
+/* wait4 returns the largest peak among all that were reaped below a child, but not whose. If it may
+ * be a process of ours, those that were reported one by one count, when there are any. */
 static uint64_t reaped_peak(const struct accounting *t)
 {
 	bool others = t->peak_rss_bytes || t->seen_rss_bytes;
@@ -270,16 +270,16 @@ static uint64_t reaped_peak(const struct accounting *t)
 static void put_memory(const struct accounting *t, const struct accounting_sources *from,
                        struct job *ret)
 {
-	/* What a look saw was there: the kernel's own mark may lack a few pages that each CPU
+	/* What was sampled was there: the kernel's own mark may lack a few pages that each CPU
 	 * counts for itself, and knows nothing of those that live or were lost. */
 	uint64_t peak = MAX(t->peak_rss_bytes, t->seen_rss_bytes);
 	bool is_exact = all_told(t, from) && t->without_peak == 0;
 	bool is_single = from->processes == 1 && from->births_are_told && !t->lost;
-	bool is_seen; /* so much, by a look */
+	bool is_seen; /* that much was sampled */
 
 	if (!is_exact) /* wait4's has what we had ourselves when we made the command's process */
 		peak = MAX(peak, reaped_peak(t));
-	is_seen = t->has_looks && t->peak_total_bytes >= peak;
+	is_seen = t->has_samples && t->peak_total_bytes >= peak;
 	if (peak)
 		ret->figures[JOB_FIGURE_PEAK_RSS] = figure(peak, is_exact ? QUALITY_EXACT
 		                                                          : QUALITY_AT_LEAST);
@@ -289,7 +289,7 @@ static void put_memory(const struct accounting *t, const struct accounting_sourc
 	}
 	if (is_single)
 		ret->figures[JOB_FIGURE_PEAK_TOTAL] = ret->figures[JOB_FIGURE_PEAK_RSS];
-	else if (t->has_looks)
+	else if (t->has_samples)
 		ret->figures[JOB_FIGURE_PEAK_TOTAL] = is_seen ? figure(t->peak_total_bytes,
 		                                                       QUALITY_SAMPLED)
 		                                              : figure(peak, QUALITY_AT_LEAST);
@@ -340,7 +340,7 @@ static void put_counts(const struct accounting *t, const struct accounting_sourc
 			from->group->value[CGROUP_CPU_THROTTLED], QUALITY_EXACT);
 }
 
-/* What was known at an earlier look need not be so any more. */
+/* What was known earlier may no longer hold. */
 static void forget_figures(struct job *job)
 {
 	for (enum job_figure i = 0; i < JOB_FIGURE_COUNT; i++)

@@ -23,7 +23,7 @@ struct accounting {
 	pid_t hungriest_pid;
 	char hungriest[COMM_LEN];
 	uint64_t peak_total_bytes, peak_at_ns; /* of all, sampled; ns since the start */
-	bool has_looks;
+	bool has_samples;
 	struct map
 		seen; /* proc_key → CPU time when it was sampled last, of those without a reported end */
 	uint64_t seen_cpu_ns; /* … of them all */

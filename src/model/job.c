@@ -47,7 +47,7 @@ bool job_is_oom(const struct job *job)
 		return false;
 	if (kills.quality != QUALITY_MISSING)
 		return kills.value > 0;
-	/* A group that met its limit and a command that was killed: nobody counted, but so it was.
+	/* A group that met its limit and a command that was killed: nobody counted, but it is certain.
 	 */
 	return job->limits_hit >> JOB_LIMIT_MEM & 1 && job->signal == SIGKILL;
 }

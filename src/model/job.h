@@ -21,7 +21,7 @@
 	X(RUNNING, "running")      \
 	X(COMPLETED, "completed")  \
 	X(FAILED, "failed")        \
-	X(LOST, "lost") /* its recorder died before it ended, or found no room to say so */
+	X(LOST, "lost") /* its recorder died before it ended, or could not store the end */
 
 /* X(id, name); stored by number */
 #define JOB_LIMITS(X)                                     \
@@ -78,8 +78,8 @@ struct job {
 	char parent[JOB_ID_MAX];   /* the job it was started in; "": none */
 	char command[COMMAND_MAX]; /* arguments joined by spaces, secrets taken out */
 	char cwd[JOB_CWD_MAX];
-	struct proc_id root; /* its first process, of one that was registered; pid 0: not told */
-	pid_t registrar;     /* who told us of it, while it is ours: not stored */
+	struct proc_id root; /* its first process, of one that was registered; pid 0: not known */
+	pid_t registrar;     /* the process that registered it, while it is ours: not stored */
 	uint32_t uid;
 	char tags[JOB_TAGS_MAX]; /* a JSON object of strings; "": none */
 	char tier[JOB_TIER_MAX]; /* how it is watched: "BPF tracepoints, cgroup v2" */
@@ -98,8 +98,8 @@ struct job {
 	unsigned parent_limits_hit; /* when read, of one that was lost or out of memory: what its
 	                               parents met */
 	bool is_foreign;            /* it has a recorder of its own: shown by us, never stored */
-	bool ends_now;            /* in a snapshot: its process ended, and nobody told of its end */
-	pid_t hungriest_pid;      /* whose peak PEAK_RSS is; 0: not known */
+	bool ends_now;       /* in a snapshot: its process ended, and no call reported the end */
+	pid_t hungriest_pid; /* whose peak PEAK_RSS is; 0: not known */
 	char hungriest[COMM_LEN]; /* its name */
 	struct figure figures[JOB_FIGURE_COUNT];
 };

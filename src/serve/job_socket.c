@@ -47,8 +47,8 @@ static int open_own_dir(int at_fd, const char *name, const char *shown, int *ret
 	return 0;
 }
 
-/* The lock, held as long as the directory is open, tells a running job from what a killed one left
- * behind. Where locks do not work (some network file systems) nothing is told. */
+/* The lock, held as long as the directory is open, distinguishes a running job from what a killed
+ * one left behind. Where locks do not work (some network file systems) it does not. */
 static int lock(int fd, const char *shown, struct err *err)
 {
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
@@ -96,7 +96,7 @@ static void sweep_one(int parent_fd, const char *name, time_t now)
 	    st.st_mtime > now - YOUNG_SECONDS || flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return;
 	unlinkat(fd, SOCKET, 0);
-	unlinkat(parent_fd, name, AT_REMOVEDIR); /* if nobody keeps other things there */
+	unlinkat(parent_fd, name, AT_REMOVEDIR); /* unless there are other files in it */
 }
 
 /* What jobs left behind whose recorder was killed. */
@@ -121,7 +121,7 @@ void job_socket_close(struct job_socket *d)
 {
 	if (d->has_socket)
 		unlinkat(d->fd, SOCKET, 0);
-	if (d->has_socket) /* it stays when somebody keeps other things there */
+	if (d->has_socket) /* it stays when there are other files in it */
 		unlinkat(d->parent_fd, d->name, AT_REMOVEDIR);
 	if (d->fd >= 0)
 		close(d->fd);

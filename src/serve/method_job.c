@@ -43,7 +43,7 @@ static int name_param(const json_t *params, const char *name, char ret[static JO
 	return r;
 }
 
-/* Without what looks like a secret, and cut to its room. */
+/* Secrets are redacted, and what does not fit is cut off. */
 static int text_param(const json_t *params, const char *name, char *ret, size_t size,
                       struct err *err)
 {
@@ -138,7 +138,7 @@ static bool name_by_group(const struct methods *m, pid_t pid, struct job *job)
 	return true;
 }
 
-/* What was not said is taken from what is seen of its process. */
+/* What the caller left out is taken from the process. */
 static void fill_in(struct methods *m, pid_t pid, struct job *job)
 {
 	const struct snapshot *snap = m->host.latest(m->host.self);
@@ -271,7 +271,7 @@ static struct job_end end_of(const struct job *job)
 		                 .signal = job->signal };
 }
 
-/* What was seen of its process was told already; only what is known better is news. */
+/* The end of its process was published already; only a correction is news. */
 static bool is_same_end(const struct job_end *was, const struct job *job)
 {
 	return was->status == job->status && was->signal == job->signal &&
@@ -301,9 +301,9 @@ METHOD(method_job_end)
 	return 0;
 }
 
-/* ---- what it says of itself ------------------------------------------------------------------ */
+/* ---- marks and phases ------------------------------------------------------------------------- */
 
-/* What is said of the job: the name that must be there, and the data that may. */
+/* A mark or a phase: the name is required, the data is not. */
 struct note {
 	struct buf name;
 	char *data; /* JSON */

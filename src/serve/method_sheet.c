@@ -66,7 +66,7 @@ static void announce(struct methods *m, job_handle job, uint32_t num)
 		methods_announce_sheet(m, &row->job, sheet);
 }
 
-/* A recorder tells of sheets that others opened, and of some whose opener is gone. */
+/* A recorder reports sheets that others opened, and some whose opener is gone. */
 static int find_opener(const struct methods *m, const struct rpc_server_peer *peer,
                        const json_t *params, struct job_input_sheet *begun, struct err *err)
 {

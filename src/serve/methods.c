@@ -41,7 +41,7 @@ const struct rpc_server_method serve_methods[] = {
 	{ NULL },
 };
 
-/* ---- who may what ---------------------------------------------------------------------------- */
+/* ---- authorisation --------------------------------------------------------------------------- */
 
 bool methods_trusts(const struct rpc_server_peer *peer)
 {
@@ -121,7 +121,7 @@ static int find_by_id(const struct job_roster *t, const struct rpc_server_peer *
 	return *ret >= 0 || has_user || !methods_trusts(peer) ? 0 : find_anyones(t, id, ret, err);
 }
 
-/* One that is not his does not exist for him. */
+/* A job of another user does not exist for the caller. */
 int methods_find_any_job(struct methods *m, const struct rpc_server_peer *peer,
                          const json_t *params, job_handle *ret, struct err *err)
 {
@@ -166,7 +166,7 @@ int methods_claim_job(struct methods *m, const struct rpc_server_peer *peer, con
 	return 0;
 }
 
-/* As the caller counts, who may be in a container. */
+/* As the caller counts, which may be in a container. */
 static int pid_param(const struct methods *m, const struct rpc_server_peer *peer,
                      const json_t *params, pid_t *ret, struct err *err)
 {

@@ -16,7 +16,7 @@ struct methods {
 	struct serve_host host;
 	struct recent_events recent;
 	struct quota ration;
-	struct bus *bus; /* NULL: nobody has listened yet */
+	struct bus *bus; /* NULL: there was no subscriber yet */
 	struct rpc_server *server;
 	struct store_worker *clerk;
 	struct buf scratch;
@@ -51,16 +51,16 @@ METHOD(method_admit);
 METHOD(method_bus_subscribe);
 METHOD(method_bus_publish);
 
-/* Whether everything is for him: root, and who runs us. */
+/* Whether the caller may see and change everything: root, and the user that runs us. */
 bool methods_trusts(const struct rpc_server_peer *peer);
 /* A watched job, of which the host knows. */
 const struct job *methods_job(const struct methods *m, job_handle job);
-/* Whether the job is his. */
+/* Whether the caller may see and change the job. */
 bool methods_has_job(const struct rpc_server_peer *peer, const struct job *job);
 /* The latest snapshot as far as it is for him; NULL: none yet. Valid until the next call. */
 const struct snapshot *methods_latest(const struct methods *m);
 /* The job that `job_id` means, or without it the one of a door, or the one that the caller's
- * process belongs to. -ENOENT also for one that is not his. */
+ * process belongs to. -ENOENT also for one of another user. */
 int methods_find_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                      job_handle *ret, struct err *err) must_check;
 /* The same for what need not be about a job: *ret is -1 if there is none. */
@@ -69,7 +69,7 @@ int methods_find_any_job(struct methods *m, const struct rpc_server_peer *peer,
 /* The same to change something: -EALREADY when another connection speaks for it. */
 int methods_claim_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                       job_handle *ret, struct err *err) must_check;
-/* `pid` of the parameters, or the caller's own. -EACCES: it is not his. *ret_uid: whose it is. */
+/* `pid` of the parameters, or the caller's own. -EACCES: it is another user's. *ret_uid: whose it is. */
 int methods_find_pid(const struct methods *m, const struct rpc_server_peer *peer,
                      const json_t *params, pid_t *ret, uid_t *ret_uid, struct err *err) must_check;
 /* For what will be stored of a job. -ENOSPC: the caller had so much stored of late that others
@@ -82,7 +82,7 @@ int methods_end_params(const json_t *params, struct job_end *ret, struct err *er
  * who opened the sheet. */
 void methods_announce_job(struct methods *m, const struct job *job, pid_t pid);
 void methods_announce_sheet(struct methods *m, const struct job *job, const struct sheet *sheet);
-/* A ring for those who listen. */
+/* Begins the bus, for the first subscriber. */
 void methods_begin_bus(struct methods *m);
 /* An event of ours, if anybody listens. `text` is the JSON of an object. */
 void methods_publish(struct methods *m, const char *name, const char *job_id, uid_t uid,

@@ -76,8 +76,8 @@ unsigned serve_clients(const struct serve *serve)
 	return rpc_server_clients(serve->methods.server);
 }
 
-/* Those that nobody told of by a call. */
-static void tell_ends(struct methods *m, const struct snapshot *snap)
+/* Those that no call reported. */
+static void announce_ends(struct methods *m, const struct snapshot *snap)
 {
 	vec_each(&snap->sheets, sheet)
 		if (sheet->ends_now)
@@ -99,7 +99,7 @@ void serve_note(struct serve *serve, const struct snapshot *snap)
 	recent_events_note(&m->recent, snap);
 	if (m->bus)
 		event_publisher_events(m->bus, snap, &m->scratch);
-	tell_ends(m, snap);
+	announce_ends(m, snap);
 	rpc_server_wake(m->server);
 }
 

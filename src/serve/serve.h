@@ -19,11 +19,11 @@
 struct serve;
 struct pressure;
 
-/* What a daemon tells of itself. */
+/* The status of a daemon. */
 struct serve_status {
-	bool is_enabled; /* false: it answers, and looks at nothing */
+	bool is_enabled; /* false: it answers, and watches nothing */
 	char tier[JOB_TIER_MAX];
-	uint64_t interval_ns;       /* between two looks, as it is now … */
+	uint64_t interval_ns;       /* between two ticks, as it is now … */
 	uint64_t asked_interval_ns; /* … and as it was configured */
 	const char *left_out;       /* what is not read, to cost less; NULL: nothing */
 	uint64_t store_bytes;
@@ -32,8 +32,7 @@ struct serve_status {
 	                               not */
 };
 
-/* All there is to tell of a recorded job, as one JSON value. It is called in a thread of its own.
- */
+/* Everything known about a recorded job, as one JSON value. Called in a thread of its own. */
 typedef int (*serve_report_fn)(const char *db_path, struct job_key key,
                                const struct history_leash *leash, struct json *result,
                                struct err *err);
@@ -49,14 +48,14 @@ struct serve_daemon {
 };
 
 /* What the methods need from whoever runs or watches the jobs. All else is called on the loop's
- * thread; 0 or -errno as everywhere, and rpc_message.h tells what a client makes of the errno. */
+ * thread; 0 or -errno as everywhere, and rpc_message.h has the errors that clients see. */
 struct serve_host {
 	void *self;
 	struct process_reader *reader;                  /* the host's; NULL: nothing is watched */
 	const char *db_path, *jsonl_path;               /* NULL: nothing is stored there */
 	const struct job_roster *(*jobs)(void *self);   /* of a door: the first is the one */
 	const struct snapshot *(*latest)(void *self);   /* NULL: none yet */
-	const struct pressure *(*pressure)(void *self); /* NULL: nobody judged yet */
+	const struct pressure *(*pressure)(void *self); /* NULL: not judged yet */
 	int (*begin_sheet)(void *self, const struct job_input_sheet *begun, uint32_t *ret_num,
 	                   struct err *err);
 	/* -ENOENT: it was never opened; -EALREADY: it ended before. */
@@ -66,7 +65,7 @@ struct serve_host {
 	 * when there is nothing. */
 	int (*say)(void *self, job_handle job, enum event_kind kind, const char *name,
 	           uint64_t took_ns, const char *data_json, struct err *err);
-	serve_report_fn report; /* NULL: nobody can */
+	serve_report_fn report; /* NULL: there is none */
 
 	/* The job that a process is in at this moment; -1: none. */
 	job_handle (*job_of)(void *self, pid_t pid);
@@ -84,7 +83,7 @@ int serve_open(struct loop *loop, const char *dir, const struct serve_host *host
                struct serve **ret, struct err *err) must_check;
 /* Whether anybody ever asked for events. */
 bool serve_is_listened_to(const struct serve *serve);
-/* Tells who listens what happened, and keeps the last 200 process events for daemon.events. */
+/* Publishes what happened, and keeps the last 200 process events for daemon.events. */
 void serve_note(struct serve *serve, const struct snapshot *snap);
 unsigned serve_clients(const struct serve *serve);
 void serve_close(struct serve *serve); /* a door's socket is removed, and its directory if empty;
