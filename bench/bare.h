@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bare.h - the kernel's task iterator, read and thrown away. */
+/* bare.h - the kernel's task iterator with a program that returns at once. */
 #pragma once
 
 #include "base/err.h"
@@ -7,5 +7,5 @@
 struct bare;
 
 int bare_open(struct bare **ret, struct err *err) must_check; /* -ENOTSUP in a build without BPF */
-int bare_read(struct bare *b, size_t *ret_tasks, struct err *err) must_check;
+int bare_read(struct bare *b, struct err *err) must_check;
 void bare_close(struct bare *b); /* NULL is fine */

@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
+#include <bare.skel.h>
 
 #include "bare.h"
+#include "base/io.h"
 #include "base/mem.h"
-#include "probe/bpf/task_record.h"
-#include "probe/bpf/tasks_load.h"
+#include "probe/bpf/bpf_call.h"
 
 struct bare {
-	struct tasks_load *load;
-	_Alignas(8) char bytes[32 << 10];
+	struct bare_skel *skel;
 };
 
 int bare_open(struct bare **ret, struct err *err)
 {
-	struct bare *b = xcalloc(1, sizeof *b);
-	int r = tasks_load_open(-1, (unsigned)sysconf(_SC_NPROCESSORS_CONF), &b->load, err);
+	struct bare_skel *skel = bare_skel__open_and_load();
+	struct bare *b;
 
-	if (r < 0) {
-		free(b);
-		return r;
+	if (!skel || bare_skel__attach(skel)) {
+		if (skel)
+			bare_skel__destroy(skel);
+		return err_set(err, EPERM, "load the bare iterator");
 	}
+	b = xcalloc(1, sizeof *b);
+	b->skel = skel;
 	*ret = b;
 	return 0;
 }
 
-int bare_read(struct bare *b, size_t *ret_tasks, struct err *err)
+int bare_read(struct bare *b, struct err *err)
 {
-	cleanup(closep) int fd = tasks_load_iterate(b->load, true, err);
-	size_t found = 0;
-	ssize_t n;
+	cleanup(closep) int fd = bpf_iter_open(b->skel->links.bare_pass_fd, err);
+	char byte;
 
 	if (fd < 0)
 		return fd;
-	while ((n = read(fd, b->bytes, sizeof b->bytes)) > 0) /* whole records each time */
-		found += (size_t)n / sizeof(struct task_record);
-	if (n < 0)
-		return err_set(err, errno, "read the task iterator: %s", strerror(errno));
-	*ret_tasks = found;
+	if (read(fd, &byte, 1) != 0) /* it writes nothing, so this is all of it */
+		return err_set(err, errno, "read the bare iterator: %s", strerror(errno));
 	return 0;
 }
 
@@ -45,6 +45,6 @@ void bare_close(struct bare *b)
 {
 	if (!b)
 		return;
-	tasks_load_close(b->load);
+	bare_skel__destroy(b->skel);
 	free(b);
 }

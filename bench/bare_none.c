@@ -9,9 +9,9 @@ int bare_open(struct bare **ret, struct err *err)
 	return err_set(err, ENOTSUP, "built without BPF");
 }
 
-int bare_read(struct bare *b, size_t *ret_tasks, struct err *err)
+int bare_read(struct bare *b, struct err *err)
 {
-	(void)b, (void)ret_tasks;
+	(void)b;
 	return err_set(err, ENOTSUP, "built without BPF");
 }
 

@@ -16,10 +16,10 @@ import measure
 import stage
 
 PROCESSES, CLIENTS, SUBSCRIBERS = 1000, 1000, 500
-EVENT_RATE, EVENT_SECONDS = 20000, 10  # a birth is one and an end is one, so this is half as many forks
+EVENT_RATE, EVENT_SECONDS = 20000, 5  # a birth is one and an end is one, so this is half as many forks
 EVENT_PARENTS = 4  # one alone makes some 12,000
 EVENT_SPARE = 1.1  # so many times as many are asked for: what is late would count as less
-CALLS = 400
+CALLS = 200
 
 
 @contextlib.contextmanager
@@ -79,7 +79,7 @@ class Line:
 # ---- watching ---------------------------------------------------------------------------------
 
 def watching(build, place, table):
-	for interval_s, seconds, most in ((1, 20, 0.5), (5, 30, 0.1)):
+	for interval_s, seconds, most in ((1, 10, 0.5), (5, 15, 0.1)):
 		measure.say("%d processes every %d s" % (PROCESSES, interval_s))
 		with measure.Crowd(build, PROCESSES), running(build, place / ("watch-%d" % interval_s), interval_s) as (daemon, _):
 			time.sleep(interval_s + 3)

@@ -16,10 +16,11 @@ MONITOR = "resource_monitor"
 BUSY_LOAD = 0.5  # above it, wall-clock rows say little
 
 TRUES, BURNERS = 10000, 200
-START_ROUNDS, MONITOR_ROUNDS = 60, 12
-STORM_ROUNDS, SLOW_ROUNDS, BUILD_ROUNDS = 3, 7, 5
+START_ROUNDS, MONITOR_ROUNDS = 40, 8
+SLOW_ROUNDS, BUILD_ROUNDS = 3, 2
 WORK_MILLIONS = 2500  # some five seconds
 SOURCES = 300
+MEMORY_S = 2.5
 LATE = 0.002
 
 # Who runs it, as which user, with which tier at most, and whether in a control group that the user may write to.
@@ -30,10 +31,10 @@ TIERS = (
 	("nobody, connector", "nobody", "connector", False),
 	("nobody, looks", "nobody", "looks", False),
 )
-STORMS = (  # … and how much longer it may take
-	("root, BPF", "root", "bpf", False, 1.05),
-	("nobody", "nobody", "bpf", False, 1.10),
-	("nobody, own cgroup", "nobody", "bpf", True, 1.10),
+STORMS = (  # … and how much longer it may take, and how many rounds there are
+	("root, BPF", "root", "bpf", False, 1.05, 2),
+	("nobody", "nobody", "bpf", False, 1.10, 1),
+	("nobody, own cgroup", "nobody", "bpf", True, 1.10, 1),
 )
 
 
@@ -74,47 +75,56 @@ def start(on, table):
 		slowest = monitor_start(on, who, table)
 		for title in list(commands)[2:]:
 			start_rows(title, runs, slowest, table)
+	start_in_a_row(on, table)
+
+
+def start_in_a_row(on, table):
+	"""Each run right behind the one before: the kernel has not removed its tracepoints for good yet."""
+	command = on.watched("root", ["/bin/true"], "--tier", "bpf")
+	runs = on.turns("root", {"ours": command}, START_ROUNDS, warm_up=3)["ours"]
+	table.limit("run -- /bin/true, root, BPF, back to back: median wall", median(runs, "wall_ms"), "ms", 10)
 
 
 def monitor_start(on, who, table):
-	"""Median wall ms of resource_monitor, or None."""
+	"""Wall ms of resource_monitor's runs; none where it is not installed."""
 	if not has_monitor():
 		table.note("run -- /bin/true against resource_monitor", "it is not installed")
-		return None
+		return []
 	command = monitor(on.place / who / "work", ["/bin/true"])
-	return median(on.turns(who, {MONITOR: command}, MONITOR_ROUNDS, warm_up=1)[MONITOR], "wall_ms")
+	return [run["wall_ms"] for run in on.turns(who, {MONITOR: command}, MONITOR_ROUNDS, warm_up=1)[MONITOR]]
 
 
 def start_rows(title, runs, monitor_ms, table):
 	what = "run -- /bin/true, %s: " % title
 	ours, theirs = runs[title], runs["time"]
-	table.times(what + "CPU", median(ours, "cpu_ms"), "GNU time", median(theirs, "cpu_ms"), 6)
+	table.times(what + "CPU", median(ours, "cpu_ms"), "GNU time", median(theirs, "cpu_ms"), 6,
+		    measure.halves([run["cpu_ms"] for run in theirs]))
 	table.limit(what + "median wall", median(ours, "wall_ms"), "ms", 10, "GNU time %.1f, bare %.1f; our least %.1f" %
 		    (median(theirs, "wall_ms"), median(runs["bare"], "wall_ms"), min(run["wall_ms"] for run in ours)))
 	if monitor_ms:
-		table.ratio(what + "wall", median(ours, "wall_ms"), MONITOR, monitor_ms, 15)
+		table.ratio(what + "wall", median(ours, "wall_ms"), MONITOR, statistics.median(monitor_ms), 15, measure.halves(monitor_ms))
 
 
 # ---- fork storm ---------------------------------------------------------------------------------
 
 def storm(on, table):
-	for title, who, tier, delegated, most in STORMS:
+	for title, who, tier, delegated, most, rounds in STORMS:
 		measure.say("fork storm, " + title)
 		if delegated and not stage.unified():
 			table.note("fork storm, " + title, "no v2 control groups here")
 		elif delegated:
 			with stage.Group() as group:
-				one_storm(on, title, who, tier, group, most, table)
+				one_storm(on, title, who, tier, group, most, rounds, table)
 		else:
-			one_storm(on, title, who, tier, None, most, table)
+			one_storm(on, title, who, tier, None, most, rounds, table)
 	storm_peers(on, table)
 
 
-def one_storm(on, title, who, tier, group, most, table):
+def one_storm(on, title, who, tier, group, most, rounds, table):
 	command = [on.program("storm"), str(TRUES), str(BURNERS)]
 	name = "storm-%s-%d" % (who, group is not None)
-	runs = on.turns(who, {"bare": command, "ours": on.watched(who, command, "--name", name, "--tier", tier)}, STORM_ROUNDS, group=group)
-	reports = [on.report(who, "%s~%d" % (name, STORM_ROUNDS - 1 - i)) for i in range(STORM_ROUNDS)]
+	runs = on.turns(who, {"bare": command, "ours": on.watched(who, command, "--name", name, "--tier", tier)}, rounds, group=group)
+	reports = [on.report(who, "%s~%d" % (name, rounds - 1 - i)) for i in range(rounds)]
 	what = "fork storm of %s + %d, %s: " % (format(TRUES, ","), BURNERS, title)
 	storm_counts(what, reports, table)
 	storm_cpu(what, reports, runs["ours"], is_exact=who == "root" or group is not None, table=table)
@@ -194,10 +204,10 @@ def resident_mb(pid):
 
 
 def memory_of(command, crowd, **options):
-	"""Peak of resident MB of a launcher whose job are 100 processes, after five seconds."""
+	"""Peak of resident MB of a launcher whose job are 100 processes, after a few seconds."""
 	with subprocess.Popen([*command, crowd, "100", "0"] if crowd else command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
 			      **options) as process:
-		time.sleep(5)
+		time.sleep(MEMORY_S)
 		most = resident_mb(process.pid)
 		if not crowd:
 			process.terminate()
@@ -219,17 +229,17 @@ def memory(on, table):
 
 def slow(on, table):
 	measure.say("a CPU-bound job")
-	slow_rows(on, "CPU-bound job", [on.program("work"), str(WORK_MILLIONS)], SLOW_ROUNDS, 1.005, table)
+	slow_rows(on, "CPU-bound job", [on.program("work"), str(WORK_MILLIONS)], SLOW_ROUNDS, 0, 1.005, table)
 	measure.say("a build of %d files" % SOURCES)
 	make_project(on.place / "root/project")
 	command = ["sh", "-c", "make -s -C %s clean && make -s -C %s -j2 CC=gcc" % ((on.place / "root/project",) * 2)]
-	slow_rows(on, "make -j2 of %d C files" % SOURCES, command, BUILD_ROUNDS, 1.02, table)
+	slow_rows(on, "make -j2 of %d C files" % SOURCES, command, BUILD_ROUNDS, 1, 1.02, table)
 
 
-def slow_rows(on, what, command, rounds, most, table):
+def slow_rows(on, what, command, rounds, warm_up, most, table):
 	"""CPU time of the job and of us together, and wall time, over those of the job alone."""
 	commands = {"bare": command, "time": [TIME, "-o", "time.out", *command], "ours": on.watched("root", command, "--name", "slow")}
-	runs = on.turns("root", commands, rounds, warm_up=1)
+	runs = on.turns("root", commands, rounds, warm_up)
 	for key, name in (("cpu_ms", "CPU"), ("wall_ms", "wall")):
 		ours, theirs = (median_of_pairs(runs[who], runs["bare"], key) for who in ("ours", "time"))
 		table.limit("%s: %s" % (what, name), ours, "× bare", most, "GNU time %.4f × of %.1f s" % (theirs, median(runs["bare"], key) / 1e3))

@@ -18,9 +18,10 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 PYTHON = "/usr/bin/python3"
-WARM_UP_S = 3.0
+WARM_UP_S = 2.0
 WINDOW = 3  # looks in a row over which a cost is averaged; the cheapest window counts
 POLL_S, REST_S = 0.05, 0.25
+UNSTEADY = 0.2  # repetitions that differ by more are flagged
 
 
 class Crowd:
@@ -64,8 +65,19 @@ def least(costs):
 	return min(statistics.mean(costs[i:i + WINDOW]) for i in range(len(costs) - WINDOW + 1))
 
 
-def scan_ms(build, how, ticks=10, interval_ms=1000):
-	"""(CPU ms per snapshot, processes) of our own scan: bpf, proc, or the bare iterator."""
+def is_unsteady(figures):
+	"""Whether repetitions of a measurement differ too much to be compared with."""
+	return len(figures) > 1 and max(figures) - min(figures) > UNSTEADY * min(figures)
+
+
+def halves(values, figure=statistics.median):
+	"""A measurement of many runs as two repetitions."""
+	middle = len(values) // 2
+	return [figure(values[:middle]), figure(values[middle:])] if middle else []
+
+
+def scan_ms(build, how, ticks=10, interval_ms=300):
+	"""(CPU ms per snapshot, processes) of our own scan: bpf, proc, the task probe alone, or the bare iterator."""
 	told = run_json([Path(build) / "bench/scan", how, ticks, interval_ms])
 	if how == "bpf" and told["tiers"].get("tasks") != "tasks-bpf":
 		raise RuntimeError("the BPF tier does not play here: %s" % told["tiers"])
@@ -83,7 +95,7 @@ def drain(fd, seconds):
 				return
 
 
-def bursts_ms(pid, wait, count=10):
+def bursts_ms(pid, wait, count=4):
 	"""CPU ms of each look of a running program that looks about once a second. Its period is longer than its delay by what
 	a look takes, so looks are told by the rest between them, not by the clock. `wait` passes the time."""
 	costs, last, quiet_s, end = [0.0], cpu_ms(pid), 0.0, time.monotonic() + 3 * count
@@ -141,7 +153,7 @@ def atop_ms():
 			process.wait()
 
 
-def psutil_ms(samples=6):
+def psutil_ms(samples=4):
 	return least(run_json([PYTHON, HERE / "psutil_scan.py", samples])["cpu_ms"])
 
 
@@ -150,38 +162,43 @@ def missing_tools():
 
 
 class Table:
-	"""Lines of (what, ours, against what, ratio, target, verdict), printed together."""
+	"""Lines of (what, ours, against what, ratio, target, verdict, note), printed together. `repeats` are the peer's figures, one for each
+	repetition: where they are not steady the row says so."""
 
 	def __init__(self):
 		self.rows = []
 
-	def ratio(self, what, ours, peer, theirs, most):
+	def add(self, what, ours, against, ratio, target, is_met, repeats=()):
+		self.rows.append((what, ours, against, ratio, target, is_met, "unsteady" if is_unsteady(repeats) else ""))
+
+	def ratio(self, what, ours, peer, theirs, most, repeats=()):
 		"""Ours must be at most theirs / most."""
-		ok = ours * most <= theirs
-		self.rows.append((what, "%.2f ms" % ours, "%s %.1f ms" % (peer, theirs), "1/%.1f" % (theirs / ours),
-				  "≤ 1/%g" % most, ok))
+		self.add(what, "%.2f ms" % ours, "%s %.1f ms" % (peer, theirs), "1/%.1f" % (theirs / ours), "≤ 1/%g" % most,
+			 ours * most <= theirs, repeats)
 
 	def limit(self, what, value, unit, most, against=""):
-		self.rows.append((what, "%.4g %s" % (value, unit), against, "", "≤ %g %s" % (most, unit), value <= most))
+		self.add(what, "%.4g %s" % (value, unit), against, "", "≤ %g %s" % (most, unit), value <= most)
 
-	def times(self, what, ours, peer, theirs, most):
+	def times(self, what, ours, peer, theirs, most, repeats=()):
 		"""Ours may be at most so many times theirs."""
-		self.rows.append((what, "%.2f ms" % ours, "%s %.2f ms" % (peer, theirs), "%.2f ×" % (ours / theirs), "≤ %g ×" % most,
-				  ours <= theirs * most))
+		self.add(what, "%.2f ms" % ours, "%s %.2f ms" % (peer, theirs), "%.2f ×" % (ours / theirs), "≤ %g ×" % most,
+			 ours <= theirs * most, repeats)
 
 	def check(self, what, found, against, target, is_met):
-		self.rows.append((what, found, against, "", target, is_met))
+		self.add(what, found, against, "", target, is_met)
 
 	def note(self, what, text, against=""):
 		"""Something to know, without a target."""
-		self.rows.append((what, text, against, "", "", None))
+		self.add(what, text, against, "", "", None)
 
 	def print(self):
-		lines = [("what", "ours", "peer, same run", "ratio", "target", "")]
-		lines += [(*row[:5], {None: "", True: "met", False: "MISSED"}[row[5]]) for row in self.rows]
-		widths = [max(len(line[i]) for line in lines) for i in range(6)]
+		lines = [("what", "ours", "peer, same run", "ratio", "target", "", "")]
+		lines += [(*row[:5], {None: "", True: "met", False: "MISSED"}[row[5]], row[6]) for row in self.rows]
+		widths = [max(len(line[i]) for line in lines) for i in range(7)]
 		for line in lines:
 			print("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip())
+		if any(row[6] for row in self.rows):
+			print("unsteady: the peer's figures differed by more than %.0f %% between repetitions" % (100 * UNSTEADY))
 
 	def all_met(self):
 		return all(row[5] is not False for row in self.rows)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* scan bpf|proc|iterator TICKS INTERVAL_MS: takes that many snapshots, as the engine does, and
- * prints one line of JSON: how many processes there were and the CPU time of each snapshot.
- * `iterator` only reads what the kernel's task iterator writes and throws it away: the floor under
- * every way to scan. */
+/* scan bpf|proc|tasks|iterator TICKS INTERVAL_MS: takes that many snapshots, as the engine does, and
+ * prints one line of JSON: how many processes there were and the CPU time of each snapshot. `tasks`
+ * only reads the task probe of the BPF tier; `iterator` has the kernel go through all tasks and do
+ * nothing: the floor under every way to scan. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 #include "base/json.h"
 #include "bare.h"
 #include "engine/sampler.h"
+#include "kernel/process_reader.h"
+#include "probe/probe.h"
 
 #define TICKS_MAX 10000
 #define WARM_UP 2 /* first sights: command lines are read, memory is allocated */
@@ -23,12 +26,37 @@ struct look {
 	struct snapshot snap;
 	struct job_roster jobs;
 	size_t procs;
+
+	struct probe_env env; /* of the task probe */
+	void *tasks;
+	struct sample samples[2], *sample;
 };
+
+static int tasks_open(struct look *l, struct err *err)
+{
+	l->env = (struct probe_env){ .root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
+		                     .is_live = true };
+	l->env.reader = process_reader_new(l->env.root_fd);
+	l->sample = l->samples;
+	return probe_tasks_bpf.open(&l->env, &l->tasks, err);
+}
+
+/* Into two samples in turn, as the engine does. */
+static int tasks_read(struct look *l, struct err *err)
+{
+	l->sample = l->sample == l->samples ? &l->samples[1] : l->samples;
+	sample_reset(l->sample);
+	int r = probe_tasks_bpf.read(l->tasks, l->sample, err);
+	l->procs = l->sample->procs.len;
+	return r;
+}
 
 static int look_open(struct look *l, const char *how, struct err *err)
 {
 	if (strcmp(how, "iterator") == 0)
 		return bare_open(&l->bare, err);
+	if (strcmp(how, "tasks") == 0)
+		return tasks_open(l, err);
 	return sampler_open(&(struct sampler_options){ .no_bpf = strcmp(how, "proc") == 0 },
 	                    &l->sampler, err);
 }
@@ -36,7 +64,9 @@ static int look_open(struct look *l, const char *how, struct err *err)
 static int look_once(struct look *l, struct err *err)
 {
 	if (l->bare)
-		return bare_read(l->bare, &l->procs, err);
+		return bare_read(l->bare, err);
+	if (l->tasks)
+		return tasks_read(l, err);
 	sampler_tick(l->sampler, &l->jobs, &l->snap);
 	l->procs = l->snap.procs.len;
 	return 0;
@@ -47,6 +77,11 @@ static void look_close(struct look *l)
 	sampler_close(l->sampler);
 	bare_close(l->bare);
 	snapshot_done(&l->snap);
+	if (l->tasks)
+		probe_tasks_bpf.close(l->tasks);
+	sample_done(&l->samples[0]);
+	sample_done(&l->samples[1]);
+	process_reader_free(l->env.reader);
 }
 
 /* Who played each role: a figure of a tier that was not there is worth nothing. */
@@ -105,7 +140,7 @@ int main(int argc, char **argv)
 
 	if (argc != 4 || !parse_number(argv[2], TICKS_MAX, &ticks) ||
 	    !parse_number(argv[3], 60000, &interval_ms)) {
-		fprintf(stderr, "usage: scan bpf|proc|iterator TICKS INTERVAL_MS\n");
+		fprintf(stderr, "usage: scan bpf|proc|tasks|iterator TICKS INTERVAL_MS\n");
 		return 2;
 	}
 	r = look_open(&l, argv[1], &err);

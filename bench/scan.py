@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """What one look at all processes costs, against psutil, btop, atop and htop, and how it grows."""
 import measure
+import tick
 
 IDLE = 5000
 ROUNDS = 2  # everybody takes his turn again, so that a busy moment of the machine hits nobody alone
 SIZES = (100, 1000, 5000, 10000)
+RECORDED = 512, 25  # ticks and their interval in ms
+GROWTH_TICKS = 32  # each process is read in full twice meanwhile
 
 
 def one_round(build):
@@ -24,34 +27,38 @@ def against_peers(build, table):
 	with measure.Crowd(build, IDLE):
 		rounds = [one_round(build) for _ in range(ROUNDS)]
 		processes = measure.scan_ms(build, "bpf", 3, 10)[1]
-	best = {who: min(costs[who] for costs in rounds) for who in rounds[0]}
+		recording = tick.cpu_ms(build, *RECORDED)
+	repeats = {who: [costs[who] for costs in rounds] for who in rounds[0]}
+	best = {who: min(costs) for who, costs in repeats.items()}
 	what = "scan + snapshot, %s processes, " % format(processes, ",")
-	table.ratio(what + "BPF", best["bpf"], "psutil", best["psutil"], 40)
-	table.ratio(what + "BPF", best["bpf"], "btop", best["btop"], 8)
-	table.ratio(what + "BPF", best["bpf"], "atop", best["atop"], 15)
-	table.ratio(what + "/proc", best["proc"], "psutil", best["psutil"], 4)
-	table.ratio(what + "/proc", best["proc"], "htop", best["htop"], 1)
+	for ours, title, peer, most in (("bpf", "BPF", "psutil", 40), ("bpf", "BPF", "btop", 8), ("bpf", "BPF", "atop", 15),
+					("proc", "/proc", "psutil", 4), ("proc", "/proc", "htop", 1)):
+		table.ratio(what + title, best[ours], peer, best[peer], most, repeats[peer])
+	table.ratio("whole tick with store, %s processes" % format(processes, ","), recording, "btop", best["btop"], 8, repeats["btop"])
 
 
 def growth(build):
-	"""CPU µs per process, ours beside the bare iterator."""
+	"""CPU µs per process: (processes, ours, the task probe alone, a bare iterator)."""
 	rows = []
 	for size in SIZES:
 		with measure.Crowd(build, size):
 			measure.say("growth: %d" % size)
-			ticks = 40 if size <= 1000 else 20
-			bare, processes = measure.scan_ms(build, "iterator", ticks, 100)
-			ours, _ = measure.scan_ms(build, "bpf", ticks, 100)
-			rows.append((processes, ours * 1000 / processes, bare * 1000 / processes))
+			costs = {how: measure.scan_ms(build, how, GROWTH_TICKS, 50) for how in ("iterator", "tasks", "bpf")}
+		processes = costs["bpf"][1]
+		rows.append((processes, *(costs[how][0] * 1000 / processes for how in ("bpf", "tasks", "iterator"))))
 	return rows
 
 
 def print_growth(rows, table):
 	print("\nGrowth: CPU µs per process and look")
-	print("processes   ours   bare iterator   ours / bare")
-	for processes, ours, bare in rows:
-		print("%9s  %5.2f   %13.2f   %11.2f" % (format(processes, ","), ours, bare, ours / bare))
+	print("processes   scan + snapshot   task probe   bare iterator   task probe - bare")
+	for processes, ours, tasks, bare in rows:
+		print("%9s   %15.2f   %10.2f   %13.2f   %17.2f" % (format(processes, ","), ours, tasks, bare, tasks - bare))
 	first, last = rows[0], rows[-1]
 	# What the iterator itself gains or loses with size is its own; beyond that, we may not grow.
 	table.limit("growth %d → %d beside the iterator's own" % (first[0], last[0]),
-		    (last[1] / first[1]) / (last[2] / first[2]), "times", 1.0)
+		    (last[1] / first[1]) / (last[3] / first[3]), "times", 1.0)
+	for processes, _, tasks, bare in rows:
+		if processes >= IDLE:
+			table.limit("task probe above a bare iterator, %s idle processes" % format(processes, ","), tasks - bare, "µs each", 0.5,
+				    "iterator %.2f µs" % bare)
