@@ -147,6 +147,8 @@ class Children:
 		options.setdefault("start_new_session", True)
 		child = subprocess.Popen(list(map(str, command)), **options)  # pylint: disable=consider-using-with
 		self.started.append(child)
+		# It may still be half-way through execve(), without a command line.
+		wait_for(lambda: Path("/proc/%d/cmdline" % child.pid).read_bytes() or child.poll() is not None, step=0.001)
 		return child
 
 	def python(self, program, *args, **options):

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import sys
-import time
 
 import pytest
 
@@ -53,7 +52,6 @@ HOSTILE_ARGUMENTS = [b"\x1b]52;c;ZXZpbA==\x07", b"line\nbreak", b"\xff\xfe", b"\
 def test_hostile_arguments_are_escaped(proctor, children, tier):
 	child = children.spawn([os.fsdecode(a) for a in [b"sleep", b"60"]])
 	hostile = children.spawn([sys.executable, "-c", "import time; time.sleep(60)", *map(os.fsdecode, HOSTILE_ARGUMENTS)])
-	time.sleep(0.1)
 	seen = take(proctor, *tier)
 	assert seen[child.pid]["command"] == "sleep 60"
 	command = seen[hostile.pid]["command"]
@@ -69,7 +67,6 @@ def test_hostile_arguments_are_escaped(proctor, children, tier):
 @pytest.mark.parametrize("tier", TIERS)
 def test_two_mebibytes_of_arguments_are_cut(proctor, children, tier):
 	big = children.spawn(["/bin/sh", "-c", "sleep 60; :", *["x" * 100000] * 19])
-	time.sleep(0.1)
 	process = take(proctor, *tier)[big.pid]
 	assert process["command"].startswith("/bin/sh -c sleep 60")
 	assert len(process["command"].encode()) <= 500
