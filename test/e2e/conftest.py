@@ -185,6 +185,28 @@ def children():
 
 
 @pytest.fixture
+def gate(tmp_path):
+	"""Where a command waits (`read go <gate`) until gate.open()."""
+	path = tmp_path / "gate"
+	os.mkfifo(path)
+
+	class Gate:
+		def __str__(self):
+			return str(path)
+
+		def open(self):
+			os.close(wait_for(self.try_to_open))
+
+		def try_to_open(self):
+			try:
+				return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+			except OSError:  # nobody waits yet
+				return None
+
+	return Gate()
+
+
+@pytest.fixture
 def as_nobody(request):
 	"""The program as the user nobody, with a state directory that nobody owns. Needs root."""
 	if os.geteuid() != 0:

@@ -4,7 +4,6 @@ test/golden/rights.txt; PROCTOR_WRITE_GOLDEN=1 writes it anew."""
 import os
 import re
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -138,7 +137,7 @@ def test_a_listener_hears_only_of_what_is_his(world):
 		world.result("bus.publish", uid=OTHER, event="app.mine", data={})
 		told = other.read()["params"]
 		assert told["event"] == "app.mine"
-		time.sleep(1.5)  # a look, with all that happens on the machine
+		world.wait_ticks()  # with all that happens on the machine
 		world.result("bus.publish", uid=OTHER, event="app.mine", data={"n": 2})
 		assert other.read()["params"]["data"] == {"n": 2}
 

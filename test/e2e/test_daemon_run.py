@@ -6,8 +6,6 @@ import signal
 import subprocess
 import time
 
-import pytest
-
 from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
 from runkit import SANITIZERS, wait_for
 
@@ -15,28 +13,6 @@ from runkit import SANITIZERS, wait_for
 def start_run(daemon, *command, options=(), env=None):
 	return subprocess.Popen([daemon.proctor.binary, "run", *options, "--", *command], stdin=subprocess.DEVNULL,
 				stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**daemon.proctor.env, **SANITIZERS, **(env or {})})
-
-
-@pytest.fixture
-def gate(tmp_path):
-	"""Where a command waits (`read go <gate`) until gate.open()."""
-	path = tmp_path / "gate"
-	os.mkfifo(path)
-
-	class Gate:
-		def __str__(self):
-			return str(path)
-
-		def open(self):
-			os.close(wait_for(self.try_to_open))
-
-		def try_to_open(self):
-			try:
-				return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
-			except OSError:  # nobody waits yet
-				return None
-
-	return Gate()
 
 
 def job_of(daemon, job_id):

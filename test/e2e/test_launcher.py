@@ -299,6 +299,7 @@ def test_a_job_in_a_job_is_its_child(run):
 
 @pytest.mark.needs_root
 @pytest.mark.parametrize("kind", [["--pid", "--fork", "--mount-proc"], ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]], ids=["root", "user"])
+@pytest.mark.tier()  # what there is within
 def test_it_runs_in_a_container(run, kind):
 	done = run.bare("unshare", *kind, *run.line("sh", "-c", "%s thread 3 200; exit 6" % LOAD, options=["--summary"]))
 	assert (done.returncode, done.stdout) == (6, ""), done.stderr

@@ -134,7 +134,7 @@ def test_without_a_store_it_says_where_it_looked(proctor, tmp_path):
 
 def test_a_large_answer_flows_and_may_be_cut_off_by_its_reader(recorded):
 	many = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 300000) SELECT x, 'row ' || x AS name FROM c"
-	assert ask(recorded, "--csv", many).count("\n") == 300001
+	assert ask(recorded, "--limit-seconds", "60", "--csv", many).count("\n") == 300001
 	done = subprocess.run(["/bin/sh", "-c", '"$0" sql --csv "$1" | head -2', recorded.binary, many], env=recorded.env,
 			      capture_output=True, text=True, timeout=60, check=False)
 	assert (done.stdout, done.stderr) == ("x,name\n1,row 1\n", "")
@@ -142,7 +142,7 @@ def test_a_large_answer_flows_and_may_be_cut_off_by_its_reader(recorded):
 
 def test_a_table_has_a_ceiling_and_says_so(recorded):
 	many = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 1200000) SELECT x FROM c"
-	done = recorded("sql", "--limit-seconds", "30", many)
+	done = recorded("sql", "--limit-seconds", "60", many)
 	assert done.returncode == 1
 	assert "only the first" in done.stderr and "--csv" in done.stderr
 
