@@ -52,6 +52,8 @@ def test_a_good_tree_has_no_problems(tmp_path):
 	("src/probe/a.c", 'const char *p = "/proc/stat";\n', "the root is an argument"),
 	("src/model/a.c", 'const char *p = "/sys/kernel";\n', "the root is an argument"),
 	("src/kernel/a.c", 'const char *p = "/proc/stat";\n', "the root is an argument"),
+	("src/job/a.c", 'snprintf(path, sizeof path, "proc/%d/stat", pid);\n', "outside kernel/ and probe/"),
+	("src/cli/a.c", 'int fd = open("/sys/fs/cgroup", O_PATH);\n', "outside kernel/ and probe/"),
 	("src/rpc/a.c", '#include "model/job.h"\n', "rpc/ may not include"),
 	("src/base/a.h", "see /tmp/" + "wt/x\n", "a path of one machine"),
 	("README.md", "cd /" + "work/main\n", "a path of one machine"),

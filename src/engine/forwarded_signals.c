@@ -4,27 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernel/kernel_file.h"
-
-static void read_comm(int root_fd, pid_t pid, char ret[static COMM_LEN])
-{
-	char path[32], text[COMM_LEN + 1];
-	ssize_t n;
-
-	snprintf(path, sizeof path, "proc/%d/comm", pid);
-	n = pid > 0 ? kernel_file_read(root_fd, path, text, sizeof text) : 0;
-	if (n <= 1)
-		return;
-	n = MIN(n - 1, (ssize_t)COMM_LEN - 1); /* without the newline */
-	memcpy(ret, text, (size_t)n);
-	ret[n] = '\0';
-}
+#include "kernel/process_peek.h"
 
 struct forwarded_signal forwarded_signal_new(int root_fd, int signo, pid_t pid, uint32_t uid)
 {
 	struct forwarded_signal from = { .signo = signo, .pid = pid, .uid = uid };
 
-	read_comm(root_fd, pid, from.comm);
+	if (pid > 0)
+		process_peek_comm(root_fd, pid, from.comm);
 	return from;
 }
 

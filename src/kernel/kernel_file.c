@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 int kernel_file_open(int dir_fd, const char *path)
@@ -66,6 +67,21 @@ int kernel_file_load(int dir_fd, const char *path, struct buf *to)
 	cleanup(closep) int fd = kernel_file_open(dir_fd, path);
 
 	return fd < 0 ? fd : kernel_file_load_fd(fd, to);
+}
+
+int kernel_file_load_own(int root_fd, const char *name, struct buf *to)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "proc/self/%s", name);
+	return kernel_file_load(root_fd, path, to);
+}
+
+int kernel_file_open_own_fds(int root_fd)
+{
+	int fd = openat(root_fd, "proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
 }
 
 struct scan kernel_file_text(const struct buf *b)

@@ -23,6 +23,10 @@ ssize_t kernel_file_read_from(int dir_fd, const char *path, off_t offset, char *
  * to->max. */
 int kernel_file_load_fd(int fd, struct buf *to) must_check;
 int kernel_file_load(int dir_fd, const char *path, struct buf *to) must_check;
+/* The same of a file of our own process: /proc/self/NAME. */
+int kernel_file_load_own(int root_fd, const char *name, struct buf *to) must_check;
+/* The directory of our own open files, for kernel_list_next(): the fd, or -errno. */
+int kernel_file_open_own_fds(int root_fd) must_check;
 /* What was loaded, for a parser. */
 struct scan kernel_file_text(const struct buf *b);
 

@@ -8,11 +8,11 @@
 #include "base/mem.h"
 #include "kernel/kernel_file.h"
 
-static int load(int root_fd, const char *path, struct buf *to, struct err *err)
+static int load(int root_fd, const char *name, struct buf *to, struct err *err)
 {
-	int r = kernel_file_load(root_fd, path, to);
+	int r = kernel_file_load_own(root_fd, name, to);
 
-	return r < 0 ? err_set(err, -r, "read '/%s': %s", path, strerror(-r)) : 0;
+	return r < 0 ? err_set(err, -r, "read '/proc/self/%s': %s", name, strerror(-r)) : 0;
 }
 
 int cgroup_home_find(int root_fd, struct cgroup_home *ret, struct err *err)
@@ -23,8 +23,8 @@ int cgroup_home_find(int root_fd, struct cgroup_home *ret, struct err *err)
 	bool found;
 
 	memset(ret, 0, sizeof *ret);
-	if (load(root_fd, "proc/self/cgroup", &membership, err) < 0 ||
-	    load(root_fd, "proc/self/mountinfo", &mountinfo, err) < 0)
+	if (load(root_fd, "cgroup", &membership, err) < 0 ||
+	    load(root_fd, "mountinfo", &mountinfo, err) < 0)
 		return -err->code;
 	cgroup_parse_mountinfo(kernel_file_text(&mountinfo), mounts);
 	found = cgroup_locate(kernel_file_text(&membership), mounts, &ret->dirs);
@@ -40,11 +40,12 @@ int cgroup_home_find(int root_fd, struct cgroup_home *ret, struct err *err)
 bool cgroup_home_rlimit_binds(int root_fd)
 {
 	const uint64_t exempt = UINT64_C(1) << CAP_SYS_RESOURCE | UINT64_C(1) << CAP_SYS_ADMIN;
-	char text[4096];
-	ssize_t n = kernel_file_read(root_fd, "proc/self/status", text, sizeof text);
-	struct scan s = scan_mem(text, n > 0 ? (size_t)n : 0), line;
+	cleanup(buf_done) struct buf text = { .max = KERNEL_FILE_MAX };
 	uint64_t uid = 0, caps = exempt;
+	struct scan s, line;
 
+	(void)!kernel_file_load_own(root_fd, "status", &text);
+	s = kernel_file_text(&text);
 	while (scan_line(&s, &line)) {
 		if (scan_lit(&line, "Uid:"))
 			scan_u64(&line, &uid);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "job/cgroup/own_cgroup.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "job/cgroup/cgroup_name.h"
 #include "kernel/cgroup_map.h"
 #include "kernel/kernel_file.h"
+#include "kernel/process_peek.h"
 #include "kernel/process_reader.h"
 
 #define ANCESTORS_MAX 256
@@ -30,7 +29,7 @@ static struct search *search_new(int root_fd, struct process_reader *reader)
 	cleanup(buf_done) struct buf mountinfo = { .max = KERNEL_FILE_MAX };
 	struct search *s;
 
-	if (kernel_file_load(root_fd, "proc/self/mountinfo", &mountinfo) < 0)
+	if (kernel_file_load_own(root_fd, "mountinfo", &mountinfo) < 0)
 		return NULL;
 	s = xcalloc(1, sizeof *s);
 	s->root_fd = root_fd;
@@ -39,30 +38,19 @@ static struct search *search_new(int root_fd, struct process_reader *reader)
 	return s;
 }
 
-/* The directory of who ("self" or a pid) in the hierarchy that is searched; NULL: none. */
-static const struct cgroup_dir *locate(struct search *s, const char *who)
+/* The directory of a process (0: of ours) in the hierarchy that is searched; NULL: none. */
+static const struct cgroup_dir *locate(struct search *s, pid_t pid)
 {
-	char path[48], text[8192];
-	struct scan membership;
-	ssize_t n;
+	char text[8192];
+	ssize_t n = process_peek_cgroup(s->root_fd, pid, text, sizeof text);
+	struct scan membership = scan_mem(text, n > 0 ? (size_t)n : 0);
 
-	snprintf(path, sizeof path, "proc/%s/cgroup", who);
-	n = kernel_file_read(s->root_fd, path, text, sizeof text);
-	membership = scan_mem(text, n > 0 ? (size_t)n : 0);
 	if (s->family < 0)
 		return cgroup_locate_v2(membership, &s->mounts, &s->dir) ? &s->dir : NULL;
 	if (!cgroup_locate(membership, &s->mounts, &s->dirs))
 		return NULL;
 	s->dir = s->dirs.of[s->family];
 	return s->dir.path[0] ? &s->dir : NULL;
-}
-
-static const struct cgroup_dir *locate_pid(struct search *s, pid_t pid)
-{
-	char who[16];
-
-	snprintf(who, sizeof who, "%d", (int)pid);
-	return locate(s, who);
 }
 
 static bool is_within(const struct cgroup_dir *dir, const char *group)
@@ -78,18 +66,6 @@ static pid_t parent_of(struct search *s, pid_t pid)
 	struct process_files_stat st;
 
 	return process_reader_stat(s->reader, pid, &st) ? st.ppid : 0;
-}
-
-static bool has_user(int root_fd, pid_t pid, uid_t *ret)
-{
-	char path[32];
-	struct stat st;
-
-	snprintf(path, sizeof path, "proc/%d", (int)pid);
-	if (fstatat(root_fd, path, &st, 0) < 0)
-		return false;
-	*ret = st.st_uid;
-	return true;
 }
 
 static bool descends_from(struct search *s, pid_t pid, pid_t ancestor)
@@ -109,21 +85,21 @@ static bool is_shared_above(struct search *s, pid_t pid, const char *group)
 	uid_t uid, above;
 	int i = 0;
 
-	if (!has_user(s->root_fd, pid, &uid))
+	if (process_reader_owner(s->reader, pid, &uid) < 0)
 		return true;
 	while ((pid = parent_of(s, pid)) > 1 && i++ < ANCESTORS_MAX)
-		if (has_user(s->root_fd, pid, &above) && above == uid &&
-		    is_within(locate_pid(s, pid), group))
+		if (process_reader_owner(s->reader, pid, &above) == 0 && above == uid &&
+		    is_within(locate(s, pid), group))
 			return true;
 	return false;
 }
 
 static bool is_own(struct search *s, pid_t pid, pid_t registrar, const char *group)
 {
-	if (is_within(locate(s, "self"), group) || is_shared_above(s, pid, group))
+	if (is_within(locate(s, 0), group) || is_shared_above(s, pid, group))
 		return false;
 	return !registrar || descends_from(s, registrar, pid) ||
-	       !is_within(locate_pid(s, registrar), group);
+	       !is_within(locate(s, registrar), group);
 }
 
 /* The group's path as its hierarchy has it. */
@@ -134,7 +110,7 @@ static const char *inner(const struct cgroup_dir *dir)
 
 static char *find_in(struct search *s, pid_t pid, pid_t registrar)
 {
-	const struct cgroup_dir *dir = locate_pid(s, pid);
+	const struct cgroup_dir *dir = locate(s, pid);
 	cleanup(freep) char *group = NULL;
 	struct cgroup_job job;
 

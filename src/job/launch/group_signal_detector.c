@@ -2,15 +2,13 @@
 #include "job/launch/group_signal_detector.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/scan.h"
+#include "base/defs.h"
+#include "kernel/process_peek.h"
 #include "model/own_program.h"
 
-#define STATUS_BYTES 4096
 /* The kernel signals the members of a group one after the other; we may be first. */
 #define TRIES 3
 #define BETWEEN_TRIES_NS 1000000
@@ -29,28 +27,11 @@ int group_signal_detector_start(struct launch_helper *w, struct err *err)
 	return launch_helper_start(w, OURS_WITNESS, stand_there, NULL, err);
 }
 
-/* ShdPnd:	0000000000004000 */
 uint64_t group_signal_detector_pending(pid_t pid)
 {
-	char path[40], text[STATUS_BYTES + 1];
-	const char *line;
-	struct scan s;
-	uint64_t set;
-	ssize_t n;
-	int fd;
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	snprintf(path, sizeof path, "/proc/%d/status", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, text, STATUS_BYTES);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	line = strstr(text, "\nShdPnd:");
-	if (!line)
-		return 0;
-	s = scan_str(line + strlen("\nShdPnd:"));
-	return scan_hex(&s, &set) ? set : 0;
+	return process_peek_pending_signals(root_fd, pid);
 }
 
 /* The old one is asked first: what comes in between is the new one's. Without a new one, the next

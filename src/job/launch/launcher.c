@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "kernel/kernel_file.h"
 #include "job/launch/launcher.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -274,11 +274,15 @@ bool launcher_has_children(const struct launcher *l)
 /* Everything that is not ours: we close what we open on exec. */
 static void list_inherited(struct launcher *l)
 {
-	DIR *dir = opendir("/proc/self/fd");
-	const struct dirent *entry;
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(closep) int dir_fd = kernel_file_open_own_fds(root_fd);
+	struct kernel_list list;
+	const char *name;
+	int error;
 
-	while (dir && (entry = readdir(dir))) {
-		struct scan s = scan_str(entry->d_name);
+	kernel_list_begin(&list);
+	while (dir_fd >= 0 && (name = kernel_list_next(&list, dir_fd, &error))) {
+		struct scan s = scan_str(name);
 		uint64_t fd;
 		int flags, *slot;
 
@@ -291,8 +295,6 @@ static void list_inherited(struct launcher *l)
 		if (slot)
 			*slot = (int)fd;
 	}
-	if (dir)
-		closedir(dir);
 }
 
 /* The command's pipes are the command's: a reader must see the end when the command closes them.

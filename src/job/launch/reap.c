@@ -3,45 +3,26 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/scan.h"
+#include "base/defs.h"
+#include "kernel/process_peek.h"
 
 #define SECTOR_BYTES 512
 
-/* rchar: 1948\n … read_bytes: 4096\nwrite_bytes: 0\ncancelled_write_bytes: 0\n
- * Counted for the process and all it reaped. */
-static bool find_line(const char *text, const char *name, uint64_t *ret)
-{
-	const char *line = strstr(text, name);
-	struct scan s;
-
-	if (!line)
-		return false;
-	s = scan_str(line + strlen(name));
-	return scan_u64(&s, ret);
-}
-
-/* False when this kernel keeps no account of it. Some let only root read that of who has ended. */
+/* Counted for the process and all it reaped. False when this kernel keeps no account of it. Some let
+ * only root read that of a process that has ended. */
 static bool read_io(pid_t pid, struct launch_end *ret)
 {
-	char path[40], text[512];
-	ssize_t n;
-	int fd;
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct process_files_io io = { 0 };
+	int r = process_peek_ended_io(root_fd, pid, &io);
 
-	snprintf(path, sizeof path, "/proc/%d/io", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno != ENOENT;
-	n = read(fd, text, sizeof text - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	ret->has_io = find_line(text, "\nread_bytes: ", &ret->read_bytes) &&
-	              find_line(text, "\nwrite_bytes: ", &ret->written_bytes);
-	return true;
+	ret->has_io = r == 0;
+	ret->read_bytes = io.read_bytes;
+	ret->written_bytes = io.write_bytes;
+	return r != -ENOENT;
 }
 
 /* The same two sums; storage is read and written in sectors. */

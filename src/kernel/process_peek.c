@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernel/process_peek.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernel/kernel_file.h"
+
+static ssize_t read_file(int root_fd, pid_t pid, const char *name, char *to, size_t cap)
+{
+	char path[40];
+
+	snprintf(path, sizeof path, "proc/%d/%s", pid, name);
+	return kernel_file_read(root_fd, path, to, cap);
+}
+
+void process_peek_comm(int root_fd, pid_t pid, char ret[static COMM_LEN])
+{
+	char text[COMM_LEN + 1];
+	ssize_t n = read_file(root_fd, pid, "comm", text, sizeof text);
+
+	n = n > 1 ? MIN(n - 1, (ssize_t)COMM_LEN - 1) : 0; /* without the newline */
+	memcpy(ret, text, (size_t)n);
+	ret[n] = '\0';
+}
+
+/* State:	T (stopped)
+ * ShdPnd:	0000000000004000 */
+static bool find_in_status(int root_fd, pid_t pid, const char *key, char text[static 4096],
+                           struct scan *ret)
+{
+	ssize_t n = read_file(root_fd, pid, "status", text, 4096);
+	struct scan s = scan_mem(text, n > 0 ? (size_t)n : 0);
+
+	while (scan_line(&s, ret))
+		if (scan_lit(ret, key))
+			return true;
+	return false;
+}
+
+uint64_t process_peek_pending_signals(int root_fd, pid_t pid)
+{
+	char text[4096];
+	struct scan line;
+	uint64_t set;
+
+	return find_in_status(root_fd, pid, "ShdPnd:", text, &line) && scan_hex(&line, &set) ? set
+	                                                                                     : 0;
+}
+
+bool process_peek_is_stopped(int root_fd, pid_t pid)
+{
+	char text[4096];
+	struct scan line, state;
+
+	return find_in_status(root_fd, pid, "State:", text, &line) && scan_word(&line, &state) &&
+	       (*state.p == 'T' || *state.p == 't');
+}
+
+ssize_t process_peek_cgroup(int root_fd, pid_t pid, char *to, size_t cap)
+{
+	return pid ? read_file(root_fd, pid, "cgroup", to, cap)
+	           : kernel_file_read(root_fd, "proc/self/cgroup", to, cap);
+}
+
+int process_peek_ended_io(int root_fd, pid_t pid, struct process_files_io *ret)
+{
+	char text[512];
+	ssize_t n = read_file(root_fd, pid, "io", text, sizeof text);
+
+	if (n < 0)
+		return (int)n;
+	return process_files_parse_io(scan_mem(text, (size_t)n), ret) ? 0 : -EBADMSG;
+}

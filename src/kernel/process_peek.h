@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* process_peek.h - the few files in /proc/PID that may be read on any thread, because reading them
+ * waits for no lock that a process can hold (comm, status, cgroup), or because the process has ended. All
+ * others are read by process_reader.h. */
+#pragma once
+
+#include "base/defs.h"
+#include "kernel/process_files.h"
+
+/* "" when there is no such process. */
+void process_peek_comm(int root_fd, pid_t pid, char ret[static COMM_LEN]);
+/* Signals that wait for the process as a whole, 1 << (number - 1); 0 when there is no such process.
+ */
+uint64_t process_peek_pending_signals(int root_fd, pid_t pid);
+/* The text of /proc/PID/cgroup, for cgroup_locate(): its length, or -errno. pid 0: our own. */
+ssize_t process_peek_cgroup(int root_fd, pid_t pid, char *to, size_t cap) must_check;
+/* By a signal or by a tracer. */
+bool process_peek_is_stopped(int root_fd, pid_t pid);
+/* Of a process that has ended and was not waited for, with all that it has waited for: 0 or -errno;
+ * -ENOENT: this kernel keeps no account of it. */
+int process_peek_ended_io(int root_fd, pid_t pid, struct process_files_io *ret);
