@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/forwarded_signals.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "kernel/process_peek.h"

@@ -96,13 +96,20 @@ static void signal_all(struct jobhost *h, int signo)
 /* Those that are still there, counted in /proc: an exit may not have been reported yet. */
 static uint64_t count_living(struct jobhost *h)
 {
+	struct process_reader *reader = the_jobs(h)->reader;
+	struct proc_id ids[PROCESS_READER_BATCH];
 	struct map_slot slot;
-	uint64_t n = 0;
+	uint64_t alive = 0;
+	size_t n = 0;
 
-	for (size_t it = 0; map_next(&the_jobs(h)->members.living, &it, &slot);)
-		n += process_reader_is_alive(the_jobs(h)->reader,
-		                             (struct proc_id){ (pid_t)slot.key, slot.value });
-	return n;
+	for (size_t it = 0; map_next(&the_jobs(h)->members.living, &it, &slot);) {
+		ids[n++] = (struct proc_id){ (pid_t)slot.key, slot.value };
+		if (n < PROCESS_READER_BATCH)
+			continue;
+		alive += process_reader_count_alive(reader, ids, n);
+		n = 0;
+	}
+	return alive + process_reader_count_alive(reader, ids, n);
 }
 
 /* Where births are not reported, there may be processes that no tick has seen yet. */
@@ -123,6 +130,7 @@ static void check_leftovers(void *self)
 	if (count_living(h) == 0)
 		meet_all(h);
 	if (count_living(h) == 0) {
+		launcher_reap(h->launcher); /* those that ended since: their totals come only then */
 		loop_stop(h->loop);
 		return;
 	}

@@ -541,14 +541,26 @@ size_t process_reader_slow(const struct process_reader *r)
 
 /* ---- questions about one process ------------------------------------------------------------- */
 
+static int parse_stat(const struct process_request *q, struct process_files_stat *ret)
+{
+	int error = q->error ? q->error : q->errors[PROCESS_STAT];
+
+	if (error)
+		return error;
+	return process_files_parse_stat(q->text[PROCESS_STAT], ret) ? 0 : -EBADMSG;
+}
+
+static struct process_request request_stat(pid_t pid)
+{
+	return (struct process_request){ .pid = pid, .files = 1U << PROCESS_STAT };
+}
+
 static int read_stat(struct process_reader *r, pid_t pid, struct process_files_stat *ret)
 {
-	struct process_request q = { .pid = pid, .files = 1 << PROCESS_STAT };
+	struct process_request q = request_stat(pid);
 
 	process_reader_read(r, &q, 1);
-	if (q.error || q.errors[PROCESS_STAT])
-		return q.error ? q.error : q.errors[PROCESS_STAT];
-	return process_files_parse_stat(q.text[PROCESS_STAT], ret) ? 0 : -EBADMSG;
+	return parse_stat(&q, ret);
 }
 
 int process_reader_owner(struct process_reader *r, pid_t pid, uid_t *ret)
@@ -594,14 +606,32 @@ bool process_reader_exists(struct process_reader *r, struct proc_id id)
 }
 
 /* One that hangs in the kernel has not ended. */
-bool process_reader_is_alive(struct process_reader *r, struct proc_id id)
+static bool is_alive(struct process_reader *r, const struct process_request *q, struct proc_id id)
 {
 	struct process_files_stat st;
-	int error = read_stat(r, id.pid, &st);
+	int error = parse_stat(q, &st);
 
 	if (error == -ETIMEDOUT || error == -EBUSY)
 		return has_directory(r, id.pid);
 	if (error || (id.start_ticks && st.start_ticks != id.start_ticks))
 		return false;
 	return (st.state != 'Z' && st.state != 'X') || st.threads > 1;
+}
+
+size_t process_reader_count_alive(struct process_reader *r, const struct proc_id *ids, size_t n)
+{
+	struct process_request requests[PROCESS_READER_BATCH];
+	size_t alive = 0;
+
+	for (size_t i = 0; i < n; i++)
+		requests[i] = request_stat(ids[i].pid);
+	process_reader_read(r, requests, n);
+	for (size_t i = 0; i < n; i++)
+		alive += is_alive(r, &requests[i], ids[i]);
+	return alive;
+}
+
+bool process_reader_is_alive(struct process_reader *r, struct proc_id id)
+{
+	return process_reader_count_alive(r, &id, 1);
 }
