@@ -36,37 +36,72 @@ static uint64_t mix_exec_id(uint64_t start_code, uint64_t start_stack)
 	return start_code > 1 ? start_code * 31 + start_stack : 0;
 }
 
+/* Fields of /proc/PID/stat by their number in proc(5); two of one metric are added. */
+enum stat_field {
+	STAT_PPID = 4,
+	STAT_FLAGS = 9,
+	STAT_MINFLT = 10,
+	STAT_MAJFLT = 12,
+	STAT_UTIME = 14,
+	STAT_STIME = 15,
+	STAT_NUM_THREADS = 20,
+	STAT_STARTTIME = 22,
+	STAT_STARTCODE = 26,
+	STAT_STARTSTACK = 28,
+	STAT_FIELDS,
+};
+
+static const struct {
+	enum stat_field field;
+	enum proc_metric metric;
+	uint64_t unit;
+} stat_metrics[] = {
+	{ STAT_MINFLT, PROC_MINOR_FAULTS, 1 },      { STAT_MAJFLT, PROC_MAJOR_FAULTS, 1 },
+	{ STAT_UTIME, PROC_CPU_TIME, NS_PER_TICK }, { STAT_STIME, PROC_CPU_TIME, NS_PER_TICK },
+	{ STAT_NUM_THREADS, PROC_THREADS, 1 },
+};
+
+/* Those from the parent on: how many there are. Some may be negative; none of them is used. */
+static int scan_fields(struct scan *s, uint64_t ret[STAT_FIELDS])
+{
+	int field = STAT_PPID;
+	struct scan word;
+
+	for (; field < STAT_FIELDS && scan_word(s, &word); field++)
+		if (*word.p != '-' && !scan_u64(&word, &ret[field]))
+			break;
+	return field;
+}
+
 /* 812 (postgres: main) S 1 812 812 0 -1 4194560 minflt cminflt majflt cmajflt utime stime cutime
  * cstime priority nice num_threads itrealvalue starttime vsize rss rsslim startcode endcode
  * startstack … The command name may hold spaces, newlines and ')', so fields are counted from the
- * last ')'. */
+ * last ')'. Old and odd kernels may end after the start time: what an exec changes is a help, not a
+ * need. */
 bool process_files_parse_stat(struct scan text, struct process_files_stat *ret)
 {
 	const char *last = scan_at_end(&text) ? NULL : memrchr(text.p, ')', scan_left(&text));
 	struct scan s = { last ? last + 1 : text.end, text.end }, state;
-	uint64_t pid, ppid, flags, utime, stime, start_code, start_stack;
+	uint64_t pid, field[STAT_FIELDS] = { 0 };
 	struct process_files_stat st = { 0 };
 
 	if (!scan_u64(&text, &pid) || !scan_lit(&text, " (") || !last || text.p > last)
 		return false;
-	if (!scan_word(&s, &state) || scan_left(&state) != 1 || !scan_u64(&s, &ppid))
+	if (!scan_word(&s, &state) || scan_left(&state) != 1 ||
+	    scan_fields(&s, field) <= STAT_STARTTIME || pid > INT32_MAX ||
+	    field[STAT_PPID] > INT32_MAX)
 		return false;
-	if (!scan_skip(&s, 4) || !scan_u64(&s, &flags) || !scan_u64(&s, &st.minor_faults) ||
-	    !scan_skip(&s, 1) || !scan_u64(&s, &st.major_faults) || !scan_skip(&s, 1) ||
-	    !scan_u64(&s, &utime) || !scan_u64(&s, &stime) || !scan_skip(&s, 4) ||
-	    !scan_u64(&s, &st.threads) || !scan_skip(&s, 1) || !scan_u64(&s, &st.start_ticks))
-		return false;
-	if (pid > INT32_MAX || ppid > INT32_MAX)
-		return false;
-	/* Old and odd kernels may end here; what an exec changes is a help, not a need. */
-	if (scan_skip(&s, 3) && scan_u64(&s, &start_code) && scan_skip(&s, 1) &&
-	    scan_u64(&s, &start_stack))
-		st.exec_id = mix_exec_id(start_code, start_stack);
+	for (size_t i = 0; i < ARRAY_LEN(stat_metrics); i++)
+		readings_set(&st.r, stat_metrics[i].metric,
+		             readings_or(&st.r, stat_metrics[i].metric, 0) +
+		                     field[stat_metrics[i].field] * stat_metrics[i].unit);
 	st.pid = (pid_t)pid;
-	st.ppid = (pid_t)ppid;
+	st.ppid = (pid_t)field[STAT_PPID];
 	st.state = *state.p;
-	st.cpu_ticks = utime + stime;
-	take_comm((struct scan){ text.p, last }, flags, st.comm);
+	st.threads = field[STAT_NUM_THREADS];
+	st.start_ticks = field[STAT_STARTTIME];
+	st.exec_id = mix_exec_id(field[STAT_STARTCODE], field[STAT_STARTSTACK]);
+	take_comm((struct scan){ text.p, last }, field[STAT_FLAGS], st.comm);
 	*ret = st;
 	return true;
 }
@@ -82,24 +117,33 @@ bool process_files_parse_statm(struct scan text, struct process_files_statm *ret
 	return true;
 }
 
+static const struct {
+	const char *key;
+	enum proc_metric metric;
+} io_metrics[] = {
+	{ "read_bytes:", PROC_READ_BYTES },
+	{ "write_bytes:", PROC_WRITE_BYTES },
+};
+
 /* rchar: 323934931
  * …
  * read_bytes: 0
  * write_bytes: 323932160
  * cancelled_write_bytes: 0 */
-bool process_files_parse_io(struct scan text, struct process_files_io *ret)
+bool process_files_parse_io(struct scan text, struct proc_readings *ret)
 {
-	struct process_files_io io;
-	bool has_read = false, has_write = false;
+	struct proc_readings io = *ret;
+	size_t found = 0;
 	struct scan line;
+	uint64_t v;
 
-	while (scan_line(&text, &line)) {
-		if (scan_lit(&line, "read_bytes:"))
-			has_read = scan_u64(&line, &io.read_bytes);
-		else if (scan_lit(&line, "write_bytes:"))
-			has_write = scan_u64(&line, &io.write_bytes);
-	}
-	if (!has_read || !has_write)
+	while (scan_line(&text, &line))
+		for (size_t i = 0; i < ARRAY_LEN(io_metrics); i++)
+			if (scan_lit(&line, io_metrics[i].key) && scan_u64(&line, &v)) {
+				readings_set(&io, io_metrics[i].metric, v);
+				found++;
+			}
+	if (found < ARRAY_LEN(io_metrics))
 		return false;
 	*ret = io;
 	return true;

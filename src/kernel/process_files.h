@@ -5,16 +5,16 @@
 #pragma once
 
 #include "base/scan.h"
+#include "model/metric.h"
 #include "model/process.h"
 
 struct process_files_stat {
 	pid_t pid, ppid;
 	char comm[COMM_LEN];
 	char state;
-	uint64_t minor_faults, major_faults;
-	uint64_t cpu_ticks;
 	uint64_t threads;
 	uint64_t start_ticks;
+	struct proc_readings r; /* every metric that has a field in it */
 	uint64_t exec_id; /* changes when another program is executed; 0: not told to us, or no
 	                     program */
 };
@@ -23,13 +23,9 @@ struct process_files_statm {
 	uint64_t size_pages, resident_pages;
 };
 
-struct process_files_io {
-	uint64_t read_bytes, write_bytes;
-};
-
 bool process_files_parse_stat(struct scan text, struct process_files_stat *ret);
 bool process_files_parse_statm(struct scan text, struct process_files_statm *ret);
-bool process_files_parse_io(struct scan text, struct process_files_io *ret);
+bool process_files_parse_io(struct scan text, struct proc_readings *ret); /* adds to it */
 
 struct process_files_rollup {
 	uint64_t pss_bytes, uss_bytes;

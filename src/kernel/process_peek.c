@@ -64,7 +64,7 @@ ssize_t process_peek_cgroup(int root_fd, pid_t pid, char *to, size_t cap)
 	           : kernel_file_read(root_fd, "proc/self/cgroup", to, cap);
 }
 
-int process_peek_ended_io(int root_fd, pid_t pid, struct process_files_io *ret)
+int process_peek_ended_io(int root_fd, pid_t pid, struct proc_readings *ret)
 {
 	char text[512];
 	ssize_t n = read_file(root_fd, pid, "io", text, sizeof text);

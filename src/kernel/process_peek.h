@@ -18,4 +18,4 @@ ssize_t process_peek_cgroup(int root_fd, pid_t pid, char *to, size_t cap) must_c
 bool process_peek_is_stopped(int root_fd, pid_t pid);
 /* Of a process that has ended and was not waited for, with all that it has waited for: 0 or -errno;
  * -ENOENT: this kernel keeps no account of it. */
-int process_peek_ended_io(int root_fd, pid_t pid, struct process_files_io *ret);
+int process_peek_ended_io(int root_fd, pid_t pid, struct proc_readings *ret);

@@ -21,9 +21,9 @@ static void test_taskfile_parse_stat__takes_the_fields_by_their_places(void **st
 	assert_int_equal(st.ppid, 600);
 	assert_string_equal(st.comm, "sleep");
 	assert_int_equal(st.state, 'S');
-	assert_int_equal(st.minor_faults, 77);
-	assert_int_equal(st.major_faults, 5);
-	assert_int_equal(st.cpu_ticks, 42);
+	assert_int_equal(st.r.value[PROC_MINOR_FAULTS], 77);
+	assert_int_equal(st.r.value[PROC_MAJOR_FAULTS], 5);
+	assert_int_equal(st.r.value[PROC_CPU_TIME], 42 * NS_PER_TICK);
 	assert_int_equal(st.threads, 4);
 	assert_int_equal(st.start_ticks, 222228);
 	assert_true(st.exec_id != 0);
@@ -140,15 +140,15 @@ static void test_taskfile_parse_statm__takes_size_and_resident(void **state)
 
 static void test_taskfile_parse_io__does_not_mistake_cancelled_writes(void **state)
 {
-	struct process_files_io io = { 0 };
+	struct proc_readings io = { 0 };
 
 	(void)state;
 	assert_true(process_files_parse_io(
 		scan_str("rchar: 323934931\nwchar: 323929600\nsyscr: 632687\nsyscw: 632675\n"
 	                 "read_bytes: 4096\nwrite_bytes: 323932160\ncancelled_write_bytes: 17\n"),
 		&io));
-	assert_int_equal(io.read_bytes, 4096);
-	assert_int_equal(io.write_bytes, 323932160);
+	assert_int_equal(io.value[PROC_READ_BYTES], 4096);
+	assert_int_equal(io.value[PROC_WRITE_BYTES], 323932160);
 	assert_false(process_files_parse_io(scan_str("read_bytes: 4096\n"), &io));
 	assert_false(process_files_parse_io(scan_str("read_bytes: 4096\nwrite_bytes: x\n"), &io));
 }

@@ -16,12 +16,12 @@
 static bool read_io(pid_t pid, struct launch_end *ret)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct process_files_io io = { 0 };
+	struct proc_readings io = { 0 };
 	int r = process_peek_ended_io(root_fd, pid, &io);
 
 	ret->has_io = r == 0;
-	ret->read_bytes = io.read_bytes;
-	ret->written_bytes = io.write_bytes;
+	ret->read_bytes = readings_or(&io, PROC_READ_BYTES, 0);
+	ret->written_bytes = readings_or(&io, PROC_WRITE_BYTES, 0);
 	return r != -ENOENT;
 }
 

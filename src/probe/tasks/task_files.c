@@ -9,10 +9,7 @@ static void set_stat(const struct process_files_stat *st, struct proc_sample *re
 	ret->ppid = st->ppid;
 	ret->state = st->state;
 	memcpy(ret->comm, st->comm, sizeof ret->comm);
-	readings_set(&ret->r, PROC_CPU_TIME, st->cpu_ticks * NS_PER_TICK);
-	readings_set(&ret->r, PROC_THREADS, st->threads);
-	readings_set(&ret->r, PROC_MINOR_FAULTS, st->minor_faults);
-	readings_set(&ret->r, PROC_MAJOR_FAULTS, st->major_faults);
+	ret->r = st->r;
 }
 
 /* What belongs to the address space and the file table. */
@@ -29,16 +26,6 @@ static void set_space(const struct process_request *q, uint64_t page_bytes,
 		readings_set(ret, PROC_FDS, q->fds);
 }
 
-static void set_io(const struct process_request *q, struct proc_readings *ret)
-{
-	struct process_files_io io;
-
-	if (!process_files_parse_io(q->text[PROCESS_IO], &io))
-		return;
-	readings_set(ret, PROC_READ_BYTES, io.read_bytes);
-	readings_set(ret, PROC_WRITE_BYTES, io.write_bytes);
-}
-
 bool task_files_fill(const struct process_request *q, uint64_t page_bytes, struct proc_sample *ret,
                      uint64_t *ret_exec_id)
 {
@@ -49,7 +36,7 @@ bool task_files_fill(const struct process_request *q, uint64_t page_bytes, struc
 	*ret = (struct proc_sample){ .uid = q->uid };
 	set_stat(&st, ret);
 	set_space(q, page_bytes, &ret->r);
-	set_io(q, &ret->r);
+	(void)process_files_parse_io(q->text[PROCESS_IO], &ret->r); /* may be refused */
 	*ret_exec_id = st.exec_id;
 	return true;
 }
