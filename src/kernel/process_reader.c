@@ -241,10 +241,11 @@ static void *worker_main(void *self)
 
 /* ---- threads come and go --------------------------------------------------------------------- */
 
-static struct worker *worker_new(const struct process_reader *r)
+static int worker_new(const struct process_reader *r, struct worker **ret)
 {
 	struct worker *w = xcalloc(1, sizeof *w);
 	pthread_condattr_t clock;
+	int error;
 
 	w->proc_fd = fcntl(r->proc_fd, F_DUPFD_CLOEXEC, 3);
 	w->size_counts_fds = r->size_counts_fds;
@@ -255,11 +256,14 @@ static struct worker *worker_new(const struct process_reader *r)
 	pthread_cond_init(&w->progress, &clock);
 	pthread_condattr_destroy(&clock);
 	atomic_init(&w->holders, 2);
-	if (w->proc_fd >= 0 && thread_start(&w->thread, STACK_BYTES, worker_main, w) == 0)
-		return w;
-	atomic_store(&w->holders, 1);
-	worker_release(w);
-	return NULL;
+	error = w->proc_fd < 0 ? -errno : thread_start(&w->thread, STACK_BYTES, worker_main, w);
+	if (error < 0) {
+		atomic_store(&w->holders, 1);
+		worker_release(w);
+		return error;
+	}
+	*ret = w;
+	return 0;
 }
 
 static void worker_dismiss(struct worker *w)
@@ -290,16 +294,18 @@ struct process_reader *process_reader_new(int root_fd)
 	return r;
 }
 
-static bool has_proc(struct process_reader *r)
+static int open_proc(struct process_reader *r)
 {
 	struct statfs fs;
 
-	if (r->proc_fd < 0) {
-		r->proc_fd = openat(r->root_fd, "proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		r->is_live = fstatfs(r->proc_fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
-		r->size_counts_fds = r->is_live && does_size_count_fds(r->proc_fd);
-	}
-	return r->proc_fd >= 0;
+	if (r->proc_fd >= 0)
+		return 0;
+	r->proc_fd = openat(r->root_fd, "proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (r->proc_fd < 0)
+		return -errno;
+	r->is_live = fstatfs(r->proc_fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
+	r->size_counts_fds = r->is_live && does_size_count_fds(r->proc_fd);
+	return 0;
 }
 
 static void slow_drop(struct process_reader *r, struct slow *slow)
@@ -503,24 +509,31 @@ static size_t read_some(struct process_reader *r, struct process_request *reques
 	return settled;
 }
 
+/* 0, or why nothing can be read. */
+static int ensure_worker(struct process_reader *r)
+{
+	int error = r->worker ? 0 : open_proc(r);
+
+	if (r->worker || error < 0)
+		return error;
+	return count_stuck(r) < HANGING_MAX ? worker_new(r, &r->worker) : -EBUSY;
+}
+
 void process_reader_read(struct process_reader *r, struct process_request *requests, size_t n)
 {
 	size_t settled = 0;
+	int error = 0;
 
 	forget_the_rested(r);
 	for (size_t i = 0; i < n; i++)
 		prepare(r, &requests[i]);
-	while (settled < n) {
-		if (!r->worker && has_proc(r) && count_stuck(r) < HANGING_MAX)
-			r->worker = worker_new(r);
-		if (!r->worker)
-			break;
+	while (settled < n && (error = ensure_worker(r)) == 0) {
 		settled += read_some(r, requests + settled, n - settled);
 		if (settled < n)
 			prepare(r, &requests[settled]);
 	}
 	for (; settled < n; settled++)
-		requests[settled].error = has_proc(r) ? -EBUSY : -ENOENT;
+		requests[settled].error = error;
 }
 
 uint64_t process_reader_cpu_ns(const struct process_reader *r)
@@ -569,7 +582,7 @@ int process_reader_owner(struct process_reader *r, pid_t pid, uid_t *ret)
 	struct stat st;
 
 	snprintf(path, sizeof path, "%d", pid);
-	if (!has_proc(r) || fstatat(r->proc_fd, path, &st, 0) < 0)
+	if (open_proc(r) < 0 || fstatat(r->proc_fd, path, &st, 0) < 0)
 		return -ENOENT;
 	*ret = st.st_uid;
 	return 0;
