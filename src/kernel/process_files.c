@@ -56,9 +56,13 @@ static const struct {
 	enum proc_metric metric;
 	uint64_t unit;
 } stat_metrics[] = {
-	{ STAT_MINFLT, PROC_MINOR_FAULTS, 1 },      { STAT_MAJFLT, PROC_MAJOR_FAULTS, 1 },
-	{ STAT_UTIME, PROC_CPU_TIME, NS_PER_TICK }, { STAT_STIME, PROC_CPU_TIME, NS_PER_TICK },
+	/* clang-format off */
+	{ STAT_MINFLT, PROC_MINOR_FAULTS, 1 },
+	{ STAT_MAJFLT, PROC_MAJOR_FAULTS, 1 },
+	{ STAT_UTIME, PROC_CPU_TIME, NS_PER_TICK },
+	{ STAT_STIME, PROC_CPU_TIME, NS_PER_TICK },
 	{ STAT_NUM_THREADS, PROC_THREADS, 1 },
+	/* clang-format on */
 };
 
 /* Those from the parent on: how many there are. Some may be negative; none of them is used. */
