@@ -48,7 +48,7 @@ static int judge_header(const char *path, const unsigned char *h, bool *ret_is_n
 		               path);
 	if (version > SCHEMA_VERSION)
 		return err_set(
-			err, EINVAL,
+			err, EPROTONOSUPPORT,
 			"'%s' was written by a newer proctor (schema %u, this one knows %d): "
 			"left alone",
 			path, version, SCHEMA_VERSION);
@@ -105,8 +105,10 @@ int db_file_open_to_read(const char *path, sqlite3 **ret, struct err *err)
 	r = db_open(path, DB_READ, &db, err);
 	if (r == 0)
 		r = db_file_judge(db, &is_new, err);
+	if (r == -EPROTONOSUPPORT)
+		err->code = EINVAL;
 	if (r < 0)
-		return r;
+		return -err->code;
 	if (is_new)
 		return err_set(err, ENOENT, "'%s' is empty", path);
 	*ret = TAKE_PTR(db);

@@ -16,7 +16,8 @@ int db_file_make(const char *path, struct err *err) must_check;
 /* Whether the file behind the connection may be used as ours; nothing is written, not even beside
  * it. `ret_is_new`: it holds nothing yet.
  *   -EUCLEAN  damaged: not a database at all, or too short
- *   -EINVAL   a good database that is not ours, or of a version newer than we know */
+ *   -EINVAL   a good database that is not ours
+ *   -EPROTONOSUPPORT  ours, of a version newer than we know */
 int db_file_judge(sqlite3 *db, bool *ret_is_new, struct err *err) must_check;
 
 /* Opens for reading what a recorder made. -ENOENT: there is nothing; -EINVAL: not ours, or

@@ -105,6 +105,11 @@ static void put_anomalies(struct buf *sql)
 
 static const struct view views[] = { { "anomalies", put_anomalies }, { 0 } };
 
+static const struct table_ids ids[] = {
+	{ "anomaly", { { "id", ID_ANOMALY }, { "job", ID_JOB } } },
+	{ 0 },
+};
+
 const struct store_table anomaly_table = {
 	.name = "anomaly",
 	.migrations = migrations,
@@ -117,5 +122,6 @@ const struct store_table anomaly_table = {
 			" WHERE r.id = ?1)) WHERE id BETWEEN ?1 << 32 AND (?1 + 1 << 32) - 1"
 			" AND ended IS NULL",
 	.views = views,
+	.ids = ids,
 };
 static_assert(SCHEMA_EPISODE_BITS == 32, "the number in the text above");

@@ -57,6 +57,11 @@ static const char *const delete_keyframe[] = {
 	NULL,
 };
 
+static const struct table_ids ids[] = {
+	{ "cgroup", { { "id", ID_SNAPSHOT } } },
+	{ 0 },
+};
+
 const struct store_table cgroup_table = {
 	.name = "cgroup",
 	.migrations = migrations,
@@ -66,4 +71,5 @@ const struct store_table cgroup_table = {
 	.put = put,
 	.downsample = downsample_minute,
 	.delete_keyframe = delete_keyframe,
+	.ids = ids,
 };

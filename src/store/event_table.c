@@ -426,6 +426,15 @@ static const struct view views[] = {
 	{ 0 },
 };
 
+static const struct table_ids ids[] = {
+	{ "event",
+	  { { "id", ID_EVENT },
+	    { "proc", ID_PROCESS },
+	    { "recorder", ID_RECORDER },
+	    { "job", ID_JOB } } },
+	{ 0 },
+};
+
 const struct store_table event_table = {
 	.name = "event",
 	.migrations = migrations,
@@ -436,4 +445,5 @@ const struct store_table event_table = {
 	.retain = retain,
 	.views = views,
 	.stats = stats,
+	.ids = ids,
 };

@@ -259,6 +259,13 @@ static const char *const delete_keyframe[] = {
 	NULL,
 };
 
+static const struct table_ids ids[] = {
+	{ "gpu", { { "snapshot", ID_SNAPSHOT }, { "device", ID_DEVICE } } },
+	{ "gpu_range", { { "snapshot", ID_SNAPSHOT } } },
+	{ "gpu_use", { { "snapshot", ID_SNAPSHOT } } },
+	{ 0 },
+};
+
 const struct store_table gpu_table = {
 	.name = "gpu",
 	.migrations = migrations,
@@ -269,4 +276,5 @@ const struct store_table gpu_table = {
 	.downsample = downsample_minute,
 	.delete_keyframe = delete_keyframe,
 	.views = views,
+	.ids = ids,
 };

@@ -131,6 +131,12 @@ static const char *const delete_keyframe[] = {
 	NULL,
 };
 
+static const struct table_ids ids[] = {
+	{ "host", { { "id", ID_SNAPSHOT } } },
+	{ "host_range", { { "id", ID_SNAPSHOT } } },
+	{ 0 },
+};
+
 const struct store_table host_table = {
 	.name = "host",
 	.migrations = migrations,
@@ -141,4 +147,5 @@ const struct store_table host_table = {
 	.downsample = downsample_minute,
 	.delete_keyframe = delete_keyframe,
 	.views = views,
+	.ids = ids,
 };

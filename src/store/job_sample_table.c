@@ -110,6 +110,11 @@ static const char *const delete_keyframe[] = {
 	NULL,
 };
 
+static const struct table_ids ids[] = {
+	{ "job_sample", { { "snapshot", ID_SNAPSHOT }, { "job", ID_JOB } } },
+	{ 0 },
+};
+
 const struct store_table job_sample_table = {
 	.name = "job_sample",
 	.migrations = migrations,
@@ -119,4 +124,5 @@ const struct store_table job_sample_table = {
 	.downsample = downsample_minute,
 	.delete_keyframe = delete_keyframe,
 	.views = views,
+	.ids = ids,
 };

@@ -658,6 +658,15 @@ static void put_jobs(struct buf *sql)
 
 static const struct view views[] = { { "jobs", put_jobs }, { 0 } };
 
+static const struct table_ids ids[] = {
+	{ "job",
+	  { { "id", ID_JOB },
+	    { "recorder", ID_RECORDER },
+	    { "first_snapshot", ID_SNAPSHOT },
+	    { "last_snapshot", ID_SNAPSHOT } } },
+	{ 0 },
+};
+
 const struct store_table job_table = {
 	.name = "job",
 	.migrations = migrations,
@@ -674,5 +683,6 @@ const struct store_table job_table = {
 		" WHERE recorder = ?1 AND status = 0",
 	.views = views,
 	.stats = stats,
+	.ids = ids,
 };
 static_assert(JOB_RUNNING == 0 && JOB_LOST == 3, "the numbers in the text above");

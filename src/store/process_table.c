@@ -325,6 +325,16 @@ static int retain(struct store *st, double before, struct err *err)
 	return r < 0 ? r : 1;
 }
 
+static const struct table_ids ids[] = {
+	{ "process",
+	  { { "id", ID_PROCESS },
+	    { "recorder", ID_RECORDER },
+	    { "first", ID_SNAPSHOT },
+	    { "last", ID_SNAPSHOT },
+	    { "job", ID_JOB } } },
+	{ 0 },
+};
+
 const struct store_table process_table = {
 	.name = "process",
 	.migrations = migrations,
@@ -337,4 +347,5 @@ const struct store_table process_table = {
 			" WHERE k.recorder = ?1), first) WHERE recorder = ?1 AND last IS NULL"
 			" AND first IS NOT NULL",
 	.stats = stats,
+	.ids = ids,
 };

@@ -179,6 +179,11 @@ static int finish(struct store *st, const struct snapshot *snap, struct err *err
 	return recorder_table_end(st, s->last, s->last ? s->wall_ns : snap->wall_ns, false, err);
 }
 
+static const struct table_ids ids[] = {
+	{ "recorder", { { "id", ID_RECORDER } } },
+	{ 0 },
+};
+
 const struct store_table recorder_table = {
 	.name = "recorder",
 	.migrations = migrations,
@@ -186,4 +191,5 @@ const struct store_table recorder_table = {
 	.statement_count = ARRAY_LEN(statements),
 	.put = put,
 	.finish = finish,
+	.ids = ids,
 };

@@ -260,6 +260,14 @@ static const char *const delete_keyframe[] = {
 };
 static_assert(SCHEMA_SLOTS == 1048576 && SCHEMA_AT_BITS == 12, "the numbers above");
 
+static const struct table_ids ids[] = {
+	{ "sample_base", { { "id", ID_KEYFRAME }, { "proc", ID_PROCESS } } },
+	{ "sample_change", { { "id", ID_SAMPLE } } },
+	{ "sample_detail", { { "id", ID_SAMPLE } } },
+	{ "sample_range", { { "id", ID_SAMPLE } } },
+	{ 0 },
+};
+
 /* Its rows are put by live_processes.c and downsampled by downsample.c. */
 const struct store_table sample_table = {
 	.name = "sample",
@@ -270,4 +278,5 @@ const struct store_table sample_table = {
 	.delete_keyframe = delete_keyframe,
 	.views = views,
 	.stats = stats,
+	.ids = ids,
 };

@@ -225,7 +225,8 @@ static int apply(sqlite3 *db, struct err *err)
 	int r = db_int(db, "PRAGMA user_version", &from, err);
 
 	if (r == 0 && from > SCHEMA_VERSION)
-		r = err_set(err, EINVAL, "'%s' has schema version %lld, this proctor knows %d",
+		r = err_set(err, EPROTONOSUPPORT,
+		            "'%s' has schema version %lld, this proctor knows %d",
 		            sqlite3_db_filename(db, "main"), (long long)from, SCHEMA_VERSION);
 	if (r == 0)
 		r = migrate(db, from, err);

@@ -12,7 +12,7 @@
 /* Creates the schema in an empty database or brings an older one up to date, all or nothing. One
  * with the stamp of this program's schema that was not changed since is left as it is;
  * `thorough` also checks the planner's statistics then, which any client can change without a
- * trace. The caller holds the write lock. -EINVAL for a version newer than ours. */
+ * trace. The caller holds the write lock. -EPROTONOSUPPORT for a version newer than ours. */
 int schema_apply(sqlite3 *db, bool thorough, struct err *err) must_check;
 
 /* For the tables' add_columns(): adds what is not there yet. `ids` NULL: all in order. */

@@ -108,6 +108,11 @@ static void put_sheets(struct buf *sql)
 
 static const struct view views[] = { { "sheets", put_sheets }, { 0 } };
 
+static const struct table_ids ids[] = {
+	{ "sheet", { { "job", ID_JOB } } },
+	{ 0 },
+};
+
 const struct store_table sheet_table = {
 	.name = "sheet",
 	.migrations = migrations,
@@ -119,5 +124,6 @@ const struct store_table sheet_table = {
 			" FROM recorder r WHERE r.id = ?1)) WHERE status = 0 AND job IN"
 			" (SELECT id FROM job WHERE recorder = ?1 AND status = 0)",
 	.views = views,
+	.ids = ids,
 };
 static_assert(JOB_RUNNING == 0 && JOB_LOST == 3, "the numbers in the text above");

@@ -203,6 +203,17 @@ const char snapshot_table_end_keyframes[] =
 	" WHERE s.id >= keyframe.first AND s.kf = keyframe.id ORDER BY s.id DESC LIMIT 1)"
 	" WHERE recorder = ?1 AND last IS NULL";
 
+static const struct table_ids ids[] = {
+	{ "keyframe",
+	  { { "id", ID_KEYFRAME },
+	    { "recorder", ID_RECORDER },
+	    { "first", ID_SNAPSHOT },
+	    { "last", ID_SNAPSHOT } } },
+	{ "snapshot",
+	  { { "id", ID_SNAPSHOT }, { "kf", ID_KEYFRAME }, { "recorder", ID_RECORDER } } },
+	{ 0 },
+};
+
 const struct store_table snapshot_table = {
 	.name = "snapshot",
 	.migrations = migrations,
@@ -212,4 +223,5 @@ const struct store_table snapshot_table = {
 	.delete_keyframe = delete_keyframe,
 	.views = views,
 	.stats = stats,
+	.ids = ids,
 };

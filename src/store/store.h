@@ -27,8 +27,9 @@ struct store_retention {
 };
 
 /* Opens or creates. A corrupt file is set aside and a new one begun: *ret_notice then says so
- * (owned by the store until the next call), else it is NULL. Not ours or newer: -EINVAL,
- * untouched. */
+ * (owned by the store until the next call), else it is NULL. Not ours: -EINVAL, untouched. One
+ * of a newer schema is left alone too, and so is an older one while a recorder of its version is
+ * alive: then a side file is used, which the next recorder that can imports. */
 int store_open(const struct store_options *options, struct store **ret, const char **ret_notice,
                struct err *err) must_check;
 void store_close(struct store *st); /* checkpoints; NULL is fine */

@@ -20,6 +20,7 @@
 struct store {
 	char *kind;
 	bool is_owner, is_brief, has_guard;
+	bool is_side; /* the path is that of a side store */
 	bool is_open; /* store_open() has returned it: the directory was there */
 	uint64_t interval_ns;
 	char path[4000];

@@ -8,6 +8,7 @@
 #include "sqlite/db_file.h"
 #include "store/recorder_table.h"
 #include "store/schema.h"
+#include "store/side_store.h"
 #include "store/store_handle.h"
 
 #define OPEN_PATIENCE_NS TRANSACTION_START_NS
@@ -47,8 +48,20 @@ static int prepare_all(struct store *st, struct err *err)
 	return 0;
 }
 
+/* To the caller, and into the history. */
+printf_like(2, 3) static void report(struct store *st, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(st->notice, sizeof st->notice, fmt, ap);
+	va_end(ap);
+	memcpy(st->own_event, st->notice, sizeof st->own_event);
+}
+
 static int set_up(struct store *st, bool is_new, struct err *err)
 {
+	struct err ignored;
 	int r = 0;
 
 	/* A new file has nothing to lose yet. */
@@ -61,8 +74,14 @@ static int set_up(struct store *st, bool is_new, struct err *err)
 		            "PRAGMA synchronous=NORMAL; PRAGMA cache_size=-2048;"
 		            " PRAGMA journal_size_limit=67108864",
 		            err);
+	if (r == 0 && !is_new)
+		r = side_store_is_blocked(st, err);
+	if (r > 0)
+		r = err_set(err, EPROTONOSUPPORT, "'%s' is in use by an older proctor", st->path);
 	if (r == 0)
 		r = schema_apply(st->db, !st->is_brief, err);
+	if (r == 0 && !is_new && !st->is_side && side_store_import(st, &ignored) < 0)
+		report(st, "%s", ignored.msg);
 	/* The application id must be in the file itself: that is where others look first. */
 	if (r == 0 && is_new)
 		sqlite3_wal_checkpoint_v2(st->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
@@ -119,17 +138,6 @@ static void close_database(struct store *st)
 	st->snapshots.keyframe.id = st->snapshots.open_keyframe = st->snapshots.last = 0;
 }
 
-/* To the caller, and into the history. */
-printf_like(2, 3) static void report(struct store *st, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(st->notice, sizeof st->notice, fmt, ap);
-	va_end(ap);
-	memcpy(st->own_event, st->notice, sizeof st->own_event);
-}
-
 static int set_aside(struct store *st, struct err *err)
 {
 	char name[4096], why[sizeof err->msg];
@@ -174,13 +182,11 @@ static int restore_directory(const struct store *st, struct err *err)
 	return access(path, F_OK) == 0 ? 0 : io_mkdir_all(path, geteuid() == 0 ? 0750 : 0700, err);
 }
 
-int store_connect(struct store *st, struct err *err)
+static int connect_once(struct store *st, struct err *err)
 {
 	char path[4096];
-	int r = st->is_open ? restore_directory(st, err) : 0;
+	int r;
 
-	if (r < 0)
-		return r;
 	db_file_beside(st->path, "write.lock", path, sizeof path);
 	r = db_lock_open(&st->write, path, err);
 	if (r < 0)
@@ -198,6 +204,32 @@ int store_connect(struct store *st, struct err *err)
 	if (r < 0)
 		db_lock_close(&st->write);
 	return r;
+}
+
+/* Another version owns the database: we go on in one of our own, until it can be imported. */
+static int connect_side(struct store *st, struct err *err)
+{
+	char why[sizeof err->msg], path[sizeof st->path];
+	int r = side_store_path(st->path, SCHEMA_VERSION, path, sizeof path, err);
+
+	if (r < 0)
+		return r;
+	snprintf(why, sizeof why, "%s", err->msg);
+	memcpy(st->path, path, sizeof st->path);
+	st->is_side = true;
+	r = connect_once(st, err);
+	if (r == 0)
+		report(st, "%s: recording into '%s', to be imported later", why, st->path);
+	return r;
+}
+
+int store_connect(struct store *st, struct err *err)
+{
+	int r = st->is_open ? restore_directory(st, err) : 0;
+
+	if (r == 0)
+		r = connect_once(st, err);
+	return r == -EPROTONOSUPPORT && !st->is_side ? connect_side(st, err) : r;
 }
 
 /* Closing is done under the lock, too; without it if its holder does not release it. */

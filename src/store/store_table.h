@@ -40,6 +40,29 @@ struct minute {
 	int64_t first, last, keyframe;
 };
 
+/* Which ids a column holds: they move when a side file is imported (side_store.c). */
+enum id_kind {
+	ID_NONE,
+	ID_RECORDER,
+	ID_KEYFRAME,
+	ID_SNAPSHOT,
+	ID_PROCESS,
+	ID_JOB,
+	ID_EVENT,
+	ID_ANOMALY, /* recorder.id << SCHEMA_EPISODE_BITS, and a number */
+	ID_SAMPLE,  /* keyframe.id << SCHEMA_AT_BITS, and more */
+	ID_DEVICE,  /* gpu_device.id */
+	ID_KINDS,
+};
+
+struct table_ids {
+	const char *table;
+	struct {
+		const char *column;
+		enum id_kind kind;
+	} ids[6];
+};
+
 struct store_table {
 	const char *name;
 	const struct migration *migrations;               /* ascending; ends with an empty row */
@@ -59,6 +82,7 @@ struct store_table {
 	const char *end_recorder;       /* SQL: closes what recorder ?1 left open */
 	const struct view *views;       /* ends with an empty row */
 	const struct table_stat *stats; /* ends with an empty row */
+	const struct table_ids *ids;    /* of each SQL table of it; ends with an empty row */
 };
 
 extern const struct store_table *const store_tables[];

@@ -236,22 +236,40 @@ def test_record_sets_a_corrupt_database_aside_and_goes_on(proctor):
 	assert has_snapshots(proctor, 1)
 
 
-@pytest.mark.parametrize("pragma", ["application_id = 1234", "user_version = 999"])
-def test_record_refuses_a_database_that_is_not_ours_or_newer(proctor, pragma):
-	if pragma.startswith("user_version"):
-		assert proctor("record", "--interval", "0.5", "--for", "1s").returncode == 0
-	else:
-		proctor.state_dir.mkdir()
-	path = proctor.state_dir / "proctor.db"
+def set_pragma(path, pragma):
 	with sqlite3.connect(path) as db:
 		db.execute("CREATE TABLE mine(x)")
 		db.execute("PRAGMA " + pragma)
 	db.close()
-	before = path.read_bytes()
+	return path.read_bytes()
+
+
+def test_record_refuses_a_database_of_another_program(proctor):
+	proctor.state_dir.mkdir()
+	path = proctor.state_dir / "proctor.db"
+	before = set_pragma(path, "application_id = 1234")
 	done = proctor("record", "--interval", "0.5", "--for", "1s")
 	assert done.returncode == 1
 	assert "proctor.db" in done.stderr
 	assert path.read_bytes() == before
+
+
+def test_record_goes_on_beside_a_newer_database_and_imports_later(proctor):
+	assert proctor("record", "--interval", "0.5", "--for", "1s").returncode == 0
+	path = proctor.state_dir / "proctor.db"
+	version, = query(proctor, "PRAGMA user_version")[0]
+	before = set_pragma(path, "user_version = 999")
+	done = proctor("record", "--interval", "0.5", "--for", "1s")
+	assert done.returncode == 0
+	assert "newer proctor" in done.stderr and "side-v%d" % version in done.stderr
+	assert path.read_bytes() == before
+	assert (proctor.state_dir / ("side-v%d" % version) / "proctor.db").exists()
+	with sqlite3.connect(path) as db:
+		db.execute("PRAGMA user_version = %d" % version)
+	db.close()
+	assert proctor("record", "--interval", "0.5", "--for", "1s").returncode == 0
+	assert query(proctor, "SELECT count(DISTINCT recorder) FROM snapshot") == [(3,)]
+	assert not list(proctor.state_dir.glob("side-*"))
 
 
 def test_record_goes_on_when_the_database_is_removed_under_it(proctor, recording):

@@ -207,17 +207,6 @@ static void test_store_open__leaves_files_of_others_alone(void **state)
 	world_rmdir(dir);
 }
 
-static void test_store_open__leaves_a_newer_store_alone(void **state)
-{
-	char *dir = world_dir();
-
-	(void)state;
-	make_store(dir, 3);
-	run_sql(dir, "PRAGMA user_version=99; PRAGMA wal_checkpoint(TRUNCATE)");
-	assert_refused(dir, "newer proctor (schema 99");
-	world_rmdir(dir);
-}
-
 static void test_store_open__takes_an_empty_file_or_database(void **state)
 {
 	char *dir = world_dir(), *path = xasprintf("%s/proctor.db", dir);
@@ -354,7 +343,6 @@ RUN_TESTS(TEST(test_store_open__sets_a_damaged_file_aside_and_goes_on),
           TEST(test_store__survives_random_damage),
           TEST(test_store_put__goes_on_when_damage_shows_later),
           TEST(test_store_open__leaves_files_of_others_alone),
-          TEST(test_store_open__leaves_a_newer_store_alone),
           TEST(test_store_open__takes_an_empty_file_or_database),
           TEST(test_store_open__brings_columns_and_views_up_to_date),
           TEST(test_store_open__refuses_a_symlink_and_a_directory),
