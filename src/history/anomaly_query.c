@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <math.h>
-
 #include "sqlite/db.h"
 #include "history/history_handle.h"
 #include "history/job_query.h"
@@ -17,13 +15,6 @@ static const char text[] =
 	" AND coalesce(a.ended, a.began) >= j.started AND a.began <= coalesce(j.ended, 1e12)"
 	" ORDER BY 7 LIMIT ?2";
 static_assert(SCHEMA_EPISODE_BITS == 32, "the number in the text above");
-
-static double real_or_nan(sqlite3_stmt *stmt, int column)
-{
-	return sqlite3_column_type(stmt, column) == SQLITE_NULL
-	               ? NAN
-	               : sqlite3_column_double(stmt, column);
-}
 
 static uint64_t time_of(sqlite3_stmt *stmt, int column)
 {
@@ -47,9 +38,9 @@ static struct anomaly_record anomaly_of(sqlite3_stmt *stmt)
 		.sheet = (uint32_t)sqlite3_column_int64(stmt, 5),
 		.began_ns = time_of(stmt, 6),
 		.ended_ns = time_of(stmt, 7),
-		.value = real_or_nan(stmt, 8),
-		.peak = real_or_nan(stmt, 9),
-		.threshold = real_or_nan(stmt, 10),
+		.value = history_read_real(stmt, 8),
+		.peak = history_read_real(stmt, 9),
+		.threshold = history_read_real(stmt, 10),
 		.description = (const char *)sqlite3_column_text(stmt, 11),
 	};
 }

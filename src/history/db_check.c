@@ -8,7 +8,7 @@
 #include "history/sql_query.h"
 
 struct verdict {
-	char text[160]; /* "ok", or the first thing that is wrong */
+	char text[160]; /* "ok", or the first fault */
 };
 
 static int take_columns(void *self, const char *const *names, size_t n)

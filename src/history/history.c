@@ -94,96 +94,19 @@ const char *history_member_job_id(const struct history *r)
 	               : "p.job_id";
 }
 
-/* Through the view: there the planner goes from the process to its snapshots. */
-static int prepare_history(struct history *r, pid_t pid, const struct history_cursor *at,
-                           sqlite3_stmt **ret, struct err *err)
+double history_read_real(sqlite3_stmt *stmt, int column)
 {
-	int result = db_prepare(r->db,
-	                        "SELECT s.id, s.timestamp, pm.age_seconds, t.boot_us, pm.state,"
-	                        " pm.cpu_percent, pm.rss_mb, pm.vms_mb, pm.threads, pm.open_fds,"
-	                        " (SELECT p.uid FROM process p WHERE p.pid = ?1"
-	                        " AND p.started <= s.timestamp + 0.02"
-	                        " ORDER BY p.started DESC LIMIT 1)"
-	                        " FROM process_metrics pm JOIN snapshots s ON s.id = pm.snapshot_id"
-	                        " JOIN snapshot t ON t.id = s.id WHERE pm.pid = ?1"
-	                        " AND s.timestamp >= ?2 AND (s.timestamp > ?2 OR s.id > ?3)"
-	                        " ORDER BY s.timestamp, s.id",
-	                        ret, err);
-
-	if (result < 0)
-		return result;
-	sqlite3_bind_int(*ret, 1, pid);
-	sqlite3_bind_double(*ret, 2, db_time(at->since_ns));
-	sqlite3_bind_int64(*ret, 3, at->after_id);
-	return 0;
+	return sqlite3_column_type(stmt, column) == SQLITE_NULL
+	               ? NAN
+	               : sqlite3_column_double(stmt, column);
 }
 
-static void read_metric(sqlite3_stmt *stmt, int column, double scale, enum proc_metric id,
-                        struct proc_readings *to)
+struct figure history_read_figure(sqlite3_stmt *stmt, int column, uint64_t scale,
+                                  enum quality quality)
 {
-	if (sqlite3_column_type(stmt, column) != SQLITE_NULL)
-		readings_set(to, id,
-		             (uint64_t)llround(sqlite3_column_double(stmt, column) * scale));
-}
+	int64_t value = db_column_or_absent(stmt, column);
 
-static struct history_point point_of(sqlite3_stmt *stmt, pid_t pid)
-{
-	double start_s = (double)sqlite3_column_int64(stmt, 3) / 1e6 -
-	                 sqlite3_column_double(stmt, 2);
-	const unsigned char *state = sqlite3_column_text(stmt, 4);
-	struct history_point p = {
-		.snapshot = sqlite3_column_int64(stmt, 0),
-		.wall_ns = db_time_ns(sqlite3_column_double(stmt, 1)),
-		.process = { .pid = pid, .start_ticks = (uint64_t)llround(start_s * TICKS_PER_S) },
-		.state = state && state[0] ? (char)state[0] : '?',
-		.cpu_ratio = sqlite3_column_type(stmt, 5) == SQLITE_NULL
-		                     ? NAN
-		                     : sqlite3_column_double(stmt, 5) / 100,
-	};
-
-	read_metric(stmt, 6, 1 << 20, PROC_RSS, &p.r);
-	read_metric(stmt, 7, 1 << 20, PROC_VMS, &p.r);
-	read_metric(stmt, 8, 1, PROC_THREADS, &p.r);
-	read_metric(stmt, 9, 1, PROC_FDS, &p.r);
-	p.uid = sqlite3_column_type(stmt, 10) == SQLITE_NULL
-	                ? UINT32_MAX
-	                : (uint32_t)sqlite3_column_int64(stmt, 10);
-	return p;
-}
-
-static int read_history(struct history *r, pid_t pid, uint32_t uid, struct history_cursor *at,
-                        size_t limit, reader_point_fn fn, void *self, struct err *err)
-{
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int result = prepare_history(r, pid, at, &stmt, err);
-	size_t n = 0;
-
-	while (result == 0 && n < limit) {
-		struct history_point p;
-
-		result = db_step(stmt, err);
-		if (result <= 0)
-			break;
-		result = 0;
-		p = point_of(stmt, pid);
-		at->since_ns = p.wall_ns;
-		at->after_id = p.snapshot;
-		if (uid != HISTORY_ANY_UID && p.uid != uid)
-			continue;
-		result = MIN(fn(self, &p), 0);
-		n++;
-	}
-	return result < 0 ? result : (int)n;
-}
-
-int history_process(struct history *r, pid_t pid, uint32_t uid, struct history_cursor *at,
-                    size_t limit, reader_point_fn fn, void *self, struct err *err)
-{
-	int result = history_begin(r, err);
-
-	if (result < 0)
-		return result;
-	result = read_history(r, pid, uid, at, MIN(limit, (size_t)INT32_MAX), fn, self, err);
-	history_end(r);
-	return result;
+	if (value < 0)
+		return (struct figure){ 0 };
+	return (struct figure){ .value = (uint64_t)value * scale, .quality = quality };
 }

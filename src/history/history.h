@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* process_history.h - what was recorded, for programs. A reader is a read-only connection of its own; it
- * never keeps a writer waiting. Every call is bounded: by its limit, and by HISTORY_TIME_NS
- * (-ETIME). */
+/* history.h - reads what was recorded. A reader is a read-only connection of its own and never makes a
+ * writer wait. Every call is bounded: by its limit, and by HISTORY_TIME_NS (-ETIME). */
 #pragma once
 
 #include <stdatomic.h>
@@ -19,33 +18,33 @@ int history_open(const char *path, struct history **ret, struct err *err) must_c
 void history_close(struct history *r); /* NULL is fine */
 DEFINE_CLEANUP(struct history *, history_close)
 
-/* Held by who wants the answer, in another thread. */
+/* Held by the thread that waits for the result. */
 struct history_leash {
-	atomic_bool is_called_back; /* nobody wants it any more */
+	atomic_bool is_called_back; /* the result is no longer wanted */
 	uint64_t until_ns;          /* on the monotonic clock: all calls together */
 };
 
-/* From now on its calls end early, too (-ETIME). */
+/* From now on the leash ends calls early, too (-ETIME). */
 void history_heed(struct history *r, const struct history_leash *leash);
 
-/* Where a page begins: at a time, and behind what was read before. It moves on with every
- * record; begin with { .since_ns = T }. */
+/* Where a page begins: at a time, and after what was read before. It advances with every record;
+ * begin with { .since_ns = T }. */
 struct history_cursor {
 	uint64_t since_ns;
 	int64_t after_id;
 };
 
-/* The next snapshot, oldest first, with all its processes, also those that did not change. 1:
- * here it is, 0: no more so far. Means of a minute (older ones) have the minute's length in
- * elapsed_ns. Its jobs are those that ran then; its events are read by themselves. */
+/* The next snapshot, oldest first, with all its processes, also those that did not change. 1: found,
+ * 0: no more so far. Means of a minute (older ones) have the minute's length in elapsed_ns. Its
+ * jobs are those that ran then; events are read separately. */
 int history_next_snapshot(struct history *r, struct history_cursor *at, struct snapshot *ret,
                           struct err *err) must_check;
-/* That one; -ENOENT when there is none. */
+/* By its id; -ENOENT when there is none. */
 int history_get_snapshot(struct history *r, int64_t id, struct snapshot *ret, struct err *err)
 	must_check;
 
-/* A function that gets one record at a time; less than 0 ends the reading with that result. What
- * it is given is valid until it returns. */
+/* Called once per record; a result below 0 ends the reading with that result. The record is valid
+ * until it returns. */
 typedef int (*reader_event_fn)(void *self, const struct event_record *e);
 
 /* Events of the kinds in the bit set (1 << EVENT_SPAWN | …; 0: all), oldest first, at most
@@ -67,8 +66,8 @@ typedef int (*reader_point_fn)(void *self, const struct history_point *p);
 
 #define HISTORY_ANY_UID UINT32_MAX
 
-/* All lives of a pid that were this user's, oldest first, at most `limit` points. How many, or
- * -errno. */
+/* All processes that had this pid and were of this user, oldest first, at most `limit` points. How
+ * many, or -errno. */
 int history_process(struct history *r, pid_t pid, uint32_t uid, struct history_cursor *at,
                     size_t limit, reader_point_fn fn, void *self, struct err *err) must_check;
 
@@ -76,17 +75,17 @@ int history_process(struct history *r, pid_t pid, uint32_t uid, struct history_c
 
 struct profile_sheet {
 	uint32_t num;
-	uint64_t peak_rss_bytes; /* of its hungriest process */
+	uint64_t peak_rss_bytes; /* of its largest process */
 	double max_cpu_ratio;    /* of its busiest process, sampled; NAN: not known */
 };
 
-/* What a job took, from the kernel's totals of its processes and not from adding samples. */
+/* What a job used, from the kernel's totals of its processes and not from adding samples. */
 struct profile {
 	char job_id[JOB_ID_MAX];
-	uint64_t peak_rss_bytes; /* of its hungriest process */
+	uint64_t peak_rss_bytes; /* of its largest process */
 	bool peak_is_exact; /* the kernel's high-water marks; otherwise the most that was seen */
 	uint64_t cpu_time_ns;
-	bool cpu_is_exact; /* all its processes have ended and told; otherwise at least so much */
+	bool cpu_is_exact; /* the kernel reported the final time of each process; else a lower bound */
 	uint64_t spawns, unique_pids;
 	VEC(struct profile_sheet) sheets; /* ascending */
 };

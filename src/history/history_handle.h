@@ -54,6 +54,10 @@ int history_prepare_readings(struct history *r, const char *start, const char *t
 /* Values by their table, from this column on. */
 void history_read_readings(sqlite3_stmt *stmt, int column, const struct metric *metrics, size_t n,
                            uint64_t *present, uint64_t *value);
+/* A column that may be NULL: NAN, or a missing figure. */
+double history_read_real(sqlite3_stmt *stmt, int column);
+struct figure history_read_figure(sqlite3_stmt *stmt, int column, uint64_t scale,
+                                  enum quality quality);
 /* For statements about one job: prepares the text and binds job.id to ?1 (0, when there is none). */
 int history_prepare_for_job(struct history *r, const char *sql, struct job_key key,
                             sqlite3_stmt **ret, struct err *err) must_check;

@@ -29,7 +29,7 @@ enum {
 };
 
 /* A recorder that lives holds the byte of its number in write.lock, whatever its pid is called
- * here. If nobody may ask, it is believed to live. */
+ * here. If the lock cannot be read, the recorder is assumed to be alive. */
 static bool recorder_lives(struct history *r, int64_t recorder)
 {
 	char path[4096];
@@ -95,7 +95,7 @@ static struct figure read_figure(sqlite3_stmt *stmt, enum job_figure id)
 		                .quality = quality < 0 ? QUALITY_AT_LEAST : (enum quality)quality };
 }
 
-/* Nobody told the end: what was exact up to then is a lower bound of it all. */
+/* Its end is not known: exact figures up to then are lower bounds of the whole. */
 static void doubt_figures(struct job *job)
 {
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)
@@ -103,8 +103,8 @@ static void doubt_figures(struct job *job)
 			job->figures[i].quality = QUALITY_AT_LEAST;
 }
 
-/* Of one that nobody has buried yet: when its recorder last stored anything. */
-static uint64_t last_sign_ns(struct history *r, int64_t recorder)
+/* The time of the last snapshot that its recorder stored. */
+static uint64_t last_snapshot_ns(struct history *r, int64_t recorder)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	struct err err;
@@ -201,8 +201,9 @@ static void read_job(struct history *r, sqlite3_stmt *stmt, struct job *to)
 	for (int i = 0; i < JOB_FIGURE_COUNT; i++)
 		to->figures[i] = read_figure(stmt, (enum job_figure)i);
 	if (to->status == JOB_LOST && !to->ended_ns)
-		to->ended_ns = MAX(last_sign_ns(r, sqlite3_column_int64(stmt, JOB_COLUMN_RECORDER)),
-		                   to->started_ns);
+		to->ended_ns = MAX(
+			last_snapshot_ns(r, sqlite3_column_int64(stmt, JOB_COLUMN_RECORDER)),
+			to->started_ns);
 	if (to->status == JOB_LOST)
 		doubt_figures(to);
 	if (*to->parent && (to->status == JOB_LOST || is_oom_of_others(to)))

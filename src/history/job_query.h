@@ -16,8 +16,8 @@ struct job_filter {
 	uint64_t since_ns, until_ns; /* of the start, wall clock */
 };
 
-/* A job as it was stored. One that has no end and whose recorder is gone is told as JOB_LOST. What
- * is given is valid until the function returns. */
+/* A job as it was stored. One without an end whose recorder is gone is JOB_LOST. It is valid until the
+ * function returns. */
 typedef int (*reader_job_fn)(void *self, const struct job *job);
 
 /* Newest first, at most `limit`. How many, or -errno. */
@@ -37,11 +37,11 @@ int history_get_job(struct history *r, struct job_key key, struct job *ret, stru
 	must_check;
 
 #define HISTORY_HOST_MAX 256
-/* The name of the machine it ran on; "" when nobody wrote it down. */
+/* The name of the machine it ran on; "" when it was not recorded. */
 int history_job_host(struct history *r, struct job_key key, char ret[static HISTORY_HOST_MAX],
                      struct err *err) must_check;
 
-/* Who recorded it: "run", "daemon"; "" when it is not known. */
+/* The kind of its recorder: "run", "daemon"; "" when it is not known. */
 #define HISTORY_KIND_MAX 16
 int history_job_kind(struct history *r, struct job_key key, char ret[static HISTORY_KIND_MAX],
                      struct err *err) must_check;
@@ -55,8 +55,8 @@ typedef int (*reader_process_fn)(void *self, const struct process_record *p);
 int history_job_processes(struct history *r, struct job_key key, size_t limit, reader_process_fn fn,
                           void *self, struct err *err) must_check;
 
-/* As history_events(), of one job and its recorder: what happened to its processes, its marks and
- * phases, and what the recorder had to say (losses, gaps, probes). */
+/* As history_events(), of one job and its recorder: events of its processes, its marks and
+ * phases, and events of the recorder itself (losses, gaps, probes). */
 int history_job_events(struct history *r, struct job_key key, struct history_cursor *at,
                        uint64_t kinds, size_t limit, reader_event_fn fn, void *self,
                        struct err *err) must_check;

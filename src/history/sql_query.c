@@ -11,14 +11,14 @@
 
 #define COLUMNS_MAX 2000 /* SQLite's own ceiling */
 
-/* What may be asked, and takes no value that would set something. */
+/* Pragmas that are allowed; none with a value that would set something. */
 static const char *const pragmas[] = {
 	"application_id",  "collation_list", "compile_options", "database_list", "foreign_key_list",
 	"freelist_count",  "function_list",  "index_info",      "index_list",    "index_xinfo",
 	"integrity_check", "page_count",     "page_size",       "pragma_list",   "quick_check",
 	"schema_version",  "table_info",     "table_list",      "table_xinfo",   "user_version",
 };
-/* Of those, the ones whose argument names what is asked about. */
+/* Of those, the ones whose argument names an object. */
 static const char *const askers[] = {
 	"foreign_key_list", "index_info", "index_list", "index_xinfo", "integrity_check",
 	"quick_check",      "table_info", "table_list", "table_xinfo",
@@ -74,7 +74,7 @@ static bool has_more(sqlite3 *db, const char *tail)
 	return false;
 }
 
-/* What a process_identity wrote is wrong: that is no damage of the file. */
+/* An error in the user's SQL is not a damaged file. */
 static int fail(sqlite3 *db, struct err *err)
 {
 	switch (sqlite3_errcode(db) & 0xff) {
@@ -118,7 +118,7 @@ static int prepare(sqlite3 *db, const char *text, sqlite3_stmt **ret, struct err
 	return 0;
 }
 
-static int tell_columns(sqlite3_stmt *stmt, const struct sql_sink *sink, size_t n)
+static int send_columns(sqlite3_stmt *stmt, const struct sql_sink *sink, size_t n)
 {
 	const char **names = xcalloc(n, sizeof *names);
 	int r;
@@ -159,7 +159,7 @@ static struct sql_value value_of(sqlite3_stmt *stmt, int i)
 	return v;
 }
 
-static int tell_rows(sqlite3 *db, sqlite3_stmt *stmt, const struct sql_sink *sink, size_t n,
+static int send_rows(sqlite3 *db, sqlite3_stmt *stmt, const struct sql_sink *sink, size_t n,
                      struct err *err)
 {
 	cleanup(freep) struct sql_value *values = xcalloc(n, sizeof *values);
@@ -192,6 +192,6 @@ int sql_query_run(const char *path, const char *text, uint64_t limit_ns,
 	if (r < 0)
 		return r;
 	n = (size_t)MIN(sqlite3_column_count(stmt), COLUMNS_MAX);
-	r = tell_columns(stmt, sink, n);
-	return r < 0 ? r : tell_rows(db, stmt, sink, n, err);
+	r = send_columns(stmt, sink, n);
+	return r < 0 ? r : send_rows(db, stmt, sink, n, err);
 }

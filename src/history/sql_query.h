@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sql_query.h - one SELECT by a process_identity, on the recorded history: read-only whatever it says, and no
+/* sql_query.h - runs one SELECT of a user on the recorded history: read-only whatever it says, and no
  * longer than allowed. */
 #pragma once
 
@@ -20,15 +20,15 @@ struct sql_value {
 	size_t n;
 };
 
-/* Where the answer goes. A function that returns less than 0 ends the query with that result. */
+/* Receives the result. A function that returns less than 0 ends the query with that value. */
 struct sql_sink {
 	void *self;
 	int (*columns)(void *self, const char *const *names, size_t n); /* once, before the rows */
 	int (*row)(void *self, const struct sql_value *values, size_t n);
 };
 
-/* `text` is a single statement. -EINVAL: it is not valid SQL, not a single one, or more than a
- * question; -ETIME: it took longer than `limit_ns`; -ENOENT: there is no database. */
+/* `text` is a single statement. -EINVAL: it is not valid SQL, not a single one, or does
+ * more than read; -ETIME: it took longer than `limit_ns`; -ENOENT: there is no database. */
 int sql_query_run(const char *path, const char *text, uint64_t limit_ns,
                   const struct sql_sink *sink, struct err *err) must_check;
 /* Of the SQLite that runs, which need not be the one that was built against. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* column.h - how a metric is held in a table: its column's name, and the integer of its value.
+/* column.h - how a metric is stored in a table: its column's name, and the integer of its value.
  *
  * Inside, memory is in bytes and time in ns. SQLite spends a byte for every 8 bits of a value,
- * so on disk they are in KiB ("rss_kib") and µs ("cpu_time_us"). The rest is held as it is. */
+ * so on disk they are in KiB ("rss_kib") and µs ("cpu_time_us"). The rest is stored as it is. */
 #pragma once
 
 #include <stdint.h>
@@ -47,7 +47,7 @@ struct columns {
 
 struct columns columns_all(void);
 
-/* Which totals of a process are the kernel's last word: bits in process.final. */
+/* Which totals of a process are the kernel's final values: bits in process.final. */
 enum { FINAL_CPU = 1, FINAL_PEAK = 2, FINAL_READ = 4, FINAL_WRITE = 8, FINAL_START = 16 };
 int64_t column_final(const struct proc_readings *final);
 
@@ -56,6 +56,6 @@ int64_t column_state_code(char state);
 char column_state_letter(int64_t code);
 extern const char column_states[]; /* the letter of code n is at n */
 
-/* Ratios are held in thousandths: 0.1 %. */
+/* Ratios are stored in thousandths: 0.1 %. */
 int64_t column_ratio(double ratio); /* COLUMN_ABSENT for NAN */
 double column_ratio_inside(int64_t stored);

@@ -29,11 +29,11 @@ static int errno_of(sqlite3 *db)
 		return ENOSPC;
 	case SQLITE_IOERR:
 		return io_errno(db);
-	case SQLITE_CONSTRAINT: /* we collide with nothing, unless the file is damaged */
+	case SQLITE_CONSTRAINT: /* only a damaged file violates one */
 		return sqlite3_extended_errcode(db) == SQLITE_CONSTRAINT_TRIGGER ? EIO : EUCLEAN;
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
-	case SQLITE_ERROR: /* our own statements fit our own schema */
+	case SQLITE_ERROR: /* our statements fit our schema, unless it is damaged */
 	case SQLITE_MISMATCH:
 		return EUCLEAN;
 	case SQLITE_BUSY:
@@ -61,7 +61,7 @@ int db_fail(sqlite3 *db, const char *what, struct err *err)
 }
 
 /* No pragma here may touch the file: whether it is ours is not known yet. */
-static int set_habits(sqlite3 *db, enum db_mode mode, struct err *err)
+static int configure(sqlite3 *db, enum db_mode mode, struct err *err)
 {
 	int on;
 
@@ -83,7 +83,7 @@ int db_open(const char *path, enum db_mode mode, sqlite3 **ret, struct err *err)
 	cleanup(db_closep) sqlite3 *db = NULL;
 	int r;
 
-	/* Nobody asks SQLite for its memory statistics, which cost a mutex at each allocation. Only
+	/* Memory statistics are not used, and cost a mutex at each allocation. Only
 	 * the first call in a process has an effect. */
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	if (sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
@@ -92,7 +92,7 @@ int db_open(const char *path, enum db_mode mode, sqlite3 **ret, struct err *err)
 		return err_set(err, code, "open '%s': %s", path,
 		               db ? sqlite3_errmsg(db) : "no memory");
 	}
-	r = set_habits(db, mode, err);
+	r = configure(db, mode, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(db);

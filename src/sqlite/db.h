@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* db.h - one SQLite connection with our habits: WAL, no checkpoint but ours, errors as errno.
+/* db.h - one SQLite connection with our settings: WAL, no automatic checkpoints, errors as errno.
  *
- * What SQLite says becomes:
+ * SQLite's errors become:
  *   -ENOSPC   the disk (or quota) is full; the transaction was rolled back, the handle is good
  *   -EUCLEAN  the file is damaged
- *   -EBUSY    somebody else is in the way
+ *   -EBUSY    another connection holds a lock
  *   -EROFS    read-only file system or file
- *   -ETIME    the query's time is over
- *   -EIO      any other failure of the disk */
+ *   -ETIME    the query ran out of time
+ *   -EIO      any other disk error */
 #pragma once
 
 #include <sqlite3.h>
@@ -44,7 +44,7 @@ bool db_has_column(sqlite3 *db, const char *table, const char *column);
 void db_bind_or_null(sqlite3_stmt *stmt, int index, int64_t value);
 /* COLUMN_ABSENT for NULL. */
 int64_t db_column_or_absent(sqlite3_stmt *stmt, int column);
-/* Text that may hold any bytes: what is not UTF-8 becomes U+FFFD, and it ends before a NUL. */
+/* Text of any bytes: invalid UTF-8 becomes U+FFFD, and it ends before a NUL. */
 void db_bind_text(sqlite3_stmt *stmt, int index, const char *text, size_t len);
 
 /* Times are unix seconds as REAL, good to the microsecond. */

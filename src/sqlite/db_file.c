@@ -166,7 +166,7 @@ bool db_file_has_room(const char *path, uint64_t more_bytes)
 	uint64_t size, enough;
 
 	if (statvfs(path, &fs) < 0)
-		return true; /* writing will tell */
+		return true; /* writing will fail if not */
 	size = (uint64_t)fs.f_blocks * fs.f_frsize;
 	enough = MAX(MIN(ROOM_ENOUGH, size / 100), ROOM_AT_END);
 	return (uint64_t)fs.f_bavail * fs.f_frsize > enough + more_bytes;

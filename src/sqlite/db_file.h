@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* db_file.h - the database as a file, looked at before SQLite may touch it. */
+/* db_file.h - the database as a file, checked before SQLite may touch it. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@ int db_file_make(const char *path, struct err *err) must_check;
  *   -EPROTONOSUPPORT  ours, of a version newer than we know */
 int db_file_judge(sqlite3 *db, bool *ret_is_new, struct err *err) must_check;
 
-/* Opens for reading what a recorder made. -ENOENT: there is nothing; -EINVAL: not ours, or
+/* Opens a recorded database for reading. -ENOENT: there is none; -EINVAL: not ours, or
  * newer. */
 int db_file_open_to_read(const char *path, sqlite3 **ret, struct err *err) must_check;
 
@@ -29,6 +29,6 @@ int db_file_open_to_read(const char *path, sqlite3 **ret, struct err *err) must_
 int db_file_set_aside(const char *path, uint64_t wall_ns, char *ret, size_t cap, struct err *err)
 	must_check;
 
-/* Whether the file system has room for us to grow by so much, and keep 256 MiB or 1 % of it free,
- * the lesser one, and of the smallest as much as the ends of jobs may need. */
+/* Whether the file system has room for so much more and keeps 256 MiB or 1 % free, whichever is less,
+ * but at least what the ends of jobs may need. */
 bool db_file_has_room(const char *path, uint64_t more_bytes);

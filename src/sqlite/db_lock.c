@@ -46,9 +46,9 @@ static bool is_held(int r)
 	return r == -EAGAIN || r == -EACCES;
 }
 
-/* One of those who wait is the next and looks often; if all did, hundreds would take the time that
- * the holder needs. The next one may be stopped, so the others look, too; and whoever has waited
- * long looks more often: nobody starves. */
+/* One of the waiters is the next and polls often; if hundreds did, they would take the CPU time that
+ * the holder needs. The next one may be stopped, so the others poll too, and more often the longer
+ * they have waited: none starves. */
 static uint64_t pause_ns(uint64_t waited_ns, bool is_next)
 {
 	if (waited_ns < 20 * NS_PER_MS)
@@ -58,8 +58,8 @@ static uint64_t pause_ns(uint64_t waited_ns, bool is_next)
 	return waited_ns < NS_PER_S ? 20 * NS_PER_MS : 10 * NS_PER_MS;
 }
 
-/* Polling, because the kernel's own waiting has no time limit: whoever was stopped while it held
- * the lock would stop us too. */
+/* Polling, because F_OFD_SETLKW has no timeout: a process that is stopped while it holds the lock would
+ * stop us too. */
 static int wait_for(struct db_lock *lock, int64_t byte, uint64_t patience_ns)
 {
 	uint64_t began_ns = clock_mono_ns(), waited_ns = 0;
@@ -101,7 +101,7 @@ bool db_lock_is_taken(const struct db_lock *lock, int64_t byte)
 	return fcntl(lock->fd, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
 }
 
-static int tell_owner(struct db_lock *lock, const char *path, struct err *err)
+static int fail_with_owner(struct db_lock *lock, const char *path, struct err *err)
 {
 	char pid[32] = "";
 	ssize_t n = pread(lock->fd, pid, sizeof pid - 1, 0);
@@ -121,7 +121,7 @@ int db_lock_own(struct db_lock *lock, const char *path, pid_t pid, struct err *e
 	if (r < 0)
 		return r;
 	if (db_lock_take(lock, DB_LOCK_WRITING, 0) < 0)
-		return tell_owner(lock, path, err);
+		return fail_with_owner(lock, path, err);
 	if (ftruncate(lock->fd, 0) < 0 || pwrite(lock->fd, text, (size_t)n, 0) != n) {
 		r = err_set(err, errno ? errno : EIO, "write '%s': %s", path, strerror(errno));
 		db_lock_close(lock);

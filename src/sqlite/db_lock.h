@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* db_lock.h - who may write. Locks of open file descriptions: the kernel drops them when their holder
+/* db_lock.h - write locks. Locks of open file descriptions: the kernel releases them when their holder
  * dies, however it dies.
  *
  * write.lock, byte 0: held around every transaction, checkpoint and close. Debian's SQLite has a
  * rare race between two connections that write or checkpoint; so there is only one.
  *
- * write.lock, byte n: held for life by recorder n, so that others tell the living from the dead.
+ * write.lock, byte n: held for life by recorder n, so that others see that it is alive.
  *
- * write.lock, byte 2^62: held by the one of those who wait that looks most often.
+ * write.lock, byte 2^62: held by the waiter that polls most often.
  *
  * owner.lock, byte 0: held for life by a daemon, with its pid as text. */
 #pragma once
@@ -26,13 +26,13 @@ struct db_lock {
 };
 
 int db_lock_open(struct db_lock *lock, const char *path, struct err *err) must_check;
-/* Only to ask who holds what; the file must exist. */
+/* Only to query locks; the file must exist. */
 int db_lock_open_to_ask(struct db_lock *lock, const char *path, struct err *err) must_check;
 void db_lock_close(struct db_lock *lock); /* drops what it holds */
 /* Waits up to `patience_ns`; -EBUSY when another one still holds it then. */
 int db_lock_take(struct db_lock *lock, int64_t byte, uint64_t patience_ns) must_check;
 void db_lock_drop(struct db_lock *lock, int64_t byte);
-/* Whether somebody else holds it now. */
+/* Whether another process or handle holds it now. */
 bool db_lock_is_taken(const struct db_lock *lock, int64_t byte);
 
 /* Takes owner.lock and writes our pid into it; -EBUSY and the owner's pid in `err` if there is

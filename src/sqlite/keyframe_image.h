@@ -6,7 +6,7 @@
 #include "sqlite/column.h"
 #include "sqlite/db.h"
 
-/* A process: what the keyframe says, and where its changes are. */
+/* A process: its row in the keyframe, and where its changes are. */
 struct keyframe_image_row {
 	int64_t proc, slot;
 	int64_t cell[CELL_COUNT]; /* COLUMN_ABSENT: not known */
@@ -39,12 +39,12 @@ struct keyframe_image {
 	VEC(struct keyframe_image_moment) moments; /* ascending by at */
 };
 
-/* `ret` may be used before (its memory is used again). -ENOENT: there is no such keyframe. */
+/* `ret` may have been used before (its memory is reused). -ENOENT: there is no such keyframe. */
 int keyframe_image_load(sqlite3 *db, int64_t keyframe, struct keyframe_image *ret, struct err *err)
 	must_check;
 void keyframe_image_done(struct keyframe_image *im);
 
-/* What was the case at that snapshot of the keyframe. */
+/* The values at that snapshot of the keyframe. */
 const int64_t *keyframe_image_cells(const struct keyframe_image *im,
                                     const struct keyframe_image_row *row, int64_t at);
 const struct keyframe_image_detail *keyframe_image_details(const struct keyframe_image *im,

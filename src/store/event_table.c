@@ -69,7 +69,7 @@ static int64_t find_process(struct store *st, const struct index_list *list, con
 	                                              : process_table_find(st, e->id, false, err);
 }
 
-static bool tells_start(const struct event *e)
+static bool is_birth(const struct event *e)
 {
 	return e->kind == EVENT_SPAWN && !e->inferred;
 }
@@ -100,7 +100,7 @@ static int64_t add_process(struct store *st, const struct snapshot *snap, const 
 		.comm = e->comm,
 		.command = e->comm,
 		.command_len = COMM_LEN,
-		.is_start_exact = tells_start(e),
+		.is_start_exact = is_birth(e),
 	};
 	int64_t id = process_table_add(st, &row, err);
 
@@ -213,7 +213,7 @@ static int put_process_event(struct store *st, const struct snapshot *snap, cons
 		return 0;
 	if (!proc)
 		proc = add_process(st, snap, e, err);
-	else if (tells_start(e) && e->ppid && (r = process_table_set_born(st, proc, e, err)) < 0)
+	else if (is_birth(e) && e->ppid && (r = process_table_set_born(st, proc, e, err)) < 0)
 		return r;
 	if (proc < 0)
 		return (int)proc;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* store.h - durable history of snapshots, events and jobs in one SQLite file. A handle is one
  * recorder; several may write into one database, each with its own handle. Readers open their
- * own (history.h, sql_query.h). A handle belongs to one thread at a time. The schema is told
- * in docs/store.md. */
+ * own (history.h, sql_query.h). A handle belongs to one thread at a time. docs/store.md describes
+ * the schema. */
 #pragma once
 
 #include "base/err.h"
@@ -11,12 +11,12 @@
 struct store;
 
 struct store_options {
-	const char *path;     /* of the database; its directory must exist */
-	const char *kind;     /* who records, told in the recorder's row; NULL: "record" */
-	bool is_owner;        /* a daemon: holds owner.lock for life; -EBUSY names who has it */
-	bool is_brief;        /* perhaps a job of a blink: open and close in as little time as can
-	                         be, and leave looking after the file to others */
-	uint64_t interval_ns; /* told in the recorder's row */
+	const char *path; /* of the database; its directory must exist */
+	const char *kind; /* for the recorder's row; NULL: "record" */
+	bool is_owner;    /* a daemon: holds owner.lock for life; -EBUSY names the holder */
+	bool is_brief;    /* for a job that may be very short: opens and closes as fast as it can,
+	                         and leaves maintenance to others */
+	uint64_t interval_ns; /* for the recorder's row */
 	bool no_guard;        /* tests: write up to the last byte of the disk */
 };
 
@@ -36,14 +36,13 @@ void store_close(struct store *st); /* checkpoints; NULL is fine */
 DEFINE_CLEANUP(struct store *, store_close)
 
 /* One transaction: snapshot, changed processes, events, jobs and sheets (or with snap->events_only
- * just the latter three). When it returns, the end of a job is on the disk, and the start of one
+ * just the latter three). When it returns, the end of a job is on disk, and so is the start of one
  * that has run for half a second; the start of a younger one survives our death, but not a power
- * cut. On failure nothing was written
- * and the handle is still good: -ENOSPC  the disk is full (or nearly: less than 256 MiB and 1 % are
- * free) -EBUSY   others have been writing for half a second, or for half a minute when a job ends
- */
+ * cut. On failure nothing was written and the handle is still good:
+ *   -ENOSPC  the disk is full (or nearly: less than 256 MiB and 1 % are free)
+ *   -EBUSY   others have been writing for half a second, or for half a minute when a job ends */
 int store_put(struct store *st, const struct snapshot *snap, struct err *err) must_check;
-/* CPU time that the events of snapshots took, apart from all else in them, since it was opened. */
+/* CPU time that was spent on the events of snapshots since it was opened. */
 uint64_t store_events_cpu_ns(const struct store *st);
 int64_t store_snapshot_id(const struct store *st); /* of the latest that was put; 0: none */
 /* What could not be stored. */
@@ -52,10 +51,10 @@ struct store_gap {
 	uint64_t snapshots, events;
 	const char *reason;
 };
-/* Says so, and why. */
+/* Records it, with the reason. */
 int store_put_gap(struct store *st, const struct store_gap *gap, struct err *err) must_check;
-/* A job's row, by its id. The end of a job is on the disk when this returns. It needs little room,
- * and takes it from what store_put() leaves free. */
+/* A job's row alone. The end of a job is on disk when this returns. It needs little space, and takes it
+ * from what store_put() leaves free. */
 int store_put_job(struct store *st, const struct job *job, struct err *err) must_check;
 /* Reserves the id among the jobs of this user: one that exists already becomes ID.2, ID.3 …, and
  * *ret_changed is set. One small transaction, without waiting for the disk. */
