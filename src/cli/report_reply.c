@@ -12,7 +12,7 @@ static void put(struct json *j, const struct report *report)
 	const struct style plain = { .width = TEXT_COLUMNS, .unicode = true };
 	cleanup(buf_done) struct buf text = { 0 };
 
-	report_view(report, &plain, &text);
+	report_view(report, CANVAS(&plain, &text));
 	json_begin_object(j);
 	json_key(j, "job_id");
 	json_str(j, report->job.id);

@@ -26,7 +26,7 @@ static int show(const struct cli *cli, const struct report *a, const struct repo
 		diff_json(a, b, &json);
 		buf_putc(&out, '\n');
 	} else {
-		diff_view(a, b, &style, &out);
+		diff_view(a, b, CANVAS(&style, &out));
 	}
 	status = cli_print(&out);
 	buf_done(&out);

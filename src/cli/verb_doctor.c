@@ -158,7 +158,7 @@ static int show(const struct cli *cli, const struct doctor *d)
 		doctor_json_put(d, &json);
 		buf_putc(&out, '\n');
 	} else {
-		doctor_view_put(d, &style, &out);
+		doctor_view_put(d, CANVAS(&style, &out));
 	}
 	status = cli_print(&out);
 	buf_done(&out);

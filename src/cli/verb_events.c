@@ -35,8 +35,8 @@ static int put_event(void *self, const struct event_record *e)
 		buf_putc(&s->out, '\n');
 	} else {
 		if (!s->shown)
-			events_view_head(&s->view, &s->style, &s->out);
-		events_view_put(&s->view, &s->style, e, name, &s->out);
+			events_view_head(&s->view, CANVAS(&s->style, &s->out));
+		events_view_put(&s->view, e, name, CANVAS(&s->style, &s->out));
 	}
 	s->shown++;
 	return 0;

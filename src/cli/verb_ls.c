@@ -111,7 +111,7 @@ static int show(const struct cli *cli, struct list *list, const struct job_filte
 	} else if (found == 0) {
 		tell_none(filter, path);
 	} else {
-		jobs_view_print(&list->view, &style, &list->out);
+		jobs_view_print(&list->view, CANVAS(&style, &list->out));
 	}
 	return cli_print(&list->out);
 }

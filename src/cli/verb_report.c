@@ -22,7 +22,7 @@ static int show(const struct cli *cli, const struct report *report, void *arg)
 		report_json(report, &json);
 		buf_putc(&out, '\n');
 	} else {
-		report_view(report, &style, &out);
+		report_view(report, CANVAS(&style, &out));
 	}
 	status = cli_print(&out);
 	buf_done(&out);
@@ -34,7 +34,7 @@ static int put_text(const struct cli *cli, const struct report *report, void *ar
 	const struct style plain = { .width = TEXT_COLUMNS, .unicode = true };
 
 	(void)cli;
-	report_view(report, &plain, arg);
+	report_view(report, CANVAS(&plain, arg));
 	return CLI_OK;
 }
 

@@ -80,7 +80,7 @@ static void put_text(const struct cli *cli, const struct request *rq, const stru
 		view.host = uts.nodename;
 		view.kernel = uts.release;
 	}
-	snapshot_view_put(snap, &view, &style, to);
+	snapshot_view_put(snap, &view, CANVAS(&style, to));
 	user_names_done(&users);
 }
 

@@ -102,7 +102,7 @@ static int show(const struct cli *cli, const struct daemon_client *ask, const js
 		return print_json(ask, NULL, answer);
 	facts = facts_of(answer, ask->path);
 	take_anomalies(json_object_get(answer, "anomalies_active"), &facts);
-	status_view(&facts, &style, &out);
+	status_view(&facts, CANVAS(&style, &out));
 	return cli_print(&out);
 }
 

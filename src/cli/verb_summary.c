@@ -40,7 +40,7 @@ static void add_file(struct table *t, const char *name, const struct runfolder_f
 		table_add_figure(t, "-", INK_PLAIN);
 		table_add_figure(t, "-", INK_PLAIN);
 		table_add_figure(t, "-", INK_PLAIN);
-		table_add(t, "not there", INK_DIM);
+		table_add(t, "not there", INK_QUIET);
 		return;
 	}
 	put_reasons(&why, file);
@@ -51,11 +51,11 @@ static void add_file(struct table *t, const char *name, const struct runfolder_f
 	table_add(t, format_count(lines).at, INK_PLAIN);
 	table_add(t, format_count(c->used).at, INK_PLAIN);
 	table_add(t, format_count(lines - c->used - c->heads).at, INK_PLAIN);
-	table_add(t, why.at ? why.at : "", file->problem[0] ? INK_BAD : INK_DIM);
+	table_add(t, why.at ? why.at : "", file->problem[0] ? INK_BAD : INK_QUIET);
 	buf_done(&why);
 }
 
-static void put_files(const struct runfolder_reading *r, const struct style *style, struct buf *to)
+static void put_files(const struct runfolder_reading *r, struct canvas *to)
 {
 	static const struct table_column columns[] = {
 		{ "file", TABLE_LEFT, 0, 0, false },  { "lines", TABLE_RIGHT, 0, 0, false },
@@ -66,12 +66,11 @@ static void put_files(const struct runfolder_reading *r, const struct style *sty
 
 	for (size_t i = 0; i < HARDWARE_FILE_COUNT; i++)
 		add_file(&t, hwfile_names[i], &r->files[i]);
-	table_print(&t, style, to);
+	table_print(&t, to);
 	table_done(&t);
 }
 
-static void put_figures(const struct runfolder_reading *r, const struct style *style,
-                        struct buf *to)
+static void put_figures(const struct runfolder_reading *r, struct canvas *to)
 {
 	static const struct table_column columns[] = {
 		{ NULL, TABLE_LEFT, 0, 0, false },
@@ -86,30 +85,30 @@ static void put_figures(const struct runfolder_reading *r, const struct style *s
 		if (!resource_summary_get(&r->summary, key, &tenths))
 			continue;
 		table_add(&t, resource_keys[key].label, INK_PLAIN);
-		table_add(&t, format_milli(tenths * 100, 1).at, INK_BOLD);
+		table_add(&t, format_milli(tenths * 100, 1).at, INK_STRONG);
 		table_add(&t, resource_keys[key].unit, INK_PLAIN);
 	}
 	if (t.cells.len)
-		table_print(&t, style, to);
+		table_print(&t, to);
 	else
-		buf_puts(to, "nothing can be read from these files\n");
+		canvas_put(to, INK_PLAIN, "nothing can be read from these files\n");
 	table_done(&t);
 }
 
-static void put_text(const struct cli *cli, const struct runfolder_reading *r, struct buf *to)
+static void put_text(const struct runfolder_reading *r, struct canvas *to)
 {
-	const struct style style = cli_style(cli);
-
-	put_files(r, &style, to);
-	buf_putc(to, '\n');
-	put_figures(r, &style, to);
+	put_files(r, to);
+	canvas_newline(to);
+	put_figures(r, to);
 	if (r->gpus > 1)
-		buf_printf(to, "\n%u GPUs: means are over all of them, maxima are of one\n",
-		           r->gpus);
+		canvas_printf(to, INK_PLAIN,
+		              "\n%u GPUs: means are over all of them, maxima are of one\n",
+		              r->gpus);
 }
 
 static int show(const struct cli *cli, const struct runfolder_reading *r)
 {
+	const struct style style = cli_style(cli);
 	struct buf out = { 0 };
 	struct json json = { .out = &out };
 	int status;
@@ -118,7 +117,7 @@ static int show(const struct cli *cli, const struct runfolder_reading *r)
 		runfolder_reading_put(&json, r);
 		buf_putc(&out, '\n');
 	} else {
-		put_text(cli, r, &out);
+		put_text(r, CANVAS(&style, &out));
 	}
 	status = cli_print(&out);
 	buf_done(&out);

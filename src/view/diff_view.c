@@ -32,9 +32,9 @@ static const char *bound_sign(enum diff_bound bound, bool unicode)
 
 /* "1.24×"; "same" within a percent. Of bounds and samples it is as much as they tell: "≥1.24×",
  * "~same". */
-static void add_ratio(struct table *t, const struct style *style, struct diff_pair pair)
+static void add_ratio(struct table *t, const struct canvas *to, struct diff_pair pair)
 {
-	const char *sign = bound_sign(diff_bound(pair), style->unicode);
+	const char *sign = bound_sign(diff_bound(pair), to->unicode);
 	double ratio = diff_ratio(pair);
 	char text[40];
 
@@ -46,26 +46,26 @@ static void add_ratio(struct table *t, const struct style *style, struct diff_pa
 	}
 	if (fabs(ratio - 1) < ALIKE) {
 		snprintf(text, sizeof text, "%ssame", *sign ? "~" : "");
-		table_add(t, text, INK_DIM);
+		table_add(t, text, INK_QUIET);
 		return;
 	}
 	snprintf(text, sizeof text, "%s%.*f%s", sign,
 	         pair.b.value == 0 ? 0
 	         : ratio < 9.995   ? 2
 	                           : ratio < 99.95,
-	         ratio, style->unicode ? "×" : "x");
-	table_add(t, text, INK_BOLD);
+	         ratio, to->unicode ? "×" : "x");
+	table_add(t, text, INK_STRONG);
 }
 
-static void add_pair(struct table *t, const struct style *style, const char *name,
+static void add_pair(struct table *t, const struct canvas *to, const char *name,
                      struct diff_pair pair, enum metric_unit unit)
 {
 	if (!figure_is_known(pair.a) && !figure_is_known(pair.b))
 		return;
 	table_add(t, name, INK_PLAIN);
-	table_add_figure(t, figure_words(pair.a, unit, style->unicode).at, INK_PLAIN);
-	table_add_figure(t, figure_words(pair.b, unit, style->unicode).at, INK_PLAIN);
-	add_ratio(t, style, pair);
+	table_add_figure(t, figure_words(pair.a, unit, to->unicode).at, INK_PLAIN);
+	table_add_figure(t, figure_words(pair.b, unit, to->unicode).at, INK_PLAIN);
+	add_ratio(t, to, pair);
 }
 
 static void add_words(struct table *t, const char *name, const char *a, const char *b)
@@ -73,7 +73,7 @@ static void add_words(struct table *t, const char *name, const char *a, const ch
 	table_add(t, name, INK_PLAIN);
 	table_add(t, a, INK_PLAIN);
 	table_add(t, b, INK_PLAIN);
-	table_add(t, strcmp(a, b) == 0 ? "same" : "", INK_DIM);
+	table_add(t, strcmp(a, b) == 0 ? "same" : "", INK_QUIET);
 }
 
 /* Nobody compares them. */
@@ -83,11 +83,10 @@ static void add_times(struct table *t, const char *name, const struct report *a,
 	table_add(t, name, INK_PLAIN);
 	table_add(t, format_when(a->job.started_ns, a->now_ns).at, INK_PLAIN);
 	table_add(t, format_when(b->job.started_ns, b->now_ns).at, INK_PLAIN);
-	table_add(t, "", INK_DIM);
+	table_add(t, "", INK_QUIET);
 }
 
-static void put_figures(const struct report *a, const struct report *b, const struct style *style,
-                        struct buf *to)
+static void put_figures(const struct report *a, const struct report *b, struct canvas *to)
 {
 	const struct table_column columns[] = {
 		{ "", TABLE_LEFT, .min_width = 10 },
@@ -100,13 +99,13 @@ static void put_figures(const struct report *a, const struct report *b, const st
 	add_words(&t, "type", a->job.type, b->job.type);
 	add_times(&t, "started", a, b);
 	add_words(&t, "result", job_result(&a->job).at, job_result(&b->job).at);
-	add_pair(&t, style, "took", (struct diff_pair){ diff_took(a), diff_took(b) }, UNIT_NS);
+	add_pair(&t, to, "took", (struct diff_pair){ diff_took(a), diff_took(b) }, UNIT_NS);
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)
 		if (job_figures[i].label)
-			add_pair(&t, style, job_figures[i].label,
+			add_pair(&t, to, job_figures[i].label,
 			         (struct diff_pair){ a->job.figures[i], b->job.figures[i] },
 			         job_figures[i].unit);
-	table_print(&t, style, to);
+	table_print(&t, to);
 	table_done(&t);
 }
 
@@ -114,7 +113,7 @@ static const struct sheet_record *const no_sheet = &(const struct sheet_record){
 	.max_cpu_ratio = NAN,
 };
 
-static void add_sheet(struct table *t, const struct style *style, const struct sheet_record *x,
+static void add_sheet(struct table *t, const struct canvas *to, const struct sheet_record *x,
                       const struct sheet_record *y)
 {
 	const struct sheet_record *any = x ? x : y;
@@ -126,17 +125,16 @@ static void add_sheet(struct table *t, const struct style *style, const struct s
 
 	snprintf(text, sizeof text, "%u %s", any->s.num, any->s.label);
 	table_add(t, text, INK_PLAIN);
-	table_add_figure(t, figure_words(took.a, UNIT_NS, style->unicode).at, INK_PLAIN);
-	table_add_figure(t, figure_words(took.b, UNIT_NS, style->unicode).at, INK_PLAIN);
-	add_ratio(t, style, took);
-	add_ratio(t, style, cpu);
-	add_ratio(t, style, peak);
-	table_add(t, x ? sheet_result(&x->s).at : "-", x ? job_ink(x->s.status) : INK_DIM);
-	table_add(t, y ? sheet_result(&y->s).at : "-", y ? job_ink(y->s.status) : INK_DIM);
+	table_add_figure(t, figure_words(took.a, UNIT_NS, to->unicode).at, INK_PLAIN);
+	table_add_figure(t, figure_words(took.b, UNIT_NS, to->unicode).at, INK_PLAIN);
+	add_ratio(t, to, took);
+	add_ratio(t, to, cpu);
+	add_ratio(t, to, peak);
+	table_add(t, x ? sheet_result(&x->s).at : "-", x ? job_ink(x->s.status) : INK_QUIET);
+	table_add(t, y ? sheet_result(&y->s).at : "-", y ? job_ink(y->s.status) : INK_QUIET);
 }
 
-static void put_sheets(const struct report *a, const struct report *b, const struct style *style,
-                       struct buf *to)
+static void put_sheets(const struct report *a, const struct report *b, struct canvas *to)
 {
 	static const struct table_column columns[] = {
 		{ "sheet", TABLE_LEFT, .min_width = 8 },
@@ -153,21 +151,22 @@ static void put_sheets(const struct report *a, const struct report *b, const str
 
 	vec_each(&a->sheets, s)
 		if (shown++ < SHEETS_SHOWN)
-			add_sheet(&t, style, s, diff_find_sheet(b, s->s.num));
+			add_sheet(&t, to, s, diff_find_sheet(b, s->s.num));
 	vec_each(&b->sheets, s)
 		if (!diff_find_sheet(a, s->s.num) && shown++ < SHEETS_SHOWN)
-			add_sheet(&t, style, NULL, s);
+			add_sheet(&t, to, NULL, s);
 	if (shown) {
-		report_title(style, to, "Sheets");
-		table_print(&t, style, to);
+		canvas_title(to, "Sheets");
+		table_print(&t, to);
 	}
 	if (shown > SHEETS_SHOWN)
-		buf_printf(to, "  … and %s more sheet%s\n", format_count(shown - SHEETS_SHOWN).at,
-		           shown - SHEETS_SHOWN == 1 ? "" : "s");
+		canvas_printf(to, INK_PLAIN, "  … and %s more sheet%s\n",
+		              format_count(shown - SHEETS_SHOWN).at,
+		              shown - SHEETS_SHOWN == 1 ? "" : "s");
 	table_done(&t);
 }
 
-static void add_program(struct table *t, const struct style *style, const struct diff_program *p)
+static void add_program(struct table *t, const struct canvas *to, const struct diff_program *p)
 {
 	static const struct report_program none = { 0 };
 	const struct report_program *a = p->a ? p->a : &none, *b = p->b ? p->b : &none;
@@ -176,14 +175,13 @@ static void add_program(struct table *t, const struct style *style, const struct
 	table_add(t, p->a ? a->name : b->name, INK_PLAIN);
 	table_add(t, format_count(a->processes).at, INK_PLAIN);
 	table_add(t, format_count(b->processes).at,
-	          a->processes == b->processes ? INK_PLAIN : INK_BOLD);
-	table_add_figure(t, figure_words(cpu.a, UNIT_NS, style->unicode).at, INK_PLAIN);
-	table_add_figure(t, figure_words(cpu.b, UNIT_NS, style->unicode).at, INK_PLAIN);
-	add_ratio(t, style, cpu);
+	          a->processes == b->processes ? INK_PLAIN : INK_STRONG);
+	table_add_figure(t, figure_words(cpu.a, UNIT_NS, to->unicode).at, INK_PLAIN);
+	table_add_figure(t, figure_words(cpu.b, UNIT_NS, to->unicode).at, INK_PLAIN);
+	add_ratio(t, to, cpu);
 }
 
-static void put_programs(const struct report *a, const struct report *b, const struct style *style,
-                         struct buf *to)
+static void put_programs(const struct report *a, const struct report *b, struct canvas *to)
 {
 	static const struct table_column columns[] = {
 		{ "program", TABLE_LEFT, .min_width = 8 },
@@ -200,23 +198,22 @@ static void put_programs(const struct report *a, const struct report *b, const s
 	diff_match_programs(a, b, &programs);
 	shown = MIN(programs.list.len, (size_t)PROGRAMS_SHOWN);
 	for (size_t i = 0; i < shown; i++)
-		add_program(&t, style, &programs.list.at[i]);
+		add_program(&t, to, &programs.list.at[i]);
 	if (shown) {
-		report_title(style, to, "Programs");
-		table_print(&t, style, to);
+		canvas_title(to, "Programs");
+		table_print(&t, to);
 	}
 	if (programs.list.len > shown)
-		buf_printf(to, "  … and %s more name%s\n",
-		           format_count(programs.list.len - shown).at,
-		           programs.list.len - shown == 1 ? "" : "s");
+		canvas_printf(to, INK_PLAIN, "  … and %s more name%s\n",
+		              format_count(programs.list.len - shown).at,
+		              programs.list.len - shown == 1 ? "" : "s");
 	table_done(&t);
 	vec_done(&programs.list);
 }
 
-void diff_view(const struct report *a, const struct report *b, const struct style *style,
-               struct buf *to)
+void diff_view(const struct report *a, const struct report *b, struct canvas *to)
 {
-	put_figures(a, b, style, to);
-	put_sheets(a, b, style, to);
-	put_programs(a, b, style, to);
+	put_figures(a, b, to);
+	put_sheets(a, b, to);
+	put_programs(a, b, to);
 }

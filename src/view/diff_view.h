@@ -5,8 +5,7 @@
 
 #include "base/json.h"
 #include "view/report.h"
-#include "view/style.h"
+#include "view/canvas.h"
 
-void diff_view(const struct report *a, const struct report *b, const struct style *style,
-               struct buf *to);
+void diff_view(const struct report *a, const struct report *b, struct canvas *to);
 void diff_json(const struct report *a, const struct report *b, struct json *j);

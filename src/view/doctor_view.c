@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "view/format.h"
 #include "view/table.h"
 
@@ -62,10 +61,9 @@ static void add_line(struct table *t, const struct doctor_line *line)
 	buf_done(&note);
 }
 
-static void put_lines(const struct doctor_line *lines, size_t n, const struct style *style,
-                      struct buf *to)
+static void put_lines(const struct doctor_line *lines, size_t n, struct canvas *to)
 {
-	bool is_wide = style->width >= WIDE_COLUMNS;
+	bool is_wide = to->width >= WIDE_COLUMNS;
 	struct table t = {
 		.columns = is_wide ? wide : narrow,
 		.n_columns = is_wide ? ARRAY_LEN(wide) : ARRAY_LEN(narrow),
@@ -74,82 +72,73 @@ static void put_lines(const struct doctor_line *lines, size_t n, const struct st
 
 	for (size_t i = 0; i < n; i++)
 		add_line(&t, &lines[i]);
-	table_print(&t, style, to);
+	table_print(&t, to);
 	table_done(&t);
 }
 
-static void put_text(struct buf *to, const char *text)
+static void put_text(struct canvas *to, const char *text)
 {
-	text_display(to, text, strlen(text), SIZE_MAX);
+	canvas_text(to, INK_PLAIN, text, strlen(text), SIZE_MAX);
 }
 
-static void put_heading(const struct style *style, struct buf *to, const char *text)
+static void put_store(const struct doctor *d, struct canvas *to)
 {
-	buf_putc(to, '\n');
-	style_begin(style, INK_BOLD, to);
-	buf_puts(to, text);
-	style_end(style, INK_BOLD, to);
-	buf_putc(to, '\n');
-}
-
-static void put_store(const struct doctor *d, const struct style *style, struct buf *to)
-{
-	put_heading(style, to, "store");
-	buf_puts(to, "  ");
+	canvas_title(to, "store");
+	canvas_put(to, INK_PLAIN, "  ");
 	put_text(to, d->store_path);
-	buf_putc(to, '\n');
+	canvas_newline(to);
 	if (d->store_state == DOCTOR_ABSENT)
-		buf_puts(to, "  nothing is recorded yet (proctor record begins it)");
+		canvas_put(to, INK_PLAIN, "  nothing is recorded yet (proctor record begins it)");
 	else
-		buf_printf(to, "  %s, %s", format_bytes(d->store_bytes).at,
-		           d->store_state == DOCTOR_WORKS ? "healthy" : "not usable");
+		canvas_printf(to, INK_PLAIN, "  %s, %s", format_bytes(d->store_bytes).at,
+		              d->store_state == DOCTOR_WORKS ? "healthy" : "not usable");
 	if (d->store_note[0]) {
-		buf_puts(to, ": ");
+		canvas_put(to, INK_PLAIN, ": ");
 		put_text(to, d->store_note);
 	}
 	if (d->has_disk_free)
-		buf_printf(to, "; %s left on the disk", format_bytes(d->disk_free_bytes).at);
-	buf_putc(to, '\n');
+		canvas_printf(to, INK_PLAIN, "; %s left on the disk",
+		              format_bytes(d->disk_free_bytes).at);
+	canvas_newline(to);
 }
 
-static void put_files(const struct doctor *d, const struct style *style, struct buf *to)
+static void put_files(const struct doctor *d, struct canvas *to)
 {
-	put_heading(style, to, "configuration");
+	canvas_title(to, "configuration");
 	if (!d->files.len)
-		buf_puts(to, "  no file; the defaults hold\n");
+		canvas_put(to, INK_PLAIN, "  no file; the defaults hold\n");
 	vec_each(&d->files, f) {
-		buf_puts(to, "  ");
+		canvas_put(to, INK_PLAIN, "  ");
 		put_text(to, f->path);
-		buf_puts(to, f->skipped ? "   (not readable for this user: passed over)\n" : "\n");
+		canvas_put(to, INK_PLAIN,
+		           f->skipped ? "   (not readable for this user: passed over)\n" : "\n");
 	}
 }
 
-static void put_plain(const struct doctor *d, const struct style *style, struct buf *to)
+static void put_plain(const struct doctor *d, struct canvas *to)
 {
 	if (!d->plain_tried)
 		return;
 	if (!d->plain.len) {
-		put_heading(style, to, "a plain user would lose nothing");
+		canvas_title(to, "a plain user would lose nothing");
 		return;
 	}
-	put_heading(style, to, "a plain user would have instead");
-	put_lines(d->plain.at, d->plain.len, style, to);
+	canvas_title(to, "a plain user would have instead");
+	put_lines(d->plain.at, d->plain.len, to);
 }
 
-void doctor_view_put(const struct doctor *d, const struct style *style, struct buf *to)
+void doctor_view_put(const struct doctor *d, struct canvas *to)
 {
-	style_begin(style, INK_BOLD, to);
-	buf_printf(to, "proctor %s", d->version);
-	style_end(style, INK_BOLD, to);
-	buf_puts(to, " on Linux ");
+	canvas_printf(to, INK_TITLE, "proctor %s", d->version);
+	canvas_put(to, INK_PLAIN, " on Linux ");
 	put_text(to, d->kernel);
-	buf_puts(to, ", ");
+	canvas_put(to, INK_PLAIN, ", ");
 	put_text(to, d->user);
-	buf_putc(to, '\n');
-	put_lines(d->roles.at, d->roles.len, style, to);
-	put_store(d, style, to);
-	put_files(d, style, to);
-	put_plain(d, style, to);
+	canvas_newline(to);
+	put_lines(d->roles.at, d->roles.len, to);
+	put_store(d, to);
+	put_files(d, to);
+	put_plain(d, to);
 }
 
 static void json_line(struct json *j, const struct doctor_line *line)

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/vec.h"
-#include "view/style.h"
+#include "view/canvas.h"
 
 enum doctor_state {
 	DOCTOR_WORKS,
@@ -45,6 +45,6 @@ struct doctor {
 };
 
 const char *doctor_state_name(enum doctor_state state);
-void doctor_view_put(const struct doctor *d, const struct style *style, struct buf *to);
+void doctor_view_put(const struct doctor *d, struct canvas *to);
 void doctor_json_put(const struct doctor *d, struct json *j);
 void doctor_done(struct doctor *d);

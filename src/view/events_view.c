@@ -7,7 +7,6 @@
 
 #include "base/scan.h"
 #include "base/signal_name.h"
-#include "base/text.h"
 #include "model/record_fields.h"
 #include "view/format.h"
 #include "view/job_view.h"
@@ -144,67 +143,67 @@ static enum ink ink_of(const struct event_record *e)
 	return INK_PLAIN;
 }
 
-/* Text in so many columns, filled up with blanks. */
-static void put_cell(struct buf *to, const char *text, size_t columns)
+/* Text in so many columns. */
+static void put_cell(struct canvas *to, enum ink ink, const char *text, size_t columns)
 {
-	size_t start = to->len, used;
+	size_t used = canvas_text(to, ink, text, strlen(text), columns);
 
-	text_display(to, text, strlen(text), columns);
-	used = text_columns(to->at + start, to->len - start);
-	buf_printf(to, "%*s", (int)(columns - MIN(used, columns)), "");
+	canvas_pad(to, columns - MIN(used, columns));
 }
 
-static void trim(struct buf *to)
-{
-	while (to->len && to->at[to->len - 1] == ' ')
-		to->len--;
-}
+struct line {
+	const char *time, *kind, *pid, *name, *details;
+};
 
-static void put_line(const struct style *style, const char *time, const char *kind, enum ink ink,
-                     const char *pid, const char *name, const char *details, struct buf *to)
+static void put_line(const struct line *line, enum ink kind_ink, enum ink ink, struct canvas *to)
 {
-	bool narrow = style->width < NARROW;
+	bool narrow = to->width < NARROW;
 	size_t front = narrow ? TIME_COLUMNS + KIND_COLUMNS + 4 : FRONT_COLUMNS;
 	struct buf rest = { 0 };
 
-	buf_printf(to, "%*s  ", TIME_COLUMNS, time);
-	style_begin(style, ink, to);
-	put_cell(to, kind, KIND_COLUMNS);
-	style_end(style, ink, to);
-	if (narrow)
-		buf_printf(&rest, "%s%s%s%s", pid, *pid ? " " : "", name, *name ? "  " : "");
-	else {
-		buf_printf(to, "  %*s  ", PID_COLUMNS, pid);
-		put_cell(to, name, NAME_COLUMNS);
+	canvas_printf(to, ink, "%*s  ", TIME_COLUMNS, line->time);
+	put_cell(to, kind_ink, line->kind, KIND_COLUMNS);
+	canvas_pad(to, 2);
+	if (narrow) {
+		buf_printf(&rest, "%s%s%s%s", line->pid, *line->pid ? " " : "", line->name,
+		           *line->name ? "  " : "");
+	} else {
+		canvas_pad(to, PID_COLUMNS - MIN(strlen(line->pid), (size_t)PID_COLUMNS));
+		canvas_put(to, ink, line->pid);
+		canvas_pad(to, 2);
+		put_cell(to, ink, line->name, NAME_COLUMNS);
+		canvas_pad(to, 2);
 	}
-	buf_puts(&rest, details);
-	buf_puts(to, "  ");
-	text_display(to, rest.at ? rest.at : "", rest.len,
-	             style->width == SIZE_MAX ? SIZE_MAX : style->width - MIN(front, style->width));
-	trim(to);
-	buf_putc(to, '\n');
+	buf_puts(&rest, line->details);
+	while (rest.len && rest.at[rest.len - 1] == ' ')
+		rest.len--;
+	canvas_text(to, ink, rest.at ? rest.at : "", rest.len,
+	            to->width == SIZE_MAX ? SIZE_MAX : to->width - MIN(front, to->width));
+	canvas_newline(to);
 	buf_done(&rest);
 }
 
-void events_view_head(const struct events_view *view, const struct style *style, struct buf *to)
+void events_view_head(const struct events_view *view, struct canvas *to)
 {
-	style_begin(style, INK_BOLD, to);
-	put_line(&(struct style){ .width = style->width }, view->started_ns ? "AFTER" : "TIME",
-	         "EVENT", INK_PLAIN, "PID", "NAME", "DETAILS", to);
-	style_end(style, INK_BOLD, to);
+	const struct line head = { view->started_ns ? "AFTER" : "TIME", "EVENT", "PID", "NAME",
+		                   "DETAILS" };
+
+	put_line(&head, INK_TITLE, INK_TITLE, to);
 }
 
-void events_view_put(const struct events_view *view, const struct style *style,
-                     const struct event_record *e, const char *name, struct buf *to)
+void events_view_put(const struct events_view *view, const struct event_record *e, const char *name,
+                     struct canvas *to)
 {
+	struct fmt time = time_of(view, e->wall_ns);
 	struct buf details = { 0 };
 	char pid[16] = "";
 
 	if (e->process.pid)
 		snprintf(pid, sizeof pid, "%d", e->process.pid);
 	put_details(&details, e);
-	put_line(style, time_of(view, e->wall_ns).at, event_name(e->kind), ink_of(e), pid,
-	         name ? name : "", details.at ? details.at : "", to);
+	put_line(&(struct line){ time.at, event_name(e->kind), pid, name ? name : "",
+	                         details.at ? details.at : "" },
+	         ink_of(e), INK_PLAIN, to);
 	buf_done(&details);
 }
 

@@ -5,16 +5,16 @@
 
 #include "base/json.h"
 #include "model/history_record.h"
-#include "view/style.h"
+#include "view/canvas.h"
 
 struct events_view {
 	uint64_t started_ns; /* of the job: times are counted from it; 0: clock times are shown */
 };
 
-void events_view_head(const struct events_view *view, const struct style *style, struct buf *to);
+void events_view_head(const struct events_view *view, struct canvas *to);
 /* `name`: of the process it is about; NULL: not known, or about none. */
-void events_view_put(const struct events_view *view, const struct style *style,
-                     const struct event_record *e, const char *name, struct buf *to);
+void events_view_put(const struct events_view *view, const struct event_record *e, const char *name,
+                     struct canvas *to);
 /* The same as an object. */
 void events_json_put(const struct events_view *view, const struct event_record *e, const char *name,
                      struct json *j);

@@ -121,7 +121,7 @@ struct layout {
 
 #define RIGHT_WIDTH_MIN 72 /* below it a column of its own would leave too little room */
 
-static struct layout lay_out(const struct facts *f, const struct style *style)
+static struct layout lay_out(const struct facts *f, size_t width)
 {
 	size_t end = 0, widest = 0;
 
@@ -129,27 +129,25 @@ static struct layout lay_out(const struct facts *f, const struct style *style)
 		end = MAX(end, parts_end(f, fact));
 		widest = MAX(widest, text_columns(f->text.at + fact->right_at, fact->right_len));
 	}
-	if (widest && end + RIGHT_GAP + widest <= style->width)
-		return (struct layout){ end + RIGHT_GAP, style->width };
-	if (widest && widest < RIGHT_WIDTH_MIN / 3 && style->width >= RIGHT_WIDTH_MIN)
-		return (struct layout){ style->width - widest, style->width - widest - RIGHT_GAP };
-	return (struct layout){ SIZE_MAX, style->width };
+	if (widest && end + RIGHT_GAP + widest <= width)
+		return (struct layout){ end + RIGHT_GAP, width };
+	if (widest && widest < RIGHT_WIDTH_MIN / 3 && width >= RIGHT_WIDTH_MIN)
+		return (struct layout){ width - widest, width - widest - RIGHT_GAP };
+	return (struct layout){ SIZE_MAX, width };
 }
 
 struct line {
 	const struct facts *f;
 	const struct fact *fact;
-	const struct style *style;
-	struct buf *to;
+	struct canvas *to;
 	size_t used, limit;
 	bool is_empty; /* of parts */
 };
 
 static void put_inked(struct line *line, enum ink ink, size_t at, size_t len, size_t columns)
 {
-	style_begin(line->style, ink, line->to);
-	text_display(line->to, line->f->text.at + at, len, columns);
-	style_end(line->style, ink, line->to);
+	if (len)
+		canvas_text(line->to, ink, line->f->text.at + at, len, columns);
 }
 
 static void put_label(struct line *line)
@@ -158,13 +156,11 @@ static void put_label(struct line *line)
 	size_t columns = text_columns(line->f->text.at + fact->label_at, fact->label_len);
 
 	if (!fact->is_head)
-		buf_printf(line->to, "%*s", (int)line->f->indent, "");
-	put_inked(line, fact->is_head ? INK_BOLD : INK_DIM, fact->label_at, fact->label_len,
+		canvas_pad(line->to, line->f->indent);
+	put_inked(line, fact->is_head ? INK_TITLE : INK_LABEL, fact->label_at, fact->label_len,
 	          SIZE_MAX);
 	line->used = parts_at(line->f, fact);
-	if (fact->n || fact->right_len)
-		buf_printf(line->to, "%*s",
-		           (int)(line->used - columns - (fact->is_head ? 0 : line->f->indent)), "");
+	canvas_pad(line->to, line->used - columns - (fact->is_head ? 0 : line->f->indent));
 }
 
 /* On this line or on the next; `tail` columns must be left behind it. */
@@ -175,10 +171,12 @@ static void put_part(struct line *line, const struct fact_part *part, size_t tai
 	size_t columns = part->join == FACT_WHOLE ? part->columns : MIN(part->columns, room);
 
 	if (!line->is_empty && line->used + gap + columns + tail > line->limit) {
-		buf_printf(line->to, "%s\n%*s", joins[part->join].at_end, (int)begin, "");
+		canvas_put(line->to, INK_PLAIN, joins[part->join].at_end);
+		canvas_newline(line->to);
+		canvas_pad(line->to, begin);
 		line->used = begin;
 	} else if (!line->is_empty) {
-		buf_puts(line->to, joins[part->join].text);
+		canvas_put(line->to, INK_PLAIN, joins[part->join].text);
 		line->used += gap;
 	}
 	put_inked(line, ink, part->at, part->len, columns);
@@ -188,18 +186,15 @@ static void put_part(struct line *line, const struct fact_part *part, size_t tai
 
 static enum ink right_ink(const struct line *line)
 {
-	return line->fact->is_head ? INK_PLAIN : INK_DIM;
+	return line->fact->is_head ? INK_PLAIN : INK_QUALITY;
 }
 
 static void put_line(const struct facts *f, const struct fact *fact, struct layout layout,
-                     const struct style *style, struct buf *to)
+                     struct canvas *to)
 {
-	struct line line = { .f = f,
-		             .fact = fact,
-		             .style = style,
-		             .to = to,
-		             .limit = layout.limit,
-		             .is_empty = true };
+	struct line line = {
+		.f = f, .fact = fact, .to = to, .limit = layout.limit, .is_empty = true
+	};
 
 	put_label(&line);
 	for (size_t i = 0; i < fact->n; i++) {
@@ -209,7 +204,7 @@ static void put_line(const struct facts *f, const struct fact *fact, struct layo
 		put_part(&line, part, has_comma, fact->ink);
 	}
 	if (fact->right_len && layout.right > line.used && layout.right != SIZE_MAX) {
-		buf_printf(to, "%*s", (int)(layout.right - line.used), "");
+		canvas_pad(to, layout.right - line.used);
 		put_inked(&line, right_ink(&line), fact->right_at, fact->right_len, SIZE_MAX);
 	} else if (fact->right_len) {
 		const struct fact_part last = { .at = fact->right_at,
@@ -220,15 +215,15 @@ static void put_line(const struct facts *f, const struct fact *fact, struct layo
 
 		put_part(&line, &last, 0, right_ink(&line));
 	}
-	buf_putc(to, '\n');
+	canvas_newline(to);
 }
 
-void facts_print(const struct facts *f, const struct style *style, struct buf *to)
+void facts_print(const struct facts *f, struct canvas *to)
 {
-	struct layout layout = lay_out(f, style);
+	struct layout layout = lay_out(f, to->width);
 
 	vec_each(&f->list, fact)
-		put_line(f, fact, layout, style, to);
+		put_line(f, fact, layout, to);
 }
 
 void facts_done(struct facts *f)

@@ -5,11 +5,11 @@
  *
  * A line is made of parts; it is broken between parts and never within one, so a number keeps its
  * unit. Where the right-hand column does not fit, its word comes behind the parts. Text from
- *outside is escaped on its way in. */
+ * outside is escaped on its way in. */
 #pragma once
 
 #include "base/vec.h"
-#include "view/style.h"
+#include "view/canvas.h"
 
 enum fact_join {
 	FACT_GLANCE, /* three blanks before it: a glance of its own */
@@ -47,5 +47,5 @@ void facts_ink(struct facts *f, enum ink ink);
 void facts_part(struct facts *f, const char *fmt, ...) printf_like(2, 3);
 void facts_join(struct facts *f, enum fact_join join, const char *fmt, ...) printf_like(3, 4);
 void facts_comma(struct facts *f, const char *fmt, ...) printf_like(2, 3);
-void facts_print(const struct facts *f, const struct style *style, struct buf *to);
+void facts_print(const struct facts *f, struct canvas *to);
 void facts_done(struct facts *f);

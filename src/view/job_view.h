@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/job.h"
-#include "view/style.h"
+#include "view/canvas.h"
 
 struct words {
 	char at[96];

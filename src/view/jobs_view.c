@@ -66,9 +66,9 @@ void jobs_view_add(struct jobs_view *view, const struct job *job)
 	add_figure(view, job, JOB_FIGURE_PROCESSES);
 }
 
-void jobs_view_print(const struct jobs_view *view, const struct style *style, struct buf *to)
+void jobs_view_print(const struct jobs_view *view, struct canvas *to)
 {
-	table_print(&view->table, style, to);
+	table_print(&view->table, to);
 }
 
 void jobs_view_done(struct jobs_view *view)

@@ -148,7 +148,7 @@ void query_result_real(struct query_result *r, double v)
 		json_exact(&r->json, v);
 		return;
 	}
-	json_exact(&number, v); /* its figures are right for identities too */
+	json_exact(&number, v); /* its figures are right for people too */
 	if (!isfinite(v))
 		buf_reset(&text);
 	if (r->format == QUERY_RESULT_CSV)
@@ -198,7 +198,7 @@ bool query_result_end_row(struct query_result *r)
 }
 
 /* Rows too wide for the terminal stand below each other, a line for each column. */
-static void print_expanded(struct query_result *r)
+static void print_expanded(struct query_result *r, struct canvas *to)
 {
 	static const struct table_column pair[] = { { NULL, TABLE_RIGHT },
 		                                    { NULL, TABLE_LEFT, 0, 20, true } };
@@ -206,27 +206,27 @@ static void print_expanded(struct query_result *r)
 	for (size_t row = 0; row < r->rows; row++) {
 		struct table t = { .columns = pair, .n_columns = ARRAY_LEN(pair), .indent = 2 };
 
-		style_begin(&r->style, INK_BOLD, r->out);
-		buf_printf(r->out, "row %zu", row + 1);
-		style_end(&r->style, INK_BOLD, r->out);
-		buf_putc(r->out, '\n');
+		canvas_printf(to, INK_TITLE, "row %zu", row + 1);
+		canvas_newline(to);
 		for (size_t i = 0; i < r->n; i++) {
 			const struct table_cell *cell = &r->table.cells.at[row * r->n + i];
 
-			table_add(&t, r->names[i], INK_DIM);
+			table_add(&t, r->names[i], INK_LABEL);
 			table_addn(&t, r->table.text.at + cell->at, cell->len, cell->ink);
 		}
-		table_print(&t, &r->style, r->out);
+		table_print(&t, to);
 		table_done(&t);
 	}
 }
 
 void query_result_end(struct query_result *r)
 {
-	if (r->format == QUERY_RESULT_TABLE && r->rows && !table_fits(&r->table, &r->style))
-		print_expanded(r);
+	struct canvas *to = CANVAS(&r->style, r->out);
+
+	if (r->format == QUERY_RESULT_TABLE && r->rows && !table_fits(&r->table, to->width))
+		print_expanded(r, to);
 	else if (r->format == QUERY_RESULT_TABLE)
-		table_print(&r->table, &r->style, r->out);
+		table_print(&r->table, to);
 	else if (r->format == QUERY_RESULT_JSON)
 		buf_puts(r->out, r->rows ? "\n]\n" : "]\n");
 }

@@ -19,8 +19,8 @@ enum query_result_format {
 
 struct query_result {
 	enum query_result_format format;
-	struct style style;
-	bool escapes; /* CSV for identities's eyes too: text is made safe first */
+	struct style style; /* of a table */
+	bool escapes;       /* CSV for a terminal: text is made safe first */
 	struct buf *out;
 
 	/* Inside. */

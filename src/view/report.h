@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "model/history_record.h"
-#include "view/style.h"
+#include "view/canvas.h"
 
 #define REPORT_COSTLY 8
 #define REPORT_PROGRAMS_MAX 4096
@@ -118,5 +118,5 @@ void report_done(struct report *r);
 bool report_has_data(const struct report *r);
 /* How long it took so far; by the wall clock where nobody measured. */
 uint64_t report_took_ns(const struct report *r);
-void report_view(const struct report *r, const struct style *style, struct buf *to);
+void report_view(const struct report *r, struct canvas *to);
 void report_json(const struct report *r, struct json *j);

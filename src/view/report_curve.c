@@ -9,26 +9,26 @@
 #define CURVE_COLUMNS 60 /* longer ones are not easier to read */
 
 /* As many as there are looks, so that none is empty: the interval may have grown. */
-static size_t curve_columns(const struct report *r, const struct style *style, uint64_t took)
+static size_t curve_columns(const struct report *r, const struct canvas *to, uint64_t took)
 {
-	size_t room = style->width > 44 ? style->width - 44 : 8;
+	size_t room = to->width > 44 ? to->width - 44 : 8;
 	uint64_t looks = r->job.interval_ns ? took / r->job.interval_ns + 1 : r->sums.len;
 
 	return MIN(MIN(room, (size_t)CURVE_COLUMNS), (size_t)MIN(looks, (uint64_t)r->sums.len));
 }
 
-static void put_curve(const struct style *style, struct buf *to, const char *label,
-                      const struct spark *spark, uint64_t took, const char *max)
+static void put_curve(struct canvas *to, const char *label, const struct spark *spark,
+                      uint64_t took, const char *max, const char *unit)
 {
-	buf_printf(to, "%-*s0 ", LABEL_COLUMNS, label);
-	spark_put(spark, style, to);
-	buf_printf(to, " %s   max %s\n", format_duration(took).at, max);
+	canvas_printf(to, INK_PLAIN, "%-*s0 ", LABEL_COLUMNS, label);
+	spark_put(spark, to);
+	canvas_printf(to, INK_PLAIN, " %s   max %s%s\n", format_duration(took).at, max, unit);
 }
 
-void report_put_curves(const struct report *r, const struct style *style, struct buf *to)
+void report_put_curves(const struct report *r, struct canvas *to)
 {
 	uint64_t took = report_took_ns(r);
-	size_t columns = curve_columns(r, style, took);
+	size_t columns = curve_columns(r, to, took);
 	struct spark memory, cpu;
 	struct fmt cores;
 
@@ -44,12 +44,10 @@ void report_put_curves(const struct report *r, const struct style *style, struct
 		spark_add(&memory, where, (double)s->sum.rss_bytes);
 		spark_add(&cpu, where, s->sum.cpu_ratio);
 	}
-	buf_putc(to, '\n');
-	put_curve(style, to, "Memory", &memory, took, format_bytes((uint64_t)memory.max).at);
+	canvas_newline(to);
+	put_curve(to, "Memory", &memory, took, format_bytes((uint64_t)memory.max).at, "");
 	if (!isfinite(cpu.max))
 		return;
 	cores = format_milli((uint64_t)(cpu.max * 1000), 1);
-	put_curve(style, to, "CPU", &cpu, took, cores.at);
-	to->len--; /* the unit goes behind the number */
-	buf_puts(to, " cores\n");
+	put_curve(to, "CPU", &cpu, took, cores.at, " cores");
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "view/format.h"
 #include "view/report_part.h"
 #include "view/table.h"
@@ -16,16 +15,17 @@ static void add_offset(struct table *t, const struct report *r, uint64_t wall_ns
 {
 	uint64_t after = wall_ns > r->job.started_ns ? wall_ns - r->job.started_ns : 0;
 
-	table_add(t, format_offset(after).at, INK_DIM);
+	table_add(t, format_offset(after).at, INK_QUIET);
 }
 
-static void put_rest(const struct report *r, uint64_t rest, const char *options, struct buf *to)
+static void put_rest(const struct report *r, uint64_t rest, const char *options, struct canvas *to)
 {
 	if (!rest)
 		return;
-	buf_printf(to, "  … and %s more; see: proctor events ", format_count(rest).at);
-	text_display(to, r->job.id, strlen(r->job.id), SIZE_MAX);
-	buf_printf(to, "%s\n", options);
+	canvas_printf(to, INK_PLAIN, "  … and %s more; see: proctor events ",
+	              format_count(rest).at);
+	canvas_text(to, INK_PLAIN, r->job.id, strlen(r->job.id), SIZE_MAX);
+	canvas_printf(to, INK_PLAIN, "%s\n", options);
 }
 
 /* A phase is told when it ends; it stands where it began. */
@@ -44,7 +44,7 @@ static int by_begin(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-void report_put_marks(const struct report *r, const struct style *style, struct buf *to)
+void report_put_marks(const struct report *r, struct canvas *to)
 {
 	static const struct table_column columns[] = {
 		{ NULL, TABLE_RIGHT },
@@ -69,11 +69,11 @@ void report_put_marks(const struct report *r, const struct style *style, struct 
 		add_offset(&t, r, begin_of(m));
 		table_add(&t, m->name, INK_PLAIN);
 		table_add(&t, m->took_ns ? format_duration(m->took_ns).at : "mark",
-		          m->took_ns ? INK_PLAIN : INK_DIM);
+		          m->took_ns ? INK_PLAIN : INK_QUIET);
 		table_add(&t, strcmp(m->data, "{}") == 0 ? "" : m->data, INK_PLAIN);
 	}
-	report_title(style, to, "Marks and phases");
-	table_print(&t, style, to);
+	canvas_title(to, "Marks and phases");
+	table_print(&t, to);
 	put_rest(r, rest, " --kind mark,phase", to);
 	table_done(&t);
 }
@@ -112,7 +112,7 @@ static void add_note(struct table *t, const struct report *r, const struct repor
 	table_add(t, text, INK_PLAIN);
 }
 
-void report_put_notes(const struct report *r, const struct style *style, struct buf *to)
+void report_put_notes(const struct report *r, struct canvas *to)
 {
 	static const struct table_column columns[] = {
 		{ NULL, TABLE_RIGHT },
@@ -132,8 +132,8 @@ void report_put_notes(const struct report *r, const struct style *style, struct 
 	qsort(sorted, shown, sizeof *sorted, by_time);
 	for (size_t i = 0; i < shown; i++)
 		add_note(&t, r, sorted[i]);
-	report_title(style, to, "Events worth knowing");
-	table_print(&t, style, to);
+	canvas_title(to, "Events worth knowing");
+	table_print(&t, to);
 	put_rest(r, n - shown + r->notes_dropped, "", to);
 	table_done(&t);
 }

@@ -4,12 +4,11 @@
 
 #include "view/report.h"
 
-void report_title(const struct style *style, struct buf *to, const char *title);
 /* Memory and CPU over the time of the job. */
-void report_put_curves(const struct report *r, const struct style *style, struct buf *to);
-void report_put_sheets(const struct report *r, const struct style *style, struct buf *to);
+void report_put_curves(const struct report *r, struct canvas *to);
+void report_put_sheets(const struct report *r, struct canvas *to);
 /* By name, those that took most CPU time. */
-void report_put_programs(const struct report *r, const struct style *style, struct buf *to);
-void report_put_costly(const struct report *r, const struct style *style, struct buf *to);
-void report_put_marks(const struct report *r, const struct style *style, struct buf *to);
-void report_put_notes(const struct report *r, const struct style *style, struct buf *to);
+void report_put_programs(const struct report *r, struct canvas *to);
+void report_put_costly(const struct report *r, struct canvas *to);
+void report_put_marks(const struct report *r, struct canvas *to);
+void report_put_notes(const struct report *r, struct canvas *to);

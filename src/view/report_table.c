@@ -18,10 +18,10 @@ static void add_count(struct table *t, uint64_t n)
 	table_add(t, format_count(n).at, INK_PLAIN);
 }
 
-static void add_figure(struct table *t, const struct style *style, struct figure figure,
+static void add_figure(struct table *t, const struct canvas *to, struct figure figure,
                        enum metric_unit unit)
 {
-	table_add_figure(t, figure_words(figure, unit, style->unicode).at, INK_PLAIN);
+	table_add_figure(t, figure_words(figure, unit, to->unicode).at, INK_PLAIN);
 }
 
 /* Looks alone can tell it. */
@@ -39,11 +39,11 @@ static void add_span(struct table *t, uint64_t from_ns, uint64_t to_ns)
 	                 INK_PLAIN);
 }
 
-static void put_rest(size_t rest, const char *what, struct buf *to)
+static void put_rest(size_t rest, const char *what, struct canvas *to)
 {
 	if (rest)
-		buf_printf(to, "  … and %s more %s%s\n", format_count(rest).at, what,
-		           rest == 1 ? "" : "s");
+		canvas_printf(to, INK_PLAIN, "  … and %s more %s%s\n", format_count(rest).at, what,
+		              rest == 1 ? "" : "s");
 }
 
 /* The row of a sheet is that of its last attempt. */
@@ -56,7 +56,7 @@ static unsigned attempts(const struct report *r, uint32_t sheet)
 	return n;
 }
 
-static void add_sheet(struct table *t, const struct style *style, const struct sheet_record *s,
+static void add_sheet(struct table *t, const struct canvas *to, const struct sheet_record *s,
                       unsigned attempt)
 {
 	char name[SHEET_LABEL_MAX + 16], result[sizeof(struct words) + 24];
@@ -64,8 +64,8 @@ static void add_sheet(struct table *t, const struct style *style, const struct s
 	snprintf(name, sizeof name, "%u %s", s->s.num, s->s.label);
 	table_add(t, name, INK_PLAIN);
 	add_span(t, s->s.started_ns, s->s.ended_ns);
-	add_figure(t, style, s->cpu_time_ns, UNIT_NS);
-	add_figure(t, style, s->peak_rss_bytes, UNIT_MIB);
+	add_figure(t, to, s->cpu_time_ns, UNIT_NS);
+	add_figure(t, to, s->peak_rss_bytes, UNIT_MIB);
 	add_sampled_percent(t, s->max_cpu_ratio);
 	add_count(t, s->processes);
 	snprintf(result, sizeof result, "%s", sheet_result(&s->s).at);
@@ -74,7 +74,7 @@ static void add_sheet(struct table *t, const struct style *style, const struct s
 	table_add(t, result, job_ink(s->s.status));
 }
 
-void report_put_sheets(const struct report *r, const struct style *style, struct buf *to)
+void report_put_sheets(const struct report *r, struct canvas *to)
 {
 	static const struct table_column columns[] = {
 		{ "sheet", TABLE_LEFT, .min_width = 12 },
@@ -91,9 +91,9 @@ void report_put_sheets(const struct report *r, const struct style *style, struct
 	if (!r->sheets.len)
 		return;
 	for (size_t i = 0; i < shown; i++)
-		add_sheet(&t, style, &r->sheets.at[i], attempts(r, r->sheets.at[i].s.num));
-	report_title(style, to, "Sheets");
-	table_print(&t, style, to);
+		add_sheet(&t, to, &r->sheets.at[i], attempts(r, r->sheets.at[i].s.num));
+	canvas_title(to, "Sheets");
+	table_print(&t, to);
 	put_rest(r->sheets.len - shown, "sheet", to);
 	table_done(&t);
 }
@@ -110,17 +110,17 @@ static int by_cost(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void add_program(struct table *t, const struct style *style, const struct report_program *p)
+static void add_program(struct table *t, const struct canvas *to, const struct report_program *p)
 {
 	table_add(t, p->name, INK_PLAIN);
 	add_count(t, p->processes);
-	add_figure(t, style, p->cpu_time_ns, UNIT_NS);
-	add_figure(t, style, p->peak_rss_bytes, UNIT_MIB);
+	add_figure(t, to, p->cpu_time_ns, UNIT_NS);
+	add_figure(t, to, p->peak_rss_bytes, UNIT_MIB);
 	table_add(t, format_count(p->failed).at, p->failed ? INK_WARN : INK_PLAIN);
 	table_add(t, format_count(p->signalled).at, p->signalled ? INK_BAD : INK_PLAIN);
 }
 
-void report_put_programs(const struct report *r, const struct style *style, struct buf *to)
+void report_put_programs(const struct report *r, struct canvas *to)
 {
 	static const struct table_column columns[] = {
 		{ "name", TABLE_LEFT, .min_width = 10 },
@@ -141,14 +141,14 @@ void report_put_programs(const struct report *r, const struct style *style, stru
 		sorted[i] = &r->programs.at[i];
 	qsort(sorted, n, sizeof *sorted, by_cost);
 	for (size_t i = 0; i < shown; i++)
-		add_program(&t, style, sorted[i]);
-	report_title(style, to, "Programs");
-	table_print(&t, style, to);
+		add_program(&t, to, sorted[i]);
+	canvas_title(to, "Programs");
+	table_print(&t, to);
 	put_rest(n - shown, "name", to);
 	table_done(&t);
 }
 
-static void add_process(struct table *t, const struct report *r, const struct style *style,
+static void add_process(struct table *t, const struct report *r, const struct canvas *to,
                         const struct report_process *p)
 {
 	struct words end = exit_words(p->p.has_exit_code, p->p.exit_code, p->p.signal,
@@ -160,8 +160,8 @@ static void add_process(struct table *t, const struct report *r, const struct st
 
 	snprintf(pid, sizeof pid, "%d", p->p.id.pid);
 	table_add(t, pid, INK_PLAIN);
-	add_figure(t, style, p->p.cpu_time_ns, UNIT_NS);
-	add_figure(t, style, p->p.peak_rss_bytes, UNIT_MIB);
+	add_figure(t, to, p->p.cpu_time_ns, UNIT_NS);
+	add_figure(t, to, p->p.peak_rss_bytes, UNIT_MIB);
 	add_span(t, p->p.started_ns, p->p.ended_ns);
 	table_add_figure(t,
 	                 is_alive  ? "lives"
@@ -174,16 +174,16 @@ static void add_process(struct table *t, const struct report *r, const struct st
 	table_add(t, *p->command ? p->command : p->name, INK_PLAIN);
 }
 
-static void put_order(const struct style *style, struct buf *to)
+static void put_order(struct canvas *to)
 {
 	static const char whole[] = "by their share of the job's CPU time or peak memory, "
 				    "whichever is larger",
 			  brief[] = "by CPU or memory share";
 
-	buf_printf(to, "  %s\n", style->width < sizeof whole + 2 ? brief : whole);
+	canvas_printf(to, INK_PLAIN, "  %s\n", to->width < sizeof whole + 2 ? brief : whole);
 }
 
-void report_put_costly(const struct report *r, const struct style *style, struct buf *to)
+void report_put_costly(const struct report *r, struct canvas *to)
 {
 	static const struct table_column columns[] = {
 		{ "pid", TABLE_RIGHT },      { "cpu", TABLE_RIGHT },
@@ -195,9 +195,9 @@ void report_put_costly(const struct report *r, const struct style *style, struct
 	if (r->processes < 2)
 		return;
 	for (size_t i = 0; i < r->n_costly; i++)
-		add_process(&t, r, style, &r->costly[i]);
-	report_title(style, to, "Most costly processes");
-	put_order(style, to);
-	table_print(&t, style, to);
+		add_process(&t, r, to, &r->costly[i]);
+	canvas_title(to, "Most costly processes");
+	put_order(to);
+	table_print(&t, to);
 	table_done(&t);
 }

@@ -23,15 +23,6 @@ static void begin(struct facts *f, const struct job *job, const char *label, enu
 	facts_begin(f, label, job_quality(job, job->figures[id].quality).at);
 }
 
-void report_title(const struct style *style, struct buf *to, const char *title)
-{
-	buf_putc(to, '\n');
-	style_begin(style, INK_BOLD, to);
-	buf_puts(to, title);
-	style_end(style, INK_BOLD, to);
-	buf_putc(to, '\n');
-}
-
 static void put_when(struct facts *f, const struct report *r)
 {
 	const struct job *job = &r->job;
@@ -70,7 +61,7 @@ static void put_tags(struct facts *f, const char *tags)
 	buf_done(&value);
 }
 
-static void put_head(const struct report *r, const struct style *style, struct buf *to)
+static void put_head(const struct report *r, struct canvas *to)
 {
 	const struct job *job = &r->job;
 	struct facts f = { .indent = 2, .label_columns = 10 };
@@ -93,7 +84,7 @@ static void put_head(const struct report *r, const struct style *style, struct b
 		facts_join(&f, FACT_WHOLE, "job %s", job->parent);
 	}
 	put_tags(&f, job->tags);
-	facts_print(&f, style, to);
+	facts_print(&f, to);
 	facts_done(&f);
 }
 
@@ -267,11 +258,11 @@ static void put_recorder(struct facts *f, const struct report *r)
 	}
 }
 
-static void put_totals(const struct report *r, const struct style *style, struct buf *to)
+static void put_totals(const struct report *r, struct canvas *to)
 {
 	struct facts f = { .indent = 2, .label_columns = 13 };
 
-	report_title(style, to, "Totals");
+	canvas_title(to, "Totals");
 	put_cpu(&f, r);
 	put_memory(&f, &r->job);
 	put_io(&f, &r->job);
@@ -280,22 +271,23 @@ static void put_totals(const struct report *r, const struct style *style, struct
 	put_processes(&f, &r->job);
 	put_limits(&f, &r->job);
 	put_recorder(&f, r);
-	facts_print(&f, style, to);
+	facts_print(&f, to);
 	facts_done(&f);
 }
 
-void report_view(const struct report *r, const struct style *style, struct buf *to)
+void report_view(const struct report *r, struct canvas *to)
 {
-	put_head(r, style, to);
+	put_head(r, to);
 	if (!report_has_data(r)) {
-		buf_puts(to, "\nno data: nothing was recorded of it but that it was there\n");
+		canvas_put(to, INK_PLAIN,
+		           "\nno data: nothing was recorded of it but that it was there\n");
 		return;
 	}
-	put_totals(r, style, to);
-	report_put_curves(r, style, to);
-	report_put_sheets(r, style, to);
-	report_put_programs(r, style, to);
-	report_put_costly(r, style, to);
-	report_put_marks(r, style, to);
-	report_put_notes(r, style, to);
+	put_totals(r, to);
+	report_put_curves(r, to);
+	report_put_sheets(r, to);
+	report_put_programs(r, to);
+	report_put_costly(r, to);
+	report_put_marks(r, to);
+	report_put_notes(r, to);
 }

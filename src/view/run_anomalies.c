@@ -26,7 +26,7 @@ void run_anomalies_add(struct run_anomalies *notes, const struct anomaly *a)
 
 /* "memory spike:", whose, and what there is to say: a narrow terminal has them in lines of their
  * own. */
-static void put_note(struct facts *f, const struct anomaly *a, const struct style *style)
+static void put_note(struct facts *f, const struct anomaly *a, const struct canvas *to)
 {
 	struct buf text = { 0 };
 	const char *name = anomaly_kinds[a->kind].name, *rest, *arrow;
@@ -36,7 +36,7 @@ static void put_note(struct facts *f, const struct anomaly *a, const struct styl
 	if (a->id.pid)
 		snprintf(who, sizeof who, "%.*s %d ", COMM_LEN, a->comm, a->id.pid);
 	rest = text.at + strlen(name) + 2 + strlen(who);
-	arrow = style->unicode ? NULL : strstr(rest, "→");
+	arrow = to->unicode ? NULL : strstr(rest, "→");
 	facts_begin(f, "note", severity_name(a->severity));
 	facts_part(f, "%s:", name);
 	if (*who)
@@ -49,11 +49,10 @@ static void put_note(struct facts *f, const struct anomaly *a, const struct styl
 	buf_done(&text);
 }
 
-void run_anomalies_put(const struct run_anomalies *notes, const struct style *style,
-                       struct facts *f)
+void run_anomalies_put(const struct run_anomalies *notes, const struct canvas *to, struct facts *f)
 {
 	for (size_t i = 0; i < notes->n; i++)
-		put_note(f, &notes->worst[i], style);
+		put_note(f, &notes->worst[i], to);
 	if (!notes->more)
 		return;
 	facts_begin(f, "", "");

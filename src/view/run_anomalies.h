@@ -16,5 +16,4 @@ struct run_anomalies {
 
 /* Takes those that have ended, if they are severe enough. */
 void run_anomalies_add(struct run_anomalies *notes, const struct anomaly *a);
-void run_anomalies_put(const struct run_anomalies *notes, const struct style *style,
-                       struct facts *f);
+void run_anomalies_put(const struct run_anomalies *notes, const struct canvas *to, struct facts *f);

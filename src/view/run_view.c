@@ -243,8 +243,8 @@ static void put_record(struct facts *f, const struct job *job, const struct run_
 	buf_done(&line);
 }
 
-void run_view(struct buf *to, const struct job *job, const struct run_record *record,
-              const struct style *style, unsigned cpus)
+void run_view(const struct job *job, const struct run_record *record, unsigned cpus,
+              struct canvas *to)
 {
 	struct facts f = { .indent = 2, .label_columns = 8 };
 
@@ -256,8 +256,8 @@ void run_view(struct buf *to, const struct job *job, const struct run_record *re
 	put_sheets(&f, job);
 	put_limits(&f, job);
 	if (record->notes)
-		run_anomalies_put(record->notes, style, &f);
+		run_anomalies_put(record->notes, to, &f);
 	put_record(&f, job, record);
-	facts_print(&f, style, to);
+	facts_print(&f, to);
 	facts_done(&f);
 }

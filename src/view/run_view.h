@@ -5,7 +5,7 @@
 
 #include "model/job.h"
 #include "view/run_anomalies.h"
-#include "view/style.h"
+#include "view/canvas.h"
 
 /* What was kept of it. */
 struct run_record {
@@ -16,6 +16,6 @@ struct run_record {
 	const struct run_anomalies *notes; /* NULL: none */
 };
 
-/* `cpus`: how many the machine has; 0: not known. Lines are as long as style->width allows. */
-void run_view(struct buf *to, const struct job *job, const struct run_record *record,
-              const struct style *style, unsigned cpus);
+/* `cpus`: how many the machine has; 0: not known. */
+void run_view(const struct job *job, const struct run_record *record, unsigned cpus,
+              struct canvas *to);

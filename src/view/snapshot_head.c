@@ -15,31 +15,28 @@
 /* One labelled line. Its parts stand three blanks apart, so that each is one glance; what does not
  * fit goes below. */
 struct line {
-	const struct style *style;
-	struct buf *to;
+	struct canvas *to;
 	size_t used; /* columns of the line so far */
 	bool is_empty;
 };
 
-static struct line begin_line(const char *label, const struct style *style, struct buf *to)
+static struct line begin_line(const char *label, struct canvas *to)
 {
-	buf_puts(to, "  ");
-	style_begin(style, INK_DIM, to);
-	buf_printf(to, "%-*s", LABEL_COLUMNS - 2, label);
-	style_end(style, INK_DIM, to);
-	return (struct line){ .style = style, .to = to, .used = LABEL_COLUMNS, .is_empty = true };
+	canvas_put(to, INK_PLAIN, "  ");
+	canvas_printf(to, INK_LABEL, "%-*s", LABEL_COLUMNS - 2, label);
+	return (struct line){ .to = to, .used = LABEL_COLUMNS, .is_empty = true };
 }
 
 static void put_bar(struct line *line, double ratio)
 {
-	style_bar(line->style, ratio, BAR_COLUMNS, line->to);
-	buf_puts(line->to, "  ");
+	canvas_bar(line->to, ratio, BAR_COLUMNS);
+	canvas_put(line->to, INK_PLAIN, "  ");
 	line->used += BAR_COLUMNS + 2;
 }
 
 static bool fits(const struct line *line, size_t columns)
 {
-	return line->used + 3 + columns <= line->style->width;
+	return line->used + 3 + columns <= line->to->width;
 }
 
 static void put_part(struct line *line, const char *fmt, ...) printf_like(2, 3);
@@ -54,46 +51,45 @@ static void put_part(struct line *line, const char *fmt, ...)
 	va_end(ap);
 	columns = text_columns(part, strlen(part));
 	if (!line->is_empty && !fits(line, columns)) {
-		buf_printf(line->to, "\n%*s", LABEL_COLUMNS, "");
+		canvas_newline(line->to);
+		canvas_pad(line->to, LABEL_COLUMNS);
 		line->used = LABEL_COLUMNS;
 	} else if (!line->is_empty) {
-		buf_puts(line->to, "   ");
+		canvas_put(line->to, INK_PLAIN, "   ");
 		line->used += 3;
 	}
-	buf_puts(line->to, part);
+	canvas_put(line->to, INK_PLAIN, part);
 	line->used += columns;
 	line->is_empty = false;
 }
 
 static void end_line(struct line *line, const char *otherwise)
 {
-	buf_puts(line->to, line->is_empty ? otherwise : "");
-	buf_putc(line->to, '\n');
+	canvas_put(line->to, INK_PLAIN, line->is_empty ? otherwise : "");
+	canvas_newline(line->to);
 }
 
 static void put_title(const struct snapshot *snap, const struct snapshot_view *view,
-                      const struct style *style, struct buf *to)
+                      struct canvas *to)
 {
-	style_begin(style, INK_BOLD, to);
 	if (view->host)
-		text_display(to, view->host, strlen(view->host), 64);
+		canvas_text(to, INK_TITLE, view->host, strlen(view->host), 64);
 	else
-		buf_puts(to, "this machine");
-	style_end(style, INK_BOLD, to);
-	buf_printf(to, "   %s   up %s", format_time(snap->wall_ns).at,
-	           format_duration(snap->boot_ns).at);
+		canvas_put(to, INK_TITLE, "this machine");
+	canvas_printf(to, INK_PLAIN, "   %s   up %s", format_time(snap->wall_ns).at,
+	              format_duration(snap->boot_ns).at);
 	if (view->kernel) {
-		buf_puts(to, "   Linux ");
-		text_display(to, view->kernel, strlen(view->kernel), 32);
+		canvas_put(to, INK_PLAIN, "   Linux ");
+		canvas_text(to, INK_PLAIN, view->kernel, strlen(view->kernel), 32);
 	}
-	buf_putc(to, '\n');
+	canvas_newline(to);
 }
 
 static void put_cpu(const struct snapshot *snap, const struct snapshot_view *view,
-                    const struct style *style, struct buf *to)
+                    struct canvas *to)
 {
 	const struct host_readings *h = &snap->host;
-	struct line line = begin_line("cpu", style, to);
+	struct line line = begin_line("cpu", to);
 	char cores[32] = "";
 
 	if (view->cores)
@@ -129,10 +125,10 @@ static void put_swap(struct line *line, const struct host_readings *h)
 		         format_bytes_of(total - h->value[HOST_SWAP_FREE], total).at);
 }
 
-static void put_memory(const struct snapshot *snap, const struct style *style, struct buf *to)
+static void put_memory(const struct snapshot *snap, struct canvas *to)
 {
 	const struct host_readings *h = &snap->host;
-	struct line line = begin_line("memory", style, to);
+	struct line line = begin_line("memory", to);
 
 	if (readings_has(h, HOST_MEM_USED) && h->value[HOST_MEM_TOTAL]) {
 		put_bar(&line, (double)h->value[HOST_MEM_USED] / (double)h->value[HOST_MEM_TOTAL]);
@@ -145,10 +141,10 @@ static void put_memory(const struct snapshot *snap, const struct style *style, s
 	end_line(&line, "not known");
 }
 
-static void put_stalls(const struct snapshot *snap, const struct style *style, struct buf *to)
+static void put_stalls(const struct snapshot *snap, struct canvas *to)
 {
 	static const char meaning[] = "(PSI: share of the time in which some task waited)";
-	struct line line = begin_line("stalls", style, to);
+	struct line line = begin_line("stalls", to);
 
 	if (isfinite(snap->psi_cpu_ratio) || isfinite(snap->psi_mem_ratio) ||
 	    isfinite(snap->psi_io_ratio)) {
@@ -162,10 +158,10 @@ static void put_stalls(const struct snapshot *snap, const struct style *style, s
 }
 
 /* The control group this program runs in: what a container or a unit allows. */
-static void put_limits(const struct snapshot *snap, const struct style *style, struct buf *to)
+static void put_limits(const struct snapshot *snap, struct canvas *to)
 {
 	const struct cgroup_readings *g = &snap->cgroup;
-	struct line line = begin_line("limits", style, to);
+	struct line line = begin_line("limits", to);
 
 	if (readings_has(g, CGROUP_CPU_LIMIT))
 		put_part(&line, "%s cores", format_milli(g->value[CGROUP_CPU_LIMIT], 1).at);
@@ -195,12 +191,12 @@ static void put_gpu_figures(struct line *line, const struct gpu_readings *r)
 		         format_bytes_of(r->value[GPU_MEM_USED], r->value[GPU_MEM_TOTAL]).at);
 	if (readings_has(r, GPU_TEMPERATURE))
 		put_part(line, "%ju %s", (uintmax_t)r->value[GPU_TEMPERATURE],
-		         line->style->unicode ? "°C" : "C");
+		         line->to->unicode ? "°C" : "C");
 	if (readings_has(r, GPU_POWER))
 		put_part(line, "%s W", format_milli(r->value[GPU_POWER], 0).at);
 }
 
-static void put_gpus(const struct snapshot *snap, const struct style *style, struct buf *to)
+static void put_gpus(const struct snapshot *snap, struct canvas *to)
 {
 	vec_each(&snap->gpus, gpu) {
 		struct buf name = { .max = 512 };
@@ -208,7 +204,7 @@ static void put_gpus(const struct snapshot *snap, const struct style *style, str
 		char label[24];
 
 		snprintf(label, sizeof label, "gpu %u", gpu->index);
-		line = begin_line(label, style, to);
+		line = begin_line(label, to);
 		put_gpu_figures(&line, &gpu->r);
 		if (!gpu->r.present)
 			put_part(&line, "does not answer");
@@ -220,7 +216,7 @@ static void put_gpus(const struct snapshot *snap, const struct style *style, str
 	}
 }
 
-static void put_states(const struct snapshot *snap, const struct style *style, struct buf *to)
+static void put_states(const struct snapshot *snap, struct canvas *to)
 {
 	static const struct {
 		const char *letters, *name;
@@ -229,7 +225,7 @@ static void put_states(const struct snapshot *snap, const struct style *style, s
 		{ "Tt", "stopped" }, { "Z", "zombie" },    { "XxKWP", "ending" },
 	};
 	size_t count[ARRAY_LEN(kinds)] = { 0 };
-	struct line line = begin_line("processes", style, to);
+	struct line line = begin_line("processes", to);
 
 	vec_each(&snap->procs, p)
 		for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
@@ -245,13 +241,13 @@ static void put_states(const struct snapshot *snap, const struct style *style, s
 }
 
 void snapshot_head_put(const struct snapshot *snap, const struct snapshot_view *view,
-                       const struct style *style, struct buf *to)
+                       struct canvas *to)
 {
-	put_title(snap, view, style, to);
-	put_cpu(snap, view, style, to);
-	put_memory(snap, style, to);
-	put_stalls(snap, style, to);
-	put_limits(snap, style, to);
-	put_gpus(snap, style, to);
-	put_states(snap, style, to);
+	put_title(snap, view, to);
+	put_cpu(snap, view, to);
+	put_memory(snap, to);
+	put_stalls(snap, to);
+	put_limits(snap, to);
+	put_gpus(snap, to);
+	put_states(snap, to);
 }

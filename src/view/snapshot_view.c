@@ -54,14 +54,14 @@ static struct ranked rank(const struct snapshot *snap, const struct snapshot_vie
 
 	switch (view->sort) {
 	case SORT_CPU:
-		return (struct ranked){ p, cpu, INK_BOLD, INK_PLAIN };
+		return (struct ranked){ p, cpu, INK_STRONG, INK_PLAIN };
 	case SORT_RSS:
-		return (struct ranked){ p, rss, INK_PLAIN, INK_BOLD };
+		return (struct ranked){ p, rss, INK_PLAIN, INK_STRONG };
 	case SORT_SHARE:
 		if (cpu_share > rss_share)
-			return (struct ranked){ p, cpu_share, INK_BOLD, INK_PLAIN };
+			return (struct ranked){ p, cpu_share, INK_STRONG, INK_PLAIN };
 		return (struct ranked){ p, rss_share, INK_PLAIN,
-			                rss_share > 0 ? INK_BOLD : INK_PLAIN };
+			                rss_share > 0 ? INK_STRONG : INK_PLAIN };
 	case SORT_PID:
 		break;
 	}
@@ -141,7 +141,7 @@ static void add_process(struct table *t, const struct snapshot *snap,
 }
 
 static void put_rest(const struct snapshot *snap, const struct snapshot_view *view,
-                     const struct style *style, struct buf *to)
+                     struct canvas *to)
 {
 	static const char *const orders[] = {
 		[SORT_SHARE] = "by their share of CPU or memory",
@@ -152,16 +152,15 @@ static void put_rest(const struct snapshot *snap, const struct snapshot_view *vi
 
 	if (view->top >= snap->procs.len)
 		return;
-	buf_putc(to, '\n');
-	style_begin(style, INK_DIM, to);
-	buf_printf(to, "%s of %s processes, %s; --all shows the rest", format_count(view->top).at,
-	           format_count(snap->procs.len).at, orders[view->sort]);
-	style_end(style, INK_DIM, to);
-	buf_putc(to, '\n');
+	canvas_newline(to);
+	canvas_printf(to, INK_QUIET, "%s of %s processes, %s; --all shows the rest",
+	              format_count(view->top).at, format_count(snap->procs.len).at,
+	              orders[view->sort]);
+	canvas_newline(to);
 }
 
 static void put_processes(const struct snapshot *snap, const struct snapshot_view *view,
-                          const struct style *style, struct buf *to)
+                          struct canvas *to)
 {
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns) };
 	cleanup(freep) struct ranked *ranked = xcalloc(MAX(snap->procs.len, (size_t)1),
@@ -173,15 +172,15 @@ static void put_processes(const struct snapshot *snap, const struct snapshot_vie
 	qsort(ranked, n, sizeof *ranked, by_rank);
 	for (size_t i = 0; i < MIN(n, view->top); i++)
 		add_process(&t, snap, view, &ranked[i]);
-	table_print(&t, style, to);
+	table_print(&t, to);
 	table_done(&t);
 }
 
 void snapshot_view_put(const struct snapshot *snap, const struct snapshot_view *view,
-                       const struct style *style, struct buf *to)
+                       struct canvas *to)
 {
-	snapshot_head_put(snap, view, style, to);
-	buf_putc(to, '\n');
-	put_processes(snap, view, style, to);
-	put_rest(snap, view, style, to);
+	snapshot_head_put(snap, view, to);
+	canvas_newline(to);
+	put_processes(snap, view, to);
+	put_rest(snap, view, to);
 }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/snapshot.h"
-#include "view/style.h"
+#include "view/canvas.h"
 
 enum snapshot_sort {
 	SORT_SHARE, /* the larger of its shares of all CPUs and of the memory */
@@ -26,7 +26,7 @@ struct snapshot_view {
 bool snapshot_sort_parse(const char *name,
                          enum snapshot_sort *ret); /* "cpu", "rss", "pid", "share" */
 void snapshot_view_put(const struct snapshot *snap, const struct snapshot_view *view,
-                       const struct style *style, struct buf *to);
+                       struct canvas *to);
 /* The lines above the processes alone. */
 void snapshot_head_put(const struct snapshot *snap, const struct snapshot_view *view,
-                       const struct style *style, struct buf *to);
+                       struct canvas *to);

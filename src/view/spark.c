@@ -23,7 +23,7 @@ void spark_add(struct spark *spark, double where, double value)
 	spark->max = fmax(spark->max, value);
 }
 
-void spark_put(const struct spark *spark, const struct style *style, struct buf *to)
+void spark_put(const struct spark *spark, struct canvas *to)
 {
 	static const char *const blocks[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 	static const char *const ascii[] = { "_", ".", ",", "-", "=", "+", "*", "#" };
@@ -35,11 +35,11 @@ void spark_put(const struct spark *spark, const struct style *style, struct buf 
 		size_t level;
 
 		if (!isfinite(value)) {
-			buf_putc(to, ' ');
+			canvas_put(to, INK_PLAIN, " ");
 			continue;
 		}
 		level = MIN((size_t)(fmax(share, 0) * (double)ARRAY_LEN(blocks)),
 		            ARRAY_LEN(blocks) - 1);
-		buf_puts(to, style->unicode ? blocks[level] : ascii[level]);
+		canvas_put(to, INK_PLAIN, to->unicode ? blocks[level] : ascii[level]);
 	}
 }

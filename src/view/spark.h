@@ -2,7 +2,7 @@
 /* spark.h - how a quantity went over time, in one line of characters. */
 #pragma once
 
-#include "view/style.h"
+#include "view/canvas.h"
 
 #define SPARK_MAX 256
 
@@ -18,4 +18,4 @@ void spark_init(struct spark *spark, size_t n); /* n is cut to SPARK_MAX */
 void spark_add(struct spark *spark, double where, double value);
 /* ▁▂▃▄▅▆▇█, a blank for what is not known; ASCII where it must be. A single stretch that nothing
  * was seen in shows what was seen before it. */
-void spark_put(const struct spark *spark, const struct style *style, struct buf *to);
+void spark_put(const struct spark *spark, struct canvas *to);

@@ -11,7 +11,7 @@
 
 static void put_line(struct table *t, const char *name, const struct buf *text, enum ink ink)
 {
-	table_add(t, name, INK_DIM);
+	table_add(t, name, INK_LABEL);
 	table_addn(t, text->at ? text->at : "-", text->at ? text->len : 1, ink);
 }
 
@@ -131,12 +131,12 @@ static void put_lines(struct table *t, const struct status_facts *s)
 		put(t, "config", INK_BAD, "an older one is in force: %s", s->config_problem);
 }
 
-void status_view(const struct status_facts *s, const struct style *style, struct buf *to)
+void status_view(const struct status_facts *s, struct canvas *to)
 {
 	static const struct table_column columns[] = { { 0 }, { .wraps = true, .min_width = 20 } };
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns) };
 
 	put_lines(&t, s);
-	table_print(&t, style, to);
+	table_print(&t, to);
 	table_done(&t);
 }

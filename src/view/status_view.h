@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "view/style.h"
+#include "view/canvas.h"
 
 #define STATUS_ANOMALIES 5 /* shown of those that last; of the rest, how many */
 
@@ -30,4 +30,4 @@ struct status_facts {
 	uint64_t lost_snapshots, lost_events, unread_events, missed_ticks;
 };
 
-void status_view(const struct status_facts *s, const struct style *style, struct buf *to);
+void status_view(const struct status_facts *s, struct canvas *to);

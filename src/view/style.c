@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/style.h"
 
-#include <math.h>
 #include <string.h>
 #include <strings.h>
 
@@ -75,35 +74,4 @@ struct style style_choose(enum style_choice color, const struct style_env *env)
 		.unicode = wants_unicode(env),
 		.width = choose_width(env),
 	};
-}
-
-void style_begin(const struct style *style, enum ink ink, struct buf *to)
-{
-	static const char *const codes[] = {
-		[INK_PLAIN] = "",        [INK_DIM] = "\x1b[2m",   [INK_BOLD] = "\x1b[1m",
-		[INK_GOOD] = "\x1b[32m", [INK_WARN] = "\x1b[33m", [INK_BAD] = "\x1b[31m",
-	};
-
-	if (style->color)
-		buf_puts(to, codes[ink]);
-}
-
-void style_end(const struct style *style, enum ink ink, struct buf *to)
-{
-	if (style->color && ink != INK_PLAIN)
-		buf_puts(to, "\x1b[0m");
-}
-
-void style_bar(const struct style *style, double ratio, size_t columns, struct buf *to)
-{
-	size_t filled;
-
-	if (!isfinite(ratio))
-		return;
-	filled = (size_t)lround(fmin(fmax(ratio, 0), 1) * (double)columns);
-	for (size_t i = 0; i < columns; i++)
-		if (style->unicode)
-			buf_puts(to, i < filled ? "█" : "░");
-		else
-			buf_putc(to, i < filled ? '#' : '.');
 }

@@ -2,7 +2,8 @@
 /* style.h - how the output may look: how wide, with colours or not, which characters. */
 #pragma once
 
-#include "base/buf.h"
+#include <stdbool.h>
+#include <stddef.h>
 
 struct style {
 	bool color;
@@ -27,17 +28,3 @@ enum style_choice {
 /* --color=auto|always|never; NULL is auto. False: none of these. */
 bool style_parse_choice(const char *text, enum style_choice *ret);
 struct style style_choose(enum style_choice color, const struct style_env *env);
-
-enum ink {
-	INK_PLAIN,
-	INK_DIM,
-	INK_BOLD,
-	INK_GOOD,
-	INK_WARN,
-	INK_BAD,
-};
-
-void style_begin(const struct style *style, enum ink ink, struct buf *to);
-void style_end(const struct style *style, enum ink ink, struct buf *to);
-/* `ratio` of `columns` filled; nothing when it is not known. */
-void style_bar(const struct style *style, double ratio, size_t columns, struct buf *to);

@@ -39,7 +39,7 @@ void table_add_figure(struct table *t, const char *text, enum ink ink)
 {
 	bool absent = !text || strcmp(text, "-") == 0;
 
-	table_add(t, absent ? "-" : text, absent ? INK_DIM : ink);
+	table_add(t, absent ? "-" : text, absent ? INK_QUIET : ink);
 }
 
 void table_done(struct table *t)
@@ -103,9 +103,9 @@ static bool drop_one(const struct table *t, struct layout *l)
 }
 
 /* What is left over goes to the columns that may be cut, from the left. */
-static void spread(const struct table *t, const struct style *style, struct layout *l)
+static void spread(const struct table *t, size_t width, struct layout *l)
 {
-	size_t least = least_width(t, l), spare = style->width > least ? style->width - least : 0;
+	size_t least = least_width(t, l), spare = width > least ? width - least : 0;
 
 	for (size_t c = 0; c < t->n_columns; c++) {
 		size_t min = MIN(t->columns[c].min_width, l->width[c]), more;
@@ -118,18 +118,10 @@ static void spread(const struct table *t, const struct style *style, struct layo
 	}
 }
 
-static void put_blanks(struct buf *to, size_t n)
-{
-	while (n--)
-		buf_putc(to, ' ');
-}
-
 struct line {
 	const struct table *t;
 	const struct layout *layout;
-	const struct style *style;
-	struct buf *to;
-	size_t owed; /* blanks put before the next text, so that none end a line */
+	struct canvas *to;
 };
 
 static void put_cell(struct line *line, size_t c, const char *text, size_t len, size_t columns,
@@ -139,28 +131,22 @@ static void put_cell(struct line *line, size_t c, const char *text, size_t len, 
 	bool right = line->t->columns[c].align == TABLE_RIGHT;
 
 	if (right)
-		line->owed += pad;
-	if (len) {
-		put_blanks(line->to, line->owed);
-		line->owed = 0;
-		style_begin(line->style, ink, line->to);
-		text_display(line->to, text, len, width);
-		style_end(line->style, ink, line->to);
-	}
-	line->owed += (right ? 0 : pad) + line->layout->gap;
+		canvas_pad(line->to, pad);
+	canvas_text(line->to, ink, text, len, width);
+	canvas_pad(line->to, (right ? 0 : pad) + line->layout->gap);
 }
 
 static void print_head(struct line *line)
 {
 	const struct table *t = line->t;
 
-	line->owed = t->indent;
+	canvas_pad(line->to, t->indent);
 	for (size_t c = 0; c < t->n_columns; c++)
 		if (line->layout->shown[c])
 			put_cell(line, c, t->columns[c].name, strlen(t->columns[c].name),
 			         text_columns(t->columns[c].name, strlen(t->columns[c].name)),
-			         INK_BOLD);
-	buf_putc(line->to, '\n');
+			         INK_TITLE);
+	canvas_newline(line->to);
 }
 
 /* Bytes of the text that fit, up to the end of a word; a word that is too long for a line is
@@ -197,9 +183,10 @@ static void put_wrapped(struct line *line, size_t c, const struct table_cell *ce
 			;
 		text += n;
 		left -= n;
-		if (left)
-			buf_putc(line->to, '\n');
-		line->owed = at;
+		if (left) {
+			canvas_newline(line->to);
+			canvas_pad(line->to, at);
+		}
 	}
 }
 
@@ -207,37 +194,37 @@ static void print_row(struct line *line, const struct table_cell *cells)
 {
 	const struct table *t = line->t;
 
-	line->owed = t->indent;
+	canvas_pad(line->to, t->indent);
 	for (size_t c = 0; c < t->n_columns; c++)
 		if (line->layout->shown[c] && t->columns[c].wraps)
 			put_wrapped(line, c, &cells[c]);
 		else if (line->layout->shown[c])
 			put_cell(line, c, t->text.at + cells[c].at, cells[c].len, cells[c].columns,
 			         cells[c].ink);
-	buf_putc(line->to, '\n');
+	canvas_newline(line->to);
 }
 
-bool table_fits(const struct table *t, const struct style *style)
+bool table_fits(const struct table *t, size_t width)
 {
 	struct layout layout = { .gap = 1 };
 
 	measure(t, &layout);
-	return least_width(t, &layout) <= style->width;
+	return least_width(t, &layout) <= width;
 }
 
-void table_print(const struct table *t, const struct style *style, struct buf *to)
+void table_print(const struct table *t, struct canvas *to)
 {
 	struct layout layout = { .gap = 2 };
-	struct line line = { .t = t, .layout = &layout, .style = style, .to = to };
+	struct line line = { .t = t, .layout = &layout, .to = to };
 
 	if (!t->n_columns || t->n_columns > TABLE_COLUMNS_MAX)
 		return;
 	measure(t, &layout);
-	if (least_width(t, &layout) > style->width) /* narrow gaps cost less than a column */
+	if (least_width(t, &layout) > to->width) /* narrow gaps cost less than a column */
 		layout.gap = 1;
-	while (least_width(t, &layout) > style->width && drop_one(t, &layout))
+	while (least_width(t, &layout) > to->width && drop_one(t, &layout))
 		;
-	spread(t, style, &layout);
+	spread(t, to->width, &layout);
 	if (t->columns[0].name)
 		print_head(&line);
 	for (size_t i = 0; i + t->n_columns <= t->cells.len; i += t->n_columns)

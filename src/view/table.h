@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* table.h - columns for identities. Text from outside is escaped on its way in (base/text.h), so a cell
- *cannot break a line or speak to the terminal. Lines never end in blanks.
+/* table.h - rows of cells under headings. Text from outside is escaped on its way in (base/text.h), so a
+ * cell cannot break a line or control the terminal. Lines never end in blanks.
  *
  *	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns) };
- *	table_add(&t, "12", INK_PLAIN); …                     // row after row, a cell for each
- *column table_print(&t, &style, &out);
- * table_done(&t); */
+ *	table_add(&t, "12", INK_PLAIN); …      // row after row, a cell for each column
+ *	table_print(&t, canvas);
+ *	table_done(&t); */
 #pragma once
 
 #include "base/vec.h"
-#include "view/style.h"
+#include "view/canvas.h"
 
 enum table_align {
 	TABLE_LEFT,
@@ -44,6 +44,6 @@ void table_addn(struct table *t, const char *text, size_t n, enum ink ink);
 /* A figure, or "-" in quiet ink when text is NULL or "-". */
 void table_add_figure(struct table *t, const char *text, enum ink ink);
 /* Whether it can be shown without leaving out a column. */
-bool table_fits(const struct table *t, const struct style *style);
-void table_print(const struct table *t, const struct style *style, struct buf *to);
+bool table_fits(const struct table *t, size_t width);
+void table_print(const struct table *t, struct canvas *to);
 void table_done(struct table *t);

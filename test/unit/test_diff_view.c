@@ -46,7 +46,7 @@ static void assert_view(struct style style, const char *golden)
 	struct buf out = { 0 };
 
 	set_up(&a, &b);
-	diff_view(&a, &b, &style, &out);
+	diff_view(&a, &b, CANVAS(&style, &out));
 	assert_golden(golden, &out);
 	assert_null(strstr(out.at, " \n"));
 	buf_done(&out);
@@ -117,7 +117,7 @@ static void test_diff_view__does_not_call_bounds_or_times_the_same(void **state)
 		QUALITY_AT_LEAST;
 	b.job.figures[JOB_FIGURE_READ].quality = QUALITY_AT_LEAST;
 	b.job.figures[JOB_FIGURE_READ].value *= 2;
-	diff_view(&a, &b, &(struct style){ .width = 80, .unicode = true }, &out);
+	diff_view(&a, &b, CANVAS((&(struct style){ .width = 80, .unicode = true }), &out));
 	assert_non_null(strstr(out.at, "≥43m 15s       -\n"));
 	assert_non_null(strstr(out.at, "  ≥2.00×\n"));
 	for (const char *line = strstr(out.at, "\nstarted") + 1; *line != '\n'; line++)
@@ -130,7 +130,7 @@ static void test_diff_view__of_jobs_without_data_is_short(void **state)
 	struct report a = { 0 }, b = { 0 };
 	struct buf out = { 0 };
 
-	diff_view(&a, &b, &(struct style){ .width = 80 }, &out);
+	diff_view(&a, &b, CANVAS((&(struct style){ .width = 80 }), &out));
 	assert_null(strstr(out.at, "Sheets"));
 	assert_null(strstr(out.at, "Programs"));
 	buf_done(&out);

@@ -47,7 +47,7 @@ static void assert_view(const struct doctor *d, size_t width, const char *golden
 	const struct style style = { .width = width };
 	struct buf out = { 0 };
 
-	doctor_view_put(d, &style, &out);
+	doctor_view_put(d, CANVAS(&style, &out));
 	assert_golden(golden, &out);
 	assert_null(strstr(out.at, " \n"));
 	buf_done(&out);

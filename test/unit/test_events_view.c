@@ -48,10 +48,10 @@ static void assert_view(struct style style, uint64_t started_ns, const char *gol
 	size_t n = all_events(events);
 	struct buf out = { 0 };
 
-	events_view_head(&view, &style, &out);
+	events_view_head(&view, CANVAS(&style, &out));
 	for (size_t i = 0; i < n; i++)
-		events_view_put(&view, &style, &events[i],
-		                events[i].process.pid == 2417 ? "python" : NULL, &out);
+		events_view_put(&view, &events[i], events[i].process.pid == 2417 ? "python" : NULL,
+		                CANVAS(&style, &out));
 	assert_golden(golden, &out);
 	assert_null(strstr(out.at, " \n"));
 	buf_done(&out);

@@ -17,7 +17,7 @@ static void assert_facts(size_t width, const char *expected)
 	facts_join(&f, FACT_WORD, "(too)");
 	facts_begin(&f, "more", "");
 	facts_join(&f, FACT_WHOLE, "a command that must not be cut");
-	facts_print(&f, &style, &out);
+	facts_print(&f, CANVAS(&style, &out));
 	assert_string_equal(out.at, expected);
 	buf_done(&out);
 	facts_done(&f);
@@ -52,7 +52,7 @@ static void test_facts__make_text_safe(void **state)
 
 	facts_begin(&f, "a\nb", "\x1b[31m");
 	facts_part(&f, "%s", "\x9b");
-	facts_print(&f, &(struct style){ .width = 80 }, &out);
+	facts_print(&f, CANVAS((&(struct style){ .width = 80 }), &out));
 	assert_string_equal(out.at, "a\\nb \\x9b    \\x1b[31m\n");
 	buf_done(&out);
 	facts_done(&f);

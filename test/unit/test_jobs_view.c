@@ -32,7 +32,7 @@ static void assert_view(struct style style, const char *golden)
 
 	setenv("TZ", "UTC", 1);
 	tzset();
-	jobs_view_print(&view, &style, &out);
+	jobs_view_print(&view, CANVAS(&style, &out));
 	assert_golden(golden, &out);
 	assert_null(strstr(out.at, " \n"));
 	buf_done(&out);

@@ -154,7 +154,7 @@ static void assert_report(const struct report *r, struct style style, const char
 {
 	struct buf out = { 0 };
 
-	report_view(r, &style, &out);
+	report_view(r, CANVAS(&style, &out));
 	assert_golden(golden, &out);
 	assert_null(strstr(out.at, " \n"));
 	buf_done(&out);
@@ -179,7 +179,7 @@ static void test_report__tells_no_share_of_a_core_for_a_job_of_milliseconds(void
 	(void)state;
 	r.job.figures[JOB_FIGURE_SELF_CPU] = (struct figure){ 10 * NS_PER_MS, QUALITY_EXACT };
 	r.job.took_ns = 3 * NS_PER_MS;
-	report_view(&r, &style, &out);
+	report_view(&r, CANVAS(&style, &out));
 	assert_non_null(strstr(out.at, "10.0ms CPU"));
 	assert_null(strstr(out.at, "of a core"));
 	buf_done(&out);
@@ -279,7 +279,7 @@ static void test_report__points_to_the_rest_safely(void **state)
 		report_add_event(&r, &mark);
 		report_add_event(&r, &end);
 	}
-	report_view(&r, &(struct style){ .width = 80 }, &out);
+	report_view(&r, CANVAS((&(struct style){ .width = 80 }), &out));
 	assert_null(strchr(out.at, '\x1b'));
 	assert_non_null(
 		strstr(out.at, "10 more; see: proctor events x\\x1b[2J --kind mark,phase\n"));

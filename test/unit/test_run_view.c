@@ -9,7 +9,7 @@ static void assert_block(const struct job *job, size_t width, const char *golden
 	const struct style style = { .width = width };
 	struct buf out = { 0 };
 
-	run_view(&out, job, &(struct run_record){ .is_stored = true }, &style, 8);
+	run_view(job, &(struct run_record){ .is_stored = true }, 8, CANVAS(&style, &out));
 	assert_golden(golden, &out);
 	assert_null(strstr(out.at, " \n"));
 	buf_done(&out);
@@ -64,8 +64,8 @@ static void test_run_view__tells_the_sum_where_its_parts_are_less_sure(void **st
 	struct buf out = { 0 };
 
 	job.figures[JOB_FIGURE_CPU_USER].quality = QUALITY_AT_LEAST;
-	run_view(&out, &job, &(struct run_record){ .is_stored = true },
-	         &(struct style){ .width = 100 }, 8);
+	run_view(&job, &(struct run_record){ .is_stored = true }, 8,
+	         CANVAS((&(struct style){ .width = 100 }), &out));
 	assert_non_null(strstr(out.at, "  cpu     43m 15s   3.4 of 8 cores busy "));
 	assert_null(strstr(out.at, "user"));
 	buf_done(&out);
@@ -82,8 +82,8 @@ static void test_run_view__measures_what_was_waited_for_by_the_whole_job(void **
 	kit_figure(&job, JOB_FIGURE_CPU, 12 * NS_PER_S, QUALITY_EXACT);
 	kit_figure(&job, JOB_FIGURE_OUTLIVED, 3, QUALITY_EXACT);
 	kit_figure(&job, JOB_FIGURE_LEAKED, 0, QUALITY_EXACT);
-	run_view(&out, &job, &(struct run_record){ .is_stored = true },
-	         &(struct style){ .width = 120 }, 2);
+	run_view(&job, &(struct run_record){ .is_stored = true }, 2,
+	         CANVAS((&(struct style){ .width = 120 }), &out));
 	assert_non_null(strstr(out.at, "ok in 8.0s (command 2.0s) "));
 	assert_non_null(strstr(out.at, "1.5 of 2 cores busy"));
 	assert_non_null(strstr(out.at, "3 ended after the command, none left behind"));
@@ -97,17 +97,17 @@ static void test_run_view__points_to_what_was_stored_and_says_what_was_not(void 
 	struct run_record record = { .is_stored = true, .state_dir = "/a b/it's" };
 	struct buf out = { 0 };
 
-	run_view(&out, &job, &record, &style, 8);
+	run_view(&job, &record, 8, CANVAS(&style, &out));
 	assert_non_null(strstr(out.at, " --state-dir '/a b/it'\\''s'\n"));
 	assert_null(strstr(out.at, "record"));
 	buf_reset(&out);
 	record = (struct run_record){ .is_stored = true, .trouble = "the disk is full" };
-	run_view(&out, &job, &record, &style, 8);
+	run_view(&job, &record, 8, CANVAS(&style, &out));
 	assert_non_null(
 		strstr(out.at, "  record  incomplete: the disk is full\n  more    proctor"));
 	buf_reset(&out);
 	record.is_stored = false;
-	run_view(&out, &job, &record, &style, 8);
+	run_view(&job, &record, 8, CANVAS(&style, &out));
 	assert_non_null(strstr(out.at, "  record  not stored: the disk is full\n"));
 	assert_null(strstr(out.at, "proctor report"));
 	buf_done(&out);
@@ -117,8 +117,8 @@ static void assert_says(const struct job *job, const char *words)
 {
 	struct buf out = { 0 };
 
-	run_view(&out, job, &(struct run_record){ .is_stored = true },
-	         &(struct style){ .width = 200 }, 2);
+	run_view(job, &(struct run_record){ .is_stored = true }, 2,
+	         CANVAS((&(struct style){ .width = 200 }), &out));
 	if (!strstr(out.at, words))
 		fail_msg("'%s' is not in:\n%s", words, out.at);
 	buf_done(&out);
@@ -178,10 +178,10 @@ static void test_run_view__notes_the_worst_anomalies_and_counts_the_others(void 
 	}
 	assert_int_equal(notes.n, 3);
 	assert_int_equal(notes.more, 1);
-	run_view(&out, &job, &record, &(struct style){ .width = 100 }, 8);
+	run_view(&job, &record, 8, CANVAS((&(struct style){ .width = 100 }), &out));
 	assert_golden("run-notes-100.txt", &out);
 	buf_reset(&out);
-	run_view(&out, &job, &record, &(struct style){ .width = 40, .unicode = true }, 8);
+	run_view(&job, &record, 8, CANVAS((&(struct style){ .width = 40, .unicode = true }), &out));
 	assert_golden("run-notes-40.txt", &out);
 	buf_done(&out);
 }

@@ -116,7 +116,7 @@ static void assert_view(const struct snapshot *s, struct snapshot_view view, str
 {
 	struct buf out = { 0 };
 
-	snapshot_view_put(s, &view, &style, &out);
+	snapshot_view_put(s, &view, CANVAS(&style, &out));
 	assert_golden(golden, &out);
 	assert_null(strstr(out.at, " \n")); /* no line ends in a blank */
 	if (!style.color)
@@ -136,7 +136,7 @@ static void test_snapshot_view__fits_80_columns(void **state)
 	struct snapshot_view view = view_of(SORT_SHARE, 2);
 	const struct style style = { .unicode = true, .width = 80 };
 
-	snapshot_view_put(*state, &view, &style, &out);
+	snapshot_view_put(*state, &view, CANVAS(&style, &out));
 	for (const char *line = out.at; *line; line = strchr(line, '\n') + 1)
 		assert_true(text_columns(line, (size_t)(strchr(line, '\n') - line)) <= 80);
 	buf_done(&out);

@@ -27,7 +27,7 @@ static void assert_shows(const struct status_facts *s, const char *line)
 	const struct style style = { .width = 200 };
 	struct buf out = { 0 };
 
-	status_view(s, &style, &out);
+	status_view(s, CANVAS(&style, &out));
 	buf_putc(&out, '\0');
 	if (!strstr(out.at, line))
 		fail_msg("no '%s' in:\n%s", line, out.at);

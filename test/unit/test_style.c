@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/style.h"
+#include "view/canvas.h"
 
 #include <math.h>
 
@@ -73,15 +73,15 @@ static void test_style__draws_bars_in_blocks_unless_the_locale_says_otherwise(vo
 		STYLE_AUTO, &(struct style_env){ .lc_all = "C", .lang = "en_US.UTF-8" });
 	struct buf out = { 0 };
 
-	style_bar(&blocks, 0.7, 10, &out);
+	canvas_bar(CANVAS(&blocks, &out), 0.7, 10);
 	assert_string_equal(out.at, "███████░░░");
 	buf_reset(&out);
-	style_bar(&plain, 0.25, 4, &out);
+	canvas_bar(CANVAS(&plain, &out), 0.25, 4);
 	assert_string_equal(out.at, "#...");
 	buf_reset(&out);
-	style_bar(&plain, 7, 4, &out);
-	style_bar(&plain, -7, 4, &out);
-	style_bar(&plain, NAN, 4, &out);
+	canvas_bar(CANVAS(&plain, &out), 7, 4);
+	canvas_bar(CANVAS(&plain, &out), -7, 4);
+	canvas_bar(CANVAS(&plain, &out), NAN, 4);
 	assert_string_equal(out.at, "####....");
 	buf_done(&out);
 	assert_true(style_choose(STYLE_AUTO, &(struct style_env){ 0 }).unicode);

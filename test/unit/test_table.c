@@ -23,7 +23,7 @@ static void assert_prints(const struct table *t, size_t width, const char *text)
 	const struct style style = { .width = width };
 	struct buf out = { 0 };
 
-	table_print(t, &style, &out);
+	table_print(t, CANVAS(&style, &out));
 	assert_string_equal(out.at ? out.at : "", text);
 	buf_done(&out);
 }
@@ -133,7 +133,7 @@ static void test_table__colours_cells_without_moving_them(void **state)
 	struct buf out = { 0 };
 
 	add_row(&t, "ana", NULL, "x", "a");
-	table_print(&t, &style, &out);
+	table_print(&t, CANVAS(&style, &out));
 	assert_string_equal(
 		out.at,
 		"\x1b[1mNAME\x1b[0m  \x1b[1mAGE\x1b[0m  \x1b[1mNOTE\x1b[0m  \x1b[1mWORDS\x1b[0m\n"
