@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "report/job_report.h"
 
 /* A reader's call has a limit of time, and whoever reads our output may be slow: so records are
  * gathered during a call and written after it. */
 #define OUT_MAX ((size_t)1 << 30)
+#define EXPORT_SUMS_MAX ((size_t)1 << 20)
 
 static int flush(void *self)
 {
@@ -41,7 +43,7 @@ static int read_processes(struct export *x, reader_process_fn fn, struct err *er
 {
 	return flush_after(x,
 	                   history_job_processes(x->recorded->reader, job_key_of(x->job),
-	                                         JOB_SELECTION_PROCESSES_MAX, fn, x, err),
+	                                         REPORT_PROCESSES_MAX, fn, x, err),
 	                   err);
 }
 
@@ -49,14 +51,14 @@ static int read_samples(struct export *x, reader_sum_fn fn, struct err *err)
 {
 	return flush_after(x,
 	                   history_job_sums(x->recorded->reader, job_key_of(x->job),
-	                                    JOB_SELECTION_SUMS_MAX, fn, x, err),
+	                                    EXPORT_SUMS_MAX, fn, x, err),
 	                   err);
 }
 
 static int read_events(struct export *x, reader_event_fn fn, struct err *err)
 {
-	int r = job_selection_events(x->recorded, job_key_of(x->job), 0, SIZE_MAX, fn, flush, x,
-	                             err);
+	int r = report_each_event(x->recorded->reader, job_key_of(x->job), 0, SIZE_MAX, fn, flush,
+	                          x, err);
 
 	if (r < 0 && !err->code) /* flush() has no err */
 		return err_set(err, -r, "write: %s", strerror(-r));

@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "cli/daemon_client.h"
 #include "cli/machine_engine.h"
-#include "cli/report_reply.h"
 #include "config/config_key.h"
 #include "config/socket_path.h"
 #include "daemon/daemon.h"
@@ -77,7 +76,6 @@ static int host(struct hosted *h)
 		.is_enabled = h->machine.config.profiler.enabled,
 		.socket_path = h->socket_path,
 		.reload = reload,
-		.report = report_reply,
 		.self = h,
 		.clients_max = (unsigned)h->machine.config.limits.max_clients,
 		.clients_per_uid_max = (unsigned)h->machine.config.limits.max_clients_per_user,

@@ -10,7 +10,7 @@ static int load(struct job_selection *recorded, const char *name, struct report 
 	struct err err = { 0 };
 	int status = job_selection_find(recorded, name, &ret->job);
 
-	if (status == CLI_OK && job_selection_report(recorded, ret, &err) < 0)
+	if (status == CLI_OK && report_gather(ret, recorded->reader, &err) < 0)
 		status = cli_failed(&err);
 	return status;
 }

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/plain_user.h"
-#include "cli/user_names.h"
+#include "base/user_names.h"
 #include "sqlite/db_file.h"
 #include "history/db_check.h"
 #include "view/doctor_view.h"

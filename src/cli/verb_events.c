@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "cli/job_selection.h"
+#include "report/job_report.h"
 #include "view/events_view.h"
 
 struct stream {
@@ -55,12 +56,12 @@ static int show(struct job_selection *recorded, struct stream *s, uint64_t kinds
 {
 	const struct job *job = &s->names.job;
 	struct err err = { 0 };
-	int r = history_job_processes(recorded->reader, job_key_of(job), JOB_SELECTION_PROCESSES_MAX,
+	int r = history_job_processes(recorded->reader, job_key_of(job), REPORT_PROCESSES_MAX,
 	                              add_name, &s->names, &err);
 
 	if (r >= 0)
-		r = job_selection_events(recorded, job_key_of(job), kinds, count, put_event, flush, s,
-		                         &err);
+		r = report_each_event(recorded->reader, job_key_of(job), kinds, count, put_event,
+		                      flush, s, &err);
 	if (s->written != CLI_OK)
 		return s->written;
 	if (r < 0)

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* verb_report.c - all there is to tell of one job. */
-#include <string.h>
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "cli/job_selection.h"
 #include "cli/verb_report.h"
-#include "cli/user_names.h"
-
-#define TEXT_COLUMNS 100
+#include "view/report_view.h"
 
 static int show(const struct cli *cli, const struct report *report, void *arg)
 {
@@ -31,50 +26,26 @@ static int show(const struct cli *cli, const struct report *report, void *arg)
 
 static int put_text(const struct cli *cli, const struct report *report, void *arg)
 {
-	const struct style plain = { .width = TEXT_COLUMNS, .unicode = true };
-
 	(void)cli;
-	report_view(report, CANVAS(&plain, arg));
+	report_text(report, arg);
 	return CLI_OK;
-}
-
-/* The machine it ran on; how many CPUs that has is known only of this one. */
-static void find_machine(struct job_selection *recorded, struct report *report,
-                         char host[static HISTORY_HOST_MAX])
-{
-	char here[HISTORY_HOST_MAX] = "";
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	struct err err;
-
-	if (history_job_host(recorded->reader, job_key_of(&report->job), host, &err) < 0 || !*host)
-		return;
-	report->host = host;
-	if (gethostname(here, sizeof here - 1) == 0 && strcmp(here, host) == 0 && cpus > 0)
-		report->cpus = (unsigned)cpus;
 }
 
 static int report_job(const struct cli *cli, struct job_selection *recorded, const char *name,
                       int (*use)(const struct cli *cli, const struct report *report, void *arg),
                       void *arg)
 {
-	struct report report = { .now_ns = clock_wall_ns() };
-	struct user_names users = { 0 };
-	char host[HISTORY_HOST_MAX] = "";
+	cleanup(report_done) struct report report = { .now_ns = clock_wall_ns() };
 	struct err err = { 0 };
 	int status = job_selection_find(recorded, name, &report.job);
 
 	if (status != CLI_OK)
 		return status;
-	report.user = user_names_name(&users, report.job.uid);
-	find_machine(recorded, &report, host);
-	status = job_selection_report(recorded, &report, &err) < 0 ? cli_failed(&err)
-	                                                           : use(cli, &report, arg);
-	report_done(&report);
-	user_names_done(&users);
-	return status;
+	return report_gather(&report, recorded->reader, &err) < 0 ? cli_failed(&err)
+	                                                          : use(cli, &report, arg);
 }
 
-int report_text(const struct cli *cli, const char *job_id, struct buf *to)
+int verb_report_text(const struct cli *cli, const char *job_id, struct buf *to)
 {
 	struct job_selection recorded;
 	int status = job_selection_open(cli, &recorded);
@@ -85,12 +56,11 @@ int report_text(const struct cli *cli, const char *job_id, struct buf *to)
 	return status;
 }
 
-void report_totals_text(const struct job *job, struct buf *to)
+void verb_report_totals(const struct job *job, struct buf *to)
 {
-	struct report report = { .now_ns = clock_wall_ns(), .job = *job };
+	const struct report report = { .now_ns = clock_wall_ns(), .job = *job };
 
-	(void)put_text(NULL, &report, to);
-	report_done(&report);
+	report_text(&report, to);
 }
 
 static int run(struct cli *cli, int argc, char **argv)

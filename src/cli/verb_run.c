@@ -18,7 +18,6 @@
 #include "cli/cli.h"
 #include "cli/verb_report.h"
 #include "cli/admission.h"
-#include "cli/report_reply.h"
 #include "cli/run_announcer.h"
 #include "engine/jobhost.h"
 #include "job/launch/exec_error.h"
@@ -427,7 +426,6 @@ static void open_door(struct run *run, struct loop *loop, struct jobhost *host)
 		                             .observer_self = run->announcer };
 	how = engine_host_serve(&run->answers);
 	how.db_path = run->db_path;
-	how.report = report_reply;
 	if (*run->state_dir && serve_open(loop, dir, &how, &run->door, &err) < 0)
 		on_notice(run, err.msg);
 }
@@ -445,8 +443,8 @@ static void end_folder(struct run *run, const struct job *job, const struct reco
 
 	if (!run->folder)
 		return;
-	if (!r->has_end || report_text(run->cli, job->id, &report) != CLI_OK)
-		report_totals_text(job, &report);
+	if (!r->has_end || verb_report_text(run->cli, job->id, &report) != CLI_OK)
+		verb_report_totals(job, &report);
 	if (runfolder_end(run->folder, job, report.len ? report.at : NULL, &err) < 0 &&
 	    !r->folder_failed)
 		log_warn("%s", err.msg);

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/cli.h"
-#include "cli/user_names.h"
+#include "base/user_names.h"
 #include "engine/sampler.h"
 #include "model/snapshot_json.h"
 #include "view/snapshot_view.h"

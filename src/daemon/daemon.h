@@ -12,7 +12,6 @@ struct daemon_options {
 	const char *socket_path;      /* not looked at when a socket is inherited */
 	/* What the configuration says now: for SIGHUP. -errno and why: the one before stays. */
 	int (*reload)(void *self, struct engine_tuning *ret, struct err *err);
-	serve_report_fn report;
 	void *self;
 	unsigned clients_max, clients_per_uid_max;
 };

@@ -157,7 +157,6 @@ struct serve_host daemon_answers_host(struct daemon *d)
 
 	host.db_path = d->options->engine.recorder.store.path;
 	host.jsonl_path = d->options->engine.recorder.jsonl_path;
-	host.report = d->options->report;
 	host.clients_max = d->options->clients_max;
 	host.clients_per_uid_max = d->options->clients_per_uid_max;
 	host.daemon = &answers;

@@ -71,26 +71,6 @@ typedef int (*reader_point_fn)(void *self, const struct history_point *p);
 int history_process(struct history *r, pid_t pid, uint32_t uid, struct history_cursor *at,
                     size_t limit, reader_point_fn fn, void *self, struct err *err) must_check;
 
-#define PROFILE_SHEETS_MAX 10000
-
-struct profile_sheet {
-	uint32_t num;
-	uint64_t peak_rss_bytes; /* of its largest process */
-	double max_cpu_ratio;    /* of its busiest process, sampled; NAN: not known */
-};
-
-/* What a job used, from the kernel's totals of its processes and not from adding samples. */
-struct profile {
-	char job_id[JOB_ID_MAX];
-	uint64_t peak_rss_bytes; /* of its largest process */
-	bool peak_is_exact; /* the kernel's high-water marks; otherwise the most that was seen */
-	uint64_t cpu_time_ns;
-	bool cpu_is_exact; /* the kernel reported the final time of each process; else a lower bound */
-	uint64_t spawns, unique_pids;
-	VEC(struct profile_sheet) sheets; /* ascending */
-};
-
 /* -ENOENT: no such job. */
-int history_profile(struct history *r, struct job_key key, struct profile *ret, struct err *err)
+int history_profile(struct history *r, struct job_key key, struct job_profile *ret, struct err *err)
 	must_check;
-void profile_done(struct profile *p);

@@ -18,7 +18,13 @@
 	" AND k.last IS NULL ORDER BY d.id DESC LIMIT 1) END, 0)) AS cpu_us FROM process p"        \
 	" WHERE %s)"
 
-static int read_totals(struct history *r, struct job_key key, struct profile *p, struct err *err)
+static struct figure at_least(uint64_t value, bool is_exact)
+{
+	return (struct figure){ value, is_exact ? QUALITY_EXACT : QUALITY_AT_LEAST };
+}
+
+static int read_totals(struct history *r, struct job_key key, struct job_profile *p,
+                       struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	cleanup(buf_done) struct buf sql = { 0 };
@@ -36,17 +42,17 @@ static int read_totals(struct history *r, struct job_key key, struct profile *p,
 		result = db_step(stmt, err);
 	if (result <= 0)
 		return result;
-	p->spawns = (uint64_t)sqlite3_column_int64(stmt, 0);
+	p->spawns = at_least((uint64_t)sqlite3_column_int64(stmt, 0), false);
 	p->unique_pids = (uint64_t)sqlite3_column_int64(stmt, 1);
-	p->cpu_time_ns = (uint64_t)sqlite3_column_int64(stmt, 2) * NS_PER_US;
-	p->peak_rss_bytes = (uint64_t)sqlite3_column_int64(stmt, 3) << 10;
-	p->cpu_is_exact = sqlite3_column_int(stmt, 4) != 0;
-	p->peak_is_exact = sqlite3_column_int(stmt, 5) != 0;
+	p->cpu_time_ns = at_least((uint64_t)sqlite3_column_int64(stmt, 2) * NS_PER_US,
+	                          sqlite3_column_int(stmt, 4) != 0);
+	p->peak_rss_bytes = at_least((uint64_t)sqlite3_column_int64(stmt, 3) << 10,
+	                             sqlite3_column_int(stmt, 5) != 0);
 	return 0;
 }
 
-static int read_sheets(struct history *r, struct job_key key, struct profile *p, const char *sql,
-                       struct err *err)
+static int read_sheets(struct history *r, struct job_key key, struct job_profile *p,
+                       const char *sql, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	int result = history_prepare_for_job(r, sql, key, &stmt, err);
@@ -62,34 +68,31 @@ static int read_sheets(struct history *r, struct job_key key, struct profile *p,
 		if (!sheet)
 			break;
 		sheet->num = (uint32_t)sqlite3_column_int64(stmt, 0);
-		sheet->peak_rss_bytes = (uint64_t)sqlite3_column_int64(stmt, 1) << 10;
+		sheet->peak_rss_bytes = at_least((uint64_t)sqlite3_column_int64(stmt, 1) << 10,
+		                                 false);
 		sheet->max_cpu_ratio = column_ratio_inside(db_column_or_absent(stmt, 2));
 	}
 	return result;
 }
 
-/* What the recorder told, or the store summed up when it ended. */
-static void use_figures(struct profile *p, const struct job *job)
+static void use_figure(struct figure *to, const struct figure *from)
 {
-	const struct figure *cpu = &job->figures[JOB_FIGURE_CPU];
-	const struct figure *peak = &job->figures[JOB_FIGURE_PEAK_RSS];
-	const struct figure *processes = &job->figures[JOB_FIGURE_PROCESSES];
-
-	if (cpu->quality != QUALITY_MISSING) {
-		p->cpu_time_ns = cpu->value;
-		p->cpu_is_exact = cpu->quality == QUALITY_EXACT;
-	}
-	if (peak->quality != QUALITY_MISSING) {
-		p->peak_rss_bytes = peak->value;
-		p->peak_is_exact = peak->quality == QUALITY_EXACT;
-	}
-	if (processes->quality != QUALITY_MISSING)
-		p->spawns = processes->value;
-	if (!p->unique_pids)
-		p->unique_pids = p->spawns;
+	if (figure_is_known(*from))
+		*to = *from;
 }
 
-static int read_profile(struct history *r, struct job_key key, struct profile *p, struct err *err)
+/* What the recorder reported, or the store summed up when it ended. */
+static void use_figures(struct job_profile *p, const struct job *job)
+{
+	use_figure(&p->cpu_time_ns, &job->figures[JOB_FIGURE_CPU]);
+	use_figure(&p->peak_rss_bytes, &job->figures[JOB_FIGURE_PEAK_RSS]);
+	use_figure(&p->spawns, &job->figures[JOB_FIGURE_PROCESSES]);
+	if (!p->unique_pids)
+		p->unique_pids = p->spawns.value;
+}
+
+static int read_profile(struct history *r, struct job_key key, struct job_profile *p,
+                        struct err *err)
 {
 	cleanup(buf_done) struct buf sql = { 0 };
 	struct job job;
@@ -102,7 +105,7 @@ static int read_profile(struct history *r, struct job_key key, struct profile *p
 	if (result < 0)
 		return result;
 	snprintf(p->job_id, sizeof p->job_id, "%s", job.id);
-	if (p->spawns)
+	if (p->spawns.value)
 		buf_printf(&sql,
 		           "SELECT p.sheet, max(coalesce(p.peak_rss_kib, p.max_rss_kib)),"
 		           " max(p.max_cpu) FROM process p WHERE %s AND p.sheet IS NOT NULL"
@@ -115,9 +118,9 @@ static int read_profile(struct history *r, struct job_key key, struct profile *p
 	return read_sheets(r, key, p, sql.at, err);
 }
 
-int history_profile(struct history *r, struct job_key key, struct profile *ret, struct err *err)
+int history_profile(struct history *r, struct job_key key, struct job_profile *ret, struct err *err)
 {
-	struct profile p = { 0 };
+	struct job_profile p = { 0 };
 	int result = history_begin(r, err);
 
 	if (result < 0)
@@ -125,13 +128,8 @@ int history_profile(struct history *r, struct job_key key, struct profile *ret, 
 	result = read_profile(r, key, &p, err);
 	history_end(r);
 	if (result < 0)
-		profile_done(&p);
+		job_profile_done(&p);
 	else
 		*ret = p;
 	return result;
-}
-
-void profile_done(struct profile *p)
-{
-	vec_done(&p->sheets);
 }

@@ -51,3 +51,8 @@ struct anomaly_record anomaly_record_of(const struct anomaly *a, const struct sn
 		.description = text->at,
 	};
 }
+
+void job_profile_done(struct job_profile *p)
+{
+	vec_done(&p->sheets);
+}

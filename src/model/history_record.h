@@ -76,6 +76,24 @@ struct anomaly_record {
 	const char *description;
 };
 
+#define PROFILE_SHEETS_MAX 10000
+
+struct profile_sheet {
+	uint32_t num;
+	struct figure peak_rss_bytes; /* of its largest process */
+	double max_cpu_ratio;         /* of its busiest process, sampled; NAN: not known */
+};
+
+/* What a job used, in short, from the kernel's totals of its processes and not from adding samples. */
+struct job_profile {
+	char job_id[JOB_ID_MAX];
+	struct figure peak_rss_bytes; /* of its largest process */
+	struct figure cpu_time_ns, spawns;
+	uint64_t unique_pids;
+	VEC(struct profile_sheet) sheets; /* ascending */
+};
+void job_profile_done(struct job_profile *p);
+
 /* What has just happened or was just found, as a record without a row id and a name; `text` holds its
  * words and must outlive it. */
 struct event_record event_record_of(const struct event *e, const struct snapshot *snap,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* quality.h - how far a figure can be trusted. Every figure of a job carries its quality to the
- * screen and into the store; docs/numbers.md tells which source gives which. */
+ * screen and into the store; docs/numbers.md lists which source gives which. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* X(id, name in JSON and SQL, name for identities). In the order of trust; stored by number. */
+/* X(id, name in JSON and SQL, name for people). In the order of trust; stored by number. */
 /* clang-format off */
 #define QUALITIES(X)                            \
 	X(MISSING, "missing", "missing")        \
@@ -23,6 +24,11 @@ struct figure {
 	uint64_t value;
 	enum quality quality;
 };
+
+static inline bool figure_is_known(struct figure figure)
+{
+	return figure.quality != QUALITY_MISSING;
+}
 
 const char *quality_key(enum quality quality);  /* "at_least" */
 const char *quality_name(enum quality quality); /* "at least" */

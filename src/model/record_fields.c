@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/record_fields.h"
 
+#include <stdio.h>
+
 #include "model/tags.h"
 
 static void put_tags(struct json *j, const void *record)
@@ -310,3 +312,67 @@ static const struct field gpu_rows[] = {
 };
 #undef RECORD
 const struct field_table gpu_fields = FIELD_TABLE(gpu_rows);
+
+static enum quality profile_cpu_quality(const void *record)
+{
+	return share_quality(((const struct profile_sheet *)record)->max_cpu_ratio);
+}
+
+#define RECORD struct profile_sheet
+static const struct field profile_sheet_rows[] = {
+	{ "peak_rss_mb", FIELD(FIGURE, peak_rss_bytes), .unit = UNIT_MIB },
+	{ "max_cpu_pct", FIELD(RATIO, max_cpu_ratio), .decimals = 2,
+	  .quality = profile_cpu_quality },
+};
+#undef RECORD
+static const struct field_table profile_sheet_fields = FIELD_TABLE(profile_sheet_rows);
+
+/* An object with one for each sheet, by its number. */
+static void put_each_sheet(struct json *j, const struct job_profile *p,
+                           void (*put)(struct json *j, const struct field_table *table,
+                                       const void *record))
+{
+	json_begin_object(j);
+	vec_each(&p->sheets, sheet) {
+		char num[16];
+
+		snprintf(num, sizeof num, "%u", sheet->num);
+		json_key(j, num);
+		json_begin_object(j);
+		put(j, &profile_sheet_fields, sheet);
+		json_end_object(j);
+	}
+	json_end_object(j);
+}
+
+static void put_sheet_metrics(struct json *j, const void *record)
+{
+	put_each_sheet(j, record, fields_json);
+}
+
+void profile_sheet_qualities_json(struct json *j, const struct job_profile *p)
+{
+	put_each_sheet(j, p, fields_json_qualities);
+}
+
+static void put_nothing(struct json *j, const void *record)
+{
+	(void)record;
+	json_begin_object(j);
+	json_end_object(j);
+}
+
+#define RECORD struct job_profile
+static const struct field profile_rows[] = {
+	{ "job_id", FIELD(TEXT, job_id), .help = "its id" },
+	{ "peak_rss_mb", FIELD(FIGURE, peak_rss_bytes), .unit = UNIT_MIB,
+	  .help = "peak of its largest process" },
+	{ "total_cpu_seconds", FIELD(FIGURE, cpu_time_ns), .unit = UNIT_NS, .help = CPU_HELP },
+	{ "process_spawn_count", FIELD(FIGURE, spawns), .help = "processes it had" },
+	{ "unique_pid_count", FIELD(NUMBER, unique_pids), .help = "pids they had" },
+	{ "syscall_hotspots", FIELD_PUT, .put = put_nothing, .help = "not recorded yet" },
+	{ "sheet_metrics", FIELD_PUT, .put = put_sheet_metrics,
+	  .help = "peak and CPU of each sheet" },
+};
+#undef RECORD
+const struct field_table profile_fields = FIELD_TABLE(profile_rows);

@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
-#include "model/snapshot_json.h"
+#include "model/record_fields.h"
 #include "rpc/rpc_params.h"
 #include "serve/methods.h"
 #include "history/job_query.h"
+#include "view/report_view.h"
 
 #define POINTS_DEFAULT 1000
 #define POINTS_MAX 10000
@@ -17,7 +19,6 @@
 struct question {
 	struct rpc_server_peer peer; /* its session is not for him */
 	char *db_path;
-	serve_report_fn report;
 	char job_id[JOB_ID_MAX];
 	pid_t pid;
 	struct history_cursor since;
@@ -60,7 +61,6 @@ static int ask(const struct methods *m, const struct rpc_server_peer *peer,
 	*q = *asked;
 	q->peer = *peer;
 	q->db_path = xstrdup(m->host.db_path);
-	q->report = m->host.report;
 	if (store_worker_take(m->clerk, &task, &errand, err) < 0)
 		return -err->code;
 	later.self = errand;
@@ -114,57 +114,37 @@ static int unless_late(int r, struct err *err)
 	return r == -ETIME ? err_set(err, EAGAIN, "it takes too long to read it") : r;
 }
 
+/* As text for people and agents, and as `proctor report --json` has it. */
+static void put_report(struct json *j, const struct report *report)
+{
+	cleanup(buf_done) struct buf text = { 0 };
+
+	report_text(report, &text);
+	json_begin_object(j);
+	json_key(j, "job_id");
+	json_str(j, report->job.id);
+	json_key(j, "text");
+	json_strn(j, text.at ? text.at : "", text.len);
+	json_key(j, "report");
+	report_json(report, j);
+	json_end_object(j);
+}
+
 static int read_report(void *self, const struct history_leash *leash, struct json *result,
                        struct err *err)
 {
 	const struct question *q = self;
 	cleanup(history_closep) struct history *reader = NULL;
-	struct job job;
+	cleanup(report_done) struct report report = { .now_ns = clock_wall_ns() };
 	int r = open_store(q, leash, &reader, err);
 
 	if (r == 0)
-		r = find_recorded(q, reader, &job, err);
+		r = find_recorded(q, reader, &report.job, err);
 	if (r == 0)
-		r = q->report(q->db_path, job_key_of(&job), leash, result, err);
-	return unless_late(r, err);
-}
-
-static void put_mib(struct json *j, const char *key, uint64_t bytes)
-{
-	json_key(j, key);
-	metric_json(j, UNIT_MIB, bytes);
-}
-
-static void put_profile(struct json *j, const struct profile *p)
-{
-	char num[16];
-
-	json_begin_object(j);
-	json_key(j, "job_id");
-	json_str(j, p->job_id);
-	put_mib(j, "peak_rss_mb", p->peak_rss_bytes);
-	json_key(j, "total_cpu_seconds");
-	metric_json(j, UNIT_NS, p->cpu_time_ns);
-	json_key(j, "process_spawn_count");
-	json_u64(j, p->spawns);
-	json_key(j, "unique_pid_count");
-	json_u64(j, p->unique_pids);
-	json_key(j, "syscall_hotspots");
-	json_begin_object(j);
-	json_end_object(j);
-	json_key(j, "sheet_metrics");
-	json_begin_object(j);
-	vec_each(&p->sheets, sheet) {
-		snprintf(num, sizeof num, "%u", sheet->num);
-		json_key_text(j, num);
-		json_begin_object(j);
-		put_mib(j, "peak_rss_mb", sheet->peak_rss_bytes);
-		json_key(j, "max_cpu_pct");
-		json_double(j, sheet->max_cpu_ratio * 100, 2);
-		json_end_object(j);
-	}
-	json_end_object(j);
-	json_end_object(j);
+		r = report_gather(&report, reader, err);
+	if (r >= 0)
+		put_report(result, &report);
+	return unless_late(MIN(r, 0), err);
 }
 
 static int read_profile(void *self, const struct history_leash *leash, struct json *result,
@@ -172,7 +152,7 @@ static int read_profile(void *self, const struct history_leash *leash, struct js
 {
 	const struct question *q = self;
 	cleanup(history_closep) struct history *reader = NULL;
-	cleanup(profile_done) struct profile profile = { 0 };
+	cleanup(job_profile_done) struct job_profile profile = { 0 };
 	struct job job;
 	int r = open_store(q, leash, &reader, err);
 
@@ -181,7 +161,7 @@ static int read_profile(void *self, const struct history_leash *leash, struct js
 	if (r == 0)
 		r = history_profile(reader, job_key_of(&job), &profile, err);
 	if (r == 0)
-		put_profile(result, &profile);
+		fields_json_object(result, &profile_fields, &profile);
 	return unless_late(r, err);
 }
 
@@ -233,12 +213,8 @@ static int read_history(void *self, const struct history_leash *leash, struct js
 
 METHOD(method_job_report)
 {
-	const struct methods *m = self;
-
 	(void)result;
-	if (!m->host.report)
-		return err_set(err, EAGAIN, "nobody can report here");
-	return ask_of_job(m, peer, params, read_report, err);
+	return ask_of_job(self, peer, params, read_report, err);
 }
 
 METHOD(method_job_profile)

@@ -32,11 +32,6 @@ struct serve_status {
 	                               not */
 };
 
-/* Everything known about a recorded job, as one JSON value. Called in a thread of its own. */
-typedef int (*serve_report_fn)(const char *db_path, struct job_key key,
-                               const struct history_leash *leash, struct json *result,
-                               struct err *err);
-
 /* What only a daemon can do. */
 struct serve_daemon {
 	void (*status)(void *self, struct serve_status *ret);
@@ -65,7 +60,6 @@ struct serve_host {
 	 * when there is nothing. */
 	int (*say)(void *self, job_handle job, enum event_kind kind, const char *name,
 	           uint64_t took_ns, const char *data_json, struct err *err);
-	serve_report_fn report; /* NULL: there is none */
 
 	/* The job that a process is in at this moment; -1: none. */
 	job_handle (*job_of)(void *self, pid_t pid);

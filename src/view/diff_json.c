@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "model/record_fields.h"
-#include "view/diff_match.h"
+#include "report/diff_report.h"
 #include "view/diff_view.h"
 #include "view/job_view.h"
 

@@ -5,10 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "view/diff_match.h"
+#include "report/diff_report.h"
 #include "view/format.h"
 #include "view/job_view.h"
-#include "view/report_part.h"
 #include "view/table.h"
 
 #define PROGRAMS_SHOWN 10

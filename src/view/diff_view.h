@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "view/report.h"
+#include "report/job_report.h"
 #include "view/canvas.h"
 
 void diff_view(const struct report *a, const struct report *b, struct canvas *to);

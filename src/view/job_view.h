@@ -19,10 +19,6 @@ enum ink job_ink(enum job_status status);
 
 /* "exact", "at least", "sampled 1 s", "missing" */
 struct words job_quality(const struct job *job, enum quality quality);
-static inline bool figure_is_known(struct figure figure)
-{
-	return figure.quality != QUALITY_MISSING;
-}
 /* For tables: "~1.2 GiB" when it was sampled, "≥1.2 GiB" when it is a lower bound, "-" when it is
  * missing. */
 struct words figure_words(struct figure figure, enum metric_unit unit, bool unicode);

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A report for programs: the keys of the job resource profile on top, then all that is known. */
-#include <stdio.h>
-
 #include "model/record_fields.h"
 #include "view/job_view.h"
-#include "view/report.h"
-
-static void put_figure(struct json *j, const char *key, enum metric_unit unit, struct figure figure)
-{
-	json_key(j, key);
-	figure_json(j, unit, figure);
-}
+#include "view/note_view.h"
+#include "view/report_view.h"
 
 static void put_quality(struct json *j, const char *key, enum quality quality)
 {
@@ -18,38 +11,7 @@ static void put_quality(struct json *j, const char *key, enum quality quality)
 	json_str(j, quality_key(quality));
 }
 
-static void put_sheet_figures(const struct sheet_record *s, struct json *j)
-{
-	put_figure(j, "peak_rss_mb", UNIT_MIB, s->peak_rss_bytes);
-	json_key(j, "max_cpu_pct");
-	json_double(j, s->max_cpu_ratio * 100, 2);
-}
-
-static void put_sheet_qualities(const struct sheet_record *s, struct json *j)
-{
-	put_quality(j, "peak_rss_mb", s->peak_rss_bytes.quality);
-	put_quality(j, "max_cpu_pct", share_quality(s->max_cpu_ratio));
-}
-
-/* An object with one for each sheet, by its number. */
-static void put_sheet_metrics(const struct report *r, struct json *j,
-                              void (*put)(const struct sheet_record *s, struct json *j))
-{
-	json_key(j, "sheet_metrics");
-	json_begin_object(j);
-	vec_each(&r->sheets, s) {
-		char num[16];
-
-		snprintf(num, sizeof num, "%u", s->s.num);
-		json_key(j, num);
-		json_begin_object(j);
-		put(s, j);
-		json_end_object(j);
-	}
-	json_end_object(j);
-}
-
-/* Those that were recorded: all of them only where all were told. */
+/* Of those that were recorded: all of them only where all were reported. */
 static enum quality unique_pids_quality(const struct report *r)
 {
 	struct figure processes = r->job.figures[JOB_FIGURE_PROCESSES];
@@ -59,7 +21,7 @@ static enum quality unique_pids_quality(const struct report *r)
 	return is_whole ? QUALITY_EXACT : QUALITY_AT_LEAST;
 }
 
-static void put_profile_quality(const struct report *r, struct json *j)
+static void put_profile_quality(const struct report *r, const struct job_profile *p, struct json *j)
 {
 	static const struct {
 		const char *key;
@@ -75,7 +37,8 @@ static void put_profile_quality(const struct report *r, struct json *j)
 		put_quality(j, own[i].key, r->job.figures[own[i].id].quality);
 	put_quality(j, "unique_pid_count", unique_pids_quality(r));
 	put_quality(j, "syscall_hotspots", QUALITY_MISSING);
-	put_sheet_metrics(r, j, put_sheet_qualities);
+	json_key(j, "sheet_metrics");
+	profile_sheet_qualities_json(j, p);
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)
 		put_quality(j, job_figures[i].key, r->job.figures[i].quality);
 	json_end_object(j);
@@ -83,22 +46,14 @@ static void put_profile_quality(const struct report *r, struct json *j)
 
 static void put_profile(const struct report *r, struct json *j)
 {
-	const struct figure *f = r->job.figures;
+	struct job_profile p = { 0 };
 
+	report_profile(r, &p);
 	json_key(j, "schema");
 	json_u64(j, RECORD_SCHEMA);
-	json_key(j, "job_id");
-	json_str(j, r->job.id);
-	put_figure(j, "peak_rss_mb", UNIT_MIB, f[JOB_FIGURE_PEAK_RSS]);
-	put_figure(j, "total_cpu_seconds", UNIT_NS, f[JOB_FIGURE_CPU]);
-	put_figure(j, "process_spawn_count", UNIT_COUNT, f[JOB_FIGURE_PROCESSES]);
-	json_key(j, "unique_pid_count");
-	json_u64(j, r->unique_pids);
-	json_key(j, "syscall_hotspots");
-	json_begin_object(j);
-	json_end_object(j);
-	put_sheet_metrics(r, j, put_sheet_figures);
-	put_profile_quality(r, j);
+	fields_json(j, &profile_fields, &p);
+	put_profile_quality(r, &p, j);
+	job_profile_done(&p);
 }
 
 static void put_gpus(const struct report *r, struct json *j)
@@ -150,12 +105,17 @@ static void put_costly(const struct report *r, struct json *j)
 	json_end_array(j);
 }
 
-#define RECORD struct report_note
+struct shown_note {
+	struct report_note note;
+	struct note_words words;
+};
+
+#define RECORD struct shown_note
 static const struct field note_rows[] = {
-	{ "timestamp", FIELD(NUMBER, first_ns), .unit = UNIT_NS },
-	{ "what", FIELD(CHARS, what) },
-	{ "text", FIELD(CHARS, text) },
-	{ "count", FIELD(NUMBER, count) },
+	{ "timestamp", FIELD(NUMBER, note.first_ns), .unit = UNIT_NS },
+	{ "what", FIELD(CHARS, words.what) },
+	{ "text", FIELD(CHARS, words.text) },
+	{ "count", FIELD(NUMBER, note.count) },
 };
 #undef RECORD
 static const struct field_table note_fields = FIELD_TABLE(note_rows);
@@ -165,7 +125,7 @@ static void put_notes(const struct report *r, struct json *j)
 	json_key(j, "notes");
 	json_begin_array(j);
 	vec_each(&r->notes, n)
-		fields_json_object(j, &note_fields, n);
+		fields_json_object(j, &note_fields, &(struct shown_note){ *n, note_view(r, n) });
 	json_end_array(j);
 }
 
@@ -212,9 +172,9 @@ void report_json(const struct report *r, struct json *j)
 	json_key(j, "result");
 	json_str(j, job_result(&r->job).at);
 	json_key(j, "host");
-	json_str(j, r->host);
+	json_str(j, *r->host ? r->host : NULL);
 	json_key(j, "user");
-	json_str(j, r->user);
+	json_str(j, *r->user ? r->user : NULL);
 	json_key(j, "job");
 	fields_json_object(j, &job_fields, &r->job);
 	json_key(j, "sheets");

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: MIT */
+#include "view/report_view.h"
+
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "model/tags.h"
 #include "view/facts.h"
 #include "view/format.h"
 #include "view/job_view.h"
-#include "view/report.h"
-#include "view/report_part.h"
+#include "view/note_view.h"
+#include "view/spark.h"
+#include "view/table.h"
 
 /* Of a shorter job the share says nothing: what a recorder takes to start outweighs it. */
 #define SHARE_LEAST_NS NS_PER_S
@@ -39,10 +45,10 @@ static void put_when(struct facts *f, const struct report *r)
 	else if (took)
 		facts_join(f, FACT_WORD, "(%s%s%s)", job->status == JOB_LOST ? "at least " : "",
 		           format_duration(took).at, job->status == JOB_RUNNING ? " so far" : "");
-	if (r->host)
+	if (*r->host)
 		facts_part(f, "host %s", r->host);
-	if (r->user)
-		facts_join(f, r->host ? FACT_COMMA : FACT_GLANCE, "user %s", r->user);
+	if (*r->user)
+		facts_join(f, *r->host ? FACT_COMMA : FACT_GLANCE, "user %s", r->user);
 }
 
 static void put_tags(struct facts *f, const char *tags)
@@ -275,6 +281,382 @@ static void put_totals(const struct report *r, struct canvas *to)
 	facts_done(&f);
 }
 
+/* ---- curves -------------------------------------------------------------------------------------- */
+
+#define CURVE_LABEL_COLUMNS 8
+#define CURVE_COLUMNS 60 /* longer ones are not easier to read */
+
+/* As many as there are looks, so that none is empty: the interval may have grown. */
+static size_t curve_columns(const struct report *r, const struct canvas *to, uint64_t took)
+{
+	size_t room = to->width > 44 ? to->width - 44 : 8;
+	uint64_t looks = r->job.interval_ns ? took / r->job.interval_ns + 1 : r->sums.len;
+
+	return MIN(MIN(room, (size_t)CURVE_COLUMNS), (size_t)MIN(looks, (uint64_t)r->sums.len));
+}
+
+static void put_curve(struct canvas *to, const char *label, const struct spark *spark,
+                      uint64_t took, const char *max, const char *unit)
+{
+	canvas_printf(to, INK_PLAIN, "%-*s0 ", CURVE_LABEL_COLUMNS, label);
+	spark_put(spark, to);
+	canvas_printf(to, INK_PLAIN, " %s   max %s%s\n", format_duration(took).at, max, unit);
+}
+
+static void put_curves(const struct report *r, struct canvas *to)
+{
+	uint64_t took = report_took_ns(r);
+	size_t columns = curve_columns(r, to, took);
+	struct spark memory, cpu;
+	struct fmt cores;
+
+	if (columns < 2) /* one look is no course of things */
+		return;
+	spark_init(&memory, columns);
+	spark_init(&cpu, columns);
+	vec_each(&r->sums, s) {
+		double where = s->wall_ns > r->job.started_ns
+		                       ? (double)(s->wall_ns - r->job.started_ns) / (double)took
+		                       : 0;
+
+		spark_add(&memory, where, (double)s->sum.rss_bytes);
+		spark_add(&cpu, where, s->sum.cpu_ratio);
+	}
+	canvas_newline(to);
+	put_curve(to, "Memory", &memory, took, format_bytes((uint64_t)memory.max).at, "");
+	if (!isfinite(cpu.max))
+		return;
+	cores = format_milli((uint64_t)(cpu.max * 1000), 1);
+	put_curve(to, "CPU", &cpu, took, cores.at, " cores");
+}
+
+/* ---- tables -------------------------------------------------------------------------------------- */
+
+#define SHEETS_SHOWN 40
+#define PROGRAMS_SHOWN 8
+
+static void add_count(struct table *t, uint64_t n)
+{
+	table_add(t, format_count(n).at, INK_PLAIN);
+}
+
+static void add_figure(struct table *t, const struct canvas *to, struct figure figure,
+                       enum metric_unit unit)
+{
+	table_add_figure(t, figure_words(figure, unit, to->unicode).at, INK_PLAIN);
+}
+
+/* Looks alone can tell it. */
+static void add_sampled_percent(struct table *t, double ratio)
+{
+	char text[sizeof(struct fmt) + 1];
+
+	snprintf(text, sizeof text, "~%s", format_percent(ratio).at);
+	table_add_figure(t, isfinite(ratio) ? text : NULL, INK_PLAIN);
+}
+
+static void add_span(struct table *t, uint64_t from_ns, uint64_t to_ns)
+{
+	table_add_figure(t, from_ns && to_ns > from_ns ? format_duration(to_ns - from_ns).at : NULL,
+	                 INK_PLAIN);
+}
+
+static void put_more(size_t rest, const char *what, struct canvas *to)
+{
+	if (rest)
+		canvas_printf(to, INK_PLAIN, "  … and %s more %s%s\n", format_count(rest).at, what,
+		              rest == 1 ? "" : "s");
+}
+
+/* The row of a sheet is that of its last attempt. */
+static unsigned attempts(const struct report *r, uint32_t sheet)
+{
+	unsigned n = 1;
+
+	vec_each(&r->marks, m)
+		n += m->sheet == sheet && strcmp(m->name, "sheet.retried") == 0;
+	return n;
+}
+
+static void add_sheet(struct table *t, const struct canvas *to, const struct sheet_record *s,
+                      unsigned attempt)
+{
+	char name[SHEET_LABEL_MAX + 16], result[sizeof(struct words) + 24];
+
+	snprintf(name, sizeof name, "%u %s", s->s.num, s->s.label);
+	table_add(t, name, INK_PLAIN);
+	add_span(t, s->s.started_ns, s->s.ended_ns);
+	add_figure(t, to, s->cpu_time_ns, UNIT_NS);
+	add_figure(t, to, s->peak_rss_bytes, UNIT_MIB);
+	add_sampled_percent(t, s->max_cpu_ratio);
+	add_count(t, s->processes);
+	snprintf(result, sizeof result, "%s", sheet_result(&s->s).at);
+	if (attempt > 1)
+		snprintf(result, sizeof result, "%s, attempt %u", sheet_result(&s->s).at, attempt);
+	table_add(t, result, job_ink(s->s.status));
+}
+
+static void put_sheets(const struct report *r, struct canvas *to)
+{
+	static const struct table_column columns[] = {
+		{ "sheet", TABLE_LEFT, .min_width = 12 },
+		{ "took", TABLE_RIGHT },
+		{ "cpu", TABLE_RIGHT, 1 },
+		{ "peak", TABLE_RIGHT, 2 },
+		{ "max cpu", TABLE_RIGHT, 4 },
+		{ "procs", TABLE_RIGHT, 3 },
+		{ "result", TABLE_LEFT, .min_width = 9 },
+	};
+	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
+	size_t shown = MIN(r->sheets.len, (size_t)SHEETS_SHOWN);
+
+	if (!r->sheets.len)
+		return;
+	for (size_t i = 0; i < shown; i++)
+		add_sheet(&t, to, &r->sheets.at[i], attempts(r, r->sheets.at[i].s.num));
+	canvas_title(to, "Sheets");
+	table_print(&t, to);
+	put_more(r->sheets.len - shown, "sheet", to);
+	table_done(&t);
+}
+
+static int by_cost(const void *a, const void *b)
+{
+	const struct report_program *x = *(const struct report_program *const *)a,
+				    *y = *(const struct report_program *const *)b;
+
+	if (x->cpu_time_ns.value != y->cpu_time_ns.value)
+		return x->cpu_time_ns.value < y->cpu_time_ns.value ? 1 : -1;
+	if (x->processes != y->processes)
+		return x->processes < y->processes ? 1 : -1;
+	return (x > y) - (x < y);
+}
+
+static void add_program(struct table *t, const struct canvas *to, const struct report_program *p)
+{
+	table_add(t, p->name, INK_PLAIN);
+	add_count(t, p->processes);
+	add_figure(t, to, p->cpu_time_ns, UNIT_NS);
+	add_figure(t, to, p->peak_rss_bytes, UNIT_MIB);
+	table_add(t, format_count(p->failed).at, p->failed ? INK_WARN : INK_PLAIN);
+	table_add(t, format_count(p->signalled).at, p->signalled ? INK_BAD : INK_PLAIN);
+}
+
+static void put_programs(const struct report *r, struct canvas *to)
+{
+	static const struct table_column columns[] = {
+		{ "name", TABLE_LEFT, .min_width = 10 },
+		{ "procs", TABLE_RIGHT },
+		{ "cpu", TABLE_RIGHT },
+		{ "largest", TABLE_RIGHT, 1 },
+		{ "failed", TABLE_RIGHT, 2 },
+		{ "signalled", TABLE_RIGHT, 3 },
+	};
+	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
+	cleanup(freep) const struct report_program **sorted = NULL;
+	size_t n = r->programs.len, shown = MIN(n, (size_t)PROGRAMS_SHOWN);
+
+	if (n < 2) /* the totals tell it */
+		return;
+	sorted = xcalloc(n, sizeof *sorted);
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = &r->programs.at[i];
+	qsort(sorted, n, sizeof *sorted, by_cost);
+	for (size_t i = 0; i < shown; i++)
+		add_program(&t, to, sorted[i]);
+	canvas_title(to, "Programs");
+	table_print(&t, to);
+	put_more(n - shown, "name", to);
+	table_done(&t);
+}
+
+static void add_process(struct table *t, const struct report *r, const struct canvas *to,
+                        const struct report_process *p)
+{
+	struct words end = exit_words(p->p.has_exit_code, p->p.exit_code, p->p.signal,
+	                              p->p.core_dumped);
+	struct figure leaked = r->job.figures[JOB_FIGURE_LEAKED];
+	bool is_alive = !p->p.ended_ns && r->job.status == JOB_RUNNING;
+	bool is_left = !p->p.ended_ns && figure_is_known(leaked) && leaked.value;
+	char pid[16];
+
+	snprintf(pid, sizeof pid, "%d", p->p.id.pid);
+	table_add(t, pid, INK_PLAIN);
+	add_figure(t, to, p->p.cpu_time_ns, UNIT_NS);
+	add_figure(t, to, p->p.peak_rss_bytes, UNIT_MIB);
+	add_span(t, p->p.started_ns, p->p.ended_ns);
+	table_add_figure(t,
+	                 is_alive  ? "lives"
+	                 : *end.at ? end.at
+	                 : is_left ? "left behind"
+	                           : NULL,
+	                 p->p.signal      ? INK_BAD
+	                 : p->p.exit_code ? INK_WARN
+	                                  : INK_PLAIN);
+	table_add(t, *p->command ? p->command : p->name, INK_PLAIN);
+}
+
+static void put_order(struct canvas *to)
+{
+	static const char whole[] = "by their share of the job's CPU time or peak memory, "
+				    "whichever is larger",
+			  brief[] = "by CPU or memory share";
+
+	canvas_printf(to, INK_PLAIN, "  %s\n", to->width < sizeof whole + 2 ? brief : whole);
+}
+
+static void put_costly(const struct report *r, struct canvas *to)
+{
+	static const struct table_column columns[] = {
+		{ "pid", TABLE_RIGHT },      { "cpu", TABLE_RIGHT },
+		{ "peak", TABLE_RIGHT, 1 },  { "lived", TABLE_RIGHT, 3 },
+		{ "ended", TABLE_RIGHT, 2 }, { "command", TABLE_LEFT, .min_width = 12 },
+	};
+	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
+
+	if (r->processes < 2)
+		return;
+	for (size_t i = 0; i < r->n_costly; i++)
+		add_process(&t, r, to, &r->costly[i]);
+	canvas_title(to, "Most costly processes");
+	put_order(to);
+	table_print(&t, to);
+	table_done(&t);
+}
+
+/* ---- marks and notes ----------------------------------------------------------------------------- */
+
+#define MARKS_SHOWN 20
+#define NOTES_SHOWN 15
+
+static void add_offset(struct table *t, const struct report *r, uint64_t wall_ns)
+{
+	uint64_t after = wall_ns > r->job.started_ns ? wall_ns - r->job.started_ns : 0;
+
+	table_add(t, format_offset(after).at, INK_QUIET);
+}
+
+static void put_rest(const struct report *r, uint64_t rest, const char *options, struct canvas *to)
+{
+	if (!rest)
+		return;
+	canvas_printf(to, INK_PLAIN, "  … and %s more; see: proctor events ",
+	              format_count(rest).at);
+	canvas_text(to, INK_PLAIN, r->job.id, strlen(r->job.id), SIZE_MAX);
+	canvas_printf(to, INK_PLAIN, "%s\n", options);
+}
+
+/* A phase is told when it ends; it stands where it began. */
+static uint64_t begin_of(const struct report_mark *m)
+{
+	return m->wall_ns - MIN(m->took_ns, m->wall_ns);
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct report_mark *x = *(const struct report_mark *const *)a,
+				 *y = *(const struct report_mark *const *)b;
+
+	if (begin_of(x) != begin_of(y))
+		return begin_of(x) < begin_of(y) ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+static void put_marks(const struct report *r, struct canvas *to)
+{
+	static const struct table_column columns[] = {
+		{ NULL, TABLE_RIGHT },
+		{ NULL, TABLE_LEFT, .min_width = 10 },
+		{ NULL, TABLE_RIGHT },
+		{ NULL, TABLE_LEFT, .min_width = 8 },
+	};
+	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
+	cleanup(freep) const struct report_mark **sorted = NULL;
+	size_t shown = MIN(r->marks.len, (size_t)MARKS_SHOWN);
+	uint64_t rest = r->marks.len - shown + r->marks_dropped;
+
+	if (!r->marks.len)
+		return;
+	sorted = xcalloc(r->marks.len, sizeof *sorted);
+	for (size_t i = 0; i < r->marks.len; i++)
+		sorted[i] = &r->marks.at[i];
+	qsort(sorted, r->marks.len, sizeof *sorted, by_begin);
+	for (size_t i = 0; i < shown; i++) {
+		const struct report_mark *m = sorted[i];
+
+		add_offset(&t, r, begin_of(m));
+		table_add(&t, m->name, INK_PLAIN);
+		table_add(&t, m->took_ns ? format_duration(m->took_ns).at : "mark",
+		          m->took_ns ? INK_PLAIN : INK_QUIET);
+		table_add(&t, strcmp(m->data, "{}") == 0 ? "" : m->data, INK_PLAIN);
+	}
+	canvas_title(to, "Marks and phases");
+	table_print(&t, to);
+	put_rest(r, rest, " --kind mark,phase", to);
+	table_done(&t);
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct report_note *x = *(const struct report_note *const *)a,
+				 *y = *(const struct report_note *const *)b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return (x > y) - (x < y); /* then in the order of time */
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct report_note *x = *(const struct report_note *const *)a,
+				 *y = *(const struct report_note *const *)b;
+
+	if (x->first_ns != y->first_ns)
+		return x->first_ns < y->first_ns ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+static void add_note(struct table *t, const struct report *r, const struct report_note *note)
+{
+	struct note_words words = note_view(r, note);
+	char text[REPORT_TEXT_MAX + 48];
+
+	if (note->count > 1)
+		snprintf(text, sizeof text, "%s (%s times)", words.text,
+		         format_count(note->count).at);
+	else
+		snprintf(text, sizeof text, "%s", words.text);
+	add_offset(t, r, note->first_ns);
+	table_add(t, words.what, words.ink);
+	table_add(t, text, INK_PLAIN);
+}
+
+static void put_notes(const struct report *r, struct canvas *to)
+{
+	static const struct table_column columns[] = {
+		{ NULL, TABLE_RIGHT },
+		{ NULL, TABLE_LEFT, .min_width = 9 },
+		{ NULL, TABLE_LEFT, .min_width = 18, .wraps = true },
+	};
+	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
+	cleanup(freep) const struct report_note **sorted = NULL;
+	size_t n = r->notes.len, shown = MIN(n, (size_t)NOTES_SHOWN);
+
+	if (!n)
+		return;
+	sorted = xcalloc(n, sizeof *sorted);
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = &r->notes.at[i];
+	qsort(sorted, n, sizeof *sorted, by_rank);
+	qsort(sorted, shown, sizeof *sorted, by_time);
+	for (size_t i = 0; i < shown; i++)
+		add_note(&t, r, sorted[i]);
+	canvas_title(to, "Events worth knowing");
+	table_print(&t, to);
+	put_rest(r, n - shown + r->notes_dropped, "", to);
+	table_done(&t);
+}
+
 void report_view(const struct report *r, struct canvas *to)
 {
 	put_head(r, to);
@@ -284,10 +666,17 @@ void report_view(const struct report *r, struct canvas *to)
 		return;
 	}
 	put_totals(r, to);
-	report_put_curves(r, to);
-	report_put_sheets(r, to);
-	report_put_programs(r, to);
-	report_put_costly(r, to);
-	report_put_marks(r, to);
-	report_put_notes(r, to);
+	put_curves(r, to);
+	put_sheets(r, to);
+	put_programs(r, to);
+	put_costly(r, to);
+	put_marks(r, to);
+	put_notes(r, to);
+}
+
+void report_text(const struct report *r, struct buf *to)
+{
+	const struct style plain = { .width = REPORT_TEXT_COLUMNS, .unicode = true };
+
+	report_view(r, CANVAS(&plain, to));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/diff_match.h"
+#include "report/diff_report.h"
 
 #include <math.h>
 #include <time.h>

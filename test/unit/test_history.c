@@ -371,7 +371,7 @@ static uint64_t true_cpu_ns(const struct world *w, size_t *ret_lives)
 static void test_reader_profile__sums_the_kernels_totals(void **state)
 {
 	char *dir = world_dir();
-	struct profile profile;
+	struct job_profile profile;
 	struct err err = { 0 };
 	struct world w;
 	struct store *st;
@@ -393,12 +393,12 @@ static void test_reader_profile__sums_the_kernels_totals(void **state)
 	r = open_reader(dir);
 	assert_int_equal(history_profile(r, KEY("train"), &profile, &err), 0);
 	cpu_ns = true_cpu_ns(&w, &lives);
-	assert_int_equal(profile.cpu_time_ns, cpu_ns);
-	assert_int_equal(profile.spawns, lives);
-	assert_false(profile.peak_is_exact); /* nobody told a high-water mark here */
+	assert_int_equal(profile.cpu_time_ns.value, cpu_ns);
+	assert_int_equal(profile.spawns.value, lives);
+	assert_int_equal(profile.peak_rss_bytes.quality, QUALITY_SAMPLED); /* no high-water mark */
 	assert_true(profile.sheets.len == 3 && profile.sheets.at[0].num == 1);
-	assert_true(profile.peak_rss_bytes >= profile.sheets.at[0].peak_rss_bytes);
-	profile_done(&profile);
+	assert_true(profile.peak_rss_bytes.value >= profile.sheets.at[0].peak_rss_bytes.value);
+	job_profile_done(&profile);
 	assert_int_equal(history_profile(r, KEY("nothing"), &profile, &err), -ENOENT);
 	history_close(r);
 	store_close(st);
@@ -410,7 +410,7 @@ static void test_reader_profile__survives_the_rows_of_its_processes(void **state
 {
 	struct store_retention keep = { 0 };
 	char *dir = world_dir();
-	struct profile before, after;
+	struct job_profile before, after;
 	struct err err = { 0 };
 	bool more = true;
 	struct world w;
@@ -439,10 +439,10 @@ static void test_reader_profile__survives_the_rows_of_its_processes(void **state
 	while (more)
 		assert_int_equal(retention_step(st, &more, &err), 0);
 	assert_int_equal(history_profile(r, KEY("old"), &after, &err), 0);
-	assert_int_equal(after.cpu_time_ns, before.cpu_time_ns);
-	assert_int_equal(after.peak_rss_bytes, before.peak_rss_bytes);
-	profile_done(&before);
-	profile_done(&after);
+	assert_int_equal(after.cpu_time_ns.value, before.cpu_time_ns.value);
+	assert_int_equal(after.peak_rss_bytes.value, before.peak_rss_bytes.value);
+	job_profile_done(&before);
+	job_profile_done(&after);
 	history_close(r);
 	store_close(st);
 	world_done(&w);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/report.h"
+#include "view/report_view.h"
 
 #include <signal.h>
 #include <time.h>

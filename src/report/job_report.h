@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* verb_report.h - all there is to tell of one recorded job, gathered record by record; then shown for
- * identities or as JSON. It keeps sums and the few that matter, so it stays small for a job of a
- * million processes. Processes go in before events: events are told by their names. */
+/* job_report.h - everything known about one recorded job, gathered record by record into plain structs, for
+ * the verbs and the socket alike. It keeps sums and the few processes that matter, so it stays small for a
+ * job of a million processes. Processes go in before events, which are shown with their names. */
 #pragma once
 
-#include "base/json.h"
+#include "base/err.h"
 #include "base/map.h"
+#include "base/vec.h"
+#include "history/job_query.h"
 #include "model/history_record.h"
-#include "view/canvas.h"
 
 #define REPORT_COSTLY 8
+#define REPORT_LEFT 5
+#define REPORT_USER_MAX 64
 #define REPORT_PROGRAMS_MAX 4096
-#define REPORT_LIVES_MAX (1u << 20) /* whose names are kept for the events */
+#define REPORT_PROCESSES_MAX ((size_t)1 << 20)
+#define REPORT_LIVES_MAX (1u << 20) /* processes whose names are kept for the events */
 #define REPORT_NOTES_MAX 4096
 #define REPORT_MARKS_MAX 1000
 #define REPORT_SUMS_MAX 100000
@@ -34,14 +38,37 @@ struct report_process {
 	double cost; /* the larger of its shares of the job's CPU and memory */
 };
 
+/* What a note is about; the words are in view/note_view.c. */
+enum report_note_kind {
+	NOTE_OOM,      /* pid was chosen by the OOM killer */
+	NOTE_LIMIT,    /* the job met the limit `name` */
+	NOTE_KILL,     /* SIGKILL was sent to it */
+	NOTE_ANOMALY,  /* severity, and whether it lasts */
+	NOTE_DEATH,    /* it died of the signal */
+	NOTE_LOSS,     /* `amount` events were lost; 0: an unknown number */
+	NOTE_GAP,      /* nothing was stored for `amount` ns */
+	NOTE_CLOCK,    /* the wall clock was set by `amount` ns */
+	NOTE_SUSPEND,  /* the machine slept for `amount` ns */
+	NOTE_FAILURE,  /* it ended with the exit code */
+	NOTE_LEFT,     /* `amount` processes were left behind */
+	NOTE_SIGNAL,   /* the signal was sent to it */
+	NOTE_PROBE,    /* of a probe: details */
+	NOTE_RECORDER, /* of the recorder: details */
+};
+
 /* Something worth knowing, maybe many times. */
 struct report_note {
-	uint64_t key; /* what is told together */
+	uint64_t key; /* what is counted as one */
 	uint64_t first_ns, count;
-	enum ink ink;
+	enum report_note_kind kind;
 	unsigned rank; /* lower ones are left out last */
-	char what[24];
-	char text[REPORT_TEXT_MAX];
+	char name[24]; /* of the process, or of the limit; "": not known */
+	pid_t pid;
+	int exit_code, signal;
+	bool core_dumped, lasts;
+	enum severity severity;
+	int64_t amount;
+	char details[REPORT_TEXT_MAX];
 };
 
 /* A mark, or a phase that took a time. */
@@ -71,15 +98,18 @@ struct report_anomaly {
 
 struct report {
 	struct job job;
-	const char *host, *user; /* NULL: not known */
-	unsigned cpus;           /* of the machine it ran on; 0: not known */
+	char host[HISTORY_HOST_MAX], user[REPORT_USER_MAX]; /* "": not known */
+	unsigned cpus; /* of the machine it ran on; 0: not known */
 	uint64_t now_ns;
 	VEC(struct sheet_record) sheets;
 	VEC(struct report_program) programs;
 	struct report_process costly[REPORT_COSTLY]; /* the most costly first */
 	size_t n_costly;
 	uint64_t processes, unique_pids, unended;
-	char left[REPORT_TEXT_MAX]; /* names of the first that did not end */
+	struct {
+		char name[COMM_LEN];
+		pid_t pid;
+	} left[REPORT_LEFT]; /* the first that did not end */
 	VEC(struct report_note) notes;
 	VEC(struct report_mark) marks;
 	uint64_t notes_dropped, marks_dropped;
@@ -98,6 +128,14 @@ struct report {
 	struct map passed; /* proc_key of those of them that ended as their command did */
 };
 
+/* All records of r->job. 0 or -errno. */
+int report_gather(struct report *r, struct history *history, struct err *err) must_check;
+/* Page by page; between pages `flush` may write. NULL: nothing to do. */
+int report_each_event(struct history *history, struct job_key key, uint64_t kinds, size_t limit,
+                      reader_event_fn fn, int (*flush)(void *self), void *self, struct err *err)
+	must_check;
+
+/* One record at a time; their texts are copied. */
 void report_add_sheet(struct report *r, const struct sheet_record *s);
 void report_add_process(struct report *r, const struct process_record *p);
 void report_add_event(struct report *r, const struct event_record *e);
@@ -105,18 +143,18 @@ void report_add_event(struct report *r, const struct event_record *e);
 void report_add_anomaly(struct report *r, const struct anomaly_record *a);
 void report_add_gpu(struct report *r, const struct gpu_record *g);
 void report_add_sum(struct report *r, const struct job_sum_record *s);
-/* When all is in: what the figures tell besides. */
+/* When all is in: what the figures add. */
 void report_add_rest(struct report *r);
-/* Whether it is the signal by which a program of ours, which was added, ended as its command did:
- * that one was sent it, and is told. */
+/* Whether it is the signal by which a program of ours, which was added, ended as its command did: the
+ * command's own signal is reported instead. */
 bool report_is_echo(const struct report *r, const struct event_record *e);
 /* The name of a process that was added; NULL: not known. */
 const char *report_name_of(const struct report *r, struct proc_id id);
 void report_done(struct report *r);
 
-/* Whether anything is known but that the job was there. */
+/* The short form: the keys of the job resource profile. */
+void report_profile(const struct report *r, struct job_profile *ret);
+/* Whether anything is known but that the job existed. */
 bool report_has_data(const struct report *r);
-/* How long it took so far; by the wall clock where nobody measured. */
+/* How long it took so far; by the wall clock where it was not measured. */
 uint64_t report_took_ns(const struct report *r);
-void report_view(const struct report *r, struct canvas *to);
-void report_json(const struct report *r, struct json *j);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/user_names.h"
+#include "base/user_names.h"
 
 #include <pwd.h>
 #include <stdlib.h>

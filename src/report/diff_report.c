@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/diff_match.h"
+#include "report/diff_report.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "view/job_view.h"
 
 bool diff_can_tell(struct diff_pair pair)
 {

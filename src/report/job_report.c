@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/report.h"
+#include "report/job_report.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/hash.h"
+#include "base/user_names.h"
 #include "model/own_program.h"
-#include "view/job_view.h"
 
 #define SHEETS_KEPT 10000
-#define LEFT_TOLD 5 /* names */
 
 void report_add_sheet(struct report *r, const struct sheet_record *s)
 {
@@ -101,7 +101,7 @@ static void meet_ours(struct report *r, const struct process_record *p)
 	map_put(&r->ours, (uint64_t)p->id.pid, r->programs_of_ours.len - 1);
 }
 
-static void tell_whose_failure(struct report *r, const struct process_record *p)
+static void attribute_failure(struct report *r, const struct process_record *p)
 {
 	bool has_failed = p->signal || (p->has_exit_code && p->exit_code);
 
@@ -158,13 +158,13 @@ static void keep_costly(struct report *r, const struct process_record *p)
 	r->costly[at].p.comm = r->costly[at].p.command = NULL;
 }
 
-static void name_left(struct report *r, const struct process_record *p)
+static void keep_left(struct report *r, const struct process_record *p)
 {
-	size_t used = strlen(r->left);
-
-	if (r->unended++ < LEFT_TOLD)
-		snprintf(r->left + used, sizeof r->left - used, "%s%s %d", used ? ", " : "",
-		         p->comm ? p->comm : "?", p->id.pid);
+	if (r->unended < REPORT_LEFT) {
+		snprintf(r->left[r->unended].name, COMM_LEN, "%s", p->comm ? p->comm : "?");
+		r->left[r->unended].pid = p->id.pid;
+	}
+	r->unended++;
 }
 
 void report_add_process(struct report *r, const struct process_record *p)
@@ -173,9 +173,9 @@ void report_add_process(struct report *r, const struct process_record *p)
 
 	r->processes++;
 	if (!p->ended_ns)
-		name_left(r, p);
+		keep_left(r, p);
 	count_program(&r->programs.at[index], p);
-	tell_whose_failure(r, p);
+	attribute_failure(r, p);
 	keep_costly(r, p);
 	if (r->processes > REPORT_LIVES_MAX)
 		return;
@@ -213,6 +213,24 @@ uint64_t report_took_ns(const struct report *r)
 	return end > job->started_ns ? end - job->started_ns : 0;
 }
 
+void report_profile(const struct report *r, struct job_profile *ret)
+{
+	const struct figure *f = r->job.figures;
+
+	*ret = (struct job_profile){ .peak_rss_bytes = f[JOB_FIGURE_PEAK_RSS],
+		                     .cpu_time_ns = f[JOB_FIGURE_CPU],
+		                     .spawns = f[JOB_FIGURE_PROCESSES],
+		                     .unique_pids = r->unique_pids };
+	memcpy(ret->job_id, r->job.id, sizeof ret->job_id);
+	vec_each(&r->sheets, s) {
+		struct profile_sheet *sheet = vec_push(&ret->sheets, PROFILE_SHEETS_MAX);
+
+		if (sheet)
+			*sheet = (struct profile_sheet){ s->s.num, s->peak_rss_bytes,
+				                         s->max_cpu_ratio };
+	}
+}
+
 void report_done(struct report *r)
 {
 	vec_done(&r->sheets);
@@ -230,4 +248,112 @@ void report_done(struct report *r)
 	map_done(&r->ours);
 	map_done(&r->passed);
 	vec_done(&r->programs_of_ours);
+}
+
+/* ---- from the store -------------------------------------------------------------------------- */
+
+#define EVENTS_PER_PAGE ((size_t)10000)
+
+static int add_sheet(void *self, const struct sheet_record *s)
+{
+	report_add_sheet(self, s);
+	return 0;
+}
+
+static int add_process(void *self, const struct process_record *p)
+{
+	report_add_process(self, p);
+	return 0;
+}
+
+static int add_event(void *self, const struct event_record *e)
+{
+	report_add_event(self, e);
+	return 0;
+}
+
+static int add_anomaly(void *self, const struct anomaly_record *a)
+{
+	report_add_anomaly(self, a);
+	return 0;
+}
+
+static int add_gpu(void *self, const struct gpu_record *g)
+{
+	report_add_gpu(self, g);
+	return 0;
+}
+
+static int add_sum(void *self, const struct job_sum_record *s)
+{
+	report_add_sum(self, s);
+	return 0;
+}
+
+int report_each_event(struct history *history, struct job_key key, uint64_t kinds, size_t limit,
+                      reader_event_fn fn, int (*flush)(void *self), void *self, struct err *err)
+{
+	struct history_cursor at = { 0 };
+
+	while (limit) {
+		size_t page = MIN(limit, EVENTS_PER_PAGE);
+		int n = history_job_events(history, key, &at, kinds, page, fn, self, err);
+		int result = n < 0 ? n : flush ? flush(self) : 0;
+
+		if (result < 0 || (size_t)n < page)
+			return result;
+		limit -= page;
+	}
+	return 0;
+}
+
+/* Most events are ordinary and are left out of a report. */
+#define REPORT_KINDS                                                                               \
+	(~(UINT64_C(1) << EVENT_SPAWN | UINT64_C(1) << EVENT_EXEC | UINT64_C(1) << EVENT_TOTALS |  \
+	   UINT64_C(1) << EVENT_ANOMALY) &                                                         \
+	 ((UINT64_C(1) << EVENT_KIND_COUNT) - 1))
+
+static void find_user(struct report *r)
+{
+	struct user_names users = { 0 };
+	const char *name = user_names_name(&users, r->job.uid);
+
+	snprintf(r->user, sizeof r->user, "%s", name ? name : "");
+	user_names_done(&users);
+}
+
+/* The machine it ran on; how many CPUs it has is known only of this one. */
+static void find_machine(struct report *r, struct history *history)
+{
+	char here[HISTORY_HOST_MAX] = "";
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct err err;
+
+	if (history_job_host(history, job_key_of(&r->job), r->host, &err) < 0)
+		r->host[0] = '\0';
+	if (*r->host && gethostname(here, sizeof here - 1) == 0 && strcmp(here, r->host) == 0 &&
+	    cpus > 0)
+		r->cpus = (unsigned)cpus;
+}
+
+int report_gather(struct report *r, struct history *history, struct err *err)
+{
+	struct job_key key = job_key_of(&r->job);
+	int n = history_sheets(history, key, add_sheet, r, err);
+
+	if (n >= 0)
+		n = history_job_processes(history, key, REPORT_PROCESSES_MAX, add_process, r, err);
+	if (n >= 0)
+		n = history_job_sums(history, key, REPORT_SUMS_MAX, add_sum, r, err);
+	if (n >= 0)
+		n = history_job_gpus(history, key, add_gpu, r, err);
+	if (n >= 0)
+		n = history_job_anomalies(history, key, REPORT_ANOMALIES_MAX, add_anomaly, r, err);
+	if (n < 0)
+		return n;
+	find_user(r);
+	find_machine(r, history);
+	n = report_each_event(history, key, REPORT_KINDS, SIZE_MAX, add_event, NULL, r, err);
+	report_add_rest(r);
+	return n;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* diff_match.h - which parts of two reports belong together. For the files diff_*.c only. */
+/* diff_report.h - two jobs compared: which of their parts belong together, and what their figures say. */
 #pragma once
 
-#include "view/report.h"
+#include "report/job_report.h"
 
 struct diff_pair {
 	struct figure a, b;

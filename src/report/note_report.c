@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* What is worth knowing of what happened: most events are not, and of those that are, many are the
+ * same. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "report/job_report.h"
+
+#define GAP_MIN_NS NS_PER_S /* shorter ones are only in the events */
+
+/* In the order in which they matter. */
+static const unsigned char ranks[] = {
+	[NOTE_OOM] = 0,     [NOTE_LIMIT] = 1,    [NOTE_KILL] = 2, [NOTE_ANOMALY] = 3,
+	[NOTE_DEATH] = 4,   [NOTE_LOSS] = 5,     [NOTE_GAP] = 5,  [NOTE_CLOCK] = 5,
+	[NOTE_SUSPEND] = 5, [NOTE_FAILURE] = 6,  [NOTE_LEFT] = 6, [NOTE_SIGNAL] = 7,
+	[NOTE_PROBE] = 8,   [NOTE_RECORDER] = 8,
+};
+
+static uint64_t hash_text(uint64_t h, const char *text)
+{
+	return hash_bytes(h, text, strlen(text) + 1);
+}
+
+/* Times that are shown alike count as one. */
+static int64_t shown_amount(const struct report_note *n)
+{
+	int64_t tenth = (int64_t)NS_PER_S / 10;
+
+	if (n->kind != NOTE_GAP && n->kind != NOTE_CLOCK && n->kind != NOTE_SUSPEND)
+		return n->amount;
+	return n->amount / (llabs(n->amount) < (int64_t)(10 * NS_PER_S) ? tenth : 10 * tenth);
+}
+
+static uint64_t key_of(const struct report_note *n)
+{
+	const int64_t numbers[] = {
+		n->kind,        n->pid,   n->exit_code, n->signal,
+		n->core_dumped, n->lasts, n->severity,  shown_amount(n),
+	};
+	uint64_t h = hash_bytes(HASH_SEED, numbers, sizeof numbers);
+
+	return hash_text(hash_text(h, n->name), n->details);
+}
+
+static void add_note(struct report *r, const struct event_record *e, struct report_note note)
+{
+	struct report_note *kept;
+	uint64_t index;
+
+	snprintf(note.details, sizeof note.details, "%s", e->details ? e->details : "");
+	note.key = key_of(&note);
+	if (map_get(&r->note_of, note.key, &index)) {
+		r->notes.at[index].count++;
+		return;
+	}
+	kept = vec_push(&r->notes, REPORT_NOTES_MAX);
+	if (!kept) {
+		r->notes_dropped++;
+		return;
+	}
+	map_put(&r->note_of, note.key, r->notes.len - 1);
+	*kept = note;
+	kept->first_ns = e->wall_ns;
+	kept->count = 1;
+	kept->rank = ranks[note.kind];
+}
+
+/* Of its process, by name and without the pid: those of one name are one note. */
+static struct report_note note_of(const struct report *r, const struct event_record *e,
+                                  enum report_note_kind kind)
+{
+	const char *name = report_name_of(r, e->process);
+	struct report_note note = { .kind = kind };
+
+	snprintf(note.name, sizeof note.name, "%s", name ? name : "");
+	return note;
+}
+
+static void add_exit(struct report *r, const struct event_record *e)
+{
+	struct event_record bare = { .wall_ns = e->wall_ns };
+	struct report_note note = note_of(r, e, e->signal ? NOTE_DEATH : NOTE_FAILURE);
+	uint64_t known;
+
+	if (map_get(&r->passed, proc_key(e->process), &known))
+		return;
+	/* A process that is reported as killed, and by whom, is not reported as dead again. */
+	if (e->signal == SIGKILL && map_get(&r->killed, proc_key(e->process), &known))
+		return;
+	note.signal = e->signal;
+	note.exit_code = e->signal ? 0 : e->exit_code;
+	note.core_dumped = e->signal && e->details && strstr(e->details, "core dumped");
+	if (e->signal || (e->has_exit_code && e->exit_code))
+		add_note(r, &bare, note);
+}
+
+/* Broken pipes, faults and abort() come from the process itself: its death is reported. */
+static bool is_from_itself(const struct event_record *e)
+{
+	char self[32];
+
+	snprintf(self, sizeof self, "(pid %d,", e->process.pid);
+	return e->details && strstr(e->details, self);
+}
+
+bool report_is_echo(const struct report *r, const struct event_record *e)
+{
+	uint64_t known;
+
+	return (e->kind == EVENT_SIGNAL || e->kind == EVENT_KILL) && is_from_itself(e) &&
+	       map_get(&r->passed, proc_key(e->process), &known);
+}
+
+static void add_sent(struct report *r, const struct event_record *e)
+{
+	struct report_note note = note_of(r, e, e->kind == EVENT_KILL ? NOTE_KILL : NOTE_SIGNAL);
+
+	if ((e->kind == EVENT_SIGNAL && is_from_itself(e)) || report_is_echo(r, e))
+		return;
+	if (e->kind == EVENT_KILL && r->killed.len < REPORT_LIVES_MAX)
+		map_put(&r->killed, proc_key(e->process), 1);
+	note.signal = e->signal;
+	add_note(r, e, note);
+}
+
+static void add_oom(struct report *r, const struct event_record *e)
+{
+	struct report_note note = note_of(r, e, NOTE_OOM);
+
+	note.pid = e->process.pid;
+	add_note(r, &(struct event_record){ .wall_ns = e->wall_ns }, note);
+}
+
+static void add_amount(struct report *r, const struct event_record *e, enum report_note_kind kind)
+{
+	add_note(r, e, (struct report_note){ .kind = kind, .amount = e->count });
+}
+
+static void add_limit(struct report *r, const struct event_record *e)
+{
+	struct report_note note = { .kind = NOTE_LIMIT };
+
+	snprintf(note.name, sizeof note.name, "%s", e->name ? e->name : "");
+	add_note(r, e, note);
+}
+
+static void add_mark(struct report *r, const struct event_record *e)
+{
+	struct report_mark *mark = vec_push(&r->marks, REPORT_MARKS_MAX);
+
+	if (!mark) {
+		r->marks_dropped++;
+		return;
+	}
+	mark->wall_ns = e->wall_ns;
+	mark->took_ns = e->kind == EVENT_PHASE && e->count > 0 ? (uint64_t)e->count : 0;
+	mark->sheet = e->sheet;
+	snprintf(mark->name, sizeof mark->name, "%s", e->name ? e->name : "");
+	snprintf(mark->data, sizeof mark->data, "%s", e->details ? e->details : "");
+}
+
+void report_add_event(struct report *r, const struct event_record *e)
+{
+	switch (e->kind) {
+	case EVENT_EXIT:
+		add_exit(r, e);
+		break;
+	case EVENT_SIGNAL:
+	case EVENT_KILL:
+		add_sent(r, e);
+		break;
+	case EVENT_OOM:
+		add_oom(r, e);
+		break;
+	case EVENT_LOSS:
+		add_amount(r, e, NOTE_LOSS);
+		break;
+	case EVENT_GAP:
+		if (e->count >= (int64_t)GAP_MIN_NS)
+			add_amount(r, e, NOTE_GAP);
+		break;
+	case EVENT_CLOCK_STEP:
+		add_amount(r, e, NOTE_CLOCK);
+		break;
+	case EVENT_SUSPEND:
+		add_amount(r, e, NOTE_SUSPEND);
+		break;
+	case EVENT_PROBE:
+		add_note(r, e, (struct report_note){ .kind = NOTE_PROBE });
+		break;
+	case EVENT_RECORDER:
+		add_note(r, e, (struct report_note){ .kind = NOTE_RECORDER });
+		break;
+	case EVENT_LIMIT:
+		add_limit(r, e);
+		break;
+	case EVENT_MARK:
+	case EVENT_PHASE:
+		add_mark(r, e);
+		break;
+	case EVENT_SPAWN:
+	case EVENT_EXEC:
+	case EVENT_TOTALS:
+	case EVENT_ANOMALY: /* reported once, with its end: report_add_anomaly() */
+	case EVENT_KIND_COUNT:
+		break;
+	}
+}
+
+static void keep_anomaly(struct report *r, const struct anomaly_record *a)
+{
+	struct report_anomaly *kept = vec_push(&r->anomalies, REPORT_ANOMALIES_MAX);
+
+	if (!kept)
+		return;
+	kept->a = *a;
+	kept->a.kind = kept->a.job_id = kept->a.description = NULL;
+	snprintf(kept->kind, sizeof kept->kind, "%s", a->kind);
+	snprintf(kept->text, sizeof kept->text, "%s", a->description);
+}
+
+void report_add_anomaly(struct report *r, const struct anomaly_record *a)
+{
+	const struct event_record at = { .wall_ns = a->began_ns, .details = a->description };
+
+	keep_anomaly(r, a);
+	add_note(r, &at,
+	         (struct report_note){ .kind = NOTE_ANOMALY,
+	                               .severity = a->severity,
+	                               .lasts = !a->ended_ns && r->job.status == JOB_RUNNING });
+}
+
+void report_add_rest(struct report *r)
+{
+	const struct event_record end = { .wall_ns = r->job.ended_ns };
+	struct figure leaked = r->job.figures[JOB_FIGURE_LEAKED];
+
+	if (r->job.ended_ns && figure_is_known(leaked) && leaked.value)
+		add_note(
+			r, &end,
+			(struct report_note){ .kind = NOTE_LEFT, .amount = (int64_t)leaked.value });
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* report_view.h - everything known about one job, for people and as JSON. */
+#pragma once
+
+#include "base/json.h"
+#include "report/job_report.h"
+#include "view/canvas.h"
+
+#define REPORT_TEXT_COLUMNS                                                                        \
+	100 /* where nobody looks at a terminal: a file, an answer to a client */
+
+void report_view(const struct report *r, struct canvas *to);
+void report_json(const struct report *r, struct json *j);
+/* The report as plain text, as wide as REPORT_TEXT_COLUMNS. */
+void report_text(const struct report *r, struct buf *to);
