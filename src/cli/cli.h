@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli.h - what every verb shares: the common options, where things are, words for identities, exit
+/* cli.h - what every verb shares: the common options, where things are, words for people, exit
  * status. One verb = one file = one const struct; main.c lists them. */
 #pragma once
 

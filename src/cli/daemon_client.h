@@ -26,7 +26,7 @@ struct daemon_client {
 
 /* Where a daemon is looked for: its `nth` place; false: there are no more. */
 bool daemon_client_place(const char *socket, unsigned nth, char ret[static CONFIG_PATH_MAX]);
-/* -ENOENT: there is none. The message is a line for identities. Close it in any case. */
+/* -ENOENT: there is none. The message is a line for people. Close it in any case. */
 int daemon_client_open(const char *socket, struct daemon_client *ret, struct err *err) must_check;
 int daemon_client_call(struct daemon_client *ask, const char *method, const char *params,
                        json_t **ret, struct err *err) must_check;

@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 
 /* One call, over within a second whatever happens. -ENOENT: there is no surrounding job, or it has
- * no door any more; other errors: it does not answer, or refuses. The message is a line for identities.
+ * no door any more; other errors: it does not answer, or refuses. The message is a line for people.
  */
 int job_door_call(const struct cli *cli, const char *method, const char *params,
                   json_t **ret_result, struct err *err) must_check;

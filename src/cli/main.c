@@ -9,6 +9,7 @@
 #include "base/suggestion.h"
 #include "cli/cli.h"
 #include "cli/version.h"
+#include "view/field_view.h"
 
 /* In the order of `proctor --help`. */
 /* clang-format off */
@@ -62,13 +63,13 @@ static void put_help(struct buf *to)
 		buf_printf(to, "  %-18s%s\n", verbs[i]->name, verbs[i]->summary);
 	buf_puts(to, "\noptions of every verb:\n");
 	put_json_help(to);
-	buf_puts(to,
-	         "  --state-dir DIR   where the store and the jobs live\n"
-	         "  --config FILE     this configuration file, no other\n"
-	         "  --color WHEN      auto, always or never\n"
-	         "  --help            what the verb does and takes\n"
-	         "  --version         version, and what was built in\n\n"
-	         "exit status: 0 ok, 1 no or failed, 2 wrong usage, 3 not found, 4 no daemon\n");
+	buf_puts(to, "  --state-dir DIR   where the store and the jobs live\n"
+	             "  --config FILE     this configuration file, no other\n"
+	             "  --color WHEN      auto, always or never\n"
+	             "  --help            what the verb does and takes\n"
+	             "  --version         version, and what was built in\n\n"
+	             "exit status: 0 ok, 1 no or failed, 2 wrong usage, 3 not found, 4 no daemon\n"
+	             "what every key and column means: proctor help fields\n");
 }
 
 static int print_text(void (*put)(struct buf *to))
@@ -77,6 +78,18 @@ static int print_text(void (*put)(struct buf *to))
 	int status;
 
 	put(&out);
+	status = cli_print(&out);
+	buf_done(&out);
+	return status;
+}
+
+static int print_fields(const struct cli *cli)
+{
+	const struct style style = cli_style(cli);
+	struct buf out = { 0 };
+	int status;
+
+	field_view(CANVAS(&style, &out));
 	status = cli_print(&out);
 	buf_done(&out);
 	return status;
@@ -124,6 +137,8 @@ int main(int argc, char **argv)
 	if (first < argc && strcmp(argv[first], "help") == 0) {
 		cli.help = true;
 		first++;
+		if (first < argc && strcmp(argv[first], "fields") == 0)
+			return print_fields(&cli);
 	}
 	if (first == argc)
 		return cli.help ? print_text(put_help) : cli_usage(&cli, "no verb given");

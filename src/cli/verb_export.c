@@ -116,7 +116,7 @@ const struct verb verb_export = {
 	.usage = "[JOB] --format jsonl|csv|chrome-trace [--what WHAT] [-o FILE]",
 	.about = CLI_JOB_HELP
 	"\nA chrome-trace opens in ui.perfetto.dev and chrome://tracing: each process a slice, memory and\n"
-	"CPU as counters, sheets and phases above.",
+	"CPU as counters, sheets and phases above. What the keys and columns mean: proctor help fields.",
 	.instead_of_json = "write --format jsonl",
 	.run = run,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verb_gpu_helper.c - not for identities: the recorder starts itself as this to ask the GPU's driver, which
+/* verb_gpu_helper.c - not for people: the recorder starts itself as this to ask the GPU's driver, which
  * may hang. */
 #include "probe/gpu/gpu_helper.h"
 #include "cli/cli.h"

@@ -175,6 +175,6 @@ const struct verb verb_sql = {
 	.usage = "[--json | --csv] [--limit-seconds S] QUERY|-",
 	.about =
 		"QUERY is one SELECT; '-' takes it from stdin. Views worth asking: snapshots, process_metrics,\n"
-		"process_events. Recording goes on undisturbed.",
+		"process_events; what their columns mean: proctor help fields. Recording goes on undisturbed.",
 	.run = run,
 };

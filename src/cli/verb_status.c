@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verb_status.c - `proctor status`: how the daemon does. */
+/* verb_status.c - `proctor status`: the health of the daemon. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -138,7 +138,7 @@ static int run(struct cli *cli, int argc, char **argv)
 
 const struct verb verb_status = {
 	.name = "status",
-	.summary = "how the daemon does: tier, cost, store, losses, jobs",
+	.summary = "daemon health: tier, cost, store, losses, jobs",
 	.usage = "[--socket PATH] [--json]",
 	.about =
 		"Asks the daemon that PROCTOR_SOCKET names, else your own, else the machine's. 4: there is none, or\n"

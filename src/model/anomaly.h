@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* anomaly_rules.h - something is not as it should be, from when to when: one record an episode, not one a
- * look. analyze/ finds them; docs/numbers.md tells how each kind is judged. */
+/* anomaly.h - something is not as it should be, from when to when: one record per episode, not per tick.
+ * analyze/ finds them; docs/numbers.md describes how each kind is judged. */
 #pragma once
 
 #include "base/buf.h"
@@ -8,7 +8,7 @@
 
 #define ANOMALY_MIB (1.0 / (1 << 20))
 
-/* X(id, key in JSON and SQL, name for identities, inside × this = outside, whether less is worse).
+/* X(id, key in JSON and SQL, name for people, inside × this = outside, whether less is worse).
  * Stored by key. Inside: bytes, a ratio of one core, ns, a count. */
 /* clang-format off */
 #define ANOMALY_KINDS(X)                                                                    \

@@ -18,7 +18,7 @@
 	X(CPU_IDLE_PCT)                                                          \
 	X(JAX_PEAK_MB)  /* what the program says of itself, MiB */
 
-/* The keys of the summary, in its order. X(id, key, series, MEAN or MAX, label and unit for identities) */
+/* The keys of the summary, in its order. X(id, key, series, MEAN or MAX, label and unit for people) */
 #define RESOURCE_KEYS(X)                                                                       \
 	X(PEAK_VRAM, "peak_vram_mb", VRAM_MB, MAX, "GPU memory, peak", "MiB")                  \
 	X(GPU_UTIL_MEAN, "gpu_util_mean_pct", GPU_UTIL_PCT, MEAN, "GPU busy, mean", "%")       \

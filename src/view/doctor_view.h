@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor_view.h - what works here, what does not and why, as `proctor doctor` shows it, for identities
- * and as JSON. */
+/* doctor_view.h - what works here, what does not and why, as `proctor doctor` shows it, for people and as
+ * JSON. */
 #pragma once
 
 #include "base/json.h"

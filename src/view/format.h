@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* format.h - numbers as identities read them. The only place that makes percents of ratios. What is not
+/* format.h - numbers as people read them. The only place that makes percents of ratios. What is not
  * known is "-". Results are small values: use them as format_bytes(n).at within one expression. No
  * locale is asked. */
 #pragma once

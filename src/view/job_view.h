@@ -22,7 +22,7 @@ struct words job_quality(const struct job *job, enum quality quality);
 /* For tables: "~1.2 GiB" when it was sampled, "≥1.2 GiB" when it is a lower bound, "-" when it is
  * missing. */
 struct words figure_words(struct figure figure, enum metric_unit unit, bool unicode);
-/* As identities read it, with its unit; "not known" when it is missing. */
+/* As people read it, with its unit; "not known" when it is missing. */
 struct words job_figure_words(const struct job *job, enum job_figure id);
 /* What must be known of a limit of tasks that no control group holds. */
 #define JOB_USER_PIDS_WORDS "(held by RLIMIT_NPROC: tasks outside this job count too)"

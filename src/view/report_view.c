@@ -203,7 +203,7 @@ static void put_processes(struct facts *f, const struct job *job)
 		{ JOB_FIGURE_EXITED, "ended", false },
 		{ JOB_FIGURE_FAILED, "failed", false },
 		{ JOB_FIGURE_SIGNALLED, "died of a signal", true },
-		{ JOB_FIGURE_OOM_KILLS, "killed for want of memory", true },
+		{ JOB_FIGURE_OOM_KILLS, "out of memory", true },
 		{ JOB_FIGURE_LEAKED, "left behind", false },
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* status_view.h - how a daemon does, as `proctor status` shows it. */
+/* status_view.h - the health of a daemon, as `proctor status` shows it. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@ struct status_anomaly {
 	pid_t pid;                 /* 0: of the whole machine */
 };
 
-/* As the daemon told it; a text that it did not tell is NULL, a figure NAN. */
+/* As the daemon reported it; a text that it left out is NULL, a figure NAN. */
 struct status_facts {
 	const char *socket, *version, *tier, *pressure, *pressure_reason, *store_path, *trouble,
 		*config_problem, *left_out;

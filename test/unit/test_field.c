@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/record_fields.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "view/field_view.h"
+
+static void test_fields__say_what_each_key_means_and_have_it_once(void **state)
+{
+	static const struct field_table *const tables[] = { &job_fields,     &sheet_fields,
+		                                            &process_fields, &event_fields,
+		                                            &job_sum_fields, &anomaly_fields,
+		                                            &gpu_fields,     &profile_fields };
+
+	for (size_t t = 0; t < ARRAY_LEN(tables); t++)
+		for (size_t i = 0; i < tables[t]->n; i++) {
+			const struct field *f = &tables[t]->at[i];
+
+			assert_non_null(f->help);
+			assert_ptr_equal(field_find(tables[t], f->key), f);
+		}
+}
+
+static void test_fields__keep_absent_apart_from_zero(void **state)
+{
+	const struct process_record absent = { .id = { .pid = 7 }, .max_cpu_ratio = NAN },
+				    zero = { .id = { .pid = 7 },
+		                             .comm = "",
+		                             .has_exit_code = true,
+		                             .cpu_time_ns = { 0, QUALITY_EXACT } };
+	struct buf out = { 0 };
+	struct json j = { .out = &out };
+
+	fields_json_object(&j, &process_fields, &absent);
+	assert_non_null(strstr(out.at, "\"exit_code\":null,"));
+	assert_non_null(strstr(out.at, "\"cpu_seconds\":null,"));
+	assert_non_null(strstr(out.at, "\"max_cpu_pct\":null,"));
+	assert_non_null(strstr(out.at, "\"cpu_seconds\":\"missing\","));
+	buf_reset(&out);
+	j.need_comma = false;
+	fields_json_object(&j, &process_fields, &zero);
+	assert_non_null(strstr(out.at, "\"name\":null,"));
+	assert_non_null(strstr(out.at, "\"exit_code\":0,"));
+	assert_non_null(strstr(out.at, "\"cpu_seconds\":0"));
+	assert_non_null(strstr(out.at, "\"max_cpu_pct\":0"));
+	buf_done(&out);
+}
+
+static void test_field_view__lists_units_and_help(void **state)
+{
+	const struct style style = { .width = 100 };
+	struct buf out = { 0 };
+
+	field_view(CANVAS(&style, &out));
+	assert_non_null(strstr(out.at, "rss_mb"));
+	assert_non_null(strstr(out.at, "MiB    resident memory\n"));
+	assert_non_null(strstr(out.at, "max_cpu_pct  %    most CPU"));
+	buf_done(&out);
+}
+
+RUN_TESTS(TEST(test_fields__say_what_each_key_means_and_have_it_once),
+          TEST(test_fields__keep_absent_apart_from_zero),
+          TEST(test_field_view__lists_units_and_help))
