@@ -24,15 +24,6 @@ const char *severity_name(enum severity severity)
 	return severities[severity];
 }
 
-enum anomaly_kind anomaly_kind_of(const char *key)
-{
-	enum anomaly_kind kind = 0;
-
-	while (kind < ANOMALY_KIND_COUNT && strcmp(anomaly_kinds[kind].key, key) != 0)
-		kind++;
-	return kind;
-}
-
 double anomaly_shown(enum anomaly_kind kind, double value)
 {
 	return value * anomaly_kinds[kind].scale;

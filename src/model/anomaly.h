@@ -81,8 +81,6 @@ struct anomaly_list {
 };
 
 const char *severity_name(enum severity severity);
-/* The kind of that key; ANOMALY_KIND_COUNT: none that we know. */
-enum anomaly_kind anomaly_kind_of(const char *key);
 /* A value as it is told outside: MiB, percent of a core, seconds, a count. */
 double anomaly_shown(enum anomaly_kind kind, double value);
 /* "memory spike: python 2417 2.1 → 4.6 GiB in 24 s" */

@@ -183,7 +183,6 @@ struct gpu_use_readings {
 		set_->present |= UINT64_C(1) << (id);                                              \
 		(void)0;                                                                           \
 	})
-#define readings_clear(r, id) ((void)((r)->present &= ~(UINT64_C(1) << (id))))
 #define readings_has(r, id) (((r)->present >> (id)) & 1)
 /* The value, or `otherwise` when absent. */
 #define readings_or(r, id, otherwise) (readings_has(r, id) ? (r)->value[id] : (otherwise))

@@ -50,8 +50,10 @@ static void put_limits_hit(struct json *j, const void *record)
 	json_end_array(j);
 }
 
-void job_figures_json(struct json *j, const struct job *job)
+static void put_figures(struct json *j, const void *record)
 {
+	const struct job *job = record;
+
 	json_begin_object(j);
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++) {
 		json_key(j, job_figures[i].key);
@@ -60,24 +62,16 @@ void job_figures_json(struct json *j, const struct job *job)
 	json_end_object(j);
 }
 
-void job_qualities_json(struct json *j, const struct job *job)
+static void put_qualities(struct json *j, const void *record)
 {
+	const struct job *job = record;
+
 	json_begin_object(j);
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++) {
 		json_key(j, job_figures[i].key);
 		json_str(j, quality_key(job->figures[i].quality));
 	}
 	json_end_object(j);
-}
-
-static void put_figures(struct json *j, const void *record)
-{
-	job_figures_json(j, record);
-}
-
-static void put_qualities(struct json *j, const void *record)
-{
-	job_qualities_json(j, record);
 }
 
 static const char *job_status(const void *record)

@@ -20,7 +20,5 @@ extern const struct field_table gpu_fields;     /* struct gpu_record */
 
 extern const struct field_table profile_fields; /* struct job_profile */
 
-/* A job's figures, or their quality, as an object. */
-void job_figures_json(struct json *j, const struct job *job);
-void job_qualities_json(struct json *j, const struct job *job);
+/* {"1": {"peak_rss_mb": "exact", …}, …} */
 void profile_sheet_qualities_json(struct json *j, const struct job_profile *p);

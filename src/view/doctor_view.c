@@ -16,11 +16,6 @@ static const struct {
 	[DOCTOR_ABSENT] = { "absent", INK_BAD },
 };
 
-const char *doctor_state_name(enum doctor_state state)
-{
-	return states[state].name;
-}
-
 void doctor_done(struct doctor *d)
 {
 	vec_done(&d->roles);

@@ -44,7 +44,6 @@ struct doctor {
 	bool has_disk_free;
 };
 
-const char *doctor_state_name(enum doctor_state state);
 void doctor_view_put(const struct doctor *d, struct canvas *to);
 void doctor_json_put(const struct doctor *d, struct json *j);
 void doctor_done(struct doctor *d);

@@ -52,14 +52,6 @@ static void test_anomaly_rules__is_described_in_a_few_words(void **state)
 	}
 }
 
-static void test_anomaly_rules__kinds_are_found_by_their_keys(void **state)
-{
-	for (enum anomaly_kind kind = 0; kind < ANOMALY_KIND_COUNT; kind++)
-		assert_int_equal(anomaly_kind_of(anomaly_kinds[kind].key), kind);
-	assert_int_equal(anomaly_kind_of("memory"), ANOMALY_KIND_COUNT);
-	assert_string_equal(severity_name(SEVERITY_CRITICAL), "critical");
-}
-
 static void test_anomaly_rules__values_are_told_in_the_units_of_their_kind(void **state)
 {
 	assert_true(anomaly_shown(ANOMALY_MEMORY_SPIKE, 3.0 * MIB) == 3);
@@ -69,5 +61,4 @@ static void test_anomaly_rules__values_are_told_in_the_units_of_their_kind(void 
 }
 
 RUN_TESTS(TEST(test_anomaly_rules__is_described_in_a_few_words),
-          TEST(test_anomaly_rules__kinds_are_found_by_their_keys),
           TEST(test_anomaly_rules__values_are_told_in_the_units_of_their_kind))

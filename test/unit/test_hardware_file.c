@@ -276,7 +276,7 @@ static void test_hwfile_gpu_milli__is_what_the_lines_show(void **state)
 		assert_int_equal(f.sums.series[series[i]].max_milli, milli);
 	}
 	milli = 7;
-	readings_clear(&gpu.r, GPU_POWER);
+	gpu.r.present &= ~(UINT64_C(1) << GPU_POWER);
 	assert_false(hardware_file_gpu_milli(&gpu, HARDWARE_FILE_POWER, &milli));
 	assert_false(hardware_file_gpu_milli(&gpu, HARDWARE_FILE_IDLE, &milli));
 	assert_int_equal(milli, 7);
