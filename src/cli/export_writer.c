@@ -133,7 +133,7 @@ int export_csv(struct export *x, struct err *err)
 {
 	x->out.max = OUT_MAX;
 	x->rows.format = QUERY_RESULT_CSV;
-	x->rows.escapes = true; /* whatever a process is called, who looks at the file is safe */
+	x->rows.escapes = true; /* no process name can control a terminal that shows the file */
 	x->rows.out = &x->out;
 	switch (x->what) {
 	case EXPORT_SAMPLES:

@@ -65,9 +65,9 @@ static int run(struct cli *cli, int argc, char **argv)
 
 const struct verb verb_diff = {
 	.name = "diff",
-	.summary = "two jobs side by side: what they took, and which sheets and programs differ",
+	.summary = "two jobs side by side: what they used, and which sheets and programs differ",
 	.usage = "JOB JOB [--json]",
 	.about = CLI_JOB_HELP
-	"\nA ratio is that of the second to the first, and is told only where both are known.",
+	"\nA ratio is that of the second to the first, and is shown only where both are known.",
 	.run = run,
 };

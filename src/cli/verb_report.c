@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verb_report.c - all there is to tell of one job. */
+/* verb_report.c - everything known about one job. */
 #include "base/clock.h"
 #include "cli/job_selection.h"
 #include "cli/verb_report.h"
@@ -82,7 +82,7 @@ static int run(struct cli *cli, int argc, char **argv)
 
 const struct verb verb_report = {
 	.name = "report",
-	.summary = "what a job took, sheet by sheet, and what is worth knowing of it",
+	.summary = "what a job used, sheet by sheet, and what is worth knowing about it",
 	.usage = "[JOB] [--json]",
 	.about = CLI_JOB_HELP
 	"\nEvery figure says how far to trust it: exact, at least, sampled, missing (docs/numbers.md).",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verb_snapshot.c - one look at the machine: two samples a short while apart, so that rates are
+/* verb_snapshot.c - one snapshot of the machine: two samples a short while apart, so that rates are
  * known. */
 #include <math.h>
 #include <string.h>

@@ -36,7 +36,7 @@ static void put_amount(struct buf *to, double amount)
 	buf_printf(to, amount >= 99.95 ? "%.0f" : "%.1f", amount);
 }
 
-/* Two amounts in the unit that suits the larger, which is told once. */
+/* Two amounts in the unit that suits the larger, which is written once. */
 static void put_bytes(struct buf *to, double a, const char *between, double b)
 {
 	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB" };

@@ -42,7 +42,7 @@ extern const struct anomaly_info anomaly_kinds[ANOMALY_KIND_COUNT];
 
 /* What is judged by the configuration; the other bounds are in analyze/anomaly.c. */
 struct anomaly_config {
-	double spike_factor; /* 0: nobody asks for anomalies */
+	double spike_factor; /* 0: anomalies are off */
 	uint64_t spike_window_ns;
 	double runaway_cpu_ratio; /* of one core */
 	uint64_t runaway_duration_ns;
@@ -81,7 +81,7 @@ struct anomaly_list {
 };
 
 const char *severity_name(enum severity severity);
-/* A value as it is told outside: MiB, percent of a core, seconds, a count. */
+/* A value as it is shown outside: MiB, percent of a core, seconds, a count. */
 double anomaly_shown(enum anomaly_kind kind, double value);
 /* "memory spike: python 2417 2.1 → 4.6 GiB in 24 s" */
 void anomaly_describe(const struct anomaly *a, struct buf *to);

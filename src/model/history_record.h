@@ -23,7 +23,7 @@ struct event_record {
 	const char *details;
 };
 
-/* That of a share that looks alone can tell; NAN: not known. */
+/* The quality of a share, which only samples can give; NAN: not known. */
 enum quality share_quality(double ratio);
 
 struct sheet_record {
@@ -33,7 +33,7 @@ struct sheet_record {
 	double max_cpu_ratio; /* of its busiest process, sampled; NAN: not known */
 };
 
-/* One life. Figures are exact when the kernel told them at its end, sampled when only looks caught
+/* One life. Figures are exact when the kernel reported them at its end, sampled when only ticks caught
  * them, else missing. */
 struct process_record {
 	struct proc_id id;
@@ -41,7 +41,7 @@ struct process_record {
 	uint32_t uid, sheet; /* sheet 0: none */
 	const char *comm, *command;
 	uint64_t started_ns, ended_ns; /* wall clock; 0: not known, or it lives */
-	bool is_start_exact;           /* told as it began; else to a tick of 10 ms */
+	bool is_start_exact;           /* reported as it began; else to 10 ms */
 	bool has_exit_code;
 	int exit_code, signal;
 	bool core_dumped;
@@ -64,7 +64,7 @@ struct gpu_record {
 	double power_mean_w, power_max_w;       /* NAN: not known */
 };
 
-/* One episode of an anomaly. Values as they are told outside: see docs/numbers.md. */
+/* One episode of an anomaly. Values as they are shown outside: see docs/numbers.md. */
 struct anomaly_record {
 	const char *kind; /* its key */
 	enum severity severity;

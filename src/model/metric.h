@@ -84,7 +84,7 @@ struct metric {
 	X(MAJOR_FAULTS, "major_faults", COUNT, COUNTER, OPTIONAL, "page faults that needed the disk")      \
 	X(FD_LIMIT, "fd_limit", COUNT, GAUGE, OPTIONAL, "file descriptors it may open (soft limit)")       \
 	X(PSS, "pss_mb", MIB, GAUGE, OPTIONAL, "resident memory, shared pages divided by their users")     \
-	X(USS, "uss_mb", MIB, GAUGE, OPTIONAL, "resident memory nobody else shares")                       \
+	X(USS, "uss_mb", MIB, GAUGE, OPTIONAL, "resident memory that no other process shares")                       \
 	X(PEAK_RSS, "peak_rss_mb", MIB, GAUGE, OPTIONAL, "most resident memory it ever had")               \
 	X(GPU_MEM, "gpu_memory_mb", MIB, GAUGE, OPTIONAL, "memory it holds on all GPUs together")          \
 	X(GPU_SM, "gpu_sm_pct", COUNT, GAUGE, OPTIONAL, "percent of one GPU's processors, all GPUs added")

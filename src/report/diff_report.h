@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diff_report.h - two jobs compared: which of their parts belong together, and what their figures say. */
+/* diff_report.h - two jobs compared: which of their parts belong together, and how their figures compare. */
 #pragma once
 
 #include "report/job_report.h"
@@ -13,7 +13,7 @@ struct diff_pair {
 bool diff_can_tell(struct diff_pair pair);
 /* b / a; NAN when they cannot be compared or a is 0. */
 double diff_ratio(struct diff_pair pair);
-/* What the ratio says of that of the true figures: of a lower bound below, of one above, not quite
+/* What the ratio says about that of the true figures: that of a lower bound below or above it, or roughly
  * (of samples). */
 enum diff_bound { DIFF_EXACT, DIFF_AT_LEAST, DIFF_AT_MOST, DIFF_ROUGH };
 enum diff_bound diff_bound(struct diff_pair pair);

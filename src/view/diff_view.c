@@ -12,7 +12,7 @@
 
 #define PROGRAMS_SHOWN 10
 #define SHEETS_SHOWN 40
-#define ALIKE 0.01 /* a difference that nobody would look into */
+#define ALIKE 0.01 /* a smaller difference is noise */
 
 static const char *bound_sign(enum diff_bound bound, bool unicode)
 {
@@ -29,7 +29,7 @@ static const char *bound_sign(enum diff_bound bound, bool unicode)
 	return "";
 }
 
-/* "1.24×"; "same" within a percent. Of bounds and samples it is as much as they tell: "≥1.24×",
+/* "1.24×"; "same" within a percent. Bounds and samples are marked as such: "≥1.24×",
  * "~same". */
 static void add_ratio(struct table *t, const struct canvas *to, struct diff_pair pair)
 {

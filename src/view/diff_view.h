@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_view.h - two jobs side by side: how they ended, what they took, which sheets and programs
- * made the difference. A ratio is told only where both figures are known. */
+ * made the difference. A ratio is shown only where both figures are known. */
 #pragma once
 
 #include "base/json.h"

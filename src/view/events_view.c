@@ -106,7 +106,7 @@ static void put_details(struct buf *to, const struct event_record *e)
 {
 	size_t start;
 
-	if (e->name && *e->name && e->kind != EVENT_ANOMALY) /* whose words tell its kind */
+	if (e->name && *e->name && e->kind != EVENT_ANOMALY) /* its details name the kind */
 		buf_printf(to, "%s  ", e->name);
 	start = to->len;
 	put_figures(to, e);

@@ -43,7 +43,7 @@ struct fmt format_bytes_of(uint64_t part, uint64_t whole)
 	const char *a_unit = strchr(a.at, ' '), *b_unit = strchr(b.at, ' ');
 	int a_len = (int)strlen(a.at);
 
-	if (a_unit && b_unit && strcmp(a_unit, b_unit) == 0) /* the unit is told once */
+	if (a_unit && b_unit && strcmp(a_unit, b_unit) == 0) /* the unit is written once */
 		a_len = (int)(a_unit - a.at);
 	snprintf(f.at, sizeof f.at, "%.*s of %.12s", MIN(a_len, 12), a.at, b.at);
 	return f;
@@ -66,7 +66,7 @@ struct fmt format_rate_short(double bytes_per_s)
 	return isfinite(bytes_per_s) ? scaled_short(bytes_per_s) : unknown;
 }
 
-/* A time in its two largest units; the second is told with two digits where the columns must stand
+/* A time in its two largest units; the second has two digits where the columns must stand
  * still. */
 static struct fmt two_units(uint64_t s, const char *gap)
 {

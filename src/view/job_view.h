@@ -35,6 +35,6 @@ struct words job_cores_words(double cores); /* "3.4", "0.03", "less than 0.01" *
 uint64_t job_command_ns(const struct job *job);
 /* Processes that its command left, and that ended before the job did. */
 uint64_t job_late(const struct job *job);
-/* How far user and system time can be trusted: the lesser of the two; missing when they tell of a
+/* How far user and system time can be trusted: the lesser of the two; missing when they cover a
  * part of the job only. */
 enum quality job_cpu_parts(const struct job *job);

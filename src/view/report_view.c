@@ -286,7 +286,7 @@ static void put_totals(const struct report *r, struct canvas *to)
 #define CURVE_LABEL_COLUMNS 8
 #define CURVE_COLUMNS 60 /* longer ones are not easier to read */
 
-/* As many as there are looks, so that none is empty: the interval may have grown. */
+/* No more than there are samples, so that none is empty: the interval may have grown. */
 static size_t curve_columns(const struct report *r, const struct canvas *to, uint64_t took)
 {
 	size_t room = to->width > 44 ? to->width - 44 : 8;
@@ -310,7 +310,7 @@ static void put_curves(const struct report *r, struct canvas *to)
 	struct spark memory, cpu;
 	struct fmt cores;
 
-	if (columns < 2) /* one look is no course of things */
+	if (columns < 2) /* a single sample is no curve */
 		return;
 	spark_init(&memory, columns);
 	spark_init(&cpu, columns);
@@ -346,7 +346,7 @@ static void add_figure(struct table *t, const struct canvas *to, struct figure f
 	table_add_figure(t, figure_words(figure, unit, to->unicode).at, INK_PLAIN);
 }
 
-/* Looks alone can tell it. */
+/* Known from samples only. */
 static void add_sampled_percent(struct table *t, double ratio)
 {
 	char text[sizeof(struct fmt) + 1];
@@ -456,7 +456,7 @@ static void put_programs(const struct report *r, struct canvas *to)
 	cleanup(freep) const struct report_program **sorted = NULL;
 	size_t n = r->programs.len, shown = MIN(n, (size_t)PROGRAMS_SHOWN);
 
-	if (n < 2) /* the totals tell it */
+	if (n < 2) /* the totals say the same */
 		return;
 	sorted = xcalloc(n, sizeof *sorted);
 	for (size_t i = 0; i < n; i++)
@@ -546,7 +546,7 @@ static void put_rest(const struct report *r, uint64_t rest, const char *options,
 	canvas_printf(to, INK_PLAIN, "%s\n", options);
 }
 
-/* A phase is told when it ends; it stands where it began. */
+/* A phase is recorded when it ends; it is listed where it began. */
 static uint64_t begin_of(const struct report_mark *m)
 {
 	return m->wall_ns - MIN(m->took_ns, m->wall_ns);

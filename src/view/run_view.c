@@ -45,7 +45,7 @@ static void put_cpu(struct facts *f, const struct job *job, unsigned cpus)
 	double cores = job_cores(job);
 
 	facts_begin(f, "cpu", job_quality(job, quality).at);
-	/* The two may be less sure than their sum: then the sum is told. */
+	/* The two may be less certain than their sum: then the sum is shown. */
 	if (job_cpu_parts(job) == quality && quality != QUALITY_MISSING) {
 		facts_part(f, "%s user", job_figure_words(job, JOB_FIGURE_CPU_USER).at);
 		facts_comma(f, "%s sys", job_figure_words(job, JOB_FIGURE_CPU_SYSTEM).at);
@@ -131,7 +131,7 @@ static bool has_not_run(const struct job *job)
 	return knows(job, JOB_FIGURE_PROCESSES) && !job->figures[JOB_FIGURE_PROCESSES].value;
 }
 
-/* Told when there was some, or when nobody knows; a report tells it always. */
+/* Shown when there was some, or when it is not known; a report shows it always. */
 static void put_io(struct facts *f, const struct job *job)
 {
 	struct figure read = job->figures[JOB_FIGURE_READ],
@@ -161,7 +161,7 @@ static void put_sheets(struct facts *f, const struct job *job)
 		facts_comma(f, "%s failed", format_count(job->failed_sheets).at);
 }
 
-/* Unless the head tells it. */
+/* Unless the head says so. */
 static void put_met(struct facts *f, const struct job *job, enum job_limit limit)
 {
 	static const char *const kinds[JOB_LIMIT_COUNT] = {

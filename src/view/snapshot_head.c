@@ -104,7 +104,7 @@ static void put_cpu(const struct snapshot *snap, const struct snapshot_view *vie
 		put_part(&line, "load %s %s %s", format_milli(h->value[HOST_LOAD_1], 2).at,
 		         format_milli(h->value[HOST_LOAD_5], 2).at,
 		         format_milli(h->value[HOST_LOAD_15], 2).at);
-	/* These two are told only when there is something to tell. */
+	/* These two are shown only when they are not 0. */
 	if (snap->cpu_iowait_ratio >= 0.0005)
 		put_part(&line, "iowait %s", format_percent(snap->cpu_iowait_ratio).at);
 	if (snap->cpu_steal_ratio >= 0.0005)

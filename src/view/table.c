@@ -53,7 +53,7 @@ static bool is_absent(const struct table *t, const struct table_cell *cell)
 	return cell->len == 0 || (cell->len == 1 && t->text.at[cell->at] == '-');
 }
 
-/* Natural widths; a column that may be left out and has nothing to tell is. */
+/* Natural widths; a column that may be left out and is empty is left out. */
 static void measure(const struct table *t, struct layout *l)
 {
 	bool has_figure[TABLE_COLUMNS_MAX] = { false };
