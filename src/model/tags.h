@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tags.h - what a job is marked with: a JSON object of strings, read one tag at a time. */
+/* tags.h - the tags of a job: a JSON object of strings, read one tag at a time. */
 #pragma once
 
 #include "base/buf.h"
@@ -7,7 +7,6 @@
 
 #define TAG_TEXT_MAX 1024
 
-/* The next tag of the object, key and value without escapes (both are emptied first; they keep
- * their memory). Begin with all of the text; false at its end, or where it is not what it should
- * be. */
+/* The next tag, key and value without escapes (both are emptied first; they keep their memory).
+ * Start with the whole text as `at`; false at its end, or where it is malformed. */
 bool tags_next(struct scan *at, struct buf *key, struct buf *value);

@@ -23,8 +23,29 @@ static bool can_hold(const char *said)
 	       !strstr(said, "NUL byte") && !strstr(said, "Unicode");
 }
 
-/* The first member of a name is found; which one jansson kept does not matter. */
-static void check_members(struct scan text, json_t *known)
+static void check_text(struct scan value, const json_t *known)
+{
+	cleanup(buf_done) struct buf text = { 0 };
+
+	if (*value.p != '"' || !json_is_string(known))
+		return;
+	FUZZ_CHECK(json_read_text(scan_mem(value.p + 1, scan_left(&value) - 2), &text));
+	FUZZ_CHECK(text.len == json_string_length(known));
+	FUZZ_CHECK(!text.len || memcmp(text.at, json_string_value(known), text.len) == 0);
+}
+
+static size_t count_members(struct scan text)
+{
+	struct scan name, value;
+	size_t n = 0;
+
+	while (json_read_next(&text, &name, &value))
+		n++;
+	return n;
+}
+
+/* json_read_find() returns the first member of a name, jansson keeps the last. */
+static void check_members(struct scan text, json_t *known, bool is_unique)
 {
 	for (void *at = json_object_iter(known); at; at = json_object_iter_next(known, at)) {
 		const char *key = json_object_iter_key(at);
@@ -35,6 +56,8 @@ static void check_members(struct scan text, json_t *known)
 			continue;
 		FUZZ_CHECK(value.p > text.p && value.end > value.p && value.end < text.end);
 		json_read_milli(value, &milli);
+		if (is_unique)
+			check_text(value, json_object_iter_value(at));
 	}
 }
 
@@ -48,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (json_is_object(known)) {
 		/* jansson passes over a NUL behind a number. */
 		FUZZ_CHECK(is_object || size > 2 * JSON_READ_DEPTH_MAX || memchr(data, 0, size));
-		check_members(text, known);
+		check_members(text, known, count_members(text) == json_object_size(known));
 	} else if (is_object) {
 		FUZZ_CHECK(!known && !can_hold(error.text));
 	}

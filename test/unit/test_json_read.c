@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-static void test_jsonread_is_object__takes_what_is_one(void **state)
+static void test_json_read_is_object__takes_what_is_one(void **state)
 {
 	static const char *const good[] = {
 		"{}",
@@ -18,7 +18,7 @@ static void test_jsonread_is_object__takes_what_is_one(void **state)
 			fail_msg("%s", good[i]);
 }
 
-static void test_jsonread_is_object__refuses_what_is_none(void **state)
+static void test_json_read_is_object__refuses_what_is_none(void **state)
 {
 	static const char *const bad[] = {
 		"",
@@ -60,7 +60,7 @@ static void test_jsonread_is_object__refuses_what_is_none(void **state)
 			fail_msg("%s", bad[i]);
 }
 
-static void test_jsonread_is_object__has_a_limit_for_depth(void **state)
+static void test_json_read_is_object__has_a_limit_for_depth(void **state)
 {
 	char text[400], *at;
 
@@ -80,7 +80,7 @@ static void test_jsonread_is_object__has_a_limit_for_depth(void **state)
 	}
 }
 
-static void test_jsonread_find__finds_members_at_the_top_only(void **state)
+static void test_json_read_find__finds_members_at_the_top_only(void **state)
 {
 	struct scan object = scan_str(
 		"{\"x\":{\"a\":1},\"s\":\"\\\"a\\\":2\", \"a\" : [3,4] ,\"a\":5}");
@@ -96,7 +96,7 @@ static void test_jsonread_find__finds_members_at_the_top_only(void **state)
 	assert_false(json_read_find(scan_str(""), "a", &value));
 }
 
-static void test_jsonread_milli__reads_numbers_in_quotes_too(void **state)
+static void test_json_read_milli__reads_numbers_in_quotes_too(void **state)
 {
 	uint64_t milli = 7;
 
@@ -113,8 +113,24 @@ static void test_jsonread_milli__reads_numbers_in_quotes_too(void **state)
 	assert_int_equal(milli, 250);
 }
 
-RUN_TESTS(TEST(test_jsonread_is_object__takes_what_is_one),
-          TEST(test_jsonread_is_object__refuses_what_is_none),
-          TEST(test_jsonread_is_object__has_a_limit_for_depth),
-          TEST(test_jsonread_find__finds_members_at_the_top_only),
-          TEST(test_jsonread_milli__reads_numbers_in_quotes_too))
+static void test_json_read_text__decodes_escapes(void **state)
+{
+	cleanup(buf_done) struct buf text = { .max = 16 };
+
+	assert_true(json_read_text(scan_str("q\\\"b\\\\s\\/n\\n"), &text));
+	assert_string_equal(text.at, "q\"b\\s/n\n");
+	assert_true(json_read_text(scan_str("\\u00e4\\ud83d\\ude00"), &text));
+	assert_string_equal(text.at, "ä😀");
+	assert_false(json_read_text(scan_str("\\ud83d"), &text));
+	assert_false(json_read_text(scan_str("\\ude00"), &text));
+	assert_false(json_read_text(scan_str("longer than sixteen bytes"), &text));
+	assert_true(json_read_text(scan_str(""), &text));
+	assert_int_equal(text.len, 0);
+}
+
+RUN_TESTS(TEST(test_json_read_is_object__takes_what_is_one),
+          TEST(test_json_read_is_object__refuses_what_is_none),
+          TEST(test_json_read_is_object__has_a_limit_for_depth),
+          TEST(test_json_read_find__finds_members_at_the_top_only),
+          TEST(test_json_read_milli__reads_numbers_in_quotes_too),
+          TEST(test_json_read_text__decodes_escapes))
