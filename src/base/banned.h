@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* banned.h - functions this project does not use, refused at compile time.
- * The build includes it before every source file (-include), after the headers that declare
- * them. */
+/* banned.h - functions that this project does not use; using one is a compile error. The build
+ * includes it before every source file (-include), after the headers that declare them. */
 #pragma once
 
 #include <alloca.h>
@@ -10,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Some libraries and compilers offer these as macros, which cannot be poisoned. */
+/* Some libraries and compilers define these as macros, and macros cannot be poisoned. */
 #undef stpcpy
 #undef sprintf
 #undef vsprintf

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* buf.h - growable bytes with a ceiling. At the ceiling nothing more is taken and `full` says so.
- * The bytes are always followed by a NUL that is not counted, so `at` can be printed (unless
+/* buf.h - growable bytes with a ceiling. At the ceiling further bytes are refused and `full` is
+ * set. The bytes are always followed by a NUL that is not counted, so `at` can be printed (unless
  * NULL). */
 #pragma once
 
@@ -19,8 +19,8 @@ struct buf {
 #define BUF_MAX_DEFAULT ((size_t)64 << 20)
 
 void buf_done(struct buf *b);
-void buf_reset(struct buf *b); /* empty, keeps the memory */
-void buf_relax(struct buf *b); /* empty, and gives the memory back when little of it was used */
+void buf_reset(struct buf *b); /* empties it, keeps the memory */
+void buf_relax(struct buf *b); /* empties it, and frees the memory if little of it was used */
 char *buf_grow_slow(struct buf *b, size_t n);
 /* Room for n more bytes and a NUL, not yet counted in len; NULL at the ceiling. */
 static inline char *buf_grow(struct buf *b, size_t n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* clock.h - the clocks, in nanoseconds, and times as identities write them. */
+/* clock.h - the clocks, in nanoseconds, and times as users read and write them. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,14 +14,14 @@
 
 uint64_t clock_wall_ns(void);
 uint64_t clock_mono_ns(void);
-uint64_t clock_boot_ns(
-	void); /* like mono, and goes on during suspend: process start times are in it */
-uint64_t clock_process_cpu_ns(void);          /* all threads of this process */
-uint64_t clock_thread_cpu_ns(void);           /* the calling one */
-uint64_t clock_timeval_ns(struct timeval tv); /* as rusage tells times */
+/* Like the monotonic clock, but it also runs during suspend. Process start times use it. */
+uint64_t clock_boot_ns(void);
+uint64_t clock_process_cpu_ns(void); /* all threads of this process */
+uint64_t clock_thread_cpu_ns(void);  /* the calling thread */
+uint64_t clock_timeval_ns(struct timeval tv);
 
-/* "2026-11-15T14:03:07.412Z"; to holds 25 bytes or more. */
+/* "2026-11-15T14:03:07.412Z"; `to` must hold at least 25 bytes. */
 void clock_format_utc(uint64_t wall_ns, char *to, size_t cap);
 /* "90", "1.5s", "10m", "2h", "7d", "250ms" → ns; a bare number is seconds. The whole text must
- * fit. */
+ * match. */
 bool clock_parse_duration(struct scan text, uint64_t *ret_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* defs.h - the few words that the compiler offers and C does not name. */
+/* defs.h - short names for compiler attributes, and a few macros that C lacks. */
 #pragma once
 
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-/* Hands over what a cleanup variable owns: its value, leaving NULL behind. */
+/* Moves ownership out of a cleanup variable: returns its value and leaves NULL (or -1) behind. */
 #define TAKE_PTR(ptr)                                                                              \
 	({                                                                                         \
 		typeof(ptr) taken_ = (ptr);                                                        \
@@ -27,7 +27,7 @@
 		taken_;                                                                            \
 	})
 
-/* Defines TYPE_closep-like helpers for cleanup(): DEFINE_CLEANUP(struct store *, store_close). */
+/* DEFINE_CLEANUP(struct store *, store_close) defines store_closep() for cleanup(). */
 #define DEFINE_CLEANUP(type, fn)                                                                   \
 	static inline void fn##p(type *ptr)                                                        \
 	{                                                                                          \
@@ -35,7 +35,7 @@
 			fn(*ptr);                                                                  \
 	}
 
-/* Closing twice is harmless: by then the number may be another file's. */
+/* Sets the fd to -1, because its number may soon belong to another file. Closing twice is safe. */
 static inline void closep(int *fd)
 {
 	if (*fd >= 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* err.h - what failed, on what. Never allocates, so it cannot itself fail.
- * The last parameter of every function that can fail; never NULL, untouched on success. */
+/* err.h - an error: what failed, on which object. It never allocates, so it cannot fail itself.
+ * The last parameter of every function that can fail; never NULL, unchanged on success. */
 #pragma once
 
 #include "base/defs.h"
@@ -10,6 +10,7 @@ struct err {
 	char msg[240];
 };
 
-/* Both return -code, so that `return err_set(...)` reads well. */
+/* Both return -code, for use in `return err_set(...)`. */
 int err_set(struct err *err, int code, const char *fmt, ...) printf_like(3, 4);
-int err_wrap(struct err *err, const char *fmt, ...) printf_like(2, 3); /* "context: what it said" */
+/* Puts "context: " in front of the message. */
+int err_wrap(struct err *err, const char *fmt, ...) printf_like(2, 3);

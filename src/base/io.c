@@ -82,8 +82,9 @@ int io_write_all(int fd, const void *bytes, size_t n)
 	return 0;
 }
 
-/* Whoever else writes to a pipe may take the room that poll() saw; asked not to wait, the kernel
- * does not. Kernels and files that cannot be asked so are trusted with what fits into any room. */
+/* Another writer of the pipe may fill the room that poll() reported, so pipes are written with
+ * RWF_NOWAIT. Where that is not supported, a write of at most PIPE_BUF bytes has to do: it fits
+ * whenever poll() reports room. */
 static ssize_t write_some(int fd, const char *bytes, size_t n, bool is_pipe)
 {
 	struct iovec piece = { .iov_base = (void *)(uintptr_t)bytes,
@@ -95,9 +96,9 @@ static ssize_t write_some(int fd, const char *bytes, size_t n, bool is_pipe)
 	return done;
 }
 
-int io_write_patiently(int fd, const void *bytes, size_t n, uint64_t patience_ns)
+int io_write_timeout(int fd, const void *bytes, size_t n, uint64_t timeout_ns)
 {
-	uint64_t end_ns = clock_mono_ns() + patience_ns, now_ns;
+	uint64_t end_ns = clock_mono_ns() + timeout_ns, now_ns;
 	struct pollfd room = { .fd = fd, .events = POLLOUT };
 	const char *p = bytes;
 	struct stat st;
@@ -134,7 +135,7 @@ int io_replace(int dir_fd, const char *name, const void *bytes, size_t n, bool i
 
 	if (snprintf(temporary, sizeof temporary, ".%s.new", name) >= (int)sizeof temporary)
 		return err_set(err, ENAMETOOLONG, "write '%s': name too long", name);
-	unlinkat(dir_fd, temporary, 0); /* left by one who died on the way */
+	unlinkat(dir_fd, temporary, 0); /* left by a process that died while replacing */
 	r = write_new(dir_fd, temporary, bytes, n, is_durable);
 	if (r == 0 && renameat(dir_fd, temporary, dir_fd, name) < 0)
 		r = -errno;
@@ -161,7 +162,7 @@ int io_mkdir_all(const char *path, mode_t mode, struct err *err)
 			return err_set(err, errno, "create directory '%s': %s", part,
 			               strerror(errno));
 	}
-	/* What exists already may be a file. */
+	/* The path may exist already, as a file. */
 	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
 		return err_set(err, ENOTDIR, "create directory '%s': %s", path, strerror(ENOTDIR));
 	return 0;

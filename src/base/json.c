@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-/* Room for a value of at most n bytes, after the comma it may need; NULL at the buffer's
+/* Room for a value of at most n bytes, after a comma if one is needed; NULL at the buffer's
  * ceiling. */
 static char *value_begin(struct json *j, size_t n)
 {
@@ -104,7 +104,7 @@ void json_i64(struct json *j, int64_t v)
 	value_put(j, p, (size_t)(text + sizeof text - p));
 }
 
-/* Zeros at the end of the fraction are dropped: 1250 with 3 → "1.25", 2000 → "2.0". */
+/* Trailing zeros of the fraction are dropped: 1250 with 3 decimals → "1.25", 2000 → "2.0". */
 static void put_fixed(struct json *j, bool negative, uint64_t v, unsigned decimals)
 {
 	char text[24], *end = text + sizeof text, *p = end;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* json.h - a streaming JSON writer into a buffer: commas and escapes are its business, nesting is
- * the caller's. Strings are bytes from anywhere: what is not UTF-8 becomes U+FFFD, so the output is
+/* json.h - a streaming JSON writer into a buffer. It takes care of commas and escapes; the caller
+ * takes care of nesting. Strings may be any bytes: invalid UTF-8 becomes U+FFFD, so the output is
  * always valid JSON. */
 #pragma once
 
@@ -19,22 +19,21 @@ void json_begin_object(struct json *j);
 void json_end_object(struct json *j);
 void json_begin_array(struct json *j);
 void json_end_array(struct json *j);
-void json_key_text(struct json *j, const char *key); /* a name from outside */
-void json_nil(struct json *j); /* null; not json_null, which is jansson's and would be called by its
-                                  parser */
+void json_key_text(struct json *j, const char *key); /* a key that may need escapes */
+/* null. The name json_null belongs to jansson, whose parser would call ours. */
+void json_nil(struct json *j);
 void json_bool(struct json *j, bool v);
 void json_u64(struct json *j, uint64_t v);
 void json_i64(struct json *j, int64_t v);
 void json_fixed(struct json *j, uint64_t v, unsigned decimals); /* 1250 with 3 → 1.25 */
 void json_double(struct json *j, double v, unsigned decimals);  /* not finite → null */
-void json_exact(struct json *j,
-                double v); /* the shortest that reads back the same; not finite → null */
+/* The shortest text that reads back as the same number; not finite → null. */
+void json_exact(struct json *j, double v);
 void json_str(struct json *j, const char *s); /* NULL → null */
 void json_strn(struct json *j, const char *s, size_t n);
 void json_raw(struct json *j, const char *text, size_t n); /* a value that is JSON already */
 
-/* A name of ours: not escaped. In the header because names are literals: their length is known to
- * the compiler. */
+/* A key that needs no escapes. Inline, because keys are literals whose length the compiler knows. */
 static inline void json_key(struct json *j, const char *key)
 {
 	size_t n = strlen(key);

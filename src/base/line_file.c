@@ -17,7 +17,7 @@ int line_file_create(int dir_fd, const char *name, struct line_file *ret, struct
 	return 0;
 }
 
-/* How much was taken, or -1. */
+/* The bytes written, or -1. */
 static ssize_t write_once(int fd, const char *bytes, size_t n)
 {
 	ssize_t done;
@@ -28,13 +28,13 @@ static ssize_t write_once(int fd, const char *bytes, size_t n)
 	return done;
 }
 
-/* The disk took a part of it: it is full, or a limit is met. Behind an appending write the offset
- * is the end of what was written. */
-static void undo(struct line_file *f, ssize_t taken)
+/* Removes a partial line after the disk or a limit cut the write short. After an appending write
+ * the offset is the end of what was written. */
+static void remove_partial_line(struct line_file *f, ssize_t written)
 {
 	off_t end = lseek(f->fd, 0, SEEK_CUR);
 
-	f->is_torn = end < taken || ftruncate(f->fd, end - taken) < 0;
+	f->is_torn = end < written || ftruncate(f->fd, end - written) < 0;
 }
 
 int line_file_put(struct line_file *f, const char *line, size_t len, struct err *err)
@@ -51,7 +51,7 @@ int line_file_put(struct line_file *f, const char *line, size_t len, struct err 
 		return err_set(err, errno == EDQUOT ? ENOSPC : errno, "write '%s': %s", f->name,
 		               strerror(errno));
 	if (n > 0)
-		undo(f, n);
+		remove_partial_line(f, n);
 	return err_set(err, ENOSPC, "write '%s': no room for a whole line", f->name);
 }
 

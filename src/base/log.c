@@ -11,9 +11,8 @@
 #include "base/io.h"
 #include "base/text.h"
 
-/* Messages may quote names from outside, so they pass through text_display like everything that
- * identities see. */
-printf_like(2, 0) static void say(const char *prefix, const char *fmt, va_list ap)
+/* Messages may quote names from outside, so they are made safe for a terminal like all output. */
+printf_like(2, 0) static void write_message(const char *prefix, const char *fmt, va_list ap)
 {
 	char raw[1024];
 	struct buf line = { .max = 8192 };
@@ -22,7 +21,7 @@ printf_like(2, 0) static void say(const char *prefix, const char *fmt, va_list a
 	buf_puts(&line, prefix);
 	text_display(&line, raw, strlen(raw), SIZE_MAX);
 	buf_putc(&line, '\n');
-	(void)io_write_patiently(STDERR_FILENO, line.at, line.len, LOG_PATIENCE_NS);
+	(void)io_write_timeout(STDERR_FILENO, line.at, line.len, LOG_TIMEOUT_NS);
 	buf_done(&line);
 }
 
@@ -32,7 +31,7 @@ printf_like(2, 0) static void say(const char *prefix, const char *fmt, va_list a
 		va_list ap;                                                                        \
                                                                                                    \
 		va_start(ap, fmt);                                                                 \
-		say(prefix, fmt, ap);                                                              \
+		write_message(prefix, fmt, ap);                                                    \
 		va_end(ap);                                                                        \
 	}
 

@@ -22,7 +22,7 @@ struct loop_source {
 	struct loop_source *next;
 	int fd;           /* -1: a timer */
 	unsigned watched; /* LOOP_READ, LOOP_WRITE */
-	uint64_t when_ns; /* a timer's; NEVER: it is not armed */
+	uint64_t when_ns; /* of a timer; NEVER: not armed */
 	bool is_removed;
 	void (*call)(void *self);
 	void *self;
@@ -39,7 +39,7 @@ struct loop {
 	sigset_t signals;
 	struct loop_catcher catchers[NSIG];
 	struct loop_source *timers, *readers;
-	struct loop_source *graves; /* removed while a batch may still name them */
+	struct loop_source *removed; /* freed after the batch, which may still refer to them */
 };
 
 int loop_new(struct loop **ret, struct err *err)
@@ -71,7 +71,7 @@ void loop_free(struct loop *loop)
 		return;
 	free_list(&loop->timers);
 	free_list(&loop->readers);
-	free_list(&loop->graves);
+	free_list(&loop->removed);
 	if (loop->signal_fd >= 0)
 		close(loop->signal_fd);
 	if (loop->epoll_fd >= 0)
@@ -96,8 +96,8 @@ void loop_remove(struct loop_source *source)
 	if (source->fd >= 0)
 		(void)epoll_ctl(source->loop->epoll_fd, EPOLL_CTL_DEL, source->fd, NULL);
 	source->is_removed = true;
-	source->next = source->loop->graves;
-	source->loop->graves = source;
+	source->next = source->loop->removed;
+	source->loop->removed = source;
 }
 
 static struct loop_source *source_new(struct loop *loop, int fd, void (*call)(void *), void *self)
@@ -146,7 +146,7 @@ static int wait_ms(const struct loop *loop)
 	return (int)MIN(ms, (uint64_t)INT_MAX);
 }
 
-/* A timer may set itself to a time that has passed: it fires again only in the next round. */
+/* A timer that sets itself to a time in the past fires again only in the next round. */
 static void fire_timers(struct loop *loop)
 {
 	uint64_t now_ns = clock_mono_ns();
@@ -158,8 +158,8 @@ static void fire_timers(struct loop *loop)
 			continue;
 		s->when_ns = NEVER;
 		s->call(s->self);
-		if (s->is_removed ||
-		    (next && next->is_removed)) /* the chain was changed under us */
+		/* The callback changed the list. */
+		if (s->is_removed || (next && next->is_removed))
 			next = loop->timers;
 	}
 }
@@ -261,7 +261,7 @@ int loop_run(struct loop *loop, struct err *err)
 			return err_set(err, errno, "run the event loop: %s", strerror(errno));
 		dispatch(loop, events, n);
 		fire_timers(loop);
-		free_list(&loop->graves);
+		free_list(&loop->removed);
 	}
 	return 0;
 }

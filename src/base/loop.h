@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* loop.h - the event loop: timers, readable fds and signals on one epoll. One thread; callbacks are
- * given their own pointer and may add and remove sources, themselves too. Made by hand because
- * sd-event would bring six libraries into every start of `proctor run`. */
+/* loop.h - the event loop: timers, readable fds and signals on one epoll, in one thread. A callback
+ * gets its own pointer and may add and remove sources, itself included. Not sd-event, because that
+ * would load six libraries at every start of `proctor run`. */
 #pragma once
 
 #include <signal.h>
@@ -26,17 +26,16 @@ void loop_stop(struct loop *loop);
 int loop_add_timer(struct loop *loop, uint64_t mono_ns, void (*fire)(void *self), void *self,
                    struct loop_source **ret, struct err *err) must_check;
 void loop_timer_set(struct loop_source *timer, uint64_t mono_ns);
-/* Calls back whenever the fd is readable, or has hung up. The fd stays the caller's; remove the
+/* Calls back whenever the fd is readable or has hung up. The caller keeps the fd and removes the
  * source before closing it. */
 int loop_add_reader(struct loop *loop, int fd, void (*ready)(void *self), void *self,
                     struct loop_source **ret, struct err *err) must_check;
-/* What the fd is waited for from now on: either, both or nothing (a hang-up is told even then). The
- * callback is the same for all. */
+/* What to wait for from now on: reading, writing, both or neither (a hang-up is reported even
+ * then). The callback is the same for all. */
 #define LOOP_READ 1U
 #define LOOP_WRITE 2U
 void loop_watch(struct loop_source *reader, unsigned events);
-/* Blocks these signals and calls back when one comes, also for one that came while it was blocked
- * before. */
+/* Blocks these signals and calls back when one arrives, or is already pending. */
 int loop_add_signals(struct loop *loop, const sigset_t *signals,
                      void (*caught)(void *self, const struct signalfd_siginfo *info), void *self,
                      struct err *err) must_check;

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 
 #define MAP_FIRST 64
-#define MAP_SMALL 1024 /* slots that are not worth giving back */
+#define MAP_SMALL 1024 /* slots that are not worth freeing */
 
 /* Fibonacci hashing spreads pids, which are dense, over the whole table. */
 static size_t home_of(const struct map *m, uint64_t key)
@@ -95,7 +95,7 @@ bool map_get(const struct map *m, uint64_t key, uint64_t *ret_value)
 	return true;
 }
 
-/* Closes the hole by moving back every follower that may not stand behind it (no tombstones). */
+/* Without tombstones: every follower that the hole would make unreachable moves back into it. */
 bool map_del(struct map *m, uint64_t key)
 {
 	size_t hole, i;

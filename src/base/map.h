@@ -13,17 +13,17 @@ struct map_slot {
 
 struct map {
 	struct map_slot *slots;
-	uint8_t *used; /* one byte a slot: the key 0 is as good as any other */
+	uint8_t *used; /* one byte per slot, because 0 is a valid key */
 	size_t len, cap;
 };
 
 void map_done(struct map *m);
-void map_reset(struct map *m); /* empty, keeps the memory */
-/* Gives memory back when less than an eighth of it is used: a spike is not kept for ever. */
+void map_reset(struct map *m); /* empties it, keeps the memory */
+/* Frees memory when less than an eighth of it is used, so that a spike is not kept forever. */
 void map_shrink(struct map *m);
 void map_put(struct map *m, uint64_t key, uint64_t value);
 bool map_get(const struct map *m, uint64_t key, uint64_t *ret_value);
 bool map_del(struct map *m, uint64_t key);
-/* Walks all entries: `size_t it = 0; while (map_next(&m, &it, &slot)) …`. Deleting during the walk
- * is not allowed. */
+/* Iterates: `size_t it = 0; while (map_next(&m, &it, &slot)) …`. Entries must not be deleted
+ * meanwhile. */
 bool map_next(const struct map *m, size_t *it, struct map_slot *ret_slot);

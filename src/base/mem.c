@@ -55,6 +55,6 @@ char *xasprintf(const char *fmt, ...)
 void mem_keep_small(void)
 {
 	mallopt(M_ARENA_MAX, 1);
-	mallopt(M_MMAP_THRESHOLD, 128 << 10); /* setting it stops glibc from raising it by itself */
+	mallopt(M_MMAP_THRESHOLD, 128 << 10); /* a fixed value keeps glibc from raising it */
 	mallopt(M_TRIM_THRESHOLD, 256 << 10);
 }

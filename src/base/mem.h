@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mem.h - allocation that aborts on failure. Sizes from outside are bounded before they get
- * here. */
+/* mem.h - allocation that aborts on failure. Sizes from outside are checked before they get here. */
 #pragma once
 
 #include <stdlib.h>
@@ -14,8 +13,8 @@ char *xstrdup(const char *s) must_check;
 char *xstrndup(const char *s, size_t n) must_check;
 char *xasprintf(const char *fmt, ...) must_check printf_like(1, 2);
 
-/* For long-lived programs, first thing in main: large arrays live in pages of their own that grow
- * in place and are given back, and threads share one heap. With glibc's defaults the recorder takes
+/* Called first in main: large arrays are mapped separately, so that they grow in place and are
+ * returned to the kernel, and threads share one heap. With glibc's defaults the recorder needs
  * almost twice the memory. */
 void mem_keep_small(void);
 

@@ -23,7 +23,7 @@ static const struct opt *find_letter(const struct opt *opts, char letter)
 	return NULL;
 }
 
-/* "512", "500M", "1.5G", also with "B" or "iB" behind it. */
+/* "512", "500M", "1.5G", optionally followed by "B" or "iB". */
 static bool parse_size(struct scan text, uint64_t *ret)
 {
 	static const char units[] = "KMGT";
@@ -66,12 +66,12 @@ static int add_to_list(const struct opt *o, const char *value, struct err *err)
 	return 0;
 }
 
-static int wrong(const struct opt *o, const char *value, const char *what, struct err *err)
+static int reject_value(const struct opt *o, const char *value, const char *what, struct err *err)
 {
 	return err_set(err, EINVAL, "--%s '%s': not %s", o->name, value, what);
 }
 
-static int take_value(const struct opt *o, const char *value, struct err *err)
+static int store_value(const struct opt *o, const char *value, struct err *err)
 {
 	struct scan text = scan_str(value);
 	uint64_t number;
@@ -87,20 +87,22 @@ static int take_value(const struct opt *o, const char *value, struct err *err)
 		*(const char **)o->to = value;
 		return 0;
 	case OPT_DURATION:
-		return clock_parse_duration(text, o->to)
-		               ? 0
-		               : wrong(o, value, "a time; write 0.5, 10s, 5m or 2h", err);
+		if (!clock_parse_duration(text, o->to))
+			return reject_value(o, value, "a time; write 0.5, 10s, 5m or 2h", err);
+		return 0;
 	case OPT_U64:
 		if (!scan_u64(&text, &number) || !scan_at_end(&text))
-			return wrong(o, value, "a whole number", err);
+			return reject_value(o, value, "a whole number", err);
 		*(uint64_t *)o->to = number;
 		return 0;
 	case OPT_SIZE:
-		return parse_size(text, o->to) ? 0
-		                               : wrong(o, value, "a size; write 500M or 8G", err);
+		if (!parse_size(text, o->to))
+			return reject_value(o, value, "a size; write 500M or 8G", err);
+		return 0;
 	case OPT_MILLI:
-		return parse_milli(text, o->to) ? 0
-		                                : wrong(o, value, "a number; write 2 or 0.5", err);
+		if (!parse_milli(text, o->to))
+			return reject_value(o, value, "a number; write 2 or 0.5", err);
+		return 0;
 	case OPT_LIST:
 		return add_to_list(o, value, err);
 	case OPT_FLAG:
@@ -109,7 +111,7 @@ static int take_value(const struct opt *o, const char *value, struct err *err)
 	return err_set(err, EINVAL, "--%s takes no value", o->name);
 }
 
-/* One option word at argv[*i]; *i moves on past a value that stands apart. */
+/* Parses the option at argv[*i]; *i advances past a value in a word of its own. */
 static int parse_one(const struct opt *opts, int argc, char **argv, int *i, struct err *err)
 {
 	const char *word = argv[*i], *value = NULL;
@@ -133,7 +135,7 @@ static int parse_one(const struct opt *opts, int argc, char **argv, int *i, stru
 	}
 	if (!value && *i + 1 >= argc)
 		return err_set(err, EINVAL, "--%s needs a value (%s)", o->name, o->value);
-	return take_value(o, value ? value : argv[++*i], err);
+	return store_value(o, value ? value : argv[++*i], err);
 }
 
 int opts_parse(const struct opt *opts, int argc, char **argv, struct err *err)

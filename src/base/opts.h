@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* opts.h - GNU-style options from a table. Bad usage gets one line that names the option and one
- * hint. */
+/* opts.h - GNU-style options from a table. An error names the option and gives a hint. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,12 +10,12 @@
 enum opt_kind {
 	OPT_FLAG,     /* bool */
 	OPT_TEXT,     /* const char * */
-	OPT_PATH,     /* the same, and never empty */
+	OPT_PATH,     /* const char *, not empty */
 	OPT_DURATION, /* uint64_t ns: 0.5, 10s, 2h */
 	OPT_U64,      /* uint64_t */
 	OPT_SIZE,     /* uint64_t bytes: 500M, 8G, powers of 1024 */
 	OPT_MILLI,    /* uint64_t thousandths: 2, 0.5 */
-	OPT_LIST,     /* struct opt_list: may be given more than once */
+	OPT_LIST,     /* struct opt_list: may be repeated */
 };
 
 #define OPT_LIST_MAX 64
@@ -30,11 +29,11 @@ struct opt {
 	char letter;
 	enum opt_kind kind;
 	void *to;
-	const char *value; /* how help names the value */
+	const char *value; /* its placeholder in the help text */
 	const char *help;
 };
 
-/* Parses argv[1…] up to the first word that is no option, or past "--". Returns the index of the
- * first word left, or -EINVAL with a message that names the option. `opts` ends with a NULL
+/* Parses argv[1…] up to the first word that is not an option, or past "--". Returns the index of
+ * the first word left, or -EINVAL with a message that names the option. `opts` ends with a NULL
  * name. */
 int opts_parse(const struct opt *opts, int argc, char **argv, struct err *err) must_check;

@@ -102,7 +102,7 @@ bool scan_hex(struct scan *s, uint64_t *ret)
 	return true;
 }
 
-/* Behind the whole part v. */
+/* Continues after the whole part v. */
 static bool scan_fraction(struct scan *s, uint64_t v, unsigned decimals, uint64_t *ret)
 {
 	if (scan_lit(s, ".") && (s->p == s->end || !is_digit(*s->p)))

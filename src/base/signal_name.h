@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* signal_name.h - signals by the names identities know them by. */
+/* signal_name.h - the names of signals. */
 #pragma once
 
 struct signal_name {

@@ -5,7 +5,7 @@
 
 #define WORD_MAX 48
 
-/* Insertions, deletions, replacements and swaps of neighbours that make one word of the other. */
+/* The number of insertions, deletions, replacements and swaps of neighbours between two words. */
 static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
 	size_t rows[3][WORD_MAX + 1];
@@ -30,17 +30,17 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 	return last[b_len];
 }
 
-void suggestion_offer(struct suggestion *near, const char *candidate)
+void suggestion_offer(struct suggestion *s, const char *candidate)
 {
 	size_t n = strlen(candidate), d;
 
-	if (!near->len || near->len > WORD_MAX || n > WORD_MAX)
+	if (!s->len || s->len > WORD_MAX || n > WORD_MAX)
 		return;
-	d = distance(near->word, near->len, candidate, n);
-	if (near->len >= 3 && near->len < n && memcmp(near->word, candidate, near->len) == 0)
-		d = 1; /* the beginning of a word is as good as one slip */
-	if (d > (near->len + 2) / 3 || (near->best && d >= near->distance))
+	d = distance(s->word, s->len, candidate, n);
+	if (s->len >= 3 && s->len < n && memcmp(s->word, candidate, s->len) == 0)
+		d = 1; /* a prefix counts as a single typo */
+	if (d > (s->len + 2) / 3 || (s->best && d >= s->distance))
 		return;
-	near->best = candidate;
-	near->distance = d;
+	s->best = candidate;
+	s->distance = d;
 }

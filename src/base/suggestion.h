@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* suggestion.h - what somebody may have meant by a word that is not known: the closest of those offered.
+/* suggestion.h - "did you mean …?": the candidate closest to an unknown word.
  *
- *	struct suggestion near = { .word = word, .len = strlen(word) };
- *	suggestion_offer(&near, "snapshot"); …
- *	if (near.best)
- * … */
+ *	struct suggestion s = { .word = word, .len = strlen(word) };
+ *	suggestion_offer(&s, "snapshot");
+ *	…
+ *	if (s.best)
+ *		… */
 #pragma once
 
 #include "base/defs.h"
@@ -12,8 +13,8 @@
 struct suggestion {
 	const char *word;
 	size_t len;
-	const char *best; /* NULL: nothing is close enough to be a slip */
+	const char *best; /* NULL: no candidate is close enough to be a typo */
 	size_t distance;
 };
 
-void suggestion_offer(struct suggestion *near, const char *candidate);
+void suggestion_offer(struct suggestion *s, const char *candidate);

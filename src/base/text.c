@@ -136,7 +136,7 @@ void text_display(struct buf *to, const char *s, size_t n, size_t max_columns)
 	}
 }
 
-/* Without the beginning of a character whose end is not there. */
+/* The length without an incomplete character at the end. */
 static size_t whole_characters(const char *s, size_t n)
 {
 	for (size_t back = 1; back <= 4 && back <= n; back++) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* thread.h - a thread beside the one that has the loop. */
+/* thread.h - starts threads besides the one that runs the loop. */
 #pragma once
 
 #include <pthread.h>
 
 #include "base/defs.h"
 
-/* Without any signal: those are the first thread's business. stack_bytes 0: as usual. -errno. */
+/* All signals are blocked in the new thread: the first thread handles them. A stack_bytes of 0 means
+ * the default. Returns 0 or -errno. */
 int thread_start(pthread_t *ret, size_t stack_bytes, void *(*run)(void *self), void *self)
 	must_check;

@@ -11,7 +11,7 @@
 
 /* A day and a time of day, as written. */
 struct written {
-	struct tm tm; /* year, month and day as the calendar has them: not counted from 1900 or 0 */
+	struct tm tm; /* year and month as written: not counted from 1900 and 0 */
 	uint64_t ns;
 	bool has_zone;
 	int64_t zone_s; /* east of UTC */
@@ -30,7 +30,7 @@ static bool scan_digits(struct scan *s, unsigned n, int *ret)
 	return true;
 }
 
-static bool looks_at(const struct scan *s, char c)
+static bool is_next(const struct scan *s, char c)
 {
 	return scan_left(s) > 0 && *s->p == c;
 }
@@ -53,7 +53,7 @@ static bool scan_date(struct scan *s, struct written *w)
 	       w->tm.tm_mday >= 1 && w->tm.tm_mday <= days_in_month(w->tm.tm_year, w->tm.tm_mon);
 }
 
-/* .250: digits beyond a nanosecond are passed over */
+/* .250; digits beyond nanoseconds are skipped */
 static bool scan_fraction(struct scan *s, uint64_t *ret_ns)
 {
 	uint64_t ns = 0, unit = NS_PER_S / 10;
@@ -75,12 +75,12 @@ static bool scan_clock(struct scan *s, struct written *w)
 	if (!scan_digits(s, 2, &w->tm.tm_hour) || !scan_lit(s, ":") ||
 	    !scan_digits(s, 2, &w->tm.tm_min) || w->tm.tm_hour > 23 || w->tm.tm_min > 59)
 		return false;
-	if (!looks_at(s, ':'))
+	if (!is_next(s, ':'))
 		return true;
 	s->p++;
 	if (!scan_digits(s, 2, &w->tm.tm_sec) || w->tm.tm_sec > 60)
 		return false;
-	if (!looks_at(s, '.'))
+	if (!is_next(s, '.'))
 		return true;
 	s->p++;
 	return scan_fraction(s, &w->ns);
@@ -98,7 +98,7 @@ static bool scan_zone(struct scan *s, struct written *w)
 		s->p = s->end;
 		return true;
 	}
-	if (!looks_at(s, '+') && !looks_at(s, '-'))
+	if (!is_next(s, '+') && !is_next(s, '-'))
 		return false;
 	sign = *s->p++ == '-' ? -1 : 1;
 	if (!scan_digits(s, 2, &hours))
@@ -132,13 +132,13 @@ static bool parse_iso(struct scan s, uint64_t *ret_ns)
 		return false;
 	if (scan_at_end(&s))
 		return to_ns(&w, ret_ns);
-	if (!looks_at(&s, 'T') && !looks_at(&s, 't') && !looks_at(&s, ' '))
+	if (!is_next(&s, 'T') && !is_next(&s, 't') && !is_next(&s, ' '))
 		return false;
 	s.p++;
 	return scan_clock(&s, &w) && scan_zone(&s, &w) && to_ns(&w, ret_ns);
 }
 
-/* The day that is `days_ago` days before now's; midnight. */
+/* Midnight of the local day `days_ago` days before now. */
 static bool local_day(uint64_t now_ns, int days_ago, struct written *ret)
 {
 	time_t now = (time_t)(now_ns / NS_PER_S);
@@ -196,7 +196,7 @@ static bool unit_ns(const struct scan *word, uint64_t *ret_ns)
 	return false;
 }
 
-/* 2h, 1.5h, 2 hours; a number alone is none: of what? */
+/* 2h, 1.5h, 2 hours; the unit is required */
 static bool parse_span(struct scan s, uint64_t *ret_ns)
 {
 	uint64_t micros, unit, ns;

@@ -2,9 +2,11 @@
 /* vec.h - typed growable arrays with a ceiling.
  *
  *	VEC(struct event) events = { 0 };
- *	struct event *e = vec_push(&events, EVENTS_MAX);    // zeroed slot, NULL at the ceiling:
- *count the drop
- * vec_done(&events); */
+ *	struct event *e = vec_push(&events, EVENTS_MAX);
+ *
+ *	if (!e)
+ *		dropped++;
+ *	vec_done(&events); */
 #pragma once
 
 #include <stdbool.h>
@@ -20,16 +22,16 @@
 		size_t len, cap;                                                                   \
 	}
 
-/* Zeroed slot at the end, or NULL when there are `max` already. */
+/* A zeroed slot at the end, or NULL if there are `max` already. */
 #define vec_push(v, max)                                                                           \
 	((typeof((v)->at))vec_push_((void **)&(v)->at, &(v)->len, &(v)->cap, sizeof *(v)->at,      \
 	                            (max)))
 
-/* Room for n elements in all; false past `max`. */
+/* Makes room for n elements in total; false beyond `max`. */
 #define vec_reserve(v, n, max)                                                                     \
 	vec_reserve_((void **)&(v)->at, &(v)->cap, sizeof *(v)->at, (n), (max))
 
-/* `to` becomes what `from` is; its memory is used again. */
+/* Copies `from` into `to`, reusing its memory. */
 #define vec_copy(to, from)                                                                         \
 	do {                                                                                       \
 		(void)vec_reserve(to, (from)->len, SIZE_MAX);                                      \
@@ -39,8 +41,8 @@
 	} while (0)
 
 #define vec_reset(v) ((void)((v)->len = 0))
-/* Empties it like vec_reset, and gives the memory back when less than a quarter of it was used: a
- * spike is not kept for ever. */
+/* Empties it like vec_reset, and frees the memory if less than a quarter of it was used, so that a
+ * spike is not kept forever. */
 #define vec_relax(v)                                                                               \
 	do {                                                                                       \
 		if ((v)->cap > VEC_SMALL && (v)->len < (v)->cap / 4)                               \
@@ -48,7 +50,7 @@
 		(v)->len = 0;                                                                      \
 	} while (0)
 #define VEC_SMALL 1024
-/* The same for one that keeps its elements. They may move. */
+/* Frees unused memory in the same way, but keeps the elements. They may move. */
 #define vec_shrink(v) vec_shrink_((void **)&(v)->at, (v)->len, &(v)->cap, sizeof *(v)->at)
 
 #define vec_done(v)                                                                                \
@@ -58,7 +60,7 @@
 		(v)->len = (v)->cap = 0;                                                           \
 	} while (0)
 
-/* `it &&`: an empty one has no array, and NULL + 0 is not C. */
+/* `it &&`: an empty vec has no array, and NULL + 0 is undefined in C. */
 #define vec_each(v, it) for (typeof(&*(v)->at) it = (v)->at; it && it < (v)->at + (v)->len; it++)
 
 static inline bool vec_reserve_(void **at, size_t *cap, size_t size, size_t n, size_t max)

@@ -374,7 +374,7 @@ static void tell(struct run *run, const struct job *job, const struct engine_tot
 	if (stands_behind_key(job))
 		buf_putc(&out, '\n');
 	run_view(job, &record, (unsigned)sysconf(_SC_NPROCESSORS_ONLN), CANVAS(&style, &out));
-	(void)io_write_patiently(STDERR_FILENO, out.at, out.len, LOG_PATIENCE_NS);
+	(void)io_write_timeout(STDERR_FILENO, out.at, out.len, LOG_TIMEOUT_NS);
 	buf_done(&out);
 }
 

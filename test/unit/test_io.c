@@ -136,7 +136,7 @@ static void fill_pipe(int fd)
 	fcntl(fd, F_SETFL, 0);
 }
 
-static void test_io_write_patiently__gives_up_on_who_does_not_read(void **state)
+static void test_io_write_timeout__gives_up_on_a_reader_that_does_not_read(void **state)
 {
 	char block[10000] = { 0 };
 	uint64_t began_ns;
@@ -146,31 +146,31 @@ static void test_io_write_patiently__gives_up_on_who_does_not_read(void **state)
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
 	fill_pipe(ends[1]);
 	began_ns = clock_mono_ns();
-	assert_int_equal(io_write_patiently(ends[1], "x", 1, 50 * NS_PER_MS), -EAGAIN);
+	assert_int_equal(io_write_timeout(ends[1], "x", 1, 50 * NS_PER_MS), -EAGAIN);
 	assert_true(clock_mono_ns() - began_ns >= 50 * NS_PER_MS);
 	assert_int_equal(fcntl(ends[1], F_GETFL) & O_NONBLOCK, 0);
 	/* Room for one piece, not for all. */
 	assert_int_equal(read(ends[0], block, 4096), 4096);
-	assert_int_equal(io_write_patiently(ends[1], block, sizeof block, 50 * NS_PER_MS), -EAGAIN);
+	assert_int_equal(io_write_timeout(ends[1], block, sizeof block, 50 * NS_PER_MS), -EAGAIN);
 	close(ends[0]);
 	close(ends[1]);
 }
 
-static void test_io_write_patiently__writes_all_to_files_and_pipes_with_room(void **state)
+static void test_io_write_timeout__writes_all_to_files_and_pipes_with_room(void **state)
 {
 	struct place *p = *state;
 	char block[10000] = "begin", back[10000];
 	int ends[2], fd;
 
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-	assert_int_equal(io_write_patiently(ends[1], block, sizeof block, NS_PER_S), 0);
+	assert_int_equal(io_write_timeout(ends[1], block, sizeof block, NS_PER_S), 0);
 	assert_int_equal(io_read_fd(ends[0], back, sizeof back), sizeof back);
 	assert_memory_equal(block, back, sizeof block);
 	close(ends[0]);
 	close(ends[1]);
 	put_file(p, 10);
 	fd = openat(p->fd, "file", O_RDWR | O_APPEND | O_CLOEXEC);
-	assert_int_equal(io_write_patiently(fd, block, sizeof block, NS_PER_S), 0);
+	assert_int_equal(io_write_timeout(fd, block, sizeof block, NS_PER_S), 0);
 	assert_int_equal(lseek(fd, 0, SEEK_END), sizeof block + 10);
 	close(fd);
 }
@@ -210,7 +210,7 @@ RUN_TESTS(IO_TEST(test_io_load__reads_the_whole_file_whatever_its_size),
           IO_TEST(test_io_load__names_the_file_that_is_not_there),
           IO_TEST(test_io_mkdir_all__makes_what_is_missing_and_is_safe_to_repeat),
           IO_TEST(test_io_mkdir_all__refuses_a_file_in_the_way),
-          TEST(test_io_write_patiently__gives_up_on_who_does_not_read),
-          IO_TEST(test_io_write_patiently__writes_all_to_files_and_pipes_with_room),
+          TEST(test_io_write_timeout__gives_up_on_a_reader_that_does_not_read),
+          IO_TEST(test_io_write_timeout__writes_all_to_files_and_pipes_with_room),
           TEST(test_err__adds_context_and_cuts_what_is_too_long),
           TEST(test_clock_format_utc__writes_milliseconds_and_a_z))
