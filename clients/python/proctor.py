@@ -106,7 +106,7 @@ def _dial(sock, path):
 		os.close(directory)
 	_pid, uid, _gid = struct.unpack("iII", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
 	if uid not in (0, os.geteuid()):
-		raise Error("'%s' is served by user %d, who is not believed" % (path, uid))
+		raise Error("'%s' is served by user %d, who is not trusted" % (path, uid))
 
 
 def _open(path, timeout):

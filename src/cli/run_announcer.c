@@ -35,7 +35,7 @@ static struct json begin(struct run_announcer *h)
 static void send(struct run_announcer *h, struct announcer *to, struct json *j, const char *method)
 {
 	json_end_object(j);
-	announcer_say(to, method, h->params.at);
+	announcer_send(to, method, h->params.at);
 }
 
 static void put_text(struct json *j, const char *key, const char *text)
@@ -131,7 +131,7 @@ static bool place(void *self, unsigned nth, char ret[ANNOUNCER_PATH_MAX])
 struct run_announcer *run_announcer_new(struct loop *loop, struct jobhost *host)
 {
 	struct run_announcer *h = xcalloc(1, sizeof *h);
-	const struct announcer_options options = { .place = place, .greet = greet, .self = h };
+	const struct announcer_options options = { .find_path = place, .connected = greet, .self = h };
 
 	h->host = host;
 	h->announcer = announcer_new(loop, &options);

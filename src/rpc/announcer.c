@@ -11,7 +11,7 @@
 #include "rpc/rpc_message.h"
 
 #define RETRY_NS (3 * NS_PER_S)
-#define CONNECT_NS NS_PER_MS /* the most that a full queue may cost us */
+#define CONNECT_NS NS_PER_MS /* limit for a server whose queue is full */
 
 struct announcer {
 	struct loop *loop;
@@ -21,49 +21,49 @@ struct announcer {
 	struct buf line;
 };
 
-bool announcer_is_heard(const struct announcer *h)
+bool announcer_is_connected(const struct announcer *a)
 {
-	return h->fd >= 0;
+	return a->fd >= 0;
 }
 
-static void connect_some(struct announcer *h);
+static void try_connect(struct announcer *a);
 
 static void on_retry(void *self)
 {
-	connect_some(self);
+	try_connect(self);
 }
 
-static void want_retry(struct announcer *h)
+static void schedule_retry(struct announcer *a)
 {
 	uint64_t when = clock_mono_ns() + RETRY_NS;
 	struct err err;
 
-	if (h->retry)
-		loop_timer_set(h->retry, when);
-	else if (loop_add_timer(h->loop, when, on_retry, h, &h->retry, &err) < 0)
-		h->retry = NULL; /* then nobody is told */
+	if (a->retry)
+		loop_timer_set(a->retry, when);
+	else if (loop_add_timer(a->loop, when, on_retry, a, &a->retry, &err) < 0)
+		a->retry = NULL; /* then it stays disconnected */
 }
 
-static void leave(struct announcer *h)
+static void disconnect(struct announcer *a)
 {
-	loop_remove(h->reader);
-	h->reader = NULL;
-	closep(&h->fd);
-	want_retry(h);
+	loop_remove(a->reader);
+	a->reader = NULL;
+	closep(&a->fd);
+	schedule_retry(a);
 }
 
-/* Answers are not read for what they say, only so that they do not pile up. */
+/* Answers are read only so that they do not fill the socket. */
 static void on_readable(void *self)
 {
-	struct announcer *h = self;
+	struct announcer *a = self;
 	char bytes[4096];
-	ssize_t n = recv(h->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+	ssize_t n = recv(a->fd, bytes, sizeof bytes, MSG_DONTWAIT);
 
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		leave(h);
+		disconnect(a);
 }
 
-/* As a client: what we tell is for root and ourselves only. */
+/* As in rpc_client.c: only servers of root and of our own user. */
 static bool is_trusted(int fd)
 {
 	struct ucred cred;
@@ -71,13 +71,13 @@ static bool is_trusted(int fd)
 	return socket_address_peer(fd, &cred) == 0 && (cred.uid == 0 || cred.uid == geteuid());
 }
 
-static int connect_one(const struct announcer *h)
+static int connect_first(const struct announcer *a)
 {
 	char path[ANNOUNCER_PATH_MAX];
 	struct err err;
 	int fd = -1;
 
-	for (unsigned i = 0; h->options.place(h->options.self, i, path); i++) {
+	for (unsigned i = 0; a->options.find_path(a->options.self, i, path); i++) {
 		if (socket_address_connect(path, clock_mono_ns() + CONNECT_NS, &fd, &err) < 0)
 			continue;
 		if (is_trusted(fd))
@@ -87,54 +87,54 @@ static int connect_one(const struct announcer *h)
 	return -1;
 }
 
-static void connect_some(struct announcer *h)
+static void try_connect(struct announcer *a)
 {
 	struct err err;
 
-	h->fd = connect_one(h);
-	if (h->fd < 0) {
-		want_retry(h);
+	a->fd = connect_first(a);
+	if (a->fd < 0) {
+		schedule_retry(a);
 		return;
 	}
-	if (loop_add_reader(h->loop, h->fd, on_readable, h, &h->reader, &err) < 0)
-		leave(h);
+	if (loop_add_reader(a->loop, a->fd, on_readable, a, &a->reader, &err) < 0)
+		disconnect(a);
 	else
-		h->options.greet(h->options.self, h);
+		a->options.connected(a->options.self, a);
 }
 
 struct announcer *announcer_new(struct loop *loop, const struct announcer_options *options)
 {
-	struct announcer *h = xcalloc(1, sizeof *h);
+	struct announcer *a = xcalloc(1, sizeof *a);
 
-	h->loop = loop;
-	h->options = *options;
-	connect_some(h);
-	return h;
+	a->loop = loop;
+	a->options = *options;
+	try_connect(a);
+	return a;
 }
 
-void announcer_free(struct announcer *h)
+void announcer_free(struct announcer *a)
 {
-	if (!h)
+	if (!a)
 		return;
-	loop_remove(h->reader);
-	loop_remove(h->retry);
-	closep(&h->fd);
-	buf_done(&h->line);
-	free(h);
+	loop_remove(a->reader);
+	loop_remove(a->retry);
+	closep(&a->fd);
+	buf_done(&a->line);
+	free(a);
 }
 
-/* A line that does not fit as a whole ends it: half a line would spoil all that follow. */
-void announcer_say(struct announcer *h, const char *method, const char *params)
+/* A line that was sent only in part ends the connection: it would corrupt all that follow. */
+void announcer_send(struct announcer *a, const char *method, const char *params)
 {
-	struct json j = { .out = &h->line };
+	struct json j = { .out = &a->line };
 
-	if (h->fd < 0)
+	if (a->fd < 0)
 		return;
-	buf_reset(&h->line);
+	buf_reset(&a->line);
 	rpc_message_begin_notification(&j, method);
 	json_raw(&j, params, strlen(params));
 	rpc_message_end_notification(&j);
-	if (send(h->fd, h->line.at, h->line.len, MSG_NOSIGNAL | MSG_DONTWAIT) !=
-	    (ssize_t)h->line.len)
-		leave(h);
+	if (send(a->fd, a->line.at, a->line.len, MSG_NOSIGNAL | MSG_DONTWAIT) !=
+	    (ssize_t)a->line.len)
+		disconnect(a);
 }

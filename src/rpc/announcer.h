@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* announcer.h - tells a server things, as calls that nobody waits for the answer of. It never waits
- * itself and never fails: while nobody listens nothing is said, and whoever comes later is greeted
- * with how things stand then. One that does not read is left, and tried again. */
+/* announcer.h - sends notifications to a server. It never blocks and never fails: without a server
+ * nothing is sent, and a server that appears later gets the state as it is then. A server that does
+ * not read is disconnected and tried again later. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,16 +14,16 @@
 struct announcer;
 
 struct announcer_options {
-	/* Where to look, the nearest first; false: there are no more. */
-	bool (*place)(void *self, unsigned nth, char ret[ANNOUNCER_PATH_MAX]);
-	/* Somebody listens: the time to say how things stand. */
-	void (*greet)(void *self, struct announcer *h);
+	/* The nth path to try, in order of preference; false: there are no more. */
+	bool (*find_path)(void *self, unsigned nth, char ret[ANNOUNCER_PATH_MAX]);
+	/* A server was found: send it the current state. */
+	void (*connected)(void *self, struct announcer *a);
 	void *self;
 };
 
-/* Looks for a listener at once, and greets him. */
+/* Tries to connect at once. */
 struct announcer *announcer_new(struct loop *loop, const struct announcer_options *options);
-void announcer_free(struct announcer *h); /* NULL is fine */
+void announcer_free(struct announcer *a); /* NULL is fine */
 /* `params` is the text of a JSON object. */
-void announcer_say(struct announcer *h, const char *method, const char *params);
-bool announcer_is_heard(const struct announcer *h);
+void announcer_send(struct announcer *a, const char *method, const char *params);
+bool announcer_is_connected(const struct announcer *a);

@@ -9,8 +9,8 @@
 
 #define SHOWN_MAX 40 /* bytes of a number */
 
-/* The parser stops behind what it does not like. */
-static size_t place_of(struct scan text, const json_error_t *why)
+/* The parser stops after the text that it rejects. */
+static size_t offset_of(struct scan text, const json_error_t *why)
 {
 	return why->position > 0 ? MIN((size_t)why->position, scan_left(&text)) : 0;
 }
@@ -30,39 +30,39 @@ static int too_large(struct scan text, size_t at, struct err *err)
 	size_t n = scan_left(&number);
 
 	return err_set(err, ERANGE,
-	               "the number %.*s%s is too large: integers go from -2^63 to 2^63-1",
+	               "the number %.*s%s is out of range: integers go from -2^63 to 2^63-1",
 	               (int)MIN(n, SHOWN_MAX), number.p, n > SHOWN_MAX ? "…" : "");
 }
 
-static const char *words_of(enum json_error_code code)
+static const char *describe(enum json_error_code code)
 {
 	static const struct {
 		enum json_error_code code;
-		const char *words;
+		const char *text;
 	} known[] = {
-		{ json_error_invalid_utf8, "not JSON: no UTF-8" },
-		{ json_error_premature_end_of_input, "not JSON: it is not complete" },
-		{ json_error_end_of_input_expected, "not JSON: more behind its end" },
-		{ json_error_null_character, "a text with \\u0000 is not taken" },
-		{ json_error_null_byte_in_key, "a key with \\u0000 is not taken" },
+		{ json_error_invalid_utf8, "invalid JSON: not UTF-8" },
+		{ json_error_premature_end_of_input, "invalid JSON: incomplete" },
+		{ json_error_end_of_input_expected, "invalid JSON: text after its end" },
+		{ json_error_null_character, "\\u0000 is not allowed in a string" },
+		{ json_error_null_byte_in_key, "\\u0000 is not allowed in a key" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (known[i].code == code)
-			return known[i].words;
-	return "not JSON";
+			return known[i].text;
+	return "invalid JSON";
 }
 
 int json_error_set(struct scan text, const json_error_t *why, struct err *err)
 {
 	enum json_error_code code = json_error_code(why);
-	size_t at = place_of(text, why);
+	size_t at = offset_of(text, why);
 
 	if (code == json_error_numeric_overflow)
 		return too_large(text, at, err);
 	if (code == json_error_duplicate_key)
-		return err_set(err, ENOTUNIQ, "an object has a key twice, near byte %zu", at);
-	return err_set(err, EBADMSG, "%s, near byte %zu", words_of(code), at);
+		return err_set(err, ENOTUNIQ, "duplicate key in an object, near byte %zu", at);
+	return err_set(err, EBADMSG, "%s, near byte %zu", describe(code), at);
 }
 
 json_t *json_error_id(struct scan text)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json_error.h - what is wrong with a text that jansson would not read, in words that do not name
- * its functions and options. */
+/* json_error.h - jansson's parse errors as messages for clients, without jansson's own vocabulary. */
 #pragma once
 
 #include <jansson.h>
@@ -8,10 +7,9 @@
 #include "base/err.h"
 #include "base/scan.h"
 
-/* -ERANGE: JSON, with a number that we cannot hold; -ENOTUNIQ: a key twice in one object; -EBADMSG:
- * everything else. */
+/* -ERANGE: a number that we cannot represent; -ENOTUNIQ: a duplicate key; -EBADMSG: everything
+ * else. */
 int json_error_set(struct scan text, const json_error_t *why, struct err *err);
-/* The id of a request that was refused for -ERANGE or -EBADMSG, if it can be known all the same:
- * the text is well formed, and the id a text or a number. NULL: not known. The caller's to
- * json_decref(). */
+/* The id of a request that was refused with -ERANGE or -EBADMSG, if the text is well formed and the
+ * id is a string or a number; else NULL. The caller owns the reference. */
 json_t *json_error_id(struct scan text);

@@ -16,7 +16,7 @@ static const char *skip_digits(const char *p)
 	return p;
 }
 
-/* A number as JSON writes it: no leading zeros or plus, digits on both sides of a point. */
+/* A number in JSON's syntax: no leading zeros or plus, digits on both sides of a point. */
 static bool is_json_number(const char *p, bool *ret_is_whole)
 {
 	const char *digits = p + (*p == '-'), *end = skip_digits(digits);
@@ -39,7 +39,7 @@ static bool is_json_number(const char *p, bool *ret_is_whole)
 	return *end == '\0';
 }
 
-/* One that cannot be held as it is stays text, and loses nothing. */
+/* A number that we cannot represent exactly enough stays a string, so that nothing is lost. */
 static bool is_number(const char *text)
 {
 	struct scan s = scan_str(text);
@@ -51,7 +51,7 @@ static bool is_number(const char *text)
 	return is_whole ? scan_i64(&s, &whole) && scan_at_end(&s) : isfinite(strtod(text, NULL));
 }
 
-void key_values_put_value(struct json *j, const char *text)
+static void put_value(struct json *j, const char *text)
 {
 	if (is_number(text) || strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
 		json_raw(j, text, strlen(text));
@@ -91,7 +91,7 @@ int key_values_put(struct json *j, char *const *words, size_t n, struct err *err
 		if (is_repeated(words, i))
 			return err_set(err, EINVAL, "'%s' is given twice", key);
 		json_key_text(j, key);
-		key_values_put_value(j, words[i] + strlen(key) + 1);
+		put_value(j, words[i] + strlen(key) + 1);
 	}
 	json_end_object(j);
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* key_values.h - K=V words, as identities write them on a command line, as a JSON object: numbers, true and
- * false as what they are, everything else as text. */
+/* key_values.h - K=V words of a command line as a JSON object. Numbers, true and false become JSON
+ * numbers and booleans; everything else becomes a string. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,9 +8,6 @@
 #include "base/err.h"
 #include "base/json.h"
 
-bool key_values_is_one(const char *word); /* a key, '=', anything */
-/* The whole object. -EINVAL: a word is no pair, or its key was there before; the message names it.
- */
+bool key_values_is_one(const char *word); /* KEY=anything */
+/* Writes the object. -EINVAL: a word is not KEY=VALUE, or a key is repeated; the message names it. */
 int key_values_put(struct json *j, char *const *words, size_t n, struct err *err) must_check;
-/* One value by the same rules. */
-void key_values_put_value(struct json *j, const char *text);

@@ -14,26 +14,26 @@
 #include "rpc/json_error.h"
 #include "rpc/rpc_message.h"
 
-#define REPLY_MAX ((size_t)33 << 20) /* a little more than servers send */
+#define REPLY_MAX ((size_t)33 << 20) /* slightly more than servers send */
 
 struct rpc_client {
 	int fd;
 	uint64_t last_id;
 	struct buf in;
-	size_t searched; /* bytes of in without a newline */
+	size_t searched; /* bytes at the start of `in` that hold no newline */
 	bool was_refused;
 };
 
-/* Whoever can write to the directory could have put a socket there (atop, 2025). */
+/* Any user who can write to the directory could have placed a socket there (atop, 2025). */
 static int check_owner(int fd, const char *path, struct err *err)
 {
 	struct ucred cred;
 	int r = socket_address_peer(fd, &cred);
 
 	if (r < 0)
-		return err_set(err, -r, "who serves '%s': %s", path, strerror(-r));
+		return err_set(err, -r, "get the owner of '%s': %s", path, strerror(-r));
 	if (cred.uid != 0 && cred.uid != geteuid())
-		return err_set(err, EACCES, "'%s' is served by user %u, who is not believed", path,
+		return err_set(err, EACCES, "'%s' is served by user %u, who is not trusted", path,
 		               cred.uid);
 	return 0;
 }
@@ -65,7 +65,7 @@ void rpc_client_close(struct rpc_client *c)
 	free(c);
 }
 
-/* 0 when there is something, -ETIMEDOUT when time is up. */
+/* 0 when the fd is ready, -ETIMEDOUT at the deadline. */
 static int wait_for(int fd, short events, uint64_t deadline_ns)
 {
 	for (;;) {
@@ -126,7 +126,7 @@ static int receive(struct rpc_client *c, uint64_t deadline_ns)
 	}
 }
 
-/* The bytes of the first line; it stays in the buffer until drop_line(). */
+/* The first line; it stays in the buffer until drop_line(). */
 static int read_line(struct rpc_client *c, uint64_t deadline_ns, struct scan *ret)
 {
 	for (;;) {
@@ -155,7 +155,7 @@ static void drop_line(struct rpc_client *c, struct scan line)
 	c->searched = 0;
 }
 
-static int tell_refusal(struct rpc_client *c, const json_t *error, struct err *err)
+static int set_refusal(struct rpc_client *c, const json_t *error, struct err *err)
 {
 	const json_t *data = json_object_get(error, "data");
 	const char *word = json_string_value(json_object_get(data, "code"));
@@ -163,19 +163,19 @@ static int tell_refusal(struct rpc_client *c, const json_t *error, struct err *e
 
 	c->was_refused = true;
 	return err_set(err, word ? rpc_message_error_errno(word) : EIO, "%s",
-	               text ? text : "the server refused without a reason");
+	               text ? text : "the server refused the call without a reason");
 }
 
-/* 1: not ours (an older answer, a notification). A refusal without an id is for us: it ends the
- * connection. */
-static int take_reply(struct rpc_client *c, const json_t *reply, json_t **ret, struct err *err)
+/* 1: not the answer to the last call, but an older one or a notification. An error without an id
+ * concerns the whole connection, so it counts as the answer. */
+static int match_reply(struct rpc_client *c, const json_t *reply, json_t **ret, struct err *err)
 {
 	uint64_t id = c->last_id;
 	const json_t *got = json_object_get(reply, "id"), *error = json_object_get(reply, "error");
 	json_t *result = json_object_get(reply, "result");
 
 	if (json_is_object(error) && (json_is_null(got) || (uint64_t)json_integer_value(got) == id))
-		return tell_refusal(c, error, err);
+		return set_refusal(c, error, err);
 	if (!json_is_integer(got) || (uint64_t)json_integer_value(got) != id)
 		return 1;
 	if (!result)
@@ -185,7 +185,7 @@ static int take_reply(struct rpc_client *c, const json_t *reply, json_t **ret, s
 	return 0;
 }
 
-/* Answers may be larger and have more values than requests: who serves us is trusted that far. */
+/* Answers may be larger and have more values than requests, because the server is trusted. */
 static int read_reply(struct rpc_client *c, uint64_t deadline_ns, json_t **ret, struct err *err)
 {
 	struct scan line;
@@ -204,8 +204,8 @@ static int read_reply(struct rpc_client *c, uint64_t deadline_ns, json_t **ret, 
 	return 0;
 }
 
-static int ask(struct rpc_client *c, const char *method, const char *params, uint64_t deadline_ns,
-               struct err *err)
+static int send_request(struct rpc_client *c, const char *method, const char *params,
+                        uint64_t deadline_ns, struct err *err)
 {
 	struct buf out = { 0 };
 	struct json j = { .out = &out };
@@ -220,10 +220,10 @@ static int ask(struct rpc_client *c, const char *method, const char *params, uin
 int rpc_client_call(struct rpc_client *c, const char *method, const char *params,
                     uint64_t deadline_ns, json_t **ret_result, struct err *err)
 {
-	int r = ask(c, method, params, deadline_ns, err);
+	int r = send_request(c, method, params, deadline_ns, err);
 
 	c->was_refused = false;
-	/* Who refuses a connection says why before it closes, and that is worth reading. */
+	/* A server that refuses the connection sends the reason before it closes it: read on. */
 	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
 		return r;
 	do {
@@ -232,7 +232,7 @@ int rpc_client_call(struct rpc_client *c, const char *method, const char *params
 		r = read_reply(c, deadline_ns, &reply, err);
 		if (r < 0)
 			return r;
-		r = take_reply(c, reply, ret_result, err);
+		r = match_reply(c, reply, ret_result, err);
 		json_decref(reply);
 	} while (r > 0);
 	return r;

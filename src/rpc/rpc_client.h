@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rpc_client.h - asks a server and waits for its answer, until a point in time. Only a server that is
- * root's or our own is believed. */
+/* rpc_client.h - calls a server and waits for its answer until a deadline. Only a server that runs as
+ * root or as our own user is trusted. */
 #pragma once
 
 #include <jansson.h>
@@ -11,19 +11,18 @@
 
 struct rpc_client;
 
-/* Deadlines are on the monotonic clock. -EACCES: the socket is somebody else's. */
+/* Deadlines are on the monotonic clock. -EACCES: the server belongs to another user. */
 int rpc_client_open(const char *path, uint64_t deadline_ns, struct rpc_client **ret,
                     struct err *err) must_check;
 void rpc_client_close(struct rpc_client *c); /* NULL is fine */
 DEFINE_CLEANUP(struct rpc_client *, rpc_client_close)
-/* `params` is the text of a JSON object, or NULL. The result is the caller's to json_decref(); it
- * may be asked for with NULL when nobody needs it. What the server refused comes as the errno of
- * rpc_message.h's table. */
+/* `params` is the text of a JSON object, or NULL. The caller owns the result; `ret_result` may be
+ * NULL. A refusal by the server is returned as the errno from rpc_message.h's table. */
 int rpc_client_call(struct rpc_client *c, const char *method, const char *params,
                     uint64_t deadline_ns, json_t **ret_result, struct err *err) must_check;
-/* Whether the last call failed because the server said no: it was there, and answered. */
+/* Whether the last call failed because the server refused it, not because it was unreachable. */
 bool rpc_client_was_refused(const struct rpc_client *c);
-/* The next notification, the caller's to json_decref(). -ETIMEDOUT: none came. */
+/* The next notification, owned by the caller. -ETIMEDOUT: none came. */
 int rpc_client_next(struct rpc_client *c, uint64_t deadline_ns, json_t **ret, struct err *err)
 	must_check;
 int rpc_client_fd(const struct rpc_client *c);

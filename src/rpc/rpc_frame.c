@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define SMALL ((size_t)4 << 10) /* what an idle connection may keep */
+#define SMALL ((size_t)4 << 10) /* bytes that an idle connection may keep */
 
 static bool is_blank(const char *p, size_t n)
 {
@@ -23,12 +23,12 @@ void rpc_frames_put(struct rpc_frames *f, const void *bytes, size_t n)
 	f->bytes.len = rest;
 	f->searched -= f->at;
 	f->at = 0;
-	/* A line that is too long is told by its length alone; its end may be cut. */
+	/* A line beyond this is cut off, which is fine: it is recognised by its length alone. */
 	f->bytes.max = RPC_FRAME_MAX + 2 * RPC_FRAME_CHUNK;
 	buf_put(&f->bytes, bytes, n);
 }
 
-/* The newline that ends the next line; NULL: it has not come. */
+/* The newline that ends the next line; NULL: not received yet. */
 static const char *find_end(struct rpc_frames *f)
 {
 	const char *from = f->bytes.at + f->searched;
@@ -40,7 +40,7 @@ static const char *find_end(struct rpc_frames *f)
 	return end;
 }
 
-static void forget(struct rpc_frames *f)
+static void reset(struct rpc_frames *f)
 {
 	if (f->bytes.cap > SMALL)
 		buf_done(&f->bytes);
@@ -58,7 +58,7 @@ enum rpc_frame_next rpc_frames_next(struct rpc_frames *f, struct scan *ret_line)
 			return RPC_FRAME_TOO_LONG;
 		if (!end) {
 			if (n == 0)
-				forget(f);
+				reset(f);
 			return RPC_FRAME_NONE;
 		}
 		begin = f->bytes.at + f->at;
@@ -86,7 +86,7 @@ void rpc_frames_done(struct rpc_frames *f)
 	*f = (struct rpc_frames){ 0 };
 }
 
-/* Behind the string that begins at p, or the end. */
+/* The end of the string that begins at p. */
 static const char *skip_string(const char *p, const char *end)
 {
 	for (p++; p < end && *p != '"'; p++)

@@ -17,7 +17,7 @@ static const struct error_row errors[] = {
 #undef X
 };
 
-/* The last row stands for everything that has no row. */
+/* The last row is for every errno without a row of its own. */
 static const struct error_row *find_error(int code)
 {
 	const struct error_row *row = errors;
@@ -29,11 +29,6 @@ static const struct error_row *find_error(int code)
 	return row;
 }
 
-const char *rpc_message_error_word(int code)
-{
-	return find_error(code)->word;
-}
-
 int rpc_message_error_errno(const char *word)
 {
 	for (size_t i = 0; i < ARRAY_LEN(errors); i++)
@@ -42,7 +37,7 @@ int rpc_message_error_errno(const char *word)
 	return EIO;
 }
 
-int rpc_message_load(struct scan line, json_t **ret, struct err *err)
+static int load_line(struct scan line, json_t **ret, struct err *err)
 {
 	json_error_t error;
 	json_t *root;
@@ -68,7 +63,7 @@ static int parse_params(struct rpc_message *m, struct err *err)
 	json_t *params = json_object_get(m->root, "params");
 
 	if (json_is_array(params) && json_array_size(params) > 0)
-		return err_set(err, EINVAL, "params are named: send an object, not an array");
+		return err_set(err, EINVAL, "params must be an object, not an array");
 	if (params && !json_is_object(params) && !json_is_array(params))
 		return err_set(err, EPROTO, "params must be an object");
 	m->params = json_is_object(params) ? params : NULL;
@@ -95,8 +90,9 @@ static int parse_envelope(struct rpc_message *m, struct err *err)
 	return parse_params(m, err);
 }
 
-/* Who asked wants to know which of his calls was refused. Of two ids none is the one. */
-static int refuse(struct rpc_message *m, struct scan line, int r)
+/* The error names the call that was refused, if its id can be read. With duplicate keys there may be
+ * two ids, so none is used. */
+static int set_refused_id(struct rpc_message *m, struct scan line, int r)
 {
 	if (r == -EBADMSG || r == -ERANGE)
 		m->root = m->id = json_error_id(line);
@@ -108,13 +104,14 @@ int rpc_message_parse(struct scan line, struct rpc_message *ret, struct err *err
 	int r;
 
 	*ret = (struct rpc_message){ 0 };
-	r = rpc_message_load(line, &ret->root, err);
+	r = load_line(line, &ret->root, err);
 	if (r < 0)
-		return refuse(ret, line, r);
+		return set_refused_id(ret, line, r);
 	if (json_is_array(ret->root))
-		return err_set(err, EPROTONOSUPPORT, "no batches: send the calls one a line");
+		return err_set(err, EPROTONOSUPPORT,
+		               "batches are not supported: send one call per line");
 	if (!json_is_object(ret->root))
-		return err_set(err, EPROTO, "a request is an object");
+		return err_set(err, EPROTO, "a request must be an object");
 	return parse_envelope(ret, err);
 }
 
@@ -139,7 +136,7 @@ static void put_id(struct json *j, const json_t *id)
 
 static void begin_line(struct json *j)
 {
-	j->need_comma = false; /* lines are documents of their own */
+	j->need_comma = false; /* each line is a document of its own */
 	json_begin_object(j);
 	json_key(j, "jsonrpc");
 	json_str(j, "2.0");

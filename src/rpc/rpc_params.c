@@ -10,7 +10,7 @@
 #include "base/json.h"
 
 #define SECONDS_MAX 1e9
-#define TIME_MAX 1.8e10 /* what fits into 64 bits of ns */
+#define TIME_MAX 1.8e10 /* the limit of 64-bit nanoseconds */
 
 static const json_t *find(const json_t *params, const char *name)
 {
@@ -50,7 +50,7 @@ int rpc_params_text(const json_t *params, const char *name, size_t max, const ch
 		return 0;
 	if (!json_is_string(value) || json_string_length(value) == 0 ||
 	    json_string_length(value) > max)
-		return err_set(err, EINVAL, "%s must be a text of 1 to %zu bytes", name, max);
+		return err_set(err, EINVAL, "%s must be a string of 1 to %zu bytes", name, max);
 	*ret = json_string_value(value);
 	return 0;
 }
@@ -115,7 +115,8 @@ static void put_array(struct json *j, const json_t *array)
 	json_end_array(j);
 }
 
-/* Not json_dumps(): its 0.1 is 0.10000000000000001. rpc_frame_check() bounded the depth. */
+/* Not json_dumps(), which writes 0.1 as 0.10000000000000001. rpc_frame_check() has limited the
+ * depth. */
 static void put_value(struct json *j, const json_t *value)
 {
 	switch (json_typeof(value)) {

@@ -23,9 +23,9 @@ struct rpc_server {
 	struct loop_source *listener, *sweeper, *waker;
 	struct rpc_session *sessions;
 	unsigned clients;
-	bool is_woken; /* feeds have something new, and will be asked */
+	bool is_woken; /* on_wake() is scheduled */
 	bool is_closing;
-	bool is_paused; /* no descriptors are left: nobody is let in until the next sweep */
+	bool is_paused; /* out of file descriptors: no accept() until the next sweep */
 };
 
 unsigned rpc_server_clients(const struct rpc_server *server)
@@ -33,7 +33,7 @@ unsigned rpc_server_clients(const struct rpc_server *server)
 	return server->clients;
 }
 
-/* One line of refusal, if it fits into an empty socket buffer, which it does. */
+/* Sends one error line. It fits, because the socket's buffer is still empty. */
 static void refuse(int fd, int code, const char *why)
 {
 	struct buf out = { 0 };
@@ -55,7 +55,7 @@ static unsigned clients_of(const struct rpc_server *s, uid_t uid)
 	return n;
 }
 
-/* Whether there is room for one more of his; else he is told who has taken it. */
+/* Whether the user may have one more connection; if not, the client gets the reason. */
 static bool has_room_for(const struct rpc_server *s, int fd, uid_t uid)
 {
 	const struct rpc_server_options *o = &s->options;
@@ -63,11 +63,11 @@ static bool has_room_for(const struct rpc_server *s, int fd, uid_t uid)
 
 	if (o->clients_per_uid_max && uid != 0 && clients_of(s, uid) >= o->clients_per_uid_max)
 		snprintf(why, sizeof why,
-		         "too many connections: user %u has %u open, and may have no more", uid,
+		         "too many connections: user %u has reached its limit of %u", uid,
 		         o->clients_per_uid_max);
 	else if (s->clients >= o->clients_max)
 		snprintf(why, sizeof why,
-		         "too many connections: all %u are taken, %u of them by user %u",
+		         "too many connections: all %u are in use, %u of them by user %u",
 		         o->clients_max, clients_of(s, uid), uid);
 	else
 		return true;
@@ -93,8 +93,8 @@ static void session_drop(struct rpc_server *s, struct rpc_session *dead)
 
 static void on_sweep(void *self);
 
-/* The timer exists only from the first time that somebody is waited for. */
-static void want_sweep(struct rpc_server *s)
+/* The timer is created when a client is slow for the first time. */
+static void schedule_sweep(struct rpc_server *s)
 {
 	uint64_t when = clock_mono_ns() + SWEEP_NS;
 	struct err err;
@@ -102,19 +102,19 @@ static void want_sweep(struct rpc_server *s)
 	if (s->sweeper)
 		loop_timer_set(s->sweeper, when);
 	else if (loop_add_timer(s->loop, when, on_sweep, s, &s->sweeper, &err) < 0)
-		s->sweeper = NULL; /* then slow clients are not cut; they cannot do harm */
+		s->sweeper = NULL; /* slow clients then stay connected, which does no harm */
 }
 
 static void on_session(void *self)
 {
 	struct rpc_session *session = self;
 	struct rpc_server *s = session->server;
-	bool was_waited_for = rpc_session_waits_since(session) != 0;
+	bool was_slow = rpc_session_slow_since(session) != 0;
 
 	if (!rpc_session_serve(session, &s->options))
 		session_drop(s, session);
-	else if (!was_waited_for && rpc_session_waits_since(session))
-		want_sweep(s);
+	else if (!was_slow && rpc_session_slow_since(session))
+		schedule_sweep(s);
 }
 
 void rpc_server_answer(struct rpc_session *session, int r, const struct buf *result,
@@ -132,20 +132,20 @@ static void on_sweep(void *self)
 
 	for (struct rpc_session *at = s->sessions, *next; at; at = next) {
 		next = at->next;
-		if (!rpc_session_has_patience(at, &s->options, now))
+		if (rpc_session_is_too_slow(at, &s->options, now))
 			session_drop(s, at);
 		else
-			again = again || rpc_session_waits_since(at);
+			again = again || rpc_session_slow_since(at);
 	}
 	if (s->is_paused) {
 		s->is_paused = false;
 		loop_watch(s->listener, LOOP_READ);
 	}
 	if (again)
-		want_sweep(s);
+		schedule_sweep(s);
 }
 
-static void let_in(struct rpc_server *s, int take_fd)
+static void accept_client(struct rpc_server *s, int take_fd)
 {
 	cleanup(closep) int fd = take_fd;
 	struct rpc_server_peer peer;
@@ -155,7 +155,7 @@ static void let_in(struct rpc_server *s, int take_fd)
 	if (!rpc_session_peer(fd, &peer))
 		return;
 	if (s->options.admits && !s->options.admits(s->options.self, &peer)) {
-		refuse(fd, EACCES, "this socket is not for you");
+		refuse(fd, EACCES, "your user may not use this socket");
 		return;
 	}
 	if (!has_room_for(s, fd, peer.uid))
@@ -179,14 +179,14 @@ static void on_connect(void *self)
 		int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd >= 0) {
-			let_in(s, fd);
+			accept_client(s, fd);
 			continue;
 		}
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-			/* They stay in the queue; asking again at once would be a busy loop. */
+			/* The clients stay in the queue; trying again at once would be a busy loop. */
 			s->is_paused = true;
 			loop_watch(s->listener, 0);
-			want_sweep(s);
+			schedule_sweep(s);
 		}
 		if (errno != ECONNABORTED && errno != EINTR)
 			return;
@@ -205,7 +205,7 @@ static void on_wake(void *self)
 	}
 }
 
-/* Not at once: a method may be what makes the news, and its own connection is being served. */
+/* Deferred to a timer, because the caller may be a method whose own connection is being served. */
 void rpc_server_wake(struct rpc_server *server)
 {
 	uint64_t now = clock_mono_ns();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* rpc_server.h - answers JSON-RPC on a listening socket, on the loop, without ever waiting for a
- * client. What the methods mean is the business of the table it is given. Who sends half a line and
- * stops, or reads nothing, is cut; a client that does not read its answers is not read either, so
- * what is kept for one is bounded by one line and one answer. */
+/* rpc_server.h - answers JSON-RPC on a listening socket, on the loop, and never waits for a client.
+ * The methods are given to it as a table. A client that stops in the middle of a line, or reads
+ * nothing, is disconnected. While a client does not read its answers, its requests are not read
+ * either, so memory per client is bounded by one line and one answer. */
 #pragma once
 
 #include <jansson.h>
@@ -15,70 +15,70 @@
 #define RPC_SERVER_REPLY_MAX ((size_t)32 << 20)
 
 struct rpc_server;
-
 struct rpc_session;
 
-/* Who connected, as the kernel says. */
+/* The client, by the kernel's credentials (SO_PEERCRED). */
 struct rpc_server_peer {
-	pid_t pid; /* 0: in a pid namespace that we do not see */
+	pid_t pid; /* 0: in a pid namespace that we cannot see */
 	uid_t uid;
 	gid_t gid;
-	struct rpc_session *session; /* where rpc_server_feed() and rpc_server_answer() send to */
+	struct rpc_session *session; /* for rpc_server_answer() */
 };
 
 #define RPC_SERVER_LATER 1
 
 struct rpc_server_method {
 	const char *name;
-	/* Writes one value to `result`, or returns -errno and says why: rpc_message.h tells what the
-	 * client sees then. params is an object or NULL. It must not close the server. What takes
-	 * long is begun here, given to rpc_server_defer(), and RPC_SERVER_LATER is returned. */
+	/* Writes one value to `result`, or returns -errno with a message; rpc_message.h maps them to
+	 * what the client sees. `params` is an object or NULL. A method must not close the server.
+	 * Slow work is started here and registered with rpc_server_defer(); the method then returns
+	 * RPC_SERVER_LATER. */
 	int (*call)(void *self, const struct rpc_server_peer *peer, const json_t *params,
 	            struct json *result, struct err *err);
 };
 
-/* An answer that is being worked on. The caller's further lines wait for it, so that one connection
- * has one at most; its feed goes on. It ends with rpc_server_answer(), or else with this. */
+/* A deferred answer. The connection's further lines wait for it, so each connection has at most one;
+ * its feed continues. It ends with rpc_server_answer() or with abandon(). */
 struct rpc_server_work {
 	void *self;
-	void (*abandon)(void *self); /* nobody waits for it any more */
+	void (*abandon)(void *self); /* the client is gone */
 };
 
-/* What a connection gets besides its answers. It is asked when there is room, so a client that does
- * not read costs no more than one that does. */
+/* Notifications for a connection. next() is called only when the socket has room, so a client that
+ * does not read costs no more than one that does. */
 struct rpc_server_feed {
 	void *self;
-	bool (*next)(void *self, struct json *out); /* one whole line; false: nothing now */
+	bool (*next)(void *self, struct json *out); /* writes one line; false: nothing new */
 	void (*close)(void *self);
 };
 
 struct rpc_server_options {
-	const struct rpc_server_method *methods; /* the last has no name */
-	void *self;                              /* given to them and to admits */
-	/* Who may connect at all; NULL: everybody. */
+	const struct rpc_server_method *methods; /* ends with a NULL name */
+	void *self;                              /* passed to the methods and to admits() */
+	/* Whether the client may connect at all; NULL: every client may. */
 	bool (*admits)(void *self, const struct rpc_server_peer *peer);
 	unsigned clients_max;
-	unsigned clients_per_uid_max; /* root excepted; 0: no limit of its own */
-	uint64_t half_line_ns;        /* time to finish a line that began; 0: 5 s */
-	uint64_t slow_reader_ns;      /* time to take something of an answer; 0: 60 s */
+	unsigned clients_per_uid_max; /* except root; 0: no limit */
+	uint64_t half_line_ns;        /* time to finish a line; 0: 5 s */
+	uint64_t slow_reader_ns;      /* time to read any part of an answer; 0: 60 s */
 };
 
-/* take_fd listens and does not block; it is closed on failure too. */
+/* take_fd is a non-blocking listening socket; it is closed on failure too. */
 int rpc_server_open(struct loop *loop, int take_fd, const struct rpc_server_options *options,
                     struct rpc_server **ret, struct err *err) must_check;
-void rpc_server_close(struct rpc_server *server); /* ends all connections; NULL is fine */
+void rpc_server_close(struct rpc_server *server); /* closes all connections; NULL is fine */
 DEFINE_CLEANUP(struct rpc_server *, rpc_server_close)
 unsigned rpc_server_clients(const struct rpc_server *server);
-/* Called by a method that returns RPC_SERVER_LATER then. */
+/* Called by a method before it returns RPC_SERVER_LATER. */
 void rpc_server_defer(const struct rpc_server_peer *peer, const struct rpc_server_work *take_work);
-/* On the loop, and not within a method of the same connection: the answer to what was deferred. r
- * and err are what the method would have returned, `result` is the text of the value. */
+/* Sends the deferred answer. Called on the loop, but not from a method of the same connection. `r`
+ * and `err` are what the method would have returned, `result` is the text of the value. */
 void rpc_server_answer(struct rpc_session *session, int r, const struct buf *result,
                        const struct err *err);
-/* Called by a method: its caller is fed from now on, after the method's answer. One that it had
- * before is closed. */
+/* Called by a method: gives the connection a feed, which starts after the method's answer. An
+ * earlier feed is closed. */
 void rpc_server_feed(const struct rpc_server_peer *peer, const struct rpc_server_feed *take_feed);
-/* The one it has; without `next`: none. */
+/* The connection's feed; its `next` is NULL if there is none. */
 const struct rpc_server_feed *rpc_server_feed_of(const struct rpc_server_peer *peer);
-/* Feeds have something new. */
+/* The feeds have something new. */
 void rpc_server_wake(struct rpc_server *server);

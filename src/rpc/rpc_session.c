@@ -12,11 +12,11 @@
 #include "rpc/socket_address.h"
 #include "rpc/rpc_message.h"
 
-#define LINES_AT_ONCE 32               /* then the others have their turn */
-#define OUT_ENOUGH ((size_t)128 << 10) /* no further line is answered before this is sent */
-#define OUT_FED ((size_t)16 << 10)     /* what a feed may put ahead of its reader */
-#define FEEDS_AT_ONCE 64               /* of those: more than a socket takes */
-#define OUT_KEPT ((size_t)4 << 10)     /* what an idle connection may keep */
+#define LINES_AT_ONCE 32               /* then other connections have their turn */
+#define OUT_ENOUGH ((size_t)128 << 10) /* unsent bytes that stop further lines */
+#define OUT_FED ((size_t)16 << 10)     /* unsent bytes that stop the feed */
+#define FEEDS_AT_ONCE 64               /* batches of OUT_FED: more than a socket holds */
+#define OUT_KEPT ((size_t)4 << 10)     /* bytes that an idle connection may keep */
 
 bool rpc_session_peer(int fd, struct rpc_server_peer *ret)
 {
@@ -97,17 +97,17 @@ static size_t unsent(const struct rpc_session *s)
 	return s->out.len - s->sent;
 }
 
-/* What is gone does not count against the room for the next answer. */
-static void close_up(struct rpc_session *s)
+/* Removes sent bytes, so that they do not reduce the room for the next answer. */
+static void drop_sent(struct rpc_session *s)
 {
 	if (unsent(s) >= OUT_ENOUGH)
-		return; /* nothing is answered before more is sent: only little is ever moved */
+		return; /* no line is answered before more is sent, so only few bytes are moved */
 	memmove(s->out.at, s->out.at + s->sent, unsent(s));
 	s->out.len = unsent(s);
 	s->sent = 0;
 }
 
-/* False: nobody is there any more. */
+/* False: the client is gone. */
 static bool send_some(struct rpc_session *s)
 {
 	while (unsent(s)) {
@@ -121,7 +121,7 @@ static bool send_some(struct rpc_session *s)
 				return false;
 			if (!s->stuck_since_ns)
 				s->stuck_since_ns = clock_mono_ns();
-			close_up(s);
+			drop_sent(s);
 			return true;
 		}
 		s->sent += (size_t)n;
@@ -134,7 +134,7 @@ static bool send_some(struct rpc_session *s)
 	return true;
 }
 
-/* False: the connection broke. An end of the client's words is not one: it may still listen. */
+/* False: the connection broke. End of file does not count: the client may still read. */
 static bool receive(struct rpc_session *s)
 {
 	char bytes[RPC_FRAME_CHUNK];
@@ -146,7 +146,7 @@ static bool receive(struct rpc_session *s)
 	if (n > 0)
 		rpc_frames_put(&s->in, bytes, (size_t)n);
 	else if (rpc_frames_is_half(&s->in))
-		rpc_frames_put(&s->in, "\n", 1); /* the last line may do without */
+		rpc_frames_put(&s->in, "\n", 1); /* the last line needs no newline */
 	return true;
 }
 
@@ -159,7 +159,7 @@ static const struct rpc_server_method *find_method(const struct rpc_server_metho
 	return NULL;
 }
 
-/* What was written so far is taken back, and the error stands in its place. */
+/* Replaces what was written from `from` on with the error. */
 static void put_error(struct rpc_session *s, size_t from, const json_t *id, const struct err *err)
 {
 	struct json j = { .out = &s->out };
@@ -169,7 +169,7 @@ static void put_error(struct rpc_session *s, size_t from, const json_t *id, cons
 	rpc_message_put_error(&j, id, err);
 }
 
-/* The answer that began there is ended, or the error stands in its place. */
+/* Completes the answer that begins at `from`, or replaces it with the error. */
 static void end_answer(struct rpc_session *s, size_t from, const json_t *id, int r,
                        const struct err *err)
 {
@@ -185,10 +185,10 @@ static void end_answer(struct rpc_session *s, size_t from, const json_t *id, int
 	if (r < 0)
 		put_error(s, from, id, err);
 	if (!id)
-		s->out.len = from; /* a notification: nobody waits for an answer */
+		s->out.len = from; /* a notification gets no answer */
 }
 
-/* Nobody waits for the answer to a notification, so nobody works on it. */
+/* A notification gets no answer, so its work is abandoned. */
 static void await_work(struct rpc_session *s, const struct rpc_message *m, size_t from)
 {
 	s->out.len = from;
@@ -212,8 +212,8 @@ void rpc_session_answer(struct rpc_session *s, int r, const struct buf *result,
 	forget_work(s);
 }
 
-static void call(struct rpc_session *s, const struct rpc_message *m,
-                 const struct rpc_server_options *o, size_t from)
+static void call_method(struct rpc_session *s, const struct rpc_message *m,
+                        const struct rpc_server_options *o, size_t from)
 {
 	const struct rpc_server_method *method = find_method(o->methods, m->method);
 	struct json j = { .out = &s->out };
@@ -229,7 +229,7 @@ static void call(struct rpc_session *s, const struct rpc_message *m,
 		end_answer(s, from, m->id, r, &err);
 }
 
-/* Hung up altogether; who only ended its own words still listens. */
+/* Whether the client hung up. One that only shut down its writing side still reads. */
 static bool is_gone(const struct rpc_session *s)
 {
 	struct pollfd p = { .fd = s->fd };
@@ -237,9 +237,9 @@ static bool is_gone(const struct rpc_session *s)
 	return poll(&p, 1, 0) > 0 && (p.revents & POLLHUP);
 }
 
-/* Who gave up waiting acts as if nothing was done, so nothing may be done any more: a sheet that
- * nobody knows of would never be closed. */
-static void answer(struct rpc_session *s, struct scan line, const struct rpc_server_options *o)
+/* A client that gave up assumes that its call was not executed, so it must not be: a sheet that the
+ * client does not know about would never be closed. */
+static void answer_line(struct rpc_session *s, struct scan line, const struct rpc_server_options *o)
 {
 	size_t from = s->out.len;
 	struct rpc_message m;
@@ -248,12 +248,12 @@ static void answer(struct rpc_session *s, struct scan line, const struct rpc_ser
 	if (rpc_message_parse(line, &m, &err) < 0)
 		put_error(s, from, m.id, &err);
 	else if (!m.id || !is_gone(s))
-		call(s, &m, o, from);
+		call_method(s, &m, o, from);
 	rpc_message_done(&m);
 }
 
-/* The last word before a connection ends. */
-static void say_goodbye(struct rpc_session *s, int code, const char *why)
+/* Sends a last error and ends the connection. */
+static void end_with_error(struct rpc_session *s, int code, const char *why)
 {
 	struct err err;
 
@@ -271,15 +271,15 @@ static void answer_lines(struct rpc_session *s, const struct rpc_server_options 
 		enum rpc_frame_next next = rpc_frames_next(&s->in, &line);
 
 		if (next == RPC_FRAME_TOO_LONG)
-			say_goodbye(s, EMSGSIZE, "a line is longer than 1 MiB");
+			end_with_error(s, EMSGSIZE, "a line is longer than 1 MiB");
 		if (next != RPC_FRAME_LINE)
 			return;
-		answer(s, line, o);
+		answer_line(s, line, o);
 	}
 }
 
-/* True: there may be more than there was room for. */
-static bool take_from_feed(struct rpc_session *s)
+/* True: the feed may have more than there was room for. */
+static bool fill_from_feed(struct rpc_session *s)
 {
 	struct json j = { .out = &s->out };
 
@@ -291,11 +291,12 @@ static bool take_from_feed(struct rpc_session *s)
 	return s->feed.next != NULL;
 }
 
-/* Until the socket is full: only then it is seen who does not read. False as send_some(). */
+/* Sends until the socket is full: only then a client that does not read is noticed. Returns false
+ * like send_some(). */
 static bool send_feed(struct rpc_session *s, bool *ret_more)
 {
 	for (int i = 0; i < FEEDS_AT_ONCE; i++) {
-		*ret_more = take_from_feed(s);
+		*ret_more = fill_from_feed(s);
 		if (!send_some(s))
 			return false;
 		if (!*ret_more || unsent(s))
@@ -304,7 +305,7 @@ static bool send_feed(struct rpc_session *s, bool *ret_more)
 	return true;
 }
 
-/* It has said all, and so have we. Who is fed stays until it hangs up. */
+/* The client sent everything, and so did we. A connection with a feed stays until it hangs up. */
 static bool is_over(struct rpc_session *s)
 {
 	return s->ends && !has_work(s) && !rpc_frames_has_line(&s->in) && !unsent(s) &&
@@ -319,8 +320,7 @@ static void note_half_line(struct rpc_session *s, bool reads)
 		s->half_since_ns = clock_mono_ns();
 }
 
-/* Whether a line is wanted of the client: all that it said is answered, and the answers are sent.
- */
+/* Whether to read: all lines so far are answered, and the answers are sent. */
 static bool is_listening(struct rpc_session *s)
 {
 	return !s->ends && !has_work(s) && !rpc_frames_has_line(&s->in) && unsent(s) < OUT_ENOUGH;
@@ -331,7 +331,7 @@ bool rpc_session_serve(struct rpc_session *s, const struct rpc_server_options *o
 	bool more, reads, is_fed;
 
 	if (has_work(s) && is_gone(s))
-		abandon_work(s); /* what it said behind that is still heard */
+		abandon_work(s); /* notifications after that call are still processed */
 	if (!send_some(s))
 		return false;
 	if (is_listening(s) && !receive(s))
@@ -342,7 +342,7 @@ bool rpc_session_serve(struct rpc_session *s, const struct rpc_server_options *o
 	more = !has_work(s) && rpc_frames_has_line(&s->in);
 	reads = is_listening(s);
 	note_half_line(s, reads);
-	/* Lines that still wait have their turn when there is room to write, which is at once. */
+	/* Lines that still wait are served as soon as the socket is writable, which is at once. */
 	loop_watch(s->source,
 	           (reads ? LOOP_READ : 0) | (more || is_fed || unsent(s) ? LOOP_WRITE : 0));
 	return true;
@@ -353,19 +353,19 @@ bool rpc_session_is_idle(const struct rpc_session *s)
 	return !unsent(s);
 }
 
-uint64_t rpc_session_waits_since(const struct rpc_session *s)
+uint64_t rpc_session_slow_since(const struct rpc_session *s)
 {
 	return s->stuck_since_ns ? s->stuck_since_ns : s->half_since_ns;
 }
 
-bool rpc_session_has_patience(struct rpc_session *s, const struct rpc_server_options *options,
-                              uint64_t now_ns)
+bool rpc_session_is_too_slow(struct rpc_session *s, const struct rpc_server_options *options,
+                             uint64_t now_ns)
 {
 	if (s->stuck_since_ns)
-		return now_ns - s->stuck_since_ns < options->slow_reader_ns;
+		return now_ns - s->stuck_since_ns >= options->slow_reader_ns;
 	if (!s->half_since_ns || now_ns - s->half_since_ns < options->half_line_ns)
-		return true;
-	say_goodbye(s, ETIME, "a line was begun and not ended");
+		return false;
+	end_with_error(s, ETIME, "timed out in the middle of a line");
 	(void)!send_some(s);
-	return false;
+	return true;
 }

@@ -13,8 +13,8 @@
 
 #include "base/clock.h"
 
-/* By its path when that fits, else by way of the open directory. */
-static int fill(struct sockaddr_un *to, int dir_fd, const char *dir_path, const char *name)
+/* By its path if that fits, else through /proc/self/fd of the directory. */
+static int fill_address(struct sockaddr_un *to, int dir_fd, const char *dir_path, const char *name)
 {
 	int n = snprintf(to->sun_path, sizeof to->sun_path, "%s/%s", dir_path, name);
 
@@ -25,8 +25,8 @@ static int fill(struct sockaddr_un *to, int dir_fd, const char *dir_path, const 
 	return n >= 0 && (size_t)n < sizeof to->sun_path ? 0 : -ENAMETOOLONG;
 }
 
-/* The mode of the socket becomes that of its name: the umask is not ours to change, and nothing is
- * changed by path. */
+/* The file gets the mode of the socket. Setting it before bind() needs neither a change of the umask
+ * nor a chmod by path. */
 static int bind_and_listen(int fd, const struct sockaddr_un *to, int backlog)
 {
 	if (fchmod(fd, 0600) < 0 || bind(fd, (const struct sockaddr *)to, sizeof *to) < 0 ||
@@ -44,7 +44,7 @@ int socket_address_listen(int dir_fd, const char *dir_path, const char *name, in
 
 	if (fd < 0)
 		return err_set(err, errno, "socket: %s", strerror(errno));
-	r = fill(&to, dir_fd, dir_path, name);
+	r = fill_address(&to, dir_fd, dir_path, name);
 	if (r == 0)
 		r = bind_and_listen(fd, &to, backlog);
 	if (r < 0)
@@ -53,8 +53,8 @@ int socket_address_listen(int dir_fd, const char *dir_path, const char *name, in
 	return 0;
 }
 
-/* A full queue makes connect() wait, and only this option bounds that. */
-static void bound_wait(int fd, uint64_t deadline_ns)
+/* connect() blocks while the server's queue is full; only this option limits that. */
+static void set_connect_timeout(int fd, uint64_t deadline_ns)
 {
 	uint64_t now = clock_mono_ns();
 	uint64_t left = deadline_ns > now ? deadline_ns - now : NS_PER_US;
@@ -62,14 +62,14 @@ static void bound_wait(int fd, uint64_t deadline_ns)
 		              .tv_usec = (suseconds_t)(left % NS_PER_S / NS_PER_US) };
 
 	if (!tv.tv_sec && !tv.tv_usec)
-		tv.tv_usec = 1; /* 0 would be for ever */
+		tv.tv_usec = 1; /* 0 would mean forever */
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof tv);
 }
 
 static int connect_in(int fd, int dir_fd, const char *dir_path, const char *name)
 {
 	struct sockaddr_un to;
-	int r = fill(&to, dir_fd, dir_path, name);
+	int r = fill_address(&to, dir_fd, dir_path, name);
 
 	if (r < 0)
 		return r;
@@ -78,7 +78,7 @@ static int connect_in(int fd, int dir_fd, const char *dir_path, const char *name
 	return 0;
 }
 
-/* Only a path that does not fit needs its directory opened. */
+/* The directory is opened only if the path does not fit. */
 static int connect_path(int fd, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -104,7 +104,7 @@ int socket_address_connect(const char *path, uint64_t deadline_mono_ns, int *ret
 
 	if (fd < 0)
 		return err_set(err, errno, "socket: %s", strerror(errno));
-	bound_wait(fd, deadline_mono_ns);
+	set_connect_timeout(fd, deadline_mono_ns);
 	r = connect_path(fd, path);
 	if (r < 0)
 		return err_set(err, -r, "connect to '%s': %s", path, strerror(-r));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* socket_address.h - unix sockets by path, of any length: the kernel's address takes 107 bytes, a state
- * directory and a job's name are easily more. Every fd is CLOEXEC. */
+/* socket_address.h - unix sockets by paths of any length. The kernel's limit is 107 bytes, which a
+ * state directory and a job's name easily exceed. Every fd is CLOEXEC. */
 #pragma once
 
 #include <stdint.h>
@@ -8,13 +8,13 @@
 
 #include "base/err.h"
 
-/* Listens on `name` in this directory, mode 0600. `dir_path` is the same directory, for the name
- * that other tools show; it is used when it fits. -EADDRINUSE: something has that name already. */
+/* Listens on `name` in this directory, mode 0600. `dir_path` is the path of the same directory; it
+ * is used if it fits, so that other tools show the full name. -EADDRINUSE: the name exists. */
 int socket_address_listen(int dir_fd, const char *dir_path, const char *name, int backlog,
                           int *ret_fd, struct err *err) must_check;
-/* Connects within the time; -ENOENT and -ECONNREFUSED: nobody is there, -ETIMEDOUT: nobody answers
- * the door. */
+/* -ENOENT and -ECONNREFUSED: there is no server; -ETIMEDOUT: it does not accept connections. */
 int socket_address_connect(const char *path, uint64_t deadline_mono_ns, int *ret_fd,
                            struct err *err) must_check;
-/* Who is at the other end, as the kernel says: who connected, or who listens. -errno. */
+/* The credentials of the process at the other end: the one that connected, or that listens. Returns
+ * 0 or -errno. */
 int socket_address_peer(int fd, struct ucred *ret) must_check;

@@ -242,7 +242,7 @@ def test_another_user_is_not_let_in(as_nobody):
 		job.socket.chmod(0o666)
 		answer = as_nobody("mark", "intruder", env=job.env())
 		assert answer.returncode == 4
-		assert "served by" in answer.stderr or "not for you" in answer.stderr
+		assert "served by" in answer.stderr or "may not use this socket" in answer.stderr
 	finally:
 		assert job.end() == []
 
@@ -259,6 +259,6 @@ def test_root_is_let_in_and_a_socket_of_somebody_else_is_not_believed(as_nobody,
 	with Line(job.socket) as line:
 		assert "result" in line.call("daemon.status")
 	done = proctor("mark", "x", env=job.env())
-	assert done.returncode == 4 and "user 65534, who is not believed" in done.stderr
+	assert done.returncode == 4 and "user 65534, who is not trusted" in done.stderr
 	assert job.end() == []
 	host.unlink()

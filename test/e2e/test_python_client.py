@@ -119,9 +119,9 @@ def test_a_socket_that_is_somebody_elses_is_not_believed(outside, children, as_n
 	path = str(as_nobody.place / "sock")
 	server = children.spawn([sys.executable, "-c", SQUATTER, path], stdout=subprocess.PIPE, text=True, user=65534)
 	assert server.stdout.readline() == "up\n"
-	assert "who is not believed" in outside("proctor.connect(%r)" % path).stderr
+	assert "who is not trusted" in outside("proctor.connect(%r)" % path).stderr
 	quiet = outside("print(proctor.connect(%r, quiet=True).error)" % path)
-	assert "who is not believed" in quiet.stdout and quiet.returncode == 0, quiet.stderr
+	assert "who is not trusted" in quiet.stdout and quiet.returncode == 0, quiet.stderr
 
 
 def test_jax_tells_its_peak_and_the_jobs_summary_has_it(proctor, tmp_path):

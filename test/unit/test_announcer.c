@@ -13,13 +13,13 @@
 
 struct scene {
 	char dir[64], path[96];
-	int dir_fd, listener, heard_by;
+	int dir_fd, listener, client_fd;
 	struct loop *loop;
-	struct announcer *herald;
-	unsigned greetings;
+	struct announcer *announcer;
+	unsigned connections;
 };
 
-static bool place(void *self, unsigned nth, char ret[ANNOUNCER_PATH_MAX])
+static bool find_path(void *self, unsigned nth, char ret[ANNOUNCER_PATH_MAX])
 {
 	const struct scene *sc = self;
 
@@ -27,12 +27,12 @@ static bool place(void *self, unsigned nth, char ret[ANNOUNCER_PATH_MAX])
 	return nth < 2;
 }
 
-static void greet(void *self, struct announcer *h)
+static void connected(void *self, struct announcer *a)
 {
 	struct scene *sc = self;
 
-	sc->greetings++;
-	announcer_say(h, "hello", "{\"n\":1}");
+	sc->connections++;
+	announcer_send(a, "hello", "{\"n\":1}");
 }
 
 static int setup(void **state)
@@ -43,12 +43,12 @@ static int setup(void **state)
 	if (!sc)
 		return -1;
 	*state = sc;
-	snprintf(sc->dir, sizeof sc->dir, "/tmp/proctor-herald-XXXXXX");
+	snprintf(sc->dir, sizeof sc->dir, "/tmp/proctor-announcer-XXXXXX");
 	if (!mkdtemp(sc->dir))
 		return -1;
 	snprintf(sc->path, sizeof sc->path, "%s/sock", sc->dir);
 	sc->dir_fd = open(sc->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	sc->listener = sc->heard_by = -1;
+	sc->listener = sc->client_fd = -1;
 	return loop_new(&sc->loop, &err);
 }
 
@@ -56,9 +56,9 @@ static int teardown(void **state)
 {
 	struct scene *sc = *state;
 
-	announcer_free(sc->herald);
+	announcer_free(sc->announcer);
 	loop_free(sc->loop);
-	closep(&sc->heard_by);
+	closep(&sc->client_fd);
 	closep(&sc->listener);
 	unlink(sc->path);
 	closep(&sc->dir_fd);
@@ -76,21 +76,23 @@ static void listen_here(struct scene *sc)
 	                 0);
 }
 
-static void begin(struct scene *sc)
+static void start_announcer(struct scene *sc)
 {
-	const struct announcer_options options = { .place = place, .greet = greet, .self = sc };
+	const struct announcer_options options = { .find_path = find_path,
+		                                   .connected = connected,
+		                                   .self = sc };
 
-	sc->herald = announcer_new(sc->loop, &options);
+	sc->announcer = announcer_new(sc->loop, &options);
 }
 
-static void assert_heard(struct scene *sc, const char *want)
+static void assert_received(struct scene *sc, const char *want)
 {
 	char text[256] = "";
 
-	if (sc->heard_by < 0)
-		sc->heard_by = accept4(sc->listener, NULL, NULL, SOCK_CLOEXEC);
-	assert_true(sc->heard_by >= 0);
-	assert_true(recv(sc->heard_by, text, sizeof text - 1, MSG_DONTWAIT) > 0);
+	if (sc->client_fd < 0)
+		sc->client_fd = accept4(sc->listener, NULL, NULL, SOCK_CLOEXEC);
+	assert_true(sc->client_fd >= 0);
+	assert_true(recv(sc->client_fd, text, sizeof text - 1, MSG_DONTWAIT) > 0);
 	assert_string_equal(text, want);
 }
 
@@ -110,65 +112,65 @@ static void run_for(struct scene *sc, uint64_t ns)
 	loop_remove(timer);
 }
 
-static void test_announcer__greets_who_listens_and_tells_him_more(void **state)
+static void test_announcer__sends_the_state_and_then_news_to_a_server(void **state)
 {
 	struct scene *sc = *state;
 
 	listen_here(sc);
-	begin(sc);
-	assert_true(announcer_is_heard(sc->herald));
-	assert_heard(sc, "{\"jsonrpc\":\"2.0\",\"method\":\"hello\",\"params\":{\"n\":1}}\n");
-	announcer_say(sc->herald, "more", "{}");
-	assert_heard(sc, "{\"jsonrpc\":\"2.0\",\"method\":\"more\",\"params\":{}}\n");
+	start_announcer(sc);
+	assert_true(announcer_is_connected(sc->announcer));
+	assert_received(sc, "{\"jsonrpc\":\"2.0\",\"method\":\"hello\",\"params\":{\"n\":1}}\n");
+	announcer_send(sc->announcer, "more", "{}");
+	assert_received(sc, "{\"jsonrpc\":\"2.0\",\"method\":\"more\",\"params\":{}}\n");
 }
 
-static void test_announcer__says_nothing_while_nobody_listens(void **state)
+static void test_announcer__sends_nothing_without_a_server(void **state)
 {
 	struct scene *sc = *state;
 
-	begin(sc);
-	assert_false(announcer_is_heard(sc->herald));
-	announcer_say(sc->herald, "more", "{}");
-	assert_int_equal(sc->greetings, 0);
+	start_announcer(sc);
+	assert_false(announcer_is_connected(sc->announcer));
+	announcer_send(sc->announcer, "more", "{}");
+	assert_int_equal(sc->connections, 0);
 }
 
-static void test_announcer__finds_one_that_comes_later_and_one_that_comes_back(void **state)
+static void test_announcer__finds_a_server_that_starts_later_or_again(void **state)
 {
 	struct scene *sc = *state;
 
-	begin(sc);
+	start_announcer(sc);
 	listen_here(sc);
 	run_for(sc, 3500 * NS_PER_MS);
-	assert_int_equal(sc->greetings, 1);
-	assert_heard(sc, "{\"jsonrpc\":\"2.0\",\"method\":\"hello\",\"params\":{\"n\":1}}\n");
-	closep(&sc->heard_by);
+	assert_int_equal(sc->connections, 1);
+	assert_received(sc, "{\"jsonrpc\":\"2.0\",\"method\":\"hello\",\"params\":{\"n\":1}}\n");
+	closep(&sc->client_fd);
 	closep(&sc->listener);
 	run_for(sc, 50 * NS_PER_MS);
-	assert_false(announcer_is_heard(sc->herald));
+	assert_false(announcer_is_connected(sc->announcer));
 	listen_here(sc);
 	run_for(sc, 3500 * NS_PER_MS);
-	assert_int_equal(sc->greetings, 2);
+	assert_int_equal(sc->connections, 2);
 }
 
-static void test_announcer__leaves_who_does_not_read(void **state)
+static void test_announcer__disconnects_a_server_that_does_not_read(void **state)
 {
 	struct scene *sc = *state;
 	char *params = malloc((size_t)1 << 16);
 
 	listen_here(sc);
-	begin(sc);
+	start_announcer(sc);
 	memset(params, ' ', (size_t)1 << 16);
 	memcpy(params, "{", 1);
 	memcpy(params + (1 << 16) - 2, "}", 2);
-	for (int i = 0; i < 100 && announcer_is_heard(sc->herald); i++)
-		announcer_say(sc->herald, "more", params);
-	assert_false(announcer_is_heard(sc->herald));
+	for (int i = 0; i < 100 && announcer_is_connected(sc->announcer); i++)
+		announcer_send(sc->announcer, "more", params);
+	assert_false(announcer_is_connected(sc->announcer));
 	free(params);
 }
 
-#define HERALD_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define ANNOUNCER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-RUN_TESTS(HERALD_TEST(test_announcer__greets_who_listens_and_tells_him_more),
-          HERALD_TEST(test_announcer__says_nothing_while_nobody_listens),
-          HERALD_TEST(test_announcer__finds_one_that_comes_later_and_one_that_comes_back),
-          HERALD_TEST(test_announcer__leaves_who_does_not_read))
+RUN_TESTS(ANNOUNCER_TEST(test_announcer__sends_the_state_and_then_news_to_a_server),
+          ANNOUNCER_TEST(test_announcer__sends_nothing_without_a_server),
+          ANNOUNCER_TEST(test_announcer__finds_a_server_that_starts_later_or_again),
+          ANNOUNCER_TEST(test_announcer__disconnects_a_server_that_does_not_read))

@@ -10,13 +10,18 @@ static void assert_value(const char *text, const char *want)
 {
 	struct buf out = { 0 };
 	struct json j = { .out = &out };
+	char word[128], object[128];
+	char *words[] = { word };
+	struct err err;
 
-	key_values_put_value(&j, text);
-	assert_string_equal(out.at, want);
+	snprintf(word, sizeof word, "k=%s", text);
+	snprintf(object, sizeof object, "{\"k\":%s}", want);
+	assert_int_equal(key_values_put(&j, words, 1, &err), 0);
+	assert_string_equal(out.at, object);
 	buf_done(&out);
 }
 
-static void test_pairs_value__keeps_numbers_true_and_false(void **state)
+static void test_key_values_value__keeps_numbers_true_and_false(void **state)
 {
 	static const char *const same[] = { "0",
 		                            "-0",
@@ -36,7 +41,7 @@ static void test_pairs_value__keeps_numbers_true_and_false(void **state)
 		assert_value(same[i], same[i]);
 }
 
-static void test_pairs_value__takes_everything_else_as_text(void **state)
+static void test_key_values_value__takes_everything_else_as_text(void **state)
 {
 	static const char *const texts[] = { "",
 		                             "null",
@@ -72,7 +77,7 @@ static int put(char *const *words, size_t n, struct buf *out, struct err *err)
 	return key_values_put(&j, words, n, err);
 }
 
-static void test_pairs_put__writes_one_object(void **state)
+static void test_key_values_put__writes_one_object(void **state)
 {
 	char *words[] = { (char[]){ "a=1" }, (char[]){ "b=x=\"y\"" }, (char[]){ "ab=" } };
 	struct buf out = { 0 };
@@ -86,7 +91,7 @@ static void test_pairs_put__writes_one_object(void **state)
 	buf_done(&out);
 }
 
-static void test_pairs_put__refuses_a_word_that_is_none_and_a_key_given_twice(void **state)
+static void test_key_values_put__refuses_a_word_that_is_none_and_a_key_given_twice(void **state)
 {
 	char *none[] = { (char[]){ "a=1" }, (char[]){ "b" } };
 	char *empty[] = { (char[]){ "=1" } };
@@ -102,7 +107,7 @@ static void test_pairs_put__refuses_a_word_that_is_none_and_a_key_given_twice(vo
 	buf_done(&out);
 }
 
-RUN_TESTS(TEST(test_pairs_value__keeps_numbers_true_and_false),
-          TEST(test_pairs_value__takes_everything_else_as_text),
-          TEST(test_pairs_put__writes_one_object),
-          TEST(test_pairs_put__refuses_a_word_that_is_none_and_a_key_given_twice))
+RUN_TESTS(TEST(test_key_values_value__keeps_numbers_true_and_false),
+          TEST(test_key_values_value__takes_everything_else_as_text),
+          TEST(test_key_values_put__writes_one_object),
+          TEST(test_key_values_put__refuses_a_word_that_is_none_and_a_key_given_twice))

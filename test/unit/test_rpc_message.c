@@ -24,7 +24,7 @@ static void assert_refused(const char *line, int number, const char *word, const
 	buf_done(&out);
 }
 
-static void test_message_parse__reads_a_request(void **state)
+static void test_rpc_message_parse__reads_a_request(void **state)
 {
 	struct rpc_message m;
 	struct err err;
@@ -41,7 +41,7 @@ static void test_message_parse__reads_a_request(void **state)
 	rpc_message_done(&m);
 }
 
-static void test_message_parse__takes_no_params_and_an_empty_array_as_none(void **state)
+static void test_rpc_message_parse__treats_an_empty_array_as_no_params(void **state)
 {
 	struct rpc_message m;
 	struct err err;
@@ -59,7 +59,7 @@ static void test_message_parse__takes_no_params_and_an_empty_array_as_none(void 
 	rpc_message_done(&m);
 }
 
-static void test_message_parse__refuses_what_is_not_json(void **state)
+static void test_rpc_message_parse__refuses_what_is_not_json(void **state)
 {
 	static const char *const lines[] = {
 		"{",       "hello",      "{\"a\":1}x", "{\"a\":\"\xff\"}", "{\"a\":\"\\u0000\"}",
@@ -71,7 +71,7 @@ static void test_message_parse__refuses_what_is_not_json(void **state)
 	assert_refused("{\"id\":1,\"id\":2}", -32700, "duplicate_key", "null");
 }
 
-static void assert_says(const char *line, const char *words)
+static void assert_message(const char *line, const char *words)
 {
 	struct rpc_message m;
 	struct err err = { 0 };
@@ -81,18 +81,18 @@ static void assert_says(const char *line, const char *words)
 	rpc_message_done(&m);
 }
 
-static void test_message_parse__says_what_is_not_json_in_our_words(void **state)
+static void test_rpc_message_parse__explains_what_is_not_json(void **state)
 {
-	assert_says("{\"id\":1,", "not JSON: it is not complete, near byte 8");
-	assert_says("hello", "not JSON, near byte 5");
-	assert_says("{\"a\":\"\xff\"}", "not JSON: no UTF-8, near byte 6");
-	assert_says("{} x", "not JSON: more behind its end, near byte 4");
-	assert_says("{\"a\":\"\\u0000\"}", "a text with \\u0000 is not taken, near byte 13");
-	assert_says("{\"\\u0000\":1}", "a key with \\u0000 is not taken, near byte 9");
-	assert_says("{\"a\":1,\"a\":2}", "an object has a key twice, near byte 10");
+	assert_message("{\"id\":1,", "invalid JSON: incomplete, near byte 8");
+	assert_message("hello", "invalid JSON, near byte 5");
+	assert_message("{\"a\":\"\xff\"}", "invalid JSON: not UTF-8, near byte 6");
+	assert_message("{} x", "invalid JSON: text after its end, near byte 4");
+	assert_message("{\"a\":\"\\u0000\"}", "\\u0000 is not allowed in a string, near byte 13");
+	assert_message("{\"\\u0000\":1}", "\\u0000 is not allowed in a key, near byte 9");
+	assert_message("{\"a\":1,\"a\":2}", "duplicate key in an object, near byte 10");
 }
 
-static void test_message_parse__names_a_number_that_is_too_large_and_keeps_the_id(void **state)
+static void test_rpc_message_parse__names_a_number_that_is_too_large_and_keeps_the_id(void **state)
 {
 	static const char too_large[] = "number_too_large";
 
@@ -104,16 +104,16 @@ static void test_message_parse__names_a_number_that_is_too_large_and_keeps_the_i
 	assert_refused("{\"id\":1,\"a\":1e999", -32700, too_large, "null"); /* and then it ends */
 	assert_refused("{\"id\":{},\"a\":1e999}", -32700, too_large, "null");
 	assert_refused("{\"id\":1,\"a\":\"\\u0000\"}", -32700, "parse_error", "1");
-	assert_says(
+	assert_message(
 		"{\"id\":1,\"a\":-9223372036854775809}",
-		"the number -9223372036854775809 is too large: integers go from -2^63 to 2^63-1");
-	assert_says(
+		"the number -9223372036854775809 is out of range: integers go from -2^63 to 2^63-1");
+	assert_message(
 		"1234567890123456789012345678901234567890123",
-		"the number 1234567890123456789012345678901234567890… is too large: integers go "
+		"the number 1234567890123456789012345678901234567890… is out of range: integers go "
 		"from -2^63 to 2^63-1");
 }
 
-static void test_message_parse__refuses_json_that_is_no_request(void **state)
+static void test_rpc_message_parse__refuses_json_that_is_not_a_request(void **state)
 {
 	static const char *const lines[] = {
 		"3",
@@ -132,7 +132,7 @@ static void test_message_parse__refuses_json_that_is_no_request(void **state)
 	               "invalid_request", "null");
 }
 
-static void test_message_parse__refuses_batches_depth_and_unnamed_params(void **state)
+static void test_rpc_message_parse__refuses_batches_depth_and_positional_params(void **state)
 {
 	char deep[200];
 
@@ -146,7 +146,7 @@ static void test_message_parse__refuses_batches_depth_and_unnamed_params(void **
 	               "invalid_params", "\"a\"");
 }
 
-static void test_message_put__gives_the_id_back_as_it_came(void **state)
+static void test_rpc_message_put__returns_the_id_unchanged(void **state)
 {
 	static const char *const ids[] = { "1", "-3", "\"a\\\"b\"", "1.5", "null" };
 
@@ -167,24 +167,37 @@ static void test_message_put__gives_the_id_back_as_it_came(void **state)
 	}
 }
 
-static void test_message_errors__go_out_and_come_back_as_the_same_errno(void **state)
+static void assert_word(int code, const char *word)
 {
-	assert_string_equal(rpc_message_error_word(ENOENT), "not_found");
-	assert_string_equal(rpc_message_error_word(EPERM), "permission_denied");
-	assert_string_equal(rpc_message_error_word(EXDEV), "internal_error");
+	struct buf out = { 0 };
+	struct json j = { .out = &out };
+	const struct err err = { .code = code };
+	char data[64];
+
+	snprintf(data, sizeof data, "\"data\":{\"code\":\"%s\"}", word);
+	rpc_message_put_error(&j, NULL, &err);
+	assert_non_null(strstr(out.at, data));
+	buf_done(&out);
+}
+
+static void test_rpc_message_errors__have_a_word_that_maps_back_to_the_errno(void **state)
+{
+	assert_word(EPERM, "permission_denied");
+	assert_word(EXDEV, "internal_error");
 #define X(code, number, word)                                                                      \
-	assert_int_equal(rpc_message_error_errno(rpc_message_error_word(code)), code);
+	assert_word(code, word);                                                                   \
+	assert_int_equal(rpc_message_error_errno(word), code);
 	RPC_MESSAGE_ERRORS(X)
 #undef X
 	assert_int_equal(rpc_message_error_errno("something new"), EIO);
 }
 
-RUN_TESTS(TEST(test_message_parse__reads_a_request),
-          TEST(test_message_parse__takes_no_params_and_an_empty_array_as_none),
-          TEST(test_message_parse__refuses_what_is_not_json),
-          TEST(test_message_parse__says_what_is_not_json_in_our_words),
-          TEST(test_message_parse__names_a_number_that_is_too_large_and_keeps_the_id),
-          TEST(test_message_parse__refuses_json_that_is_no_request),
-          TEST(test_message_parse__refuses_batches_depth_and_unnamed_params),
-          TEST(test_message_put__gives_the_id_back_as_it_came),
-          TEST(test_message_errors__go_out_and_come_back_as_the_same_errno))
+RUN_TESTS(TEST(test_rpc_message_parse__reads_a_request),
+          TEST(test_rpc_message_parse__treats_an_empty_array_as_no_params),
+          TEST(test_rpc_message_parse__refuses_what_is_not_json),
+          TEST(test_rpc_message_parse__explains_what_is_not_json),
+          TEST(test_rpc_message_parse__names_a_number_that_is_too_large_and_keeps_the_id),
+          TEST(test_rpc_message_parse__refuses_json_that_is_not_a_request),
+          TEST(test_rpc_message_parse__refuses_batches_depth_and_positional_params),
+          TEST(test_rpc_message_put__returns_the_id_unchanged),
+          TEST(test_rpc_message_errors__have_a_word_that_maps_back_to_the_errno))

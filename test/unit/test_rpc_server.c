@@ -69,7 +69,7 @@ static void test_rpc_server__answers_pipelined_calls_in_order_and_goes_on_after_
 				      2, "echo", "{\"text\":\"b\"}")),
 		"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\"}\n"
 		"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":"
-		"\"not JSON, near byte 7\",\"data\":{\"code\":\"parse_error\"}}}\n"
+		"\"invalid JSON, near byte 7\",\"data\":{\"code\":\"parse_error\"}}}\n"
 		"{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":\"b\"}\n");
 }
 
@@ -122,7 +122,7 @@ static void test_rpc_server__takes_a_last_line_without_its_newline(void **state)
 	                    "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\"}\n");
 	assert_string_equal(answer_to(sc, "{\"jsonrpc\":\"2.0\",\"meth"),
 	                    "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,"
-	                    "\"message\":\"not JSON: it is not complete, near byte 22\","
+	                    "\"message\":\"invalid JSON: incomplete, near byte 22\","
 	                    "\"data\":{\"code\":\"parse_error\"}}}\n");
 	assert_string_equal(answer_to(sc, " "), "");
 }
@@ -360,7 +360,7 @@ static void test_client__hears_why_it_is_not_let_in(void **state)
 	sc->admits = false;
 	run_with(sc, call_by_client);
 	assert_int_equal(sc->code, -EACCES);
-	assert_string_equal(sc->answer.at, "this socket is not for you");
+	assert_string_equal(sc->answer.at, "your user may not use this socket");
 }
 
 static void test_client__does_not_wait_longer_for_an_answer_than_it_was_told(void **state)
