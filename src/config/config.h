@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* config.h - what the configuration files said, checked, in the units used inside. Plain data: copy
- * it freely. */
+/* config.h - the configuration, validated and in internal units. Plain data: copy it freely. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +8,7 @@
 #define CONFIG_PATH_MAX 4096
 
 enum config_switch {
-	SWITCH_AUTO, /* when the machine has it */
+	SWITCH_AUTO, /* on if the machine has it */
 	SWITCH_ON,
 	SWITCH_OFF,
 };

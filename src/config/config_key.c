@@ -16,19 +16,19 @@
 
 const struct config_key config_keys[] = {
 	{ "profiler", "enabled", CONFIG_BOOL, 0, AT(profiler.enabled), "true", NULL, NULL, false,
-	  "collect at all; false: the daemon answers status and collects nothing", true },
+	  "collect data; false: the daemon answers status and collects nothing", true },
 	{ "profiler", "interval_seconds", CONFIG_TIME, SECOND, AT(profiler.interval_ns), "5", "1",
 	  "1h", false, "time between two snapshots" },
 	{ "profiler", "strace_enabled", CONFIG_BOOL, 0, AT(profiler.strace_enabled), "false", NULL,
 	  NULL, false, "summarise syscalls with strace where BPF cannot" },
 	{ "profiler", "strace_full_on_demand", CONFIG_BOOL, 0, AT(profiler.strace_full_on_demand),
-	  "true", NULL, NULL, false, "allow a full strace of a process when somebody asks for it" },
+	  "true", NULL, NULL, false, "allow a full strace of a process on request" },
 	{ "profiler", "gpu_enabled", CONFIG_SWITCH, 0, AT(profiler.gpu), "auto", NULL, NULL, false,
-	  "watch GPUs; auto: when there are any", true },
+	  "watch GPUs; auto: if there are any", true },
 	{ "profiler", "storage_path", CONFIG_PATH, 0, AT(profiler.storage_path), "auto", NULL, NULL,
 	  false, "the database; auto: proctor.db in the state directory", true },
 	{ "profiler", "jsonl_path", CONFIG_PATH, 0, AT(profiler.jsonl_path), "auto", NULL, NULL,
-	  false, "one snapshot a line; auto: monitor.jsonl in the state directory", true },
+	  false, "one snapshot per line; auto: monitor.jsonl in the state directory", true },
 	{ "profiler", "jsonl_max_bytes", CONFIG_BYTES, 1, AT(profiler.jsonl_max_bytes), "52428800",
 	  "1M", "1024G", false, "size at which the JSONL file is rotated to .1 and .2", true },
 
@@ -45,17 +45,17 @@ const struct config_key config_keys[] = {
 	  "growth of resident memory within the window that counts as a spike" },
 	{ "anomaly", "memory_spike_window_seconds", CONFIG_TIME, SECOND,
 	  AT(anomaly.memory_spike_window_ns), "30", "1", "1d", false,
-	  "the window in which memory growth is judged" },
+	  "the window in which memory growth is measured" },
 	{ "anomaly", "runaway_cpu_threshold", CONFIG_PERCENT, 0, AT(anomaly.runaway_cpu_ratio),
-	  "90", "50", "100", false, "percent of one core that a runaway process uses at least" },
+	  "90", "50", "100", false, "least percentage of one core that counts as a runaway" },
 	{ "anomaly", "runaway_duration_seconds", CONFIG_TIME, SECOND,
 	  AT(anomaly.runaway_duration_ns), "60", "1", "7d", false,
-	  "how long it must do so without a break" },
+	  "how long the process must stay above it" },
 
 	{ "correlation", "interval_minutes", CONFIG_TIME, MINUTE, AT(correlation.interval_ns), "30",
 	  "5", "7d", false, "time between two searches for patterns" },
 	{ "correlation", "min_sample_size", CONFIG_COUNT, 0, AT(correlation.min_sample_size), "5",
-	  "2", "1000000", false, "finished jobs needed before a pattern is looked for" },
+	  "2", "1000000", false, "finished jobs needed before patterns are searched for" },
 
 	{ "limits", "max_memory_mb", CONFIG_BYTES, MEBI, AT(limits.max_memory_bytes), "auto", "1",
 	  "1048576G", false,
@@ -64,13 +64,13 @@ const struct config_key config_keys[] = {
 	  "4194304", false,
 	  "processes that count as full; auto: the smallest pids.max in force, else the process limit" },
 	{ "limits", "max_clients", CONFIG_COUNT, 0, AT(limits.max_clients), "1024", "1", "65536",
-	  false, "connections that the daemon takes at once; read at its start only", true },
+	  false, "simultaneous connections to the daemon; read only when it starts", true },
 	{ "limits", "max_clients_per_user", CONFIG_COUNT, 0, AT(limits.max_clients_per_user), "64",
 	  "1", "65536", false,
-	  "connections of one user, but for root; read at the daemon's start only", true },
+	  "connections of one user other than root; read only when the daemon starts", true },
 	{ NULL },
 };
-static_assert(ARRAY_LEN(config_keys) <= CONFIG_KEYS_MAX, "readers keep a bit for each key in 64");
+static_assert(ARRAY_LEN(config_keys) <= CONFIG_KEYS_MAX, "ini.c keeps one of 64 bits per key");
 
 const struct config_key *config_key_find(struct scan section, struct scan name)
 {

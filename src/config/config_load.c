@@ -49,7 +49,8 @@ static void load_fd(struct loader *l, int fd, const char *path)
 	buf_done(&text);
 }
 
-/* Opening a FIFO or a device could hang or do things; who means it names it with --config. */
+/* Only regular files: opening a FIFO or a device could hang or have side effects. A user who wants
+ * one names it with --config. */
 static void load_found(struct loader *l, const char *path)
 {
 	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -122,7 +123,7 @@ static void load_dir(struct loader *l, const char *dir)
 	load_drop_ins(l, drop_ins);
 }
 
-/* systemd joins several directories by colons. */
+/* systemd joins several directories with colons. */
 static void load_dirs(struct loader *l, const char *dirs)
 {
 	struct scan left = scan_str(dirs), one;
@@ -170,6 +171,6 @@ void config_load(const struct config_env *env, struct config *ret, struct config
 		return;
 	}
 	load_dir(&l, machine);
-	if (!env->is_root) /* root must not follow what a user left in the environment */
+	if (!env->is_root) /* root must not follow a user's environment */
 		load_user(&l, env);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* config_value.c - the text of one value → what it means, by its key's type, within its key's bounds. */
+/* config_value.c - parses one value by its key's type and checks it against the key's bounds. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "config/config_key.h"
 
-/* A number as the bounds are compared: whole for times, sizes and counts, real for the rest. */
+/* A parsed number: `whole` for times, sizes and counts, `real` for the rest; the other is 0. */
 struct number {
 	uint64_t whole;
 	double real;
@@ -49,7 +49,7 @@ static bool parse_bool(struct scan text, bool *ret)
 	return false;
 }
 
-/* value × unit with six decimals of the value; false when 64 bits do not hold it. */
+/* micros × 10^-6 × unit; false on overflow. */
 static bool scale(uint64_t micros, uint64_t unit, uint64_t *ret)
 {
 	unsigned __int128 wide = (unsigned __int128)micros * unit / 1000000;
@@ -93,7 +93,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* A value of this size is a slip of the keyboard, and near it doubles lose their decimals. */
+/* A larger value is a typo, and doubles of that size lose their decimals. */
 #define REAL_MAX 1e12
 
 static bool parse_number(const struct config_key *key, struct scan text, struct number *ret)
@@ -137,8 +137,9 @@ static int compare(const struct number *a, const struct number *b)
 static int out_of_range(const struct config_key *key, struct err *err)
 {
 	if (key->above_min)
-		return err_set(err, EINVAL, "out of range; it must be more than %s and at most %s",
-		               key->min, key->max);
+		return err_set(err, EINVAL,
+		               "out of range; it must be greater than %s and at most %s", key->min,
+		               key->max);
 	return err_set(err, EINVAL, "out of range; it must be at least %s and at most %s", key->min,
 	               key->max);
 }
@@ -196,7 +197,7 @@ static int set_path(const struct config_key *key, struct scan value, char *to, s
 	return 0;
 }
 
-/* "auto" is what a zero at the value's place means. */
+/* "auto" is stored as zero. */
 static void set_auto(const struct config_key *key, void *to)
 {
 	if (key->type == CONFIG_PATH)

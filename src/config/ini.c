@@ -8,12 +8,12 @@
 #include "base/suggestion.h"
 #include "config/config_key.h"
 
-struct history {
+struct reader {
 	const char *file;
 	size_t line;
 	struct scan section;
-	bool in_section, is_known; /* is_known: the section is one of ours */
-	uint64_t seen;             /* a bit for each key that stood in this file */
+	bool in_section, is_known; /* is_known: the section exists */
+	uint64_t seen;             /* one bit per key of config_keys[] */
 	struct config *to;
 	struct config_problems *problems;
 };
@@ -37,7 +37,7 @@ void config_problem_add(struct config_problems *p, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* What a message quotes of a name from the file. */
+/* Arguments for %.*s: a name from the file, limited in length. */
 #define QUOTED(s) (int)MIN(scan_left(&(s)), (size_t)60), (s).p
 
 static void trim(struct scan *s)
@@ -47,14 +47,14 @@ static void trim(struct scan *s)
 		s->end--;
 }
 
-static void read_section(struct history *r, struct scan line)
+static void read_section(struct reader *r, struct scan line)
 {
 	struct scan name;
 
 	line.p++;
 	if (!scan_until(&line, ']', &name) || !scan_at_end(&line)) {
 		config_problem_add(r->problems,
-		                   "%s:%zu: a section is written [name], and nothing behind it",
+		                   "%s:%zu: a section is written [name], with nothing after it",
 		                   r->file, r->line);
 		r->in_section = r->is_known = false;
 		return;
@@ -68,19 +68,19 @@ static void read_section(struct history *r, struct scan line)
 		                   QUOTED(name));
 }
 
-static void unknown_key(struct history *r, struct scan name)
+static void unknown_key(struct reader *r, struct scan name)
 {
-	struct suggestion near = { .word = name.p, .len = scan_left(&name) };
+	struct suggestion s = { .word = name.p, .len = scan_left(&name) };
 
 	for (const struct config_key *key = config_keys; key->section; key++)
 		if (scan_eq(&r->section, key->section))
-			suggestion_offer(&near, key->name);
+			suggestion_offer(&s, key->name);
 	config_problem_add(r->problems, "%s:%zu: [%.*s] %.*s: unknown key%s%s%s", r->file, r->line,
-	                   QUOTED(r->section), QUOTED(name), near.best ? "; did you mean " : "",
-	                   near.best ? near.best : "", near.best ? "?" : "");
+	                   QUOTED(r->section), QUOTED(name), s.best ? "; did you mean " : "",
+	                   s.best ? s.best : "", s.best ? "?" : "");
 }
 
-static void read_value(struct history *r, struct scan name, struct scan value)
+static void read_value(struct reader *r, struct scan name, struct scan value)
 {
 	const struct config_key *key = config_key_find(r->section, name);
 	uint64_t bit;
@@ -102,7 +102,7 @@ static void read_value(struct history *r, struct scan name, struct scan value)
 		                   key->section, key->name, err.msg);
 }
 
-static void read_line(struct history *r, struct scan line)
+static void read_line(struct reader *r, struct scan line)
 {
 	struct scan name, value = line;
 
@@ -126,17 +126,17 @@ static void read_line(struct history *r, struct scan line)
 	if (r->is_known)
 		read_value(r, name, value);
 	else if (!r->in_section)
-		config_problem_add(r->problems, "%s:%zu: %.*s: stands before any [section]",
-		                   r->file, r->line, QUOTED(name));
+		config_problem_add(r->problems, "%s:%zu: %.*s: is not in any [section]", r->file,
+		                   r->line, QUOTED(name));
 }
 
 void ini_read(struct scan text, const char *file, struct config *to,
               struct config_problems *problems)
 {
-	struct history r = { .file = file, .to = to, .problems = problems };
+	struct reader r = { .file = file, .to = to, .problems = problems };
 	struct scan line;
 
-	scan_lit(&text, "\xEF\xBB\xBF"); /* the mark some editors put before UTF-8 */
+	scan_lit(&text, "\xEF\xBB\xBF"); /* a byte order mark */
 	while (scan_line(&text, &line)) {
 		r.line++;
 		trim(&line);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* ini.h - the text of one configuration file → settings and problems. Knows nothing of files.
+/* ini.h - parses the text of one configuration file into settings and problems. It reads no files.
  *
- * [section], then key = value; comments on lines of their own, begun by # or ;. Lines may end in CR
- * LF and be as long as they like. A key stands once in a file. */
+ * [section], then key = value. Comments start with # or ; on lines of their own. Lines may end in
+ * CR LF and may have any length. A key may occur once per file. */
 #pragma once
 
 #include "base/scan.h"
@@ -10,7 +10,7 @@
 #include "config/config.h"
 
 #define CONFIG_FILE_MAX ((size_t)1 << 20) /* bytes */
-#define CONFIG_PROBLEMS_MAX 20            /* told one by one, over all files; the rest is counted */
+#define CONFIG_PROBLEMS_MAX 20            /* listed, over all files; the rest is counted */
 
 struct config_problem {
 	char text[512]; /* "file:line: [section] key: reason" */
@@ -24,6 +24,6 @@ struct config_problems {
 void config_problems_done(struct config_problems *p);
 void config_problem_add(struct config_problems *p, const char *fmt, ...) printf_like(2, 3);
 
-/* Applies what is right and reports what is wrong; `file` is only named in the reports. */
+/* Applies valid settings and reports the others. `file` is its name in the reports. */
 void ini_read(struct scan text, const char *file, struct config *to,
               struct config_problems *problems);

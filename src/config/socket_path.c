@@ -19,24 +19,24 @@ static const char *given(const struct socket_path_env *env)
 	return env->ours && *env->ours ? env->ours : NULL;
 }
 
-static bool put(char *ret, const char *dir, size_t n, const char *rest)
+static bool set_joined(char *ret, const char *dir, size_t n, const char *rest)
 {
 	int len = snprintf(ret, CONFIG_PATH_MAX, "%.*s%s", (int)n, dir, rest);
 
 	return len > 0 && len < CONFIG_PATH_MAX;
 }
 
-static bool put_text(char *ret, const char *path)
+static bool set_path(char *ret, const char *path)
 {
-	return put(ret, path, strlen(path), "");
+	return set_joined(ret, path, strlen(path), "");
 }
 
-static bool put_users(const struct socket_path_env *env, char *ret)
+static bool set_user_path(const struct socket_path_env *env, char *ret)
 {
 	const char *dir = env->xdg_runtime_dir;
 
 	return !env->is_root && is_absolute(dir) &&
-	       put(ret, dir, strlen(dir), "/proctor/daemon.sock");
+	       set_joined(ret, dir, strlen(dir), "/proctor/daemon.sock");
 }
 
 int socket_path_own(const struct socket_path_env *env, char ret[static CONFIG_PATH_MAX],
@@ -44,17 +44,17 @@ int socket_path_own(const struct socket_path_env *env, char ret[static CONFIG_PA
 {
 	const char *named = given(env);
 
-	if (named && (!is_absolute(named) || !put_text(ret, named)))
-		return err_set(err, EINVAL, "the socket '%.100s': write an absolute path", named);
+	if (named && (!is_absolute(named) || !set_path(ret, named)))
+		return err_set(err, EINVAL, "socket '%.100s': must be an absolute path", named);
 	if (named)
 		return 0;
 	if (is_absolute(env->systemd) &&
-	    put(ret, env->systemd, strcspn(env->systemd, ":"), "/daemon.sock"))
+	    set_joined(ret, env->systemd, strcspn(env->systemd, ":"), "/daemon.sock"))
 		return 0;
-	if (env->is_root ? put_text(ret, MACHINE) : put_users(env, ret))
+	if (env->is_root ? set_path(ret, MACHINE) : set_user_path(env, ret))
 		return 0;
 	return err_set(err, ENOENT,
-	               "no place for the socket: XDG_RUNTIME_DIR is not set; choose one with "
+	               "no directory for the socket: XDG_RUNTIME_DIR is not set; choose one with "
 	               "--socket PATH or PROCTOR_SOCKET");
 }
 
@@ -64,8 +64,8 @@ bool socket_path_find(const struct socket_path_env *env, unsigned nth,
 	const char *named = given(env);
 
 	if (named)
-		return nth == 0 && put_text(ret, named);
-	if (put_users(env, ret) && nth == 0)
+		return nth == 0 && set_path(ret, named);
+	if (set_user_path(env, ret) && nth == 0)
 		return true;
-	return nth == (put_users(env, ret) ? 1 : 0) && put_text(ret, MACHINE);
+	return nth == (set_user_path(env, ret) ? 1 : 0) && set_path(ret, MACHINE);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* socket_path.h - where the daemon listens, and where it is looked for: --socket, $PROCTOR_SOCKET,
- * else daemon.sock in the runtime directory, which is $RUNTIME_DIRECTORY under systemd,
- * /run/proctor for root and $XDG_RUNTIME_DIR/proctor for a user. */
+/* socket_path.h - the path of the daemon's socket, for the daemon and for its clients: --socket,
+ * $PROCTOR_SOCKET, else daemon.sock in the runtime directory, which is $RUNTIME_DIRECTORY under
+ * systemd, /run/proctor for root and $XDG_RUNTIME_DIR/proctor for a user. */
 #pragma once
 
 #include "base/err.h"
@@ -10,16 +10,15 @@
 struct socket_path_env {
 	const char *option;          /* --socket */
 	const char *ours;            /* $PROCTOR_SOCKET */
-	const char *systemd;         /* $RUNTIME_DIRECTORY; the first of several counts */
-	const char *xdg_runtime_dir; /* relative values are ignored, as XDG asks */
+	const char *systemd;         /* $RUNTIME_DIRECTORY; only the first of several is used */
+	const char *xdg_runtime_dir; /* relative values are ignored, as XDG requires */
 	bool is_root;
 };
 
-/* Where to listen. -ENOENT: no place is known, -EINVAL: it is no absolute path; the message says
- * what to set. */
+/* Where to listen. -ENOENT: unknown, -EINVAL: not an absolute path; the message says what to set. */
 int socket_path_own(const struct socket_path_env *env, char ret[static CONFIG_PATH_MAX],
                     struct err *err) must_check;
-/* Where a daemon may be found, the nearest first: the one that was named, or a user's own and then
- * the machine's. False: there are no more. */
+/* Where a client looks for a daemon, in order: the socket that was named, or else the user's own and
+ * then the machine's. False: there are no more. */
 bool socket_path_find(const struct socket_path_env *env, unsigned nth,
                       char ret[static CONFIG_PATH_MAX]);

@@ -23,7 +23,7 @@ static bool is_absolute(const char *value)
 	return value && value[0] == '/';
 }
 
-static int put(char *ret, struct err *err, const char *base, const char *rest)
+static int set_path(char *ret, struct err *err, const char *base, const char *rest)
 {
 	int n = snprintf(ret, CONFIG_PATH_MAX, "%s%s", base, rest);
 
@@ -36,45 +36,45 @@ static int put(char *ret, struct err *err, const char *base, const char *rest)
 	return 0;
 }
 
-/* Paths that a process_identity typed may be relative; they are kept absolute, for who changes directory
- * later. */
-static int put_given(char *ret, struct err *err, const char *given, const char *cwd)
+/* A path from the user may be relative. It is stored as absolute, because the process may change its
+ * directory later. */
+static int set_given(char *ret, struct err *err, const char *given, const char *cwd)
 {
 	cleanup(freep) char *joined = NULL;
 
 	if (is_absolute(given))
-		return put(ret, err, given, "");
+		return set_path(ret, err, given, "");
 	if (!is_absolute(cwd))
 		return err_set(
 			err, ENOENT,
 			"state directory '%s': the current directory is gone; give an absolute path",
 			given);
 	joined = xasprintf("%s/%s", strcmp(cwd, "/") == 0 ? "" : cwd, given);
-	return put(ret, err, joined, "");
+	return set_path(ret, err, joined, "");
 }
 
-static int put_first(char *ret, struct err *err, const char *list)
+static int set_first(char *ret, struct err *err, const char *list)
 {
 	cleanup(freep) char *first = xstrndup(list, strcspn(list, ":"));
 
-	return put(ret, err, first, "");
+	return set_path(ret, err, first, "");
 }
 
 int state_dir_resolve(const struct state_dir_env *env, char ret[static CONFIG_PATH_MAX],
                       struct err *err)
 {
 	if (is_set(env->option))
-		return put_given(ret, err, env->option, env->cwd);
+		return set_given(ret, err, env->option, env->cwd);
 	if (is_set(env->ours))
-		return put_given(ret, err, env->ours, env->cwd);
+		return set_given(ret, err, env->ours, env->cwd);
 	if (is_absolute(env->systemd))
-		return put_first(ret, err, env->systemd);
+		return set_first(ret, err, env->systemd);
 	if (env->is_root)
-		return put(ret, err, "/var/lib/proctor", "");
+		return set_path(ret, err, "/var/lib/proctor", "");
 	if (is_absolute(env->xdg_state_home))
-		return put(ret, err, env->xdg_state_home, "/proctor");
+		return set_path(ret, err, env->xdg_state_home, "/proctor");
 	if (is_absolute(env->home))
-		return put(ret, err, env->home, "/.local/state/proctor");
+		return set_path(ret, err, env->home, "/.local/state/proctor");
 	return err_set(err, ENOENT,
 	               "no state directory: neither HOME nor XDG_STATE_HOME is set; " REMEDY);
 }
@@ -91,7 +91,7 @@ int state_dir_prepare(const char *path, bool is_root, struct err *err)
 		return err_set(err, ENOTDIR, "state directory '%s': not a directory; " REMEDY,
 		               path);
 	if (faccessat(AT_FDCWD, path, R_OK | W_OK | X_OK, AT_EACCESS) < 0)
-		return err_set(err, errno, "state directory '%s': cannot be written: %s; " REMEDY,
-		               path, strerror(errno));
+		return err_set(err, errno, "state directory '%s': not writable: %s; " REMEDY, path,
+		               strerror(errno));
 	return 0;
 }

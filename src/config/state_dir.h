@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* state_dir.h - where the database, the JSONL file and the jobs live:
- * --state-dir, $PROCTOR_STATE_DIR, $STATE_DIRECTORY, else /var/lib/proctor (root) or the user's XDG
- * state directory. */
+/* state_dir.h - the directory of the database, the JSONL file and the jobs: --state-dir,
+ * $PROCTOR_STATE_DIR, $STATE_DIRECTORY, else /var/lib/proctor (root) or the user's XDG state
+ * directory. */
 #pragma once
 
 #include "base/err.h"
@@ -10,17 +10,16 @@
 struct state_dir_env {
 	const char *option;         /* --state-dir */
 	const char *ours;           /* $PROCTOR_STATE_DIR */
-	const char *systemd;        /* $STATE_DIRECTORY; the first of several counts */
-	const char *xdg_state_home; /* relative values are ignored, as XDG asks */
+	const char *systemd;        /* $STATE_DIRECTORY; only the first of several is used */
+	const char *xdg_state_home; /* relative values are ignored, as XDG requires */
 	const char *home;
-	const char *cwd; /* what relative paths of the first two start from */
+	const char *cwd; /* for relative paths in `option` and `ours` */
 	bool is_root;
 };
 
-/* Absolute, without a slash at its end. -ENOENT: no place is known, the message says what to
- * set. */
+/* An absolute path without a trailing slash. -ENOENT: unknown; the message says what to set. */
 int state_dir_resolve(const struct state_dir_env *env, char ret[static CONFIG_PATH_MAX],
                       struct err *err) must_check;
-/* Creates what is missing, for its owner (root: and group) only, and makes sure that it can be
- * written. */
+/* Creates it if missing, for its owner only (for root: and its group), and checks that it is
+ * writable. */
 int state_dir_prepare(const char *path, bool is_root, struct err *err) must_check;

@@ -56,7 +56,7 @@ static void test_ini__names_file_line_key_and_reason(void **state)
 		"a.conf:3: [profiler] interval_seconds: out of range; it must be at least 1 and at most 1h");
 	assert_problem(
 		"[anomaly]\nmemory_spike_threshold = 1",
-		"a.conf:2: [anomaly] memory_spike_threshold: out of range; it must be more than 1 and at most 1000");
+		"a.conf:2: [anomaly] memory_spike_threshold: out of range; it must be greater than 1 and at most 1000");
 	assert_problem("[profiler]\ngpu_enabled = perhaps",
 	               "a.conf:2: [profiler] gpu_enabled: 'perhaps': write auto, true or false");
 	assert_problem(
@@ -88,10 +88,10 @@ static void test_ini__refuses_broken_lines(void **state)
 {
 	assert_problem("[profiler]\nenabled true",
 	               "a.conf:2: enabled true: no '=' (a setting is written key = value)");
-	assert_problem("enabled = true", "a.conf:1: enabled: stands before any [section]");
-	assert_problem("[profiler", "a.conf:1: a section is written [name], and nothing behind it");
+	assert_problem("enabled = true", "a.conf:1: enabled: is not in any [section]");
+	assert_problem("[profiler", "a.conf:1: a section is written [name], with nothing after it");
 	assert_problem("[profiler] # x",
-	               "a.conf:1: a section is written [name], and nothing behind it");
+	               "a.conf:1: a section is written [name], with nothing after it");
 }
 
 static void test_ini__refuses_a_key_given_twice_in_one_file(void **state)
