@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "lib/lib_handle.h"
 
-/* A new subscription replaces the old one, and with it what was not read yet. */
+/* A new subscription replaces the old one together with its unread events. */
 EXPORT int proctor_subscribe(struct proctor *p, const char *filter, const char *job_id,
                              uint64_t since_seq)
 {
@@ -39,8 +39,8 @@ static const char *text(const json_t *from, const char *key)
 	return v ? v : "";
 }
 
-/* What goes out is ours until the next one. */
-static void give(struct proctor *p, json_t *take_message, struct proctor_event *ret)
+/* The strings of *ret belong to the handle, until the next event. */
+static void fill_event(struct proctor *p, json_t *take_message, struct proctor_event *ret)
 {
 	const json_t *params = json_object_get(take_message, "params");
 	const json_t *data = json_object_get(params, "data");
@@ -72,12 +72,12 @@ EXPORT int proctor_next(struct proctor *p, int timeout_ms, struct proctor_event 
 	p->err = (struct err){ 0 };
 	r = rpc_client_next(p->feed, deadline_ns, &message, &p->err);
 	if (r == -ETIMEDOUT) {
-		p->err = (struct err){ 0 }; /* nothing went wrong */
+		p->err = (struct err){ 0 }; /* a timeout is not an error */
 		return 0;
 	}
 	if (r < 0)
 		return r;
-	give(p, message, ret);
+	fill_event(p, message, ret);
 	return 1;
 }
 

@@ -15,18 +15,18 @@
 #include "config/state_dir.h"
 #include "rpc/json_error.h"
 
-#define PATIENCE_NS (5 * NS_PER_S)
-#define PASSWD_MAX 4096 /* bytes of one entry of the list of users */
+#define TIMEOUT_NS (5 * NS_PER_S)
+#define PASSWD_MAX 4096 /* bytes of one entry in the user database */
 
-/* ---- whom to speak to ------------------------------------------------------------------------ */
+/* ---- connecting ------------------------------------------------------------------------------ */
 
-/* The id becomes part of a path, and the environment is anybody's. */
+/* The id becomes part of a path, and the environment is not trusted. */
 static bool is_id(const char *id)
 {
 	return id && *id && *id != '.' && strlen(id) < PROCTOR_ID_MAX && !strchr(id, '/');
 }
 
-/* getpwuid() is not for a library: another thread of the program may be using it. */
+/* Not getpwuid(): another thread of the program may be using its static buffer. */
 static const char *home_dir(char *room, size_t size)
 {
 	const char *home = getenv("HOME");
@@ -38,8 +38,8 @@ static const char *home_dir(char *room, size_t size)
 	                                                                       : NULL;
 }
 
-/* Looked for as the command does: `run` names the state directory only where this would not find
- * it. */
+/* The same search as that of the commands: `run` sets PROCTOR_STATE_DIR only where this would not
+ * find the directory. */
 static char *door_path(void)
 {
 	char cwd[PATH_MAX], room[PASSWD_MAX], dir[CONFIG_PATH_MAX];
@@ -67,7 +67,7 @@ static char *daemon_path(unsigned nth)
 	return socket_path_find(&env, nth, path) ? xstrdup(path) : NULL;
 }
 
-static bool nobody_is_there(int r)
+static bool is_absent(int r)
 {
 	return r == -ENOENT || r == -ECONNREFUSED || r == -ENOTDIR;
 }
@@ -81,14 +81,14 @@ static int try_path(struct proctor *p, char *take_path)
 	return r;
 }
 
-static int find(struct proctor *p)
+static int find_server(struct proctor *p)
 {
 	char *path = door_path();
 	int r = path ? try_path(p, path) : -ENOENT;
 
-	for (unsigned i = 0; nobody_is_there(r) && (path = daemon_path(i)); i++)
+	for (unsigned i = 0; is_absent(r) && (path = daemon_path(i)); i++)
 		r = try_path(p, path);
-	return nobody_is_there(r) ? -ENOENT : r;
+	return is_absent(r) ? -ENOENT : r;
 }
 
 EXPORT int proctor_open(const char *socket, struct proctor **ret)
@@ -97,13 +97,13 @@ EXPORT int proctor_open(const char *socket, struct proctor **ret)
 	int r;
 
 	*ret = NULL;
-	p->patience_ns = PATIENCE_NS;
-	r = socket ? try_path(p, xstrdup(socket)) : find(p);
+	p->timeout_ns = TIMEOUT_NS;
+	r = socket ? try_path(p, xstrdup(socket)) : find_server(p);
 	if (r < 0)
 		proctor_close(p);
 	else
 		*ret = p;
-	return nobody_is_there(r) ? -ENOENT : r;
+	return is_absent(r) ? -ENOENT : r;
 }
 
 EXPORT void proctor_close(struct proctor *p)
@@ -126,24 +126,24 @@ EXPORT const char *proctor_error(const struct proctor *p)
 EXPORT void proctor_set_timeout(struct proctor *p, int ms)
 {
 	if (p && ms >= 0)
-		p->patience_ns = (uint64_t)ms * NS_PER_MS;
+		p->timeout_ns = (uint64_t)ms * NS_PER_MS;
 }
 
 uint64_t lib_handle_deadline(const struct proctor *p)
 {
-	return clock_mono_ns() + p->patience_ns;
+	return clock_mono_ns() + p->timeout_ns;
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-int lib_handle_call(struct proctor *p, const char *method, const char *params, json_t **ret_result)
+static int call(struct proctor *p, const char *method, const char *params, json_t **ret_result)
 {
 	p->err = (struct err){ 0 };
 	return rpc_client_call(p->calls, method, params, lib_handle_deadline(p), ret_result,
 	                       &p->err);
 }
 
-/* What is not an object would break the line that it becomes part of. */
+/* Text that is not an object would break the line that it becomes part of. */
 static int check_object(struct proctor *p, const char *name, const char *text)
 {
 	json_error_t why;
@@ -154,11 +154,11 @@ static int check_object(struct proctor *p, const char *name, const char *text)
 	if (!parsed)
 		(void)json_error_set(scan_str(text), &why, &fault);
 	else if (!is_object)
-		err_set(&fault, EINVAL, "it is something else");
+		err_set(&fault, EINVAL, "another type");
 	json_decref(parsed);
 	if (is_object)
 		return 0;
-	return err_set(&p->err, EINVAL, "%s is no JSON object: %s", name, fault.msg);
+	return err_set(&p->err, EINVAL, "%s is not a JSON object: %s", name, fault.msg);
 }
 
 EXPORT int proctor_call(struct proctor *p, const char *method, const char *params,
@@ -171,7 +171,7 @@ EXPORT int proctor_call(struct proctor *p, const char *method, const char *param
 		return -ENOTCONN;
 	r = params ? check_object(p, "params", params) : 0;
 	if (r == 0)
-		r = lib_handle_call(p, method, params, &result);
+		r = call(p, method, params, &result);
 	if (r == 0 && ret_result)
 		*ret_result = json_dumps(result, JSON_ENCODE_ANY | JSON_COMPACT);
 	json_decref(result);
@@ -214,9 +214,9 @@ int args_call(struct args *take_a, struct proctor *p, const char *method, json_t
 	int r;
 
 	json_end_object(&take_a->j);
-	r = check_object(p, "what was said", take_a->text.at);
+	r = check_object(p, "the request", take_a->text.at);
 	if (r == 0)
-		r = lib_handle_call(p, method, take_a->text.at, ret_result);
+		r = call(p, method, take_a->text.at, ret_result);
 	buf_done(&take_a->text);
 	return r;
 }

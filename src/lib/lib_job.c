@@ -8,18 +8,18 @@
 
 /* ---- jobs and sheets ------------------------------------------------------------------------- */
 
-/* What a later header has members for, this library would leave unsaid without a word. */
+/* A member that only a later header knows would be ignored silently. */
 static int check_room(struct proctor *p, void *const reserved[static PROCTOR_ROOM])
 {
 	for (int i = 0; i < PROCTOR_ROOM; i++)
 		if (reserved[i])
 			return err_set(
 				&p->err, EINVAL,
-				"the struct was not begun with zeros, or is a later library's");
+				"the struct was not initialised with zeros, or needs a newer library");
 	return 0;
 }
 
-static int take_id(struct proctor *p, json_t *take_result, char ret_id[static PROCTOR_ID_MAX])
+static int copy_job_id(struct proctor *p, json_t *take_result, char ret_id[static PROCTOR_ID_MAX])
 {
 	const char *id = json_string_value(json_object_get(take_result, "job_id"));
 	int r = 0;
@@ -57,7 +57,7 @@ EXPORT int proctor_job_start(struct proctor *p, const struct proctor_job *job,
 	args_num(&a, "total_sheets", job->total_sheets);
 	args_str(&a, "workspace", job->workspace);
 	r = args_call(&a, p, "job.start", &result);
-	return r < 0 ? r : take_id(p, result, ret_id);
+	return r < 0 ? r : copy_job_id(p, result, ret_id);
 }
 
 static void put_end(struct args *a, const struct proctor_end *how)
@@ -68,7 +68,7 @@ static void put_end(struct args *a, const struct proctor_end *how)
 		args_num(a, "exit_code", (uint64_t)how->exit_code);
 }
 
-static bool is_well(const struct proctor_end *how)
+static bool is_success(const struct proctor_end *how)
 {
 	return !how || (!how->signal && !how->exit_code);
 }
@@ -81,7 +81,7 @@ EXPORT int proctor_job_end(struct proctor *p, const char *id, const struct proct
 		return -ENOTCONN;
 	args_begin(&a);
 	args_str(&a, "job_id", id);
-	args_str(&a, "status", is_well(how) ? "completed" : "failed");
+	args_str(&a, "status", is_success(how) ? "completed" : "failed");
 	put_end(&a, how);
 	return args_call(&a, p, "job.end", NULL);
 }
@@ -120,12 +120,12 @@ EXPORT int proctor_sheet_end(struct proctor *p, const char *job_id, unsigned num
 	args_begin(&a);
 	args_str(&a, "job_id", job_id);
 	args_num(&a, "sheet_num", num);
-	if (!is_well(how))
+	if (!is_success(how))
 		put_end(&a, how);
-	return args_call(&a, p, is_well(how) ? "sheet.completed" : "sheet.failed", NULL);
+	return args_call(&a, p, is_success(how) ? "sheet.completed" : "sheet.failed", NULL);
 }
 
-/* ---- what happens in the job ----------------------------------------------------------------- */
+/* ---- marks and phases ------------------------------------------------------------------------ */
 
 EXPORT int proctor_mark(struct proctor *p, const char *name, const char *data)
 {
@@ -153,7 +153,7 @@ EXPORT int proctor_phase(struct proctor *p, const char *name, double seconds, co
 	return args_call(&a, p, "job.phase", NULL);
 }
 
-/* ---- how things are -------------------------------------------------------------------------- */
+/* ---- context --------------------------------------------------------------------------------- */
 
 static double number(const json_t *from, const char *key)
 {
@@ -169,8 +169,8 @@ static long count(const json_t *from, const char *key)
 	return json_is_integer(v) ? (long)json_integer_value(v) : -1;
 }
 
-/* As many as there is room for. */
-static void list(const json_t *from, char *to, size_t size)
+/* Joins as many names as fit. */
+static void join_names(const json_t *from, char *to, size_t size)
 {
 	size_t i, len = 0;
 	json_t *item;
@@ -186,7 +186,7 @@ static void list(const json_t *from, char *to, size_t size)
 	}
 }
 
-/* Without an answer nothing is known. */
+/* With a NULL answer every member is unknown. */
 static void fill_context(const json_t *answer, struct proctor_context *ret)
 {
 	const char *pressure = json_string_value(json_object_get(answer, "pressure_level"));
@@ -197,7 +197,8 @@ static void fill_context(const json_t *answer, struct proctor_context *ret)
 		                         .running_jobs = count(answer, "running_jobs"),
 		                         .active_sheets = count(answer, "active_sheets") };
 	snprintf(ret->pressure, sizeof ret->pressure, "%s", pressure ? pressure : "");
-	list(json_object_get(answer, "anomalies_active"), ret->anomalies, sizeof ret->anomalies);
+	join_names(json_object_get(answer, "anomalies_active"), ret->anomalies,
+	           sizeof ret->anomalies);
 }
 
 EXPORT int proctor_context(struct proctor *p, pid_t pid, struct proctor_context *ret)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* proctor.h - speak to proctor from a program of your own.
+/* proctor.h - use proctor from your own program.
  *
- * A program that runs under `proctor run` reaches the recorder of its job; any other reaches the
- * daemon, if one runs. Functions return 0 or more, or -errno, and proctor_error() says in words
- *what went wrong. A handle is for one thread at a time; forked children open their own.
+ * A program that runs under `proctor run` is connected to the recorder of its job; any other program
+ * is connected to the daemon, if one is running. Functions return 0 or a positive number on success
+ * and -errno on failure; proctor_error() describes the failure. A handle is for one thread at a
+ * time; forked children open their own.
  *
- * A NULL handle is fine everywhere: calls return -ENOTCONN. So a program may ignore that nobody
- * records it:
+ * Every function accepts a NULL handle and returns -ENOTCONN, so a program need not check whether
+ * it is being recorded:
  *
  *	struct proctor *p = NULL;
  *
@@ -14,12 +15,13 @@
  *	proctor_mark(p, "loaded", "{\"rows\": 1000}");
  *	proctor_close(p);
  *
- * Structs may get more members at their end, in the room that is kept for them, so a program goes
- *on working with a later library. Begin those that you fill in with zeros (`struct proctor_job job
- *= { .type = "x" };` does): what is not zero there is refused with -EINVAL.
+ * Structs may gain members in the room reserved at their end, so programs keep working with a later
+ * library. Initialise the ones that you fill in with zeros, as in
+ * `struct proctor_job job = { .type = "x" };`. A reserved member that is not zero is refused with
+ * -EINVAL.
  *
- * Link with `pkg-config --libs proctor`. What this header has no function for, proctor_call() can
- * do: docs/rpc.md lists the methods. */
+ * Link with `pkg-config --libs proctor`. Methods without a function here can be called with
+ * proctor_call(); docs/rpc.md lists them. */
 #ifndef PROCTOR_H
 #define PROCTOR_H
 
@@ -30,110 +32,112 @@
 extern "C" {
 #endif
 
-#define PROCTOR_ID_MAX 128 /* bytes of a job's id, with its NUL; no daemon gives a longer one */
-#define PROCTOR_ROOM 4     /* members that a struct can still get */
+#define PROCTOR_ID_MAX 128 /* size of a job id, including its NUL */
+#define PROCTOR_ROOM 4     /* reserved members of a struct */
 
 struct proctor;
 
-/* `socket`: where to; NULL: the door of the job we are in, else the daemon's socket. -ENOENT: there
- * is neither; -EACCES: the socket is neither root's nor ours, and not to be believed. */
+/* `socket`: the path to connect to; NULL: the socket of the job that we are in, else the daemon's.
+ * -ENOENT: there is neither. -EACCES: the server is neither root's nor ours, and is not trusted. */
 int proctor_open(const char *socket, struct proctor **ret);
 void proctor_close(struct proctor *p);
-/* The last failure; "" when there was none. */
+/* The message of the last failure; "" if there was none. */
 const char *proctor_error(const struct proctor *p);
-/* How long one call may take: 5 s unless said otherwise. */
+/* The time limit of one call; 5 s by default. */
 void proctor_set_timeout(struct proctor *p, int ms);
 
 /* ---- jobs and sheets ------------------------------------------------------------------------- */
 
-/* How something ended; zeros: well. */
+/* How something ended; zeros mean success. */
 struct proctor_end {
 	int exit_code;
-	int signal; /* … or 0 */
+	int signal; /* the signal that killed it, or 0 */
 };
 
-/* What is NULL or 0 is not said: then the daemon takes what it sees of the process. */
+/* For members that are NULL or 0 the daemon uses what it sees of the process. */
 struct proctor_job {
-	const char *id;   /* a new one is made if it is NULL */
-	const char *type; /* what is to be compared with each other has one type */
+	const char *id;   /* NULL: generated */
+	const char *type; /* jobs of one type are compared with each other */
 	const char *command;
 	const char *cwd;
-	const char *tags; /* a JSON object of texts */
-	pid_t pid;        /* whose descendants belong to it; 0: the caller */
+	const char *tags; /* a JSON object of strings */
+	pid_t pid;        /* its descendants belong to the job; 0: the caller */
 	unsigned total_sheets;
-	/* The whole path of a directory: who names it in his command line belongs to the job, too.
-	 */
+	/* An absolute path: processes with it in their command line belong to the job, too. */
 	const char *workspace;
 	void *reserved[PROCTOR_ROOM];
 };
 
-/* Registers a job with the daemon. A program under `proctor run` is in one already: -EALREADY. */
+/* Registers a job with the daemon. -EALREADY: the program runs under `proctor run`, so it is in a
+ * job already. */
 int proctor_job_start(struct proctor *p, const struct proctor_job *job,
                       char ret_id[PROCTOR_ID_MAX]);
 int proctor_job_end(struct proctor *p, const char *id, const struct proctor_end *how);
 
 struct proctor_sheet {
-	const char *job_id; /* NULL: the job that the caller is in */
+	const char *job_id; /* NULL: the caller's job */
 	const char *label;
 	unsigned num;   /* 0: the next one */
-	unsigned total; /* 0: not known */
-	pid_t pid;      /* whose descendants belong to it; 0: the caller */
+	unsigned total; /* 0: unknown */
+	pid_t pid;      /* its descendants belong to the sheet; 0: the caller */
 	void *reserved[PROCTOR_ROOM];
 };
 
-/* Returns its number. */
+/* Returns the number of the sheet. */
 int proctor_sheet_start(struct proctor *p, const struct proctor_sheet *sheet);
 int proctor_sheet_end(struct proctor *p, const char *job_id, unsigned num,
                       const struct proctor_end *how);
 
-/* ---- what happens in the job we are in ------------------------------------------------------- */
+/* ---- events of the caller's job -------------------------------------------------------------- */
 
 /* `data` is a JSON object, or NULL. */
 int proctor_mark(struct proctor *p, const char *name, const char *data);
 int proctor_phase(struct proctor *p, const char *name, double seconds, const char *data);
 
-/* ---- how things are -------------------------------------------------------------------------- */
+/* ---- the current state ----------------------------------------------------------------------- */
 
-/* What is not known is NAN, -1 or "". */
+/* Unknown values are NAN, -1 or "". */
 struct proctor_context {
 	double rss_mb, cpu_pct; /* of the process */
 	double daemon_rss_mb;
-	long running_jobs, active_sheets; /* in general only */
+	long running_jobs, active_sheets; /* only without a process */
 	char pressure[16];                /* "none", "low", "medium", "high", "critical" */
-	char anomalies[256];              /* those that last, with commas between */
+	char anomalies[256];              /* the active ones, separated by commas */
 	void *reserved[PROCTOR_ROOM];
 };
 
-/* Of a process; 0: in general. After a failure nothing in it is known, and it says so. */
+/* Of a process, or of the machine if `pid` is 0. After a failure every member is unknown. */
 int proctor_context(struct proctor *p, pid_t pid, struct proctor_context *ret);
 
-/* ---- the bus --------------------------------------------------------------------------------- */
+/* ---- the event bus --------------------------------------------------------------------------- */
 
-/* Good until the next proctor_next() or proctor_close(). */
+/* Valid until the next proctor_next() or proctor_close(). */
 struct proctor_event {
 	uint64_t seq;
 	double timestamp;   /* seconds since 1970 */
-	const char *name;   /* "sheet.completed"; "bus.lagged" when we were too slow */
-	const char *job_id; /* "" if it is of none */
+	const char *name;   /* "sheet.completed"; "bus.lagged" if events were lost */
+	const char *job_id; /* "" if it belongs to no job */
 	const char *data;   /* a JSON object */
-	uint64_t lost;      /* of bus.lagged: how many; 0: not known, the daemon is another one */
+	uint64_t lost;      /* of bus.lagged: how many; 0: unknown, because the daemon restarted */
 	void *reserved[PROCTOR_ROOM];
 };
 
-/* From now on, or from `since_seq` on while it is still there (0: from now on). `filter` is how the
- * names begin, NULL: all of them; `job_id` one job, NULL: all that we may see. */
+/* Subscribes from now on, or from event `since_seq` on if it is still kept (0: from now on). With
+ * `filter` only events whose names start with it, with `job_id` only those of one job; NULL: all
+ * that we may see. */
 int proctor_subscribe(struct proctor *p, const char *filter, const char *job_id,
                       uint64_t since_seq);
-/* 1: here is one; 0: none came in time, which is no failure. A negative time: for ever. */
+/* Returns 1 with an event, or 0 on timeout. A negative timeout waits forever. */
 int proctor_next(struct proctor *p, int timeout_ms, struct proctor_event *ret);
-/* To poll for events; -ENOTCONN before proctor_subscribe(). What was read already does not show. */
+/* An fd to poll for events; -ENOTCONN before proctor_subscribe(). Events that were received already
+ * do not make it readable, so call proctor_next() until it returns 0. */
 int proctor_fd(const struct proctor *p);
 int proctor_publish(struct proctor *p, const char *name, const char *data);
 
 /* ---- everything else ------------------------------------------------------------------------- */
 
-/* `params` is a JSON object, or NULL. The result is JSON, to be freed by the caller; NULL: nobody
- * needs it. */
+/* `params` is a JSON object, or NULL. *ret_result is JSON, freed by the caller; `ret_result` may be
+ * NULL. */
 int proctor_call(struct proctor *p, const char *method, const char *params, char **ret_result);
 
 #ifdef __cplusplus

@@ -166,7 +166,7 @@ def test_a_job_is_registered_with_its_workspace(compile_against, daemon, tmp_pat
 	done = subprocess.run([compile_against(source), str(tmp_path)], env=daemon.proctor.env, capture_output=True, text=True, timeout=60)
 	assert done.stdout.splitlines() == [
 		"open 0", "start 0", "relative 1 workspace: 'relative' is not the whole path of a directory below '/'",
-		"later 1 1 the struct was not begun with zeros, or is a later library's", "end 0"]
+		"later 1 1 the struct was not initialised with zeros, or needs a newer library", "end 0"]
 	[job] = daemon.result("job.list")["jobs"]
 	assert (job["job_type"], job["tags"]) == ("import", {"team": "maps", "workspace": str(tmp_path)})
 
