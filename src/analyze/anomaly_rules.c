@@ -3,27 +3,27 @@
 
 #include <math.h>
 
-#define SPIKE_FLOOR_BYTES (UINT64_C(64) << 20) /* less growth is nobody's trouble */
+#define SPIKE_FLOOR_BYTES (UINT64_C(64) << 20) /* smaller growth is ignored */
 #define SPIKE_CRITICAL 2.0                     /* times the threshold */
-#define ZOMBIE_AFTER_NS (3 * NS_PER_S)         /* parents may take a moment to reap */
-#define FD_LIMIT_LEAST 16 /* whoever has a smaller one asked for it: sandboxes do */
-#define PRESSURE_PART 10  /* available memory below one tenth */
+#define ZOMBIE_AFTER_NS (3 * NS_PER_S)         /* parents may need a moment to reap */
+#define FD_LIMIT_LEAST 16                      /* smaller limits are intended: sandboxes */
+#define PRESSURE_PART 10                       /* available memory below one tenth */
 
-struct look {
+struct context {
 	const struct snapshot *snap;
 	const struct anomaly_config *config;
 };
 
-/* ---- the rules: true when it is so; what is absent is never so ------------------------------- */
+/* ---- the rules; an absent value never matches ------------------------------------------------ */
 
-static bool is_memory_spike(const struct look *look, const struct proc_snap *p,
+static bool is_memory_spike(const struct context *ctx, const struct proc_snap *p,
                             const struct trail *t, struct finding *f)
 {
 	uint64_t rss = readings_or(&p->s.r, PROC_RSS, 0), before;
-	double factor = look->config->spike_factor;
+	double factor = ctx->config->spike_factor;
 
 	if (rss < SPIKE_FLOOR_BYTES ||
-	    !trail_earliest(t, look->snap->boot_ns, &before, &f->base_boot_ns) ||
+	    !trail_earliest(t, ctx->snap->boot_ns, &before, &f->base_boot_ns) ||
 	    rss < before + SPIKE_FLOOR_BYTES || (double)rss < factor * (double)before)
 		return false;
 	f->value = (double)rss;
@@ -34,31 +34,31 @@ static bool is_memory_spike(const struct look *look, const struct proc_snap *p,
 	return true;
 }
 
-/* Honest compute keeps a core busy for days, and somebody waits for it. Whom nobody waits for any
- * more was left behind. */
-static bool is_runaway(const struct look *look, const struct proc_snap *p, const struct trail *t,
+/* A job may legitimately keep a core busy for days, as long as its parent waits for it. A busy
+ * process that lost its parent was left behind. */
+static bool is_runaway(const struct context *ctx, const struct proc_snap *p, const struct trail *t,
                        struct finding *f)
 {
 	bool is_left = t->first_ppid > 0 && p->s.ppid > 0 && p->s.ppid != t->first_ppid;
 
 	if (p->job < 0 || !is_left || !t->busy_since_ns ||
-	    look->snap->boot_ns - t->busy_since_ns < look->config->runaway_duration_ns)
+	    ctx->snap->boot_ns - t->busy_since_ns < ctx->config->runaway_duration_ns)
 		return false;
 	f->value = t->busy_ratio;
-	f->threshold = look->config->runaway_cpu_ratio;
+	f->threshold = ctx->config->runaway_cpu_ratio;
 	f->base = NAN;
 	f->base_boot_ns = t->busy_since_ns;
 	f->severity = SEVERITY_CRITICAL;
 	return true;
 }
 
-static bool is_zombie(const struct look *look, const struct proc_snap *p, const struct trail *t,
+static bool is_zombie(const struct context *ctx, const struct proc_snap *p, const struct trail *t,
                       struct finding *f)
 {
 	if (p->job < 0 || !t->dead_since_ns ||
-	    look->snap->boot_ns - t->dead_since_ns < ZOMBIE_AFTER_NS)
+	    ctx->snap->boot_ns - t->dead_since_ns < ZOMBIE_AFTER_NS)
 		return false;
-	f->value = (double)(look->snap->boot_ns - t->dead_since_ns);
+	f->value = (double)(ctx->snap->boot_ns - t->dead_since_ns);
 	f->threshold = (double)ZOMBIE_AFTER_NS;
 	f->base = NAN;
 	f->base_boot_ns = t->dead_since_ns;
@@ -66,8 +66,8 @@ static bool is_zombie(const struct look *look, const struct proc_snap *p, const 
 	return true;
 }
 
-static bool is_out_of_fds(const struct look *look, const struct proc_snap *p, const struct trail *t,
-                          struct finding *f)
+static bool is_out_of_fds(const struct context *ctx, const struct proc_snap *p,
+                          const struct trail *t, struct finding *f)
 {
 	uint64_t limit = readings_or(&p->s.r, PROC_FD_LIMIT, 0), most = limit - limit / 10;
 
@@ -77,14 +77,14 @@ static bool is_out_of_fds(const struct look *look, const struct proc_snap *p, co
 	f->value = (double)p->s.r.value[PROC_FDS];
 	f->threshold = (double)most;
 	f->base = (double)limit;
-	f->base_boot_ns = look->snap->boot_ns;
+	f->base_boot_ns = ctx->snap->boot_ns;
 	f->severity = SEVERITY_HIGH;
 	return true;
 }
 
-static bool is_short_of_memory(const struct look *look, struct finding *f)
+static bool is_short_of_memory(const struct context *ctx, struct finding *f)
 {
-	const struct host_readings *host = &look->snap->host;
+	const struct host_readings *host = &ctx->snap->host;
 	uint64_t total = readings_or(host, HOST_MEM_TOTAL, 0);
 	uint64_t available = readings_or(host, HOST_MEM_AVAILABLE, total);
 
@@ -93,7 +93,7 @@ static bool is_short_of_memory(const struct look *look, struct finding *f)
 	f->value = (double)available;
 	f->threshold = (double)total / PRESSURE_PART;
 	f->base = (double)total;
-	f->base_boot_ns = look->snap->boot_ns;
+	f->base_boot_ns = ctx->snap->boot_ns;
 	f->severity = SEVERITY_CRITICAL;
 	return true;
 }
@@ -102,9 +102,9 @@ static bool is_short_of_memory(const struct look *look, struct finding *f)
 
 static const struct {
 	enum anomaly_kind kind;
-	bool (*of_process)(const struct look *look, const struct proc_snap *p,
+	bool (*of_process)(const struct context *ctx, const struct proc_snap *p,
 	                   const struct trail *t, struct finding *f);
-	bool (*of_machine)(const struct look *look, struct finding *f);
+	bool (*of_machine)(const struct context *ctx, struct finding *f);
 } rules[] = {
 	{ ANOMALY_MEMORY_SPIKE, .of_process = is_memory_spike },
 	{ ANOMALY_RUNAWAY_PROCESS, .of_process = is_runaway },
@@ -123,13 +123,13 @@ static void add(struct findings *to, const struct finding *f)
 		to->dropped++;
 }
 
-static void judge_process(const struct look *look, const struct proc_snap *p, const struct trail *t,
-                          struct findings *ret)
+static void check_process(const struct context *ctx, const struct proc_snap *p,
+                          const struct trail *t, struct findings *ret)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
 		struct finding f;
 
-		if (!rules[i].of_process || !rules[i].of_process(look, p, t, &f))
+		if (!rules[i].of_process || !rules[i].of_process(ctx, p, t, &f))
 			continue;
 		f.kind = rules[i].kind;
 		f.id = p->s.id;
@@ -143,15 +143,15 @@ static void judge_process(const struct look *look, const struct proc_snap *p, co
 void anomaly_detect(const struct snapshot *snap, const struct process_history *h,
                     const struct anomaly_config *config, struct findings *ret)
 {
-	const struct look look = { snap, config };
+	const struct context ctx = { snap, config };
 
 	vec_reset(ret);
 	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
 		struct finding f = { .kind = rules[i].kind, .job = -1 };
 
-		if (rules[i].of_machine && rules[i].of_machine(&look, &f))
+		if (rules[i].of_machine && rules[i].of_machine(&ctx, &f))
 			add(ret, &f);
 	}
 	for (size_t i = 0; i < snap->procs.len; i++)
-		judge_process(&look, &snap->procs.at[i], process_history_trail(h, i), ret);
+		check_process(&ctx, &snap->procs.at[i], process_history_trail(h, i), ret);
 }

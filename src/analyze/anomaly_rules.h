@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* anomaly_rules.h - judges a snapshot. Pure: the snapshot and the history that was fed with it come in,
- * findings go out; anomaly_episodes.h makes episodes of them. docs/numbers.md tells how each kind is
- * judged; a new kind is a row in anomaly_rules.h and a rule in anomaly.c. */
+/* anomaly_rules.h - finds anomalies in a snapshot. A pure function of the snapshot and the history
+ * that was fed with it; anomaly_episodes.h turns its findings into episodes. docs/numbers.md
+ * describes the rules; a new kind is a row in model/anomaly.h and a rule in anomaly_rules.c. */
 #pragma once
 
 #include "analyze/process_history.h"
 
 #define FINDINGS_MAX 256
 
-/* That it is so now. Values as in struct anomaly. */
+/* An anomaly in this snapshot. Values as in struct anomaly. */
 struct finding {
 	enum anomaly_kind kind;
 	enum severity severity;
@@ -23,9 +23,9 @@ struct finding {
 struct findings {
 	struct finding *at;
 	size_t len, cap;
-	uint64_t dropped; /* at FINDINGS_MAX, ever */
+	uint64_t dropped; /* findings beyond FINDINGS_MAX, in total */
 };
 
-/* `ret` is emptied first; its memory is used again. */
+/* `ret` is emptied first; its memory is reused. */
 void anomaly_detect(const struct snapshot *snap, const struct process_history *h,
                     const struct anomaly_config *config, struct findings *ret);

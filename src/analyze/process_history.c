@@ -2,7 +2,7 @@
 #include "analyze/process_history.h"
 
 #define KIB 1024
-/* CPU times of /proc are counted in ticks of 10 ms: over a shorter time a ratio is noise. */
+/* CPU times from /proc advance in steps of 10 ms: over a shorter interval the ratio is noise. */
 #define BUSY_STEP_NS NS_PER_S
 
 static uint32_t to_ms(uint64_t boot_ns)
@@ -12,7 +12,7 @@ static uint32_t to_ms(uint64_t boot_ns)
 
 /* ---- one process ----------------------------------------------------------------------------- */
 
-static void forget_old(struct trail *t, uint32_t now_ms, uint32_t window_ms)
+static void drop_old_marks(struct trail *t, uint32_t now_ms, uint32_t window_ms)
 {
 	while (t->len && now_ms - t->marks[t->first].at_ms > window_ms) {
 		t->first = (uint8_t)((t->first + 1) % TRAIL_MARKS);
@@ -25,13 +25,13 @@ static const struct mark *last_mark(const struct trail *t)
 	return &t->marks[(t->first + t->len - 1) % TRAIL_MARKS];
 }
 
-static void take_memory(struct trail *t, const struct proc_snap *p, uint64_t now_ns,
-                        const struct anomaly_config *config)
+static void update_memory(struct trail *t, const struct proc_snap *p, uint64_t now_ns,
+                          const struct anomaly_config *config)
 {
 	uint32_t now_ms = to_ms(now_ns), window_ms = to_ms(config->spike_window_ns);
 	uint64_t rss_kib = readings_or(&p->s.r, PROC_RSS, 0) / KIB;
 
-	forget_old(t, now_ms, window_ms);
+	drop_old_marks(t, now_ms, window_ms);
 	if (!rss_kib || now_ns < t->settled_ns)
 		return;
 	if (t->len && now_ms - last_mark(t)->at_ms < MAX(window_ms / TRAIL_MARKS, 1u))
@@ -51,9 +51,9 @@ static void begin_step(struct trail *t, uint64_t now_ns, uint64_t cpu_ns)
 	t->step_cpu_ns = cpu_ns;
 }
 
-/* A step in which it was less busy is a break, and so is one of which we know nothing. */
-static void take_cpu(struct trail *t, const struct proc_snap *p, uint64_t now_ns,
-                     const struct anomaly_config *config)
+/* A step below the threshold ends the busy period, and so does one with unknown CPU time. */
+static void update_cpu(struct trail *t, const struct proc_snap *p, uint64_t now_ns,
+                       const struct anomaly_config *config)
 {
 	uint64_t cpu_ns = readings_or(&p->s.r, PROC_CPU_TIME, 0);
 
@@ -75,7 +75,7 @@ static void take_cpu(struct trail *t, const struct proc_snap *p, uint64_t now_ns
 	begin_step(t, now_ns, cpu_ns);
 }
 
-static void take_state(struct trail *t, const struct proc_snap *p, uint64_t now_ns)
+static void update_state(struct trail *t, const struct proc_snap *p, uint64_t now_ns)
 {
 	if (p->s.state != 'Z')
 		t->dead_since_ns = 0;
@@ -83,15 +83,15 @@ static void take_state(struct trail *t, const struct proc_snap *p, uint64_t now_
 		t->dead_since_ns = now_ns;
 }
 
-/* Who belongs to no job is never judged a runaway or a zombie. */
-static void take_look(struct trail *t, const struct proc_snap *p, uint64_t now_ns,
-                      const struct anomaly_config *config)
+/* Only processes of jobs are reported as runaways or zombies. */
+static void update_trail(struct trail *t, const struct proc_snap *p, uint64_t now_ns,
+                         const struct anomaly_config *config)
 {
-	take_memory(t, p, now_ns, config);
+	update_memory(t, p, now_ns, config);
 	if (p->job < 0)
 		return;
-	take_cpu(t, p, now_ns, config);
-	take_state(t, p, now_ns);
+	update_cpu(t, p, now_ns, config);
+	update_state(t, p, now_ns);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -120,7 +120,7 @@ static uint32_t new_trail(struct process_history *h, const struct proc_snap *p)
 	return index;
 }
 
-/* Both are in the order of pids, so one walk pairs them. */
+/* Both are sorted by pid, so one walk pairs them. */
 static void pair_all(struct process_history *h, const struct snapshot *snap,
                      const struct anomaly_config *config)
 {
@@ -142,7 +142,7 @@ static void pair_all(struct process_history *h, const struct snapshot *snap,
 		if (index == UINT32_MAX)
 			index = new_trail(h, p);
 		h->next.at[h->next.len++] = index;
-		take_look(&h->trails.at[index], p, snap->boot_ns, config);
+		update_trail(&h->trails.at[index], p, snap->boot_ns, config);
 	}
 	while (i < old->len)
 		drop_trail(h, old->at[i++]);
@@ -158,9 +158,9 @@ static struct trail *find_trail(struct process_history *h, const struct snapshot
 	return &h->trails.at[h->order.at[p - snap->procs.at]];
 }
 
-/* Who started it is told best by its birth: at the first look that one may be gone. And a process
- * that runs another program starts up once more. */
-static void take_events(struct process_history *h, const struct snapshot *snap)
+/* The spawn event names the original parent, which may be gone at the first tick. After an exec the
+ * process starts up again. */
+static void apply_events(struct process_history *h, const struct snapshot *snap)
 {
 	vec_each(&snap->events, e) {
 		struct trail *t = e->kind == EVENT_SPAWN || e->kind == EVENT_EXEC
@@ -178,7 +178,7 @@ static void take_events(struct process_history *h, const struct snapshot *snap)
 	}
 }
 
-/* After a crowd: its memory is given back. */
+/* Frees memory after many processes have ended. */
 static void shrink(struct process_history *h)
 {
 	VEC(struct trail) fewer = { 0 };
@@ -211,7 +211,7 @@ void process_history_feed(struct process_history *h, const struct snapshot *snap
 	pair_all(h, snap, config);
 	h->order = h->next;
 	h->next = old;
-	take_events(h, snap);
+	apply_events(h, snap);
 	shrink(h);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* process_history.h - what detectors remember of each process: a trail of its memory over the window, since
- * when it is busy, since when it is a zombie, who started it. Fed with every look, in their order;
- * bounded, and without allocation as long as no more processes come. */
+/* process_history.h - what the anomaly rules remember about each process: its memory over the window,
+ * since when it has been busy or a zombie, and its original parent. Fed with every snapshot, in
+ * order. Bounded; allocates only when the number of processes grows. */
 #pragma once
 
 #include "base/vec.h"
@@ -9,24 +9,24 @@
 #include "model/snapshot.h"
 
 #define TRAIL_MARKS 32
-#define TRAIL_SETTLE_NS (2 * NS_PER_S) /* a start-up is not a spike: no marks before this age */
+#define TRAIL_SETTLE_NS (2 * NS_PER_S) /* start-up is not a spike: no marks before this age */
 
-/* How much memory it had, and when. In 8 bytes, because there are many. */
+/* Its resident memory at one time. In 8 bytes, because there are many. */
 struct mark {
-	uint32_t at_ms; /* boot clock; wraps around after 49 days, which a window never lasts */
+	uint32_t at_ms; /* boot clock; wraps around after 49 days, much longer than a window */
 	uint32_t rss_kib;
 };
 
 struct trail {
 	struct proc_id id;
-	pid_t first_ppid;       /* who started it, as far as known; 0: not known */
-	uint8_t first, len;     /* of marks: a ring */
-	uint64_t settled_ns;    /* boot clock: from when on it is marked */
-	uint64_t step_ns;       /* boot clock: where the step began in which its CPU is judged; */
-	uint64_t step_cpu_ns;   /* … its CPU time then; 0 and 0: none is under way */
-	uint64_t busy_since_ns; /* boot clock; 0: it is not */
+	pid_t first_ppid;       /* its original parent; 0: unknown */
+	uint8_t first, len;     /* the ring of marks */
+	uint64_t settled_ns;    /* boot clock: no marks before this */
+	uint64_t step_ns;       /* boot clock: start of the current CPU step; 0: none */
+	uint64_t step_cpu_ns;   /* its CPU time at that point */
+	uint64_t busy_since_ns; /* boot clock; 0: not busy */
 	double busy_ratio;      /* of one core, in the last step */
-	uint64_t dead_since_ns; /* boot clock: when it was first seen as a zombie; 0: it is none */
+	uint64_t dead_since_ns; /* boot clock: first seen as a zombie; 0: it is not one */
 	struct mark marks[TRAIL_MARKS];
 };
 
@@ -41,12 +41,12 @@ struct process_history {
 	struct trail_index free_trails;
 };
 
-/* A snapshot of events only, or one in which no process could be read, changes nothing. */
+/* A flush, or a snapshot in which no process could be read, changes nothing. */
 void process_history_feed(struct process_history *h, const struct snapshot *snap,
                           const struct anomaly_config *config);
 void process_history_done(struct process_history *h);
 
-/* Of the n-th process of the snapshot that was fed last. */
+/* The trail of the n-th process of the last snapshot. */
 const struct trail *process_history_trail(const struct process_history *h, size_t n);
 /* The earliest mark inside the window; false: there is none. */
 bool trail_earliest(const struct trail *t, uint64_t now_boot_ns, uint64_t *ret_rss_bytes,
