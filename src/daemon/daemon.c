@@ -39,7 +39,7 @@ static void set_pipeline(struct daemon *d)
 	engine_set_pipeline(d->host.engine, &pipeline);
 }
 
-/* Who waits for the end of a job, or listens, is not to wait for the next look. */
+/* Subscribers, and clients that wait for the end of a job, need not wait for the next tick. */
 static void on_news(void *self)
 {
 	struct daemon *d = self;
@@ -68,7 +68,7 @@ static void on_watchdog(void *self)
 {
 	struct daemon *d = self;
 
-	supervisor_tell("WATCHDOG=1");
+	supervisor_notify("WATCHDOG=1");
 	loop_timer_set(d->watchdog, clock_mono_ns() + d->watchdog_ns / 2);
 }
 
@@ -87,7 +87,7 @@ static void tell_ready(const struct daemon *d)
 	daemon_answers_tier(d, tier);
 	snprintf(text, sizeof text, "READY=1\nSTATUS=%s%s%s",
 	         d->host.engine ? "watching" : "not enabled", *tier ? " by " : "", tier);
-	supervisor_tell(text);
+	supervisor_notify(text);
 }
 
 static void say_ready(const struct daemon *d)
@@ -95,10 +95,10 @@ static void say_ready(const struct daemon *d)
 	const struct engine_options *engine = &d->options->engine;
 
 	if (d->host.engine)
-		log_info("watching into %s every %g s", engine->recorder.store.path,
+		log_info("recording to %s every %g s", engine->recorder.store.path,
 		         (double)engine->interval_ns / (double)NS_PER_S);
 	else
-		log_info("profiler.enabled is false: answering, and watching nothing");
+		log_info("profiler.enabled is false: answering clients, recording nothing");
 	tell_ready(d);
 }
 
@@ -110,15 +110,16 @@ static void reload(struct daemon *d)
 
 	snprintf(text, sizeof text, "RELOADING=1\nMONOTONIC_USEC=%llu",
 	         (unsigned long long)(clock_mono_ns() / NS_PER_US));
-	supervisor_tell(text);
+	supervisor_notify(text);
 	if (d->options->reload(d->options->self, &tuning, &err) < 0) {
 		snprintf(d->problem, sizeof d->problem, "%s", err.msg);
-		log_error("the configuration stays as it was: %s", err.msg);
+		log_error("configuration not reloaded, the previous one stays in force: %s",
+		          err.msg);
 	} else {
 		d->problem[0] = '\0';
 		if (d->host.engine)
 			engine_tune(d->host.engine, &tuning);
-		log_info("the configuration was read again: a look every %g s",
+		log_info("configuration reloaded: one tick every %g s",
 		         (double)tuning.interval_ns / (double)NS_PER_S);
 	}
 	tell_ready(d);
@@ -150,10 +151,11 @@ static int take_signals(struct daemon *d, struct err *err)
 static void tell_readopted(struct readopted n)
 {
 	if (n.go_on)
-		log_info("%zu job%s of before go%s on", n.go_on, n.go_on == 1 ? "" : "s",
-		         n.go_on == 1 ? "es" : "");
+		log_info("%zu job%s of the previous daemon continue%s", n.go_on,
+		         n.go_on == 1 ? "" : "s", n.go_on == 1 ? "s" : "");
 	if (n.ended)
-		log_info("%zu job%s ended while nobody watched", n.ended, n.ended == 1 ? "" : "s");
+		log_info("%zu job%s ended while no daemon was running", n.ended,
+		         n.ended == 1 ? "" : "s");
 }
 
 static int begin_watching(struct daemon *d, struct err *err)
@@ -183,7 +185,7 @@ static int begin_answering(struct daemon *d, struct err *err)
 	return serve_listen(d->loop, fd, &host, &d->serve, err);
 }
 
-/* Before the first thread: capabilities belong to threads, and the store's must not keep them. */
+/* Privileges are dropped before the first thread starts: capabilities belong to threads. */
 static int begin(struct daemon *d, struct err *err)
 {
 	d->listener.dir_fd = -1;
@@ -216,7 +218,7 @@ int daemon_run(const struct daemon_options *options, struct engine_totals *ret, 
 	if (r == 0) {
 		say_ready(&d);
 		r = loop_run(d.loop, err);
-		supervisor_tell("STOPPING=1");
+		supervisor_notify("STOPPING=1");
 	}
 	end(&d, ret);
 	return r;

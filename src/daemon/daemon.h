@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* daemon.h - the engine for the whole machine, day and night, and a socket that everybody may ask.
- * In the foreground: who wants it in the background has a supervisor. */
+/* daemon.h - the engine for the whole machine, and a socket that answers every user. It runs in the
+ * foreground; a supervisor such as systemd keeps it in the background. */
 #pragma once
 
 #include "engine/engine.h"
 #include "serve/serve.h"
 
 struct daemon_options {
-	struct engine_options engine; /* its hooks are the daemon's */
-	bool is_enabled;              /* false: it answers, and looks at nothing */
-	const char *socket_path;      /* not looked at when a socket is inherited */
-	/* What the configuration says now: for SIGHUP. -errno and why: the one before stays. */
+	struct engine_options engine; /* its hooks are set by the daemon */
+	bool is_enabled;              /* false: it answers, but records nothing */
+	const char *socket_path;      /* ignored if a socket is inherited */
+	/* Reads the configuration again, on SIGHUP. On failure the previous one stays in force. */
 	int (*reload)(void *self, struct engine_tuning *ret, struct err *err);
 	void *self;
 	unsigned clients_max, clients_per_uid_max;
 };
 
-/* Until SIGTERM or SIGINT. -EBUSY: the store has an owner, -EALREADY: the socket has; the message
- * names it. *ret is what was done. */
+/* Runs until SIGTERM or SIGINT. -EBUSY: the store has an owner already, -EALREADY: the socket has;
+ * the message names it. */
 int daemon_run(const struct daemon_options *options, struct engine_totals *ret, struct err *err)
 	must_check;

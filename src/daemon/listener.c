@@ -17,9 +17,9 @@
 #include "rpc/socket_address.h"
 
 #define BACKLOG 1024
-#define LOCK_PATIENCE_NS (5 * NS_PER_S)
+#define LOCK_TIMEOUT_NS (5 * NS_PER_S)
 
-/* For everybody to enter, and for nobody else to put things into. */
+/* Every user may enter the directory, but only we may write to it. */
 static int open_dir(const char *dir, int *ret_fd, struct err *err)
 {
 	cleanup(closep) int fd = -1;
@@ -32,61 +32,62 @@ static int open_dir(const char *dir, int *ret_fd, struct err *err)
 		return err_set(err, errno, "open '%s': %s", dir, strerror(errno));
 	if (st.st_uid != geteuid() || (st.st_mode & 022))
 		return err_set(err, EPERM,
-		               "'%s' is not ours alone to write to; --socket says where else", dir);
+		               "'%s' is writable by other users; choose another path with --socket",
+		               dir);
 	*ret_fd = TAKE_FD(fd);
 	return 0;
 }
 
-/* Whoever starts here does so alone; it takes a moment. */
+/* Daemons that start at the same time take turns; each holds the lock only briefly. */
 static int lock_dir(int dir_fd, const char *dir, struct err *err)
 {
-	uint64_t end_ns = clock_mono_ns() + LOCK_PATIENCE_NS;
+	uint64_t end_ns = clock_mono_ns() + LOCK_TIMEOUT_NS;
 	const struct timespec step = { .tv_nsec = 10 * NS_PER_MS };
 
 	while (flock(dir_fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return err_set(err, errno, "lock '%s': %s", dir, strerror(errno));
 		if (clock_mono_ns() >= end_ns)
-			return err_set(
-				err, EALREADY,
-				"another program holds '%s' locked; --socket says where else", dir);
+			return err_set(err, EALREADY,
+			               "'%s' is locked by another program; choose another path "
+			               "with --socket",
+			               dir);
 		nanosleep(&step, NULL);
 	}
 	return 0;
 }
 
-/* ---- who has the name already ---------------------------------------------------------------- */
+/* ---- a path that exists already -------------------------------------------------------------- */
 
-static int tell_kind(mode_t mode, const char *path, struct err *err)
+static int report_other_file(mode_t mode, const char *path, struct err *err)
 {
 	const char *kind = S_ISREG(mode)   ? "a file"
 	                   : S_ISLNK(mode) ? "a symbolic link"
-	                                   : "no socket";
+	                                   : "not a socket";
 
 	if (S_ISDIR(mode))
 		return err_set(err, EISDIR,
-		               "'%s' is a directory: --socket wants the name of a socket in it",
+		               "'%s' is a directory: --socket needs the path of a socket in it",
 		               path);
-	return err_set(err, EEXIST,
-	               "'%s' is %s, and stays: remove it, or say with --socket where else", path,
-	               kind);
+	return err_set(err, EEXIST, "'%s' is %s: remove it, or choose another path with --socket",
+	               path, kind);
 }
 
-static int tell_listener(int fd, const char *path, struct err *err)
+static int report_listener(int fd, const char *path, struct err *err)
 {
 	struct ucred cred;
 
 	if (fd < 0 || socket_address_peer(fd, &cred) < 0 || !cred.pid)
 		return err_set(err, EALREADY,
-		               "somebody listens on '%s' already; --socket says where else", path);
-	return err_set(
-		err, EALREADY,
-		"somebody listens on '%s' already: process %d; stop it, or say with --socket "
-		"where else",
-		path, cred.pid);
+		               "another process listens on '%s'; choose another path with --socket",
+		               path);
+	return err_set(err, EALREADY,
+	               "process %d listens on '%s' already; stop it, or choose another path with "
+	               "--socket",
+	               cred.pid, path);
 }
 
-/* Only a socket of ours that nobody listens on is what a killed daemon left. */
+/* A killed daemon leaves a socket of our own user that refuses connections; only that is stale. */
 static int check_stale(const struct listener *l, const char *path, struct err *err)
 {
 	cleanup(closep) int fd = -1;
@@ -96,16 +97,16 @@ static int check_stale(const struct listener *l, const char *path, struct err *e
 	if (fstatat(l->dir_fd, l->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT
 		               ? 0
-		               : err_set(err, errno, "look at '%s': %s", path, strerror(errno));
+		               : err_set(err, errno, "stat '%s': %s", path, strerror(errno));
 	if (!S_ISSOCK(st.st_mode))
-		return tell_kind(st.st_mode, path, err);
+		return report_other_file(st.st_mode, path, err);
 	if (st.st_uid != geteuid())
 		return err_set(err, EPERM,
-		               "'%s' is a socket of user %u, and stays; --socket says where else",
+		               "'%s' is a socket of user %u; choose another path with --socket",
 		               path, st.st_uid);
 	if (socket_address_connect(path, clock_mono_ns() + NS_PER_S, &fd, &why) == -ECONNREFUSED)
 		return 0;
-	return tell_listener(fd, path, err);
+	return report_listener(fd, path, err);
 }
 
 static int replace_stale(struct listener *l, const char *path, struct err *err)
@@ -119,7 +120,7 @@ static int replace_stale(struct listener *l, const char *path, struct err *err)
 
 /* ---------------------------------------------------------------------------------------------- */
 
-/* The lock is for those who start at the same time: once we listen, that we do is seen. */
+/* The lock is only for daemons that start at the same time. Later ones notice that we listen. */
 static int listen_in(struct listener *l, const char *dir, const char *path, int *ret_fd,
                      struct err *err)
 {
@@ -139,7 +140,7 @@ static int listen_in(struct listener *l, const char *dir, const char *path, int 
 		return r;
 	if (fchmodat(l->dir_fd, l->name, 0666, 0) < 0 ||
 	    fstatat(l->dir_fd, l->name, &l->made, AT_SYMLINK_NOFOLLOW) < 0)
-		return err_set(err, errno, "open '%s' to all users: %s", path, strerror(errno));
+		return err_set(err, errno, "make '%s' accessible: %s", path, strerror(errno));
 	*ret_fd = TAKE_FD(fd);
 	return 0;
 }
@@ -155,18 +156,18 @@ int listener_open(struct listener *l, const char *path, int *ret_fd, struct err 
 	if (r != 0)
 		return MIN(r, 0);
 	if (!slash || slash == path || !slash[1])
-		return err_set(err, EINVAL, "'%s' is no absolute path of a socket", path);
+		return err_set(err, EINVAL, "'%s' is not the absolute path of a socket", path);
 	dir = xstrndup(path, (size_t)(slash - path));
 	l->name = xstrdup(slash + 1);
 	r = open_dir(dir, &l->dir_fd, err);
 	if (r == 0)
 		r = listen_in(l, dir, path, ret_fd, err);
 	if (r < 0)
-		closep(&l->dir_fd); /* what is there is not ours to remove */
+		closep(&l->dir_fd); /* so that listener_close() removes nothing */
 	return r;
 }
 
-/* As long as our socket is open, no other can have its inode. */
+/* While our socket is open, its inode number cannot be reused. */
 static bool is_still_ours(const struct listener *l)
 {
 	struct stat st;

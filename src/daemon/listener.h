@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* listener.h - the daemon's socket: inherited from a supervisor (LISTEN_FDS), or made by us where
- * nobody listens yet. A socket of ours that nobody listens on, which a killed daemon left, is
- * replaced; whatever else has that name stays, and is told. */
+/* listener.h - the daemon's socket: inherited from a supervisor (LISTEN_FDS), or created. A stale
+ * socket of our own user, left by a killed daemon, is replaced; anything else of that name is kept
+ * and reported. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,14 +10,14 @@
 #include "base/err.h"
 
 struct listener {
-	int dir_fd;       /* -1: it is not our socket */
+	int dir_fd;       /* -1: the socket was inherited */
 	char *name;       /* in that directory */
-	struct stat made; /* what it is */
+	struct stat made; /* identifies the socket file that we created */
 };
 
-/* `path` is not looked at when a socket is inherited. -EALREADY: somebody listens there; -EEXIST,
- * -EISDIR, -EPERM: something else is there. */
+/* `path` is ignored if a socket is inherited. -EALREADY: another process listens there; -EEXIST,
+ * -EISDIR, -EPERM: the path is taken by something else. */
 int listener_open(struct listener *l, const char *path, int *ret_fd, struct err *err) must_check;
-/* Removes what we made, if it is still there. Before the socket itself is closed: after that,
- * another daemon may take the name. */
+/* Removes the socket file if it is still ours. Call it before the socket is closed: after that,
+ * another daemon may use the name. */
 void listener_close(struct listener *l);

@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's programs and its events; files of /proc that belong to others. Not CAP_KILL: what it
- * signals are helpers that it started as itself. */
+/* For BPF programs, kernel events, and /proc files of other users. Not CAP_KILL: the daemon signals
+ * only helpers that run as the same user. */
 static const unsigned kept[] = { CAP_BPF,        CAP_PERFMON,         CAP_NET_ADMIN,
 	                         CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYS_RESOURCE };
 
@@ -23,7 +23,7 @@ static uint64_t kept_mask(void)
 	return mask;
 }
 
-/* What is not in the bounding set no program that we start can get either. */
+/* Programs that we start cannot gain a capability outside of the bounding set. */
 static void narrow_bounds(uint64_t keep)
 {
 	for (unsigned cap = 0; cap < 64; cap++)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* privileges.h - what a daemon may do for the rest of its life: look at everything, change nothing.
- * Root without its capabilities is little more than a user. */
+/* privileges.h - limits the daemon to what it needs: it may read everything and change nothing. */
 #pragma once
 
 #include "base/err.h"
 
-/* Drops every capability but those it works with, for itself and for what it starts, and any way to
- * get them back. Those that it does not have are not missed. */
+/* Drops all other capabilities, for this process and its children, without a way to regain them. It
+ * is not an error if some of the needed ones are missing. */
 int privileges_drop(struct err *err) must_check;

@@ -11,7 +11,7 @@
 
 struct reading {
 	VEC(struct job) jobs;
-	struct registry_past past; /* of the one that is looked at */
+	struct registry_past past; /* of the current job */
 };
 
 static int add_job(void *self, const struct job *job)
@@ -30,7 +30,8 @@ static int add_process(void *self, const struct process_record *p)
 	struct registry_process *to;
 
 	if (!r->past.root.pid)
-		r->past.root = p->id; /* an old store does not tell; they come as they began */
+		r->past.root =
+			p->id; /* old stores do not have it; the first process started first */
 	if (p->ended_ns) {
 		r->past.ended_cpu_ns += p->cpu_time_ns.value;
 		return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* restore_jobs.h - jobs that a daemon before us watched: those that still run go on under their old
- * names, with what they took so far; those that ended meanwhile are shown for a while. */
+/* restore_jobs.h - restores the jobs of the previous daemon: those that still run continue under
+ * their ids, with the usage so far; those that ended meanwhile are shown for a while. */
 #pragma once
 
 #include "engine/registry.h"

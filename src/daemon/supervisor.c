@@ -15,7 +15,7 @@
 
 #define INHERITED_FD 3
 
-/* A path, or a name in the abstract space that is written with an @. */
+/* A path, or an abstract name, which is written with an @. */
 static socklen_t address(const char *name, struct sockaddr_un *ret)
 {
 	size_t n = strlen(name);
@@ -29,7 +29,7 @@ static socklen_t address(const char *name, struct sockaddr_un *ret)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n);
 }
 
-void supervisor_tell(const char *lines)
+void supervisor_notify(const char *lines)
 {
 	const char *name = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un to;
@@ -82,8 +82,9 @@ int supervisor_socket(int *ret_fd, struct err *err)
 	if (!number_in("LISTEN_PID", &pid) || pid != (uint64_t)getpid())
 		return 0;
 	if (!number_in("LISTEN_FDS", &count) || count != 1 || !is_listening(INHERITED_FD))
-		return err_set(err, EINVAL,
-		               "one listening unix socket is needed, and was not given");
+		return err_set(
+			err, EINVAL,
+			"the service manager must pass exactly one listening unix socket (LISTEN_FDS)");
 	if (fcntl(INHERITED_FD, F_SETFD, FD_CLOEXEC) < 0 ||
 	    fcntl(INHERITED_FD, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
 		return err_set(err, errno, "prepare the inherited socket: %s", strerror(errno));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* supervisor.h - what we and whoever started us as a service have to say to each other: systemd's
- * protocols, without its library. Where nobody supervises, nothing happens. */
+/* supervisor.h - systemd's protocols for services (notification, watchdog, socket activation) without
+ * its library. Without a supervisor these functions do nothing. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,13 +8,12 @@
 
 #include "base/err.h"
 
-/* "READY=1", "STATUS=…", several lines at once. */
-void supervisor_tell(const char *lines);
-/* Within which time WATCHDOG=1 is expected again and again; 0: nobody waits for it. */
+/* "READY=1", "STATUS=…"; several lines are allowed. */
+void supervisor_notify(const char *lines);
+/* The interval within which WATCHDOG=1 is expected; 0: it is not. */
 uint64_t supervisor_watchdog_ns(void);
-/* The listening unix socket that we were started with: 1, or 0 when there is none. What was said
- * about it is forgotten, so that nothing we start takes it for its own. */
+/* The listening unix socket that we were started with: 1, or 0 if there is none. Its environment
+ * variables are removed, so that our children do not use it. */
 int supervisor_socket(int *ret_fd, struct err *err) must_check;
-/* Whether we are the first process of a unit of its own: its control group is ours alone then, and
- * so are its limits. */
+/* Whether we are the main process of a unit: its control group and limits are then ours alone. */
 bool supervisor_started_us(void);

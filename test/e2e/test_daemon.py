@@ -58,7 +58,7 @@ def test_one_that_is_full_says_whose_connections_there_are(cold):
 	with cold.line(), cold.line(), cold.line():
 		done = wait_for(lambda: (done := cold.proctor("status", "--json")).returncode == 4 and done)
 	told = json.loads(done.stdout)
-	assert told["running"] and told["problem"] == "too many connections: all 3 are taken, 3 of them by user %d" % os.geteuid()
+	assert told["running"] and told["problem"] == "too many connections: all 3 are in use, 3 of them by user %d" % os.geteuid()
 	assert told["problem"] in done.stderr and "max_clients" in done.stderr
 
 
@@ -112,7 +112,7 @@ def test_a_second_one_on_the_same_store_names_the_first(daemon):
 def test_a_second_one_on_the_same_socket_leaves_it_alone(daemon):
 	done = daemon.proctor("daemon", "--state-dir", daemon.place / "other")
 	assert done.returncode == 1
-	assert "listens on '%s' already: process %d;" % (daemon.socket, daemon.process.pid) in done.stderr
+	assert "process %d listens on '%s' already;" % (daemon.process.pid, daemon.socket) in done.stderr
 	assert daemon.result("daemon.status")["pid"] == daemon.process.pid
 
 
@@ -129,7 +129,7 @@ def test_what_has_the_name_of_its_socket_stays(cold):
 	cold.socket.write_text("a diary", encoding="utf-8")
 	cold.start(wait=False)
 	assert cold.process.wait(timeout=30) == 1
-	assert "'%s' is a file, and stays: remove it, or say with --socket" % cold.socket in cold.said()
+	assert "'%s' is a file: remove it, or choose another path with --socket" % cold.socket in cold.said()
 	assert cold.socket.read_text(encoding="utf-8") == "a diary"
 
 
@@ -147,11 +147,11 @@ def test_a_directory_that_others_can_write_to_is_refused(cold):
 	cold.socket.parent.chmod(0o777)
 	cold.start(wait=False)
 	assert cold.process.wait(timeout=30) == 1
-	assert "not ours alone" in cold.said()
+	assert "writable by other users" in cold.said()
 
 
 @pytest.mark.needs_root
-def test_a_squatter_is_not_believed(cold):
+def test_another_users_socket_is_not_trusted(cold):
 	"""Somebody else's socket, where the daemon's is looked for."""
 	place = cold.place / "squat"
 	place.mkdir()
@@ -163,7 +163,7 @@ def test_a_squatter_is_not_believed(cold):
 	try:
 		assert squatter.stdout.readline() == "up\n"
 		done = cold.proctor("status", "--socket", place / "daemon.sock")
-		assert done.returncode == 4 and "not believed" in done.stderr
+		assert done.returncode == 4 and "not trusted" in done.stderr
 		run = cold.proctor("run", "--", "true", env={"PROCTOR_SOCKET": str(place / "daemon.sock")})
 		assert run.returncode == 0 and run.stderr == ""
 	finally:
@@ -176,7 +176,7 @@ def test_hangup_reads_the_configuration_again(daemon):
 	daemon.config.write_text("[profiler]\ninterval_seconds = 2\n", encoding="utf-8")
 	daemon.process.send_signal(signal.SIGHUP)
 	wait_for(lambda: daemon.result("daemon.status")["interval_seconds"] == 2.0)
-	assert "a look every 2 s" in daemon.said()
+	assert "one tick every 2 s" in daemon.said()
 
 
 def test_a_bad_configuration_keeps_the_old_one_and_says_why(daemon):
@@ -185,7 +185,7 @@ def test_a_bad_configuration_keeps_the_old_one_and_says_why(daemon):
 	problem = wait_for(lambda: daemon.result("daemon.status")["config_problem"])
 	assert ":3:" in problem and "intervall" in problem
 	assert daemon.result("daemon.status")["interval_seconds"] == 1.0
-	assert "stays as it was" in daemon.said()
+	assert "stays in force" in daemon.said()
 	assert "intervall" in daemon.proctor("status").stdout
 	daemon.config.write_text("[profiler]\ninterval_seconds = 3\n", encoding="utf-8")
 	daemon.process.send_signal(signal.SIGHUP)
@@ -197,7 +197,7 @@ def test_what_waits_for_a_restart_is_named(daemon):
 	daemon.config.write_text("[profiler]\ninterval_seconds = 1\nenabled = false\ngpu_enabled = false\nstorage_path = /nowhere/x.db\n"
 				 "[limits]\nmax_clients = 7\nmax_memory_mb = 100000\n", encoding="utf-8")
 	daemon.process.send_signal(signal.SIGHUP)
-	wait_for(lambda: "was read again" in daemon.said())
+	wait_for(lambda: "configuration reloaded" in daemon.said())
 	names = "profiler.enabled, profiler.gpu_enabled, profiler.storage_path, limits.max_clients"
 	assert "changed, and waits for a restart: %s\n" % names in daemon.said()
 	assert daemon.result("daemon.status")["enabled"] is True

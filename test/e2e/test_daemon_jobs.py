@@ -149,7 +149,7 @@ def test_a_daemon_that_comes_back_goes_on_with_the_jobs_that_run(daemon, childre
 		job = jobs_of(daemon)["goes-on"]
 		assert (job["status"], job["current_sheet"], job["last_completed_sheet"], job["total_sheets"]) == ("running", 2, 1, 3)
 		wait_for(lambda: (top_of(daemon, worker.pid) or {}).get("sheet_num") == 2)
-	assert "1 job of before goes on" in daemon.said()
+	assert "1 job of the previous daemon continues" in daemon.said()
 	worker.kill()
 	_, _, usage = os.wait4(worker.pid, 0)
 	worker.returncode = -9
@@ -174,7 +174,7 @@ def test_a_job_that_ended_while_the_daemon_was_down_is_shown_and_may_be_told_of(
 	worker.kill()
 	worker.wait()
 	daemon.start()
-	assert "1 job ended while nobody watched" in daemon.said()
+	assert "1 job ended while no daemon was running" in daemon.said()
 	job = jobs_of(daemon)["unseen"]
 	assert (job["status"], job["sheets"][0]["status"]) == ("lost", "lost") and job["ended_at"]
 	wait_for(lambda: stored(daemon, "unseen")[0]["result"] == "lost")
@@ -271,7 +271,7 @@ def test_a_job_that_was_seen_by_no_look_goes_on_after_a_restart(cold, children):
 	assert cold.result("job.start", job_id="young", pid=worker.pid)["stored"]
 	cold.stop()
 	cold.start()
-	assert "1 job of before goes on" in cold.said()
+	assert "1 job of the previous daemon continues" in cold.said()
 	worker.stdin.close()
 	worker.wait()
 	job = wait_for(lambda: (jobs_of(cold)["young"]["status"] != "running") and jobs_of(cold)["young"])
@@ -306,7 +306,7 @@ def test_a_job_that_no_look_saw_does_not_end_before_it_began(cold, children):
 	assert all(sheet["ended_at"] >= sheet["started_at"] for sheet in job["sheets"])
 	cold.stop()
 	cold.start()  # once is enough
-	assert "unlucky" not in jobs_of(cold) and cold.said().count("ended while nobody watched") == 1
+	assert "unlucky" not in jobs_of(cold) and cold.said().count("ended while no daemon was running") == 1
 	row = stored(cold, "unlucky")[0]
 	assert row["duration_seconds"] is None or 0 <= row["duration_seconds"] < 10, row
 

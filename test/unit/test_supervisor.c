@@ -31,7 +31,7 @@ static void hears(int fd, const char *text)
 	assert_string_equal(heard, text);
 }
 
-static void test_supervisor_tell__reaches_a_path_and_an_abstract_name(void **state)
+static void test_supervisor_notify__reaches_a_path_and_an_abstract_name(void **state)
 {
 	char path[] = "/tmp/proctor-notify-XXXXXX", name[64];
 	int fd;
@@ -41,22 +41,22 @@ static void test_supervisor_tell__reaches_a_path_and_an_abstract_name(void **sta
 	snprintf(name, sizeof name, "%s/s", path);
 	fd = listen_as(name, strlen(name), SOCK_DGRAM);
 	setenv("NOTIFY_SOCKET", name, 1);
-	supervisor_tell("READY=1");
+	supervisor_notify("READY=1");
 	hears(fd, "READY=1");
 	close(fd);
 	unlink(name);
 	rmdir(path);
-	supervisor_tell("READY=1"); /* nobody is there any more */
+	supervisor_notify("READY=1"); /* nobody is there any more */
 
 	snprintf(name, sizeof name, "%cproctor-test-%d", '\0', getpid());
 	fd = listen_as(name, 1 + strlen(name + 1), SOCK_DGRAM);
 	name[0] = '@';
 	setenv("NOTIFY_SOCKET", name, 1);
-	supervisor_tell("STATUS=fine");
+	supervisor_notify("STATUS=fine");
 	hears(fd, "STATUS=fine");
 	close(fd);
 	unsetenv("NOTIFY_SOCKET");
-	supervisor_tell("READY=1");
+	supervisor_notify("READY=1");
 }
 
 static void test_supervisor_watchdog__is_for_the_process_it_names(void **state)
@@ -124,6 +124,6 @@ static void test_supervisor_socket__takes_one_that_listens_and_nothing_else(void
 	close(other);
 }
 
-RUN_TESTS(TEST(test_supervisor_tell__reaches_a_path_and_an_abstract_name),
+RUN_TESTS(TEST(test_supervisor_notify__reaches_a_path_and_an_abstract_name),
           TEST(test_supervisor_watchdog__is_for_the_process_it_names),
           TEST(test_supervisor_socket__takes_one_that_listens_and_nothing_else))
