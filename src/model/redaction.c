@@ -18,15 +18,14 @@ struct redactor {
 	bool is_cut;     /* something did not fit */
 	struct scan arg; /* what is left of the current argument */
 	const char *arg_start;
-	bool is_script;      /* the argument is text for a shell, or a title with blanks between
-	                        arguments */
-	char quote;          /* within quotes of a script: which */
+	bool is_script;      /* a shell script, or a process title: blanks separate words */
+	char quote;          /* the quote that is open in a script; 0: none */
 	bool in_query;       /* within the query of a URL */
 	bool mask_next;      /* the next word or argument is a secret */
-	struct scan program; /* the last word that was a program whose options we know */
+	struct scan program; /* the last word that is a program whose options we know */
 };
 
-static void put(struct redactor *r, const char *text, size_t n)
+static void append(struct redactor *r, const char *text, size_t n)
 {
 	r->is_cut |= n > r->cap - r->len;
 	n = MIN(n, r->cap - r->len);
@@ -34,10 +33,10 @@ static void put(struct redactor *r, const char *text, size_t n)
 	r->len += n;
 }
 
-/* Passes n bytes of the argument on. */
+/* Copies n bytes of the argument. */
 static void copy(struct redactor *r, size_t n)
 {
-	put(r, r->arg.p, n);
+	append(r, r->arg.p, n);
 	r->arg.p += n;
 }
 
@@ -57,7 +56,7 @@ static bool is_name_char(char c)
 	       c == '_' || c == '-' || c == '.';
 }
 
-/* Where the value that begins here ends. Blanks end it only in a script; elsewhere they are part of
+/* The end of the value that begins here. Blanks end it only in a script; elsewhere they are part of
  * the argument. */
 static const char *value_end(const struct redactor *r, bool may_have_blanks)
 {
@@ -83,10 +82,10 @@ static void mask_quoted(struct redactor *r)
 
 	while (p < r->arg.end && *p != q)
 		p += *p == '\\' && p + 1 < r->arg.end ? 2 : 1;
-	put(r, &q, 1);
-	put(r, MASK, strlen(MASK));
+	append(r, &q, 1);
+	append(r, MASK, strlen(MASK));
 	if (p < r->arg.end)
-		put(r, &q, 1);
+		append(r, &q, 1);
 	r->arg.p = p < r->arg.end ? p + 1 : r->arg.end;
 }
 
@@ -100,12 +99,12 @@ static void mask_value(struct redactor *r, bool may_have_blanks)
 	}
 	end = value_end(r, may_have_blanks);
 	if (end > r->arg.p)
-		put(r, MASK, strlen(MASK));
+		append(r, MASK, strlen(MASK));
 	r->arg.p = end;
 }
 
-/* https://user:password@host/: a user alone is often a token, so all before the '@' goes. People
- * write '/' and '@' into passwords too: a "port" that is no number shows that. */
+/* https://user:password@host/: a user without a password is often a token, so everything before the
+ * '@' is masked. Passwords may contain '/' and '@'; a "port" that is not a number reveals that. */
 static void redact_userinfo(struct redactor *r)
 {
 	const char *p, *at = NULL, *last_at = NULL, *authority = NULL, *colon = NULL;
@@ -125,12 +124,11 @@ static void redact_userinfo(struct redactor *r)
 		at = last_at;
 	if (!at)
 		return;
-	put(r, MASK, strlen(MASK));
+	append(r, MASK, strlen(MASK));
 	r->arg.p = at;
 }
 
-/* Passes a run of name characters on, but for a credential known by its shape that begins somewhere
- * in it. */
+/* Copies a run of name characters, except credentials in it that are recognised by their shape. */
 static void copy_run(struct redactor *r, const char *end)
 {
 	bool at_boundary = true;
@@ -139,7 +137,7 @@ static void copy_run(struct redactor *r, const char *end)
 		size_t n = at_boundary ? redaction_rule_shape_len(r->arg) : 0;
 
 		if (n) {
-			put(r, MASK, strlen(MASK));
+			append(r, MASK, strlen(MASK));
 			r->arg.p += n;
 			continue;
 		}
@@ -153,7 +151,7 @@ static bool is_word_end(const struct redactor *r, const char *p)
 	return p >= r->arg.end || is_blank(*p) || (r->quote && *p == r->quote);
 }
 
-/* Past the '=' or ':' that follows a name, be it quoted or not; NULL when none does. */
+/* The text after the '=' or ':' that follows a quoted or unquoted name; NULL if there is none. */
 static const char *find_separator(const struct redactor *r, struct scan name)
 {
 	const char *p = name.end, *end = r->arg.end;
@@ -233,7 +231,7 @@ static void redact_other(struct redactor *r)
 	char c = *r->arg.p;
 
 	if (c == '\\' && r->arg.end - r->arg.p > 1 && is_quote(r->arg.p[1])) {
-		copy(r, 2); /* an escaped quote neither opens nor closes */
+		copy(r, 2); /* an escaped quote neither opens nor closes a string */
 		return;
 	}
 	if (is_blank(c))
@@ -262,12 +260,11 @@ static void redact_arg(struct redactor *r)
 	r->quote = '\0';
 	r->in_query = false;
 	if (r->mask_next && !looks_like_option(r->arg)) {
-		put(r, MASK, strlen(MASK));
+		append(r, MASK, strlen(MASK));
 		r->arg.p = r->arg.end;
 	}
 	r->mask_next = false;
-	while (!scan_at_end(&r->arg) &&
-	       r->len < r->cap) { /* what does not fit need not be looked at */
+	while (!scan_at_end(&r->arg) && r->len < r->cap) {
 		if (r->mask_next && !is_blank(*r->arg.p)) {
 			r->mask_next = false;
 			mask_value(r, false);
@@ -286,7 +283,7 @@ static bool announces_script(struct scan arg)
 	       arg.end[-1] == 'c';
 }
 
-/* The last argument may lack its NUL: the kernel's copy was cut, or the process wrote over it. */
+/* The last argument may lack its NUL: the text was cut, or the process overwrote its arguments. */
 static bool next_arg(struct scan *all, struct scan *ret)
 {
 	if (scan_at_end(all))
@@ -313,11 +310,11 @@ size_t redact_command(const char *raw, size_t len, char *to, size_t cap)
 
 	while (len && raw[len - 1] == '\0')
 		all.end = raw + --len;
-	/* One argument with blanks in it is a title that the process wrote over its arguments. */
+	/* A single argument may be a title that the process wrote over its arguments. */
 	is_script = len && !memchr(raw, '\0', len);
 	while (r.len < cap && next_arg(&all, &arg)) {
 		if (arg.p != raw)
-			put(&r, " ", 1);
+			append(&r, " ", 1);
 		r.arg = arg;
 		r.is_script = is_script;
 		redact_arg(&r);
@@ -331,8 +328,7 @@ size_t redact_command(const char *raw, size_t len, char *to, size_t cap)
 
 void redact_text(const char *text, struct buf *to)
 {
-	size_t len = strlen(text),
-	       cap = len * strlen(MASK); /* a secret may be shorter than its mask */
+	size_t len = strlen(text), cap = len * strlen(MASK); /* the mask may be the longer one */
 	cleanup(freep) char *safe = xmalloc(cap + 1);
 
 	buf_put(to, safe, redact_command(text, len, safe, cap));

@@ -14,13 +14,13 @@ static bool is_alnum(char c)
 	return is_upper(c) || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/* One look at a letter spares most of the comparisons that follow. */
+/* Comparing one letter first avoids most string comparisons. */
 static bool is_same_letter(char a, char b)
 {
 	return ((a ^ b) & ~0x20) == 0;
 }
 
-/* Of both, the word is not empty. */
+/* For both functions the word must not be empty. */
 static bool equals_any(struct scan word, const char *const *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -79,7 +79,7 @@ static const char *const harmless_last[] = {
 #define IS_ANY(part, list) equals_any((part), (list), ARRAY_LEN(list))
 #define ENDS_WITH_ANY(part, list) ends_with_any((part), (list), ARRAY_LEN(list))
 
-/* Names are judged part by part, so that --max-tokens, --tokenizer, --password-file and --eos-token
+/* Names are checked part by part, so that --max-tokens, --tokenizer, --password-file and --eos-token
  * stay readable. */
 bool redaction_rule_is_name(struct scan name)
 {
@@ -108,11 +108,10 @@ bool redaction_rule_is_header(struct scan name)
 	return ENDS_WITH_ANY(name, endings);
 }
 
-/* A '*' at the end of a program stands for anything. "login" is a verb of docker, podman, helm, az
- * … */
+/* A trailing '*' matches anything. "login" is a verb of docker, podman, helm, az, … */
 static const struct program_option {
 	const char *program, *option;
-	bool attached_only; /* alone it asks the user, or takes something else */
+	bool attached_only; /* without an attached value it prompts, or means something else */
 } program_options[] = {
 	{ "mysql*", "-p", true },     { "mariadb*", "-p", true },
 	{ "mydumper", "-p", false },  { "myloader", "-p", false },
@@ -158,7 +157,7 @@ size_t redaction_rule_option_len(struct scan program, struct scan word, bool *re
 
 		if (!is_program(program, o->program) || !scan_lit(&rest, o->option))
 			continue;
-		/* A long option ends where it ends: --user is not --user-agent. */
+		/* A long option must match as a whole: --user is not --user-agent. */
 		if (o->option[1] == '-' && !scan_at_end(&rest) && *rest.p != '=')
 			continue;
 		*ret_attached_only = o->attached_only;

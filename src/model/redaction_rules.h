@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* redaction_rules.h - what gives a secret away: the name before it, an option of a certain program, or its
- * own shape. */
+/* redaction_rules.h - how secrets are recognised: by the name before them, by an option of a known
+ * program, or by their own shape. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "base/scan.h"
 
-/* A key or option after which comes a secret: "--db-password", "GITHUB_TOKEN", "clientSecret". */
+/* Whether a secret follows this key or option: "--db-password", "GITHUB_TOKEN", "clientSecret". */
 bool redaction_rule_is_name(struct scan name);
-/* A header whose value may hold blanks: "Authorization", "Cookie". */
+/* Whether it is a header whose value may contain blanks: "Authorization", "Cookie". */
 bool redaction_rule_is_header(struct scan name);
 
-/* Whether this word is a program (or a verb of one) some of whose options take secrets. */
+/* Whether this word is a program, or a verb of one, that has options for secrets. */
 bool redaction_rule_knows_program(struct scan word);
-/* Bytes of the option of this program that the word begins with and that takes a secret; 0: none.
- * The secret follows at once, or is the next argument (not when ret_attached_only). */
+/* The length of the option at the start of the word that takes a secret for this program; 0: none.
+ * The secret follows directly or, unless *ret_attached_only, as the next argument. */
 size_t redaction_rule_option_len(struct scan program, struct scan word, bool *ret_attached_only);
 
-/* Bytes of the credential that the text begins with, by the shape its issuer gives it (AWS, GitHub
- * …); 0: none. */
+/* The length of the credential at the start of the text, recognised by its issuer's prefix (AWS,
+ * GitHub, …); 0: none. */
 size_t redaction_rule_shape_len(struct scan text);

@@ -18,7 +18,7 @@ void resource_summary_add(struct resource_summary *s, enum resource_series serie
 {
 	typeof(&s->series[0]) at = &s->series[series];
 
-	/* Past 2^64 in all the mean would be wrong; what is measured stays far below. */
+	/* A sum beyond 2^64 would make the mean wrong; real measurements stay far below. */
 	if (__builtin_add_overflow(at->sum_milli, milli, &at->sum_milli)) {
 		at->sum_milli -= milli;
 		return;

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* resource_summary.h - how busy the machine and its GPUs were during one run: means and maxima of
- * samples. One accumulator for our own samples and for the CSV files of any run folder. Values are
- * whole thousandths of what the series names, so sums are exact and do not depend on the order. */
+ * samples, both our own and those in the CSV files of a run folder. Values are integers in
+ * thousandths of the series' unit, so sums are exact and do not depend on the order. */
 #pragma once
 
 #include "base/json.h"
 
-/* What is accumulated. Of several GPUs every sample counts: means are over all of them, maxima of
- * one. */
+/* The accumulated series. With several GPUs, means are over all of them and maxima of any one. */
 /* clang-format off */
 #define RESOURCE_SERIES(X)                                                       \
 	X(VRAM_MB)      /* memory in use on one GPU, MiB */                      \
-	X(GPU_UTIL_PCT) /* time in which a kernel ran on it */                   \
-	X(MEM_UTIL_PCT) /* time in which its memory was read or written */       \
+	X(GPU_UTIL_PCT) /* time during which a kernel ran on it */               \
+	X(MEM_UTIL_PCT) /* time during which its memory was accessed */          \
 	X(POWER_WATTS)                                                           \
 	X(CPU_USR_PCT)  /* of the whole machine: user and nice */                \
 	X(CPU_IDLE_PCT)                                                          \
-	X(JAX_PEAK_MB)  /* what the program says of itself, MiB */
+	X(JAX_PEAK_MB)  /* as reported by the program, MiB */
 
-/* The keys of the summary, in its order. X(id, key, series, MEAN or MAX, label and unit for people) */
+/* The keys of the summary, in order. X(id, key, series, MEAN or MAX, label, unit) */
 #define RESOURCE_KEYS(X)                                                                       \
 	X(PEAK_VRAM, "peak_vram_mb", VRAM_MB, MAX, "GPU memory, peak", "MiB")                  \
 	X(GPU_UTIL_MEAN, "gpu_util_mean_pct", GPU_UTIL_PCT, MEAN, "GPU busy, mean", "%")       \
@@ -47,7 +46,7 @@ struct resource_key_info {
 };
 extern const struct resource_key_info resource_keys[RESOURCE_KEY_COUNT];
 
-/* Begins as { 0 }. */
+/* Initialised as { 0 }. */
 struct resource_summary {
 	struct {
 		uint64_t n, sum_milli, max_milli;
@@ -55,10 +54,10 @@ struct resource_summary {
 };
 
 void resource_summary_add(struct resource_summary *s, enum resource_series series, uint64_t milli);
-/* Takes over the series that `s` has no sample of. */
+/* Copies the series that have no samples in `s`. */
 void resource_summary_fill(struct resource_summary *s, const struct resource_summary *from);
-/* In tenths, rounded; false: not known. */
+/* In tenths, rounded; false: unknown. */
 bool resource_summary_get(const struct resource_summary *s, enum resource_key key,
                           uint64_t *ret_tenths);
-/* The members into an open object; what is not known is left out. */
+/* Writes the members into an open object; unknown ones are left out. */
 void resource_summary_put(struct json *j, const struct resource_summary *s);
