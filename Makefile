@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# The few commands people type; Meson does the work. `make help` lists them.
+# The few commands that are typed by hand; Meson does the work. `make help` lists them.
 PREFIX       ?= /usr/local
 FUZZ_SECONDS ?= 10
 BUILDTYPE    ?= release
 PYTHON       ?= /usr/bin/python3
-# The job that `make run` records; without one a small sample workload is made up.
+# The job that `make run` records; default: a small sample workload.
 CMD          ?=
 
 # JOBS=2 builds with two jobs at a time.
@@ -21,7 +21,7 @@ all: build/build.ninja ## build into build/ (release)
 help: ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
 
-run: all ## install what is missing, build, record a sample workload and show what was recorded
+run: all ## install missing packages, build, record a sample workload and show the recording
 	@CMD='$(subst ','\'',$(CMD))' scripts/demo build/proctor
 
 test: build-test/build.ninja ## build with sanitizers and run every test
@@ -42,18 +42,18 @@ fuzz: build-fuzz/build.ninja ## run each fuzz target for FUZZ_SECONDS
 	@$(NINJA) build-fuzz
 	@FUZZ_SECONDS='$(FUZZ_SECONDS)' scripts/run-fuzzers build-fuzz
 
-format: ## rewrite the C files as .clang-format says
+format: ## format the C files with .clang-format
 	@scripts/install-deps lint
 	@find src test bench -name '*.[ch]' -print0 | xargs -0 clang-format -i
 
-lint: all ## clang-tidy and cppcheck; advice, not law
+lint: all ## clang-tidy and cppcheck, as advice
 	@scripts/install-deps lint
 	-@scripts/lint build
 
 clean: ## remove all build trees
 	@rm -rf build build-test build-fuzz build-ci-*
 
-# Each tree is configured once; ninja configures it again by itself when a meson file changes.
+# Each tree is configured once; ninja reconfigures it when a meson file changes.
 build/build.ninja: | deps-build
 	@$(SETUP) build -Dbuildtype=$(BUILDTYPE) -Dprefix='$(PREFIX)' -Dtests=false
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* sheets.c - a program that tells proctor what it does: three sheets, a phase, a mark.
+/* sheets.c - a program that reports what it does to proctor: three sheets, a phase, a mark.
  *
  *	cc sheets.c $(pkg-config --cflags --libs proctor) -o sheets
  *	proctor run -- ./sheets
  *
- * It does the same without proctor around it, and without the daemon. */
+ * It also works without `proctor run` and without the daemon. */
 #include <proctor.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ int main(void)
 	struct proctor_context now;
 
 	if (proctor_open(NULL, &p) < 0)
-		fprintf(stderr, "nobody records this; working anyway\n");
+		fprintf(stderr, "not recorded; working anyway\n");
 	for (unsigned i = 1; i <= SHEETS; i++) {
 		struct proctor_sheet sheet = { .num = i, .total = SHEETS, .label = "squares" };
 		struct proctor_end failed = { .exit_code = 1 };
@@ -41,7 +41,7 @@ int main(void)
 	proctor_phase(p, "squares", 0.5, "{\"sheets\": 3}");
 	proctor_mark(p, "done", NULL);
 	if (proctor_context(p, 0, &now) == 0)
-		printf("pressure here: %s\n", now.pressure[0] ? now.pressure : "not known yet");
+		printf("pressure here: %s\n", now.pressure[0] ? now.pressure : "unknown");
 	proctor_close(p);
 	return 0;
 }

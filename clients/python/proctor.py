@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Speak to proctor from a Python program: the standard library is all it needs.
+"""Use proctor from a Python program. Needs only the standard library.
 
-A program that runs under `proctor run` reaches the recorder of its job; any other reaches the daemon, if one runs.
+A program that runs under `proctor run` is connected to the recorder of its job; any other to the daemon, if one is running.
 
     import proctor
 
@@ -12,9 +12,8 @@ A program that runs under `proctor run` reaches the recorder of its job; any oth
             load()
         p.mark("epoch", n=1, loss=0.25)
 
-Whatever goes wrong is raised as an Error: NotRunning where there is neither. With `connect(quiet=True)` nothing is ever
-raised, for programs that should run the same with and without proctor: what cannot be done is not done, what would have
-been answered is None, and `p.error` is the last thing that went wrong.
+Failures are raised as Error, or as NotRunning if there is no server. With `connect(quiet=True)` nothing is ever raised, for
+programs that should behave the same with and without proctor: a call that fails returns None, and `p.error` is the last error.
 """
 import contextlib
 import functools
@@ -31,34 +30,34 @@ import time
 __version__ = "0.1.0"
 __all__ = ["Client", "Error", "NotRunning", "Refused", "connect", "probe_jax_peak_memory_mb"]
 
-ID_MAX = 127  # bytes of the longest id that there is
+ID_MAX = 127  # bytes of the longest possible id
 REPLY_MAX = 33 << 20
 
 
 class Error(Exception):
-	"""Whatever went wrong; `code` is the word of docs/rpc.md that does not change, or None."""
+	"""Any failure; `code` is the stable word of docs/rpc.md, or None."""
 
 	code = None
 
 
 class NotRunning(Error):
-	"""There is no job around us and no daemon, or it has gone."""
+	"""There is neither a surrounding job nor a daemon, or it is gone."""
 
 
 class Refused(Error):
-	"""The server said no; `code` says which no."""
+	"""The server refused the call; `code` has the reason."""
 
 	def __init__(self, error):
-		super().__init__(error.get("message", "refused without a reason"))
+		super().__init__(error.get("message", "the server refused the call without a reason"))
 		self.code = (error.get("data") or {}).get("code")
 		self.number = error.get("code")
 
 
-# ---- whom to speak to ------------------------------------------------------------------------------------------------
+# ---- finding a server ------------------------------------------------------------------------------------------------
 
 
 def _home():
-	"""As the program finds it: HOME, else what the list of users says; None where that does not know us."""
+	"""HOME, else the home directory in the user database; None if the user is not in it."""
 	if os.environ.get("HOME"):
 		return os.environ["HOME"]
 	try:
@@ -68,7 +67,7 @@ def _home():
 
 
 def _state_dir():
-	"""Looked for as the program does: `run` names it only where this would not find it. None: no place is known."""
+	"""The same search as that of the commands: `run` sets PROCTOR_STATE_DIR only if this would not find it. None: unknown."""
 	if os.environ.get("PROCTOR_STATE_DIR"):
 		return os.environ["PROCTOR_STATE_DIR"]
 	if os.environ.get("STATE_DIRECTORY", "").startswith("/"):
@@ -82,7 +81,7 @@ def _state_dir():
 
 
 def _places():
-	"""Where somebody may answer: the job's own door, then the daemons, the nearest first."""
+	"""The sockets to try, in order: the door of the surrounding job, the user's own daemon, the machine's daemon."""
 	job_id, state_dir = os.environ.get("PROCTOR_JOB_ID", ""), _state_dir()
 	if state_dir and job_id and len(job_id) <= ID_MAX and "/" not in job_id and not job_id.startswith("."):
 		yield os.path.join(state_dir, "jobs", job_id, "sock")
@@ -100,7 +99,7 @@ _ABSENT = (FileNotFoundError, NotADirectoryError, ConnectionRefusedError)
 
 def _dial(sock, path):
 	directory = os.open(os.path.dirname(path) or ".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-	try:  # an address has room for 107 bytes, a path may have more
+	try:  # the kernel's limit is 107 bytes, and a path may be longer
 		sock.connect("/proc/self/fd/%d/%s" % (directory, os.path.basename(path)))
 	finally:
 		os.close(directory)
@@ -110,7 +109,7 @@ def _dial(sock, path):
 
 
 def _open(path, timeout):
-	"""A connected socket of somebody whom we believe: root, or ourselves."""
+	"""A socket that is connected to a trusted server: one of root or of our own user."""
 	try:
 		with contextlib.ExitStack() as undo:
 			sock = undo.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC))
@@ -129,11 +128,11 @@ def _connect(path, timeout):
 	for place in tried:
 		with contextlib.suppress(NotRunning):
 			return place, _open(place, timeout)
-	raise NotRunning("nobody answers at %s: run under `proctor run`, or start `proctor daemon`" % ", ".join(tried))
+	raise NotRunning("no server at %s: run under `proctor run`, or start `proctor daemon`" % ", ".join(tried))
 
 
 def connect(path=None, timeout=5.0, quiet=False):
-	"""A Client; `timeout` is for each call, in seconds. A quiet one never raises an Error, also when it lost its daemon."""
+	"""Returns a Client; `timeout` is for each call, in seconds. A quiet one never raises an Error, even if it loses its daemon."""
 	try:
 		return (_Quiet if quiet else Client)(*_connect(path, timeout), timeout)
 	except Exception as error:  # pylint: disable=broad-except
@@ -146,7 +145,7 @@ def connect(path=None, timeout=5.0, quiet=False):
 
 
 class _Lines:
-	"""One JSON object a line, both ways."""
+	"""One JSON object per line, in both directions."""
 
 	def __init__(self, sock):
 		self.sock = sock
@@ -159,9 +158,9 @@ class _Lines:
 		return bool(poll.poll(0))
 
 	def send(self, line):
-		# Who refuses a connection says why before it closes, and that is worth reading: receive() tells of the end.
+		# A server that refuses the connection sends the reason before it closes it: receive() reads that, or fails.
 		with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-			self.sock.sendall(line, socket.MSG_NOSIGNAL)  # the program may have made SIGPIPE deadly again
+			self.sock.sendall(line, socket.MSG_NOSIGNAL)  # the program may have restored SIGPIPE's default action
 
 	def receive(self):
 		while True:
@@ -184,7 +183,7 @@ def _object(line):
 	except ValueError as error:
 		raise Error("the answer is not JSON: %s" % error) from error
 	if not isinstance(message, dict):
-		raise Error("the answer is no object")
+		raise Error("the answer is not an object")
 	return message
 
 
@@ -192,7 +191,7 @@ def _line(message):
 	try:
 		return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 	except (TypeError, ValueError, RecursionError) as error:
-		raise Error("%s: what is said cannot be written as JSON: %s" % (message["method"], error)) from error
+		raise Error("%s: the parameters cannot be written as JSON: %s" % (message["method"], error)) from error
 
 
 def _given(params):
@@ -200,12 +199,12 @@ def _given(params):
 
 
 class Client:
-	"""One connection; for one thread at a time. Forked children make their own.
+	"""One connection, for one thread at a time. Forked children open their own.
 
-	When a daemon was restarted, the next call goes to the new one. Nothing is ever asked twice: a call during which the
-	daemon went away raises NotRunning, and may have been done or not. A daemon that did not answer in time is given up."""
+	After a restart of the daemon the next call goes to the new one. No call is sent twice: a call during which the daemon
+	went away raises NotRunning, and may or may not have been executed. A daemon that did not answer in time is given up."""
 
-	error = None  # of a quiet one: the last that would have been raised
+	error = None  # of a quiet client: the last error
 
 	def __init__(self, path, sock, timeout):
 		self.path = path
@@ -226,11 +225,11 @@ class Client:
 		self._lines = None
 
 	def call(self, method, **params):
-		"""Any method of docs/rpc.md; parameters that are None are not sent."""
+		"""Calls any method of docs/rpc.md; parameters that are None are not sent."""
 		return self._ask(None, method, params)
 
 	def _ask(self, key, method, params):
-		"""The answer, or what it has under a key."""
+		"""The answer, or one member of it."""
 		answer = self._exchange(method, _given(params))
 		if key is None:
 			return answer
@@ -246,7 +245,7 @@ class Client:
 			self._lines.send(line)
 			return self._answer()
 		except TimeoutError as error:
-			self.close()  # an answer that comes late must not be taken for the next one
+			self.close()  # a late answer must not be taken for the next one
 			self._closed_why = "%s: no answer within %g s" % (method, self._timeout)
 			raise Error(self._closed_why) from error
 		except OSError as error:
@@ -275,26 +274,26 @@ class Client:
 
 	def job_start(self, job_type=None, job_id=None, pid=None, command=None, cwd=None, tags=None, total_sheets=None,
 		      workspace=None):
-		"""Registers a job with the daemon: the process (ours) and its descendants. Returns its id."""
+		"""Registers a job with the daemon: a process (default: our own) and its descendants. Returns its id."""
 		return self._ask("job_id", "job.start", {
 			"job_type": job_type, "job_id": job_id, "pid": pid, "command": command, "cwd": cwd, "tags": tags,
 			"total_sheets": total_sheets, "workspace": workspace})
 
 	def job_end(self, job_id, exit_code=0, signal=None):  # pylint: disable=redefined-outer-name
-		"""How it ended; an exit code as `Popen.wait()` tells it will do: -9 is signal 9."""
+		"""Reports how the job ended. A negative exit code, as `Popen.wait()` returns it, is a signal."""
 		exit_code, signal = _ending_of(exit_code, signal)
 		status = "failed" if exit_code or signal else "completed"
 		self.call("job.end", job_id=job_id, status=status, signal=signal, exit_code=None if signal else exit_code)
 
 	@contextlib.contextmanager
 	def job(self, job_type=None, **more):
-		"""A job as long as the block; an exception makes it a failed one. Gives its id (None: quiet, and there is no job)."""
+		"""A job for the length of the block; an exception makes it a failed one. Yields its id (None: quiet, and there is no job)."""
 		job_id = self.job_start(job_type, **more)
 		with _ending(self.job_end, job_id):
 			yield job_id
 
 	def sheet_start(self, num=None, total=None, label=None, job_id=None, pid=None):
-		"""Opens a sheet, the next one without a number. Returns its number."""
+		"""Opens a sheet, by default the next one. Returns its number."""
 		return self._ask("sheet_num", "sheet.started", {"sheet_num": num, "total": total, "label": label, "job_id": job_id, "pid": pid})
 
 	def sheet_end(self, num, exit_code=0, signal=None, job_id=None):  # pylint: disable=redefined-outer-name
@@ -306,20 +305,20 @@ class Client:
 
 	@contextlib.contextmanager
 	def sheet(self, num=None, total=None, label=None, job_id=None):
-		"""A sheet as long as the block; an exception makes it a failed one. Gives its number (None: quiet, and there is no sheet)."""
+		"""A sheet for the length of the block; an exception makes it a failed one. Yields its number (None: quiet, and there is no sheet)."""
 		num = self.sheet_start(num, total, label, job_id)
 		with _ending(functools.partial(self.sheet_end, job_id=job_id), num):
 			yield num
 
-	# ---- what happens in the job
+	# ---- marks and phases
 
 	def mark(self, name, **data):
-		"""An event in the job's run log."""
+		"""Adds an event to the job."""
 		self.call("job.mark", name=name, data=data)
 
 	@contextlib.contextmanager
 	def phase(self, name, **data):
-		"""Times the block. The dict that it gives may be added to."""
+		"""Times the block. Yields a dict to which data may be added."""
 		begun = time.monotonic()
 
 		def end(_, **_how):
@@ -328,7 +327,7 @@ class Client:
 		with _ending(end, name):
 			yield data
 
-	# ---- how things are
+	# ---- the current state
 
 	def context(self, pid=None):
 		return self.call("context.get", pid=pid)
@@ -345,9 +344,9 @@ class Client:
 		return self._ask("seq", "bus.publish", {"event": event, "data": data})
 
 	def subscribe(self, prefix=None, job_id=None, since_seq=None, timeout=None):
-		"""Events as dicts with `event`, `seq`, `timestamp`, `job_id` and `data`, on a connection of its own, until nothing
-		comes for `timeout` seconds (None: for ever). Who reads too slowly gets one {"event": "bus.lagged", "lost": N}, who
-		comes back with a number of before a restart one with None. NotRunning: the daemon has gone; a quiet one just ends."""
+		"""Yields events as dicts with `event`, `seq`, `timestamp`, `job_id` and `data`, on a connection of its own, until none
+		arrives for `timeout` seconds (None: forever). If events were lost, {"event": "bus.lagged", "lost": N} is one of them;
+		N is None after a restart of the daemon. Raises NotRunning if the daemon is gone; a quiet client just ends."""
 		self._check_open()
 		feed = Client(self.path, _open(self.path, self._timeout), self._timeout)
 		try:
@@ -374,7 +373,7 @@ def _events(feed, timeout):
 
 @contextlib.contextmanager
 def _ending(end, what):
-	"""Tells how the block ended; what is None never began. The block's own exception counts for more than ours."""
+	"""Reports how the block ended, unless `what` is None: then it never began. The block's own exception takes precedence."""
 	try:
 		yield
 	except BaseException as error:
@@ -387,7 +386,7 @@ def _ending(end, what):
 
 
 def _ending_of(exit_code, number):
-	"""The subprocess module tells of a signal as a negative exit code."""
+	"""The subprocess module reports a signal as a negative exit code."""
 	return (None, -exit_code) if not number and exit_code and exit_code < 0 else (exit_code, number)
 
 
@@ -400,7 +399,7 @@ def _failure(error):
 
 
 class _Quiet(Client):
-	"""Never in the way of its program: swallows what goes wrong, keeps the last of it, and answers None."""
+	"""Never raises: a call that fails returns None, and the last error is kept."""
 
 	def __init__(self, path, sock, timeout, error=None):
 		super().__init__(path, sock, timeout)
@@ -417,12 +416,12 @@ class _Quiet(Client):
 
 	def subscribe(self, *args, **params):
 		try:
-			return self._heard(super().subscribe(*args, **params))
+			return self._without_errors(super().subscribe(*args, **params))
 		except Exception as error:  # pylint: disable=broad-except
 			self.error = error
 			return iter(())
 
-	def _heard(self, events):
+	def _without_errors(self, events):
 		try:
 			yield from events
 		except Exception as error:  # pylint: disable=broad-except
@@ -433,7 +432,7 @@ class _Quiet(Client):
 
 
 def _jax_peak_bytes():
-	jax = sys.modules.get("jax")  # a program that does not use it has no figure, and should not load it for one
+	jax = sys.modules.get("jax")  # if the program did not load it, there is no figure
 	if jax is None:
 		return 0
 	peaks = [(device.memory_stats() or {}).get("peak_bytes_in_use", 0) for device in jax.local_devices() if device.platform != "cpu"]
@@ -441,8 +440,8 @@ def _jax_peak_bytes():
 
 
 def probe_jax_peak_memory_mb(client=None):
-	"""The peak of device memory that JAX has used in this process, in MiB: what its allocator really handed out, on the
-	device that had most, not the pool it reserved. 0.0 when there is no JAX or no device. The job is told, if there is one."""
+	"""The peak device memory of JAX in this process, in MiB: what its allocator handed out on the device that used most, not
+	the pool that it reserved. 0.0 without JAX or without a device. It is also reported to the job, if there is one."""
 	try:
 		peak_mb = _jax_peak_bytes() / (1 << 20)
 	except Exception:  # pylint: disable=broad-except

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""where.py PREFIX USUAL - where a module that is installed below PREFIX is found by this interpreter: of the places that
-it looks at the one below PREFIX, else USUAL. Meson's own choice is not always one of them: Debian's python3 looks at
-/usr/local/lib/python3.11, not at /usr/local/lib/python3."""
+"""where.py PREFIX USUAL - prints the directory below PREFIX that this interpreter searches for modules, or USUAL if there is
+none. Meson's own choice may be one that is not searched: Debian's python3 searches /usr/local/lib/python3.11, not
+/usr/local/lib/python3."""
 import os
 import site
 import sys
