@@ -15,7 +15,7 @@ static void look(struct ticks *w, double after_s, uint64_t fds)
 	kit_tell(w);
 }
 
-static void test_anomaly_episodes__begin_once_follow_the_peak_and_end(void **state)
+static void test_anomaly_episodes__begin_once_keep_the_peak_and_end(void **state)
 {
 	struct ticks w = kit_ticks();
 
@@ -44,7 +44,7 @@ static void test_anomaly_episodes__begin_once_follow_the_peak_and_end(void **sta
 	kit_ticks_done(&w);
 }
 
-static void test_anomaly_episodes__tell_again_when_the_peak_has_moved_by_a_tenth(void **state)
+static void test_anomaly_episodes__report_a_peak_that_moved_by_a_tenth(void **state)
 {
 	struct ticks w = kit_ticks();
 
@@ -58,7 +58,7 @@ static void test_anomaly_episodes__tell_again_when_the_peak_has_moved_by_a_tenth
 	kit_ticks_done(&w);
 }
 
-static void test_anomaly_episodes__become_only_more_severe(void **state)
+static void test_anomaly_episodes__only_rise_in_severity(void **state)
 {
 	static const struct {
 		uint64_t rss_mib;
@@ -102,7 +102,7 @@ static void test_anomaly_episodes__follow_memory_pressure_downwards(void **state
 	kit_ticks_done(&w);
 }
 
-static void test_anomaly_episodes__end_with_the_process_and_are_not_those_of_the_next(void **state)
+static void test_anomaly_episodes__end_with_the_process_and_spare_its_successor(void **state)
 {
 	struct ticks w = kit_ticks();
 	struct proc_snap *p;
@@ -122,7 +122,7 @@ static void test_anomaly_episodes__end_with_the_process_and_are_not_those_of_the
 	kit_ticks_done(&w);
 }
 
-static void test_anomaly_episodes__are_left_alone_between_two_looks(void **state)
+static void test_anomaly_episodes__are_not_changed_by_a_flush(void **state)
 {
 	struct ticks w = kit_ticks();
 
@@ -134,7 +134,7 @@ static void test_anomaly_episodes__are_left_alone_between_two_looks(void **state
 	kit_ticks_done(&w);
 }
 
-static void test_anomaly_episodes__all_end_with_whoever_looks(void **state)
+static void test_anomaly_episodes__all_end_with_the_recorder(void **state)
 {
 	struct ticks w = kit_ticks();
 
@@ -166,11 +166,11 @@ static void test_anomaly_episodes__are_bounded_and_the_rest_is_counted(void **st
 	kit_ticks_done(&w);
 }
 
-RUN_TESTS(TEST(test_anomaly_episodes__begin_once_follow_the_peak_and_end),
-          TEST(test_anomaly_episodes__tell_again_when_the_peak_has_moved_by_a_tenth),
-          TEST(test_anomaly_episodes__become_only_more_severe),
+RUN_TESTS(TEST(test_anomaly_episodes__begin_once_keep_the_peak_and_end),
+          TEST(test_anomaly_episodes__report_a_peak_that_moved_by_a_tenth),
+          TEST(test_anomaly_episodes__only_rise_in_severity),
           TEST(test_anomaly_episodes__follow_memory_pressure_downwards),
-          TEST(test_anomaly_episodes__end_with_the_process_and_are_not_those_of_the_next),
-          TEST(test_anomaly_episodes__are_left_alone_between_two_looks),
-          TEST(test_anomaly_episodes__all_end_with_whoever_looks),
+          TEST(test_anomaly_episodes__end_with_the_process_and_spare_its_successor),
+          TEST(test_anomaly_episodes__are_not_changed_by_a_flush),
+          TEST(test_anomaly_episodes__all_end_with_the_recorder),
           TEST(test_anomaly_episodes__are_bounded_and_the_rest_is_counted))

@@ -27,7 +27,7 @@ static int judge_growth(double first_s, uint64_t before, double second_s, uint64
 	return severity;
 }
 
-static void test_memory_spike__is_judged_at_each_boundary(void **state)
+static void test_memory_spike__matches_exactly_at_each_boundary(void **state)
 {
 	static const struct {
 		double second_s;
@@ -57,7 +57,7 @@ static void test_memory_spike__is_judged_at_each_boundary(void **state)
 		                 rows[i].severity);
 }
 
-static void test_memory_spike__tells_from_what_since_when_and_from_where_on(void **state)
+static void test_memory_spike__reports_its_base_time_and_threshold(void **state)
 {
 	struct ticks w = kit_ticks();
 	const struct finding *f = NULL;
@@ -78,7 +78,7 @@ static void test_memory_spike__tells_from_what_since_when_and_from_where_on(void
 	kit_ticks_done(&w);
 }
 
-static void test_memory_spike__is_no_start_up(void **state)
+static void test_memory_spike__ignores_start_up(void **state)
 {
 	/* When it began, when its memory was first seen, whether growth after that is one. */
 	static const struct {
@@ -99,7 +99,7 @@ static void test_memory_spike__is_no_start_up(void **state)
 	}
 }
 
-static void test_memory_spike__is_no_start_up_of_another_program(void **state)
+static void test_memory_spike__ignores_the_start_up_after_an_exec(void **state)
 {
 	struct ticks w = kit_ticks();
 	struct event *e;
@@ -126,7 +126,7 @@ static void test_memory_spike__is_no_start_up_of_another_program(void **state)
 	kit_ticks_done(&w);
 }
 
-static void test_memory_spike__knows_nothing_of_what_was_not_read(void **state)
+static void test_memory_spike__ignores_missing_values(void **state)
 {
 	struct ticks w = kit_ticks();
 
@@ -142,7 +142,7 @@ static void test_memory_spike__knows_nothing_of_what_was_not_read(void **state)
 	kit_ticks_done(&w);
 }
 
-static void test_memory_spike__is_of_one_life_only(void **state)
+static void test_memory_spike__does_not_span_a_reused_pid(void **state)
 {
 	struct ticks w = kit_ticks();
 
@@ -161,7 +161,7 @@ static void test_memory_spike__is_of_one_life_only(void **state)
 	kit_ticks_done(&w);
 }
 
-static void test_memory_spike__is_judged_outside_jobs_too(void **state)
+static void test_memory_spike__is_found_outside_of_jobs(void **state)
 {
 	struct ticks w = kit_ticks();
 
@@ -214,7 +214,7 @@ static size_t judge_burn(const struct burn *burn)
 	return found;
 }
 
-static void test_runaway__is_busy_without_a_break_and_left_by_who_started_it(void **state)
+static void test_runaway__is_busy_without_a_break_and_lost_its_parent(void **state)
 {
 	static const struct {
 		struct burn burn;
@@ -236,7 +236,7 @@ static void test_runaway__is_busy_without_a_break_and_left_by_who_started_it(voi
 		assert_int_equal(judge_burn(&rows[i].burn), rows[i].found);
 }
 
-static void test_runaway__is_told_apart_from_one_whose_first_parent_was_gone_at_once(void **state)
+static void test_runaway__uses_the_parent_of_the_spawn_event(void **state)
 {
 	struct ticks w = kit_ticks();
 	uint64_t cpu_ns = 0;
@@ -260,7 +260,7 @@ static void test_runaway__is_told_apart_from_one_whose_first_parent_was_gone_at_
 	kit_ticks_done(&w);
 }
 
-static void test_runaway__is_not_judged_by_looks_too_close_to_each_other(void **state)
+static void test_runaway__ignores_ticks_too_close_to_each_other(void **state)
 {
 	struct ticks w = kit_ticks();
 
@@ -278,7 +278,7 @@ static void test_runaway__is_not_judged_by_looks_too_close_to_each_other(void **
 	kit_ticks_done(&w);
 }
 
-static void test_runaway__has_a_break_where_its_cpu_time_was_not_read(void **state)
+static void test_runaway__is_interrupted_by_missing_cpu_time(void **state)
 {
 	struct ticks w = kit_ticks();
 
@@ -298,7 +298,7 @@ static void test_runaway__has_a_break_where_its_cpu_time_was_not_read(void **sta
 
 /* ---- zombie ---------------------------------------------------------------------------------- */
 
-static void test_zombie__is_one_of_a_job_that_stays(void **state)
+static void test_zombie__is_a_process_of_a_job_that_is_not_reaped(void **state)
 {
 	static const struct {
 		double second_s;
@@ -334,7 +334,7 @@ static void test_zombie__is_one_of_a_job_that_stays(void **state)
 
 #define NONE UINT64_MAX
 
-static void test_fd_exhaustion__is_judged_against_the_own_limit(void **state)
+static void test_fd_exhaustion__compares_with_the_process_own_limit(void **state)
 {
 	static const struct {
 		uint64_t fds, limit;
@@ -416,18 +416,18 @@ static void test_anomaly_rules__finds_no_more_than_its_ceiling_and_counts_the_re
 	kit_ticks_done(&w);
 }
 
-RUN_TESTS(TEST(test_memory_spike__is_judged_at_each_boundary),
-          TEST(test_memory_spike__tells_from_what_since_when_and_from_where_on),
-          TEST(test_memory_spike__is_no_start_up),
-          TEST(test_memory_spike__is_no_start_up_of_another_program),
-          TEST(test_memory_spike__knows_nothing_of_what_was_not_read),
-          TEST(test_memory_spike__is_of_one_life_only),
-          TEST(test_memory_spike__is_judged_outside_jobs_too),
-          TEST(test_runaway__is_busy_without_a_break_and_left_by_who_started_it),
-          TEST(test_runaway__is_told_apart_from_one_whose_first_parent_was_gone_at_once),
-          TEST(test_runaway__is_not_judged_by_looks_too_close_to_each_other),
-          TEST(test_runaway__has_a_break_where_its_cpu_time_was_not_read),
-          TEST(test_zombie__is_one_of_a_job_that_stays),
-          TEST(test_fd_exhaustion__is_judged_against_the_own_limit),
+RUN_TESTS(TEST(test_memory_spike__matches_exactly_at_each_boundary),
+          TEST(test_memory_spike__reports_its_base_time_and_threshold),
+          TEST(test_memory_spike__ignores_start_up),
+          TEST(test_memory_spike__ignores_the_start_up_after_an_exec),
+          TEST(test_memory_spike__ignores_missing_values),
+          TEST(test_memory_spike__does_not_span_a_reused_pid),
+          TEST(test_memory_spike__is_found_outside_of_jobs),
+          TEST(test_runaway__is_busy_without_a_break_and_lost_its_parent),
+          TEST(test_runaway__uses_the_parent_of_the_spawn_event),
+          TEST(test_runaway__ignores_ticks_too_close_to_each_other),
+          TEST(test_runaway__is_interrupted_by_missing_cpu_time),
+          TEST(test_zombie__is_a_process_of_a_job_that_is_not_reaped),
+          TEST(test_fd_exhaustion__compares_with_the_process_own_limit),
           TEST(test_memory_pressure__is_less_than_a_tenth_available),
           TEST(test_anomaly_rules__finds_no_more_than_its_ceiling_and_counts_the_rest))

@@ -4,7 +4,7 @@
 #include "base/vec.h"
 #include "check.h"
 
-static void test_buf__takes_all_or_nothing_at_the_ceiling(void **state)
+static void test_buf__adds_all_or_nothing_at_the_ceiling(void **state)
 {
 	struct buf b = { .max = 10 };
 
@@ -37,7 +37,7 @@ static void test_buf__refuses_sizes_that_would_overflow(void **state)
 	buf_done(&b);
 }
 
-static void test_buf__keeps_a_nul_behind_every_byte_count(void **state)
+static void test_buf__is_always_terminated_by_a_nul(void **state)
 {
 	struct buf b = { 0 };
 
@@ -51,7 +51,7 @@ static void test_buf__keeps_a_nul_behind_every_byte_count(void **state)
 	buf_done(&b);
 }
 
-static void test_buf_printf__writes_more_than_there_is_room_for_at_first(void **state)
+static void test_buf_printf__grows_the_buffer(void **state)
 {
 	struct buf b = { 0 };
 
@@ -62,7 +62,7 @@ static void test_buf_printf__writes_more_than_there_is_room_for_at_first(void **
 	buf_done(&b);
 }
 
-static void test_buf_take__hands_over_the_bytes(void **state)
+static void test_buf_take__moves_ownership(void **state)
 {
 	struct buf b = { 0 };
 	char *text;
@@ -79,7 +79,7 @@ static void test_buf_take__hands_over_the_bytes(void **state)
 	buf_done(&b);
 }
 
-static void test_vec_push__gives_zeroed_slots_up_to_the_ceiling(void **state)
+static void test_vec_push__returns_zeroed_slots_up_to_the_ceiling(void **state)
 {
 	VEC(uint64_t) v = { 0 };
 
@@ -101,7 +101,7 @@ static void test_vec_push__gives_zeroed_slots_up_to_the_ceiling(void **state)
 	assert_null(v.at);
 }
 
-static void test_vec_reserve__refuses_past_the_ceiling_and_never_allocates_past_it(void **state)
+static void test_vec_reserve__never_exceeds_the_ceiling(void **state)
 {
 	VEC(char) v = { 0 };
 
@@ -116,7 +116,7 @@ static void test_vec_reserve__refuses_past_the_ceiling_and_never_allocates_past_
 	vec_done(&v);
 }
 
-static void test_relax__gives_a_spike_back_and_keeps_what_is_used(void **state)
+static void test_buf_relax__frees_a_spike_and_keeps_used_memory(void **state)
 {
 	VEC(uint64_t) v = { 0 };
 	struct buf b = { 0 };
@@ -140,11 +140,10 @@ static void test_relax__gives_a_spike_back_and_keeps_what_is_used(void **state)
 	vec_done(&v);
 }
 
-RUN_TESTS(TEST(test_buf__takes_all_or_nothing_at_the_ceiling),
+RUN_TESTS(TEST(test_buf__adds_all_or_nothing_at_the_ceiling),
           TEST(test_buf__refuses_sizes_that_would_overflow),
-          TEST(test_buf__keeps_a_nul_behind_every_byte_count),
-          TEST(test_buf_printf__writes_more_than_there_is_room_for_at_first),
-          TEST(test_buf_take__hands_over_the_bytes),
-          TEST(test_vec_push__gives_zeroed_slots_up_to_the_ceiling),
-          TEST(test_vec_reserve__refuses_past_the_ceiling_and_never_allocates_past_it),
-          TEST(test_relax__gives_a_spike_back_and_keeps_what_is_used))
+          TEST(test_buf__is_always_terminated_by_a_nul), TEST(test_buf_printf__grows_the_buffer),
+          TEST(test_buf_take__moves_ownership),
+          TEST(test_vec_push__returns_zeroed_slots_up_to_the_ceiling),
+          TEST(test_vec_reserve__never_exceeds_the_ceiling),
+          TEST(test_buf_relax__frees_a_spike_and_keeps_used_memory))

@@ -74,7 +74,7 @@ static void test_config_key__every_default_is_within_its_own_bounds(void **state
 	}
 }
 
-static void test_config_key__every_bound_is_taken_and_what_lies_beyond_refused(void **state)
+static void test_config_key__accepts_every_bound_and_refuses_values_beyond(void **state)
 {
 	/* One row a bounded key: just below, lowest, highest, just above. */
 	static const struct {
@@ -113,8 +113,7 @@ static void test_config_key__every_bound_is_taken_and_what_lies_beyond_refused(v
 	}
 }
 
-static void test_config_key__refuses_what_is_no_value_of_its_type_and_leaves_the_setting_alone(
-	void **state)
+static void test_config_key__refuses_values_of_another_type_and_keeps_the_setting(void **state)
 {
 	static const char *const wrong[] = {
 		"",
@@ -177,7 +176,7 @@ static void test_config_key__understands_units(void **state)
 	assert_int_equal(c.limits.max_memory_bytes, 0);
 }
 
-static void test_config_key__takes_switches_in_their_usual_words(void **state)
+static void test_config_key__accepts_the_usual_words_for_switches(void **state)
 {
 	const struct config_key *gpu = find("profiler", "gpu_enabled"),
 				*enabled = find("profiler", "enabled");
@@ -195,7 +194,7 @@ static void test_config_key__takes_switches_in_their_usual_words(void **state)
 	assert_true(set(enabled, "auto", &c) < 0);
 }
 
-static void test_config_key__keeps_paths_and_refuses_those_too_long(void **state)
+static void test_config_key__accepts_paths_and_refuses_long_ones(void **state)
 {
 	const struct config_key *key = find("profiler", "storage_path");
 	char *path = malloc(CONFIG_PATH_MAX + 1);
@@ -214,7 +213,7 @@ static void test_config_key__keeps_paths_and_refuses_those_too_long(void **state
 
 /* docs/configuration.md has a row "| `key` | default | range | …" for every key, and for nothing
  * else. */
-static void test_config_key__the_manual_tells_every_key_with_its_default_and_bounds(void **state)
+static void test_config_key__is_documented_with_its_default_and_bounds(void **state)
 {
 	struct buf text = { 0 };
 	struct err err;
@@ -243,7 +242,7 @@ static void test_config_key__the_manual_tells_every_key_with_its_default_and_bou
 	free(path);
 }
 
-static void test_config_key__tells_which_values_differ(void **state)
+static void test_config_key_eq__finds_the_values_that_differ(void **state)
 {
 	struct config a, b;
 	struct err err;
@@ -268,10 +267,10 @@ static void test_config_key__tells_which_values_differ(void **state)
 
 RUN_TESTS(TEST(test_config__defaults_are_those_of_the_specification),
           TEST(test_config_key__every_default_is_within_its_own_bounds),
-          TEST(test_config_key__every_bound_is_taken_and_what_lies_beyond_refused),
-          TEST(test_config_key__refuses_what_is_no_value_of_its_type_and_leaves_the_setting_alone),
+          TEST(test_config_key__accepts_every_bound_and_refuses_values_beyond),
+          TEST(test_config_key__refuses_values_of_another_type_and_keeps_the_setting),
           TEST(test_config_key__understands_units),
-          TEST(test_config_key__takes_switches_in_their_usual_words),
-          TEST(test_config_key__keeps_paths_and_refuses_those_too_long),
-          TEST(test_config_key__the_manual_tells_every_key_with_its_default_and_bounds),
-          TEST(test_config_key__tells_which_values_differ))
+          TEST(test_config_key__accepts_the_usual_words_for_switches),
+          TEST(test_config_key__accepts_paths_and_refuses_long_ones),
+          TEST(test_config_key__is_documented_with_its_default_and_bounds),
+          TEST(test_config_key_eq__finds_the_values_that_differ))

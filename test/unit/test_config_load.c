@@ -63,7 +63,7 @@ static void load(struct tree *t, struct config_env env)
 	config_load(&env, &t->config, &t->files, &t->problems);
 }
 
-static void test_load__without_files_there_are_the_defaults(void **state)
+static void test_config_load__uses_the_defaults_without_files(void **state)
 {
 	struct tree *t = *state;
 
@@ -73,7 +73,7 @@ static void test_load__without_files_there_are_the_defaults(void **state)
 	assert_int_equal(t->config.profiler.interval_ns, 5000000000);
 }
 
-static void test_load__reads_vendor_then_machine_then_user_and_the_later_wins(void **state)
+static void test_config_load__reads_vendor_machine_and_user_in_this_order(void **state)
 {
 	struct tree *t = *state;
 	char *home = xasprintf("%s/home", t->root);
@@ -99,7 +99,7 @@ static void test_load__reads_vendor_then_machine_then_user_and_the_later_wins(vo
 	free(home);
 }
 
-static void test_load__configuration_directory_takes_the_place_of_etc(void **state)
+static void test_config_load__replaces_etc_by_the_configuration_directory(void **state)
 {
 	struct tree *t = *state;
 	char *dirs = xasprintf("relative:%s/one:%s/two", t->root, t->root);
@@ -114,7 +114,7 @@ static void test_load__configuration_directory_takes_the_place_of_etc(void **sta
 	free(dirs);
 }
 
-static void test_load__a_named_file_replaces_all_others_and_must_exist(void **state)
+static void test_config_load__reads_only_a_named_file_which_must_exist(void **state)
 {
 	struct tree *t = *state;
 	char *file = xasprintf("%s/mine", t->root), *missing = xasprintf("%s/missing", t->root);
@@ -134,7 +134,7 @@ static void test_load__a_named_file_replaces_all_others_and_must_exist(void **st
 	free(missing);
 }
 
-static void test_load__problems_of_all_files_are_told(void **state)
+static void test_config_load__reports_the_problems_of_all_files(void **state)
 {
 	struct tree *t = *state;
 
@@ -148,7 +148,7 @@ static void test_load__problems_of_all_files_are_told(void **state)
 	                       "/etc/proctor/conf.d/a.conf:2: [limits] max_processs: unknown"));
 }
 
-static void test_load__refuses_what_is_no_regular_file_without_opening_it_for_good(void **state)
+static void test_config_load__refuses_files_that_are_not_regular(void **state)
 {
 	struct tree *t = *state;
 	char *fifo = xasprintf("%s/etc/proctor/conf.d/a.conf", t->root);
@@ -161,7 +161,7 @@ static void test_load__refuses_what_is_no_regular_file_without_opening_it_for_go
 	free(fifo);
 }
 
-static void test_load__refuses_a_file_past_the_ceiling(void **state)
+static void test_config_load__refuses_a_file_that_is_too_large(void **state)
 {
 	struct tree *t = *state;
 	char *big = calloc(1, CONFIG_FILE_MAX + 2);
@@ -179,10 +179,10 @@ static void test_load__refuses_a_file_past_the_ceiling(void **state)
 }
 
 #define TREE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-RUN_TESTS(TREE_TEST(test_load__without_files_there_are_the_defaults),
-          TREE_TEST(test_load__reads_vendor_then_machine_then_user_and_the_later_wins),
-          TREE_TEST(test_load__configuration_directory_takes_the_place_of_etc),
-          TREE_TEST(test_load__a_named_file_replaces_all_others_and_must_exist),
-          TREE_TEST(test_load__problems_of_all_files_are_told),
-          TREE_TEST(test_load__refuses_what_is_no_regular_file_without_opening_it_for_good),
-          TREE_TEST(test_load__refuses_a_file_past_the_ceiling))
+RUN_TESTS(TREE_TEST(test_config_load__uses_the_defaults_without_files),
+          TREE_TEST(test_config_load__reads_vendor_machine_and_user_in_this_order),
+          TREE_TEST(test_config_load__replaces_etc_by_the_configuration_directory),
+          TREE_TEST(test_config_load__reads_only_a_named_file_which_must_exist),
+          TREE_TEST(test_config_load__reports_the_problems_of_all_files),
+          TREE_TEST(test_config_load__refuses_files_that_are_not_regular),
+          TREE_TEST(test_config_load__refuses_a_file_that_is_too_large))

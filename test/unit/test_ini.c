@@ -66,7 +66,7 @@ static void test_ini__names_file_line_key_and_reason(void **state)
 	assert_problem("[profiler]\nenabled =", "a.conf:2: [profiler] enabled: no value after '='");
 }
 
-static void test_ini__refuses_what_it_does_not_know_and_offers_the_nearest(void **state)
+static void test_ini__refuses_unknown_keys_and_suggests_the_nearest(void **state)
 {
 	assert_problem(
 		"[profiler]\nintervall_seconds = 5",
@@ -78,7 +78,7 @@ static void test_ini__refuses_what_it_does_not_know_and_offers_the_nearest(void 
 	               "a.conf:2: [limits] interval_seconds: unknown key");
 }
 
-static void test_ini__tells_an_unknown_section_once_and_passes_over_its_keys(void **state)
+static void test_ini__reports_an_unknown_section_once_and_skips_its_keys(void **state)
 {
 	assert_problem("[profilr]\na = 1\nb = 2\n[limits]\nmax_processes = 9",
 	               "a.conf:1: [profilr]: unknown section");
@@ -128,7 +128,7 @@ static void test_ini__reports_all_problems_up_to_a_ceiling(void **state)
 	buf_done(&text);
 }
 
-static void test_ini__takes_lines_of_any_length(void **state)
+static void test_ini__accepts_lines_of_any_length(void **state)
 {
 	struct buf text = { 0 };
 	struct outcome o;
@@ -148,9 +148,9 @@ static void test_ini__takes_lines_of_any_length(void **state)
 
 RUN_TESTS(TEST(test_ini__reads_sections_comments_blanks_and_crlf),
           TEST(test_ini__names_file_line_key_and_reason),
-          TEST(test_ini__refuses_what_it_does_not_know_and_offers_the_nearest),
-          TEST(test_ini__tells_an_unknown_section_once_and_passes_over_its_keys),
+          TEST(test_ini__refuses_unknown_keys_and_suggests_the_nearest),
+          TEST(test_ini__reports_an_unknown_section_once_and_skips_its_keys),
           TEST(test_ini__refuses_broken_lines),
           TEST(test_ini__refuses_a_key_given_twice_in_one_file), TEST(test_ini__refuses_nul_bytes),
           TEST(test_ini__reports_all_problems_up_to_a_ceiling),
-          TEST(test_ini__takes_lines_of_any_length))
+          TEST(test_ini__accepts_lines_of_any_length))

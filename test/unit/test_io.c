@@ -70,7 +70,7 @@ static void test_io_load__reads_the_whole_file_whatever_its_size(void **state)
 	}
 }
 
-static void test_io_load__takes_what_fits_the_ceiling_and_refuses_one_byte_more(void **state)
+static void test_io_load__reads_up_to_the_ceiling_and_refuses_one_byte_more(void **state)
 {
 	struct place *p = *state;
 	struct buf b = { .max = 5000 };
@@ -86,7 +86,7 @@ static void test_io_load__takes_what_fits_the_ceiling_and_refuses_one_byte_more(
 	buf_done(&b);
 }
 
-static void test_io_load__names_the_file_that_is_not_there(void **state)
+static void test_io_load__names_a_missing_file(void **state)
 {
 	struct place *p = *state;
 	struct buf b = { 0 };
@@ -98,7 +98,7 @@ static void test_io_load__names_the_file_that_is_not_there(void **state)
 	buf_done(&b);
 }
 
-static void test_io_mkdir_all__makes_what_is_missing_and_is_safe_to_repeat(void **state)
+static void test_io_mkdir_all__creates_missing_parts_and_is_repeatable(void **state)
 {
 	struct place *p = *state;
 	char path[128];
@@ -175,7 +175,7 @@ static void test_io_write_timeout__writes_all_to_files_and_pipes_with_room(void 
 	close(fd);
 }
 
-static void test_err__adds_context_and_cuts_what_is_too_long(void **state)
+static void test_err__adds_context_and_cuts_long_messages(void **state)
 {
 	struct err err;
 	char big[400];
@@ -206,11 +206,11 @@ static void test_clock_format_utc__writes_milliseconds_and_a_z(void **state)
 #define IO_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 RUN_TESTS(IO_TEST(test_io_load__reads_the_whole_file_whatever_its_size),
-          IO_TEST(test_io_load__takes_what_fits_the_ceiling_and_refuses_one_byte_more),
-          IO_TEST(test_io_load__names_the_file_that_is_not_there),
-          IO_TEST(test_io_mkdir_all__makes_what_is_missing_and_is_safe_to_repeat),
+          IO_TEST(test_io_load__reads_up_to_the_ceiling_and_refuses_one_byte_more),
+          IO_TEST(test_io_load__names_a_missing_file),
+          IO_TEST(test_io_mkdir_all__creates_missing_parts_and_is_repeatable),
           IO_TEST(test_io_mkdir_all__refuses_a_file_in_the_way),
           TEST(test_io_write_timeout__gives_up_on_a_reader_that_does_not_read),
           IO_TEST(test_io_write_timeout__writes_all_to_files_and_pipes_with_room),
-          TEST(test_err__adds_context_and_cuts_what_is_too_long),
+          TEST(test_err__adds_context_and_cuts_long_messages),
           TEST(test_clock_format_utc__writes_milliseconds_and_a_z))

@@ -30,7 +30,7 @@ static void test_json__puts_commas_between_members_and_elements(void **state)
 	assert_json(&out, "{\"a\":[1,-2,null],\"b\":true}");
 }
 
-static void test_json_strn__escapes_controls_and_replaces_what_is_not_utf8(void **state)
+static void test_json_strn__escapes_controls_and_replaces_invalid_utf8(void **state)
 {
 	static const char text[] = "q\" b\\ n\n e\x1b \xff\xc3\xa9\xed\xa0\x80";
 	struct buf out = { 0 };
@@ -43,7 +43,7 @@ static void test_json_strn__escapes_controls_and_replaces_what_is_not_utf8(void 
 		"\"q\\\" b\\\\ n\\n e\\u001b \xef\xbf\xbd\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
 }
 
-static void test_json_double__keeps_decimals_and_makes_the_unknown_null(void **state)
+static void test_json_double__keeps_decimals_and_writes_null_for_nan(void **state)
 {
 	struct buf out = { 0 };
 	struct json j = { .out = &out };
@@ -60,7 +60,7 @@ static void test_json_double__keeps_decimals_and_makes_the_unknown_null(void **s
 	assert_json(&out, "[1.0,0.0,100.0,12.5,null,null]");
 }
 
-static void test_json_fixed__puts_the_point_where_it_belongs(void **state)
+static void test_json_fixed__places_the_decimal_point(void **state)
 {
 	struct buf out = { 0 };
 	struct json j = { .out = &out };
@@ -112,8 +112,8 @@ static void test_json_key_text__escapes_names_from_outside(void **state)
 }
 
 RUN_TESTS(TEST(test_json__puts_commas_between_members_and_elements),
-          TEST(test_json_strn__escapes_controls_and_replaces_what_is_not_utf8),
-          TEST(test_json_double__keeps_decimals_and_makes_the_unknown_null),
-          TEST(test_json_fixed__puts_the_point_where_it_belongs),
+          TEST(test_json_strn__escapes_controls_and_replaces_invalid_utf8),
+          TEST(test_json_double__keeps_decimals_and_writes_null_for_nan),
+          TEST(test_json_fixed__places_the_decimal_point),
           TEST(test_json_exact__reads_back_the_same),
           TEST(test_json_key_text__escapes_names_from_outside))

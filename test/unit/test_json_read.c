@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-static void test_json_read_is_object__takes_what_is_one(void **state)
+static void test_json_read_is_object__accepts_objects(void **state)
 {
 	static const char *const good[] = {
 		"{}",
@@ -18,7 +18,7 @@ static void test_json_read_is_object__takes_what_is_one(void **state)
 			fail_msg("%s", good[i]);
 }
 
-static void test_json_read_is_object__refuses_what_is_none(void **state)
+static void test_json_read_is_object__refuses_everything_else(void **state)
 {
 	static const char *const bad[] = {
 		"",
@@ -128,8 +128,8 @@ static void test_json_read_text__decodes_escapes(void **state)
 	assert_int_equal(text.len, 0);
 }
 
-RUN_TESTS(TEST(test_json_read_is_object__takes_what_is_one),
-          TEST(test_json_read_is_object__refuses_what_is_none),
+RUN_TESTS(TEST(test_json_read_is_object__accepts_objects),
+          TEST(test_json_read_is_object__refuses_everything_else),
           TEST(test_json_read_is_object__has_a_limit_for_depth),
           TEST(test_json_read_find__finds_members_at_the_top_only),
           TEST(test_json_read_milli__reads_numbers_in_quotes_too),

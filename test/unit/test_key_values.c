@@ -41,7 +41,7 @@ static void test_key_values_value__keeps_numbers_true_and_false(void **state)
 		assert_value(same[i], same[i]);
 }
 
-static void test_key_values_value__takes_everything_else_as_text(void **state)
+static void test_key_values_value__keeps_everything_else_as_text(void **state)
 {
 	static const char *const texts[] = { "",
 		                             "null",
@@ -108,6 +108,6 @@ static void test_key_values_put__refuses_a_word_that_is_none_and_a_key_given_twi
 }
 
 RUN_TESTS(TEST(test_key_values_value__keeps_numbers_true_and_false),
-          TEST(test_key_values_value__takes_everything_else_as_text),
+          TEST(test_key_values_value__keeps_everything_else_as_text),
           TEST(test_key_values_put__writes_one_object),
           TEST(test_key_values_put__refuses_a_word_that_is_none_and_a_key_given_twice))

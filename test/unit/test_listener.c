@@ -40,7 +40,7 @@ static int teardown(void **state)
 	return rmdir(p->root);
 }
 
-static void test_listener__is_for_everybody_and_gone_at_the_end(void **state)
+static void test_listener__is_open_to_all_users_and_removed_at_the_end(void **state)
 {
 	struct place *p = *state;
 	struct listener l;
@@ -75,7 +75,7 @@ static void test_listener__yields_to_a_living_daemon(void **state)
 	listener_close(&first);
 }
 
-static void test_listener__replaces_what_a_killed_daemon_left(void **state)
+static void test_listener__replaces_the_socket_of_a_killed_daemon(void **state)
 {
 	struct place *p = *state;
 	struct listener l;
@@ -95,7 +95,7 @@ static void test_listener__replaces_what_a_killed_daemon_left(void **state)
 	listener_close(&l);
 }
 
-static void test_listener__trusts_no_directory_that_others_may_write_to(void **state)
+static void test_listener__refuses_a_directory_that_others_can_write_to(void **state)
 {
 	struct place *p = *state;
 	struct listener l;
@@ -126,7 +126,7 @@ static void assert_refused(const struct place *p, int code, const char *word)
 	assert_true(before.st_ino == after.st_ino);
 }
 
-static void test_listener__leaves_what_is_no_socket(void **state)
+static void test_listener__keeps_files_that_are_not_sockets(void **state)
 {
 	struct place *p = *state;
 	int fd;
@@ -145,7 +145,7 @@ static void test_listener__leaves_what_is_no_socket(void **state)
 	assert_int_equal(rmdir(p->path), 0);
 }
 
-static void test_listener__leaves_a_socket_that_another_program_listens_on(void **state)
+static void test_listener__keeps_a_socket_that_another_program_listens_on(void **state)
 {
 	struct place *p = *state;
 	char who[32];
@@ -161,7 +161,7 @@ static void test_listener__leaves_a_socket_that_another_program_listens_on(void 
 	close(dir_fd);
 }
 
-static void test_listener__has_neighbours_of_other_names(void **state)
+static void test_listener__shares_a_directory_with_other_sockets(void **state)
 {
 	struct place *p = *state;
 	char path[112];
@@ -178,7 +178,7 @@ static void test_listener__has_neighbours_of_other_names(void **state)
 	close(fd);
 }
 
-static void test_listener__does_not_remove_who_came_after_it(void **state)
+static void test_listener__does_not_remove_its_successor(void **state)
 {
 	struct place *p = *state;
 	struct listener first, second;
@@ -197,11 +197,11 @@ static void test_listener__does_not_remove_who_came_after_it(void **state)
 }
 
 #define PLACE_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-RUN_TESTS(PLACE_TEST(test_listener__is_for_everybody_and_gone_at_the_end),
+RUN_TESTS(PLACE_TEST(test_listener__is_open_to_all_users_and_removed_at_the_end),
           PLACE_TEST(test_listener__yields_to_a_living_daemon),
-          PLACE_TEST(test_listener__replaces_what_a_killed_daemon_left),
-          PLACE_TEST(test_listener__trusts_no_directory_that_others_may_write_to),
-          PLACE_TEST(test_listener__leaves_what_is_no_socket),
-          PLACE_TEST(test_listener__leaves_a_socket_that_another_program_listens_on),
-          PLACE_TEST(test_listener__has_neighbours_of_other_names),
-          PLACE_TEST(test_listener__does_not_remove_who_came_after_it))
+          PLACE_TEST(test_listener__replaces_the_socket_of_a_killed_daemon),
+          PLACE_TEST(test_listener__refuses_a_directory_that_others_can_write_to),
+          PLACE_TEST(test_listener__keeps_files_that_are_not_sockets),
+          PLACE_TEST(test_listener__keeps_a_socket_that_another_program_listens_on),
+          PLACE_TEST(test_listener__shares_a_directory_with_other_sockets),
+          PLACE_TEST(test_listener__does_not_remove_its_successor))

@@ -117,7 +117,7 @@ static void test_loop_add_reader__refuses_a_closed_fd_with_a_reason(void **state
 	assert_null(sc->reader);
 }
 
-static void test_loop_remove__lets_a_source_fire_no_more(void **state)
+static void test_loop_remove__silences_a_source(void **state)
 {
 	struct scene *sc = *state;
 	uint64_t now = clock_mono_ns();
@@ -211,7 +211,7 @@ static void count_and_stop_writing(void *self)
 	loop_watch(sc->reader, LOOP_READ);
 }
 
-static void test_loop_reader__is_called_for_room_to_write_only_when_it_asks(void **state)
+static void test_loop_reader__is_called_for_writing_only_on_request(void **state)
 {
 	struct scene *sc = *state;
 	struct err err;
@@ -233,7 +233,7 @@ static void count_read(void *self)
 	sc->read++;
 }
 
-static void test_loop_watch__waits_for_nothing_when_told_so(void **state)
+static void test_loop_watch__waits_for_nothing_on_request(void **state)
 {
 	struct scene *sc = *state;
 	struct err err;
@@ -254,9 +254,9 @@ RUN_TESTS(LOOP_TEST(test_loop_timer__fires_once_each_time_it_is_set),
           LOOP_TEST(test_loop_timer__fires_at_once_for_a_time_that_is_past),
           LOOP_TEST(test_loop_reader__is_called_while_there_is_something_to_read),
           LOOP_TEST(test_loop_add_reader__refuses_a_closed_fd_with_a_reason),
-          LOOP_TEST(test_loop_remove__lets_a_source_fire_no_more),
+          LOOP_TEST(test_loop_remove__silences_a_source),
           LOOP_TEST(test_loop_remove__may_be_called_by_the_source_itself),
           LOOP_TEST(test_loop_remove__keeps_a_source_of_the_same_round_from_being_called),
-          LOOP_TEST(test_loop_reader__is_called_for_room_to_write_only_when_it_asks),
-          LOOP_TEST(test_loop_watch__waits_for_nothing_when_told_so),
+          LOOP_TEST(test_loop_reader__is_called_for_writing_only_on_request),
+          LOOP_TEST(test_loop_watch__waits_for_nothing_on_request),
           LOOP_TEST(test_loop_signal__is_called_instead_of_the_process_dying))

@@ -51,7 +51,7 @@ static void test_map_next__visits_each_entry_once(void **state)
 	map_done(&m);
 }
 
-static void test_map_shrink__gives_back_what_a_spike_took_and_keeps_the_rest(void **state)
+static void test_map_shrink__frees_a_spike_and_keeps_the_entries(void **state)
 {
 	struct map m = { 0 };
 	uint64_t value;
@@ -73,7 +73,7 @@ static void test_map_shrink__gives_back_what_a_spike_took_and_keeps_the_rest(voi
 	map_done(&m);
 }
 
-static void test_map_shrink__leaves_alone_what_is_used_or_small(void **state)
+static void test_map_shrink__keeps_memory_that_is_used_or_small(void **state)
 {
 	struct map m = { 0 };
 	size_t cap;
@@ -92,5 +92,5 @@ static void test_map_shrink__leaves_alone_what_is_used_or_small(void **state)
 
 RUN_TESTS(TEST(test_map__agrees_with_an_array_under_random_puts_and_deletes),
           TEST(test_map_next__visits_each_entry_once),
-          TEST(test_map_shrink__gives_back_what_a_spike_took_and_keeps_the_rest),
-          TEST(test_map_shrink__leaves_alone_what_is_used_or_small))
+          TEST(test_map_shrink__frees_a_spike_and_keeps_the_entries),
+          TEST(test_map_shrink__keeps_memory_that_is_used_or_small))

@@ -43,7 +43,7 @@ static int parse(struct given *g, struct err *err, const char *const *words)
 
 #define PARSE(g, err, ...) parse((g), (err), (const char *const[]){ __VA_ARGS__, NULL })
 
-static void test_opts__takes_long_and_short_forms(void **state)
+static void test_opts__accepts_long_and_short_forms(void **state)
 {
 	struct given g;
 	struct err err;
@@ -80,7 +80,7 @@ static void test_opts__stops_at_the_command_and_at_two_dashes(void **state)
 	assert_string_equal(g.out, "--json");
 }
 
-static void test_opts__names_what_is_wrong(void **state)
+static void test_opts__names_the_wrong_option(void **state)
 {
 	static const struct {
 		const char *words[3], *says;
@@ -108,7 +108,7 @@ static void test_opts__names_what_is_wrong(void **state)
 	}
 }
 
-static void test_opts__takes_sizes_in_powers_of_1024(void **state)
+static void test_opts__reads_sizes_in_powers_of_1024(void **state)
 {
 	static const struct {
 		const char *text;
@@ -129,7 +129,7 @@ static void test_opts__takes_sizes_in_powers_of_1024(void **state)
 	assert_non_null(strstr(err.msg, "8G"));
 }
 
-static void test_opts__takes_thousandths_and_lists(void **state)
+static void test_opts__reads_thousandths_and_lists(void **state)
 {
 	struct given g;
 	struct err err;
@@ -142,7 +142,8 @@ static void test_opts__takes_thousandths_and_lists(void **state)
 	assert_int_equal(PARSE(&g, &err, "--milli", "two"), -EINVAL);
 }
 
-RUN_TESTS(TEST(test_opts__takes_sizes_in_powers_of_1024),
-          TEST(test_opts__takes_thousandths_and_lists), TEST(test_opts__takes_long_and_short_forms),
+RUN_TESTS(TEST(test_opts__reads_sizes_in_powers_of_1024),
+          TEST(test_opts__reads_thousandths_and_lists),
+          TEST(test_opts__accepts_long_and_short_forms),
           TEST(test_opts__stops_at_the_command_and_at_two_dashes),
-          TEST(test_opts__names_what_is_wrong))
+          TEST(test_opts__names_the_wrong_option))

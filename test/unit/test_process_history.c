@@ -38,7 +38,7 @@ static void test_process_history__covers_the_window_however_often_it_is_fed(void
 	}
 }
 
-static void test_process_history__forgets_what_lies_before_the_window(void **state)
+static void test_process_history__drops_marks_before_the_window(void **state)
 {
 	struct ticks w = kit_ticks();
 	double age_s;
@@ -57,7 +57,7 @@ static void test_process_history__forgets_what_lies_before_the_window(void **sta
 }
 
 /* The clock of marks has 32 bits of milliseconds. */
-static void test_process_history__goes_on_when_its_clock_wraps_around(void **state)
+static void test_process_history__survives_the_wrap_of_its_clock(void **state)
 {
 	const double wrap_s = 4294967.296 - 5000;
 	struct ticks w = kit_ticks();
@@ -72,7 +72,7 @@ static void test_process_history__goes_on_when_its_clock_wraps_around(void **sta
 	kit_ticks_done(&w);
 }
 
-static void test_process_history__is_not_changed_by_a_look_that_saw_nothing(void **state)
+static void test_process_history__is_not_changed_by_an_empty_snapshot(void **state)
 {
 	struct ticks w = kit_ticks();
 	double age_s;
@@ -88,7 +88,7 @@ static void test_process_history__is_not_changed_by_a_look_that_saw_nothing(void
 }
 
 /* Comings and goings in the middle: every process keeps its own trail. */
-static void test_process_history__keeps_each_one_its_own_trail(void **state)
+static void test_process_history__keeps_one_trail_per_process(void **state)
 {
 	struct ticks w = kit_ticks();
 
@@ -115,7 +115,7 @@ static void test_process_history__keeps_each_one_its_own_trail(void **state)
 	kit_ticks_done(&w);
 }
 
-static void test_process_history__gives_memory_back_after_a_crowd(void **state)
+static void test_process_history__frees_memory_after_a_crowd(void **state)
 {
 	struct ticks w = kit_ticks();
 	double age_s;
@@ -134,8 +134,8 @@ static void test_process_history__gives_memory_back_after_a_crowd(void **state)
 }
 
 RUN_TESTS(TEST(test_process_history__covers_the_window_however_often_it_is_fed),
-          TEST(test_process_history__forgets_what_lies_before_the_window),
-          TEST(test_process_history__goes_on_when_its_clock_wraps_around),
-          TEST(test_process_history__is_not_changed_by_a_look_that_saw_nothing),
-          TEST(test_process_history__keeps_each_one_its_own_trail),
-          TEST(test_process_history__gives_memory_back_after_a_crowd))
+          TEST(test_process_history__drops_marks_before_the_window),
+          TEST(test_process_history__survives_the_wrap_of_its_clock),
+          TEST(test_process_history__is_not_changed_by_an_empty_snapshot),
+          TEST(test_process_history__keeps_one_trail_per_process),
+          TEST(test_process_history__frees_memory_after_a_crowd))

@@ -40,7 +40,7 @@ static void check_value(const char *key, const char *text, const char *expected)
 	buf_done(&got);
 }
 
-static void test_redact_value__hides_all_that_a_secret_name_stands_before(void **state)
+static void test_redact_value__masks_the_whole_value_of_a_secret_name(void **state)
 {
 	(void)state;
 	check_value("token", "canary and more", "***");
@@ -53,7 +53,7 @@ static void test_redact_value__hides_all_that_a_secret_name_stands_before(void *
 	check_value("", "token=c", "token=***");
 }
 
-static void test_redaction__knows_the_passwords_of_mysql_and_its_kin(void **state)
+static void test_redaction__masks_passwords_of_mysql_and_relatives(void **state)
 {
 	(void)state;
 	check("mysql|-pcanary|", "mysql -p***");
@@ -67,7 +67,7 @@ static void test_redaction__knows_the_passwords_of_mysql_and_its_kin(void **stat
 	check("mkdir|-pv|a|", "mkdir -pv a");
 }
 
-static void test_redaction__hides_values_of_secret_options(void **state)
+static void test_redaction__masks_values_of_secret_options(void **state)
 {
 	(void)state;
 	check("tool|--password=canary|--host=db|", "tool --password=*** --host=db");
@@ -85,7 +85,7 @@ static void test_redaction__hides_values_of_secret_options(void **state)
 	check("wget|--http-password=canary|u|", "wget --http-password=*** u");
 }
 
-static void test_redaction__hides_pairs_wherever_they_stand(void **state)
+static void test_redaction__masks_pairs_anywhere(void **state)
 {
 	(void)state;
 	check("env|PGPASSWORD=canary|psql|", "env PGPASSWORD=*** psql");
@@ -104,7 +104,7 @@ static void test_redaction__hides_pairs_wherever_they_stand(void **state)
 	check("x|Server=db;Uid=bob;Pwd=canary;|", "x Server=db;Uid=bob;Pwd=***");
 }
 
-static void test_redaction__looks_into_scripts_and_titles(void **state)
+static void test_redaction__reads_scripts_and_titles(void **state)
 {
 	(void)state;
 	check("sh|-c|PGPASSWORD=canary psql -h db|", "sh -c PGPASSWORD=*** psql -h db");
@@ -120,7 +120,7 @@ static void test_redaction__looks_into_scripts_and_titles(void **state)
 	check("worker: Authorization: Bearer canary", "worker: Authorization: ***");
 }
 
-static void test_redaction__hides_what_urls_carry_before_the_at(void **state)
+static void test_redaction__masks_the_userinfo_of_urls(void **state)
 {
 	(void)state;
 	check("psql|postgres://bob:canary@db/x|", "psql postgres://***@db/x");
@@ -132,7 +132,7 @@ static void test_redaction__hides_what_urls_carry_before_the_at(void **state)
 	check("x|a://b:canary@c d://e:canary@f|", "x a://***@c d://***@f");
 }
 
-static void test_redaction__knows_credentials_by_their_shape(void **state)
+static void test_redaction__recognises_credentials_by_their_shape(void **state)
 {
 	(void)state;
 	check("x|AKIAIOSFODNN7EXAMPLE|", "x ***");
@@ -146,7 +146,7 @@ static void test_redaction__knows_credentials_by_their_shape(void **state)
 	      "x AKIA ghp_ ask-me-anything-about-this-project");
 }
 
-static void test_redaction__knows_short_options_of_certain_programs(void **state)
+static void test_redaction__recognises_short_options_of_known_programs(void **state)
 {
 	(void)state;
 	check("mysql|-ubob|-pcanary|db|", "mysql -ubob -p*** db");
@@ -161,7 +161,7 @@ static void test_redaction__knows_short_options_of_certain_programs(void **state
 	check("redis-cli|-a|canary|ping|", "redis-cli -a *** ping");
 }
 
-static void test_redaction__leaves_harmless_words_readable(void **state)
+static void test_redaction__keeps_harmless_words_readable(void **state)
 {
 	static const char *const same[] = {
 		"train --max-tokens 4096 --tokenizer gpt2 --tokenizer_path=/m",
@@ -188,7 +188,7 @@ static void test_redaction__leaves_harmless_words_readable(void **state)
 	}
 }
 
-static void test_redaction__does_not_take_an_option_for_the_value(void **state)
+static void test_redaction__does_not_mistake_an_option_for_the_value(void **state)
 {
 	(void)state;
 	check("mysqldump|--password|--host=db|", "mysqldump --password --host=db");
@@ -232,15 +232,15 @@ static void test_redaction__shows_where_a_command_line_was_cut(void **state)
 }
 
 RUN_TESTS(TEST(test_redaction__shows_where_a_command_line_was_cut),
-          TEST(test_redact_value__hides_all_that_a_secret_name_stands_before),
-          TEST(test_redaction__knows_the_passwords_of_mysql_and_its_kin),
+          TEST(test_redact_value__masks_the_whole_value_of_a_secret_name),
+          TEST(test_redaction__masks_passwords_of_mysql_and_relatives),
           TEST(test_redaction__joins_arguments_and_trims_the_end),
-          TEST(test_redaction__hides_values_of_secret_options),
-          TEST(test_redaction__hides_pairs_wherever_they_stand),
-          TEST(test_redaction__looks_into_scripts_and_titles),
-          TEST(test_redaction__hides_what_urls_carry_before_the_at),
-          TEST(test_redaction__knows_credentials_by_their_shape),
-          TEST(test_redaction__knows_short_options_of_certain_programs),
-          TEST(test_redaction__leaves_harmless_words_readable),
-          TEST(test_redaction__does_not_take_an_option_for_the_value),
+          TEST(test_redaction__masks_values_of_secret_options),
+          TEST(test_redaction__masks_pairs_anywhere),
+          TEST(test_redaction__reads_scripts_and_titles),
+          TEST(test_redaction__masks_the_userinfo_of_urls),
+          TEST(test_redaction__recognises_credentials_by_their_shape),
+          TEST(test_redaction__recognises_short_options_of_known_programs),
+          TEST(test_redaction__keeps_harmless_words_readable),
+          TEST(test_redaction__does_not_mistake_an_option_for_the_value),
           TEST(test_redaction__never_writes_past_the_capacity))

@@ -15,7 +15,7 @@ static void assert_json(const struct resource_summary *s, const char *wanted)
 	buf_done(&out);
 }
 
-static void test_resource_summary__leaves_out_what_is_not_known(void **state)
+static void test_resource_summary__omits_unknown_keys(void **state)
 {
 	struct resource_summary s = { 0 };
 	uint64_t tenths = 7;
@@ -79,7 +79,7 @@ static void test_resource_summary_add__does_not_wrap(void **state)
 	assert_int_equal(tenths, UINT64_MAX / 100);
 }
 
-static void test_resource_summary_fill__takes_only_what_is_missing(void **state)
+static void test_resource_summary_fill__copies_only_missing_series(void **state)
 {
 	struct resource_summary a = { 0 }, b = { 0 };
 
@@ -91,8 +91,8 @@ static void test_resource_summary_fill__takes_only_what_is_missing(void **state)
 	            "{\"peak_vram_mb\":5.0,\"gpu_util_mean_pct\":10.0,\"gpu_util_max_pct\":10.0}");
 }
 
-RUN_TESTS(TEST(test_resource_summary__leaves_out_what_is_not_known),
+RUN_TESTS(TEST(test_resource_summary__omits_unknown_keys),
           TEST(test_resource_summary__has_all_keys_in_order),
           TEST(test_resource_summary__rounds_to_one_decimal),
           TEST(test_resource_summary_add__does_not_wrap),
-          TEST(test_resource_summary_fill__takes_only_what_is_missing))
+          TEST(test_resource_summary_fill__copies_only_missing_series))

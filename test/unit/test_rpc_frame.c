@@ -26,7 +26,7 @@ static void assert_none(struct rpc_frames *f)
 	assert_int_equal(rpc_frames_next(f, &line), RPC_FRAME_NONE);
 }
 
-static void test_frames__give_each_of_many_lines_in_one_piece(void **state)
+static void test_rpc_frames__return_each_line_of_a_chunk(void **state)
 {
 	struct rpc_frames f = { 0 };
 
@@ -44,7 +44,7 @@ static void test_frames__give_each_of_many_lines_in_one_piece(void **state)
 	rpc_frames_done(&f);
 }
 
-static void test_frames__put_a_line_together_from_single_bytes(void **state)
+static void test_rpc_frames__assemble_a_line_from_single_bytes(void **state)
 {
 	static const char text[] = "{\"method\":\"daemon.top\"}\n";
 	struct rpc_frames f = { 0 };
@@ -59,7 +59,7 @@ static void test_frames__put_a_line_together_from_single_bytes(void **state)
 	rpc_frames_done(&f);
 }
 
-static void test_frames__pass_over_empty_lines(void **state)
+static void test_rpc_frames__skip_empty_lines(void **state)
 {
 	struct rpc_frames f = { 0 };
 
@@ -81,7 +81,7 @@ static void fill(struct rpc_frames *f, size_t n)
 	}
 }
 
-static void test_frames__take_a_line_of_the_longest_length(void **state)
+static void test_rpc_frames__accept_a_line_of_the_maximum_length(void **state)
 {
 	struct rpc_frames f = { 0 };
 	struct scan line;
@@ -95,7 +95,7 @@ static void test_frames__take_a_line_of_the_longest_length(void **state)
 	rpc_frames_done(&f);
 }
 
-static void test_frames__refuse_a_longer_line_before_its_end_has_come(void **state)
+static void test_rpc_frames__refuse_a_longer_line_before_its_end(void **state)
 {
 	struct rpc_frames f = { 0 };
 	struct scan line;
@@ -107,7 +107,7 @@ static void test_frames__refuse_a_longer_line_before_its_end_has_come(void **sta
 	rpc_frames_done(&f);
 }
 
-static void test_frames__keep_little_memory_when_all_was_taken(void **state)
+static void test_rpc_frames__keep_little_memory_when_empty(void **state)
 {
 	struct rpc_frames f = { 0 };
 	struct scan line;
@@ -125,7 +125,7 @@ static int check(const char *text, struct err *err)
 	return rpc_frame_check(scan_str(text), err);
 }
 
-static void test_frame_check__counts_levels_outside_of_strings_only(void **state)
+static void test_rpc_frame_check__counts_levels_only_outside_of_strings(void **state)
 {
 	char deep[2 * RPC_FRAME_DEPTH_MAX + 3];
 	struct err err = { 0 };
@@ -141,7 +141,7 @@ static void test_frame_check__counts_levels_outside_of_strings_only(void **state
 	assert_int_equal(check("]]]]]]]\"\\", &err), 0);
 }
 
-static void test_frame_check__bounds_the_number_of_values(void **state)
+static void test_rpc_frame_check__limits_the_number_of_values(void **state)
 {
 	char *text = xmalloc(2 * RPC_FRAME_VALUES_MAX + 1);
 	struct err err = { 0 };
@@ -155,11 +155,11 @@ static void test_frame_check__bounds_the_number_of_values(void **state)
 	free(text);
 }
 
-RUN_TESTS(TEST(test_frames__give_each_of_many_lines_in_one_piece),
-          TEST(test_frames__put_a_line_together_from_single_bytes),
-          TEST(test_frames__pass_over_empty_lines),
-          TEST(test_frames__take_a_line_of_the_longest_length),
-          TEST(test_frames__refuse_a_longer_line_before_its_end_has_come),
-          TEST(test_frames__keep_little_memory_when_all_was_taken),
-          TEST(test_frame_check__counts_levels_outside_of_strings_only),
-          TEST(test_frame_check__bounds_the_number_of_values))
+RUN_TESTS(TEST(test_rpc_frames__return_each_line_of_a_chunk),
+          TEST(test_rpc_frames__assemble_a_line_from_single_bytes),
+          TEST(test_rpc_frames__skip_empty_lines),
+          TEST(test_rpc_frames__accept_a_line_of_the_maximum_length),
+          TEST(test_rpc_frames__refuse_a_longer_line_before_its_end),
+          TEST(test_rpc_frames__keep_little_memory_when_empty),
+          TEST(test_rpc_frame_check__counts_levels_only_outside_of_strings),
+          TEST(test_rpc_frame_check__limits_the_number_of_values))

@@ -59,8 +59,7 @@ static int setup(void **state)
 	return scene_open(methods, state);
 }
 
-static void test_rpc_server__answers_pipelined_calls_in_order_and_goes_on_after_a_bad_one(
-	void **state)
+static void test_rpc_server__answers_pipelined_calls_in_order_even_after_a_bad_one(void **state)
 {
 	struct scene *sc = *state;
 
@@ -73,7 +72,7 @@ static void test_rpc_server__answers_pipelined_calls_in_order_and_goes_on_after_
 		"{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":\"b\"}\n");
 }
 
-static void test_rpc_server__tells_errors_of_the_table_and_of_methods(void **state)
+static void test_rpc_server__returns_errors_of_the_table_and_of_methods(void **state)
 {
 	struct scene *sc = *state;
 
@@ -85,7 +84,7 @@ static void test_rpc_server__tells_errors_of_the_table_and_of_methods(void **sta
 		"'nothing'\",\"data\":{\"code\":\"method_not_found\"}}}\n");
 }
 
-static void test_rpc_server__does_what_a_notification_says_and_is_silent(void **state)
+static void test_rpc_server__executes_a_notification_without_an_answer(void **state)
 {
 	struct scene *sc = *state;
 
@@ -95,7 +94,7 @@ static void test_rpc_server__does_what_a_notification_says_and_is_silent(void **
 	assert_int_equal(sc->noted, 1);
 }
 
-static void test_rpc_server__does_no_call_whose_caller_has_gone(void **state)
+static void test_rpc_server__skips_calls_whose_caller_is_gone(void **state)
 {
 	static const char text[] = CALL(1, "note",
 	                                "{}") "{\"jsonrpc\":\"2.0\",\"method\":\"note\"}\n";
@@ -111,7 +110,7 @@ static void test_rpc_server__does_no_call_whose_caller_has_gone(void **state)
 	assert_int_equal(rpc_server_clients(sc->server), 0);
 }
 
-static void test_rpc_server__takes_a_last_line_without_its_newline(void **state)
+static void test_rpc_server__accepts_a_last_line_without_newline(void **state)
 {
 	struct scene *sc = *state;
 
@@ -127,7 +126,7 @@ static void test_rpc_server__takes_a_last_line_without_its_newline(void **state)
 	assert_string_equal(answer_to(sc, " "), "");
 }
 
-static void test_rpc_server__answers_hundreds_of_calls_in_one_go(void **state)
+static void test_rpc_server__answers_hundreds_of_calls_at_once(void **state)
 {
 	struct scene *sc = *state;
 	struct buf text = { 0 };
@@ -143,7 +142,7 @@ static void test_rpc_server__answers_hundreds_of_calls_in_one_go(void **state)
 	buf_done(&text);
 }
 
-static void test_rpc_server__sends_what_is_larger_than_any_socket_buffer(void **state)
+static void test_rpc_server__sends_answers_larger_than_the_socket_buffer(void **state)
 {
 	struct scene *sc = *state;
 
@@ -178,7 +177,7 @@ static void *send_endless_line(void *self)
 	return client_ends(sc);
 }
 
-static void test_rpc_server__refuses_an_endless_line_and_hangs_up(void **state)
+static void test_rpc_server__refuses_an_endless_line_and_disconnects(void **state)
 {
 	struct scene *sc = *state;
 
@@ -198,7 +197,7 @@ static void *send_half_and_wait(void *self)
 	return client_ends(sc);
 }
 
-static void test_rpc_server__cuts_who_begins_a_line_and_stops(void **state)
+static void test_rpc_server__disconnects_a_client_that_stops_within_a_line(void **state)
 {
 	struct scene *sc = *state;
 
@@ -222,7 +221,7 @@ static void *ask_and_not_read(void *self)
 	return client_ends(sc);
 }
 
-static void test_rpc_server__cuts_who_reads_nothing(void **state)
+static void test_rpc_server__disconnects_a_client_that_does_not_read(void **state)
 {
 	struct scene *sc = *state;
 
@@ -255,8 +254,7 @@ static void *eat(void *self)
 	return client_ends(sc);
 }
 
-static void test_rpc_server__feeds_whoever_asked_after_the_answer_and_when_there_is_more(
-	void **state)
+static void test_rpc_server__feeds_a_subscriber_after_the_answer_and_when_woken(void **state)
 {
 	struct scene *sc = *state;
 
@@ -281,7 +279,7 @@ static void *be_fed_and_not_read(void *self)
 	return client_ends(sc);
 }
 
-static void test_rpc_server__cuts_who_is_fed_and_reads_nothing(void **state)
+static void test_rpc_server__disconnects_a_subscriber_that_does_not_read(void **state)
 {
 	struct scene *sc = *state;
 
@@ -312,7 +310,7 @@ static void *fill_up(void *self)
 	return client_ends(sc);
 }
 
-static void test_rpc_server__refuses_one_too_many_and_recovers(void **state)
+static void test_rpc_server__refuses_one_client_too_many_and_recovers(void **state)
 {
 	struct scene *sc = *state;
 
@@ -339,7 +337,7 @@ static void *call_by_client(void *self)
 	return client_ends(sc);
 }
 
-static void test_client__gets_results_and_errors(void **state)
+static void test_rpc_client__returns_results_and_errors(void **state)
 {
 	struct scene *sc = *state;
 
@@ -353,7 +351,7 @@ static void test_client__gets_results_and_errors(void **state)
 	assert_int_equal(sc->code, -EINVAL);
 }
 
-static void test_client__hears_why_it_is_not_let_in(void **state)
+static void test_rpc_client__reports_why_the_connection_was_refused(void **state)
 {
 	struct scene *sc = *state;
 
@@ -363,7 +361,7 @@ static void test_client__hears_why_it_is_not_let_in(void **state)
 	assert_string_equal(sc->answer.at, "your user may not use this socket");
 }
 
-static void test_client__does_not_wait_longer_for_an_answer_than_it_was_told(void **state)
+static void test_rpc_client__waits_for_an_answer_only_until_the_deadline(void **state)
 {
 	struct scene *sc = *state;
 	uint64_t began = clock_mono_ns();
@@ -381,7 +379,7 @@ static void test_client__does_not_wait_longer_for_an_answer_than_it_was_told(voi
 	close(fd);
 }
 
-static void test_client__does_not_wait_longer_to_be_let_in_than_it_was_told(void **state)
+static void test_rpc_client__waits_for_the_connection_only_until_the_deadline(void **state)
 {
 	struct scene *sc = *state;
 	uint64_t began = clock_mono_ns();
@@ -400,7 +398,7 @@ static void test_client__does_not_wait_longer_to_be_let_in_than_it_was_told(void
 	close(fd);
 }
 
-static void test_client__says_that_nobody_is_there(void **state)
+static void test_rpc_client__reports_a_missing_server(void **state)
 {
 	struct scene *sc = *state;
 	struct rpc_client *c;
@@ -411,23 +409,22 @@ static void test_client__says_that_nobody_is_there(void **state)
 
 #define SERVER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, scene_close)
 
-RUN_TESTS(
-	SERVER_TEST(test_rpc_server__answers_pipelined_calls_in_order_and_goes_on_after_a_bad_one),
-	SERVER_TEST(test_rpc_server__tells_errors_of_the_table_and_of_methods),
-	SERVER_TEST(test_rpc_server__does_what_a_notification_says_and_is_silent),
-	SERVER_TEST(test_rpc_server__does_no_call_whose_caller_has_gone),
-	SERVER_TEST(test_rpc_server__takes_a_last_line_without_its_newline),
-	SERVER_TEST(test_rpc_server__answers_hundreds_of_calls_in_one_go),
-	SERVER_TEST(test_rpc_server__sends_what_is_larger_than_any_socket_buffer),
-	SERVER_TEST(test_rpc_server__sends_one_large_answer_after_another),
-	SERVER_TEST(test_rpc_server__refuses_an_endless_line_and_hangs_up),
-	SERVER_TEST(test_rpc_server__feeds_whoever_asked_after_the_answer_and_when_there_is_more),
-	SERVER_TEST(test_rpc_server__cuts_who_is_fed_and_reads_nothing),
-	SERVER_TEST(test_rpc_server__cuts_who_begins_a_line_and_stops),
-	SERVER_TEST(test_rpc_server__cuts_who_reads_nothing),
-	SERVER_TEST(test_rpc_server__refuses_one_too_many_and_recovers),
-	SERVER_TEST(test_client__gets_results_and_errors),
-	SERVER_TEST(test_client__hears_why_it_is_not_let_in),
-	SERVER_TEST(test_client__does_not_wait_longer_for_an_answer_than_it_was_told),
-	SERVER_TEST(test_client__does_not_wait_longer_to_be_let_in_than_it_was_told),
-	SERVER_TEST(test_client__says_that_nobody_is_there))
+RUN_TESTS(SERVER_TEST(test_rpc_server__answers_pipelined_calls_in_order_even_after_a_bad_one),
+          SERVER_TEST(test_rpc_server__returns_errors_of_the_table_and_of_methods),
+          SERVER_TEST(test_rpc_server__executes_a_notification_without_an_answer),
+          SERVER_TEST(test_rpc_server__skips_calls_whose_caller_is_gone),
+          SERVER_TEST(test_rpc_server__accepts_a_last_line_without_newline),
+          SERVER_TEST(test_rpc_server__answers_hundreds_of_calls_at_once),
+          SERVER_TEST(test_rpc_server__sends_answers_larger_than_the_socket_buffer),
+          SERVER_TEST(test_rpc_server__sends_one_large_answer_after_another),
+          SERVER_TEST(test_rpc_server__refuses_an_endless_line_and_disconnects),
+          SERVER_TEST(test_rpc_server__feeds_a_subscriber_after_the_answer_and_when_woken),
+          SERVER_TEST(test_rpc_server__disconnects_a_subscriber_that_does_not_read),
+          SERVER_TEST(test_rpc_server__disconnects_a_client_that_stops_within_a_line),
+          SERVER_TEST(test_rpc_server__disconnects_a_client_that_does_not_read),
+          SERVER_TEST(test_rpc_server__refuses_one_client_too_many_and_recovers),
+          SERVER_TEST(test_rpc_client__returns_results_and_errors),
+          SERVER_TEST(test_rpc_client__reports_why_the_connection_was_refused),
+          SERVER_TEST(test_rpc_client__waits_for_an_answer_only_until_the_deadline),
+          SERVER_TEST(test_rpc_client__waits_for_the_connection_only_until_the_deadline),
+          SERVER_TEST(test_rpc_client__reports_a_missing_server))

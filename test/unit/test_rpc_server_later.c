@@ -89,7 +89,7 @@ static void *wait_in_line(void *self)
 	return client_ends(sc);
 }
 
-static void test_server_answer__comes_before_the_answers_to_later_lines(void **state)
+static void test_rpc_server_answer__precedes_the_answers_to_later_lines(void **state)
 {
 	struct scene *sc = *state;
 
@@ -124,7 +124,7 @@ static void *wait_with_half_a_line(void *self)
 	return client_ends(sc);
 }
 
-static void test_server_answer__is_not_cut_off_by_half_a_line_behind_the_call(void **state)
+static void test_rpc_server_answer__survives_an_unfinished_line_after_the_call(void **state)
 {
 	static const char expected[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"done\"}\n";
 	struct scene *sc = *state;
@@ -151,7 +151,7 @@ static void *be_fed_while_waiting(void *self)
 	return client_ends(sc);
 }
 
-static void test_server_defer__lets_the_feed_go_on(void **state)
+static void test_rpc_server_defer__does_not_stop_the_feed(void **state)
 {
 	struct scene *sc = *state;
 
@@ -175,7 +175,7 @@ static void *ask_and_go(void *self)
 	return client_ends(sc);
 }
 
-static void test_server_defer__is_abandoned_when_the_caller_has_gone(void **state)
+static void test_rpc_server_defer__is_abandoned_when_the_caller_is_gone(void **state)
 {
 	struct scene *sc = *state;
 
@@ -185,7 +185,7 @@ static void test_server_defer__is_abandoned_when_the_caller_has_gone(void **stat
 	assert_int_equal(sc->noted, 4); /* the other's, and the notification */
 }
 
-static void test_server_defer__is_abandoned_for_a_notification(void **state)
+static void test_rpc_server_defer__is_abandoned_for_a_notification(void **state)
 {
 	struct scene *sc = *state;
 
@@ -207,7 +207,7 @@ static void *ask_twice_and_stay(void *self)
 	return client_ends(sc); /* they stay open up to the end of the test */
 }
 
-static void test_server_close__abandons_what_is_outstanding(void **state)
+static void test_rpc_server_close__abandons_outstanding_work(void **state)
 {
 	struct scene *sc = *state;
 
@@ -220,9 +220,9 @@ static void test_server_close__abandons_what_is_outstanding(void **state)
 
 #define SERVER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, scene_close)
 
-RUN_TESTS(SERVER_TEST(test_server_answer__comes_before_the_answers_to_later_lines),
-          SERVER_TEST(test_server_answer__is_not_cut_off_by_half_a_line_behind_the_call),
-          SERVER_TEST(test_server_defer__lets_the_feed_go_on),
-          SERVER_TEST(test_server_defer__is_abandoned_when_the_caller_has_gone),
-          SERVER_TEST(test_server_defer__is_abandoned_for_a_notification),
-          SERVER_TEST(test_server_close__abandons_what_is_outstanding))
+RUN_TESTS(SERVER_TEST(test_rpc_server_answer__precedes_the_answers_to_later_lines),
+          SERVER_TEST(test_rpc_server_answer__survives_an_unfinished_line_after_the_call),
+          SERVER_TEST(test_rpc_server_defer__does_not_stop_the_feed),
+          SERVER_TEST(test_rpc_server_defer__is_abandoned_when_the_caller_is_gone),
+          SERVER_TEST(test_rpc_server_defer__is_abandoned_for_a_notification),
+          SERVER_TEST(test_rpc_server_close__abandons_outstanding_work))

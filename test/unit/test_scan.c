@@ -36,7 +36,7 @@ static void test_scan_i64__reads_the_smallest_number_and_refuses_one_less(void *
 	assert_false(scan_i64(&t, &v));
 }
 
-static void test_scan_fixed__cuts_digits_and_pads_zeros(void **state)
+static void test_scan_fixed__cuts_digits_and_pads_with_zeros(void **state)
 {
 	struct scan a = scan_str("1.2345 "), b = scan_str("7"), c = scan_str("0.5");
 	uint64_t v = 0;
@@ -71,7 +71,7 @@ static void test_scan_fixed__refuses_a_point_without_digits(void **state)
 	assert_false(scan_fixed(&s, 2, &v));
 }
 
-static void test_scan_line__gives_the_last_line_without_newline(void **state)
+static void test_scan_line__returns_a_last_line_without_newline(void **state)
 {
 	struct scan s = scan_str("a\n\nb"), line;
 
@@ -93,7 +93,7 @@ static void test_scan_hex__refuses_seventeen_digits(void **state)
 	assert_false(scan_hex(&t, &v));
 }
 
-static void test_clock_parse_duration__takes_units_and_refuses_the_rest(void **state)
+static void test_clock_parse_duration__accepts_units_and_refuses_the_rest(void **state)
 {
 	static const struct {
 		const char *text;
@@ -118,9 +118,9 @@ static void test_clock_parse_duration__takes_units_and_refuses_the_rest(void **s
 RUN_TESTS(TEST(test_scan_u64__refuses_overflow_and_leaves_result_alone),
           TEST(test_scan_u64__reads_the_largest_number),
           TEST(test_scan_i64__reads_the_smallest_number_and_refuses_one_less),
-          TEST(test_scan_fixed__cuts_digits_and_pads_zeros),
+          TEST(test_scan_fixed__cuts_digits_and_pads_with_zeros),
           TEST(test_scan_typed__needs_no_digit_before_the_point),
           TEST(test_scan_fixed__refuses_a_point_without_digits),
-          TEST(test_scan_line__gives_the_last_line_without_newline),
+          TEST(test_scan_line__returns_a_last_line_without_newline),
           TEST(test_scan_hex__refuses_seventeen_digits),
-          TEST(test_clock_parse_duration__takes_units_and_refuses_the_rest))
+          TEST(test_clock_parse_duration__accepts_units_and_refuses_the_rest))

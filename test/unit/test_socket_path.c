@@ -15,7 +15,7 @@ static void assert_own(const struct socket_path_env *env, const char *want)
 	assert_string_equal(path, want);
 }
 
-static void test_sockpath_own__goes_from_what_was_said_to_where_it_belongs(void **state)
+static void test_socket_path_own__is_chosen_in_the_documented_order(void **state)
 {
 	struct socket_path_env env = { .option = "/a/x.sock",
 		                       .ours = "/b/x.sock",
@@ -34,7 +34,7 @@ static void test_sockpath_own__goes_from_what_was_said_to_where_it_belongs(void 
 	assert_own(&env, "/run/proctor/daemon.sock");
 }
 
-static void test_sockpath_own__says_what_to_set_when_there_is_no_place(void **state)
+static void test_socket_path_own__names_the_remedy_if_there_is_no_place(void **state)
 {
 	struct socket_path_env env = { .xdg_runtime_dir = "relative" };
 	char path[CONFIG_PATH_MAX] = "";
@@ -49,7 +49,7 @@ static void test_sockpath_own__says_what_to_set_when_there_is_no_place(void **st
 	assert_string_equal(path, "");
 }
 
-static void test_sockpath_find__asks_the_users_own_before_the_machines(void **state)
+static void test_socket_path_find__tries_the_users_own_before_the_machines(void **state)
 {
 	struct socket_path_env env = { .xdg_runtime_dir = "/run/user/7" };
 	char path[CONFIG_PATH_MAX];
@@ -70,6 +70,6 @@ static void test_sockpath_find__asks_the_users_own_before_the_machines(void **st
 	assert_false(socket_path_find(&env, 1, path));
 }
 
-RUN_TESTS(TEST(test_sockpath_own__goes_from_what_was_said_to_where_it_belongs),
-          TEST(test_sockpath_own__says_what_to_set_when_there_is_no_place),
-          TEST(test_sockpath_find__asks_the_users_own_before_the_machines))
+RUN_TESTS(TEST(test_socket_path_own__is_chosen_in_the_documented_order),
+          TEST(test_socket_path_own__names_the_remedy_if_there_is_no_place),
+          TEST(test_socket_path_find__tries_the_users_own_before_the_machines))

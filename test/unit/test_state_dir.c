@@ -43,14 +43,14 @@ static void test_state_dir__is_chosen_in_the_documented_order(void **state)
 	assert_resolves(env, "/var/lib/proctor");
 }
 
-static void test_state_dir__makes_typed_paths_absolute(void **state)
+static void test_state_dir__makes_given_paths_absolute(void **state)
 {
 	assert_resolves((struct state_dir_env){ .option = "here", .cwd = "/cwd" }, "/cwd/here");
 	assert_resolves((struct state_dir_env){ .option = "here/", .cwd = "/" }, "/here");
 	assert_resolves((struct state_dir_env){ .ours = "../up//", .cwd = "/a" }, "/a/../up");
 }
 
-static void test_state_dir__says_what_to_set_when_there_is_no_place(void **state)
+static void test_state_dir__names_the_remedy_if_there_is_no_place(void **state)
 {
 	char ret[CONFIG_PATH_MAX];
 	struct err err;
@@ -82,7 +82,7 @@ static void test_state_dir__refuses_a_path_that_is_too_long(void **state)
 	free(longest);
 }
 
-static void test_state_dir__is_created_for_its_owner_alone(void **state)
+static void test_state_dir__is_created_for_its_owner_only(void **state)
 {
 	char root[] = "/tmp/proctor-test-state.XXXXXX", *dir, *file;
 	struct stat st;
@@ -115,7 +115,7 @@ static void test_state_dir__is_created_for_its_owner_alone(void **state)
 }
 
 RUN_TESTS(TEST(test_state_dir__is_chosen_in_the_documented_order),
-          TEST(test_state_dir__makes_typed_paths_absolute),
-          TEST(test_state_dir__says_what_to_set_when_there_is_no_place),
+          TEST(test_state_dir__makes_given_paths_absolute),
+          TEST(test_state_dir__names_the_remedy_if_there_is_no_place),
           TEST(test_state_dir__refuses_a_path_that_is_too_long),
-          TEST(test_state_dir__is_created_for_its_owner_alone))
+          TEST(test_state_dir__is_created_for_its_owner_only))

@@ -14,14 +14,14 @@ static const char *nearest(const char *word)
 	return near.best;
 }
 
-static void test_suggestion__finds_a_slip_of_the_keyboard(void **state)
+static void test_suggestion__finds_a_typo(void **state)
 {
 	assert_string_equal(nearest("snapsht"), "snapshot");
 	assert_string_equal(nearest("recrod"), "record");
 	assert_string_equal(nearest("sqll"), "sql");
 }
 
-static void test_suggestion__takes_the_beginning_of_a_word_for_the_word(void **state)
+static void test_suggestion__accepts_a_prefix(void **state)
 {
 	assert_string_equal(nearest("snap"), "snapshot");
 	assert_string_equal(nearest("doc"), "doctor");
@@ -43,7 +43,6 @@ static void test_suggestion__survives_words_of_any_length(void **state)
 	assert_null(nearest(word));
 }
 
-RUN_TESTS(TEST(test_suggestion__finds_a_slip_of_the_keyboard),
-          TEST(test_suggestion__takes_the_beginning_of_a_word_for_the_word),
+RUN_TESTS(TEST(test_suggestion__finds_a_typo), TEST(test_suggestion__accepts_a_prefix),
           TEST(test_suggestion__offers_nothing_for_another_word),
           TEST(test_suggestion__survives_words_of_any_length))

@@ -102,7 +102,7 @@ static int with_fd_3(int fd, const char *count)
 	return WEXITSTATUS(status);
 }
 
-static void test_supervisor_socket__takes_one_that_listens_and_nothing_else(void **state)
+static void test_supervisor_socket__accepts_only_a_listening_socket(void **state)
 {
 	char name[64];
 	size_t len = (size_t)snprintf(name, sizeof name, "%cproctor-listen-%d", '\0', getpid());
@@ -126,4 +126,4 @@ static void test_supervisor_socket__takes_one_that_listens_and_nothing_else(void
 
 RUN_TESTS(TEST(test_supervisor_notify__reaches_a_path_and_an_abstract_name),
           TEST(test_supervisor_watchdog__is_for_the_process_it_names),
-          TEST(test_supervisor_socket__takes_one_that_listens_and_nothing_else))
+          TEST(test_supervisor_socket__accepts_only_a_listening_socket))

@@ -25,7 +25,7 @@ static void assert_tags(const char *text, const char *expected)
 	buf_done(&all);
 }
 
-static void test_tags__are_read_one_after_the_other(void **state)
+static void test_tags__are_read_one_by_one(void **state)
 {
 	assert_tags("{\"team\":\"vision\", \"run\" : \"7\"}", "team=vision;run=7;");
 	assert_tags("{}", "");
@@ -33,14 +33,14 @@ static void test_tags__are_read_one_after_the_other(void **state)
 	assert_tags("{\"a\":\"\"}", "a=;");
 }
 
-static void test_tags__are_given_without_escapes(void **state)
+static void test_tags__are_decoded(void **state)
 {
 	assert_tags("{\"a\":\"q\\\"b\\\\s\\/n\\nt\\t\"}", "a=q\"b\\s/n\nt\t;");
 	assert_tags("{\"a\":\"\\u00e4\\u20ac\\ud83d\\ude00\"}", "a=ä€😀;");
 	assert_tags("{\"ä\":\"ö\"}", "ä=ö;");
 }
 
-static void test_tags__end_where_the_text_is_broken(void **state)
+static void test_tags__end_where_the_text_is_malformed(void **state)
 {
 	assert_tags("{\"a\":\"1\",\"b\":2}", "a=1;");
 	assert_tags("{\"a\":\"1\",\"b\":\"2", "a=1;");
@@ -50,5 +50,5 @@ static void test_tags__end_where_the_text_is_broken(void **state)
 	assert_tags("[\"a\"]", "");
 }
 
-RUN_TESTS(TEST(test_tags__are_read_one_after_the_other), TEST(test_tags__are_given_without_escapes),
-          TEST(test_tags__end_where_the_text_is_broken))
+RUN_TESTS(TEST(test_tags__are_read_one_by_one), TEST(test_tags__are_decoded),
+          TEST(test_tags__end_where_the_text_is_malformed))

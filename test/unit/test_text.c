@@ -13,7 +13,7 @@ static void assert_shown(const char *text, size_t columns, const char *expected)
 	buf_done(&out);
 }
 
-static void test_text_display__lets_no_control_character_through(void **state)
+static void test_text_display__escapes_control_characters(void **state)
 {
 	(void)state;
 	assert_shown("a\x1b[31m\n\x7f", 80, "a\\x1b[31m\\n\\x7f");
@@ -24,7 +24,7 @@ static void test_text_display__lets_no_control_character_through(void **state)
 	assert_shown("\x9b\xff", 80, "\\x9b\\xff");
 }
 
-static void test_text_display__cuts_at_the_columns_and_says_so(void **state)
+static void test_text_display__cuts_at_the_columns_with_an_ellipsis(void **state)
 {
 	(void)state;
 	assert_shown("abcdef", 6, "abcdef");
@@ -33,7 +33,7 @@ static void test_text_display__cuts_at_the_columns_and_says_so(void **state)
 	assert_shown("abc", 0, "");
 }
 
-static void test_text_columns__counts_wide_twice_and_combining_not(void **state)
+static void test_text_columns__counts_wide_twice_and_combining_not_at_all(void **state)
 {
 	(void)state;
 	assert_int_equal(text_columns("e\xcc\x81", 3), 1);
@@ -50,7 +50,7 @@ static void assert_copied(const char *text, size_t cap, const char *expected)
 	assert_int_equal(to[cap], '#');
 }
 
-static void test_text_copy__cuts_between_two_characters_and_shows_it(void **state)
+static void test_text_copy__cuts_between_characters_with_an_ellipsis(void **state)
 {
 	(void)state;
 	assert_copied("abcdef", 7, "abcdef");
@@ -71,8 +71,8 @@ static void test_text_mark_cut__marks_once_and_leaves_no_half_character(void **s
 	assert_int_equal(text_mark_cut(text, 5, sizeof text), 5);
 }
 
-RUN_TESTS(TEST(test_text_copy__cuts_between_two_characters_and_shows_it),
+RUN_TESTS(TEST(test_text_copy__cuts_between_characters_with_an_ellipsis),
           TEST(test_text_mark_cut__marks_once_and_leaves_no_half_character),
-          TEST(test_text_display__lets_no_control_character_through),
-          TEST(test_text_display__cuts_at_the_columns_and_says_so),
-          TEST(test_text_columns__counts_wide_twice_and_combining_not))
+          TEST(test_text_display__escapes_control_characters),
+          TEST(test_text_display__cuts_at_the_columns_with_an_ellipsis),
+          TEST(test_text_columns__counts_wide_twice_and_combining_not_at_all))

@@ -92,7 +92,7 @@ static void test_time_parse__reads_iso_8601(void **state)
 	assert_int_equal(parsed("2025-11-01 00:30"), UINT64_C(1761957000) * NS_PER_S);
 }
 
-static void test_time_parse__refuses_what_is_none(void **state)
+static void test_time_parse__refuses_other_text(void **state)
 {
 	static const char *const bad[] = {
 		"",
@@ -136,4 +136,4 @@ static void test_time_parse__refuses_what_is_none(void **state)
 
 RUN_TESTS(TEST(test_time_parse__counts_back_from_now),
           TEST(test_time_parse__takes_days_and_clock_times_as_local),
-          TEST(test_time_parse__reads_iso_8601), TEST(test_time_parse__refuses_what_is_none))
+          TEST(test_time_parse__reads_iso_8601), TEST(test_time_parse__refuses_other_text))

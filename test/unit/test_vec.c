@@ -23,7 +23,7 @@ static void test_vec_push__stops_at_the_ceiling(void **state)
 	vec_done(&n.v);
 }
 
-static void test_vec_shrink__gives_back_what_a_spike_took_and_keeps_the_rest(void **state)
+static void test_vec_shrink__frees_a_spike_and_keeps_the_elements(void **state)
 {
 	struct numbers n = { 0 };
 
@@ -38,7 +38,7 @@ static void test_vec_shrink__gives_back_what_a_spike_took_and_keeps_the_rest(voi
 	vec_done(&n.v);
 }
 
-static void test_vec_shrink__leaves_alone_what_is_used_or_small(void **state)
+static void test_vec_shrink__keeps_memory_that_is_used_or_small(void **state)
 {
 	struct numbers n = { 0 };
 	size_t cap;
@@ -58,7 +58,7 @@ static void test_vec_shrink__leaves_alone_what_is_used_or_small(void **state)
 	vec_done(&n.v);
 }
 
-static void test_vec_relax__drops_the_memory_of_a_spike_one_use_later(void **state)
+static void test_vec_relax__frees_a_spike_one_use_later(void **state)
 {
 	struct numbers n = { 0 };
 
@@ -72,6 +72,6 @@ static void test_vec_relax__drops_the_memory_of_a_spike_one_use_later(void **sta
 }
 
 RUN_TESTS(TEST(test_vec_push__stops_at_the_ceiling),
-          TEST(test_vec_shrink__gives_back_what_a_spike_took_and_keeps_the_rest),
-          TEST(test_vec_shrink__leaves_alone_what_is_used_or_small),
-          TEST(test_vec_relax__drops_the_memory_of_a_spike_one_use_later))
+          TEST(test_vec_shrink__frees_a_spike_and_keeps_the_elements),
+          TEST(test_vec_shrink__keeps_memory_that_is_used_or_small),
+          TEST(test_vec_relax__frees_a_spike_one_use_later))
