@@ -40,22 +40,19 @@ ssize_t io_read_at(int dir_fd, const char *path, char *to, size_t cap)
 	return io_read_fd(fd, to, cap);
 }
 
-int io_load(int dir_fd, const char *path, struct buf *to, struct err *err)
+int io_load_fd(int fd, struct buf *to)
 {
-	cleanup(closep) int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
 	size_t max = to->max ? to->max : BUF_MAX_DEFAULT;
 
-	if (fd < 0)
-		return err_set(err, errno, "open '%s': %s", path, strerror(errno));
 	for (;;) {
 		size_t room = MIN(max - to->len, (size_t)4096);
 		char one_more, *at = room ? buf_grow(to, room) : &one_more;
 		ssize_t n = io_read_fd(fd, at, MAX(room, (size_t)1));
 
 		if (n < 0)
-			return err_set(err, (int)-n, "read '%s': %s", path, strerror((int)-n));
+			return (int)n;
 		if (n > 0 && !room)
-			return err_set(err, EFBIG, "read '%s': larger than %zu bytes", path, max);
+			return -EFBIG;
 		if (room) {
 			to->len += (size_t)n;
 			to->at[to->len] = '\0';

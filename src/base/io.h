@@ -12,8 +12,8 @@
 /* Reads at most `cap` bytes; returns the count or -errno. No NUL is added. */
 ssize_t io_read_at(int dir_fd, const char *path, char *to, size_t cap) must_check;
 ssize_t io_read_fd(int fd, char *to, size_t cap) must_check;
-/* The whole file into `to` (which has a ceiling: -EFBIG past it). Errors name the file. */
-int io_load(int dir_fd, const char *path, struct buf *to, struct err *err) must_check;
+/* Reads the rest of the file into `to`. 0 or -errno; -EFBIG: it exceeds the ceiling of `to`. */
+int io_load_fd(int fd, struct buf *to) must_check;
 int io_write_all(int fd, const void *bytes, size_t n) must_check; /* 0 or -errno */
 /* The same for a reader that may never read: waits at most `timeout_ns` in total, then returns
  * -EAGAIN. The file's flags are not changed, because other processes may share them. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verb_sql.c - one question to the store, in SQL. */
+/* verb_sql.c - `proctor sql`: runs one query on the store. */
 #include "history/sql_query.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ struct answer {
 	struct query_result result;
 	struct buf out;
 	bool is_cut;
-	int written; /* CLI_OK so far, or how writing ended */
+	int written; /* CLI_OK, or the status of a failed write */
 };
 
 static int put_columns(void *self, const char *const *names, size_t n)
@@ -55,7 +55,7 @@ static void put_value(struct query_result *r, const struct sql_value *v)
 	}
 }
 
-/* Hands on what there is, so that memory does not grow with the answer. */
+/* Writes what there is, so that memory does not grow with the result. */
 static int flush(struct answer *a)
 {
 	a->written = cli_print(&a->out);
@@ -97,27 +97,21 @@ static int ask(const char *path, const char *query, uint64_t limit_ns, struct an
 	return a->is_cut ? CLI_FAILED : CLI_OK;
 }
 
-/* The query: the word itself, or stdin for "-". */
+/* The query: the argument, or stdin for "-". */
 static int load_query(const char *word, struct buf *to)
 {
-	char *room;
-	ssize_t n;
+	int r = 0;
 
-	to->max = QUERY_MAX + 1;
-	if (strcmp(word, "-") != 0) {
+	to->max = QUERY_MAX;
+	if (strcmp(word, "-") == 0)
+		r = io_load_fd(STDIN_FILENO, to);
+	else
 		buf_puts(to, word);
+	if (r == 0)
 		return CLI_OK;
-	}
-	room = buf_grow(to, QUERY_MAX + 1);
-	n = room ? io_read_fd(STDIN_FILENO, room, QUERY_MAX + 1) : -ENOMEM;
-	if (n < 0 || (size_t)n > QUERY_MAX) {
-		log_error("read the query from stdin: %s",
-		          n < 0 ? strerror((int)-n) : "larger than 1 MiB");
-		return CLI_FAILED;
-	}
-	to->len = (size_t)n;
-	room[n] = '\0';
-	return CLI_OK;
+	log_error("read the query from stdin: %s",
+	          r == -EFBIG ? "larger than 1 MiB" : strerror(-r));
+	return CLI_FAILED;
 }
 
 static int answer_query(const struct cli *cli, const char *word, uint64_t limit_ns, bool csv)
@@ -151,7 +145,7 @@ static int run(struct cli *cli, int argc, char **argv)
 	uint64_t limit_ns = SQL_TIME_DEFAULT_NS;
 	bool csv = false;
 	const struct opt opts[] = {
-		{ "csv", 0, OPT_FLAG, &csv, NULL, "comma-separated, with a head" },
+		{ "csv", 0, OPT_FLAG, &csv, NULL, "comma-separated, with a header line" },
 		{ "limit-seconds", 0, OPT_DURATION, &limit_ns, "S", "give up after this time (5)" },
 		CLI_COMMON_OPTS(cli),
 	};
@@ -171,10 +165,10 @@ static int run(struct cli *cli, int argc, char **argv)
 
 const struct verb verb_sql = {
 	.name = "sql",
-	.summary = "ask the store a question in SQL (it only reads)",
+	.summary = "query the store in SQL (read-only)",
 	.usage = "[--json | --csv] [--limit-seconds S] QUERY|-",
 	.about =
-		"QUERY is one SELECT; '-' takes it from stdin. Views worth asking: snapshots, process_metrics,\n"
-		"process_events; what their columns mean: proctor help fields. Recording goes on undisturbed.",
+		"QUERY is one SELECT; '-' reads it from stdin. Useful views: snapshots, process_metrics,\n"
+		"process_events; what their columns mean: proctor help fields. Recording is not disturbed.",
 	.run = run,
 };

@@ -36,16 +36,15 @@ static struct config_file *note_file(struct loader *l, const char *path)
 
 static void load_fd(struct loader *l, int fd, const char *path)
 {
-	struct buf text = { .max = CONFIG_FILE_MAX + 1 };
-	char *room = buf_grow(&text, CONFIG_FILE_MAX + 1);
-	ssize_t n = room ? io_read_fd(fd, room, CONFIG_FILE_MAX + 1) : -ENOMEM;
+	struct buf text = { .max = CONFIG_FILE_MAX };
+	int r = io_load_fd(fd, &text);
 
-	if (n < 0)
-		config_problem_add(l->problems, "%s: read: %s", path, strerror((int)-n));
-	else if ((size_t)n > CONFIG_FILE_MAX)
+	if (r == -EFBIG)
 		config_problem_add(l->problems, "%s: larger than %zu bytes", path, CONFIG_FILE_MAX);
+	else if (r < 0)
+		config_problem_add(l->problems, "%s: read: %s", path, strerror(-r));
 	else
-		ini_read(scan_mem(room, (size_t)n), path, l->to, l->problems);
+		ini_read(scan_mem(text.at, text.len), path, l->to, l->problems);
 	buf_done(&text);
 }
 

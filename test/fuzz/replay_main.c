@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
-#include "base/io.h"
+#include "../unit/load_file.h"
 #include "base/vec.h"
 #include "fuzz.h"
 
@@ -83,7 +83,7 @@ static int seeds_load(struct seeds *seeds, const char *directory, struct err *er
 		if (entry->d_name[0] == '.')
 			continue;
 		seed = vec_push(&seeds->all, SEEDS_MAX);
-		r = seed ? io_load(dirfd(dir), entry->d_name, seed, err)
+		r = seed ? load_file(dirfd(dir), entry->d_name, seed, err)
 		         : err_set(err, E2BIG, "too many seeds");
 	}
 	closedir(dir);

@@ -34,7 +34,7 @@ static void load_mounts(struct buf *to)
 {
 	struct err err = { 0 };
 
-	assert_int_equal(io_load(AT_FDCWD, "/proc/self/mountinfo", to, &err), 0);
+	assert_int_equal(load_file(AT_FDCWD, "/proc/self/mountinfo", to, &err), 0);
 }
 
 static void test_grace_period__leaves_no_mount_and_no_file_behind(void **state)

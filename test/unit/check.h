@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "load_file.h"
 
 /* Most tests need no state. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -48,7 +49,7 @@ static inline void assert_golden(const char *name, const struct buf *text)
 		assert_int_equal(io_write_all(fd, text->at, text->len), 0);
 		return;
 	}
-	if (io_load(AT_FDCWD, path, &wanted, &err) < 0)
+	if (load_file(AT_FDCWD, path, &wanted, &err) < 0)
 		fail_msg("%s", err.msg);
 	assert_string_equal(text->at ? text->at : "", wanted.at ? wanted.at : "");
 	buf_done(&wanted);

@@ -221,7 +221,7 @@ static void test_config_key__is_documented_with_its_default_and_bounds(void **st
 	const char *source = getenv("PROCTOR_SOURCE_DIR");
 	char *path = xasprintf("%s/docs/configuration.md", source ? source : ".");
 
-	assert_int_equal(io_load(AT_FDCWD, path, &text, &err), 0);
+	assert_int_equal(load_file(AT_FDCWD, path, &text, &err), 0);
 	for (const struct config_key *key = config_keys; key->section; key++, keys++) {
 		char row[256];
 

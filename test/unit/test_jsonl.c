@@ -15,7 +15,7 @@ static char *load(const char *dir, const char *name)
 	struct buf text = { 0 };
 	struct err err;
 
-	if (io_load(AT_FDCWD, path, &text, &err) < 0)
+	if (load_file(AT_FDCWD, path, &text, &err) < 0)
 		buf_puts(&text, "(none)");
 	free(path);
 	return buf_take(&text);

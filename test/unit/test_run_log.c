@@ -55,7 +55,7 @@ static void assert_log(const struct place *p, const char *wanted)
 	struct buf text = { 0 };
 	struct err err = { 0 };
 
-	assert_int_equal(io_load(p->fd, "run.jsonl", &text, &err), 0);
+	assert_int_equal(load_file(p->fd, "run.jsonl", &text, &err), 0);
 	assert_string_equal(text.at ? text.at : "", wanted);
 	buf_done(&text);
 }

@@ -112,7 +112,7 @@ static char *scene_load(const struct scene *s, const char *name)
 	struct buf text = { 0 };
 	struct err err = { 0 };
 
-	if (io_load(AT_FDCWD, path, &text, &err) < 0)
+	if (load_file(AT_FDCWD, path, &text, &err) < 0)
 		buf_puts(&text, "(none)");
 	return text.at ? buf_take(&text) : xstrdup("");
 }

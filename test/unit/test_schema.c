@@ -10,7 +10,7 @@ static void load_fixture(const char *dir, const char *name)
 	struct buf sql = { 0 };
 	struct err err = { 0 };
 
-	if (io_load(AT_FDCWD, path, &sql, &err) < 0)
+	if (load_file(AT_FDCWD, path, &sql, &err) < 0)
 		fail_msg("%s", err.msg);
 	run_sql(dir, sql.at);
 	buf_done(&sql);

@@ -219,7 +219,7 @@ static void test_job_anomalies__are_none_in_an_older_store(void **state)
 	struct history *r;
 	struct err err = { 0 };
 
-	assert_int_equal(io_load(AT_FDCWD, path, &sql, &err), 0);
+	assert_int_equal(load_file(AT_FDCWD, path, &sql, &err), 0);
 	run_sql(dir, sql.at);
 	r = open_reader(dir);
 	assert_int_equal(history_job_anomalies(r, KEY("train"), 100, keep, got, &err), 0);

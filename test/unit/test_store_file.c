@@ -183,10 +183,10 @@ static void assert_refused(const char *dir, const char *word)
 	struct store *st = NULL;
 	struct err err = { 0 };
 
-	assert_int_equal(io_load(AT_FDCWD, path, &before, &err), 0);
+	assert_int_equal(load_file(AT_FDCWD, path, &before, &err), 0);
 	assert_int_equal(try_open(dir, false, &st, &notice, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, word));
-	assert_int_equal(io_load(AT_FDCWD, path, &after, &err), 0);
+	assert_int_equal(load_file(AT_FDCWD, path, &after, &err), 0);
 	assert_int_equal(before.len, after.len);
 	assert_memory_equal(before.at, after.at, before.len);
 	assert_int_equal(count_files(dir, "-wal") + count_files(dir, "-shm"), 0);

@@ -178,7 +178,7 @@ static void load_version_1(const char *dir)
 	struct buf sql = { 0 };
 	struct err err = { 0 };
 
-	if (io_load(AT_FDCWD, path, &sql, &err) < 0)
+	if (load_file(AT_FDCWD, path, &sql, &err) < 0)
 		fail_msg("%s", err.msg);
 	run_sql(dir, sql.at);
 	buf_done(&sql);
