@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* admission.h - whether there is room for more work on this machine: the daemon is asked, and where none
- * answers, a look of our own has to do. That one is there and does not answer, or no longer, is
- * told. */
+/* admission.h - whether the machine has room for more work: as the daemon answers or, without a daemon,
+ * by a sample of our own. A daemon that does not answer, or stopped answering, is reported. */
 #pragma once
 
 #include "cli/cli.h"
 #include "engine/sampler.h"
 #include "job/pressure.h"
 
-/* Zeroed is ready, with the limits of the configuration in it. */
+/* Initialised with zeros and the limits of the configuration. */
 struct admission {
 	const char *socket; /* --socket; NULL: not given */
 	struct pressure_limits limits;
-	struct sampler *sampler; /* for looks of our own */
+	struct sampler *sampler; /* for samples of our own */
 	struct snapshot look;
-	enum pressure_level level; /* at the look before, or as the daemon said last */
+	enum pressure_level level; /* of the previous sample, or the daemon's last answer */
 	bool was_answered;         /* by a daemon */
-	bool is_told;              /* that it no longer is */
+	bool is_told;              /* it was reported that the daemon stopped answering */
 };
 
 struct admission_answer {
@@ -25,10 +24,10 @@ struct admission_answer {
 	bool admits_job, is_from_daemon;
 };
 
-/* `job_type`: what is to be started; NULL: not told. */
+/* `job_type`: of the job that is to start; NULL: unknown. */
 int admission_ask(struct admission *room, const char *job_type, struct admission_answer *ret,
                   struct err *err) must_check;
-/* Until a job may begin, and then the delay that its level asks for. Why it waits is told once. A
- * machine that cannot be looked at holds up nobody: told, too. */
+/* Waits until a job may start, and then for the delay of the current level. The reason is logged
+ * once. If the machine cannot be sampled, that is logged and the job starts. */
 void admission_wait(struct admission *room, const char *job_type);
 void admission_done(struct admission *room);

@@ -25,7 +25,7 @@ int cli_print(const struct buf *out)
 {
 	int r = out->len ? io_write_all(STDOUT_FILENO, out->at, out->len) : 0;
 
-	if (r < 0 && r != -EPIPE) /* who closed the pipe has seen enough, and knows it */
+	if (r < 0 && r != -EPIPE) /* a closed pipe is not worth a message */
 		log_error("write to stdout: %s", strerror(-r));
 	if (r == 0 && out->full) {
 		log_error("the output is larger than %zu bytes and was cut",
@@ -39,7 +39,7 @@ static void tell_skipped(const struct config_files *files)
 {
 	vec_each(&files->list, f)
 		if (f->skipped)
-			log_warn("'%s' cannot be read by this user; it is passed over", f->path);
+			log_warn("'%s' cannot be read by this user; it is skipped", f->path);
 }
 
 static int tell_problems(const struct config_problems *problems)
@@ -164,7 +164,7 @@ void cli_sampler_options(const struct config *config, struct sampler_options *re
 {
 	if (config->profiler.gpu == SWITCH_OFF)
 		return;
-	ret->gpu_helper = "/proc/self/exe"; /* us, also when the file was replaced meanwhile */
+	ret->gpu_helper = "/proc/self/exe"; /* this program, even if its file was replaced */
 	ret->gpu_insist = config->profiler.gpu == SWITCH_ON;
 }
 
@@ -185,7 +185,7 @@ struct pressure_limits cli_pressure_limits(const struct config *config)
 		                          .uid = geteuid() };
 	struct rlimit tasks;
 
-	/* Root is not held to it. */
+	/* The process limit does not apply to root. */
 	if (limits.uid != 0 && getrlimit(RLIMIT_NPROC, &tasks) == 0 &&
 	    tasks.rlim_cur != RLIM_INFINITY)
 		limits.own_processes = tasks.rlim_cur;
@@ -223,6 +223,6 @@ struct style cli_style_of(const struct cli *cli, int fd)
 	};
 	enum style_choice choice = STYLE_AUTO;
 
-	style_parse_choice(cli->color, &choice); /* checked when it was parsed */
+	style_parse_choice(cli->color, &choice); /* validated by cli_parse() */
 	return style_choose(choice, &env);
 }

@@ -51,7 +51,7 @@ static int print_help(const struct cli *cli, const struct opt *opts)
 	return status;
 }
 
-/* The unknown long option among the words, with the one that may have been meant. */
+/* The option that may have been meant by the unknown one. */
 static const char *nearest_option(const struct opt *opts, int argc, char **argv,
                                   const char *message)
 {
@@ -66,7 +66,8 @@ static const char *nearest_option(const struct opt *opts, int argc, char **argv,
 	return near.best;
 }
 
-/* Parses one run of options from argv[at] on: the index behind it, or -1 with cli->status set. */
+/* Parses one run of options from argv[at] on. Returns the index after it, or -1 with cli->status
+ * set. */
 static int parse_options(struct cli *cli, const struct opt *opts, int argc, char **argv, int at)
 {
 	struct err err = { 0 };

@@ -29,7 +29,7 @@ static bool is_absent(int r)
 	return r == -ENOENT || r == -ECONNREFUSED || r == -ENOTDIR;
 }
 
-/* The kernel remembers who listens; 0: it is not known. */
+/* The pid of the listening process; 0: unknown. */
 static pid_t pid_of(const struct daemon_client *ask)
 {
 	struct ucred cred;
@@ -38,7 +38,7 @@ static pid_t pid_of(const struct daemon_client *ask)
 	                                                                                  : 0;
 }
 
-/* Who it is that does not answer: "the daemon at /run/proctor/daemon.sock, process 4711,". */
+/* "the daemon at /run/proctor/daemon.sock, process 4711, does not answer …" */
 static int name_it(const struct daemon_client *ask, int r, struct err *err)
 {
 	char who[32] = "";
@@ -50,8 +50,7 @@ static int name_it(const struct daemon_client *ask, int r, struct err *err)
 	if (r == -ETIMEDOUT)
 		return err_set(err, -r, "the daemon at %.160s, %sdoes not answer within %d s",
 		               ask->path, who, (int)(DAEMON_CLIENT_PATIENCE_NS / NS_PER_S));
-	return err_set(err, -r, "the daemon at %.160s, %shung up without an answer", ask->path,
-	               who);
+	return err_set(err, -r, "the daemon at %.160s, %sclosed the connection", ask->path, who);
 }
 
 int daemon_client_open(const char *socket, struct daemon_client *ret, struct err *err)
@@ -90,9 +89,9 @@ static const char *remedy(int code)
 	case ENOENT:
 		return "start one: proctor daemon, or as a service: systemctl start proctor";
 	case ETIMEDOUT:
-		return "if it was stopped, kill -CONT wakes it; else start it anew: systemctl restart proctor";
+		return "if it was stopped, continue it with kill -CONT; else restart it: systemctl restart proctor";
 	case EUSERS:
-		return "close some, or raise max_clients or max_clients_per_user of [limits] and start it anew";
+		return "close some, or raise max_clients or max_clients_per_user in [limits] and restart it";
 	default:
 		return NULL;
 	}

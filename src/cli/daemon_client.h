@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* daemon_client.h - the daemon, for verbs that ask it something: the one named by --socket or
- * $PROCTOR_SOCKET, else the user's own, else the machine's. Only one that is root's or our own is
- * believed. */
+/* daemon_client.h - the connection of verbs to the daemon: the one named by --socket or
+ * $PROCTOR_SOCKET, else the user's own, else the machine's. Only a daemon of root or of our own user
+ * is trusted. */
 #pragma once
 
 #include <jansson.h>
@@ -13,9 +13,9 @@
 
 struct daemon_client {
 	struct rpc_client *client;
-	char path[CONFIG_PATH_MAX]; /* where it answers, or was looked for last */
-	bool is_there;              /* somebody who is believed listens, whatever he answers */
-	pid_t pid;                  /* who; 0: not known */
+	char path[CONFIG_PATH_MAX]; /* its socket, or the last one that was tried */
+	bool is_there;              /* a trusted server listens, whatever it answers */
+	pid_t pid;                  /* of the server; 0: unknown */
 };
 
 /* The row of --socket for a table of options. */
@@ -24,12 +24,12 @@ struct daemon_client {
 		"socket", 0, OPT_PATH, to, "PATH", "the daemon's socket, no other"                 \
 	}
 
-/* Where a daemon is looked for: its `nth` place; false: there are no more. */
+/* The nth path to try; false: there are no more. */
 bool daemon_client_place(const char *socket, unsigned nth, char ret[static CONFIG_PATH_MAX]);
-/* -ENOENT: there is none. The message is a line for people. Close it in any case. */
+/* -ENOENT: there is no daemon. Close it even on failure. */
 int daemon_client_open(const char *socket, struct daemon_client *ret, struct err *err) must_check;
 int daemon_client_call(struct daemon_client *ask, const char *method, const char *params,
                        json_t **ret, struct err *err) must_check;
 void daemon_client_close(struct daemon_client *ask);
-/* The error and, where there is one, the remedy. CLI_DAEMON. */
+/* Logs the error and, if there is one, the remedy; returns CLI_DAEMON. */
 int daemon_client_tell(const struct err *err);

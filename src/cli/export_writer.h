@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* export_writer.h - the records of one job into a file, in one of the formats. */
+/* export_writer.h - writes the records of one job to a file, in one of the formats. */
 #pragma once
 
 #include "cli/job_selection.h"
@@ -27,7 +27,7 @@ struct export
 	struct trace trace;
 };
 
-/* 0 or -errno. -EPIPE: nobody reads any more. */
+/* 0 or -errno. -EPIPE: the reader has closed the pipe. */
 int export_jsonl(struct export *x, struct err *err) must_check;
 int export_csv(struct export *x, struct err *err) must_check;
 int export_trace(struct export *x, struct err *err) must_check;

@@ -14,7 +14,7 @@
 
 #define PATIENCE_NS NS_PER_S
 
-/* The id becomes part of a path, and the environment is anybody's. */
+/* The id becomes part of a path, and the environment is not trusted. */
 static int job_id(const char **ret, struct err *err)
 {
 	const char *id = getenv("PROCTOR_JOB_ID");
@@ -32,7 +32,7 @@ static int door_path(const struct cli *cli, const char *id, char **ret, struct e
 	char state_dir[CONFIG_PATH_MAX];
 
 	if (cli_state_dir(cli, state_dir) != CLI_OK)
-		return err_set(err, EIO, "where job '%s' lives is not known", id);
+		return err_set(err, EIO, "job '%s': its state directory is unknown", id);
 	*ret = xasprintf("%s/jobs/%s/sock", state_dir, id);
 	return 0;
 }
@@ -46,7 +46,7 @@ static int no_door(int r, const char *id, const char *path, struct err *err)
 		               "was removed",
 		               id, path);
 	if (r == -ECONNREFUSED)
-		return err_set(err, ENOENT, "job '%s': its recorder is gone: nobody listens at %s",
+		return err_set(err, ENOENT, "job '%s': its recorder is gone: nothing listens at %s",
 		               id, path);
 	return err_wrap(err, "job '%s' does not answer", id);
 }

@@ -11,9 +11,9 @@ struct job_selection {
 	struct history *reader;
 };
 
-/* CLI_OK, or how it failed, which was reported. Close it in any case. */
+/* CLI_OK, or another status, logged. Close it even on failure. */
 int job_selection_open(const struct cli *cli, struct job_selection *ret);
 void job_selection_close(struct job_selection *r);
-/* By what was typed; NULL: the last one. CLI_OK, or CLI_NOT_FOUND or CLI_FAILED and the reason was
- * reported. */
+/* Finds the job that the user named; NULL: the last one. CLI_OK, or CLI_NOT_FOUND or CLI_FAILED,
+ * logged. */
 int job_selection_find(struct job_selection *r, const char *name, struct job *ret);

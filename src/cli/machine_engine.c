@@ -39,7 +39,7 @@ static void set_options(struct machine_engine *m, const char *kind)
 	o->recorder.jsonl_path = m->jsonl_path;
 	o->recorder.store.path = m->db_path;
 	o->recorder.store.kind = kind;
-	o->recorder.store.is_owner = true; /* two recorders of one machine would store all twice */
+	o->recorder.store.is_owner = true; /* two recorders would store everything twice */
 	o->recorder.store.interval_ns = o->interval_ns;
 }
 
@@ -75,8 +75,8 @@ static void tell_losses(const struct engine_totals *t)
 		log_warn("%s event%s could not be stored: %s", format_count(r->events_lost).at,
 		         r->events_lost == 1 ? "" : "s", r->reason);
 	if (t->unread_events)
-		log_warn("%s event%s came too fast to be read", format_count(t->unread_events).at,
-		         t->unread_events == 1 ? "" : "s");
+		log_warn("%s event%s arrived too fast to be read",
+		         format_count(t->unread_events).at, t->unread_events == 1 ? "" : "s");
 }
 
 void machine_engine_tell_end(const struct engine_totals *t, uint64_t wall_ns)

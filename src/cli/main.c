@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c - finds the verb and lets it run. */
+/* main.c - finds the verb and runs it. */
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static int unknown_verb(const struct cli *cli, const char *name)
 	return cli_usage(cli, "'%s' is not a verb", name);
 }
 
-/* Some verbs answer nothing that a program could read. */
+/* Some verbs have no --json. */
 static void put_json_help(struct buf *to)
 {
 	const char *before = "; not of ";
@@ -63,13 +63,14 @@ static void put_help(struct buf *to)
 		buf_printf(to, "  %-18s%s\n", verbs[i]->name, verbs[i]->summary);
 	buf_puts(to, "\noptions of every verb:\n");
 	put_json_help(to);
-	buf_puts(to, "  --state-dir DIR   where the store and the jobs live\n"
-	             "  --config FILE     this configuration file, no other\n"
-	             "  --color WHEN      auto, always or never\n"
-	             "  --help            what the verb does and takes\n"
-	             "  --version         version, and what was built in\n\n"
-	             "exit status: 0 ok, 1 no or failed, 2 wrong usage, 3 not found, 4 no daemon\n"
-	             "what every key and column means: proctor help fields\n");
+	buf_puts(to,
+	         "  --state-dir DIR   where the store and the jobs live\n"
+	         "  --config FILE     read only this configuration file\n"
+	         "  --color WHEN      auto, always or never\n"
+	         "  --help            describe the verb and its options\n"
+	         "  --version         version and build options\n\n"
+	         "exit status: 0 ok, 1 no or failed, 2 usage error, 3 not found, 4 no daemon\n"
+	         "what every key and column means: proctor help fields\n");
 }
 
 static int print_text(void (*put)(struct buf *to))
@@ -105,8 +106,8 @@ static int run_verb(struct cli *cli, int argc, char **argv)
 	return verb->run(cli, argc, argv);
 }
 
-/* Started with 0, 1 or 2 closed, the first files we open would take their place and get our
- * output. A command that we start finds them closed, as we did. */
+/* If fd 0, 1 or 2 is closed at the start, the first files that we open would take their place and
+ * receive our output. A command that we start finds them closed, as we did. */
 static void keep_standard_fds(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -121,7 +122,7 @@ int main(int argc, char **argv)
 	struct cli cli = { 0 };
 	bool version = false;
 	const struct opt opts[] = {
-		{ "version", 'V', OPT_FLAG, &version, NULL, "version, and what was built in" },
+		{ "version", 'V', OPT_FLAG, &version, NULL, "version and build options" },
 		CLI_COMMON_OPTS(&cli),
 	};
 	int first;

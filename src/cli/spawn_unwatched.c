@@ -15,7 +15,7 @@ struct spawn {
 
 static void on_reaped(void *self, const struct launch_end *end)
 {
-	(void)self, (void)end; /* an orphan of the command's: whoever records the job counts it */
+	(void)self, (void)end; /* an orphan of the command: the job's recorder counts it */
 }
 
 static void on_ended(void *self, const struct launch_end *end)

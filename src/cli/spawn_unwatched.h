@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* spawn_unwatched.h - a command to its end, behind the launcher and with nobody watching, for verbs
- * that stand in for it. */
+/* spawn_unwatched.h - runs a command to its end with the launcher but without recording, for verbs
+ * that wrap one. */
 #pragma once
 
 #include "cli/cli.h"
 #include "job/launch/launcher.h"
 
-/* 0 and how it ended; or, when it did not start, the exit status that says so, and told: 127 not
- * found, 126 not executable, 125 our own failure. */
+/* 0 and how it ended; or, if it did not start, the exit status, logged: 127 not found, 126 not
+ * executable, 125 our own failure. */
 int spawn_unwatched(const struct cli *cli, char *const *argv, struct launch_end *ret);

@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "config/state_dir.h"
 
-/* Root's, that of the user who called sudo, and our own. */
+/* Those of root, of the user who called sudo, and our own. */
 static void offer(const char *dir, const char *missing, bool *ret_found)
 {
 	cleanup(freep) char *path = xasprintf("%s/proctor.db", dir);
@@ -48,7 +48,7 @@ int store_locations_tell_missing(const char *path)
 {
 	log_error("no store at '%s'", path);
 	if (!offer_others(path))
-		log_info("nothing is recorded yet: proctor run -- COMMAND begins it");
+		log_info("nothing is recorded yet; start with: proctor run -- COMMAND");
 	return CLI_NOT_FOUND;
 }
 
@@ -57,7 +57,7 @@ int store_locations_tell_no_job(const char *path, const char *name)
 	if (name)
 		log_error("no job '%s' in '%s'; see: proctor ls", name, path);
 	else
-		log_error("no job in '%s' yet: proctor run -- COMMAND records one", path);
+		log_error("no job in '%s' yet; record one with: proctor run -- COMMAND", path);
 	offer_others(path);
 	return CLI_NOT_FOUND;
 }

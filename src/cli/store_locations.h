@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* store_locations.h - the other stores there may be, for who looked into the wrong one. */
+/* store_locations.h - names the other stores of this machine if the job is not in the one that was
+ * read. */
 #pragma once
 
-/* Says that there is no store at `path`, and which others this user can read; returns
+/* Logs that there is no store at `path`, and which others this user can read; returns
  * CLI_NOT_FOUND. */
 int store_locations_tell_missing(const char *path);
 /* The same for a job that the store does not have; NULL: it has none at all. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verb_export.c - a recorded job for other programs. */
+/* verb_export.c - `proctor export`: writes a recorded job for other programs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -47,7 +47,8 @@ static int check(struct cli *cli, struct request *rq, int words, enum export_wha
 	if (w == ARRAY_LEN(whats))
 		return cli_usage(cli, "--what '%s': write processes, samples or events", rq->what);
 	if (rq->what && strcmp(rq->format, "csv") != 0)
-		return cli_usage(cli, "--what is for csv; %s holds all of it", rq->format);
+		return cli_usage(cli, "--what is only for csv; %s always contains everything",
+		                 rq->format);
 	rq->format_index = i;
 	*ret = (enum export_what)w;
 	return CLI_OK;
@@ -76,7 +77,7 @@ static int put(struct export *x, const struct request *rq)
 		return cli_failed(&err);
 	r = formats[rq->format_index].put(x, &err);
 	export_done(x);
-	if (r == -EPIPE) /* who closed the pipe has seen enough, and knows it */
+	if (r == -EPIPE) /* a closed pipe is not worth a message */
 		return CLI_FAILED;
 	return r < 0 ? cli_failed(&err) : CLI_OK;
 }
@@ -88,7 +89,8 @@ static int run(struct cli *cli, int argc, char **argv)
 		{ "format", 'f', OPT_TEXT, &rq.format, "FORMAT", "jsonl, csv or chrome-trace" },
 		{ "what", 'w', OPT_TEXT, &rq.what, "WHAT",
 		  "csv: processes (default), samples or events" },
-		{ "output", 'o', OPT_PATH, &rq.file, "FILE", "into this file instead of stdout" },
+		{ "output", 'o', OPT_PATH, &rq.file, "FILE",
+		  "write to this file instead of stdout" },
 		CLI_COMMON_OPTS(cli),
 	};
 	struct job_selection recorded;
@@ -112,11 +114,11 @@ static int run(struct cli *cli, int argc, char **argv)
 
 const struct verb verb_export = {
 	.name = "export",
-	.summary = "a job for other programs: JSON lines, CSV, or a trace for Perfetto",
+	.summary = "export a job as JSON lines, CSV, or a trace for Perfetto",
 	.usage = "[JOB] --format jsonl|csv|chrome-trace [--what WHAT] [-o FILE]",
 	.about = CLI_JOB_HELP
-	"\nA chrome-trace opens in ui.perfetto.dev and chrome://tracing: each process a slice, memory and\n"
-	"CPU as counters, sheets and phases above. What the keys and columns mean: proctor help fields.",
-	.instead_of_json = "write --format jsonl",
+	"\nOpen a chrome-trace in ui.perfetto.dev or chrome://tracing: each process is a slice, memory and\n"
+	"CPU are counters, with sheets and phases above. What the keys and columns mean: proctor help fields.",
+	.instead_of_json = "use --format jsonl",
 	.run = run,
 };

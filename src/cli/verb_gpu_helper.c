@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* verb_gpu_helper.c - not for people: the recorder starts itself as this to ask the GPU's driver, which
- * may hang. */
+/* verb_gpu_helper.c - internal: the recorder starts itself with this verb to query the GPU's driver,
+ * which may hang. */
 #include "probe/gpu/gpu_helper.h"
 #include "cli/cli.h"
 

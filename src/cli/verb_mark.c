@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verb_mark.c - `proctor mark`: an event in the run log of the surrounding job. */
+/* verb_mark.c - `proctor mark`: adds an event to the surrounding job. */
 #include <errno.h>
 
 #include "base/log.h"
@@ -37,11 +37,11 @@ static int run(struct cli *cli, int argc, char **argv)
 
 const struct verb verb_mark = {
 	.name = "mark",
-	.summary = "put an event into the run log of the surrounding job",
+	.summary = "add an event to the surrounding job",
 	.usage = "NAME [KEY=VALUE…]",
 	.about =
 		"For programs and scripts that run under `proctor run`. Values that are numbers, true or false\n"
-		"keep their type, all others are text. Outside of a job: status 3.",
-	.instead_of_json = "ask `proctor report --json`",
+		"keep their type, all others are strings. Outside of a job: exit status 3.",
+	.instead_of_json = "use `proctor report --json`",
 	.run = run,
 };

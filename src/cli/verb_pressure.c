@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verb_pressure.c - `proctor pressure`: how full the machine is, and waiting until it is less so. */
+/* verb_pressure.c - `proctor pressure`: shows how full the machine is, or waits until it has room. */
 #include <time.h>
 
 #include "base/clock.h"
@@ -10,11 +10,11 @@
 #define POLL_NS NS_PER_S
 
 static const char about[] =
-	"Prints the level (none, low, medium, high or critical) and behind a colon what makes it so.\n"
-	"--wait LEVEL returns when it is LEVEL or lower, with 1 when --timeout came first. The daemon is\n"
-	"asked; where none answers, a look of this program's own has to do (`source` of --json tells\n"
-	"which). One that is there, or that PROCTOR_SOCKET names, and does not answer is told on stderr.\n"
-	"With --socket no other answer will do: 4, and --json has what is wrong as `problem`.";
+	"Prints the level (none, low, medium, high or critical) and, after a colon, the reason.\n"
+	"--wait LEVEL returns when the level is LEVEL or lower, or 1 after --timeout. The answer comes\n"
+	"from the daemon or, without one, from a sample of this program's own (`source` in --json).\n"
+	"A daemon that does not answer is reported on stderr. With --socket only that daemon is asked:\n"
+	"if it does not answer, the exit status is 4, and --json has a `problem`.";
 
 struct request {
 	const char *wait;
@@ -22,7 +22,7 @@ struct request {
 	enum pressure_level at_most;
 };
 
-/* The same document whether it is known or not (`a` NULL); `problem` is why not. */
+/* The same document even without an answer (`a` is NULL); `problem` is then the reason. */
 static int print_json(const struct admission_answer *a, const char *problem)
 {
 	cleanup(buf_done) struct buf out = { 0 };
@@ -92,8 +92,9 @@ static int run(struct cli *cli, int argc, char **argv)
 	struct admission room = { 0 };
 	struct config config;
 	const struct opt opts[] = {
-		{ "wait", 'w', OPT_TEXT, &rq.wait, "LEVEL", "until it is this or lower" },
-		{ "timeout", 0, OPT_DURATION, &rq.timeout_ns, "TIME", "… but no longer than this" },
+		{ "wait", 'w', OPT_TEXT, &rq.wait, "LEVEL", "wait until it is LEVEL or lower" },
+		{ "timeout", 0, OPT_DURATION, &rq.timeout_ns, "TIME",
+		  "with --wait: give up after this time" },
 		DAEMON_CLIENT_OPT(&room.socket),
 		CLI_COMMON_OPTS(cli),
 	};
@@ -107,7 +108,7 @@ static int run(struct cli *cli, int argc, char **argv)
 		return cli_usage(cli, "--wait '%s': write none, low, medium, high or critical",
 		                 rq.wait);
 	if (!rq.wait && rq.timeout_ns != UINT64_MAX)
-		return cli_usage(cli, "--timeout bounds a --wait LEVEL, and there is none");
+		return cli_usage(cli, "--timeout needs --wait LEVEL");
 	status = cli_config(cli, &config, NULL);
 	if (status != CLI_OK)
 		return status;
@@ -119,7 +120,7 @@ static int run(struct cli *cli, int argc, char **argv)
 
 const struct verb verb_pressure = {
 	.name = "pressure",
-	.summary = "how full the machine is, for who starts work; --wait for room",
+	.summary = "show how full the machine is, or --wait for room",
 	.usage = "[--wait LEVEL [--timeout TIME]] [--json]",
 	.about = about,
 	.run = run,

@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 
-/* CLI_OK, or another status, and the reason was reported. */
+/* CLI_OK, or another status, logged. */
 int verb_report_text(const struct cli *cli, const char *job_id, struct buf *to);
-/* The same of a job that is in no store: its totals are all there is. */
+/* The same for a job that was not stored: only its totals are known. */
 void verb_report_totals(const struct job *job, struct buf *to);

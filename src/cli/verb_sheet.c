@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verb_sheet.c - `proctor sheet`: a command as one numbered step of the surrounding job. */
+/* verb_sheet.c - `proctor sheet`: runs a command as one numbered step of the surrounding job. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ struct sheet_call {
 	bool is_open; /* the job knows of it */
 };
 
-/* ---- the words ------------------------------------------------------------------------------- */
+/* ---- the command line ------------------------------------------------------------------------ */
 
 /* "3" or "3/10". */
 static bool parse_number(const char *word, uint64_t *ret_num, uint64_t *ret_total)
@@ -38,7 +38,7 @@ static bool parse_number(const char *word, uint64_t *ret_num, uint64_t *ret_tota
 	return true;
 }
 
-/* Whether the first word is meant as the number: it looks like one, or it stands before "--". `7z
+/* Whether the first word is the number of the sheet: it looks like one, or is followed by "--". `7z
  * x` and `ls -l` are commands. */
 static bool is_meant_as_number(const char *word, const char *next)
 {
@@ -70,7 +70,7 @@ static bool parse(struct sheet_call *c, const struct opt *opts, int argc, char *
 	return at < argc;
 }
 
-/* ---- the job's side -------------------------------------------------------------------------- */
+/* ---- calls to the job ------------------------------------------------------------------------ */
 
 static void begin(struct sheet_call *c)
 {
@@ -103,7 +103,7 @@ static void begin(struct sheet_call *c)
 	buf_done(&params);
 }
 
-/* So that a step that was not given a number knows its own. */
+/* Passes the number to the command, which may not know it. */
 static void set_environment(const struct sheet_call *c)
 {
 	char num[24];
@@ -157,7 +157,7 @@ static int run(struct cli *cli, int argc, char **argv)
 {
 	struct sheet_call c = { .cli = cli };
 	const struct opt opts[] = {
-		{ "label", 'l', OPT_TEXT, &c.label, "TEXT", "what the step is called" },
+		{ "label", 'l', OPT_TEXT, &c.label, "TEXT", "name of the step" },
 		CLI_COMMON_OPTS(cli),
 	};
 
@@ -169,9 +169,9 @@ const struct verb verb_sheet = {
 	.summary = "run a command as one numbered step of the surrounding job",
 	.usage = "[N[/TOTAL]] [--label TEXT] [--] COMMAND [ARG…]",
 	.about =
-		"N counts from 1; without it the next number is taken. What the command and its children use is\n"
-		"counted for the sheet. The command's exit status is ours; it finds its number in PROCTOR_SHEET.\n"
-		"Outside of a job it runs all the same. A number that was used before is its next attempt.",
-	.instead_of_json = "ask `proctor report --json`",
+		"N counts from 1 and defaults to the next number. What the command and its descendants use is\n"
+		"counted for the sheet. The exit status is that of the command, which finds its number in\n"
+		"PROCTOR_SHEET. Outside of a job it runs all the same. Repeating a number starts another attempt.",
+	.instead_of_json = "use `proctor report --json`",
 	.run = run,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* version.h - what this program is and what was built into it. */
+/* version.h - the version of this program and its build options. */
 #pragma once
 
 #include "base/buf.h"

@@ -95,7 +95,7 @@ def test_a_user_has_files_of_his_own(as_nobody):
 	path.chmod(0o600)
 	done = as_nobody("doctor")
 	assert done.returncode == 0
-	assert done.stderr == "proctor: warning: '%s' cannot be read by this user; it is passed over\n" % path
+	assert done.stderr == "proctor: warning: '%s' cannot be read by this user; it is skipped\n" % path
 	assert "passed over" in done.stdout
 
 

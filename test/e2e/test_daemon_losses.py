@@ -67,6 +67,6 @@ def test_what_found_no_room_in_the_kernel_is_told_everywhere(daemon, crowd):
 	assert losses["unread_events"] > 1000 and losses["events"] == 0, losses
 	assert "losses     %s events not read, 0 not stored;" % format(losses["unread_events"], ",") in daemon.proctor("status").stdout
 	assert daemon.stop() == 0
-	assert "%s events came too fast to be read" % format(losses["unread_events"], ",") in daemon.said()
+	assert "%s events arrived too fast to be read" % format(losses["unread_events"], ",") in daemon.said()
 	assert ask(daemon, "SELECT sum(count) AS n FROM recorder_events WHERE event_type = 'loss'") == losses["unread_events"]
 	assert ask(daemon, "SELECT count(*) AS n FROM recorder_events WHERE details LIKE '%not stored%'") == 0

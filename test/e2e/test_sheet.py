@@ -137,7 +137,7 @@ def test_a_job_whose_recorder_died_is_told_as_that(proctor, state_dir):
 	with socket.socket(socket.AF_UNIX) as left:
 		left.bind(str(folder / "sock"))
 	done = proctor("mark", "x", env={"PROCTOR_JOB_ID": "dead"})
-	assert done.returncode == 3 and "job 'dead': its recorder is gone: nobody listens at " in done.stderr
+	assert done.returncode == 3 and "job 'dead': its recorder is gone: nothing listens at " in done.stderr
 
 
 class Running:
