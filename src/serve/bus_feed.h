@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bus_feed.h - the bus for one connection: each event as a notification `bus.event`, and what was
- * overwritten before it could be read as `bus.lagged`. */
+/* bus_feed.h - the bus as the feed of a connection: each event is a notification `bus.event`, and
+ * the loss of overwritten events is `bus.lagged`. */
 #pragma once
 
 #include "engine/bus.h"

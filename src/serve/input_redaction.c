@@ -27,7 +27,7 @@ static void hide_string(const char *key, json_t *value)
 
 static void hide_elements(const char *key, json_t *array);
 
-/* What stands in the place of the value then: a new reference. */
+/* Returns a new reference to the value that replaces it. */
 static json_t *hide_value(const char *key, json_t *value)
 {
 	if (is_number_of_secret(key, value))

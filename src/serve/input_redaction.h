@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* input_redaction.h - what a job says of itself, without the secrets in it: it is stored and shown. */
+/* input_redaction.h - removes secrets from the parameters of clients, before they are stored and
+ * shown. */
 #pragma once
 
 #include <jansson.h>

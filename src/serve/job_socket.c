@@ -17,14 +17,14 @@
 #define SOCKET "sock"
 #define BACKLOG 128
 #define YOUNG_SECONDS 10
-#define SWEPT_MAX 1024 /* are looked at */
+#define SWEPT_MAX 1024 /* directories checked at a time */
 
 void job_socket_init(struct job_socket *d)
 {
 	*d = (struct job_socket){ .parent_fd = -1, .fd = -1 };
 }
 
-/* Opened before it is looked at, so that what was checked is what is used. */
+/* Opened before it is checked, so that it cannot be replaced in between. */
 static int open_own_dir(int at_fd, const char *name, const char *shown, int *ret_fd,
                         struct err *err)
 {
@@ -42,7 +42,7 @@ static int open_own_dir(int at_fd, const char *name, const char *shown, int *ret
 	if (st.st_uid != geteuid())
 		return err_set(err, EPERM, "'%s' belongs to user %u", shown, st.st_uid);
 	if ((st.st_mode & 077) && fchmod(fd, 0700) < 0)
-		return err_set(err, errno, "close '%s' to others: %s", shown, strerror(errno));
+		return err_set(err, errno, "make '%s' private: %s", shown, strerror(errno));
 	*ret_fd = TAKE_FD(fd);
 	return 0;
 }
@@ -56,7 +56,7 @@ static int lock(int fd, const char *shown, struct err *err)
 	return 0;
 }
 
-/* Only a name that a killed job left behind is in the way: we hold the lock. */
+/* An existing socket is the remains of a killed job, because we hold the lock. */
 static int listen_here(struct job_socket *d, const char *dir, int *ret_fd, struct err *err)
 {
 	int r = socket_address_listen(d->fd, dir, SOCKET, BACKLOG, ret_fd, err);
@@ -85,7 +85,7 @@ int job_socket_open(struct job_socket *d, const char *dir, int *ret_listen_fd, s
 	return r == 0 ? listen_here(d, dir, ret_listen_fd, err) : r;
 }
 
-/* One whose lock is free has no job any more. A young one may be about to be locked. */
+/* A directory that is not locked has no running job. A new one may be about to be locked. */
 static void sweep_one(int parent_fd, const char *name, time_t now)
 {
 	cleanup(closep) int fd = openat(parent_fd, name,
@@ -99,7 +99,7 @@ static void sweep_one(int parent_fd, const char *name, time_t now)
 	unlinkat(parent_fd, name, AT_REMOVEDIR); /* unless there are other files in it */
 }
 
-/* What jobs left behind whose recorder was killed. */
+/* Removes the directories of jobs whose recorder was killed. */
 static void sweep(int parent_fd)
 {
 	int fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* quota.h - how much a user may have us store in a while: what he says of his jobs lands on a disk
- * that others need, too. Some in a burst, and a little all the time. */
+/* quota.h - how much data of one user the daemon stores: a burst, and a steady rate after that. The
+ * disk is shared with other users. */
 #pragma once
 
 #include <sys/types.h>
@@ -10,11 +10,11 @@
 #define QUOTA_BURST_BYTES (8u << 20)
 #define QUOTA_BYTES_PER_S (128u << 10)
 
-/* Zeroed is fresh. */
+/* Initialised with zeros. */
 struct quota {
-	struct map due_ns; /* uid → when all that he had so far is made up for */
+	struct map due_ns; /* uid → the time at which its use so far is within the steady rate */
 };
 
-/* False: it is too much now, and was not taken. */
+/* False: over the quota; nothing was counted. */
 bool quota_take(struct quota *r, uid_t uid, size_t bytes, uint64_t now_ns);
 void quota_done(struct quota *r);

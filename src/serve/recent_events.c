@@ -22,7 +22,7 @@ static void keep(struct recent_events_ring *ring, const struct snapshot *snap,
 	slot->process_uid = e->uid;
 }
 
-/* Only what will be seen is made into text: in a storm that is the last few of thousands. */
+/* Only events that stay in the ring are encoded: in a storm, the last few of thousands. */
 static void note(struct recent_events_ring *ring, const struct snapshot *snap, bool of_jobs)
 {
 	size_t first = snap->events.len, n = 0;
@@ -46,7 +46,7 @@ void recent_events_note(struct recent_events *r, const struct snapshot *snap)
 	note(&r->of_others, snap, false);
 }
 
-/* The latest before `*at` that is for this user; NULL: there is none. */
+/* The latest event before `*at` that this user may see; NULL: none. */
 static const struct recent_events_event *before(const struct recent_events_ring *ring, uint64_t *at,
                                                 uint32_t uid)
 {

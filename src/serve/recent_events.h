@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recent_events.h - the last process events, ready to be sent. Those of jobs are kept apart, so that what
- * else happens on a busy machine does not push them out. */
+/* recent_events.h - the last process events, ready to be sent. Those of jobs are kept in a ring of their
+ * own, so that other events of a busy machine do not displace them. */
 #pragma once
 
 #include "base/json.h"
@@ -11,22 +11,22 @@
 struct recent_events_event {
 	struct buf text;
 	uint64_t wall_ns;
-	uint32_t uid, process_uid; /* whose business it is */
+	uint32_t uid, process_uid; /* who may see it */
 };
 
 struct recent_events_ring {
 	struct recent_events_event *at; /* RECENT_EVENTS_MAX of them; NULL before the first */
-	uint64_t
-		count; /* events ever kept; the last one is in slot (count - 1) % RECENT_EVENTS_MAX */
+	uint64_t count; /* of all time; the last one is in slot (count - 1) % RECENT_EVENTS_MAX */
 };
 
-/* Zeroed is empty. */
+/* Initialised with zeros. */
 struct recent_events {
 	struct recent_events_ring of_jobs, of_others;
 };
 
 void recent_events_note(struct recent_events *r, const struct snapshot *snap);
-/* The last `limit` of this user as an array, oldest first; no more than RECENT_EVENTS_MAX. */
+/* Writes the last `limit` events of this user as an array, oldest first; at most
+ * RECENT_EVENTS_MAX. */
 #define RECENT_EVENTS_OF_ALL UINT32_MAX
 void recent_events_put(const struct recent_events *r, uint32_t uid, size_t limit, struct json *j);
 void recent_events_done(struct recent_events *r);

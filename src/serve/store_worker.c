@@ -11,8 +11,8 @@
 #include "base/mem.h"
 #include "base/thread.h"
 
-#define STACK_BYTES ((size_t)512 << 10) /* SQLite's and that of the lookup of users' names */
-#define ERRAND_TIME_NS (10 * NS_PER_S)  /* of all its reads together */
+#define STACK_BYTES ((size_t)512 << 10) /* for SQLite and the lookup of user names */
+#define ERRAND_TIME_NS (10 * NS_PER_S)  /* limit of all reads of a task together */
 
 struct errand {
 	struct errand *next;
@@ -20,25 +20,25 @@ struct errand {
 	struct store_worker_task task;
 	struct history_leash leash;
 	uint64_t turn;
-	/* what came of it */
+	/* the result */
 	struct buf result;
 	struct err err;
 	int r;
 };
 
-/* `lock` guards the lists, and who is in which; the rest of an errand is whose hands it is in. */
+/* `lock` protects the lists; the other members of an errand belong to the thread that works on it. */
 struct store_worker {
 	struct loop *loop;
 	struct loop_source *bell;
-	int bell_fd; /* rung by the thread when something is done; -1: there is no thread yet */
+	int bell_fd; /* an eventfd that the thread signals when a task is done; -1: no thread yet */
 	size_t result_max;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct errand *waiting; /* in the order of their turns */
-	struct errand *current; /* the thread's */
+	struct errand *current; /* on the thread */
 	struct errand *done;
-	uint64_t turn; /* of the current one, or the last */
+	uint64_t turn; /* of the current task, or of the last one */
 	bool is_closing;
 };
 
@@ -61,7 +61,7 @@ static void free_all(struct errand *list)
 
 /* ---- in the thread --------------------------------------------------------------------------- */
 
-/* With the lock held; NULL: it is time to end. */
+/* With the lock held; NULL: the thread ends. */
 static struct errand *next_errand(struct store_worker *c)
 {
 	while (!c->waiting && !c->is_closing)
@@ -134,19 +134,19 @@ static int start(struct store_worker *c, struct err *err)
 	cleanup(closep) int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
 	if (fd < 0 || loop_add_reader(c->loop, fd, on_bell, c, &c->bell, err) < 0)
-		return err_set(err, EAGAIN, "no descriptor is left to read the store with");
+		return err_set(err, EAGAIN, "out of file descriptors: the store cannot be read");
 	c->bell_fd = fd;
 	if (thread_start(&c->thread, STACK_BYTES, clerk_main, c) < 0) {
 		loop_remove(c->bell);
 		c->bell_fd = -1;
-		return err_set(err, EAGAIN, "no thread can be had to read the store with");
+		return err_set(err, EAGAIN, "no thread can be started to read the store");
 	}
 	c->bell_fd = TAKE_FD(fd);
 	return 0;
 }
 
-/* Behind all of its own turn: the one after the last that its user waits for, or the next. With the
- * lock held. */
+/* Appends to a turn: the one after the last in which the user has a task waiting, else the current
+ * one. With the lock held. */
 static void enqueue(struct store_worker *c, struct errand *e)
 {
 	struct errand **at;
@@ -191,8 +191,7 @@ int store_worker_take(struct store_worker *c, const struct store_worker_task *ta
 	return 0;
 }
 
-/* One that waits goes at once; one that is in the thread's hands, or comes from there, goes when
- * the bell rings. */
+/* A waiting task is freed at once; one on the thread, or done, is freed by on_bell(). */
 void store_worker_drop(struct errand *errand)
 {
 	struct store_worker *c = errand->clerk;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* store_worker.h - does beside the loop what would hold it up: reads of the store. One thread, which
- * exists from the first errand on; all users have their turn, however much one of them asks for. */
+/* store_worker.h - reads the store for clients on a thread of its own, which is started on first use,
+ * so that the loop never waits for the disk. Users take turns, however much one of them asks for. */
 #pragma once
 
 #include <stdint.h>
@@ -12,25 +12,25 @@
 struct store_worker;
 struct errand;
 
-/* In the thread, which has nothing but `self`: writes one value, or returns -errno and says why. It
- * heeds the leash. */
+/* Runs on the worker's thread and may use only `self`: writes one value, or returns -errno with a
+ * message. It must obey the leash. */
 typedef int (*clerk_work_fn)(void *self, const struct history_leash *leash, struct json *result,
                              struct err *err);
 
 struct store_worker_task {
 	void *self;
-	uint32_t uid; /* who it is for */
+	uint32_t uid; /* the client's user */
 	clerk_work_fn work;
-	/* On the loop: what came of it. Not called for one that was dropped. */
+	/* On the loop, with the result. Not called for a task that was dropped. */
 	void (*done)(void *self, int r, const struct buf *result, const struct err *err);
-	void (*free)(void *self); /* on the loop, after all else */
+	void (*free)(void *self); /* on the loop, at the end */
 };
 
 struct store_worker *store_worker_new(struct loop *loop, size_t result_max); /* bytes of a result */
-/* What is under way is called back and waited for; nobody is told. NULL is fine. */
+/* Cancels the current task and waits for it, without calling done(). NULL is fine. */
 void store_worker_free(struct store_worker *c);
-/* -EAGAIN: there can be no thread. The task is freed then, too. */
+/* -EAGAIN: the thread cannot be started. The task is then freed, too. */
 int store_worker_take(struct store_worker *c, const struct store_worker_task *take_task,
                       struct errand **ret, struct err *err) must_check;
-/* On the loop, before it is done: nobody wants it any more. */
+/* On the loop, before done(): cancels the task. */
 void store_worker_drop(struct errand *errand);
