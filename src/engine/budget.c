@@ -5,13 +5,13 @@
 #include "base/defs.h"
 #include "model/sample.h"
 
-/* What is judged is the mean of so much time and so many looks: a single dear one is no reason. */
+/* The mean over at least this much time and so many ticks counts, not a single expensive one. */
 #define WINDOW_NS (10 * NS_PER_S)
 #define WINDOW_LOOKS 3
-#define FITS_RATIO 0.75 /* of the limit: a better level is only worth a try with some room */
+#define FITS_RATIO 0.75 /* of the limit: a better level needs some room */
 #define PATIENCE_NS (30 * NS_PER_S)
 #define PATIENCE_MAX_NS (960 * NS_PER_S)
-#define LASTS_NS (600 * NS_PER_S) /* a better level that held for so long was no vain trial */
+#define LASTS_NS (600 * NS_PER_S) /* a trial that held for so long has succeeded */
 
 static unsigned last_level(const struct budget *b)
 {
@@ -30,8 +30,8 @@ static void set_level(struct budget *b, unsigned level)
 	b->calm_ns = b->held_ns = 0;
 }
 
-/* What a longer interval costs is known beforehand, so the one that fits is taken at once; what
- * leaving something out saves is seen only afterwards. */
+/* The cost of a longer interval can be computed, so the one that fits is chosen at once; what
+ * leaving something out saves shows only afterwards. */
 static unsigned worse_level(const struct budget *b)
 {
 	unsigned level = b->level + 1, last = last_level(b);
@@ -46,7 +46,7 @@ static unsigned worse_level(const struct budget *b)
 	return level;
 }
 
-/* The best that would fit, as far as that can be said; the present one if none would. */
+/* The best level that would fit, as far as that is known; the current one if none would. */
 static unsigned better_level(const struct budget *b)
 {
 	double ratio = b->ratio, most = b->limit_ratio * FITS_RATIO;
@@ -70,7 +70,7 @@ static bool step_down(struct budget *b)
 	b->calm_ns = 0;
 	if (level == b->level)
 		return false;
-	if (b->is_trial) /* in vain: the next one waits for longer */
+	if (b->is_trial) /* it failed: the next one waits longer */
 		b->patience_ns = MIN(2 * MAX(b->patience_ns, PATIENCE_NS), PATIENCE_MAX_NS);
 	set_level(b, level);
 	return true;

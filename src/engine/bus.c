@@ -11,19 +11,19 @@
 struct record {
 	uint64_t seq;
 	uint64_t wall_ns;
-	uint32_t size; /* with all that follows */
+	uint32_t size; /* including the strings */
 	uid_t uid, process_uid;
-	uint32_t job_at, text_at; /* behind the header */
+	uint32_t job_at, text_at; /* offsets after the header */
 };
 
-/* Places are counted from the first byte ever written, and are never used again. */
+/* Positions are counted from the first byte ever written, so they are never reused. */
 struct bus {
 	char *bytes;
 	size_t size;
-	uint64_t head, tail;         /* places of the next record and of the oldest */
-	uint64_t head_seq, tail_seq; /* their numbers; equal: it is empty */
+	uint64_t head, tail;         /* positions of the next record and of the oldest */
+	uint64_t head_seq, tail_seq; /* their numbers; equal: empty */
 	uint64_t first_seq;
-	struct buf read; /* the texts that bus_next() returned */
+	struct buf read; /* the strings that bus_next() returned */
 };
 
 struct bus *bus_new(size_t bytes, uint64_t first_seq)
@@ -128,7 +128,7 @@ struct bus_cursor bus_at(const struct bus *bus, uint64_t seq)
 		c.seq++;
 	}
 	if (seq < c.seq)
-		c.seq = seq; /* bus_next() tells what is lost */
+		c.seq = seq; /* bus_next() reports the loss */
 	return c;
 }
 

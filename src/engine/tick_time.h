@@ -4,11 +4,11 @@
 
 #include <stdint.h>
 
-/* The first time on the grid planned + n × interval (n ≥ 1) that lies after now: no drift, and no
- * burst of ticks to catch up after a stop or a suspend. How many were passed over is told. */
+/* The first time on the grid planned + n × interval (n ≥ 1) that is after now: no drift, and no
+ * burst of ticks to catch up after a stop or a suspend. *ret_missed is how many were skipped. */
 uint64_t tick_time_next(uint64_t planned_ns, uint64_t now_ns, uint64_t interval_ns,
                         uint64_t *ret_missed);
 
-/* The interval of one job's recorder at this age: fine at the start, where short jobs live, and
- * coarser later, up to `longest_ns`. */
+/* The interval of a job's recorder at this age of the job: short at first, for short jobs, and longer
+ * later, up to `longest_ns`. */
 uint64_t tick_time_interval(uint64_t age_ns, uint64_t longest_ns);
