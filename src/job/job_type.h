@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* job_type.h - what kind of job a command is, so that its runs can be compared with each other. Pure.
+/* job_type.h - derives the type of a job from its command, so that its runs can be compared. Pure.
  *
  *	./sim --n 5                        sim
  *	python3 -u train.py --lr 0.1       train.py
@@ -9,8 +9,8 @@
  *	python3 -m pytest tests            python-pytest
  *	sh -c 'a | b'                      sh:k3x9m2      (a hash of the text)
  *
- * A type has letters, digits and . _ + - : only, begins with a letter, digit, _ or +, and has at
- *most JOB_TYPE_LEN characters: it needs no quotes and can be part of a file name. */
+ * A type consists of letters, digits and . _ + - : only, starts with a letter, digit, _ or +, and has
+ * at most JOB_TYPE_LEN characters: it needs no quotes and can be part of a file name. */
 #pragma once
 
 #include "model/job.h"
@@ -19,6 +19,6 @@
 
 void job_type(int argc, char *const *argv, char ret[JOB_ID_MAX]);
 
-/* A hash of the names of its options and the number of its other words, whatever their values:
- * equal for runs that differ in numbers and file names only. */
+/* A hash of the names of the options and the number of other words: equal for runs that differ only
+ * in numbers and file names. */
 uint64_t job_shape(int argc, char *const *argv);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FALL_MARGIN 0.05 /* so far below its threshold a figure must be to let the level fall */
+#define FALL_MARGIN 0.05 /* how far below its threshold a figure must be for the level to fall */
 
 static const struct {
 	const char *name;
@@ -16,7 +16,7 @@ static const struct {
 #undef X
 };
 
-/* Above each of them lies the next level, from low on; NAN: not reached by this figure. */
+/* The thresholds of the levels from low on; NAN: this figure does not reach the level. */
 struct scale {
 	double above[PRESSURE_LEVEL_COUNT - 1];
 };
@@ -50,7 +50,7 @@ bool pressure_admits(enum pressure_level level, bool is_new_job)
 	return level < (is_new_job ? PRESSURE_HIGH : PRESSURE_CRITICAL);
 }
 
-/* As RLIMIT_NPROC counts them: threads, too. */
+/* As RLIMIT_NPROC counts: including threads. */
 static uint64_t tasks_of(const struct snapshot *snap, uint32_t uid)
 {
 	uint64_t n = 0;
@@ -95,7 +95,7 @@ struct pressure_facts pressure_facts(const struct snapshot *snap,
 	return f;
 }
 
-/* The level that this figure alone asks for. */
+/* The level of this figure alone. */
 static enum pressure_level level_of(const struct scale *s, double ratio, enum pressure_level before)
 {
 	enum pressure_level level = PRESSURE_NONE;

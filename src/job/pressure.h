@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pressure.h - how full the machine is, as far as those who start work need to know: a level, why,
- * and what to do about it. Pure: facts and the level before in, judgement out. */
+/* pressure.h - how full the machine is, for programs that start work: a level, the reason, and how
+ * long to wait. A pure function of the facts and the previous level. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 
 #define PRESSURE_WHY_MAX 128
 
-/* X(id, name, seconds that a dispatcher should wait before it starts something) */
+/* X(id, name, seconds that a dispatcher should wait before the next start) */
 #define PRESSURE_LEVELS(X)                                                                         \
 	X(NONE, "none", 0)                                                                         \
 	X(LOW, "low", 2)                                                                           \
@@ -25,22 +25,22 @@ enum pressure_level {
 		PRESSURE_LEVEL_COUNT
 };
 
-/* What it is judged by. A limit of 0 is not known; a ratio that is not known is NAN. */
+/* The facts. A limit of 0 and a ratio of NAN are unknown. */
 struct pressure_facts {
 	uint64_t memory_used, memory_limit;   /* of our control group */
 	uint64_t machine_used, machine_total; /* of the machine */
 	uint64_t processes, processes_limit;
-	double memory_stall_ratio; /* share of the time in which some task waited for memory */
-	bool is_blind;             /* a probe failed: we would not see it coming */
+	double memory_stall_ratio; /* share of the time during which some task waited for memory */
+	bool is_blind;             /* a probe failed: the facts cannot be trusted */
 };
 
 struct pressure {
 	enum pressure_level level;
-	char why[PRESSURE_WHY_MAX]; /* what made it so; "" at none */
+	char why[PRESSURE_WHY_MAX]; /* the reason; "" at level none */
 	struct pressure_facts facts;
 };
 
-/* 0: no limit but the one in force. */
+/* The configured limits; 0: the limit in force applies. */
 struct pressure_limits {
 	uint64_t memory, processes;
 	uint64_t own_processes; /* RLIMIT_NPROC: tasks of `uid`, where nothing else limits them */
@@ -49,11 +49,11 @@ struct pressure_limits {
 
 struct pressure_facts pressure_facts(const struct snapshot *snap,
                                      const struct pressure_limits *limits);
-/* It rises at once. It falls when the figure is well below what raised it, so that it does not
- * flutter around a threshold. */
+/* The level rises at once. It falls when the figure is well below the threshold, so that it does not
+ * oscillate. */
 struct pressure pressure_judge(const struct pressure_facts *facts, enum pressure_level before);
 const char *pressure_name(enum pressure_level level);
 bool pressure_parse(const char *name, enum pressure_level *ret);
 unsigned pressure_delay_s(enum pressure_level level);
-/* Critical refuses everything, high refuses new jobs, the rest is a matter of waiting. */
+/* At critical nothing is admitted, at high no new jobs; at lower levels everything, with a delay. */
 bool pressure_admits(enum pressure_level level, bool is_new_job);

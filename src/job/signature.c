@@ -13,7 +13,8 @@ bool signature_environ(struct scan bytes, char ret[static JOB_ID_MAX])
 	struct err err;
 
 	while (scan_until(&bytes, '\0', &entry)) {
-		char id[JOB_NAME_MAX + 2]; /* one more than a name has: that is refused, not cut */
+		char id[JOB_NAME_MAX +
+		        2]; /* one byte longer, so that a long name is refused, not cut */
 
 		if (!scan_lit(&entry, SIGNATURE_VARIABLE "="))
 			continue;
@@ -27,7 +28,7 @@ bool signature_environ(struct scan bytes, char ret[static JOB_ID_MAX])
 	return false;
 }
 
-/* Part of a name within a path, so that the path goes on. */
+/* Whether the character continues a path component. */
 static bool is_of_name(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -52,7 +53,7 @@ bool signature_workspace(struct scan command, const char *workspace)
 	return false;
 }
 
-/* No command line names a directory by what "." and ".." in another name come to. */
+/* Paths with "." and ".." are refused: no command line would contain the same spelling. */
 static bool has_dots(const char *path)
 {
 	for (const char *at = path; (at = strstr(at, "/.")); at++) {

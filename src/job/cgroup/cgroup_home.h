@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cgroup_home.h - where the calling process lives in the control group hierarchies, and what else
- * binds it. */
+/* cgroup_home.h - the control groups of the calling process, and its process limit. */
 #pragma once
 
 #include "base/err.h"
@@ -9,11 +8,11 @@
 struct cgroup_home {
 	struct cgroup_dirs dirs; /* per family: v1's directory where v1 manages it, else v2's */
 	struct cgroup_dir v2;    /* path "": no v2 */
-	struct err lost;         /* for the caller: why nothing was found */
+	struct err lost;         /* why nothing was found */
 };
 
-/* Nothing found leaves all paths empty, and says why. */
+/* On failure all paths are empty. */
 int cgroup_home_find(int root_fd, struct cgroup_home *ret, struct err *err);
 
-/* Whether RLIMIT_NPROC would be held: root, and who may exceed resource limits, fork past it. */
+/* Whether RLIMIT_NPROC is enforced: root, and processes that may exceed resource limits, are exempt. */
 bool cgroup_home_rlimit_binds(int root_fd);

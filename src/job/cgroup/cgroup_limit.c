@@ -28,8 +28,9 @@ static int put(int dir_fd, const char *file, uint64_t value, const char **ret_fi
 	return cgroup_dir_write(dir_fd, file, text);
 }
 
-/* Memory and swap together: else a job that swaps takes as much as it likes. v2 cannot limit the
- * sum, so there it gets no swap. A kernel that does not count swap has no such file. */
+/* The limit covers memory and swap together: otherwise a job could swap without limit. v2 cannot
+ * limit the sum, so there it gets no swap. A kernel that does not account for swap has no such
+ * file. */
 static int set_memory(int dir_fd, bool is_v2, uint64_t bytes, const char **ret_file)
 {
 	const char *swap = is_v2 ? "memory.swap.max" : "memory.memsw.limit_in_bytes";
@@ -68,7 +69,7 @@ int cgroup_limit_set(const struct cgroup_limit *l, int dir_fd, bool is_v2, uint6
 	return put(dir_fd, is_v2 ? l->v2_file : l->v1_file, value, ret_file);
 }
 
-/* A number of the file, 0 when it is not there. */
+/* A number from the file; 0 if it is not there. */
 static uint64_t number(int dir_fd, const char *file, const char *key)
 {
 	char text[4096];
@@ -80,7 +81,7 @@ static uint64_t number(int dir_fd, const char *file, const char *key)
 	return v;
 }
 
-/* The limit is met when not even one page more fits; charges come in batches of 64. */
+/* The limit is hit when not one page more fits; charges come in batches of 64. */
 #define BATCH_BYTES (64 * 4096)
 
 static bool was_reached(int dir_fd, const char *peak, const char *limit)
@@ -88,8 +89,8 @@ static bool was_reached(int dir_fd, const char *peak, const char *limit)
 	return number(dir_fd, peak, NULL) + BATCH_BYTES >= number(dir_fd, limit, NULL);
 }
 
-/* v2 counts "oom" where the limit is. v1 counts kills where the victim is, whoever's limit it was,
- * and Linux 6.18 no longer counts failed charges: but the group was full then. */
+/* v2 counts "oom" in the group of the limit. v1 counts kills in the group of the victim, whichever
+ * limit was hit, and Linux 6.18 no longer counts failed charges; but the group was full then. */
 static bool was_memory_hit(int dir_fd, bool is_v2)
 {
 	if (is_v2)

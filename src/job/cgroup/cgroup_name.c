@@ -96,7 +96,7 @@ static bool is_own_unit(struct scan part)
 	return ends_with(part, ".service") && begins_with_one(part, transient);
 }
 
-/* systemd escapes as \x2d; whatever an id cannot have becomes '_'. */
+/* systemd's escapes (\x2d) are decoded; characters that an id cannot have become '_'. */
 static bool put_unit(struct scan part, char ret[static JOB_ID_MAX])
 {
 	size_t len = (size_t)((const char *)memrchr(part.p, '.', scan_left(&part)) - part.p);

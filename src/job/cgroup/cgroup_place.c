@@ -9,8 +9,8 @@
 
 #include "base/mem.h"
 
-/* A child of a threaded group can have no processes, and a v1 memory group of old kernels need not
- * be below its parent's limits. */
+/* A child of a threaded group cannot have processes, and a v1 memory group of old kernels is not
+ * always subject to its parent's limits. */
 static const char *why_unfit(const struct cgroup_place *p)
 {
 	if (p->is_v2 && cgroup_dir_has(p->dir_fd, "cgroup.type") &&
@@ -21,8 +21,8 @@ static const char *why_unfit(const struct cgroup_place *p)
 	return NULL;
 }
 
-/* A thread that moves itself by `tasks` spares the kernel a wait of some 10 ms for all CPUs, and
- * the child has but one; v2 has no such file, and there clone3 is the way. */
+/* A thread that moves itself through `tasks` avoids the kernel's wait of about 10 ms for all CPUs,
+ * and the child has only one thread. v2 has no such file; there clone3 is used. */
 static int open_join(struct cgroup_place *p)
 {
 	p->join_fd = openat(p->dir_fd, p->is_v2 ? "cgroup.procs" : "tasks", O_WRONLY | O_CLOEXEC);
@@ -34,7 +34,7 @@ static int find_parent(struct cgroup_place *p, int root_fd, struct err *err)
 	p->parent_fd = openat(root_fd, p->parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (p->parent_fd < 0)
 		return err_set(err, errno, "open '/%s': %s", p->parent, strerror(errno));
-	/* To put somebody into a child one must be able to put him here. */
+	/* Moving a process into a child requires the right to move it here. */
 	if (faccessat(p->parent_fd, "cgroup.procs", W_OK, AT_EACCESS) < 0)
 		return err_set(err, errno, "write '/%s/cgroup.procs': %s", p->parent,
 		               strerror(errno));
@@ -71,7 +71,7 @@ int cgroup_place_open(struct cgroup_place *p, int root_fd, const struct cgroup_d
 	return -err->code;
 }
 
-/* When the surrounding job ended before this one, its group had to stay because of ours. */
+/* If the surrounding job ended before this one, its group could not be removed because of ours. */
 static void clear_outer(int root_fd, const char *parent)
 {
 	const char *slash = strrchr(parent, '/');

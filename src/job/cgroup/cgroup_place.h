@@ -13,9 +13,9 @@ struct cgroup_place {
 	char *parent, *path; /* relative to the root */
 };
 
-/* Makes it below that directory, after clearing away what killed launchers left there. Nothing
- * stays behind on failure. */
+/* Creates it below that directory, after removing what killed launchers left there. Nothing is left
+ * behind on failure. */
 int cgroup_place_open(struct cgroup_place *p, int root_fd, const struct cgroup_dir *below,
                       const char *name, struct err *err) must_check;
-/* Moves who is in it to the parent and removes it. */
+/* Moves its processes to the parent and removes it. */
 void cgroup_place_close(struct cgroup_place *p, int root_fd);

@@ -35,7 +35,7 @@ void job_cgroup_close(struct job_cgroup *g)
 
 DEFINE_CLEANUP(struct job_cgroup *, job_cgroup_close)
 
-/* Only what a shell needs no quotes for and a file system takes. */
+/* Only characters that need no quotes in a shell and are valid in a file name. */
 static void set_name(struct job_cgroup *g, const char *job_id)
 {
 	size_t len = (size_t)snprintf(g->name, sizeof g->name, CGROUP_DIR_PREFIX "%.*s", JOB_ID_MAX,
@@ -47,7 +47,7 @@ static void set_name(struct job_cgroup *g, const char *job_id)
 			g->name[i] = '_';
 }
 
-/* The place below this directory, made when it is not there yet; NULL with the reason. */
+/* The group below this directory, created if necessary; NULL with the reason. */
 static struct cgroup_place *get_place(struct job_cgroup *g, const struct cgroup_dir *below,
                                       struct err *err)
 {
@@ -70,8 +70,8 @@ static void read_from(struct job_cgroup *g, enum cgroup_family family, const str
 	d->floor = (size_t)snprintf(d->path, sizeof d->path, "%s", p->path);
 }
 
-/* What is worth having without any limit: CPU time and membership from v2, and the exact peak of
- * memory from v1 where it is v1's. Without v2, v1 counts the CPU time. */
+/* The groups that are useful without any limit: v2 for CPU time and membership, and v1 for the exact
+ * peak of memory where v1 manages it. Without v2, v1 accounts for the CPU time. */
 static void make_defaults(struct job_cgroup *g, const struct cgroup_home *home, struct err *err)
 {
 	const struct cgroup_dir *memory = &home->dirs.of[CGROUP_FAMILY_MEMORY];
@@ -91,7 +91,7 @@ static void make_defaults(struct job_cgroup *g, const struct cgroup_home *home, 
 		read_from(g, CGROUP_FAMILY_MEMORY, v1);
 }
 
-/* On v2 a group has a controller only when its parent hands it down. */
+/* On v2 a group has a controller only if its parent delegates it. */
 static bool has_controller(const struct cgroup_limit *l, const struct cgroup_place *p)
 {
 	char text[32];
@@ -105,7 +105,7 @@ static bool has_controller(const struct cgroup_limit *l, const struct cgroup_pla
 	       cgroup_dir_has(p->dir_fd, l->v2_file);
 }
 
-/* v1 takes no quota above an ancestor's. Then that one holds, and it is tighter. */
+/* v1 refuses a quota above an ancestor's. The ancestor's then applies, which is tighter. */
 static bool is_held_above(const struct job_cgroup *g, const struct cgroup_limit *l,
                           const struct cgroup_home *home, uint64_t value)
 {
@@ -155,7 +155,7 @@ static int hold_limits(struct job_cgroup *g, const struct cgroup_home *home, con
 		if (!limit[l->id] || hold_limit(g, l, home, limit[l->id], &why) == 0)
 			continue;
 		if (l->id == JOB_LIMIT_PIDS && cgroup_home_rlimit_binds(g->root_fd))
-			continue; /* the launcher's business */
+			continue; /* the launcher enforces it */
 		return err_set(err, ENOTSUP, "%s cannot be held here: %s; try %s", l->option,
 		               why.msg, l->remedy);
 	}
@@ -244,7 +244,7 @@ void job_cgroup_read(const struct job_cgroup *g, struct cgroup_readings *ret)
 	                     UINT64_C(1) << CGROUP_CPU_SYSTEM;
 
 	cgroup_read_usage(g->root_fd, &g->dirs, ret);
-	/* A program that ran took something. Nothing means that it could not join. */
+	/* A program that ran has used some CPU time. Zero means that it did not join. */
 	if (!readings_or(ret, CGROUP_CPU, 0))
 		ret->present &= ~cpu;
 	if (!readings_or(ret, CGROUP_MEM_PEAK, 0))

@@ -25,7 +25,7 @@ static bool is_late(uint64_t deadline_ns)
 	return deadline_ns && clock_mono_ns() >= deadline_ns;
 }
 
-/* A SIGCONT that comes before the stop is undone by it: so it is sent until we are heard. */
+/* A SIGCONT that arrives before the stop has no effect, so it is sent repeatedly. */
 static void watch(void *arg)
 {
 	const struct stopped_command *w = arg;

@@ -12,7 +12,7 @@
 #include "base/io.h"
 #include "base/scan.h"
 
-#define SHEBANG_BYTES 256 /* as many as the kernel looks at */
+#define SHEBANG_BYTES 256 /* the kernel's limit */
 
 static bool is_file(const char *path)
 {
@@ -28,7 +28,7 @@ static bool is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Whoever leaves out the "./" means the file before his eyes. */
+/* The user may have forgotten the "./" before a file in the current directory. */
 static void describe_unknown(const char *name, struct err *ret)
 {
 	char here[NAME_MAX + 3];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* exec_error.h - why a command cannot be run, in the words that shells use, and what may help. */
+/* exec_error.h - explains why a command cannot be run, in the words of shells, with a remedy. */
 #pragma once
 
 #include "base/err.h"
 
-/* `code` is what exec said of the command `name`, which is looked at as it is now: whether it lies
- * here, is a directory, or asks for an interpreter that is not there. */
+/* `code` is the errno of exec for the command `name`. The file is examined: whether it is in the
+ * current directory, is a directory, or needs an interpreter that does not exist. */
 void exec_error_describe(const char *name, int code, struct err *ret);

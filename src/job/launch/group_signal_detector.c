@@ -34,8 +34,8 @@ uint64_t group_signal_detector_pending(pid_t pid)
 	return process_peek_pending_signals(root_fd, pid);
 }
 
-/* The old one is asked first: what comes in between is the new one's. Without a new one, the next
- * signal is passed on: better twice than never. */
+/* The old one is read first: signals in between are pending for the new one. Without a new one, the
+ * next signal is forwarded: better twice than never. */
 uint64_t group_signal_detector_renew(struct launch_helper *w)
 {
 	struct launch_helper old = *w;

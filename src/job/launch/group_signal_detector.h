@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* group_signal_detector.h - tells a signal that was sent to our whole process group from one that was sent to us
- * alone. The kernel gives both the same siginfo, so a small process of ours stands in the group
- * with every signal blocked: what is pending for it was sent to the group. */
+/* group_signal_detector.h - distinguishes a signal to our whole process group from one to us alone.
+ * Both have the same siginfo, so a small helper process in the group blocks every signal: those that
+ * are pending for it were sent to the group. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,13 +11,13 @@
 
 /* It dies with us; ended by launch_helper_stop(). */
 int group_signal_detector_start(struct launch_helper *w, struct err *err) must_check;
-/* Whether the signal went to the group. A signal that waits is not told from one more of the same:
- * after an answer of yes the witness is to be renewed. Without a witness: no. */
+/* Whether the signal went to the group. A pending signal hides further ones of the same number, so
+ * the detector must be renewed after true is returned. False if there is no detector. */
 bool group_signal_detector_saw(const struct launch_helper *w, int signo);
-/* A fresh one takes its place. Returns what the old one saw and the new one did not: of the signals
- * that wait for us too, these went to the group. */
+/* Replaces it by a new one. Returns the signals that were pending for the old one and not for the
+ * new: those of them that are pending for us, too, went to the group. */
 uint64_t group_signal_detector_renew(struct launch_helper *w);
-/* The signals that wait for that process, one that has them blocked. */
+/* The blocked signals that are pending for that process. */
 uint64_t group_signal_detector_pending(pid_t pid);
 
 static inline uint64_t group_signal_detector_bit(int signo)

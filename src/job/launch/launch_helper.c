@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* If the pipe ends by our death, it is killed before it notices. */
+/* If we die, it is killed before it can read the end of the pipe. */
 static void settle_in(pid_t parent, int pipe_fd)
 {
 	sigset_t all;
@@ -25,8 +25,8 @@ static void settle_in(pid_t parent, int pipe_fd)
 	(void)syscall(SYS_close_range, 1, ~0U, 0);
 }
 
-/* A child is born with the name of its parent: it has its own from the first moment on, and whoever
- * hears of its birth knows what it is. */
+/* A child inherits its parent's name, so this process takes the helper's name during the clone: the
+ * birth event then carries it. */
 static long clone_named(const char *name)
 {
 	char ours[16] = "";
@@ -40,7 +40,7 @@ static long clone_named(const char *name)
 	return pid;
 }
 
-/* Without an exit signal nobody's SIGCHLD handling hears of it, and wait() does not see it. */
+/* Without an exit signal there is no SIGCHLD, and wait() does not see it. */
 int launch_helper_start(struct launch_helper *h, const char *name, void (*live)(void *arg),
                         void *arg, struct err *err)
 {
@@ -65,7 +65,7 @@ int launch_helper_start(struct launch_helper *h, const char *name, void (*live)(
 	return 0;
 }
 
-/* If it was stopped with the group, it must go on to see that the pipe ended. */
+/* If it was stopped with the group, it must continue to read the end of the pipe. */
 static bool has_ended(pid_t pid)
 {
 	int status;

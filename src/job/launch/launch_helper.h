@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* launch_helper.h - a small process of ours beside the command, in our process group: with every signal
- * blocked, without files, unseen by wait() and SIGCHLD handling, and gone when we are. */
+/* launch_helper.h - a small helper process in our process group: with every signal blocked, without
+ * open files, invisible to wait() and SIGCHLD, and gone when we are. */
 #pragma once
 
 #include <sys/types.h>
@@ -8,12 +8,11 @@
 #include "base/err.h"
 
 struct launch_helper {
-	pid_t pid;   /* 0: there is none */
-	int pipe_fd; /* closed, its fd 0 reads the end */
+	pid_t pid;   /* 0: none */
+	int pipe_fd; /* when it is closed, the helper reads end of file on fd 0 */
 };
 
-/* `live` is what it does until fd 0 ends; in a process with threads it must be
- * async-signal-safe. */
+/* `live` runs until end of file on fd 0; in a process with threads it must be async-signal-safe. */
 int launch_helper_start(struct launch_helper *h, const char *name, void (*live)(void *arg),
                         void *arg, struct err *err) must_check;
 void launch_helper_stop(struct launch_helper *h);

@@ -23,33 +23,33 @@
 #include "job/launch/continue_detector.h"
 #include "job/launch/group_signal_detector.h"
 
-#define EXEC_LOOK_MS 50 /* between two looks whether it was stopped on its way to its program */
+#define EXEC_LOOK_MS 50 /* between two checks whether it was stopped before its exec */
 #define INHERITED_MAX 65536
-#define HELPERS_KEPT 32 /* news of their births come a moment later */
+#define HELPERS_KEPT 32 /* their birth events arrive a moment later */
 
 struct launcher {
 	struct launch_options options;
-	struct launch_helper witness, waker;
+	struct launch_helper detector, waker;
 	pid_t helpers[HELPERS_KEPT]; /* the latest of both, in a ring */
 	size_t helpers_seen;
-	uint64_t deadline_ns; /* we may not stand still after it; 0: none */
-	/* As we were given it. */
+	uint64_t deadline_ns; /* we may not be stopped after it; 0: none */
+	/* The inherited state. */
 	sigset_t mask;
 	struct sigaction pipe, child;
-	int death_signal;   /* the one we get when our parent ends; 0: none */
-	VEC(int) inherited; /* files beyond the standard ones */
+	int death_signal;   /* our PR_SET_PDEATHSIG; 0: none */
+	VEC(int) inherited; /* open files besides stdin, stdout and stderr */
 	pid_t pid;          /* of the command */
 	int pidfd;
-	int gate[2];    /* a byte lets the command go; its end without one means that we are gone */
-	int error[2];   /* tells why exec failed; a successful one closes it */
-	bool is_inside; /* the command was born in its group */
-	bool is_waiting; /* … and waits to be let go */
+	int gate[2];     /* a byte releases the command; end of file means that we are gone */
+	int error[2];    /* carries the error of exec; a successful exec closes it */
+	bool is_inside;  /* the command was born in its group */
+	bool is_waiting; /* the command waits to be released */
 	bool has_ended;
 };
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
-/* All but those that tell of our own faults. */
+/* All but those that report faults of our own. */
 static void fill_signals(sigset_t *set)
 {
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS };
@@ -59,7 +59,7 @@ static void fill_signals(sigset_t *set)
 		sigdelset(set, faults[i]);
 }
 
-/* What the kernel or a timer made has no sender. */
+/* Signals of the kernel and of timers have no sender. */
 static void tell_forward(const struct launcher *l, int signo, int code, pid_t pid, uid_t uid)
 {
 	bool has_sender = code == SI_USER || code == SI_QUEUE || code == SI_TKILL;
@@ -75,13 +75,13 @@ static void pass_on(const struct launcher *l, const struct signalfd_siginfo *fro
 
 	info.si_pid = (pid_t)from->ssi_pid;
 	info.si_uid = from->ssi_uid;
-	info.si_ptr = (void *)from->ssi_ptr; /* NOLINT: a value that was queued with it */
+	info.si_ptr = (void *)from->ssi_ptr; /* NOLINT: the value that was queued with it */
 	(void)syscall(SYS_pidfd_send_signal, l->pidfd, from->ssi_signo,
 	              from->ssi_code == SI_QUEUE ? &info : NULL, 0);
 	tell_forward(l, info.si_signo, from->ssi_code, (pid_t)from->ssi_pid, from->ssi_uid);
 }
 
-/* One that we did not wait for. */
+/* A pending signal that we did not wait for. */
 static void pass_on_taken(const struct launcher *l, const siginfo_t *from)
 {
 	launcher_signal(l, from->si_signo);
@@ -104,20 +104,20 @@ static bool take_pending(int signo, siginfo_t *ret)
 	return sigtimedwait(&one, ret, &none) == signo;
 }
 
-/* A shell that thinks it is interactive moves to a group of its own. */
+/* An interactive shell moves to a group of its own. */
 static bool is_in_our_group(const struct launcher *l)
 {
 	return getpgid(l->pid) == getpgrp();
 }
 
-/* The witness is renewed, and what waits for us and for the old one went to the group. */
+/* Renews the detector: signals that are pending for us and for the old one went to the group. */
 static void settle_with_group(struct launcher *l)
 {
-	uint64_t seen = group_signal_detector_renew(&l->witness) &
+	uint64_t seen = group_signal_detector_renew(&l->detector) &
 	                ~group_signal_detector_bit(SIGCHLD);
 	siginfo_t info;
 
-	note_helper(l, l->witness.pid);
+	note_helper(l, l->detector.pid);
 	for (int signo = 1; seen; signo++) {
 		bool was_seen = seen & group_signal_detector_bit(signo);
 
@@ -128,18 +128,18 @@ static void settle_with_group(struct launcher *l)
 	}
 }
 
-/* The terminal signals the whole group, and so does `kill -- -PGID`: the command has those
- * already. */
+/* The terminal signals the whole group, and so does `kill -- -PGID`: the command has received
+ * those. */
 static bool has_it_already(struct launcher *l, int signo)
 {
-	if (!group_signal_detector_saw(&l->witness, signo))
+	if (!group_signal_detector_saw(&l->detector, signo))
 		return false;
 	settle_with_group(l);
 	return is_in_our_group(l);
 }
 
-/* From ourselves (a write that a limit refused, our waker, our CPU time), or from the command,
- * which would get its own back. */
+/* From ourselves (a write beyond a limit, our waker, our CPU time), or from the command, which would
+ * get its own signal back. */
 static bool is_ours(const struct launcher *l, const struct signalfd_siginfo *info)
 {
 	pid_t from = (pid_t)info->ssi_pid;
@@ -182,7 +182,7 @@ static bool is_pending(int signo)
 	return sigpending(&set) == 0 && sigismember(&set, signo) == 1;
 }
 
-/* Somebody woke us, or the waker did, for whom the command runs already. */
+/* We were continued, by another process or by our waker; in the latter case the command runs. */
 static void pass_on_cont(struct launcher *l)
 {
 	struct timespec none = { 0 };
@@ -197,8 +197,8 @@ static void pass_on_cont(struct launcher *l)
 		launcher_signal(l, SIGCONT);
 }
 
-/* The command was stopped, so we stop by the same signal, for the shell to see. A SIGCONT that
- * waits came after it: we were stopped with the command and are awake again. */
+/* The command was stopped, so we stop by the same signal, for the shell to see. A pending SIGCONT
+ * came after it: we were stopped with the command and continued already. */
 static void stop_too(struct launcher *l, int signo)
 {
 	sigset_t one;
@@ -207,8 +207,8 @@ static void stop_too(struct launcher *l, int signo)
 		pass_on_cont(l);
 		return;
 	}
-	(void)take_pending(signo, NULL); /* ours, from the group: answered by this stop */
-	if (group_signal_detector_pending(l->witness.pid) & group_signal_detector_bit(signo))
+	(void)take_pending(signo, NULL); /* sent to the group: this stop handles it */
+	if (group_signal_detector_pending(l->detector.pid) & group_signal_detector_bit(signo))
 		settle_with_group(l);
 	if (is_ignored(signo))
 		signo = SIGSTOP;
@@ -217,7 +217,7 @@ static void stop_too(struct launcher *l, int signo)
 	continue_detector_start(&l->waker, l->pid, l->deadline_ns);
 	note_helper(l, l->waker.pid);
 	raise(signo);
-	pthread_sigmask(SIG_UNBLOCK, &one, NULL); /* here we stand still */
+	pthread_sigmask(SIG_UNBLOCK, &one, NULL); /* we are stopped here */
 	pthread_sigmask(SIG_BLOCK, &one, NULL);
 	pass_on_cont(l);
 	launch_helper_stop(&l->waker);
@@ -234,7 +234,7 @@ static void took_end(struct launcher *l, const struct launch_end *end)
 	l->options.on_ended(l->options.self, end);
 }
 
-/* Looked at before it is reaped: /proc still has its I/O then. */
+/* Read before it is reaped, while /proc still has its I/O. */
 static bool reap_one(struct launcher *l)
 {
 	siginfo_t info = { 0 };
@@ -271,7 +271,7 @@ bool launcher_has_children(const struct launcher *l)
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-/* Everything that is not ours: we close what we open on exec. */
+/* All inherited files: ours are closed on exec. */
 static void list_inherited(struct launcher *l)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -297,8 +297,8 @@ static void list_inherited(struct launcher *l)
 	}
 }
 
-/* The command's pipes are the command's: a reader must see the end when the command closes them.
- * Only stderr is kept, for what we have to say. */
+/* We must not keep the command's pipes open: a reader must see the end when the command closes them.
+ * Only stderr is kept, for messages. */
 static void let_go_of_files(struct launcher *l)
 {
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -325,11 +325,12 @@ int launcher_new(struct loop *loop, void (*sigpipe)(int), struct launcher **ret,
 	fill_signals(&signals);
 	pthread_sigmask(SIG_SETMASK, NULL, &l->mask);
 	l->pipe.sa_handler = sigpipe;
-	sigaction(SIGCHLD, &usual, &l->child); /* ignored, children would vanish unseen */
+	sigaction(SIGCHLD, &usual,
+	          &l->child); /* if it is ignored, children are reaped by the kernel */
 	if (loop_add_signals(loop, &signals, on_signal, l, err) < 0 ||
-	    group_signal_detector_start(&l->witness, err) < 0)
+	    group_signal_detector_start(&l->detector, err) < 0)
 		return -err->code;
-	note_helper(l, l->witness.pid);
+	note_helper(l, l->detector.pid);
 	*ret = TAKE_PTR(l);
 	return 0;
 }
@@ -339,7 +340,7 @@ static bool await_release(const struct launcher *l)
 	ssize_t n;
 	char byte;
 
-	close(l->witness.pipe_fd); /* whoever waits for its end must not wait for us */
+	close(l->detector.pipe_fd); /* whoever waits for its end must not wait for us */
 	close(l->gate[1]);
 	do
 		n = read(l->gate[0], &byte, 1);
@@ -355,7 +356,7 @@ static _Noreturn void become_command(const struct launcher *l)
 	if (!await_release(l))
 		_exit(125);
 	if (!l->options.prepare || l->options.prepare(l->options.self, l->is_inside, &err) == 0) {
-		if (l->death_signal) /* whoever wanted us to end with our parent means it */
+		if (l->death_signal) /* it is meant for the command, too */
 			(void)prctl(PR_SET_PDEATHSIG, l->death_signal);
 		sigaction(SIGPIPE, &l->pipe, NULL);
 		sigaction(SIGCHLD, &l->child, NULL);
@@ -387,10 +388,10 @@ int launcher_fork(struct launcher *l, const struct launch_options *options, stru
 	l->options = *options;
 	if (pipe2(l->gate, O_CLOEXEC) < 0 || pipe2(l->error, O_CLOEXEC) < 0)
 		return err_set(err, errno, "make a pipe: %s", strerror(errno));
-	(void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* without it orphans are lost, not the job */
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* if it fails, only orphans are lost */
 	l->is_inside = options->cgroup_fd >= 0;
 	l->pid = clone_child(options->cgroup_fd, &l->pidfd);
-	if (l->pid < 0 && l->is_inside) { /* an old kernel: prepare() moves it there */
+	if (l->pid < 0 && l->is_inside) { /* an old kernel: prepare() joins the group */
 		l->is_inside = false;
 		l->pid = clone_child(-1, &l->pidfd);
 	}
@@ -404,8 +405,8 @@ int launcher_fork(struct launcher *l, const struct launch_options *options, stru
 	return 0;
 }
 
-/* Signals from before it was there to get them, to the group or to us alone. Those that it has, it
- * has from the group. */
+/* Forwards signals that arrived before the command existed. Those that are pending for it were sent
+ * to the group, and it has them already. */
 static void hand_over_early(struct launcher *l)
 {
 	sigset_t early;
@@ -424,8 +425,8 @@ static void hand_over_early(struct launcher *l)
 	settle_with_group(l);
 }
 
-/* Ctrl-Z may meet it after its signals are its own and before its program is. Who continues us
- * means it. */
+/* Ctrl-Z may stop it between restoring its signals and its exec. Whoever continues us means the
+ * command. */
 static void look_for_stop(struct launcher *l)
 {
 	siginfo_t info = { 0 };
@@ -436,7 +437,7 @@ static void look_for_stop(struct launcher *l)
 	launcher_signal(l, SIGCONT);
 }
 
-/* Waits until exec has happened, or failed and said why. */
+/* Waits until exec has succeeded, or failed with an error. */
 static int await_exec(struct launcher *l, struct err *err)
 {
 	struct pollfd told = { .fd = l->error[0], .events = POLLIN };
@@ -452,7 +453,7 @@ static int await_exec(struct launcher *l, struct err *err)
 		return 0;
 	while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	note_helper(l, l->pid); /* it was ours, and never became the command */
+	note_helper(l, l->pid); /* it never became the command */
 	l->pid = 0;
 	*err = why;
 	return -why.code;
@@ -501,12 +502,12 @@ void launcher_free(struct launcher *l)
 {
 	if (!l)
 		return;
-	launch_helper_stop(&l->witness);
+	launch_helper_stop(&l->detector);
 	for (int i = 0; i < 2; i++) {
 		closep(&l->gate[i]);
 		closep(&l->error[i]);
 	}
-	if (l->is_waiting) /* it has seen the gate close, and ends */
+	if (l->is_waiting) /* it sees the gate close, and ends */
 		while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	closep(&l->pidfd);
@@ -520,7 +521,7 @@ void launch_end_alike(const struct launch_end *end)
 
 	if (end->has_exit_code)
 		_exit(end->exit_code);
-	/* The command's own core stays the last one, be it a file or a collector's. */
+	/* No core dump of ours replaces the command's. */
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 });
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	signal(end->signal, SIG_DFL);

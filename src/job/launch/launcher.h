@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* launcher.h - starts a command and stands in for it as if we were not there: same terminal,
- * process group, environment, umask, signals; its stops are ours, its end is ours. It reaps every
- * child and tells what wait4 told of it, orphans included, because it is their subreaper. */
+/* launcher.h - starts a command and behaves as if it were the command: same terminal, process group,
+ * environment, umask and signals; it stops and ends as the command does. It reaps every child,
+ * including orphans, whose subreaper it is, and reports the result of wait4. */
 #pragma once
 
 #include <sys/resource.h>
@@ -12,14 +12,14 @@
 
 struct launcher;
 
-/* A child that was reaped. Its rusage holds what it reaped itself. */
+/* A child that was reaped. Its rusage includes that of the children it reaped itself. */
 struct launch_end {
 	pid_t pid;
 	bool has_exit_code; /* a code or a signal, never both */
 	int exit_code, signal;
 	bool core_dumped;
 	struct rusage usage;
-	bool has_io; /* storage I/O of it and of those it reaped */
+	bool has_io; /* storage I/O, including that of the children it reaped */
 	uint64_t read_bytes, written_bytes;
 };
 
@@ -27,49 +27,49 @@ struct launch_options {
 	char *const *argv;
 	int cgroup_fd; /* the command is born in this v2 group; -1: in ours */
 	/* Called in the child before exec; must be async-signal-safe. is_inside: it was born in the
-	 * group. Less than 0: the command is not started, and the error is told to us. NULL: none.
-	 */
+	 * group. If it fails, the command is not started and the error is passed to the parent.
+	 * May be NULL, as may on_dying, on_forward and on_late_signal. */
 	int (*prepare)(void *self, bool is_inside, struct err *err);
-	/* The command has ended and is about to be reaped: /proc still knows it. NULL: none. */
+	/* The command has ended and is about to be reaped: it is still in /proc. */
 	void (*on_dying)(void *self);
-	void (*on_reaped)(void *self,
-	                  const struct launch_end *end); /* every child, the command too */
-	void (*on_ended)(void *self,
-	                 const struct launch_end *end); /* the command, after on_reaped */
-	/* A signal to us was passed on to the command; from_pid 0: the kernel's. NULL: none. */
+	/* Every child, including the command. */
+	void (*on_reaped)(void *self, const struct launch_end *end);
+	/* The command, after on_reaped. */
+	void (*on_ended)(void *self, const struct launch_end *end);
+	/* A signal to us was forwarded to the command; from_pid 0: sent by the kernel. */
 	void (*on_forward)(void *self, int signo, pid_t from_pid, uint32_t from_uid);
-	/* A signal that comes when there is no command any more to get it. NULL: it is dropped. */
+	/* A signal that arrives when the command has ended; without this it is dropped. */
 	void (*on_late_signal)(void *self, int signo);
 	void *self;
 };
 
-/* Remembers signal mask and dispositions as they are now, takes the signals over, and starts the
- * witness: to be called first, while we are small. SIGPIPE is ignored by us; `sigpipe` is what it
- * was before. */
+/* Saves the signal mask and dispositions, takes over the signals, and starts the group-signal
+ * detector. Call it first, while this process is small. `sigpipe` is the disposition of SIGPIPE
+ * before we ignored it. */
 int launcher_new(struct loop *loop, void (*sigpipe)(int), struct launcher **ret, struct err *err)
 	must_check;
-/* Makes the command's process, which waits to be released. The sooner, the better: the kernel
- * counts the memory we have now towards its peak. The options are copied, argv only borrowed. */
+/* Creates the command's process, which waits to be released. Call it early: the kernel counts the
+ * memory that we have now towards its peak. The options are copied, argv is borrowed. */
 int launcher_fork(struct launcher *l, const struct launch_options *options, struct err *err)
 	must_check;
-/* Lets it run its program, and returns when it does. -ENOENT: there is no such program; -ECANCELED:
- * prepare() refused; other errors of exec tell that it cannot be run. */
+/* Lets the command exec, and returns when it has. -ENOENT: there is no such program; -ECANCELED:
+ * prepare() failed; other errors come from exec. */
 int launcher_release(struct launcher *l, struct err *err) must_check;
 pid_t launcher_pid(const struct launcher *l); /* the command's */
-/* Whether that is one of the small processes which help us with signals, or was not long ago. */
+/* Whether the pid is, or recently was, one of our helper processes for signals. */
 bool launcher_is_helper(const struct launcher *l, pid_t pid);
-/* A stop beside the command ends then, for the loop has something to do; later ones are over in a
- * moment. */
+/* If we are stopped together with the command, we continue at this time, because the loop has
+ * something to do; later stops end at once. */
 void launcher_set_deadline(struct launcher *l, uint64_t mono_ns);
-/* Sends to the command alone. */
+/* Sends a signal to the command only. */
 void launcher_signal(const struct launcher *l, int signo);
-/* Reaps who has ended by now. */
+/* Reaps the children that have ended. */
 void launcher_reap(struct launcher *l);
-/* Whether we have children left, helpers for signals not counted. Without any, nobody of the job is
- * left: orphans are ours. */
+/* Whether there are children left, except our helpers. Without any, the job has no processes left,
+ * because orphans become our children. */
 bool launcher_has_children(const struct launcher *l);
 void launcher_free(struct launcher *l); /* NULL is fine */
 DEFINE_CLEANUP(struct launcher *, launcher_free)
 
-/* Ends this process as the command ended: with its code, or by its signal, without a core. */
+/* Ends this process as the command ended: with its exit code, or by its signal, without a core dump. */
 _Noreturn void launch_end_alike(const struct launch_end *end);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* reap.h - takes a child that has ended, with all that the kernel tells of it at that moment. */
+/* reap.h - reaps a child, with everything that the kernel reports about it. */
 #pragma once
 
 #include "job/launch/launcher.h"
 
-/* False when somebody else took it. */
+/* False: it was reaped elsewhere. */
 bool reap_take(pid_t pid, struct launch_end *ret);
