@@ -77,7 +77,7 @@ static int set_up(struct store *st, bool is_new, struct err *err)
 	if (r == 0 && !is_new)
 		r = side_store_is_blocked(st, err);
 	if (r > 0)
-		r = err_set(err, EPROTONOSUPPORT, "'%s' is in use by an older proctor", st->path);
+		r = err_set(err, ETXTBSY, "'%s' is in use by an older proctor", st->path);
 	if (r == 0)
 		r = schema_apply(st->db, !st->is_brief, err);
 	if (r == 0 && !is_new && !st->is_side && side_store_import(st, &ignored) < 0)
@@ -209,17 +209,20 @@ static int connect_once(struct store *st, struct err *err)
 /* Another version owns the database: we go on in one of our own, until it can be imported. */
 static int connect_side(struct store *st, struct err *err)
 {
-	char why[sizeof err->msg], path[sizeof st->path];
+	bool is_newer = err->code == EPROTONOSUPPORT;
+	char path[sizeof st->path];
 	int r = side_store_path(st->path, SCHEMA_VERSION, path, sizeof path, err);
 
 	if (r < 0)
 		return r;
-	snprintf(why, sizeof why, "%s", err->msg);
 	memcpy(st->path, path, sizeof st->path);
 	st->is_side = true;
 	r = connect_once(st, err);
 	if (r == 0)
-		report(st, "%s: recording into '%s', to be imported later", why, st->path);
+		report(st, "the store %s: recording into '%s' until it can be imported",
+		       is_newer ? "was written by a newer proctor"
+		                : "is in use by an older proctor",
+		       st->path);
 	return r;
 }
 
@@ -229,7 +232,7 @@ int store_connect(struct store *st, struct err *err)
 
 	if (r == 0)
 		r = connect_once(st, err);
-	return r == -EPROTONOSUPPORT && !st->is_side ? connect_side(st, err) : r;
+	return (r == -EPROTONOSUPPORT || r == -ETXTBSY) && !st->is_side ? connect_side(st, err) : r;
 }
 
 /* Closing is done under the lock, too; without it if its holder does not release it. */

@@ -52,7 +52,7 @@ static void assert_jobs_are_whole(const char *dir)
 	struct history *r = open_reader(dir);
 	size_t processes = 0, in_sheets = 0, marks = 0;
 	struct history_cursor at = { 0 };
-	struct profile profile = { 0 };
+	struct job_profile profile = { 0 };
 	struct err err = { 0 };
 	struct job job;
 
@@ -69,8 +69,8 @@ static void assert_jobs_are_whole(const char *dir)
 	            7);
 	assert_int_equal(marks, 1);
 	assert_int_equal(history_profile(r, KEY("build"), &profile, &err), 0);
-	assert_int_equal(profile.spawns, 7);
-	profile_done(&profile);
+	assert_int_equal(profile.spawns.value, 7);
+	job_profile_done(&profile);
 	history_close(r);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Two versions of the program at one store: neither stops the other from recording, and nothing that
  * either stored is lost. */
-#include "base/io.h"
+#include "load_file.h"
 #include "sqlite/db_lock.h"
 #include "store_kit.h"
 
@@ -14,7 +14,7 @@ static void load_version_4(const char *dir)
 	struct buf sql = { 0 };
 	struct err err = { 0 };
 
-	if (io_load(AT_FDCWD, path, &sql, &err) < 0)
+	if (load_file(AT_FDCWD, path, &sql, &err) < 0)
 		fail_msg("%s", err.msg);
 	run_sql(dir, sql.at);
 	buf_done(&sql);
