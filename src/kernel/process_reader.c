@@ -27,7 +27,10 @@
  * hang, the less patience is left for the next. */
 #define PATIENCE_NS (100 * NS_PER_MS)
 #define STARVED_NS (3 * NS_PER_S) /* for a thread that waits for a CPU and for nothing else */
-#define REST_NS (60 * NS_PER_S)   /* of a process that hung, once its reader came back */
+/* Of a process that hung, once its reader came back: ten times as long as it hung, for on a very busy
+ * machine an execve() may take that long by itself. */
+#define REST_FACTOR 10
+#define REST_NS (60 * NS_PER_S)
 #define HANGING_MAX 32
 #define DEVICE_FDS_MAX 1024
 #define STACK_BYTES ((size_t)PTHREAD_STACK_MIN + (64 << 10))
@@ -67,7 +70,7 @@ struct slow {
 	int pid_fd;           /* the process, whoever has its pid later; -1: not known */
 	unsigned files;       /* 1 << enum process_file */
 	struct worker *stuck; /* in one of them; NULL: it came back */
-	uint64_t rests_until_ns;
+	uint64_t since_ns, rests_until_ns;
 };
 
 struct process_reader {
@@ -346,7 +349,8 @@ static void forget_the_rested(struct process_reader *r)
 
 		if (slow->stuck && atomic_load(&slow->stuck->has_returned)) {
 			worker_release(TAKE_PTR(slow->stuck));
-			slow->rests_until_ns = now_ns + REST_NS;
+			slow->rests_until_ns = now_ns + MIN(REST_NS, (now_ns - slow->since_ns) *
+			                                                     REST_FACTOR);
 		}
 		if (!slow->stuck && (now_ns >= slow->rests_until_ns || has_ended(slow)))
 			slow_drop(r, slow);
@@ -387,6 +391,7 @@ static void leave_behind(struct process_reader *r, struct worker *w)
 	slow->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	slow->files = files_that_hang_with((enum process_file)atomic_load(&w->file));
 	slow->stuck = w;
+	slow->since_ns = clock_mono_ns();
 	r->worker = NULL;
 	r->hangs++;
 	r->last_hang = pid;

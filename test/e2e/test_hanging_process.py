@@ -12,7 +12,7 @@ import pytest
 from daemonkit import cold, daemon  # noqa: F401  pylint: disable=unused-import
 from runkit import PROG_DIR, SANITIZERS, wait_for
 
-TIERS = [[], ["--no-bpf"]]
+TIERS = {"bpf": [], "connector": ["--no-bpf"]}
 LIMIT_S = 20  # an answer takes one or two seconds; hanging takes for ever
 
 pytestmark = [pytest.mark.needs_root]
@@ -81,33 +81,33 @@ def test_the_stage_is_set(proctor):  # pylint: disable=unused-argument
 @pytest.mark.parametrize("tier", TIERS)
 def test_snapshot_shows_all_others(proctor, tier):
 	with hanging(3) as pids:
-		done = proctor("snapshot", "--json", *tier, timeout=LIMIT_S)
+		done = proctor("snapshot", "--json", *TIERS[tier], timeout=LIMIT_S)
 		assert done.returncode == 0, done.stderr
 		seen = {p["pid"] for p in json.loads(done.stdout)["processes"]}
 		assert os.getpid() in seen
-		if not tier:  # BPF reads nothing of the process itself
+		if tier == "bpf":  # BPF reads nothing of the process itself
 			assert set(pids) <= seen
 
 
 @pytest.mark.parametrize("tier", TIERS)
 def test_doctor_answers_and_names_the_trouble(proctor, tier):
 	with hanging():
-		done = proctor("doctor", *tier, timeout=LIMIT_S)
+		done = proctor("doctor", *TIERS[tier], timeout=LIMIT_S)
 		assert "BPF" in done.stdout, done.stderr
-		if tier:
+		if tier == "connector":
 			assert "do not answer" in done.stdout
 
 
 @pytest.mark.parametrize("tier", TIERS)
 def test_a_job_beside_it_runs_to_its_end(proctor, tier):
 	with hanging():
-		done = proctor("run", *tier, "--", "sh", "-c", "sleep 0.3; exit 3", timeout=LIMIT_S)
+		done = proctor("run", *TIERS[tier], "--", "sh", "-c", "sleep 0.3; exit 3", timeout=LIMIT_S)
 		assert done.returncode == 3, done.stderr
 
 
 @pytest.mark.parametrize("tier", TIERS)
 def test_a_job_that_hangs_itself_can_be_ended(proctor, tier):
-	job = subprocess.Popen([proctor.binary, "run", *tier, "--", PROG_DIR / "exec_hang", "1"], env=proctor.env, text=True,
+	job = subprocess.Popen([proctor.binary, "run", *TIERS[tier], "--", PROG_DIR / "exec_hang", "1"], env=proctor.env, text=True,
 			       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 	try:
 		job.stdin.write("\n")
@@ -128,11 +128,11 @@ def test_record_names_it_and_ends_when_told(proctor):
 		recorder = subprocess.Popen([proctor.binary, "record", "--no-bpf", "--interval", "0.2"], env=proctor.env, text=True,
 					    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 		try:
-			line = recorder.stderr.readline()
-			while "does not answer" not in line:
-				assert line, "the recorder ended"
-				line = recorder.stderr.readline()
-			assert "process %d " % pids[0] in line
+			for line in recorder.stderr:  # on a busy machine it may name others before
+				if "process %d does not answer" % pids[0] in line:
+					break
+			else:
+				raise AssertionError("the recorder ended")
 			recorder.send_signal(signal.SIGTERM)
 			recorder.communicate(timeout=LIMIT_S)
 			assert recorder.returncode == 0
