@@ -49,13 +49,21 @@ uint64_t process_peek_pending_signals(int root_fd, pid_t pid)
 	                                                                                     : 0;
 }
 
-bool process_peek_is_stopped(int root_fd, pid_t pid)
+char process_peek_state(int root_fd, pid_t pid)
 {
 	char text[4096];
 	struct scan line, state;
 
-	return find_in_status(root_fd, pid, "State:", text, &line) && scan_word(&line, &state) &&
-	       (*state.p == 'T' || *state.p == 't');
+	return find_in_status(root_fd, pid, "State:", text, &line) && scan_word(&line, &state)
+	               ? *state.p
+	               : '\0';
+}
+
+bool process_peek_is_stopped(int root_fd, pid_t pid)
+{
+	char state = process_peek_state(root_fd, pid);
+
+	return state == 'T' || state == 't';
 }
 
 ssize_t process_peek_cgroup(int root_fd, pid_t pid, char *to, size_t cap)

@@ -14,6 +14,8 @@ void process_peek_comm(int root_fd, pid_t pid, char ret[static COMM_LEN]);
 uint64_t process_peek_pending_signals(int root_fd, pid_t pid);
 /* The text of /proc/PID/cgroup, for cgroup_locate(): its length, or -errno. pid 0: our own. */
 ssize_t process_peek_cgroup(int root_fd, pid_t pid, char *to, size_t cap) must_check;
+/* R S D Z T t I X; 0 when there is no such process. */
+char process_peek_state(int root_fd, pid_t pid);
 /* By a signal or by a tracer. */
 bool process_peek_is_stopped(int root_fd, pid_t pid);
 /* Of a process that has ended and was not waited for, with all that it has waited for: 0 or -errno;

@@ -22,6 +22,7 @@
 #include "base/thread.h"
 #include "base/vec.h"
 #include "kernel/kernel_file.h"
+#include "kernel/process_peek.h"
 
 /* A process of 100 GB may need that for smaps_rollup, and must not need more. The more threads
  * hang, the less patience is left for the next. */
@@ -436,8 +437,8 @@ static uint64_t cpu_of(const struct worker *w)
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-/* On a busy machine a thread may stand still because it gets no CPU. It is our own: reading about
- * it never hangs. */
+/* On a busy machine a thread may stand still because it gets no CPU, or because the process that it
+ * waits for gets none. It is our own: reading about it never hangs. */
 static bool is_runnable(const struct process_reader *r, const struct worker *w)
 {
 	char path[40], text[1024];
@@ -445,6 +446,8 @@ static bool is_runnable(const struct process_reader *r, const struct worker *w)
 	ssize_t n;
 
 	if (!w->tid || !r->is_live) /* it has not begun to run, or cannot hang */
+		return true;
+	if (process_peek_state(r->root_fd, w->requests[w->done].pid) == 'R')
 		return true;
 	snprintf(path, sizeof path, "self/task/%d/stat", w->tid);
 	n = kernel_file_read(r->proc_fd, path, text, sizeof text);

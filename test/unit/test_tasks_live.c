@@ -236,8 +236,10 @@ static void test_tasks_live__scans_while_processes_come_and_go(void **state)
 	struct live l;
 
 	(void)state;
-	if (churner == 0)
+	if (churner == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		churn(INT_MAX);
+	}
 	l = live_open();
 	for (int scans = 0; scans < 10; scans++) {
 		live_read(&l);
