@@ -177,7 +177,7 @@ static void pass_on_notices(struct engine *e)
 	say(e, text);
 }
 
-/* Those that identities count: what is stored as part of a process's row is not told twice. */
+/* Only those that users see: exec and totals are stored as part of a process's row. */
 static void count_events(struct engine *e, const struct snapshot *snap)
 {
 	vec_each(&snap->events, event) {

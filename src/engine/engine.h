@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* engine.h - the conductor: one tick reads the probes, makes the snapshot and hands it on. Hosted
- * by `record`, `run` and the daemon alike. It never logs: what identities should hear goes to the
+ * by `record`, `run` and the daemon alike. It never logs: notices for users go to the
  * host's notice function. */
 #pragma once
 

@@ -20,7 +20,7 @@
 
 struct gpu_probe {
 	struct probe_env env;
-	const char *source; /* for identities */
+	const char *source; /* as users read it */
 	struct gpu_link *link;
 	bool is_awake;      /* the first tick starts nothing: many jobs end before the second */
 	bool pids_are_ours; /* the driver counts processes as we do */
