@@ -36,6 +36,7 @@ static void set_options(struct machine_engine *m, const char *kind)
 	o->budget_ratio = BUDGET_RATIO;
 	o->recorder.retention = tuning.retention;
 	o->recorder.jsonl_max_bytes = m->config.profiler.jsonl_max_bytes;
+	o->recorder.jsonl_processes = m->config.profiler.jsonl_processes;
 	o->recorder.jsonl_path = m->jsonl_path;
 	o->recorder.store.path = m->db_path;
 	o->recorder.store.kind = kind;

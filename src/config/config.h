@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "model/process_selection.h"
+
 #define CONFIG_PATH_MAX 4096
 
 enum config_switch {
@@ -21,6 +23,7 @@ struct config_profiler {
 	char storage_path[CONFIG_PATH_MAX]; /* "": proctor.db in the state directory */
 	char jsonl_path[CONFIG_PATH_MAX];   /* "": monitor.jsonl in the state directory */
 	uint64_t jsonl_max_bytes;
+	enum process_selection jsonl_processes;
 };
 
 struct config_retention {

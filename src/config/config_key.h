@@ -16,6 +16,7 @@ enum config_type {
 	CONFIG_FACTOR,  /* double */
 	CONFIG_PERCENT, /* double, stored as a ratio */
 	CONFIG_PATH,    /* char[CONFIG_PATH_MAX], absolute */
+	CONFIG_PROCESSES, /* enum process_selection */
 };
 
 /* Default and bounds are written as in a file, so that they are parsed by the same rules. */

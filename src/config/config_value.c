@@ -32,6 +32,8 @@ static const char *type_hint(enum config_type type)
 		return "not a number";
 	case CONFIG_PATH:
 		return "not an absolute path";
+	case CONFIG_PROCESSES:
+		return "write jobs+20, all or jobs";
 	}
 	return "";
 }
@@ -119,6 +121,7 @@ static bool parse_number(const struct config_key *key, struct scan text, struct 
 	case CONFIG_BOOL:
 	case CONFIG_SWITCH:
 	case CONFIG_PATH:
+	case CONFIG_PROCESSES:
 	default:
 		ok = false;
 	}
@@ -197,6 +200,17 @@ static int set_path(const struct config_key *key, struct scan value, char *to, s
 	return 0;
 }
 
+static int set_processes(const struct config_key *key, struct scan value,
+                         enum process_selection *to, struct err *err)
+{
+	for (enum process_selection i = 0; i < PROCESS_SELECTION_COUNT; i++)
+		if (scan_eq(&value, process_selection_names[i])) {
+			*to = i;
+			return 0;
+		}
+	return wrong_type(key, value, err);
+}
+
 /* "auto" is stored as zero. */
 static void set_auto(const struct config_key *key, void *to)
 {
@@ -222,6 +236,8 @@ int config_key_set(const struct config_key *key, struct scan value, struct confi
 	}
 	if (key->type == CONFIG_PATH)
 		return set_path(key, value, place, err);
+	if (key->type == CONFIG_PROCESSES)
+		return set_processes(key, value, place, err);
 	if (key->type != CONFIG_BOOL && key->type != CONFIG_SWITCH)
 		return set_number(key, value, place, err);
 	if (!parse_bool(value, &on))
@@ -241,6 +257,9 @@ bool config_key_eq(const struct config_key *key, const struct config *a, const s
 		return *(const bool *)at_a == *(const bool *)at_b;
 	if (key->type == CONFIG_SWITCH)
 		return *(const enum config_switch *)at_a == *(const enum config_switch *)at_b;
+	if (key->type == CONFIG_PROCESSES)
+		return *(const enum process_selection *)at_a ==
+		       *(const enum process_selection *)at_b;
 	if (key->type == CONFIG_PATH)
 		return strcmp(at_a, at_b) == 0;
 	return memcmp(at_a, at_b, sizeof(uint64_t)) == 0; /* whole or real */

@@ -232,7 +232,7 @@ static void put_line(struct recorder *r, const struct snapshot *snap)
 	if (!r->jsonl)
 		return;
 	buf_relax(&r->line);
-	snapshot_json(&j, snap, &snapshot_scope_ours);
+	snapshot_json_line(&j, snap, &snapshot_scope_ours, r->options.jsonl_processes);
 	failed = jsonl_put(r->jsonl, r->line.at, r->line.len, &err) < 0;
 	if (failed && !r->line_failed)
 		set_notice(r, err.msg);

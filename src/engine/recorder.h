@@ -4,6 +4,7 @@
  * again; retention runs here too, in small steps. */
 #pragma once
 
+#include "model/process_selection.h"
 #include "model/snapshot_pool.h"
 #include "runfolder/runfolder.h"
 #include "store/store.h"
@@ -14,6 +15,7 @@ struct recorder_options {
 	struct store_options store; /* path NULL, with opens_later: nothing is stored */
 	const char *jsonl_path;     /* NULL: no JSONL */
 	uint64_t jsonl_max_bytes;
+	enum process_selection jsonl_processes;
 	struct store_retention retention;
 	uint64_t retention_after_ns; /* the first round of it, counted from the start */
 	struct runfolder *folder;    /* of the job, borrowed until recorder_close(); NULL: none */

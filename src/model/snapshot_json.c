@@ -199,19 +199,18 @@ static void put_process(struct json *j, const struct snapshot *snap,
 	process_json(j, snap, &alone);
 }
 
-void snapshot_json(struct json *j, const struct snapshot *snap, const struct snapshot_scope *scope)
+/* All but the processes. */
+static void put_snapshot(struct json *j, const struct snapshot *snap,
+                         const struct snapshot_scope *scope, const struct snapshot_counts *n)
 {
-	struct snapshot_counts n = snapshot_scope_count(scope, snap);
-
-	json_begin_object(j);
 	put_head(j, snap);
 	json_key(j, "pressure_level");
 	json_str(j, snap->pressure_level);
 	json_key(j, "running_jobs");
-	json_u64(j, n.running_jobs);
+	json_u64(j, n->running_jobs);
 	json_key(j, "active_sheets");
-	json_u64(j, n.active_sheets);
-	put_zombies(j, snap, scope, n.zombies);
+	json_u64(j, n->active_sheets);
+	put_zombies(j, snap, scope, n->zombies);
 	put_progress(j, snap, scope);
 	put_seconds(j, "conductor_uptime_seconds", snap->uptime_ns);
 	json_key(j, "processes_complete");
@@ -221,11 +220,54 @@ void snapshot_json(struct json *j, const struct snapshot *snap, const struct sna
 	vec_each(&snap->gpus, gpu)
 		put_gpu(j, snap, scope, gpu);
 	json_end_array(j);
+}
+
+/* How many were written. */
+static size_t put_processes(struct json *j, const struct snapshot *snap,
+                            const struct snapshot_scope *scope, enum process_selection selection)
+{
+	struct process_largest largest;
+	size_t n = 0;
+
+	if (selection == SELECT_JOBS_AND_LARGEST)
+		process_largest_find(snap, scope, &largest);
 	json_key(j, "processes");
 	json_begin_array(j);
-	vec_each(&snap->procs, p)
-		if (snapshot_scope_has_proc(scope, snap, p))
-			put_process(j, snap, scope, p);
+	for (size_t i = 0; i < snap->procs.len; i++) {
+		const struct proc_snap *p = &snap->procs.at[i];
+
+		if (!process_selection_has(selection, &largest, snap, i) ||
+		    !snapshot_scope_has_proc(scope, snap, p))
+			continue;
+		put_process(j, snap, scope, p);
+		n++;
+	}
 	json_end_array(j);
+	return n;
+}
+
+void snapshot_json(struct json *j, const struct snapshot *snap, const struct snapshot_scope *scope)
+{
+	struct snapshot_counts n = snapshot_scope_count(scope, snap);
+
+	json_begin_object(j);
+	put_snapshot(j, snap, scope, &n);
+	(void)put_processes(j, snap, scope, SELECT_ALL);
+	json_end_object(j);
+}
+
+void snapshot_json_line(struct json *j, const struct snapshot *snap,
+                        const struct snapshot_scope *scope, enum process_selection selection)
+{
+	struct snapshot_counts n = snapshot_scope_count(scope, snap);
+	size_t written;
+
+	json_begin_object(j);
+	put_snapshot(j, snap, scope, &n);
+	written = put_processes(j, snap, scope, selection);
+	json_key(j, "processes_total");
+	json_u64(j, n.procs);
+	json_key(j, "processes_omitted");
+	json_u64(j, n.procs - written);
 	json_end_object(j);
 }

@@ -94,6 +94,30 @@ def test_record_writes_one_json_line_per_snapshot(proctor, recording):
 	assert snapshots[0]["daemon_pid"] > 0 and snapshots[-1]["recorder_cpu_percent"] is not None
 
 
+def lines_of(proctor):
+	return [json.loads(line) for line in (proctor.state_dir / "monitor.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_jsonl_line_holds_the_largest_processes_and_counts_all(proctor, recording, children, tmp_path):
+	children.idle(40)
+	child = recording("--interval", "0.2")
+	wait_for_snapshots(proctor, 3, child)
+	stop(child)
+	last = lines_of(proctor)[-1]
+	(stored,) = query(proctor, "SELECT child_count FROM snapshots ORDER BY id DESC LIMIT 1")[0]
+	assert last["processes_total"] == stored
+	assert len(last["processes"]) == last["processes_total"] - last["processes_omitted"] <= 20
+	assert last["processes_omitted"] >= 40 - 20
+	config = tmp_path / "proctor.conf"
+	config.write_text("[profiler]\njsonl_processes = all\n", encoding="utf-8")
+	before = len(lines_of(proctor))
+	child = recording("--interval", "0.2", "--config", config)
+	assert wait_for(lambda: len(lines_of(proctor)) > before + 1)
+	stop(child)
+	last = lines_of(proctor)[-1]
+	assert last["processes_omitted"] == 0 and len(last["processes"]) == last["processes_total"]
+
+
 @pytest.mark.needs_root
 def test_record_sees_every_process_that_lives_two_milliseconds(proctor, recording):
 	child = recording("--interval", "1")
