@@ -161,7 +161,7 @@ def test_nobody_takes_all_connections(world):
 			lines.append(world.line(OTHER))
 		with world.line(OTHER) as one_too_many:
 			error = one_too_many.read()["error"]
-			assert error["data"]["code"] == "too_many_clients" and "user %d has 64 open" % OTHER in error["message"]
+			assert error["data"]["code"] == "too_many_clients" and "user %d has reached its limit of 64" % OTHER in error["message"]
 		assert "pid" in world.result("daemon.status", uid=OWNER)
 	finally:
 		for line in lines:
