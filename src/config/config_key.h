@@ -8,14 +8,14 @@
 #include "config/config.h"
 
 enum config_type {
-	CONFIG_BOOL,    /* bool: true false yes no on off */
-	CONFIG_SWITCH,  /* enum config_switch: a boolean, or auto */
-	CONFIG_TIME,    /* uint64_t ns: a number in the key's unit, or with ms s m h d */
-	CONFIG_BYTES,   /* uint64_t bytes: a number in the key's unit, or with K M G */
-	CONFIG_COUNT,   /* uint64_t */
-	CONFIG_FACTOR,  /* double */
-	CONFIG_PERCENT, /* double, stored as a ratio */
-	CONFIG_PATH,    /* char[CONFIG_PATH_MAX], absolute */
+	CONFIG_BOOL,      /* bool: true false yes no on off */
+	CONFIG_SWITCH,    /* enum config_switch: a boolean, or auto */
+	CONFIG_TIME,      /* uint64_t ns: a number in the key's unit, or with ms s m h d */
+	CONFIG_BYTES,     /* uint64_t bytes: a number in the key's unit, or with K M G */
+	CONFIG_COUNT,     /* uint64_t */
+	CONFIG_FACTOR,    /* double */
+	CONFIG_PERCENT,   /* double, stored as a ratio */
+	CONFIG_PATH,      /* char[CONFIG_PATH_MAX], absolute */
 	CONFIG_PROCESSES, /* enum process_selection */
 };
 

@@ -6,7 +6,8 @@
 
 /* X(id, name in the configuration) */
 #define PROCESS_SELECTIONS(X)                                                                      \
-	X(JOBS_AND_LARGEST, "jobs+20") /* those of jobs, and 10 each of the others by CPU and RSS */ \
+	X(JOBS_AND_LARGEST,                                                                        \
+	  "jobs+20") /* those of jobs, and 10 each of the others by CPU and RSS */                 \
 	X(ALL, "all")                                                                              \
 	X(JOBS, "jobs")
 

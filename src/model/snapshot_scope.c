@@ -29,8 +29,8 @@ bool snapshot_scope_has_job(const struct snapshot_scope *scope, const struct sna
 	return found && (!scope || scope->has_job(scope->self, found));
 }
 
-static bool has_process(const struct snapshot_scope *scope, const struct snapshot *snap, int32_t job,
-                        uint32_t uid)
+static bool has_process(const struct snapshot_scope *scope, const struct snapshot *snap,
+                        int32_t job, uint32_t uid)
 {
 	return !scope || scope->has_process(scope->self, job_at(snap, job), uid);
 }

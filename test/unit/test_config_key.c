@@ -32,7 +32,7 @@ static const struct config_key *find(const char *section, const char *name)
 
 static bool has_bounds(const struct config_key *key)
 {
-	return key->type != CONFIG_BOOL && key->type != CONFIG_SWITCH && key->type != CONFIG_PATH;
+	return key->type != CONFIG_BOOL && key->type != CONFIG_SWITCH && key->type != CONFIG_PATH && key->type != CONFIG_PROCESSES;
 }
 
 static void test_config__defaults_are_those_of_the_specification(void **state)
@@ -211,6 +211,21 @@ static void test_config_key__accepts_paths_and_refuses_long_ones(void **state)
 	free(path);
 }
 
+static void test_config_key__takes_a_selection_of_processes_by_its_name(void **state)
+{
+	const struct config_key *key = find("profiler", "jsonl_processes");
+	struct config c;
+
+	(void)state;
+	config_init(&c);
+	assert_int_equal(c.profiler.jsonl_processes, SELECT_JOBS_AND_LARGEST);
+	assert_int_equal(set(key, "all", &c), 0);
+	assert_int_equal(c.profiler.jsonl_processes, SELECT_ALL);
+	assert_int_equal(set(key, "jobs", &c), 0);
+	assert_int_equal(c.profiler.jsonl_processes, SELECT_JOBS);
+	assert_true(set(key, "jobs+5", &c) < 0);
+}
+
 /* docs/configuration.md has a row "| `key` | default | range | …" for every key, and for nothing
  * else. */
 static void test_config_key__is_documented_with_its_default_and_bounds(void **state)
@@ -252,6 +267,7 @@ static void test_config_key_eq__finds_the_values_that_differ(void **state)
 	for (const struct config_key *key = config_keys; key->section; key++) {
 		const char *other = key->type == CONFIG_PATH         ? "/elsewhere"
 		                    : key->type == CONFIG_SWITCH     ? "on"
+		                    : key->type == CONFIG_PROCESSES  ? "all"
 		                    : key->type != CONFIG_BOOL       ? key->max
 		                    : strcmp(key->otherwise, "true") ? "true"
 		                                                     : "false";
@@ -267,6 +283,7 @@ static void test_config_key_eq__finds_the_values_that_differ(void **state)
 
 RUN_TESTS(TEST(test_config__defaults_are_those_of_the_specification),
           TEST(test_config_key__every_default_is_within_its_own_bounds),
+          TEST(test_config_key__takes_a_selection_of_processes_by_its_name),
           TEST(test_config_key__accepts_every_bound_and_refuses_values_beyond),
           TEST(test_config_key__refuses_values_of_another_type_and_keeps_the_setting),
           TEST(test_config_key__understands_units),

@@ -5,7 +5,8 @@
 
 #include "check.h"
 
-static struct proc_snap *add(struct snapshot *snap, double cpu_ratio, uint64_t rss_bytes, int32_t job)
+static struct proc_snap *add(struct snapshot *snap, double cpu_ratio, uint64_t rss_bytes,
+                             int32_t job)
 {
 	struct proc_snap *p = vec_push(&snap->procs, 1000);
 
