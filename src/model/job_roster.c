@@ -103,8 +103,12 @@ void job_roster_remove(struct job_roster *t, job_handle job)
 	memmove(&t->rows.at[index], &t->rows.at[index + 1],
 	        (t->rows.len - index - 1) * sizeof *t->rows.at);
 	t->rows.len--;
-	for (; index < t->rows.len; index++)
-		slot_of(t, t->rows.at[index]->job.handle)->index--;
+	for (; index < t->rows.len; index++) {
+		struct job_slot *moved = slot_of(t, t->rows.at[index]->job.handle);
+
+		if (moved)
+			moved->index--;
+	}
 	remove_members(t, job);
 }
 
