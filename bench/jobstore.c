@@ -114,7 +114,7 @@ static void run_job(const char *path, size_t i, struct snapshot *snap,
 		die(err.msg);
 	lap(&w, &costs[STEP_CLAIM], i);
 	job.started_ns = clock_wall_ns();
-	if (store_put_job(st, &job, &err) < 0)
+	if (store_put_job(st, &job, NULL, &err) < 0)
 		die(err.msg);
 	lap(&w, &costs[STEP_START], i);
 	job.status = JOB_COMPLETED;

@@ -2,7 +2,6 @@
 #include "engine/recorder.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -261,25 +260,11 @@ static bool has_ended(const struct snapshot *snap)
 	return snap->jobs.len && snap->jobs.at[0].status != JOB_RUNNING;
 }
 
-/* The gap may find no room beside it: then the row alone tells that something is missing. */
-static void note_gap(const struct store_gap *gap, struct job *job)
-{
-	size_t len = strnlen(job->tier, sizeof job->tier);
-
-	if (gap->events)
-		snprintf(job->tier + len, sizeof job->tier - len, "%s%" PRIu64 " events not stored",
-		         len ? ", " : "", gap->events);
-}
-
 /* There was no room for all that happened up to the end: for the job's own row there may be. */
 static void put_end(struct recorder *r, const struct snapshot *snap)
 {
-	struct job job = snap->jobs.at[0];
 	struct err err;
-	bool is_stored;
-
-	note_gap(&r->gap, &job);
-	is_stored = store_put_job(r->store, &job, &err) == 0;
+	bool is_stored = store_put_job(r->store, &snap->jobs.at[0], &r->gap, &err) == 0;
 
 	set_has_end(r, is_stored);
 	if (is_stored)

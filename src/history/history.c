@@ -12,7 +12,7 @@ static int is_late(void *self)
 {
 	const struct history *r = self;
 
-	return (r->leash && atomic_load(&r->leash->is_called_back)) ||
+	return (r->cancel && atomic_load(&r->cancel->is_cancelled)) ||
 	       clock_mono_ns() > r->deadline_ns;
 }
 
@@ -56,16 +56,16 @@ void history_close(struct history *r)
 	free(r);
 }
 
-void history_heed(struct history *r, const struct history_leash *leash)
+void history_obey_cancel(struct history *r, const struct history_cancel *cancel)
 {
-	r->leash = leash;
+	r->cancel = cancel;
 }
 
 int history_begin(struct history *r, struct err *err)
 {
 	r->deadline_ns = clock_mono_ns() + HISTORY_TIME_NS;
-	if (r->leash)
-		r->deadline_ns = MIN(r->deadline_ns, r->leash->until_ns);
+	if (r->cancel)
+		r->deadline_ns = MIN(r->deadline_ns, r->cancel->until_ns);
 	return db_exec(r->db, "BEGIN", err);
 }
 

@@ -19,13 +19,13 @@ void history_close(struct history *r); /* NULL is fine */
 DEFINE_CLEANUP(struct history *, history_close)
 
 /* Held by the thread that waits for the result. */
-struct history_leash {
-	atomic_bool is_called_back; /* the result is no longer wanted */
-	uint64_t until_ns;          /* on the monotonic clock: all calls together */
+struct history_cancel {
+	atomic_bool is_cancelled; /* the result is no longer wanted */
+	uint64_t until_ns;        /* on the monotonic clock: all calls together */
 };
 
-/* From now on the leash ends calls early, too (-ETIME). */
-void history_heed(struct history *r, const struct history_leash *leash);
+/* From now on a cancelled request ends calls early, too (-ETIME). */
+void history_obey_cancel(struct history *r, const struct history_cancel *cancel);
 
 /* Where a page begins: at a time, and after what was read before. It advances with every record;
  * begin with { .since_ns = T }. */

@@ -32,7 +32,7 @@ enum { HISTORY_VIEWS = 4 };
 struct history {
 	sqlite3 *db;
 	uint64_t deadline_ns, uses;
-	const struct history_leash *leash; /* NULL: none */
+	const struct history_cancel *cancel; /* NULL: none */
 	struct columns columns;
 	struct keyframe_view keyframe_views[HISTORY_VIEWS];
 	sqlite3_stmt *next, *get, *host, *cgroup, *jobs, *job, *gpus, *gpu_uses;

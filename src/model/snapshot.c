@@ -273,7 +273,7 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Only what happened to processes of jobs, or to no process at all. */
-static void leave_strangers_out(struct snapshot *snap)
+static void drop_outside_jobs(struct snapshot *snap)
 {
 	size_t kept = 0;
 
@@ -321,7 +321,7 @@ static void build_events(struct snapshot *snap, const struct sample *prev, const
 		hold_to_job(snap, e);
 	}
 	if (jobs_only)
-		leave_strangers_out(snap);
+		drop_outside_jobs(snap);
 	if (snap->events.len)
 		qsort(snap->events.at, snap->events.len, sizeof *snap->events.at, by_time);
 }

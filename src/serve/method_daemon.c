@@ -38,7 +38,7 @@ static void put_count(struct json *j, const char *key, uint64_t n)
 	json_u64(j, n);
 }
 
-/* Of those that are his. */
+/* Of those that the caller may see. */
 static void put_jobs(struct json *j, const struct job_roster *t, const struct rpc_server_peer *peer)
 {
 	uint32_t jobs = 0, sheets = 0;
@@ -55,12 +55,12 @@ static void put_jobs(struct json *j, const struct job_roster *t, const struct rp
 	put_count(j, "active_sheets", sheets);
 }
 
-/* Those that last, as everywhere: his, and those of the whole machine. */
+/* Open episodes: those of the caller, and those of the whole machine. */
 static void put_anomalies(struct json *j, const struct snapshot *snap,
                           const struct rpc_server_peer *peer)
 {
-	struct peer_scope his;
-	const struct snapshot_scope *scope = peer_scope(peer, &his);
+	struct peer_scope visible;
+	const struct snapshot_scope *scope = peer_scope(peer, &visible);
 	cleanup(buf_done) struct buf text = { 0 };
 
 	json_key(j, "anomalies_active");
@@ -186,10 +186,10 @@ METHOD(method_status)
 static void put_top(struct methods *m, const struct rpc_server_peer *peer, struct json *j)
 {
 	const struct snapshot *snap = methods_latest(m);
-	struct peer_scope his;
+	struct peer_scope visible;
 
 	if (snap)
-		snapshot_json(j, snap, peer_scope(peer, &his));
+		snapshot_json(j, snap, peer_scope(peer, &visible));
 	else
 		json_nil(j);
 }
@@ -201,7 +201,7 @@ METHOD(method_top)
 	return 0;
 }
 
-/* Who reads slowly gets the latest when he comes to it, and not those in between. */
+/* A slow reader gets the latest snapshot when it reads, and skips those in between. */
 struct top_feed {
 	struct methods *methods;
 	struct rpc_server_peer peer;

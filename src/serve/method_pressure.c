@@ -11,13 +11,13 @@
 
 METHOD(method_context_get)
 {
-	struct peer_scope his;
+	struct peer_scope visible;
 	uint64_t pid = 0;
 	int r = rpc_params_u64(params, "pid", 1, INT32_MAX, &pid, err);
 
 	if (r < 0)
 		return r;
-	resource_context_put(methods_latest(self), peer_scope(peer, &his), (pid_t)pid, result);
+	resource_context_put(methods_latest(self), peer_scope(peer, &visible), (pid_t)pid, result);
 	return 0;
 }
 

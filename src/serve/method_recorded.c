@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What was recorded. Here on the loop it is only asked for: the clerk reads the store, bounded by
- * the reader's own time, by his, and by the limits here. */
+/* Recorded data. On the loop a request is only checked; the store worker reads the store, bounded by
+ * the reader's time limit, by its own, and by the limits here. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -15,9 +15,9 @@
 #define POINTS_DEFAULT 1000
 #define POINTS_MAX 10000
 
-/* With all that the clerk needs to answer it: he has nothing else. */
+/* All that the store worker needs for the answer. */
 struct question {
-	struct rpc_server_peer peer; /* its session is not for him */
+	struct rpc_server_peer peer; /* its session belongs to the loop */
 	char *db_path;
 	char job_id[JOB_ID_MAX];
 	pid_t pid;
@@ -46,13 +46,13 @@ static void drop(void *self)
 }
 
 static int ask(const struct methods *m, const struct rpc_server_peer *peer,
-               const struct question *asked, clerk_work_fn work, struct err *err)
+               const struct question *asked, store_worker_fn work, struct err *err)
 {
 	struct store_worker_task task = {
 		.uid = peer->uid, .work = work, .done = tell, .free = question_free
 	};
 	struct rpc_server_work later = { .abandon = drop };
-	struct errand *errand;
+	struct store_request *request;
 	struct question *q;
 
 	if (!m->host.db_path)
@@ -61,16 +61,16 @@ static int ask(const struct methods *m, const struct rpc_server_peer *peer,
 	*q = *asked;
 	q->peer = *peer;
 	q->db_path = xstrdup(m->host.db_path);
-	if (store_worker_take(m->clerk, &task, &errand, err) < 0)
+	if (store_worker_take(m->worker, &task, &request, err) < 0)
 		return -err->code;
-	later.self = errand;
+	later.self = request;
 	rpc_server_defer(peer, &later);
 	return RPC_SERVER_LATER;
 }
 
 /* Of a job: by its id in full, and at a door the door's own. */
 static int ask_of_job(const struct methods *m, const struct rpc_server_peer *peer,
-                      const json_t *params, clerk_work_fn work, struct err *err)
+                      const json_t *params, store_worker_fn work, struct err *err)
 {
 	const struct job_roster *t = m->host.jobs(m->host.self);
 	const char *id = !m->host.daemon && t->rows.len ? t->rows.at[0]->job.id : NULL;
@@ -84,15 +84,15 @@ static int ask_of_job(const struct methods *m, const struct rpc_server_peer *pee
 	return ask(m, peer, &q, work, err);
 }
 
-/* ---- in the clerk's thread ------------------------------------------------------------------- */
+/* ---- on the store worker's thread -------------------------------------------------------------- */
 
-static int open_store(const struct question *q, const struct history_leash *leash,
+static int open_store(const struct question *q, const struct history_cancel *cancel,
                       struct history **ret, struct err *err)
 {
 	int r = history_open(q->db_path, ret, err);
 
 	if (r == 0)
-		history_heed(*ret, leash);
+		history_obey_cancel(*ret, cancel);
 	return r == -ENOENT ? err_set(err, ENOENT, "nothing is recorded yet") : r;
 }
 
@@ -130,13 +130,13 @@ static void put_report(struct json *j, const struct report *report)
 	json_end_object(j);
 }
 
-static int read_report(void *self, const struct history_leash *leash, struct json *result,
+static int read_report(void *self, const struct history_cancel *cancel, struct json *result,
                        struct err *err)
 {
 	const struct question *q = self;
 	cleanup(history_closep) struct history *reader = NULL;
 	cleanup(report_done) struct report report = { .now_ns = clock_wall_ns() };
-	int r = open_store(q, leash, &reader, err);
+	int r = open_store(q, cancel, &reader, err);
 
 	if (r == 0)
 		r = find_recorded(q, reader, &report.job, err);
@@ -147,14 +147,14 @@ static int read_report(void *self, const struct history_leash *leash, struct jso
 	return unless_late(MIN(r, 0), err);
 }
 
-static int read_profile(void *self, const struct history_leash *leash, struct json *result,
+static int read_profile(void *self, const struct history_cancel *cancel, struct json *result,
                         struct err *err)
 {
 	const struct question *q = self;
 	cleanup(history_closep) struct history *reader = NULL;
 	cleanup(job_profile_done) struct job_profile profile = { 0 };
 	struct job job;
-	int r = open_store(q, leash, &reader, err);
+	int r = open_store(q, cancel, &reader, err);
 
 	if (r == 0)
 		r = find_recorded(q, reader, &job, err);
@@ -185,7 +185,7 @@ static int put_point(void *self, const struct history_point *p)
 	return 0;
 }
 
-static int read_history(void *self, const struct history_leash *leash, struct json *result,
+static int read_history(void *self, const struct history_cancel *cancel, struct json *result,
                         struct err *err)
 {
 	const struct question *q = self;
@@ -194,7 +194,7 @@ static int read_history(void *self, const struct history_leash *leash, struct js
 	struct history_cursor at = q->since;
 	int n;
 
-	if (open_store(q, leash, &reader, err) < 0)
+	if (open_store(q, cancel, &reader, err) < 0)
 		return -err->code;
 	json_begin_object(result);
 	json_key(result, "pid");

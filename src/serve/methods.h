@@ -18,7 +18,7 @@ struct methods {
 	struct quota ration;
 	struct bus *bus; /* NULL: there was no subscriber yet */
 	struct rpc_server *server;
-	struct store_worker *clerk;
+	struct store_worker *worker;
 	struct buf scratch;
 	uint64_t opened_mono_ns;
 };
@@ -57,7 +57,7 @@ bool methods_trusts(const struct rpc_server_peer *peer);
 const struct job *methods_job(const struct methods *m, job_handle job);
 /* Whether the caller may see and change the job. */
 bool methods_has_job(const struct rpc_server_peer *peer, const struct job *job);
-/* The latest snapshot as far as it is for him; NULL: none yet. Valid until the next call. */
+/* The latest snapshot; NULL: none yet. Clients see the part in their scope (peer_scope.h). */
 const struct snapshot *methods_latest(const struct methods *m);
 /* The job that `job_id` means, or without it the one of a door, or the one that the caller's
  * process belongs to. -ENOENT also for one of another user. */

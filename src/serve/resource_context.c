@@ -44,8 +44,8 @@ static void put_anomalies(const struct snapshot *snap, const struct snapshot_sco
 	json_end_array(j);
 }
 
-void resource_context_put(const struct snapshot *snap, const struct snapshot_scope *scope, pid_t pid,
-                          struct json *j)
+void resource_context_put(const struct snapshot *snap, const struct snapshot_scope *scope,
+                          pid_t pid, struct json *j)
 {
 	const struct proc_snap *p = snap && pid ? snapshot_find(snap, pid) : NULL;
 

@@ -7,5 +7,5 @@
 #include "model/snapshot_scope.h"
 
 /* pid 0: the general one. snap NULL, or a pid that is not known: nulls and empty lists. */
-void resource_context_put(const struct snapshot *snap, const struct snapshot_scope *scope, pid_t pid,
-                          struct json *j);
+void resource_context_put(const struct snapshot *snap, const struct snapshot_scope *scope,
+                          pid_t pid, struct json *j);

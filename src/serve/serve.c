@@ -11,7 +11,7 @@
 #define CLIENTS_MAX 256 /* of one job */
 
 struct serve {
-	struct job_socket doorway;
+	struct job_socket socket;
 	struct methods methods;
 };
 
@@ -27,9 +27,9 @@ static struct serve *serve_new(struct loop *loop, const struct serve_host *host)
 	struct serve *s = xcalloc(1, sizeof *s);
 
 	s->methods.host = *host;
-	s->methods.clerk = store_worker_new(loop, RPC_SERVER_REPLY_MAX);
+	s->methods.worker = store_worker_new(loop, RPC_SERVER_REPLY_MAX);
 	s->methods.opened_mono_ns = clock_mono_ns();
-	job_socket_init(&s->doorway);
+	job_socket_init(&s->socket);
 	return s;
 }
 
@@ -45,7 +45,7 @@ int serve_open(struct loop *loop, const char *dir, const struct serve_host *host
 	};
 	int fd, r;
 
-	r = job_socket_open(&s->doorway, dir, &fd, err);
+	r = job_socket_open(&s->socket, dir, &fd, err);
 	if (r == 0)
 		r = rpc_server_open(loop, fd, &options, &s->methods.server, err);
 	if (r < 0)
@@ -107,9 +107,9 @@ void serve_close(struct serve *serve)
 {
 	if (!serve)
 		return;
-	rpc_server_close(serve->methods.server); /* before the clerk: it drops its errands */
-	store_worker_free(serve->methods.clerk);
-	job_socket_close(&serve->doorway);
+	rpc_server_close(serve->methods.server); /* before the worker: it drops its requests */
+	store_worker_free(serve->methods.worker);
+	job_socket_close(&serve->socket);
 	recent_events_done(&serve->methods.recent);
 	quota_done(&serve->methods.ration);
 	bus_free(serve->methods.bus);

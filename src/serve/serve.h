@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* serve.h - what a socket answers: the door of one job, jobs/<id>/sock in the state directory, open
- * while the job runs, for its user and root; and the daemon's, open to all, each of whom sees what
- * is his. The methods are one table, in methods.c; what they change or show, they change and show
- * through the host. docs/rpc.md has them all. */
+ * while the job runs, for its user and root; and the daemon's, open to every user, each of whom sees
+ * their own jobs and processes. The methods are one table, in methods.c; they reach jobs through the
+ * host. docs/rpc.md documents them. */
 #pragma once
 
 #include "base/json.h"

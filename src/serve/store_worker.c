@@ -12,13 +12,13 @@
 #include "base/thread.h"
 
 #define STACK_BYTES ((size_t)512 << 10) /* for SQLite and the lookup of user names */
-#define ERRAND_TIME_NS (10 * NS_PER_S)  /* limit of all reads of a task together */
+#define REQUEST_TIME_NS (10 * NS_PER_S) /* limit of all reads of a task together */
 
-struct errand {
-	struct errand *next;
-	struct store_worker *clerk;
+struct store_request {
+	struct store_request *next;
+	struct store_worker *worker;
 	struct store_worker_task task;
-	struct history_leash leash;
+	struct history_cancel cancel;
 	uint64_t turn;
 	/* the result */
 	struct buf result;
@@ -26,7 +26,7 @@ struct errand {
 	int r;
 };
 
-/* `lock` protects the lists; the other members of an errand belong to the thread that works on it. */
+/* `lock` protects the lists; the other members of an request belong to the thread that works on it. */
 struct store_worker {
 	struct loop *loop;
 	struct loop_source *bell;
@@ -35,34 +35,34 @@ struct store_worker {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	struct errand *waiting; /* in the order of their turns */
-	struct errand *current; /* on the thread */
-	struct errand *done;
+	struct store_request *waiting; /* in the order of their turns */
+	struct store_request *current; /* on the thread */
+	struct store_request *done;
 	uint64_t turn; /* of the current task, or of the last one */
 	bool is_closing;
 };
 
-static void errand_free(struct errand *e)
+static void request_free(struct store_request *e)
 {
 	e->task.free(e->task.self);
 	buf_done(&e->result);
 	free(e);
 }
 
-static void free_all(struct errand *list)
+static void free_all(struct store_request *list)
 {
 	while (list) {
-		struct errand *e = list;
+		struct store_request *e = list;
 
 		list = e->next;
-		errand_free(e);
+		request_free(e);
 	}
 }
 
 /* ---- in the thread --------------------------------------------------------------------------- */
 
 /* With the lock held; NULL: the thread ends. */
-static struct errand *next_errand(struct store_worker *c)
+static struct store_request *next_request(struct store_worker *c)
 {
 	while (!c->waiting && !c->is_closing)
 		pthread_cond_wait(&c->wake, &c->lock);
@@ -74,21 +74,21 @@ static struct errand *next_errand(struct store_worker *c)
 	return c->current;
 }
 
-static void run(struct errand *e)
+static void run(struct store_request *e)
 {
 	struct json j = { .out = &e->result };
 
-	e->leash.until_ns = clock_mono_ns() + ERRAND_TIME_NS;
-	e->r = e->task.work(e->task.self, &e->leash, &j, &e->err);
+	e->cancel.until_ns = clock_mono_ns() + REQUEST_TIME_NS;
+	e->r = e->task.work(e->task.self, &e->cancel, &j, &e->err);
 }
 
-static void *clerk_main(void *self)
+static void *worker_main(void *self)
 {
 	struct store_worker *c = self;
-	struct errand *e;
+	struct store_request *e;
 
 	pthread_mutex_lock(&c->lock);
-	while ((e = next_errand(c))) {
+	while ((e = next_request(c))) {
 		pthread_mutex_unlock(&c->lock);
 		run(e);
 		pthread_mutex_lock(&c->lock);
@@ -103,9 +103,9 @@ static void *clerk_main(void *self)
 
 /* ---- on the loop ----------------------------------------------------------------------------- */
 
-static struct errand *take_done(struct store_worker *c)
+static struct store_request *take_done(struct store_worker *c)
 {
-	struct errand *e;
+	struct store_request *e;
 
 	pthread_mutex_lock(&c->lock);
 	e = c->done;
@@ -118,14 +118,14 @@ static struct errand *take_done(struct store_worker *c)
 static void on_bell(void *self)
 {
 	struct store_worker *c = self;
-	struct errand *e;
+	struct store_request *e;
 	eventfd_t n;
 
 	(void)!eventfd_read(c->bell_fd, &n);
 	while ((e = take_done(c))) {
-		if (!atomic_load(&e->leash.is_called_back))
+		if (!atomic_load(&e->cancel.is_cancelled))
 			e->task.done(e->task.self, e->r, &e->result, &e->err);
-		errand_free(e);
+		request_free(e);
 	}
 }
 
@@ -136,7 +136,7 @@ static int start(struct store_worker *c, struct err *err)
 	if (fd < 0 || loop_add_reader(c->loop, fd, on_bell, c, &c->bell, err) < 0)
 		return err_set(err, EAGAIN, "out of file descriptors: the store cannot be read");
 	c->bell_fd = fd;
-	if (thread_start(&c->thread, STACK_BYTES, clerk_main, c) < 0) {
+	if (thread_start(&c->thread, STACK_BYTES, worker_main, c) < 0) {
 		loop_remove(c->bell);
 		c->bell_fd = -1;
 		return err_set(err, EAGAIN, "no thread can be started to read the store");
@@ -147,12 +147,12 @@ static int start(struct store_worker *c, struct err *err)
 
 /* Appends to a turn: the one after the last in which the user has a task waiting, else the current
  * one. With the lock held. */
-static void enqueue(struct store_worker *c, struct errand *e)
+static void enqueue(struct store_worker *c, struct store_request *e)
 {
-	struct errand **at;
+	struct store_request **at;
 
 	e->turn = c->turn;
-	for (const struct errand *other = c->waiting; other; other = other->next)
+	for (const struct store_request *other = c->waiting; other; other = other->next)
 		if (other->task.uid == e->task.uid)
 			e->turn = other->turn + 1;
 	if (c->current && c->current->task.uid == e->task.uid)
@@ -174,13 +174,13 @@ struct store_worker *store_worker_new(struct loop *loop, size_t result_max)
 }
 
 int store_worker_take(struct store_worker *c, const struct store_worker_task *take_task,
-                      struct errand **ret, struct err *err)
+                      struct store_request **ret, struct err *err)
 {
-	struct errand *e = xcalloc(1, sizeof *e);
+	struct store_request *e = xcalloc(1, sizeof *e);
 
-	*e = (struct errand){ .clerk = c, .task = *take_task, .result.max = c->result_max };
+	*e = (struct store_request){ .worker = c, .task = *take_task, .result.max = c->result_max };
 	if (c->bell_fd < 0 && start(c, err) < 0) {
-		errand_free(e);
+		request_free(e);
 		return -err->code;
 	}
 	pthread_mutex_lock(&c->lock);
@@ -192,23 +192,23 @@ int store_worker_take(struct store_worker *c, const struct store_worker_task *ta
 }
 
 /* A waiting task is freed at once; one on the thread, or done, is freed by on_bell(). */
-void store_worker_drop(struct errand *errand)
+void store_worker_drop(struct store_request *request)
 {
-	struct store_worker *c = errand->clerk;
+	struct store_worker *c = request->worker;
 	bool waits = false;
 
-	atomic_store(&errand->leash.is_called_back, true);
+	atomic_store(&request->cancel.is_cancelled, true);
 	pthread_mutex_lock(&c->lock);
-	for (struct errand **at = &c->waiting; *at; at = &(*at)->next) {
-		if (*at != errand)
+	for (struct store_request **at = &c->waiting; *at; at = &(*at)->next) {
+		if (*at != request)
 			continue;
-		*at = errand->next;
+		*at = request->next;
 		waits = true;
 		break;
 	}
 	pthread_mutex_unlock(&c->lock);
 	if (waits)
-		errand_free(errand);
+		request_free(request);
 }
 
 static void stop_thread(struct store_worker *c)
@@ -216,7 +216,7 @@ static void stop_thread(struct store_worker *c)
 	pthread_mutex_lock(&c->lock);
 	c->is_closing = true;
 	if (c->current)
-		atomic_store(&c->current->leash.is_called_back, true);
+		atomic_store(&c->current->cancel.is_cancelled, true);
 	pthread_cond_signal(&c->wake);
 	pthread_mutex_unlock(&c->lock);
 	pthread_join(c->thread, NULL);

@@ -10,17 +10,17 @@
 #include "history/history.h"
 
 struct store_worker;
-struct errand;
+struct store_request;
 
 /* Runs on the worker's thread and may use only `self`: writes one value, or returns -errno with a
- * message. It must obey the leash. */
-typedef int (*clerk_work_fn)(void *self, const struct history_leash *leash, struct json *result,
-                             struct err *err);
+ * message. It must end when it is cancelled. */
+typedef int (*store_worker_fn)(void *self, const struct history_cancel *cancel, struct json *result,
+                               struct err *err);
 
 struct store_worker_task {
 	void *self;
 	uint32_t uid; /* the client's user */
-	clerk_work_fn work;
+	store_worker_fn work;
 	/* On the loop, with the result. Not called for a task that was dropped. */
 	void (*done)(void *self, int r, const struct buf *result, const struct err *err);
 	void (*free)(void *self); /* on the loop, at the end */
@@ -31,6 +31,6 @@ struct store_worker *store_worker_new(struct loop *loop, size_t result_max); /* 
 void store_worker_free(struct store_worker *c);
 /* -EAGAIN: the thread cannot be started. The task is then freed, too. */
 int store_worker_take(struct store_worker *c, const struct store_worker_task *take_task,
-                      struct errand **ret, struct err *err) must_check;
+                      struct store_request **ret, struct err *err) must_check;
 /* On the loop, before done(): cancels the task. */
-void store_worker_drop(struct errand *errand);
+void store_worker_drop(struct store_request *request);

@@ -53,9 +53,11 @@ struct store_gap {
 };
 /* Records it, with the reason. */
 int store_put_gap(struct store *st, const struct store_gap *gap, struct err *err) must_check;
-/* A job's row alone. The end of a job is on disk when this returns. It needs little space, and takes it
- * from what store_put() leaves free. */
-int store_put_job(struct store *st, const struct job *job, struct err *err) must_check;
+/* A job's row. The end of a job is on the disk when this returns. It needs little room, and takes it
+ * from what store_put() leaves free. `gap`: what could not be stored before it, noted in the row; NULL:
+ * nothing. */
+int store_put_job(struct store *st, const struct job *job, const struct store_gap *gap,
+                  struct err *err) must_check;
 /* Reserves the id among the jobs of this user: one that exists already becomes ID.2, ID.3 …, and
  * *ret_changed is set. One small transaction, without waiting for the disk. */
 int store_claim_job_id(struct store *st, uint32_t uid, char id[JOB_ID_MAX], bool *ret_changed,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Transactions of the writer: each walks the list of tables. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "sqlite/db_file.h"
@@ -103,6 +105,18 @@ int store_put_gap(struct store *st, const struct store_gap *gap, struct err *err
 	return r < 0 ? r : transaction_end(st, event_table_put_gap(st, gap, err), err);
 }
 
+/* There may be no room for the gap's own row: then the job's row alone shows that events are missing. */
+static struct job with_gap(const struct job *job, const struct store_gap *gap)
+{
+	struct job noted = *job;
+	size_t len = strnlen(noted.tier, sizeof noted.tier);
+
+	if (gap && gap->events)
+		snprintf(noted.tier + len, sizeof noted.tier - len,
+		         "%s%" PRIu64 " events not stored", len ? ", " : "", gap->events);
+	return noted;
+}
+
 static int put_job(struct store *st, const struct job *job, struct err *err)
 {
 	const struct snapshots_put *s = &st->snapshots;
@@ -116,8 +130,10 @@ static int put_job(struct store *st, const struct job *job, struct err *err)
 	return r;
 }
 
-int store_put_job(struct store *st, const struct job *job, struct err *err)
+int store_put_job(struct store *st, const struct job *job, const struct store_gap *gap,
+                  struct err *err)
 {
+	struct job noted = with_gap(job, gap);
 	bool has_ended = job->status != JOB_RUNNING;
 	int r = st->db ? 0 : store_connect(st, err);
 
@@ -126,7 +142,7 @@ int store_put_job(struct store *st, const struct job *job, struct err *err)
 		                      err);
 	if (r < 0)
 		return r;
-	r = transaction_end(st, put_job(st, job, err), err);
+	r = transaction_end(st, put_job(st, &noted, err), err);
 	if (r < 0) {
 		job_table_roll_back(st);
 		return r;

@@ -416,7 +416,7 @@ static inline void put_job(struct store *st, const struct job *job)
 {
 	struct err err = { 0 };
 
-	if (store_put_job(st, job, &err) < 0)
+	if (store_put_job(st, job, NULL, &err) < 0)
 		fail_msg("%s", err.msg);
 }
 

@@ -310,7 +310,7 @@ static int walk_history(struct history *r, const struct world *w, struct err *er
 
 static void test_reader_heed__ends_calls_that_nobody_waits_for(void **state)
 {
-	struct history_leash leash = { .until_ns = UINT64_MAX };
+	struct history_cancel cancel = { .until_ns = UINT64_MAX };
 	char *dir = world_dir();
 	struct err err = { 0 };
 	struct world w;
@@ -323,12 +323,12 @@ static void test_reader_heed__ends_calls_that_nobody_waits_for(void **state)
 	for (int i = 0; i < 300; i++)
 		world_put(&w, st);
 	r = open_reader(dir);
-	history_heed(r, &leash);
+	history_obey_cancel(r, &cancel);
 	assert_true(walk_history(r, &w, &err) > 0);
-	leash.until_ns = 1; /* long ago */
+	cancel.until_ns = 1; /* long ago */
 	assert_int_equal(walk_history(r, &w, &err), -ETIME);
-	leash.until_ns = UINT64_MAX;
-	atomic_store(&leash.is_called_back, true);
+	cancel.until_ns = UINT64_MAX;
+	atomic_store(&cancel.is_cancelled, true);
 	assert_int_equal(walk_history(r, &w, &err), -ETIME);
 	history_close(r);
 	store_close(st);

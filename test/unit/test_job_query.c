@@ -404,7 +404,7 @@ static void test_history__tells_a_job_lost_whose_recorder_is_gone(void **state)
 		struct err err = { 0 };
 
 		job = some_job(&w, "doomed", "x");
-		_exit(store_put_job(st, &job, &err) < 0 ||
+		_exit(store_put_job(st, &job, NULL, &err) < 0 ||
 		      find_job(dir, "doomed").status != JOB_RUNNING);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -170,7 +170,7 @@ static void test_store__marks_a_job_lost_whose_recorder_died(void **state)
 		struct err err = { 0 };
 
 		world_tick(&w);
-		_exit(store_put_job(st, &w.jobs.at[0], &err) < 0 ||
+		_exit(store_put_job(st, &w.jobs.at[0], NULL, &err) < 0 ||
 		      store_put(st, &w.snap, &err) < 0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);

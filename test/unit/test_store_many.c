@@ -58,7 +58,7 @@ static void live_one_job(const char *dir, uint64_t number, bool is_doomed)
 	st = open_brief(dir, &err);
 	must(st ? 0 : -1, "open", &err);
 	must(AT_LAST(store_claim_job_id(st, job.uid, job.id, &changed, &err)), "claim", &err);
-	must(AT_LAST(store_put_job(st, &job, &err)), "start", &err);
+	must(AT_LAST(store_put_job(st, &job, NULL, &err)), "start", &err);
 	for (int i = 0; i < 2; i++)
 		look(st, &w, &job);
 	if (is_doomed)
@@ -68,7 +68,7 @@ static void live_one_job(const char *dir, uint64_t number, bool is_doomed)
 	job.has_exit_code = true;
 	job.ended_ns = w.wall_ns;
 	snapshot_reset(&w.snap);
-	must(AT_LAST(store_put_job(st, &job, &err)), "end", &err);
+	must(AT_LAST(store_put_job(st, &job, NULL, &err)), "end", &err);
 	store_close(st);
 	_exit(0);
 }

@@ -16,12 +16,12 @@ struct scene;
 struct job_of_one {
 	struct scene *sc;
 	char name;
-	struct errand *errand;
+	struct store_request *request;
 };
 
 struct scene {
 	struct loop *loop;
-	struct store_worker *clerk;
+	struct store_worker *worker;
 	struct job_of_one jobs[ERRANDS];
 	unsigned taken, awaited;
 	struct buf worked; /* the thread's until all is done */
@@ -41,7 +41,7 @@ static int setup(void **state)
 	*state = sc;
 	if (loop_new(&sc->loop, &err) < 0)
 		return -1;
-	sc->clerk = store_worker_new(sc->loop, 1000);
+	sc->worker = store_worker_new(sc->loop, 1000);
 	return 0;
 }
 
@@ -49,7 +49,7 @@ static int teardown(void **state)
 {
 	struct scene *sc = *state;
 
-	store_worker_free(sc->clerk);
+	store_worker_free(sc->worker);
 	loop_free(sc->loop);
 	buf_done(&sc->worked);
 	buf_done(&sc->told);
@@ -58,45 +58,46 @@ static int teardown(void **state)
 	return 0;
 }
 
-static int work(void *self, const struct history_leash *leash, struct json *result, struct err *err)
+static int work(void *self, const struct history_cancel *cancel, struct json *result,
+                struct err *err)
 {
 	struct job_of_one *job = self;
 
 	(void)err;
 	if (pthread_equal(pthread_self(), job->sc->loop_thread) ||
-	    leash->until_ns < clock_mono_ns())
+	    cancel->until_ns < clock_mono_ns())
 		buf_puts(&job->sc->worked, "wrong: ");
 	buf_putc(&job->sc->worked, job->name);
 	json_strn(result, &job->name, 1);
 	return 0;
 }
 
-static int wait_for_go(void *self, const struct history_leash *leash, struct json *result,
+static int wait_for_go(void *self, const struct history_cancel *cancel, struct json *result,
                        struct err *err)
 {
 	struct job_of_one *job = self;
 
 	sem_post(&job->sc->begun);
 	sem_wait(&job->sc->go);
-	return work(self, leash, result, err);
+	return work(self, cancel, result, err);
 }
 
-static int wait_for_call(void *self, const struct history_leash *leash, struct json *result,
+static int wait_for_call(void *self, const struct history_cancel *cancel, struct json *result,
                          struct err *err)
 {
 	struct job_of_one *job = self;
 
 	(void)result;
 	sem_post(&job->sc->begun);
-	while (!atomic_load(&leash->is_called_back))
+	while (!atomic_load(&cancel->is_cancelled))
 		usleep(1000);
 	return err_set(err, ETIME, "called back");
 }
 
-static int find_nothing(void *self, const struct history_leash *leash, struct json *result,
+static int find_nothing(void *self, const struct history_cancel *cancel, struct json *result,
                         struct err *err)
 {
-	(void)self, (void)leash;
+	(void)self, (void)cancel;
 	json_begin_object(result);
 	return err_set(err, ENOENT, "nothing is there");
 }
@@ -119,15 +120,15 @@ static void note_freed(void *self)
 	buf_putc(&job->sc->freed, job->name);
 }
 
-static struct errand *take(struct scene *sc, char name, uint32_t uid, clerk_work_fn fn)
+static struct store_request *take(struct scene *sc, char name, uint32_t uid, store_worker_fn fn)
 {
 	struct job_of_one *job = &sc->jobs[sc->taken++];
 	struct store_worker_task task = { job, uid, fn, note_done, note_freed };
 	struct err err;
 
 	*job = (struct job_of_one){ .sc = sc, .name = name };
-	assert_int_equal(store_worker_take(sc->clerk, &task, &job->errand, &err), 0);
-	return job->errand;
+	assert_int_equal(store_worker_take(sc->worker, &task, &job->request, &err), 0);
+	return job->request;
 }
 
 static void run_until_told(struct scene *sc, unsigned n)
@@ -194,7 +195,7 @@ static void test_clerk_take__gives_every_user_a_turn(void **state)
 static void test_clerk_drop__forgets_one_that_waits_and_calls_back_one_that_runs(void **state)
 {
 	struct scene *sc = *state;
-	struct errand *runs = take(sc, 'r', 1, wait_for_call), *waits;
+	struct store_request *runs = take(sc, 'r', 1, wait_for_call), *waits;
 
 	sem_wait(&sc->begun);
 	waits = take(sc, 'w', 1, work);
@@ -211,7 +212,7 @@ static void test_clerk_drop__forgets_one_that_waits_and_calls_back_one_that_runs
 static void test_clerk_drop__forgets_one_that_is_done_and_not_told(void **state)
 {
 	struct scene *sc = *state;
-	struct errand *first = take(sc, 'a', 1, work);
+	struct store_request *first = take(sc, 'a', 1, work);
 
 	take(sc, 'b', 1, wait_for_go);
 	sem_wait(&sc->begun); /* so the first is done */
@@ -229,8 +230,8 @@ static void test_clerk_free__calls_back_what_runs_and_frees_all(void **state)
 	take(sc, 'a', 1, wait_for_call);
 	take(sc, 'b', 1, wait_for_call);
 	sem_wait(&sc->begun);
-	store_worker_free(sc->clerk);
-	sc->clerk = NULL;
+	store_worker_free(sc->worker);
+	sc->worker = NULL;
 	assert_int_equal(sc->freed.len, 2);
 	assert_int_equal(sc->told.len, 0);
 	assert_int_equal(sem_trywait(&sc->begun), -1); /* the second was never begun */

@@ -15,7 +15,7 @@
 #include "model/process_slots.h"
 
 #define TURNS_PER_TICK 32
-#define TURNS_OF_STRANGERS 2 /* of no job: at the first look all that is left, then few */
+#define TURNS_OUTSIDE_JOBS 2 /* of no job: at the first look all that is left, then few */
 #define CPU_PER_TICK_NS ((int64_t)(2 * NS_PER_MS))
 #define TICKS_TILL_REVIEW                                                                          \
 	64 /* of a process that seems idle: others may have begun or ceased to share its pages */
@@ -381,7 +381,7 @@ static void take_all_turns(struct detail *self, struct sample *out)
 	take_turns(self, turns, len);
 	len = TURNS_PER_TICK - len;
 	len = choose_others(self, out, turns,
-	                    self->tick == 1 ? len : MIN(len, (size_t)TURNS_OF_STRANGERS));
+	                    self->tick == 1 ? len : MIN(len, (size_t)TURNS_OUTSIDE_JOBS));
 	take_turns(self, turns, len);
 }
 
