@@ -134,11 +134,12 @@ def test_record_sees_every_process_that_lives_two_milliseconds(proctor, recordin
 @pytest.mark.needs_root
 def test_record_stores_what_happened_after_its_last_snapshot(proctor, recording):
 	child = recording("--interval", "30")
+	mine = "of-%d" % os.getpid()  # other tests run shells at the same time
 	for _ in range(20):
-		subprocess.run(["/bin/sh", "-c", "exit 9"], check=False)
+		subprocess.run(["/bin/sh", "-c", "exit 9", mine], check=False)
 	time.sleep(0.5)
 	stop(child)
-	assert query(proctor, "SELECT count(*) FROM process WHERE command = '/bin/sh -c exit 9' AND exit_code = 9") == [(20,)]
+	assert query(proctor, "SELECT count(*) FROM process WHERE command = ? AND exit_code = 9", "/bin/sh -c exit 9 " + mine) == [(20,)]
 
 
 @pytest.mark.needs_root
