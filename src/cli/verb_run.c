@@ -272,18 +272,18 @@ static void claim_job_id(struct run *run)
 		                               .kind = "run",
 		                               .is_brief = true };
 	const char *notice;
-	bool changed;
+	bool changed = false;
 	struct err err;
 
 	if (!run->job_id || !run->db_path)
 		return;
 	if (store_open(&options, &store, &notice, &err) < 0)
 		return; /* the recorder meets the same trouble, and reports it */
-	changed = store_claim_job_id(store, run->job.uid, run->job.id, &changed, &err) < 0 ||
-	          changed;
-	if (changed && strcmp(run->job.id, run->job_id) == 0) /* it may be somebody else's */
-		generate_id(&run->job, run->job_id);
-	if (changed)
+	if (store_claim_job_id(store, run->job.uid, run->job.id, &changed, &err) < 0) {
+		generate_id(&run->job, run->job_id); /* another job may have the id */
+		log_warn("id %s could not be claimed (%s): this job is %s", run->job_id, err.msg,
+		         run->job.id);
+	} else if (changed)
 		log_warn("there is a job %s already: this one is %s", run->job_id, run->job.id);
 }
 

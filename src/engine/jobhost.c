@@ -333,7 +333,7 @@ static uint64_t count_gone_crowd(const struct jobhost *h, const struct snapshot 
 	return (uint64_t)most;
 }
 
-/* The kernel does not report whom RLIMIT_NPROC refused a fork; but it can be seen that the limit is
+/* The kernel does not report which process RLIMIT_NPROC refused a fork, but it can be seen that the limit is
  * reached, or was a moment ago in a job that is too short to be sampled. */
 static void check_user_pids(struct jobhost *h, const struct snapshot *snap)
 {

@@ -40,7 +40,7 @@ DEFINE_CLEANUP(struct sampler *, sampler_close)
 void sampler_on_notice(struct sampler *s, sampler_notice *notice, void *self);
 /* The last look; NULL before the first. */
 const struct sample *sampler_last(const struct sampler *s);
-/* The only one of this host: whoever reads files in /proc/PID does it with this one. */
+/* The host's only one: all files in /proc/PID are read with it. */
 struct process_reader *sampler_process_reader(const struct sampler *s);
 /* What the next tick looks at: its focus may be filled in. */
 struct sample *sampler_sample(struct sampler *s);

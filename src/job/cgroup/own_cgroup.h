@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* own_cgroup.h - the control group that a job of somebody else has for itself, so that whoever is in
- * it belongs to the job. */
+/* own_cgroup.h - the control group that a registered job has for itself, so that every process in it
+ * belongs to the job. */
 #pragma once
 
 #include <sys/types.h>

@@ -340,7 +340,7 @@ static bool await_release(const struct launcher *l)
 	ssize_t n;
 	char byte;
 
-	close(l->detector.pipe_fd); /* whoever waits for its end must not wait for us */
+	close(l->detector.pipe_fd); /* its end must not depend on us */
 	close(l->gate[1]);
 	do
 		n = read(l->gate[0], &byte, 1);
