@@ -277,9 +277,8 @@ static void claim_job_id(struct run *run)
 
 	if (!run->job_id || !run->db_path)
 		return;
-	if (store_open(&options, &store, &notice, &err) < 0)
-		return; /* the recorder meets the same trouble, and reports it */
-	if (store_claim_job_id(store, run->job.uid, run->job.id, &changed, &err) < 0) {
+	if (store_open(&options, &store, &notice, &err) < 0 ||
+	    store_claim_job_id(store, run->job.uid, run->job.id, &changed, &err) < 0) {
 		generate_id(&run->job, run->job_id); /* another job may have the id */
 		log_warn("id %s could not be claimed (%s): this job is %s", run->job_id, err.msg,
 		         run->job.id);

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """`proctor run` when the record finds no place: the job is left alone, what is lost is said once, and nothing points to what is not there."""
+import fcntl
 import json
 import re
 import resource
 import signal
+import struct
+import subprocess
 import sys
 
 import pytest
@@ -209,3 +212,17 @@ def test_limits_that_cannot_be_held_for_want_of_files_refuse_the_command(run):
 	done = run("echo", "out", options=["--time", "10"], preexec_fn=few_files(UNWATCHED))
 	assert (done.returncode, done.stdout) == (125, "")
 	assert "Too many open files" in done.stderr
+
+
+def test_an_id_that_cannot_be_claimed_is_not_taken_from_another_job(run):
+	assert run("true", options=("--job-id", "x")).returncode == 0
+	with open(run.proctor.state_dir / "write.lock", "r+b") as lock:
+		fcntl.fcntl(lock, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))  # F_OFD_SETLK, as the recorder locks
+		held = subprocess.Popen(run.line("sh", "-c", "exit 3", options=("--job-id", "x")), env=run.env, text=True,
+					stderr=subprocess.PIPE)
+		line = held.stderr.readline()  # after the time that a claim may take
+	assert held.wait(timeout=40) == 3
+	held.stderr.close()
+	assert "id x could not be claimed" in line, line
+	assert run.job("job_id = 'x'")["exit_code"] == 0
+	assert run.job("job_id LIKE 'x-%'")["exit_code"] == 3
