@@ -49,3 +49,40 @@ static inline void json_key(struct json *j, const char *key)
 	}
 	j->need_comma = false;
 }
+
+/* A member: the key and its value in one call. Keys need no escapes. */
+static inline void json_put_str(struct json *j, const char *key, const char *s) /* NULL → null */
+{
+	json_key(j, key);
+	json_str(j, s);
+}
+
+static inline void json_put_text(struct json *j, const char *key, const char *s) /* "" → null */
+{
+	json_put_str(j, key, *s ? s : NULL);
+}
+
+static inline void json_put_u64(struct json *j, const char *key, uint64_t v)
+{
+	json_key(j, key);
+	json_u64(j, v);
+}
+
+static inline void json_put_bool(struct json *j, const char *key, bool v)
+{
+	json_key(j, key);
+	json_bool(j, v);
+}
+
+/* A member that is an object or an array, left open. */
+static inline void json_open_object(struct json *j, const char *key)
+{
+	json_key(j, key);
+	json_begin_object(j);
+}
+
+static inline void json_open_array(struct json *j, const char *key)
+{
+	json_key(j, key);
+	json_begin_array(j);
+}

@@ -32,10 +32,8 @@ static int ask_daemon(const struct admission *room, const char *job_type, json_t
 	int r;
 
 	json_begin_object(&j);
-	json_key(&j, "what");
-	json_str(&j, "job");
-	json_key(&j, "job_type");
-	json_str(&j, job_type);
+	json_put_str(&j, "what", "job");
+	json_put_str(&j, "job_type", job_type);
 	json_end_object(&j);
 	r = daemon_client_open(room->socket, &ask, err);
 	if (r == 0)

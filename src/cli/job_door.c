@@ -83,8 +83,7 @@ int job_door_note(const struct cli *cli, const char *name, char *const *pairs, s
 	if (!*name || strlen(name) > SERVE_NAME_MAX)
 		return cli_usage(cli, "NAME must have 1 to %d bytes", SERVE_NAME_MAX);
 	json_begin_object(&j);
-	json_key(&j, "name");
-	json_str(&j, name);
+	json_put_str(&j, "name", name);
 	json_key(&j, "data");
 	before = ret->len;
 	if (key_values_put(&j, pairs, n, &err) < 0)

@@ -63,14 +63,13 @@ static void put_help(struct buf *to)
 		buf_printf(to, "  %-18s%s\n", verbs[i]->name, verbs[i]->summary);
 	buf_puts(to, "\noptions of every verb:\n");
 	put_json_help(to);
-	buf_puts(to,
-	         "  --state-dir DIR   where the store and the jobs live\n"
-	         "  --config FILE     read only this configuration file\n"
-	         "  --color WHEN      auto, always or never\n"
-	         "  --help            describe the verb and its options\n"
-	         "  --version         version and build options\n\n"
-	         "exit status: 0 ok, 1 no or failed, 2 usage error, 3 not found, 4 no daemon\n"
-	         "what every key and column means: proctor help fields\n");
+	buf_puts(to, "  --state-dir DIR   where the store and the jobs live\n"
+	             "  --config FILE     read only this configuration file\n"
+	             "  --color WHEN      auto, always or never\n"
+	             "  --help            describe the verb and its options\n"
+	             "  --version         version and build options\n\n"
+	             "exit status: 0 ok, 1 no or failed, 2 usage error, 3 not found, 4 no daemon\n"
+	             "what every key and column means: proctor help fields\n");
 }
 
 static int print_text(void (*put)(struct buf *to))

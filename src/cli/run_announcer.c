@@ -27,8 +27,7 @@ static struct json begin(struct run_announcer *h)
 
 	buf_reset(&h->params);
 	json_begin_object(&j);
-	json_key(&j, "job_id");
-	json_str(&j, the_job(h)->id);
+	json_put_str(&j, "job_id", the_job(h)->id);
 	return j;
 }
 
@@ -42,16 +41,14 @@ static void put_text(struct json *j, const char *key, const char *text)
 {
 	if (!text[0])
 		return;
-	json_key(j, key);
-	json_str(j, text);
+	json_put_str(j, key, text);
 }
 
 static void put_count(struct json *j, const char *key, uint64_t n)
 {
 	if (!n)
 		return;
-	json_key(j, key);
-	json_u64(j, n);
+	json_put_u64(j, key, n);
 }
 
 static void announce_job(struct run_announcer *h, struct announcer *to)
@@ -72,8 +69,7 @@ static void announce_job(struct run_announcer *h, struct announcer *to)
 	json_fixed(&j, job->started_ns / NS_PER_US, 6);
 	put_count(&j, "pid", (uint64_t)jobhost_pid(h->host));
 	put_count(&j, "total_sheets", job->total_sheets);
-	json_key(&j, "has_recorder");
-	json_bool(&j, true);
+	json_put_bool(&j, "has_recorder", true);
 	send(h, to, &j, "job.start");
 }
 
@@ -131,7 +127,9 @@ static bool place(void *self, unsigned nth, char ret[ANNOUNCER_PATH_MAX])
 struct run_announcer *run_announcer_new(struct loop *loop, struct jobhost *host)
 {
 	struct run_announcer *h = xcalloc(1, sizeof *h);
-	const struct announcer_options options = { .find_path = place, .connected = greet, .self = h };
+	const struct announcer_options options = { .find_path = place,
+		                                   .connected = greet,
+		                                   .self = h };
 
 	h->host = host;
 	h->announcer = announcer_new(loop, &options);

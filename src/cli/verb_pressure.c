@@ -29,20 +29,15 @@ static int print_json(const struct admission_answer *a, const char *problem)
 	struct json j = { .out = &out };
 
 	json_begin_object(&j);
-	json_key(&j, "schema");
-	json_u64(&j, 1);
-	json_key(&j, "level");
-	json_str(&j, a ? pressure_name(a->pressure.level) : NULL);
-	json_key(&j, "reason");
-	json_str(&j, a && a->pressure.why[0] ? a->pressure.why : NULL);
+	json_put_u64(&j, "schema", 1);
+	json_put_str(&j, "level", a ? pressure_name(a->pressure.level) : NULL);
+	json_put_str(&j, "reason", a && a->pressure.why[0] ? a->pressure.why : NULL);
 	json_key(&j, "delay_seconds");
 	a ? json_u64(&j, a->delay_ns / NS_PER_S) : json_nil(&j);
 	json_key(&j, "admits_job");
 	a ? json_bool(&j, a->admits_job) : json_nil(&j);
-	json_key(&j, "source");
-	json_str(&j, !a ? NULL : a->is_from_daemon ? "daemon" : "look");
-	json_key(&j, "problem");
-	json_str(&j, problem);
+	json_put_str(&j, "source", !a ? NULL : a->is_from_daemon ? "daemon" : "look");
+	json_put_str(&j, "problem", problem);
 	json_end_object(&j);
 	buf_putc(&out, '\n');
 	return cli_print(&out);

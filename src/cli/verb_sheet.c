@@ -81,16 +81,13 @@ static void begin(struct sheet_call *c)
 
 	json_begin_object(&j);
 	if (c->num) {
-		json_key(&j, "sheet_num");
-		json_u64(&j, c->num);
+		json_put_u64(&j, "sheet_num", c->num);
 	}
 	if (c->total) {
-		json_key(&j, "total");
-		json_u64(&j, c->total);
+		json_put_u64(&j, "total", c->total);
 	}
 	if (c->label && *c->label) {
-		json_key(&j, "label");
-		json_str(&j, c->label);
+		json_put_str(&j, "label", c->label);
 	}
 	json_end_object(&j);
 	if (job_door_call(c->cli, "sheet.started", params.at, &result, &err) < 0) {

@@ -75,16 +75,12 @@ static int print_json(const struct daemon_client *ask, const char *problem, cons
 	struct json j = { .out = &out };
 
 	json_begin_object(&j);
-	json_key(&j, "schema");
-	json_u64(&j, 1);
-	json_key(&j, "running");
-	json_bool(&j, ask->is_there);
-	json_key(&j, "socket");
-	json_str(&j, ask->path);
+	json_put_u64(&j, "schema", 1);
+	json_put_bool(&j, "running", ask->is_there);
+	json_put_str(&j, "socket", ask->path);
 	json_key(&j, "pid");
 	ask->pid ? json_i64(&j, ask->pid) : json_nil(&j);
-	json_key(&j, "problem");
-	json_str(&j, problem);
+	json_put_str(&j, "problem", problem);
 	json_key(&j, "status");
 	rpc_answer_put(&j, answer);
 	json_end_object(&j);

@@ -17,14 +17,10 @@ void version_json_put(struct buf *to)
 	struct json j = { .out = to };
 
 	json_begin_object(&j);
-	json_key(&j, "schema");
-	json_u64(&j, 1);
-	json_key(&j, "version");
-	json_str(&j, PROCTOR_VERSION);
-	json_key(&j, "bpf");
-	json_bool(&j, strcmp(PROCTOR_HAS_BPF, "yes") == 0);
-	json_key(&j, "sqlite_version");
-	json_str(&j, sql_query_version());
+	json_put_u64(&j, "schema", 1);
+	json_put_str(&j, "version", PROCTOR_VERSION);
+	json_put_bool(&j, "bpf", strcmp(PROCTOR_HAS_BPF, "yes") == 0);
+	json_put_str(&j, "sqlite_version", sql_query_version());
 	json_end_object(&j);
 	buf_putc(to, '\n');
 }

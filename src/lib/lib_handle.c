@@ -189,16 +189,14 @@ void args_str(struct args *a, const char *key, const char *value)
 {
 	if (!value)
 		return;
-	json_key(&a->j, key);
-	json_str(&a->j, value);
+	json_put_str(&a->j, key, value);
 }
 
 void args_num(struct args *a, const char *key, uint64_t value)
 {
 	if (!value)
 		return;
-	json_key(&a->j, key);
-	json_u64(&a->j, value);
+	json_put_u64(&a->j, key, value);
 }
 
 void args_json(struct args *a, const char *key, const char *json)

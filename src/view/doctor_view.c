@@ -139,29 +139,20 @@ void doctor_view_put(const struct doctor *d, struct canvas *to)
 static void json_line(struct json *j, const struct doctor_line *line)
 {
 	json_begin_object(j);
-	json_key(j, "role");
-	json_str(j, line->name);
-	json_key(j, "source");
-	json_str(j, line->source[0] ? line->source : NULL);
-	json_key(j, "state");
-	json_str(j, states[line->state].name);
-	json_key(j, "note");
-	json_str(j, line->note);
-	json_key(j, "events_lost");
-	json_u64(j, line->lost);
+	json_put_str(j, "role", line->name);
+	json_put_str(j, "source", line->source[0] ? line->source : NULL);
+	json_put_str(j, "state", states[line->state].name);
+	json_put_str(j, "note", line->note);
+	json_put_u64(j, "events_lost", line->lost);
 	json_end_object(j);
 }
 
 static void json_store(const struct doctor *d, struct json *j)
 {
-	json_key(j, "store");
-	json_begin_object(j);
-	json_key(j, "path");
-	json_str(j, d->store_path);
-	json_key(j, "state");
-	json_str(j, states[d->store_state].name);
-	json_key(j, "note");
-	json_str(j, d->store_note[0] ? d->store_note : NULL);
+	json_open_object(j, "store");
+	json_put_str(j, "path", d->store_path);
+	json_put_str(j, "state", states[d->store_state].name);
+	json_put_str(j, "note", d->store_note[0] ? d->store_note : NULL);
 	json_key(j, "bytes");
 	if (d->store_state == DOCTOR_ABSENT)
 		json_nil(j);
@@ -177,14 +168,11 @@ static void json_store(const struct doctor *d, struct json *j)
 
 static void json_files(const struct doctor *d, struct json *j)
 {
-	json_key(j, "configuration");
-	json_begin_array(j);
+	json_open_array(j, "configuration");
 	vec_each(&d->files, f) {
 		json_begin_object(j);
-		json_key(j, "path");
-		json_str(j, f->path);
-		json_key(j, "read");
-		json_bool(j, !f->skipped);
+		json_put_str(j, "path", f->path);
+		json_put_bool(j, "read", !f->skipped);
 		json_end_object(j);
 	}
 	json_end_array(j);
@@ -193,18 +181,12 @@ static void json_files(const struct doctor *d, struct json *j)
 void doctor_json_put(const struct doctor *d, struct json *j)
 {
 	json_begin_object(j);
-	json_key(j, "schema");
-	json_u64(j, 1);
-	json_key(j, "version");
-	json_str(j, d->version);
-	json_key(j, "kernel");
-	json_str(j, d->kernel);
-	json_key(j, "user");
-	json_str(j, d->user);
-	json_key(j, "root");
-	json_bool(j, d->is_root);
-	json_key(j, "roles");
-	json_begin_array(j);
+	json_put_u64(j, "schema", 1);
+	json_put_str(j, "version", d->version);
+	json_put_str(j, "kernel", d->kernel);
+	json_put_str(j, "user", d->user);
+	json_put_bool(j, "root", d->is_root);
+	json_open_array(j, "roles");
 	vec_each(&d->roles, line)
 		json_line(j, line);
 	json_end_array(j);

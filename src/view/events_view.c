@@ -211,11 +211,9 @@ void events_json_put(const struct events_view *view, const struct event_record *
                      struct json *j)
 {
 	json_begin_object(j);
-	json_key(j, "schema");
-	json_u64(j, RECORD_SCHEMA);
+	json_put_u64(j, "schema", RECORD_SCHEMA);
 	fields_json(j, &event_fields, e);
-	json_key(j, "process_name");
-	json_str(j, name);
+	json_put_str(j, "process_name", name);
 	if (view->started_ns) {
 		json_key(j, "offset_seconds");
 		json_double(j, ((double)e->wall_ns - (double)view->started_ns) / 1e9, 6);

@@ -7,8 +7,7 @@ static struct json begin(struct buf *out, const char *type)
 	struct json j = { .out = out };
 
 	json_begin_object(&j);
-	json_key(&j, "type");
-	json_str(&j, type);
+	json_put_str(&j, "type", type);
 	return j;
 }
 
@@ -22,11 +21,9 @@ void export_job_line(struct buf *out, const struct job *job)
 {
 	struct json j = begin(out, "job");
 
-	json_key(&j, "schema");
-	json_u64(&j, RECORD_SCHEMA);
+	json_put_u64(&j, "schema", RECORD_SCHEMA);
 	fields_json(&j, &job_fields, job);
-	json_key(&j, "result");
-	json_str(&j, job_result(job).at);
+	json_put_str(&j, "result", job_result(job).at);
 	end(&j);
 }
 
@@ -36,8 +33,7 @@ void export_record_line(struct buf *out, const char *type, const char *job_id,
 	struct json j = begin(out, type);
 
 	if (job_id) {
-		json_key(&j, "job_id");
-		json_str(&j, job_id);
+		json_put_str(&j, "job_id", job_id);
 	}
 	fields_json(&j, fields, record);
 	end(&j);

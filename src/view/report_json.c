@@ -7,8 +7,7 @@
 
 static void put_quality(struct json *j, const char *key, enum quality quality)
 {
-	json_key(j, key);
-	json_str(j, quality_key(quality));
+	json_put_str(j, key, quality_key(quality));
 }
 
 /* Of those that were recorded: all of them only where all were reported. */
@@ -31,8 +30,7 @@ static void put_profile_quality(const struct report *r, const struct job_profile
 		{ "process_spawn_count", JOB_FIGURE_PROCESSES },
 	};
 
-	json_key(j, "quality");
-	json_begin_object(j);
+	json_open_object(j, "quality");
 	for (size_t i = 0; i < ARRAY_LEN(own); i++)
 		put_quality(j, own[i].key, r->job.figures[own[i].id].quality);
 	put_quality(j, "unique_pid_count", unique_pids_quality(r));
@@ -49,8 +47,7 @@ static void put_profile(const struct report *r, struct json *j)
 	struct job_profile p = { 0 };
 
 	report_profile(r, &p);
-	json_key(j, "schema");
-	json_u64(j, RECORD_SCHEMA);
+	json_put_u64(j, "schema", RECORD_SCHEMA);
 	fields_json(j, &profile_fields, &p);
 	put_profile_quality(r, &p, j);
 	job_profile_done(&p);
@@ -58,8 +55,7 @@ static void put_profile(const struct report *r, struct json *j)
 
 static void put_gpus(const struct report *r, struct json *j)
 {
-	json_key(j, "gpus");
-	json_begin_array(j);
+	json_open_array(j, "gpus");
 	vec_each(&r->gpus, gpu) {
 		struct gpu_record g = gpu->g;
 
@@ -84,8 +80,7 @@ static const struct field_table program_fields = FIELD_TABLE(program_rows);
 
 static void put_programs(const struct report *r, struct json *j)
 {
-	json_key(j, "programs");
-	json_begin_array(j);
+	json_open_array(j, "programs");
 	vec_each(&r->programs, p)
 		fields_json_object(j, &program_fields, p);
 	json_end_array(j);
@@ -93,8 +88,7 @@ static void put_programs(const struct report *r, struct json *j)
 
 static void put_costly(const struct report *r, struct json *j)
 {
-	json_key(j, "costly_processes");
-	json_begin_array(j);
+	json_open_array(j, "costly_processes");
 	for (size_t i = 0; i < r->n_costly; i++) {
 		struct process_record p = r->costly[i].p;
 
@@ -122,8 +116,7 @@ static const struct field_table note_fields = FIELD_TABLE(note_rows);
 
 static void put_notes(const struct report *r, struct json *j)
 {
-	json_key(j, "notes");
-	json_begin_array(j);
+	json_open_array(j, "notes");
 	vec_each(&r->notes, n)
 		fields_json_object(j, &note_fields, &(struct shown_note){ *n, note_view(r, n) });
 	json_end_array(j);
@@ -131,8 +124,7 @@ static void put_notes(const struct report *r, struct json *j)
 
 static void put_anomalies(const struct report *r, struct json *j)
 {
-	json_key(j, "anomalies");
-	json_begin_array(j);
+	json_open_array(j, "anomalies");
 	vec_each(&r->anomalies, one) {
 		struct anomaly_record a = one->a;
 
@@ -156,8 +148,7 @@ static const struct field_table mark_fields = FIELD_TABLE(mark_rows);
 
 static void put_marks(const struct report *r, struct json *j)
 {
-	json_key(j, "marks");
-	json_begin_array(j);
+	json_open_array(j, "marks");
 	vec_each(&r->marks, m)
 		fields_json_object(j, &mark_fields, m);
 	json_end_array(j);
@@ -167,18 +158,13 @@ void report_json(const struct report *r, struct json *j)
 {
 	json_begin_object(j);
 	put_profile(r, j);
-	json_key(j, "has_data");
-	json_bool(j, report_has_data(r));
-	json_key(j, "result");
-	json_str(j, job_result(&r->job).at);
-	json_key(j, "host");
-	json_str(j, *r->host ? r->host : NULL);
-	json_key(j, "user");
-	json_str(j, *r->user ? r->user : NULL);
+	json_put_bool(j, "has_data", report_has_data(r));
+	json_put_str(j, "result", job_result(&r->job).at);
+	json_put_str(j, "host", *r->host ? r->host : NULL);
+	json_put_str(j, "user", *r->user ? r->user : NULL);
 	json_key(j, "job");
 	fields_json_object(j, &job_fields, &r->job);
-	json_key(j, "sheets");
-	json_begin_array(j);
+	json_open_array(j, "sheets");
 	vec_each(&r->sheets, s)
 		fields_json_object(j, &sheet_fields, s);
 	json_end_array(j);

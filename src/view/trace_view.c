@@ -13,18 +13,6 @@
 #define TRACE_PID 1
 #define LANE_TID 5000000
 
-static void put_text(struct json *j, const char *key, const char *text)
-{
-	json_key(j, key);
-	json_str(j, text);
-}
-
-static void put_u64(struct json *j, const char *key, uint64_t value)
-{
-	json_key(j, key);
-	json_u64(j, value);
-}
-
 /* Microseconds since the job began. */
 static void put_ts(struct trace *t, const char *key, uint64_t wall_ns)
 {
@@ -38,16 +26,15 @@ static void begin_event(struct trace *t, const char *phase, const char *name, ui
 {
 	buf_putc(t->out, '\n'); /* a line each: large files stay readable */
 	json_begin_object(&t->json);
-	put_text(&t->json, "ph", phase);
-	put_text(&t->json, "name", name);
-	put_u64(&t->json, "pid", TRACE_PID);
-	put_u64(&t->json, "tid", tid);
+	json_put_str(&t->json, "ph", phase);
+	json_put_str(&t->json, "name", name);
+	json_put_u64(&t->json, "pid", TRACE_PID);
+	json_put_u64(&t->json, "tid", tid);
 }
 
 static void begin_args(struct trace *t)
 {
-	json_key(&t->json, "args");
-	json_begin_object(&t->json);
+	json_open_object(&t->json, "args");
 }
 
 static void end_event(struct trace *t)
@@ -61,7 +48,7 @@ static void name_track(struct trace *t, const char *what, uint64_t tid, const ch
 {
 	begin_event(t, "M", what, tid);
 	begin_args(t);
-	put_text(&t->json, "name", name);
+	json_put_str(&t->json, "name", name);
 	end_event(t);
 }
 
@@ -69,7 +56,7 @@ static void sort_track(struct trace *t, const char *what, uint64_t tid, uint64_t
 {
 	begin_event(t, "M", what, tid);
 	begin_args(t);
-	put_u64(&t->json, "sort_index", index);
+	json_put_u64(&t->json, "sort_index", index);
 	end_event(t);
 }
 
@@ -97,17 +84,15 @@ void trace_begin(struct trace *t, struct buf *out, const struct job *job, uint64
 		                          .first_tid = LANE_TID + 1 + TRACE_LANES_MAX };
 	t->end_ns = job->ended_ns ? job->ended_ns : now_ns;
 	json_begin_object(&t->json);
-	put_text(&t->json, "displayTimeUnit", "ms");
-	json_key(&t->json, "otherData");
-	json_begin_object(&t->json);
-	put_text(&t->json, "job_id", job->id);
-	put_text(&t->json, "job_type", job->type);
-	put_text(&t->json, "result", job_result(job).at);
+	json_put_str(&t->json, "displayTimeUnit", "ms");
+	json_open_object(&t->json, "otherData");
+	json_put_str(&t->json, "job_id", job->id);
+	json_put_str(&t->json, "job_type", job->type);
+	json_put_str(&t->json, "result", job_result(job).at);
 	json_key(&t->json, "started_at");
 	metric_json(&t->json, UNIT_NS, job->started_ns);
 	json_end_object(&t->json);
-	json_key(&t->json, "traceEvents");
-	json_begin_array(&t->json);
+	json_open_array(&t->json, "traceEvents");
 	snprintf(name, sizeof name, "job %s", job->id);
 	name_track(t, "process_name", 0, name);
 	name_track(t, "thread_name", LANE_TID, "marks");
@@ -155,12 +140,12 @@ void trace_sheet(struct trace *t, const struct sheet_record *s)
 
 	snprintf(name, sizeof name, "sheet %u%s%s", s->s.num, *s->s.label ? " " : "", s->s.label);
 	begin_event(t, "X", name, lane);
-	put_text(&t->json, "cat", "sheet");
+	json_put_str(&t->json, "cat", "sheet");
 	put_ts(t, "ts", start);
 	put_dur(t, start, end);
 	begin_args(t);
-	put_text(&t->json, "result", sheet_result(&s->s).at);
-	put_u64(&t->json, "processes", s->processes);
+	json_put_str(&t->json, "result", sheet_result(&s->s).at);
+	json_put_u64(&t->json, "processes", s->processes);
 	put_figure(&t->json, "cpu_seconds", UNIT_NS, s->cpu_time_ns);
 	put_figure(&t->json, "peak_rss_mb", UNIT_MIB, s->peak_rss_bytes);
 	end_event(t);
@@ -197,12 +182,12 @@ static uint64_t place_start(struct trace *t, const struct process_record *p, uin
 static void put_end(struct json *j, const struct process_record *p)
 {
 	if (p->signal)
-		put_text(j, "signal", signal_name(p->signal).at);
+		json_put_str(j, "signal", signal_name(p->signal).at);
 	else if (p->has_exit_code) {
 		json_key(j, "exit_code");
 		json_i64(j, p->exit_code);
 	} else if (!p->ended_ns) {
-		put_text(j, "end", "not seen");
+		json_put_str(j, "end", "not seen");
 	}
 }
 
@@ -214,16 +199,16 @@ void trace_process(struct trace *t, const struct process_record *p)
 	name_process(t, p);
 	start = place_start(t, p, &end);
 	begin_event(t, "X", p->comm && *p->comm ? p->comm : "?", (uint64_t)p->id.pid);
-	put_text(j, "cat", "process");
+	json_put_str(j, "cat", "process");
 	put_ts(t, "ts", start);
 	put_dur(t, start, end);
 	begin_args(t);
-	put_text(j, "command", p->command);
-	put_u64(j, "ppid", (uint64_t)p->ppid);
+	json_put_str(j, "command", p->command);
+	json_put_u64(j, "ppid", (uint64_t)p->ppid);
 	if (!p->is_start_exact)
-		put_text(j, "start", "known to 10 ms");
+		json_put_str(j, "start", "known to 10 ms");
 	if (p->sheet)
-		put_u64(j, "sheet", p->sheet);
+		json_put_u64(j, "sheet", p->sheet);
 	put_end(j, p);
 	put_figure(j, "cpu_seconds", UNIT_NS, p->cpu_time_ns);
 	put_figure(j, "peak_rss_mb", UNIT_MIB, p->peak_rss_bytes);
@@ -239,11 +224,11 @@ static void put_phase(struct trace *t, const struct event_record *e)
 	uint64_t lane = find_lane(t, &t->phases, &start, e->wall_ns);
 
 	begin_event(t, "X", e->name ? e->name : "phase", lane);
-	put_text(&t->json, "cat", "phase");
+	json_put_str(&t->json, "cat", "phase");
 	put_ts(t, "ts", start);
 	put_dur(t, start, e->wall_ns);
 	begin_args(t);
-	put_text(&t->json, "data", e->details);
+	json_put_str(&t->json, "data", e->details);
 	end_event(t);
 }
 
@@ -253,11 +238,11 @@ static void put_instant(struct trace *t, const struct event_record *e, const cha
 	bool has_track = e->process.pid > 0;
 
 	begin_event(t, "i", name, has_track ? (uint64_t)e->process.pid : LANE_TID);
-	put_text(&t->json, "cat", event_name(e->kind));
+	json_put_str(&t->json, "cat", event_name(e->kind));
 	put_ts(t, "ts", e->wall_ns);
-	put_text(&t->json, "s", has_track ? "t" : "p");
+	json_put_str(&t->json, "s", has_track ? "t" : "p");
 	begin_args(t);
-	put_text(&t->json, "details", e->details);
+	json_put_str(&t->json, "details", e->details);
 	end_event(t);
 }
 
