@@ -17,12 +17,6 @@ struct stream {
 	int written; /* CLI_OK so far, or how writing ended */
 };
 
-static int add_name(void *self, const struct process_record *p)
-{
-	report_add_process(self, p);
-	return 0;
-}
-
 static int put_event(void *self, const struct event_record *e)
 {
 	struct stream *s = self;
@@ -57,7 +51,7 @@ static int show(struct job_selection *recorded, struct stream *s, uint64_t kinds
 	const struct job *job = &s->names.job;
 	struct err err = { 0 };
 	int r = history_job_processes(recorded->reader, job_key_of(job), REPORT_PROCESSES_MAX,
-	                              add_name, &s->names, &err);
+	                              report_add_process, &s->names, &err);
 
 	if (r >= 0)
 		r = report_each_event(recorded->reader, job_key_of(job), kinds, count, put_event,

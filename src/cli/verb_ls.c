@@ -111,7 +111,7 @@ static int show(const struct cli *cli, struct list *list, const struct job_filte
 	} else if (found == 0) {
 		tell_none(filter, path);
 	} else {
-		jobs_view_print(&list->view, CANVAS(&style, &list->out));
+		table_print(&list->view.table, CANVAS(&style, &list->out));
 	}
 	return cli_print(&list->out);
 }
@@ -144,10 +144,8 @@ static int list_jobs(const struct cli *cli, struct job_filter *filter, size_t co
 	list.json.out = &list.out;
 	if (list.is_json) {
 		json_begin_object(&list.json);
-		json_key(&list.json, "schema");
-		json_u64(&list.json, RECORD_SCHEMA);
-		json_key(&list.json, "jobs");
-		json_begin_array(&list.json);
+		json_put_u64(&list.json, "schema", RECORD_SCHEMA);
+		json_open_array(&list.json, "jobs");
 	}
 	if (status == CLI_OK) {
 		found = history_jobs(recorded.reader, filter, count, add_job, &list, &err);
@@ -155,7 +153,7 @@ static int list_jobs(const struct cli *cli, struct job_filter *filter, size_t co
 		                   : show(cli, &list, filter, found, recorded.path);
 	}
 	job_selection_close(&recorded);
-	jobs_view_done(&list.view);
+	table_done(&list.view.table);
 	buf_done(&list.out);
 	return status;
 }

@@ -39,39 +39,55 @@ const char *diff_bound_key(enum diff_bound bound)
 	return keys[bound];
 }
 
-static struct figure span(uint64_t ns)
+static struct figure span(uint64_t from_ns, uint64_t to_ns)
 {
-	return (struct figure){ .value = ns, .quality = ns ? QUALITY_EXACT : QUALITY_MISSING };
+	bool is_known = to_ns > from_ns;
+
+	return (struct figure){ .value = is_known ? to_ns - from_ns : 0,
+		                .quality = is_known ? QUALITY_EXACT : QUALITY_MISSING };
 }
 
-struct figure diff_took(const struct report *r)
+struct diff_pair diff_took(const struct report *a, const struct report *b)
 {
-	return span(r->job.took_ns);
+	return (struct diff_pair){ span(0, a->job.took_ns), span(0, b->job.took_ns) };
 }
 
-struct figure diff_sheet_took(const struct sheet_record *s)
+struct diff_pair diff_sheet_took(const struct diff_sheet *s)
 {
-	if (!s || s->s.ended_ns <= s->s.started_ns)
-		return span(0);
-	return span(s->s.ended_ns - s->s.started_ns);
+	return (struct diff_pair){ span(s->a->s.started_ns, s->a->s.ended_ns),
+		                   span(s->b->s.started_ns, s->b->s.ended_ns) };
 }
 
-const struct sheet_record *diff_find_sheet(const struct report *r, uint32_t num)
+static const struct sheet_record no_sheet = { .max_cpu_ratio = NAN };
+static const struct report_program no_program = { 0 };
+
+static const struct sheet_record *find_sheet(const struct report *r, uint32_t num)
 {
 	vec_each(&r->sheets, s)
 		if (s->s.num == num)
 			return s;
-	return NULL;
+	return &no_sheet;
 }
 
-static uint64_t cpu_of(const struct report_program *p)
+static void add_sheet(struct diff *to, const struct sheet_record *a, const struct sheet_record *b)
 {
-	return p && figure_is_known(p->cpu_time_ns) ? p->cpu_time_ns.value : 0;
+	struct diff_sheet *s = vec_push(&to->sheets, SIZE_MAX);
+
+	*s = (struct diff_sheet){ a, b };
+}
+
+static void match_sheets(const struct report *a, const struct report *b, struct diff *ret)
+{
+	vec_each(&a->sheets, s)
+		add_sheet(ret, s, find_sheet(b, s->s.num));
+	vec_each(&b->sheets, s)
+		if (find_sheet(a, s->s.num) == &no_sheet)
+			add_sheet(ret, &no_sheet, s);
 }
 
 static uint64_t gap(const struct diff_program *p)
 {
-	uint64_t a = cpu_of(p->a), b = cpu_of(p->b);
+	uint64_t a = p->a->cpu_time_ns.value, b = p->b->cpu_time_ns.value;
 
 	return a > b ? a - b : b - a;
 }
@@ -83,44 +99,58 @@ static int by_gap(const void *x, const void *y)
 	return (a < b) - (a > b);
 }
 
-static int by_name(const void *x, const void *y)
+static const char *name_of(const struct diff_program *p)
 {
-	const struct diff_program *a = x, *b = y;
-
-	return strcmp((a->a ? a->a : a->b)->name, (b->a ? b->a : b->b)->name);
+	return *p->a->name ? p->a->name : p->b->name;
 }
 
-static void add_one(struct diff_programs *to, const struct report_program *a,
-                    const struct report_program *b)
+static int by_name(const void *x, const void *y)
 {
-	struct diff_program *p = vec_push(&to->list, 2 * REPORT_PROGRAMS_MAX);
+	return strcmp(name_of(x), name_of(y));
+}
 
-	if (p)
-		*p = (struct diff_program){ a, b };
+static void add_program(struct diff *to, const struct report_program *a,
+                        const struct report_program *b)
+{
+	struct diff_program *p = vec_push(&to->programs, SIZE_MAX);
+
+	*p = (struct diff_program){ a, b };
 }
 
 /* Both lists by name, then those of one name become one. */
-void diff_match_programs(const struct report *a, const struct report *b, struct diff_programs *ret)
+static void match_programs(const struct report *a, const struct report *b, struct diff *ret)
 {
+	struct diff_program *list;
 	size_t n = 0;
 
 	vec_each(&a->programs, p)
-		add_one(ret, p, NULL);
+		add_program(ret, p, &no_program);
 	vec_each(&b->programs, p)
-		add_one(ret, NULL, p);
-	if (!ret->list.len)
+		add_program(ret, &no_program, p);
+	if (!ret->programs.len)
 		return;
-	qsort(ret->list.at, ret->list.len, sizeof *ret->list.at, by_name);
-	for (size_t i = 1; i < ret->list.len; i++) {
-		struct diff_program *last = &ret->list.at[n], *p = &ret->list.at[i];
-
-		if (by_name(last, p) == 0) {
-			last->a = last->a ? last->a : p->a;
-			last->b = last->b ? last->b : p->b;
-		} else {
-			ret->list.at[++n] = *p;
-		}
+	list = ret->programs.at;
+	qsort(list, ret->programs.len, sizeof *list, by_name);
+	for (size_t i = 1; i < ret->programs.len; i++) {
+		if (by_name(&list[n], &list[i]) != 0)
+			list[++n] = list[i];
+		else if (list[n].a == &no_program)
+			list[n].a = list[i].a;
+		else
+			list[n].b = list[i].b;
 	}
-	ret->list.len = n + 1;
-	qsort(ret->list.at, ret->list.len, sizeof *ret->list.at, by_gap);
+	ret->programs.len = n + 1;
+	qsort(list, ret->programs.len, sizeof *list, by_gap);
+}
+
+void diff_match(const struct report *a, const struct report *b, struct diff *ret)
+{
+	match_sheets(a, b, ret);
+	match_programs(a, b, ret);
+}
+
+void diff_done(struct diff *d)
+{
+	vec_done(&d->sheets);
+	vec_done(&d->programs);
 }

@@ -18,21 +18,24 @@ double diff_ratio(struct diff_pair pair);
 enum diff_bound { DIFF_EXACT, DIFF_AT_LEAST, DIFF_AT_MOST, DIFF_ROUGH };
 enum diff_bound diff_bound(struct diff_pair pair);
 const char *diff_bound_key(enum diff_bound bound); /* "at_most" */
-/* Missing when the job has not ended; by the monotonic clock, so exact. */
-struct figure diff_took(const struct report *r);
-struct figure diff_sheet_took(const struct sheet_record *s);
+/* By the monotonic clock, so exact; missing while it has not ended. */
+struct diff_pair diff_took(const struct report *a, const struct report *b);
 
-/* The sheet of that number; NULL: none. */
-const struct sheet_record *diff_find_sheet(const struct report *r, uint32_t num);
-
-/* One program in both; NULL in the one that did not run it. */
+/* One sheet, by its number, and one program, by its name, in both jobs. A job that had none has an
+ * empty record instead: its number is 0, its name "". */
+struct diff_sheet {
+	const struct sheet_record *a, *b;
+};
 struct diff_program {
 	const struct report_program *a, *b;
 };
 
-struct diff_programs {
-	VEC(struct diff_program) list;
+struct diff {
+	VEC(struct diff_sheet) sheets;     /* as in a, then those of b alone */
+	VEC(struct diff_program) programs; /* those that differ most in CPU time first */
 };
 
-/* Those that differ most in CPU time first. */
-void diff_match_programs(const struct report *a, const struct report *b, struct diff_programs *ret);
+void diff_match(const struct report *a, const struct report *b, struct diff *ret);
+void diff_done(struct diff *d);
+/* Missing when the sheet has not ended. */
+struct diff_pair diff_sheet_took(const struct diff_sheet *s);

@@ -11,31 +11,37 @@
 
 #define SHEETS_KEPT 10000
 
-void report_add_sheet(struct report *r, const struct sheet_record *s)
+int report_add_sheet(void *report, const struct sheet_record *s)
 {
+	struct report *r = report;
 	struct sheet_record *kept = vec_push(&r->sheets, SHEETS_KEPT);
 
 	if (kept)
 		*kept = *s;
+	return 0;
 }
 
-void report_add_sum(struct report *r, const struct job_sum_record *s)
+int report_add_sum(void *report, const struct job_sum_record *s)
 {
+	struct report *r = report;
 	struct job_sum_record *kept = vec_push(&r->sums, REPORT_SUMS_MAX);
 
 	if (kept)
 		*kept = *s;
+	return 0;
 }
 
-void report_add_gpu(struct report *r, const struct gpu_record *g)
+int report_add_gpu(void *report, const struct gpu_record *g)
 {
+	struct report *r = report;
 	struct report_gpu *kept = vec_push(&r->gpus, REPORT_GPUS_MAX);
 
 	if (!kept)
-		return;
+		return 0;
 	kept->g = *g;
 	kept->g.name = NULL;
 	snprintf(kept->name, sizeof kept->name, "%s", g->name ? g->name : "");
+	return 0;
 }
 
 /* The index of the program of that name. Past the ceiling all the others are one. */
@@ -167,8 +173,9 @@ static void keep_left(struct report *r, const struct process_record *p)
 	r->unended++;
 }
 
-void report_add_process(struct report *r, const struct process_record *p)
+int report_add_process(void *report, const struct process_record *p)
 {
+	struct report *r = report;
 	uint64_t index = find_program(r, p->comm && *p->comm ? p->comm : "?"), known;
 
 	r->processes++;
@@ -178,12 +185,13 @@ void report_add_process(struct report *r, const struct process_record *p)
 	attribute_failure(r, p);
 	keep_costly(r, p);
 	if (r->processes > REPORT_LIVES_MAX)
-		return;
+		return 0;
 	map_put(&r->lives, proc_key(p->id), index);
 	if (!map_get(&r->pids, (uint64_t)p->id.pid, &known)) {
 		map_put(&r->pids, (uint64_t)p->id.pid, 1);
 		r->unique_pids++;
 	}
+	return 0;
 }
 
 const char *report_name_of(const struct report *r, struct proc_id id)
@@ -201,16 +209,6 @@ bool report_has_data(const struct report *r)
 		if (figure_is_known(r->job.figures[i]))
 			return true;
 	return false;
-}
-
-uint64_t report_took_ns(const struct report *r)
-{
-	const struct job *job = &r->job;
-	uint64_t end = job->status == JOB_RUNNING ? r->now_ns : job->ended_ns;
-
-	if (job->took_ns)
-		return job->took_ns;
-	return end > job->started_ns ? end - job->started_ns : 0;
 }
 
 void report_profile(const struct report *r, struct job_profile *ret)
@@ -253,42 +251,6 @@ void report_done(struct report *r)
 /* ---- from the store -------------------------------------------------------------------------- */
 
 #define EVENTS_PER_PAGE ((size_t)10000)
-
-static int add_sheet(void *self, const struct sheet_record *s)
-{
-	report_add_sheet(self, s);
-	return 0;
-}
-
-static int add_process(void *self, const struct process_record *p)
-{
-	report_add_process(self, p);
-	return 0;
-}
-
-static int add_event(void *self, const struct event_record *e)
-{
-	report_add_event(self, e);
-	return 0;
-}
-
-static int add_anomaly(void *self, const struct anomaly_record *a)
-{
-	report_add_anomaly(self, a);
-	return 0;
-}
-
-static int add_gpu(void *self, const struct gpu_record *g)
-{
-	report_add_gpu(self, g);
-	return 0;
-}
-
-static int add_sum(void *self, const struct job_sum_record *s)
-{
-	report_add_sum(self, s);
-	return 0;
-}
 
 int report_each_event(struct history *history, struct job_key key, uint64_t kinds, size_t limit,
                       reader_event_fn fn, int (*flush)(void *self), void *self, struct err *err)
@@ -339,21 +301,23 @@ static void find_machine(struct report *r, struct history *history)
 int report_gather(struct report *r, struct history *history, struct err *err)
 {
 	struct job_key key = job_key_of(&r->job);
-	int n = history_sheets(history, key, add_sheet, r, err);
+	int n = history_sheets(history, key, report_add_sheet, r, err);
 
 	if (n >= 0)
-		n = history_job_processes(history, key, REPORT_PROCESSES_MAX, add_process, r, err);
+		n = history_job_processes(history, key, REPORT_PROCESSES_MAX, report_add_process, r,
+		                          err);
 	if (n >= 0)
-		n = history_job_sums(history, key, REPORT_SUMS_MAX, add_sum, r, err);
+		n = history_job_sums(history, key, REPORT_SUMS_MAX, report_add_sum, r, err);
 	if (n >= 0)
-		n = history_job_gpus(history, key, add_gpu, r, err);
+		n = history_job_gpus(history, key, report_add_gpu, r, err);
 	if (n >= 0)
-		n = history_job_anomalies(history, key, REPORT_ANOMALIES_MAX, add_anomaly, r, err);
+		n = history_job_anomalies(history, key, REPORT_ANOMALIES_MAX, report_add_anomaly, r,
+		                          err);
 	if (n < 0)
 		return n;
 	find_user(r);
 	find_machine(r, history);
-	n = report_each_event(history, key, REPORT_KINDS, SIZE_MAX, add_event, NULL, r, err);
+	n = report_each_event(history, key, REPORT_KINDS, SIZE_MAX, report_add_event, NULL, r, err);
 	report_add_rest(r);
 	return n;
 }

@@ -135,14 +135,13 @@ int report_each_event(struct history *history, struct job_key key, uint64_t kind
                       reader_event_fn fn, int (*flush)(void *self), void *self, struct err *err)
 	must_check;
 
-/* One record at a time; their texts are copied. */
-void report_add_sheet(struct report *r, const struct sheet_record *s);
-void report_add_process(struct report *r, const struct process_record *p);
-void report_add_event(struct report *r, const struct event_record *e);
-/* Also a note of it. */
-void report_add_anomaly(struct report *r, const struct anomaly_record *a);
-void report_add_gpu(struct report *r, const struct gpu_record *g);
-void report_add_sum(struct report *r, const struct job_sum_record *s);
+/* One record at a time, as the readers of history/job_query.h hand them out. Texts are copied. */
+int report_add_sheet(void *report, const struct sheet_record *s);
+int report_add_process(void *report, const struct process_record *p);
+int report_add_event(void *report, const struct event_record *e);
+int report_add_anomaly(void *report, const struct anomaly_record *a); /* also a note of it */
+int report_add_gpu(void *report, const struct gpu_record *g);
+int report_add_sum(void *report, const struct job_sum_record *s);
 /* When all is in: what the figures add. */
 void report_add_rest(struct report *r);
 /* Whether it is the signal by which a program of ours, which was added, ended as its command did: the
@@ -156,5 +155,3 @@ void report_done(struct report *r);
 void report_profile(const struct report *r, struct job_profile *ret);
 /* Whether anything is known but that the job existed. */
 bool report_has_data(const struct report *r);
-/* How long it took so far; by the wall clock where it was not measured. */
-uint64_t report_took_ns(const struct report *r);

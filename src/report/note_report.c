@@ -163,8 +163,10 @@ static void add_mark(struct report *r, const struct event_record *e)
 	snprintf(mark->data, sizeof mark->data, "%s", e->details ? e->details : "");
 }
 
-void report_add_event(struct report *r, const struct event_record *e)
+int report_add_event(void *report, const struct event_record *e)
 {
+	struct report *r = report;
+
 	switch (e->kind) {
 	case EVENT_EXIT:
 		add_exit(r, e);
@@ -209,29 +211,26 @@ void report_add_event(struct report *r, const struct event_record *e)
 	case EVENT_KIND_COUNT:
 		break;
 	}
+	return 0;
 }
 
-static void keep_anomaly(struct report *r, const struct anomaly_record *a)
-{
-	struct report_anomaly *kept = vec_push(&r->anomalies, REPORT_ANOMALIES_MAX);
-
-	if (!kept)
-		return;
-	kept->a = *a;
-	kept->a.kind = kept->a.job_id = kept->a.description = NULL;
-	snprintf(kept->kind, sizeof kept->kind, "%s", a->kind);
-	snprintf(kept->text, sizeof kept->text, "%s", a->description);
-}
-
-void report_add_anomaly(struct report *r, const struct anomaly_record *a)
+int report_add_anomaly(void *report, const struct anomaly_record *a)
 {
 	const struct event_record at = { .wall_ns = a->began_ns, .details = a->description };
+	struct report *r = report;
+	struct report_anomaly *kept = vec_push(&r->anomalies, REPORT_ANOMALIES_MAX);
 
-	keep_anomaly(r, a);
+	if (kept) {
+		kept->a = *a;
+		kept->a.kind = kept->a.job_id = kept->a.description = NULL;
+		snprintf(kept->kind, sizeof kept->kind, "%s", a->kind);
+		snprintf(kept->text, sizeof kept->text, "%s", a->description);
+	}
 	add_note(r, &at,
 	         (struct report_note){ .kind = NOTE_ANOMALY,
 	                               .severity = a->severity,
 	                               .lasts = !a->ended_ns && r->job.status == JOB_RUNNING });
+	return 0;
 }
 
 void report_add_rest(struct report *r)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/canvas.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -95,16 +94,4 @@ void canvas_title(struct canvas *c, const char *title)
 	canvas_newline(c);
 	canvas_put(c, INK_TITLE, title);
 	canvas_newline(c);
-}
-
-void canvas_bar(struct canvas *c, double ratio, size_t columns)
-{
-	size_t filled;
-
-	if (!isfinite(ratio))
-		return;
-	filled = (size_t)lround(fmin(fmax(ratio, 0), 1) * (double)columns);
-	for (size_t i = 0; i < columns; i++)
-		canvas_put(c, INK_PLAIN,
-		           c->unicode ? (i < filled ? "█" : "░") : (i < filled ? "#" : "."));
 }

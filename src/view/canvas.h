@@ -53,5 +53,3 @@ size_t canvas_text(struct canvas *c, enum ink ink, const char *text, size_t n, s
 void canvas_pad(struct canvas *c, size_t columns); /* blanks, unless the line ends here */
 void canvas_newline(struct canvas *c);
 void canvas_title(struct canvas *c, const char *title); /* an empty line, then the title */
-/* `ratio` of `columns` filled; nothing when it is not known. */
-void canvas_bar(struct canvas *c, double ratio, size_t columns);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/record_fields.h"
 #include "report/diff_report.h"
 #include "view/format.h"
 #include "view/job_view.h"
@@ -56,33 +57,35 @@ static void add_ratio(struct table *t, const struct canvas *to, struct diff_pair
 	table_add(t, text, INK_STRONG);
 }
 
+static void add_figures(struct table *t, const struct canvas *to, struct diff_pair pair,
+                        enum metric_unit unit)
+{
+	job_add_figure(t, pair.a, unit, to->unicode);
+	job_add_figure(t, pair.b, unit, to->unicode);
+	add_ratio(t, to, pair);
+}
+
 static void add_pair(struct table *t, const struct canvas *to, const char *name,
                      struct diff_pair pair, enum metric_unit unit)
 {
 	if (!figure_is_known(pair.a) && !figure_is_known(pair.b))
 		return;
 	table_add(t, name, INK_PLAIN);
-	table_add_figure(t, figure_words(pair.a, unit, to->unicode).at, INK_PLAIN);
-	table_add_figure(t, figure_words(pair.b, unit, to->unicode).at, INK_PLAIN);
-	add_ratio(t, to, pair);
+	add_figures(t, to, pair, unit);
 }
 
-static void add_words(struct table *t, const char *name, const char *a, const char *b)
+static void add_words(struct table *t, const char *name, const char *a, const char *b,
+                      const char *ratio)
 {
 	table_add(t, name, INK_PLAIN);
 	table_add(t, a, INK_PLAIN);
 	table_add(t, b, INK_PLAIN);
-	table_add(t, strcmp(a, b) == 0 ? "same" : "", INK_QUIET);
+	table_add(t, ratio, INK_QUIET);
 }
 
-/* Nobody compares them. */
-static void add_times(struct table *t, const char *name, const struct report *a,
-                      const struct report *b)
+static const char *sameness(const char *a, const char *b)
 {
-	table_add(t, name, INK_PLAIN);
-	table_add(t, format_when(a->job.started_ns, a->now_ns).at, INK_PLAIN);
-	table_add(t, format_when(b->job.started_ns, b->now_ns).at, INK_PLAIN);
-	table_add(t, "", INK_QUIET);
+	return strcmp(a, b) == 0 ? "same" : "";
 }
 
 static void put_figures(const struct report *a, const struct report *b, struct canvas *to)
@@ -94,11 +97,13 @@ static void put_figures(const struct report *a, const struct report *b, struct c
 		{ "ratio", TABLE_RIGHT },
 	};
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns) };
+	struct words result_a = job_result(&a->job), result_b = job_result(&b->job);
 
-	add_words(&t, "type", a->job.type, b->job.type);
-	add_times(&t, "started", a, b);
-	add_words(&t, "result", job_result(&a->job).at, job_result(&b->job).at);
-	add_pair(&t, to, "took", (struct diff_pair){ diff_took(a), diff_took(b) }, UNIT_NS);
+	add_words(&t, "type", a->job.type, b->job.type, sameness(a->job.type, b->job.type));
+	add_words(&t, "started", format_when(a->job.started_ns, a->now_ns).at,
+	          format_when(b->job.started_ns, b->now_ns).at, ""); /* never compared */
+	add_words(&t, "result", result_a.at, result_b.at, sameness(result_a.at, result_b.at));
+	add_pair(&t, to, "took", diff_took(a, b), UNIT_NS);
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)
 		if (job_figures[i].label)
 			add_pair(&t, to, job_figures[i].label,
@@ -108,32 +113,37 @@ static void put_figures(const struct report *a, const struct report *b, struct c
 	table_done(&t);
 }
 
-static const struct sheet_record *const no_sheet = &(const struct sheet_record){
-	.max_cpu_ratio = NAN,
-};
-
-static void add_sheet(struct table *t, const struct canvas *to, const struct sheet_record *x,
-                      const struct sheet_record *y)
+static void add_result(struct table *t, const struct sheet_record *s)
 {
-	const struct sheet_record *any = x ? x : y;
-	struct diff_pair took = { diff_sheet_took(x), diff_sheet_took(y) };
-	struct diff_pair cpu = { (x ? x : no_sheet)->cpu_time_ns, (y ? y : no_sheet)->cpu_time_ns };
-	struct diff_pair peak = { (x ? x : no_sheet)->peak_rss_bytes,
-		                  (y ? y : no_sheet)->peak_rss_bytes };
-	char text[SHEET_LABEL_MAX + 16];
-
-	snprintf(text, sizeof text, "%u %s", any->s.num, any->s.label);
-	table_add(t, text, INK_PLAIN);
-	table_add_figure(t, figure_words(took.a, UNIT_NS, to->unicode).at, INK_PLAIN);
-	table_add_figure(t, figure_words(took.b, UNIT_NS, to->unicode).at, INK_PLAIN);
-	add_ratio(t, to, took);
-	add_ratio(t, to, cpu);
-	add_ratio(t, to, peak);
-	table_add(t, x ? sheet_result(&x->s).at : "-", x ? job_ink(x->s.status) : INK_QUIET);
-	table_add(t, y ? sheet_result(&y->s).at : "-", y ? job_ink(y->s.status) : INK_QUIET);
+	table_add(t, s->s.num ? sheet_result(&s->s).at : "-",
+	          s->s.num ? job_ink(s->s.status) : INK_QUIET);
 }
 
-static void put_sheets(const struct report *a, const struct report *b, struct canvas *to)
+static struct diff_pair sheet_cpu(const struct diff_sheet *s)
+{
+	return (struct diff_pair){ s->a->cpu_time_ns, s->b->cpu_time_ns };
+}
+
+static struct diff_pair sheet_peak(const struct diff_sheet *s)
+{
+	return (struct diff_pair){ s->a->peak_rss_bytes, s->b->peak_rss_bytes };
+}
+
+static void add_sheet(struct table *t, const struct canvas *to, const struct diff_sheet *s)
+{
+	const struct sheet *any = s->a->s.num ? &s->a->s : &s->b->s;
+	char text[SHEET_LABEL_MAX + 16];
+
+	snprintf(text, sizeof text, "%u %s", any->num, any->label);
+	table_add(t, text, INK_PLAIN);
+	add_figures(t, to, diff_sheet_took(s), UNIT_NS);
+	add_ratio(t, to, sheet_cpu(s));
+	add_ratio(t, to, sheet_peak(s));
+	add_result(t, s->a);
+	add_result(t, s->b);
+}
+
+static void put_sheets(const struct diff *d, struct canvas *to)
 {
 	static const struct table_column columns[] = {
 		{ "sheet", TABLE_LEFT, .min_width = 8 },
@@ -146,41 +156,32 @@ static void put_sheets(const struct report *a, const struct report *b, struct ca
 		{ "result", TABLE_LEFT, 2 },
 	};
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
-	size_t shown = 0;
 
-	vec_each(&a->sheets, s)
-		if (shown++ < SHEETS_SHOWN)
-			add_sheet(&t, to, s, diff_find_sheet(b, s->s.num));
-	vec_each(&b->sheets, s)
-		if (!diff_find_sheet(a, s->s.num) && shown++ < SHEETS_SHOWN)
-			add_sheet(&t, to, NULL, s);
-	if (shown) {
-		canvas_title(to, "Sheets");
-		table_print(&t, to);
-	}
-	if (shown > SHEETS_SHOWN)
-		canvas_printf(to, INK_PLAIN, "  … and %s more sheet%s\n",
-		              format_count(shown - SHEETS_SHOWN).at,
-		              shown - SHEETS_SHOWN == 1 ? "" : "s");
-	table_done(&t);
+	for (size_t i = 0; i < MIN(d->sheets.len, (size_t)SHEETS_SHOWN); i++)
+		add_sheet(&t, to, &d->sheets.at[i]);
+	table_print_section(&t, "Sheets", d->sheets.len, "sheet", to);
+}
+
+static struct diff_pair program_cpu(const struct diff_program *p)
+{
+	return (struct diff_pair){ p->a->cpu_time_ns, p->b->cpu_time_ns };
+}
+
+static const char *program_name(const struct diff_program *p)
+{
+	return *p->a->name ? p->a->name : p->b->name;
 }
 
 static void add_program(struct table *t, const struct canvas *to, const struct diff_program *p)
 {
-	static const struct report_program none = { 0 };
-	const struct report_program *a = p->a ? p->a : &none, *b = p->b ? p->b : &none;
-	struct diff_pair cpu = { a->cpu_time_ns, b->cpu_time_ns };
-
-	table_add(t, p->a ? a->name : b->name, INK_PLAIN);
-	table_add(t, format_count(a->processes).at, INK_PLAIN);
-	table_add(t, format_count(b->processes).at,
-	          a->processes == b->processes ? INK_PLAIN : INK_STRONG);
-	table_add_figure(t, figure_words(cpu.a, UNIT_NS, to->unicode).at, INK_PLAIN);
-	table_add_figure(t, figure_words(cpu.b, UNIT_NS, to->unicode).at, INK_PLAIN);
-	add_ratio(t, to, cpu);
+	table_add(t, program_name(p), INK_PLAIN);
+	table_add(t, format_count(p->a->processes).at, INK_PLAIN);
+	table_add(t, format_count(p->b->processes).at,
+	          p->a->processes == p->b->processes ? INK_PLAIN : INK_STRONG);
+	add_figures(t, to, program_cpu(p), UNIT_NS);
 }
 
-static void put_programs(const struct report *a, const struct report *b, struct canvas *to)
+static void put_programs(const struct diff *d, struct canvas *to)
 {
 	static const struct table_column columns[] = {
 		{ "program", TABLE_LEFT, .min_width = 8 },
@@ -191,28 +192,104 @@ static void put_programs(const struct report *a, const struct report *b, struct 
 		{ "ratio", TABLE_RIGHT },
 	};
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
-	struct diff_programs programs = { 0 };
-	size_t shown;
 
-	diff_match_programs(a, b, &programs);
-	shown = MIN(programs.list.len, (size_t)PROGRAMS_SHOWN);
-	for (size_t i = 0; i < shown; i++)
-		add_program(&t, to, &programs.list.at[i]);
-	if (shown) {
-		canvas_title(to, "Programs");
-		table_print(&t, to);
-	}
-	if (programs.list.len > shown)
-		canvas_printf(to, INK_PLAIN, "  … and %s more name%s\n",
-		              format_count(programs.list.len - shown).at,
-		              programs.list.len - shown == 1 ? "" : "s");
-	table_done(&t);
-	vec_done(&programs.list);
+	for (size_t i = 0; i < MIN(d->programs.len, (size_t)PROGRAMS_SHOWN); i++)
+		add_program(&t, to, &d->programs.at[i]);
+	table_print_section(&t, "Programs", d->programs.len, "name", to);
 }
 
 void diff_view(const struct report *a, const struct report *b, struct canvas *to)
 {
+	cleanup(diff_done) struct diff d = { 0 };
+
+	diff_match(a, b, &d);
 	put_figures(a, b, to);
-	put_sheets(a, b, to);
-	put_programs(a, b, to);
+	put_sheets(&d, to);
+	put_programs(&d, to);
+}
+
+/* ---- as JSON --------------------------------------------------------------------------------- */
+
+static void pair_json(struct json *j, const char *key, enum metric_unit unit, struct diff_pair pair)
+{
+	json_open_object(j, key);
+	json_key(j, "a");
+	figure_json(j, unit, pair.a);
+	json_key(j, "b");
+	figure_json(j, unit, pair.b);
+	json_key(j, "ratio");
+	json_double(j, diff_ratio(pair), 4);
+	json_put_str(j, "ratio_is",
+	             isfinite(diff_ratio(pair)) ? diff_bound_key(diff_bound(pair)) : NULL);
+	json_open_array(j, "quality");
+	json_str(j, quality_key(pair.a.quality));
+	json_str(j, quality_key(pair.b.quality));
+	json_end_array(j);
+	json_end_object(j);
+}
+
+static void job_json(struct json *j, const char *key, const struct job *job)
+{
+	json_open_object(j, key);
+	json_put_str(j, "job_id", job->id);
+	json_put_str(j, "job_type", job->type);
+	json_put_str(j, "outcome", job_outcome(job));
+	json_put_str(j, "result", job_result(job).at);
+	json_key(j, "started_at");
+	metric_json(j, UNIT_NS, job->started_ns);
+	json_end_object(j);
+}
+
+static const char *status_key(const struct sheet_record *s)
+{
+	return s->s.num ? job_status_name(s->s.status) : NULL;
+}
+
+static void sheet_json(struct json *j, const struct diff_sheet *s)
+{
+	json_begin_object(j);
+	json_put_u64(j, "sheet_num", MAX(s->a->s.num, s->b->s.num));
+	json_put_str(j, "status_a", status_key(s->a));
+	json_put_str(j, "status_b", status_key(s->b));
+	pair_json(j, "duration_seconds", UNIT_NS, diff_sheet_took(s));
+	pair_json(j, "cpu_seconds", UNIT_NS, sheet_cpu(s));
+	pair_json(j, "peak_rss_mb", UNIT_MIB, sheet_peak(s));
+	json_end_object(j);
+}
+
+static void program_json(struct json *j, const struct diff_program *p)
+{
+	json_begin_object(j);
+	json_put_str(j, "name", program_name(p));
+	pair_json(j, "processes", UNIT_COUNT,
+	          (struct diff_pair){ { p->a->processes, QUALITY_EXACT },
+	                              { p->b->processes, QUALITY_EXACT } });
+	pair_json(j, "cpu_seconds", UNIT_NS, program_cpu(p));
+	json_end_object(j);
+}
+
+void diff_json(const struct report *a, const struct report *b, struct json *j)
+{
+	cleanup(diff_done) struct diff d = { 0 };
+
+	diff_match(a, b, &d);
+	json_begin_object(j);
+	json_put_u64(j, "schema", RECORD_SCHEMA);
+	job_json(j, "a", &a->job);
+	job_json(j, "b", &b->job);
+	json_open_object(j, "figures");
+	pair_json(j, "duration_seconds", UNIT_NS, diff_took(a, b));
+	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)
+		pair_json(j, job_figures[i].key, job_figures[i].unit,
+		          (struct diff_pair){ a->job.figures[i], b->job.figures[i] });
+	json_end_object(j);
+	json_open_array(j, "sheets");
+	vec_each(&d.sheets, s)
+		sheet_json(j, s);
+	json_end_array(j);
+	json_open_array(j, "programs");
+	vec_each(&d.programs, p)
+		program_json(j, p);
+	json_end_array(j);
+	json_end_object(j);
 }

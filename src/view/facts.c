@@ -15,10 +15,8 @@
 static const struct {
 	const char *text, *at_end; /* between two parts; where the line is broken */
 } joins[] = {
-	[FACT_GLANCE] = { "   ", "" },
-	[FACT_COMMA] = { ", ", "," },
-	[FACT_WORD] = { " ", "" },
-	[FACT_WHOLE] = { "   ", "" },
+	[FACT_GLANCE] = { "   ", "" }, [FACT_COMMA] = { ", ", "," }, [FACT_WORD] = { " ", "" },
+	[FACT_WHOLE] = { "   ", "" },  [FACT_ASIDE] = { "   ", "" },
 };
 
 static void put_text(struct buf *to, const char *text, size_t *ret_at, size_t *ret_len)
@@ -50,47 +48,28 @@ void facts_ink(struct facts *f, enum ink ink)
 	f->list.at[f->list.len - 1].ink = ink;
 }
 
-printf_like(3, 0) static void add_part(struct facts *f, enum fact_join join, const char *fmt,
-                                       va_list ap)
+void facts_join(struct facts *f, enum fact_join join, const char *fmt, ...)
 {
 	struct fact *fact = f->list.len ? &f->list.at[f->list.len - 1] : NULL;
 	struct fact_part *part = fact ? vec_push(&f->parts, PARTS_MAX) : NULL;
 	char raw[1024];
+	va_list ap;
 
 	if (!part)
 		return;
+	va_start(ap, fmt);
 	vsnprintf(raw, sizeof raw, fmt, ap);
+	va_end(ap);
 	part->join = join;
 	put_text(&f->text, raw, &part->at, &part->len);
 	part->columns = text_columns(f->text.at + part->at, part->len);
 	fact->n++;
 }
 
-void facts_part(struct facts *f, const char *fmt, ...)
+void facts_unless_any(struct facts *f, const char *otherwise)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
-	add_part(f, FACT_GLANCE, fmt, ap);
-	va_end(ap);
-}
-
-void facts_join(struct facts *f, enum fact_join join, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	add_part(f, join, fmt, ap);
-	va_end(ap);
-}
-
-void facts_comma(struct facts *f, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	add_part(f, FACT_COMMA, fmt, ap);
-	va_end(ap);
+	if (!f->list.at[f->list.len - 1].n)
+		facts_part(f, "%s", otherwise);
 }
 
 /* Where the parts of a line begin. */
@@ -169,8 +148,11 @@ static void put_part(struct line *line, const struct fact_part *part, size_t tai
 	size_t begin = parts_at(line->f, line->fact), gap = strlen(joins[part->join].text);
 	size_t room = line->limit > begin + tail ? line->limit - begin - tail : 0;
 	size_t columns = part->join == FACT_WHOLE ? part->columns : MIN(part->columns, room);
+	bool fits = line->is_empty || line->used + gap + columns + tail <= line->limit;
 
-	if (!line->is_empty && line->used + gap + columns + tail > line->limit) {
+	if (!fits && part->join == FACT_ASIDE)
+		return;
+	if (!fits) {
 		canvas_put(line->to, INK_PLAIN, joins[part->join].at_end);
 		canvas_newline(line->to);
 		canvas_pad(line->to, begin);

@@ -16,6 +16,7 @@ enum fact_join {
 	FACT_COMMA,  /* ", " */
 	FACT_WORD,   /* a blank */
 	FACT_WHOLE,  /* as FACT_GLANCE, and never cut: something to copy */
+	FACT_ASIDE,  /* as FACT_GLANCE, and left out where it does not fit on the line */
 };
 
 struct fact_part {
@@ -44,8 +45,11 @@ void facts_begin(struct facts *f, const char *label, const char *right);
 void facts_begin_head(struct facts *f, const char *label, const char *right);
 /* The ink of the line that was begun last. */
 void facts_ink(struct facts *f, enum ink ink);
-void facts_part(struct facts *f, const char *fmt, ...) printf_like(2, 3);
+/* Adds a part to it. */
 void facts_join(struct facts *f, enum fact_join join, const char *fmt, ...) printf_like(3, 4);
-void facts_comma(struct facts *f, const char *fmt, ...) printf_like(2, 3);
+#define facts_part(f, ...) facts_join(f, FACT_GLANCE, __VA_ARGS__)
+#define facts_comma(f, ...) facts_join(f, FACT_COMMA, __VA_ARGS__)
+/* The part of a line that has no other. */
+void facts_unless_any(struct facts *f, const char *otherwise);
 void facts_print(const struct facts *f, struct canvas *to);
 void facts_done(struct facts *f);

@@ -2,7 +2,6 @@
 #include "view/format.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -169,12 +168,11 @@ struct fmt format_time(uint64_t wall_ns)
 
 struct fmt format_clock(uint64_t wall_ns)
 {
-	time_t seconds = (time_t)(wall_ns / NS_PER_S);
-	struct fmt f = unknown;
-	struct tm tm;
+	struct fmt f = format_time(wall_ns);
+	const char *clock = strchr(f.at, ' ');
 
-	if (localtime_r(&seconds, &tm))
-		strftime(f.at, sizeof f.at, "%H:%M:%S", &tm);
+	if (clock)
+		memmove(f.at, clock + 1, strlen(clock));
 	return f;
 }
 
@@ -218,5 +216,17 @@ struct fmt format_offset(uint64_t ns)
 		         (uintmax_t)(ms % 1000 / 100));
 	else
 		snprintf(f.at, sizeof f.at, "+%ju.%03jus", (uintmax_t)s, (uintmax_t)(ms % 1000));
+	return f;
+}
+
+struct fmt format_bar(double ratio, bool unicode)
+{
+	static const char *const cells[][2] = { { ".", "#" }, { "░", "█" } };
+	struct fmt f;
+	size_t len = 0;
+
+	for (int i = 0; i < 10; i++)
+		len += (size_t)snprintf(f.at + len, sizeof f.at - len, "%s",
+		                        cells[unicode][i < lround(ratio * 10)]);
 	return f;
 }

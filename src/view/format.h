@@ -4,6 +4,7 @@
  * locale is asked. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct fmt {
@@ -29,3 +30,5 @@ struct fmt format_when(uint64_t wall_ns,
                        uint64_t now_ns); /* "14:03 today", "14:03 yesterday", "2026-11-15 14:03" */
 /* Since the start of something, all of one width for the same length: "+0.412s", "+9m20.4s" */
 struct fmt format_offset(uint64_t ns);
+/* "███████░░░" or "#######..." */
+struct fmt format_bar(double ratio, bool unicode);

@@ -61,9 +61,8 @@ struct words job_limit_words(const struct job *job, enum job_limit limit)
 /* Its command never ran: the status is the launcher's word for why. */
 static const char *unstarted_result(const struct job *job)
 {
-	struct figure processes = job->figures[JOB_FIGURE_PROCESSES];
-
-	if (!job->has_exit_code || !figure_is_known(processes) || processes.value)
+	if (!job->has_exit_code || !job_knows(job, JOB_FIGURE_PROCESSES) ||
+	    job_count(job, JOB_FIGURE_PROCESSES))
 		return NULL;
 	return job->exit_code == 127   ? "command not found"
 	       : job->exit_code == 126 ? "cannot be run"
@@ -172,71 +171,66 @@ static struct words value_words(enum metric_unit unit, uint64_t value)
 
 struct words job_figure_words(const struct job *job, enum job_figure id)
 {
-	struct figure figure = job->figures[id];
-
-	if (!figure_is_known(figure))
+	if (!job_knows(job, id))
 		return words("not known");
-	return value_words(job_figures[id].unit, figure.value);
+	return value_words(job_figures[id].unit, job->figures[id].value);
 }
 
-struct words figure_words(struct figure figure, enum metric_unit unit, bool unicode)
+void job_add_figure(struct table *t, struct figure figure, enum metric_unit unit, bool unicode)
 {
-	struct words value = value_words(unit, figure.value);
+	static const char *const signs[][2] = { [QUALITY_SAMPLED] = { "~", "~" },
+		                                [QUALITY_AT_LEAST] = { ">=", "≥" },
+		                                [QUALITY_EXACT] = { "", "" } };
 
-	switch (figure.quality) {
-	case QUALITY_SAMPLED:
-		return words("~%.40s", value.at);
-	case QUALITY_AT_LEAST:
-		return words("%s%.40s", unicode ? "≥" : ">=", value.at);
-	case QUALITY_EXACT:
-		return value;
-	case QUALITY_MISSING:
-	case QUALITY_COUNT:
-		break;
-	}
-	return words("-");
+	table_add_figure(t,
+	                 figure_is_known(figure) ? words("%s%.40s", signs[figure.quality][unicode],
+	                                                 value_words(unit, figure.value).at)
+	                                                   .at
+	                                         : NULL,
+	                 INK_PLAIN);
 }
 
-/* What was left behind goes on for some 50 ms while the figures are drawn up: much, for a short
- * job. */
-static bool is_blurred(const struct job *job)
+struct words job_cores_words(const struct job *job, unsigned cpus)
 {
-	struct figure leaked = job->figures[JOB_FIGURE_LEAKED];
+	double cores = job->took_ns ? (double)job_count(job, JOB_FIGURE_CPU) / (double)job->took_ns
+	                            : NAN;
+	/* What was left behind goes on for some 50 ms while the figures are drawn up: much, for a
+	 * short job. */
+	bool is_blurred = job_count(job, JOB_FIGURE_LEAKED) && job->took_ns < NS_PER_S;
+	struct words busy = cores < 0.005   ? words("less than 0.01")
+	                    : cores < 0.095 ? words("%.2f", cores)
+	                                    : words("%.1f", cores);
 
-	return figure_is_known(leaked) && leaked.value && job->took_ns < NS_PER_S;
+	if (!job_knows(job, JOB_FIGURE_CPU) || !isfinite(cores) || is_blurred)
+		return words("%s", "");
+	if (!cpus)
+		return words("%.20s cores busy", busy.at);
+	return words("%.20s of %u core%s busy", busy.at, cpus, cpus == 1 ? "" : "s");
 }
 
-struct words job_cores_words(double cores)
+uint64_t job_took_ns(const struct job *job, uint64_t now_ns)
 {
-	if (cores < 0.005)
-		return words("less than 0.01");
-	return cores < 0.095 ? words("%.2f", cores) : words("%.1f", cores);
-}
+	uint64_t end = job->status == JOB_RUNNING ? now_ns : job->ended_ns;
 
-double job_cores(const struct job *job)
-{
-	struct figure cpu = job->figures[JOB_FIGURE_CPU];
-
-	if (!figure_is_known(cpu) || !job->took_ns || is_blurred(job))
-		return NAN;
-	return (double)cpu.value / (double)job->took_ns;
+	if (job->took_ns)
+		return job->took_ns;
+	return end > job->started_ns ? end - job->started_ns : 0;
 }
 
 uint64_t job_command_ns(const struct job *job)
 {
-	struct figure command = job->figures[JOB_FIGURE_COMMAND_TOOK];
+	uint64_t command = job_count(job, JOB_FIGURE_COMMAND_TOOK);
 
-	return figure_is_known(command) && command.value < job->took_ns ? command.value : 0;
+	return command < job->took_ns ? command : 0;
 }
 
 uint64_t job_late(const struct job *job)
 {
-	struct figure outlived = job->figures[JOB_FIGURE_OUTLIVED],
-		      leaked = job->figures[JOB_FIGURE_LEAKED];
+	uint64_t outlived = job_count(job, JOB_FIGURE_OUTLIVED);
 
-	if (!figure_is_known(outlived) || !figure_is_known(leaked))
+	if (!job_knows(job, JOB_FIGURE_LEAKED))
 		return 0;
-	return outlived.value - MIN(outlived.value, leaked.value);
+	return outlived - MIN(outlived, job_count(job, JOB_FIGURE_LEAKED));
 }
 
 enum quality job_cpu_parts(const struct job *job)

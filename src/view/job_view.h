@@ -3,11 +3,22 @@
 #pragma once
 
 #include "model/job.h"
-#include "view/canvas.h"
+#include "view/table.h"
 
 struct words {
 	char at[96];
 };
+
+static inline bool job_knows(const struct job *job, enum job_figure id)
+{
+	return figure_is_known(job->figures[id]);
+}
+
+/* 0: none, or not known. */
+static inline uint64_t job_count(const struct job *job, enum job_figure id)
+{
+	return job_knows(job, id) ? job->figures[id].value : 0;
+}
 
 /* "ok", "exit 3", "SIGSEGV, core dumped", "out of memory (own limit 8.0 GiB)", "time limit of
  * 1m 30s", "running", "end not recorded" */
@@ -19,18 +30,20 @@ enum ink job_ink(enum job_status status);
 
 /* "exact", "at least", "sampled 1 s", "missing" */
 struct words job_quality(const struct job *job, enum quality quality);
-/* For tables: "~1.2 GiB" when it was sampled, "≥1.2 GiB" when it is a lower bound, "-" when it is
+/* A cell: "~1.2 GiB" when it was sampled, "≥1.2 GiB" when it is a lower bound, "-" when it is
  * missing. */
-struct words figure_words(struct figure figure, enum metric_unit unit, bool unicode);
+void job_add_figure(struct table *t, struct figure figure, enum metric_unit unit, bool unicode);
 /* As people read it, with its unit; "not known" when it is missing. */
 struct words job_figure_words(const struct job *job, enum job_figure id);
 /* What must be known of a limit of tasks that no control group holds. */
 #define JOB_USER_PIDS_WORDS "(held by RLIMIT_NPROC: tasks outside this job count too)"
 /* "8.0 GiB", "2.0 cores", "100 tasks", "1m 30s", "100 tasks of the whole user" */
 struct words job_limit_words(const struct job *job, enum job_limit limit);
-/* Cores busy on average; NAN: not known, or what was left behind is in it. */
-double job_cores(const struct job *job);
-struct words job_cores_words(double cores); /* "3.4", "0.03", "less than 0.01" */
+/* Cores busy on average, of `cpus` (0: not known): "3.4 of 8 cores busy", "0.03 cores busy"; "": not
+ * known, or what was left behind is in it. */
+struct words job_cores_words(const struct job *job, unsigned cpus);
+/* How long it took so far; by the wall clock where it was not measured. */
+uint64_t job_took_ns(const struct job *job, uint64_t now_ns);
 /* How long its command took, when the job took longer; else 0. */
 uint64_t job_command_ns(const struct job *job);
 /* Processes that its command left, and that ended before the job did. */

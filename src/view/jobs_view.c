@@ -19,40 +19,23 @@ static const struct table_column columns[] = {
 
 static void add_figure(struct jobs_view *view, const struct job *job, enum job_figure id)
 {
-	table_add_figure(&view->table,
-	                 figure_words(job->figures[id], job_figures[id].unit, view->unicode).at,
-	                 INK_PLAIN);
+	job_add_figure(&view->table, job->figures[id], job_figures[id].unit, view->unicode);
 }
 
-/* Of a lost one only the last sign of life is known. */
-static struct words took_words(const struct jobs_view *view, const struct job *job, uint64_t took)
-{
-	const struct figure figure = {
-		.value = took,
-		.quality = !took                     ? QUALITY_MISSING
-		           : job->status == JOB_LOST ? QUALITY_AT_LEAST
-		                                     : QUALITY_EXACT,
-	};
-
-	return figure_words(figure, UNIT_NS, view->unicode);
-}
-
+/* Of a lost job only the last sign of life is known. */
 static void add_took(struct jobs_view *view, const struct job *job)
 {
-	uint64_t took = job->took_ns;
+	uint64_t took = job_took_ns(job, view->now_ns);
+	enum quality quality = job->status == JOB_LOST ? QUALITY_AT_LEAST : QUALITY_EXACT;
 
-	if (job->status == JOB_RUNNING && view->now_ns > job->started_ns)
-		took = view->now_ns - job->started_ns;
-	else if (!took &&
-	         job->ended_ns > job->started_ns) /* its end was not recorded: by the wall clock */
-		took = job->ended_ns - job->started_ns;
-	table_add_figure(&view->table, took_words(view, job, took).at, INK_PLAIN);
+	job_add_figure(&view->table, (struct figure){ took, took ? quality : QUALITY_MISSING },
+	               UNIT_NS, view->unicode);
 }
 
 void jobs_view_add(struct jobs_view *view, const struct job *job)
 {
 	struct table *t = &view->table;
-	bool has_total = figure_is_known(job->figures[JOB_FIGURE_PEAK_TOTAL]);
+	bool has_total = job_knows(job, JOB_FIGURE_PEAK_TOTAL);
 
 	t->columns = columns;
 	t->n_columns = ARRAY_LEN(columns);
@@ -66,21 +49,10 @@ void jobs_view_add(struct jobs_view *view, const struct job *job)
 	add_figure(view, job, JOB_FIGURE_PROCESSES);
 }
 
-void jobs_view_print(const struct jobs_view *view, struct canvas *to)
-{
-	table_print(&view->table, to);
-}
-
-void jobs_view_done(struct jobs_view *view)
-{
-	table_done(&view->table);
-}
-
 void jobs_json_add(struct json *j, const struct job *job)
 {
 	json_begin_object(j);
 	fields_json(j, &job_fields, job);
-	json_key(j, "result");
-	json_str(j, job_result(job).at);
+	json_put_str(j, "result", job_result(job).at);
 	json_end_object(j);
 }

@@ -14,7 +14,5 @@ struct jobs_view {
 };
 
 void jobs_view_add(struct jobs_view *view, const struct job *job);
-void jobs_view_print(const struct jobs_view *view, struct canvas *to);
-void jobs_view_done(struct jobs_view *view);
 /* All that is known of a job, as an object. */
 void jobs_json_add(struct json *j, const struct job *job);

@@ -19,12 +19,8 @@
 /* Of a shorter job the share says nothing: what a recorder takes to start outweighs it. */
 #define SHARE_LEAST_NS NS_PER_S
 
-static bool knows(const struct job *job, enum job_figure id)
-{
-	return figure_is_known(job->figures[id]);
-}
-
-static void begin(struct facts *f, const struct job *job, const char *label, enum job_figure id)
+static void begin_figure(struct facts *f, const struct job *job, const char *label,
+                         enum job_figure id)
 {
 	facts_begin(f, label, job_quality(job, job->figures[id].quality).at);
 }
@@ -32,7 +28,7 @@ static void begin(struct facts *f, const struct job *job, const char *label, enu
 static void put_when(struct facts *f, const struct report *r)
 {
 	const struct job *job = &r->job;
-	uint64_t took = report_took_ns(r);
+	uint64_t took = job_took_ns(&r->job, r->now_ns);
 
 	facts_part(f, "%s", format_time(job->started_ns).at);
 	if (job->ended_ns)
@@ -106,23 +102,20 @@ static void put_cpu(struct facts *f, const struct report *r)
 {
 	const struct job *job = &r->job;
 	enum quality parts = job_cpu_parts(job);
-	double cores = job_cores(job);
+	struct words busy = job_cores_words(job, r->cpus);
 
-	begin(f, job, "CPU", JOB_FIGURE_CPU);
+	begin_figure(f, job, "CPU", JOB_FIGURE_CPU);
 	facts_part(f, "%s", job_figure_words(job, JOB_FIGURE_CPU).at);
 	if (parts == job->figures[JOB_FIGURE_CPU].quality)
 		put_cpu_parts(f, job);
-	if (isfinite(cores) && r->cpus)
-		facts_part(f, "%s of %u core%s busy", job_cores_words(cores).at, r->cpus,
-		           r->cpus == 1 ? "" : "s");
-	else if (isfinite(cores))
-		facts_part(f, "%s cores busy", job_cores_words(cores).at);
+	if (*busy.at)
+		facts_part(f, "%s", busy.at);
 	if (parts != job->figures[JOB_FIGURE_CPU].quality && parts != QUALITY_MISSING) {
 		facts_begin(f, "", job_quality(job, parts).at);
 		put_cpu_parts(f, job);
 	}
-	if (knows(job, JOB_FIGURE_CPU_THROTTLED) && job->figures[JOB_FIGURE_CPU_THROTTLED].value) {
-		begin(f, job, "", JOB_FIGURE_CPU_THROTTLED);
+	if (job_count(job, JOB_FIGURE_CPU_THROTTLED)) {
+		begin_figure(f, job, "", JOB_FIGURE_CPU_THROTTLED);
 		facts_part(f, "%s held back by its limit",
 		           job_figure_words(job, JOB_FIGURE_CPU_THROTTLED).at);
 	}
@@ -130,22 +123,22 @@ static void put_cpu(struct facts *f, const struct report *r)
 
 static void put_memory(struct facts *f, const struct job *job)
 {
-	begin(f, job, "Peak memory", JOB_FIGURE_PEAK_TOTAL);
+	begin_figure(f, job, "Peak memory", JOB_FIGURE_PEAK_TOTAL);
 	facts_part(f, "%s", job_figure_words(job, JOB_FIGURE_PEAK_TOTAL).at);
 	facts_join(f, FACT_WORD, "%s",
-	           knows(job, JOB_FIGURE_PEAK_TOTAL) ? "whole job" : "for the whole job");
-	if (knows(job, JOB_FIGURE_PEAK_TOTAL) && knows(job, JOB_FIGURE_PEAK_AT))
+	           job_knows(job, JOB_FIGURE_PEAK_TOTAL) ? "whole job" : "for the whole job");
+	if (job_knows(job, JOB_FIGURE_PEAK_TOTAL) && job_knows(job, JOB_FIGURE_PEAK_AT))
 		facts_join(f, FACT_WORD, "at %s", job_figure_words(job, JOB_FIGURE_PEAK_AT).at);
-	begin(f, job, "", JOB_FIGURE_PEAK_RSS);
+	begin_figure(f, job, "", JOB_FIGURE_PEAK_RSS);
 	facts_part(f, "%s", job_figure_words(job, JOB_FIGURE_PEAK_RSS).at);
 	facts_join(f, FACT_WORD, "%s",
-	           knows(job, JOB_FIGURE_PEAK_RSS) ? "hungriest process"
-	                                           : "for the hungriest process");
+	           job_knows(job, JOB_FIGURE_PEAK_RSS) ? "hungriest process"
+	                                               : "for the hungriest process");
 	if (job->hungriest_pid)
 		facts_comma(f, "%s %d", job->hungriest, job->hungriest_pid);
-	if (!knows(job, JOB_FIGURE_PEAK_CHARGED))
+	if (!job_knows(job, JOB_FIGURE_PEAK_CHARGED))
 		return;
-	begin(f, job, "", JOB_FIGURE_PEAK_CHARGED);
+	begin_figure(f, job, "", JOB_FIGURE_PEAK_CHARGED);
 	facts_part(f, "%s charged", job_figure_words(job, JOB_FIGURE_PEAK_CHARGED).at);
 	facts_join(f, FACT_WORD, "to its control group");
 	facts_comma(f, "page cache included");
@@ -168,7 +161,7 @@ static void put_io(struct facts *f, const struct job *job)
 /* "71 % mean, 99 % max   14.2 of 24.0 GiB   212 Wh" */
 static void put_gpu(struct facts *f, const struct report *r, const struct gpu_record *g)
 {
-	double hours = (double)report_took_ns(r) / 3600e9;
+	double hours = (double)job_took_ns(&r->job, r->now_ns) / 3600e9;
 	char label[24];
 
 	snprintf(label, sizeof label, "GPU %u", g->index);
@@ -207,12 +200,12 @@ static void put_processes(struct facts *f, const struct job *job)
 		{ JOB_FIGURE_LEAKED, "left behind", false },
 	};
 
-	begin(f, job, "Processes", JOB_FIGURE_PROCESSES);
+	begin_figure(f, job, "Processes", JOB_FIGURE_PROCESSES);
 	facts_part(f, "%s%s", job_figure_words(job, JOB_FIGURE_PROCESSES).at,
-	           knows(job, JOB_FIGURE_PROCESSES) ? " started" : "");
+	           job_knows(job, JOB_FIGURE_PROCESSES) ? " started" : "");
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-		if (knows(job, parts[i].id) &&
-		    (!parts[i].if_any || job->figures[parts[i].id].value))
+		if (parts[i].if_any ? job_count(job, parts[i].id) != 0
+		                    : job_knows(job, parts[i].id))
 			facts_comma(f, "%s %s", job_figure_words(job, parts[i].id).at,
 			            parts[i].word);
 	if (job_late(job))
@@ -245,9 +238,9 @@ static void put_recorder(struct facts *f, const struct report *r)
 {
 	const struct job *job = &r->job;
 	struct figure cpu = job->figures[JOB_FIGURE_SELF_CPU];
-	uint64_t took = report_took_ns(r);
+	uint64_t took = job_took_ns(&r->job, r->now_ns);
 
-	begin(f, job, "Recorder", JOB_FIGURE_SELF_CPU);
+	begin_figure(f, job, "Recorder", JOB_FIGURE_SELF_CPU);
 	if (figure_is_known(cpu) && took) {
 		facts_part(f, "%s CPU", format_duration(cpu.value).at);
 		if (took >= SHARE_LEAST_NS)
@@ -256,7 +249,7 @@ static void put_recorder(struct facts *f, const struct report *r)
 	} else {
 		facts_part(f, "not known");
 	}
-	if (knows(job, JOB_FIGURE_SELF_RSS))
+	if (job_knows(job, JOB_FIGURE_SELF_RSS))
 		facts_comma(f, "%s", job_figure_words(job, JOB_FIGURE_SELF_RSS).at);
 	if (*job->tier) {
 		facts_begin(f, "Watched by", "");
@@ -305,7 +298,7 @@ static void put_curve(struct canvas *to, const char *label, const struct spark *
 
 static void put_curves(const struct report *r, struct canvas *to)
 {
-	uint64_t took = report_took_ns(r);
+	uint64_t took = job_took_ns(&r->job, r->now_ns);
 	size_t columns = curve_columns(r, to, took);
 	struct spark memory, cpu;
 	struct fmt cores;
@@ -340,12 +333,6 @@ static void add_count(struct table *t, uint64_t n)
 	table_add(t, format_count(n).at, INK_PLAIN);
 }
 
-static void add_figure(struct table *t, const struct canvas *to, struct figure figure,
-                       enum metric_unit unit)
-{
-	table_add_figure(t, figure_words(figure, unit, to->unicode).at, INK_PLAIN);
-}
-
 /* Known from samples only. */
 static void add_sampled_percent(struct table *t, double ratio)
 {
@@ -359,13 +346,6 @@ static void add_span(struct table *t, uint64_t from_ns, uint64_t to_ns)
 {
 	table_add_figure(t, from_ns && to_ns > from_ns ? format_duration(to_ns - from_ns).at : NULL,
 	                 INK_PLAIN);
-}
-
-static void put_more(size_t rest, const char *what, struct canvas *to)
-{
-	if (rest)
-		canvas_printf(to, INK_PLAIN, "  … and %s more %s%s\n", format_count(rest).at, what,
-		              rest == 1 ? "" : "s");
 }
 
 /* The row of a sheet is that of its last attempt. */
@@ -386,8 +366,8 @@ static void add_sheet(struct table *t, const struct canvas *to, const struct she
 	snprintf(name, sizeof name, "%u %s", s->s.num, s->s.label);
 	table_add(t, name, INK_PLAIN);
 	add_span(t, s->s.started_ns, s->s.ended_ns);
-	add_figure(t, to, s->cpu_time_ns, UNIT_NS);
-	add_figure(t, to, s->peak_rss_bytes, UNIT_MIB);
+	job_add_figure(t, s->cpu_time_ns, UNIT_NS, to->unicode);
+	job_add_figure(t, s->peak_rss_bytes, UNIT_MIB, to->unicode);
 	add_sampled_percent(t, s->max_cpu_ratio);
 	add_count(t, s->processes);
 	snprintf(result, sizeof result, "%s", sheet_result(&s->s).at);
@@ -408,16 +388,22 @@ static void put_sheets(const struct report *r, struct canvas *to)
 		{ "result", TABLE_LEFT, .min_width = 9 },
 	};
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
-	size_t shown = MIN(r->sheets.len, (size_t)SHEETS_SHOWN);
 
-	if (!r->sheets.len)
-		return;
-	for (size_t i = 0; i < shown; i++)
+	for (size_t i = 0; i < MIN(r->sheets.len, (size_t)SHEETS_SHOWN); i++)
 		add_sheet(&t, to, &r->sheets.at[i], attempts(r, r->sheets.at[i].s.num));
-	canvas_title(to, "Sheets");
-	table_print(&t, to);
-	put_more(r->sheets.len - shown, "sheet", to);
-	table_done(&t);
+	table_print_section(&t, "Sheets", r->sheets.len, "sheet", to);
+}
+
+/* Pointers to the elements of an array, in another order. */
+static const void **sorted(const void *array, size_t n, size_t size,
+                           int (*compare)(const void *a, const void *b))
+{
+	const void **list = xcalloc(MAX(n, (size_t)1), sizeof *list);
+
+	for (size_t i = 0; i < n; i++)
+		list[i] = (const char *)array + i * size;
+	qsort(list, n, sizeof *list, compare);
+	return list;
 }
 
 static int by_cost(const void *a, const void *b)
@@ -436,8 +422,8 @@ static void add_program(struct table *t, const struct canvas *to, const struct r
 {
 	table_add(t, p->name, INK_PLAIN);
 	add_count(t, p->processes);
-	add_figure(t, to, p->cpu_time_ns, UNIT_NS);
-	add_figure(t, to, p->peak_rss_bytes, UNIT_MIB);
+	job_add_figure(t, p->cpu_time_ns, UNIT_NS, to->unicode);
+	job_add_figure(t, p->peak_rss_bytes, UNIT_MIB, to->unicode);
 	table_add(t, format_count(p->failed).at, p->failed ? INK_WARN : INK_PLAIN);
 	table_add(t, format_count(p->signalled).at, p->signalled ? INK_BAD : INK_PLAIN);
 }
@@ -453,21 +439,14 @@ static void put_programs(const struct report *r, struct canvas *to)
 		{ "signalled", TABLE_RIGHT, 3 },
 	};
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
-	cleanup(freep) const struct report_program **sorted = NULL;
-	size_t n = r->programs.len, shown = MIN(n, (size_t)PROGRAMS_SHOWN);
+	cleanup(freep) const void **list = sorted(r->programs.at, r->programs.len,
+	                                          sizeof *r->programs.at, by_cost);
 
-	if (n < 2) /* the totals say the same */
+	if (r->programs.len < 2) /* the totals say the same */
 		return;
-	sorted = xcalloc(n, sizeof *sorted);
-	for (size_t i = 0; i < n; i++)
-		sorted[i] = &r->programs.at[i];
-	qsort(sorted, n, sizeof *sorted, by_cost);
-	for (size_t i = 0; i < shown; i++)
-		add_program(&t, to, sorted[i]);
-	canvas_title(to, "Programs");
-	table_print(&t, to);
-	put_more(n - shown, "name", to);
-	table_done(&t);
+	for (size_t i = 0; i < MIN(r->programs.len, (size_t)PROGRAMS_SHOWN); i++)
+		add_program(&t, to, list[i]);
+	table_print_section(&t, "Programs", r->programs.len, "name", to);
 }
 
 static void add_process(struct table *t, const struct report *r, const struct canvas *to,
@@ -475,15 +454,14 @@ static void add_process(struct table *t, const struct report *r, const struct ca
 {
 	struct words end = exit_words(p->p.has_exit_code, p->p.exit_code, p->p.signal,
 	                              p->p.core_dumped);
-	struct figure leaked = r->job.figures[JOB_FIGURE_LEAKED];
 	bool is_alive = !p->p.ended_ns && r->job.status == JOB_RUNNING;
-	bool is_left = !p->p.ended_ns && figure_is_known(leaked) && leaked.value;
+	bool is_left = !p->p.ended_ns && job_count(&r->job, JOB_FIGURE_LEAKED);
 	char pid[16];
 
 	snprintf(pid, sizeof pid, "%d", p->p.id.pid);
 	table_add(t, pid, INK_PLAIN);
-	add_figure(t, to, p->p.cpu_time_ns, UNIT_NS);
-	add_figure(t, to, p->p.peak_rss_bytes, UNIT_MIB);
+	job_add_figure(t, p->p.cpu_time_ns, UNIT_NS, to->unicode);
+	job_add_figure(t, p->p.peak_rss_bytes, UNIT_MIB, to->unicode);
 	add_span(t, p->p.started_ns, p->p.ended_ns);
 	table_add_figure(t,
 	                 is_alive  ? "lives"
@@ -571,18 +549,15 @@ static void put_marks(const struct report *r, struct canvas *to)
 		{ NULL, TABLE_LEFT, .min_width = 8 },
 	};
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
-	cleanup(freep) const struct report_mark **sorted = NULL;
+	cleanup(freep) const void **list = sorted(r->marks.at, r->marks.len, sizeof *r->marks.at,
+	                                          by_begin);
 	size_t shown = MIN(r->marks.len, (size_t)MARKS_SHOWN);
 	uint64_t rest = r->marks.len - shown + r->marks_dropped;
 
 	if (!r->marks.len)
 		return;
-	sorted = xcalloc(r->marks.len, sizeof *sorted);
-	for (size_t i = 0; i < r->marks.len; i++)
-		sorted[i] = &r->marks.at[i];
-	qsort(sorted, r->marks.len, sizeof *sorted, by_begin);
 	for (size_t i = 0; i < shown; i++) {
-		const struct report_mark *m = sorted[i];
+		const struct report_mark *m = list[i];
 
 		add_offset(&t, r, begin_of(m));
 		table_add(&t, m->name, INK_PLAIN);
@@ -639,18 +614,15 @@ static void put_notes(const struct report *r, struct canvas *to)
 		{ NULL, TABLE_LEFT, .min_width = 18, .wraps = true },
 	};
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
-	cleanup(freep) const struct report_note **sorted = NULL;
+	cleanup(freep)
+		const void **list = sorted(r->notes.at, r->notes.len, sizeof *r->notes.at, by_rank);
 	size_t n = r->notes.len, shown = MIN(n, (size_t)NOTES_SHOWN);
 
 	if (!n)
 		return;
-	sorted = xcalloc(n, sizeof *sorted);
-	for (size_t i = 0; i < n; i++)
-		sorted[i] = &r->notes.at[i];
-	qsort(sorted, n, sizeof *sorted, by_rank);
-	qsort(sorted, shown, sizeof *sorted, by_time);
+	qsort(list, shown, sizeof *list, by_time);
 	for (size_t i = 0; i < shown; i++)
-		add_note(&t, r, sorted[i]);
+		add_note(&t, r, list[i]);
 	canvas_title(to, "Events worth knowing");
 	table_print(&t, to);
 	put_rest(r, n - shown + r->notes_dropped, "", to);

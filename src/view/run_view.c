@@ -9,11 +9,6 @@
 #include "view/format.h"
 #include "view/job_view.h"
 
-static bool knows(const struct job *job, enum job_figure id)
-{
-	return figure_is_known(job->figures[id]);
-}
-
 /* A bad run says why, first. */
 static void put_head(struct facts *f, const struct job *job)
 {
@@ -42,7 +37,7 @@ static void put_head(struct facts *f, const struct job *job)
 static void put_cpu(struct facts *f, const struct job *job, unsigned cpus)
 {
 	enum quality quality = job->figures[JOB_FIGURE_CPU].quality;
-	double cores = job_cores(job);
+	struct words busy = job_cores_words(job, cpus);
 
 	facts_begin(f, "cpu", job_quality(job, quality).at);
 	/* The two may be less certain than their sum: then the sum is shown. */
@@ -52,18 +47,15 @@ static void put_cpu(struct facts *f, const struct job *job, unsigned cpus)
 	} else {
 		facts_part(f, "%s", job_figure_words(job, JOB_FIGURE_CPU).at);
 	}
-	if (isfinite(cores) && cpus)
-		facts_part(f, "%s of %u core%s busy", job_cores_words(cores).at, cpus,
-		           cpus == 1 ? "" : "s");
-	else if (isfinite(cores))
-		facts_part(f, "%s cores busy", job_cores_words(cores).at);
+	if (*busy.at)
+		facts_part(f, "%s", busy.at);
 }
 
 static void put_peak(struct facts *f, const struct job *job)
 {
 	struct words total = job_figure_words(job, JOB_FIGURE_PEAK_TOTAL);
 
-	if (knows(job, JOB_FIGURE_PEAK_AT))
+	if (job_knows(job, JOB_FIGURE_PEAK_AT))
 		facts_part(f, "%s peak at %s", total.at,
 		           job_figure_words(job, JOB_FIGURE_PEAK_AT).at);
 	else
@@ -74,7 +66,7 @@ static void put_hungriest(struct facts *f, const struct job *job)
 {
 	struct words rss = job_figure_words(job, JOB_FIGURE_PEAK_RSS);
 
-	if (!knows(job, JOB_FIGURE_PEAK_RSS))
+	if (!job_knows(job, JOB_FIGURE_PEAK_RSS))
 		facts_part(f, "%s", rss.at);
 	else if (*job->hungriest)
 		facts_part(f, "%s %s", rss.at, job->hungriest);
@@ -88,8 +80,7 @@ static void put_memory(struct facts *f, const struct job *job)
 {
 	enum quality total = job->figures[JOB_FIGURE_PEAK_TOTAL].quality;
 	enum quality rss = job->figures[JOB_FIGURE_PEAK_RSS].quality;
-	bool is_single = knows(job, JOB_FIGURE_PROCESSES) && rss != QUALITY_MISSING &&
-	                 job->figures[JOB_FIGURE_PROCESSES].value == 1;
+	bool is_single = rss != QUALITY_MISSING && job_count(job, JOB_FIGURE_PROCESSES) == 1;
 
 	if (total != QUALITY_MISSING && !is_single) {
 		facts_begin(f, "memory", job_quality(job, total).at);
@@ -106,29 +97,29 @@ static void put_memory(struct facts *f, const struct job *job)
 
 static void put_processes(struct facts *f, const struct job *job)
 {
-	uint64_t leaked = job->figures[JOB_FIGURE_LEAKED].value;
+	uint64_t leaked = job_count(job, JOB_FIGURE_LEAKED);
 
 	facts_begin(f, "procs", job_quality(job, job->figures[JOB_FIGURE_PROCESSES].quality).at);
-	if (knows(job, JOB_FIGURE_PROCESSES))
+	if (job_knows(job, JOB_FIGURE_PROCESSES))
 		facts_part(f, "%s started", job_figure_words(job, JOB_FIGURE_PROCESSES).at);
 	else
 		facts_part(f, "not known");
-	if (knows(job, JOB_FIGURE_FAILED))
+	if (job_knows(job, JOB_FIGURE_FAILED))
 		facts_comma(f, "%s failed", job_figure_words(job, JOB_FIGURE_FAILED).at);
-	if (knows(job, JOB_FIGURE_SIGNALLED) && job->figures[JOB_FIGURE_SIGNALLED].value)
+	if (job_count(job, JOB_FIGURE_SIGNALLED))
 		facts_comma(f, "%s died of a signal",
 		            job_figure_words(job, JOB_FIGURE_SIGNALLED).at);
 	if (job_late(job))
 		facts_comma(f, "%s ended after the command", format_count(job_late(job)).at);
-	if (knows(job, JOB_FIGURE_LEAKED) && leaked)
+	if (leaked)
 		facts_comma(f, "%s left behind", format_count(leaked).at);
-	else if (knows(job, JOB_FIGURE_LEAKED))
+	else if (job_knows(job, JOB_FIGURE_LEAKED))
 		facts_comma(f, "none left behind");
 }
 
 static bool has_not_run(const struct job *job)
 {
-	return knows(job, JOB_FIGURE_PROCESSES) && !job->figures[JOB_FIGURE_PROCESSES].value;
+	return job_knows(job, JOB_FIGURE_PROCESSES) && !job_count(job, JOB_FIGURE_PROCESSES);
 }
 
 /* Shown when there was some, or when it is not known; a report shows it always. */

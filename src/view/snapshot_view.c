@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "view/facts.h"
 #include "view/format.h"
 #include "view/table.h"
 
@@ -26,6 +27,171 @@ bool snapshot_sort_parse(const char *name, enum snapshot_sort *ret)
 		}
 	return false;
 }
+
+/* ---- the machine ----------------------------------------------------------------------------- */
+
+static void put_title(const struct snapshot *snap, const struct snapshot_view *view,
+                      struct canvas *to)
+{
+	if (view->host)
+		canvas_text(to, INK_TITLE, view->host, strlen(view->host), 64);
+	else
+		canvas_put(to, INK_TITLE, "this machine");
+	canvas_printf(to, INK_PLAIN, "   %s   up %s", format_time(snap->wall_ns).at,
+	              format_duration(snap->boot_ns).at);
+	if (view->kernel) {
+		canvas_put(to, INK_PLAIN, "   Linux ");
+		canvas_text(to, INK_PLAIN, view->kernel, strlen(view->kernel), 32);
+	}
+	canvas_newline(to);
+}
+
+static void put_cpu(struct facts *f, const struct snapshot *snap, const struct snapshot_view *view,
+                    bool unicode)
+{
+	const struct host_readings *h = &snap->host;
+	char cores[32] = "";
+
+	facts_begin(f, "cpu", "");
+	if (view->cores)
+		snprintf(cores, sizeof cores, " of %u core%s", view->cores,
+		         view->cores == 1 ? "" : "s");
+	if (isfinite(snap->cpu_busy_ratio))
+		facts_join(f, FACT_WHOLE, "%s  %s busy%s",
+		           format_bar(snap->cpu_busy_ratio, unicode).at,
+		           format_percent(snap->cpu_busy_ratio).at, cores);
+	if (readings_has(h, HOST_LOAD_1) && readings_has(h, HOST_LOAD_5) &&
+	    readings_has(h, HOST_LOAD_15))
+		facts_part(f, "load %s %s %s", format_milli(h->value[HOST_LOAD_1], 2).at,
+		           format_milli(h->value[HOST_LOAD_5], 2).at,
+		           format_milli(h->value[HOST_LOAD_15], 2).at);
+	/* These two are shown only when they are not 0. */
+	if (snap->cpu_iowait_ratio >= 0.0005)
+		facts_part(f, "iowait %s", format_percent(snap->cpu_iowait_ratio).at);
+	if (snap->cpu_steal_ratio >= 0.0005)
+		facts_part(f, "steal %s", format_percent(snap->cpu_steal_ratio).at);
+	facts_unless_any(f, "not known");
+}
+
+static void put_memory(struct facts *f, const struct host_readings *h, bool unicode)
+{
+	uint64_t used = readings_or(h, HOST_MEM_USED, 0), total = readings_or(h, HOST_MEM_TOTAL, 0);
+	uint64_t swap = readings_or(h, HOST_SWAP_TOTAL, 0);
+
+	facts_begin(f, "memory", "");
+	if (readings_has(h, HOST_MEM_USED) && total)
+		facts_join(f, FACT_WHOLE, "%s  %s used",
+		           format_bar((double)used / (double)total, unicode).at,
+		           format_bytes_of(used, total).at);
+	if (readings_has(h, HOST_MEM_AVAILABLE))
+		facts_part(f, "%s available", format_bytes(h->value[HOST_MEM_AVAILABLE]).at);
+	if (readings_has(h, HOST_SWAP_TOTAL) && !swap)
+		facts_part(f, "no swap");
+	else if (swap && readings_or(h, HOST_SWAP_FREE, UINT64_MAX) <= swap)
+		facts_part(f, "swap %s", format_bytes_of(swap - h->value[HOST_SWAP_FREE], swap).at);
+	facts_unless_any(f, "not known");
+}
+
+static void put_stalls(struct facts *f, const struct snapshot *snap)
+{
+	facts_begin(f, "stalls", "");
+	if (isfinite(snap->psi_cpu_ratio) || isfinite(snap->psi_mem_ratio) ||
+	    isfinite(snap->psi_io_ratio)) {
+		facts_part(f, "cpu %s", format_percent(snap->psi_cpu_ratio).at);
+		facts_part(f, "memory %s", format_percent(snap->psi_mem_ratio).at);
+		facts_part(f, "io %s", format_percent(snap->psi_io_ratio).at);
+		facts_join(f, FACT_ASIDE, "(PSI: share of the time in which some task waited)");
+	}
+	facts_unless_any(f, "not known (this kernel has no PSI)");
+}
+
+/* The control group this program runs in: what a container or a unit allows. */
+static void put_limits(struct facts *f, const struct cgroup_readings *g)
+{
+	facts_begin(f, "limits", "");
+	if (readings_has(g, CGROUP_CPU_LIMIT))
+		facts_part(f, "%s cores", format_milli(g->value[CGROUP_CPU_LIMIT], 1).at);
+	if (readings_has(g, CGROUP_MEM_LIMIT) && readings_has(g, CGROUP_MEM_LIMIT_USED))
+		facts_part(
+			f, "memory %s in use",
+			format_bytes_of(g->value[CGROUP_MEM_LIMIT_USED], g->value[CGROUP_MEM_LIMIT])
+				.at);
+	else if (readings_has(g, CGROUP_MEM_LIMIT))
+		facts_part(f, "memory %s", format_bytes(g->value[CGROUP_MEM_LIMIT]).at);
+	if (readings_has(g, CGROUP_PIDS_LIMIT) && readings_has(g, CGROUP_PIDS_LIMIT_USED))
+		facts_part(f, "%s of %s tasks", format_count(g->value[CGROUP_PIDS_LIMIT_USED]).at,
+		           format_count(g->value[CGROUP_PIDS_LIMIT]).at);
+	else if (readings_has(g, CGROUP_PIDS_LIMIT))
+		facts_part(f, "%s tasks", format_count(g->value[CGROUP_PIDS_LIMIT]).at);
+	facts_unless_any(f, g->present ? "none in this control group" : "not known");
+}
+
+static void put_gpu(struct facts *f, const struct gpu_sample *gpu, bool unicode)
+{
+	const struct gpu_readings *r = &gpu->r;
+	double busy = (double)readings_or(r, GPU_UTIL, 0) / 100;
+	char label[24];
+
+	snprintf(label, sizeof label, "gpu %u", gpu->index);
+	facts_begin(f, label, "");
+	if (readings_has(r, GPU_UTIL))
+		facts_join(f, FACT_WHOLE, "%s  %s busy", format_bar(busy, unicode).at,
+		           format_percent(busy).at);
+	if (readings_has(r, GPU_MEM_USED) && readings_has(r, GPU_MEM_TOTAL))
+		facts_part(f, "%s used",
+		           format_bytes_of(r->value[GPU_MEM_USED], r->value[GPU_MEM_TOTAL]).at);
+	if (readings_has(r, GPU_TEMPERATURE))
+		facts_part(f, "%ju %s", (uintmax_t)r->value[GPU_TEMPERATURE], unicode ? "°C" : "C");
+	if (readings_has(r, GPU_POWER))
+		facts_part(f, "%s W", format_milli(r->value[GPU_POWER], 0).at);
+	if (!r->present)
+		facts_part(f, "does not answer");
+	if (*gpu->name)
+		facts_part(f, "%s", gpu->name);
+	facts_unless_any(f, "not known");
+}
+
+static void put_states(struct facts *f, const struct snapshot *snap)
+{
+	static const struct {
+		const char *letters, *name;
+	} kinds[] = {
+		{ "R", "running" },  { "SI", "sleeping" }, { "D", "waiting for disk" },
+		{ "Tt", "stopped" }, { "Z", "zombie" },    { "XxKWP", "ending" },
+	};
+	size_t count[ARRAY_LEN(kinds)] = { 0 };
+
+	vec_each(&snap->procs, p)
+		for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
+			if (p->s.state && strchr(kinds[k].letters, p->s.state))
+				count[k]++;
+	facts_begin(f, "processes", "");
+	facts_part(f, "%s", format_count(snap->procs.len).at);
+	for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
+		if (count[k])
+			facts_part(f, "%s %s", format_count(count[k]).at, kinds[k].name);
+	if (!snap->procs_complete)
+		facts_part(f, "(some are hidden from this user)");
+}
+
+static void put_machine(const struct snapshot *snap, const struct snapshot_view *view,
+                        struct canvas *to)
+{
+	struct facts f = { .indent = 2, .label_columns = 11 };
+
+	put_title(snap, view, to);
+	put_cpu(&f, snap, view, to->unicode);
+	put_memory(&f, &snap->host, to->unicode);
+	put_stalls(&f, snap);
+	put_limits(&f, &snap->cgroup);
+	vec_each(&snap->gpus, gpu)
+		put_gpu(&f, gpu, to->unicode);
+	put_states(&f, snap);
+	facts_print(&f, to);
+	facts_done(&f);
+}
+
+/* ---- its processes --------------------------------------------------------------------------- */
 
 /* A process and what it is sorted by: larger first, then the lower pid. */
 struct ranked {
@@ -179,7 +345,7 @@ static void put_processes(const struct snapshot *snap, const struct snapshot_vie
 void snapshot_view_put(const struct snapshot *snap, const struct snapshot_view *view,
                        struct canvas *to)
 {
-	snapshot_head_put(snap, view, to);
+	put_machine(snap, view, to);
 	canvas_newline(to);
 	put_processes(snap, view, to);
 	put_rest(snap, view, to);

@@ -27,6 +27,3 @@ bool snapshot_sort_parse(const char *name,
                          enum snapshot_sort *ret); /* "cpu", "rss", "pid", "share" */
 void snapshot_view_put(const struct snapshot *snap, const struct snapshot_view *view,
                        struct canvas *to);
-/* The lines above the processes alone. */
-void snapshot_head_put(const struct snapshot *snap, const struct snapshot_view *view,
-                       struct canvas *to);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "view/format.h"
 
 #define CELLS_MAX ((size_t)1 << 26)
 #define TEXT_MAX ((size_t)1 << 30)
@@ -229,4 +230,19 @@ void table_print(const struct table *t, struct canvas *to)
 		print_head(&line);
 	for (size_t i = 0; i + t->n_columns <= t->cells.len; i += t->n_columns)
 		print_row(&line, &t->cells.at[i]);
+}
+
+void table_print_section(struct table *t, const char *title, size_t total, const char *noun,
+                         struct canvas *to)
+{
+	size_t rest = total - t->cells.len / t->n_columns;
+
+	if (t->cells.len) {
+		canvas_title(to, title);
+		table_print(t, to);
+	}
+	if (rest)
+		canvas_printf(to, INK_PLAIN, "  … and %s more %s%s\n", format_count(rest).at, noun,
+		              rest == 1 ? "" : "s");
+	table_done(t);
 }

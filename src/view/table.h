@@ -46,4 +46,8 @@ void table_add_figure(struct table *t, const char *text, enum ink ink);
 /* Whether it can be shown without leaving out a column. */
 bool table_fits(const struct table *t, size_t width);
 void table_print(const struct table *t, struct canvas *to);
+/* Under a title, and frees it: the first rows of `total`, and how many `noun`s more there are. No
+ * rows: nothing. */
+void table_print_section(struct table *t, const char *title, size_t total, const char *noun,
+                         struct canvas *to);
 void table_done(struct table *t);

@@ -94,11 +94,12 @@ static void test_job_cores__are_unknown_without_a_figure(void **state)
 {
 	struct job job = { .took_ns = NS_PER_S };
 
-	assert_true(isnan(job_cores(&job)));
+	assert_string_equal(job_cores_words(&job, 8).at, "");
 	kit_figure(&job, JOB_FIGURE_CPU, 2 * NS_PER_S, QUALITY_AT_LEAST);
-	assert_true(job_cores(&job) == 2);
+	assert_string_equal(job_cores_words(&job, 8).at, "2.0 of 8 cores busy");
+	assert_string_equal(job_cores_words(&job, 0).at, "2.0 cores busy");
 	job.took_ns = 0;
-	assert_true(isnan(job_cores(&job)));
+	assert_string_equal(job_cores_words(&job, 8).at, "");
 }
 
 static void test_job_figure__has_its_unit(void **state)
@@ -134,11 +135,20 @@ static void test_job_limit__of_the_user_is_told_apart(void **state)
 
 static void test_job_cores__are_told_also_when_they_are_few(void **state)
 {
-	assert_string_equal(job_cores_words(3.42).at, "3.4");
-	assert_string_equal(job_cores_words(0.0951).at, "0.1");
-	assert_string_equal(job_cores_words(0.0312).at, "0.03");
-	assert_string_equal(job_cores_words(0.0049).at, "less than 0.01");
-	assert_string_equal(job_cores_words(0).at, "less than 0.01");
+	static const struct {
+		uint64_t cpu_ms;
+		const char *words;
+	} cases[] = {
+		{ 3420, "3.4 of 1 core busy" },         { 95, "0.1 of 1 core busy" },
+		{ 31, "0.03 of 1 core busy" },          { 4, "less than 0.01 of 1 core busy" },
+		{ 0, "less than 0.01 of 1 core busy" },
+	};
+	struct job job = { .took_ns = NS_PER_S };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		kit_figure(&job, JOB_FIGURE_CPU, cases[i].cpu_ms * NS_PER_MS, QUALITY_EXACT);
+		assert_string_equal(job_cores_words(&job, 1).at, cases[i].words);
+	}
 }
 
 static void test_job_result__names_the_job_around_it_whose_memory_was_short(void **state)

@@ -32,11 +32,11 @@ static void assert_view(struct style style, const char *golden)
 
 	setenv("TZ", "UTC", 1);
 	tzset();
-	jobs_view_print(&view, CANVAS(&style, &out));
+	table_print(&view.table, CANVAS(&style, &out));
 	assert_golden(golden, &out);
 	assert_null(strstr(out.at, " \n"));
 	buf_done(&out);
-	jobs_view_done(&view);
+	table_done(&view.table);
 }
 
 static void test_jobs_view__tells_a_job_a_line(void **state)

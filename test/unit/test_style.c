@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/canvas.h"
 
-#include <math.h>
-
 #include "check.h"
+#include "view/format.h"
 
 static bool has_color(enum style_choice choice, struct style_env env)
 {
@@ -71,19 +70,11 @@ static void test_style__draws_bars_in_blocks_unless_the_locale_says_otherwise(vo
 	                                         &(struct style_env){ .lang = "en_US.UTF-8" });
 	const struct style plain = style_choose(
 		STYLE_AUTO, &(struct style_env){ .lc_all = "C", .lang = "en_US.UTF-8" });
-	struct buf out = { 0 };
 
-	canvas_bar(CANVAS(&blocks, &out), 0.7, 10);
-	assert_string_equal(out.at, "███████░░░");
-	buf_reset(&out);
-	canvas_bar(CANVAS(&plain, &out), 0.25, 4);
-	assert_string_equal(out.at, "#...");
-	buf_reset(&out);
-	canvas_bar(CANVAS(&plain, &out), 7, 4);
-	canvas_bar(CANVAS(&plain, &out), -7, 4);
-	canvas_bar(CANVAS(&plain, &out), NAN, 4);
-	assert_string_equal(out.at, "####....");
-	buf_done(&out);
+	assert_string_equal(format_bar(0.7, blocks.unicode).at, "███████░░░");
+	assert_string_equal(format_bar(0.25, plain.unicode).at, "###.......");
+	assert_string_equal(format_bar(7, plain.unicode).at, "##########");
+	assert_string_equal(format_bar(-7, plain.unicode).at, "..........");
 	assert_true(style_choose(STYLE_AUTO, &(struct style_env){ 0 }).unicode);
 }
 
