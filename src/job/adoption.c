@@ -24,7 +24,7 @@
 
 static_assert(OVERLAP_BYTES > sizeof(SIGNATURE_VARIABLE) + JOB_ID_MAX, "an entry fits into both");
 
-/* What is known of a process; by its slot. */
+/* What is known of a process. */
 struct note {
 	char comm[COMM_LEN];
 	uint32_t command_len;
@@ -37,10 +37,8 @@ struct adoption {
 	int root_fd;
 	struct process_reader *reader; /* the host's */
 	uint64_t serial;               /* of the latest claim */
-	uint64_t reads;
-	struct process_slots slots;
-	VEC(struct note) notes;
-	VEC(pid_t) pids; /* scratch */
+	struct process_slots notes; /* struct note of each process */
+	VEC(pid_t) pids;            /* scratch */
 	size_t next_cgroup;
 	pid_t next_pid; /* whose environment is read first */
 };
@@ -62,6 +60,7 @@ struct adoption *adoption_new(int root_fd, struct process_reader *reader)
 
 	a->root_fd = root_fd;
 	a->reader = reader;
+	a->notes.entry_bytes = sizeof(struct note);
 	return a;
 }
 
@@ -69,15 +68,9 @@ void adoption_free(struct adoption *a)
 {
 	if (!a)
 		return;
-	process_slots_done(&a->slots);
-	vec_done(&a->notes);
+	process_slots_done(&a->notes);
 	vec_done(&a->pids);
 	free(a);
-}
-
-uint64_t adoption_reads(const struct adoption *a)
-{
-	return a->reads;
 }
 
 /* ---- claims ---------------------------------------------------------------------------------- */
@@ -129,16 +122,10 @@ static bool is_any_open(const struct job_roster *t)
 /* NULL: there is no room for more. */
 static struct note *notes_see(struct adoption *a, const struct proc_sample *p)
 {
-	bool is_new;
-	uint32_t seat = process_slots_see(&a->slots, p->id, &is_new);
-	struct note *note;
+	struct note *note = process_slots_see(&a->notes, p->id);
 
-	while (seat != PROCESS_SLOTS_NONE && a->notes.len <= seat)
-		if (!vec_push(&a->notes, PROCS_MAX))
-			return NULL;
-	note = seat == PROCESS_SLOTS_NONE ? NULL : &a->notes.at[seat];
-	if (note && (is_new || note->command_len != p->command.len ||
-	             memcmp(note->comm, p->comm, COMM_LEN) != 0)) {
+	if (note &&
+	    (note->command_len != p->command.len || memcmp(note->comm, p->comm, COMM_LEN) != 0)) {
 		*note = (struct note){ .command_len = p->command.len };
 		memcpy(note->comm, p->comm, COMM_LEN);
 	}
@@ -149,40 +136,12 @@ static struct note *notes_see(struct adoption *a, const struct proc_sample *p)
 static void notes_forget_programs(struct adoption *a, const struct sample *s)
 {
 	vec_each(&s->events, e) {
-		uint64_t seat;
+		struct note *note = e->kind == EVENT_EXEC ? process_slots_find(&a->notes, e->id)
+		                                          : NULL;
 
-		if (e->kind == EVENT_EXEC && map_get(&a->slots.index, proc_key(e->id), &seat) &&
-		    seat < a->notes.len)
-			a->notes.at[seat] = (struct note){ 0 };
+		if (note)
+			*note = (struct note){ 0 };
 	}
-}
-
-static void forget_note(void *self, uint32_t seat)
-{
-	struct adoption *a = self;
-
-	if (seat < a->notes.len)
-		a->notes.at[seat] = (struct note){ 0 };
-}
-
-static void move_note(void *self, uint32_t from, uint32_t to)
-{
-	struct adoption *a = self;
-
-	if (from >= a->notes.len || to >= a->notes.len)
-		return;
-	a->notes.at[to] = a->notes.at[from];
-	a->notes.at[from] = (struct note){ 0 };
-}
-
-/* Forgets processes that were not seen since the last time. */
-static void notes_end_scan(struct adoption *a)
-{
-	static const struct process_slots_ops ops = { .forget = forget_note, .move = move_note };
-
-	process_slots_end_scan(&a->slots, &ops, a);
-	a->notes.len = MIN(a->notes.len, process_slots_seats(&a->slots));
-	vec_shrink(&a->notes);
 }
 
 /* ---- by control group ------------------------------------------------------------------------ */
@@ -291,7 +250,6 @@ static void read_environ(struct look *l, const struct proc_sample *p, struct not
 
 		process_reader_read(l->a->reader, &q, 1);
 		len = scan_left(&q.text[PROCESS_ENVIRON]);
-		l->a->reads++;
 		l->reads_left -= l->reads_left > 0;
 		if (part == 0 && is_between_programs(l, p, &q))
 			return;
@@ -419,7 +377,7 @@ static void look_at_all(struct look *l)
 	}
 	if (l->reads_left)
 		l->a->next_pid = 0;
-	notes_end_scan(l->a);
+	process_slots_end_tick(&l->a->notes);
 }
 
 bool adoption_look(struct adoption *a, const struct sample *s, struct job_roster *t,

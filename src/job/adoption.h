@@ -28,6 +28,3 @@ void adoption_claim(struct adoption *a, const struct job_roster *t, struct watch
  * True when it found any. */
 bool adoption_look(struct adoption *a, const struct sample *s, struct job_roster *t,
                    struct members *m);
-
-/* How many files were read up to now: environments, a part at a time. */
-uint64_t adoption_reads(const struct adoption *a);

@@ -1,95 +1,76 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/process_slots.h"
 
-#define SEATS_MAX ((size_t)1 << 22) /* the kernel's own ceiling for pids */
-#define SCANS_REMEMBERED 2 /* unless set otherwise */
-#define SEATS_SMALL 1024 /* so few may well be free */
+#define SLOTS_MAX ((size_t)1 << 22) /* the kernel's own ceiling for pids */
+#define TICKS_REMEMBERED 2          /* unless set otherwise */
 
-void process_slots_done(struct process_slots *r)
+struct process_slot {
+	uint64_t key;
+	uint32_t tick; /* that saw it last */
+	_Alignas(max_align_t) char entry[];
+};
+
+static void slot_free(const struct process_slots *s, struct process_slot *slot)
 {
-	map_done(&r->index);
-	vec_done(&r->seats);
-	vec_done(&r->free);
+	if (s->release)
+		s->release(slot->entry);
+	free(slot);
 }
 
-static uint32_t take_seat(struct process_slots *r)
+void process_slots_done(struct process_slots *s)
 {
-	if (r->free.len)
-		return r->free.at[--r->free.len];
-	return vec_push(&r->seats, SEATS_MAX) ? (uint32_t)(r->seats.len - 1) : PROCESS_SLOTS_NONE;
+	vec_each(&s->all, slot)
+		slot_free(s, *slot);
+	vec_done(&s->all);
+	map_done(&s->index);
 }
 
-uint32_t process_slots_see(struct process_slots *r, struct proc_id id, bool *ret_is_new)
+static struct process_slot *find(const struct process_slots *s, uint64_t key)
 {
-	uint64_t key = proc_key(id), found;
-	uint32_t seat;
+	uint64_t found;
 
-	*ret_is_new = !map_get(&r->index, key, &found);
-	seat = *ret_is_new ? take_seat(r) : (uint32_t)found;
-	if (seat == PROCESS_SLOTS_NONE)
-		return seat;
-	if (*ret_is_new)
-		map_put(&r->index, key, seat);
-	r->seats.at[seat] = (struct process_slots_seat){ .key = key,
-		                                         .scan = r->scan,
-		                                         .is_taken = true };
-	return seat;
+	return map_get(&s->index, key, &found) ? (struct process_slot *)(uintptr_t)found : NULL;
 }
 
-size_t process_slots_len(const struct process_slots *r)
+void *process_slots_find(const struct process_slots *s, struct proc_id id)
 {
-	return r->index.len;
+	struct process_slot *slot = find(s, proc_key(id));
+
+	return slot ? slot->entry : NULL;
 }
 
-size_t process_slots_seats(const struct process_slots *r)
+void *process_slots_see(struct process_slots *s, struct proc_id id)
 {
-	return r->seats.len;
+	struct process_slot *slot = find(s, proc_key(id)), **added;
+
+	if (!slot) {
+		added = vec_push(&s->all, SLOTS_MAX);
+		if (!added)
+			return NULL;
+		*added = slot = xcalloc(1, sizeof *slot + s->entry_bytes);
+		slot->key = proc_key(id);
+		map_put(&s->index, slot->key, (uintptr_t)slot);
+	}
+	slot->tick = s->tick;
+	return slot->entry;
 }
 
-static void vacate(struct process_slots *r, uint32_t seat)
+void process_slots_end_tick(struct process_slots *s)
 {
-	uint32_t *vacated = vec_push(&r->free, SEATS_MAX);
+	uint32_t memory = s->memory ? s->memory : TICKS_REMEMBERED;
 
-	map_del(&r->index, r->seats.at[seat].key);
-	r->seats.at[seat].is_taken = false;
-	if (vacated)
-		*vacated = seat;
-}
+	for (size_t i = 0; i < s->all.len;) {
+		struct process_slot *slot = s->all.at[i];
 
-static void move_together(struct process_slots *r, const struct process_slots_ops *ops, void *self)
-{
-	uint32_t to = 0;
-
-	for (uint32_t from = 0; from < r->seats.len; from++) {
-		if (!r->seats.at[from].is_taken)
+		if (s->tick - slot->tick < memory) {
+			i++;
 			continue;
-		if (from != to) {
-			r->seats.at[to] = r->seats.at[from];
-			map_put(&r->index, r->seats.at[to].key, to);
-			ops->move(self, from, to);
 		}
-		to++;
+		map_del(&s->index, slot->key);
+		slot_free(s, slot);
+		s->all.at[i] = s->all.at[--s->all.len];
 	}
-	r->seats.len = to;
-	vec_shrink(&r->seats);
-	vec_done(&r->free);
-	map_shrink(&r->index);
-}
-
-void process_slots_end_scan(struct process_slots *r, const struct process_slots_ops *ops,
-                            void *self)
-{
-	uint32_t memory = r->memory ? r->memory : SCANS_REMEMBERED;
-
-	for (uint32_t i = 0; i < r->seats.len; i++) {
-		const struct process_slots_seat *seat = &r->seats.at[i];
-
-		if (!seat->is_taken || r->scan - seat->scan < memory)
-			continue;
-		vacate(r, i);
-		ops->forget(self, i);
-	}
-	if (r->seats.len > SEATS_SMALL && r->index.len < r->seats.len / 4)
-		move_together(r, ops, self);
-	r->scan++;
+	vec_shrink(&s->all);
+	map_shrink(&s->index);
+	s->tick++;
 }

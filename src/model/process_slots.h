@@ -1,41 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* process_slots.h - a number for each living process, small enough to index an array, for probes that
- * remember something about processes from tick to tick. The number stays while the process is seen,
- * and is given to another after it is gone. After a crowd the few that are left move together. */
+/* process_slots.h - what is remembered about each living process from tick to tick: an entry of the
+ * owner's own type, by process identity. Entries do not move; one expires when its process was not
+ * seen for a few ticks. */
 #pragma once
 
 #include "base/map.h"
 #include "base/vec.h"
 #include "model/process.h"
 
-#define PROCESS_SLOTS_NONE UINT32_MAX
-
-struct process_slots_seat {
-	uint64_t key;
-	uint32_t scan; /* that saw it last */
-	bool is_taken;
-};
+struct process_slot;
 
 struct process_slots {
-	struct map index; /* proc_key → seat */
-	VEC(struct process_slots_seat) seats;
-	VEC(uint32_t) free;
-	uint32_t scan;
-	uint32_t memory; /* scans after which a process not seen is forgotten; 0: 2 */
+	size_t entry_bytes;           /* set before use, as are these two: */
+	void (*release)(void *entry); /* frees what an entry owns; NULL: it owns nothing */
+	uint32_t memory;              /* ticks after which a process not seen is forgotten; 0: 2 */
+
+	uint32_t tick;
+	struct map index; /* proc_key → slot */
+	VEC(struct process_slot *) all;
 };
 
-/* What a probe does about what it keeps by seat. */
-struct process_slots_ops {
-	void (*forget)(void *self, uint32_t seat);
-	void (*move)(void *self, uint32_t from, uint32_t to); /* `to` was forgotten, and is lower */
-};
-
-void process_slots_done(struct process_slots *r);
-/* The seat of a process, a new one when it has none yet; PROCESS_SLOTS_NONE at the ceiling. */
-uint32_t process_slots_see(struct process_slots *r, struct proc_id id, bool *ret_is_new);
-size_t process_slots_len(const struct process_slots *r);   /* processes that have a seat */
-size_t process_slots_seats(const struct process_slots *r); /* all seats are below it */
-/* After a scan: those not seen by it nor by those before lose their seat; `forget` is told
- * each. When most seats are free by then the others are taken together, and `move` is told. */
-void process_slots_end_scan(struct process_slots *r, const struct process_slots_ops *ops,
-                            void *self);
+void process_slots_done(struct process_slots *s);
+/* The entry of a process, a zeroed one when it has none yet; NULL at the ceiling. */
+void *process_slots_see(struct process_slots *s, struct proc_id id);
+/* … NULL when it has none; does not count as seen. */
+void *process_slots_find(const struct process_slots *s, struct proc_id id);
+/* Ends the tick: forgets processes that were not seen for a while. */
+void process_slots_end_tick(struct process_slots *s);

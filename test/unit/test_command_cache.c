@@ -8,7 +8,7 @@
 
 static struct command_cache *open_commands(const struct tree *t)
 {
-	return command_cache_new(t->env.reader);
+	return command_cache_new(t->env.reader, 0);
 }
 
 /* A scan that sees one process, and what the cache says of it; valid until the next call. */
@@ -26,7 +26,7 @@ static const char *command_of(struct command_cache *c, struct sample *s, struct 
 	snprintf(p->comm, sizeof p->comm, "%s", comm);
 	readings_set(&p->r, PROC_VMS, 4096);
 	command_cache_fill(c, s, p, exec_id);
-	command_cache_end_scan(c, s);
+	command_cache_end_tick(c, s);
 	memcpy(text, s->text.at + p->command.at, p->command.len);
 	text[p->command.len] = '\0';
 	return text;
@@ -113,26 +113,6 @@ static void test_command_cache__gives_up_on_a_process_that_wiped_its_arguments(v
 	tree_remove(&t);
 }
 
-static void test_command_cache__forgets_those_that_two_scans_did_not_see(void **state)
-{
-	struct tree t = tree_new();
-	struct sample s = { 0 };
-	struct command_cache *c;
-
-	(void)state;
-	tree_write(&t, "proc/7/cmdline", "a\0", 2);
-	tree_write(&t, "proc/8/cmdline", "b\0", 2);
-	c = open_commands(&t);
-	assert_string_equal(command_of(c, &s, (struct proc_id){ 7, 1 }, "a", 1), "a");
-	assert_string_equal(command_of(c, &s, (struct proc_id){ 8, 1 }, "b", 1), "b");
-	assert_int_equal(command_cache_len(c), 2);
-	assert_string_equal(command_of(c, &s, (struct proc_id){ 8, 1 }, "b", 1), "b");
-	assert_int_equal(command_cache_len(c), 1);
-	command_cache_free(c);
-	sample_done(&s);
-	tree_remove(&t);
-}
-
 /* The cache's answer for every `step`th of a crowd, each with a command line of its own. */
 static void check_crowd(struct command_cache *c, struct sample *s, int n, int step)
 {
@@ -146,7 +126,7 @@ static void check_crowd(struct command_cache *c, struct sample *s, int n, int st
 		readings_set(&p->r, PROC_VMS, 0); /* a kernel thread: asked once */
 		command_cache_fill(c, s, p, 1);
 	}
-	command_cache_end_scan(c, s);
+	command_cache_end_tick(c, s);
 	vec_each(&s->procs, p) {
 		char right[COMM_LEN + 2];
 
@@ -169,86 +149,46 @@ static void test_command_cache__are_right_for_those_who_stay_when_a_crowd_goes(v
 		check_crowd(c, &s, 3000, 1);
 		for (int i = 0; i < 4; i++)
 			check_crowd(c, &s, 3000, 700);
-		assert_int_equal(command_cache_len(c), 5);
 	}
 	command_cache_free(c);
 	sample_done(&s);
 	tree_remove(&t);
 }
 
-static void note_seat(void *self, uint32_t seat)
+static void count_release(void *entry)
 {
-	*(uint32_t *)self = seat;
+	**(int **)entry += 1;
 }
 
-static const struct process_slots_ops noted = { .forget = note_seat };
-
-static void test_roster__gives_a_vacated_seat_to_the_next(void **state)
-{
-	struct process_slots r = { 0 };
-	uint32_t left = PROCESS_SLOTS_NONE, first, second;
-	bool is_new;
-
-	(void)state;
-	first = process_slots_see(&r, (struct proc_id){ 1, 1 }, &is_new);
-	assert_true(is_new);
-	second = process_slots_see(&r, (struct proc_id){ 2, 1 }, &is_new);
-	assert_int_not_equal(first, second);
-	for (int i = 0; i < 3; i++) {
-		assert_int_equal(process_slots_see(&r, (struct proc_id){ 2, 1 }, &is_new), second);
-		process_slots_end_scan(&r, &noted, &left);
-	}
-	assert_int_equal(left, first);
-	assert_int_equal(process_slots_see(&r, (struct proc_id){ 1, 2 }, &is_new),
-	                 first); /* the same pid in another life */
-	assert_true(is_new);
-	process_slots_done(&r);
-}
-
-static void clear_seat(void *self, uint32_t seat)
-{
-	((int *)self)[seat] = 0;
-}
-
-static void move_seat(void *self, uint32_t from, uint32_t to)
-{
-	int *pids = self;
-
-	assert_true(to < from && !pids[to]);
-	pids[to] = pids[from];
-	pids[from] = 0;
-}
-
-static const struct process_slots_ops pids_by_seat = { .forget = clear_seat, .move = move_seat };
-
-static void see_every(struct process_slots *r, int pids[], int n, int step)
+static void see_every(struct process_slots *slots, int *released, int n, int step)
 {
 	for (int i = 0; i < n; i += step) {
-		bool is_new;
-		uint32_t seat = process_slots_see(r, (struct proc_id){ 100 + i, 1 }, &is_new);
+		int **entry = process_slots_see(slots, (struct proc_id){ 100 + i, 1 });
 
-		assert_int_equal(pids[seat], is_new ? 0 : 100 + i);
-		pids[seat] = 100 + i;
+		assert_true(!*entry || *entry == released);
+		*entry = released;
 	}
-	process_slots_end_scan(r, &pids_by_seat, pids);
+	process_slots_end_tick(slots);
 }
 
-static void test_roster__takes_those_who_stay_together_when_a_crowd_goes(void **state)
+static void test_process_slots__forget_a_crowd_that_is_gone(void **state)
 {
-	static int pids[5000];
-	struct process_slots r = { 0 };
+	int released = 0;
+	struct process_slots slots = { .entry_bytes = sizeof(int *), .release = count_release };
 
 	(void)state;
-	for (int round = 0; round < 2; round++) {
-		see_every(&r, pids, 5000, 1);
-		assert_int_equal(process_slots_seats(&r), 5000);
-		for (int i = 0; i < 4; i++)
-			see_every(&r, pids, 5000, 499);
-		assert_int_equal(process_slots_len(&r), 11);
-		assert_int_equal(process_slots_seats(&r), 11);
-		assert_true(r.seats.cap <= VEC_SMALL && r.free.cap == 0 && r.index.cap <= 1024);
-	}
-	process_slots_done(&r);
+	see_every(&slots, &released, 5000, 1);
+	see_every(&slots, &released, 5000, 500);
+	assert_int_equal(released, 0); /* it may come back */
+	see_every(&slots, &released, 5000, 500);
+	assert_int_equal(released, 4990);
+	assert_int_equal(slots.all.len, 10);
+	assert_true(slots.all.cap <= VEC_SMALL && slots.index.cap <= 1024);
+	assert_non_null(process_slots_find(&slots, (struct proc_id){ 600, 1 }));
+	assert_null(process_slots_find(&slots, (struct proc_id){ 600, 2 })); /* another life */
+	assert_null(process_slots_find(&slots, (struct proc_id){ 601, 1 }));
+	process_slots_done(&slots);
+	assert_int_equal(released, 5000);
 }
 
 static void test_hidepid__knows_the_words_of_old_and_new_kernels(void **state)
@@ -320,10 +260,8 @@ RUN_TESTS(TEST(test_command_cache__reads_once_per_program),
           TEST(test_command_cache__hides_secrets_before_they_are_kept),
           TEST(test_command_cache__asks_again_when_an_exec_was_caught_half_way),
           TEST(test_command_cache__gives_up_on_a_process_that_wiped_its_arguments),
-          TEST(test_command_cache__forgets_those_that_two_scans_did_not_see),
           TEST(test_command_cache__are_right_for_those_who_stay_when_a_crowd_goes),
-          TEST(test_roster__gives_a_vacated_seat_to_the_next),
-          TEST(test_roster__takes_those_who_stay_together_when_a_crowd_goes),
+          TEST(test_process_slots__forget_a_crowd_that_is_gone),
           TEST(test_hidepid__knows_the_words_of_old_and_new_kernels),
           TEST(test_hidepid__lets_tracers_and_members_of_the_group_pass),
           TEST(test_kfile__reads_more_than_a_page_and_stops_at_the_ceiling))

@@ -24,21 +24,28 @@ struct entry {
 
 struct question {
 	pid_t pid;
-	uint32_t seat;
+	struct entry *entry;
 };
 
 struct command_cache {
 	struct process_reader *reader;
-	struct process_slots roster;
-	VEC(struct entry) entries;      /* by seat */
-	VEC(struct question) questions; /* of this scan */
+	struct process_slots entries;
+	VEC(struct question) questions; /* of this tick */
 };
 
-struct command_cache *command_cache_new(struct process_reader *reader)
+static void release_entry(void *entry)
+{
+	free(((struct entry *)entry)->text);
+}
+
+struct command_cache *command_cache_new(struct process_reader *reader, uint32_t memory)
 {
 	struct command_cache *c = xcalloc(1, sizeof *c);
 
 	c->reader = reader;
+	c->entries = (struct process_slots){ .entry_bytes = sizeof(struct entry),
+		                             .release = release_entry,
+		                             .memory = memory };
 	return c;
 }
 
@@ -46,25 +53,12 @@ void command_cache_free(struct command_cache *c)
 {
 	if (!c)
 		return;
-	vec_each(&c->entries, e)
-		free(e->text);
-	vec_done(&c->entries);
+	process_slots_done(&c->entries);
 	vec_done(&c->questions);
-	process_slots_done(&c->roster);
 	free(c);
 }
 
-void command_cache_set_memory(struct command_cache *c, uint32_t scans)
-{
-	c->roster.memory = scans;
-}
-
-size_t command_cache_len(const struct command_cache *c)
-{
-	return process_slots_len(&c->roster);
-}
-
-static size_t put_comm(const char *comm, char to[COMMAND_MAX])
+static size_t bracket_comm(const char *comm, char to[COMMAND_MAX])
 {
 	int n = snprintf(to, COMMAND_MAX, "[%.*s]", COMM_LEN - 1, comm);
 
@@ -72,7 +66,7 @@ static size_t put_comm(const char *comm, char to[COMMAND_MAX])
 }
 
 /* 0 when the process has none: a kernel thread, a zombie, one that wiped it, one that is gone. */
-static size_t take_arguments(const struct process_request *q, char to[COMMAND_MAX])
+static size_t read_arguments(const struct process_request *q, char to[COMMAND_MAX])
 {
 	struct scan text = q->text[PROCESS_CMDLINE];
 	size_t n = scan_left(&text), len = n ? redact_command(text.p, n, to, COMMAND_MAX) : 0;
@@ -82,20 +76,9 @@ static size_t take_arguments(const struct process_request *q, char to[COMMAND_MA
 
 size_t command_from_request(const struct process_request *q, const char *comm, char to[COMMAND_MAX])
 {
-	size_t len = take_arguments(q, to);
+	size_t len = read_arguments(q, to);
 
-	return len ? len : put_comm(comm, to);
-}
-
-static struct entry *find_or_add(struct command_cache *c, struct proc_id id)
-{
-	bool is_new;
-	uint32_t seat = process_slots_see(&c->roster, id, &is_new);
-
-	while (seat != PROCESS_SLOTS_NONE && c->entries.len <= seat)
-		if (!vec_push(&c->entries, PROCS_MAX))
-			return NULL;
-	return seat == PROCESS_SLOTS_NONE ? NULL : &c->entries.at[seat];
+	return len ? len : bracket_comm(comm, to);
 }
 
 static bool is_stale(const struct entry *e, const struct proc_sample *p, uint64_t exec_id)
@@ -110,12 +93,12 @@ static bool is_stale(const struct entry *e, const struct proc_sample *p, uint64_
 static void keep(struct entry *e, const struct process_request *q, const struct proc_sample *p)
 {
 	char text[COMMAND_MAX];
-	size_t len = take_arguments(q, text);
+	size_t len = read_arguments(q, text);
 	bool is_kernel_thread = readings_or(&p->r, PROC_VMS, 0) == 0;
 
 	e->empty_tries = len ? 0 : is_kernel_thread ? EMPTY_TRIES : (uint8_t)(e->empty_tries + 1);
 	if (!len)
-		len = put_comm(p->comm, text);
+		len = bracket_comm(p->comm, text);
 	e->text = xreallocarray(e->text, len + 1, 1);
 	memcpy(e->text, text, len);
 	e->len = (uint16_t)len;
@@ -128,7 +111,7 @@ static bool ask_later(struct command_cache *c, struct entry *e, const struct pro
 
 	if (!q)
 		return false;
-	*q = (struct question){ .pid = p->id.pid, .seat = (uint32_t)(e - c->entries.at) };
+	*q = (struct question){ .pid = p->id.pid, .entry = e };
 	memcpy(e->comm, p->comm, COMM_LEN);
 	e->exec_id = exec_id;
 	return true;
@@ -137,12 +120,12 @@ static bool ask_later(struct command_cache *c, struct entry *e, const struct pro
 void command_cache_fill(struct command_cache *c, struct sample *out, struct proc_sample *p,
                         uint64_t exec_id)
 {
-	struct entry *e = find_or_add(c, p->id);
+	struct entry *e = process_slots_see(&c->entries, p->id);
 	char text[COMMAND_MAX];
 
 	/* A zombie has no arguments any more, whether we knew them while it lived or not. */
 	if (!e || p->state == 'Z' || p->state == 'X')
-		p->command = sample_add_text(out, text, put_comm(p->comm, text));
+		p->command = sample_add_text(out, text, bracket_comm(p->comm, text));
 	else if (!is_stale(e, p, exec_id) || !ask_later(c, e, p, exec_id))
 		p->command = sample_add_text(out, e->text, e->text ? e->len : 0);
 }
@@ -158,7 +141,7 @@ static void ask(struct command_cache *c, const struct question *questions, size_
 			                                .files = 1 << PROCESS_CMDLINE };
 	process_reader_read(c->reader, requests, n);
 	for (size_t i = 0; i < n; i++) {
-		struct entry *e = &c->entries.at[questions[i].seat];
+		struct entry *e = questions[i].entry;
 		struct proc_sample *p = sample_find_proc(out, questions[i].pid);
 
 		if (!p)
@@ -168,32 +151,12 @@ static void ask(struct command_cache *c, const struct question *questions, size_
 	}
 }
 
-static void forget(void *self, uint32_t seat)
-{
-	struct command_cache *c = self;
-
-	free(c->entries.at[seat].text);
-	c->entries.at[seat] = (struct entry){ 0 };
-}
-
-static void move(void *self, uint32_t from, uint32_t to)
-{
-	struct command_cache *c = self;
-
-	c->entries.at[to] = c->entries.at[from];
-	c->entries.at[from] = (struct entry){ 0 };
-}
-
-static const struct process_slots_ops by_seat = { .forget = forget, .move = move };
-
-void command_cache_end_scan(struct command_cache *c, struct sample *out)
+void command_cache_end_tick(struct command_cache *c, struct sample *out)
 {
 	sample_sort_procs(out);
 	for (size_t i = 0; i < c->questions.len; i += PROCESS_READER_BATCH)
 		ask(c, c->questions.at + i, MIN(c->questions.len - i, (size_t)PROCESS_READER_BATCH),
 		    out);
 	vec_relax(&c->questions);
-	process_slots_end_scan(&c->roster, &by_seat, c);
-	c->entries.len = MIN(c->entries.len, process_slots_seats(&c->roster));
-	vec_shrink(&c->entries);
+	process_slots_end_tick(&c->entries);
 }

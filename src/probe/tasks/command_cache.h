@@ -8,21 +8,19 @@
 
 struct command_cache;
 
-struct command_cache *command_cache_new(struct process_reader *reader); /* the host's */
-void command_cache_free(struct command_cache *c);                       /* NULL is fine */
+/* The reader stays the caller's. A process not seen for `memory` ticks (0: two) is forgotten. */
+struct command_cache *command_cache_new(struct process_reader *reader, uint32_t memory);
+void command_cache_free(struct command_cache *c); /* NULL is fine */
 DEFINE_CLEANUP(struct command_cache *, command_cache_free)
 
 /* Gives p its command line; p's id, state, comm and readings are there already. exec_id is any
  * number that changes when the process executes another program, 0 when that is not known: then a
- * new name is the only sign. One that must be read first is given it by command_cache_end_scan(), so
+ * new name is the only sign. One that must be read first is given it by command_cache_end_tick(), so
  * that all of them are read together. */
 void command_cache_fill(struct command_cache *c, struct sample *out, struct proc_sample *p,
                         uint64_t exec_id);
-/* After the last process of a scan. Sorts the processes by pid; forgets those that two scans, or
- * as many as were set, did not see. */
-void command_cache_end_scan(struct command_cache *c, struct sample *out);
-void command_cache_set_memory(struct command_cache *c, uint32_t scans);
-size_t command_cache_len(const struct command_cache *c); /* processes remembered */
+/* After the last process of a tick. Sorts the processes by pid. */
+void command_cache_end_tick(struct command_cache *c, struct sample *out);
 
 /* The command line from a request that read PROCESS_CMDLINE: its length. "[comm]" for a process
  * that has none, or is gone. */

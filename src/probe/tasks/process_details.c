@@ -52,10 +52,9 @@ struct detail {
 	uint32_t look;     /* … or not */
 	size_t next_asked; /* of the focus, for its limit */
 	int64_t credit_ns; /* a large process may cost more than a tick's share: paid back */
-	struct process_slots roster;
-	VEC(struct entry) entries; /* by seat */
-	VEC(uint32_t) seats;       /* of out->procs, in their order */
-	size_t refused, slow;      /* processes in the last sample */
+	struct process_slots known;  /* struct entry of each process */
+	VEC(struct entry *) entries; /* of out->procs, in their order; NULL: no room for more */
+	size_t refused, slow;        /* processes in the last sample */
 	bool has_rollup;
 	struct process_reader *reader; /* the host's */
 };
@@ -66,9 +65,8 @@ static void detail_close(void *self_)
 
 	if (!self)
 		return;
-	process_slots_done(&self->roster);
+	process_slots_done(&self->known);
 	vec_done(&self->entries);
-	vec_done(&self->seats);
 	free(self);
 }
 
@@ -80,6 +78,7 @@ static int detail_open(const struct probe_env *env, void **ret_self, struct err 
 		return err_set(err, errno, "open '/proc': %s", strerror(errno));
 	self = xcalloc(1, sizeof *self);
 	self->reader = env->reader;
+	self->known.entry_bytes = sizeof(struct entry);
 	self->has_rollup = !env->is_live ||
 	                   faccessat(env->root_fd, "proc/self/smaps_rollup", F_OK, 0) == 0;
 	*ret_self = self;
@@ -208,6 +207,12 @@ static bool is_due(const struct detail *self, const struct proc_sample *p, const
 	       e->faults != readings_or(&p->r, PROC_MINOR_FAULTS, 0);
 }
 
+static struct entry *entry_of(const struct detail *self, const struct sample *out,
+                              const struct proc_sample *p)
+{
+	return p ? self->entries.at[p - out->procs.at] : NULL;
+}
+
 static size_t choose_focus(struct detail *self, struct sample *out,
                            struct turn turns[TURNS_PER_TICK])
 {
@@ -215,13 +220,12 @@ static size_t choose_focus(struct detail *self, struct sample *out,
 
 	vec_each(&out->focus, id) {
 		struct proc_sample *p = sample_find_proc(out, id->pid);
-		uint32_t seat = p ? self->seats.at[p - out->procs.at] : PROCESS_SLOTS_NONE;
+		struct entry *e = entry_of(self, out, p);
 
-		if (seat == PROCESS_SLOTS_NONE || !proc_id_eq(p->id, *id) ||
-		    !is_due(self, p, &self->entries.at[seat]))
+		if (!e || !proc_id_eq(p->id, *id) || !is_due(self, p, e))
 			continue;
-		self->entries.at[seat].chosen_tick = self->tick;
-		offer(turns, &len, TURNS_PER_TICK, (struct turn){ p, &self->entries.at[seat] });
+		e->chosen_tick = self->tick;
+		offer(turns, &len, TURNS_PER_TICK, (struct turn){ p, e });
 	}
 	return len;
 }
@@ -232,9 +236,7 @@ static size_t choose_others(struct detail *self, struct sample *out,
 	size_t len = 0;
 
 	for (size_t i = 0; i < out->procs.len; i++) {
-		struct entry *e = self->seats.at[i] == PROCESS_SLOTS_NONE
-		                          ? NULL
-		                          : &self->entries.at[self->seats.at[i]];
+		struct entry *e = self->entries.at[i];
 
 		if (e && e->chosen_tick != self->tick && is_due(self, &out->procs.at[i], e))
 			offer(turns, &len, cap, (struct turn){ &out->procs.at[i], e });
@@ -264,11 +266,9 @@ static bool is_near_limit(const struct proc_sample *p, const struct entry *e)
 static struct entry *entry_without_limit(struct detail *self, const struct sample *out,
                                          const struct proc_sample *p)
 {
-	uint32_t seat = p ? self->seats.at[p - out->procs.at] : PROCESS_SLOTS_NONE;
+	struct entry *e = entry_of(self, out, p);
 
-	if (seat == PROCESS_SLOTS_NONE || !has_memory(p) || readings_has(&p->r, PROC_FD_LIMIT))
-		return NULL;
-	return &self->entries.at[seat];
+	return e && has_memory(p) && !readings_has(&p->r, PROC_FD_LIMIT) ? e : NULL;
 }
 
 /* A process may change its limit, or have it changed, at any time: whoever seems to run out of
@@ -311,45 +311,13 @@ static void ask_limits(struct detail *self, struct sample *out)
 
 /* ---- a tick ---------------------------------------------------------------------------------- */
 
-static void forget(void *self_, uint32_t seat)
+static bool find_entries(struct detail *self, const struct sample *out)
 {
-	struct detail *self = self_;
-
-	self->entries.at[seat] = (struct entry){ 0 };
-}
-
-static void move(void *self_, uint32_t from, uint32_t to)
-{
-	struct detail *self = self_;
-
-	self->entries.at[to] = self->entries.at[from];
-	self->entries.at[from] = (struct entry){ 0 };
-}
-
-static const struct process_slots_ops by_seat = { .forget = forget, .move = move };
-
-/* Seats may move: nothing of this tick holds one any more. */
-static void end_scan(struct detail *self)
-{
-	process_slots_end_scan(&self->roster, &by_seat, self);
-	self->entries.len = MIN(self->entries.len, process_slots_seats(&self->roster));
-	vec_shrink(&self->entries);
-}
-
-static bool seat_all(struct detail *self, const struct sample *out)
-{
-	vec_relax(&self->seats);
-	if (!vec_reserve(&self->seats, out->procs.len, PROCS_MAX))
+	vec_relax(&self->entries);
+	if (!vec_reserve(&self->entries, out->procs.len, PROCS_MAX))
 		return false;
-	vec_each(&out->procs, p) {
-		bool is_new;
-		uint32_t seat = process_slots_see(&self->roster, p->id, &is_new);
-
-		while (seat != PROCESS_SLOTS_NONE && self->entries.len <= seat &&
-		       vec_push(&self->entries, PROCS_MAX))
-			;
-		self->seats.at[self->seats.len++] = seat;
-	}
+	vec_each(&out->procs, p)
+		self->entries.at[self->entries.len++] = process_slots_see(&self->known, p->id);
 	return true;
 }
 
@@ -358,11 +326,10 @@ static void fill(struct detail *self, struct sample *out)
 	self->refused = self->slow = 0;
 	for (size_t i = 0; i < out->procs.len; i++) {
 		struct proc_readings *r = &out->procs.at[i].r;
-		const struct entry *e;
+		const struct entry *e = self->entries.at[i];
 
-		if (self->seats.at[i] == PROCESS_SLOTS_NONE || !has_memory(&out->procs.at[i]))
+		if (!e || !has_memory(&out->procs.at[i]))
 			continue;
-		e = &self->entries.at[self->seats.at[i]];
 		self->refused += e->is_refused;
 		self->slow += e->is_slow;
 		for (size_t k = 0; k < ARRAY_LEN(details) && e->present; k++)
@@ -391,7 +358,7 @@ static int detail_read(void *self_, struct sample *out, struct err *err)
 	uint64_t begin_ns = process_reader_cpu_ns(self->reader);
 
 	(void)err;
-	if (!(out->want & (WANT_PSS | WANT_LIMITS)) || !seat_all(self, out))
+	if (!(out->want & (WANT_PSS | WANT_LIMITS)) || !find_entries(self, out))
 		return 0;
 	self->credit_ns = MIN(self->credit_ns + CPU_PER_TICK_NS, CPU_PER_TICK_NS);
 	self->look++;
@@ -400,7 +367,7 @@ static int detail_read(void *self_, struct sample *out, struct err *err)
 		take_all_turns(self, out);
 	out->aside_cpu_ns += process_reader_cpu_ns(self->reader) - begin_ns;
 	fill(self, out);
-	end_scan(self);
+	process_slots_end_tick(&self->known);
 	return 0;
 }
 

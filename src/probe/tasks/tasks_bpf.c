@@ -65,11 +65,10 @@ static int tasks_bpf_open(const struct probe_env *env, void **ret_self, struct e
 	if (bpf_check_rights(err) < 0)
 		return -err->code;
 	self->process_reader = env->reader;
-	self->commands = command_cache_new(env->reader);
+	/* Only processes that are read in full are looked up there. */
+	self->commands = command_cache_new(env->reader, TASK_FULL_EVERY + 1);
 	if (tasks_load_open(env->root_fd, cpus_to_sum(), &self->load, err) < 0)
 		return -err->code;
-	/* Only processes that are read in full are looked up there. */
-	command_cache_set_memory(self->commands, TASK_FULL_EVERY + 1);
 	self->reader.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	self->is_exact = cpus_to_sum() > 0;
 	*ret_self = TAKE_PTR(self);
@@ -182,7 +181,7 @@ static void fill_commands(struct tasks_bpf *self, struct sample *out)
 		if (p)
 			command_cache_fill(self->commands, out, p, f->exec_id);
 	}
-	command_cache_end_scan(self->commands, out);
+	command_cache_end_tick(self->commands, out);
 }
 
 static int tasks_bpf_read(void *self_, struct sample *out, struct err *err)

@@ -62,7 +62,7 @@ static int tasks_proc_open(const struct probe_env *env, void **ret_self, struct 
 	if (env->is_live && (fstatfs(self->proc_fd, &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC))
 		return err_set(err, ENODEV, "no procfs is mounted on /proc");
 	self->reader = env->reader;
-	self->commands = command_cache_new(env->reader);
+	self->commands = command_cache_new(env->reader, 0);
 	self->children.max = KERNEL_FILE_MAX;
 	self->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	self->is_hidden = hidepid_hides_others(self->proc_fd);
@@ -282,7 +282,7 @@ static int tasks_proc_read(void *self_, struct sample *out, struct err *err)
 		scan_tree(self, out);
 	if (out->focus_only)
 		scan_focus(self, out);
-	command_cache_end_scan(self->commands, out);
+	command_cache_end_tick(self->commands, out);
 	vec_copy(&self->last, &out->procs);
 	out->aside_cpu_ns += process_reader_cpu_ns(self->reader) - begin_ns;
 	if (self->is_hidden || self->unreadable || self->unknown || self->is_exhausted)
