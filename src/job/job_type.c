@@ -250,34 +250,3 @@ void job_type(int argc, char *const *argv, char ret[JOB_ID_MAX])
 		name_verb(&w, t, &p);
 	assemble(&p, ret);
 }
-
-/* The option without what it is set to: "--lr" of "--lr=0.1", "-j" of "-j8"; 0: a word. */
-static size_t option_len(const char *arg)
-{
-	size_t dashes = strspn(arg, "-"), len = dashes + strcspn(arg + dashes, "=,:/.0123456789");
-
-	return dashes && len > dashes ? len : 0;
-}
-
-uint64_t job_shape(int argc, char *const *argv)
-{
-	struct walk w = { .argv = argv, .argc = argc };
-	struct parts ignored = { 0 };
-	uint64_t words = 0, options = 0;
-	bool is_over = false;
-
-	if (argc > 0)
-		skip_wrappers(&w, &ignored);
-	for (w.at++; w.at < argc; w.at++) {
-		const char *arg = argv[w.at];
-		size_t len = is_over ? 0 : option_len(arg);
-
-		if (strcmp(arg, "--") == 0)
-			is_over = true;
-		else if (len)
-			options += hash_bytes(HASH_SEED, arg, len); /* in any order */
-		else
-			words++;
-	}
-	return options * UINT64_C(0x9e3779b97f4a7c15) + words;
-}

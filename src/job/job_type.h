@@ -18,7 +18,3 @@
 #define JOB_TYPE_LEN 48
 
 void job_type(int argc, char *const *argv, char ret[JOB_ID_MAX]);
-
-/* A hash of the names of the options and the number of other words: equal for runs that differ only
- * in numbers and file names. */
-uint64_t job_shape(int argc, char *const *argv);

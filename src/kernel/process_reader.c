@@ -555,11 +555,6 @@ uint64_t process_reader_hangs(const struct process_reader *r, pid_t *ret_last)
 	return r->hangs;
 }
 
-size_t process_reader_slow(const struct process_reader *r)
-{
-	return r->slow.len;
-}
-
 /* ---- questions about one process ------------------------------------------------------------- */
 
 static int parse_stat(const struct process_request *q, struct process_files_stat *ret)

@@ -68,8 +68,6 @@ void process_reader_read(struct process_reader *r, struct process_request *reque
 uint64_t process_reader_cpu_ns(const struct process_reader *r);
 /* How many processes were found to hang by now, and the last of them. */
 uint64_t process_reader_hangs(const struct process_reader *r, pid_t *ret_last);
-/* How many processes are not read at present because they hang, or did a moment ago. */
-size_t process_reader_slow(const struct process_reader *r);
 
 /* ---- questions about one process ------------------------------------------------------------- */
 

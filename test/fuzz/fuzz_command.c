@@ -30,7 +30,6 @@ static void check(int argc, char **argv)
 	FUZZ_CHECK(strcmp(type, again) == 0);
 	FUZZ_CHECK(type[0] && strlen(type) <= JOB_TYPE_LEN && !strchr("-.:", type[0]));
 	FUZZ_CHECK(strspn(type, LETTERS ":") == strlen(type));
-	FUZZ_CHECK(job_shape(argc, argv) == job_shape(argc, argv));
 	job_ident_new(type, 1, 2, 3, id);
 	FUZZ_CHECK(strspn(id, LETTERS) == strlen(id) && strlen(id) <= 48);
 	job_ident_new(argc ? argv[0] : "", 1, 2, 3, id);

@@ -48,14 +48,6 @@ static const char *type_of(const char *line)
 	return type;
 }
 
-static uint64_t shape_of(const char *line)
-{
-	struct args a;
-
-	args_init(&a, line);
-	return job_shape(a.argc, a.argv);
-}
-
 struct sample_line {
 	const char *line, *type;
 };
@@ -220,26 +212,10 @@ static void test_job_type__is_short_and_plain_whatever_comes(void **state)
 	assert_memory_equal(cut, "job:", 4);
 }
 
-static void test_job_shape__is_blind_to_values(void **state)
-{
-	uint64_t shape = shape_of("train.py --lr=0.1 -j8 --data /x/y 10");
-
-	assert_true(shape == shape_of("train.py --lr=0.25 -j16 --data ../z 20"));
-	assert_true(shape == shape_of("train.py --data /x/y 10 -j2 --lr=0.1"));
-	assert_true(shape == shape_of("nice -n 5 train.py --lr=0.1 -j8 --data /x/y 10"));
-	assert_true(shape != shape_of("train.py --lr=0.1 -j8 --data /x/y 10 20"));
-	assert_true(shape != shape_of("train.py --lr=0.1 -j8 --out /x/y 10"));
-	assert_true(shape != shape_of("train.py --lr=0.1 --data /x/y 10"));
-	assert_true(shape_of("a -5") == shape_of("a 7"));
-	assert_true(shape_of("a -- --x") == shape_of("a -- y"));
-	job_shape(0, (char *[]){ NULL });
-}
-
 RUN_TESTS(TEST(test_job_type__is_the_name_of_the_program),
           TEST(test_job_type__is_the_script_of_an_interpreter),
           TEST(test_job_type__says_what_a_multiplexer_does),
           TEST(test_job_type__looks_through_what_runs_the_command),
           TEST(test_job_type__hashes_a_text_that_is_run),
           TEST(test_job_type__tells_names_apart_that_cannot_be_typed),
-          TEST(test_job_type__is_short_and_plain_whatever_comes),
-          TEST(test_job_shape__is_blind_to_values))
+          TEST(test_job_type__is_short_and_plain_whatever_comes))

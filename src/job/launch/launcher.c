@@ -81,10 +81,16 @@ static void pass_on(const struct launcher *l, const struct signalfd_siginfo *fro
 	tell_forward(l, info.si_signo, from->ssi_code, (pid_t)from->ssi_pid, from->ssi_uid);
 }
 
+static void signal_command(const struct launcher *l, int signo)
+{
+	if (l->pidfd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, l->pidfd, signo, NULL, 0);
+}
+
 /* A pending signal that we did not wait for. */
 static void pass_on_taken(const struct launcher *l, const siginfo_t *from)
 {
-	launcher_signal(l, from->si_signo);
+	signal_command(l, from->si_signo);
 	tell_forward(l, from->si_signo, from->si_code, from->si_pid, from->si_uid);
 }
 
@@ -194,7 +200,7 @@ static void pass_on_cont(struct launcher *l)
 	if (sigtimedwait(&one, &info, &none) != SIGCONT || info.si_pid == l->waker.pid)
 		return;
 	if (!has_it_already(l, SIGCONT))
-		launcher_signal(l, SIGCONT);
+		signal_command(l, SIGCONT);
 }
 
 /* The command was stopped, so we stop by the same signal, for the shell to see. A pending SIGCONT
@@ -434,7 +440,7 @@ static void look_for_stop(struct launcher *l)
 	if (waitid(P_PID, (id_t)l->pid, &info, WSTOPPED | WNOHANG) < 0 || !info.si_pid)
 		return;
 	stop_too(l, info.si_status);
-	launcher_signal(l, SIGCONT);
+	signal_command(l, SIGCONT);
 }
 
 /* Waits until exec has succeeded, or failed with an error. */
@@ -490,12 +496,6 @@ bool launcher_is_helper(const struct launcher *l, pid_t pid)
 void launcher_set_deadline(struct launcher *l, uint64_t mono_ns)
 {
 	l->deadline_ns = mono_ns;
-}
-
-void launcher_signal(const struct launcher *l, int signo)
-{
-	if (l->pidfd >= 0)
-		(void)syscall(SYS_pidfd_send_signal, l->pidfd, signo, NULL, 0);
 }
 
 void launcher_free(struct launcher *l)

@@ -61,8 +61,6 @@ bool launcher_is_helper(const struct launcher *l, pid_t pid);
 /* If we are stopped together with the command, we continue at this time, because the loop has
  * something to do; later stops end at once. */
 void launcher_set_deadline(struct launcher *l, uint64_t mono_ns);
-/* Sends a signal to the command only. */
-void launcher_signal(const struct launcher *l, int signo);
 /* Reaps the children that have ended. */
 void launcher_reap(struct launcher *l);
 /* Whether there are children left, except our helpers. Without any, the job has no processes left,
