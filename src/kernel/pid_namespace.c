@@ -4,9 +4,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "kernel/kernel_file.h"
+
+#define INITIAL_INODE 0xEFFFFFFCu /* part of the kernel's interface */
+
+bool pid_namespace_is_initial(int root_fd)
+{
+	struct stat st;
+
+	return fstatat(root_fd, "proc/self/ns/pid", &st, 0) == 0 && st.st_ino == INITIAL_INODE;
+}
 
 /* A process as those in its own namespace count it. */
 struct counted {

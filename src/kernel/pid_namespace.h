@@ -8,6 +8,8 @@
 #include "base/err.h"
 #include "kernel/process_reader.h"
 
+/* Whether ours is the host's own, the initial one; false when that cannot be seen. */
+bool pid_namespace_is_initial(int root_fd);
 /* The process that `speaker`, a pid of ours, calls `pid`. -ENOENT: there is none, or we may not see
  * it. */
 int pid_namespace_find(int root_fd, struct process_reader *reader, pid_t speaker, pid_t pid,

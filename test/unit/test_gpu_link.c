@@ -14,13 +14,13 @@
 #define TURN_MAX_NS (5 * NS_PER_S)
 #define TURNS 2000 /* of 10 ms or more, until something must have happened */
 
-static struct gpu_link *link_with(const char *source, uint64_t rpc_answer_ns)
+static struct gpu_link *link_with(const char *source, uint64_t answer_ns)
 {
 	return gpu_link_new(&(struct gpu_link_options){
 		.program = SELF,
 		.source = source,
 		.start_ns = PATIENCE_NS,
-		.rpc_answer_ns = rpc_answer_ns,
+		.answer_ns = answer_ns,
 		.gap_ns = 30 * NS_PER_MS, /* so that a state can be seen before the next question */
 		.grace_ns = 5 * NS_PER_MS,
 		.retry_ns = 10 * NS_PER_MS,
@@ -47,16 +47,14 @@ static void turn_until(struct gpu_link *l, enum gpu_link_state wanted)
 		gpu_link_wait(l, 5 * NS_PER_MS);
 	}
 	if (gpu_link_state(l) != wanted)
-		fail_msg("state %d, not %d: %s", gpu_link_state(l), wanted, gpu_link_reason(l));
+		fail_msg("state %d, not %d: %s", gpu_link_state(l), wanted, l->reason);
 }
 
 static const struct gpu_report *ask(struct gpu_link *l)
 {
-	uint64_t ns;
-
 	turn_until(l, GPU_LINK_WORKS);
-	assert_non_null(gpu_link_last(l, &ns));
-	return gpu_link_last(l, &ns);
+	assert_true(l->has_report);
+	return &l->report;
 }
 
 static void assert_gives_up(const char *source, const char *why)
@@ -64,8 +62,8 @@ static void assert_gives_up(const char *source, const char *why)
 	struct gpu_link *l = link_to(source);
 
 	turn_until(l, GPU_LINK_GAVE_UP);
-	if (!strstr(gpu_link_reason(l), why))
-		fail_msg("'%s' is not in '%s'", why, gpu_link_reason(l));
+	if (!strstr(l->reason, why))
+		fail_msg("'%s' is not in '%s'", why, l->reason);
 	gpu_link_free(l);
 }
 
@@ -213,14 +211,13 @@ static void test_gpu_probe__survives_a_library_that_aborts(void **state)
 /* Turns it until an answer comes that is newer than this. */
 static void turn_until_answer(struct gpu_link *l, uint64_t since_ns)
 {
-	uint64_t end_ns = clock_mono_ns() + PATIENCE_NS, answered_ns = 0;
+	uint64_t end_ns = clock_mono_ns() + PATIENCE_NS;
 
-	while (answered_ns <= since_ns && clock_mono_ns() < end_ns) {
+	while (l->answered_ns <= since_ns && clock_mono_ns() < end_ns) {
 		gpu_link_turn(l, clock_mono_ns());
 		gpu_link_wait(l, 5 * NS_PER_MS);
-		(void)gpu_link_last(l, &answered_ns);
 	}
-	assert_true(answered_ns > since_ns);
+	assert_true(l->answered_ns > since_ns);
 }
 
 /* Each of them answers twice. */
@@ -231,15 +228,15 @@ static void test_gpu_probe__starts_a_new_helper_when_one_aborts(void **state)
 
 	use_library("fake-nvml.so", "abort=power after=3");
 	ask(l);
-	first = gpu_link_pid(l);
+	first = l->child.pid;
 	turn_until(l, GPU_LINK_FAILING);
 	assert_true(gpu_link_owns(l, first)); /* a scan may have seen it before this turn */
-	assert_int_equal(gpu_link_failures(l), 1);
-	assert_non_null(strstr(gpu_link_reason(l), "signal 6"));
+	assert_int_equal(l->failures, 1);
+	assert_non_null(strstr(l->reason, "signal 6"));
 	turn_until_answer(l, clock_mono_ns());
 	assert_true(kill(first, 0) < 0 && errno == ESRCH);
 	assert_false(gpu_link_owns(l, first));
-	assert_true(gpu_link_owns(l, gpu_link_pid(l)));
+	assert_true(gpu_link_owns(l, l->child.pid));
 	gpu_link_free(l);
 }
 
@@ -252,7 +249,7 @@ static void test_gpu_probe__ends_a_library_that_hangs(void **state)
 	ask(l);
 	turn_until(l, GPU_LINK_FAILING);
 	assert_true(clock_mono_ns() - begin_ns >= 300 * NS_PER_MS);
-	assert_string_equal(gpu_link_reason(l), "no answer within 0.3 s");
+	assert_string_equal(l->reason, "no answer within 0.3 s");
 	turn_until_answer(l, clock_mono_ns());
 	gpu_link_free(l);
 }
@@ -283,7 +280,7 @@ static void test_gpu_probe__says_so_when_the_helper_cannot_be_started(void **sta
 	                                                              .tries = 3 });
 
 	turn_until(l, GPU_LINK_GAVE_UP);
-	assert_non_null(strstr(gpu_link_reason(l), "could not be started"));
+	assert_non_null(strstr(l->reason, "could not be started"));
 	gpu_link_free(l);
 }
 
@@ -295,7 +292,7 @@ static void test_gpu_probe__does_not_believe_another_program(void **state)
 	                                                              .tries = 2 });
 
 	turn_until(l, GPU_LINK_GAVE_UP);
-	assert_non_null(strstr(gpu_link_reason(l), "exit status 0"));
+	assert_non_null(strstr(l->reason, "exit status 0"));
 	gpu_link_free(l);
 }
 
@@ -364,7 +361,7 @@ static void test_gpu_probe__the_helper_dies_with_the_recorder(void **state)
 		struct gpu_link *l = link_to(gpu_source_nvml);
 
 		gpu_link_turn(l, clock_mono_ns());
-		keeper = gpu_link_pid(l);
+		keeper = l->child.pid;
 		usleep(300000); /* until it is in the library */
 		(void)!write(ready[1], &keeper, sizeof keeper);
 		for (;;)
@@ -398,7 +395,7 @@ static void test_gpu_probe__leaves_no_helper_behind(void **state)
 
 	use_library("fake-nvml.so", "");
 	ask(l);
-	helper = helper_of(gpu_link_pid(l));
+	helper = helper_of(l->child.pid);
 	gpu_link_free(l);
 	assert_true(is_gone(helper));
 	assert_true(has_no_child());
@@ -412,11 +409,11 @@ static void test_gpu_probe__is_not_seen_by_who_waits_for_children(void **state)
 	use_library("fake-nvml.so", "");
 	ask(l);
 	assert_true(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
-	kill(helper_of(gpu_link_pid(l)), SIGKILL);
+	kill(helper_of(l->child.pid), SIGKILL);
 	usleep(100000);
 	assert_true(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
 	turn_until(l, GPU_LINK_FAILING);
-	assert_non_null(strstr(gpu_link_reason(l), "signal 9"));
+	assert_non_null(strstr(l->reason, "signal 9"));
 	gpu_link_free(l);
 }
 
@@ -428,7 +425,7 @@ static void test_gpu_smi__its_programs_are_not_seen_either(void **state)
 
 	use_program("hang");
 	gpu_link_turn(l, clock_mono_ns());
-	helper = helper_of(gpu_link_pid(l));
+	helper = helper_of(l->child.pid);
 	program = helper_of(helper);
 	gpu_link_free(l);
 	assert_true(is_gone(helper) && is_gone(program));
@@ -443,11 +440,11 @@ static void test_gpu_probe__does_without_the_helpers_last_words(void **state)
 
 	use_library("fake-nvml.so", "");
 	ask(l);
-	helper = gpu_link_pid(l);
+	helper = l->child.pid;
 	kill(helper, SIGKILL);
 	assert_int_equal(waitpid(helper, NULL, __WALL), helper);
 	turn_until(l, GPU_LINK_FAILING);
-	assert_string_equal(gpu_link_reason(l), "its helper process does not answer any more");
+	assert_string_equal(l->reason, "its helper process does not answer any more");
 	turn_until_answer(l, clock_mono_ns());
 	gpu_link_free(l);
 }
@@ -478,7 +475,7 @@ static void test_gpu_probe__the_helper_has_nothing_of_our_environment(void **sta
 	setenv("PROCTOR_JOB_ID", "train-1", 1);
 	use_library("fake-nvml.so", "");
 	ask(l);
-	snprintf(path, sizeof path, "/proc/%d/environ", helper_of(gpu_link_pid(l)));
+	snprintf(path, sizeof path, "/proc/%d/environ", helper_of(l->child.pid));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	n = read(fd, text, sizeof text);
 	assert_true(n > 0);
@@ -551,7 +548,7 @@ static void test_gpu_smi__ends_a_program_that_hangs_or_floods(void **state)
 
 		use_program(moods[i]);
 		turn_until(l, GPU_LINK_FAILING);
-		assert_string_equal(gpu_link_reason(l), "no answer within 2 s");
+		assert_string_equal(l->reason, "no answer within 2 s");
 		gpu_link_free(l);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The GPU probe with a library that is fake. */
 #include "fake_machine.h"
-#include "probe/gpu/gpu_pids.h"
+#include "kernel/pid_namespace.h"
 
 static struct probe_env live_env(void)
 {
@@ -63,7 +63,7 @@ static void test_gpu_probe__fills_the_sample_and_its_processes(void **state)
 	assert_int_equal(s.gpus.len, 1);
 	assert_int_equal(s.gpus.at[0].r.value[GPU_UTIL], 50);
 	assert_int_equal(s.gpu_uses.len, 2);
-	if (gpu_pids_are_ours(env.root_fd)) {
+	if (pid_namespace_is_initial(env.root_fd)) {
 		assert_int_equal(s.gpu_uses.at[0].id.start_ticks, 77);
 		assert_int_equal(p->r.value[PROC_GPU_MEM], 512 * MIB);
 		assert_int_equal(p->r.value[PROC_GPU_SM], 37);
@@ -181,18 +181,26 @@ static void test_gpu_probe__opens_only_where_there_is_a_device(void **state)
 	tree_remove(&t);
 }
 
-static void test_gpu_pids__believes_in_a_container_who_holds_the_device(void **state)
+static bool holds_device(const struct tree *t, pid_t pid)
+{
+	struct process_request q = { .pid = pid, .device = "/dev/nvidia" };
+
+	process_reader_read(t->env.reader, &q, 1);
+	return q.has_device;
+}
+
+static void test_process_reader__finds_the_process_that_holds_the_device(void **state)
 {
 	struct tree t = tree_new();
 
-	assert_false(gpu_pids_are_ours(t.env.root_fd));
-	assert_false(gpu_pid_is_ours(t.env.reader, 42));
+	assert_false(pid_namespace_is_initial(t.env.root_fd));
+	assert_false(holds_device(&t, 42));
 	tree_mkdirs(&t, "proc/42/fd/x");
 	assert_int_equal(symlinkat("/dev/null", t.env.root_fd, "proc/42/fd/0"), 0);
 	assert_int_equal(symlinkat("/dev/nv", t.env.root_fd, "proc/42/fd/1"), 0);
-	assert_false(gpu_pid_is_ours(t.env.reader, 42));
+	assert_false(holds_device(&t, 42));
 	assert_int_equal(symlinkat("/dev/nvidia0", t.env.root_fd, "proc/42/fd/17"), 0);
-	assert_true(gpu_pid_is_ours(t.env.reader, 42));
+	assert_true(holds_device(&t, 42));
 	tree_remove(&t);
 }
 
@@ -201,4 +209,4 @@ RUN_TESTS_OR_HELP(TEST(test_gpu_probe__fills_the_sample_and_its_processes),
                   TEST(test_gpu_probe__counts_its_helper_as_our_cost),
                   TEST(test_gpu_probe__says_how_it_is),
                   TEST(test_gpu_probe__opens_only_where_there_is_a_device),
-                  TEST(test_gpu_pids__believes_in_a_container_who_holds_the_device))
+                  TEST(test_process_reader__finds_the_process_that_holds_the_device))

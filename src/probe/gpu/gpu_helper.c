@@ -17,43 +17,38 @@
 
 const char gpu_source_nvml[] = "nvml", gpu_source_smi[] = "nvidia-smi";
 
-struct launch_helper {
+struct gpu_helper {
 	bool uses_smi;
-	struct nvml *nvml; /* NULL before the first question */
+	struct nvml *nvml; /* NULL before the first request */
 	struct gpu_report report;
 	struct buf message;
 };
 
-/* Nobody is to be troubled by us: no core file when the library aborts, no hold on a directory. */
+/* No core file when the library aborts, and no directory is kept busy. */
 static bool settle(void)
 {
 	const struct rlimit no_core = { 0 };
 	int type = 0;
 	socklen_t len = sizeof type;
 
-	prctl(PR_SET_NAME, OURS_GPU); /* as its keeper: whoever looks for jobs knows us by it */
+	prctl(PR_SET_NAME, OURS_GPU); /* as its keeper: adoption recognises it by that */
 	return setrlimit(RLIMIT_CORE, &no_core) == 0 && chdir("/") == 0 &&
 	       getsockopt(GPU_HELPER_FD, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
 	       type == SOCK_SEQPACKET;
 }
 
-static uint64_t time_ns(struct timeval t)
-{
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_usec * NS_PER_US;
-}
-
-static void tell_cost(struct gpu_report *r)
+static void set_cost(struct gpu_report *r)
 {
 	struct rusage self, children;
 
 	if (getrusage(RUSAGE_SELF, &self) < 0 || getrusage(RUSAGE_CHILDREN, &children) < 0)
 		return;
-	r->cpu_ns = time_ns(self.ru_utime) + time_ns(self.ru_stime) + time_ns(children.ru_utime) +
-	            time_ns(children.ru_stime);
+	r->cpu_ns = clock_timeval_ns(self.ru_utime) + clock_timeval_ns(self.ru_stime) +
+	            clock_timeval_ns(children.ru_utime) + clock_timeval_ns(children.ru_stime);
 	r->peak_bytes = (uint64_t)(self.ru_maxrss + children.ru_maxrss) * 1024;
 }
 
-static void answer(struct launch_helper *h)
+static void read_source(struct gpu_helper *h)
 {
 	if (h->uses_smi) {
 		nvidia_smi_read(secure_getenv(GPU_ENV_SMI), &h->report);
@@ -65,7 +60,7 @@ static void answer(struct launch_helper *h)
 		nvml_read(h->nvml, &h->report);
 }
 
-static bool send_answer(struct launch_helper *h)
+static bool send_answer(struct gpu_helper *h)
 {
 	buf_reset(&h->message);
 	return gpu_report_encode(&h->report, &h->message) &&
@@ -73,20 +68,20 @@ static bool send_answer(struct launch_helper *h)
 	               (ssize_t)h->message.len;
 }
 
-static bool await_question(void)
+static bool await_request(void)
 {
-	char question;
+	char request;
 	ssize_t n;
 
 	do
-		n = recv(GPU_HELPER_FD, &question, sizeof question, 0);
+		n = recv(GPU_HELPER_FD, &request, sizeof request, 0);
 	while (n < 0 && errno == EINTR);
 	return n > 0;
 }
 
 int gpu_helper_main(int argc, char **argv)
 {
-	struct launch_helper *h;
+	struct gpu_helper *h;
 
 	if (argc != 2 ||
 	    (strcmp(argv[1], gpu_source_nvml) != 0 && strcmp(argv[1], gpu_source_smi) != 0))
@@ -95,13 +90,13 @@ int gpu_helper_main(int argc, char **argv)
 		return 1;
 	h = xcalloc(1, sizeof *h);
 	h->uses_smi = strcmp(argv[1], gpu_source_smi) == 0;
-	while (await_question()) {
+	while (await_request()) {
 		uint64_t begin_ns = clock_mono_ns();
 
-		answer(h);
+		read_source(h);
 		h->report.took_ns = clock_mono_ns() - begin_ns;
-		tell_cost(&h->report);
-		if (!send_answer(h) || h->report.verdict != GPU_TOLD)
+		set_cost(&h->report);
+		if (!send_answer(h) || h->report.verdict != GPU_REPORTED)
 			_exit(1); /* the library's own ends may hang, too */
 	}
 	_exit(0);

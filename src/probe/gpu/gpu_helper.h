@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* gpu_helper.h - the process in which the driver's library is called, or nvidia-smi run. The
  * recorder starts itself anew as "PROGRAM gpu-helper SOURCE" with a socket as fd 3; every message
- * from there is a question, and a gpu_report the answer. It ends when the recorder does, and when
- * nothing can be told any more. */
+ * from there is a request, and a gpu_report the answer. It ends when the recorder does, and after a
+ * failure. */
 #pragma once
 
 #define GPU_HELPER_VERB "gpu-helper"

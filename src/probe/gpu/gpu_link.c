@@ -10,30 +10,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "probe/gpu/gpu_spawn.h"
 
 #define RETRY_MAX_NS (60 * NS_PER_S)
-#define DEATH_MS 50            /* waited for the end of a helper that is not needed any more */
-#define LAST_WORDS_NS NS_PER_S /* from its socket's end to its keeper's, on a busy machine */
-
-struct gpu_link {
-	struct gpu_link_options options;
-	struct gpu_child child;
-	pid_t before;      /* the keeper before the last turn, 0: none */
-	bool is_ending;    /* killed, not yet dead */
-	bool is_closed;    /* its socket is; how it ended its keeper tells in a moment */
-	bool is_awaiting;  /* a question is open */
-	bool has_answered; /* this helper, once */
-	uint64_t asked_ns, answered_ns, took_ns, retry_at_ns, closed_ns;
-	unsigned failures, failures_in_row;
-	bool is_hopeless;
-	char reason[240];
-	uint64_t past_cpu_ns; /* of helpers that are gone */
-	bool has_report;
-	struct gpu_report report;   /* the last good one */
-	struct gpu_report incoming; /* and the one that is being looked at */
-	char bytes[GPU_REPORT_MAX];
-};
+#define DEATH_MS 50             /* waited for the end of a helper that is not needed any more */
+#define EXIT_STATUS_NS NS_PER_S /* from its socket's end to its keeper's, on a busy machine */
 
 struct gpu_link *gpu_link_new(const struct gpu_link_options *o)
 {
@@ -67,8 +47,8 @@ static void describe_death(int status, char *to, size_t cap)
 static void forget_child(struct gpu_link *l)
 {
 	gpu_child_close(&l->child);
-	l->past_cpu_ns += l->incoming.cpu_ns;
-	l->incoming.cpu_ns = l->incoming.peak_bytes = 0;
+	l->past_cpu_ns += l->cpu_ns;
+	l->cpu_ns = l->peak_bytes = 0;
 	l->is_ending = l->is_closed = l->is_awaiting = l->has_answered = false;
 }
 
@@ -98,7 +78,7 @@ static uint64_t pause_ns(const struct gpu_link *l)
 	return MIN(ns, RETRY_MAX_NS);
 }
 
-static void failed(struct gpu_link *l, uint64_t now_ns, bool is_final, const char *why)
+static void note_failure(struct gpu_link *l, uint64_t now_ns, bool is_final, const char *why)
 {
 	l->failures++;
 	l->failures_in_row++;
@@ -108,42 +88,42 @@ static void failed(struct gpu_link *l, uint64_t now_ns, bool is_final, const cha
 	end_child(l, 0);
 }
 
-static void hear_last_words(struct gpu_link *l, uint64_t now_ns)
+static void await_exit_status(struct gpu_link *l, uint64_t now_ns)
 {
 	char why[160] = "its helper process does not answer any more";
 	int status = 0;
 
-	if (!is_dead(l, 0) && now_ns < l->closed_ns + LAST_WORDS_NS)
+	if (!is_dead(l, 0) && now_ns < l->closed_ns + EXIT_STATUS_NS)
 		return;
 	if (gpu_child_reap(&l->child, &status)) {
 		describe_death(status, why, sizeof why);
 		forget_child(l);
 	}
-	failed(l, now_ns, status == GPU_CHILD_NOT_STARTED, why);
+	note_failure(l, now_ns, status == GPU_CHILD_NOT_STARTED, why);
 }
 
-static void lost(struct gpu_link *l, uint64_t now_ns)
+static void connection_closed(struct gpu_link *l, uint64_t now_ns)
 {
 	l->is_closed = true;
 	l->closed_ns = now_ns;
-	hear_last_words(l, now_ns);
+	await_exit_status(l, now_ns);
 }
 
-/* ---- questions and answers ---- */
+/* ---- requests and answers ---- */
 
 static void take_report(struct gpu_link *l, uint64_t now_ns, size_t n)
 {
-	uint64_t cpu_ns = l->incoming.cpu_ns;
 	struct err err;
 
 	l->is_awaiting = false;
 	if (gpu_report_decode(l->bytes, n, &l->incoming, &err) < 0) {
-		failed(l, now_ns, false, err.msg);
+		note_failure(l, now_ns, false, err.msg);
 		return;
 	}
-	l->incoming.cpu_ns = MAX(cpu_ns, l->incoming.cpu_ns);
-	if (l->incoming.verdict != GPU_TOLD) {
-		failed(l, now_ns, l->incoming.verdict == GPU_IMPOSSIBLE, l->incoming.text);
+	l->cpu_ns = MAX(l->cpu_ns, l->incoming.cpu_ns);
+	l->peak_bytes = l->incoming.peak_bytes;
+	if (l->incoming.verdict != GPU_REPORTED) {
+		note_failure(l, now_ns, l->incoming.verdict == GPU_IMPOSSIBLE, l->incoming.text);
 		return;
 	}
 	l->took_ns = l->has_answered ? l->incoming.took_ns : 0; /* the first one is no measure */
@@ -161,16 +141,16 @@ static void take_answers(struct gpu_link *l, uint64_t now_ns)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0)
-		lost(l, now_ns);
+		connection_closed(l, now_ns);
 	else if (l->is_awaiting)
 		take_report(l, now_ns, (size_t)n); /* one too large is refused by its size */
 	else
-		failed(l, now_ns, false, "its helper process answers without being asked");
+		note_failure(l, now_ns, false, "its helper process answers without being asked");
 }
 
 static bool is_late(const struct gpu_link *l, uint64_t now_ns)
 {
-	uint64_t limit_ns = l->has_answered ? l->options.rpc_answer_ns : l->options.start_ns;
+	uint64_t limit_ns = l->has_answered ? l->options.answer_ns : l->options.start_ns;
 
 	return l->is_awaiting && now_ns > l->asked_ns && now_ns - l->asked_ns > limit_ns;
 }
@@ -180,28 +160,28 @@ static void end_late(struct gpu_link *l, uint64_t now_ns)
 	char why[80];
 
 	snprintf(why, sizeof why, "no answer within %.1f s",
-	         (double)(l->has_answered ? l->options.rpc_answer_ns : l->options.start_ns) /
+	         (double)(l->has_answered ? l->options.answer_ns : l->options.start_ns) /
 	                 (double)NS_PER_S);
-	failed(l, now_ns, false, why);
+	note_failure(l, now_ns, false, why);
 }
 
-static void start(struct gpu_link *l, uint64_t now_ns)
+static void start_helper(struct gpu_link *l, uint64_t now_ns)
 {
 	struct err err;
 
 	l->asked_ns = 0;
 	if (gpu_child_start(l->options.program, l->options.source, &l->child, &err) < 0)
-		failed(l, now_ns, true, err.msg);
+		note_failure(l, now_ns, true, err.msg);
 }
 
-static void ask(struct gpu_link *l, uint64_t now_ns)
+static void send_request(struct gpu_link *l, uint64_t now_ns)
 {
-	const char question = '?';
+	const char request = '?';
 
 	if (l->is_awaiting || (l->asked_ns && now_ns - l->asked_ns < l->options.gap_ns))
 		return;
-	if (send(l->child.fd, &question, 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1) {
-		lost(l, now_ns);
+	if (send(l->child.fd, &request, 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1) {
+		connection_closed(l, now_ns);
 		return;
 	}
 	l->is_awaiting = true;
@@ -229,15 +209,15 @@ void gpu_link_turn(struct gpu_link *l, uint64_t now_ns)
 	if (l->is_ending)
 		end_child(l, 0);
 	else if (l->is_closed)
-		hear_last_words(l, now_ns);
+		await_exit_status(l, now_ns);
 	if (has_helper(l))
 		take_answers(l, now_ns);
 	if (has_helper(l) && is_late(l, now_ns))
 		end_late(l, now_ns);
 	if (!has_child(l) && now_ns >= l->retry_at_ns)
-		start(l, now_ns);
+		start_helper(l, now_ns);
 	if (has_helper(l))
-		ask(l, now_ns);
+		send_request(l, now_ns);
 }
 
 void gpu_link_wait(const struct gpu_link *l, uint64_t ns)
@@ -258,8 +238,6 @@ void gpu_link_free(struct gpu_link *l)
 	free(l);
 }
 
-/* ---- what is known ---- */
-
 enum gpu_link_state gpu_link_state(const struct gpu_link *l)
 {
 	if (l->is_hopeless)
@@ -269,38 +247,7 @@ enum gpu_link_state gpu_link_state(const struct gpu_link *l)
 	return l->has_report ? GPU_LINK_WORKS : GPU_LINK_QUIET;
 }
 
-const char *gpu_link_reason(const struct gpu_link *l)
-{
-	return l->reason;
-}
-
-const struct gpu_report *gpu_link_last(const struct gpu_link *l, uint64_t *ret_ns)
-{
-	*ret_ns = l->answered_ns;
-	return l->has_report ? &l->report : NULL;
-}
-
-unsigned gpu_link_failures(const struct gpu_link *l)
-{
-	return l->failures;
-}
-
-pid_t gpu_link_pid(const struct gpu_link *l)
-{
-	return has_child(l) ? l->child.pid : 0;
-}
-
 bool gpu_link_owns(const struct gpu_link *l, pid_t pid)
 {
 	return pid > 0 && (pid == l->child.pid || pid == l->before);
-}
-
-uint64_t gpu_link_cpu_ns(const struct gpu_link *l)
-{
-	return l->past_cpu_ns + l->incoming.cpu_ns;
-}
-
-uint64_t gpu_link_peak_bytes(const struct gpu_link *l)
-{
-	return l->incoming.peak_bytes;
 }

@@ -10,9 +10,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "kernel/pid_namespace.h"
 #include "probe/gpu/gpu_helper.h"
 #include "probe/gpu/gpu_link.h"
-#include "probe/gpu/gpu_pids.h"
 #include "probe/probe.h"
 
 #define FRESH_NS (2 * NS_PER_S)
@@ -25,7 +25,7 @@ struct gpu_probe {
 	bool is_awake;      /* the first tick starts nothing: many jobs end before the second */
 	bool pids_are_ours; /* the driver counts processes as we do */
 	uint64_t read_ns;   /* of the last tick */
-	unsigned told;      /* failures that are in the events */
+	unsigned reported;  /* failures that are in the events */
 };
 
 /* Files that are there when the driver is loaded. */
@@ -72,7 +72,7 @@ static int gpu_open(const struct probe_env *env, const char *source,
 	self->env = *env;
 	self->source = source;
 	self->link = gpu_link_new(&o);
-	self->pids_are_ours = gpu_pids_are_ours(env->root_fd);
+	self->pids_are_ours = pid_namespace_is_initial(env->root_fd);
 	*ret_self = self;
 	return 0;
 }
@@ -82,7 +82,7 @@ static int nvml_tier_open(const struct probe_env *env, void **ret_self, struct e
 	static const struct gpu_link_options options = {
 		.source = gpu_source_nvml,
 		.start_ns = 10 * NS_PER_S, /* a GPU that nobody uses is woken first */
-		.rpc_answer_ns = 2 * NS_PER_S,
+		.answer_ns = 2 * NS_PER_S,
 		.gap_ns = 90 * NS_PER_MS, /* the driver's own figures are not newer */
 		.grace_ns = 10 * NS_PER_MS,
 		.retry_ns = NS_PER_S,
@@ -97,7 +97,7 @@ static int smi_tier_open(const struct probe_env *env, void **ret_self, struct er
 	static const struct gpu_link_options options = {
 		.source = gpu_source_smi,
 		.start_ns = 10 * NS_PER_S, /* two runs of 2 s, and their ends */
-		.rpc_answer_ns = 10 * NS_PER_S,
+		.answer_ns = 10 * NS_PER_S,
 		.gap_ns = 1900 * NS_PER_MS, /* it costs a tenth of a second of CPU */
 		.retry_ns = 4 * NS_PER_S,
 		.tries = 3,
@@ -120,9 +120,9 @@ static void gpu_close(void *self_)
 static void add_cost(const struct gpu_probe *self, struct host_readings *host)
 {
 	if (readings_has(host, HOST_SELF_CPU))
-		host->value[HOST_SELF_CPU] += gpu_link_cpu_ns(self->link);
+		host->value[HOST_SELF_CPU] += self->link->past_cpu_ns + self->link->cpu_ns;
 	if (readings_has(host, HOST_SELF_RSS))
-		host->value[HOST_SELF_RSS] += gpu_link_peak_bytes(self->link);
+		host->value[HOST_SELF_RSS] += self->link->peak_bytes;
 }
 
 static void add_to(struct proc_readings *r, enum proc_metric id, const struct gpu_use_readings *use,
@@ -132,7 +132,17 @@ static void add_to(struct proc_readings *r, enum proc_metric id, const struct gp
 		readings_set(r, id, readings_or(r, id, 0) + use->value[from]);
 }
 
-static void put_use(const struct gpu_probe *self, const struct gpu_use *use, struct sample *out)
+/* The driver counts pids as the host does; in a container the same number may be another process. One
+ * that has a GPU's device open is most likely the one that is meant. */
+static bool holds_device(const struct gpu_probe *self, pid_t pid)
+{
+	struct process_request q = { .pid = pid, .device = "/dev/nvidia" };
+
+	process_reader_read(self->env.reader, &q, 1);
+	return !q.error && q.has_device;
+}
+
+static void add_use(const struct gpu_probe *self, const struct gpu_use *use, struct sample *out)
 {
 	struct gpu_use *u = vec_push(&out->gpu_uses, GPU_USES_MAX);
 	struct proc_sample *p;
@@ -140,7 +150,7 @@ static void put_use(const struct gpu_probe *self, const struct gpu_use *use, str
 	if (!u)
 		return;
 	*u = *use;
-	u->is_foreign = !self->pids_are_ours && !gpu_pid_is_ours(self->env.reader, use->id.pid);
+	u->is_foreign = !self->pids_are_ours && !holds_device(self, use->id.pid);
 	p = u->is_foreign ? NULL : sample_find_proc(out, use->id.pid);
 	if (!p)
 		return;
@@ -149,9 +159,10 @@ static void put_use(const struct gpu_probe *self, const struct gpu_use *use, str
 	add_to(&p->r, PROC_GPU_SM, &u->r, GPU_USE_SM);
 }
 
-static void put_report(const struct gpu_probe *self, const struct gpu_report *r, bool is_fresh,
-                       struct sample *out)
+static void add_report(const struct gpu_probe *self, bool is_fresh, struct sample *out)
 {
+	const struct gpu_report *r = &self->link->report;
+
 	for (uint32_t i = 0; i < r->gpu_count; i++) {
 		struct gpu_sample *gpu = vec_push(&out->gpus, GPUS_MAX);
 
@@ -162,13 +173,14 @@ static void put_report(const struct gpu_probe *self, const struct gpu_report *r,
 			gpu->r.present = 0;
 	}
 	for (uint32_t i = 0; is_fresh && i < r->use_count; i++)
-		put_use(self, &r->uses[i], out);
+		add_use(self, &r->uses[i], out);
 }
 
 /* The helper is asked at each tick; if it did not answer at once, the answer of the tick before
  * holds. */
-static bool is_fresh(const struct gpu_probe *self, uint64_t now_ns, uint64_t answered_ns)
+static bool is_fresh(const struct gpu_probe *self, uint64_t now_ns)
 {
+	uint64_t answered_ns = self->link->answered_ns;
 	uint64_t limit_ns = MAX(FRESH_NS, 2 * (now_ns - self->read_ns));
 
 	return gpu_link_state(self->link) == GPU_LINK_WORKS &&
@@ -176,19 +188,19 @@ static bool is_fresh(const struct gpu_probe *self, uint64_t now_ns, uint64_t ans
 }
 
 /* A failure that is tried again is no failure of the probe, and is kept as an event. */
-static void tell_failure(struct gpu_probe *self, struct sample *out)
+static void report_failure(struct gpu_probe *self, struct sample *out)
 {
 	struct event *e;
 	char text[320];
 
-	if (gpu_link_failures(self->link) == self->told)
+	if (self->link->failures == self->reported)
 		return;
-	self->told = gpu_link_failures(self->link);
+	self->reported = self->link->failures;
 	e = sample_add_event(out, EVENT_PROBE);
 	if (!e)
 		return;
 	snprintf(text, sizeof text, "%s: %s; it is started again", self->source,
-	         gpu_link_reason(self->link));
+	         self->link->reason);
 	e->boot_ns = out->boot_ns;
 	e->text = sample_add_text(out, text, strlen(text));
 }
@@ -196,8 +208,6 @@ static void tell_failure(struct gpu_probe *self, struct sample *out)
 static int gpu_read(void *self_, struct sample *out, struct err *err)
 {
 	struct gpu_probe *self = self_;
-	const struct gpu_report *report;
-	uint64_t answered_ns;
 
 	if (!self->is_awake) {
 		self->is_awake = true;
@@ -206,13 +216,12 @@ static int gpu_read(void *self_, struct sample *out, struct err *err)
 	}
 	gpu_link_turn(self->link, out->mono_ns);
 	add_cost(self, &out->host);
-	report = gpu_link_last(self->link, &answered_ns);
-	if (report)
-		put_report(self, report, is_fresh(self, out->mono_ns, answered_ns), out);
+	if (self->link->has_report)
+		add_report(self, is_fresh(self, out->mono_ns), out);
 	self->read_ns = out->mono_ns;
 	if (gpu_link_state(self->link) == GPU_LINK_GAVE_UP)
-		return err_set(err, EIO, "%s: %s", self->source, gpu_link_reason(self->link));
-	tell_failure(self, out);
+		return err_set(err, EIO, "%s: %s", self->source, self->link->reason);
+	report_failure(self, out);
 	return 0;
 }
 
@@ -226,17 +235,16 @@ static int gpu_await(void *self_, uint64_t until_ns, struct err *err)
 
 		gpu_link_turn(self->link, now_ns);
 		if (gpu_link_state(self->link) == GPU_LINK_GAVE_UP)
-			return err_set(err, EIO, "%s: %s", self->source,
-			               gpu_link_reason(self->link));
+			return err_set(err, EIO, "%s: %s", self->source, self->link->reason);
 		if (gpu_link_state(self->link) == GPU_LINK_WORKS || now_ns >= until_ns)
 			return 0;
 		gpu_link_wait(self->link, MIN(until_ns - now_ns, WAIT_STEP_NS));
 	}
 }
 
-static void describe(const struct gpu_probe *self, const struct gpu_report *r,
-                     struct probe_health *ret)
+static void describe(const struct gpu_probe *self, struct probe_health *ret)
 {
+	const struct gpu_report *r = &self->link->report;
 	size_t len;
 
 	if (!r->gpu_count) {
@@ -260,8 +268,6 @@ static void describe(const struct gpu_probe *self, const struct gpu_report *r,
 static void gpu_health(const void *self_, struct probe_health *ret)
 {
 	const struct gpu_probe *self = self_;
-	uint64_t answered_ns;
-	const struct gpu_report *report = gpu_link_last(self->link, &answered_ns);
 
 	*ret = (struct probe_health){ .state = PROBE_DEGRADED };
 	snprintf(ret->source, sizeof ret->source, "%s", self->source);
@@ -271,15 +277,14 @@ static void gpu_health(const void *self_, struct probe_health *ret)
 		break;
 	case GPU_LINK_WORKS:
 		ret->state = PROBE_WORKS;
-		describe(self, report, ret);
+		describe(self, ret);
 		break;
 	case GPU_LINK_FAILING:
-		snprintf(ret->note, sizeof ret->note, "%s; it is tried again",
-		         gpu_link_reason(self->link));
+		snprintf(ret->note, sizeof ret->note, "%s; it is tried again", self->link->reason);
 		break;
 	case GPU_LINK_GAVE_UP:
 		ret->state = PROBE_ABSENT;
-		snprintf(ret->note, sizeof ret->note, "%s", gpu_link_reason(self->link));
+		snprintf(ret->note, sizeof ret->note, "%s", self->link->reason);
 		break;
 	}
 }

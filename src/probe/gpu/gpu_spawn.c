@@ -66,7 +66,7 @@ static _Noreturn void become_helper(const struct plan *plan, pid_t keeper)
 
 /* ---- in the keeper ---- */
 
-/* Its files are the socket and nothing; nobody hears what the library prints. The recorder's
+/* Its only file is the socket; what the library prints is lost. The recorder's
  * terminal is not its own. */
 static bool settle(const struct plan *plan)
 {
@@ -140,8 +140,8 @@ static _Noreturn void keep(const struct plan *plan)
 
 /* ---- in the recorder ---- */
 
-/* A child is born with its parent's name. It must have its own from the first moment on: whoever
- * looks for the processes of a job knows it by that, and may look before it has run at all. */
+/* A child is born with its parent's name. It must have its own from the first moment on: it is kept
+ * out of jobs by that, perhaps before it has run at all. */
 static pid_t start_keeper(const struct plan *plan)
 {
 	char ours[16] = "";

@@ -3,8 +3,8 @@
  * socket.
  *
  * Between the two stands a keeper, which is all that is started here: a child without an exit
- * signal, so that whoever waits for all children (the launcher of a job does) neither sees it nor
- * takes the helper for one of the job's. It ends the helper when it is told to or the recorder
+ * signal, so that a wait for all children (the launcher of a job does that) neither returns it nor
+ * takes the helper for one of the job's. It ends the helper on SIGTERM and when the recorder
  * dies, and lives for as long as the helper does: also one that hangs where SIGKILL does not reach
  * it. */
 #pragma once
@@ -32,7 +32,7 @@ bool gpu_child_reap(const struct gpu_child *c, int *ret_status);
 /* Lets go of it: the process must be over, or left to itself. */
 void gpu_child_close(struct gpu_child *c);
 
-/* exec's arguments are not const for reasons of age; nobody writes to them. */
+/* exec's arguments are not const for historical reasons. */
 static inline char *const *exec_words(const char *const *words)
 {
 	char *const *ret;

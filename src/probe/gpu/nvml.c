@@ -56,7 +56,6 @@ typedef int nvml_list(nvml_device, unsigned *n, void *at);
 
 struct calls {
 	int (*init)(void);
-	int (*shutdown)(void);
 	const char *(*error_string)(int code);
 	int (*driver_version)(char *to, unsigned cap);
 	int (*count)(unsigned *ret);
@@ -84,7 +83,6 @@ static const struct {
 	{ AT(init), true, { "nvmlInit_v2", "nvmlInit" } },
 	{ AT(count), true, { "nvmlDeviceGetCount_v2", "nvmlDeviceGetCount" } },
 	{ AT(handle), true, { "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex" } },
-	{ AT(shutdown), false, { "nvmlShutdown" } },
 	{ AT(error_string), false, { "nvmlErrorString" } },
 	{ AT(driver_version), false, { "nvmlSystemGetDriverVersion" } },
 	{ AT(name), false, { "nvmlDeviceGetName" } },
@@ -127,7 +125,6 @@ struct device {
 struct nvml {
 	void *library;
 	struct calls call;
-	bool is_initialised;
 	char driver[80];
 	struct device devices[GPUS_MAX];
 	union {
@@ -209,7 +206,6 @@ static bool initialise(struct nvml *n, struct gpu_report *why)
 		refuse(n, why, "init", code);
 		return false;
 	}
-	n->is_initialised = true;
 	if (!n->call.driver_version ||
 	    n->call.driver_version(n->driver, sizeof n->driver) != NVML_OK)
 		n->driver[0] = '\0';
@@ -224,19 +220,8 @@ struct nvml *nvml_open(const char *path, struct gpu_report *why)
 	n->library = load(path, why);
 	if (n->library && find_calls(n, why) && initialise(n, why))
 		return n;
-	nvml_close(n);
-	return NULL;
-}
-
-void nvml_close(struct nvml *n)
-{
-	if (!n)
-		return;
-	if (n->is_initialised && n->call.shutdown)
-		n->call.shutdown();
-	if (n->library)
-		dlclose(n->library);
 	free(n);
+	return NULL;
 }
 
 /* ---- one GPU ---- */
@@ -383,7 +368,7 @@ void nvml_read(struct nvml *n, struct gpu_report *ret)
 		refuse(n, ret, "count", code);
 		return;
 	}
-	ret->verdict = GPU_TOLD;
+	ret->verdict = GPU_REPORTED;
 	snprintf(ret->text, sizeof ret->text, "driver %.70s",
 	         n->driver[0] ? n->driver : "of unknown version");
 	ret->gpu_count = (uint32_t)MIN(count, GPUS_MAX);

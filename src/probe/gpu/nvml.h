@@ -7,9 +7,9 @@
 
 struct nvml;
 
-/* path: the library, for tests; NULL: the system's. NULL when it cannot be used: `why` says so. */
+/* path: the library, for tests; NULL: the system's. NULL with the reason when it cannot be used. It
+ * stays open until the process ends. */
 struct nvml *nvml_open(const char *path, struct gpu_report *why);
-/* All GPUs, as they are now. What one does not tell is absent; a GPU that is lost is listed without
- * readings. */
+/* All GPUs, as they are now. What one does not report is absent; a GPU that is lost is listed
+ * without readings. */
 void nvml_read(struct nvml *n, struct gpu_report *ret);
-void nvml_close(struct nvml *n); /* NULL is fine */
