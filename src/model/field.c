@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/field.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -70,7 +71,7 @@ double field_real(const struct field *f, const void *record)
 {
 	double v = *(const double *)member(f, record);
 
-	return f->type == FIELD_RATIO ? v * 100 : v;
+	return f->type == FIELD_RATIO ? v * 100 : f->unit == UNIT_MIB ? v / (1 << 20) : v;
 }
 
 struct figure field_figure(const struct field *f, const void *record)
@@ -92,11 +93,13 @@ bool field_has_code(const struct field *f, const void *record)
 
 bool field_has_quality(const struct field *f)
 {
-	return f->quality || f->type == FIELD_FIGURE;
+	return f->quality || f->is_sampled || f->type == FIELD_FIGURE;
 }
 
 enum quality field_quality(const struct field *f, const void *record)
 {
+	if (f->is_sampled)
+		return isfinite(field_real(f, record)) ? QUALITY_SAMPLED : QUALITY_MISSING;
 	return f->quality ? f->quality(record) : field_figure(f, record).quality;
 }
 

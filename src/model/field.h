@@ -15,7 +15,6 @@
 
 #include "base/json.h"
 #include "model/metric.h"
-#include "model/quality.h"
 
 enum field_type {
 	FIELD_TEXT,    /* char[]; "" is null */
@@ -28,7 +27,7 @@ enum field_type {
 	FIELD_BOOL,
 	FIELD_FIGURE, /* struct figure, in its unit */
 	FIELD_RATIO,  /* a double, shown in percent; NAN is null */
-	FIELD_REAL,   /* a double; NAN is null */
+	FIELD_REAL,   /* a double, bytes if the unit is UNIT_MIB; NAN is null */
 	FIELD_NAME,   /* what `name` returns for the record; NULL is null */
 	FIELD_PUT,    /* `put` writes the value */
 	FIELD_QUALITY /* an object with the quality of every field before it that has one */
@@ -40,6 +39,7 @@ struct field {
 	unsigned short at, size; /* of the member */
 	unsigned short has;      /* FIELD_CODE: where its bool is */
 	unsigned short decimals; /* FIELD_RATIO, FIELD_REAL */
+	bool is_sampled;         /* FIELD_RATIO: its quality is `sampled`; NAN: missing */
 	enum metric_unit unit;
 	enum metric_need need;                           /* FIELD_REAL */
 	const char *(*name)(const void *record);         /* FIELD_NAME */

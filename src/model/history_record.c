@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/history_record.h"
 
-#include <math.h>
-
-enum quality share_quality(double ratio)
-{
-	return isfinite(ratio) ? QUALITY_SAMPLED : QUALITY_MISSING;
-}
-
 struct event_record event_record_of(const struct event *e, const struct snapshot *snap,
                                     struct buf *text)
 {

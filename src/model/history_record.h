@@ -23,9 +23,6 @@ struct event_record {
 	const char *details;
 };
 
-/* The quality of a share, which only samples can give; NAN: not known. */
-enum quality share_quality(double ratio);
-
 struct sheet_record {
 	struct sheet s;
 	uint64_t processes;

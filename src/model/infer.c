@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#define CLOCK_STEP_MIN_NS                                                                          \
-	((int64_t)(500 * NS_PER_MS)) /* NTP slews stay far below this in one tick */
+/* NTP slews stay far below this in one tick. */
+#define CLOCK_STEP_MIN_NS ((int64_t)(500 * NS_PER_MS))
 #define SUSPEND_MIN_NS ((int64_t)(500 * NS_PER_MS))
 
 static struct event *add_event(struct snapshot *snap, enum event_kind kind, uint64_t boot_ns)
@@ -28,6 +28,19 @@ static void add_jump(struct snapshot *snap, enum event_kind kind, uint64_t boot_
 		e->count = by_ns;
 }
 
+static void add_life_event(struct snapshot *snap, enum event_kind kind, const struct proc_sample *p,
+                           uint64_t boot_ns)
+{
+	struct event *e = add_event(snap, kind, boot_ns);
+
+	if (!e)
+		return;
+	e->id = p->id;
+	e->ppid = p->ppid;
+	e->uid = p->uid;
+	memcpy(e->comm, p->comm, sizeof e->comm);
+}
+
 void infer_clocks(const struct sample *prev, const struct sample *cur, struct snapshot *snap)
 {
 	int64_t boot = (int64_t)(cur->boot_ns - prev->boot_ns);
@@ -40,91 +53,64 @@ void infer_clocks(const struct sample *prev, const struct sample *cur, struct sn
 		add_jump(snap, EVENT_SUSPEND, cur->boot_ns, asleep);
 }
 
-/* The lives whose beginning or end was told by an event, so that they are not told twice. */
-static void collect_told(const struct sample *cur, enum event_kind kind, struct map *told)
+/* The processes whose start or end an event reported, so that it is not reported twice. */
+static struct map reported(const struct sample *cur, enum event_kind kind)
 {
+	struct map ids = { 0 };
+
 	vec_each(&cur->events, e)
 		if (e->kind == kind)
-			map_put(told, proc_key(e->id), 1);
+			map_put(&ids, proc_key(e->id), 1);
+	return ids;
 }
 
-/* Not every source knows when a process began; its pid must do then. */
-static bool is_told(const struct map *told, struct proc_id id)
+/* Not every source knows when a process began; then its pid has to do. */
+static bool has_process(const struct map *ids, struct proc_id id)
 {
 	uint64_t ignored;
 
-	return map_get(told, proc_key(id), &ignored) ||
-	       map_get(told, proc_key((struct proc_id){ .pid = id.pid }), &ignored);
+	return map_get(ids, proc_key(id), &ignored) ||
+	       map_get(ids, proc_key((struct proc_id){ .pid = id.pid }), &ignored);
 }
 
-static void describe(struct event *e, const struct proc_sample *p)
+/* A zombie had ended before, and was reported then. */
+static void infer_end(const struct proc_sample *p, const struct map *ended, uint64_t boot_ns,
+                      struct snapshot *snap)
 {
-	e->id = p->id;
-	e->ppid = p->ppid;
-	e->uid = p->uid;
-	memcpy(e->comm, p->comm, sizeof e->comm);
-}
-
-static void conclude_spawn(const struct proc_sample *p, const struct sample *cur,
-                           struct snapshot *snap)
-{
-	uint64_t start_ns = p->id.start_ticks * NS_PER_TICK;
-	struct event *e = add_event(snap, EVENT_SPAWN, MIN(start_ns, cur->boot_ns));
-
-	if (e)
-		describe(e, p);
-}
-
-static void conclude_exit(const struct proc_sample *p, uint64_t boot_ns, struct snapshot *snap)
-{
-	struct event *e = add_event(snap, EVENT_EXIT, boot_ns);
-
-	if (e)
-		describe(e, p);
-}
-
-/* What was a zombie had ended before, and was told then. */
-static void conclude_gone(const struct proc_sample *p, const struct map *ended, uint64_t boot_ns,
-                          struct snapshot *snap)
-{
-	if (p->state != 'Z' && !is_told(ended, p->id))
-		conclude_exit(p, boot_ns, snap);
+	if (p->state != 'Z' && !has_process(ended, p->id))
+		add_life_event(snap, EVENT_EXIT, p, boot_ns);
 }
 
 void infer_lives(const struct sample *prev, const struct sample *cur, struct snapshot *snap)
 {
-	struct map began = { 0 }, ended = { 0 };
-	size_t i = 0;
+	struct map began = reported(cur, EVENT_SPAWN), ended = reported(cur, EVENT_EXIT);
+	size_t i = 0, n = prev->procs.len;
 
-	collect_told(cur, EVENT_SPAWN, &began);
-	collect_told(cur, EVENT_EXIT, &ended);
 	vec_each(&cur->procs, p) {
-		bool was_zombie = false, is_same = false;
+		uint64_t start_ns = p->id.start_ticks * NS_PER_TICK;
+		const struct proc_sample *before = NULL;
 
-		for (; i < prev->procs.len && prev->procs.at[i].id.pid < p->id.pid; i++)
+		for (; i < n && prev->procs.at[i].id.pid < p->id.pid; i++)
 			if (cur->procs_complete)
-				conclude_gone(&prev->procs.at[i], &ended, cur->boot_ns, snap);
-		if (i < prev->procs.len && prev->procs.at[i].id.pid == p->id.pid) {
-			is_same = proc_id_eq(prev->procs.at[i].id, p->id);
-			was_zombie = is_same && prev->procs.at[i].state == 'Z';
-			if (!is_same) /* The pid was reused, so the old life was over when the new
-			                 one began. */
-				conclude_gone(&prev->procs.at[i], &ended,
-				              MIN(p->id.start_ticks * NS_PER_TICK, cur->boot_ns),
-				              snap);
-			i++;
+				infer_end(&prev->procs.at[i], &ended, cur->boot_ns, snap);
+		if (i < n && prev->procs.at[i].id.pid == p->id.pid)
+			before = &prev->procs.at[i++];
+		if (before && !proc_id_eq(before->id, p->id)) {
+			/* The pid was reused: the old process had ended when the new one began. */
+			infer_end(before, &ended, MIN(start_ns, cur->boot_ns), snap);
+			before = NULL;
 		}
 		/* One that is older than the previous sample was hidden from it, and did not begin
 		 * now. */
-		if (!is_same && p->id.start_ticks * NS_PER_TICK + NS_PER_TICK > prev->boot_ns &&
-		    !is_told(&began, p->id))
-			conclude_spawn(p, cur, snap);
-		if (p->state == 'Z' && !was_zombie && !is_told(&ended, p->id))
-			conclude_exit(p, cur->boot_ns, snap);
+		if (!before && start_ns + NS_PER_TICK > prev->boot_ns &&
+		    !has_process(&began, p->id))
+			add_life_event(snap, EVENT_SPAWN, p, MIN(start_ns, cur->boot_ns));
+		if (p->state == 'Z' && !(before && before->state == 'Z') &&
+		    !has_process(&ended, p->id))
+			add_life_event(snap, EVENT_EXIT, p, cur->boot_ns);
 	}
-	for (; i < prev->procs.len; i++)
-		if (cur->procs_complete)
-			conclude_gone(&prev->procs.at[i], &ended, cur->boot_ns, snap);
+	for (; i < n && cur->procs_complete; i++)
+		infer_end(&prev->procs.at[i], &ended, cur->boot_ns, snap);
 	map_done(&began);
 	map_done(&ended);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* infer.h - events that nobody told us, found by comparing two samples. Part of
+/* infer.h - events that no source reported, found by comparing two samples. Part of
  * snapshot_build. */
 #pragma once
 
@@ -7,5 +7,5 @@
 
 /* Steps of the wall clock and time asleep. */
 void infer_clocks(const struct sample *prev, const struct sample *cur, struct snapshot *snap);
-/* Spawns and exits that no event told: used when there is no lifecycle source or it lost some. */
+/* Spawns and exits without an event: used when there is no lifecycle source or it lost some. */
 void infer_lives(const struct sample *prev, const struct sample *cur, struct snapshot *snap);

@@ -5,7 +5,6 @@
 #include "base/vec.h"
 #include "model/metric.h"
 #include "model/process.h"
-#include "model/quality.h"
 
 #define JOB_ID_MAX 128
 #define JOB_CWD_MAX 256

@@ -22,3 +22,21 @@ double rate_per_s(uint64_t prev, uint64_t cur, uint64_t elapsed_ns)
 		return NAN;
 	return (double)(cur - prev) * 1e9 / (double)elapsed_ns;
 }
+
+static const struct {
+	const char *key, *name;
+} qualities[] = {
+#define X(id, key_, name_) [QUALITY_##id] = { (key_), (name_) },
+	QUALITIES(X)
+#undef X
+};
+
+const char *quality_key(enum quality quality)
+{
+	return qualities[quality].key;
+}
+
+const char *quality_name(enum quality quality)
+{
+	return qualities[quality].name;
+}

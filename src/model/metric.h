@@ -154,26 +154,16 @@ extern const struct metric gpu_metrics[GPU_METRIC_COUNT];
 extern const struct metric gpu_use_metrics[GPU_USE_METRIC_COUNT];
 
 /* Values of one scope; a value counts only when its bit in `present` is set. */
-struct host_readings {
-	uint64_t present;
-	uint64_t value[HOST_METRIC_COUNT];
-};
-struct proc_readings {
-	uint64_t present;
-	uint64_t value[PROC_METRIC_COUNT];
-};
-struct cgroup_readings {
-	uint64_t present;
-	uint64_t value[CGROUP_METRIC_COUNT];
-};
-struct gpu_readings {
-	uint64_t present;
-	uint64_t value[GPU_METRIC_COUNT];
-};
-struct gpu_use_readings {
-	uint64_t present;
-	uint64_t value[GPU_USE_METRIC_COUNT];
-};
+#define READINGS(scope, count)                                                                     \
+	struct scope##_readings {                                                                  \
+		uint64_t present;                                                                  \
+		uint64_t value[count];                                                             \
+	}
+READINGS(host, HOST_METRIC_COUNT);
+READINGS(proc, PROC_METRIC_COUNT);
+READINGS(cgroup, CGROUP_METRIC_COUNT);
+READINGS(gpu, GPU_METRIC_COUNT);
+READINGS(gpu_use, GPU_USE_METRIC_COUNT);
 
 /* For readings of any scope: readings_set(&proc->r, PROC_RSS, bytes). */
 #define readings_set(r, id, v)                                                                     \
@@ -189,3 +179,32 @@ struct gpu_use_readings {
 
 /* Growth per second; NAN when the counter restarted or no time passed: we know nothing then. */
 double rate_per_s(uint64_t prev, uint64_t cur, uint64_t elapsed_ns);
+
+/* How far a figure can be trusted. Every figure of a job carries its quality to the screen and into the
+ * store; docs/numbers.md lists which source gives which. */
+/* X(id, name in JSON and SQL, name for people). In the order of trust; stored by number. */
+/* clang-format off */
+#define QUALITIES(X)                            \
+	X(MISSING, "missing", "missing")        \
+	X(SAMPLED, "sampled", "sampled")        \
+	X(AT_LEAST, "at_least", "at least")     \
+	X(EXACT, "exact", "exact")
+/* clang-format on */
+
+#define X(id, ...) QUALITY_##id,
+enum quality { QUALITIES(X) QUALITY_COUNT };
+#undef X
+
+/* A value counts only when its quality is not QUALITY_MISSING. */
+struct figure {
+	uint64_t value;
+	enum quality quality;
+};
+
+static inline bool figure_is_known(struct figure figure)
+{
+	return figure.quality != QUALITY_MISSING;
+}
+
+const char *quality_key(enum quality quality);  /* "at_least" */
+const char *quality_name(enum quality quality); /* "at least" */

@@ -2,23 +2,17 @@
 #include "model/record_fields.h"
 
 #include <stdio.h>
+#include <string.h>
 
-#include "model/tags.h"
+#include "base/json_read.h"
 
+/* They are stored as JSON; a store may have been edited. */
 static void put_tags(struct json *j, const void *record)
 {
 	const struct job *job = record;
-	struct scan at = scan_str(job->tags);
-	struct buf key = { 0 }, value = { 0 };
+	const char *tags = json_read_is_object(scan_str(job->tags)) ? job->tags : "{}";
 
-	json_begin_object(j);
-	while (tags_next(&at, &key, &value)) {
-		json_key_text(j, key.at ? key.at : "");
-		json_strn(j, value.at ? value.at : "", value.len);
-	}
-	json_end_object(j);
-	buf_done(&key);
-	buf_done(&value);
+	json_raw(j, tags, strlen(tags));
 }
 
 static void put_limits(struct json *j, const void *record)
@@ -135,11 +129,6 @@ static const char *sheet_status(const void *record)
 	return job_status_name(((const struct sheet_record *)record)->s.status);
 }
 
-static enum quality sheet_cpu_quality(const void *record)
-{
-	return share_quality(((const struct sheet_record *)record)->max_cpu_ratio);
-}
-
 #define CPU_HELP "CPU time of its processes"
 #define MAX_CPU_HELP "most CPU of one process, percent of a core"
 
@@ -158,7 +147,7 @@ static const struct field sheet_rows[] = {
 	{ "cpu_seconds", FIELD(FIGURE, cpu_time_ns), .unit = UNIT_NS, .help = CPU_HELP },
 	{ "peak_rss_mb", FIELD(FIGURE, peak_rss_bytes), .unit = UNIT_MIB,
 	  .help = "peak of its largest process" },
-	{ "max_cpu_pct", FIELD(RATIO, max_cpu_ratio), .decimals = 2, .quality = sheet_cpu_quality,
+	{ "max_cpu_pct", FIELD(RATIO, max_cpu_ratio), .decimals = 2, .is_sampled = true,
 	  .help = MAX_CPU_HELP },
 	{ "quality", FIELD_QUALITY, .help = "exact, at_least, sampled or missing" },
 };
@@ -169,11 +158,6 @@ static enum quality process_start_quality(const void *record)
 {
 	return ((const struct process_record *)record)->is_start_exact ? QUALITY_EXACT
 	                                                               : QUALITY_SAMPLED;
-}
-
-static enum quality process_cpu_quality(const void *record)
-{
-	return share_quality(((const struct process_record *)record)->max_cpu_ratio);
 }
 
 #define RECORD struct process_record
@@ -199,7 +183,7 @@ static const struct field process_rows[] = {
 	  .help = "read from storage" },
 	{ "written_bytes", FIELD(FIGURE, written_bytes), .unit = UNIT_BYTES,
 	  .help = "written to storage" },
-	{ "max_cpu_pct", FIELD(RATIO, max_cpu_ratio), .decimals = 2, .quality = process_cpu_quality,
+	{ "max_cpu_pct", FIELD(RATIO, max_cpu_ratio), .decimals = 2, .is_sampled = true,
 	  .help = "most CPU between two samples, percent of a core" },
 	{ "quality", FIELD_QUALITY, .help = "exact, at_least, sampled or missing" },
 };
@@ -280,16 +264,6 @@ static const struct field anomaly_rows[] = {
 #undef RECORD
 const struct field_table anomaly_fields = FIELD_TABLE(anomaly_rows);
 
-static void put_gpu_peak(struct json *j, const void *record)
-{
-	json_double(j, ((const struct gpu_record *)record)->mem_peak_bytes / (1 << 20), 1);
-}
-
-static void put_gpu_total(struct json *j, const void *record)
-{
-	json_double(j, ((const struct gpu_record *)record)->mem_total_bytes / (1 << 20), 1);
-}
-
 #define RECORD struct gpu_record
 static const struct field gpu_rows[] = {
 	{ "index", FIELD(NUMBER, index), .help = "the driver's number" },
@@ -298,8 +272,10 @@ static const struct field gpu_rows[] = {
 	  .help = "time in which it computed, mean" },
 	{ "gpu_util_max_pct", FIELD(RATIO, util_max_ratio), .decimals = 1,
 	  .help = "… and maximum" },
-	{ "peak_vram_mb", FIELD_PUT, .put = put_gpu_peak, .help = "most memory in use" },
-	{ "memory_total_mb", FIELD_PUT, .put = put_gpu_total, .help = "memory it has" },
+	{ "peak_vram_mb", FIELD(REAL, mem_peak_bytes), .unit = UNIT_MIB, .decimals = 1,
+	  .help = "most memory in use" },
+	{ "memory_total_mb", FIELD(REAL, mem_total_bytes), .unit = UNIT_MIB, .decimals = 1,
+	  .help = "memory it has" },
 	{ "power_watts_mean", FIELD(REAL, power_mean_w), .decimals = 1,
 	  .help = "power drawn, mean" },
 	{ "power_watts_max", FIELD(REAL, power_max_w), .decimals = 1, .help = "… and maximum" },
@@ -307,16 +283,10 @@ static const struct field gpu_rows[] = {
 #undef RECORD
 const struct field_table gpu_fields = FIELD_TABLE(gpu_rows);
 
-static enum quality profile_cpu_quality(const void *record)
-{
-	return share_quality(((const struct profile_sheet *)record)->max_cpu_ratio);
-}
-
 #define RECORD struct profile_sheet
 static const struct field profile_sheet_rows[] = {
 	{ "peak_rss_mb", FIELD(FIGURE, peak_rss_bytes), .unit = UNIT_MIB },
-	{ "max_cpu_pct", FIELD(RATIO, max_cpu_ratio), .decimals = 2,
-	  .quality = profile_cpu_quality },
+	{ "max_cpu_pct", FIELD(RATIO, max_cpu_ratio), .decimals = 2, .is_sampled = true },
 };
 #undef RECORD
 static const struct field_table profile_sheet_fields = FIELD_TABLE(profile_sheet_rows);

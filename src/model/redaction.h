@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "base/scan.h"
 
 /* `raw` holds arguments in the format of /proc/PID/cmdline, each terminated by a NUL. Writes them
  * joined by spaces, without trailing blanks, with secrets replaced by "***": at most `cap` bytes, no
@@ -14,3 +15,5 @@ size_t redact_command(const char *raw, size_t len, char *to, size_t cap);
 void redact_text(const char *text, struct buf *to);
 /* The same for the value of `key`, which is masked as a whole if `key` names a secret. */
 void redact_value(const char *key, const char *text, struct buf *to);
+/* Whether a secret follows this key or option: "--db-password", "GITHUB_TOKEN", "clientSecret". */
+bool redact_is_secret_name(struct scan name);

@@ -28,14 +28,6 @@ void snapshot_done(struct snapshot *snap)
 	buf_done(&snap->text);
 }
 
-void snapshot_free(struct snapshot *snap)
-{
-	if (!snap)
-		return;
-	snapshot_done(snap);
-	free(snap);
-}
-
 static int by_pid(const void *key, const void *member)
 {
 	const pid_t *pid = key;
@@ -219,10 +211,7 @@ uint64_t snapshot_hold_to_job(const struct job *job, uint64_t wall_ns)
 static void build_gpus(struct snapshot *snap, const struct sample *cur,
                        const struct job_roster *jobs, bool jobs_only)
 {
-	if (!cur->gpus.len || !vec_reserve(&snap->gpus, cur->gpus.len, GPUS_MAX))
-		return;
-	memcpy(snap->gpus.at, cur->gpus.at, cur->gpus.len * sizeof *cur->gpus.at);
-	snap->gpus.len = cur->gpus.len;
+	vec_copy(&snap->gpus, &cur->gpus);
 	vec_each(&cur->gpu_uses, use) {
 		struct job_ref ref = { .job = -1 };
 
@@ -299,10 +288,7 @@ static void hold_to_job(const struct snapshot *snap, struct event *e)
 static void build_events(struct snapshot *snap, const struct sample *prev, const struct sample *cur,
                          const struct job_roster *jobs, bool jobs_only)
 {
-	if (cur->events.len && vec_reserve(&snap->events, cur->events.len, EVENTS_MAX)) {
-		memcpy(snap->events.at, cur->events.at, cur->events.len * sizeof *cur->events.at);
-		snap->events.len = cur->events.len;
-	}
+	vec_copy(&snap->events, &cur->events);
 	if (prev)
 		infer_clocks(prev, cur, snap);
 	if (prev && !cur->events_complete)

@@ -90,8 +90,6 @@ void snapshot_build_events(const struct sample *cur, const struct job_roster *jo
                            const struct snapshot_origin *origin, struct snapshot *ret);
 void snapshot_reset(struct snapshot *snap);
 void snapshot_done(struct snapshot *snap);
-void snapshot_free(struct snapshot *snap); /* NULL is fine */
-DEFINE_CLEANUP(struct snapshot *, snapshot_free)
 
 /* The time of something that happened to the job, not before the job's own start where only the
  * grain of clocks makes it so. */

@@ -2,7 +2,6 @@
 #include "serve/input_redaction.h"
 
 #include "model/redaction.h"
-#include "model/redaction_rules.h"
 
 const char *input_redaction_text(const char *text, struct buf *to)
 {
@@ -14,7 +13,7 @@ const char *input_redaction_text(const char *text, struct buf *to)
 
 static bool is_number_of_secret(const char *key, const json_t *value)
 {
-	return json_is_number(value) && *key && redaction_rule_is_name(scan_str(key));
+	return json_is_number(value) && *key && redact_is_secret_name(scan_str(key));
 }
 
 static void hide_string(const char *key, json_t *value)

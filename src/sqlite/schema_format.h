@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/own_program.h"
-#include "model/quality.h"
+#include "model/metric.h"
 #include "sqlite/column.h"
 
 #define SCHEMA_APPLICATION_ID 0x70726374 /* "prct" */

@@ -107,7 +107,8 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	snapshot_free(*state);
+	snapshot_done(*state);
+	free(*state);
 	return 0;
 }
 
