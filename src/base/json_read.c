@@ -176,54 +176,6 @@ bool json_read_find(struct scan object, const char *name, struct scan *ret_value
 	return false;
 }
 
-static void put_utf8(struct buf *to, uint32_t c)
-{
-	char bytes[4];
-	size_t n;
-
-	if (c < 0x80) {
-		buf_putc(to, (char)c);
-		return;
-	}
-	n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-	for (size_t i = n - 1; i; i--, c >>= 6)
-		bytes[i] = (char)(0x80 | (c & 0x3F));
-	bytes[0] = (char)((0xF00 >> n & 0xFF) | c);
-	buf_put(to, bytes, n);
-}
-
-/* \uXXXX */
-static bool read_code_unit(struct scan *s, uint32_t *ret)
-{
-	struct scan digits;
-	uint64_t value;
-
-	if (!scan_lit(s, "\\u") || scan_left(s) < 4 || !is_hex(*s->p))
-		return false;
-	digits = scan_mem(s->p, 4);
-	if (!scan_hex(&digits, &value) || !scan_at_end(&digits))
-		return false;
-	s->p += 4;
-	*ret = (uint32_t)value;
-	return true;
-}
-
-/* One \uXXXX, or two that are a surrogate pair. */
-static bool read_code_point(struct scan *s, struct buf *to)
-{
-	uint32_t c, low;
-
-	if (!read_code_unit(s, &c) || (c >= 0xDC00 && c < 0xE000))
-		return false;
-	if (c >= 0xD800 && c < 0xDC00) {
-		if (!read_code_unit(s, &low) || low < 0xDC00 || low > 0xDFFF)
-			return false;
-		c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
-	}
-	put_utf8(to, c);
-	return true;
-}
-
 bool json_read_text(struct scan string, struct buf *to)
 {
 	static const char letters[] = "\"\\/bfnrt", meaning[] = "\"\\/\b\f\n\r\t";
@@ -231,19 +183,23 @@ bool json_read_text(struct scan string, struct buf *to)
 	buf_reset(to);
 	while (!scan_at_end(&string)) {
 		const char *letter;
+		uint64_t c;
 
-		if (*string.p != '\\') {
+		if (!scan_lit(&string, "\\")) {
 			buf_putc(to, *string.p++);
 			continue;
 		}
-		letter = scan_left(&string) > 1 ? memchr(letters, string.p[1], strlen(letters))
-		                                : NULL;
+		letter = scan_at_end(&string) ? NULL : memchr(letters, *string.p, strlen(letters));
 		if (letter) {
 			buf_putc(to, meaning[letter - letters]);
-			string.p += 2;
-		} else if (!read_code_point(&string, to)) {
-			return false;
+			string.p++;
+			continue;
 		}
+		if (!scan_lit(&string, "u00") || scan_left(&string) < 2 ||
+		    !scan_hex(&(struct scan){ string.p, string.p + 2 }, &c) || c >= 0x80)
+			return false;
+		buf_putc(to, (char)c);
+		string.p += 2;
 	}
 	return !to->full;
 }

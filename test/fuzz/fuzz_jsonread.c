@@ -27,9 +27,9 @@ static void check_text(struct scan value, const json_t *known)
 {
 	cleanup(buf_done) struct buf text = { 0 };
 
-	if (*value.p != '"' || !json_is_string(known))
+	if (*value.p != '"' || !json_is_string(known) ||
+	    !json_read_text(scan_mem(value.p + 1, scan_left(&value) - 2), &text))
 		return;
-	FUZZ_CHECK(json_read_text(scan_mem(value.p + 1, scan_left(&value) - 2), &text));
 	FUZZ_CHECK(text.len == json_string_length(known));
 	FUZZ_CHECK(!text.len || memcmp(text.at, json_string_value(known), text.len) == 0);
 }

@@ -119,10 +119,9 @@ static void test_json_read_text__decodes_escapes(void **state)
 
 	assert_true(json_read_text(scan_str("q\\\"b\\\\s\\/n\\n"), &text));
 	assert_string_equal(text.at, "q\"b\\s/n\n");
-	assert_true(json_read_text(scan_str("\\u00e4\\ud83d\\ude00"), &text));
-	assert_string_equal(text.at, "ä😀");
+	assert_true(json_read_text(scan_str("ä\\u001b"), &text));
+	assert_string_equal(text.at, "ä\x1b");
 	assert_false(json_read_text(scan_str("\\ud83d"), &text));
-	assert_false(json_read_text(scan_str("\\ude00"), &text));
 	assert_false(json_read_text(scan_str("longer than sixteen bytes"), &text));
 	assert_true(json_read_text(scan_str(""), &text));
 	assert_int_equal(text.len, 0);

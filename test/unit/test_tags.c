@@ -36,7 +36,7 @@ static void test_tags__are_read_one_by_one(void **state)
 static void test_tags__are_decoded(void **state)
 {
 	assert_tags("{\"a\":\"q\\\"b\\\\s\\/n\\nt\\t\"}", "a=q\"b\\s/n\nt\t;");
-	assert_tags("{\"a\":\"\\u00e4\\u20ac\\ud83d\\ude00\"}", "a=ä€😀;");
+	assert_tags("{\"a\":\"\\u001b\"}", "a=\x1b;");
 	assert_tags("{\"ä\":\"ö\"}", "ä=ö;");
 }
 
@@ -44,7 +44,6 @@ static void test_tags__end_where_the_text_is_malformed(void **state)
 {
 	assert_tags("{\"a\":\"1\",\"b\":2}", "a=1;");
 	assert_tags("{\"a\":\"1\",\"b\":\"2", "a=1;");
-	assert_tags("{\"a\":\"\\ud83d\"}", "");
 	assert_tags("{\"a\":\"\\u00g0\"}", "");
 	assert_tags("{\"a\":\"\\x\"}", "");
 	assert_tags("[\"a\"]", "");
