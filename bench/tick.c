@@ -63,18 +63,16 @@ static void end_of_stretch(void *self)
 	loop_timer_set(run->timer, run->next_ns);
 }
 
-static int add_timers(struct run *run, struct err *err)
+static void add_timers(struct run *run)
 {
 	/* Half a tick late: the last tick of a stretch is in it, the next one is not. */
 	uint64_t begin = clock_mono_ns() + run->interval_ns / 2;
 
 	run->marks_cpu_ns[run->marks++] = clock_process_cpu_ns();
 	run->next_ns = begin + stretch_ticks(run) * run->interval_ns;
-	if (loop_add_timer(run->loop, run->next_ns, end_of_stretch, run, &run->timer, err) < 0)
-		return -err->code;
-	return loop_add_timer(run->loop,
-	                      begin + run->ticks * run->interval_ns + run->interval_ns / 4,
-	                      end_of_run, run, NULL, err);
+	run->timer = loop_add_timer(run->loop, run->next_ns, end_of_stretch, run);
+	loop_add_timer(run->loop, begin + run->ticks * run->interval_ns + run->interval_ns / 4,
+	               end_of_run, run);
 }
 
 static int run_engine(struct run *run, struct engine_totals *ret, struct err *err)
@@ -98,9 +96,8 @@ static int run_engine(struct run *run, struct engine_totals *ret, struct err *er
 	                                                    { "anomalies", PASS_ALL,
 	                                                      engine_stage_anomalies, engine } },
 	                                        .sinks = { engine_sink_recorder(engine) } });
-	r = add_timers(run, err);
-	if (r == 0)
-		r = loop_run(run->loop, err);
+	add_timers(run);
+	r = loop_run(run->loop, err);
 	engine_stop(engine, ret);
 	return r;
 }

@@ -15,14 +15,13 @@
 #include "base/mem.h"
 
 #define BATCH 64
-#define NEVER UINT64_MAX
 
 struct loop_source {
 	struct loop *loop;
 	struct loop_source *next;
 	int fd;           /* -1: a timer */
 	unsigned watched; /* LOOP_READ, LOOP_WRITE */
-	uint64_t when_ns; /* of a timer; NEVER: not armed */
+	uint64_t when_ns; /* of a timer; LOOP_NEVER: not armed */
 	bool is_removed;
 	void (*call)(void *self);
 	void *self;
@@ -105,7 +104,7 @@ static struct loop_source *source_new(struct loop *loop, int fd, void (*call)(vo
 	struct loop_source *s = xcalloc(1, sizeof *s);
 
 	*s = (struct loop_source){
-		.loop = loop, .fd = fd, .when_ns = NEVER, .call = call, .self = self
+		.loop = loop, .fd = fd, .when_ns = LOOP_NEVER, .call = call, .self = self
 	};
 	s->next = *list_of(s);
 	*list_of(s) = s;
@@ -114,16 +113,13 @@ static struct loop_source *source_new(struct loop *loop, int fd, void (*call)(vo
 
 /* ---- timers ---------------------------------------------------------------------------------- */
 
-int loop_add_timer(struct loop *loop, uint64_t mono_ns, void (*fire)(void *), void *self,
-                   struct loop_source **ret, struct err *err)
+struct loop_source *loop_add_timer(struct loop *loop, uint64_t mono_ns, void (*fire)(void *),
+                                   void *self)
 {
 	struct loop_source *s = source_new(loop, -1, fire, self);
 
-	(void)err;
 	s->when_ns = mono_ns;
-	if (ret)
-		*ret = s;
-	return 0;
+	return s;
 }
 
 void loop_timer_set(struct loop_source *timer, uint64_t mono_ns)
@@ -133,11 +129,11 @@ void loop_timer_set(struct loop_source *timer, uint64_t mono_ns)
 
 static int wait_ms(const struct loop *loop)
 {
-	uint64_t first_ns = NEVER, now_ns, ms;
+	uint64_t first_ns = LOOP_NEVER, now_ns, ms;
 
 	for (const struct loop_source *s = loop->timers; s; s = s->next)
 		first_ns = MIN(first_ns, s->when_ns);
-	if (first_ns == NEVER)
+	if (first_ns == LOOP_NEVER)
 		return -1;
 	now_ns = clock_mono_ns();
 	if (first_ns <= now_ns)
@@ -156,7 +152,7 @@ static void fire_timers(struct loop *loop)
 		next = s->next;
 		if (s->when_ns > now_ns)
 			continue;
-		s->when_ns = NEVER;
+		s->when_ns = LOOP_NEVER;
 		s->call(s->self);
 		/* The callback changed the list. */
 		if (s->is_removed || (next && next->is_removed))

@@ -21,10 +21,11 @@ DEFINE_CLEANUP(struct loop *, loop_free)
 int loop_run(struct loop *loop, struct err *err) must_check; /* until loop_stop() */
 void loop_stop(struct loop *loop);
 
+#define LOOP_NEVER UINT64_MAX
 /* Fires once, at this time on the monotonic clock or up to a millisecond later; loop_timer_set arms
  * it again. */
-int loop_add_timer(struct loop *loop, uint64_t mono_ns, void (*fire)(void *self), void *self,
-                   struct loop_source **ret, struct err *err) must_check;
+struct loop_source *loop_add_timer(struct loop *loop, uint64_t mono_ns, void (*fire)(void *self),
+                                   void *self);
 void loop_timer_set(struct loop_source *timer, uint64_t mono_ns);
 /* Calls back whenever the fd is readable or has hung up. The caller keeps the fd and removes the
  * source before closing it. */

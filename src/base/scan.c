@@ -59,21 +59,6 @@ bool scan_u64(struct scan *s, uint64_t *ret)
 	return true;
 }
 
-bool scan_i64(struct scan *s, int64_t *ret)
-{
-	bool negative;
-	uint64_t v;
-
-	scan_blanks(s);
-	negative = scan_lit(s, "-");
-	if (s->p == s->end || !is_digit(*s->p) || !scan_u64(s, &v))
-		return false;
-	if (v > (uint64_t)INT64_MAX + negative)
-		return false;
-	*ret = negative ? (int64_t)(0 - v) : (int64_t)v;
-	return true;
-}
-
 static int hex_value(char c)
 {
 	if (is_digit(c))

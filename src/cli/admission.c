@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "cli/daemon_client.h"
 #include "rpc/rpc_answer.h"

@@ -40,9 +40,8 @@ static int add_stops(struct loop *loop, uint64_t for_ns, struct err *err)
 	sigaddset(&signals, SIGHUP);
 	if (loop_add_signals(loop, &signals, on_signal, loop, err) < 0)
 		return -err->code;
-	if (for_ns != UINT64_MAX &&
-	    loop_add_timer(loop, clock_mono_ns() + for_ns, on_stop, loop, NULL, err) < 0)
-		return -err->code;
+	if (for_ns != UINT64_MAX)
+		loop_add_timer(loop, clock_mono_ns() + for_ns, on_stop, loop);
 	return 0;
 }
 

@@ -326,7 +326,6 @@ static void set_engine_options(struct run *run)
 	o->recorder.store.interval_ns = o->interval_ns;
 	run->host.job = &run->job;
 	run->host.grace_ns = run->grace_ns;
-	run->host.notice = on_notice;
 	run->host.on_snapshot = on_snapshot;
 	run->host.self = run;
 }

@@ -7,6 +7,7 @@
 #include "cli/daemon_client.h"
 #include "model/anomaly.h"
 #include "rpc/rpc_answer.h"
+#include "rpc/rpc_message.h"
 #include "view/status_view.h"
 
 static double mib(double v)
@@ -82,7 +83,7 @@ static int print_json(const struct daemon_client *ask, const char *problem, cons
 	ask->pid ? json_i64(&j, ask->pid) : json_nil(&j);
 	json_put_str(&j, "problem", problem);
 	json_key(&j, "status");
-	rpc_answer_put(&j, answer);
+	rpc_message_put_value(&j, answer);
 	json_end_object(&j);
 	buf_putc(&out, '\n');
 	return cli_print(&out);

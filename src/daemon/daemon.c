@@ -1,18 +1,188 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/daemon.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mem.h"
+#include "daemon/listener.h"
 #include "daemon/privileges.h"
 #include "daemon/restore_jobs.h"
-#include "daemon/daemon_self.h"
 #include "daemon/supervisor.h"
+#include "engine/registry.h"
+#include "history/job_query.h"
+#include "serve/engine_host.h"
 
 #define NEWS_NS NS_PER_S
+#define NAMES_MAX 1000 /* ID.2 … ID.1000 */
+
+struct daemon {
+	const struct daemon_options *options;
+	struct loop *loop;
+	struct engine_host host; /* without an engine when it is not enabled */
+	struct listener listener;
+	struct serve *serve;
+	struct loop_source *watchdog, *news;
+	uint64_t watchdog_ns;
+	char problem[sizeof((struct err *)NULL)->msg]; /* of the last reload; "": none */
+};
+
+/* ---- status ---------------------------------------------------------------------------------- */
+
+static void get_tier(const struct daemon *d, char ret[static JOB_TIER_MAX])
+{
+	struct role_health roles[ROLES_MAX];
+	const char *tasks = NULL, *lifecycle = NULL;
+	size_t n = d->host.engine ? sampler_health(engine_sampler(d->host.engine), roles) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(roles[i].role, "tasks") == 0)
+			tasks = roles[i].tier;
+		else if (strcmp(roles[i].role, "lifecycle") == 0)
+			lifecycle = roles[i].tier;
+	}
+	snprintf(ret, JOB_TIER_MAX, "%s%s%s", tasks ? tasks : "", tasks && lifecycle ? ", " : "",
+	         lifecycle ? lifecycle : "");
+}
+
+static uint64_t size_of(const char *path, const char *suffix)
+{
+	cleanup(freep) char *name = xasprintf("%s%s", path, suffix);
+	struct stat st;
+
+	return stat(name, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+static void get_status(void *self, struct serve_status *ret)
+{
+	struct daemon *d = self;
+	const char *path = d->options->engine.recorder.store.path;
+
+	*ret = (struct serve_status){ .is_enabled = d->host.engine != NULL,
+		                      .store_bytes = size_of(path, "") + size_of(path, "-wal"),
+		                      .config_problem = d->problem[0] ? d->problem : NULL };
+	if (!d->host.engine)
+		return;
+	get_tier(d, ret->tier);
+	ret->interval_ns = engine_interval_ns(d->host.engine);
+	ret->asked_interval_ns = engine_asked_interval_ns(d->host.engine);
+	ret->left_out = engine_left_out(d->host.engine);
+	engine_totals(d->host.engine, &ret->totals);
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+static bool is_recorded(struct history *reader, struct job_key key)
+{
+	struct job found;
+	struct err err;
+
+	return history_get_job(reader, key, &found, &err) == 0;
+}
+
+static const struct job *find_job(const struct daemon *d, struct job_key key)
+{
+	const struct job_roster *t = &engine_jobs(d->host.engine)->roster;
+	const struct job_row *row = job_roster_get(t, job_roster_find_key(t, key));
+
+	return row ? &row->job : NULL;
+}
+
+/* A job with a recorder that is back after it was lost has its id again. */
+static bool is_taken(const struct daemon *d, struct history *reader, const struct job *job)
+{
+	const struct job *other = find_job(d, job_key_of(job));
+
+	if (other && (!job->is_foreign || other->status == JOB_RUNNING))
+		return true;
+	return reader && is_recorded(reader, job_key_of(job));
+}
+
+/* An id that the store knows already becomes ID.2, ID.3 …, as with `run`. A job with a recorder of its
+ * own is not in our store. */
+static int find_free_id(const struct daemon *d, struct job *job, struct err *err)
+{
+	cleanup(history_closep) struct history *reader = NULL;
+	cleanup(freep) char *wanted = xstrdup(job->id);
+
+	if (!job->is_foreign &&
+	    history_open(d->options->engine.recorder.store.path, &reader, err) < 0)
+		reader = NULL; /* the recorder meets the same problem, and reports it */
+	for (unsigned i = 2; is_taken(d, reader, job); i++) {
+		if (i > NAMES_MAX)
+			return err_set(err, EALREADY, "there are too many jobs '%s'", wanted);
+		snprintf(job->id, sizeof job->id, "%.*s.%u", JOB_ID_MAX - 16, wanted, i);
+	}
+	return 0;
+}
+
+/* With two running jobs of one id a user could not name either. A recorder has only one. */
+static int check_runs_once(const struct daemon *d, const struct job *job, struct err *err)
+{
+	const struct job *other = find_job(d, job_key_of(job));
+
+	if (job->is_foreign || !other || other->status != JOB_RUNNING)
+		return 0;
+	return err_set(err, EALREADY, "there is a job '%s' already", job->id);
+}
+
+/* 1: it is not on disk. */
+static int store_job(const struct daemon *d, const struct job *job)
+{
+	return job->is_foreign || !engine_store_jobs(d->host.engine);
+}
+
+static int start_job(void *self, struct job *job, pid_t pid, struct err *err)
+{
+	struct daemon *d = self;
+
+	if (!d->host.engine)
+		return err_set(err, EAGAIN, "profiler.enabled is false: nothing is watched");
+	if (check_runs_once(d, job, err) < 0 || find_free_id(d, job, err) < 0 ||
+	    registry_start(d->host.engine, job, pid, &job->handle, err) < 0)
+		return -err->code;
+	return store_job(d, job); /* an answered job survives if we are killed */
+}
+
+static int end_job(void *self, job_handle job, const struct job_end *how, struct err *err)
+{
+	struct daemon *d = self;
+
+	if (registry_end(d->host.engine, job, how, err) < 0)
+		return -err->code;
+	return store_job(d, &job_roster_get(&engine_jobs(d->host.engine)->roster, job)->job);
+}
+
+static void lose_job(void *self, job_handle job)
+{
+	struct daemon *d = self;
+
+	registry_lose(d->host.engine, job);
+}
+
+static struct serve_host serve_host(struct daemon *d)
+{
+	static const struct serve_daemon answers = {
+		.status = get_status,
+		.start_job = start_job,
+		.end_job = end_job,
+		.lose_job = lose_job,
+	};
+	struct serve_host host = engine_host_serve(&d->host);
+
+	host.db_path = d->options->engine.recorder.store.path;
+	host.jsonl_path = d->options->engine.recorder.jsonl_path;
+	host.clients_max = d->options->clients_max;
+	host.clients_per_uid_max = d->options->clients_per_uid_max;
+	host.daemon = &answers;
+	host.daemon_self = d;
+	return host;
+}
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
 
@@ -24,7 +194,7 @@ static void publish(void *self, const struct snapshot *snap)
 		serve_note(d->serve, snap);
 }
 
-/* What becomes of each snapshot of the daemon. */
+/* The stages and sinks of the daemon's snapshots. */
 static void set_pipeline(struct daemon *d)
 {
 	const struct pipeline pipeline = {
@@ -49,13 +219,6 @@ static void on_news(void *self)
 	loop_timer_set(d->news, clock_mono_ns() + NEWS_NS);
 }
 
-static int bring_news(struct daemon *d, struct err *err)
-{
-	if (!d->host.engine)
-		return 0;
-	return loop_add_timer(d->loop, clock_mono_ns() + NEWS_NS, on_news, d, &d->news, err);
-}
-
 static void on_notice(void *self, const char *text)
 {
 	(void)self;
@@ -72,25 +235,17 @@ static void on_watchdog(void *self)
 	loop_timer_set(d->watchdog, clock_mono_ns() + d->watchdog_ns / 2);
 }
 
-static int watch_over(struct daemon *d, struct err *err)
-{
-	d->watchdog_ns = supervisor_watchdog_ns();
-	if (!d->watchdog_ns)
-		return 0;
-	return loop_add_timer(d->loop, clock_mono_ns(), on_watchdog, d, &d->watchdog, err);
-}
-
-static void tell_ready(const struct daemon *d)
+static void notify_ready(const struct daemon *d)
 {
 	char tier[JOB_TIER_MAX], text[200];
 
-	daemon_answers_tier(d, tier);
+	get_tier(d, tier);
 	snprintf(text, sizeof text, "READY=1\nSTATUS=%s%s%s",
 	         d->host.engine ? "watching" : "not enabled", *tier ? " by " : "", tier);
 	supervisor_notify(text);
 }
 
-static void say_ready(const struct daemon *d)
+static void report_ready(const struct daemon *d)
 {
 	const struct engine_options *engine = &d->options->engine;
 
@@ -99,7 +254,7 @@ static void say_ready(const struct daemon *d)
 		         (double)engine->interval_ns / (double)NS_PER_S);
 	else
 		log_info("profiler.enabled is false: answering clients, recording nothing");
-	tell_ready(d);
+	notify_ready(d);
 }
 
 static void reload(struct daemon *d)
@@ -122,7 +277,7 @@ static void reload(struct daemon *d)
 		log_info("configuration reloaded: one tick every %g s",
 		         (double)tuning.interval_ns / (double)NS_PER_S);
 	}
-	tell_ready(d);
+	notify_ready(d);
 }
 
 static void on_signal(void *self, const struct signalfd_siginfo *info)
@@ -135,7 +290,7 @@ static void on_signal(void *self, const struct signalfd_siginfo *info)
 		loop_stop(d->loop);
 }
 
-static int take_signals(struct daemon *d, struct err *err)
+static int catch_signals(struct daemon *d, struct err *err)
 {
 	sigset_t signals;
 
@@ -148,7 +303,7 @@ static int take_signals(struct daemon *d, struct err *err)
 
 /* ---- from start to end ----------------------------------------------------------------------- */
 
-static void tell_readopted(struct readopted n)
+static void log_restored(struct readopted n)
 {
 	if (n.go_on)
 		log_info("%zu job%s of the previous daemon continue%s", n.go_on,
@@ -171,13 +326,13 @@ static int begin_watching(struct daemon *d, struct err *err)
 		return -err->code;
 	registry_begin(d->host.engine);
 	set_pipeline(d);
-	tell_readopted(restore_jobs(d->host.engine, options.recorder.store.path));
+	log_restored(restore_jobs(d->host.engine, options.recorder.store.path));
 	return 0;
 }
 
 static int begin_answering(struct daemon *d, struct err *err)
 {
-	const struct serve_host host = daemon_answers_host(d);
+	const struct serve_host host = serve_host(d);
 	int fd;
 
 	if (listener_open(&d->listener, d->options->socket_path, &fd, err) < 0)
@@ -189,10 +344,14 @@ static int begin_answering(struct daemon *d, struct err *err)
 static int begin(struct daemon *d, struct err *err)
 {
 	d->listener.dir_fd = -1;
-	if (privileges_drop(err) < 0 || loop_new(&d->loop, err) < 0 || take_signals(d, err) < 0 ||
-	    begin_watching(d, err) < 0 || begin_answering(d, err) < 0 || bring_news(d, err) < 0 ||
-	    watch_over(d, err) < 0)
+	if (privileges_drop(err) < 0 || loop_new(&d->loop, err) < 0 || catch_signals(d, err) < 0 ||
+	    begin_watching(d, err) < 0 || begin_answering(d, err) < 0)
 		return -err->code;
+	d->watchdog_ns = supervisor_watchdog_ns();
+	if (d->watchdog_ns)
+		d->watchdog = loop_add_timer(d->loop, clock_mono_ns(), on_watchdog, d);
+	if (d->host.engine)
+		d->news = loop_add_timer(d->loop, clock_mono_ns() + NEWS_NS, on_news, d);
 	return 0;
 }
 
@@ -216,7 +375,7 @@ int daemon_run(const struct daemon_options *options, struct engine_totals *ret, 
 	int r = begin(&d, err);
 
 	if (r == 0) {
-		say_ready(&d);
+		report_ready(&d);
 		r = loop_run(d.loop, err);
 		supervisor_notify("STOPPING=1");
 	}

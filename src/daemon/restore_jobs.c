@@ -58,7 +58,8 @@ static bool is_ours(struct history *reader, const struct job *job)
 	char kind[HISTORY_KIND_MAX] = "";
 	struct err err;
 
-	return job->started_ns > booted_ns && history_job_kind(reader, job_key_of(job), kind, &err) == 0 &&
+	return job->started_ns > booted_ns &&
+	       history_job_kind(reader, job_key_of(job), kind, &err) == 0 &&
 	       strcmp(kind, "daemon") == 0;
 }
 
@@ -72,7 +73,8 @@ static enum registry_restored readopt(struct reading *r, struct history *reader,
 	vec_reset(&r->past.processes);
 	vec_reset(&r->past.sheets);
 	if (!is_ours(reader, job) ||
-	    history_job_processes(reader, job_key_of(job), PROCESSES_READ, add_process, r, &err) < 0 ||
+	    history_job_processes(reader, job_key_of(job), PROCESSES_READ, add_process, r, &err) <
+	            0 ||
 	    history_sheets(reader, job_key_of(job), add_sheet, r, &err) < 0)
 		return REGISTRY_LEFT;
 	return registry_restore(engine, job, &r->past);

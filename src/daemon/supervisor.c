@@ -97,9 +97,7 @@ int supervisor_socket(int *ret_fd, struct err *err)
 
 bool supervisor_started_us(void)
 {
-	const char *text = getenv("SYSTEMD_EXEC_PID");
-	struct scan s = scan_str(text ? text : "");
 	uint64_t pid;
 
-	return scan_u64(&s, &pid) && scan_at_end(&s) && pid == (uint64_t)getpid();
+	return number_in("SYSTEMD_EXEC_PID", &pid) && pid == (uint64_t)getpid();
 }

@@ -465,8 +465,7 @@ int engine_new(struct loop *loop, const struct engine_options *options, struct e
 	e->started_ns = e->planned_ns = clock_mono_ns();
 	if (options->starts_fine) /* what is over by then needs no look */
 		e->planned_ns += tick_time_interval(0, options->interval_ns);
-	if (loop_add_timer(loop, e->planned_ns, on_timer, e, &e->timer, err) < 0)
-		return -err->code;
+	e->timer = loop_add_timer(loop, e->planned_ns, on_timer, e);
 	watch_events(e);
 	*ret = TAKE_PTR(e);
 	return 0;

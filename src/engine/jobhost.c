@@ -57,12 +57,6 @@ static bool is_out_of_time(const struct jobhost *h)
 	return the_job(h)->limits_hit & 1u << JOB_LIMIT_TIME;
 }
 
-static void notice(struct jobhost *h, const char *text)
-{
-	if (h->options.notice)
-		h->options.notice(h->options.self, text);
-}
-
 static void emit(struct jobhost *h, enum event_kind kind, const char *name, uint64_t count,
                  const char *text)
 {
@@ -149,15 +143,11 @@ static void ask_all_to_end(struct jobhost *h)
 
 static void wait_for_leftovers(struct jobhost *h)
 {
-	struct err err;
-
 	if (h->options.kills_leftovers || is_out_of_time(h)) {
 		ask_all_to_end(h);
 		h->kill_at_ns = clock_mono_ns() + h->options.grace_ns;
 	}
-	if (loop_add_timer(h->loop, clock_mono_ns(), check_leftovers, h, &h->leftover_timer, &err) <
-	    0)
-		loop_stop(h->loop);
+	h->leftover_timer = loop_add_timer(h->loop, clock_mono_ns(), check_leftovers, h);
 }
 
 /* The time is over: all processes are asked to end, and made to after the grace period. */
@@ -602,9 +592,9 @@ int jobhost_start(struct jobhost *h, struct err *err)
 		launcher_set_deadline(h->launcher, h->started_mono_ns + limit_ns);
 	if (launcher_release(h->launcher, err) < 0)
 		return -err->code;
-	if (limit_ns && loop_add_timer(h->loop, h->started_mono_ns + limit_ns, on_time_limit, h,
-	                               &h->limit_timer, err) < 0)
-		notice(h, err->msg);
+	if (limit_ns)
+		h->limit_timer = loop_add_timer(h->loop, h->started_mono_ns + limit_ns,
+		                                on_time_limit, h);
 	return 0;
 }
 

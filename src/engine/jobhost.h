@@ -17,7 +17,6 @@ struct jobhost_options {
 	bool waits;           /* for what its command leaves behind */
 	bool kills_leftovers; /* … or ends that */
 	uint64_t grace_ns;    /* between SIGTERM and SIGKILL */
-	void (*notice)(void *self, const char *text);
 	/* Every snapshot of the job, complete. NULL: not wanted. */
 	void (*on_snapshot)(void *self, const struct snapshot *snap);
 	void *self;

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "config/socket_path.h"
 #include "config/state_dir.h"
-#include "rpc/json_error.h"
+#include "rpc/rpc_message.h"
 
 #define TIMEOUT_NS (5 * NS_PER_S)
 #define PASSWD_MAX 4096 /* bytes of one entry in the user database */
@@ -152,7 +152,7 @@ static int check_object(struct proctor *p, const char *name, const char *text)
 	struct err fault;
 
 	if (!parsed)
-		(void)json_error_set(scan_str(text), &why, &fault);
+		rpc_message_json_error(scan_str(text), &why, &fault);
 	else if (!is_object)
 		err_set(&fault, EINVAL, "another type");
 	json_decref(parsed);

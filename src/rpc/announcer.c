@@ -21,35 +21,12 @@ struct announcer {
 	struct buf line;
 };
 
-bool announcer_is_connected(const struct announcer *a)
-{
-	return a->fd >= 0;
-}
-
-static void try_connect(struct announcer *a);
-
-static void on_retry(void *self)
-{
-	try_connect(self);
-}
-
-static void schedule_retry(struct announcer *a)
-{
-	uint64_t when = clock_mono_ns() + RETRY_NS;
-	struct err err;
-
-	if (a->retry)
-		loop_timer_set(a->retry, when);
-	else if (loop_add_timer(a->loop, when, on_retry, a, &a->retry, &err) < 0)
-		a->retry = NULL; /* then it stays disconnected */
-}
-
 static void disconnect(struct announcer *a)
 {
 	loop_remove(a->reader);
 	a->reader = NULL;
 	closep(&a->fd);
-	schedule_retry(a);
+	loop_timer_set(a->retry, clock_mono_ns() + RETRY_NS);
 }
 
 /* Answers are read only so that they do not fill the socket. */
@@ -63,40 +40,26 @@ static void on_readable(void *self)
 		disconnect(a);
 }
 
-/* As in rpc_client.c: only servers of root and of our own user. */
-static bool is_trusted(int fd)
-{
-	struct ucred cred;
-
-	return socket_address_peer(fd, &cred) == 0 && (cred.uid == 0 || cred.uid == geteuid());
-}
-
 static int connect_first(const struct announcer *a)
 {
 	char path[ANNOUNCER_PATH_MAX];
 	struct err err;
 	int fd = -1;
 
-	for (unsigned i = 0; a->options.find_path(a->options.self, i, path); i++) {
-		if (socket_address_connect(path, clock_mono_ns() + CONNECT_NS, &fd, &err) < 0)
-			continue;
-		if (is_trusted(fd))
-			return fd;
-		closep(&fd);
-	}
-	return -1;
+	for (unsigned i = 0; fd < 0 && a->options.find_path(a->options.self, i, path); i++)
+		if (socket_address_connect_trusted(path, clock_mono_ns() + CONNECT_NS, &fd, &err) <
+		    0)
+			fd = -1;
+	return fd;
 }
 
-static void try_connect(struct announcer *a)
+static void try_connect(void *self)
 {
+	struct announcer *a = self;
 	struct err err;
 
 	a->fd = connect_first(a);
-	if (a->fd < 0) {
-		schedule_retry(a);
-		return;
-	}
-	if (loop_add_reader(a->loop, a->fd, on_readable, a, &a->reader, &err) < 0)
+	if (a->fd < 0 || loop_add_reader(a->loop, a->fd, on_readable, a, &a->reader, &err) < 0)
 		disconnect(a);
 	else
 		a->options.connected(a->options.self, a);
@@ -108,6 +71,7 @@ struct announcer *announcer_new(struct loop *loop, const struct announcer_option
 
 	a->loop = loop;
 	a->options = *options;
+	a->retry = loop_add_timer(loop, LOOP_NEVER, try_connect, a);
 	try_connect(a);
 	return a;
 }
@@ -133,7 +97,7 @@ void announcer_send(struct announcer *a, const char *method, const char *params)
 	buf_reset(&a->line);
 	rpc_message_begin_notification(&j, method);
 	json_raw(&j, params, strlen(params));
-	rpc_message_end_notification(&j);
+	rpc_message_end(&j);
 	if (send(a->fd, a->line.at, a->line.len, MSG_NOSIGNAL | MSG_DONTWAIT) !=
 	    (ssize_t)a->line.len)
 		disconnect(a);

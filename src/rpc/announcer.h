@@ -26,4 +26,3 @@ struct announcer *announcer_new(struct loop *loop, const struct announcer_option
 void announcer_free(struct announcer *a); /* NULL is fine */
 /* `params` is the text of a JSON object. */
 void announcer_send(struct announcer *a, const char *method, const char *params);
-bool announcer_is_connected(const struct announcer *a);

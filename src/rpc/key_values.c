@@ -2,58 +2,24 @@
 #include "rpc/key_values.h"
 
 #include <errno.h>
-#include <math.h>
-#include <stdlib.h>
+#include <jansson.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/scan.h"
 
-static const char *skip_digits(const char *p)
+/* A number that we cannot represent stays a string, so that nothing is lost. */
+static bool is_number_or_bool(const char *text)
 {
-	while (*p >= '0' && *p <= '9')
-		p++;
-	return p;
-}
+	json_t *value = strpbrk(text, " \t\r\n") ? NULL : json_loads(text, JSON_DECODE_ANY, NULL);
+	bool is_one = json_is_number(value) || json_is_boolean(value);
 
-/* A number in JSON's syntax: no leading zeros or plus, digits on both sides of a point. */
-static bool is_json_number(const char *p, bool *ret_is_whole)
-{
-	const char *digits = p + (*p == '-'), *end = skip_digits(digits);
-
-	if (end == digits || (*digits == '0' && end > digits + 1))
-		return false;
-	*ret_is_whole = *end == '\0';
-	if (*end == '.') {
-		digits = end + 1;
-		end = skip_digits(digits);
-		if (end == digits)
-			return false;
-	}
-	if (*end == 'e' || *end == 'E') {
-		digits = end + 1 + (end[1] == '+' || end[1] == '-');
-		end = skip_digits(digits);
-		if (end == digits)
-			return false;
-	}
-	return *end == '\0';
-}
-
-/* A number that we cannot represent exactly enough stays a string, so that nothing is lost. */
-static bool is_number(const char *text)
-{
-	struct scan s = scan_str(text);
-	bool is_whole;
-	int64_t whole;
-
-	if (!is_json_number(text, &is_whole))
-		return false;
-	return is_whole ? scan_i64(&s, &whole) && scan_at_end(&s) : isfinite(strtod(text, NULL));
+	json_decref(value);
+	return is_one;
 }
 
 static void put_value(struct json *j, const char *text)
 {
-	if (is_number(text) || strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
+	if (is_number_or_bool(text))
 		json_raw(j, text, strlen(text));
 	else
 		json_str(j, text);

@@ -2,8 +2,6 @@
 #include "rpc/rpc_answer.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 
@@ -38,15 +36,4 @@ uint64_t rpc_answer_ns(const json_t *answer, const char *name)
 bool rpc_answer_is(const json_t *answer, const char *name)
 {
 	return json_is_true(json_object_get(answer, name));
-}
-
-void rpc_answer_put(struct json *j, const json_t *answer)
-{
-	char *text = answer ? json_dumps(answer, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
-
-	if (text)
-		json_raw(j, text, strlen(text));
-	else
-		json_nil(j);
-	free(text);
 }

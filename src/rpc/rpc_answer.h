@@ -7,12 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/json.h"
-
 const char *rpc_answer_text(const json_t *answer, const char *name);
 double rpc_answer_number(const json_t *answer, const char *name);
 uint64_t rpc_answer_u64(const json_t *answer, const char *name);
 uint64_t rpc_answer_ns(const json_t *answer, const char *name); /* from seconds */
 bool rpc_answer_is(const json_t *answer, const char *name);
-/* Writes the whole answer as it came; NULL becomes null. */
-void rpc_answer_put(struct json *j, const json_t *answer);

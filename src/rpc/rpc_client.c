@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "rpc/socket_address.h"
-#include "rpc/json_error.h"
+#include "rpc/rpc_frame.h"
 #include "rpc/rpc_message.h"
 
 #define REPLY_MAX ((size_t)33 << 20) /* slightly more than servers send */
@@ -19,38 +19,19 @@
 struct rpc_client {
 	int fd;
 	uint64_t last_id;
-	struct buf in;
-	size_t searched; /* bytes at the start of `in` that hold no newline */
+	struct rpc_frames in;
 	bool was_refused;
 };
-
-/* Any user who can write to the directory could have placed a socket there (atop, 2025). */
-static int check_owner(int fd, const char *path, struct err *err)
-{
-	struct ucred cred;
-	int r = socket_address_peer(fd, &cred);
-
-	if (r < 0)
-		return err_set(err, -r, "get the owner of '%s': %s", path, strerror(-r));
-	if (cred.uid != 0 && cred.uid != geteuid())
-		return err_set(err, EACCES, "'%s' is served by user %u, who is not trusted", path,
-		               cred.uid);
-	return 0;
-}
 
 int rpc_client_open(const char *path, uint64_t deadline_ns, struct rpc_client **ret,
                     struct err *err)
 {
 	cleanup(rpc_client_closep) struct rpc_client *c = xcalloc(1, sizeof *c);
-	int r;
 
-	c->fd = -1;
 	c->in.max = REPLY_MAX;
-	r = socket_address_connect(path, deadline_ns, &c->fd, err);
-	if (r == 0)
-		r = check_owner(c->fd, path, err);
-	if (r < 0)
-		return r;
+	c->fd = -1;
+	if (socket_address_connect_trusted(path, deadline_ns, &c->fd, err) < 0)
+		return -err->code;
 	*ret = TAKE_PTR(c);
 	return 0;
 }
@@ -61,7 +42,7 @@ void rpc_client_close(struct rpc_client *c)
 		return;
 	if (c->fd >= 0)
 		close(c->fd);
-	buf_done(&c->in);
+	rpc_frames_done(&c->in);
 	free(c);
 }
 
@@ -105,15 +86,14 @@ static int send_all(int fd, const char *bytes, size_t n, uint64_t deadline_ns)
 
 static int receive(struct rpc_client *c, uint64_t deadline_ns)
 {
+	char bytes[RPC_FRAME_CHUNK];
+
 	for (;;) {
-		char *room = buf_grow(&c->in, (size_t)64 << 10);
-		ssize_t n = room ? recv(c->fd, room, (size_t)64 << 10, MSG_DONTWAIT) : -1;
+		ssize_t n = recv(c->fd, bytes, sizeof bytes, MSG_DONTWAIT);
 		int r;
 
-		if (!room)
-			return -EMSGSIZE;
 		if (n > 0) {
-			c->in.len += (size_t)n;
+			rpc_frames_put(&c->in, bytes, (size_t)n);
 			return 0;
 		}
 		if (n == 0)
@@ -126,33 +106,17 @@ static int receive(struct rpc_client *c, uint64_t deadline_ns)
 	}
 }
 
-/* The first line; it stays in the buffer until drop_line(). */
 static int read_line(struct rpc_client *c, uint64_t deadline_ns, struct scan *ret)
 {
 	for (;;) {
-		const char *end = c->in.len > c->searched ? memchr(c->in.at + c->searched, '\n',
-		                                                   c->in.len - c->searched)
-		                                          : NULL;
-		int r;
+		enum rpc_frame_next next = rpc_frames_next(&c->in, ret);
+		int r = next == RPC_FRAME_NONE ? receive(c, deadline_ns) : 0;
 
-		if (end) {
-			*ret = scan_mem(c->in.at, (size_t)(end - c->in.at));
-			return 0;
-		}
-		c->searched = c->in.len;
-		r = receive(c, deadline_ns);
+		if (next != RPC_FRAME_NONE)
+			return next == RPC_FRAME_TOO_LONG ? -EMSGSIZE : 0;
 		if (r < 0)
 			return r;
 	}
-}
-
-static void drop_line(struct rpc_client *c, struct scan line)
-{
-	size_t n = scan_left(&line) + 1;
-
-	memmove(c->in.at, c->in.at + n, c->in.len - n);
-	c->in.len -= n;
-	c->searched = 0;
 }
 
 static int set_refusal(struct rpc_client *c, const json_t *error, struct err *err)
@@ -196,10 +160,10 @@ static int read_reply(struct rpc_client *c, uint64_t deadline_ns, json_t **ret, 
 	if (r < 0)
 		return err_set(err, -r, "wait for an answer: %s", strerror(-r));
 	reply = json_loadb(line.p, scan_left(&line), 0, &error);
-	r = reply ? 0 : json_error_set(line, &error, err);
-	drop_line(c, line);
-	if (r < 0)
+	if (!reply) {
+		rpc_message_json_error(line, &error, err);
 		return err_wrap(err, "read the answer");
+	}
 	*ret = reply;
 	return 0;
 }

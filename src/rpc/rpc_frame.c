@@ -14,6 +14,11 @@ static bool is_blank(const char *p, size_t n)
 	return true;
 }
 
+static size_t line_max(const struct rpc_frames *f)
+{
+	return f->max ? f->max : RPC_FRAME_MAX;
+}
+
 void rpc_frames_put(struct rpc_frames *f, const void *bytes, size_t n)
 {
 	size_t rest = f->bytes.len - f->at;
@@ -24,7 +29,7 @@ void rpc_frames_put(struct rpc_frames *f, const void *bytes, size_t n)
 	f->searched -= f->at;
 	f->at = 0;
 	/* A line beyond this is cut off, which is fine: it is recognised by its length alone. */
-	f->bytes.max = RPC_FRAME_MAX + 2 * RPC_FRAME_CHUNK;
+	f->bytes.max = line_max(f) + 2 * RPC_FRAME_CHUNK;
 	buf_put(&f->bytes, bytes, n);
 }
 
@@ -54,7 +59,7 @@ enum rpc_frame_next rpc_frames_next(struct rpc_frames *f, struct scan *ret_line)
 		const char *end = find_end(f), *begin;
 		size_t n = f->searched - f->at;
 
-		if (n > RPC_FRAME_MAX)
+		if (n > line_max(f))
 			return RPC_FRAME_TOO_LONG;
 		if (!end) {
 			if (n == 0)

@@ -8,13 +8,14 @@
 #include "base/err.h"
 #include "base/scan.h"
 
-#define RPC_FRAME_MAX ((size_t)1 << 20) /* bytes of a line without its newline */
+#define RPC_FRAME_MAX ((size_t)1 << 20) /* bytes of a request */
 #define RPC_FRAME_CHUNK ((size_t)64 << 10)
 #define RPC_FRAME_DEPTH_MAX 32
 #define RPC_FRAME_VALUES_MAX 65536
 
 /* Zeroed is empty. */
 struct rpc_frames {
+	size_t max; /* bytes of a line without its newline; 0: RPC_FRAME_MAX */
 	struct buf bytes;
 	size_t at;       /* start of the next line */
 	size_t searched; /* there is no newline between `at` and this */

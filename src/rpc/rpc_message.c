@@ -3,8 +3,10 @@
 
 #include <string.h>
 
+#include "base/json_read.h"
 #include "rpc/rpc_frame.h"
-#include "rpc/json_error.h"
+
+#define SHOWN_MAX 40 /* bytes of a number */
 
 struct error_row {
 	int code, number;
@@ -37,6 +39,80 @@ int rpc_message_error_errno(const char *word)
 	return EIO;
 }
 
+/* ---- parsing --------------------------------------------------------------------------------- */
+
+/* The parser stops after the text that it rejects. */
+static size_t offset_of(struct scan text, const json_error_t *why)
+{
+	return why->position > 0 ? MIN((size_t)why->position, scan_left(&text)) : 0;
+}
+
+static struct scan number_before(struct scan text, size_t at)
+{
+	struct scan number = { text.p + at, text.p + at };
+
+	while (number.p > text.p && memchr("+-.0123456789Ee", number.p[-1], 15))
+		number.p--;
+	return number;
+}
+
+static int too_large(struct scan text, size_t at, struct err *err)
+{
+	struct scan number = number_before(text, at);
+	size_t n = scan_left(&number);
+
+	return err_set(err, ERANGE,
+	               "the number %.*s%s is out of range: integers go from -2^63 to 2^63-1",
+	               (int)MIN(n, SHOWN_MAX), number.p, n > SHOWN_MAX ? "…" : "");
+}
+
+static const char *describe(enum json_error_code code)
+{
+	static const struct {
+		enum json_error_code code;
+		const char *text;
+	} known[] = {
+		{ json_error_invalid_utf8, "invalid JSON: not UTF-8" },
+		{ json_error_premature_end_of_input, "invalid JSON: incomplete" },
+		{ json_error_end_of_input_expected, "invalid JSON: text after its end" },
+		{ json_error_null_character, "\\u0000 is not allowed in a string" },
+		{ json_error_null_byte_in_key, "\\u0000 is not allowed in a key" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (known[i].code == code)
+			return known[i].text;
+	return "invalid JSON";
+}
+
+int rpc_message_json_error(struct scan text, const json_error_t *why, struct err *err)
+{
+	enum json_error_code code = json_error_code(why);
+	size_t at = offset_of(text, why);
+
+	if (code == json_error_numeric_overflow)
+		return too_large(text, at, err);
+	if (code == json_error_duplicate_key)
+		return err_set(err, ENOTUNIQ, "duplicate key in an object, near byte %zu", at);
+	return err_set(err, EBADMSG, "%s, near byte %zu", describe(code), at);
+}
+
+/* The id of a request that was refused with -ERANGE or -EBADMSG, if the text is well formed and the
+ * id is a string or a number; else NULL. The caller owns the reference. */
+static json_t *find_refused_id(struct scan text)
+{
+	struct scan value;
+	json_t *id;
+
+	if (!json_read_is_object(text) || !json_read_find(text, "id", &value))
+		return NULL;
+	id = json_loadb(value.p, scan_left(&value), JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
+	if (json_is_string(id) || json_is_number(id))
+		return id;
+	json_decref(id);
+	return NULL;
+}
+
 static int load_line(struct scan line, json_t **ret, struct err *err)
 {
 	json_error_t error;
@@ -48,7 +124,7 @@ static int load_line(struct scan line, json_t **ret, struct err *err)
 	root = json_loadb(line.p, scan_left(&line), JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
 	                  &error);
 	if (!root)
-		return json_error_set(line, &error, err);
+		return rpc_message_json_error(line, &error, err);
 	*ret = root;
 	return 0;
 }
@@ -95,7 +171,7 @@ static int parse_envelope(struct rpc_message *m, struct err *err)
 static int set_refused_id(struct rpc_message *m, struct scan line, int r)
 {
 	if (r == -EBADMSG || r == -ERANGE)
-		m->root = m->id = json_error_id(line);
+		m->root = m->id = find_refused_id(line);
 	return r;
 }
 
@@ -121,17 +197,68 @@ void rpc_message_done(struct rpc_message *m)
 	*m = (struct rpc_message){ 0 };
 }
 
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static void put_object(struct json *j, const json_t *object)
+{
+	const char *key;
+	json_t *value;
+
+	json_begin_object(j);
+	json_object_foreach((json_t *)(uintptr_t)object, key, value)
+	{
+		json_key_text(j, key);
+		rpc_message_put_value(j, value);
+	}
+	json_end_object(j);
+}
+
+static void put_array(struct json *j, const json_t *array)
+{
+	json_begin_array(j);
+	for (size_t i = 0; i < json_array_size(array); i++)
+		rpc_message_put_value(j, json_array_get(array, i));
+	json_end_array(j);
+}
+
+/* Not json_dumps(), which writes 0.1 as 0.10000000000000001. rpc_frame_check() has limited the
+ * depth. */
+void rpc_message_put_value(struct json *j, const json_t *value)
+{
+	if (!value) {
+		json_nil(j);
+		return;
+	}
+	switch (json_typeof(value)) {
+	case JSON_OBJECT:
+		put_object(j, value);
+		break;
+	case JSON_ARRAY:
+		put_array(j, value);
+		break;
+	case JSON_STRING:
+		json_strn(j, json_string_value(value), json_string_length(value));
+		break;
+	case JSON_INTEGER:
+		json_i64(j, json_integer_value(value));
+		break;
+	case JSON_REAL:
+		json_exact(j, json_real_value(value));
+		break;
+	case JSON_TRUE:
+	case JSON_FALSE:
+		json_bool(j, json_is_true(value));
+		break;
+	case JSON_NULL:
+		json_nil(j);
+		break;
+	}
+}
+
 static void put_id(struct json *j, const json_t *id)
 {
 	json_key(j, "id");
-	if (json_is_string(id))
-		json_strn(j, json_string_value(id), json_string_length(id));
-	else if (json_is_integer(id))
-		json_i64(j, json_integer_value(id));
-	else if (json_is_real(id))
-		json_exact(j, json_real_value(id));
-	else
-		json_nil(j);
+	rpc_message_put_value(j, id);
 }
 
 static void begin_line(struct json *j)
@@ -142,7 +269,7 @@ static void begin_line(struct json *j)
 	json_str(j, "2.0");
 }
 
-static void end_line(struct json *j)
+void rpc_message_end(struct json *j)
 {
 	json_end_object(j);
 	buf_putc(j->out, '\n');
@@ -155,22 +282,12 @@ void rpc_message_begin_result(struct json *j, const json_t *id)
 	json_key(j, "result");
 }
 
-void rpc_message_end_result(struct json *j)
-{
-	end_line(j);
-}
-
 void rpc_message_begin_notification(struct json *j, const char *method)
 {
 	begin_line(j);
 	json_key(j, "method");
 	json_str(j, method);
 	json_key(j, "params");
-}
-
-void rpc_message_end_notification(struct json *j)
-{
-	end_line(j);
 }
 
 void rpc_message_put_error(struct json *j, const json_t *id, const struct err *err)
@@ -191,7 +308,7 @@ void rpc_message_put_error(struct json *j, const json_t *id, const struct err *e
 	json_str(j, row->word);
 	json_end_object(j);
 	json_end_object(j);
-	end_line(j);
+	rpc_message_end(j);
 }
 
 void rpc_message_put_request(struct json *j, uint64_t id, const char *method, const char *params)
@@ -205,5 +322,5 @@ void rpc_message_put_request(struct json *j, uint64_t id, const char *method, co
 		json_key(j, "params");
 		json_raw(j, params, strlen(params));
 	}
-	end_line(j);
+	rpc_message_end(j);
 }

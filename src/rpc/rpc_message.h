@@ -49,15 +49,21 @@ struct rpc_message {
 int rpc_message_parse(struct scan line, struct rpc_message *ret, struct err *err) must_check;
 void rpc_message_done(struct rpc_message *m);
 
-/* These write one line with its newline. The result, one value, goes between begin and end. */
+/* jansson's parse error as a message for clients, without jansson's own vocabulary. -ERANGE: a number
+ * that we cannot represent; -ENOTUNIQ: a duplicate key; -EBADMSG: everything else. */
+int rpc_message_json_error(struct scan text, const json_error_t *why, struct err *err);
+
+/* These write one line with its newline. The result or the params, one value, go between begin and
+ * end. */
 void rpc_message_begin_result(struct json *j, const json_t *id);
-void rpc_message_end_result(struct json *j);
+void rpc_message_begin_notification(struct json *j, const char *method);
+void rpc_message_end(struct json *j);
 /* `id` may be NULL. */
 void rpc_message_put_error(struct json *j, const json_t *id, const struct err *err);
-/* The params go between begin and end. */
-void rpc_message_begin_notification(struct json *j, const char *method);
-void rpc_message_end_notification(struct json *j);
 /* `params` is the text of a JSON object, or NULL. */
 void rpc_message_put_request(struct json *j, uint64_t id, const char *method, const char *params);
+
+/* Any parsed value, with every number as it was; NULL becomes null. */
+void rpc_message_put_value(struct json *j, const json_t *value);
 
 int rpc_message_error_errno(const char *word); /* EIO for an unknown word */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "rpc/rpc_message.h"
 
 #define SECONDS_MAX 1e9
 #define TIME_MAX 1.8e10 /* the limit of 64-bit nanoseconds */
@@ -91,60 +91,6 @@ int rpc_params_time(const json_t *params, const char *name, uint64_t *ret_ns, st
 	return seconds_up_to(params, name, TIME_MAX, ret_ns, err);
 }
 
-static void put_value(struct json *j, const json_t *value);
-
-static void put_object(struct json *j, const json_t *object)
-{
-	const char *key;
-	json_t *value;
-
-	json_begin_object(j);
-	json_object_foreach((json_t *)(uintptr_t)object, key, value)
-	{
-		json_key_text(j, key);
-		put_value(j, value);
-	}
-	json_end_object(j);
-}
-
-static void put_array(struct json *j, const json_t *array)
-{
-	json_begin_array(j);
-	for (size_t i = 0; i < json_array_size(array); i++)
-		put_value(j, json_array_get(array, i));
-	json_end_array(j);
-}
-
-/* Not json_dumps(), which writes 0.1 as 0.10000000000000001. rpc_frame_check() has limited the
- * depth. */
-static void put_value(struct json *j, const json_t *value)
-{
-	switch (json_typeof(value)) {
-	case JSON_OBJECT:
-		put_object(j, value);
-		break;
-	case JSON_ARRAY:
-		put_array(j, value);
-		break;
-	case JSON_STRING:
-		json_strn(j, json_string_value(value), json_string_length(value));
-		break;
-	case JSON_INTEGER:
-		json_i64(j, json_integer_value(value));
-		break;
-	case JSON_REAL:
-		json_exact(j, json_real_value(value));
-		break;
-	case JSON_TRUE:
-	case JSON_FALSE:
-		json_bool(j, json_is_true(value));
-		break;
-	case JSON_NULL:
-		json_nil(j);
-		break;
-	}
-}
-
 int rpc_params_object_text(const json_t *params, const char *name, size_t max, char **ret,
                            struct err *err)
 {
@@ -156,7 +102,7 @@ int rpc_params_object_text(const json_t *params, const char *name, size_t max, c
 		return 0;
 	if (!json_is_object(value))
 		return err_set(err, EINVAL, "%s must be an object", name);
-	put_value(&j, value);
+	rpc_message_put_value(&j, value);
 	if (text.full) {
 		buf_done(&text);
 		return err_set(err, EINVAL, "%s must not be longer than %zu bytes", name, max);

@@ -112,6 +112,25 @@ int socket_address_connect(const char *path, uint64_t deadline_mono_ns, int *ret
 	return 0;
 }
 
+int socket_address_connect_trusted(const char *path, uint64_t deadline_mono_ns, int *ret_fd,
+                                   struct err *err)
+{
+	cleanup(closep) int fd = -1;
+	struct ucred cred;
+	int r = socket_address_connect(path, deadline_mono_ns, &fd, err);
+
+	if (r < 0)
+		return r;
+	r = socket_address_peer(fd, &cred);
+	if (r < 0)
+		return err_set(err, -r, "get the owner of '%s': %s", path, strerror(-r));
+	if (cred.uid != 0 && cred.uid != geteuid())
+		return err_set(err, EACCES, "'%s' is served by user %u, who is not trusted", path,
+		               cred.uid);
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
 int socket_address_peer(int fd, struct ucred *ret)
 {
 	socklen_t n = sizeof *ret;

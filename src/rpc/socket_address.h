@@ -15,6 +15,10 @@ int socket_address_listen(int dir_fd, const char *dir_path, const char *name, in
 /* -ENOENT and -ECONNREFUSED: there is no server; -ETIMEDOUT: it does not accept connections. */
 int socket_address_connect(const char *path, uint64_t deadline_mono_ns, int *ret_fd,
                            struct err *err) must_check;
+/* The same, but only to a server of root or of our own user; -EACCES: it belongs to another user. Any
+ * user who can write to the directory could have placed a socket there (atop, 2025). */
+int socket_address_connect_trusted(const char *path, uint64_t deadline_mono_ns, int *ret_fd,
+                                   struct err *err) must_check;
 /* The credentials of the process at the other end: the one that connected, or that listens. Returns
  * 0 or -errno. */
 int socket_address_peer(int fd, struct ucred *ret) must_check;

@@ -22,7 +22,7 @@ static void put_lag(struct json *j, uint64_t lost, uint64_t next_seq)
 	json_key(j, "next_seq");
 	json_u64(j, next_seq);
 	json_end_object(j);
-	rpc_message_end_notification(j);
+	rpc_message_end(j);
 }
 
 static void put_event(struct json *j, const struct bus_event *e)
@@ -40,7 +40,7 @@ static void put_event(struct json *j, const struct bus_event *e)
 	json_key(j, "data");
 	json_raw(j, e->text, strlen(e->text));
 	json_end_object(j);
-	rpc_message_end_notification(j);
+	rpc_message_end(j);
 }
 
 static bool next(void *self, struct json *out)

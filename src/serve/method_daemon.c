@@ -218,7 +218,7 @@ static bool next_top(void *self, struct json *out)
 	f->seq = snap->seq;
 	rpc_message_begin_notification(out, "daemon.top");
 	put_top(f->methods, &f->peer, out);
-	rpc_message_end_notification(out);
+	rpc_message_end(out);
 	return true;
 }
 

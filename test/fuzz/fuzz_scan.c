@@ -15,7 +15,6 @@ static void check_numbers(struct scan whole)
 {
 	struct scan s = whole;
 	uint64_t u = UNTOUCHED;
-	int64_t i = (int64_t)UNTOUCHED;
 	double d = -7.0;
 
 	FUZZ_CHECK(scan_u64(&s, &u) || u == UNTOUCHED);
@@ -28,9 +27,6 @@ static void check_numbers(struct scan whole)
 		FUZZ_CHECK(scan_fixed(&s, decimals, &u) || u == UNTOUCHED);
 		FUZZ_CHECK(is_inside(&s, &whole));
 	}
-	s = whole;
-	FUZZ_CHECK(scan_i64(&s, &i) || i == (int64_t)UNTOUCHED);
-	FUZZ_CHECK(is_inside(&s, &whole));
 	s = whole;
 	FUZZ_CHECK(scan_double(&s, &d) || d == -7.0);
 	FUZZ_CHECK(is_inside(&s, &whole));

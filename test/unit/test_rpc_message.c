@@ -158,7 +158,7 @@ static void test_rpc_message_put__returns_the_id_unchanged(void **state)
 
 		rpc_message_begin_result(&j, id);
 		json_bool(&j, true);
-		rpc_message_end_result(&j);
+		rpc_message_end(&j);
 		snprintf(want, sizeof want, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":true}\n",
 		         ids[i]);
 		assert_string_equal(out.at, want);
