@@ -259,7 +259,7 @@ static void retain(const char *path, uint64_t now_ns)
 	while (more) {
 		uint64_t from = clock_process_cpu_ns();
 
-		if (store_retain_step(st, &keep, now_ns, &more, &err) < 0)
+		if (store_retain_step(st, &keep, now_ns, clock_boot_ns(), &more, &err) < 0)
 			die(err.msg);
 		worst_ms = fmax(worst_ms, (double)(clock_process_cpu_ns() - from) / 1e6);
 	}

@@ -2,7 +2,6 @@
 #include "history/history.h"
 
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include "sqlite/db_file.h"
@@ -16,20 +15,15 @@ static int is_late(void *self)
 	       clock_mono_ns() > r->deadline_ns;
 }
 
-static struct history *reader_new(void)
-{
-	struct history *r = xcalloc(1, sizeof *r);
-
-	r->columns = columns_all();
-	r->recorders.fd = -1;
-	return r;
-}
-
 int history_open(const char *path, struct history **ret, struct err *err)
 {
-	cleanup(history_closep) struct history *r = reader_new();
-	int result = db_file_open_to_read(path, &r->db, err);
+	cleanup(history_closep) struct history *r = xcalloc(1, sizeof *r);
+	int result;
 
+	r->cells = column_set(COLUMNS_CELLS);
+	r->details = column_set(COLUMNS_DETAILS);
+	r->recorders.fd = -1;
+	result = db_file_open_to_read(path, &r->db, err);
 	if (result < 0)
 		return result;
 	sqlite3_progress_handler(r->db, 1000, is_late, r);
@@ -61,18 +55,31 @@ void history_obey_cancel(struct history *r, const struct history_cancel *cancel)
 	r->cancel = cancel;
 }
 
-int history_begin(struct history *r, struct err *err)
+int history_begin(struct history *r, struct history **ret_scope, struct err *err)
 {
+	int result;
+
 	r->deadline_ns = clock_mono_ns() + HISTORY_TIME_NS;
 	if (r->cancel)
 		r->deadline_ns = MIN(r->deadline_ns, r->cancel->until_ns);
-	return db_exec(r->db, "BEGIN", err);
+	result = db_exec(r->db, "BEGIN", err);
+	if (result == 0)
+		*ret_scope = r;
+	return result;
 }
 
-void history_end(struct history *r)
+void history_end(struct history *scope)
 {
-	r->deadline_ns = UINT64_MAX;
-	sqlite3_exec(r->db, "ROLLBACK", NULL, NULL, NULL);
+	scope->deadline_ns = UINT64_MAX;
+	sqlite3_exec(scope->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+int history_next_row(sqlite3_stmt *stmt, size_t limit, int *n, struct err *err)
+{
+	int result = (size_t)*n < MIN(limit, (size_t)INT32_MAX) ? db_step(stmt, err) : 0;
+
+	*n += result > 0;
+	return result;
 }
 
 bool history_has_column(const struct history *r, const char *table, const char *column)
@@ -92,21 +99,4 @@ const char *history_member_job_id(const struct history *r)
 	return history_has_column(r, "process", "job")
 	               ? "(SELECT j.job_id FROM job j WHERE j.id = p.job)"
 	               : "p.job_id";
-}
-
-double history_read_real(sqlite3_stmt *stmt, int column)
-{
-	return sqlite3_column_type(stmt, column) == SQLITE_NULL
-	               ? NAN
-	               : sqlite3_column_double(stmt, column);
-}
-
-struct figure history_read_figure(sqlite3_stmt *stmt, int column, uint64_t scale,
-                                  enum quality quality)
-{
-	int64_t value = db_column_or_absent(stmt, column);
-
-	if (value < 0)
-		return (struct figure){ 0 };
-	return (struct figure){ .value = (uint64_t)value * scale, .quality = quality };
 }

@@ -33,16 +33,19 @@ struct history {
 	sqlite3 *db;
 	uint64_t deadline_ns, uses;
 	const struct history_cancel *cancel; /* NULL: none */
-	struct columns columns;
+	struct column_set cells, details;
 	struct keyframe_view keyframe_views[HISTORY_VIEWS];
 	sqlite3_stmt *next, *get, *host, *cgroup, *jobs, *job, *gpus, *gpu_uses;
 	struct db_lock recorders; /* write.lock, to see which recorders are alive */
 	VEC(int64_t) job_rows;    /* job.id of each job of the snapshot that is being read */
 };
 
-/* Every call stands between these two: one view of the database, and a limit of time. */
-int history_begin(struct history *r, struct err *err) must_check;
-void history_end(struct history *r);
+/* Every call has a scope: one view of the database, and a limit of time. */
+int history_begin(struct history *r, struct history **ret_scope, struct err *err) must_check;
+void history_end(struct history *scope);
+DEFINE_CLEANUP(struct history *, history_end)
+/* The next of at most `limit` rows; counts them in *n. 1, 0 when there are no more, -errno. */
+int history_next_row(sqlite3_stmt *stmt, size_t limit, int *n, struct err *err) must_check;
 void history_forget_views(struct history *r);
 
 /* Whether the database has it: one that no recorder has brought up to date may lack some. */
@@ -54,10 +57,6 @@ int history_prepare_readings(struct history *r, const char *start, const char *t
 /* Values by their table, from this column on. */
 void history_read_readings(sqlite3_stmt *stmt, int column, const struct metric *metrics, size_t n,
                            uint64_t *present, uint64_t *value);
-/* A column that may be NULL: NAN, or a missing figure. */
-double history_read_real(sqlite3_stmt *stmt, int column);
-struct figure history_read_figure(sqlite3_stmt *stmt, int column, uint64_t scale,
-                                  enum quality quality);
 /* For statements about one job: prepares the text and binds job.id to ?1 (0, when there is none). */
 int history_prepare_for_job(struct history *r, const char *sql, struct job_key key,
                             sqlite3_stmt **ret, struct err *err) must_check;
@@ -65,6 +64,6 @@ int history_prepare_for_job(struct history *r, const char *sql, struct job_key k
  * itself stood in its row. */
 const char *history_is_member(const struct history *r);
 const char *history_member_job_id(const struct history *r);
-/* The job of this key, within history_begin() and history_end(): 1, or 0 when there is none. */
+/* The job of this key, within a scope: 1, or 0 when there is none. */
 int history_load_job(struct history *r, struct job_key key, struct job *ret, struct err *err)
 	must_check;

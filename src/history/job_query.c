@@ -14,20 +14,6 @@
 
 #define NAMES_SHOWN 3 /* of the jobs that a name could mean */
 
-/* Parameters of every statement here; one that a text does not have is not bound. */
-enum {
-	P_TYPE = 1,
-	P_PARENT,
-	P_SINCE,
-	P_UNTIL,
-	P_TAG_KEY,
-	P_TAG_VALUE,
-	P_ID,
-	P_ID_END,
-	P_SKIP,
-	P_UID
-};
-
 /* A recorder that lives holds the byte of its number in write.lock, whatever its pid is called
  * here. If the lock cannot be read, the recorder is assumed to be alive. */
 static bool recorder_lives(struct history *r, int64_t recorder)
@@ -63,21 +49,6 @@ static void put_select(const struct history *r, struct buf *sql)
 	buf_puts(sql, " FROM job j WHERE j.started IS NOT NULL"); /* else it was only claimed */
 }
 
-static int prepare(struct history *r, struct buf *take_sql, sqlite3_stmt **ret, struct err *err)
-{
-	int result = db_prepare(r->db, take_sql->at, ret, err);
-
-	buf_done(take_sql);
-	return result;
-}
-
-static void read_text(sqlite3_stmt *stmt, int column, char *to, size_t cap)
-{
-	const unsigned char *text = sqlite3_column_text(stmt, column);
-
-	snprintf(to, cap, "%s", text ? (const char *)text : "");
-}
-
 static uint64_t read_int(sqlite3_stmt *stmt, int column)
 {
 	return (uint64_t)MAX(sqlite3_column_int64(stmt, column), (int64_t)0);
@@ -109,33 +80,11 @@ static uint64_t last_snapshot_ns(struct history *r, int64_t recorder)
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	struct err err;
 
-	if (db_prepare(r->db,
-	               "SELECT time FROM snapshot WHERE recorder = ?1 ORDER BY id DESC LIMIT 1",
-	               &stmt, &err) < 0)
+	if (db_query(r->db,
+	             "SELECT time FROM snapshot WHERE recorder = ?1 ORDER BY id DESC LIMIT 1",
+	             BINDS(bind_int(recorder)), &stmt, &err) < 0)
 		return 0;
-	sqlite3_bind_int64(stmt, 1, recorder);
 	return db_step(stmt, &err) > 0 ? db_time_ns(sqlite3_column_double(stmt, 0)) : 0;
-}
-
-static void read_outcome(struct history *r, sqlite3_stmt *stmt, struct job *to)
-{
-	int64_t status = sqlite3_column_int64(stmt, JOB_COLUMN_STATUS);
-
-	to->status = status >= 0 && status < JOB_STATUS_COUNT ? (enum job_status)status : JOB_LOST;
-	if (to->status == JOB_RUNNING &&
-	    !recorder_lives(r, sqlite3_column_int64(stmt, JOB_COLUMN_RECORDER)))
-		to->status = JOB_LOST;
-	to->started_ns = db_time_ns(sqlite3_column_double(stmt, JOB_COLUMN_STARTED));
-	to->ended_ns = db_time_ns(sqlite3_column_double(stmt, JOB_COLUMN_ENDED));
-	to->took_ns = read_int(stmt, JOB_COLUMN_TOOK) * NS_PER_US;
-	to->has_exit_code = sqlite3_column_type(stmt, JOB_COLUMN_EXIT_CODE) == SQLITE_INTEGER;
-	to->exit_code = sqlite3_column_int(stmt, JOB_COLUMN_EXIT_CODE);
-	to->signal = sqlite3_column_int(stmt, JOB_COLUMN_SIGNAL);
-	to->core_dumped = sqlite3_column_int(stmt, JOB_COLUMN_CORE_DUMPED) != 0;
-	to->limits_hit = (unsigned)read_int(stmt, JOB_COLUMN_LIMITS_HIT);
-	to->total_sheets = (uint32_t)read_int(stmt, JOB_COLUMN_TOTAL_SHEETS);
-	to->last_completed_sheet = (uint32_t)read_int(stmt, JOB_COLUMN_LAST_COMPLETED_SHEET);
-	to->current_sheet = (uint32_t)read_int(stmt, JOB_COLUMN_CURRENT_SHEET);
 }
 
 #define PARENTS_MAX 16 /* a parent may be lost too, with its own parent */
@@ -167,7 +116,9 @@ static unsigned read_parent_limits(struct history *r, const struct job *job)
 		if (job->status != JOB_LOST ||
 		    db_time_ns(sqlite3_column_double(stmt, 2)) < job->ended_ns + KILLED_WITHIN_NS)
 			hit = (unsigned)read_int(stmt, 0) & kill;
-		read_text(stmt, 1, id, sizeof id);
+		snprintf(id, sizeof id, "%s",
+		         sqlite3_column_text(stmt, 1) ? (const char *)sqlite3_column_text(stmt, 1)
+		                                      : "");
 		sqlite3_reset(stmt);
 	}
 	return hit;
@@ -181,29 +132,20 @@ static bool is_oom_of_others(const struct job *job)
 
 static void read_job(struct history *r, sqlite3_stmt *stmt, struct job *to)
 {
-	*to = (struct job){ .uid = (uint32_t)read_int(stmt, JOB_COLUMN_UID) };
-	read_outcome(r, stmt, to);
-	read_text(stmt, JOB_COLUMN_ID, to->id, sizeof to->id);
-	read_text(stmt, JOB_COLUMN_TYPE, to->type, sizeof to->type);
-	to->type_is_given = sqlite3_column_int(stmt, JOB_COLUMN_TYPE_GIVEN) != 0;
-	read_text(stmt, JOB_COLUMN_PARENT, to->parent, sizeof to->parent);
-	read_text(stmt, JOB_COLUMN_COMMAND, to->command, sizeof to->command);
-	read_text(stmt, JOB_COLUMN_CWD, to->cwd, sizeof to->cwd);
-	read_text(stmt, JOB_COLUMN_TAGS, to->tags, sizeof to->tags);
-	read_text(stmt, JOB_COLUMN_TIER, to->tier, sizeof to->tier);
-	to->interval_ns = read_int(stmt, JOB_COLUMN_INTERVAL) * NS_PER_US;
-	to->hungriest_pid = sqlite3_column_int(stmt, JOB_COLUMN_HUNGRIEST_PID);
-	read_text(stmt, JOB_COLUMN_HUNGRIEST, to->hungriest, sizeof to->hungriest);
-	to->root.pid = sqlite3_column_int(stmt, JOB_COLUMN_ROOT_PID);
-	to->root.start_ticks = read_int(stmt, JOB_COLUMN_ROOT_TICKS);
+	const struct field_table members = { job_columns, JOB_COLUMN_LIMITS };
+	int64_t recorder = sqlite3_column_int64(stmt, JOB_COLUMN_RECORDER);
+
+	*to = (struct job){ 0 };
+	record_columns_read(stmt, 0, &members, to);
 	for (int i = 0; i < JOB_LIMIT_COUNT; i++)
 		to->limit[i] = read_int(stmt, JOB_COLUMN_LIMITS + i);
 	for (int i = 0; i < JOB_FIGURE_COUNT; i++)
 		to->figures[i] = read_figure(stmt, (enum job_figure)i);
+	if (to->status >= JOB_STATUS_COUNT ||
+	    (to->status == JOB_RUNNING && !recorder_lives(r, recorder)))
+		to->status = JOB_LOST;
 	if (to->status == JOB_LOST && !to->ended_ns)
-		to->ended_ns = MAX(
-			last_snapshot_ns(r, sqlite3_column_int64(stmt, JOB_COLUMN_RECORDER)),
-			to->started_ns);
+		to->ended_ns = MAX(last_snapshot_ns(r, recorder), to->started_ns);
 	if (to->status == JOB_LOST)
 		doubt_figures(to);
 	if (*to->parent && (to->status == JOB_LOST || is_oom_of_others(to)))
@@ -238,35 +180,23 @@ static int put_outcome(const struct history *r, const char *name, struct buf *sq
 	return err_set(err, EINVAL, "no outcome is called '%.64s'", name);
 }
 
+/* The parameters are those of history_jobs(). */
 static int put_filter(const struct history *r, const struct job_filter *f, struct buf *sql,
                       struct err *err)
 {
 	if (f->type)
-		buf_printf(sql, " AND j.type = ?%d", P_TYPE);
+		buf_puts(sql, " AND j.type = ?1");
 	if (f->parent)
 		buf_puts(sql,
 		         history_has_column(r, "job", "parent") ? " AND j.parent = ?2" : " AND 0");
-	static_assert(P_PARENT == 2, "the number above");
 	if (f->since_ns)
-		buf_printf(sql, " AND j.started >= ?%d", P_SINCE);
+		buf_puts(sql, " AND j.started >= ?3");
 	if (f->until_ns)
-		buf_printf(sql, " AND j.started <= ?%d", P_UNTIL);
+		buf_puts(sql, " AND j.started <= ?4");
 	if (f->tag_key)
-		buf_printf(sql,
-		           " AND EXISTS (SELECT 1 FROM json_each(iif(json_valid(j.tags), j.tags,"
-		           " '{}')) t WHERE t.key = ?%d AND (?%d IS NULL OR t.value = ?%d))",
-		           P_TAG_KEY, P_TAG_VALUE, P_TAG_VALUE);
+		buf_puts(sql, " AND EXISTS (SELECT 1 FROM json_each(iif(json_valid(j.tags), j.tags,"
+		              " '{}')) t WHERE t.key = ?5 AND (?6 IS NULL OR t.value = ?6))");
 	return f->outcome ? put_outcome(r, f->outcome, sql, err) : 0;
-}
-
-static void bind_filter(sqlite3_stmt *stmt, const struct job_filter *f)
-{
-	sqlite3_bind_text(stmt, P_TYPE, f->type, -1, SQLITE_TRANSIENT);
-	sqlite3_bind_text(stmt, P_PARENT, f->parent, -1, SQLITE_TRANSIENT);
-	sqlite3_bind_double(stmt, P_SINCE, db_time(f->since_ns));
-	sqlite3_bind_double(stmt, P_UNTIL, db_time(f->until_ns));
-	sqlite3_bind_text(stmt, P_TAG_KEY, f->tag_key, -1, SQLITE_TRANSIENT);
-	sqlite3_bind_text(stmt, P_TAG_VALUE, f->tag_value, -1, SQLITE_TRANSIENT);
 }
 
 static bool is_wanted(const struct job_filter *f, const struct job *job)
@@ -278,113 +208,83 @@ static bool is_wanted(const struct job_filter *f, const struct job *job)
 	return strcmp(f->outcome, "lost") != 0 || job->status == JOB_LOST;
 }
 
-static int read_jobs(struct history *r, const struct job_filter *filter, size_t limit,
-                     reader_job_fn fn, void *self, struct err *err)
-{
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	struct buf sql = { 0 };
-	size_t n = 0;
-	int result;
-
-	put_select(r, &sql);
-	result = put_filter(r, filter, &sql, err);
-	buf_puts(&sql, " ORDER BY j.started DESC, j.id DESC");
-	if (result < 0)
-		buf_done(&sql);
-	else
-		result = prepare(r, &sql, &stmt, err);
-	if (result < 0)
-		return result;
-	bind_filter(stmt, filter);
-	while (result == 0 && n < limit) {
-		struct job job;
-
-		result = db_step(stmt, err);
-		if (result <= 0)
-			break;
-		result = 0;
-		read_job(r, stmt, &job);
-		if (!is_wanted(filter, &job))
-			continue;
-		result = MIN(fn(self, &job), 0);
-		n++;
-	}
-	return result < 0 ? result : (int)n;
-}
-
 int history_jobs(struct history *r, const struct job_filter *filter, size_t limit, reader_job_fn fn,
                  void *self, struct err *err)
 {
-	int result = history_begin(r, err);
+	cleanup(history_endp) struct history *scope = NULL;
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	cleanup(buf_done) struct buf sql = { 0 };
+	int n = 0, result = history_begin(r, &scope, err);
 
 	if (result < 0)
 		return result;
-	result = read_jobs(r, filter, MIN(limit, (size_t)INT32_MAX), fn, self, err);
-	history_end(r);
-	return result;
+	put_select(r, &sql);
+	result = put_filter(r, filter, &sql, err);
+	buf_puts(&sql, " ORDER BY j.started DESC, j.id DESC");
+	if (result == 0)
+		result = db_query(r->db, sql.at,
+		                  BINDS(bind_str(filter->type), bind_str(filter->parent),
+		                        bind_real(db_time(filter->since_ns)),
+		                        bind_real(db_time(filter->until_ns)),
+		                        bind_str(filter->tag_key), bind_str(filter->tag_value)),
+		                  &stmt, err);
+	while (result >= 0 && (result = history_next_row(stmt, limit, &n, err)) > 0) {
+		struct job job;
+
+		read_job(r, stmt, &job);
+		if (is_wanted(filter, &job))
+			result = fn(self, &job);
+		else
+			n--;
+	}
+	return result < 0 ? result : n;
 }
 
-/* The first job that the condition finds: 1, or 0 when there is none. */
+/* The first job that the condition finds, in which ?1 is the name and ?2 the uid: 1, or 0 when there is
+ * none. */
 static int find(struct history *r, const char *condition, const char *name, uint32_t uid,
                 uint64_t skip, struct job *ret, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	struct buf sql = { 0 };
+	cleanup(buf_done) struct buf sql = { 0 };
 	int result;
 
 	put_select(r, &sql);
-	buf_printf(&sql, "%s ORDER BY j.started DESC, j.id DESC LIMIT 1 OFFSET ?%d", condition,
-	           P_SKIP);
-	result = prepare(r, &sql, &stmt, err);
-	if (result < 0)
-		return result;
-	sqlite3_bind_text(stmt, P_ID, name, -1, SQLITE_TRANSIENT);
-	sqlite3_bind_text(stmt, P_TYPE, name, -1, SQLITE_TRANSIENT);
-	sqlite3_bind_int64(stmt, P_UID, uid);
-	sqlite3_bind_int64(stmt, P_SKIP, (int64_t)MIN(skip, (uint64_t)INT32_MAX));
-	result = db_step(stmt, err);
+	buf_printf(&sql, "%s ORDER BY j.started DESC, j.id DESC LIMIT 1 OFFSET ?3", condition);
+	result = db_query(r->db, sql.at,
+	                  BINDS(bind_str(name), bind_int(uid),
+	                        bind_int((int64_t)MIN(skip, (uint64_t)INT32_MAX))),
+	                  &stmt, err);
+	if (result == 0)
+		result = db_step(stmt, err);
 	if (result > 0)
 		read_job(r, stmt, ret);
 	return result;
 }
 
-static const char *is_user(const struct history *r)
+/* Before version 2 a job had no user. */
+static const char *has_key(const struct history *r)
 {
-	static_assert(P_ID == 7 && P_UID == 10, "the numbers below");
 	return history_has_column(r, "job", "uid")
-	               ? " AND j.job_id = ?7 AND coalesce(j.uid, ?10) = ?10"
-	               : " AND j.job_id = ?7";
+	               ? " AND j.job_id = ?1 AND coalesce(j.uid, ?2) = ?2"
+	               : " AND j.job_id = ?1";
 }
 
 int history_load_job(struct history *r, struct job_key key, struct job *ret, struct err *err)
 {
-	return find(r, is_user(r), key.id, key.uid, 0, ret, err);
+	return find(r, has_key(r), key.id, key.uid, 0, ret, err);
 }
 
 int history_prepare_for_job(struct history *r, const char *sql, struct job_key key,
                             sqlite3_stmt **ret, struct err *err)
 {
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	bool has_uid = history_has_column(r, "job", "uid");
-	int64_t row = 0;
-	int result = db_prepare(
-		r->db,
-		has_uid ? "SELECT id FROM job WHERE job_id = ?1 AND coalesce(uid, ?2) = ?2"
-			: "SELECT id FROM job WHERE job_id = ?1",
-		&stmt, err);
+	cleanup(buf_done) struct buf find_row = { 0 };
+	int64_t row;
+	int result;
 
-	if (result < 0)
-		return result;
-	sqlite3_bind_text(stmt, 1, key.id, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(stmt, 2, key.uid);
-	result = db_step(stmt, err);
-	if (result > 0)
-		row = sqlite3_column_int64(stmt, 0);
-	if (result >= 0)
-		result = db_prepare(r->db, sql, ret, err);
-	if (result == 0)
-		sqlite3_bind_int64(*ret, 1, row);
-	return result;
+	buf_printf(&find_row, "SELECT j.id FROM job j WHERE 1%s", has_key(r));
+	result = db_int(r->db, find_row.at, BINDS(bind_str(key.id), bind_int(key.uid)), &row, err);
+	return result < 0 ? result : db_query(r->db, sql, BINDS(bind_int(row)), ret, err);
 }
 
 /* The latest run of a type; "last": of all jobs that no other job in this store started. */
@@ -400,7 +300,6 @@ static int find_run(struct history *r, const char *type, uint64_t skip, struct j
 		              type, 0, skip, ret, err);
 	else if (!strcmp(type, "last"))
 		result = find(r, "", type, 0, skip, ret, err);
-	static_assert(P_TYPE == 1, "the number below");
 	return result ? result : find(r, " AND j.type = ?1", type, 0, skip, ret, err);
 }
 
@@ -427,26 +326,24 @@ static int put_name(char *to, size_t size, const struct job *job, bool with_user
 	                 : snprintf(to, size, "%.60s", job->id);
 }
 
-/* The single job that the condition finds: 1, or 0 when there is none. Several are listed. */
+/* The single job that the condition finds, in which ?1 is the name and ?2 follows all names that begin
+ * with it: 1, or 0 when there is none. Several are listed. */
 static int find_single(struct history *r, const char *condition, const char *name, bool with_user,
                        struct job *ret, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	char end[JOB_ID_MAX + 8], names[240];
-	struct buf sql = { 0 };
+	cleanup(buf_done) struct buf sql = { 0 };
 	struct job job;
 	size_t n = 1;
 	int result, len;
 
 	put_select(r, &sql);
 	buf_printf(&sql, "%s ORDER BY j.job_id, j.id", condition);
-	result = prepare(r, &sql, &stmt, err);
-	if (result < 0)
-		return result;
 	snprintf(end, sizeof end, "%.*s\U0010FFFF", JOB_ID_MAX - 1, name);
-	sqlite3_bind_text(stmt, P_ID, name, -1, SQLITE_TRANSIENT);
-	sqlite3_bind_text(stmt, P_ID_END, end, -1, SQLITE_TRANSIENT);
-	result = db_step(stmt, err);
+	result = db_query(r->db, sql.at, BINDS(bind_str(name), bind_str(end)), &stmt, err);
+	if (result == 0)
+		result = db_step(stmt, err);
 	if (result <= 0)
 		return result;
 	read_job(r, stmt, ret);
@@ -475,7 +372,7 @@ static int find_id(struct history *r, uint32_t uid, const char *name, struct job
 	uint64_t other;
 
 	if (result == 0)
-		result = find_single(r, " AND j.job_id = ?7", name, true, ret, err);
+		result = find_single(r, " AND j.job_id = ?1", name, true, ret, err);
 	if (result || !colon || (size_t)(colon - name) >= sizeof user)
 		return result;
 	snprintf(user, sizeof user, "%.*s", (int)(colon - name), name);
@@ -500,29 +397,16 @@ static int find_job(struct history *r, uint32_t uid, const char *name, struct jo
 	/* Before the prefix: ids often begin with the type, and then it is its latest run. */
 	if (result == 0)
 		result = find_run(r, name, 0, ret, err);
-	static_assert(P_ID == 7 && P_ID_END == 8, "the numbers in the text below");
 	if (result == 0 && name[0])
-		result = find_single(r, " AND j.job_id >= ?7 AND j.job_id < ?8", name, false, ret,
+		result = find_single(r, " AND j.job_id >= ?1 AND j.job_id < ?2", name, false, ret,
 		                     err);
-	if (result == 0)
-		return err_set(err, ENOENT, "no job '%.128s'", name);
-	return MIN(result, 0);
+	return result;
 }
 
 static int get_job(struct history *r, uint32_t uid, const char *id, struct job *ret,
                    struct err *err)
 {
-	int result = history_load_job(r, (struct job_key){ uid, id }, ret, err);
-
-	return result == 0 ? err_set(err, ENOENT, "no job '%.128s'", id) : MIN(result, 0);
-}
-
-static int find_job_id(struct history *r, uint32_t uid, const char *name, struct job *ret,
-                       struct err *err)
-{
-	int result = find_id(r, uid, name, ret, err);
-
-	return result == 0 ? err_set(err, ENOENT, "no job '%.128s'", name) : MIN(result, 0);
+	return history_load_job(r, (struct job_key){ uid, id }, ret, err);
 }
 
 /* One call of a function that finds a job; *ret is written only when it does. */
@@ -531,16 +415,16 @@ static int find_once(struct history *r,
                                struct err *err),
                      struct job_key key, struct job *ret, struct err *err)
 {
+	cleanup(history_endp) struct history *scope = NULL;
 	struct job found;
-	int result = history_begin(r, err);
+	int result = history_begin(r, &scope, err);
 
 	if (result < 0)
 		return result;
 	result = fn(r, key.uid, key.id, &found, err);
-	history_end(r);
-	if (result == 0)
+	if (result > 0)
 		*ret = found;
-	return result;
+	return result ? MIN(result, 0) : err_set(err, ENOENT, "no job '%.128s'", key.id);
 }
 
 int history_get_job(struct history *r, struct job_key key, struct job *ret, struct err *err)
@@ -551,7 +435,7 @@ int history_get_job(struct history *r, struct job_key key, struct job *ret, stru
 int history_find_job_id(struct history *r, uint32_t uid, const char *name, struct job *ret,
                         struct err *err)
 {
-	return find_once(r, find_job_id, (struct job_key){ uid, name }, ret, err);
+	return find_once(r, find_id, (struct job_key){ uid, name }, ret, err);
 }
 
 int history_find_job(struct history *r, uint32_t uid, const char *name, struct job *ret,
@@ -564,21 +448,20 @@ int history_find_job(struct history *r, uint32_t uid, const char *name, struct j
 static int read_recorder(struct history *r, const char *sql, struct job_key key, char *ret,
                          size_t size, struct err *err)
 {
+	cleanup(history_endp) struct history *scope = NULL;
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	const char *text;
-	int result = history_begin(r, err);
+	int result = history_begin(r, &scope, err);
 
-	if (result < 0)
-		return result;
-	result = history_prepare_for_job(r, sql, key, &stmt, err);
+	if (result == 0)
+		result = history_prepare_for_job(r, sql, key, &stmt, err);
 	if (result == 0)
 		result = db_step(stmt, err);
+	if (result < 0)
+		return result;
 	text = result > 0 ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
-	if (result >= 0)
-		snprintf(ret, size, "%s", text ? text : "");
-	sqlite3_reset(stmt);
-	history_end(r);
-	return MIN(result, 0);
+	snprintf(ret, size, "%s", text ? text : "");
+	return 0;
 }
 
 int history_job_host(struct history *r, struct job_key key, char ret[static HISTORY_HOST_MAX],
@@ -601,21 +484,15 @@ int history_job_kind(struct history *r, struct job_key key, char ret[static HIST
 
 uint64_t history_last_start_ns(struct history *r, const char *kind, unsigned before)
 {
+	cleanup(history_endp) struct history *scope = NULL;
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	uint64_t ns = 0;
 	struct err err;
 
-	if (history_begin(r, &err) < 0)
-		return 0;
-	if (db_prepare(
+	if (history_begin(r, &scope, &err) < 0 ||
+	    db_query(
 		    r->db,
 		    "SELECT started FROM recorder WHERE kind = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2",
-		    &stmt, &err) == 0) {
-		sqlite3_bind_text(stmt, 1, kind, -1, SQLITE_STATIC);
-		sqlite3_bind_int64(stmt, 2, before);
-		if (db_step(stmt, &err) > 0)
-			ns = db_time_ns(sqlite3_column_double(stmt, 0));
-	}
-	history_end(r);
-	return ns;
+		    BINDS(bind_str(kind), bind_int(before)), &stmt, &err) < 0)
+		return 0;
+	return db_step(stmt, &err) > 0 ? db_time_ns(sqlite3_column_double(stmt, 0)) : 0;
 }

@@ -3,13 +3,12 @@
  * rows of its processes, whose totals are the kernel's; when those are gone, from what was summed
  * up at the job's end. */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 
 #include "history/history_handle.h"
 
-/* The latest CPU time that was told of one that lives is in its details. The many that no snapshot
- * saw are not asked for it. */
+/* The latest CPU time that was recorded of one that lives is in its details. The many that no snapshot
+ * saw have none. */
 #define PROCESSES                                                                                  \
 	" FROM (SELECT p.*, max(coalesce(p.cpu_time_us, 0), coalesce(CASE"                         \
 	" WHEN p.first IS NOT NULL AND p.last IS NULL THEN (SELECT d.cpu_time_us FROM keyframe k"  \
@@ -120,13 +119,12 @@ static int read_profile(struct history *r, struct job_key key, struct job_profil
 
 int history_profile(struct history *r, struct job_key key, struct job_profile *ret, struct err *err)
 {
+	cleanup(history_endp) struct history *scope = NULL;
 	struct job_profile p = { 0 };
-	int result = history_begin(r, err);
+	int result = history_begin(r, &scope, err);
 
-	if (result < 0)
-		return result;
-	result = read_profile(r, key, &p, err);
-	history_end(r);
+	if (result == 0)
+		result = read_profile(r, key, &p, err);
 	if (result < 0)
 		job_profile_done(&p);
 	else

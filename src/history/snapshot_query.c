@@ -67,11 +67,12 @@ static int load_identities(struct history *r, struct keyframe_view *s, struct er
 	           history_has_column(r, "process", "job")
 	                   ? "p.job"
 	                   : "(SELECT j.id FROM job j WHERE j.job_id = p.job_id)");
-	result = db_prepare(r->db, sql.at, &stmt, err);
+	result = db_query(
+		r->db, sql.at,
+		BINDS(bind_int(s->image.keyframe), bind_int(s->image.keyframe + SCHEMA_SLOTS - 1)),
+		&stmt, err);
 	if (result < 0)
 		return result;
-	sqlite3_bind_int64(stmt, 1, s->image.keyframe);
-	sqlite3_bind_int64(stmt, 2, s->image.keyframe + SCHEMA_SLOTS - 1);
 	vec_reset(&s->identities);
 	buf_reset(&s->text);
 	while ((result = db_step(stmt, err)) > 0) {
@@ -126,7 +127,7 @@ static int find_view(struct history *r, int64_t keyframe, struct keyframe_view *
 {
 	struct keyframe_view *oldest = &r->keyframe_views[0];
 	int64_t version;
-	int result = db_int(r->db, "PRAGMA data_version", &version, err);
+	int result = db_int(r->db, "PRAGMA data_version", NULL, 0, &version, err);
 
 	if (result < 0)
 		return result;
@@ -323,7 +324,7 @@ static void show_cells(const struct history *r, const int64_t *cells, struct pro
 	to->s.state = column_state_letter(cells[CELL_STATE]);
 	to->cpu_ratio = column_ratio_inside(cells[CELL_CPU]);
 	for (size_t i = 0; i < CELL_METRICS; i++) {
-		uint8_t id = r->columns.cell[i];
+		uint8_t id = r->cells.id[i];
 
 		if (cells[CELL_FIRST_METRIC + i] >= 0)
 			readings_set(
@@ -336,7 +337,7 @@ static void show_details(const struct history *r, const struct keyframe_image_de
                          struct proc_snap *to)
 {
 	for (size_t i = 0; d && i < DETAIL_METRICS; i++) {
-		uint8_t id = r->columns.detail[i];
+		uint8_t id = r->details.id[i];
 
 		if (d->value[i] >= 0)
 			readings_set(&to->s.r, id, column_inside(&proc_metrics[id], d->value[i]));
@@ -429,8 +430,7 @@ static int show_next(struct history *r, struct history_cursor *at, struct snapsh
 
 	if (result < 0)
 		return result;
-	sqlite3_bind_double(r->next, 1, db_time(at->since_ns));
-	sqlite3_bind_int64(r->next, 2, at->after_id);
+	db_bind(r->next, BINDS(bind_real(db_time(at->since_ns)), bind_int(at->after_id)));
 	result = db_step(r->next, err);
 	if (result <= 0)
 		return result;
@@ -447,14 +447,11 @@ static int show_next(struct history *r, struct history_cursor *at, struct snapsh
 int history_next_snapshot(struct history *r, struct history_cursor *at, struct snapshot *ret,
                           struct err *err)
 {
-	int result = history_begin(r, err);
+	cleanup(history_endp) struct history *scope = NULL;
+	int result = history_begin(r, &scope, err);
 
-	if (result < 0)
-		return result;
 	snapshot_reset(ret);
-	result = show_next(r, at, ret, err);
-	history_end(r);
-	return result;
+	return result < 0 ? result : show_next(r, at, ret, err);
 }
 
 static int show_one(struct history *r, int64_t id, struct snapshot *ret, struct err *err)
@@ -477,12 +474,9 @@ static int show_one(struct history *r, int64_t id, struct snapshot *ret, struct 
 
 int history_get_snapshot(struct history *r, int64_t id, struct snapshot *ret, struct err *err)
 {
-	int result = history_begin(r, err);
+	cleanup(history_endp) struct history *scope = NULL;
+	int result = history_begin(r, &scope, err);
 
-	if (result < 0)
-		return result;
 	snapshot_reset(ret);
-	result = show_one(r, id, ret, err);
-	history_end(r);
-	return result;
+	return result < 0 ? result : show_one(r, id, ret, err);
 }

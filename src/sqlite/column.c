@@ -75,20 +75,49 @@ void column_put_case(struct buf *sql, const char *column, const char *const *nam
 	buf_puts(sql, " END");
 }
 
-struct columns columns_all(void)
+static bool is_in_group(const struct metric *m, enum column_group group)
 {
-	struct columns c = { 0 };
-	size_t cells = 0, details = 0, totals = 0;
+	if (group == COLUMNS_CELLS || group == COLUMNS_DETAILS)
+		return (m->need == METRIC_ALWAYS) == (group == COLUMNS_CELLS);
+	if (group == COLUMNS_TOTALS)
+		return m->kind == METRIC_COUNTER || m == &proc_metrics[PROC_PEAK_RSS];
+	return m->kind == METRIC_GAUGE ||
+	       (group != COLUMNS_HOST_GAUGES && group != COLUMNS_CGROUP_GAUGES);
+}
 
-	for (uint8_t id = 0; id < PROC_METRIC_COUNT; id++) {
-		if (proc_metrics[id].need == METRIC_ALWAYS)
-			c.cell[cells++] = id;
-		else
-			c.detail[details++] = id;
-		if (proc_metrics[id].kind == METRIC_COUNTER || id == PROC_PEAK_RSS)
-			c.total[totals++] = id;
+struct column_set column_set(enum column_group group)
+{
+	static const struct {
+		const struct metric *metrics;
+		uint8_t n;
+	} tables[] = {
+		[COLUMNS_CELLS] = { proc_metrics, PROC_METRIC_COUNT },
+		[COLUMNS_DETAILS] = { proc_metrics, PROC_METRIC_COUNT },
+		[COLUMNS_TOTALS] = { proc_metrics, PROC_METRIC_COUNT },
+		[COLUMNS_HOST] = { host_metrics, HOST_METRIC_COUNT },
+		[COLUMNS_HOST_GAUGES] = { host_metrics, HOST_METRIC_COUNT },
+		[COLUMNS_CGROUP] = { cgroup_metrics, CGROUP_METRIC_COUNT },
+		[COLUMNS_CGROUP_GAUGES] = { cgroup_metrics, CGROUP_METRIC_COUNT },
+		[COLUMNS_GPU] = { gpu_metrics, GPU_METRIC_COUNT },
+		[COLUMNS_GPU_USE] = { gpu_use_metrics, GPU_USE_METRIC_COUNT },
+	};
+	struct column_set set = { .metrics = tables[group].metrics };
+
+	for (uint8_t id = 0; id < tables[group].n; id++)
+		if (is_in_group(&set.metrics[id], group))
+			set.id[set.n++] = id;
+	return set;
+}
+
+void column_set_values(const struct column_set *set, uint64_t present, const uint64_t *value,
+                       int64_t *ret)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		uint8_t id = set->id[i];
+
+		ret[i] = present >> id & 1 ? column_value(&set->metrics[id], value[id])
+		                           : COLUMN_ABSENT;
 	}
-	return c;
 }
 
 int64_t column_final(const struct proc_readings *final)

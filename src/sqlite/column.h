@@ -39,13 +39,30 @@ enum { DETAIL_METRICS = PROC_METRIC_COUNT - CELL_METRICS };
 
 enum { CELL_STATE, CELL_CPU, CELL_FIRST_METRIC, CELL_COUNT = CELL_FIRST_METRIC + CELL_METRICS };
 
-struct columns {
-	uint8_t cell[CELL_METRICS]; /* enum proc_metric of each */
-	uint8_t detail[DETAIL_METRICS];
-	uint8_t total[TOTAL_METRICS];
+/* The metrics that have a column each in some tables. */
+enum column_group {
+	COLUMNS_NONE,
+	COLUMNS_CELLS,
+	COLUMNS_DETAILS,
+	COLUMNS_TOTALS,
+	COLUMNS_HOST,
+	COLUMNS_HOST_GAUGES,
+	COLUMNS_CGROUP,
+	COLUMNS_CGROUP_GAUGES,
+	COLUMNS_GPU,
+	COLUMNS_GPU_USE,
 };
 
-struct columns columns_all(void);
+struct column_set {
+	const struct metric *metrics; /* all of their table */
+	size_t n;
+	uint8_t id[64]; /* in `metrics`, ascending */
+};
+
+struct column_set column_set(enum column_group group);
+/* The stored integer of each; COLUMN_ABSENT where the reading is not present. */
+void column_set_values(const struct column_set *set, uint64_t present, const uint64_t *value,
+                       int64_t *ret);
 
 /* Which totals of a process are the kernel's final values: bits in process.final. */
 enum { FINAL_CPU = 1, FINAL_PEAK = 2, FINAL_READ = 4, FINAL_WRITE = 8, FINAL_START = 16 };

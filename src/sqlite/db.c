@@ -3,10 +3,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/text.h"
 
 #define BUSY_TIMEOUT_MS 2000
 #define CACHE_KIB 4096
@@ -144,16 +140,35 @@ int db_run(sqlite3_stmt *stmt, struct err *err)
 	return r;
 }
 
-int db_int(sqlite3 *db, const char *sql, int64_t *ret, struct err *err)
+int db_query(sqlite3 *db, const char *sql, const struct bind *binds, size_t n, sqlite3_stmt **ret,
+             struct err *err)
+{
+	int r = db_prepare(db, sql, ret, err);
+
+	if (r == 0)
+		db_bind(*ret, binds, n);
+	return r;
+}
+
+int db_do(sqlite3 *db, const char *sql, const struct bind *binds, size_t n, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int r = db_prepare(db, sql, &stmt, err);
+	int r = db_query(db, sql, binds, n, &stmt, err);
+
+	return r < 0 ? r : db_run(stmt, err);
+}
+
+int db_int(sqlite3 *db, const char *sql, const struct bind *binds, size_t n, int64_t *ret,
+           struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	int r = db_query(db, sql, binds, n, &stmt, err);
 
 	if (r == 0)
 		r = db_step(stmt, err);
-	if (r <= 0)
-		return r < 0 ? r : err_set(err, ENODATA, "no row: %s", sql);
-	*ret = sqlite3_column_int64(stmt, 0);
+	if (r < 0)
+		return r;
+	*ret = r > 0 ? sqlite3_column_int64(stmt, 0) : 0;
 	return 0;
 }
 
@@ -163,12 +178,10 @@ bool db_has_column(sqlite3 *db, const char *table, const char *column)
 	                                     NULL) == SQLITE_OK;
 }
 
-void db_bind_or_null(sqlite3_stmt *stmt, int index, int64_t value)
+void db_bind(sqlite3_stmt *stmt, const struct bind *binds, size_t n)
 {
-	if (value < 0)
-		sqlite3_bind_null(stmt, index);
-	else
-		sqlite3_bind_int64(stmt, index, value);
+	for (size_t i = 0; i < n; i++)
+		bind_value(stmt, (int)i + 1, binds[i]);
 }
 
 int64_t db_column_or_absent(sqlite3_stmt *stmt, int column)
@@ -178,42 +191,11 @@ int64_t db_column_or_absent(sqlite3_stmt *stmt, int column)
 	return sqlite3_column_int64(stmt, column);
 }
 
-static size_t valid_prefix(const char *text, size_t len)
+double db_column_real(sqlite3_stmt *stmt, int column)
 {
-	size_t at = 0;
-
-	while (at < len) {
-		size_t n = (signed char)text[at] > 0 ? 1 : text_utf8_len(text + at, len - at);
-
-		if (!n || !text[at])
-			break;
-		at += n;
-	}
-	return at;
-}
-
-void db_bind_text(sqlite3_stmt *stmt, int index, const char *text, size_t len)
-{
-	struct buf clean = { .max = 65536 };
-	size_t at;
-
-	len = strnlen(text, len);
-	at = valid_prefix(text, len);
-	if (at == len) {
-		sqlite3_bind_text(stmt, index, text, (int)MIN(len, (size_t)65536),
-		                  SQLITE_TRANSIENT);
-		return;
-	}
-	for (; len; text += at, len -= at) {
-		at = valid_prefix(text, len);
-		buf_put(&clean, text, at);
-		if (at < len) {
-			buf_puts(&clean, "\uFFFD");
-			at++;
-		}
-	}
-	sqlite3_bind_text(stmt, index, clean.at, (int)clean.len, SQLITE_TRANSIENT);
-	buf_done(&clean);
+	return sqlite3_column_type(stmt, column) == SQLITE_NULL
+	               ? NAN
+	               : sqlite3_column_double(stmt, column);
 }
 
 double db_time(uint64_t wall_ns)

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "sqlite/bind.h"
 
 enum db_mode {
 	DB_READ,
@@ -35,18 +36,22 @@ int db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct err *err
 int db_step(sqlite3_stmt *stmt, struct err *err) must_check;
 /* For statements without rows: steps to the end and resets. */
 int db_run(sqlite3_stmt *stmt, struct err *err) must_check;
-/* The first column of the first row. */
-int db_int(sqlite3 *db, const char *sql, int64_t *ret, struct err *err) must_check;
+void db_bind(sqlite3_stmt *stmt, const struct bind *binds, size_t n); /* from ?1 on */
+
+/* For statements that are used once. */
+int db_query(sqlite3 *db, const char *sql, const struct bind *binds, size_t n, sqlite3_stmt **ret,
+             struct err *err) must_check;
+int db_do(sqlite3 *db, const char *sql, const struct bind *binds, size_t n, struct err *err)
+	must_check;
+/* The first column of the first row; 0 when there is none. */
+int db_int(sqlite3 *db, const char *sql, const struct bind *binds, size_t n, int64_t *ret,
+           struct err *err) must_check;
 
 bool db_has_column(sqlite3 *db, const char *table, const char *column);
 
-/* NULL for COLUMN_ABSENT and anything else below zero. */
-void db_bind_or_null(sqlite3_stmt *stmt, int index, int64_t value);
 /* COLUMN_ABSENT for NULL. */
 int64_t db_column_or_absent(sqlite3_stmt *stmt, int column);
-/* Text of any bytes: invalid UTF-8 becomes U+FFFD, and it ends before a NUL. */
-void db_bind_text(sqlite3_stmt *stmt, int index, const char *text, size_t len);
-
+double db_column_real(sqlite3_stmt *stmt, int column); /* NAN for NULL */
 /* Times are unix seconds as REAL, good to the microsecond. */
 double db_time(uint64_t wall_ns);
 uint64_t db_time_ns(double seconds);

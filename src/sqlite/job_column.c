@@ -4,18 +4,44 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const names[] = {
-#define X(id, name) [JOB_COLUMN_##id] = (name),
-	JOB_COLUMNS(X)
-#undef X
+#define RECORD struct job
+const struct field job_columns[JOB_COLUMN_LIMITS] = {
+	{ "job_id", FIELD(CHARS, id) },
+	{ "type", FIELD(CHARS, type) },
+	{ "status", FIELD(NUMBER, status) },
+	{ "started", FIELD(ORDINAL, started_ns), .unit = UNIT_NS },
+	{ "ended", FIELD(ORDINAL, ended_ns), .unit = UNIT_NS },
+	{ "exit_code", FIELD(CODE, exit_code), .has = offsetof(struct job, has_exit_code) },
+	{ "signal", FIELD(ORDINAL, signal) },
+	{ "total_sheets", FIELD(NUMBER, total_sheets) },
+	{ "last_completed_sheet", FIELD(NUMBER, last_completed_sheet) },
+	{ "current_sheet", FIELD(ORDINAL, current_sheet) },
+	{ "type_given", FIELD(BOOL, type_is_given) },
+	{ "parent", FIELD(TEXT, parent) },
+	{ "command", FIELD(TEXT, command) },
+	{ "cwd", FIELD(TEXT, cwd) },
+	{ "uid", FIELD(NUMBER, uid) },
+	{ "tags", FIELD(TEXT, tags) },
+	{ "tier", FIELD(TEXT, tier) },
+	{ "interval_us", FIELD(ORDINAL, interval_ns), .unit = UNIT_NS },
+	{ "took_us", FIELD(ORDINAL, took_ns), .unit = UNIT_NS },
+	{ "core_dumped", FIELD(BOOL, core_dumped) },
+	{ "limits_hit", FIELD(ORDINAL, limits_hit) },
+	{ "root_pid", FIELD(ORDINAL, root.pid) },
+	{ "root_ticks", FIELD(ORDINAL, root.start_ticks) },
+	[JOB_COLUMN_HUNGRIEST] = { "hungriest_pid", FIELD(ORDINAL, hungriest_pid) },
+	{ "hungriest", FIELD(TEXT, hungriest) },
 };
+#undef RECORD
 
 const char *job_column_name(size_t column, char buf[COLUMN_NAME_MAX])
 {
 	size_t at;
 
 	if (column < JOB_COLUMN_LIMITS)
-		return names[column];
+		return job_columns[column].key;
+	if (column == JOB_COLUMN_RECORDER)
+		return "recorder";
 	if (column < JOB_COLUMN_FIGURES) {
 		snprintf(buf, COLUMN_NAME_MAX, "limit_%s",
 		         job_limit_name((enum job_limit)(column - JOB_COLUMN_LIMITS)));

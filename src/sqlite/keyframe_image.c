@@ -9,13 +9,15 @@
 #define ROWS_MAX ((size_t)1 << 22)
 
 /* ", b.rss_kib"; a metric that is younger than the database has no column there. */
-static void put_columns(sqlite3 *db, struct buf *sql, const char *table, const char *prefix,
-                        const uint8_t *ids, size_t n)
+static void append_columns(sqlite3 *db, struct buf *sql, const char *table, const char *prefix,
+                           enum column_group group)
 {
-	for (size_t i = 0; i < n; i++) {
+	struct column_set set = column_set(group);
+
+	for (size_t i = 0; i < set.n; i++) {
 		char name[COLUMN_NAME_MAX];
 
-		column_name(&proc_metrics[ids[i]], name);
+		column_name(&set.metrics[set.id[i]], name);
 		if (db_has_column(db, table, name))
 			buf_printf(sql, ", %s%s", prefix, name);
 		else
@@ -23,32 +25,18 @@ static void put_columns(sqlite3 *db, struct buf *sql, const char *table, const c
 	}
 }
 
-static int prepare(sqlite3 *db, struct buf *sql, int64_t low, int64_t high, sqlite3_stmt **ret,
-                   struct err *err)
-{
-	int r = db_prepare(db, sql->at, ret, err);
-
-	buf_done(sql);
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(*ret, 1, low);
-	sqlite3_bind_int64(*ret, 2, high);
-	return 0;
-}
-
 static int load_keyframe(sqlite3 *db, int64_t keyframe, struct keyframe_image *im, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int r = db_prepare(db,
-	                   "SELECT k.recorder, s.id, s.at, s.time, k.last IS NOT NULL"
-	                   " AND k.resolution IS NULL FROM keyframe k JOIN snapshot s"
-	                   " ON s.id BETWEEN k.first AND coalesce(k.last, 9223372036854775807)"
-	                   " AND s.kf = k.id WHERE k.id = ?1 ORDER BY s.id",
-	                   &stmt, err);
+	int r = db_query(db,
+	                 "SELECT k.recorder, s.id, s.at, s.time, k.last IS NOT NULL"
+	                 " AND k.resolution IS NULL FROM keyframe k JOIN snapshot s"
+	                 " ON s.id BETWEEN k.first AND coalesce(k.last, 9223372036854775807)"
+	                 " AND s.kf = k.id WHERE k.id = ?1 ORDER BY s.id",
+	                 BINDS(bind_int(keyframe)), &stmt, err);
 
 	if (r < 0)
 		return r;
-	sqlite3_bind_int64(stmt, 1, keyframe);
 	while ((r = db_step(stmt, err)) > 0) {
 		struct keyframe_image_moment *m = vec_push(&im->moments, ROWS_MAX);
 
@@ -65,18 +53,19 @@ static int load_keyframe(sqlite3 *db, int64_t keyframe, struct keyframe_image *i
 	return r;
 }
 
-static int load_rows(sqlite3 *db, struct keyframe_image *im, const struct columns *all,
-                     struct err *err)
+static int load_rows(sqlite3 *db, struct keyframe_image *im, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	struct buf sql = { 0 };
+	cleanup(buf_done) struct buf sql = { 0 };
 	int r;
 
 	buf_puts(&sql, "SELECT b.id - ?1, b.proc, p.first, p.last, b.state, b.cpu");
-	put_columns(db, &sql, "sample_base", "b.", all->cell, CELL_METRICS);
+	append_columns(db, &sql, "sample_base", "b.", COLUMNS_CELLS);
 	buf_puts(&sql, " FROM sample_base b CROSS JOIN process p ON p.id = b.proc"
 	               " WHERE b.id BETWEEN ?1 AND ?2 ORDER BY b.id");
-	r = prepare(db, &sql, im->keyframe, im->keyframe + SCHEMA_SLOTS - 1, &stmt, err);
+	r = db_query(db, sql.at,
+	             BINDS(bind_int(im->keyframe), bind_int(im->keyframe + SCHEMA_SLOTS - 1)),
+	             &stmt, err);
 	if (r < 0)
 		return r;
 	while ((r = db_step(stmt, err)) > 0) {
@@ -96,22 +85,27 @@ static int load_rows(sqlite3 *db, struct keyframe_image *im, const struct column
 	return r;
 }
 
-/* Takes what a table says of a row at one snapshot; false when there is no room. */
-typedef bool take_fn(struct keyframe_image *im, struct keyframe_image_row *row, int64_t at,
-                     sqlite3_stmt *stmt);
+/* Appends what a table holds of a row at one snapshot; false when there is no room. */
+typedef bool append_fn(struct keyframe_image *im, struct keyframe_image_row *row, int64_t at,
+                       sqlite3_stmt *stmt);
 
-/* Both the table and the image's rows are in the order of slots: one walk pairs them. `select` is
- * the beginning of the statement and begins with the id; it is used up. */
-static int walk(sqlite3 *db, struct keyframe_image *im, struct buf *select, const char *table,
-                take_fn *take, struct err *err)
+/* Both the table and the image's rows are in the order of slots: one walk pairs them. `columns` begins
+ * with the id. */
+static int walk(sqlite3 *db, struct keyframe_image *im, const char *columns, const char *table,
+                enum column_group group, append_fn *append, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	cleanup(buf_done) struct buf sql = { 0 };
 	struct keyframe_image_row *row = im->rows.at, *end = im->rows.at + im->rows.len;
 	int r;
 
-	buf_printf(select, " FROM %s WHERE id BETWEEN ?1 AND ?2 ORDER BY id", table);
-	r = prepare(db, select, im->keyframe << SCHEMA_AT_BITS,
-	            ((im->keyframe + SCHEMA_SLOTS) << SCHEMA_AT_BITS) - 1, &stmt, err);
+	buf_printf(&sql, "SELECT %s", columns);
+	append_columns(db, &sql, table, "", group);
+	buf_printf(&sql, " FROM %s WHERE id BETWEEN ?1 AND ?2 ORDER BY id", table);
+	r = db_query(db, sql.at,
+	             BINDS(bind_int(im->keyframe << SCHEMA_AT_BITS),
+	                   bind_int(((im->keyframe + SCHEMA_SLOTS) << SCHEMA_AT_BITS) - 1)),
+	             &stmt, err);
 	if (r < 0)
 		return r;
 	while ((r = db_step(stmt, err)) > 0) {
@@ -122,14 +116,14 @@ static int walk(sqlite3 *db, struct keyframe_image *im, struct buf *select, cons
 			row++;
 		if (row == end || row->slot != slot)
 			return err_set(err, EUCLEAN, "%s: a process that has no row", table);
-		if (!take(im, row, id & (SCHEMA_ATS - 1), stmt))
+		if (!append(im, row, id & (SCHEMA_ATS - 1), stmt))
 			return err_set(err, EUCLEAN, "%s: too many rows of a keyframe", table);
 	}
 	return r;
 }
 
-static bool take_change(struct keyframe_image *im, struct keyframe_image_row *row, int64_t at,
-                        sqlite3_stmt *stmt)
+static bool append_change(struct keyframe_image *im, struct keyframe_image_row *row, int64_t at,
+                          sqlite3_stmt *stmt)
 {
 	struct keyframe_image_change *c = vec_push(&im->changes, ROWS_MAX);
 
@@ -145,8 +139,8 @@ static bool take_change(struct keyframe_image *im, struct keyframe_image_row *ro
 	return true;
 }
 
-static bool take_detail(struct keyframe_image *im, struct keyframe_image_row *row, int64_t at,
-                        sqlite3_stmt *stmt)
+static bool append_detail(struct keyframe_image *im, struct keyframe_image_row *row, int64_t at,
+                          sqlite3_stmt *stmt)
 {
 	struct keyframe_image_detail *d = vec_push(&im->details, ROWS_MAX);
 
@@ -160,29 +154,8 @@ static bool take_detail(struct keyframe_image *im, struct keyframe_image_row *ro
 	return true;
 }
 
-static int load_changes(sqlite3 *db, struct keyframe_image *im, const struct columns *all,
-                        struct err *err)
-{
-	struct buf sql = { 0 };
-
-	buf_puts(&sql, "SELECT id, state, cpu");
-	put_columns(db, &sql, "sample_change", "", all->cell, CELL_METRICS);
-	return walk(db, im, &sql, "sample_change", take_change, err);
-}
-
-static int load_details(sqlite3 *db, struct keyframe_image *im, const struct columns *all,
-                        struct err *err)
-{
-	struct buf sql = { 0 };
-
-	buf_puts(&sql, "SELECT id");
-	put_columns(db, &sql, "sample_detail", "", all->detail, DETAIL_METRICS);
-	return walk(db, im, &sql, "sample_detail", take_detail, err);
-}
-
 int keyframe_image_load(sqlite3 *db, int64_t keyframe, struct keyframe_image *ret, struct err *err)
 {
-	struct columns all = columns_all();
 	int r;
 
 	vec_reset(&ret->rows);
@@ -192,10 +165,12 @@ int keyframe_image_load(sqlite3 *db, int64_t keyframe, struct keyframe_image *re
 	ret->keyframe = keyframe;
 	r = load_keyframe(db, keyframe, ret, err);
 	if (r == 0)
-		r = load_rows(db, ret, &all, err);
+		r = load_rows(db, ret, err);
 	if (r == 0)
-		r = load_changes(db, ret, &all, err);
-	return r < 0 ? r : load_details(db, ret, &all, err);
+		r = walk(db, ret, "id, state, cpu", "sample_change", COLUMNS_CELLS, append_change,
+		         err);
+	return r < 0 ? r
+	             : walk(db, ret, "id", "sample_detail", COLUMNS_DETAILS, append_detail, err);
 }
 
 void keyframe_image_done(struct keyframe_image *im)
@@ -239,21 +214,4 @@ const struct keyframe_image_detail *keyframe_image_details(const struct keyframe
 	while (n && details[n - 1].at > at)
 		n--;
 	return n ? &details[n - 1] : NULL;
-}
-
-struct keyframe_image_row *keyframe_image_find(const struct keyframe_image *im, int64_t slot)
-{
-	size_t low = 0, high = im->rows.len;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (im->rows.at[mid].slot == slot)
-			return &im->rows.at[mid];
-		if (im->rows.at[mid].slot < slot)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return NULL;
 }

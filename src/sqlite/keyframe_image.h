@@ -50,5 +50,3 @@ const int64_t *keyframe_image_cells(const struct keyframe_image *im,
 const struct keyframe_image_detail *keyframe_image_details(const struct keyframe_image *im,
                                                            const struct keyframe_image_row *row,
                                                            int64_t at); /* NULL: none */
-struct keyframe_image_row *keyframe_image_find(const struct keyframe_image *im,
-                                               int64_t slot); /* NULL: none */

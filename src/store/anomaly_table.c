@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Anomalies: a row per episode, written when it begins and again when it changes. One whose beginning
  * could not be stored is stored whole with its end. */
-#include <math.h>
 #include <string.h>
 
 #include "model/history_record.h"
@@ -17,49 +16,31 @@ static const struct migration migrations[] = {
 	{ 0 },
 };
 
-enum { PUT };
-
 static const struct statement statements[] = {
-	[PUT] = { "INSERT INTO anomaly(id, kind, severity, began, ended, pid, start_ticks,"
-	          " job, sheet, value, peak, threshold, description)"
-	          " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
-	          " ON CONFLICT DO UPDATE SET severity = ?3, ended = ?5, job = ?8,"
-	          " sheet = ?9, peak = ?11, description = ?13" },
+	{ "INSERT INTO anomaly(id, kind, severity, began, ended, pid, start_ticks,"
+	  " job, sheet, value, peak, threshold, description)"
+	  " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
+	  " ON CONFLICT DO UPDATE SET severity = ?3, ended = ?5, job = ?8,"
+	  " sheet = ?9, peak = ?11, description = ?13" },
+	{ 0 },
 };
-
-static void bind_real(sqlite3_stmt *stmt, int index, double value)
-{
-	if (isfinite(value))
-		sqlite3_bind_double(stmt, index, value);
-}
 
 static int put_one(struct store *st, const struct snapshot *snap, const struct anomaly *a,
                    struct buf *text, struct err *err)
 {
 	struct anomaly_record row = anomaly_record_of(a, snap, text);
-	sqlite3_stmt *stmt = statement_get(st, &statements[PUT], err);
 	int64_t job = job_table_row(st, a->job);
 
-	if (!stmt || job < 0)
-		return -err->code;
-	sqlite3_clear_bindings(stmt);
-	sqlite3_bind_int64(stmt, 1, st->recorder << SCHEMA_EPISODE_BITS | (int64_t)a->seq);
-	sqlite3_bind_text(stmt, 2, row.kind, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(stmt, 3, row.severity);
-	sqlite3_bind_double(stmt, 4, db_time(row.began_ns));
-	if (row.ended_ns)
-		sqlite3_bind_double(stmt, 5, db_time(row.ended_ns));
-	if (row.process.pid) {
-		sqlite3_bind_int64(stmt, 6, row.process.pid);
-		sqlite3_bind_int64(stmt, 7, (int64_t)row.process.start_ticks);
-	}
-	db_bind_or_null(stmt, 8, job ? job : COLUMN_ABSENT);
-	db_bind_or_null(stmt, 9, job && row.sheet ? (int64_t)row.sheet : COLUMN_ABSENT);
-	bind_real(stmt, 10, row.value);
-	bind_real(stmt, 11, row.peak);
-	bind_real(stmt, 12, row.threshold);
-	db_bind_text(stmt, 13, row.description, text->len);
-	return db_run(stmt, err);
+	return statement_run(st, &statements[0],
+	                     BINDS(bind_int(st->recorder << SCHEMA_EPISODE_BITS | (int64_t)a->seq),
+	                           bind_str(row.kind), bind_int(row.severity),
+	                           bind_real(db_time(row.began_ns)), bind_time(row.ended_ns),
+	                           bind_nonzero(row.process.pid),
+	                           bind_int_if(row.process.pid, (int64_t)row.process.start_ticks),
+	                           bind_nonzero(job), bind_nonzero(job ? row.sheet : 0),
+	                           bind_real(row.value), bind_real(row.peak),
+	                           bind_real(row.threshold), bind_text(row.description, text->len)),
+	                     err);
 }
 
 static int put(struct store *st, const struct snapshot *snap, struct err *err)
@@ -114,7 +95,6 @@ const struct store_table anomaly_table = {
 	.name = "anomaly",
 	.migrations = migrations,
 	.statements = statements,
-	.statement_count = ARRAY_LEN(statements),
 	.put = put,
 	.on_flush = true,
 	.retain = retain,

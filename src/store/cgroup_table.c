@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* What the recorder's own control group showed at a snapshot. */
-#include "store/schema.h"
 #include "store/store_handle.h"
 
 static const struct migration migrations[] = {
@@ -8,54 +7,28 @@ static const struct migration migrations[] = {
 	{ 0 },
 };
 
-static void build_put(struct buf *sql)
-{
-	buf_puts(sql, "INSERT INTO cgroup(id");
-	statement_put_columns(sql, cgroup_metrics, NULL, CGROUP_METRIC_COUNT, "", "");
-	statement_put_values(sql, 1 + CGROUP_METRIC_COUNT);
-}
-
-static void build_set_means(struct buf *sql)
-{
-	statement_put_means(sql, "cgroup", cgroup_metrics, CGROUP_METRIC_COUNT, "id", "?1");
-}
-
-enum { PUT, SET_MEANS };
+static const struct metric_columns metrics[] = { { "cgroup", COLUMNS_CGROUP, "" }, { 0 } };
 
 static const struct statement statements[] = {
-	[PUT] = { .build = build_put },
-	[SET_MEANS] = { .build = build_set_means },
+	{ "INSERT INTO cgroup(id{*}) VALUES(?{?})", COLUMNS_CGROUP },
+	{ 0 },
+};
+
+/* A counter keeps what it was when the minute began. */
+static const struct statement downsample[] = {
+	{ "UPDATE cgroup SET (id{*}) = (SELECT ?1{" STATEMENT_MEAN(
+		  "*") "} FROM cgroup" STATEMENT_MINUTE("id") ") WHERE id = ?1",
+	  COLUMNS_CGROUP_GAUGES },
+	{ 0 },
 };
 
 static int put(struct store *st, const struct snapshot *snap, struct err *err)
 {
-	sqlite3_stmt *stmt;
-
 	if (!snap->cgroup.present)
 		return 0;
-	stmt = statement_get(st, &statements[PUT], err);
-	if (!stmt)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, st->snapshots.next);
-	statement_bind_readings(stmt, 2, cgroup_metrics, CGROUP_METRIC_COUNT, snap->cgroup.present,
-	                        snap->cgroup.value);
-	return db_run(stmt, err);
+	return statement_run_readings(st, &statements[0], BINDS(bind_int(st->snapshots.next)),
+	                              snap->cgroup.present, snap->cgroup.value, err);
 }
-
-static int downsample_minute(struct store *st, const struct minute *m, struct err *err)
-{
-	return statement_run_with(st, &statements[SET_MEANS], m->first, m->last, m->keyframe, err);
-}
-
-static int add_columns(sqlite3 *db, struct err *err)
-{
-	return schema_add_metrics(db, "cgroup", cgroup_metrics, NULL, CGROUP_METRIC_COUNT, "", err);
-}
-
-static const char *const delete_keyframe[] = {
-	"DELETE FROM cgroup WHERE id IN " STATEMENT_SNAPSHOTS,
-	NULL,
-};
 
 static const struct table_ids ids[] = {
 	{ "cgroup", { { "id", ID_SNAPSHOT } } },
@@ -65,11 +38,9 @@ static const struct table_ids ids[] = {
 const struct store_table cgroup_table = {
 	.name = "cgroup",
 	.migrations = migrations,
-	.add_columns = add_columns,
+	.metrics = metrics,
 	.statements = statements,
-	.statement_count = ARRAY_LEN(statements),
 	.put = put,
-	.downsample = downsample_minute,
-	.delete_keyframe = delete_keyframe,
+	.downsample = downsample,
 	.ids = ids,
 };

@@ -4,9 +4,7 @@
  * and cells become means over all snapshots of the minute, and a process that lived in any of
  * them is in it. Such minutes are collected in keyframes of their own, an hour or so in each,
  * sparse like the others. The rows of samples are handled here, because they decide which minutes
- * fit into one keyframe; all other tables have a function of their own. */
-#include "store/downsample.h"
-
+ * fit into one keyframe; all other tables have statements of their own. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -80,20 +78,16 @@ static void fold_cells(const struct keyframe_image *im, const struct keyframe_im
 /* Loads the recorder's latest hour, if it has room for more. */
 static int find_hour(struct downsampler *d, struct err *err)
 {
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	sqlite3 *db = d->st->db;
-	int r = db_prepare(db,
-	                   "SELECT id FROM keyframe WHERE recorder = ? AND resolution IS NOT NULL"
-	                   " ORDER BY last DESC LIMIT 1",
-	                   &stmt, err);
+	int64_t hour = 0;
+	int r = db_int(db,
+	               "SELECT id FROM keyframe WHERE recorder = ? AND resolution IS NOT NULL"
+	               " ORDER BY last DESC LIMIT 1",
+	               BINDS(bind_int(d->from.recorder)), &hour, err);
 
-	if (r < 0)
+	if (r < 0 || !hour)
 		return r;
-	sqlite3_bind_int64(stmt, 1, d->from.recorder);
-	r = db_step(stmt, err);
-	if (r <= 0)
-		return r;
-	r = keyframe_image_load(db, sqlite3_column_int64(stmt, 0), &d->into, err);
+	r = keyframe_image_load(db, hour, &d->into, err);
 	if (r < 0)
 		return r;
 	d->at = d->into.moments.at[d->into.moments.len - 1].at + 1;
@@ -221,15 +215,17 @@ static int move_snapshot(struct downsampler *d, const struct span *m, struct err
 
 static int put_minute(struct downsampler *d, const struct span *m, struct err *err)
 {
-	const struct minute minute = { m->snapshot, d->from.moments.at[m->to - 1].snapshot,
-		                       d->from.keyframe };
+	const struct bind minute[] = { bind_int(m->snapshot),
+		                       bind_int(d->from.moments.at[m->to - 1].snapshot),
+		                       bind_int(d->from.keyframe) };
 	int r = 0;
 
 	if (!d->keyframe || d->at >= MINUTES_PER_KEYFRAME || has_conflict(d, m))
 		r = begin_hour(d, m, err);
-	for (size_t i = 0; r == 0 && i < store_table_count; i++)
-		if (store_tables[i]->downsample)
-			r = store_tables[i]->downsample(d->st, &minute, err);
+	for (size_t i = 0; i < store_table_count; i++)
+		for (const struct statement *q = store_tables[i]->downsample; r == 0 && q && q->sql;
+		     q++)
+			r = statement_run(d->st, q, minute, ARRAY_LEN(minute), err);
 	for (size_t i = 0; r == 0 && i < d->from.rows.len; i++)
 		r = put_row(d, &d->from.rows.at[i], m, err);
 	if (r == 0)
@@ -256,7 +252,7 @@ static int put_minutes(struct downsampler *d, struct err *err)
 	return r;
 }
 
-int downsample(struct store *st, int64_t keyframe, struct err *err)
+int downsample_keyframe(struct store *st, int64_t keyframe, struct err *err)
 {
 	struct downsampler d = { .st = st };
 	int r = keyframe_image_load(st->db, keyframe, &d.from, err);

@@ -45,12 +45,11 @@ static const struct table_stat stats[] = {
 	{ 0 },
 };
 
-enum { PUT };
-
 static const struct statement statements[] = {
-	[PUT] = { "INSERT INTO event(time, kind, proc, recorder, exit_code, signal, sender_pid,"
-	          " sender_uid, sender_comm, count, inferred, details, name, job, sheet)"
-	          " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)" },
+	{ "INSERT INTO event(time, kind, proc, recorder, exit_code, signal, sender_pid,"
+	  " sender_uid, sender_comm, count, inferred, details, name, job, sheet)"
+	  " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)" },
+	{ 0 },
 };
 
 /* process.id, 0 when it has no row, or -errno. */
@@ -127,13 +126,7 @@ static int set_totals(struct store *st, const struct event *e, int64_t proc, str
 
 	if (!e->final.present)
 		return 0;
-	for (int i = 0; i < (int)TOTAL_METRICS; i++) {
-		uint8_t id = st->columns.total[i];
-
-		total[i] = readings_has(&e->final, id)
-		                   ? column_value(&proc_metrics[id], e->final.value[id])
-		                   : COLUMN_ABSENT;
-	}
+	column_set_values(&st->totals, e->final.present, e->final.value, total);
 	return process_table_set_totals(st, proc,
 	                                &(const struct process_totals){ COLUMN_ABSENT,
 	                                                                COLUMN_ABSENT, total,
@@ -145,40 +138,26 @@ static int set_totals(struct store *st, const struct event *e, int64_t proc, str
 static int put_one(struct store *st, const struct event *e, const char *text, int64_t proc,
                    int64_t job, struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, &statements[PUT], err);
-	struct buf details = { .max = DETAILS_MAX };
+	bool is_sent = e->kind == EVENT_SIGNAL || e->kind == EVENT_KILL;
+	bool has_sender = is_sent && e->sender_pid > 0;
+	cleanup(buf_done) struct buf details = { .max = DETAILS_MAX };
 
-	if (!stmt)
-		return -err->code;
-	sqlite3_clear_bindings(stmt);
-	sqlite3_bind_double(stmt, 1, db_time(e->wall_ns));
-	sqlite3_bind_int64(stmt, 2, e->kind);
-	db_bind_or_null(stmt, 3, proc > 0 ? proc : COLUMN_ABSENT);
-	sqlite3_bind_int64(stmt, 4, st->recorder);
-	if (e->has_exit_code)
-		sqlite3_bind_int64(stmt, 5, e->exit_code);
-	db_bind_or_null(stmt, 6, e->signal ? e->signal : COLUMN_ABSENT);
-	if (e->kind == EVENT_SIGNAL || e->kind == EVENT_KILL) {
-		db_bind_or_null(stmt, 7, e->sender_pid);
-		db_bind_or_null(stmt, 8,
-		                e->sender_pid > 0 ? (int64_t)e->sender_uid : COLUMN_ABSENT);
-		if (e->sender_pid > 0)
-			db_bind_text(stmt, 9, e->sender_comm, COMM_LEN);
-	}
-	if (e->count)
-		sqlite3_bind_int64(stmt, 10, e->count);
-	db_bind_or_null(stmt, 11, e->inferred ? 1 : COLUMN_ABSENT);
 	event_details(e, text, &details);
 	if (e->kind == EVENT_SIGNAL && e->count)
 		buf_printf(&details, ", and %lld more like it", (long long)e->count);
-	if (details.len)
-		db_bind_text(stmt, 12, details.at, details.len);
-	buf_done(&details);
-	if (e->name.len)
-		db_bind_text(stmt, 13, text + e->name.at, e->name.len);
-	db_bind_or_null(stmt, 14, job > 0 ? job : COLUMN_ABSENT);
-	db_bind_or_null(stmt, 15, job > 0 && e->sheet ? (int64_t)e->sheet : COLUMN_ABSENT);
-	return db_run(stmt, err);
+	return statement_run(st, &statements[0],
+	                     BINDS(bind_real(db_time(e->wall_ns)), bind_int(e->kind),
+	                           bind_nonzero(proc), bind_int(st->recorder),
+	                           bind_int_if(e->has_exit_code, e->exit_code),
+	                           bind_nonzero(e->signal),
+	                           bind_int_if(is_sent && e->sender_pid >= 0, e->sender_pid),
+	                           bind_int_if(has_sender, e->sender_uid),
+	                           bind_text(has_sender ? e->sender_comm : NULL, COMM_LEN),
+	                           bind_nonzero(e->count), bind_nonzero(e->inferred),
+	                           bind_text_or_null(details.at, details.len),
+	                           bind_text(e->name.len ? text + e->name.at : NULL, e->name.len),
+	                           bind_nonzero(job), bind_nonzero(job ? e->sheet : 0)),
+	                     err);
 }
 
 /* What an event about a process changes in its row. */
@@ -251,9 +230,8 @@ static int put_other_event(struct store *st, const struct snapshot *snap, const 
                            struct err *err)
 {
 	bool is_of_job = e->kind == EVENT_MARK || e->kind == EVENT_PHASE || e->kind == EVENT_LIMIT;
-	int64_t job = is_of_job ? job_table_row(st, e->job) : 0;
 
-	return job < 0 ? (int)job : put_one(st, e, snap->text.at, 0, job, err);
+	return put_one(st, e, snap->text.at, 0, is_of_job ? job_table_row(st, e->job) : 0, err);
 }
 
 /* Whether it gets a row of its own. A timer may send a thousand signals a second. */
@@ -439,7 +417,6 @@ const struct store_table event_table = {
 	.name = "event",
 	.migrations = migrations,
 	.statements = statements,
-	.statement_count = ARRAY_LEN(statements),
 	.put = put,
 	.on_flush = true,
 	.retain = retain,

@@ -2,10 +2,6 @@
 /* GPUs of a snapshot: one row each, their names once, and a row for each process on them. */
 #include "store/gpu_table.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "store/schema.h"
 #include "store/store_handle.h"
 
 /* With the columns of its day, because adding each one takes SQLite longer. */
@@ -31,124 +27,66 @@ static const struct migration migrations[] = {
 	{ 0 },
 };
 
-static void build_put(struct buf *sql)
-{
-	buf_puts(sql, "INSERT OR REPLACE INTO gpu(snapshot, gpu, device");
-	statement_put_columns(sql, gpu_metrics, NULL, GPU_METRIC_COUNT, "", "");
-	statement_put_values(sql, 3 + GPU_METRIC_COUNT);
-}
+static const struct metric_columns metrics[] = {
+	{ "gpu", COLUMNS_GPU, "" },
+	{ "gpu_range", COLUMNS_GPU, "_min" },
+	{ "gpu_range", COLUMNS_GPU, "_max" },
+	{ "gpu_use", COLUMNS_GPU_USE, "" },
+	{ 0 },
+};
 
-static void build_put_use(struct buf *sql)
-{
-	buf_puts(sql, "INSERT OR REPLACE INTO gpu_use(snapshot, gpu, pid, start_ticks, is_foreign");
-	statement_put_columns(sql, gpu_use_metrics, NULL, GPU_USE_METRIC_COUNT, "", "");
-	statement_put_values(sql, 5 + GPU_USE_METRIC_COUNT);
-}
-
-static void build_put_range(struct buf *sql)
-{
-	buf_puts(sql, "INSERT OR REPLACE INTO gpu_range(snapshot, gpu");
-	statement_put_columns(sql, gpu_metrics, NULL, GPU_METRIC_COUNT, "", "_min");
-	statement_put_columns(sql, gpu_metrics, NULL, GPU_METRIC_COUNT, "", "_max");
-	buf_puts(sql, ") SELECT ?1, gpu");
-	statement_put_columns(sql, gpu_metrics, NULL, GPU_METRIC_COUNT, "min(", ")");
-	statement_put_columns(sql, gpu_metrics, NULL, GPU_METRIC_COUNT, "max(", ")");
-	buf_puts(sql, " FROM gpu" STATEMENT_MINUTE("snapshot") " GROUP BY gpu");
-}
-
-static void put_means(struct buf *sql, const char *start, const char *keys,
-                      const struct metric *table, size_t n, const char *end)
-{
-	buf_puts(sql, start);
-	statement_put_columns(sql, table, NULL, n, "", "");
-	buf_puts(sql, keys);
-	statement_put_columns(sql, table, NULL, n, "CAST(round(avg(", ")) AS INTEGER)");
-	buf_puts(sql, end);
-}
-
-static void build_set_means(struct buf *sql)
-{
-	put_means(sql, "INSERT OR REPLACE INTO gpu(snapshot, gpu, device",
-	          ") SELECT ?1, gpu, max(device)", gpu_metrics, GPU_METRIC_COUNT,
-	          " FROM gpu" STATEMENT_MINUTE("snapshot") " GROUP BY gpu");
-}
-
-static void build_set_use_means(struct buf *sql)
-{
-	put_means(sql, "INSERT OR REPLACE INTO gpu_use(snapshot, gpu, pid, start_ticks, is_foreign",
-	          ") SELECT ?1, gpu, pid, max(start_ticks), is_foreign", gpu_use_metrics,
-	          GPU_USE_METRIC_COUNT,
-	          " FROM gpu_use" STATEMENT_MINUTE("snapshot") " GROUP BY gpu, is_foreign, pid");
-}
-
-enum { FIND_DEVICE, PUT_DEVICE, PUT, PUT_USE, PUT_RANGE, SET_MEANS, SET_USE_MEANS };
+enum { FIND_DEVICE, PUT_DEVICE, PUT, PUT_USE };
 
 static const struct statement statements[] = {
 	[FIND_DEVICE] = { "SELECT id FROM gpu_device WHERE uuid = ?1 AND name = ?2" },
 	[PUT_DEVICE] = { "INSERT INTO gpu_device(uuid, name) VALUES(?1, ?2) RETURNING id" },
-	[PUT] = { .build = build_put },
-	[PUT_USE] = { .build = build_put_use },
-	[PUT_RANGE] = { .build = build_put_range },
-	[SET_MEANS] = { .build = build_set_means },
-	[SET_USE_MEANS] = { .build = build_set_use_means },
+	[PUT] = { "INSERT OR REPLACE INTO gpu(snapshot, gpu, device{*}) VALUES(?, ?, ?{?})",
+	          COLUMNS_GPU },
+	[PUT_USE] = { "INSERT OR REPLACE INTO gpu_use(snapshot, gpu, pid, start_ticks,"
+	              " is_foreign{*}) VALUES(?, ?, ?, ?, ?{?})",
+	              COLUMNS_GPU_USE },
+	{ 0 },
 };
 
-static int64_t find_device(struct store *st, int statement, const struct gpu_sample *gpu,
-                           struct err *err)
-{
-	sqlite3_stmt *stmt = statement_get(st, &statements[statement], err);
-	int64_t id = 0;
-	int r;
-
-	if (!stmt)
-		return -err->code;
-	db_bind_text(stmt, 1, gpu->uuid, strlen(gpu->uuid));
-	db_bind_text(stmt, 2, gpu->name, strlen(gpu->name));
-	r = db_step(stmt, err);
-	if (r > 0)
-		id = sqlite3_column_int64(stmt, 0);
-	sqlite3_reset(stmt);
-	return r < 0 ? r : id;
-}
-
-static int64_t device_of(struct store *st, const struct gpu_sample *gpu, struct err *err)
-{
-	int64_t id = find_device(st, FIND_DEVICE, gpu, err);
-
-	return id ? id : find_device(st, PUT_DEVICE, gpu, err);
-}
+static const struct statement downsample[] = {
+	{ "INSERT OR REPLACE INTO gpu_range(snapshot, gpu{*_min}{*_max})"
+	  " SELECT ?1, gpu{min(*)}{max(*)} FROM gpu" STATEMENT_MINUTE("snapshot") " GROUP BY gpu",
+	  COLUMNS_GPU },
+	{ "INSERT OR REPLACE INTO gpu(snapshot, gpu, device{*}) SELECT ?1, gpu, max(device){" STATEMENT_MEAN(
+		  "*") "} FROM gpu" STATEMENT_MINUTE("snapshot") " GROUP BY gpu",
+	  COLUMNS_GPU },
+	{ "INSERT OR REPLACE INTO gpu_use(snapshot, gpu, pid, start_ticks, is_foreign{*})"
+	  " SELECT ?1, gpu, pid, max(start_ticks), is_foreign{" STATEMENT_MEAN(
+		  "*") "} FROM gpu_use" STATEMENT_MINUTE("snapshot") " GROUP BY gpu, is_foreign, pid",
+	  COLUMNS_GPU_USE },
+	{ 0 },
+};
 
 static int put_gpu(struct store *st, const struct gpu_sample *gpu, int64_t snapshot,
                    struct err *err)
 {
-	int64_t device = device_of(st, gpu, err);
-	sqlite3_stmt *stmt = device < 0 ? NULL : statement_get(st, &statements[PUT], err);
+	const struct bind names[] = { bind_text(gpu->uuid, sizeof gpu->uuid),
+		                      bind_text(gpu->name, sizeof gpu->name) };
+	int64_t device = statement_int(st, &statements[FIND_DEVICE], names, 2, err);
 
-	if (!stmt)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, snapshot);
-	sqlite3_bind_int64(stmt, 2, gpu->index);
-	sqlite3_bind_int64(stmt, 3, device);
-	statement_bind_readings(stmt, 4, gpu_metrics, GPU_METRIC_COUNT, gpu->r.present,
-	                        gpu->r.value);
-	return db_run(stmt, err);
+	if (device == 0)
+		device = statement_int(st, &statements[PUT_DEVICE], names, 2, err);
+	if (device < 0)
+		return (int)device;
+	return statement_run_readings(
+		st, &statements[PUT],
+		BINDS(bind_int(snapshot), bind_int(gpu->index), bind_int(device)), gpu->r.present,
+		gpu->r.value, err);
 }
 
 static int put_use(struct store *st, const struct gpu_use *use, uint32_t index, int64_t snapshot,
                    struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, &statements[PUT_USE], err);
-
-	if (!stmt)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, snapshot);
-	sqlite3_bind_int64(stmt, 2, index);
-	sqlite3_bind_int64(stmt, 3, use->id.pid);
-	sqlite3_bind_int64(stmt, 4, (int64_t)use->id.start_ticks);
-	sqlite3_bind_int64(stmt, 5, use->is_foreign);
-	statement_bind_readings(stmt, 6, gpu_use_metrics, GPU_USE_METRIC_COUNT, use->r.present,
-	                        use->r.value);
-	return db_run(stmt, err);
+	return statement_run_readings(
+		st, &statements[PUT_USE],
+		BINDS(bind_int(snapshot), bind_int(index), bind_int(use->id.pid),
+	              bind_int((int64_t)use->id.start_ticks), bind_int(use->is_foreign)),
+		use->r.present, use->r.value, err);
 }
 
 static int put(struct store *st, const struct snapshot *snap, struct err *err)
@@ -166,30 +104,6 @@ static int put(struct store *st, const struct snapshot *snap, struct err *err)
 			r = put_use(st, use, snap->gpus.at[use->gpu].index, snapshot, err);
 	}
 	return r;
-}
-
-static int downsample_minute(struct store *st, const struct minute *m, struct err *err)
-{
-	int r = 0;
-
-	for (int i = PUT_RANGE; r == 0 && i <= SET_USE_MEANS; i++)
-		r = statement_run_with(st, &statements[i], m->first, m->last, m->keyframe, err);
-	return r;
-}
-
-static int add_columns(sqlite3 *db, struct err *err)
-{
-	int r = schema_add_metrics(db, "gpu", gpu_metrics, NULL, GPU_METRIC_COUNT, "", err);
-
-	if (r == 0)
-		r = schema_add_metrics(db, "gpu_range", gpu_metrics, NULL, GPU_METRIC_COUNT, "_min",
-		                       err);
-	if (r == 0)
-		r = schema_add_metrics(db, "gpu_range", gpu_metrics, NULL, GPU_METRIC_COUNT, "_max",
-		                       err);
-	return r < 0 ? r
-	             : schema_add_metrics(db, "gpu_use", gpu_use_metrics, NULL,
-	                                  GPU_USE_METRIC_COUNT, "", err);
 }
 
 /* The rows come in the order of the key. SQLite's own JSON functions may not stand in a view where
@@ -252,13 +166,6 @@ static const struct view views[] = {
 	{ 0 },
 };
 
-static const char *const delete_keyframe[] = {
-	"DELETE FROM gpu WHERE snapshot IN " STATEMENT_SNAPSHOTS,
-	"DELETE FROM gpu_range WHERE snapshot IN " STATEMENT_SNAPSHOTS,
-	"DELETE FROM gpu_use WHERE snapshot IN " STATEMENT_SNAPSHOTS,
-	NULL,
-};
-
 static const struct table_ids ids[] = {
 	{ "gpu", { { "snapshot", ID_SNAPSHOT }, { "device", ID_DEVICE } } },
 	{ "gpu_range", { { "snapshot", ID_SNAPSHOT } } },
@@ -269,12 +176,10 @@ static const struct table_ids ids[] = {
 const struct store_table gpu_table = {
 	.name = "gpu",
 	.migrations = migrations,
-	.add_columns = add_columns,
+	.metrics = metrics,
 	.statements = statements,
-	.statement_count = ARRAY_LEN(statements),
 	.put = put,
-	.downsample = downsample_minute,
-	.delete_keyframe = delete_keyframe,
+	.downsample = downsample,
 	.views = views,
 	.ids = ids,
 };

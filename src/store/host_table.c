@@ -3,7 +3,6 @@
  * snapshots and need none of this. */
 #include <string.h>
 
-#include "store/schema.h"
 #include "store/store_handle.h"
 
 static const struct migration migrations[] = {
@@ -16,46 +15,35 @@ static const struct migration migrations[] = {
 	{ 0 },
 };
 
-static void build_put(struct buf *sql)
-{
-	buf_puts(sql, "INSERT INTO host(id, elapsed_us, processes, zombies, complete,"
-	              " pressure, running_jobs, active_sheets, cpu, iowait, steal, self_cpu");
-	statement_put_columns(sql, host_metrics, NULL, HOST_METRIC_COUNT, "", "");
-	statement_put_values(sql, 12 + HOST_METRIC_COUNT);
-}
+static const struct metric_columns metrics[] = {
+	{ "host", COLUMNS_HOST, "" },
+	{ "host_range", COLUMNS_HOST_GAUGES, "_min" },
+	{ "host_range", COLUMNS_HOST_GAUGES, "_max" },
+	{ 0 },
+};
 
-static void build_put_range(struct buf *sql)
-{
-	uint8_t ids[64];
-	size_t n = statement_gauges(host_metrics, HOST_METRIC_COUNT, ids);
-
-	buf_puts(sql, "INSERT INTO host_range(id, cpu_min, cpu_max");
-	statement_put_columns(sql, host_metrics, ids, n, "", "_min");
-	statement_put_columns(sql, host_metrics, ids, n, "", "_max");
-	buf_puts(sql, ") SELECT ?1, min(cpu), max(cpu)");
-	statement_put_columns(sql, host_metrics, ids, n, "min(", ")");
-	statement_put_columns(sql, host_metrics, ids, n, "max(", ")");
-	buf_puts(sql, " FROM host" STATEMENT_MINUTE("id"));
-}
-
-static void build_set_means(struct buf *sql)
-{
-	statement_put_means(
-		sql, "host", host_metrics, HOST_METRIC_COUNT,
-		"elapsed_us, processes, zombies, complete, pressure, running_jobs,"
-		" active_sheets, cpu, iowait, steal, self_cpu",
-		"sum(elapsed_us), " STATEMENT_MEAN(
-			"processes") ", max(zombies),"
-				     " min(complete), max(pressure), max(running_jobs), max(active_sheets), " STATEMENT_MEAN(
-					     "cpu") ", " STATEMENT_MEAN("iowait") ", " STATEMENT_MEAN("steal") ", " STATEMENT_MEAN("self_cpu"));
-}
-
-enum { PUT, PUT_RANGE, SET_MEANS };
+#define OWN_COLUMNS                                                                                \
+	"elapsed_us, processes, zombies, complete, pressure, running_jobs, active_sheets, cpu,"    \
+	" iowait, steal, self_cpu"
 
 static const struct statement statements[] = {
-	[PUT] = { .build = build_put },
-	[PUT_RANGE] = { .build = build_put_range },
-	[SET_MEANS] = { .build = build_set_means },
+	{ "INSERT INTO host(id, " OWN_COLUMNS "{*}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?{?})",
+	  COLUMNS_HOST },
+	{ 0 },
+};
+
+#define MEAN STATEMENT_MEAN
+
+/* A counter keeps what it was when the minute began. */
+static const struct statement downsample[] = {
+	{ "INSERT INTO host_range(id, cpu_min, cpu_max{*_min}{*_max}) SELECT ?1, min(cpu),"
+	  " max(cpu){min(*)}{max(*)} FROM host" STATEMENT_MINUTE("id"),
+	  COLUMNS_HOST_GAUGES },
+	{ "UPDATE host SET (" OWN_COLUMNS
+	  "{*}) = (SELECT sum(elapsed_us), " MEAN("processes") ", max(zombies), min(complete), max(pressure), max(running_jobs), max(active_sheets), " MEAN(
+		  "cpu") ", " MEAN("iowait") ", " MEAN("steal") ", " MEAN("self_cpu") "{" MEAN("*") "} FROM host" STATEMENT_MINUTE("id") ") WHERE id = ?1",
+	  COLUMNS_HOST_GAUGES },
+	{ 0 },
 };
 
 static int64_t pressure_code(const char *level)
@@ -68,48 +56,20 @@ static int64_t pressure_code(const char *level)
 
 static int put(struct store *st, const struct snapshot *snap, struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, &statements[PUT], err);
 	struct snapshot_counts n = snapshot_scope_count(&snapshot_scope_ours, snap);
 
-	if (!stmt)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, st->snapshots.next);
-	db_bind_or_null(stmt, 2,
-	                snap->elapsed_ns ? (int64_t)(snap->elapsed_ns / NS_PER_US) : COLUMN_ABSENT);
-	db_bind_or_null(stmt, 3,
-	                snap->procs_complete || n.procs ? (int64_t)n.procs : COLUMN_ABSENT);
-	sqlite3_bind_int64(stmt, 4, (int64_t)n.zombies);
-	sqlite3_bind_int64(stmt, 5, snap->procs_complete);
-	db_bind_or_null(stmt, 6, pressure_code(snap->pressure_level));
-	sqlite3_bind_int64(stmt, 7, n.running_jobs);
-	sqlite3_bind_int64(stmt, 8, n.active_sheets);
-	db_bind_or_null(stmt, 9, column_ratio(snap->cpu_busy_ratio));
-	db_bind_or_null(stmt, 10, column_ratio(snap->cpu_iowait_ratio));
-	db_bind_or_null(stmt, 11, column_ratio(snap->cpu_steal_ratio));
-	db_bind_or_null(stmt, 12, column_ratio(snap->self_cpu_ratio));
-	statement_bind_readings(stmt, 13, host_metrics, HOST_METRIC_COUNT, snap->host.present,
-	                        snap->host.value);
-	return db_run(stmt, err);
-}
-
-static int downsample_minute(struct store *st, const struct minute *m, struct err *err)
-{
-	int r = statement_run_with(st, &statements[PUT_RANGE], m->first, m->last, m->keyframe, err);
-
-	return r < 0 ? r
-	             : statement_run_with(st, &statements[SET_MEANS], m->first, m->last,
-	                                  m->keyframe, err);
-}
-
-static int add_columns(sqlite3 *db, struct err *err)
-{
-	uint8_t ids[64];
-	size_t n = statement_gauges(host_metrics, HOST_METRIC_COUNT, ids);
-	int r = schema_add_metrics(db, "host", host_metrics, NULL, HOST_METRIC_COUNT, "", err);
-
-	if (r == 0)
-		r = schema_add_metrics(db, "host_range", host_metrics, ids, n, "_min", err);
-	return r < 0 ? r : schema_add_metrics(db, "host_range", host_metrics, ids, n, "_max", err);
+	return statement_run_readings(
+		st, &statements[0],
+		BINDS(bind_int(st->snapshots.next),
+	              bind_int_if(snap->elapsed_ns, (int64_t)(snap->elapsed_ns / NS_PER_US)),
+	              bind_int_if(snap->procs_complete || n.procs, (int64_t)n.procs),
+	              bind_int((int64_t)n.zombies), bind_int(snap->procs_complete),
+	              bind_or_null(pressure_code(snap->pressure_level)), bind_int(n.running_jobs),
+	              bind_int(n.active_sheets), bind_or_null(column_ratio(snap->cpu_busy_ratio)),
+	              bind_or_null(column_ratio(snap->cpu_iowait_ratio)),
+	              bind_or_null(column_ratio(snap->cpu_steal_ratio)),
+	              bind_or_null(column_ratio(snap->self_cpu_ratio))),
+		snap->host.present, snap->host.value, err);
 }
 
 static void put_host_metrics(struct buf *sql)
@@ -125,12 +85,6 @@ static void put_host_metrics(struct buf *sql)
 
 static const struct view views[] = { { "host_metrics", put_host_metrics }, { 0 } };
 
-static const char *const delete_keyframe[] = {
-	"DELETE FROM host WHERE id IN " STATEMENT_SNAPSHOTS,
-	"DELETE FROM host_range WHERE id IN " STATEMENT_SNAPSHOTS,
-	NULL,
-};
-
 static const struct table_ids ids[] = {
 	{ "host", { { "id", ID_SNAPSHOT } } },
 	{ "host_range", { { "id", ID_SNAPSHOT } } },
@@ -140,12 +94,10 @@ static const struct table_ids ids[] = {
 const struct store_table host_table = {
 	.name = "host",
 	.migrations = migrations,
-	.add_columns = add_columns,
+	.metrics = metrics,
 	.statements = statements,
-	.statement_count = ARRAY_LEN(statements),
 	.put = put,
-	.downsample = downsample_minute,
-	.delete_keyframe = delete_keyframe,
+	.downsample = downsample,
 	.views = views,
 	.ids = ids,
 };

@@ -12,7 +12,7 @@ static const struct migration migrations[] = {
 	{ 0 },
 };
 
-enum { PUT, SET_FIRST, SET_LAST, SET_MEANS, MOVE_FIRST };
+enum { PUT, SET_FIRST, SET_LAST };
 
 static const struct statement statements[] = {
 	[PUT] = { "INSERT INTO job_sample(snapshot, job, procs, rss_kib, cpu)"
@@ -20,45 +20,38 @@ static const struct statement statements[] = {
 	[SET_FIRST] = { "UPDATE job SET first_snapshot = ?2 WHERE id = ?1"
 	                " AND first_snapshot IS NULL" },
 	[SET_LAST] = { "UPDATE job SET last_snapshot = ?2 WHERE id = ?1" },
-	[SET_MEANS] = { "INSERT OR REPLACE INTO job_sample SELECT ?1, job, " STATEMENT_MEAN("procs") ", " STATEMENT_MEAN(
-		"rss_kib") ", " STATEMENT_MEAN("cpu") ", min(procs), max(procs),"
-	                                              " min(rss_kib), max(rss_kib), min(cpu), max(cpu) FROM job_sample" STATEMENT_MINUTE(
-							      "snapshot") " GROUP BY job" },
-	/* A job that began within the minute is in the snapshot that stands for it, too. */
-	[MOVE_FIRST] = { "UPDATE job SET first_snapshot = ?1 WHERE first_snapshot > ?1"
-	                 " AND id IN (SELECT job FROM job_sample WHERE snapshot = ?1)" },
+	{ 0 },
 };
 
-static int set_snapshot(struct store *st, int statement, int64_t row, int64_t snapshot,
-                        struct err *err)
-{
-	sqlite3_stmt *stmt = statement_get(st, &statements[statement], err);
+#define MEAN STATEMENT_MEAN
 
-	if (!stmt)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, row);
-	sqlite3_bind_int64(stmt, 2, snapshot);
-	return db_run(stmt, err);
-}
+static const struct statement downsample[] = {
+	{ "INSERT OR REPLACE INTO job_sample SELECT ?1, job, " MEAN("procs") ", " MEAN("rss_kib") ", " MEAN(
+		"cpu") ", min(procs), max(procs), min(rss_kib), max(rss_kib), min(cpu), max(cpu)"
+	               " FROM job_sample" STATEMENT_MINUTE("snapshot") " GROUP BY job" },
+	/* A job that began within the minute is in the snapshot that stands for it, too. */
+	{ "UPDATE job SET first_snapshot = ?1 WHERE first_snapshot > ?1"
+	  " AND id IN (SELECT job FROM job_sample WHERE snapshot = ?1)" },
+	{ 0 },
+};
 
 static int put_sample(struct store *st, struct job_seen *seen, const struct job_sum *sum,
                       int64_t snapshot, struct err *err)
 {
 	static const struct metric rss = { .key = "rss_mb", .unit = UNIT_MIB };
-	sqlite3_stmt *stmt = statement_get(st, &statements[PUT], err);
-	int r = stmt ? 0 : -err->code;
+	int r = seen->is_sampled
+	                ? 0
+	                : statement_run(st, &statements[SET_FIRST],
+	                                BINDS(bind_int(seen->row), bind_int(snapshot)), err);
 
-	if (r == 0 && !seen->is_sampled)
-		r = set_snapshot(st, SET_FIRST, seen->row, snapshot, err);
 	if (r < 0)
 		return r;
 	seen->is_sampled = true;
-	sqlite3_bind_int64(stmt, 1, snapshot);
-	sqlite3_bind_int64(stmt, 2, seen->row);
-	sqlite3_bind_int64(stmt, 3, sum->procs);
-	sqlite3_bind_int64(stmt, 4, column_value(&rss, sum->rss_bytes));
-	db_bind_or_null(stmt, 5, column_ratio(sum->cpu_ratio));
-	return db_run(stmt, err);
+	return statement_run(st, &statements[PUT],
+	                     BINDS(bind_int(snapshot), bind_int(seen->row), bind_int(sum->procs),
+	                           bind_int(column_value(&rss, sum->rss_bytes)),
+	                           bind_or_null(column_ratio(sum->cpu_ratio))),
+	                     err);
 }
 
 static int put(struct store *st, const struct snapshot *snap, struct err *err)
@@ -75,16 +68,10 @@ static int put(struct store *st, const struct snapshot *snap, struct err *err)
 		if (seen && seen->status == JOB_RUNNING)
 			r = put_sample(st, seen, &snap->sums.at[i], snapshot, err);
 		else if (seen && seen->has_ended && seen->is_sampled)
-			r = set_snapshot(st, SET_LAST, seen->row, snapshot, err);
+			r = statement_run(st, &statements[SET_LAST],
+			                  BINDS(bind_int(seen->row), bind_int(snapshot)), err);
 	}
 	return r;
-}
-
-static int downsample_minute(struct store *st, const struct minute *m, struct err *err)
-{
-	int r = statement_run_with(st, &statements[SET_MEANS], m->first, m->last, m->keyframe, err);
-
-	return r < 0 ? r : statement_run_with(st, &statements[MOVE_FIRST], m->first, 0, 0, err);
 }
 
 static void put_job_samples(struct buf *sql)
@@ -105,11 +92,6 @@ static void put_job_samples(struct buf *sql)
 
 static const struct view views[] = { { "job_samples", put_job_samples }, { 0 } };
 
-static const char *const delete_keyframe[] = {
-	"DELETE FROM job_sample WHERE snapshot IN " STATEMENT_SNAPSHOTS,
-	NULL,
-};
-
 static const struct table_ids ids[] = {
 	{ "job_sample", { { "snapshot", ID_SNAPSHOT }, { "job", ID_JOB } } },
 	{ 0 },
@@ -119,10 +101,8 @@ const struct store_table job_sample_table = {
 	.name = "job_sample",
 	.migrations = migrations,
 	.statements = statements,
-	.statement_count = ARRAY_LEN(statements),
 	.put = put,
-	.downsample = downsample_minute,
-	.delete_keyframe = delete_keyframe,
+	.downsample = downsample,
 	.views = views,
 	.ids = ids,
 };

@@ -106,26 +106,29 @@ static const struct migration migrations[] = {
 };
 static_assert(QUALITY_AT_LEAST == 2, "the number above");
 
-/* ?1 is job.id; the columns follow from ?2 on, without the id, which never changes. */
-static void build_set_row(struct buf *sql)
+/* ?1 is job.id; the columns follow from ?2 on. */
+static void build_set(struct buf *sql, size_t first, size_t end)
 {
 	char name[COLUMN_NAME_MAX];
 
-	static_assert(JOB_COLUMN_ID == 0, "the first is left out");
+	for (size_t i = first; i < end; i++)
+		buf_printf(sql, "%s %s = ?%zu", i > first ? "," : "", job_column_name(i, name),
+		           i + 2);
+}
+
+static void build_set_row(struct buf *sql)
+{
 	buf_puts(sql, "UPDATE job SET");
-	for (size_t i = 1; i < JOB_COLUMN_COUNT; i++)
-		buf_printf(sql, "%s %s = ?%zu", i > 1 ? "," : "", job_column_name(i, name), i + 1);
+	build_set(sql, 1, JOB_COLUMN_COUNT); /* the id never changes */
 	buf_puts(sql, " WHERE id = ?1");
 }
 
 static void build_set_figures(struct buf *sql)
 {
-	char name[COLUMN_NAME_MAX];
-
-	buf_puts(sql, "UPDATE job SET hungriest_pid = ?2, hungriest = ?3");
-	for (size_t i = JOB_COLUMN_FIGURES; i < JOB_COLUMN_COUNT; i++)
-		buf_printf(sql, ", %s = ?%zu", job_column_name(i, name),
-		           i - JOB_COLUMN_FIGURES + 4);
+	buf_puts(sql, "UPDATE job SET");
+	build_set(sql, JOB_COLUMN_HUNGRIEST, JOB_COLUMN_LIMITS);
+	buf_puts(sql, ",");
+	build_set(sql, JOB_COLUMN_FIGURES, JOB_COLUMN_RECORDER);
 	buf_puts(sql, " WHERE id = ?1");
 }
 
@@ -149,40 +152,15 @@ static const struct statement statements[] = {
 	          " peak_rss_kib = iif(peak_rss_kib_q, peak_rss_kib, s.peak),"
 	          " peak_rss_kib_q = coalesce(peak_rss_kib_q, s.peak_q)"
 	          " FROM (" SCHEMA_SUMS ") s WHERE job.id = ?1" },
+	{ 0 },
 };
-
-static uint64_t hash_text(uint64_t h, const char *text, size_t max)
-{
-	return hash_bytes(h, text, strnlen(text, max));
-}
 
 static uint64_t hash_facts(const struct job *job)
 {
-	uint64_t facts[] = { job->status,
-		             job->type_is_given,
-		             job->uid,
-		             job->interval_ns,
-		             job->started_ns,
-		             job->ended_ns,
-		             job->took_ns,
-		             job->has_exit_code,
-		             (uint64_t)job->exit_code,
-		             (uint64_t)job->signal,
-		             job->core_dumped,
-		             job->total_sheets,
-		             job->last_completed_sheet,
-		             job->current_sheet,
-		             job->limits_hit,
-		             proc_key(job->root) };
-	uint64_t h = hash_bytes(HASH_SEED, facts, sizeof facts);
+	const struct field_table facts = { job_columns, JOB_COLUMN_HUNGRIEST };
 
-	h = hash_text(h, job->type, sizeof job->type);
-	h = hash_text(h, job->parent, sizeof job->parent);
-	h = hash_text(h, job->command, sizeof job->command);
-	h = hash_text(h, job->cwd, sizeof job->cwd);
-	h = hash_text(h, job->tags, sizeof job->tags);
-	h = hash_text(h, job->tier, sizeof job->tier);
-	return hash_bytes(h, job->limit, sizeof job->limit);
+	return record_columns_hash(hash_bytes(HASH_SEED, job->limit, sizeof job->limit), &facts,
+	                           job);
 }
 
 static uint64_t hash_figures(const struct job *job)
@@ -200,7 +178,7 @@ static uint64_t hash_figures(const struct job *job)
 
 static uint64_t hash_key(struct job_key key)
 {
-	return hash_text(HASH_SEED ^ key.uid, key.id, JOB_ID_MAX);
+	return hash_bytes(HASH_SEED ^ key.uid, key.id, strnlen(key.id, JOB_ID_MAX));
 }
 
 static struct job_key key_of(const struct job_seen *seen)
@@ -285,135 +263,56 @@ void job_table_roll_back(struct store *st)
 	map_reset(&st->jobs.index);
 }
 
-static void bind_text(sqlite3_stmt *stmt, int column, const char *text, size_t max)
+/* The parameter of a column is ?2 and its number. */
+static void bind_figures(sqlite3_stmt *stmt, const struct job *job)
 {
-	if (text[0])
-		db_bind_text(stmt, column + 1, text, max);
-}
+	const struct field_table hungriest = { job_columns + JOB_COLUMN_HUNGRIEST, 2 };
 
-static void bind_int(sqlite3_stmt *stmt, int column, uint64_t value)
-{
-	sqlite3_bind_int64(stmt, column + 1, (int64_t)MIN(value, (uint64_t)INT64_MAX));
-}
-
-static void bind_present(sqlite3_stmt *stmt, int column, uint64_t value)
-{
-	if (value)
-		bind_int(stmt, column, value);
-}
-
-static void bind_time(sqlite3_stmt *stmt, int column, uint64_t wall_ns)
-{
-	if (wall_ns)
-		sqlite3_bind_double(stmt, column + 1, db_time(wall_ns));
-}
-
-/* Value and quality, from the parameter `at` on. */
-static void bind_figures(sqlite3_stmt *stmt, int at, const struct job *job)
-{
+	record_columns_bind(stmt, 2 + JOB_COLUMN_HUNGRIEST, &hungriest, job);
 	for (int i = 0; i < JOB_FIGURE_COUNT; i++) {
 		const struct figure *f = &job->figures[i];
 		bool has = f->quality != QUALITY_MISSING;
+		int index = 2 + JOB_COLUMN_FIGURES + 2 * i;
 
-		db_bind_or_null(stmt, at + 2 * i,
-		                has ? column_value(&job_figures[i], f->value) : COLUMN_ABSENT);
-		db_bind_or_null(stmt, at + 2 * i + 1, has ? (int64_t)f->quality : COLUMN_ABSENT);
+		bind_value(stmt, index, bind_int_if(has, column_value(&job_figures[i], f->value)));
+		bind_value(stmt, index + 1, bind_int_if(has, f->quality));
 	}
 }
 
-static void bind_outcome(sqlite3_stmt *stmt, const struct job *job)
+static int put_row(struct store *st, const struct job *job, int64_t row, bool is_whole,
+                   struct err *err)
 {
-	bind_int(stmt, JOB_COLUMN_STATUS, job->status);
-	bind_time(stmt, JOB_COLUMN_STARTED, job->started_ns);
-	bind_time(stmt, JOB_COLUMN_ENDED, job->ended_ns);
-	if (job->has_exit_code)
-		sqlite3_bind_int64(stmt, JOB_COLUMN_EXIT_CODE + 1, job->exit_code);
-	bind_present(stmt, JOB_COLUMN_SIGNAL, (uint64_t)job->signal);
-	bind_present(stmt, JOB_COLUMN_TOOK, job->took_ns / NS_PER_US);
-	bind_present(stmt, JOB_COLUMN_CORE_DUMPED, job->core_dumped);
-	bind_present(stmt, JOB_COLUMN_LIMITS_HIT, job->limits_hit);
-	bind_int(stmt, JOB_COLUMN_TOTAL_SHEETS, job->total_sheets);
-	bind_int(stmt, JOB_COLUMN_LAST_COMPLETED_SHEET, job->last_completed_sheet);
-	bind_present(stmt, JOB_COLUMN_CURRENT_SHEET, job->current_sheet);
-}
-
-static void bind_identity(sqlite3_stmt *stmt, const struct job *job)
-{
-	db_bind_text(stmt, JOB_COLUMN_TYPE + 1, job->type, JOB_ID_MAX);
-	bind_present(stmt, JOB_COLUMN_TYPE_GIVEN, job->type_is_given);
-	bind_text(stmt, JOB_COLUMN_PARENT, job->parent, sizeof job->parent);
-	bind_text(stmt, JOB_COLUMN_COMMAND, job->command, sizeof job->command);
-	bind_text(stmt, JOB_COLUMN_CWD, job->cwd, sizeof job->cwd);
-	bind_int(stmt, JOB_COLUMN_UID, job->uid);
-	bind_text(stmt, JOB_COLUMN_TAGS, job->tags, sizeof job->tags);
-	bind_text(stmt, JOB_COLUMN_TIER, job->tier, sizeof job->tier);
-	bind_present(stmt, JOB_COLUMN_INTERVAL, job->interval_ns / NS_PER_US);
-	bind_present(stmt, JOB_COLUMN_HUNGRIEST_PID, (uint64_t)job->hungriest_pid);
-	bind_text(stmt, JOB_COLUMN_HUNGRIEST, job->hungriest, COMM_LEN);
-	bind_present(stmt, JOB_COLUMN_ROOT_PID, (uint64_t)job->root.pid);
-	bind_present(stmt, JOB_COLUMN_ROOT_TICKS, job->root.start_ticks);
-	for (int i = 0; i < JOB_LIMIT_COUNT; i++)
-		bind_present(stmt, JOB_COLUMN_LIMITS + i, job->limit[i]);
-}
-
-static int put_row(struct store *st, const struct job *job, int64_t row, struct err *err)
-{
-	sqlite3_stmt *stmt = statement_get(st, &statements[SET_ROW], err);
+	const struct field_table facts = { job_columns, JOB_COLUMN_HUNGRIEST };
+	sqlite3_stmt *stmt = statement_get(st, &statements[is_whole ? SET_ROW : SET_FIGURES], err);
 
 	if (!stmt)
 		return -err->code;
-	sqlite3_clear_bindings(stmt);
 	sqlite3_bind_int64(stmt, 1, row);
-	bind_identity(stmt, job);
-	bind_outcome(stmt, job);
-	sqlite3_bind_int64(stmt, JOB_COLUMN_RECORDER + 1, st->recorder);
-	bind_figures(stmt, JOB_COLUMN_FIGURES + 1, job);
-	return db_run(stmt, err);
-}
-
-static int put_figures(struct store *st, const struct job *job, int64_t row, struct err *err)
-{
-	sqlite3_stmt *stmt = statement_get(st, &statements[SET_FIGURES], err);
-
-	if (!stmt)
-		return -err->code;
-	sqlite3_clear_bindings(stmt);
-	sqlite3_bind_int64(stmt, 1, row);
-	db_bind_or_null(stmt, 2, job->hungriest_pid ? job->hungriest_pid : COLUMN_ABSENT);
-	bind_text(stmt, 2, job->hungriest, COMM_LEN);
-	bind_figures(stmt, 4, job);
+	bind_figures(stmt, job);
+	if (is_whole) {
+		record_columns_bind(stmt, 2, &facts, job);
+		for (int i = 0; i < JOB_LIMIT_COUNT; i++)
+			bind_value(stmt, 2 + JOB_COLUMN_LIMITS + i,
+			           bind_nonzero((int64_t)MIN(job->limit[i], (uint64_t)INT64_MAX)));
+		sqlite3_bind_int64(stmt, 2 + JOB_COLUMN_RECORDER, st->recorder);
+	}
 	return db_run(stmt, err);
 }
 
 int64_t job_table_find(struct store *st, struct job_key key, struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, &statements[FIND], err);
-	int64_t row = 0;
-	int r;
-
-	if (!stmt)
-		return -err->code;
-	db_bind_text(stmt, 1, key.id, JOB_ID_MAX);
-	sqlite3_bind_int64(stmt, 2, key.uid);
-	r = db_step(stmt, err);
-	if (r > 0)
-		row = sqlite3_column_int64(stmt, 0);
-	sqlite3_reset(stmt);
-	return r < 0 ? r : row;
+	return statement_int(st, &statements[FIND],
+	                     BINDS(bind_text(key.id, JOB_ID_MAX), bind_int(key.uid)), err);
 }
 
 int64_t job_table_add(struct store *st, struct job_key key, struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, &statements[ADD], err);
 	int64_t row;
-	int r;
+	int r = statement_run(
+		st, &statements[ADD],
+		BINDS(bind_text(key.id, JOB_ID_MAX), bind_int(key.uid), bind_int(st->recorder)),
+		err);
 
-	if (!stmt)
-		return -err->code;
-	db_bind_text(stmt, 1, key.id, JOB_ID_MAX);
-	sqlite3_bind_int64(stmt, 2, key.uid);
-	sqlite3_bind_int64(stmt, 3, st->recorder);
-	r = db_run(stmt, err);
 	if (r < 0)
 		return r;
 	row = sqlite3_last_insert_rowid(st->db);
@@ -449,9 +348,9 @@ static int64_t put_one(struct store *st, const struct job *job, struct err *err)
 	if (row < 0)
 		return row;
 	if (!seen || seen->facts != facts)
-		r = put_row(st, job, row, err);
+		r = put_row(st, job, row, true, err);
 	else if (seen->figures != figures)
-		r = put_figures(st, job, row, err);
+		r = put_row(st, job, row, false, err);
 	if (r < 0 || !seen)
 		return r < 0 ? r : row;
 	seen->has_ended = job->status != JOB_RUNNING && seen->status == JOB_RUNNING;
@@ -524,7 +423,7 @@ int job_table_sum(struct store *st, const struct job *job, const struct index_li
 	if (lacks_sums(job) || job->total_sheets)
 		r = live_processes_flush_totals(st, alive, err);
 	if (r == 0 && lacks_sums(job))
-		r = statement_run_with(st, &statements[SUM], seen->row, 0, 0, err);
+		r = statement_run(st, &statements[SUM], BINDS(bind_int(seen->row)), err);
 	if (r == 0 && job->total_sheets)
 		r = sheet_table_sum_all(st, seen->row, err);
 	return r;
@@ -545,7 +444,7 @@ static int add_columns(sqlite3 *db, struct err *err)
 	char name[COLUMN_NAME_MAX];
 	int r = 0;
 
-	for (size_t i = JOB_COLUMN_ROOT_PID; r == 0 && i < JOB_COLUMN_COUNT; i++)
+	for (size_t i = 0; r == 0 && i < JOB_COLUMN_COUNT; i++)
 		r = schema_add_column(db, "job", job_column_name(i, name), "", err);
 	return r;
 }
@@ -672,7 +571,6 @@ const struct store_table job_table = {
 	.migrations = migrations,
 	.add_columns = add_columns,
 	.statements = statements,
-	.statement_count = ARRAY_LEN(statements),
 	.put = put,
 	.on_flush = true,
 	.finish = finish,

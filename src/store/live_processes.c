@@ -25,7 +25,7 @@ static void read_process(const struct store *st, const struct proc_snap *p, stru
 	memcpy(&to->cpu_ratio, &p->cpu_ratio, sizeof to->cpu_ratio);
 	to->state = (unsigned char)p->s.state;
 	for (size_t i = 0; i < CELL_METRICS; i++)
-		to->value[i] = p->s.r.value[st->columns.cell[i]];
+		to->value[i] = p->s.r.value[st->cells.id[i]];
 }
 
 static void make_cells(const struct store *st, const struct reading *from,
@@ -37,7 +37,7 @@ static void make_cells(const struct store *st, const struct reading *from,
 	cells[CELL_STATE] = column_state_code((char)from->state);
 	cells[CELL_CPU] = column_ratio(cpu_ratio);
 	for (size_t i = 0; i < CELL_METRICS; i++) {
-		uint8_t id = st->columns.cell[i];
+		uint8_t id = st->cells.id[i];
 
 		cells[CELL_FIRST_METRIC + i] = from->present >> id & 1
 		                                       ? column_value(&proc_metrics[id],
@@ -48,12 +48,12 @@ static void make_cells(const struct store *st, const struct reading *from,
 
 static void read_totals(const struct store *st, const struct proc_readings *r, struct life *life)
 {
-	for (size_t i = 0; i < TOTAL_METRICS; i++) {
-		uint8_t id = st->columns.total[i];
+	int64_t total[TOTAL_METRICS];
 
-		if (readings_has(r, id))
-			life->total[i] = column_value(&proc_metrics[id], r->value[id]);
-	}
+	column_set_values(&st->totals, r->present, r->value, total);
+	for (size_t i = 0; i < TOTAL_METRICS; i++)
+		if (total[i] >= 0)
+			life->total[i] = total[i];
 }
 
 int64_t live_processes_new_id(struct store *st, struct err *err)
@@ -187,14 +187,10 @@ static int put_detail(struct store *st, struct life *life, const struct proc_sna
 	bool any = false;
 	uint64_t hash = HASH_SEED;
 
+	column_set_values(&st->details, p->s.r.present, p->s.r.value, values);
 	for (size_t i = 0; i < DETAIL_METRICS; i++) {
-		uint8_t id = st->columns.detail[i];
-
-		values[i] = readings_has(&p->s.r, id)
-		                    ? column_value(&proc_metrics[id], p->s.r.value[id])
-		                    : COLUMN_ABSENT;
 		any = any || values[i] >= 0;
-		if (!is_noise(id))
+		if (!is_noise(st->details.id[i]))
 			hash = hash_bytes(hash, &values[i], sizeof values[i]);
 	}
 	if (!any || (hash == life->detail_hash && !is_full))
@@ -351,11 +347,11 @@ static uint32_t new_life(struct store *st, struct proc_id id)
 static int end_life(struct store *st, struct life *life, const struct snapshot *snap,
                     struct err *err)
 {
-	double ended = snap->procs_complete ? db_time(snap->wall_ns)
-	                                    : 0; /* else only out of sight */
+	uint64_t ended_ns = snap->procs_complete ? snap->wall_ns : 0; /* else only out of sight */
 	int r = flush_totals(st, life, err);
 
-	return r < 0 ? r : process_table_set_last(st, life->proc, st->snapshots.last, ended, err);
+	return r < 0 ? r
+	             : process_table_set_last(st, life->proc, st->snapshots.last, ended_ns, err);
 }
 
 /* The next of those written before; all with lower pids have ended. New when none has this pid. */

@@ -35,8 +35,8 @@ int process_table_set_seen(struct store *st, int64_t proc, int64_t snapshot, str
 /* The first snapshot of a life moves when a minute becomes one snapshot. */
 int process_table_set_first(struct store *st, int64_t proc, int64_t snapshot, struct err *err)
 	must_check;
-/* `ended` 0: not known. */
-int process_table_set_last(struct store *st, int64_t proc, int64_t snapshot, double ended,
+/* `ended_ns` 0: not known. */
+int process_table_set_last(struct store *st, int64_t proc, int64_t snapshot, uint64_t ended_ns,
                            struct err *err) must_check;
 int process_table_set_job(struct store *st, int64_t proc, int64_t job, uint32_t sheet,
                           struct err *err) must_check;

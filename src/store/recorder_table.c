@@ -18,32 +18,26 @@ static const struct migration migrations[] = {
 	{ 0 },
 };
 
-enum { END };
-
-static const struct statement statements[] = {
-	[END] = { "UPDATE recorder SET ended = ?2 WHERE id = ?1" },
+static const struct statement end_statement[] = {
+	{ "UPDATE recorder SET ended = ?2 WHERE id = ?1" },
+	{ 0 },
 };
 
 static int insert_recorder(struct store *st, int64_t *ret, struct err *err)
 {
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	char host[256] = "";
-	int r = db_prepare(st->db,
-	                   "INSERT INTO recorder(kind, pid, host, version, interval_us, started,"
-	                   " started_boot_us) VALUES(?, ?, ?, ?, ?, ?, ?)",
-	                   &stmt, err);
+	int r;
 
-	if (r < 0)
-		return r;
 	gethostname(host, sizeof host - 1);
-	db_bind_text(stmt, 1, st->kind, 64);
-	sqlite3_bind_int64(stmt, 2, getpid());
-	db_bind_text(stmt, 3, host, sizeof host);
-	sqlite3_bind_text(stmt, 4, PROCTOR_VERSION, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(stmt, 5, (int64_t)(st->interval_ns / NS_PER_US));
-	sqlite3_bind_double(stmt, 6, db_time(clock_wall_ns()));
-	sqlite3_bind_int64(stmt, 7, (int64_t)(clock_boot_ns() / NS_PER_US));
-	r = db_run(stmt, err);
+	r = db_do(st->db,
+	          "INSERT INTO recorder(kind, pid, host, version, interval_us, started,"
+	          " started_boot_us) VALUES(?, ?, ?, ?, ?, ?, ?)",
+	          BINDS(bind_text(st->kind, 64), bind_int(getpid()), bind_text(host, sizeof host),
+	                bind_text(PROCTOR_VERSION, sizeof PROCTOR_VERSION),
+	                bind_int((int64_t)(st->interval_ns / NS_PER_US)),
+	                bind_real(db_time(clock_wall_ns())),
+	                bind_int((int64_t)(clock_boot_ns() / NS_PER_US))),
+	          err);
 	if (r == 0)
 		*ret = sqlite3_last_insert_rowid(st->db);
 	return r;
@@ -51,44 +45,26 @@ static int insert_recorder(struct store *st, int64_t *ret, struct err *err)
 
 static int put(struct store *st, const struct snapshot *snap, struct err *err)
 {
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int r = !strcmp(st->boot_id, snap->boot_id)
-	                ? 1
-	                : db_prepare(st->db, "UPDATE recorder SET boot_id = ?2 WHERE id = ?1",
-	                             &stmt, err);
-
-	if (r)
-		return MIN(r, 0);
-	sqlite3_bind_int64(stmt, 1, st->recorder);
-	db_bind_text(stmt, 2, snap->boot_id, 36);
-	return db_run(stmt, err);
-}
-
-static int run_for(struct store *st, const char *sql, int64_t recorder, struct err *err)
-{
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int r = db_prepare(st->db, sql, &stmt, err);
-
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(stmt, 1, recorder);
-	return db_run(stmt, err);
+	if (!strcmp(st->boot_id, snap->boot_id))
+		return 0;
+	return db_do(st->db, "UPDATE recorder SET boot_id = ?2 WHERE id = ?1",
+	             BINDS(bind_int(st->recorder), bind_text(snap->boot_id, 36)), err);
 }
 
 /* What it left open ends with the last snapshot that it stored. */
 static int end_recorder(struct store *st, int64_t recorder, struct err *err)
 {
-	int r = run_for(st, snapshot_table_end_keyframes, recorder, err);
+	const struct bind id = bind_int(recorder);
+	int r = db_do(st->db, snapshot_table_end_keyframes, &id, 1, err);
 
 	if (r == 0)
-		r = run_for(
-			st,
-			"UPDATE recorder SET ended = coalesce((SELECT max(k.ends) FROM keyframe k"
-			" WHERE k.recorder = ?1), started) WHERE id = ?1",
-			recorder, err);
+		r = db_do(st->db,
+		          "UPDATE recorder SET ended = coalesce((SELECT max(k.ends) FROM keyframe k"
+		          " WHERE k.recorder = ?1), started) WHERE id = ?1",
+		          &id, 1, err);
 	for (size_t i = store_table_count; r == 0 && i-- > 0;)
 		if (store_tables[i]->end_recorder)
-			r = run_for(st, store_tables[i]->end_recorder, recorder, err);
+			r = db_do(st->db, store_tables[i]->end_recorder, &id, 1, err);
 	return r;
 }
 
@@ -144,7 +120,6 @@ int recorder_table_end(struct store *st, int64_t snapshot, uint64_t wall_ns, boo
                        struct err *err)
 {
 	const struct snapshots_put *s = &st->snapshots;
-	sqlite3_stmt *stmt;
 	int r = 0;
 
 	if (has_lives || job_table_has_running(st))
@@ -154,12 +129,10 @@ int recorder_table_end(struct store *st, int64_t snapshot, uint64_t wall_ns, boo
 		r = snapshot_table_end_keyframe(st,
 		                                s->keyframe.id ? s->keyframe.id : s->open_keyframe,
 		                                snapshot, db_time(wall_ns), err);
-	stmt = statement_get(st, &statements[END], err);
-	if (r < 0 || !stmt)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, st->recorder);
-	sqlite3_bind_double(stmt, 2, db_time(wall_ns));
-	return db_run(stmt, err);
+	return r < 0 ? r
+	             : statement_run(st, end_statement,
+	                             BINDS(bind_int(st->recorder), bind_real(db_time(wall_ns))),
+	                             err);
 }
 
 /* A brief recorder ends with its job, in the same transaction. */
@@ -187,8 +160,7 @@ static const struct table_ids ids[] = {
 const struct store_table recorder_table = {
 	.name = "recorder",
 	.migrations = migrations,
-	.statements = statements,
-	.statement_count = ARRAY_LEN(statements),
+	.statements = end_statement,
 	.put = put,
 	.finish = finish,
 	.ids = ids,

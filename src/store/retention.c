@@ -3,10 +3,10 @@
 #include "store/retention.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
-#include "store/downsample.h"
 #include "store/store_handle.h"
 
 #define GRACE_NS (UINT64_C(3600) * NS_PER_S)
@@ -28,11 +28,11 @@ static int get_meta(struct store *st, const char *key, double otherwise, double 
                     struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int r = db_prepare(st->db, "SELECT value FROM meta WHERE key = ?", &stmt, err);
+	int r = db_query(st->db, "SELECT value FROM meta WHERE key = ?", BINDS(bind_str(key)),
+	                 &stmt, err);
 
 	if (r < 0)
 		return r;
-	sqlite3_bind_text(stmt, 1, key, -1, SQLITE_STATIC);
 	r = db_step(stmt, err);
 	if (r >= 0)
 		*ret = r > 0 ? sqlite3_column_double(stmt, 0) : otherwise;
@@ -41,14 +41,8 @@ static int get_meta(struct store *st, const char *key, double otherwise, double 
 
 static int set_meta(struct store *st, const char *key, double value, struct err *err)
 {
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int r = db_prepare(st->db, "INSERT OR REPLACE INTO meta VALUES(?, ?)", &stmt, err);
-
-	if (r < 0)
-		return r;
-	sqlite3_bind_text(stmt, 1, key, -1, SQLITE_STATIC);
-	sqlite3_bind_double(stmt, 2, value);
-	return db_run(stmt, err);
+	return db_do(st->db, "INSERT OR REPLACE INTO meta VALUES(?, ?)",
+	             BINDS(bind_str(key), bind_real(value)), err);
 }
 
 static uint64_t boot_hash(const struct store *st)
@@ -86,8 +80,8 @@ static int bound_now(struct store *st, uint64_t wall_ns, uint64_t boot_ns, struc
 	return r < 0 ? r : set_meta(st, "retained_boot_s", db_time(boot_ns), err);
 }
 
-int retention_begin(struct store *st, const struct store_retention *keep, uint64_t wall_ns,
-                    uint64_t boot_ns, struct err *err)
+static int begin(struct store *st, const struct store_retention *keep, uint64_t wall_ns,
+                 uint64_t boot_ns, struct err *err)
 {
 	int r = transaction_begin(st, TRANSACTION_WRITE_NS, err);
 
@@ -107,16 +101,14 @@ static int64_t find_old(struct store *st, bool is_mean, double before, double *r
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	int64_t id = 0;
-	int r = db_prepare(st->db,
-	                   "SELECT id, ends FROM keyframe WHERE (resolution IS NOT NULL) = ?1"
-	                   " AND ends < ?2 AND last < (SELECT max(id) FROM snapshot)"
-	                   " ORDER BY ends LIMIT 1",
-	                   &stmt, err);
+	int r = db_query(st->db,
+	                 "SELECT id, ends FROM keyframe WHERE (resolution IS NOT NULL) = ?1"
+	                 " AND ends < ?2 AND last < (SELECT max(id) FROM snapshot)"
+	                 " ORDER BY ends LIMIT 1",
+	                 BINDS(bind_int(is_mean), bind_real(before)), &stmt, err);
 
 	if (r < 0)
 		return r;
-	sqlite3_bind_int(stmt, 1, is_mean);
-	sqlite3_bind_double(stmt, 2, before);
 	r = db_step(stmt, err);
 	if (r > 0) {
 		id = sqlite3_column_int64(stmt, 0);
@@ -125,28 +117,32 @@ static int64_t find_old(struct store *st, bool is_mean, double before, double *r
 	return r < 0 ? r : id;
 }
 
-static int run_for(struct store *st, const char *sql, int64_t keyframe, struct err *err)
-{
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int r = db_prepare(st->db, sql, &stmt, err);
-
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(stmt, 1, keyframe);
-	return db_run(stmt, err);
-}
+/* Rows of the keyframe, by the ids in their first column. */
+static const char *const belongs_to_keyframe[ID_KINDS] = {
+	[ID_SNAPSHOT] = "IN (SELECT s.id FROM keyframe k JOIN snapshot s ON s.id BETWEEN k.first"
+			" AND k.last AND s.kf = k.id WHERE k.id = ?1)",
+	[ID_KEYFRAME] = "BETWEEN ?1 AND ?1 + 1048575",
+	[ID_SAMPLE] = "BETWEEN ?1 << 12 AND (?1 + 1048576 << 12) - 1",
+};
+static_assert(SCHEMA_SLOTS == 1048576 && SCHEMA_AT_BITS == 12, "the numbers above");
 
 /* Everything that belongs to the keyframe, except what was moved to another. */
 static int delete_keyframe(struct store *st, int64_t keyframe, struct err *err)
 {
 	int r = 0;
 
-	for (size_t i = store_table_count; r == 0 && i-- > 0;) {
-		const char *const *sql = store_tables[i]->delete_keyframe;
+	for (size_t i = store_table_count; i-- > 0;)
+		for (const struct table_ids *t = store_tables[i]->ids; r == 0 && t && t->table;
+		     t++) {
+			const char *condition = belongs_to_keyframe[t->ids[0].kind];
+			char sql[256];
 
-		for (; r == 0 && sql && *sql; sql++)
-			r = run_for(st, *sql, keyframe, err);
-	}
+			if (!condition)
+				continue;
+			snprintf(sql, sizeof sql, "DELETE FROM %s WHERE %s %s", t->table,
+			         t->ids[0].column, condition);
+			r = db_do(st->db, sql, BINDS(bind_int(keyframe)), err);
+		}
 	return r;
 }
 
@@ -161,7 +157,7 @@ static int step_full(struct store *st, struct err *err)
 	if (id <= 0)
 		return (int)id;
 	if (ends >= cutoff(st, keep->downsampled_ns))
-		r = downsample(st, id, err);
+		r = downsample_keyframe(st, id, err);
 	if (r == 0)
 		r = delete_keyframe(st, id, err);
 	return r < 0 ? r : 1;
@@ -183,14 +179,8 @@ static int step_means(struct store *st, struct err *err)
 
 int retention_delete_before(struct store *st, const char *sql, double before, struct err *err)
 {
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int r = db_prepare(st->db, sql, &stmt, err);
+	int r = db_do(st->db, sql, BINDS(bind_real(before), bind_int(RETENTION_ROWS)), err);
 
-	if (r < 0)
-		return r;
-	sqlite3_bind_double(stmt, 1, before);
-	sqlite3_bind_int(stmt, 2, RETENTION_ROWS);
-	r = db_run(stmt, err);
 	return r < 0 ? r : sqlite3_changes(st->db) == RETENTION_ROWS;
 }
 
@@ -198,10 +188,10 @@ int retention_delete_before(struct store *st, const char *sql, double before, st
 static int step_vacuum(struct store *st, struct err *err)
 {
 	int64_t free_pages = 0, pages = 0;
-	int r = db_int(st->db, "PRAGMA freelist_count", &free_pages, err);
+	int r = db_int(st->db, "PRAGMA freelist_count", NULL, 0, &free_pages, err);
 
 	if (r == 0)
-		r = db_int(st->db, "PRAGMA page_count", &pages, err);
+		r = db_int(st->db, "PRAGMA page_count", NULL, 0, &pages, err);
 	if (r < 0 || free_pages < FREE_PAGES_KEPT || free_pages < pages / 4)
 		return r;
 	static_assert(VACUUM_PAGES == 256, "the number below");
@@ -236,7 +226,7 @@ static int next_stage(int stage)
 	return STAGE_VACUUM;
 }
 
-int retention_step(struct store *st, bool *ret_more, struct err *err)
+static int run_step(struct store *st, bool *ret_more, struct err *err)
 {
 	int r = transaction_begin(st, TRANSACTION_WRITE_NS, err);
 	int did;
@@ -255,15 +245,15 @@ int retention_step(struct store *st, bool *ret_more, struct err *err)
 	return 0;
 }
 
-int store_retain_step(struct store *st, const struct store_retention *keep, uint64_t now_wall_ns,
-                      bool *ret_more, struct err *err)
+int store_retain_step(struct store *st, const struct store_retention *keep, uint64_t wall_ns,
+                      uint64_t boot_ns, bool *ret_more, struct err *err)
 {
 	int r = st->db ? 0 : store_connect(st, err);
 
 	if (r == 0 && st->retention.stage == STAGE_NONE)
-		r = retention_begin(st, keep, now_wall_ns, clock_boot_ns(), err);
+		r = begin(st, keep, wall_ns, boot_ns, err);
 	if (r == 0)
-		r = retention_step(st, ret_more, err);
+		r = run_step(st, ret_more, err);
 	if (r == -EUCLEAN || r == -ESTALE) {
 		r = store_recover(st, r, err);
 		*ret_more = false;

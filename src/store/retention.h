@@ -11,10 +11,8 @@ struct retention_run {
 	int64_t cursor;
 };
 
-/* With its clocks as arguments. */
-int retention_begin(struct store *st, const struct store_retention *keep, uint64_t wall_ns,
-                    uint64_t boot_ns, struct err *err) must_check;
-int retention_step(struct store *st, bool *ret_more, struct err *err) must_check;
+/* In a transaction: the keyframe's span becomes one-minute means (downsample.c). */
+int downsample_keyframe(struct store *st, int64_t keyframe, struct err *err) must_check;
 
 /* For the tables' retain(): runs a DELETE of at most ?2 rows older than ?1. 1: there may be more. */
 int retention_delete_before(struct store *st, const char *sql, double before, struct err *err)

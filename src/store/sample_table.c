@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/sample_table.h"
 
-#include "store/schema.h"
 #include "store/store_handle.h"
 
 static const struct migration migrations[] = {
@@ -22,52 +21,25 @@ static const struct table_stat stats[] = {
 	{ 0 },
 };
 
-static void build_put_base(struct buf *sql)
-{
-	struct columns all = columns_all();
-
-	buf_puts(sql, "INSERT INTO sample_base(id, proc, state, cpu");
-	statement_put_columns(sql, proc_metrics, all.cell, CELL_METRICS, "", "");
-	statement_put_values(sql, 2 + CELL_COUNT);
-}
-
-static void build_put_change(struct buf *sql)
-{
-	struct columns all = columns_all();
-
-	buf_puts(sql, "INSERT INTO sample_change(id, state, cpu");
-	statement_put_columns(sql, proc_metrics, all.cell, CELL_METRICS, "", "");
-	statement_put_values(sql, 1 + CELL_COUNT);
-}
-
-static void build_put_detail(struct buf *sql)
-{
-	struct columns all = columns_all();
-
-	buf_puts(sql, "INSERT INTO sample_detail(id");
-	statement_put_columns(sql, proc_metrics, all.detail, DETAIL_METRICS, "", "");
-	statement_put_values(sql, 1 + DETAIL_METRICS);
-}
-
-static void build_put_range(struct buf *sql)
-{
-	struct columns all = columns_all();
-
-	buf_puts(sql, "INSERT INTO sample_range(id, cpu_min");
-	statement_put_columns(sql, proc_metrics, all.cell, CELL_METRICS, "", "_min");
-	buf_puts(sql, ", cpu_max");
-	statement_put_columns(sql, proc_metrics, all.cell, CELL_METRICS, "", "_max");
-	statement_put_values(sql, 1 + 2 * (CELL_COUNT - CELL_CPU));
-}
+static const struct metric_columns metrics[] = {
+	{ "sample_detail", COLUMNS_DETAILS, "" },  { "sample_base", COLUMNS_CELLS, "" },
+	{ "sample_change", COLUMNS_CELLS, "" },    { "sample_range", COLUMNS_CELLS, "_min" },
+	{ "sample_range", COLUMNS_CELLS, "_max" }, { 0 },
+};
 
 enum { PUT_BASE, PUT_CHANGE, SET_CHANGED, PUT_DETAIL, PUT_RANGE };
 
 static const struct statement statements[] = {
-	[PUT_BASE] = { .build = build_put_base },
-	[PUT_CHANGE] = { .build = build_put_change },
+	[PUT_BASE] = { "INSERT INTO sample_base(id, proc, state, cpu{*}) VALUES(?, ?, ?, ?{?})",
+	               COLUMNS_CELLS },
+	[PUT_CHANGE] = { "INSERT INTO sample_change(id, state, cpu{*}) VALUES(?, ?, ?{?})",
+	                 COLUMNS_CELLS },
 	[SET_CHANGED] = { "UPDATE sample_base SET changed = ?2 WHERE id = ?1" },
-	[PUT_DETAIL] = { .build = build_put_detail },
-	[PUT_RANGE] = { .build = build_put_range },
+	[PUT_DETAIL] = { "INSERT INTO sample_detail(id{*}) VALUES(?{?})", COLUMNS_DETAILS },
+	[PUT_RANGE] = { "INSERT INTO sample_range(id, cpu_min{*_min}, cpu_max{*_max})"
+	                " VALUES(?, ?{?}, ?{?})",
+	                COLUMNS_CELLS },
+	{ 0 },
 };
 
 int64_t sample_table_id(int64_t keyframe, int64_t proc, int64_t at)
@@ -78,15 +50,9 @@ int64_t sample_table_id(int64_t keyframe, int64_t proc, int64_t at)
 int sample_table_put_base(struct store *st, int64_t keyframe, int64_t proc,
                           const int64_t cells[CELL_COUNT], struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, &statements[PUT_BASE], err);
-
-	if (!stmt)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, keyframe + proc % SCHEMA_SLOTS);
-	sqlite3_bind_int64(stmt, 2, proc);
-	for (int i = 0; i < CELL_COUNT; i++)
-		db_bind_or_null(stmt, 3 + i, cells[i]);
-	return db_run(stmt, err);
+	return statement_run_ints(st, &statements[PUT_BASE],
+	                          BINDS(bind_int(keyframe + proc % SCHEMA_SLOTS), bind_int(proc)),
+	                          cells, CELL_COUNT, err);
 }
 
 /* NULL: the cell equals the one in the keyframe's row; -1: it is absent now. */
@@ -110,61 +76,32 @@ int sample_table_put_change(struct store *st, int64_t id, const int64_t base[CEL
 int sample_table_set_changed(struct store *st, int64_t keyframe, int64_t proc, int64_t at,
                              struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, &statements[SET_CHANGED], err);
-
-	if (!stmt)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, keyframe + proc % SCHEMA_SLOTS);
-	sqlite3_bind_int64(stmt, 2, at);
-	return db_run(stmt, err);
+	return statement_run(st, &statements[SET_CHANGED],
+	                     BINDS(bind_int(keyframe + proc % SCHEMA_SLOTS), bind_int(at)), err);
 }
 
 int sample_table_put_detail(struct store *st, int64_t id, const int64_t values[DETAIL_METRICS],
                             struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, &statements[PUT_DETAIL], err);
-
-	if (!stmt)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, id);
-	for (int i = 0; i < (int)DETAIL_METRICS; i++)
-		db_bind_or_null(stmt, 2 + i, values[i]);
-	return db_run(stmt, err);
+	return statement_run_ints(st, &statements[PUT_DETAIL], BINDS(bind_int(id)), values,
+	                          DETAIL_METRICS, err);
 }
 
 /* Extremes of values that stayed the same are left out. */
 int sample_table_put_range(struct store *st, int64_t id, const int64_t min[CELL_COUNT],
                            const int64_t max[CELL_COUNT], struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, &statements[PUT_RANGE], err);
+	enum { N = CELL_COUNT - CELL_CPU };
+	int64_t values[2 * N];
 
-	if (!stmt)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, id);
-	for (int i = CELL_CPU; i < CELL_COUNT; i++) {
-		int at = 2 + i - CELL_CPU;
+	for (int i = 0; i < N; i++) {
+		bool differ = min[CELL_CPU + i] < max[CELL_CPU + i];
 
-		db_bind_or_null(stmt, at, min[i] < max[i] ? min[i] : COLUMN_ABSENT);
-		db_bind_or_null(stmt, at + CELL_COUNT - CELL_CPU,
-		                min[i] < max[i] ? max[i] : COLUMN_ABSENT);
+		values[i] = differ ? min[CELL_CPU + i] : COLUMN_ABSENT;
+		values[N + i] = differ ? max[CELL_CPU + i] : COLUMN_ABSENT;
 	}
-	return db_run(stmt, err);
-}
-
-static int add_columns(sqlite3 *db, struct err *err)
-{
-	static const char *const tables[][2] = { { "sample_base", "" },
-		                                 { "sample_change", "" },
-		                                 { "sample_range", "_min" },
-		                                 { "sample_range", "_max" } };
-	struct columns all = columns_all();
-	int r = schema_add_metrics(db, "sample_detail", proc_metrics, all.detail, DETAIL_METRICS,
-	                           "", err);
-
-	for (size_t i = 0; r == 0 && i < ARRAY_LEN(tables); i++)
-		r = schema_add_metrics(db, tables[i][0], proc_metrics, all.cell, CELL_METRICS,
-		                       tables[i][1], err);
-	return r;
+	return statement_run_ints(st, &statements[PUT_RANGE], BINDS(bind_int(id)), values, 2 * N,
+	                          err);
 }
 
 #define CELL "coalesce(x.%s, w.%s, b.%s)"
@@ -225,7 +162,7 @@ static void put_process_metrics(struct buf *sql)
 /* The extremes within a minute, of values that changed in it. */
 static void put_process_ranges(struct buf *sql)
 {
-	struct columns all = columns_all();
+	struct column_set cells = column_set(COLUMNS_CELLS);
 
 	buf_printf(sql,
 	           "CREATE VIEW process_ranges AS SELECT s.id << %d | (p.id & %lld) AS id,"
@@ -234,8 +171,8 @@ static void put_process_ranges(struct buf *sql)
 	           " r.cpu_max/10.0 AS cpu_percent_max",
 	           SCHEMA_SLOT_BITS, (long long)SCHEMA_SLOTS - 1);
 	for (size_t i = 0; i < CELL_METRICS; i++) {
-		column_select(sql, &proc_metrics[all.cell[i]], "r", "_min");
-		column_select(sql, &proc_metrics[all.cell[i]], "r", "_max");
+		column_select(sql, &proc_metrics[cells.id[i]], "r", "_min");
+		column_select(sql, &proc_metrics[cells.id[i]], "r", "_max");
 	}
 	buf_printf(
 		sql,
@@ -251,15 +188,6 @@ static const struct view views[] = {
 	{ 0 },
 };
 
-static const char *const delete_keyframe[] = {
-	"DELETE FROM sample_base WHERE id BETWEEN ?1 AND ?1 + 1048575",
-	"DELETE FROM sample_change WHERE id BETWEEN ?1 << 12 AND (?1 + 1048576 << 12) - 1",
-	"DELETE FROM sample_detail WHERE id BETWEEN ?1 << 12 AND (?1 + 1048576 << 12) - 1",
-	"DELETE FROM sample_range WHERE id BETWEEN ?1 << 12 AND (?1 + 1048576 << 12) - 1",
-	NULL,
-};
-static_assert(SCHEMA_SLOTS == 1048576 && SCHEMA_AT_BITS == 12, "the numbers above");
-
 static const struct table_ids ids[] = {
 	{ "sample_base", { { "id", ID_KEYFRAME }, { "proc", ID_PROCESS } } },
 	{ "sample_change", { { "id", ID_SAMPLE } } },
@@ -272,10 +200,8 @@ static const struct table_ids ids[] = {
 const struct store_table sample_table = {
 	.name = "sample",
 	.migrations = migrations,
-	.add_columns = add_columns,
+	.metrics = metrics,
 	.statements = statements,
-	.statement_count = ARRAY_LEN(statements),
-	.delete_keyframe = delete_keyframe,
 	.views = views,
 	.stats = stats,
 	.ids = ids,

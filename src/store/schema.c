@@ -24,50 +24,44 @@ int schema_add_column(sqlite3 *db, const char *table, const char *column, const 
 	return db_exec(db, sql, err);
 }
 
-int schema_add_metrics(sqlite3 *db, const char *table, const struct metric *metrics,
-                       const uint8_t *ids, size_t n, const char *suffix, struct err *err)
+static int add_metrics(sqlite3 *db, const struct metric_columns *m, struct err *err)
 {
+	struct column_set set = column_set(m->columns);
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < n; i++) {
+	for (size_t i = 0; r == 0 && i < set.n; i++) {
 		char name[COLUMN_NAME_MAX];
 
-		column_name(&metrics[ids ? ids[i] : i], name);
-		r = schema_add_column(db, table, name, suffix, err);
+		column_name(&set.metrics[set.id[i]], name);
+		r = schema_add_column(db, m->table, name, m->suffix, err);
 	}
 	return r;
 }
 
-/* 1 when the database has exactly this text. */
-static int is_current(sqlite3 *db, const char *name, const char *sql, struct err *err)
+static int add_columns(sqlite3 *db, const struct store_table *table, struct err *err)
 {
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int r = db_prepare(db, "SELECT sql = ?2 FROM sqlite_schema WHERE name = ?1", &stmt, err);
+	int r = table->add_columns ? table->add_columns(db, err) : 0;
 
-	if (r < 0)
-		return r;
-	sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
-	sqlite3_bind_text(stmt, 2, sql, -1, SQLITE_STATIC);
-	r = db_step(stmt, err);
-	return r > 0 ? sqlite3_column_int(stmt, 0) : r;
+	for (const struct metric_columns *m = table->metrics; r == 0 && m && m->table; m++)
+		r = add_metrics(db, m, err);
+	return r;
 }
 
 static int sync_view(sqlite3 *db, const struct view *view, struct err *err)
 {
-	struct buf sql = { 0 };
+	cleanup(buf_done) struct buf sql = { 0 };
+	int64_t is_current;
 	char drop[96];
 	int r;
 
 	view->put(&sql);
-	r = is_current(db, view->name, sql.at, err);
-	if (r == 0) {
-		snprintf(drop, sizeof drop, "DROP VIEW IF EXISTS %s", view->name);
-		r = db_exec(db, drop, err);
-		if (r == 0)
-			r = db_exec(db, sql.at, err);
-	}
-	buf_done(&sql);
-	return MIN(r, 0);
+	r = db_int(db, "SELECT sql = ?2 FROM sqlite_schema WHERE name = ?1",
+	           BINDS(bind_str(view->name), bind_text(sql.at, sql.len)), &is_current, err);
+	if (r < 0 || is_current)
+		return r;
+	snprintf(drop, sizeof drop, "DROP VIEW IF EXISTS %s", view->name);
+	r = db_exec(db, drop, err);
+	return r < 0 ? r : db_exec(db, sql.at, err);
 }
 
 static const struct table_stat *next_stat(size_t *table, size_t *at)
@@ -90,16 +84,15 @@ static int stats_are_ours(sqlite3 *db, struct err *err)
 
 	if (!db_has_column(db, "sqlite_stat1", "stat"))
 		return 0;
-	r = db_int(db, "SELECT count(*) FROM sqlite_stat1", &all, err);
+	r = db_int(db, "SELECT count(*) FROM sqlite_stat1", NULL, 0, &all, err);
 	while (r == 0 && (s = next_stat(&table, &at))) {
-		char sql[256];
 		int64_t n = 0;
 
-		snprintf(sql, sizeof sql,
-		         "SELECT count(*) FROM sqlite_stat1 WHERE tbl='%s' AND ifnull(idx,'')='%s'"
-		         " AND stat='%s'",
-		         s->table, s->index ? s->index : "", s->stat);
-		r = db_int(db, sql, &n, err);
+		r = db_int(db,
+		           "SELECT count(*) FROM sqlite_stat1 WHERE tbl = ?1 AND idx IS ?2"
+		           " AND stat = ?3",
+		           BINDS(bind_str(s->table), bind_str(s->index), bind_str(s->stat)), &n,
+		           err);
 		found += n;
 		expected++;
 	}
@@ -115,14 +108,9 @@ static int sync_stats(sqlite3 *db, struct err *err)
 	if (r != 0)
 		return MIN(r, 0);
 	r = db_exec(db, "ANALYZE sqlite_schema; DELETE FROM sqlite_stat1", err);
-	while (r == 0 && (s = next_stat(&table, &at))) {
-		char sql[256];
-
-		snprintf(sql, sizeof sql,
-		         "INSERT INTO sqlite_stat1 VALUES('%s',nullif('%s',''),'%s')", s->table,
-		         s->index ? s->index : "", s->stat);
-		r = db_exec(db, sql, err);
-	}
+	while (r == 0 && (s = next_stat(&table, &at)))
+		r = db_do(db, "INSERT INTO sqlite_stat1 VALUES(?1, ?2, ?3)",
+		          BINDS(bind_str(s->table), bind_str(s->index), bind_str(s->stat)), err);
 	return r < 0 ? r : db_exec(db, "ANALYZE sqlite_schema", err);
 }
 
@@ -167,18 +155,17 @@ static int migrate(sqlite3 *db, int64_t from, struct err *err)
 	for (int64_t version = from + 1; r == 0 && version <= SCHEMA_VERSION; version++)
 		r = run_migrations(db, version, false, err);
 	for (size_t i = 0; r == 0 && i < store_table_count; i++)
-		if (store_tables[i]->add_columns)
-			r = store_tables[i]->add_columns(db, err);
+		r = add_columns(db, store_tables[i], err);
 	for (int64_t version = from + 1; r == 0 && version <= SCHEMA_VERSION; version++)
 		r = run_migrations(db, version, true, err);
 	return r < 0 || from == SCHEMA_VERSION ? r : set_version(db, err);
 }
 
 /* With SQLite's own counter, which changes with every change of the schema. */
-static int put_stamp(sqlite3 *db, char to[STAMP_MAX], struct err *err)
+static int make_stamp(sqlite3 *db, char to[STAMP_MAX], struct err *err)
 {
 	int64_t cookie;
-	int r = db_int(db, "PRAGMA schema_version", &cookie, err);
+	int r = db_int(db, "PRAGMA schema_version", NULL, 0, &cookie, err);
 
 	if (r == 0)
 		snprintf(to, STAMP_MAX, "%s %lld", SCHEMA_STAMP, (long long)cookie);
@@ -188,41 +175,33 @@ static int put_stamp(sqlite3 *db, char to[STAMP_MAX], struct err *err)
 /* 1 when the schema is up to date. */
 static int has_stamp(sqlite3 *db, struct err *err)
 {
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	char stamp[STAMP_MAX];
-	int64_t version;
-	int r = db_int(db, "PRAGMA user_version", &version, err);
+	int64_t version, is_same = 0;
+	int r = db_int(db, "PRAGMA user_version", NULL, 0, &version, err);
 
 	if (r < 0 || version != SCHEMA_VERSION)
-		return MIN(r, 0);
-	r = put_stamp(db, stamp, err);
-	if (r == 0)
-		r = db_prepare(db, "SELECT value = ?1 FROM meta WHERE key = 'schema'", &stmt, err);
-	if (r < 0)
 		return r;
-	sqlite3_bind_text(stmt, 1, stamp, -1, SQLITE_STATIC);
-	r = db_step(stmt, err);
-	return r > 0 ? sqlite3_column_int(stmt, 0) : r;
+	r = make_stamp(db, stamp, err);
+	if (r == 0)
+		r = db_int(db, "SELECT value = ?1 FROM meta WHERE key = 'schema'",
+		           BINDS(bind_text(stamp, sizeof stamp)), &is_same, err);
+	return r < 0 ? r : (int)is_same;
 }
 
 static int set_stamp(sqlite3 *db, struct err *err)
 {
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	char stamp[STAMP_MAX];
-	int r = put_stamp(db, stamp, err);
+	int r = make_stamp(db, stamp, err);
 
-	if (r == 0)
-		r = db_prepare(db, "INSERT OR REPLACE INTO meta VALUES('schema', ?1)", &stmt, err);
-	if (r < 0)
-		return r;
-	sqlite3_bind_text(stmt, 1, stamp, -1, SQLITE_STATIC);
-	return db_run(stmt, err);
+	return r < 0 ? r
+	             : db_do(db, "INSERT OR REPLACE INTO meta VALUES('schema', ?1)",
+	                     BINDS(bind_text(stamp, sizeof stamp)), err);
 }
 
 static int apply(sqlite3 *db, struct err *err)
 {
 	int64_t from = 0;
-	int r = db_int(db, "PRAGMA user_version", &from, err);
+	int r = db_int(db, "PRAGMA user_version", NULL, 0, &from, err);
 
 	if (r == 0 && from > SCHEMA_VERSION)
 		r = err_set(err, EPROTONOSUPPORT,

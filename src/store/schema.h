@@ -15,9 +15,6 @@
  * trace. The caller holds the write lock. -EPROTONOSUPPORT for a version newer than ours. */
 int schema_apply(sqlite3 *db, bool thorough, struct err *err) must_check;
 
-/* For the tables' add_columns(): adds what is not there yet. `ids` NULL: all in order. */
+/* For the tables' add_columns(): adds it unless it is there. */
 int schema_add_column(sqlite3 *db, const char *table, const char *column, const char *suffix,
                       struct err *err) must_check;
-int schema_add_metrics(sqlite3 *db, const char *table, const struct metric *metrics,
-                       const uint8_t *ids, size_t n, const char *suffix, struct err *err)
-	must_check;

@@ -37,33 +37,24 @@ static const struct statement statements[] = {
 	[SUM_ALL] = { "UPDATE sheet SET" SCHEMA_SET_SUMS " FROM (" SCHEMA_SHEET_SUMS
 	              " AND p.sheet IS NOT NULL GROUP BY p.sheet) s WHERE sheet.job = ?1"
 	              " AND sheet.num = s.num" },
+	{ 0 },
 };
 
 static int put_row(struct store *st, const struct sheet *sheet, int64_t job, struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, &statements[PUT], err);
-
-	if (!stmt)
-		return -err->code;
-	sqlite3_clear_bindings(stmt);
-	sqlite3_bind_int64(stmt, 1, job);
-	sqlite3_bind_int64(stmt, 2, sheet->num);
-	if (sheet->label[0])
-		db_bind_text(stmt, 3, sheet->label, sizeof sheet->label);
-	sqlite3_bind_int64(stmt, 4, sheet->status);
-	sqlite3_bind_double(stmt, 5, db_time(sheet->started_ns));
-	if (sheet->ended_ns)
-		sqlite3_bind_double(stmt, 6, db_time(sheet->ended_ns));
-	if (sheet->has_exit_code)
-		sqlite3_bind_int64(stmt, 7, sheet->exit_code);
-	db_bind_or_null(stmt, 8, sheet->signal ? sheet->signal : COLUMN_ABSENT);
-	db_bind_or_null(stmt, 9, sheet->pid ? sheet->pid : COLUMN_ABSENT);
-	return db_run(stmt, err);
+	return statement_run(st, &statements[PUT],
+	                     BINDS(bind_int(job), bind_int(sheet->num),
+	                           bind_text_or_null(sheet->label, sizeof sheet->label),
+	                           bind_int(sheet->status), bind_real(db_time(sheet->started_ns)),
+	                           bind_time(sheet->ended_ns),
+	                           bind_int_if(sheet->has_exit_code, sheet->exit_code),
+	                           bind_nonzero(sheet->signal), bind_nonzero(sheet->pid)),
+	                     err);
 }
 
 int sheet_table_sum_all(struct store *st, int64_t job, struct err *err)
 {
-	return statement_run_with(st, &statements[SUM_ALL], job, 0, 0, err);
+	return statement_run(st, &statements[SUM_ALL], BINDS(bind_int(job)), err);
 }
 
 /* The totals of live processes are written only now and then; a sum needs them all. */
@@ -83,7 +74,8 @@ static int put(struct store *st, const struct snapshot *snap, struct err *err)
 			r = live_processes_flush_totals(st, live_processes_at(st, snap), err);
 		is_flushed = true;
 		if (r == 0)
-			r = statement_run_with(st, &statements[SUM], job, sheet->num, 0, err);
+			r = statement_run(st, &statements[SUM],
+			                  BINDS(bind_int(job), bind_int(sheet->num)), err);
 		if (r < 0)
 			return r;
 	}
@@ -117,7 +109,6 @@ const struct store_table sheet_table = {
 	.name = "sheet",
 	.migrations = migrations,
 	.statements = statements,
-	.statement_count = ARRAY_LEN(statements),
 	.put = put,
 	.on_flush = true,
 	.end_recorder = "UPDATE sheet SET status = 3, ended = max(started, (SELECT r.ended"

@@ -34,7 +34,7 @@ static int has_live_recorder(sqlite3 *db, const struct db_lock *lock, struct err
 int side_store_is_blocked(struct store *st, struct err *err)
 {
 	int64_t version = 0;
-	int r = db_int(st->db, "PRAGMA user_version", &version, err);
+	int r = db_int(st->db, "PRAGMA user_version", NULL, 0, &version, err);
 
 	return r < 0 || version == 0 || version >= SCHEMA_VERSION
 	               ? r
@@ -79,7 +79,7 @@ static int read_offsets(sqlite3 *db, int64_t ret[ID_KINDS], struct err *err)
 	static_assert(SCHEMA_SLOTS == 1048576, "the number above");
 	for (int i = 0; r == 0 && i < ID_KINDS; i++)
 		if (texts[i])
-			r = db_int(db, texts[i], &ret[i], err);
+			r = db_int(db, texts[i], NULL, 0, &ret[i], err);
 	ret[ID_ANOMALY] = ret[ID_RECORDER] << SCHEMA_EPISODE_BITS;
 	ret[ID_SAMPLE] = ret[ID_KEYFRAME] << SCHEMA_AT_BITS;
 	return r;
@@ -99,11 +99,11 @@ static int import_table(sqlite3 *db, const struct table_ids *t, const int64_t of
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	cleanup(buf_done) struct buf names = { 0 }, values = { 0 }, sql = { 0 };
-	int r = db_prepare(db, "SELECT name FROM pragma_table_info(?1, 'side')", &stmt, err);
+	int r = db_query(db, "SELECT name FROM pragma_table_info(?1, 'side')",
+	                 BINDS(bind_str(t->table)), &stmt, err);
 
 	if (r < 0)
 		return r;
-	sqlite3_bind_text(stmt, 1, t->table, -1, SQLITE_STATIC);
 	while ((r = db_step(stmt, err)) > 0) {
 		const char *name = (const char *)sqlite3_column_text(stmt, 0);
 		enum id_kind kind = kind_of(t, name);
@@ -136,7 +136,6 @@ static const char rename_jobs[] =
 
 static int import_tables(sqlite3 *db, const char *mark, struct err *err)
 {
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	int64_t offsets[ID_KINDS] = { 0 };
 	int r = read_offsets(db, offsets, err);
 
@@ -150,46 +149,20 @@ static int import_tables(sqlite3 *db, const char *mark, struct err *err)
 	for (size_t i = 0; i < store_table_count; i++)
 		for (const struct table_ids *t = store_tables[i]->ids; r == 0 && t && t->table; t++)
 			r = import_table(db, t, offsets, err);
-	if (r == 0)
-		r = db_prepare(db, "INSERT OR REPLACE INTO main.meta VALUES('imported', ?1)", &stmt,
-		               err);
-	if (r < 0)
-		return r;
-	sqlite3_bind_text(stmt, 1, mark, -1, SQLITE_STATIC);
-	return db_run(stmt, err);
+	return r < 0 ? r
+	             : db_do(db, "INSERT OR REPLACE INTO main.meta VALUES('imported', ?1)",
+	                     BINDS(bind_str(mark)), err);
 }
 
-/* 1 when this file was imported, and only its removal is left. */
-static int is_imported(sqlite3 *db, const char *mark, struct err *err)
-{
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int r = db_prepare(db, "SELECT value = ?1 FROM main.meta WHERE key = 'imported'", &stmt,
-	                   err);
-
-	if (r < 0)
-		return r;
-	sqlite3_bind_text(stmt, 1, mark, -1, SQLITE_STATIC);
-	r = db_step(stmt, err);
-	return r > 0 ? sqlite3_column_int(stmt, 0) : r;
-}
-
-static int attach(struct store *st, const char *path, struct err *err)
-{
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int r = db_prepare(st->db, "ATTACH ?1 AS side", &stmt, err);
-
-	if (r < 0)
-		return r;
-	sqlite3_bind_text(stmt, 1, path, -1, SQLITE_STATIC);
-	return db_run(stmt, err);
-}
-
+/* Unless it was imported before, and only its removal is left. */
 static int import_attached(struct store *st, const char *mark, struct err *err)
 {
-	int r = is_imported(st->db, mark, err);
+	int64_t is_imported = 0;
+	int r = db_int(st->db, "SELECT value = ?1 FROM main.meta WHERE key = 'imported'",
+	               BINDS(bind_str(mark)), &is_imported, err);
 
-	if (r)
-		return MIN(r, 0);
+	if (r < 0 || is_imported)
+		return r;
 	r = db_exec(st->db, "BEGIN IMMEDIATE", err);
 	if (r < 0)
 		return r;
@@ -244,7 +217,7 @@ static int import_locked(struct store *st, const char *path, const struct db_loc
 		return MIN(r, 0);
 	snprintf(mark, sizeof mark, "%llu.%lld.%09ld", (unsigned long long)file.st_ino,
 	         (long long)file.st_ctim.tv_sec, file.st_ctim.tv_nsec);
-	r = attach(st, path, err);
+	r = db_do(st->db, "ATTACH ?1 AS side", BINDS(bind_str(path)), err);
 	if (r < 0)
 		return r;
 	r = import_attached(st, mark, err);

@@ -40,52 +40,39 @@ static const struct statement statements[] = {
 	[PUT] = { "INSERT INTO snapshot(id, kf, at, time, recorder, boot_us, seq)"
 	          " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)" },
 	[MOVE] = { "UPDATE snapshot SET kf = ?2, at = ?3, resolution = ?4 WHERE id = ?1" },
+	{ 0 },
 };
 static_assert(SCHEMA_SLOTS == 1048576, "the number above");
 
 int64_t snapshot_table_begin_keyframe(struct store *st, int64_t recorder, int64_t resolution,
                                       int64_t first, double begins, struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, &statements[PUT_KEYFRAME], err);
-	int64_t id = statement_int(st, &statements[NEXT_KEYFRAME], err);
+	int64_t id = statement_int(st, &statements[NEXT_KEYFRAME], NULL, 0, err);
 	int r;
 
-	if (!stmt || id < 0)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, id);
-	sqlite3_bind_int64(stmt, 2, recorder);
-	db_bind_or_null(stmt, 3, resolution ? resolution : COLUMN_ABSENT);
-	sqlite3_bind_int64(stmt, 4, first);
-	sqlite3_bind_double(stmt, 5, begins);
-	r = db_run(stmt, err);
+	if (id < 0)
+		return id;
+	r = statement_run(st, &statements[PUT_KEYFRAME],
+	                  BINDS(bind_int(id), bind_int(recorder), bind_nonzero(resolution),
+	                        bind_int(first), bind_real(begins)),
+	                  err);
 	return r < 0 ? r : id;
 }
 
 int snapshot_table_end_keyframe(struct store *st, int64_t keyframe, int64_t last, double ends,
                                 struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, &statements[END_KEYFRAME], err);
-
-	if (!stmt)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, keyframe);
-	sqlite3_bind_int64(stmt, 2, last);
-	sqlite3_bind_double(stmt, 3, ends);
-	return db_run(stmt, err);
+	return statement_run(st, &statements[END_KEYFRAME],
+	                     BINDS(bind_int(keyframe), bind_int(last), bind_real(ends)), err);
 }
 
 int snapshot_table_move(struct store *st, int64_t snapshot, int64_t keyframe, int64_t at,
                         int64_t resolution, struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, &statements[MOVE], err);
-
-	if (!stmt)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, snapshot);
-	sqlite3_bind_int64(stmt, 2, keyframe);
-	sqlite3_bind_int64(stmt, 3, at);
-	sqlite3_bind_int64(stmt, 4, resolution);
-	return db_run(stmt, err);
+	return statement_run(
+		st, &statements[MOVE],
+		BINDS(bind_int(snapshot), bind_int(keyframe), bind_int(at), bind_int(resolution)),
+		err);
 }
 
 /* A new keyframe then keeps the times of each in order, except for slewing. */
@@ -129,23 +116,19 @@ static int begin_keyframe(struct store *st, const struct snapshot *snap, struct 
 
 static int put_row(struct store *st, const struct snapshot *snap, struct err *err)
 {
-	sqlite3_stmt *stmt = statement_get(st, &statements[PUT], err);
+	const struct snapshots_put *s = &st->snapshots;
 
-	if (!stmt)
-		return -err->code;
-	sqlite3_bind_int64(stmt, 1, st->snapshots.next);
-	sqlite3_bind_int64(stmt, 2, st->snapshots.keyframe.id);
-	sqlite3_bind_int64(stmt, 3, st->snapshots.keyframe.at);
-	sqlite3_bind_double(stmt, 4, db_time(snap->wall_ns));
-	sqlite3_bind_int64(stmt, 5, st->recorder);
-	sqlite3_bind_int64(stmt, 6, (int64_t)(snap->boot_ns / NS_PER_US));
-	sqlite3_bind_int64(stmt, 7, (int64_t)snap->seq);
-	return db_run(stmt, err);
+	return statement_run(
+		st, &statements[PUT],
+		BINDS(bind_int(s->next), bind_int(s->keyframe.id), bind_int(s->keyframe.at),
+	              bind_real(db_time(snap->wall_ns)), bind_int(st->recorder),
+	              bind_int((int64_t)(snap->boot_ns / NS_PER_US)), bind_int((int64_t)snap->seq)),
+		err);
 }
 
 static int put(struct store *st, const struct snapshot *snap, struct err *err)
 {
-	int64_t id = statement_int(st, &statements[NEXT], err);
+	int64_t id = statement_int(st, &statements[NEXT], NULL, 0, err);
 	int r = 0;
 
 	if (id < 0)
@@ -192,25 +175,19 @@ static void put_snapshots(struct buf *sql)
 
 static const struct view views[] = { { "snapshots", put_snapshots }, { 0 } };
 
-static const char *const delete_keyframe[] = {
-	"DELETE FROM snapshot WHERE id IN " STATEMENT_SNAPSHOTS,
-	"DELETE FROM keyframe WHERE id = ?1",
-	NULL,
-};
-
 const char snapshot_table_end_keyframes[] =
 	"UPDATE keyframe SET (last, ends) = (SELECT s.id, s.time FROM snapshot s"
 	" WHERE s.id >= keyframe.first AND s.kf = keyframe.id ORDER BY s.id DESC LIMIT 1)"
 	" WHERE recorder = ?1 AND last IS NULL";
 
 static const struct table_ids ids[] = {
+	{ "snapshot",
+	  { { "id", ID_SNAPSHOT }, { "kf", ID_KEYFRAME }, { "recorder", ID_RECORDER } } },
 	{ "keyframe",
 	  { { "id", ID_KEYFRAME },
 	    { "recorder", ID_RECORDER },
 	    { "first", ID_SNAPSHOT },
 	    { "last", ID_SNAPSHOT } } },
-	{ "snapshot",
-	  { { "id", ID_SNAPSHOT }, { "kf", ID_KEYFRAME }, { "recorder", ID_RECORDER } } },
 	{ 0 },
 };
 
@@ -218,9 +195,7 @@ const struct store_table snapshot_table = {
 	.name = "snapshot",
 	.migrations = migrations,
 	.statements = statements,
-	.statement_count = ARRAY_LEN(statements),
 	.put = put,
-	.delete_keyframe = delete_keyframe,
 	.views = views,
 	.stats = stats,
 	.ids = ids,

@@ -1,21 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/statement.h"
 
-#include <errno.h>
-
+#include "base/scan.h"
 #include "store/store_handle.h"
+
+/* ", BEFOREnameAFTER" for each metric of the set; `item` is "BEFORE*AFTER". */
+static void append_list(struct buf *sql, const struct column_set *set, struct scan item)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		char name[COLUMN_NAME_MAX];
+
+		column_name(&set->metrics[set->id[i]], name);
+		buf_puts(sql, ", ");
+		for (const char *c = item.p; c < item.end; c++)
+			if (*c == '*')
+				buf_puts(sql, name);
+			else
+				buf_putc(sql, *c);
+	}
+}
+
+static void expand(struct buf *sql, const struct statement *q)
+{
+	struct column_set set = column_set(q->columns);
+	struct scan rest = scan_str(q->sql), part;
+
+	while (scan_until(&rest, '{', &part)) {
+		buf_put(sql, part.p, scan_left(&part));
+		if (scan_until(&rest, '}', &part))
+			append_list(sql, &set, part);
+	}
+	buf_put(sql, rest.p, scan_left(&rest));
+}
 
 static int prepare(struct store *st, const struct statement *q, sqlite3_stmt **ret, struct err *err)
 {
-	struct buf sql = { 0 };
-	int r;
+	cleanup(buf_done) struct buf sql = { 0 };
 
-	if (q->sql)
-		return db_prepare(st->db, q->sql, ret, err);
-	q->build(&sql);
-	r = db_prepare(st->db, sql.at, ret, err);
-	buf_done(&sql);
-	return r;
+	if (q->build)
+		q->build(&sql);
+	else
+		expand(&sql, q);
+	return db_prepare(st->db, sql.at, ret, err);
 }
 
 sqlite3_stmt *statement_get(struct store *st, const struct statement *q, struct err *err)
@@ -31,38 +57,50 @@ sqlite3_stmt *statement_get(struct store *st, const struct statement *q, struct 
 	return stmt;
 }
 
-int statement_run(struct store *st, const struct statement *q, struct err *err)
-{
-	sqlite3_stmt *stmt = statement_get(st, q, err);
-
-	return stmt ? db_run(stmt, err) : -err->code;
-}
-
-int statement_run_with(struct store *st, const struct statement *q, int64_t a, int64_t b, int64_t c,
-                       struct err *err)
+int statement_run_ints(struct store *st, const struct statement *q, const struct bind *binds,
+                       size_t n, const int64_t *values, size_t n_values, struct err *err)
 {
 	sqlite3_stmt *stmt = statement_get(st, q, err);
 
 	if (!stmt)
 		return -err->code;
-	sqlite3_bind_int64(stmt, 1, a);
-	sqlite3_bind_int64(stmt, 2, b);
-	sqlite3_bind_int64(stmt, 3, c);
+	db_bind(stmt, binds, n);
+	for (size_t i = 0; i < n_values; i++)
+		bind_value(stmt, (int)(n + i) + 1, bind_or_null(values[i]));
 	return db_run(stmt, err);
 }
 
-int64_t statement_int(struct store *st, const struct statement *q, struct err *err)
+int statement_run(struct store *st, const struct statement *q, const struct bind *binds, size_t n,
+                  struct err *err)
+{
+	return statement_run_ints(st, q, binds, n, NULL, 0, err);
+}
+
+int statement_run_readings(struct store *st, const struct statement *q, const struct bind *binds,
+                           size_t n, uint64_t present, const uint64_t *value, struct err *err)
+{
+	struct column_set set = column_set(q->columns);
+	int64_t values[ARRAY_LEN(set.id)];
+
+	column_set_values(&set, present, value, values);
+	return statement_run_ints(st, q, binds, n, values, set.n, err);
+}
+
+int64_t statement_int(struct store *st, const struct statement *q, const struct bind *binds,
+                      size_t n, struct err *err)
 {
 	sqlite3_stmt *stmt = statement_get(st, q, err);
-	int64_t value = -EUCLEAN;
-	int r = stmt ? db_step(stmt, err) : -err->code;
+	int64_t value = 0;
+	int r;
 
-	if (r < 0)
-		return r;
+	if (!stmt)
+		return -err->code;
+	db_bind(stmt, binds, n);
+	r = db_step(stmt, err);
 	if (r > 0)
 		value = sqlite3_column_int64(stmt, 0);
 	sqlite3_reset(stmt);
-	return value;
+	return r < 0 ? r : value;
 }
 
 void statements_done(struct store *st)
@@ -73,55 +111,4 @@ void statements_done(struct store *st)
 	while (map_next(&st->statements, &it, &slot))
 		sqlite3_finalize((sqlite3_stmt *)(uintptr_t)slot.value);
 	map_reset(&st->statements);
-}
-
-void statement_put_columns(struct buf *sql, const struct metric *table, const uint8_t *ids,
-                           size_t n, const char *before, const char *after)
-{
-	for (size_t i = 0; i < n; i++) {
-		char name[COLUMN_NAME_MAX];
-
-		column_name(&table[ids ? ids[i] : i], name);
-		buf_printf(sql, ", %s%s%s", before, name, after);
-	}
-}
-
-size_t statement_gauges(const struct metric *table, size_t n, uint8_t ret[static 64])
-{
-	size_t gauges = 0;
-
-	for (size_t i = 0; i < MIN(n, (size_t)64); i++)
-		if (table[i].kind == METRIC_GAUGE)
-			ret[gauges++] = (uint8_t)i;
-	return gauges;
-}
-
-void statement_put_means(struct buf *sql, const char *table, const struct metric *metrics, size_t n,
-                         const char *names, const char *values)
-{
-	uint8_t ids[64];
-
-	n = statement_gauges(metrics, n, ids);
-	buf_printf(sql, "UPDATE %s SET (%s", table, names);
-	statement_put_columns(sql, metrics, ids, n, "", "");
-	buf_printf(sql, ") = (SELECT %s", values);
-	statement_put_columns(sql, metrics, ids, n, "CAST(round(avg(", ")) AS INTEGER)");
-	buf_printf(sql, " FROM %s" STATEMENT_MINUTE("id") ") WHERE id = ?1", table);
-}
-
-void statement_put_values(struct buf *sql, size_t n)
-{
-	buf_puts(sql, ") VALUES(?1");
-	for (size_t i = 2; i <= n; i++)
-		buf_printf(sql, ", ?%zu", i);
-	buf_puts(sql, ")");
-}
-
-void statement_bind_readings(sqlite3_stmt *stmt, int index, const struct metric *table, size_t n,
-                             uint64_t present, const uint64_t *value)
-{
-	for (size_t i = 0; i < n; i++)
-		db_bind_or_null(stmt, index + (int)i,
-		                present >> i & 1 ? column_value(&table[i], value[i])
-		                                 : COLUMN_ABSENT);
 }

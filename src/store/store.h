@@ -70,5 +70,5 @@ const char *store_take_notice(struct store *st);
 /* One small step of retention, a few milliseconds: *ret_more says whether to call again soon. A
  * wall clock that jumped ahead makes nothing old at once: from one run to the next, time goes on
  * by what the boot clock counted, and an hour. */
-int store_retain_step(struct store *st, const struct store_retention *keep, uint64_t now_wall_ns,
-                      bool *ret_more, struct err *err) must_check;
+int store_retain_step(struct store *st, const struct store_retention *keep, uint64_t wall_ns,
+                      uint64_t boot_ns, bool *ret_more, struct err *err) must_check;

@@ -29,7 +29,7 @@ struct store {
 	struct db_lock write, owner;
 	sqlite3 *db;
 	struct map statements; /* const struct statement * → sqlite3_stmt * */
-	struct columns columns;
+	struct column_set cells, details, totals;
 	int64_t recorder;       /* 0: its row is yet to be made */
 	bool recorder_is_fresh; /* its row is part of the current transaction */
 	bool is_finished;       /* its row has its end, and nothing was written since */

@@ -41,10 +41,15 @@ static int set_wal(struct store *st, struct err *err)
  * tick. */
 static int prepare_all(struct store *st, struct err *err)
 {
-	for (size_t i = 0; i < store_table_count; i++)
-		for (size_t q = 0; q < store_tables[i]->statement_count; q++)
-			if (!statement_get(st, &store_tables[i]->statements[q], err))
-				return -err->code;
+	for (size_t i = 0; i < store_table_count; i++) {
+		const struct statement *lists[] = { store_tables[i]->statements,
+			                            store_tables[i]->downsample };
+
+		for (size_t l = 0; l < ARRAY_LEN(lists); l++)
+			for (const struct statement *q = lists[l]; q && (q->sql || q->build); q++)
+				if (!statement_get(st, q, err))
+					return -err->code;
+	}
 	return 0;
 }
 
@@ -288,7 +293,9 @@ int store_open(const struct store_options *o, struct store **ret, const char **r
 	int r;
 
 	st->write.fd = st->owner.fd = -1;
-	st->columns = columns_all();
+	st->cells = column_set(COLUMNS_CELLS);
+	st->details = column_set(COLUMNS_DETAILS);
+	st->totals = column_set(COLUMNS_TOTALS);
 	st->kind = xstrdup(o->kind ? o->kind : "record");
 	st->is_owner = o->is_owner;
 	st->is_brief = o->is_brief;

@@ -35,11 +35,6 @@ struct table_stat {
 	const char *table, *index, *stat; /* index NULL: the table */
 };
 
-/* Snapshots of one minute that become one: the first of them. */
-struct minute {
-	int64_t first, last, keyframe;
-};
-
 /* Which ids a column holds: they move when a side file is imported (side_store.c). */
 enum id_kind {
 	ID_NONE,
@@ -63,26 +58,35 @@ struct table_ids {
 	} ids[6];
 };
 
+/* Columns of metrics: added to an SQL table that lacks some. */
+struct metric_columns {
+	const char *table;
+	enum column_group columns;
+	const char *suffix; /* of their names */
+};
+
+/* Each of these lists ends with an empty row. */
 struct store_table {
 	const char *name;
-	const struct migration *migrations;               /* ascending; ends with an empty row */
-	int (*add_columns)(sqlite3 *db, struct err *err); /* those of metrics, where they lack */
+	const struct migration *migrations; /* ascending */
+	const struct metric_columns *metrics;
+	int (*add_columns)(sqlite3 *db, struct err *err); /* others that follow a table of model/ */
 	const struct statement *statements;               /* all that it prepares */
-	size_t statement_count;
 	/* Within the transaction of a snapshot. With `on_flush` also for one of events only. */
 	int (*put)(struct store *st, const struct snapshot *snap, struct err *err);
 	bool on_flush;
 	/* … when all tables have put theirs, also for events only. */
 	int (*finish)(struct store *st, const struct snapshot *snap, struct err *err);
-	/* The minute's rows become means in the first one. Parameters: STATEMENT_MINUTE. */
-	int (*downsample)(struct store *st, const struct minute *m, struct err *err);
-	const char *const *delete_keyframe; /* SQL: its rows of keyframe ?1; ends with NULL */
+	/* A minute's rows become means in the first one. Parameters: STATEMENT_MINUTE. */
+	const struct statement *downsample;
 	/* Deletes some of what is older than the time for which events are kept. 1: more is left. */
 	int (*retain)(struct store *st, double before, struct err *err);
-	const char *end_recorder;       /* SQL: closes what recorder ?1 left open */
-	const struct view *views;       /* ends with an empty row */
-	const struct table_stat *stats; /* ends with an empty row */
-	const struct table_ids *ids;    /* of each SQL table of it; ends with an empty row */
+	const char *end_recorder; /* SQL: closes what recorder ?1 left open */
+	const struct view *views;
+	const struct table_stat *stats;
+	/* Of each SQL table of it. The first column shows how its rows nest in keyframes, with which
+	 * they are deleted. */
+	const struct table_ids *ids;
 };
 
 extern const struct store_table *const store_tables[];

@@ -34,7 +34,7 @@ static int begin(struct store *st, struct err *err)
 
 	if (has_moved(st->db))
 		return err_set(err, ESTALE, "'%s' was moved, removed or replaced", st->path);
-	r = statement_run(st, &begin_statement, err);
+	r = statement_run(st, &begin_statement, NULL, 0, err);
 	if (r == 0 && !st->recorder)
 		r = recorder_table_begin(st, err);
 	return r;
@@ -103,7 +103,7 @@ static void checkpoint_when_due(struct store *st)
 int transaction_end(struct store *st, int result, struct err *err)
 {
 	if (result == 0)
-		result = statement_run(st, &commit_statement, err);
+		result = statement_run(st, &commit_statement, NULL, 0, err);
 	if (result < 0)
 		roll_back(st);
 	else

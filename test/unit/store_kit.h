@@ -406,7 +406,7 @@ static inline int64_t ask_int(const char *dir, const char *sql)
 	struct err err = { 0 };
 	int64_t value = 0;
 
-	if (db_open(path, DB_READ, &db, &err) < 0 || db_int(db, sql, &value, &err) < 0)
+	if (db_open(path, DB_READ, &db, &err) < 0 || db_int(db, sql, NULL, 0, &value, &err) < 0)
 		fail_msg("%s: %s", sql, err.msg);
 	free(path);
 	return value;

@@ -171,17 +171,17 @@ static void test_job_sums__are_kept_a_snapshot_and_become_means(void **state)
 	vec_reset(&w.jobs);
 	for (int i = 0; i < 400; i++)
 		world_put(&w, st);
-	assert_int_equal(retention_begin(st, &keep, w.wall_ns, w.boot_ns, &err), 0);
 	while (more)
-		assert_int_equal(retention_step(st, &more, &err), 0);
+		assert_int_equal(
+			store_retain_step(st, &keep, w.wall_ns, w.boot_ns, &more, &err), 0);
 	assert_in_range(read_sums(dir, "s", 1000, &sums), 2, 4);
 	assert_int_equal(ask_int(dir, "SELECT max(rss_mb_max) FROM job_samples"), 100);
 	assert_int_equal(ask_int(dir, "SELECT min(processes_min) FROM job_samples"), 1);
 	keep.downsampled_ns = 0;
 	more = true;
-	assert_int_equal(retention_begin(st, &keep, w.wall_ns, w.boot_ns, &err), 0);
 	while (more)
-		assert_int_equal(retention_step(st, &more, &err), 0);
+		assert_int_equal(
+			store_retain_step(st, &keep, w.wall_ns, w.boot_ns, &more, &err), 0);
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM job_sample"), 0);
 	assert_int_equal(read_sums(dir, "s", 1000, &sums), 0);
 	store_close(st);

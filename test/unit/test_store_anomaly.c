@@ -190,10 +190,8 @@ static void retain_all(struct store *st, uint64_t keep_ns, uint64_t wall_ns, uin
 	struct err err = { 0 };
 	bool more = true;
 
-	if (retention_begin(st, &how, wall_ns, boot_ns, &err) < 0)
-		fail_msg("%s", err.msg);
 	while (more)
-		assert_int_equal(retention_step(st, &more, &err), 0);
+		assert_int_equal(store_retain_step(st, &how, wall_ns, boot_ns, &more, &err), 0);
 }
 
 static void test_retain__keeps_anomalies_as_long_as_events(void **state)

@@ -139,9 +139,10 @@ static void retain(struct store_scene *sc, uint64_t downsampled_ns)
 	struct err err = { 0 };
 	bool more = true;
 
-	assert_int_equal(retention_begin(sc->st, &keep, sc->w.wall_ns, sc->w.boot_ns, &err), 0);
 	while (more)
-		assert_int_equal(retention_step(sc->st, &more, &err), 0);
+		assert_int_equal(store_retain_step(sc->st, &keep, sc->w.wall_ns, sc->w.boot_ns,
+		                                   &more, &err),
+		                 0);
 }
 
 static void test_retention__makes_means_of_gpus_and_forgets_them(void **state)

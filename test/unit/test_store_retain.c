@@ -68,10 +68,8 @@ static void retain_all(struct store *st, const struct store_retention *keep, uin
 	bool more = true;
 	int steps = 0;
 
-	if (retention_begin(st, keep, wall_ns, boot_ns, &err) < 0)
-		fail_msg("%s", err.msg);
 	while (more) {
-		if (retention_step(st, &more, &err) < 0)
+		if (store_retain_step(st, keep, wall_ns, boot_ns, &more, &err) < 0)
 			fail_msg("%s", err.msg);
 		assert_true(++steps < 10000);
 	}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of one job: sheets, processes, sums, anomalies, and the GPUs of its machine. */
+#include "history/history_handle.h"
+#include "history/job_query.h"
+#include "sqlite/record_column.h"
+#include "sqlite/schema_format.h"
+
+#define RECORD struct sheet_record
+static const struct field sheet_rows[] = {
+	{ "t.num", FIELD(NUMBER, s.num) },
+	{ "t.label", FIELD(TEXT, s.label) },
+	{ "t.status", FIELD(NUMBER, s.status) },
+	{ "t.started", FIELD(ORDINAL, s.started_ns), .unit = UNIT_NS },
+	{ "t.ended", FIELD(ORDINAL, s.ended_ns), .unit = UNIT_NS },
+	{ "t.exit_code", FIELD(CODE, s.exit_code), .has = offsetof(RECORD, s.has_exit_code) },
+	{ "t.signal", FIELD(ORDINAL, s.signal) },
+	{ "t.pid", FIELD(ORDINAL, s.pid) },
+	{ "coalesce(t.processes, s.n)", FIELD(NUMBER, processes) },
+	{ "coalesce(t.cpu_time_us, s.cpu)", FIELD(FIGURE, cpu_time_ns), .unit = UNIT_NS },
+	{ "coalesce(t.peak_rss_kib, s.peak)", FIELD(FIGURE, peak_rss_bytes), .unit = UNIT_MIB },
+	{ "coalesce(t.max_cpu, s.max_cpu)", FIELD(RATIO, max_cpu_ratio) },
+};
+static const struct field_table sheet_columns = FIELD_TABLE(sheet_rows);
+#undef RECORD
+
+/* While a sheet runs, its sums are those of the processes so far. */
+static int prepare_sheets(struct history *r, struct job_key key, sqlite3_stmt **ret,
+                          struct err *err)
+{
+	cleanup(buf_done) struct buf sql = { 0 };
+
+	if (!history_has_column(r, "sheet", "label"))
+		return history_prepare_for_job(
+			r,
+			"SELECT t.num, NULL, t.status, t.started, t.ended, NULL, NULL, NULL,"
+			" t.processes, t.cpu_time_us, t.peak_rss_kib, t.max_cpu, NULL, NULL"
+			" FROM sheet t WHERE t.job = ?1 ORDER BY t.num",
+			key, ret, err);
+	buf_puts(&sql, "SELECT ");
+	record_columns_select(&sql, &sheet_columns);
+	buf_puts(&sql, ", coalesce(t.cpu_time_us_q, s.cpu_q), coalesce(t.peak_rss_kib_q, s.peak_q)"
+	               " FROM sheet t LEFT JOIN (" SCHEMA_SUMS_OF(""));
+	buf_printf(&sql,
+	           "%s" SCHEMA_NOT_OURS " AND p.sheet IS NOT NULL GROUP BY p.sheet) s"
+	           " ON s.num = t.num AND t.status = 0 WHERE t.job = ?1 ORDER BY t.num",
+	           history_is_member(r));
+	return history_prepare_for_job(r, sql.at, key, ret, err);
+}
+
+/* By the stored number; without one it is a sum of those that were known. */
+static void set_quality(struct figure *figure, sqlite3_stmt *stmt, int column)
+{
+	int64_t stored = db_column_or_absent(stmt, column);
+
+	if (figure_is_known(*figure) && stored > 0 && stored < QUALITY_COUNT)
+		figure->quality = (enum quality)stored;
+}
+
+int history_sheets(struct history *r, struct job_key key, reader_sheet_fn fn, void *self,
+                   struct err *err)
+{
+	cleanup(history_endp) struct history *scope = NULL;
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	struct job job;
+	int n = 0, result = history_begin(r, &scope, err);
+
+	if (result == 0)
+		result = history_load_job(r, key, &job, err);
+	if (result <= 0)
+		return result;
+	result = prepare_sheets(r, key, &stmt, err);
+	while (result >= 0 && (result = history_next_row(stmt, SHEETS_MAX, &n, err)) > 0) {
+		struct sheet_record s = { .s = { .is_stored = true } };
+
+		record_columns_read(stmt, 0, &sheet_columns, &s);
+		set_quality(&s.cpu_time_ns, stmt, (int)sheet_columns.n);
+		set_quality(&s.peak_rss_bytes, stmt, (int)sheet_columns.n + 1);
+		if (s.s.status >= JOB_STATUS_COUNT ||
+		    (s.s.status == JOB_RUNNING && job.status == JOB_LOST))
+			s.s.status = JOB_LOST;
+		result = fn(self, &s);
+	}
+	return result < 0 ? result : n;
+}
+
+#define RECORD struct process_record
+static const struct field process_rows[] = {
+	{ "p.pid", FIELD(NUMBER, id.pid) },
+	{ "p.start_ticks", FIELD(NUMBER, id.start_ticks) },
+	{ "p.ppid", FIELD(ORDINAL, ppid) },
+	{ "p.uid", FIELD(NUMBER, uid) },
+	{ "p.sheet", FIELD(ORDINAL, sheet) },
+	{ "p.comm", FIELD(WORDS, comm) },
+	{ "p.command", FIELD(WORDS, command) },
+	{ "p.started", FIELD(ORDINAL, started_ns), .unit = UNIT_NS },
+	{ "p.ended", FIELD(ORDINAL, ended_ns), .unit = UNIT_NS },
+	{ "p.exit_code", FIELD(CODE, exit_code), .has = offsetof(RECORD, has_exit_code) },
+	{ "p.signal", FIELD(ORDINAL, signal) },
+	{ "p.core_dumped", FIELD(BOOL, core_dumped) },
+	{ "p.cpu_time_us", FIELD(FIGURE, cpu_time_ns), .unit = UNIT_NS },
+	{ "coalesce(p.peak_rss_kib, p.max_rss_kib)", FIELD(FIGURE, peak_rss_bytes),
+	  .unit = UNIT_MIB },
+	{ "p.read_bytes", FIELD(FIGURE, read_bytes) },
+	{ "p.write_bytes", FIELD(FIGURE, written_bytes) },
+	{ "p.max_cpu", FIELD(RATIO, max_cpu_ratio) },
+};
+static const struct field_table process_columns = FIELD_TABLE(process_rows);
+#undef RECORD
+
+/* One row a life, the latest if several recorders saw it. */
+static int prepare_processes(struct history *r, struct job_key key, sqlite3_stmt **ret,
+                             struct err *err)
+{
+	const char *final = history_has_column(r, "process", "final") ? "p.final" : "NULL";
+	const char *job = history_has_column(r, "process", "job") ? "job" : "job_id";
+	cleanup(buf_done) struct buf sql = { 0 };
+
+	buf_puts(&sql, "SELECT ");
+	record_columns_select(&sql, &process_columns);
+	buf_printf(&sql,
+	           ", %s FROM process p WHERE %s"
+	           " AND (p.start_ticks = 0 OR NOT EXISTS (SELECT 1 FROM process q"
+	           " WHERE q.pid = p.pid AND q.start_ticks = p.start_ticks AND q.id > p.id"
+	           " AND q.%s = p.%s)) ORDER BY p.started, p.id",
+	           final, history_is_member(r), job, job);
+	return history_prepare_for_job(r, sql.at, key, ret, err);
+}
+
+static void set_exact(struct figure *figure, int64_t final, int64_t bit)
+{
+	if (figure_is_known(*figure))
+		figure->quality = final & bit ? QUALITY_EXACT : QUALITY_SAMPLED;
+}
+
+int history_job_processes(struct history *r, struct job_key key, size_t limit, reader_process_fn fn,
+                          void *self, struct err *err)
+{
+	cleanup(history_endp) struct history *scope = NULL;
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	int n = 0, result = history_begin(r, &scope, err);
+
+	if (result == 0)
+		result = prepare_processes(r, key, &stmt, err);
+	while (result >= 0 && (result = history_next_row(stmt, limit, &n, err)) > 0) {
+		int64_t final = sqlite3_column_int64(stmt, (int)process_columns.n);
+		struct process_record p = { .is_start_exact = final & FINAL_START };
+
+		record_columns_read(stmt, 0, &process_columns, &p);
+		set_exact(&p.cpu_time_ns, final, FINAL_CPU);
+		set_exact(&p.peak_rss_bytes, final, FINAL_PEAK);
+		set_exact(&p.read_bytes, final, FINAL_READ);
+		set_exact(&p.written_bytes, final, FINAL_WRITE);
+		result = fn(self, &p);
+	}
+	return result < 0 ? result : n;
+}
+
+/* The snapshots in which the job `j` ran. */
+#define JOB_SAMPLES                                                                                \
+	" job_sample m ON m.snapshot >= j.first_snapshot AND m.snapshot <="                        \
+	" coalesce(j.last_snapshot, 9223372036854775807) AND m.job = j.id"
+
+int history_job_sums(struct history *r, struct job_key key, size_t limit, reader_sum_fn fn,
+                     void *self, struct err *err)
+{
+	cleanup(history_endp) struct history *scope = NULL;
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	int n = 0, result = history_begin(r, &scope, err);
+
+	if (result < 0 || !history_has_column(r, "job_sample", "job"))
+		return result;
+	result = history_prepare_for_job(
+		r,
+		"SELECT s.time, m.procs, m.rss_kib, m.cpu FROM job j CROSS JOIN" JOB_SAMPLES
+		" CROSS JOIN snapshot s ON s.id = m.snapshot WHERE j.id = ?1 ORDER BY m.snapshot",
+		key, &stmt, err);
+	while (result >= 0 && (result = history_next_row(stmt, limit, &n, err)) > 0) {
+		const struct job_sum_record sum = {
+			.wall_ns = db_time_ns(sqlite3_column_double(stmt, 0)),
+			.sum.procs = (uint32_t)sqlite3_column_int64(stmt, 1),
+			.sum.rss_bytes = (uint64_t)sqlite3_column_int64(stmt, 2) << 10,
+			.sum.cpu_ratio = column_ratio_inside(db_column_or_absent(stmt, 3)),
+		};
+
+		result = fn(self, &sum);
+	}
+	return result < 0 ? result : n;
+}
+
+#define RECORD struct anomaly_record
+static const struct field anomaly_rows[] = {
+	{ "a.kind", FIELD(STRING, kind) },
+	{ "a.severity", FIELD(NUMBER, severity) },
+	{ "a.pid", FIELD(ORDINAL, process.pid) },
+	{ "a.start_ticks", FIELD(ORDINAL, process.start_ticks) },
+	{ "iif(a.job, j.job_id, NULL)", FIELD(STRING, job_id) },
+	{ "a.sheet", FIELD(ORDINAL, sheet) },
+	{ "a.began", FIELD(ORDINAL, began_ns), .unit = UNIT_NS },
+	{ "a.ended", FIELD(ORDINAL, ended_ns), .unit = UNIT_NS },
+	{ "a.value", FIELD(REAL, value) },
+	{ "a.peak", FIELD(REAL, peak) },
+	{ "a.threshold", FIELD(REAL, threshold) },
+	{ "a.description", FIELD(WORDS, description) },
+};
+static const struct field_table anomaly_columns = FIELD_TABLE(anomaly_rows);
+#undef RECORD
+
+static int prepare_anomalies(struct history *r, struct job_key key, sqlite3_stmt **ret,
+                             struct err *err)
+{
+	cleanup(buf_done) struct buf sql = { 0 };
+
+	buf_puts(&sql, "SELECT ");
+	record_columns_select(&sql, &anomaly_columns);
+	buf_puts(&sql, " FROM job j JOIN anomaly a ON a.job = j.id WHERE j.id = ?1"
+	               " UNION ALL SELECT ");
+	record_columns_select(&sql, &anomaly_columns);
+	buf_printf(&sql,
+	           " FROM job j JOIN anomaly a ON a.id BETWEEN j.recorder << %d"
+	           " AND (j.recorder + 1 << %d) - 1 WHERE j.id = ?1 AND a.pid IS NULL"
+	           " AND a.job IS NULL AND coalesce(a.ended, a.began) >= j.started"
+	           " AND a.began <= coalesce(j.ended, 1e12) ORDER BY 7",
+	           SCHEMA_EPISODE_BITS, SCHEMA_EPISODE_BITS);
+	return history_prepare_for_job(r, sql.at, key, ret, err);
+}
+
+int history_job_anomalies(struct history *r, struct job_key key, size_t limit, reader_anomaly_fn fn,
+                          void *self, struct err *err)
+{
+	cleanup(history_endp) struct history *scope = NULL;
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	int n = 0, result = history_begin(r, &scope, err);
+
+	if (result < 0 || !history_has_column(r, "anomaly", "kind"))
+		return result;
+	result = prepare_anomalies(r, key, &stmt, err);
+	while (result >= 0 && (result = history_next_row(stmt, limit, &n, err)) > 0) {
+		struct anomaly_record a;
+
+		record_columns_read(stmt, 0, &anomaly_columns, &a);
+		if (a.severity >= SEVERITY_COUNT)
+			a.severity = SEVERITY_LOW;
+		result = fn(self, &a);
+	}
+	return result < 0 ? result : n;
+}
+
+/* What was thinned out to minutes still has the extremes of each. */
+#define RECORD struct gpu_record
+static const struct field gpu_rows[] = {
+	{ "g.gpu_index", FIELD(NUMBER, index) },
+	{ "max(g.name)", FIELD(STRING, name) },
+	{ "avg(g.utilization_pct) / 100", FIELD(REAL, util_mean_ratio) },
+	{ "max(coalesce(g.utilization_pct_max, g.utilization_pct)) / 100.0",
+	  FIELD(REAL, util_max_ratio) },
+	{ "max(coalesce(g.memory_used_mb_max, g.memory_used_mb)) * 1048576",
+	  FIELD(REAL, mem_peak_bytes) },
+	{ "max(g.memory_total_mb) * 1048576", FIELD(REAL, mem_total_bytes) },
+	{ "avg(g.power_w)", FIELD(REAL, power_mean_w) },
+	{ "max(coalesce(g.power_w_max, g.power_w))", FIELD(REAL, power_max_w) },
+};
+static const struct field_table gpu_columns = FIELD_TABLE(gpu_rows);
+#undef RECORD
+
+int history_job_gpus(struct history *r, struct job_key key, reader_gpu_fn fn, void *self,
+                     struct err *err)
+{
+	cleanup(history_endp) struct history *scope = NULL;
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	cleanup(buf_done) struct buf sql = { 0 };
+	int n = 0, result = history_begin(r, &scope, err);
+
+	/* Older stores have neither. */
+	if (result < 0 || !history_has_column(r, "job_sample", "job") ||
+	    !history_has_column(r, "gpu", "snapshot"))
+		return result;
+	buf_puts(&sql, "SELECT ");
+	record_columns_select(&sql, &gpu_columns);
+	buf_puts(&sql, " FROM job j JOIN" JOB_SAMPLES
+	               " JOIN gpu_metrics g ON g.snapshot_id = m.snapshot WHERE j.id = ?1"
+	               " GROUP BY g.gpu_index ORDER BY g.gpu_index");
+	result = history_prepare_for_job(r, sql.at, key, &stmt, err);
+	while (result >= 0 && (result = history_next_row(stmt, SIZE_MAX, &n, err)) > 0) {
+		struct gpu_record g;
+
+		record_columns_read(stmt, 0, &gpu_columns, &g);
+		result = fn(self, &g);
+	}
+	return result < 0 ? result : n;
+}
