@@ -35,20 +35,24 @@ int cli_print(const struct buf *out)
 	return r < 0 ? CLI_FAILED : CLI_OK;
 }
 
-static void tell_skipped(const struct config_files *files)
+void cli_page_begin(struct cli_page *page, const struct cli *cli)
 {
-	vec_each(&files->list, f)
-		if (f->skipped)
-			log_warn("'%s' cannot be read by this user; it is skipped", f->path);
+	const struct style style = cli_style(cli);
+
+	*page = (struct cli_page){ .out.max = CLI_PAGE_MAX };
+	page->json.out = &page->out;
+	page->canvas = *CANVAS(&style, &page->out);
 }
 
-static int tell_problems(const struct config_problems *problems)
+int cli_page_end(struct cli_page *page)
 {
-	vec_each(&problems->list, p)
-		log_error("%s", p->text);
-	if (problems->dropped)
-		log_error("… and %zu more problems", problems->dropped);
-	return CLI_USAGE;
+	int status;
+
+	if (page->json.need_comma) /* it holds a document */
+		buf_putc(&page->out, '\n');
+	status = cli_print(&page->out);
+	buf_done(&page->out);
+	return status;
 }
 
 /* A user without HOME (cron, setpriv) still has one in the user database. */
@@ -74,71 +78,70 @@ static struct config_env config_env(const struct cli *cli)
 	};
 }
 
-int cli_reload(const struct cli *cli, struct config *ret, struct err *err)
+/* Logs all problems; -EINVAL with the first. */
+static int load_config(const struct cli *cli, struct config *ret, struct config_files *files,
+                       struct err *err)
 {
 	const struct config_env env = config_env(cli);
-	struct config_files files = { 0 };
 	struct config_problems problems = { 0 };
 	int r = 0;
 
-	config_load(&env, ret, &files, &problems);
-	if (problems.list.len) {
-		tell_problems(&problems);
+	config_load(&env, ret, files, &problems);
+	vec_each(&problems.list, p)
+		log_error("%s", p->text);
+	if (problems.dropped)
+		log_error("… and %zu more problems", problems.dropped);
+	if (problems.list.len)
 		r = err_set(err, EINVAL, "%s", problems.list.at[0].text);
-	}
-	config_files_done(&files);
 	config_problems_done(&problems);
 	return r;
 }
 
-int cli_config(const struct cli *cli, struct config *ret, struct config_files *files)
+int cli_reload(const struct cli *cli, struct config *ret, struct err *err)
 {
-	const struct config_env env = config_env(cli);
-	struct config_files own = { 0 };
-	struct config_problems problems = { 0 };
-	int status = CLI_OK;
+	cleanup(config_files_done) struct config_files files = { 0 };
 
-	config_load(&env, ret, files ? files : &own, &problems);
-	tell_skipped(files ? files : &own);
-	if (problems.list.len)
-		status = tell_problems(&problems);
-	config_files_done(&own);
-	config_problems_done(&problems);
-	return status;
+	return load_config(cli, ret, &files, err);
 }
 
-static int resolve_state_dir(const struct cli *cli, char *ret, struct err *err)
+int cli_config(const struct cli *cli, struct config *ret, struct config_files *files)
 {
-	char cwd[PATH_MAX];
-	const struct state_dir_env env = {
-		.option = cli->state_dir,
+	cleanup(config_files_done) struct config_files own = { 0 };
+	struct config_files *read = files ? files : &own;
+	struct err err;
+	int r = load_config(cli, ret, read, &err);
+
+	vec_each(&read->list, f)
+		if (f->skipped)
+			log_warn("'%s' cannot be read by this user; it is skipped", f->path);
+	return r < 0 ? CLI_USAGE : CLI_OK;
+}
+
+static struct state_dir_env state_dir_env(void)
+{
+	return (struct state_dir_env){
 		.ours = getenv("PROCTOR_STATE_DIR"),
 		.systemd = getenv("STATE_DIRECTORY"),
 		.xdg_state_home = getenv("XDG_STATE_HOME"),
 		.home = home_dir(),
-		.cwd = getcwd(cwd, sizeof cwd),
 		.is_root = geteuid() == 0,
 	};
-
-	return state_dir_resolve(&env, ret, err);
 }
 
 int cli_state_dir(const struct cli *cli, char *ret)
 {
+	struct state_dir_env env = state_dir_env();
+	char cwd[PATH_MAX];
 	struct err err;
 
-	return resolve_state_dir(cli, ret, &err) < 0 ? cli_failed(&err) : CLI_OK;
+	env.option = cli->state_dir;
+	env.cwd = getcwd(cwd, sizeof cwd);
+	return state_dir_resolve(&env, ret, &err) < 0 ? cli_failed(&err) : CLI_OK;
 }
 
 bool cli_env_finds(const char *state_dir)
 {
-	const struct state_dir_env env = {
-		.ours = getenv("PROCTOR_STATE_DIR"),
-		.systemd = getenv("STATE_DIRECTORY"),
-		.xdg_state_home = getenv("XDG_STATE_HOME"),
-		.home = home_dir(),
-		.is_root = geteuid() == 0,
-	};
+	const struct state_dir_env env = state_dir_env();
 	char found[CONFIG_PATH_MAX];
 	struct err err;
 
@@ -147,17 +150,30 @@ bool cli_env_finds(const char *state_dir)
 
 int cli_make_state_dir(const struct cli *cli, char *ret)
 {
+	int status = cli_state_dir(cli, ret);
 	struct err err;
 
-	if (resolve_state_dir(cli, ret, &err) < 0 ||
-	    state_dir_prepare(ret, geteuid() == 0, &err) < 0)
+	if (status == CLI_OK && state_dir_prepare(ret, geteuid() == 0, &err) < 0)
 		return cli_failed(&err);
-	return CLI_OK;
+	return status;
 }
 
 char *cli_path(const char *configured, const char *state_dir, const char *name)
 {
 	return *configured ? xstrdup(configured) : xasprintf("%s/%s", state_dir, name);
+}
+
+int cli_store_path(const struct cli *cli, char **ret)
+{
+	char state_dir[CONFIG_PATH_MAX];
+	struct config config;
+	int status = cli_config(cli, &config, NULL);
+
+	if (status == CLI_OK)
+		status = cli_state_dir(cli, state_dir);
+	if (status == CLI_OK)
+		*ret = cli_path(config.profiler.storage_path, state_dir, "proctor.db");
+	return status;
 }
 
 void cli_sampler_options(const struct config *config, struct sampler_options *ret)

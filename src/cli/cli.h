@@ -5,11 +5,12 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/opts.h"
 #include "config/config.h"
 #include "config/config_load.h"
 #include "engine/engine.h"
-#include "view/style.h"
+#include "view/canvas.h"
 
 enum cli_status {
 	CLI_OK = 0,
@@ -79,6 +80,18 @@ int cli_failed(const struct err *err);
 /* Writes to stdout; CLI_OK, or CLI_FAILED, logged unless the reader has closed the pipe. */
 int cli_print(const struct buf *out);
 
+/* What a verb prints: JSON, or text on a canvas that suits stdout. */
+struct cli_page {
+	struct buf out;
+	struct json json;
+	struct canvas canvas;
+};
+#define CLI_PAGE_MAX ((size_t)4 << 30) /* a snapshot of all the pids there can be */
+
+void cli_page_begin(struct cli_page *page, const struct cli *cli);
+/* Prints and frees it; a JSON document ends its line. As cli_print(). */
+int cli_page_end(struct cli_page *page);
+
 /* Reads the configuration; CLI_OK, or CLI_USAGE with every problem logged. `files` may be NULL. */
 int cli_config(const struct cli *cli, struct config *ret, struct config_files *files);
 /* The state directory into `ret` (CONFIG_PATH_MAX bytes), without creating it. CLI_OK, or CLI_FAILED
@@ -93,6 +106,8 @@ int cli_make_state_dir(const struct cli *cli, char *ret);
 /* A path from the configuration or, if that is "", `name` in the state directory. Owned by the
  * caller. */
 char *cli_path(const char *configured, const char *state_dir, const char *name);
+/* Where the store is, by the configuration. CLI_OK, or another status, logged. */
+int cli_store_path(const struct cli *cli, char **ret);
 /* Parts of the configuration, as the engine needs them. */
 void cli_sampler_options(const struct config *config, struct sampler_options *ret);
 struct anomaly_config cli_anomaly_config(const struct config *config);

@@ -35,8 +35,7 @@ static void put_option(const struct opt *o, struct buf *to)
 static int print_help(const struct cli *cli, const struct opt *opts)
 {
 	const struct verb *verb = cli->verb;
-	struct buf out = { 0 };
-	int status;
+	cleanup(buf_done) struct buf out = { 0 };
 
 	buf_printf(&out, "proctor %s: %s\n\nusage: proctor %s %s\n", verb->name, verb->summary,
 	           verb->name, verb->usage);
@@ -46,9 +45,7 @@ static int print_help(const struct cli *cli, const struct opt *opts)
 	for (; opts->name; opts++)
 		if (opts->to != &cli->json || !verb->instead_of_json)
 			put_option(opts, &out);
-	status = cli_print(&out);
-	buf_done(&out);
-	return status;
+	return cli_print(&out);
 }
 
 /* The option that may have been meant by the unknown one. */

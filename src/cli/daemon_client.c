@@ -97,7 +97,7 @@ static const char *remedy(int code)
 	}
 }
 
-int daemon_client_tell(const struct err *err)
+int daemon_client_log(const struct err *err)
 {
 	const char *todo = remedy(err->code);
 

@@ -32,4 +32,4 @@ int daemon_client_call(struct daemon_client *ask, const char *method, const char
                        json_t **ret, struct err *err) must_check;
 void daemon_client_close(struct daemon_client *ask);
 /* Logs the error and, if there is one, the remedy; returns CLI_DAEMON. */
-int daemon_client_tell(const struct err *err);
+int daemon_client_log(const struct err *err);

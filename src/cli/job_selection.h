@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* job_selection.h - what the verbs that read recorded jobs share: the store, and the job that was meant. */
+/* job_selection.h - what the verbs that read recorded jobs share: the store, and the job that was meant.
+ * If it is not there, the other stores of this machine are named. */
 #pragma once
 
-#include "base/buf.h"
 #include "cli/cli.h"
 #include "history/job_query.h"
+#include "report/job_report.h"
 
+/* Initialised with zeros. */
 struct job_selection {
 	char *path;
 	struct history *reader;
@@ -17,3 +19,8 @@ void job_selection_close(struct job_selection *r);
 /* Finds the job that the user named; NULL: the last one. CLI_OK, or CLI_NOT_FOUND or CLI_FAILED,
  * logged. */
 int job_selection_find(struct job_selection *r, const char *name, struct job *ret);
+/* The same, and gathers all that is known about it. */
+int job_selection_report(struct job_selection *r, const char *name, struct report *ret);
+/* Logs that there is no store at `path`, and which others this user can read; returns
+ * CLI_NOT_FOUND. */
+int job_selection_no_store(const char *path);

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/suggestion.h"
 #include "cli/cli.h"
-#include "cli/version.h"
+#include "history/sql_query.h"
 #include "view/field_view.h"
 
 /* In the order of `proctor --help`. */
@@ -72,27 +72,43 @@ static void put_help(struct buf *to)
 	             "what every key and column means: proctor help fields\n");
 }
 
-static int print_text(void (*put)(struct buf *to))
+static int print_help(void)
 {
-	struct buf out = { 0 };
-	int status;
+	cleanup(buf_done) struct buf out = { 0 };
 
-	put(&out);
-	status = cli_print(&out);
-	buf_done(&out);
-	return status;
+	put_help(&out);
+	return cli_print(&out);
+}
+
+static int print_version(const struct cli *cli)
+{
+	struct cli_page page;
+	struct json *j = &page.json;
+
+	cli_page_begin(&page, cli);
+	if (cli->json) {
+		json_begin_object(j);
+		json_put_u64(j, "schema", 1);
+		json_put_str(j, "version", PROCTOR_VERSION);
+		json_put_bool(j, "bpf", strcmp(PROCTOR_HAS_BPF, "yes") == 0);
+		json_put_str(j, "sqlite_version", sql_query_version());
+		json_end_object(j);
+	} else {
+		buf_printf(&page.out,
+		           "proctor " PROCTOR_VERSION "\nfeatures: BPF " PROCTOR_HAS_BPF
+		           ", SQLite %s\n",
+		           sql_query_version());
+	}
+	return cli_page_end(&page);
 }
 
 static int print_fields(const struct cli *cli)
 {
-	const struct style style = cli_style(cli);
-	struct buf out = { 0 };
-	int status;
+	struct cli_page page;
 
-	field_view(CANVAS(&style, &out));
-	status = cli_print(&out);
-	buf_done(&out);
-	return status;
+	cli_page_begin(&page, cli);
+	field_view(&page.canvas);
+	return cli_page_end(&page);
 }
 
 static int run_verb(struct cli *cli, int argc, char **argv)
@@ -133,7 +149,7 @@ int main(int argc, char **argv)
 	if (!cli_parse_command(&cli, opts, argc, argv, &first))
 		return cli.status;
 	if (version)
-		return print_text(cli.json ? version_json_put : version_put);
+		return print_version(&cli);
 	if (first < argc && strcmp(argv[first], "help") == 0) {
 		cli.help = true;
 		first++;
@@ -141,6 +157,6 @@ int main(int argc, char **argv)
 			return print_fields(&cli);
 	}
 	if (first == argc)
-		return cli.help ? print_text(put_help) : cli_usage(&cli, "no verb given");
+		return cli.help ? print_help() : cli_usage(&cli, "no verb given");
 	return run_verb(&cli, argc - first, argv + first);
 }

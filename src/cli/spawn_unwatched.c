@@ -6,8 +6,6 @@
 #include "base/log.h"
 #include "job/launch/exec_error.h"
 
-enum { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };
-
 struct spawn {
 	struct loop *loop;
 	struct launch_end end;
@@ -26,8 +24,14 @@ static void on_ended(void *self, const struct launch_end *end)
 	loop_stop(s->loop);
 }
 
-static int refused(const struct err *err, int status)
+int spawn_failed(const char *command, struct err *err)
 {
+	int status = !command || err->code == ECANCELED ? SPAWN_FAILED
+	             : err->code == ENOENT              ? SPAWN_NOT_FOUND
+	                                                : SPAWN_NOT_EXECUTABLE;
+
+	if (status != SPAWN_FAILED)
+		exec_error_describe(command, err->code, err);
 	log_error("%s", err->msg);
 	return status;
 }
@@ -48,14 +52,12 @@ int spawn_unwatched(const struct cli *cli, char *const *argv, struct launch_end 
 
 	if (loop_new(&loop, &err) < 0 || launcher_new(loop, cli->sigpipe, &launcher, &err) < 0 ||
 	    launcher_fork(launcher, &options, &err) < 0)
-		return refused(&err, STATUS_FAILED);
+		return spawn_failed(NULL, &err);
 	s.loop = loop;
-	if (launcher_release(launcher, &err) < 0) {
-		exec_error_describe(argv[0], err.code, &err);
-		return refused(&err, err.code == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE);
-	}
+	if (launcher_release(launcher, &err) < 0)
+		return spawn_failed(argv[0], &err);
 	if (loop_run(loop, &err) < 0)
-		return refused(&err, STATUS_FAILED);
+		return spawn_failed(NULL, &err);
 	*ret = s.end;
 	return 0;
 }

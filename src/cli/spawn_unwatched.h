@@ -6,6 +6,10 @@
 #include "cli/cli.h"
 #include "job/launch/launcher.h"
 
-/* 0 and how it ended; or, if it did not start, the exit status, logged: 127 not found, 126 not
- * executable, 125 our own failure. */
+/* As timeout(1), env(1) and the shells have it. */
+enum spawn_status { SPAWN_FAILED = 125, SPAWN_NOT_EXECUTABLE = 126, SPAWN_NOT_FOUND = 127 };
+
+/* Logs why the command did not start and returns the exit status; a NULL command: our own failure. */
+int spawn_failed(const char *command, struct err *err);
+/* 0 and how it ended; or, if it did not start, the exit status, logged. */
 int spawn_unwatched(const struct cli *cli, char *const *argv, struct launch_end *ret);

@@ -2,53 +2,28 @@
 /* verb_diff.c - two jobs side by side. */
 #include "view/diff_view.h"
 
-#include "base/clock.h"
 #include "cli/job_selection.h"
-
-static int load(struct job_selection *recorded, const char *name, struct report *ret)
-{
-	struct err err = { 0 };
-	int status = job_selection_find(recorded, name, &ret->job);
-
-	if (status == CLI_OK && report_gather(ret, recorded->reader, &err) < 0)
-		status = cli_failed(&err);
-	return status;
-}
-
-static int show(const struct cli *cli, const struct report *a, const struct report *b)
-{
-	struct style style = cli_style(cli);
-	struct buf out = { 0 };
-	struct json json = { .out = &out };
-	int status;
-
-	if (cli->json) {
-		diff_json(a, b, &json);
-		buf_putc(&out, '\n');
-	} else {
-		diff_view(a, b, CANVAS(&style, &out));
-	}
-	status = cli_print(&out);
-	buf_done(&out);
-	return status;
-}
 
 static int compare(const struct cli *cli, const char *first, const char *second)
 {
-	struct report a = { .now_ns = clock_wall_ns() }, b = { .now_ns = clock_wall_ns() };
-	struct job_selection recorded;
+	cleanup(job_selection_close) struct job_selection recorded = { 0 };
+	cleanup(report_done) struct report a = { 0 };
+	cleanup(report_done) struct report b = { 0 };
+	struct cli_page page;
 	int status = job_selection_open(cli, &recorded);
 
 	if (status == CLI_OK)
-		status = load(&recorded, first, &a);
+		status = job_selection_report(&recorded, first, &a);
 	if (status == CLI_OK)
-		status = load(&recorded, second, &b);
-	if (status == CLI_OK)
-		status = show(cli, &a, &b);
-	job_selection_close(&recorded);
-	report_done(&a);
-	report_done(&b);
-	return status;
+		status = job_selection_report(&recorded, second, &b);
+	if (status != CLI_OK)
+		return status;
+	cli_page_begin(&page, cli);
+	if (cli->json)
+		diff_json(&a, &b, &page.json);
+	else
+		diff_view(&a, &b, &page.canvas);
+	return cli_page_end(&page);
 }
 
 static int run(struct cli *cli, int argc, char **argv)

@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 #include "cli/job_selection.h"
-#include "report/job_report.h"
 #include "view/events_view.h"
 
 struct stream {
@@ -68,7 +67,7 @@ static int show(struct job_selection *recorded, struct stream *s, uint64_t kinds
 static int show_job(const struct cli *cli, const char *name, uint64_t kinds, size_t count)
 {
 	struct stream s = { .cli = cli, .style = cli_style(cli) };
-	struct job_selection recorded;
+	cleanup(job_selection_close) struct job_selection recorded = { 0 };
 	int status = job_selection_open(cli, &recorded);
 
 	if (status == CLI_OK)
@@ -76,7 +75,6 @@ static int show_job(const struct cli *cli, const char *name, uint64_t kinds, siz
 	s.view.started_ns = s.names.job.started_ns;
 	if (status == CLI_OK)
 		status = show(&recorded, &s, kinds, count);
-	job_selection_close(&recorded);
 	report_done(&s.names);
 	buf_done(&s.out);
 	return status;
@@ -84,13 +82,10 @@ static int show_job(const struct cli *cli, const char *name, uint64_t kinds, siz
 
 static int bad_kind(const struct cli *cli, const char *word)
 {
-	struct buf kinds = { 0 };
-	int status;
+	cleanup(buf_done) struct buf kinds = { 0 };
 
 	events_put_kinds(&kinds);
-	status = cli_usage(cli, "--kind: '%s' is none of %s", word, kinds.at);
-	buf_done(&kinds);
-	return status;
+	return cli_usage(cli, "--kind: '%s' is none of %s", word, kinds.at);
 }
 
 static int run(struct cli *cli, int argc, char **argv)

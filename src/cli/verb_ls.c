@@ -19,18 +19,17 @@ struct request {
 };
 
 struct list {
+	const struct cli *cli;
 	struct jobs_view view;
-	struct json json;
-	struct buf out;
-	bool is_json;
+	struct cli_page page;
 };
 
 static int add_job(void *self, const struct job *job)
 {
 	struct list *list = self;
 
-	if (list->is_json)
-		jobs_json_add(&list->json, job);
+	if (list->cli->json)
+		jobs_json_add(&list->page.json, job);
 	else
 		jobs_view_add(&list->view, job);
 	return 0;
@@ -83,7 +82,7 @@ static int make_filter(const struct cli *cli, const struct request *rq, uint64_t
 	return status ? status : parse_time(cli, "until", rq->until, now_ns, &ret->until_ns);
 }
 
-static void tell_none(const struct job_filter *filter, const char *path)
+static void log_none(const struct job_filter *filter, const char *path)
 {
 	if (filter->type)
 		log_info("no job of the type '%s'%s in '%s'; a type is written in full",
@@ -99,23 +98,6 @@ static void tell_none(const struct job_filter *filter, const char *path)
 		log_info("no job that fits in '%s'", path);
 }
 
-static int show(const struct cli *cli, struct list *list, const struct job_filter *filter,
-                int found, const char *path)
-{
-	struct style style = cli_style(cli);
-
-	if (list->is_json) {
-		json_end_array(&list->json);
-		json_end_object(&list->json);
-		buf_putc(&list->out, '\n');
-	} else if (found == 0) {
-		tell_none(filter, path);
-	} else {
-		table_print(&list->view.table, CANVAS(&style, &list->out));
-	}
-	return cli_print(&list->out);
-}
-
 /* A parent is named as any job is. */
 static int find_parent(struct job_selection *recorded, struct job_filter *filter,
                        struct job *parent)
@@ -127,34 +109,52 @@ static int find_parent(struct job_selection *recorded, struct job_filter *filter
 	return status;
 }
 
+static int print_jobs(struct list *list, struct job_selection *recorded,
+                      const struct job_filter *filter, size_t count)
+{
+	struct json *j = &list->page.json;
+	struct err err = { 0 };
+	int found;
+
+	if (list->cli->json) {
+		json_begin_object(j);
+		json_put_u64(j, "schema", RECORD_SCHEMA);
+		json_open_array(j, "jobs");
+	}
+	found = history_jobs(recorded->reader, filter, count, add_job, list, &err);
+	if (found < 0)
+		return cli_failed(&err);
+	if (list->cli->json) {
+		json_end_array(j);
+		json_end_object(j);
+	} else if (found == 0) {
+		log_none(filter, recorded->path);
+	} else {
+		table_print(&list->view.table, &list->page.canvas);
+	}
+	return CLI_OK;
+}
+
 static int list_jobs(const struct cli *cli, struct job_filter *filter, size_t count,
                      uint64_t now_ns)
 {
-	struct list list = { .is_json = cli->json };
-	struct job_selection recorded;
+	struct list list = { .cli = cli, .view = { .now_ns = now_ns } };
+	cleanup(job_selection_close) struct job_selection recorded = { 0 };
 	struct job parent = { 0 };
-	struct err err = { 0 };
-	int found, status = job_selection_open(cli, &recorded);
+	int status = job_selection_open(cli, &recorded);
 
 	if (status == CLI_OK)
 		status = find_parent(&recorded, filter, &parent);
-	list.view.now_ns = now_ns;
-	list.view.unicode = cli_style(cli).unicode;
-	list.out.max = (size_t)1 << 30;
-	list.json.out = &list.out;
-	if (list.is_json) {
-		json_begin_object(&list.json);
-		json_put_u64(&list.json, "schema", RECORD_SCHEMA);
-		json_open_array(&list.json, "jobs");
-	}
-	if (status == CLI_OK) {
-		found = history_jobs(recorded.reader, filter, count, add_job, &list, &err);
-		status = found < 0 ? cli_failed(&err)
-		                   : show(cli, &list, filter, found, recorded.path);
-	}
-	job_selection_close(&recorded);
+	if (status != CLI_OK)
+		return status;
+	cli_page_begin(&list.page, cli);
+	list.view.unicode = list.page.canvas.unicode;
+	status = print_jobs(&list, &recorded, filter, count);
+	if (status == CLI_OK)
+		status = cli_page_end(&list.page);
+	else
+		buf_done(&list.page.out);
 	table_done(&list.view.table);
-	buf_done(&list.out);
 	return status;
 }
 

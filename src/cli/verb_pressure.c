@@ -23,42 +23,29 @@ struct request {
 };
 
 /* The same document even without an answer (`a` is NULL); `problem` is then the reason. */
-static int print_json(const struct admission_answer *a, const char *problem)
+static int print(const struct cli *cli, const struct admission_answer *a, const char *problem)
 {
-	cleanup(buf_done) struct buf out = { 0 };
-	struct json j = { .out = &out };
+	struct cli_page page;
+	struct json *j = &page.json;
 
-	json_begin_object(&j);
-	json_put_u64(&j, "schema", 1);
-	json_put_str(&j, "level", a ? pressure_name(a->pressure.level) : NULL);
-	json_put_str(&j, "reason", a && a->pressure.why[0] ? a->pressure.why : NULL);
-	json_key(&j, "delay_seconds");
-	a ? json_u64(&j, a->delay_ns / NS_PER_S) : json_nil(&j);
-	json_key(&j, "admits_job");
-	a ? json_bool(&j, a->admits_job) : json_nil(&j);
-	json_put_str(&j, "source", !a ? NULL : a->is_from_daemon ? "daemon" : "look");
-	json_put_str(&j, "problem", problem);
-	json_end_object(&j);
-	buf_putc(&out, '\n');
-	return cli_print(&out);
-}
-
-static int print(const struct cli *cli, const struct admission_answer *a)
-{
-	cleanup(buf_done) struct buf out = { 0 };
-
-	if (cli->json)
-		return print_json(a, NULL);
-	buf_printf(&out, "%s%s%s\n", pressure_name(a->pressure.level),
-	           a->pressure.why[0] ? ": " : "", a->pressure.why);
-	return cli_print(&out);
-}
-
-static int fail(const struct cli *cli, const struct admission *room, const struct err *err)
-{
-	if (cli->json)
-		(void)print_json(NULL, err->msg);
-	return room->socket ? daemon_client_tell(err) : cli_failed(err);
+	cli_page_begin(&page, cli);
+	if (cli->json) {
+		json_begin_object(j);
+		json_put_u64(j, "schema", 1);
+		json_put_str(j, "level", a ? pressure_name(a->pressure.level) : NULL);
+		json_put_str(j, "reason", a && a->pressure.why[0] ? a->pressure.why : NULL);
+		json_key(j, "delay_seconds");
+		a ? json_u64(j, a->delay_ns / NS_PER_S) : json_nil(j);
+		json_key(j, "admits_job");
+		a ? json_bool(j, a->admits_job) : json_nil(j);
+		json_put_str(j, "source", !a ? NULL : a->is_from_daemon ? "daemon" : "look");
+		json_put_str(j, "problem", problem);
+		json_end_object(j);
+	} else if (a) {
+		buf_printf(&page.out, "%s%s%s\n", pressure_name(a->pressure.level),
+		           a->pressure.why[0] ? ": " : "", a->pressure.why);
+	}
+	return cli_page_end(&page);
 }
 
 static int answer(const struct cli *cli, struct admission *room, const struct request *rq)
@@ -70,15 +57,17 @@ static int answer(const struct cli *cli, struct admission *room, const struct re
 
 	for (;;) {
 		if (admission_ask(room, NULL, &a, &err) < 0)
-			return fail(cli, room, &err);
+			break;
 		if (!rq->wait || a.pressure.level <= rq->at_most)
-			return print(cli, &a);
+			return print(cli, &a, NULL);
 		if (clock_mono_ns() - began_ns >= rq->timeout_ns) {
-			(void)print(cli, &a);
+			(void)print(cli, &a, NULL);
 			return CLI_FAILED;
 		}
 		nanosleep(&step, NULL);
 	}
+	(void)print(cli, NULL, err.msg);
+	return room->socket ? daemon_client_log(&err) : cli_failed(&err);
 }
 
 static int run(struct cli *cli, int argc, char **argv)

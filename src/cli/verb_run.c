@@ -19,8 +19,8 @@
 #include "cli/verb_report.h"
 #include "cli/admission.h"
 #include "cli/run_announcer.h"
+#include "cli/spawn_unwatched.h"
 #include "engine/jobhost.h"
-#include "job/launch/exec_error.h"
 #include "job/job_ident.h"
 #include "job/launch/exec_unwatched.h"
 #include "job/job_type.h"
@@ -34,9 +34,6 @@
 #define GRACE_NS (10 * NS_PER_S)
 #define RETENTION_AFTER_NS (30 * NS_PER_S) /* a short job has no time for it */
 #define ARGV_BYTES_MAX ((size_t)1 << 16)   /* of the command line that are looked at */
-
-/* As timeout(1), env(1) and the shells have it. */
-enum run_status { RUN_FAILED = 125, RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127 };
 
 static const char about[] =
 	"Runs the command and records every process of it: CPU time, memory, I/O, ends, until it is over.\n"
@@ -243,12 +240,6 @@ static bool parse(struct run *run, int argc, char **argv, int *ret_first)
 	return cli->status == CLI_OK;
 }
 
-static int refused(const struct err *err, int status)
-{
-	log_error("%s", err->msg);
-	return status;
-}
-
 /* ---- the run --------------------------------------------------------------------------------- */
 
 /* A state directory that cannot be used costs the record, never the job. */
@@ -355,7 +346,7 @@ static bool stands_behind_key(const struct job *job)
 	       mode.c_lflag & ECHOCTL;
 }
 
-static void tell(struct run *run, const struct job *job, const struct engine_totals *totals)
+static void print_end(struct run *run, const struct job *job, const struct engine_totals *totals)
 {
 	struct style style = cli_style_of(run->cli, STDERR_FILENO);
 	struct run_record record = record_of(run, totals);
@@ -374,13 +365,6 @@ static void tell(struct run *run, const struct job *job, const struct engine_tot
 	run_view(job, &record, (unsigned)sysconf(_SC_NPROCESSORS_ONLN), CANVAS(&style, &out));
 	(void)io_write_timeout(STDERR_FILENO, out.at, out.len, LOG_TIMEOUT_NS);
 	buf_done(&out);
-}
-
-static int exec_status(const struct err *err)
-{
-	if (err->code == ECANCELED)
-		return RUN_FAILED;
-	return err->code == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
 }
 
 /* The environment is the command's own, but for what `proctor sheet` needs in it to find the door.
@@ -450,19 +434,10 @@ static void end_folder(struct run *run, const struct job *job, const struct reco
 	buf_done(&report);
 }
 
-static int not_started(const struct run *run, struct err *err)
-{
-	int status = exec_status(err);
-
-	if (status != RUN_FAILED)
-		exec_error_describe(run->host.argv[0], err->code, err);
-	return refused(err, status);
-}
-
-/* A job all the same: who looks for it later must find how it ended. */
+/* It is a job all the same: later queries must find how it ended. */
 static int give_up(struct run *run, struct jobhost *host, struct err *err)
 {
-	int status = not_started(run, err);
+	int status = spawn_failed(run->host.argv[0], err);
 	struct engine_totals totals;
 	struct job job;
 
@@ -470,7 +445,7 @@ static int give_up(struct run *run, struct jobhost *host, struct err *err)
 	run_announcer_end(run->announcer,
 	                  &(struct launch_end){ .has_exit_code = true, .exit_code = status });
 	run_announcer_free(TAKE_PTR(run->announcer));
-	if (status == RUN_FAILED)
+	if (status == SPAWN_FAILED)
 		return status;
 	jobhost_fail(host, status, err->msg);
 	jobhost_finish(host, &job, &totals);
@@ -499,17 +474,17 @@ static int begin(struct run *run, struct loop **ret_loop, struct jobhost **ret_h
 }
 
 /* Nothing can be watched here, which is no reason not to run the command. Limits are. */
-static int run_unrecorded(struct run *run, const struct err *why)
+static int run_unrecorded(struct run *run, struct err *why)
 {
 	struct err err;
 
 	if (has_limits(run))
-		return refused(why, RUN_FAILED);
+		return spawn_failed(NULL, why);
 	log_warn("the command runs unrecorded: %s", why->msg);
 	runfolder_close(TAKE_PTR(run->folder));
 	reset_environment(run);
 	(void)!exec_unwatched(&run->plain, run->host.argv, &err);
-	return not_started(run, &err);
+	return spawn_failed(run->host.argv[0], &err);
 }
 
 /* Returns only when the command did not start. */
@@ -538,7 +513,7 @@ static int run_job(struct run *run)
 	end = *jobhost_end(host);
 	jobhost_free(TAKE_PTR(host));
 	end_folder(run, &job, &totals.recorder);
-	tell(run, &job, &totals);
+	print_end(run, &job, &totals);
 	launch_end_alike(&end);
 }
 
@@ -558,9 +533,9 @@ static int run_run(struct cli *cli, int argc, char **argv)
 	int first, status;
 
 	if (!parse(&run, argc, argv, &first))
-		return cli->status == CLI_OK ? CLI_OK : RUN_FAILED;
+		return cli->status == CLI_OK ? CLI_OK : SPAWN_FAILED;
 	if (name_job(&run, argc - first, argv + first, &err) < 0)
-		return refused(&err, RUN_FAILED);
+		return spawn_failed(NULL, &err);
 	run.host.argv = argv + first;
 	find_store(&run);
 	wait_for_room(&run);

@@ -17,8 +17,7 @@
 
 #define INTERVAL_MIN_NS (NS_PER_S / 20)
 #define INTERVAL_MAX_NS (3600 * NS_PER_S)
-#define PATIENCE_NS (3 * NS_PER_S)   /* with a GPU's driver */
-#define OUTPUT_MAX ((size_t)4 << 30) /* all the pids there can be */
+#define PATIENCE_NS (3 * NS_PER_S) /* with a GPU's driver */
 
 struct request {
 	uint64_t interval_ns, top;
@@ -63,10 +62,8 @@ static int take(const struct request *rq, const struct config *config, struct sn
 	return 0;
 }
 
-static void put_text(const struct cli *cli, const struct request *rq, const struct snapshot *snap,
-                     struct buf *to)
+static void put_text(const struct request *rq, const struct snapshot *snap, struct canvas *to)
 {
-	const struct style style = cli_style(cli);
 	struct user_names users = { 0 };
 	struct utsname uts = { 0 };
 	struct snapshot_view view = { .top = rq->all ? SIZE_MAX : rq->top,
@@ -80,25 +77,20 @@ static void put_text(const struct cli *cli, const struct request *rq, const stru
 		view.host = uts.nodename;
 		view.kernel = uts.release;
 	}
-	snapshot_view_put(snap, &view, CANVAS(&style, to));
+	snapshot_view_put(snap, &view, to);
 	user_names_done(&users);
 }
 
 static int show(const struct cli *cli, const struct request *rq, const struct snapshot *snap)
 {
-	struct buf out = { .max = OUTPUT_MAX };
-	struct json json = { .out = &out };
-	int status;
+	struct cli_page page;
 
-	if (cli->json) {
-		snapshot_json(&json, snap, NULL);
-		buf_putc(&out, '\n');
-	} else {
-		put_text(cli, rq, snap, &out);
-	}
-	status = cli_print(&out);
-	buf_done(&out);
-	return status;
+	cli_page_begin(&page, cli);
+	if (cli->json)
+		snapshot_json(&page.json, snap, NULL);
+	else
+		put_text(rq, snap, &page.canvas);
+	return cli_page_end(&page);
 }
 
 static int check(struct cli *cli, struct request *rq, int words)

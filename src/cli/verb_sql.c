@@ -10,8 +10,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "cli/cli.h"
-#include "cli/store_locations.h"
+#include "cli/job_selection.h"
 #include "view/query_result.h"
 
 #define QUERY_MAX ((size_t)1 << 20)
@@ -85,7 +84,7 @@ static int ask(const char *path, const char *query, uint64_t limit_ns, struct an
 	if (a->written != CLI_OK)
 		return a->written;
 	if (r == -ENOENT)
-		return store_locations_tell_missing(path);
+		return job_selection_no_store(path);
 	if (r < 0 && !a->is_cut)
 		return cli_failed(&err);
 	query_result_end(&a->result);
@@ -116,18 +115,15 @@ static int load_query(const char *word, struct buf *to)
 
 static int answer_query(const struct cli *cli, const char *word, uint64_t limit_ns, bool csv)
 {
-	char state_dir[CONFIG_PATH_MAX];
 	cleanup(freep) char *path = NULL;
 	struct answer a = { .result.format = csv         ? QUERY_RESULT_CSV
 		                             : cli->json ? QUERY_RESULT_JSON
 		                                         : QUERY_RESULT_TABLE };
 	struct buf query = { 0 };
-	struct config config;
-	int status = cli_config(cli, &config, NULL);
+	int status = cli_store_path(cli, &path);
 
-	if (status != CLI_OK || (status = cli_state_dir(cli, state_dir)) != CLI_OK)
+	if (status != CLI_OK)
 		return status;
-	path = cli_path(config.profiler.storage_path, state_dir, "proctor.db");
 	a.result.style = cli_style(cli);
 	a.result.escapes = isatty(STDOUT_FILENO);
 	a.out.max = (size_t)1 << 30;

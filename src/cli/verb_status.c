@@ -16,7 +16,7 @@ static double mib(double v)
 }
 
 /* The worst first. */
-static void take_anomalies(const json_t *list, struct status_facts *to)
+static void add_anomalies(const json_t *list, struct status_facts *to)
 {
 	size_t n = 0;
 
@@ -24,9 +24,9 @@ static void take_anomalies(const json_t *list, struct status_facts *to)
 	for (int severity = SEVERITY_COUNT - 1; severity >= 0; severity--)
 		for (size_t i = 0; i < json_array_size(list) && n < STATUS_ANOMALIES; i++) {
 			const json_t *a = json_array_get(list, i);
-			const char *told = rpc_answer_text(a, "severity");
+			const char *name = rpc_answer_text(a, "severity");
 
-			if (told ? strcmp(told, severity_name(severity)) != 0 : severity > 0)
+			if (name ? strcmp(name, severity_name(severity)) != 0 : severity > 0)
 				continue;
 			to->anomalies[n++] = (struct status_anomaly){
 				.type = rpc_answer_text(a, "anomaly_type"),
@@ -70,37 +70,36 @@ static struct status_facts facts_of(const json_t *a, const char *socket)
 }
 
 /* The same document whether it answers or not; `problem` is why not. */
-static int print_json(const struct daemon_client *ask, const char *problem, const json_t *answer)
+static void put_json(struct json *j, const struct daemon_client *ask, const char *problem,
+                     const json_t *answer)
 {
-	cleanup(buf_done) struct buf out = { 0 };
-	struct json j = { .out = &out };
-
-	json_begin_object(&j);
-	json_put_u64(&j, "schema", 1);
-	json_put_bool(&j, "running", ask->is_there);
-	json_put_str(&j, "socket", ask->path);
-	json_key(&j, "pid");
-	ask->pid ? json_i64(&j, ask->pid) : json_nil(&j);
-	json_put_str(&j, "problem", problem);
-	json_key(&j, "status");
-	rpc_message_put_value(&j, answer);
-	json_end_object(&j);
-	buf_putc(&out, '\n');
-	return cli_print(&out);
+	json_begin_object(j);
+	json_put_u64(j, "schema", 1);
+	json_put_bool(j, "running", ask->is_there);
+	json_put_str(j, "socket", ask->path);
+	json_key(j, "pid");
+	ask->pid ? json_i64(j, ask->pid) : json_nil(j);
+	json_put_str(j, "problem", problem);
+	json_key(j, "status");
+	rpc_message_put_value(j, answer);
+	json_end_object(j);
 }
 
-static int show(const struct cli *cli, const struct daemon_client *ask, const json_t *answer)
+static int show(const struct cli *cli, const struct daemon_client *ask, const char *problem,
+                const json_t *answer)
 {
-	struct style style = cli_style(cli);
-	cleanup(buf_done) struct buf out = { 0 };
+	struct cli_page page;
 	struct status_facts facts;
 
-	if (cli->json)
-		return print_json(ask, NULL, answer);
-	facts = facts_of(answer, ask->path);
-	take_anomalies(json_object_get(answer, "anomalies_active"), &facts);
-	status_view(&facts, CANVAS(&style, &out));
-	return cli_print(&out);
+	cli_page_begin(&page, cli);
+	if (cli->json) {
+		put_json(&page.json, ask, problem, answer);
+	} else if (answer) {
+		facts = facts_of(answer, ask->path);
+		add_anomalies(json_object_get(answer, "anomalies_active"), &facts);
+		status_view(&facts, &page.canvas);
+	}
+	return cli_page_end(&page);
 }
 
 static int ask_status(const struct cli *cli, const char *socket)
@@ -112,9 +111,9 @@ static int ask_status(const struct cli *cli, const char *socket)
 
 	if (r == 0)
 		r = daemon_client_call(&ask, "daemon.status", NULL, &answer, &err);
-	if (r < 0 && cli->json)
-		(void)print_json(&ask, err.msg, NULL);
-	status = r < 0 ? daemon_client_tell(&err) : show(cli, &ask, answer);
+	status = show(cli, &ask, r < 0 ? err.msg : NULL, answer);
+	if (r < 0)
+		status = daemon_client_log(&err);
 	json_decref(answer);
 	daemon_client_close(&ask);
 	return status;

@@ -108,24 +108,18 @@ static void put_text(const struct runfolder_reading *r, struct canvas *to)
 
 static int show(const struct cli *cli, const struct runfolder_reading *r)
 {
-	const struct style style = cli_style(cli);
-	struct buf out = { 0 };
-	struct json json = { .out = &out };
-	int status;
+	struct cli_page page;
 
-	if (cli->json) {
-		runfolder_reading_put(&json, r);
-		buf_putc(&out, '\n');
-	} else {
-		put_text(r, CANVAS(&style, &out));
-	}
-	status = cli_print(&out);
-	buf_done(&out);
-	return status;
+	cli_page_begin(&page, cli);
+	if (cli->json)
+		runfolder_reading_put(&page.json, r);
+	else
+		put_text(r, &page.canvas);
+	return cli_page_end(&page);
 }
 
-/* A file that is there and cannot be read makes the answer a half one: said, and no success. */
-static int tell_problems(const char *path, const struct runfolder_reading *r)
+/* A file that exists and cannot be read leaves the answer incomplete: logged, and a failure. */
+static int log_problems(const char *path, const struct runfolder_reading *r)
 {
 	int status = CLI_OK;
 
@@ -155,7 +149,7 @@ static int run(struct cli *cli, int argc, char **argv)
 		return r == -ENOENT ? CLI_NOT_FOUND : CLI_FAILED;
 	}
 	status = show(cli, &reading);
-	return status == CLI_OK ? tell_problems(argv[1], &reading) : status;
+	return status == CLI_OK ? log_problems(argv[1], &reading) : status;
 }
 
 const struct verb verb_summary = {
