@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -55,34 +54,18 @@ int cli_page_end(struct cli_page *page)
 	return status;
 }
 
-/* A user without HOME (cron, setpriv) still has one in the user database. */
-static const char *home_dir(void)
-{
-	const char *home = getenv("HOME");
-	const struct passwd *pw;
-
-	if (home && *home)
-		return home;
-	pw = getpwuid(geteuid());
-	return pw ? pw->pw_dir : NULL;
-}
-
-static struct config_env config_env(const struct cli *cli)
-{
-	return (struct config_env){
-		.file = cli->config_file,
-		.configuration_dir = getenv("CONFIGURATION_DIRECTORY"),
-		.xdg_config_home = getenv("XDG_CONFIG_HOME"),
-		.home = home_dir(),
-		.is_root = geteuid() == 0,
-	};
-}
-
 /* Logs all problems; -EINVAL with the first. */
 static int load_config(const struct cli *cli, struct config *ret, struct config_files *files,
                        struct err *err)
 {
-	const struct config_env env = config_env(cli);
+	char room[STATE_DIR_ROOM];
+	const struct config_env env = {
+		.file = cli->config_file,
+		.configuration_dir = getenv("CONFIGURATION_DIRECTORY"),
+		.xdg_config_home = getenv("XDG_CONFIG_HOME"),
+		.home = state_dir_environment(room).home,
+		.is_root = geteuid() == 0,
+	};
 	struct config_problems problems = { 0 };
 	int r = 0;
 
@@ -117,21 +100,10 @@ int cli_config(const struct cli *cli, struct config *ret, struct config_files *f
 	return r < 0 ? CLI_USAGE : CLI_OK;
 }
 
-static struct state_dir_env state_dir_env(void)
-{
-	return (struct state_dir_env){
-		.ours = getenv("PROCTOR_STATE_DIR"),
-		.systemd = getenv("STATE_DIRECTORY"),
-		.xdg_state_home = getenv("XDG_STATE_HOME"),
-		.home = home_dir(),
-		.is_root = geteuid() == 0,
-	};
-}
-
 int cli_state_dir(const struct cli *cli, char *ret)
 {
-	struct state_dir_env env = state_dir_env();
-	char cwd[PATH_MAX];
+	char cwd[PATH_MAX], room[STATE_DIR_ROOM];
+	struct state_dir_env env = state_dir_environment(room);
 	struct err err;
 
 	env.option = cli->state_dir;
@@ -141,8 +113,8 @@ int cli_state_dir(const struct cli *cli, char *ret)
 
 bool cli_env_finds(const char *state_dir)
 {
-	const struct state_dir_env env = state_dir_env();
-	char found[CONFIG_PATH_MAX];
+	char found[CONFIG_PATH_MAX], room[STATE_DIR_ROOM];
+	const struct state_dir_env env = state_dir_environment(room);
 	struct err err;
 
 	return state_dir_resolve(&env, found, &err) == 0 && strcmp(found, state_dir) == 0;

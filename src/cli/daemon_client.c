@@ -3,9 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -14,12 +12,7 @@
 
 bool daemon_client_place(const char *socket, unsigned nth, char ret[static CONFIG_PATH_MAX])
 {
-	const struct socket_path_env env = {
-		.option = socket,
-		.ours = getenv("PROCTOR_SOCKET"),
-		.xdg_runtime_dir = getenv("XDG_RUNTIME_DIR"),
-		.is_root = geteuid() == 0,
-	};
+	const struct socket_path_env env = socket_path_environment(socket);
 
 	return socket_path_find(&env, nth, ret);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* verb_daemon.c - `proctor daemon`: watches the whole machine and answers on a socket, until stopped. */
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -54,13 +53,7 @@ static int reload(void *self, struct engine_tuning *ret, struct err *err)
 
 static int find_socket(struct hosted *h)
 {
-	const struct socket_path_env env = {
-		.option = h->socket,
-		.ours = getenv("PROCTOR_SOCKET"),
-		.systemd = getenv("RUNTIME_DIRECTORY"),
-		.xdg_runtime_dir = getenv("XDG_RUNTIME_DIR"),
-		.is_root = geteuid() == 0,
-	};
+	const struct socket_path_env env = socket_path_environment(h->socket);
 	struct err err;
 
 	/* One that is inherited needs no place. */

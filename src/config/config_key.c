@@ -31,8 +31,8 @@ const struct config_key config_keys[] = {
 	  false, "one snapshot per line; auto: monitor.jsonl in the state directory", true },
 	{ "profiler", "jsonl_max_bytes", CONFIG_BYTES, 1, AT(profiler.jsonl_max_bytes), "52428800",
 	  "1M", "1024G", false, "size at which the JSONL file is rotated to .1 and .2", true },
-	{ "profiler", "jsonl_processes", CONFIG_PROCESSES, 0, AT(profiler.jsonl_processes), "jobs+20",
-	  NULL, NULL, false,
+	{ "profiler", "jsonl_processes", CONFIG_PROCESSES, 0, AT(profiler.jsonl_processes),
+	  "jobs+20", NULL, NULL, false,
 	  "processes in a JSONL line: jobs+20 (those of jobs, and the 10 largest others by CPU and by memory), all, or jobs",
 	  true },
 

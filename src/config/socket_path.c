@@ -3,9 +3,20 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MACHINE "/run/proctor/daemon.sock"
+
+struct socket_path_env socket_path_environment(const char *option)
+{
+	return (struct socket_path_env){ .option = option,
+		                         .ours = getenv("PROCTOR_SOCKET"),
+		                         .systemd = getenv("RUNTIME_DIRECTORY"),
+		                         .xdg_runtime_dir = getenv("XDG_RUNTIME_DIR"),
+		                         .is_root = geteuid() == 0 };
+}
 
 static bool is_absolute(const char *value)
 {

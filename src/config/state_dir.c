@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,6 +23,29 @@ static bool is_set(const char *value)
 static bool is_absolute(const char *value)
 {
 	return value && value[0] == '/';
+}
+
+/* A user without HOME (cron, setpriv) still has one in the user database. Not getpwuid(): another
+ * thread of a program that uses libproctor may be using its static buffer. */
+static const char *home_dir(char *room)
+{
+	const char *home = getenv("HOME");
+	struct passwd entry, *found = NULL;
+
+	if (is_set(home))
+		return home;
+	return getpwuid_r(geteuid(), &entry, room, STATE_DIR_ROOM, &found) == 0 && found
+	               ? found->pw_dir
+	               : NULL;
+}
+
+struct state_dir_env state_dir_environment(char room[static STATE_DIR_ROOM])
+{
+	return (struct state_dir_env){ .ours = getenv("PROCTOR_STATE_DIR"),
+		                       .systemd = getenv("STATE_DIRECTORY"),
+		                       .xdg_state_home = getenv("XDG_STATE_HOME"),
+		                       .home = home_dir(room),
+		                       .is_root = geteuid() == 0 };
 }
 
 static int set_path(char *ret, struct err *err, const char *base, const char *rest)

@@ -171,6 +171,14 @@ void query_result_text(struct query_result *r, const char *text, size_t n)
 	}
 }
 
+void query_result_str(struct query_result *r, const char *text)
+{
+	if (text)
+		query_result_text(r, text, strlen(text));
+	else
+		query_result_null(r);
+}
+
 void query_result_blob(struct query_result *r, const void *bytes, size_t n)
 {
 	const unsigned char *b = bytes;

@@ -4,7 +4,7 @@
  *	query_result_begin(r, names, n);  then per row n values and query_result_end_row(r);  query_result_end(r);
  *
  * JSON and CSV go to `out` at once: empty it between rows and memory does not grow with the answer.
- *A table needs all rows before the first line, so it has a ceiling. */
+ * A table needs all rows before the first line, so it has a ceiling. */
 #pragma once
 
 #include "base/json.h"
@@ -37,8 +37,9 @@ struct query_result {
 void query_result_begin(struct query_result *r, const char *const *names, size_t n);
 void query_result_null(struct query_result *r);
 void query_result_i64(struct query_result *r, int64_t v);
-void query_result_real(struct query_result *r, double v);
+void query_result_real(struct query_result *r, double v); /* not finite: absent */
 void query_result_text(struct query_result *r, const char *text, size_t n);
+void query_result_str(struct query_result *r, const char *text);             /* NULL: absent */
 void query_result_blob(struct query_result *r, const void *bytes, size_t n); /* shown in hex */
 bool query_result_end_row(struct query_result *r); /* false: a table can hold no more rows */
 void query_result_end(struct query_result *r);

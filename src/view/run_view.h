@@ -3,9 +3,21 @@
  * a few lines, and the way to more. */
 #pragma once
 
+#include "model/anomaly.h"
 #include "model/job.h"
-#include "view/run_anomalies.h"
 #include "view/canvas.h"
+
+#define RUN_ANOMALIES 3
+
+/* The anomalies that are worth a line: the most severe, then the first. */
+struct run_anomalies {
+	struct anomaly worst[RUN_ANOMALIES];
+	size_t n;
+	uint64_t more; /* those that have no place */
+};
+
+/* Takes those that have ended, if they are severe enough. */
+void run_anomalies_add(struct run_anomalies *notes, const struct anomaly *a);
 
 /* What was kept of it. */
 struct run_record {

@@ -1,25 +1,49 @@
 /* SPDX-License-Identifier: MIT */
+#include "view/export_view.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "view/export_view.h"
+#include "view/job_view.h"
 
-static void put_text(struct query_result *r, const char *text)
+static struct json begin_line(struct buf *out, const char *type)
 {
-	if (text)
-		query_result_text(r, text, strlen(text));
-	else
-		query_result_null(r);
+	struct json j = { .out = out };
+
+	json_begin_object(&j);
+	json_put_str(&j, "type", type);
+	return j;
 }
 
-static void put_real(struct query_result *r, double value)
+static void end_line(struct json *j)
 {
-	if (isfinite(value))
-		query_result_real(r, value);
-	else
-		query_result_null(r);
+	json_end_object(j);
+	buf_putc(j->out, '\n');
 }
+
+void export_job_line(struct buf *out, const struct job *job)
+{
+	struct json j = begin_line(out, "job");
+
+	json_put_u64(&j, "schema", RECORD_SCHEMA);
+	fields_json(&j, &job_fields, job);
+	json_put_str(&j, "result", job_result(job).at);
+	end_line(&j);
+}
+
+void export_record_line(struct buf *out, const char *type, const char *job_id,
+                        const struct field_table *fields, const void *record)
+{
+	struct json j = begin_line(out, type);
+
+	if (job_id)
+		json_put_str(&j, "job_id", job_id);
+	fields_json(&j, fields, record);
+	end_line(&j);
+}
+
+/* ---- CSV ------------------------------------------------------------------------------------- */
 
 static void put_amount(struct query_result *r, enum metric_unit unit, uint64_t value)
 {
@@ -60,7 +84,7 @@ static void put_field(struct query_result *r, const struct field *f, const void 
 	case FIELD_STRING:
 	case FIELD_WORDS:
 	case FIELD_NAME:
-		put_text(r, field_text(f, record));
+		query_result_str(r, field_text(f, record));
 		break;
 	case FIELD_NUMBER:
 	case FIELD_ORDINAL:
@@ -82,7 +106,7 @@ static void put_field(struct query_result *r, const struct field *f, const void 
 		break;
 	case FIELD_RATIO:
 	case FIELD_REAL:
-		put_real(r, field_real(f, record));
+		query_result_real(r, field_real(f, record));
 		break;
 	case FIELD_PUT:
 	case FIELD_QUALITY:
@@ -123,7 +147,7 @@ void csv_put(struct csv *csv, const void *record)
 		const struct field *f = csv->columns[i].field;
 
 		if (csv->columns[i].is_quality)
-			put_text(csv->r, quality_key(field_quality(f, record)));
+			query_result_str(csv->r, quality_key(field_quality(f, record)));
 		else
 			put_field(csv->r, f, record);
 	}
