@@ -101,21 +101,11 @@ static ssize_t try_as_nobody(const struct sampler_options *options,
 	return len && len % sizeof *ret == 0 ? (ssize_t)(len / sizeof *ret) : -EIO;
 }
 
-static enum doctor_state state_of(enum probe_state state)
-{
-	switch (state) {
-	case PROBE_WORKS:
-		return DOCTOR_WORKS;
-	case PROBE_DEGRADED:
-		return DOCTOR_DEGRADED;
-	case PROBE_ABSENT:
-		break;
-	}
-	return DOCTOR_ABSENT;
-}
-
 static void add_role(struct doctor *d, const struct role_health *h, bool is_plain)
 {
+	static const enum doctor_state states[] = { [PROBE_WORKS] = DOCTOR_WORKS,
+		                                    [PROBE_DEGRADED] = DOCTOR_DEGRADED,
+		                                    [PROBE_ABSENT] = DOCTOR_ABSENT };
 	struct doctor_line *line = is_plain ? vec_push(&d->plain, ROLES_MAX)
 	                                    : vec_push(&d->roles, ROLES_MAX);
 
@@ -124,7 +114,7 @@ static void add_role(struct doctor *d, const struct role_health *h, bool is_plai
 	snprintf(line->name, sizeof line->name, "%s", h->role);
 	snprintf(line->source, sizeof line->source, "%s", h->health.source);
 	snprintf(line->note, sizeof line->note, "%s", h->health.note);
-	line->state = state_of(h->health.state);
+	line->state = states[h->health.state];
 	line->lost = h->health.lost;
 }
 

@@ -12,7 +12,7 @@
 #define HOUR (60 * MINUTE)
 #define DAY (24 * HOUR)
 #define MEBI (UINT64_C(1) << 20)
-#define AT(member) offsetof(struct config, member)
+#define AT(member) offsetof(struct config, member), sizeof(((struct config *)0)->member)
 
 const struct config_key config_keys[] = {
 	{ "profiler", "enabled", CONFIG_BOOL, 0, AT(profiler.enabled), "true", NULL, NULL, false,

@@ -24,7 +24,7 @@ struct config_key {
 	const char *section, *name;
 	enum config_type type;
 	uint64_t unit; /* of a bare number: ns or bytes */
-	size_t offset;
+	size_t offset, size;
 	const char *otherwise; /* the default; "auto": chosen at run time, and allowed in files */
 	const char *min, *max; /* inclusive; NULL: none */
 	bool above_min;        /* min itself is not allowed */

@@ -14,29 +14,17 @@ struct number {
 	double real;
 };
 
-static const char *type_hint(enum config_type type)
-{
-	switch (type) {
-	case CONFIG_BOOL:
-		return "write true or false";
-	case CONFIG_SWITCH:
-		return "write auto, true or false";
-	case CONFIG_TIME:
-		return "not a time; write a number, or 30s, 10m, 2h, 7d";
-	case CONFIG_BYTES:
-		return "not a size; write a number, or 64K, 50M, 2G";
-	case CONFIG_COUNT:
-		return "not a whole number";
-	case CONFIG_FACTOR:
-	case CONFIG_PERCENT:
-		return "not a number";
-	case CONFIG_PATH:
-		return "not an absolute path";
-	case CONFIG_PROCESSES:
-		return "write jobs+20, all or jobs";
-	}
-	return "";
-}
+static const char *const type_hints[] = {
+	[CONFIG_BOOL] = "write true or false",
+	[CONFIG_SWITCH] = "write auto, true or false",
+	[CONFIG_TIME] = "not a time; write a number, or 30s, 10m, 2h, 7d",
+	[CONFIG_BYTES] = "not a size; write a number, or 64K, 50M, 2G",
+	[CONFIG_COUNT] = "not a whole number",
+	[CONFIG_FACTOR] = "not a number",
+	[CONFIG_PERCENT] = "not a number",
+	[CONFIG_PATH] = "not an absolute path",
+	[CONFIG_PROCESSES] = "write jobs+20, all or jobs",
+};
 
 static bool parse_bool(struct scan text, bool *ret)
 {
@@ -165,7 +153,7 @@ static int wrong_type(const struct config_key *key, struct scan value, struct er
 	bool has_comment = memchr(value.p, '#', scan_left(&value)) ||
 	                   memchr(value.p, ';', scan_left(&value));
 
-	return err_set(err, EINVAL, "'%.*s': %s%s", shown, value.p, type_hint(key->type),
+	return err_set(err, EINVAL, "'%.*s': %s%s", shown, value.p, type_hints[key->type],
 	               has_comment ? " (comments need a line of their own)" : "");
 }
 
@@ -211,17 +199,6 @@ static int set_processes(const struct config_key *key, struct scan value,
 	return wrong_type(key, value, err);
 }
 
-/* "auto" is stored as zero. */
-static void set_auto(const struct config_key *key, void *to)
-{
-	if (key->type == CONFIG_PATH)
-		*(char *)to = '\0';
-	else if (key->type == CONFIG_SWITCH)
-		*(enum config_switch *)to = SWITCH_AUTO;
-	else
-		*(uint64_t *)to = 0;
-}
-
 int config_key_set(const struct config_key *key, struct scan value, struct config *to,
                    struct err *err)
 {
@@ -231,7 +208,7 @@ int config_key_set(const struct config_key *key, struct scan value, struct confi
 	if (scan_at_end(&value))
 		return err_set(err, EINVAL, "no value after '='");
 	if (scan_eq(&value, "auto") && strcmp(key->otherwise, "auto") == 0) {
-		set_auto(key, place);
+		memset(place, 0, key->size); /* "", or SWITCH_AUTO */
 		return 0;
 	}
 	if (key->type == CONFIG_PATH)
@@ -253,14 +230,6 @@ bool config_key_eq(const struct config_key *key, const struct config *a, const s
 {
 	const void *at_a = (const char *)a + key->offset, *at_b = (const char *)b + key->offset;
 
-	if (key->type == CONFIG_BOOL)
-		return *(const bool *)at_a == *(const bool *)at_b;
-	if (key->type == CONFIG_SWITCH)
-		return *(const enum config_switch *)at_a == *(const enum config_switch *)at_b;
-	if (key->type == CONFIG_PROCESSES)
-		return *(const enum process_selection *)at_a ==
-		       *(const enum process_selection *)at_b;
-	if (key->type == CONFIG_PATH)
-		return strcmp(at_a, at_b) == 0;
-	return memcmp(at_a, at_b, sizeof(uint64_t)) == 0; /* whole or real */
+	return key->type == CONFIG_PATH ? strcmp(at_a, at_b) == 0
+	                                : memcmp(at_a, at_b, key->size) == 0;
 }

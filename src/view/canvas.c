@@ -42,7 +42,7 @@ static void pay(struct canvas *c)
 	}
 }
 
-void canvas_putn(struct canvas *c, enum ink ink, const char *text, size_t n)
+static void putn(struct canvas *c, enum ink ink, const char *text, size_t n)
 {
 	if (!n)
 		return;
@@ -52,7 +52,7 @@ void canvas_putn(struct canvas *c, enum ink ink, const char *text, size_t n)
 
 void canvas_put(struct canvas *c, enum ink ink, const char *text)
 {
-	canvas_putn(c, ink, text, strlen(text));
+	putn(c, ink, text, strlen(text));
 }
 
 void canvas_printf(struct canvas *c, enum ink ink, const char *fmt, ...)
@@ -73,7 +73,7 @@ size_t canvas_text(struct canvas *c, enum ink ink, const char *text, size_t n, s
 
 	text_display(&safe, text, n, columns);
 	used = text_columns(safe.at ? safe.at : "", safe.len);
-	canvas_putn(c, ink, safe.at, safe.len);
+	putn(c, ink, safe.at, safe.len);
 	buf_done(&safe);
 	return used;
 }

@@ -46,7 +46,6 @@ struct canvas {
 	                   .unicode = (style_)->unicode })
 
 void canvas_put(struct canvas *c, enum ink ink, const char *text);
-void canvas_putn(struct canvas *c, enum ink ink, const char *text, size_t n);
 void canvas_printf(struct canvas *c, enum ink ink, const char *fmt, ...) printf_like(3, 4);
 /* Text from outside, escaped and cut to so many columns. How many it took. */
 size_t canvas_text(struct canvas *c, enum ink ink, const char *text, size_t n, size_t columns);

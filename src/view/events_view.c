@@ -56,50 +56,37 @@ static struct fmt time_of(const struct events_view *view, uint64_t wall_ns)
 	return format_offset(wall_ns > view->started_ns ? wall_ns - view->started_ns : 0);
 }
 
-static void put_span(struct buf *to, const char *before, int64_t ns)
-{
-	buf_printf(to, "%s%s", before, format_duration((uint64_t)llabs(ns)).at);
-}
+/* How each kind is shown: its ink, and the words before a count that is a time. */
+static const struct {
+	enum ink ink;
+	const char *span;
+} kinds[EVENT_KIND_COUNT] = {
+	[EVENT_OOM] = { INK_BAD },
+	[EVENT_KILL] = { INK_BAD },
+	[EVENT_LOSS] = { INK_WARN },
+	[EVENT_LIMIT] = { INK_WARN },
+	[EVENT_ANOMALY] = { INK_WARN },
+	[EVENT_PROBE] = { INK_WARN },
+	[EVENT_GAP] = { INK_WARN, "nothing stored for " },
+	[EVENT_CLOCK_STEP] = { INK_PLAIN, "set forward by " },
+	[EVENT_SUSPEND] = { INK_PLAIN, "the machine slept for " },
+	[EVENT_PHASE] = { INK_PLAIN, "took " },
+};
 
-/* What the columns do not say yet. */
+/* What the columns do not show yet. */
 static void put_figures(struct buf *to, const struct event_record *e)
 {
-	switch (e->kind) {
-	case EVENT_EXIT:
+	const char *before = e->kind == EVENT_CLOCK_STEP && e->count < 0 ? "set back by "
+	                                                                 : kinds[e->kind].span;
+
+	if (e->kind == EVENT_EXIT)
 		buf_puts(to, exit_words(e->has_exit_code, e->exit_code, e->signal, false).at);
-		break;
-	case EVENT_SIGNAL:
-	case EVENT_KILL:
+	else if (e->kind == EVENT_SIGNAL || e->kind == EVENT_KILL)
 		buf_puts(to, signal_name(e->signal).at);
-		break;
-	case EVENT_LOSS:
-		if (e->count > 0)
-			buf_printf(to, "%s events", format_count((uint64_t)e->count).at);
-		break;
-	case EVENT_GAP:
-		put_span(to, "nothing stored for ", e->count);
-		break;
-	case EVENT_CLOCK_STEP:
-		put_span(to, e->count < 0 ? "set back by " : "set forward by ", e->count);
-		break;
-	case EVENT_SUSPEND:
-		put_span(to, "the machine slept for ", e->count);
-		break;
-	case EVENT_PHASE:
-		put_span(to, "took ", e->count);
-		break;
-	case EVENT_SPAWN:
-	case EVENT_OOM:
-	case EVENT_EXEC:
-	case EVENT_TOTALS:
-	case EVENT_PROBE:
-	case EVENT_RECORDER:
-	case EVENT_MARK:
-	case EVENT_LIMIT:
-	case EVENT_ANOMALY:
-	case EVENT_KIND_COUNT:
-		break;
-	}
+	else if (e->kind == EVENT_LOSS && e->count > 0)
+		buf_printf(to, "%s events", format_count((uint64_t)e->count).at);
+	else if (before)
+		buf_printf(to, "%s%s", before, format_duration((uint64_t)llabs(e->count)).at);
 }
 
 static void put_details(struct buf *to, const struct event_record *e)
@@ -116,31 +103,9 @@ static void put_details(struct buf *to, const struct event_record *e)
 
 static enum ink ink_of(const struct event_record *e)
 {
-	switch (e->kind) {
-	case EVENT_OOM:
-	case EVENT_KILL:
-		return INK_BAD;
-	case EVENT_LOSS:
-	case EVENT_GAP:
-	case EVENT_LIMIT:
-	case EVENT_ANOMALY:
-	case EVENT_PROBE:
-		return INK_WARN;
-	case EVENT_EXIT:
+	if (e->kind == EVENT_EXIT)
 		return e->signal ? INK_BAD : e->exit_code ? INK_WARN : INK_PLAIN;
-	case EVENT_SPAWN:
-	case EVENT_SIGNAL:
-	case EVENT_EXEC:
-	case EVENT_TOTALS:
-	case EVENT_CLOCK_STEP:
-	case EVENT_SUSPEND:
-	case EVENT_RECORDER:
-	case EVENT_MARK:
-	case EVENT_PHASE:
-	case EVENT_KIND_COUNT:
-		break;
-	}
-	return INK_PLAIN;
+	return kinds[e->kind].ink;
 }
 
 /* Text in so many columns. */

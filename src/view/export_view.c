@@ -47,21 +47,16 @@ void export_record_line(struct buf *out, const char *type, const char *job_id,
 
 static void put_amount(struct query_result *r, enum metric_unit unit, uint64_t value)
 {
-	switch (unit) {
-	case UNIT_NS:
-		query_result_real(r, (double)value / 1e9);
-		break;
-	case UNIT_MIB:
-		query_result_real(r, (double)value / (1 << 20));
-		break;
-	case UNIT_MILLI:
-		query_result_real(r, (double)value / 1e3);
-		break;
-	case UNIT_COUNT:
-	case UNIT_BYTES:
+	static const double divisors[] = { [UNIT_NS] = 1e9,
+		                           [UNIT_MIB] = 1 << 20,
+		                           [UNIT_MILLI] = 1e3,
+		                           [UNIT_COUNT] = 0,
+		                           [UNIT_BYTES] = 0 };
+
+	if (divisors[unit] > 0)
+		query_result_real(r, (double)value / divisors[unit]);
+	else
 		query_result_i64(r, (int64_t)value);
-		break;
-	}
 }
 
 static void put_integer(struct query_result *r, const struct field *f, int64_t value)

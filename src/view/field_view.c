@@ -29,21 +29,10 @@ static const struct {
 	{ "GPU during a job: report --json", NULL, 0, &gpu_fields },
 };
 
-static const char *unit_name(enum metric_unit unit)
-{
-	switch (unit) {
-	case UNIT_BYTES:
-		return "bytes";
-	case UNIT_MIB:
-		return "MiB";
-	case UNIT_NS:
-		return "s";
-	case UNIT_COUNT:
-	case UNIT_MILLI:
-		break;
-	}
-	return "";
-}
+static const char *const unit_names[] = {
+	[UNIT_COUNT] = "",  [UNIT_MILLI] = "", [UNIT_BYTES] = "bytes",
+	[UNIT_MIB] = "MiB", [UNIT_NS] = "s",
+};
 
 static void add_row(struct table *t, const char *key, const char *unit, const char *help)
 {
@@ -68,12 +57,12 @@ void field_view(struct canvas *to)
 
 		for (size_t m = 0; m < sections[i].n; m++)
 			add_row(&t, sections[i].metrics[m].key,
-			        unit_name(sections[i].metrics[m].unit),
+			        unit_names[sections[i].metrics[m].unit],
 			        sections[i].metrics[m].help);
 		for (size_t f = 0; fields && f < fields->n; f++)
 			add_row(&t, fields->at[f].key,
 			        fields->at[f].type == FIELD_RATIO ? "%"
-			                                          : unit_name(fields->at[f].unit),
+			                                          : unit_names[fields->at[f].unit],
 			        fields->at[f].help);
 		if (i)
 			canvas_newline(to);

@@ -105,18 +105,11 @@ static struct words lost_result(const struct job *job)
 
 struct words job_result(const struct job *job)
 {
-	switch (job->status) {
-	case JOB_RUNNING:
-		return words("running");
-	case JOB_COMPLETED:
-		return words("ok");
-	case JOB_LOST:
+	if (job->status == JOB_LOST)
 		return lost_result(job);
-	case JOB_FAILED:
-	case JOB_STATUS_COUNT:
-		break;
-	}
-	return failed_result(job);
+	if (job->status == JOB_FAILED)
+		return failed_result(job);
+	return words(job->status == JOB_RUNNING ? "running" : "ok");
 }
 
 struct words sheet_result(const struct sheet *sheet)
@@ -131,18 +124,11 @@ struct words sheet_result(const struct sheet *sheet)
 
 enum ink job_ink(enum job_status status)
 {
-	switch (status) {
-	case JOB_COMPLETED:
-		return INK_GOOD;
-	case JOB_FAILED:
-		return INK_BAD;
-	case JOB_LOST:
-		return INK_WARN;
-	case JOB_RUNNING:
-	case JOB_STATUS_COUNT:
-		break;
-	}
-	return INK_PLAIN;
+	static const enum ink inks[JOB_STATUS_COUNT] = {
+		[JOB_COMPLETED] = INK_GOOD, [JOB_FAILED] = INK_BAD, [JOB_LOST] = INK_WARN
+	};
+
+	return inks[status];
 }
 
 struct words job_quality(const struct job *job, enum quality quality)

@@ -9,31 +9,24 @@
 #include "view/format.h"
 #include "view/table.h"
 
-static void put_line(struct table *t, const char *name, const struct buf *text, enum ink ink)
+printf_like(4, 5) static void add_line(struct table *t, const char *name, enum ink ink,
+                                       const char *fmt, ...)
 {
-	table_add(t, name, INK_LABEL);
-	table_addn(t, text->at ? text->at : "-", text->at ? text->len : 1, ink);
-}
-
-printf_like(4, 5) static void put(struct table *t, const char *name, enum ink ink, const char *fmt,
-                                  ...)
-{
-	cleanup(buf_done) struct buf text = { 0 };
 	char line[1024];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof line, fmt, ap);
 	va_end(ap);
-	buf_puts(&text, line);
-	put_line(t, name, &text, ink);
+	table_add(t, name, INK_LABEL);
+	table_add(t, line, ink);
 }
 
 static void put_cost(struct table *t, const struct status_facts *s)
 {
-	put(t, "cost", INK_PLAIN, "%s of a core now, %s CPU time in all, %s",
-	    format_percent(s->cpu_ratio).at, format_duration(s->cpu_ns).at,
-	    isnan(s->rss_bytes) ? "-" : format_bytes((uint64_t)s->rss_bytes).at);
+	add_line(t, "cost", INK_PLAIN, "%s of a core now, %s CPU time in all, %s",
+	         format_percent(s->cpu_ratio).at, format_duration(s->cpu_ns).at,
+	         isnan(s->rss_bytes) ? "-" : format_bytes((uint64_t)s->rss_bytes).at);
 }
 
 static const char *plural(uint64_t n)
@@ -46,15 +39,15 @@ static void put_losses(struct table *t, const struct status_facts *s)
 	bool any = s->lost_snapshots || s->lost_events || s->unread_events || s->missed_ticks;
 
 	if (!any)
-		put(t, "losses", INK_GOOD, "none");
+		add_line(t, "losses", INK_GOOD, "none");
 	else
-		put(t, "losses", INK_WARN,
-		    "%s event%s not read, %s not stored; %s snapshot%s not stored; %s missed "
-		    "tick%s",
-		    format_count(s->unread_events).at, plural(s->unread_events),
-		    format_count(s->lost_events).at, format_count(s->lost_snapshots).at,
-		    plural(s->lost_snapshots), format_count(s->missed_ticks).at,
-		    plural(s->missed_ticks));
+		add_line(t, "losses", INK_WARN,
+		         "%s event%s not read, %s not stored; %s snapshot%s not stored; %s missed "
+		         "tick%s",
+		         format_count(s->unread_events).at, plural(s->unread_events),
+		         format_count(s->lost_events).at, format_count(s->lost_snapshots).at,
+		         plural(s->lost_snapshots), format_count(s->missed_ticks).at,
+		         plural(s->missed_ticks));
 }
 
 static void put_watching(struct table *t, const struct status_facts *s)
@@ -63,7 +56,7 @@ static void put_watching(struct table *t, const struct status_facts *s)
 	cleanup(buf_done) struct buf text = { 0 };
 
 	if (!s->is_enabled) {
-		put(t, "watching", INK_WARN, "nothing: profiler.enabled is false");
+		add_line(t, "watching", INK_WARN, "nothing: profiler.enabled is false");
 		return;
 	}
 	buf_printf(&text, "%s process%s every %g s", format_count(s->processes).at,
@@ -75,7 +68,7 @@ static void put_watching(struct table *t, const struct status_facts *s)
 		buf_puts(&text, ", over its own budget");
 	if (s->left_out)
 		buf_printf(&text, ": %s left out", s->left_out);
-	put_line(t, "watching", &text, is_slower || s->left_out ? INK_WARN : INK_PLAIN);
+	add_line(t, "watching", is_slower || s->left_out ? INK_WARN : INK_PLAIN, "%s", text.at);
 }
 
 /* 2: memory_spike 4711 (job train-7), zombie 4720 */
@@ -85,7 +78,7 @@ static void put_anomalies(struct table *t, const struct status_facts *s)
 	cleanup(buf_done) struct buf text = { 0 };
 
 	if (!s->anomalies_active) {
-		put(t, "anomalies", INK_GOOD, "none");
+		add_line(t, "anomalies", INK_GOOD, "none");
 		return;
 	}
 	buf_printf(&text, "%s:", format_count(s->anomalies_active).at);
@@ -100,7 +93,7 @@ static void put_anomalies(struct table *t, const struct status_facts *s)
 	}
 	if (shown < s->anomalies_active)
 		buf_printf(&text, " and %s more", format_count(s->anomalies_active - shown).at);
-	put_line(t, "anomalies", &text, INK_WARN);
+	add_line(t, "anomalies", INK_WARN, "%s", text.at);
 }
 
 static enum ink ink_of_pressure(const char *level)
@@ -112,23 +105,23 @@ static enum ink ink_of_pressure(const char *level)
 
 static void put_lines(struct table *t, const struct status_facts *s)
 {
-	put(t, "daemon", INK_PLAIN, "running for %s, pid %d, version %s",
-	    format_duration(s->uptime_ns).at, (int)s->pid, s->version ? s->version : "-");
-	put(t, "socket", INK_PLAIN, "%s", s->socket);
+	add_line(t, "daemon", INK_PLAIN, "running for %s, pid %d, version %s",
+	         format_duration(s->uptime_ns).at, (int)s->pid, s->version ? s->version : "-");
+	add_line(t, "socket", INK_PLAIN, "%s", s->socket);
 	put_watching(t, s);
 	put_cost(t, s);
-	put(t, "store", s->trouble ? INK_BAD : INK_PLAIN, "%s, %s%s%s",
-	    s->store_path ? s->store_path : "-", format_bytes(s->store_bytes).at,
-	    s->trouble ? "; not storing: " : "", s->trouble ? s->trouble : "");
+	add_line(t, "store", s->trouble ? INK_BAD : INK_PLAIN, "%s, %s%s%s",
+	         s->store_path ? s->store_path : "-", format_bytes(s->store_bytes).at,
+	         s->trouble ? "; not storing: " : "", s->trouble ? s->trouble : "");
 	put_losses(t, s);
-	put(t, "jobs", INK_PLAIN, "%s running, %s sheet%s", format_count(s->running_jobs).at,
-	    format_count(s->active_sheets).at, plural(s->active_sheets));
+	add_line(t, "jobs", INK_PLAIN, "%s running, %s sheet%s", format_count(s->running_jobs).at,
+	         format_count(s->active_sheets).at, plural(s->active_sheets));
 	put_anomalies(t, s);
 	if (s->pressure)
-		put(t, "pressure", ink_of_pressure(s->pressure), "%s", s->pressure);
-	put(t, "clients", INK_PLAIN, "%s", format_count(s->clients).at);
+		add_line(t, "pressure", ink_of_pressure(s->pressure), "%s", s->pressure);
+	add_line(t, "clients", INK_PLAIN, "%s", format_count(s->clients).at);
 	if (s->config_problem)
-		put(t, "config", INK_BAD, "an older one is in force: %s", s->config_problem);
+		add_line(t, "config", INK_BAD, "an older one is in force: %s", s->config_problem);
 }
 
 void status_view(const struct status_facts *s, struct canvas *to)

@@ -14,11 +14,11 @@
 #define LANE_TID 5000000
 
 /* Microseconds since the job began. */
-static void put_ts(struct trace *t, const char *key, uint64_t wall_ns)
+static void put_ts(struct trace *t, uint64_t wall_ns)
 {
 	uint64_t start = t->job->started_ns;
 
-	json_key(&t->json, key);
+	json_key(&t->json, "ts");
 	json_fixed(&t->json, wall_ns > start ? wall_ns - start : 0, 3);
 }
 
@@ -32,11 +32,6 @@ static void begin_event(struct trace *t, const char *phase, const char *name, ui
 	json_put_u64(&t->json, "tid", tid);
 }
 
-static void begin_args(struct trace *t)
-{
-	json_open_object(&t->json, "args");
-}
-
 static void end_event(struct trace *t)
 {
 	json_end_object(&t->json); /* of args */
@@ -47,7 +42,7 @@ static void end_event(struct trace *t)
 static void name_track(struct trace *t, const char *what, uint64_t tid, const char *name)
 {
 	begin_event(t, "M", what, tid);
-	begin_args(t);
+	json_open_object(&t->json, "args");
 	json_put_str(&t->json, "name", name);
 	end_event(t);
 }
@@ -55,15 +50,21 @@ static void name_track(struct trace *t, const char *what, uint64_t tid, const ch
 static void sort_track(struct trace *t, const char *what, uint64_t tid, uint64_t index)
 {
 	begin_event(t, "M", what, tid);
-	begin_args(t);
+	json_open_object(&t->json, "args");
 	json_put_u64(&t->json, "sort_index", index);
 	end_event(t);
 }
 
-static void put_dur(struct trace *t, uint64_t from_ns, uint64_t to_ns)
+/* From one time to another, with its arguments left open. */
+static void begin_slice(struct trace *t, const char *category, const char *name, uint64_t tid,
+                        uint64_t from_ns, uint64_t to_ns)
 {
+	begin_event(t, "X", name, tid);
+	json_put_str(&t->json, "cat", category);
+	put_ts(t, from_ns);
 	json_key(&t->json, "dur");
 	json_fixed(&t->json, to_ns > from_ns ? to_ns - from_ns : 0, 3);
+	json_open_object(&t->json, "args");
 }
 
 static void put_figure(struct json *j, const char *key, enum metric_unit unit, struct figure figure)
@@ -139,11 +140,7 @@ void trace_sheet(struct trace *t, const struct sheet_record *s)
 	char name[SHEET_LABEL_MAX + 24];
 
 	snprintf(name, sizeof name, "sheet %u%s%s", s->s.num, *s->s.label ? " " : "", s->s.label);
-	begin_event(t, "X", name, lane);
-	json_put_str(&t->json, "cat", "sheet");
-	put_ts(t, "ts", start);
-	put_dur(t, start, end);
-	begin_args(t);
+	begin_slice(t, "sheet", name, lane, start, end);
 	json_put_str(&t->json, "result", sheet_result(&s->s).at);
 	json_put_u64(&t->json, "processes", s->processes);
 	put_figure(&t->json, "cpu_seconds", UNIT_NS, s->cpu_time_ns);
@@ -198,11 +195,8 @@ void trace_process(struct trace *t, const struct process_record *p)
 
 	name_process(t, p);
 	start = place_start(t, p, &end);
-	begin_event(t, "X", p->comm && *p->comm ? p->comm : "?", (uint64_t)p->id.pid);
-	json_put_str(j, "cat", "process");
-	put_ts(t, "ts", start);
-	put_dur(t, start, end);
-	begin_args(t);
+	begin_slice(t, "process", p->comm && *p->comm ? p->comm : "?", (uint64_t)p->id.pid, start,
+	            end);
 	json_put_str(j, "command", p->command);
 	json_put_u64(j, "ppid", (uint64_t)p->ppid);
 	if (!p->is_start_exact)
@@ -223,11 +217,7 @@ static void put_phase(struct trace *t, const struct event_record *e)
 	uint64_t start = MAX(e->wall_ns - MIN(took, e->wall_ns), t->job->started_ns);
 	uint64_t lane = find_lane(t, &t->phases, &start, e->wall_ns);
 
-	begin_event(t, "X", e->name ? e->name : "phase", lane);
-	json_put_str(&t->json, "cat", "phase");
-	put_ts(t, "ts", start);
-	put_dur(t, start, e->wall_ns);
-	begin_args(t);
+	begin_slice(t, "phase", e->name ? e->name : "phase", lane, start, e->wall_ns);
 	json_put_str(&t->json, "data", e->details);
 	end_event(t);
 }
@@ -239,9 +229,9 @@ static void put_instant(struct trace *t, const struct event_record *e, const cha
 
 	begin_event(t, "i", name, has_track ? (uint64_t)e->process.pid : LANE_TID);
 	json_put_str(&t->json, "cat", event_name(e->kind));
-	put_ts(t, "ts", e->wall_ns);
+	put_ts(t, e->wall_ns);
 	json_put_str(&t->json, "s", has_track ? "t" : "p");
-	begin_args(t);
+	json_open_object(&t->json, "args");
 	json_put_str(&t->json, "details", e->details);
 	end_event(t);
 }
@@ -264,8 +254,8 @@ static void put_counter(struct trace *t, const struct job_sum_record *s, const c
 	if (!isfinite(value))
 		return;
 	begin_event(t, "C", name, 0);
-	put_ts(t, "ts", s->wall_ns);
-	begin_args(t);
+	put_ts(t, s->wall_ns);
+	json_open_object(&t->json, "args");
 	json_key(&t->json, series);
 	json_double(&t->json, value, 3);
 	end_event(t);
