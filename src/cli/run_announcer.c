@@ -21,13 +21,13 @@ static const struct job *the_job(const struct run_announcer *h)
 }
 
 /* The object that each call begins with. */
-static struct json begin(struct run_announcer *h)
+static struct json begin(struct run_announcer *h, const struct job *job)
 {
 	struct json j = { .out = &h->params };
 
 	buf_reset(&h->params);
 	json_begin_object(&j);
-	json_put_str(&j, "job_id", the_job(h)->id);
+	json_put_str(&j, "job_id", job->id);
 	return j;
 }
 
@@ -54,7 +54,7 @@ static void put_count(struct json *j, const char *key, uint64_t n)
 static void announce_job(struct run_announcer *h, struct announcer *to)
 {
 	const struct job *job = the_job(h);
-	struct json j = begin(h);
+	struct json j = begin(h, job);
 
 	put_text(&j, "job_type", job->type);
 	put_text(&j, "parent_job_id", job->parent);
@@ -75,7 +75,7 @@ static void announce_job(struct run_announcer *h, struct announcer *to)
 
 static void announce_sheet(struct run_announcer *h, struct announcer *to, const struct sheet *sheet)
 {
-	struct json j = begin(h);
+	struct json j = begin(h, the_job(h));
 
 	put_count(&j, "sheet_num", sheet->num);
 	put_count(&j, "total", the_job(h)->total_sheets);
@@ -88,7 +88,7 @@ static void announce_sheet(struct run_announcer *h, struct announcer *to, const 
 static void announce_sheet_end(struct run_announcer *h, struct announcer *to, uint32_t num,
                                const struct job_end *how)
 {
-	struct json j = begin(h);
+	struct json j = begin(h, the_job(h));
 
 	put_count(&j, "sheet_num", num);
 	if (how->status == JOB_FAILED && how->has_exit_code)
@@ -156,7 +156,7 @@ static void on_say(void *self, enum event_kind kind, const char *name, uint64_t 
                    const char *data_json)
 {
 	struct run_announcer *h = self;
-	struct json j = begin(h);
+	struct json j = begin(h, the_job(h));
 
 	put_text(&j, "name", name);
 	json_key(&j, "data");
@@ -174,15 +174,19 @@ const struct engine_host_observer run_announcer_observer = {
 	.say = on_say,
 };
 
-void run_announcer_end(struct run_announcer *h, const struct launch_end *end)
+void run_announcer_end(struct run_announcer *h, const struct job *job, bool is_stored)
 {
-	struct json j = begin(h);
+	struct json j = begin(h, job);
 
-	if (end->has_exit_code) {
+	if (job->has_exit_code) {
 		json_key(&j, "exit_code");
-		json_i64(&j, end->exit_code);
+		json_i64(&j, job->exit_code);
 	}
-	put_count(&j, "signal", (uint64_t)end->signal);
+	put_count(&j, "signal", (uint64_t)job->signal);
+	json_key(&j, "ended_at");
+	json_fixed(&j, job->ended_ns / NS_PER_US, 6);
+	json_key(&j, "stored");
+	json_bool(&j, is_stored);
 	send(h, h->announcer, &j, "job.end");
 }
 

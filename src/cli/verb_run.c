@@ -75,7 +75,7 @@ static void on_snapshot(void *self, const struct snapshot *snap)
 	struct run *run = self;
 
 	if (run->door)
-		serve_note(run->door, snap);
+		serve_publish(run->door, snap);
 	if (run->door && !snap->events_only)
 		latest_snapshot_take(&run->answers.latest, snap);
 	vec_each(&snap->anomalies, a)
@@ -355,7 +355,7 @@ static void print_end(struct run *run, const struct job *job, const struct engin
 	if (run->quiet)
 		return;
 	if (!run->summary && !isatty(STDERR_FILENO)) {
-		if (run->db_path && record.trouble && !totals->loss_is_told)
+		if (run->db_path && record.trouble && !totals->loss_is_reported)
 			log_warn("the record of this job is %s: %s",
 			         record.is_stored ? "incomplete" : "not stored", record.trouble);
 		return;
@@ -434,21 +434,37 @@ static void end_folder(struct run *run, const struct job *job, const struct reco
 	buf_done(&report);
 }
 
+/* The daemon publishes the end, so that comes after it was stored. */
+static void announce_end(struct run *run, const struct job *job, bool is_stored)
+{
+	run_announcer_end(run->announcer, job, is_stored);
+	run_announcer_free(TAKE_PTR(run->announcer));
+}
+
+static void finish(struct run *run, struct jobhost *host, struct job *ret,
+                   struct engine_totals *ret_totals)
+{
+	close_door(run);
+	jobhost_finish(host, ret, ret_totals);
+	announce_end(run, ret, ret_totals->recorder.has_end);
+}
+
 /* It is a job all the same: later queries must find how it ended. */
 static int give_up(struct run *run, struct jobhost *host, struct err *err)
 {
 	int status = spawn_failed(run->host.argv[0], err);
+	struct job job = jobhost_job(host)->job;
 	struct engine_totals totals;
-	struct job job;
 
-	close_door(run);
-	run_announcer_end(run->announcer,
-	                  &(struct launch_end){ .has_exit_code = true, .exit_code = status });
-	run_announcer_free(TAKE_PTR(run->announcer));
-	if (status == SPAWN_FAILED)
+	if (status == SPAWN_FAILED) {
+		close_door(run);
+		job.has_exit_code = true;
+		job.exit_code = status;
+		announce_end(run, &job, false);
 		return status;
+	}
 	jobhost_fail(host, status, err->msg);
-	jobhost_finish(host, &job, &totals);
+	finish(run, host, &job, &totals);
 	end_folder(run, &job, &totals.recorder);
 	return status;
 }
@@ -506,10 +522,7 @@ static int run_job(struct run *run)
 		return give_up(run, host, &err);
 	if (jobhost_run(host, &err) < 0)
 		log_warn("%s", err.msg);
-	close_door(run);
-	run_announcer_end(run->announcer, jobhost_end(host));
-	run_announcer_free(TAKE_PTR(run->announcer));
-	jobhost_finish(host, &job, &totals);
+	finish(run, host, &job, &totals);
 	end = *jobhost_end(host);
 	jobhost_free(TAKE_PTR(host));
 	end_folder(run, &job, &totals.recorder);

@@ -52,7 +52,7 @@ static struct status_facts facts_of(const json_t *a, const char *socket)
 		.is_enabled = rpc_answer_is(a, "enabled"),
 		.uptime_ns = rpc_answer_ns(a, "uptime_seconds"),
 		.interval_ns = rpc_answer_ns(a, "interval_seconds"),
-		.asked_interval_ns = rpc_answer_ns(a, "configured_interval_seconds"),
+		.configured_interval_ns = rpc_answer_ns(a, "configured_interval_seconds"),
 		.left_out = rpc_answer_text(a, "left_out"),
 		.cpu_ns = rpc_answer_ns(a, "cpu_seconds"),
 		.store_bytes = rpc_answer_u64(store, "bytes"),

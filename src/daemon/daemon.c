@@ -70,7 +70,7 @@ static void get_status(void *self, struct serve_status *ret)
 		return;
 	get_tier(d, ret->tier);
 	ret->interval_ns = engine_interval_ns(d->host.engine);
-	ret->asked_interval_ns = engine_asked_interval_ns(d->host.engine);
+	ret->configured_interval_ns = engine_configured_interval_ns(d->host.engine);
 	ret->left_out = engine_left_out(d->host.engine);
 	engine_totals(d->host.engine, &ret->totals);
 }
@@ -191,7 +191,15 @@ static void publish(void *self, const struct snapshot *snap)
 	struct daemon *d = self;
 
 	if (d->serve)
-		serve_note(d->serve, snap);
+		serve_publish(d->serve, snap);
+}
+
+static void publish_ends(void *self, const struct snapshot *snap, bool is_stored)
+{
+	struct daemon *d = self;
+
+	if (d->serve)
+		serve_publish_ends(d->serve, snap, is_stored);
 }
 
 /* The stages and sinks of the daemon's snapshots. */
@@ -202,7 +210,7 @@ static void set_pipeline(struct daemon *d)
 		            { "anomalies", PASS_ALL, engine_stage_anomalies, d->host.engine },
 		            { "job figures", PASS_ALL, engine_stage_jobs, d->host.engine } },
 		.sinks = { { "latest", PASS_TICK, latest_snapshot_take, .self = &d->host.latest },
-		           { "bus", PASS_ALL, publish, .self = d },
+		           { "bus", PASS_ALL, publish, .outcome = publish_ends, .self = d },
 		           engine_sink_recorder(d->host.engine) },
 	};
 
@@ -215,7 +223,7 @@ static void on_news(void *self)
 	struct daemon *d = self;
 
 	if (serve_is_listened_to(d->serve) || engine_jobs(d->host.engine)->roster.rows.len)
-		engine_tell_events(d->host.engine);
+		engine_flush(d->host.engine);
 	loop_timer_set(d->news, clock_mono_ns() + NEWS_NS);
 }
 

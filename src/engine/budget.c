@@ -7,7 +7,7 @@
 
 /* The mean over at least this much time and so many ticks counts, not a single expensive one. */
 #define WINDOW_NS (10 * NS_PER_S)
-#define WINDOW_LOOKS 3
+#define WINDOW_TICKS 3
 #define FITS_RATIO 0.75 /* of the limit: a better level needs some room */
 #define PATIENCE_NS (30 * NS_PER_S)
 #define PATIENCE_MAX_NS (960 * NS_PER_S)
@@ -91,15 +91,15 @@ bool budget_feed(struct budget *b, uint64_t cost_ns, uint64_t base_ns)
 {
 	uint64_t time_ns;
 
-	b->looks++;
+	b->ticks++;
 	b->cost_ns += cost_ns;
 	b->time_ns += budget_interval_ns(b, base_ns);
-	if (b->looks < WINDOW_LOOKS || b->time_ns < WINDOW_NS)
+	if (b->ticks < WINDOW_TICKS || b->time_ns < WINDOW_NS)
 		return false;
 	time_ns = b->time_ns;
 	b->ratio = (double)b->cost_ns / (double)time_ns;
 	b->held_ns += time_ns;
-	b->looks = b->cost_ns = b->time_ns = 0;
+	b->ticks = b->cost_ns = b->time_ns = 0;
 	if (b->is_trial && b->held_ns > LASTS_NS) {
 		b->is_trial = false;
 		b->patience_ns = 0;

@@ -25,7 +25,7 @@ struct budget {
 	unsigned level;     /* enum budget_level */
 	double ratio;       /* cost as a share of a core, at the last evaluation */
 
-	uint64_t looks, cost_ns, time_ns; /* since the last evaluation */
+	uint64_t ticks, cost_ns, time_ns; /* since the last evaluation */
 	uint64_t calm_ns;                 /* how long a better level would have fitted */
 	uint64_t held_ns;                 /* since the level changed */
 	uint64_t patience_ns;             /* calm_ns before the next trial; 0: none has failed */

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -11,16 +12,16 @@
 #include "engine/tick_time.h"
 #include "engine/anomaly_stage.h"
 
-#define TOTALS_PATIENCE_NS (50 * NS_PER_MS) /* they come a moment after an end */
-#define EVENTS_AHEAD 4096 /* a fork storm is stored as it goes and does not pile up in memory */
-/* … while the recorder keeps up: a full ring is read faster than it can be written. */
-#define EVENTS_HELD (5 * EVENTS_AHEAD)
+#define TOTALS_PATIENCE_NS (50 * NS_PER_MS) /* the kernel reports them a moment after an end */
+/* So many waiting events are flushed, so that a fork storm does not pile up in memory … */
+#define FLUSH_EVENTS 4096
+/* … and so many even if the recorder does not keep up: a full ring is read faster than written. */
+#define FLUSH_EVENTS_ALWAYS (5 * FLUSH_EVENTS)
 #define LIMITS_AFTER_NS NS_PER_S
-#define FOR_GOOD_NS (2 * NS_PER_S)
-#define JOB_PATIENCE_NS NS_PER_S /* for a disk, while others wait for us */
+#define STORING_AGAIN_NS (2 * NS_PER_S)
+#define JOB_PATIENCE_NS NS_PER_S /* for a disk, while clients wait for us */
 #define SETTLE_STEP_NS (2 * NS_PER_MS)
-#define TICKS_TO_SETTLE                                                                            \
-	3 /* the first ones read every command line; they say nothing about the cost later */
+#define WARM_UP_TICKS 3 /* they read every command line, and later ones do not */
 
 struct engine {
 	struct engine_options options;
@@ -32,23 +33,24 @@ struct engine {
 	struct sampler *sampler;
 	struct recorder *recorder;
 	struct budget budget;
-	uint64_t look_cpu_ns;                 /* what the last look took */
-	uint64_t stored_cpu_ns, stored_looks; /* as the recorder told at the last one */
+	uint64_t tick_cpu_ns;                 /* of the last tick */
+	uint64_t stored_cpu_ns, stored_ticks; /* the recorder's totals at the last tick */
 	struct loop *loop;
-	struct loop_source *timer, *readers[ROLES_MAX];
+	struct loop_source *timer, *readers[ROLES_MAX], *outcome_reader;
 	int reader_fds[ROLES_MAX]; /* that readers watch: another tier brings another fd */
+	int outcome_fd; /* an eventfd: the recorder has outcomes; -1: no sink wants them */
 	size_t reader_count;
 	uint64_t planned_ns; /* the tick the timer is set for */
 	struct loss_notice losses;
 	uint64_t notice_seq; /* of the recorder's last notice we passed on */
-	bool was_storing;    /* as was told */
+	bool was_storing;    /* as of our last notice */
 	bool is_ending;
-	uint64_t stores_since_ns; /* while it is told that it does not; 0: it does not */
+	uint64_t stores_since_ns; /* while our last notice is that it does not; 0: it does not */
 	struct pressure pressure;
 	struct engine_totals totals;
 };
 
-static void say(struct engine *e, const char *text)
+static void notice(struct engine *e, const char *text)
 {
 	if (e->options.notice)
 		e->options.notice(e->options.notice_self, text);
@@ -56,10 +58,10 @@ static void say(struct engine *e, const char *text)
 
 static void on_probe_notice(void *self, const char *text)
 {
-	say(self, text);
+	notice(self, text);
 }
 
-/* The intervals still grow: what a look costs is no measure yet. */
+/* The intervals still grow: the cost of a tick means nothing yet. */
 static bool is_young(const struct engine *e)
 {
 	uint64_t age_ns = clock_mono_ns() - e->started_ns;
@@ -73,61 +75,60 @@ static double seconds(uint64_t ns)
 	return (double)ns / (double)NS_PER_S;
 }
 
-static void tell_level(struct engine *e)
+static void report_budget(struct engine *e)
 {
 	uint64_t base_ns = e->options.interval_ns, now_ns = budget_interval_ns(&e->budget, base_ns);
 	const char *left_out = budget_left_out(&e->budget);
 	cleanup(buf_done) struct buf text = { .max = 400 };
 
-	buf_printf(&text, "looking costs %.1f %% of a core, the budget is %.1f %%: ",
+	buf_printf(&text, "sampling costs %.1f %% of a core, the budget is %.1f %%: ",
 	           e->budget.ratio * 100, e->options.budget_ratio * 100);
 	if (now_ns > base_ns)
-		buf_printf(&text, "a look every %g s instead of %g s, ", seconds(now_ns),
+		buf_printf(&text, "one tick every %g s instead of %g s, ", seconds(now_ns),
 		           seconds(base_ns));
 	buf_printf(&text, "%s%s", left_out ? "left out: " : "everything is read",
 	           left_out ? left_out : "");
 	sampler_add_event(e->sampler, EVENT_RECORDER, 0, text.at);
-	say(e, text.at);
+	notice(e, text.at);
 }
 
-/* What the looks that were stored since took on average: those on request count no more than
- * others. */
+/* The mean over the ticks stored since: those on request count no more than others. */
 static uint64_t storing_cost_ns(struct engine *e)
 {
 	struct recorder_status status;
-	uint64_t cost_ns, looks;
+	uint64_t cost_ns, ticks;
 
 	recorder_status(e->recorder, &status);
-	cost_ns = status.look_cpu_ns - e->stored_cpu_ns;
-	looks = status.looks - e->stored_looks;
-	e->stored_cpu_ns = status.look_cpu_ns;
-	e->stored_looks = status.looks;
-	return looks ? cost_ns / looks : 0;
+	cost_ns = status.tick_cpu_ns - e->stored_cpu_ns;
+	ticks = status.ticks - e->stored_ticks;
+	e->stored_cpu_ns = status.tick_cpu_ns;
+	e->stored_ticks = status.ticks;
+	return ticks ? cost_ns / ticks : 0;
 }
 
-/* There is no syscall accounting yet, and BPF tells of files and I/O at no price of their own. */
+/* There is no syscall accounting yet, and with BPF files and I/O cost nothing extra. */
 static unsigned nothing_saved(const struct engine *e)
 {
 	return 1U << BUDGET_NO_SYSCALLS |
 	       (sampler_walks_proc(e->sampler) ? 0 : 1U << BUDGET_NO_FDS_IO);
 }
 
-/* Only what looking costs, which is what a step down makes less. What answering clients costs, or
- * events that come as they come, would push us down to no avail, and anybody could do it. */
+/* Only the cost of ticks, which is what a step down reduces. Answers to clients and events do not
+ * count: stepping down would not make them cheaper, and any user could cause it. */
 static void feed_budget(struct engine *e)
 {
-	uint64_t cost_ns = e->look_cpu_ns + storing_cost_ns(e);
+	uint64_t cost_ns = e->tick_cpu_ns + storing_cost_ns(e);
 
-	if (e->options.budget_ratio <= 0 || e->totals.ticks <= TICKS_TO_SETTLE || is_young(e))
+	if (e->options.budget_ratio <= 0 || e->totals.ticks <= WARM_UP_TICKS || is_young(e))
 		return;
 	e->budget.skips = nothing_saved(e);
 	if (budget_feed(&e->budget, cost_ns, e->options.interval_ns))
-		tell_level(e);
+		report_budget(e);
 }
 
-/* On a disk at its brim a small snapshot fits and the next does not: it stores again when it has
- * done so for a while, and nobody is told of each change. */
-static bool stores_for_good(struct engine *e, bool is_storing)
+/* On a disk that is almost full a small snapshot fits and the next does not: "storing again" waits
+ * until that has been true for a while. */
+static bool is_storing_again(struct engine *e, bool is_storing)
 {
 	uint64_t now_ns = clock_mono_ns();
 
@@ -135,11 +136,11 @@ static bool stores_for_good(struct engine *e, bool is_storing)
 		e->stores_since_ns = 0;
 	else if (!e->stores_since_ns)
 		e->stores_since_ns = now_ns;
-	return is_storing && now_ns - e->stores_since_ns >= FOR_GOOD_NS;
+	return is_storing && now_ns - e->stores_since_ns >= STORING_AGAIN_NS;
 }
 
-/* What a job lost is told with its end. */
-static void tell_losses(struct engine *e, const struct recorder_status *status)
+/* The losses of a job are reported at its end. */
+static void report_losses(struct engine *e, const struct recorder_status *status)
 {
 	uint64_t lost = status->events_lost + e->totals.unread_events;
 	char text[400];
@@ -152,10 +153,10 @@ static void tell_losses(struct engine *e, const struct recorder_status *status)
 	         (unsigned long long)status->events_lost, status->events_lost ? " (" : "",
 	         status->events_lost ? status->reason : "", status->events_lost ? ")" : "",
 	         (unsigned long long)e->totals.unread_events);
-	say(e, text);
+	notice(e, text);
 }
 
-/* The recorder works in its own thread; what it has to say is picked up here. */
+/* The recorder's thread leaves its notices in its status. */
 static void pass_on_notices(struct engine *e)
 {
 	struct recorder_status status;
@@ -164,17 +165,17 @@ static void pass_on_notices(struct engine *e)
 	recorder_status(e->recorder, &status);
 	if (status.notice_seq != e->notice_seq) {
 		e->notice_seq = status.notice_seq; /* the store keeps it as an event itself */
-		say(e, status.notice);
+		notice(e, status.notice);
 	}
-	tell_losses(e, &status);
-	if (e->was_storing ? status.is_storing : !stores_for_good(e, status.is_storing))
+	report_losses(e, &status);
+	if (e->was_storing ? status.is_storing : !is_storing_again(e, status.is_storing))
 		return;
 	e->was_storing = status.is_storing;
-	e->totals.loss_is_told = true;
+	e->totals.loss_is_reported = true;
 	snprintf(text, sizeof text,
 	         status.is_storing ? "storing again" : "not storing: %s; sampling goes on",
 	         status.reason);
-	say(e, text);
+	notice(e, text);
 }
 
 /* Only those that users see: exec and totals are stored as part of a process's row. */
@@ -187,16 +188,16 @@ static void count_events(struct engine *e, const struct snapshot *snap)
 	}
 }
 
-/* ---- who belongs to a job -------------------------------------------------------------------- */
+/* ---- members of jobs ------------------------------------------------------------------------- */
 
 /* Another tier may report more, or less. */
 static void set_sources(struct engine *e)
 {
-	e->jobs->sources = (struct jobs_sources){ .births = sampler_tells_births(e->sampler),
-		                                  .totals = sampler_tells_totals(e->sampler) };
+	e->jobs->sources = (struct jobs_sources){ .births = sampler_reports_births(e->sampler),
+		                                  .totals = sampler_reports_totals(e->sampler) };
 }
 
-static void learn(struct engine *e)
+static void learn_events(struct engine *e)
 {
 	jobs_learn_events(e->jobs, sampler_sample(e->sampler));
 }
@@ -220,8 +221,8 @@ static void set_focus(struct engine *e)
 
 /* ---- the tick -------------------------------------------------------------------------------- */
 
-/* Details have their price at each look; while looks are many they wait. Only how many files a
- * process may open is asked for once it has shown that it will stay. */
+/* Details are expensive, so they wait while ticks are frequent. Only the file limit is read, once a
+ * process has run for a while. */
 static unsigned want_now(const struct engine *e)
 {
 	unsigned want = budget_want(&e->budget);
@@ -280,9 +281,43 @@ struct sink engine_sink_recorder(struct engine *e)
 		              .self = e->recorder };
 }
 
+static void hand_out_outcomes(struct engine *e)
+{
+	const struct snapshot *snap;
+	bool is_stored;
+
+	while ((snap = recorder_next_outcome(e->recorder, &is_stored))) {
+		pipeline_report_outcome(&e->pipeline, snap, is_stored);
+		snapshot_unref(snap);
+	}
+}
+
+static void on_outcomes(void *self)
+{
+	struct engine *e = self;
+	eventfd_t n;
+
+	(void)!eventfd_read(e->outcome_fd, &n);
+	hand_out_outcomes(e);
+}
+
+/* Without a file descriptor, outcomes wait for the next tick. */
+static void watch_outcomes(struct engine *e)
+{
+	struct err err;
+
+	e->outcome_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (e->outcome_fd >= 0 &&
+	    loop_add_reader(e->loop, e->outcome_fd, on_outcomes, e, &e->outcome_reader, &err) < 0)
+		closep(&e->outcome_fd);
+	recorder_keep_outcomes(e->recorder, e->outcome_fd);
+}
+
 void engine_set_pipeline(struct engine *e, const struct pipeline *pipeline)
 {
 	e->pipeline = *pipeline;
+	if (pipeline_wants_outcomes(pipeline))
+		watch_outcomes(e);
 }
 
 const struct pressure *engine_pressure(const struct engine *e)
@@ -308,14 +343,15 @@ static void tick(struct engine *e)
 	e->totals.processes = snap->procs.len;
 	count_events(e, snap);
 	frozen = pipeline_complete(&e->pipeline, snap);
-	e->look_cpu_ns = clock_thread_cpu_ns() - begin_ns + sampler_aside_cpu_ns(e->sampler);
+	e->tick_cpu_ns = clock_thread_cpu_ns() - begin_ns + sampler_aside_cpu_ns(e->sampler);
 	pipeline_hand_out(&e->pipeline, frozen);
 	jobs_expire(e->jobs);
 	pass_on_notices(e);
+	hand_out_outcomes(e);
 	watch_events(e);
 }
 
-void engine_look(struct engine *e)
+void engine_tick(struct engine *e)
 {
 	tick(e);
 }
@@ -367,21 +403,22 @@ static void on_events(void *self)
 	struct engine *e = self;
 	size_t waiting = sampler_drain(e->sampler);
 
-	learn(e);
-	if (waiting >= EVENTS_HELD || (waiting >= EVENTS_AHEAD && pipeline_has_room(&e->pipeline)))
+	learn_events(e);
+	if (waiting >= FLUSH_EVENTS_ALWAYS ||
+	    (waiting >= FLUSH_EVENTS && pipeline_has_room(&e->pipeline)))
 		flush(e);
 }
 
-void engine_learn(struct engine *e)
+void engine_read_events(struct engine *e)
 {
 	on_events(e);
 }
 
-void engine_tell_events(struct engine *e)
+void engine_flush(struct engine *e)
 {
 	size_t waiting = sampler_drain(e->sampler);
 
-	learn(e);
+	learn_events(e);
 	if (waiting)
 		flush(e);
 }
@@ -393,11 +430,11 @@ static bool is_member(void *self, struct proc_id id)
 	return job_roster_find(&e->jobs->roster, id).job >= 0;
 }
 
-/* An end is told before anybody can see it, but what is told is read in order: a record which
- * another CPU has not finished writing holds up those behind it. */
+/* The kernel writes the record of an end before the end can be seen, but records are read in order:
+ * one that another CPU has not finished writing holds up those behind it. */
 static bool lacks_ends(struct engine *e, uint64_t living)
 {
-	return sampler_tells_births(e->sampler) &&
+	return sampler_reports_births(e->sampler) &&
 	       e->jobs->members.living.len > living + sampler_owed(e->sampler, is_member, e, false);
 }
 
@@ -439,7 +476,7 @@ static void watch_events(struct engine *e)
 		e->reader_fds[i] = fds[i];
 		e->readers[i] = NULL;
 		if (loop_add_reader(e->loop, fds[i], on_events, e, &e->readers[i], &err) < 0)
-			say(e, err.msg); /* its events then wait for the tick */
+			notice(e, err.msg); /* its events then wait for the tick */
 	}
 }
 
@@ -452,6 +489,7 @@ int engine_new(struct loop *loop, const struct engine_options *options, struct e
 	e->anomalies.config = options->anomaly;
 	e->pool = snapshot_pool_new();
 	e->loop = loop;
+	e->outcome_fd = -1;
 	e->was_storing = true;
 	e->budget = (struct budget){ .limit_ratio = options->budget_ratio,
 		                     .keep_interval = options->keep_interval };
@@ -463,7 +501,7 @@ int engine_new(struct loop *loop, const struct engine_options *options, struct e
 	e->jobs = jobs_new(sampler_process_reader(e->sampler));
 	set_sources(e);
 	e->started_ns = e->planned_ns = clock_mono_ns();
-	if (options->starts_fine) /* what is over by then needs no look */
+	if (options->starts_fine) /* a job that is over by then needs no tick */
 		e->planned_ns += tick_time_interval(0, options->interval_ns);
 	e->timer = loop_add_timer(loop, e->planned_ns, on_timer, e);
 	watch_events(e);
@@ -488,7 +526,7 @@ uint64_t engine_interval_ns(const struct engine *e)
 	return interval_now(e, clock_mono_ns());
 }
 
-uint64_t engine_asked_interval_ns(const struct engine *e)
+uint64_t engine_configured_interval_ns(const struct engine *e)
 {
 	return e->options.interval_ns;
 }
@@ -507,9 +545,13 @@ void engine_totals(struct engine *e, struct engine_totals *ret)
 
 bool engine_store_jobs(struct engine *e)
 {
+	bool is_stored;
+
 	(void)sampler_drain(e->sampler);
 	flush(e);
-	return pipeline_sync(&e->pipeline, JOB_PATIENCE_NS);
+	is_stored = pipeline_sync(&e->pipeline, JOB_PATIENCE_NS);
+	hand_out_outcomes(e); /* before the caller reports what is newer */
+	return is_stored;
 }
 
 void engine_await_totals(struct engine *e, bool (*cares)(void *self, struct proc_id id), void *self)
@@ -523,9 +565,10 @@ void engine_await_totals(struct engine *e, bool (*cares)(void *self, struct proc
 	       nanosleep(&a_moment, NULL) == 0);
 }
 
-static void stop_looking(struct engine *e)
+static void stop_sampling(struct engine *e)
 {
 	loop_remove(TAKE_PTR(e->timer));
+	loop_remove(TAKE_PTR(e->outcome_reader));
 	unwatch_events(e);
 	sampler_close(TAKE_PTR(e->sampler));
 }
@@ -538,11 +581,11 @@ void engine_stop(struct engine *take_e, struct engine_totals *ret)
 	/* What happened since the last tick. */
 	if (sampler_drain(take_e->sampler) || anomaly_stage_has_open(&take_e->anomalies))
 		flush(take_e);
-	stop_looking(take_e); /* takes the kernel some time, while the recorder writes */
+	stop_sampling(take_e); /* takes the kernel some time, while the recorder writes */
 	recorder_close(TAKE_PTR(take_e->recorder), &take_e->totals.recorder);
 	if (take_e->totals.recorder.notice_seq !=
-	    take_e->notice_seq) /* a short job had no tick to tell it */
-		say(take_e, take_e->totals.recorder.notice);
+	    take_e->notice_seq) /* a short job had no tick to report it */
+		notice(take_e, take_e->totals.recorder.notice);
 	take_e->totals.cpu_ns = clock_process_cpu_ns();
 	*ret = take_e->totals;
 	engine_free(take_e);
@@ -552,9 +595,10 @@ void engine_free(struct engine *e)
 {
 	if (!e)
 		return;
-	stop_looking(e);
+	stop_sampling(e);
 	if (e->recorder)
 		recorder_close(e->recorder, NULL);
+	closep(&e->outcome_fd);
 	anomaly_stage_done(&e->anomalies);
 	snapshot_pool_free(e->pool);
 	jobs_free(e->jobs);

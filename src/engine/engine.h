@@ -21,7 +21,7 @@ struct engine_options {
 	double budget_ratio;           /* of one core; 0: no budget */
 	bool keep_interval;            /* the budget may not stretch it */
 	bool starts_fine;              /* short intervals at first, growing up to interval_ns */
-	struct anomaly_config anomaly; /* what to look for; zeros: nothing */
+	struct anomaly_config anomaly; /* zeros: nothing is detected */
 	struct pressure_limits limits;
 	void (*notice)(void *self, const char *text);
 	void *notice_self;
@@ -33,7 +33,7 @@ struct engine_totals {
 	uint64_t processes, events;
 	uint64_t unread_events;          /* lost before we could read them */
 	struct recorder_status recorder; /* … and what was read and not stored */
-	bool loss_is_told; /* that something could not be stored was noticed and said */
+	bool loss_is_reported;           /* that something could not be stored */
 };
 
 int engine_new(struct loop *loop, const struct engine_options *options, struct engine **ret,
@@ -47,7 +47,7 @@ void engine_stage_pressure(void *self, struct snapshot *snap);
 void engine_stage_anomalies(void *self, struct snapshot *snap);
 void engine_stage_jobs(void *self, struct snapshot *snap);
 struct sink engine_sink_recorder(struct engine *e);
-/* Stores what waits, tells the totals, and frees it. */
+/* Stores what waits, returns the totals, and frees it. */
 void engine_stop(struct engine *take_e, struct engine_totals *ret);
 /* The same while it goes on. */
 void engine_totals(struct engine *e, struct engine_totals *ret);
@@ -58,10 +58,10 @@ struct jobs *engine_jobs(struct engine *e);
  * the command. Without a process the event belongs to the job whose handle it has (-1: none);
  * boot_ns 0: now. `name` and `text` may be NULL. False: too many events wait. */
 bool engine_emit(struct engine *e, const struct event *event, const char *name, const char *text);
-/* As of the last look; NULL before the first. */
+/* As of the last tick; NULL before the first. */
 const struct pressure *engine_pressure(const struct engine *e);
-uint64_t engine_interval_ns(const struct engine *e);       /* between two looks, as it is now */
-uint64_t engine_asked_interval_ns(const struct engine *e); /* … as it was configured */
+uint64_t engine_interval_ns(const struct engine *e); /* between two ticks, as it is now */
+uint64_t engine_configured_interval_ns(const struct engine *e); /* … as it was configured */
 /* What is not read while we cost more than the budget allows: "PSS and other details, open files
  * and I/O"; NULL: everything is read. */
 const char *engine_left_out(const struct engine *e);
@@ -75,20 +75,18 @@ struct engine_tuning {
 };
 void engine_tune(struct engine *e, const struct engine_tuning *to);
 
-/* Waits a moment for what those took that have just ended: their ends are told with that. */
+/* Waits a moment for the totals of processes that have just ended and that `cares` about. */
 void engine_await_totals(struct engine *e, bool (*cares)(void *self, struct proc_id id),
                          void *self);
-/* Stores what has happened to jobs by now, and waits until it is, but not for long. Whether it is.
- */
+/* Stores the current state of all jobs, and waits for that, up to a second. True: it is stored. */
 bool engine_store_jobs(struct engine *e);
-/* Takes note of who was born and who ended up to now. */
-void engine_learn(struct engine *e);
-/* … and tells of it at once, in a snapshot of events only. */
-void engine_tell_events(struct engine *e);
-/* A look now, ahead of time. */
-void engine_look(struct engine *e);
-/* The last of a job: takes what has happened up to now, waiting up to `patience_ns` for totals of
- * processes that have ended and that `cares` about, and for the ends of all but `living` members.
- * Nothing is looked at, and anomalies end. */
+/* Learns of the births and ends up to now. */
+void engine_read_events(struct engine *e);
+/* … and hands them out at once, in a snapshot of events only. */
+void engine_flush(struct engine *e);
+/* A tick ahead of time. */
+void engine_tick(struct engine *e);
+/* The last flush of a job: its events up to now, after waiting up to `patience_ns` for totals of
+ * ended processes that `cares` about, and for the ends of all but `living` members. */
 void engine_settle(struct engine *e, uint64_t patience_ns, uint64_t living,
                    bool (*cares)(void *self, struct proc_id id), void *self);

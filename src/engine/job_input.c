@@ -91,7 +91,7 @@ int job_input_begin_sheet(struct engine *e, const struct job_input_sheet *begun,
 	if (!begun->pid)
 		return 0;
 	process_reader_find_start(jobs->reader, &id);
-	engine_learn(e);
+	engine_read_events(e);
 	members_add(&jobs->members, &jobs->roster, id, (struct job_ref){ begun->job, *ret_num });
 	return 0;
 }

@@ -110,9 +110,9 @@ static uint64_t count_living(struct jobhost *h)
 static void meet_all(struct jobhost *h)
 {
 	if (the_jobs(h)->sources.births)
-		engine_learn(h->engine);
+		engine_read_events(h->engine);
 	else if (launcher_has_children(h->launcher))
-		engine_look(h->engine);
+		engine_tick(h->engine);
 }
 
 static void check_leftovers(void *self)
@@ -124,7 +124,8 @@ static void check_leftovers(void *self)
 	if (count_living(h) == 0)
 		meet_all(h);
 	if (count_living(h) == 0) {
-		launcher_reap(h->launcher); /* those that ended since: their totals come only then */
+		launcher_reap(
+			h->launcher); /* those that ended since: their totals come only then */
 		loop_stop(h->loop);
 		return;
 	}
@@ -177,7 +178,7 @@ static void on_dying(void *self)
 	struct jobhost *h = self;
 
 	if (h->engine)
-		engine_learn(h->engine);
+		engine_read_events(h->engine);
 }
 
 /* Where no source reports ends, those that we reap are reported by us. */
@@ -628,7 +629,7 @@ static void release_leftovers(struct jobhost *h)
 	if (h->group)
 		h->is_moving = pthread_create(&h->mover, NULL, move_leftovers, h) == 0;
 	if (!was_just_sampled)
-		engine_look(h->engine);
+		engine_tick(h->engine);
 }
 
 /* After an end that we caused or waited for there is no hurry. */

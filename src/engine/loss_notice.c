@@ -3,13 +3,13 @@
 
 #include "base/clock.h"
 
-#define TOLD_EVERY_NS (60 * NS_PER_S)
+#define REPORT_EVERY_NS (60 * NS_PER_S)
 
 bool loss_notice_feed(struct loss_notice *l, uint64_t lost, uint64_t now_ns)
 {
-	if (lost <= l->told || (l->told_ns && now_ns - l->told_ns < TOLD_EVERY_NS))
+	if (lost <= l->reported || (l->reported_ns && now_ns - l->reported_ns < REPORT_EVERY_NS))
 		return false;
-	l->told = lost;
-	l->told_ns = now_ns;
+	l->reported = lost;
+	l->reported_ns = now_ns;
 	return true;
 }

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 struct loss_notice {
-	uint64_t told;    /* the number in the last report */
-	uint64_t told_ns; /* 0: never */
+	uint64_t reported;    /* the number in the last report */
+	uint64_t reported_ns; /* 0: never */
 };
 
 /* `lost` is the total so far. True: report it. */

@@ -39,6 +39,21 @@ bool pipeline_sync(const struct pipeline *p, uint64_t patience_ns)
 	return is_stored;
 }
 
+bool pipeline_wants_outcomes(const struct pipeline *p)
+{
+	for (const struct sink *sink = p->sinks; sink->name; sink++)
+		if (sink->outcome)
+			return true;
+	return false;
+}
+
+void pipeline_report_outcome(const struct pipeline *p, const struct snapshot *snap, bool is_stored)
+{
+	for (const struct sink *sink = p->sinks; sink->name; sink++)
+		if (sink->outcome)
+			sink->outcome(sink->self, snap, is_stored);
+}
+
 void latest_snapshot_take(void *self, const struct snapshot *snap)
 {
 	struct latest_snapshot *latest = self;

@@ -20,7 +20,7 @@ struct stage {
 	void *self;
 };
 
-/* Whoever keeps the snapshot takes a reference. All but `take` may be NULL. Only the recorder of `run`
+/* A sink that keeps the snapshot takes a reference. All but `take` may be NULL. Only the recorder of `run`
  * may delay its own host, by at most 2 s, so that a storm waits in the kernel's buffers instead of
  * being lost; no sink delays the daemon. */
 struct sink {
@@ -31,6 +31,8 @@ struct sink {
 	bool (*has_room)(void *self);
 	/* Waits until all that was taken is stored, at most so long. True: it is stored. */
 	bool (*sync)(void *self, uint64_t patience_ns);
+	/* A snapshot in which a job ended without a call (snapshot_has_end) was stored, or will not be. */
+	void (*outcome)(void *self, const struct snapshot *snap, bool is_stored);
 	void *self;
 };
 
@@ -50,8 +52,10 @@ const struct snapshot *pipeline_complete(const struct pipeline *p, struct snapsh
 void pipeline_hand_out(const struct pipeline *p, const struct snapshot *snap);
 bool pipeline_has_room(const struct pipeline *p);
 bool pipeline_sync(const struct pipeline *p, uint64_t patience_ns);
+bool pipeline_wants_outcomes(const struct pipeline *p);
+void pipeline_report_outcome(const struct pipeline *p, const struct snapshot *snap, bool is_stored);
 
-/* The latest snapshot of a tick, for those who ask. A zeroed one is empty. */
+/* A sink that keeps the snapshot of the latest tick. A zeroed one is empty. */
 struct latest_snapshot {
 	const struct snapshot *snap; /* NULL: there was none yet */
 };

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -22,6 +23,11 @@
 #define RETENTION_EVERY_NS (3600 * NS_PER_S)
 #define RETENTION_REST_NS                                                                          \
 	(50 * NS_PER_MS) /* between two steps: the writer is free for snapshots meanwhile */
+
+struct outcome {
+	const struct snapshot *snap;
+	bool is_stored;
+};
 
 struct recorder {
 	struct recorder_options options;
@@ -43,6 +49,9 @@ struct recorder {
 	bool is_closing, is_busy;
 	struct store_retention retention;
 	struct store_gap pushed_out; /* dropped because the writer is behind */
+	VEC(struct outcome) outcomes;
+	bool keeps_outcomes;
+	int outcome_fd;
 	struct recorder_status status;
 };
 
@@ -75,7 +84,7 @@ static void note_loss(struct recorder *r, const struct snapshot *snap)
 	r->status.events_lost += count_events(snap);
 }
 
-/* Looks come at their pace, and then it is the disk; so it is for who has waited for it. */
+/* Ticks are evenly spaced, so the disk is at fault if one is dropped, or after waiting for it. */
 static const char *why_pushed_out(const struct recorder *r)
 {
 	return r->pushed_out.snapshots || r->options.is_patient
@@ -83,8 +92,40 @@ static const char *why_pushed_out(const struct recorder *r)
 	               : "events came faster than they could be written";
 }
 
-/* The oldest one goes: when they are this slow to be written the newest is worth more. Its events
- * are lost with it, and counted. */
+/* With the lock held. */
+static void keep_outcome(struct recorder *r, const struct snapshot *snap, bool is_stored)
+{
+	if (!r->keeps_outcomes || !snapshot_has_end(snap))
+		return;
+	*vec_push(&r->outcomes, SIZE_MAX) = (struct outcome){ snapshot_ref(snap), is_stored };
+	if (r->outcome_fd >= 0)
+		(void)!eventfd_write(r->outcome_fd, 1);
+}
+
+void recorder_keep_outcomes(struct recorder *r, int event_fd)
+{
+	pthread_mutex_lock(&r->lock);
+	r->keeps_outcomes = true;
+	r->outcome_fd = event_fd;
+	pthread_mutex_unlock(&r->lock);
+}
+
+const struct snapshot *recorder_next_outcome(struct recorder *r, bool *ret_is_stored)
+{
+	struct outcome first = { 0 };
+
+	pthread_mutex_lock(&r->lock);
+	if (r->outcomes.len) {
+		first = r->outcomes.at[0];
+		memmove(r->outcomes.at, r->outcomes.at + 1, --r->outcomes.len * sizeof first);
+	}
+	pthread_mutex_unlock(&r->lock);
+	*ret_is_stored = first.is_stored;
+	return first.snap;
+}
+
+/* The oldest one goes: when the disk is this slow, the newest is worth more. Its events are lost with
+ * it, and counted. */
 static void push_out_oldest(struct recorder *r)
 {
 	const struct snapshot *oldest = r->queue[0];
@@ -94,6 +135,7 @@ static void push_out_oldest(struct recorder *r)
 	widen_gap(&r->pushed_out, oldest->wall_ns, !oldest->events_only, count_events(oldest));
 	note_loss(r, oldest);
 	snprintf(r->status.reason, sizeof r->status.reason, "%s", why_pushed_out(r));
+	keep_outcome(r, oldest, false);
 	snapshot_unref(oldest);
 }
 
@@ -135,7 +177,7 @@ bool recorder_has_room(struct recorder *r)
 	bool has_room;
 
 	pthread_mutex_lock(&r->lock);
-	/* One place is for the next look. Who is patient waits when there is none. */
+	/* One place is for the next tick. A patient recorder waits when there is none. */
 	has_room = r->options.is_patient || r->queue_len + 1 < QUEUE_OF_ALL;
 	pthread_mutex_unlock(&r->lock);
 	return has_room;
@@ -211,6 +253,7 @@ static void set_outcome(struct recorder *r, const struct snapshot *snap, bool is
 		r->status.stored += !snap->events_only;
 	else
 		note_loss(r, snap);
+	keep_outcome(r, snap, is_stored);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -221,7 +264,7 @@ static void set_has_end(struct recorder *r, bool has_end)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* The lines are a second copy: when they fail it is said once, and the database goes on. */
+/* The lines are a second copy: a failure is reported once, and the database goes on. */
 static void put_line(struct recorder *r, const struct snapshot *snap)
 {
 	struct json j = { .out = &r->line };
@@ -296,10 +339,11 @@ static void count_lost(struct recorder *r, const struct snapshot *snap)
 {
 	pthread_mutex_lock(&r->lock);
 	note_loss(r, snap);
+	keep_outcome(r, snap, false);
 	pthread_mutex_unlock(&r->lock);
 }
 
-static void put(struct recorder *r, const struct snapshot *snap)
+static void store_snapshot(struct recorder *r, const struct snapshot *snap)
 {
 	struct err err = { 0 };
 	const char *notice;
@@ -308,7 +352,7 @@ static void put(struct recorder *r, const struct snapshot *snap)
 
 	take_pushed_out(r);
 	put_folder(r, snap);
-	if (!r->store) { /* it could not be opened; that was told */
+	if (!r->store) { /* it could not be opened, which was reported */
 		count_lost(r, snap);
 		return;
 	}
@@ -330,24 +374,23 @@ static void put(struct recorder *r, const struct snapshot *snap)
 		set_notice(r, notice);
 }
 
-/* What is only of events, and their part in a look, is not counted. */
-static void put_and_count(struct recorder *r, const struct snapshot *snap)
+/* Events do not count, neither those of a flush nor those in a tick. */
+static void store_and_count(struct recorder *r, const struct snapshot *snap)
 {
 	uint64_t begin_ns = clock_thread_cpu_ns();
 	uint64_t events_ns = r->store ? store_events_cpu_ns(r->store) : 0;
 
-	put(r, snap);
+	store_snapshot(r, snap);
 	if (snap->events_only)
 		return;
 	events_ns = r->store ? store_events_cpu_ns(r->store) - events_ns : 0;
 	pthread_mutex_lock(&r->lock);
-	r->status.look_cpu_ns += clock_thread_cpu_ns() - begin_ns - events_ns;
-	r->status.looks++;
+	r->status.tick_cpu_ns += clock_thread_cpu_ns() - begin_ns - events_ns;
+	r->status.ticks++;
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* One step when it is due. A failure is not worth a word of its own: the next put meets the same
- * disk. */
+/* One step when it is due. A failure is not reported: the next snapshot meets the same disk. */
 static void retain(struct recorder *r)
 {
 	struct store_retention keep = retention_now(r);
@@ -407,7 +450,7 @@ static void open_store_late(struct recorder *r)
 {
 	struct err err;
 
-	if (!r->options.store.path) /* there is no place for it; whoever gave none knows */
+	if (!r->options.store.path) /* the host wants none */
 		return;
 	if (open_store(r, &err) == 0)
 		return;
@@ -431,7 +474,7 @@ static void *work(void *self)
 				retain(r);
 			continue;
 		}
-		put_and_count(r, snap);
+		store_and_count(r, snap);
 		snapshot_unref(snap);
 		pthread_mutex_lock(&r->lock);
 		r->is_busy = false;
@@ -459,6 +502,9 @@ static int start_thread(struct recorder *r, struct err *err)
 
 static void recorder_free(struct recorder *r)
 {
+	vec_each(&r->outcomes, o)
+		snapshot_unref(o->snap);
+	vec_done(&r->outcomes);
 	pthread_mutex_destroy(&r->lock);
 	store_close(r->store);
 	jsonl_close(r->jsonl);

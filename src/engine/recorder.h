@@ -27,12 +27,12 @@ struct recorder_options {
 struct recorder_status {
 	bool is_storing;       /* false while the disk refuses */
 	char reason[240];      /* why, when it refuses */
-	char notice[240];      /* the last thing worth telling: a database set aside, a recovery */
+	char notice[240];      /* the last one: a database set aside, a recovery */
 	uint64_t notice_seq;   /* changes with each notice */
 	uint64_t stored, lost; /* snapshots */
 	uint64_t events_lost;
-	uint64_t look_cpu_ns; /* CPU time of putting looks on disk, without the events in them */
-	uint64_t looks;       /* … that were put, or refused */
+	uint64_t tick_cpu_ns; /* CPU time of storing ticks, without the events in them */
+	uint64_t ticks;       /* … that were stored or refused */
 	bool has_end;         /* of its job: what became of it is stored */
 	bool folder_failed;   /* some of the run folder was not written; it was a notice */
 	size_t waiting;
@@ -40,16 +40,21 @@ struct recorder_status {
 
 int recorder_open(const struct recorder_options *options, struct recorder **ret, struct err *err)
 	must_check;
-/* Stores what waits, and tells how it all ended (`ret` may be NULL). */
+/* Stores what waits, and returns the last status (`ret` may be NULL). */
 void recorder_close(struct recorder *r, struct recorder_status *ret);
 
 /* Takes a reference until it is stored. */
 void recorder_push(struct recorder *r, const struct snapshot *snap);
-/* Whether events may be pushed ahead of the next look without pushing out what waits. */
+/* Whether a flush may be pushed ahead of the next tick without pushing out what waits. */
 bool recorder_has_room(struct recorder *r) must_check;
 void recorder_status(struct recorder *r, struct recorder_status *ret);
 /* Waits until everything that was pushed is stored or was refused, at most so long. True: it is
  * stored. */
 bool recorder_sync(struct recorder *r, uint64_t patience_ns);
+/* From now on, keeps what became of each snapshot in which a job ended without a call
+ * (snapshot_has_end), and signals `event_fd` (-1: none). The host collects them: NULL when there are
+ * no more, else the caller has a reference. */
+void recorder_keep_outcomes(struct recorder *r, int event_fd);
+const struct snapshot *recorder_next_outcome(struct recorder *r, bool *ret_is_stored);
 /* How long things are kept, from now on. */
 void recorder_retain(struct recorder *r, const struct store_retention *retention);

@@ -112,7 +112,7 @@ int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handl
 	w = enter(jobs, job, root);
 	if (!w)
 		return err_set(err, ENOSPC, "there is room for %d jobs at most", JOBS_MAX);
-	engine_learn(e);
+	engine_read_events(e);
 	*ret = w->row->job.handle;
 	jobs_add_tree(jobs, *ret, root, sampler_last(engine_sampler(e)));
 	return 0;
@@ -139,7 +139,7 @@ static void await_ends(struct engine *e, const struct job *job)
 	struct of_job of = { &engine_jobs(e)->roster, job->handle };
 
 	if (process_reader_exists(engine_jobs(e)->reader, job->root))
-		engine_learn(e);
+		engine_read_events(e);
 	else
 		engine_await_totals(e, is_of_job, &of);
 }

@@ -431,12 +431,12 @@ bool sampler_walks_proc(const struct sampler *s)
 	return has_probe(s, PROBE_PAYS_PER_FILE);
 }
 
-bool sampler_tells_births(const struct sampler *s)
+bool sampler_reports_births(const struct sampler *s)
 {
 	return has_probe(s, PROBE_REPORTS_BIRTHS);
 }
 
-bool sampler_tells_totals(const struct sampler *s)
+bool sampler_reports_totals(const struct sampler *s)
 {
 	return has_probe(s, PROBE_REPORTS_TOTALS);
 }

@@ -46,8 +46,8 @@ struct process_reader *sampler_process_reader(const struct sampler *s);
 struct sample *sampler_sample(struct sampler *s);
 /* Whether a source tells every birth and end as it happens, and whether it also tells the totals of
  * those that end, signals and out-of-memory kills. */
-bool sampler_tells_births(const struct sampler *s);
-bool sampler_tells_totals(const struct sampler *s);
+bool sampler_reports_births(const struct sampler *s);
+bool sampler_reports_totals(const struct sampler *s);
 /* How many ends are known whose totals are still to come. With `now` they come no more: those ends
  * are told without. `cares` says of whose end it matters. */
 size_t sampler_owed(struct sampler *s, bool (*cares)(void *self, struct proc_id id), void *self,

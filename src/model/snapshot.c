@@ -36,6 +36,17 @@ static int by_pid(const void *key, const void *member)
 	return (*pid > p->s.id.pid) - (*pid < p->s.id.pid);
 }
 
+bool snapshot_has_end(const struct snapshot *snap)
+{
+	vec_each(&snap->jobs, job)
+		if (job->ends_now)
+			return true;
+	vec_each(&snap->sheets, sheet)
+		if (sheet->ends_now)
+			return true;
+	return false;
+}
+
 const struct proc_snap *snapshot_find(const struct snapshot *snap, pid_t pid)
 {
 	return snap->procs.len ? bsearch(&pid, snap->procs.at, snap->procs.len,

@@ -30,7 +30,7 @@ static job_handle job_of(void *self, pid_t pid)
 
 	if (!h->engine)
 		return -1;
-	engine_learn(h->engine);
+	engine_read_events(h->engine);
 	return jobs_find_process(engine_jobs(h->engine), pid);
 }
 

@@ -132,7 +132,7 @@ static void put_daemon(struct json *j, const struct methods *m)
 	json_key(j, "interval_seconds");
 	json_fixed(j, s.interval_ns / NS_PER_MS, 3);
 	json_key(j, "configured_interval_seconds");
-	json_fixed(j, s.asked_interval_ns / NS_PER_MS, 3);
+	json_fixed(j, s.configured_interval_ns / NS_PER_MS, 3);
 	json_key(j, "left_out");
 	json_str(j, s.left_out);
 	put_cost(j, snap, &s);

@@ -156,7 +156,16 @@ static void fill_in(struct methods *m, pid_t pid, struct job *job)
 	job_ident_new(job->type, clock_wall_ns(), pid, random, job->id);
 }
 
-void methods_announce_job(struct methods *m, const struct job *job, pid_t pid)
+static void put_stored(struct json *j, enum stored stored)
+{
+	json_key(j, "stored");
+	if (stored == STORED_UNKNOWN)
+		json_nil(j);
+	else
+		json_bool(j, stored == STORED_YES);
+}
+
+void methods_announce_job(struct methods *m, const struct job *job, pid_t pid, enum stored stored)
 {
 	static const char *const names[JOB_STATUS_COUNT] = {
 		[JOB_RUNNING] = "job.started",
@@ -178,6 +187,7 @@ void methods_announce_job(struct methods *m, const struct job *job, pid_t pid)
 	job->has_exit_code ? json_i64(&j, job->exit_code) : json_nil(&j);
 	json_key(&j, "signal_num");
 	job->signal ? json_i64(&j, job->signal) : json_nil(&j);
+	put_stored(&j, stored);
 	json_key(&j, "context");
 	resource_context_put(methods_latest(m), NULL, pid, &j);
 	json_end_object(&j);
@@ -192,7 +202,7 @@ static void on_announcer_gone(void *self, job_handle job)
 	if (!row || row->job.status != JOB_RUNNING)
 		return;
 	m->host.daemon->lose_job(m->host.daemon_self, job);
-	methods_announce_job(m, &row->job, 0);
+	methods_announce_job(m, &row->job, 0, STORED_UNKNOWN);
 }
 
 static void put_job(struct json *result, const struct job *job, bool is_stored)
@@ -235,7 +245,7 @@ METHOD(method_job_start)
 	if (job.is_foreign)
 		announced_job_new(peer, job.handle, sent_id, on_announcer_gone, m);
 	put_job(result, &job, r == 0);
-	methods_announce_job(m, &job, pid);
+	methods_announce_job(m, &job, pid, job.is_foreign ? STORED_UNKNOWN : r == 0);
 	return 0;
 }
 
@@ -263,26 +273,34 @@ static int status_param(const json_t *params, struct job_end *how, struct err *e
 	return 0;
 }
 
-static struct job_end end_of(const struct job *job)
+bool methods_is_same_end(const struct job *a, const struct job *b)
 {
-	return (struct job_end){ .status = job->status,
-		                 .has_exit_code = job->has_exit_code,
-		                 .exit_code = job->exit_code,
-		                 .signal = job->signal };
+	return a->status == b->status && a->signal == b->signal &&
+	       a->has_exit_code == b->has_exit_code && a->exit_code == b->exit_code;
 }
 
-/* The end of its process was published already; only a correction is news. */
-static bool is_same_end(const struct job_end *was, const struct job *job)
+/* What only the recorder of the job knows: when it ended, and whether that is stored. */
+static int recorder_params(const struct job *job, const json_t *params, struct job_end *how,
+                           enum stored *ret, struct err *err)
 {
-	return was->status == job->status && was->signal == job->signal &&
-	       was->has_exit_code == job->has_exit_code && was->exit_code == job->exit_code;
+	bool is_stored = false;
+
+	if (!job->is_foreign)
+		return 0;
+	if (rpc_params_time(params, "ended_at", &how->ended_ns, err) < 0 ||
+	    rpc_params_bool(params, "stored", &is_stored, err) < 0)
+		return -err->code;
+	*ret = !rpc_params_has(params, "stored") ? STORED_UNKNOWN : is_stored;
+	return 0;
 }
 
 METHOD(method_job_end)
 {
 	struct methods *m = self;
-	struct job_end how = { 0 }, was;
+	enum stored stored = STORED_UNKNOWN;
+	struct job_end how = { 0 };
 	const struct job *job;
+	struct job was;
 	job_handle at;
 	int r;
 
@@ -290,14 +308,19 @@ METHOD(method_job_end)
 		return err_set(err, EALREADY, "this job ends with its command");
 	if (methods_claim_job(m, peer, params, &at, err) < 0 || status_param(params, &how, err) < 0)
 		return -err->code;
-	was = end_of(methods_job(m, at));
+	was = *methods_job(m, at);
+	if (recorder_params(&was, params, &how, &stored, err) < 0)
+		return -err->code;
 	r = m->host.daemon->end_job(m->host.daemon_self, at, &how, err);
 	if (r < 0)
 		return r;
 	job = methods_job(m, at);
-	put_job(result, job, r == 0);
-	if (!is_same_end(&was, job))
-		methods_announce_job(m, job, 0);
+	if (!job->is_foreign)
+		stored = r == 0;
+	put_job(result, job, stored == STORED_YES);
+	/* The end of its process was published already; only a correction is news. */
+	if (!methods_is_same_end(&was, job))
+		methods_announce_job(m, job, 0, stored);
 	return 0;
 }
 

@@ -78,12 +78,20 @@ int methods_take_room(struct methods *m, const struct rpc_server_peer *peer, job
                       size_t bytes, struct err *err) must_check;
 /* How a sheet or a job ended: exit_code or signal. */
 int methods_end_params(const json_t *params, struct job_end *ret, struct err *err) must_check;
-/* How it stands, for those who listen; with the resource context of `pid` (0: in general), and of
- * who opened the sheet. */
-void methods_announce_job(struct methods *m, const struct job *job, pid_t pid);
+/* Whether the state of a job is on disk. Its recorder may be another process that did not report it. */
+enum stored {
+	STORED_NO,
+	STORED_YES,
+	STORED_UNKNOWN,
+};
+
+/* Publishes the state of a job or sheet, with the resource context of `pid` (0: in general) or of
+ * the process that opened the sheet. */
+void methods_announce_job(struct methods *m, const struct job *job, pid_t pid, enum stored stored);
 void methods_announce_sheet(struct methods *m, const struct job *job, const struct sheet *sheet);
+bool methods_is_same_end(const struct job *a, const struct job *b);
 /* Begins the bus, for the first subscriber. */
 void methods_begin_bus(struct methods *m);
-/* An event of ours, if anybody listens. `text` is the JSON of an object. */
+/* An event of ours, if there is a subscriber. `text` is the JSON of an object. */
 void methods_publish(struct methods *m, const char *name, const char *job_id, uid_t uid,
                      const char *text);

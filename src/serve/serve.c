@@ -71,36 +71,39 @@ int serve_listen(struct loop *loop, int take_fd, const struct serve_host *host, 
 	return 0;
 }
 
-unsigned serve_clients(const struct serve *serve)
-{
-	return rpc_server_clients(serve->methods.server);
-}
-
-/* Those that no call reported. */
-static void announce_ends(struct methods *m, const struct snapshot *snap)
-{
-	vec_each(&snap->sheets, sheet)
-		if (sheet->ends_now)
-			methods_announce_sheet(m, &snap->jobs.at[sheet->job], sheet);
-	vec_each(&snap->jobs, job)
-		if (job->ends_now)
-			methods_announce_job(m, job, 0);
-}
-
 bool serve_is_listened_to(const struct serve *serve)
 {
 	return serve->methods.bus != NULL;
 }
 
-void serve_note(struct serve *serve, const struct snapshot *snap)
+void serve_publish(struct serve *serve, const struct snapshot *snap)
 {
 	struct methods *m = &serve->methods;
 
 	recent_events_note(&m->recent, snap);
 	if (m->bus)
 		event_publisher_events(m->bus, snap, &m->scratch);
-	announce_ends(m, snap);
 	rpc_server_wake(m->server);
+}
+
+/* A client may have corrected the end since, which was published then. */
+static bool is_current(const struct methods *m, const struct job *job)
+{
+	const struct job_row *row = job_roster_get(m->host.jobs(m->host.self), job->handle);
+
+	return !row || methods_is_same_end(&row->job, job);
+}
+
+void serve_publish_ends(struct serve *serve, const struct snapshot *snap, bool is_stored)
+{
+	struct methods *m = &serve->methods;
+
+	vec_each(&snap->sheets, sheet)
+		if (sheet->ends_now)
+			methods_announce_sheet(m, &snap->jobs.at[sheet->job], sheet);
+	vec_each(&snap->jobs, job)
+		if (job->ends_now && is_current(m, job))
+			methods_announce_job(m, job, 0, is_stored ? STORED_YES : STORED_NO);
 }
 
 void serve_close(struct serve *serve)

@@ -23,9 +23,9 @@ struct pressure;
 struct serve_status {
 	bool is_enabled; /* false: it answers, and watches nothing */
 	char tier[JOB_TIER_MAX];
-	uint64_t interval_ns;       /* between two ticks, as it is now … */
-	uint64_t asked_interval_ns; /* … and as it was configured */
-	const char *left_out;       /* what is not read, to cost less; NULL: nothing */
+	uint64_t interval_ns;            /* between two ticks, as it is now … */
+	uint64_t configured_interval_ns; /* … and as it was configured */
+	const char *left_out;            /* what is not read, to cost less; NULL: nothing */
 	uint64_t store_bytes;
 	struct engine_totals totals;
 	const char *config_problem; /* why the configuration in force is the one before; NULL: it is
@@ -75,11 +75,12 @@ int serve_listen(struct loop *loop, int take_fd, const struct serve_host *host, 
  * symbolic link, is refused; -EALREADY: a job of that id runs already. The host is copied. */
 int serve_open(struct loop *loop, const char *dir, const struct serve_host *host,
                struct serve **ret, struct err *err) must_check;
-/* Whether anybody ever asked for events. */
+/* Whether a client has ever subscribed to events. */
 bool serve_is_listened_to(const struct serve *serve);
-/* Publishes what happened, and keeps the last 200 process events for daemon.events. */
-void serve_note(struct serve *serve, const struct snapshot *snap);
-unsigned serve_clients(const struct serve *serve);
+/* Publishes its events, and keeps the last 200 process events for daemon.events. */
+void serve_publish(struct serve *serve, const struct snapshot *snap);
+/* Publishes the ends in it that no call reported, once it is known whether they are stored. */
+void serve_publish_ends(struct serve *serve, const struct snapshot *snap, bool is_stored);
 void serve_close(struct serve *serve); /* a door's socket is removed, and its directory if empty;
                                           NULL is fine */
 DEFINE_CLEANUP(struct serve *, serve_close)

@@ -52,7 +52,7 @@ static void put_losses(struct table *t, const struct status_facts *s)
 
 static void put_watching(struct table *t, const struct status_facts *s)
 {
-	bool is_slower = s->asked_interval_ns && s->interval_ns > s->asked_interval_ns;
+	bool is_slower = s->configured_interval_ns && s->interval_ns > s->configured_interval_ns;
 	cleanup(buf_done) struct buf text = { 0 };
 
 	if (!s->is_enabled) {
@@ -62,7 +62,7 @@ static void put_watching(struct table *t, const struct status_facts *s)
 	buf_printf(&text, "%s process%s every %g s", format_count(s->processes).at,
 	           s->processes == 1 ? "" : "es", (double)s->interval_ns / 1e9);
 	if (is_slower)
-		buf_printf(&text, " (%g s is configured)", (double)s->asked_interval_ns / 1e9);
+		buf_printf(&text, " (%g s is configured)", (double)s->configured_interval_ns / 1e9);
 	buf_printf(&text, " (%s)", s->tier ? s->tier : "-");
 	if (is_slower || s->left_out)
 		buf_puts(&text, ", over its own budget");

@@ -22,7 +22,7 @@ struct status_facts {
 	pid_t pid;
 	bool is_enabled;
 	uint64_t uptime_ns, interval_ns, cpu_ns, store_bytes;
-	uint64_t asked_interval_ns; /* 0: not reported */
+	uint64_t configured_interval_ns; /* 0: not reported */
 	double cpu_ratio, rss_bytes;
 	uint64_t processes, running_jobs, active_sheets, clients;
 	struct status_anomaly anomalies[STATUS_ANOMALIES]; /* the worst first */

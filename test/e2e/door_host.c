@@ -158,7 +158,7 @@ static int serve_job(struct host *h, const char *dir, struct err *err)
 	h->loop = loop;
 	if (getenv("HOST_SNAPSHOT")) {
 		make_snapshot(h);
-		serve_note(serve, &h->snap);
+		serve_publish(serve, &h->snap);
 	}
 	puts("ready");
 	return loop_run(loop, err);

@@ -6,8 +6,11 @@
 		assert done.returncode == 3
 		assert run.job()["exit_code"] == 3
 """
+import contextlib
+import fcntl
 import json
 import os
+import struct
 import subprocess
 from pathlib import Path
 
@@ -103,3 +106,11 @@ def children_of(pid, comm=None):
 def command_of(launcher):
 	"""The pid of the command behind a launcher, once it runs its program."""
 	return wait_for(lambda: children_of(launcher.pid))[0]
+
+
+@contextlib.contextmanager
+def store_locked(state_dir):
+	"""No recorder can write meanwhile."""
+	with open(Path(state_dir) / "write.lock", "r+b") as lock:
+		fcntl.fcntl(lock, 38, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 1, 0))  # F_OFD_SETLKW of byte 0, as recorders lock
+		yield

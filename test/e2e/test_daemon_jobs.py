@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
-from runkit import SANITIZERS, cpu_of, state_of, wait_for
+from runkit import SANITIZERS, cpu_of, state_of, store_locked, wait_for
 
 NOBODY = 65534
 BUSY_S = 1.0
@@ -99,6 +99,23 @@ def test_an_end_that_nobody_told_is_told_to_who_listens(cold, children):
 	assert names.index("process.exit") < names.index("sheet.failed") < len(names) - 1
 	assert heard[-1]["data"]["signal_num"] == 9 and heard[-1]["job_id"] == "alone"
 	assert let_go + 0.4 < jobs_of(cold)["alone"]["ended_at"] < ended + 0.05
+
+
+def test_the_end_of_a_job_is_published_after_it_was_stored(daemon, children):
+	worker = children.spawn(["sh", "-c", "read go"], stdin=subprocess.PIPE)
+	with daemon.line() as ear:
+		ear.call("bus.subscribe", filter="job.", job_id="slow")
+		daemon.result("job.start", job_id="slow", pid=worker.pid)
+		assert ear.read()["params"]["data"]["stored"] is True
+		with store_locked(daemon.proctor.state_dir):
+			worker.stdin.close()
+			worker.wait()
+			assert wait_for(lambda: jobs_of(daemon)["slow"]["status"] != "running")
+			ended = time.time()
+			time.sleep(1.5)
+		end = ear.read()["params"]
+	assert end["timestamp"] > ended + 1.4 and end["data"]["stored"] is True, end
+	assert stored(daemon, "slow")[0]["status"] == end["data"]["status"]
 
 
 def test_a_user_hears_of_his_own_processes_in_the_job_of_another(daemon, children):

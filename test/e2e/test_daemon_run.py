@@ -41,7 +41,13 @@ def test_a_job_is_shown_with_its_progress_and_its_end(daemon, gate):
 		_, err = run.communicate(timeout=60)
 		assert run.returncode == 5 and err == ""
 		while not {"job.failed", "process.spawn"} <= heard:  # a process may be born before the daemon knows of the job
-			heard.add(ear.read()["params"]["event"])
+			event = ear.read()["params"]
+			heard.add(event["event"])
+			if event["event"] == "job.failed":
+				end = event["data"]
+	assert end["exit_code"] == 5 and end["stored"] is True  # as its recorder reported
+	job, = sql(daemon, "SELECT status, ended FROM jobs WHERE job_id = 'seen'")
+	assert job["status"] == "failed" and abs(job_of(daemon, "seen")["ended_at"] - job["ended"]) < 0.001
 	assert job_of(daemon, "seen")["exit_code"] == 5
 
 

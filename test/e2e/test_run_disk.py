@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
 """`proctor run` when the record finds no place: the job is left alone, what is lost is said once, and nothing points to what is not there."""
-import fcntl
 import json
 import re
 import resource
 import signal
-import struct
 import subprocess
 import sys
 
 import pytest
+
+from runkit import store_locked
 
 # In a mount namespace of its own: a small disk for the state, and what the command of the story does with it.
 SMALL_DISK = r"""
@@ -216,8 +216,7 @@ def test_limits_that_cannot_be_held_for_want_of_files_refuse_the_command(run):
 
 def test_an_id_that_cannot_be_claimed_is_not_taken_from_another_job(run):
 	assert run("true", options=("--job-id", "x")).returncode == 0
-	with open(run.proctor.state_dir / "write.lock", "r+b") as lock:
-		fcntl.fcntl(lock, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))  # F_OFD_SETLK, as the recorder locks
+	with store_locked(run.proctor.state_dir):
 		held = subprocess.Popen(run.line("sh", "-c", "exit 3", options=("--job-id", "x")), env=run.env, text=True,
 					stderr=subprocess.PIPE)
 		line = held.stderr.readline()  # after the time that a claim may take

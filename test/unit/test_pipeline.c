@@ -60,7 +60,7 @@ static struct pipeline make(struct log *log)
 		.stages = { { "first", PASS_ALL, first_stage, log },
 		            { "second", PASS_TICK, second_stage, log } },
 		.sinks = { { "first", PASS_TICK, first_sink, .self = log },
-		           { "second", PASS_ALL, second_sink, has_room, is_stored, log } },
+		           { "second", PASS_ALL, second_sink, has_room, is_stored, .self = log } },
 	};
 }
 
@@ -116,6 +116,27 @@ static void test_pipeline__has_room_and_is_stored_when_all_sinks_say_so(void **s
 	assert_true(pipeline_sync(&p, 0));
 }
 
+static void take_outcome(void *self, const struct snapshot *snap, bool is_stored)
+{
+	(void)snap;
+	note(self, is_stored ? 'S' : 'N');
+}
+
+static void test_pipeline__reports_outcomes_to_the_sinks_that_want_them(void **state)
+{
+	struct log log = { 0 };
+	struct pipeline p = make(&log);
+	const struct snapshot snap = { 0 };
+
+	(void)state;
+	assert_false(pipeline_wants_outcomes(&p));
+	p.sinks[1].outcome = take_outcome;
+	assert_true(pipeline_wants_outcomes(&p));
+	pipeline_report_outcome(&p, &snap, true);
+	pipeline_report_outcome(&p, &snap, false);
+	assert_string_equal(log.text, "SN");
+}
+
 static void test_latest_snapshot__is_that_of_the_last_tick(void **state)
 {
 	struct snapshot_pool *pool = snapshot_pool_new();
@@ -141,4 +162,5 @@ static void test_latest_snapshot__is_that_of_the_last_tick(void **state)
 RUN_TESTS(TEST(test_pipeline__runs_stages_in_order_then_sinks),
           TEST(test_pipeline__a_flush_passes_only_those_that_want_it),
           TEST(test_pipeline__has_room_and_is_stored_when_all_sinks_say_so),
+          TEST(test_pipeline__reports_outcomes_to_the_sinks_that_want_them),
           TEST(test_latest_snapshot__is_that_of_the_last_tick))

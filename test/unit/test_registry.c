@@ -146,7 +146,7 @@ static void test_registry_start__makes_the_process_a_member(void **state)
 	struct scene *sc = *state;
 
 	start(sc, "a");
-	engine_look(sc->engine);
+	engine_tick(sc->engine);
 	assert_int_equal(sc->last->jobs.len, 1);
 	assert_int_equal(child_of(sc)->job, 0);
 	assert_int_equal(sc->last->running_jobs, 1);
@@ -198,9 +198,9 @@ static void test_registry_end__is_final_unless_it_was_inferred(void **state)
 	assert_int_equal(registry_end(sc->engine, job, &good, &err), 0);
 	assert_int_equal(registry_end(sc->engine, job, &good, &err), -EALREADY);
 	job = start(sc, "b");
-	engine_look(sc->engine);
+	engine_tick(sc->engine);
 	end_child(sc);
-	engine_look(sc->engine);
+	engine_tick(sc->engine);
 	assert_int_equal(sc->last->jobs.at[1].status, JOB_LOST); /* nobody reported how it ended */
 	assert_int_equal(registry_end(sc->engine, job, &good, &err), 0);
 	assert_int_equal(job_roster_get(table(sc), job)->job.status, JOB_COMPLETED);
@@ -218,10 +218,10 @@ static void test_registry_end__closes_the_sheets_that_are_open(void **state)
 	begun.job = start(sc, "a");
 	assert_int_equal(job_input_begin_sheet(sc->engine, &begun, &num, &err), 0);
 	assert_int_equal(num, 1);
-	engine_look(sc->engine);
+	engine_tick(sc->engine);
 	assert_int_equal(child_of(sc)->sheet, 1);
 	assert_int_equal(registry_end(sc->engine, begun.job, &bad, &err), 0);
-	engine_look(sc->engine);
+	engine_tick(sc->engine);
 	assert_int_equal(sc->last->sheets.at[0].status, JOB_FAILED);
 	assert_int_equal(sc->last->active_sheets, 0);
 	assert_int_equal(job_input_begin_sheet(sc->engine, &begun, &num, &err), -EALREADY);
@@ -241,7 +241,7 @@ static void test_registry_lose__gives_its_place_to_the_recorder_that_is_back(voi
 	assert_null(job_roster_get(table(sc), lost));
 	assert_int_equal(table(sc)->rows.len, 1);
 	assert_int_equal(job_roster_get(table(sc), back)->job.status, JOB_RUNNING);
-	engine_look(sc->engine);
+	engine_tick(sc->engine);
 	assert_int_equal(child_of(sc)->job, 0);
 }
 
@@ -251,12 +251,12 @@ static void test_jobs_remove__leaves_nothing_behind(void **state)
 	struct engine_tuning tuning = { .interval_ns = 3600 * NS_PER_S };
 	job_handle job = start(sc, "a");
 
-	engine_look(sc->engine);
+	engine_tick(sc->engine);
 	engine_tune(sc->engine, &tuning);
 	engine_store_jobs(sc->engine);
 	jobs_remove(engine_jobs(sc->engine), job);
 	assert_int_equal(jobs_find_process(engine_jobs(sc->engine), sc->child), -1);
-	engine_look(sc->engine);
+	engine_tick(sc->engine);
 	assert_int_equal(child_of(sc)->job, -1);
 	assert_int_equal(sc->last->jobs.len, 0);
 }
@@ -271,7 +271,7 @@ static void test_jobs_figures__keeps_jobs_apart(void **state)
 		sc->child = children[i];
 		start(sc, ids[i]);
 	}
-	engine_look(sc->engine);
+	engine_tick(sc->engine);
 	for (int i = 0; i < 3; i++) {
 		const struct job *job = &sc->last->jobs.at[i];
 
@@ -282,7 +282,7 @@ static void test_jobs_figures__keeps_jobs_apart(void **state)
 		sc->child = children[i];
 		end_child(sc);
 	}
-	engine_look(sc->engine);
+	engine_tick(sc->engine);
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(sc->last->jobs.at[i].status, JOB_LOST);
 		assert_int_equal(sc->last->jobs.at[i].figures[JOB_FIGURE_EXITED].value, 1);

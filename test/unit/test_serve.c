@@ -168,12 +168,12 @@ static void note_spawns(struct serve *serve, pid_t first, unsigned n)
 		e->boot_ns = T0_NS;
 	}
 	kit_build(NULL, &s, &snap);
-	serve_note(serve, &snap);
+	serve_publish(serve, &snap);
 	snapshot_done(&snap);
 	sample_done(&s);
 }
 
-static void test_serve_note__may_be_called_at_any_time(void **state)
+static void test_serve_publish__may_be_called_at_any_time(void **state)
 {
 	struct scene *sc = *state;
 	struct err err = { 0 };
@@ -314,7 +314,7 @@ RUN_TESTS(SERVE_TEST(test_serve_open__makes_a_door_for_its_owner_only_and_leaves
           SERVE_TEST(test_serve_open__refuses_symbolic_links_and_files),
           SERVE_TEST(test_serve_open__refuses_what_belongs_to_somebody_else),
           SERVE_TEST(test_serve_open__does_not_mind_a_path_longer_than_an_address),
-          SERVE_TEST(test_serve_note__may_be_called_at_any_time),
+          SERVE_TEST(test_serve_publish__may_be_called_at_any_time),
           TEST(test_recent__keeps_the_last_process_events_in_order),
           TEST(test_context__names_the_anomalies_that_last),
           TEST(test_context__has_nulls_for_what_nobody_knows),

@@ -17,7 +17,7 @@ static struct status_facts healthy(void)
 		.pid = 4711,
 		.is_enabled = true,
 		.interval_ns = NS_PER_S,
-		.asked_interval_ns = NS_PER_S,
+		.configured_interval_ns = NS_PER_S,
 		.processes = 312,
 	};
 }

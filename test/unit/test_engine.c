@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine on a real loop and the live /proc, with sinks that write down what they are given. */
+#include "engine/engine.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "check.h"
+#include "engine/registry.h"
+#include "fake_machine.h"
+
+struct scene {
+	struct tree tree;
+	char *db_path;
+	struct loop *loop;
+	struct engine *engine;
+	struct latest_snapshot latest;
+	unsigned ticks, flushes, last_ones;
+	char mark[32];  /* the name of the last mark that was handed out */
+	char order[16]; /* t and f for a tick and a flush, o for an outcome */
+	bool end_is_stored;
+};
+
+static void add_to_order(struct scene *sc, char what)
+{
+	size_t n = strlen(sc->order);
+
+	if (n < sizeof sc->order - 1)
+		sc->order[n] = what;
+}
+
+static void take(void *self, const struct snapshot *snap)
+{
+	struct scene *sc = self;
+
+	sc->ticks += !snap->events_only;
+	sc->flushes += snap->events_only;
+	sc->last_ones += snap->is_last;
+	add_to_order(sc, snap->events_only ? 'f' : 't');
+	vec_each(&snap->events, e)
+		if (e->kind == EVENT_MARK)
+			snprintf(sc->mark, sizeof sc->mark, "%.*s", (int)e->name.len,
+			         snapshot_text(snap, e->name));
+}
+
+static void take_outcome(void *self, const struct snapshot *snap, bool is_stored)
+{
+	struct scene *sc = self;
+
+	assert_true(snapshot_has_end(snap));
+	add_to_order(sc, 'o');
+	sc->end_is_stored = is_stored;
+	loop_stop(sc->loop);
+}
+
+static void stop_loop(void *self)
+{
+	struct scene *sc = self;
+
+	loop_stop(sc->loop);
+}
+
+/* The timer of the engine fires once at the start; the next tick is an hour away. */
+static void run_until_idle(struct scene *sc)
+{
+	struct loop_source *timer =
+		loop_add_timer(sc->loop, clock_mono_ns() + 50 * NS_PER_MS, stop_loop, sc);
+	struct err err;
+
+	assert_int_equal(loop_run(sc->loop, &err), 0);
+	loop_remove(timer);
+}
+
+static int setup(void **state)
+{
+	struct scene *sc = xcalloc(1, sizeof *sc);
+	struct engine_options options = { .sampler = { .no_bpf = true, .no_events = true },
+		                          .interval_ns = 3600 * NS_PER_S };
+	struct pipeline pipeline;
+	struct err err;
+
+	*state = sc;
+	sc->tree = tree_new();
+	sc->db_path = xasprintf("%s/proctor.db", sc->tree.path);
+	options.recorder.store.path = sc->db_path;
+	if (loop_new(&sc->loop, &err) < 0 || engine_new(sc->loop, &options, &sc->engine, &err) < 0)
+		return -1;
+	pipeline = (struct pipeline){
+		.stages = { { "pressure", PASS_TICK, engine_stage_pressure, sc->engine },
+		            { "job figures", PASS_ALL, engine_stage_jobs, sc->engine } },
+		.sinks = { { "latest", PASS_TICK, latest_snapshot_take, .self = &sc->latest },
+		           { "log", PASS_ALL, take, .outcome = take_outcome, .self = sc },
+		           engine_sink_recorder(sc->engine) },
+	};
+	engine_set_pipeline(sc->engine, &pipeline);
+	registry_begin(sc->engine);
+	run_until_idle(sc);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct scene *sc = *state;
+
+	engine_free(sc->engine);
+	latest_snapshot_done(&sc->latest);
+	loop_free(sc->loop);
+	free(sc->db_path);
+	tree_remove(&sc->tree);
+	free(sc);
+	return 0;
+}
+
+static void test_engine__ticks_by_its_timer(void **state)
+{
+	struct scene *sc = *state;
+	struct engine_totals totals;
+
+	assert_int_equal(sc->ticks, 1);
+	assert_non_null(sc->latest.snap);
+	assert_non_null(snapshot_find(sc->latest.snap, getpid()));
+	assert_non_null(sc->latest.snap->pressure_level);
+	engine_totals(sc->engine, &totals);
+	assert_int_equal(totals.ticks, 1);
+	assert_int_equal(totals.missed_ticks, 0);
+}
+
+static void test_engine_emit__reaches_the_sinks_with_a_flush(void **state)
+{
+	struct scene *sc = *state;
+	const struct snapshot *latest = sc->latest.snap;
+	const struct event mark = { .kind = EVENT_MARK, .job = -1 };
+
+	assert_true(engine_emit(sc->engine, &mark, "epoch", "{}"));
+	assert_string_equal(sc->mark, "");
+	engine_flush(sc->engine);
+	assert_string_equal(sc->mark, "epoch");
+	assert_string_equal(sc->order, "tf");
+	assert_ptr_equal(sc->latest.snap, latest); /* which a flush does not replace */
+}
+
+static void test_engine_flush__without_events_hands_out_nothing(void **state)
+{
+	struct scene *sc = *state;
+
+	engine_flush(sc->engine);
+	assert_int_equal(sc->flushes, 0);
+}
+
+static void test_engine_tick__happens_at_once(void **state)
+{
+	struct scene *sc = *state;
+
+	engine_tick(sc->engine);
+	assert_int_equal(sc->ticks, 2);
+}
+
+static void test_engine__reports_the_end_of_a_job_after_it_was_stored(void **state)
+{
+	struct scene *sc = *state;
+	struct job job = { .id = "short", .type = "test", .uid = geteuid() };
+	pid_t child = fork();
+	struct err err;
+
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(registry_start(sc->engine, &job, child, &job.handle, &err), 0);
+	engine_tick(sc->engine);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	engine_tick(sc->engine); /* without event sources the end is inferred */
+	assert_int_equal(loop_run(sc->loop, &err), 0);
+	assert_string_equal(sc->order, "ttto");
+	assert_true(sc->end_is_stored);
+}
+
+static void test_engine_stop__is_one_last_flush(void **state)
+{
+	struct scene *sc = *state;
+	const struct event mark = { .kind = EVENT_MARK, .job = -1 };
+	struct engine_totals totals;
+
+	assert_true(engine_emit(sc->engine, &mark, "end", "{}"));
+	engine_stop(TAKE_PTR(sc->engine), &totals);
+	assert_int_equal(sc->last_ones, 1);
+	assert_string_equal(sc->order, "tf");
+	assert_int_equal(totals.recorder.stored, 1);
+	assert_int_equal(totals.recorder.lost, 0);
+}
+
+static void test_engine_tune__starts_a_new_grid(void **state)
+{
+	struct scene *sc = *state;
+	const struct engine_tuning to = { .interval_ns = 10 * NS_PER_MS };
+
+	engine_tune(sc->engine, &to);
+	assert_int_equal(engine_configured_interval_ns(sc->engine), 10 * NS_PER_MS);
+	while (sc->ticks < 4)
+		run_until_idle(sc);
+}
+
+#define ENGINE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+RUN_TESTS(ENGINE_TEST(test_engine__ticks_by_its_timer),
+          ENGINE_TEST(test_engine_emit__reaches_the_sinks_with_a_flush),
+          ENGINE_TEST(test_engine_flush__without_events_hands_out_nothing),
+          ENGINE_TEST(test_engine_tick__happens_at_once),
+          ENGINE_TEST(test_engine__reports_the_end_of_a_job_after_it_was_stored),
+          ENGINE_TEST(test_engine_stop__is_one_last_flush),
+          ENGINE_TEST(test_engine_tune__starts_a_new_grid))

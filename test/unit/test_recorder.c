@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* The recorder's thread with a real store; a lock that the test holds makes the disk slow. */
+#include "engine/recorder.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include "check.h"
+#include "sqlite/db_lock.h"
+#include "store_kit.h"
+
+#define PATIENCE_NS (30 * NS_PER_S)
+
+struct scene {
+	char *dir, *db_path, *jsonl_path;
+	struct snapshot_pool *pool;
+	struct recorder *recorder;
+	struct db_lock lock;
+	uint64_t seq;
+};
+
+static int setup(void **state)
+{
+	struct scene *sc = xcalloc(1, sizeof *sc);
+
+	sc->dir = world_dir();
+	sc->db_path = xasprintf("%s/proctor.db", sc->dir);
+	sc->jsonl_path = xasprintf("%s/monitor.jsonl", sc->dir);
+	sc->pool = snapshot_pool_new();
+	sc->lock.fd = -1;
+	*state = sc;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct scene *sc = *state;
+
+	db_lock_close(&sc->lock);
+	if (sc->recorder)
+		recorder_close(sc->recorder, NULL);
+	snapshot_pool_free(sc->pool);
+	free(sc->db_path);
+	free(sc->jsonl_path);
+	world_rmdir(sc->dir);
+	free(sc);
+	return 0;
+}
+
+static void open_recorder(struct scene *sc, struct recorder_options options)
+{
+	struct err err;
+
+	if (!options.opens_later)
+		options.store.path = sc->db_path;
+	options.retention_after_ns = 3600 * NS_PER_S;
+	assert_int_equal(recorder_open(&options, &sc->recorder, &err), 0);
+}
+
+static void hold_lock(struct scene *sc)
+{
+	cleanup(freep) char *path = xasprintf("%s/write.lock", sc->dir);
+	struct err err;
+
+	assert_int_equal(db_lock_open(&sc->lock, path, &err), 0);
+	assert_int_equal(db_lock_take(&sc->lock, DB_LOCK_WRITING, NS_PER_S), 0);
+}
+
+static struct snapshot *begin_snapshot(struct scene *sc)
+{
+	struct snapshot *snap = snapshot_pool_take(sc->pool);
+
+	snapshot_reset(snap);
+	snap->seq = ++sc->seq;
+	snap->wall_ns = (UINT64_C(1790000000) + sc->seq) * NS_PER_S;
+	snap->boot_ns = (5000 + sc->seq) * NS_PER_S;
+	return snap;
+}
+
+static void push(struct scene *sc, struct snapshot *take_snap)
+{
+	const struct snapshot *frozen = snapshot_freeze(take_snap);
+
+	recorder_push(sc->recorder, frozen);
+	snapshot_unref(frozen);
+}
+
+static void push_end(struct scene *sc)
+{
+	struct snapshot *snap = begin_snapshot(sc);
+	struct job *job = vec_push(&snap->jobs, 1);
+
+	snprintf(job->id, sizeof job->id, "ended");
+	snprintf(job->type, sizeof job->type, "type");
+	job->started_ns = snap->wall_ns - NS_PER_S;
+	job->ended_ns = snap->wall_ns;
+	job->status = JOB_FAILED;
+	job->ends_now = true;
+	snap->events_only = true;
+	push(sc, snap);
+}
+
+static struct recorder_status status_of(struct scene *sc)
+{
+	struct recorder_status status;
+
+	recorder_status(sc->recorder, &status);
+	return status;
+}
+
+static void test_recorder__stores_what_is_pushed(void **state)
+{
+	struct scene *sc = *state;
+
+	open_recorder(sc, (struct recorder_options){ 0 });
+	push(sc, begin_snapshot(sc));
+	push(sc, begin_snapshot(sc));
+	assert_true(recorder_sync(sc->recorder, PATIENCE_NS));
+	assert_int_equal(status_of(sc).stored, 2);
+	assert_int_equal(status_of(sc).lost, 0);
+	assert_int_equal(ask_int(sc->dir, "SELECT count(*) FROM snapshots"), 2);
+}
+
+static void test_recorder__writes_a_line_for_a_tick_and_none_for_a_flush(void **state)
+{
+	struct scene *sc = *state;
+	struct snapshot *flush = begin_snapshot(sc);
+	cleanup(buf_done) struct buf text = { 0 };
+	size_t lines = 0;
+	struct err err;
+
+	open_recorder(sc, (struct recorder_options){ .jsonl_path = sc->jsonl_path,
+	                                             .jsonl_max_bytes = 1 << 20 });
+	flush->events_only = true;
+	push(sc, flush);
+	push(sc, begin_snapshot(sc));
+	assert_true(recorder_sync(sc->recorder, PATIENCE_NS));
+	assert_int_equal(load_file(AT_FDCWD, sc->jsonl_path, &text, &err), 0);
+	for (size_t i = 0; i < text.len; i++)
+		lines += text.at[i] == '\n';
+	assert_int_equal(lines, 1);
+}
+
+static void test_recorder__counts_what_a_store_that_cannot_be_opened_does_not_take(void **state)
+{
+	struct scene *sc = *state;
+
+	open_recorder(sc, (struct recorder_options){ .opens_later = true,
+	                                             .store.path = "/proc/no/proctor.db" });
+	push(sc, begin_snapshot(sc));
+	assert_false(recorder_sync(sc->recorder, PATIENCE_NS));
+	assert_int_equal(status_of(sc).lost, 1);
+	assert_non_null(strstr(status_of(sc).reason, "/proc/no"));
+}
+
+/* One is being written, four may wait, and the rest pushes out the oldest. */
+static void test_recorder__drops_the_oldest_when_the_disk_is_slow_and_stores_a_gap(void **state)
+{
+	struct scene *sc = *state;
+	struct recorder_status status;
+
+	open_recorder(sc, (struct recorder_options){ 0 });
+	push(sc, begin_snapshot(sc));
+	assert_true(recorder_sync(sc->recorder, PATIENCE_NS));
+	hold_lock(sc);
+	for (int i = 0; i < 12; i++)
+		push(sc, begin_snapshot(sc));
+	assert_false(recorder_has_room(sc->recorder));
+	status = status_of(sc);
+	assert_true(status.lost >= 7 && status.waiting <= 4);
+	assert_string_equal(status.reason, "the disk was too slow");
+	db_lock_close(&sc->lock);
+	(void)recorder_sync(sc->recorder, PATIENCE_NS);
+	push(sc, begin_snapshot(sc));
+	assert_true(recorder_sync(sc->recorder, PATIENCE_NS));
+	status = status_of(sc);
+	assert_int_equal(status.stored + status.lost, 14);
+	assert_int_equal(ask_int(sc->dir, "SELECT sum(details + 0) FROM recorder_events "
+	                                  "WHERE event_type = 'gap'"),
+	                 status.lost);
+}
+
+static void test_recorder__a_patient_one_waits_for_the_disk_before_it_drops_anything(void **state)
+{
+	struct scene *sc = *state;
+
+	open_recorder(sc, (struct recorder_options){ .is_patient = true });
+	for (int i = 0; i < 100; i++)
+		push(sc, begin_snapshot(sc));
+	assert_true(recorder_sync(sc->recorder, PATIENCE_NS));
+	assert_int_equal(status_of(sc).stored, 100);
+}
+
+static void test_recorder__reports_an_end_after_it_was_stored(void **state)
+{
+	struct scene *sc = *state;
+	cleanup(closep) int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+	const struct snapshot *snap;
+	bool is_stored;
+
+	open_recorder(sc, (struct recorder_options){ 0 });
+	recorder_keep_outcomes(sc->recorder, fd);
+	push(sc, begin_snapshot(sc)); /* nothing ends in it */
+	assert_true(recorder_sync(sc->recorder, PATIENCE_NS));
+	assert_null(recorder_next_outcome(sc->recorder, &is_stored));
+	hold_lock(sc);
+	push_end(sc);
+	assert_int_equal(poll(&ready, 1, 300), 0);
+	assert_null(recorder_next_outcome(sc->recorder, &is_stored));
+	db_lock_close(&sc->lock);
+	assert_int_equal(poll(&ready, 1, 30000), 1);
+	snap = recorder_next_outcome(sc->recorder, &is_stored);
+	assert_non_null(snap);
+	assert_true(is_stored);
+	assert_string_equal(snap->jobs.at[0].id, "ended");
+	assert_int_equal(ask_int(sc->dir, "SELECT count(*) FROM jobs WHERE status = 'failed'"), 1);
+	snapshot_unref(snap);
+	assert_null(recorder_next_outcome(sc->recorder, &is_stored));
+}
+
+static void test_recorder__reports_an_end_that_could_not_be_stored(void **state)
+{
+	struct scene *sc = *state;
+	const struct snapshot *snap;
+	bool is_stored = true;
+
+	open_recorder(sc, (struct recorder_options){ .opens_later = true });
+	recorder_keep_outcomes(sc->recorder, -1);
+	push_end(sc);
+	(void)recorder_sync(sc->recorder, PATIENCE_NS);
+	snap = recorder_next_outcome(sc->recorder, &is_stored);
+	assert_non_null(snap);
+	assert_false(is_stored);
+	snapshot_unref(snap);
+}
+
+/* What nobody collected is released with it. */
+static void test_recorder_close__stores_what_waits(void **state)
+{
+	struct scene *sc = *state;
+	struct recorder_status status;
+
+	open_recorder(sc, (struct recorder_options){ 0 });
+	recorder_keep_outcomes(sc->recorder, -1);
+	push(sc, begin_snapshot(sc));
+	push_end(sc);
+	recorder_close(TAKE_PTR(sc->recorder), &status);
+	assert_int_equal(status.stored, 1);
+	assert_true(status.has_end);
+	assert_int_equal(ask_int(sc->dir, "SELECT count(*) FROM jobs"), 1);
+}
+
+#define RECORDER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+RUN_TESTS(RECORDER_TEST(test_recorder__stores_what_is_pushed),
+          RECORDER_TEST(test_recorder__writes_a_line_for_a_tick_and_none_for_a_flush),
+          RECORDER_TEST(test_recorder__counts_what_a_store_that_cannot_be_opened_does_not_take),
+          RECORDER_TEST(test_recorder__drops_the_oldest_when_the_disk_is_slow_and_stores_a_gap),
+          RECORDER_TEST(test_recorder__a_patient_one_waits_for_the_disk_before_it_drops_anything),
+          RECORDER_TEST(test_recorder__reports_an_end_after_it_was_stored),
+          RECORDER_TEST(test_recorder__reports_an_end_that_could_not_be_stored),
+          RECORDER_TEST(test_recorder_close__stores_what_waits))
