@@ -65,7 +65,7 @@ static void put_files(const struct runfolder_reading *r, struct canvas *to)
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns) };
 
 	for (size_t i = 0; i < HARDWARE_FILE_COUNT; i++)
-		add_file(&t, hwfile_names[i], &r->files[i]);
+		add_file(&t, hardware_file_names[i], &r->files[i]);
 	table_print(&t, to);
 	table_done(&t);
 }
@@ -126,7 +126,7 @@ static int log_problems(const char *path, const struct runfolder_reading *r)
 	for (size_t i = 0; i < HARDWARE_FILE_COUNT; i++) {
 		if (!r->files[i].problem[0])
 			continue;
-		log_error("read '%s/%s': %s", path, hwfile_names[i], r->files[i].problem);
+		log_error("read '%s/%s': %s", path, hardware_file_names[i], r->files[i].problem);
 		status = CLI_FAILED;
 	}
 	return status;

@@ -2,16 +2,19 @@
 #include "runfolder/hardware_file.h"
 
 #include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
 
 #define MILLI UINT64_C(1000)
 #define PERCENT_MAX (100 * MILLI)
 #define AMOUNT_MAX (UINT64_C(1000000000) * MILLI) /* a PiB of memory in MiB, a GW */
 
-const char *const hwfile_names[HARDWARE_FILE_COUNT] = { "hw_metrics.csv", "hw_dmon.csv",
-	                                                "cpu_metrics.csv" };
+const char *const hardware_file_names[HARDWARE_FILE_COUNT] = { "hw_metrics.csv", "hw_dmon.csv",
+	                                                       "cpu_metrics.csv" };
 
-/* How the columns are called in heads, and the series a value goes to. The newest drivers put fb
- * before sm in dmon, so heads are believed and not the order. */
+/* The names of columns in heads. The newest drivers put fb before sm in dmon, so heads count and not the
+ * order. */
 static const struct {
 	enum hardware_file_kind kind;
 	enum hardware_file_role role;
@@ -36,14 +39,16 @@ static const struct {
 	{ HARDWARE_FILE_CPU, HARDWARE_FILE_IDLE, "%idle" },
 };
 
+/* The series that a value goes to, its limit, and the metric it comes from when we write it. */
 static const struct {
 	enum resource_series series;
 	uint64_t max_milli;
+	enum gpu_metric metric;
 } roles[HARDWARE_FILE_ROLE_COUNT] = {
-	[HARDWARE_FILE_UTIL] = { RESOURCE_GPU_UTIL_PCT, PERCENT_MAX },
-	[HARDWARE_FILE_MEM_UTIL] = { RESOURCE_MEM_UTIL_PCT, PERCENT_MAX },
-	[HARDWARE_FILE_VRAM] = { RESOURCE_VRAM_MB, AMOUNT_MAX },
-	[HARDWARE_FILE_POWER] = { RESOURCE_POWER_WATTS, AMOUNT_MAX },
+	[HARDWARE_FILE_UTIL] = { RESOURCE_GPU_UTIL_PCT, PERCENT_MAX, GPU_UTIL },
+	[HARDWARE_FILE_MEM_UTIL] = { RESOURCE_MEM_UTIL_PCT, PERCENT_MAX, GPU_MEM_UTIL },
+	[HARDWARE_FILE_VRAM] = { RESOURCE_VRAM_MB, AMOUNT_MAX, GPU_MEM_USED },
+	[HARDWARE_FILE_POWER] = { RESOURCE_POWER_WATTS, AMOUNT_MAX, GPU_POWER },
 	[HARDWARE_FILE_USR] = { RESOURCE_CPU_USR_PCT, PERCENT_MAX },
 	[HARDWARE_FILE_NICE] = { RESOURCE_CPU_USR_PCT, PERCENT_MAX },
 	[HARDWARE_FILE_IDLE] = { RESOURCE_CPU_IDLE_PCT, PERCENT_MAX },
@@ -124,7 +129,7 @@ void hardware_file_init(struct hardware_file *f, enum hardware_file_kind kind)
 }
 
 /* "memory.used [MiB]": nvidia-smi names the unit even with nounits. */
-static struct scan without_unit(struct scan name)
+static struct scan trim_unit(struct scan name)
 {
 	struct scan before;
 
@@ -133,15 +138,15 @@ static struct scan without_unit(struct scan name)
 
 static int role_of(enum hardware_file_kind kind, struct scan name)
 {
-	name = without_unit(name);
+	name = trim_unit(name);
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
 		if (columns[i].kind == kind && scan_eq(&name, columns[i].name))
 			return (int)columns[i].role;
 	return -1;
 }
 
-/* Takes the columns from a line that names at least one value; false: it is no head. */
-static bool take_head(struct hardware_file *f, const struct fields *fields)
+/* Learns the columns from a line that names at least one value; false: it is no head. */
+static bool read_head(struct hardware_file *f, const struct fields *fields)
 {
 	int column[HARDWARE_FILE_ROLE_COUNT];
 	size_t needed = 0;
@@ -196,8 +201,8 @@ static bool read_value(struct hardware_file *f, const struct fields *fields,
 	return true;
 }
 
-static bool take_value(struct hardware_file *f, const struct fields *fields,
-                       enum hardware_file_role role)
+static bool add_value(struct hardware_file *f, const struct fields *fields,
+                      enum hardware_file_role role)
 {
 	uint64_t milli;
 
@@ -207,14 +212,14 @@ static bool take_value(struct hardware_file *f, const struct fields *fields,
 	return true;
 }
 
-static bool take_gpu(struct hardware_file *f, const struct fields *fields)
+static bool read_gpu(struct hardware_file *f, const struct fields *fields)
 {
-	bool found = take_value(f, fields, HARDWARE_FILE_UTIL);
+	bool found = add_value(f, fields, HARDWARE_FILE_UTIL);
 	uint64_t index;
 
-	found |= take_value(f, fields, HARDWARE_FILE_MEM_UTIL);
-	found |= take_value(f, fields, HARDWARE_FILE_VRAM);
-	found |= take_value(f, fields, HARDWARE_FILE_POWER);
+	found |= add_value(f, fields, HARDWARE_FILE_MEM_UTIL);
+	found |= add_value(f, fields, HARDWARE_FILE_VRAM);
+	found |= add_value(f, fields, HARDWARE_FILE_POWER);
 	if (found && f->column[HARDWARE_FILE_GPU] >= 0) {
 		struct scan text = fields->at[f->column[HARDWARE_FILE_GPU]];
 
@@ -235,14 +240,14 @@ static bool is_of_whole_machine(const struct hardware_file *f, const struct fiel
 	       (scan_eq(&fields->at[column], "all") && !scan_eq(&fields->at[0], "Average:"));
 }
 
-static bool take_cpu(struct hardware_file *f, const struct fields *fields)
+static bool read_cpu(struct hardware_file *f, const struct fields *fields)
 {
 	uint64_t usr, nice = 0;
 	bool found;
 
 	if (!is_of_whole_machine(f, fields))
 		return false;
-	found = take_value(f, fields, HARDWARE_FILE_IDLE);
+	found = add_value(f, fields, HARDWARE_FILE_IDLE);
 	if (!read_value(f, fields, HARDWARE_FILE_USR, &usr))
 		return found;
 	read_value(f, fields, HARDWARE_FILE_NICE, &nice);
@@ -250,7 +255,7 @@ static bool take_cpu(struct hardware_file *f, const struct fields *fields)
 	return true;
 }
 
-static void take_comment(struct hardware_file *f, struct scan line)
+static void read_comment(struct hardware_file *f, struct scan line)
 {
 	struct fields fields;
 
@@ -259,10 +264,10 @@ static void take_comment(struct hardware_file *f, struct scan line)
 	if (f->kind != HARDWARE_FILE_DMON)
 		return;
 	fields = split(line);
-	take_head(f, &fields);
+	read_head(f, &fields);
 }
 
-void hardware_file_take_line(struct hardware_file *f, struct scan line)
+void hardware_file_read_line(struct hardware_file *f, struct scan line)
 {
 	struct fields fields;
 
@@ -270,15 +275,15 @@ void hardware_file_take_line(struct hardware_file *f, struct scan line)
 	if (scan_at_end(&line))
 		return;
 	if (*line.p == '#') {
-		take_comment(f, line);
+		read_comment(f, line);
 		return;
 	}
 	fields = split(line);
-	if (take_head(f, &fields))
+	if (read_head(f, &fields))
 		f->counts.heads++;
 	else if (fields.n < f->fields_needed)
 		f->counts.too_short++;
-	else if (f->kind == HARDWARE_FILE_CPU ? take_cpu(f, &fields) : take_gpu(f, &fields))
+	else if (f->kind == HARDWARE_FILE_CPU ? read_cpu(f, &fields) : read_gpu(f, &fields))
 		f->counts.used++;
 	else
 		f->counts.unusable++;
@@ -292,4 +297,106 @@ void hardware_file_skip_long_line(struct hardware_file *f)
 uint64_t hardware_file_lines(const struct hardware_file_counts *c)
 {
 	return c->used + c->heads + c->comments + c->too_short + c->too_long + c->unusable;
+}
+
+/* The lines we write ourselves; reading them gives the same sums. */
+
+static void put_time(struct buf *to, uint64_t wall_ns)
+{
+	time_t seconds = (time_t)(wall_ns / NS_PER_S);
+	char text[40];
+	struct tm tm;
+
+	localtime_r(&seconds, &tm);
+	strftime(text, sizeof text, "%Y/%m/%d %H:%M:%S", &tm);
+	buf_printf(to, "%s.%03u", text, (unsigned)(wall_ns % NS_PER_S / NS_PER_MS));
+}
+
+void hardware_file_put_cpu(struct buf *to, uint64_t wall_ns, uint64_t usr_tenths,
+                           uint64_t idle_tenths)
+{
+	put_time(to, wall_ns);
+	buf_printf(to, ",%llu.%llu,%llu.%llu\n", (unsigned long long)usr_tenths / 10,
+	           (unsigned long long)usr_tenths % 10, (unsigned long long)idle_tenths / 10,
+	           (unsigned long long)idle_tenths % 10);
+}
+
+/* Memory in whole MiB and power in hundredths of a watt, as nvidia-smi prints them. */
+static uint64_t mib_of(uint64_t bytes)
+{
+	return (bytes >> 20) + (bytes >> 19 & 1);
+}
+
+static uint64_t centiwatts_of(uint64_t milliwatts)
+{
+	return milliwatts / 10 + (milliwatts % 10 >= 5);
+}
+
+/* In thousandths; false: not known. */
+static bool gpu_milli(const struct gpu_sample *gpu, enum hardware_file_role role,
+                      uint64_t *ret_milli)
+{
+	enum gpu_metric metric = roles[role].metric;
+	uint64_t value = gpu->r.value[metric];
+
+	if (!readings_has(&gpu->r, metric))
+		return false;
+	if (role == HARDWARE_FILE_VRAM)
+		value = mib_of(value);
+	*ret_milli = role == HARDWARE_FILE_POWER ? centiwatts_of(value) * 10 : value * MILLI;
+	return true;
+}
+
+void hardware_file_add_gpu(struct resource_summary *sums, const struct gpu_sample *gpu,
+                           enum hardware_file_role role)
+{
+	uint64_t milli;
+
+	if (gpu_milli(gpu, role, &milli))
+		resource_summary_add(sums, roles[role].series, milli);
+}
+
+static void put_field(struct buf *to, const struct gpu_sample *gpu, enum gpu_metric metric)
+{
+	unsigned long long value = gpu->r.value[metric];
+
+	if (!readings_has(&gpu->r, metric)) {
+		buf_puts(to, ", [N/A]");
+		return;
+	}
+	if (metric == GPU_MEM_USED || metric == GPU_MEM_TOTAL)
+		value = mib_of(value);
+	if (metric == GPU_POWER)
+		buf_printf(to, ", %llu.%02llu", (unsigned long long)centiwatts_of(value) / 100,
+		           (unsigned long long)centiwatts_of(value) % 100);
+	else
+		buf_printf(to, ", %llu", value);
+}
+
+void hardware_file_put_gpu(struct buf *to, uint64_t wall_ns, const struct gpu_sample *gpu)
+{
+	static const enum gpu_metric order[] = { GPU_UTIL,      GPU_MEM_UTIL, GPU_MEM_USED,
+		                                 GPU_MEM_TOTAL, GPU_POWER,    GPU_TEMPERATURE,
+		                                 GPU_SM_CLOCK,  GPU_MEM_CLOCK };
+
+	put_time(to, wall_ns);
+	for (size_t i = 0; i < ARRAY_LEN(order); i++)
+		put_field(to, gpu, order[i]);
+	buf_putc(to, '\n');
+}
+
+void hardware_file_put_dmon(struct buf *to, const struct gpu_sample *gpu)
+{
+	static const enum hardware_file_role order[] = { HARDWARE_FILE_UTIL, HARDWARE_FILE_MEM_UTIL,
+		                                         HARDWARE_FILE_VRAM };
+	uint64_t milli;
+
+	buf_printf(to, "%5u", gpu->index);
+	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+		if (gpu_milli(gpu, order[i], &milli))
+			buf_printf(to, " %6llu", (unsigned long long)milli / MILLI);
+		else
+			buf_puts(to, "      -");
+	}
+	buf_putc(to, '\n');
 }

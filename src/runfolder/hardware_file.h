@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* hardware_file.h - the lines of a run folder's hardware files: those we write, and those that nvidia-smi,
- * mpstat or others wrote. Lines and values that say nothing are skipped and counted. Pure: text in,
- * text or sums out. */
+ * mpstat or others wrote. Lines and values that cannot be used are skipped and counted. Pure: text
+ * in, text or sums out. */
 #pragma once
 
 #include "base/buf.h"
@@ -15,10 +15,10 @@ enum hardware_file_kind {
 	HARDWARE_FILE_CPU,     /* timestamp,usr_pct,idle_pct; or mpstat's columns */
 	HARDWARE_FILE_COUNT,
 };
-extern const char *const hwfile_names[HARDWARE_FILE_COUNT]; /* "hw_metrics.csv", … */
+extern const char *const hardware_file_names[HARDWARE_FILE_COUNT]; /* "hw_metrics.csv", … */
 
 #define HARDWARE_FILE_LINE_MAX ((size_t)64 << 10) /* longer ones are skipped */
-#define HARDWARE_FILE_FIELDS_MAX 64               /* fields behind these are not looked at */
+#define HARDWARE_FILE_FIELDS_MAX 64               /* later fields are ignored */
 
 /* What became of the lines: each is counted in one of these. Empty lines are not counted. */
 struct hardware_file_counts {
@@ -51,19 +51,17 @@ struct hardware_file {
 	size_t fields_needed;
 	struct hardware_file_counts counts;
 	struct resource_summary sums;
-	uint64_t gpus_seen; /* bits 1 << index, where the file tells it */
+	uint64_t gpus_seen; /* bits 1 << index, where the file has it */
 };
 
 /* Ready for lines without a head: the columns are those we write. */
 void hardware_file_init(struct hardware_file *f, enum hardware_file_kind kind);
 /* One line, without its newline. */
-void hardware_file_take_line(struct hardware_file *f, struct scan line);
+void hardware_file_read_line(struct hardware_file *f, struct scan line);
 void hardware_file_skip_long_line(struct hardware_file *f);
 uint64_t hardware_file_lines(const struct hardware_file_counts *counts); /* all of them */
 
-/* "2026/11/15 14:03:07.412" in local time, as nvidia-smi prints it. */
-void hardware_file_put_time(struct buf *to, uint64_t wall_ns);
-/* A line of cpu_metrics.csv, with one decimal. */
+/* A line of cpu_metrics.csv. Times are local, as nvidia-smi prints them: "2026/11/15 14:03:07.412". */
 void hardware_file_put_cpu(struct buf *to, uint64_t wall_ns, uint64_t usr_tenths,
                            uint64_t idle_tenths);
 #define HARDWARE_FILE_CPU_HEAD "timestamp,usr_pct,idle_pct\n"
@@ -74,6 +72,6 @@ void hardware_file_put_dmon(struct buf *to, const struct gpu_sample *gpu);
 #define HARDWARE_FILE_DMON_HEAD                                                                    \
 	"# gpu     sm    mem     fb\n"                                                             \
 	"# Idx      %      %     MB\n"
-/* A value as these lines show it, in thousandths; false: not known. */
-bool hardware_file_gpu_milli(const struct gpu_sample *gpu, enum hardware_file_role role,
-                             uint64_t *ret_milli);
+/* Adds a value of the GPU to its series, as these lines show it; nothing when it is not known. */
+void hardware_file_add_gpu(struct resource_summary *sums, const struct gpu_sample *gpu,
+                           enum hardware_file_role role);

@@ -43,14 +43,13 @@ static int write_line(struct run_log *log, struct json *j, struct err *err)
 	return line_file_put(&log->file, log->line.at, log->line.len, err);
 }
 
-/* First what was lost before. While that does not fit either, the next line is lost in its place.
- */
-static int tell_loss(struct run_log *log, uint64_t wall_ns, struct err *err)
+/* Lost lines come first. While that line does not fit either, the next one is lost in its place. */
+static int log_loss(struct run_log *log, uint64_t wall_ns, struct err *err)
 {
 	struct json j;
 	int r;
 
-	if (!log->untold)
+	if (!log->unreported)
 		return 0;
 	j = begin_line(log, wall_ns, "event");
 	json_key(&j, "event");
@@ -58,10 +57,10 @@ static int tell_loss(struct run_log *log, uint64_t wall_ns, struct err *err)
 	json_key(&j, "data");
 	json_begin_object(&j);
 	json_key(&j, "lines");
-	json_u64(&j, log->untold);
+	json_u64(&j, log->unreported);
 	json_end_object(&j);
 	r = write_line(log, &j, err);
-	log->untold = r < 0 ? log->untold + 1 : 0;
+	log->unreported = r < 0 ? log->unreported + 1 : 0;
 	return r;
 }
 
@@ -69,7 +68,7 @@ static int end_line(struct run_log *log, struct json *j, struct err *err)
 {
 	int r = write_line(log, j, err);
 
-	log->untold += r < 0;
+	log->unreported += r < 0;
 	return r;
 }
 
@@ -101,7 +100,7 @@ int run_log_event(struct run_log *log, uint64_t wall_ns, struct scan name, struc
                   struct err *err)
 {
 	struct json j;
-	int r = tell_loss(log, wall_ns, err);
+	int r = log_loss(log, wall_ns, err);
 
 	if (r < 0)
 		return r;
@@ -127,7 +126,7 @@ static void put_members(struct json *j, struct scan object)
 	put_raw(j->out, object);
 }
 
-static bool can_stand_beside(struct scan data)
+static bool fits_beside(struct scan data)
 {
 	static const char *const taken[] = { "ts", "type", "name", "seconds", "data" };
 	struct scan value;
@@ -144,7 +143,7 @@ int run_log_phase(struct run_log *log, uint64_t wall_ns, struct scan name, uint6
                   struct scan data, struct err *err)
 {
 	struct json j;
-	int r = tell_loss(log, wall_ns, err);
+	int r = log_loss(log, wall_ns, err);
 
 	if (r < 0)
 		return r;
@@ -153,7 +152,7 @@ int run_log_phase(struct run_log *log, uint64_t wall_ns, struct scan name, uint6
 	json_strn(&j, name.p, scan_left(&name));
 	json_key(&j, "seconds");
 	json_fixed(&j, (took_ns + NS_PER_MS / 2) / NS_PER_MS, 3);
-	if (can_stand_beside(data))
+	if (fits_beside(data))
 		put_members(&j, data);
 	else
 		put_data(&j, data);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* run_log.h - what one run says of itself, a JSON object a line, written as it happens:
+/* run_log.h - the log of one run, a JSON object a line, written as it happens:
  *
  *	{"ts":"2026-11-15T14:03:07.412Z","type":"phase","name":"load","seconds":1.25,"rows":100}
  *	{"ts":"2026-11-15T14:03:09.001Z","type":"event","event":"epoch","data":{"loss":0.3}}
  *
- * Made for `tail -f` and jq. Lines that a full disk refused are counted, and told in the log itself
+ * Made for `tail -f` and jq. Lines that a full disk refused are counted, and recorded in the log itself
  * (event "lines_lost") as soon as there is room again. */
 #pragma once
 
@@ -12,12 +12,12 @@
 #include "base/scan.h"
 #include "base/line_file.h"
 
-#define RUN_LOG_DATA_MAX ((size_t)64 << 10) /* longer data is left out, and its size told */
+#define RUN_LOG_DATA_MAX ((size_t)64 << 10) /* longer data is left out, and its size recorded */
 
 struct run_log {
 	struct line_file file;
 	struct buf line;
-	uint64_t untold; /* lines lost that the log does not know of yet */
+	uint64_t unreported; /* lost lines that are not in the log yet */
 };
 
 /* run.jsonl in that directory, which must not be there yet. */

@@ -14,7 +14,7 @@
 
 #define EARLIER_MAX 100000
 
-/* All that a run may leave here. */
+/* All files that a run may leave here. */
 static const char *const names[] = { "run.jsonl",   "cpu_metrics.csv", "hw_metrics.csv",
 	                             "hw_dmon.csv", "summary.json",    "report.txt" };
 
@@ -23,7 +23,7 @@ static int fail(const struct runfolder *f, const char *what, const char *name, s
 	return err_set(err, errno, "%s '%s/%s': %s", what, f->path, name, strerror(errno));
 }
 
-/* Whether an earlier run left something; -EINVAL when it is nothing that a run leaves. */
+/* Whether an earlier run left files; -EINVAL when something of their names is no regular file. */
 static int find_earlier(const struct runfolder *f, bool *ret, struct err *err)
 {
 	bool found = false;
@@ -33,7 +33,7 @@ static int find_earlier(const struct runfolder *f, bool *ret, struct err *err)
 
 		if (fstatat(f->dir_fd, names[i], &st, AT_SYMLINK_NOFOLLOW) < 0) {
 			if (errno != ENOENT)
-				return fail(f, "look at", names[i], err);
+				return fail(f, "stat", names[i], err);
 			continue;
 		}
 		if (!S_ISREG(st.st_mode))
@@ -58,7 +58,7 @@ static int make_place(struct runfolder *f, char *name, size_t cap, struct err *e
 	return fail(f, "create", name, err);
 }
 
-/* A run that is started again into the same folder keeps what the last one found out. */
+/* A run into the same folder keeps the files of the run before. */
 static int move_earlier(struct runfolder *f, struct err *err)
 {
 	cleanup(closep) int place_fd = -1;
@@ -81,7 +81,7 @@ static int move_earlier(struct runfolder *f, struct err *err)
 	return 0;
 }
 
-/* Held as long as the folder is open. File systems that know no locks are taken as they are. */
+/* Held as long as the folder is open. On file systems without locks we go on without. */
 static int lock_directory(const struct runfolder *f, struct err *err)
 {
 	if (flock(f->dir_fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
@@ -104,14 +104,10 @@ static int open_directory(struct runfolder *f, struct err *err)
 
 static int create_files(struct runfolder *f, struct err *err)
 {
-	static const char head[] = HARDWARE_FILE_CPU_HEAD;
-	struct line_file *cpu = &f->files[HARDWARE_FILE_CPU];
 	int r = run_log_create(f->dir_fd, &f->log, err);
 
 	if (r == 0)
-		r = line_file_create(f->dir_fd, hwfile_names[HARDWARE_FILE_CPU], cpu, err);
-	if (r == 0)
-		r = line_file_put(cpu, head, sizeof head - 1, err);
+		r = runfolder_create(f, HARDWARE_FILE_CPU, HARDWARE_FILE_CPU_HEAD, err);
 	return r < 0 ? err_wrap(err, "run folder '%s'", f->path) : 0;
 }
 
@@ -126,7 +122,6 @@ int runfolder_open(const struct runfolder_options *options, struct runfolder **r
 		f->files[i].fd = -1;
 	f->interval_ns = options->interval_ns ? options->interval_ns : RUNFOLDER_INTERVAL_NS;
 	snprintf(f->job.id, sizeof f->job.id, "%s", options->job_id);
-	runfolder_set_gpu_absence(f, "no GPU here");
 	r = open_directory(f, err);
 	if (r == 0)
 		r = create_files(f, err);
@@ -182,28 +177,6 @@ int runfolder_put(struct runfolder *f, const struct snapshot *snap, struct err *
 	return r < 0 ? err_wrap(err, "run folder '%s'", f->path) : 0;
 }
 
-int runfolder_event(struct runfolder *f, uint64_t wall_ns, const char *event, const char *data,
-                    struct err *err)
-{
-	int r = run_log_event(&f->log, wall_ns, scan_str(event), scan_str(data ? data : ""), err);
-
-	return r < 0 ? err_wrap(err, "run folder '%s'", f->path) : 0;
-}
-
-int runfolder_phase(struct runfolder *f, uint64_t wall_ns, const char *name, uint64_t took_ns,
-                    const char *data, struct err *err)
-{
-	int r = run_log_phase(&f->log, wall_ns, scan_str(name), took_ns, scan_str(data ? data : ""),
-	                      err);
-
-	return r < 0 ? err_wrap(err, "run folder '%s'", f->path) : 0;
-}
-
-void runfolder_set_gpu_absence(struct runfolder *f, const char *why)
-{
-	snprintf(f->gpu_absence, sizeof f->gpu_absence, "%s", why);
-}
-
 int runfolder_end(struct runfolder *f, const struct job *job, const char *report, struct err *err)
 {
 	struct err later;
@@ -223,13 +196,4 @@ int runfolder_end(struct runfolder *f, const struct job *job, const char *report
 			&later, err);
 	r = runfolder_first(r, runfolder_write_summary(f, true, &later), &later, err);
 	return r < 0 ? err_wrap(err, "run folder '%s'", f->path) : 0;
-}
-
-uint64_t runfolder_lines_lost(const struct runfolder *f)
-{
-	uint64_t lost = f->log.file.lost;
-
-	for (size_t i = 0; i < HARDWARE_FILE_COUNT; i++)
-		lost += f->files[i].lost;
-	return lost;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runfolder_handle.h - what the files of the folder share; nobody else includes it. */
+/* runfolder_handle.h - what the files of runfolder/ share. For them only. */
 #pragma once
 
 #include <string.h>
@@ -15,13 +15,13 @@ struct runfolder_cpu {
 	uint64_t boot_ns, total_ns, user_ns, idle_ns;
 };
 
-/* What the run log knows of a sheet. */
+/* What the run log has of a sheet. */
 struct runfolder_sheet {
 	uint32_t num;
 	uint64_t started_ns, ended_ns;
 };
 
-/* Something for the run log; one of the two is there. */
+/* Something for the run log: one of the three. */
 struct runfolder_news {
 	uint64_t wall_ns;
 	size_t order; /* among those of one time */
@@ -46,17 +46,16 @@ struct runfolder {
 	struct runfolder_cpu row_began, now; /* the CPU line that is being gathered */
 	uint64_t last_wall_ns;
 	uint64_t gpu_line_boot_ns; /* of the last lines; 0: none yet */
-	char gpu_absence[120];
 
 	struct job job; /* as last seen; id is set from the start */
-	bool has_job, is_start_told;
+	bool has_job, is_start_logged;
 	VEC(struct runfolder_sheet) sheets;
 	VEC(struct runfolder_news) news; /* of one snapshot */
 	uint64_t latest_line_ns;         /* the latest time in the run log */
 };
 
-/* All is tried, and of several failures the first is told: `r` is what the last step came to, with
- * its words in `later`; `before` what those before it came to, with theirs in `err`. */
+/* All is tried, and of several failures the first is returned: `r` is the result of the last step, with
+ * its message in `later`; `before` that of the steps before it, with theirs in `err`. */
 static inline int runfolder_first(int before, int r, const struct err *later, struct err *err)
 {
 	if (before < 0 || r == 0)
@@ -72,13 +71,9 @@ int runfolder_end_hw(struct runfolder *f, struct err *err) must_check;
 /* The sums, with the line that is being gathered in them. */
 struct resource_summary runfolder_sums(const struct runfolder *f);
 
-/* Whether a line that began then ends with this snapshot. */
-bool runfolder_is_due(const struct runfolder *f, const struct snapshot *snap,
-                      uint64_t began_boot_ns);
-
-/* runfolder_gpu.c */
-int runfolder_put_gpus(struct runfolder *f, const struct snapshot *snap, struct err *err)
-	must_check;
+/* Makes the file, with its head, unless it is there. */
+int runfolder_create(struct runfolder *f, enum hardware_file_kind kind, const char *head,
+                     struct err *err) must_check;
 
 /* runfolder_log.c: what goes to the run log. */
 int runfolder_put_log(struct runfolder *f, const struct snapshot *snap, struct err *err) must_check;

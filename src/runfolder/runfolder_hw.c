@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* runfolder_hw.c - snapshots come as often as the recorder looks, finer at the start; the lines of the
- * CSV files come at one interval, so that a plain mean over them is right. The sums are fed with
- * the figures as they are written: who reads the files gets the same summary. */
+/* runfolder_hw.c - snapshots come as often as the recorder ticks, more often at the start; the lines of
+ * the CSV files come at one interval, so that a plain mean over them is right. The sums are fed with
+ * the figures as they are written: reading the files gives the same summary. The files of GPUs are
+ * made when the first GPU is seen. */
 #include "runfolder/runfolder_handle.h"
 
 #define MILLI_PER_TENTH 100
@@ -24,8 +25,8 @@ static struct runfolder_cpu read_cpu(const struct snapshot *snap)
 	};
 }
 
-/* False when nothing can be told: no time passed, or a counter went back. Idle time may do that by
- * itself on some kernels, so each is held against the whole. */
+/* False when nothing is known: no time passed, or a counter went back. Idle time may do that by itself
+ * on some kernels, so each is compared with the whole. */
 static bool make_row(const struct runfolder_cpu *from, const struct runfolder_cpu *to,
                      struct cpu_row *ret)
 {
@@ -55,10 +56,9 @@ static int write_row(struct runfolder *f, const struct cpu_row *row, struct err 
 	return line_file_put(&f->files[HARDWARE_FILE_CPU], f->text.at, f->text.len, err);
 }
 
-/* The snapshot nearest to the end of the interval makes the line: a tick that came a millisecond
- * early does not wait for the next. */
-bool runfolder_is_due(const struct runfolder *f, const struct snapshot *snap,
-                      uint64_t began_boot_ns)
+/* Whether a line that began then ends with this snapshot: the one nearest to the end of the interval. A
+ * tick that came a millisecond early does not wait for the next. */
+static bool is_due(const struct runfolder *f, const struct snapshot *snap, uint64_t began_boot_ns)
 {
 	return snap->boot_ns - began_boot_ns + snap->elapsed_ns / 2 >= f->interval_ns;
 }
@@ -73,10 +73,65 @@ static int put_cpu(struct runfolder *f, const struct snapshot *snap, struct err 
 		f->row_began = f->now;
 		return 0;
 	}
-	if (!runfolder_is_due(f, snap, began.boot_ns))
+	if (!is_due(f, snap, began.boot_ns))
 		return 0;
 	f->row_began = f->now;
 	return make_row(&began, &f->now, &row) ? write_row(f, &row, err) : 0;
+}
+
+int runfolder_create(struct runfolder *f, enum hardware_file_kind kind, const char *head,
+                     struct err *err)
+{
+	struct line_file *file = &f->files[kind];
+	int r;
+
+	if (file->fd >= 0)
+		return 0;
+	r = line_file_create(f->dir_fd, hardware_file_names[kind], file, err);
+	return r < 0 || !*head ? r : line_file_put(file, head, strlen(head), err);
+}
+
+static int write_gpu(struct runfolder *f, const struct gpu_sample *gpu, struct err *err)
+{
+	struct err later;
+	int r;
+
+	f->rows[HARDWARE_FILE_METRICS]++;
+	hardware_file_add_gpu(&f->sums, gpu, HARDWARE_FILE_UTIL);
+	hardware_file_add_gpu(&f->sums, gpu, HARDWARE_FILE_MEM_UTIL);
+	hardware_file_add_gpu(&f->sums, gpu, HARDWARE_FILE_POWER);
+	buf_reset(&f->text);
+	hardware_file_put_gpu(&f->text, f->last_wall_ns, gpu);
+	r = line_file_put(&f->files[HARDWARE_FILE_METRICS], f->text.at, f->text.len, err);
+	buf_reset(&f->text);
+	hardware_file_put_dmon(&f->text, gpu);
+	return runfolder_first(
+		r, line_file_put(&f->files[HARDWARE_FILE_DMON], f->text.at, f->text.len, &later),
+		&later, err);
+}
+
+/* A line for each GPU at the start and then at the interval of the CPU lines. Memory is summed up at
+ * every snapshot: a peak between two lines counts too. */
+static int put_gpus(struct runfolder *f, const struct snapshot *snap, struct err *err)
+{
+	struct err later;
+	int r;
+
+	if (!snap->gpus.len)
+		return 0;
+	vec_each(&snap->gpus, gpu)
+		hardware_file_add_gpu(&f->sums, gpu, HARDWARE_FILE_VRAM);
+	if (f->gpu_line_boot_ns && !is_due(f, snap, f->gpu_line_boot_ns))
+		return 0;
+	f->gpu_line_boot_ns = snap->boot_ns;
+	r = runfolder_create(f, HARDWARE_FILE_METRICS, "", err);
+	if (r == 0)
+		r = runfolder_create(f, HARDWARE_FILE_DMON, HARDWARE_FILE_DMON_HEAD, err);
+	if (r < 0)
+		return r;
+	vec_each(&snap->gpus, gpu)
+		r = runfolder_first(r, write_gpu(f, gpu, &later), &later, err);
+	return r;
 }
 
 int runfolder_put_hw(struct runfolder *f, const struct snapshot *snap, struct err *err)
@@ -84,7 +139,7 @@ int runfolder_put_hw(struct runfolder *f, const struct snapshot *snap, struct er
 	int r = put_cpu(f, snap, err);
 	struct err later;
 
-	return runfolder_first(r, runfolder_put_gpus(f, snap, &later), &later, err);
+	return runfolder_first(r, put_gpus(f, snap, &later), &later, err);
 }
 
 /* What is left behind the last line counts when it is half of one, or all there is. */
@@ -114,10 +169,4 @@ struct resource_summary runfolder_sums(const struct runfolder *f)
 	if (find_rest(f, &row))
 		add_row(&sums, &row);
 	return sums;
-}
-
-void runfolder_set_jax_peak(struct runfolder *f, uint64_t bytes)
-{
-	resource_summary_add(&f->sums, RESOURCE_JAX_PEAK_MB,
-	                     (uint64_t)((double)bytes * 1000 / (1 << 20) + 0.5));
 }

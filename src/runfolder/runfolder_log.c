@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* runfolder_log.c - what of a snapshot is news for the run log: not each process (`proctor events`
- * lists them), but what somebody said, and what befell the job. */
+ * lists them), but marks, phases and sheets, and what happened to the job. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +84,7 @@ int runfolder_log_end(struct runfolder *f, struct err *err)
 	return log_data(f, MAX(ended_ns, f->latest_line_ns), event, &j, err);
 }
 
-/* What the log knows of a sheet; the latest are asked for most. */
+/* What the log has of a sheet; the latest are needed most. */
 static struct runfolder_sheet *find_sheet(struct runfolder *f, uint32_t num)
 {
 	struct runfolder_sheet *added;
@@ -137,8 +137,8 @@ static int log_sheet_ended(struct runfolder *f, const struct sheet *s, struct er
 	return log_data(f, s->ended_ns, event, &j, err);
 }
 
-/* jax_peak_bytes_mb among what the program said. */
-static void find_jax_peak(struct runfolder *f, struct scan data)
+/* jax_peak_bytes_mb in the data of a mark or phase. */
+static void read_jax_peak(struct runfolder *f, struct scan data)
 {
 	struct scan value;
 	uint64_t milli_mb;
@@ -148,12 +148,12 @@ static void find_jax_peak(struct runfolder *f, struct scan data)
 		resource_summary_add(&f->sums, RESOURCE_JAX_PEAK_MB, milli_mb);
 }
 
-static int log_said(struct runfolder *f, const struct snapshot *snap, const struct event *e,
+static int log_mark(struct runfolder *f, const struct snapshot *snap, const struct event *e,
                     struct err *err)
 {
 	struct scan name = text_of(snap, e->name), data = text_of(snap, e->text);
 
-	find_jax_peak(f, data);
+	read_jax_peak(f, data);
 	f->latest_line_ns = MAX(f->latest_line_ns, e->wall_ns);
 	if (e->kind == EVENT_PHASE)
 		return run_log_phase(&f->log, e->wall_ns, name, (uint64_t)MAX(e->count, 0), data,
@@ -161,40 +161,13 @@ static int log_said(struct runfolder *f, const struct snapshot *snap, const stru
 	return run_log_event(&f->log, e->wall_ns, name, data, err);
 }
 
-/* Which events are news, and what they are called. */
-static const char *news_name(const struct event *e)
-{
-	switch (e->kind) {
-	case EVENT_KILL:
-		return "process.kill";
-	case EVENT_OOM:
-		return "process.oom";
-	case EVENT_LIMIT:
-		return "job.limit";
-	case EVENT_LOSS:
-		return "recorder.loss";
-	case EVENT_GAP:
-		return "recorder.gap";
-	case EVENT_CLOCK_STEP:
-		return "recorder.clock_step";
-	case EVENT_SUSPEND:
-		return "recorder.suspend";
-	case EVENT_PROBE:
-		return "recorder.probe";
-	case EVENT_SPAWN:
-	case EVENT_EXIT:
-	case EVENT_SIGNAL:
-	case EVENT_EXEC:
-	case EVENT_TOTALS:
-	case EVENT_RECORDER:
-	case EVENT_MARK:
-	case EVENT_PHASE:
-	case EVENT_ANOMALY: /* told from the episode, with its figures */
-	case EVENT_KIND_COUNT:
-		break;
-	}
-	return NULL;
-}
+/* Which events are news, and their names. Anomalies are logged from their episodes, with figures. */
+static const char *const news_names[EVENT_KIND_COUNT] = {
+	[EVENT_KILL] = "process.kill",        [EVENT_OOM] = "process.oom",
+	[EVENT_LIMIT] = "job.limit",          [EVENT_LOSS] = "recorder.loss",
+	[EVENT_GAP] = "recorder.gap",         [EVENT_CLOCK_STEP] = "recorder.clock_step",
+	[EVENT_SUSPEND] = "recorder.suspend", [EVENT_PROBE] = "recorder.probe",
+};
 
 static void put_count(struct json *j, const struct event *e, bool is_time_limit)
 {
@@ -258,18 +231,18 @@ static bool is_echo(const struct event *e)
 static int log_event(struct runfolder *f, const struct snapshot *snap, const struct event *e,
                      struct err *err)
 {
-	const char *name = news_name(e);
+	const char *name = news_names[e->kind];
 	bool is_ours = is_our_job(f, snap, e->job);
 
 	if (is_ours && (e->kind == EVENT_MARK || e->kind == EVENT_PHASE))
-		return log_said(f, snap, e, err);
-	/* What the recorder says of itself belongs to no job. */
+		return log_mark(f, snap, e, err);
+	/* Events of the recorder itself belong to no job. */
 	if (name && !is_echo(e) && (is_ours || (e->job < 0 && !e->id.pid)))
 		return log_news(f, snap, e, name, err);
 	return 0;
 }
 
-/* When one begins and when it ends; a machine short of memory is the job's trouble too. */
+/* When one begins and when it ends; one of the machine concerns the job too. */
 static bool is_news_of_anomaly(const struct runfolder *f, const struct snapshot *snap,
                                const struct anomaly *a)
 {
@@ -286,10 +259,10 @@ static int log_anomaly(struct runfolder *f, const struct snapshot *snap, const s
                        struct err *err)
 {
 	cleanup(buf_done) struct buf text = { 0 };
-	struct anomaly_record told = anomaly_record_of(a, snap, &text);
+	struct anomaly_record record = anomaly_record_of(a, snap, &text);
 	struct json j = begin_data(f);
 
-	fields_json(&j, &anomaly_fields, &told);
+	fields_json(&j, &anomaly_fields, &record);
 	return log_data(f, anomaly_time(a), "monitor.anomaly", &j, err);
 }
 
@@ -304,7 +277,7 @@ static void add_news(struct runfolder *f, struct runfolder_news what)
 
 static bool is_news(const struct event *e)
 {
-	return e->kind == EVENT_MARK || e->kind == EVENT_PHASE || news_name(e);
+	return e->kind == EVENT_MARK || e->kind == EVENT_PHASE || news_names[e->kind];
 }
 
 static int by_time(const void *a, const void *b)
@@ -316,7 +289,7 @@ static int by_time(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-/* In the order of time, whoever tells it. */
+/* In the order of time, whatever they come from. */
 static void gather_news(struct runfolder *f, const struct snapshot *snap)
 {
 	vec_reset(&f->news);
@@ -350,11 +323,11 @@ static int log_one(struct runfolder *f, const struct snapshot *snap,
 
 int runfolder_put_log(struct runfolder *f, const struct snapshot *snap, struct err *err)
 {
-	bool is_first = f->has_job && !f->is_start_told;
+	bool is_first = f->has_job && !f->is_start_logged;
 	int r = is_first ? log_job_started(f, err) : 0;
 	struct err later;
 
-	f->is_start_told |= is_first;
+	f->is_start_logged |= is_first;
 	gather_news(f, snap);
 	vec_each(&f->news, news)
 		r = runfolder_first(r, log_one(f, snap, news, &later), &later, err);

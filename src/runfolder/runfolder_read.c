@@ -11,15 +11,16 @@
 #include "base/io.h"
 #include "base/json_read.h"
 #include "base/mem.h"
+#include "model/field.h"
 
-/* Who gets the lines of a file. */
+/* Receives the lines of a file; too_long may be NULL. */
 struct sink {
 	void (*line)(void *self, struct scan line);
 	void (*too_long)(void *self);
 	void *self;
 };
 
-/* Hands out the whole lines in buf; how much of it stays. */
+/* Hands out the whole lines in `bytes`; returns how many bytes are left. */
 static size_t hand_out(char *bytes, size_t n, bool *is_skipping, const struct sink *to)
 {
 	struct scan rest = scan_mem(bytes, n), line;
@@ -31,7 +32,8 @@ static size_t hand_out(char *bytes, size_t n, bool *is_skipping, const struct si
 	}
 	n = scan_left(&rest);
 	if (n == HARDWARE_FILE_LINE_MAX && !*is_skipping) {
-		to->too_long(to->self);
+		if (to->too_long)
+			to->too_long(to->self);
 		*is_skipping = true;
 	}
 	if (*is_skipping)
@@ -78,9 +80,9 @@ static int open_file(int dir_fd, const char *name)
 	return TAKE_FD(fd);
 }
 
-static void take_hw_line(void *self, struct scan line)
+static void read_hw_line(void *self, struct scan line)
 {
-	hardware_file_take_line(self, line);
+	hardware_file_read_line(self, line);
 }
 
 static void skip_hw_line(void *self)
@@ -88,17 +90,11 @@ static void skip_hw_line(void *self)
 	hardware_file_skip_long_line(self);
 }
 
-static void tell_problem(struct runfolder_file *file, int code)
-{
-	snprintf(file->problem, sizeof file->problem, "%s",
-	         code == EINVAL ? "not a regular file" : strerror(code));
-}
-
 static void read_hw_file(int dir_fd, enum hardware_file_kind kind, struct hardware_file *ret,
                          struct runfolder_file *file)
 {
-	const struct sink sink = { take_hw_line, skip_hw_line, ret };
-	cleanup(closep) int fd = open_file(dir_fd, hwfile_names[kind]);
+	const struct sink sink = { read_hw_line, skip_hw_line, ret };
+	cleanup(closep) int fd = open_file(dir_fd, hardware_file_names[kind]);
 	int r;
 
 	hardware_file_init(ret, kind);
@@ -107,13 +103,14 @@ static void read_hw_file(int dir_fd, enum hardware_file_kind kind, struct hardwa
 		return;
 	r = fd < 0 ? fd : read_lines(fd, &sink);
 	if (r < 0)
-		tell_problem(file, -r);
+		snprintf(file->problem, sizeof file->problem, "%s",
+		         r == -EINVAL ? "not a regular file" : strerror(-r));
 	file->counts = ret->counts;
 }
 
 /* {"ts":…,"type":"event","event":"memory","data":{"jax_peak_bytes_mb":1234.5}}, or beside a phase.
  */
-static void take_log_line(void *self, struct scan line)
+static void read_log_line(void *self, struct scan line)
 {
 	const char *key = resource_keys[RESOURCE_KEY_JAX_PEAK].key;
 	struct scan data, value;
@@ -128,17 +125,12 @@ static void take_log_line(void *self, struct scan line)
 		resource_summary_add(self, RESOURCE_JAX_PEAK_MB, milli_mb);
 }
 
-static void skip_log_line(void *self)
-{
-	(void)self;
-}
-
 static void read_run_log(int dir_fd, struct resource_summary *to)
 {
-	const struct sink sink = { take_log_line, skip_log_line, to };
+	const struct sink sink = { read_log_line, NULL, to };
 	cleanup(closep) int fd = open_file(dir_fd, "run.jsonl");
 
-	/* What it lacks is left out, as all that is not known. */
+	/* What cannot be read is left out of the summary. */
 	if (fd >= 0 && read_lines(fd, &sink) < 0)
 		return;
 }
@@ -169,36 +161,34 @@ int runfolder_read(const char *path, struct runfolder_reading *ret, struct err *
 		found |= reading.files[i].is_there;
 	}
 	if (!found)
-		return err_set(err, ENODATA,
-		               "'%s' is no run folder: there is no %s, %s or %s in it", path,
-		               hwfile_names[0], hwfile_names[1], hwfile_names[2]);
+		return err_set(
+			err, ENODATA, "'%s' is no run folder: there is no %s, %s or %s in it", path,
+			hardware_file_names[0], hardware_file_names[1], hardware_file_names[2]);
 	merge(&reading, files);
 	read_run_log(dir_fd, &reading.summary);
 	*ret = reading;
 	return 0;
 }
 
-static void put_counts(struct json *j, const struct hardware_file_counts *c)
+static void put_lines(struct json *j, const void *record)
 {
-	const struct {
-		const char *key;
-		uint64_t n;
-	} counts[] = {
-		{ "lines", hardware_file_lines(c) },
-		{ "used", c->used },
-		{ "heads", c->heads },
-		{ "comments", c->comments },
-		{ "too_short", c->too_short },
-		{ "too_long", c->too_long },
-		{ "unusable", c->unusable },
-		{ "values_skipped", c->values_skipped },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
-		json_key(j, counts[i].key);
-		json_u64(j, counts[i].n);
-	}
+	json_u64(j, hardware_file_lines(&((const struct runfolder_file *)record)->counts));
 }
+
+#define RECORD struct runfolder_file
+static const struct field file_rows[] = {
+	{ "lines", FIELD_PUT, .put = put_lines },
+	{ "used", FIELD(NUMBER, counts.used) },
+	{ "heads", FIELD(NUMBER, counts.heads) },
+	{ "comments", FIELD(NUMBER, counts.comments) },
+	{ "too_short", FIELD(NUMBER, counts.too_short) },
+	{ "too_long", FIELD(NUMBER, counts.too_long) },
+	{ "unusable", FIELD(NUMBER, counts.unusable) },
+	{ "values_skipped", FIELD(NUMBER, counts.values_skipped) },
+	{ "problem", FIELD(TEXT, problem) },
+};
+static const struct field_table file_fields = FIELD_TABLE(file_rows);
+#undef RECORD
 
 void runfolder_reading_put(struct json *j, const struct runfolder_reading *reading)
 {
@@ -216,16 +206,11 @@ void runfolder_reading_put(struct json *j, const struct runfolder_reading *readi
 	for (size_t i = 0; i < HARDWARE_FILE_COUNT; i++) {
 		const struct runfolder_file *file = &reading->files[i];
 
-		json_key(j, hwfile_names[i]);
-		if (!file->is_there) {
+		json_key(j, hardware_file_names[i]);
+		if (file->is_there)
+			fields_json_object(j, &file_fields, file);
+		else
 			json_nil(j);
-			continue;
-		}
-		json_begin_object(j);
-		put_counts(j, &file->counts);
-		json_key(j, "problem");
-		json_str(j, file->problem[0] ? file->problem : NULL);
-		json_end_object(j);
 	}
 	json_end_object(j);
 	json_end_object(j);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* runfolder_read.h - the resource summary from the files of a run folder, whoever wrote them. Memory
- * does not grow with the files. */
+/* runfolder_read.h - the resource summary from the files of a run folder, whichever program wrote them.
+ * Memory does not grow with the files. */
 #pragma once
 
 #include "base/err.h"
@@ -15,12 +15,11 @@ struct runfolder_file {
 struct runfolder_reading {
 	struct resource_summary summary;
 	struct runfolder_file files[HARDWARE_FILE_COUNT];
-	unsigned gpus; /* that the files tell apart; 0: they do not */
+	unsigned gpus; /* that the files number; 0: they do not */
 };
 
-/* Of what two files tell the better source counts: the use of GPU memory from hw_dmon.csv, the rest
- * from hw_metrics.csv, and each from the other where it is not there. jax_peak_bytes_mb is what
- * run.jsonl has of it.
+/* Where two files have a figure, the better source counts: the use of GPU memory from hw_dmon.csv, the
+ * rest from hw_metrics.csv. jax_peak_bytes_mb comes from run.jsonl.
  *   -ENOENT, -ENOTDIR  there is no such directory
  *   -ENODATA           it has none of the files; the message names them */
 int runfolder_read(const char *path, struct runfolder_reading *ret, struct err *err) must_check;

@@ -1,70 +1,61 @@
 /* SPDX-License-Identifier: MIT */
-/* runfolder_summary.c - summary.json: who the job is, the resource summary, what it took with the
- * quality of each figure, and what is missing and why. */
+/* runfolder_summary.c - summary.json: the job, the resource summary, what the job used with the quality
+ * of each figure, and what is missing and why. */
 #include "base/io.h"
-#include "base/json.h"
-#include "model/snapshot_json.h"
+#include "model/field.h"
 #include "runfolder/runfolder_handle.h"
 
 #define SUMMARY_VERSION 1
 
-static void put_time(struct json *j, const char *key, uint64_t wall_ns)
+static void put_time(struct json *j, uint64_t wall_ns)
 {
 	char text[32];
 
-	json_key(j, key);
-	if (!wall_ns) {
-		json_nil(j);
-		return;
-	}
-	clock_format_utc(wall_ns, text, sizeof text);
-	json_str(j, text);
+	if (wall_ns)
+		clock_format_utc(wall_ns, text, sizeof text);
+	json_str(j, wall_ns ? text : NULL);
 }
 
-static void put_text(struct json *j, const char *key, const char *text)
+static const char *status_of(const void *record)
 {
-	json_key(j, key);
-	json_str(j, *text ? text : NULL);
+	return job_status_name(((const struct job *)record)->status);
 }
 
-static uint64_t took_ns(const struct runfolder *f)
+static void put_started(struct json *j, const void *record)
 {
-	const struct job *job = &f->job;
-
-	if (job->took_ns)
-		return job->took_ns;
-	return f->last_wall_ns > job->started_ns ? f->last_wall_ns - job->started_ns : 0;
+	put_time(j, ((const struct job *)record)->started_ns);
 }
 
-static void put_outcome(struct json *j, const struct job *job)
+static void put_ended(struct json *j, const void *record)
 {
-	json_key(j, "exit_code");
-	if (job->has_exit_code)
-		json_i64(j, job->exit_code);
-	else
-		json_nil(j);
-	json_key(j, "signal");
-	if (job->signal)
-		json_i64(j, job->signal);
-	else
-		json_nil(j);
+	put_time(j, ((const struct job *)record)->ended_ns);
 }
+
+#define RECORD struct job
+static const struct field job_rows[] = {
+	{ "job_id", FIELD(TEXT, id) },
+	{ "type", FIELD(TEXT, type) },
+	{ "command", FIELD(TEXT, command) },
+	{ "status", FIELD_NAME, .name = status_of },
+	FIELD_EXIT_CODE(exit_code, has_exit_code),
+	{ "signal", FIELD(ORDINAL, signal) },
+	{ "started", FIELD_PUT, .put = put_started },
+	{ "ended", FIELD_PUT, .put = put_ended },
+};
+#undef RECORD
 
 static void put_job(struct json *j, const struct runfolder *f)
 {
-	const struct job *job = &f->job;
+	const struct field_table rows = { job_rows, f->has_job ? ARRAY_LEN(job_rows) : 1 };
+	uint64_t took_ns = f->job.took_ns;
 
-	put_text(j, "job_id", job->id);
+	fields_json(j, &rows, &f->job);
 	if (!f->has_job)
 		return;
-	put_text(j, "type", job->type);
-	put_text(j, "command", job->command);
-	put_text(j, "status", job_status_name(job->status));
-	put_outcome(j, job);
-	put_time(j, "started", job->started_ns);
-	put_time(j, "ended", job->ended_ns);
+	if (!took_ns && f->last_wall_ns > f->job.started_ns)
+		took_ns = f->last_wall_ns - f->job.started_ns;
 	json_key(j, "wall_seconds");
-	json_fixed(j, (took_ns(f) + NS_PER_MS / 2) / NS_PER_MS, 3);
+	json_fixed(j, (took_ns + NS_PER_MS / 2) / NS_PER_MS, 3);
 }
 
 static void put_figures(struct json *j, const struct job *job)
@@ -87,35 +78,20 @@ static void put_figures(struct json *j, const struct job *job)
 	json_end_object(j);
 }
 
-static const char *why_missing(const struct runfolder *f, enum resource_key key)
+static const char *why_missing(const struct runfolder *f, enum resource_series series)
 {
-	switch (resource_keys[key].series) {
-	case RESOURCE_CPU_USR_PCT:
-	case RESOURCE_CPU_IDLE_PCT:
+	if (series == RESOURCE_CPU_USR_PCT || series == RESOURCE_CPU_IDLE_PCT)
 		return f->now.is_known ? "too short a time" : "/proc/stat could not be read";
-	case RESOURCE_JAX_PEAK_MB:
+	if (series == RESOURCE_JAX_PEAK_MB)
 		return "the program did not report it";
-	case RESOURCE_VRAM_MB:
-	case RESOURCE_GPU_UTIL_PCT:
-	case RESOURCE_MEM_UTIL_PCT:
-	case RESOURCE_POWER_WATTS:
-	case RESOURCE_SERIES_COUNT:
-		break;
-	}
-	return f->rows[HARDWARE_FILE_METRICS] ? "the GPU does not tell it" : f->gpu_absence;
+	return f->rows[HARDWARE_FILE_METRICS] ? "the GPU does not report it" : "no GPU here";
 }
 
-/* Of a job that runs, much is known only when its processes have ended. */
-static const char *why_no_figure(const struct runfolder *f)
-{
-	if (!f->has_job || f->job.status == JOB_RUNNING)
-		return "not known yet";
-	return "nothing here tells it";
-}
-
+/* Much about a running job is known only when its processes have ended. */
 static void put_missing(struct json *j, const struct runfolder *f,
                         const struct resource_summary *sums)
 {
+	bool is_over = f->has_job && f->job.status != JOB_RUNNING;
 	uint64_t ignored;
 
 	json_key(j, "missing");
@@ -124,21 +100,25 @@ static void put_missing(struct json *j, const struct runfolder *f,
 		if (resource_summary_get(sums, key, &ignored))
 			continue;
 		json_key(j, resource_keys[key].key);
-		json_str(j, why_missing(f, key));
+		json_str(j, why_missing(f, resource_keys[key].series));
 	}
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++) {
 		if (f->job.figures[i].quality != QUALITY_MISSING)
 			continue;
 		json_key(j, job_figures[i].key);
-		json_str(j, why_no_figure(f));
+		json_str(j, is_over ? "not measured here" : "not known yet");
 	}
 	json_end_object(j);
 }
 
-/* The line that is being gathered counts: what is said is made of it too. */
+/* The line that is being gathered counts: the summary includes it. */
 static void put_counts(struct json *j, const struct runfolder *f,
                        const struct resource_summary *sums)
 {
+	uint64_t lost = f->log.file.lost;
+
+	for (size_t i = 0; i < HARDWARE_FILE_COUNT; i++)
+		lost += f->files[i].lost;
 	json_key(j, "samples");
 	json_begin_object(j);
 	json_key(j, "cpu");
@@ -147,7 +127,7 @@ static void put_counts(struct json *j, const struct runfolder *f,
 	json_u64(j, f->rows[HARDWARE_FILE_METRICS]);
 	json_end_object(j);
 	json_key(j, "lines_lost");
-	json_u64(j, runfolder_lines_lost(f));
+	json_u64(j, lost);
 }
 
 int runfolder_write_summary(struct runfolder *f, bool is_durable, struct err *err)
@@ -159,7 +139,8 @@ int runfolder_write_summary(struct runfolder *f, bool is_durable, struct err *er
 	json_begin_object(&j);
 	json_key(&j, "version");
 	json_u64(&j, SUMMARY_VERSION);
-	put_time(&j, "updated", f->last_wall_ns);
+	json_key(&j, "updated");
+	put_time(&j, f->last_wall_ns);
 	put_job(&j, f);
 	resource_summary_put(&j, &sums);
 	put_figures(&j, &f->job);

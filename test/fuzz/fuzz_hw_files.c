@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		hardware_file_init(&f, kind);
 		while (scan_line(&rest, &line)) {
-			hardware_file_take_line(&f, line);
+			hardware_file_read_line(&f, line);
 			lines += !is_empty(line);
 		}
 		FUZZ_CHECK(hardware_file_lines(&f.counts) == lines);

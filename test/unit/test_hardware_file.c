@@ -27,7 +27,7 @@ static void take(struct hardware_file *f, enum hardware_file_kind kind, const ch
 
 	hardware_file_init(f, kind);
 	while (scan_line(&rest, &line))
-		hardware_file_take_line(f, line);
+		hardware_file_read_line(f, line);
 }
 
 struct wanted {
@@ -193,9 +193,9 @@ static void test_hardware_file__survives_nuls_and_many_fields(void **state)
 
 	hardware_file_init(&f, HARDWARE_FILE_METRICS);
 	while (scan_line(&rest, &line))
-		hardware_file_take_line(&f, line);
+		hardware_file_read_line(&f, line);
 	memset(many, ',', sizeof many);
-	hardware_file_take_line(&f, scan_mem(many, sizeof many));
+	hardware_file_read_line(&f, scan_mem(many, sizeof many));
 	hardware_file_skip_long_line(&f);
 	assert_int_equal(f.counts.used, 2);
 	assert_int_equal(f.counts.too_short, 1);
@@ -232,7 +232,7 @@ static struct gpu_sample full_gpu(void)
 	return gpu;
 }
 
-static void test_hwfile_put__writes_what_nvidia_smi_would(void **state)
+static void test_hardware_file_put__writes_what_nvidia_smi_would(void **state)
 {
 	const struct gpu_sample full = full_gpu(), blind = { .index = 12 };
 	uint64_t at_ns = UINT64_C(1714566896) * NS_PER_S + 789 * NS_PER_MS;
@@ -258,28 +258,23 @@ static void test_hwfile_put__writes_what_nvidia_smi_would(void **state)
 }
 
 /* What goes into our sums is what a reader of the lines gets. */
-static void test_hwfile_gpu_milli__is_what_the_lines_show(void **state)
+static void test_hardware_file_add_gpu__adds_what_the_lines_show(void **state)
 {
 	static const enum hardware_file_role order[] = { HARDWARE_FILE_UTIL, HARDWARE_FILE_MEM_UTIL,
 		                                         HARDWARE_FILE_VRAM, HARDWARE_FILE_POWER };
-	static const enum resource_series series[] = { RESOURCE_GPU_UTIL_PCT, RESOURCE_MEM_UTIL_PCT,
-		                                       RESOURCE_VRAM_MB, RESOURCE_POWER_WATTS };
+	struct resource_summary sums = { 0 };
 	struct gpu_sample gpu = full_gpu();
 	struct buf out = { 0 };
 	struct hardware_file f;
-	uint64_t milli = 7;
 
 	hardware_file_put_gpu(&out, 0, &gpu);
 	take(&f, HARDWARE_FILE_METRICS, out.at);
-	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
-		assert_true(hardware_file_gpu_milli(&gpu, order[i], &milli));
-		assert_int_equal(f.sums.series[series[i]].max_milli, milli);
-	}
-	milli = 7;
+	for (size_t i = 0; i < ARRAY_LEN(order); i++)
+		hardware_file_add_gpu(&sums, &gpu, order[i]);
+	assert_memory_equal(&sums, &f.sums, sizeof sums);
 	gpu.r.present &= ~(UINT64_C(1) << GPU_POWER);
-	assert_false(hardware_file_gpu_milli(&gpu, HARDWARE_FILE_POWER, &milli));
-	assert_false(hardware_file_gpu_milli(&gpu, HARDWARE_FILE_IDLE, &milli));
-	assert_int_equal(milli, 7);
+	hardware_file_add_gpu(&sums, &gpu, HARDWARE_FILE_POWER);
+	assert_memory_equal(&sums, &f.sums, sizeof sums);
 	buf_done(&out);
 }
 
@@ -288,5 +283,5 @@ RUN_TESTS(TEST(test_hardware_file__reads_nvidia_smi_queries),
           TEST(test_hardware_file__reads_cpu_files),
           TEST(test_hardware_file__survives_nuls_and_many_fields),
           TEST(test_hardware_file__tells_gpus_apart_where_the_file_does),
-          TEST(test_hwfile_put__writes_what_nvidia_smi_would),
-          TEST(test_hwfile_gpu_milli__is_what_the_lines_show))
+          TEST(test_hardware_file_put__writes_what_nvidia_smi_would),
+          TEST(test_hardware_file_add_gpu__adds_what_the_lines_show))
