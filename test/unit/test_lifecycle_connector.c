@@ -81,53 +81,52 @@ static void test_cnproc_parse__refuses_what_is_cut_or_not_for_us(void **state)
 	assert_int_equal(ev.pid, 7);
 }
 
-static void test_whois__remembers_the_born_for_two_scans_and_the_scanned_till_they_end(void **state)
+static void test_process_names__remember_what_ticks_and_events_reported(void **state)
 {
-	struct sample s = { .boot_ns = 100 * NS_PER_TICK };
-	struct known k = { .id = { 50, 99 }, .comm = "child" };
-	struct process_names w = { 0 };
+	struct sample s = { .boot_ns = 100 };
+	struct process_names n;
+	struct proc_sample *p = sample_add_proc(&s);
 
 	(void)state;
-	sample_add_proc(&s)->id = (struct proc_id){ 40, 7 };
-	process_names_put(&w, &k);
-	process_names_learn(&w, &s);
-	assert_int_equal(process_names_find(&w, 40)->id.start_ticks, 7);
-	assert_int_equal(process_names_find(&w, 50)->id.start_ticks, 99);
-	s.boot_ns = 200 * NS_PER_TICK;
-	process_names_learn(&w, &s);
-	assert_null(process_names_find(&w, 50));
-	process_names_forget(&w, 40);
-	assert_null(process_names_find(&w, 40));
-	k.id = (struct proc_id){ 40, 150 }; /* the pid is taken again */
-	process_names_put(&w, &k);
-	assert_int_equal(process_names_find(&w, 40)->id.start_ticks, 150);
-	process_names_done(&w);
+	process_names_init(&n);
+	p->id = (struct proc_id){ 40, 7 };
+	process_names_put(&n, &(struct known){ .id = { 50, 9 }, .changed_ns = 90 });
+	process_names_learn(&n, &s);
+	assert_int_equal(process_names_find(&n, 40)->id.start_ticks, 7);
+	assert_int_equal(process_names_find(&n, 50)->id.start_ticks, 9);
+	process_names_forget(&n, 40, 150);
+	assert_null(process_names_find(&n, 40));
+	process_names_learn(&n, &s); /* that it ended is newer than the tick */
+	assert_null(process_names_find(&n, 40));
+	process_names_put(&n, &(struct known){ .id = { 40, 15 }, .changed_ns = 150 });
+	process_names_learn(&n, &s); /* so is another process of that pid */
+	assert_int_equal(process_names_find(&n, 40)->id.start_ticks, 15);
+	assert_null(process_names_find(&n, 50)); /* forgotten */
+	s.boot_ns = 200;
+	p->id.start_ticks = 16;
+	process_names_learn(&n, &s);
+	assert_int_equal(process_names_find(&n, 40)->id.start_ticks, 16);
+	process_names_done(&n);
 	sample_done(&s);
 }
 
-static void test_whois__gives_its_memory_back_after_a_crowd(void **state)
+static void test_process_names__keep_that_a_process_had_threads(void **state)
 {
-	struct sample s = { .boot_ns = 100 * NS_PER_TICK };
-	struct process_names w = { 0 };
+	struct sample s = { .boot_ns = 100 };
+	struct process_names n;
+	struct proc_sample *p = sample_add_proc(&s);
 
 	(void)state;
-	for (int pid = 1; pid <= 5000; pid++) {
-		sample_add_proc(&s)->id = (struct proc_id){ pid, 7 };
-		process_names_put(&w, &(struct known){ .id = { 5000 + pid, 99 } });
-	}
-	process_names_learn(&w, &s);
-	assert_true(w.born.cap >= 5000 && w.scanned.cap >= 5000);
-	s.procs.len = 10;
-	for (int i = 2; i < 5; i++) {
-		s.boot_ns = (uint64_t)i * 100 * NS_PER_TICK;
-		process_names_put(&w, &(struct known){ .id = { 9000, (uint64_t)i * 100 - 1 } });
-		process_names_learn(&w, &s);
-	}
-	assert_true(w.born.cap <= VEC_SMALL && w.scanned.cap <= VEC_SMALL && w.index.cap <= 1024);
-	assert_int_equal(process_names_find(&w, 9000)->id.start_ticks, 399);
-	assert_int_equal(process_names_find(&w, 10)->id.start_ticks, 7);
-	assert_null(process_names_find(&w, 11));
-	process_names_done(&w);
+	process_names_init(&n);
+	p->id = (struct proc_id){ 40, 7 };
+	readings_set(&p->r, PROC_THREADS, 1);
+	process_names_put(&n, &(struct known){ .id = { 40, 7 }, .is_threaded = true });
+	process_names_learn(&n, &s);
+	assert_true(process_names_find(&n, 40)->is_threaded);
+	p->id.start_ticks = 8;
+	process_names_learn(&n, &s);
+	assert_false(process_names_find(&n, 40)->is_threaded);
+	process_names_done(&n);
 	sample_done(&s);
 }
 
@@ -492,8 +491,8 @@ static void test_lifecycle_connector__works_or_says_why_as_nobody(void **state)
 
 RUN_TESTS(TEST(test_cnproc_parse__understands_forks_and_exits),
           TEST(test_cnproc_parse__refuses_what_is_cut_or_not_for_us),
-          TEST(test_whois__remembers_the_born_for_two_scans_and_the_scanned_till_they_end),
-          TEST(test_whois__gives_its_memory_back_after_a_crowd),
+          TEST(test_process_names__remember_what_ticks_and_events_reported),
+          TEST(test_process_names__keep_that_a_process_had_threads),
           TEST(test_lifecycle_connector__tells_spawn_exec_and_exit),
           TEST(test_lifecycle_connector__tells_signals_and_cores_of_the_dead),
           TEST(test_lifecycle_connector__gives_spawn_and_exit_the_identity_that_a_scan_sees),

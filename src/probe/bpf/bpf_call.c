@@ -9,11 +9,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-static int bpf_call(enum bpf_cmd cmd, union bpf_attr *attr)
-{
-	return (int)syscall(SYS_bpf, cmd, attr, sizeof *attr);
-}
-
 static bool has_right(const struct __user_cap_data_struct data[2], unsigned cap)
 {
 	return data[cap / 32].effective >> (cap % 32) & 1;
@@ -32,19 +27,10 @@ int bpf_check_rights(struct err *err)
 	return err_set(err, EPERM, "BPF needs CAP_BPF and CAP_PERFMON");
 }
 
-int bpf_run_once(int prog_fd, struct err *err)
-{
-	union bpf_attr attr = { .test.prog_fd = (uint32_t)prog_fd };
-
-	if (bpf_call(BPF_PROG_TEST_RUN, &attr) < 0)
-		return err_set(err, errno, "run a BPF program: %s", strerror(errno));
-	return 0;
-}
-
 int bpf_iter_open(int link_fd, struct err *err)
 {
 	union bpf_attr attr = { .iter_create.link_fd = (uint32_t)link_fd };
-	int fd = bpf_call(BPF_ITER_CREATE, &attr);
+	int fd = (int)syscall(SYS_bpf, BPF_ITER_CREATE, &attr, sizeof attr);
 
 	if (fd < 0)
 		return err_set(err, errno, "create a BPF iterator: %s", strerror(errno));

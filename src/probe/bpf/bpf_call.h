@@ -4,9 +4,7 @@
 
 #include "base/err.h"
 
-/* Says early and plainly that we lack the rights; 0 when we have them. */
+/* 0, or the reason: we lack the rights. */
 int bpf_check_rights(struct err *err) must_check;
-/* Runs a SEC("syscall") program once, in our own context. */
-int bpf_run_once(int prog_fd, struct err *err) must_check;
 /* A new iterator that starts from the beginning: an fd, or -errno. */
 int bpf_iter_open(int link_fd, struct err *err) must_check;

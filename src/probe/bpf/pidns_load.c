@@ -2,21 +2,19 @@
 #include "probe/bpf/pidns_load.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <pidns.skel.h>
 
-#include "probe/bpf/bpf_call.h"
+#include "kernel/pid_namespace.h"
 
-#define INITIAL_INODE 0xEFFFFFFC /* of the initial pid namespace, on every kernel */
-
-/* Where this cannot be seen, the kernel is asked. */
-static bool is_initial(int root_fd)
+/* Runs the program once, in our own context. */
+static int run_program(const struct pidns_skel *skel, struct err *err)
 {
-	struct stat st;
+	union bpf_attr attr = { .test.prog_fd = (uint32_t)skel->progs.pidns_learn.prog_fd };
 
-	return fstatat(root_fd, "proc/self/ns/pid", &st, 0) == 0 && st.st_ino == INITIAL_INODE;
+	if (skel_sys_bpf(BPF_PROG_TEST_RUN, &attr, sizeof attr) < 0)
+		return err_set(err, errno, "find the pid namespace: %s", strerror(errno));
+	return 0;
 }
 
 int pidns_find(int root_fd, struct pidns *ret, struct err *err)
@@ -25,7 +23,7 @@ int pidns_find(int root_fd, struct pidns *ret, struct err *err)
 	int r;
 
 	*ret = (struct pidns){ 0 };
-	if (is_initial(root_fd))
+	if (pid_namespace_is_initial(root_fd))
 		return 0;
 	skel = pidns_skel__open();
 	if (!skel)
@@ -34,7 +32,7 @@ int pidns_find(int root_fd, struct pidns *ret, struct err *err)
 	if (r)
 		r = err_set(err, -r, "find the pid namespace: %s", strerror(-r));
 	else
-		r = bpf_run_once(skel->progs.pidns_learn.prog_fd, err);
+		r = run_program(skel, err);
 	if (r == 0)
 		*ret = (struct pidns){ skel->bss->found_level, skel->bss->found_reader };
 	pidns_skel__destroy(skel);

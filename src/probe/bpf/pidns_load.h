@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pidns_load.h - which pid namespace we are in, for the programs that tell process ids. */
+/* pidns_load.h - which pid namespace we are in, for the programs that report process ids. */
 #pragma once
 
 #include <stdint.h>

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Births, ends, signals and out-of-memory kills, told by programs on the kernel's tracepoints. */
+/* Births, ends, signals and out-of-memory kills, reported by programs on the kernel's tracepoints. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <lifecycle.skel.h>
 
 #include "base/clock.h"
 #include "probe/bpf/bpf_call.h"
-#include "probe/bpf/lifecycle_load.h"
+#include "probe/bpf/grace_period.h"
 #include "probe/bpf/lifecycle_record.h"
+#include "probe/bpf/pidns_load.h"
 #include "probe/lifecycle/lifecycle_reader.h"
-#include "probe/probe.h"
 #include "probe/lifecycle/ring_buffer.h"
+#include "probe/probe.h"
 
 struct lifecycle_bpf {
-	struct lifecycle_load *load;
+	struct lifecycle_skel *skel;
+	struct grace_period grace;
 	struct ring_buffer *ring;
-	struct lifecycle_reader book;
+	struct lifecycle_reader reader;
 	struct sample *out; /* while it is read */
 	uint64_t lost;
 };
@@ -28,44 +30,66 @@ static void lifecycle_bpf_close(void *self)
 	if (!p)
 		return;
 	ring_buffer_close(p->ring);
-	lifecycle_load_close(p->load);
-	lifecycle_reader_done(&p->book);
+	grace_period_end(&p->grace);
+	lifecycle_skel__destroy(p->skel);
+	lifecycle_reader_done(&p->reader);
 	free(p);
 }
 DEFINE_CLEANUP(struct lifecycle_bpf *, lifecycle_bpf_close)
 
+static int load_programs(struct lifecycle_bpf *p, int root_fd, size_t ring_bytes, struct err *err)
+{
+	struct pidns ns;
+	int r;
+
+	if (pidns_find(root_fd, &ns, err) < 0)
+		return -err->code;
+	p->reader.is_nested = ns.level > 0;
+	p->skel = lifecycle_skel__open();
+	if (!p->skel)
+		return err_set(err, ENOMEM, "open the lifecycle programs: %s", strerror(ENOMEM));
+	p->skel->maps.ring.max_entries = (uint32_t)ring_bytes;
+	p->skel->rodata->pidns_level = ns.level;
+	p->skel->rodata->pidns_reader = ns.reader;
+	grace_period_begin(&p->grace, root_fd);
+	r = lifecycle_skel__load(p->skel);
+	grace_period_await(&p->grace);
+	if (r)
+		return err_set(err, -r, "the kernel refused the lifecycle programs: %s",
+		               strerror(-r));
+	if (lifecycle_skel__attach(p->skel))
+		return err_set(err, errno, "attach the lifecycle programs: %s", strerror(errno));
+	return 0;
+}
+
 static int lifecycle_bpf_open(const struct probe_env *env, void **ret_self, struct err *err)
 {
 	cleanup(lifecycle_bpf_closep) struct lifecycle_bpf *p = xcalloc(1, sizeof *p);
+	size_t ring_bytes = env->starts_fast ? LIFE_RING_SMALL_BYTES : LIFE_RING_BYTES;
 
 	if (!env->is_live)
 		return err_set(err, ENOTSUP, "BPF sees this machine, not a frozen tree");
-	if (bpf_check_rights(err) < 0)
+	if (bpf_check_rights(err) < 0 || load_programs(p, env->root_fd, ring_bytes, err) < 0 ||
+	    ring_buffer_open(p->skel->maps.ring.map_fd, ring_bytes, &p->ring, err) < 0)
 		return -err->code;
-	size_t ring_bytes = env->starts_fast ? LIFE_RING_SMALL_BYTES : LIFE_RING_BYTES;
-	if (lifecycle_load_open(env->root_fd, ring_bytes, &p->load, err) < 0)
-		return -err->code;
-	if (ring_buffer_open(lifecycle_load_ring_fd(p->load), ring_bytes, &p->ring, err) < 0)
-		return -err->code;
-	p->book.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-	p->book.is_nested = lifecycle_load_is_nested(p->load);
+	p->reader.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	*ret_self = TAKE_PTR(p);
 	return 0;
 }
 
-static void take(void *self, const void *record, size_t len)
+static void take_record(void *self, const void *record, size_t len)
 {
 	struct lifecycle_bpf *p = self;
 
-	lifecycle_reader_take(&p->book, record, len, p->out);
+	lifecycle_reader_take(&p->reader, record, len, p->out);
 }
 
-static void tell_loss(struct lifecycle_bpf *p, uint64_t lost, uint64_t now_ns, struct sample *out)
+static void report_loss(struct lifecycle_bpf *p, uint64_t lost, uint64_t now_ns, struct sample *out)
 {
 	struct event *e;
 
 	out->events_complete = false;
-	lifecycle_reader_give_up(&p->book, out);
+	lifecycle_reader_give_up(&p->reader, out);
 	e = sample_add_event(out, EVENT_LOSS);
 	if (!e)
 		return;
@@ -76,19 +100,18 @@ static void tell_loss(struct lifecycle_bpf *p, uint64_t lost, uint64_t now_ns, s
 static int lifecycle_bpf_read(void *self, struct sample *out, struct err *err)
 {
 	struct lifecycle_bpf *p = self;
-	uint64_t now_ns = clock_boot_ns();
+	uint64_t now_ns = clock_boot_ns(), lost;
 
 	p->out = out;
-	int r = ring_buffer_drain(p->ring, take, p, err);
-	if (r < 0)
-		return r;
-
-	uint64_t lost = lifecycle_load_dropped(p->load) + p->book.malformed - p->lost;
+	if (ring_buffer_drain(p->ring, take_record, p, err) < 0)
+		return -err->code;
+	lost = __atomic_load_n(&p->skel->bss->dropped, __ATOMIC_RELAXED) + p->reader.malformed -
+	       p->lost;
 	p->lost += lost;
 	if (lost)
-		tell_loss(p, lost, now_ns, out);
+		report_loss(p, lost, now_ns, out);
 	else
-		lifecycle_reader_settle(&p->book, now_ns, out);
+		lifecycle_reader_settle(&p->reader, now_ns, out);
 	return 0;
 }
 
@@ -96,10 +119,10 @@ static size_t lifecycle_bpf_owed(void *self, struct sample *out,
                                  bool (*cares)(void *arg, struct proc_id id), void *arg, bool now)
 {
 	struct lifecycle_bpf *p = self;
-	size_t owed = lifecycle_reader_owed(&p->book, cares, arg);
+	size_t owed = lifecycle_reader_owed(&p->reader, cares, arg);
 
 	if (now)
-		lifecycle_reader_give_up(&p->book, out);
+		lifecycle_reader_give_up(&p->reader, out);
 	return owed;
 }
 
@@ -107,7 +130,7 @@ static int lifecycle_bpf_fd(const void *self)
 {
 	const struct lifecycle_bpf *p = self;
 
-	return lifecycle_load_ring_fd(p->load);
+	return p->skel->maps.ring.map_fd;
 }
 
 static void lifecycle_bpf_health(const void *self, struct probe_health *ret)

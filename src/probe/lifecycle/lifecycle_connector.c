@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Births, programs and ends of processes, told by the kernel's proc connector over netlink. It
- * gives numbers only, so that names, users and start times are looked up in /proc at once, or
- * remembered when the process is gone already. */
+/* Births, programs and ends of processes, reported by the kernel's proc connector over netlink. It
+ * gives numbers only: names, users and start times are looked up in /proc at once, or remembered from
+ * before when the process is gone. */
 #include <errno.h>
 #include <linux/connector.h>
 #include <linux/netlink.h>
@@ -47,7 +47,7 @@ struct connector {
 	uint64_t missing; /* numbers missing in the sequence, since the last read */
 	VEC(uint32_t) next_seq; /* by CPU; valid where heard says so */
 	VEC(bool) heard;
-	struct process_names whois;
+	struct process_names names;
 	struct process_reader *reader;                      /* the host's */
 	struct connector_message_event heard_events[BATCH]; /* of the last batch */
 	size_t heard_count;
@@ -77,7 +77,7 @@ static void connector_close(void *self_)
 	/* Kernels before 6.6 go on making events for a listener that left without a word. */
 	if (self->fd >= 0)
 		(void)send_request(self, false);
-	process_names_done(&self->whois);
+	process_names_done(&self->names);
 	vec_done(&self->next_seq);
 	vec_done(&self->heard);
 	vec_done(&self->lingering);
@@ -87,9 +87,9 @@ static void connector_close(void *self_)
 
 DEFINE_CLEANUP(struct connector *, connector_close)
 
-/* ---- hearing --------------------------------------------------------------------------------- */
+/* ---- receiving ------------------------------------------------------------------------------- */
 
-/* Every CPU numbers its events. ENOBUFS is reported once for any number of losses; the numbers tell
+/* Every CPU numbers its events. ENOBUFS is reported once for any number of losses; the numbers show
  * how many. */
 static void watch_sequence(struct connector *self, const struct connector_message_event *ev)
 {
@@ -202,7 +202,7 @@ static void hear(struct connector *self, pid_t child, struct hearing *ret, struc
 }
 
 /* Born without an exit signal, so that no SIGCHLD handling hears of it, and with a name by which
- * others who listen know it for ours. */
+ * other recorders know it for ours. */
 static pid_t start_child(void)
 {
 	char ours[16] = "";
@@ -250,6 +250,7 @@ static int connector_open(const struct probe_env *env, void **ret_self, struct e
 	cleanup(connector_closep) struct connector *self = xcalloc(1, sizeof *self);
 
 	self->fd = -1;
+	process_names_init(&self->names);
 	self->nonce = (uint32_t)clock_mono_ns() ^ (uint32_t)getpid() << 16;
 	if (!env->is_live)
 		return err_set(err, ENOTSUP,
@@ -263,10 +264,10 @@ static int connector_open(const struct probe_env *env, void **ret_self, struct e
 	return 0;
 }
 
-/* ---- who it was ------------------------------------------------------------------------------ */
+/* ---- which process it was -------------------------------------------------------------------- */
 
-struct look {
-	struct known who;
+struct found {
+	struct known known;
 	uint64_t threads;
 	bool is_zombie;
 };
@@ -288,7 +289,7 @@ static void add_request(struct connector *self, const struct connector_message_e
 
 	if (ev->pid != ev->tgid ||
 	    (ev->kind != CONNECTOR_MESSAGE_FORK && ev->kind != CONNECTOR_MESSAGE_EXEC && !is_end) ||
-	    (is_end && (q || process_names_find(&self->whois, ev->tgid))))
+	    (is_end && (q || process_names_find(&self->names, ev->tgid))))
 		return;
 	if (!q) {
 		q = &self->requests[self->request_count++];
@@ -298,35 +299,40 @@ static void add_request(struct connector *self, const struct connector_message_e
 		q->files |= 1U << PROCESS_CMDLINE;
 }
 
-/* What /proc says now, if it is about a process that had begun by then: the pid may belong to
- * another already. */
-static bool take_look(const struct process_request *q, uint64_t boot_ns, struct look *ret)
+/* What /proc shows now, if that process had begun by then: the pid may belong to another already. */
+static bool parse_found(const struct process_request *q, uint64_t boot_ns, struct found *ret)
 {
 	struct process_files_stat st;
 
 	if (!q || q->error || !process_files_parse_stat(q->text[PROCESS_STAT], &st) ||
 	    st.start_ticks > boot_ns / NS_PER_TICK + 1)
 		return false;
-	*ret = (struct look){ .who = { .id = { q->pid, st.start_ticks },
-		                       .uid = q->uid,
-		                       .is_threaded = st.threads > 1 },
-		              .threads = st.threads,
-		              .is_zombie = st.state == 'Z' || st.state == 'X' };
-	memcpy(ret->who.comm, st.comm, sizeof st.comm);
+	*ret = (struct found){ .known = { .id = { q->pid, st.start_ticks },
+		                          .uid = q->uid,
+		                          .is_threaded = st.threads > 1 },
+		               .threads = st.threads,
+		               .is_zombie = st.state == 'Z' || st.state == 'X' };
+	memcpy(ret->known.comm, st.comm, sizeof st.comm);
 	return true;
 }
 
-static bool look_up(struct connector *self, pid_t pid, uint64_t boot_ns, struct look *ret)
+static bool look_up(struct connector *self, pid_t pid, uint64_t boot_ns, struct found *ret)
 {
-	return take_look(find_request(self, pid), boot_ns, ret);
+	return parse_found(find_request(self, pid), boot_ns, ret);
 }
 
-static void describe(struct event *e, const struct known *who, uint64_t boot_ns)
+static void describe(struct event *e, const struct known *known, uint64_t boot_ns)
 {
 	e->boot_ns = boot_ns;
-	e->id = who->id;
-	e->uid = who->uid;
-	memcpy(e->comm, who->comm, sizeof e->comm);
+	e->id = known->id;
+	e->uid = known->uid;
+	memcpy(e->comm, known->comm, sizeof e->comm);
+}
+
+static void remember(struct connector *self, struct known known, uint64_t boot_ns)
+{
+	known.changed_ns = boot_ns;
+	process_names_put(&self->names, &known);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -336,45 +342,48 @@ static void describe(struct event *e, const struct known *who, uint64_t boot_ns)
 static void take_fork(struct connector *self, const struct connector_message_event *ev,
                       uint64_t boot_ns, struct sample *out)
 {
-	struct known *parent = process_names_find(&self->whois, ev->parent);
-	struct look look;
+	struct known *parent = process_names_find(&self->names, ev->parent);
+	struct found found;
 	struct event *e;
 
-	if (!look_up(self, ev->tgid, boot_ns, &look) ||
-	    look.who.id.start_ticks * NS_PER_TICK + NS_PER_S < boot_ns) {
-		look.who = parent ? *parent : (struct known){ 0 };
-		look.who.id = (struct proc_id){ ev->tgid, boot_ns / NS_PER_TICK };
-		look.who.is_threaded = false;
+	if (!look_up(self, ev->tgid, boot_ns, &found) ||
+	    found.known.id.start_ticks * NS_PER_TICK + NS_PER_S < boot_ns) {
+		found.known = parent ? *parent : (struct known){ 0 };
+		found.known.id = (struct proc_id){ ev->tgid, boot_ns / NS_PER_TICK };
+		found.known.is_threaded = false;
 	}
 	e = sample_add_event(out, EVENT_SPAWN);
 	if (e) {
-		describe(e, &look.who, boot_ns);
+		describe(e, &found.known, boot_ns);
 		e->ppid = ev->parent;
 	}
-	process_names_put(&self->whois, &look.who);
+	remember(self, found.known, boot_ns);
 }
 
-static void take_thread(struct connector *self, const struct connector_message_event *ev)
+static void take_thread(struct connector *self, const struct connector_message_event *ev,
+                        uint64_t boot_ns)
 {
-	struct known *k = process_names_find(&self->whois, ev->tgid);
+	struct known *k = process_names_find(&self->names, ev->tgid);
 
-	if (k)
-		k->is_threaded = true;
+	if (!k)
+		return;
+	k->is_threaded = true;
+	k->changed_ns = boot_ns;
 }
 
 /* A thread that runs another program takes the place of its leader: the leader's end was not that
  * of the process. */
-static void undo_exit(struct connector *self, pid_t pid)
+static void undo_exit(struct connector *self, pid_t pid, uint64_t boot_ns)
 {
 	for (size_t i = 0; i < self->lingering.len; i++) {
 		const struct event *exit = &self->lingering.at[i].exit;
-		struct known who = { .id = exit->id, .uid = exit->uid };
+		struct known known = { .id = exit->id, .uid = exit->uid };
 
 		if (exit->id.pid != pid)
 			continue;
-		memcpy(who.comm, exit->comm, sizeof who.comm);
+		memcpy(known.comm, exit->comm, sizeof known.comm);
 		self->lingering.at[i] = self->lingering.at[--self->lingering.len];
-		process_names_put(&self->whois, &who);
+		remember(self, known, boot_ns);
 		return;
 	}
 }
@@ -384,24 +393,24 @@ static void take_exec(struct connector *self, const struct connector_message_eve
 {
 	struct known *remembered;
 	char command[COMMAND_MAX];
-	struct look look;
+	struct found found;
 	struct event *e;
-	bool is_there = look_up(self, ev->tgid, boot_ns, &look);
+	bool is_there = look_up(self, ev->tgid, boot_ns, &found);
 
-	undo_exit(self, ev->tgid);
-	remembered = process_names_find(&self->whois, ev->tgid);
+	undo_exit(self, ev->tgid, boot_ns);
+	remembered = process_names_find(&self->names, ev->tgid);
 	if (!is_there)
-		look.who = remembered ? *remembered : (struct known){ .id.pid = ev->tgid };
+		found.known = remembered ? *remembered : (struct known){ .id.pid = ev->tgid };
 	e = sample_add_event(out, EVENT_EXEC);
 	if (e) {
-		describe(e, &look.who, boot_ns);
+		describe(e, &found.known, boot_ns);
 		if (is_there)
 			e->text = sample_add_text(out, command,
 			                          command_from_request(find_request(self, ev->tgid),
-			                                               look.who.comm, command));
+			                                               found.known.comm, command));
 	}
 	if (is_there)
-		process_names_put(&self->whois, &look.who);
+		remember(self, found.known, boot_ns);
 }
 
 static void set_status(struct event *e, uint32_t status)
@@ -412,7 +421,7 @@ static void set_status(struct event *e, uint32_t status)
 	e->exit_code = e->signal ? 0 : (int)(status >> 8 & 0xff);
 }
 
-static void tell_exit(const struct event *exit, struct sample *out)
+static void report_exit(const struct event *exit, struct sample *out)
 {
 	struct event *e = sample_add_event(out, EVENT_EXIT);
 
@@ -425,21 +434,21 @@ static void take_exit(struct connector *self, const struct connector_message_eve
 {
 	struct event exit = { .kind = EVENT_EXIT, .job = -1 };
 	struct lingering *lingering;
-	struct known *remembered = process_names_find(&self->whois, ev->tgid);
-	struct look look = { .who.id.pid = ev->tgid };
+	struct known *remembered = process_names_find(&self->names, ev->tgid);
+	struct found found = { .known.id.pid = ev->tgid };
 
 	if (remembered)
-		look.who = *remembered;
+		found.known = *remembered;
 	else
-		(void)look_up(self, ev->tgid, boot_ns, &look);
-	describe(&exit, &look.who, boot_ns);
+		(void)look_up(self, ev->tgid, boot_ns, &found);
+	describe(&exit, &found.known, boot_ns);
 	set_status(&exit, ev->status);
-	lingering = look.who.is_threaded ? vec_push(&self->lingering, LINGERING_MAX) : NULL;
+	lingering = found.known.is_threaded ? vec_push(&self->lingering, LINGERING_MAX) : NULL;
 	if (lingering)
 		lingering->exit = exit;
 	else
-		tell_exit(&exit, out);
-	process_names_forget(&self->whois, ev->tgid);
+		report_exit(&exit, out);
+	process_names_forget(&self->names, ev->tgid, boot_ns);
 }
 
 /* When a leader went first, how the others ended is how the process ended. */
@@ -455,15 +464,15 @@ static void take_thread_exit(struct connector *self, const struct connector_mess
 	}
 }
 
-/* One that is no zombie any more was taken over by a thread, whose exec is told in a moment. */
+/* One that is no zombie any more was taken over by a thread, whose exec is reported in a moment. */
 static bool has_threads_left(const struct process_request *q, const struct event *exit)
 {
-	struct look look;
+	struct found found;
 
 	if (q->error == -ETIMEDOUT || q->error == -EBUSY)
 		return true;
-	return take_look(q, exit->boot_ns, &look) && (look.threads > 1 || !look.is_zombie) &&
-	       (!exit->id.start_ticks || look.who.id.start_ticks == exit->id.start_ticks);
+	return parse_found(q, exit->boot_ns, &found) && (found.threads > 1 || !found.is_zombie) &&
+	       (!exit->id.start_ticks || found.known.id.start_ticks == exit->id.start_ticks);
 }
 
 /* A process ends with its last thread, and the connector reports the end of each: /proc shows
@@ -487,7 +496,7 @@ static void settle_lingering(struct connector *self, struct sample *out)
 			i++;
 			continue;
 		}
-		tell_exit(&l->exit, out);
+		report_exit(&l->exit, out);
 		*l = self->lingering.at[--self->lingering.len];
 	}
 	vec_shrink(&self->lingering);
@@ -496,13 +505,17 @@ static void settle_lingering(struct connector *self, struct sample *out)
 		                MIN(self->lingering.len - i, (size_t)BATCH));
 }
 
-static void take_change(struct connector *self, const struct connector_message_event *ev)
+static void take_change(struct connector *self, const struct connector_message_event *ev,
+                        uint64_t boot_ns)
 {
-	struct known *k = ev->pid == ev->tgid ? process_names_find(&self->whois, ev->tgid) : NULL;
+	struct known *k = ev->pid == ev->tgid ? process_names_find(&self->names, ev->tgid) : NULL;
 
-	if (k && ev->kind == CONNECTOR_MESSAGE_COMM)
+	if (!k)
+		return;
+	k->changed_ns = boot_ns;
+	if (ev->kind == CONNECTOR_MESSAGE_COMM)
 		memcpy(k->comm, ev->comm, sizeof k->comm);
-	if (k && ev->kind == CONNECTOR_MESSAGE_UID)
+	else
 		k->uid = ev->uid;
 }
 
@@ -516,7 +529,7 @@ static void take_event(struct connector *self, const struct connector_message_ev
 		if (is_process)
 			take_fork(self, ev, boot_ns, out);
 		else
-			take_thread(self, ev);
+			take_thread(self, ev, boot_ns);
 		break;
 	case CONNECTOR_MESSAGE_EXEC:
 		take_exec(self, ev, boot_ns, out);
@@ -529,7 +542,7 @@ static void take_event(struct connector *self, const struct connector_message_ev
 		break;
 	case CONNECTOR_MESSAGE_COMM:
 	case CONNECTOR_MESSAGE_UID:
-		take_change(self, ev);
+		take_change(self, ev, boot_ns);
 		break;
 	case CONNECTOR_MESSAGE_ACK:
 	case CONNECTOR_MESSAGE_OTHER:
@@ -538,7 +551,7 @@ static void take_event(struct connector *self, const struct connector_message_ev
 }
 
 /* How many were lost is not known (0) until the next event of the CPU that lost them. */
-static void tell_loss(struct connector *self, uint64_t now_boot_ns, struct sample *out)
+static void report_loss(struct connector *self, uint64_t now_boot_ns, struct sample *out)
 {
 	struct event *e;
 
@@ -589,9 +602,9 @@ static int connector_read(void *self_, struct sample *out, struct err *err)
 	if (n < 0)
 		return n;
 	settle_lingering(self, out);
-	tell_loss(self, now_boot_ns, out);
+	report_loss(self, now_boot_ns, out);
 	if (out->procs.len)
-		process_names_learn(&self->whois, out);
+		process_names_learn(&self->names, out);
 	return 0;
 }
 

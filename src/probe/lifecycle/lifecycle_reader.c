@@ -10,10 +10,10 @@
 
 static_assert(LIFE_COMM_BYTES == COMM_LEN, "names are copied whole");
 
-void lifecycle_reader_done(struct lifecycle_reader *book)
+void lifecycle_reader_done(struct lifecycle_reader *reader)
 {
-	vec_done(&book->held);
-	map_done(&book->index);
+	vec_done(&reader->held);
+	map_done(&reader->index);
 }
 
 /* ---- exits that are held back ---------------------------------------------------------------- */
@@ -24,27 +24,27 @@ static uint64_t life_key(const struct life_head *head)
 	return proc_key((struct proc_id){ (pid_t)head->tgid, head->start_ns / NS_PER_TICK });
 }
 
-static struct held_exit *held_find(struct lifecycle_reader *book, uint64_t key)
+static struct held_exit *held_find(struct lifecycle_reader *reader, uint64_t key)
 {
 	uint64_t at;
 
-	return map_get(&book->index, key, &at) ? &book->held.at[at] : NULL;
+	return map_get(&reader->index, key, &at) ? &reader->held.at[at] : NULL;
 }
 
 /* The last one takes the place of the one that goes. */
-static void held_remove(struct lifecycle_reader *book, struct held_exit *held)
+static void held_remove(struct lifecycle_reader *reader, struct held_exit *held)
 {
-	struct held_exit *last = &book->held.at[book->held.len - 1];
+	struct held_exit *last = &reader->held.at[reader->held.len - 1];
 
-	map_del(&book->index, held->key);
+	map_del(&reader->index, held->key);
 	if (held != last) {
 		*held = *last;
-		map_put(&book->index, held->key, (uint64_t)(held - book->held.at));
+		map_put(&reader->index, held->key, (uint64_t)(held - reader->held.at));
 	}
-	book->held.len--;
+	reader->held.len--;
 }
 
-static void tell_exit(const struct event *exit, struct sample *out)
+static void report_exit(const struct event *exit, struct sample *out)
 {
 	struct event *e = sample_add_event(out, EVENT_EXIT);
 
@@ -58,48 +58,49 @@ static bool is_older(const struct held_exit *held, uint64_t now_boot_ns, uint64_
 }
 
 /* In the initial namespace the record of a reaped process names its pid: nothing need be kept. */
-static bool is_done_with(const struct lifecycle_reader *book, const struct held_exit *held,
-                         uint64_t now_boot_ns)
+static bool is_forgettable(const struct lifecycle_reader *reader, const struct held_exit *held,
+                           uint64_t now_boot_ns)
 {
-	return held->is_told &&
-	       (!book->is_nested || is_older(held, now_boot_ns, LIFECYCLE_READER_MEMORY_NS));
+	return held->is_reported &&
+	       (!reader->is_nested || is_older(held, now_boot_ns, LIFECYCLE_READER_MEMORY_NS));
 }
 
-void lifecycle_reader_settle(struct lifecycle_reader *book, uint64_t now_boot_ns,
+void lifecycle_reader_settle(struct lifecycle_reader *reader, uint64_t now_boot_ns,
                              struct sample *out)
 {
-	for (size_t i = 0; i < book->held.len;) {
-		struct held_exit *held = &book->held.at[i];
+	for (size_t i = 0; i < reader->held.len;) {
+		struct held_exit *held = &reader->held.at[i];
 
-		if (!held->is_told && is_older(held, now_boot_ns, LIFECYCLE_READER_PATIENCE_NS)) {
-			tell_exit(&held->exit, out);
-			held->is_told = true;
+		if (!held->is_reported &&
+		    is_older(held, now_boot_ns, LIFECYCLE_READER_PATIENCE_NS)) {
+			report_exit(&held->exit, out);
+			held->is_reported = true;
 		}
-		if (is_done_with(book, held, now_boot_ns))
-			held_remove(book, held);
+		if (is_forgettable(reader, held, now_boot_ns))
+			held_remove(reader, held);
 		else
 			i++;
 	}
-	vec_shrink(&book->held);
-	map_shrink(&book->index);
+	vec_shrink(&reader->held);
+	map_shrink(&reader->index);
 }
 
-void lifecycle_reader_give_up(struct lifecycle_reader *book, struct sample *out)
+void lifecycle_reader_give_up(struct lifecycle_reader *reader, struct sample *out)
 {
-	vec_each(&book->held, held)
-		if (!held->is_told)
-			tell_exit(&held->exit, out);
-	vec_reset(&book->held);
-	map_reset(&book->index);
+	vec_each(&reader->held, held)
+		if (!held->is_reported)
+			report_exit(&held->exit, out);
+	vec_reset(&reader->held);
+	map_reset(&reader->index);
 }
 
-size_t lifecycle_reader_owed(const struct lifecycle_reader *book,
+size_t lifecycle_reader_owed(const struct lifecycle_reader *reader,
                              bool (*cares)(void *, struct proc_id), void *arg)
 {
 	size_t n = 0;
 
-	vec_each(&book->held, held)
-		n += !held->is_told && cares(arg, held->exit.id);
+	vec_each(&reader->held, held)
+		n += !held->is_reported && cares(arg, held->exit.id);
 	return n;
 }
 
@@ -124,26 +125,26 @@ static struct event *add_event(struct sample *out, enum event_kind kind,
 	return e;
 }
 
-static void take_fork(struct lifecycle_reader *book, const void *record, size_t len,
+static void take_fork(struct lifecycle_reader *reader, const void *record, size_t len,
                       struct sample *out)
 {
 	const struct life_fork *r = record;
 	struct event *e = add_event(out, EVENT_SPAWN, &r->head);
 
-	(void)book;
+	(void)reader;
 	(void)len;
 	if (e)
 		e->ppid = (pid_t)r->ppid;
 }
 
-static void take_exec(struct lifecycle_reader *book, const void *record, size_t len,
+static void take_exec(struct lifecycle_reader *reader, const void *record, size_t len,
                       struct sample *out)
 {
 	const struct life_exec *r = record;
 	struct event *e = add_event(out, EVENT_EXEC, &r->head);
 	char command[COMMAND_MAX];
 
-	(void)book;
+	(void)reader;
 	if (!e)
 		return;
 	len = redact_command(r->argv, MIN(r->argv_len, len - sizeof *r), command, sizeof command);
@@ -162,15 +163,15 @@ static void set_status(struct event *e, uint32_t status)
 
 /* Kernel threads have no memory of their own, and the kernel's figure for a very small process may
  * be 0. */
-static void set_peak_rss(const struct lifecycle_reader *book, uint64_t pages,
+static void set_peak_rss(const struct lifecycle_reader *reader, uint64_t pages,
                          struct proc_readings *final)
 {
 	if (pages)
-		readings_set(final, PROC_PEAK_RSS, pages * book->page_bytes);
+		readings_set(final, PROC_PEAK_RSS, pages * reader->page_bytes);
 }
 
 /* Two threads that die at once may both report the end of their process: the first counts. */
-static void take_exit(struct lifecycle_reader *book, const void *record, size_t len,
+static void take_exit(struct lifecycle_reader *reader, const void *record, size_t len,
                       struct sample *out)
 {
 	const struct life_exit *r = record;
@@ -178,24 +179,24 @@ static void take_exit(struct lifecycle_reader *book, const void *record, size_t 
 	struct held_exit one = { .key = key, .exit = { .kind = EVENT_EXIT, .job = -1 } };
 
 	(void)len;
-	if (held_find(book, key))
+	if (held_find(reader, key))
 		return;
 	if (r->is_oom_victim)
 		add_event(out, EVENT_OOM, &r->head);
 	describe(&one.exit, &r->head);
 	set_status(&one.exit, r->status);
-	set_peak_rss(book, r->peak_rss_pages, &one.exit.final);
+	set_peak_rss(reader, r->peak_rss_pages, &one.exit.final);
 
-	struct held_exit *held = vec_push(&book->held, LIFECYCLE_READER_HELD_MAX);
+	struct held_exit *held = vec_push(&reader->held, LIFECYCLE_READER_HELD_MAX);
 	if (!held) {
-		tell_exit(&one.exit, out);
+		report_exit(&one.exit, out);
 		return;
 	}
 	*held = one;
-	map_put(&book->index, key, book->held.len - 1);
+	map_put(&reader->index, key, reader->held.len - 1);
 }
 
-/* All but the peak: the end told that, while its memory was there. */
+/* All but the peak: the end reported that, while its memory was there. */
 static void set_totals(const struct life_free *r, struct proc_readings *final)
 {
 	readings_set(final, PROC_CPU_TIME, r->cpu_ns);
@@ -207,7 +208,7 @@ static void set_totals(const struct life_free *r, struct proc_readings *final)
 	}
 }
 
-static void tell_totals(const struct life_free *r, pid_t pid, struct sample *out)
+static void report_totals(const struct life_free *r, pid_t pid, struct sample *out)
 {
 	struct event *e = add_event(out, EVENT_TOTALS, &r->head);
 
@@ -218,43 +219,43 @@ static void tell_totals(const struct life_free *r, pid_t pid, struct sample *out
 	set_totals(r, &e->final);
 }
 
-/* An end that nobody told of came before we listened, or was given up: its totals are still worth
- * telling, if we know the pid by which others know the process. */
-static void take_free(struct lifecycle_reader *book, const void *record, size_t len,
+/* An end that was not reported came before we listened, or was given up: its totals are still
+ * reported, if we know the pid by which others know the process. */
+static void take_free(struct lifecycle_reader *reader, const void *record, size_t len,
                       struct sample *out)
 {
 	const struct life_free *r = record;
-	struct held_exit *held = held_find(book, life_key(&r->head));
+	struct held_exit *held = held_find(reader, life_key(&r->head));
 
 	(void)len;
 	if (!held) {
-		if (!book->is_nested)
-			tell_totals(r, (pid_t)r->head.tgid, out);
+		if (!reader->is_nested)
+			report_totals(r, (pid_t)r->head.tgid, out);
 		return;
 	}
-	if (held->is_told) {
-		tell_totals(r, held->exit.id.pid, out);
+	if (held->is_reported) {
+		report_totals(r, held->exit.id.pid, out);
 	} else {
 		set_totals(r, &held->exit.final);
-		tell_exit(&held->exit, out);
+		report_exit(&held->exit, out);
 	}
-	held_remove(book, held);
+	held_remove(reader, held);
 }
 
-/* si_code tells who made a signal; only in these cases it was the process that was running. */
+/* By si_code: the process that was running sent the signal. */
 static bool is_from_process(int32_t code)
 {
 	return code == SI_USER || code == SI_QUEUE || code == SI_TKILL;
 }
 
-static void take_signal(struct lifecycle_reader *book, const void *record, size_t len,
+static void take_signal(struct lifecycle_reader *reader, const void *record, size_t len,
                         struct sample *out)
 {
 	const struct life_signal *r = record;
 	struct event *e = add_event(out, r->number == SIGKILL ? EVENT_KILL : EVENT_SIGNAL,
 	                            &r->head);
 
-	(void)book;
+	(void)reader;
 	(void)len;
 	if (!e)
 		return;
@@ -269,7 +270,7 @@ static void take_signal(struct lifecycle_reader *book, const void *record, size_
 
 static const struct {
 	size_t size; /* at least */
-	void (*take)(struct lifecycle_reader *book, const void *record, size_t len,
+	void (*take)(struct lifecycle_reader *reader, const void *record, size_t len,
 	             struct sample *out);
 } kinds[] = {
 	[LIFE_FORK] = { sizeof(struct life_fork), take_fork },
@@ -279,15 +280,15 @@ static const struct {
 	[LIFE_SIGNAL] = { sizeof(struct life_signal), take_signal },
 };
 
-void lifecycle_reader_take(struct lifecycle_reader *book, const void *record, size_t len,
+void lifecycle_reader_take(struct lifecycle_reader *reader, const void *record, size_t len,
                            struct sample *out)
 {
 	const struct life_head *head = record;
 
 	if (len < sizeof *head || head->kind >= ARRAY_LEN(kinds) || !kinds[head->kind].take ||
 	    len < kinds[head->kind].size) {
-		book->malformed++;
+		reader->malformed++;
 		return;
 	}
-	kinds[head->kind].take(book, record, len, out);
+	kinds[head->kind].take(reader, record, len, out);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* lifecycle_reader.h - turns the lifecycle programs' records into events.
- * A process that ends is told of twice: when it dies, and when it was reaped and its counters are
- * final. The book holds an exit back until both have come; when the second is late (a zombie, say)
- * the exit is told with its peak memory alone, and an EVENT_TOTALS follows. Pure: bytes and the
- * time come in, events go out. */
+ * A process that ends has two records: when it dies, and when it was reaped and its counters are
+ * final. An exit is held back until both have come; when the second is late (a zombie, say) the exit
+ * is reported with its peak memory alone, and an EVENT_TOTALS follows. Pure: bytes and the time come
+ * in, events go out. */
 #pragma once
 
 #include "base/map.h"
@@ -11,15 +11,15 @@
 
 #define LIFECYCLE_READER_HELD_MAX ((size_t)1 << 16)
 #define LIFECYCLE_READER_PATIENCE_NS                                                               \
-	NS_PER_S /* the kernel tells of the reaped some 10 ms later, on a busy machine 500 */
+	NS_PER_S /* the kernel reports the reaped some 10 ms later, on a busy machine 500 */
 
-/* Of those told: not every one that is freed is told of on every kernel. */
+/* Of those reported: not every kernel reports each one that is freed. */
 #define LIFECYCLE_READER_MEMORY_NS (600 * NS_PER_S)
 
 struct held_exit {
 	uint64_t key;
 	struct event exit;
-	bool is_told; /* without totals; kept for its pid */
+	bool is_reported; /* without totals; kept for its pid */
 };
 
 struct lifecycle_reader {
@@ -31,14 +31,14 @@ struct lifecycle_reader {
 	uint64_t malformed; /* records of no kind or size we know */
 };
 
-void lifecycle_reader_done(struct lifecycle_reader *book);
-void lifecycle_reader_take(struct lifecycle_reader *book, const void *record, size_t len,
+void lifecycle_reader_done(struct lifecycle_reader *reader);
+void lifecycle_reader_take(struct lifecycle_reader *reader, const void *record, size_t len,
                            struct sample *out);
-/* Tells the exits that have waited long enough. */
-void lifecycle_reader_settle(struct lifecycle_reader *book, uint64_t now_boot_ns,
+/* Reports the exits that have waited long enough. */
+void lifecycle_reader_settle(struct lifecycle_reader *reader, uint64_t now_boot_ns,
                              struct sample *out);
 /* How many exits are held back, of those that the caller cares about. */
-size_t lifecycle_reader_owed(const struct lifecycle_reader *book,
+size_t lifecycle_reader_owed(const struct lifecycle_reader *reader,
                              bool (*cares)(void *arg, struct proc_id id), void *arg);
-/* Records were lost: tells all exits now and expects nothing more. */
-void lifecycle_reader_give_up(struct lifecycle_reader *book, struct sample *out);
+/* Records were lost: reports all exits now and expects nothing more. */
+void lifecycle_reader_give_up(struct lifecycle_reader *reader, struct sample *out);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* process_names.h - who a pid is, for events that give nothing but its number and come when the process may
- * be gone. What the last scan saw, and what was told born since. */
+/* process_names.h - which process has a pid, for events that give only its number and may come when
+ * the process is gone: what the ticks found, and what events reported since. */
 #pragma once
 
-#include "base/map.h"
+#include "model/process_slots.h"
 #include "model/sample.h"
 
 struct known {
 	struct proc_id id;
+	uint64_t changed_ns; /* boot clock: of the last event about it; 0: none */
 	uint32_t uid;
 	bool is_threaded; /* has or had more than one thread */
 	bool is_gone;
@@ -15,20 +16,14 @@ struct known {
 };
 
 struct process_names {
-	VEC(struct known) scanned; /* ascending by pid */
-	VEC(struct known) born;
-	struct map index; /* pid → place in born */
-	uint64_t prev_scan_ticks, scan_ticks;
+	struct process_slots slots; /* struct known by pid */
 };
 
-#define PROCESS_NAMES_BORN_MAX ((size_t)1 << 17)
-
-void process_names_done(struct process_names *w);
-/* After a scan. Those born before the scan preceding it are in it, or dead. */
-void process_names_learn(struct process_names *w, const struct sample *s);
-/* The process that had this pid last; NULL when it is not known. Valid until the next call of
- * another function. */
-struct known *process_names_find(struct process_names *w, pid_t pid);
-void process_names_put(struct process_names *w,
-                       const struct known *k); /* at the ceiling it is not remembered */
-void process_names_forget(struct process_names *w, pid_t pid);
+void process_names_init(struct process_names *n);
+void process_names_done(struct process_names *n);
+/* After a tick: takes over what it found, unless an event since then knows better. */
+void process_names_learn(struct process_names *n, const struct sample *s);
+/* The process that has this pid, or had it last; NULL when it is not known. */
+struct known *process_names_find(const struct process_names *n, pid_t pid);
+void process_names_put(struct process_names *n, const struct known *k);
+void process_names_forget(struct process_names *n, pid_t pid, uint64_t boot_ns);
