@@ -8,9 +8,9 @@
 
 #define OURS_NAME "proctor"
 
-/* The small processes that stand beside them. They are born with these names, so that whoever hears
- * of a birth knows them at once; they neither run another program nor have children. */
-#define OURS_WITNESS OURS_NAME "-witness"
+/* Their small helper processes. They are born with these names, so that an event of a birth identifies
+ * them at once; they neither run another program nor have children. */
+#define OURS_DETECTOR OURS_NAME "-signals"
 #define OURS_WAKER OURS_NAME "-waker"
 #define OURS_GPU OURS_NAME "-gpu"
 #define OURS_EAR OURS_NAME "-ear"

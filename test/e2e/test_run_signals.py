@@ -206,7 +206,7 @@ def test_the_command_outlives_a_launcher_that_is_killed_and_the_job_is_lost(run,
 	launcher = start("sh", "-c", "read x; echo over >%s" % done, options=["--name", "victim"], stdin=subprocess.PIPE)
 	command = command_of(launcher)
 	wait_for(run.is_recorded)
-	helpers = children_of(launcher.pid, "proctor-witness")
+	helpers = children_of(launcher.pid, "proctor-signals")
 	launcher.kill()
 	assert launcher.wait() == -signal.SIGKILL
 	wait_for(lambda: all(state_of(helper) == "" for helper in helpers))
@@ -231,7 +231,7 @@ def test_both_may_be_killed_and_nothing_is_left(run, start):
 	launcher = start("sleep", "60")
 	command = command_of(launcher)
 	wait_for(run.is_recorded)
-	helpers = children_of(launcher.pid, "proctor-witness")
+	helpers = children_of(launcher.pid, "proctor-signals")
 	assert len(helpers) == 1
 	os.killpg(launcher.pid, signal.SIGKILL)
 	assert launcher.wait() == -signal.SIGKILL
@@ -250,10 +250,10 @@ def test_who_should_end_with_its_parent_does(run, children):
 	wait_for(lambda: state_of(launcher) in ("", "Z") and state_of(command) in ("", "Z"))
 
 
-def test_a_witness_that_was_stopped_alone_does_not_hold_up_the_end(start):
+def test_a_detector_that_was_stopped_alone_does_not_hold_up_the_end(start):
 	launcher = start("sleep", 1)
-	witness = wait_for(lambda: children_of(launcher.pid, "proctor-witness"))[0]
-	os.kill(witness, signal.SIGSTOP)
+	detector = wait_for(lambda: children_of(launcher.pid, "proctor-signals"))[0]
+	os.kill(detector, signal.SIGSTOP)
 	assert launcher.wait(timeout=30) == 0
 
 

@@ -123,7 +123,7 @@ static void test_members__are_not_the_helpers_of_our_own_programs(void **state)
 {
 	struct scene sc = scene_of();
 	struct event events[] = { named(spawn(101, 501, 100), OURS_NAME),
-		                  named(spawn(102, 501, 101), OURS_WITNESS),
+		                  named(spawn(102, 501, 101), OURS_DETECTOR),
 		                  named(spawn(103, 501, 101), OURS_NAME) };
 
 	(void)state;
@@ -138,9 +138,9 @@ static void test_members__are_not_the_helpers_of_our_own_programs(void **state)
 static void test_members__are_those_that_only_have_the_name_of_a_helper(void **state)
 {
 	struct scene sc = scene_of();
-	struct event events[] = { named(spawn(101, 501, 100), OURS_WITNESS),
+	struct event events[] = { named(spawn(101, 501, 100), OURS_DETECTOR),
 		                  named(spawn(102, 501, 101), "sh"),
-		                  named(spawn(103, 501, 100), OURS_WITNESS),
+		                  named(spawn(103, 501, 100), OURS_DETECTOR),
 		                  { .kind = EVENT_EXEC, .id = { 103, 501 } } };
 
 	(void)state;
@@ -212,8 +212,8 @@ static void test_members_adopt__leaves_helpers_of_our_own_programs_out(void **st
 
 	(void)state;
 	snprintf(scanned(&s, 300, 100)->comm, COMM_LEN, OURS_NAME);
-	snprintf(scanned(&s, 301, 300)->comm, COMM_LEN, OURS_WITNESS);
-	snprintf(scanned(&s, 302, 100)->comm, COMM_LEN, OURS_WITNESS);
+	snprintf(scanned(&s, 301, 300)->comm, COMM_LEN, OURS_DETECTOR);
+	snprintf(scanned(&s, 302, 100)->comm, COMM_LEN, OURS_DETECTOR);
 	members_adopt(&sc.m, &sc.t, &s, &nobody);
 	assert_true(members_has(&sc.m, 300));
 	assert_false(members_has(&sc.m, 301));
@@ -229,12 +229,12 @@ static void test_members_rename__calls_the_parent_of_a_helper_that_is_being_born
 	struct sample s = kit_sample(0);
 
 	(void)state;
-	snprintf(scanned(&s, 300, 100)->comm, COMM_LEN, OURS_WITNESS);
-	snprintf(scanned(&s, 301, 300)->comm, COMM_LEN, OURS_WITNESS);
+	snprintf(scanned(&s, 300, 100)->comm, COMM_LEN, OURS_DETECTOR);
+	snprintf(scanned(&s, 301, 300)->comm, COMM_LEN, OURS_DETECTOR);
 	members_adopt(&sc.m, &sc.t, &s, &nobody);
 	members_rename(&sc.m, &s);
 	assert_string_equal(s.procs.at[0].comm, OURS_NAME);
-	assert_string_equal(s.procs.at[1].comm, OURS_WITNESS);
+	assert_string_equal(s.procs.at[1].comm, OURS_DETECTOR);
 	assert_false(members_has(&sc.m, 301));
 	sample_done(&s);
 	scene_done(&sc);

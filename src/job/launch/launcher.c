@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernel/kernel_file.h"
 #include "job/launch/launcher.h"
 
 #include <errno.h>
@@ -19,12 +18,13 @@
 #include "base/mem.h"
 #include "base/scan.h"
 #include "base/vec.h"
-#include "job/launch/reap.h"
-#include "job/launch/continue_detector.h"
-#include "job/launch/group_signal_detector.h"
+#include "job/launch/launch_helper.h"
+#include "kernel/kernel_file.h"
+#include "kernel/process_peek.h"
 
-#define EXEC_LOOK_MS 50 /* between two checks whether it was stopped before its exec */
+#define EXEC_CHECK_MS 50 /* between two checks whether it was stopped before its exec */
 #define INHERITED_MAX 65536
+#define SECTOR_BYTES 512
 #define HELPERS_KEPT 32 /* their birth events arrive a moment later */
 
 struct launcher {
@@ -60,7 +60,7 @@ static void fill_signals(sigset_t *set)
 }
 
 /* Signals of the kernel and of timers have no sender. */
-static void tell_forward(const struct launcher *l, int signo, int code, pid_t pid, uid_t uid)
+static void report_forward(const struct launcher *l, int signo, int code, pid_t pid, uid_t uid)
 {
 	bool has_sender = code == SI_USER || code == SI_QUEUE || code == SI_TKILL;
 
@@ -78,7 +78,7 @@ static void pass_on(const struct launcher *l, const struct signalfd_siginfo *fro
 	info.si_ptr = (void *)from->ssi_ptr; /* NOLINT: the value that was queued with it */
 	(void)syscall(SYS_pidfd_send_signal, l->pidfd, from->ssi_signo,
 	              from->ssi_code == SI_QUEUE ? &info : NULL, 0);
-	tell_forward(l, info.si_signo, from->ssi_code, (pid_t)from->ssi_pid, from->ssi_uid);
+	report_forward(l, info.si_signo, from->ssi_code, (pid_t)from->ssi_pid, from->ssi_uid);
 }
 
 static void signal_command(const struct launcher *l, int signo)
@@ -91,7 +91,7 @@ static void signal_command(const struct launcher *l, int signo)
 static void pass_on_taken(const struct launcher *l, const siginfo_t *from)
 {
 	signal_command(l, from->si_signo);
-	tell_forward(l, from->si_signo, from->si_code, from->si_pid, from->si_uid);
+	report_forward(l, from->si_signo, from->si_code, from->si_pid, from->si_uid);
 }
 
 static void note_helper(struct launcher *l, pid_t pid)
@@ -119,15 +119,15 @@ static bool is_in_our_group(const struct launcher *l)
 /* Renews the detector: signals that are pending for us and for the old one went to the group. */
 static void settle_with_group(struct launcher *l)
 {
-	uint64_t seen = group_signal_detector_renew(&l->detector) &
-	                ~group_signal_detector_bit(SIGCHLD);
+	uint64_t seen = launch_helper_renew_detector(&l->detector) &
+	                ~launch_helper_signal_bit(SIGCHLD);
 	siginfo_t info;
 
 	note_helper(l, l->detector.pid);
 	for (int signo = 1; seen; signo++) {
-		bool was_seen = seen & group_signal_detector_bit(signo);
+		bool was_seen = seen & launch_helper_signal_bit(signo);
 
-		seen &= ~group_signal_detector_bit(signo);
+		seen &= ~launch_helper_signal_bit(signo);
 		while (was_seen && take_pending(signo, &info))
 			if (!is_in_our_group(l))
 				pass_on_taken(l, &info);
@@ -138,7 +138,7 @@ static void settle_with_group(struct launcher *l)
  * those. */
 static bool has_it_already(struct launcher *l, int signo)
 {
-	if (!group_signal_detector_saw(&l->detector, signo))
+	if (!launch_helper_detects(&l->detector, signo))
 		return false;
 	settle_with_group(l);
 	return is_in_our_group(l);
@@ -214,13 +214,13 @@ static void stop_too(struct launcher *l, int signo)
 		return;
 	}
 	(void)take_pending(signo, NULL); /* sent to the group: this stop handles it */
-	if (group_signal_detector_pending(l->detector.pid) & group_signal_detector_bit(signo))
+	if (launch_helper_pending(l->detector.pid) & launch_helper_signal_bit(signo))
 		settle_with_group(l);
 	if (is_ignored(signo))
 		signo = SIGSTOP;
 	sigemptyset(&one);
 	sigaddset(&one, signo);
-	continue_detector_start(&l->waker, l->pid, l->deadline_ns);
+	launch_helper_start_waker(&l->waker, l->pid, l->deadline_ns);
 	note_helper(l, l->waker.pid);
 	raise(signo);
 	pthread_sigmask(SIG_UNBLOCK, &one, NULL); /* we are stopped here */
@@ -231,7 +231,52 @@ static void stop_too(struct launcher *l, int signo)
 
 /* ---- children -------------------------------------------------------------------------------- */
 
-static void took_end(struct launcher *l, const struct launch_end *end)
+/* Counted for the process and all it reaped. False when this kernel keeps no account of it. Some let
+ * only root read that of a process that has ended. */
+static bool read_ended_io(pid_t pid, struct launch_end *ret)
+{
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct proc_readings io = { 0 };
+	int r = process_peek_ended_io(root_fd, pid, &io);
+
+	ret->has_io = r == 0;
+	ret->read_bytes = readings_or(&io, PROC_READ_BYTES, 0);
+	ret->written_bytes = readings_or(&io, PROC_WRITE_BYTES, 0);
+	return r != -ENOENT;
+}
+
+/* The same two sums; storage is read and written in sectors. */
+static void set_io_from_usage(struct launch_end *ret)
+{
+	ret->has_io = true;
+	ret->read_bytes = (uint64_t)ret->usage.ru_inblock * SECTOR_BYTES;
+	ret->written_bytes = (uint64_t)ret->usage.ru_oublock * SECTOR_BYTES;
+}
+
+/* With everything that the kernel reports about it. False: it was reaped elsewhere. */
+static bool reap_child(pid_t pid, struct launch_end *ret)
+{
+	bool is_kept;
+	int status;
+	pid_t got;
+
+	*ret = (struct launch_end){ .pid = pid };
+	is_kept = read_ended_io(pid, ret);
+	do
+		got = wait4(pid, &status, WNOHANG, &ret->usage);
+	while (got < 0 && errno == EINTR);
+	if (got != pid)
+		return false;
+	if (is_kept && !ret->has_io)
+		set_io_from_usage(ret);
+	ret->has_exit_code = WIFEXITED(status);
+	ret->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+	ret->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	ret->core_dumped = WIFSIGNALED(status) && WCOREDUMP(status);
+	return true;
+}
+
+static void report_end(struct launcher *l, const struct launch_end *end)
 {
 	l->options.on_reaped(l->options.self, end);
 	if (end->pid != l->pid || l->has_ended)
@@ -256,8 +301,8 @@ static bool reap_one(struct launcher *l)
 	}
 	if (info.si_pid == l->pid && l->options.on_dying)
 		l->options.on_dying(l->options.self);
-	if (reap_take(info.si_pid, &end))
-		took_end(l, &end);
+	if (reap_child(info.si_pid, &end))
+		report_end(l, &end);
 	return true;
 }
 
@@ -334,7 +379,7 @@ int launcher_new(struct loop *loop, void (*sigpipe)(int), struct launcher **ret,
 	sigaction(SIGCHLD, &usual,
 	          &l->child); /* if it is ignored, children are reaped by the kernel */
 	if (loop_add_signals(loop, &signals, on_signal, l, err) < 0 ||
-	    group_signal_detector_start(&l->detector, err) < 0)
+	    launch_helper_start_detector(&l->detector, err) < 0)
 		return -err->code;
 	note_helper(l, l->detector.pid);
 	*ret = TAKE_PTR(l);
@@ -425,15 +470,15 @@ static void hand_over_early(struct launcher *l)
 	for (int signo = 1; signo < NSIG; signo++) {
 		if (sigismember(&early, signo) != 1 || !take_pending(signo, &info))
 			continue;
-		if (!(group_signal_detector_pending(l->pid) & group_signal_detector_bit(signo)))
+		if (!(launch_helper_pending(l->pid) & launch_helper_signal_bit(signo)))
 			pass_on_taken(l, &info);
 	}
 	settle_with_group(l);
 }
 
-/* Ctrl-Z may stop it between restoring its signals and its exec. Whoever continues us means the
+/* Ctrl-Z may stop it between restoring its signals and its exec. A SIGCONT to us is meant for the
  * command. */
-static void look_for_stop(struct launcher *l)
+static void check_for_stop(struct launcher *l)
 {
 	siginfo_t info = { 0 };
 
@@ -446,12 +491,12 @@ static void look_for_stop(struct launcher *l)
 /* Waits until exec has succeeded, or failed with an error. */
 static int await_exec(struct launcher *l, struct err *err)
 {
-	struct pollfd told = { .fd = l->error[0], .events = POLLIN };
+	struct pollfd result = { .fd = l->error[0], .events = POLLIN };
 	struct err why;
 	ssize_t n;
 
-	while (poll(&told, 1, EXEC_LOOK_MS) <= 0)
-		look_for_stop(l);
+	while (poll(&result, 1, EXEC_CHECK_MS) <= 0)
+		check_for_stop(l);
 	do
 		n = read(l->error[0], &why, sizeof why);
 	while (n < 0 && errno == EINTR);
