@@ -18,7 +18,7 @@ static size_t worker_name_len(const char *comm, size_t len)
 	return len;
 }
 
-static void take_comm(struct scan comm, uint64_t flags, char ret[COMM_LEN])
+static void copy_comm(struct scan comm, uint64_t flags, char ret[COMM_LEN])
 {
 	size_t len = scan_left(&comm);
 
@@ -30,7 +30,7 @@ static void take_comm(struct scan comm, uint64_t flags, char ret[COMM_LEN])
 }
 
 /* The kernel moves code and stack at every exec (address space randomisation), and shows both to
- * those who may trace the process; others read 1 and 0, which never change. */
+ * processes that may trace it; others read 1 and 0, which never change. */
 static uint64_t mix_exec_id(uint64_t start_code, uint64_t start_stack)
 {
 	return start_code > 1 ? start_code * 31 + start_stack : 0;
@@ -105,112 +105,70 @@ bool process_files_parse_stat(struct scan text, struct process_files_stat *ret)
 	st.threads = field[STAT_NUM_THREADS];
 	st.start_ticks = field[STAT_STARTTIME];
 	st.exec_id = mix_exec_id(field[STAT_STARTCODE], field[STAT_STARTSTACK]);
-	take_comm((struct scan){ text.p, last }, field[STAT_FLAGS], st.comm);
+	copy_comm((struct scan){ text.p, last }, field[STAT_FLAGS], st.comm);
 	*ret = st;
 	return true;
 }
 
 /* 2102 410 361 165 0 110 0: size and resident, in pages */
-bool process_files_parse_statm(struct scan text, struct process_files_statm *ret)
+bool process_files_parse_statm(struct scan text, uint64_t page_bytes, struct proc_readings *ret)
 {
-	struct process_files_statm st;
+	uint64_t size, resident;
 
-	if (!scan_u64(&text, &st.size_pages) || !scan_u64(&text, &st.resident_pages))
+	if (!scan_u64(&text, &size) || !scan_u64(&text, &resident))
 		return false;
-	*ret = st;
+	readings_set(ret, PROC_VMS, size * page_bytes);
+	readings_set(ret, PROC_RSS, resident * page_bytes);
 	return true;
 }
 
+/* Lines of files that begin with a name; two of one metric are added.
+ *
+ *	VmHWM:	   17220 kB
+ *	Max open files            1024                 524288               files
+ *	read_bytes: 4096
+ *	Pss:                 323 kB
+ *
+ * In status the command's name comes first, and the kernel escapes newlines in it: it cannot pass for
+ * another line. */
 static const struct {
-	const char *key;
+	enum process_file file;
+	const char *name;
 	enum proc_metric metric;
-} io_metrics[] = {
-	{ "read_bytes:", PROC_READ_BYTES },
-	{ "write_bytes:", PROC_WRITE_BYTES },
+	uint64_t unit;
+} lines[] = {
+	{ PROCESS_STATUS, "VmHWM:", PROC_PEAK_RSS, 1024 },
+	{ PROCESS_LIMITS, "Max open files ", PROC_FD_LIMIT, 1 },
+	{ PROCESS_IO, "read_bytes:", PROC_READ_BYTES, 1 },
+	{ PROCESS_IO, "write_bytes:", PROC_WRITE_BYTES, 1 },
+	{ PROCESS_ROLLUP, "Pss:", PROC_PSS, 1024 },
+	{ PROCESS_ROLLUP, "Private_Clean:", PROC_USS, 1024 },
+	{ PROCESS_ROLLUP, "Private_Dirty:", PROC_USS, 1024 },
+	{ PROCESS_ROLLUP, "Private_Hugetlb:", PROC_USS, 1024 },
 };
 
-/* rchar: 323934931
- * …
- * read_bytes: 0
- * write_bytes: 323932160
- * cancelled_write_bytes: 0 */
-bool process_files_parse_io(struct scan text, struct proc_readings *ret)
+static void parse_line(enum process_file file, struct scan line, struct proc_readings *to)
 {
-	struct proc_readings io = *ret;
-	size_t found = 0;
-	struct scan line;
 	uint64_t v;
 
-	while (scan_line(&text, &line))
-		for (size_t i = 0; i < ARRAY_LEN(io_metrics); i++)
-			if (scan_lit(&line, io_metrics[i].key) && scan_u64(&line, &v)) {
-				readings_set(&io, io_metrics[i].metric, v);
-				found++;
-			}
-	if (found < ARRAY_LEN(io_metrics))
-		return false;
-	*ret = io;
-	return true;
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		if (lines[i].file == file && scan_lit(&line, lines[i].name) && scan_u64(&line, &v))
+			readings_set(to, lines[i].metric,
+			             readings_or(to, lines[i].metric, 0) + v * lines[i].unit);
 }
 
-/* 55e49c35e000-7ffd5df62000 ---p 00000000 00:00 0                          [rollup]
- * Rss:                1800 kB
- * Pss:                 323 kB
- * Private_Clean:        36 kB
- * Private_Dirty:       112 kB
- * Private_Hugetlb:       0 kB */
-bool process_files_parse_rollup(struct scan text, struct process_files_rollup *ret)
+bool process_files_parse(enum process_file file, struct scan text, struct proc_readings *ret)
 {
-	static const char *const private[] = { "Private_Clean:", "Private_Dirty:",
-		                               "Private_Hugetlb:" };
-	uint64_t pss = 0, uss = 0, kib;
-	unsigned found = 0;
-	struct scan line;
-
-	while (scan_line(&text, &line)) {
-		if (scan_lit(&line, "Pss:") && scan_u64(&line, &kib)) {
-			pss = kib;
-			found |= 1;
-		}
-		for (size_t i = 0; i < ARRAY_LEN(private); i++) {
-			if (scan_lit(&line, private[i]) && scan_u64(&line, &kib)) {
-				uss += kib;
-				found |= 2;
-			}
-		}
-	}
-	if (found != 3)
-		return false;
-	*ret = (struct process_files_rollup){ .pss_bytes = pss * 1024, .uss_bytes = uss * 1024 };
-	return true;
-}
-
-/* Name:	python3
- * …
- * VmHWM:	   17220 kB
- * The name comes first, and the kernel escapes newlines in it: it cannot pass for another line. */
-bool process_files_parse_peak(struct scan text, uint64_t *ret_bytes)
-{
-	struct scan line;
-	uint64_t kib;
-
-	while (scan_line(&text, &line)) {
-		if (scan_lit(&line, "VmHWM:") && scan_u64(&line, &kib)) {
-			*ret_bytes = kib * 1024;
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Limit                     Soft Limit           Hard Limit           Units
- * Max open files            1024                 524288               files */
-bool process_files_parse_fd_limit(struct scan text, uint64_t *ret)
-{
+	struct proc_readings found = { 0 };
 	struct scan line;
 
 	while (scan_line(&text, &line))
-		if (scan_lit(&line, "Max open files "))
-			return scan_u64(&line, ret);
-	return false;
+		parse_line(file, line, &found);
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		if (lines[i].file == file && !readings_has(&found, lines[i].metric))
+			return false;
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		if (lines[i].file == file)
+			readings_set(ret, lines[i].metric, found.value[lines[i].metric]);
+	return true;
 }

@@ -8,6 +8,23 @@
 #include "model/metric.h"
 #include "model/process.h"
 
+/* X(id, name, bytes that are read at most). The order is that of reading. */
+#define PROCESS_FILES(X)                                                                           \
+	X(STAT, "stat", 1024)                                                                      \
+	X(STATM, "statm", 128)                                                                     \
+	X(STATUS, "status", 4096)                                                                  \
+	X(LIMITS, "limits", 4096)                                                                  \
+	X(IO, "io", 512)                                                                           \
+	X(CMDLINE, "cmdline", PROCESS_TEXT_MAX)                                                    \
+	X(ENVIRON, "environ", PROCESS_TEXT_MAX)                                                    \
+	X(ROLLUP, "smaps_rollup", 4096)                                                            \
+	X(PID_NAMESPACE, "ns/pid", 64) /* where the link points to */
+#define PROCESS_TEXT_MAX 4096
+
+#define X(id, ...) PROCESS_##id,
+enum process_file { PROCESS_FILES(X) PROCESS_FILE_COUNT };
+#undef X
+
 struct process_files_stat {
 	pid_t pid, ppid;
 	char comm[COMM_LEN];
@@ -15,24 +32,12 @@ struct process_files_stat {
 	uint64_t threads;
 	uint64_t start_ticks;
 	struct proc_readings r; /* every metric that has a field in it */
-	uint64_t exec_id; /* changes when another program is executed; 0: not told to us, or no
+	uint64_t exec_id; /* changes when another program is executed; 0: hidden from us, or no
 	                     program */
 };
 
-struct process_files_statm {
-	uint64_t size_pages, resident_pages;
-};
-
 bool process_files_parse_stat(struct scan text, struct process_files_stat *ret);
-bool process_files_parse_statm(struct scan text, struct process_files_statm *ret);
-bool process_files_parse_io(struct scan text, struct proc_readings *ret); /* adds to it */
-
-struct process_files_rollup {
-	uint64_t pss_bytes, uss_bytes;
-};
-
-bool process_files_parse_rollup(struct scan text,
-                                struct process_files_rollup *ret);    /* smaps_rollup */
-bool process_files_parse_peak(struct scan text, uint64_t *ret_bytes); /* VmHWM of status */
-bool process_files_parse_fd_limit(struct scan text,
-                                  uint64_t *ret); /* limits, soft; false: unlimited */
+/* These add to the readings. */
+bool process_files_parse_statm(struct scan text, uint64_t page_bytes, struct proc_readings *ret);
+/* status, limits, io or smaps_rollup. The limit of open files is the soft one; false: unlimited. */
+bool process_files_parse(enum process_file file, struct scan text, struct proc_readings *ret);

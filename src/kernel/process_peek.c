@@ -79,5 +79,5 @@ int process_peek_ended_io(int root_fd, pid_t pid, struct proc_readings *ret)
 
 	if (n < 0)
 		return (int)n;
-	return process_files_parse_io(scan_mem(text, (size_t)n), ret) ? 0 : -EBADMSG;
+	return process_files_parse(PROCESS_IO, scan_mem(text, (size_t)n), ret) ? 0 : -EBADMSG;
 }

@@ -17,23 +17,6 @@
 #include "base/scan.h"
 #include "kernel/process_files.h"
 
-/* X(id, name, bytes that are read at most). The order is that of reading. */
-#define PROCESS_FILES(X)                                                                           \
-	X(STAT, "stat", 1024)                                                                      \
-	X(STATM, "statm", 128)                                                                     \
-	X(STATUS, "status", 4096)                                                                  \
-	X(LIMITS, "limits", 4096)                                                                  \
-	X(IO, "io", 512)                                                                           \
-	X(CMDLINE, "cmdline", PROCESS_TEXT_MAX)                                                    \
-	X(ENVIRON, "environ", PROCESS_TEXT_MAX)                                                    \
-	X(ROLLUP, "smaps_rollup", 4096)                                                            \
-	X(PID_NAMESPACE, "ns/pid", 64) /* where the link points to */
-#define PROCESS_TEXT_MAX 4096
-
-#define X(id, ...) PROCESS_##id,
-enum process_file { PROCESS_FILES(X) PROCESS_FILE_COUNT };
-#undef X
-
 #define PROCESS_READER_BATCH 64
 
 struct process_request {

@@ -95,7 +95,7 @@ static size_t read_sources(struct system_probe *self, struct host_readings *ret)
 
 static void read_self(struct system_probe *self, struct host_readings *ret)
 {
-	struct process_files_statm statm;
+	struct proc_readings own = { 0 };
 	char text[128];
 	ssize_t n;
 
@@ -103,9 +103,9 @@ static void read_self(struct system_probe *self, struct host_readings *ret)
 		return;
 	readings_set(ret, HOST_SELF_CPU, clock_process_cpu_ns());
 	n = kernel_file_read(self->env.root_fd, "proc/self/statm", text, sizeof text);
-	if (n > 0 && process_files_parse_statm(scan_mem(text, (size_t)n), &statm))
-		readings_set(ret, HOST_SELF_RSS,
-		             statm.resident_pages * (uint64_t)sysconf(_SC_PAGESIZE));
+	if (n > 0 && process_files_parse_statm(scan_mem(text, (size_t)n),
+	                                       (uint64_t)sysconf(_SC_PAGESIZE), &own))
+		readings_set(ret, HOST_SELF_RSS, own.value[PROC_RSS]);
 }
 
 static int system_open(const struct probe_env *env, void **ret_self, struct err *err)

@@ -6,54 +6,59 @@
 #include "kernel/process_files.h"
 #include "fake_machine.h"
 
-static void test_taskfile_parse_rollup__adds_what_is_private(void **state)
+static void test_process_files_parse_rollup__adds_what_is_private(void **state)
 {
-	struct process_files_rollup r = { 0 };
+	struct proc_readings r = { 0 };
 
 	(void)state;
-	assert_true(process_files_parse_rollup(
+	assert_true(process_files_parse(
+		PROCESS_ROLLUP,
 		scan_str(
 			"55e49c35e000-7ffd5df62000 ---p 00000000 00:00 0                          [rollup]\n"
 			"Rss:                1800 kB\nPss:                 323 kB\nPss_Dirty:           112 kB\n"
 			"Shared_Clean:       1652 kB\nPrivate_Clean:        36 kB\nPrivate_Dirty:       112 kB\n"
 			"Private_Hugetlb:    2048 kB\n"),
 		&r));
-	assert_int_equal(r.pss_bytes, 323 * 1024);
-	assert_int_equal(r.uss_bytes, (36 + 112 + 2048) * 1024);
-	assert_false(process_files_parse_rollup(scan_str("Pss:                 323 kB\n"), &r));
-	assert_false(process_files_parse_rollup(scan_str(""), &r));
+	assert_int_equal(r.value[PROC_PSS], 323 * 1024);
+	assert_int_equal(r.value[PROC_USS], (36 + 112 + 2048) * 1024);
+	assert_false(
+		process_files_parse(PROCESS_ROLLUP, scan_str("Pss:                 323 kB\n"), &r));
+	assert_false(process_files_parse(PROCESS_ROLLUP, scan_str(""), &r));
 }
 
-static void test_taskfile_parse_fd_limit__takes_the_soft_one(void **state)
+static void test_process_files_parse_fd_limit__takes_the_soft_one(void **state)
 {
-	uint64_t v = 7;
+	struct proc_readings r = { 0 };
 
 	(void)state;
-	assert_true(process_files_parse_fd_limit(
+	assert_true(process_files_parse(
+		PROCESS_LIMITS,
 		scan_str(
 			"Limit                     Soft Limit           Hard Limit           Units     \n"
 			"Max cpu time              unlimited            unlimited            seconds   \n"
 			"Max open files            1024                 524288               files     \n"),
-		&v));
-	assert_int_equal(v, 1024);
-	assert_false(process_files_parse_fd_limit(
+		&r));
+	assert_int_equal(r.value[PROC_FD_LIMIT], 1024);
+	assert_false(process_files_parse(
+		PROCESS_LIMITS,
 		scan_str(
 			"Max open files            unlimited            unlimited            files\n"),
-		&v));
-	assert_int_equal(v, 1024);
+		&r));
+	assert_int_equal(r.value[PROC_FD_LIMIT], 1024);
 }
 
-static void test_taskfile_parse_peak__finds_the_high_water_mark(void **state)
+static void test_process_files_parse_peak__finds_the_high_water_mark(void **state)
 {
-	uint64_t v = 0;
+	struct proc_readings r = { 0 };
 
 	(void)state;
-	assert_true(process_files_parse_peak(
+	assert_true(process_files_parse(
+		PROCESS_STATUS,
 		scan_str(
 			"Name:\tpython3\nVmPeak:\t  243688 kB\nVmHWM:\t   17220 kB\nVmRSS:\t 1 kB\n"),
-		&v));
-	assert_int_equal(v, 17220 * 1024);
-	assert_false(process_files_parse_peak(scan_str("Name:\tkthreadd\n"), &v));
+		&r));
+	assert_int_equal(r.value[PROC_PEAK_RSS], 17220 * 1024);
+	assert_false(process_files_parse(PROCESS_STATUS, scan_str("Name:\tkthreadd\n"), &r));
 }
 
 static void test_process_details__reads_a_frozen_machine(void **state)
@@ -408,9 +413,9 @@ static void test_process_details__leaves_what_is_not_ours(void **state)
 	close(env.root_fd);
 }
 
-RUN_TESTS(TEST(test_taskfile_parse_rollup__adds_what_is_private),
-          TEST(test_taskfile_parse_fd_limit__takes_the_soft_one),
-          TEST(test_taskfile_parse_peak__finds_the_high_water_mark),
+RUN_TESTS(TEST(test_process_files_parse_rollup__adds_what_is_private),
+          TEST(test_process_files_parse_fd_limit__takes_the_soft_one),
+          TEST(test_process_files_parse_peak__finds_the_high_water_mark),
           TEST(test_process_details__reads_a_frozen_machine),
           TEST(test_process_details__gives_all_their_turn_the_largest_first),
           TEST(test_process_details__reads_processes_of_jobs_first),

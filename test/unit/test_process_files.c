@@ -11,7 +11,7 @@
 	"94440361689088 94440361707017 140726179857584 0 0 0 0 0 0 1 0 0 17 0 0 0 0 0 0 1 2 3 4 "  \
 	"5 6 7 0\n"
 
-static void test_taskfile_parse_stat__takes_the_fields_by_their_places(void **state)
+static void test_process_files_parse_stat__takes_the_fields_by_their_places(void **state)
 {
 	struct process_files_stat st;
 
@@ -29,7 +29,7 @@ static void test_taskfile_parse_stat__takes_the_fields_by_their_places(void **st
 	assert_true(st.exec_id != 0);
 }
 
-static void test_taskfile_parse_stat__is_not_fooled_by_hostile_names(void **state)
+static void test_process_files_parse_stat__is_not_fooled_by_hostile_names(void **state)
 {
 	static const char *const names[] = { ") R 1 1 (", "a\nb", "\x1b[31m", "\xff\xfe\x80", "",
 		                             "\"'\\",     "%n%s", "((",       "))",           " " };
@@ -48,7 +48,7 @@ static void test_taskfile_parse_stat__is_not_fooled_by_hostile_names(void **stat
 	}
 }
 
-static void test_taskfile_parse_stat__keeps_fifteen_bytes_of_a_longer_name(void **state)
+static void test_process_files_parse_stat__keeps_fifteen_bytes_of_a_longer_name(void **state)
 {
 	struct process_files_stat st;
 
@@ -58,7 +58,7 @@ static void test_taskfile_parse_stat__keeps_fifteen_bytes_of_a_longer_name(void 
 	assert_string_equal(st.comm, "a-kernel-thread");
 }
 
-static void test_taskfile_parse_stat__calls_kworkers_by_their_own_name(void **state)
+static void test_process_files_parse_stat__calls_kworkers_by_their_own_name(void **state)
 {
 	static const char *const names[][2] = { { "kworker/0:0-events", "kworker/0:0" },
 		                                { "kworker/u8:2+mm_percpu_wq", "kworker/u8:2" },
@@ -82,7 +82,8 @@ static void test_taskfile_parse_stat__calls_kworkers_by_their_own_name(void **st
 	assert_string_equal(st.comm, "kworker/0:0-x");
 }
 
-static void test_taskfile_parse_stat__refuses_short_and_broken_text_and_leaves_the_result_alone(
+static void
+test_process_files_parse_stat__refuses_short_and_broken_text_and_leaves_the_result_alone(
 	void **state)
 {
 	static const char *const broken[] = {
@@ -112,7 +113,7 @@ static void test_taskfile_parse_stat__refuses_short_and_broken_text_and_leaves_t
 
 #define SH_UP_TO_CODE " (sh) S 1 1 1 0 -1 0 1 1 1 1 1 1 0 0 20 0 1 0 222 2990080 406 1 "
 
-static void test_taskfile_parse_stat__tells_an_exec_by_code_or_stack(void **state)
+static void test_process_files_parse_stat__tells_an_exec_by_code_or_stack(void **state)
 {
 	struct process_files_stat a, b, hidden;
 
@@ -126,38 +127,42 @@ static void test_taskfile_parse_stat__tells_an_exec_by_code_or_stack(void **stat
 	assert_int_equal(hidden.exec_id, 0);
 }
 
-static void test_taskfile_parse_statm__takes_size_and_resident(void **state)
+static void test_process_files_parse_statm__takes_size_and_resident(void **state)
 {
-	struct process_files_statm st;
+	struct proc_readings r = { 0 };
 
 	(void)state;
-	assert_true(process_files_parse_statm(scan_str("2102 410 361 165 0 110 0\n"), &st));
-	assert_int_equal(st.size_pages, 2102);
-	assert_int_equal(st.resident_pages, 410);
-	assert_false(process_files_parse_statm(scan_str("2102"), &st));
-	assert_false(process_files_parse_statm(scan_str(""), &st));
+	assert_false(process_files_parse_statm(scan_str("2102"), 4096, &r));
+	assert_false(process_files_parse_statm(scan_str(""), 4096, &r));
+	assert_int_equal(r.present, 0);
+	assert_true(process_files_parse_statm(scan_str("2102 410 361 165 0 110 0\n"), 4096, &r));
+	assert_int_equal(r.value[PROC_VMS], 2102 * 4096);
+	assert_int_equal(r.value[PROC_RSS], 410 * 4096);
 }
 
-static void test_taskfile_parse_io__does_not_mistake_cancelled_writes(void **state)
+static void test_process_files_parse_io__does_not_mistake_cancelled_writes(void **state)
 {
 	struct proc_readings io = { 0 };
 
 	(void)state;
-	assert_true(process_files_parse_io(
+	assert_true(process_files_parse(
+		PROCESS_IO,
 		scan_str("rchar: 323934931\nwchar: 323929600\nsyscr: 632687\nsyscw: 632675\n"
 	                 "read_bytes: 4096\nwrite_bytes: 323932160\ncancelled_write_bytes: 17\n"),
 		&io));
 	assert_int_equal(io.value[PROC_READ_BYTES], 4096);
 	assert_int_equal(io.value[PROC_WRITE_BYTES], 323932160);
-	assert_false(process_files_parse_io(scan_str("read_bytes: 4096\n"), &io));
-	assert_false(process_files_parse_io(scan_str("read_bytes: 4096\nwrite_bytes: x\n"), &io));
+	assert_false(process_files_parse(PROCESS_IO, scan_str("read_bytes: 4096\n"), &io));
+	assert_false(process_files_parse(PROCESS_IO, scan_str("read_bytes: 4096\nwrite_bytes: x\n"),
+	                                 &io));
 }
 
-RUN_TESTS(TEST(test_taskfile_parse_stat__takes_the_fields_by_their_places),
-          TEST(test_taskfile_parse_stat__is_not_fooled_by_hostile_names),
-          TEST(test_taskfile_parse_stat__keeps_fifteen_bytes_of_a_longer_name),
-          TEST(test_taskfile_parse_stat__calls_kworkers_by_their_own_name),
-          TEST(test_taskfile_parse_stat__refuses_short_and_broken_text_and_leaves_the_result_alone),
-          TEST(test_taskfile_parse_stat__tells_an_exec_by_code_or_stack),
-          TEST(test_taskfile_parse_statm__takes_size_and_resident),
-          TEST(test_taskfile_parse_io__does_not_mistake_cancelled_writes))
+RUN_TESTS(
+	TEST(test_process_files_parse_stat__takes_the_fields_by_their_places),
+	TEST(test_process_files_parse_stat__is_not_fooled_by_hostile_names),
+	TEST(test_process_files_parse_stat__keeps_fifteen_bytes_of_a_longer_name),
+	TEST(test_process_files_parse_stat__calls_kworkers_by_their_own_name),
+	TEST(test_process_files_parse_stat__refuses_short_and_broken_text_and_leaves_the_result_alone),
+	TEST(test_process_files_parse_stat__tells_an_exec_by_code_or_stack),
+	TEST(test_process_files_parse_statm__takes_size_and_resident),
+	TEST(test_process_files_parse_io__does_not_mistake_cancelled_writes))

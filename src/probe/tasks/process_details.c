@@ -87,14 +87,6 @@ static int detail_open(const struct probe_env *env, void **ret_self, struct err 
 
 /* ---- one process ----------------------------------------------------------------------------- */
 
-static void keep(struct entry *e, enum proc_metric id, uint64_t v)
-{
-	for (size_t i = 0; i < ARRAY_LEN(details); i++)
-		if (details[i] == id)
-			e->value[i] = v;
-	e->present |= UINT64_C(1) << id;
-}
-
 /* The pid may have passed to another since the scan: only its start time tells. */
 static bool is_of(const struct process_request *q, struct proc_id id)
 {
@@ -104,26 +96,18 @@ static bool is_of(const struct process_request *q, struct proc_id id)
 	       st.start_ticks == id.start_ticks;
 }
 
-static void take_limit(const struct process_request *q, struct entry *e)
+/* Of the files that were read. */
+static void keep_details(const struct process_request *q, struct entry *e)
 {
-	uint64_t v;
+	static const enum process_file files[] = { PROCESS_STATUS, PROCESS_LIMITS, PROCESS_ROLLUP };
+	struct proc_readings r = { 0 };
 
-	if (process_files_parse_fd_limit(q->text[PROCESS_LIMITS], &v))
-		keep(e, PROC_FD_LIMIT, v);
-}
-
-static void take_details(const struct process_request *q, struct entry *e)
-{
-	struct process_files_rollup rollup;
-	uint64_t v;
-
-	if (process_files_parse_peak(q->text[PROCESS_STATUS], &v))
-		keep(e, PROC_PEAK_RSS, v);
-	take_limit(q, e);
-	if (process_files_parse_rollup(q->text[PROCESS_ROLLUP], &rollup)) {
-		keep(e, PROC_PSS, rollup.pss_bytes);
-		keep(e, PROC_USS, rollup.uss_bytes);
-	}
+	for (size_t i = 0; i < ARRAY_LEN(files); i++)
+		(void)process_files_parse(files[i], q->text[files[i]], &r);
+	for (size_t i = 0; i < ARRAY_LEN(details); i++)
+		if (readings_has(&r, details[i]))
+			e->value[i] = r.value[details[i]];
+	e->present |= r.present;
 }
 
 static void take_turn(struct detail *self, const struct turn *t)
@@ -147,7 +131,7 @@ static void take_turn(struct detail *self, const struct turn *t)
 		return;
 	e->present = 0;
 	e->asked_look = self->look;
-	take_details(&q, e);
+	keep_details(&q, e);
 }
 
 /* By us, and not by threads that store or answer meanwhile. */
@@ -166,7 +150,7 @@ static void ask_limit(struct detail *self, const struct proc_sample *p, struct e
 	e->asked_look = self->look;
 	e->present &= ~(UINT64_C(1) << PROC_FD_LIMIT); /* it may have none any more */
 	if (is_of(&q, p->id))
-		take_limit(&q, e);
+		keep_details(&q, e);
 	self->credit_ns -= (int64_t)(spent_ns(self) - begin);
 }
 

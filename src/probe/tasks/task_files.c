@@ -3,25 +3,11 @@
 
 #include <string.h>
 
-static void set_stat(const struct process_files_stat *st, struct proc_sample *ret)
-{
-	ret->id = (struct proc_id){ st->pid, st->start_ticks };
-	ret->ppid = st->ppid;
-	ret->state = st->state;
-	memcpy(ret->comm, st->comm, sizeof ret->comm);
-	ret->r = st->r;
-}
-
 /* What belongs to the address space and the file table. */
 static void set_space(const struct process_request *q, uint64_t page_bytes,
                       struct proc_readings *ret)
 {
-	struct process_files_statm statm;
-
-	if (process_files_parse_statm(q->text[PROCESS_STATM], &statm)) {
-		readings_set(ret, PROC_VMS, statm.size_pages * page_bytes);
-		readings_set(ret, PROC_RSS, statm.resident_pages * page_bytes);
-	}
+	(void)process_files_parse_statm(q->text[PROCESS_STATM], page_bytes, ret);
 	if (q->has_fds)
 		readings_set(ret, PROC_FDS, q->fds);
 }
@@ -33,10 +19,14 @@ bool task_files_fill(const struct process_request *q, uint64_t page_bytes, struc
 
 	if (q->error || !process_files_parse_stat(q->text[PROCESS_STAT], &st))
 		return false;
-	*ret = (struct proc_sample){ .uid = q->uid };
-	set_stat(&st, ret);
+	*ret = (struct proc_sample){ .id = { st.pid, st.start_ticks },
+		                     .ppid = st.ppid,
+		                     .uid = q->uid,
+		                     .state = st.state,
+		                     .r = st.r };
+	memcpy(ret->comm, st.comm, sizeof ret->comm);
 	set_space(q, page_bytes, &ret->r);
-	(void)process_files_parse_io(q->text[PROCESS_IO], &ret->r); /* may be refused */
+	(void)process_files_parse(PROCESS_IO, q->text[PROCESS_IO], &ret->r); /* may be refused */
 	*ret_exec_id = st.exec_id;
 	return true;
 }
