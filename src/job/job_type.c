@@ -6,9 +6,223 @@
 
 #include "base/hash.h"
 #include "base/buf.h"
-#include "job/job_type_tool.h"
+#include "base/scan.h"
 
 #define WRAPPERS_MAX 16 /* nice timeout env … one inside the other */
+
+/* ---- programs that do not define the job themselves ------------------------------------------ */
+
+enum tool_kind {
+	WRAPPER,     /* runs the rest of its arguments: env, nice */
+	INTERPRETER, /* runs a script, or a text: python3 */
+	MULTIPLEXER, /* its first word is a subcommand: make, git */
+};
+
+/* Lists are words separated by blanks; NULL: empty. */
+struct tool {
+	const char *names;
+	enum tool_kind kind;
+	const char *valued; /* options whose value is the next argument */
+	const char *text;   /* … whose next argument is the program itself */
+	const char *script; /* … whose next argument names the script */
+	const char *module; /* … whose next argument names a module that is run */
+	const char *verbs;  /* multiplexer: options that are subcommands */
+	const char *deeper; /* multiplexer: subcommands that need the second word, too */
+	const char *only;   /* wrapper: only with this first argument, as in "uv run" */
+	unsigned operands;  /* wrapper: words of its own before the command */
+	bool has_long_dash; /* -name is one option, not four */
+	bool word_is_text;  /* interpreter: its first word is the program itself */
+};
+
+#define W WRAPPER
+#define I INTERPRETER
+#define M MULTIPLEXER
+
+/* In the order of likelihood only; names are unique but for wrappers with `only`, which come before
+ * the tool without. */
+/* clang-format off */
+static const struct tool tools[] = {
+	{ "sh bash dash zsh ksh ash fish mksh", I, .valued = "-o -O +o +O --rcfile --init-file", .text = "-c --command" },
+	{ "python pypy", I, .valued = "-W -X", .text = "-c", .module = "-m" },
+	{ "perl", I, .valued = "-I -M -m", .text = "-e -E" },
+	{ "ruby", I, .valued = "-I -r -C", .text = "-e" },
+	{ "node nodejs", I, .valued = "-r --require --import --loader -C --conditions", .text = "-e -p --eval --print", },
+	{ "Rscript", I, .text = "-e" },
+	{ "R", I, .text = "-e", .script = "-f" },
+	{ "java", I, .valued = "-cp -classpath --class-path -p --module-path --add-modules --add-opens --add-exports",
+	  .script = "-jar -m --module", .has_long_dash = true },
+	{ "php", I, .valued = "-d -c -z", .text = "-r", .script = "-f" },
+	{ "lua luajit", I, .valued = "-l", .text = "-e" },
+	{ "julia", I, .valued = "-p -t -J -H --project --threads", .text = "-e -E --eval" },
+	{ "octave octave-cli", I, .valued = "-p --path", .text = "--eval" },
+	{ "matlab", I, .valued = "-sd -logfile", .text = "-batch -r", .has_long_dash = true },
+	{ "awk gawk mawk", I, .valued = "-F -v", .script = "-f", .word_is_text = true },
+	{ "tclsh wish expect guile racket groovy scala swipl osascript", I },
+	{ "torchrun deepspeed", I, .valued = "--nproc_per_node --nnodes --node_rank --master_addr --master_port "
+	  "--rdzv_backend --rdzv_endpoint --rdzv_id --hostfile --num_gpus --include", .script = "-m" },
+
+	{ "env", W, .valued = "-u --unset -C --chdir", .text = "-S --split-string" },
+	{ "nice", W, .valued = "-n --adjustment" },
+	{ "ionice", W, .valued = "-c -n --class --classdata" },
+	{ "timeout", W, .valued = "-k -s --kill-after --signal", .operands = 1 },
+	{ "stdbuf", W, .valued = "-i -o -e --input --output --error" },
+	{ "time", W, .valued = "-f -o --format --output" },
+	{ "nohup setsid unbuffer command exec builtin dbus-run-session catchsegv", W },
+	{ "taskset", W, .operands = 1 },
+	{ "chrt", W, .valued = "-T -P -D", .operands = 1 },
+	{ "numactl", W, .valued = "-N -m -C -i -p --cpunodebind --membind --physcpubind --interleave --preferred" },
+	{ "setpriv", W, .valued = "--reuid --regid --groups --inh-caps --ambient-caps --bounding-set" },
+	{ "prlimit choom", W, .valued = "-n" },
+	{ "unshare", W },
+	{ "chroot", W, .operands = 1 },
+	{ "flock", W, .valued = "-w -E --timeout --conflict-exit-code", .text = "-c --command", .operands = 1 },
+	{ "sudo", W, .valued = "-u -g -h -p -C -r -t -D -T -U --user --group --host --prompt --chdir" },
+	{ "doas", W, .valued = "-u -C" },
+	{ "xvfb-run", W, .valued = "-n -s -e -f --server-num --server-args" },
+	{ "systemd-run", W, .valued = "-p -u -E -M -H --property --unit --setenv --slice --description --uid --gid" },
+	{ "mpirun mpiexec orterun", W, .valued = "-n -np -c -N -H -x -hostfile -machinefile -wdir -ppn -host --host "
+	  "--hostfile --map-by --bind-to --rank-by --np --oversubscribe-by", .has_long_dash = true },
+	{ "srun", W, .valued = "-n -N -c -p -t -J -A -q -w -o -e -i -D -C" },
+	{ "uv poetry pipenv pdm hatch rye", W, .only = "run", .valued = "--with --python -p --extra --group --directory" },
+	{ "conda mamba micromamba", W, .only = "run", .valued = "-n -p --name --prefix --cwd" },
+	{ "bundle", W, .only = "exec" },
+	{ "accelerate", W, .only = "launch", .valued = "--config_file --num_processes --num_machines --mixed_precision "
+	  "--main_process_port --gpu_ids" },
+	{ "coverage", W, .only = "run", .valued = "--source --omit --rcfile" },
+	{ "npx bunx pnpx", W, .valued = "-p --package" },
+
+	{ "make gmake", M, .valued = "-C -f -I -o -W --directory --file --makefile" },
+	{ "ninja", M, .valued = "-C -f -k -l -d -t" },
+	{ "npm yarn pnpm", M, .valued = "--prefix --cwd -C -w --workspace --filter", .deeper = "run run-script exec workspace" },
+	{ "bun deno", M, .deeper = "run task x" },
+	{ "cargo", M, .valued = "--manifest-path --config -Z --color -C" },
+	{ "git", M, .valued = "-C -c --git-dir --work-tree --namespace" },
+	{ "go", M, .valued = "-C", .deeper = "tool mod work" },
+	{ "docker podman nerdctl", M, .valued = "-H -c -l -f -p --context --config --host --log-level --file --profile",
+	  .deeper = "compose image container volume network system buildx builder" },
+	{ "kubectl oc helm", M, .valued = "-n --namespace --context --kubeconfig" },
+	{ "mvn mvnw", M, .valued = "-f -pl -P -s -T --file --projects", .has_long_dash = true },
+	{ "gradle gradlew", M, .valued = "-p -b -x --project-dir --exclude-task" },
+	{ "terraform tofu", M, .has_long_dash = true },
+	{ "ctest", M, .valued = "-R -E -L -C -j --test-dir" },
+	{ "cmake", M, .valued = "-S -B -G -D -C -P --preset", .verbs = "--build --install --open" },
+	{ "meson bazel bazelisk ant rake just task tox nox invoke scons b2", M, .valued = "-C -f -e -s" },
+	{ "dotnet swift mix stack cabal dune zig nix flutter composer rustup", M },
+	{ "pip pipx uv poetry pipenv pdm hatch rye conda mamba micromamba bundle coverage", M, .deeper = "pip tool" },
+	{ "apt apt-get dnf yum zypper pacman apk brew snap flatpak", M, .valued = "-o -c -t" },
+	{ "systemctl journalctl loginctl", M },
+	{ "gh glab", M, .valued = "-R --repo", .deeper = "pr issue run repo release" },
+	{ "aws gcloud az gsutil", M, .valued = "--profile --region --project --output", .deeper = "s3 s3api ec2 batch compute storage" },
+	{ "openssl busybox", M },
+	{ "samtools bcftools bedtools gatk picard seqkit bwa", M },
+	{ "nextflow snakemake dvc mlflow airflow prefect dbt jupyter wandb accelerate", M },
+	{ "ansible-playbook", I, .valued = "-i -e -l -t -u -f --inventory --limit --tags" },
+	{ "xargs parallel", M, .valued = "-n -P -I -L -d -a -s -E -j" },
+};
+/* clang-format on */
+
+static bool has_word(const char *list, struct scan word)
+{
+	struct scan s = scan_str(list ? list : ""), one;
+
+	while (scan_word(&s, &one))
+		if (scan_left(&one) == scan_left(&word) &&
+		    memcmp(one.p, word.p, scan_left(&word)) == 0)
+			return true;
+	return false;
+}
+
+static bool is_version_char(char c)
+{
+	return (c >= '0' && c <= '9') || c == '.';
+}
+
+static const struct tool *find_exact(struct scan name, const char *next)
+{
+	for (size_t i = 0; i < ARRAY_LEN(tools); i++)
+		if (has_word(tools[i].names, name) &&
+		    (!tools[i].only || (next && strcmp(next, tools[i].only) == 0)))
+			return &tools[i];
+	return NULL;
+}
+
+/* NULL: not a tool. "python3.11" is found as "python". `next` is the next argument, or NULL. */
+static const struct tool *find_tool(struct scan name, const char *next)
+{
+	const struct tool *found = find_exact(name, next);
+
+	while (!scan_at_end(&name) && is_version_char(name.end[-1]))
+		name.end--;
+	return found ? found : find_exact(name, next);
+}
+
+/* The role of an argument. */
+enum type_arg {
+	TYPE_ARG_WORD,
+	TYPE_ARG_OPTION, /* without a value */
+	TYPE_ARG_END,    /* "--" */
+	/* For these the next argument is the value: */
+	TYPE_ARG_VALUED,
+	TYPE_ARG_TEXT,
+	TYPE_ARG_SCRIPT,
+	TYPE_ARG_MODULE,
+};
+
+/* The kind of an option of this name; TYPE_ARG_OPTION when the table says nothing. */
+static enum type_arg look_up(const struct tool *t, struct scan name)
+{
+	return has_word(t->text, name)     ? TYPE_ARG_TEXT
+	       : has_word(t->script, name) ? TYPE_ARG_SCRIPT
+	       : has_word(t->module, name) ? TYPE_ARG_MODULE
+	       : has_word(t->valued, name) ? TYPE_ARG_VALUED
+	                                   : TYPE_ARG_OPTION;
+}
+
+static enum type_arg look_up_letter(const struct tool *t, char letter)
+{
+	char name[2] = { '-', letter };
+
+	return look_up(t, scan_mem(name, sizeof name));
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* -euo: the last letter may take the next argument. -Cdir and -Wignore: the first letter took it.
+ */
+static enum type_arg look_into_cluster(const struct tool *t, const char *letters)
+{
+	size_t len = strlen(letters);
+
+	if (len < 2 || look_up_letter(t, letters[0]) == TYPE_ARG_VALUED)
+		return TYPE_ARG_OPTION;
+	for (size_t i = 0; i < len; i++)
+		if (!is_letter(letters[i]))
+			return TYPE_ARG_OPTION;
+	for (size_t i = 0; i < len; i++)
+		if (look_up_letter(t, letters[i]) == TYPE_ARG_TEXT)
+			return TYPE_ARG_TEXT;
+	return look_up_letter(t, letters[len - 1]);
+}
+
+static enum type_arg classify(const struct tool *t, const char *arg)
+{
+	struct scan whole = scan_str(arg);
+	enum type_arg found;
+
+	if (strcmp(arg, "--") == 0)
+		return TYPE_ARG_END;
+	found = look_up(t, whole);
+	if (found != TYPE_ARG_OPTION)
+		return found;
+	if (arg[0] != '-' || arg[1] == '\0')
+		return TYPE_ARG_WORD;
+	return arg[1] == '-' || t->has_long_dash ? TYPE_ARG_OPTION : look_into_cluster(t, arg + 1);
+}
+
+/* ---- the walk over the arguments ------------------------------------------------------------- */
 
 /* The words a type is made of, before they are cleaned. */
 struct parts {
@@ -35,12 +249,11 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-static const struct job_type_tool *tool_at(const struct walk *w)
+static const struct tool *tool_at(const struct walk *w)
 {
 	const char *name = base_name(w->argv[w->at]);
 
-	return job_type_tool_find(scan_str(name + (name[0] == '-')),
-	                          peek(w, 1)); /* -bash: at login */
+	return find_tool(scan_str(name + (name[0] == '-')), peek(w, 1)); /* -bash: at login */
 }
 
 static bool is_number(const char *s)
@@ -65,13 +278,13 @@ static const char *text_after(struct walk *w)
 }
 
 /* Moves on to the command that the tool runs; false: there is none, or it is a text. */
-static bool skip_wrapper(struct walk *w, const struct job_type_tool *t, const char **ret_text)
+static bool skip_wrapper(struct walk *w, const struct tool *t, const char **ret_text)
 {
 	unsigned operands = t->operands;
 
 	for (w->at += 1 + (t->only != NULL); w->at < w->argc; w->at++) {
 		const char *arg = w->argv[w->at];
-		enum type_arg kind = job_type_tool_arg(t, arg);
+		enum type_arg kind = classify(t, arg);
 
 		if (kind == TYPE_ARG_TEXT) {
 			*ret_text = text_after(w);
@@ -89,11 +302,11 @@ static bool skip_wrapper(struct walk *w, const struct job_type_tool *t, const ch
 }
 
 /* Ends at the command; ret has a text if it is one. */
-static const struct job_type_tool *skip_wrappers(struct walk *w, struct parts *ret)
+static const struct tool *skip_wrappers(struct walk *w, struct parts *ret)
 {
-	const struct job_type_tool *t = tool_at(w);
+	const struct tool *t = tool_at(w);
 
-	for (int i = 0; i < WRAPPERS_MAX && t && t->kind == JOB_TYPE_TOOL_WRAPPER; i++) {
+	for (int i = 0; i < WRAPPERS_MAX && t && t->kind == WRAPPER; i++) {
 		struct walk next = *w;
 
 		if (!skip_wrapper(&next, t, &ret->text))
@@ -115,12 +328,12 @@ static void drop_version(struct parts *p)
 	p->name = p->plain;
 }
 
-static void name_script(struct walk *w, const struct job_type_tool *t, struct parts *ret)
+static void name_script(struct walk *w, const struct tool *t, struct parts *ret)
 {
 	for (w->at++; w->at < w->argc; w->at++) {
 		const char *arg = w->argv[w->at];
 
-		switch (job_type_tool_arg(t, arg)) {
+		switch (classify(t, arg)) {
 		case TYPE_ARG_TEXT:
 			ret->text = text_after(w);
 			drop_version(ret);
@@ -148,21 +361,21 @@ static void name_script(struct walk *w, const struct job_type_tool *t, struct pa
 	}
 }
 
-/* Paths, numbers and settings say what it is done to, not what is done. */
+/* Paths, numbers and settings are objects, not verbs. */
 static bool is_verb(const char *word)
 {
 	return !strchr("+./", word[0]) && !is_number(word) && !is_assignment(word);
 }
 
-static void name_verb(struct walk *w, const struct job_type_tool *t, struct parts *ret)
+static void name_verb(struct walk *w, const struct tool *t, struct parts *ret)
 {
 	for (w->at++; w->at < w->argc && !ret->more; w->at++) {
 		const char *arg = w->argv[w->at];
-		enum type_arg kind = job_type_tool_arg(t, arg);
+		enum type_arg kind = classify(t, arg);
 
 		if (kind == TYPE_ARG_VALUED)
 			w->at++;
-		if (job_type_tool_lists(t->verbs, scan_str(arg)))
+		if (has_word(t->verbs, scan_str(arg)))
 			kind = TYPE_ARG_WORD;
 		if (kind != TYPE_ARG_WORD || !is_verb(arg))
 			continue;
@@ -170,7 +383,7 @@ static void name_verb(struct walk *w, const struct job_type_tool *t, struct part
 			ret->more = arg;
 		else
 			ret->verb = arg;
-		if (!job_type_tool_lists(t->deeper, scan_str(ret->verb)))
+		if (!has_word(t->deeper, scan_str(ret->verb)))
 			return;
 	}
 }
@@ -182,7 +395,7 @@ static bool is_kept(char c)
 }
 
 /* Appends s after a '-', other characters than the kept ones as one '-'. */
-static void put_clean(struct buf *to, const char *s)
+static void append_clean(struct buf *to, const char *s)
 {
 	if (to->len)
 		buf_putc(to, '-');
@@ -212,20 +425,20 @@ static void assemble(const struct parts *p, char ret[JOB_ID_MAX])
 	char plain[JOB_TYPE_LEN + 1], hash[HASH_NAME_LEN + 1] = "";
 	cleanup(buf_done) struct buf text = { .max = 1 << 16 };
 	uint64_t h = HASH_SEED;
-	bool is_told_apart = p->text != NULL;
+	bool needs_hash = p->text != NULL;
 	size_t room = JOB_TYPE_LEN;
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		if (!words[i])
 			continue;
-		put_clean(&text, words[i]);
-		is_told_apart |= has_foreign(words[i]);
+		append_clean(&text, words[i]);
+		needs_hash |= has_foreign(words[i]);
 		h = p->text ? h : hash_bytes(h, words[i], strlen(words[i]) + 1);
 	}
 	if (p->text)
 		h = hash_bytes(h, p->text, strlen(p->text));
-	/* What cannot be typed or is too long is told apart by its hash. */
-	if (is_told_apart || text.len > JOB_TYPE_LEN || text.len == 0) {
+	/* What cannot be typed or is too long is distinguished by its hash. */
+	if (needs_hash || text.len > JOB_TYPE_LEN || text.len == 0) {
 		hash_name(h, HASH_NAME_LEN, hash);
 		room -= HASH_NAME_LEN + 1;
 	}
@@ -237,16 +450,16 @@ void job_type(int argc, char *const *argv, char ret[JOB_ID_MAX])
 {
 	struct walk w = { .argv = argv, .argc = argc };
 	struct parts p = { .name = "" };
-	const struct job_type_tool *t = NULL;
+	const struct tool *t = NULL;
 
 	if (argc > 0) {
 		t = skip_wrappers(&w, &p);
 		p.name = base_name(argv[w.at]);
 		p.name += p.name[0] == '-';
 	}
-	if (t && t->kind == JOB_TYPE_TOOL_INTERPRETER)
+	if (t && t->kind == INTERPRETER)
 		name_script(&w, t, &p);
-	else if (t && t->kind == JOB_TYPE_TOOL_MULTIPLEXER)
+	else if (t && t->kind == MULTIPLEXER)
 		name_verb(&w, t, &p);
 	assemble(&p, ret);
 }

@@ -3,8 +3,7 @@
  * and removed. Works the same on v1 and v2.
  *
  * A directory of ours is named CGROUP_DIR_PREFIX… and is flock()ed as long as its launcher lives. So one
- * whose lock is free was left behind by a launcher that was killed, and anybody may clear it away.
- */
+ * whose lock is free was left behind by a launcher that was killed, and may be removed. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,22 +22,22 @@ int cgroup_dir_make(int parent_fd, char name[CGROUP_DIR_NAME_MAX]) must_check;
 int cgroup_dir_write(int dir_fd, const char *file, const char *text) must_check;
 bool cgroup_dir_has(int dir_fd, const char *file);
 /* Whether the file's first line is this text. */
-bool cgroup_dir_says(int dir_fd, const char *file, const char *text);
+bool cgroup_dir_contains(int dir_fd, const char *file, const char *text);
 
-/* Who is in it and in the groups below; the number of them, of which the first cap are written. */
+/* The processes in it and in the groups below: returns their number and writes the first `cap`. */
 size_t cgroup_dir_pids(int dir_fd, pid_t *ret, size_t cap);
 
-/* Moves who is in it, but not in the groups below, to the parent; how many. */
+/* Moves its processes, but not those of the groups below, to the parent; how many. */
 size_t cgroup_dir_empty(int parent_fd, int dir_fd);
-/* Moves who is in it to the parent, and removes it and the empty groups below. A group below that
+/* Moves its processes to the parent, and removes it and the empty groups below. A group below that
  * has processes stays as it is, and so does then this one. 0 or -errno. */
 int cgroup_dir_remove(int parent_fd, const char *name, int dir_fd);
 
-/* Signals everybody in it and in the groups below, and who joins meanwhile; SIGKILL also until
- * nobody is left. Each process at most once. 0 or -errno. */
+/* Signals all processes in it and in the groups below, and those that join meanwhile; SIGKILL also
+ * until none is left. Each process at most once. 0 or -errno. */
 int cgroup_dir_kill(int dir_fd, int signo) must_check;
 
-/* Removes a directory, or all below parent_fd, that killed launchers left behind: those of ours
- * that nobody holds and nobody is in. */
+/* Removes a directory, or all below parent_fd, that killed launchers left behind: those of ours that
+ * are not locked and have no processes. */
 void cgroup_dir_clear(int parent_fd, const char *name);
 void cgroup_dir_sweep(int parent_fd);

@@ -2,34 +2,138 @@
 #include "job/cgroup/job_cgroup.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 
 #include "base/mem.h"
 #include "kernel/cgroup_dir.h"
 #include "job/cgroup/cgroup_home.h"
 #include "job/cgroup/cgroup_limit.h"
-#include "job/cgroup/cgroup_place.h"
 #include "kernel/cgroup_read.h"
 
 #define PLACES_MAX (1 + CGROUP_FAMILIES)
 
+/* The job's group in one hierarchy: a directory below the caller's own. */
+struct place {
+	bool is_v2, holds_limit;
+	int parent_fd, dir_fd, join_fd;
+	char name[CGROUP_DIR_NAME_MAX];
+	char *parent, *path; /* relative to the root */
+};
+
 struct job_cgroup {
 	int root_fd;
 	char name[CGROUP_DIR_NAME_MAX];
-	struct cgroup_place places[PLACES_MAX]; /* v2 first, if there */
+	struct place places[PLACES_MAX]; /* v2 first, if there */
 	size_t len;
-	struct cgroup_place *limit_at[JOB_LIMIT_COUNT]; /* NULL: not held by a group */
-	struct cgroup_dirs dirs;                        /* of the job */
+	struct place *limit_at[JOB_LIMIT_COUNT]; /* NULL: not held by a group */
+	struct cgroup_dirs dirs;                 /* of the job */
 	char describe[64];
 };
+
+/* ---- one hierarchy --------------------------------------------------------------------------- */
+
+/* A child of a threaded group cannot have processes, and a v1 memory group of old kernels is not
+ * always subject to its parent's limits. */
+static const char *why_unfit(const struct place *p)
+{
+	if (p->is_v2 && cgroup_dir_has(p->dir_fd, "cgroup.type") &&
+	    !cgroup_dir_contains(p->dir_fd, "cgroup.type", "domain"))
+		return "our control group is threaded";
+	if (!p->is_v2 && cgroup_dir_contains(p->dir_fd, "memory.use_hierarchy", "0"))
+		return "it would not count against the limits of our own group";
+	return NULL;
+}
+
+/* A thread that moves itself through `tasks` avoids the kernel's wait of about 10 ms for all CPUs,
+ * and the child has only one thread. v2 has no such file; there clone3 is used. */
+static int open_join(struct place *p)
+{
+	p->join_fd = openat(p->dir_fd, p->is_v2 ? "cgroup.procs" : "tasks", O_WRONLY | O_CLOEXEC);
+	return p->join_fd < 0 ? -errno : 0;
+}
+
+static int open_parent(struct place *p, int root_fd, struct err *err)
+{
+	p->parent_fd = openat(root_fd, p->parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (p->parent_fd < 0)
+		return err_set(err, errno, "open '/%s': %s", p->parent, strerror(errno));
+	/* Moving a process into a child requires the right to move it here. */
+	if (faccessat(p->parent_fd, "cgroup.procs", W_OK, AT_EACCESS) < 0)
+		return err_set(err, errno, "write '/%s/cgroup.procs': %s", p->parent,
+		               strerror(errno));
+	return 0;
+}
+
+static int make_group(struct place *p, struct err *err)
+{
+	const char *unfit;
+
+	cgroup_dir_sweep(p->parent_fd);
+	p->dir_fd = cgroup_dir_make(p->parent_fd, p->name);
+	if (p->dir_fd < 0)
+		return err_set(err, -p->dir_fd, "make a group in '/%s': %s", p->parent,
+		               strerror(-p->dir_fd));
+	p->path = xasprintf("%s/%s", p->parent, p->name);
+	if (open_join(p) < 0)
+		return err_set(err, errno, "join '/%s': %s", p->path, strerror(errno));
+	unfit = why_unfit(p);
+	return unfit ? err_set(err, ENOTSUP, "'/%s': %s", p->path, unfit) : 0;
+}
+
+/* If the surrounding job ended before this one, its group could not be removed because of ours. */
+static void clear_outer(int root_fd, const char *parent)
+{
+	const char *slash = strrchr(parent, '/');
+	cleanup(freep) char *outer = slash ? xstrndup(parent, (size_t)(slash - parent)) : NULL;
+	cleanup(closep) int fd = -1;
+
+	if (!slash || strncmp(slash + 1, CGROUP_DIR_PREFIX, strlen(CGROUP_DIR_PREFIX)) != 0)
+		return;
+	fd = openat(root_fd, outer, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		cgroup_dir_clear(fd, slash + 1);
+}
+
+/* Moves its processes to the parent and removes it. */
+static void place_close(struct place *p, int root_fd)
+{
+	if (p->dir_fd >= 0) {
+		(void)!cgroup_dir_remove(p->parent_fd, p->name, p->dir_fd);
+		clear_outer(root_fd, p->parent);
+		flock(p->dir_fd, LOCK_UN); /* a child that did not exec shares it */
+	}
+	closep(&p->join_fd);
+	closep(&p->dir_fd);
+	closep(&p->parent_fd);
+	free(p->parent);
+	free(p->path);
+}
+
+/* Creates it below that directory, after removing what killed launchers left there. Nothing is left
+ * behind on failure. */
+static int place_open(struct place *p, int root_fd, const struct cgroup_dir *below,
+                      const char *name, struct err *err)
+{
+	*p = (struct place){ .is_v2 = below->is_v2, .parent_fd = -1, .dir_fd = -1, .join_fd = -1 };
+	p->parent = xstrdup(below->path);
+	snprintf(p->name, sizeof p->name, "%s", name);
+	if (open_parent(p, root_fd, err) == 0 && make_group(p, err) == 0)
+		return 0;
+	place_close(p, root_fd);
+	return -err->code;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 void job_cgroup_close(struct job_cgroup *g)
 {
 	if (!g)
 		return;
 	for (size_t i = 0; i < g->len; i++)
-		cgroup_place_close(&g->places[i], g->root_fd);
+		place_close(&g->places[i], g->root_fd);
 	free(g);
 }
 
@@ -48,21 +152,21 @@ static void set_name(struct job_cgroup *g, const char *job_id)
 }
 
 /* The group below this directory, created if necessary; NULL with the reason. */
-static struct cgroup_place *get_place(struct job_cgroup *g, const struct cgroup_dir *below,
-                                      struct err *err)
+static struct place *get_place(struct job_cgroup *g, const struct cgroup_dir *below,
+                               struct err *err)
 {
-	struct cgroup_place *p = &g->places[g->len];
+	struct place *p = &g->places[g->len];
 
 	for (size_t i = 0; i < g->len; i++)
 		if (strcmp(g->places[i].parent, below->path) == 0)
 			return &g->places[i];
-	if (cgroup_place_open(p, g->root_fd, below, g->name, err) < 0)
+	if (place_open(p, g->root_fd, below, g->name, err) < 0)
 		return NULL;
 	g->len++;
 	return p;
 }
 
-static void read_from(struct job_cgroup *g, enum cgroup_family family, const struct cgroup_place *p)
+static void read_from(struct job_cgroup *g, enum cgroup_family family, const struct place *p)
 {
 	struct cgroup_dir *d = &g->dirs.of[family];
 
@@ -76,7 +180,7 @@ static void make_defaults(struct job_cgroup *g, const struct cgroup_home *home, 
 {
 	const struct cgroup_dir *memory = &home->dirs.of[CGROUP_FAMILY_MEMORY];
 	const struct cgroup_dir *cpuacct = &home->dirs.of[CGROUP_FAMILY_CPUACCT];
-	const struct cgroup_place *v2 = NULL, *v1;
+	const struct place *v2 = NULL, *v1;
 	struct err ignored = { 0 };
 
 	if (home->v2.path[0])
@@ -92,7 +196,7 @@ static void make_defaults(struct job_cgroup *g, const struct cgroup_home *home, 
 }
 
 /* On v2 a group has a controller only if its parent delegates it. */
-static bool has_controller(const struct cgroup_limit *l, const struct cgroup_place *p)
+static bool has_controller(const struct cgroup_limit *l, const struct place *p)
 {
 	char text[32];
 
@@ -121,7 +225,7 @@ static int hold_limit(struct job_cgroup *g, const struct cgroup_limit *l,
                       const struct cgroup_home *home, uint64_t value, struct err *err)
 {
 	const struct cgroup_dir *below = &home->dirs.of[l->family];
-	struct cgroup_place *p;
+	struct place *p;
 	const char *file;
 	int r;
 
@@ -226,7 +330,7 @@ int job_cgroup_join(const struct job_cgroup *g, bool is_spawned_inside, const ch
 	int result = 0;
 
 	for (size_t i = 0; g && i < g->len; i++) {
-		const struct cgroup_place *p = &g->places[i];
+		const struct place *p = &g->places[i];
 
 		if ((p->is_v2 && is_spawned_inside) || write(p->join_fd, "0", 1) == 1)
 			continue;
@@ -257,7 +361,7 @@ unsigned job_cgroup_limits_hit(const struct job_cgroup *g)
 
 	for (size_t i = 0; g && i < GROUP_LIMITS; i++) {
 		const struct cgroup_limit *l = &group_limits[i];
-		const struct cgroup_place *p = g->limit_at[l->id];
+		const struct place *p = g->limit_at[l->id];
 
 		if (p && cgroup_limit_was_hit(l, p->dir_fd, p->is_v2))
 			bits |= 1u << l->id;
