@@ -45,7 +45,7 @@ static void report_cpu(struct accounting *t, struct proc_id id, uint64_t cpu_ns)
 	if (map_get(&t->seen, proc_key(id), &before))
 		map_del(&t->seen, proc_key(id));
 	t->seen_cpu_ns -= before;
-	t->told_cpu_ns += cpu_ns;
+	t->ended_cpu_ns += cpu_ns;
 }
 
 static void take_totals(struct accounting *t, const struct event *e)
@@ -194,7 +194,7 @@ static uint64_t figure_of(const struct job *job, enum job_figure id)
 
 void accounting_resume(struct accounting *t, const struct job *job, uint64_t ended_cpu_ns)
 {
-	t->told_cpu_ns = ended_cpu_ns;
+	t->ended_cpu_ns = ended_cpu_ns;
 	t->exited = figure_of(job, JOB_FIGURE_EXITED);
 	t->failed = figure_of(job, JOB_FIGURE_FAILED);
 	t->signalled = figure_of(job, JOB_FIGURE_SIGNALLED);
@@ -204,7 +204,7 @@ void accounting_resume(struct accounting *t, const struct job *job, uint64_t end
 	memcpy(t->hungriest, job->hungriest, sizeof t->hungriest);
 	t->peak_total_bytes = figure_of(job, JOB_FIGURE_PEAK_TOTAL);
 	t->peak_at_ns = figure_of(job, JOB_FIGURE_PEAK_AT);
-	t->lost = true; /* nobody watched in between */
+	t->lost = true; /* it was not watched in between */
 }
 
 void accounting_done(struct accounting *t)
@@ -220,37 +220,37 @@ static struct figure figure(uint64_t value, enum quality quality)
 }
 
 /* No process is missing: each end was reported, and none lives on. */
-static bool all_told(const struct accounting *t, const struct accounting_sources *from)
+static bool all_ended(const struct accounting *t, const struct accounting_sources *from)
 {
-	return from->births_are_told && !t->lost && from->living == 0 &&
+	return from->births_are_reported && !t->lost && from->living == 0 &&
 	       t->exited == from->processes;
 }
 
 /* The kernel knows the sum to the ns, and divides it by where its clock ticks found the tasks. */
-static void put_split(const struct cgroup_readings *group, enum cgroup_metric id,
+static void set_split(const struct cgroup_readings *group, enum cgroup_metric id,
                       struct figure *ret)
 {
 	if (readings_has(group, id))
 		*ret = figure(group->value[id], QUALITY_SAMPLED);
 }
 
-static void put_cpu(const struct accounting *t, const struct accounting_sources *from,
+static void set_cpu(const struct accounting *t, const struct accounting_sources *from,
                     struct job *ret)
 {
 	uint64_t reaped_ns = t->reaped_user_ns + t->reaped_system_ns;
-	uint64_t told_ns = t->told_cpu_ns + t->seen_cpu_ns;
-	bool is_exact = all_told(t, from) && t->without_cpu == 0;
+	uint64_t listed_ns = t->ended_cpu_ns + t->seen_cpu_ns;
+	bool is_exact = all_ended(t, from) && t->without_cpu == 0;
 
 	if (from->group && readings_has(from->group, CGROUP_CPU)) {
 		ret->figures[JOB_FIGURE_CPU] = figure(from->group->value[CGROUP_CPU],
 		                                      QUALITY_EXACT);
-		put_split(from->group, CGROUP_CPU_USER, &ret->figures[JOB_FIGURE_CPU_USER]);
-		put_split(from->group, CGROUP_CPU_SYSTEM, &ret->figures[JOB_FIGURE_CPU_SYSTEM]);
+		set_split(from->group, CGROUP_CPU_USER, &ret->figures[JOB_FIGURE_CPU_USER]);
+		set_split(from->group, CGROUP_CPU_SYSTEM, &ret->figures[JOB_FIGURE_CPU_SYSTEM]);
 		return;
 	}
 	if (!t->reaped_any && !t->exited && !t->has_samples)
 		return;
-	ret->figures[JOB_FIGURE_CPU] = figure(MAX(reaped_ns, told_ns),
+	ret->figures[JOB_FIGURE_CPU] = figure(MAX(reaped_ns, listed_ns),
 	                                      is_exact ? QUALITY_EXACT : QUALITY_AT_LEAST);
 	if (!t->reaped_any)
 		return;
@@ -267,14 +267,14 @@ static uint64_t reaped_peak(const struct accounting *t)
 	return others && t->reaped_peak_bytes <= t->our_peak_bytes ? 0 : t->reaped_peak_bytes;
 }
 
-static void put_memory(const struct accounting *t, const struct accounting_sources *from,
+static void set_memory(const struct accounting *t, const struct accounting_sources *from,
                        struct job *ret)
 {
 	/* What was sampled was there: the kernel's own mark may lack a few pages that each CPU
 	 * counts for itself, and knows nothing of those that live or were lost. */
 	uint64_t peak = MAX(t->peak_rss_bytes, t->seen_rss_bytes);
-	bool is_exact = all_told(t, from) && t->without_peak == 0;
-	bool is_single = from->processes == 1 && from->births_are_told && !t->lost;
+	bool is_exact = all_ended(t, from) && t->without_peak == 0;
+	bool is_single = from->processes == 1 && from->births_are_reported && !t->lost;
 	bool is_seen; /* that much was sampled */
 
 	if (!is_exact) /* wait4's has what we had ourselves when we made the command's process */
@@ -300,10 +300,10 @@ static void put_memory(const struct accounting *t, const struct accounting_sourc
 		                                               QUALITY_EXACT);
 }
 
-static void put_io(const struct accounting *t, const struct accounting_sources *from,
+static void set_io(const struct accounting *t, const struct accounting_sources *from,
                    struct job *ret)
 {
-	enum quality quality = from->births_are_told && !t->lost && from->living == 0
+	enum quality quality = from->births_are_reported && !t->lost && from->living == 0
 	                               ? QUALITY_EXACT
 	                               : QUALITY_AT_LEAST;
 
@@ -315,10 +315,11 @@ static void put_io(const struct accounting *t, const struct accounting_sources *
 	ret->figures[JOB_FIGURE_WRITTEN] = figure(t->reaped_written_bytes, quality);
 }
 
-static void put_counts(const struct accounting *t, const struct accounting_sources *from,
+static void set_counts(const struct accounting *t, const struct accounting_sources *from,
                        struct job *ret)
 {
-	enum quality quality = from->births_are_told && !t->lost ? QUALITY_EXACT : QUALITY_AT_LEAST;
+	enum quality quality = from->births_are_reported && !t->lost ? QUALITY_EXACT
+	                                                             : QUALITY_AT_LEAST;
 	bool lacks_ends = from->has_ended && t->exited + from->living < from->processes;
 	enum quality of_ends = lacks_ends ? QUALITY_AT_LEAST : quality;
 
@@ -333,7 +334,7 @@ static void put_counts(const struct accounting *t, const struct accounting_sourc
 	if (from->group && readings_has(from->group, CGROUP_OOM_KILLS)) /* v1: not of those below */
 		ret->figures[JOB_FIGURE_OOM_KILLS] = figure(
 			MAX(from->group->value[CGROUP_OOM_KILLS], t->oom_kills), QUALITY_EXACT);
-	else if (t->oom_kills || from->ooms_are_told)
+	else if (t->oom_kills || from->ooms_are_reported)
 		ret->figures[JOB_FIGURE_OOM_KILLS] = figure(t->oom_kills, quality);
 	if (from->group && readings_has(from->group, CGROUP_CPU_THROTTLED))
 		ret->figures[JOB_FIGURE_CPU_THROTTLED] = figure(
@@ -355,8 +356,8 @@ void accounting_figures(const struct accounting *t, const struct accounting_sour
                         struct job *ret)
 {
 	forget_figures(ret);
-	put_cpu(t, from, ret);
-	put_memory(t, from, ret);
-	put_io(t, from, ret);
-	put_counts(t, from, ret);
+	set_cpu(t, from, ret);
+	set_memory(t, from, ret);
+	set_io(t, from, ret);
+	set_counts(t, from, ret);
 }

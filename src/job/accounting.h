@@ -13,7 +13,7 @@ struct accounting {
 	struct map ours;            /* pid of a program of ours → enum accounting_ours */
 	struct map ours_pids;       /* pid of a child of one → the parent's */
 	uint64_t last_exit_boot_ns; /* 0: none has ended */
-	uint64_t told_cpu_ns;       /* of processes that ended, as reported */
+	uint64_t ended_cpu_ns;      /* of processes that ended, as reported */
 	uint64_t without_cpu;       /* … whose CPU time was not reported */
 	uint64_t without_peak;      /* … whose peak memory was not reported */
 	uint64_t peak_rss_bytes;    /* of one process, reported at its end */
@@ -48,8 +48,8 @@ struct accounting_sources {
 	const struct cgroup_readings *group; /* the job's own; NULL: it has none */
 	uint64_t processes;                  /* that belonged to it */
 	uint64_t living;                     /* of these, now */
-	bool births_are_told;                /* every fork is reported, not found by sampling */
-	bool ooms_are_told;                  /* … and every choice of the OOM killer */
+	bool births_are_reported;            /* every fork is reported, not found by sampling */
+	bool ooms_are_reported;              /* … and every choice of the OOM killer */
 	uint64_t outlived;                   /* were there when the command ended */
 	uint64_t leaked;                     /* … and when the job was over */
 	bool has_ended;                      /* its command has: outlived means something */

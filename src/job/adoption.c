@@ -37,14 +37,14 @@ struct adoption {
 	int root_fd;
 	struct process_reader *reader; /* the host's */
 	uint64_t serial;               /* of the latest claim */
-	struct process_slots notes; /* struct note of each process */
-	VEC(pid_t) pids;            /* scratch */
+	struct process_slots notes;    /* struct note of each process */
+	VEC(pid_t) pids;               /* scratch */
 	size_t next_cgroup;
 	pid_t next_pid; /* whose environment is read first */
 };
 
-/* What one look goes by. */
-struct look {
+/* What one tick works with. */
+struct tick {
 	struct adoption *a;
 	const struct sample *s;
 	struct job_roster *t;
@@ -103,7 +103,7 @@ void adoption_claim(struct adoption *a, const struct job_roster *t, struct watch
 	share_cgroup(t, &w->claim);
 }
 
-/* Whether a job adopts anybody. */
+/* Whether a job adopts processes. */
 static bool is_open(const struct job_row *row)
 {
 	return row->watched->claim.serial && row->job.status == JOB_RUNNING && !row->job.is_foreign;
@@ -147,32 +147,32 @@ static void notes_forget_programs(struct adoption *a, const struct sample *s)
 /* ---- by control group ------------------------------------------------------------------------ */
 
 /* It lives, belongs to no job yet, and is neither us nor a helper of ours. */
-static bool is_adoptable(const struct look *l, const struct proc_sample *p)
+static bool is_adoptable(const struct tick *k, const struct proc_sample *p)
 {
-	return p->state != 'Z' && p->state != 'X' && p->id.pid != l->self &&
-	       !own_program_is_helper(p->comm) && job_roster_find(l->t, p->id).job < 0;
+	return p->state != 'Z' && p->state != 'X' && p->id.pid != k->self &&
+	       !own_program_is_helper(p->comm) && job_roster_find(k->t, p->id).job < 0;
 }
 
-static void adopt(struct look *l, const struct proc_sample *p, struct job_ref ref)
+static void adopt(struct tick *k, const struct proc_sample *p, struct job_ref ref)
 {
-	members_add(l->m, l->t, p->id, ref);
-	l->found = true;
+	members_add(k->m, k->t, p->id, ref);
+	k->found = true;
 }
 
 /* What a job of root's runs as another user is its own, too. */
-static void adopt_pids(struct look *l, const struct job *job, size_t n)
+static void adopt_pids(struct tick *k, const struct job *job, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		const struct proc_sample *p = sample_find_proc(l->s, l->a->pids.at[i]);
+		const struct proc_sample *p = sample_find_proc(k->s, k->a->pids.at[i]);
 
-		if (p && is_adoptable(l, p) && (p->uid == job->uid || job->uid == 0))
-			adopt(l, p, (struct job_ref){ .job = job->handle });
+		if (p && is_adoptable(k, p) && (p->uid == job->uid || job->uid == 0))
+			adopt(k, p, (struct job_ref){ .job = job->handle });
 	}
 }
 
-static void look_into_cgroup(struct look *l, const struct job_row *row)
+static void search_cgroup(struct tick *k, const struct job_row *row)
 {
-	struct adoption *a = l->a;
+	struct adoption *a = k->a;
 	cleanup(closep) int fd = openat(a->root_fd, row->watched->claim.cgroup,
 	                                O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	size_t n;
@@ -181,28 +181,28 @@ static void look_into_cgroup(struct look *l, const struct job_row *row)
 		return;
 	(void)vec_reserve(&a->pids, 256, CGROUP_PIDS_MAX);
 	n = cgroup_dir_pids(fd, a->pids.at, a->pids.cap);
-	adopt_pids(l, &row->job, MIN(n, a->pids.cap));
-	if (n > a->pids.cap) /* the others at the next look */
+	adopt_pids(k, &row->job, MIN(n, a->pids.cap));
+	if (n > a->pids.cap) /* the others at the next tick */
 		(void)vec_reserve(&a->pids, MIN(n, CGROUP_PIDS_MAX), CGROUP_PIDS_MAX);
 }
 
 /* A user may make many groups below their own, and many jobs: so each in its turn, for a limited
  * time. */
-static void look_into_cgroups(struct look *l)
+static void search_cgroups(struct tick *k)
 {
-	struct adoption *a = l->a;
-	size_t n = l->t->rows.len;
+	struct adoption *a = k->a;
+	size_t n = k->t->rows.len;
 	uint64_t began_ns = clock_mono_ns(), now_ns = began_ns;
 
 	for (size_t i = 0; i < n && now_ns - began_ns < CGROUPS_NS; i++) {
 		size_t at = (a->next_cgroup + i) % n;
-		const struct job_row *row = l->t->rows.at[at];
+		const struct job_row *row = k->t->rows.at[at];
 		struct job_claim *c = &row->watched->claim;
 		uint64_t since_ns = now_ns;
 
 		if (!c->cgroup || now_ns < c->cgroup_rests_until_ns || !is_open(row))
 			continue;
-		look_into_cgroup(l, row);
+		search_cgroup(k, row);
 		now_ns = clock_mono_ns();
 		c->cgroup_rests_until_ns = now_ns + CGROUP_PAUSE * (now_ns - since_ns);
 		a->next_cgroup = at + 1;
@@ -231,27 +231,27 @@ static bool find_id(const struct process_request *q, uint64_t *ret_hash)
 }
 
 /* In the middle of an exec the environment is empty. */
-static bool is_between_programs(const struct look *l, const struct proc_sample *p,
+static bool is_between_programs(const struct tick *k, const struct proc_sample *p,
                                 const struct process_request *q)
 {
 	uint64_t began_ns = p->id.start_ticks * NS_PER_TICK;
 
 	return !q->error && !q->errors[PROCESS_ENVIRON] && scan_at_end(&q->text[PROCESS_ENVIRON]) &&
-	       l->s->boot_ns < began_ns + YOUNG_NS;
+	       k->s->boot_ns < began_ns + YOUNG_NS;
 }
 
 /* Reads on until the job's id is found or all is read; counts what it read. */
-static void read_environ(struct look *l, const struct proc_sample *p, struct note *note)
+static void read_environ(struct tick *k, const struct proc_sample *p, struct note *note)
 {
 	struct process_request q = { .pid = p->id.pid, .files = 1U << PROCESS_ENVIRON };
 
 	for (unsigned part = 0; part < PARTS_MAX; part++) {
 		size_t len;
 
-		process_reader_read(l->a->reader, &q, 1);
+		process_reader_read(k->a->reader, &q, 1);
 		len = scan_left(&q.text[PROCESS_ENVIRON]);
-		l->reads_left -= l->reads_left > 0;
-		if (part == 0 && is_between_programs(l, p, &q))
+		k->reads_left -= k->reads_left > 0;
+		if (part == 0 && is_between_programs(k, p, &q))
 			return;
 		if (!len || find_id(&q, &note->id_hash) || len < PROCESS_TEXT_MAX)
 			break;
@@ -264,14 +264,14 @@ static void read_environ(struct look *l, const struct proc_sample *p, struct not
 
 /* A process above the job's first one, or the one that registered the job, may well name it, and
  * starts more than this job. */
-static bool is_above(const struct look *l, const struct proc_sample *p, const struct job *job)
+static bool is_above(const struct tick *k, const struct proc_sample *p, const struct job *job)
 {
 	pid_t pid = job->root.pid;
 
 	if (p->id.pid == job->registrar)
 		return true;
 	for (int i = 0; pid > 1 && i < 256; i++) {
-		const struct proc_sample *up = sample_find_proc(l->s, pid);
+		const struct proc_sample *up = sample_find_proc(k->s, pid);
 
 		if (!up || up->id.pid == p->id.pid)
 			return up != NULL;
@@ -280,122 +280,122 @@ static bool is_above(const struct look *l, const struct proc_sample *p, const st
 	return false;
 }
 
-static bool may_adopt(const struct look *l, const struct proc_sample *p, const struct job_row *row)
+static bool may_adopt(const struct tick *k, const struct proc_sample *p, const struct job_row *row)
 {
-	return is_open(row) && row->job.uid == p->uid && !is_above(l, p, &row->job);
+	return is_open(row) && row->job.uid == p->uid && !is_above(k, p, &row->job);
 }
 
-static job_handle find_by_environ(const struct look *l, const struct proc_sample *p,
+static job_handle find_by_environ(const struct tick *k, const struct proc_sample *p,
                                   const struct note *note)
 {
 	if (!note->id_hash)
 		return -1;
-	vec_each(&l->t->rows, row) {
+	vec_each(&k->t->rows, row) {
 		struct job_claim *c = &(*row)->watched->claim;
 
 		if (!c->id_hash)
 			c->id_hash = hash_id((*row)->job.id);
-		if (c->id_hash == note->id_hash && may_adopt(l, p, *row))
+		if (c->id_hash == note->id_hash && may_adopt(k, p, *row))
 			return (*row)->job.handle;
 	}
 	return -1;
 }
 
 /* Of several the longest: a workspace may be within another. */
-static job_handle find_by_workspace(const struct look *l, const struct proc_sample *p,
+static job_handle find_by_workspace(const struct tick *k, const struct proc_sample *p,
                                     struct note *note)
 {
-	struct scan command = scan_mem(l->s->text.at + p->command.at, p->command.len);
+	struct scan command = scan_mem(k->s->text.at + p->command.at, p->command.len);
 	job_handle best = -1;
 	size_t longest = 0;
 
-	if (note->serial >= l->a->serial)
+	if (note->serial >= k->a->serial)
 		return -1;
-	vec_each(&l->t->rows, row) {
+	vec_each(&k->t->rows, row) {
 		const struct job_claim *c = &(*row)->watched->claim;
 
 		if (c->serial <= note->serial || !c->workspace || strlen(c->workspace) <= longest ||
-		    !signature_workspace(command, c->workspace) || !may_adopt(l, p, *row))
+		    !signature_workspace(command, c->workspace) || !may_adopt(k, p, *row))
 			continue;
 		best = (*row)->job.handle;
 		longest = strlen(c->workspace);
 	}
-	note->serial = l->a->serial;
+	note->serial = k->a->serial;
 	return best;
 }
 
 /* The job that its environment names, or else its command line; -1: none. */
-static job_handle find_by_signature(const struct look *l, const struct proc_sample *p,
+static job_handle find_by_signature(const struct tick *k, const struct proc_sample *p,
                                     struct note *note)
 {
-	job_handle job = find_by_environ(l, p, note);
+	job_handle job = find_by_environ(k, p, note);
 
-	return job < 0 ? find_by_workspace(l, p, note) : job;
+	return job < 0 ? find_by_workspace(k, p, note) : job;
 }
 
-/* ---- one look -------------------------------------------------------------------------------- */
+/* ---- one tick -------------------------------------------------------------------------------- */
 
-static bool needs_environ(const struct look *l, const struct proc_sample *p,
+static bool needs_environ(const struct tick *k, const struct proc_sample *p,
                           const struct note *note)
 {
 	bool is_kernels = readings_or(&p->r, PROC_VMS, 1) == 0;
 
-	return !note->environ_is_known && !is_kernels && l->reads_left &&
-	       p->id.pid >= l->a->next_pid;
+	return !note->environ_is_known && !is_kernels && k->reads_left &&
+	       p->id.pid >= k->a->next_pid;
 }
 
 /* A signature counts when there is none before it, so a process that was not read yet must wait.
  * Most were, and had none: they cost no more than this. */
-static bool may_have_signature(const struct look *l, const struct note *note)
+static bool may_have_signature(const struct tick *k, const struct note *note)
 {
-	return note->environ_is_known && (note->id_hash || note->serial < l->a->serial);
+	return note->environ_is_known && (note->id_hash || note->serial < k->a->serial);
 }
 
-static void look_at(struct look *l, const struct proc_sample *p, struct note *note)
+static void check_process(struct tick *k, const struct proc_sample *p, struct note *note)
 {
 	struct job_ref ref;
 
-	if (needs_environ(l, p, note)) {
-		read_environ(l, p, note);
-		if (!l->reads_left)
-			l->a->next_pid = p->id.pid + 1;
+	if (needs_environ(k, p, note)) {
+		read_environ(k, p, note);
+		if (!k->reads_left)
+			k->a->next_pid = p->id.pid + 1;
 	}
-	ref = members_place(l->m, l->t, p->ppid);
-	if (ref.job < 0 && may_have_signature(l, note))
-		ref = (struct job_ref){ .job = find_by_signature(l, p, note) };
+	ref = members_place(k->m, k->t, p->ppid);
+	if (ref.job < 0 && may_have_signature(k, note))
+		ref = (struct job_ref){ .job = find_by_signature(k, p, note) };
 	if (ref.job >= 0)
-		adopt(l, p, ref);
+		adopt(k, p, ref);
 }
 
-static void look_at_all(struct look *l)
+static void check_all(struct tick *k)
 {
-	vec_each(&l->s->procs, p) {
-		struct note *note = is_adoptable(l, p) ? notes_see(l->a, p) : NULL;
+	vec_each(&k->s->procs, p) {
+		struct note *note = is_adoptable(k, p) ? notes_see(k->a, p) : NULL;
 
 		if (note)
-			look_at(l, p, note);
+			check_process(k, p, note);
 	}
-	if (l->reads_left)
-		l->a->next_pid = 0;
-	process_slots_end_tick(&l->a->notes);
+	if (k->reads_left)
+		k->a->next_pid = 0;
+	process_slots_end_tick(&k->a->notes);
 }
 
-bool adoption_look(struct adoption *a, const struct sample *s, struct job_roster *t,
+bool adoption_tick(struct adoption *a, const struct sample *s, struct job_roster *t,
                    struct members *m)
 {
-	static const struct members_root nobody;
-	struct look l = {
+	static const struct members_root no_root;
+	struct tick k = {
 		.a = a, .s = s, .t = t, .m = m, .self = getpid(), .reads_left = READS_MAX
 	};
 
 	if (!is_any_open(t))
 		return false;
-	look_into_cgroups(&l);
-	if (l.found)
-		members_adopt(m, t, s, &nobody);
+	search_cgroups(&k);
+	if (k.found)
+		members_adopt(m, t, s, &no_root);
 	notes_forget_programs(a, s);
-	look_at_all(&l);
-	if (l.found)
-		members_adopt(m, t, s, &nobody);
-	return l.found;
+	check_all(&k);
+	if (k.found)
+		members_adopt(m, t, s, &no_root);
+	return k.found;
 }

@@ -20,11 +20,11 @@ void adoption_free(struct adoption *a); /* NULL is fine */
 DEFINE_CLEANUP(struct adoption *, adoption_free)
 
 /* What processes of this job have in common, besides its id. `cgroup` is from own_cgroup_find(),
- * `workspace` as signature_workspace_clean() left it; NULL or "": none. Without a claim a job
- * adopts nobody. */
+ * `workspace` as signature_workspace_clean() left it; NULL or "": none. A job without a claim
+ * adopts none. */
 void adoption_claim(struct adoption *a, const struct job_roster *t, struct watched_job *w,
                     const char *cgroup, const char *workspace);
-/* After a scan: adopts processes into running jobs of the table that have no recorder of their own.
+/* At each tick: adopts processes into running jobs of the table that have no recorder of their own.
  * True when it found any. */
-bool adoption_look(struct adoption *a, const struct sample *s, struct job_roster *t,
+bool adoption_tick(struct adoption *a, const struct sample *s, struct job_roster *t,
                    struct members *m);

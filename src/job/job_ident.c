@@ -11,7 +11,7 @@
 #include "base/text.h"
 
 #define ID_LEN 48
-#define TAIL_LEN 8 /* 40 bits: ten thousand runs of one type meet with odds of 1 to 20,000 */
+#define TAIL_LEN 8       /* 40 bits: ten thousand runs of one type meet with odds of 1 to 20,000 */
 #define SHOWN_COLUMNS 60 /* of a tag that is refused */
 
 static bool is_plain(char c)

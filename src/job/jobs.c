@@ -183,16 +183,16 @@ void jobs_focus(struct jobs *jobs, struct sample *s)
 
 void jobs_learn(struct jobs *jobs, struct sample *s)
 {
-	bool scans_tell = jobs->roster.rows.len &&
-	                  (!s->events_complete || jobs->scans_for_descendants);
+	bool adopts_children = jobs->roster.rows.len &&
+	                       (!s->events_complete || jobs->scans_for_descendants);
 
 	if (s->procs.len)
 		vec_reset(&jobs->births); /* not those to be learned now: they may be younger */
 	jobs_learn_events(jobs, s);
-	if (scans_tell)
+	if (adopts_children)
 		members_adopt(&jobs->members, &jobs->roster, s, &jobs->root);
 	if (jobs->adoption && jobs->roster.rows.len && s->procs.len)
-		adoption_look(jobs->adoption, s, &jobs->roster, &jobs->members);
+		adoption_tick(jobs->adoption, s, &jobs->roster, &jobs->members);
 	members_rename(&jobs->members, s);
 	vec_each(&jobs->roster.rows, row) {
 		const struct watched_job *w = (*row)->watched;
@@ -266,8 +266,8 @@ static void account(struct jobs *jobs, const struct snapshot *snap)
 
 static void compute(const struct jobs *jobs, struct watched_job *w, const struct snapshot *snap)
 {
-	struct accounting_sources sources = { .births_are_told = jobs->sources.births,
-		                              .ooms_are_told = jobs->sources.totals };
+	struct accounting_sources sources = { .births_are_reported = jobs->sources.births,
+		                              .ooms_are_reported = jobs->sources.totals };
 	struct job *job = &w->row->job;
 
 	if (!snap->events_only)

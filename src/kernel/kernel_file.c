@@ -121,3 +121,17 @@ const char *kernel_list_next(struct kernel_list *l, int dir_fd, int *ret_error)
 			return entry->d_name;
 	}
 }
+
+pid_t kernel_list_next_pid(struct kernel_list *l, int dir_fd, int *ret_error)
+{
+	const char *name;
+
+	while ((name = kernel_list_next(l, dir_fd, ret_error))) {
+		struct scan s = scan_str(name);
+		uint64_t pid;
+
+		if (scan_u64(&s, &pid) && scan_at_end(&s) && pid <= INT32_MAX)
+			return (pid_t)pid;
+	}
+	return 0;
+}

@@ -9,10 +9,8 @@
 #include "base/buf.h"
 #include "base/scan.h"
 
-#define KERNEL_FILE_MAX                                                                            \
-	((size_t)1                                                                                 \
-	 << 20) /* of a file whose size depends on the machine: /proc/stat, diskstats,   \
-	                     mountinfo */
+/* Of a file whose size depends on the machine: /proc/stat, diskstats, mountinfo. */
+#define KERNEL_FILE_MAX ((size_t)1 << 20)
 
 int kernel_file_open(int dir_fd, const char *path) must_check; /* the fd, or -errno */
 /* One read of at most cap bytes, which is all of a file that fits a page; the count, or -errno. */
@@ -40,3 +38,5 @@ void kernel_list_begin(struct kernel_list *l);
 /* The next name ("." and ".." are left out), valid until the next call; NULL at the end, or with an
  * error. */
 const char *kernel_list_next(struct kernel_list *l, int dir_fd, int *ret_error);
+/* The next pid or tid that a directory is named for; 0 at the end, or with an error. */
+pid_t kernel_list_next_pid(struct kernel_list *l, int dir_fd, int *ret_error);

@@ -32,7 +32,7 @@ static struct process_request request_for(pid_t pid)
 }
 
 /* NSpid:	4711	12 */
-static bool take_counts(const struct process_request *q, struct counted *ret)
+static bool parse_counts(const struct process_request *q, struct counted *ret)
 {
 	struct scan all = q->text[PROCESS_STATUS], line;
 
@@ -58,12 +58,12 @@ static bool is_meant(const struct process_request *q, const struct wanted *wante
 {
 	struct counted one;
 
-	return take_counts(q, &one) && one.depth == wanted->as.depth && one.pid == wanted->as.pid &&
-	       scan_eq(&q->text[PROCESS_PID_NAMESPACE], wanted->space);
+	return parse_counts(q, &one) && one.depth == wanted->as.depth &&
+	       one.pid == wanted->as.pid && scan_eq(&q->text[PROCESS_PID_NAMESPACE], wanted->space);
 }
 
-static pid_t search_some(struct process_reader *reader, struct process_request *requests, size_t n,
-                         const struct wanted *wanted)
+static pid_t search_batch(struct process_reader *reader, struct process_request *requests, size_t n,
+                          const struct wanted *wanted)
 {
 	process_reader_read(reader, requests, n);
 	for (size_t i = 0; i < n; i++)
@@ -78,25 +78,19 @@ static pid_t search(int root_fd, struct process_reader *reader, const struct wan
 	cleanup(closep) int fd = openat(root_fd, "proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cleanup(freep) struct kernel_list *list = xmalloc(sizeof *list);
 	struct process_request requests[PROCESS_READER_BATCH];
-	const char *name;
-	pid_t found = 0;
+	pid_t pid, found = 0;
 	size_t n = 0;
 	int error;
 
 	kernel_list_begin(list);
-	while (fd >= 0 && !found && (name = kernel_list_next(list, fd, &error))) {
-		struct scan text = scan_str(name);
-		uint64_t pid;
-
-		if (!scan_u64(&text, &pid) || !scan_at_end(&text))
-			continue;
-		requests[n++] = request_for((pid_t)pid);
+	while (fd >= 0 && !found && (pid = kernel_list_next_pid(list, fd, &error))) {
+		requests[n++] = request_for(pid);
 		if (n < PROCESS_READER_BATCH)
 			continue;
-		found = search_some(reader, requests, n, wanted);
+		found = search_batch(reader, requests, n, wanted);
 		n = 0;
 	}
-	return found ? found : search_some(reader, requests, n, wanted);
+	return found ? found : search_batch(reader, requests, n, wanted);
 }
 
 int pid_namespace_find(int root_fd, struct process_reader *reader, pid_t speaker, pid_t pid,
@@ -108,7 +102,7 @@ int pid_namespace_find(int root_fd, struct process_reader *reader, pid_t speaker
 
 	*ret = pid;
 	process_reader_read(reader, &q, 1);
-	if (!take_counts(&q, &wanted.as) || wanted.as.depth == 0)
+	if (!parse_counts(&q, &wanted.as) || wanted.as.depth == 0)
 		return 0;
 	space = q.text[PROCESS_PID_NAMESPACE];
 	snprintf(wanted.space, sizeof wanted.space, "%.*s", (int)scan_left(&space), space.p);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* process_peek.h - the few files in /proc/PID that may be read on any thread, because reading them
- * waits for no lock that a process can hold (comm, status, cgroup), or because the process has ended. All
- * others are read by process_reader.h. */
+ * waits for nothing that a process can hold for long: comm, status and cgroup. The kernel fills
+ * status from counters, under spinlocks alone; it takes neither the lock of an exec
+ * (exec_update_lock) nor that of the address space (mmap_lock), on which other files can hang. io is
+ * read here only of a process that has ended. All others are read by process_reader.h. */
 #pragma once
 
 #include "base/defs.h"

@@ -58,7 +58,8 @@ static void test_accounting__is_exact_when_every_end_was_told(void **state)
 	snap.events.at[1].exit_code = 3;
 	feed(&t, &snap, 0);
 	accounting_figures(
-		&t, &(struct accounting_sources){ .processes = 2, .births_are_told = true }, &job);
+		&t, &(struct accounting_sources){ .processes = 2, .births_are_reported = true },
+		&job);
 	ASSERT_FIGURE(job, CPU, 12 * NS_PER_MS, EXACT);
 	ASSERT_FIGURE(job, PEAK_RSS, 8192, EXACT);
 	ASSERT_FIGURE(job, PROCESSES, 2, EXACT);
@@ -80,7 +81,8 @@ static void test_accounting__takes_the_last_of_equals_for_the_hungriest(void **s
 	add_end(&snap, 12, NS_PER_MS, 4096);
 	feed(&t, &snap, 0);
 	accounting_figures(
-		&t, &(struct accounting_sources){ .processes = 3, .births_are_told = true }, &job);
+		&t, &(struct accounting_sources){ .processes = 3, .births_are_reported = true },
+		&job);
 	assert_int_equal(job.hungriest_pid, 10);
 	snapshot_done(&snap);
 }
@@ -89,7 +91,7 @@ static void test_accounting__calls_none_of_our_own_programs_the_hungriest(void *
 {
 	const struct launch_end end = { .pid = 10,
 		                        .usage.ru_maxrss = 32 }; /* KiB, of 11 below it */
-	const struct accounting_sources from = { .processes = 2, .births_are_told = true };
+	const struct accounting_sources from = { .processes = 2, .births_are_reported = true };
 	struct snapshot snap = { .events_only = true };
 	struct accounting t = { 0 };
 	struct job job = { 0 };
@@ -139,7 +141,7 @@ static void tell_sheet(struct snapshot *snap, int exit_code, int exit_code_of_ou
 
 static void test_accounting__counts_a_failing_sheet_once(void **state)
 {
-	const struct accounting_sources from = { .processes = 2, .births_are_told = true };
+	const struct accounting_sources from = { .processes = 2, .births_are_reported = true };
 	struct snapshot snap = { .events_only = true };
 	struct accounting t = { 0 };
 	struct job job = { 0 };
@@ -156,7 +158,7 @@ static void test_accounting__counts_a_failing_sheet_once(void **state)
 
 static void test_accounting__counts_it_once_when_its_command_is_told_last(void **state)
 {
-	const struct accounting_sources from = { .processes = 2, .births_are_told = true };
+	const struct accounting_sources from = { .processes = 2, .births_are_reported = true };
 	struct snapshot snap = { .events_only = true };
 	struct accounting t = { 0 };
 	struct job job = { 0 };
@@ -176,7 +178,7 @@ static void test_accounting__counts_it_once_when_its_command_is_told_last(void *
 
 static void test_accounting__counts_a_program_of_ours_that_failed_by_itself(void **state)
 {
-	const struct accounting_sources from = { .processes = 2, .births_are_told = true };
+	const struct accounting_sources from = { .processes = 2, .births_are_reported = true };
 	struct snapshot snap = { .events_only = true };
 	struct accounting t = { 0 };
 	struct job job = { 0 };
@@ -202,12 +204,13 @@ static void test_accounting__is_at_least_when_an_end_is_without_totals_or_somebo
 	add_end(&snap, 11, 0, 4096);
 	feed(&t, &snap, 0);
 	accounting_figures(
-		&t, &(struct accounting_sources){ .processes = 2, .births_are_told = true }, &job);
+		&t, &(struct accounting_sources){ .processes = 2, .births_are_reported = true },
+		&job);
 	ASSERT_FIGURE(job, CPU, 5 * NS_PER_MS, AT_LEAST);
 	ASSERT_FIGURE(job, PEAK_RSS, 4096, EXACT);
 	accounting_figures(&t,
 	                   &(struct accounting_sources){
-				   .processes = 3, .living = 1, .births_are_told = true },
+				   .processes = 3, .living = 1, .births_are_reported = true },
 	                   &job);
 	ASSERT_FIGURE(job, PEAK_RSS, 4096, AT_LEAST);
 	snapshot_done(&snap);
@@ -225,7 +228,8 @@ static void test_accounting__takes_late_totals_for_an_end_that_was_told(void **s
 	snap.events.at[1].kind = EVENT_TOTALS;
 	feed(&t, &snap, 0);
 	accounting_figures(
-		&t, &(struct accounting_sources){ .processes = 1, .births_are_told = true }, &job);
+		&t, &(struct accounting_sources){ .processes = 1, .births_are_reported = true },
+		&job);
 	ASSERT_FIGURE(job, CPU, 6 * NS_PER_MS, EXACT);
 	ASSERT_FIGURE(job, EXITED, 1, EXACT);
 	snapshot_done(&snap);
@@ -288,7 +292,8 @@ static void test_accounting__trusts_no_count_after_a_loss(void **state)
 	vec_push(&snap.events, 100)->kind = EVENT_LOSS;
 	feed(&t, &snap, 0);
 	accounting_figures(
-		&t, &(struct accounting_sources){ .processes = 1, .births_are_told = true }, &job);
+		&t, &(struct accounting_sources){ .processes = 1, .births_are_reported = true },
+		&job);
 	ASSERT_FIGURE(job, CPU, 5 * NS_PER_MS, AT_LEAST);
 	ASSERT_FIGURE(job, PROCESSES, 1, AT_LEAST);
 	snapshot_done(&snap);
@@ -317,7 +322,9 @@ static void test_accounting__tells_who_outlived_the_command_from_who_was_left(vo
 {
 	struct accounting t = { 0 };
 	struct job job = { 0 };
-	struct accounting_sources from = { .processes = 4, .births_are_told = true, .outlived = 3 };
+	struct accounting_sources from = { .processes = 4,
+		                           .births_are_reported = true,
+		                           .outlived = 3 };
 
 	(void)state;
 	accounting_figures(&t, &from, &job);
@@ -412,7 +419,9 @@ static void look_at_memory(struct accounting *t, pid_t pid, uint64_t rss_bytes)
 /* The kernel's mark lacks a few pages; what was there stays told. */
 static void test_accounting__takes_back_no_peak_that_a_look_saw(void **state)
 {
-	struct accounting_sources from = { .processes = 2, .living = 2, .births_are_told = true };
+	struct accounting_sources from = { .processes = 2,
+		                           .living = 2,
+		                           .births_are_reported = true };
 	struct snapshot told = { .events_only = true };
 	struct accounting t = { .started_boot_ns = T0_NS };
 	struct job job = { 0 };
@@ -435,7 +444,9 @@ static void test_accounting__takes_back_no_peak_that_a_look_saw(void **state)
 /* It lives on, so that no end tells its mark; those of small ones are told after the last look. */
 static void test_accounting__calls_who_is_left_behind_the_hungriest(void **state)
 {
-	struct accounting_sources from = { .processes = 2, .living = 1, .births_are_told = true };
+	struct accounting_sources from = { .processes = 2,
+		                           .living = 1,
+		                           .births_are_reported = true };
 	struct snapshot told = { .events_only = true };
 	struct accounting t = { .started_boot_ns = T0_NS };
 	struct job job = { 0 };
@@ -453,7 +464,9 @@ static void test_accounting__calls_who_is_left_behind_the_hungriest(void **state
 
 static void test_accounting__of_one_process_the_whole_job_is_its_own_mark(void **state)
 {
-	struct accounting_sources from = { .processes = 1, .living = 1, .births_are_told = true };
+	struct accounting_sources from = { .processes = 1,
+		                           .living = 1,
+		                           .births_are_reported = true };
 	struct snapshot told = { .events_only = true };
 	struct accounting t = { .started_boot_ns = T0_NS };
 	struct job job = { 0 };
@@ -467,7 +480,7 @@ static void test_accounting__of_one_process_the_whole_job_is_its_own_mark(void *
 	from.living = 0;
 	accounting_figures(&t, &from, &job);
 	ASSERT_FIGURE(job, PEAK_TOTAL, 700 << 10, EXACT);
-	from.births_are_told = false; /* there may have been others */
+	from.births_are_reported = false; /* there may have been others */
 	accounting_figures(&t, &from, &job);
 	ASSERT_FIGURE(job, PEAK_TOTAL, 700 << 10, AT_LEAST);
 	accounting_done(&t);

@@ -79,7 +79,7 @@ static void put_environ(struct scene *sc, pid_t pid, const char *bytes, size_t n
 
 static bool look(struct scene *sc)
 {
-	return adoption_look(sc->jobs->adoption, &sc->s, &sc->jobs->roster, &sc->jobs->members);
+	return adoption_tick(sc->jobs->adoption, &sc->s, &sc->jobs->roster, &sc->jobs->members);
 }
 
 static int32_t job_of(const struct scene *sc, pid_t pid)

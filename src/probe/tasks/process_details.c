@@ -15,13 +15,13 @@
 #include "model/process_slots.h"
 
 #define TURNS_PER_TICK 32
-#define TURNS_OUTSIDE_JOBS 2 /* of no job: at the first look all that is left, then few */
+#define TURNS_OUTSIDE_JOBS 2 /* of no job: in the first round all that are left, then few */
 #define CPU_PER_TICK_NS ((int64_t)(2 * NS_PER_MS))
-#define TICKS_TILL_REVIEW                                                                          \
+#define ROUNDS_TILL_REVIEW                                                                         \
 	64 /* of a process that seems idle: others may have begun or ceased to share its pages */
 
-#define LOOKS_TILL_ASKED 8 /* for the limit of a process of a job, which may have changed */
-#define ASKED_AGAIN_MAX 32 /* in one look */
+#define TICKS_TILL_ASKED 8 /* for the limit of a process of a job, which may have changed */
+#define ASKED_AGAIN_MAX 32 /* in one tick */
 
 enum { DETAIL_PSS, DETAIL_USS, DETAIL_PEAK_RSS, DETAIL_FD_LIMIT, DETAIL_COUNT };
 static const enum proc_metric details[DETAIL_COUNT] = {
@@ -32,11 +32,11 @@ static const enum proc_metric details[DETAIL_COUNT] = {
 };
 
 struct entry {
-	uint32_t read_tick;   /* 0: never */
+	uint32_t read_round;  /* 0: never */
 	uint64_t rss, faults; /* as they were then */
-	uint32_t chosen_tick;
-	uint32_t asked_look; /* for its limit; 0: never */
-	bool is_refused;     /* not ours to look into: never asked again */
+	uint32_t chosen_round;
+	uint32_t asked_tick; /* for its limit; 0: never */
+	bool is_refused;     /* we may not read it: never tried again */
 	bool is_slow;        /* it hung when it was read last */
 	uint64_t present;
 	uint64_t value[ARRAY_LEN(details)];
@@ -48,8 +48,8 @@ struct turn {
 };
 
 struct detail {
-	uint32_t tick;     /* that gave turns */
-	uint32_t look;     /* … or not */
+	uint32_t round;    /* ticks that gave turns */
+	uint32_t tick;     /* all of them */
 	size_t next_asked; /* of the focus, for its limit */
 	int64_t credit_ns; /* a large process may cost more than a tick's share: paid back */
 	struct process_slots known;  /* struct entry of each process */
@@ -87,7 +87,7 @@ static int detail_open(const struct probe_env *env, void **ret_self, struct err 
 
 /* ---- one process ----------------------------------------------------------------------------- */
 
-/* The pid may have passed to another since the scan: only its start time tells. */
+/* The pid may have passed to another since the tick began: the start time shows it. */
 static bool is_of(const struct process_request *q, struct proc_id id)
 {
 	struct process_files_stat st;
@@ -122,7 +122,7 @@ static void take_turn(struct detail *self, const struct turn *t)
 	};
 
 	process_reader_read(self->reader, &q, 1);
-	e->read_tick = self->tick;
+	e->read_round = self->round;
 	e->rss = readings_or(&t->proc->r, PROC_RSS, 0);
 	e->faults = readings_or(&t->proc->r, PROC_MINOR_FAULTS, 0);
 	e->is_slow = q.error == -ETIMEDOUT || q.errors[PROCESS_ROLLUP] == -ETIMEDOUT;
@@ -130,7 +130,7 @@ static void take_turn(struct detail *self, const struct turn *t)
 	if (!is_of(&q, t->proc->id))
 		return;
 	e->present = 0;
-	e->asked_look = self->look;
+	e->asked_tick = self->tick;
 	keep_details(&q, e);
 }
 
@@ -140,14 +140,14 @@ static uint64_t spent_ns(const struct detail *self)
 	return clock_thread_cpu_ns() + process_reader_cpu_ns(self->reader);
 }
 
-static void ask_limit(struct detail *self, const struct proc_sample *p, struct entry *e)
+static void read_limit(struct detail *self, const struct proc_sample *p, struct entry *e)
 {
 	struct process_request q = { .pid = p->id.pid,
 		                     .files = 1U << PROCESS_STAT | 1U << PROCESS_LIMITS };
 	uint64_t begin = spent_ns(self);
 
 	process_reader_read(self->reader, &q, 1);
-	e->asked_look = self->look;
+	e->asked_tick = self->tick;
 	e->present &= ~(UINT64_C(1) << PROC_FD_LIMIT); /* it may have none any more */
 	if (is_of(&q, p->id))
 		keep_details(&q, e);
@@ -158,8 +158,8 @@ static void ask_limit(struct detail *self, const struct proc_sample *p, struct e
 
 static bool comes_before(const struct turn *a, const struct turn *b)
 {
-	if (a->entry->read_tick != b->entry->read_tick)
-		return a->entry->read_tick < b->entry->read_tick;
+	if (a->entry->read_round != b->entry->read_round)
+		return a->entry->read_round < b->entry->read_round;
 	return readings_or(&a->proc->r, PROC_RSS, 0) > readings_or(&b->proc->r, PROC_RSS, 0);
 }
 
@@ -176,7 +176,7 @@ static void offer(struct turn turns[TURNS_PER_TICK], size_t *len, size_t cap, st
 	turns[i] = t;
 }
 
-/* Kernel threads and zombies have none, and nothing to tell about. */
+/* Kernel threads and zombies have none. */
 static bool has_memory(const struct proc_sample *p)
 {
 	return readings_or(&p->r, PROC_RSS, 0) > 0;
@@ -186,7 +186,7 @@ static bool is_due(const struct detail *self, const struct proc_sample *p, const
 {
 	if (!has_memory(p))
 		return false;
-	return !e->read_tick || self->tick - e->read_tick >= TICKS_TILL_REVIEW ||
+	return !e->read_round || self->round - e->read_round >= ROUNDS_TILL_REVIEW ||
 	       e->rss != readings_or(&p->r, PROC_RSS, 0) ||
 	       e->faults != readings_or(&p->r, PROC_MINOR_FAULTS, 0);
 }
@@ -208,7 +208,7 @@ static size_t choose_focus(struct detail *self, struct sample *out,
 
 		if (!e || !proc_id_eq(p->id, *id) || !is_due(self, p, e))
 			continue;
-		e->chosen_tick = self->tick;
+		e->chosen_round = self->round;
 		offer(turns, &len, TURNS_PER_TICK, (struct turn){ p, e });
 	}
 	return len;
@@ -222,7 +222,7 @@ static size_t choose_others(struct detail *self, struct sample *out,
 	for (size_t i = 0; i < out->procs.len; i++) {
 		struct entry *e = self->entries.at[i];
 
-		if (e && e->chosen_tick != self->tick && is_due(self, &out->procs.at[i], e))
+		if (e && e->chosen_round != self->round && is_due(self, &out->procs.at[i], e))
 			offer(turns, &len, cap, (struct turn){ &out->procs.at[i], e });
 	}
 	return len;
@@ -246,7 +246,7 @@ static bool is_near_limit(const struct proc_sample *p, const struct entry *e)
 	       readings_or(&p->r, PROC_FDS, 0) >= limit - limit / 4;
 }
 
-/* NULL: the one who looked at all tasks has told the limit, or there is none to tell. */
+/* NULL: the tasks probe reported its limit, or it has none. */
 static struct entry *entry_without_limit(struct detail *self, const struct sample *out,
                                          const struct proc_sample *p)
 {
@@ -255,9 +255,9 @@ static struct entry *entry_without_limit(struct detail *self, const struct sampl
 	return e && has_memory(p) && !readings_has(&p->r, PROC_FD_LIMIT) ? e : NULL;
 }
 
-/* A process may change its limit, or have it changed, at any time: whoever seems to run out of
- * files is asked again before anybody says so. */
-static unsigned ask_those_near(struct detail *self, struct sample *out)
+/* A process may change its limit, or have it changed, at any time: the limit of one that
+ * seems to run out of files is read again first. */
+static unsigned read_limits_near(struct detail *self, struct sample *out)
 {
 	unsigned asked = 0;
 
@@ -266,17 +266,17 @@ static unsigned ask_those_near(struct detail *self, struct sample *out)
 
 		if (!e || !is_near_limit(&out->procs.at[i], e))
 			continue;
-		ask_limit(self, &out->procs.at[i], e);
+		read_limit(self, &out->procs.at[i], e);
 		asked++;
 	}
 	return asked;
 }
 
-/* Of jobs: one small file each when they are new, and again every few looks. Of many it goes on
+/* Of jobs: one small file each when they are new, and again every few ticks. Of many it goes on
  * where it stopped. */
-static void ask_limits(struct detail *self, struct sample *out)
+static void read_limits(struct detail *self, struct sample *out)
 {
-	unsigned asked = ask_those_near(self, out);
+	unsigned asked = read_limits_near(self, out);
 	size_t i = 0, n = out->focus.len, first = n ? self->next_asked % n : 0;
 
 	for (; i < n && asked < ASKED_AGAIN_MAX && self->credit_ns > 0; i++) {
@@ -285,10 +285,10 @@ static void ask_limits(struct detail *self, struct sample *out)
 		struct entry *e = entry_without_limit(self, out, p);
 
 		if (!e || !proc_id_eq(p->id, id) ||
-		    (e->asked_look && self->look - e->asked_look < LOOKS_TILL_ASKED))
+		    (e->asked_tick && self->tick - e->asked_tick < TICKS_TILL_ASKED))
 			continue;
-		asked += e->asked_look > 0;
-		ask_limit(self, p, e);
+		asked += e->asked_tick > 0;
+		read_limit(self, p, e);
 	}
 	self->next_asked = first + i;
 }
@@ -327,12 +327,12 @@ static void take_all_turns(struct detail *self, struct sample *out)
 	struct turn turns[TURNS_PER_TICK];
 	size_t len;
 
-	self->tick++;
+	self->round++;
 	len = choose_focus(self, out, turns);
 	take_turns(self, turns, len);
 	len = TURNS_PER_TICK - len;
 	len = choose_others(self, out, turns,
-	                    self->tick == 1 ? len : MIN(len, (size_t)TURNS_OUTSIDE_JOBS));
+	                    self->round == 1 ? len : MIN(len, (size_t)TURNS_OUTSIDE_JOBS));
 	take_turns(self, turns, len);
 }
 
@@ -345,8 +345,8 @@ static int detail_read(void *self_, struct sample *out, struct err *err)
 	if (!(out->want & (WANT_PSS | WANT_LIMITS)) || !find_entries(self, out))
 		return 0;
 	self->credit_ns = MIN(self->credit_ns + CPU_PER_TICK_NS, CPU_PER_TICK_NS);
-	self->look++;
-	ask_limits(self, out);
+	self->tick++;
+	read_limits(self, out);
 	if (out->want & WANT_PSS)
 		take_all_turns(self, out);
 	out->aside_cpu_ns += process_reader_cpu_ns(self->reader) - begin_ns;

@@ -81,31 +81,22 @@ static bool is_refusal(int error)
 	return error == -EACCES || error == -EPERM;
 }
 
-/* The pid or tid that a directory is named for; 0: none. */
-static pid_t pid_of(const char *name)
-{
-	struct scan s = scan_str(name);
-	uint64_t pid;
-
-	return scan_u64(&s, &pid) && scan_at_end(&s) && pid <= INT32_MAX ? (pid_t)pid : 0;
-}
-
 /* A leader that has exited looks like a zombie, while its process lives on in the other threads: the
  * first of them speaks for it. */
 static void read_stand_in(struct tasks_proc *self, unsigned want, struct proc_sample *ret)
 {
 	cleanup(closep) int tasks_fd = -1;
 	struct kernel_list *list = &self->tids;
-	const char *tid;
 	char path[32];
+	pid_t tid;
 	int error;
 
 	snprintf(path, sizeof path, "%d/task", ret->id.pid);
 	tasks_fd = openat(self->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	kernel_list_begin(list);
-	while (tasks_fd >= 0 && (tid = kernel_list_next(list, tasks_fd, &error))) {
+	while (tasks_fd >= 0 && (tid = kernel_list_next_pid(list, tasks_fd, &error))) {
 		struct process_request q = { .pid = ret->id.pid,
-			                     .tid = pid_of(tid),
+			                     .tid = tid,
 			                     .files = TASK_FILES,
 			                     .counts_fds = want & WANT_FDS_IO };
 
@@ -194,16 +185,14 @@ static void scan_pid(struct tasks_proc *self, pid_t pid, struct sample *out)
 
 static int scan_all(struct tasks_proc *self, struct sample *out, struct err *err)
 {
-	const char *name;
 	pid_t pid;
 	int error;
 
 	if (lseek(self->proc_fd, 0, SEEK_SET) < 0)
 		return err_set(err, errno, "rewind '/proc': %s", strerror(errno));
 	kernel_list_begin(&self->pids);
-	while ((name = kernel_list_next(&self->pids, self->proc_fd, &error)))
-		if ((pid = pid_of(name)))
-			scan_pid(self, pid, out);
+	while ((pid = kernel_list_next_pid(&self->pids, self->proc_fd, &error)))
+		scan_pid(self, pid, out);
 	read_requests(self, out);
 	if (error < 0)
 		return err_set(err, -error, "list '/proc': %s", strerror(-error));
@@ -227,14 +216,14 @@ static void scan_focus(struct tasks_proc *self, struct sample *out)
 }
 
 /* /proc/PID/task/TID/children: "812 815 " */
-static void scan_children_of_thread(struct tasks_proc *self, pid_t pid, const char *tid,
+static void scan_children_of_thread(struct tasks_proc *self, pid_t pid, pid_t tid,
                                     struct sample *out)
 {
 	char path[64];
 	struct scan s;
 	uint64_t child;
 
-	snprintf(path, sizeof path, "%d/task/%.16s/children", pid, tid);
+	snprintf(path, sizeof path, "%d/task/%d/children", pid, tid);
 	if (kernel_file_load(self->proc_fd, path, &self->children) < 0)
 		return;
 	s = kernel_file_text(&self->children);
@@ -245,8 +234,8 @@ static void scan_children_of_thread(struct tasks_proc *self, pid_t pid, const ch
 static void scan_children(struct tasks_proc *self, pid_t pid, struct sample *out)
 {
 	cleanup(closep) int tasks_fd = -1;
-	const char *tid;
 	char path[32];
+	pid_t tid;
 	int error;
 
 	snprintf(path, sizeof path, "%d/task", pid);
@@ -254,9 +243,8 @@ static void scan_children(struct tasks_proc *self, pid_t pid, struct sample *out
 	if (tasks_fd < 0)
 		return;
 	kernel_list_begin(&self->threads);
-	while ((tid = kernel_list_next(&self->threads, tasks_fd, &error)))
-		if (pid_of(tid))
-			scan_children_of_thread(self, pid, tid, out);
+	while ((tid = kernel_list_next_pid(&self->threads, tasks_fd, &error)))
+		scan_children_of_thread(self, pid, tid, out);
 	read_requests(self, out);
 }
 
