@@ -128,6 +128,20 @@ def test_root_registers_for_whom_the_process_is(world):
 	world.result("job.end", uid=OWNER, job_id="for-him")
 
 
+def test_root_names_a_recorded_job_by_its_user(world):
+	"""Root and the owner have a job of the same id, and each of them means its own by it."""
+	for uid, job_type in ((0, "roots-type"), (OWNER, "owners-type")):
+		world.result("job.start", uid=uid, job_id="twin", job_type=job_type, pid=world.spawn(uid))
+	for name, job_type in (("twin", "roots-type"), ("0:twin", "roots-type"), ("root:twin", "roots-type"), ("%d:twin" % OWNER, "owners-type")):
+		wait_for(lambda name=name: "result" in world.call("job.report", job_id=name))
+		assert world.result("job.report", job_id=name)["report"]["job"]["job_type"] == job_type
+		assert world.result("job.profile", job_id=name)["job_id"] == "twin"
+	for method in ("job.report", "job.profile"):
+		assert world.call(method, uid=OWNER, job_id="0:twin")["error"]["data"]["code"] == "not_found"
+	for uid in (0, OWNER):
+		world.result("job.end", uid=uid, job_id="twin")
+
+
 def test_a_listener_hears_only_of_what_is_his(world):
 	with world.line(OTHER) as other, world.line(OWNER) as owner:
 		other.call("bus.subscribe")
