@@ -12,14 +12,10 @@ static void put_attempt(struct json *j, const struct sheet *was, uint64_t now_ns
 	bool has_ended = was->status != JOB_RUNNING;
 
 	json_begin_object(j);
-	json_key(j, "sheet");
-	json_u64(j, was->num);
-	json_key(j, "attempt");
-	json_u64(j, was->attempt);
-	json_key(j, "label");
-	json_str(j, *was->label ? was->label : NULL);
-	json_key(j, "status");
-	json_str(j, job_status_name(has_ended ? was->status : JOB_LOST));
+	json_put_u64(j, "sheet", was->num);
+	json_put_u64(j, "attempt", was->attempt);
+	json_put_str(j, "label", *was->label ? was->label : NULL);
+	json_put_str(j, "status", job_status_name(has_ended ? was->status : JOB_LOST));
 	if (was->has_exit_code) {
 		json_key(j, "exit_code");
 		json_i64(j, was->exit_code);

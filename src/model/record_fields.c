@@ -62,8 +62,7 @@ static void put_qualities(struct json *j, const void *record)
 
 	json_begin_object(j);
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++) {
-		json_key(j, job_figures[i].key);
-		json_str(j, quality_key(job->figures[i].quality));
+		json_put_str(j, job_figures[i].key, quality_key(job->figures[i].quality));
 	}
 	json_end_object(j);
 }

@@ -28,8 +28,7 @@ static void put_seconds(struct json *j, const char *key, uint64_t ns)
 
 static void put_job(struct json *j, const struct snapshot *snap, int32_t job, uint32_t sheet)
 {
-	json_key(j, "job_id");
-	json_str(j, job >= 0 ? snap->jobs.at[job].id : NULL);
+	json_put_str(j, "job_id", job >= 0 ? snap->jobs.at[job].id : NULL);
 	json_key(j, "sheet_num");
 	if (job >= 0 && sheet)
 		json_u64(j, sheet);
@@ -52,14 +51,11 @@ void process_json(struct json *j, const struct snapshot *snap, const struct proc
 	readings_json(j, proc_metrics, PROC_METRIC_COUNT, p->s.r.present, p->s.r.value);
 	put_seconds(j, "age_seconds", p->age_ns);
 	put_job(j, snap, p->job, p->sheet);
-	json_key(j, "syscall_counts");
-	json_begin_object(j);
+	json_open_object(j, "syscall_counts");
 	json_end_object(j);
-	json_key(j, "syscall_time_pct");
-	json_begin_object(j);
+	json_open_object(j, "syscall_time_pct");
 	json_end_object(j);
-	json_key(j, "uid");
-	json_u64(j, p->s.uid);
+	json_put_u64(j, "uid", p->s.uid);
 	put_rate(j, "read_bytes_per_s", p->read_bytes_per_s);
 	put_rate(j, "write_bytes_per_s", p->write_bytes_per_s);
 	json_end_object(j);
@@ -81,25 +77,20 @@ void event_json(struct json *j, const struct snapshot *snap, const struct event 
 static void put_progress(struct json *j, const struct snapshot *snap,
                          const struct snapshot_scope *scope)
 {
-	json_key(j, "job_progress");
-	json_begin_array(j);
+	json_open_array(j, "job_progress");
 	vec_each(&snap->jobs, job) {
 		if (scope && !scope->has_job(scope->self, job))
 			continue;
 		json_begin_object(j);
-		json_key(j, "job_id");
-		json_str(j, job->id);
-		json_key(j, "total_sheets");
-		json_u64(j, job->total_sheets);
-		json_key(j, "last_completed_sheet");
-		json_u64(j, job->last_completed_sheet);
+		json_put_str(j, "job_id", job->id);
+		json_put_u64(j, "total_sheets", job->total_sheets);
+		json_put_u64(j, "last_completed_sheet", job->last_completed_sheet);
 		json_key(j, "current_sheet");
 		if (job->current_sheet)
 			json_u64(j, job->current_sheet);
 		else
 			json_nil(j);
-		json_key(j, "status");
-		json_str(j, job_status_name(job->status));
+		json_put_str(j, "status", job_status_name(job->status));
 		json_end_object(j);
 	}
 	json_end_array(j);
@@ -108,10 +99,8 @@ static void put_progress(struct json *j, const struct snapshot *snap,
 static void put_zombies(struct json *j, const struct snapshot *snap,
                         const struct snapshot_scope *scope, size_t count)
 {
-	json_key(j, "zombie_count");
-	json_u64(j, count);
-	json_key(j, "zombie_pids");
-	json_begin_array(j);
+	json_put_u64(j, "zombie_count", count);
+	json_open_array(j, "zombie_pids");
 	vec_each(&snap->zombies, pid)
 		if (snapshot_scope_has_zombie(scope, snap, *pid))
 			json_i64(j, *pid);
@@ -120,10 +109,8 @@ static void put_zombies(struct json *j, const struct snapshot *snap,
 
 static void put_head(struct json *j, const struct snapshot *snap)
 {
-	json_key(j, "schema");
-	json_u64(j, 1);
-	json_key(j, "seq");
-	json_u64(j, snap->seq);
+	json_put_u64(j, "schema", 1);
+	json_put_u64(j, "seq", snap->seq);
 	put_seconds(j, "timestamp", snap->wall_ns);
 	json_key(j, "daemon_pid");
 	json_i64(j, snap->recorder_pid);
@@ -136,10 +123,8 @@ static void put_head(struct json *j, const struct snapshot *snap)
 	put_percent(j, "psi_memory_percent", snap->psi_mem_ratio);
 	put_percent(j, "psi_io_percent", snap->psi_io_ratio);
 	put_seconds(j, "interval_seconds", snap->elapsed_ns);
-	json_key(j, "boot_id");
-	json_str(j, snap->boot_id[0] ? snap->boot_id : NULL);
-	json_key(j, "cgroup");
-	json_begin_object(j);
+	json_put_str(j, "boot_id", snap->boot_id[0] ? snap->boot_id : NULL);
+	json_open_object(j, "cgroup");
 	readings_json(j, cgroup_metrics, CGROUP_METRIC_COUNT, snap->cgroup.present,
 	              snap->cgroup.value);
 	json_end_object(j);
@@ -167,15 +152,11 @@ static void put_gpu(struct json *j, const struct snapshot *snap, const struct sn
                     const struct gpu_sample *gpu)
 {
 	json_begin_object(j);
-	json_key(j, "index");
-	json_u64(j, gpu->index);
-	json_key(j, "name");
-	json_str(j, gpu->name[0] ? gpu->name : NULL);
-	json_key(j, "uuid");
-	json_str(j, gpu->uuid[0] ? gpu->uuid : NULL);
+	json_put_u64(j, "index", gpu->index);
+	json_put_str(j, "name", gpu->name[0] ? gpu->name : NULL);
+	json_put_str(j, "uuid", gpu->uuid[0] ? gpu->uuid : NULL);
 	readings_json(j, gpu_metrics, GPU_METRIC_COUNT, gpu->r.present, gpu->r.value);
-	json_key(j, "processes");
-	json_begin_array(j);
+	json_open_array(j, "processes");
 	vec_each(&snap->gpu_uses, use)
 		if (use->gpu == (size_t)(gpu - snap->gpus.at) &&
 		    snapshot_scope_has_gpu_use(scope, snap, use))
@@ -204,19 +185,14 @@ static void put_snapshot(struct json *j, const struct snapshot *snap,
                          const struct snapshot_scope *scope, const struct snapshot_counts *n)
 {
 	put_head(j, snap);
-	json_key(j, "pressure_level");
-	json_str(j, snap->pressure_level);
-	json_key(j, "running_jobs");
-	json_u64(j, n->running_jobs);
-	json_key(j, "active_sheets");
-	json_u64(j, n->active_sheets);
+	json_put_str(j, "pressure_level", snap->pressure_level);
+	json_put_u64(j, "running_jobs", n->running_jobs);
+	json_put_u64(j, "active_sheets", n->active_sheets);
 	put_zombies(j, snap, scope, n->zombies);
 	put_progress(j, snap, scope);
 	put_seconds(j, "conductor_uptime_seconds", snap->uptime_ns);
-	json_key(j, "processes_complete");
-	json_bool(j, snap->procs_complete);
-	json_key(j, "gpus");
-	json_begin_array(j);
+	json_put_bool(j, "processes_complete", snap->procs_complete);
+	json_open_array(j, "gpus");
 	vec_each(&snap->gpus, gpu)
 		put_gpu(j, snap, scope, gpu);
 	json_end_array(j);
@@ -231,8 +207,7 @@ static size_t put_processes(struct json *j, const struct snapshot *snap,
 
 	if (selection == SELECT_JOBS_AND_LARGEST)
 		process_largest_find(snap, scope, &largest);
-	json_key(j, "processes");
-	json_begin_array(j);
+	json_open_array(j, "processes");
 	for (size_t i = 0; i < snap->procs.len; i++) {
 		const struct proc_snap *p = &snap->procs.at[i];
 
@@ -265,9 +240,7 @@ void snapshot_json_line(struct json *j, const struct snapshot *snap,
 	json_begin_object(j);
 	put_snapshot(j, snap, scope, &n);
 	written = put_processes(j, snap, scope, selection);
-	json_key(j, "processes_total");
-	json_u64(j, n.procs);
-	json_key(j, "processes_omitted");
-	json_u64(j, n.procs - written);
+	json_put_u64(j, "processes_total", n.procs);
+	json_put_u64(j, "processes_omitted", n.procs - written);
 	json_end_object(j);
 }

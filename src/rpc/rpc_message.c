@@ -265,8 +265,7 @@ static void begin_line(struct json *j)
 {
 	j->need_comma = false; /* each line is a document of its own */
 	json_begin_object(j);
-	json_key(j, "jsonrpc");
-	json_str(j, "2.0");
+	json_put_str(j, "jsonrpc", "2.0");
 }
 
 void rpc_message_end(struct json *j)
@@ -285,8 +284,7 @@ void rpc_message_begin_result(struct json *j, const json_t *id)
 void rpc_message_begin_notification(struct json *j, const char *method)
 {
 	begin_line(j);
-	json_key(j, "method");
-	json_str(j, method);
+	json_put_str(j, "method", method);
 	json_key(j, "params");
 }
 
@@ -296,16 +294,12 @@ void rpc_message_put_error(struct json *j, const json_t *id, const struct err *e
 
 	begin_line(j);
 	put_id(j, id);
-	json_key(j, "error");
-	json_begin_object(j);
+	json_open_object(j, "error");
 	json_key(j, "code");
 	json_i64(j, row->number);
-	json_key(j, "message");
-	json_str(j, err->msg);
-	json_key(j, "data");
-	json_begin_object(j);
-	json_key(j, "code");
-	json_str(j, row->word);
+	json_put_str(j, "message", err->msg);
+	json_open_object(j, "data");
+	json_put_str(j, "code", row->word);
 	json_end_object(j);
 	json_end_object(j);
 	rpc_message_end(j);
@@ -314,10 +308,8 @@ void rpc_message_put_error(struct json *j, const json_t *id, const struct err *e
 void rpc_message_put_request(struct json *j, uint64_t id, const char *method, const char *params)
 {
 	begin_line(j);
-	json_key(j, "id");
-	json_u64(j, id);
-	json_key(j, "method");
-	json_str(j, method);
+	json_put_u64(j, "id", id);
+	json_put_str(j, "method", method);
 	if (params) {
 		json_key(j, "params");
 		json_raw(j, params, strlen(params));

@@ -29,10 +29,8 @@ static struct json begin_line(struct run_log *log, uint64_t wall_ns, const char 
 	buf_reset(&log->line);
 	clock_format_utc(wall_ns, ts, sizeof ts);
 	json_begin_object(&j);
-	json_key(&j, "ts");
-	json_str(&j, ts);
-	json_key(&j, "type");
-	json_str(&j, type);
+	json_put_str(&j, "ts", ts);
+	json_put_str(&j, "type", type);
 	return j;
 }
 
@@ -52,12 +50,9 @@ static int log_loss(struct run_log *log, uint64_t wall_ns, struct err *err)
 	if (!log->unreported)
 		return 0;
 	j = begin_line(log, wall_ns, "event");
-	json_key(&j, "event");
-	json_str(&j, "lines_lost");
-	json_key(&j, "data");
-	json_begin_object(&j);
-	json_key(&j, "lines");
-	json_u64(&j, log->unreported);
+	json_put_str(&j, "event", "lines_lost");
+	json_open_object(&j, "data");
+	json_put_u64(&j, "lines", log->unreported);
 	json_end_object(&j);
 	r = write_line(log, &j, err);
 	log->unreported = r < 0 ? log->unreported + 1 : 0;
@@ -84,8 +79,7 @@ static void put_data(struct json *j, struct scan data)
 	if (!scan_left(&data))
 		return;
 	if (scan_left(&data) > RUN_LOG_DATA_MAX) {
-		json_key(j, "data_bytes_left_out");
-		json_u64(j, scan_left(&data));
+		json_put_u64(j, "data_bytes_left_out", scan_left(&data));
 		return;
 	}
 	json_key(j, "data");

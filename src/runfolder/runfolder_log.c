@@ -39,8 +39,7 @@ static void put_text(struct json *j, const char *key, const char *text)
 {
 	if (!*text)
 		return;
-	json_key(j, key);
-	json_str(j, text);
+	json_put_str(j, key, text);
 }
 
 static void put_outcome(struct json *j, bool has_exit_code, int exit_code, int signal)
@@ -102,8 +101,7 @@ static struct json begin_sheet(struct runfolder *f, const struct sheet *s)
 {
 	struct json j = begin_data(f);
 
-	json_key(&j, "sheet");
-	json_u64(&j, s->num);
+	json_put_u64(&j, "sheet", s->num);
 	put_text(&j, "label", s->label);
 	return j;
 }

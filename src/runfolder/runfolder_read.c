@@ -193,16 +193,14 @@ static const struct field_table file_fields = FIELD_TABLE(file_rows);
 void runfolder_reading_put(struct json *j, const struct runfolder_reading *reading)
 {
 	json_begin_object(j);
-	json_key(j, "schema");
-	json_u64(j, 1);
+	json_put_u64(j, "schema", 1);
 	resource_summary_put(j, &reading->summary);
 	json_key(j, "gpus");
 	if (reading->gpus)
 		json_u64(j, reading->gpus);
 	else
 		json_nil(j);
-	json_key(j, "files");
-	json_begin_object(j);
+	json_open_object(j, "files");
 	for (size_t i = 0; i < HARDWARE_FILE_COUNT; i++) {
 		const struct runfolder_file *file = &reading->files[i];
 

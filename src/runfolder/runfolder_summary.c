@@ -60,19 +60,16 @@ static void put_job(struct json *j, const struct runfolder *f)
 
 static void put_figures(struct json *j, const struct job *job)
 {
-	json_key(j, "figures");
-	json_begin_object(j);
+	json_open_object(j, "figures");
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++) {
 		const struct figure *figure = &job->figures[i];
 
 		if (figure->quality == QUALITY_MISSING)
 			continue;
-		json_key(j, job_figures[i].key);
-		json_begin_object(j);
+		json_open_object(j, job_figures[i].key);
 		json_key(j, "value");
 		metric_json(j, job_figures[i].unit, figure->value);
-		json_key(j, "quality");
-		json_str(j, quality_key(figure->quality));
+		json_put_str(j, "quality", quality_key(figure->quality));
 		json_end_object(j);
 	}
 	json_end_object(j);
@@ -94,19 +91,17 @@ static void put_missing(struct json *j, const struct runfolder *f,
 	bool is_over = f->has_job && f->job.status != JOB_RUNNING;
 	uint64_t ignored;
 
-	json_key(j, "missing");
-	json_begin_object(j);
+	json_open_object(j, "missing");
 	for (enum resource_key key = 0; key < RESOURCE_KEY_COUNT; key++) {
 		if (resource_summary_get(sums, key, &ignored))
 			continue;
-		json_key(j, resource_keys[key].key);
-		json_str(j, why_missing(f, resource_keys[key].series));
+		json_put_str(j, resource_keys[key].key, why_missing(f, resource_keys[key].series));
 	}
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++) {
 		if (f->job.figures[i].quality != QUALITY_MISSING)
 			continue;
-		json_key(j, job_figures[i].key);
-		json_str(j, is_over ? "not measured here" : "not known yet");
+		json_put_str(j, job_figures[i].key,
+		             is_over ? "not measured here" : "not known yet");
 	}
 	json_end_object(j);
 }
@@ -119,15 +114,11 @@ static void put_counts(struct json *j, const struct runfolder *f,
 
 	for (size_t i = 0; i < HARDWARE_FILE_COUNT; i++)
 		lost += f->files[i].lost;
-	json_key(j, "samples");
-	json_begin_object(j);
-	json_key(j, "cpu");
-	json_u64(j, sums->series[RESOURCE_CPU_USR_PCT].n);
-	json_key(j, "gpu");
-	json_u64(j, f->rows[HARDWARE_FILE_METRICS]);
+	json_open_object(j, "samples");
+	json_put_u64(j, "cpu", sums->series[RESOURCE_CPU_USR_PCT].n);
+	json_put_u64(j, "gpu", f->rows[HARDWARE_FILE_METRICS]);
 	json_end_object(j);
-	json_key(j, "lines_lost");
-	json_u64(j, lost);
+	json_put_u64(j, "lines_lost", lost);
 }
 
 int runfolder_write_summary(struct runfolder *f, bool is_durable, struct err *err)
@@ -137,8 +128,7 @@ int runfolder_write_summary(struct runfolder *f, bool is_durable, struct err *er
 
 	buf_reset(&f->text);
 	json_begin_object(&j);
-	json_key(&j, "version");
-	json_u64(&j, SUMMARY_VERSION);
+	json_put_u64(&j, "version", SUMMARY_VERSION);
 	json_key(&j, "updated");
 	put_time(&j, f->last_wall_ns);
 	put_job(&j, f);

@@ -19,8 +19,7 @@ static void put_lag(struct json *j, uint64_t lost, uint64_t next_seq)
 	json_begin_object(j);
 	json_key(j, "lost");
 	lost == BUS_LOST_UNKNOWN ? json_nil(j) : json_u64(j, lost);
-	json_key(j, "next_seq");
-	json_u64(j, next_seq);
+	json_put_u64(j, "next_seq", next_seq);
 	json_end_object(j);
 	rpc_message_end(j);
 }
@@ -29,14 +28,11 @@ static void put_event(struct json *j, const struct bus_event *e)
 {
 	rpc_message_begin_notification(j, "bus.event");
 	json_begin_object(j);
-	json_key(j, "seq");
-	json_u64(j, e->seq);
+	json_put_u64(j, "seq", e->seq);
 	json_key(j, "timestamp");
 	json_fixed(j, e->wall_ns / NS_PER_US, 6);
-	json_key(j, "event");
-	json_str(j, e->name);
-	json_key(j, "job_id");
-	json_str(j, e->job_id[0] ? e->job_id : NULL);
+	json_put_str(j, "event", e->name);
+	json_put_str(j, "job_id", e->job_id[0] ? e->job_id : NULL);
 	json_key(j, "data");
 	json_raw(j, e->text, strlen(e->text));
 	json_end_object(j);

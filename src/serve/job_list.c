@@ -7,8 +7,7 @@
 
 static void put_text(struct json *j, const char *key, const char *text)
 {
-	json_key(j, key);
-	json_str(j, text[0] ? text : NULL);
+	json_put_str(j, key, text[0] ? text : NULL);
 }
 
 static void put_time(struct json *j, const char *key, uint64_t wall_ns)
@@ -31,12 +30,10 @@ static void put_end(struct json *j, bool has_exit_code, int exit_code, int signa
 
 static void put_sheets(struct json *j, const struct job_row *row)
 {
-	json_key(j, "sheets");
-	json_begin_array(j);
+	json_open_array(j, "sheets");
 	vec_each(&row->sheets, sheet) {
 		json_begin_object(j);
-		json_key(j, "sheet_num");
-		json_u64(j, sheet->num);
+		json_put_u64(j, "sheet_num", sheet->num);
 		put_text(j, "label", sheet->label);
 		put_text(j, "status", job_status_name(sheet->status));
 		put_time(j, "started_at", sheet->started_ns);
@@ -51,10 +48,8 @@ static void put_sheets(struct json *j, const struct job_row *row)
 
 static void put_progress(struct json *j, const struct job *job)
 {
-	json_key(j, "total_sheets");
-	json_u64(j, job->total_sheets);
-	json_key(j, "last_completed_sheet");
-	json_u64(j, job->last_completed_sheet);
+	json_put_u64(j, "total_sheets", job->total_sheets);
+	json_put_u64(j, "last_completed_sheet", job->last_completed_sheet);
 	json_key(j, "current_sheet");
 	job->current_sheet ? json_u64(j, job->current_sheet) : json_nil(j);
 }
@@ -69,8 +64,7 @@ static void put_job(struct json *j, const struct job_row *row)
 	put_text(j, "parent_job_id", job->parent);
 	put_text(j, "command", job->command);
 	put_text(j, "cwd", job->cwd);
-	json_key(j, "uid");
-	json_u64(j, job->uid);
+	json_put_u64(j, "uid", job->uid);
 	json_key(j, "tags");
 	json_raw(j, job->tags[0] ? job->tags : "{}", job->tags[0] ? strlen(job->tags) : 2);
 	put_text(j, "tier", job->tier);
@@ -86,8 +80,7 @@ static void put_job(struct json *j, const struct job_row *row)
 void job_list_put(const struct job_roster *t, const struct rpc_server_peer *peer, struct json *j)
 {
 	json_begin_object(j);
-	json_key(j, "jobs");
-	json_begin_array(j);
+	json_open_array(j, "jobs");
 	vec_each(&t->rows, row)
 		if (methods_has_job(peer, &(*row)->job))
 			put_job(j, *row);

@@ -42,8 +42,7 @@ METHOD(method_bus_subscribe)
 	feed = bus_feed_new(m->bus, from, &filter);
 	rpc_server_feed(peer, &feed);
 	json_begin_object(result);
-	json_key(result, "next_seq");
-	json_u64(result, bus_next_seq(m->bus));
+	json_put_u64(result, "next_seq", bus_next_seq(m->bus));
 	json_end_object(result);
 	return 0;
 }
@@ -80,8 +79,7 @@ METHOD(method_bus_publish)
 	methods_publish(m, name, job ? job->id : "", job ? job->uid : peer->uid,
 	                data ? data : "{}");
 	json_begin_object(result);
-	json_key(result, "seq");
-	json_u64(result, bus_next_seq(m->bus) - 1);
+	json_put_u64(result, "seq", bus_next_seq(m->bus) - 1);
 	json_end_object(result);
 	return 0;
 }

@@ -17,12 +17,9 @@ METHOD(method_hello)
 {
 	(void)self, (void)peer, (void)params, (void)err;
 	json_begin_object(result);
-	json_key(result, "protocol");
-	json_u64(result, SERVE_PROTOCOL);
-	json_key(result, "version");
-	json_str(result, PROCTOR_VERSION);
-	json_key(result, "capabilities");
-	json_begin_array(result);
+	json_put_u64(result, "protocol", SERVE_PROTOCOL);
+	json_put_str(result, "version", PROCTOR_VERSION);
+	json_open_array(result, "capabilities");
 	for (const struct rpc_server_method *m = serve_methods; m->name; m++)
 		json_str(result, m->name);
 	json_end_array(result);
@@ -34,8 +31,7 @@ METHOD(method_hello)
 
 static void put_count(struct json *j, const char *key, uint64_t n)
 {
-	json_key(j, key);
-	json_u64(j, n);
+	json_put_u64(j, key, n);
 }
 
 /* Of those that the caller may see. */
@@ -63,8 +59,7 @@ static void put_anomalies(struct json *j, const struct snapshot *snap,
 	const struct snapshot_scope *scope = peer_scope(peer, &visible);
 	cleanup(buf_done) struct buf text = { 0 };
 
-	json_key(j, "anomalies_active");
-	json_begin_array(j);
+	json_open_array(j, "anomalies_active");
 	for (size_t i = 0; snap && i < snap->anomalies.len; i++) {
 		const struct anomaly *a = &snap->anomalies.at[i];
 		struct anomaly_record told;
@@ -85,19 +80,14 @@ static void put_store(struct json *j, const struct methods *m, const struct serv
 {
 	const struct recorder_status *r = &s->totals.recorder;
 
-	json_key(j, "store");
-	json_begin_object(j);
-	json_key(j, "path");
-	json_str(j, m->host.db_path);
+	json_open_object(j, "store");
+	json_put_str(j, "path", m->host.db_path);
 	put_count(j, "bytes", s->store_bytes);
-	json_key(j, "is_storing");
-	json_bool(j, s->is_enabled && r->is_storing);
-	json_key(j, "reason");
-	json_str(j, s->is_enabled && !r->is_storing ? r->reason : NULL);
+	json_put_bool(j, "is_storing", s->is_enabled && r->is_storing);
+	json_put_str(j, "reason", s->is_enabled && !r->is_storing ? r->reason : NULL);
 	put_count(j, "snapshots", r->stored);
 	json_end_object(j);
-	json_key(j, "losses");
-	json_begin_object(j);
+	json_open_object(j, "losses");
 	put_count(j, "snapshots", r->lost);
 	put_count(j, "events", r->events_lost);
 	put_count(j, "unread_events", s->totals.unread_events);
@@ -125,34 +115,27 @@ static void put_daemon(struct json *j, const struct methods *m)
 	struct serve_status s = { 0 };
 
 	m->host.daemon->status(m->host.daemon_self, &s);
-	json_key(j, "tier");
-	json_str(j, s.tier[0] ? s.tier : NULL);
-	json_key(j, "enabled");
-	json_bool(j, s.is_enabled);
+	json_put_str(j, "tier", s.tier[0] ? s.tier : NULL);
+	json_put_bool(j, "enabled", s.is_enabled);
 	json_key(j, "interval_seconds");
 	json_fixed(j, s.interval_ns / NS_PER_MS, 3);
 	json_key(j, "configured_interval_seconds");
 	json_fixed(j, s.configured_interval_ns / NS_PER_MS, 3);
-	json_key(j, "left_out");
-	json_str(j, s.left_out);
+	json_put_str(j, "left_out", s.left_out);
 	put_cost(j, snap, &s);
 	json_key(j, "processes");
 	snap ? json_u64(j, snap->procs.len) : json_nil(j);
 	put_count(j, "events", s.totals.events);
-	json_key(j, "pressure_level");
-	json_str(j, p ? pressure_name(p->level) : NULL);
+	json_put_str(j, "pressure_level", p ? pressure_name(p->level) : NULL);
 	put_count(j, "clients", rpc_server_clients(m->server));
 	put_store(j, m, &s);
-	json_key(j, "config_problem");
-	json_str(j, s.config_problem);
+	json_put_str(j, "config_problem", s.config_problem);
 }
 
 static void put_door(struct json *j, const struct job *job)
 {
-	json_key(j, "job_id");
-	json_str(j, job ? job->id : NULL);
-	json_key(j, "tier");
-	json_str(j, job && job->tier[0] ? job->tier : NULL);
+	json_put_str(j, "job_id", job ? job->id : NULL);
+	json_put_str(j, "tier", job && job->tier[0] ? job->tier : NULL);
 }
 
 METHOD(method_status)
@@ -162,12 +145,10 @@ METHOD(method_status)
 
 	(void)params, (void)err;
 	json_begin_object(result);
-	json_key(result, "kind");
-	json_str(result, m->host.daemon ? "daemon" : "run");
+	json_put_str(result, "kind", m->host.daemon ? "daemon" : "run");
 	json_key(result, "pid");
 	json_i64(result, getpid());
-	json_key(result, "version");
-	json_str(result, PROCTOR_VERSION);
+	json_put_str(result, "version", PROCTOR_VERSION);
 	put_count(result, "protocol", SERVE_PROTOCOL);
 	json_key(result, "uptime_seconds");
 	json_fixed(result, (clock_mono_ns() - m->opened_mono_ns) / NS_PER_MS, 3);
@@ -242,8 +223,7 @@ METHOD(method_top_stream)
 	if (subscribes)
 		feed_top(m, peer);
 	json_begin_object(result);
-	json_key(result, "jsonl_path");
-	json_str(result, m->host.jsonl_path);
+	json_put_str(result, "jsonl_path", m->host.jsonl_path);
 	json_end_object(result);
 	return 0;
 }

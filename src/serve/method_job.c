@@ -179,10 +179,8 @@ void methods_announce_job(struct methods *m, const struct job *job, pid_t pid, e
 		return;
 	buf_reset(&m->scratch);
 	json_begin_object(&j);
-	json_key(&j, "job_type");
-	json_str(&j, job->type);
-	json_key(&j, "status");
-	json_str(&j, job_status_name(job->status));
+	json_put_str(&j, "job_type", job->type);
+	json_put_str(&j, "status", job_status_name(job->status));
 	json_key(&j, "exit_code");
 	job->has_exit_code ? json_i64(&j, job->exit_code) : json_nil(&j);
 	json_key(&j, "signal_num");
@@ -208,14 +206,10 @@ static void on_announcer_gone(void *self, job_handle job)
 static void put_job(struct json *result, const struct job *job, bool is_stored)
 {
 	json_begin_object(result);
-	json_key(result, "job_id");
-	json_str(result, job->id);
-	json_key(result, "job_type");
-	json_str(result, job->type);
-	json_key(result, "status");
-	json_str(result, job_status_name(job->status));
-	json_key(result, "stored");
-	json_bool(result, is_stored);
+	json_put_str(result, "job_id", job->id);
+	json_put_str(result, "job_type", job->type);
+	json_put_str(result, "status", job_status_name(job->status));
+	json_put_bool(result, "stored", is_stored);
 	json_end_object(result);
 }
 

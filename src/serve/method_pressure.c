@@ -40,12 +40,9 @@ METHOD(method_pressure_get)
 	if (r < 0)
 		return r;
 	json_begin_object(result);
-	json_key(result, "level");
-	json_str(result, pressure_name(p.level));
-	json_key(result, "reason");
-	json_str(result, p.why[0] ? p.why : NULL);
-	json_key(result, "delay_seconds");
-	json_u64(result, pressure_delay_s(p.level));
+	json_put_str(result, "level", pressure_name(p.level));
+	json_put_str(result, "reason", p.why[0] ? p.why : NULL);
+	json_put_u64(result, "delay_seconds", pressure_delay_s(p.level));
 	json_end_object(result);
 	return 0;
 }
@@ -76,8 +73,7 @@ static void put_limit(struct json *j, const char *key, uint64_t n, bool is_mib)
 
 static void put_facts(struct json *j, const struct pressure_facts *f)
 {
-	json_key(j, "based_on");
-	json_begin_object(j);
+	json_open_object(j, "based_on");
 	put_limit(j, "memory_used_mb", f->memory_used, true);
 	put_limit(j, "memory_limit_mb", f->memory_limit, true);
 	put_limit(j, "system_memory_used_mb", f->machine_used, true);
@@ -100,14 +96,10 @@ METHOD(method_admit)
 	    judged(self, &p, err) < 0 || is_job(params, &is_new_job, err) < 0)
 		return -err->code;
 	json_begin_object(result);
-	json_key(result, "allowed");
-	json_bool(result, pressure_admits(p.level, is_new_job));
-	json_key(result, "delay_seconds");
-	json_u64(result, pressure_delay_s(p.level));
-	json_key(result, "pressure_level");
-	json_str(result, pressure_name(p.level));
-	json_key(result, "reason");
-	json_str(result, p.why[0] ? p.why : NULL);
+	json_put_bool(result, "allowed", pressure_admits(p.level, is_new_job));
+	json_put_u64(result, "delay_seconds", pressure_delay_s(p.level));
+	json_put_str(result, "pressure_level", pressure_name(p.level));
+	json_put_str(result, "reason", p.why[0] ? p.why : NULL);
 	put_facts(result, &p.facts);
 	json_end_object(result);
 	return 0;

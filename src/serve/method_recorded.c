@@ -121,8 +121,7 @@ static void put_report(struct json *j, const struct report *report)
 
 	report_text(report, &text);
 	json_begin_object(j);
-	json_key(j, "job_id");
-	json_str(j, report->job.id);
+	json_put_str(j, "job_id", report->job.id);
 	json_key(j, "text");
 	json_strn(j, text.at ? text.at : "", text.len);
 	json_key(j, "report");
@@ -174,8 +173,7 @@ static int put_point(void *self, const struct history_point *p)
 	json_fixed(j, p->wall_ns / NS_PER_US, 6);
 	json_key(j, "snapshot_id");
 	json_i64(j, p->snapshot);
-	json_key(j, "start_ticks");
-	json_u64(j, p->process.start_ticks);
+	json_put_u64(j, "start_ticks", p->process.start_ticks);
 	json_key(j, "state");
 	json_strn(j, &p->state, 1);
 	json_key(j, "cpu_percent");
@@ -197,14 +195,11 @@ static int read_history(void *self, const struct history_cancel *cancel, struct 
 	if (open_store(q, cancel, &reader, err) < 0)
 		return -err->code;
 	json_begin_object(result);
-	json_key(result, "pid");
-	json_u64(result, (uint64_t)q->pid);
-	json_key(result, "points");
-	json_begin_array(result);
+	json_put_u64(result, "pid", (uint64_t)q->pid);
+	json_open_array(result, "points");
 	n = history_process(reader, q->pid, uid, &at, q->limit, put_point, result, err);
 	json_end_array(result);
-	json_key(result, "more");
-	json_bool(result, n >= 0 && (size_t)n == q->limit);
+	json_put_bool(result, "more", n >= 0 && (size_t)n == q->limit);
 	json_end_object(result);
 	return unless_late(MIN(n, 0), err);
 }

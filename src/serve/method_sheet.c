@@ -27,10 +27,8 @@ static int sheet_params(const json_t *params, uint64_t *ret_num, uint64_t *ret_t
 static void put_sheet(const struct methods *m, job_handle job, uint32_t num, struct json *result)
 {
 	json_begin_object(result);
-	json_key(result, "job_id");
-	json_str(result, methods_job(m, job)->id);
-	json_key(result, "sheet_num");
-	json_u64(result, num);
+	json_put_str(result, "job_id", methods_job(m, job)->id);
+	json_put_u64(result, "sheet_num", num);
 	json_end_object(result);
 }
 
@@ -45,12 +43,9 @@ void methods_announce_sheet(struct methods *m, const struct job *job, const stru
 		return;
 	buf_reset(&m->scratch);
 	json_begin_object(&j);
-	json_key(&j, "sheet_num");
-	json_u64(&j, sheet->num);
-	json_key(&j, "label");
-	json_str(&j, sheet->label[0] ? sheet->label : NULL);
-	json_key(&j, "status");
-	json_str(&j, job_status_name(sheet->status));
+	json_put_u64(&j, "sheet_num", sheet->num);
+	json_put_str(&j, "label", sheet->label[0] ? sheet->label : NULL);
+	json_put_str(&j, "status", job_status_name(sheet->status));
 	json_key(&j, "context");
 	resource_context_put(methods_latest(m), NULL, sheet->pid, &j);
 	json_end_object(&j);

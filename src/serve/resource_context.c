@@ -20,8 +20,7 @@ static void put_general(const struct snapshot *snap, const struct snapshot_scope
 
 	if (snap)
 		n = snapshot_scope_count(scope, snap);
-	json_key(j, "pressure_level");
-	json_str(j, snap ? snap->pressure_level : NULL);
+	json_put_str(j, "pressure_level", snap ? snap->pressure_level : NULL);
 	json_key(j, "running_jobs");
 	snap ? json_u64(j, n.running_jobs) : json_nil(j);
 	json_key(j, "active_sheets");
@@ -32,8 +31,7 @@ static void put_general(const struct snapshot *snap, const struct snapshot_scope
 static void put_anomalies(const struct snapshot *snap, const struct snapshot_scope *scope,
                           const struct proc_snap *p, bool is_general, struct json *j)
 {
-	json_key(j, "anomalies_active");
-	json_begin_array(j);
+	json_open_array(j, "anomalies_active");
 	for (size_t i = 0; snap && i < snap->anomalies.len; i++) {
 		const struct anomaly *a = &snap->anomalies.at[i];
 
