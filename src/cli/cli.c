@@ -156,16 +156,6 @@ void cli_sampler_options(const struct config *config, struct sampler_options *re
 	ret->gpu_insist = config->profiler.gpu == SWITCH_ON;
 }
 
-struct anomaly_config cli_anomaly_config(const struct config *config)
-{
-	return (struct anomaly_config){
-		.spike_factor = config->anomaly.memory_spike_factor,
-		.spike_window_ns = config->anomaly.memory_spike_window_ns,
-		.runaway_cpu_ratio = config->anomaly.runaway_cpu_ratio,
-		.runaway_duration_ns = config->anomaly.runaway_duration_ns,
-	};
-}
-
 struct pressure_limits cli_pressure_limits(const struct config *config)
 {
 	struct pressure_limits limits = { .memory = config->limits.max_memory_bytes,

@@ -110,7 +110,6 @@ char *cli_path(const char *configured, const char *state_dir, const char *name);
 int cli_store_path(const struct cli *cli, char **ret);
 /* Parts of the configuration, as the engine needs them. */
 void cli_sampler_options(const struct config *config, struct sampler_options *ret);
-struct anomaly_config cli_anomaly_config(const struct config *config);
 struct pressure_limits cli_pressure_limits(const struct config *config);
 struct store_retention cli_retention(const struct config *config);
 /* Reads the configuration again. On failure returns -errno with the first problem; all are logged. */

@@ -16,7 +16,7 @@ struct engine_tuning machine_engine_tuning(const struct machine_engine *m,
 	return (struct engine_tuning){
 		.interval_ns = m->interval_ns != UINT64_MAX ? m->interval_ns
 		                                            : config->profiler.interval_ns,
-		.anomaly = cli_anomaly_config(config),
+		.anomaly = config->anomaly,
 		.limits = cli_pressure_limits(config),
 		.retention = cli_retention(config),
 	};

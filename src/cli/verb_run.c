@@ -297,7 +297,7 @@ static void set_engine_options(struct run *run)
 	struct engine_options *o = &run->host.engine;
 
 	cli_sampler_options(&run->config, &o->sampler);
-	o->anomaly = cli_anomaly_config(&run->config);
+	o->anomaly = run->config.anomaly;
 	o->limits = cli_pressure_limits(&run->config);
 	o->interval_ns = run->interval_ns ? run->interval_ns : INTERVAL_NS;
 	o->keep_interval = run->interval_ns != 0;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "model/anomaly.h"
 #include "model/process_selection.h"
 
 #define CONFIG_PATH_MAX 4096
@@ -30,13 +31,6 @@ struct config_retention {
 	uint64_t full_resolution_ns, downsampled_ns, events_ns;
 };
 
-struct config_anomaly {
-	double memory_spike_factor;
-	uint64_t memory_spike_window_ns;
-	double runaway_cpu_ratio; /* of one core */
-	uint64_t runaway_duration_ns;
-};
-
 struct config_correlation {
 	uint64_t interval_ns;
 	uint64_t min_sample_size;
@@ -51,7 +45,7 @@ struct config_limits {
 struct config {
 	struct config_profiler profiler;
 	struct config_retention retention;
-	struct config_anomaly anomaly;
+	struct anomaly_config anomaly;
 	struct config_correlation correlation;
 	struct config_limits limits;
 };

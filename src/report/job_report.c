@@ -39,7 +39,6 @@ int report_add_gpu(void *report, const struct gpu_record *g)
 	if (!kept)
 		return 0;
 	kept->g = *g;
-	kept->g.name = NULL;
 	snprintf(kept->name, sizeof kept->name, "%s", g->name ? g->name : "");
 	return 0;
 }
@@ -79,42 +78,43 @@ static void add_figure(struct figure *to, struct figure from, uint64_t value)
 	to->quality = MIN(to->quality, from.quality);
 }
 
+/* How a program of ours ended, and is counted: passed on, it ended only as its command did. */
+enum our_end { OUR_SUCCESS, OUR_FAILURE, OUR_SIGNAL, OUR_PASSED_ON };
+
 /* All of them have one name. Parents are added before their children. */
 static void pass_on(struct report *r, pid_t parent)
 {
-	struct report_program *program = &r->programs.at[find_program(r, OURS_NAME)];
-	struct report_ours *ours;
-	uint64_t index;
+	struct report_program *program;
+	uint64_t key, end = OUR_SUCCESS;
 
-	if (!map_get(&r->ours, (uint64_t)parent, &index))
+	if (!map_get(&r->ours, (uint64_t)parent, &key))
 		return;
-	ours = &r->programs_of_ours.at[index];
-	program->failed -= ours->failed;
-	program->signalled -= ours->signalled;
-	ours->failed = ours->signalled = false;
-	map_put(&r->passed, proc_key(ours->id), 1);
-}
-
-static void meet_ours(struct report *r, const struct process_record *p)
-{
-	struct report_ours *ours = vec_push(&r->programs_of_ours, REPORT_LIVES_MAX);
-
-	if (!ours)
-		return;
-	*ours = (struct report_ours){ .id = p->id,
-		                      .failed = p->has_exit_code && p->exit_code,
-		                      .signalled = p->signal };
-	map_put(&r->ours, (uint64_t)p->id.pid, r->programs_of_ours.len - 1);
+	map_get(&r->our_ends, key, &end);
+	program = &r->programs.at[find_program(r, OURS_NAME)];
+	program->failed -= end == OUR_FAILURE;
+	program->signalled -= end == OUR_SIGNAL;
+	map_put(&r->our_ends, key, OUR_PASSED_ON);
 }
 
 static void attribute_failure(struct report *r, const struct process_record *p)
 {
-	bool has_failed = p->signal || (p->has_exit_code && p->exit_code);
+	enum our_end end = p->signal                          ? OUR_SIGNAL
+	                   : p->has_exit_code && p->exit_code ? OUR_FAILURE
+	                                                      : OUR_SUCCESS;
 
-	if (has_failed && r->ours.len)
+	if (end != OUR_SUCCESS && r->ours.len)
 		pass_on(r, p->ppid);
-	if (p->comm && strcmp(p->comm, OURS_NAME) == 0)
-		meet_ours(r, p);
+	if (p->comm && strcmp(p->comm, OURS_NAME) == 0 && r->ours.len < REPORT_LIVES_MAX) {
+		map_put(&r->ours, (uint64_t)p->id.pid, proc_key(p->id));
+		map_put(&r->our_ends, proc_key(p->id), end);
+	}
+}
+
+bool report_is_passed_on(const struct report *r, struct proc_id id)
+{
+	uint64_t end;
+
+	return map_get(&r->our_ends, proc_key(id), &end) && end == OUR_PASSED_ON;
 }
 
 static void count_program(struct report_program *program, const struct process_record *p)
@@ -161,7 +161,6 @@ static void keep_costly(struct report *r, const struct process_record *p)
 	snprintf(r->costly[at].name, COMM_LEN, "%s", p->comm ? p->comm : "");
 	snprintf(r->costly[at].command, sizeof r->costly[at].command, "%s",
 	         p->command ? p->command : "");
-	r->costly[at].p.comm = r->costly[at].p.command = NULL;
 }
 
 static void keep_left(struct report *r, const struct process_record *p)
@@ -244,8 +243,7 @@ void report_done(struct report *r)
 	map_done(&r->note_of);
 	map_done(&r->killed);
 	map_done(&r->ours);
-	map_done(&r->passed);
-	vec_done(&r->programs_of_ours);
+	map_done(&r->our_ends);
 }
 
 /* ---- from the store -------------------------------------------------------------------------- */
@@ -318,6 +316,6 @@ int report_gather(struct report *r, struct history *history, struct err *err)
 	find_user(r);
 	find_machine(r, history);
 	n = report_each_event(history, key, REPORT_KINDS, SIZE_MAX, report_add_event, NULL, r, err);
-	report_add_rest(r);
+	report_end(r);
 	return n;
 }

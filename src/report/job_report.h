@@ -32,7 +32,7 @@ struct report_program {
 
 /* One of those that took most. */
 struct report_process {
-	struct process_record p; /* its texts are below */
+	struct process_record p; /* first: it is shown as one */
 	char name[COMM_LEN];
 	char command[COMMAND_MAX + 1];
 	double cost; /* the larger of its shares of the job's CPU and memory */
@@ -79,12 +79,6 @@ struct report_mark {
 	char data[REPORT_TEXT_MAX];
 };
 
-/* `proctor sheet` and the like: it ends as its command did, and of the two only that failed. */
-struct report_ours {
-	struct proc_id id;
-	bool failed, signalled; /* and is counted so */
-};
-
 struct report_gpu {
 	struct gpu_record g; /* its name is below */
 	char name[GPU_TEXT_MAX];
@@ -123,9 +117,9 @@ struct report {
 	struct map pids;
 	struct map note_of; /* key of a note → its index */
 	struct map killed;  /* proc_key of those that got a SIGKILL */
-	struct map ours;    /* pid → index of the latest such program */
-	VEC(struct report_ours) programs_of_ours;
-	struct map passed; /* proc_key of those of them that ended as their command did */
+	/* `proctor sheet` and the like: it ends as its command did, and of the two only that failed. */
+	struct map ours;     /* pid → proc_key of the latest such program */
+	struct map our_ends; /* its proc_key → how it ended */
 };
 
 /* All records of r->job. 0 or -errno. */
@@ -142,8 +136,11 @@ int report_add_event(void *report, const struct event_record *e);
 int report_add_anomaly(void *report, const struct anomaly_record *a); /* also a note of it */
 int report_add_gpu(void *report, const struct gpu_record *g);
 int report_add_sum(void *report, const struct job_sum_record *s);
-/* When all is in: what the figures add. */
-void report_add_rest(struct report *r);
+/* When all is in: notes that follow from the figures, and the texts of records. The report must not move
+ * afterwards. */
+void report_end(struct report *r);
+/* Whether it is a program of ours that ended only as its command did. */
+bool report_is_passed_on(const struct report *r, struct proc_id id);
 /* Whether it is the signal by which a program of ours, which was added, ended as its command did: the
  * command's own signal is reported instead. */
 bool report_is_echo(const struct report *r, const struct event_record *e);

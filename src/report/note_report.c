@@ -86,7 +86,7 @@ static void add_exit(struct report *r, const struct event_record *e)
 	struct report_note note = note_of(r, e, e->signal ? NOTE_DEATH : NOTE_FAILURE);
 	uint64_t known;
 
-	if (map_get(&r->passed, proc_key(e->process), &known))
+	if (report_is_passed_on(r, e->process))
 		return;
 	/* A process that is reported as killed, and by whom, is not reported as dead again. */
 	if (e->signal == SIGKILL && map_get(&r->killed, proc_key(e->process), &known))
@@ -109,10 +109,8 @@ static bool is_from_itself(const struct event_record *e)
 
 bool report_is_echo(const struct report *r, const struct event_record *e)
 {
-	uint64_t known;
-
 	return (e->kind == EVENT_SIGNAL || e->kind == EVENT_KILL) && is_from_itself(e) &&
-	       map_get(&r->passed, proc_key(e->process), &known);
+	       report_is_passed_on(r, e->process);
 }
 
 static void add_sent(struct report *r, const struct event_record *e)
@@ -222,7 +220,6 @@ int report_add_anomaly(void *report, const struct anomaly_record *a)
 
 	if (kept) {
 		kept->a = *a;
-		kept->a.kind = kept->a.job_id = kept->a.description = NULL;
 		snprintf(kept->kind, sizeof kept->kind, "%s", a->kind);
 		snprintf(kept->text, sizeof kept->text, "%s", a->description);
 	}
@@ -233,11 +230,28 @@ int report_add_anomaly(void *report, const struct anomaly_record *a)
 	return 0;
 }
 
-void report_add_rest(struct report *r)
+/* Records point to the copies of their texts, now that these do not move any more. */
+static void set_texts(struct report *r)
+{
+	for (size_t i = 0; i < r->n_costly; i++) {
+		r->costly[i].p.comm = r->costly[i].name;
+		r->costly[i].p.command = r->costly[i].command;
+	}
+	vec_each(&r->gpus, gpu)
+		gpu->g.name = gpu->name;
+	vec_each(&r->anomalies, one) {
+		one->a.kind = one->kind;
+		one->a.description = one->text;
+		one->a.job_id = one->a.process.pid ? r->job.id : NULL;
+	}
+}
+
+void report_end(struct report *r)
 {
 	const struct event_record end = { .wall_ns = r->job.ended_ns };
 	struct figure leaked = r->job.figures[JOB_FIGURE_LEAKED];
 
+	set_texts(r);
 	if (r->job.ended_ns && figure_is_known(leaked) && leaked.value)
 		add_note(
 			r, &end,

@@ -53,18 +53,6 @@ static void put_profile(const struct report *r, struct json *j)
 	job_profile_done(&p);
 }
 
-static void put_gpus(const struct report *r, struct json *j)
-{
-	json_open_array(j, "gpus");
-	vec_each(&r->gpus, gpu) {
-		struct gpu_record g = gpu->g;
-
-		g.name = gpu->name;
-		fields_json_object(j, &gpu_fields, &g);
-	}
-	json_end_array(j);
-}
-
 #define RECORD struct report_program
 static const struct field program_rows[] = {
 	{ "name", FIELD(CHARS, name) },
@@ -77,27 +65,6 @@ static const struct field program_rows[] = {
 };
 #undef RECORD
 static const struct field_table program_fields = FIELD_TABLE(program_rows);
-
-static void put_programs(const struct report *r, struct json *j)
-{
-	json_open_array(j, "programs");
-	vec_each(&r->programs, p)
-		fields_json_object(j, &program_fields, p);
-	json_end_array(j);
-}
-
-static void put_costly(const struct report *r, struct json *j)
-{
-	json_open_array(j, "costly_processes");
-	for (size_t i = 0; i < r->n_costly; i++) {
-		struct process_record p = r->costly[i].p;
-
-		p.comm = r->costly[i].name;
-		p.command = r->costly[i].command;
-		fields_json_object(j, &process_fields, &p);
-	}
-	json_end_array(j);
-}
 
 struct shown_note {
 	struct report_note note;
@@ -122,20 +89,6 @@ static void put_notes(const struct report *r, struct json *j)
 	json_end_array(j);
 }
 
-static void put_anomalies(const struct report *r, struct json *j)
-{
-	json_open_array(j, "anomalies");
-	vec_each(&r->anomalies, one) {
-		struct anomaly_record a = one->a;
-
-		a.kind = one->kind;
-		a.description = one->text;
-		a.job_id = a.process.pid ? r->job.id : NULL;
-		fields_json_object(j, &anomaly_fields, &a);
-	}
-	json_end_array(j);
-}
-
 #define RECORD struct report_mark
 static const struct field mark_rows[] = {
 	{ "timestamp", FIELD(NUMBER, wall_ns), .unit = UNIT_NS },
@@ -146,11 +99,13 @@ static const struct field mark_rows[] = {
 #undef RECORD
 static const struct field_table mark_fields = FIELD_TABLE(mark_rows);
 
-static void put_marks(const struct report *r, struct json *j)
+/* An array of records, or of structs that begin with one. */
+static void put_records(struct json *j, const char *key, const struct field_table *fields,
+                        const void *records, size_t n, size_t size)
 {
-	json_open_array(j, "marks");
-	vec_each(&r->marks, m)
-		fields_json_object(j, &mark_fields, m);
+	json_open_array(j, key);
+	for (size_t i = 0; i < n; i++)
+		fields_json_object(j, fields, (const char *)records + i * size);
 	json_end_array(j);
 }
 
@@ -160,19 +115,19 @@ void report_json(const struct report *r, struct json *j)
 	put_profile(r, j);
 	json_put_bool(j, "has_data", report_has_data(r));
 	json_put_str(j, "result", job_result(&r->job).at);
-	json_put_str(j, "host", *r->host ? r->host : NULL);
-	json_put_str(j, "user", *r->user ? r->user : NULL);
+	json_put_text(j, "host", r->host);
+	json_put_text(j, "user", r->user);
 	json_key(j, "job");
 	fields_json_object(j, &job_fields, &r->job);
-	json_open_array(j, "sheets");
-	vec_each(&r->sheets, s)
-		fields_json_object(j, &sheet_fields, s);
-	json_end_array(j);
-	put_gpus(r, j);
-	put_programs(r, j);
-	put_costly(r, j);
-	put_anomalies(r, j);
-	put_marks(r, j);
+	put_records(j, "sheets", &sheet_fields, r->sheets.at, r->sheets.len, sizeof *r->sheets.at);
+	put_records(j, "gpus", &gpu_fields, r->gpus.at, r->gpus.len, sizeof *r->gpus.at);
+	put_records(j, "programs", &program_fields, r->programs.at, r->programs.len,
+	            sizeof *r->programs.at);
+	put_records(j, "costly_processes", &process_fields, r->costly, r->n_costly,
+	            sizeof *r->costly);
+	put_records(j, "anomalies", &anomaly_fields, r->anomalies.at, r->anomalies.len,
+	            sizeof *r->anomalies.at);
+	put_records(j, "marks", &mark_fields, r->marks.at, r->marks.len, sizeof *r->marks.at);
 	put_notes(r, j);
 	json_end_object(j);
 }

@@ -17,7 +17,7 @@ struct status_anomaly {
 
 /* As the daemon reported it; a text that it left out is NULL, a figure NAN. */
 struct status_facts {
-	const char *socket, *version, *tier, *pressure, *pressure_reason, *store_path, *trouble,
+	const char *socket, *version, *tier, *pressure, *store_path, *trouble,
 		*config_problem, *left_out;
 	pid_t pid;
 	bool is_enabled;

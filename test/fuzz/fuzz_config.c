@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ini_read(scan_mem((const char *)data, size), "fuzz.conf", &c, &problems);
 	FUZZ_CHECK(c.profiler.interval_ns >= NS_PER_S && c.profiler.jsonl_max_bytes >= 1 << 20);
 	FUZZ_CHECK(c.profiler.storage_path[0] == '\0' || c.profiler.storage_path[0] == '/');
-	FUZZ_CHECK(c.anomaly.memory_spike_factor > 1 && c.anomaly.memory_spike_factor <= 1000);
+	FUZZ_CHECK(c.anomaly.spike_factor > 1 && c.anomaly.spike_factor <= 1000);
 	FUZZ_CHECK(c.anomaly.runaway_cpu_ratio >= 0.5 && c.anomaly.runaway_cpu_ratio <= 1);
 	FUZZ_CHECK(c.correlation.min_sample_size >= 2 && c.limits.max_processes <= 4194304);
 	config_problems_done(&problems);

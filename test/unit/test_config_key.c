@@ -51,8 +51,8 @@ static void test_config__defaults_are_those_of_the_specification(void **state)
 	assert_int_equal(c.retention.full_resolution_ns, 24 * 60 * MIN_NS);
 	assert_int_equal(c.retention.downsampled_ns, 7 * 24 * 60 * MIN_NS);
 	assert_int_equal(c.retention.events_ns, 30 * 24 * 60 * MIN_NS);
-	assert_true(fabs(c.anomaly.memory_spike_factor - 1.5) < 1e-9);
-	assert_int_equal(c.anomaly.memory_spike_window_ns, 30 * NS_PER_S);
+	assert_true(fabs(c.anomaly.spike_factor - 1.5) < 1e-9);
+	assert_int_equal(c.anomaly.spike_window_ns, 30 * NS_PER_S);
 	assert_true(fabs(c.anomaly.runaway_cpu_ratio - 0.9) < 1e-9);
 	assert_int_equal(c.anomaly.runaway_duration_ns, MIN_NS);
 	assert_int_equal(c.correlation.interval_ns, 30 * MIN_NS);
