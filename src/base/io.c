@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 
-ssize_t io_read_fd(int fd, char *to, size_t cap)
+static ssize_t read_fd(int fd, char *to, size_t cap)
 {
 	size_t len = 0;
 
@@ -37,29 +37,22 @@ ssize_t io_read_at(int dir_fd, const char *path, char *to, size_t cap)
 
 	if (fd < 0)
 		return -errno;
-	return io_read_fd(fd, to, cap);
+	return read_fd(fd, to, cap);
 }
 
 int io_load_fd(int fd, struct buf *to)
 {
-	size_t max = to->max ? to->max : BUF_MAX_DEFAULT;
+	char bytes[4096];
+	ssize_t n;
 
-	for (;;) {
-		size_t room = MIN(max - to->len, (size_t)4096);
-		char one_more, *at = room ? buf_grow(to, room) : &one_more;
-		ssize_t n = io_read_fd(fd, at, MAX(room, (size_t)1));
-
+	do {
+		n = read_fd(fd, bytes, sizeof bytes);
 		if (n < 0)
 			return (int)n;
-		if (n > 0 && !room)
+		if (!buf_put(to, bytes, (size_t)n))
 			return -EFBIG;
-		if (room) {
-			to->len += (size_t)n;
-			to->at[to->len] = '\0';
-		}
-		if ((size_t)n < MAX(room, (size_t)1))
-			return 0;
-	}
+	} while (n == sizeof bytes);
+	return 0;
 }
 
 int io_write_all(int fd, const void *bytes, size_t n)

@@ -11,7 +11,6 @@
 
 /* Reads at most `cap` bytes; returns the count or -errno. No NUL is added. */
 ssize_t io_read_at(int dir_fd, const char *path, char *to, size_t cap) must_check;
-ssize_t io_read_fd(int fd, char *to, size_t cap) must_check;
 /* Reads the rest of the file into `to`. 0 or -errno; -EFBIG: it exceeds the ceiling of `to`. */
 int io_load_fd(int fd, struct buf *to) must_check;
 int io_write_all(int fd, const void *bytes, size_t n) must_check; /* 0 or -errno */

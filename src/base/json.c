@@ -8,39 +8,23 @@
 
 #include "base/text.h"
 
-/* Room for a value of at most n bytes, after a comma if one is needed; NULL at the buffer's
- * ceiling. */
-static char *value_begin(struct json *j, size_t n)
+void json_raw(struct json *j, const char *text, size_t n)
 {
 	char *to = buf_grow(j->out, n + 1);
 
-	if (to && j->need_comma) {
-		*to++ = ',';
-		j->out->len++;
+	if (to) {
+		*to = ',';
+		to += j->need_comma;
+		memcpy(to, text, n);
+		to[n] = '\0';
+		j->out->len = (size_t)(to + n - j->out->at);
 	}
 	j->need_comma = true;
-	return to;
-}
-
-static void value_end(struct json *j, char *end)
-{
-	*end = '\0';
-	j->out->len = (size_t)(end - j->out->at);
-}
-
-static void value_put(struct json *j, const char *text, size_t n)
-{
-	char *to = value_begin(j, n);
-
-	if (to) {
-		memcpy(to, text, n);
-		value_end(j, to + n);
-	}
 }
 
 void json_begin_object(struct json *j)
 {
-	value_put(j, "{", 1);
+	json_raw(j, "{", 1);
 	j->need_comma = false;
 }
 
@@ -52,7 +36,7 @@ void json_end_object(struct json *j)
 
 void json_begin_array(struct json *j)
 {
-	value_put(j, "[", 1);
+	json_raw(j, "[", 1);
 	j->need_comma = false;
 }
 
@@ -62,19 +46,14 @@ void json_end_array(struct json *j)
 	j->need_comma = true;
 }
 
-void json_raw(struct json *j, const char *text, size_t n)
-{
-	value_put(j, text, n);
-}
-
 void json_nil(struct json *j)
 {
-	value_put(j, "null", 4);
+	json_raw(j, "null", 4);
 }
 
 void json_bool(struct json *j, bool v)
 {
-	value_put(j, v ? "true" : "false", v ? 4 : 5);
+	json_raw(j, v ? "true" : "false", v ? 4 : 5);
 }
 
 /* Digits of v, right-aligned before `end`. */
@@ -91,7 +70,7 @@ void json_u64(struct json *j, uint64_t v)
 {
 	char text[20], *p = digits_before(text + sizeof text, v);
 
-	value_put(j, p, (size_t)(text + sizeof text - p));
+	json_raw(j, p, (size_t)(text + sizeof text - p));
 }
 
 void json_i64(struct json *j, int64_t v)
@@ -101,7 +80,7 @@ void json_i64(struct json *j, int64_t v)
 
 	if (v < 0)
 		*--p = '-';
-	value_put(j, p, (size_t)(text + sizeof text - p));
+	json_raw(j, p, (size_t)(text + sizeof text - p));
 }
 
 /* Trailing zeros of the fraction are dropped: 1250 with 3 decimals → "1.25", 2000 → "2.0". */
@@ -120,7 +99,7 @@ static void put_fixed(struct json *j, bool negative, uint64_t v, unsigned decima
 	p = digits_before(p, v);
 	if (negative)
 		*--p = '-';
-	value_put(j, p, (size_t)(end - p));
+	json_raw(j, p, (size_t)(end - p));
 }
 
 void json_fixed(struct json *j, uint64_t v, unsigned decimals)
@@ -160,7 +139,7 @@ void json_exact(struct json *j, double v)
 		memcpy(text + n, ".0", 2);
 		n += 2;
 	}
-	value_put(j, text, n);
+	json_raw(j, text, n);
 }
 
 static void put_escaped(struct buf *out, unsigned char c)
@@ -189,7 +168,7 @@ void json_strn(struct json *j, const char *s, size_t n)
 {
 	const char *end = s + n, *plain = s;
 
-	value_put(j, "\"", 1);
+	json_raw(j, "\"", 1);
 	while (s < end) {
 		unsigned char c = (unsigned char)*s;
 		size_t len = 1;

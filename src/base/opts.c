@@ -7,18 +7,12 @@
 #include "base/clock.h"
 #include "base/scan.h"
 
-static const struct opt *find_long(const struct opt *opts, const char *name, size_t n)
+/* By its name, or by its letter if `name` is NULL. */
+static const struct opt *find(const struct opt *opts, const char *name, size_t n, char letter)
 {
 	for (; opts->name; opts++)
-		if (strlen(opts->name) == n && memcmp(opts->name, name, n) == 0)
-			return opts;
-	return NULL;
-}
-
-static const struct opt *find_letter(const struct opt *opts, char letter)
-{
-	for (; opts->name; opts++)
-		if (opts->letter && opts->letter == letter)
+		if (name ? strlen(opts->name) == n && memcmp(opts->name, name, n) == 0
+		         : opts->letter && opts->letter == letter)
 			return opts;
 	return NULL;
 }
@@ -66,16 +60,27 @@ static int add_to_list(const struct opt *o, const char *value, struct err *err)
 	return 0;
 }
 
-static int reject_value(const struct opt *o, const char *value, const char *what, struct err *err)
+static bool parse_u64(struct scan text, uint64_t *ret)
 {
+	uint64_t number;
+
+	if (!scan_u64(&text, &number) || !scan_at_end(&text))
+		return false;
+	*ret = number;
+	return true;
+}
+
+static int store_number(const struct opt *o, const char *value,
+                        bool (*parse)(struct scan text, uint64_t *ret), const char *what,
+                        struct err *err)
+{
+	if (parse(scan_str(value), o->to))
+		return 0;
 	return err_set(err, EINVAL, "--%s '%s': not %s", o->name, value, what);
 }
 
 static int store_value(const struct opt *o, const char *value, struct err *err)
 {
-	struct scan text = scan_str(value);
-	uint64_t number;
-
 	switch (o->kind) {
 	case OPT_PATH:
 		if (!*value)
@@ -87,22 +92,14 @@ static int store_value(const struct opt *o, const char *value, struct err *err)
 		*(const char **)o->to = value;
 		return 0;
 	case OPT_DURATION:
-		if (!clock_parse_duration(text, o->to))
-			return reject_value(o, value, "a time; write 0.5, 10s, 5m or 2h", err);
-		return 0;
+		return store_number(o, value, clock_parse_duration,
+		                    "a time; write 0.5, 10s, 5m or 2h", err);
 	case OPT_U64:
-		if (!scan_u64(&text, &number) || !scan_at_end(&text))
-			return reject_value(o, value, "a whole number", err);
-		*(uint64_t *)o->to = number;
-		return 0;
+		return store_number(o, value, parse_u64, "a whole number", err);
 	case OPT_SIZE:
-		if (!parse_size(text, o->to))
-			return reject_value(o, value, "a size; write 500M or 8G", err);
-		return 0;
+		return store_number(o, value, parse_size, "a size; write 500M or 8G", err);
 	case OPT_MILLI:
-		if (!parse_milli(text, o->to))
-			return reject_value(o, value, "a number; write 2 or 0.5", err);
-		return 0;
+		return store_number(o, value, parse_milli, "a number; write 2 or 0.5", err);
 	case OPT_LIST:
 		return add_to_list(o, value, err);
 	case OPT_FLAG:
@@ -120,11 +117,10 @@ static int parse_one(const struct opt *opts, int argc, char **argv, int *i, stru
 	if (word[1] == '-') {
 		const char *equals = strchr(word, '=');
 
-		o = find_long(opts, word + 2,
-		              equals ? (size_t)(equals - word - 2) : strlen(word + 2));
+		o = find(opts, word + 2, strcspn(word + 2, "="), 0);
 		value = equals ? equals + 1 : NULL;
 	} else {
-		o = find_letter(opts, word[1]);
+		o = find(opts, NULL, 0, word[1]);
 		value = word[2] ? word + 2 : NULL;
 	}
 	if (!o)

@@ -20,7 +20,7 @@ bool scan_at_end(const struct scan *s);
 void scan_blanks(struct scan *s);               /* skips spaces and tabs */
 bool scan_lit(struct scan *s, const char *lit); /* skips exactly this text */
 bool scan_u64(struct scan *s, uint64_t *ret);   /* decimal, after blanks; fails on overflow */
-bool scan_hex(struct scan *s, uint64_t *ret); /* after blanks, no 0x */
+bool scan_hex(struct scan *s, uint64_t *ret);   /* after blanks, no 0x */
 /* "1.25" with 3 decimals → 1250; further digits are cut off. */
 bool scan_fixed(struct scan *s, unsigned decimals, uint64_t *ret);
 /* The same for what a user types: also ".25". */

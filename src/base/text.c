@@ -93,25 +93,16 @@ struct glyph {
 
 static struct glyph glyph_of(const char *s, size_t len)
 {
-	struct glyph g = { .bytes = len };
-	uint32_t c;
+	uint32_t c = code_point(s, len); /* len 0: a byte that is not UTF-8 */
+	struct glyph g = { .bytes = len, .columns = columns_of(c) };
 
-	if (len == 0) {
-		g.bytes = g.columns = (size_t)snprintf(g.text, sizeof g.text, "\\x%02x",
-		                                       (unsigned char)*s);
-		return g;
-	}
-	c = code_point(s, len);
-	if (c == '\n')
-		g.bytes = g.columns = (size_t)snprintf(g.text, sizeof g.text, "\\n");
-	else if (is_unsafe(c) && c < 0x80)
-		g.bytes = g.columns = (size_t)snprintf(g.text, sizeof g.text, "\\x%02x", c);
-	else if (is_unsafe(c))
-		g.bytes = g.columns = (size_t)snprintf(g.text, sizeof g.text, "\\u{%x}", c);
-	else {
+	if (len && !is_unsafe(c))
 		memcpy(g.text, s, len);
-		g.columns = columns_of(c);
-	}
+	else if (c == '\n')
+		g.bytes = g.columns = (size_t)snprintf(g.text, sizeof g.text, "\\n");
+	else
+		g.bytes = g.columns = (size_t)snprintf(g.text, sizeof g.text,
+		                                       !len || c < 0x80 ? "\\x%02x" : "\\u{%x}", c);
 	return g;
 }
 

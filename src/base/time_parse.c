@@ -8,82 +8,58 @@
 
 #define YEAR_MIN 1970
 #define YEAR_MAX 2499
+#define UNIX_MAX_S UINT64_C(16725225600) /* 2500-01-01 */
 
 /* A day and a time of day, as written. */
 struct written {
-	struct tm tm; /* year and month as written: not counted from 1900 and 0 */
+	int year, month, day, hour, minute, second;
 	uint64_t ns;
 	bool has_zone;
-	int64_t zone_s; /* east of UTC */
+	int zone_s; /* east of UTC */
 };
 
+static bool is_digit_next(const struct scan *s)
+{
+	return s->p < s->end && *s->p >= '0' && *s->p <= '9';
+}
+
+/* Exactly n digits. */
 static bool scan_digits(struct scan *s, unsigned n, int *ret)
 {
 	int value = 0;
 
-	for (unsigned i = 0; i < n; i++) {
-		if (scan_left(s) == 0 || *s->p < '0' || *s->p > '9')
-			return false;
+	for (; n && is_digit_next(s); n--)
 		value = value * 10 + (*s->p++ - '0');
-	}
 	*ret = value;
-	return true;
-}
-
-static bool is_next(const struct scan *s, char c)
-{
-	return scan_left(s) > 0 && *s->p == c;
-}
-
-static int days_in_month(int year, int month)
-{
-	static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-	bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-
-	return days[month - 1] + (month == 2 && leap);
+	return n == 0;
 }
 
 /* 2026-11-15 */
 static bool scan_date(struct scan *s, struct written *w)
 {
-	return scan_digits(s, 4, &w->tm.tm_year) && scan_lit(s, "-") &&
-	       scan_digits(s, 2, &w->tm.tm_mon) && scan_lit(s, "-") &&
-	       scan_digits(s, 2, &w->tm.tm_mday) && w->tm.tm_year >= YEAR_MIN &&
-	       w->tm.tm_year <= YEAR_MAX && w->tm.tm_mon >= 1 && w->tm.tm_mon <= 12 &&
-	       w->tm.tm_mday >= 1 && w->tm.tm_mday <= days_in_month(w->tm.tm_year, w->tm.tm_mon);
-}
+	struct tm tm;
 
-/* .250; digits beyond nanoseconds are skipped */
-static bool scan_fraction(struct scan *s, uint64_t *ret_ns)
-{
-	uint64_t ns = 0, unit = NS_PER_S / 10;
-	int digit;
-
-	if (!scan_digits(s, 1, &digit))
+	if (!scan_digits(s, 4, &w->year) || !scan_lit(s, "-") || !scan_digits(s, 2, &w->month) ||
+	    !scan_lit(s, "-") || !scan_digits(s, 2, &w->day) || w->year < YEAR_MIN ||
+	    w->year > YEAR_MAX)
 		return false;
-	do {
-		ns += (uint64_t)digit * unit;
-		unit /= 10;
-	} while (scan_digits(s, 1, &digit));
-	*ret_ns = ns;
-	return true;
+	tm = (struct tm){ .tm_year = w->year - 1900, .tm_mon = w->month - 1, .tm_mday = w->day };
+	timegm(&tm); /* a day that does not exist becomes another one */
+	return tm.tm_mon == w->month - 1 && tm.tm_mday == w->day;
 }
 
 /* 14:00, 14:00:30, 14:00:30.25 */
 static bool scan_clock(struct scan *s, struct written *w)
 {
-	if (!scan_digits(s, 2, &w->tm.tm_hour) || !scan_lit(s, ":") ||
-	    !scan_digits(s, 2, &w->tm.tm_min) || w->tm.tm_hour > 23 || w->tm.tm_min > 59)
+	if (!scan_digits(s, 2, &w->hour) || !scan_lit(s, ":") || !scan_digits(s, 2, &w->minute))
 		return false;
-	if (!is_next(s, ':'))
-		return true;
-	s->p++;
-	if (!scan_digits(s, 2, &w->tm.tm_sec) || w->tm.tm_sec > 60)
-		return false;
-	if (!is_next(s, '.'))
-		return true;
-	s->p++;
-	return scan_fraction(s, &w->ns);
+	if (scan_lit(s, ":")) {
+		if (!scan_digits(s, 2, &w->second))
+			return false;
+		if (s->p < s->end && *s->p == '.' && !scan_typed(s, 9, &w->ns))
+			return false;
+	}
+	return w->hour <= 23 && w->minute <= 59 && w->second <= 60;
 }
 
 /* Z, +01, +0100, -05:30, or nothing */
@@ -94,30 +70,28 @@ static bool scan_zone(struct scan *s, struct written *w)
 	if (scan_at_end(s))
 		return true;
 	w->has_zone = true;
-	if (scan_eq(s, "Z") || scan_eq(s, "z")) {
-		s->p = s->end;
-		return true;
-	}
-	if (!is_next(s, '+') && !is_next(s, '-'))
-		return false;
-	sign = *s->p++ == '-' ? -1 : 1;
-	if (!scan_digits(s, 2, &hours))
+	if (scan_lit(s, "Z") || scan_lit(s, "z"))
+		return scan_at_end(s);
+	sign = scan_lit(s, "+") ? 1 : scan_lit(s, "-") ? -1 : 0;
+	if (!sign || !scan_digits(s, 2, &hours))
 		return false;
 	if ((scan_lit(s, ":") || !scan_at_end(s)) && !scan_digits(s, 2, &minutes))
 		return false;
-	w->zone_s = (int64_t)sign * (hours * 3600 + minutes * 60);
+	w->zone_s = sign * (hours * 3600 + minutes * 60);
 	return hours <= 14 && minutes <= 59 && scan_at_end(s);
 }
 
 static bool to_ns(const struct written *w, uint64_t *ret_ns)
 {
-	struct tm tm = w->tm;
-	int64_t seconds;
+	struct tm tm = { .tm_year = w->year - 1900,
+		         .tm_mon = w->month - 1,
+		         .tm_mday = w->day,
+		         .tm_hour = w->hour,
+		         .tm_min = w->minute,
+		         .tm_sec = w->second,
+		         .tm_isdst = -1 };
+	int64_t seconds = w->has_zone ? timegm(&tm) - w->zone_s : mktime(&tm);
 
-	tm.tm_year -= 1900;
-	tm.tm_mon -= 1;
-	tm.tm_isdst = -1;
-	seconds = w->has_zone ? timegm(&tm) - w->zone_s : mktime(&tm);
 	if (seconds < 0)
 		return false;
 	*ret_ns = (uint64_t)seconds * NS_PER_S + w->ns;
@@ -132,93 +106,64 @@ static bool parse_iso(struct scan s, uint64_t *ret_ns)
 		return false;
 	if (scan_at_end(&s))
 		return to_ns(&w, ret_ns);
-	if (!is_next(&s, 'T') && !is_next(&s, 't') && !is_next(&s, ' '))
-		return false;
-	s.p++;
-	return scan_clock(&s, &w) && scan_zone(&s, &w) && to_ns(&w, ret_ns);
-}
-
-/* Midnight of the local day `days_ago` days before now. */
-static bool local_day(uint64_t now_ns, int days_ago, struct written *ret)
-{
-	time_t now = (time_t)(now_ns / NS_PER_S);
-	struct tm tm;
-
-	if (!localtime_r(&now, &tm))
-		return false;
-	ret->tm = (struct tm){ .tm_year = tm.tm_year + 1900,
-		               .tm_mon = tm.tm_mon + 1,
-		               .tm_mday = tm.tm_mday - days_ago };
-	return true;
+	return (scan_lit(&s, "T") || scan_lit(&s, "t") || scan_lit(&s, " ")) &&
+	       scan_clock(&s, &w) && scan_zone(&s, &w) && to_ns(&w, ret_ns);
 }
 
 /* [today|yesterday] [14:00] */
 static bool parse_day(struct scan s, uint64_t now_ns, uint64_t *ret_ns)
 {
-	struct written w = { 0 };
 	bool is_yesterday = scan_lit(&s, "yesterday"),
 	     is_named = is_yesterday || scan_lit(&s, "today");
+	time_t now = (time_t)(now_ns / NS_PER_S);
+	struct written w;
+	struct tm tm;
 
-	if (!local_day(now_ns, is_yesterday, &w))
+	if (!localtime_r(&now, &tm))
 		return false;
+	w = (struct written){ .year = tm.tm_year + 1900,
+		              .month = tm.tm_mon + 1,
+		              .day = tm.tm_mday - is_yesterday };
 	if (is_named && scan_at_end(&s))
 		return to_ns(&w, ret_ns);
-	if (is_named && !scan_lit(&s, " "))
-		return false;
-	return scan_clock(&s, &w) && scan_at_end(&s) && to_ns(&w, ret_ns);
+	return (!is_named || scan_lit(&s, " ")) && scan_clock(&s, &w) && scan_at_end(&s) &&
+	       to_ns(&w, ret_ns);
 }
 
-static bool unit_ns(const struct scan *word, uint64_t *ret_ns)
+static bool scan_unit(struct scan word, uint64_t *ret_ns)
 {
 	static const struct {
-		const char *one, *many;
+		const char *name, *letter;
 		uint64_t seconds;
 	} units[] = {
-		{ "second", "seconds", 1 },
-		{ "sec", "secs", 1 },
-		{ "minute", "minutes", 60 },
-		{ "min", "mins", 60 },
-		{ "hour", "hours", 3600 },
-		{ "day", "days", 86400 },
-		{ "week", "weeks", 604800 },
-		{ "w", "w", 604800 },
-		{ "s", "s", 1 },
-		{ "m", "m", 60 },
-		{ "h", "h", 3600 },
-		{ "d", "d", 86400 },
+		{ "second", "s", 1 },    { "sec", "s", 1 },     { "minute", "m", 60 },
+		{ "min", "m", 60 },      { "hour", "h", 3600 }, { "day", "d", 86400 },
+		{ "week", "w", 604800 },
 	};
 
+	if (scan_left(&word) > 3 && word.end[-1] == 's')
+		word.end--; /* a plural */
 	for (size_t i = 0; i < ARRAY_LEN(units); i++)
-		if (scan_eq(word, units[i].one) || scan_eq(word, units[i].many)) {
+		if (scan_eq(&word, units[i].name) || scan_eq(&word, units[i].letter)) {
 			*ret_ns = units[i].seconds * NS_PER_S;
 			return true;
 		}
 	return false;
 }
 
-/* 2h, 1.5h, 2 hours; the unit is required */
-static bool parse_span(struct scan s, uint64_t *ret_ns)
-{
-	uint64_t micros, unit, ns;
-
-	if (scan_left(&s) == 0 || *s.p < '0' || *s.p > '9' || !scan_fixed(&s, 6, &micros))
-		return false;
-	scan_blanks(&s);
-	if (!unit_ns(&s, &unit) || __builtin_mul_overflow(micros, unit / 1000000, &ns))
-		return false;
-	*ret_ns = ns;
-	return true;
-}
-
-/* 2h ago; the "ago" may be left out */
+/* 2h ago, 1.5h ago, 2 hours ago; the "ago" may be left out, the unit not */
 static bool parse_ago(struct scan s, uint64_t now_ns, uint64_t *ret_ns)
 {
 	static const char ago[] = " ago";
-	uint64_t ns;
+	uint64_t micros, unit, ns;
 
 	if (scan_left(&s) > strlen(ago) && memcmp(s.end - strlen(ago), ago, strlen(ago)) == 0)
 		s.end -= strlen(ago);
-	if (!parse_span(s, &ns) || ns > now_ns)
+	if (!is_digit_next(&s) || !scan_fixed(&s, 6, &micros))
+		return false;
+	scan_blanks(&s);
+	if (!scan_unit(s, &unit) || __builtin_mul_overflow(micros, unit / 1000000, &ns) ||
+	    ns > now_ns)
 		return false;
 	*ret_ns = now_ns - ns;
 	return true;
@@ -228,8 +173,8 @@ static bool parse_unix(struct scan s, uint64_t *ret_ns)
 {
 	uint64_t ns;
 
-	if (!scan_lit(&s, "@") || scan_left(&s) == 0 || *s.p < '0' || *s.p > '9' ||
-	    !scan_fixed(&s, 9, &ns) || !scan_at_end(&s) || ns / NS_PER_S > UINT64_C(16725225600))
+	if (!scan_lit(&s, "@") || !is_digit_next(&s) || !scan_fixed(&s, 9, &ns) ||
+	    !scan_at_end(&s) || ns / NS_PER_S > UNIX_MAX_S)
 		return false;
 	*ret_ns = ns;
 	return true;

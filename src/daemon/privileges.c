@@ -11,39 +11,24 @@
 
 /* For BPF programs, kernel events, and /proc files of other users. Not CAP_KILL: the daemon signals
  * only helpers that run as the same user. */
-static const unsigned kept[] = { CAP_BPF,        CAP_PERFMON,         CAP_NET_ADMIN,
-	                         CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYS_RESOURCE };
-
-static uint64_t kept_mask(void)
-{
-	uint64_t mask = 0;
-
-	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-		mask |= UINT64_C(1) << kept[i];
-	return mask;
-}
-
-/* Programs that we start cannot gain a capability outside of the bounding set. */
-static void narrow_bounds(uint64_t keep)
-{
-	for (unsigned cap = 0; cap < 64; cap++)
-		if (!(keep >> cap & 1))
-			(void)prctl(PR_CAPBSET_DROP, cap);
-}
+#define BIT(cap) (UINT64_C(1) << (cap))
+#define KEPT                                                                                       \
+	(BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_NET_ADMIN) | BIT(CAP_SYS_PTRACE) |              \
+	 BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYS_RESOURCE))
 
 int privileges_drop(struct err *err)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2];
-	uint64_t keep = kept_mask();
 
 	if (syscall(SYS_capget, &head, data) < 0)
 		return err_set(err, errno, "read our capabilities: %s", strerror(errno));
-	narrow_bounds(keep);
+	/* Programs that we start cannot gain a capability outside of the bounding set. */
+	for (unsigned cap = 0; cap < 64; cap++)
+		if (!(KEPT & BIT(cap)))
+			(void)prctl(PR_CAPBSET_DROP, cap);
 	for (int i = 0; i < 2; i++) {
-		uint32_t half = (uint32_t)(keep >> (32 * i));
-
-		data[i].permitted &= half;
+		data[i].permitted &= (uint32_t)(KEPT >> (32 * i));
 		data[i].effective = data[i].permitted;
 		data[i].inheritable = 0;
 	}

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "job/job_ident.h"
-#include "model/tags.h"
 
 bool signature_environ(struct scan bytes, char ret[static JOB_ID_MAX])
 {
@@ -79,7 +78,7 @@ bool signature_workspace_find(const char *tags, char ret[static JOB_CWD_MAX])
 	cleanup(buf_done) struct buf key = { 0 }, value = { 0 };
 	struct scan at = scan_str(tags);
 
-	while (tags_next(&at, &key, &value)) {
+	while (job_tags_next(&at, &key, &value)) {
 		if (!key.len || !value.len || strcmp(key.at, SIGNATURE_WORKSPACE_TAG) != 0 ||
 		    value.len >= JOB_CWD_MAX || strlen(value.at) != value.len ||
 		    !signature_workspace_clean(value.at))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* anomaly.h - something is not as it should be, from when to when: one record per episode, not per tick.
+/* anomaly.h - an anomaly, with its start and end: one record per episode, not per tick.
  * analyze/ finds them; docs/numbers.md describes how each kind is judged. */
 #pragma once
 
@@ -51,7 +51,7 @@ struct anomaly_config {
 enum anomaly_news {
 	ANOMALY_SAME,
 	ANOMALY_BEGAN,
-	ANOMALY_CHANGED, /* it became more severe, or its peak rose a good deal */
+	ANOMALY_CHANGED, /* it became more severe, or its peak rose considerably */
 	ANOMALY_ENDED,
 };
 
@@ -67,11 +67,11 @@ struct anomaly {
 	uint64_t began_wall_ns, began_boot_ns;
 	uint64_t ended_wall_ns; /* 0 while it lasts */
 	uint64_t seen_boot_ns;  /* when it was found last */
-	double value, peak;     /* as it began, and the worst of it */
+	double value, peak;     /* at its start, and the worst */
 	uint64_t peak_boot_ns;  /* when that was */
-	double threshold;       /* from where on it is one */
-	double base;            /* what it is seen against: memory before, a limit */
-	uint64_t base_boot_ns;  /* when that was, or since when it goes on */
+	double threshold;       /* the value that makes it an anomaly */
+	double base;            /* what it is compared with: memory before, a limit */
+	uint64_t base_boot_ns;  /* when that was, or since when it lasts */
 };
 
 /* A growable list, for vec.h. */

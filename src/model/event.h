@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* event.h - something happened at one instant. Probes report what the kernel told; snapshot_build
- * adds wall time, job and what can be concluded from two scans. */
+/* event.h - something happened at one instant. Probes pass on what the kernel reports;
+ * snapshot_build adds wall time, job and what can be inferred from two ticks. */
 #pragma once
 
 #include "base/buf.h"
@@ -16,17 +16,17 @@
 	X(KILL, "kill", true)              /* … and it was SIGKILL */                        \
 	X(OOM, "oom", true)                /* the kernel chose it as an out-of-memory victim */ \
 	X(EXEC, "exec", false)             /* a process runs another program now */          \
-	X(TOTALS, "totals", false)         /* final counters of a process whose exit was told before */ \
+	X(TOTALS, "totals", false)         /* final counters of a process whose exit was reported before */ \
 	X(LOSS, "loss", false)             /* events were lost: `count` of them, 0 when unknown */ \
 	X(GAP, "gap", false)               /* nothing was stored for `count` ns */           \
 	X(CLOCK_STEP, "clock_step", false) /* the wall clock jumped by `count` ns (signed) */ \
 	X(SUSPEND, "suspend", false)       /* the machine slept for `count` ns */            \
-	X(PROBE, "probe", false)           /* a probe failed, recovered or stepped down: text says it */ \
-	X(RECORDER, "recorder", false)     /* the recorder itself: started, degraded, over budget: text says it */ \
-	X(MARK, "mark", false)             /* somebody in the job said: name, and data (JSON) in text */ \
-	X(PHASE, "phase", false)           /* … that a phase ended, which took `count` ns: name, data */ \
-	X(LIMIT, "limit", false)           /* the job met its limit: name is the limit's, text says it */ \
-	X(ANOMALY, "anomaly", false)       /* one began, or ended after `count` ns: name is its kind, text says it */
+	X(PROBE, "probe", false)           /* a probe failed, recovered or stepped down: see text */ \
+	X(RECORDER, "recorder", false)     /* the recorder itself: started, degraded, over budget: see text */ \
+	X(MARK, "mark", false)             /* reported by a process of the job: name, and data (JSON) in text */ \
+	X(PHASE, "phase", false)           /* a phase ended after `count` ns: name, data */ \
+	X(LIMIT, "limit", false)           /* the job met its limit: name of the limit, details in text */ \
+	X(ANOMALY, "anomaly", false)       /* one began, or ended after `count` ns: name is its kind, details in text */
 /* clang-format on */
 
 #define X(id, ...) EVENT_##id,
@@ -35,16 +35,15 @@ enum event_kind { EVENT_KINDS(X) EVENT_KIND_COUNT };
 
 struct event {
 	enum event_kind kind;
-	bool inferred;    /* concluded from two scans, not told by the kernel: times and figures are
-	                     rough */
-	uint64_t boot_ns; /* when, on the boot clock */
-	uint64_t wall_ns; /* 0: snapshot_build() derives it from boot_ns */
+	bool inferred; /* from two ticks, not reported by the kernel: times and figures are rough */
+	uint64_t boot_ns;  /* when, on the boot clock */
+	uint64_t wall_ns;  /* 0: snapshot_build() derives it from boot_ns */
 	struct proc_id id; /* pid 0: not about a process */
 	pid_t ppid;        /* spawn */
 	uint32_t uid;
 	char comm[COMM_LEN];
 	struct text_ref name; /* mark, phase, limit */
-	struct text_ref text; /* exec: the command line; others: what there is to say */
+	struct text_ref text; /* exec: the command line; others: details */
 
 	bool has_exit_code; /* exit: a code or a signal, never both */
 	int exit_code;
@@ -65,6 +64,6 @@ struct event {
 
 const char *event_name(enum event_kind kind);
 bool event_in_view(enum event_kind kind); /* one of SPEC's five types */
-/* What there is to say besides the columns: "sent by bash (pid 12, uid 0)". `text` is the buffer
+/* The details beside the columns: "sent by bash (pid 12, uid 0)". `text` is the buffer
  * that event->text points into. */
 void event_details(const struct event *e, const char *text, struct buf *to);

@@ -41,7 +41,6 @@ struct field {
 	unsigned short decimals; /* FIELD_RATIO, FIELD_REAL */
 	bool is_sampled;         /* FIELD_RATIO: its quality is `sampled`; NAN: missing */
 	enum metric_unit unit;
-	enum metric_need need;                           /* FIELD_REAL */
 	const char *(*name)(const void *record);         /* FIELD_NAME */
 	void (*put)(struct json *j, const void *record); /* FIELD_PUT */
 	enum quality (*quality)(const void *record); /* NULL: only figures and ratios have one */

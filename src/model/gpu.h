@@ -10,7 +10,7 @@
 
 #define GPUS_MAX ((size_t)64)
 #define GPU_USES_MAX ((size_t)1024)
-#define GPU_TEXT_MAX 96 /* what the driver's library gives at most, NUL included */
+#define GPU_TEXT_MAX 96 /* the longest text of the driver's library, NUL included */
 
 struct gpu_sample {
 	uint32_t index; /* the driver's number: what nvidia-smi shows */
@@ -19,13 +19,13 @@ struct gpu_sample {
 	struct gpu_readings r;
 };
 
-/* The driver numbers processes as the host does. In a container that is another process's number,
- * or nobody's: is_foreign, and such a use belongs to no process that we know. */
+/* The driver uses the host's pids. In a container such a pid names another process, or none: then
+ * is_foreign is set, and the use belongs to no process that we know. */
 struct gpu_use {
 	uint32_t gpu;      /* position in the list of GPUs */
-	struct proc_id id; /* start_ticks is 0 when the process was not met in the scan */
+	struct proc_id id; /* start_ticks is 0 if the process was not found at this tick */
 	bool is_foreign;
 	struct gpu_use_readings r;
-	int32_t job; /* index in snapshot->jobs, -1: none; told by the snapshot */
+	int32_t job; /* index in snapshot->jobs, -1: none; set by snapshot_build() */
 	uint32_t sheet;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* history_record.h - what was recorded, as it is handed out: one record at a time, its texts valid only
- * until the function that gets it returns. The store reads them, the views show them. */
+/* history_record.h - recorded facts as history/ returns them: one record at a time, its texts valid only
+ * until the function that receives it returns. */
 #pragma once
 
 #include "model/anomaly.h"
@@ -52,7 +52,7 @@ struct job_sum_record {
 	struct job_sum sum;
 };
 
-/* One GPU of the machine while the job ran: all that was done on it, by others too. Sampled. */
+/* One GPU of the machine while the job ran: its total use, that of other jobs included. Sampled. */
 struct gpu_record {
 	uint32_t index;
 	const char *name;                       /* NULL: not known */
@@ -91,8 +91,8 @@ struct job_profile {
 };
 void job_profile_done(struct job_profile *p);
 
-/* What has just happened or was just found, as a record without a row id and a name; `text` holds its
- * words and must outlive it. */
+/* A live event or anomaly as a record without a row id and a name; `text` holds its words and must
+ * outlive it. */
 struct event_record event_record_of(const struct event *e, const struct snapshot *snap,
                                     struct buf *text);
 struct anomaly_record anomaly_record_of(const struct anomaly *a, const struct snapshot *snap,

@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/json_read.h"
+
 static const char *const status_names[] = {
 #define X(id, name) [JOB_##id] = (name),
 	JOB_STATUSES(X)
@@ -47,8 +49,7 @@ bool job_is_oom(const struct job *job)
 		return false;
 	if (kills.quality != QUALITY_MISSING)
 		return kills.value > 0;
-	/* A group that met its limit and a command that was killed: nobody counted, but it is certain.
-	 */
+	/* Kills were not counted, but the group met its limit and the command was killed. */
 	return job->limits_hit >> JOB_LIMIT_MEM & 1 && job->signal == SIGKILL;
 }
 
@@ -66,7 +67,18 @@ const char *job_outcome(const struct job *job)
 	}
 	if (job_is_oom(job))
 		return "oom";
-	if (job->limits_hit & ~(1u << JOB_LIMIT_CPU)) /* to be held back is no reason to fail */
+	if (job->limits_hit & ~(1u << JOB_LIMIT_CPU)) /* being throttled does not make a job fail */
 		return "limit";
 	return job->signal ? "signal" : "failed";
+}
+
+bool job_tags_next(struct scan *at, struct buf *key, struct buf *value)
+{
+	struct scan name, text;
+
+	key->max = value->max = JOB_TAG_MAX;
+	if (!json_read_next(at, &name, &text) || *text.p != '"')
+		return false;
+	text = scan_mem(text.p + 1, scan_left(&text) - 2); /* without its quotes */
+	return json_read_text(name, key) && json_read_text(text, value);
 }

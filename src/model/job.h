@@ -2,6 +2,8 @@
 /* job.h - jobs, their sheets, and what they used. Plain data. */
 #pragma once
 
+#include "base/buf.h"
+#include "base/scan.h"
 #include "base/vec.h"
 #include "model/metric.h"
 #include "model/process.h"
@@ -9,6 +11,7 @@
 #define JOB_ID_MAX 128
 #define JOB_CWD_MAX 256
 #define JOB_TAGS_MAX 1024 /* bytes of JSON text */
+#define JOB_TAG_MAX 1024  /* bytes of a key or a value */
 #define JOB_TIER_MAX 80
 #define SHEET_LABEL_MAX 64
 #define JOBS_MAX 4096
@@ -73,9 +76,9 @@ struct job {
 	job_handle handle; /* while it is watched: not stored */
 	char id[JOB_ID_MAX];
 	char type[JOB_ID_MAX];
-	bool type_is_given;        /* by --name, not made from the command */
+	bool type_is_given;        /* by --name, not derived from the command */
 	char parent[JOB_ID_MAX];   /* the job it was started in; "": none */
-	char command[COMMAND_MAX]; /* arguments joined by spaces, secrets taken out */
+	char command[COMMAND_MAX]; /* arguments joined by spaces, secrets removed */
 	char cwd[JOB_CWD_MAX];
 	struct proc_id root; /* its first process, of one that was registered; pid 0: not known */
 	pid_t registrar;     /* the process that registered it, while it is ours: not stored */
@@ -85,8 +88,7 @@ struct job {
 	uint64_t interval_ns;    /* between two samples, the longest that was used; 0: not known */
 	enum job_status status;
 	uint64_t started_ns, ended_ns; /* wall clock; ended 0 while it runs */
-	uint64_t
-		took_ns; /* by the monotonic clock, what was waited for included; 0 while it runs */
+	uint64_t took_ns; /* by the monotonic clock, leftovers included; 0 while it runs */
 	bool has_exit_code;
 	int exit_code, signal; /* of its command: a code or a signal, never both */
 	bool core_dumped;
@@ -94,8 +96,8 @@ struct job {
 	uint32_t running_sheets, completed_sheets, failed_sheets; /* while it is ours: not stored */
 	uint64_t limit[JOB_LIMIT_COUNT];                          /* 0: none was set */
 	unsigned limits_hit;                                      /* bits 1 << JOB_LIMIT_… */
-	unsigned parent_limits_hit; /* when read, of one that was lost or out of memory: what its
-	                               parents met */
+	unsigned parent_limits_hit; /* when read, of a job that was lost or out of memory: those of
+	                               its parents */
 	bool is_foreign;            /* it has a recorder of its own: shown by us, never stored */
 	bool ends_now;       /* in a snapshot: its process ended, and no call reported the end */
 	pid_t hungriest_pid; /* whose peak PEAK_RSS is; 0: not known */
@@ -141,8 +143,11 @@ struct job_end {
 
 const char *job_status_name(enum job_status status);
 const char *job_limit_name(enum job_limit limit);
-/* Whether the kernel killed for want of memory, and the job failed. */
+/* Whether it failed because it ran out of memory. */
 bool job_is_oom(const struct job *job);
-/* What became of it, in one word for programs: "ok", "running", "lost", and of those that failed
- * the most telling of "oom", "limit", "signal", "failed". */
+/* Its outcome as one word for programs: "ok", "running", "lost"; of a failed job the most specific of
+ * "oom", "limit", "signal", "failed". */
 const char *job_outcome(const struct job *job);
+/* The next tag in a job's tags, key and value without escapes; both buffers are emptied first. Start
+ * with the whole text as `at`; false at its end, or where it is malformed. */
+bool job_tags_next(struct scan *at, struct buf *key, struct buf *value);

@@ -177,7 +177,7 @@ READINGS(gpu_use, GPU_USE_METRIC_COUNT);
 /* The value, or `otherwise` when absent. */
 #define readings_or(r, id, otherwise) (readings_has(r, id) ? (r)->value[id] : (otherwise))
 
-/* Growth per second; NAN when the counter restarted or no time passed: we know nothing then. */
+/* Growth per second; NAN when the counter restarted or no time passed: the rate is unknown then. */
 double rate_per_s(uint64_t prev, uint64_t cur, uint64_t elapsed_ns);
 
 /* How far a figure can be trusted. Every figure of a job carries its quality to the screen and into the

@@ -11,7 +11,7 @@ bool own_program_is_helper(const char *comm)
 	static const char *const names[] = { OURS_DETECTOR, OURS_WAKER, OURS_GPU, OURS_EAR };
 
 	if (strncmp(comm, OURS_NAME "-", strlen(OURS_NAME "-")) != 0)
-		return false; /* as most are: asked of every process at every look */
+		return false; /* the usual case: this is called for every process at every tick */
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (strcmp(comm, names[i]) == 0)
 			return true;

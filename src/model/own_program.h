@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* own_program.h - programs of ours within a job (`sheet`, `phase`, `mark`, a job within the job), which
- * are known by their names. They belong to the job that started them, but are not what it is asked
- * about. */
+/* own_program.h - proctor's own processes within a job (`sheet`, `phase`, `mark`, a job within the job),
+ * recognised by their names. They belong to the job that started them, but are not counted as its
+ * work. */
 #pragma once
 
 #include <stdbool.h>

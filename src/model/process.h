@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* process.h - who a process is. A pid alone is not enough: it is reused; with the start time it
- * names one life. */
+/* process.h - the identity of a process: its pid and start time, because pids are reused. */
 #pragma once
 
 #include <stdbool.h>

@@ -17,7 +17,7 @@ struct ranking {
 	size_t len;
 };
 
-/* Nothing is larger than what is not known or zero. */
+/* Unknown and zero sizes do not count. */
 static void offer(struct ranking *r, double size, uint32_t index)
 {
 	size_t i;
@@ -38,7 +38,7 @@ static bool has_index(const struct process_largest *largest, uint32_t index)
 	return false;
 }
 
-static void take(struct process_largest *to, const struct ranking *r)
+static void add_ranked(struct process_largest *to, const struct ranking *r)
 {
 	for (size_t i = 0; i < r->len; i++)
 		if (!has_index(to, r->at[i].index))
@@ -59,8 +59,8 @@ void process_largest_find(const struct snapshot *snap, const struct snapshot_sco
 		offer(&by_rss, (double)readings_or(&p->s.r, PROC_RSS, 0), (uint32_t)i);
 	}
 	ret->len = 0;
-	take(ret, &by_cpu);
-	take(ret, &by_rss);
+	add_ranked(ret, &by_cpu);
+	add_ranked(ret, &by_rss);
 }
 
 bool process_selection_has(enum process_selection how, const struct process_largest *largest,

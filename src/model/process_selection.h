@@ -28,7 +28,7 @@ struct process_largest {
  * is large by both counts once. */
 void process_largest_find(const struct snapshot *snap, const struct snapshot_scope *scope,
                           struct process_largest *ret);
-/* Whether the process at this index is selected; `largest` is looked at for SELECT_JOBS_AND_LARGEST
+/* Whether the process at this index is selected; `largest` is used for SELECT_JOBS_AND_LARGEST
  * only. */
 bool process_selection_has(enum process_selection how, const struct process_largest *largest,
                            const struct snapshot *snap, size_t index);

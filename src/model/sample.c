@@ -29,7 +29,6 @@ struct event *sample_add_event(struct sample *s, enum event_kind kind)
 	struct event *e = vec_push(&s->events, EVENTS_MAX);
 
 	if (!e) {
-		s->events_dropped++;
 		s->events_complete = false;
 		return NULL;
 	}

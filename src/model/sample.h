@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sample.h - what the kernel said at one tick: raw counters, each present or absent, and the events
+/* sample.h - what the kernel reported at one tick: raw counters, each present or absent, and the events
  * since the last one. Only probes write it. It owns all it holds; nothing in it points
  * elsewhere. */
 #pragma once
@@ -25,12 +25,12 @@ struct proc_sample {
 	struct proc_readings r;
 };
 
-/* What the engine asks for; what it is short of time for is left out (overhead budget). */
+/* The details that the engine asks for; the overhead budget leaves some out. */
 enum sample_want {
 	WANT_PSS = 1 << 0,
 	WANT_FDS_IO = 1 << 1,
 	WANT_ALL = WANT_PSS | WANT_FDS_IO,
-	WANT_LIMITS = 1 << 2, /* of jobs' processes: part of WANT_PSS, at a small price */
+	WANT_LIMITS = 1 << 2, /* of processes of jobs: part of WANT_PSS, at a small cost */
 };
 
 /* The lists of a sample, X(container, name): declared, reset and freed from this table.
@@ -56,9 +56,8 @@ struct sample {
 	struct host_readings host;
 	struct cgroup_readings cgroup; /* the group this recorder lives in */
 	bool procs_complete;           /* false: some are hidden from us or were not read */
-	bool events_complete;    /* a lifecycle source watched all the time and lost nothing */
-	uint64_t events_dropped; /* at EVENTS_MAX */
-	uint64_t aside_cpu_ns;   /* spent for it in other threads than the one that reads */
+	bool events_complete;  /* a lifecycle source watched all the time and lost nothing */
+	uint64_t aside_cpu_ns; /* spent for it in other threads than the one that reads */
 #define X(container, name) container name;
 	SAMPLE_LISTS(X)
 #undef X
@@ -67,7 +66,8 @@ struct sample {
 
 void sample_reset(struct sample *s); /* empty, keeps the memory */
 void sample_done(struct sample *s);
-/* A zeroed slot, good until the next is added; NULL at the ceiling (counted). */
+/* A zeroed slot, good until the next is added; NULL at the ceiling, where the list is no longer
+ * complete. */
 struct event *sample_add_event(struct sample *s, enum event_kind kind);
 struct proc_sample *sample_add_proc(struct sample *s);
 /* Sorts by pid if the probe did not find them in order. */

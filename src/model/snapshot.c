@@ -86,9 +86,6 @@ static void add_to_sum(struct job_sum *sum, const struct proc_snap *p)
 	sum->rss_bytes += readings_or(&p->s.r, PROC_RSS, 0);
 	if (!isnan(p->cpu_ratio))
 		sum->cpu_ratio = (isnan(sum->cpu_ratio) ? 0 : sum->cpu_ratio) + p->cpu_ratio;
-	sum->uses_gpu |= readings_has(&p->s.r, PROC_GPU_MEM) || readings_has(&p->s.r, PROC_GPU_SM);
-	sum->gpu_bytes += readings_or(&p->s.r, PROC_GPU_MEM, 0);
-	sum->gpu_sm_pct += readings_or(&p->s.r, PROC_GPU_SM, 0);
 }
 
 static void add_zombie(struct snapshot *snap, pid_t pid)
@@ -312,7 +309,7 @@ static void build_events(struct snapshot *snap, const struct sample *prev, const
 
 			e->job = ref.job;
 			e->sheet = ref.sheet;
-		} else { /* whoever emitted it knows whose it is */
+		} else { /* its emitter set the job */
 			e->job = job_roster_index(jobs, e->job);
 		}
 		hold_to_job(snap, e);

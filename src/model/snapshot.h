@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot.h - what a sample means: rates, sums, who belongs to which job. Const for everybody
- * downstream; it owns all it holds, so it can be handed to another thread. */
+/* snapshot.h - what a sample means: rates, sums, and the job of each process. Const for every reader;
+ * it owns all it holds, so it can be handed to another thread. */
 #pragma once
 
 #include "model/anomaly.h"
@@ -16,13 +16,11 @@ struct proc_snap {
 	uint32_t sheet;
 };
 
-/* What the processes of a job take together, now. */
+/* What the processes of a job use together, now. */
 struct job_sum {
 	uint32_t procs;
-	uint64_t rss_bytes;             /* pages they share are counted for each */
-	double cpu_ratio;               /* of one core; NAN: not known for any of them */
-	bool uses_gpu;                  /* else the next two are nothing known */
-	uint64_t gpu_bytes, gpu_sm_pct; /* on all GPUs together */
+	uint64_t rss_bytes; /* shared pages count for each process */
+	double cpu_ratio;   /* of one core; NAN: not known for any of them */
 };
 
 /* The lists of a snapshot, X(container, name): declared, reset, copied and freed from this table.
@@ -51,7 +49,7 @@ struct snapshot {
 	uint64_t uptime_ns;  /* of the recorder */
 	pid_t recorder_pid;
 	char boot_id[37];
-	const char *pressure_level; /* a static name; NULL: nobody judged */
+	const char *pressure_level; /* a static name; NULL: not judged */
 
 	struct host_readings host;
 	struct cgroup_readings cgroup;
@@ -91,8 +89,8 @@ void snapshot_build_events(const struct sample *cur, const struct job_roster *jo
 void snapshot_reset(struct snapshot *snap);
 void snapshot_done(struct snapshot *snap);
 
-/* The time of something that happened to the job, not before the job's own start where only the
- * grain of clocks makes it so. */
+/* The time of something that happened to the job, moved to the job's start if it precedes that only
+ * because of the resolution of the clocks. */
 uint64_t snapshot_hold_to_job(const struct job *job, uint64_t wall_ns);
 /* The index of a watched job in jobs; -1: it is not in there. */
 int32_t snapshot_find_job(const struct snapshot *snap, job_handle job);

@@ -114,8 +114,8 @@ int rpc_frame_check(struct scan line, struct err *err)
 				               RPC_FRAME_DEPTH_MAX);
 		} else if (*p == '}' || *p == ']') {
 			depth -= depth > 0;
-		} else if (*p == ',' && ++values > RPC_FRAME_VALUES_MAX) {
-			return err_set(err, E2BIG, "more than %d values", RPC_FRAME_VALUES_MAX);
+		} else {
+			values += *p == ',';
 		}
 	}
 	if (values > RPC_FRAME_VALUES_MAX)

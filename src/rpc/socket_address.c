@@ -66,34 +66,27 @@ static void set_connect_timeout(int fd, uint64_t deadline_ns)
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof tv);
 }
 
-static int connect_in(int fd, int dir_fd, const char *dir_path, const char *name)
-{
-	struct sockaddr_un to;
-	int r = fill_address(&to, dir_fd, dir_path, name);
-
-	if (r < 0)
-		return r;
-	if (connect(fd, (const struct sockaddr *)&to, sizeof to) < 0)
-		return errno == EAGAIN || errno == EINPROGRESS ? -ETIMEDOUT : -errno;
-	return 0;
-}
-
 /* The directory is opened only if the path does not fit. */
 static int connect_path(int fd, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	cleanup(closep) int dir_fd = -1;
+	struct sockaddr_un to;
 	char dir[4096];
 	int n = slash ? snprintf(dir, sizeof dir, "%.*s", (int)(slash - path), path) : -1;
 
 	if (n < 0 || (size_t)n >= sizeof dir)
 		return -ENAMETOOLONG;
-	if (strlen(path) >= sizeof((struct sockaddr_un *)NULL)->sun_path) {
+	if (strlen(path) >= sizeof to.sun_path) {
 		dir_fd = open(n ? dir : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (dir_fd < 0)
 			return -errno;
 	}
-	return connect_in(fd, dir_fd, dir, slash + 1);
+	if (fill_address(&to, dir_fd, dir, slash + 1) < 0)
+		return -ENAMETOOLONG;
+	if (connect(fd, (const struct sockaddr *)&to, sizeof to) < 0)
+		return errno == EAGAIN || errno == EINPROGRESS ? -ETIMEDOUT : -errno;
+	return 0;
 }
 
 int socket_address_connect(const char *path, uint64_t deadline_mono_ns, int *ret_fd,

@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "model/tags.h"
 #include "view/facts.h"
 #include "view/format.h"
 #include "view/job_view.h"
@@ -53,7 +52,7 @@ static void put_tags(struct facts *f, const char *tags)
 	struct buf key = { 0 }, value = { 0 };
 	bool is_first = true;
 
-	while (tags_next(&at, &key, &value)) {
+	while (job_tags_next(&at, &key, &value)) {
 		if (is_first)
 			facts_begin(f, "tags", "");
 		facts_join(f, FACT_COMMA, "%s=%s", key.at ? key.at : "", value.at ? value.at : "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/tags.h"
+#include "model/job.h"
 
 #include "check.h"
 
@@ -10,7 +10,7 @@ static struct buf read_all(const char *text)
 	struct buf key = { 0 }, value = { 0 }, all = { 0 };
 
 	buf_puts(&all, "");
-	while (tags_next(&at, &key, &value))
+	while (job_tags_next(&at, &key, &value))
 		buf_printf(&all, "%s=%s;", key.at ? key.at : "", value.at ? value.at : "");
 	buf_done(&key);
 	buf_done(&value);
