@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/anomaly.h"
 
-#include <assert.h>
 #include <string.h>
 
 const struct anomaly_info anomaly_kinds[] = {
-#define X(id, key_, name_, scale_, less_)                                                          \
-	[ANOMALY_##id] = {                                                                         \
-		.key = (key_), .name = (name_), .scale = (scale_), .less_is_worse = (less_)        \
-	},
+#define X(id, key_, name_, description_, scale_, less_)                                            \
+	[ANOMALY_##id] = { .key = (key_),                                                          \
+		           .name = (name_),                                                        \
+		           .description = (description_),                                          \
+		           .scale = (scale_),                                                      \
+		           .less_is_worse = (less_) },
 	ANOMALY_KINDS(X)
 #undef X
 };
@@ -36,23 +37,6 @@ static void put_amount(struct buf *to, double amount)
 	buf_printf(to, amount >= 99.95 ? "%.0f" : "%.1f", amount);
 }
 
-/* Two amounts in the unit that suits the larger, which is written once. */
-static void put_bytes(struct buf *to, double a, const char *between, double b)
-{
-	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB" };
-	double scale = 1024, larger = a > b ? a : b;
-	size_t unit = 0;
-
-	while (unit + 1 < ARRAY_LEN(units) && larger / scale >= 999.5) {
-		scale *= 1024;
-		unit++;
-	}
-	put_amount(to, a / scale);
-	buf_puts(to, between);
-	put_amount(to, b / scale);
-	buf_printf(to, " %s", units[unit]);
-}
-
 static void put_time(struct buf *to, double ns)
 {
 	double s = ns / 1e9;
@@ -70,50 +54,44 @@ static double between_ns(uint64_t from, uint64_t to)
 	return to > from ? (double)(to - from) : 0;
 }
 
-static void put_memory_spike(const struct anomaly *a, struct buf *to)
+static void put_word(const struct anomaly *a, char word, struct buf *to)
 {
-	put_bytes(to, a->base, " → ", a->peak);
-	buf_puts(to, " in ");
-	put_time(to, between_ns(a->base_boot_ns, a->peak_boot_ns));
-}
+	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB" };
+	double scale = 1024;
+	size_t unit = 0;
 
-static void put_runaway_process(const struct anomaly *a, struct buf *to)
-{
-	buf_printf(to, "at %.0f %% of a core for ", a->peak * 100);
-	put_time(to, between_ns(a->base_boot_ns, a->seen_boot_ns));
-	buf_puts(to, ", its parent is gone");
-}
-
-static void put_zombie(const struct anomaly *a, struct buf *to)
-{
-	buf_puts(to, "not reaped for ");
-	put_time(to, a->peak);
-}
-
-static void put_fd_exhaustion(const struct anomaly *a, struct buf *to)
-{
-	buf_printf(to, "%.0f of the %.0f it may open", a->peak, a->base);
-}
-
-static void put_memory_pressure(const struct anomaly *a, struct buf *to)
-{
-	put_bytes(to, a->peak, " of ", a->base);
-	buf_puts(to, " available");
+	while (unit + 1 < ARRAY_LEN(units) && MAX(a->base, a->peak) / scale >= 999.5) {
+		scale *= 1024;
+		unit++;
+	}
+	if (word == 'b')
+		put_amount(to, a->base / scale);
+	else if (word == 'p')
+		put_amount(to, a->peak / scale);
+	else if (word == 'u')
+		buf_puts(to, units[unit]);
+	else if (word == 'c')
+		buf_printf(to, "%.0f %%", a->peak * 100);
+	else if (word == 'B' || word == 'P')
+		buf_printf(to, "%.0f", word == 'B' ? a->base : a->peak);
+	else if (word == 't')
+		put_time(to, a->peak);
+	else
+		put_time(to, between_ns(a->base_boot_ns,
+		                        word == 'd' ? a->peak_boot_ns : a->seen_boot_ns));
 }
 
 void anomaly_describe(const struct anomaly *a, struct buf *to)
 {
-	static void (*const put[])(const struct anomaly *a, struct buf *to) = {
-		[ANOMALY_MEMORY_SPIKE] = put_memory_spike,
-		[ANOMALY_RUNAWAY_PROCESS] = put_runaway_process,
-		[ANOMALY_ZOMBIE] = put_zombie,
-		[ANOMALY_FD_EXHAUSTION] = put_fd_exhaustion,
-		[ANOMALY_MEMORY_PRESSURE] = put_memory_pressure,
-	};
-	static_assert(ARRAY_LEN(put) == ANOMALY_KIND_COUNT, "one a kind");
+	const struct anomaly_info *kind = &anomaly_kinds[a->kind];
 
-	buf_printf(to, "%s: ", anomaly_kinds[a->kind].name);
+	buf_printf(to, "%s: ", kind->name);
 	if (a->id.pid)
 		buf_printf(to, "%.*s %d ", (int)strnlen(a->comm, COMM_LEN), a->comm, a->id.pid);
-	put[a->kind](a, to);
+	for (const char *p = kind->description; *p; p++) {
+		if (*p == '%')
+			put_word(a, *++p, to);
+		else
+			buf_putc(to, *p);
+	}
 }

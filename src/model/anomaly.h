@@ -8,15 +8,19 @@
 
 #define ANOMALY_MIB (1.0 / (1 << 20))
 
-/* X(id, key in JSON and SQL, name for people, inside × this = outside, whether less is worse).
- * Stored by key. Inside: bytes, a ratio of one core, ns, a count. */
+/* X(id, key in JSON and SQL, name for people, description, inside × this = outside, whether less is
+ * worse). Stored by key. Inside: bytes, a ratio of one core, ns, a count. In descriptions:
+ *	%b %p  base and peak in bytes, both in the unit %u that suits the larger
+ *	%B %P  base and peak as counts
+ *	%c %t  the peak in percent of a core, or as a time
+ *	%d %s  the time from the base to the peak, or until it was last seen */
 /* clang-format off */
-#define ANOMALY_KINDS(X)                                                                    \
-	X(MEMORY_SPIKE, "memory_spike", "memory spike", ANOMALY_MIB, false)                 \
-	X(RUNAWAY_PROCESS, "runaway_process", "runaway process", 100, false)                \
-	X(ZOMBIE, "zombie", "zombie", 1e-9, false)                                          \
-	X(FD_EXHAUSTION, "fd_exhaustion", "open files", 1, false)                           \
-	X(MEMORY_PRESSURE, "memory_pressure", "memory pressure", ANOMALY_MIB, true)
+#define ANOMALY_KINDS(X)                                                                                           \
+	X(MEMORY_SPIKE, "memory_spike", "memory spike", "%b → %p %u in %d", ANOMALY_MIB, false)                    \
+	X(RUNAWAY_PROCESS, "runaway_process", "runaway process", "at %c of a core for %s, its parent is gone", 100, false) \
+	X(ZOMBIE, "zombie", "zombie", "not reaped for %t", 1e-9, false)                                            \
+	X(FD_EXHAUSTION, "fd_exhaustion", "open files", "%P of the %B it may open", 1, false)                      \
+	X(MEMORY_PRESSURE, "memory_pressure", "memory pressure", "%p of %b %u available", ANOMALY_MIB, true)
 
 /* X(id, name); stored by number */
 #define SEVERITIES(X)              \
@@ -34,7 +38,7 @@ enum severity { SEVERITIES(X) SEVERITY_COUNT };
 #undef X
 
 struct anomaly_info {
-	const char *key, *name;
+	const char *key, *name, *description;
 	double scale;
 	bool less_is_worse;
 };
