@@ -38,13 +38,6 @@ struct verb {
 	int (*run)(struct cli *cli, int argc, char **argv);
 };
 
-extern const struct verb verb_doctor, verb_record, verb_run, verb_snapshot, verb_sql, verb_summary;
-extern const struct verb verb_daemon, verb_pressure, verb_status;
-extern const struct verb verb_gpu_helper;                   /* internal */
-extern const struct verb verb_mark, verb_phase, verb_sheet; /* called from within a job */
-/* These read recorded jobs. */
-extern const struct verb verb_diff, verb_events, verb_export, verb_ls, verb_report;
-
 /* Built in main, passed down. */
 struct cli {
 	const struct verb *verb;

@@ -13,12 +13,18 @@
 
 /* In the order of `proctor --help`. */
 /* clang-format off */
-static const struct verb *const verbs[] = {
-	&verb_run, &verb_sheet, &verb_mark, &verb_phase,
-	&verb_ls, &verb_report, &verb_events, &verb_diff, &verb_export, &verb_summary,
-	&verb_daemon, &verb_status, &verb_pressure,
-	&verb_snapshot, &verb_record, &verb_sql, &verb_doctor,
-};
+#define VERBS(X)                                                                                   \
+	X(run) X(sheet) X(mark) X(phase)                                                           \
+	X(ls) X(report) X(events) X(diff) X(export) X(summary)                                     \
+	X(daemon) X(status) X(pressure)                                                            \
+	X(snapshot) X(record) X(sql) X(doctor)
+
+#define X(name) extern const struct verb verb_##name;
+VERBS(X) X(gpu_helper) /* internal */
+#undef X
+#define X(name) &verb_##name,
+static const struct verb *const verbs[] = { VERBS(X) };
+#undef X
 /* clang-format on */
 
 static const struct verb *find_verb(const char *name)

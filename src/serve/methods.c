@@ -16,30 +16,14 @@
 
 #define RING_BYTES ((size_t)2 << 20) /* some ten thousand events */
 
+/* clang-format off */
 const struct rpc_server_method serve_methods[] = {
-	{ "rpc.hello", method_hello },
-	{ "daemon.status", method_status },
-	{ "daemon.top", method_top },
-	{ "daemon.top.stream", method_top_stream },
-	{ "daemon.events", method_events },
-	{ "job.start", method_job_start },
-	{ "job.end", method_job_end },
-	{ "job.list", method_job_list },
-	{ "job.report", method_job_report },
-	{ "job.profile", method_job_profile },
-	{ "job.mark", method_job_mark },
-	{ "job.phase", method_job_phase },
-	{ "sheet.started", method_sheet_started },
-	{ "sheet.completed", method_sheet_completed },
-	{ "sheet.failed", method_sheet_failed },
-	{ "process.history", method_process_history },
-	{ "context.get", method_context_get },
-	{ "pressure.get", method_pressure_get },
-	{ "admit", method_admit },
-	{ "bus.subscribe", method_bus_subscribe },
-	{ "bus.publish", method_bus_publish },
+#define X(name, call) { name, call },
+	SERVE_METHODS(X)
+#undef X
 	{ NULL },
 };
+/* clang-format on */
 
 /* ---- authorisation --------------------------------------------------------------------------- */
 

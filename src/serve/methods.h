@@ -23,33 +23,40 @@ struct methods {
 	uint64_t opened_mono_ns;
 };
 
-extern const struct rpc_server_method serve_methods[]; /* the last has no name */
-
 #define METHOD(name)                                                                               \
 	int name(void *self, const struct rpc_server_peer *peer, const json_t *params,             \
 	         struct json *result, struct err *err)
 
-METHOD(method_hello);
-METHOD(method_status);
-METHOD(method_top);
-METHOD(method_top_stream);
-METHOD(method_events);
-METHOD(method_job_list);
-METHOD(method_job_start);
-METHOD(method_job_end);
-METHOD(method_job_report);
-METHOD(method_job_profile);
-METHOD(method_process_history);
-METHOD(method_job_mark);
-METHOD(method_job_phase);
-METHOD(method_sheet_started);
-METHOD(method_sheet_completed);
-METHOD(method_sheet_failed);
-METHOD(method_context_get);
-METHOD(method_pressure_get);
-METHOD(method_admit);
-METHOD(method_bus_subscribe);
-METHOD(method_bus_publish);
+/* X(name, function) */
+/* clang-format off */
+#define SERVE_METHODS(X)                                     \
+	X("rpc.hello", method_hello)                                \
+	X("daemon.status", method_status)                           \
+	X("daemon.top", method_top)                                 \
+	X("daemon.top.stream", method_top_stream)                   \
+	X("daemon.events", method_events)                           \
+	X("job.start", method_job_start)                            \
+	X("job.end", method_job_end)                                \
+	X("job.list", method_job_list)                              \
+	X("job.report", method_job_report)                          \
+	X("job.profile", method_job_profile)                        \
+	X("job.mark", method_job_mark)                              \
+	X("job.phase", method_job_phase)                            \
+	X("sheet.started", method_sheet_started)                    \
+	X("sheet.completed", method_sheet_completed)                \
+	X("sheet.failed", method_sheet_failed)                      \
+	X("process.history", method_process_history)                \
+	X("context.get", method_context_get)                        \
+	X("pressure.get", method_pressure_get)                      \
+	X("admit", method_admit)                                    \
+	X("bus.subscribe", method_bus_subscribe)                    \
+	X("bus.publish", method_bus_publish)
+/* clang-format on */
+
+#define X(name, call) METHOD(call);
+SERVE_METHODS(X)
+#undef X
+extern const struct rpc_server_method serve_methods[]; /* the last has no name */
 
 /* Whether the caller may see and change everything: root, and the user that runs us. */
 bool methods_trusts(const struct rpc_server_peer *peer);
