@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define TOLD_AGAIN 0.1 /* when the peak has moved by this part of what was told */
+#define CHANGE_LEAST 0.1 /* of the reported peak: a smaller change is not reported */
 
 static struct episode *find(const struct episodes *e, const struct finding *f)
 {
@@ -36,7 +36,7 @@ static void begin(struct episodes *e, const struct finding *f, const struct snap
 		.base = f->base,
 		.base_boot_ns = f->base_boot_ns,
 	};
-	one->told_peak = f->value;
+	one->reported_peak = f->value;
 }
 
 static void follow(struct episode *one, const struct finding *f, const struct snapshot *snap)
@@ -51,14 +51,14 @@ static void follow(struct episode *one, const struct finding *f, const struct sn
 		a->peak_boot_ns = snap->boot_ns;
 	}
 	if (f->severity > a->severity ||
-	    fabs(a->peak - one->told_peak) > TOLD_AGAIN * fabs(one->told_peak))
+	    fabs(a->peak - one->reported_peak) > CHANGE_LEAST * fabs(one->reported_peak))
 		a->news = ANOMALY_CHANGED;
 	a->severity = MAX(a->severity, f->severity);
 	if (a->news == ANOMALY_CHANGED)
-		one->told_peak = a->peak;
+		one->reported_peak = a->peak;
 }
 
-static void take(struct episodes *e, const struct finding *f, const struct snapshot *snap)
+static void add_finding(struct episodes *e, const struct finding *f, const struct snapshot *snap)
 {
 	struct episode *one = find(e, f);
 
@@ -78,7 +78,7 @@ static void take(struct episodes *e, const struct finding *f, const struct snaps
 	memcpy(one->a.comm, f->comm, sizeof one->a.comm);
 }
 
-static void hand_out(struct anomaly_list *to, const struct anomaly *a)
+static void append_anomaly(struct anomaly_list *to, const struct anomaly *a)
 {
 	struct anomaly *copy = vec_push(to, 2 * EPISODES_MAX);
 
@@ -91,7 +91,7 @@ static void end(struct episode *one, const struct snapshot *snap, struct anomaly
 	one->a.news = ANOMALY_ENDED;
 	one->a.job = snapshot_find_job(snap, one->job);
 	one->a.ended_wall_ns = MAX(snap->wall_ns, one->a.began_wall_ns); /* clocks are set back */
-	hand_out(ret, &one->a);
+	append_anomaly(ret, &one->a);
 }
 
 void episodes_feed(struct episodes *e, const struct findings *found, const struct snapshot *snap,
@@ -104,13 +104,13 @@ void episodes_feed(struct episodes *e, const struct findings *found, const struc
 	vec_each(&e->open, one)
 		one->is_found = false;
 	vec_each(found, f)
-		take(e, f, snap);
+		add_finding(e, f, snap);
 	vec_each(&e->open, one) {
 		if (!one->is_found) {
 			end(one, snap, ret);
 			continue;
 		}
-		hand_out(ret, &one->a);
+		append_anomaly(ret, &one->a);
 		e->open.at[kept++] = *one;
 	}
 	e->open.len = kept;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* anomaly_episodes.h - findings from look to look → episodes: each begins once, its peak is followed, its
- * severity only rises, and it ends with the first look that does not find it any more. */
+/* anomaly_episodes.h - findings from tick to tick → episodes: each begins once, its peak is followed, its
+ * severity only rises, and it ends with the first tick that does not find it any more. */
 #pragma once
 
 #include "analyze/anomaly_rules.h"
@@ -9,9 +9,9 @@
 
 struct episode {
 	struct anomaly a;
-	double told_peak; /* as it was handed out last */
-	bool is_found;    /* in the look under way */
-	job_handle job;   /* a.job is the index in the snapshot where it was found last */
+	double reported_peak;
+	bool is_found;  /* in this tick */
+	job_handle job; /* a.job is the index in the snapshot where it was found last */
 };
 
 struct episodes {
@@ -21,9 +21,9 @@ struct episodes {
 };
 
 /* Both append to `ret`: those that are open, and those that have just ended; `news` tells them
- * apart. A look in which nothing was read (snap->events_only) is none: nothing is appended. */
+ * apart. A flush (snap->events_only) appends nothing. */
 void episodes_feed(struct episodes *e, const struct findings *found, const struct snapshot *snap,
                    struct anomaly_list *ret);
-/* Nobody looks any more: all that are open end now. */
+/* Ticks are over: all that are open end now. */
 void episodes_end(struct episodes *e, const struct snapshot *snap, struct anomaly_list *ret);
 void episodes_done(struct episodes *e);

@@ -12,8 +12,8 @@
 #include "cli/daemon_client.h"
 #include "rpc/rpc_answer.h"
 
-#define BETWEEN_LOOKS_NS (100 * NS_PER_MS) /* stalls are a share of some time */
-#define PATIENCE_MAX_NS (5 * NS_PER_S)     /* between two questions */
+#define BETWEEN_SAMPLES_NS (100 * NS_PER_MS) /* stalls are a share of some time */
+#define PATIENCE_MAX_NS (5 * NS_PER_S)       /* between two questions */
 
 static void pause_for(uint64_t ns)
 {
@@ -43,7 +43,7 @@ static int ask_daemon(const struct admission *room, const char *job_type, json_t
 	return r;
 }
 
-static int take_answer(const json_t *answer, struct admission_answer *ret, struct err *err)
+static int parse_answer(const json_t *answer, struct admission_answer *ret, struct err *err)
 {
 	const char *level = rpc_answer_text(answer, "pressure_level");
 	const char *why = rpc_answer_text(answer, "reason");
@@ -57,7 +57,7 @@ static int take_answer(const json_t *answer, struct admission_answer *ret, struc
 	return 0;
 }
 
-static int look(struct admission *room, struct admission_answer *ret, struct err *err)
+static int sample_machine(struct admission *room, struct admission_answer *ret, struct err *err)
 {
 	const struct sampler_options options = { .no_events = true };
 	const struct job_roster none = { 0 };
@@ -66,11 +66,11 @@ static int look(struct admission *room, struct admission_answer *ret, struct err
 	if (!room->sampler) {
 		if (sampler_open(&options, &room->sampler, err) < 0)
 			return -err->code;
-		sampler_tick(room->sampler, &none, &room->look);
-		pause_for(BETWEEN_LOOKS_NS);
+		sampler_tick(room->sampler, &none, &room->snap);
+		pause_for(BETWEEN_SAMPLES_NS);
 	}
-	sampler_tick(room->sampler, &none, &room->look);
-	facts = pressure_facts(&room->look, &room->limits);
+	sampler_tick(room->sampler, &none, &room->snap);
+	facts = pressure_facts(&room->snap, &room->limits);
 	*ret = (struct admission_answer){ .pressure = pressure_judge(&facts, room->level) };
 	room->level = ret->pressure.level;
 	ret->delay_ns = pressure_delay_s(room->level) * NS_PER_S;
@@ -89,17 +89,17 @@ static bool was_expected(const struct admission *room, int r)
 	return r == -ENOENT ? named && *named : r != -EAGAIN;
 }
 
-/* Another answer than the one that was expected is not given without a word. */
-static void tell_change(struct admission *room, int r, const struct err *why)
+/* An answer from another source than expected is announced. */
+static void warn_of_change(struct admission *room, int r, const struct err *why)
 {
-	if (room->is_told || !was_expected(room, r))
+	if (room->is_warned || !was_expected(room, r))
 		return;
 	if (room->was_answered)
-		log_warn("the daemon no longer answers (%s); looking at the machine myself",
+		log_warn("the daemon no longer answers (%s); sampling the machine myself",
 		         why->msg);
 	else
-		log_warn("%s; looking at the machine myself", why->msg);
-	room->is_told = true;
+		log_warn("%s; sampling the machine myself", why->msg);
+	room->is_warned = true;
 }
 
 int admission_ask(struct admission *room, const char *job_type, struct admission_answer *ret,
@@ -109,14 +109,14 @@ int admission_ask(struct admission *room, const char *job_type, struct admission
 	int r = ask_daemon(room, job_type, &answer, err);
 
 	if (r == 0)
-		r = take_answer(answer, ret, err);
+		r = parse_answer(answer, ret, err);
 	if (r == 0) {
 		room->was_answered = true;
-		room->is_told = false;
+		room->is_warned = false;
 		room->level = ret->pressure.level;
-	} else if (!room->socket) { /* who names one wants no other answer */
-		tell_change(room, r, err);
-		r = look(room, ret, err);
+	} else if (!room->socket) { /* if one was named, no other answer will do */
+		warn_of_change(room, r, err);
+		r = sample_machine(room, ret, err);
 	}
 	json_decref(answer);
 	return r;
@@ -126,17 +126,17 @@ void admission_wait(struct admission *room, const char *job_type)
 {
 	struct admission_answer answer;
 	struct err err;
-	bool is_told = false;
+	bool is_logged = false;
 
 	for (;;) {
 		if (admission_ask(room, job_type, &answer, &err) < 0) {
 			log_warn("whether there is room is not known: %s", err.msg);
 			return;
 		}
-		if (!is_told && answer.pressure.level != PRESSURE_NONE)
+		if (!is_logged && answer.pressure.level != PRESSURE_NONE)
 			log_info("waiting for room: %s (%s)", answer.pressure.why,
 			         pressure_name(answer.pressure.level));
-		is_told = true;
+		is_logged = true;
 		if (answer.admits_job)
 			break;
 		pause_for(MIN(answer.delay_ns, PATIENCE_MAX_NS));
@@ -147,6 +147,6 @@ void admission_wait(struct admission *room, const char *job_type)
 void admission_done(struct admission *room)
 {
 	sampler_close(room->sampler);
-	snapshot_done(&room->look);
+	snapshot_done(&room->snap);
 	*room = (struct admission){ 0 };
 }

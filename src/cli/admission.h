@@ -12,10 +12,10 @@ struct admission {
 	const char *socket; /* --socket; NULL: not given */
 	struct pressure_limits limits;
 	struct sampler *sampler; /* for samples of our own */
-	struct snapshot look;
+	struct snapshot snap;
 	enum pressure_level level; /* of the previous sample, or the daemon's last answer */
 	bool was_answered;         /* by a daemon */
-	bool is_told;              /* it was reported that the daemon stopped answering */
+	bool is_warned;            /* it was reported that the daemon stopped answering */
 };
 
 struct admission_answer {

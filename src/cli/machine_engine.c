@@ -65,7 +65,7 @@ void machine_engine_done(struct machine_engine *m)
 	m->db_path = m->jsonl_path = NULL;
 }
 
-static void tell_losses(const struct engine_totals *t)
+static void log_losses(const struct engine_totals *t)
 {
 	const struct recorder_status *r = &t->recorder;
 
@@ -80,12 +80,12 @@ static void tell_losses(const struct engine_totals *t)
 		         format_count(t->unread_events).at, t->unread_events == 1 ? "" : "s");
 }
 
-void machine_engine_tell_end(const struct engine_totals *t, uint64_t wall_ns)
+void machine_engine_log_end(const struct engine_totals *t, uint64_t wall_ns)
 {
 	log_info("recorded %s snapshot%s and %s event%s in %s; own CPU time %s (%s of a core)",
 	         format_count(t->recorder.stored).at, t->recorder.stored == 1 ? "" : "s",
 	         format_count(t->events).at, t->events == 1 ? "" : "s", format_duration(wall_ns).at,
 	         format_duration(t->cpu_ns).at,
 	         format_percent((double)t->cpu_ns / (double)MAX(wall_ns, UINT64_C(1))).at);
-	tell_losses(t);
+	log_losses(t);
 }

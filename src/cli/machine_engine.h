@@ -31,4 +31,4 @@ void machine_engine_done(struct machine_engine *m);
 struct engine_tuning machine_engine_tuning(const struct machine_engine *m,
                                            const struct config *config);
 /* Logs what was recorded and what it cost. */
-void machine_engine_tell_end(const struct engine_totals *t, uint64_t wall_ns);
+void machine_engine_log_end(const struct engine_totals *t, uint64_t wall_ns);

@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 	mem_keep_small();
 	keep_standard_fds();
 	cli.sigpipe = signal(SIGPIPE,
-	                     SIG_IGN); /* a failing write tells us, and the verb ends in order */
+	                     SIG_IGN); /* a failing write is noticed, and the verb ends in order */
 	if (!cli_parse_command(&cli, opts, argc, argv, &first))
 		return cli.status;
 	if (version)

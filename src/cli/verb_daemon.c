@@ -26,8 +26,8 @@ struct hosted {
 	char socket_path[CONFIG_PATH_MAX];
 };
 
-/* Not everything can be changed while it goes on, and who changed it should not think so. */
-static void tell_waiting(const struct config *in_force, const struct config *read)
+/* Some settings are read only at the start; a change of one must not seem to be in force. */
+static void warn_waiting(const struct config *in_force, const struct config *read)
 {
 	cleanup(buf_done) struct buf names = { 0 };
 
@@ -47,7 +47,7 @@ static int reload(void *self, struct engine_tuning *ret, struct err *err)
 	if (cli_reload(h->cli, &config, err) < 0)
 		return -err->code;
 	*ret = machine_engine_tuning(&h->machine, &config);
-	tell_waiting(&h->machine.config, &config);
+	warn_waiting(&h->machine.config, &config);
 	return 0;
 }
 
@@ -79,7 +79,7 @@ static int host(struct hosted *h)
 
 	if (daemon_run(&options, &totals, &err) < 0)
 		return cli_failed(&err);
-	machine_engine_tell_end(&totals, clock_mono_ns() - began_ns);
+	machine_engine_log_end(&totals, clock_mono_ns() - began_ns);
 	return totals.recorder.is_storing ? CLI_OK : CLI_FAILED;
 }
 

@@ -95,7 +95,7 @@ static ssize_t try_as_nobody(const struct sampler_options *options,
 	if (pid < 0)
 		return -errno;
 	len = collect(from, ret, ROLES_MAX * sizeof *ret);
-	kill(pid, SIGKILL); /* it has told all, or takes too long; it is ours and not yet reaped */
+	kill(pid, SIGKILL); /* it has sent all, or takes too long; it is ours and not yet reaped */
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return len && len % sizeof *ret == 0 ? (ssize_t)(len / sizeof *ret) : -EIO;
@@ -200,7 +200,7 @@ static void examine_store(struct doctor *d)
 	} else if (r == -ETIME) {
 		d->store_state = DOCTOR_WORKS;
 		snprintf(d->store_note, sizeof d->store_note,
-		         "no damage found, and too large to look at all of it here");
+		         "no damage found, and too large to be checked completely");
 	} else if (r < 0) {
 		d->store_state = DOCTOR_DEGRADED;
 		snprintf(d->store_note, sizeof d->store_note, "%.180s%s", err.msg,
@@ -297,7 +297,7 @@ const struct verb verb_doctor = {
 	.summary = "what works here, what does not, and why",
 	.usage = "[--no-bpf] [--json]",
 	.about =
-		"Tries every source of facts, looks at the store and the configuration, and says what is lost where\n"
+		"Tries every source of facts, checks the store and the configuration, and reports what is lost where\n"
 		"something is missing. As root it also tries what a user without rights would have. The exit status\n"
 		"is 1 when processes cannot be seen at all or the store is not usable.",
 	.run = run,

@@ -76,7 +76,7 @@ static int record(const struct engine_options *options, uint64_t for_ns)
 	engine_stop(engine, &totals);
 	if (result < 0)
 		return cli_failed(&err);
-	machine_engine_tell_end(&totals, clock_mono_ns() - began_ns);
+	machine_engine_log_end(&totals, clock_mono_ns() - began_ns);
 	return totals.recorder.is_storing ? CLI_OK : CLI_FAILED;
 }
 
@@ -99,7 +99,7 @@ static int record_run(struct cli *cli, int argc, char **argv)
 	if (m.interval_ns < INTERVAL_MIN_NS)
 		return cli_usage(cli, "--interval must be 0.05 s or more");
 	if (for_ns == 0)
-		return cli_usage(cli, "--for must be more than nothing");
+		return cli_usage(cli, "--for must be greater than 0");
 	status = machine_engine_open(cli, "record", &m);
 	m.engine.notice = on_notice;
 	if (status == CLI_OK)

@@ -37,8 +37,8 @@
 
 static const char about[] =
 	"Runs the command and records every process of it: CPU time, memory, I/O, ends, until it is over.\n"
-	"The command has its terminal, pipes, signals and exit status as without proctor; what proctor has\n"
-	"to say goes to stderr. 125: proctor failed before the start, 126: the command cannot be run,\n"
+	"The command has its terminal, pipes, signals and exit status as without proctor; what proctor\n"
+	"prints goes to stderr. 125: proctor failed before the start, 126: the command cannot be run,\n"
 	"127: it was not found.";
 
 struct run {
@@ -170,7 +170,7 @@ static int check_options(struct run *run, int words)
 
 #define PIDS_MAX 4194304 /* the kernel's PID_MAX_LIMIT */
 
-/* 0 stands for "none" from here on, so nobody may ask for it. */
+/* 0 stands for "none" from here on, so it cannot be asked for. */
 static int check_numbers(struct run *run)
 {
 	uint64_t pids = run->job.limit[JOB_LIMIT_PIDS];
@@ -180,7 +180,7 @@ static int check_numbers(struct run *run)
 		                 (unsigned long long)pids, PIDS_MAX);
 	for (enum job_limit i = 0; i < JOB_LIMIT_COUNT; i++) {
 		if (run->job.limit[i] == 0)
-			return cli_usage(run->cli, "--%s must be more than nothing",
+			return cli_usage(run->cli, "--%s must be greater than 0",
 			                 job_limit_name(i));
 		if (run->job.limit[i] == NOT_GIVEN)
 			run->job.limit[i] = 0;
@@ -202,7 +202,7 @@ static bool parse(struct run *run, int argc, char **argv, int *ret_first)
 		{ "job-id", 0, OPT_TEXT, &run->job_id, "ID", "id of this run (default: made up)" },
 		{ "tag", 't', OPT_LIST, &run->tags, "K=V", "a tag; may be given more than once" },
 		{ "interval", 'i', OPT_DURATION, &run->interval_ns, "SECONDS",
-		  "time between two looks (default: 0.05 s at first, growing to 1 s)" },
+		  "time between two samples (default: 0.05 s at first, growing to 1 s)" },
 		{ "out", 'o', OPT_PATH, &run->out, "DIR",
 		  "also write a run folder: run log, CSV files, summary, report" },
 		{ "mem", 0, OPT_SIZE, &limit[JOB_LIMIT_MEM], "SIZE", "memory limit: 500M, 8G" },
@@ -221,7 +221,7 @@ static bool parse(struct run *run, int argc, char **argv, int *ret_first)
 		  "begin when the machine has room: see proctor pressure" },
 		{ "summary", 0, OPT_FLAG, &run->summary, NULL,
 		  "show what it took also when stderr is no terminal" },
-		{ "quiet", 'q', OPT_FLAG, &run->quiet, NULL, "say nothing at the end" },
+		{ "quiet", 'q', OPT_FLAG, &run->quiet, NULL, "print nothing at the end" },
 		{ "no-bpf", 0, OPT_FLAG, &run->no_bpf, NULL,
 		  "stay off BPF, as on kernels without it" },
 		{ "tier", 0, OPT_TEXT, &run->tier, "TIER",

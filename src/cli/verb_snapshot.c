@@ -36,7 +36,7 @@ static void sleep_until(uint64_t mono_ns)
 		;
 }
 
-static void tell(void *self, const char *text)
+static void on_notice(void *self, const char *text)
 {
 	(void)self;
 	log_warn("%s", text);
@@ -53,7 +53,7 @@ static int take(const struct request *rq, const struct config *config, struct sn
 	cli_sampler_options(config, &options);
 	if (sampler_open(&options, &sampler, err) < 0)
 		return -err->code;
-	sampler_on_notice(sampler, tell, NULL);
+	sampler_on_notice(sampler, on_notice, NULL);
 	second_ns = clock_mono_ns() + rq->interval_ns;
 	sampler_tick(sampler, &no_jobs, ret);
 	sampler_await(sampler, second_ns + PATIENCE_NS);
@@ -137,7 +137,7 @@ static int run(struct cli *cli, int argc, char **argv)
 
 const struct verb verb_snapshot = {
 	.name = "snapshot",
-	.summary = "one look at the machine and its processes, now",
+	.summary = "the machine and its processes, now",
 	.usage = "[--interval S] [--sort BY] [--top N | --all] [--json]",
 	.about =
 		"Takes two samples and shows what happened between them. What is not known is shown as '-'.\n"

@@ -158,6 +158,6 @@ const struct verb verb_summary = {
 	.usage = "[--json] DIR",
 	.about =
 		"Reads hw_metrics.csv, hw_dmon.csv and cpu_metrics.csv, as `run --out DIR` or nvidia-smi itself\n"
-		"wrote them, and says what was used and what was skipped.",
+		"wrote them, and reports what was used and what was skipped.",
 	.run = run,
 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool diff_can_tell(struct diff_pair pair)
+bool diff_is_comparable(struct diff_pair pair)
 {
 	return figure_is_known(pair.a) && figure_is_known(pair.b) &&
 	       (pair.a.quality != QUALITY_AT_LEAST || pair.b.quality != QUALITY_AT_LEAST);
@@ -13,7 +13,7 @@ bool diff_can_tell(struct diff_pair pair)
 
 double diff_ratio(struct diff_pair pair)
 {
-	if (!diff_can_tell(pair) || !pair.a.value)
+	if (!diff_is_comparable(pair) || !pair.a.value)
 		return NAN;
 	return (double)pair.b.value / (double)pair.a.value;
 }

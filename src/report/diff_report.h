@@ -10,7 +10,7 @@ struct diff_pair {
 
 /* Whether they can be compared: both are known, and not both are lower bounds, above which each may
  * be anything. */
-bool diff_can_tell(struct diff_pair pair);
+bool diff_is_comparable(struct diff_pair pair);
 /* b / a; NAN when they cannot be compared or a is 0. */
 double diff_ratio(struct diff_pair pair);
 /* What the ratio says about that of the true figures: that of a lower bound below or above it, or roughly

@@ -38,7 +38,7 @@ static void add_ratio(struct table *t, const struct canvas *to, struct diff_pair
 	double ratio = diff_ratio(pair);
 	char text[40];
 
-	if (diff_can_tell(pair) && pair.a.value == pair.b.value)
+	if (diff_is_comparable(pair) && pair.a.value == pair.b.value)
 		ratio = 1;
 	if (!isfinite(ratio)) {
 		table_add_figure(t, NULL, INK_PLAIN);

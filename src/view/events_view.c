@@ -16,7 +16,7 @@
 #define PID_COLUMNS 7
 #define NAME_COLUMNS 15
 #define FRONT_COLUMNS (TIME_COLUMNS + KIND_COLUMNS + PID_COLUMNS + NAME_COLUMNS + 8)
-#define NARROW 60 /* below it the pid and the name stand with what there is to say */
+#define NARROW 60 /* below it the pid and the name are part of the details */
 
 bool events_parse_kinds(const char *text, uint64_t *ret, char *ret_bad, size_t cap)
 {

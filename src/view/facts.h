@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* facts.h - labelled lines, each with a word at its right end that says how far to trust it:
+/* facts.h - labelled lines, each with a word at its right end for how far to trust it:
  *
  *	cpu     41m 12s user, 2m 03s sys   3.4 of 8 cores busy     exact
  *

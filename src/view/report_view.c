@@ -15,7 +15,7 @@
 #include "view/spark.h"
 #include "view/table.h"
 
-/* Of a shorter job the share says nothing: what a recorder takes to start outweighs it. */
+/* Of a shorter job the share means nothing: what a recorder takes to start outweighs it. */
 #define SHARE_LEAST_NS NS_PER_S
 
 static void begin_figure(struct facts *f, const struct job *job, const char *label,
@@ -282,9 +282,9 @@ static void put_totals(const struct report *r, struct canvas *to)
 static size_t curve_columns(const struct report *r, const struct canvas *to, uint64_t took)
 {
 	size_t room = to->width > 44 ? to->width - 44 : 8;
-	uint64_t looks = r->job.interval_ns ? took / r->job.interval_ns + 1 : r->sums.len;
+	uint64_t ticks = r->job.interval_ns ? took / r->job.interval_ns + 1 : r->sums.len;
 
-	return MIN(MIN(room, (size_t)CURVE_COLUMNS), (size_t)MIN(looks, (uint64_t)r->sums.len));
+	return MIN(MIN(room, (size_t)CURVE_COLUMNS), (size_t)MIN(ticks, (uint64_t)r->sums.len));
 }
 
 static void put_curve(struct canvas *to, const char *label, const struct spark *spark,
@@ -441,7 +441,7 @@ static void put_programs(const struct report *r, struct canvas *to)
 	cleanup(freep) const void **list = sorted(r->programs.at, r->programs.len,
 	                                          sizeof *r->programs.at, by_cost);
 
-	if (r->programs.len < 2) /* the totals say the same */
+	if (r->programs.len < 2) /* the totals show the same */
 		return;
 	for (size_t i = 0; i < MIN(r->programs.len, (size_t)PROGRAMS_SHOWN); i++)
 		add_program(&t, to, list[i]);

@@ -6,8 +6,7 @@
 #include "report/job_report.h"
 #include "view/canvas.h"
 
-#define REPORT_TEXT_COLUMNS                                                                        \
-	100 /* where nobody looks at a terminal: a file, an answer to a client */
+#define REPORT_TEXT_COLUMNS 100 /* without a terminal: in a file, in an answer to a client */
 
 void report_view(const struct report *r, struct canvas *to);
 void report_json(const struct report *r, struct json *j);

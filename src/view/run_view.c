@@ -9,7 +9,7 @@
 #include "view/format.h"
 #include "view/job_view.h"
 
-/* A bad run says why, first. */
+/* A failed run begins with the reason. */
 static void put_head(struct facts *f, const struct job *job)
 {
 	char right[JOB_ID_MAX + 8], command[64] = "";
@@ -134,7 +134,7 @@ static void put_io(struct facts *f, const struct job *job)
 		return;
 	facts_begin(f, "i/o", job_quality(job, MIN(read.quality, written.quality)).at);
 	if (!is_known) {
-		facts_part(f, "not known: the kernel did not tell it");
+		facts_part(f, "not known: the kernel did not report it");
 		return;
 	}
 	facts_part(f, "%s read", format_bytes(read.value).at);
@@ -152,7 +152,7 @@ static void put_sheets(struct facts *f, const struct job *job)
 		facts_comma(f, "%s failed", format_count(job->failed_sheets).at);
 }
 
-/* Unless the head says so. */
+/* Unless the head names it. */
 static void put_met(struct facts *f, const struct job *job, enum job_limit limit)
 {
 	static const char *const kinds[JOB_LIMIT_COUNT] = {
@@ -209,7 +209,7 @@ void run_anomalies_add(struct run_anomalies *notes, const struct anomaly *a)
 	notes->worst[at] = *a;
 }
 
-/* "memory spike:", whose, and what there is to say: a narrow terminal has them in lines of their
+/* "memory spike:", its process, and the figures: a narrow terminal has them in lines of their
  * own. */
 static void put_note(struct facts *f, const struct anomaly *a, const struct canvas *to)
 {

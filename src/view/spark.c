@@ -29,7 +29,7 @@ void spark_put(const struct spark *spark, struct canvas *to)
 	static const char *const ascii[] = { "_", ".", ",", "-", "=", "+", "*", "#" };
 
 	for (size_t i = 0; i < spark->n; i++) {
-		/* Looks are not even: one stretch that has none shows the last. */
+		/* Ticks are not even: a single stretch without one shows the value before it. */
 		double value = isnan(spark->at[i]) && i ? spark->at[i - 1] : spark->at[i];
 		double share = spark->max > 0 ? value / spark->max : 0;
 		size_t level;

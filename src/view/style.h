@@ -11,7 +11,7 @@ struct style {
 	size_t width; /* columns; SIZE_MAX: as wide as it gets */
 };
 
-/* What the environment says, as given (NULL: not set). */
+/* The environment, as given (NULL: not set). */
 struct style_env {
 	bool is_tty;
 	size_t tty_width; /* 0: not known */
