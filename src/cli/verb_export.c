@@ -22,7 +22,7 @@ struct export
 	struct job job;
 	int fd;
 	struct buf out;
-	struct query_result rows;
+	struct row_writer rows;
 	struct csv csv;
 	struct trace trace;
 };
@@ -83,7 +83,7 @@ static int jsonl_sample(void *self, const struct job_sum_record *s)
 
 static void csv_start(struct export *x, const struct format *f)
 {
-	x->rows.format = QUERY_RESULT_CSV;
+	x->rows.format = ROW_WRITER_CSV;
 	x->rows.escapes = true; /* no process name can control a terminal that shows the file */
 	x->rows.out = &x->out;
 	csv_begin(&x->csv, f->layout, &x->rows);
@@ -216,7 +216,7 @@ static int write_job(struct export *x, const struct format *f, const char *file)
 	if (fd < 0)
 		return cli_failed(&err);
 	r = write_records(x, f, &err);
-	query_result_done(&x->rows);
+	row_writer_done(&x->rows);
 	buf_done(&x->out);
 	if (r == -EPIPE) /* a closed pipe is not worth a message */
 		return CLI_FAILED;

@@ -11,14 +11,14 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/job_selection.h"
-#include "view/query_result.h"
+#include "view/row_writer.h"
 
 #define QUERY_MAX ((size_t)1 << 20)
 #define LIMIT_MAX_NS (3600 * NS_PER_S)
 #define FLUSH_BYTES ((size_t)64 << 10)
 
 struct answer {
-	struct query_result result;
+	struct row_writer result;
 	struct buf out;
 	bool is_cut;
 	int written; /* CLI_OK, or the status of a failed write */
@@ -29,27 +29,27 @@ static int put_columns(void *self, const char *const *names, size_t n)
 	struct answer *a = self;
 
 	a->result.out = &a->out;
-	query_result_begin(&a->result, names, n);
+	row_writer_begin(&a->result, names, n);
 	return 0;
 }
 
-static void put_value(struct query_result *r, const struct sql_value *v)
+static void put_value(struct row_writer *r, const struct sql_value *v)
 {
 	switch (v->type) {
 	case SQL_NULL:
-		query_result_null(r);
+		row_writer_null(r);
 		break;
 	case SQL_INTEGER:
-		query_result_i64(r, v->integer);
+		row_writer_i64(r, v->integer);
 		break;
 	case SQL_REAL:
-		query_result_real(r, v->real);
+		row_writer_real(r, v->real);
 		break;
 	case SQL_TEXT:
-		query_result_text(r, v->text, v->n);
+		row_writer_text(r, v->text, v->n);
 		break;
 	case SQL_BLOB:
-		query_result_blob(r, v->text, v->n);
+		row_writer_blob(r, v->text, v->n);
 		break;
 	}
 }
@@ -68,7 +68,7 @@ static int put_row(void *self, const struct sql_value *values, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		put_value(&a->result, &values[i]);
-	if (!query_result_end_row(&a->result)) {
+	if (!row_writer_end_row(&a->result)) {
 		a->is_cut = true;
 		return -E2BIG;
 	}
@@ -87,7 +87,7 @@ static int ask(const char *path, const char *query, uint64_t limit_ns, struct an
 		return job_selection_no_store(path);
 	if (r < 0 && !a->is_cut)
 		return cli_failed(&err);
-	query_result_end(&a->result);
+	row_writer_end(&a->result);
 	if (flush(a) < 0)
 		return a->written;
 	if (a->is_cut)
@@ -116,9 +116,9 @@ static int load_query(const char *word, struct buf *to)
 static int answer_query(const struct cli *cli, const char *word, uint64_t limit_ns, bool csv)
 {
 	cleanup(freep) char *path = NULL;
-	struct answer a = { .result.format = csv         ? QUERY_RESULT_CSV
-		                             : cli->json ? QUERY_RESULT_JSON
-		                                         : QUERY_RESULT_TABLE };
+	struct answer a = { .result.format = csv         ? ROW_WRITER_CSV
+		                             : cli->json ? ROW_WRITER_JSON
+		                                         : ROW_WRITER_TABLE };
 	struct buf query = { 0 };
 	int status = cli_store_path(cli, &path);
 
@@ -130,7 +130,7 @@ static int answer_query(const struct cli *cli, const char *word, uint64_t limit_
 	status = load_query(word, &query);
 	if (status == CLI_OK)
 		status = ask(path, query.at ? query.at : "", limit_ns, &a);
-	query_result_done(&a.result);
+	row_writer_done(&a.result);
 	buf_done(&a.out);
 	buf_done(&query);
 	return status;

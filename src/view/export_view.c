@@ -45,7 +45,7 @@ void export_record_line(struct buf *out, const char *type, const char *job_id,
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-static void put_amount(struct query_result *r, enum metric_unit unit, uint64_t value)
+static void put_amount(struct row_writer *r, enum metric_unit unit, uint64_t value)
 {
 	static const double divisors[] = { [UNIT_NS] = 1e9,
 		                           [UNIT_MIB] = 1 << 20,
@@ -54,22 +54,22 @@ static void put_amount(struct query_result *r, enum metric_unit unit, uint64_t v
 		                           [UNIT_BYTES] = 0 };
 
 	if (divisors[unit] > 0)
-		query_result_real(r, (double)value / divisors[unit]);
+		row_writer_real(r, (double)value / divisors[unit]);
 	else
-		query_result_i64(r, (int64_t)value);
+		row_writer_i64(r, (int64_t)value);
 }
 
-static void put_integer(struct query_result *r, const struct field *f, int64_t value)
+static void put_integer(struct row_writer *r, const struct field *f, int64_t value)
 {
 	if (f->type == FIELD_ORDINAL && !value)
-		query_result_null(r);
+		row_writer_null(r);
 	else if (f->unit == UNIT_NS) /* a time: to the microsecond, as everywhere */
-		query_result_real(r, (double)((uint64_t)value / NS_PER_US) / 1e6);
+		row_writer_real(r, (double)((uint64_t)value / NS_PER_US) / 1e6);
 	else
 		put_amount(r, f->unit, (uint64_t)value);
 }
 
-static void put_field(struct query_result *r, const struct field *f, const void *record)
+static void put_field(struct row_writer *r, const struct field *f, const void *record)
 {
 	struct figure figure;
 
@@ -79,7 +79,7 @@ static void put_field(struct query_result *r, const struct field *f, const void 
 	case FIELD_STRING:
 	case FIELD_WORDS:
 	case FIELD_NAME:
-		query_result_str(r, field_text(f, record));
+		row_writer_str(r, field_text(f, record));
 		break;
 	case FIELD_NUMBER:
 	case FIELD_ORDINAL:
@@ -88,24 +88,24 @@ static void put_field(struct query_result *r, const struct field *f, const void 
 		break;
 	case FIELD_CODE:
 		if (field_has_code(f, record))
-			query_result_i64(r, field_integer(f, record));
+			row_writer_i64(r, field_integer(f, record));
 		else
-			query_result_null(r);
+			row_writer_null(r);
 		break;
 	case FIELD_FIGURE:
 		figure = field_figure(f, record);
 		if (figure.quality == QUALITY_MISSING)
-			query_result_null(r);
+			row_writer_null(r);
 		else
 			put_amount(r, f->unit, figure.value);
 		break;
 	case FIELD_RATIO:
 	case FIELD_REAL:
-		query_result_real(r, field_real(f, record));
+		row_writer_real(r, field_real(f, record));
 		break;
 	case FIELD_PUT:
 	case FIELD_QUALITY:
-		query_result_null(r); /* objects have no column */
+		row_writer_null(r); /* objects have no column */
 		break;
 	}
 }
@@ -126,14 +126,14 @@ static const struct field *find_column(const struct field_table *table, const ch
 	return f;
 }
 
-void csv_begin(struct csv *csv, const struct csv_layout *layout, struct query_result *r)
+void csv_begin(struct csv *csv, const struct csv_layout *layout, struct row_writer *r)
 {
 	csv->n = layout->n;
 	csv->r = r;
 	for (size_t i = 0; i < layout->n; i++)
 		csv->columns[i].field = find_column(layout->fields, layout->columns[i],
 		                                    &csv->columns[i].is_quality);
-	query_result_begin(r, layout->columns, layout->n);
+	row_writer_begin(r, layout->columns, layout->n);
 }
 
 void csv_put(struct csv *csv, const void *record)
@@ -142,11 +142,11 @@ void csv_put(struct csv *csv, const void *record)
 		const struct field *f = csv->columns[i].field;
 
 		if (csv->columns[i].is_quality)
-			query_result_str(csv->r, quality_key(field_quality(f, record)));
+			row_writer_str(csv->r, quality_key(field_quality(f, record)));
 		else
 			put_field(csv->r, f, record);
 	}
-	query_result_end_row(csv->r);
+	row_writer_end_row(csv->r);
 }
 
 static const char *const process_columns[] = {

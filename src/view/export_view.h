@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/record_fields.h"
-#include "view/query_result.h"
+#include "view/row_writer.h"
 
 void export_job_line(struct buf *out, const struct job *job);
 /* `job_id` NULL: the record has it. */
@@ -23,12 +23,12 @@ extern const struct csv_layout csv_processes, csv_events, csv_samples;
 
 /* One table a file; `r` has its format and its buffer. */
 struct csv {
-	struct query_result *r;
+	struct row_writer *r;
 	struct {
 		const struct field *field;
 		bool is_quality;
 	} columns[CSV_COLUMNS_MAX];
 	size_t n;
 };
-void csv_begin(struct csv *csv, const struct csv_layout *layout, struct query_result *r);
+void csv_begin(struct csv *csv, const struct csv_layout *layout, struct row_writer *r);
 void csv_put(struct csv *csv, const void *record);

@@ -208,9 +208,9 @@ static void test_csv__has_a_head_and_a_line_each(void **state)
 	struct event_record e = kit_event(EVENT_SPAWN, 1, 2417, NULL);
 	struct job_sum_record sum = kit_sum(10, KIT_GIB, NAN);
 	struct buf out = { 0 };
-	struct query_result processes = { .format = QUERY_RESULT_CSV, .out = &out },
-			    events = { .format = QUERY_RESULT_CSV, .out = &out },
-			    samples = { .format = QUERY_RESULT_CSV, .out = &out };
+	struct row_writer processes = { .format = ROW_WRITER_CSV, .out = &out },
+			  events = { .format = ROW_WRITER_CSV, .out = &out },
+			  samples = { .format = ROW_WRITER_CSV, .out = &out };
 	struct csv csv;
 
 	p.peak_rss_bytes.quality = QUALITY_MISSING;
@@ -221,9 +221,9 @@ static void test_csv__has_a_head_and_a_line_each(void **state)
 	csv_begin(&csv, &csv_samples, &samples);
 	csv_put(&csv, &sum);
 	assert_golden("export.csv", &out);
-	query_result_done(&processes);
-	query_result_done(&events);
-	query_result_done(&samples);
+	row_writer_done(&processes);
+	row_writer_done(&events);
+	row_writer_done(&samples);
 	buf_done(&out);
 }
 

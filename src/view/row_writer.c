@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/query_result.h"
+#include "view/row_writer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #define TEXT_LEAST 8  /* columns a text is not cut below on a narrow terminal */
 
 /* Two columns of one name would make one JSON member of two: the later ones get a number. */
-static char *unique_name(const struct query_result *r, const char *name, size_t before)
+static char *unique_name(const struct row_writer *r, const char *name, size_t before)
 {
 	size_t same = 1;
 
@@ -27,7 +27,7 @@ static char *unique_name(const struct query_result *r, const char *name, size_t 
 	return same == 1 ? xstrdup(name) : xasprintf("%s:%zu", name, same);
 }
 
-static void csv_text(struct query_result *r, const char *text, size_t n)
+static void csv_text(struct row_writer *r, const char *text, size_t n)
 {
 	bool quoted = n == 0;
 
@@ -46,7 +46,7 @@ static void csv_text(struct query_result *r, const char *text, size_t n)
 }
 
 /* What a terminal would obey is escaped for it; a program gets the bytes. */
-static void csv_put(struct query_result *r, const char *text, size_t n)
+static void csv_put(struct row_writer *r, const char *text, size_t n)
 {
 	struct buf safe = { 0 };
 
@@ -59,7 +59,7 @@ static void csv_put(struct query_result *r, const char *text, size_t n)
 	buf_done(&safe);
 }
 
-static void begin_table(struct query_result *r)
+static void begin_table(struct row_writer *r)
 {
 	r->columns = xcalloc(r->n, sizeof *r->columns);
 	for (size_t i = 0; i < r->n; i++)
@@ -67,7 +67,7 @@ static void begin_table(struct query_result *r)
 	r->table = (struct table){ .columns = r->columns, .n_columns = r->n };
 }
 
-static void begin_csv(struct query_result *r)
+static void begin_csv(struct row_writer *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		if (i)
@@ -77,93 +77,93 @@ static void begin_csv(struct query_result *r)
 	buf_puts(r->out, "\n");
 }
 
-void query_result_begin(struct query_result *r, const char *const *names, size_t n)
+void row_writer_begin(struct row_writer *r, const char *const *names, size_t n)
 {
 	r->n = n;
 	r->names = xcalloc(MAX(n, (size_t)1), sizeof *r->names);
 	for (size_t i = 0; i < n; i++)
 		r->names[i] = unique_name(r, names[i], i);
 	r->json.out = r->out;
-	if (r->format == QUERY_RESULT_TABLE)
+	if (r->format == ROW_WRITER_TABLE)
 		begin_table(r);
-	else if (r->format == QUERY_RESULT_CSV)
+	else if (r->format == ROW_WRITER_CSV)
 		begin_csv(r);
 	else
 		json_begin_array(&r->json);
 }
 
 /* Before each value: the object's beginning and the member's name, or the comma. */
-static void next(struct query_result *r)
+static void next(struct row_writer *r)
 {
-	if (r->format == QUERY_RESULT_JSON) {
+	if (r->format == ROW_WRITER_JSON) {
 		if (r->at == 0) {
 			buf_puts(r->out, r->rows ? ",\n" : "\n");
 			r->json.need_comma = false;
 			json_begin_object(&r->json);
 		}
 		json_key_text(&r->json, r->names[r->at]);
-	} else if (r->format == QUERY_RESULT_CSV && r->at) {
+	} else if (r->format == ROW_WRITER_CSV && r->at) {
 		buf_putc(r->out, ',');
 	}
 	r->at++;
 }
 
 /* Texts stand to the left and may be cut, numbers do not. */
-static void mark_text(struct query_result *r)
+static void mark_text(struct row_writer *r)
 {
 	r->columns[r->at - 1].align = TABLE_LEFT;
 	r->columns[r->at - 1].min_width = TEXT_LEAST;
 }
 
-void query_result_null(struct query_result *r)
+void row_writer_null(struct row_writer *r)
 {
 	next(r);
-	if (r->format == QUERY_RESULT_JSON)
+	if (r->format == ROW_WRITER_JSON)
 		json_nil(&r->json);
-	else if (r->format == QUERY_RESULT_TABLE)
+	else if (r->format == ROW_WRITER_TABLE)
 		table_add_figure(&r->table, NULL, INK_PLAIN);
 }
 
-void query_result_i64(struct query_result *r, int64_t v)
+void row_writer_i64(struct row_writer *r, int64_t v)
 {
 	char text[24];
 
 	next(r);
 	snprintf(text, sizeof text, "%jd", (intmax_t)v);
-	if (r->format == QUERY_RESULT_JSON)
+	if (r->format == ROW_WRITER_JSON)
 		json_i64(&r->json, v);
-	else if (r->format == QUERY_RESULT_TABLE)
+	else if (r->format == ROW_WRITER_TABLE)
 		table_add(&r->table, text, INK_PLAIN);
 	else
 		buf_puts(r->out, text);
 }
 
-void query_result_real(struct query_result *r, double v)
+void row_writer_real(struct row_writer *r, double v)
 {
 	struct buf text = { 0 };
 	struct json number = { .out = &text };
 
 	next(r);
-	if (r->format == QUERY_RESULT_JSON) {
+	if (r->format == ROW_WRITER_JSON) {
 		json_exact(&r->json, v);
 		return;
 	}
 	json_exact(&number, v); /* its figures are right for people too */
 	if (!isfinite(v))
 		buf_reset(&text);
-	if (r->format == QUERY_RESULT_CSV)
+	if (r->format == ROW_WRITER_CSV)
 		buf_put(r->out, text.at, text.len);
 	else
 		table_add_figure(&r->table, text.len ? text.at : NULL, INK_PLAIN);
 	buf_done(&text);
 }
 
-void query_result_text(struct query_result *r, const char *text, size_t n)
+void row_writer_text(struct row_writer *r, const char *text, size_t n)
 {
 	next(r);
-	if (r->format == QUERY_RESULT_JSON) {
+	if (r->format == ROW_WRITER_JSON) {
 		json_strn(&r->json, text, n);
-	} else if (r->format == QUERY_RESULT_CSV) {
+	} else if (r->format == ROW_WRITER_CSV) {
 		csv_put(r, text, n);
 	} else {
 		mark_text(r);
@@ -171,42 +171,41 @@ void query_result_text(struct query_result *r, const char *text, size_t n)
 	}
 }
 
-void query_result_str(struct query_result *r, const char *text)
+void row_writer_str(struct row_writer *r, const char *text)
 {
 	if (text)
-		query_result_text(r, text, strlen(text));
+		row_writer_text(r, text, strlen(text));
 	else
-		query_result_null(r);
+		row_writer_null(r);
 }
 
-void query_result_blob(struct query_result *r, const void *bytes, size_t n)
+void row_writer_blob(struct row_writer *r, const void *bytes, size_t n)
 {
 	const unsigned char *b = bytes;
 	struct buf hex = { 0 };
-	size_t shown = r->format == QUERY_RESULT_TABLE ? MIN(n, (size_t)BLOB_SHOWN) : n;
+	size_t shown = r->format == ROW_WRITER_TABLE ? MIN(n, (size_t)BLOB_SHOWN) : n;
 
 	for (size_t i = 0; i < shown; i++)
 		buf_printf(&hex, "%02x", b[i]);
 	if (shown < n)
 		buf_puts(&hex, "…");
-	query_result_text(r, hex.at ? hex.at : "", hex.len);
+	row_writer_text(r, hex.at ? hex.at : "", hex.len);
 	buf_done(&hex);
 }
 
-bool query_result_end_row(struct query_result *r)
+bool row_writer_end_row(struct row_writer *r)
 {
 	r->at = 0;
 	r->rows++;
-	if (r->format == QUERY_RESULT_JSON)
+	if (r->format == ROW_WRITER_JSON)
 		json_end_object(&r->json);
-	else if (r->format == QUERY_RESULT_CSV)
+	else if (r->format == ROW_WRITER_CSV)
 		buf_puts(r->out, "\n");
-	return r->format != QUERY_RESULT_TABLE ||
-	       r->table.cells.len + r->n <= QUERY_RESULT_CELLS_MAX;
+	return r->format != ROW_WRITER_TABLE || r->table.cells.len + r->n <= ROW_WRITER_CELLS_MAX;
 }
 
 /* Rows too wide for the terminal stand below each other, a line for each column. */
-static void print_expanded(struct query_result *r, struct canvas *to)
+static void print_expanded(struct row_writer *r, struct canvas *to)
 {
 	static const struct table_column pair[] = { { NULL, TABLE_RIGHT },
 		                                    { NULL, TABLE_LEFT, 0, 20, true } };
@@ -227,24 +226,24 @@ static void print_expanded(struct query_result *r, struct canvas *to)
 	}
 }
 
-void query_result_end(struct query_result *r)
+void row_writer_end(struct row_writer *r)
 {
 	struct canvas *to = CANVAS(&r->style, r->out);
 
-	if (r->format == QUERY_RESULT_TABLE && r->rows && !table_fits(&r->table, to->width))
+	if (r->format == ROW_WRITER_TABLE && r->rows && !table_fits(&r->table, to->width))
 		print_expanded(r, to);
-	else if (r->format == QUERY_RESULT_TABLE)
+	else if (r->format == ROW_WRITER_TABLE)
 		table_print(&r->table, to);
-	else if (r->format == QUERY_RESULT_JSON)
+	else if (r->format == ROW_WRITER_JSON)
 		buf_puts(r->out, r->rows ? "\n]\n" : "]\n");
 }
 
-void query_result_done(struct query_result *r)
+void row_writer_done(struct row_writer *r)
 {
 	for (size_t i = 0; i < r->n; i++)
 		free(r->names[i]);
 	free(r->names);
 	free(r->columns);
 	table_done(&r->table);
-	*r = (struct query_result){ 0 };
+	*r = (struct row_writer){ 0 };
 }
