@@ -3,8 +3,6 @@
  * here, so that short ones are counted too. A machine that forks thousands of times a second, day
  * and night, would fill any disk: outside jobs a long storm is stored up to a bound (about 200 bytes
  * per life, so at most 1 GB a day), and what is left out is counted and recorded. */
-#include "store/event_table.h"
-
 #include <errno.h>
 #include <string.h>
 

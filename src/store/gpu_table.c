@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* GPUs of a snapshot: one row each, their names once, and a row for each process on them. */
-#include "store/gpu_table.h"
-
 #include "store/store_handle.h"
 
 /* With the columns of its day, because adding each one takes SQLite longer. */

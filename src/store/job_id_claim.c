@@ -72,10 +72,8 @@ static int claim_once(struct store *st, uint32_t uid, char id[JOB_ID_MAX], bool 
                       struct err *err)
 {
 	char name[JOB_ID_MAX];
-	int r = st->db ? 0 : store_connect(st, err);
+	int r = transaction_begin(st, TRANSACTION_START_NS, err);
 
-	if (r == 0)
-		r = transaction_begin(st, TRANSACTION_START_NS, err);
 	if (r < 0)
 		return r;
 	r = transaction_end(st, claim(st, (struct job_key){ uid, id }, name, err), err);

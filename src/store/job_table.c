@@ -12,7 +12,6 @@
 #include "base/hash.h"
 #include "sqlite/job_column.h"
 #include "store/schema.h"
-#include "store/sheet_table.h"
 #include "store/store_handle.h"
 
 /* A very short job waits for the disk once, at its end. The start of a longer one is brought to disk

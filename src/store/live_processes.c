@@ -56,28 +56,28 @@ static void read_totals(const struct store *st, const struct proc_readings *r, s
 			life->total[i] = total[i];
 }
 
+static bool slot_is_free(const struct live_processes *l, int64_t proc)
+{
+	return !(l->slots[proc % SCHEMA_SLOTS / 64] >> (proc % 64) & 1);
+}
+
+static void take_slot(struct live_processes *l, int64_t proc)
+{
+	l->slots[proc % SCHEMA_SLOTS / 64] |= UINT64_C(1) << (proc % 64);
+}
+
 int64_t live_processes_new_id(struct store *st, struct err *err)
 {
-	int64_t id = st->processes.next_process ? st->processes.next_process
-	                                        : process_table_next_id(st, err);
+	struct live_processes *l = &st->processes;
+	int64_t id = l->next_process ? l->next_process : process_table_next_id(st, err);
 
 	if (id < 0)
 		return id;
 	/* A process of this keyframe may have the same slot, from a million processes ago. */
-	while (st->processes.slots && st->processes.slots[id % SCHEMA_SLOTS / 64] >> (id % 64) & 1)
+	while (l->slots && !slot_is_free(l, id))
 		id++;
-	st->processes.next_process = id + 1;
+	l->next_process = id + 1;
 	return id;
-}
-
-static bool slot_is_free(const struct store *st, int64_t proc)
-{
-	return !(st->processes.slots[proc % SCHEMA_SLOTS / 64] >> (proc % 64) & 1);
-}
-
-static void slot_take(struct store *st, int64_t proc)
-{
-	st->processes.slots[proc % SCHEMA_SLOTS / 64] |= UINT64_C(1) << (proc % 64);
 }
 
 static uint64_t command_hash(const struct snapshot *snap, const struct proc_sample *s)
@@ -133,7 +133,7 @@ static int begin_process(struct store *st, const struct snapshot *snap, const st
 	if (found < 0)
 		return (int)found;
 	memcpy(life->comm, p->s.comm, COMM_LEN);
-	if (found && slot_is_free(st, found)) {
+	if (found && slot_is_free(&st->processes, found)) {
 		life->proc = found;
 		r = process_table_set_seen(st, found, st->snapshots.next, err);
 	} else {
@@ -153,7 +153,7 @@ static int put_base(struct store *st, struct life *life, const int64_t cells[CEL
 	memcpy(life->base, cells, sizeof life->base);
 	memcpy(life->last, cells, sizeof life->last);
 	life->has_changed = false;
-	slot_take(st, life->proc);
+	take_slot(&st->processes, life->proc);
 	st->snapshots.keyframe.changes += st->snapshots.keyframe.at > 0; /* born within it */
 	return sample_table_put_base(st, st->snapshots.keyframe.id, life->proc, cells, err);
 }
@@ -290,25 +290,25 @@ static int put_cells(struct store *st, const struct proc_snap *p, const struct r
 }
 
 /* An idle moment before it was first seen does not show how busy it was. */
-static void take_max_cpu(struct life *life, const struct proc_snap *p, bool is_new)
+static void update_max_cpu(struct life *life, const struct proc_snap *p)
 {
 	int64_t cpu = column_ratio(p->cpu_ratio);
 
-	if (cpu > 0 || !is_new)
+	if (cpu > 0 || !life->is_fresh)
 		life->max_cpu = MAX(life->max_cpu, cpu);
 }
 
 static int put_process(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
-                       struct life *life, bool is_new, struct err *err)
+                       struct life *life, struct err *err)
 {
-	bool is_full = is_new || st->snapshots.keyframe.at == 0;
+	bool is_full = life->is_fresh || st->snapshots.keyframe.at == 0;
 	struct reading reading = { 0 };
 	int r = put_identity(st, snap, p, life, is_full, err);
 
 	if (r < 0)
 		return r;
 	read_process(st, p, &reading);
-	take_max_cpu(life, p, is_new);
+	update_max_cpu(life, p);
 	if (is_full || memcmp(&reading, &life->reading, sizeof reading) != 0)
 		r = put_cells(st, p, &reading, life, is_full, err);
 	if (r == 0 && p->job >= 0)
@@ -325,21 +325,19 @@ static void push_index(struct index_list *list, uint32_t index)
 		*slot = index;
 }
 
-static uint32_t new_life(struct store *st, struct proc_id id)
+static uint32_t new_life(struct live_processes *l, struct proc_id id)
 {
-	uint32_t at;
+	uint32_t at = (uint32_t)l->lives.len;
 
-	if (st->processes.free.len) {
-		at = st->processes.free.at[--st->processes.free.len];
-	} else {
-		at = (uint32_t)st->processes.lives.len;
-		vec_push(&st->processes.lives, 2 * LIVES_MAX);
-	}
-	st->processes.lives.at[at] = (struct life){ .id = id,
-		                                    .max_cpu = COLUMN_ABSENT,
-		                                    .max_rss_kib = COLUMN_ABSENT };
+	if (l->free.len)
+		at = l->free.at[--l->free.len];
+	else
+		vec_push(&l->lives, 2 * LIVES_MAX);
+	l->lives.at[at] = (struct life){
+		.id = id, .max_cpu = COLUMN_ABSENT, .max_rss_kib = COLUMN_ABSENT, .is_fresh = true
+	};
 	for (size_t i = 0; i < TOTAL_METRICS; i++)
-		st->processes.lives.at[at].total[i] = COLUMN_ABSENT;
+		l->lives.at[at].total[i] = COLUMN_ABSENT;
 	return at;
 }
 
@@ -356,25 +354,25 @@ static int end_life(struct store *st, struct life *life, const struct snapshot *
 
 /* The next of those written before; all with lower pids have ended. New when none has this pid. */
 static int match_life(struct store *st, const struct snapshot *snap, struct proc_id id, size_t *at,
-                      uint32_t *ret, bool *ret_is_new, struct err *err)
+                      uint32_t *ret, struct err *err)
 {
-	for (; *at < st->processes.live.len; (*at)++) {
-		struct life *life = &st->processes.lives.at[st->processes.live.at[*at]];
+	struct live_processes *l = &st->processes;
+
+	for (; *at < l->live.len; (*at)++) {
+		struct life *life = &l->lives.at[l->live.at[*at]];
 		int r;
 
 		if (life->id.pid > id.pid)
 			break;
 		if (proc_id_eq(life->id, id)) {
-			*ret = st->processes.live.at[(*at)++];
-			*ret_is_new = false;
+			*ret = l->live.at[(*at)++];
 			return 0;
 		}
 		r = end_life(st, life, snap, err);
 		if (r < 0)
 			return r;
 	}
-	*ret = new_life(st, id);
-	*ret_is_new = true;
+	*ret = new_life(l, id);
 	return 0;
 }
 
@@ -383,129 +381,127 @@ static int put_one(struct store *st, const struct snapshot *snap, const struct p
 {
 	struct life *life;
 	uint32_t index;
-	bool is_new;
-	int r = match_life(st, snap, p->s.id, at, &index, &is_new, err);
+	int r = match_life(st, snap, p->s.id, at, &index, err);
 
 	if (r < 0)
 		return r;
 	push_index(&st->processes.next, index);
 	life = &st->processes.lives.at[index];
-	if (is_new) {
-		life->is_fresh = true;
+	if (life->is_fresh)
 		r = begin_process(st, snap, p, life, err);
-	}
-	return r < 0 ? r : put_process(st, snap, p, life, is_new, err);
+	return r < 0 ? r : put_process(st, snap, p, life, err);
+}
+
+static void begin_slots(struct live_processes *l)
+{
+	if (!l->slots)
+		l->slots = xcalloc(SCHEMA_SLOTS / 64, sizeof *l->slots);
+	else
+		memset(l->slots, 0, SCHEMA_SLOTS / 8);
+	vec_each(&l->live, i)
+		take_slot(l, l->lives.at[*i].proc);
 }
 
 int live_processes_put(struct store *st, const struct snapshot *snap, struct err *err)
 {
+	struct live_processes *l = &st->processes;
 	size_t at = 0;
-	int r;
+	int r = 0;
 
-	vec_reset(&st->processes.next);
-	if (st->snapshots.keyframe.at == 0) {
-		if (!st->processes.slots)
-			st->processes.slots = xcalloc(SCHEMA_SLOTS / 64,
-			                              sizeof *st->processes.slots);
-		else
-			memset(st->processes.slots, 0, SCHEMA_SLOTS / 8);
-		vec_each(&st->processes.live, i)
-			slot_take(st, st->processes.lives.at[*i].proc);
-	}
-	if (!vec_reserve(&st->processes.next, snap->procs.len, LIVES_MAX))
+	vec_reset(&l->next);
+	if (st->snapshots.keyframe.at == 0)
+		begin_slots(l);
+	if (!vec_reserve(&l->next, snap->procs.len, LIVES_MAX))
 		return err_set(err, E2BIG, "%zu processes are too many", snap->procs.len);
-	vec_each(&snap->procs, p) {
-		if (!snapshot_scope_has_proc(&snapshot_scope_ours, snap, p))
-			continue;
-		r = put_one(st, snap, p, &at, err);
-		if (r < 0)
-			return r;
-	}
-	for (; at < st->processes.live.len; at++) {
-		r = end_life(st, &st->processes.lives.at[st->processes.live.at[at]], snap, err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	vec_each(&snap->procs, p)
+		if (r == 0 && snapshot_scope_has_proc(&snapshot_scope_ours, snap, p))
+			r = put_one(st, snap, p, &at, err);
+	for (; r == 0 && at < l->live.len; at++)
+		r = end_life(st, &l->lives.at[l->live.at[at]], snap, err);
+	return r;
 }
 
-static void free_unless_next(struct store *st)
+static void free_unless_next(struct live_processes *l)
 {
 	size_t at = 0;
 
 	/* Both are in the order of pids; one that is in both is there with the same index. */
-	vec_each(&st->processes.live, i) {
-		pid_t pid = st->processes.lives.at[*i].id.pid;
+	vec_each(&l->live, i) {
+		pid_t pid = l->lives.at[*i].id.pid;
 
-		while (at < st->processes.next.len &&
-		       st->processes.lives.at[st->processes.next.at[at]].id.pid < pid)
+		while (at < l->next.len && l->lives.at[l->next.at[at]].id.pid < pid)
 			at++;
-		if (at < st->processes.next.len && st->processes.next.at[at] == *i)
-			continue;
-		push_index(&st->processes.free, *i);
+		if (at == l->next.len || l->next.at[at] != *i)
+			push_index(&l->free, *i);
 	}
 }
 
 /* After a storm: packs those that are left, in the order of their pids. */
-static void move_together(struct store *st)
+static void move_together(struct live_processes *l)
 {
-	typeof(st->processes.lives) left = { 0 };
+	typeof(l->lives) left = { 0 };
 
-	vec_reserve(&left, st->processes.live.len, LIVES_MAX);
-	vec_each(&st->processes.live, i) {
-		left.at[left.len] = st->processes.lives.at[*i];
+	vec_reserve(&left, l->live.len, LIVES_MAX);
+	vec_each(&l->live, i) {
+		left.at[left.len] = l->lives.at[*i];
 		*i = (uint32_t)left.len++;
 	}
-	vec_done(&st->processes.lives);
-	st->processes.lives = left;
-	vec_done(&st->processes.free);
-	vec_shrink(&st->processes.live);
+	vec_done(&l->lives);
+	l->lives = left;
+	vec_done(&l->free);
+	vec_shrink(&l->live);
 }
 
 void live_processes_commit(struct store *st)
 {
-	struct index_list swap;
+	struct live_processes *l = &st->processes;
+	struct index_list swap = l->live;
 
-	free_unless_next(st);
-	vec_each(&st->processes.next, i)
-		st->processes.lives.at[*i].is_fresh = false;
-	swap = st->processes.live;
-	st->processes.live = st->processes.next;
-	st->processes.next = swap;
-	vec_relax(&st->processes.next);
-	if (st->processes.lives.len > LIVES_SMALL &&
-	    st->processes.live.len < st->processes.lives.len / 4)
-		move_together(st);
+	free_unless_next(l);
+	vec_each(&l->next, i)
+		l->lives.at[*i].is_fresh = false;
+	l->live = l->next;
+	l->next = swap;
+	vec_relax(&l->next);
+	if (l->lives.len > LIVES_SMALL && l->live.len < l->lives.len / 4)
+		move_together(l);
 	live_processes_trim_known(st);
+}
+
+static void fill_known(struct live_processes *l)
+{
+	map_reset(&l->known);
+	vec_each(&l->live, i)
+		map_put(&l->known, proc_key(l->lives.at[*i].id), (uint64_t)l->lives.at[*i].proc);
 }
 
 void live_processes_trim_known(struct store *st)
 {
-	if (st->processes.known.len <= 2 * st->processes.live.len + KNOWN_DEAD_MAX)
+	struct live_processes *l = &st->processes;
+
+	if (l->known.len <= 2 * l->live.len + KNOWN_DEAD_MAX)
 		return;
-	map_reset(&st->processes.known);
-	vec_each(&st->processes.live, i)
-		map_put(&st->processes.known, proc_key(st->processes.lives.at[*i].id),
-		        (uint64_t)st->processes.lives.at[*i].proc);
-	map_shrink(&st->processes.known);
+	fill_known(l);
+	map_shrink(&l->known);
 }
 
 void live_processes_roll_back(struct store *st)
 {
-	vec_each(&st->processes.next, i)
-		if (st->processes.lives.at[*i].is_fresh)
-			push_index(&st->processes.free, *i);
-	vec_reset(&st->processes.next);
-	map_reset(&st->processes.known);
-	vec_each(&st->processes.live, i) {
-		struct life *life = &st->processes.lives.at[*i];
+	struct live_processes *l = &st->processes;
+
+	vec_each(&l->next, i)
+		if (l->lives.at[*i].is_fresh)
+			push_index(&l->free, *i);
+	vec_reset(&l->next);
+	vec_each(&l->live, i) {
+		struct life *life = &l->lives.at[*i];
 
 		life->command_hash = life->totals_hash = life->detail_hash = 0;
 		life->job = -1; /* unknown: is written again */
-		map_put(&st->processes.known, proc_key(life->id), (uint64_t)life->proc);
 	}
+	fill_known(l);
 	st->snapshots.keyframe.id = 0;
-	st->processes.next_process = 0;
+	l->next_process = 0;
 }
 
 void live_processes_reset(struct store *st)

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "store/recorder_table.h"
-
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

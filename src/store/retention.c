@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Each step is one transaction: one keyframe, or some hundred rows. */
-#include "store/retention.h"
-
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,28 +22,6 @@ static double cutoff(const struct store *st, uint64_t keep_ns)
 	return st->retention.now_ns > keep_ns ? db_time(st->retention.now_ns - keep_ns) : 0;
 }
 
-/* The value in the meta table, or the default. */
-static int get_meta(struct store *st, const char *key, double otherwise, double *ret,
-                    struct err *err)
-{
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int r = db_query(st->db, "SELECT value FROM meta WHERE key = ?", BINDS(bind_str(key)),
-	                 &stmt, err);
-
-	if (r < 0)
-		return r;
-	r = db_step(stmt, err);
-	if (r >= 0)
-		*ret = r > 0 ? sqlite3_column_double(stmt, 0) : otherwise;
-	return MIN(r, 0);
-}
-
-static int set_meta(struct store *st, const char *key, double value, struct err *err)
-{
-	return db_do(st->db, "INSERT OR REPLACE INTO meta VALUES(?, ?)",
-	             BINDS(bind_str(key), bind_real(value)), err);
-}
-
 static uint64_t boot_hash(const struct store *st)
 {
 	/* 52 bits: a double holds them exactly. */
@@ -57,27 +34,32 @@ static uint64_t boot_hash(const struct store *st)
  * is cleaned up late, and one whose clock is wrong for a day keeps its week. */
 static int bound_now(struct store *st, uint64_t wall_ns, uint64_t boot_ns, struct err *err)
 {
-	double before, boot, boot_s, now = db_time(wall_ns), allowed;
-	double this_boot = (double)boot_hash(st);
-	int r = get_meta(st, "retained_at", now, &before, err);
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	double now = db_time(wall_ns), this_boot = (double)boot_hash(st), before, boot, allowed;
+	int r = db_query(st->db,
+	                 "SELECT (SELECT value FROM meta WHERE key = 'retained_at'),"
+	                 " (SELECT value FROM meta WHERE key = 'retained_boot'),"
+	                 " (SELECT value FROM meta WHERE key = 'retained_boot_s')",
+	                 NULL, 0, &stmt, err);
 
 	if (r == 0)
-		r = get_meta(st, "retained_boot", 0, &boot, err);
-	if (r == 0)
-		r = get_meta(st, "retained_boot_s", 0, &boot_s, err);
+		r = db_step(stmt, err);
 	if (r < 0)
 		return r;
-	allowed = before + db_time(GRACE_NS);
+	before = db_column_real(stmt, 0);
+	boot = sqlite3_column_double(stmt, 1);
+	allowed = (isnan(before) ? now : before) + db_time(GRACE_NS);
 	if (boot == this_boot && boot > 0)
-		allowed += MAX(0.0, db_time(boot_ns) - boot_s);
+		allowed += MAX(0.0, db_time(boot_ns) - sqlite3_column_double(stmt, 2));
 	else if (this_boot > 0)
 		allowed += db_time(REBOOT_GRACE_NS);
+	sqlite3_reset(stmt);
 	now = MIN(now, allowed);
 	st->retention.now_ns = db_time_ns(now);
-	r = set_meta(st, "retained_at", now, err);
-	if (r == 0)
-		r = set_meta(st, "retained_boot", this_boot, err);
-	return r < 0 ? r : set_meta(st, "retained_boot_s", db_time(boot_ns), err);
+	return db_do(st->db,
+	             "INSERT OR REPLACE INTO meta VALUES('retained_at', ?1),"
+	             " ('retained_boot', ?2), ('retained_boot_s', ?3)",
+	             BINDS(bind_real(now), bind_real(this_boot), bind_real(db_time(boot_ns))), err);
 }
 
 static int begin(struct store *st, const struct store_retention *keep, uint64_t wall_ns,
@@ -92,29 +74,6 @@ static int begin(struct store *st, const struct store_retention *keep, uint64_t 
 	if (r == 0)
 		st->retention.stage = STAGE_FULL;
 	return r;
-}
-
-/* The oldest ended keyframe of this kind that ended before; 0 when there is none. The newest
- * snapshot of all is never taken: ids go on from it. */
-static int64_t find_old(struct store *st, bool is_mean, double before, double *ret_ends,
-                        struct err *err)
-{
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int64_t id = 0;
-	int r = db_query(st->db,
-	                 "SELECT id, ends FROM keyframe WHERE (resolution IS NOT NULL) = ?1"
-	                 " AND ends < ?2 AND last < (SELECT max(id) FROM snapshot)"
-	                 " ORDER BY ends LIMIT 1",
-	                 BINDS(bind_int(is_mean), bind_real(before)), &stmt, err);
-
-	if (r < 0)
-		return r;
-	r = db_step(stmt, err);
-	if (r > 0) {
-		id = sqlite3_column_int64(stmt, 0);
-		*ret_ends = sqlite3_column_double(stmt, 1);
-	}
-	return r < 0 ? r : id;
 }
 
 /* Rows of the keyframe, by the ids in their first column. */
@@ -146,34 +105,33 @@ static int delete_keyframe(struct store *st, int64_t keyframe, struct err *err)
 	return r;
 }
 
-/* 1: something was done, 0: nothing is left of this kind. */
-static int step_full(struct store *st, struct err *err)
+/* The oldest keyframe at full resolution, or of means, that has ended long enough ago. The newest
+ * snapshot of all is never deleted: ids go on from it. 1: something was done, 0: nothing is left. */
+static int step_keyframe(struct store *st, bool is_mean, struct err *err)
 {
 	const struct store_retention *keep = &st->retention.keep;
-	double ends = 0;
-	int64_t id = find_old(st, false, cutoff(st, keep->full_resolution_ns), &ends, err);
-	int r = 0;
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	uint64_t keep_ns = is_mean ? MAX(keep->downsampled_ns, keep->full_resolution_ns)
+	                           : keep->full_resolution_ns;
+	int64_t id;
+	double ends;
+	int r = db_query(st->db,
+	                 "SELECT id, ends FROM keyframe WHERE (resolution IS NOT NULL) = ?1"
+	                 " AND ends < ?2 AND last < (SELECT max(id) FROM snapshot)"
+	                 " ORDER BY ends LIMIT 1",
+	                 BINDS(bind_int(is_mean), bind_real(cutoff(st, keep_ns))), &stmt, err);
 
-	if (id <= 0)
-		return (int)id;
-	if (ends >= cutoff(st, keep->downsampled_ns))
-		r = downsample_keyframe(st, id, err);
+	if (r == 0)
+		r = db_step(stmt, err);
+	if (r <= 0)
+		return r;
+	id = sqlite3_column_int64(stmt, 0);
+	ends = sqlite3_column_double(stmt, 1);
+	sqlite3_reset(stmt);
+	r = is_mean || ends < cutoff(st, keep->downsampled_ns) ? 0
+	                                                       : downsample_keyframe(st, id, err);
 	if (r == 0)
 		r = delete_keyframe(st, id, err);
-	return r < 0 ? r : 1;
-}
-
-static int step_means(struct store *st, struct err *err)
-{
-	const struct store_retention *keep = &st->retention.keep;
-	double ends = 0;
-	uint64_t keep_ns = MAX(keep->downsampled_ns, keep->full_resolution_ns);
-	int64_t id = find_old(st, true, cutoff(st, keep_ns), &ends, err);
-	int r;
-
-	if (id <= 0)
-		return (int)id;
-	r = delete_keyframe(st, id, err);
 	return r < 0 ? r : 1;
 }
 
@@ -203,10 +161,8 @@ static int step(struct store *st, struct err *err)
 {
 	int stage = st->retention.stage;
 
-	if (stage == STAGE_FULL)
-		return step_full(st, err);
-	if (stage == STAGE_MEANS)
-		return step_means(st, err);
+	if (stage == STAGE_FULL || stage == STAGE_MEANS)
+		return step_keyframe(st, stage == STAGE_MEANS, err);
 	if (stage == STAGE_VACUUM)
 		return step_vacuum(st, err);
 	return store_tables[stage - STAGE_TABLES]->retain(
@@ -248,10 +204,8 @@ static int run_step(struct store *st, bool *ret_more, struct err *err)
 int store_retain_step(struct store *st, const struct store_retention *keep, uint64_t wall_ns,
                       uint64_t boot_ns, bool *ret_more, struct err *err)
 {
-	int r = st->db ? 0 : store_connect(st, err);
+	int r = st->retention.stage ? 0 : begin(st, keep, wall_ns, boot_ns, err);
 
-	if (r == 0 && st->retention.stage == STAGE_NONE)
-		r = begin(st, keep, wall_ns, boot_ns, err);
 	if (r == 0)
 		r = run_step(st, ret_more, err);
 	if (r == -EUCLEAN || r == -ESTALE) {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sheets, and the sums over their processes, which outlive the rows of those: of a sheet when it ends,
  * and of all sheets when the job ends. */
-#include "store/sheet_table.h"
-
 #include "store/store_handle.h"
 
 static const struct migration migrations[] = {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/snapshot_table.h"
 
-#include "store/gpu_table.h"
 #include "store/store_handle.h"
 
 /* A keyframe ends at the turn of a minute, so that its span can be made into one-minute means by

@@ -3,19 +3,33 @@
  * files of store/ only. */
 #pragma once
 
+#include "base/clock.h"
+#include "base/map.h"
 #include "model/snapshot_scope.h"
 #include "sqlite/db.h"
 #include "sqlite/db_lock.h"
 #include "sqlite/schema_format.h"
-#include "store/event_table.h"
 #include "store/job_table.h"
 #include "store/live_processes.h"
-#include "store/retention.h"
 #include "store/snapshot_table.h"
 #include "store/statement.h"
 #include "store/store.h"
 #include "store/store_table.h"
-#include "store/transaction.h"
+
+struct event_flow {
+	double outsiders; /* lives outside jobs that were stored: a leaky bucket */
+	uint64_t outsiders_lost;
+	struct map
+		signals; /* of one snapshot: hash of process, signal and sender → index << 32 | n */
+	uint64_t cpu_ns; /* CPU time that the events of snapshots took */
+};
+
+struct retention_run {
+	struct store_retention keep;
+	uint64_t now_ns; /* what "now" is for this run, on the wall clock */
+	int stage;       /* 0: none is under way */
+	int64_t cursor;
+};
 
 struct store {
 	char *kind;
@@ -51,3 +65,42 @@ int store_connect(struct store *st, struct err *err) must_check;
 void store_disconnect(struct store *st);
 /* After -EUCLEAN or -ESTALE: sets the damaged file aside and opens anew. */
 int store_recover(struct store *st, int cause, struct err *err) must_check;
+
+/* transaction.c: the lock, BEGIN … COMMIT or ROLLBACK, and the checkpoint when it is due. */
+#define TRANSACTION_WRITE_NS (500 * NS_PER_MS) /* how long a snapshot waits: another comes soon */
+#define TRANSACTION_START_NS (10 * NS_PER_S)   /* … the start of a job */
+#define TRANSACTION_END_NS (30 * NS_PER_S)     /* … the end of a job, which matters most */
+int transaction_begin(struct store *st, uint64_t patience_ns, struct err *err) must_check;
+/* result < 0: rolls back, and returns it. */
+int transaction_end(struct store *st, int result, struct err *err) must_check;
+/* After the end: what was committed survives a power cut when this returns. */
+int transaction_sync(struct store *st, struct err *err) must_check;
+void transaction_checkpoint(struct store *st, bool all);
+
+/* recorder_table.c */
+int recorder_table_begin(struct store *st, struct err *err) must_check; /* within a transaction */
+void recorder_table_undo(struct store *st);                             /* after a rollback */
+/* Our own end, with the last snapshot (0: none). `has_lives`: some process was still there. */
+int recorder_table_end(struct store *st, int64_t snapshot, uint64_t wall_ns, bool has_lives,
+                       struct err *err) must_check;
+/* Whether the job of a brief recorder has ended, and with it the recorder. */
+bool recorder_table_is_over(const struct store *st, size_t live_processes);
+
+/* event_table.c: what could not be stored, as events. */
+int event_table_put_gap(struct store *st, const struct store_gap *gap, struct err *err) must_check;
+
+/* sheet_table.c: the sums of all sheets of a job that ended. The last counters of a process may come
+ * after the end of its sheet. */
+int sheet_table_sum_all(struct store *st, int64_t job, struct err *err) must_check;
+
+/* gpu_table.c: the columns of `snapshots` about GPUs, in the order of their indices, of a snapshot `s`. */
+void gpu_table_put_snapshot_columns(struct buf *sql);
+
+/* retention.c, for the tables' retain(): runs a DELETE of at most ?2 rows older than ?1. 1: there may be
+ * more. */
+int retention_delete_before(struct store *st, const char *sql, double before, struct err *err)
+	must_check;
+#define RETENTION_ROWS 500 /* per step */
+
+/* downsample.c, in a transaction: the keyframe's span becomes one-minute means. */
+int downsample_keyframe(struct store *st, int64_t keyframe, struct err *err) must_check;

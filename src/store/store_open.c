@@ -6,7 +6,6 @@
 
 #include "base/io.h"
 #include "sqlite/db_file.h"
-#include "store/recorder_table.h"
 #include "store/schema.h"
 #include "store/side_store.h"
 #include "store/store_handle.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "sqlite/db_file.h"
-#include "store/recorder_table.h"
 #include "store/store_handle.h"
 
 #define EVENT_NEEDS_BYTES 512
@@ -72,9 +71,9 @@ static int put_once(struct store *st, const struct snapshot *snap, struct err *e
 	                               ? TRANSACTION_START_NS /* a job's events do not come again */
 	                               : TRANSACTION_WRITE_NS;
 	bool durable = job_table_needs_disk(st, snap);
-	int r = st->db ? 0 : store_connect(st, err);
+	int r = 0;
 
-	if (r == 0 && st->has_guard && !db_file_has_room(st->path, need_bytes(snap)))
+	if (st->has_guard && !db_file_has_room(st->path, need_bytes(snap)))
 		r = err_set(err, ENOSPC, "'%s': the file system is almost full", st->path);
 	if (r == 0)
 		r = transaction_begin(st, patience_ns, err);
@@ -98,10 +97,8 @@ int store_put(struct store *st, const struct snapshot *snap, struct err *err)
 
 int store_put_gap(struct store *st, const struct store_gap *gap, struct err *err)
 {
-	int r = st->db ? 0 : store_connect(st, err);
+	int r = transaction_begin(st, TRANSACTION_WRITE_NS, err);
 
-	if (r == 0)
-		r = transaction_begin(st, TRANSACTION_WRITE_NS, err);
 	return r < 0 ? r : transaction_end(st, event_table_put_gap(st, gap, err), err);
 }
 
@@ -135,11 +132,8 @@ int store_put_job(struct store *st, const struct job *job, const struct store_ga
 {
 	struct job noted = with_gap(job, gap);
 	bool has_ended = job->status != JOB_RUNNING;
-	int r = st->db ? 0 : store_connect(st, err);
+	int r = transaction_begin(st, has_ended ? TRANSACTION_END_NS : TRANSACTION_START_NS, err);
 
-	if (r == 0)
-		r = transaction_begin(st, has_ended ? TRANSACTION_END_NS : TRANSACTION_START_NS,
-		                      err);
 	if (r < 0)
 		return r;
 	r = transaction_end(st, put_job(st, &noted, err), err);

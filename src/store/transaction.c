@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "store/transaction.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "store/recorder_table.h"
 #include "store/store_handle.h"
 
 static const struct statement begin_statement = { "BEGIN IMMEDIATE" };
@@ -51,8 +48,11 @@ static void roll_back(struct store *st)
 
 int transaction_begin(struct store *st, uint64_t patience_ns, struct err *err)
 {
-	int r = db_lock_take(&st->write, DB_LOCK_WRITING, patience_ns);
+	int r = st->db ? 0 : store_connect(st, err);
 
+	if (r < 0)
+		return r;
+	r = db_lock_take(&st->write, DB_LOCK_WRITING, patience_ns);
 	if (r < 0)
 		return err_set(err, -r, "lock '%s' for writing: %s", st->path,
 		               r == -EBUSY ? "another recorder holds it" : strerror(-r));
