@@ -21,7 +21,7 @@
 #include "engine/sampler.h"
 #include "base/user_names.h"
 #include "sqlite/db_file.h"
-#include "history/db_check.h"
+#include "history/sql_query.h"
 #include "view/doctor_view.h"
 
 #define CHECK_TIME_NS (2 * NS_PER_S)
@@ -192,7 +192,7 @@ static uint64_t size_of(const char *path)
 static void examine_store(struct doctor *d)
 {
 	struct err err = { 0 };
-	int r = db_check_file(d->store_path, CHECK_TIME_NS, &err);
+	int r = sql_query_check(d->store_path, CHECK_TIME_NS, &err);
 
 	d->store_bytes = size_of(d->store_path);
 	if (r == -ENOENT) {

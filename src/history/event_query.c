@@ -29,7 +29,7 @@ static const struct field_table event_columns = FIELD_TABLE(event_rows);
 
 static void append_columns(const struct history *r, struct buf *sql)
 {
-	bool is_old = !history_has_column(r, "event", "job");
+	bool is_old = !db_has_column(r->db, "event", "job");
 
 	record_columns_select(sql, &(const struct field_table){ event_rows, event_columns.n - 3 });
 	buf_printf(sql,
@@ -84,7 +84,7 @@ int history_events(struct history *r, struct history_cursor *at, uint64_t kinds,
 /* Three ways lead to them: its processes, the job itself, and its recorder. */
 static void append_job_events(const struct history *r, struct buf *sql)
 {
-	bool is_old = !history_has_column(r, "event", "job");
+	bool is_old = !db_has_column(r->db, "event", "job");
 
 	buf_printf(sql,
 	           "WITH its(id) AS (SELECT e.id FROM process p JOIN event e ON e.proc = p.id"

@@ -37,7 +37,6 @@ void history_close(struct history *r)
 		return;
 	history_forget_views(r);
 	sqlite3_finalize(r->next);
-	sqlite3_finalize(r->get);
 	sqlite3_finalize(r->host);
 	sqlite3_finalize(r->cgroup);
 	sqlite3_finalize(r->jobs);
@@ -82,21 +81,16 @@ int history_next_row(sqlite3_stmt *stmt, size_t limit, int *n, struct err *err)
 	return result;
 }
 
-bool history_has_column(const struct history *r, const char *table, const char *column)
-{
-	return db_has_column(r->db, table, column);
-}
-
 const char *history_is_member(const struct history *r)
 {
-	return history_has_column(r, "process", "job")
+	return db_has_column(r->db, "process", "job")
 	               ? "p.job = ?1"
 	               : "p.job_id = (SELECT j.job_id FROM job j WHERE j.id = ?1)";
 }
 
 const char *history_member_job_id(const struct history *r)
 {
-	return history_has_column(r, "process", "job")
+	return db_has_column(r->db, "process", "job")
 	               ? "(SELECT j.job_id FROM job j WHERE j.id = p.job)"
 	               : "p.job_id";
 }

@@ -39,10 +39,6 @@ struct history_cursor {
  * jobs are those that ran then; events are read separately. */
 int history_next_snapshot(struct history *r, struct history_cursor *at, struct snapshot *ret,
                           struct err *err) must_check;
-/* By its id; -ENOENT when there is none. */
-int history_get_snapshot(struct history *r, int64_t id, struct snapshot *ret, struct err *err)
-	must_check;
-
 /* Called once per record; a result below 0 ends the reading with that result. The record is valid
  * until it returns. */
 typedef int (*reader_event_fn)(void *self, const struct event_record *e);

@@ -35,7 +35,7 @@ struct history {
 	const struct history_cancel *cancel; /* NULL: none */
 	struct column_set cells, details;
 	struct keyframe_view keyframe_views[HISTORY_VIEWS];
-	sqlite3_stmt *next, *get, *host, *cgroup, *jobs, *job, *gpus, *gpu_uses;
+	sqlite3_stmt *next, *host, *cgroup, *jobs, *job, *gpus, *gpu_uses;
 	struct db_lock recorders; /* write.lock, to see which recorders are alive */
 	VEC(int64_t) job_rows;    /* job.id of each job of the snapshot that is being read */
 };
@@ -48,15 +48,6 @@ DEFINE_CLEANUP(struct history *, history_end)
 int history_next_row(sqlite3_stmt *stmt, size_t limit, int *n, struct err *err) must_check;
 void history_forget_views(struct history *r);
 
-/* Whether the database has it: one that no recorder has brought up to date may lack some. */
-bool history_has_column(const struct history *r, const char *table, const char *column);
-/* start, the column of each metric (NULL where this store has none), end; once, into *ret. */
-int history_prepare_readings(struct history *r, const char *start, const char *table,
-                             const struct metric *metrics, size_t n, const char *end,
-                             sqlite3_stmt **ret, struct err *err) must_check;
-/* Values by their table, from this column on. */
-void history_read_readings(sqlite3_stmt *stmt, int column, const struct metric *metrics, size_t n,
-                           uint64_t *present, uint64_t *value);
 /* For statements about one job: prepares the text and binds job.id to ?1 (0, when there is none). */
 int history_prepare_for_job(struct history *r, const char *sql, struct job_key key,
                             sqlite3_stmt **ret, struct err *err) must_check;

@@ -37,7 +37,7 @@ static void put_column(const struct history *r, struct buf *sql, size_t column)
 	char name[COLUMN_NAME_MAX];
 	const char *found = job_column_name(column, name);
 
-	if (!history_has_column(r, "job", found))
+	if (!db_has_column(r->db, "job", found))
 		found = column == JOB_COLUMN_FIGURES + 2 * JOB_FIGURE_CPU ? "cpu_time_us" : "NULL";
 	buf_printf(sql, "%s%s", column ? ", " : "SELECT ", found);
 }
@@ -100,8 +100,7 @@ static unsigned read_parent_limits(struct history *r, const struct job *job)
 	unsigned hit = 0;
 	struct err err;
 
-	if (!history_has_column(r, "job", "limits_hit") ||
-	    !history_has_column(r, "job", "parent") ||
+	if (!db_has_column(r->db, "job", "limits_hit") || !db_has_column(r->db, "job", "parent") ||
 	    db_prepare(r->db,
 	               "SELECT limits_hit, parent, ended FROM job WHERE job_id = ?1"
 	               " ORDER BY uid = ?2 DESC LIMIT 1",
@@ -172,7 +171,7 @@ static int put_outcome(const struct history *r, const char *name, struct buf *sq
 	for (size_t i = 0; i < ARRAY_LEN(outcomes); i++) {
 		if (strcmp(outcomes[i].name, name) != 0)
 			continue;
-		buf_puts(sql, history_has_column(r, "job", outcomes[i].column)
+		buf_puts(sql, db_has_column(r->db, "job", outcomes[i].column)
 		                      ? outcomes[i].condition
 		                      : " AND 0");
 		return 0;
@@ -188,7 +187,7 @@ static int put_filter(const struct history *r, const struct job_filter *f, struc
 		buf_puts(sql, " AND j.type = ?1");
 	if (f->parent)
 		buf_puts(sql,
-		         history_has_column(r, "job", "parent") ? " AND j.parent = ?2" : " AND 0");
+		         db_has_column(r->db, "job", "parent") ? " AND j.parent = ?2" : " AND 0");
 	if (f->since_ns)
 		buf_puts(sql, " AND j.started >= ?3");
 	if (f->until_ns)
@@ -265,7 +264,7 @@ static int find(struct history *r, const char *condition, const char *name, uint
 /* Before version 2 a job had no user. */
 static const char *has_key(const struct history *r)
 {
-	return history_has_column(r, "job", "uid")
+	return db_has_column(r->db, "job", "uid")
 	               ? " AND j.job_id = ?1 AND coalesce(j.uid, ?2) = ?2"
 	               : " AND j.job_id = ?1";
 }
@@ -293,7 +292,7 @@ static int find_run(struct history *r, const char *type, uint64_t skip, struct j
 {
 	int result = 0;
 
-	if (!strcmp(type, "last") && history_has_column(r, "job", "parent"))
+	if (!strcmp(type, "last") && db_has_column(r->db, "job", "parent"))
 		result = find(r,
 		              " AND (j.parent IS NULL OR NOT EXISTS"
 		              " (SELECT 1 FROM job p WHERE p.job_id = j.parent))",

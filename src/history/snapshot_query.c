@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "history/gpu_query.h"
 #include "history/history_handle.h"
+#include "sqlite/record_column.h"
 #include "sqlite/schema_format.h"
 
-/* What the snapshot's own row says. */
+/* The place of a snapshot in its keyframe. */
 struct snapshot_row {
 	int64_t id, kf, at;
 };
@@ -30,28 +30,25 @@ void history_forget_views(struct history *r)
 		view_done(&r->keyframe_views[i]);
 }
 
-static struct text_ref keep_text(struct keyframe_view *s, sqlite3_stmt *stmt, int column)
-{
-	const unsigned char *text = sqlite3_column_text(stmt, column);
-	struct text_ref ref = { .at = (uint32_t)s->text.len };
-
-	if (text && buf_put(&s->text, text, (size_t)sqlite3_column_bytes(stmt, column)))
-		ref.len = (uint32_t)(s->text.len - ref.at);
-	return ref;
-}
+#define RECORD struct process_identity
+static const struct field identity_rows[] = {
+	{ "p.pid", FIELD(NUMBER, id.pid) }, { "p.start_ticks", FIELD(NUMBER, id.start_ticks) },
+	{ "p.ppid", FIELD(ORDINAL, ppid) }, { "p.uid", FIELD(NUMBER, uid) },
+	{ "p.comm", FIELD(TEXT, comm) },    { "p.sheet", FIELD(ORDINAL, sheet) },
+};
+static const struct field_table identity_columns = FIELD_TABLE(identity_rows);
+#undef RECORD
 
 static void read_identity(struct keyframe_view *s, sqlite3_stmt *stmt, struct process_identity *to)
 {
-	const unsigned char *comm = sqlite3_column_text(stmt, 4);
+	int column = (int)identity_columns.n;
+	const unsigned char *command = sqlite3_column_text(stmt, column + 1);
 
-	to->id.pid = sqlite3_column_int(stmt, 0);
-	to->id.start_ticks = (uint64_t)sqlite3_column_int64(stmt, 1);
-	to->ppid = sqlite3_column_int(stmt, 2);
-	to->uid = (uint32_t)sqlite3_column_int64(stmt, 3);
-	snprintf(to->comm, sizeof to->comm, "%s", comm ? (const char *)comm : "");
-	to->command = keep_text(s, stmt, 5);
-	to->job = sqlite3_column_int64(stmt, 6);
-	to->sheet = (uint32_t)sqlite3_column_int64(stmt, 7);
+	record_columns_read(stmt, 0, &identity_columns, to);
+	to->job = sqlite3_column_int64(stmt, column);
+	to->command.at = (uint32_t)s->text.len;
+	if (command && buf_put(&s->text, command, (size_t)sqlite3_column_bytes(stmt, column + 1)))
+		to->command.len = (uint32_t)(s->text.len - to->command.at);
 }
 
 static int load_identities(struct history *r, struct keyframe_view *s, struct err *err)
@@ -60,11 +57,12 @@ static int load_identities(struct history *r, struct keyframe_view *s, struct er
 	cleanup(buf_done) struct buf sql = { 0 };
 	int result;
 
+	buf_puts(&sql, "SELECT ");
+	record_columns_select(&sql, &identity_columns);
 	buf_printf(&sql,
-	           "SELECT p.pid, p.start_ticks, p.ppid, p.uid, p.comm, p.command,"
-	           " %s, p.sheet FROM sample_base b CROSS JOIN process p"
+	           ", %s, p.command FROM sample_base b CROSS JOIN process p"
 	           " ON p.id = b.proc WHERE b.id BETWEEN ?1 AND ?2 ORDER BY b.id",
-	           history_has_column(r, "process", "job")
+	           db_has_column(r->db, "process", "job")
 	                   ? "p.job"
 	                   : "(SELECT j.id FROM job j WHERE j.job_id = p.job_id)");
 	result = db_query(
@@ -152,9 +150,10 @@ static int find_view(struct history *r, int64_t keyframe, struct keyframe_view *
 	return 0;
 }
 
-int history_prepare_readings(struct history *r, const char *start, const char *table,
-                             const struct metric *metrics, size_t n, const char *end,
-                             sqlite3_stmt **ret, struct err *err)
+/* start, the column of each metric (NULL where this store has none), end; once, into *ret. */
+static int prepare_readings(struct history *r, const char *start, const char *table,
+                            const struct metric *metrics, size_t n, const char *end,
+                            sqlite3_stmt **ret, struct err *err)
 {
 	struct buf sql = { 0 };
 	int result;
@@ -166,7 +165,7 @@ int history_prepare_readings(struct history *r, const char *start, const char *t
 		char name[COLUMN_NAME_MAX];
 
 		column_name(&metrics[i], name);
-		buf_printf(&sql, ", %s", history_has_column(r, table, name) ? name : "NULL");
+		buf_printf(&sql, ", %s", db_has_column(r->db, table, name) ? name : "NULL");
 	}
 	buf_puts(&sql, end);
 	result = db_prepare(r->db, sql.at, ret, err);
@@ -174,8 +173,9 @@ int history_prepare_readings(struct history *r, const char *start, const char *t
 	return result;
 }
 
-void history_read_readings(sqlite3_stmt *stmt, int column, const struct metric *metrics, size_t n,
-                           uint64_t *present, uint64_t *value)
+/* Values by their table, from this column on. */
+static void read_readings(sqlite3_stmt *stmt, int column, const struct metric *metrics, size_t n,
+                          uint64_t *present, uint64_t *value)
 {
 	for (size_t i = 0; i < n; i++) {
 		int64_t stored = db_column_or_absent(stmt, column + (int)i);
@@ -187,93 +187,105 @@ void history_read_readings(sqlite3_stmt *stmt, int column, const struct metric *
 	}
 }
 
-static int read_host(struct history *r, const struct snapshot_row *row_at, struct snapshot *to,
-                     struct err *err)
-{
-	int64_t pressure;
-	int result = history_prepare_readings(r,
-	                                      "SELECT elapsed_us, complete, pressure, running_jobs,"
-	                                      " active_sheets, cpu, iowait, steal, self_cpu",
-	                                      "host", host_metrics, HOST_METRIC_COUNT,
-	                                      " FROM host WHERE id = ?", &r->host, err);
+#define RECORD struct snapshot
+static const struct field host_rows[] = {
+	{ "elapsed_us", FIELD(ORDINAL, elapsed_ns), .unit = UNIT_NS },
+	{ "complete", FIELD(BOOL, procs_complete) },
+	{ "running_jobs", FIELD(NUMBER, running_jobs) },
+	{ "active_sheets", FIELD(NUMBER, active_sheets) },
+	{ "cpu", FIELD(RATIO, cpu_busy_ratio) },
+	{ "iowait", FIELD(RATIO, cpu_iowait_ratio) },
+	{ "steal", FIELD(RATIO, cpu_steal_ratio) },
+	{ "self_cpu", FIELD(RATIO, self_cpu_ratio) },
+};
+static const struct field_table host_columns = FIELD_TABLE(host_rows);
+#undef RECORD
 
+static int read_host(struct history *r, int64_t snapshot, struct snapshot *to, struct err *err)
+{
+	cleanup(buf_done) struct buf start = { 0 };
+	int column = (int)host_columns.n, result;
+	int64_t pressure;
+
+	buf_puts(&start, "SELECT ");
+	record_columns_select(&start, &host_columns);
+	buf_puts(&start, ", pressure");
+	result = prepare_readings(r, start.at, "host", host_metrics, HOST_METRIC_COUNT,
+	                          " FROM host WHERE id = ?", &r->host, err);
 	if (result < 0)
 		return result;
-	sqlite3_bind_int64(r->host, 1, row_at->id);
+	sqlite3_bind_int64(r->host, 1, snapshot);
 	result = db_step(r->host, err);
 	if (result <= 0)
 		return result;
-	to->elapsed_ns = (uint64_t)sqlite3_column_int64(r->host, 0) * NS_PER_US;
-	to->procs_complete = sqlite3_column_int(r->host, 1) != 0;
-	pressure = db_column_or_absent(r->host, 2);
+	record_columns_read(r->host, 0, &host_columns, to);
+	pressure = db_column_or_absent(r->host, column);
 	if (pressure >= 0 && pressure < SCHEMA_PRESSURES)
 		to->pressure_level = schema_pressure_names[pressure];
-	to->running_jobs = (uint32_t)sqlite3_column_int64(r->host, 3);
-	to->active_sheets = (uint32_t)sqlite3_column_int64(r->host, 4);
-	to->cpu_busy_ratio = column_ratio_inside(db_column_or_absent(r->host, 5));
-	to->cpu_iowait_ratio = column_ratio_inside(db_column_or_absent(r->host, 6));
-	to->cpu_steal_ratio = column_ratio_inside(db_column_or_absent(r->host, 7));
-	to->self_cpu_ratio = column_ratio_inside(db_column_or_absent(r->host, 8));
-	history_read_readings(r->host, 9, host_metrics, HOST_METRIC_COUNT, &to->host.present,
-	                      to->host.value);
+	read_readings(r->host, column + 1, host_metrics, HOST_METRIC_COUNT, &to->host.present,
+	              to->host.value);
 	sqlite3_reset(r->host);
 	return 0;
 }
 
-static int read_cgroup(struct history *r, const struct snapshot_row *row_at, struct snapshot *to,
-                       struct err *err)
+static int read_cgroup(struct history *r, int64_t snapshot, struct snapshot *to, struct err *err)
 {
-	int result = history_prepare_readings(r, "SELECT id", "cgroup", cgroup_metrics,
-	                                      CGROUP_METRIC_COUNT, " FROM cgroup WHERE id = ?",
-	                                      &r->cgroup, err);
+	int result = prepare_readings(r, "SELECT id", "cgroup", cgroup_metrics, CGROUP_METRIC_COUNT,
+	                              " FROM cgroup WHERE id = ?", &r->cgroup, err);
 
 	if (result < 0)
 		return result;
-	sqlite3_bind_int64(r->cgroup, 1, row_at->id);
+	sqlite3_bind_int64(r->cgroup, 1, snapshot);
 	result = db_step(r->cgroup, err);
 	if (result > 0)
-		history_read_readings(r->cgroup, 1, cgroup_metrics, CGROUP_METRIC_COUNT,
-		                      &to->cgroup.present, to->cgroup.value);
+		read_readings(r->cgroup, 1, cgroup_metrics, CGROUP_METRIC_COUNT,
+		              &to->cgroup.present, to->cgroup.value);
 	sqlite3_reset(r->cgroup);
 	return MIN(result, 0);
 }
 
-static struct job *add_job(struct history *r, struct snapshot *to, int64_t row)
-{
-	struct job *job = vec_push(&to->jobs, JOBS_MAX);
-	int64_t *at = job ? vec_push(&r->job_rows, JOBS_MAX) : NULL;
-
-	if (!at)
-		return NULL;
-	*at = row;
-	return job;
-}
-
-static void read_job(struct job *job, sqlite3_stmt *stmt)
-{
-	snprintf(job->id, sizeof job->id, "%s", (const char *)sqlite3_column_text(stmt, 1));
-	snprintf(job->type, sizeof job->type, "%s", (const char *)sqlite3_column_text(stmt, 2));
-	job->uid = (uint32_t)sqlite3_column_int64(stmt, 3);
-	job->started_ns = db_time_ns(sqlite3_column_double(stmt, 4));
-	job->total_sheets = (uint32_t)sqlite3_column_int64(stmt, 5);
-	job->last_completed_sheet = (uint32_t)sqlite3_column_int64(stmt, 6);
-	job->current_sheet = (uint32_t)sqlite3_column_int64(stmt, 7);
-}
+#define RECORD struct job
+static const struct field job_rows[] = {
+	{ "j.job_id", FIELD(CHARS, id) },
+	{ "j.type", FIELD(CHARS, type) },
+	{ "j.started", FIELD(ORDINAL, started_ns), .unit = UNIT_NS },
+	{ "j.total_sheets", FIELD(NUMBER, total_sheets) },
+	{ "(SELECT max(t.num) FROM sheet t WHERE t.job = j.id AND t.status = 1 AND t.ended <= ?1)",
+	  FIELD(NUMBER, last_completed_sheet) },
+	{ "(SELECT max(t.num) FROM sheet t WHERE t.job = j.id AND t.started <= ?1"
+	  " AND (t.ended IS NULL OR t.ended > ?1))",
+	  FIELD(NUMBER, current_sheet) },
+	{ "uid", FIELD(NUMBER, uid) }, /* not in all versions */
+};
+static const struct field_table job_columns_then = FIELD_TABLE(job_rows);
+static_assert(JOB_COMPLETED == 1, "the number in the text above");
+#undef RECORD
 
 static int prepare_jobs(struct history *r, const char *condition, sqlite3_stmt **ret,
                         struct err *err)
 {
 	cleanup(buf_done) struct buf sql = { 0 };
 
-	buf_printf(&sql,
-	           "SELECT j.id, j.job_id, j.type, %s, j.started, j.total_sheets,"
-	           " (SELECT max(t.num) FROM sheet t WHERE t.job = j.id AND t.status = 1"
-	           " AND t.ended <= ?1),"
-	           " (SELECT max(t.num) FROM sheet t WHERE t.job = j.id AND t.started <= ?1"
-	           " AND (t.ended IS NULL OR t.ended > ?1)) FROM job j WHERE %s ORDER BY j.id",
-	           history_has_column(r, "job", "uid") ? "j.uid" : "NULL", condition);
-	static_assert(JOB_COMPLETED == 1, "the number in the text above");
-	return *ret ? 0 : db_prepare(r->db, sql.at, ret, err);
+	if (*ret)
+		return 0;
+	buf_puts(&sql, "SELECT ");
+	record_columns_select(&sql,
+	                      &(const struct field_table){ job_rows, job_columns_then.n - 1 });
+	buf_printf(&sql, ", %s, j.id FROM job j WHERE %s ORDER BY j.id",
+	           db_has_column(r->db, "job", "uid") ? "j.uid" : "NULL", condition);
+	return db_prepare(r->db, sql.at, ret, err);
+}
+
+static bool add_job(struct history *r, sqlite3_stmt *stmt, struct snapshot *to)
+{
+	struct job *job = vec_push(&to->jobs, JOBS_MAX);
+	int64_t *row = job ? vec_push(&r->job_rows, JOBS_MAX) : NULL;
+
+	if (!row)
+		return false;
+	record_columns_read(stmt, 0, &job_columns_then, job);
+	*row = sqlite3_column_int64(stmt, (int)job_columns_then.n);
+	return true;
 }
 
 /* Jobs that ran at that time, and their progress. */
@@ -286,13 +298,9 @@ static int read_jobs(struct history *r, struct snapshot *to, struct err *err)
 		return result;
 	vec_reset(&r->job_rows);
 	sqlite3_bind_double(r->jobs, 1, db_time(to->wall_ns));
-	while ((result = db_step(r->jobs, err)) > 0) {
-		struct job *job = add_job(r, to, sqlite3_column_int64(r->jobs, 0));
-
-		if (!job)
+	while ((result = db_step(r->jobs, err)) > 0)
+		if (!add_job(r, r->jobs, to))
 			break;
-		read_job(job, r->jobs);
-	}
 	sqlite3_reset(r->jobs);
 	return MIN(result, 0);
 }
@@ -300,8 +308,8 @@ static int read_jobs(struct history *r, struct snapshot *to, struct err *err)
 /* The index of the job in the snapshot. A process may outlive its job, which is added then. */
 static int32_t job_index(struct history *r, struct snapshot *to, int64_t row)
 {
-	struct job *job;
 	struct err ignored;
+	bool found;
 
 	if (!row)
 		return -1;
@@ -310,46 +318,30 @@ static int32_t job_index(struct history *r, struct snapshot *to, int64_t row)
 			return (int32_t)i;
 	if (prepare_jobs(r, "j.id = ?2", &r->job, &ignored) < 0)
 		return -1;
-	sqlite3_bind_double(r->job, 1, db_time(to->wall_ns));
-	sqlite3_bind_int64(r->job, 2, row);
-	job = db_step(r->job, &ignored) > 0 ? add_job(r, to, row) : NULL;
-	if (job)
-		read_job(job, r->job);
+	db_bind(r->job, BINDS(bind_real(db_time(to->wall_ns)), bind_int(row)));
+	found = db_step(r->job, &ignored) > 0 && add_job(r, r->job, to);
 	sqlite3_reset(r->job);
-	return job ? (int32_t)(to->jobs.len - 1) : -1;
+	return found ? (int32_t)(to->jobs.len - 1) : -1;
 }
 
-static void show_cells(const struct history *r, const int64_t *cells, struct proc_snap *to)
+/* By the metrics of the set, from their stored integers. */
+static void show_values(const struct column_set *set, const int64_t *values, struct proc_snap *to)
 {
-	to->s.state = column_state_letter(cells[CELL_STATE]);
-	to->cpu_ratio = column_ratio_inside(cells[CELL_CPU]);
-	for (size_t i = 0; i < CELL_METRICS; i++) {
-		uint8_t id = r->cells.id[i];
-
-		if (cells[CELL_FIRST_METRIC + i] >= 0)
-			readings_set(
-				&to->s.r, id,
-				column_inside(&proc_metrics[id], cells[CELL_FIRST_METRIC + i]));
-	}
-}
-
-static void show_details(const struct history *r, const struct keyframe_image_detail *d,
-                         struct proc_snap *to)
-{
-	for (size_t i = 0; d && i < DETAIL_METRICS; i++) {
-		uint8_t id = r->details.id[i];
-
-		if (d->value[i] >= 0)
-			readings_set(&to->s.r, id, column_inside(&proc_metrics[id], d->value[i]));
-	}
+	for (size_t i = 0; i < set->n; i++)
+		if (values[i] >= 0)
+			readings_set(&to->s.r, set->id[i],
+			             column_inside(&set->metrics[set->id[i]], values[i]));
 }
 
 static void show_process(struct history *r, const struct keyframe_view *s, uint32_t index,
                          const struct snapshot_row *row_at, struct snapshot *to)
 {
 	const struct keyframe_image_row *row = &s->image.rows.at[index];
-	const struct process_identity *who = &s->identities.at[index];
-	uint64_t start_ns = who->id.start_ticks * NS_PER_TICK;
+	const struct process_identity *identity = &s->identities.at[index];
+	const int64_t *cells = keyframe_image_cells(&s->image, row, row_at->at);
+	const struct keyframe_image_detail *detail = keyframe_image_details(&s->image, row,
+	                                                                    row_at->at);
+	uint64_t start_ns = identity->id.start_ticks * NS_PER_TICK;
 	struct proc_snap *p;
 	pid_t *zombie;
 
@@ -358,21 +350,121 @@ static void show_process(struct history *r, const struct keyframe_view *s, uint3
 	p = vec_push(&to->procs, PROCS_MAX);
 	if (!p)
 		return;
-	p->s.id = who->id;
-	p->s.ppid = who->ppid;
-	p->s.uid = who->uid;
-	memcpy(p->s.comm, who->comm, COMM_LEN);
+	p->s.id = identity->id;
+	p->s.ppid = identity->ppid;
+	p->s.uid = identity->uid;
+	memcpy(p->s.comm, identity->comm, COMM_LEN);
 	p->s.command.at = (uint32_t)to->text.len;
-	if (who->command.len && buf_put(&to->text, s->text.at + who->command.at, who->command.len))
-		p->s.command.len = who->command.len;
-	show_cells(r, keyframe_image_cells(&s->image, row, row_at->at), p);
-	show_details(r, keyframe_image_details(&s->image, row, row_at->at), p);
+	if (identity->command.len &&
+	    buf_put(&to->text, s->text.at + identity->command.at, identity->command.len))
+		p->s.command.len = identity->command.len;
+	p->s.state = column_state_letter(cells[CELL_STATE]);
+	p->cpu_ratio = column_ratio_inside(cells[CELL_CPU]);
+	show_values(&r->cells, cells + CELL_FIRST_METRIC, p);
+	if (detail)
+		show_values(&r->details, detail->value, p);
 	p->read_bytes_per_s = p->write_bytes_per_s = NAN;
 	p->age_ns = to->boot_ns > start_ns ? to->boot_ns - start_ns : 0;
-	p->job = job_index(r, to, who->job);
-	p->sheet = who->sheet;
+	p->job = job_index(r, to, identity->job);
+	p->sheet = identity->sheet;
 	if (p->job >= 0 && p->s.state == 'Z' && (zombie = vec_push(&to->zombies, PROCS_MAX)))
-		*zombie = who->id.pid;
+		*zombie = identity->id.pid;
+}
+
+#define RECORD struct gpu_sample
+static const struct field gpu_rows[] = {
+	{ "t.gpu", FIELD(NUMBER, index) },
+	{ "d.name", FIELD(TEXT, name) },
+	{ "d.uuid", FIELD(TEXT, uuid) },
+};
+static const struct field_table gpu_columns = FIELD_TABLE(gpu_rows);
+#undef RECORD
+
+static int read_devices(struct history *r, int64_t snapshot, struct snapshot *to, struct err *err)
+{
+	int result = prepare_readings(r, "SELECT t.gpu, d.name, d.uuid", "gpu", gpu_metrics,
+	                              GPU_METRIC_COUNT,
+	                              " FROM gpu t LEFT JOIN gpu_device d ON d.id = t.device"
+	                              " WHERE t.snapshot = ? ORDER BY t.gpu",
+	                              &r->gpus, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(r->gpus, 1, snapshot);
+	while ((result = db_step(r->gpus, err)) > 0) {
+		struct gpu_sample *gpu = vec_push(&to->gpus, GPUS_MAX);
+
+		if (!gpu)
+			break;
+		record_columns_read(r->gpus, 0, &gpu_columns, gpu);
+		read_readings(r->gpus, 3, gpu_metrics, GPU_METRIC_COUNT, &gpu->r.present,
+		              gpu->r.value);
+	}
+	sqlite3_reset(r->gpus);
+	return MIN(result, 0);
+}
+
+static bool find_gpu(const struct snapshot *snap, int64_t index, uint32_t *ret)
+{
+	for (size_t i = 0; i < snap->gpus.len; i++)
+		if (snap->gpus.at[i].index == index) {
+			*ret = (uint32_t)i;
+			return true;
+		}
+	return false;
+}
+
+/* A process is its pid and its start. */
+static void find_job(const struct snapshot *snap, struct gpu_use *use)
+{
+	const struct proc_snap *p = snapshot_find(snap, use->id.pid);
+
+	use->job = -1;
+	if (!p || use->is_foreign || !proc_id_eq(p->s.id, use->id))
+		return;
+	use->job = p->job;
+	use->sheet = p->sheet;
+}
+
+static int read_uses(struct history *r, int64_t snapshot, struct snapshot *to, struct err *err)
+{
+	int result = prepare_readings(r, "SELECT t.gpu, t.pid, t.start_ticks, t.is_foreign",
+	                              "gpu_use", gpu_use_metrics, GPU_USE_METRIC_COUNT,
+	                              " FROM gpu_use t WHERE t.snapshot = ? ORDER BY t.gpu, t.pid",
+	                              &r->gpu_uses, err);
+	uint32_t gpu;
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(r->gpu_uses, 1, snapshot);
+	while ((result = db_step(r->gpu_uses, err)) > 0) {
+		struct gpu_use *use = find_gpu(to, sqlite3_column_int64(r->gpu_uses, 0), &gpu)
+		                              ? vec_push(&to->gpu_uses, GPU_USES_MAX)
+		                              : NULL;
+
+		if (!use)
+			continue;
+		use->gpu = gpu;
+		use->id.pid = sqlite3_column_int(r->gpu_uses, 1);
+		use->id.start_ticks = (uint64_t)sqlite3_column_int64(r->gpu_uses, 2);
+		use->is_foreign = sqlite3_column_int(r->gpu_uses, 3) != 0;
+		read_readings(r->gpu_uses, 4, gpu_use_metrics, GPU_USE_METRIC_COUNT,
+		              &use->r.present, use->r.value);
+		find_job(to, use);
+	}
+	sqlite3_reset(r->gpu_uses);
+	return MIN(result, 0);
+}
+
+/* Into a snapshot that has its processes already: a use belongs to the job of its process. */
+static int read_gpus(struct history *r, int64_t snapshot, struct snapshot *to, struct err *err)
+{
+	int result;
+
+	if (!r->gpus && !db_has_column(r->db, "gpu", "device"))
+		return 0; /* no recorder has brought it up to date */
+	result = read_devices(r, snapshot, to, err);
+	return result < 0 || !to->gpus.len ? result : read_uses(r, snapshot, to, err);
 }
 
 static struct snapshot_row read_row(sqlite3_stmt *stmt, struct snapshot *to)
@@ -400,34 +492,33 @@ static int show(struct history *r, const struct snapshot_row *row_at, struct sna
 	int result = find_view(r, row_at->kf, &s, err);
 
 	if (result == 0)
-		result = read_host(r, row_at, to, err);
+		result = read_host(r, row_at->id, to, err);
 	if (result == 0)
-		result = read_cgroup(r, row_at, to, err);
+		result = read_cgroup(r, row_at->id, to, err);
 	if (result == 0)
 		result = read_jobs(r, to, err);
 	if (result < 0)
 		return result;
 	vec_each(&s->by_pid, index)
 		show_process(r, s, *index, row_at, to);
-	result = history_read_gpus(r, row_at->id, to, err);
+	result = read_gpus(r, row_at->id, to, err);
 	return result < 0 ? result : 1;
 }
-
-#define SNAPSHOT_ROWS                                                                              \
-	"SELECT s.id, s.kf, s.at, s.time, s.boot_us, s.seq, r.pid, r.boot_id, r.started_boot_us"   \
-	" FROM snapshot s LEFT JOIN recorder r ON r.id = s.recorder"
 
 static int show_next(struct history *r, struct history_cursor *at, struct snapshot *ret,
                      struct err *err)
 {
 	struct snapshot_row row_at;
-	int result = r->next ? 0
-	                     : db_prepare(r->db,
-	                                  SNAPSHOT_ROWS
-	                                  " WHERE s.time >= ?1 AND (s.time > ?1 OR s.id > ?2)"
-	                                  " ORDER BY s.time, s.id LIMIT 1",
-	                                  &r->next, err);
+	int result = 0;
 
+	if (!r->next)
+		result = db_prepare(
+			r->db,
+			"SELECT s.id, s.kf, s.at, s.time, s.boot_us, s.seq, r.pid, r.boot_id,"
+			" r.started_boot_us FROM snapshot s LEFT JOIN recorder r"
+			" ON r.id = s.recorder WHERE s.time >= ?1 AND (s.time > ?1 OR s.id > ?2)"
+			" ORDER BY s.time, s.id LIMIT 1",
+			&r->next, err);
 	if (result < 0)
 		return result;
 	db_bind(r->next, BINDS(bind_real(db_time(at->since_ns)), bind_int(at->after_id)));
@@ -452,31 +543,4 @@ int history_next_snapshot(struct history *r, struct history_cursor *at, struct s
 
 	snapshot_reset(ret);
 	return result < 0 ? result : show_next(r, at, ret, err);
-}
-
-static int show_one(struct history *r, int64_t id, struct snapshot *ret, struct err *err)
-{
-	struct snapshot_row row_at;
-	int result = r->get ? 0 : db_prepare(r->db, SNAPSHOT_ROWS " WHERE s.id = ?1", &r->get, err);
-
-	if (result < 0)
-		return result;
-	sqlite3_bind_int64(r->get, 1, id);
-	result = db_step(r->get, err);
-	if (result == 0)
-		return err_set(err, ENOENT, "no snapshot %lld", (long long)id);
-	if (result < 0)
-		return result;
-	row_at = read_row(r->get, ret);
-	sqlite3_reset(r->get);
-	return MIN(show(r, &row_at, ret, err), 0);
-}
-
-int history_get_snapshot(struct history *r, int64_t id, struct snapshot *ret, struct err *err)
-{
-	cleanup(history_endp) struct history *scope = NULL;
-	int result = history_begin(r, &scope, err);
-
-	snapshot_reset(ret);
-	return result < 0 ? result : show_one(r, id, ret, err);
 }

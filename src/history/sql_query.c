@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 #include <strings.h>
 
 #include "base/clock.h"
@@ -175,6 +176,19 @@ static int send_rows(sqlite3 *db, sqlite3_stmt *stmt, const struct sql_sink *sin
 	return rc == SQLITE_DONE ? 0 : fail(db, err);
 }
 
+/* For reading only, until the deadline. */
+static int open_to_read(const char *path, const uint64_t *deadline_ns, sqlite3 **ret,
+                        struct err *err)
+{
+	int r = db_file_open_to_read(path, ret, err);
+
+	if (r < 0)
+		return r;
+	sqlite3_set_authorizer(*ret, authorize, NULL);
+	sqlite3_progress_handler(*ret, 1000, is_late, (void *)(uintptr_t)deadline_ns);
+	return 0;
+}
+
 int sql_query_run(const char *path, const char *text, uint64_t limit_ns,
                   const struct sql_sink *sink, struct err *err)
 {
@@ -182,16 +196,38 @@ int sql_query_run(const char *path, const char *text, uint64_t limit_ns,
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	uint64_t deadline_ns = clock_mono_ns() + limit_ns;
 	size_t n;
-	int r = db_file_open_to_read(path, &db, err);
+	int r = open_to_read(path, &deadline_ns, &db, err);
 
-	if (r < 0)
-		return r;
-	sqlite3_set_authorizer(db, authorize, NULL);
-	sqlite3_progress_handler(db, 1000, is_late, &deadline_ns);
-	r = prepare(db, text, &stmt, err);
+	if (r == 0)
+		r = prepare(db, text, &stmt, err);
 	if (r < 0)
 		return r;
 	n = (size_t)MIN(sqlite3_column_count(stmt), COLUMNS_MAX);
 	r = send_columns(stmt, sink, n);
 	return r < 0 ? r : send_rows(db, stmt, sink, n, err);
+}
+
+/* A fault comes in two lines, of which the first only names the database. */
+int sql_query_check(const char *path, uint64_t limit_ns, struct err *err)
+{
+	cleanup(db_closep) sqlite3 *db = NULL;
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	uint64_t deadline_ns = clock_mono_ns() + limit_ns;
+	const char *text, *newline;
+	int r = open_to_read(path, &deadline_ns, &db, err);
+
+	if (r == 0)
+		r = prepare(db, "PRAGMA quick_check(1)", &stmt, err);
+	if (r < 0)
+		return r;
+	if (sqlite3_step(stmt) != SQLITE_ROW)
+		return fail(db, err);
+	text = (const char *)sqlite3_column_text(stmt, 0);
+	if (text && !strcmp(text, "ok"))
+		return 0;
+	newline = text ? strrchr(text, '\n') : NULL;
+	return err_set(err, EUCLEAN, "'%s' is damaged: %.160s", path,
+	               newline ? newline + 1
+	               : text  ? text
+	                       : "");
 }

@@ -132,9 +132,6 @@ static void test_reader_next_snapshot__follows_a_writer(void **state)
 		assert_int_equal(history_next_snapshot(r, &at, &snap, &err), 0);
 		world_put(&w, st);
 	}
-	assert_int_equal(history_get_snapshot(r, 3, &snap, &err), 0);
-	assert_int_equal(snap.seq, 3);
-	assert_int_equal(history_get_snapshot(r, 99999, &snap, &err), -ENOENT);
 	history_close(r);
 	store_close(st);
 	snapshot_done(&snap);
