@@ -86,19 +86,22 @@ int job_selection_find(struct job_selection *r, const char *name, struct job *re
 	return result < 0 ? cli_failed(&err) : CLI_OK;
 }
 
-int job_selection_report(struct job_selection *r, const char *name, struct report *ret)
-{
-	struct err err = { 0 };
-	int status = job_selection_find(r, name, &ret->job);
-
-	ret->now_ns = clock_wall_ns();
-	if (status == CLI_OK && report_gather(ret, r->reader, &err) < 0)
-		status = cli_failed(&err);
-	return status;
-}
-
 void job_selection_close(struct job_selection *r)
 {
 	history_close(r->reader);
 	free(r->path);
+}
+
+int job_selection_report(const struct cli *cli, const char *name, struct report *ret)
+{
+	cleanup(job_selection_close) struct job_selection recorded = { 0 };
+	struct err err = { 0 };
+	int status = job_selection_open(cli, &recorded);
+
+	if (status == CLI_OK)
+		status = job_selection_find(&recorded, name, &ret->job);
+	ret->now_ns = clock_wall_ns();
+	if (status == CLI_OK && report_gather(ret, recorded.reader, &err) < 0)
+		status = cli_failed(&err);
+	return status;
 }

@@ -7,12 +7,9 @@
 
 int verb_report_text(const struct cli *cli, const char *job_id, struct buf *to)
 {
-	cleanup(job_selection_close) struct job_selection recorded = { 0 };
 	cleanup(report_done) struct report report = { 0 };
-	int status = job_selection_open(cli, &recorded);
+	int status = job_selection_report(cli, job_id, &report);
 
-	if (status == CLI_OK)
-		status = job_selection_report(&recorded, job_id, &report);
 	if (status == CLI_OK)
 		report_text(&report, to);
 	return status;
@@ -27,13 +24,10 @@ void verb_report_totals(const struct job *job, struct buf *to)
 
 static int show(const struct cli *cli, const char *name)
 {
-	cleanup(job_selection_close) struct job_selection recorded = { 0 };
 	cleanup(report_done) struct report report = { 0 };
 	struct cli_page page;
-	int status = job_selection_open(cli, &recorded);
+	int status = job_selection_report(cli, name, &report);
 
-	if (status == CLI_OK)
-		status = job_selection_report(&recorded, name, &report);
 	if (status != CLI_OK)
 		return status;
 	cli_page_begin(&page, cli);

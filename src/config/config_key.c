@@ -2,6 +2,9 @@
 #include "config/config_key.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,4 +102,232 @@ void config_init(struct config *c)
 	for (const struct config_key *key = config_keys; key->section; key++)
 		if (config_key_set(key, scan_str(key->otherwise), c, &err) < 0)
 			abort(); /* the table contradicts itself; a test sets every default */
+}
+
+/* ---- one value, by the type and the bounds of its key ---------------------------------------- */
+
+/* A parsed number: `whole` for times, sizes and counts, `real` for the rest; the other is 0. */
+struct number {
+	uint64_t whole;
+	double real;
+};
+
+static const char *const type_hints[] = {
+	[CONFIG_BOOL] = "write true or false",
+	[CONFIG_SWITCH] = "write auto, true or false",
+	[CONFIG_TIME] = "not a time; write a number, or 30s, 10m, 2h, 7d",
+	[CONFIG_BYTES] = "not a size; write a number, or 64K, 50M, 2G",
+	[CONFIG_COUNT] = "not a whole number",
+	[CONFIG_FACTOR] = "not a number",
+	[CONFIG_PERCENT] = "not a number",
+	[CONFIG_PATH] = "not an absolute path",
+	[CONFIG_PROCESSES] = "write jobs+20, all or jobs",
+};
+
+static bool parse_bool(struct scan text, bool *ret)
+{
+	static const char *const yes[] = { "true", "yes", "on" }, *const no[] = { "false", "no",
+		                                                                  "off" };
+
+	for (size_t i = 0; i < ARRAY_LEN(yes); i++)
+		if (scan_eq(&text, yes[i]) || scan_eq(&text, no[i])) {
+			*ret = scan_eq(&text, yes[i]);
+			return true;
+		}
+	return false;
+}
+
+/* micros × 10^-6 × unit; false on overflow. */
+static bool scale(uint64_t micros, uint64_t unit, uint64_t *ret)
+{
+	unsigned __int128 wide = (unsigned __int128)micros * unit / 1000000;
+
+	if (wide > UINT64_MAX)
+		return false;
+	*ret = (uint64_t)wide;
+	return true;
+}
+
+static bool parse_time(struct scan text, uint64_t unit, uint64_t *ret)
+{
+	struct scan number = text;
+	uint64_t micros;
+
+	if (!scan_fixed(&number, 6, &micros))
+		return false;
+	return scan_at_end(&number) ? scale(micros, unit, ret) : clock_parse_duration(text, ret);
+}
+
+static bool parse_bytes(struct scan text, uint64_t unit, uint64_t *ret)
+{
+	static const struct {
+		const char *suffix;
+		unsigned shift;
+	} units[] = { { "K", 10 }, { "M", 20 }, { "G", 30 } };
+	uint64_t micros;
+
+	if (!scan_fixed(&text, 6, &micros))
+		return false;
+	if (scan_at_end(&text))
+		return scale(micros, unit, ret);
+	for (size_t i = 0; i < ARRAY_LEN(units); i++)
+		if (scan_eq(&text, units[i].suffix))
+			return scale(micros, UINT64_C(1) << units[i].shift, ret);
+	return false;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* A larger value is a typo, and doubles of that size lose their decimals. */
+#define REAL_MAX 1e12
+
+static bool parse_number(const struct config_key *key, struct scan text, struct number *ret)
+{
+	struct number n = { 0 };
+	bool ok;
+
+	switch (key->type) {
+	case CONFIG_TIME:
+		ok = parse_time(text, key->unit, &n.whole);
+		break;
+	case CONFIG_BYTES:
+		ok = parse_bytes(text, key->unit, &n.whole);
+		break;
+	case CONFIG_COUNT:
+		ok = scan_u64(&text, &n.whole) && scan_at_end(&text);
+		break;
+	case CONFIG_FACTOR:
+	case CONFIG_PERCENT:
+		ok = is_digit(*text.p) && is_digit(text.end[-1]) && scan_double(&text, &n.real) &&
+		     scan_at_end(&text) && fabs(n.real) < REAL_MAX;
+		break;
+	case CONFIG_BOOL:
+	case CONFIG_SWITCH:
+	case CONFIG_PATH:
+	case CONFIG_PROCESSES:
+	default:
+		ok = false;
+	}
+	if (ok)
+		*ret = n;
+	return ok;
+}
+
+static int compare(const struct number *a, const struct number *b)
+{
+	if (a->whole != b->whole)
+		return a->whole < b->whole ? -1 : 1;
+	return (a->real > b->real) - (a->real < b->real);
+}
+
+static int out_of_range(const struct config_key *key, struct err *err)
+{
+	if (key->above_min)
+		return err_set(err, EINVAL,
+		               "out of range; it must be greater than %s and at most %s", key->min,
+		               key->max);
+	return err_set(err, EINVAL, "out of range; it must be at least %s and at most %s", key->min,
+	               key->max);
+}
+
+static int check_range(const struct config_key *key, const struct number *n, struct err *err)
+{
+	struct number min, max;
+
+	if (key->min && parse_number(key, scan_str(key->min), &min) &&
+	    compare(n, &min) < (key->above_min ? 1 : 0))
+		return out_of_range(key, err);
+	if (key->max && parse_number(key, scan_str(key->max), &max) && compare(n, &max) > 0)
+		return out_of_range(key, err);
+	return 0;
+}
+
+static int wrong_type(const struct config_key *key, struct scan value, struct err *err)
+{
+	int shown = (int)MIN(scan_left(&value), (size_t)40);
+	bool has_comment = memchr(value.p, '#', scan_left(&value)) ||
+	                   memchr(value.p, ';', scan_left(&value));
+
+	return err_set(err, EINVAL, "'%.*s': %s%s", shown, value.p, type_hints[key->type],
+	               has_comment ? " (comments need a line of their own)" : "");
+}
+
+static int set_number(const struct config_key *key, struct scan value, void *to, struct err *err)
+{
+	struct number n;
+
+	if (!parse_number(key, value, &n))
+		return wrong_type(key, value, err);
+	if (check_range(key, &n, err) < 0)
+		return -err->code;
+	if (key->type == CONFIG_FACTOR)
+		*(double *)to = n.real;
+	else if (key->type == CONFIG_PERCENT)
+		*(double *)to = n.real / 100;
+	else
+		*(uint64_t *)to = n.whole;
+	return 0;
+}
+
+static int set_path(const struct config_key *key, struct scan value, char *to, struct err *err)
+{
+	size_t n = scan_left(&value);
+
+	if (*value.p != '/' || value.end[-1] == '/')
+		return wrong_type(key, value, err);
+	if (n >= CONFIG_PATH_MAX)
+		return err_set(err, EINVAL, "the path is longer than %d bytes",
+		               CONFIG_PATH_MAX - 1);
+	memcpy(to, value.p, n);
+	to[n] = '\0';
+	return 0;
+}
+
+static int set_processes(const struct config_key *key, struct scan value,
+                         enum process_selection *to, struct err *err)
+{
+	for (enum process_selection i = 0; i < PROCESS_SELECTION_COUNT; i++)
+		if (scan_eq(&value, process_selection_names[i])) {
+			*to = i;
+			return 0;
+		}
+	return wrong_type(key, value, err);
+}
+
+int config_key_set(const struct config_key *key, struct scan value, struct config *to,
+                   struct err *err)
+{
+	void *place = (char *)to + key->offset;
+	bool on;
+
+	if (scan_at_end(&value))
+		return err_set(err, EINVAL, "no value after '='");
+	if (scan_eq(&value, "auto") && strcmp(key->otherwise, "auto") == 0) {
+		memset(place, 0, key->size); /* "", or SWITCH_AUTO */
+		return 0;
+	}
+	if (key->type == CONFIG_PATH)
+		return set_path(key, value, place, err);
+	if (key->type == CONFIG_PROCESSES)
+		return set_processes(key, value, place, err);
+	if (key->type != CONFIG_BOOL && key->type != CONFIG_SWITCH)
+		return set_number(key, value, place, err);
+	if (!parse_bool(value, &on))
+		return wrong_type(key, value, err);
+	if (key->type == CONFIG_BOOL)
+		*(bool *)place = on;
+	else
+		*(enum config_switch *)place = on ? SWITCH_ON : SWITCH_OFF;
+	return 0;
+}
+
+bool config_key_eq(const struct config_key *key, const struct config *a, const struct config *b)
+{
+	const void *at_a = (const char *)a + key->offset, *at_b = (const char *)b + key->offset;
+
+	return key->type == CONFIG_PATH ? strcmp(at_a, at_b) == 0
+	                                : memcmp(at_a, at_b, key->size) == 0;
 }

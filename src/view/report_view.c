@@ -12,7 +12,7 @@
 #include "view/format.h"
 #include "view/job_view.h"
 #include "view/note_view.h"
-#include "view/spark.h"
+#include "view/report_curves.h"
 #include "view/table.h"
 
 /* Of a shorter job the share means nothing: what a recorder takes to start outweighs it. */
@@ -271,55 +271,6 @@ static void put_totals(const struct report *r, struct canvas *to)
 	put_recorder(&f, r);
 	facts_print(&f, to);
 	facts_done(&f);
-}
-
-/* ---- curves -------------------------------------------------------------------------------------- */
-
-#define CURVE_LABEL_COLUMNS 8
-#define CURVE_COLUMNS 60 /* longer ones are not easier to read */
-
-/* No more than there are samples, so that none is empty: the interval may have grown. */
-static size_t curve_columns(const struct report *r, const struct canvas *to, uint64_t took)
-{
-	size_t room = to->width > 44 ? to->width - 44 : 8;
-	uint64_t ticks = r->job.interval_ns ? took / r->job.interval_ns + 1 : r->sums.len;
-
-	return MIN(MIN(room, (size_t)CURVE_COLUMNS), (size_t)MIN(ticks, (uint64_t)r->sums.len));
-}
-
-static void put_curve(struct canvas *to, const char *label, const struct spark *spark,
-                      uint64_t took, const char *max, const char *unit)
-{
-	canvas_printf(to, INK_PLAIN, "%-*s0 ", CURVE_LABEL_COLUMNS, label);
-	spark_put(spark, to);
-	canvas_printf(to, INK_PLAIN, " %s   max %s%s\n", format_duration(took).at, max, unit);
-}
-
-static void put_curves(const struct report *r, struct canvas *to)
-{
-	uint64_t took = job_took_ns(&r->job, r->now_ns);
-	size_t columns = curve_columns(r, to, took);
-	struct spark memory, cpu;
-	struct fmt cores;
-
-	if (columns < 2) /* a single sample is no curve */
-		return;
-	spark_init(&memory, columns);
-	spark_init(&cpu, columns);
-	vec_each(&r->sums, s) {
-		double where = s->wall_ns > r->job.started_ns
-		                       ? (double)(s->wall_ns - r->job.started_ns) / (double)took
-		                       : 0;
-
-		spark_add(&memory, where, (double)s->sum.rss_bytes);
-		spark_add(&cpu, where, s->sum.cpu_ratio);
-	}
-	canvas_newline(to);
-	put_curve(to, "Memory", &memory, took, format_bytes((uint64_t)memory.max).at, "");
-	if (!isfinite(cpu.max))
-		return;
-	cores = format_milli((uint64_t)(cpu.max * 1000), 1);
-	put_curve(to, "CPU", &cpu, took, cores.at, " cores");
 }
 
 /* ---- tables -------------------------------------------------------------------------------------- */
@@ -637,7 +588,7 @@ void report_view(const struct report *r, struct canvas *to)
 		return;
 	}
 	put_totals(r, to);
-	put_curves(r, to);
+	report_curves(r, to);
 	put_sheets(r, to);
 	put_programs(r, to);
 	put_costly(r, to);
