@@ -74,6 +74,19 @@ static inline void json_put_bool(struct json *j, const char *key, bool v)
 	json_bool(j, v);
 }
 
+/* A member that is left out when it is empty or 0. */
+static inline void json_put_any_str(struct json *j, const char *key, const char *s)
+{
+	if (s && *s)
+		json_put_str(j, key, s);
+}
+
+static inline void json_put_any_u64(struct json *j, const char *key, uint64_t v)
+{
+	if (v)
+		json_put_u64(j, key, v);
+}
+
 /* A member that is an object or an array, left open. */
 static inline void json_open_object(struct json *j, const char *key)
 {

@@ -37,38 +37,24 @@ static void send(struct run_announcer *h, struct announcer *to, struct json *j, 
 	announcer_send(to, method, h->params.at);
 }
 
-static void put_text(struct json *j, const char *key, const char *text)
-{
-	if (!text[0])
-		return;
-	json_put_str(j, key, text);
-}
-
-static void put_count(struct json *j, const char *key, uint64_t n)
-{
-	if (!n)
-		return;
-	json_put_u64(j, key, n);
-}
-
 static void announce_job(struct run_announcer *h, struct announcer *to)
 {
 	const struct job *job = the_job(h);
 	struct json j = begin(h, job);
 
-	put_text(&j, "job_type", job->type);
-	put_text(&j, "parent_job_id", job->parent);
-	put_text(&j, "command", job->command);
-	put_text(&j, "cwd", job->cwd);
-	put_text(&j, "tier", job->tier);
+	json_put_any_str(&j, "job_type", job->type);
+	json_put_any_str(&j, "parent_job_id", job->parent);
+	json_put_any_str(&j, "command", job->command);
+	json_put_any_str(&j, "cwd", job->cwd);
+	json_put_any_str(&j, "tier", job->tier);
 	if (job->tags[0]) {
 		json_key(&j, "tags");
 		json_raw(&j, job->tags, strlen(job->tags));
 	}
 	json_key(&j, "started_at");
 	json_fixed(&j, job->started_ns / NS_PER_US, 6);
-	put_count(&j, "pid", (uint64_t)jobhost_pid(h->host));
-	put_count(&j, "total_sheets", job->total_sheets);
+	json_put_any_u64(&j, "pid", (uint64_t)jobhost_pid(h->host));
+	json_put_any_u64(&j, "total_sheets", job->total_sheets);
 	json_put_bool(&j, "has_recorder", true);
 	send(h, to, &j, "job.start");
 }
@@ -77,11 +63,11 @@ static void announce_sheet(struct run_announcer *h, struct announcer *to, const 
 {
 	struct json j = begin(h, the_job(h));
 
-	put_count(&j, "sheet_num", sheet->num);
-	put_count(&j, "total", the_job(h)->total_sheets);
-	put_text(&j, "label", sheet->label);
+	json_put_any_u64(&j, "sheet_num", sheet->num);
+	json_put_any_u64(&j, "total", the_job(h)->total_sheets);
+	json_put_any_str(&j, "label", sheet->label);
 	if (sheet->status == JOB_RUNNING)
-		put_count(&j, "pid", (uint64_t)sheet->pid);
+		json_put_any_u64(&j, "pid", (uint64_t)sheet->pid);
 	send(h, to, &j, "sheet.started");
 }
 
@@ -90,10 +76,10 @@ static void announce_sheet_end(struct run_announcer *h, struct announcer *to, ui
 {
 	struct json j = begin(h, the_job(h));
 
-	put_count(&j, "sheet_num", num);
+	json_put_any_u64(&j, "sheet_num", num);
 	if (how->status == JOB_FAILED && how->has_exit_code)
-		put_count(&j, "exit_code", (uint64_t)how->exit_code);
-	put_count(&j, "signal", (uint64_t)how->signal);
+		json_put_any_u64(&j, "exit_code", (uint64_t)how->exit_code);
+	json_put_any_u64(&j, "signal", (uint64_t)how->signal);
 	send(h, to, &j, how->status == JOB_COMPLETED ? "sheet.completed" : "sheet.failed");
 }
 
@@ -158,7 +144,7 @@ static void on_say(void *self, enum event_kind kind, const char *name, uint64_t 
 	struct run_announcer *h = self;
 	struct json j = begin(h, the_job(h));
 
-	put_text(&j, "name", name);
+	json_put_any_str(&j, "name", name);
 	json_key(&j, "data");
 	json_raw(&j, data_json, strlen(data_json));
 	if (kind == EVENT_PHASE) {
@@ -182,7 +168,7 @@ void run_announcer_end(struct run_announcer *h, const struct job *job, bool is_s
 		json_key(&j, "exit_code");
 		json_i64(&j, job->exit_code);
 	}
-	put_count(&j, "signal", (uint64_t)job->signal);
+	json_put_any_u64(&j, "signal", (uint64_t)job->signal);
 	json_key(&j, "ended_at");
 	json_fixed(&j, job->ended_ns / NS_PER_US, 6);
 	json_key(&j, "stored");

@@ -80,15 +80,9 @@ static void begin(struct sheet_call *c)
 	struct err err;
 
 	json_begin_object(&j);
-	if (c->num) {
-		json_put_u64(&j, "sheet_num", c->num);
-	}
-	if (c->total) {
-		json_put_u64(&j, "total", c->total);
-	}
-	if (c->label && *c->label) {
-		json_put_str(&j, "label", c->label);
-	}
+	json_put_any_u64(&j, "sheet_num", c->num);
+	json_put_any_u64(&j, "total", c->total);
+	json_put_any_str(&j, "label", c->label);
 	json_end_object(&j);
 	if (job_door_call(c->cli, "sheet.started", params.at, &result, &err) < 0) {
 		log_warn("%s; the command runs without a sheet", err.msg);

@@ -193,14 +193,6 @@ static void args_str(struct args *a, const char *key, const char *value)
 	json_put_str(&a->j, key, value);
 }
 
-/* 0: absent */
-static void args_num(struct args *a, const char *key, uint64_t value)
-{
-	if (!value)
-		return;
-	json_put_u64(&a->j, key, value);
-}
-
 static void args_json(struct args *a, const char *key, const char *json)
 {
 	if (!json)
@@ -271,8 +263,8 @@ EXPORT int proctor_job_start(struct proctor *p, const struct proctor_job *job,
 	args_str(&a, "command", job->command);
 	args_str(&a, "cwd", job->cwd);
 	args_json(&a, "tags", job->tags);
-	args_num(&a, "pid", (uint64_t)job->pid);
-	args_num(&a, "total_sheets", job->total_sheets);
+	json_put_any_u64(&a.j, "pid", (uint64_t)job->pid);
+	json_put_any_u64(&a.j, "total_sheets", job->total_sheets);
 	args_str(&a, "workspace", job->workspace);
 	r = args_call(&a, p, "job.start", &result);
 	return r < 0 ? r : copy_job_id(p, result, ret_id);
@@ -281,9 +273,9 @@ EXPORT int proctor_job_start(struct proctor *p, const struct proctor_job *job,
 static void put_end(struct args *a, const struct proctor_end *how)
 {
 	if (how && how->signal)
-		args_num(a, "signal", (uint64_t)how->signal);
+		json_put_any_u64(&a->j, "signal", (uint64_t)how->signal);
 	else if (how)
-		args_num(a, "exit_code", (uint64_t)how->exit_code);
+		json_put_any_u64(&a->j, "exit_code", (uint64_t)how->exit_code);
 }
 
 static bool is_success(const struct proctor_end *how)
@@ -315,10 +307,10 @@ EXPORT int proctor_sheet_start(struct proctor *p, const struct proctor_sheet *sh
 		return r;
 	args_begin(&a);
 	args_str(&a, "job_id", sheet->job_id);
-	args_num(&a, "sheet_num", sheet->num);
-	args_num(&a, "total", sheet->total);
-	args_num(&a, "pid", (uint64_t)sheet->pid);
-	args_str(&a, "label", sheet->label && *sheet->label ? sheet->label : NULL);
+	json_put_any_u64(&a.j, "sheet_num", sheet->num);
+	json_put_any_u64(&a.j, "total", sheet->total);
+	json_put_any_u64(&a.j, "pid", (uint64_t)sheet->pid);
+	json_put_any_str(&a.j, "label", sheet->label);
 	r = args_call(&a, p, "sheet.started", &result);
 	if (r == 0)
 		r = (int)json_integer_value(json_object_get(result, "sheet_num"));
@@ -333,7 +325,7 @@ EXPORT int proctor_sheet_end(struct proctor *p, const char *job_id, unsigned num
 
 	args_begin(&a);
 	args_str(&a, "job_id", job_id);
-	args_num(&a, "sheet_num", num);
+	json_put_any_u64(&a.j, "sheet_num", num);
 	if (!is_success(how))
 		put_end(&a, how);
 	return args_call(&a, p, is_success(how) ? "sheet.completed" : "sheet.failed", NULL);
@@ -419,7 +411,7 @@ EXPORT int proctor_context(struct proctor *p, pid_t pid, struct proctor_context 
 
 	fill_context(NULL, ret);
 	args_begin(&a);
-	args_num(&a, "pid", (uint64_t)pid);
+	json_put_any_u64(&a.j, "pid", (uint64_t)pid);
 	r = args_call(&a, p, "context.get", &result);
 	if (r < 0)
 		return r;
@@ -447,9 +439,9 @@ EXPORT int proctor_subscribe(struct proctor *p, const char *filter, const char *
 	rpc_client_close(p->feed);
 	p->feed = feed;
 	args_begin(&a);
-	args_str(&a, "filter", filter && *filter ? filter : NULL);
+	json_put_any_str(&a.j, "filter", filter);
 	args_str(&a, "job_id", job_id);
-	args_num(&a, "since_seq", since_seq);
+	json_put_any_u64(&a.j, "since_seq", since_seq);
 	calls = p->calls;
 	p->calls = feed;
 	r = args_call(&a, p, "bus.subscribe", NULL);

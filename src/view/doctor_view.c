@@ -140,7 +140,7 @@ static void json_line(struct json *j, const struct doctor_line *line)
 {
 	json_begin_object(j);
 	json_put_str(j, "role", line->name);
-	json_put_str(j, "source", line->source[0] ? line->source : NULL);
+	json_put_text(j, "source", line->source);
 	json_put_str(j, "state", states[line->state].name);
 	json_put_str(j, "note", line->note);
 	json_put_u64(j, "events_lost", line->lost);
@@ -152,17 +152,11 @@ static void json_store(const struct doctor *d, struct json *j)
 	json_open_object(j, "store");
 	json_put_str(j, "path", d->store_path);
 	json_put_str(j, "state", states[d->store_state].name);
-	json_put_str(j, "note", d->store_note[0] ? d->store_note : NULL);
+	json_put_text(j, "note", d->store_note);
 	json_key(j, "bytes");
-	if (d->store_state == DOCTOR_ABSENT)
-		json_nil(j);
-	else
-		json_u64(j, d->store_bytes);
+	d->store_state == DOCTOR_ABSENT ? json_nil(j) : json_u64(j, d->store_bytes);
 	json_key(j, "disk_free_bytes");
-	if (d->has_disk_free)
-		json_u64(j, d->disk_free_bytes);
-	else
-		json_nil(j);
+	d->has_disk_free ? json_u64(j, d->disk_free_bytes) : json_nil(j);
 	json_end_object(j);
 }
 

@@ -60,6 +60,29 @@ static void test_json_double__keeps_decimals_and_writes_null_for_nan(void **stat
 	assert_json(&out, "[1.0,0.0,100.0,12.5,null,null]");
 }
 
+static void test_json_put__writes_key_and_value(void **state)
+{
+	struct buf out = { 0 };
+	struct json j = { .out = &out };
+
+	json_begin_object(&j);
+	json_put_str(&j, "s", "x");
+	json_put_str(&j, "none", NULL);
+	json_put_text(&j, "empty", "");
+	json_put_any_str(&j, "left_out", "");
+	json_put_any_u64(&j, "left_out", 0);
+	json_put_any_u64(&j, "n", 7);
+	json_open_array(&j, "a");
+	json_end_array(&j);
+	json_open_object(&j, "o");
+	json_put_bool(&j, "b", true);
+	json_end_object(&j);
+	json_end_object(&j);
+	assert_json(
+		&out,
+		"{\"s\":\"x\",\"none\":null,\"empty\":null,\"n\":7,\"a\":[],\"o\":{\"b\":true}}");
+}
+
 static void test_json_fixed__places_the_decimal_point(void **state)
 {
 	struct buf out = { 0 };
@@ -114,6 +137,7 @@ static void test_json_key_text__escapes_names_from_outside(void **state)
 RUN_TESTS(TEST(test_json__puts_commas_between_members_and_elements),
           TEST(test_json_strn__escapes_controls_and_replaces_invalid_utf8),
           TEST(test_json_double__keeps_decimals_and_writes_null_for_nan),
+          TEST(test_json_put__writes_key_and_value),
           TEST(test_json_fixed__places_the_decimal_point),
           TEST(test_json_exact__reads_back_the_same),
           TEST(test_json_key_text__escapes_names_from_outside))
