@@ -311,16 +311,6 @@ static int catch_signals(struct daemon *d, struct err *err)
 
 /* ---- from start to end ----------------------------------------------------------------------- */
 
-static void log_restored(struct readopted n)
-{
-	if (n.go_on)
-		log_info("%zu job%s of the previous daemon continue%s", n.go_on,
-		         n.go_on == 1 ? "" : "s", n.go_on == 1 ? "s" : "");
-	if (n.ended)
-		log_info("%zu job%s ended while no daemon was running", n.ended,
-		         n.ended == 1 ? "" : "s");
-}
-
 static int begin_watching(struct daemon *d, struct err *err)
 {
 	struct engine_options options = d->options->engine;
@@ -334,7 +324,7 @@ static int begin_watching(struct daemon *d, struct err *err)
 		return -err->code;
 	registry_begin(d->host.engine);
 	set_pipeline(d);
-	log_restored(restore_jobs(d->host.engine, options.recorder.store.path));
+	restore_jobs(d->host.engine, options.recorder.store.path);
 	return 0;
 }
 

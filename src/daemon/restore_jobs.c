@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "history/job_query.h"
 
 #define JOBS_READ 1000
@@ -30,8 +31,7 @@ static int add_process(void *self, const struct process_record *p)
 	struct registry_process *to;
 
 	if (!r->past.root.pid)
-		r->past.root =
-			p->id; /* old stores do not have it; the first process started first */
+		r->past.root = p->id; /* the first to start: old stores do not have the root */
 	if (p->ended_ns) {
 		r->past.ended_cpu_ns += p->cpu_time_ns.value;
 		return 0;
@@ -63,8 +63,8 @@ static bool is_ours(struct history *reader, const struct job *job)
 	       strcmp(kind, "daemon") == 0;
 }
 
-static enum registry_restored readopt(struct reading *r, struct history *reader,
-                                      struct engine *engine, const struct job *job)
+static enum registry_restored restore_job(struct reading *r, struct history *reader,
+                                          struct engine *engine, const struct job *job)
 {
 	struct err err;
 
@@ -80,26 +80,36 @@ static enum registry_restored readopt(struct reading *r, struct history *reader,
 	return registry_restore(engine, job, &r->past);
 }
 
-struct readopted restore_jobs(struct engine *engine, const char *db_path)
+static void log_restored(size_t running, size_t ended)
+{
+	if (running)
+		log_info("%zu job%s of the previous daemon continue%s", running,
+		         running == 1 ? "" : "s", running == 1 ? "s" : "");
+	if (ended)
+		log_info("%zu job%s ended while no daemon was running", ended,
+		         ended == 1 ? "" : "s");
+}
+
+void restore_jobs(struct engine *engine, const char *db_path)
 {
 	const struct job_filter lost = { .outcome = "lost" };
 	cleanup(history_closep) struct history *reader = NULL;
-	struct readopted n = { 0 };
+	size_t running = 0, ended = 0;
 	struct reading r = { 0 };
 	struct err err;
 
 	if (history_open(db_path, &reader, &err) < 0 ||
 	    history_jobs(reader, &lost, JOBS_READ, add_job, &r, &err) < 0)
-		return n;
+		return;
 	r.past.since_ns = history_last_start_ns(reader, "daemon", 1);
 	vec_each(&r.jobs, job) {
-		enum registry_restored how = readopt(&r, reader, engine, job);
+		enum registry_restored how = restore_job(&r, reader, engine, job);
 
-		n.go_on += how == REGISTRY_GOES_ON;
-		n.ended += how == REGISTRY_ENDED;
+		running += how == REGISTRY_GOES_ON;
+		ended += how == REGISTRY_ENDED;
 	}
 	vec_done(&r.jobs);
 	vec_done(&r.past.processes);
 	vec_done(&r.past.sheets);
-	return n;
+	log_restored(running, ended);
 }

@@ -5,9 +5,5 @@
 
 #include "engine/registry.h"
 
-struct readopted {
-	size_t go_on, ended;
-};
-
-/* How many. A store that cannot be read has none. */
-struct readopted restore_jobs(struct engine *engine, const char *db_path);
+/* Logs how many there are. A store that cannot be read has none. */
+void restore_jobs(struct engine *engine, const char *db_path);
