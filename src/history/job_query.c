@@ -151,7 +151,7 @@ static void read_job(struct history *r, sqlite3_stmt *stmt, struct job *to)
 		to->parent_limits_hit = read_parent_limits(r, to);
 }
 
-/* Whether a job runs or is lost is decided when its recorder was asked for. */
+/* Whether a job runs or is lost is decided when it is known whether its recorder lives. */
 static const struct outcome {
 	const char *name, *column, *condition;
 } outcomes[] = {

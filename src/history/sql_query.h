@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sql_query.h - runs one SELECT of a user on the recorded history: read-only whatever it says, and no
+/* sql_query.h - runs one SELECT of a user on the recorded history: read-only whatever it contains, and no
  * longer than allowed. */
 #pragma once
 

@@ -13,30 +13,31 @@
 const char *const hardware_file_names[HARDWARE_FILE_COUNT] = { "hw_metrics.csv", "hw_dmon.csv",
 	                                                       "cpu_metrics.csv" };
 
-/* The names of columns in heads. The newest drivers put fb before sm in dmon, so heads count and not the
- * order. */
+/* The names of columns in heads, and where those we write ourselves are; -1: not among them. The newest
+ * drivers put fb before sm in dmon, so heads count and not the order. */
 static const struct {
 	enum hardware_file_kind kind;
 	enum hardware_file_role role;
 	const char *name;
+	int column;
 } columns[] = {
-	{ HARDWARE_FILE_METRICS, HARDWARE_FILE_GPU, "index" },
-	{ HARDWARE_FILE_METRICS, HARDWARE_FILE_UTIL, "utilization.gpu" },
-	{ HARDWARE_FILE_METRICS, HARDWARE_FILE_MEM_UTIL, "utilization.memory" },
-	{ HARDWARE_FILE_METRICS, HARDWARE_FILE_VRAM, "memory.used" },
-	{ HARDWARE_FILE_METRICS, HARDWARE_FILE_POWER, "power.draw" },
-	{ HARDWARE_FILE_DMON, HARDWARE_FILE_GPU, "gpu" },
-	{ HARDWARE_FILE_DMON, HARDWARE_FILE_UTIL, "sm" },
-	{ HARDWARE_FILE_DMON, HARDWARE_FILE_MEM_UTIL, "mem" },
-	{ HARDWARE_FILE_DMON, HARDWARE_FILE_VRAM, "fb" },
-	{ HARDWARE_FILE_DMON, HARDWARE_FILE_POWER, "pwr" },
-	{ HARDWARE_FILE_CPU, HARDWARE_FILE_CPU_NAME, "CPU" },
-	{ HARDWARE_FILE_CPU, HARDWARE_FILE_USR, "usr_pct" },
-	{ HARDWARE_FILE_CPU, HARDWARE_FILE_USR, "%usr" },
-	{ HARDWARE_FILE_CPU, HARDWARE_FILE_USR, "%user" },
-	{ HARDWARE_FILE_CPU, HARDWARE_FILE_NICE, "%nice" },
-	{ HARDWARE_FILE_CPU, HARDWARE_FILE_IDLE, "idle_pct" },
-	{ HARDWARE_FILE_CPU, HARDWARE_FILE_IDLE, "%idle" },
+	{ HARDWARE_FILE_METRICS, HARDWARE_FILE_GPU, "index", -1 },
+	{ HARDWARE_FILE_METRICS, HARDWARE_FILE_UTIL, "utilization.gpu", 1 },
+	{ HARDWARE_FILE_METRICS, HARDWARE_FILE_MEM_UTIL, "utilization.memory", 2 },
+	{ HARDWARE_FILE_METRICS, HARDWARE_FILE_VRAM, "memory.used", 3 },
+	{ HARDWARE_FILE_METRICS, HARDWARE_FILE_POWER, "power.draw", 5 },
+	{ HARDWARE_FILE_DMON, HARDWARE_FILE_GPU, "gpu", 0 },
+	{ HARDWARE_FILE_DMON, HARDWARE_FILE_UTIL, "sm", 1 },
+	{ HARDWARE_FILE_DMON, HARDWARE_FILE_MEM_UTIL, "mem", 2 },
+	{ HARDWARE_FILE_DMON, HARDWARE_FILE_VRAM, "fb", 3 },
+	{ HARDWARE_FILE_DMON, HARDWARE_FILE_POWER, "pwr", -1 },
+	{ HARDWARE_FILE_CPU, HARDWARE_FILE_CPU_NAME, "CPU", -1 },
+	{ HARDWARE_FILE_CPU, HARDWARE_FILE_USR, "usr_pct", 1 },
+	{ HARDWARE_FILE_CPU, HARDWARE_FILE_USR, "%usr", -1 },
+	{ HARDWARE_FILE_CPU, HARDWARE_FILE_USR, "%user", -1 },
+	{ HARDWARE_FILE_CPU, HARDWARE_FILE_NICE, "%nice", -1 },
+	{ HARDWARE_FILE_CPU, HARDWARE_FILE_IDLE, "idle_pct", 2 },
+	{ HARDWARE_FILE_CPU, HARDWARE_FILE_IDLE, "%idle", -1 },
 };
 
 /* The series that a value goes to, its limit, and the metric it comes from when we write it. */
@@ -101,31 +102,15 @@ static struct fields split(struct scan line)
 
 void hardware_file_init(struct hardware_file *f, enum hardware_file_kind kind)
 {
-	*f = (struct hardware_file){ .kind = kind };
-	for (size_t i = 0; i < HARDWARE_FILE_ROLE_COUNT; i++)
-		f->column[i] = -1;
-	switch (kind) {
-	case HARDWARE_FILE_METRICS:
-		f->column[HARDWARE_FILE_UTIL] = 1;
-		f->column[HARDWARE_FILE_MEM_UTIL] = 2;
-		f->column[HARDWARE_FILE_VRAM] = 3;
-		f->column[HARDWARE_FILE_POWER] = 5;
-		f->fields_needed = 9;
-		break;
-	case HARDWARE_FILE_DMON:
-		f->column[HARDWARE_FILE_GPU] = 0;
-		f->column[HARDWARE_FILE_UTIL] = 1;
-		f->column[HARDWARE_FILE_MEM_UTIL] = 2;
-		f->column[HARDWARE_FILE_VRAM] = 3;
-		f->fields_needed = 4;
-		break;
-	case HARDWARE_FILE_CPU:
-	case HARDWARE_FILE_COUNT:
-		f->column[HARDWARE_FILE_USR] = 1;
-		f->column[HARDWARE_FILE_IDLE] = 2;
-		f->fields_needed = 3;
-		break;
-	}
+	static const size_t fields_needed[] = {
+		[HARDWARE_FILE_METRICS] = 9, [HARDWARE_FILE_DMON] = 4, [HARDWARE_FILE_CPU] = 3
+	};
+
+	*f = (struct hardware_file){ .kind = kind, .fields_needed = fields_needed[kind] };
+	memset(f->column, -1, sizeof f->column);
+	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+		if (columns[i].kind == kind && columns[i].column >= 0)
+			f->column[columns[i].role] = columns[i].column;
 }
 
 /* "memory.used [MiB]": nvidia-smi names the unit even with nounits. */
@@ -287,11 +272,6 @@ void hardware_file_read_line(struct hardware_file *f, struct scan line)
 		f->counts.used++;
 	else
 		f->counts.unusable++;
-}
-
-void hardware_file_skip_long_line(struct hardware_file *f)
-{
-	f->counts.too_long++;
 }
 
 uint64_t hardware_file_lines(const struct hardware_file_counts *c)

@@ -58,7 +58,6 @@ struct hardware_file {
 void hardware_file_init(struct hardware_file *f, enum hardware_file_kind kind);
 /* One line, without its newline. */
 void hardware_file_read_line(struct hardware_file *f, struct scan line);
-void hardware_file_skip_long_line(struct hardware_file *f);
 uint64_t hardware_file_lines(const struct hardware_file_counts *counts); /* all of them */
 
 /* A line of cpu_metrics.csv. Times are local, as nvidia-smi prints them: "2026/11/15 14:03:07.412". */

@@ -67,7 +67,7 @@ static int end_line(struct run_log *log, struct json *j, struct err *err)
 	return r;
 }
 
-/* Newlines in well-formed JSON are blanks between its words, never inside a string. */
+/* Newlines in well-formed JSON are blanks between its tokens, never inside a string. */
 static void put_raw(struct buf *to, struct scan text)
 {
 	for (; text.p < text.end; text.p++)

@@ -97,42 +97,28 @@ static struct runfolder_sheet *find_sheet(struct runfolder *f, uint32_t num)
 	return added;
 }
 
-static struct json begin_sheet(struct runfolder *f, const struct sheet *s)
+static int log_sheet(struct runfolder *f, const struct sheet *s, bool is_end, struct err *err)
 {
-	struct json j = begin_data(f);
+	struct runfolder_sheet *known = find_sheet(f, s->num);
+	uint64_t at_ns = is_end ? s->ended_ns : s->started_ns;
+	uint64_t *logged_ns = !known ? NULL : is_end ? &known->ended_ns : &known->started_ns;
+	char event[40] = "sheet.started";
+	struct json j;
 
-	json_put_u64(&j, "sheet", s->num);
+	if (!logged_ns || *logged_ns == at_ns)
+		return 0;
+	*logged_ns = at_ns;
+	j = begin_data(f);
+	json_key(&j, "sheet");
+	json_u64(&j, s->num);
 	put_text(&j, "label", s->label);
-	return j;
-}
-
-static int log_sheet_started(struct runfolder *f, const struct sheet *s, struct err *err)
-{
-	struct runfolder_sheet *known = find_sheet(f, s->num);
-	struct json j;
-
-	if (!known || known->started_ns == s->started_ns)
-		return 0;
-	known->started_ns = s->started_ns;
-	j = begin_sheet(f, s);
-	return log_data(f, s->started_ns, "sheet.started", &j, err);
-}
-
-static int log_sheet_ended(struct runfolder *f, const struct sheet *s, struct err *err)
-{
-	struct runfolder_sheet *known = find_sheet(f, s->num);
-	struct json j;
-	char event[40];
-
-	if (!s->ended_ns || !known || known->ended_ns == s->ended_ns)
-		return 0;
-	known->ended_ns = s->ended_ns;
-	j = begin_sheet(f, s);
-	put_outcome(&j, s->has_exit_code, s->exit_code, s->signal);
-	json_key(&j, "seconds");
-	json_fixed(&j, (s->ended_ns - MIN(s->started_ns, s->ended_ns)) / NS_PER_MS, 3);
-	snprintf(event, sizeof event, "sheet.%s", job_status_name(s->status));
-	return log_data(f, s->ended_ns, event, &j, err);
+	if (is_end) {
+		put_outcome(&j, s->has_exit_code, s->exit_code, s->signal);
+		json_key(&j, "seconds");
+		json_fixed(&j, (s->ended_ns - MIN(s->started_ns, s->ended_ns)) / NS_PER_MS, 3);
+		snprintf(event, sizeof event, "sheet.%s", job_status_name(s->status));
+	}
+	return log_data(f, at_ns, event, &j, err);
 }
 
 /* jax_peak_bytes_mb in the data of a mark or phase. */
@@ -315,8 +301,7 @@ static int log_one(struct runfolder *f, const struct snapshot *snap,
 		return log_event(f, snap, news->event, err);
 	if (news->anomaly)
 		return log_anomaly(f, snap, news->anomaly, err);
-	return news->is_end ? log_sheet_ended(f, news->sheet, err)
-	                    : log_sheet_started(f, news->sheet, err);
+	return log_sheet(f, news->sheet, news->is_end, err);
 }
 
 int runfolder_put_log(struct runfolder *f, const struct snapshot *snap, struct err *err)

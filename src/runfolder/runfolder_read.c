@@ -13,27 +13,22 @@
 #include "base/mem.h"
 #include "model/field.h"
 
-/* Receives the lines of a file; too_long may be NULL. */
-struct sink {
-	void (*line)(void *self, struct scan line);
-	void (*too_long)(void *self);
-	void *self;
-};
+/* Receives the lines of a file; NULL for one that is too long. */
+typedef void line_fn(void *self, const struct scan *line);
 
 /* Hands out the whole lines in `bytes`; returns how many bytes are left. */
-static size_t hand_out(char *bytes, size_t n, bool *is_skipping, const struct sink *to)
+static size_t hand_out(char *bytes, size_t n, bool *is_skipping, line_fn *fn, void *self)
 {
 	struct scan rest = scan_mem(bytes, n), line;
 
 	while (scan_until(&rest, '\n', &line)) {
 		if (!*is_skipping)
-			to->line(to->self, line);
+			fn(self, &line);
 		*is_skipping = false;
 	}
 	n = scan_left(&rest);
 	if (n == HARDWARE_FILE_LINE_MAX && !*is_skipping) {
-		if (to->too_long)
-			to->too_long(to->self);
+		fn(self, NULL);
 		*is_skipping = true;
 	}
 	if (*is_skipping)
@@ -43,7 +38,7 @@ static size_t hand_out(char *bytes, size_t n, bool *is_skipping, const struct si
 }
 
 /* 0 or -errno. A last line without a newline is a line. */
-static int read_lines(int fd, const struct sink *to)
+static int read_lines(int fd, line_fn *fn, void *self)
 {
 	cleanup(freep) char *bytes = xmalloc(HARDWARE_FILE_LINE_MAX);
 	bool is_skipping = false;
@@ -58,10 +53,10 @@ static int read_lines(int fd, const struct sink *to)
 			return -errno;
 		if (n == 0)
 			break;
-		have = hand_out(bytes, have + (size_t)n, &is_skipping, to);
+		have = hand_out(bytes, have + (size_t)n, &is_skipping, fn, self);
 	}
 	if (have)
-		to->line(to->self, scan_mem(bytes, have));
+		fn(self, &(const struct scan){ bytes, bytes + have });
 	return 0;
 }
 
@@ -80,20 +75,19 @@ static int open_file(int dir_fd, const char *name)
 	return TAKE_FD(fd);
 }
 
-static void read_hw_line(void *self, struct scan line)
+static void read_hw_line(void *self, const struct scan *line)
 {
-	hardware_file_read_line(self, line);
-}
+	struct hardware_file *f = self;
 
-static void skip_hw_line(void *self)
-{
-	hardware_file_skip_long_line(self);
+	if (line)
+		hardware_file_read_line(f, *line);
+	else
+		f->counts.too_long++;
 }
 
 static void read_hw_file(int dir_fd, enum hardware_file_kind kind, struct hardware_file *ret,
                          struct runfolder_file *file)
 {
-	const struct sink sink = { read_hw_line, skip_hw_line, ret };
 	cleanup(closep) int fd = open_file(dir_fd, hardware_file_names[kind]);
 	int r;
 
@@ -101,7 +95,7 @@ static void read_hw_file(int dir_fd, enum hardware_file_kind kind, struct hardwa
 	file->is_there = fd != -ENOENT;
 	if (fd == -ENOENT)
 		return;
-	r = fd < 0 ? fd : read_lines(fd, &sink);
+	r = fd < 0 ? fd : read_lines(fd, read_hw_line, ret);
 	if (r < 0)
 		snprintf(file->problem, sizeof file->problem, "%s",
 		         r == -EINVAL ? "not a regular file" : strerror(-r));
@@ -110,16 +104,17 @@ static void read_hw_file(int dir_fd, enum hardware_file_kind kind, struct hardwa
 
 /* {"ts":…,"type":"event","event":"memory","data":{"jax_peak_bytes_mb":1234.5}}, or beside a phase.
  */
-static void read_log_line(void *self, struct scan line)
+static void read_log_line(void *self, const struct scan *line)
 {
 	const char *key = resource_keys[RESOURCE_KEY_JAX_PEAK].key;
 	struct scan data, value;
 	uint64_t milli_mb;
 
-	if (!memmem(line.p, scan_left(&line), key, strlen(key)) || !json_read_is_object(line))
+	if (!line || !memmem(line->p, scan_left(line), key, strlen(key)) ||
+	    !json_read_is_object(*line))
 		return;
-	if (!json_read_find(line, key, &value) &&
-	    !(json_read_find(line, "data", &data) && json_read_find(data, key, &value)))
+	if (!json_read_find(*line, key, &value) &&
+	    !(json_read_find(*line, "data", &data) && json_read_find(data, key, &value)))
 		return;
 	if (json_read_milli(value, &milli_mb))
 		resource_summary_add(self, RESOURCE_JAX_PEAK_MB, milli_mb);
@@ -127,11 +122,10 @@ static void read_log_line(void *self, struct scan line)
 
 static void read_run_log(int dir_fd, struct resource_summary *to)
 {
-	const struct sink sink = { read_log_line, NULL, to };
 	cleanup(closep) int fd = open_file(dir_fd, "run.jsonl");
 
 	/* What cannot be read is left out of the summary. */
-	if (fd >= 0 && read_lines(fd, &sink) < 0)
+	if (fd >= 0 && read_lines(fd, read_log_line, to) < 0)
 		return;
 }
 

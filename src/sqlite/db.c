@@ -12,7 +12,7 @@ static int io_errno(sqlite3 *db)
 	int sys = sqlite3_system_errno(db);
 
 	if (sqlite3_extended_errcode(db) == SQLITE_IOERR_SHORT_READ)
-		return EUCLEAN; /* the file is shorter than its own header says */
+		return EUCLEAN; /* the file is shorter than its header claims */
 	if (sys == ENOSPC || sys == EDQUOT)
 		return ENOSPC;
 	return sys == EROFS ? EROFS : EIO;

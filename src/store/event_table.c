@@ -175,7 +175,7 @@ static int apply(struct store *st, const struct snapshot *snap, const struct eve
 	return r;
 }
 
-/* A birth event is more precise than the scan that made the row: its time is exact to the
+/* A birth event is more precise than the tick that made the row: its time is exact to the
  * microsecond, and its parent is the one before any reparenting. */
 static int put_process_event(struct store *st, const struct snapshot *snap, const struct event *e,
                              struct err *err)

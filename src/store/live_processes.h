@@ -44,7 +44,7 @@ struct live_processes {
 	struct index_list live, next; /* in the order of pids */
 	struct map known;             /* proc_key → process.id: a cache, the table is the truth */
 	uint64_t *slots;              /* bit set of the keyframe's slots */
-	int64_t next_process;         /* 0: ask the table */
+	int64_t next_process;         /* 0: read it from the table */
 };
 
 /* After a commit and after a rollback. */

@@ -106,7 +106,7 @@ int sample_table_put_range(struct store *st, int64_t id, const int64_t min[CELL_
 
 #define CELL "coalesce(x.%s, w.%s, b.%s)"
 
-/* A cell: what the change of this snapshot says, or the latest before, or else the keyframe's row.
+/* A cell: that of the change at this snapshot, or of the latest before, or else the keyframe's row.
  * -1 in a change is "absent". */
 static void put_cell(struct buf *sql, const char *c, const char *shown, const char *key)
 {

@@ -149,7 +149,7 @@ static int migrate(sqlite3 *db, int64_t from, struct err *err)
 {
 	int r = from ? 0 : db_exec(db, make_meta, err);
 
-	/* Views are made anew below; those of other people must not stop a migration. */
+	/* Views are made anew below; those of other programs must not stop a migration. */
 	if (r == 0 && from < SCHEMA_VERSION)
 		r = db_exec(db, "PRAGMA legacy_alter_table=1", err);
 	for (int64_t version = from + 1; r == 0 && version <= SCHEMA_VERSION; version++)

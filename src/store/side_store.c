@@ -174,7 +174,7 @@ static int import_attached(struct store *st, const char *mark, struct err *err)
 	return r;
 }
 
-/* 1 when it may be imported: nobody records into it, and it has our schema now. */
+/* 1 when it may be imported: no recorder writes to it, and it has our schema now. */
 static int prepare_side(const char *path, const struct db_lock *lock, struct err *err)
 {
 	cleanup(db_closep) sqlite3 *db = NULL;

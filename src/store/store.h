@@ -26,7 +26,7 @@ struct store_retention {
 	uint64_t events_ns;
 };
 
-/* Opens or creates. A corrupt file is set aside and a new one begun: *ret_notice then says so
+/* Opens or creates. A corrupt file is set aside and a new one begun: *ret_notice then reports it
  * (owned by the store until the next call), else it is NULL. Not ours: -EINVAL, untouched. One
  * of a newer schema is left alone too, and so is an older one while a recorder of its version is
  * alive: then a side file is used, which the next recorder that can imports. */
@@ -67,7 +67,7 @@ int store_claim_job_id(struct store *st, uint32_t uid, char id[JOB_ID_MAX], bool
  * or NULL. */
 const char *store_take_notice(struct store *st);
 
-/* One small step of retention, a few milliseconds: *ret_more says whether to call again soon. A
+/* One small step of retention, a few milliseconds: *ret_more: whether to call again soon. A
  * wall clock that jumped ahead makes nothing old at once: from one run to the next, time goes on
  * by what the boot clock counted, and an hour. */
 int store_retain_step(struct store *st, const struct store_retention *keep, uint64_t wall_ns,

@@ -86,7 +86,7 @@ static int set_up(struct store *st, bool is_new, struct err *err)
 		r = schema_apply(st->db, !st->is_brief, err);
 	if (r == 0 && !is_new && !st->is_side && side_store_import(st, &ignored) < 0)
 		report(st, "%s", ignored.msg);
-	/* The application id must be in the file itself: that is where others look first. */
+	/* The application id must be in the file itself: that is where others read it first. */
 	if (r == 0 && is_new)
 		sqlite3_wal_checkpoint_v2(st->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 	if (r == 0 && !st->is_brief)

@@ -29,7 +29,7 @@ struct view {
 };
 
 /* What the planner of every client is to assume about a table or index (sqlite_stat1). These are not
- * counts: they say that a keyframe holds few rows and that processes are many, so that a snapshot
+ * counts: they state that a keyframe holds few rows and that processes are many, so that a snapshot
  * is read through its keyframe, and the history of a pid or a job through its processes. */
 struct table_stat {
 	const char *table, *index, *stat; /* index NULL: the table */
