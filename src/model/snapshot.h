@@ -68,6 +68,7 @@ struct snapshot {
 	SNAPSHOT_LISTS(X)
 #undef X
 	struct buf text;
+	struct snapshot_json_cache *json; /* of a frozen one; NULL: none (snapshot_json.h) */
 };
 
 /* What the recorder knows about itself. */

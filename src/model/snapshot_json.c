@@ -2,7 +2,9 @@
 #include "model/snapshot_json.h"
 
 #include <math.h>
+#include <pthread.h>
 
+#include "base/mem.h"
 #include "model/record_fields.h"
 
 static void put_percent(struct json *j, const char *key, double ratio)
@@ -26,17 +28,26 @@ static void put_seconds(struct json *j, const char *key, uint64_t ns)
 	json_fixed(j, ns / NS_PER_US, 6);
 }
 
-static void put_job(struct json *j, const struct snapshot *snap, int32_t job, uint32_t sheet)
+static void put_ordinal(struct json *j, const char *key, uint64_t n)
 {
-	json_put_str(j, "job_id", job >= 0 ? snap->jobs.at[job].id : NULL);
-	json_key(j, "sheet_num");
-	if (job >= 0 && sheet)
-		json_u64(j, sheet);
+	json_key(j, key);
+	if (n)
+		json_u64(j, n);
 	else
 		json_nil(j);
 }
 
-void process_json(struct json *j, const struct snapshot *snap, const struct proc_snap *p)
+static void put_job(struct json *j, const struct snapshot *snap, int32_t job, uint32_t sheet)
+{
+	json_put_str(j, "job_id", job >= 0 ? snap->jobs.at[job].id : NULL);
+	put_ordinal(j, "sheet_num", job >= 0 ? sheet : 0);
+}
+
+/* ---- processes, jobs and events -------------------------------------------------------------- */
+
+/* `job` is p's, or -1 where that may not be shown. */
+static void put_process(struct json *j, const struct snapshot *snap, const struct proc_snap *p,
+                        int32_t job)
 {
 	json_begin_object(j);
 	json_key(j, "pid");
@@ -50,7 +61,7 @@ void process_json(struct json *j, const struct snapshot *snap, const struct proc
 	put_percent(j, "cpu_percent", p->cpu_ratio);
 	readings_json(j, proc_metrics, PROC_METRIC_COUNT, p->s.r.present, p->s.r.value);
 	put_seconds(j, "age_seconds", p->age_ns);
-	put_job(j, snap, p->job, p->sheet);
+	put_job(j, snap, job, p->sheet);
 	json_open_object(j, "syscall_counts");
 	json_end_object(j);
 	json_open_object(j, "syscall_time_pct");
@@ -61,8 +72,29 @@ void process_json(struct json *j, const struct snapshot *snap, const struct proc
 	json_end_object(j);
 }
 
-void event_json(struct json *j, const struct snapshot *snap, const struct event *e)
+static void encode_process(struct json *j, const struct snapshot *snap, size_t index)
 {
+	const struct proc_snap *p = &snap->procs.at[index];
+
+	put_process(j, snap, p, p->job);
+}
+
+static void encode_job(struct json *j, const struct snapshot *snap, size_t index)
+{
+	const struct job *job = &snap->jobs.at[index];
+
+	json_begin_object(j);
+	json_put_str(j, "job_id", job->id);
+	json_put_u64(j, "total_sheets", job->total_sheets);
+	json_put_u64(j, "last_completed_sheet", job->last_completed_sheet);
+	put_ordinal(j, "current_sheet", job->current_sheet);
+	json_put_str(j, "status", job_status_name(job->status));
+	json_end_object(j);
+}
+
+static void encode_event(struct json *j, const struct snapshot *snap, size_t index)
+{
+	const struct event *e = &snap->events.at[index];
 	struct buf details = { .max = 4096 };
 	struct event_record record = event_record_of(e, snap, &details);
 
@@ -74,25 +106,94 @@ void event_json(struct json *j, const struct snapshot *snap, const struct event 
 	buf_done(&details);
 }
 
+/* ---- encoding once --------------------------------------------------------------------------- */
+
+enum item { ITEM_PROCESS, ITEM_JOB, ITEM_EVENT, ITEM_COUNT };
+
+static void (*const encoders[])(struct json *j, const struct snapshot *snap, size_t index) = {
+	[ITEM_PROCESS] = encode_process,
+	[ITEM_JOB] = encode_job,
+	[ITEM_EVENT] = encode_event,
+};
+
+struct span {
+	uint32_t at, len; /* in the text; len 0: not encoded yet */
+};
+
+struct snapshot_json_cache {
+	pthread_mutex_t lock;
+	struct buf text;
+	VEC(struct span) spans[ITEM_COUNT]; /* by index in the snapshot, as far as was needed */
+};
+
+struct snapshot_json_cache *snapshot_json_cache_new(void)
+{
+	struct snapshot_json_cache *cache = xcalloc(1, sizeof *cache);
+
+	pthread_mutex_init(&cache->lock, NULL);
+	return cache;
+}
+
+void snapshot_json_cache_reset(struct snapshot_json_cache *cache)
+{
+	buf_relax(&cache->text);
+	for (enum item i = 0; i < ITEM_COUNT; i++)
+		vec_relax(&cache->spans[i]);
+}
+
+void snapshot_json_cache_free(struct snapshot_json_cache *cache)
+{
+	if (!cache)
+		return;
+	pthread_mutex_destroy(&cache->lock);
+	buf_done(&cache->text);
+	for (enum item i = 0; i < ITEM_COUNT; i++)
+		vec_done(&cache->spans[i]);
+	free(cache);
+}
+
+static struct span *find_span(struct snapshot_json_cache *cache, enum item item, size_t index)
+{
+	while (cache->spans[item].len <= index)
+		(void)vec_push(&cache->spans[item], SIZE_MAX);
+	return &cache->spans[item].at[index];
+}
+
+/* The lock is held while the text is copied, because it moves when it grows. */
+static void put_item(struct json *j, const struct snapshot *snap, enum item item, size_t index)
+{
+	struct snapshot_json_cache *cache = snap->json;
+	struct span *span;
+
+	if (!cache) {
+		encoders[item](j, snap, index);
+		return;
+	}
+	pthread_mutex_lock(&cache->lock);
+	span = find_span(cache, item, index);
+	if (!span->len) {
+		span->at = (uint32_t)cache->text.len;
+		encoders[item](&(struct json){ .out = &cache->text }, snap, index);
+		span->len = (uint32_t)cache->text.len - span->at;
+	}
+	json_raw(j, cache->text.at + span->at, span->len);
+	pthread_mutex_unlock(&cache->lock);
+}
+
+void snapshot_json_event(struct json *j, const struct snapshot *snap, size_t index)
+{
+	put_item(j, snap, ITEM_EVENT, index);
+}
+
+/* ---- the snapshot ---------------------------------------------------------------------------- */
+
 static void put_progress(struct json *j, const struct snapshot *snap,
                          const struct snapshot_scope *scope)
 {
 	json_open_array(j, "job_progress");
-	vec_each(&snap->jobs, job) {
-		if (scope && !scope->has_job(scope->self, job))
-			continue;
-		json_begin_object(j);
-		json_put_str(j, "job_id", job->id);
-		json_put_u64(j, "total_sheets", job->total_sheets);
-		json_put_u64(j, "last_completed_sheet", job->last_completed_sheet);
-		json_key(j, "current_sheet");
-		if (job->current_sheet)
-			json_u64(j, job->current_sheet);
-		else
-			json_nil(j);
-		json_put_str(j, "status", job_status_name(job->status));
-		json_end_object(j);
-	}
+	for (size_t i = 0; i < snap->jobs.len; i++)
+		if (!scope || scope->has_job(scope->self, &snap->jobs.at[i]))
+			put_item(j, snap, ITEM_JOB, i);
 	json_end_array(j);
 }
 
@@ -123,7 +224,7 @@ static void put_head(struct json *j, const struct snapshot *snap)
 	put_percent(j, "psi_memory_percent", snap->psi_mem_ratio);
 	put_percent(j, "psi_io_percent", snap->psi_io_ratio);
 	put_seconds(j, "interval_seconds", snap->elapsed_ns);
-	json_put_str(j, "boot_id", snap->boot_id[0] ? snap->boot_id : NULL);
+	json_put_text(j, "boot_id", snap->boot_id);
 	json_open_object(j, "cgroup");
 	readings_json(j, cgroup_metrics, CGROUP_METRIC_COUNT, snap->cgroup.present,
 	              snap->cgroup.value);
@@ -153,8 +254,8 @@ static void put_gpu(struct json *j, const struct snapshot *snap, const struct sn
 {
 	json_begin_object(j);
 	json_put_u64(j, "index", gpu->index);
-	json_put_str(j, "name", gpu->name[0] ? gpu->name : NULL);
-	json_put_str(j, "uuid", gpu->uuid[0] ? gpu->uuid : NULL);
+	json_put_text(j, "name", gpu->name);
+	json_put_text(j, "uuid", gpu->uuid);
 	readings_json(j, gpu_metrics, GPU_METRIC_COUNT, gpu->r.present, gpu->r.value);
 	json_open_array(j, "processes");
 	vec_each(&snap->gpu_uses, use)
@@ -163,21 +264,6 @@ static void put_gpu(struct json *j, const struct snapshot *snap, const struct sn
 			put_gpu_use(j, snap, scope, use);
 	json_end_array(j);
 	json_end_object(j);
-}
-
-/* A process in the scope may be in a job that is not, of which nothing is shown. */
-static void put_process(struct json *j, const struct snapshot *snap,
-                        const struct snapshot_scope *scope, const struct proc_snap *p)
-{
-	struct proc_snap alone;
-
-	if (p->job < 0 || snapshot_scope_has_job(scope, snap, p->job)) {
-		process_json(j, snap, p);
-		return;
-	}
-	alone = *p;
-	alone.job = -1;
-	process_json(j, snap, &alone);
 }
 
 /* All but the processes. */
@@ -214,7 +300,11 @@ static size_t put_processes(struct json *j, const struct snapshot *snap,
 		if (!process_selection_has(selection, &largest, snap, i) ||
 		    !snapshot_scope_has_proc(scope, snap, p))
 			continue;
-		put_process(j, snap, scope, p);
+		/* A process in the scope may be in a job that is not, of which nothing is shown. */
+		if (p->job < 0 || snapshot_scope_has_job(scope, snap, p->job))
+			put_item(j, snap, ITEM_PROCESS, i);
+		else
+			put_process(j, snap, p, -1);
 		n++;
 	}
 	json_end_array(j);

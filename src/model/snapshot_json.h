@@ -6,10 +6,17 @@
 #include "model/process_selection.h"
 #include "model/snapshot_scope.h"
 
+/* Each process, job and event is encoded once, into one text, whoever asks for it and however often:
+ * the JSONL file, every client, the bus. A scope picks from it, and adds its own head and counts. Used
+ * from several threads. */
+struct snapshot_json_cache;
+struct snapshot_json_cache *snapshot_json_cache_new(void);
+void snapshot_json_cache_reset(struct snapshot_json_cache *cache);
+void snapshot_json_cache_free(struct snapshot_json_cache *cache);
+
 /* The part of it that is in the scope; NULL: all. */
 void snapshot_json(struct json *j, const struct snapshot *snap, const struct snapshot_scope *scope);
 /* A line of the JSONL file: only the selected processes, and how many there are and were left out. */
 void snapshot_json_line(struct json *j, const struct snapshot *snap,
                         const struct snapshot_scope *scope, enum process_selection selection);
-void process_json(struct json *j, const struct snapshot *snap, const struct proc_snap *p);
-void event_json(struct json *j, const struct snapshot *snap, const struct event *e);
+void snapshot_json_event(struct json *j, const struct snapshot *snap, size_t index);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/snapshot_json.h"
 
 /* One is the latest, one is built, one is stored. */
 #define SPARES_MAX 3
@@ -21,6 +22,7 @@ struct pooled {
 	struct snapshot snap; /* first: a snapshot's address is its own */
 	atomic_uint refs;
 	struct snapshot_pool *pool;
+	struct snapshot_json_cache *json;
 };
 
 static struct pooled *pooled_of(const struct snapshot *snap)
@@ -39,6 +41,7 @@ struct snapshot_pool *snapshot_pool_new(void)
 
 static void free_pooled(struct pooled *p)
 {
+	snapshot_json_cache_free(p->json);
 	snapshot_done(&p->snap);
 	free(p);
 }
@@ -76,15 +79,21 @@ struct snapshot *snapshot_pool_take(struct snapshot_pool *pool)
 	}
 	pool->holders++;
 	pthread_mutex_unlock(&pool->lock);
-	if (!p)
+	if (!p) {
 		p = xcalloc(1, sizeof *p);
+		p->json = snapshot_json_cache_new();
+	}
 	p->pool = pool;
 	return &p->snap;
 }
 
 const struct snapshot *snapshot_freeze(struct snapshot *take_snap)
 {
-	atomic_store_explicit(&pooled_of(take_snap)->refs, 1, memory_order_release);
+	struct pooled *p = pooled_of(take_snap);
+
+	snapshot_json_cache_reset(p->json);
+	take_snap->json = p->json;
+	atomic_store_explicit(&p->refs, 1, memory_order_release);
 	return take_snap;
 }
 

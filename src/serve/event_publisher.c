@@ -57,13 +57,14 @@ void event_publisher_events(struct bus *bus, const struct snapshot *snap, struct
 {
 	char name[BUS_NAME_MAX];
 
-	vec_each(&snap->events, e) {
+	for (size_t i = 0; i < snap->events.len; i++) {
+		const struct event *e = &snap->events.at[i];
 		struct json j = { .out = scratch };
 
 		if (!name_of(e->kind, name))
 			continue;
 		buf_reset(scratch);
-		event_json(&j, snap, e);
+		snapshot_json_event(&j, snap, i);
 		(void)bus_publish(bus,
 		                  &(struct bus_event){
 					  .name = name,

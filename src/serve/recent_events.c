@@ -5,9 +5,9 @@
 #include "model/snapshot_json.h"
 #include "serve/event_publisher.h"
 
-static void keep(struct recent_events_ring *ring, const struct snapshot *snap,
-                 const struct event *e)
+static void keep(struct recent_events_ring *ring, const struct snapshot *snap, size_t index)
 {
+	const struct event *e = &snap->events.at[index];
 	struct recent_events_event *slot;
 	struct json j;
 
@@ -16,7 +16,7 @@ static void keep(struct recent_events_ring *ring, const struct snapshot *snap,
 	slot = &ring->at[ring->count++ % RECENT_EVENTS_MAX];
 	j = (struct json){ .out = &slot->text };
 	buf_reset(&slot->text);
-	event_json(&j, snap, e);
+	snapshot_json_event(&j, snap, index);
 	slot->wall_ns = e->wall_ns;
 	slot->uid = event_publisher_owner(snap, e);
 	slot->process_uid = e->uid;
@@ -36,7 +36,7 @@ static void note(struct recent_events_ring *ring, const struct snapshot *snap, b
 		const struct event *e = &snap->events.at[i];
 
 		if (event_in_view(e->kind) && (e->job >= 0) == of_jobs)
-			keep(ring, snap, e);
+			keep(ring, snap, i);
 	}
 }
 

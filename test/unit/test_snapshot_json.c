@@ -245,12 +245,13 @@ static void test_snapshot_json__writes_the_largest_values_as_numbers(void **stat
 	}
 }
 
-static json_t *event_parsed(const struct snapshot *snap, const struct event *e)
+static json_t *event_parsed(struct snapshot *snap, const struct event *e)
 {
 	struct buf out = { 0 };
 	json_t *parsed;
 
-	event_json(&(struct json){ .out = &out }, snap, e);
+	*vec_push(&snap->events, EVENTS_MAX) = *e;
+	snapshot_json_event(&(struct json){ .out = &out }, snap, snap->events.len - 1);
 	parsed = parse(&out);
 	buf_done(&out);
 	return parsed;
@@ -306,6 +307,55 @@ static void test_codec_event__tells_exit_code_zero_from_none(void **state)
 	assert_true(json_is_null(json_object_get(parsed, "pid")));
 	assert_true(json_is_null(json_object_get(parsed, "exit_code")));
 	json_decref(parsed);
+	snapshot_done(&none);
+}
+
+static bool has_no_job(void *self, const struct job *job)
+{
+	(void)self, (void)job;
+	return false;
+}
+
+static bool has_every_process(void *self, const struct job *job, uint32_t uid)
+{
+	(void)self, (void)job, (void)uid;
+	return true;
+}
+
+/* What is encoded again would show what the test changes in between. */
+static void test_snapshot_json__encodes_each_process_and_job_of_a_frozen_snapshot_once(void **state)
+{
+	static const struct snapshot_scope no_jobs = { .has_job = has_no_job,
+		                                       .has_process = has_every_process };
+	struct snapshot_json_cache *cache = snapshot_json_cache_new();
+	struct buf plain = { 0 }, first = { 0 }, again = { 0 }, scoped = { 0 };
+	struct scene sc;
+
+	(void)state;
+	scene_fill(&sc);
+	snapshot_json(&(struct json){ .out = &plain }, &sc.snap, NULL);
+	sc.snap.json = cache;
+	snapshot_json(&(struct json){ .out = &first }, &sc.snap, NULL);
+	assert_string_equal(first.at, plain.at);
+	vec_each(&sc.snap.procs, p)
+		p->s.ppid++;
+	vec_each(&sc.snap.jobs, job)
+		job->total_sheets++;
+	snapshot_json(&(struct json){ .out = &again }, &sc.snap, NULL);
+	assert_string_equal(again.at, plain.at);
+	snapshot_json(&(struct json){ .out = &scoped }, &sc.snap, &no_jobs);
+	assert_non_null(strstr(plain.at, "build-7"));
+	assert_null(strstr(scoped.at, "build-7"));
+	snapshot_json_cache_reset(cache);
+	buf_reset(&again);
+	snapshot_json(&(struct json){ .out = &again }, &sc.snap, NULL);
+	assert_string_not_equal(again.at, plain.at);
+	snapshot_json_cache_free(cache);
+	buf_done(&plain);
+	buf_done(&first);
+	buf_done(&again);
+	buf_done(&scoped);
+	scene_done(&sc);
 }
 
 RUN_TESTS(TEST(test_codec_snapshot__is_written_as_it_always_was),
@@ -314,4 +364,5 @@ RUN_TESTS(TEST(test_codec_snapshot__is_written_as_it_always_was),
           TEST(test_snapshot_json__makes_valid_json_of_hostile_names),
           TEST(test_snapshot_json__writes_the_largest_values_as_numbers),
           TEST(test_codec_event__has_every_key_and_says_who_sent_the_signal),
-          TEST(test_codec_event__tells_exit_code_zero_from_none))
+          TEST(test_codec_event__tells_exit_code_zero_from_none),
+          TEST(test_snapshot_json__encodes_each_process_and_job_of_a_frozen_snapshot_once))
