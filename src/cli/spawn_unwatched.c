@@ -40,6 +40,7 @@ int spawn_unwatched(const struct cli *cli, char *const *argv, struct launch_end 
 {
 	cleanup(loop_freep) struct loop *loop = NULL;
 	cleanup(launcher_freep) struct launcher *launcher = NULL;
+	struct launch_inherited inherited;
 	struct spawn s = { 0 };
 	const struct launch_options options = {
 		.argv = argv,
@@ -50,7 +51,8 @@ int spawn_unwatched(const struct cli *cli, char *const *argv, struct launch_end 
 	};
 	struct err err;
 
-	if (loop_new(&loop, &err) < 0 || launcher_new(loop, cli->sigpipe, &launcher, &err) < 0 ||
+	launch_inherited_save(&inherited, cli->sigpipe);
+	if (loop_new(&loop, &err) < 0 || launcher_new(loop, &inherited, &launcher, &err) < 0 ||
 	    launcher_fork(launcher, &options, &err) < 0)
 		return spawn_failed(NULL, &err);
 	s.loop = loop;

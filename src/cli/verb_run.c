@@ -22,7 +22,6 @@
 #include "cli/spawn_unwatched.h"
 #include "engine/jobhost.h"
 #include "job/job_ident.h"
-#include "job/launch/exec_unwatched.h"
 #include "job/job_type.h"
 #include "runfolder/runfolder.h"
 #include "model/redaction.h"
@@ -55,7 +54,7 @@ struct run {
 	struct serve *door; /* NULL: it has none */
 	struct engine_host answers;
 	struct run_announcer *announcer;
-	struct exec_unwatched plain;
+	struct launch_inherited inherited;
 	struct runfolder *folder;
 	uint64_t interval_ns, grace_ns;
 	struct run_anomalies notes;
@@ -483,7 +482,7 @@ static int begin(struct run *run, struct loop **ret_loop, struct jobhost **ret_h
 	struct launcher *launcher = NULL;
 
 	if (loop_new(ret_loop, err) < 0 ||
-	    launcher_new(*ret_loop, run->cli->sigpipe, &launcher, err) < 0 ||
+	    launcher_new(*ret_loop, &run->inherited, &launcher, err) < 0 ||
 	    jobhost_new(*ret_loop, launcher, &run->host, ret_host, err) < 0)
 		return -err->code;
 	return 0;
@@ -499,7 +498,7 @@ static int run_unrecorded(struct run *run, struct err *why)
 	log_warn("the command runs unrecorded: %s", why->msg);
 	runfolder_close(TAKE_PTR(run->folder));
 	reset_environment(run);
-	(void)!exec_unwatched(&run->plain, run->host.argv, &err);
+	(void)!launch_unwatched(&run->inherited, run->host.argv, &err);
 	return spawn_failed(run->host.argv[0], &err);
 }
 
@@ -513,7 +512,7 @@ static int run_job(struct run *run)
 	struct job job;
 	struct err err;
 
-	exec_unwatched_keep(&run->plain, run->cli->sigpipe);
+	launch_inherited_save(&run->inherited, run->cli->sigpipe);
 	if (begin(run, &loop, &host, &err) < 0)
 		return run_unrecorded(run, &err);
 	run->announcer = run_announcer_new(loop, host);

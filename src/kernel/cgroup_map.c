@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel/kernel_file.h"
+
 static const char *const controllers[CGROUP_FAMILIES] = {
 	[CGROUP_FAMILY_CPU] = "cpu",
 	[CGROUP_FAMILY_CPUACCT] = "cpuacct",
@@ -69,29 +71,21 @@ static bool has_dots(struct scan path)
 	return scan_eq(&path, "..");
 }
 
-/* 35 31 0:32 / /sys/fs/cgroup/memory rw,relatime shared:9 - cgroup cgroup rw,memory
- * id parent device root mount-point options [tags…] - type source super-options */
 static bool parse_mount(struct scan line, struct cgroup_mount *ret)
 {
-	struct scan root, point, word;
+	struct kernel_mount m;
 
-	if (!scan_skip(&line, 3) || !scan_word(&line, &root) || !scan_word(&line, &point) ||
-	    *point.p != '/')
+	if (!kernel_mount_parse(line, &m) || !scan_lit(&m.point, "/") ||
+	    (!scan_eq(&m.type, "cgroup") && !scan_eq(&m.type, "cgroup2")))
 		return false;
-	while (scan_lit(&point, "/"))
+	while (scan_lit(&m.point, "/"))
 		;
-	if (scan_at_end(&point) || has_dots(point)) /* below our root there is no such place */
+	if (scan_at_end(&m.point) || has_dots(m.point)) /* below our root there is no such place */
 		return false;
-	while (scan_word(&line, &word) && !scan_eq(&word, "-"))
-		;
-	if (!scan_word(&line, &word) || (!scan_eq(&word, "cgroup") && !scan_eq(&word, "cgroup2")))
-		return false;
-	ret->is_v2 = scan_eq(&word, "cgroup2");
-	if (!scan_skip(&line, 1) || !scan_word(&line, &word))
-		return false;
-	ret->families = ret->is_v2 ? ALL_FAMILIES : parse_controllers(word);
-	return ret->families && unescape(root, ret->root, sizeof ret->root) &&
-	       unescape(point, ret->point, sizeof ret->point);
+	ret->is_v2 = scan_eq(&m.type, "cgroup2");
+	ret->families = ret->is_v2 ? ALL_FAMILIES : parse_controllers(m.options);
+	return ret->families && unescape(m.root, ret->root, sizeof ret->root) &&
+	       unescape(m.point, ret->point, sizeof ret->point);
 }
 
 void cgroup_parse_mountinfo(struct scan text, struct cgroup_mounts *ret)

@@ -88,7 +88,7 @@ static const struct number {
 	{ CGROUP_FAMILY_PIDS, false, "pids.current", NULL, CGROUP_PIDS, 1 },
 };
 
-struct history {
+struct file_cache {
 	int root_fd;
 	char path[PATH_MAX + 64]; /* of the file in `text` */
 	char text[TEXT_MAX];
@@ -96,7 +96,8 @@ struct history {
 };
 
 /* The file of a group's directory (its first dir_len bytes), or an empty text. */
-static struct scan read_file(struct history *r, const char *dir, size_t dir_len, const char *file)
+static struct scan read_file(struct file_cache *r, const char *dir, size_t dir_len,
+                             const char *file)
 {
 	char path[PATH_MAX + 64];
 	ssize_t n;
@@ -112,7 +113,7 @@ static struct scan read_file(struct history *r, const char *dir, size_t dir_len,
 
 void cgroup_read_usage(int root_fd, const struct cgroup_dirs *dirs, struct cgroup_readings *ret)
 {
-	struct history r = { .root_fd = root_fd };
+	struct file_cache r = { .root_fd = root_fd };
 
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
 		const struct number *n = &numbers[i];
@@ -128,23 +129,9 @@ void cgroup_read_usage(int root_fd, const struct cgroup_dirs *dirs, struct cgrou
 	}
 }
 
-typedef bool limit_reader(struct history *r, const struct cgroup_dir *d, size_t len, uint64_t *ret);
-
-static bool read_memory_limit(struct history *r, const struct cgroup_dir *d, size_t len,
-                              uint64_t *ret)
-{
-	return cgroup_parse_limit(
-		read_file(r, d->path, len, d->is_v2 ? "memory.max" : "memory.limit_in_bytes"), ret);
-}
-
-static bool read_pids_limit(struct history *r, const struct cgroup_dir *d, size_t len,
-                            uint64_t *ret)
-{
-	return cgroup_parse_limit(read_file(r, d->path, len, "pids.max"), ret);
-}
-
 /* On v1 quota and period have a file each, and a quota of -1 is none. */
-static bool read_cpu_limit(struct history *r, const struct cgroup_dir *d, size_t len, uint64_t *ret)
+static bool read_cpu_limit(struct file_cache *r, const struct cgroup_dir *d, size_t len,
+                           uint64_t *ret)
 {
 	struct scan text;
 	uint64_t quota, period;
@@ -160,7 +147,7 @@ static bool read_cpu_limit(struct history *r, const struct cgroup_dir *d, size_t
 
 /* What the kernel takes back before it lets a limit hurt, as MemAvailable counts for the machine: a
  * group that reads files is always full of them. */
-static uint64_t read_reclaimable(struct history *r, const struct cgroup_dir *d, size_t len)
+static uint64_t read_reclaimable(struct file_cache *r, const struct cgroup_dir *d, size_t len)
 {
 	static const char *const v1[] = { "total_inactive_file", "total_active_file" };
 	static const char *const v2[] = { "inactive_file", "active_file", "slab_reclaimable" };
@@ -175,34 +162,46 @@ static uint64_t read_reclaimable(struct history *r, const struct cgroup_dir *d, 
 	return sum;
 }
 
-static bool read_memory_used(struct history *r, const struct cgroup_dir *d, size_t len,
-                             uint64_t *ret)
-{
-	const char *file = d->is_v2 ? "memory.current" : "memory.usage_in_bytes";
-	uint64_t all;
-
-	if (!cgroup_parse_number(read_file(r, d->path, len, file), NULL, &all))
-		return false;
-	*ret = all - MIN(all, read_reclaimable(r, d, len));
-	return true;
-}
-
-static bool read_pids_used(struct history *r, const struct cgroup_dir *d, size_t len, uint64_t *ret)
-{
-	return cgroup_parse_number(read_file(r, d->path, len, "pids.current"), NULL, ret);
-}
-
-static const struct {
+/* Files by version: v1's, v2's. */
+static const struct limit {
 	enum cgroup_family family;
 	enum cgroup_metric id, used_id;
-	limit_reader *read, *read_used;
+	const char *file[2], *used[2]; /* NULL: read_cpu_limit(), and its use is a rate */
 } limits[] = {
-	{ CGROUP_FAMILY_CPU, CGROUP_CPU_LIMIT, 0, read_cpu_limit, NULL },
-	{ CGROUP_FAMILY_MEMORY, CGROUP_MEM_LIMIT, CGROUP_MEM_LIMIT_USED, read_memory_limit,
-	  read_memory_used },
-	{ CGROUP_FAMILY_PIDS, CGROUP_PIDS_LIMIT, CGROUP_PIDS_LIMIT_USED, read_pids_limit,
-	  read_pids_used },
+	{ CGROUP_FAMILY_CPU, .id = CGROUP_CPU_LIMIT },
+	{ CGROUP_FAMILY_MEMORY,
+	  CGROUP_MEM_LIMIT,
+	  CGROUP_MEM_LIMIT_USED,
+	  { "memory.limit_in_bytes", "memory.max" },
+	  { "memory.usage_in_bytes", "memory.current" } },
+	{ CGROUP_FAMILY_PIDS,
+	  CGROUP_PIDS_LIMIT,
+	  CGROUP_PIDS_LIMIT_USED,
+	  { "pids.max", "pids.max" },
+	  { "pids.current", "pids.current" } },
 };
+
+static bool read_limit(struct file_cache *r, const struct limit *l, const struct cgroup_dir *d,
+                       size_t len, uint64_t *ret)
+{
+	if (!l->file[d->is_v2])
+		return read_cpu_limit(r, d, len, ret);
+	return cgroup_parse_limit(read_file(r, d->path, len, l->file[d->is_v2]), ret);
+}
+
+static bool read_used(struct file_cache *r, const struct limit *l, const struct cgroup_dir *d,
+                      size_t len, uint64_t *ret)
+{
+	uint64_t all;
+
+	if (!l->used[d->is_v2] ||
+	    !cgroup_parse_number(read_file(r, d->path, len, l->used[d->is_v2]), NULL, &all))
+		return false;
+	if (l->family == CGROUP_FAMILY_MEMORY)
+		all -= MIN(all, read_reclaimable(r, d, len));
+	*ret = all;
+	return true;
+}
 
 static size_t parent_len(const char *path, size_t len)
 {
@@ -214,23 +213,24 @@ static size_t parent_len(const char *path, size_t len)
 void cgroup_read_limits(int root_fd, const struct cgroup_dirs *dirs, bool above,
                         struct cgroup_readings *ret)
 {
-	struct history r = { .root_fd = root_fd };
+	struct file_cache r = { .root_fd = root_fd };
 
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
-		const struct cgroup_dir *d = &dirs->of[limits[i].family];
+		const struct limit *l = &limits[i];
+		const struct cgroup_dir *d = &dirs->of[l->family];
 		size_t len = strlen(d->path), in_force = 0; /* how long the paths are */
 		uint64_t v;
 
 		if (above && len > d->floor)
 			len = parent_len(d->path, len);
 		for (; len && len >= d->floor; len = parent_len(d->path, len))
-			if (limits[i].read(&r, d, len, &v) &&
-			    v < readings_or(ret, limits[i].id, UINT64_MAX)) {
-				readings_set(ret, limits[i].id, v);
+			if (read_limit(&r, l, d, len, &v) &&
+			    v < readings_or(ret, l->id, UINT64_MAX)) {
+				readings_set(ret, l->id, v);
 				in_force = len;
 			}
-		if (in_force && limits[i].read_used && limits[i].read_used(&r, d, in_force, &v))
-			readings_set(ret, limits[i].used_id, v);
+		if (in_force && read_used(&r, l, d, in_force, &v))
+			readings_set(ret, l->used_id, v);
 	}
 }
 

@@ -8,7 +8,7 @@
 #include "kernel/kernel_file.h"
 
 /* hidepid=off and hidepid=0 hide nothing; noaccess (1), invisible (2) and ptraceable (4) do. */
-static void take_option(struct scan option, struct hidepid *ret)
+static void parse_option(struct scan option, struct hidepid *ret)
 {
 	uint64_t gid;
 
@@ -26,29 +26,22 @@ static struct hidepid parse_options(struct scan options)
 	struct scan option;
 
 	while (scan_until(&options, ',', &option))
-		take_option(option, &h);
-	take_option(options, &h);
+		parse_option(option, &h);
+	parse_option(options, &h);
 	return h;
 }
 
-/* 22 27 0:21 / /proc rw,relatime shared:5 - proc proc rw,hidepid=invisible,gid=4
- * id parent device root mount-point options [tags…] - type source super-options */
+/* 22 27 0:21 / /proc rw,relatime shared:5 - proc proc rw,hidepid=invisible,gid=4 */
 struct hidepid hidepid_parse_mountinfo(struct scan text)
 {
 	struct hidepid h = { 0 };
-	struct scan line, at, word;
+	struct kernel_mount m;
+	struct scan line;
 
-	while (scan_line(&text, &line)) {
-		if (!scan_skip(&line, 4) || !scan_word(&line, &at) || !scan_lit(&at, "/") ||
-		    !scan_eq(&at, "proc"))
-			continue;
-		while (scan_word(&line, &word) && !scan_eq(&word, "-"))
-			;
-		if (!scan_word(&line, &word) || !scan_eq(&word, "proc") || !scan_skip(&line, 1) ||
-		    !scan_word(&line, &word))
-			continue;
-		h = parse_options(word);
-	}
+	while (scan_line(&text, &line))
+		if (kernel_mount_parse(line, &m) && scan_lit(&m.point, "/") &&
+		    scan_eq(&m.point, "proc") && scan_eq(&m.type, "proc"))
+			h = parse_options(m.options);
 	return h;
 }
 

@@ -89,6 +89,20 @@ struct scan kernel_file_text(const struct buf *b)
 	return scan_mem(b->at ? b->at : "", b->len);
 }
 
+/* 35 31 0:32 / /sys/fs/cgroup/memory rw,relatime shared:9 - cgroup cgroup rw,memory
+ * id parent device root mount-point options [tags…] - type source super-options */
+bool kernel_mount_parse(struct scan line, struct kernel_mount *ret)
+{
+	struct scan word;
+
+	if (!scan_skip(&line, 3) || !scan_word(&line, &ret->root) || !scan_word(&line, &ret->point))
+		return false;
+	while (scan_word(&line, &word) && !scan_eq(&word, "-"))
+		;
+	return scan_word(&line, &ret->type) && scan_skip(&line, 1) &&
+	       scan_word(&line, &ret->options);
+}
+
 void kernel_list_begin(struct kernel_list *l)
 {
 	l->at = l->len = 0;

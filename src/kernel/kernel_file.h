@@ -28,6 +28,13 @@ int kernel_file_open_own_fds(int root_fd) must_check;
 /* What was loaded, for a parser. */
 struct scan kernel_file_text(const struct buf *b);
 
+/* A line of /proc/self/mountinfo; paths are escaped. */
+struct kernel_mount {
+	struct scan root, point, type, options; /* options of the file system */
+};
+
+bool kernel_mount_parse(struct scan line, struct kernel_mount *ret);
+
 /* Names in a directory, one at a time, without allocation. */
 struct kernel_list {
 	size_t at, len;

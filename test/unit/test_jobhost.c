@@ -62,11 +62,13 @@ static void launch(struct scene *f, const struct job *job, char *const *argv)
 		.on_snapshot = on_snapshot,
 		.self = f,
 	};
+	struct launch_inherited inherited;
 	struct launcher *launcher = NULL;
 	struct err err;
 
+	launch_inherited_save(&inherited, SIG_DFL);
 	assert_int_equal(loop_new(&f->loop, &err), 0);
-	assert_int_equal(launcher_new(f->loop, SIG_DFL, &launcher, &err), 0);
+	assert_int_equal(launcher_new(f->loop, &inherited, &launcher, &err), 0);
 	assert_int_equal(jobhost_new(f->loop, launcher, &options, &f->host, &err), 0);
 }
 

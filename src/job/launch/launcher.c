@@ -33,9 +33,7 @@ struct launcher {
 	pid_t helpers[HELPERS_KEPT]; /* the latest of both, in a ring */
 	size_t helpers_seen;
 	uint64_t deadline_ns; /* we may not be stopped after it; 0: none */
-	/* The inherited state. */
-	sigset_t mask;
-	struct sigaction pipe, child;
+	struct launch_inherited state;
 	int death_signal;   /* our PR_SET_PDEATHSIG; 0: none */
 	VEC(int) inherited; /* open files besides stdin, stdout and stderr */
 	pid_t pid;          /* of the command */
@@ -100,13 +98,20 @@ static void note_helper(struct launcher *l, pid_t pid)
 		l->helpers[l->helpers_seen++ % HELPERS_KEPT] = pid;
 }
 
-static bool take_pending(int signo, siginfo_t *ret)
+static sigset_t set_of(int signo)
 {
-	struct timespec none = { 0 };
 	sigset_t one;
 
 	sigemptyset(&one);
 	sigaddset(&one, signo);
+	return one;
+}
+
+static bool take_pending(int signo, siginfo_t *ret)
+{
+	struct timespec none = { 0 };
+	sigset_t one = set_of(signo);
+
 	return sigtimedwait(&one, ret, &none) == signo;
 }
 
@@ -191,13 +196,9 @@ static bool is_pending(int signo)
 /* We were continued, by another process or by our waker; in the latter case the command runs. */
 static void pass_on_cont(struct launcher *l)
 {
-	struct timespec none = { 0 };
 	siginfo_t info;
-	sigset_t one;
 
-	sigemptyset(&one);
-	sigaddset(&one, SIGCONT);
-	if (sigtimedwait(&one, &info, &none) != SIGCONT || info.si_pid == l->waker.pid)
+	if (!take_pending(SIGCONT, &info) || info.si_pid == l->waker.pid)
 		return;
 	if (!has_it_already(l, SIGCONT))
 		signal_command(l, SIGCONT);
@@ -218,8 +219,7 @@ static void stop_too(struct launcher *l, int signo)
 		settle_with_group(l);
 	if (is_ignored(signo))
 		signo = SIGSTOP;
-	sigemptyset(&one);
-	sigaddset(&one, signo);
+	one = set_of(signo);
 	launch_helper_start_waker(&l->waker, l->pid, l->deadline_ns);
 	note_helper(l, l->waker.pid);
 	raise(signo);
@@ -364,20 +364,42 @@ static void let_go_of_files(struct launcher *l)
 	close(fd);
 }
 
-int launcher_new(struct loop *loop, void (*sigpipe)(int), struct launcher **ret, struct err *err)
+void launch_inherited_save(struct launch_inherited *i, void (*sigpipe)(int))
+{
+	*i = (struct launch_inherited){ .pipe.sa_handler = sigpipe };
+	pthread_sigmask(SIG_SETMASK, NULL, &i->mask);
+	sigaction(SIGCHLD, NULL, &i->child);
+	(void)prctl(PR_GET_CHILD_SUBREAPER, &i->subreaper);
+}
+
+static void restore_signals(const struct launch_inherited *i)
+{
+	sigaction(SIGPIPE, &i->pipe, NULL);
+	sigaction(SIGCHLD, &i->child, NULL);
+	pthread_sigmask(SIG_SETMASK, &i->mask, NULL);
+}
+
+int launch_unwatched(const struct launch_inherited *i, char *const *argv, struct err *err)
+{
+	signal(SIGCHLD, SIG_IGN); /* pending ones are about our own helpers */
+	(void)prctl(PR_SET_CHILD_SUBREAPER, i->subreaper);
+	restore_signals(i);
+	execvp(argv[0], argv);
+	return err_set(err, errno, "%.200s: %s", argv[0], strerror(errno));
+}
+
+int launcher_new(struct loop *loop, const struct launch_inherited *inherited, struct launcher **ret,
+                 struct err *err)
 {
 	cleanup(launcher_freep) struct launcher *l = xcalloc(1, sizeof *l);
-	struct sigaction usual = { .sa_handler = SIG_DFL };
 	sigset_t signals;
 
 	l->pidfd = l->gate[0] = l->gate[1] = l->error[0] = l->error[1] = -1;
 	list_inherited(l);
 	(void)prctl(PR_GET_PDEATHSIG, &l->death_signal);
 	fill_signals(&signals);
-	pthread_sigmask(SIG_SETMASK, NULL, &l->mask);
-	l->pipe.sa_handler = sigpipe;
-	sigaction(SIGCHLD, &usual,
-	          &l->child); /* if it is ignored, children are reaped by the kernel */
+	l->state = *inherited;
+	signal(SIGCHLD, SIG_DFL); /* if it is ignored, children are reaped by the kernel */
 	if (loop_add_signals(loop, &signals, on_signal, l, err) < 0 ||
 	    launch_helper_start_detector(&l->detector, err) < 0)
 		return -err->code;
@@ -409,9 +431,7 @@ static _Noreturn void become_command(const struct launcher *l)
 	if (!l->options.prepare || l->options.prepare(l->options.self, l->is_inside, &err) == 0) {
 		if (l->death_signal) /* it is meant for the command, too */
 			(void)prctl(PR_SET_PDEATHSIG, l->death_signal);
-		sigaction(SIGPIPE, &l->pipe, NULL);
-		sigaction(SIGCHLD, &l->child, NULL);
-		sigprocmask(SIG_SETMASK, &l->mask, NULL);
+		restore_signals(&l->state);
 		execvp(l->options.argv[0], l->options.argv);
 		(void)err_set(&err, errno, "%.200s: %s", l->options.argv[0], strerror(errno));
 	} else {
@@ -562,7 +582,7 @@ void launcher_free(struct launcher *l)
 
 void launch_end_alike(const struct launch_end *end)
 {
-	sigset_t one;
+	sigset_t one = set_of(end->signal);
 
 	if (end->has_exit_code)
 		_exit(end->exit_code);
@@ -570,8 +590,6 @@ void launch_end_alike(const struct launch_end *end)
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 });
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	signal(end->signal, SIG_DFL);
-	sigemptyset(&one);
-	sigaddset(&one, end->signal);
 	raise(end->signal);
 	pthread_sigmask(SIG_UNBLOCK, &one, NULL);
 	_exit(128 + end->signal);

@@ -4,6 +4,7 @@
  * including orphans, whose subreaper it is, and reports the result of wait4. */
 #pragma once
 
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -43,11 +44,24 @@ struct launch_options {
 	void *self;
 };
 
-/* Saves the signal mask and dispositions, takes over the signals, and starts the group-signal
- * detector. Call it first, while this process is small. `sigpipe` is the disposition of SIGPIPE
- * before we ignored it. */
-int launcher_new(struct loop *loop, void (*sigpipe)(int), struct launcher **ret, struct err *err)
+/* What the command inherits and we change. */
+struct launch_inherited {
+	sigset_t mask;
+	struct sigaction pipe, child;
+	int subreaper;
+};
+
+/* Call it before any of it is changed; `sigpipe` is the disposition of SIGPIPE before we ignored it. */
+void launch_inherited_save(struct launch_inherited *i, void (*sigpipe)(int));
+/* The fallback if recording fails before it started: this process becomes the command, as it would
+ * have been without us. Returns only if there is no such program (-ENOENT), or it cannot be run. */
+int launch_unwatched(const struct launch_inherited *i, char *const *argv, struct err *err)
 	must_check;
+
+/* Takes over the signals and starts the group-signal detector. Call it first, while this process is
+ * small. */
+int launcher_new(struct loop *loop, const struct launch_inherited *inherited, struct launcher **ret,
+                 struct err *err) must_check;
 /* Creates the command's process, which waits to be released. Call it early: the kernel counts the
  * memory that we have now towards its peak. The options are copied, argv is borrowed. */
 int launcher_fork(struct launcher *l, const struct launch_options *options, struct err *err)

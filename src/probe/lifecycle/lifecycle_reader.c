@@ -125,26 +125,19 @@ static struct event *add_event(struct sample *out, enum event_kind kind,
 	return e;
 }
 
-static void take_fork(struct lifecycle_reader *reader, const void *record, size_t len,
-                      struct sample *out)
+static void take_fork(const struct life_fork *r, struct sample *out)
 {
-	const struct life_fork *r = record;
 	struct event *e = add_event(out, EVENT_SPAWN, &r->head);
 
-	(void)reader;
-	(void)len;
 	if (e)
 		e->ppid = (pid_t)r->ppid;
 }
 
-static void take_exec(struct lifecycle_reader *reader, const void *record, size_t len,
-                      struct sample *out)
+static void take_exec(const struct life_exec *r, size_t len, struct sample *out)
 {
-	const struct life_exec *r = record;
 	struct event *e = add_event(out, EVENT_EXEC, &r->head);
 	char command[COMMAND_MAX];
 
-	(void)reader;
 	if (!e)
 		return;
 	len = redact_command(r->argv, MIN(r->argv_len, len - sizeof *r), command, sizeof command);
@@ -171,14 +164,12 @@ static void set_peak_rss(const struct lifecycle_reader *reader, uint64_t pages,
 }
 
 /* Two threads that die at once may both report the end of their process: the first counts. */
-static void take_exit(struct lifecycle_reader *reader, const void *record, size_t len,
+static void take_exit(struct lifecycle_reader *reader, const struct life_exit *r,
                       struct sample *out)
 {
-	const struct life_exit *r = record;
 	uint64_t key = life_key(&r->head);
 	struct held_exit one = { .key = key, .exit = { .kind = EVENT_EXIT, .job = -1 } };
 
-	(void)len;
 	if (held_find(reader, key))
 		return;
 	if (r->is_oom_victim)
@@ -221,13 +212,11 @@ static void report_totals(const struct life_free *r, pid_t pid, struct sample *o
 
 /* An end that was not reported came before we listened, or was given up: its totals are still
  * reported, if we know the pid by which others know the process. */
-static void take_free(struct lifecycle_reader *reader, const void *record, size_t len,
+static void take_free(struct lifecycle_reader *reader, const struct life_free *r,
                       struct sample *out)
 {
-	const struct life_free *r = record;
 	struct held_exit *held = held_find(reader, life_key(&r->head));
 
-	(void)len;
 	if (!held) {
 		if (!reader->is_nested)
 			report_totals(r, (pid_t)r->head.tgid, out);
@@ -248,15 +237,11 @@ static bool is_from_process(int32_t code)
 	return code == SI_USER || code == SI_QUEUE || code == SI_TKILL;
 }
 
-static void take_signal(struct lifecycle_reader *reader, const void *record, size_t len,
-                        struct sample *out)
+static void take_signal(const struct life_signal *r, struct sample *out)
 {
-	const struct life_signal *r = record;
 	struct event *e = add_event(out, r->number == SIGKILL ? EVENT_KILL : EVENT_SIGNAL,
 	                            &r->head);
 
-	(void)reader;
-	(void)len;
 	if (!e)
 		return;
 	e->signal = (int)r->number;
@@ -268,16 +253,11 @@ static void take_signal(struct lifecycle_reader *reader, const void *record, siz
 	e->sender_comm[sizeof e->sender_comm - 1] = '\0';
 }
 
-static const struct {
-	size_t size; /* at least */
-	void (*take)(struct lifecycle_reader *reader, const void *record, size_t len,
-	             struct sample *out);
-} kinds[] = {
-	[LIFE_FORK] = { sizeof(struct life_fork), take_fork },
-	[LIFE_EXEC] = { sizeof(struct life_exec), take_exec },
-	[LIFE_EXIT] = { sizeof(struct life_exit), take_exit },
-	[LIFE_FREE] = { sizeof(struct life_free), take_free },
-	[LIFE_SIGNAL] = { sizeof(struct life_signal), take_signal },
+static const size_t sizes[] = {
+	/* at least */
+	[LIFE_FORK] = sizeof(struct life_fork),     [LIFE_EXEC] = sizeof(struct life_exec),
+	[LIFE_EXIT] = sizeof(struct life_exit),     [LIFE_FREE] = sizeof(struct life_free),
+	[LIFE_SIGNAL] = sizeof(struct life_signal),
 };
 
 void lifecycle_reader_take(struct lifecycle_reader *reader, const void *record, size_t len,
@@ -285,10 +265,17 @@ void lifecycle_reader_take(struct lifecycle_reader *reader, const void *record, 
 {
 	const struct life_head *head = record;
 
-	if (len < sizeof *head || head->kind >= ARRAY_LEN(kinds) || !kinds[head->kind].take ||
-	    len < kinds[head->kind].size) {
+	if (len < sizeof *head || head->kind >= ARRAY_LEN(sizes) || !sizes[head->kind] ||
+	    len < sizes[head->kind])
 		reader->malformed++;
-		return;
-	}
-	kinds[head->kind].take(reader, record, len, out);
+	else if (head->kind == LIFE_FORK)
+		take_fork(record, out);
+	else if (head->kind == LIFE_EXEC)
+		take_exec(record, len, out);
+	else if (head->kind == LIFE_EXIT)
+		take_exit(reader, record, out);
+	else if (head->kind == LIFE_FREE)
+		take_free(reader, record, out);
+	else
+		take_signal(record, out);
 }
