@@ -13,7 +13,7 @@
 void job_ident_new(const char *type, uint64_t wall_ns, pid_t pid, uint64_t random,
                    char ret[JOB_ID_MAX]);
 
-/* Whether a type or id that somebody chose can be one: 1 to JOB_NAME_MAX letters, digits and . _ +
+/* Whether a type or id that a user chose can be one: 1 to JOB_NAME_MAX letters, digits and . _ +
  * - : @ and begins with none of . - (ids are names of directories, and are typed after options). */
 #define JOB_NAME_MAX 96
 int job_ident_check(const char *name, struct err *err) must_check;

@@ -168,7 +168,7 @@ enum type_arg {
 	TYPE_ARG_MODULE,
 };
 
-/* The kind of an option of this name; TYPE_ARG_OPTION when the table says nothing. */
+/* The kind of an option of this name; TYPE_ARG_OPTION when it is not in the table. */
 static enum type_arg look_up(const struct tool *t, struct scan name)
 {
 	return has_word(t->text, name)     ? TYPE_ARG_TEXT

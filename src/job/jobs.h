@@ -22,7 +22,7 @@ struct jobs_birth {
 struct jobs {
 	struct job_roster roster;
 	struct members members;
-	struct members_root root; /* whose children belong to a job; pid 0: nobody's */
+	struct members_root root; /* whose children belong to a job; pid 0: none */
 	struct unreaped unreaped;
 	struct adoption *adoption; /* NULL: only descendants belong to a job */
 	struct jobs_sources sources;

@@ -145,7 +145,7 @@ struct pressure pressure_judge(const struct pressure_facts *facts, enum pressure
 		         figures[i].what);
 	if (facts->is_blind)
 		p = (struct pressure){ PRESSURE_CRITICAL,
-			               "a probe failed: nobody knows how full it is" };
+			               "a probe failed: it is not known how full it is" };
 	p.facts = *facts;
 	return p;
 }

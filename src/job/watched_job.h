@@ -34,7 +34,7 @@ struct watched_job {
 	uint64_t leaked;        /* … and when it was over */
 	bool has_outlived, has_leaked;
 	bool is_published;    /* its end was in a snapshot */
-	bool end_is_inferred; /* from the end of its process: nobody reported it */
+	bool end_is_inferred; /* from the end of its process: it was not reported */
 	bool is_past;         /* it ended before us: its figures are those that were stored */
 	bool sheets_end_with_opener; /* a sheet fails when the process ends that opened it */
 	const struct watched_job_hooks *hooks; /* NULL: none */
@@ -49,7 +49,7 @@ bool watched_job_keeps_accounts(const struct watched_job *w);
 void watched_job_compute(struct watched_job *w, const struct accounting_sources *sources);
 /* It ended so; once again: its end was corrected. Sheets that are open fail with the first end. */
 void watched_job_end(struct watched_job *w, const struct job_end *how);
-/* Its process ended and nobody reported how the job did. */
+/* Its process ended, and how the job did was not reported. */
 void watched_job_infer_end(struct watched_job *w, const struct event *exit);
 /* Sheets whose opener ended in these events fail. */
 void watched_job_close_orphaned_sheets(struct watched_job *w, const struct snapshot *snap,

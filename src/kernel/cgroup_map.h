@@ -36,7 +36,7 @@ struct cgroup_mounts {
 /* The directory of a group for one family. */
 struct cgroup_dir {
 	bool is_v2;
-	size_t floor;        /* length of the mount point: ancestors are looked at down to it */
+	size_t floor;        /* length of the mount point: ancestors are read down to it */
 	char path[PATH_MAX]; /* relative to the root; empty: no such files */
 };
 

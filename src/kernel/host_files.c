@@ -16,8 +16,8 @@ struct named_number {
 	uint64_t unit;
 };
 
-static bool take_named(struct scan line, const struct named_number *table, size_t n,
-                       struct host_readings *ret)
+static bool parse_named(struct scan line, const struct named_number *table, size_t n,
+                        struct host_readings *ret)
 {
 	uint64_t v;
 
@@ -46,7 +46,7 @@ bool host_files_parse_meminfo(struct scan text, struct host_readings *ret)
 	bool found = false;
 
 	while (scan_line(&text, &line))
-		found |= take_named(line, table, ARRAY_LEN(table), ret);
+		found |= parse_named(line, table, ARRAY_LEN(table), ret);
 	return found;
 }
 
@@ -67,7 +67,7 @@ bool host_files_parse_loadavg(struct scan text, struct host_readings *ret)
 /* cpu  user nice system idle iowait irq softirq steal guest guest_nice
  * Guest time is part of user and nice already. Kernels before 2.6.11 end earlier: what is not there
  * is absent. */
-static bool take_cpu(struct scan s, struct host_readings *ret)
+static bool parse_cpu(struct scan s, struct host_readings *ret)
 {
 	enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, FIELDS };
 	uint64_t ticks[FIELDS] = { 0 }, total = 0;
@@ -101,16 +101,16 @@ bool host_files_parse_stat(struct scan text, struct host_readings *ret)
 
 	while (scan_line(&text, &line)) {
 		if (scan_lit(&line, "cpu "))
-			found |= take_cpu(line, ret);
+			found |= parse_cpu(line, ret);
 		else
-			found |= take_named(line, table, ARRAY_LEN(table), ret);
+			found |= parse_named(line, table, ARRAY_LEN(table), ret);
 	}
 	return found;
 }
 
 /* some avg10=0.12 avg60=0.05 avg300=0.01 total=81723
  * Only total (µs) is kept: the averages can be had from it, and theirs lag by seconds. */
-static bool take_pressure(struct scan text, int some, int full, struct host_readings *ret)
+static bool parse_pressure(struct scan text, int some, int full, struct host_readings *ret)
 {
 	struct scan line, word;
 	bool found = false;
@@ -135,17 +135,17 @@ static bool take_pressure(struct scan text, int some, int full, struct host_read
  * line. */
 bool host_files_parse_pressure_cpu(struct scan text, struct host_readings *ret)
 {
-	return take_pressure(text, HOST_PSI_CPU_SOME, NOWHERE, ret);
+	return parse_pressure(text, HOST_PSI_CPU_SOME, NOWHERE, ret);
 }
 
 bool host_files_parse_pressure_memory(struct scan text, struct host_readings *ret)
 {
-	return take_pressure(text, HOST_PSI_MEM_SOME, HOST_PSI_MEM_FULL, ret);
+	return parse_pressure(text, HOST_PSI_MEM_SOME, HOST_PSI_MEM_FULL, ret);
 }
 
 bool host_files_parse_pressure_io(struct scan text, struct host_readings *ret)
 {
-	return take_pressure(text, HOST_PSI_IO_SOME, HOST_PSI_IO_FULL, ret);
+	return parse_pressure(text, HOST_PSI_IO_SOME, HOST_PSI_IO_FULL, ret);
 }
 
 static bool is_digit(char c)
@@ -163,7 +163,7 @@ static bool is_number(struct scan s)
 }
 
 /* The kernel writes a partition right after its disk and names it by one rule: sda → sda1, nvme0n1
- * → nvme0n1p1. So a disk is told from a partition without sysfs, and a lone xvda1, which is a disk
+ * → nvme0n1p1. So a disk is distinguished from a partition without sysfs, and a lone xvda1, which is a disk
  * of its own, still counts. */
 static bool is_partition_of(struct scan name, struct scan disk)
 {
@@ -185,8 +185,8 @@ static bool is_nvme_path(struct scan name)
 }
 
 /* What lies on other disks (device mapper, RAID, bcache, DRBD, ZFS volumes, loop) would count their
- * bytes twice, and what lies in memory (ram, zram) is no disk. Network disks (nbd, rbd) are nobody
- * else's bytes, and stay. */
+ * bytes twice, and what lies in memory (ram, zram) is no disk. Network disks (nbd, rbd) are counted
+ * nowhere else, and stay. */
 static bool is_doubled(struct scan name)
 {
 	static const char *const prefixes[] = { "loop", "ram",    "zram", "dm-",

@@ -93,10 +93,10 @@ static pid_t search(int root_fd, struct process_reader *reader, const struct wan
 	return found ? found : search_batch(reader, requests, n, wanted);
 }
 
-int pid_namespace_find(int root_fd, struct process_reader *reader, pid_t speaker, pid_t pid,
+int pid_namespace_find(int root_fd, struct process_reader *reader, pid_t caller, pid_t pid,
                        pid_t *ret, struct err *err)
 {
-	struct process_request q = request_for(speaker);
+	struct process_request q = request_for(caller);
 	struct wanted wanted;
 	struct scan space;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pid_namespace.h - pids as others count them: who lives in a pid namespace of its own (a container)
+/* pid_namespace.h - pids of other namespaces: a process in a pid namespace of its own (a container)
  * means another process by a number than we do. */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 /* Whether ours is the host's own, the initial one; false when that cannot be seen. */
 bool pid_namespace_is_initial(int root_fd);
-/* The process that `speaker`, a pid of ours, calls `pid`. -ENOENT: there is none, or we may not see
+/* The process that `caller`, a pid of ours, calls `pid`. -ENOENT: there is none, or we may not see
  * it. */
-int pid_namespace_find(int root_fd, struct process_reader *reader, pid_t speaker, pid_t pid,
+int pid_namespace_find(int root_fd, struct process_reader *reader, pid_t caller, pid_t pid,
                        pid_t *ret, struct err *err) must_check;

@@ -68,7 +68,7 @@ struct worker {
 /* Files of a process that hang, or did a moment ago. */
 struct slow {
 	pid_t pid;
-	int pid_fd;           /* the process, whoever has its pid later; -1: not known */
+	int pid_fd;           /* the process, even if its pid is reused; -1: not known */
 	unsigned files;       /* 1 << enum process_file */
 	struct worker *stuck; /* in one of them; NULL: it came back */
 	uint64_t since_ns, rests_until_ns;
@@ -280,7 +280,7 @@ static void worker_dismiss(struct worker *w)
 	worker_release(w);
 }
 
-/* We have one open file at least, so a kernel that counts says more than 0. The size of an ordinary
+/* We have one open file at least, so a kernel that counts reports more than 0. The size of an ordinary
  * directory, in a frozen tree, is something else. */
 static bool does_size_count_fds(int proc_fd)
 {

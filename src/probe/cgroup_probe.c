@@ -9,19 +9,19 @@
 #include "kernel/kernel_file.h"
 #include "probe/probe.h"
 
-/* A young job is looked at many times a second; where we are and what we may use changes seldom. */
+/* A young job is sampled many times a second; our group and its limits change seldom. */
 #define KEPT_NS (NS_PER_S / 2)
 
 struct cgroup_probe {
 	int root_fd;
-	bool is_ours; /* the group, and nobody else's */
+	bool is_ours; /* the group has no other processes */
 	struct cgroup_mounts mounts;
 	struct cgroup_dirs dirs;
 	struct buf membership; /* /proc/self/cgroup as it was when dirs were found */
 	struct buf text;
 	struct cgroup_readings limits;
-	uint64_t looked_at_ns; /* monotonic; when dirs and limits were found; 0: never */
-	uint64_t present;      /* of the last reading */
+	uint64_t found_at_ns; /* monotonic; when dirs and limits were found; 0: never */
+	uint64_t present;     /* of the last reading */
 };
 
 static void cgroup_close(void *self_)
@@ -43,8 +43,8 @@ static bool has_moved(const struct cgroup_probe *self)
 	       (self->text.len && memcmp(self->text.at, self->membership.at, self->text.len) != 0);
 }
 
-/* Somebody may move us to another group at any time, so that is looked up again and again; mounts
- * only when we moved. */
+/* We may be moved to another group at any time, so that is checked regularly; mounts only when we
+ * moved. */
 static int find_group(struct cgroup_probe *self, struct err *err)
 {
 	int r = kernel_file_load(self->root_fd, "proc/self/cgroup", &self->text);
@@ -85,14 +85,14 @@ static int cgroup_open(const struct probe_env *env, void **ret_self, struct err 
 
 static int find_limits(struct cgroup_probe *self, uint64_t now_ns, struct err *err)
 {
-	if (self->looked_at_ns && now_ns - self->looked_at_ns < KEPT_NS)
+	if (self->found_at_ns && now_ns - self->found_at_ns < KEPT_NS)
 		return 0;
-	self->looked_at_ns = 0;
+	self->found_at_ns = 0;
 	if (find_group(self, err) < 0)
 		return -err->code;
 	self->limits = (struct cgroup_readings){ 0 };
 	cgroup_read_limits(self->root_fd, &self->dirs, self->is_ours, &self->limits);
-	self->looked_at_ns = now_ns;
+	self->found_at_ns = now_ns;
 	return 0;
 }
 
@@ -119,7 +119,7 @@ static const char *version_of(const struct cgroup_probe *self)
 	return v1 && v2 ? "cgroup v1 and v2" : v1 ? "cgroup v1" : "cgroup v2";
 }
 
-/* The root group has few files of its own; what they would say is in the system's figures. */
+/* The root group has few files of its own; what they would hold is in the system's figures. */
 static bool is_whole_machine(const struct cgroup_dir *d)
 {
 	return d->path[0] && strlen(d->path) == d->floor;
@@ -150,7 +150,7 @@ static void cgroup_health(const void *self_, struct probe_health *ret)
 			continue;
 		ret->state = PROBE_DEGRADED;
 		len += (size_t)snprintf(ret->note + len, cap - len, "%s%s",
-		                        len ? ", " : "our group does not tell: ", wanted[i].name);
+		                        len ? ", " : "our group does not report: ", wanted[i].name);
 	}
 }
 

@@ -10,8 +10,8 @@
 
 enum probe_state {
 	PROBE_WORKS,
-	PROBE_DEGRADED, /* gives less than it could: note says what is lost, and why */
-	PROBE_ABSENT,   /* gives nothing: note says why */
+	PROBE_DEGRADED, /* gives less than it could: note has what is lost, and why */
+	PROBE_ABSENT,   /* gives nothing: note has the reason */
 };
 
 struct probe_health {
@@ -26,7 +26,7 @@ struct process_reader;
 struct probe_env {
 	int root_fd; /* "/", or a frozen tree; paths below it are written "proc/…" and "sys/…" */
 	struct process_reader *reader; /* of the files in /proc/PID; the only one there is */
-	bool starts_fast;   /* somebody waits for open() to return */
+	bool starts_fast;              /* a command waits for open() to return */
 	bool group_is_ours; /* our control group is for us alone: its limits are not the machine's
 	                     */
 	bool is_live; /* the root is this machine's: kernel interfaces without a path may be used */
@@ -57,8 +57,8 @@ struct probe_ops {
 	/* Becomes readable when read() should be called before the tick; -1, or no function:
 	 * never. Any number of probes may have one. */
 	int (*fd)(const void *self);
-	/* For sources that take their time: waits until there is something to tell, at most until
-	 * then; fails when there never will be. NULL: it has all to tell at once. */
+	/* For slow sources: waits until there is something to report, at most until then; fails
+	 * when there never will be. NULL: all is there at once. */
 	int (*await)(void *self, uint64_t until_mono_ns, struct err *err);
 	/* Whether that is a process of ours that works for it, or did when the last sample was
 	 * read. NULL: it has none. */
@@ -71,11 +71,11 @@ struct probe_ops {
 	void (*close)(void *self); /* NULL is fine */
 };
 
-/* A role and who can play it, best first. The first that opens plays. */
+/* A role and the probes that can fill it, best first. The first that opens is used. */
 struct probe_role {
 	const char *name;
-	const char *lost_without; /* what nobody can tell when no tier opens; NULL: that is said by
-	                             the reasons */
+	const char *lost_without; /* what is missing when no tier opens; NULL: the reasons
+	                             explain that */
 	const struct probe_ops *const *tiers; /* ends with NULL */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "probe/probe.h"
 
-/* The order of roles matters: detail and gpu look at the processes that tasks found. */
+/* The order of roles matters: detail and gpu need the processes that tasks found. */
 static const struct probe_ops *const tasks_tiers[] = { &probe_tasks_bpf, &probe_tasks_proc, NULL };
 static const struct probe_ops *const system_tiers[] = { &probe_system, NULL };
 static const struct probe_ops *const cgroup_tiers[] = { &probe_cgroup, NULL };

@@ -146,7 +146,7 @@ static void test_cgroup_probe__reads_v1_with_its_own_words(void **state)
 	assert_false(readings_has(&s.cgroup, CGROUP_PIDS));
 	probe_cgroup.health(self, &h);
 	assert_int_equal(h.state, PROBE_DEGRADED);
-	assert_string_equal(h.note, "our group does not tell: number of tasks");
+	assert_string_equal(h.note, "our group does not report: number of tasks");
 	assert_string_equal(h.source, "cgroup v1");
 	probe_cgroup.close(self);
 	tree_remove(&t);

@@ -12,7 +12,7 @@
 
 #define ANCESTORS_MAX 256
 
-/* Hierarchies that a group is looked for in: v2, then v1's. */
+/* Hierarchies that are searched for a group: v2, then v1's. */
 static const int families[] = { -1, CGROUP_FAMILY_MEMORY, CGROUP_FAMILY_PIDS, CGROUP_FAMILY_CPU };
 
 struct search {

@@ -11,7 +11,7 @@
 struct process_reader;
 
 /* Its directory, relative to the root; free() it. NULL when there is none. The group of a process
- * is its job's own when its name allows that (cgroup_name.h) and neither we are in it, nor who
- * registered the job (0: not known) unless that is of the job itself, nor any process above that
- * is the same user's: what they start besides is no part of the job. */
+ * is its job's own when its name allows that (cgroup_name.h) and neither are we in it, nor the
+ * process that registered the job (0: not known) unless that is of the job itself, nor any process
+ * above of the same user: what these start besides is no part of the job. */
 char *own_cgroup_find(int root_fd, struct process_reader *reader, pid_t pid, pid_t registrar);

@@ -3,7 +3,7 @@
  *
  * After a program was detached from a tracepoint, the next one is attached only when an RCU grace
  * period has passed: 5 to 20 ms, which the second of two runs in a row would wait. The kernel ends
- * one at once, in some 60 µs, when a mount goes away; so a copy of a mount that nobody sees is made
+ * one at once, in some 60 µs, when a mount goes away; so an invisible copy of a mount is made
  * and dropped, while the programs are loaded. That needs CAP_SYS_ADMIN. Where it cannot be done,
  * attaching takes as long as it takes. */
 #pragma once

@@ -57,8 +57,8 @@ static __always_inline void head_fill(struct life_head *head, __u32 kind, __u32 
 
 /* ---- birth ----------------------------------------------------------------------------------- */
 
-/* The parent is who called fork: with CLONE_PARENT that is not who it becomes a child of, but it is
- * where it belongs. */
+/* The parent is the process that called fork: with CLONE_PARENT it becomes a child of another, but
+ * this is where it belongs. */
 SEC("raw_tp/sched_process_fork")
 int on_fork(__u64 *ctx)
 {
@@ -220,7 +220,7 @@ int on_free(__u64 *ctx)
 #define SIGNAL_DELIVERED 0 /* the tracepoint's `result` */
 #define SIGNAL_REALTIME 32
 
-/* Everyday traffic that tells nothing about how a process fares:
+/* Everyday traffic, of no interest to users:
  * SIGALRM, SIGCHLD, SIGURG, SIGVTALRM, SIGPROF, SIGWINCH and SIGIO. */
 #define BIT(n) (1ULL << (n))
 #define SIGNALS_DULL (BIT(14) | BIT(17) | BIT(23) | BIT(26) | BIT(27) | BIT(28) | BIT(29))

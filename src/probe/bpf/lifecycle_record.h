@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* lifecycle_record.h - what the lifecycle programs put into the ring, shared with its reader.
  *
- * Every record begins with the same head, which is about the process the record tells of. A
- * process that ends is told of twice: LIFE_EXIT when its last thread dies, LIFE_FREE when it has
+ * Every record begins with the same head, which is about the process of the record. A
+ * process that ends has two records: LIFE_EXIT when its last thread dies, LIFE_FREE when it has
  * been reaped and its counters are final. */
 #pragma once
 

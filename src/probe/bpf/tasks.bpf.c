@@ -157,7 +157,7 @@ static __always_inline void read_own_counters(struct task_struct *task, struct t
 }
 
 /* A leader that has exited looks like a zombie and has given up its memory and files, while the
- * process lives on in its other threads: the first of them speaks for it then. */
+ * process lives on in its other threads: the first of them is read then. */
 static __always_inline struct task_struct *read_counters(struct task_struct *leader,
                                                          struct task_counters *out)
 {

@@ -85,7 +85,7 @@ int gpu_helper_main(int argc, char **argv)
 
 	if (argc != 2 ||
 	    (strcmp(argv[1], gpu_source_nvml) != 0 && strcmp(argv[1], gpu_source_smi) != 0))
-		return 2; /* nobody but the recorder starts this */
+		return 2; /* only the recorder starts this */
 	if (!settle())
 		return 1;
 	h = xcalloc(1, sizeof *h);

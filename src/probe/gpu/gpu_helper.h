@@ -9,7 +9,7 @@
 #define GPU_HELPER_FD 3
 
 /* For tests, honoured unless we run with borrowed rights: the library, and the program, to be used
- * in place of the system's. With either set the probe looks for no device. */
+ * in place of the system's. With either set no device is required. */
 #define GPU_ENV_NVML "PROCTOR_NVML_PATH"
 #define GPU_ENV_SMI "PROCTOR_NVIDIA_SMI"
 #define GPU_ENV_FAKE                                                                               \

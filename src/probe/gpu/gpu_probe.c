@@ -81,7 +81,7 @@ static int nvml_tier_open(const struct probe_env *env, void **ret_self, struct e
 {
 	static const struct gpu_link_options options = {
 		.source = gpu_source_nvml,
-		.start_ns = 10 * NS_PER_S, /* a GPU that nobody uses is woken first */
+		.start_ns = 10 * NS_PER_S, /* an unused GPU is woken first */
 		.answer_ns = 2 * NS_PER_S,
 		.gap_ns = 90 * NS_PER_MS, /* the driver's own figures are not newer */
 		.grace_ns = 10 * NS_PER_MS,
@@ -258,7 +258,7 @@ static void describe(const struct gpu_probe *self, struct probe_health *ret)
 		if (readings_has(&r->gpus[0].r, id))
 			continue;
 		len += (size_t)snprintf(ret->note + len, sizeof ret->note - len, "%s%s",
-		                        n++ ? ", " : "; not told: ", gpu_metrics[id].key);
+		                        n++ ? ", " : "; not reported: ", gpu_metrics[id].key);
 	}
 	if (!self->pids_are_ours && len < sizeof ret->note)
 		snprintf(ret->note + len, sizeof ret->note - len,

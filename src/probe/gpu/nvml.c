@@ -106,7 +106,7 @@ static const struct {
 	{ AT(process_use), false, { "nvmlDeviceGetProcessUtilization" } },
 };
 
-/* Found by the loader's own rules first; the others are places it is not told about. */
+/* Found by the loader's own rules first; the others are places it does not search. */
 static const char *const places[] = {
 	"libnvidia-ml.so.1",
 	"/usr/lib/wsl/lib/libnvidia-ml.so.1",
@@ -118,8 +118,9 @@ static const char *const places[] = {
 
 struct device {
 	nvml_device handle;
-	char name[GPU_TEXT_MAX], uuid[GPU_TEXT_MAX]; /* kept: a lost GPU does not tell them again */
-	unsigned long long seen_us; /* the newest figure of a process that was looked at */
+	char name[GPU_TEXT_MAX],
+		uuid[GPU_TEXT_MAX]; /* kept: a lost GPU does not report them again */
+	unsigned long long seen_us; /* the newest figure of a process that was read */
 };
 
 struct nvml {
@@ -136,7 +137,7 @@ struct nvml {
 
 /* ---- loading ---- */
 
-/* One that somebody else could have put there or changed is not loaded. */
+/* One that another user could have put there or changed is not loaded. */
 static bool is_trusted(const char *path)
 {
 	struct stat st;

@@ -33,8 +33,8 @@ struct connector_message_event {
 
 #define CONNECTOR_MESSAGE_REQUEST_BYTES 40
 
-/* The request to hear events, or to hear no more. All listeners hear the answer: the nonce tells
- * whose it is. */
+/* The request to receive events, or no more of them. All listeners receive the answer: the nonce
+ * identifies the request. */
 size_t connector_message_request(bool listen, uint32_t nonce,
                                  char to[static CONNECTOR_MESSAGE_REQUEST_BYTES]);
 bool connector_message_parse(const void *datagram, size_t len, struct connector_message_event *ret);

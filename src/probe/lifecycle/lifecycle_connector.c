@@ -29,12 +29,12 @@
 #define BUFFER_ENOUGH_BYTES (1 << 20)
 #define CPUS_MAX 8192
 #define LINGERING_MAX 4096
-#define HEAR_OURSELVES_MS 50
+#define TEST_RECEPTION_MS 50
 
 /* The end of a leader whose other threads may go on. */
 struct lingering {
 	struct event exit;
-	bool is_over; /* no thread was left when we looked; its own end may still be on the way to
+	bool is_over; /* no thread was left when we checked; its own end may still be on the way to
 	                 us */
 };
 
@@ -45,12 +45,12 @@ struct connector {
 	uint64_t lost;
 	bool overflowed;  /* the kernel dropped events for want of room, since the last read */
 	uint64_t missing; /* numbers missing in the sequence, since the last read */
-	VEC(uint32_t) next_seq; /* by CPU; valid where heard says so */
-	VEC(bool) heard;
+	VEC(uint32_t) next_seq; /* by CPU; valid where is_numbered is set */
+	VEC(bool) is_numbered;
 	struct process_names names;
-	struct process_reader *reader;                      /* the host's */
-	struct connector_message_event heard_events[BATCH]; /* of the last batch */
-	size_t heard_count;
+	struct process_reader *reader;                /* the host's */
+	struct connector_message_event events[BATCH]; /* of the last batch */
+	size_t event_count;
 	struct process_request requests[BATCH]; /* about the processes in them */
 	size_t request_count;
 	VEC(struct lingering) lingering;
@@ -79,7 +79,7 @@ static void connector_close(void *self_)
 		(void)send_request(self, false);
 	process_names_done(&self->names);
 	vec_done(&self->next_seq);
-	vec_done(&self->heard);
+	vec_done(&self->is_numbered);
 	vec_done(&self->lingering);
 	closep(&self->fd);
 	free(self);
@@ -96,12 +96,12 @@ static void watch_sequence(struct connector *self, const struct connector_messag
 	if (ev->cpu >=
 	    CPUS_MAX) /* old kernels answer requests outside of the sequence, from "CPU -1" */
 		return;
-	while (self->heard.len <= ev->cpu)
-		if (!vec_push(&self->heard, CPUS_MAX) || !vec_push(&self->next_seq, CPUS_MAX))
+	while (self->is_numbered.len <= ev->cpu)
+		if (!vec_push(&self->is_numbered, CPUS_MAX) || !vec_push(&self->next_seq, CPUS_MAX))
 			return;
-	if (self->heard.at[ev->cpu])
+	if (self->is_numbered.at[ev->cpu])
 		self->missing += ev->seq - self->next_seq.at[ev->cpu];
-	self->heard.at[ev->cpu] = true;
+	self->is_numbered.at[ev->cpu] = true;
 	self->next_seq.at[ev->cpu] = ev->seq + 1;
 }
 
@@ -177,12 +177,13 @@ static int open_socket(struct connector *self, struct err *err)
 	return 0;
 }
 
-struct hearing {
+struct test_result {
 	bool is_granted, has_birth;
 	uint32_t refusal; /* an errno value */
 };
 
-static void hear(struct connector *self, pid_t child, struct hearing *ret, struct err *err)
+static void receive_test(struct connector *self, pid_t child, struct test_result *ret,
+                         struct err *err)
 {
 	int n;
 
@@ -201,7 +202,7 @@ static void hear(struct connector *self, pid_t child, struct hearing *ret, struc
 	}
 }
 
-/* Born without an exit signal, so that no SIGCHLD handling hears of it, and with a name by which
+/* Born without an exit signal, so that no SIGCHLD handling sees it, and with a name by which
  * other recorders know it for ours. */
 static pid_t start_child(void)
 {
@@ -218,21 +219,21 @@ static pid_t start_child(void)
 }
 
 /* From another pid or user namespace our request is taken and never answered. Events may come all
- * the same, as long as somebody else listens; so both are awaited: the answer, and an event that we
+ * the same, as long as another process listens; so both are awaited: the answer, and an event that we
  * make. Both are sent before the calls that cause them return: no load on the machine can make us
  * miss them. */
-static int hear_ourselves(struct connector *self, struct err *err)
+static int test_reception(struct connector *self, struct err *err)
 {
 	struct pollfd poll_fd = { .fd = self->fd, .events = POLLIN };
-	struct hearing h = { 0 };
+	struct test_result h = { 0 };
 	pid_t child = start_child();
 
 	if (child < 0)
 		return err_set(err, errno, "proc connector: fork to test it: %s", strerror(errno));
-	hear(self, child, &h, err);
+	receive_test(self, child, &h, err);
 	if (!h.refusal && !(h.is_granted && h.has_birth) &&
-	    poll(&poll_fd, 1, HEAR_OURSELVES_MS) > 0)
-		hear(self, child, &h, err);
+	    poll(&poll_fd, 1, TEST_RECEPTION_MS) > 0)
+		receive_test(self, child, &h, err);
 	while (waitpid(child, NULL, __WALL) < 0 && errno == EINTR)
 		;
 	if (h.refusal)
@@ -254,9 +255,9 @@ static int connector_open(const struct probe_env *env, void **ret_self, struct e
 	self->nonce = (uint32_t)clock_mono_ns() ^ (uint32_t)getpid() << 16;
 	if (!env->is_live)
 		return err_set(err, ENOTSUP,
-		               "the proc connector hears this machine, not a frozen tree");
+		               "the proc connector reports this machine, not a frozen tree");
 	self->reader = env->reader;
-	if (open_socket(self, err) < 0 || hear_ourselves(self, err) < 0)
+	if (open_socket(self, err) < 0 || test_reception(self, err) < 0)
 		return -err->code;
 	self->missing = 0;
 	self->overflowed = false;
@@ -571,18 +572,18 @@ static void report_loss(struct connector *self, uint64_t now_boot_ns, struct sam
 static void take_batch(struct connector *self, unsigned n, uint64_t boot_less_mono_ns,
                        struct sample *out)
 {
-	self->heard_count = self->request_count = 0;
+	self->event_count = self->request_count = 0;
 	for (unsigned i = 0; i < n; i++) {
-		struct connector_message_event *ev = &self->heard_events[self->heard_count];
+		struct connector_message_event *ev = &self->events[self->event_count];
 
 		if (!parse_message(self, i, ev))
 			continue;
 		add_request(self, ev);
-		self->heard_count++;
+		self->event_count++;
 	}
 	process_reader_read(self->reader, self->requests, self->request_count);
-	for (size_t i = 0; i < self->heard_count; i++) {
-		const struct connector_message_event *ev = &self->heard_events[i];
+	for (size_t i = 0; i < self->event_count; i++) {
+		const struct connector_message_event *ev = &self->events[i];
 
 		take_event(self, ev, ev->mono_ns + boot_less_mono_ns, out);
 	}

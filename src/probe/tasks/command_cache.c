@@ -22,7 +22,7 @@ struct entry {
 	char *text; /* owned; NULL: not read yet */
 };
 
-struct question {
+struct pending {
 	pid_t pid;
 	struct entry *entry;
 };
@@ -30,7 +30,7 @@ struct question {
 struct command_cache {
 	struct process_reader *reader;
 	struct process_slots entries;
-	VEC(struct question) questions; /* of this tick */
+	VEC(struct pending) pending; /* to be read in this tick */
 };
 
 static void release_entry(void *entry)
@@ -54,7 +54,7 @@ void command_cache_free(struct command_cache *c)
 	if (!c)
 		return;
 	process_slots_done(&c->entries);
-	vec_done(&c->questions);
+	vec_done(&c->pending);
 	free(c);
 }
 
@@ -104,14 +104,14 @@ static void keep(struct entry *e, const struct process_request *q, const struct 
 	e->len = (uint16_t)len;
 }
 
-static bool ask_later(struct command_cache *c, struct entry *e, const struct proc_sample *p,
-                      uint64_t exec_id)
+static bool read_later(struct command_cache *c, struct entry *e, const struct proc_sample *p,
+                       uint64_t exec_id)
 {
-	struct question *q = vec_push(&c->questions, PROCS_MAX);
+	struct pending *q = vec_push(&c->pending, PROCS_MAX);
 
 	if (!q)
 		return false;
-	*q = (struct question){ .pid = p->id.pid, .entry = e };
+	*q = (struct pending){ .pid = p->id.pid, .entry = e };
 	memcpy(e->comm, p->comm, COMM_LEN);
 	e->exec_id = exec_id;
 	return true;
@@ -126,23 +126,23 @@ void command_cache_fill(struct command_cache *c, struct sample *out, struct proc
 	/* A zombie has no arguments any more, whether we knew them while it lived or not. */
 	if (!e || p->state == 'Z' || p->state == 'X')
 		p->command = sample_add_text(out, text, bracket_comm(p->comm, text));
-	else if (!is_stale(e, p, exec_id) || !ask_later(c, e, p, exec_id))
+	else if (!is_stale(e, p, exec_id) || !read_later(c, e, p, exec_id))
 		p->command = sample_add_text(out, e->text, e->text ? e->len : 0);
 }
 
-/* A batch of questions, and the answers into the sample. */
-static void ask(struct command_cache *c, const struct question *questions, size_t n,
-                struct sample *out)
+/* A batch of them, into the sample. */
+static void read_commands(struct command_cache *c, const struct pending *pending, size_t n,
+                          struct sample *out)
 {
 	struct process_request requests[PROCESS_READER_BATCH];
 
 	for (size_t i = 0; i < n; i++)
-		requests[i] = (struct process_request){ .pid = questions[i].pid,
+		requests[i] = (struct process_request){ .pid = pending[i].pid,
 			                                .files = 1 << PROCESS_CMDLINE };
 	process_reader_read(c->reader, requests, n);
 	for (size_t i = 0; i < n; i++) {
-		struct entry *e = questions[i].entry;
-		struct proc_sample *p = sample_find_proc(out, questions[i].pid);
+		struct entry *e = pending[i].entry;
+		struct proc_sample *p = sample_find_proc(out, pending[i].pid);
 
 		if (!p)
 			continue;
@@ -154,9 +154,9 @@ static void ask(struct command_cache *c, const struct question *questions, size_
 void command_cache_end_tick(struct command_cache *c, struct sample *out)
 {
 	sample_sort_procs(out);
-	for (size_t i = 0; i < c->questions.len; i += PROCESS_READER_BATCH)
-		ask(c, c->questions.at + i, MIN(c->questions.len - i, (size_t)PROCESS_READER_BATCH),
-		    out);
-	vec_relax(&c->questions);
+	for (size_t i = 0; i < c->pending.len; i += PROCESS_READER_BATCH)
+		read_commands(c, c->pending.at + i,
+		              MIN(c->pending.len - i, (size_t)PROCESS_READER_BATCH), out);
+	vec_relax(&c->pending);
 	process_slots_end_tick(&c->entries);
 }

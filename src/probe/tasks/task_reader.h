@@ -23,7 +23,7 @@ struct task_reader {
 
 	/* Of this pass. */
 	VEC(struct fresh_task) fresh;
-	size_t next;           /* who of those kept is expected */
+	size_t next;           /* which of those kept is expected */
 	size_t seen;           /* how many of them were */
 	bool families_changed; /* a process is new or has another parent */
 	uint32_t text_at;      /* where a copy of the text lies in the sample's */

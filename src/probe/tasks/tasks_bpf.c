@@ -15,7 +15,7 @@
 /* The kernel gathers eight pages at a time, whatever we offer. */
 #define READ_BYTES (32 << 10)
 
-/* Some kernels leave processes out of the iterator (a guest's init, for one): whoever is named as a
+/* Some kernels leave processes out of the iterator (a guest's init, for one): a process that is named as a
  * parent and was not shown is looked up in /proc. Absence from the iterator is not death. */
 #define HIDDEN_MAX 64
 

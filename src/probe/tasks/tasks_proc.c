@@ -82,7 +82,7 @@ static bool is_refusal(int error)
 }
 
 /* A leader that has exited looks like a zombie, while its process lives on in the other threads: the
- * first of them speaks for it. */
+ * first of them is read in its place. */
 static void read_stand_in(struct tasks_proc *self, unsigned want, struct proc_sample *ret)
 {
 	cleanup(closep) int tasks_fd = -1;
@@ -144,7 +144,7 @@ static bool take_process(struct tasks_proc *self, const struct process_request *
 	return task_files_fill(q, self->page_bytes, ret, ret_exec_id);
 }
 
-/* The requests gathered so far. A process that ends while we look was not there. */
+/* The requests gathered so far. A process that ends meanwhile was not there. */
 static void read_requests(struct tasks_proc *self, struct sample *out)
 {
 	size_t first = out->procs.len;
@@ -163,7 +163,7 @@ static void read_requests(struct tasks_proc *self, struct sample *out)
 		command_cache_fill(self->commands, out, p, exec_id);
 	}
 	self->request_count = 0;
-	/* These are requests of their own, and what the others said is no longer needed. */
+	/* These are requests of their own, and the texts of the others are no longer needed. */
 	for (size_t i = first; i < out->procs.len; i++)
 		if (out->procs.at[i].state == 'Z' &&
 		    readings_or(&out->procs.at[i].r, PROC_THREADS, 1) > 1)
