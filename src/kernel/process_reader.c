@@ -7,6 +7,7 @@
 #include <linux/magic.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,18 +49,18 @@ static const struct {
 /* A thread and its work. The reader holds it, and so does the thread: the last one frees it. */
 struct worker {
 	pthread_t thread;
-	pid_t tid; /* 0: it has not begun to run */
-	pthread_mutex_t lock;
-	pthread_cond_t work, progress;
+	atomic_int tid; /* 0: it has not begun to run */
+	sem_t work;     /* a batch is there, or it is dismissed */
+	sem_t finished; /* the batch is read */
 	atomic_int holders;
 	atomic_int file; /* enum process_file that is being read; PROCESS_FILE_COUNT: none */
-	atomic_bool has_returned; /* after it was left behind */
-	bool is_dismissed, is_left_behind;
+	atomic_bool is_dismissed, has_returned;
 	bool size_counts_fds;
 	int proc_fd; /* its own */
-	size_t count, done;
-	uint64_t cpu_ns; /* of this batch */
-	char *text;      /* owned; holds all that a batch may read */
+	size_t count;
+	atomic_size_t done; /* requests that are answered */
+	uint64_t cpu_ns;    /* of this batch */
+	char *text;         /* owned; holds all that a batch may read */
 	size_t text_len, text_cap;
 	struct kernel_list fds;
 	struct process_request requests[PROCESS_READER_BATCH];
@@ -88,9 +89,8 @@ static void worker_release(struct worker *w)
 {
 	if (!w || atomic_fetch_sub(&w->holders, 1) > 1)
 		return;
-	pthread_cond_destroy(&w->work);
-	pthread_cond_destroy(&w->progress);
-	pthread_mutex_destroy(&w->lock);
+	sem_destroy(&w->work);
+	sem_destroy(&w->finished);
 	closep(&w->proc_fd);
 	free(w->text);
 	free(w);
@@ -208,37 +208,31 @@ static void read_process(struct worker *w, struct process_request *q)
 		q->has_device = has_open(w, dir_fd, q->device);
 }
 
-/* With the lock held, but for the reading. */
-static void work(struct worker *w)
+static void read_batch(struct worker *w)
 {
 	uint64_t begin_ns = clock_thread_cpu_ns();
 
-	while (w->done < w->count && !w->is_left_behind) {
-		struct process_request *q = &w->requests[w->done];
-
-		pthread_mutex_unlock(&w->lock);
-		read_process(w, q);
-		pthread_mutex_lock(&w->lock);
-		w->done++;
+	for (size_t i = 0; i < w->count && !w->is_dismissed; i++) {
+		read_process(w, &w->requests[i]);
+		w->done = i + 1;
 	}
 	w->cpu_ns = clock_thread_cpu_ns() - begin_ns;
-	pthread_cond_signal(&w->progress);
+	sem_post(&w->finished);
 }
 
 static void *worker_main(void *self)
 {
 	struct worker *w = self;
 
-	pthread_mutex_lock(&w->lock);
 	w->tid = gettid();
-	while (!w->is_dismissed && !w->is_left_behind) {
-		if (w->done < w->count)
-			work(w);
-		else
-			pthread_cond_wait(&w->work, &w->lock);
+	for (;;) {
+		while (sem_wait(&w->work) < 0)
+			;
+		if (w->is_dismissed)
+			break;
+		read_batch(w);
 	}
-	pthread_mutex_unlock(&w->lock);
-	atomic_store(&w->has_returned, true);
+	w->has_returned = true;
 	worker_release(w);
 	return NULL;
 }
@@ -248,17 +242,12 @@ static void *worker_main(void *self)
 static int worker_new(const struct process_reader *r, struct worker **ret)
 {
 	struct worker *w = xcalloc(1, sizeof *w);
-	pthread_condattr_t clock;
 	int error;
 
 	w->proc_fd = fcntl(r->proc_fd, F_DUPFD_CLOEXEC, 3);
 	w->size_counts_fds = r->size_counts_fds;
-	pthread_mutex_init(&w->lock, NULL);
-	pthread_cond_init(&w->work, NULL);
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&w->progress, &clock);
-	pthread_condattr_destroy(&clock);
+	sem_init(&w->work, 0, 0);
+	sem_init(&w->finished, 0, 0);
 	atomic_init(&w->holders, 2);
 	error = w->proc_fd < 0 ? -errno : thread_start(&w->thread, STACK_BYTES, worker_main, w);
 	if (error < 0) {
@@ -270,14 +259,11 @@ static int worker_new(const struct process_reader *r, struct worker **ret)
 	return 0;
 }
 
+/* It ends when it has nothing to read, or comes back from what hangs. */
 static void worker_dismiss(struct worker *w)
 {
-	pthread_mutex_lock(&w->lock);
 	w->is_dismissed = true;
-	pthread_cond_signal(&w->work);
-	pthread_mutex_unlock(&w->lock);
-	pthread_join(w->thread, NULL);
-	worker_release(w);
+	sem_post(&w->work);
 }
 
 /* We have one open file at least, so a kernel that counts reports more than 0. The size of an ordinary
@@ -323,8 +309,11 @@ void process_reader_free(struct process_reader *r)
 {
 	if (!r)
 		return;
-	if (r->worker)
+	if (r->worker) {
 		worker_dismiss(r->worker);
+		pthread_join(r->worker->thread, NULL);
+		worker_release(r->worker);
+	}
 	while (r->slow.len)
 		slow_drop(r, &r->slow.at[0]);
 	vec_done(&r->slow);
@@ -348,7 +337,7 @@ static void forget_the_rested(struct process_reader *r)
 	for (size_t i = 0; i < r->slow.len;) {
 		struct slow *slow = &r->slow.at[i];
 
-		if (slow->stuck && atomic_load(&slow->stuck->has_returned)) {
+		if (slow->stuck && slow->stuck->has_returned) {
 			worker_release(TAKE_PTR(slow->stuck));
 			slow->rests_until_ns = now_ns + MIN(REST_NS, (now_ns - slow->since_ns) *
 			                                                     REST_FACTOR);
@@ -381,12 +370,12 @@ static unsigned files_that_hang_with(enum process_file file)
 	return 1U << file | of_memory | (file == PROCESS_CMDLINE ? 0 : 1U << PROCESS_IO);
 }
 
-static void leave_behind(struct process_reader *r, struct worker *w)
+/* The thread hangs in the files of this process. */
+static void leave_behind(struct process_reader *r, struct worker *w, pid_t pid)
 {
-	pid_t pid = w->requests[w->done].pid;
 	struct slow *slow = vec_push(&r->slow, SIZE_MAX); /* HANGING_MAX is the ceiling */
 
-	w->is_left_behind = true;
+	worker_dismiss(w);
 	pthread_detach(w->thread);
 	slow->pid = pid;
 	slow->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -439,7 +428,7 @@ static uint64_t cpu_of(const struct worker *w)
 
 /* On a busy machine a thread may stand still because it gets no CPU, or because the process that it
  * waits for gets none. It is our own: reading about it never hangs. */
-static bool is_runnable(const struct process_reader *r, const struct worker *w)
+static bool is_runnable(const struct process_reader *r, const struct worker *w, pid_t pid)
 {
 	char path[40], text[1024];
 	struct process_files_stat st;
@@ -447,36 +436,39 @@ static bool is_runnable(const struct process_reader *r, const struct worker *w)
 
 	if (!w->tid || !r->is_live) /* it has not begun to run, or cannot hang */
 		return true;
-	if (process_peek_state(r->root_fd, w->requests[w->done].pid) == 'R')
+	if (process_peek_state(r->root_fd, pid) == 'R')
 		return true;
 	snprintf(path, sizeof path, "self/task/%d/stat", w->tid);
 	n = kernel_file_read(r->proc_fd, path, text, sizeof text);
 	return n > 0 && process_files_parse_stat(scan_mem(text, (size_t)n), &st) && st.state == 'R';
 }
 
-/* Until all is read, or the thread hangs in a file. With the lock held. */
-static bool await(const struct process_reader *r, struct worker *w, uint64_t patience_ns)
+/* Until all is read, or the thread hangs in a file: how many requests are answered. */
+static size_t await(const struct process_reader *r, struct worker *w, uint64_t patience_ns)
 {
 	uint64_t since_ns = clock_mono_ns(), cpu_ns = 0;
 	struct timespec deadline = deadline_after(patience_ns);
 	size_t seen = 0;
 
-	while (w->done < w->count) {
-		if (pthread_cond_timedwait(&w->progress, &w->lock, &deadline) != ETIMEDOUT)
+	while (sem_clockwait(&w->finished, CLOCK_MONOTONIC, &deadline) < 0) {
+		size_t done = w->done;
+
+		if (errno != ETIMEDOUT)
 			continue;
-		if (w->done != seen) {
-			seen = w->done;
+		if (done != seen) {
+			seen = done;
 			since_ns = clock_mono_ns();
 			cpu_ns = cpu_of(w);
-		} else if (!is_runnable(r, w) || clock_mono_ns() - since_ns > STARVED_NS ||
-		           (cpu_ns && cpu_of(w) - cpu_ns > patience_ns)) {
-			return false;
+		} else if (done < w->count && (!is_runnable(r, w, w->requests[done].pid) ||
+		                               clock_mono_ns() - since_ns > STARVED_NS ||
+		                               (cpu_ns && cpu_of(w) - cpu_ns > patience_ns))) {
+			return done;
 		} else if (!cpu_ns) {
 			cpu_ns = cpu_of(w);
 		}
 		deadline = deadline_after(patience_ns);
 	}
-	return true;
+	return w->count;
 }
 
 static void make_room(struct worker *w)
@@ -501,19 +493,17 @@ static size_t read_some(struct process_reader *r, struct process_request *reques
 	struct worker *w = r->worker;
 	size_t settled;
 
-	pthread_mutex_lock(&w->lock);
 	w->count = n;
 	w->done = 0;
 	memcpy(w->requests, requests, n * sizeof *requests);
 	make_room(w);
-	pthread_cond_signal(&w->work);
-	if (await(r, w, PATIENCE_NS / (1 + count_stuck(r))))
+	sem_post(&w->work);
+	settled = await(r, w, PATIENCE_NS / (1 + count_stuck(r)));
+	memcpy(requests, w->requests, settled * sizeof *requests);
+	if (settled == n)
 		r->cpu_ns += w->cpu_ns;
 	else
-		leave_behind(r, w);
-	settled = w->done;
-	memcpy(requests, w->requests, settled * sizeof *requests);
-	pthread_mutex_unlock(&w->lock);
+		leave_behind(r, w, requests[settled].pid);
 	return settled;
 }
 
@@ -557,6 +547,11 @@ uint64_t process_reader_hangs(const struct process_reader *r, pid_t *ret_last)
 
 /* ---- questions about one process ------------------------------------------------------------- */
 
+static struct process_request request_stat(pid_t pid)
+{
+	return (struct process_request){ .pid = pid, .files = 1U << PROCESS_STAT };
+}
+
 static int parse_stat(const struct process_request *q, struct process_files_stat *ret)
 {
 	int error = q->error ? q->error : q->errors[PROCESS_STAT];
@@ -564,19 +559,6 @@ static int parse_stat(const struct process_request *q, struct process_files_stat
 	if (error)
 		return error;
 	return process_files_parse_stat(q->text[PROCESS_STAT], ret) ? 0 : -EBADMSG;
-}
-
-static struct process_request request_stat(pid_t pid)
-{
-	return (struct process_request){ .pid = pid, .files = 1U << PROCESS_STAT };
-}
-
-static int read_stat(struct process_reader *r, pid_t pid, struct process_files_stat *ret)
-{
-	struct process_request q = request_stat(pid);
-
-	process_reader_read(r, &q, 1);
-	return parse_stat(&q, ret);
 }
 
 int process_reader_owner(struct process_reader *r, pid_t pid, uid_t *ret)
@@ -593,7 +575,10 @@ int process_reader_owner(struct process_reader *r, pid_t pid, uid_t *ret)
 
 bool process_reader_stat(struct process_reader *r, pid_t pid, struct process_files_stat *ret)
 {
-	return read_stat(r, pid, ret) == 0;
+	struct process_request q = request_stat(pid);
+
+	process_reader_read(r, &q, 1);
+	return parse_stat(&q, ret) == 0;
 }
 
 void process_reader_find_start(struct process_reader *r, struct proc_id *id)
@@ -604,34 +589,27 @@ void process_reader_find_start(struct process_reader *r, struct proc_id *id)
 		id->start_ticks = st.start_ticks;
 }
 
-static bool has_directory(struct process_reader *r, pid_t pid)
+/* One that hangs in the kernel has not ended. */
+static bool is_there(struct process_reader *r, const struct process_request *q, struct proc_id id,
+                     bool even_as_zombie)
 {
+	struct process_files_stat st;
+	int error = parse_stat(q, &st);
 	uid_t uid;
 
-	return process_reader_owner(r, pid, &uid) == 0;
+	if (error == -ETIMEDOUT || error == -EBUSY)
+		return process_reader_owner(r, id.pid, &uid) == 0;
+	if (error || (id.start_ticks && st.start_ticks != id.start_ticks))
+		return false;
+	return even_as_zombie || (st.state != 'Z' && st.state != 'X') || st.threads > 1;
 }
 
 bool process_reader_exists(struct process_reader *r, struct proc_id id)
 {
-	struct process_files_stat st;
-	int error = read_stat(r, id.pid, &st);
+	struct process_request q = request_stat(id.pid);
 
-	if (error == -ETIMEDOUT || error == -EBUSY)
-		return has_directory(r, id.pid);
-	return error == 0 && (!id.start_ticks || st.start_ticks == id.start_ticks);
-}
-
-/* One that hangs in the kernel has not ended. */
-static bool is_alive(struct process_reader *r, const struct process_request *q, struct proc_id id)
-{
-	struct process_files_stat st;
-	int error = parse_stat(q, &st);
-
-	if (error == -ETIMEDOUT || error == -EBUSY)
-		return has_directory(r, id.pid);
-	if (error || (id.start_ticks && st.start_ticks != id.start_ticks))
-		return false;
-	return (st.state != 'Z' && st.state != 'X') || st.threads > 1;
+	process_reader_read(r, &q, 1);
+	return is_there(r, &q, id, true);
 }
 
 size_t process_reader_count_alive(struct process_reader *r, const struct proc_id *ids, size_t n)
@@ -643,7 +621,7 @@ size_t process_reader_count_alive(struct process_reader *r, const struct proc_id
 		requests[i] = request_stat(ids[i].pid);
 	process_reader_read(r, requests, n);
 	for (size_t i = 0; i < n; i++)
-		alive += is_alive(r, &requests[i], ids[i]);
+		alive += is_there(r, &requests[i], ids[i], false);
 	return alive;
 }
 

@@ -4,9 +4,12 @@
  * Reading stat, io, environ or smaps_rollup waits for locks that a process holds while it executes
  * another program or changes its memory. With a file system that never answers, any user can have
  * them held for ever. So these files are never read on the caller's thread: a thread of the reader
- * does it, for a list of processes at a time. A thread that hangs is left behind, another one
- * continues with the next process, and the files that hang are not read again until that thread
- * has come back and the process has rested.
+ * does it, for a list of processes at a time. A thread that hangs is left behind, and another one
+ * continues with the next process.
+ *
+ * The files that hang are not read again until that thread has come back and a pause has passed: a
+ * process that hung for a moment only (an exec from a slow network file system) is then sampled
+ * again, while one that hangs for ever costs one thread, once.
  *
  * There is one reader per host, used by one thread. */
 #pragma once
