@@ -256,7 +256,7 @@ static void test_task_reader__forgets_who_is_gone(void **state)
 
 	pass(s, 4);
 	pass(s, 2);
-	assert_int_equal(s->reader.kept.len, 2);
+	assert_int_equal(s->reader.kept.procs.len, 2);
 	assert_null(pass_unchanged(s, &s->records[3]));
 }
 

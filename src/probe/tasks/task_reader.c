@@ -7,9 +7,8 @@ static_assert(TASK_COMM_BYTES == COMM_LEN, "names are copied whole");
 
 void task_reader_done(struct task_reader *reader)
 {
-	vec_done(&reader->kept);
+	sample_done(&reader->kept);
 	vec_done(&reader->fresh);
-	buf_done(&reader->text);
 }
 
 /* As the kernel's task_state_index() and the array beside it: what /proc/PID/stat shows. */
@@ -54,35 +53,28 @@ static void set_gauges(const struct task_reader *reader, const struct task_recor
 
 void task_reader_begin(struct task_reader *reader, struct sample *out)
 {
-	struct text_ref copy = sample_add_text(out, reader->text.at, reader->text.len);
+	struct text_ref copy = sample_add_text(out, reader->kept.text.at, reader->kept.text.len);
 
 	vec_relax(&reader->fresh);
 	reader->next = reader->seen = 0;
 	reader->families_changed = false;
 	reader->text_at = copy.at;
-	reader->has_text = copy.len == reader->text.len;
+	reader->has_text = copy.len == reader->kept.text.len;
 	reader->unknown = reader->malformed = 0;
-}
-
-static int by_pid(const void *a, const void *b)
-{
-	const struct proc_sample *x = a, *y = b;
-
-	return (x->id.pid > y->id.pid) - (x->id.pid < y->id.pid);
 }
 
 /* Both passes are in the order of pids: usually it is the one after the last. */
 static const struct proc_sample *find_kept(struct task_reader *reader, struct proc_id id)
 {
-	const struct proc_sample key = { .id = id }, *p = reader->kept.at + reader->next;
+	const struct proc_sample *p = NULL;
 
-	if (!reader->kept.len)
-		return NULL;
-	if (reader->next >= reader->kept.len || p->id.pid != id.pid)
-		p = bsearch(&key, reader->kept.at, reader->kept.len, sizeof *p, by_pid);
+	if (reader->next < reader->kept.procs.len)
+		p = &reader->kept.procs.at[reader->next];
+	if (!p || p->id.pid != id.pid)
+		p = sample_find_proc(&reader->kept, id.pid);
 	if (!p || !proc_id_eq(p->id, id))
 		return NULL;
-	reader->next = (size_t)(p - reader->kept.at) + 1;
+	reader->next = (size_t)(p - reader->kept.procs.at) + 1;
 	reader->seen++;
 	return p;
 }
@@ -115,7 +107,7 @@ struct proc_sample *task_reader_add(struct task_reader *reader, const struct pro
 	*added = *p;
 	*fresh = (struct fresh_task){ .pid = p->id.pid, .exec_id = exec_id, .kept_at = FRESH_NEW };
 	if (kept)
-		fresh->kept_at = (uint32_t)(kept - reader->kept.at);
+		fresh->kept_at = (uint32_t)(kept - reader->kept.procs.at);
 	reader->families_changed |= !kept || kept->ppid != p->ppid;
 	return added;
 }
@@ -124,17 +116,17 @@ static bool has_same_command(const struct task_reader *reader, const struct proc
                              const struct sample *out, const struct proc_sample *p)
 {
 	return kept->command.len == p->command.len &&
-	       memcmp(reader->text.at + kept->command.at, out->text.at + p->command.at,
+	       memcmp(reader->kept.text.at + kept->command.at, out->text.at + p->command.at,
 	              p->command.len) == 0;
 }
 
 /* Puts what was read in full into the places it had; false where that cannot be done. */
 static bool update_kept(struct task_reader *reader, const struct sample *out)
 {
-	if (reader->seen != reader->kept.len || reader->kept.len != out->procs.len)
+	if (reader->seen != reader->kept.procs.len || reader->kept.procs.len != out->procs.len)
 		return false;
 	vec_each(&reader->fresh, f) {
-		struct proc_sample *kept = &reader->kept.at[f->kept_at], *p;
+		struct proc_sample *kept = &reader->kept.procs.at[f->kept_at], *p;
 
 		if (f->kept_at == FRESH_NEW)
 			return false;
@@ -153,16 +145,12 @@ void task_reader_end(struct task_reader *reader, const struct sample *out)
 {
 	if (update_kept(reader, out))
 		return;
-	vec_copy(&reader->kept, &out->procs);
-	vec_shrink(&reader->kept);
-	buf_relax(&reader->text);
-	vec_each(&reader->kept, kept) {
-		uint32_t at = (uint32_t)reader->text.len;
-
-		if (!buf_put(&reader->text, out->text.at + kept->command.at, kept->command.len))
-			kept->command.len = 0;
-		kept->command.at = at;
-	}
+	vec_copy(&reader->kept.procs, &out->procs);
+	vec_shrink(&reader->kept.procs);
+	buf_relax(&reader->kept.text);
+	vec_each(&reader->kept.procs, kept)
+		kept->command = sample_add_text(&reader->kept, out->text.at + kept->command.at,
+		                                kept->command.len);
 }
 
 /* ---- records --------------------------------------------------------------------------------- */

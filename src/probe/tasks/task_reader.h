@@ -18,8 +18,7 @@ struct fresh_task {
 
 struct task_reader {
 	uint64_t page_bytes;
-	VEC(struct proc_sample) kept; /* of the last pass, ascending by pid */
-	struct buf text;              /* their command lines */
+	struct sample kept; /* the processes of the last pass and their command lines */
 
 	/* Of this pass. */
 	VEC(struct fresh_task) fresh;

@@ -149,7 +149,7 @@ static void add_hidden(struct tasks_bpf *self, struct sample *out)
 	struct hidden *hidden = &self->hidden;
 
 	if (self->reader.families_changed ||
-	    self->reader.seen + hidden->len != self->reader.kept.len) {
+	    self->reader.seen + hidden->len != self->reader.kept.procs.len) {
 		hidden->len = 0;
 		find_hidden(out, hidden);
 	}

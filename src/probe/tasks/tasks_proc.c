@@ -29,7 +29,7 @@ struct tasks_proc {
 	bool is_exhausted; /* we ran out of file descriptors or memory in the last scan */
 	struct process_reader *reader; /* the host's */
 	struct command_cache *commands;
-	VEC(struct proc_sample) last; /* ascending by pid; their text is gone */
+	struct sample last; /* its processes alone */
 	struct process_request requests[PROCESS_READER_BATCH];
 	size_t request_count;
 	struct kernel_list pids, tids, threads;
@@ -44,7 +44,7 @@ static void tasks_proc_close(void *self_)
 		return;
 	command_cache_free(self->commands);
 	buf_done(&self->children);
-	vec_done(&self->last);
+	sample_done(&self->last);
 	closep(&self->proc_fd);
 	free(self);
 }
@@ -106,20 +106,10 @@ static void read_stand_in(struct tasks_proc *self, unsigned want, struct proc_sa
 	}
 }
 
-static int by_pid(const void *key, const void *member)
-{
-	const pid_t *pid = key;
-	const struct proc_sample *p = member;
-
-	return (*pid > p->id.pid) - (*pid < p->id.pid);
-}
-
 /* One that hangs is there all the same: with what was read of it last. */
 static bool recall(struct tasks_proc *self, pid_t pid, struct proc_sample *ret)
 {
-	const struct proc_sample *p = self->last.len ? bsearch(&pid, self->last.at, self->last.len,
-	                                                       sizeof *p, by_pid)
-	                                             : NULL;
+	const struct proc_sample *p = sample_find_proc(&self->last, pid);
 
 	self->stale += p != NULL;
 	self->unknown += p == NULL;
@@ -271,7 +261,7 @@ static int tasks_proc_read(void *self_, struct sample *out, struct err *err)
 	if (out->focus_only)
 		scan_focus(self, out);
 	command_cache_end_tick(self->commands, out);
-	vec_copy(&self->last, &out->procs);
+	vec_copy(&self->last.procs, &out->procs);
 	out->aside_cpu_ns += process_reader_cpu_ns(self->reader) - begin_ns;
 	if (self->is_hidden || self->unreadable || self->unknown || self->is_exhausted)
 		out->procs_complete = false;
