@@ -207,6 +207,13 @@ void jobs_learn(struct jobs *jobs, struct sample *s)
 
 /* ---- what they used -------------------------------------------------------------------------- */
 
+/* Whether its figures are ours to compute: not those of a job that has a recorder of its own, nor of
+ * one that ended before us. */
+static bool keeps_accounts(const struct watched_job *w)
+{
+	return !w->row->job.is_foreign && !w->is_past;
+}
+
 /* The job of that index in the snapshot; NULL: none. */
 static struct watched_job *job_at(const struct jobs *jobs, const struct snapshot *snap,
                                   int32_t index)
@@ -214,6 +221,26 @@ static struct watched_job *job_at(const struct jobs *jobs, const struct snapshot
 	if (index < 0 || (size_t)index >= snap->jobs.len)
 		return NULL;
 	return jobs_get(jobs, snap->jobs.at[index].handle);
+}
+
+/* Its process ended, and how the job did was not reported. */
+static void infer_end(struct watched_job *w, const struct event *exit)
+{
+	bool is_ok = exit->has_exit_code && exit->exit_code == 0;
+	bool is_known = exit->has_exit_code || exit->signal;
+	const struct job_end how = { .status = is_ok      ? JOB_COMPLETED
+		                               : is_known ? JOB_FAILED
+		                                          : JOB_LOST,
+		                     .has_exit_code = exit->has_exit_code,
+		                     .exit_code = exit->exit_code,
+		                     .signal = exit->signal,
+		                     .ended_ns = exit->wall_ns };
+
+	w->outlived = w->row->living;
+	w->has_outlived = true;
+	watched_job_end(w, &how);
+	w->row->job.ends_now = true;
+	w->end_is_inferred = true;
 }
 
 /* The end of a job that has a recorder of its own is for that to report. */
@@ -224,7 +251,7 @@ static void infer_ends(struct jobs *jobs, const struct snapshot *snap)
 
 		if (w && !w->ended_mono_ns && !w->row->job.is_foreign &&
 		    proc_id_eq(w->row->job.root, e->id))
-			watched_job_infer_end(w, e);
+			infer_end(w, e);
 	}
 }
 
@@ -232,7 +259,7 @@ static void infer_ends(struct jobs *jobs, const struct snapshot *snap)
 static void account_loss(struct jobs *jobs, const struct event *e)
 {
 	vec_each(&jobs->roster.rows, row)
-		if (watched_job_keeps_accounts((*row)->watched))
+		if (keeps_accounts((*row)->watched))
 			accounting_take_event(&(*row)->watched->accounting, e);
 }
 
@@ -243,7 +270,7 @@ static void account(struct jobs *jobs, const struct snapshot *snap)
 	vec_each(&snap->events, e) {
 		struct watched_job *w = job_at(jobs, snap, e->job);
 
-		if (w && watched_job_keeps_accounts(w))
+		if (w && keeps_accounts(w))
 			accounting_take_event(&w->accounting, e);
 		else if (!w && e->kind == EVENT_LOSS)
 			account_loss(jobs, e);
@@ -253,30 +280,92 @@ static void account(struct jobs *jobs, const struct snapshot *snap)
 	vec_each(&snap->procs, p) {
 		struct watched_job *w = job_at(jobs, snap, p->job);
 
-		if (w && watched_job_keeps_accounts(w))
+		if (w && keeps_accounts(w))
 			accounting_take_process(&w->accounting, p);
 	}
 	for (int32_t i = 0; (size_t)i < snap->sums.len; i++) {
 		struct watched_job *w = job_at(jobs, snap, i);
 
-		if (w && watched_job_keeps_accounts(w))
+		if (w && keeps_accounts(w))
 			accounting_take_sum(&w->accounting, snap, i);
 	}
 }
 
 static void compute(const struct jobs *jobs, struct watched_job *w, const struct snapshot *snap)
 {
-	struct accounting_sources sources = { .births_are_reported = jobs->sources.births,
-		                              .ooms_are_reported = jobs->sources.totals };
+	const struct cgroup_readings *group = NULL;
 	struct job *job = &w->row->job;
 
 	if (!snap->events_only)
 		job->interval_ns = MAX(job->interval_ns, snap->elapsed_ns);
 	if (w->hooks && w->hooks->measure)
-		sources.group = w->hooks->measure(w->hooks_self, snap);
-	watched_job_compute(w, &sources);
+		group = w->hooks->measure(w->hooks_self, snap);
+	accounting_figures(&w->accounting,
+	                   &(struct accounting_sources){
+				   .group = group,
+				   .births_are_reported = jobs->sources.births,
+				   .ooms_are_reported = jobs->sources.totals,
+				   .processes = w->row->processes,
+				   .living = w->row->living,
+				   .outlived = w->outlived,
+				   .has_ended = w->has_outlived,
+				   .leaked = w->leaked,
+				   .is_over = w->has_leaked,
+			   },
+	                   job);
 	if (w->hooks && w->hooks->complete)
 		w->hooks->complete(w->hooks_self, snap);
+}
+
+static const struct event *find_exit(const struct snapshot *snap, int32_t index,
+                                     const struct sheet *sheet)
+{
+	vec_each(&snap->events, e)
+		if (e->kind == EVENT_EXIT && e->job == index && e->id.pid == sheet->pid &&
+		    e->wall_ns >= sheet->started_ns)
+			return e;
+	return NULL;
+}
+
+/* Sheets whose opener ended in these events fail. */
+static void close_orphaned_sheets(struct watched_job *w, const struct snapshot *snap, int32_t index)
+{
+	if (!w->row->job.running_sheets)
+		return;
+	vec_each(&w->row->sheets, sheet) {
+		const struct event *exit = sheet->status == JOB_RUNNING
+		                                   ? find_exit(snap, index, sheet)
+		                                   : NULL;
+
+		if (!exit)
+			continue;
+		sheet->signal = exit->signal;
+		job_row_end_sheet(w->row, sheet, JOB_FAILED, exit->wall_ns);
+	}
+}
+
+static struct sheet *find_shown(struct snapshot *snap, int32_t index, uint32_t num)
+{
+	vec_each(&snap->sheets, sheet)
+		if (sheet->job == index && sheet->num == num)
+			return sheet;
+	return vec_push(&snap->sheets, SHEETS_MAX);
+}
+
+/* Puts sheets into the snapshot that changed after it was built. */
+static void show_sheets(struct watched_job *w, struct snapshot *snap, int32_t index)
+{
+	if (!w->row->has_news)
+		return;
+	vec_each(&w->row->sheets, sheet) {
+		struct sheet *shown = sheet->is_stored ? NULL : find_shown(snap, index, sheet->num);
+
+		if (!shown)
+			continue;
+		*shown = *sheet;
+		shown->job = index;
+	}
+	watched_job_sheets_are_shown(w);
 }
 
 void jobs_figures(struct jobs *jobs, struct snapshot *snap)
@@ -295,10 +384,10 @@ void jobs_figures(struct jobs *jobs, struct snapshot *snap)
 		if (!w)
 			continue;
 		if (w->sheets_end_with_opener)
-			watched_job_close_orphaned_sheets(w, snap, i);
-		if (watched_job_keeps_accounts(w))
+			close_orphaned_sheets(w, snap, i);
+		if (keeps_accounts(w))
 			compute(jobs, w, snap);
-		watched_job_show_sheets(w, snap, i);
+		show_sheets(w, snap, i);
 		w->is_published = w->ended_mono_ns != 0;
 		snap->jobs.at[i] = w->row->job;
 		w->row->job.ends_now = false;

@@ -42,20 +42,8 @@ struct watched_job {
 };
 
 void watched_job_free(struct watched_job *w); /* not its row */
-/* Whether its figures are ours to compute: not those of a job that has a recorder of its own, nor
- * of one that ended before us. */
-bool watched_job_keeps_accounts(const struct watched_job *w);
-/* Its figures as they are now; of the sources only what the job does not know itself counts. */
-void watched_job_compute(struct watched_job *w, const struct accounting_sources *sources);
 /* It ended so; once again: its end was corrected. Sheets that are open fail with the first end. */
 void watched_job_end(struct watched_job *w, const struct job_end *how);
-/* Its process ended, and how the job did was not reported. */
-void watched_job_infer_end(struct watched_job *w, const struct event *exit);
-/* Sheets whose opener ended in these events fail. */
-void watched_job_close_orphaned_sheets(struct watched_job *w, const struct snapshot *snap,
-                                       int32_t index);
-/* Puts sheets into the snapshot that changed after it was built. */
-void watched_job_show_sheets(struct watched_job *w, struct snapshot *snap, int32_t index);
 /* The sheets in the snapshot need not be put into the next. */
 void watched_job_sheets_are_shown(struct watched_job *w);
 /* All of them are put into the next snapshot: the last one is to be complete. */

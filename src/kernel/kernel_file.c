@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 int kernel_file_open(int dir_fd, const char *path)
@@ -69,12 +70,14 @@ int kernel_file_load(int dir_fd, const char *path, struct buf *to)
 	return fd < 0 ? fd : kernel_file_load_fd(fd, to);
 }
 
-int kernel_file_load_own(int root_fd, const char *name, struct buf *to)
+int kernel_file_load_own(int root_fd, const char *name, struct buf *to, struct err *err)
 {
 	char path[64];
+	int r;
 
 	snprintf(path, sizeof path, "proc/self/%s", name);
-	return kernel_file_load(root_fd, path, to);
+	r = kernel_file_load(root_fd, path, to);
+	return r < 0 ? err_set(err, -r, "read '/%s': %s", path, strerror(-r)) : 0;
 }
 
 int kernel_file_open_own_fds(int root_fd)

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/scan.h"
 
 /* Of a file whose size depends on the machine: /proc/stat, diskstats, mountinfo. */
@@ -22,7 +23,7 @@ ssize_t kernel_file_read_from(int dir_fd, const char *path, off_t offset, char *
 int kernel_file_load_fd(int fd, struct buf *to) must_check;
 int kernel_file_load(int dir_fd, const char *path, struct buf *to) must_check;
 /* The same of a file of our own process: /proc/self/NAME. */
-int kernel_file_load_own(int root_fd, const char *name, struct buf *to) must_check;
+int kernel_file_load_own(int root_fd, const char *name, struct buf *to, struct err *err) must_check;
 /* The directory of our own open files, for kernel_list_next(): the fd, or -errno. */
 int kernel_file_open_own_fds(int root_fd) must_check;
 /* What was loaded, for a parser. */

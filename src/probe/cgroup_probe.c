@@ -47,17 +47,14 @@ static bool has_moved(const struct cgroup_probe *self)
  * moved. */
 static int find_group(struct cgroup_probe *self, struct err *err)
 {
-	int r = kernel_file_load(self->root_fd, "proc/self/cgroup", &self->text);
-
-	if (r < 0)
-		return err_set(err, -r, "read '/proc/self/cgroup': %s", strerror(-r));
+	if (kernel_file_load_own(self->root_fd, "cgroup", &self->text, err) < 0)
+		return -err->code;
 	if (!has_moved(self))
 		return 0;
 	buf_reset(&self->membership);
 	buf_put(&self->membership, self->text.at, self->text.len);
-	r = kernel_file_load(self->root_fd, "proc/self/mountinfo", &self->text);
-	if (r < 0)
-		return err_set(err, -r, "read '/proc/self/mountinfo': %s", strerror(-r));
+	if (kernel_file_load_own(self->root_fd, "mountinfo", &self->text, err) < 0)
+		return -err->code;
 	cgroup_parse_mountinfo(kernel_file_text(&self->text), &self->mounts);
 	if (!cgroup_locate(kernel_file_text(&self->membership), &self->mounts, &self->dirs)) {
 		buf_reset(&self->membership);

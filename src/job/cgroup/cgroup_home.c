@@ -8,13 +8,6 @@
 #include "base/mem.h"
 #include "kernel/kernel_file.h"
 
-static int load(int root_fd, const char *name, struct buf *to, struct err *err)
-{
-	int r = kernel_file_load_own(root_fd, name, to);
-
-	return r < 0 ? err_set(err, -r, "read '/proc/self/%s': %s", name, strerror(-r)) : 0;
-}
-
 int cgroup_home_find(int root_fd, struct cgroup_home *ret, struct err *err)
 {
 	cleanup(buf_done) struct buf membership = { .max = KERNEL_FILE_MAX };
@@ -23,8 +16,8 @@ int cgroup_home_find(int root_fd, struct cgroup_home *ret, struct err *err)
 	bool found;
 
 	memset(ret, 0, sizeof *ret);
-	if (load(root_fd, "cgroup", &membership, err) < 0 ||
-	    load(root_fd, "mountinfo", &mountinfo, err) < 0)
+	if (kernel_file_load_own(root_fd, "cgroup", &membership, err) < 0 ||
+	    kernel_file_load_own(root_fd, "mountinfo", &mountinfo, err) < 0)
 		return -err->code;
 	cgroup_parse_mountinfo(kernel_file_text(&mountinfo), mounts);
 	found = cgroup_locate(kernel_file_text(&membership), mounts, &ret->dirs);
@@ -43,8 +36,9 @@ bool cgroup_home_rlimit_binds(int root_fd)
 	cleanup(buf_done) struct buf text = { .max = KERNEL_FILE_MAX };
 	uint64_t uid = 0, caps = exempt;
 	struct scan s, line;
+	struct err ignored;
 
-	(void)!kernel_file_load_own(root_fd, "status", &text);
+	(void)!kernel_file_load_own(root_fd, "status", &text, &ignored);
 	s = kernel_file_text(&text);
 	while (scan_line(&s, &line)) {
 		if (scan_lit(&line, "Uid:"))

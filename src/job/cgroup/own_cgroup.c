@@ -27,9 +27,10 @@ struct search {
 static struct search *search_new(int root_fd, struct process_reader *reader)
 {
 	cleanup(buf_done) struct buf mountinfo = { .max = KERNEL_FILE_MAX };
+	struct err ignored;
 	struct search *s;
 
-	if (kernel_file_load_own(root_fd, "mountinfo", &mountinfo) < 0)
+	if (kernel_file_load_own(root_fd, "mountinfo", &mountinfo, &ignored) < 0)
 		return NULL;
 	s = xcalloc(1, sizeof *s);
 	s->root_fd = root_fd;
