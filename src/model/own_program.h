@@ -13,7 +13,7 @@
 #define OURS_DETECTOR OURS_NAME "-signals"
 #define OURS_WAKER OURS_NAME "-waker"
 #define OURS_GPU OURS_NAME "-gpu"
-#define OURS_EAR OURS_NAME "-ear"
+#define OURS_NETLINK OURS_NAME "-netlink"
 
 /* `proctor` itself or one of its helpers. */
 bool own_program_is_one(const char *comm);

@@ -28,6 +28,7 @@
 #define BUFFER_BYTES (8 << 20) /* holds some 10,000 events */
 #define BUFFER_ENOUGH_BYTES (1 << 20)
 #define CPUS_MAX 8192
+#define SEQ_KNOWN (UINT64_C(1) << 32)
 #define LINGERING_MAX 4096
 #define TEST_RECEPTION_MS 50
 
@@ -43,10 +44,9 @@ struct connector {
 	int buffer_bytes;
 	uint32_t nonce;
 	uint64_t lost;
-	bool overflowed;  /* the kernel dropped events for want of room, since the last read */
-	uint64_t missing; /* numbers missing in the sequence, since the last read */
-	VEC(uint32_t) next_seq; /* by CPU; valid where is_numbered is set */
-	VEC(bool) is_numbered;
+	bool overflowed;        /* the buffer was full and events were lost, since the last read */
+	uint64_t missing;       /* numbers missing in the sequence, since the last read */
+	VEC(uint64_t) next_seq; /* by CPU, with SEQ_KNOWN; 0: none was received */
 	struct process_names names;
 	struct process_reader *reader;                /* the host's */
 	struct connector_message_event events[BATCH]; /* of the last batch */
@@ -79,7 +79,6 @@ static void connector_close(void *self_)
 		(void)send_request(self, false);
 	process_names_done(&self->names);
 	vec_done(&self->next_seq);
-	vec_done(&self->is_numbered);
 	vec_done(&self->lingering);
 	closep(&self->fd);
 	free(self);
@@ -93,16 +92,16 @@ DEFINE_CLEANUP(struct connector *, connector_close)
  * how many. */
 static void watch_sequence(struct connector *self, const struct connector_message_event *ev)
 {
-	if (ev->cpu >=
-	    CPUS_MAX) /* old kernels answer requests outside of the sequence, from "CPU -1" */
+	uint64_t *next;
+
+	if (ev->cpu >= CPUS_MAX) /* old kernels answer requests as "CPU -1", without a number */
 		return;
-	while (self->is_numbered.len <= ev->cpu)
-		if (!vec_push(&self->is_numbered, CPUS_MAX) || !vec_push(&self->next_seq, CPUS_MAX))
-			return;
-	if (self->is_numbered.at[ev->cpu])
-		self->missing += ev->seq - self->next_seq.at[ev->cpu];
-	self->is_numbered.at[ev->cpu] = true;
-	self->next_seq.at[ev->cpu] = ev->seq + 1;
+	while (self->next_seq.len <= ev->cpu)
+		(void)vec_push(&self->next_seq, CPUS_MAX);
+	next = &self->next_seq.at[ev->cpu];
+	if (*next)
+		self->missing += ev->seq - (uint32_t)*next;
+	*next = SEQ_KNOWN | (uint32_t)(ev->seq + 1);
 }
 
 static void prepare_batch(struct connector *self)
@@ -210,7 +209,7 @@ static pid_t start_child(void)
 	pid_t child;
 
 	prctl(PR_GET_NAME, ours);
-	prctl(PR_SET_NAME, OURS_EAR);
+	prctl(PR_SET_NAME, OURS_NETLINK);
 	child = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
 	if (child == 0)
 		_exit(0);
