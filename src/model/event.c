@@ -17,6 +17,14 @@ const char *event_name(enum event_kind kind)
 	return kinds[kind].name;
 }
 
+void event_set_status(struct event *e, uint32_t status)
+{
+	e->signal = status & 0x7f;
+	e->core_dumped = status & 0x80;
+	e->has_exit_code = !e->signal;
+	e->exit_code = e->signal ? 0 : (int)(status >> 8 & 0xff);
+}
+
 bool event_in_view(enum event_kind kind)
 {
 	return kinds[kind].in_view;

@@ -63,6 +63,8 @@ struct event {
 };
 
 const char *event_name(enum event_kind kind);
+/* How the process ended, as wait(2) gives it. */
+void event_set_status(struct event *e, uint32_t status);
 bool event_in_view(enum event_kind kind); /* one of SPEC's five types */
 /* The details beside the columns: "sent by bash (pid 12, uid 0)". `text` is the buffer
  * that event->text points into. */

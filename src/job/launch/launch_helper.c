@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "kernel/process_peek.h"
 #include "model/own_program.h"
 
@@ -36,33 +37,17 @@ static void settle_in(pid_t parent, int pipe_fd)
 	(void)syscall(SYS_close_range, 1, ~0U, 0);
 }
 
-/* A child inherits its parent's name, so this process takes the helper's name during the clone: the
- * birth event then carries it. */
-static long clone_named(const char *name)
-{
-	char ours[16] = "";
-	long pid;
-
-	prctl(PR_GET_NAME, ours);
-	prctl(PR_SET_NAME, name);
-	pid = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
-	if (pid != 0)
-		prctl(PR_SET_NAME, ours);
-	return pid;
-}
-
-/* Without an exit signal there is no SIGCHLD, and wait() does not see it. `live` runs until end of
- * file on fd 0, and is async-signal-safe: this process may have threads. */
+/* `live` runs until end of file on fd 0, and is async-signal-safe: this process may have threads. */
 static int start(struct launch_helper *h, const char *name, void (*live)(void *arg), void *arg,
                  struct err *err)
 {
 	pid_t parent = getpid();
 	int ends[2];
-	long pid;
+	pid_t pid;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_set(err, errno, "make a pipe: %s", strerror(errno));
-	pid = clone_named(name);
+	pid = thread_fork_helper(name);
 	if (pid == 0) {
 		settle_in(parent, ends[0]);
 		live(arg);
@@ -71,9 +56,9 @@ static int start(struct launch_helper *h, const char *name, void (*live)(void *a
 	close(ends[0]);
 	if (pid < 0) {
 		close(ends[1]);
-		return err_set(err, errno, "start '%s': %s", name, strerror(errno));
+		return err_set(err, -pid, "start '%s': %s", name, strerror(-pid));
 	}
-	*h = (struct launch_helper){ .pid = (pid_t)pid, .pipe_fd = ends[1] };
+	*h = (struct launch_helper){ .pid = pid, .pipe_fd = ends[1] };
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "base/vec.h"
 #include "model/own_program.h"
 #include "probe/gpu/gpu_helper.h"
@@ -140,24 +141,6 @@ static _Noreturn void keep(const struct plan *plan)
 
 /* ---- in the recorder ---- */
 
-/* A child is born with its parent's name. It must have its own from the first moment on: it is kept
- * out of jobs by that, perhaps before it has run at all. */
-static pid_t start_keeper(const struct plan *plan)
-{
-	char ours[16] = "";
-	pid_t pid;
-	int error;
-
-	prctl(PR_GET_NAME, ours);
-	prctl(PR_SET_NAME, OURS_GPU);
-	pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
-	if (pid == 0)
-		keep(plan);
-	error = errno;
-	prctl(PR_SET_NAME, ours);
-	return pid < 0 ? -error : pid;
-}
-
 int gpu_child_start(const char *program, const char *source, struct gpu_child *ret, struct err *err)
 {
 	cleanup(closep) int theirs = -1, ours = -1;
@@ -170,7 +153,9 @@ int gpu_child_start(const char *program, const char *source, struct gpu_child *r
 	ours = fds[0];
 	plan.fd = theirs = fds[1];
 	clean_environment(plan.environment);
-	c.pid = start_keeper(&plan);
+	c.pid = thread_fork_helper(OURS_GPU);
+	if (c.pid == 0)
+		keep(&plan);
 	if (c.pid < 0)
 		return err_set(err, -c.pid, "start the GPU helper: %s", strerror(-c.pid));
 	c.pid_fd = pidfd_open(c.pid, 0);

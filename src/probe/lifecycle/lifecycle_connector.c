@@ -8,12 +8,11 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "model/own_program.h"
 #include "probe/lifecycle/connector_message.h"
 #include "probe/tasks/command_cache.h"
@@ -201,22 +200,6 @@ static void receive_test(struct connector *self, pid_t child, struct test_result
 	}
 }
 
-/* Born without an exit signal, so that no SIGCHLD handling sees it, and with a name by which
- * other recorders know it for ours. */
-static pid_t start_child(void)
-{
-	char ours[16] = "";
-	pid_t child;
-
-	prctl(PR_GET_NAME, ours);
-	prctl(PR_SET_NAME, OURS_NETLINK);
-	child = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
-	if (child == 0)
-		_exit(0);
-	prctl(PR_SET_NAME, ours);
-	return child;
-}
-
 /* From another pid or user namespace our request is taken and never answered. Events may come all
  * the same, as long as another process listens; so both are awaited: the answer, and an event that we
  * make. Both are sent before the calls that cause them return: no load on the machine can make us
@@ -225,10 +208,13 @@ static int test_reception(struct connector *self, struct err *err)
 {
 	struct pollfd poll_fd = { .fd = self->fd, .events = POLLIN };
 	struct test_result h = { 0 };
-	pid_t child = start_child();
+	pid_t child = thread_fork_helper(OURS_NETLINK);
 
+	if (child == 0)
+		_exit(0);
 	if (child < 0)
-		return err_set(err, errno, "proc connector: fork to test it: %s", strerror(errno));
+		return err_set(err, -child, "proc connector: fork to test it: %s",
+		               strerror(-child));
 	receive_test(self, child, &h, err);
 	if (!h.refusal && !(h.is_granted && h.has_birth) &&
 	    poll(&poll_fd, 1, TEST_RECEPTION_MS) > 0)
@@ -413,14 +399,6 @@ static void take_exec(struct connector *self, const struct connector_message_eve
 		remember(self, found.known, boot_ns);
 }
 
-static void set_status(struct event *e, uint32_t status)
-{
-	e->signal = status & 0x7f;
-	e->core_dumped = status & 0x80;
-	e->has_exit_code = !e->signal;
-	e->exit_code = e->signal ? 0 : (int)(status >> 8 & 0xff);
-}
-
 static void report_exit(const struct event *exit, struct sample *out)
 {
 	struct event *e = sample_add_event(out, EVENT_EXIT);
@@ -442,7 +420,7 @@ static void take_exit(struct connector *self, const struct connector_message_eve
 	else
 		(void)look_up(self, ev->tgid, boot_ns, &found);
 	describe(&exit, &found.known, boot_ns);
-	set_status(&exit, ev->status);
+	event_set_status(&exit, ev->status);
 	lingering = found.known.is_threaded ? vec_push(&self->lingering, LINGERING_MAX) : NULL;
 	if (lingering)
 		lingering->exit = exit;
@@ -460,7 +438,7 @@ static void take_thread_exit(struct connector *self, const struct connector_mess
 			continue;
 		l->exit.boot_ns = boot_ns;
 		if (ev->status)
-			set_status(&l->exit, ev->status);
+			event_set_status(&l->exit, ev->status);
 	}
 }
 

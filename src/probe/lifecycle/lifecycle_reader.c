@@ -146,14 +146,6 @@ static void take_exec(const struct life_exec *r, size_t len, struct sample *out)
 	e->text = sample_add_text(out, command, len);
 }
 
-static void set_status(struct event *e, uint32_t status)
-{
-	e->signal = status & 0x7f;
-	e->core_dumped = status & 0x80;
-	e->has_exit_code = !e->signal;
-	e->exit_code = e->signal ? 0 : (int)(status >> 8 & 0xff);
-}
-
 /* Kernel threads have no memory of their own, and the kernel's figure for a very small process may
  * be 0. */
 static void set_peak_rss(const struct lifecycle_reader *reader, uint64_t pages,
@@ -175,7 +167,7 @@ static void take_exit(struct lifecycle_reader *reader, const struct life_exit *r
 	if (r->is_oom_victim)
 		add_event(out, EVENT_OOM, &r->head);
 	describe(&one.exit, &r->head);
-	set_status(&one.exit, r->status);
+	event_set_status(&one.exit, r->status);
 	set_peak_rss(reader, r->peak_rss_pages, &one.exit.final);
 
 	struct held_exit *held = vec_push(&reader->held, LIFECYCLE_READER_HELD_MAX);
@@ -206,7 +198,7 @@ static void report_totals(const struct life_free *r, pid_t pid, struct sample *o
 	if (!e)
 		return;
 	e->id.pid = pid;
-	set_status(e, r->status);
+	event_set_status(e, r->status);
 	set_totals(r, &e->final);
 }
 
