@@ -46,64 +46,49 @@ void rpc_client_close(struct rpc_client *c)
 	free(c);
 }
 
-/* 0 when the fd is ready, -ETIMEDOUT at the deadline. */
-static int wait_for(int fd, short events, uint64_t deadline_ns)
+/* After a call that failed: waits until it may be tried again. -ETIMEDOUT at the deadline. */
+static int wait_to_retry(int fd, short events, uint64_t deadline_ns)
 {
-	for (;;) {
-		uint64_t now = clock_mono_ns();
-		uint64_t left_ms = now < deadline_ns ? (deadline_ns - now) / NS_PER_MS + 1 : 0;
-		struct pollfd p = { .fd = fd, .events = events };
-		int n = poll(&p, 1, (int)MIN(left_ms, (uint64_t)INT_MAX));
+	uint64_t now = clock_mono_ns();
+	uint64_t left_ms = now < deadline_ns ? (deadline_ns - now) / NS_PER_MS + 1 : 0;
+	struct pollfd p = { .fd = fd, .events = events };
+	int n;
 
-		if (n > 0)
-			return 0;
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n == 0 && clock_mono_ns() >= deadline_ns)
-			return -ETIMEDOUT;
-	}
+	if (errno == EINTR)
+		return 0;
+	if (errno != EAGAIN)
+		return -errno;
+	n = poll(&p, 1, (int)MIN(left_ms, (uint64_t)INT_MAX));
+	if (n < 0 && errno != EINTR)
+		return -errno;
+	return n == 0 && clock_mono_ns() >= deadline_ns ? -ETIMEDOUT : 0;
 }
 
 static int send_all(int fd, const char *bytes, size_t n, uint64_t deadline_ns)
 {
-	while (n) {
-		ssize_t sent = send(fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT);
-		int r;
+	int r = 0;
 
-		if (sent >= 0) {
-			bytes += sent;
-			n -= (size_t)sent;
-			continue;
-		}
-		if (errno == EINTR)
-			continue;
-		r = errno == EAGAIN ? wait_for(fd, POLLOUT, deadline_ns) : -errno;
-		if (r < 0)
-			return r;
+	while (n && r == 0) {
+		ssize_t sent = send(fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		r = sent < 0 ? wait_to_retry(fd, POLLOUT, deadline_ns) : 0;
+		bytes += MAX(sent, 0);
+		n -= (size_t)MAX(sent, 0);
 	}
-	return 0;
+	return r;
 }
 
 static int receive(struct rpc_client *c, uint64_t deadline_ns)
 {
-	char bytes[RPC_FRAME_CHUNK];
+	char bytes[16 << 10];
+	ssize_t n = recv(c->fd, bytes, sizeof bytes, MSG_DONTWAIT);
 
-	for (;;) {
-		ssize_t n = recv(c->fd, bytes, sizeof bytes, MSG_DONTWAIT);
-		int r;
-
-		if (n > 0) {
-			rpc_frames_put(&c->in, bytes, (size_t)n);
-			return 0;
-		}
-		if (n == 0)
-			return -ECONNRESET;
-		r = errno == EAGAIN  ? wait_for(c->fd, POLLIN, deadline_ns)
-		    : errno == EINTR ? 0
-		                     : -errno;
-		if (r < 0)
-			return r;
-	}
+	if (n == 0)
+		return -ECONNRESET;
+	if (n < 0)
+		return wait_to_retry(c->fd, POLLIN, deadline_ns);
+	rpc_frames_put(&c->in, bytes, (size_t)n);
+	return 0;
 }
 
 static int read_line(struct rpc_client *c, uint64_t deadline_ns, struct scan *ret)
