@@ -63,7 +63,7 @@ struct worker {
 	char *text;         /* owned; holds all that a batch may read */
 	size_t text_len, text_cap;
 	struct kernel_list fds;
-	struct process_request requests[PROCESS_READER_BATCH];
+	VEC(struct process_request) requests; /* at least `count` */
 };
 
 /* Files of a process that hang, or did a moment ago. */
@@ -93,6 +93,7 @@ static void worker_release(struct worker *w)
 	sem_destroy(&w->finished);
 	closep(&w->proc_fd);
 	free(w->text);
+	vec_done(&w->requests);
 	free(w);
 }
 
@@ -213,7 +214,7 @@ static void read_batch(struct worker *w)
 	uint64_t begin_ns = clock_thread_cpu_ns();
 
 	for (size_t i = 0; i < w->count && !w->is_dismissed; i++) {
-		read_process(w, &w->requests[i]);
+		read_process(w, &w->requests.at[i]);
 		w->done = i + 1;
 	}
 	w->cpu_ns = clock_thread_cpu_ns() - begin_ns;
@@ -459,7 +460,7 @@ static size_t await(const struct process_reader *r, struct worker *w, uint64_t p
 			seen = done;
 			since_ns = clock_mono_ns();
 			cpu_ns = cpu_of(w);
-		} else if (done < w->count && (!is_runnable(r, w, w->requests[done].pid) ||
+		} else if (done < w->count && (!is_runnable(r, w, w->requests.at[done].pid) ||
 		                               clock_mono_ns() - since_ns > STARVED_NS ||
 		                               (cpu_ns && cpu_of(w) - cpu_ns > patience_ns))) {
 			return done;
@@ -477,7 +478,7 @@ static void make_room(struct worker *w)
 
 	for (size_t i = 0; i < w->count; i++)
 		for (int file = 0; file < PROCESS_FILE_COUNT; file++)
-			need += w->requests[i].files >> file & 1 ? files[file].max_bytes : 0;
+			need += w->requests.at[i].files >> file & 1 ? files[file].max_bytes : 0;
 	w->text_len = 0;
 	if (need <= w->text_cap)
 		return;
@@ -495,11 +496,12 @@ static size_t read_some(struct process_reader *r, struct process_request *reques
 
 	w->count = n;
 	w->done = 0;
-	memcpy(w->requests, requests, n * sizeof *requests);
+	(void)vec_reserve(&w->requests, n, PROCESS_READER_BATCH);
+	memcpy(w->requests.at, requests, n * sizeof *requests);
 	make_room(w);
 	sem_post(&w->work);
 	settled = await(r, w, PATIENCE_NS / (1 + count_stuck(r)));
-	memcpy(requests, w->requests, settled * sizeof *requests);
+	memcpy(requests, w->requests.at, settled * sizeof *requests);
 	if (settled == n)
 		r->cpu_ns += w->cpu_ns;
 	else

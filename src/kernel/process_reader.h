@@ -20,7 +20,7 @@
 #include "base/scan.h"
 #include "kernel/process_files.h"
 
-#define PROCESS_READER_BATCH 64
+#define PROCESS_READER_BATCH 512 /* a scan of /proc is cheaper the less often it changes threads */
 
 struct process_request {
 	pid_t pid;
