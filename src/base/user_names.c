@@ -2,11 +2,14 @@
 #include "base/user_names.h"
 
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/scan.h"
 
 #define ENTRY_MAX 16384
+#define NAME_MAX_BYTES 64
 
 const char *user_names_name(void *self, uint32_t uid)
 {
@@ -31,4 +34,24 @@ void user_names_done(struct user_names *users)
 	while (map_next(&users->names, &it, &slot))
 		free((void *)(uintptr_t)slot.value);
 	map_done(&users->names);
+}
+
+bool user_names_parse(const char *text, size_t n, uint32_t *ret)
+{
+	struct scan number = scan_mem(text, n);
+	struct passwd entry, *pw = NULL;
+	char texts[ENTRY_MAX], name[NAME_MAX_BYTES];
+	uint64_t uid;
+
+	if (scan_u64(&number, &uid) && scan_at_end(&number)) {
+		*ret = (uint32_t)uid;
+		return uid < UINT32_MAX;
+	}
+	if (n >= sizeof name)
+		return false;
+	snprintf(name, sizeof name, "%.*s", (int)n, text);
+	(void)!getpwnam_r(name, &entry, texts, sizeof texts, &pw);
+	if (pw)
+		*ret = pw->pw_uid;
+	return pw != NULL;
 }

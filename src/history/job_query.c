@@ -3,11 +3,11 @@
 #include "history/job_query.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/scan.h"
+#include "base/user_names.h"
 #include "sqlite/db_file.h"
 #include "sqlite/job_column.h"
 #include "history/history_handle.h"
@@ -366,24 +366,13 @@ static int find_id(struct history *r, uint32_t uid, const char *name, struct job
 {
 	int result = history_load_job(r, (struct job_key){ uid, name }, ret, err);
 	const char *colon = strchr(name, ':');
-	struct scan number;
-	char user[64];
-	uint64_t other;
+	uint32_t other;
 
 	if (result == 0)
 		result = find_single(r, " AND j.job_id = ?1", name, true, ret, err);
-	if (result || !colon || (size_t)(colon - name) >= sizeof user)
+	if (result || !colon || !user_names_parse(name, (size_t)(colon - name), &other))
 		return result;
-	snprintf(user, sizeof user, "%.*s", (int)(colon - name), name);
-	number = scan_str(user);
-	if (!scan_u64(&number, &other) || number.p != number.end) {
-		const struct passwd *pw = getpwnam(user);
-
-		if (!pw)
-			return 0;
-		other = pw->pw_uid;
-	}
-	return history_load_job(r, (struct job_key){ (uint32_t)other, colon + 1 }, ret, err);
+	return history_load_job(r, (struct job_key){ other, colon + 1 }, ret, err);
 }
 
 static int find_job(struct history *r, uint32_t uid, const char *name, struct job *ret,
