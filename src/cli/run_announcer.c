@@ -138,8 +138,8 @@ static void on_end_sheet(void *self, uint32_t num, const struct job_end *how)
 	announce_sheet_end(h, h->announcer, num, how);
 }
 
-static void on_say(void *self, enum event_kind kind, const char *name, uint64_t took_ns,
-                   const char *data_json)
+static void on_event(void *self, enum event_kind kind, const char *name, uint64_t took_ns,
+                     const char *data_json)
 {
 	struct run_announcer *h = self;
 	struct json j = begin(h, the_job(h));
@@ -157,7 +157,7 @@ static void on_say(void *self, enum event_kind kind, const char *name, uint64_t 
 const struct engine_host_observer run_announcer_observer = {
 	.begin_sheet = on_begin_sheet,
 	.end_sheet = on_end_sheet,
-	.say = on_say,
+	.add_event = on_event,
 };
 
 void run_announcer_end(struct run_announcer *h, const struct job *job, bool is_stored)

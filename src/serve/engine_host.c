@@ -23,7 +23,7 @@ static const struct pressure *get_pressure(void *self)
 	return h->engine ? engine_pressure(h->engine) : NULL;
 }
 
-/* It may be younger than the last tick. */
+/* The process may be younger than the last tick. */
 static job_handle job_of(void *self, pid_t pid)
 {
 	const struct engine_host *h = self;
@@ -56,14 +56,14 @@ static int end_sheet(void *self, job_handle job, uint32_t num, const struct job_
 	return r;
 }
 
-static int say(void *self, job_handle job, enum event_kind kind, const char *name, uint64_t took_ns,
-               const char *data_json, struct err *err)
+static int add_event(void *self, job_handle job, enum event_kind kind, const char *name,
+                     uint64_t took_ns, const char *data_json, struct err *err)
 {
 	const struct engine_host *h = self;
 	int r = job_input_event(h->engine, job, kind, name, (int64_t)took_ns, data_json, err);
 
 	if (r == 0 && h->observer)
-		h->observer->say(h->observer_self, kind, name, took_ns, data_json);
+		h->observer->add_event(h->observer_self, kind, name, took_ns, data_json);
 	return r;
 }
 
@@ -77,5 +77,5 @@ struct serve_host engine_host_serve(struct engine_host *h)
 		                    .job_of = job_of,
 		                    .begin_sheet = begin_sheet,
 		                    .end_sheet = end_sheet,
-		                    .say = say };
+		                    .add_event = add_event };
 }

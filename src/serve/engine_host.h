@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* engine_host.h - lets the methods speak with an engine: the one host behind the daemon's socket and
- * that of a job. */
+/* engine_host.h - the host of the methods that has an engine: behind the daemon's socket and behind
+ * a job's. */
 #pragma once
 
 #include "engine/pipeline.h"
 #include "serve/serve.h"
 
-/* Hears of each sheet, mark and phase that was accepted. */
+/* Called for each sheet, mark and phase that was accepted. */
 struct engine_host_observer {
 	void (*begin_sheet)(void *self, const struct job_input_sheet *begun, uint32_t num);
 	void (*end_sheet)(void *self, uint32_t num, const struct job_end *how);
-	void (*say)(void *self, enum event_kind kind, const char *name, uint64_t took_ns,
-	            const char *data_json);
+	void (*add_event)(void *self, enum event_kind kind, const char *name, uint64_t took_ns,
+	                  const char *data_json);
 };
 
 struct engine_host {

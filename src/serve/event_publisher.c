@@ -3,17 +3,17 @@
 
 #include <stdio.h>
 
-#include "model/snapshot_json.h"
 #include "model/record_fields.h"
+#include "model/snapshot_json.h"
 
-/* NULL: it is nobody's business on the bus. */
+/* NULL: such events are not published. */
 static const char *name_of(enum event_kind kind, char to[BUS_NAME_MAX])
 {
 	if (kind == EVENT_MARK || kind == EVENT_PHASE || kind == EVENT_LIMIT)
 		snprintf(to, BUS_NAME_MAX, "job.%s", event_name(kind));
 	else if (event_in_view(kind) || kind == EVENT_EXEC)
 		snprintf(to, BUS_NAME_MAX, "process.%s", event_name(kind));
-	else if (kind == EVENT_TOTALS || kind == EVENT_ANOMALY) /* which tells itself, below */
+	else if (kind == EVENT_TOTALS || kind == EVENT_ANOMALY) /* published below, in full */
 		return NULL;
 	else
 		snprintf(to, BUS_NAME_MAX, "monitor.%s", event_name(kind));
@@ -32,20 +32,18 @@ static uid_t uid_of_process(const struct snapshot *snap, const struct anomaly *a
 	return p && proc_id_eq(p->s.id, a->id) ? p->s.uid : 0;
 }
 
-static void announce_anomaly(struct bus *bus, const struct snapshot *snap, const struct anomaly *a,
-                             struct buf *scratch)
+static void publish_anomaly(struct bus *bus, const struct snapshot *snap, const struct anomaly *a,
+                            struct buf *scratch)
 {
 	cleanup(buf_done) struct buf text = { 0 };
-	struct anomaly_record told = anomaly_record_of(a, snap, &text);
+	struct anomaly_record record = anomaly_record_of(a, snap, &text);
 	uid_t process_uid = uid_of_process(snap, a);
 	struct json j = { .out = scratch };
 
 	buf_reset(scratch);
-	json_begin_object(&j);
-	fields_json(&j, &anomaly_fields, &told);
-	json_end_object(&j);
+	fields_json_object(&j, &anomaly_fields, &record);
 	(void)bus_publish(bus, &(struct bus_event){ .name = "monitor.anomaly",
-	                                            .job_id = told.job_id ? told.job_id : "",
+	                                            .job_id = record.job_id ? record.job_id : "",
 	                                            .text = scratch->at,
 	                                            .wall_ns = snap->wall_ns,
 	                                            .uid = a->job >= 0 ? snap->jobs.at[a->job].uid
@@ -53,7 +51,7 @@ static void announce_anomaly(struct bus *bus, const struct snapshot *snap, const
 	                                            .process_uid = process_uid });
 }
 
-void event_publisher_events(struct bus *bus, const struct snapshot *snap, struct buf *scratch)
+void event_publisher_publish(struct bus *bus, const struct snapshot *snap, struct buf *scratch)
 {
 	char name[BUS_NAME_MAX];
 
@@ -77,5 +75,5 @@ void event_publisher_events(struct bus *bus, const struct snapshot *snap, struct
 	}
 	vec_each(&snap->anomalies, a)
 		if (a->news == ANOMALY_BEGAN || a->news == ANOMALY_ENDED)
-			announce_anomaly(bus, snap, a, scratch);
+			publish_anomaly(bus, snap, a, scratch);
 }

@@ -10,4 +10,4 @@
 /* The user that an event belongs to: the owner of its job, else of its process. */
 uid_t event_publisher_owner(const struct snapshot *snap, const struct event *e);
 /* `scratch` is reused. */
-void event_publisher_events(struct bus *bus, const struct snapshot *snap, struct buf *scratch);
+void event_publisher_publish(struct bus *bus, const struct snapshot *snap, struct buf *scratch);

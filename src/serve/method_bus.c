@@ -3,17 +3,70 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "rpc/rpc_message.h"
 #include "rpc/rpc_params.h"
-#include "serve/bus_feed.h"
 #include "serve/methods.h"
 
-/* Names that only we give. */
-static const char *const ours[] = { "process.", "monitor.", "sheet.", "job.", "daemon.", "bus." };
+/* Only we publish events with these names. */
+static const char *const reserved[] = {
+	"process.", "monitor.", "sheet.", "job.", "daemon.", "bus."
+};
 
-#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/-"
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/-"
 
-static int text_into(const json_t *params, const char *name, char *to, size_t size, struct err *err)
+/* The bus as the feed of a connection. */
+struct bus_feed {
+	struct bus *bus;
+	struct bus_cursor cursor;
+	struct bus_filter filter;
+};
+
+static void write_lag(struct json *j, uint64_t lost, uint64_t next_seq)
+{
+	rpc_message_begin_notification(j, "bus.lagged");
+	json_begin_object(j);
+	json_key(j, "lost");
+	lost == BUS_LOST_UNKNOWN ? json_nil(j) : json_u64(j, lost);
+	json_put_u64(j, "next_seq", next_seq);
+	json_end_object(j);
+	rpc_message_end(j);
+}
+
+static void write_event(struct json *j, const struct bus_event *e)
+{
+	rpc_message_begin_notification(j, "bus.event");
+	json_begin_object(j);
+	json_put_u64(j, "seq", e->seq);
+	json_key(j, "timestamp");
+	json_fixed(j, e->wall_ns / NS_PER_US, 6);
+	json_put_str(j, "event", e->name);
+	json_put_text(j, "job_id", e->job_id);
+	json_key(j, "data");
+	json_raw(j, e->text, strlen(e->text));
+	json_end_object(j);
+	rpc_message_end(j);
+}
+
+static bool next_event(void *self, struct json *out)
+{
+	struct bus_feed *f = self;
+	struct bus_event e;
+	uint64_t lost;
+	bool has_event = bus_next(f->bus, &f->cursor, &f->filter, &e, &lost);
+
+	if (lost) {
+		write_lag(out, lost, f->cursor.seq - has_event);
+		out->need_comma = false;
+	}
+	if (has_event)
+		write_event(out, &e);
+	return has_event || lost;
+}
+
+static int copy_text_param(const json_t *params, const char *name, char *to, size_t size,
+                           struct err *err)
 {
 	const char *text = NULL;
 	int r = rpc_params_text(params, name, size - 1, &text, err);
@@ -23,38 +76,48 @@ static int text_into(const json_t *params, const char *name, char *to, size_t si
 	return r;
 }
 
+static void write_seq(struct json *result, const char *key, uint64_t seq)
+{
+	json_begin_object(result);
+	json_put_u64(result, key, seq);
+	json_end_object(result);
+}
+
 METHOD(method_bus_subscribe)
 {
 	struct methods *m = self;
 	struct bus_filter filter = { .uid = methods_trusts(peer) ? 0 : peer->uid };
-	struct bus_cursor from;
-	struct rpc_server_feed feed;
+	struct rpc_server_feed feed = { .next = next_event, .close = free };
+	struct bus_feed *f;
 	uint64_t since = 0;
 
-	if (text_into(params, "filter", filter.prefix, sizeof filter.prefix, err) < 0 ||
-	    text_into(params, "job_id", filter.job_id, sizeof filter.job_id, err) < 0 ||
+	if (copy_text_param(params, "filter", filter.prefix, sizeof filter.prefix, err) < 0 ||
+	    copy_text_param(params, "job_id", filter.job_id, sizeof filter.job_id, err) < 0 ||
 	    rpc_params_u64(params, "since_seq", 0, UINT64_MAX >> 1, &since, err) < 0)
 		return -err->code;
 	methods_begin_bus(m);
-	from = since                                 ? bus_at(m->bus, since)
-	       : rpc_params_has(params, "since_seq") ? bus_begin(m->bus)
-	                                             : bus_end(m->bus);
-	feed = bus_feed_new(m->bus, from, &filter);
+	feed.self = f = xcalloc(1, sizeof *f);
+	f->bus = m->bus;
+	f->filter = filter;
+	f->cursor = since                                 ? bus_at(m->bus, since)
+	            : rpc_params_has(params, "since_seq") ? bus_begin(m->bus)
+	                                                  : bus_end(m->bus);
 	rpc_server_feed(peer, &feed);
-	json_begin_object(result);
-	json_put_u64(result, "next_seq", bus_next_seq(m->bus));
-	json_end_object(result);
+	write_seq(result, "next_seq", bus_next_seq(m->bus));
 	return 0;
 }
 
 static int check_name(const char *name, struct err *err)
 {
-	if (strspn(name, LETTERS) != strlen(name))
+	if (!name[0])
+		return err_set(err, EINVAL, "event is needed");
+	if (strspn(name, NAME_CHARACTERS) != strlen(name))
 		return err_set(err, EINVAL, "event: letters, digits and ._:/- make a name");
-	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
-		if (strncmp(name, ours[i], strlen(ours[i])) == 0)
-			return err_set(err, EACCES, "events named %s… are told by proctor alone",
-			               ours[i]);
+	for (size_t i = 0; i < ARRAY_LEN(reserved); i++)
+		if (strncmp(name, reserved[i], strlen(reserved[i])) == 0)
+			return err_set(err, EACCES,
+			               "only proctor itself publishes events named %s…",
+			               reserved[i]);
 	return 0;
 }
 
@@ -66,20 +129,15 @@ METHOD(method_bus_publish)
 	const struct job *job;
 	job_handle at;
 
-	if (text_into(params, "event", name, sizeof name, err) < 0 ||
-	    methods_find_any_job(m, peer, params, &at, err) < 0 ||
-	    rpc_params_object_text(params, "data", SERVE_DATA_MAX, &data, err) < 0)
-		return -err->code;
-	if (!name[0])
-		return err_set(err, EINVAL, "event is needed");
-	if (check_name(name, err) < 0)
+	if (copy_text_param(params, "event", name, sizeof name, err) < 0 ||
+	    methods_find_job(m, peer, params, &at, err) < 0 ||
+	    rpc_params_object_text(params, "data", SERVE_DATA_MAX, &data, err) < 0 ||
+	    check_name(name, err) < 0)
 		return -err->code;
 	methods_begin_bus(m);
 	job = at < 0 ? NULL : methods_job(m, at);
 	methods_publish(m, name, job ? job->id : "", job ? job->uid : peer->uid,
 	                data ? data : "{}");
-	json_begin_object(result);
-	json_put_u64(result, "seq", bus_next_seq(m->bus) - 1);
-	json_end_object(result);
+	write_seq(result, "seq", bus_next_seq(m->bus) - 1);
 	return 0;
 }

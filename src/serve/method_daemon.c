@@ -9,7 +9,6 @@
 #include "rpc/rpc_message.h"
 #include "rpc/rpc_params.h"
 #include "serve/methods.h"
-#include "serve/peer_scope.h"
 
 #define EVENTS_DEFAULT 50
 
@@ -29,13 +28,9 @@ METHOD(method_hello)
 
 /* ---- daemon.status --------------------------------------------------------------------------- */
 
-static void put_count(struct json *j, const char *key, uint64_t n)
-{
-	json_put_u64(j, key, n);
-}
-
-/* Of those that the caller may see. */
-static void put_jobs(struct json *j, const struct job_roster *t, const struct rpc_server_peer *peer)
+/* Counts the jobs that the caller may see. */
+static void write_job_counts(struct json *j, const struct job_roster *t,
+                             const struct rpc_server_peer *peer)
 {
 	uint32_t jobs = 0, sheets = 0;
 
@@ -47,55 +42,53 @@ static void put_jobs(struct json *j, const struct job_roster *t, const struct rp
 		jobs += job->status == JOB_RUNNING;
 		sheets += job->running_sheets;
 	}
-	put_count(j, "running_jobs", jobs);
-	put_count(j, "active_sheets", sheets);
+	json_put_u64(j, "running_jobs", jobs);
+	json_put_u64(j, "active_sheets", sheets);
 }
 
 /* Open episodes: those of the caller, and those of the whole machine. */
-static void put_anomalies(struct json *j, const struct snapshot *snap,
-                          const struct rpc_server_peer *peer)
+static void write_anomalies(struct json *j, const struct snapshot *snap,
+                            const struct rpc_server_peer *peer)
 {
 	struct peer_scope visible;
-	const struct snapshot_scope *scope = peer_scope(peer, &visible);
+	const struct snapshot_scope *scope = methods_scope(peer, &visible);
 	cleanup(buf_done) struct buf text = { 0 };
 
 	json_open_array(j, "anomalies_active");
 	for (size_t i = 0; snap && i < snap->anomalies.len; i++) {
 		const struct anomaly *a = &snap->anomalies.at[i];
-		struct anomaly_record told;
+		struct anomaly_record record;
 
 		if (a->news == ANOMALY_ENDED || !snapshot_scope_has_anomaly(scope, snap, a))
 			continue;
-		told = anomaly_record_of(a, snap, &text);
+		record = anomaly_record_of(a, snap, &text);
 		if (!snapshot_scope_has_job(scope, snap, a->job))
-			told.job_id = NULL;
-		json_begin_object(j);
-		fields_json(j, &anomaly_fields, &told);
-		json_end_object(j);
+			record.job_id = NULL;
+		fields_json_object(j, &anomaly_fields, &record);
 	}
 	json_end_array(j);
 }
 
-static void put_store(struct json *j, const struct methods *m, const struct serve_status *s)
+static void write_store(struct json *j, const struct methods *m, const struct serve_status *s)
 {
 	const struct recorder_status *r = &s->totals.recorder;
 
 	json_open_object(j, "store");
 	json_put_str(j, "path", m->host.db_path);
-	put_count(j, "bytes", s->store_bytes);
+	json_put_u64(j, "bytes", s->store_bytes);
 	json_put_bool(j, "is_storing", s->is_enabled && r->is_storing);
 	json_put_str(j, "reason", s->is_enabled && !r->is_storing ? r->reason : NULL);
-	put_count(j, "snapshots", r->stored);
+	json_put_u64(j, "snapshots", r->stored);
 	json_end_object(j);
 	json_open_object(j, "losses");
-	put_count(j, "snapshots", r->lost);
-	put_count(j, "events", r->events_lost);
-	put_count(j, "unread_events", s->totals.unread_events);
-	put_count(j, "missed_ticks", s->totals.missed_ticks);
+	json_put_u64(j, "snapshots", r->lost);
+	json_put_u64(j, "events", r->events_lost);
+	json_put_u64(j, "unread_events", s->totals.unread_events);
+	json_put_u64(j, "missed_ticks", s->totals.missed_ticks);
 	json_end_object(j);
 }
 
-static void put_cost(struct json *j, const struct snapshot *snap, const struct serve_status *s)
+static void write_cost(struct json *j, const struct snapshot *snap, const struct serve_status *s)
 {
 	json_key(j, "cpu_seconds");
 	json_fixed(j, s->totals.cpu_ns / NS_PER_MS, 3);
@@ -108,40 +101,40 @@ static void put_cost(struct json *j, const struct snapshot *snap, const struct s
 		json_nil(j);
 }
 
-static void put_daemon(struct json *j, const struct methods *m)
+static void write_daemon(struct json *j, const struct methods *m)
 {
-	const struct snapshot *snap = m->host.latest(m->host.self);
+	const struct snapshot *snap = methods_latest(m);
 	const struct pressure *p = m->host.pressure(m->host.self);
 	struct serve_status s = { 0 };
 
 	m->host.daemon->status(m->host.daemon_self, &s);
-	json_put_str(j, "tier", s.tier[0] ? s.tier : NULL);
+	json_put_text(j, "tier", s.tier);
 	json_put_bool(j, "enabled", s.is_enabled);
 	json_key(j, "interval_seconds");
 	json_fixed(j, s.interval_ns / NS_PER_MS, 3);
 	json_key(j, "configured_interval_seconds");
 	json_fixed(j, s.configured_interval_ns / NS_PER_MS, 3);
 	json_put_str(j, "left_out", s.left_out);
-	put_cost(j, snap, &s);
+	write_cost(j, snap, &s);
 	json_key(j, "processes");
 	snap ? json_u64(j, snap->procs.len) : json_nil(j);
-	put_count(j, "events", s.totals.events);
+	json_put_u64(j, "events", s.totals.events);
 	json_put_str(j, "pressure_level", p ? pressure_name(p->level) : NULL);
-	put_count(j, "clients", rpc_server_clients(m->server));
-	put_store(j, m, &s);
+	json_put_u64(j, "clients", rpc_server_clients(m->server));
+	write_store(j, m, &s);
 	json_put_str(j, "config_problem", s.config_problem);
 }
 
-static void put_door(struct json *j, const struct job *job)
+static void write_door(struct json *j, const struct job *job)
 {
 	json_put_str(j, "job_id", job ? job->id : NULL);
-	json_put_str(j, "tier", job && job->tier[0] ? job->tier : NULL);
+	json_put_text(j, "tier", job ? job->tier : "");
 }
 
 METHOD(method_status)
 {
 	struct methods *m = self;
-	const struct job_roster *t = m->host.jobs(m->host.self);
+	const struct job_roster *t = methods_jobs(m);
 
 	(void)params, (void)err;
 	json_begin_object(result);
@@ -149,28 +142,28 @@ METHOD(method_status)
 	json_key(result, "pid");
 	json_i64(result, getpid());
 	json_put_str(result, "version", PROCTOR_VERSION);
-	put_count(result, "protocol", SERVE_PROTOCOL);
+	json_put_u64(result, "protocol", SERVE_PROTOCOL);
 	json_key(result, "uptime_seconds");
 	json_fixed(result, (clock_mono_ns() - m->opened_mono_ns) / NS_PER_MS, 3);
-	put_jobs(result, t, peer);
-	put_anomalies(result, methods_latest(m), peer);
+	write_job_counts(result, t, peer);
+	write_anomalies(result, methods_latest(m), peer);
 	if (m->host.daemon)
-		put_daemon(result, m);
+		write_daemon(result, m);
 	else
-		put_door(result, t->rows.len ? &t->rows.at[0]->job : NULL);
+		write_door(result, t->rows.len ? &t->rows.at[0]->job : NULL);
 	json_end_object(result);
 	return 0;
 }
 
 /* ---- daemon.top ------------------------------------------------------------------------------ */
 
-static void put_top(struct methods *m, const struct rpc_server_peer *peer, struct json *j)
+static void write_top(struct methods *m, const struct rpc_server_peer *peer, struct json *j)
 {
 	const struct snapshot *snap = methods_latest(m);
 	struct peer_scope visible;
 
 	if (snap)
-		snapshot_json(j, snap, peer_scope(peer, &visible));
+		snapshot_json(j, snap, methods_scope(peer, &visible));
 	else
 		json_nil(j);
 }
@@ -178,7 +171,7 @@ static void put_top(struct methods *m, const struct rpc_server_peer *peer, struc
 METHOD(method_top)
 {
 	(void)params, (void)err;
-	put_top(self, peer, result);
+	write_top(self, peer, result);
 	return 0;
 }
 
@@ -186,27 +179,27 @@ METHOD(method_top)
 struct top_feed {
 	struct methods *methods;
 	struct rpc_server_peer peer;
-	uint64_t seq; /* of the last that was sent */
+	uint64_t seq; /* of the last one sent */
 };
 
 static bool next_top(void *self, struct json *out)
 {
 	struct top_feed *f = self;
-	const struct snapshot *snap = f->methods->host.latest(f->methods->host.self);
+	const struct snapshot *snap = methods_latest(f->methods);
 
 	if (!snap || snap->seq == f->seq)
 		return false;
 	f->seq = snap->seq;
 	rpc_message_begin_notification(out, "daemon.top");
-	put_top(f->methods, &f->peer, out);
+	write_top(f->methods, &f->peer, out);
 	rpc_message_end(out);
 	return true;
 }
 
-static void feed_top(struct methods *m, const struct rpc_server_peer *peer)
+static void subscribe_top(struct methods *m, const struct rpc_server_peer *peer)
 {
 	struct top_feed *f = xcalloc(1, sizeof *f);
-	struct rpc_server_feed feed = { .self = f, .next = next_top, .close = free };
+	const struct rpc_server_feed feed = { f, next_top, free };
 
 	f->methods = m;
 	f->peer = *peer;
@@ -221,7 +214,7 @@ METHOD(method_top_stream)
 	if (rpc_params_bool(params, "subscribe", &subscribes, err) < 0)
 		return -err->code;
 	if (subscribes)
-		feed_top(m, peer);
+		subscribe_top(m, peer);
 	json_begin_object(result);
 	json_put_str(result, "jsonl_path", m->host.jsonl_path);
 	json_end_object(result);
@@ -238,8 +231,8 @@ METHOD(method_events)
 		return r;
 	json_begin_object(result);
 	json_key(result, "events");
-	recent_events_put(&m->recent, methods_trusts(peer) ? RECENT_EVENTS_OF_ALL : peer->uid,
-	                  limit, result);
+	recent_events_json(result, &m->recent,
+	                   methods_trusts(peer) ? RECENT_EVENTS_OF_ALL : peer->uid, limit);
 	json_end_object(result);
 	return 0;
 }

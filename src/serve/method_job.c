@@ -9,22 +9,107 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "job/cgroup/cgroup_name.h"
-#include "job/job_ident.h"
 #include "job/cgroup/own_cgroup.h"
+#include "job/job_ident.h"
 #include "job/signature.h"
+#include "model/field.h"
 #include "rpc/rpc_params.h"
-#include "serve/resource_context.h"
 #include "serve/input_redaction.h"
-#include "serve/job_list.h"
 #include "serve/methods.h"
-#include "serve/announced_job.h"
+#include "serve/resource_context.h"
+
+/* ---- job.list -------------------------------------------------------------------------------- */
+
+static const char *job_status(const void *record)
+{
+	const struct job *job = record;
+
+	return job_status_name(job->status);
+}
+
+static void write_tags(struct json *j, const void *record)
+{
+	const struct job *job = record;
+	const char *tags = job->tags[0] ? job->tags : "{}";
+
+	json_raw(j, tags, strlen(tags));
+}
+
+#define RECORD struct job
+static const struct field listed_rows[] = {
+	{ "job_id", FIELD(TEXT, id) },
+	{ "job_type", FIELD(TEXT, type) },
+	{ "parent_job_id", FIELD(TEXT, parent) },
+	{ "command", FIELD(TEXT, command) },
+	{ "cwd", FIELD(TEXT, cwd) },
+	{ "uid", FIELD(NUMBER, uid) },
+	{ "tags", FIELD_PUT, .put = write_tags },
+	{ "tier", FIELD(TEXT, tier) },
+	{ "status", FIELD_NAME, .name = job_status },
+	{ "started_at", FIELD(ORDINAL, started_ns), .unit = UNIT_NS },
+	{ "ended_at", FIELD(ORDINAL, ended_ns), .unit = UNIT_NS },
+	FIELD_EXIT_CODE(exit_code, has_exit_code),
+	{ "signal_num", FIELD(ORDINAL, signal) },
+	{ "total_sheets", FIELD(NUMBER, total_sheets) },
+	{ "last_completed_sheet", FIELD(NUMBER, last_completed_sheet) },
+	{ "current_sheet", FIELD(ORDINAL, current_sheet) },
+};
+static const struct field_table listed_fields = FIELD_TABLE(listed_rows);
+
+static const struct field published_rows[] = {
+	{ "job_type", FIELD(TEXT, type) },
+	{ "status", FIELD_NAME, .name = job_status },
+	FIELD_EXIT_CODE(exit_code, has_exit_code),
+	{ "signal_num", FIELD(ORDINAL, signal) },
+};
+static const struct field_table published_fields = FIELD_TABLE(published_rows);
+#undef RECORD
+
+static const char *sheet_status(const void *record)
+{
+	const struct sheet *sheet = record;
+
+	return job_status_name(sheet->status);
+}
+
+#define RECORD struct sheet
+static const struct field sheet_rows[] = {
+	{ "sheet_num", FIELD(NUMBER, num) },
+	{ "label", FIELD(TEXT, label) },
+	{ "status", FIELD_NAME, .name = sheet_status },
+	{ "started_at", FIELD(ORDINAL, started_ns), .unit = UNIT_NS },
+	{ "ended_at", FIELD(ORDINAL, ended_ns), .unit = UNIT_NS },
+	FIELD_EXIT_CODE(exit_code, has_exit_code),
+	{ "signal_num", FIELD(ORDINAL, signal) },
+	{ "pid", FIELD(NUMBER, pid) },
+};
+#undef RECORD
+
+static void write_listed_job(struct json *j, const struct job_row *row)
+{
+	static const struct field_table sheet_fields = FIELD_TABLE(sheet_rows);
+
+	json_begin_object(j);
+	fields_json(j, &listed_fields, &row->job);
+	json_open_array(j, "sheets");
+	vec_each(&row->sheets, sheet)
+		fields_json_object(j, &sheet_fields, sheet);
+	json_end_array(j);
+	json_end_object(j);
+}
 
 METHOD(method_job_list)
 {
-	const struct methods *m = self;
+	const struct job_roster *t = methods_jobs(self);
 
 	(void)params, (void)err;
-	job_list_put(m->host.jobs(m->host.self), peer, result);
+	json_begin_object(result);
+	json_open_array(result, "jobs");
+	vec_each(&t->rows, row)
+		if (methods_has_job(peer, &(*row)->job))
+			write_listed_job(result, *row);
+	json_end_array(result);
+	json_end_object(result);
 	return 0;
 }
 
@@ -56,8 +141,8 @@ static int text_param(const json_t *params, const char *name, char *ret, size_t 
 	return r;
 }
 
-/* Becomes a tag. */
-static int put_workspace(json_t *params, struct err *err)
+/* The workspace becomes a tag. */
+static int add_workspace(json_t *params, struct err *err)
 {
 	json_t *tags = json_object_get(params, "tags");
 	const char *text = NULL;
@@ -93,7 +178,7 @@ static int tags_param(const json_t *params, char ret[static JOB_TAGS_MAX], struc
 			r = err_set(err, EINVAL, "tags: '%.64s' must be a text", key);
 	}
 	if (r == 0)
-		r = put_workspace(safe, err);
+		r = add_workspace(safe, err);
 	input_redaction_members(json_object_get(safe, "tags"));
 	if (r == 0)
 		r = rpc_params_object_text(safe, "tags", JOB_TAGS_MAX - 1, &text, err);
@@ -123,7 +208,7 @@ static int start_params(const json_t *params, struct job *ret, struct err *err)
 	return 0;
 }
 
-/* A batch system or systemd has named it, if it has a control group of its own. */
+/* A batch system or systemd has named the job if it has a control group of its own. */
 static bool name_by_group(const struct methods *m, pid_t pid, struct job *job)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -131,8 +216,7 @@ static bool name_by_group(const struct methods *m, pid_t pid, struct job *job)
 	struct cgroup_job known;
 
 	if (!group || !cgroup_job_name(group, &known) ||
-	    job_roster_find_key(m->host.jobs(m->host.self),
-	                        (struct job_key){ job->uid, known.id }) >= 0)
+	    job_roster_find_key(methods_jobs(m), (struct job_key){ job->uid, known.id }) >= 0)
 		return false;
 	snprintf(job->id, sizeof job->id, "%s", known.id);
 	return true;
@@ -141,7 +225,7 @@ static bool name_by_group(const struct methods *m, pid_t pid, struct job *job)
 /* What the caller left out is taken from the process. */
 static void fill_in(struct methods *m, pid_t pid, struct job *job)
 {
-	const struct snapshot *snap = m->host.latest(m->host.self);
+	const struct snapshot *snap = methods_latest(m);
 	const struct proc_snap *p = snap ? snapshot_find(snap, pid) : NULL;
 	uint64_t random = 0;
 
@@ -156,16 +240,7 @@ static void fill_in(struct methods *m, pid_t pid, struct job *job)
 	job_ident_new(job->type, clock_wall_ns(), pid, random, job->id);
 }
 
-static void put_stored(struct json *j, enum stored stored)
-{
-	json_key(j, "stored");
-	if (stored == STORED_UNKNOWN)
-		json_nil(j);
-	else
-		json_bool(j, stored == STORED_YES);
-}
-
-void methods_announce_job(struct methods *m, const struct job *job, pid_t pid, enum stored stored)
+void methods_publish_job(struct methods *m, const struct job *job, pid_t pid, enum stored stored)
 {
 	static const char *const names[JOB_STATUS_COUNT] = {
 		[JOB_RUNNING] = "job.started",
@@ -179,31 +254,16 @@ void methods_announce_job(struct methods *m, const struct job *job, pid_t pid, e
 		return;
 	buf_reset(&m->scratch);
 	json_begin_object(&j);
-	json_put_str(&j, "job_type", job->type);
-	json_put_str(&j, "status", job_status_name(job->status));
-	json_key(&j, "exit_code");
-	job->has_exit_code ? json_i64(&j, job->exit_code) : json_nil(&j);
-	json_key(&j, "signal_num");
-	job->signal ? json_i64(&j, job->signal) : json_nil(&j);
-	put_stored(&j, stored);
+	fields_json(&j, &published_fields, job);
+	json_key(&j, "stored");
+	stored == STORED_UNKNOWN ? json_nil(&j) : json_bool(&j, stored == STORED_YES);
 	json_key(&j, "context");
-	resource_context_put(methods_latest(m), NULL, pid, &j);
+	resource_context_json(&j, methods_latest(m), NULL, pid);
 	json_end_object(&j);
 	methods_publish(m, names[job->status], job->id, job->uid, m->scratch.at);
 }
 
-static void on_announcer_gone(void *self, job_handle job)
-{
-	struct methods *m = self;
-	const struct job_row *row = job_roster_get(m->host.jobs(m->host.self), job);
-
-	if (!row || row->job.status != JOB_RUNNING)
-		return;
-	m->host.daemon->lose_job(m->host.daemon_self, job);
-	methods_announce_job(m, &row->job, 0, STORED_UNKNOWN);
-}
-
-static void put_job(struct json *result, const struct job *job, bool is_stored)
+static void write_job(struct json *result, const struct job *job, bool is_stored)
 {
 	json_begin_object(result);
 	json_put_str(result, "job_id", job->id);
@@ -230,16 +290,16 @@ METHOD(method_job_start)
 	job.uid = owner;
 	job.registrar = peer->pid;
 	fill_in(m, pid, &job);
-	if (!job.is_foreign && methods_take_room(m, peer, -1, sizeof job.tags, err) < 0)
+	if (!job.is_foreign && methods_check_quota(m, peer, -1, sizeof job.tags, err) < 0)
 		return -err->code;
 	memcpy(sent_id, job.id, sizeof sent_id);
 	r = m->host.daemon->start_job(m->host.daemon_self, &job, pid, err);
 	if (r < 0)
 		return r;
 	if (job.is_foreign)
-		announced_job_new(peer, job.handle, sent_id, on_announcer_gone, m);
-	put_job(result, &job, r == 0);
-	methods_announce_job(m, &job, pid, job.is_foreign ? STORED_UNKNOWN : r == 0);
+		methods_set_recorder(m, peer, job.handle, sent_id);
+	write_job(result, &job, r == 0);
+	methods_publish_job(m, &job, pid, job.is_foreign ? STORED_UNKNOWN : r == 0);
 	return 0;
 }
 
@@ -311,89 +371,64 @@ METHOD(method_job_end)
 	job = methods_job(m, at);
 	if (!job->is_foreign)
 		stored = r == 0;
-	put_job(result, job, stored == STORED_YES);
+	write_job(result, job, stored == STORED_YES);
 	/* The end of its process was published already; only a correction is news. */
 	if (!methods_is_same_end(&was, job))
-		methods_announce_job(m, job, 0, stored);
+		methods_publish_job(m, job, 0, stored);
 	return 0;
 }
 
-/* ---- marks and phases ------------------------------------------------------------------------- */
+/* ---- marks and phases ------------------------------------------------------------------------ */
 
-/* A mark or a phase: the name is required, the data is not. */
-struct note {
-	struct buf name;
-	char *data; /* JSON */
-};
-
-static void note_done(struct note *note)
+static int data_param(const json_t *params, char **ret, struct err *err)
 {
-	buf_done(&note->name);
-	free(note->data);
-}
+	json_t *safe = json_deep_copy(params);
+	int r;
 
-static int note_params(const json_t *params, struct note *ret, struct err *err)
-{
-	const char *name = NULL;
-	json_t *safe;
-	int r = rpc_params_text(params, "name", SERVE_NAME_MAX, &name, err);
-
-	if (r == 0 && !name)
-		return err_set(err, EINVAL, "name is needed");
-	if (r < 0)
-		return r;
-	input_redaction_text(name, &ret->name);
-	safe = json_deep_copy(params);
 	input_redaction_members(json_object_get(safe, "data"));
-	r = rpc_params_object_text(safe, "data", SERVE_DATA_MAX, &ret->data, err);
+	r = rpc_params_object_text(safe, "data", SERVE_DATA_MAX, ret, err);
 	json_decref(safe);
-	if (r == 0 && !ret->data)
-		ret->data = xstrdup("{}");
+	if (r == 0 && !*ret)
+		*ret = xstrdup("{}");
 	return r;
 }
 
-static size_t note_bytes(const struct note *note)
+/* The name is required, the data is not. */
+static int add_event(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
+                     enum event_kind kind, struct json *result, struct err *err)
 {
-	return note->name.len + strlen(note->data);
-}
-
-static void put_done(struct json *result)
-{
-	json_begin_object(result);
-	json_end_object(result);
-}
-
-METHOD(method_job_mark)
-{
-	struct methods *m = self;
-	cleanup(note_done) struct note note = { 0 };
-	job_handle job;
-
-	if (methods_claim_job(m, peer, params, &job, err) < 0 ||
-	    note_params(params, &note, err) < 0 ||
-	    methods_take_room(m, peer, job, note_bytes(&note), err) < 0 ||
-	    m->host.say(m->host.self, job, EVENT_MARK, note.name.at, 0, note.data, err) < 0)
-		return -err->code;
-	put_done(result);
-	return 0;
-}
-
-METHOD(method_job_phase)
-{
-	struct methods *m = self;
-	cleanup(note_done) struct note note = { 0 };
+	cleanup(buf_done) struct buf safe_name = { 0 };
+	cleanup(freep) char *data = NULL;
+	const char *name = NULL;
 	uint64_t took_ns = 0;
 	job_handle job;
 
 	if (methods_claim_job(m, peer, params, &job, err) < 0 ||
-	    note_params(params, &note, err) < 0)
+	    rpc_params_text(params, "name", SERVE_NAME_MAX, &name, err) < 0)
 		return -err->code;
-	if (!rpc_params_has(params, "seconds"))
+	if (!name)
+		return err_set(err, EINVAL, "name is needed");
+	if (data_param(params, &data, err) < 0)
+		return -err->code;
+	if (kind == EVENT_PHASE && !rpc_params_has(params, "seconds"))
 		return err_set(err, EINVAL, "seconds is needed");
-	if (rpc_params_seconds(params, "seconds", &took_ns, err) < 0 ||
-	    methods_take_room(m, peer, job, note_bytes(&note), err) < 0 ||
-	    m->host.say(m->host.self, job, EVENT_PHASE, note.name.at, took_ns, note.data, err) < 0)
+	if (kind == EVENT_PHASE && rpc_params_seconds(params, "seconds", &took_ns, err) < 0)
 		return -err->code;
-	put_done(result);
+	input_redaction_text(name, &safe_name);
+	if (methods_check_quota(m, peer, job, safe_name.len + strlen(data), err) < 0 ||
+	    m->host.add_event(m->host.self, job, kind, safe_name.at, took_ns, data, err) < 0)
+		return -err->code;
+	json_begin_object(result);
+	json_end_object(result);
 	return 0;
+}
+
+METHOD(method_job_mark)
+{
+	return add_event(self, peer, params, EVENT_MARK, result, err);
+}
+
+METHOD(method_job_phase)
+{
+	return add_event(self, peer, params, EVENT_PHASE, result, err);
 }

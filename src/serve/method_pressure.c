@@ -3,11 +3,10 @@
 #include <string.h>
 
 #include "job/pressure.h"
-#include "model/snapshot_json.h"
+#include "model/field.h"
 #include "rpc/rpc_params.h"
-#include "serve/peer_scope.h"
-#include "serve/resource_context.h"
 #include "serve/methods.h"
+#include "serve/resource_context.h"
 
 METHOD(method_context_get)
 {
@@ -17,90 +16,75 @@ METHOD(method_context_get)
 
 	if (r < 0)
 		return r;
-	resource_context_put(methods_latest(self), peer_scope(peer, &visible), (pid_t)pid, result);
+	resource_context_json(result, methods_latest(self), methods_scope(peer, &visible),
+	                      (pid_t)pid);
 	return 0;
 }
 
-static int judged(const struct methods *m, struct pressure *ret, struct err *err)
+static int get_pressure(const struct methods *m, const struct pressure **ret, struct err *err)
 {
-	const struct pressure *p = m->host.pressure ? m->host.pressure(m->host.self) : NULL;
-
-	if (!p)
-		return err_set(err, EAGAIN, "nothing was looked at yet");
-	*ret = *p;
-	return 0;
+	*ret = m->host.pressure ? m->host.pressure(m->host.self) : NULL;
+	return *ret ? 0 : err_set(err, EAGAIN, "there was no tick yet");
 }
 
 METHOD(method_pressure_get)
 {
-	struct pressure p;
-	int r = judged(self, &p, err);
+	const struct pressure *p;
 
 	(void)peer, (void)params;
-	if (r < 0)
-		return r;
+	if (get_pressure(self, &p, err) < 0)
+		return -err->code;
 	json_begin_object(result);
-	json_put_str(result, "level", pressure_name(p.level));
-	json_put_str(result, "reason", p.why[0] ? p.why : NULL);
-	json_put_u64(result, "delay_seconds", pressure_delay_s(p.level));
+	json_put_str(result, "level", pressure_name(p->level));
+	json_put_text(result, "reason", p->why);
+	json_put_u64(result, "delay_seconds", pressure_delay_s(p->level));
 	json_end_object(result);
 	return 0;
 }
 
-/* "job" or "sheet": which of the two is to be started. */
-static int is_job(const json_t *params, bool *ret, struct err *err)
+/* Whether a job or a sheet is to be started. */
+static int what_param(const json_t *params, bool *ret_is_job, struct err *err)
 {
 	const char *what = "job";
 
 	if (rpc_params_text(params, "what", 16, &what, err) < 0)
 		return -err->code;
-	if (strcmp(what, "job") != 0 && strcmp(what, "sheet") != 0)
+	*ret_is_job = strcmp(what, "job") == 0;
+	if (!*ret_is_job && strcmp(what, "sheet") != 0)
 		return err_set(err, EINVAL, "what is 'job' or 'sheet'");
-	*ret = strcmp(what, "job") == 0;
 	return 0;
 }
 
-static void put_limit(struct json *j, const char *key, uint64_t n, bool is_mib)
-{
-	json_key(j, key);
-	if (!n)
-		json_nil(j);
-	else if (is_mib)
-		metric_json(j, UNIT_MIB, n);
-	else
-		json_u64(j, n);
-}
-
-static void put_facts(struct json *j, const struct pressure_facts *f)
-{
-	json_open_object(j, "based_on");
-	put_limit(j, "memory_used_mb", f->memory_used, true);
-	put_limit(j, "memory_limit_mb", f->memory_limit, true);
-	put_limit(j, "system_memory_used_mb", f->machine_used, true);
-	put_limit(j, "system_memory_total_mb", f->machine_total, true);
-	put_limit(j, "processes", f->processes, false);
-	put_limit(j, "processes_limit", f->processes_limit, false);
-	json_key(j, "psi_memory_percent");
-	json_double(j, f->memory_stall_ratio * 100, 2);
-	json_end_object(j);
-}
+#define RECORD struct pressure_facts
+static const struct field fact_rows[] = {
+	{ "memory_used_mb", FIELD(ORDINAL, memory_used), .unit = UNIT_MIB },
+	{ "memory_limit_mb", FIELD(ORDINAL, memory_limit), .unit = UNIT_MIB },
+	{ "system_memory_used_mb", FIELD(ORDINAL, machine_used), .unit = UNIT_MIB },
+	{ "system_memory_total_mb", FIELD(ORDINAL, machine_total), .unit = UNIT_MIB },
+	{ "processes", FIELD(ORDINAL, processes) },
+	{ "processes_limit", FIELD(ORDINAL, processes_limit) },
+	{ "psi_memory_percent", FIELD(RATIO, memory_stall_ratio), .decimals = 2 },
+};
+#undef RECORD
 
 METHOD(method_admit)
 {
-	struct pressure p;
-	const char *job_type = NULL; /* what such jobs took before will count some day */
-	bool is_new_job = true;
+	static const struct field_table facts = FIELD_TABLE(fact_rows);
+	const struct pressure *p;
+	const char *job_type = NULL; /* checked, and reserved for estimates by type */
+	bool is_job;
 
 	(void)peer;
 	if (rpc_params_text(params, "job_type", 128, &job_type, err) < 0 ||
-	    judged(self, &p, err) < 0 || is_job(params, &is_new_job, err) < 0)
+	    get_pressure(self, &p, err) < 0 || what_param(params, &is_job, err) < 0)
 		return -err->code;
 	json_begin_object(result);
-	json_put_bool(result, "allowed", pressure_admits(p.level, is_new_job));
-	json_put_u64(result, "delay_seconds", pressure_delay_s(p.level));
-	json_put_str(result, "pressure_level", pressure_name(p.level));
-	json_put_str(result, "reason", p.why[0] ? p.why : NULL);
-	put_facts(result, &p.facts);
+	json_put_bool(result, "allowed", pressure_admits(p->level, is_job));
+	json_put_u64(result, "delay_seconds", pressure_delay_s(p->level));
+	json_put_str(result, "pressure_level", pressure_name(p->level));
+	json_put_text(result, "reason", p->why);
+	json_key(result, "based_on");
+	fields_json_object(result, &facts, &p->facts);
 	json_end_object(result);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Recorded data. On the loop a request is only checked; the store worker reads the store, bounded by
- * the reader's time limit, by its own, and by the limits here. */
+/* Recorded data. On the loop a request is only checked; the store worker reads the store, within the
+ * reader's time limit, its own, and the limits here. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -16,7 +16,7 @@
 #define POINTS_MAX 10000
 
 /* All that the store worker needs for the answer. */
-struct question {
+struct query {
 	struct rpc_server_peer peer; /* its session belongs to the loop */
 	char *db_path;
 	char job_id[JOB_ID_MAX];
@@ -25,40 +25,40 @@ struct question {
 	size_t limit;
 };
 
-static void question_free(void *self)
+static void query_free(void *self)
 {
-	struct question *q = self;
+	struct query *q = self;
 
 	free(q->db_path);
 	free(q);
 }
 
-static void tell(void *self, int r, const struct buf *result, const struct err *err)
+static void send_answer(void *self, int r, const struct buf *result, const struct err *err)
 {
-	struct question *q = self;
+	struct query *q = self;
 
 	rpc_server_answer(q->peer.session, r, result, err);
 }
 
-static void drop(void *self)
+static void drop_request(void *self)
 {
 	store_worker_drop(self);
 }
 
-static int ask(const struct methods *m, const struct rpc_server_peer *peer,
-               const struct question *asked, store_worker_fn work, struct err *err)
+static int defer(const struct methods *m, const struct rpc_server_peer *peer,
+                 const struct query *query, store_worker_fn work, struct err *err)
 {
 	struct store_worker_task task = {
-		.uid = peer->uid, .work = work, .done = tell, .free = question_free
+		.uid = peer->uid, .work = work, .done = send_answer, .free = query_free
 	};
-	struct rpc_server_work later = { .abandon = drop };
+	struct rpc_server_work later = { .abandon = drop_request };
 	struct store_request *request;
-	struct question *q;
+	struct query *q;
 
 	if (!m->host.db_path)
 		return err_set(err, ENOENT, "nothing is recorded here");
 	task.self = q = xmalloc(sizeof *q);
-	*q = *asked;
+	*q = *query;
 	q->peer = *peer;
 	q->db_path = xstrdup(m->host.db_path);
 	if (store_worker_take(m->worker, &task, &request, err) < 0)
@@ -68,25 +68,25 @@ static int ask(const struct methods *m, const struct rpc_server_peer *peer,
 	return RPC_SERVER_LATER;
 }
 
-/* Of a job: by its id in full, and at a door the door's own. */
-static int ask_of_job(const struct methods *m, const struct rpc_server_peer *peer,
-                      const json_t *params, store_worker_fn work, struct err *err)
+/* About a job, by its full id; at a door its own job by default. */
+static int defer_job(const struct methods *m, const struct rpc_server_peer *peer,
+                     const json_t *params, store_worker_fn work, struct err *err)
 {
-	const struct job_roster *t = m->host.jobs(m->host.self);
+	const struct job_roster *t = methods_jobs(m);
 	const char *id = !m->host.daemon && t->rows.len ? t->rows.at[0]->job.id : NULL;
-	struct question q = { 0 };
+	struct query q = { 0 };
 
 	if (rpc_params_text(params, "job_id", sizeof q.job_id - 1, &id, err) < 0)
 		return -err->code;
 	if (!id)
 		return err_set(err, EINVAL, "job_id is needed");
 	snprintf(q.job_id, sizeof q.job_id, "%s", id);
-	return ask(m, peer, &q, work, err);
+	return defer(m, peer, &q, work, err);
 }
 
 /* ---- on the store worker's thread -------------------------------------------------------------- */
 
-static int open_store(const struct question *q, const struct history_cancel *cancel,
+static int open_store(const struct query *q, const struct history_cancel *cancel,
                       struct history **ret, struct err *err)
 {
 	int r = history_open(q->db_path, ret, err);
@@ -96,8 +96,8 @@ static int open_store(const struct question *q, const struct history_cancel *can
 	return r == -ENOENT ? err_set(err, ENOENT, "nothing is recorded yet") : r;
 }
 
-/* The peer's own job; one that is trusted may also ask for the jobs of others, as USER:ID. */
-static int find_recorded(const struct question *q, struct history *reader, struct job *ret,
+/* The peer's own job; a trusted peer may also ask for jobs of other users, as USER:ID. */
+static int find_recorded(const struct query *q, struct history *reader, struct job *ret,
                          struct err *err)
 {
 	int r = methods_trusts(&q->peer)
@@ -108,14 +108,14 @@ static int find_recorded(const struct question *q, struct history *reader, struc
 	return r == -ENOENT ? err_set(err, ENOENT, "there is no job '%s'", q->job_id) : r;
 }
 
-/* The reader's word for it means something else to a client. */
-static int unless_late(int r, struct err *err)
+/* The reader's -ETIME would mean something else to a client. */
+static int map_timeout(int r, struct err *err)
 {
-	return r == -ETIME ? err_set(err, EAGAIN, "it takes too long to read it") : r;
+	return r == -ETIME ? err_set(err, EAGAIN, "reading it takes too long") : r;
 }
 
-/* As text for people and agents, and as `proctor report --json` has it. */
-static void put_report(struct json *j, const struct report *report)
+/* As text for people and agents, and as `proctor report --json` prints it. */
+static void write_report(struct json *j, const struct report *report)
 {
 	cleanup(buf_done) struct buf text = { 0 };
 
@@ -132,7 +132,7 @@ static void put_report(struct json *j, const struct report *report)
 static int read_report(void *self, const struct history_cancel *cancel, struct json *result,
                        struct err *err)
 {
-	const struct question *q = self;
+	const struct query *q = self;
 	cleanup(history_closep) struct history *reader = NULL;
 	cleanup(report_done) struct report report = { .now_ns = clock_wall_ns() };
 	int r = open_store(q, cancel, &reader, err);
@@ -142,14 +142,14 @@ static int read_report(void *self, const struct history_cancel *cancel, struct j
 	if (r == 0)
 		r = report_gather(&report, reader, err);
 	if (r >= 0)
-		put_report(result, &report);
-	return unless_late(MIN(r, 0), err);
+		write_report(result, &report);
+	return map_timeout(MIN(r, 0), err);
 }
 
 static int read_profile(void *self, const struct history_cancel *cancel, struct json *result,
                         struct err *err)
 {
-	const struct question *q = self;
+	const struct query *q = self;
 	cleanup(history_closep) struct history *reader = NULL;
 	cleanup(job_profile_done) struct job_profile profile = { 0 };
 	struct job job;
@@ -161,10 +161,10 @@ static int read_profile(void *self, const struct history_cancel *cancel, struct 
 		r = history_profile(reader, job_key_of(&job), &profile, err);
 	if (r == 0)
 		fields_json_object(result, &profile_fields, &profile);
-	return unless_late(r, err);
+	return map_timeout(r, err);
 }
 
-static int put_point(void *self, const struct history_point *p)
+static int write_point(void *self, const struct history_point *p)
 {
 	struct json *j = self;
 
@@ -186,7 +186,7 @@ static int put_point(void *self, const struct history_point *p)
 static int read_history(void *self, const struct history_cancel *cancel, struct json *result,
                         struct err *err)
 {
-	const struct question *q = self;
+	const struct query *q = self;
 	uint32_t uid = methods_trusts(&q->peer) ? HISTORY_ANY_UID : q->peer.uid;
 	cleanup(history_closep) struct history *reader = NULL;
 	struct history_cursor at = q->since;
@@ -197,11 +197,11 @@ static int read_history(void *self, const struct history_cancel *cancel, struct 
 	json_begin_object(result);
 	json_put_u64(result, "pid", (uint64_t)q->pid);
 	json_open_array(result, "points");
-	n = history_process(reader, q->pid, uid, &at, q->limit, put_point, result, err);
+	n = history_process(reader, q->pid, uid, &at, q->limit, write_point, result, err);
 	json_end_array(result);
 	json_put_bool(result, "more", n >= 0 && (size_t)n == q->limit);
 	json_end_object(result);
-	return unless_late(MIN(n, 0), err);
+	return map_timeout(MIN(n, 0), err);
 }
 
 /* ---- on the loop ----------------------------------------------------------------------------- */
@@ -209,19 +209,19 @@ static int read_history(void *self, const struct history_cancel *cancel, struct 
 METHOD(method_job_report)
 {
 	(void)result;
-	return ask_of_job(self, peer, params, read_report, err);
+	return defer_job(self, peer, params, read_report, err);
 }
 
 METHOD(method_job_profile)
 {
 	(void)result;
-	return ask_of_job(self, peer, params, read_profile, err);
+	return defer_job(self, peer, params, read_profile, err);
 }
 
 METHOD(method_process_history)
 {
 	uint64_t pid = 0, limit = POINTS_DEFAULT;
-	struct question q = { 0 };
+	struct query q = { 0 };
 
 	(void)result;
 	if (rpc_params_u64(params, "pid", 1, INT32_MAX, &pid, err) < 0 ||
@@ -232,5 +232,5 @@ METHOD(method_process_history)
 		return err_set(err, EINVAL, "pid is needed");
 	q.pid = (pid_t)pid;
 	q.limit = limit;
-	return ask(self, peer, &q, read_history, err);
+	return defer(self, peer, &q, read_history, err);
 }

@@ -4,35 +4,25 @@
 
 #include "base/text.h"
 #include "rpc/rpc_params.h"
-#include "serve/resource_context.h"
 #include "serve/input_redaction.h"
 #include "serve/methods.h"
+#include "serve/resource_context.h"
 
 #define LABEL_SENT_MAX 4096 /* longer ones are a mistake; shorter ones are cut to what is kept */
 
 static int sheet_params(const json_t *params, uint64_t *ret_num, uint64_t *ret_total,
                         const char **ret_label, struct err *err)
 {
-	int r = rpc_params_u64(params, "sheet_num", 1, SERVE_SHEET_MAX, ret_num, err);
-
-	if (r == 0)
-		r = rpc_params_u64(params, "total", 1, SERVE_SHEET_MAX, ret_total, err);
-	if (r == 0)
-		r = rpc_params_text(params, "label", LABEL_SENT_MAX, ret_label, err);
-	if (r == 0 && *ret_total && *ret_num > *ret_total)
-		r = err_set(err, EINVAL, "sheet_num is beyond the total");
-	return r;
+	if (rpc_params_u64(params, "sheet_num", 1, SERVE_SHEET_MAX, ret_num, err) < 0 ||
+	    rpc_params_u64(params, "total", 1, SERVE_SHEET_MAX, ret_total, err) < 0 ||
+	    rpc_params_text(params, "label", LABEL_SENT_MAX, ret_label, err) < 0)
+		return -err->code;
+	if (*ret_total && *ret_num > *ret_total)
+		return err_set(err, EINVAL, "sheet_num is beyond the total");
+	return 0;
 }
 
-static void put_sheet(const struct methods *m, job_handle job, uint32_t num, struct json *result)
-{
-	json_begin_object(result);
-	json_put_str(result, "job_id", methods_job(m, job)->id);
-	json_put_u64(result, "sheet_num", num);
-	json_end_object(result);
-}
-
-void methods_announce_sheet(struct methods *m, const struct job *job, const struct sheet *sheet)
+void methods_publish_sheet(struct methods *m, const struct job *job, const struct sheet *sheet)
 {
 	const char *name = sheet->status == JOB_RUNNING     ? "sheet.started"
 	                   : sheet->status == JOB_COMPLETED ? "sheet.completed"
@@ -44,21 +34,26 @@ void methods_announce_sheet(struct methods *m, const struct job *job, const stru
 	buf_reset(&m->scratch);
 	json_begin_object(&j);
 	json_put_u64(&j, "sheet_num", sheet->num);
-	json_put_str(&j, "label", sheet->label[0] ? sheet->label : NULL);
+	json_put_text(&j, "label", sheet->label);
 	json_put_str(&j, "status", job_status_name(sheet->status));
 	json_key(&j, "context");
-	resource_context_put(methods_latest(m), NULL, sheet->pid, &j);
+	resource_context_json(&j, methods_latest(m), NULL, sheet->pid);
 	json_end_object(&j);
 	methods_publish(m, name, job->id, job->uid, m->scratch.at);
 }
 
-static void announce(struct methods *m, job_handle job, uint32_t num)
+/* Answers the caller, and publishes the sheet. */
+static void answer_and_publish(struct methods *m, job_handle job, uint32_t num, struct json *result)
 {
-	const struct job_row *row = job_roster_get(m->host.jobs(m->host.self), job);
+	const struct job_row *row = job_roster_get(methods_jobs(m), job);
 	const struct sheet *sheet = job_row_sheet(row, num);
 
+	json_begin_object(result);
+	json_put_str(result, "job_id", row->job.id);
+	json_put_u64(result, "sheet_num", num);
+	json_end_object(result);
 	if (sheet)
-		methods_announce_sheet(m, &row->job, sheet);
+		methods_publish_sheet(m, &row->job, sheet);
 }
 
 /* A recorder reports sheets that others opened, and some whose opener is gone. */
@@ -72,11 +67,11 @@ static int find_opener(const struct methods *m, const struct rpc_server_peer *pe
 	return methods_find_pid(m, peer, params, &begun->pid, &owner, err);
 }
 
-/* All jobs share one table. */
+/* All jobs share one table of sheets. */
 static int check_share(const struct methods *m, const struct rpc_server_peer *peer, job_handle job,
                        struct err *err)
 {
-	const struct job_roster *t = m->host.jobs(m->host.self);
+	const struct job_roster *t = methods_jobs(m);
 	uid_t uid = methods_job(m, job)->uid;
 	size_t n = 0;
 
@@ -104,23 +99,15 @@ METHOD(method_sheet_started)
 	    sheet_params(params, &num, &total, &text, err) < 0 ||
 	    find_opener(m, peer, params, &begun, err) < 0 ||
 	    check_share(m, peer, begun.job, err) < 0 ||
-	    methods_take_room(m, peer, begun.job, strlen(text), err) < 0)
+	    methods_check_quota(m, peer, begun.job, strlen(text), err) < 0)
 		return -err->code;
 	text_copy(label, sizeof label, input_redaction_text(text, &safe));
 	begun.num = (uint32_t)num;
 	begun.total = (uint32_t)total;
 	if (m->host.begin_sheet(m->host.self, &begun, &opened, err) < 0)
 		return -err->code;
-	put_sheet(m, begun.job, opened, result);
-	announce(m, begun.job, opened);
+	answer_and_publish(m, begun.job, opened, result);
 	return 0;
-}
-
-static int end_params(const json_t *params, uint64_t *ret_num, struct err *err)
-{
-	int r = rpc_params_u64(params, "sheet_num", 1, SERVE_SHEET_MAX, ret_num, err);
-
-	return r == 0 && !*ret_num ? err_set(err, EINVAL, "sheet_num is needed") : r;
 }
 
 int methods_end_params(const json_t *params, struct job_end *ret, struct err *err)
@@ -145,12 +132,14 @@ static int end_sheet(struct methods *m, const struct rpc_server_peer *peer, cons
 	job_handle job;
 
 	if (methods_claim_job(m, peer, params, &job, err) < 0 ||
-	    end_params(params, &num, err) < 0 ||
-	    (how->status == JOB_FAILED && methods_end_params(params, how, err) < 0) ||
+	    rpc_params_u64(params, "sheet_num", 1, SERVE_SHEET_MAX, &num, err) < 0)
+		return -err->code;
+	if (!num)
+		return err_set(err, EINVAL, "sheet_num is needed");
+	if ((how->status == JOB_FAILED && methods_end_params(params, how, err) < 0) ||
 	    m->host.end_sheet(m->host.self, job, (uint32_t)num, how, err) < 0)
 		return -err->code;
-	put_sheet(m, job, (uint32_t)num, result);
-	announce(m, job, (uint32_t)num);
+	answer_and_publish(m, job, (uint32_t)num, result);
 	return 0;
 }
 

@@ -3,18 +3,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
+#include "base/user_names.h"
 #include "kernel/pid_namespace.h"
 #include "rpc/rpc_params.h"
-#include "serve/announced_job.h"
 
-#define RING_BYTES ((size_t)2 << 20) /* some ten thousand events */
+#define RING_BYTES ((size_t)2 << 20) /* about ten thousand events */
+#define ROW_BYTES 256                /* of a stored row besides its texts */
 
 /* clang-format off */
 const struct rpc_server_method serve_methods[] = {
@@ -32,9 +33,14 @@ bool methods_trusts(const struct rpc_server_peer *peer)
 	return peer->uid == 0 || peer->uid == geteuid();
 }
 
+const struct job_roster *methods_jobs(const struct methods *m)
+{
+	return m->host.jobs(m->host.self);
+}
+
 const struct job *methods_job(const struct methods *m, job_handle job)
 {
-	return &job_roster_get(m->host.jobs(m->host.self), job)->job;
+	return &job_roster_get(methods_jobs(m), job)->job;
 }
 
 bool methods_has_job(const struct rpc_server_peer *peer, const struct job *job)
@@ -47,38 +53,95 @@ const struct snapshot *methods_latest(const struct methods *m)
 	return m->host.latest ? m->host.latest(m->host.self) : NULL;
 }
 
-static bool is_door(const struct methods *m)
+static bool scope_has_job(void *self, const struct job *job)
 {
-	return !m->host.daemon;
+	const struct peer_scope *s = self;
+
+	return job->uid == s->uid;
 }
 
-/* Where the process that asks belongs; -1: nowhere. */
-static job_handle job_of_caller(const struct methods *m, const struct rpc_server_peer *peer)
+static bool scope_has_process(void *self, const struct job *job, uint32_t uid)
 {
-	return m->host.job_of && peer->pid ? m->host.job_of(m->host.self, peer->pid) : -1;
+	const struct peer_scope *s = self;
+
+	return uid == s->uid || (job && job->uid == s->uid);
 }
 
-/* "user:id", where the user is a name or a number. */
+const struct snapshot_scope *methods_scope(const struct rpc_server_peer *peer,
+                                           struct peer_scope *ret)
+{
+	if (methods_trusts(peer))
+		return NULL;
+	*ret = (struct peer_scope){ .scope = { ret, scope_has_job, scope_has_process },
+		                    .uid = peer->uid };
+	return &ret->scope;
+}
+
+/* ---- the connection of a job's recorder ------------------------------------------------------ */
+
+/* A feed that sends nothing: it only reports that the connection was closed. */
+struct recorder_link {
+	struct methods *methods;
+	job_handle job;
+	char sent_id[JOB_ID_MAX];
+};
+
+static bool next_nothing(void *self, struct json *out)
+{
+	(void)self, (void)out;
+	return false;
+}
+
+static void on_recorder_gone(void *self)
+{
+	struct recorder_link *link = self;
+	struct methods *m = link->methods;
+	const struct job_row *row = job_roster_get(methods_jobs(m), link->job);
+
+	if (row && row->job.status == JOB_RUNNING) {
+		m->host.daemon->lose_job(m->host.daemon_self, link->job);
+		methods_publish_job(m, &row->job, 0, STORED_UNKNOWN);
+	}
+	free(link);
+}
+
+void methods_set_recorder(struct methods *m, const struct rpc_server_peer *peer, job_handle job,
+                          const char *sent_id)
+{
+	struct recorder_link *link = xcalloc(1, sizeof *link);
+	const struct rpc_server_feed feed = { link, next_nothing, on_recorder_gone };
+
+	link->methods = m;
+	link->job = job;
+	snprintf(link->sent_id, sizeof link->sent_id, "%s", sent_id);
+	rpc_server_feed(peer, &feed);
+}
+
+/* NULL: the connection is not that of a recorder. */
+static const struct recorder_link *recorder_link(const struct rpc_server_peer *peer)
+{
+	const struct rpc_server_feed *feed = rpc_server_feed_of(peer);
+
+	return feed->next == next_nothing ? feed->self : NULL;
+}
+
+/* ---- what the parameters refer to ------------------------------------------------------------ */
+
+/* "user:id", where the user is a number or a name. */
 static bool parse_key(const char *text, struct job_key *ret)
 {
 	const char *colon = strchr(text, ':');
-	cleanup(freep) char *user = colon ? xstrndup(text, (size_t)(colon - text)) : NULL;
-	struct scan number = scan_str(user ? user : "");
-	const struct passwd *known;
-	uint64_t uid;
+	uint32_t uid;
 
-	if (!colon)
+	if (!colon || !user_names_parse(text, (size_t)(colon - text), &uid))
 		return false;
-	known = getpwnam(user);
-	if (!known && !(scan_u64(&number, &uid) && scan_left(&number) == 0 && uid < UINT32_MAX))
-		return false;
-	*ret = (struct job_key){ known ? known->pw_uid : (uint32_t)uid, colon + 1 };
+	*ret = (struct job_key){ uid, colon + 1 };
 	return true;
 }
 
-/* One of this id, whoever's it is, for a caller that may see all of them. */
-static int find_anyones(const struct job_roster *t, const char *id, job_handle *ret,
-                        struct err *err)
+/* The only job of this id, of any user. */
+static int find_of_any_user(const struct job_roster *t, const char *id, job_handle *ret,
+                            struct err *err)
 {
 	cleanup(buf_done) struct buf found = { .max = 160 };
 	size_t n = 0;
@@ -96,61 +159,55 @@ static int find_anyones(const struct job_roster *t, const char *id, job_handle *
 static int find_by_id(const struct job_roster *t, const struct rpc_server_peer *peer,
                       const char *id, job_handle *ret, struct err *err)
 {
+	const struct recorder_link *link = recorder_link(peer);
 	struct job_key key = { peer->uid, id };
 	bool has_user = methods_trusts(peer) && parse_key(id, &key);
 
-	*ret = announced_job_find(peer, id);
-	if (*ret < 0)
-		*ret = job_roster_find_key(t, key);
-	return *ret >= 0 || has_user || !methods_trusts(peer) ? 0 : find_anyones(t, id, ret, err);
+	*ret = link && strcmp(link->sent_id, id) == 0 ? link->job : job_roster_find_key(t, key);
+	return *ret >= 0 || has_user || !methods_trusts(peer) ? 0
+	                                                      : find_of_any_user(t, id, ret, err);
 }
 
 /* A job of another user does not exist for the caller. */
-int methods_find_any_job(struct methods *m, const struct rpc_server_peer *peer,
-                         const json_t *params, job_handle *ret, struct err *err)
+int methods_find_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
+                     job_handle *ret, struct err *err)
 {
-	const struct job_roster *t = m->host.jobs(m->host.self);
+	const struct job_roster *t = methods_jobs(m);
 	const char *id = NULL;
 
 	if (rpc_params_text(params, "job_id", JOB_ID_MAX - 1, &id, err) < 0)
 		return -err->code;
+	*ret = -1;
 	if (id && find_by_id(t, peer, id, ret, err) < 0)
 		return -err->code;
-	if (!id)
-		*ret = is_door(m) && t->rows.len ? t->rows.at[0]->job.handle
-		                                 : job_of_caller(m, peer);
+	if (!id && !m->host.daemon && t->rows.len)
+		*ret = t->rows.at[0]->job.handle;
+	else if (!id && m->host.job_of && peer->pid)
+		*ret = m->host.job_of(m->host.self, peer->pid);
 	if (*ret >= 0 ? !methods_has_job(peer, methods_job(m, *ret)) : id != NULL)
 		return err_set(err, ENOENT, "there is no job '%s'", id ? id : "");
 	return 0;
 }
 
-int methods_find_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
-                     job_handle *ret, struct err *err)
-{
-	int r = methods_find_any_job(m, peer, params, ret, err);
-
-	if (r == 0 && *ret < 0)
-		return err_set(err, EINVAL, "job_id is needed: the caller is in no job");
-	return r;
-}
-
 int methods_claim_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                       job_handle *ret, struct err *err)
 {
-	int r = methods_find_job(m, peer, params, ret, err);
+	const struct recorder_link *link = recorder_link(peer);
 	const struct job *job;
 
-	if (r < 0)
-		return r;
+	if (methods_find_job(m, peer, params, ret, err) < 0)
+		return -err->code;
+	if (*ret < 0)
+		return err_set(err, EINVAL, "job_id is needed: the caller is in no job");
 	job = methods_job(m, *ret);
-	if (job->is_foreign && !announced_job_is(peer, job->handle))
+	if (job->is_foreign && !(link && link->job == *ret))
 		return err_set(err, EALREADY,
 		               "job '%s' has a recorder of its own: ask the door of the job",
 		               job->id);
 	return 0;
 }
 
-/* As the caller counts, which may be in a container. */
+/* The pid is that of the caller's pid namespace, which may be a container's. */
 static int pid_param(const struct methods *m, const struct rpc_server_peer *peer,
                      const json_t *params, pid_t *ret, struct err *err)
 {
@@ -168,38 +225,34 @@ static int pid_param(const struct methods *m, const struct rpc_server_peer *peer
 	return pid_namespace_find(root_fd, m->host.reader, peer->pid, (pid_t)pid, ret, err);
 }
 
-/* Whose a process is, the kernel says by the owner of its directory; one that may not be looked
- * into (setuid) is root's. */
+/* The kernel gives the directory of a process to its user, or to root if it may not be inspected
+ * (setuid). */
 int methods_find_pid(const struct methods *m, const struct rpc_server_peer *peer,
                      const json_t *params, pid_t *ret, uid_t *ret_uid, struct err *err)
 {
-	int r;
-
 	if (!m->host.reader)
 		return err_set(err, EAGAIN, "profiler.enabled is false: nothing is watched");
-	r = pid_param(m, peer, params, ret, err);
-
-	if (r == 0 && process_reader_owner(m->host.reader, *ret, ret_uid) < 0)
-		r = err_set(err, ENOENT, "there is no process with pid %d", *ret);
-	if (r == 0 && !methods_trusts(peer) && *ret_uid != peer->uid)
-		r = err_set(err, EACCES, "process %d is not yours", (int)*ret);
-	return r;
+	if (pid_param(m, peer, params, ret, err) < 0)
+		return -err->code;
+	if (process_reader_owner(m->host.reader, *ret, ret_uid) < 0)
+		return err_set(err, ENOENT, "there is no process with pid %d", *ret);
+	if (!methods_trusts(peer) && *ret_uid != peer->uid)
+		return err_set(err, EACCES, "process %d is not yours", (int)*ret);
+	return 0;
 }
 
-#define ROW_BYTES 256 /* what a row takes besides its texts */
-
-int methods_take_room(struct methods *m, const struct rpc_server_peer *peer, job_handle job,
-                      size_t bytes, struct err *err)
+int methods_check_quota(struct methods *m, const struct rpc_server_peer *peer, job_handle job,
+                        size_t bytes, struct err *err)
 {
 	bool is_stored = job < 0 || !methods_job(m, job)->is_foreign;
 
 	if (methods_trusts(peer) || !is_stored ||
-	    quota_take(&m->ration, peer->uid, ROW_BYTES + bytes, clock_mono_ns()))
+	    quota_take(&m->quota, peer->uid, ROW_BYTES + bytes, clock_mono_ns()))
 		return 0;
-	return err_set(
-		err, ENOSPC,
-		"you had %u MiB stored in a short time: after that %u KiB a second are taken",
-		QUOTA_BURST_BYTES >> 20, QUOTA_BYTES_PER_S >> 10);
+	return err_set(err, ENOSPC,
+	               "quota exceeded: %u MiB may be stored at once, and after that %u KiB per "
+	               "second",
+	               QUOTA_BURST_BYTES >> 20, QUOTA_BYTES_PER_S >> 10);
 }
 
 /* ---- the bus --------------------------------------------------------------------------------- */

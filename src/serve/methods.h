@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* methods.h - the one table of what a socket answers, the same for a job's door and for the daemon.
- * One file a noun: method_daemon.c, method_job.c, method_sheet.c, method_recorded.c, method_bus.c,
+/* methods.h - the table of methods, the same for a job's door and for the daemon, and what they share.
+ * One file per noun: method_daemon.c, method_job.c, method_sheet.c, method_recorded.c, method_bus.c,
  * method_pressure.c. */
 #pragma once
 
 #include "engine/bus.h"
+#include "model/snapshot_scope.h"
 #include "rpc/rpc_server.h"
-#include "serve/store_worker.h"
 #include "serve/quota.h"
 #include "serve/recent_events.h"
 #include "serve/serve.h"
+#include "serve/store_worker.h"
 
-/* What the methods are given as their self. */
+/* The `self` of all methods. */
 struct methods {
 	struct serve_host host;
 	struct recent_events recent;
-	struct quota ration;
+	struct quota quota;
 	struct bus *bus; /* NULL: there was no subscriber yet */
 	struct rpc_server *server;
 	struct store_worker *worker;
@@ -60,31 +61,46 @@ extern const struct rpc_server_method serve_methods[]; /* the last has no name *
 
 /* Whether the caller may see and change everything: root, and the user that runs us. */
 bool methods_trusts(const struct rpc_server_peer *peer);
-/* A watched job, of which the host knows. */
-const struct job *methods_job(const struct methods *m, job_handle job);
+const struct job_roster *methods_jobs(const struct methods *m);
+const struct job *methods_job(const struct methods *m, job_handle job); /* a watched one */
 /* Whether the caller may see and change the job. */
 bool methods_has_job(const struct rpc_server_peer *peer, const struct job *job);
-/* The latest snapshot; NULL: none yet. Clients see the part in their scope (peer_scope.h). */
+/* The latest snapshot; NULL: none yet. Clients see the part in their scope. */
 const struct snapshot *methods_latest(const struct methods *m);
+
+/* The part of a snapshot that a client may see: its user's jobs with all their processes, and its
+ * user's processes in any job. */
+struct peer_scope {
+	struct snapshot_scope scope;
+	uint32_t uid;
+};
+/* NULL: everything. Valid as long as `ret`. */
+const struct snapshot_scope *methods_scope(const struct rpc_server_peer *peer,
+                                           struct peer_scope *ret);
+
 /* The job that `job_id` means, or without it the one of a door, or the one that the caller's
- * process belongs to. -ENOENT also for one of another user. */
+ * process belongs to; *ret is -1 if it belongs to none. -ENOENT also for a job of another user. */
 int methods_find_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                      job_handle *ret, struct err *err) must_check;
-/* The same for what need not be about a job: *ret is -1 if there is none. */
-int methods_find_any_job(struct methods *m, const struct rpc_server_peer *peer,
-                         const json_t *params, job_handle *ret, struct err *err) must_check;
-/* The same to change something: -EALREADY when another connection speaks for it. */
+/* The same to change something: there must be a job. -EALREADY: another connection is its
+ * recorder. */
 int methods_claim_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                       job_handle *ret, struct err *err) must_check;
-/* `pid` of the parameters, or the caller's own. -EACCES: it is another user's. *ret_uid: whose it is. */
+/* Makes this connection the recorder of the job: `proctor run` keeps one to the daemon while its job
+ * runs. Only it may change the job, which it calls `sent_id`, and when it is closed without a
+ * job.end, the job is lost. */
+void methods_set_recorder(struct methods *m, const struct rpc_server_peer *peer, job_handle job,
+                          const char *sent_id);
+/* `pid` of the parameters, or the caller's own, and its user. -EACCES: it is another user's. */
 int methods_find_pid(const struct methods *m, const struct rpc_server_peer *peer,
                      const json_t *params, pid_t *ret, uid_t *ret_uid, struct err *err) must_check;
-/* For what will be stored of a job. -ENOSPC: the caller had so much stored of late that others
- * would lack the room; root, and who runs us, may. */
-int methods_take_room(struct methods *m, const struct rpc_server_peer *peer, job_handle job,
-                      size_t bytes, struct err *err) must_check;
+/* Before storing something of a job (-1: a new one). -ENOSPC: the caller exceeded its quota. Trusted
+ * callers have none. */
+int methods_check_quota(struct methods *m, const struct rpc_server_peer *peer, job_handle job,
+                        size_t bytes, struct err *err) must_check;
 /* How a sheet or a job ended: exit_code or signal. */
 int methods_end_params(const json_t *params, struct job_end *ret, struct err *err) must_check;
+
 /* Whether the state of a job is on disk. Its recorder may be another process that did not report it. */
 enum stored {
 	STORED_NO,
@@ -94,11 +110,11 @@ enum stored {
 
 /* Publishes the state of a job or sheet, with the resource context of `pid` (0: in general) or of
  * the process that opened the sheet. */
-void methods_announce_job(struct methods *m, const struct job *job, pid_t pid, enum stored stored);
-void methods_announce_sheet(struct methods *m, const struct job *job, const struct sheet *sheet);
+void methods_publish_job(struct methods *m, const struct job *job, pid_t pid, enum stored stored);
+void methods_publish_sheet(struct methods *m, const struct job *job, const struct sheet *sheet);
 bool methods_is_same_end(const struct job *a, const struct job *b);
-/* Begins the bus, for the first subscriber. */
+/* Creates the bus, for the first subscriber. */
 void methods_begin_bus(struct methods *m);
-/* An event of ours, if there is a subscriber. `text` is the JSON of an object. */
+/* Publishes an event if there is a subscriber. `text` is the JSON of an object. */
 void methods_publish(struct methods *m, const char *name, const char *job_id, uid_t uid,
                      const char *text);

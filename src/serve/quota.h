@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* quota.h - how much data of one user the daemon stores: a burst, and a steady rate after that. The
- * disk is shared with other users. */
+/* quota.h - how much data of one user the daemon stores: a burst, and a steady rate after that. Users
+ * share the disk. */
 #pragma once
 
 #include <sys/types.h>
@@ -16,5 +16,5 @@ struct quota {
 };
 
 /* False: over the quota; nothing was counted. */
-bool quota_take(struct quota *r, uid_t uid, size_t bytes, uint64_t now_ns);
-void quota_done(struct quota *r);
+bool quota_take(struct quota *q, uid_t uid, size_t bytes, uint64_t now_ns);
+void quota_done(struct quota *q);

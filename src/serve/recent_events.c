@@ -5,7 +5,7 @@
 #include "model/snapshot_json.h"
 #include "serve/event_publisher.h"
 
-static void keep(struct recent_events_ring *ring, const struct snapshot *snap, size_t index)
+static void keep_event(struct recent_events_ring *ring, const struct snapshot *snap, size_t index)
 {
 	const struct event *e = &snap->events.at[index];
 	struct recent_events_event *slot;
@@ -23,7 +23,7 @@ static void keep(struct recent_events_ring *ring, const struct snapshot *snap, s
 }
 
 /* Only events that stay in the ring are encoded: in a storm, the last few of thousands. */
-static void note(struct recent_events_ring *ring, const struct snapshot *snap, bool of_jobs)
+static void add_to_ring(struct recent_events_ring *ring, const struct snapshot *snap, bool of_jobs)
 {
 	size_t first = snap->events.len, n = 0;
 
@@ -36,19 +36,19 @@ static void note(struct recent_events_ring *ring, const struct snapshot *snap, b
 		const struct event *e = &snap->events.at[i];
 
 		if (event_in_view(e->kind) && (e->job >= 0) == of_jobs)
-			keep(ring, snap, i);
+			keep_event(ring, snap, i);
 	}
 }
 
-void recent_events_note(struct recent_events *r, const struct snapshot *snap)
+void recent_events_add(struct recent_events *r, const struct snapshot *snap)
 {
-	note(&r->of_jobs, snap, true);
-	note(&r->of_others, snap, false);
+	add_to_ring(&r->of_jobs, snap, true);
+	add_to_ring(&r->of_others, snap, false);
 }
 
 /* The latest event before `*at` that this user may see; NULL: none. */
-static const struct recent_events_event *before(const struct recent_events_ring *ring, uint64_t *at,
-                                                uint32_t uid)
+static const struct recent_events_event *find_before(const struct recent_events_ring *ring,
+                                                     uint64_t *at, uint32_t uid)
 {
 	uint64_t oldest = ring->count - MIN(ring->count, (uint64_t)RECENT_EVENTS_MAX);
 
@@ -61,15 +61,15 @@ static const struct recent_events_event *before(const struct recent_events_ring 
 	return NULL;
 }
 
-void recent_events_put(const struct recent_events *r, uint32_t uid, size_t limit, struct json *j)
+void recent_events_json(struct json *j, const struct recent_events *r, uint32_t uid, size_t limit)
 {
 	uint64_t jobs_at = r->of_jobs.count, others_at = r->of_others.count;
 	const struct recent_events_event *found[RECENT_EVENTS_MAX];
 	size_t n = 0;
 
 	while (n < MIN(limit, (size_t)RECENT_EVENTS_MAX)) {
-		const struct recent_events_event *a = before(&r->of_jobs, &jobs_at, uid);
-		const struct recent_events_event *b = before(&r->of_others, &others_at, uid);
+		const struct recent_events_event *a = find_before(&r->of_jobs, &jobs_at, uid);
+		const struct recent_events_event *b = find_before(&r->of_others, &others_at, uid);
 		bool takes_jobs = a && (!b || a->wall_ns >= b->wall_ns);
 
 		if (!a && !b)
@@ -78,10 +78,8 @@ void recent_events_put(const struct recent_events *r, uint32_t uid, size_t limit
 		*(takes_jobs ? &jobs_at : &others_at) -= 1;
 	}
 	json_begin_array(j);
-	while (n > 0) {
-		n--;
+	while (n-- > 0)
 		json_raw(j, found[n]->text.at, found[n]->text.len);
-	}
 	json_end_array(j);
 }
 

@@ -3,18 +3,16 @@
 
 #include <math.h>
 
-#define MIB (1 << 20)
-
 static void put_figure(struct json *j, const char *key, double v)
 {
 	json_key(j, key);
 	json_double(j, v, 1); /* NAN is null */
 }
 
-#define MIB_OR_NAN(r, id) (readings_has(r, id) ? (double)(r)->value[id] / MIB : (double)NAN)
+#define MIB_OR_NAN(r, id) (readings_has(r, id) ? (double)(r)->value[id] / (1 << 20) : (double)NAN)
 
-static void put_general(const struct snapshot *snap, const struct snapshot_scope *scope,
-                        struct json *j)
+static void put_machine(struct json *j, const struct snapshot *snap,
+                        const struct snapshot_scope *scope)
 {
 	struct snapshot_counts n = { 0 };
 
@@ -27,23 +25,24 @@ static void put_general(const struct snapshot *snap, const struct snapshot_scope
 	snap ? json_u64(j, n.active_sheets) : json_nil(j);
 }
 
-/* The kinds of those that last: of the process, or all. */
-static void put_anomalies(const struct snapshot *snap, const struct snapshot_scope *scope,
-                          const struct proc_snap *p, bool is_general, struct json *j)
+/* The kinds of open episodes: those of the process, or all for the machine. */
+static void put_anomalies(struct json *j, const struct snapshot *snap,
+                          const struct snapshot_scope *scope, const struct proc_snap *p,
+                          bool is_machine)
 {
 	json_open_array(j, "anomalies_active");
 	for (size_t i = 0; snap && i < snap->anomalies.len; i++) {
 		const struct anomaly *a = &snap->anomalies.at[i];
 
 		if (a->news != ANOMALY_ENDED && snapshot_scope_has_anomaly(scope, snap, a) &&
-		    (is_general || (p && proc_id_eq(a->id, p->s.id))))
+		    (is_machine || (p && proc_id_eq(a->id, p->s.id))))
 			json_str(j, anomaly_kinds[a->kind].key);
 	}
 	json_end_array(j);
 }
 
-void resource_context_put(const struct snapshot *snap, const struct snapshot_scope *scope,
-                          pid_t pid, struct json *j)
+void resource_context_json(struct json *j, const struct snapshot *snap,
+                           const struct snapshot_scope *scope, pid_t pid)
 {
 	const struct proc_snap *p = snap && pid ? snapshot_find(snap, pid) : NULL;
 
@@ -52,11 +51,10 @@ void resource_context_put(const struct snapshot *snap, const struct snapshot_sco
 	json_begin_object(j);
 	put_figure(j, "rss_mb", p ? MIB_OR_NAN(&p->s.r, PROC_RSS) : (double)NAN);
 	put_figure(j, "cpu_pct", p ? p->cpu_ratio * 100 : (double)NAN);
-	json_key(j, "syscall_hotspot");
-	json_nil(j);
-	put_anomalies(snap, scope, p, !pid, j);
+	json_put_str(j, "syscall_hotspot", NULL);
+	put_anomalies(j, snap, scope, p, !pid);
 	put_figure(j, "daemon_rss_mb", snap ? MIB_OR_NAN(&snap->host, HOST_SELF_RSS) : (double)NAN);
 	if (!pid)
-		put_general(snap, scope, j);
+		put_machine(j, snap, scope);
 	json_end_object(j);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* resource_context.h - the resource context: what a process, or the machine, looks like at this moment, in
- * the few figures that are sent along with what happens. */
+/* resource_context.h - the resource context: the few current figures of a process, or of the machine,
+ * that are sent along with events. */
 #pragma once
 
 #include "base/json.h"
 #include "model/snapshot_scope.h"
 
-/* pid 0: the general one. snap NULL, or a pid that is not known: nulls and empty lists. */
-void resource_context_put(const struct snapshot *snap, const struct snapshot_scope *scope,
-                          pid_t pid, struct json *j);
+/* pid 0: the machine. Without a snapshot, and for an unknown pid: nulls and empty lists. */
+void resource_context_json(struct json *j, const struct snapshot *snap,
+                           const struct snapshot_scope *scope, pid_t pid);

@@ -15,7 +15,7 @@ struct serve {
 	struct methods methods;
 };
 
-/* Whose job it is, and root. */
+/* The owner of the job, and root. */
 static bool admits(void *self, const struct rpc_server_peer *peer)
 {
 	(void)self;
@@ -80,16 +80,16 @@ void serve_publish(struct serve *serve, const struct snapshot *snap)
 {
 	struct methods *m = &serve->methods;
 
-	recent_events_note(&m->recent, snap);
+	recent_events_add(&m->recent, snap);
 	if (m->bus)
-		event_publisher_events(m->bus, snap, &m->scratch);
+		event_publisher_publish(m->bus, snap, &m->scratch);
 	rpc_server_wake(m->server);
 }
 
 /* A client may have corrected the end since, which was published then. */
 static bool is_current(const struct methods *m, const struct job *job)
 {
-	const struct job_row *row = job_roster_get(m->host.jobs(m->host.self), job->handle);
+	const struct job_row *row = job_roster_get(methods_jobs(m), job->handle);
 
 	return !row || methods_is_same_end(&row->job, job);
 }
@@ -100,10 +100,10 @@ void serve_publish_ends(struct serve *serve, const struct snapshot *snap, bool i
 
 	vec_each(&snap->sheets, sheet)
 		if (sheet->ends_now)
-			methods_announce_sheet(m, &snap->jobs.at[sheet->job], sheet);
+			methods_publish_sheet(m, &snap->jobs.at[sheet->job], sheet);
 	vec_each(&snap->jobs, job)
 		if (job->ends_now && is_current(m, job))
-			methods_announce_job(m, job, 0, is_stored ? STORED_YES : STORED_NO);
+			methods_publish_job(m, job, 0, is_stored ? STORED_YES : STORED_NO);
 }
 
 void serve_close(struct serve *serve)
@@ -114,7 +114,7 @@ void serve_close(struct serve *serve)
 	store_worker_free(serve->methods.worker);
 	job_socket_close(&serve->socket);
 	recent_events_done(&serve->methods.recent);
-	quota_done(&serve->methods.ration);
+	quota_done(&serve->methods.quota);
 	bus_free(serve->methods.bus);
 	buf_done(&serve->methods.scratch);
 	free(serve);

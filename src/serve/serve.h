@@ -21,34 +21,33 @@ struct pressure;
 
 /* The status of a daemon. */
 struct serve_status {
-	bool is_enabled; /* false: it answers, and watches nothing */
+	bool is_enabled; /* false: it answers clients, and watches nothing */
 	char tier[JOB_TIER_MAX];
 	uint64_t interval_ns;            /* between two ticks, as it is now … */
 	uint64_t configured_interval_ns; /* … and as it was configured */
-	const char *left_out;            /* what is not read, to cost less; NULL: nothing */
+	const char *left_out;            /* what is not read, to keep the budget; NULL: nothing */
 	uint64_t store_bytes;
 	struct engine_totals totals;
-	const char *config_problem; /* why the configuration in force is the one before; NULL: it is
-	                               not */
+	const char *config_problem; /* why the last reload failed; NULL: it did not */
 };
 
 /* What only a daemon can do. */
 struct serve_daemon {
 	void (*status)(void *self, struct serve_status *ret);
-	/* As registry_start(); its id may be changed where one of that name is recorded already, and
-	 * its handle is filled in. Both return 1 when it is so, but not on the disk. */
+	/* As registry_start(), but an id that is already recorded is changed, and the handle is
+	 * filled in. start_job() and end_job() return 1 if that is not on the disk. */
 	int (*start_job)(void *self, struct job *job, pid_t pid, struct err *err);
 	int (*end_job)(void *self, job_handle job, const struct job_end *how, struct err *err);
 	void (*lose_job)(void *self, job_handle job);
 };
 
-/* What the methods need from whoever runs or watches the jobs. All else is called on the loop's
- * thread; 0 or -errno as everywhere, and rpc_message.h has the errors that clients see. */
+/* What the methods need from the host that runs or watches the jobs. All is called on the loop's
+ * thread; rpc_message.h maps -errno to the errors that clients see. */
 struct serve_host {
 	void *self;
 	struct process_reader *reader;                  /* the host's; NULL: nothing is watched */
 	const char *db_path, *jsonl_path;               /* NULL: nothing is stored there */
-	const struct job_roster *(*jobs)(void *self);   /* of a door: the first is the one */
+	const struct job_roster *(*jobs)(void *self);   /* of a door: the first one is its job */
 	const struct snapshot *(*latest)(void *self);   /* NULL: none yet */
 	const struct pressure *(*pressure)(void *self); /* NULL: not judged yet */
 	int (*begin_sheet)(void *self, const struct job_input_sheet *begun, uint32_t *ret_num,
@@ -56,10 +55,10 @@ struct serve_host {
 	/* -ENOENT: it was never opened; -EALREADY: it ended before. */
 	int (*end_sheet)(void *self, job_handle job, uint32_t num, const struct job_end *how,
 	                 struct err *err);
-	/* EVENT_MARK, or EVENT_PHASE that took so many ns. data_json is the text of an object, "{}"
-	 * when there is nothing. */
-	int (*say)(void *self, job_handle job, enum event_kind kind, const char *name,
-	           uint64_t took_ns, const char *data_json, struct err *err);
+	/* EVENT_MARK, or EVENT_PHASE with its duration. data_json is the text of an object, "{}" when
+	 * there is none. */
+	int (*add_event)(void *self, job_handle job, enum event_kind kind, const char *name,
+	                 uint64_t took_ns, const char *data_json, struct err *err);
 
 	/* The job that a process is in at this moment; -1: none. */
 	job_handle (*job_of)(void *self, pid_t pid);
@@ -71,8 +70,8 @@ struct serve_host {
 /* The daemon's: take_fd listens and does not block. The host is copied. */
 int serve_listen(struct loop *loop, int take_fd, const struct serve_host *host, struct serve **ret,
                  struct err *err) must_check;
-/* `dir` is STATE/jobs/ID; it and its parent are made, for their owner only. Somebody else's, or a
- * symbolic link, is refused; -EALREADY: a job of that id runs already. The host is copied. */
+/* `dir` is STATE/jobs/ID; it and its parent are created, for their owner only. Another user's
+ * directory, or a symbolic link, is refused; -EALREADY: a job of that id runs. The host is copied. */
 int serve_open(struct loop *loop, const char *dir, const struct serve_host *host,
                struct serve **ret, struct err *err) must_check;
 /* Whether a client has ever subscribed to events. */

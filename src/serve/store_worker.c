@@ -26,7 +26,7 @@ struct store_request {
 	int r;
 };
 
-/* `lock` protects the lists; the other members of an request belong to the thread that works on it. */
+/* `lock` protects the lists; the other members of a request belong to the thread that works on it. */
 struct store_worker {
 	struct loop *loop;
 	struct loop_source *bell;
@@ -74,7 +74,7 @@ static struct store_request *next_request(struct store_worker *c)
 	return c->current;
 }
 
-static void run(struct store_request *e)
+static void run_request(struct store_request *e)
 {
 	struct json j = { .out = &e->result };
 
@@ -90,7 +90,7 @@ static void *worker_main(void *self)
 	pthread_mutex_lock(&c->lock);
 	while ((e = next_request(c))) {
 		pthread_mutex_unlock(&c->lock);
-		run(e);
+		run_request(e);
 		pthread_mutex_lock(&c->lock);
 		c->current = NULL;
 		e->next = c->done;
@@ -129,7 +129,7 @@ static void on_bell(void *self)
 	}
 }
 
-static int start(struct store_worker *c, struct err *err)
+static int start_thread(struct store_worker *c, struct err *err)
 {
 	cleanup(closep) int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
@@ -179,7 +179,7 @@ int store_worker_take(struct store_worker *c, const struct store_worker_task *ta
 	struct store_request *e = xcalloc(1, sizeof *e);
 
 	*e = (struct store_request){ .worker = c, .task = *take_task, .result.max = c->result_max };
-	if (c->bell_fd < 0 && start(c, err) < 0) {
+	if (c->bell_fd < 0 && start_thread(c, err) < 0) {
 		request_free(e);
 		return -err->code;
 	}

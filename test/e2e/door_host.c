@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A job that does nothing but answer its door: what the methods are told is printed, a line each,
- *so that a test can see what arrives.
+/* A job that only answers its door: what the methods receive is printed, one line each, so that a
+ * test can check it.
  *
  *	door_host STATE/jobs/ID        until SIGTERM */
 #include <fcntl.h>
@@ -86,8 +86,8 @@ static int end_sheet(void *self, job_handle job, uint32_t num, const struct job_
 	return 0;
 }
 
-static int say(void *self, job_handle job, enum event_kind kind, const char *name, uint64_t took_ns,
-               const char *data_json, struct err *err)
+static int add_event(void *self, job_handle job, enum event_kind kind, const char *name,
+                     uint64_t took_ns, const char *data_json, struct err *err)
 {
 	(void)self, (void)job, (void)err;
 	if (kind == EVENT_MARK)
@@ -144,7 +144,7 @@ static int serve_job(struct host *h, const char *dir, struct err *err)
 		.pressure = get_pressure,
 		.begin_sheet = begin_sheet,
 		.end_sheet = end_sheet,
-		.say = say,
+		.add_event = add_event,
 	};
 	cleanup(loop_freep) struct loop *loop = NULL;
 	cleanup(serve_closep) struct serve *serve = NULL;

@@ -14,7 +14,7 @@ static void test_quota__allows_a_burst_and_then_a_little(void **state)
 	(void)state;
 	assert_true(quota_take(&r, 7, QUOTA_BURST_BYTES, now));
 	assert_false(quota_take(&r, 7, KIB, now));
-	assert_true(quota_take(&r, 8, QUOTA_BURST_BYTES, now)); /* each has his own */
+	assert_true(quota_take(&r, 8, QUOTA_BURST_BYTES, now)); /* each user has its own */
 	now += NS_PER_S;
 	assert_true(quota_take(&r, 7, QUOTA_BYTES_PER_S, now));
 	assert_false(quota_take(&r, 7, KIB, now));

@@ -188,7 +188,7 @@ static void put_recent(const struct recent_events *r, size_t limit, struct buf *
 	struct json j = { .out = out };
 
 	buf_reset(out);
-	recent_events_put(r, RECENT_EVENTS_OF_ALL, limit, &j);
+	recent_events_json(&j, r, RECENT_EVENTS_OF_ALL, limit);
 }
 
 static size_t count_text(const char *text, const char *what)
@@ -215,11 +215,11 @@ static void test_recent__keeps_the_last_process_events_in_order(void **state)
 		e->id.pid = pid;
 		e->job = -1;
 		if (pid % 100 == 0) { /* in several pieces */
-			recent_events_note(&r, &snap);
+			recent_events_add(&r, &snap);
 			vec_reset(&snap.events);
 		}
 	}
-	recent_events_note(&r, &snap);
+	recent_events_add(&r, &snap);
 	put_recent(&r, 1000, &out);
 	assert_int_equal(count_text(out.at, "\"spawn\""), RECENT_EVENTS_MAX);
 	assert_null(strstr(out.at, "\"probe\""));
@@ -237,7 +237,7 @@ static void assert_context(const struct snapshot *snap, pid_t pid, const char *w
 	struct buf out = { 0 };
 	struct json j = { .out = &out };
 
-	resource_context_put(snap, NULL, pid, &j);
+	resource_context_json(&j, snap, NULL, pid);
 	assert_string_equal(out.at, want);
 	buf_done(&out);
 }
