@@ -69,10 +69,7 @@ static void get_status(void *self, struct serve_status *ret)
 	if (!d->host.engine)
 		return;
 	get_tier(d, ret->tier);
-	ret->interval_ns = engine_interval_ns(d->host.engine);
-	ret->configured_interval_ns = engine_configured_interval_ns(d->host.engine);
-	ret->left_out = engine_left_out(d->host.engine);
-	engine_totals(d->host.engine, &ret->totals);
+	engine_status(d->host.engine, &ret->engine);
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */

@@ -8,7 +8,7 @@ static struct text_ref add_text(struct snapshot *snap, const struct buf *text)
 	return buf_put(&snap->text, text->at, text->len) ? ref : (struct text_ref){ 0 };
 }
 
-static void put_words(struct buf *to, const struct anomaly *a)
+static void describe(struct buf *to, const struct anomaly *a)
 {
 	if (a->news == ANOMALY_ENDED)
 		buf_puts(to, "over: ");
@@ -35,7 +35,7 @@ static void add_event(struct snapshot *snap, const struct anomaly *a)
 	buf_puts(&text, anomaly_kinds[a->kind].key);
 	e->name = add_text(snap, &text);
 	buf_reset(&text);
-	put_words(&text, a);
+	describe(&text, a);
 	e->text = add_text(snap, &text);
 }
 
@@ -46,32 +46,32 @@ static void add_events(struct snapshot *snap)
 			add_event(snap, a);
 }
 
-static void judge(struct anomaly_stage *w, struct snapshot *snap)
+static void detect(struct anomaly_stage *stage, struct snapshot *snap)
 {
-	process_history_feed(&w->history, snap, &w->config);
-	anomaly_detect(snap, &w->history, &w->config, &w->findings);
-	episodes_feed(&w->episodes, &w->findings, snap, &snap->anomalies);
+	process_history_feed(&stage->history, snap, &stage->config);
+	anomaly_detect(snap, &stage->history, &stage->config, &stage->findings);
+	episodes_feed(&stage->episodes, &stage->findings, snap, &snap->anomalies);
 }
 
 void anomaly_stage_run(void *self, struct snapshot *snap)
 {
-	struct anomaly_stage *w = self;
+	struct anomaly_stage *stage = self;
 
 	if (snap->is_last)
-		episodes_end(&w->episodes, snap, &snap->anomalies);
-	else if (!snap->events_only && w->config.spike_factor > 0)
-		judge(w, snap);
+		episodes_end(&stage->episodes, snap, &snap->anomalies);
+	else if (!snap->events_only && stage->config.spike_factor > 0)
+		detect(stage, snap);
 	add_events(snap);
 }
 
-bool anomaly_stage_has_open(const struct anomaly_stage *w)
+bool anomaly_stage_has_open(const struct anomaly_stage *stage)
 {
-	return w->episodes.open.len > 0;
+	return stage->episodes.open.len > 0;
 }
 
-void anomaly_stage_done(struct anomaly_stage *w)
+void anomaly_stage_done(struct anomaly_stage *stage)
 {
-	process_history_done(&w->history);
-	vec_done(&w->findings);
-	episodes_done(&w->episodes);
+	process_history_done(&stage->history);
+	vec_done(&stage->findings);
+	episodes_done(&stage->episodes);
 }

@@ -8,9 +8,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "engine/loss_notice.h"
-#include "engine/tick_time.h"
 #include "engine/anomaly_stage.h"
+#include "engine/tick_time.h"
 
 #define TOTALS_PATIENCE_NS (50 * NS_PER_MS) /* the kernel reports them a moment after an end */
 /* So many waiting events are flushed, so that a fork storm does not pile up in memory … */
@@ -22,6 +21,7 @@
 #define JOB_PATIENCE_NS NS_PER_S /* for a disk, while clients wait for us */
 #define SETTLE_STEP_NS (2 * NS_PER_MS)
 #define WARM_UP_TICKS 3 /* they read every command line, and later ones do not */
+#define LOSSES_EVERY_NS (60 * NS_PER_S)
 
 struct engine {
 	struct engine_options options;
@@ -41,9 +41,10 @@ struct engine {
 	int outcome_fd; /* an eventfd: the recorder has outcomes; -1: no sink wants them */
 	size_t reader_count;
 	uint64_t planned_ns; /* the tick the timer is set for */
-	struct loss_notice losses;
-	uint64_t notice_seq; /* of the recorder's last notice we passed on */
-	bool was_storing;    /* as of our last notice */
+	uint64_t losses_reported,
+		losses_reported_ns; /* the number in the last notice, and its time */
+	uint64_t notice_seq;        /* of the recorder's last notice we passed on */
+	bool was_storing;           /* as of our last notice */
 	bool is_ending;
 	uint64_t stores_since_ns; /* while our last notice is that it does not; 0: it does not */
 	struct pressure pressure;
@@ -110,7 +111,7 @@ static uint64_t storing_cost_ns(struct engine *e)
 static unsigned nothing_saved(const struct engine *e)
 {
 	return 1U << BUDGET_NO_SYSCALLS |
-	       (sampler_walks_proc(e->sampler) ? 0 : 1U << BUDGET_NO_FDS_IO);
+	       (sampler_has(e->sampler, PROBE_PAYS_PER_FILE) ? 0 : 1U << BUDGET_NO_FDS_IO);
 }
 
 /* Only the cost of ticks, which is what a step down reduces. Answers to clients and events do not
@@ -139,14 +140,17 @@ static bool is_storing_again(struct engine *e, bool is_storing)
 	return is_storing && now_ns - e->stores_since_ns >= STORING_AGAIN_NS;
 }
 
-/* The losses of a job are reported at its end. */
+/* At once when losses begin, and then once a minute. Those of a job are reported at its end. */
 static void report_losses(struct engine *e, const struct recorder_status *status)
 {
-	uint64_t lost = status->events_lost + e->totals.unread_events;
+	uint64_t lost = status->events_lost + e->totals.unread_events, now_ns = clock_mono_ns();
 	char text[400];
 
-	if (e->options.sampler.jobs_only || !loss_notice_feed(&e->losses, lost, clock_mono_ns()))
+	if (e->options.sampler.jobs_only || lost <= e->losses_reported ||
+	    (e->losses_reported_ns && now_ns - e->losses_reported_ns < LOSSES_EVERY_NS))
 		return;
+	e->losses_reported = lost;
+	e->losses_reported_ns = now_ns;
 	snprintf(text, sizeof text,
 	         "events lost up to now: %llu that could not be stored%s%s%s, %llu that came too "
 	         "fast to be read",
@@ -193,8 +197,10 @@ static void count_events(struct engine *e, const struct snapshot *snap)
 /* Another tier may report more, or less. */
 static void set_sources(struct engine *e)
 {
-	e->jobs->sources = (struct jobs_sources){ .births = sampler_reports_births(e->sampler),
-		                                  .totals = sampler_reports_totals(e->sampler) };
+	e->jobs->sources = (struct jobs_sources){
+		.births = sampler_has(e->sampler, PROBE_REPORTS_BIRTHS),
+		.totals = sampler_has(e->sampler, PROBE_REPORTS_TOTALS),
+	};
 }
 
 static void learn_events(struct engine *e)
@@ -327,7 +333,7 @@ const struct pressure *engine_pressure(const struct engine *e)
 
 static void watch_events(struct engine *e);
 
-static void tick(struct engine *e)
+void engine_tick(struct engine *e)
 {
 	struct snapshot *snap = snapshot_pool_take(e->pool);
 	cleanup(snapshot_unrefp) const struct snapshot *frozen = NULL;
@@ -335,15 +341,14 @@ static void tick(struct engine *e)
 
 	set_focus(e);
 	begin_ns = clock_thread_cpu_ns();
-	sampler_set_want(e->sampler, want_now(e));
-	sampler_read(e->sampler);
+	sampler_read(e->sampler, want_now(e));
 	learn_all(e);
 	sampler_build(e->sampler, &e->jobs->roster, snap);
 	e->totals.ticks++;
 	e->totals.processes = snap->procs.len;
 	count_events(e, snap);
 	frozen = pipeline_complete(&e->pipeline, snap);
-	e->tick_cpu_ns = clock_thread_cpu_ns() - begin_ns + sampler_aside_cpu_ns(e->sampler);
+	e->tick_cpu_ns = clock_thread_cpu_ns() - begin_ns + sampler_last(e->sampler)->aside_cpu_ns;
 	pipeline_hand_out(&e->pipeline, frozen);
 	jobs_expire(e->jobs);
 	pass_on_notices(e);
@@ -351,14 +356,9 @@ static void tick(struct engine *e)
 	watch_events(e);
 }
 
-void engine_tick(struct engine *e)
-{
-	tick(e);
-}
-
 static uint64_t interval_now(const struct engine *e, uint64_t now_ns)
 {
-	if (e->options.starts_fine && is_young(e))
+	if (is_young(e))
 		return tick_time_interval(now_ns - e->started_ns, e->options.interval_ns);
 	return budget_interval_ns(&e->budget, e->options.interval_ns);
 }
@@ -378,7 +378,7 @@ static void on_timer(void *self)
 		         missed == 1 ? " was" : "s were");
 		sampler_add_event(e->sampler, EVENT_GAP, (int64_t)(now_ns - planned_ns), text);
 	}
-	tick(e);
+	engine_tick(e);
 	feed_budget(e);
 	loop_timer_set(e->timer, e->planned_ns);
 }
@@ -434,22 +434,33 @@ static bool is_member(void *self, struct proc_id id)
  * one that another CPU has not finished writing holds up those behind it. */
 static bool lacks_ends(struct engine *e, uint64_t living)
 {
-	return sampler_reports_births(e->sampler) &&
-	       e->jobs->members.living.len > living + sampler_owed(e->sampler, is_member, e, false);
+	uint64_t now = e->jobs->members.living.len;
+
+	return sampler_has(e->sampler, PROBE_REPORTS_BIRTHS) && now > living &&
+	       now - living > sampler_owed(e->sampler, is_member, e, false);
+}
+
+static void await_events(struct engine *e, uint64_t patience_ns, uint64_t living,
+                         bool (*cares)(void *self, struct proc_id id), void *self)
+{
+	uint64_t end_ns = clock_mono_ns() + patience_ns;
+	struct timespec a_moment = { .tv_nsec = SETTLE_STEP_NS };
+
+	do
+		on_events(e);
+	while ((sampler_owed(e->sampler, cares, self, false) || lacks_ends(e, living)) &&
+	       clock_mono_ns() < end_ns && nanosleep(&a_moment, NULL) == 0);
+}
+
+void engine_await_totals(struct engine *e, bool (*cares)(void *self, struct proc_id id), void *self)
+{
+	await_events(e, TOTALS_PATIENCE_NS, UINT64_MAX, cares, self);
 }
 
 void engine_settle(struct engine *e, uint64_t patience_ns, uint64_t living,
                    bool (*cares)(void *self, struct proc_id id), void *self)
 {
-	uint64_t end_ns = clock_mono_ns() + patience_ns;
-	struct timespec a_moment = { .tv_nsec = SETTLE_STEP_NS };
-	size_t owed;
-
-	do {
-		on_events(e);
-		owed = sampler_owed(e->sampler, cares, self, false);
-	} while ((owed || lacks_ends(e, living)) && clock_mono_ns() < end_ns &&
-	         nanosleep(&a_moment, NULL) == 0);
+	await_events(e, patience_ns, living, cares, self);
 	(void)sampler_owed(e->sampler, cares, self, true);
 	e->is_ending = true;
 	flush(e);
@@ -521,26 +532,14 @@ void engine_tune(struct engine *e, const struct engine_tuning *to)
 	loop_timer_set(e->timer, e->planned_ns);
 }
 
-uint64_t engine_interval_ns(const struct engine *e)
+void engine_status(struct engine *e, struct engine_status *ret)
 {
-	return interval_now(e, clock_mono_ns());
-}
-
-uint64_t engine_configured_interval_ns(const struct engine *e)
-{
-	return e->options.interval_ns;
-}
-
-const char *engine_left_out(const struct engine *e)
-{
-	return budget_left_out(&e->budget);
-}
-
-void engine_totals(struct engine *e, struct engine_totals *ret)
-{
-	*ret = e->totals;
-	recorder_status(e->recorder, &ret->recorder);
-	ret->cpu_ns = clock_process_cpu_ns();
+	*ret = (struct engine_status){ .interval_ns = interval_now(e, clock_mono_ns()),
+		                       .configured_interval_ns = e->options.interval_ns,
+		                       .left_out = budget_left_out(&e->budget),
+		                       .totals = e->totals };
+	recorder_status(e->recorder, &ret->totals.recorder);
+	ret->totals.cpu_ns = clock_process_cpu_ns();
 }
 
 bool engine_store_jobs(struct engine *e)
@@ -554,17 +553,6 @@ bool engine_store_jobs(struct engine *e)
 	return is_stored;
 }
 
-void engine_await_totals(struct engine *e, bool (*cares)(void *self, struct proc_id id), void *self)
-{
-	uint64_t end_ns = clock_mono_ns() + TOTALS_PATIENCE_NS;
-	struct timespec a_moment = { .tv_nsec = SETTLE_STEP_NS };
-
-	do
-		on_events(e);
-	while (sampler_owed(e->sampler, cares, self, false) && clock_mono_ns() < end_ns &&
-	       nanosleep(&a_moment, NULL) == 0);
-}
-
 static void stop_sampling(struct engine *e)
 {
 	loop_remove(TAKE_PTR(e->timer));
@@ -575,20 +563,21 @@ static void stop_sampling(struct engine *e)
 
 void engine_stop(struct engine *take_e, struct engine_totals *ret)
 {
-	engine_await_totals(take_e, is_member, take_e);
-	(void)sampler_owed(take_e->sampler, is_member, take_e, true);
-	take_e->is_ending = true;
-	/* What happened since the last tick. */
-	if (sampler_drain(take_e->sampler) || anomaly_stage_has_open(&take_e->anomalies))
-		flush(take_e);
-	stop_sampling(take_e); /* takes the kernel some time, while the recorder writes */
-	recorder_close(TAKE_PTR(take_e->recorder), &take_e->totals.recorder);
-	if (take_e->totals.recorder.notice_seq !=
-	    take_e->notice_seq) /* a short job had no tick to report it */
-		notice(take_e, take_e->totals.recorder.notice);
-	take_e->totals.cpu_ns = clock_process_cpu_ns();
-	*ret = take_e->totals;
-	engine_free(take_e);
+	struct engine *e = take_e;
+
+	engine_await_totals(e, is_member, e);
+	(void)sampler_owed(e->sampler, is_member, e, true);
+	e->is_ending = true;
+	if (sampler_drain(e->sampler) || anomaly_stage_has_open(&e->anomalies))
+		flush(e);
+	stop_sampling(e); /* takes the kernel some time, while the recorder writes */
+	recorder_close(TAKE_PTR(e->recorder), &e->totals.recorder);
+	if (e->totals.recorder.notice_seq !=
+	    e->notice_seq) /* a short job had no tick to report it */
+		notice(e, e->totals.recorder.notice);
+	e->totals.cpu_ns = clock_process_cpu_ns();
+	*ret = e->totals;
+	engine_free(e);
 }
 
 void engine_free(struct engine *e)
@@ -613,11 +602,6 @@ struct jobs *engine_jobs(struct engine *e)
 bool engine_emit(struct engine *e, const struct event *event, const char *name, const char *text)
 {
 	return sampler_emit(e->sampler, event, name, text);
-}
-
-struct process_reader *engine_process_reader(struct engine *e)
-{
-	return sampler_process_reader(e->sampler);
 }
 
 struct sampler *engine_sampler(struct engine *e)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* engine.h - the conductor: one tick reads the probes, makes the snapshot and hands it on. Hosted
- * by `record`, `run` and the daemon alike. It never logs: notices for users go to the
- * host's notice function. */
+/* engine.h - the conductor: each tick reads the probes, builds the snapshot and hands it to stages and
+ * sinks. Hosted by `record`, `run` and the daemon. It never logs: notices for users go to the host's
+ * notice function. */
 #pragma once
 
 #include "base/loop.h"
@@ -49,10 +49,19 @@ void engine_stage_jobs(void *self, struct snapshot *snap);
 struct sink engine_sink_recorder(struct engine *e);
 /* Stores what waits, returns the totals, and frees it. */
 void engine_stop(struct engine *take_e, struct engine_totals *ret);
-/* The same while it goes on. */
-void engine_totals(struct engine *e, struct engine_totals *ret);
+
+/* The same while it runs. */
+struct engine_status {
+	uint64_t interval_ns;            /* between two ticks, as it is now … */
+	uint64_t configured_interval_ns; /* … and as it was configured */
+	/* What is not read while we cost more than the budget allows: "PSS and other details, open
+	 * files and I/O"; NULL: everything is read. */
+	const char *left_out;
+	struct engine_totals totals;
+};
+void engine_status(struct engine *e, struct engine_status *ret);
+
 struct sampler *engine_sampler(struct engine *e);
-struct process_reader *engine_process_reader(struct engine *e);
 struct jobs *engine_jobs(struct engine *e);
 /* The one way in for events that no probe reports: marks, limits, forwarded signals, the birth of
  * the command. Without a process the event belongs to the job whose handle it has (-1: none);
@@ -60,11 +69,6 @@ struct jobs *engine_jobs(struct engine *e);
 bool engine_emit(struct engine *e, const struct event *event, const char *name, const char *text);
 /* As of the last tick; NULL before the first. */
 const struct pressure *engine_pressure(const struct engine *e);
-uint64_t engine_interval_ns(const struct engine *e); /* between two ticks, as it is now */
-uint64_t engine_configured_interval_ns(const struct engine *e); /* … as it was configured */
-/* What is not read while we cost more than the budget allows: "PSS and other details, open files
- * and I/O"; NULL: everything is read. */
-const char *engine_left_out(const struct engine *e);
 
 /* What can be changed while it goes on. */
 struct engine_tuning {

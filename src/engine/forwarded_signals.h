@@ -16,13 +16,13 @@ struct forwarded_signal {
 
 struct forwarded_signals {
 	struct forwarded_signal ring[FORWARDED_SIGNALS_KEPT];
-	size_t count; /* all of them */
+	size_t count; /* of all time */
 };
 
 /* Looks up the sender's name. */
 struct forwarded_signal forwarded_signal_new(int root_fd, int signo, pid_t pid, uint32_t uid);
 void forwarded_signals_keep(struct forwarded_signals *f, const struct forwarded_signal *from);
 void forwarded_signal_name(const struct forwarded_signal *from, struct event *e);
-/* Names the true sender of a signal that the kernel says came from us: the oldest of that number
- * that was kept. */
+/* Sets the true sender of a signal that the kernel reports as sent by us: that of the oldest one kept
+ * with its number. */
 void forwarded_signals_name(struct forwarded_signals *f, struct event *e);

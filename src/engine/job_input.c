@@ -7,23 +7,18 @@
 #include "base/json.h"
 #include "kernel/process_reader.h"
 
-static void put_attempt(struct json *j, const struct sheet *was, uint64_t now_ns)
+static void write_attempt(struct json *j, const struct sheet *was, uint64_t now_ns)
 {
 	bool has_ended = was->status != JOB_RUNNING;
 
 	json_begin_object(j);
 	json_put_u64(j, "sheet", was->num);
 	json_put_u64(j, "attempt", was->attempt);
-	json_put_str(j, "label", *was->label ? was->label : NULL);
+	json_put_text(j, "label", was->label);
 	json_put_str(j, "status", job_status_name(has_ended ? was->status : JOB_LOST));
-	if (was->has_exit_code) {
-		json_key(j, "exit_code");
-		json_i64(j, was->exit_code);
-	}
-	if (was->signal) {
-		json_key(j, "signal");
-		json_i64(j, was->signal);
-	}
+	if (was->has_exit_code)
+		json_put_u64(j, "exit_code", (uint64_t)was->exit_code);
+	json_put_any_u64(j, "signal", (uint64_t)was->signal);
 	json_key(j, "seconds");
 	json_double(j, (double)((has_ended ? was->ended_ns : now_ns) - was->started_ns) / 1e9, 3);
 	json_end_object(j);
@@ -36,12 +31,12 @@ static void emit_attempt(struct engine *e, const struct sheet *was)
 	cleanup(buf_done) struct buf data = { 0 };
 	struct json j = { .out = &data };
 
-	put_attempt(&j, was, clock_wall_ns());
+	write_attempt(&j, was, clock_wall_ns());
 	(void)engine_emit(e, &mark, "sheet.retried", data.at);
 }
 
-/* A process that died without closing it, or that opens it again, begins the next attempt. Two at a
- * time would close each other's. */
+/* If its opener died without closing it, or opens it again, that begins the next attempt. Two openers
+ * at a time would close each other's. */
 static bool is_open_elsewhere(const struct jobs *jobs, const struct sheet *sheet, pid_t pid)
 {
 	struct proc_id id = { .pid = sheet->pid };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* job_input.h - what a job reports of itself, or others of it: its sheets, marks and phases. The
- * same for a launched job and for registered ones. */
+/* job_input.h - what is reported about a job, by itself or by others: its sheets, marks and phases. The
+ * same for launched and for registered jobs. */
 #pragma once
 
 #include "engine/engine.h"

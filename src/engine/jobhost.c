@@ -38,34 +38,34 @@ struct jobhost {
 	uint64_t sampled_boot_ns;              /* the last tick; 0: there was none */
 	struct forwarded_signals forwarded;
 	bool has_ended, is_last;
-	pthread_t mover; /* takes what is left behind out of the group */
+	pthread_t mover; /* moves leftovers out of the group */
 	bool is_moving;
 };
 
-static struct job *the_job(const struct jobhost *h)
+static struct job *job_of(const struct jobhost *h)
 {
 	return &h->watched->row->job;
 }
 
-static struct jobs *the_jobs(const struct jobhost *h)
+static struct jobs *jobs_of(const struct jobhost *h)
 {
 	return engine_jobs(h->engine);
 }
 
 static bool is_out_of_time(const struct jobhost *h)
 {
-	return the_job(h)->limits_hit & 1u << JOB_LIMIT_TIME;
+	return job_of(h)->limits_hit & 1u << JOB_LIMIT_TIME;
 }
 
-static void emit(struct jobhost *h, enum event_kind kind, const char *name, uint64_t count,
-                 const char *text)
+static void emit_event(struct jobhost *h, enum event_kind kind, const char *name, uint64_t count,
+                       const char *text)
 {
-	const struct event e = { .kind = kind, .job = the_job(h)->handle, .count = (int64_t)count };
+	const struct event e = { .kind = kind, .job = job_of(h)->handle, .count = (int64_t)count };
 
 	(void)engine_emit(h->engine, &e, name, text);
 }
 
-/* ---- what is left behind --------------------------------------------------------------------- */
+/* ---- leftovers: processes that outlive the command ------------------------------------------- */
 
 static void signal_all(struct jobhost *h, int signo)
 {
@@ -74,29 +74,29 @@ static void signal_all(struct jobhost *h, int signo)
 
 	if (h->group && job_cgroup_kill(h->group, signo, &err) == 0)
 		return;
-	for (size_t it = 0; map_next(&the_jobs(h)->members.living, &it, &slot);) {
+	for (size_t it = 0; map_next(&jobs_of(h)->members.living, &it, &slot);) {
 		struct proc_id id = { (pid_t)slot.key, slot.value };
 		int pidfd = (int)syscall(SYS_pidfd_open, id.pid, 0);
 
 		if (pidfd < 0)
 			continue;
-		/* Checked after we hold it: it is the one we mean. */
-		if (process_reader_exists(the_jobs(h)->reader, id))
+		/* Checked once the pidfd holds it: the pid may have been reused. */
+		if (process_reader_exists(jobs_of(h)->reader, id))
 			(void)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0);
 		close(pidfd);
 	}
 }
 
-/* Those that are still there, counted in /proc: an exit may not have been reported yet. */
+/* Counted in /proc: an exit may not have been reported yet. */
 static uint64_t count_living(struct jobhost *h)
 {
-	struct process_reader *reader = the_jobs(h)->reader;
+	struct process_reader *reader = jobs_of(h)->reader;
 	struct proc_id ids[PROCESS_READER_BATCH];
 	struct map_slot slot;
 	uint64_t alive = 0;
 	size_t n = 0;
 
-	for (size_t it = 0; map_next(&the_jobs(h)->members.living, &it, &slot);) {
+	for (size_t it = 0; map_next(&jobs_of(h)->members.living, &it, &slot);) {
 		ids[n++] = (struct proc_id){ (pid_t)slot.key, slot.value };
 		if (n < PROCESS_READER_BATCH)
 			continue;
@@ -106,10 +106,10 @@ static uint64_t count_living(struct jobhost *h)
 	return alive + process_reader_count_alive(reader, ids, n);
 }
 
-/* Where births are not reported, there may be processes that no tick has seen yet. */
-static void meet_all(struct jobhost *h)
+/* Where births are not reported, there may be processes that no tick has found yet. */
+static void find_new_processes(struct jobhost *h)
 {
-	if (the_jobs(h)->sources.births)
+	if (jobs_of(h)->sources.births)
 		engine_read_events(h->engine);
 	else if (launcher_has_children(h->launcher))
 		engine_tick(h->engine);
@@ -122,10 +122,9 @@ static void check_leftovers(void *self)
 
 	launcher_reap(h->launcher);
 	if (count_living(h) == 0)
-		meet_all(h);
+		find_new_processes(h);
 	if (count_living(h) == 0) {
-		launcher_reap(
-			h->launcher); /* those that ended since: their totals come only then */
+		launcher_reap(h->launcher); /* totals are reported once a process is reaped */
 		loop_stop(h->loop);
 		return;
 	}
@@ -136,26 +135,26 @@ static void check_leftovers(void *self)
 	loop_timer_set(h->leftover_timer, now_ns + LEFTOVERS_POLL_NS);
 }
 
-static void ask_all_to_end(struct jobhost *h)
+static void terminate_all(struct jobhost *h)
 {
 	signal_all(h, SIGTERM);
-	signal_all(h, SIGCONT); /* a stopped process must receive it */
+	signal_all(h, SIGCONT); /* a stopped process receives SIGTERM only then */
 }
 
 static void wait_for_leftovers(struct jobhost *h)
 {
 	if (h->options.kills_leftovers || is_out_of_time(h)) {
-		ask_all_to_end(h);
+		terminate_all(h);
 		h->kill_at_ns = clock_mono_ns() + h->options.grace_ns;
 	}
 	h->leftover_timer = loop_add_timer(h->loop, clock_mono_ns(), check_leftovers, h);
 }
 
-/* The time is over: all processes are asked to end, and made to after the grace period. */
+/* All processes receive SIGTERM, and SIGKILL after the grace period. */
 static void on_time_limit(void *self)
 {
 	struct jobhost *h = self;
-	struct job *job = the_job(h);
+	struct job *job = job_of(h);
 
 	if (is_out_of_time(h)) {
 		signal_all(h, SIGKILL);
@@ -163,16 +162,16 @@ static void on_time_limit(void *self)
 		return;
 	}
 	job->limits_hit |= 1u << JOB_LIMIT_TIME;
-	emit(h, EVENT_LIMIT, "time", job->limit[JOB_LIMIT_TIME],
-	     "the time limit was reached: SIGTERM to the whole job");
-	ask_all_to_end(h);
+	emit_event(h, EVENT_LIMIT, "time", job->limit[JOB_LIMIT_TIME],
+	           "the time limit was reached: SIGTERM to the whole job");
+	terminate_all(h);
 	loop_timer_set(h->limit_timer, clock_mono_ns() + h->options.grace_ns);
 }
 
 /* ---- what the launcher reports --------------------------------------------------------------- */
 
-/* A source that reports ends by pid alone looks up whose they are, and the command was there before
- * anything listened: nothing remembers it. */
+/* A source that reports ends by pid alone looks up the process, and the command was there before it
+ * was opened: its record is read while it can still be looked up. */
 static void on_dying(void *self)
 {
 	struct jobhost *h = self;
@@ -181,7 +180,7 @@ static void on_dying(void *self)
 		engine_read_events(h->engine);
 }
 
-/* Where no source reports ends, those that we reap are reported by us. */
+/* Where no source reports ends, we report those that we reap. */
 static void emit_end(struct jobhost *h, const struct launch_end *end)
 {
 	struct event e = { .kind = EVENT_EXIT,
@@ -191,8 +190,8 @@ static void emit_end(struct jobhost *h, const struct launch_end *end)
 		           .signal = end->signal,
 		           .core_dumped = end->core_dumped };
 
-	if (!the_jobs(h)->sources.births &&
-	    map_get(&the_jobs(h)->members.living, (uint64_t)end->pid, &e.id.start_ticks))
+	if (!jobs_of(h)->sources.births &&
+	    map_get(&jobs_of(h)->members.living, (uint64_t)end->pid, &e.id.start_ticks))
 		(void)engine_emit(h->engine, &e, NULL, NULL);
 }
 
@@ -206,7 +205,7 @@ static void on_reaped(void *self, const struct launch_end *end)
 	emit_end(h, end);
 }
 
-/* We wait for what the command left behind, and the user does not want that. */
+/* The user interrupts the wait for leftovers. */
 static void on_late_signal(void *self, int signo)
 {
 	struct jobhost *h = self;
@@ -218,7 +217,7 @@ static void on_late_signal(void *self, int signo)
 	loop_stop(h->loop);
 }
 
-static void mark_end(struct jobhost *h, const struct launch_end *end)
+static void record_end(struct jobhost *h, const struct launch_end *end)
 {
 	h->end = *end;
 	h->has_ended = true;
@@ -231,9 +230,9 @@ static void on_ended(void *self, const struct launch_end *end)
 	struct jobhost *h = self;
 	struct watched_job *w = h->watched;
 
-	mark_end(h, end);
-	w->has_outlived = !is_out_of_time(h); /* else we ended all at once */
-	meet_all(h);
+	record_end(h, end);
+	w->has_outlived = !is_out_of_time(h); /* else we signalled all of them */
+	find_new_processes(h);
 	w->outlived = w->leaked = count_living(h);
 	if (w->outlived && (h->options.waits || h->options.kills_leftovers || is_out_of_time(h)))
 		wait_for_leftovers(h);
@@ -241,7 +240,8 @@ static void on_ended(void *self, const struct launch_end *end)
 		loop_stop(h->loop);
 }
 
-/* Where the kernel reports signals its report is named later (learn), else this is the report. */
+/* Where the kernel reports signals, complete_events() adds the sender to its event; elsewhere this is
+ * the event. */
 static void on_forward(void *self, int signo, pid_t from_pid, uint32_t from_uid)
 {
 	struct jobhost *h = self;
@@ -251,7 +251,7 @@ static void on_forward(void *self, int signo, pid_t from_pid, uint32_t from_uid)
 	if (!h->engine)
 		return;
 	from = forwarded_signal_new(h->root_fd, signo, from_pid, from_uid);
-	if (the_jobs(h)->sources.totals) {
+	if (jobs_of(h)->sources.totals) {
 		forwarded_signals_keep(&h->forwarded, &from);
 		return;
 	}
@@ -259,10 +259,9 @@ static void on_forward(void *self, int signo, pid_t from_pid, uint32_t from_uid)
 	(void)engine_emit(h->engine, &e, NULL, NULL);
 }
 
-/* ---- what the watched job asks for ----------------------------------------------------------- */
+/* ---- hooks of the watched job ---------------------------------------------------------------- */
 
-/* When no process ended before the command, it has reaped none: it used just what wait4 returned,
- * and that at once. */
+/* If no process ended before the command, it has reaped none, and wait4 returned its own usage. */
 static bool is_first_to_end(const struct jobhost *h)
 {
 	return h->has_ended && h->watched->row->processes == 1 + h->watched->outlived;
@@ -284,8 +283,8 @@ static void fill_in_totals(const struct jobhost *h, struct event *e)
 	readings_set(&e->final, PROC_WRITE_BYTES, h->end.written_bytes);
 }
 
-/* What we know of the command's events, and the kernel does not. */
-static void learn(void *self, struct sample *s)
+/* Adds what we know of the command's events and the kernel did not report. */
+static void complete_events(void *self, struct sample *s)
 {
 	struct jobhost *h = self;
 	bool knows_totals = is_first_to_end(h);
@@ -303,9 +302,9 @@ static void learn(void *self, struct sample *s)
 	}
 }
 
-/* How many more of its processes there were at one time since the last snapshot than are now, by
- * their births and ends, in reverse. A process that ended and was not reaped is still there. */
-static uint64_t count_gone_crowd(const struct jobhost *h, const struct snapshot *snap)
+/* By how many its processes at one time since the last snapshot exceeded those of now: their births
+ * and ends are undone in reverse. A process that ended and was not reaped still counts. */
+static uint64_t count_ended_crowd(const struct jobhost *h, const struct snapshot *snap)
 {
 	int64_t more = 0, most = 0;
 
@@ -316,39 +315,38 @@ static uint64_t count_gone_crowd(const struct jobhost *h, const struct snapshot 
 			continue;
 		if (e->kind == EVENT_SPAWN)
 			more--;
-		else if (e->kind == EVENT_EXIT &&
-		         !process_reader_exists(the_jobs(h)->reader, e->id))
+		else if (e->kind == EVENT_EXIT && !process_reader_exists(jobs_of(h)->reader, e->id))
 			more++;
 		most = MAX(most, more);
 	}
 	return (uint64_t)most;
 }
 
-/* The kernel does not report which process RLIMIT_NPROC refused a fork, but it can be seen that the limit is
- * reached, or was a moment ago in a job that is too short to be sampled. */
+/* The kernel does not report which fork RLIMIT_NPROC refused, but it can be seen that the limit is
+ * reached, or was a moment ago in a job too short to be sampled. */
 static void check_user_pids(struct jobhost *h, const struct snapshot *snap)
 {
-	struct job *job = the_job(h);
+	struct job *job = job_of(h);
 	uint64_t most = job->limit[JOB_LIMIT_USER_PIDS];
 
 	if (!most || job->limits_hit >> JOB_LIMIT_USER_PIDS & 1 ||
-	    user_tasks_count(h->root_fd, getuid()) + count_gone_crowd(h, snap) < most)
+	    user_tasks_count(h->root_fd, getuid()) + count_ended_crowd(h, snap) < most)
 		return;
 	job->limits_hit |= 1u << JOB_LIMIT_USER_PIDS;
-	emit(h, EVENT_LIMIT, "pids", most, "the user has as many tasks as the limit allows");
+	emit_event(h, EVENT_LIMIT, "pids", most, "the user has as many tasks as the limit allows");
 }
 
-/* A job within this one may have a group of its own, and where that counts the kills (v1) it can
- * only be seen that ours was full. */
+/* A job within this one may have a group of its own. Where that group counts the kills (v1), ours only
+ * shows that it was full. */
 static bool is_full_of_nested(const struct jobhost *h)
 {
-	uint64_t limit = the_job(h)->limit[JOB_LIMIT_MEM];
+	uint64_t limit = job_of(h)->limit[JOB_LIMIT_MEM];
 
 	return limit && h->watched->accounting.oom_kills &&
 	       readings_or(&h->group_readings, CGROUP_MEM_PEAK, 0) + CHARGE_BATCH_BYTES >= limit;
 }
 
-static const struct cgroup_readings *measure(void *self, const struct snapshot *snap)
+static const struct cgroup_readings *measure_group(void *self, const struct snapshot *snap)
 {
 	struct jobhost *h = self;
 
@@ -357,13 +355,13 @@ static const struct cgroup_readings *measure(void *self, const struct snapshot *
 		return NULL;
 	h->group_readings = (struct cgroup_readings){ 0 };
 	job_cgroup_read(h->group, &h->group_readings);
-	the_job(h)->limits_hit |= job_cgroup_limits_hit(h->group);
+	job_of(h)->limits_hit |= job_cgroup_limits_hit(h->group);
 	if (is_full_of_nested(h))
-		the_job(h)->limits_hit |= 1u << JOB_LIMIT_MEM;
+		job_of(h)->limits_hit |= 1u << JOB_LIMIT_MEM;
 	return &h->group_readings;
 }
 
-static void put_self(struct job *job)
+static void set_own_cost(struct job *job)
 {
 	struct rusage us;
 
@@ -379,21 +377,21 @@ static uint64_t command_ns(const struct jobhost *h)
 	return h->ended_mono_ns - h->started_mono_ns;
 }
 
-/* Until its command ended, or the last of those that were waited for. */
+/* Until its command ended, or the last leftover that was waited for. */
 static uint64_t took_ns(const struct jobhost *h)
 {
 	uint64_t last_boot_ns = h->watched->accounting.last_exit_boot_ns;
 
 	if (!h->leftover_timer)
 		return command_ns(h);
-	if (h->watched->leaked) /* and are still there, because the user would not wait */
+	if (h->watched->leaked) /* the user interrupted the wait */
 		return clock_mono_ns() - h->started_mono_ns;
 	return command_ns(h) + last_boot_ns - MIN(h->ended_boot_ns, last_boot_ns);
 }
 
-static void put_end(struct jobhost *h)
+static void end_job(struct jobhost *h)
 {
-	struct job *job = the_job(h);
+	struct job *job = job_of(h);
 	struct figure *peak_at = &job->figures[JOB_FIGURE_PEAK_AT];
 	bool is_ok = h->end.has_exit_code && h->end.exit_code == 0;
 	const struct job_end how = { .status = is_ok ? JOB_COMPLETED : JOB_FAILED,
@@ -404,15 +402,15 @@ static void put_end(struct jobhost *h)
 		                     .ended_ns = job->started_ns + took_ns(h) };
 
 	watched_job_end(h->watched, &how);
-	/* What is left behind is sampled once more after the end, and may have grown. */
+	/* Leftovers are sampled once more after the end, and may have grown. */
 	peak_at->value = MIN(peak_at->value, job->took_ns);
 }
 
-/* The longest time without a tick, that before the first and that after the last included. Without
- * any tick nothing is sampled. */
-static void put_interval(struct jobhost *h, const struct snapshot *snap)
+/* The longest time without a tick, including the time before the first and after the last one. Stays 0
+ * without a tick: nothing is sampled then. */
+static void update_interval(struct jobhost *h, const struct snapshot *snap)
 {
-	struct job *job = the_job(h);
+	struct job *job = job_of(h);
 	uint64_t started_boot_ns = h->watched->accounting.started_boot_ns;
 	uint64_t end_boot_ns = started_boot_ns + job->took_ns;
 
@@ -425,29 +423,29 @@ static void put_interval(struct jobhost *h, const struct snapshot *snap)
 		job->interval_ns = MAX(job->interval_ns, end_boot_ns - h->sampled_boot_ns);
 }
 
-static void complete(void *self, const struct snapshot *snap)
+static void complete_job(void *self, const struct snapshot *snap)
 {
 	struct jobhost *h = self;
 
 	if (h->has_ended)
-		the_job(h)->figures[JOB_FIGURE_COMMAND_TOOK] = (struct figure){ command_ns(h),
-			                                                        QUALITY_EXACT };
-	put_self(the_job(h));
+		job_of(h)->figures[JOB_FIGURE_COMMAND_TOOK] = (struct figure){ command_ns(h),
+			                                                       QUALITY_EXACT };
+	set_own_cost(job_of(h));
 	if (h->is_last)
-		put_end(h);
-	put_interval(h, snap);
+		end_job(h);
+	update_interval(h, snap);
 }
 
 static const struct watched_job_hooks hooks = {
-	.learn = learn,
-	.measure = measure,
-	.complete = complete,
+	.learn = complete_events,
+	.measure = measure_group,
+	.complete = complete_job,
 };
 
 /* ---- from start to end ----------------------------------------------------------------------- */
 
 /* In the child. */
-static int prepare(void *self, bool is_inside, struct err *err)
+static int prepare_child(void *self, bool is_inside, struct err *err)
 {
 	struct jobhost *h = self;
 	const uint64_t *limit = h->options.job->limit;
@@ -472,7 +470,7 @@ static int fork_command(struct jobhost *h, struct err *err)
 		                                  .job_id = h->options.job->id,
 		                                  .limit = h->options.job->limit };
 	struct launch_options launch = { .argv = h->options.argv,
-		                         .prepare = prepare,
+		                         .prepare = prepare_child,
 		                         .on_dying = on_dying,
 		                         .on_reaped = on_reaped,
 		                         .on_ended = on_ended,
@@ -487,28 +485,28 @@ static int fork_command(struct jobhost *h, struct err *err)
 	return launcher_fork(h->launcher, &launch, err);
 }
 
-static void mark_start(struct jobhost *h)
+static void record_start(struct jobhost *h)
 {
-	the_job(h)->started_ns = clock_wall_ns();
+	job_of(h)->started_ns = clock_wall_ns();
 	h->watched->accounting.started_boot_ns = clock_boot_ns();
 	h->started_mono_ns = clock_mono_ns();
 }
 
-/* The command was there before anything listened: its birth is reported by us. */
-static void enter_command(struct jobhost *h)
+/* The command was there before any source was opened: we report its birth. */
+static void add_command(struct jobhost *h)
 {
 	struct event e = { .kind = EVENT_SPAWN,
 		           .boot_ns = h->watched->accounting.started_boot_ns,
-		           .wall_ns = the_job(h)->started_ns,
+		           .wall_ns = job_of(h)->started_ns,
 		           .id.pid = launcher_pid(h->launcher),
 		           .ppid = getpid(),
 		           .uid = geteuid(),
 		           .comm = "proctor" };
 
-	process_reader_find_start(the_jobs(h)->reader, &e.id);
+	process_reader_find_start(jobs_of(h)->reader, &e.id);
 	h->command = e.id;
-	members_add(&the_jobs(h)->members, &the_jobs(h)->roster, e.id,
-	            (struct job_ref){ .job = the_job(h)->handle });
+	members_add(&jobs_of(h)->members, &jobs_of(h)->roster, e.id,
+	            (struct job_ref){ .job = job_of(h)->handle });
 	(void)engine_emit(h->engine, &e, NULL, NULL);
 }
 
@@ -520,30 +518,30 @@ static bool is_helper(void *self, pid_t pid)
 	       (h->engine && sampler_is_helper(engine_sampler(h->engine), pid));
 }
 
-static void enter_job(struct jobhost *h)
+static void add_job(struct jobhost *h)
 {
-	struct jobs *jobs = the_jobs(h);
+	struct jobs *jobs = jobs_of(h);
 	struct job *job;
 
 	h->watched = jobs_add(jobs, h->options.job); /* the first: there is room */
 	h->watched->sheets_end_with_opener = true;
 	h->watched->hooks = &hooks;
 	h->watched->hooks_self = h;
-	job = the_job(h);
+	job = job_of(h);
 	jobs->root = (struct members_root){
 		.pid = getpid(), .to.job = job->handle, .is_helper = is_helper, .self = h
 	};
-	/* A limit that counts more than the job's own tasks. */
+	/* This limit counts all tasks of the user. */
 	if (job_cgroup_needs_rlimit_pids(h->group, job->limit)) {
 		job->limit[JOB_LIMIT_USER_PIDS] = job->limit[JOB_LIMIT_PIDS];
 		job->limit[JOB_LIMIT_PIDS] = 0;
 	}
 	snprintf(job->tier, sizeof job->tier, "%s%s%s", jobs_describe_sources(jobs),
 	         h->group ? ", " : "", h->group ? job_cgroup_describe(h->group) : "");
-	mark_start(h);
+	record_start(h);
 }
 
-static void show(void *self, const struct snapshot *snap)
+static void pass_on(void *self, const struct snapshot *snap)
 {
 	struct jobhost *h = self;
 
@@ -551,14 +549,15 @@ static void show(void *self, const struct snapshot *snap)
 		h->options.on_snapshot(h->options.self, snap);
 }
 
-/* What becomes of each snapshot of the job. */
+/* The stages and sinks of the job's snapshots. */
 static void set_pipeline(struct jobhost *h)
 {
 	const struct pipeline pipeline = {
 		.stages = { { "pressure", PASS_TICK, engine_stage_pressure, h->engine },
 		            { "anomalies", PASS_ALL, engine_stage_anomalies, h->engine },
 		            { "job figures", PASS_ALL, engine_stage_jobs, h->engine } },
-		.sinks = { { "door", PASS_ALL, show, .self = h }, engine_sink_recorder(h->engine) },
+		.sinks = { { "door", PASS_ALL, pass_on, .self = h },
+		           engine_sink_recorder(h->engine) },
 	};
 
 	engine_set_pipeline(h->engine, &pipeline);
@@ -578,7 +577,7 @@ int jobhost_new(struct loop *loop, struct launcher *take_launcher,
 	if (engine_new(loop, &h->options.engine, &h->engine, err) < 0)
 		return -err->code;
 	set_pipeline(h);
-	enter_job(h);
+	add_job(h);
 	*ret = TAKE_PTR(h);
 	return 0;
 }
@@ -587,8 +586,8 @@ int jobhost_start(struct jobhost *h, struct err *err)
 {
 	uint64_t limit_ns = h->options.job->limit[JOB_LIMIT_TIME];
 
-	mark_start(h);
-	enter_command(h);
+	record_start(h);
+	add_command(h);
 	if (limit_ns)
 		launcher_set_deadline(h->launcher, h->started_mono_ns + limit_ns);
 	if (launcher_release(h->launcher, err) < 0)
@@ -601,9 +600,9 @@ int jobhost_start(struct jobhost *h, struct err *err)
 
 void jobhost_fail(struct jobhost *h, int status, const char *why)
 {
-	members_drop(&the_jobs(h)->members, &the_jobs(h)->roster, h->command);
-	mark_end(h, &(struct launch_end){ .has_exit_code = true, .exit_code = status });
-	emit(h, EVENT_RECORDER, "", 0, why);
+	members_drop(&jobs_of(h)->members, &jobs_of(h)->roster, h->command);
+	record_end(h, &(struct launch_end){ .has_exit_code = true, .exit_code = status });
+	emit_event(h, EVENT_RECORDER, "", 0, why);
 }
 
 int jobhost_run(struct jobhost *h, struct err *err)
@@ -620,11 +619,11 @@ static void *move_leftovers(void *self)
 	return NULL;
 }
 
-/* They leave the job and are sampled once more: no exit will report what they used. To move them
- * takes a while, in which the rest can be done. */
+/* They leave the job and are sampled once more: no exit will report what they used. A thread moves
+ * them, because that takes a while. */
 static void release_leftovers(struct jobhost *h)
 {
-	bool was_just_sampled = !the_jobs(h)->sources.births && !h->leftover_timer;
+	bool was_just_sampled = !jobs_of(h)->sources.births && !h->leftover_timer;
 
 	if (h->group)
 		h->is_moving = pthread_create(&h->mover, NULL, move_leftovers, h) == 0;
@@ -632,7 +631,7 @@ static void release_leftovers(struct jobhost *h)
 		engine_tick(h->engine);
 }
 
-/* After an end that we caused or waited for there is no hurry. */
+/* After an end that we caused or waited for, the user can wait a little longer. */
 static uint64_t patience_ns(const struct jobhost *h)
 {
 	bool has_time = (is_out_of_time(h) || h->leftover_timer) && !h->watched->leaked;
@@ -640,12 +639,12 @@ static uint64_t patience_ns(const struct jobhost *h)
 	return has_time ? BUSY_PATIENCE_NS : TOTALS_PATIENCE_NS;
 }
 
-/* Whether totals of its end are worth waiting for. */
-static bool cares(void *self, struct proc_id id)
+/* Whether the totals of its end are waited for. */
+static bool is_awaited(void *self, struct proc_id id)
 {
 	struct jobhost *h = self;
 
-	return job_roster_find(&the_jobs(h)->roster, id).job >= 0 &&
+	return job_roster_find(&jobs_of(h)->roster, id).job >= 0 &&
 	       !(is_first_to_end(h) && id.pid == h->end.pid);
 }
 
@@ -653,14 +652,14 @@ void jobhost_finish(struct jobhost *h, struct job *ret, struct engine_totals *re
 {
 	struct watched_job *w = h->watched;
 
-	if (h->leftover_timer) /* those that were waited for, or ended by us, were not left behind */
+	if (h->leftover_timer) /* those that ended meanwhile were not left behind */
 		w->leaked = count_living(h);
 	if (w->leaked)
 		release_leftovers(h);
 	h->is_last = w->has_leaked = true;
 	watched_job_show_all_sheets(w);
-	engine_settle(h->engine, patience_ns(h), w->leaked, cares, h);
-	*ret = *the_job(h);
+	engine_settle(h->engine, patience_ns(h), w->leaked, is_awaited, h);
+	*ret = *job_of(h);
 	engine_stop(h->engine, ret_totals); /* its last snapshot still asks for the figures */
 	h->engine = NULL;
 }

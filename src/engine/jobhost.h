@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* jobhost.h - launches one job and sees it to its end: its control group, its command behind the
- * launcher, and the engine that watches it. A failure to watch never touches the command. Used by
- * `proctor run`. */
+/* jobhost.h - runs one job from launch to end: its control group, its command behind the launcher, and
+ * the engine that watches it. A failure to watch never affects the command. Used by `proctor run`. */
 #pragma once
 
 #include "engine/job_input.h"
@@ -14,26 +13,24 @@ struct jobhost_options {
 	struct engine_options engine;
 	const struct job *job; /* as it begins: id, type, command, tags, limits … */
 	char *const *argv;
-	bool waits;           /* for what its command leaves behind */
-	bool kills_leftovers; /* … or ends that */
+	bool waits;           /* for processes that outlive the command */
+	bool kills_leftovers; /* … or ends them */
 	uint64_t grace_ns;    /* between SIGTERM and SIGKILL */
-	/* Every snapshot of the job, complete. NULL: not wanted. */
+	/* Receives every snapshot of the job, complete. May be NULL. */
 	void (*on_snapshot)(void *self, const struct snapshot *snap);
 	void *self;
 };
 
-/* Creates the group and the command's process, which waits, and begins to watch. The launcher is
- * taken over. -ENOTSUP: a limit cannot be held here; other errors: the command cannot be started.
- * Nothing is left behind then. */
+/* Creates the group and the command's process, which waits, and begins to watch. -ENOTSUP: a limit
+ * cannot be enforced here; other errors: the command cannot be started. Nothing is left behind then. */
 int jobhost_new(struct loop *loop, struct launcher *take_launcher,
                 const struct jobhost_options *options, struct jobhost **ret, struct err *err)
 	must_check;
 /* Lets the command run. -ENOENT: there is no such command; others: it cannot be run. */
 int jobhost_start(struct jobhost *h, struct err *err) must_check;
-/* The command could not be run, for this reason: the job ends with this status, and had no
- * process. */
+/* The command could not be run: the job ends with this status, and without a process. */
 void jobhost_fail(struct jobhost *h, int status, const char *why);
-/* Returns when the command has ended, and what it left behind when that is waited for. */
+/* Returns when the command has ended, and its leftovers if they are waited for. */
 int jobhost_run(struct jobhost *h, struct err *err) must_check;
 /* Stores the last figures. `ret` is the job as it ended. */
 void jobhost_finish(struct jobhost *h, struct job *ret, struct engine_totals *ret_totals);

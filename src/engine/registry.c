@@ -17,8 +17,8 @@ void registry_begin(struct engine *e)
 
 /* ---- a new job ------------------------------------------------------------------------------- */
 
-/* One of the user's that has ended, and was published: it is shown only while there is room. */
-static bool forget_one(struct jobs *jobs, uint32_t uid)
+/* Ended jobs that were published are shown only while there is room: the user's oldest goes. */
+static bool remove_oldest(struct jobs *jobs, uint32_t uid)
 {
 	const struct watched_job *oldest = NULL;
 
@@ -40,7 +40,7 @@ static int check_share(struct jobs *jobs, uint32_t uid, struct err *err)
 
 	vec_each(&jobs->roster.rows, row)
 		n += (*row)->job.uid == uid;
-	if (uid == 0 || n < REGISTRY_JOBS_PER_UID_MAX || forget_one(jobs, uid))
+	if (uid == 0 || n < REGISTRY_JOBS_PER_UID_MAX || remove_oldest(jobs, uid))
 		return 0;
 	return err_set(err, ENOSPC, "a user may have %d jobs at a time", REGISTRY_JOBS_PER_UID_MAX);
 }
@@ -57,8 +57,8 @@ static int make_room(struct jobs *jobs, const struct job *job, struct err *err)
 	return 0;
 }
 
-/* A job that has a recorder has its own idea of what belongs to it. */
-static void claim(struct jobs *jobs, struct watched_job *w)
+/* A job with a recorder of its own decides itself which processes belong to it. */
+static void claim_processes(struct jobs *jobs, struct watched_job *w)
 {
 	const struct job *job = &w->row->job;
 	cleanup(freep) char *group = NULL;
@@ -72,7 +72,7 @@ static void claim(struct jobs *jobs, struct watched_job *w)
 }
 
 /* NULL: there is no room. */
-static struct watched_job *enter(struct jobs *jobs, const struct job *job, struct proc_id root)
+static struct watched_job *add_job(struct jobs *jobs, const struct job *job, struct proc_id root)
 {
 	struct watched_job *w = jobs_add(jobs, job);
 
@@ -83,11 +83,11 @@ static struct watched_job *enter(struct jobs *jobs, const struct job *job, struc
 		w->row->job.started_ns = clock_wall_ns();
 	if (!job->tier[0])
 		snprintf(w->row->job.tier, sizeof job->tier, "%s", jobs_describe_sources(jobs));
-	claim(jobs, w);
+	claim_processes(jobs, w);
 	return w;
 }
 
-/* A process is in one job: a second one would take it and all it starts from the first. */
+/* A process is in one job: a second one would take it and its descendants from the first. */
 static int check_root(const struct jobs *jobs, struct proc_id root, struct err *err)
 {
 	if (!root.start_ticks || !process_reader_is_alive(jobs->reader, root))
@@ -109,7 +109,7 @@ int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handl
 	process_reader_find_start(jobs->reader, &root);
 	if (check_root(jobs, root, err) < 0 || make_room(jobs, job, err) < 0)
 		return -err->code;
-	w = enter(jobs, job, root);
+	w = add_job(jobs, job, root);
 	if (!w)
 		return err_set(err, ENOSPC, "there is room for %d jobs at most", JOBS_MAX);
 	engine_read_events(e);
@@ -132,8 +132,7 @@ static bool is_of_job(void *self, struct proc_id id)
 	return job_roster_find(of->roster, id).job == of->job;
 }
 
-/* A client that reports an end has often just waited for it, and asks for the figures next. While
- * the process is there, nobody has waited. */
+/* A client that reports an end has often just reaped the process, and asks for the figures next. */
 static void await_ends(struct engine *e, const struct job *job)
 {
 	struct of_job of = { &engine_jobs(e)->roster, job->handle };
@@ -144,7 +143,7 @@ static void await_ends(struct engine *e, const struct job *job)
 		engine_await_totals(e, is_of_job, &of);
 }
 
-static void put_end(struct watched_job *w, const struct job_end *how)
+static void end_job(struct watched_job *w, const struct job_end *how)
 {
 	if (!w->ended_mono_ns)
 		w->outlived = w->row->living;
@@ -159,7 +158,7 @@ int registry_end(struct engine *e, job_handle job, const struct job_end *how, st
 	if (w->ended_mono_ns && !w->end_is_inferred)
 		return err_set(err, EALREADY, "job '%s' ended before", w->row->job.id);
 	await_ends(e, &w->row->job);
-	put_end(w, how);
+	end_job(w, how);
 	return 0;
 }
 
@@ -168,12 +167,12 @@ void registry_lose(struct engine *e, job_handle job)
 	struct watched_job *w = jobs_get(engine_jobs(e), job);
 
 	if (!w->ended_mono_ns)
-		put_end(w, &(struct job_end){ .status = JOB_LOST });
+		end_job(w, &(struct job_end){ .status = JOB_LOST });
 }
 
-/* ---- a job of before ------------------------------------------------------------------------- */
+/* ---- jobs that an earlier daemon watched ----------------------------------------------------- */
 
-/* Those of a job that goes on go on: that they are lost was true only while nobody watched. */
+/* Sheets that were stored as lost run again if their job does. */
 static void restore_sheets(struct jobs *jobs, struct watched_job *w,
                            const struct registry_past *past)
 {
@@ -194,8 +193,8 @@ static void restore_sheets(struct jobs *jobs, struct watched_job *w,
 	watched_job_sheets_are_shown(w);
 }
 
-/* Its end was seen by nobody: its registrar may know it, and report it. */
-static void show_past(struct jobs *jobs, struct watched_job *w, const struct job *job,
+/* Its end was not seen; its registrar may still report it. */
+static void show_lost(struct jobs *jobs, struct watched_job *w, const struct job *job,
                       const struct registry_past *past)
 {
 	struct job *shown = &w->row->job;
@@ -208,13 +207,13 @@ static void show_past(struct jobs *jobs, struct watched_job *w, const struct job
 	restore_sheets(jobs, w, past);
 }
 
-static void go_on(struct engine *e, struct watched_job *w, const struct job *job,
-                  const struct registry_past *past)
+static void resume_job(struct engine *e, struct watched_job *w, const struct job *job,
+                       const struct registry_past *past)
 {
 	struct jobs *jobs = engine_jobs(e);
 	struct accounting *a = &w->accounting;
 
-	/* It may have begun after the last tick before us. */
+	/* The first process may have started after the last stored tick. */
 	jobs_add_tree(jobs, w->row->job.handle, past->root, sampler_last(engine_sampler(e)));
 	vec_each(&past->processes, p)
 		if (process_reader_is_alive(jobs->reader, p->id))
@@ -230,18 +229,18 @@ enum registry_restored registry_restore(struct engine *e, const struct job *job,
                                         const struct registry_past *past)
 {
 	struct jobs *jobs = engine_jobs(e);
-	bool goes_on = past->root.pid && process_reader_is_alive(jobs->reader, past->root);
+	bool is_alive = past->root.pid && process_reader_is_alive(jobs->reader, past->root);
 	struct watched_job *w;
 
 	if (job_roster_find_key(&jobs->roster, job_key_of(job)) >= 0 ||
-	    (!goes_on && job->ended_ns < MAX(past->since_ns, clock_wall_ns() - REGISTRY_PAST_NS)))
+	    (!is_alive && job->ended_ns < MAX(past->since_ns, clock_wall_ns() - REGISTRY_PAST_NS)))
 		return REGISTRY_LEFT;
-	w = enter(jobs, job, past->root);
+	w = add_job(jobs, job, past->root);
 	if (!w)
 		return REGISTRY_LEFT;
-	if (goes_on)
-		go_on(e, w, job, past);
+	if (is_alive)
+		resume_job(e, w, job, past);
 	else
-		show_past(jobs, w, job, past);
-	return goes_on ? REGISTRY_GOES_ON : REGISTRY_ENDED;
+		show_lost(jobs, w, job, past);
+	return is_alive ? REGISTRY_GOES_ON : REGISTRY_ENDED;
 }

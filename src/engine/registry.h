@@ -7,22 +7,22 @@
 
 #include "engine/engine.h"
 
-#define REGISTRY_JOBS_PER_UID_MAX 1024 /* root's excepted: nobody takes all the room */
+#define REGISTRY_JOBS_PER_UID_MAX 1024 /* except root: one user cannot take all the room */
 
 /* From now on the engine adopts processes into registered jobs. */
 void registry_begin(struct engine *e);
 
-/* `job` as it begins; without started_ns it begins now. What descends from pid
- * belongs to it, and what bears its signature (adoption.h). -EALREADY: the user has one of that id
- * that runs, or one of that process runs; -ENOENT: there is no such process; -ENOSPC. A lost job of that id whose recorder
- * is back takes its old place. */
+/* `job` as it begins; without started_ns it begins now. Descendants of pid belong to it, and processes
+ * that bear its signature (adoption.h). -EALREADY: a job of the user with that id runs, or one with
+ * that process; -ENOENT: there is no such process; -ENOSPC. A job whose recorder is back replaces the
+ * lost one of that id. */
 int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handle *ret,
                    struct err *err) must_check;
 /* -EALREADY: it was ended before; an end that was inferred from that of its process may still be
  * corrected. */
 int registry_end(struct engine *e, job_handle job, const struct job_end *how, struct err *err)
 	must_check;
-/* Its recorder is gone without a word. */
+/* Its recorder is gone without reporting an end. */
 void registry_lose(struct engine *e, job_handle job);
 
 /* A process of a job, as it was known last. */
@@ -31,20 +31,19 @@ struct registry_process {
 	uint32_t sheet;
 };
 
-/* What is remembered of a job that ran before we did. */
+/* What is stored of a job that an earlier daemon watched. */
 struct registry_past {
 	struct proc_id root;
 	uint64_t ended_cpu_ns; /* CPU time of the processes that had ended */
-	uint64_t since_ns;     /* what was lost before that, another before us has shown */
-	VEC(struct registry_process) processes; /* that had not ended */
+	uint64_t since_ns;     /* jobs lost before that were shown by an earlier daemon */
+	VEC(struct registry_process) processes; /* those that had not ended */
 	VEC(struct sheet) sheets;
 };
 
-#define REGISTRY_PAST_NS (3600 * NS_PER_S) /* so long ago a lost job may have been seen last */
+#define REGISTRY_PAST_NS (3600 * NS_PER_S) /* older lost jobs are not shown */
 
 enum registry_restored { REGISTRY_LEFT, REGISTRY_GOES_ON, REGISTRY_ENDED };
-/* Goes on with it if its first process is still there; what it used so far counts, and once. If
- * not, it is shown as one that has just been lost, so that its end can still be reported, unless
- * that is long ago. */
+/* Resumes the job if its first process is still there; what it used so far counts, once. Otherwise it is
+ * shown as lost, so that its end can still be reported, unless that is long ago. */
 enum registry_restored registry_restore(struct engine *e, const struct job *job,
                                         const struct registry_past *past);

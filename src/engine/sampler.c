@@ -14,9 +14,9 @@
 
 struct role_slot {
 	const struct probe_role *role;
-	const struct probe_ops *const *tier; /* who plays; *tier is NULL when nobody does */
+	const struct probe_ops *const *tier; /* the active one; *tier is NULL when none opened */
 	void *self;
-	char refusals[320]; /* why better tiers do not play */
+	char refusals[320]; /* why better tiers are not active */
 	unsigned failures, failures_in_row;
 	bool is_open;   /* or was tried */
 	bool is_suited; /* to many processes */
@@ -29,12 +29,11 @@ struct sampler {
 	size_t slot_count;
 	struct sample samples[2];
 	struct sample *prev; /* NULL before the first tick */
-	struct sample *next; /* gathers events between ticks */
+	struct sample *next; /* collects events between ticks */
 	bool nothing_lost;   /* since the last tick */
-	bool lost_before;    /* in the tick before: the scans are compared once more */
+	bool lost_before;    /* in the tick before: samples are compared once more */
 	uint64_t seq, started_boot_ns;
 	uint64_t hangs; /* of processes that were read, as reported */
-	unsigned want;
 	sampler_notice *notice;
 	void *notice_self;
 };
@@ -51,7 +50,7 @@ static bool has_flag(const struct role_slot *slot, enum probe_flag flag)
 	return *slot->tier && (*slot->tier)->flags & flag;
 }
 
-static bool plays(const struct role_slot *slot)
+static bool is_active(const struct role_slot *slot)
 {
 	return slot->is_open && *slot->tier;
 }
@@ -64,11 +63,10 @@ static bool opens_early(const struct probe_role *role)
 	return false;
 }
 
-/* Whether a probe of this kind is open. */
-static bool has_probe(const struct sampler *s, enum probe_flag flag)
+bool sampler_has(const struct sampler *s, enum probe_flag flag)
 {
 	for (size_t i = 0; i < s->slot_count; i++)
-		if (plays(&s->slots[i]) && has_flag(&s->slots[i], flag))
+		if (is_active(&s->slots[i]) && has_flag(&s->slots[i], flag))
 			return true;
 	return false;
 }
@@ -77,7 +75,7 @@ static void add_refusal(struct role_slot *slot, const char *why)
 {
 	size_t used = strlen(slot->refusals);
 
-	if (used && strstr(slot->refusals, why)) /* two tiers may have the same to say */
+	if (used && strstr(slot->refusals, why)) /* two tiers may have the same reason */
 		return;
 	snprintf(slot->refusals + used, sizeof slot->refusals - used, "%s%s", used ? "; " : "",
 	         why);
@@ -91,11 +89,11 @@ static void open_tier(struct sampler *s, struct role_slot *slot)
 		struct err err = { 0 };
 
 		if (s->options.no_bpf && has_flag(slot, PROBE_NEEDS_BPF)) {
-			add_refusal(slot, "BPF was not wanted");
+			add_refusal(slot, "BPF is switched off");
 			continue;
 		}
 		if (s->options.no_events && has_flag(slot, PROBE_REPORTS_BIRTHS)) {
-			add_refusal(slot, "events were not wanted");
+			add_refusal(slot, "events are switched off");
 			continue;
 		}
 		if ((*slot->tier)->open(&s->env, &slot->self, &err) == 0)
@@ -106,7 +104,7 @@ static void open_tier(struct sampler *s, struct role_slot *slot)
 
 static void close_tier(struct role_slot *slot)
 {
-	if (plays(slot))
+	if (is_active(slot))
 		(*slot->tier)->close(slot->self);
 	slot->self = NULL;
 }
@@ -122,11 +120,11 @@ static void give_way(struct sampler *s, struct role_slot *slot, const char *why)
 	open_tier(s, slot);
 	slot->failures_in_row = 0;
 	snprintf(text, sizeof text, "probe '%s' gives way to %s: %s", old,
-	         *slot->tier ? (*slot->tier)->name : "nobody", why);
+	         *slot->tier ? (*slot->tier)->name : "none", why);
 	report_change(s, text);
 }
 
-static void read_failed(struct sampler *s, struct role_slot *slot, const struct err *err)
+static void count_failure(struct sampler *s, struct role_slot *slot, const struct err *err)
 {
 	char text[400];
 
@@ -148,11 +146,11 @@ static void read_slot(struct sampler *s, struct role_slot *slot)
 
 	if (!*slot->tier)
 		return;
-	s->next->events_complete = true; /* an event source takes this back when it lost some */
+	s->next->events_complete = true; /* an event source that lost some clears it */
 	if ((*slot->tier)->read(slot->self, s->next, &err) < 0) {
 		if (has_flag(slot, PROBE_REPORTS_BIRTHS))
 			s->nothing_lost = false;
-		read_failed(s, slot, &err);
+		count_failure(s, slot, &err);
 		return;
 	}
 	s->nothing_lost &= s->next->events_complete;
@@ -171,7 +169,7 @@ void sampler_await(struct sampler *s, uint64_t until_mono_ns)
 		struct role_slot *slot = &s->slots[i];
 		struct err err = { 0 };
 
-		while (plays(slot) && (*slot->tier)->await &&
+		while (is_active(slot) && (*slot->tier)->await &&
 		       (*slot->tier)->await(slot->self, until_mono_ns, &err) < 0)
 			give_way(s, slot, err.msg);
 	}
@@ -182,17 +180,16 @@ bool sampler_is_helper(const struct sampler *s, pid_t pid)
 	for (size_t i = 0; i < s->slot_count; i++) {
 		const struct role_slot *slot = &s->slots[i];
 
-		if (plays(slot) && (*slot->tier)->owns && (*slot->tier)->owns(slot->self, pid))
+		if (is_active(slot) && (*slot->tier)->owns && (*slot->tier)->owns(slot->self, pid))
 			return true;
 	}
 	return false;
 }
 
-/* Looking up a few processes one by one is cheaper than loading the program that goes through all
- * of them. */
+/* Reading a few processes one by one is cheaper than loading the program that visits all of them. */
 #define MANY_PROCESSES 64
 
-static void suit_tier(struct sampler *s, struct role_slot *slot)
+static void choose_tier(struct sampler *s, struct role_slot *slot)
 {
 	bool many = s->next->focus.len >= MANY_PROCESSES;
 
@@ -210,7 +207,7 @@ static void suit_tier(struct sampler *s, struct role_slot *slot)
 
 static int slot_fd(const struct role_slot *slot)
 {
-	return plays(slot) && (*slot->tier)->fd ? (*slot->tier)->fd(slot->self) : -1;
+	return is_active(slot) && (*slot->tier)->fd ? (*slot->tier)->fd(slot->self) : -1;
 }
 
 size_t sampler_fds(const struct sampler *s, int ret[static ROLES_MAX])
@@ -262,9 +259,9 @@ void sampler_add_event(struct sampler *s, enum event_kind kind, int64_t count, c
 	(void)sampler_emit(s, &e, NULL, text);
 }
 
-/* The sample that was just used becomes the past, and the one before is emptied for the next tick's
- * events. */
-static void turn(struct sampler *s)
+/* The sample that was just used becomes the previous one, and the one before is emptied for the next
+ * tick's events. */
+static void swap_samples(struct sampler *s)
 {
 	struct sample *oldest = s->prev ? s->prev : &s->samples[1];
 
@@ -272,7 +269,15 @@ static void turn(struct sampler *s)
 	s->next = oldest;
 	sample_reset(s->next);
 	s->lost_before = !s->nothing_lost;
-	s->nothing_lost = has_probe(s, PROBE_REPORTS_BIRTHS);
+	s->nothing_lost = sampler_has(s, PROBE_REPORTS_BIRTHS);
+}
+
+static struct snapshot_origin origin_of(const struct sampler *s)
+{
+	return (struct snapshot_origin){ .seq = s->seq,
+		                         .started_boot_ns = s->started_boot_ns,
+		                         .pid = getpid(),
+		                         .jobs_only = s->options.jobs_only };
 }
 
 static void stamp(struct sample *cur)
@@ -292,16 +297,13 @@ void sampler_stamp_events(struct sampler *s)
 
 void sampler_build_events(struct sampler *s, const struct job_roster *jobs, struct snapshot *ret)
 {
-	struct snapshot_origin origin = { .seq = s->seq,
-		                          .started_boot_ns = s->started_boot_ns,
-		                          .pid = getpid(),
-		                          .jobs_only = s->options.jobs_only };
+	const struct snapshot_origin origin = origin_of(s);
 
 	snapshot_build_events(s->next, jobs, &origin, ret);
 	sample_reset(s->next);
 }
 
-/* Whoever hangs while it is read shows it once. */
+/* Each process that hangs while it is read is reported once. */
 static void report_hangs(struct sampler *s)
 {
 	pid_t pid;
@@ -324,44 +326,38 @@ static void report_hangs(struct sampler *s)
 	report_change(s, text);
 }
 
-void sampler_read(struct sampler *s)
+void sampler_read(struct sampler *s, unsigned want)
 {
 	struct sample *cur = s->next;
 
 	stamp(cur);
-	cur->want = s->want;
+	cur->want = want;
 	for (size_t i = 0; i < s->slot_count; i++) {
-		suit_tier(s, &s->slots[i]);
+		choose_tier(s, &s->slots[i]);
 		if (!s->slots[i].is_open)
 			open_tier(s, &s->slots[i]);
 		read_slot(s, &s->slots[i]);
 	}
 	report_hangs(s);
-	/* What was lost may have happened after this scan, so one loss makes two ticks
-	 * incomplete. */
+	/* What was lost may have happened after this sample was read, so one loss makes two
+	 * ticks incomplete. */
 	cur->events_complete = s->nothing_lost && !s->lost_before;
 }
 
 void sampler_build(struct sampler *s, const struct job_roster *jobs, struct snapshot *ret)
 {
-	struct snapshot_origin origin = { .seq = ++s->seq,
-		                          .started_boot_ns = s->started_boot_ns,
-		                          .pid = getpid(),
-		                          .jobs_only = s->options.jobs_only };
+	struct snapshot_origin origin;
 
+	s->seq++;
+	origin = origin_of(s);
 	snapshot_build(s->prev, s->next, jobs, &origin, ret);
-	turn(s);
+	swap_samples(s);
 }
 
 void sampler_tick(struct sampler *s, const struct job_roster *jobs, struct snapshot *ret)
 {
-	sampler_read(s);
+	sampler_read(s, WANT_ALL);
 	sampler_build(s, jobs, ret);
-}
-
-uint64_t sampler_aside_cpu_ns(const struct sampler *s)
-{
-	return s->prev ? s->prev->aside_cpu_ns : 0;
 }
 
 int sampler_open(const struct sampler_options *options, struct sampler **ret, struct err *err)
@@ -379,7 +375,6 @@ int sampler_open(const struct sampler_options *options, struct sampler **ret, st
 	s->env.gpu_insist = options->gpu_insist;
 	s->env.starts_fast = options->jobs_only;
 	s->options = *options;
-	s->want = WANT_ALL;
 	s->next = &s->samples[0];
 	s->started_boot_ns = clock_boot_ns();
 	for (const struct probe_role *role = options->roles ? options->roles : probe_roles;
@@ -391,7 +386,7 @@ int sampler_open(const struct sampler_options *options, struct sampler **ret, st
 		if (!options->jobs_only || opens_early(role))
 			open_tier(s, slot);
 	}
-	s->nothing_lost = has_probe(s, PROBE_REPORTS_BIRTHS);
+	s->nothing_lost = sampler_has(s, PROBE_REPORTS_BIRTHS);
 	*ret = TAKE_PTR(s);
 	return 0;
 }
@@ -405,8 +400,7 @@ void sampler_close(struct sampler *s)
 	process_reader_free(s->env.reader);
 	sample_done(&s->samples[0]);
 	sample_done(&s->samples[1]);
-	if (s->env.root_fd >= 0)
-		close(s->env.root_fd);
+	closep(&s->env.root_fd);
 	free(s);
 }
 
@@ -426,21 +420,6 @@ struct sample *sampler_sample(struct sampler *s)
 	return s->next;
 }
 
-bool sampler_walks_proc(const struct sampler *s)
-{
-	return has_probe(s, PROBE_PAYS_PER_FILE);
-}
-
-bool sampler_reports_births(const struct sampler *s)
-{
-	return has_probe(s, PROBE_REPORTS_BIRTHS);
-}
-
-bool sampler_reports_totals(const struct sampler *s)
-{
-	return has_probe(s, PROBE_REPORTS_TOTALS);
-}
-
 size_t sampler_owed(struct sampler *s, bool (*cares)(void *, struct proc_id), void *self, bool now)
 {
 	size_t owed = 0;
@@ -448,15 +427,10 @@ size_t sampler_owed(struct sampler *s, bool (*cares)(void *, struct proc_id), vo
 	for (size_t i = 0; i < s->slot_count; i++) {
 		struct role_slot *slot = &s->slots[i];
 
-		if (plays(slot) && has_flag(slot, PROBE_REPORTS_TOTALS))
+		if (is_active(slot) && has_flag(slot, PROBE_REPORTS_TOTALS))
 			owed += (*slot->tier)->owed(slot->self, s->next, cares, self, now);
 	}
 	return owed;
-}
-
-void sampler_set_want(struct sampler *s, unsigned want)
-{
-	s->want = want;
 }
 
 static void slot_health(const struct role_slot *slot, struct role_health *ret)

@@ -5,7 +5,7 @@
 #include "base/defs.h"
 
 #define SHORTEST_NS (50 * NS_PER_MS)
-#define LOOKS_PER_AGE 10
+#define TICKS_PER_AGE 10
 
 uint64_t tick_time_next(uint64_t planned_ns, uint64_t now_ns, uint64_t interval_ns,
                         uint64_t *ret_missed)
@@ -18,5 +18,5 @@ uint64_t tick_time_next(uint64_t planned_ns, uint64_t now_ns, uint64_t interval_
 
 uint64_t tick_time_interval(uint64_t age_ns, uint64_t longest_ns)
 {
-	return MIN(longest_ns, MAX(SHORTEST_NS, age_ns / LOOKS_PER_AGE));
+	return MIN(longest_ns, MAX(SHORTEST_NS, age_ns / TICKS_PER_AGE));
 }

@@ -70,7 +70,7 @@ static int add_event(void *self, job_handle job, enum event_kind kind, const cha
 struct serve_host engine_host_serve(struct engine_host *h)
 {
 	return (struct serve_host){ .self = h,
-		                    .reader = h->engine ? engine_process_reader(h->engine) : NULL,
+		                    .reader = h->engine ? engine_jobs(h->engine)->reader : NULL,
 		                    .jobs = get_jobs,
 		                    .latest = get_latest,
 		                    .pressure = get_pressure,

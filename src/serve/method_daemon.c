@@ -71,7 +71,7 @@ static void write_anomalies(struct json *j, const struct snapshot *snap,
 
 static void write_store(struct json *j, const struct methods *m, const struct serve_status *s)
 {
-	const struct recorder_status *r = &s->totals.recorder;
+	const struct recorder_status *r = &s->engine.totals.recorder;
 
 	json_open_object(j, "store");
 	json_put_str(j, "path", m->host.db_path);
@@ -83,15 +83,15 @@ static void write_store(struct json *j, const struct methods *m, const struct se
 	json_open_object(j, "losses");
 	json_put_u64(j, "snapshots", r->lost);
 	json_put_u64(j, "events", r->events_lost);
-	json_put_u64(j, "unread_events", s->totals.unread_events);
-	json_put_u64(j, "missed_ticks", s->totals.missed_ticks);
+	json_put_u64(j, "unread_events", s->engine.totals.unread_events);
+	json_put_u64(j, "missed_ticks", s->engine.totals.missed_ticks);
 	json_end_object(j);
 }
 
 static void write_cost(struct json *j, const struct snapshot *snap, const struct serve_status *s)
 {
 	json_key(j, "cpu_seconds");
-	json_fixed(j, s->totals.cpu_ns / NS_PER_MS, 3);
+	json_fixed(j, s->engine.totals.cpu_ns / NS_PER_MS, 3);
 	json_key(j, "cpu_percent");
 	snap ? json_double(j, snap->self_cpu_ratio * 100, 2) : json_nil(j);
 	json_key(j, "rss_mb");
@@ -111,14 +111,14 @@ static void write_daemon(struct json *j, const struct methods *m)
 	json_put_text(j, "tier", s.tier);
 	json_put_bool(j, "enabled", s.is_enabled);
 	json_key(j, "interval_seconds");
-	json_fixed(j, s.interval_ns / NS_PER_MS, 3);
+	json_fixed(j, s.engine.interval_ns / NS_PER_MS, 3);
 	json_key(j, "configured_interval_seconds");
-	json_fixed(j, s.configured_interval_ns / NS_PER_MS, 3);
-	json_put_str(j, "left_out", s.left_out);
+	json_fixed(j, s.engine.configured_interval_ns / NS_PER_MS, 3);
+	json_put_str(j, "left_out", s.engine.left_out);
 	write_cost(j, snap, &s);
 	json_key(j, "processes");
 	snap ? json_u64(j, snap->procs.len) : json_nil(j);
-	json_put_u64(j, "events", s.totals.events);
+	json_put_u64(j, "events", s.engine.totals.events);
 	json_put_str(j, "pressure_level", p ? pressure_name(p->level) : NULL);
 	json_put_u64(j, "clients", rpc_server_clients(m->server));
 	write_store(j, m, &s);

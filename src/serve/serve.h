@@ -23,12 +23,9 @@ struct pressure;
 struct serve_status {
 	bool is_enabled; /* false: it answers clients, and watches nothing */
 	char tier[JOB_TIER_MAX];
-	uint64_t interval_ns;            /* between two ticks, as it is now … */
-	uint64_t configured_interval_ns; /* … and as it was configured */
-	const char *left_out;            /* what is not read, to keep the budget; NULL: nothing */
 	uint64_t store_bytes;
-	struct engine_totals totals;
-	const char *config_problem; /* why the last reload failed; NULL: it did not */
+	struct engine_status engine; /* zeros if it is not enabled */
+	const char *config_problem;  /* why the last reload failed; NULL: it did not */
 };
 
 /* What only a daemon can do. */

@@ -63,8 +63,8 @@ static void stop_loop(void *self)
 /* The timer of the engine fires once at the start; the next tick is an hour away. */
 static void run_until_idle(struct scene *sc)
 {
-	struct loop_source *timer =
-		loop_add_timer(sc->loop, clock_mono_ns() + 50 * NS_PER_MS, stop_loop, sc);
+	struct loop_source *timer = loop_add_timer(sc->loop, clock_mono_ns() + 50 * NS_PER_MS,
+	                                           stop_loop, sc);
 	struct err err;
 
 	assert_int_equal(loop_run(sc->loop, &err), 0);
@@ -114,15 +114,15 @@ static int teardown(void **state)
 static void test_engine__ticks_by_its_timer(void **state)
 {
 	struct scene *sc = *state;
-	struct engine_totals totals;
+	struct engine_status status;
 
 	assert_int_equal(sc->ticks, 1);
 	assert_non_null(sc->latest.snap);
 	assert_non_null(snapshot_find(sc->latest.snap, getpid()));
 	assert_non_null(sc->latest.snap->pressure_level);
-	engine_totals(sc->engine, &totals);
-	assert_int_equal(totals.ticks, 1);
-	assert_int_equal(totals.missed_ticks, 0);
+	engine_status(sc->engine, &status);
+	assert_int_equal(status.totals.ticks, 1);
+	assert_int_equal(status.totals.missed_ticks, 0);
 }
 
 static void test_engine_emit__reaches_the_sinks_with_a_flush(void **state)
@@ -194,9 +194,11 @@ static void test_engine_tune__starts_a_new_grid(void **state)
 {
 	struct scene *sc = *state;
 	const struct engine_tuning to = { .interval_ns = 10 * NS_PER_MS };
+	struct engine_status status;
 
 	engine_tune(sc->engine, &to);
-	assert_int_equal(engine_configured_interval_ns(sc->engine), 10 * NS_PER_MS);
+	engine_status(sc->engine, &status);
+	assert_int_equal(status.configured_interval_ns, 10 * NS_PER_MS);
 	while (sc->ticks < 4)
 		run_until_idle(sc);
 }

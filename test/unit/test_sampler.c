@@ -251,8 +251,8 @@ static void test_sampler_fds__are_those_of_all_sources_and_draining_reads_each(v
 	assert_int_equal(fds[1], sources[0].fd);
 	assert_int_equal(sampler_drain(s), 2);
 	assert_int_equal(sources[0].reads + sources[1].reads, 2);
-	assert_true(sampler_reports_births(s));
-	assert_false(sampler_reports_totals(s));
+	assert_true(sampler_has(s, PROBE_REPORTS_BIRTHS));
+	assert_false(sampler_has(s, PROBE_REPORTS_TOTALS));
 	sampler_close(s);
 }
 
