@@ -397,9 +397,10 @@ static void retain(struct recorder *r)
 	struct err err;
 	bool more = false;
 
-	if (!r->store || clock_mono_ns() < r->retention_due_ns)
+	if (clock_mono_ns() < r->retention_due_ns)
 		return;
-	if (store_retain_step(r->store, &keep, clock_wall_ns(), clock_boot_ns(), &more, &err) < 0)
+	if (r->store &&
+	    store_retain_step(r->store, &keep, clock_wall_ns(), clock_boot_ns(), &more, &err) < 0)
 		more = false;
 	r->retention_due_ns = clock_mono_ns() + (more ? RETENTION_REST_NS : RETENTION_EVERY_NS);
 }
