@@ -154,7 +154,7 @@ static void on_event(void *self, enum event_kind kind, const char *name, uint64_
 	send(h, h->announcer, &j, kind == EVENT_PHASE ? "job.phase" : "job.mark");
 }
 
-const struct engine_host_observer run_announcer_observer = {
+const struct serve_observer run_announcer_observer = {
 	.begin_sheet = on_begin_sheet,
 	.end_sheet = on_end_sheet,
 	.add_event = on_event,

@@ -51,8 +51,8 @@ struct run {
 	bool sets_state_dir;
 	struct opt_list tags;
 	const char *name, *job_id, *tier, *out;
-	struct serve *door; /* NULL: it has none */
-	struct engine_host answers;
+	struct serve *door;            /* NULL: it has none */
+	struct latest_snapshot latest; /* for the door */
 	struct run_announcer *announcer;
 	struct launch_inherited inherited;
 	struct runfolder *folder;
@@ -76,7 +76,7 @@ static void on_snapshot(void *self, const struct snapshot *snap)
 	if (run->door)
 		serve_publish(run->door, snap);
 	if (run->door && !snap->events_only)
-		latest_snapshot_take(&run->answers.latest, snap);
+		latest_snapshot_take(&run->latest, snap);
 	vec_each(&snap->anomalies, a)
 		run_anomalies_add(&run->notes, a);
 }
@@ -399,22 +399,21 @@ static void reset_environment(const struct run *run)
 static void open_door(struct run *run, struct loop *loop, struct jobhost *host)
 {
 	cleanup(freep) char *dir = xasprintf("%s/jobs/%s", run->state_dir, run->job.id);
-	struct serve_host how;
+	const struct serve_host answers = { .engine = jobhost_engine(host),
+		                            .latest = &run->latest,
+		                            .db_path = run->db_path,
+		                            .observer = &run_announcer_observer,
+		                            .observer_self = run->announcer };
 	struct err err;
 
-	run->answers = (struct engine_host){ .engine = jobhost_engine(host),
-		                             .observer = &run_announcer_observer,
-		                             .observer_self = run->announcer };
-	how = engine_host_serve(&run->answers);
-	how.db_path = run->db_path;
-	if (*run->state_dir && serve_open(loop, dir, &how, &run->door, &err) < 0)
+	if (*run->state_dir && serve_open(loop, dir, &answers, &run->door, &err) < 0)
 		on_notice(run, err.msg);
 }
 
 static void close_door(struct run *run)
 {
 	serve_close(TAKE_PTR(run->door));
-	latest_snapshot_done(&run->answers.latest);
+	latest_snapshot_done(&run->latest);
 }
 
 static void end_folder(struct run *run, const struct job *job, const struct recorder_status *r)

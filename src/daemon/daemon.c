@@ -16,7 +16,7 @@
 #include "daemon/supervisor.h"
 #include "engine/registry.h"
 #include "history/job_query.h"
-#include "serve/engine_host.h"
+#include "serve/serve.h"
 
 #define NEWS_NS NS_PER_S
 #define NAMES_MAX 1000 /* ID.2 … ID.1000 */
@@ -24,7 +24,8 @@
 struct daemon {
 	const struct daemon_options *options;
 	struct loop *loop;
-	struct engine_host host; /* without an engine when it is not enabled */
+	struct engine *engine; /* NULL when it is not enabled */
+	struct latest_snapshot latest;
 	struct listener listener;
 	struct serve *serve;
 	struct loop_source *watchdog, *news;
@@ -38,7 +39,7 @@ static void get_tier(const struct daemon *d, char ret[static JOB_TIER_MAX])
 {
 	struct role_health roles[ROLES_MAX];
 	const char *tasks = NULL, *lifecycle = NULL;
-	size_t n = d->host.engine ? sampler_health(engine_sampler(d->host.engine), roles) : 0;
+	size_t n = d->engine ? sampler_health(engine_sampler(d->engine), roles) : 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(roles[i].role, "tasks") == 0)
@@ -63,13 +64,13 @@ static void get_status(void *self, struct serve_status *ret)
 	struct daemon *d = self;
 	const char *path = d->options->engine.recorder.store.path;
 
-	*ret = (struct serve_status){ .is_enabled = d->host.engine != NULL,
+	*ret = (struct serve_status){ .is_enabled = d->engine != NULL,
 		                      .store_bytes = size_of(path, "") + size_of(path, "-wal"),
 		                      .config_problem = d->problem[0] ? d->problem : NULL };
-	if (!d->host.engine)
+	if (!d->engine)
 		return;
 	get_tier(d, ret->tier);
-	engine_status(d->host.engine, &ret->engine);
+	engine_status(d->engine, &ret->engine);
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
@@ -84,7 +85,7 @@ static bool is_recorded(struct history *reader, struct job_key key)
 
 static const struct job *find_job(const struct daemon *d, struct job_key key)
 {
-	const struct job_roster *t = &engine_jobs(d->host.engine)->roster;
+	const struct job_roster *t = &engine_jobs(d->engine)->roster;
 	const struct job_row *row = job_roster_get(t, job_roster_find_key(t, key));
 
 	return row ? &row->job : NULL;
@@ -131,17 +132,17 @@ static int check_runs_once(const struct daemon *d, const struct job *job, struct
 /* 1: it is not on disk. */
 static int store_job(const struct daemon *d, const struct job *job)
 {
-	return job->is_foreign || !engine_store_jobs(d->host.engine);
+	return job->is_foreign || !engine_store_jobs(d->engine);
 }
 
 static int start_job(void *self, struct job *job, pid_t pid, struct err *err)
 {
 	struct daemon *d = self;
 
-	if (!d->host.engine)
+	if (!d->engine)
 		return err_set(err, EAGAIN, "profiler.enabled is false: nothing is watched");
 	if (check_runs_once(d, job, err) < 0 || find_free_id(d, job, err) < 0 ||
-	    registry_start(d->host.engine, job, pid, &job->handle, err) < 0)
+	    registry_start(d->engine, job, pid, &job->handle, err) < 0)
 		return -err->code;
 	return store_job(d, job); /* an answered job survives if we are killed */
 }
@@ -150,19 +151,19 @@ static int end_job(void *self, job_handle job, const struct job_end *how, struct
 {
 	struct daemon *d = self;
 
-	if (registry_end(d->host.engine, job, how, err) < 0)
+	if (registry_end(d->engine, job, how, err) < 0)
 		return -err->code;
-	return store_job(d, &job_roster_get(&engine_jobs(d->host.engine)->roster, job)->job);
+	return store_job(d, &job_roster_get(&engine_jobs(d->engine)->roster, job)->job);
 }
 
 static void lose_job(void *self, job_handle job)
 {
 	struct daemon *d = self;
 
-	registry_lose(d->host.engine, job);
+	registry_lose(d->engine, job);
 }
 
-static struct serve_host serve_host(struct daemon *d)
+static int begin_answering(struct daemon *d, struct err *err)
 {
 	static const struct serve_daemon answers = {
 		.status = get_status,
@@ -170,15 +171,21 @@ static struct serve_host serve_host(struct daemon *d)
 		.end_job = end_job,
 		.lose_job = lose_job,
 	};
-	struct serve_host host = engine_host_serve(&d->host);
+	const struct serve_host host = {
+		.engine = d->engine,
+		.latest = &d->latest,
+		.db_path = d->options->engine.recorder.store.path,
+		.jsonl_path = d->options->engine.recorder.jsonl_path,
+		.daemon = &answers,
+		.daemon_self = d,
+		.clients_max = d->options->clients_max,
+		.clients_per_uid_max = d->options->clients_per_uid_max,
+	};
+	int fd;
 
-	host.db_path = d->options->engine.recorder.store.path;
-	host.jsonl_path = d->options->engine.recorder.jsonl_path;
-	host.clients_max = d->options->clients_max;
-	host.clients_per_uid_max = d->options->clients_per_uid_max;
-	host.daemon = &answers;
-	host.daemon_self = d;
-	return host;
+	if (listener_open(&d->listener, d->options->socket_path, &fd, err) < 0)
+		return -err->code;
+	return serve_listen(d->loop, fd, &host, &d->serve, err);
 }
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
@@ -203,15 +210,15 @@ static void publish_ends(void *self, const struct snapshot *snap, bool is_stored
 static void set_pipeline(struct daemon *d)
 {
 	const struct pipeline pipeline = {
-		.stages = { { "pressure", PASS_TICK, engine_stage_pressure, d->host.engine },
-		            { "anomalies", PASS_ALL, engine_stage_anomalies, d->host.engine },
-		            { "job figures", PASS_ALL, engine_stage_jobs, d->host.engine } },
-		.sinks = { { "latest", PASS_TICK, latest_snapshot_take, .self = &d->host.latest },
+		.stages = { { "pressure", PASS_TICK, engine_stage_pressure, d->engine },
+		            { "anomalies", PASS_ALL, engine_stage_anomalies, d->engine },
+		            { "job figures", PASS_ALL, engine_stage_jobs, d->engine } },
+		.sinks = { { "latest", PASS_TICK, latest_snapshot_take, .self = &d->latest },
 		           { "bus", PASS_ALL, publish, .outcome = publish_ends, .self = d },
-		           engine_sink_recorder(d->host.engine) },
+		           engine_sink_recorder(d->engine) },
 	};
 
-	engine_set_pipeline(d->host.engine, &pipeline);
+	engine_set_pipeline(d->engine, &pipeline);
 }
 
 /* Subscribers, and clients that wait for the end of a job, need not wait for the next tick. */
@@ -219,8 +226,8 @@ static void on_news(void *self)
 {
 	struct daemon *d = self;
 
-	if (serve_is_listened_to(d->serve) || engine_jobs(d->host.engine)->roster.rows.len)
-		engine_flush(d->host.engine);
+	if (serve_is_listened_to(d->serve) || engine_jobs(d->engine)->roster.rows.len)
+		engine_flush(d->engine);
 	loop_timer_set(d->news, clock_mono_ns() + NEWS_NS);
 }
 
@@ -246,7 +253,7 @@ static void notify_ready(const struct daemon *d)
 
 	get_tier(d, tier);
 	snprintf(text, sizeof text, "READY=1\nSTATUS=%s%s%s",
-	         d->host.engine ? "watching" : "not enabled", *tier ? " by " : "", tier);
+	         d->engine ? "watching" : "not enabled", *tier ? " by " : "", tier);
 	supervisor_notify(text);
 }
 
@@ -254,7 +261,7 @@ static void report_ready(const struct daemon *d)
 {
 	const struct engine_options *engine = &d->options->engine;
 
-	if (d->host.engine)
+	if (d->engine)
 		log_info("recording to %s every %g s", engine->recorder.store.path,
 		         (double)engine->interval_ns / (double)NS_PER_S);
 	else
@@ -277,8 +284,8 @@ static void reload(struct daemon *d)
 		          err.msg);
 	} else {
 		d->problem[0] = '\0';
-		if (d->host.engine)
-			engine_tune(d->host.engine, &tuning);
+		if (d->engine)
+			engine_tune(d->engine, &tuning);
 		log_info("configuration reloaded: one tick every %g s",
 		         (double)tuning.interval_ns / (double)NS_PER_S);
 	}
@@ -317,22 +324,12 @@ static int begin_watching(struct daemon *d, struct err *err)
 	options.notice = on_notice;
 	options.sampler.group_is_ours = supervisor_started_us();
 	options.notice_self = d;
-	if (engine_new(d->loop, &options, &d->host.engine, err) < 0)
+	if (engine_new(d->loop, &options, &d->engine, err) < 0)
 		return -err->code;
-	registry_begin(d->host.engine);
+	registry_begin(d->engine);
 	set_pipeline(d);
-	restore_jobs(d->host.engine, options.recorder.store.path);
+	restore_jobs(d->engine, options.recorder.store.path);
 	return 0;
-}
-
-static int begin_answering(struct daemon *d, struct err *err)
-{
-	const struct serve_host host = serve_host(d);
-	int fd;
-
-	if (listener_open(&d->listener, d->options->socket_path, &fd, err) < 0)
-		return -err->code;
-	return serve_listen(d->loop, fd, &host, &d->serve, err);
 }
 
 /* Privileges are dropped before the first thread starts: capabilities belong to threads. */
@@ -345,7 +342,7 @@ static int begin(struct daemon *d, struct err *err)
 	d->watchdog_ns = supervisor_watchdog_ns();
 	if (d->watchdog_ns)
 		d->watchdog = loop_add_timer(d->loop, clock_mono_ns(), on_watchdog, d);
-	if (d->host.engine)
+	if (d->engine)
 		d->news = loop_add_timer(d->loop, clock_mono_ns() + NEWS_NS, on_news, d);
 	return 0;
 }
@@ -358,9 +355,9 @@ static void end(struct daemon *d, struct engine_totals *ret)
 	loop_remove(d->watchdog);
 	loop_remove(d->news);
 	*ret = (struct engine_totals){ .recorder.is_storing = true };
-	if (d->host.engine)
-		engine_stop(d->host.engine, ret);
-	latest_snapshot_done(&d->host.latest);
+	if (d->engine)
+		engine_stop(d->engine, ret);
+	latest_snapshot_done(&d->latest);
 	loop_free(d->loop);
 }
 

@@ -104,7 +104,7 @@ static void write_cost(struct json *j, const struct snapshot *snap, const struct
 static void write_daemon(struct json *j, const struct methods *m)
 {
 	const struct snapshot *snap = methods_latest(m);
-	const struct pressure *p = m->host.pressure(m->host.self);
+	const struct pressure *p = m->host.engine ? engine_pressure(m->host.engine) : NULL;
 	struct serve_status s = { 0 };
 
 	m->host.daemon->status(m->host.daemon_self, &s);

@@ -212,7 +212,8 @@ static int start_params(const json_t *params, struct job *ret, struct err *err)
 static bool name_by_group(const struct methods *m, pid_t pid, struct job *job)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	cleanup(freep) char *group = own_cgroup_find(root_fd, m->host.reader, pid, job->registrar);
+	cleanup(freep) char *group = own_cgroup_find(root_fd, engine_jobs(m->host.engine)->reader,
+	                                             pid, job->registrar);
 	struct cgroup_job known;
 
 	if (!group || !cgroup_job_name(group, &known) ||
@@ -416,8 +417,12 @@ static int add_event(struct methods *m, const struct rpc_server_peer *peer, cons
 		return -err->code;
 	input_redaction_text(name, &safe_name);
 	if (methods_check_quota(m, peer, job, safe_name.len + strlen(data), err) < 0 ||
-	    m->host.add_event(m->host.self, job, kind, safe_name.at, took_ns, data, err) < 0)
+	    job_input_event(m->host.engine, job, kind, safe_name.at, (int64_t)took_ns, data, err) <
+	            0)
 		return -err->code;
+	if (m->host.observer)
+		m->host.observer->add_event(m->host.observer_self, kind, safe_name.at, took_ns,
+		                            data);
 	json_begin_object(result);
 	json_end_object(result);
 	return 0;

@@ -23,7 +23,7 @@ METHOD(method_context_get)
 
 static int get_pressure(const struct methods *m, const struct pressure **ret, struct err *err)
 {
-	*ret = m->host.pressure ? m->host.pressure(m->host.self) : NULL;
+	*ret = m->host.engine ? engine_pressure(m->host.engine) : NULL;
 	return *ret ? 0 : err_set(err, EAGAIN, "there was no tick yet");
 }
 

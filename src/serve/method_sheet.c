@@ -104,8 +104,10 @@ METHOD(method_sheet_started)
 	text_copy(label, sizeof label, input_redaction_text(text, &safe));
 	begun.num = (uint32_t)num;
 	begun.total = (uint32_t)total;
-	if (m->host.begin_sheet(m->host.self, &begun, &opened, err) < 0)
+	if (job_input_begin_sheet(m->host.engine, &begun, &opened, err) < 0)
 		return -err->code;
+	if (m->host.observer)
+		m->host.observer->begin_sheet(m->host.observer_self, &begun, opened);
 	answer_and_publish(m, begun.job, opened, result);
 	return 0;
 }
@@ -137,8 +139,10 @@ static int end_sheet(struct methods *m, const struct rpc_server_peer *peer, cons
 	if (!num)
 		return err_set(err, EINVAL, "sheet_num is needed");
 	if ((how->status == JOB_FAILED && methods_end_params(params, how, err) < 0) ||
-	    m->host.end_sheet(m->host.self, job, (uint32_t)num, how, err) < 0)
+	    job_input_end_sheet(m->host.engine, job, (uint32_t)num, how, err) < 0)
 		return -err->code;
+	if (m->host.observer)
+		m->host.observer->end_sheet(m->host.observer_self, (uint32_t)num, how);
 	answer_and_publish(m, job, (uint32_t)num, result);
 	return 0;
 }

@@ -35,7 +35,9 @@ bool methods_trusts(const struct rpc_server_peer *peer)
 
 const struct job_roster *methods_jobs(const struct methods *m)
 {
-	return m->host.jobs(m->host.self);
+	static const struct job_roster none;
+
+	return m->host.engine ? &engine_jobs(m->host.engine)->roster : &none;
 }
 
 const struct job *methods_job(const struct methods *m, job_handle job)
@@ -50,7 +52,7 @@ bool methods_has_job(const struct rpc_server_peer *peer, const struct job *job)
 
 const struct snapshot *methods_latest(const struct methods *m)
 {
-	return m->host.latest ? m->host.latest(m->host.self) : NULL;
+	return m->host.latest ? m->host.latest->snap : NULL;
 }
 
 static bool scope_has_job(void *self, const struct job *job)
@@ -168,6 +170,13 @@ static int find_by_id(const struct job_roster *t, const struct rpc_server_peer *
 	                                                      : find_of_any_user(t, id, ret, err);
 }
 
+/* The process may be younger than the last tick. */
+static job_handle job_of_process(struct engine *engine, pid_t pid)
+{
+	engine_read_events(engine);
+	return jobs_find_process(engine_jobs(engine), pid);
+}
+
 /* A job of another user does not exist for the caller. */
 int methods_find_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                      job_handle *ret, struct err *err)
@@ -182,8 +191,8 @@ int methods_find_job(struct methods *m, const struct rpc_server_peer *peer, cons
 		return -err->code;
 	if (!id && !m->host.daemon && t->rows.len)
 		*ret = t->rows.at[0]->job.handle;
-	else if (!id && m->host.job_of && peer->pid)
-		*ret = m->host.job_of(m->host.self, peer->pid);
+	else if (!id && m->host.engine && peer->pid)
+		*ret = job_of_process(m->host.engine, peer->pid);
 	if (*ret >= 0 ? !methods_has_job(peer, methods_job(m, *ret)) : id != NULL)
 		return err_set(err, ENOENT, "there is no job '%s'", id ? id : "");
 	return 0;
@@ -222,7 +231,8 @@ static int pid_param(const struct methods *m, const struct rpc_server_peer *peer
 	if (!pid)
 		return 0;
 	root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return pid_namespace_find(root_fd, m->host.reader, peer->pid, (pid_t)pid, ret, err);
+	return pid_namespace_find(root_fd, engine_jobs(m->host.engine)->reader, peer->pid,
+	                          (pid_t)pid, ret, err);
 }
 
 /* The kernel gives the directory of a process to its user, or to root if it may not be inspected
@@ -230,11 +240,11 @@ static int pid_param(const struct methods *m, const struct rpc_server_peer *peer
 int methods_find_pid(const struct methods *m, const struct rpc_server_peer *peer,
                      const json_t *params, pid_t *ret, uid_t *ret_uid, struct err *err)
 {
-	if (!m->host.reader)
+	if (!m->host.engine)
 		return err_set(err, EAGAIN, "profiler.enabled is false: nothing is watched");
 	if (pid_param(m, peer, params, ret, err) < 0)
 		return -err->code;
-	if (process_reader_owner(m->host.reader, *ret, ret_uid) < 0)
+	if (process_reader_owner(engine_jobs(m->host.engine)->reader, *ret, ret_uid) < 0)
 		return err_set(err, ENOENT, "there is no process with pid %d", *ret);
 	if (!methods_trusts(peer) && *ret_uid != peer->uid)
 		return err_set(err, EACCES, "process %d is not yours", (int)*ret);

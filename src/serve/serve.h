@@ -17,7 +17,6 @@
 #define SERVE_DATA_MAX 16384           /* bytes of its data, as JSON */
 
 struct serve;
-struct pressure;
 
 /* The status of a daemon. */
 struct serve_status {
@@ -38,27 +37,23 @@ struct serve_daemon {
 	void (*lose_job)(void *self, job_handle job);
 };
 
-/* What the methods need from the host that runs or watches the jobs. All is called on the loop's
- * thread; rpc_message.h maps -errno to the errors that clients see. */
-struct serve_host {
-	void *self;
-	struct process_reader *reader;                  /* the host's; NULL: nothing is watched */
-	const char *db_path, *jsonl_path;               /* NULL: nothing is stored there */
-	const struct job_roster *(*jobs)(void *self);   /* of a door: the first one is its job */
-	const struct snapshot *(*latest)(void *self);   /* NULL: none yet */
-	const struct pressure *(*pressure)(void *self); /* NULL: not judged yet */
-	int (*begin_sheet)(void *self, const struct job_input_sheet *begun, uint32_t *ret_num,
-	                   struct err *err);
-	/* -ENOENT: it was never opened; -EALREADY: it ended before. */
-	int (*end_sheet)(void *self, job_handle job, uint32_t num, const struct job_end *how,
-	                 struct err *err);
-	/* EVENT_MARK, or EVENT_PHASE with its duration. data_json is the text of an object, "{}" when
-	 * there is none. */
-	int (*add_event)(void *self, job_handle job, enum event_kind kind, const char *name,
-	                 uint64_t took_ns, const char *data_json, struct err *err);
+/* Called for each sheet, mark and phase that was accepted. */
+struct serve_observer {
+	void (*begin_sheet)(void *self, const struct job_input_sheet *begun, uint32_t num);
+	void (*end_sheet)(void *self, uint32_t num, const struct job_end *how);
+	/* EVENT_MARK, or EVENT_PHASE with its duration. */
+	void (*add_event)(void *self, enum event_kind kind, const char *name, uint64_t took_ns,
+	                  const char *data_json);
+};
 
-	/* The job that a process is in at this moment; -1: none. */
-	job_handle (*job_of)(void *self, pid_t pid);
+/* What the methods need from their host. All is borrowed, and called on the loop's thread;
+ * rpc_message.h maps -errno to the errors that clients see. */
+struct serve_host {
+	struct engine *engine; /* NULL: nothing is watched. Of a door: its first job is the one */
+	const struct latest_snapshot *latest;  /* NULL: there is none */
+	const char *db_path, *jsonl_path;      /* NULL: nothing is stored there */
+	const struct serve_observer *observer; /* NULL: none */
+	void *observer_self;
 	const struct serve_daemon *daemon; /* NULL: a job's socket */
 	void *daemon_self;
 	unsigned clients_max, clients_per_uid_max; /* of a daemon */

@@ -217,7 +217,7 @@ def test_a_storm_of_clients_is_held_off_and_forgotten(job):
 
 
 def test_without_descriptors_the_door_waits_and_does_not_spin(state_dir):
-	job = Job(state_dir, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24)))
+	job = Job(state_dir, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48)))
 	lines = [job.line() for _ in range(60)]
 	time.sleep(1.5)
 	ticks = sum(map(int, Path("/proc/%d/stat" % job.process.pid).read_text().rsplit(")", 1)[1].split()[11:13]))

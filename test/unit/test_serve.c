@@ -19,15 +19,7 @@ struct scene {
 	struct loop *loop;
 	char dir[256];
 	struct serve *serve;
-	struct job_roster jobs;
 };
-
-static const struct job_roster *get_jobs(void *self)
-{
-	struct scene *sc = self;
-
-	return &sc->jobs;
-}
 
 static int setup(void **state)
 {
@@ -48,7 +40,6 @@ static int teardown(void **state)
 
 	serve_close(sc->serve);
 	loop_free(sc->loop);
-	job_roster_done(&sc->jobs);
 	tree_remove(&sc->tree);
 	free(sc);
 	return 0;
@@ -56,7 +47,7 @@ static int teardown(void **state)
 
 static int open_door(struct scene *sc, struct serve **ret, struct err *err)
 {
-	const struct serve_host host = { .self = sc, .jobs = get_jobs };
+	const struct serve_host host = { 0 };
 
 	return serve_open(sc->loop, sc->dir, &host, ret, err);
 }
