@@ -38,6 +38,7 @@ void unreaped_list(struct unreaped *u, struct job_roster *jobs, struct sample *t
 
 		if (id)
 			*id = one->id;
+		one->is_listed = id != NULL;
 		if (job_roster_find(jobs, one->id).job >= 0 || !job_roster_get(jobs, one->ref.job))
 			continue;
 		job_roster_assign(jobs, one->id, one->ref);
@@ -45,11 +46,12 @@ void unreaped_list(struct unreaped *u, struct job_roster *jobs, struct sample *t
 	}
 }
 
-static bool is_zombie(const struct snapshot *snap, struct proc_id id)
+/* In any state: the kernel reports an end a moment before the process becomes a zombie. */
+static bool is_there(const struct snapshot *snap, struct proc_id id)
 {
 	const struct proc_snap *p = snapshot_find(snap, id.pid);
 
-	return p && proc_id_eq(p->s.id, id) && p->s.state == 'Z';
+	return p && proc_id_eq(p->s.id, id);
 }
 
 void unreaped_forget(struct unreaped *u, struct job_roster *jobs, const struct snapshot *snap)
@@ -57,7 +59,7 @@ void unreaped_forget(struct unreaped *u, struct job_roster *jobs, const struct s
 	size_t kept = 0;
 
 	vec_each(&u->list, one) {
-		if (is_zombie(snap, one->id))
+		if (!one->is_listed || is_there(snap, one->id))
 			u->list.at[kept++] = *one;
 		else if (one->is_kept)
 			job_roster_forget(jobs, one->id);

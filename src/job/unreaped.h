@@ -11,7 +11,8 @@
 struct unreaped_one {
 	struct proc_id id;
 	struct job_ref ref;
-	bool is_kept; /* in the table, which had forgotten it */
+	bool is_kept;   /* in the table, which had forgotten it */
+	bool is_listed; /* in the focus of a tick */
 };
 
 struct unreaped {
@@ -24,6 +25,6 @@ void unreaped_learn(struct unreaped *u, const struct job_roster *jobs, const str
                     size_t n);
 /* Adds them to the focus; they stay members of their job. */
 void unreaped_list(struct unreaped *u, struct job_roster *jobs, struct sample *to);
-/* Forgets those that are no zombies in the snapshot. */
+/* Forgets those that were in the focus of this tick and are gone. */
 void unreaped_forget(struct unreaped *u, struct job_roster *jobs, const struct snapshot *snap);
 void unreaped_done(struct unreaped *u);

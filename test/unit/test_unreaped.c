@@ -37,7 +37,7 @@ static void learn(struct scene *s, enum event_kind kind, pid_t pid, bool has_tot
 	unreaped_learn(&s->u, &s->jobs, &e, 1);
 }
 
-static size_t look(struct scene *s)
+static size_t list(struct scene *s)
 {
 	vec_reset(&s->sample.focus);
 	unreaped_list(&s->u, &s->jobs, &s->sample);
@@ -60,25 +60,41 @@ static void test_unreaped__are_members_that_ended_without_totals(void **state)
 	learn(&s, EVENT_EXIT, 11, true);  /* was reaped */
 	learn(&s, EVENT_EXIT, 99, false); /* a stranger */
 	learn(&s, EVENT_SPAWN, 12, false);
-	assert_int_equal(look(&s), 1);
+	assert_int_equal(list(&s), 1);
 	assert_int_equal(s.sample.focus.at[0].pid, 10);
 	learn(&s, EVENT_TOTALS, 10, true);
-	assert_int_equal(look(&s), 0);
+	assert_int_equal(list(&s), 0);
 	scene_done(&s);
 }
 
-static void test_unreaped__are_forgotten_when_a_look_does_not_find_them(void **state)
+static void test_unreaped__are_forgotten_when_a_tick_does_not_find_them(void **state)
 {
 	struct scene s = scene_of_members(10, 13);
 
 	for (pid_t pid = 10; pid <= 13; pid++)
 		learn(&s, EVENT_EXIT, pid, false);
+	assert_int_equal(list(&s), 4);
 	see(&s, 10, 7, 'Z');
 	see(&s, 11, 8, 'Z'); /* another life */
-	see(&s, 12, 7, 'S');
+	see(&s, 12, 7, 'R'); /* its end was reported, and it is still on its way out */
 	unreaped_forget(&s.u, &s.jobs, &s.snap);
-	assert_int_equal(look(&s), 1);
+	assert_int_equal(list(&s), 2);
 	assert_int_equal(s.sample.focus.at[0].pid, 10);
+	assert_int_equal(s.sample.focus.at[1].pid, 12);
+	scene_done(&s);
+}
+
+/* Processes are read before the events of a tick. */
+static void test_unreaped__are_not_forgotten_by_the_tick_that_reports_their_end(void **state)
+{
+	struct scene s = scene_of_members(10, 10);
+
+	assert_int_equal(list(&s), 0);
+	learn(&s, EVENT_EXIT, 10, false);
+	unreaped_forget(&s.u, &s.jobs, &s.snap);
+	assert_int_equal(list(&s), 1);
+	unreaped_forget(&s.u, &s.jobs, &s.snap);
+	assert_int_equal(list(&s), 0);
 	scene_done(&s);
 }
 
@@ -89,7 +105,7 @@ static void test_unreaped__stay_members_until_they_are_gone(void **state)
 
 	learn(&s, EVENT_EXIT, 10, false);
 	job_roster_forget(&s.jobs, id);
-	look(&s);
+	list(&s);
 	assert_int_equal(job_roster_find(&s.jobs, id).job, 0);
 	assert_int_equal(job_roster_find(&s.jobs, id).sheet, 2);
 	unreaped_forget(&s.u, &s.jobs, &s.snap);
@@ -103,10 +119,11 @@ static void test_unreaped__are_bounded(void **state)
 
 	for (pid_t pid = 1; pid <= UNREAPED_MAX + 10; pid++)
 		learn(&s, EVENT_EXIT, pid, false);
-	assert_int_equal(look(&s), UNREAPED_MAX);
+	assert_int_equal(list(&s), UNREAPED_MAX);
 	scene_done(&s);
 }
 
 RUN_TESTS(TEST(test_unreaped__are_members_that_ended_without_totals),
-          TEST(test_unreaped__are_forgotten_when_a_look_does_not_find_them),
+          TEST(test_unreaped__are_forgotten_when_a_tick_does_not_find_them),
+          TEST(test_unreaped__are_not_forgotten_by_the_tick_that_reports_their_end),
           TEST(test_unreaped__stay_members_until_they_are_gone), TEST(test_unreaped__are_bounded))

@@ -20,7 +20,7 @@
 #include "kernel/process_reader.h"
 #include "probe/lifecycle/process_names.h"
 
-#define BATCH PROCESS_READER_BATCH
+#define BATCH 64 /* datagrams, and so processes, at a time */
 #define DATAGRAM_MAX 256
 #define EVENTS_PER_READ                                                                            \
 	16384 /* what is left is read by the next call: a storm must not hold up the tick */
