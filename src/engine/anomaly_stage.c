@@ -64,11 +64,6 @@ void anomaly_stage_run(void *self, struct snapshot *snap)
 	add_events(snap);
 }
 
-bool anomaly_stage_has_open(const struct anomaly_stage *stage)
-{
-	return stage->episodes.open.len > 0;
-}
-
 void anomaly_stage_done(struct anomaly_stage *stage)
 {
 	process_history_done(&stage->history);

@@ -15,5 +15,4 @@ struct anomaly_stage {
 /* A stage, for ticks and flushes: compares each tick with the history, and ends open episodes with the
  * last flush. */
 void anomaly_stage_run(void *self, struct snapshot *snap);
-bool anomaly_stage_has_open(const struct anomaly_stage *stage);
 void anomaly_stage_done(struct anomaly_stage *stage);

@@ -15,12 +15,12 @@
 
 static unsigned last_level(const struct budget *b)
 {
-	return b->keep_interval ? BUDGET_NO_SYSCALLS : BUDGET_LAST;
+	return b->keep_interval ? BUDGET_NO_FDS_IO : BUDGET_LAST;
 }
 
 static bool is_skipped(const struct budget *b, unsigned level)
 {
-	return b->skips >> level & 1;
+	return level == BUDGET_NO_FDS_IO && b->files_are_free;
 }
 
 static void set_level(struct budget *b, unsigned level)
@@ -37,7 +37,7 @@ static unsigned worse_level(const struct budget *b)
 	unsigned level = b->level + 1, last = last_level(b);
 	double ratio = b->ratio / 2;
 
-	while (level < BUDGET_SLOWER && is_skipped(b, level))
+	if (is_skipped(b, level))
 		level++;
 	if (level > last)
 		return b->level;
@@ -58,7 +58,7 @@ static unsigned better_level(const struct budget *b)
 	} else if (level > BUDGET_ALL && ratio <= most) {
 		level--;
 	}
-	while (level < b->level && level > BUDGET_ALL && is_skipped(b, level))
+	if (level < b->level && is_skipped(b, level))
 		level--;
 	return level;
 }
@@ -125,13 +125,9 @@ uint64_t budget_interval_ns(const struct budget *b, uint64_t base_ns)
 
 const char *budget_left_out(const struct budget *b)
 {
-	static const char *const texts[2][2] = {
-		{ "PSS and other details", "PSS and other details, syscall accounting" },
-		{ "PSS and other details, open files and I/O",
-		  "PSS and other details, open files and I/O, syscall accounting" },
-	};
-	bool no_fds_io = b->level >= BUDGET_NO_FDS_IO && !is_skipped(b, BUDGET_NO_FDS_IO);
-	bool no_syscalls = b->level >= BUDGET_NO_SYSCALLS && !is_skipped(b, BUDGET_NO_SYSCALLS);
-
-	return b->level < BUDGET_NO_PSS ? NULL : texts[no_fds_io][no_syscalls];
+	if (b->level < BUDGET_NO_PSS)
+		return NULL;
+	return b->level < BUDGET_NO_FDS_IO || b->files_are_free
+	               ? "PSS and other details"
+	               : "PSS and other details, open files and I/O";
 }

@@ -13,17 +13,16 @@ enum budget_level {
 	BUDGET_ALL,                      /* everything is read */
 	BUDGET_NO_PSS,                   /* without PSS, USS and the other details */
 	BUDGET_NO_FDS_IO,                /* and without open files and I/O (on the /proc tier) */
-	BUDGET_NO_SYSCALLS,              /* and without syscall accounting */
 	BUDGET_SLOWER,                   /* from here on every step doubles the interval … */
 	BUDGET_LAST = BUDGET_SLOWER + 4, /* … up to 32 times */
 };
 
 struct budget {
-	double limit_ratio; /* of one core */
-	bool keep_interval; /* the user chose the interval: it is not stretched */
-	unsigned skips;     /* bit set of levels that would save nothing here */
-	unsigned level;     /* enum budget_level */
-	double ratio;       /* cost as a share of a core, at the last evaluation */
+	double limit_ratio;  /* of one core */
+	bool keep_interval;  /* the user chose the interval: it is not stretched */
+	bool files_are_free; /* open files and I/O cost nothing extra: that level is skipped */
+	unsigned level;      /* enum budget_level */
+	double ratio;        /* cost as a share of a core, at the last evaluation */
 
 	uint64_t ticks, cost_ns, time_ns; /* since the last evaluation */
 	uint64_t calm_ns;                 /* how long a better level would have fitted */

@@ -57,11 +57,6 @@ static void notice(struct engine *e, const char *text)
 		e->options.notice(e->options.notice_self, text);
 }
 
-static void on_probe_notice(void *self, const char *text)
-{
-	notice(self, text);
-}
-
 /* The intervals still grow: the cost of a tick means nothing yet. */
 static bool is_young(const struct engine *e)
 {
@@ -107,13 +102,6 @@ static uint64_t storing_cost_ns(struct engine *e)
 	return ticks ? cost_ns / ticks : 0;
 }
 
-/* There is no syscall accounting yet, and with BPF files and I/O cost nothing extra. */
-static unsigned nothing_saved(const struct engine *e)
-{
-	return 1U << BUDGET_NO_SYSCALLS |
-	       (sampler_has(e->sampler, PROBE_PAYS_PER_FILE) ? 0 : 1U << BUDGET_NO_FDS_IO);
-}
-
 /* Only the cost of ticks, which is what a step down reduces. Answers to clients and events do not
  * count: stepping down would not make them cheaper, and any user could cause it. */
 static void feed_budget(struct engine *e)
@@ -122,7 +110,7 @@ static void feed_budget(struct engine *e)
 
 	if (e->options.budget_ratio <= 0 || e->totals.ticks <= WARM_UP_TICKS || is_young(e))
 		return;
-	e->budget.skips = nothing_saved(e);
+	e->budget.files_are_free = !sampler_has(e->sampler, PROBE_PAYS_PER_FILE);
 	if (budget_feed(&e->budget, cost_ns, e->options.interval_ns))
 		report_budget(e);
 }
@@ -262,28 +250,13 @@ void engine_stage_jobs(void *self, struct snapshot *snap)
 	jobs_figures(e->jobs, snap);
 }
 
-static void record_snapshot(void *self, const struct snapshot *snap)
-{
-	recorder_push(self, snap);
-}
-
-static bool has_room(void *self)
-{
-	return recorder_has_room(self);
-}
-
-static bool sync_recorder(void *self, uint64_t patience_ns)
-{
-	return recorder_sync(self, patience_ns);
-}
-
 struct sink engine_sink_recorder(struct engine *e)
 {
 	return (struct sink){ .name = "recorder",
 		              .passes = PASS_ALL,
-		              .take = record_snapshot,
-		              .has_room = has_room,
-		              .sync = sync_recorder,
+		              .take = recorder_push,
+		              .has_room = recorder_has_room,
+		              .sync = recorder_sync,
 		              .self = e->recorder };
 }
 
@@ -508,7 +481,7 @@ int engine_new(struct loop *loop, const struct engine_options *options, struct e
 		return -err->code;
 	if (sampler_open(&options->sampler, &e->sampler, err) < 0)
 		return -err->code;
-	sampler_on_notice(e->sampler, on_probe_notice, e);
+	sampler_on_notice(e->sampler, options->notice, options->notice_self);
 	e->jobs = jobs_new(sampler_process_reader(e->sampler));
 	set_sources(e);
 	e->started_ns = e->planned_ns = clock_mono_ns();
@@ -568,7 +541,7 @@ void engine_stop(struct engine *take_e, struct engine_totals *ret)
 	engine_await_totals(e, is_member, e);
 	(void)sampler_owed(e->sampler, is_member, e, true);
 	e->is_ending = true;
-	if (sampler_drain(e->sampler) || anomaly_stage_has_open(&e->anomalies))
+	if (sampler_drain(e->sampler) || e->anomalies.episodes.open.len)
 		flush(e);
 	stop_sampling(e); /* takes the kernel some time, while the recorder writes */
 	recorder_close(TAKE_PTR(e->recorder), &e->totals.recorder);

@@ -29,7 +29,8 @@ struct sink {
 	void (*take)(void *self, const struct snapshot *snap);
 	/* Whether a flush ahead of the next tick would not push out what waits. */
 	bool (*has_room)(void *self);
-	/* Waits until all that was taken is stored, at most so long. True: it is stored. */
+	/* Waits until all that was taken is stored or was refused, at most so long. True: it is
+	 * stored. */
 	bool (*sync)(void *self, uint64_t patience_ns);
 	/* A snapshot in which a job ended without a call (snapshot_has_end) was stored, or will not be. */
 	void (*outcome)(void *self, const struct snapshot *snap, bool is_stored);

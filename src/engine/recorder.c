@@ -160,8 +160,10 @@ static void wait_for_room(struct recorder *r)
 			return;
 }
 
-void recorder_push(struct recorder *r, const struct snapshot *snap)
+void recorder_push(void *self, const struct snapshot *snap)
 {
+	struct recorder *r = self;
+
 	pthread_mutex_lock(&r->lock);
 	if (r->options.is_patient)
 		wait_for_room(r);
@@ -172,8 +174,9 @@ void recorder_push(struct recorder *r, const struct snapshot *snap)
 	pthread_mutex_unlock(&r->lock);
 }
 
-bool recorder_has_room(struct recorder *r)
+bool recorder_has_room(void *self)
 {
+	struct recorder *r = self;
 	bool has_room;
 
 	pthread_mutex_lock(&r->lock);
@@ -183,8 +186,9 @@ bool recorder_has_room(struct recorder *r)
 	return has_room;
 }
 
-bool recorder_sync(struct recorder *r, uint64_t patience_ns)
+bool recorder_sync(void *self, uint64_t patience_ns)
 {
+	struct recorder *r = self;
 	struct timespec end = at_mono(clock_mono_ns() + patience_ns);
 	bool is_stored;
 
@@ -405,35 +409,27 @@ static void retain(struct recorder *r)
 	r->retention_due_ns = clock_mono_ns() + (more ? RETENTION_REST_NS : RETENTION_EVERY_NS);
 }
 
-/* The next snapshot to store, or NULL when retention is due or it is time to end. */
-static const struct snapshot *wait_for_work(struct recorder *r)
+/* False when it is time to end; *ret is the next snapshot to store, or NULL when retention is due. */
+static bool wait_for_work(struct recorder *r, const struct snapshot **ret)
 {
 	struct timespec due = at_mono(r->retention_due_ns);
-	const struct snapshot *snap = NULL;
+	bool is_over;
 
+	*ret = NULL;
 	pthread_mutex_lock(&r->lock);
 	while (!r->queue_len && !r->is_closing)
 		if (pthread_cond_timedwait(&r->wake, &r->lock, &due) == ETIMEDOUT)
 			break;
+	is_over = r->is_closing && !r->queue_len;
 	if (r->queue_len) {
-		snap = r->queue[0];
+		*ret = r->queue[0];
 		memmove(r->queue, r->queue + 1, (QUEUE_MAX - 1) * sizeof *r->queue);
 		r->queue_len--;
 		r->is_busy = true;
 		pthread_cond_signal(&r->drawn);
 	}
 	pthread_mutex_unlock(&r->lock);
-	return snap;
-}
-
-static bool is_closing(struct recorder *r)
-{
-	bool closing;
-
-	pthread_mutex_lock(&r->lock);
-	closing = r->is_closing && !r->queue_len;
-	pthread_mutex_unlock(&r->lock);
-	return closing;
+	return !is_over;
 }
 
 static int open_store(struct recorder *r, struct err *err)
@@ -464,15 +460,13 @@ static void open_store_late(struct recorder *r)
 static void *work(void *self)
 {
 	struct recorder *r = self;
+	const struct snapshot *snap;
 
 	if (r->options.opens_later)
 		open_store_late(r);
-	while (!is_closing(r)) {
-		const struct snapshot *snap = wait_for_work(r);
-
+	while (wait_for_work(r, &snap)) {
 		if (!snap) {
-			if (!is_closing(r))
-				retain(r);
+			retain(r);
 			continue;
 		}
 		store_and_count(r, snap);

@@ -43,14 +43,12 @@ int recorder_open(const struct recorder_options *options, struct recorder **ret,
 /* Stores what waits, and returns the last status (`ret` may be NULL). */
 void recorder_close(struct recorder *r, struct recorder_status *ret);
 
-/* Takes a reference until it is stored. */
-void recorder_push(struct recorder *r, const struct snapshot *snap);
-/* Whether a flush may be pushed ahead of the next tick without pushing out what waits. */
-bool recorder_has_room(struct recorder *r) must_check;
-void recorder_status(struct recorder *r, struct recorder_status *ret);
-/* Waits until everything that was pushed is stored or was refused, at most so long. True: it is
+/* The functions of a sink (pipeline.h), whose self is the recorder. A snapshot is referenced until it is
  * stored. */
-bool recorder_sync(struct recorder *r, uint64_t patience_ns);
+void recorder_push(void *self, const struct snapshot *snap);
+bool recorder_has_room(void *self) must_check;
+bool recorder_sync(void *self, uint64_t patience_ns);
+void recorder_status(struct recorder *r, struct recorder_status *ret);
 /* From now on, keeps what became of each snapshot in which a job ended without a call
  * (snapshot_has_end), and signals `event_fd` (-1: none). The host collects them: NULL when there are
  * no more, else the caller has a reference. */

@@ -18,20 +18,12 @@
 /* All that the store worker needs for the answer. */
 struct query {
 	struct rpc_server_peer peer; /* its session belongs to the loop */
-	char *db_path;
+	const char *db_path;
 	char job_id[JOB_ID_MAX];
 	pid_t pid;
 	struct history_cursor since;
 	size_t limit;
 };
-
-static void query_free(void *self)
-{
-	struct query *q = self;
-
-	free(q->db_path);
-	free(q);
-}
 
 static void send_answer(void *self, int r, const struct buf *result, const struct err *err)
 {
@@ -49,7 +41,7 @@ static int defer(const struct methods *m, const struct rpc_server_peer *peer,
                  const struct query *query, store_worker_fn work, struct err *err)
 {
 	struct store_worker_task task = {
-		.uid = peer->uid, .work = work, .done = send_answer, .free = query_free
+		.uid = peer->uid, .work = work, .done = send_answer, .free = free
 	};
 	struct rpc_server_work later = { .abandon = drop_request };
 	struct store_request *request;
@@ -60,7 +52,7 @@ static int defer(const struct methods *m, const struct rpc_server_peer *peer,
 	task.self = q = xmalloc(sizeof *q);
 	*q = *query;
 	q->peer = *peer;
-	q->db_path = xstrdup(m->host.db_path);
+	q->db_path = m->host.db_path;
 	if (store_worker_take(m->worker, &task, &request, err) < 0)
 		return -err->code;
 	later.self = request;

@@ -46,14 +46,14 @@ static void test_anomaly_stage__tells_the_beginning_and_the_end_and_nothing_betw
 	look(&w, &world, 2, 61);
 	assert_int_equal(world.snap.events.len, 0);
 	assert_int_equal(world.snap.anomalies.len, 1);
-	assert_true(anomaly_stage_has_open(&w));
+	assert_true(w.episodes.open.len > 0);
 	look(&w, &world, 3, 5);
 	assert_int_equal(world.snap.events.len, 1);
 	e = world.snap.events.at;
 	assert_int_equal(e->count, 2 * NS_PER_S);
 	assert_string_equal(text_of(&world, e->text),
 	                    "over: open files: python 10 61 of the 64 it may open, high");
-	assert_false(anomaly_stage_has_open(&w));
+	assert_false(w.episodes.open.len > 0);
 	anomaly_stage_done(&w);
 	kit_ticks_done(&world);
 }
@@ -72,7 +72,7 @@ static void test_anomaly_stage__ends_open_episodes_with_the_last_flush(void **st
 	anomaly_stage_run(&w, &world.snap);
 	assert_int_equal(world.snap.events.len, 1);
 	assert_int_equal(world.snap.anomalies.at[0].news, ANOMALY_ENDED);
-	assert_false(anomaly_stage_has_open(&w));
+	assert_false(w.episodes.open.len > 0);
 	anomaly_stage_done(&w);
 	kit_ticks_done(&world);
 }

@@ -32,13 +32,10 @@ static void test_budget__steps_down_in_the_documented_order(void **state)
 	feed(&b, COSTS(1.5), NS_PER_S, 10);
 	assert_int_equal(budget_want(&b), 0);
 	assert_string_equal(budget_left_out(&b), "PSS and other details, open files and I/O");
-	feed(&b, COSTS(1.5), NS_PER_S, 10);
-	assert_int_equal(b.level, BUDGET_NO_SYSCALLS);
 	assert_int_equal(budget_interval_ns(&b, 1000), 1000);
 	feed(&b, COSTS(1.5), NS_PER_S, 10);
 	assert_int_equal(budget_interval_ns(&b, 1000), 2000);
-	assert_string_equal(budget_left_out(&b),
-	                    "PSS and other details, open files and I/O, syscall accounting");
+	assert_string_equal(budget_left_out(&b), "PSS and other details, open files and I/O");
 }
 
 /* What a longer interval costs is known, so there is no going through all of them. */
@@ -52,7 +49,7 @@ static void test_budget__takes_the_interval_that_fits_at_once(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct budget b = { .limit_ratio = LIMIT, .level = BUDGET_NO_SYSCALLS };
+		struct budget b = { .limit_ratio = LIMIT, .level = BUDGET_NO_FDS_IO };
 
 		assert_int_equal(feed(&b, COSTS(cases[i].percent), NS_PER_S, 10), 1);
 		assert_int_equal(budget_interval_ns(&b, 1000), cases[i].times * 1000);
@@ -61,8 +58,7 @@ static void test_budget__takes_the_interval_that_fits_at_once(void **state)
 
 static void test_budget__passes_over_what_saves_nothing(void **state)
 {
-	struct budget b = { .limit_ratio = LIMIT,
-		            .skips = 1U << BUDGET_NO_FDS_IO | 1U << BUDGET_NO_SYSCALLS };
+	struct budget b = { .limit_ratio = LIMIT, .files_are_free = true };
 
 	(void)state;
 	feed(&b, COSTS(1.5), NS_PER_S, 20);
@@ -81,7 +77,7 @@ static void test_budget__does_not_stretch_an_interval_that_was_asked_for(void **
 
 	(void)state;
 	feed(&b, COSTS(50), NS_PER_S, 1000);
-	assert_int_equal(b.level, BUDGET_NO_SYSCALLS);
+	assert_int_equal(b.level, BUDGET_NO_FDS_IO);
 	assert_int_equal(budget_interval_ns(&b, 1000), 1000);
 }
 
