@@ -5,26 +5,14 @@
 
 #include "kernel/process_peek.h"
 
-struct forwarded_signal forwarded_signal_new(int root_fd, int signo, pid_t pid, uint32_t uid)
+void forwarded_signals_add(struct forwarded_signals *f, int root_fd, int signo, pid_t pid,
+                           uint32_t uid)
 {
-	struct forwarded_signal from = { .signo = signo, .pid = pid, .uid = uid };
+	struct forwarded_signal *to = &f->ring[f->count++ % FORWARDED_SIGNALS_KEPT];
 
+	*to = (struct forwarded_signal){ .signo = signo, .pid = pid, .uid = uid };
 	if (pid > 0)
-		process_peek_comm(root_fd, pid, from.comm);
-	return from;
-}
-
-void forwarded_signals_keep(struct forwarded_signals *f, const struct forwarded_signal *from)
-{
-	f->ring[f->count++ % FORWARDED_SIGNALS_KEPT] = *from;
-}
-
-void forwarded_signal_name(const struct forwarded_signal *from, struct event *e)
-{
-	e->is_forwarded = true;
-	e->sender_pid = from->pid;
-	e->sender_uid = from->uid;
-	memcpy(e->sender_comm, from->comm, sizeof e->sender_comm);
+		process_peek_comm(root_fd, pid, to->comm);
 }
 
 void forwarded_signals_name(struct forwarded_signals *f, struct event *e)
@@ -34,7 +22,10 @@ void forwarded_signals_name(struct forwarded_signals *f, struct event *e)
 
 		if (from->signo != e->signal)
 			continue;
-		forwarded_signal_name(from, e);
+		e->is_forwarded = true;
+		e->sender_pid = from->pid;
+		e->sender_uid = from->uid;
+		memcpy(e->sender_comm, from->comm, sizeof e->sender_comm);
 		from->signo = 0;
 		return;
 	}

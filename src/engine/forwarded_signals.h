@@ -19,10 +19,8 @@ struct forwarded_signals {
 	size_t count; /* of all time */
 };
 
-/* Looks up the sender's name. */
-struct forwarded_signal forwarded_signal_new(int root_fd, int signo, pid_t pid, uint32_t uid);
-void forwarded_signals_keep(struct forwarded_signals *f, const struct forwarded_signal *from);
-void forwarded_signal_name(const struct forwarded_signal *from, struct event *e);
-/* Sets the true sender of a signal that the kernel reports as sent by us: that of the oldest one kept
- * with its number. */
+/* Keeps the sender, with its name. */
+void forwarded_signals_add(struct forwarded_signals *f, int root_fd, int signo, pid_t pid,
+                           uint32_t uid);
+/* Sets the true sender of a signal that we sent: that of the oldest one kept with its number. */
 void forwarded_signals_name(struct forwarded_signals *f, struct event *e);

@@ -246,16 +246,13 @@ static void on_forward(void *self, int signo, pid_t from_pid, uint32_t from_uid)
 {
 	struct jobhost *h = self;
 	struct event e = { .kind = EVENT_SIGNAL, .id = h->command, .signal = signo };
-	struct forwarded_signal from;
 
 	if (!h->engine)
 		return;
-	from = forwarded_signal_new(h->root_fd, signo, from_pid, from_uid);
-	if (jobs_of(h)->sources.totals) {
-		forwarded_signals_keep(&h->forwarded, &from);
+	forwarded_signals_add(&h->forwarded, h->root_fd, signo, from_pid, from_uid);
+	if (jobs_of(h)->sources.totals)
 		return;
-	}
-	forwarded_signal_name(&from, &e);
+	forwarded_signals_name(&h->forwarded, &e);
 	(void)engine_emit(h->engine, &e, NULL, NULL);
 }
 
@@ -541,14 +538,6 @@ static void add_job(struct jobhost *h)
 	record_start(h);
 }
 
-static void pass_on(void *self, const struct snapshot *snap)
-{
-	struct jobhost *h = self;
-
-	if (h->options.on_snapshot)
-		h->options.on_snapshot(h->options.self, snap);
-}
-
 /* The stages and sinks of the job's snapshots. */
 static void set_pipeline(struct jobhost *h)
 {
@@ -556,7 +545,7 @@ static void set_pipeline(struct jobhost *h)
 		.stages = { { "pressure", PASS_TICK, engine_stage_pressure, h->engine },
 		            { "anomalies", PASS_ALL, engine_stage_anomalies, h->engine },
 		            { "job figures", PASS_ALL, engine_stage_jobs, h->engine } },
-		.sinks = { { "door", PASS_ALL, pass_on, .self = h },
+		.sinks = { { "door", PASS_ALL, h->options.on_snapshot, .self = h->options.self },
 		           engine_sink_recorder(h->engine) },
 	};
 

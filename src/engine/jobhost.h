@@ -16,7 +16,7 @@ struct jobhost_options {
 	bool waits;           /* for processes that outlive the command */
 	bool kills_leftovers; /* … or ends them */
 	uint64_t grace_ns;    /* between SIGTERM and SIGKILL */
-	/* Receives every snapshot of the job, complete. May be NULL. */
+	/* Receives every snapshot of the job, complete. */
 	void (*on_snapshot)(void *self, const struct snapshot *snap);
 	void *self;
 };

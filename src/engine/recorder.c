@@ -269,7 +269,7 @@ static void set_has_end(struct recorder *r, bool has_end)
 }
 
 /* The lines are a second copy: a failure is reported once, and the database goes on. */
-static void put_line(struct recorder *r, const struct snapshot *snap)
+static void append_line(struct recorder *r, const struct snapshot *snap)
 {
 	struct json j = { .out = &r->line };
 	struct err err = { 0 };
@@ -287,7 +287,7 @@ static void put_line(struct recorder *r, const struct snapshot *snap)
 
 /* The gap begins with the first snapshot that was lost and ends with the first that was stored
  * again. */
-static int put_gap(struct recorder *r, const struct snapshot *snap, struct err *err)
+static int close_gap(struct recorder *r, const struct snapshot *snap, struct err *err)
 {
 	struct recorder_status status;
 
@@ -308,14 +308,14 @@ static bool has_ended(const struct snapshot *snap)
 }
 
 /* There was no room for all that happened up to the end: for the job's own row there may be. */
-static void put_end(struct recorder *r, const struct snapshot *snap)
+static void store_end(struct recorder *r, const struct snapshot *snap)
 {
 	struct err err;
 	bool is_stored = store_put_job(r->store, &snap->jobs.at[0], &r->gap, &err) == 0;
 
 	set_has_end(r, is_stored);
 	if (is_stored)
-		(void)!put_gap(r, snap, &err);
+		(void)!close_gap(r, snap, &err);
 }
 
 static void set_folder_failed(struct recorder *r, const char *why)
@@ -326,7 +326,7 @@ static void set_folder_failed(struct recorder *r, const char *why)
 	pthread_mutex_unlock(&r->lock);
 }
 
-static void put_folder(struct recorder *r, const struct snapshot *snap)
+static void write_folder(struct recorder *r, const struct snapshot *snap)
 {
 	struct err err = { 0 };
 	bool failed;
@@ -355,7 +355,7 @@ static void store_snapshot(struct recorder *r, const struct snapshot *snap)
 	int result;
 
 	take_pushed_out(r);
-	put_folder(r, snap);
+	write_folder(r, snap);
 	if (!r->store) { /* it could not be opened, which was reported */
 		count_lost(r, snap);
 		return;
@@ -363,16 +363,16 @@ static void store_snapshot(struct recorder *r, const struct snapshot *snap)
 	result = store_put(r->store, snap, &err);
 	is_stored = result == 0;
 	if (is_stored)
-		result = put_gap(r, snap, &err);
+		result = close_gap(r, snap, &err);
 	else
 		widen_gap(&r->gap, snap->wall_ns, !snap->events_only, count_events(snap));
 	set_outcome(r, snap, is_stored, result, &err);
 	if (result == 0 && has_ended(snap))
 		set_has_end(r, true);
 	else if (has_ended(snap))
-		put_end(r, snap);
+		store_end(r, snap);
 	if (!snap->events_only)
-		put_line(r, snap);
+		append_line(r, snap);
 	notice = store_take_notice(r->store);
 	if (notice)
 		set_notice(r, notice);
@@ -395,7 +395,7 @@ static void store_and_count(struct recorder *r, const struct snapshot *snap)
 }
 
 /* One step when it is due. A failure is not reported: the next snapshot meets the same disk. */
-static void retain(struct recorder *r)
+static void step_retention(struct recorder *r)
 {
 	struct store_retention keep = retention_now(r);
 	struct err err;
@@ -466,7 +466,7 @@ static void *work(void *self)
 		open_store_late(r);
 	while (wait_for_work(r, &snap)) {
 		if (!snap) {
-			retain(r);
+			step_retention(r);
 			continue;
 		}
 		store_and_count(r, snap);

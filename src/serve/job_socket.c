@@ -17,7 +17,7 @@
 #define SOCKET "sock"
 #define BACKLOG 128
 #define YOUNG_SECONDS 10
-#define SWEPT_MAX 1024 /* directories checked at a time */
+#define CHECKED_MAX 1024 /* directories checked at a time */
 
 void job_socket_init(struct job_socket *d)
 {
@@ -49,7 +49,7 @@ static int open_own_dir(int at_fd, const char *name, const char *shown, int *ret
 
 /* The lock, held as long as the directory is open, distinguishes a running job from what a killed
  * one left behind. Where locks do not work (some network file systems) it does not. */
-static int lock(int fd, const char *shown, struct err *err)
+static int lock_dir(int fd, const char *shown, struct err *err)
 {
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		return err_set(err, EALREADY, "'%s' is in use by a running job", shown);
@@ -81,12 +81,12 @@ int job_socket_open(struct job_socket *d, const char *dir, int *ret_listen_fd, s
 	if (r == 0)
 		r = open_own_dir(d->parent_fd, d->name, dir, &d->fd, err);
 	if (r == 0)
-		r = lock(d->fd, dir, err);
+		r = lock_dir(d->fd, dir, err);
 	return r == 0 ? listen_here(d, dir, ret_listen_fd, err) : r;
 }
 
 /* A directory that is not locked has no running job. A new one may be about to be locked. */
-static void sweep_one(int parent_fd, const char *name, time_t now)
+static void remove_if_abandoned(int parent_fd, const char *name, time_t now)
 {
 	cleanup(closep) int fd = openat(parent_fd, name,
 	                                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -96,11 +96,11 @@ static void sweep_one(int parent_fd, const char *name, time_t now)
 	    st.st_mtime > now - YOUNG_SECONDS || flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return;
 	unlinkat(fd, SOCKET, 0);
-	unlinkat(parent_fd, name, AT_REMOVEDIR); /* unless there are other files in it */
+	unlinkat(parent_fd, name, AT_REMOVEDIR); /* unless it has other files */
 }
 
 /* Removes the directories of jobs whose recorder was killed. */
-static void sweep(int parent_fd)
+static void remove_abandoned(int parent_fd)
 {
 	int fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
@@ -111,24 +111,22 @@ static void sweep(int parent_fd)
 		closep(&fd);
 		return;
 	}
-	for (size_t n = 0; n < SWEPT_MAX && (entry = readdir(dir)); n++)
+	for (size_t n = 0; n < CHECKED_MAX && (entry = readdir(dir)); n++)
 		if (entry->d_name[0] != '.')
-			sweep_one(parent_fd, entry->d_name, now);
+			remove_if_abandoned(parent_fd, entry->d_name, now);
 	closedir(dir);
 }
 
 void job_socket_close(struct job_socket *d)
 {
-	if (d->has_socket)
+	if (d->has_socket) {
 		unlinkat(d->fd, SOCKET, 0);
-	if (d->has_socket) /* it stays when there are other files in it */
-		unlinkat(d->parent_fd, d->name, AT_REMOVEDIR);
-	if (d->fd >= 0)
-		close(d->fd);
+		unlinkat(d->parent_fd, d->name, AT_REMOVEDIR); /* unless it has other files */
+	}
+	closep(&d->fd);
 	if (d->parent_fd >= 0)
-		sweep(d->parent_fd);
-	if (d->parent_fd >= 0)
-		close(d->parent_fd);
+		remove_abandoned(d->parent_fd);
+	closep(&d->parent_fd);
 	free(d->name);
 	job_socket_init(d);
 }

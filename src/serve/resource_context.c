@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static void put_figure(struct json *j, const char *key, double v)
+static void write_figure(struct json *j, const char *key, double v)
 {
 	json_key(j, key);
 	json_double(j, v, 1); /* NAN is null */
@@ -11,8 +11,8 @@ static void put_figure(struct json *j, const char *key, double v)
 
 #define MIB_OR_NAN(r, id) (readings_has(r, id) ? (double)(r)->value[id] / (1 << 20) : (double)NAN)
 
-static void put_machine(struct json *j, const struct snapshot *snap,
-                        const struct snapshot_scope *scope)
+static void write_machine(struct json *j, const struct snapshot *snap,
+                          const struct snapshot_scope *scope)
 {
 	struct snapshot_counts n = { 0 };
 
@@ -26,9 +26,9 @@ static void put_machine(struct json *j, const struct snapshot *snap,
 }
 
 /* The kinds of open episodes: those of the process, or all for the machine. */
-static void put_anomalies(struct json *j, const struct snapshot *snap,
-                          const struct snapshot_scope *scope, const struct proc_snap *p,
-                          bool is_machine)
+static void write_anomalies(struct json *j, const struct snapshot *snap,
+                            const struct snapshot_scope *scope, const struct proc_snap *p,
+                            bool is_machine)
 {
 	json_open_array(j, "anomalies_active");
 	for (size_t i = 0; snap && i < snap->anomalies.len; i++) {
@@ -49,12 +49,13 @@ void resource_context_json(struct json *j, const struct snapshot *snap,
 	if (p && !snapshot_scope_has_proc(scope, snap, p))
 		p = NULL;
 	json_begin_object(j);
-	put_figure(j, "rss_mb", p ? MIB_OR_NAN(&p->s.r, PROC_RSS) : (double)NAN);
-	put_figure(j, "cpu_pct", p ? p->cpu_ratio * 100 : (double)NAN);
+	write_figure(j, "rss_mb", p ? MIB_OR_NAN(&p->s.r, PROC_RSS) : (double)NAN);
+	write_figure(j, "cpu_pct", p ? p->cpu_ratio * 100 : (double)NAN);
 	json_put_str(j, "syscall_hotspot", NULL);
-	put_anomalies(j, snap, scope, p, !pid);
-	put_figure(j, "daemon_rss_mb", snap ? MIB_OR_NAN(&snap->host, HOST_SELF_RSS) : (double)NAN);
+	write_anomalies(j, snap, scope, p, !pid);
+	write_figure(j, "daemon_rss_mb",
+	             snap ? MIB_OR_NAN(&snap->host, HOST_SELF_RSS) : (double)NAN);
 	if (!pid)
-		put_machine(j, snap, scope);
+		write_machine(j, snap, scope);
 	json_end_object(j);
 }

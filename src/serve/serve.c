@@ -19,7 +19,7 @@ struct serve {
 static bool admits(void *self, const struct rpc_server_peer *peer)
 {
 	(void)self;
-	return peer->uid == 0 || peer->uid == geteuid();
+	return methods_trusts(peer);
 }
 
 static struct serve *serve_new(struct loop *loop, const struct serve_host *host)
@@ -33,22 +33,27 @@ static struct serve *serve_new(struct loop *loop, const struct serve_host *host)
 	return s;
 }
 
+static int open_server(struct loop *loop, int take_fd, struct methods *m, struct err *err)
+{
+	const struct rpc_server_options options = {
+		.methods = serve_methods,
+		.self = m,
+		.admits = m->host.daemon ? NULL : admits,
+		.clients_max = m->host.daemon ? m->host.clients_max : CLIENTS_MAX,
+		.clients_per_uid_max = m->host.clients_per_uid_max,
+	};
+
+	return rpc_server_open(loop, take_fd, &options, &m->server, err);
+}
+
 int serve_open(struct loop *loop, const char *dir, const struct serve_host *host,
                struct serve **ret, struct err *err)
 {
 	cleanup(serve_closep) struct serve *s = serve_new(loop, host);
-	const struct rpc_server_options options = {
-		.methods = serve_methods,
-		.self = &s->methods,
-		.admits = admits,
-		.clients_max = CLIENTS_MAX,
-	};
-	int fd, r;
+	int fd;
 
-	r = job_socket_open(&s->socket, dir, &fd, err);
-	if (r == 0)
-		r = rpc_server_open(loop, fd, &options, &s->methods.server, err);
-	if (r < 0)
+	if (job_socket_open(&s->socket, dir, &fd, err) < 0 ||
+	    open_server(loop, fd, &s->methods, err) < 0)
 		return err_wrap(err, "the door of the job");
 	*ret = TAKE_PTR(s);
 	return 0;
@@ -58,14 +63,8 @@ int serve_listen(struct loop *loop, int take_fd, const struct serve_host *host, 
                  struct err *err)
 {
 	cleanup(serve_closep) struct serve *s = serve_new(loop, host);
-	const struct rpc_server_options options = {
-		.methods = serve_methods,
-		.self = &s->methods,
-		.clients_max = host->clients_max,
-		.clients_per_uid_max = host->clients_per_uid_max,
-	};
 
-	if (rpc_server_open(loop, take_fd, &options, &s->methods.server, err) < 0)
+	if (open_server(loop, take_fd, &s->methods, err) < 0)
 		return -err->code;
 	*ret = TAKE_PTR(s);
 	return 0;
