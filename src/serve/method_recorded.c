@@ -88,15 +88,18 @@ static int open_store(const struct query *q, const struct history_cancel *cancel
 	return r == -ENOENT ? err_set(err, ENOENT, "nothing is recorded yet") : r;
 }
 
-/* The peer's own job; a trusted peer may also ask for jobs of other users, as USER:ID. */
-static int find_recorded(const struct query *q, struct history *reader, struct job *ret,
-                         struct err *err)
+/* Opens the store and finds the peer's own job; a trusted peer may also ask for jobs of other users, as
+ * USER:ID. */
+static int find_job(const struct query *q, const struct history_cancel *cancel,
+                    struct history **ret, struct job *ret_job, struct err *err)
 {
-	int r = methods_trusts(&q->peer)
-	                ? history_find_job_id(reader, q->peer.uid, q->job_id, ret, err)
-	                : history_get_job(reader, (struct job_key){ q->peer.uid, q->job_id }, ret,
-	                                  err);
+	struct job_key key = { q->peer.uid, q->job_id };
+	int r = open_store(q, cancel, ret, err);
 
+	if (r < 0)
+		return r;
+	r = methods_trusts(&q->peer) ? history_find_job_id(*ret, key.uid, key.id, ret_job, err)
+	                             : history_get_job(*ret, key, ret_job, err);
 	return r == -ENOENT ? err_set(err, ENOENT, "there is no job '%s'", q->job_id) : r;
 }
 
@@ -127,10 +130,8 @@ static int read_report(void *self, const struct history_cancel *cancel, struct j
 	const struct query *q = self;
 	cleanup(history_closep) struct history *reader = NULL;
 	cleanup(report_done) struct report report = { .now_ns = clock_wall_ns() };
-	int r = open_store(q, cancel, &reader, err);
+	int r = find_job(q, cancel, &reader, &report.job, err);
 
-	if (r == 0)
-		r = find_recorded(q, reader, &report.job, err);
 	if (r == 0)
 		r = report_gather(&report, reader, err);
 	if (r >= 0)
@@ -145,10 +146,8 @@ static int read_profile(void *self, const struct history_cancel *cancel, struct 
 	cleanup(history_closep) struct history *reader = NULL;
 	cleanup(job_profile_done) struct job_profile profile = { 0 };
 	struct job job;
-	int r = open_store(q, cancel, &reader, err);
+	int r = find_job(q, cancel, &reader, &job, err);
 
-	if (r == 0)
-		r = find_recorded(q, reader, &job, err);
 	if (r == 0)
 		r = history_profile(reader, job_key_of(&job), &profile, err);
 	if (r == 0)

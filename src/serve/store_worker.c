@@ -103,26 +103,20 @@ static void *worker_main(void *self)
 
 /* ---- on the loop ----------------------------------------------------------------------------- */
 
-static struct store_request *take_done(struct store_worker *c)
-{
-	struct store_request *e;
-
-	pthread_mutex_lock(&c->lock);
-	e = c->done;
-	if (e)
-		c->done = e->next;
-	pthread_mutex_unlock(&c->lock);
-	return e;
-}
-
 static void on_bell(void *self)
 {
 	struct store_worker *c = self;
-	struct store_request *e;
+	struct store_request *done;
 	eventfd_t n;
 
 	(void)!eventfd_read(c->bell_fd, &n);
-	while ((e = take_done(c))) {
+	pthread_mutex_lock(&c->lock);
+	done = TAKE_PTR(c->done);
+	pthread_mutex_unlock(&c->lock);
+	while (done) {
+		struct store_request *e = done;
+
+		done = e->next;
 		if (!atomic_load(&e->cancel.is_cancelled))
 			e->task.done(e->task.self, e->r, &e->result, &e->err);
 		request_free(e);

@@ -25,7 +25,7 @@ static const char *text_of(const struct ticks *world, struct text_ref ref)
 	return text;
 }
 
-static void test_anomaly_stage__tells_the_beginning_and_the_end_and_nothing_between(void **state)
+static void test_anomaly_stage__reports_the_beginning_and_the_end_only(void **state)
 {
 	struct ticks world = kit_ticks();
 	struct anomaly_stage w = { 0 };
@@ -77,7 +77,7 @@ static void test_anomaly_stage__ends_open_episodes_with_the_last_flush(void **st
 	kit_ticks_done(&world);
 }
 
-static void test_anomaly_stage__does_nothing_when_nobody_asks(void **state)
+static void test_anomaly_stage__does_nothing_without_a_configuration(void **state)
 {
 	struct ticks world = kit_ticks();
 	struct anomaly_stage w = { 0 };
@@ -90,6 +90,6 @@ static void test_anomaly_stage__does_nothing_when_nobody_asks(void **state)
 	kit_ticks_done(&world);
 }
 
-RUN_TESTS(TEST(test_anomaly_stage__tells_the_beginning_and_the_end_and_nothing_between),
+RUN_TESTS(TEST(test_anomaly_stage__reports_the_beginning_and_the_end_only),
           TEST(test_anomaly_stage__ends_open_episodes_with_the_last_flush),
-          TEST(test_anomaly_stage__does_nothing_when_nobody_asks))
+          TEST(test_anomaly_stage__does_nothing_without_a_configuration))

@@ -81,7 +81,7 @@ static void test_budget__does_not_stretch_an_interval_that_was_asked_for(void **
 	assert_int_equal(budget_interval_ns(&b, 1000), 1000);
 }
 
-static void test_budget__judges_the_mean_and_not_single_looks(void **state)
+static void test_budget__judges_the_mean_and_not_single_ticks(void **state)
 {
 	struct budget b = { .limit_ratio = LIMIT };
 	unsigned changes = 0;
@@ -95,7 +95,7 @@ static void test_budget__judges_the_mean_and_not_single_looks(void **state)
 	assert_int_equal(changes, 1);
 }
 
-static void test_budget__a_rare_look_is_judged_after_three(void **state)
+static void test_budget__rare_ticks_are_judged_after_three(void **state)
 {
 	struct budget b = { .limit_ratio = LIMIT };
 
@@ -106,7 +106,7 @@ static void test_budget__a_rare_look_is_judged_after_three(void **state)
 	assert_int_equal(b.level, BUDGET_NO_PSS);
 }
 
-/* However far down, at most three minutes after it is over all is as it was, whatever single looks
+/* However far down, at most three minutes after it is over all is as it was, whatever single ticks
  * do meanwhile: 0.4 % on average, with peaks far above. */
 static void test_budget__comes_back_soon_after_a_burst(void **state)
 {
@@ -174,8 +174,8 @@ RUN_TESTS(TEST(test_budget__steps_down_in_the_documented_order),
           TEST(test_budget__takes_the_interval_that_fits_at_once),
           TEST(test_budget__passes_over_what_saves_nothing),
           TEST(test_budget__does_not_stretch_an_interval_that_was_asked_for),
-          TEST(test_budget__judges_the_mean_and_not_single_looks),
-          TEST(test_budget__a_rare_look_is_judged_after_three),
+          TEST(test_budget__judges_the_mean_and_not_single_ticks),
+          TEST(test_budget__rare_ticks_are_judged_after_three),
           TEST(test_budget__comes_back_soon_after_a_burst),
           TEST(test_budget__comes_back_only_where_it_fits_with_room),
           TEST(test_budget__tries_ever_more_rarely_what_did_not_fit))

@@ -87,7 +87,7 @@ static void test_bus__lets_through_what_the_filter_names(void **state)
 	}
 }
 
-static void test_bus__tells_who_was_overtaken_how_much_is_lost(void **state)
+static void test_bus__reports_how_much_an_overtaken_cursor_lost(void **state)
 {
 	cleanup(bus_freep) struct bus *bus = bus_new(SMALL, 1);
 	struct bus_cursor slow = bus_end(bus);
@@ -112,7 +112,7 @@ static void test_bus__tells_who_was_overtaken_how_much_is_lost(void **state)
 	assert_int_equal(read + lost_in_all, bus_next_seq(bus) - 1);
 }
 
-static void test_bus__resumes_where_somebody_left_while_it_is_still_there(void **state)
+static void test_bus__resumes_at_a_number_that_is_still_in_the_ring(void **state)
 {
 	cleanup(bus_freep) struct bus *bus = bus_new(SMALL, 1);
 	struct bus_cursor c;
@@ -139,7 +139,7 @@ static void test_bus__resumes_where_somebody_left_while_it_is_still_there(void *
 	assert_int_equal(lost, 0);
 }
 
-static void test_bus__tells_who_comes_with_a_number_of_another_ring(void **state)
+static void test_bus__reports_an_unknown_loss_for_a_number_of_another_ring(void **state)
 {
 	static const uint64_t numbers[] = { 1, 999, 1011 };
 	cleanup(bus_freep) struct bus *bus = bus_new(SMALL, 1000);
@@ -175,7 +175,7 @@ static void test_bus__refuses_what_is_too_long(void **state)
 
 RUN_TESTS(TEST(test_bus__hands_on_in_order_what_was_published),
           TEST(test_bus__lets_through_what_the_filter_names),
-          TEST(test_bus__tells_who_was_overtaken_how_much_is_lost),
-          TEST(test_bus__resumes_where_somebody_left_while_it_is_still_there),
-          TEST(test_bus__tells_who_comes_with_a_number_of_another_ring),
+          TEST(test_bus__reports_how_much_an_overtaken_cursor_lost),
+          TEST(test_bus__resumes_at_a_number_that_is_still_in_the_ring),
+          TEST(test_bus__reports_an_unknown_loss_for_a_number_of_another_ring),
           TEST(test_bus__refuses_what_is_too_long))

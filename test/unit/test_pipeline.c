@@ -103,7 +103,7 @@ static void test_pipeline__a_flush_passes_only_those_that_want_it(void **state)
 	snapshot_pool_free(pool);
 }
 
-static void test_pipeline__has_room_and_is_stored_when_all_sinks_say_so(void **state)
+static void test_pipeline__has_room_and_is_stored_when_it_is_so_for_all_sinks(void **state)
 {
 	struct log log = { .has_room = true };
 	struct pipeline p = make(&log);
@@ -161,6 +161,6 @@ static void test_latest_snapshot__is_that_of_the_last_tick(void **state)
 
 RUN_TESTS(TEST(test_pipeline__runs_stages_in_order_then_sinks),
           TEST(test_pipeline__a_flush_passes_only_those_that_want_it),
-          TEST(test_pipeline__has_room_and_is_stored_when_all_sinks_say_so),
+          TEST(test_pipeline__has_room_and_is_stored_when_it_is_so_for_all_sinks),
           TEST(test_pipeline__reports_outcomes_to_the_sinks_that_want_them),
           TEST(test_latest_snapshot__is_that_of_the_last_tick))

@@ -154,7 +154,7 @@ static void test_registry_start__makes_the_process_a_member(void **state)
 	assert_int_equal(sc->last->jobs.at[0].figures[JOB_FIGURE_PROCESSES].value, 1);
 }
 
-static void test_registry_start__refuses_what_runs_and_who_is_not_there(void **state)
+static void test_registry_start__refuses_running_jobs_and_missing_processes(void **state)
 {
 	struct scene *sc = *state;
 	struct job job = named("a");
@@ -356,7 +356,7 @@ static void test_jobs_figures__goes_through_the_processes_once_for_all_jobs(void
 #define REGISTRY_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 RUN_TESTS(REGISTRY_TEST(test_registry_start__makes_the_process_a_member),
-          REGISTRY_TEST(test_registry_start__refuses_what_runs_and_who_is_not_there),
+          REGISTRY_TEST(test_registry_start__refuses_running_jobs_and_missing_processes),
           REGISTRY_TEST(test_registry_start__leaves_room_for_other_users),
           REGISTRY_TEST(test_registry_end__is_final_unless_it_was_inferred),
           REGISTRY_TEST(test_registry_end__closes_the_sheets_that_are_open),

@@ -61,7 +61,7 @@ static void test_sampler_tick__sees_this_very_process_and_what_it_burns(void **s
 	snapshot_done(&snap);
 }
 
-static void test_sampler_tick__finds_nothing_on_an_empty_root_and_says_why(void **state)
+static void test_sampler_tick__finds_nothing_on_an_empty_root_and_reports_why(void **state)
 {
 	char root[] = "/tmp/proctor-empty-XXXXXX";
 	struct sampler_options options = { .root = mkdtemp(root) };
@@ -291,7 +291,7 @@ static void test_sampler_tick__is_incomplete_when_one_of_several_sources_lost_ev
 RUN_TESTS(TEST(test_sampler_tick__sees_this_very_process_and_what_it_burns),
           cmocka_unit_test_prestate(test_sampler_tick__sees_this_very_process_and_what_it_burns,
                                     &without_bpf),
-          TEST(test_sampler_tick__finds_nothing_on_an_empty_root_and_says_why),
+          TEST(test_sampler_tick__finds_nothing_on_an_empty_root_and_reports_why),
           TEST(test_sampler_open__refuses_a_root_that_is_not_there),
           TEST(test_sampler_add_event__is_in_the_next_snapshot),
           TEST(test_sampler_tick__sees_a_life_of_two_milliseconds),

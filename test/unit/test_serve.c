@@ -121,7 +121,7 @@ static void test_serve_open__refuses_symbolic_links_and_files(void **state)
 	assert_true(open_door(sc, &sc->serve, &err) < 0);
 }
 
-static void test_serve_open__refuses_what_belongs_to_somebody_else(void **state)
+static void test_serve_open__refuses_what_belongs_to_another_user(void **state)
 {
 	struct scene *sc = *state;
 	struct err err = { 0 };
@@ -233,7 +233,7 @@ static void assert_context(const struct snapshot *snap, pid_t pid, const char *w
 	buf_done(&out);
 }
 
-static void test_context__has_nulls_for_what_nobody_knows(void **state)
+static void test_context__has_nulls_for_what_is_unknown(void **state)
 {
 	assert_context(NULL, 0,
 	               "{\"rss_mb\":null,\"cpu_pct\":null,\"syscall_hotspot\":null,"
@@ -303,10 +303,10 @@ RUN_TESTS(SERVE_TEST(test_serve_open__makes_a_door_for_its_owner_only_and_leaves
           SERVE_TEST(test_serve_open__takes_over_what_a_killed_job_left),
           SERVE_TEST(test_serve_open__refuses_the_directory_of_a_running_job),
           SERVE_TEST(test_serve_open__refuses_symbolic_links_and_files),
-          SERVE_TEST(test_serve_open__refuses_what_belongs_to_somebody_else),
+          SERVE_TEST(test_serve_open__refuses_what_belongs_to_another_user),
           SERVE_TEST(test_serve_open__does_not_mind_a_path_longer_than_an_address),
           SERVE_TEST(test_serve_publish__may_be_called_at_any_time),
           TEST(test_recent__keeps_the_last_process_events_in_order),
           TEST(test_context__names_the_anomalies_that_last),
-          TEST(test_context__has_nulls_for_what_nobody_knows),
+          TEST(test_context__has_nulls_for_what_is_unknown),
           TEST(test_context__has_the_figures_of_a_process_with_one_decimal))

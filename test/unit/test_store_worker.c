@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "check.h"
 
-#define ERRANDS 8
+#define REQUESTS_MAX 8
 
 struct scene;
 
@@ -22,10 +22,10 @@ struct job_of_one {
 struct scene {
 	struct loop *loop;
 	struct store_worker *worker;
-	struct job_of_one jobs[ERRANDS];
+	struct job_of_one jobs[REQUESTS_MAX];
 	unsigned taken, awaited;
 	struct buf worked; /* the thread's until all is done */
-	struct buf told, freed;
+	struct buf reported, freed;
 	sem_t begun, go;
 	pthread_t loop_thread;
 };
@@ -52,7 +52,7 @@ static int teardown(void **state)
 	store_worker_free(sc->worker);
 	loop_free(sc->loop);
 	buf_done(&sc->worked);
-	buf_done(&sc->told);
+	buf_done(&sc->reported);
 	buf_done(&sc->freed);
 	free(sc);
 	return 0;
@@ -108,7 +108,7 @@ static void note_done(void *self, int r, const struct buf *result, const struct 
 	struct scene *sc = job->sc;
 
 	assert_true(pthread_equal(pthread_self(), sc->loop_thread));
-	buf_printf(&sc->told, "%s ", r < 0 ? err->msg : result->at);
+	buf_printf(&sc->reported, "%s ", r < 0 ? err->msg : result->at);
 	if (--sc->awaited == 0)
 		loop_stop(sc->loop);
 }
@@ -147,7 +147,7 @@ static size_t threads_now(void)
 	return strlen(states);
 }
 
-static void test_clerk_take__works_beside_the_loop_and_tells_it(void **state)
+static void test_store_worker_take__works_beside_the_loop_and_reports_to_it(void **state)
 {
 	struct scene *sc = *state;
 	size_t threads;
@@ -160,13 +160,13 @@ static void test_clerk_take__works_beside_the_loop_and_tells_it(void **state)
 	run_until_told(sc, 2);
 	assert_int_equal(threads_now(), threads); /* the same one */
 	assert_string_equal(sc->worked.at, "ab");
-	assert_non_null(strstr(sc->told.at, "\"a\" "));
-	assert_non_null(strstr(sc->told.at, "\"b\" "));
-	assert_non_null(strstr(sc->told.at, "nothing is there "));
+	assert_non_null(strstr(sc->reported.at, "\"a\" "));
+	assert_non_null(strstr(sc->reported.at, "\"b\" "));
+	assert_non_null(strstr(sc->reported.at, "nothing is there "));
 	assert_int_equal(sc->freed.len, 3);
 }
 
-static void test_clerk_new__has_no_thread_before_the_first_errand(void **state)
+static void test_store_worker_new__has_no_thread_before_the_first_request(void **state)
 {
 	size_t before = threads_now();
 	struct scene *sc = *state;
@@ -176,7 +176,7 @@ static void test_clerk_new__has_no_thread_before_the_first_errand(void **state)
 	store_worker_free(second);
 }
 
-static void test_clerk_take__gives_every_user_a_turn(void **state)
+static void test_store_worker_take__gives_every_user_a_turn(void **state)
 {
 	struct scene *sc = *state;
 
@@ -192,7 +192,8 @@ static void test_clerk_take__gives_every_user_a_turn(void **state)
 	assert_string_equal(sc->worked.at, "0AXaBbc");
 }
 
-static void test_clerk_drop__forgets_one_that_waits_and_calls_back_one_that_runs(void **state)
+static void test_store_worker_drop__forgets_one_that_waits_and_calls_back_one_that_runs(
+	void **state)
 {
 	struct scene *sc = *state;
 	struct store_request *runs = take(sc, 'r', 1, wait_for_call), *waits;
@@ -205,11 +206,11 @@ static void test_clerk_drop__forgets_one_that_waits_and_calls_back_one_that_runs
 	store_worker_drop(runs);
 	run_until_told(sc, 1);
 	assert_string_equal(sc->worked.at, "a");
-	assert_string_equal(sc->told.at, "\"a\" ");
+	assert_string_equal(sc->reported.at, "\"a\" ");
 	assert_int_equal(sc->freed.len, 3);
 }
 
-static void test_clerk_drop__forgets_one_that_is_done_and_not_told(void **state)
+static void test_store_worker_drop__forgets_one_that_is_done_and_not_reported(void **state)
 {
 	struct scene *sc = *state;
 	struct store_request *first = take(sc, 'a', 1, work);
@@ -219,11 +220,11 @@ static void test_clerk_drop__forgets_one_that_is_done_and_not_told(void **state)
 	store_worker_drop(first);
 	sem_post(&sc->go);
 	run_until_told(sc, 1);
-	assert_string_equal(sc->told.at, "\"b\" ");
+	assert_string_equal(sc->reported.at, "\"b\" ");
 	assert_int_equal(sc->freed.len, 2);
 }
 
-static void test_clerk_free__calls_back_what_runs_and_frees_all(void **state)
+static void test_store_worker_free__calls_back_what_runs_and_frees_all(void **state)
 {
 	struct scene *sc = *state;
 
@@ -233,15 +234,15 @@ static void test_clerk_free__calls_back_what_runs_and_frees_all(void **state)
 	store_worker_free(sc->worker);
 	sc->worker = NULL;
 	assert_int_equal(sc->freed.len, 2);
-	assert_int_equal(sc->told.len, 0);
+	assert_int_equal(sc->reported.len, 0);
 	assert_int_equal(sem_trywait(&sc->begun), -1); /* the second was never begun */
 }
 
-#define CLERK_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define WORKER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-RUN_TESTS(CLERK_TEST(test_clerk_new__has_no_thread_before_the_first_errand),
-          CLERK_TEST(test_clerk_take__works_beside_the_loop_and_tells_it),
-          CLERK_TEST(test_clerk_take__gives_every_user_a_turn),
-          CLERK_TEST(test_clerk_drop__forgets_one_that_waits_and_calls_back_one_that_runs),
-          CLERK_TEST(test_clerk_drop__forgets_one_that_is_done_and_not_told),
-          CLERK_TEST(test_clerk_free__calls_back_what_runs_and_frees_all))
+RUN_TESTS(WORKER_TEST(test_store_worker_new__has_no_thread_before_the_first_request),
+          WORKER_TEST(test_store_worker_take__works_beside_the_loop_and_reports_to_it),
+          WORKER_TEST(test_store_worker_take__gives_every_user_a_turn),
+          WORKER_TEST(test_store_worker_drop__forgets_one_that_waits_and_calls_back_one_that_runs),
+          WORKER_TEST(test_store_worker_drop__forgets_one_that_is_done_and_not_reported),
+          WORKER_TEST(test_store_worker_free__calls_back_what_runs_and_frees_all))
