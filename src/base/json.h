@@ -68,6 +68,24 @@ static inline void json_put_u64(struct json *j, const char *key, uint64_t v)
 	json_u64(j, v);
 }
 
+static inline void json_put_i64(struct json *j, const char *key, int64_t v)
+{
+	json_key(j, key);
+	json_i64(j, v);
+}
+
+static inline void json_put_fixed(struct json *j, const char *key, uint64_t v, unsigned decimals)
+{
+	json_key(j, key);
+	json_fixed(j, v, decimals);
+}
+
+static inline void json_put_double(struct json *j, const char *key, double v, unsigned decimals)
+{
+	json_key(j, key);
+	json_double(j, v, decimals);
+}
+
 static inline void json_put_bool(struct json *j, const char *key, bool v)
 {
 	json_key(j, key);

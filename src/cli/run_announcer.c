@@ -51,8 +51,7 @@ static void announce_job(struct run_announcer *h, struct announcer *to)
 		json_key(&j, "tags");
 		json_raw(&j, job->tags, strlen(job->tags));
 	}
-	json_key(&j, "started_at");
-	json_fixed(&j, job->started_ns / NS_PER_US, 6);
+	json_put_fixed(&j, "started_at", job->started_ns / NS_PER_US, 6);
 	json_put_any_u64(&j, "pid", (uint64_t)jobhost_pid(h->host));
 	json_put_any_u64(&j, "total_sheets", job->total_sheets);
 	json_put_bool(&j, "has_recorder", true);
@@ -147,10 +146,8 @@ static void on_event(void *self, enum event_kind kind, const char *name, uint64_
 	json_put_any_str(&j, "name", name);
 	json_key(&j, "data");
 	json_raw(&j, data_json, strlen(data_json));
-	if (kind == EVENT_PHASE) {
-		json_key(&j, "seconds");
-		json_fixed(&j, took_ns / NS_PER_US, 6);
-	}
+	if (kind == EVENT_PHASE)
+		json_put_fixed(&j, "seconds", took_ns / NS_PER_US, 6);
 	send(h, h->announcer, &j, kind == EVENT_PHASE ? "job.phase" : "job.mark");
 }
 
@@ -164,13 +161,10 @@ void run_announcer_end(struct run_announcer *h, const struct job *job, bool is_s
 {
 	struct json j = begin(h, job);
 
-	if (job->has_exit_code) {
-		json_key(&j, "exit_code");
-		json_i64(&j, job->exit_code);
-	}
+	if (job->has_exit_code)
+		json_put_i64(&j, "exit_code", job->exit_code);
 	json_put_any_u64(&j, "signal", (uint64_t)job->signal);
-	json_key(&j, "ended_at");
-	json_fixed(&j, job->ended_ns / NS_PER_US, 6);
+	json_put_fixed(&j, "ended_at", job->ended_ns / NS_PER_US, 6);
 	json_key(&j, "stored");
 	json_bool(&j, is_stored);
 	send(h, h->announcer, &j, "job.end");

@@ -19,8 +19,8 @@ static void write_attempt(struct json *j, const struct sheet *was, uint64_t now_
 	if (was->has_exit_code)
 		json_put_u64(j, "exit_code", (uint64_t)was->exit_code);
 	json_put_any_u64(j, "signal", (uint64_t)was->signal);
-	json_key(j, "seconds");
-	json_double(j, (double)((has_ended ? was->ended_ns : now_ns) - was->started_ns) / 1e9, 3);
+	json_put_double(j, "seconds",
+	                (double)((has_ended ? was->ended_ns : now_ns) - was->started_ns) / 1e9, 3);
 	json_end_object(j);
 }
 

@@ -55,7 +55,6 @@ void resource_summary_put(struct json *j, const struct resource_summary *s)
 
 		if (!resource_summary_get(s, key, &tenths))
 			continue;
-		json_key(j, resource_keys[key].key);
-		json_fixed(j, tenths, 1);
+		json_put_fixed(j, resource_keys[key].key, tenths, 1);
 	}
 }

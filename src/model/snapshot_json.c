@@ -9,8 +9,7 @@
 
 static void put_percent(struct json *j, const char *key, double ratio)
 {
-	json_key(j, key);
-	json_double(j, ratio * 100, 2);
+	json_put_double(j, key, ratio * 100, 2);
 }
 
 /* Rates of ours are left out when they are not known; SPEC's cpu_percent is null then. */
@@ -18,14 +17,12 @@ static void put_rate(struct json *j, const char *key, double per_s)
 {
 	if (!isfinite(per_s))
 		return;
-	json_key(j, key);
-	json_double(j, per_s, 1);
+	json_put_double(j, key, per_s, 1);
 }
 
 static void put_seconds(struct json *j, const char *key, uint64_t ns)
 {
-	json_key(j, key);
-	json_fixed(j, ns / NS_PER_US, 6);
+	json_put_fixed(j, key, ns / NS_PER_US, 6);
 }
 
 static void put_ordinal(struct json *j, const char *key, uint64_t n)
@@ -50,10 +47,8 @@ static void put_process(struct json *j, const struct snapshot *snap, const struc
                         int32_t job)
 {
 	json_begin_object(j);
-	json_key(j, "pid");
-	json_i64(j, p->s.id.pid);
-	json_key(j, "ppid");
-	json_i64(j, p->s.ppid);
+	json_put_i64(j, "pid", p->s.id.pid);
+	json_put_i64(j, "ppid", p->s.ppid);
 	json_key(j, "command");
 	json_strn(j, snapshot_text(snap, p->s.command), p->s.command.len);
 	json_key(j, "state");
@@ -213,8 +208,7 @@ static void put_head(struct json *j, const struct snapshot *snap)
 	json_put_u64(j, "schema", 1);
 	json_put_u64(j, "seq", snap->seq);
 	put_seconds(j, "timestamp", snap->wall_ns);
-	json_key(j, "daemon_pid");
-	json_i64(j, snap->recorder_pid);
+	json_put_i64(j, "daemon_pid", snap->recorder_pid);
 	readings_json(j, host_metrics, HOST_METRIC_COUNT, snap->host.present, snap->host.value);
 	put_percent(j, "cpu_percent", snap->cpu_busy_ratio);
 	put_percent(j, "iowait_percent", snap->cpu_iowait_ratio);
@@ -240,10 +234,8 @@ static void put_gpu_use(struct json *j, const struct snapshot *snap,
 		json_nil(j);
 	else
 		json_i64(j, use->id.pid);
-	if (use->is_foreign) {
-		json_key(j, "host_pid");
-		json_i64(j, use->id.pid);
-	}
+	if (use->is_foreign)
+		json_put_i64(j, "host_pid", use->id.pid);
 	readings_json(j, gpu_use_metrics, GPU_USE_METRIC_COUNT, use->r.present, use->r.value);
 	put_job(j, snap, snapshot_scope_has_job(scope, snap, use->job) ? use->job : -1, use->sheet);
 	json_end_object(j);

@@ -295,8 +295,7 @@ void rpc_message_put_error(struct json *j, const json_t *id, const struct err *e
 	begin_line(j);
 	put_id(j, id);
 	json_open_object(j, "error");
-	json_key(j, "code");
-	json_i64(j, row->number);
+	json_put_i64(j, "code", row->number);
 	json_put_str(j, "message", err->msg);
 	json_open_object(j, "data");
 	json_put_str(j, "code", row->word);

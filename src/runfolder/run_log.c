@@ -144,8 +144,7 @@ int run_log_phase(struct run_log *log, uint64_t wall_ns, struct scan name, uint6
 	j = begin_line(log, wall_ns, "phase");
 	json_key(&j, "name");
 	json_strn(&j, name.p, scan_left(&name));
-	json_key(&j, "seconds");
-	json_fixed(&j, (took_ns + NS_PER_MS / 2) / NS_PER_MS, 3);
+	json_put_fixed(&j, "seconds", (took_ns + NS_PER_MS / 2) / NS_PER_MS, 3);
 	if (fits_beside(data))
 		put_members(&j, data);
 	else

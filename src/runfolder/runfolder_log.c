@@ -45,11 +45,9 @@ static void put_text(struct json *j, const char *key, const char *text)
 static void put_outcome(struct json *j, bool has_exit_code, int exit_code, int signal)
 {
 	if (has_exit_code) {
-		json_key(j, "exit_code");
-		json_i64(j, exit_code);
+		json_put_i64(j, "exit_code", exit_code);
 	} else if (signal) {
-		json_key(j, "signal");
-		json_i64(j, signal);
+		json_put_i64(j, "signal", signal);
 	}
 }
 
@@ -75,8 +73,7 @@ int runfolder_log_end(struct runfolder *f, struct err *err)
 	j = begin_data(f);
 	put_text(&j, "job_id", f->job.id);
 	put_outcome(&j, f->job.has_exit_code, f->job.exit_code, f->job.signal);
-	json_key(&j, "seconds");
-	json_fixed(&j, (f->job.took_ns + NS_PER_MS / 2) / NS_PER_MS, 3);
+	json_put_fixed(&j, "seconds", (f->job.took_ns + NS_PER_MS / 2) / NS_PER_MS, 3);
 	snprintf(event, sizeof event, "job.%s", job_status_name(f->job.status));
 	ended_ns = f->job.ended_ns ? f->job.ended_ns : f->last_wall_ns;
 	/* What was closed because the job ended was closed before it. */
@@ -114,8 +111,8 @@ static int log_sheet(struct runfolder *f, const struct sheet *s, bool is_end, st
 	put_text(&j, "label", s->label);
 	if (is_end) {
 		put_outcome(&j, s->has_exit_code, s->exit_code, s->signal);
-		json_key(&j, "seconds");
-		json_fixed(&j, (s->ended_ns - MIN(s->started_ns, s->ended_ns)) / NS_PER_MS, 3);
+		json_put_fixed(&j, "seconds",
+		               (s->ended_ns - MIN(s->started_ns, s->ended_ns)) / NS_PER_MS, 3);
 		snprintf(event, sizeof event, "sheet.%s", job_status_name(s->status));
 	}
 	return log_data(f, at_ns, event, &j, err);
@@ -159,24 +156,19 @@ static void put_count(struct json *j, const struct event *e, bool is_time_limit)
 	               e->kind == EVENT_SUSPEND || is_time_limit;
 
 	if (is_time) {
-		json_key(j, "seconds");
-		json_double(j, (double)e->count / 1e9, 3);
+		json_put_double(j, "seconds", (double)e->count / 1e9, 3);
 	} else if (e->count) {
-		json_key(j, "count");
-		json_i64(j, e->count);
+		json_put_i64(j, "count", e->count);
 	}
 }
 
 static void put_process(struct json *j, const struct event *e)
 {
-	json_key(j, "pid");
-	json_i64(j, e->id.pid);
+	json_put_i64(j, "pid", e->id.pid);
 	json_key(j, "comm");
 	json_strn(j, e->comm, strnlen(e->comm, COMM_LEN));
-	if (e->signal) {
-		json_key(j, "signal");
-		json_i64(j, e->signal);
-	}
+	if (e->signal)
+		json_put_i64(j, "signal", e->signal);
 }
 
 static int log_news(struct runfolder *f, const struct snapshot *snap, const struct event *e,

@@ -54,8 +54,7 @@ static void put_job(struct json *j, const struct runfolder *f)
 		return;
 	if (!took_ns && f->last_wall_ns > f->job.started_ns)
 		took_ns = f->last_wall_ns - f->job.started_ns;
-	json_key(j, "wall_seconds");
-	json_fixed(j, (took_ns + NS_PER_MS / 2) / NS_PER_MS, 3);
+	json_put_fixed(j, "wall_seconds", (took_ns + NS_PER_MS / 2) / NS_PER_MS, 3);
 }
 
 static void put_figures(struct json *j, const struct job *job)

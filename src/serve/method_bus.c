@@ -39,8 +39,7 @@ static void write_event(struct json *j, const struct bus_event *e)
 	rpc_message_begin_notification(j, "bus.event");
 	json_begin_object(j);
 	json_put_u64(j, "seq", e->seq);
-	json_key(j, "timestamp");
-	json_fixed(j, e->wall_ns / NS_PER_US, 6);
+	json_put_fixed(j, "timestamp", e->wall_ns / NS_PER_US, 6);
 	json_put_str(j, "event", e->name);
 	json_put_text(j, "job_id", e->job_id);
 	json_key(j, "data");

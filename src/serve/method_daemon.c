@@ -90,8 +90,7 @@ static void write_store(struct json *j, const struct methods *m, const struct se
 
 static void write_cost(struct json *j, const struct snapshot *snap, const struct serve_status *s)
 {
-	json_key(j, "cpu_seconds");
-	json_fixed(j, s->engine.totals.cpu_ns / NS_PER_MS, 3);
+	json_put_fixed(j, "cpu_seconds", s->engine.totals.cpu_ns / NS_PER_MS, 3);
 	json_key(j, "cpu_percent");
 	snap ? json_double(j, snap->self_cpu_ratio * 100, 2) : json_nil(j);
 	json_key(j, "rss_mb");
@@ -110,10 +109,9 @@ static void write_daemon(struct json *j, const struct methods *m)
 	m->host.daemon->status(m->host.daemon_self, &s);
 	json_put_text(j, "tier", s.tier);
 	json_put_bool(j, "enabled", s.is_enabled);
-	json_key(j, "interval_seconds");
-	json_fixed(j, s.engine.interval_ns / NS_PER_MS, 3);
-	json_key(j, "configured_interval_seconds");
-	json_fixed(j, s.engine.configured_interval_ns / NS_PER_MS, 3);
+	json_put_fixed(j, "interval_seconds", s.engine.interval_ns / NS_PER_MS, 3);
+	json_put_fixed(j, "configured_interval_seconds",
+	               s.engine.configured_interval_ns / NS_PER_MS, 3);
 	json_put_str(j, "left_out", s.engine.left_out);
 	write_cost(j, snap, &s);
 	json_key(j, "processes");
@@ -139,12 +137,11 @@ METHOD(method_status)
 	(void)params, (void)err;
 	json_begin_object(result);
 	json_put_str(result, "kind", m->host.daemon ? "daemon" : "run");
-	json_key(result, "pid");
-	json_i64(result, getpid());
+	json_put_i64(result, "pid", getpid());
 	json_put_str(result, "version", PROCTOR_VERSION);
 	json_put_u64(result, "protocol", SERVE_PROTOCOL);
-	json_key(result, "uptime_seconds");
-	json_fixed(result, (clock_mono_ns() - m->opened_mono_ns) / NS_PER_MS, 3);
+	json_put_fixed(result, "uptime_seconds", (clock_mono_ns() - m->opened_mono_ns) / NS_PER_MS,
+	               3);
 	write_job_counts(result, t, peer);
 	write_anomalies(result, methods_latest(m), peer);
 	if (m->host.daemon)

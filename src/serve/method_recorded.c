@@ -160,15 +160,12 @@ static int write_point(void *self, const struct history_point *p)
 	struct json *j = self;
 
 	json_begin_object(j);
-	json_key(j, "timestamp");
-	json_fixed(j, p->wall_ns / NS_PER_US, 6);
-	json_key(j, "snapshot_id");
-	json_i64(j, p->snapshot);
+	json_put_fixed(j, "timestamp", p->wall_ns / NS_PER_US, 6);
+	json_put_i64(j, "snapshot_id", p->snapshot);
 	json_put_u64(j, "start_ticks", p->process.start_ticks);
 	json_key(j, "state");
 	json_strn(j, &p->state, 1);
-	json_key(j, "cpu_percent");
-	json_double(j, p->cpu_ratio * 100, 2);
+	json_put_double(j, "cpu_percent", p->cpu_ratio * 100, 2);
 	readings_json(j, proc_metrics, PROC_METRIC_COUNT, p->r.present, p->r.value);
 	json_end_object(j);
 	return 0;

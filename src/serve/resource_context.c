@@ -3,12 +3,7 @@
 
 #include <math.h>
 
-static void write_figure(struct json *j, const char *key, double v)
-{
-	json_key(j, key);
-	json_double(j, v, 1); /* NAN is null */
-}
-
+/* json_put_double() writes NAN as null. */
 #define MIB_OR_NAN(r, id) (readings_has(r, id) ? (double)(r)->value[id] / (1 << 20) : (double)NAN)
 
 static void write_machine(struct json *j, const struct snapshot *snap,
@@ -49,12 +44,12 @@ void resource_context_json(struct json *j, const struct snapshot *snap,
 	if (p && !snapshot_scope_has_proc(scope, snap, p))
 		p = NULL;
 	json_begin_object(j);
-	write_figure(j, "rss_mb", p ? MIB_OR_NAN(&p->s.r, PROC_RSS) : (double)NAN);
-	write_figure(j, "cpu_pct", p ? p->cpu_ratio * 100 : (double)NAN);
+	json_put_double(j, "rss_mb", p ? MIB_OR_NAN(&p->s.r, PROC_RSS) : (double)NAN, 1);
+	json_put_double(j, "cpu_pct", p ? p->cpu_ratio * 100 : (double)NAN, 1);
 	json_put_str(j, "syscall_hotspot", NULL);
 	write_anomalies(j, snap, scope, p, !pid);
-	write_figure(j, "daemon_rss_mb",
-	             snap ? MIB_OR_NAN(&snap->host, HOST_SELF_RSS) : (double)NAN);
+	json_put_double(j, "daemon_rss_mb",
+	                snap ? MIB_OR_NAN(&snap->host, HOST_SELF_RSS) : (double)NAN, 1);
 	if (!pid)
 		write_machine(j, snap, scope);
 	json_end_object(j);

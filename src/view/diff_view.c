@@ -217,8 +217,7 @@ static void pair_json(struct json *j, const char *key, enum metric_unit unit, st
 	figure_json(j, unit, pair.a);
 	json_key(j, "b");
 	figure_json(j, unit, pair.b);
-	json_key(j, "ratio");
-	json_double(j, diff_ratio(pair), 4);
+	json_put_double(j, "ratio", diff_ratio(pair), 4);
 	json_put_str(j, "ratio_is",
 	             isfinite(diff_ratio(pair)) ? diff_bound_key(diff_bound(pair)) : NULL);
 	json_open_array(j, "quality");

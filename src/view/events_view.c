@@ -179,9 +179,8 @@ void events_json_put(const struct events_view *view, const struct event_record *
 	json_put_u64(j, "schema", RECORD_SCHEMA);
 	fields_json(j, &event_fields, e);
 	json_put_str(j, "process_name", name);
-	if (view->started_ns) {
-		json_key(j, "offset_seconds");
-		json_double(j, ((double)e->wall_ns - (double)view->started_ns) / 1e9, 6);
-	}
+	if (view->started_ns)
+		json_put_double(j, "offset_seconds",
+		                ((double)e->wall_ns - (double)view->started_ns) / 1e9, 6);
 	json_end_object(j);
 }

@@ -18,8 +18,7 @@ static void put_ts(struct trace *t, uint64_t wall_ns)
 {
 	uint64_t start = t->job->started_ns;
 
-	json_key(&t->json, "ts");
-	json_fixed(&t->json, wall_ns > start ? wall_ns - start : 0, 3);
+	json_put_fixed(&t->json, "ts", wall_ns > start ? wall_ns - start : 0, 3);
 }
 
 static void begin_event(struct trace *t, const char *phase, const char *name, uint64_t tid)
@@ -62,8 +61,7 @@ static void begin_slice(struct trace *t, const char *category, const char *name,
 	begin_event(t, "X", name, tid);
 	json_put_str(&t->json, "cat", category);
 	put_ts(t, from_ns);
-	json_key(&t->json, "dur");
-	json_fixed(&t->json, to_ns > from_ns ? to_ns - from_ns : 0, 3);
+	json_put_fixed(&t->json, "dur", to_ns > from_ns ? to_ns - from_ns : 0, 3);
 	json_open_object(&t->json, "args");
 }
 
@@ -181,8 +179,7 @@ static void put_end(struct json *j, const struct process_record *p)
 	if (p->signal)
 		json_put_str(j, "signal", signal_name(p->signal).at);
 	else if (p->has_exit_code) {
-		json_key(j, "exit_code");
-		json_i64(j, p->exit_code);
+		json_put_i64(j, "exit_code", p->exit_code);
 	} else if (!p->ended_ns) {
 		json_put_str(j, "end", "not seen");
 	}
@@ -256,8 +253,7 @@ static void put_counter(struct trace *t, const struct job_sum_record *s, const c
 	begin_event(t, "C", name, 0);
 	put_ts(t, s->wall_ns);
 	json_open_object(&t->json, "args");
-	json_key(&t->json, series);
-	json_double(&t->json, value, 3);
+	json_put_double(&t->json, series, value, 3);
 	end_event(t);
 }
 
