@@ -21,18 +21,22 @@ METHOD(method_context_get)
 	return 0;
 }
 
-static int get_pressure(const struct methods *m, const struct pressure **ret, struct err *err)
+/* NULL: see err. */
+static const struct pressure *get_pressure(const struct methods *m, struct err *err)
 {
-	*ret = m->host.engine ? engine_pressure(m->host.engine) : NULL;
-	return *ret ? 0 : err_set(err, EAGAIN, "there was no tick yet");
+	const struct pressure *p = m->host.engine ? engine_pressure(m->host.engine) : NULL;
+
+	if (!p)
+		(void)err_set(err, EAGAIN, "there was no tick yet");
+	return p;
 }
 
 METHOD(method_pressure_get)
 {
-	const struct pressure *p;
+	const struct pressure *p = get_pressure(self, err);
 
 	(void)peer, (void)params;
-	if (get_pressure(self, &p, err) < 0)
+	if (!p)
 		return -err->code;
 	json_begin_object(result);
 	json_put_str(result, "level", pressure_name(p->level));
@@ -76,7 +80,7 @@ METHOD(method_admit)
 
 	(void)peer;
 	if (rpc_params_text(params, "job_type", 128, &job_type, err) < 0 ||
-	    get_pressure(self, &p, err) < 0 || what_param(params, &is_job, err) < 0)
+	    !(p = get_pressure(self, err)) || what_param(params, &is_job, err) < 0)
 		return -err->code;
 	json_begin_object(result);
 	json_put_bool(result, "allowed", pressure_admits(p->level, is_job));
