@@ -88,7 +88,7 @@ static void push(struct scene *sc, struct snapshot *take_snap)
 static void push_end(struct scene *sc)
 {
 	struct snapshot *snap = begin_snapshot(sc);
-	struct job *job = vec_push(&snap->jobs, 1);
+	struct job *job = world_push(&snap->jobs);
 
 	snprintf(job->id, sizeof job->id, "ended");
 	snprintf(job->type, sizeof job->type, "type");
