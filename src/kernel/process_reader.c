@@ -33,6 +33,8 @@
  * machine an execve() may take that long by itself. */
 #define REST_FACTOR 10
 #define REST_NS (60 * NS_PER_S)
+/* On a busy machine an execve() may take longer than our patience; it does not hang. */
+#define HANG_NS (400 * NS_PER_MS)
 #define HANGING_MAX 32
 #define DEVICE_FDS_MAX 1024
 #define STACK_BYTES ((size_t)PTHREAD_STACK_MIN + (64 << 10))
@@ -72,6 +74,7 @@ struct slow {
 	int pid_fd;           /* the process, even if its pid is reused; -1: not known */
 	unsigned files;       /* 1 << enum process_file */
 	struct worker *stuck; /* in one of them; NULL: it came back */
+	bool is_counted;      /* among those that hang */
 	uint64_t since_ns, rests_until_ns;
 };
 
@@ -384,8 +387,6 @@ static void leave_behind(struct process_reader *r, struct worker *w, pid_t pid)
 	slow->stuck = w;
 	slow->since_ns = clock_mono_ns();
 	r->worker = NULL;
-	r->hangs++;
-	r->last_hang = pid;
 }
 
 /* What hangs is not read. */
@@ -541,8 +542,16 @@ uint64_t process_reader_cpu_ns(const struct process_reader *r)
 	return r->cpu_ns;
 }
 
-uint64_t process_reader_hangs(const struct process_reader *r, pid_t *ret_last)
+uint64_t process_reader_hangs(struct process_reader *r, pid_t *ret_last)
 {
+	vec_each(&r->slow, slow) {
+		if (slow->is_counted || !slow->stuck || slow->stuck->has_returned ||
+		    clock_mono_ns() - slow->since_ns < HANG_NS)
+			continue;
+		slow->is_counted = true;
+		r->hangs++;
+		r->last_hang = slow->pid;
+	}
 	*ret_last = r->last_hang;
 	return r->hangs;
 }

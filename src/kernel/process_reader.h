@@ -52,8 +52,8 @@ DEFINE_CLEANUP(struct process_reader *, process_reader_free)
 void process_reader_read(struct process_reader *r, struct process_request *requests, size_t n);
 /* CPU time that its threads took by now, but for those that hang. */
 uint64_t process_reader_cpu_ns(const struct process_reader *r);
-/* How many processes were found to hang by now, and the last of them. */
-uint64_t process_reader_hangs(const struct process_reader *r, pid_t *ret_last);
+/* How many processes were found to hang for half a second by now, and the last of them. */
+uint64_t process_reader_hangs(struct process_reader *r, pid_t *ret_last);
 
 /* ---- questions about one process ------------------------------------------------------------- */
 
