@@ -246,8 +246,8 @@ static void take_pushed_out(struct recorder *r)
 }
 
 /* What the disk refused may also be the gap beside a snapshot that it took. */
-static void set_outcome(struct recorder *r, const struct snapshot *snap, bool is_stored, int result,
-                        const struct err *err)
+static void set_result(struct recorder *r, const struct snapshot *snap, bool is_stored, int result,
+                       const struct err *err)
 {
 	pthread_mutex_lock(&r->lock);
 	r->status.is_storing = result == 0;
@@ -257,14 +257,6 @@ static void set_outcome(struct recorder *r, const struct snapshot *snap, bool is
 		r->status.stored += !snap->events_only;
 	else
 		note_loss(r, snap);
-	keep_outcome(r, snap, is_stored);
-	pthread_mutex_unlock(&r->lock);
-}
-
-static void set_has_end(struct recorder *r, bool has_end)
-{
-	pthread_mutex_lock(&r->lock);
-	r->status.has_end = has_end;
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -302,20 +294,41 @@ static int close_gap(struct recorder *r, const struct snapshot *snap, struct err
 	return 0;
 }
 
-static bool has_ended(const struct snapshot *snap)
+/* Its end is for us to store. */
+static bool has_ended(const struct job *job)
 {
-	return snap->jobs.len && snap->jobs.at[0].status != JOB_RUNNING;
+	return !job->is_foreign && job->status != JOB_RUNNING;
 }
 
-/* There was no room for all that happened up to the end: for the job's own row there may be. */
-static void store_end(struct recorder *r, const struct snapshot *snap)
+static bool has_ends(const struct snapshot *snap)
 {
-	struct err err;
-	bool is_stored = store_put_job(r->store, &snap->jobs.at[0], &r->gap, &err) == 0;
+	vec_each(&snap->jobs, job)
+		if (has_ended(job))
+			return true;
+	return false;
+}
 
-	set_has_end(r, is_stored);
-	if (is_stored)
+/* There was no room for all that happened up to the end: for the rows of the jobs there may be. */
+static bool store_ends(struct recorder *r, const struct snapshot *snap)
+{
+	bool are_stored = true;
+	struct err err;
+
+	vec_each(&snap->jobs, job)
+		if (has_ended(job) && store_put_job(r->store, job, &r->gap, &err) < 0)
+			are_stored = false;
+	if (are_stored)
 		(void)!close_gap(r, snap, &err);
+	return are_stored;
+}
+
+static void set_outcome(struct recorder *r, const struct snapshot *snap, bool is_stored)
+{
+	pthread_mutex_lock(&r->lock);
+	if (has_ends(snap))
+		r->status.has_end = is_stored;
+	keep_outcome(r, snap, is_stored);
+	pthread_mutex_unlock(&r->lock);
 }
 
 static void set_folder_failed(struct recorder *r, const char *why)
@@ -366,11 +379,8 @@ static void store_snapshot(struct recorder *r, const struct snapshot *snap)
 		result = close_gap(r, snap, &err);
 	else
 		widen_gap(&r->gap, snap->wall_ns, !snap->events_only, count_events(snap));
-	set_outcome(r, snap, is_stored, result, &err);
-	if (result == 0 && has_ended(snap))
-		set_has_end(r, true);
-	else if (has_ended(snap))
-		store_end(r, snap);
+	set_result(r, snap, is_stored, result, &err);
+	set_outcome(r, snap, result == 0 || (has_ends(snap) && store_ends(r, snap)));
 	if (!snap->events_only)
 		append_line(r, snap);
 	notice = store_take_notice(r->store);

@@ -354,7 +354,7 @@ static int find_single(struct history *r, const char *condition, const char *nam
 	}
 	if (n == 1)
 		return result < 0 ? result : 1;
-	return err_set(err, EEXIST,
+	return err_set(err, EINVAL,
 	               with_user ? "several users have a job '%.64s': %s%s"
 	                         : "several jobs begin with '%.64s': %s%s",
 	               name, names, n > NAMES_SHOWN ? ", …" : "");

@@ -25,7 +25,7 @@ int history_jobs(struct history *r, const struct job_filter *filter, size_t limi
                  void *self, struct err *err) must_check;
 /* By what a user types: an id, "last", a prefix of one id, a job type (its latest run), TYPE~1 (the
  * run before that). A bare id is the job of user `uid` first, and else of the only user with such a job;
- * USER:ID is that user's. -ENOENT: there is none; -EEXIST: several match, and the message names
+ * USER:ID is that user's. -ENOENT: there is none; -EINVAL: several match, and the message names
  * some. */
 int history_find_job(struct history *r, uint32_t uid, const char *name, struct job *ret,
                      struct err *err) must_check;

@@ -157,17 +157,20 @@ static int find_of_any_user(const struct job_roster *t, const char *id, job_hand
 	return n < 2 ? 0 : err_set(err, EINVAL, "several users have a job '%s': %s", id, found.at);
 }
 
-/* A bare id means the caller's own job. *ret is -1 if there is none. */
+/* An id means the caller's own job, for trusted callers also another user's. *ret is -1 if there is
+ * none. */
 static int find_by_id(const struct job_roster *t, const struct rpc_server_peer *peer,
                       const char *id, job_handle *ret, struct err *err)
 {
 	const struct recorder_link *link = recorder_link(peer);
 	struct job_key key = { peer->uid, id };
-	bool has_user = methods_trusts(peer) && parse_key(id, &key);
 
 	*ret = link && strcmp(link->sent_id, id) == 0 ? link->job : job_roster_find_key(t, key);
-	return *ret >= 0 || has_user || !methods_trusts(peer) ? 0
-	                                                      : find_of_any_user(t, id, ret, err);
+	if (*ret >= 0 || !methods_trusts(peer))
+		return 0;
+	if (parse_key(id, &key)) /* an id may have a colon, too */
+		*ret = job_roster_find_key(t, key);
+	return *ret >= 0 ? 0 : find_of_any_user(t, id, ret, err);
 }
 
 /* The process may be younger than the last tick. */

@@ -88,3 +88,64 @@ def test_a_disk_that_is_still_full_at_the_end_is_a_failure(proctor, tmp_path):
 	told, said = daemon_on_full_disk(proctor, tmp_path, "full")
 	assert told["exit"] == 1
 	assert "could not be stored" in said and "full" in said
+
+
+# Two jobs end while there is room for their rows, and for nothing else. Prints, for each end that is published, whether it says that
+# it is stored, and whether it was in the store at that moment.
+ENDS = r"""
+import json, os, socket, sqlite3, subprocess, sys, time
+place, binary = sys.argv[1:3]
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m,mode=755", "none", place], check=True)
+os.mkdir(place + "/state")
+path = place + "/daemon.sock"
+
+class Line:
+	def __init__(self):
+		self.socket = socket.socket(socket.AF_UNIX)
+		self.socket.connect(path)
+		self.lines = self.socket.makefile("rw")
+	def call(self, method, **params):
+		self.lines.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}) + "\n")
+		self.lines.flush()
+		return json.loads(self.lines.readline())["result"]
+
+def has_ended(job_id):
+	with sqlite3.connect("file:%s/state/proctor.db?mode=ro" % place, uri=True) as db:
+		return db.execute("SELECT ended IS NOT NULL FROM jobs WHERE job_id = ?", (job_id,)).fetchone() == (1,)
+
+env = {**os.environ, "PROCTOR_STATE_DIR": place + "/state"}
+with subprocess.Popen([binary, "daemon", "--interval", "1", "--socket", path], env=env, stderr=subprocess.DEVNULL) as child:
+	try:
+		while not os.path.exists(path):
+			time.sleep(0.05)
+		ear, line = Line(), Line()
+		ear.call("bus.subscribe", filter="job.")
+		jobs = {name: subprocess.Popen(["sleep", "300"]) for name in ("first", "second")}
+		for name, job in jobs.items():
+			line.call("job.start", job_id=name, pid=job.pid)
+		disk = os.statvfs(place)
+		with open(place + "/ballast", "wb", buffering=0) as ballast:
+			ballast.write(bytes(disk.f_bavail * disk.f_frsize - (48 << 10)))  # less than 1 %: only the ends of jobs are stored
+		while line.call("daemon.status")["store"]["is_storing"]:
+			time.sleep(0.05)
+		for job in jobs.values():
+			job.kill()
+			job.wait()
+		ends = []
+		while len(ends) < 2:
+			event = json.loads(ear.lines.readline())["params"]
+			if event["event"] != "job.started":
+				ends.append([event["job_id"], event["data"]["stored"], has_ended(event["job_id"])])
+	finally:
+		child.terminate()
+print(json.dumps(ends))
+"""
+
+
+def test_an_end_is_published_as_stored_when_only_its_row_found_room(proctor, tmp_path):
+	place = tmp_path / "small"
+	place.mkdir()
+	done = subprocess.run(["unshare", "-m", sys.executable, "-c", ENDS, str(place), proctor.binary], env={**proctor.env, **SANITIZERS},
+			      capture_output=True, text=True, timeout=120, check=False)
+	assert done.returncode == 0, done.stdout + done.stderr
+	assert sorted(json.loads(done.stdout)) == [["first", True, True], ["second", True, True]]

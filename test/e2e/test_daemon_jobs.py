@@ -118,6 +118,15 @@ def test_the_end_of_a_job_is_published_after_it_was_stored(daemon, children):
 	assert stored(daemon, "slow")[0]["status"] == end["data"]["status"]
 
 
+def test_a_colon_in_an_id_does_not_make_it_that_of_another_user(daemon, children):
+	mine, others = (children.spawn(["sleep", "60"]) for _ in range(2))
+	daemon.result("job.start", job_id="0:abc", pid=mine.pid)
+	daemon.result("job.start", job_id="abc", pid=others.pid)  # which "0:abc" would also mean
+	daemon.result("sheet.started", job_id="0:abc", sheet_num=1, pid=mine.pid)
+	assert daemon.result("job.end", job_id="0:abc", exit_code=9)["job_id"] == "0:abc"
+	assert {name: job["status"] for name, job in jobs_of(daemon).items()} == {"0:abc": "failed", "abc": "running"}
+
+
 def test_a_user_hears_of_his_own_processes_in_the_job_of_another(daemon, children):
 	shell = children.spawn(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c", "read go; /bin/true; read end"],
 			       stdin=subprocess.PIPE)

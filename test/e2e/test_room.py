@@ -101,6 +101,8 @@ def limited():
 	(top / "memory.limit_in_bytes").write_text(str(LIMIT_MB << 20), encoding="utf-8")
 	yield top
 	for group in reversed(groups):
+		for pid in (group / "cgroup.procs").read_text(encoding="utf-8").split():
+			os.kill(int(pid), signal.SIGKILL)
 		wait_for(lambda group=group: not (group / "cgroup.procs").read_text(encoding="utf-8"))
 		group.rmdir()
 
