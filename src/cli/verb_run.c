@@ -69,16 +69,37 @@ static void on_notice(void *self, const char *text)
 		log_warn("%s", text);
 }
 
-static void on_snapshot(void *self, const struct snapshot *snap)
+static void publish(void *self, const struct snapshot *snap)
 {
 	struct run *run = self;
 
 	if (run->door)
 		serve_publish(run->door, snap);
-	if (run->door && !snap->events_only)
-		latest_snapshot_take(&run->latest, snap);
+}
+
+static void keep_anomalies(void *self, const struct snapshot *snap)
+{
+	struct run *run = self;
+
 	vec_each(&snap->anomalies, a)
 		run_anomalies_add(&run->notes, a);
+}
+
+/* What becomes of each snapshot of the job. */
+static void set_pipeline(void *self, struct engine *engine)
+{
+	struct run *run = self;
+	const struct pipeline pipeline = {
+		.stages = { { "pressure", PASS_TICK, engine_stage_pressure, engine },
+		            { "anomalies", PASS_ALL, engine_stage_anomalies, engine },
+		            { "job figures", PASS_ALL, engine_stage_jobs, engine } },
+		.sinks = { { "latest", PASS_TICK, latest_snapshot_take, .self = &run->latest },
+		           { "bus", PASS_ALL, publish, .self = run },
+		           { "end block", PASS_ALL, keep_anomalies, .self = run },
+		           engine_sink_recorder(engine) },
+	};
+
+	engine_set_pipeline(engine, &pipeline);
 }
 
 /* ---- what it is called ----------------------------------------------------------------------- */
@@ -316,7 +337,7 @@ static void set_engine_options(struct run *run)
 	o->recorder.store.interval_ns = o->interval_ns;
 	run->host.job = &run->job;
 	run->host.grace_ns = run->grace_ns;
-	run->host.on_snapshot = on_snapshot;
+	run->host.set_pipeline = set_pipeline;
 	run->host.self = run;
 }
 
@@ -410,12 +431,6 @@ static void open_door(struct run *run, struct loop *loop, struct jobhost *host)
 		on_notice(run, err.msg);
 }
 
-static void close_door(struct run *run)
-{
-	serve_close(TAKE_PTR(run->door));
-	latest_snapshot_done(&run->latest);
-}
-
 static void end_folder(struct run *run, const struct job *job, const struct recorder_status *r)
 {
 	struct buf report = { 0 };
@@ -442,8 +457,9 @@ static void announce_end(struct run *run, const struct job *job, bool is_stored)
 static void finish(struct run *run, struct jobhost *host, struct job *ret,
                    struct engine_totals *ret_totals)
 {
-	close_door(run);
+	serve_close(TAKE_PTR(run->door));
 	jobhost_finish(host, ret, ret_totals);
+	latest_snapshot_done(&run->latest);
 	announce_end(run, ret, ret_totals->recorder.has_end);
 }
 
@@ -455,7 +471,7 @@ static int give_up(struct run *run, struct jobhost *host, struct err *err)
 	struct engine_totals totals;
 
 	if (status == SPAWN_FAILED) {
-		close_door(run);
+		serve_close(TAKE_PTR(run->door));
 		job.has_exit_code = true;
 		job.exit_code = status;
 		announce_end(run, &job, false);

@@ -538,20 +538,6 @@ static void add_job(struct jobhost *h)
 	record_start(h);
 }
 
-/* The stages and sinks of the job's snapshots. */
-static void set_pipeline(struct jobhost *h)
-{
-	const struct pipeline pipeline = {
-		.stages = { { "pressure", PASS_TICK, engine_stage_pressure, h->engine },
-		            { "anomalies", PASS_ALL, engine_stage_anomalies, h->engine },
-		            { "job figures", PASS_ALL, engine_stage_jobs, h->engine } },
-		.sinks = { { "door", PASS_ALL, h->options.on_snapshot, .self = h->options.self },
-		           engine_sink_recorder(h->engine) },
-	};
-
-	engine_set_pipeline(h->engine, &pipeline);
-}
-
 int jobhost_new(struct loop *loop, struct launcher *take_launcher,
                 const struct jobhost_options *options, struct jobhost **ret, struct err *err)
 {
@@ -565,7 +551,7 @@ int jobhost_new(struct loop *loop, struct launcher *take_launcher,
 		return -err->code;
 	if (engine_new(loop, &h->options.engine, &h->engine, err) < 0)
 		return -err->code;
-	set_pipeline(h);
+	h->options.set_pipeline(h->options.self, h->engine);
 	add_job(h);
 	*ret = TAKE_PTR(h);
 	return 0;

@@ -16,8 +16,8 @@ struct jobhost_options {
 	bool waits;           /* for processes that outlive the command */
 	bool kills_leftovers; /* … or ends them */
 	uint64_t grace_ns;    /* between SIGTERM and SIGKILL */
-	/* Receives every snapshot of the job, complete. */
-	void (*on_snapshot)(void *self, const struct snapshot *snap);
+	/* Gives the engine its stages and sinks, before the command runs. */
+	void (*set_pipeline)(void *self, struct engine *engine);
 	void *self;
 };
 

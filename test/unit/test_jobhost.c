@@ -31,6 +31,16 @@ static void on_snapshot(void *self, const struct snapshot *snap)
 	}
 }
 
+static void set_pipeline(void *self, struct engine *engine)
+{
+	const struct pipeline pipeline = {
+		.stages = { { "job figures", PASS_ALL, engine_stage_jobs, engine } },
+		.sinks = { { "last", PASS_ALL, on_snapshot, .self = self } },
+	};
+
+	engine_set_pipeline(engine, &pipeline);
+}
+
 static int setup(void **state)
 {
 	*state = calloc(1, sizeof(struct scene));
@@ -59,7 +69,7 @@ static void launch(struct scene *f, const struct job *job, char *const *argv)
 		.job = job,
 		.argv = argv,
 		.grace_ns = NS_PER_S,
-		.on_snapshot = on_snapshot,
+		.set_pipeline = set_pipeline,
 		.self = f,
 	};
 	struct launch_inherited inherited;
