@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* verb_ls.c - the jobs that were recorded. */
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -138,7 +139,9 @@ static int print_jobs(struct list *list, struct job_selection *recorded,
 static int list_jobs(const struct cli *cli, struct job_filter *filter, size_t count,
                      uint64_t now_ns)
 {
-	struct list list = { .cli = cli, .view = { .now_ns = now_ns } };
+	struct user_names users = { 0 };
+	struct list list = { .cli = cli,
+		             .view = { .now_ns = now_ns, .uid = geteuid(), .users = &users } };
 	cleanup(job_selection_close) struct job_selection recorded = { 0 };
 	struct job parent = { 0 };
 	int status = job_selection_open(cli, &recorded);
@@ -155,6 +158,7 @@ static int list_jobs(const struct cli *cli, struct job_filter *filter, size_t co
 	else
 		buf_done(&list.page.out);
 	table_done(&list.view.table);
+	user_names_done(&users);
 	return status;
 }
 

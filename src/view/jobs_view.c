@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/jobs_view.h"
 
+#include "base/mem.h"
 #include "model/record_fields.h"
 #include "view/format.h"
 #include "view/job_view.h"
@@ -32,6 +33,21 @@ static void add_took(struct jobs_view *view, const struct job *job)
 	               UNIT_NS, view->unicode);
 }
 
+/* As it is written on the command line. */
+static void add_id(struct jobs_view *view, const struct job *job)
+{
+	const char *user = view->users ? user_names_name(view->users, job->uid) : NULL;
+	cleanup(freep) char *id = NULL;
+
+	if (job->uid == view->uid)
+		id = xstrdup(job->id);
+	else if (user)
+		id = xasprintf("%s:%s", user, job->id);
+	else
+		id = xasprintf("%u:%s", (unsigned)job->uid, job->id);
+	table_add(&view->table, id, INK_PLAIN);
+}
+
 void jobs_view_add(struct jobs_view *view, const struct job *job)
 {
 	struct table *t = &view->table;
@@ -39,7 +55,7 @@ void jobs_view_add(struct jobs_view *view, const struct job *job)
 
 	t->columns = columns;
 	t->n_columns = ARRAY_LEN(columns);
-	table_add(t, job->id, INK_PLAIN);
+	add_id(view, job);
 	table_add(t, job->type, INK_PLAIN);
 	table_add(t, format_when(job->started_ns, view->now_ns).at, INK_PLAIN);
 	add_took(view, job);

@@ -4,12 +4,15 @@
 #pragma once
 
 #include "base/json.h"
+#include "base/user_names.h"
 #include "model/job.h"
 #include "view/table.h"
 
 struct jobs_view {
 	uint64_t now_ns; /* wall clock: started "14:00 today", running for 3m */
 	bool unicode;
+	uint32_t uid;             /* the reader's; jobs of other users are shown as USER:ID */
+	struct user_names *users; /* borrowed; NULL: numbers are shown */
 	struct table table;
 };
 

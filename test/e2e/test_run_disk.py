@@ -29,7 +29,7 @@ json.dump(told, sys.stdout)
 """
 STORM = "i=0; while [ $i -lt 1500 ]; do /bin/true; i=$((i+1)); done; echo out; echo err >&2; exit 7"
 RECORDED = 'until "$PROCTOR" ls --json --state-dir "$SMALL/state" 2>&1 | grep -q running; do sleep 0.1; done; '
-FILL = "dd if=/dev/zero of=$SMALL/ballast bs=4k 2>/dev/null; "
+FILL = "dd if=/dev/zero of=$SMALL/ballast bs=4k oflag=append conv=notrunc 2>/dev/null; "
 
 
 def on_small_disk(run, place, command, size="1m", options=("--summary",)):
@@ -74,7 +74,7 @@ def test_a_disk_that_we_fill_costs_no_more_than_the_block_says(run, tmp_path):
 
 @pytest.mark.needs_root
 def test_a_disk_that_others_fill_leaves_a_job_whose_end_is_not_recorded(run, tmp_path):
-	ended, listed, report = on_small_disk(run, tmp_path / "small", RECORDED + FILL + STORM, size="8m")
+	ended, listed, report = on_small_disk(run, tmp_path / "small", RECORDED + FILL + STORM.replace("echo out", FILL + "echo out"), size="8m")
 	assert ended[:2] == [7, "out\n"]
 	said = warnings(ended[2])
 	assert len(said) == 1 and "not storing" in said[0] and "full" in said[0], ended[2]

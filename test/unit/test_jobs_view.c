@@ -12,6 +12,7 @@ static struct jobs_view four_jobs(bool unicode)
 	struct job good = kit_good_job(), oom = kit_oom_job(), lost = kit_good_job();
 	struct job running = { .id = "sh:1f\x1b[2J", .type = "sh:1f", .status = JOB_RUNNING };
 
+	view.uid = running.uid = good.uid;
 	running.started_ns = KIT_STARTED_NS;
 	snprintf(lost.id, sizeof lost.id, "a-job-with-a-very-long-name-of-its-own-0001");
 	lost.status = JOB_LOST;
@@ -48,6 +49,26 @@ static void test_jobs_view__tells_a_job_a_line(void **state)
 	assert_view((struct style){ .width = 40, .unicode = true }, "jobs-40.txt");
 }
 
+static void test_jobs_view__names_a_job_of_another_user_as_it_is_typed(void **state)
+{
+	struct user_names users = { 0 };
+	struct jobs_view view = { .uid = 1000, .users = &users };
+	struct job mine = { .id = "same", .uid = 1000 }, roots = { .id = "same" },
+		   unknown = { .id = "same", .uid = 4000000 };
+	struct buf out = { 0 };
+
+	jobs_view_add(&view, &mine);
+	jobs_view_add(&view, &roots);
+	jobs_view_add(&view, &unknown);
+	table_print(&view.table, CANVAS((&(struct style){ .width = SIZE_MAX }), &out));
+	assert_non_null(strstr(out.at, "\nsame "));
+	assert_non_null(strstr(out.at, "\nroot:same "));
+	assert_non_null(strstr(out.at, "\n4000000:same "));
+	buf_done(&out);
+	table_done(&view.table);
+	user_names_done(&users);
+}
+
 static void test_jobs_json__tells_all_of_a_job(void **state)
 {
 	struct job job = kit_oom_job();
@@ -62,4 +83,6 @@ static void test_jobs_json__tells_all_of_a_job(void **state)
 	buf_done(&out);
 }
 
-RUN_TESTS(TEST(test_jobs_view__tells_a_job_a_line), TEST(test_jobs_json__tells_all_of_a_job))
+RUN_TESTS(TEST(test_jobs_view__tells_a_job_a_line),
+          TEST(test_jobs_view__names_a_job_of_another_user_as_it_is_typed),
+          TEST(test_jobs_json__tells_all_of_a_job))
