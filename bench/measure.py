@@ -78,10 +78,10 @@ def halves(values, figure=statistics.median):
 
 def scan_ms(build, how, ticks=10, interval_ms=300):
 	"""(CPU ms per snapshot, processes) of our own scan: bpf, proc, the task probe alone, or the bare iterator."""
-	told = run_json([Path(build) / "bench/scan", how, ticks, interval_ms])
-	if how == "bpf" and told["tiers"].get("tasks") != "tasks-bpf":
-		raise RuntimeError("the BPF tier does not play here: %s" % told["tiers"])
-	return least(told["cpu_us"]) / 1000, told["processes"]
+	result = run_json([Path(build) / "bench/scan", how, ticks, interval_ms])
+	if how == "bpf" and result["tiers"].get("tasks") != "tasks-bpf":
+		raise RuntimeError("the BPF tier is not in use here: %s" % result["tiers"])
+	return least(result["cpu_us"]) / 1000, result["processes"]
 
 
 def drain(fd, seconds):
@@ -97,7 +97,7 @@ def drain(fd, seconds):
 
 def bursts_ms(pid, wait, count=4):
 	"""CPU ms of each look of a running program that looks about once a second. Its period is longer than its delay by what
-	a look takes, so looks are told by the rest between them, not by the clock. `wait` passes the time."""
+	a sample takes, so samples are recognised by the pauses between them, not by the clock. `wait` passes the time."""
 	costs, last, quiet_s, end = [0.0], cpu_ms(pid), 0.0, time.monotonic() + 3 * count
 	while len(costs) < count + 2 and time.monotonic() < end:
 		wait(POLL_S)
@@ -205,6 +205,6 @@ class Table:
 
 
 def say(text):
-	"""Progress, for who watches; not part of the result."""
+	"""Progress for the person who watches; not part of the result."""
 	if sys.stderr.isatty():
 		print(text, file=sys.stderr, flush=True)

@@ -15,10 +15,10 @@ IDLE_TICKS, IDLE_INTERVAL_MS = 1600, 10  # what is stored once per process must 
 
 
 def run_engine(build, place, ticks, interval_ms):
-	told = measure.run_json([Path(build) / "bench/tick", place, ticks, interval_ms])
-	if told["stored"] < told["ticks"] * 0.95:
-		raise RuntimeError("the engine stored %(stored)d of %(ticks)d snapshots" % told)
-	return told
+	result = measure.run_json([Path(build) / "bench/tick", place, ticks, interval_ms])
+	if result["stored"] < result["ticks"] * 0.95:
+		raise RuntimeError("the engine stored %(stored)d of %(ticks)d snapshots" % result)
+	return result
 
 
 def bytes_per_sample(place):
@@ -39,14 +39,14 @@ def cpu_ms(build, ticks, interval_ms):
 def one_crowd(build, idle, busy, ticks, interval_ms):
 	"""(CPU ms per tick, bytes per process-sample) of ours."""
 	with measure.Crowd(build, idle, busy), tempfile.TemporaryDirectory() as place:
-		told = run_engine(build, place, ticks, interval_ms)
-		return min(told["cpu_us_per_tick"]) / 1000, bytes_per_sample(place)
+		result = run_engine(build, place, ticks, interval_ms)
+		return min(result["cpu_us_per_tick"]) / 1000, bytes_per_sample(place)
 
 
 def reference(build):
 	with measure.Crowd(build, PROCESSES - BUSY, BUSY), tempfile.TemporaryDirectory() as place:
-		told = measure.run_json([measure.PYTHON, measure.HERE / "reference.py", 8, place])
-		return told["cpu_ms"], told["bytes_per_process_sample"]
+		result = measure.run_json([measure.PYTHON, measure.HERE / "reference.py", 8, place])
+		return result["cpu_ms"], result["bytes_per_process_sample"]
 
 
 def against_reference(build, table):
@@ -65,8 +65,8 @@ def against_reference(build, table):
 def memory(build, table):
 	measure.say("memory at 5,000 processes")
 	with measure.Crowd(build, 5000), tempfile.TemporaryDirectory() as place:
-		told = run_engine(build, place, 40, 100)
-	table.limit("engine's resident memory, 5,000 processes", told["rss_bytes"] / (1 << 20), "MB", 24)
+		result = run_engine(build, place, 40, 100)
+	table.limit("engine's resident memory, 5,000 processes", result["rss_bytes"] / (1 << 20), "MB", 24)
 
 
 # "read one snapshot                        |     1.703 | ms | 10"

@@ -6,8 +6,8 @@
 #include "model/process_selection.h"
 #include "model/snapshot_scope.h"
 
-/* Each process, job and event is encoded once, into one text, whoever asks for it and however often:
- * the JSONL file, every client, the bus. A scope picks from it, and adds its own head and counts. Used
+/* Each process, job and event is encoded at most once, into one text that all readers share: the JSONL
+ * file, every client, the bus. A scope picks from it, and adds its own head and counts. Used
  * from several threads. */
 struct snapshot_json_cache;
 struct snapshot_json_cache *snapshot_json_cache_new(void);

@@ -95,7 +95,7 @@ struct ticks {
 	struct process_history history;
 	struct findings findings;
 	struct episodes episodes;
-	struct anomaly_list told;
+	struct anomaly_list reported;
 };
 
 static inline struct ticks kit_ticks(void)
@@ -109,7 +109,7 @@ static inline void kit_ticks_done(struct ticks *w)
 	process_history_done(&w->history);
 	vec_done(&w->findings);
 	episodes_done(&w->episodes);
-	vec_done(&w->told);
+	vec_done(&w->reported);
 }
 
 /* An empty look, so many seconds after the first; add processes in the order of their pids. */
@@ -150,9 +150,9 @@ static inline size_t kit_judge(struct ticks *w)
 static inline size_t kit_tell(struct ticks *w)
 {
 	kit_judge(w);
-	vec_reset(&w->told);
-	episodes_feed(&w->episodes, &w->findings, &w->snap, &w->told);
-	return w->told.len;
+	vec_reset(&w->reported);
+	episodes_feed(&w->episodes, &w->findings, &w->snap, &w->reported);
+	return w->reported.len;
 }
 
 /* ---- jobs ----------------------------------------------------------------------------------- */

@@ -399,6 +399,20 @@ static inline void run_sql(const char *dir, const char *sql)
 	free(path);
 }
 
+/* A store as an older version made it: v1.sql, v4.sql. */
+static inline void load_fixture(const char *dir, const char *name)
+{
+	const char *source = getenv("PROCTOR_SOURCE_DIR");
+	cleanup(freep) char *path = xasprintf("%s/test/fixtures/store/%s", source ? source : ".",
+	                                      name);
+	cleanup(buf_done) struct buf sql = { 0 };
+	struct err err = { 0 };
+
+	if (load_file(AT_FDCWD, path, &sql, &err) < 0)
+		fail_msg("%s", err.msg);
+	run_sql(dir, sql.at);
+}
+
 static inline int64_t ask_int(const char *dir, const char *sql)
 {
 	char *path = xasprintf("%s/proctor.db", dir);

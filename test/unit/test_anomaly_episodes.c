@@ -20,27 +20,27 @@ static void test_anomaly_episodes__begin_once_keep_the_peak_and_end(void **state
 	struct ticks w = kit_ticks();
 
 	look(&w, 0, 89);
-	assert_int_equal(w.told.len, 0);
+	assert_int_equal(w.reported.len, 0);
 	look(&w, 1, 90);
-	assert_int_equal(w.told.len, 1);
-	assert_int_equal(w.told.at[0].news, ANOMALY_BEGAN);
+	assert_int_equal(w.reported.len, 1);
+	assert_int_equal(w.reported.at[0].news, ANOMALY_BEGAN);
 	look(&w, 2, 95);
-	assert_int_equal(w.told.at[0].news, ANOMALY_SAME);
+	assert_int_equal(w.reported.at[0].news, ANOMALY_SAME);
 	look(&w, 3, 91);
-	assert_int_equal(w.told.at[0].news, ANOMALY_SAME);
+	assert_int_equal(w.reported.at[0].news, ANOMALY_SAME);
 	look(&w, 4, 50);
-	assert_int_equal(w.told.len, 1);
-	assert_int_equal(w.told.at[0].news, ANOMALY_ENDED);
-	assert_int_equal(w.told.at[0].seq, 1);
-	assert_true(w.told.at[0].value == 90 && w.told.at[0].peak == 95);
-	assert_int_equal(w.told.at[0].began_wall_ns, KIT_WALL_NS + NS_PER_S);
-	assert_int_equal(w.told.at[0].ended_wall_ns, KIT_WALL_NS + 4 * NS_PER_S);
-	assert_int_equal(w.told.at[0].seen_boot_ns, KIT_BOOT_NS + 3 * NS_PER_S);
+	assert_int_equal(w.reported.len, 1);
+	assert_int_equal(w.reported.at[0].news, ANOMALY_ENDED);
+	assert_int_equal(w.reported.at[0].seq, 1);
+	assert_true(w.reported.at[0].value == 90 && w.reported.at[0].peak == 95);
+	assert_int_equal(w.reported.at[0].began_wall_ns, KIT_WALL_NS + NS_PER_S);
+	assert_int_equal(w.reported.at[0].ended_wall_ns, KIT_WALL_NS + 4 * NS_PER_S);
+	assert_int_equal(w.reported.at[0].seen_boot_ns, KIT_BOOT_NS + 3 * NS_PER_S);
 	look(&w, 5, 50);
-	assert_int_equal(w.told.len, 0);
+	assert_int_equal(w.reported.len, 0);
 	look(&w, 6, 90);
-	assert_int_equal(w.told.at[0].news, ANOMALY_BEGAN);
-	assert_int_equal(w.told.at[0].seq, 2);
+	assert_int_equal(w.reported.at[0].news, ANOMALY_BEGAN);
+	assert_int_equal(w.reported.at[0].seq, 2);
 	kit_ticks_done(&w);
 }
 
@@ -50,11 +50,11 @@ static void test_anomaly_episodes__report_a_peak_that_moved_by_a_tenth(void **st
 
 	look(&w, 0, 90);
 	look(&w, 1, 99);
-	assert_int_equal(w.told.at[0].news, ANOMALY_SAME);
+	assert_int_equal(w.reported.at[0].news, ANOMALY_SAME);
 	look(&w, 2, 100);
-	assert_int_equal(w.told.at[0].news, ANOMALY_CHANGED);
+	assert_int_equal(w.reported.at[0].news, ANOMALY_CHANGED);
 	look(&w, 3, 100);
-	assert_int_equal(w.told.at[0].news, ANOMALY_SAME);
+	assert_int_equal(w.reported.at[0].news, ANOMALY_SAME);
 	kit_ticks_done(&w);
 }
 
@@ -79,10 +79,10 @@ static void test_anomaly_episodes__only_rise_in_severity(void **state)
 		kit_tick(&w, 1 + (double)i);
 		kit_rss(kit_add(&w, 10, -100), rows[i].rss_mib * KIT_MIB);
 		assert_int_equal(kit_tell(&w), 1);
-		assert_int_equal(w.told.at[0].severity, rows[i].severity);
-		assert_int_equal(w.told.at[0].news, rows[i].news);
+		assert_int_equal(w.reported.at[0].severity, rows[i].severity);
+		assert_int_equal(w.reported.at[0].news, rows[i].news);
 	}
-	assert_true(w.told.at[0].peak == 1200.0 * KIT_MIB);
+	assert_true(w.reported.at[0].peak == 1200.0 * KIT_MIB);
 	kit_ticks_done(&w);
 }
 
@@ -97,8 +97,8 @@ static void test_anomaly_episodes__follow_memory_pressure_downwards(void **state
 		readings_set(&w.snap.host, HOST_MEM_AVAILABLE, available[i]);
 		assert_int_equal(kit_tell(&w), 1);
 	}
-	assert_int_equal(w.told.at[0].news, ANOMALY_ENDED);
-	assert_true(w.told.at[0].value == 90 && w.told.at[0].peak == 40);
+	assert_int_equal(w.reported.at[0].news, ANOMALY_ENDED);
+	assert_true(w.reported.at[0].value == 90 && w.reported.at[0].peak == 40);
 	kit_ticks_done(&w);
 }
 
@@ -113,12 +113,12 @@ static void test_anomaly_episodes__end_with_the_process_and_spare_its_successor(
 	readings_set(&p->s.r, PROC_FDS, 95);
 	readings_set(&p->s.r, PROC_FD_LIMIT, 100);
 	assert_int_equal(kit_tell(&w), 2);
-	assert_int_equal(w.told.at[0].news, ANOMALY_ENDED);
-	assert_int_equal(w.told.at[1].news, ANOMALY_BEGAN);
-	assert_int_equal(w.told.at[1].seq, 2);
+	assert_int_equal(w.reported.at[0].news, ANOMALY_ENDED);
+	assert_int_equal(w.reported.at[1].news, ANOMALY_BEGAN);
+	assert_int_equal(w.reported.at[1].seq, 2);
 	kit_tick(&w, 2); /* nobody is there any more */
 	assert_int_equal(kit_tell(&w), 1);
-	assert_int_equal(w.told.at[0].news, ANOMALY_ENDED);
+	assert_int_equal(w.reported.at[0].news, ANOMALY_ENDED);
 	kit_ticks_done(&w);
 }
 
@@ -139,14 +139,14 @@ static void test_anomaly_episodes__all_end_with_the_recorder(void **state)
 	struct ticks w = kit_ticks();
 
 	look(&w, 0, 95);
-	vec_reset(&w.told);
+	vec_reset(&w.reported);
 	w.snap.wall_ns = KIT_WALL_NS - NS_PER_S;
-	episodes_end(&w.episodes, &w.snap, &w.told);
-	assert_int_equal(w.told.len, 1);
-	assert_int_equal(w.told.at[0].news, ANOMALY_ENDED);
-	assert_int_equal(w.told.at[0].ended_wall_ns, KIT_WALL_NS); /* the clock was set back */
-	episodes_end(&w.episodes, &w.snap, &w.told);
-	assert_int_equal(w.told.len, 1);
+	episodes_end(&w.episodes, &w.snap, &w.reported);
+	assert_int_equal(w.reported.len, 1);
+	assert_int_equal(w.reported.at[0].news, ANOMALY_ENDED);
+	assert_int_equal(w.reported.at[0].ended_wall_ns, KIT_WALL_NS); /* the clock was set back */
+	episodes_end(&w.episodes, &w.snap, &w.reported);
+	assert_int_equal(w.reported.len, 1);
 	kit_ticks_done(&w);
 }
 

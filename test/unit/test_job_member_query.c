@@ -172,16 +172,16 @@ static void test_job_sums__are_kept_a_snapshot_and_become_means(void **state)
 	for (int i = 0; i < 400; i++)
 		world_put(&w, st);
 	while (more)
-		assert_int_equal(
-			store_retain_step(st, &keep, w.wall_ns, w.boot_ns, &more, &err), 0);
+		assert_int_equal(store_retain_step(st, &keep, w.wall_ns, w.boot_ns, &more, &err),
+		                 0);
 	assert_in_range(read_sums(dir, "s", 1000, &sums), 2, 4);
 	assert_int_equal(ask_int(dir, "SELECT max(rss_mb_max) FROM job_samples"), 100);
 	assert_int_equal(ask_int(dir, "SELECT min(processes_min) FROM job_samples"), 1);
 	keep.downsampled_ns = 0;
 	more = true;
 	while (more)
-		assert_int_equal(
-			store_retain_step(st, &keep, w.wall_ns, w.boot_ns, &more, &err), 0);
+		assert_int_equal(store_retain_step(st, &keep, w.wall_ns, w.boot_ns, &more, &err),
+		                 0);
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM job_sample"), 0);
 	assert_int_equal(read_sums(dir, "s", 1000, &sums), 0);
 	store_close(st);
@@ -251,8 +251,11 @@ static void test_job_events__are_those_of_its_processes_its_marks_and_its_record
 	if (n < 0)
 		fail_msg("%s", err.msg);
 	assert_string_equal(words.text, "mark:here:{\"x\":1}:a:3;loss::some were lost::0;");
-	assert_int_equal(n, 2 + ask_int(dir, "SELECT count(*) FROM event e JOIN process p"
-	                                     " ON p.id = e.proc JOIN job j ON j.id = p.job WHERE j.job_id = 'a'"));
+	assert_int_equal(
+		n,
+		2 + ask_int(dir,
+	                    "SELECT count(*) FROM event e JOIN process p"
+	                    " ON p.id = e.proc JOIN job j ON j.id = p.job WHERE j.job_id = 'a'"));
 	at = (struct history_cursor){ 0 };
 	words.n = 0;
 	while ((page = history_job_events(r, KEY("a"), &at, 0, 7, add_word, &words, &err)) > 0)
@@ -261,7 +264,8 @@ static void test_job_events__are_those_of_its_processes_its_marks_and_its_record
 	at = (struct history_cursor){ 0 };
 	words = (struct words){ "" };
 	assert_int_equal(
-		history_job_events(r, KEY("b"), &at, 1 << EVENT_PHASE, 9, add_word, &words, &err), 1);
+		history_job_events(r, KEY("b"), &at, 1 << EVENT_PHASE, 9, add_word, &words, &err),
+		1);
 	assert_string_equal(words.text, "phase:other::b:0;");
 	assert_int_equal(ask_int(dir,
 	                         "SELECT count(*) FROM recorder_events WHERE name = 'here'"
@@ -315,8 +319,10 @@ static void test_reader_job_processes__tell_every_life_once_in_order(void **stat
 	n = history_job_processes(r, KEY("a"), 100000, add_process, &all, &err);
 	if (n < 0)
 		fail_msg("%s", err.msg);
-	assert_int_equal(n, ask_int(dir, "SELECT count(DISTINCT pid << 42 | start_ticks)"
-	                                 " FROM process WHERE job = (SELECT id FROM job WHERE job_id = 'a')"));
+	assert_int_equal(
+		n,
+		ask_int(dir, "SELECT count(DISTINCT pid << 42 | start_ticks)"
+	                     " FROM process WHERE job = (SELECT id FROM job WHERE job_id = 'a')"));
 	assert_true(all.exact > 5 && all.exact < all.n);
 	all = (struct identities){ 0 };
 	assert_int_equal(history_job_processes(r, KEY("a"), 3, add_process, &all, &err), 3);
@@ -444,20 +450,6 @@ static void test_job_processes__know_no_cpu_share_of_who_was_seen_once_at_rest(v
 	world_rmdir(dir);
 }
 
-static void load_version_1(const char *dir)
-{
-	const char *source = getenv("PROCTOR_SOURCE_DIR");
-	char *path = xasprintf("%s/test/fixtures/store/v1.sql", source ? source : ".");
-	struct buf sql = { 0 };
-	struct err err = { 0 };
-
-	if (load_file(AT_FDCWD, path, &sql, &err) < 0)
-		fail_msg("%s", err.msg);
-	run_sql(dir, sql.at);
-	buf_done(&sql);
-	free(path);
-}
-
 static void check_version_1(const char *dir)
 {
 	struct identities all = { 0 };
@@ -497,7 +489,7 @@ static void test_store__reads_version_1_and_brings_it_up_to_date(void **state)
 	struct store *st;
 
 	(void)state;
-	load_version_1(dir);
+	load_fixture(dir, "v1.sql");
 	check_version_1(dir); /* nobody has written to it yet */
 	world_init(&w, 50);
 	world_add_job(&w, "new");

@@ -3,20 +3,6 @@
 #include "base/io.h"
 #include "store_kit.h"
 
-static void load_fixture(const char *dir, const char *name)
-{
-	const char *source = getenv("PROCTOR_SOURCE_DIR");
-	char *path = xasprintf("%s/test/fixtures/store/%s", source ? source : ".", name);
-	struct buf sql = { 0 };
-	struct err err = { 0 };
-
-	if (load_file(AT_FDCWD, path, &sql, &err) < 0)
-		fail_msg("%s", err.msg);
-	run_sql(dir, sql.at);
-	buf_done(&sql);
-	free(path);
-}
-
 /* What versions 3 and 2 did not have yet. */
 static void take_back(const char *dir, int version)
 {

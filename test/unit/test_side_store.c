@@ -1,25 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Two versions of the program at one store: neither stops the other from recording, and nothing that
  * either stored is lost. */
-#include "load_file.h"
 #include "sqlite/db_lock.h"
 #include "store_kit.h"
 
 #define TICKS 70
-
-static void load_version_4(const char *dir)
-{
-	const char *source = getenv("PROCTOR_SOURCE_DIR");
-	char *path = xasprintf("%s/test/fixtures/store/v4.sql", source ? source : ".");
-	struct buf sql = { 0 };
-	struct err err = { 0 };
-
-	if (load_file(AT_FDCWD, path, &sql, &err) < 0)
-		fail_msg("%s", err.msg);
-	run_sql(dir, sql.at);
-	buf_done(&sql);
-	free(path);
-}
 
 /* What a live recorder of an older version shows to others: a row without an end, and its byte of
  * write.lock. */
@@ -115,7 +100,7 @@ static void test_side_store__is_used_while_an_older_recorder_is_alive(void **sta
 	struct db_lock old;
 
 	(void)state;
-	load_version_4(dir);
+	load_fixture(dir, "v4.sql");
 	old = begin_old_recorder(dir);
 	record(dir, "one", "in use by an older proctor");
 	assert_int_equal(ask_int(dir, "PRAGMA user_version"), 4);

@@ -140,9 +140,9 @@ static void retain(struct store_scene *sc, uint64_t downsampled_ns)
 	bool more = true;
 
 	while (more)
-		assert_int_equal(store_retain_step(sc->st, &keep, sc->w.wall_ns, sc->w.boot_ns,
-		                                   &more, &err),
-		                 0);
+		assert_int_equal(
+			store_retain_step(sc->st, &keep, sc->w.wall_ns, sc->w.boot_ns, &more, &err),
+			0);
 }
 
 static void test_retention__makes_means_of_gpus_and_forgets_them(void **state)
@@ -172,20 +172,6 @@ static void test_retention__makes_means_of_gpus_and_forgets_them(void **state)
 	scene_done(&sc);
 }
 
-static void load_version_1(const char *dir)
-{
-	const char *source = getenv("PROCTOR_SOURCE_DIR");
-	char *path = xasprintf("%s/test/fixtures/store/v1.sql", source ? source : ".");
-	struct buf sql = { 0 };
-	struct err err = { 0 };
-
-	if (load_file(AT_FDCWD, path, &sql, &err) < 0)
-		fail_msg("%s", err.msg);
-	run_sql(dir, sql.at);
-	buf_done(&sql);
-	free(path);
-}
-
 static size_t read_all(const char *dir)
 {
 	struct history *r = open_reader(dir);
@@ -211,7 +197,7 @@ static void test_reader_snapshot__reads_a_store_that_is_older_than_gpus(void **s
 	struct world w;
 	struct store *st;
 
-	load_version_1(dir);
+	load_fixture(dir, "v1.sql");
 	assert_int_equal(read_all(dir), 7);
 	world_init(&w, 8);
 	st = world_open(&w, dir);
