@@ -72,10 +72,12 @@ static int checkpoint_pages(const struct store *st)
 }
 
 /* Passive: it moves what readers allow and never waits for them. Above 64 MiB the log is truncated,
- * if no reader is in the way at that moment. The caller holds the write lock. */
+ * if no reader is in the way at that moment; by a brief recorder always, because it ends before it
+ * could write from the start of the log again, and the next one would not know that it may. The caller
+ * holds the write lock. */
 void transaction_checkpoint(struct store *st, bool all)
 {
-	bool cut = all || st->wal_pages >= TRUNCATE_PAGES;
+	bool cut = all || st->is_brief || st->wal_pages >= TRUNCATE_PAGES;
 	int log = 0, done = 0;
 	uint64_t begin_ns = clock_mono_ns();
 

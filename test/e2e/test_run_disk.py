@@ -225,3 +225,15 @@ def test_an_id_that_cannot_be_claimed_is_not_taken_from_another_job(run):
 	assert "id x could not be claimed" in line, line
 	assert run.job("job_id = 'x'")["exit_code"] == 0
 	assert run.job("job_id LIKE 'x-%'")["exit_code"] == 3
+
+
+# ---- many short runs -----------------------------------------------------------------------------
+
+
+def test_the_log_of_the_store_does_not_grow_with_the_number_of_short_runs(run):
+	"""Each run reads the whole log when it opens the store: it must not become slower with each."""
+	log = run.proctor.state_dir / "proctor.db-wal"
+	for _ in range(30):
+		assert run("/bin/true").returncode == 0
+	assert log.stat().st_size < 1.5 * 2**20
+	assert len(run.jobs()) == 30
