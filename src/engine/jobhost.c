@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "engine/forwarded_signals.h"
+#include "kernel/process_peek.h"
 #include "kernel/process_reader.h"
 #include "kernel/user_tasks.h"
 
@@ -500,7 +501,7 @@ static void add_command(struct jobhost *h)
 		           .uid = geteuid(),
 		           .comm = "proctor" };
 
-	process_reader_find_start(jobs_of(h)->reader, &e.id);
+	e.id.start_ticks = process_peek_child_start(h->root_fd, e.id.pid);
 	h->command = e.id;
 	members_add(&jobs_of(h)->members, &jobs_of(h)->roster, e.id,
 	            (struct job_ref){ .job = job_of(h)->handle });

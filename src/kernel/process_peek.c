@@ -81,3 +81,13 @@ int process_peek_ended_io(int root_fd, pid_t pid, struct proc_readings *ret)
 		return (int)n;
 	return process_files_parse(PROCESS_IO, scan_mem(text, (size_t)n), ret) ? 0 : -EBADMSG;
 }
+
+uint64_t process_peek_child_start(int root_fd, pid_t pid)
+{
+	char text[1024];
+	ssize_t n = read_file(root_fd, pid, "stat", text, sizeof text);
+	struct process_files_stat st;
+
+	return n > 0 && process_files_parse_stat(scan_mem(text, (size_t)n), &st) ? st.start_ticks
+	                                                                         : 0;
+}

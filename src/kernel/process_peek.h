@@ -3,7 +3,8 @@
  * waits for nothing that a process can hold for long: comm, status and cgroup. The kernel fills
  * status from counters, under spinlocks alone; it takes neither the lock of an exec
  * (exec_update_lock) nor that of the address space (mmap_lock), on which other files can hang. io is
- * read here only of a process that has ended. All others are read by process_reader.h. */
+ * read here only of a process that has ended, and stat only of a child that waits to begin. All others
+ * are read by process_reader.h. */
 #pragma once
 
 #include "base/defs.h"
@@ -23,3 +24,6 @@ bool process_peek_is_stopped(int root_fd, pid_t pid);
 /* Of a process that has ended and was not waited for, with all that it has waited for: 0 or -errno;
  * -ENOENT: this kernel keeps no account of it. */
 int process_peek_ended_io(int root_fd, pid_t pid, struct proc_readings *ret);
+/* When a child of ours began that has not executed its program yet, as in struct proc_id; 0: there is
+ * no such process. */
+uint64_t process_peek_child_start(int root_fd, pid_t pid);

@@ -37,6 +37,7 @@
 #define HANG_NS (400 * NS_PER_MS)
 #define HANGING_MAX 32
 #define DEVICE_FDS_MAX 1024
+#define COUNT_BATCH 32
 #define STACK_BYTES ((size_t)PTHREAD_STACK_MIN + (64 << 10))
 
 static const struct {
@@ -623,16 +624,27 @@ bool process_reader_exists(struct process_reader *r, struct proc_id id)
 	return is_there(r, &q, id, true);
 }
 
+/* Those that are gone need no thread. */
 size_t process_reader_count_alive(struct process_reader *r, const struct proc_id *ids, size_t n)
 {
-	struct process_request requests[PROCESS_READER_BATCH];
-	size_t alive = 0;
+	struct process_request requests[COUNT_BATCH];
+	struct proc_id there[COUNT_BATCH];
+	size_t alive = 0, found = 0;
+	uid_t uid;
 
-	for (size_t i = 0; i < n; i++)
-		requests[i] = request_stat(ids[i].pid);
-	process_reader_read(r, requests, n);
-	for (size_t i = 0; i < n; i++)
-		alive += is_there(r, &requests[i], ids[i], false);
+	for (size_t i = 0; i < n; i++) {
+		if (process_reader_owner(r, ids[i].pid, &uid) == 0) {
+			requests[found] = request_stat(ids[i].pid);
+			there[found++] = ids[i];
+		}
+		if (found < COUNT_BATCH && i + 1 < n)
+			continue;
+		process_reader_read(r, requests, found);
+		while (found > 0) {
+			found--;
+			alive += is_there(r, &requests[found], there[found], false);
+		}
+	}
 	return alive;
 }
 

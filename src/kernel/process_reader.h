@@ -67,5 +67,5 @@ void process_reader_find_start(struct process_reader *r, struct proc_id *id);
 bool process_reader_exists(struct process_reader *r, struct proc_id id);
 /* … and has not ended. */
 bool process_reader_is_alive(struct process_reader *r, struct proc_id id);
-/* How many of these are; at most PROCESS_READER_BATCH. */
+/* How many of these are. */
 size_t process_reader_count_alive(struct process_reader *r, const struct proc_id *ids, size_t n);
