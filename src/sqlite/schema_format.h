@@ -42,5 +42,5 @@ enum { SCHEMA_PRESSURES = 5 };
 	" processes = s.n, cpu_time_us = s.cpu, cpu_time_us_q = s.cpu_q, peak_rss_kib = s.peak,"   \
 	" peak_rss_kib_q = s.peak_q, max_cpu = s.max_cpu"
 static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 3 &&
-                      FINAL_CPU == 1 && FINAL_PEAK == 2,
+                      QUALITY_AT_MOST == 4 && FINAL_CPU == 1 && FINAL_PEAK == 2,
               "the numbers above");

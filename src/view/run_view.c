@@ -132,7 +132,7 @@ static void put_io(struct facts *f, const struct job *job)
 
 	if (is_known ? !(read.value | written.value) : has_not_run(job))
 		return;
-	facts_begin(f, "i/o", job_quality(job, MIN(read.quality, written.quality)).at);
+	facts_begin(f, "i/o", job_quality(job, quality_join(read.quality, written.quality)).at);
 	if (!is_known) {
 		facts_part(f, "not known: the kernel did not report it");
 		return;
