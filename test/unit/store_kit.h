@@ -156,6 +156,8 @@ static inline void world_change(struct world *w, struct world_proc *p)
 	}
 	if (world_dice(w, 10) == 0)
 		p->threads = 1 + world_dice(w, 8);
+	if (p->job >= 0 && world_dice(w, 4) == 0)
+		p->sheet = world_dice(w, 4); /* it opened one, or closed it */
 	if (isfinite(p->cpu))
 		p->cpu_time_ns += (uint64_t)(p->cpu * 1e9);
 }
