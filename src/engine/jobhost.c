@@ -419,6 +419,8 @@ static void update_interval(struct jobhost *h, const struct snapshot *snap)
 		h->sampled_boot_ns = snap->boot_ns;
 	if (h->is_last && h->sampled_boot_ns && end_boot_ns > h->sampled_boot_ns)
 		job->interval_ns = MAX(job->interval_ns, end_boot_ns - h->sampled_boot_ns);
+	if (h->is_last) /* a tick after the end, of leftovers, may be the first */
+		job->interval_ns = MIN(job->interval_ns, job->took_ns);
 }
 
 static void complete_job(void *self, const struct snapshot *snap)
