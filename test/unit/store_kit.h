@@ -295,9 +295,9 @@ static inline const struct world_proc *world_last(const struct world *w,
 
 static inline char *world_dir(void)
 {
-	char *dir = xstrdup("/tmp/proctor-test-XXXXXX");
+	char *dir = xcalloc(1, SCRATCH_DIR_MAX);
 
-	assert_non_null(mkdtemp(dir));
+	assert_true(scratch_dir(dir));
 	return dir;
 }
 
