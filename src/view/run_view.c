@@ -279,6 +279,13 @@ static void put_record(struct facts *f, const struct job *job, const struct run_
 	}
 	if (!record->is_stored)
 		return;
+	if (record->side_path) {
+		facts_begin(f, "record", "");
+		facts_part(f, "in '%s' until it can be imported", record->side_path);
+		facts_ink(f, INK_WARN);
+	}
+	if (record->side_path && !record->state_dir)
+		return;
 	buf_printf(&line, "proctor report %s", job->id);
 	if (record->state_dir) {
 		buf_puts(&line, " --state-dir ");
