@@ -114,14 +114,18 @@ sys.exit(job.returncode)
 """
 
 
+class Disturbed(Exception):
+	"""In the machine's own namespace any process that starts may take the pid between two of ours, and keep it."""
+
+
 def undisturbed(story):
-	"""In the machine's own namespace any process that starts may take the pid between two of ours: then it is told again, a few times."""
+	"""A story that was disturbed is told again, a few times."""
 	@functools.wraps(story)
 	def told(run, tier, *args, **more):
 		for _ in range(0 if tier != "connector" else 5):
 			try:
 				return story(run, tier, *args, **more)
-			except AssertionError:
+			except Disturbed:
 				run.proctor.state_dir = run.proctor.state_dir.with_name(run.proctor.state_dir.name + "-again")
 				run.env["PROCTOR_STATE_DIR"] = run.proctor.env["PROCTOR_STATE_DIR"] = str(run.proctor.state_dir)
 		return story(run, tier, *args, **more)
@@ -130,6 +134,14 @@ def undisturbed(story):
 
 def namespace(tier):
 	return [] if tier == "connector" else NAMESPACE
+
+
+def tell(run, *line):
+	done = run.bare(*line)
+	if "no pid" in done.stderr:
+		raise Disturbed(done.stderr)
+	assert done.returncode == 0, done.stderr
+	return int(done.stdout)
 
 
 def lives(run, pid):
@@ -143,11 +155,10 @@ def lives(run, pid):
 
 def twice(run, tier, ms, rest, apart):
 	line = run.line(sys.executable, "-c", TWICE, ms, rest, apart, FINAL_CPU if tier == "bpf" else 0, options=["--tier", tier])
-	done = run.bare(*namespace(tier), *line)
-	assert done.returncode == 0, done.stderr
+	pid = tell(run, *namespace(tier), *line)
 	if tier != "looks":
 		assert run.job()["tier"].startswith({"bpf": "BPF", "connector": "proc connector"}[tier])
-	return lives(run, int(done.stdout))
+	return lives(run, pid)
 
 
 @pytest.mark.parametrize("tier", TIERS)
@@ -178,9 +189,7 @@ def test_lives_too_short_to_be_looked_at_are_told_apart_too(run, tier):
 def test_a_stranger_that_gets_a_pid_of_the_job_is_not_of_the_job(run, tier, tmp_path):
 	fifo = tmp_path / ("fifo-" + run.proctor.state_dir.name)
 	line = run.line(sys.executable, "-c", STRANGER_AFTER, fifo, options=["--tier", tier])
-	done = run.bare(*namespace(tier), sys.executable, "-c", AROUND, fifo, *line)
-	assert done.returncode == 0, done.stderr
-	row, = lives(run, int(done.stdout))
+	row, = lives(run, tell(run, *namespace(tier), sys.executable, "-c", AROUND, fifo, *line))
 	assert row["exit_code"] == 11
 	assert row["cpu_seconds"] < 0.1, row
 	assert run.job()["cpu_seconds"] < 0.3  # the stranger took as much, and nobody else did
