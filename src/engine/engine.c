@@ -16,6 +16,7 @@
 #define FLUSH_EVENTS 4096
 /* … and so many even if the recorder does not keep up: a full ring is read faster than written. */
 #define FLUSH_EVENTS_ALWAYS (5 * FLUSH_EVENTS)
+#define DRAINS_MAX 32
 #define LIMITS_AFTER_NS NS_PER_S
 #define STORING_AGAIN_NS (2 * NS_PER_S)
 #define JOB_PATIENCE_NS NS_PER_S /* for a disk, while clients wait for us */
@@ -382,9 +383,14 @@ static void on_events(void *self)
 		flush(e);
 }
 
+/* A drain leaves what a storm has piled up. There is an end even where events never cease. */
 void engine_read_events(struct engine *e)
 {
-	on_events(e);
+	for (int i = 0; i < DRAINS_MAX; i++) {
+		on_events(e);
+		if (!sampler_has_waiting(e->sampler))
+			return;
+	}
 }
 
 void engine_flush(struct engine *e)
@@ -420,7 +426,7 @@ static void await_events(struct engine *e, uint64_t patience_ns, uint64_t living
 	struct timespec a_moment = { .tv_nsec = SETTLE_STEP_NS };
 
 	do
-		on_events(e);
+		engine_read_events(e);
 	while ((sampler_owed(e->sampler, cares, self, false) || lacks_ends(e, living)) &&
 	       clock_mono_ns() < end_ns && nanosleep(&a_moment, NULL) == 0);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -221,6 +222,17 @@ size_t sampler_fds(const struct sampler *s, int ret[static ROLES_MAX])
 			ret[n++] = fd;
 	}
 	return n;
+}
+
+bool sampler_has_waiting(const struct sampler *s)
+{
+	struct pollfd waits[ROLES_MAX];
+	int fds[ROLES_MAX];
+	size_t n = sampler_fds(s, fds);
+
+	for (size_t i = 0; i < n; i++)
+		waits[i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+	return n && poll(waits, n, 0) > 0;
 }
 
 const struct sample *sampler_last(const struct sampler *s)

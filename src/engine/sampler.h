@@ -70,6 +70,8 @@ void sampler_stamp_events(struct sampler *s);
 void sampler_build_events(struct sampler *s, const struct job_roster *jobs, struct snapshot *ret);
 /* The fds of probes: when one is readable, sampler_drain() is due. Returns their number. */
 size_t sampler_fds(const struct sampler *s, int ret[static ROLES_MAX]);
+/* Whether one is readable now. */
+bool sampler_has_waiting(const struct sampler *s);
 /* Adds an event that no probe reports to the next snapshot, as engine_emit(). */
 bool sampler_emit(struct sampler *s, const struct event *event, const char *name, const char *text);
 /* … of the recorder itself. */
