@@ -75,8 +75,7 @@ static void add_figure(struct figure *to, struct figure from, uint64_t value)
 	to->value = value;
 	if (to->quality == QUALITY_MISSING)
 		to->quality = QUALITY_AT_LEAST;
-	to->quality = to->quality == QUALITY_COUNT ? from.quality
-	                                           : quality_join(to->quality, from.quality);
+	to->quality = MIN(to->quality, from.quality);
 }
 
 /* How a program of ours ended, and is counted: passed on, it ended only as its command did. */
@@ -147,6 +146,12 @@ static double cost_of(const struct report *r, const struct process_record *p)
 	return MAX(cpu, peak);
 }
 
+/* That of a program may be unknown: it was gone before it could be read. */
+static const char *name_of(const struct process_record *p)
+{
+	return p->comm && *p->comm ? p->comm : "?";
+}
+
 static void keep_costly(struct report *r, const struct process_record *p)
 {
 	double cost = cost_of(r, p);
@@ -159,7 +164,7 @@ static void keep_costly(struct report *r, const struct process_record *p)
 	r->n_costly = MIN(r->n_costly + 1, (size_t)REPORT_COSTLY);
 	memmove(&r->costly[at + 1], &r->costly[at], (r->n_costly - 1 - at) * sizeof *r->costly);
 	r->costly[at] = (struct report_process){ .p = *p, .cost = cost };
-	snprintf(r->costly[at].name, COMM_LEN, "%s", p->comm ? p->comm : "");
+	snprintf(r->costly[at].name, COMM_LEN, "%s", name_of(p));
 	snprintf(r->costly[at].command, sizeof r->costly[at].command, "%s",
 	         p->command ? p->command : "");
 }
@@ -167,7 +172,7 @@ static void keep_costly(struct report *r, const struct process_record *p)
 static void keep_left(struct report *r, const struct process_record *p)
 {
 	if (r->unended < REPORT_LEFT) {
-		snprintf(r->left[r->unended].name, COMM_LEN, "%s", p->comm ? p->comm : "?");
+		snprintf(r->left[r->unended].name, COMM_LEN, "%s", name_of(p));
 		r->left[r->unended].pid = p->id.pid;
 	}
 	r->unended++;
@@ -176,7 +181,7 @@ static void keep_left(struct report *r, const struct process_record *p)
 int report_add_process(void *report, const struct process_record *p)
 {
 	struct report *r = report;
-	uint64_t index = find_program(r, p->comm && *p->comm ? p->comm : "?"), known;
+	uint64_t index = find_program(r, name_of(p)), known;
 
 	r->processes++;
 	if (!p->ended_ns)

@@ -67,10 +67,10 @@ static inline struct bind bind_str(const char *text)
 	return bind_text(text, text ? strlen(text) : 0);
 }
 
-/* NULL for "". */
+/* NULL for "", too. */
 static inline struct bind bind_text_or_null(const char *text, size_t max)
 {
-	return bind_text(max && *text ? text : NULL, max);
+	return bind_text(max && text && *text ? text : NULL, max);
 }
 
 void bind_value(sqlite3_stmt *stmt, int index, struct bind value);

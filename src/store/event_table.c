@@ -168,7 +168,8 @@ static int apply(struct store *st, const struct snapshot *snap, const struct eve
 		r = process_table_set_exit(st, proc, e, err);
 	if (r == 0 && (e->kind == EVENT_EXIT || e->kind == EVENT_TOTALS))
 		r = set_totals(st, e, proc, err);
-	if (r == 0 && e->kind == EVENT_EXEC && e->text.len)
+	/* Without a name it runs a program that is not known: the one before is not its name. */
+	if (r == 0 && e->kind == EVENT_EXEC && (e->text.len || !*e->comm))
 		r = process_table_set_command(st, proc, e->uid, e->comm,
 		                              snapshot_text(snap, e->text), e->text.len, false,
 		                              err);
@@ -376,8 +377,7 @@ static void put_process_events(struct buf *sql)
 	              " p.pid AS pid, ");
 	put_event_kinds(sql, true);
 	buf_puts(sql, ", e.exit_code AS exit_code, e.signal AS signal_num, j.job_id AS job_id,"
-	              " iif(e.job IS NULL, p.sheet, e.sheet) AS sheet_num,"
-	              " coalesce(e.details, '') AS details, j.uid AS uid"
+	              " p.sheet AS sheet_num, coalesce(e.details, '') AS details, j.uid AS uid"
 	              " FROM event e JOIN process p ON p.id = e.proc"
 	              " LEFT JOIN job j ON j.id = p.job");
 	put_kind_filter(sql, true);

@@ -90,8 +90,7 @@ static const struct statement statements[] = {
 	[SET_SEEN] = { "UPDATE process SET first = ?2, last = NULL WHERE id = ?1" },
 	[SET_FIRST] = { "UPDATE process SET first = ?2 WHERE id = ?1" },
 	[SET_LAST] = { "UPDATE process SET last = ?2, ended = coalesce(ended, ?3) WHERE id = ?1" },
-	[SET_JOB] = { "UPDATE process SET job = ?2,"
-	              " sheet = iif(job IS ?2, coalesce(sheet, ?3), ?3) WHERE id = ?1" },
+	[SET_JOB] = { "UPDATE process SET job = ?2, sheet = ?3 WHERE id = ?1" },
 	[SET_COMMAND] = { "UPDATE process SET uid = ?2, comm = ?3, command = ?4 WHERE id = ?1" },
 	[SET_NAME] = { "UPDATE process SET uid = ?2, comm = ?3, command = ?4 WHERE id = ?1"
 	               " AND (command IS NULL OR command = comm OR command LIKE '[%')" },
@@ -120,8 +119,8 @@ int64_t process_table_add(struct store *st, const struct process_row *row, struc
 	                        bind_or_null(row->ppid), bind_int((int64_t)row->id.start_ticks),
 	                        bind_nonzero(row->first), bind_nonzero(row->job),
 	                        bind_nonzero(row->job ? row->sheet : 0), bind_real(row->started),
-	                        bind_int(row->uid), bind_text(row->comm, COMM_LEN),
-	                        bind_text(row->command, row->command_len),
+	                        bind_int(row->uid), bind_text_or_null(row->comm, COMM_LEN),
+	                        bind_text_or_null(row->command, row->command_len),
 	                        bind_int_if(row->is_start_exact, FINAL_START)),
 	                  err);
 	return r < 0 ? r : id;
@@ -181,8 +180,8 @@ int process_table_set_command(struct store *st, int64_t proc, uint32_t uid, cons
                               const char *command, size_t len, bool is_name, struct err *err)
 {
 	return statement_run(st, &statements[is_name ? SET_NAME : SET_COMMAND],
-	                     BINDS(bind_int(proc), bind_int(uid), bind_text(comm, COMM_LEN),
-	                           bind_text(command, MIN(len, (size_t)COMMAND_MAX))),
+	                     BINDS(bind_int(proc), bind_int(uid), bind_text_or_null(comm, COMM_LEN),
+	                           bind_text_or_null(command, MIN(len, (size_t)COMMAND_MAX))),
 	                     err);
 }
 

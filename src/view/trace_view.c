@@ -153,7 +153,7 @@ static void name_process(struct trace *t, const struct process_record *p)
 
 	if (map_get(&t->starts, pid, &known)) /* a pid that was used again */
 		return;
-	snprintf(name, sizeof name, "%s %d", p->comm ? p->comm : "", p->id.pid);
+	snprintf(name, sizeof name, "%s %d", p->comm && *p->comm ? p->comm : "?", p->id.pid);
 	name_track(t, "thread_name", pid, name);
 	sort_track(t, "thread_sort_index", pid, 1 + 2 * TRACE_LANES_MAX + t->starts.len);
 }
