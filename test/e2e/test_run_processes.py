@@ -2,6 +2,7 @@
 """Every process of a job is seen, whatever it does to get away, and what is left behind is told, awaited or ended."""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -80,15 +81,14 @@ def test_each_has_its_end(escaped):
 def test_each_has_the_command_it_ran_last(escaped):
 	leaves = {11: "setsid", 12: "double-fork", 13: "daemon", 15: "sibling", 16: "vfork", 17: "thread-exec", 18: "deaf-parent", 20: "chain",
 		  21: "no-signal"}
-	# The connector gives but a number, and who lives for 1 ms may be gone before it is looked up. Its parent's name
-	# serves then, if it is known (our child is not ours), or the program it ran before.
+	# The connector gives but a number, and who lives for 1 ms may be gone before it is looked up: then it has no name.
 	is_late = escaped.job["tier"].startswith("proc connector")
 	for row in escaped.rows:
 		way, _, end = escaped.told[row["pid"]]
 		if end in leaves:
 			assert leaves[end] == way
 		if end in leaves or end == 19:
-			assert row["command"] == "ways leaf %d %d" % (end, 2 if end == 19 else 1) or (is_late and row["comm"] in ("ways", "")), way
+			assert row["command"] == "ways leaf %d %d" % (end, 2 if end == 19 else 1) or (is_late and row["comm"] in ("ways", None)), way
 
 
 def test_each_begins_and_ends_once_among_the_events(escaped):
@@ -136,6 +136,48 @@ def test_a_command_that_is_over_before_we_look_has_its_name_and_end(run, tier):
 	rows = run.processes()
 	assert [(row["comm"], row["exit_code"]) for row in rows] == [("true", 0)] * 10
 	assert all(row["ended"] for row in rows)
+
+
+@pytest.fixture(params=["root", "nobody"])
+def connected(request, run, as_nobody):
+	"""connected(WORD…): runs that on the proc connector, as root or as a plain user, and returns what it printed and what was recorded."""
+
+	def to_the_end(*command):
+		if request.param == "root":
+			done = run(*command, options=["--tier", "connector"])
+		else:
+			done = as_nobody("run", "--tier", "connector", "--", *command)
+			run.proctor.env["PROCTOR_STATE_DIR"] = str(as_nobody.state_dir)
+		assert done.returncode == 0, done.stderr
+		assert run.job()["tier"].startswith(TIERS["connector"])
+		return done.stdout, run
+
+	to_the_end.copy = lambda program: program if request.param == "root" else shutil.copy2(program, as_nobody.place)
+	return to_the_end
+
+
+@pytest.mark.tier("connector")
+def test_a_program_that_was_over_before_we_looked_has_no_name_but_never_that_of_another(connected):
+	_, run = connected("sh", "-c", "seq 300 | xargs -n1 true; true")
+	commands = Counter(row["command"] for row in run.processes() if row["comm"] == "xargs")
+	assert commands == Counter(["xargs -n1 true"])
+	names = Counter(row["comm"] for row in run.processes())
+	assert names["true"] + names[None] >= 300 and set(names) <= {"sh", "seq", "xargs", "true", None}, names
+	assert names["true"] > 0
+	report = run.proctor("report", run.job()["job_id"])
+	assert report.returncode == 0 and (not names[None] or "?" in report.stdout)
+
+
+@pytest.mark.tier("connector")
+def test_a_storm_on_a_busy_machine_is_counted_to_the_last_process(connected, children):
+	load = connected.copy(LOAD)
+	for _ in range(20):
+		children.busy(seconds=55)
+	printed, run = connected(load, "storm", 8, 500)
+	children.end_all()
+	job = run.job()
+	for figure in ("processes", "exited_processes"):
+		assert (job[figure], job[figure + "_quality"]) == (int(printed), "exact")
 
 
 # ---- ours among them ---------------------------------------------------------------------------

@@ -5,6 +5,8 @@
  *	                       CPU time of all of them and of itself, in µs
  *	load mem MIB MS        touches MIB of memory and holds it for MS; prints its peak, in KiB
  *	load thread N MS       N threads that sleep for MS; prints nothing
+ *	load storm PARENTS N   parents that each have N children one after the other, which end at
+ *	                       once; prints how many processes there were, itself included
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -95,6 +97,38 @@ static int load_thread(long n, long ms)
 	return 0;
 }
 
+/* Its variables are not used after vfork. */
+__attribute__((noinline)) static pid_t fork_one(void)
+{
+	pid_t pid = vfork();
+
+	if (pid == 0)
+		_exit(0);
+	return pid;
+}
+
+static int load_storm(long parents, long n)
+{
+	int status, failed = 0;
+
+	for (long i = 0; i < parents; i++) {
+		pid_t parent = fork();
+
+		if (parent < 0)
+			return 1;
+		if (parent > 0)
+			continue;
+		for (long k = 0; k < n; k++)
+			if (waitpid(fork_one(), NULL, 0) < 0)
+				_exit(1);
+		_exit(0);
+	}
+	while (wait(&status) > 0)
+		failed |= status;
+	printf("%ld\n", 1 + parents + parents * n);
+	return failed != 0;
+}
+
 int main(int argc, char **argv)
 {
 	long n = argc == 4 ? strtol(argv[2], NULL, 10) : 0;
@@ -106,5 +140,7 @@ int main(int argc, char **argv)
 		return load_mem(n, ms);
 	if (argc == 4 && strcmp(argv[1], "thread") == 0)
 		return load_thread(n, ms);
+	if (argc == 4 && strcmp(argv[1], "storm") == 0)
+		return load_storm(n, ms);
 	return 2;
 }

@@ -15,28 +15,21 @@
 #include "base/clock.h"
 #include "probe/lifecycle/connector_message.h"
 #include "probe/lifecycle/process_names.h"
+#include "connector_kit.h"
 #include "fake_machine.h"
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-static size_t put_message(char to[256], uint32_t what, const void *data, size_t len,
-                          uint16_t cn_len)
+/* With the length that older kernels wrote, too. */
+static size_t put_message(char to[static CONNECTOR_KIT_BYTES], uint32_t what, const void *data,
+                          size_t len, uint16_t cn_len)
 {
-	struct nlmsghdr nl = { .nlmsg_len = (uint32_t)(NLMSG_HDRLEN + sizeof(struct cn_msg) +
-		                                       cn_len) };
-	struct cn_msg cn = { .id = { CN_IDX_PROC, CN_VAL_PROC }, .seq = 77, .len = cn_len };
-	uint32_t cpu = 3;
-	uint64_t at = 123456789;
-	char *body = to + NLMSG_HDRLEN + sizeof cn;
+	uint32_t nl_len = (uint32_t)(NLMSG_HDRLEN + sizeof(struct cn_msg) + cn_len);
 
-	memset(to, 0, 256);
-	memcpy(to, &nl, sizeof nl);
-	memcpy(to + NLMSG_HDRLEN, &cn, sizeof cn);
-	memcpy(body, &what, 4);
-	memcpy(body + 4, &cpu, 4);
-	memcpy(body + 8, &at, 8);
-	memcpy(body + 16, data, len);
-	return nl.nlmsg_len;
+	(void)connector_kit_message(to, what, 77, data, len);
+	memcpy(to, &nl_len, sizeof nl_len);
+	memcpy(to + NLMSG_HDRLEN + offsetof(struct cn_msg, len), &cn_len, sizeof cn_len);
+	return nl_len;
 }
 
 static void test_cnproc_parse__understands_forks_and_exits(void **state)
@@ -106,26 +99,6 @@ static void test_process_names__remember_what_ticks_and_events_reported(void **s
 	p->id.start_ticks = 16;
 	process_names_learn(&n, &s);
 	assert_int_equal(process_names_find(&n, 40)->id.start_ticks, 16);
-	process_names_done(&n);
-	sample_done(&s);
-}
-
-static void test_process_names__keep_that_a_process_had_threads(void **state)
-{
-	struct sample s = { .boot_ns = 100 };
-	struct process_names n;
-	struct proc_sample *p = sample_add_proc(&s);
-
-	(void)state;
-	process_names_init(&n);
-	p->id = (struct proc_id){ 40, 7 };
-	readings_set(&p->r, PROC_THREADS, 1);
-	process_names_put(&n, &(struct known){ .id = { 40, 7 }, .is_threaded = true });
-	process_names_learn(&n, &s);
-	assert_true(process_names_find(&n, 40)->is_threaded);
-	p->id.start_ticks = 8;
-	process_names_learn(&n, &s);
-	assert_false(process_names_find(&n, 40)->is_threaded);
 	process_names_done(&n);
 	sample_done(&s);
 }
@@ -319,52 +292,22 @@ static void test_lifecycle_connector__keeps_threads_apart_and_waits_for_the_last
 	live_close(&l);
 }
 
-static void spawn_many(int n)
-{
-	for (volatile int i = 0; i < n; i++) { /* vfork comes back twice */
-		pid_t child = vfork();
-
-		if (child == 0)
-			_exit(0);
-		waitpid(child, NULL, 0);
-	}
-}
-
-/* Each CPU numbers its own events: a gap shows when the CPU that lost some speaks again. */
-static cpu_set_t stay_on_this_cpu(void)
-{
-	cpu_set_t before, one;
-
-	CPU_ZERO(&one);
-	CPU_SET(sched_getcpu(), &one);
-	assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
-	assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-	return before;
-}
-
 static void test_lifecycle_connector__counts_what_a_stopped_reader_lost(void **state)
 {
 	struct live l = live_open();
-	cpu_set_t before = stay_on_this_cpu();
 	struct probe_health h;
-	int small = 16 << 10, ample = 1 << 20;
 	uint64_t told = 0;
 	size_t spawns = 0;
 
 	(void)state;
-	assert_int_equal(setsockopt(probe_lifecycle_connector.fd(l.self), SOL_SOCKET, SO_RCVBUF,
-	                            &small, sizeof small),
-	                 0);
-	spawn_many(1000);
-	assert_int_equal(setsockopt(probe_lifecycle_connector.fd(l.self), SOL_SOCKET, SO_RCVBUF,
-	                            &ample, sizeof ample),
-	                 0);
+	connector_kit_set_buffers(16 << 10);
+	connector_kit_spawn(1000);
+	connector_kit_set_buffers(1 << 20);
 	for (int i = 0; i < 3; i++) {
 		live_read(&l);
-		spawn_many(20);
+		connector_kit_spawn(20);
 	}
 	live_read(&l);
-	assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
 	assert_false(l.s.events_complete);
 	vec_each(&l.s.events, e) {
 		told += e->kind == EVENT_LOSS ? (uint64_t)e->count : 0;
@@ -372,7 +315,7 @@ static void test_lifecycle_connector__counts_what_a_stopped_reader_lost(void **s
 	}
 	probe_lifecycle_connector.health(l.self, &h);
 	assert_int_equal(h.lost, told);
-	assert_true(told >= 1000 && spawns >= 20);
+	assert_true(told >= 1000 && spawns >= 60);
 	live_close(&l);
 }
 
@@ -383,7 +326,7 @@ static void test_lifecycle_connector__loses_nothing_of_a_burst_with_a_prompt_rea
 
 	(void)state;
 	for (int i = 0; i < 20; i++) {
-		spawn_many(100);
+		connector_kit_spawn(100);
 		live_read(&l);
 	}
 	vec_each(&l.s.events, e) {
@@ -406,11 +349,11 @@ static void test_lifecycle_connector__believes_nobody_but_the_kernel(void **stat
 	int32_t data[] = { 1, 1, 999999, 999999 };
 	char bytes[256];
 	size_t n = put_message(bytes, PROC_EVENT_FORK, data, sizeof data, 40);
-	int fd = socket(PF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_CONNECTOR);
+	int fd;
 
 	(void)state;
-	assert_int_equal(
-		getsockname(probe_lifecycle_connector.fd(l.self), (struct sockaddr *)&us, &len), 0);
+	assert_int_equal(getsockname(connector_kit_socket(0), (struct sockaddr *)&us, &len), 0);
+	fd = socket(PF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_CONNECTOR);
 	us.nl_groups = 0;
 	(void)!sendto(fd, bytes, n, 0, (struct sockaddr *)&us, sizeof us);
 	live_read(&l);
@@ -492,7 +435,6 @@ static void test_lifecycle_connector__works_or_says_why_as_nobody(void **state)
 RUN_TESTS(TEST(test_cnproc_parse__understands_forks_and_exits),
           TEST(test_cnproc_parse__refuses_what_is_cut_or_not_for_us),
           TEST(test_process_names__remember_what_ticks_and_events_reported),
-          TEST(test_process_names__keep_that_a_process_had_threads),
           TEST(test_lifecycle_connector__tells_spawn_exec_and_exit),
           TEST(test_lifecycle_connector__tells_signals_and_cores_of_the_dead),
           TEST(test_lifecycle_connector__gives_spawn_and_exit_the_identity_that_a_scan_sees),

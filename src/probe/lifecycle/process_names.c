@@ -22,14 +22,10 @@ void process_names_learn(struct process_names *n, const struct sample *s)
 {
 	vec_each(&s->procs, p) {
 		struct known *k = see(n, p->id.pid);
-		bool was_threaded = k && proc_id_eq(k->id, p->id) && k->is_threaded;
 
 		if (!k || k->changed_ns >= s->boot_ns)
 			continue;
-		*k = (struct known){ .id = p->id,
-			             .uid = p->uid,
-			             .is_threaded = was_threaded ||
-			                            readings_or(&p->r, PROC_THREADS, 2) > 1 };
+		*k = (struct known){ .id = p->id, .uid = p->uid, .named_ns = s->boot_ns };
 		memcpy(k->comm, p->comm, sizeof k->comm);
 	}
 	process_slots_end_tick(&n->slots);

@@ -9,8 +9,8 @@
 struct known {
 	struct proc_id id;
 	uint64_t changed_ns; /* boot clock: of the last event about it; 0: none */
+	uint64_t named_ns;   /* boot clock: comm was its name then */
 	uint32_t uid;
-	bool is_threaded; /* has or had more than one thread */
 	bool is_gone;
 	char comm[COMM_LEN];
 };
