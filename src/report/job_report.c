@@ -188,6 +188,8 @@ int report_add_process(void *report, const struct process_record *p)
 		keep_left(r, p);
 	count_program(&r->programs.at[index], p);
 	attribute_failure(r, p);
+	if (p->signal && r->child_signals.len < REPORT_LIVES_MAX)
+		map_put(&r->child_signals, (uint64_t)p->ppid, (uint64_t)p->signal);
 	keep_costly(r, p);
 	if (r->processes > REPORT_LIVES_MAX)
 		return 0;
@@ -247,7 +249,9 @@ void report_done(struct report *r)
 	map_done(&r->lives);
 	map_done(&r->pids);
 	map_done(&r->note_of);
-	map_done(&r->killed);
+	map_done(&r->signalled);
+	map_done(&r->kill_notes);
+	map_done(&r->child_signals);
 	map_done(&r->ours);
 	map_done(&r->our_ends);
 }

@@ -115,8 +115,10 @@ struct report {
 	struct map program_of; /* hash of the name → its index */
 	struct map lives;      /* proc_key → index of its program */
 	struct map pids;
-	struct map note_of; /* key of a note → its index */
-	struct map killed;  /* proc_key of those that got a SIGKILL */
+	struct map note_of;       /* key of a note → its index */
+	struct map signalled;     /* proc_key → bits of the signals that notes report */
+	struct map kill_notes;    /* proc_key → index of the note of its SIGKILL */
+	struct map child_signals; /* pid → the signal that a child of it died of last */
 	/* `proctor sheet` and the like: it ends as its command did, and of the two only that failed. */
 	struct map ours;     /* pid → proc_key of the latest such program */
 	struct map our_ends; /* its proc_key → how it ended */

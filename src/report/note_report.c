@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "report/job_report.h"
 
+#define SHELL_SIGNALLED 128 /* and the number: the status of a shell whose command was signalled */
 #define GAP_MIN_NS NS_PER_S /* shorter ones are only in the events */
 
 /* In the order in which they matter. */
@@ -46,7 +47,8 @@ static uint64_t key_of(const struct report_note *n)
 	return hash_text(hash_text(h, n->name), n->details);
 }
 
-static void add_note(struct report *r, const struct event_record *e, struct report_note note)
+/* Its index, or -1. */
+static int64_t add_note(struct report *r, const struct event_record *e, struct report_note note)
 {
 	struct report_note *kept;
 	uint64_t index;
@@ -54,19 +56,21 @@ static void add_note(struct report *r, const struct event_record *e, struct repo
 	snprintf(note.details, sizeof note.details, "%s", e->details ? e->details : "");
 	note.key = key_of(&note);
 	if (map_get(&r->note_of, note.key, &index)) {
-		r->notes.at[index].count++;
-		return;
+		if (!r->notes.at[index].count++)
+			r->notes.at[index].first_ns = e->wall_ns;
+		return (int64_t)index;
 	}
 	kept = vec_push(&r->notes, REPORT_NOTES_MAX);
 	if (!kept) {
 		r->notes_dropped++;
-		return;
+		return -1;
 	}
 	map_put(&r->note_of, note.key, r->notes.len - 1);
 	*kept = note;
 	kept->first_ns = e->wall_ns;
 	kept->count = 1;
 	kept->rank = ranks[note.kind];
+	return (int64_t)r->notes.len - 1;
 }
 
 /* Of its process, by name and without the pid: those of one name are one note. */
@@ -88,8 +92,14 @@ static void add_exit(struct report *r, const struct event_record *e)
 
 	if (report_is_passed_on(r, e->process))
 		return;
-	/* A process that is reported as killed, and by whom, is not reported as dead again. */
-	if (e->signal == SIGKILL && map_get(&r->killed, proc_key(e->process), &known))
+	/* A process that is reported as signalled, and by whom, is not reported as dead again; nor does
+	 * a shell that ends as its command did fail for a reason of its own. */
+	if (e->signal && map_get(&r->signalled, proc_key(e->process), &known) &&
+	    known >> e->signal & 1)
+		return;
+	if (e->exit_code > SHELL_SIGNALLED &&
+	    map_get(&r->child_signals, (uint64_t)e->process.pid, &known) &&
+	    (int)known == e->exit_code - SHELL_SIGNALLED)
 		return;
 	note.signal = e->signal;
 	note.exit_code = e->signal ? 0 : e->exit_code;
@@ -113,16 +123,36 @@ bool report_is_echo(const struct report *r, const struct event_record *e)
 	       report_is_passed_on(r, e->process);
 }
 
+/* With the note of it, -1: none. */
+static void mark_signalled(struct report *r, const struct event_record *e, int64_t note)
+{
+	uint64_t key = proc_key(e->process), known = 0;
+
+	if (r->signalled.len >= REPORT_LIVES_MAX || e->signal <= 0 || e->signal >= 64)
+		return;
+	map_get(&r->signalled, key, &known);
+	map_put(&r->signalled, key, known | UINT64_C(1) << e->signal);
+	if (e->kind == EVENT_KILL && note >= 0)
+		map_put(&r->kill_notes, key, (uint64_t)note);
+}
+
 static void add_sent(struct report *r, const struct event_record *e)
 {
 	struct report_note note = note_of(r, e, e->kind == EVENT_KILL ? NOTE_KILL : NOTE_SIGNAL);
 
 	if ((e->kind == EVENT_SIGNAL && is_from_itself(e)) || report_is_echo(r, e))
 		return;
-	if (e->kind == EVENT_KILL && r->killed.len < REPORT_LIVES_MAX)
-		map_put(&r->killed, proc_key(e->process), 1);
 	note.signal = e->signal;
-	add_note(r, e, note);
+	mark_signalled(r, e, add_note(r, e, note));
+}
+
+/* The kernel's SIGKILL comes first, and then is known what it was for. */
+static void drop_kill_note(struct report *r, struct proc_id id)
+{
+	uint64_t index;
+
+	if (map_get(&r->kill_notes, proc_key(id), &index) && r->notes.at[index].count)
+		r->notes.at[index].count--;
 }
 
 static void add_oom(struct report *r, const struct event_record *e)
@@ -130,6 +160,8 @@ static void add_oom(struct report *r, const struct event_record *e)
 	struct report_note note = note_of(r, e, NOTE_OOM);
 
 	note.pid = e->process.pid;
+	drop_kill_note(r, e->process);
+	mark_signalled(r, &(struct event_record){ .process = e->process, .signal = SIGKILL }, -1);
 	add_note(r, &(struct event_record){ .wall_ns = e->wall_ns }, note);
 }
 
@@ -246,12 +278,25 @@ static void set_texts(struct report *r)
 	}
 }
 
+/* Those that became part of another. */
+static void remove_empty_notes(struct report *r)
+{
+	size_t kept = 0;
+
+	vec_each(&r->notes, note)
+		if (note->count)
+			r->notes.at[kept++] = *note;
+	r->notes.len = kept;
+	map_reset(&r->note_of);
+}
+
 void report_end(struct report *r)
 {
 	const struct event_record end = { .wall_ns = r->job.ended_ns };
 	struct figure leaked = r->job.figures[JOB_FIGURE_LEAKED];
 
 	set_texts(r);
+	remove_empty_notes(r);
 	if (r->job.ended_ns && figure_is_known(leaked) && leaked.value)
 		add_note(
 			r, &end,

@@ -242,6 +242,52 @@ static void test_report__keeps_the_most_costly_in_order(void **state)
 	report_done(&r);
 }
 
+/* What a process dies of is one note, and a shell that ends for it none. */
+static void test_report__has_one_note_of_one_cause(void **state)
+{
+	struct report r = { .job = kit_good_job() };
+	struct process_record shell = kit_process(50, "sh", "", 0, 1),
+			      victim = kit_process(51, "python3", "", 0, 1),
+			      sleeper = kit_process(52, "sleep", "", 0, 1);
+	struct event_record e;
+
+	(void)state;
+	victim.ppid = sleeper.ppid = 50;
+	sleeper.signal = SIGTERM;
+	victim.signal = SIGKILL;
+	report_add_process(&r, &shell);
+	report_add_process(&r, &sleeper);
+	report_add_process(&r, &victim);
+	e = kit_event(EVENT_SIGNAL, 1, 52, "sent by timeout (pid 12, uid 0)");
+	e.signal = SIGTERM;
+	report_add_event(&r, &e);
+	e = kit_event(EVENT_SIGNAL, 1, 52, "sent by timeout (pid 12, uid 0)");
+	e.signal = SIGCONT;
+	report_add_event(&r, &e);
+	e = kit_event(EVENT_EXIT, 2, 52, "");
+	e.signal = SIGTERM;
+	report_add_event(&r, &e);
+	e = kit_event(EVENT_KILL, 3, 51, "sent by the kernel");
+	e.signal = SIGKILL;
+	report_add_event(&r, &e);
+	e = kit_event(EVENT_OOM, 4, 51, NULL);
+	report_add_event(&r, &e);
+	e = kit_event(EVENT_EXIT, 4, 51, "");
+	e.signal = SIGKILL;
+	report_add_event(&r, &e);
+	e = kit_event(EVENT_EXIT, 5, 50, "");
+	e.has_exit_code = true;
+	e.exit_code = 128 + SIGKILL;
+	report_add_event(&r, &e);
+	report_end(&r);
+	assert_int_equal(r.notes.len, 3);
+	assert_int_equal(r.notes.at[0].kind, NOTE_SIGNAL);
+	assert_int_equal(r.notes.at[0].signal, SIGTERM);
+	assert_int_equal(r.notes.at[1].signal, SIGCONT);
+	assert_int_equal(r.notes.at[2].kind, NOTE_OOM);
+	report_done(&r);
+}
+
 static void test_report__bounds_what_it_keeps(void **state)
 {
 	struct report r = { .job = kit_good_job() };
@@ -305,6 +351,7 @@ int main(void)
 		TEST(test_report__says_what_is_missing),
 		TEST(test_report_json__has_the_keys_of_the_profile),
 		TEST(test_report__keeps_the_most_costly_in_order),
+		TEST(test_report__has_one_note_of_one_cause),
 		TEST(test_report__bounds_what_it_keeps),
 		TEST(test_report__points_to_the_rest_safely),
 	};
