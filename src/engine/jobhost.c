@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "engine/forwarded_signals.h"
+#include "job/cgroup/oom_watch.h"
 #include "kernel/process_peek.h"
 #include "kernel/process_reader.h"
 #include "kernel/user_tasks.h"
@@ -28,6 +29,9 @@ struct jobhost {
 	struct launcher *launcher;
 	struct job_cgroup *group;
 	struct cgroup_readings group_readings;
+	struct oom_watch oom;
+	struct oom_limit oom_limit;     /* that was reached */
+	uint64_t seen_kills, oom_kills; /* SIGKILLs of members, and what the watch counted then */
 	int root_fd;
 	struct engine *engine;
 	struct watched_job *watched;
@@ -38,7 +42,7 @@ struct jobhost {
 	uint64_t ended_mono_ns, ended_boot_ns; /* the command */
 	uint64_t sampled_boot_ns;              /* the last tick; 0: there was none */
 	struct forwarded_signals forwarded;
-	bool has_ended, is_last;
+	bool has_ended, is_last, was_asked;
 	pthread_t mover; /* moves leftovers out of the group */
 	bool is_moving;
 };
@@ -257,6 +261,23 @@ static void on_forward(void *self, int signo, pid_t from_pid, uint32_t from_uid)
 	(void)engine_emit(h->engine, &e, NULL, NULL);
 }
 
+/* … and so it is for signals to the group, which the command received itself. */
+static void on_group_signal(void *self, int signo, pid_t from_pid, uint32_t from_uid)
+{
+	struct jobhost *h = self;
+	struct event e = { .kind = EVENT_SIGNAL,
+		           .id = h->command,
+		           .signal = signo,
+		           .sender_pid = from_pid,
+		           .sender_uid = from_uid };
+
+	if (!h->engine || jobs_of(h)->sources.totals)
+		return;
+	if (from_pid > 0)
+		process_peek_comm(h->root_fd, from_pid, e.sender_comm);
+	(void)engine_emit(h->engine, &e, NULL, NULL);
+}
+
 /* ---- hooks of the watched job ---------------------------------------------------------------- */
 
 /* If no process ended before the command, it has reaped none, and wait4 returned its own usage. */
@@ -344,10 +365,26 @@ static bool is_full_of_nested(const struct jobhost *h)
 	       readings_or(&h->group_readings, CGROUP_MEM_PEAK, 0) + CHARGE_BATCH_BYTES >= limit;
 }
 
+/* Kills are counted for all in our group: only those about the time when a member was killed
+ * matter. */
+static void watch_oom(struct jobhost *h, const struct snapshot *snap)
+{
+	uint64_t kills = h->watched->end_facts.kills, counted;
+
+	if (snap->events_only && !h->is_last && kills == h->seen_kills)
+		return;
+	counted = oom_watch_read(&h->oom, snap->boot_ns);
+	if (kills != h->seen_kills || h->is_last)
+		h->oom_kills = MAX(h->oom_kills, counted);
+	h->seen_kills = kills;
+}
+
 static const struct cgroup_readings *measure_group(void *self, const struct snapshot *snap)
 {
 	struct jobhost *h = self;
 
+	if (!jobs_of(h)->sources.totals)
+		watch_oom(h, snap);
 	check_user_pids(h, snap);
 	if (!h->group)
 		return NULL;
@@ -434,10 +471,51 @@ static void complete_job(void *self, const struct snapshot *snap)
 	update_interval(h, snap);
 }
 
+/* The job's own limit, or that of a group around it. */
+static void find_limit(struct jobhost *h, struct cause_facts *facts)
+{
+	if (job_of(h)->limits_hit >> JOB_LIMIT_MEM & 1) {
+		facts->is_full = true;
+		facts->limit_bytes = job_of(h)->limit[JOB_LIMIT_MEM];
+	} else if (h->oom.group.path[0] &&
+	           oom_watch_find_limit(h->root_fd, &h->oom.group, &h->oom_limit)) {
+		facts->is_full = true;
+		facts->limit_bytes = h->oom_limit.bytes;
+		facts->limit_group = h->oom_limit.group;
+	}
+}
+
+/* Where the kill was counted for the job alone, no more can be learned. */
+static void ask_verdict(struct jobhost *h, struct cause_facts *facts)
+{
+	const struct end_facts *known = &h->watched->end_facts;
+
+	if (!h->options.ask_verdict || h->was_asked || facts->sees_ooms || facts->own.kills ||
+	    !known->kills)
+		return;
+	h->was_asked = true;
+	h->options.ask_verdict(h->options.self, h->command, known->killed,
+	                       MIN(known->kills, (uint64_t)END_FACTS_KILLED), &facts->verdict);
+}
+
+static void explain_end(void *self, struct cause_facts *facts)
+{
+	struct jobhost *h = self;
+
+	facts->own.is_known = readings_has(&h->group_readings, CGROUP_OOM_KILLS);
+	facts->own.kills = readings_or(&h->group_readings, CGROUP_OOM_KILLS, 0);
+	*(h->oom.is_of_machine
+	          ? &facts->machine
+	          : &facts->group) = (struct cause_count){ h->oom.is_known, h->oom_kills };
+	find_limit(h, facts);
+	ask_verdict(h, facts);
+}
+
 static const struct watched_job_hooks hooks = {
 	.learn = complete_events,
 	.measure = measure_group,
 	.complete = complete_job,
+	.explain = explain_end,
 };
 
 /* ---- from start to end ----------------------------------------------------------------------- */
@@ -473,6 +551,7 @@ static int fork_command(struct jobhost *h, struct err *err)
 		                         .on_reaped = on_reaped,
 		                         .on_ended = on_ended,
 		                         .on_forward = on_forward,
+		                         .on_group_signal = on_group_signal,
 		                         .on_late_signal = on_late_signal,
 		                         .self = h };
 	char why[200];
@@ -502,7 +581,7 @@ static void add_command(struct jobhost *h)
 		           .comm = "proctor" };
 
 	e.id.start_ticks = process_peek_child_start(h->root_fd, e.id.pid);
-	h->command = e.id;
+	h->command = h->watched->end_facts.command = e.id;
 	members_add(&jobs_of(h)->members, &jobs_of(h)->roster, e.id,
 	            (struct job_ref){ .job = job_of(h)->handle });
 	(void)engine_emit(h->engine, &e, NULL, NULL);
@@ -568,6 +647,7 @@ int jobhost_start(struct jobhost *h, struct err *err)
 		launcher_set_deadline(h->launcher, h->started_mono_ns + limit_ns);
 	if (launcher_release(h->launcher, err) < 0)
 		return -err->code;
+	oom_watch_begin(&h->oom, h->root_fd, clock_boot_ns());
 	if (limit_ns)
 		h->limit_timer = loop_add_timer(h->loop, h->started_mono_ns + limit_ns,
 		                                on_time_limit, h);

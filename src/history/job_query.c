@@ -160,7 +160,8 @@ static const struct outcome {
 	{ "running", "status", " AND j.status = 0" },
 	{ "lost", "status", " AND j.status IN (0, 3)" },
 	{ "signal", "signal", " AND j.signal > 0" },
-	{ "oom", "oom_kills", " AND j.oom_kills > 0" },
+	{ "oom", "oom", " AND (j.oom > 0 OR j.oom_kills > 0)" },
+	{ "oom", "oom_kills", " AND j.oom_kills > 0" }, /* before version 6 */
 	{ "limit", "limits_hit", " AND j.limits_hit > 0" },
 };
 static_assert(JOB_RUNNING == 0 && JOB_COMPLETED == 1 && JOB_FAILED == 2 && JOB_LOST == 3,
@@ -168,15 +169,21 @@ static_assert(JOB_RUNNING == 0 && JOB_COMPLETED == 1 && JOB_FAILED == 2 && JOB_L
 
 static int put_outcome(const struct history *r, const char *name, struct buf *sql, struct err *err)
 {
+	bool is_known = false;
+
 	for (size_t i = 0; i < ARRAY_LEN(outcomes); i++) {
 		if (strcmp(outcomes[i].name, name) != 0)
 			continue;
-		buf_puts(sql, db_has_column(r->db, "job", outcomes[i].column)
-		                      ? outcomes[i].condition
-		                      : " AND 0");
+		is_known = true;
+		if (!db_has_column(r->db, "job", outcomes[i].column))
+			continue;
+		buf_puts(sql, outcomes[i].condition);
 		return 0;
 	}
-	return err_set(err, EINVAL, "no outcome is called '%.64s'", name);
+	if (!is_known)
+		return err_set(err, EINVAL, "no outcome is called '%.64s'", name);
+	buf_puts(sql, " AND 0");
+	return 0;
 }
 
 /* The parameters are those of history_jobs(). */

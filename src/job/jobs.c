@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "job/cgroup/oom_watch.h"
 #include "kernel/process_reader.h"
 #include "model/own_program.h"
 
@@ -123,6 +124,15 @@ static bool kin_grows(struct kin *kin, const struct jobs *jobs, const struct sam
 	return found;
 }
 
+/* The kernel no longer shows the group of a process that has ended. */
+static void set_root(const struct jobs *jobs, struct watched_job *w, struct proc_id root)
+{
+	if (!w || w->row->job.is_foreign)
+		return;
+	w->end_facts.command = root;
+	w->memory_group = oom_watch_locate(jobs->root_fd, root.pid);
+}
+
 /* The next scan would find those that live so long; many do not. */
 void jobs_add_tree(struct jobs *jobs, job_handle job, struct proc_id root,
                    const struct sample *last)
@@ -131,6 +141,7 @@ void jobs_add_tree(struct jobs *jobs, job_handle job, struct proc_id root,
 	cleanup(kin_done) struct kin kin = { 0 };
 
 	members_add(&jobs->members, &jobs->roster, root, ref);
+	set_root(jobs, jobs_get(jobs, job), root);
 	map_put(&kin.pids, (uint64_t)root.pid, 1);
 	while (kin_grows(&kin, jobs, last))
 		;
@@ -255,12 +266,18 @@ static void infer_ends(struct jobs *jobs, const struct snapshot *snap)
 	}
 }
 
+static void account_event(struct watched_job *w, const struct event *e)
+{
+	accounting_take_event(&w->accounting, e);
+	end_facts_take(&w->end_facts, e);
+}
+
 /* That events were lost may concern every job. */
 static void account_loss(struct jobs *jobs, const struct event *e)
 {
 	vec_each(&jobs->roster.rows, row)
 		if (keeps_accounts((*row)->watched))
-			accounting_take_event(&(*row)->watched->accounting, e);
+			account_event((*row)->watched, e);
 }
 
 /* There may be a thousand jobs, and a snapshot comes with each that begins or ends: one pass over
@@ -271,7 +288,7 @@ static void account(struct jobs *jobs, const struct snapshot *snap)
 		struct watched_job *w = job_at(jobs, snap, e->job);
 
 		if (w && keeps_accounts(w))
-			accounting_take_event(&w->accounting, e);
+			account_event(w, e);
 		else if (!w && e->kind == EVENT_LOSS)
 			account_loss(jobs, e);
 	}
@@ -289,6 +306,48 @@ static void account(struct jobs *jobs, const struct snapshot *snap)
 		if (w && keeps_accounts(w))
 			accounting_take_sum(&w->accounting, snap, i);
 	}
+}
+
+/* Without hooks it was registered, and its group is not ours to account for. */
+static void find_limit(const struct jobs *jobs, const struct watched_job *w,
+                       struct cause_facts *facts, struct oom_limit *limit)
+{
+	if (!facts->ooms || !w->memory_group ||
+	    !oom_watch_find_limit(jobs->root_fd, w->memory_group, limit))
+		return;
+	facts->is_full = true;
+	facts->limit_bytes = limit->bytes;
+	facts->limit_group = limit->group;
+}
+
+static void judge(const struct jobs *jobs, const struct watched_job *w, struct job *job)
+{
+	struct oom_limit limit;
+	struct cause_facts facts;
+
+	end_facts_summarize(&w->end_facts, &facts);
+	facts.signal = job->signal;
+	facts.ends_are_seen = jobs->sources.births && !w->end_facts.lost;
+	facts.sees_ooms = jobs->sources.totals && !w->end_facts.lost;
+	facts.sent_source = jobs->sources.totals ? CAUSE_SOURCE_BPF : CAUSE_SOURCE_RECORDER;
+	if (w->hooks && w->hooks->explain)
+		w->hooks->explain(w->hooks_self, &facts);
+	else
+		find_limit(jobs, w, &facts, &limit);
+	cause_judge(&facts, &job->cause);
+}
+
+static void explain(const struct jobs *jobs, struct watched_job *w)
+{
+	struct job *job = &w->row->job;
+	struct figure *kills = &job->figures[JOB_FIGURE_OOM_KILLS];
+
+	if (job->status != JOB_FAILED)
+		return;
+	if (!w->is_published)
+		judge(jobs, w, job);
+	if (job->cause.oom == CAUSE_PROOF_PROVEN && !figure_is_known(*kills))
+		*kills = (struct figure){ 1, QUALITY_AT_LEAST };
 }
 
 static void compute(const struct jobs *jobs, struct watched_job *w, const struct snapshot *snap)
@@ -315,6 +374,7 @@ static void compute(const struct jobs *jobs, struct watched_job *w, const struct
 	                   job);
 	if (w->hooks && w->hooks->complete)
 		w->hooks->complete(w->hooks_self, snap);
+	explain(jobs, w);
 }
 
 static const struct event *find_exit(const struct snapshot *snap, int32_t index,

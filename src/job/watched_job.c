@@ -9,6 +9,7 @@ void watched_job_free(struct watched_job *w)
 	if (!w)
 		return;
 	accounting_done(&w->accounting);
+	free(w->memory_group);
 	free(w->claim.cgroup);
 	free(w->claim.workspace);
 	free(w);

@@ -5,6 +5,8 @@
 #pragma once
 
 #include "job/accounting.h"
+#include "job/end_facts.h"
+#include "kernel/cgroup_map.h"
 
 /* What marks a process as the job's though it descends from none of its processes (adoption.h). */
 struct job_claim {
@@ -23,11 +25,15 @@ struct watched_job_hooks {
 	const struct cgroup_readings *(*measure)(void *self, const struct snapshot *snap);
 	/* … and after: the end. */
 	void (*complete)(void *self, const struct snapshot *snap);
+	/* When it failed: what the events do not say about why. */
+	void (*explain)(void *self, struct cause_facts *facts);
 };
 
 struct watched_job {
 	struct job_row *row; /* as snapshots show it */
 	struct accounting accounting;
+	struct end_facts end_facts;
+	struct cgroup_dir *memory_group; /* of its first process; NULL: none, or the hooks know */
 	struct job_claim claim;
 	uint64_t ended_mono_ns; /* 0: it runs */
 	uint64_t outlived;      /* were there when its command ended */

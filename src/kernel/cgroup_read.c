@@ -234,6 +234,26 @@ void cgroup_read_limits(int root_fd, const struct cgroup_dirs *dirs, bool above,
 	}
 }
 
+/* oom_kill_disable 0
+ * under_oom 0
+ * oom_kill 1: since Linux 4.13, as is the line in vmstat */
+bool cgroup_read_oom_kills(int root_fd, const struct cgroup_dir *dir, uint64_t *ret)
+{
+	struct file_cache r = { .root_fd = root_fd };
+
+	return cgroup_parse_number(read_file(&r, dir->path, strlen(dir->path),
+	                                     dir->is_v2 ? "memory.events" : "memory.oom_control"),
+	                           "oom_kill", ret);
+}
+
+bool cgroup_read_machine_oom_kills(int root_fd, uint64_t *ret)
+{
+	cleanup(buf_done) struct buf text = { .max = KERNEL_FILE_MAX };
+
+	return kernel_file_load(root_fd, "proc/vmstat", &text) == 0 &&
+	       cgroup_parse_number(kernel_file_text(&text), "oom_kill", ret);
+}
+
 void cgroup_read(int root_fd, const struct cgroup_dirs *dirs, struct cgroup_readings *ret)
 {
 	cgroup_read_usage(root_fd, dirs, ret);

@@ -14,6 +14,11 @@ void cgroup_read_usage(int root_fd, const struct cgroup_dirs *dirs, struct cgrou
 void cgroup_read_limits(int root_fd, const struct cgroup_dirs *dirs, bool above,
                         struct cgroup_readings *ret);
 
+/* How many processes were killed for lack of memory: in the group (on v2 with those below), or on the
+ * machine. False: this kernel does not count them there. */
+bool cgroup_read_oom_kills(int root_fd, const struct cgroup_dir *dir, uint64_t *ret);
+bool cgroup_read_machine_oom_kills(int root_fd, uint64_t *ret);
+
 /* The parsers, each for one text. */
 bool cgroup_parse_number(struct scan text, const char *key,
                          uint64_t *ret); /* "key 12" in lines; NULL: the text is it */

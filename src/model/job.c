@@ -47,6 +47,8 @@ bool job_is_oom(const struct job *job)
 
 	if (job->status != JOB_FAILED)
 		return false;
+	if (job->cause.oom)
+		return true;
 	if (kills.quality != QUALITY_MISSING)
 		return kills.value > 0;
 	/* Kills were not counted, but the group met its limit and the command was killed. */

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/scan.h"
 #include "base/vec.h"
+#include "model/cause.h"
 #include "model/metric.h"
 #include "model/process.h"
 
@@ -92,6 +93,7 @@ struct job {
 	bool has_exit_code;
 	int exit_code, signal; /* of its command: a code or a signal, never both */
 	bool core_dumped;
+	struct cause cause;                                         /* of one that failed */
 	uint32_t total_sheets, last_completed_sheet, current_sheet; /* current 0: none */
 	uint32_t running_sheets, completed_sheets, failed_sheets; /* while it is ours: not stored */
 	uint64_t limit[JOB_LIMIT_COUNT];                          /* 0: none was set */
@@ -143,7 +145,7 @@ struct job_end {
 
 const char *job_status_name(enum job_status status);
 const char *job_limit_name(enum job_limit limit);
-/* Whether it failed because it ran out of memory. */
+/* Whether it failed because it ran out of memory, certainly or probably. */
 bool job_is_oom(const struct job *job);
 /* Its outcome as one word for programs: "ok", "running", "lost"; of a failed job the most specific of
  * "oom", "limit", "signal", "failed". */

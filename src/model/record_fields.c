@@ -77,6 +77,36 @@ static const char *outcome(const void *record)
 	return job_outcome(record);
 }
 
+static const char *oom(const void *record)
+{
+	return cause_proof_name(((const struct job *)record)->cause.oom);
+}
+
+static const char *oom_source(const void *record)
+{
+	return cause_source_name(((const struct job *)record)->cause.oom_source);
+}
+
+static const char *sender(const void *record)
+{
+	return cause_sender_name(((const struct job *)record)->cause.sender);
+}
+
+static const char *sender_source(const void *record)
+{
+	return cause_source_name(((const struct job *)record)->cause.sender_source);
+}
+
+static void put_sender_uid(struct json *j, const void *record)
+{
+	const struct cause *cause = &((const struct job *)record)->cause;
+
+	if (cause->sender_pid)
+		json_u64(j, cause->sender_uid);
+	else
+		json_nil(j);
+}
+
 #define STARTED_HELP "when it started, seconds since 1970"
 #define ENDED_HELP "when it ended; null: it has not, or nobody saw it"
 #define SIGNAL_HELP "the signal it died of; null: none"
@@ -107,6 +137,21 @@ static const struct field job_rows[] = {
 	FIELD_EXIT_CODE(exit_code, has_exit_code),
 	{ "signal_num", FIELD(ORDINAL, signal), .help = SIGNAL_HELP },
 	{ "core_dumped", FIELD(BOOL, core_dumped), .help = "whether its command dumped core" },
+	{ "signal_sender", FIELD_NAME, .name = sender,
+	  .help = "what sent that signal: process, itself, kernel, terminal; null: not known" },
+	{ "signal_sender_pid", FIELD(ORDINAL, cause.sender_pid), .help = "… its pid" },
+	{ "signal_sender_uid", FIELD_PUT, .put = put_sender_uid, .help = "… its user" },
+	{ "signal_sender_command", FIELD(TEXT, cause.sender_comm), .help = "… its name" },
+	{ "signal_sender_source", FIELD_NAME, .name = sender_source,
+	  .help = "… what reported it: bpf, daemon or recorder" },
+	{ "oom", FIELD_NAME, .name = oom,
+	  .help = "whether it failed because memory ran out: proven or likely; null: no" },
+	{ "oom_source", FIELD_NAME, .name = oom_source,
+	  .help = "… what shows it: bpf, daemon, cgroup, vmstat or limit" },
+	{ "oom_limit_mb", FIELD(ORDINAL, cause.oom_limit_bytes), .unit = UNIT_MIB,
+	  .help = "… the limit that was reached; null: not known" },
+	{ "oom_cgroup", FIELD(TEXT, cause.oom_group),
+	  .help = "… the control group of that limit; null: not known, or the job's own" },
 	{ "total_sheets", FIELD(NUMBER, total_sheets), .help = "sheets it has, as far as known" },
 	{ "last_completed_sheet", FIELD(NUMBER, last_completed_sheet),
 	  .help = "highest sheet that was completed; 0: none" },

@@ -101,6 +101,11 @@ static const struct migration migrations[] = {
 	  " cpu_us_q = iif(cpu_us IS NULL, NULL, 2),"
 	  " peak_rss_kib_q = iif(peak_rss_kib IS NULL, NULL, 2)" },
 	{ 5, .run = key_by_user },
+	/* Why it died. */
+	{ 6,
+	  "ALTER TABLE job ADD COLUMN oom_group TEXT;"
+	  "ALTER TABLE job ADD COLUMN sender_comm TEXT;",
+	  NULL },
 	{ 0 },
 };
 static_assert(QUALITY_AT_LEAST == 2, "the number above");
@@ -507,7 +512,7 @@ static void put_result(struct buf *sql)
 	buf_printf(
 		sql,
 		", CASE j.status WHEN %d THEN 'running' WHEN %d THEN 'lost' WHEN %d THEN 'ok'"
-		" ELSE CASE WHEN coalesce(j.oom_kills, j.limits_hit & %u AND j.signal = %d) THEN 'oom'"
+		" ELSE CASE WHEN j.oom OR coalesce(j.oom_kills, j.limits_hit & %u AND j.signal = %d) THEN 'oom'"
 		" WHEN j.limits_hit & ~%u THEN 'limit'"
 		" WHEN j.signal THEN 'signal' ELSE 'failed' END END AS result",
 		JOB_RUNNING, JOB_LOST, JOB_COMPLETED, 1U << JOB_LIMIT_MEM, SIGKILL,
@@ -524,6 +529,42 @@ static void put_limits(struct buf *sql)
 		buf_printf(sql, " || iif(j.limits_hit & %u, '%s ', '')", 1U << l,
 		           job_limit_name(l));
 	buf_puts(sql, ") AS limits_hit");
+}
+
+static const char *any_proof(int i)
+{
+	return cause_proof_name((enum cause_proof)i);
+}
+
+static const char *any_source(int i)
+{
+	return cause_source_name((enum cause_source)i);
+}
+
+static const char *any_sender(int i)
+{
+	return cause_sender_name((enum cause_sender)i);
+}
+
+static void put_named(struct buf *sql, const char *column, const char *as,
+                      const char *(*name)(int i), int count)
+{
+	buf_printf(sql, ", CASE j.%s", column);
+	for (int i = 1; i < count; i++)
+		buf_printf(sql, " WHEN %d THEN '%s'", i, name(i));
+	buf_printf(sql, " END AS %s", as);
+}
+
+static void put_cause(struct buf *sql)
+{
+	put_named(sql, "oom", "oom", any_proof, CAUSE_PROOF_COUNT);
+	put_named(sql, "oom_source", "oom_source", any_source, CAUSE_SOURCE_COUNT);
+	buf_puts(sql, ", j.oom_limit/1048576.0 AS oom_limit_mb, j.oom_group AS oom_cgroup");
+	put_named(sql, "sender", "signal_sender", any_sender, CAUSE_SENDER_COUNT);
+	put_named(sql, "sender_source", "signal_sender_source", any_source, CAUSE_SOURCE_COUNT);
+	buf_puts(sql, ", j.sender_pid AS signal_sender_pid,"
+	              " iif(j.sender_pid, j.sender_uid, NULL) AS signal_sender_uid,"
+	              " j.sender_comm AS signal_sender_command");
 }
 
 static void put_jobs(struct buf *sql)
@@ -551,6 +592,7 @@ static void put_jobs(struct buf *sql)
 			put_figure(sql, id);
 		put_figure_quality(sql, id);
 	}
+	put_cause(sql);
 	buf_puts(sql, ", j.recorder AS recorder FROM job j WHERE j.started IS NOT NULL");
 }
 

@@ -3,11 +3,16 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/signal_name.h"
 #include "base/clock.h"
 #include "view/format.h"
+
+#define GROUP_COLUMNS 40     /* of the path of a control group */
+#define OUR_GROUP "proctor-" /* a group with this name and a job's id is that job's */
 
 static struct words words(const char *fmt, ...) printf_like(1, 2);
 static struct words words(const char *fmt, ...)
@@ -69,26 +74,92 @@ static const char *unstarted_result(const struct job *job)
 	                               : NULL;
 }
 
+/* Of a long path the last parts, which name the job. */
+static const char *shorten_group(const char *group)
+{
+	size_t len = strlen(group);
+	const char *from = len > GROUP_COLUMNS ? strchr(group + len - GROUP_COLUMNS, '/') : group;
+
+	return from ? from : group + len - GROUP_COLUMNS;
+}
+
+/* "limit 500 MiB of /slurm/job_77" */
+static struct words whose_limit(const struct cause *cause)
+{
+	struct fmt most = format_bytes(cause->oom_limit_bytes);
+	const char *group = shorten_group(cause->oom_group);
+	const char *ours = strrchr(cause->oom_group, '/');
+
+	if (ours && strncmp(ours + 1, OUR_GROUP, strlen(OUR_GROUP)) == 0)
+		return words("limit %s of job %.48s", most.at, ours + 1 + strlen(OUR_GROUP));
+	if (strcmp(cause->oom_group, "/") == 0) /* the machine's has no limit */
+		return words("limit %s of the container", most.at);
+	return words("limit %s of %s%s", most.at, group == cause->oom_group ? "" : "…", group);
+}
+
+static struct words oom_result(const struct job *job)
+{
+	const struct cause *cause = &job->cause;
+	const char *surely = cause->oom == CAUSE_PROOF_LIKELY ? "probably " : "";
+
+	if (has_hit(job, JOB_LIMIT_MEM) && job->limit[JOB_LIMIT_MEM])
+		return words("%sout of memory (own limit %s)", surely,
+		             job_limit_words(job, JOB_LIMIT_MEM).at);
+	if (cause->oom && cause->oom_limit_bytes && *cause->oom_group)
+		return words("%sout of memory (%.70s)", surely, whose_limit(cause).at);
+	if (job->parent_limits_hit >> JOB_LIMIT_MEM & 1)
+		return words("%sout of memory (limit of its parent job)", surely);
+	return words("%sout of memory", surely);
+}
+
+/* " from timeout (pid 16703)", " (Ctrl-C)"; "": the signal says enough, or no more is known. */
+static struct words sender_words(const struct job *job)
+{
+	const struct cause *cause = &job->cause;
+
+	switch (cause->sender) {
+	case CAUSE_SENDER_PROCESS:
+		return words(" from %s (pid %d)",
+		             *cause->sender_comm ? cause->sender_comm : "a process",
+		             cause->sender_pid);
+	case CAUSE_SENDER_ITSELF: /* abort() and broken pipes are no news */
+		return words("%s", job->signal == SIGKILL || job->signal == SIGTERM ? " from itself"
+		                                                                    : "");
+	case CAUSE_SENDER_TERMINAL:
+		return words("%s", job->signal == SIGINT ? " (Ctrl-C)" : " (Ctrl-\\)");
+	case CAUSE_SENDER_KERNEL: /* faults are always the kernel's */
+		return words("%s", job->signal == SIGKILL || job->signal == SIGHUP
+		                           ? " from the kernel"
+		                           : "");
+	case CAUSE_SENDER_NONE:
+	case CAUSE_SENDER_COUNT:
+		break;
+	}
+	return words("%s", "");
+}
+
+static struct words end_words(const struct job *job)
+{
+	if (!job->signal)
+		return exit_words(job->has_exit_code, job->exit_code, 0, false);
+	return words("%s%.50s%s", signal_name(job->signal).at, sender_words(job).at,
+	             job->core_dumped ? ", core dumped" : "");
+}
+
 static struct words failed_result(const struct job *job)
 {
 	static const enum job_limit task_limits[] = { JOB_LIMIT_PIDS, JOB_LIMIT_USER_PIDS };
-	struct words how = exit_words(job->has_exit_code, job->exit_code, job->signal,
-	                              job->core_dumped);
+	struct words how = end_words(job);
 
 	if (unstarted_result(job))
 		return words("%s", unstarted_result(job));
 	if (has_hit(job, JOB_LIMIT_TIME))
 		return words("time limit of %s", job_limit_words(job, JOB_LIMIT_TIME).at);
-	if (job_is_oom(job) && has_hit(job, JOB_LIMIT_MEM) && job->limit[JOB_LIMIT_MEM])
-		return words("out of memory (own limit %s)",
-		             job_limit_words(job, JOB_LIMIT_MEM).at);
-	if (job_is_oom(job) && job->parent_limits_hit >> JOB_LIMIT_MEM & 1)
-		return words("out of memory (limit of its parent job)");
 	if (job_is_oom(job))
-		return words("out of memory");
+		return oom_result(job);
 	for (size_t i = 0; i < ARRAY_LEN(task_limits); i++)
 		if (has_hit(job, task_limits[i]))
-			return words("%.30s%smet its limit of %.50s", how.at, *how.at ? ", " : "",
+			return words("%.40s%smet its limit of %.50s", how.at, *how.at ? ", " : "",
 			             job_limit_words(job, task_limits[i]).at);
 	return *how.at ? how : words("failed");
 }

@@ -6,7 +6,7 @@
 #include "view/table.h"
 
 struct words {
-	char at[96];
+	char at[128];
 };
 
 static inline bool job_knows(const struct job *job, enum job_figure id)
@@ -20,8 +20,16 @@ static inline uint64_t job_count(const struct job *job, enum job_figure id)
 	return job_knows(job, id) ? job->figures[id].value : 0;
 }
 
-/* "ok", "exit 3", "SIGSEGV, core dumped", "out of memory (own limit 8.0 GiB)", "time limit of
- * 1m 30s", "running", "end not recorded" */
+/* Whether the number of its processes that failed is worth a word: none is, unless the job failed. */
+static inline bool job_counts_failed(const struct job *job)
+{
+	return job_knows(job, JOB_FIGURE_FAILED) &&
+	       (job_count(job, JOB_FIGURE_FAILED) || job->status != JOB_FAILED);
+}
+
+/* "ok", "exit 3", "SIGSEGV, core dumped", "SIGTERM from timeout (pid 16703)", "SIGINT (Ctrl-C)", "out
+ * of memory (own limit 8.0 GiB)", "probably out of memory (limit 500 MiB of /slurm/job_77)", "time
+ * limit of 1m 30s", "running", "end not recorded" */
 struct words job_result(const struct job *job);
 struct words sheet_result(const struct sheet *sheet);
 /* "exit 3", "SIGSEGV, core dumped"; "": neither a code nor a signal is known. */

@@ -203,8 +203,9 @@ static void put_processes(struct facts *f, const struct job *job)
 	facts_part(f, "%s%s", job_figure_words(job, JOB_FIGURE_PROCESSES).at,
 	           job_knows(job, JOB_FIGURE_PROCESSES) ? " started" : "");
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-		if (parts[i].if_any ? job_count(job, parts[i].id) != 0
-		                    : job_knows(job, parts[i].id))
+		if (parts[i].id == JOB_FIGURE_FAILED ? job_counts_failed(job)
+		    : parts[i].if_any                ? job_count(job, parts[i].id) != 0
+		                                     : job_knows(job, parts[i].id))
 			facts_comma(f, "%s %s", job_figure_words(job, parts[i].id).at,
 			            parts[i].word);
 	if (job_late(job))

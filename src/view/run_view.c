@@ -104,7 +104,7 @@ static void put_processes(struct facts *f, const struct job *job)
 		facts_part(f, "%s started", job_figure_words(job, JOB_FIGURE_PROCESSES).at);
 	else
 		facts_part(f, "not known");
-	if (job_knows(job, JOB_FIGURE_FAILED))
+	if (job_counts_failed(job))
 		facts_comma(f, "%s failed", job_figure_words(job, JOB_FIGURE_FAILED).at);
 	if (job_count(job, JOB_FIGURE_SIGNALLED))
 		facts_comma(f, "%s died of a signal",

@@ -133,7 +133,7 @@ def test_the_limit_that_was_met_is_told_also_of_a_job_within_a_job(run, outer, i
 	assert {name: (job["limits_hit"], job["oom_kills"]) for name, job in jobs.items()} == {
 		name: ("mem" if name == met else "", 1) for name in ("outer", "inner")}
 	if met == "outer":
-		assert "out of memory (limit of its parent job)" in run.proctor("report", "inner").stdout
+		assert "out of memory (limit 50.0 MiB of job %s)" % jobs["outer"]["job_id"] in run.proctor("report", "inner").stdout
 		assert "out of memory (own limit 50.0 MiB)" in run.proctor("report", "outer").stdout
 
 

@@ -59,6 +59,56 @@ static void test_job_result__tells_which_limit_it_met(void **state)
 	assert_string_equal(job_result(&job).at, "exit 1, met its limit of 1 task");
 }
 
+static void test_job_result__names_the_sender_of_a_signal(void **state)
+{
+	struct job job = { .status = JOB_FAILED, .signal = SIGTERM };
+
+	(void)state;
+	job.cause = (struct cause){ .sender = CAUSE_SENDER_PROCESS,
+		                    .sender_pid = 16703,
+		                    .sender_comm = "timeout" };
+	assert_string_equal(job_result(&job).at, "SIGTERM from timeout (pid 16703)");
+	job.cause.sender_comm[0] = '\0';
+	assert_string_equal(job_result(&job).at, "SIGTERM from a process (pid 16703)");
+	job.cause = (struct cause){ .sender = CAUSE_SENDER_TERMINAL };
+	job.signal = SIGINT;
+	assert_string_equal(job_result(&job).at, "SIGINT (Ctrl-C)");
+	job.signal = SIGQUIT;
+	job.core_dumped = true;
+	assert_string_equal(job_result(&job).at, "SIGQUIT (Ctrl-\\), core dumped");
+	job.cause.sender = CAUSE_SENDER_ITSELF;
+	job.signal = SIGABRT;
+	assert_string_equal(job_result(&job).at, "SIGABRT, core dumped");
+}
+
+static void test_job_result__names_the_limit_and_the_control_group(void **state)
+{
+	struct job job = { .status = JOB_FAILED, .signal = SIGKILL };
+
+	(void)state;
+	job.cause = (struct cause){ .oom = CAUSE_PROOF_PROVEN,
+		                    .oom_limit_bytes = UINT64_C(500) << 20,
+		                    .oom_group = "/slurm/job_77" };
+	assert_string_equal(job_result(&job).at, "out of memory (limit 500 MiB of /slurm/job_77)");
+	assert_string_equal(job_outcome(&job), "oom");
+	job.cause.oom = CAUSE_PROOF_LIKELY;
+	assert_string_equal(job_result(&job).at,
+	                    "probably out of memory (limit 500 MiB of /slurm/job_77)");
+	snprintf(job.cause.oom_group, sizeof job.cause.oom_group,
+	         "/system.slice/slurmstepd.scope/job_77/step_0/user/task_0");
+	assert_string_equal(
+		job_result(&job).at,
+		"probably out of memory (limit 500 MiB of …/job_77/step_0/user/task_0)");
+	snprintf(job.cause.oom_group, sizeof job.cause.oom_group, "/a/proctor-train-7");
+	assert_string_equal(job_result(&job).at,
+	                    "probably out of memory (limit 500 MiB of job train-7)");
+	snprintf(job.cause.oom_group, sizeof job.cause.oom_group, "/");
+	assert_string_equal(job_result(&job).at,
+	                    "probably out of memory (limit 500 MiB of the container)");
+	job.cause.oom_limit_bytes = 0;
+	assert_string_equal(job_result(&job).at, "probably out of memory");
+}
+
 static void test_job_result__knows_whose_memory_was_short(void **state)
 {
 	struct job job = kit_oom_job();
@@ -167,6 +217,8 @@ RUN_TESTS(TEST(test_job_cores__are_told_also_when_they_are_few),
           TEST(test_job_result__tells_how_it_ended),
           TEST(test_job_result__tells_why_a_command_never_ran),
           TEST(test_job_result__tells_which_limit_it_met),
+          TEST(test_job_result__names_the_sender_of_a_signal),
+          TEST(test_job_result__names_the_limit_and_the_control_group),
           TEST(test_job_result__knows_whose_memory_was_short),
           TEST(test_job_quality__tells_the_interval_of_samples),
           TEST(test_job_cores__are_unknown_without_a_figure), TEST(test_job_figure__has_its_unit),

@@ -89,15 +89,31 @@ static bool was_reached(int dir_fd, const char *peak, const char *limit)
 	return number(dir_fd, peak, NULL) + BATCH_BYTES >= number(dir_fd, limit, NULL);
 }
 
-/* v2 counts "oom" in the group of the limit. v1 counts kills in the group of the victim, whichever
- * limit was hit, and Linux 6.18 no longer counts failed charges; but the group was full then. */
+/* v2 counts "oom" in the group of the limit. */
+static bool met_oom(int dir_fd)
+{
+	return number(dir_fd,
+	              cgroup_dir_has(dir_fd, "memory.events.local") ? "memory.events.local"
+	                                                            : "memory.events",
+	              "oom") != 0;
+}
+
+bool cgroup_limit_memory_is_full(int dir_fd, bool is_v2, uint64_t *ret_bytes)
+{
+	const char *file = is_v2 ? "memory.max" : "memory.limit_in_bytes";
+	char text[64];
+	ssize_t n = kernel_file_read(dir_fd, file, text, sizeof text);
+
+	if (n <= 0 || !cgroup_parse_limit(scan_mem(text, (size_t)n), ret_bytes))
+		return false;
+	return is_v2 ? met_oom(dir_fd) : was_reached(dir_fd, "memory.max_usage_in_bytes", file);
+}
+
+/* v1 counts kills in the group of the victim, whichever limit was hit, and Linux 6.18 no longer counts failed charges; but the group was full then. */
 static bool was_memory_hit(int dir_fd, bool is_v2)
 {
 	if (is_v2)
-		return number(dir_fd,
-		              cgroup_dir_has(dir_fd, "memory.events.local") ? "memory.events.local"
-		                                                            : "memory.events",
-		              "oom") != 0;
+		return met_oom(dir_fd);
 	return number(dir_fd, "memory.oom_control", "oom_kill") &&
 	       was_reached(dir_fd, "memory.max_usage_in_bytes", "memory.limit_in_bytes");
 }

@@ -20,5 +20,7 @@ extern const struct cgroup_limit group_limits[GROUP_LIMITS];
 /* Sets it in a new group; on -errno *ret_file is the file that could not be written. */
 int cgroup_limit_set(const struct cgroup_limit *l, int dir_fd, bool is_v2, uint64_t value,
                      const char **ret_file) must_check;
+/* Whether a group has a limit of memory that was reached, by its processes or those below. */
+bool cgroup_limit_memory_is_full(int dir_fd, bool is_v2, uint64_t *ret_bytes);
 /* Whether this group's own limit was hit. */
 bool cgroup_limit_was_hit(const struct cgroup_limit *l, int dir_fd, bool is_v2);

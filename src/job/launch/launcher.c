@@ -58,13 +58,26 @@ static void fill_signals(sigset_t *set)
 }
 
 /* Signals of the kernel and of timers have no sender. */
+static bool has_sender(int code)
+{
+	return code == SI_USER || code == SI_QUEUE || code == SI_TKILL;
+}
+
 static void report_forward(const struct launcher *l, int signo, int code, pid_t pid, uid_t uid)
 {
-	bool has_sender = code == SI_USER || code == SI_QUEUE || code == SI_TKILL;
-
 	if (l->options.on_forward)
-		l->options.on_forward(l->options.self, signo, has_sender ? pid : 0,
-		                      has_sender ? uid : 0);
+		l->options.on_forward(l->options.self, signo, has_sender(code) ? pid : 0,
+		                      has_sender(code) ? uid : 0);
+}
+
+static void report_group_signal(const struct launcher *l, const struct signalfd_siginfo *from)
+{
+	bool is_sent = has_sender(from->ssi_code);
+
+	if (l->options.on_group_signal)
+		l->options.on_group_signal(l->options.self, (int)from->ssi_signo,
+		                           is_sent ? (pid_t)from->ssi_pid : 0,
+		                           is_sent ? from->ssi_uid : 0);
 }
 
 static void pass_on(const struct launcher *l, const struct signalfd_siginfo *from)
@@ -175,7 +188,9 @@ static void on_signal(void *self, const struct signalfd_siginfo *info)
 			l->options.on_late_signal(l->options.self, (int)info->ssi_signo);
 		return;
 	}
-	if (!has_it_already(l, (int)info->ssi_signo))
+	if (has_it_already(l, (int)info->ssi_signo))
+		report_group_signal(l, info);
+	else
 		pass_on(l, info);
 }
 

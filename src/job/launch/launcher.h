@@ -29,7 +29,7 @@ struct launch_options {
 	int cgroup_fd; /* the command is born in this v2 group; -1: in ours */
 	/* Called in the child before exec; must be async-signal-safe. is_inside: it was born in the
 	 * group. If it fails, the command is not started and the error is passed to the parent.
-	 * May be NULL, as may on_dying, on_forward and on_late_signal. */
+	 * May be NULL, as may on_dying, on_forward, on_group_signal and on_late_signal. */
 	int (*prepare)(void *self, bool is_inside, struct err *err);
 	/* The command has ended and is about to be reaped: it is still in /proc. */
 	void (*on_dying)(void *self);
@@ -39,6 +39,8 @@ struct launch_options {
 	void (*on_ended)(void *self, const struct launch_end *end);
 	/* A signal to us was forwarded to the command; from_pid 0: sent by the kernel. */
 	void (*on_forward)(void *self, int signo, pid_t from_pid, uint32_t from_uid);
+	/* A signal went to the group, the command included. */
+	void (*on_group_signal)(void *self, int signo, pid_t from_pid, uint32_t from_uid);
 	/* A signal that arrives when the command has ended; without this it is dropped. */
 	void (*on_late_signal)(void *self, int signo);
 	void *self;

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* oom_watch.h - out-of-memory kills as any user can see them: the counter of a control group, or of the
+ * machine where the group has none; and whose limit was reached. */
+#pragma once
+
+#include "kernel/cgroup_map.h"
+#include "model/cause.h"
+
+/* The limit that was reached. */
+struct oom_limit {
+	uint64_t bytes;
+	char group[CAUSE_GROUP_MAX]; /* its path in the hierarchy */
+};
+
+struct oom_watch {
+	int root_fd;
+	struct cgroup_dir group; /* for memory, of this process; path "": none */
+	bool is_of_machine;      /* the machine's counter is read: the group has none */
+	bool is_known;           /* … and there is a counter */
+	uint64_t last;           /* its value, */
+	uint64_t before;         /* and that of a few seconds earlier */
+	uint64_t turned_boot_ns; /* when `before` was read */
+};
+
+/* From now on, for the group of this process. */
+void oom_watch_begin(struct oom_watch *w, int root_fd, uint64_t boot_ns);
+/* Kills in the last few seconds. The victim's end may be reported that long after its kill: its memory
+ * has to be freed first. */
+uint64_t oom_watch_read(struct oom_watch *w, uint64_t boot_ns);
+
+/* The memory group of a process (0: ours), allocated; NULL: none. */
+struct cgroup_dir *oom_watch_locate(int root_fd, pid_t pid);
+/* The nearest group, from this one upwards, that reached its limit. */
+bool oom_watch_find_limit(int root_fd, const struct cgroup_dir *from, struct oom_limit *ret);

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: MIT
+"""Why a job failed, in its first line: out of memory and by whose limit, or a signal and its sender. As root with BPF, and as a plain
+user, who sees counters of control groups and the daemon's answer, and who gets no guess where neither says it."""
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import wait_for
+from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
+from runkit import SANITIZERS, Run, command_of
+from terminal import Terminal
+
+LIMIT_MB = 300  # a recorder with sanitizers fits, too
+EAT = "bytearray(700 << 20)"
+NOBODY = 65534
+
+
+@pytest.fixture
+def limited():
+	"""A control group with a limit of memory, as a batch system makes it for its job, and its name."""
+	own = [line.split(":", 2)[2].strip() for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+	       if "memory" in line.split(":")[1].split(",")]
+	if os.geteuid() != 0 or not own:
+		pytest.skip("NOT RUN: needs root and the memory controller of cgroup v1")
+	above = Path("/sys/fs/cgroup/memory%s/slurm-%d" % (own[0], os.getpid()))
+	group = above / "job_77"
+	group.mkdir(parents=True)
+	(group / "memory.limit_in_bytes").write_text(str(LIMIT_MB << 20), encoding="utf-8")
+	yield group
+	wait_for(lambda: not (group / "cgroup.procs").read_text(encoding="utf-8"))
+	for path in [*group.iterdir(), group, above]:  # a recorder that was killed leaves its own
+		if path.is_dir():
+			path.rmdir()
+
+
+def enter(group):
+	"""For preexec_fn."""
+	return lambda: (group / "cgroup.procs").write_text(str(os.getpid()), encoding="utf-8")
+
+
+def kills_of(group):
+	return int((group / "memory.oom_control").read_text(encoding="utf-8").split()[-1])
+
+
+def named(group):
+	return "(limit %d MiB of …/%s/%s)" % (LIMIT_MB, group.parent.name, group.name)
+
+
+class Plain(Run):
+	"""`proctor run` as a user without rights, on the proc connector, in a place of its own."""
+
+	def __init__(self, as_nobody, group=None, **env):
+		self.as_nobody, self.group, self.more = as_nobody, group, env
+
+	def __call__(self, *command, options=(), **how):
+		env = {**self.as_nobody.env, **SANITIZERS, **self.more}
+		# The group is entered first: nobody has no right to.
+		line = [str(self.as_nobody.place / "proctor"), "run", "--summary", *options, "--", *command]
+		if self.group:
+			line = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", *line]
+			return subprocess.run(line, env=env, cwd=self.as_nobody.place, preexec_fn=enter(self.group), check=False, text=True,
+					      capture_output=True, timeout=60)
+		return self.as_nobody(*line[1:], env=self.more)
+
+	def sql(self, query):
+		return json.loads(self.as_nobody("sql", "--json", query).stdout)
+
+
+def head(done):
+	return done.stderr.split("proctor  ")[-1].splitlines()[0]
+
+
+# ---- out of memory -----------------------------------------------------------------------------
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("command", [["python3", "-c", EAT], ["sh", "-c", "python3 -c '%s' || exit 1" % EAT]], ids=["itself", "a child"])
+def test_a_plain_user_learns_whose_limit_killed_it(as_nobody, limited, command):
+	run = Plain(as_nobody, limited, PROCTOR_SOCKET="/nonexistent")
+	done = run(*command)
+	assert kills_of(limited) == 1
+	assert "out of memory " + named(limited) in head(done) and "probably" not in head(done), done.stderr
+	job = run.job()
+	assert (job["result"], job["oom"], job["oom_source"], job["oom_kills"]) == ("oom", "proven", "cgroup", 1)
+	assert job["oom_limit_mb"] == LIMIT_MB and job["oom_cgroup"].endswith("/%s/job_77" % limited.parent.name)
+	assert "out of memory " + named(limited) in as_nobody("report").stdout
+	assert "out of memory" in as_nobody("ls", "--outcome", "oom").stdout
+
+
+@pytest.mark.needs_root
+def test_a_plain_user_who_was_killed_otherwise_is_told_no_more(as_nobody, limited):
+	"""The group has met its limit before, and killed for it."""
+	run = Plain(as_nobody, limited, PROCTOR_SOCKET="/nonexistent")
+	subprocess.run(["python3", "-c", EAT], preexec_fn=enter(limited), check=False)
+	assert kills_of(limited) == 1
+	done = run("sh", "-c", "kill -9 $$")
+	assert head(done).split("job ")[0].rstrip().endswith(": SIGKILL"), done.stderr
+	job = run.job()
+	assert (job["result"], job["oom"], job["signal_sender"]) == ("signal", None, None)
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("tier", ["bpf", "connector", "looks"])
+def test_root_learns_whose_limit_killed_its_job(run, limited, tier):
+	done = run("python3", "-c", EAT, options=["--summary", "--tier", tier], preexec_fn=enter(limited))
+	assert done.returncode == -signal.SIGKILL
+	assert "out of memory " + named(limited) in head(done) and "probably" not in head(done), done.stderr
+	job = run.job()
+	assert (job["oom"], job["oom_source"], job["limits_hit"]) == ("proven", "bpf" if tier == "bpf" else "cgroup", "")
+
+
+@pytest.mark.needs_root
+def test_the_report_has_one_line_of_one_kill(run, limited):
+	run("sh", "-c", "python3 -c '%s'; exit $?" % EAT, preexec_fn=enter(limited))
+	report = run.proctor("report").stdout
+	notes = report.split("Events worth knowing\n")[1].split("\n\n")[0]
+	assert notes.count("out of memory") == 1 and "SIGKILL" not in notes and "exit 137" not in notes, report
+
+
+@pytest.mark.needs_root
+def test_a_plain_user_learns_from_the_daemon_what_killed_it(daemon, as_nobody, limited):
+	"""Without a daemon the two could not be told apart where no counter can be read; the daemon saw both."""
+	run = Plain(as_nobody, limited, PROCTOR_SOCKET=str(daemon.socket))
+	done = run("python3", "-c", EAT)
+	assert "out of memory " + named(limited) in head(done), done.stderr
+	assert run.job()["oom_source"] == "daemon"
+	done = run("sh", "-c", "sh -c 'kill -9 $PPID'; sleep 9")
+	assert "SIGKILL from sh (pid " in head(done), done.stderr
+	job = run.job("signal_sender IS NOT NULL")
+	assert (job["oom"], job["signal_sender"], job["signal_sender_source"], job["signal_sender_uid"]) == (None, "process", "daemon", NOBODY)
+
+
+@pytest.mark.needs_root
+def test_the_daemon_answers_only_about_processes_of_the_caller(daemon, children):
+	child = children.spawn(["sleep", "60"], user=NOBODY, group=NOBODY, extra_groups=[])
+	child.kill()
+	child.wait()
+	asked = {"processes": [{"pid": child.pid}]}
+	for uid in (None, NOBODY):
+		verdict = daemon.result("job.verdict", uid=uid, **asked)
+		assert verdict["source"] == "bpf" and verdict["processes"][0]["oom"] is False, verdict
+		assert verdict["processes"][0]["sender"]["pid"] == os.getpid()
+	assert daemon.result("job.verdict", uid=1234, **asked) == {"source": "bpf", "processes": []}
+
+
+@pytest.mark.needs_root
+def test_a_registered_job_has_its_cause_in_the_daemons_store(daemon, limited, children):
+	gate = daemon.place / "gate"
+	os.mkfifo(gate)
+	child = children.spawn(["python3", "-c", "open('%s').read(); %s" % (gate, EAT)], preexec_fn=enter(limited))
+	daemon.result("job.start", job_id="fat", job_type="t", pid=child.pid)
+	gate.write_text("", encoding="utf-8")
+	assert child.wait() == -signal.SIGKILL
+	wait_for(lambda: "out of memory " + named(limited) in daemon.proctor("report", "fat").stdout)
+
+
+# ---- signals -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tier", ["bpf", "connector", "looks"])
+def test_the_sender_of_a_forwarded_signal_is_named(run, tier):
+	done = run.bare("timeout", "1", *run.line("sleep", "60", options=["--summary", "--tier", tier]))
+	sender = run.job()["signal_sender_pid"]
+	assert "SIGTERM from timeout (pid %d)" % sender in head(done), done.stderr
+	assert "0 failed" not in done.stderr
+	assert "0 failed" not in run.proctor("report").stdout
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("tier", ["bpf", "connector"])
+def test_the_sender_of_a_signal_to_the_command_is_named_where_it_is_seen(run, tier):
+	launcher = subprocess.Popen(run.line("sleep", "60", options=["--summary", "--tier", tier]), env=run.env, stderr=subprocess.PIPE, text=True)
+	os.kill(command_of(launcher), signal.SIGKILL)
+	first = launcher.communicate(timeout=60)[1].splitlines()[0]
+	if tier == "bpf":
+		assert "SIGKILL from " in first and "(pid %d)" % os.getpid() in first, first
+	else:
+		assert first.split("job ")[0].rstrip().endswith(": SIGKILL"), first
+
+
+@pytest.mark.needs_root
+def test_a_plain_user_gets_no_guess_of_the_sender(as_nobody):
+	done = Plain(as_nobody, PROCTOR_SOCKET="/nonexistent")("sh", "-c", "sh -c 'kill -9 $PPID'; sleep 9")
+	assert head(done).split("job ")[0].rstrip().endswith(": SIGKILL"), done.stderr
+
+
+@pytest.mark.parametrize("tier", ["bpf", "connector", "looks"])
+@pytest.mark.parametrize("key, words", [("\x03", r"SIGINT\s+\(Ctrl-C\)"), ("\x1c", r"SIGQUIT\s+\(Ctrl-\\\)")], ids=["Ctrl-C", "Ctrl-backslash"])
+def test_a_key_is_named(run, tier, key, words):
+	with Terminal(["bash", "--norc", "-i"], run.env) as tty:
+		tty.expect(r"READY\$ ")
+		tty.type("ulimit -c 0; %s\n" % " ".join(run.line("sh", "-c", "'echo on; exec sleep 60'", options=["--tier", tier])))
+		tty.expect("\ron\r\n")
+		tty.type(key)
+		tty.expect("FAILED after [^:]*: " + words)
+		tty.expect(r"READY\$ ")
+	assert run.job()["signal_sender"] == "terminal"
+
+
+@pytest.mark.parametrize("tier", ["bpf", "connector"])
+def test_a_program_that_handles_the_key_and_ends_by_it_is_told_alike(run, tier):
+	program = "import time; print('on', flush=True); time.sleep(60)"
+	with Terminal(["bash", "--norc", "-i"], run.env) as tty:
+		tty.expect(r"READY\$ ")
+		tty.type("%s 2>&1\n" % " ".join(run.line("python3", "-c", '"%s"' % program, options=["--tier", tier])))
+		tty.expect("\ron\r\n")
+		tty.type("\x03")
+		tty.expect(r"FAILED after [^:]*: SIGINT\s+\(Ctrl-C\)")
+
+
+@pytest.mark.parametrize("tier", ["bpf", "connector"])
+def test_a_signal_to_the_group_is_named(run, tier):
+	launcher = subprocess.Popen(run.line("sleep", "60", options=["--summary", "--tier", tier]), env=run.env, stderr=subprocess.PIPE, text=True,
+				    start_new_session=True)
+	command_of(launcher)
+	os.killpg(launcher.pid, signal.SIGTERM)
+	err = launcher.communicate(timeout=60)[1]
+	assert "(pid %d)" % os.getpid() in err.splitlines()[0] and "SIGTERM from " in err, err
