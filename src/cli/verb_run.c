@@ -20,6 +20,7 @@
 #include "cli/admission.h"
 #include "cli/run_announcer.h"
 #include "cli/spawn_unwatched.h"
+#include "cli/verdict_client.h"
 #include "engine/jobhost.h"
 #include "job/job_ident.h"
 #include "job/job_type.h"
@@ -100,6 +101,13 @@ static void set_pipeline(void *self, struct engine *engine)
 	};
 
 	engine_set_pipeline(engine, &pipeline);
+}
+
+static void ask_verdict(void *self, struct proc_id command, const struct proc_id *killed, size_t n,
+                        struct cause_verdict *ret)
+{
+	(void)self;
+	verdict_client_ask(command, killed, n, ret);
 }
 
 /* ---- what it is called ----------------------------------------------------------------------- */
@@ -338,6 +346,7 @@ static void set_engine_options(struct run *run)
 	run->host.job = &run->job;
 	run->host.grace_ns = run->grace_ns;
 	run->host.set_pipeline = set_pipeline;
+	run->host.ask_verdict = ask_verdict;
 	run->host.self = run;
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* methods.h - the table of methods, the same for a job's door and for the daemon, and what they share.
  * One file per noun: method_daemon.c, method_job.c, method_sheet.c, method_recorded.c, method_bus.c,
- * method_pressure.c. */
+ * method_pressure.c, method_verdict.c. */
 #pragma once
 
 #include "engine/bus.h"
 #include "model/snapshot_scope.h"
 #include "rpc/rpc_server.h"
 #include "serve/quota.h"
+#include "serve/recent_deaths.h"
 #include "serve/recent_events.h"
 #include "serve/serve.h"
 #include "serve/store_worker.h"
@@ -16,6 +17,7 @@
 struct methods {
 	struct serve_host host;
 	struct recent_events recent;
+	struct recent_deaths deaths;
 	struct quota quota;
 	struct bus *bus; /* NULL: there was no subscriber yet */
 	struct rpc_server *server;
@@ -41,6 +43,7 @@ struct methods {
 	X("job.list", method_job_list)                              \
 	X("job.report", method_job_report)                          \
 	X("job.profile", method_job_profile)                        \
+	X("job.verdict", method_job_verdict)                        \
 	X("job.mark", method_job_mark)                              \
 	X("job.phase", method_job_phase)                            \
 	X("sheet.started", method_sheet_started)                    \

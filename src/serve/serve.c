@@ -80,6 +80,7 @@ void serve_publish(struct serve *serve, const struct snapshot *snap)
 	struct methods *m = &serve->methods;
 
 	recent_events_add(&m->recent, snap);
+	recent_deaths_add(&m->deaths, snap);
 	if (m->bus)
 		event_publisher_publish(m->bus, snap, &m->scratch);
 	rpc_server_wake(m->server);
@@ -113,6 +114,7 @@ void serve_close(struct serve *serve)
 	store_worker_free(serve->methods.worker);
 	job_socket_close(&serve->socket);
 	recent_events_done(&serve->methods.recent);
+	recent_deaths_done(&serve->methods.deaths);
 	quota_done(&serve->methods.quota);
 	bus_free(serve->methods.bus);
 	buf_done(&serve->methods.scratch);

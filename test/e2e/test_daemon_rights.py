@@ -56,6 +56,7 @@ CALLS = {
 	"job.list": (lambda w, n: {}, lambda w, r: " ".join(sorted({j["job_id"] for j in r["jobs"]} & {"his", "roots"})) or "nothing"),
 	"job.report": (lambda w, n: {"job_id": "his"}, lambda w, r: "ok"),
 	"job.profile": (lambda w, n: {"job_id": "his"}, lambda w, r: "ok"),
+	"job.verdict": (lambda w, n: {"processes": [{"pid": w.killed()}]}, lambda w, r: "sees" if r["processes"] else "nothing"),
 	"job.mark": (lambda w, n: {"job_id": "his", "name": "m"}, lambda w, r: "ok"),
 	"job.phase": (lambda w, n: {"job_id": "his", "name": "p", "seconds": 1}, lambda w, r: "ok"),
 	"sheet.started": (lambda w, n: {"job_id": "his", "sheet_num": n, "pid": w.his}, lambda w, r: "ok"),
@@ -93,7 +94,14 @@ def cell(world, method, uid, n):
 		"""Something happens in both jobs all the time."""
 		wait_for(lambda: seen_events(world.result("daemon.events", limit=200)["events"]) == "his root's")
 
-	world.open_sheet, world.own_job, world.stir = open_sheet, own_job, stir
+	def killed():
+		"""A process of the owner's that was."""
+		child = subprocess.Popen(["sleep", "60"], user=OWNER, group=OWNER, extra_groups=[])
+		child.kill()
+		child.wait()
+		return child.pid
+
+	world.open_sheet, world.own_job, world.stir, world.killed = open_sheet, own_job, stir, killed
 	params, what = CALLS[method]
 	answer = world.call(method, uid, **params(world, n))
 	return what(world, answer["result"]) if "result" in answer else answer["error"]["data"]["code"]
