@@ -91,6 +91,7 @@ size_t connector_filter_make(unsigned share, unsigned n,
 	load(&p, FIELD_AT(what));
 	jump_if_kind(&p, PROC_EVENT_NONE, share == 0 ? KEEP : DROP, 0);
 	add(&p, BPF_LD | BPF_B | BPF_ABS, SEQ_LOW_BYTE_AT);
+	add(&p, BPF_ALU | BPF_RSH | BPF_K, CONNECTOR_FILTER_RUN_BITS);
 	add(&p, BPF_ALU | BPF_AND | BPF_K, n - 1);
 	jump(&p, BPF_JEQ | BPF_K, share, 0, DROP);
 	load(&p, FIELD_AT(what));

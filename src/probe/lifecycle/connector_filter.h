@@ -7,10 +7,11 @@
 #include <stddef.h>
 
 #define CONNECTOR_FILTER_MAX 32 /* instructions */
+#define CONNECTOR_FILTER_RUN_BITS 5
 
-/* Of n sockets (a power of two, 256 at most) that listen together, each receives the messages whose
- * sequence number leaves the remainder `share`; the first also receives the kernel's answers to
- * requests. What none of them needs is dropped: births of threads, their ends unless they report a
+/* Of n sockets (1, 2, 4 or 8) that listen together, each receives every n-th run of 32 messages by their
+ * sequence numbers, so that a few events in a row are in one or two of them; the first also receives
+ * the kernel's answers to requests. What none of them needs is dropped: births of threads, their ends unless they report a
  * status, their names and users, and changes of sessions, groups and tracers. Returns the number of
  * instructions. */
 size_t connector_filter_make(unsigned share, unsigned n,
