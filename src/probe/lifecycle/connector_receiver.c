@@ -30,8 +30,8 @@
 #define TEST_RECEPTION_MS 50
 /* A round with so many events shows that they come faster than they are taken. */
 #define MANY_EVENTS 32
-#define THREAD_PERIOD_MS 5
-#define THREAD_QUIET_ROUNDS 200 /* without any work, after which the thread sleeps: a second */
+#define THREAD_PERIOD_MS 10
+#define THREAD_QUIET_ROUNDS 100 /* without any work, after which the thread sleeps: a second */
 #define STACK_BYTES ((size_t)PTHREAD_STACK_MIN + (64 << 10))
 
 struct socket {
@@ -134,21 +134,33 @@ static int empty_socket(struct connector_receiver *r, int fd, struct err *err)
 	return 0;
 }
 
-/* A socket that is not readable now is empty. One socket alone gives its events in order. */
-static int receive_round(struct connector_receiver *r, struct err *err)
+/* A socket that is not readable now is empty. */
+static int empty_readable_sockets(struct connector_receiver *r, struct err *err)
 {
 	struct epoll_event readable[SOCKETS_MAX + 1];
-	uint64_t now_ns = clock_mono_ns();
 	int n = epoll_wait(r->poll_fd, readable, SOCKETS_MAX + 1, 0);
 
 	for (int i = 0; i < n; i++)
 		if (readable[i].data.fd != r->ready_fd &&
 		    empty_socket(r, readable[i].data.fd, err) < 0)
 			return -err->code;
-	if (r->socket_count > 1)
-		connector_queue_release(&r->queue, now_ns);
-	else
+	return 0;
+}
+
+/* One socket alone gives its events in order. */
+static int receive_round(struct connector_receiver *r, struct err *err)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (r->socket_count == 1) {
+		if (empty_socket(r, r->sockets[0].fd, err) < 0)
+			return -err->code;
 		connector_queue_release_all(&r->queue);
+		return 0;
+	}
+	if (empty_readable_sockets(r, err) < 0)
+		return -err->code;
+	connector_queue_release(&r->queue, now_ns);
 	return 0;
 }
 
