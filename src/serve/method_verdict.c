@@ -61,7 +61,7 @@ METHOD(method_job_verdict)
 	uint32_t uid = methods_trusts(peer) ? RECENT_DEATHS_OF_ALL : peer->uid;
 	struct proc_id ids[PROCESSES_MAX];
 	bool sees;
-	size_t n;
+	size_t n = 0;
 
 	if (!m->host.engine)
 		return err_set(err, EAGAIN, "profiler.enabled is false: nothing is watched");
