@@ -12,7 +12,7 @@
 #include "kernel/kernel_file.h"
 #include "kernel/process_peek.h"
 
-#define RECENT_NS (10 * NS_PER_S)
+#define TURN_NS (10 * NS_PER_S)
 
 struct cgroup_dir *oom_watch_locate(int root_fd, pid_t pid)
 {
@@ -53,7 +53,7 @@ void oom_watch_begin(struct oom_watch *w, int root_fd, uint64_t boot_ns)
 		w->is_of_machine = true;
 		w->is_known = read_count(w, &w->last);
 	}
-	w->before = w->last;
+	w->before = w->turned = w->last;
 }
 
 uint64_t oom_watch_read(struct oom_watch *w, uint64_t boot_ns)
@@ -63,8 +63,9 @@ uint64_t oom_watch_read(struct oom_watch *w, uint64_t boot_ns)
 	if (w->is_known)
 		(void)read_count(w, &now);
 	recent = now - MIN(now, w->before);
-	if (boot_ns - w->turned_boot_ns >= RECENT_NS) {
-		w->before = w->last;
+	if (boot_ns - w->turned_boot_ns >= TURN_NS) {
+		w->before = w->turned;
+		w->turned = now;
 		w->turned_boot_ns = boot_ns;
 	}
 	w->last = now;

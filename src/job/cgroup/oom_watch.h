@@ -18,13 +18,14 @@ struct oom_watch {
 	bool is_of_machine;      /* the machine's counter is read: the group has none */
 	bool is_known;           /* … and there is a counter */
 	uint64_t last;           /* its value, */
-	uint64_t before;         /* and that of a few seconds earlier */
-	uint64_t turned_boot_ns; /* when `before` was read */
+	uint64_t turned;         /* that of up to 10 s ago, */
+	uint64_t before;         /* and that of 10 s before that */
+	uint64_t turned_boot_ns; /* when `turned` was read */
 };
 
 /* From now on, for the group of this process. */
 void oom_watch_begin(struct oom_watch *w, int root_fd, uint64_t boot_ns);
-/* Kills in the last few seconds. The victim's end may be reported that long after its kill: its memory
+/* Kills in the last 10 to 20 seconds. The victim's end may be reported that long after its kill: its memory
  * has to be freed first. */
 uint64_t oom_watch_read(struct oom_watch *w, uint64_t boot_ns);
 
