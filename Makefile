@@ -13,13 +13,13 @@ NINJA  = scripts/ninja-quiet
 SETUP  = scripts/meson-setup
 SANE   = -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false -Dwerror=true
 
-.PHONY: all help run test install bench fuzz format lint clean
+.PHONY: all help run test test-previous install bench fuzz format lint clean
 
 all: build/build.ninja ## build into build/ (release)
 	@$(NINJA) build
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
 
 run: all ## install missing packages, build, record a sample workload and show the recording
 	@CMD='$(subst ','\'',$(CMD))' scripts/demo build/proctor
@@ -27,6 +27,11 @@ run: all ## install missing packages, build, record a sample workload and show t
 test: build-test/build.ninja ## build with sanitizers and run every test
 	@$(NINJA) build-test
 	@$(PYTHON) scripts/run-tests build-test
+
+test-previous: build-test/build.ninja ## test with an older version at the same store, built from the history
+	@$(NINJA) build-test
+	@scripts/build-previous build-test/previous
+	@$(PYTHON) scripts/run-tests build-test --suite previous
 
 install: all ## install below $(DESTDIR)$(PREFIX)
 	@meson configure build -Dprefix='$(PREFIX)'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""scripts/run-tests: the environment of a test, and a second try for a single failure, which is never silent."""
+"""scripts/run-tests: the environment of a test, what it leaves behind, and a second try for a single failure, which is never silent."""
 import os
 import subprocess
 import sys
@@ -40,6 +40,17 @@ def test_make_prints_what_it_runs(tmp_path):
 	assert subprocess.run(["make"], cwd=tmp_path, capture_output=True, text=True).stdout == "0 made\\n"
 	assert {"PATH", "HOME"} <= set(os.environ) and not {"MAKELEVEL", "MAKEFLAGS", "MFLAGS"} & set(os.environ)
 	assert not [name for name in os.environ if name.startswith(("PROCTOR_", "XDG_"))]
+"""
+
+LITTERS = """
+import os, signal
+from pathlib import Path
+
+def test_is_killed():
+	litter = Path(os.environ["TEST_SCRATCH_DIR"]) / "litter"
+	litter.mkdir()
+	Path(%r).write_text(str(litter))
+	os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
@@ -93,6 +104,14 @@ def test_make_test_as_typed_gives_tests_a_clean_environment(tree):
 	done = tree.make_test()
 	assert done.returncode == 0, done.stdout
 	assert "1 passed, 0 failed, 0 skipped" in done.stdout
+
+
+def test_what_a_killed_test_leaves_behind_is_removed(tree):
+	left = tree.place / "where"
+	tree.add_story("test_a", text=LITTERS % str(left))
+	assert tree.run().returncode != 0
+	litter = Path(left.read_text(encoding="utf-8"))
+	assert litter.name == "litter" and not litter.parent.exists()
 
 
 def test_what_passes_is_not_run_twice(tree):

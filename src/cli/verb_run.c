@@ -26,6 +26,8 @@
 #include "job/job_type.h"
 #include "runfolder/runfolder.h"
 #include "model/redaction.h"
+#include "sqlite/schema_format.h"
+#include "store/side_store.h"
 #include "view/run_view.h"
 
 #define BUDGET_RATIO 0.01 /* of one core */
@@ -47,7 +49,8 @@ struct run {
 	struct job job;
 	struct jobhost_options host;
 	char state_dir[CONFIG_PATH_MAX];
-	char *db_path;         /* NULL: the job runs unrecorded */
+	char *db_path; /* NULL: the job runs unrecorded */
+	char side_path[CONFIG_PATH_MAX], side_dir[CONFIG_PATH_MAX];
 	char *given_state_dir; /* what PROCTOR_STATE_DIR was before us; NULL: not set */
 	bool sets_state_dir;
 	struct opt_list tags;
@@ -350,7 +353,24 @@ static void set_engine_options(struct run *run)
 	run->host.self = run;
 }
 
-static struct run_record record_of(const struct run *run, const struct engine_totals *totals)
+/* Readers look for proctor.db in a state directory, unless the configuration names another file. */
+static void point_to_side_store(struct run *run, struct run_record *record)
+{
+	struct err ignored;
+
+	if (side_store_path(run->db_path, SCHEMA_VERSION, run->side_path, sizeof run->side_path,
+	                    &ignored) < 0)
+		return;
+	record->side_path = run->side_path;
+	record->state_dir = NULL;
+	if (*run->config.profiler.storage_path)
+		return;
+	snprintf(run->side_dir, sizeof run->side_dir, "%.*s",
+	         (int)(strrchr(run->side_path, '/') - run->side_path), run->side_path);
+	record->state_dir = run->side_dir;
+}
+
+static struct run_record record_of(struct run *run, const struct engine_totals *totals)
 {
 	const struct recorder_status *r = &totals->recorder;
 	struct run_record record = { .is_stored = r->has_end,
@@ -362,6 +382,8 @@ static struct run_record record_of(const struct run *run, const struct engine_to
 	else if (!r->has_end || r->lost || r->events_lost)
 		record.trouble = r->reason;
 	record.events_lost = r->events_lost;
+	if (r->is_side)
+		point_to_side_store(run, &record);
 	return record;
 }
 

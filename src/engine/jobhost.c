@@ -43,6 +43,7 @@ struct jobhost {
 	uint64_t sampled_boot_ns;              /* the last tick; 0: there was none */
 	struct forwarded_signals forwarded;
 	bool has_ended, is_last, was_asked;
+	struct job last; /* as in the last snapshot */
 	pthread_t mover; /* moves leftovers out of the group */
 	bool is_moving;
 };
@@ -456,6 +457,8 @@ static void update_interval(struct jobhost *h, const struct snapshot *snap)
 		h->sampled_boot_ns = snap->boot_ns;
 	if (h->is_last && h->sampled_boot_ns && end_boot_ns > h->sampled_boot_ns)
 		job->interval_ns = MAX(job->interval_ns, end_boot_ns - h->sampled_boot_ns);
+	if (h->is_last) /* a tick after the end, of leftovers, may be the first */
+		job->interval_ns = MIN(job->interval_ns, job->took_ns);
 }
 
 static void complete_job(void *self, const struct snapshot *snap)
@@ -469,6 +472,8 @@ static void complete_job(void *self, const struct snapshot *snap)
 	if (h->is_last)
 		end_job(h);
 	update_interval(h, snap);
+	if (h->is_last)
+		h->last = *job_of(h);
 }
 
 /* The job's own limit, or that of a group around it. */
@@ -715,9 +720,9 @@ void jobhost_finish(struct jobhost *h, struct job *ret, struct engine_totals *re
 	h->is_last = w->has_leaked = true;
 	watched_job_show_all_sheets(w);
 	engine_settle(h->engine, patience_ns(h), w->leaked, is_awaited, h);
-	*ret = *job_of(h);
-	engine_stop(h->engine, ret_totals); /* its last snapshot still asks for the figures */
+	engine_stop(h->engine, ret_totals); /* totals may come until then, and are stored */
 	h->engine = NULL;
+	*ret = h->last;
 }
 
 void jobhost_free(struct jobhost *h)

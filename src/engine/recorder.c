@@ -325,8 +325,10 @@ static bool store_ends(struct recorder *r, const struct snapshot *snap)
 static void set_outcome(struct recorder *r, const struct snapshot *snap, bool is_stored)
 {
 	pthread_mutex_lock(&r->lock);
-	if (has_ends(snap))
+	if (has_ends(snap)) {
 		r->status.has_end = is_stored;
+		r->status.is_side = is_stored && store_is_side(r->store);
+	}
 	keep_outcome(r, snap, is_stored);
 	pthread_mutex_unlock(&r->lock);
 }

@@ -34,6 +34,7 @@ struct recorder_status {
 	uint64_t tick_cpu_ns; /* CPU time of storing ticks, without the events in them */
 	uint64_t ticks;       /* … that were stored or refused */
 	bool has_end;         /* of its job: what became of it is stored */
+	bool is_side;         /* in the side store (store/side_store.h) */
 	bool folder_failed;   /* some of the run folder was not written; it was a notice */
 	size_t waiting;
 };

@@ -70,8 +70,7 @@ static struct figure read_figure(sqlite3_stmt *stmt, enum job_figure id)
 static void doubt_figures(struct job *job)
 {
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)
-		if (job->figures[i].quality == QUALITY_EXACT)
-			job->figures[i].quality = QUALITY_AT_LEAST;
+		job->figures[i].quality = quality_join(job->figures[i].quality, QUALITY_AT_LEAST);
 }
 
 /* The time of the last snapshot that its recorder stored. */

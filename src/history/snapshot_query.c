@@ -366,7 +366,7 @@ static void show_process(struct history *r, const struct keyframe_view *s, uint3
 	p->read_bytes_per_s = p->write_bytes_per_s = NAN;
 	p->age_ns = to->boot_ns > start_ns ? to->boot_ns - start_ns : 0;
 	p->job = job_index(r, to, identity->job);
-	p->sheet = identity->sheet;
+	p->sheet = cells[CELL_SHEET] < 0 ? identity->sheet : (uint32_t)cells[CELL_SHEET];
 	if (p->job >= 0 && p->s.state == 'Z' && (zombie = vec_push(&to->zombies, PROCS_MAX)))
 		*zombie = identity->id.pid;
 }

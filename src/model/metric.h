@@ -182,13 +182,14 @@ double rate_per_s(uint64_t prev, uint64_t cur, uint64_t elapsed_ns);
 
 /* How far a figure can be trusted. Every figure of a job carries its quality to the screen and into the
  * store; docs/numbers.md lists which source gives which. */
-/* X(id, name in JSON and SQL, name for people). In the order of trust; stored by number. */
+/* X(id, name in JSON and SQL, name for people). Stored by number: new ones are appended. */
 /* clang-format off */
 #define QUALITIES(X)                            \
 	X(MISSING, "missing", "missing")        \
 	X(SAMPLED, "sampled", "sampled")        \
 	X(AT_LEAST, "at_least", "at least")     \
-	X(EXACT, "exact", "exact")
+	X(EXACT, "exact", "exact")              \
+	X(AT_MOST, "at_most", "at most")
 /* clang-format on */
 
 #define X(id, ...) QUALITY_##id,
@@ -206,5 +207,7 @@ static inline bool figure_is_known(struct figure figure)
 	return figure.quality != QUALITY_MISSING;
 }
 
+/* Of a figure made of two: exact only if both are, a bound if both are bounded on the same side. */
+enum quality quality_join(enum quality a, enum quality b);
 const char *quality_key(enum quality quality);  /* "at_least" */
 const char *quality_name(enum quality quality); /* "at least" */

@@ -53,11 +53,28 @@ static int by_pid(const void *a, const void *b)
 	return (x->id.pid > y->id.pid) - (x->id.pid < y->id.pid);
 }
 
+/* Of two lives of one pid the later is there now. */
+static void drop_doubles(struct sample *s)
+{
+	size_t kept = 0;
+
+	vec_each(&s->procs, p) {
+		struct proc_sample *last = kept ? &s->procs.at[kept - 1] : NULL;
+
+		if (!last || last->id.pid != p->id.pid)
+			s->procs.at[kept++] = *p;
+		else if (last->id.start_ticks < p->id.start_ticks)
+			*last = *p;
+	}
+	s->procs.len = kept;
+}
+
 void sample_sort_procs(struct sample *s)
 {
 	for (size_t i = 1; i < s->procs.len; i++) {
-		if (s->procs.at[i - 1].id.pid > s->procs.at[i].id.pid) {
+		if (s->procs.at[i - 1].id.pid >= s->procs.at[i].id.pid) {
 			qsort(s->procs.at, s->procs.len, sizeof *s->procs.at, by_pid);
+			drop_doubles(s);
 			return;
 		}
 	}

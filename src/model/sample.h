@@ -70,7 +70,8 @@ void sample_done(struct sample *s);
  * complete. */
 struct event *sample_add_event(struct sample *s, enum event_kind kind);
 struct proc_sample *sample_add_proc(struct sample *s);
-/* Sorts by pid if the probe did not find them in order. */
+/* Sorts by pid if the probe did not find them in order, and leaves one of each: a pid is read twice
+ * when it is listed for a process that ended and for its successor. */
 void sample_sort_procs(struct sample *s);
 struct proc_sample *sample_find_proc(const struct sample *s, pid_t pid);
 /* Keeps a copy; an empty ref at the buffer's ceiling. */

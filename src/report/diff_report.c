@@ -7,8 +7,10 @@
 
 bool diff_is_comparable(struct diff_pair pair)
 {
+	bool is_bound = pair.a.quality == QUALITY_AT_LEAST || pair.a.quality == QUALITY_AT_MOST;
+
 	return figure_is_known(pair.a) && figure_is_known(pair.b) &&
-	       (pair.a.quality != QUALITY_AT_LEAST || pair.b.quality != QUALITY_AT_LEAST);
+	       !(is_bound && pair.a.quality == pair.b.quality);
 }
 
 double diff_ratio(struct diff_pair pair)
@@ -18,15 +20,20 @@ double diff_ratio(struct diff_pair pair)
 	return (double)pair.b.value / (double)pair.a.value;
 }
 
+/* Of b / a: what bounds the divisor bounds the ratio on the other side. */
 enum diff_bound diff_bound(struct diff_pair pair)
 {
-	if (pair.a.quality == QUALITY_EXACT && pair.b.quality == QUALITY_EXACT)
-		return DIFF_EXACT;
-	if (pair.a.quality == QUALITY_EXACT && pair.b.quality == QUALITY_AT_LEAST)
-		return DIFF_AT_LEAST;
-	if (pair.a.quality == QUALITY_AT_LEAST && pair.b.quality == QUALITY_EXACT)
-		return DIFF_AT_MOST;
-	return DIFF_ROUGH;
+	static const enum quality turned[QUALITY_COUNT] = { [QUALITY_SAMPLED] = QUALITY_SAMPLED,
+		                                            [QUALITY_AT_LEAST] = QUALITY_AT_MOST,
+		                                            [QUALITY_EXACT] = QUALITY_EXACT,
+		                                            [QUALITY_AT_MOST] = QUALITY_AT_LEAST };
+	static const enum diff_bound bounds[QUALITY_COUNT] = { [QUALITY_MISSING] = DIFF_ROUGH,
+		                                               [QUALITY_SAMPLED] = DIFF_ROUGH,
+		                                               [QUALITY_AT_LEAST] = DIFF_AT_LEAST,
+		                                               [QUALITY_EXACT] = DIFF_EXACT,
+		                                               [QUALITY_AT_MOST] = DIFF_AT_MOST };
+
+	return bounds[quality_join(turned[pair.a.quality], pair.b.quality)];
 }
 
 const char *diff_bound_key(enum diff_bound bound)

@@ -75,7 +75,8 @@ static void add_figure(struct figure *to, struct figure from, uint64_t value)
 	to->value = value;
 	if (to->quality == QUALITY_MISSING)
 		to->quality = QUALITY_AT_LEAST;
-	to->quality = MIN(to->quality, from.quality);
+	to->quality = to->quality == QUALITY_COUNT ? from.quality
+	                                           : quality_join(to->quality, from.quality);
 }
 
 /* How a program of ours ended, and is counted: passed on, it ended only as its command did. */

@@ -37,7 +37,15 @@ enum { TOTAL_METRICS = 1 PROC_METRICS(X) };
 #undef X
 enum { DETAIL_METRICS = PROC_METRIC_COUNT - CELL_METRICS };
 
-enum { CELL_STATE, CELL_CPU, CELL_FIRST_METRIC, CELL_COUNT = CELL_FIRST_METRIC + CELL_METRICS };
+/* A sample: state, sheet (0: none; stores before version 6 have COLUMN_ABSENT), then those that have
+ * a mean. */
+enum {
+	CELL_STATE,
+	CELL_SHEET,
+	CELL_CPU,
+	CELL_FIRST_METRIC,
+	CELL_COUNT = CELL_FIRST_METRIC + CELL_METRICS
+};
 
 /* The metrics that have a column each in some tables. */
 enum column_group {

@@ -25,6 +25,12 @@ static void append_columns(sqlite3 *db, struct buf *sql, const char *table, cons
 	}
 }
 
+/* Before version 6 the sheet was known of the process alone. */
+static bool has_sheets(sqlite3 *db)
+{
+	return db_has_column(db, "sample_base", "sheet");
+}
+
 static int load_keyframe(sqlite3 *db, int64_t keyframe, struct keyframe_image *im, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
@@ -59,7 +65,8 @@ static int load_rows(sqlite3 *db, struct keyframe_image *im, struct err *err)
 	cleanup(buf_done) struct buf sql = { 0 };
 	int r;
 
-	buf_puts(&sql, "SELECT b.id - ?1, b.proc, p.first, p.last, b.state, b.cpu");
+	buf_printf(&sql, "SELECT b.id - ?1, b.proc, p.first, p.last, b.state, %s, b.cpu",
+	           has_sheets(db) ? "b.sheet" : "NULL");
 	append_columns(db, &sql, "sample_base", "b.", COLUMNS_CELLS);
 	buf_puts(&sql, " FROM sample_base b CROSS JOIN process p ON p.id = b.proc"
 	               " WHERE b.id BETWEEN ?1 AND ?2 ORDER BY b.id");
@@ -167,8 +174,8 @@ int keyframe_image_load(sqlite3 *db, int64_t keyframe, struct keyframe_image *re
 	if (r == 0)
 		r = load_rows(db, ret, err);
 	if (r == 0)
-		r = walk(db, ret, "id, state, cpu", "sample_change", COLUMNS_CELLS, append_change,
-		         err);
+		r = walk(db, ret, has_sheets(db) ? "id, state, sheet, cpu" : "id, state, NULL, cpu",
+		         "sample_change", COLUMNS_CELLS, append_change, err);
 	return r < 0 ? r
 	             : walk(db, ret, "id", "sample_detail", COLUMNS_DETAILS, append_detail, err);
 }

@@ -8,7 +8,7 @@
 #include "sqlite/column.h"
 
 #define SCHEMA_APPLICATION_ID 0x70726374 /* "prct" */
-#define SCHEMA_VERSION 5
+#define SCHEMA_VERSION 6
 
 /* The ids nest: a keyframe's id is a multiple of 2^20; a process's row in it is at keyframe +
  * slot, the slot being the low 20 bits of process.id; its change at the n-th snapshot of the
@@ -42,5 +42,5 @@ enum { SCHEMA_PRESSURES = 5 };
 	" processes = s.n, cpu_time_us = s.cpu, cpu_time_us_q = s.cpu_q, peak_rss_kib = s.peak,"   \
 	" peak_rss_kib_q = s.peak_q, max_cpu = s.max_cpu"
 static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 3 &&
-                      FINAL_CPU == 1 && FINAL_PEAK == 2,
+                      QUALITY_AT_MOST == 4 && FINAL_CPU == 1 && FINAL_PEAK == 2,
               "the numbers above");

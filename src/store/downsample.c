@@ -59,6 +59,7 @@ static void fold_cells(const struct keyframe_image *im, const struct keyframe_im
 			continue;
 		ret->seen++;
 		states[cells[CELL_STATE] & 63]++;
+		ret->cell[CELL_SHEET] = cells[CELL_SHEET]; /* the last one */
 		for (int c = CELL_CPU; c < CELL_COUNT; c++) {
 			if (cells[c] < 0)
 				continue;

@@ -377,7 +377,8 @@ static void put_process_events(struct buf *sql)
 	              " p.pid AS pid, ");
 	put_event_kinds(sql, true);
 	buf_puts(sql, ", e.exit_code AS exit_code, e.signal AS signal_num, j.job_id AS job_id,"
-	              " p.sheet AS sheet_num, coalesce(e.details, '') AS details, j.uid AS uid"
+	              " iif(e.job IS NULL, p.sheet, e.sheet) AS sheet_num,"
+	              " coalesce(e.details, '') AS details, j.uid AS uid"
 	              " FROM event e JOIN process p ON p.id = e.proc"
 	              " LEFT JOIN job j ON j.id = p.job");
 	put_kind_filter(sql, true);

@@ -24,6 +24,7 @@ static void read_process(const struct store *st, const struct proc_snap *p, stru
 	to->cpu_time_ns = readings_or(&p->s.r, PROC_CPU_TIME, 0);
 	memcpy(&to->cpu_ratio, &p->cpu_ratio, sizeof to->cpu_ratio);
 	to->state = (unsigned char)p->s.state;
+	to->sheet = p->job >= 0 ? p->sheet : 0;
 	for (size_t i = 0; i < CELL_METRICS; i++)
 		to->value[i] = p->s.r.value[st->cells.id[i]];
 }
@@ -35,6 +36,7 @@ static void make_cells(const struct store *st, const struct reading *from,
 
 	memcpy(&cpu_ratio, &from->cpu_ratio, sizeof cpu_ratio);
 	cells[CELL_STATE] = column_state_code((char)from->state);
+	cells[CELL_SHEET] = (int64_t)from->sheet;
 	cells[CELL_CPU] = column_ratio(cpu_ratio);
 	for (size_t i = 0; i < CELL_METRICS; i++) {
 		uint8_t id = st->cells.id[i];
@@ -252,9 +254,10 @@ static int put_command(struct store *st, const struct snapshot *snap, const stru
 	                                 !has_command_line(snap, s), err);
 }
 
-/* Its identity may change too: exec gives it another command, and its job may become known late. The
- * command line is compared when the name differs and at keyframes: hashing a thousand of them
- * every tick costs more than all the rest. */
+/* Its identity may change too: exec gives it another command, and its job may become known late. Its
+ * sheet stays the first one: those that it opens later are in its samples. The command line is compared
+ * when the name differs and at keyframes: hashing a thousand of them every tick costs more than all
+ * the rest. */
 static int put_identity(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
                         struct life *life, bool is_keyframe, struct err *err)
 {
@@ -263,7 +266,7 @@ static int put_identity(struct store *st, const struct snapshot *snap, const str
 
 	if (is_keyframe || memcmp(life->comm, p->s.comm, COMM_LEN) != 0)
 		r = put_command(st, snap, &p->s, life, err);
-	if (r < 0 || (job == life->job && p->sheet == life->sheet))
+	if (r < 0 || (job == life->job && (life->sheet || !p->sheet)))
 		return r;
 	life->job = job;
 	life->sheet = p->sheet;

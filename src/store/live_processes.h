@@ -15,7 +15,7 @@ struct store;
 struct reading {
 	uint64_t present, value[CELL_METRICS], cpu_time_ns;
 	uint64_t cpu_ratio; /* the double's bits: it may be NAN, which equals nothing */
-	uint64_t state;
+	uint64_t state, sheet;
 };
 
 struct life {

@@ -90,7 +90,8 @@ static const struct statement statements[] = {
 	[SET_SEEN] = { "UPDATE process SET first = ?2, last = NULL WHERE id = ?1" },
 	[SET_FIRST] = { "UPDATE process SET first = ?2 WHERE id = ?1" },
 	[SET_LAST] = { "UPDATE process SET last = ?2, ended = coalesce(ended, ?3) WHERE id = ?1" },
-	[SET_JOB] = { "UPDATE process SET job = ?2, sheet = ?3 WHERE id = ?1" },
+	[SET_JOB] = { "UPDATE process SET job = ?2,"
+	              " sheet = iif(job IS ?2, coalesce(sheet, ?3), ?3) WHERE id = ?1" },
 	[SET_COMMAND] = { "UPDATE process SET uid = ?2, comm = ?3, command = ?4 WHERE id = ?1" },
 	[SET_NAME] = { "UPDATE process SET uid = ?2, comm = ?3, command = ?4 WHERE id = ?1"
 	               " AND (command IS NULL OR command = comm OR command LIKE '[%')" },

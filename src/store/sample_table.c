@@ -12,6 +12,11 @@ static const struct migration migrations[] = {
 	  "CREATE TABLE sample_detail(id INTEGER PRIMARY KEY);"
 	  "CREATE TABLE sample_range(id INTEGER PRIMARY KEY, cpu_min INTEGER, cpu_max INTEGER);",
 	  NULL },
+	/* The sheet at that time: a process may open one after the other. */
+	{ 6,
+	  "ALTER TABLE sample_base ADD COLUMN sheet INTEGER;"
+	  "ALTER TABLE sample_change ADD COLUMN sheet INTEGER;",
+	  NULL },
 	{ 0 },
 };
 
@@ -30,9 +35,9 @@ static const struct metric_columns metrics[] = {
 enum { PUT_BASE, PUT_CHANGE, SET_CHANGED, PUT_DETAIL, PUT_RANGE };
 
 static const struct statement statements[] = {
-	[PUT_BASE] = { "INSERT INTO sample_base(id, proc, state, cpu{*}) VALUES(?, ?, ?, ?{?})",
+	[PUT_BASE] = { "INSERT INTO sample_base(id, proc, state, sheet, cpu{*}) VALUES(?, ?, ?, ?, ?{?})",
 	               COLUMNS_CELLS },
-	[PUT_CHANGE] = { "INSERT INTO sample_change(id, state, cpu{*}) VALUES(?, ?, ?{?})",
+	[PUT_CHANGE] = { "INSERT INTO sample_change(id, state, sheet, cpu{*}) VALUES(?, ?, ?, ?{?})",
 	                 COLUMNS_CELLS },
 	[SET_CHANGED] = { "UPDATE sample_base SET changed = ?2 WHERE id = ?1" },
 	[PUT_DETAIL] = { "INSERT INTO sample_detail(id{*}) VALUES(?{?})", COLUMNS_DETAILS },
@@ -143,7 +148,8 @@ static void put_process_metrics(struct buf *sql)
 	put_cell_metric(sql, PROC_FDS);
 	buf_printf(sql,
 	           ", s.boot_us/1e6 - p.start_ticks/%d.0 AS age_seconds, j.job_id AS job_id,"
-	           " p.sheet AS sheet_num, coalesce(p.syscall_counts, '{}') AS syscall_counts,"
+	           " nullif(coalesce(x.sheet, w.sheet, b.sheet, p.sheet), 0) AS sheet_num,"
+	           " coalesce(p.syscall_counts, '{}') AS syscall_counts,"
 	           " coalesce(p.syscall_time_pct, '{}') AS syscall_time_pct, j.uid AS uid"
 	           " FROM snapshot s JOIN sample_base b JOIN process p ON p.id = b.proc"
 	           " AND b.id BETWEEN s.kf AND s.kf + %lld AND b.id = s.kf + (p.id & %lld)"

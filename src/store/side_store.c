@@ -31,34 +31,48 @@ static int has_live_recorder(sqlite3 *db, const struct db_lock *lock, struct err
 	return r;
 }
 
+/* Whether another connection is open, in whatever process: SQLite grants exclusive access only without
+ * one. Ours must be closed meanwhile. 1, 0 or -errno. */
+static int is_open_elsewhere(const char *path, struct err *err)
+{
+	cleanup(db_closep) sqlite3 *db = NULL;
+	struct err busy;
+	int r = db_open(path, DB_WRITE, &db, err);
+
+	if (r < 0)
+		return r;
+	sqlite3_busy_timeout(db, 0);
+	r = db_exec(db, "PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE; ROLLBACK", &busy);
+	if (r < 0 && r != -EBUSY)
+		*err = busy;
+	return r == -EBUSY ? 1 : r;
+}
+
+/* A brief recorder adds its row, and takes its byte, only after it has opened the database: without one
+ * in sight, anyone who has it open may be about to. Nobody else opens it while we hold the lock. */
 int side_store_is_blocked(struct store *st, struct err *err)
 {
 	int64_t version = 0;
 	int r = db_int(st->db, "PRAGMA user_version", NULL, 0, &version, err);
 
-	return r < 0 || version == 0 || version >= SCHEMA_VERSION
-	               ? r
-	               : has_live_recorder(st->db, &st->write, err);
+	if (r < 0 || version == 0 || version >= SCHEMA_VERSION)
+		return r;
+	r = has_live_recorder(st->db, &st->write, err);
+	if (r)
+		return r;
+	db_close(st->db);
+	st->db = NULL;
+	r = is_open_elsewhere(st->path, err);
+	return r ? r : db_open(st->path, DB_WRITE, &st->db, err);
 }
 
-static int put_path(const char *path, int version, char *ret, size_t size, struct err *err)
+int side_store_path(const char *path, int version, char *ret, size_t size, struct err *err)
 {
 	const char *slash = strrchr(path, '/');
 	int n = snprintf(ret, size, "%.*sside-v%d/%s", slash ? (int)(slash - path + 1) : 0, path,
 	                 version, slash ? slash + 1 : path);
 
 	return n < (int)size ? 0 : err_set(err, ENAMETOOLONG, "'%s': name too long", path);
-}
-
-int side_store_path(const char *path, int version, char *ret, size_t size, struct err *err)
-{
-	char dir[4096];
-	int r = put_path(path, version, ret, size, err);
-
-	if (r < 0)
-		return r;
-	snprintf(dir, sizeof dir, "%.*s", (int)(strrchr(ret, '/') - ret), ret);
-	return io_mkdir_all(dir, geteuid() == 0 ? 0750 : 0700, err);
 }
 
 /* How far the ids of each kind move. Those of processes move by whole rounds of slots, so that each
@@ -252,7 +266,7 @@ int side_store_import(struct store *st, struct err *err)
 	int r = 0;
 
 	for (int version = FIRST_VERSION; r == 0 && version <= SCHEMA_VERSION; version++) {
-		r = put_path(st->path, version, path, sizeof path, err);
+		r = side_store_path(st->path, version, path, sizeof path, err);
 		if (r == 0 && access(path, F_OK) == 0)
 			r = import_one(st, path, err);
 	}

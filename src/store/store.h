@@ -32,6 +32,8 @@ struct store_retention {
  * alive: then a side file is used, which the next recorder that can imports. */
 int store_open(const struct store_options *options, struct store **ret, const char **ret_notice,
                struct err *err) must_check;
+/* Whether the side file (side_store.h) is in use. */
+bool store_is_side(const struct store *st);
 void store_close(struct store *st); /* checkpoints; NULL is fine */
 DEFINE_CLEANUP(struct store *, store_close)
 

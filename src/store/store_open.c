@@ -78,10 +78,6 @@ static int set_up(struct store *st, bool is_new, struct err *err)
 		            "PRAGMA synchronous=NORMAL; PRAGMA cache_size=-2048;"
 		            " PRAGMA journal_size_limit=67108864",
 		            err);
-	if (r == 0 && !is_new)
-		r = side_store_is_blocked(st, err);
-	if (r > 0)
-		r = err_set(err, ETXTBSY, "'%s' is in use by an older proctor", st->path);
 	if (r == 0)
 		r = schema_apply(st->db, !st->is_brief, err);
 	if (r == 0 && !is_new && !st->is_side && side_store_import(st, &ignored) < 0)
@@ -124,6 +120,10 @@ static int open_database(struct store *st, struct err *err)
 		r = db_open(st->path, DB_WRITE, &st->db, err);
 	if (r == 0)
 		r = db_file_judge(st->db, &is_new, err);
+	if (r == 0 && !is_new)
+		r = side_store_is_blocked(st, err);
+	if (r > 0)
+		return err_set(err, ETXTBSY, "'%s' is in use by an older proctor", st->path);
 	if (r == 0)
 		r = set_up(st, is_new, err);
 	return r < 0 ? r : begin_recording(st, err);
@@ -171,9 +171,7 @@ static int connect_locked(struct store *st, struct err *err)
 	return r < 0 ? r : open_database(st, err);
 }
 
-/* The directory may have been removed while we had it open. One that never existed is the caller's
- * mistake. */
-static int restore_directory(const struct store *st, struct err *err)
+static int make_directory(const struct store *st, struct err *err)
 {
 	char path[sizeof st->path];
 	char *slash;
@@ -221,18 +219,21 @@ static int connect_side(struct store *st, struct err *err)
 		return r;
 	memcpy(st->path, path, sizeof st->path);
 	st->is_side = true;
-	r = connect_once(st, err);
+	r = make_directory(st, err);
+	if (r == 0)
+		r = connect_once(st, err);
 	if (r == 0)
 		report(st, "the store %s: recording into '%s' until it can be imported",
 		       is_newer ? "was written by a newer proctor"
-		                : "is in use by an older proctor",
+		                : "is in use by an older proctor, or open in another program",
 		       st->path);
 	return r;
 }
 
 int store_connect(struct store *st, struct err *err)
 {
-	int r = st->is_open ? restore_directory(st, err) : 0;
+	/* It may have been removed while we had it open. One that never existed is the caller's mistake. */
+	int r = st->is_open ? make_directory(st, err) : 0;
 
 	if (r == 0)
 		r = connect_once(st, err);
@@ -283,6 +284,11 @@ int store_recover(struct store *st, int cause, struct err *err)
 	if (r == 0 && cause == -ESTALE)
 		report(st, "%s; a new one was begun", why.msg);
 	return r;
+}
+
+bool store_is_side(const struct store *st)
+{
+	return st->is_side;
 }
 
 int store_open(const struct store_options *o, struct store **ret, const char **ret_notice,

@@ -237,7 +237,8 @@ void job_add_figure(struct table *t, struct figure figure, enum metric_unit unit
 {
 	static const char *const signs[][2] = { [QUALITY_SAMPLED] = { "~", "~" },
 		                                [QUALITY_AT_LEAST] = { ">=", "≥" },
-		                                [QUALITY_EXACT] = { "", "" } };
+		                                [QUALITY_EXACT] = { "", "" },
+		                                [QUALITY_AT_MOST] = { "<=", "≤" } };
 
 	table_add_figure(t,
 	                 figure_is_known(figure) ? words("%s%.40s", signs[figure.quality][unicode],
@@ -298,5 +299,5 @@ enum quality job_cpu_parts(const struct job *job)
 
 	if (user.value + kernel.value + all / 50 < all)
 		return QUALITY_MISSING;
-	return MIN(user.quality, kernel.quality);
+	return quality_join(user.quality, kernel.quality);
 }

@@ -148,7 +148,7 @@ static void put_io(struct facts *f, const struct job *job)
 	struct figure read = job->figures[JOB_FIGURE_READ],
 		      written = job->figures[JOB_FIGURE_WRITTEN];
 
-	facts_begin(f, "I/O", job_quality(job, MIN(read.quality, written.quality)).at);
+	facts_begin(f, "I/O", job_quality(job, quality_join(read.quality, written.quality)).at);
 	if (!figure_is_known(read) && !figure_is_known(written)) {
 		facts_part(f, "not known");
 		return;

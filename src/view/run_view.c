@@ -132,7 +132,7 @@ static void put_io(struct facts *f, const struct job *job)
 
 	if (is_known ? !(read.value | written.value) : has_not_run(job))
 		return;
-	facts_begin(f, "i/o", job_quality(job, MIN(read.quality, written.quality)).at);
+	facts_begin(f, "i/o", job_quality(job, quality_join(read.quality, written.quality)).at);
 	if (!is_known) {
 		facts_part(f, "not known: the kernel did not report it");
 		return;
@@ -278,6 +278,13 @@ static void put_record(struct facts *f, const struct job *job, const struct run_
 		facts_ink(f, INK_WARN);
 	}
 	if (!record->is_stored)
+		return;
+	if (record->side_path) {
+		facts_begin(f, "record", "");
+		facts_part(f, "in '%s' until it can be imported", record->side_path);
+		facts_ink(f, INK_WARN);
+	}
+	if (record->side_path && !record->state_dir)
 		return;
 	buf_printf(&line, "proctor report %s", job->id);
 	if (record->state_dir) {

@@ -25,6 +25,8 @@ struct run_record {
 	const char *trouble;   /* why all or a part of it was not stored; NULL: all was */
 	uint64_t events_lost;  /* of its processes, with that */
 	const char *state_dir; /* to be named when asking for it; NULL: it is found without */
+	const char *side_path; /* the database it is in until it can be imported; NULL: the store.
+	                          Without a state_dir, no verb finds it before that */
 	const struct run_anomalies *notes; /* NULL: none */
 };
 

@@ -27,6 +27,7 @@ signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 BINARY = os.environ.get("PROCTOR_BIN", str(ROOT / "build/proctor"))
+SCRATCH = os.environ.get("TEST_SCRATCH_DIR", "/tmp")  # emptied by run-tests, even if we are killed
 TIMEOUT_S = 60
 INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "ASAN_OPTIONS", "UBSAN_OPTIONS", "MALLOC_PERTURB_")
 CHILDREN_MAX = 2000
@@ -212,7 +213,7 @@ def as_nobody(request):
 	if os.geteuid() != 0:
 		pytest.skip("NOT RUN: needs root to become nobody")
 	nobody = pwd.getpwnam("nobody")
-	place = Path("/tmp") / ("proctor-nobody-%d-%d" % (os.getpid(), time.monotonic_ns()))
+	place = Path(SCRATCH) / ("proctor-nobody-%d-%d" % (os.getpid(), time.monotonic_ns()))
 	place.mkdir(mode=0o700)
 	# The build tree may lie where nobody cannot look, so the program is brought along.
 	binary = Path(shutil.copy2(BINARY, place / "proctor"))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Proctor, end_all_of, usual_tier
+from conftest import SCRATCH, Proctor, end_all_of, usual_tier
 from door import Line
 from runkit import SANITIZERS, wait_for
 
@@ -42,7 +42,7 @@ class Daemon:
 	"""`proctor daemon`, in a place that other users can reach."""
 
 	def __init__(self):
-		self.place = Path(tempfile.mkdtemp(prefix="proctor-daemon-", dir="/tmp"))
+		self.place = Path(tempfile.mkdtemp(prefix="proctor-daemon-", dir=SCRATCH))
 		self.place.chmod(0o755)
 		self.socket = self.place / "run/daemon.sock"
 		self.config = self.place / "proctor.conf"

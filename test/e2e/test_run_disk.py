@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """`proctor run` when the record finds no place: the job is left alone, what is lost is said once, and nothing points to what is not there."""
+import contextlib
 import json
 import re
 import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 
@@ -237,3 +239,30 @@ def test_the_log_of_the_store_does_not_grow_with_the_number_of_short_runs(run):
 		assert run("/bin/true").returncode == 0
 	assert log.stat().st_size < 1.5 * 2**20
 	assert len(run.jobs()) == 30
+
+
+# ---- a store of a newer version ----------------------------------------------------------------
+
+
+def set_schema(run, version=None):
+	"""The version it had."""
+	with contextlib.closing(sqlite3.connect(run.proctor.state_dir / "proctor.db")) as db:
+		before = db.execute("PRAGMA user_version").fetchone()[0]
+		if version is not None:
+			db.execute("PRAGMA user_version=%d" % version)
+	return before
+
+
+def test_beside_a_newer_store_the_block_points_to_the_side_store_until_the_import(run):
+	assert run("true").returncode == 0
+	ours = set_schema(run, 999)
+	ended = run("sh", "-c", "exit 3", options=("--summary", "--job-id", "beside"))
+	assert ended.returncode == 3
+	side = run.proctor.state_dir / ("side-v%d" % ours)
+	assert re.search(r"\n  record  in '%s/proctor.db' until it can be imported\n" % side, ended.stderr.replace("\n          ", " ")), ended.stderr
+	more = re.search(r"\n  more    proctor (report beside --state-dir %s)\n" % side, ended.stderr)
+	assert more, ended.stderr
+	assert "beside" in run.proctor(*more.group(1).split()).stdout
+	set_schema(run, ours)
+	assert run("true", options=("--quiet",)).returncode == 0
+	assert "beside" in run.proctor("report", "beside").stdout and not side.exists()

@@ -68,6 +68,15 @@ def test_the_time_after_the_last_look_counts_as_an_interval(run, tier, script, o
 	assert 0.2 < job["interval_seconds"] <= job["duration_seconds"]
 
 
+@pytest.mark.needs_root
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_look_after_the_end_makes_no_interval_longer_than_the_job(run, tier):
+	for _ in range(5):
+		run("sh", "-c", "sleep 2 >/dev/null 2>&1 &", options=["--tier", tier])  # it ends before the first tick, and what it left is looked at
+	for job in run.sql("SELECT * FROM jobs"):
+		assert 0 < job["interval_seconds"] <= job["duration_seconds"]
+
+
 SPAWN = """
 import os
 block = bytearray(100 << 20)

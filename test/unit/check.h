@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* check.h - cmocka with the headers it forgets to include, the shortest main, comparison with the
- * files of test/golden, and waiting for threads. */
+ * files of test/golden, scratch directories, and waiting for threads. */
 #pragma once
 
 #include <dirent.h>
@@ -33,6 +33,20 @@
 		return cmocka_run_group_tests(tests, NULL, NULL);                                  \
 	}
 #define TEST(name) cmocka_unit_test(name)
+
+/* ---- scratch directories ------------------------------------------------------------------- */
+
+#define SCRATCH_DIR_MAX 64
+
+/* A new directory, which the test removes. run-tests names a place and removes that, with all that a
+ * test which failed or was killed leaves behind. */
+static inline bool scratch_dir(char ret[SCRATCH_DIR_MAX])
+{
+	const char *place = getenv("TEST_SCRATCH_DIR");
+
+	snprintf(ret, SCRATCH_DIR_MAX, "%s/proctor-test-XXXXXX", place ? place : "/tmp");
+	return mkdtemp(ret);
+}
 
 /* ---- golden files --------------------------------------------------------------------------- */
 

@@ -52,15 +52,15 @@ static inline struct probe_env tree_live(void)
 }
 
 struct tree {
-	char path[64];
+	char path[SCRATCH_DIR_MAX];
 	struct probe_env env;
 };
 
 static inline struct tree tree_new(void)
 {
-	struct tree t = { .path = "/tmp/proctor-test-XXXXXX" };
+	struct tree t = { 0 };
 
-	assert_non_null(mkdtemp(t.path));
+	assert_true(scratch_dir(t.path));
 	t.env.root_fd = open(t.path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_true(t.env.root_fd >= 0);
 	t.env.reader = tree_reader(t.env.root_fd);

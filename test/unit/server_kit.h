@@ -21,7 +21,7 @@ struct scene {
 	struct loop *loop;
 	struct rpc_server *server;
 	struct rpc_server_options options;
-	char dir[64], path[96];
+	char dir[SCRATCH_DIR_MAX], path[96];
 	int dir_fd, stop_pipe[2];
 	bool admits;
 	unsigned noted;
@@ -118,8 +118,7 @@ static inline int scene_open(const struct rpc_server_method *methods, void **sta
 	struct scene *sc = xcalloc(1, sizeof *sc);
 	struct err err;
 
-	snprintf(sc->dir, sizeof sc->dir, "/tmp/proctor-test-XXXXXX");
-	if (!mkdtemp(sc->dir) || pipe2(sc->stop_pipe, O_CLOEXEC) < 0)
+	if (!scratch_dir(sc->dir) || pipe2(sc->stop_pipe, O_CLOEXEC) < 0)
 		return -1;
 	snprintf(sc->path, sizeof sc->path, "%s/sock", sc->dir);
 	sc->dir_fd = open(sc->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

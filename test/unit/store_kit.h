@@ -156,6 +156,8 @@ static inline void world_change(struct world *w, struct world_proc *p)
 	}
 	if (world_dice(w, 10) == 0)
 		p->threads = 1 + world_dice(w, 8);
+	if (p->job >= 0 && world_dice(w, 4) == 0)
+		p->sheet = world_dice(w, 4); /* it opened one, or closed it */
 	if (isfinite(p->cpu))
 		p->cpu_time_ns += (uint64_t)(p->cpu * 1e9);
 }
@@ -293,9 +295,9 @@ static inline const struct world_proc *world_last(const struct world *w,
 
 static inline char *world_dir(void)
 {
-	char *dir = xstrdup("/tmp/proctor-test-XXXXXX");
+	char *dir = xcalloc(1, SCRATCH_DIR_MAX);
 
-	assert_non_null(mkdtemp(dir));
+	assert_true(scratch_dir(dir));
 	return dir;
 }
 

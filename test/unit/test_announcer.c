@@ -12,7 +12,7 @@
 #include "rpc/socket_address.h"
 
 struct scene {
-	char dir[64], path[96];
+	char dir[SCRATCH_DIR_MAX], path[96];
 	int dir_fd, listener, client_fd;
 	struct loop *loop;
 	struct announcer *announcer;
@@ -43,8 +43,7 @@ static int setup(void **state)
 	if (!sc)
 		return -1;
 	*state = sc;
-	snprintf(sc->dir, sizeof sc->dir, "/tmp/proctor-announcer-XXXXXX");
-	if (!mkdtemp(sc->dir))
+	if (!scratch_dir(sc->dir))
 		return -1;
 	snprintf(sc->path, sizeof sc->path, "%s/sock", sc->dir);
 	sc->dir_fd = open(sc->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -9,7 +9,7 @@
 #include "check.h"
 
 struct tree {
-	char root[64];
+	char root[SCRATCH_DIR_MAX];
 	struct config config;
 	struct config_files files;
 	struct config_problems problems;
@@ -19,9 +19,8 @@ static int setup(void **state)
 {
 	struct tree *t = calloc(1, sizeof *t);
 
-	snprintf(t->root, sizeof t->root, "/tmp/proctor-test-config.XXXXXX");
 	*state = t;
-	return mkdtemp(t->root) ? 0 : -1;
+	return scratch_dir(t->root) ? 0 : -1;
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk)

@@ -96,6 +96,9 @@ static void test_diff_bound__knows_what_a_ratio_of_bounds_says(void **state)
 	assert_int_equal(diff_bound((struct diff_pair){ least, exact }), DIFF_AT_MOST);
 	assert_int_equal(diff_bound((struct diff_pair){ seen, least }), DIFF_ROUGH);
 	assert_int_equal(diff_bound((struct diff_pair){ exact, seen }), DIFF_ROUGH);
+	least.quality = QUALITY_AT_MOST;
+	assert_int_equal(diff_bound((struct diff_pair){ exact, least }), DIFF_AT_MOST);
+	assert_int_equal(diff_bound((struct diff_pair){ least, exact }), DIFF_AT_LEAST);
 }
 
 static void test_diff_ratio__says_nothing_of_two_lower_bounds(void **state)

@@ -11,10 +11,10 @@
 
 static int setup(void **state)
 {
-	char *dir = strdup("/tmp/proctor-exec-XXXXXX");
+	char *dir = xcalloc(1, SCRATCH_DIR_MAX);
 
 	*state = dir;
-	return dir && mkdtemp(dir) && chdir(dir) == 0 ? 0 : -1;
+	return scratch_dir(dir) && chdir(dir) == 0 ? 0 : -1;
 }
 
 static int teardown(void **state)

@@ -10,7 +10,7 @@
 #include "check.h"
 
 struct place {
-	char dir[64];
+	char dir[SCRATCH_DIR_MAX];
 	int fd;
 };
 
@@ -21,8 +21,7 @@ static int setup(void **state)
 	if (!p)
 		return -1;
 	*state = p;
-	snprintf(p->dir, sizeof p->dir, "/tmp/proctor-io-XXXXXX");
-	if (!mkdtemp(p->dir))
+	if (!scratch_dir(p->dir))
 		return -1;
 	p->fd = open(p->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return p->fd < 0 ? -1 : 0;

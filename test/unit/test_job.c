@@ -13,4 +13,27 @@ static void test_job_key__tells_the_jobs_of_two_users_apart(void **state)
 	assert_false(job_key_eq(job_key_of(&a), (struct job_key){ 1000, "build2" }));
 }
 
-RUN_TESTS(TEST(test_job_key__tells_the_jobs_of_two_users_apart))
+static void test_quality_join__is_as_good_as_the_worse_of_two(void **state)
+{
+	static const struct {
+		enum quality a, b, joined;
+	} cases[] = {
+		{ QUALITY_EXACT, QUALITY_EXACT, QUALITY_EXACT },
+		{ QUALITY_EXACT, QUALITY_AT_LEAST, QUALITY_AT_LEAST },
+		{ QUALITY_EXACT, QUALITY_AT_MOST, QUALITY_AT_MOST },
+		{ QUALITY_EXACT, QUALITY_SAMPLED, QUALITY_SAMPLED },
+		{ QUALITY_AT_LEAST, QUALITY_AT_LEAST, QUALITY_AT_LEAST },
+		{ QUALITY_AT_LEAST, QUALITY_AT_MOST, QUALITY_SAMPLED },
+		{ QUALITY_SAMPLED, QUALITY_AT_MOST, QUALITY_SAMPLED },
+		{ QUALITY_SAMPLED, QUALITY_MISSING, QUALITY_MISSING },
+		{ QUALITY_EXACT, QUALITY_MISSING, QUALITY_MISSING },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		assert_int_equal(quality_join(cases[i].a, cases[i].b), cases[i].joined);
+		assert_int_equal(quality_join(cases[i].b, cases[i].a), cases[i].joined);
+	}
+}
+
+RUN_TESTS(TEST(test_job_key__tells_the_jobs_of_two_users_apart),
+          TEST(test_quality_join__is_as_good_as_the_worse_of_two))

@@ -15,15 +15,14 @@
 #include "rpc/socket_address.h"
 
 struct place {
-	char root[64], dir[80], path[96];
+	char root[SCRATCH_DIR_MAX], dir[80], path[96];
 };
 
 static int setup(void **state)
 {
 	static struct place p;
 
-	snprintf(p.root, sizeof p.root, "/tmp/proctor-listener-XXXXXX");
-	if (!mkdtemp(p.root))
+	if (!scratch_dir(p.root))
 		return -1;
 	snprintf(p.dir, sizeof p.dir, "%s/run", p.root);
 	snprintf(p.path, sizeof p.path, "%s/daemon.sock", p.dir);

@@ -113,6 +113,29 @@ static void test_run_view__points_to_what_was_stored_and_says_what_was_not(void 
 	buf_done(&out);
 }
 
+static void test_run_view__points_to_the_side_store_until_it_is_imported(void **state)
+{
+	const struct style style = { .width = 100 };
+	struct job job = kit_good_job();
+	struct run_record record = { .is_stored = true,
+		                     .state_dir = "/s/side-v5",
+		                     .side_path = "/s/side-v5/proctor.db" };
+	struct buf out = { 0 };
+
+	(void)state;
+	run_view(&job, &record, 8, CANVAS(&style, &out));
+	assert_non_null(strstr(out.at,
+	                       "  record  in '/s/side-v5/proctor.db' until it can be imported\n"
+	                       "  more    proctor report "));
+	assert_non_null(strstr(out.at, " --state-dir /s/side-v5\n"));
+	buf_reset(&out);
+	record.state_dir = NULL;
+	run_view(&job, &record, 8, CANVAS(&style, &out));
+	assert_non_null(strstr(out.at, " until it can be imported\n"));
+	assert_null(strstr(out.at, "proctor report"));
+	buf_done(&out);
+}
+
 static void assert_says(const struct job *job, const char *words)
 {
 	struct buf out = { 0 };
@@ -188,6 +211,7 @@ static void test_run_view__notes_the_worst_anomalies_and_counts_the_others(void 
 
 RUN_TESTS(TEST(test_run_view__notes_the_worst_anomalies_and_counts_the_others),
           TEST(test_run_view__points_to_what_was_stored_and_says_what_was_not),
+          TEST(test_run_view__points_to_the_side_store_until_it_is_imported),
           TEST(test_run_view__tells_of_each_limit_that_was_met),
           TEST(test_run_view__says_when_a_limit_counts_the_whole_user),
           TEST(test_run_view__measures_what_was_waited_for_by_the_whole_job),

@@ -24,6 +24,23 @@ static void test_sample_sort__puts_pids_in_order_and_find_finds_them(void **stat
 	assert_null(sample_find_proc(&s, 1));
 }
 
+static void test_sample_sort__leaves_one_process_of_each_pid(void **state)
+{
+	static const struct proc_id read[] = { { 7, 500 },  { 40, 500 }, { 40, 500 }, { 22, 510 },
+		                               { 22, 500 }, { 30, 500 }, { 30, 510 }, { 30, 510 } };
+	static const struct proc_id left[] = { { 7, 500 }, { 22, 510 }, { 30, 510 }, { 40, 500 } };
+	struct sample s = kit_sample(0);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(read); i++)
+		kit_proc(&s, read[i].pid, read[i].start_ticks);
+	sample_sort_procs(&s);
+	assert_int_equal(s.procs.len, ARRAY_LEN(left));
+	for (size_t i = 0; i < ARRAY_LEN(left); i++)
+		assert_true(proc_id_eq(s.procs.at[i].id, left[i]));
+	sample_done(&s);
+}
+
 static void test_sample_reset__leaves_nothing_of_the_last_tick(void **state)
 {
 	struct sample s = kit_sample(0);
@@ -92,6 +109,7 @@ static void test_proc_key__tells_lives_apart(void **state)
 }
 
 RUN_TESTS(TEST(test_sample_sort__puts_pids_in_order_and_find_finds_them),
+          TEST(test_sample_sort__leaves_one_process_of_each_pid),
           TEST(test_sample_reset__leaves_nothing_of_the_last_tick),
           TEST(test_sample_add_event__refuses_more_than_fit),
           TEST(test_sample_add_event__belongs_to_no_job_at_first),

@@ -63,8 +63,8 @@ static void test_sampler_tick__sees_this_very_process_and_what_it_burns(void **s
 
 static void test_sampler_tick__finds_nothing_on_an_empty_root_and_reports_why(void **state)
 {
-	char root[] = "/tmp/proctor-empty-XXXXXX";
-	struct sampler_options options = { .root = mkdtemp(root) };
+	char root[SCRATCH_DIR_MAX];
+	struct sampler_options options = { .root = root };
 	struct role_health health[ROLES_MAX];
 	struct sampler *s;
 	struct snapshot snap = { 0 };
@@ -73,6 +73,7 @@ static void test_sampler_tick__finds_nothing_on_an_empty_root_and_reports_why(vo
 	size_t roles;
 
 	(void)state;
+	assert_true(scratch_dir(root));
 	assert_int_equal(sampler_open(&options, &s, &err), 0);
 	for (int i = 0; i < 5; i++) { /* more than it takes to give way */
 		sampler_tick(s, &jobs, &snap);

@@ -122,6 +122,33 @@ static void test_side_store__is_used_while_an_older_recorder_is_alive(void **sta
 	world_rmdir(dir);
 }
 
+/* A brief recorder opens the database first and adds its row later; migrated in between, the
+ * database would look damaged to it. */
+static void test_side_store__is_used_while_the_older_store_is_open_elsewhere(void **state)
+{
+	char *dir = world_dir(), *path = xasprintf("%s/proctor.db", dir);
+	struct err err = { 0 };
+	int64_t jobs = 0;
+	sqlite3 *other;
+
+	(void)state;
+	load_fixture(dir, "v4.sql");
+	assert_int_equal(db_open(path, DB_WRITE, &other, &err), 0);
+	assert_int_equal(sqlite3_exec(other, "PRAGMA journal_mode=WAL", NULL, NULL, NULL),
+	                 SQLITE_OK);
+	assert_int_equal(db_int(other, "SELECT count(*) FROM job", NULL, 0, &jobs, &err), 0);
+	record(dir, "one", "in use by an older proctor");
+	assert_int_equal(ask_int(dir, "PRAGMA user_version"), 4);
+	assert_int_equal(ask_int(dir, "SELECT count(*) FROM job"), jobs);
+	db_close(other);
+	record(dir, "two", "");
+	assert_int_equal(ask_int(dir, "PRAGMA user_version"), SCHEMA_VERSION);
+	assert_int_equal(ask_int(dir, "SELECT count(*) FROM jobs"), jobs + 2);
+	assert_gone(dir);
+	free(path);
+	world_rmdir(dir);
+}
+
 static void test_side_store__is_used_beside_a_newer_schema(void **state)
 {
 	char *dir = world_dir(), *side = xasprintf("%s/side-v%d", dir, SCHEMA_VERSION);
@@ -180,5 +207,6 @@ static void test_side_store__is_left_alone_while_it_is_recorded_into(void **stat
 }
 
 RUN_TESTS(TEST(test_side_store__is_used_while_an_older_recorder_is_alive),
+          TEST(test_side_store__is_used_while_the_older_store_is_open_elsewhere),
           TEST(test_side_store__is_used_beside_a_newer_schema),
           TEST(test_side_store__is_left_alone_while_it_is_recorded_into))

@@ -84,11 +84,11 @@ static void test_state_dir__refuses_a_path_that_is_too_long(void **state)
 
 static void test_state_dir__is_created_for_its_owner_only(void **state)
 {
-	char root[] = "/tmp/proctor-test-state.XXXXXX", *dir, *file;
+	char root[SCRATCH_DIR_MAX], *dir, *file;
 	struct stat st;
 	struct err err;
 
-	assert_non_null(mkdtemp(root));
+	assert_true(scratch_dir(root));
 	dir = xasprintf("%s/a/b", root);
 	file = xasprintf("%s/a/file", root);
 	assert_int_equal(state_dir_prepare(dir, false, &err), 0);

@@ -33,11 +33,11 @@ static void hears(int fd, const char *text)
 
 static void test_supervisor_notify__reaches_a_path_and_an_abstract_name(void **state)
 {
-	char path[] = "/tmp/proctor-notify-XXXXXX", name[64];
+	char path[SCRATCH_DIR_MAX], name[80];
 	int fd;
 
 	(void)state;
-	assert_non_null(mkdtemp(path));
+	assert_true(scratch_dir(path));
 	snprintf(name, sizeof name, "%s/s", path);
 	fd = listen_as(name, strlen(name), SOCK_DGRAM);
 	setenv("NOTIFY_SOCKET", name, 1);

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: MIT
+"""The version before the current schema and this one at one store, as while a machine is updated: neither harms the
+other's jobs, and nothing that either recorded is lost. The older program is built by scripts/build-previous."""
+import contextlib
+import csv
+import functools
+import io
+import json
+import os
+import pwd
+import shutil
+import signal
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import BINARY, ROOT, TIMEOUT_S, clean_environment, end_all_of, wait_for
+
+PREVIOUS = Path(os.environ.get("PROCTOR_PREVIOUS_BIN", ROOT / "build-test/previous/build/proctor"))
+VIEWS = ("snapshots", "jobs", "sheets", "job_samples", "process_metrics", "process_events", "recorder_events", "host_metrics")
+# A job with all that a job may have: sheets, a mark, a phase, samples, processes, an exit status.
+RICH = """%(old)s sheet 1/2 --label fetch -- sh -c 'sleep 0.4; exit 3'
+%(old)s mark half lines=7
+%(old)s phase build -- sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'
+%(old)s sheet 2/2 --label check -- sleep 0.3
+exit 5"""
+
+pytestmark = pytest.mark.skipif(not PREVIOUS.exists(), reason="NOT RUN: no previous version; `make test-previous` builds it from the history")
+
+
+class Shared:
+	"""A state directory, and both programs as one user."""
+
+	def __init__(self, place, user):
+		self.place, self.state, self.old, self.new = place, place / "state", place / "old", place / "new"
+		self.user = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+		self.env = clean_environment(PROCTOR_STATE_DIR=str(self.state), HOME=str(place))
+		# nobody cannot look into the build tree
+		for source, target in ((PREVIOUS, self.old), (BINARY, self.new)):
+			shutil.copy2(source, target)
+			target.chmod(0o755)
+		if user is not None:
+			os.chown(place, user.pw_uid, user.pw_gid)
+
+	def __call__(self, program, *args, status=0):
+		done = subprocess.run([program, *map(str, args)], env=self.env, cwd=self.place, stdin=subprocess.DEVNULL, capture_output=True,
+				      text=True, timeout=TIMEOUT_S, check=False, **self.user)
+		assert done.returncode == status, done.stderr
+		return done
+
+	def spawn(self, children, program, *args):
+		return children.spawn([program, *args], env=self.env, cwd=self.place, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+				      text=True, **self.user)
+
+	def sql(self, program, query):
+		return json.loads(self(program, "sql", "--json", query).stdout)
+
+	def ids(self, program):
+		return sorted(row["job_id"] for row in self.sql(program, "SELECT job_id FROM jobs"))
+
+	def has_begun(self, program, job_id):
+		done = subprocess.run([program, "sql", "--json", "SELECT 1 FROM jobs WHERE job_id = '%s' AND started IS NOT NULL" % job_id],
+				      env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
+				      **self.user)
+		return done.returncode == 0 and json.loads(done.stdout) != []
+
+	def pragma(self, name, store="proctor.db"):
+		with contextlib.closing(sqlite3.connect("file:%s?mode=ro" % (self.state / store), uri=True)) as db:
+			return db.execute("PRAGMA " + name).fetchone()[0]
+
+	@functools.cached_property
+	def side(self):
+		"""What this version calls its side store."""
+		found = list(self.state.glob("side-v*"))
+		assert len(found) == 1, found
+		return found[0]
+
+	def assert_whole(self):
+		assert self.pragma("integrity_check") == "ok"
+		assert not list(self.state.glob("*corrupt*")) and not list(self.state.glob("side-v*"))
+		assert self.sql(self.new, "SELECT 1 FROM recorder WHERE ended IS NULL") == []
+
+
+@pytest.fixture(params=["own", "nobody"])
+def shared(request, tmp_path):
+	if request.param == "nobody" and os.geteuid() != 0:
+		pytest.skip("NOT RUN: needs root to become nobody")
+	user = pwd.getpwnam("nobody") if request.param == "nobody" else None
+	# pytest's own directory is closed to others.
+	place = Path("/tmp") / ("proctor-previous-%d-%s" % (os.getpid(), tmp_path.name))
+	place.mkdir(mode=0o755)
+	yield Shared(place, user)
+	end_all_of(place / "state")
+	shutil.rmtree(place)
+
+
+def begin_old_run(shared, children, gate_path):
+	os.mkfifo(gate_path)
+	os.chmod(gate_path, 0o666)
+	live = shared.spawn(children, shared.old, "run", "--job-id", "old-live", "--", "sh", "-c", "read go <'%s'; echo over; exit 4" % gate_path)
+	wait_for(lambda: shared.has_begun(shared.old, "old-live"))
+	return live
+
+
+def open_gate(gate_path):
+	with open(gate_path, "w", encoding="utf-8") as gate:
+		gate.write("go\n")
+
+
+def test_a_live_older_run_is_left_alone_and_all_jobs_are_listed_after_it(shared, children):
+	gate = shared.place / "gate"
+	shared(shared.old, "run", "-q", "--job-id", "old-done", "--", "true")
+	before = shared.pragma("user_version")
+	live = begin_old_run(shared, children, gate)
+	done = shared(shared.new, "run", "--job-id", "new-1", "--", "sh", "-c", "echo mine; exit 3", status=3)
+	assert done.stdout == "mine\n"
+	assert "is in use by an older proctor" in done.stderr and str(shared.side) in done.stderr
+	shared(shared.new, "run", "-q", "--job-id", "old-done", "--", "true")  # an id that the other file has, too
+	assert shared.pragma("user_version") == before
+	assert shared.ids(shared.old) == shared.ids(shared.new) == ["old-done", "old-live"]
+	open_gate(gate)
+	assert live.communicate(timeout=TIMEOUT_S) == ("over\n", "")
+	assert live.returncode == 4
+	assert shared.pragma("user_version") == before
+	done = shared(shared.new, "run", "-q", "--job-id", "new-2", "--", "true")
+	assert done.stderr == ""
+	assert shared.pragma("user_version") > before
+	assert shared.ids(shared.new) == ["new-1", "new-2", "old-done", "old-done.2", "old-live"]
+	assert {row["job_id"]: row["exit_code"] for row in shared.sql(shared.new, "SELECT job_id, exit_code FROM jobs")} \
+		== {"new-1": 3, "new-2": 0, "old-done": 0, "old-done.2": 0, "old-live": 4}
+	shared.assert_whole()
+
+
+def test_a_live_older_recording_is_left_alone_and_imported_beside_ours(shared, children):
+	live = shared.spawn(children, shared.old, "record", "--interval", "0.1")
+	stored = "SELECT count(*) AS n FROM snapshots"
+	wait_for(lambda: (shared.state / "proctor.db").exists() and shared.pragma("user_version"))
+	wait_for(lambda: shared.sql(shared.old, stored)[0]["n"] >= 2)
+	before = shared.pragma("user_version")
+	shared(shared.new, "run", "--job-id", "new-1", "--", "sleep", "0.2")
+	side = shared.sql(shared.new, stored)[0]["n"]
+	wait_for(lambda: shared.sql(shared.old, stored)[0]["n"] > side)  # it goes on
+	assert shared.pragma("user_version") == before
+	live.terminate()
+	_, said = live.communicate(timeout=TIMEOUT_S)
+	assert live.returncode == 0 and "damaged" not in said, said
+	recorded = shared.sql(shared.old, stored)[0]["n"]
+	shared(shared.new, "run", "-q", "--job-id", "new-2", "--", "true")
+	assert shared.sql(shared.new, "SELECT count(*) AS n FROM host_metrics WHERE recorder = 1")[0]["n"] == recorded
+	assert shared.ids(shared.new) == ["new-1", "new-2"]
+	shared.assert_whole()
+
+
+def test_an_older_run_that_has_only_opened_the_store_is_left_alone(shared, children):
+	"""It opens the store, and adds its row a moment later. strace makes that moment long enough for us."""
+	shared(shared.old, "run", "-q", "--job-id", "first", "--", "true")
+	before, trace = shared.pragma("user_version"), shared.place / "trace"
+	lock = shared.state / "write.lock"
+	# Its third call on the lock is that of its first transaction: after the lock and the unlock around the opening.
+	live = shared.spawn(children, "strace", "-f", "-o", trace, "-P", lock, "-e", "trace=fcntl", "-e", "inject=fcntl:delay_enter=3000000:when=3",
+			    shared.old, "run", "-q", "--job-id", "late", "--", "true")
+	wait_for(lambda: trace.exists() and "F_UNLCK" in trace.read_text(encoding="utf-8"))
+	done = shared(shared.new, "run", "--job-id", "new-1", "--", "true")
+	assert live.poll() is None and not shared.has_begun(shared.new, "late"), "the moment was over too soon"
+	assert "is in use by an older proctor" in done.stderr
+	assert shared.pragma("user_version") == before
+	assert live.communicate(timeout=TIMEOUT_S) == ("", "")
+	assert live.returncode == 0
+	shared(shared.new, "run", "-q", "--job-id", "new-2", "--", "true")
+	assert shared.ids(shared.new) == ["first", "late", "new-1", "new-2"]
+	shared.assert_whole()
+
+
+def test_an_older_program_runs_its_job_unrecorded_and_leaves_a_newer_store_alone(shared):
+	shared(shared.new, "run", "-q", "--job-id", "new-1", "--", "true")
+	before = shared(shared.new, "export", "new-1", "--format", "jsonl").stdout
+	dump = shared.sql(shared.new, "SELECT * FROM recorder")
+	done = shared(shared.old, "run", "--job-id", "old-1", "--", "sh", "-c", "cat; echo out; echo err >&2; exit 7", status=7)
+	assert done.stdout == "out\n"
+	lines = done.stderr.splitlines()
+	assert lines[0] == "err" and len(lines) == 2
+	assert "the record of this job is not stored" in lines[1] and "was written by a newer proctor" in lines[1]
+	assert "newer proctor" in shared(shared.old, "ls", status=1).stderr
+	assert shared(shared.new, "export", "new-1", "--format", "jsonl").stdout == before
+	assert shared.sql(shared.new, "SELECT * FROM recorder") == dump
+	assert shared.ids(shared.new) == ["new-1"]
+	shared.assert_whole()
+
+
+def exports(shared, program, job_id):
+	lines = shared(program, "export", job_id, "--format", "jsonl").stdout.splitlines()
+	tables = {what: shared(program, "export", job_id, "--format", "csv", "--what", what).stdout for what in ("processes", "samples", "events")}
+	return {"jsonl": [json.loads(line) for line in lines],
+		**{what: list(csv.DictReader(io.StringIO(text))) for what, text in tables.items()}}
+
+
+def without_news(now, before):
+	"""Without the keys that the older version did not have."""
+	if isinstance(now, dict) and isinstance(before, dict):
+		return {key: without_news(value, before[key]) for key, value in now.items() if key in before}
+	if isinstance(now, list) and isinstance(before, list) and len(now) == len(before):
+		return [without_news(*pair) for pair in zip(now, before)]
+	return now
+
+
+def rows_of(shared, program, columns=None):
+	"""All rows of all views, in the columns that the older version has."""
+	rows = {}
+	for view in VIEWS:
+		found = shared.sql(program, "SELECT * FROM %s" % view)
+		kept = columns[view] if columns else (list(found[0]) if found else [])
+		rows[view] = sorted(json.dumps({name: row[name] for name in kept}) for row in found)
+	return rows
+
+
+def test_the_store_of_the_older_program_reads_the_same_once_migrated(shared):
+	shared(shared.old, "run", "--job-id", "rich", "--name", "rich", "--tag", "team=a", "--interval", "0.1", "--", "sh", "-c",
+	       RICH % {"old": shared.old}, status=5)
+	shared(shared.old, "run", "--job-id", "plain", "--", "sh", "-c", "true & wait")
+	shared(shared.old, "run", "--job-id", "limited", "--time", "0.3", "--grace", "0.1", "--", "sleep", "30", status=-signal.SIGTERM)
+	jobs = shared.ids(shared.old)
+	old_exports = {job: exports(shared, shared.old, job) for job in jobs}
+	old_rows = rows_of(shared, shared.old)
+	assert all(old_rows[view] for view in VIEWS), {view: len(rows) for view, rows in old_rows.items()}
+	columns = {view: list(json.loads(rows[0])) for view, rows in old_rows.items()}
+	before = shared.pragma("user_version")
+	# A reader takes it as it is; a recorder migrates it.
+	assert rows_of(shared, shared.new, columns) == old_rows
+	assert shared.pragma("user_version") == before
+	shared(shared.new, "run", "-q", "--job-id", "new-1", "--", "true")
+	assert shared.pragma("user_version") > before
+	assert shared.ids(shared.new) == sorted([*jobs, "new-1"])
+	for job in jobs:
+		assert without_news(exports(shared, shared.new, job), old_exports[job]) == old_exports[job]
+	for view, rows in rows_of(shared, shared.new, columns).items():
+		assert set(old_rows[view]) <= set(rows), view
+	shared.assert_whole()
+
+
+def test_the_hint_of_a_run_finds_its_record_in_the_side_store(shared, children):
+	gate = shared.place / "gate"
+	shared(shared.old, "run", "-q", "--job-id", "old-done", "--", "true")
+	live = begin_old_run(shared, children, gate)
+	done = shared(shared.new, "run", "--summary", "--job-id", "new-1", "--", "true")
+	hint = [line.split()[1:] for line in done.stderr.splitlines() if line.split()[:1] == ["more"]]
+	assert hint == [["proctor", "report", "new-1", "--state-dir", str(shared.side)]], done.stderr
+	assert "until it can be imported" in done.stderr
+	assert "new-1" in shared(shared.new, *hint[0][1:]).stdout
+	open_gate(gate)
+	live.communicate(timeout=TIMEOUT_S)
