@@ -57,9 +57,8 @@ int cli_page_end(struct cli_page *page)
 	return status;
 }
 
-/* Logs all problems; -EINVAL with the first. */
-static int load_config(const struct cli *cli, struct config *ret, struct config_files *files,
-                       struct err *err)
+static void load_config(const struct cli *cli, struct config *ret, struct config_files *files,
+                        struct config_problems *problems)
 {
 	char room[STATE_DIR_ROOM];
 	const struct config_env env = {
@@ -69,38 +68,60 @@ static int load_config(const struct cli *cli, struct config *ret, struct config_
 		.home = state_dir_environment(room).home,
 		.is_root = geteuid() == 0,
 	};
-	struct config_problems problems = { 0 };
-	int r = 0;
 
-	config_load(&env, ret, files, &problems);
-	vec_each(&problems.list, p)
+	config_load(&env, ret, files, problems);
+	vec_each(&files->list, f)
+		if (f->skipped)
+			log_warn("'%s' cannot be read by this user; it is skipped", f->path);
+}
+
+/* Logs all problems; -EINVAL with the first. */
+static int refuse_problems(const struct config_problems *problems, struct err *err)
+{
+	vec_each(&problems->list, p)
 		log_error("%s", p->text);
-	if (problems.dropped)
-		log_error("… and %zu more problems", problems.dropped);
-	if (problems.list.len)
-		r = err_set(err, EINVAL, "%s", problems.list.at[0].text);
-	config_problems_done(&problems);
-	return r;
+	if (problems->dropped)
+		log_error("… and %zu more problems", problems->dropped);
+	return problems->list.len ? err_set(err, EINVAL, "%s", problems->list.at[0].text) : 0;
 }
 
 int cli_reload(const struct cli *cli, struct config *ret, struct err *err)
 {
 	cleanup(config_files_done) struct config_files files = { 0 };
+	cleanup(config_problems_done) struct config_problems problems = { 0 };
 
-	return load_config(cli, ret, &files, err);
+	load_config(cli, ret, &files, &problems);
+	return refuse_problems(&problems, err);
 }
 
-int cli_config(const struct cli *cli, struct config *ret, struct config_files *files)
+int cli_config(const struct cli *cli, struct config *ret)
 {
-	cleanup(config_files_done) struct config_files own = { 0 };
-	struct config_files *read = files ? files : &own;
 	struct err err;
-	int r = load_config(cli, ret, read, &err);
 
-	vec_each(&read->list, f)
-		if (f->skipped)
-			log_warn("'%s' cannot be read by this user; it is skipped", f->path);
-	return r < 0 ? CLI_USAGE : CLI_OK;
+	return cli_reload(cli, ret, &err) < 0 ? CLI_USAGE : CLI_OK;
+}
+
+int cli_config_to_show(const struct cli *cli, struct config *ret, struct config_files *files,
+                       struct config_problems *problems)
+{
+	struct err err;
+
+	load_config(cli, ret, files, problems);
+	return cli->config_file && refuse_problems(problems, &err) < 0 ? CLI_USAGE : CLI_OK;
+}
+
+int cli_config_to_read(const struct cli *cli, struct config *ret)
+{
+	cleanup(config_files_done) struct config_files files = { 0 };
+	cleanup(config_problems_done) struct config_problems problems = { 0 };
+	int status = cli_config_to_show(cli, ret, &files, &problems);
+
+	if (status == CLI_OK && problems.list.len == 1)
+		log_warn("%s; ignored", problems.list.at[0].text);
+	else if (status == CLI_OK && problems.list.len)
+		log_warn("%s; ignored, and %zu more: see proctor doctor", problems.list.at[0].text,
+		         problems.list.len - 1 + problems.dropped);
+	return status;
 }
 
 int cli_state_dir(const struct cli *cli, char *ret)
@@ -142,7 +163,7 @@ int cli_store_path(const struct cli *cli, char **ret)
 {
 	char state_dir[CONFIG_PATH_MAX];
 	struct config config;
-	int status = cli_config(cli, &config, NULL);
+	int status = cli_config_to_read(cli, &config);
 
 	if (status == CLI_OK)
 		status = cli_state_dir(cli, state_dir);

@@ -85,8 +85,14 @@ void cli_page_begin(struct cli_page *page, const struct cli *cli);
 /* Prints and frees it; a JSON document ends its line. As cli_print(). */
 int cli_page_end(struct cli_page *page);
 
-/* Reads the configuration; CLI_OK, or CLI_USAGE with every problem logged. `files` may be NULL. */
-int cli_config(const struct cli *cli, struct config *ret, struct config_files *files);
+/* Reads the configuration, for recorders: CLI_OK, or CLI_USAGE with every problem logged. */
+int cli_config(const struct cli *cli, struct config *ret);
+/* The same for verbs that only read: a problem in a file that was found is a warning, its setting is
+ * ignored and the others hold. In a file that --config names it is an error all the same. */
+int cli_config_to_read(const struct cli *cli, struct config *ret);
+/* The same for `doctor`, which shows the problems itself. */
+int cli_config_to_show(const struct cli *cli, struct config *ret, struct config_files *files,
+                       struct config_problems *problems);
 /* The state directory into `ret` (CONFIG_PATH_MAX bytes), without creating it. CLI_OK, or CLI_FAILED
  * and logged. */
 int cli_state_dir(const struct cli *cli, char *ret);

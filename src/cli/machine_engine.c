@@ -46,7 +46,7 @@ static void set_options(struct machine_engine *m, const char *kind)
 
 int machine_engine_open(const struct cli *cli, const char *kind, struct machine_engine *m)
 {
-	int status = cli_config(cli, &m->config, NULL);
+	int status = cli_config(cli, &m->config);
 
 	if (status == CLI_OK)
 		status = cli_make_state_dir(cli, m->state_dir);

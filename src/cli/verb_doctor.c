@@ -220,6 +220,17 @@ static void add_files(struct doctor *d, const struct config_files *files)
 	}
 }
 
+static void add_problems(struct doctor *d, const struct config_problems *problems)
+{
+	vec_each(&problems->list, p) {
+		const char **text = vec_push(&d->problems, CONFIG_PROBLEMS_MAX);
+
+		if (text)
+			*text = p->text;
+	}
+	d->problems_dropped = problems->dropped;
+}
+
 static int show(const struct cli *cli, const struct doctor *d)
 {
 	struct cli_page page;
@@ -232,15 +243,16 @@ static int show(const struct cli *cli, const struct doctor *d)
 	return cli_page_end(&page);
 }
 
-/* Whether recording would work: processes can be seen, and the store is not broken. */
+/* Whether recording would work: processes can be seen, the store is not broken, and the
+ * configuration is not refused. */
 static bool is_well(const struct doctor *d)
 {
 	return d->roles.len && d->roles.at[0].state != DOCTOR_ABSENT &&
-	       d->store_state != DOCTOR_DEGRADED;
+	       d->store_state != DOCTOR_DEGRADED && !d->problems.len;
 }
 
 static int diagnose(const struct cli *cli, bool no_bpf, const struct config *config,
-                    const struct config_files *files)
+                    const struct config_files *files, const struct config_problems *problems)
 {
 	char state_dir[CONFIG_PATH_MAX], uid[16];
 	cleanup(freep) char *store_path = NULL;
@@ -260,6 +272,7 @@ static int diagnose(const struct cli *cli, bool no_bpf, const struct config *con
 	d.kernel = uts.release;
 	d.user = user_names_name(&users, geteuid()) ? user_names_name(&users, geteuid()) : uid;
 	add_files(&d, files);
+	add_problems(&d, problems);
 	examine_store(&d);
 	cli_sampler_options(config, &options);
 	status = examine_probes(&d, &options, &err) < 0 ? cli_failed(&err) : show(cli, &d);
@@ -277,7 +290,8 @@ static int run(struct cli *cli, int argc, char **argv)
 		{ "no-bpf", 0, OPT_FLAG, &no_bpf, NULL, "stay off BPF, as on kernels without it" },
 		CLI_COMMON_OPTS(cli),
 	};
-	struct config_files files = { 0 };
+	cleanup(config_files_done) struct config_files files = { 0 };
+	cleanup(config_problems_done) struct config_problems problems = { 0 };
 	struct config config;
 	int words, status;
 
@@ -285,11 +299,8 @@ static int run(struct cli *cli, int argc, char **argv)
 		return cli->status;
 	if (words)
 		return cli_usage(cli, "takes options only");
-	status = cli_config(cli, &config, &files);
-	if (status == CLI_OK)
-		status = diagnose(cli, no_bpf, &config, &files);
-	config_files_done(&files);
-	return status;
+	status = cli_config_to_show(cli, &config, &files, &problems);
+	return status == CLI_OK ? diagnose(cli, no_bpf, &config, &files, &problems) : status;
 }
 
 const struct verb verb_doctor = {
@@ -299,6 +310,7 @@ const struct verb verb_doctor = {
 	.about =
 		"Tries every source of facts, checks the store and the configuration, and reports what is lost where\n"
 		"something is missing. As root it also tries what a user without rights would have. The exit status\n"
-		"is 1 when processes cannot be seen at all or the store is not usable.",
+		"is 1 when recording would fail: processes cannot be seen, the store is not usable, or there is an\n"
+		"error in a configuration file.",
 	.run = run,
 };

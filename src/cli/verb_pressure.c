@@ -93,7 +93,7 @@ static int run(struct cli *cli, int argc, char **argv)
 		                 rq.wait);
 	if (!rq.wait && rq.timeout_ns != UINT64_MAX)
 		return cli_usage(cli, "--timeout needs --wait LEVEL");
-	status = cli_config(cli, &config, NULL);
+	status = cli_config_to_read(cli, &config);
 	if (status != CLI_OK)
 		return status;
 	room.limits = cli_pressure_limits(&config);

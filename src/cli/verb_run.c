@@ -276,8 +276,8 @@ static bool parse(struct run *run, int argc, char **argv, int *ret_first)
 /* A state directory that cannot be used costs the record, never the job. */
 static void find_store(struct run *run)
 {
-	if (cli_config(run->cli, &run->config, NULL) != CLI_OK)
-		log_warn("the configuration is wrong: its defaults are used");
+	if (cli_config(run->cli, &run->config) != CLI_OK)
+		log_warn("the wrong settings are ignored");
 	if (cli_make_state_dir(run->cli, run->state_dir) != CLI_OK) {
 		log_warn("the job runs unrecorded");
 		run->state_dir[0] = '\0';

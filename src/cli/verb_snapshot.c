@@ -127,7 +127,7 @@ static int run(struct cli *cli, int argc, char **argv)
 		return cli->status;
 	status = check(cli, &rq, words);
 	if (status == CLI_OK)
-		status = cli_config(cli, &config, NULL);
+		status = cli_config_to_read(cli, &config);
 	if (status != CLI_OK)
 		return status;
 	status = take(&rq, &config, &snap, &err) < 0 ? cli_failed(&err) : show(cli, &rq, &snap);

@@ -21,6 +21,7 @@ void doctor_done(struct doctor *d)
 	vec_done(&d->roles);
 	vec_done(&d->plain);
 	vec_done(&d->files);
+	vec_done(&d->problems);
 }
 
 /* On a narrow terminal source and note share a column: words stay together where there is room for
@@ -97,6 +98,20 @@ static void put_store(const struct doctor *d, struct canvas *to)
 	canvas_newline(to);
 }
 
+static void put_problems(const struct doctor *d, struct canvas *to)
+{
+	if (!d->problems.len)
+		return;
+	canvas_title(to, "errors in the configuration: record and daemon refuse it");
+	vec_each(&d->problems, text) {
+		canvas_put(to, INK_PLAIN, "  ");
+		canvas_text(to, INK_BAD, *text, strlen(*text), SIZE_MAX);
+		canvas_newline(to);
+	}
+	if (d->problems_dropped)
+		canvas_printf(to, INK_BAD, "  and %zu more\n", d->problems_dropped);
+}
+
 static void put_files(const struct doctor *d, struct canvas *to)
 {
 	canvas_title(to, "configuration");
@@ -133,6 +148,7 @@ void doctor_view_put(const struct doctor *d, struct canvas *to)
 	put_lines(d->roles.at, d->roles.len, to);
 	put_store(d, to);
 	put_files(d, to);
+	put_problems(d, to);
 	put_plain(d, to);
 }
 
@@ -170,6 +186,11 @@ static void json_files(const struct doctor *d, struct json *j)
 		json_end_object(j);
 	}
 	json_end_array(j);
+	json_open_array(j, "configuration_problems");
+	vec_each(&d->problems, text)
+		json_str(j, *text);
+	json_end_array(j);
+	json_put_u64(j, "configuration_problems_omitted", d->problems_dropped);
 }
 
 void doctor_json_put(const struct doctor *d, struct json *j)

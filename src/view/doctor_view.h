@@ -37,6 +37,8 @@ struct doctor {
 	                                  none, or not tried */
 	bool plain_tried;
 	VEC(struct doctor_file) files;
+	VEC(const char *) problems; /* errors in these files */
+	size_t problems_dropped;    /* not listed */
 	const char *store_path;
 	enum doctor_state store_state; /* absent: none yet */
 	char store_note[256];          /* "": nothing to add */

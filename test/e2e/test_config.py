@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Configuration files: which count, and what is refused how."""
+import json
 import os
 
 import pytest
@@ -90,8 +91,8 @@ def test_a_user_has_files_of_his_own(as_nobody):
 	path.parent.mkdir(parents=True)
 	path.write_text("[limits]\nmax_processes = many\n")
 	done = as_nobody("doctor")
-	assert done.returncode == 2
-	assert str(path) in done.stderr
+	assert done.returncode == 1
+	assert "%s:2: [limits] max_processes: 'many': not a whole number" % path in done.stdout
 	path.chmod(0o600)
 	done = as_nobody("doctor")
 	assert done.returncode == 0
@@ -103,5 +104,44 @@ def test_a_fifo_among_the_drop_ins_does_not_hang_us(proctor, tmp_path):
 	(tmp_path / "conf.d").mkdir()
 	os.mkfifo(tmp_path / "conf.d/a.conf")
 	done = proctor("doctor", env={"CONFIGURATION_DIRECTORY": str(tmp_path)})
-	assert done.returncode == 2
-	assert "a.conf: not a regular file" in done.stderr
+	assert done.returncode == 1
+	assert "a.conf: not a regular file" in done.stdout
+
+
+BROKEN = "[profiler]\ninterval_seconds = often\n"
+FAULT = "proctor.conf:2: [profiler] interval_seconds: 'often': not a time"
+
+
+@pytest.mark.parametrize("user", ["root", "nobody"])
+def test_a_typo_in_the_machines_file_does_not_stop_verbs_that_only_read(request, user):
+	if user == "root":
+		run, place = request.getfixturevalue("proctor"), request.getfixturevalue("tmp_path")
+	else:
+		run = request.getfixturevalue("as_nobody")
+		place = run.place
+	assert run("run", "--job-id", "one", "true").returncode == 0
+	(place / "etc").mkdir()
+	(place / "etc/proctor.conf").write_text(BROKEN)
+	env = {"CONFIGURATION_DIRECTORY": str(place / "etc")}
+	for verb in (["ls"], ["report", "one"], ["events", "one"], ["export", "one", "--format", "csv"], ["diff", "one", "one"], ["pressure"],
+		     ["sql", "SELECT count(*) FROM jobs"], ["snapshot", "--interval", "0.05s"]):
+		done = run(*verb, env=env)
+		assert done.returncode == 0 and done.stdout, (verb, done.stderr)
+		assert "warning: " in done.stderr and FAULT in done.stderr and len(set(done.stderr.splitlines())) == 1, (verb, done.stderr)
+
+
+def test_doctor_shows_the_fault_in_a_file_it_found(proctor, config, tmp_path):
+	config(BROKEN + "nope = 1\n", "etc/proctor.conf")
+	env = {"CONFIGURATION_DIRECTORY": str(tmp_path / "etc")}
+	done = proctor("doctor", env=env)
+	assert (done.returncode, done.stderr) == (1, "")
+	assert FAULT in done.stdout and "nope: unknown key" in done.stdout
+	report = json.loads(proctor("doctor", "--json", env=env).stdout)
+	assert FAULT in report["configuration_problems"][0] and len(report["configuration_problems"]) == 2
+
+
+def test_recorders_of_the_machine_refuse_a_wrong_file_that_was_found(proctor, config, tmp_path):
+	config(BROKEN, "etc/proctor.conf")
+	for verb in (["record", "--for", "0.1s"], ["daemon"]):
+		done = proctor(*verb, env={"CONFIGURATION_DIRECTORY": str(tmp_path / "etc")})
+		assert done.returncode == 2 and FAULT in done.stderr

@@ -39,6 +39,10 @@ static struct doctor healthy(void)
 	         "no I/O of other users' processes");
 	*vec_push(&d.files, 16) = (struct doctor_file){ "/etc/proctor/proctor.conf", false };
 	*vec_push(&d.files, 16) = (struct doctor_file){ "/etc/proctor/conf.d/a\nb.conf", true };
+	*vec_push(
+		&d.problems,
+		16) = "/etc/proctor/proctor.conf:2: [profiler] interval_seconds: 'nan': not a time";
+	d.problems_dropped = 3;
 	return d;
 }
 
