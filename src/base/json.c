@@ -206,3 +206,42 @@ void json_str(struct json *j, const char *s)
 	else
 		json_nil(j);
 }
+
+/* ---- without nulls --------------------------------------------------------------------------- */
+
+/* The offset after the string that begins at `at`. */
+static size_t string_end(const struct buf *text, size_t at)
+{
+	for (at++; at < text->len && text->at[at] != '"'; at++)
+		at += text->at[at] == '\\';
+	return MIN(at + 1, text->len);
+}
+
+/* A ':' outside of strings ends a key, which is the last string that was kept. */
+void json_omit_nulls(struct buf *text, size_t from)
+{
+	size_t to = from, key = from, at = from;
+
+	while (at < text->len) {
+		if (text->at[at] == '"') {
+			size_t n = string_end(text, at) - at;
+
+			key = to;
+			memmove(text->at + to, text->at + at, n);
+			to += n;
+			at += n;
+		} else if (text->len - at > 5 && memcmp(text->at + at, ":null", 5) == 0) {
+			to = key;
+			at += 5;
+			if (text->at[at] == ',')
+				at++;
+			else if (to > from && text->at[to - 1] == ',')
+				to--;
+		} else {
+			text->at[to++] = text->at[at++];
+		}
+	}
+	if (text->len)
+		text->at[to] = '\0';
+	text->len = to;
+}

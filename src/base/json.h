@@ -33,6 +33,10 @@ void json_str(struct json *j, const char *s); /* NULL → null */
 void json_strn(struct json *j, const char *s, size_t n);
 void json_raw(struct json *j, const char *text, size_t n); /* a value that is JSON already */
 
+/* Removes the members of objects that are null from the compact JSON in `text`, from offset `from` on.
+ * Elements of arrays stay. */
+void json_omit_nulls(struct buf *text, size_t from);
+
 /* A key that needs no escapes. Inline, because keys are literals whose length the compiler knows. */
 static inline void json_key(struct json *j, const char *key)
 {

@@ -12,6 +12,7 @@ struct record {
 	uint64_t seq;
 	uint64_t wall_ns;
 	uint32_t size; /* including the strings */
+	uint32_t sheet;
 	uid_t uid, process_uid;
 	uint32_t job_at, text_at; /* offsets after the header */
 };
@@ -90,6 +91,7 @@ uint64_t bus_publish(struct bus *bus, const struct bus_event *event)
 	struct record r = { .seq = bus->head_seq,
 		            .wall_ns = event->wall_ns,
 		            .size = (uint32_t)(sizeof r + name + job + text),
+		            .sheet = event->sheet,
 		            .uid = event->uid,
 		            .process_uid = event->process_uid,
 		            .job_at = (uint32_t)name,
@@ -143,6 +145,7 @@ static void load(struct bus *bus, uint64_t place, const struct record *r, struct
 		                   .job_id = bus->read.at + r->job_at,
 		                   .text = bus->read.at + r->text_at,
 		                   .wall_ns = r->wall_ns,
+		                   .sheet = r->sheet,
 		                   .uid = r->uid,
 		                   .process_uid = r->process_uid };
 }

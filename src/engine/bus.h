@@ -25,6 +25,7 @@ struct bus_event {
 	uint64_t seq;                     /* unique, and growing */
 	const char *name, *job_id, *text; /* job_id "": none; text: the JSON of `data` */
 	uint64_t wall_ns;
+	uint32_t sheet;         /* 0: none */
 	uid_t uid, process_uid; /* the users that may see it: of the job, and of the process */
 };
 

@@ -249,7 +249,7 @@ static const struct field job_rows[] = {
 	{ "j.job_id", FIELD(CHARS, id) },
 	{ "j.type", FIELD(CHARS, type) },
 	{ "j.started", FIELD(ORDINAL, started_ns), .unit = UNIT_NS },
-	{ "j.total_sheets", FIELD(NUMBER, total_sheets) },
+	{ "j.total_sheets", FIELD(ORDINAL, total_sheets) },
 	{ "(SELECT max(t.num) FROM sheet t WHERE t.job = j.id AND t.status = 1 AND t.ended <= ?1)",
 	  FIELD(NUMBER, last_completed_sheet) },
 	{ "(SELECT max(t.num) FROM sheet t WHERE t.job = j.id AND t.started <= ?1"

@@ -152,7 +152,7 @@ static const struct field job_rows[] = {
 	  .help = "… the limit that was reached; null: not known" },
 	{ "oom_cgroup", FIELD(TEXT, cause.oom_group),
 	  .help = "… the control group of that limit; null: not known, or the job's own" },
-	{ "total_sheets", FIELD(NUMBER, total_sheets), .help = "sheets it has, as far as known" },
+	{ "total_sheets", FIELD(ORDINAL, total_sheets), .help = "sheets it has; null: not known" },
 	{ "last_completed_sheet", FIELD(NUMBER, last_completed_sheet),
 	  .help = "highest sheet that was completed; 0: none" },
 	{ "current_sheet", FIELD(ORDINAL, current_sheet), .help = "highest sheet that runs" },

@@ -80,7 +80,7 @@ static void encode_job(struct json *j, const struct snapshot *snap, size_t index
 
 	json_begin_object(j);
 	json_put_str(j, "job_id", job->id);
-	json_put_u64(j, "total_sheets", job->total_sheets);
+	put_ordinal(j, "total_sheets", job->total_sheets);
 	json_put_u64(j, "last_completed_sheet", job->last_completed_sheet);
 	put_ordinal(j, "current_sheet", job->current_sheet);
 	json_put_str(j, "status", job_status_name(job->status));

@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "kernel/host_files.h"
 #include "kernel/kernel_file.h"
+#include "kernel/own_memory.h"
 #include "probe/probe.h"
-#include "kernel/process_files.h"
 
 struct source {
 	const char *path;
@@ -95,17 +95,13 @@ static size_t read_sources(struct system_probe *self, struct host_readings *ret)
 
 static void read_self(struct system_probe *self, struct host_readings *ret)
 {
-	struct proc_readings own = { 0 };
-	char text[128];
-	ssize_t n;
+	uint64_t bytes;
 
 	if (!self->env.is_live)
 		return;
 	readings_set(ret, HOST_SELF_CPU, clock_process_cpu_ns());
-	n = kernel_file_read(self->env.root_fd, "proc/self/statm", text, sizeof text);
-	if (n > 0 && process_files_parse_statm(scan_mem(text, (size_t)n),
-	                                       (uint64_t)sysconf(_SC_PAGESIZE), &own))
-		readings_set(ret, HOST_SELF_RSS, own.value[PROC_RSS]);
+	if (own_memory_read(self->env.root_fd, &bytes))
+		readings_set(ret, HOST_SELF_RSS, bytes);
 }
 
 static int system_open(const struct probe_env *env, void **ret_self, struct err *err)

@@ -140,7 +140,7 @@ static int parse_params(struct rpc_message *m, struct err *err)
 
 	if (json_is_array(params) && json_array_size(params) > 0)
 		return err_set(err, EINVAL, "params must be an object, not an array");
-	if (params && !json_is_object(params) && !json_is_array(params))
+	if (params && !json_is_object(params) && !json_is_array(params) && !json_is_null(params))
 		return err_set(err, EPROTO, "params must be an object");
 	m->params = json_is_object(params) ? params : NULL;
 	return 0;

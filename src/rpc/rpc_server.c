@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "rpc/rpc_frame.h"
 #include "rpc/rpc_message.h"
+#include "rpc/rpc_params.h"
 #include "rpc/socket_address.h"
 
 #define ACCEPTS_AT_ONCE 64
@@ -40,6 +41,8 @@ struct rpc_session {
 	uint64_t half_since_ns;  /* when the unfinished line began; 0: there is none */
 	uint64_t stuck_since_ns; /* when the client stopped reading; 0: it reads */
 	bool ends;               /* nothing more is read; closed when `out` is sent */
+	bool omits_nulls;        /* the call that is being answered asked for that */
+	bool feed_omits_nulls;   /* … and the one that started the feed */
 };
 
 struct rpc_server {
@@ -65,6 +68,7 @@ void rpc_server_feed(const struct rpc_server_peer *peer, const struct rpc_server
 {
 	drop_feed(peer->session);
 	peer->session->feed = *take_feed;
+	peer->session->feed_omits_nulls = peer->session->omits_nulls;
 }
 
 const struct rpc_server_feed *rpc_server_feed_of(const struct rpc_server_peer *peer)
@@ -192,6 +196,8 @@ static void end_answer(struct rpc_session *s, size_t from, const json_t *id, int
 	struct err too_large;
 
 	rpc_message_end(&j);
+	if (r == 0 && s->omits_nulls)
+		json_omit_nulls(&s->out, from);
 	if (r == 0 && (s->out.full || s->out.len - from > RPC_SERVER_REPLY_MAX)) {
 		r = err_set(&too_large, EFBIG, "the answer is larger than %zu bytes",
 		            RPC_SERVER_REPLY_MAX);
@@ -227,6 +233,20 @@ static void answer_work(struct rpc_session *s, int r, const struct buf *result,
 	forget_work(s);
 }
 
+/* The models of some clients refuse null where they expect a number. */
+static int nulls_param(const json_t *params, bool *ret_omits, struct err *err)
+{
+	const char *nulls = "keep";
+
+	*ret_omits = false;
+	if (rpc_params_text(params, "nulls", 8, &nulls, err) < 0)
+		return -err->code;
+	*ret_omits = strcmp(nulls, "omit") == 0;
+	if (!*ret_omits && strcmp(nulls, "keep") != 0)
+		return err_set(err, EINVAL, "nulls is 'omit' or 'keep'");
+	return 0;
+}
+
 static void call_method(struct rpc_session *s, const struct rpc_message *m, size_t from)
 {
 	const struct rpc_server_options *o = &s->server->options;
@@ -236,10 +256,14 @@ static void call_method(struct rpc_session *s, const struct rpc_message *m, size
 	int r;
 
 	rpc_message_begin_result(&j, m->id);
-	r = method ? method->call(o->self, &s->peer, m->params, &j, &err)
-	           : err_set(&err, ENOSYS, "no method '%s'", m->method);
+	r = nulls_param(m->params, &s->omits_nulls, &err);
+	if (r == 0)
+		r = method ? method->call(o->self, &s->peer, m->params, &j, &err)
+		           : err_set(&err, ENOSYS, "no method '%s'", m->method);
 	if (r == RPC_SERVER_LATER)
 		await_work(s, m, from);
+	else if (r == RPC_SERVER_STREAM)
+		s->out.len = from;
 	else
 		end_answer(s, from, m->id, r, &err);
 }
@@ -299,8 +323,12 @@ static bool fill_from_feed(struct rpc_session *s)
 	struct json j = { .out = &s->out };
 
 	while (s->feed.next && unsent(s) < OUT_FED) {
+		size_t from = s->out.len;
+
 		if (!s->feed.next(s->feed.self, &j))
 			return false;
+		if (s->feed_omits_nulls)
+			json_omit_nulls(&s->out, from);
 		j.need_comma = false;
 	}
 	return s->feed.next != NULL;

@@ -24,14 +24,16 @@ struct rpc_server_peer {
 	struct rpc_session *session; /* for rpc_server_answer() */
 };
 
-#define RPC_SERVER_LATER 1
+#define RPC_SERVER_LATER 1  /* the answer comes later */
+#define RPC_SERVER_STREAM 2 /* no answer: the connection has a feed now, which takes its place */
 
 struct rpc_server_method {
 	const char *name;
 	/* Writes one value to `result`, or returns -errno with a message; rpc_message.h maps them to
 	 * what the client sees. `params` is an object or NULL. A method must not close the server.
 	 * Slow work is started here and registered with rpc_server_defer(); the method then returns
-	 * RPC_SERVER_LATER. */
+	 * RPC_SERVER_LATER. A parameter `nulls` is for the server itself: with "omit", members that
+	 * are null are left out of the answer, and of the feed that the method starts. */
 	int (*call)(void *self, const struct rpc_server_peer *peer, const json_t *params,
 	            struct json *result, struct err *err);
 };

@@ -46,6 +46,7 @@ static void publish_anomaly(struct bus *bus, const struct snapshot *snap, const 
 	                                            .job_id = record.job_id ? record.job_id : "",
 	                                            .text = scratch->at,
 	                                            .wall_ns = snap->wall_ns,
+	                                            .sheet = record.sheet,
 	                                            .uid = a->job >= 0 ? snap->jobs.at[a->job].uid
 	                                                               : process_uid,
 	                                            .process_uid = process_uid });
@@ -69,6 +70,7 @@ void event_publisher_publish(struct bus *bus, const struct snapshot *snap, struc
 					  .job_id = e->job >= 0 ? snap->jobs.at[e->job].id : "",
 					  .text = scratch->at,
 					  .wall_ns = e->wall_ns,
+					  .sheet = e->job >= 0 ? e->sheet : 0,
 					  .uid = event_publisher_owner(snap, e),
 					  .process_uid = e->uid,
 				  });

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,6 +76,70 @@ static int copy_text_param(const json_t *params, const char *name, char *to, siz
 	return r;
 }
 
+/* ---- daemon.monitor.stream: the bus as the reference's clients read it ------------------------ */
+
+static void write_monitor_event(struct json *j, const struct bus_event *e)
+{
+	rpc_message_begin_notification(j, "monitor.event");
+	json_begin_object(j);
+	json_put_str(j, "job_id", e->job_id);
+	json_key(j, "sheet_num");
+	e->sheet ? json_u64(j, e->sheet) : json_nil(j);
+	json_put_str(j, "event", e->name);
+	json_key(j, "data");
+	json_raw(j, e->text, strlen(e->text));
+	json_put_fixed(j, "timestamp", e->wall_ns / NS_PER_US, 6);
+	json_end_object(j);
+	rpc_message_end(j);
+}
+
+/* A loss is an event like the others: these clients know no other notification. */
+static void write_monitor_lag(struct json *j, uint64_t lost)
+{
+	char text[64];
+
+	snprintf(text, sizeof text, "{\"lost\":%" PRIu64 "}", lost);
+	write_monitor_event(j, &(struct bus_event){ .name = "monitor.lagged",
+	                                            .job_id = "",
+	                                            .text = text,
+	                                            .wall_ns = clock_wall_ns() });
+}
+
+static bool next_monitor_event(void *self, struct json *out)
+{
+	struct bus_feed *f = self;
+	struct bus_event e;
+	uint64_t lost;
+	bool has_event = bus_next(f->bus, &f->cursor, &f->filter, &e, &lost);
+
+	if (lost) {
+		write_monitor_lag(out, lost);
+		out->need_comma = false;
+	}
+	if (has_event)
+		write_monitor_event(out, &e);
+	return has_event || lost;
+}
+
+METHOD(method_monitor_stream)
+{
+	struct methods *m = self;
+	struct bus_filter filter = { .uid = methods_trusts(peer) ? 0 : peer->uid };
+	struct rpc_server_feed feed = { .next = next_monitor_event, .close = free };
+	struct bus_feed *f;
+
+	(void)result;
+	if (copy_text_param(params, "job_id", filter.job_id, sizeof filter.job_id, err) < 0)
+		return -err->code;
+	methods_begin_bus(m);
+	feed.self = f = xcalloc(1, sizeof *f);
+	*f = (struct bus_feed){ m->bus, bus_end(m->bus), filter };
+	rpc_server_feed(peer, &feed);
+	return RPC_SERVER_STREAM;
+}
+
+/* ---- bus.subscribe, bus.publish -------------------------------------------------------------- */
+
 static void write_seq(struct json *result, const char *key, uint64_t seq)
 {
 	json_begin_object(result);
@@ -135,7 +200,7 @@ METHOD(method_bus_publish)
 		return -err->code;
 	methods_begin_bus(m);
 	job = at < 0 ? NULL : methods_job(m, at);
-	methods_publish(m, name, job ? job->id : "", job ? job->uid : peer->uid,
+	methods_publish(m, name, job ? job->id : "", 0, job ? job->uid : peer->uid,
 	                data ? data : "{}");
 	write_seq(result, "seq", bus_next_seq(m->bus) - 1);
 	return 0;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "job/pressure.h"
+#include "kernel/own_memory.h"
 #include "model/snapshot_json.h"
 #include "model/record_fields.h"
 #include "rpc/rpc_message.h"
@@ -43,6 +45,7 @@ static void write_job_counts(struct json *j, const struct job_roster *t,
 		sheets += job->running_sheets;
 	}
 	json_put_u64(j, "running_jobs", jobs);
+	json_put_u64(j, "total_jobs_active", jobs);
 	json_put_u64(j, "active_sheets", sheets);
 }
 
@@ -67,6 +70,16 @@ static void write_anomalies(struct json *j, const struct snapshot *snap,
 		fields_json_object(j, &anomaly_fields, &record);
 	}
 	json_end_array(j);
+}
+
+/* Read now: a client may ask before the first tick. */
+static void write_own_memory(struct json *j)
+{
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	uint64_t bytes;
+
+	json_key(j, "memory_usage_mb");
+	own_memory_read(root_fd, &bytes) ? metric_json(j, UNIT_MIB, bytes) : json_nil(j);
 }
 
 static void write_store(struct json *j, const struct methods *m, const struct serve_status *s)
@@ -143,11 +156,27 @@ METHOD(method_status)
 	json_put_fixed(result, "uptime_seconds", (clock_mono_ns() - m->opened_mono_ns) / NS_PER_MS,
 	               3);
 	write_job_counts(result, t, peer);
+	write_own_memory(result);
 	write_anomalies(result, methods_latest(m), peer);
 	if (m->host.daemon)
 		write_daemon(result, m);
 	else
 		write_door(result, t->rows.len ? &t->rows.at[0]->job : NULL);
+	json_end_object(result);
+	return 0;
+}
+
+METHOD(method_health)
+{
+	const struct methods *m = self;
+
+	(void)peer, (void)params, (void)err;
+	json_begin_object(result);
+	json_put_str(result, "status", "ok");
+	json_put_i64(result, "pid", getpid());
+	json_put_fixed(result, "uptime_seconds", (clock_mono_ns() - m->opened_mono_ns) / NS_PER_MS,
+	               3);
+	json_put_bool(result, "shutting_down", false); /* then the socket is closed */
 	json_end_object(result);
 	return 0;
 }

@@ -50,7 +50,7 @@ static const struct field listed_rows[] = {
 	{ "ended_at", FIELD(ORDINAL, ended_ns), .unit = UNIT_NS },
 	FIELD_EXIT_CODE(exit_code, has_exit_code),
 	{ "signal_num", FIELD(ORDINAL, signal) },
-	{ "total_sheets", FIELD(NUMBER, total_sheets) },
+	{ "total_sheets", FIELD(ORDINAL, total_sheets) },
 	{ "last_completed_sheet", FIELD(NUMBER, last_completed_sheet) },
 	{ "current_sheet", FIELD(ORDINAL, current_sheet) },
 };
@@ -261,7 +261,7 @@ void methods_publish_job(struct methods *m, const struct job *job, pid_t pid, en
 	json_key(&j, "context");
 	resource_context_json(&j, methods_latest(m), NULL, pid);
 	json_end_object(&j);
-	methods_publish(m, names[job->status], job->id, job->uid, m->scratch.at);
+	methods_publish(m, names[job->status], job->id, 0, job->uid, m->scratch.at);
 }
 
 static void write_job(struct json *result, const struct job *job, bool is_stored)

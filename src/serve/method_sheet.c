@@ -39,7 +39,7 @@ void methods_publish_sheet(struct methods *m, const struct job *job, const struc
 	json_key(&j, "context");
 	resource_context_json(&j, methods_latest(m), NULL, sheet->pid);
 	json_end_object(&j);
-	methods_publish(m, name, job->id, job->uid, m->scratch.at);
+	methods_publish(m, name, job->id, sheet->num, job->uid, m->scratch.at);
 }
 
 /* Answers the caller, and publishes the sheet. */

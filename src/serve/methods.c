@@ -276,14 +276,15 @@ void methods_begin_bus(struct methods *m)
 		m->bus = bus_new(RING_BYTES, clock_wall_ns() / NS_PER_US);
 }
 
-void methods_publish(struct methods *m, const char *name, const char *job_id, uid_t uid,
-                     const char *text)
+void methods_publish(struct methods *m, const char *name, const char *job_id, uint32_t sheet,
+                     uid_t uid, const char *text)
 {
 	struct bus_event e = {
 		.name = name,
 		.job_id = job_id,
 		.text = text,
 		.wall_ns = clock_wall_ns(),
+		.sheet = sheet,
 		.uid = uid,
 		.process_uid = uid,
 	};

@@ -38,6 +38,8 @@ struct methods {
 	X("daemon.top", method_top)                                 \
 	X("daemon.top.stream", method_top_stream)                   \
 	X("daemon.events", method_events)                           \
+	X("daemon.health", method_health)                           \
+	X("daemon.monitor.stream", method_monitor_stream)           \
 	X("job.start", method_job_start)                            \
 	X("job.end", method_job_end)                                \
 	X("job.list", method_job_list)                              \
@@ -118,6 +120,6 @@ void methods_publish_sheet(struct methods *m, const struct job *job, const struc
 bool methods_is_same_end(const struct job *a, const struct job *b);
 /* Creates the bus, for the first subscriber. */
 void methods_begin_bus(struct methods *m);
-/* Publishes an event if there is a subscriber. `text` is the JSON of an object. */
-void methods_publish(struct methods *m, const char *name, const char *job_id, uid_t uid,
-                     const char *text);
+/* Publishes an event if there is a subscriber. `sheet` 0: of none; `text` is the JSON of an object. */
+void methods_publish(struct methods *m, const char *name, const char *job_id, uint32_t sheet,
+                     uid_t uid, const char *text);

@@ -13,7 +13,7 @@ const struct field job_columns[JOB_COLUMN_LIMITS] = {
 	{ "ended", FIELD(ORDINAL, ended_ns), .unit = UNIT_NS },
 	{ "exit_code", FIELD(CODE, exit_code), .has = offsetof(struct job, has_exit_code) },
 	{ "signal", FIELD(ORDINAL, signal) },
-	{ "total_sheets", FIELD(NUMBER, total_sheets) },
+	{ "total_sheets", FIELD(ORDINAL, total_sheets) },
 	{ "last_completed_sheet", FIELD(NUMBER, last_completed_sheet) },
 	{ "current_sheet", FIELD(ORDINAL, current_sheet) },
 	{ "type_given", FIELD(BOOL, type_is_given) },

@@ -574,7 +574,7 @@ static void put_jobs(struct buf *sql)
 	buf_puts(sql, " AS status, j.started AS started, j.ended AS ended,"
 	              " coalesce(j.took_us/1e6, j.ended - j.started) AS duration_seconds,"
 	              " j.exit_code AS exit_code, j.signal AS signal_num,"
-	              " j.total_sheets AS total_sheets,"
+	              " nullif(j.total_sheets, 0) AS total_sheets,"
 	              " j.last_completed_sheet AS last_completed_sheet,"
 	              " j.current_sheet AS current_sheet");
 	put_figure(sql, JOB_FIGURE_PROCESSES);

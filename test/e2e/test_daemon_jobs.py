@@ -471,6 +471,91 @@ def test_the_reference_client_works_unchanged(shared):
 	assert status["result"]["pid"] == shared.process.pid
 
 
+def test_params_of_null_are_no_params(shared):
+	"""Which is how the reference's client calls every method without any."""
+	with shared.line() as line:
+		for method in ("daemon.health", "daemon.status", "daemon.top", "daemon.events", "job.list"):
+			line.send('{"jsonrpc":"2.0","method":"%s","params":null,"id":7}\n' % method)
+			answer = line.read()
+			assert answer["id"] == 7 and "result" in answer, answer
+
+
+@pytest.mark.parametrize("uid", [0, NOBODY])
+def test_health_and_status_have_what_the_reference_asks_for(shared, uid):
+	health = shared.result("daemon.health", uid)
+	assert (health["status"], health["pid"], health["shutting_down"]) == ("ok", shared.process.pid, False)
+	status = shared.result("daemon.status", uid)
+	assert status["total_jobs_active"] == status["running_jobs"]
+	rss_mb = int(Path("/proc/%d/statm" % shared.process.pid).read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGESIZE") / 2**20
+	assert abs(status["memory_usage_mb"] - rss_mb) < 0.2 * rss_mb
+
+
+def members_that_are_null(value):
+	if isinstance(value, dict):
+		return [key for key, one in value.items() if one is None] + [k for one in value.values() for k in members_that_are_null(one)]
+	return [k for one in value for k in members_that_are_null(one)] if isinstance(value, list) else []
+
+
+def test_nulls_are_left_out_for_clients_that_ask_for_that(shared, children):
+	worker = children.spawn(["sleep", "60"])
+	shared.result("job.start", job_id="no-nulls", pid=worker.pid)
+	shared.wait_ticks()
+	full, lean = shared.result("daemon.top"), shared.result("daemon.top", nulls="omit")
+	assert members_that_are_null(full) and not members_that_are_null(lean)
+	assert set(full) - set(lean) == {key for key, value in full.items() if value is None}
+	profile = shared.result("job.profile", job_id="no-nulls", nulls="omit")  # which the store worker answers
+	assert not members_that_are_null(profile)
+	assert shared.call("daemon.top", nulls="maybe")["error"]["data"]["code"] == "invalid_params"
+	with shared.line() as line:
+		line.call("daemon.top.stream", subscribe=True, nulls="omit")
+		assert not members_that_are_null(line.read()["params"])
+	shared.result("job.end", job_id="no-nulls")
+
+
+def test_a_job_of_unknown_length_has_no_number_of_sheets(shared, children):
+	worker = children.spawn(["sleep", "60"])
+	shared.result("job.start", job_id="unknown-length", pid=worker.pid)
+	shared.wait_ticks()
+	progress = {job["job_id"]: job for job in shared.result("daemon.top")["job_progress"]}
+	assert progress["unknown-length"]["total_sheets"] is None
+	assert {job["job_id"]: job for job in shared.result("job.list")["jobs"]}["unknown-length"]["total_sheets"] is None
+	rows = shared.proctor("sql", "--json", "SELECT total_sheets FROM jobs WHERE job_id = 'unknown-length'").stdout
+	assert "0" not in rows and "null" in rows, rows
+	shared.result("job.end", job_id="unknown-length")
+
+
+@pytest.mark.parametrize("uid", [0, NOBODY])
+def test_the_monitor_stream_has_events_and_no_answer(shared, children, uid):
+	mine, others = "streamed-%d" % uid, "not-streamed-%d" % uid
+	worker = children.spawn(["sh", "-c", "while sleep 0.2; do :; done"], user=uid)
+	other = children.spawn(["sleep", "60"], user=uid)
+	with shared.line(uid) as ear, shared.line(uid) as mouth:
+		ear.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "daemon.monitor.stream", "params": {"job_id": mine}}) + "\n")
+		wait_for(lambda: mouth.call("bus.publish", event="app.ping")["result"]["seq"])
+		mouth.call("job.start", job_id=others, pid=other.pid)
+		mouth.call("job.start", job_id=mine, pid=worker.pid)
+		mouth.call("sheet.started", job_id=mine, sheet_num=3, pid=worker.pid)
+		names = {}
+		while not {"job.started", "sheet.started", "process.spawn"} <= set(names):
+			told = ear.read()
+			assert told["method"] == "monitor.event" and "id" not in told
+			assert list(told["params"]) == ["job_id", "sheet_num", "event", "data", "timestamp"]
+			names[told["params"]["event"]] = told["params"]
+	assert {event["job_id"] for event in names.values()} == {mine}
+	assert names["job.started"]["sheet_num"] is None and names["sheet.started"]["sheet_num"] == 3
+	with shared.line(uid) as ear, shared.line(uid) as mouth:
+		ear.send('{"jsonrpc":"2.0","id":1,"method":"daemon.monitor.stream","params":{"nulls":"omit"}}\n')
+		shared.result("daemon.health", uid)
+		mouth.call("bus.publish", event="app.of-no-job")
+		told = ear.read()["params"]
+		while told["event"] != "app.of-no-job":
+			assert None not in told.values()
+			told = ear.read()["params"]
+	assert told["job_id"] == "" and "sheet_num" not in told
+	for job_id in (mine, others):
+		shared.result("job.end", uid, job_id=job_id)
+
+
 def test_snapshots_come_by_themselves_to_who_asks(shared):
 	with shared.line() as line:
 		assert "jsonl_path" in line.call("daemon.top.stream", subscribe=True)["result"]

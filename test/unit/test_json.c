@@ -134,10 +134,36 @@ static void test_json_key_text__escapes_names_from_outside(void **state)
 	assert_json(&out, "{\"a\\\"b\\n\":1,\"\xef\xbf\xbd\":null}");
 }
 
+static void test_json_omit_nulls__removes_members_but_no_elements(void **state)
+{
+	static const char *const texts[][2] = {
+		{ "{\"a\":null}", "{}" },
+		{ "{\"a\":null,\"b\":1}", "{\"b\":1}" },
+		{ "{\"b\":1,\"a\":null}", "{\"b\":1}" },
+		{ "{\"a\":null,\"b\":null}", "{}" },
+		{ "{\"a\":{\"x\":null},\"b\":[null,{\"y\":null,\"z\":[]}]}",
+		  "{\"a\":{},\"b\":[null,{\"z\":[]}]}" },
+		{ "{\"a\":\":null,\",\"b\\\":null\":2}", "{\"a\":\":null,\",\"b\\\":null\":2}" },
+		{ "null", "null" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		struct buf text = { 0 };
+
+		buf_puts(&text, "x:null,");
+		buf_puts(&text, texts[i][0]);
+		json_omit_nulls(&text, 7);
+		assert_string_equal(text.at + 7, texts[i][1]);
+		buf_done(&text);
+	}
+}
+
 RUN_TESTS(TEST(test_json__puts_commas_between_members_and_elements),
           TEST(test_json_strn__escapes_controls_and_replaces_invalid_utf8),
           TEST(test_json_double__keeps_decimals_and_writes_null_for_nan),
           TEST(test_json_put__writes_key_and_value),
           TEST(test_json_fixed__places_the_decimal_point),
           TEST(test_json_exact__reads_back_the_same),
-          TEST(test_json_key_text__escapes_names_from_outside))
+          TEST(test_json_key_text__escapes_names_from_outside),
+          TEST(test_json_omit_nulls__removes_members_but_no_elements))

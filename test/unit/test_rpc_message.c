@@ -41,6 +41,21 @@ static void test_rpc_message_parse__reads_a_request(void **state)
 	rpc_message_done(&m);
 }
 
+static void test_rpc_message_parse__treats_null_as_no_params(void **state)
+{
+	struct rpc_message m;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(
+		rpc_message_parse(scan_str("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\","
+	                                   "\"params\":null}"),
+	                          &m, &err),
+		0);
+	assert_null(m.params);
+	rpc_message_done(&m);
+}
+
 static void test_rpc_message_parse__treats_an_empty_array_as_no_params(void **state)
 {
 	struct rpc_message m;
@@ -193,6 +208,7 @@ static void test_rpc_message_errors__have_a_word_that_maps_back_to_the_errno(voi
 }
 
 RUN_TESTS(TEST(test_rpc_message_parse__reads_a_request),
+          TEST(test_rpc_message_parse__treats_null_as_no_params),
           TEST(test_rpc_message_parse__treats_an_empty_array_as_no_params),
           TEST(test_rpc_message_parse__refuses_what_is_not_json),
           TEST(test_rpc_message_parse__explains_what_is_not_json),
