@@ -70,14 +70,11 @@ static void report_forward(const struct launcher *l, int signo, int code, pid_t 
 		                      has_sender(code) ? uid : 0);
 }
 
-static void report_group_signal(const struct launcher *l, const struct signalfd_siginfo *from)
+static void report_group_signal(const struct launcher *l, int signo, int code, pid_t pid, uid_t uid)
 {
-	bool is_sent = has_sender(from->ssi_code);
-
 	if (l->options.on_group_signal)
-		l->options.on_group_signal(l->options.self, (int)from->ssi_signo,
-		                           is_sent ? (pid_t)from->ssi_pid : 0,
-		                           is_sent ? from->ssi_uid : 0);
+		l->options.on_group_signal(l->options.self, signo, has_sender(code) ? pid : 0,
+		                           has_sender(code) ? uid : 0);
 }
 
 static void pass_on(const struct launcher *l, const struct signalfd_siginfo *from)
@@ -189,7 +186,8 @@ static void on_signal(void *self, const struct signalfd_siginfo *info)
 		return;
 	}
 	if (has_it_already(l, (int)info->ssi_signo))
-		report_group_signal(l, info);
+		report_group_signal(l, (int)info->ssi_signo, info->ssi_code, (pid_t)info->ssi_pid,
+		                    info->ssi_uid);
 	else
 		pass_on(l, info);
 }
@@ -291,10 +289,24 @@ static bool reap_child(pid_t pid, struct launch_end *ret)
 	return true;
 }
 
+/* Its end may be found before the signal to the group that caused it, which waits for us too. */
+static void report_last_signal(const struct launcher *l, int signo)
+{
+	siginfo_t info;
+
+	if (signo && launch_helper_pending(l->detector.pid) & launch_helper_signal_bit(signo) &&
+	    take_pending(signo, &info))
+		report_group_signal(l, signo, info.si_code, info.si_pid, info.si_uid);
+}
+
 static void report_end(struct launcher *l, const struct launch_end *end)
 {
+	bool is_command = end->pid == l->pid && !l->has_ended;
+
+	if (is_command)
+		report_last_signal(l, end->signal);
 	l->options.on_reaped(l->options.self, end);
-	if (end->pid != l->pid || l->has_ended)
+	if (!is_command)
 		return;
 	l->has_ended = true;
 	l->options.on_ended(l->options.self, end);
