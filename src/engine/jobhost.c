@@ -43,8 +43,9 @@ struct jobhost {
 	uint64_t sampled_boot_ns;              /* the last tick; 0: there was none */
 	struct forwarded_signals forwarded;
 	bool has_ended, is_last, was_asked;
-	struct job last; /* as in the last snapshot */
-	pthread_t mover; /* moves leftovers out of the group */
+	struct cause_verdict verdict; /* what a daemon answered */
+	struct job last;              /* as in the last snapshot */
+	pthread_t mover;              /* moves leftovers out of the group */
 	bool is_moving;
 };
 
@@ -472,8 +473,6 @@ static void complete_job(void *self, const struct snapshot *snap)
 	if (h->is_last)
 		end_job(h);
 	update_interval(h, snap);
-	if (h->is_last)
-		h->last = *job_of(h);
 }
 
 /* The job's own limit, or that of a group around it. */
@@ -491,7 +490,7 @@ static void find_limit(struct jobhost *h, struct cause_facts *facts)
 }
 
 /* Where the kill was counted for the job alone, no more can be learned. */
-static void ask_verdict(struct jobhost *h, struct cause_facts *facts)
+static void ask_verdict(struct jobhost *h, const struct cause_facts *facts)
 {
 	const struct end_facts *known = &h->watched->end_facts;
 
@@ -500,7 +499,7 @@ static void ask_verdict(struct jobhost *h, struct cause_facts *facts)
 		return;
 	h->was_asked = true;
 	h->options.ask_verdict(h->options.self, h->command, known->killed,
-	                       MIN(known->kills, (uint64_t)END_FACTS_KILLED), &facts->verdict);
+	                       MIN(known->kills, (uint64_t)END_FACTS_KILLED), &h->verdict);
 }
 
 static void explain_end(void *self, struct cause_facts *facts)
@@ -514,6 +513,15 @@ static void explain_end(void *self, struct cause_facts *facts)
 	          : &facts->group) = (struct cause_count){ h->oom.is_known, h->oom_kills };
 	find_limit(h, facts);
 	ask_verdict(h, facts);
+	facts->verdict = h->verdict;
+}
+
+static void keep_last(void *self, const struct job *job)
+{
+	struct jobhost *h = self;
+
+	if (h->is_last)
+		h->last = *job;
 }
 
 static const struct watched_job_hooks hooks = {
@@ -521,6 +529,7 @@ static const struct watched_job_hooks hooks = {
 	.measure = measure_group,
 	.complete = complete_job,
 	.explain = explain_end,
+	.show = keep_last,
 };
 
 /* ---- from start to end ----------------------------------------------------------------------- */

@@ -344,8 +344,8 @@ static void explain(const struct jobs *jobs, struct watched_job *w)
 
 	if (job->status != JOB_FAILED)
 		return;
-	if (!w->is_published)
-		judge(jobs, w, job);
+	judge(jobs, w,
+	      job); /* again with each snapshot: the events that explain it may come late */
 	if (job->cause.oom == CAUSE_PROOF_PROVEN && !figure_is_known(*kills))
 		*kills = (struct figure){ 1, QUALITY_AT_LEAST };
 }
@@ -375,6 +375,8 @@ static void compute(const struct jobs *jobs, struct watched_job *w, const struct
 	if (w->hooks && w->hooks->complete)
 		w->hooks->complete(w->hooks_self, snap);
 	explain(jobs, w);
+	if (w->hooks && w->hooks->show)
+		w->hooks->show(w->hooks_self, job);
 }
 
 static const struct event *find_exit(const struct snapshot *snap, int32_t index,

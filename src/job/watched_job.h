@@ -27,6 +27,8 @@ struct watched_job_hooks {
 	void (*complete)(void *self, const struct snapshot *snap);
 	/* When it failed: what the events do not say about why. */
 	void (*explain)(void *self, struct cause_facts *facts);
+	/* At last: the job as the snapshot shows it. */
+	void (*show)(void *self, const struct job *job);
 };
 
 struct watched_job {
