@@ -13,7 +13,11 @@ struct run_announcer {
 	struct jobhost *host;
 	struct announcer *announcer;
 	struct buf params;
+	bool has_place; /* our row is committed there */
+	struct recorder_place place;
 };
+
+#define ROW_PATIENCE_NS (50 * NS_PER_MS) /* the command waits for it, where there is a daemon */
 
 static const struct job *the_job(const struct run_announcer *h)
 {
@@ -37,6 +41,18 @@ static void send(struct run_announcer *h, struct announcer *to, struct json *j, 
 	announcer_send(to, method, h->params.at);
 }
 
+/* The database that we write into: if it is the daemon's own, the daemon need not store the job, too. */
+static void put_place(struct run_announcer *h, struct json *j)
+{
+	json_put_bool(j, "has_recorder", true);
+	h->has_place = h->has_place ||
+	               engine_introduce(jobhost_engine(h->host), ROW_PATIENCE_NS, &h->place);
+	if (!h->has_place)
+		return;
+	json_put_u64(j, "store_device", h->place.device);
+	json_put_u64(j, "store_inode", h->place.inode);
+}
+
 static void announce_job(struct run_announcer *h, struct announcer *to)
 {
 	const struct job *job = the_job(h);
@@ -54,7 +70,7 @@ static void announce_job(struct run_announcer *h, struct announcer *to)
 	json_put_fixed(&j, "started_at", job->started_ns / NS_PER_US, 6);
 	json_put_any_u64(&j, "pid", (uint64_t)jobhost_pid(h->host));
 	json_put_any_u64(&j, "total_sheets", job->total_sheets);
-	json_put_bool(&j, "has_recorder", true);
+	put_place(h, &j);
 	send(h, to, &j, "job.start");
 }
 

@@ -2,12 +2,14 @@
 #include "daemon/daemon.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "daemon/listener.h"
@@ -16,6 +18,7 @@
 #include "daemon/supervisor.h"
 #include "engine/registry.h"
 #include "history/job_query.h"
+#include "kernel/kernel_file.h"
 #include "serve/serve.h"
 
 #define NEWS_NS NS_PER_S
@@ -124,9 +127,26 @@ static int check_runs_once(const struct daemon *d, const struct job *job, struct
 {
 	const struct job *other = find_job(d, job_key_of(job));
 
-	if (job->is_foreign || !other || other->status != JOB_RUNNING)
+	if (job->has_recorder || !other || other->status != JOB_RUNNING)
 		return 0;
 	return err_set(err, EALREADY, "there is a job '%s' already", job->id);
+}
+
+/* Whoever owns the store could write anything into it; nobody else is believed. */
+static bool shares_store(void *self, const struct serve_recorder *recorder)
+{
+	const struct daemon *d = self;
+	const char *path = d->options->engine.recorder.store.path;
+	cleanup(history_closep) struct history *reader = NULL;
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char boot_id[37];
+	struct stat st;
+	struct err err;
+
+	return recorder->pid && stat(path, &st) == 0 && st.st_uid == recorder->uid &&
+	       st.st_dev == recorder->device && st.st_ino == recorder->inode &&
+	       kernel_file_boot_id(root_fd, boot_id) && history_open(path, &reader, &err) == 0 &&
+	       history_has_recorder(reader, recorder->pid, boot_id);
 }
 
 /* 1: it is not on disk. */
@@ -167,6 +187,7 @@ static int begin_answering(struct daemon *d, struct err *err)
 {
 	static const struct serve_daemon answers = {
 		.status = get_status,
+		.shares_store = shares_store,
 		.start_job = start_job,
 		.end_job = end_job,
 		.lose_job = lose_job,

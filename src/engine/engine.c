@@ -261,6 +261,11 @@ struct sink engine_sink_recorder(struct engine *e)
 		              .self = e->recorder };
 }
 
+bool engine_introduce(struct engine *e, uint64_t patience_ns, struct recorder_place *ret)
+{
+	return recorder_introduce(e->recorder, patience_ns, ret);
+}
+
 static void hand_out_outcomes(struct engine *e)
 {
 	const struct snapshot *snap;

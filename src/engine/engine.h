@@ -61,6 +61,8 @@ struct engine_status {
 };
 void engine_status(struct engine *e, struct engine_status *ret);
 
+/* As recorder_introduce(). */
+bool engine_introduce(struct engine *e, uint64_t patience_ns, struct recorder_place *ret);
 struct sampler *engine_sampler(struct engine *e);
 struct jobs *engine_jobs(struct engine *e);
 /* The one way in for events that no probe reports: marks, limits, forwarded signals, the birth of

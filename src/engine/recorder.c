@@ -2,16 +2,20 @@
 #include "engine/recorder.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/io.h"
 #include "base/thread.h"
+#include "kernel/kernel_file.h"
 #include "model/snapshot_json.h"
 #include "store/jsonl.h"
 
@@ -47,6 +51,8 @@ struct recorder {
 	const struct snapshot *queue[QUEUE_MAX];
 	size_t queue_len;
 	bool is_closing, is_busy;
+	bool wants_row, has_row; /* wants_row: until it is committed, or could not be */
+	struct recorder_place place;
 	struct store_retention retention;
 	struct store_gap pushed_out; /* dropped because the writer is behind */
 	VEC(struct outcome) outcomes;
@@ -429,7 +435,7 @@ static bool wait_for_work(struct recorder *r, const struct snapshot **ret)
 
 	*ret = NULL;
 	pthread_mutex_lock(&r->lock);
-	while (!r->queue_len && !r->is_closing)
+	while (!r->queue_len && !r->is_closing && !r->wants_row)
 		if (pthread_cond_timedwait(&r->wake, &r->lock, &due) == ETIMEDOUT)
 			break;
 	is_over = r->is_closing && !r->queue_len;
@@ -469,6 +475,50 @@ static void open_store_late(struct recorder *r)
 	pthread_mutex_unlock(&r->lock);
 }
 
+/* The row of this recorder, with its boot, if that was asked for. */
+static void introduce(struct recorder *r)
+{
+	cleanup(closep) int root_fd = -1;
+	struct stat st = { 0 };
+	char boot_id[37];
+	struct err err;
+	bool is_wanted, has_row;
+
+	pthread_mutex_lock(&r->lock);
+	is_wanted = r->wants_row;
+	pthread_mutex_unlock(&r->lock);
+	if (!is_wanted)
+		return;
+	root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	has_row = r->store && kernel_file_boot_id(root_fd, boot_id) &&
+	          store_introduce(r->store, boot_id, &err) == 0 &&
+	          stat(store_path(r->store), &st) == 0;
+	pthread_mutex_lock(&r->lock);
+	r->wants_row = false;
+	r->has_row = has_row;
+	r->place = (struct recorder_place){ st.st_dev, st.st_ino };
+	pthread_cond_signal(&r->drawn);
+	pthread_mutex_unlock(&r->lock);
+}
+
+bool recorder_introduce(struct recorder *r, uint64_t patience_ns, struct recorder_place *ret)
+{
+	struct timespec end = at_mono(clock_mono_ns() + patience_ns);
+	bool has_row;
+
+	pthread_mutex_lock(&r->lock);
+	r->wants_row = !r->has_row;
+	pthread_cond_signal(&r->wake);
+	while (r->wants_row)
+		if (pthread_cond_timedwait(&r->drawn, &r->lock, &end) == ETIMEDOUT)
+			break;
+	has_row = r->has_row;
+	if (has_row)
+		*ret = r->place;
+	pthread_mutex_unlock(&r->lock);
+	return has_row;
+}
+
 static void *work(void *self)
 {
 	struct recorder *r = self;
@@ -477,6 +527,7 @@ static void *work(void *self)
 	if (r->options.opens_later)
 		open_store_late(r);
 	while (wait_for_work(r, &snap)) {
+		introduce(r);
 		if (!snap) {
 			step_retention(r);
 			continue;

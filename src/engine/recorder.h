@@ -55,5 +55,12 @@ void recorder_status(struct recorder *r, struct recorder_status *ret);
  * no more, else the caller has a reference. */
 void recorder_keep_outcomes(struct recorder *r, int event_fd);
 const struct snapshot *recorder_next_outcome(struct recorder *r, bool *ret_is_stored);
+/* The database that a recorder writes into. */
+struct recorder_place {
+	uint64_t device, inode;
+};
+/* Commits the recorder's own row, for others to see who writes there, and waits for that. False: it
+ * is not there yet, or nothing is stored. */
+bool recorder_introduce(struct recorder *r, uint64_t patience_ns, struct recorder_place *ret);
 /* How long things are kept, from now on. */
 void recorder_retain(struct recorder *r, const struct store_retention *retention);

@@ -64,7 +64,7 @@ static void claim_processes(struct jobs *jobs, struct watched_job *w)
 	cleanup(freep) char *group = NULL;
 	char workspace[JOB_CWD_MAX] = "";
 
-	if (job->is_foreign)
+	if (job->has_recorder)
 		return;
 	group = own_cgroup_find(jobs->root_fd, jobs->reader, job->root.pid, job->registrar);
 	(void)signature_workspace_find(job->tags, workspace);

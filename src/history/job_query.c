@@ -490,3 +490,16 @@ uint64_t history_last_start_ns(struct history *r, const char *kind, unsigned bef
 		return 0;
 	return db_step(stmt, &err) > 0 ? db_time_ns(sqlite3_column_double(stmt, 0)) : 0;
 }
+
+bool history_has_recorder(struct history *r, pid_t pid, const char *boot_id)
+{
+	cleanup(history_endp) struct history *scope = NULL;
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	struct err err;
+
+	return history_begin(r, &scope, &err) == 0 &&
+	       db_query(r->db,
+	                "SELECT 1 FROM recorder WHERE ended IS NULL AND pid = ?1 AND boot_id = ?2",
+	                BINDS(bind_int(pid), bind_str(boot_id)), &stmt, &err) == 0 &&
+	       db_step(stmt, &err) > 0;
+}

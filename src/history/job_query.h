@@ -75,3 +75,5 @@ int history_job_gpus(struct history *r, struct job_key key, reader_gpu_fn fn, vo
                      struct err *err) must_check;
 /* When the last recorder of that kind began, or the one so many before it; 0: there is none. */
 uint64_t history_last_start_ns(struct history *r, const char *kind, unsigned before);
+/* Whether a recorder with that pid has its row here, and has not ended. */
+bool history_has_recorder(struct history *r, pid_t pid, const char *boot_id);

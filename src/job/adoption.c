@@ -106,7 +106,8 @@ void adoption_claim(struct adoption *a, const struct job_roster *t, struct watch
 /* Whether a job adopts processes. */
 static bool is_open(const struct job_row *row)
 {
-	return row->watched->claim.serial && row->job.status == JOB_RUNNING && !row->job.is_foreign;
+	return row->watched->claim.serial && row->job.status == JOB_RUNNING &&
+	       !row->job.has_recorder;
 }
 
 static bool is_any_open(const struct job_roster *t)

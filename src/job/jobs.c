@@ -260,7 +260,7 @@ static void infer_ends(struct jobs *jobs, const struct snapshot *snap)
 	vec_each(&snap->events, e) {
 		struct watched_job *w = e->kind == EVENT_EXIT ? job_at(jobs, snap, e->job) : NULL;
 
-		if (w && !w->ended_mono_ns && !w->row->job.is_foreign &&
+		if (w && !w->ended_mono_ns && !w->row->job.has_recorder &&
 		    proc_id_eq(w->row->job.root, e->id))
 			infer_end(w, e);
 	}

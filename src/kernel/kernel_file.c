@@ -152,3 +152,15 @@ pid_t kernel_list_next_pid(struct kernel_list *l, int dir_fd, int *ret_error)
 	}
 	return 0;
 }
+
+/* f2d4b4a9-6c3b-4c1e-9a53-0d9f6c1a7d52 and a newline */
+bool kernel_file_boot_id(int root_fd, char ret[static 37])
+{
+	char text[64];
+
+	if (kernel_file_read(root_fd, "proc/sys/kernel/random/boot_id", text, sizeof text) < 36)
+		return false;
+	memcpy(ret, text, 36);
+	ret[36] = '\0';
+	return true;
+}

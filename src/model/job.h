@@ -100,7 +100,9 @@ struct job {
 	unsigned limits_hit;                                      /* bits 1 << JOB_LIMIT_… */
 	unsigned parent_limits_hit; /* when read, of a job that was lost or out of memory: those of
 	                               its parents */
-	bool is_foreign;            /* it has a recorder of its own: shown by us, never stored */
+	bool has_recorder;          /* a connection of its own reports on it, and no other may */
+	bool is_foreign;     /* … and writes into our own store, as we have verified: shown by us,
+	                      never stored */
 	bool ends_now;       /* in a snapshot: its process ended, and no call reported the end */
 	pid_t hungriest_pid; /* whose peak PEAK_RSS is; 0: not known */
 	char hungriest[COMM_LEN]; /* its name */

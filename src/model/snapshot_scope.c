@@ -7,10 +7,17 @@ static bool is_ours(void *self, const struct job *job)
 	return !job->is_foreign;
 }
 
+/* When the job is over, so is its recorder: leftovers are ours. */
 static bool is_process_ours(void *self, const struct job *job, uint32_t uid)
 {
 	(void)uid;
-	return !job || is_ours(self, job);
+	return !job || is_ours(self, job) || job->status != JOB_RUNNING;
+}
+
+/* The recorder of a job has stored what happened up to the end that it reported. */
+static bool is_event_ours(const struct job *job, const struct event *e)
+{
+	return !job || !job->is_foreign || job->status == JOB_LOST || e->wall_ns > job->ended_ns;
 }
 
 const struct snapshot_scope snapshot_scope_ours = { .has_job = is_ours,
@@ -44,6 +51,8 @@ bool snapshot_scope_has_proc(const struct snapshot_scope *scope, const struct sn
 bool snapshot_scope_has_event(const struct snapshot_scope *scope, const struct snapshot *snap,
                               const struct event *e)
 {
+	if (scope == &snapshot_scope_ours && !is_event_ours(job_at(snap, e->job), e))
+		return false;
 	return has_process(scope, snap, e->job, e->id.pid ? e->uid : 0);
 }
 

@@ -12,7 +12,7 @@ struct snapshot_scope {
 	bool (*has_process)(void *self, const struct job *job, uint32_t uid);
 };
 
-/* What we record: all but the jobs that have a recorder of their own. */
+/* What we record: all but the jobs that another recorder writes into the same store, while it does. */
 extern const struct snapshot_scope snapshot_scope_ours;
 
 /* `job` is an index in snap->jobs; false for -1. */

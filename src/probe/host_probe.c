@@ -35,17 +35,6 @@ struct system_probe {
 	struct buf text;
 };
 
-/* f2d4b4a9-6c3b-4c1e-9a53-0d9f6c1a7d52 and a newline */
-static void load_boot_id(struct system_probe *self)
-{
-	char text[64];
-	ssize_t n = kernel_file_read(self->env.root_fd, "proc/sys/kernel/random/boot_id", text,
-	                             sizeof text);
-
-	if (n >= 36)
-		memcpy(self->boot_id, text, 36);
-}
-
 static void system_close(void *self_)
 {
 	struct system_probe *self = self_;
@@ -113,7 +102,7 @@ static int system_open(const struct probe_env *env, void **ret_self, struct err 
 	self->text.max = KERNEL_FILE_MAX;
 	for (size_t i = 0; i < ARRAY_LEN(sources); i++)
 		self->fds[i] = -1;
-	load_boot_id(self);
+	(void)kernel_file_boot_id(self->env.root_fd, self->boot_id);
 	if (!read_sources(self, &ignored))
 		return err_set(
 			err, ENOENT,

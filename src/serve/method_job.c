@@ -199,7 +199,7 @@ static int start_params(const json_t *params, struct job *ret, struct err *err)
 	    text_param(params, "cwd", ret->cwd, sizeof ret->cwd, err) < 0 ||
 	    text_param(params, "tier", ret->tier, sizeof ret->tier, err) < 0 ||
 	    tags_param(params, ret->tags, err) < 0 ||
-	    rpc_params_bool(params, "has_recorder", &ret->is_foreign, err) < 0 ||
+	    rpc_params_bool(params, "has_recorder", &ret->has_recorder, err) < 0 ||
 	    rpc_params_time(params, "started_at", &ret->started_ns, err) < 0 ||
 	    rpc_params_u64(params, "total_sheets", 1, SERVE_SHEET_MAX, &total, err) < 0)
 		return -err->code;
@@ -274,6 +274,20 @@ static void write_job(struct json *result, const struct job *job, bool is_stored
 	json_end_object(result);
 }
 
+/* What another recorder writes into our own store is not stored twice; all else is. */
+static int judge_recorder(struct methods *m, const struct rpc_server_peer *peer,
+                          const json_t *params, struct job *job, struct err *err)
+{
+	struct serve_recorder recorder = { .uid = peer->uid, .pid = peer->pid };
+
+	if (rpc_params_u64(params, "store_device", 1, INT64_MAX, &recorder.device, err) < 0 ||
+	    rpc_params_u64(params, "store_inode", 1, INT64_MAX, &recorder.inode, err) < 0)
+		return -err->code;
+	job->is_foreign = job->has_recorder &&
+	                  m->host.daemon->shares_store(m->host.daemon_self, &recorder);
+	return 0;
+}
+
 METHOD(method_job_start)
 {
 	struct methods *m = self;
@@ -286,7 +300,8 @@ METHOD(method_job_start)
 	if (!m->host.daemon)
 		return err_set(err, EALREADY, "this is the door of one job: ask the daemon");
 	if (start_params(params, &job, err) < 0 ||
-	    methods_find_pid(m, peer, params, &pid, &owner, err) < 0)
+	    methods_find_pid(m, peer, params, &pid, &owner, err) < 0 ||
+	    judge_recorder(m, peer, params, &job, err) < 0)
 		return -err->code;
 	job.uid = owner;
 	job.registrar = peer->pid;
@@ -297,7 +312,7 @@ METHOD(method_job_start)
 	r = m->host.daemon->start_job(m->host.daemon_self, &job, pid, err);
 	if (r < 0)
 		return r;
-	if (job.is_foreign)
+	if (job.has_recorder)
 		methods_set_recorder(m, peer, job.handle, sent_id);
 	write_job(result, &job, r == 0);
 	methods_publish_job(m, &job, pid, job.is_foreign ? STORED_UNKNOWN : r == 0);
@@ -340,7 +355,7 @@ static int recorder_params(const struct job *job, const json_t *params, struct j
 {
 	bool is_stored = false;
 
-	if (!job->is_foreign)
+	if (!job->has_recorder)
 		return 0;
 	if (rpc_params_time(params, "ended_at", &how->ended_ns, err) < 0 ||
 	    rpc_params_bool(params, "stored", &is_stored, err) < 0)

@@ -62,7 +62,7 @@ static int find_opener(const struct methods *m, const struct rpc_server_peer *pe
 {
 	uid_t owner;
 
-	if (methods_job(m, begun->job)->is_foreign && !rpc_params_has(params, "pid"))
+	if (methods_job(m, begun->job)->has_recorder && !rpc_params_has(params, "pid"))
 		return 0;
 	return methods_find_pid(m, peer, params, &begun->pid, &owner, err);
 }

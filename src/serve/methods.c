@@ -212,7 +212,7 @@ int methods_claim_job(struct methods *m, const struct rpc_server_peer *peer, con
 	if (*ret < 0)
 		return err_set(err, EINVAL, "job_id is needed: the caller is in no job");
 	job = methods_job(m, *ret);
-	if (job->is_foreign && !(link && link->job == *ret))
+	if (job->has_recorder && !(link && link->job == *ret))
 		return err_set(err, EALREADY,
 		               "job '%s' has a recorder of its own: ask the door of the job",
 		               job->id);

@@ -27,9 +27,18 @@ struct serve_status {
 	const char *config_problem;  /* why the last reload failed; NULL: it did not */
 };
 
+/* The recorder that a connection reports to be, and where it writes. */
+struct serve_recorder {
+	uid_t uid;
+	pid_t pid;              /* by the kernel's credentials */
+	uint64_t device, inode; /* 0: not reported */
+};
+
 /* What only a daemon can do. */
 struct serve_daemon {
 	void (*status)(void *self, struct serve_status *ret);
+	/* Whether it owns our store and has committed its row there. */
+	bool (*shares_store)(void *self, const struct serve_recorder *recorder);
 	/* As registry_start(), but an id that is already recorded is changed, and the handle is
 	 * filled in. start_job() and end_job() return 1 if that is not on the disk. */
 	int (*start_job)(void *self, struct job *job, pid_t pid, struct err *err);

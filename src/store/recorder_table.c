@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -47,6 +48,20 @@ static int put(struct store *st, const struct snapshot *snap, struct err *err)
 		return 0;
 	return db_do(st->db, "UPDATE recorder SET boot_id = ?2 WHERE id = ?1",
 	             BINDS(bind_int(st->recorder), bind_text(snap->boot_id, 36)), err);
+}
+
+int store_introduce(struct store *st, const char *boot_id, struct err *err)
+{
+	int r = transaction_begin(st, TRANSACTION_WRITE_NS, err);
+
+	if (r < 0)
+		return r;
+	r = db_do(st->db, "UPDATE recorder SET boot_id = ?2 WHERE id = ?1",
+	          BINDS(bind_int(st->recorder), bind_text(boot_id, 36)), err);
+	r = transaction_end(st, r, err);
+	if (r == 0)
+		snprintf(st->boot_id, sizeof st->boot_id, "%s", boot_id);
+	return r;
 }
 
 /* What it left open ends with the last snapshot that it stored. */

@@ -286,6 +286,11 @@ int store_recover(struct store *st, int cause, struct err *err)
 	return r;
 }
 
+const char *store_path(const struct store *st)
+{
+	return st->path;
+}
+
 bool store_is_side(const struct store *st)
 {
 	return st->is_side;

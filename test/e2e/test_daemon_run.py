@@ -6,6 +6,8 @@ import signal
 import subprocess
 import time
 
+import pytest
+
 from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
 from runkit import SANITIZERS, wait_for
 
@@ -130,3 +132,55 @@ def test_the_door_reports_what_is_recorded(cold):
 	done = cold.proctor("run", "--job-id", "told", "--", "/usr/bin/python3", "-c", program)
 	report, profile = json.loads(done.stdout)
 	assert report["result"]["job_id"] == "told" and profile["result"]["job_id"] == "told"
+
+
+NOBODY = 65534
+
+
+def stored(daemon, command):
+	"""Samples and the job of this command in the daemon's store, whoever wrote them."""
+	return sql(daemon, "SELECT count(DISTINCT m.snapshot_id) AS samples, max(m.job_id) AS job, max(p.recorder) AS recorder"
+		   " FROM process p JOIN recorder r ON r.id = p.recorder JOIN process_metrics m ON m.pid = p.pid"
+		   " WHERE p.command = '%s' AND r.kind = 'daemon'" % command)[0]
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("claim", ["none", "of our store"])
+@pytest.mark.parametrize("uid", [0, NOBODY])
+def test_a_call_hides_no_process(daemon, children, uid, claim):
+	"""No recorder is behind it: what it reports of our store is no proof, not even root's."""
+	worker = children.spawn(["sleep", "61.5"], user=uid)
+	place = os.stat(daemon.proctor.state_dir / "proctor.db")
+	claims = {"store_device": place.st_dev, "store_inode": place.st_ino} if claim != "none" else {}
+	with daemon.line(uid) as line:
+		answer = line.call("job.start", job_id="hidden", pid=worker.pid, has_recorder=True, **claims)["result"]
+		assert answer["stored"] is True
+		wait_for(lambda: stored(daemon, "sleep 61.5")["samples"] >= 2)
+	assert wait_for(lambda: stored(daemon, "sleep 61.5")["job"]) == "hidden"
+	assert wait_for(lambda: sql(daemon, "SELECT status, uid FROM jobs WHERE job_id = 'hidden'") == [{"status": "lost", "uid": uid}])
+
+
+@pytest.mark.needs_root
+def test_what_a_user_records_elsewhere_is_in_the_daemons_store_too(daemon, as_nobody):
+	done = as_nobody("run", "--job-id", "both", "--", "sh", "-c", "sleep 2.125; exit 3", env={"PROCTOR_SOCKET": str(daemon.socket)})
+	assert done.returncode == 3, done.stderr
+	job, = wait_for(lambda: sql(daemon, "SELECT status, exit_code, uid, processes FROM jobs WHERE job_id = 'both'"))
+	assert (job["status"], job["exit_code"], job["uid"]) == ("failed", 3, NOBODY) and job["processes"] >= 2
+	assert stored(daemon, "sleep 2.125")["job"] == "both"
+	assert sql(daemon, "SELECT job_id FROM jobs", as_nobody.state_dir) == [{"job_id": "both"}]
+
+
+def test_a_recorder_that_is_killed_leaves_its_processes_to_the_daemon(daemon, gate):
+	run = start_run(daemon, "sh", "-c", "sleep 62.5 & echo $!; read go <%s" % gate, options=("--job-id", "left"))
+	wait_for(lambda: job_of(daemon, "left"))
+	pid = int(run.stdout.readline())
+	daemon.wait_ticks(2)
+	assert stored(daemon, "sleep 62.5")["samples"] == 0
+	run.kill()
+	run.wait()
+	if os.path.exists("/proc/%d" % pid):
+		wait_for(lambda: stored(daemon, "sleep 62.5")["samples"] or not os.path.exists("/proc/%d" % pid))
+		os.kill(pid, signal.SIGKILL)
+	assert sql(daemon, "SELECT job_id FROM jobs WHERE job_id = 'left'") == [{"job_id": "left"}]
+	run.stdout.close()
+	run.stderr.close()

@@ -159,9 +159,9 @@ static void test_adoption__waits_for_a_job_that_adopts(void **state)
 	ENVIRON(&sc, STRANGER, "PROCTOR_JOB_ID=a\0");
 	assert_false(look(&sc));
 	add_job(&sc, "a", (struct claim){ .root = ROOT_A });
-	sc.jobs->roster.rows.at[0]->job.is_foreign = true;
+	sc.jobs->roster.rows.at[0]->job.has_recorder = true;
 	assert_false(look(&sc));
-	sc.jobs->roster.rows.at[0]->job.is_foreign = false;
+	sc.jobs->roster.rows.at[0]->job.has_recorder = false;
 	sc.jobs->roster.rows.at[0]->job.status = JOB_COMPLETED;
 	assert_false(look(&sc));
 	scene_done(&sc);

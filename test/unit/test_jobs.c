@@ -135,7 +135,7 @@ static void test_jobs__leave_the_end_of_a_foreign_job_to_its_recorder(void **sta
 	struct scene f = scene_new();
 	struct watched_job *w = add_job(&f, "a", ROOT);
 
-	w->row->job.is_foreign = true;
+	w->row->job.has_recorder = w->row->job.is_foreign = true;
 	add_event(&f, EVENT_EXIT, ROOT)->has_exit_code = true;
 	tick(&f);
 	assert_int_equal(f.snap.jobs.at[0].status, JOB_RUNNING);

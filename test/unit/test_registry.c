@@ -233,7 +233,7 @@ static void test_registry_lose__gives_its_place_to_the_recorder_that_is_back(voi
 	struct job job = named("a");
 	job_handle lost, back;
 
-	job.is_foreign = true;
+	job.has_recorder = job.is_foreign = true;
 	lost = start_job(sc, &job);
 	registry_lose(sc->engine, lost);
 	assert_int_equal(job_roster_get(table(sc), lost)->job.status, JOB_LOST);

@@ -161,6 +161,25 @@ static void test_snapshot_scope__leaves_out_jobs_that_others_record(void **state
 	scene_done(&sc);
 }
 
+static void test_snapshot_scope__has_the_processes_of_a_recorder_that_is_gone(void **state)
+{
+	struct scene sc = scene_new();
+	struct job *job = &sc.snap.jobs.at[0];
+	unsigned all;
+
+	(void)state;
+	all = bits_of(&sc.snap, NULL).procs;
+	job->is_foreign = true;
+	job->status = JOB_LOST;
+	assert_int_equal(bits_of(&sc.snap, &snapshot_scope_ours).jobs, 2);
+	assert_int_equal(bits_of(&sc.snap, &snapshot_scope_ours).procs, all);
+	job->status = JOB_COMPLETED; /* what happened before is stored */
+	job->ended_ns = UINT64_MAX;
+	assert_int_equal(bits_of(&sc.snap, &snapshot_scope_ours).procs, all);
+	assert_int_equal(count_bits(bits_of(&sc.snap, &snapshot_scope_ours).events), 5);
+	scene_done(&sc);
+}
+
 static void test_snapshot_scope__of_everything_is_null(void **state)
 {
 	struct scene sc = scene_new();
@@ -177,4 +196,5 @@ static void test_snapshot_scope__of_everything_is_null(void **state)
 RUN_TESTS(TEST(test_snapshot_scope__has_the_jobs_and_processes_of_one_user),
           TEST(test_snapshot_scope__has_nothing_of_other_users),
           TEST(test_snapshot_scope__leaves_out_jobs_that_others_record),
+          TEST(test_snapshot_scope__has_the_processes_of_a_recorder_that_is_gone),
           TEST(test_snapshot_scope__of_everything_is_null))
