@@ -37,6 +37,16 @@ uint64_t clock_thread_cpu_ns(void)
 	return now_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+uint64_t clock_cpu_of_ns(pid_t pid)
+{
+	struct timespec ts;
+	clockid_t id;
+
+	if (clock_getcpuclockid(pid, &id) != 0 || clock_gettime(id, &ts) < 0)
+		return 0;
+	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
 uint64_t clock_timeval_ns(struct timeval tv)
 {
 	return (uint64_t)tv.tv_sec * NS_PER_S + (uint64_t)tv.tv_usec * NS_PER_US;

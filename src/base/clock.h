@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/time.h>
+#include <sys/types.h>
 
 #include "base/scan.h"
 
@@ -18,6 +19,8 @@ uint64_t clock_mono_ns(void);
 uint64_t clock_boot_ns(void);
 uint64_t clock_process_cpu_ns(void); /* all threads of this process */
 uint64_t clock_thread_cpu_ns(void);  /* the calling thread */
+/* All threads of another process, those that ended included; 0: there is no such process. */
+uint64_t clock_cpu_of_ns(pid_t pid);
 uint64_t clock_timeval_ns(struct timeval tv);
 
 /* "2026-11-15T14:03:07.412Z"; `to` must hold at least 25 bytes. */

@@ -115,6 +115,8 @@ int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handl
 	engine_read_events(e);
 	*ret = w->row->job.handle;
 	jobs_add_tree(jobs, *ret, root, sampler_last(engine_sampler(e)));
+	if (!job->has_recorder)
+		jobs_begin_members(jobs, w, sampler_last(engine_sampler(e)));
 	return 0;
 }
 
@@ -132,15 +134,13 @@ static bool is_of_job(void *self, struct proc_id id)
 	return job_roster_find(of->roster, id).job == of->job;
 }
 
-/* A client that reports an end has often just reaped the process, and asks for the figures next. */
+/* A client that reports an end has often just reaped processes of the job, and asks for the figures
+ * next. */
 static void await_ends(struct engine *e, const struct job *job)
 {
 	struct of_job of = { &engine_jobs(e)->roster, job->handle };
 
-	if (process_reader_exists(engine_jobs(e)->reader, job->root))
-		engine_read_events(e);
-	else
-		engine_await_totals(e, is_of_job, &of);
+	engine_await_totals(e, is_of_job, &of);
 }
 
 static void end_job(struct watched_job *w, const struct job_end *how)
@@ -158,6 +158,8 @@ int registry_end(struct engine *e, job_handle job, const struct job_end *how, st
 	if (w->ended_mono_ns && !w->end_is_inferred)
 		return err_set(err, EALREADY, "job '%s' ended before", w->row->job.id);
 	await_ends(e, &w->row->job);
+	if (!w->row->job.has_recorder)
+		jobs_close(engine_jobs(e), w, sampler_last(engine_sampler(e)));
 	end_job(w, how);
 	return 0;
 }
@@ -207,6 +209,17 @@ static void show_lost(struct jobs *jobs, struct watched_job *w, const struct job
 	restore_sheets(jobs, w, past);
 }
 
+/* What its older processes used before the job is not known any more: the stored total counts, and what
+ * its processes use from now on. */
+static void resume_older(struct jobs *jobs, struct watched_job *w, const struct job *job,
+                         const struct sample *last)
+{
+	const struct figure *cpu = &job->figures[JOB_FIGURE_CPU];
+
+	w->accounting.ended_cpu_ns = figure_is_known(*cpu) ? cpu->value : 0;
+	jobs_begin_members(jobs, w, last);
+}
+
 static void resume_job(struct engine *e, struct watched_job *w, const struct job *job,
                        const struct registry_past *past)
 {
@@ -221,6 +234,9 @@ static void resume_job(struct engine *e, struct watched_job *w, const struct job
 			            (struct job_ref){ w->row->job.handle, p->sheet });
 	accounting_resume(a, job, past->ended_cpu_ns);
 	a->started_boot_ns -= MIN(a->started_boot_ns, clock_wall_ns() - job->started_ns);
+	a->counts_from_start = true;
+	if (accounting_is_older(a, past->root))
+		resume_older(jobs, w, job, sampler_last(engine_sampler(e)));
 	w->row->processes += a->exited;
 	restore_sheets(jobs, w, past);
 }

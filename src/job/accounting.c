@@ -1,12 +1,53 @@
 /* SPDX-License-Identifier: MIT */
 #include "job/accounting.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "model/own_program.h"
 
 #define SEEN_MAX ((size_t)1 << 20)
+#define MARK_NOISE_BYTES                                                                           \
+	((uint64_t)1 << 20) /* sources differ by pages that CPUs count for themselves */
+
+/* ---- processes that are older than the job --------------------------------------------------- */
+
+/* It is as old as its tick at least. */
+bool accounting_is_older(const struct accounting *t, struct proc_id id)
+{
+	return t->counts_from_start && (id.start_ticks + 1) * NS_PER_TICK <= t->started_boot_ns;
+}
+
+static bool has_begun(const struct accounting *t, struct proc_id id)
+{
+	uint64_t cpu_ns;
+
+	return map_get(&t->begun_cpu, proc_key(id), &cpu_ns);
+}
+
+/* It is older, and what it used before it joined is not known. */
+static bool is_unclear(const struct accounting *t, struct proc_id id)
+{
+	return accounting_is_older(t, id) && !has_begun(t, id);
+}
+
+static uint64_t cpu_since(const struct accounting *t, struct proc_id id, uint64_t cpu_ns)
+{
+	uint64_t begun_ns = 0;
+
+	(void)map_get(&t->begun_cpu, proc_key(id), &begun_ns);
+	return cpu_ns - MIN(cpu_ns, begun_ns);
+}
+
+/* The kernel's mark is of the whole life: it counts if it rose since the process joined. */
+static bool mark_counts(const struct accounting *t, struct proc_id id, uint64_t mark_bytes)
+{
+	uint64_t begun_bytes;
+
+	return !is_unclear(t, id) && (!map_get(&t->begun_peak, proc_key(id), &begun_bytes) ||
+	                              mark_bytes > begun_bytes + MARK_NOISE_BYTES);
+}
 
 /* A child begins with the mark of its parent until it runs a program, and with vfork it keeps that:
  * of equals it is the one that ends last, which is the parent. */
@@ -30,6 +71,7 @@ static void see_cpu(struct accounting *t, struct proc_id id, uint64_t cpu_ns)
 {
 	uint64_t key = proc_key(id), before = 0;
 
+	cpu_ns = cpu_since(t, id, cpu_ns);
 	if (!map_get(&t->seen, key, &before) && t->seen.len >= SEEN_MAX)
 		return;
 	if (cpu_ns <= before)
@@ -45,14 +87,15 @@ static void report_cpu(struct accounting *t, struct proc_id id, uint64_t cpu_ns)
 	if (map_get(&t->seen, proc_key(id), &before))
 		map_del(&t->seen, proc_key(id));
 	t->seen_cpu_ns -= before;
-	t->ended_cpu_ns += cpu_ns;
+	t->ended_cpu_ns += cpu_since(t, id, cpu_ns);
 }
 
 static void take_totals(struct accounting *t, const struct event *e)
 {
-	if (readings_has(&e->final, PROC_CPU_TIME))
+	if (readings_has(&e->final, PROC_CPU_TIME) && !is_unclear(t, e->id))
 		report_cpu(t, e->id, e->final.value[PROC_CPU_TIME]);
-	if (readings_has(&e->final, PROC_PEAK_RSS))
+	if (readings_has(&e->final, PROC_PEAK_RSS) &&
+	    mark_counts(t, e->id, e->final.value[PROC_PEAK_RSS]))
 		take_peak(t, e->final.value[PROC_PEAK_RSS], e->id.pid, e->comm);
 }
 
@@ -114,8 +157,9 @@ static void take_exit(struct accounting *t, const struct event *e)
 	t->exited++;
 	t->last_exit_boot_ns = MAX(t->last_exit_boot_ns, e->boot_ns);
 	count_end(t, e);
-	t->without_cpu += !readings_has(&e->final, PROC_CPU_TIME);
-	t->without_peak += !readings_has(&e->final, PROC_PEAK_RSS);
+	t->without_cpu += !readings_has(&e->final, PROC_CPU_TIME) || is_unclear(t, e->id);
+	t->without_peak += !readings_has(&e->final, PROC_PEAK_RSS) ||
+	                   !mark_counts(t, e->id, e->final.value[PROC_PEAK_RSS]);
 	take_totals(t, e);
 }
 
@@ -140,25 +184,48 @@ void accounting_take_event(struct accounting *t, const struct event *e)
 	}
 }
 
-static void take_seen(struct accounting *t, const struct proc_snap *p)
+static void take_seen(struct accounting *t, struct proc_id id, const char *comm,
+                      const struct proc_readings *r)
 {
-	uint64_t bytes = readings_or(&p->s.r, PROC_PEAK_RSS, readings_or(&p->s.r, PROC_RSS, 0));
+	uint64_t rss = readings_or(r, PROC_RSS, 0), mark = readings_or(r, PROC_PEAK_RSS, rss);
+	uint64_t bytes = mark_counts(t, id, mark) ? mark : rss;
 
-	if (own_program_is_one(p->s.comm)) {
+	if (own_program_is_one(comm)) {
 		t->our_peak_bytes = MAX(t->our_peak_bytes, bytes);
 		return;
 	}
 	if (bytes <= MAX(t->seen_rss_bytes, t->peak_rss_bytes))
 		return;
 	t->seen_rss_bytes = bytes;
-	t->hungriest_pid = p->s.id.pid;
-	memcpy(t->hungriest, p->s.comm, sizeof t->hungriest);
+	t->hungriest_pid = id.pid;
+	snprintf(t->hungriest, sizeof t->hungriest, "%s", comm);
+}
+
+void accounting_take_usage(struct accounting *t, struct proc_id id, const char *comm,
+                           const struct proc_readings *now)
+{
+	t->has_samples = true;
+	see_cpu(t, id, readings_or(now, PROC_CPU_TIME, 0));
+	take_seen(t, id, comm, now);
+}
+
+void accounting_begin_process(struct accounting *t, struct proc_id id, const char *comm,
+                              const struct proc_readings *now)
+{
+	if (t->begun_cpu.len >= SEEN_MAX)
+		return;
+	map_put(&t->begun_cpu, proc_key(id), readings_or(now, PROC_CPU_TIME, 0));
+	map_put(&t->begun_peak, proc_key(id),
+	        readings_or(now, PROC_PEAK_RSS, readings_or(now, PROC_RSS, 0)));
+	take_seen(t, id, comm, now);
 }
 
 void accounting_take_process(struct accounting *t, const struct proc_snap *p)
 {
-	see_cpu(t, p->s.id, readings_or(&p->s.r, PROC_CPU_TIME, 0));
-	take_seen(t, p);
+	if (is_unclear(t, p->s.id))
+		accounting_begin_process(t, p->s.id, p->s.comm, &p->s.r);
+	else
+		accounting_take_usage(t, p->s.id, p->s.comm, &p->s.r);
 }
 
 void accounting_take_sum(struct accounting *t, const struct snapshot *snap, int32_t job)
@@ -212,6 +279,8 @@ void accounting_done(struct accounting *t)
 	map_done(&t->ours);
 	map_done(&t->ours_pids);
 	map_done(&t->seen);
+	map_done(&t->begun_cpu);
+	map_done(&t->begun_peak);
 }
 
 static struct figure figure(uint64_t value, enum quality quality)

@@ -29,6 +29,11 @@ struct accounting {
 	uint64_t seen_cpu_ns; /* … of them all */
 	bool lost;            /* events were lost or only inferred */
 
+	/* Processes that are older than the job count from its start on. */
+	bool counts_from_start;
+	struct map begun_cpu;  /* proc_key → CPU time when it joined */
+	struct map begun_peak; /* proc_key → the kernel's mark of its peak then */
+
 	uint64_t reaped_user_ns, reaped_system_ns, reaped_peak_bytes; /* from wait4 */
 	uint64_t reaped_read_bytes, reaped_written_bytes;
 	bool reaped_any, reaped_all_io;
@@ -60,6 +65,13 @@ struct accounting_sources {
  * then, unless it has only events, each process of the job and its sum. */
 void accounting_take_event(struct accounting *t, const struct event *e);
 void accounting_take_process(struct accounting *t, const struct proc_snap *p);
+/* A process that is older than the job joins it: only what it uses from `now` on counts. */
+void accounting_begin_process(struct accounting *t, struct proc_id id, const char *comm,
+                              const struct proc_readings *now);
+bool accounting_is_older(const struct accounting *t, struct proc_id id);
+/* What a process used until now that nothing will be added to. */
+void accounting_take_usage(struct accounting *t, struct proc_id id, const char *comm,
+                           const struct proc_readings *now);
 void accounting_take_sum(struct accounting *t, const struct snapshot *snap, int32_t job);
 void accounting_reap(struct accounting *t, const struct launch_end *end);
 /* Goes on with a job that was recorded up to now: what those used that are gone. The living report

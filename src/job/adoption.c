@@ -362,6 +362,8 @@ static void check_process(struct tick *k, const struct proc_sample *p, struct no
 			k->a->next_pid = p->id.pid + 1;
 	}
 	ref = members_place(k->m, k->t, p->ppid);
+	if (ref.job >= 0 && job_roster_get(k->t, ref.job)->closed_boot_ns)
+		ref.job = -1;
 	if (ref.job < 0 && may_have_signature(k, note))
 		ref = (struct job_ref){ .job = find_by_signature(k, p, note) };
 	if (ref.job >= 0)

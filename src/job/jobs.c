@@ -9,6 +9,7 @@
 #include "kernel/process_reader.h"
 #include "model/own_program.h"
 
+#define USAGES_MAX 1024          /* processes whose counters are read at a job's start and end */
 #define BIRTHS_MAX 20000         /* of a storm; the next scan finds those that are left of it */
 #define SHOWN_NS (60 * NS_PER_S) /* so long an ended job is shown, for late queries */
 
@@ -152,6 +153,46 @@ void jobs_add_tree(struct jobs *jobs, job_handle job, struct proc_id root,
 	jobs->scans_for_descendants = true;
 }
 
+/* ---- what its processes used at one instant -------------------------------------------------- */
+
+typedef void (*take_usage_fn)(struct accounting *t, struct proc_id id, const char *comm,
+                              const struct proc_readings *now);
+
+/* Reads the members of the job one by one; of a larger crowd, the others are left to the ticks. */
+static void read_members(struct jobs *jobs, struct watched_job *w, const struct sample *last,
+                         take_usage_fn take)
+{
+	struct map_slot slot;
+	unsigned n = 0;
+
+	for (size_t it = 0; n < USAGES_MAX && map_next(&jobs->members.living, &it, &slot);) {
+		struct proc_id id = { (pid_t)slot.key, slot.value };
+		const struct proc_sample *p;
+		struct proc_readings now;
+
+		if (job_roster_find(&jobs->roster, id).job != w->row->job.handle)
+			continue;
+		n++;
+		p = last ? sample_find_proc(last, id.pid) : NULL;
+		if (process_reader_usage(jobs->reader, id, &now))
+			take(&w->accounting, id, p && proc_id_eq(p->id, id) ? p->comm : "", &now);
+	}
+}
+
+void jobs_begin_members(struct jobs *jobs, struct watched_job *w, const struct sample *last)
+{
+	w->accounting.counts_from_start = true;
+	read_members(jobs, w, last, accounting_begin_process);
+}
+
+void jobs_close(struct jobs *jobs, struct watched_job *w, const struct sample *last)
+{
+	if (w->row->closed_boot_ns)
+		return;
+	read_members(jobs, w, last, accounting_take_usage);
+	w->row->closed_boot_ns = clock_boot_ns();
+}
+
 /* ---- before a snapshot is built -------------------------------------------------------------- */
 
 static void note_births(struct jobs *jobs, const struct event *events, size_t n)
@@ -254,6 +295,15 @@ static void infer_end(struct watched_job *w, const struct event *exit)
 	w->end_is_inferred = true;
 }
 
+/* Its process has ended before them; they were learned in the same batch. */
+static void drop_later_births(struct jobs *jobs, const struct snapshot *snap, int32_t index,
+                              uint64_t boot_ns)
+{
+	vec_each(&snap->events, e)
+		if (e->kind == EVENT_SPAWN && e->job == index && e->boot_ns > boot_ns)
+			members_drop(&jobs->members, &jobs->roster, e->id);
+}
+
 /* The end of a job that has a recorder of its own is for that to report. */
 static void infer_ends(struct jobs *jobs, const struct snapshot *snap)
 {
@@ -261,13 +311,27 @@ static void infer_ends(struct jobs *jobs, const struct snapshot *snap)
 		struct watched_job *w = e->kind == EVENT_EXIT ? job_at(jobs, snap, e->job) : NULL;
 
 		if (w && !w->ended_mono_ns && !w->row->job.has_recorder &&
-		    proc_id_eq(w->row->job.root, e->id))
+		    proc_id_eq(w->row->job.root, e->id)) {
 			infer_end(w, e);
+			if (!w->hooks) {
+				w->row->closed_boot_ns = e->boot_ns;
+				drop_later_births(jobs, snap, e->job, e->boot_ns);
+			}
+		}
 	}
+}
+
+/* Totals come late, but those of before count. */
+static bool is_after_close(const struct watched_job *w, const struct event *e)
+{
+	return w->row->closed_boot_ns && e->kind != EVENT_TOTALS &&
+	       e->boot_ns > w->row->closed_boot_ns;
 }
 
 static void account_event(struct watched_job *w, const struct event *e)
 {
+	if (is_after_close(w, e))
+		return;
 	accounting_take_event(&w->accounting, e);
 	end_facts_take(&w->end_facts, e);
 }
@@ -297,13 +361,13 @@ static void account(struct jobs *jobs, const struct snapshot *snap)
 	vec_each(&snap->procs, p) {
 		struct watched_job *w = job_at(jobs, snap, p->job);
 
-		if (w && keeps_accounts(w))
+		if (w && keeps_accounts(w) && !w->row->closed_boot_ns)
 			accounting_take_process(&w->accounting, p);
 	}
 	for (int32_t i = 0; (size_t)i < snap->sums.len; i++) {
 		struct watched_job *w = job_at(jobs, snap, i);
 
-		if (w && keeps_accounts(w))
+		if (w && keeps_accounts(w) && !w->row->closed_boot_ns)
 			accounting_take_sum(&w->accounting, snap, i);
 	}
 }
@@ -365,7 +429,7 @@ static void compute(const struct jobs *jobs, struct watched_job *w, const struct
 				   .births_are_reported = jobs->sources.births,
 				   .ooms_are_reported = jobs->sources.totals,
 				   .processes = w->row->processes,
-				   .living = w->row->living,
+				   .living = w->row->living + w->released,
 				   .outlived = w->outlived,
 				   .has_ended = w->has_outlived,
 				   .leaked = w->leaked,
@@ -453,6 +517,9 @@ void jobs_figures(struct jobs *jobs, struct snapshot *snap)
 		w->is_published = w->ended_mono_ns != 0;
 		snap->jobs.at[i] = w->row->job;
 		w->row->job.ends_now = false;
+		if (w->row->closed_boot_ns)
+			w->released += members_release(&jobs->members, &jobs->roster,
+			                               w->row->job.handle);
 	}
 }
 

@@ -50,6 +50,11 @@ void jobs_begin_adoption(struct jobs *jobs);
  * members of the job; those of another job stay there. */
 void jobs_add_tree(struct jobs *jobs, job_handle job, struct proc_id root,
                    const struct sample *last);
+/* Of the members that are older than the job only what they use from now on counts. */
+void jobs_begin_members(struct jobs *jobs, struct watched_job *w, const struct sample *last);
+/* Nothing counts any more that happens later: what its members used so far is read, and after the next
+ * snapshot they belong to no job. */
+void jobs_close(struct jobs *jobs, struct watched_job *w, const struct sample *last);
 /* The job that a living process is in; -1: none. */
 job_handle jobs_find_process(const struct jobs *jobs, pid_t pid);
 /* How processes are watched: "BPF tracepoints". */

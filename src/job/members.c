@@ -122,10 +122,18 @@ static struct job_ref place_below(const struct members *m, const struct job_rost
 	return members_place(m, t, ppid);
 }
 
+/* Whether the job has ended before that. */
+static bool is_closed(const struct job_roster *t, job_handle job, uint64_t boot_ns)
+{
+	const struct job_row *row = job_roster_get(t, job);
+
+	return !row || (row->closed_boot_ns && boot_ns > row->closed_boot_ns);
+}
+
 static void add_child(struct members *m, struct job_roster *t, const struct event *birth,
                       struct job_ref ref)
 {
-	if (ref.job < 0)
+	if (ref.job < 0 || is_closed(t, ref.job, birth->boot_ns))
 		return;
 	if (own_program_is_helper(birth->comm))
 		map_put(&m->helpers, (uint64_t)birth->id.pid,
@@ -184,7 +192,7 @@ bool members_adopt(struct members *m, struct job_roster *t, const struct sample 
 			if (ref.job >= 0)
 				continue;
 			ref = place_below(m, t, p->id.pid, p->ppid, root);
-			if (ref.job < 0 || is_our_helper(s, p))
+			if (ref.job < 0 || is_our_helper(s, p) || is_closed(t, ref.job, UINT64_MAX))
 				continue;
 			members_add(m, t, p->id, ref);
 			again = found = true;
@@ -213,6 +221,31 @@ void members_list(const struct members *m, struct sample *to)
 		if (id)
 			*id = (struct proc_id){ (pid_t)slot.key, slot.value };
 	}
+}
+
+uint64_t members_release(struct members *m, struct job_roster *t, job_handle job)
+{
+	struct job_row *row = job_roster_get(t, job);
+	struct map old = m->living;
+	struct map_slot slot;
+	uint64_t n = 0;
+
+	if (!row || !row->living)
+		return 0;
+	m->living = (struct map){ 0 };
+	for (size_t it = 0; map_next(&old, &it, &slot);) {
+		struct proc_id id = { (pid_t)slot.key, slot.value };
+
+		if (job_roster_find(t, id).job != job) {
+			map_put(&m->living, slot.key, slot.value);
+			continue;
+		}
+		job_roster_forget(t, id);
+		n++;
+	}
+	map_done(&old);
+	row->living = 0;
+	return n;
 }
 
 void members_leave(struct members *m, const struct job_roster *t)

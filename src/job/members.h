@@ -31,6 +31,9 @@ struct members_root {
 	void *self;
 };
 
+/* The living leave their job, which has ended; returns how many. The dead stay, for late events about
+ * them. */
+uint64_t members_release(struct members *m, struct job_roster *t, job_handle job);
 /* Learns from events, in their order, before they are made into a snapshot. */
 void members_learn(struct members *m, struct job_roster *t, const struct event *events, size_t n,
                    const struct members_root *root);

@@ -40,6 +40,7 @@ struct watched_job {
 	uint64_t ended_mono_ns; /* 0: it runs */
 	uint64_t outlived;      /* were there when its command ended */
 	uint64_t leaked;        /* … and when it was over */
+	uint64_t released;      /* … and left it then, because it was registered */
 	bool has_outlived, has_leaked;
 	bool is_published;    /* its end was in a snapshot */
 	bool end_is_inferred; /* from the end of its process: it was not reported */

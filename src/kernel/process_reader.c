@@ -593,6 +593,30 @@ bool process_reader_stat(struct process_reader *r, pid_t pid, struct process_fil
 	return parse_stat(&q, ret) == 0;
 }
 
+/* The clock of a process has its CPU time to the ns; stat only whole ticks. */
+bool process_reader_usage(struct process_reader *r, struct proc_id id, struct proc_readings *ret)
+{
+	static const enum process_file others[] = { PROCESS_STATUS, PROCESS_IO };
+	struct process_request q = { .pid = id.pid,
+		                     .files = 1U << PROCESS_STAT | 1U << PROCESS_STATM |
+		                              1U << PROCESS_STATUS | 1U << PROCESS_IO };
+	uint64_t cpu_ns = clock_cpu_of_ns(id.pid);
+	struct process_files_stat st;
+
+	process_reader_read(r, &q, 1);
+	if (parse_stat(&q, &st) != 0 || (id.start_ticks && st.start_ticks != id.start_ticks) ||
+	    st.state == 'Z' || st.state == 'X')
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		(void)process_files_parse(others[i], q.text[others[i]], &st.r);
+	(void)process_files_parse_statm(q.text[PROCESS_STATM], (uint64_t)sysconf(_SC_PAGESIZE),
+	                                &st.r);
+	if (cpu_ns)
+		readings_set(&st.r, PROC_CPU_TIME, cpu_ns);
+	*ret = st.r;
+	return true;
+}
+
 void process_reader_find_start(struct process_reader *r, struct proc_id *id)
 {
 	struct process_files_stat st;

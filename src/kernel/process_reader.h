@@ -61,6 +61,9 @@ uint64_t process_reader_hangs(struct process_reader *r, pid_t *ret_last);
 int process_reader_owner(struct process_reader *r, pid_t pid, uid_t *ret) must_check;
 /* What /proc/PID/stat shows; false: there is no such process, or it hangs. */
 bool process_reader_stat(struct process_reader *r, pid_t pid, struct process_files_stat *ret);
+/* Its counters and its memory now: CPU time to the ns, faults, resident memory and its peak, and I/O where
+ * we may read it. False: it has ended, or hangs. */
+bool process_reader_usage(struct process_reader *r, struct proc_id id, struct proc_readings *ret);
 /* Fills in when id->pid began; leaves it alone when that cannot be read. */
 void process_reader_find_start(struct process_reader *r, struct proc_id *id);
 /* Whether it is there, even as a zombie. A start of 0 fits any, and so does a process that hangs. */

@@ -21,6 +21,7 @@ struct job_row {
 	bool has_news;               /* some of its sheets are not in a snapshot as they are now */
 	uint64_t processes;          /* that ever belonged to it; counted by members.h */
 	uint64_t living;             /* of these, now */
+	uint64_t closed_boot_ns;     /* it has no members that are born later; 0: it runs */
 	struct watched_job *watched; /* what job/ keeps about it; NULL: nothing */
 };
 

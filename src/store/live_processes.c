@@ -255,7 +255,8 @@ static int put_command(struct store *st, const struct snapshot *snap, const stru
 }
 
 /* Its identity may change too: exec gives it another command, and its job may become known late. Its
- * sheet stays the first one: those that it opens later are in its samples. The command line is compared
+ * sheet stays the first one: those that it opens later are in its samples. A job that has ended keeps
+ * its processes. The command line is compared
  * when the name differs and at keyframes: hashing a thousand of them every tick costs more than all
  * the rest. */
 static int put_identity(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
@@ -266,7 +267,7 @@ static int put_identity(struct store *st, const struct snapshot *snap, const str
 
 	if (is_keyframe || memcmp(life->comm, p->s.comm, COMM_LEN) != 0)
 		r = put_command(st, snap, &p->s, life, err);
-	if (r < 0 || (job == life->job && (life->sheet || !p->sheet)))
+	if (r < 0 || !job || (job == life->job && (life->sheet || !p->sheet)))
 		return r;
 	life->job = job;
 	life->sheet = p->sheet;

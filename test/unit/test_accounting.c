@@ -487,7 +487,62 @@ static void test_accounting__of_one_process_the_whole_job_is_its_own_mark(void *
 	snapshot_done(&told);
 }
 
-RUN_TESTS(TEST(test_accounting__takes_back_no_peak_that_a_look_saw),
+static struct proc_readings readings_of(uint64_t cpu_ns, uint64_t rss_bytes, uint64_t peak_bytes)
+{
+	struct proc_readings r = { 0 };
+
+	readings_set(&r, PROC_CPU_TIME, cpu_ns);
+	readings_set(&r, PROC_RSS, rss_bytes);
+	readings_set(&r, PROC_PEAK_RSS, peak_bytes);
+	return r;
+}
+
+#define MIB_BYTES(n) ((uint64_t)(n) << 20)
+
+static void test_accounting__counts_an_older_process_from_where_it_joined(void **state)
+{
+	struct accounting t = { .started_boot_ns = 100 * NS_PER_S, .counts_from_start = true };
+	struct proc_readings begin = readings_of(2 * NS_PER_S, MIB_BYTES(11), MIB_BYTES(311));
+	struct proc_readings later = readings_of(3 * NS_PER_S, MIB_BYTES(20), MIB_BYTES(311));
+	struct snapshot snap = { .events_only = true };
+	struct job job = { 0 };
+
+	(void)state;
+	accounting_begin_process(&t, (struct proc_id){ 10, 1 }, "old", &begin);
+	accounting_take_usage(&t, (struct proc_id){ 10, 1 }, "old", &later);
+	add_end(&snap, 10, 4 * NS_PER_S, MIB_BYTES(311));
+	feed(&t, &snap, 0);
+	accounting_figures(
+		&t, &(struct accounting_sources){ .processes = 1, .births_are_reported = true },
+		&job);
+	ASSERT_FIGURE(job, CPU, 2 * NS_PER_S, EXACT);
+	ASSERT_FIGURE(job, PEAK_RSS, MIB_BYTES(20), AT_LEAST);
+	snapshot_done(&snap);
+	accounting_done(&t);
+}
+
+static void test_accounting__takes_the_mark_of_an_older_process_that_rose(void **state)
+{
+	struct accounting t = { .started_boot_ns = 100 * NS_PER_S, .counts_from_start = true };
+	struct proc_readings begin = readings_of(0, MIB_BYTES(11), MIB_BYTES(311));
+	struct snapshot snap = { .events_only = true };
+	struct job job = { 0 };
+
+	(void)state;
+	accounting_begin_process(&t, (struct proc_id){ 10, 1 }, "old", &begin);
+	add_end(&snap, 10, NS_PER_S, MIB_BYTES(400));
+	feed(&t, &snap, 0);
+	accounting_figures(
+		&t, &(struct accounting_sources){ .processes = 1, .births_are_reported = true },
+		&job);
+	ASSERT_FIGURE(job, PEAK_RSS, MIB_BYTES(400), EXACT);
+	snapshot_done(&snap);
+	accounting_done(&t);
+}
+
+RUN_TESTS(TEST(test_accounting__counts_an_older_process_from_where_it_joined),
+          TEST(test_accounting__takes_the_mark_of_an_older_process_that_rose),
+          TEST(test_accounting__takes_back_no_peak_that_a_look_saw),
           TEST(test_accounting__calls_who_is_left_behind_the_hungriest),
           TEST(test_accounting__of_one_process_the_whole_job_is_its_own_mark),
           TEST(test_accounting__forgets_when_the_peak_was_once_a_higher_one_is_told),

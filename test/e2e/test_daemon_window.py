@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""A registered job has what happened between job.start and job.end: no more, though its processes are older or live on."""
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
+from runkit import wait_for
+
+NOBODY = 65534
+# Does what it is told, a word per line: memory in MiB that is given back, CPU time in ms, children that burn 50 ms each.
+WORKER = """
+import mmap, os, sys, time
+def burn(ms):
+	until = time.process_time() + ms / 1000
+	while time.process_time() < until: pass
+for line in sys.stdin:
+	what, n = line.split()
+	if what == "hold":
+		block = mmap.mmap(-1, int(n) << 20)
+		for at in range(0, len(block), 4096): block[at] = 1
+		block.close()
+	elif what == "burn":
+		burn(int(n))
+	else:
+		for _ in range(int(n)):
+			if os.fork() == 0:
+				burn(50)
+				os._exit(0)
+			os.wait()
+	print("done", flush=True)
+"""
+
+
+class Worker:
+	def __init__(self, children, uid):
+		self.process = children.python(WORKER, stdin=-1, stdout=-1, user=uid)
+		self.pid = self.process.pid
+
+	def do(self, what, amount):
+		self.process.stdin.write(b"%s %d\n" % (what.encode(), amount))
+		self.process.stdin.flush()
+		assert self.process.stdout.readline() == b"done\n"
+
+	def cpu(self):
+		"""By the kernel's clock of the process."""
+		return time.clock_gettime(~self.pid << 3 | 2)
+
+	def rss_mb(self):
+		return int(Path("/proc/%d/statm" % self.pid).read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGESIZE") / 2**20
+
+
+@pytest.fixture(params=[0, NOBODY], ids=["root", "nobody"])
+def worker(request, children):
+	one = Worker(children, request.param)
+	one.uid = request.param
+	return one
+
+
+def profile(daemon, job_id):
+	return daemon.result("job.profile", job_id=job_id)
+
+
+def test_a_process_counts_from_the_start_of_its_job(daemon, worker):
+	worker.do("hold", 300)
+	worker.do("burn", 1000)
+	daemon.wait_ticks()
+	daemon.result("job.start", worker.uid, job_id="idle", pid=worker.pid)
+	daemon.wait_ticks()
+	daemon.result("job.end", worker.uid, job_id="idle")
+	idle = profile(daemon, "idle")
+	assert idle["total_cpu_seconds"] < 0.02 and idle["process_spawn_count"] == 1, idle
+	assert worker.rss_mb() * 0.5 < idle["peak_rss_mb"] < 60, idle
+	before = worker.cpu()
+	daemon.result("job.start", worker.uid, job_id="next", pid=worker.pid)
+	worker.do("burn", 300)
+	worker.do("hold", 400)  # more than ever: the kernel's mark is of this job
+	used = worker.cpu() - before
+	daemon.result("job.end", worker.uid, job_id="next")
+	after = profile(daemon, "next")
+	assert abs(after["total_cpu_seconds"] - used) < 0.05, (after, used)
+	assert 400 < after["peak_rss_mb"] < 460, after
+	assert profile(daemon, "idle") == idle
+
+
+def test_nothing_is_added_after_the_end_that_was_reported(daemon, worker):
+	daemon.result("job.start", worker.uid, job_id="over", pid=worker.pid)
+	worker.do("fork", 1)
+	daemon.result("job.end", worker.uid, job_id="over")
+	ended = profile(daemon, "over")
+	assert ended["process_spawn_count"] == 2 and ended["total_cpu_seconds"] >= 0.05, ended
+	worker.do("fork", 7)
+	worker.do("burn", 200)
+	daemon.wait_ticks()
+	assert profile(daemon, "over") == ended
+	daemon.result("job.start", worker.uid, job_id="after", pid=worker.pid)
+	worker.do("fork", 2)
+	daemon.result("job.end", worker.uid, job_id="after")
+	assert profile(daemon, "after")["process_spawn_count"] == 3
+	assert 0.1 <= profile(daemon, "after")["total_cpu_seconds"] < 0.2
+	assert profile(daemon, "over") == ended
+
+
+def test_what_outlives_the_first_process_adds_nothing(daemon, children, tmp_path):
+	go = tmp_path / "go"
+	first = children.spawn(["sh", "-c", "(while [ ! -e %s ]; do sleep 0.05; done; for i in 1 2 3 4 5 6 7; do true & wait; done; "
+				"exec sleep 60) & read line" % go], stdin=-1)
+	daemon.result("job.start", job_id="outlived", pid=first.pid)
+	first.stdin.close()
+	first.wait()
+	wait_for(lambda: {j["job_id"]: j for j in daemon.result("job.list")["jobs"]}["outlived"]["status"] != "running")
+	daemon.wait_ticks()
+	ended = profile(daemon, "outlived")
+	go.touch()
+	daemon.wait_ticks(2)
+	assert profile(daemon, "outlived") == ended
+
+
+def test_a_job_that_goes_on_after_a_restart_has_nothing_of_before(daemon, worker):
+	worker.do("burn", 1000)
+	daemon.result("job.start", worker.uid, job_id="restarted", pid=worker.pid)
+	before = worker.cpu()
+	worker.do("burn", 300)
+	daemon.wait_ticks()
+	daemon.stop()
+	daemon.start()
+	worker.do("burn", 200)
+	used = worker.cpu() - before
+	daemon.result("job.end", worker.uid, job_id="restarted")
+	assert used - 0.1 < profile(daemon, "restarted")["total_cpu_seconds"] < used + 0.05
