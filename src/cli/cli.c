@@ -159,16 +159,41 @@ char *cli_path(const char *configured, const char *state_dir, const char *name)
 	return *configured ? xstrdup(configured) : xasprintf("%s/%s", state_dir, name);
 }
 
+void cli_store_place(const struct config *config, const char *state_dir, struct store_place *ret)
+{
+	cleanup(freep) char *path = cli_path(config->profiler.storage_path, state_dir,
+	                                     "proctor.db");
+
+	store_place_find(path, config->profiler.storage_per_host, ret);
+}
+
+int cli_make_store_place(const struct config *config, const char *state_dir,
+                         struct store_place *ret)
+{
+	cleanup(freep) char *dir = NULL;
+	struct err err;
+
+	cli_store_place(config, state_dir, ret);
+	if (!ret->is_per_host)
+		return CLI_OK;
+	dir = xstrndup(ret->path, (size_t)(strrchr(ret->path, '/') - ret->path));
+	return io_mkdir_all(dir, geteuid() == 0 ? 0750 : 0700, &err) < 0 ? cli_failed(&err)
+	                                                                 : CLI_OK;
+}
+
 int cli_store_path(const struct cli *cli, char **ret)
 {
 	char state_dir[CONFIG_PATH_MAX];
+	struct store_place place;
 	struct config config;
 	int status = cli_config_to_read(cli, &config);
 
 	if (status == CLI_OK)
 		status = cli_state_dir(cli, state_dir);
 	if (status == CLI_OK)
-		*ret = cli_path(config.profiler.storage_path, state_dir, "proctor.db");
+		cli_store_place(&config, state_dir, &place);
+	if (status == CLI_OK)
+		*ret = place.path;
 	return status;
 }
 

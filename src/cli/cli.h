@@ -9,6 +9,7 @@
 #include "base/opts.h"
 #include "config/config.h"
 #include "config/config_load.h"
+#include "config/store_place.h"
 #include "engine/engine.h"
 #include "view/canvas.h"
 
@@ -105,7 +106,12 @@ int cli_make_state_dir(const struct cli *cli, char *ret);
 /* A path from the configuration or, if that is "", `name` in the state directory. Owned by the
  * caller. */
 char *cli_path(const char *configured, const char *state_dir, const char *name);
-/* Where the store is, by the configuration. CLI_OK, or another status, logged. */
+/* Where the store is, by the configuration, and how it is written. */
+void cli_store_place(const struct config *config, const char *state_dir, struct store_place *ret);
+/* The same, for recorders: its directory is created. CLI_OK, or CLI_FAILED and logged. */
+int cli_make_store_place(const struct config *config, const char *state_dir,
+                         struct store_place *ret);
+/* Its path only. CLI_OK, or another status, logged. */
 int cli_store_path(const struct cli *cli, char **ret);
 /* Parts of the configuration, as the engine needs them. */
 void cli_sampler_options(const struct config *config, struct sampler_options *ret);

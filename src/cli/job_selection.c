@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/job_selection.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -33,11 +34,32 @@ static void offer_home(const struct passwd *pw, const char *missing, bool *ret_f
 		offer(dir, missing, ret_found);
 }
 
+/* On a network file system those of the other hosts: DIR/hosts/HOST. */
+static void offer_hosts(const char *missing, bool *ret_found)
+{
+	cleanup(freep) char *hosts = xstrdup(missing);
+	struct dirent **names = NULL;
+	int n = 0;
+
+	for (int up = 0; up < 2 && strrchr(hosts, '/'); up++)
+		*strrchr(hosts, '/') = '\0';
+	if (strrchr(hosts, '/') && strcmp(strrchr(hosts, '/'), "/hosts") == 0)
+		n = scandir(hosts, &names, NULL, alphasort);
+	for (int i = 0; i < n; i++) {
+		cleanup(freep) char *dir = xasprintf("%s/%s", hosts, names[i]->d_name);
+
+		offer(dir, missing, ret_found);
+		free(names[i]);
+	}
+	free(names);
+}
+
 static bool offer_others(const char *missing)
 {
 	const char *sudo_user = getenv("SUDO_USER");
 	bool found = false;
 
+	offer_hosts(missing, &found);
 	offer("/var/lib/proctor", missing, &found);
 	offer_home(getpwuid(getuid()), missing, &found);
 	if (sudo_user)

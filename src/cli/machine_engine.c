@@ -2,6 +2,7 @@
 #include "cli/machine_engine.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -38,10 +39,21 @@ static void set_options(struct machine_engine *m, const char *kind)
 	o->recorder.jsonl_max_bytes = m->config.profiler.jsonl_max_bytes;
 	o->recorder.jsonl_processes = m->config.profiler.jsonl_processes;
 	o->recorder.jsonl_path = m->jsonl_path;
-	o->recorder.store.path = m->db_path;
+	o->recorder.store.path = m->place.path;
+	o->recorder.store.has_rollback_journal = m->place.is_per_host;
 	o->recorder.store.kind = kind;
 	o->recorder.store.is_owner = true; /* two recorders would store everything twice */
 	o->recorder.store.interval_ns = o->interval_ns;
+}
+
+/* Two hosts must not write the same lines' file either: it is beside the store of this host. */
+static char *jsonl_path(const struct machine_engine *m)
+{
+	const char *slash = strrchr(m->place.path, '/');
+
+	if (*m->config.profiler.jsonl_path || !m->place.is_per_host)
+		return cli_path(m->config.profiler.jsonl_path, m->state_dir, "monitor.jsonl");
+	return xasprintf("%.*s/monitor.jsonl", (int)(slash - m->place.path), m->place.path);
 }
 
 int machine_engine_open(const struct cli *cli, const char *kind, struct machine_engine *m)
@@ -52,17 +64,19 @@ int machine_engine_open(const struct cli *cli, const char *kind, struct machine_
 		status = cli_make_state_dir(cli, m->state_dir);
 	if (status != CLI_OK)
 		return status;
-	m->db_path = cli_path(m->config.profiler.storage_path, m->state_dir, "proctor.db");
-	m->jsonl_path = cli_path(m->config.profiler.jsonl_path, m->state_dir, "monitor.jsonl");
+	status = cli_make_store_place(&m->config, m->state_dir, &m->place);
+	if (status != CLI_OK)
+		return status;
+	m->jsonl_path = jsonl_path(m);
 	set_options(m, kind);
 	return CLI_OK;
 }
 
 void machine_engine_done(struct machine_engine *m)
 {
-	free(m->db_path);
+	store_place_done(&m->place);
 	free(m->jsonl_path);
-	m->db_path = m->jsonl_path = NULL;
+	m->jsonl_path = NULL;
 }
 
 static void log_losses(const struct engine_totals *t)

@@ -10,7 +10,8 @@ struct machine_engine {
 	struct config config;
 	struct engine_options engine; /* without its hooks */
 	char state_dir[CONFIG_PATH_MAX];
-	char *db_path, *jsonl_path;
+	struct store_place place;
+	char *jsonl_path;
 	uint64_t interval_ns; /* of --interval; UINT64_MAX: as configured */
 	bool no_bpf;
 };

@@ -255,7 +255,7 @@ static int diagnose(const struct cli *cli, bool no_bpf, const struct config *con
                     const struct config_files *files, const struct config_problems *problems)
 {
 	char state_dir[CONFIG_PATH_MAX], uid[16];
-	cleanup(freep) char *store_path = NULL;
+	cleanup(store_place_done) struct store_place place = { 0 };
 	struct doctor d = { .version = PROCTOR_VERSION, .is_root = geteuid() == 0 };
 	struct sampler_options options = { .no_bpf = no_bpf };
 	struct user_names users = { 0 };
@@ -267,8 +267,10 @@ static int diagnose(const struct cli *cli, bool no_bpf, const struct config *con
 		return status;
 	uname(&uts);
 	snprintf(uid, sizeof uid, "uid %u", geteuid());
-	store_path = cli_path(config->profiler.storage_path, state_dir, "proctor.db");
-	d.store_path = store_path;
+	cli_store_place(config, state_dir, &place);
+	d.store_path = place.path;
+	d.store_is_per_host = place.is_per_host;
+	d.file_system = place.file_system;
 	d.kernel = uts.release;
 	d.user = user_names_name(&users, geteuid()) ? user_names_name(&users, geteuid()) : uid;
 	add_files(&d, files);

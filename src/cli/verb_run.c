@@ -49,7 +49,8 @@ struct run {
 	struct job job;
 	struct jobhost_options host;
 	char state_dir[CONFIG_PATH_MAX];
-	char *db_path; /* NULL: the job runs unrecorded */
+	struct store_place place;
+	const char *db_path; /* NULL: the job runs unrecorded */
 	char side_path[CONFIG_PATH_MAX], side_dir[CONFIG_PATH_MAX];
 	char *given_state_dir; /* what PROCTOR_STATE_DIR was before us; NULL: not set */
 	bool sets_state_dir;
@@ -283,7 +284,10 @@ static void find_store(struct run *run)
 		run->state_dir[0] = '\0';
 		return;
 	}
-	run->db_path = cli_path(run->config.profiler.storage_path, run->state_dir, "proctor.db");
+	if (cli_make_store_place(&run->config, run->state_dir, &run->place) == CLI_OK)
+		run->db_path = run->place.path;
+	else
+		log_warn("the job runs unrecorded");
 }
 
 /* An id that was asked for may exist; a generated one is random enough not to. Final from here on. */
@@ -292,7 +296,8 @@ static void claim_job_id(struct run *run)
 	cleanup(store_closep) struct store *store = NULL;
 	const struct store_options options = { .path = run->db_path,
 		                               .kind = "run",
-		                               .is_brief = true };
+		                               .is_brief = true,
+		                               .has_rollback_journal = run->place.is_per_host };
 	const char *notice;
 	bool changed = false;
 	struct err err;
@@ -343,6 +348,7 @@ static void set_engine_options(struct run *run)
 	o->recorder.retention_after_ns = RETENTION_AFTER_NS;
 	o->recorder.retention = cli_retention(&run->config);
 	o->recorder.store.path = run->db_path;
+	o->recorder.store.has_rollback_journal = run->place.is_per_host;
 	o->recorder.store.kind = "run";
 	o->recorder.store.is_brief = true;
 	o->recorder.store.interval_ns = o->interval_ns;
@@ -603,7 +609,7 @@ static int run_run(struct cli *cli, int argc, char **argv)
 	set_environment(&run);
 	status = run_job(&run);
 	free(run.given_state_dir);
-	free(run.db_path);
+	store_place_done(&run.place);
 	return status;
 }
 

@@ -22,7 +22,8 @@ struct config_profiler {
 	bool strace_enabled, strace_full_on_demand;
 	enum config_switch gpu;
 	char storage_path[CONFIG_PATH_MAX]; /* "": proctor.db in the state directory */
-	char jsonl_path[CONFIG_PATH_MAX];   /* "": monitor.jsonl in the state directory */
+	enum config_switch storage_per_host;
+	char jsonl_path[CONFIG_PATH_MAX]; /* "": monitor.jsonl in the state directory */
 	uint64_t jsonl_max_bytes;
 	enum process_selection jsonl_processes;
 };

@@ -39,13 +39,25 @@ static const char *home_dir(char *room)
 	               : NULL;
 }
 
+/* Root of a container that runs as a plain user has not all rights: /var/lib may be another's. */
+static bool may_use_machines(void)
+{
+	static const char *const dirs[] = { STATE_DIR_MACHINE, "/var/lib", "/var", "/" };
+
+	for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
+		if (faccessat(AT_FDCWD, dirs[i], F_OK, AT_EACCESS) == 0)
+			return faccessat(AT_FDCWD, dirs[i], W_OK | X_OK, AT_EACCESS) == 0 ||
+			       errno != EACCES;
+	return true;
+}
+
 struct state_dir_env state_dir_environment(char room[static STATE_DIR_ROOM])
 {
 	return (struct state_dir_env){ .ours = getenv("PROCTOR_STATE_DIR"),
 		                       .systemd = getenv("STATE_DIRECTORY"),
 		                       .xdg_state_home = getenv("XDG_STATE_HOME"),
 		                       .home = home_dir(room),
-		                       .is_root = geteuid() == 0 };
+		                       .is_root = geteuid() == 0 && may_use_machines() };
 }
 
 static int set_path(char *ret, struct err *err, const char *base, const char *rest)
@@ -95,7 +107,7 @@ int state_dir_resolve(const struct state_dir_env *env, char ret[static CONFIG_PA
 	if (is_absolute(env->systemd))
 		return set_first(ret, err, env->systemd);
 	if (env->is_root)
-		return set_path(ret, err, "/var/lib/proctor", "");
+		return set_path(ret, err, STATE_DIR_MACHINE, "");
 	if (is_absolute(env->xdg_state_home))
 		return set_path(ret, err, env->xdg_state_home, "/proctor");
 	if (is_absolute(env->home))

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* state_dir.h - the directory of the database, the JSONL file and the jobs: --state-dir,
- * $PROCTOR_STATE_DIR, $STATE_DIRECTORY, else /var/lib/proctor (root) or the user's XDG state
- * directory. */
+ * $PROCTOR_STATE_DIR, $STATE_DIRECTORY, else /var/lib/proctor (root, if that is writable) or the user's
+ * XDG state directory. */
 #pragma once
 
 #include "base/err.h"
 #include "config/config.h"
+
+#define STATE_DIR_MACHINE "/var/lib/proctor"
 
 struct state_dir_env {
 	const char *option;         /* --state-dir */
@@ -14,7 +16,7 @@ struct state_dir_env {
 	const char *xdg_state_home; /* relative values are ignored, as XDG requires */
 	const char *home;
 	const char *cwd; /* for relative paths in `option` and `ours` */
-	bool is_root;
+	bool is_root; /* … who may write to the machine's: root of a user namespace often may not */
 };
 
 #define STATE_DIR_ROOM 4096 /* bytes of one entry in the user database */

@@ -16,8 +16,10 @@ struct store_options {
 	bool is_owner;    /* a daemon: holds owner.lock for life; -EBUSY names the holder */
 	bool is_brief;    /* for a job that may be very short: opens and closes as fast as it can,
 	                         and leaves maintenance to others */
-	uint64_t interval_ns; /* for the recorder's row */
-	bool no_guard;        /* tests: write up to the last byte of the disk */
+	bool has_rollback_journal; /* instead of a write-ahead log, which needs shared memory: on a
+	                              network file system */
+	uint64_t interval_ns;      /* for the recorder's row */
+	bool no_guard;             /* tests: write up to the last byte of the disk */
 };
 
 struct store_retention {

@@ -33,7 +33,7 @@ struct retention_run {
 
 struct store {
 	char *kind;
-	bool is_owner, is_brief, has_guard;
+	bool is_owner, is_brief, has_guard, has_rollback_journal;
 	bool is_side; /* the path is that of a side store */
 	bool is_open; /* store_open() has returned it: the directory was there */
 	uint64_t interval_ns;

@@ -20,19 +20,24 @@ static int on_commit(void *self, sqlite3 *db, const char *name, int pages)
 	return SQLITE_OK;
 }
 
-static int set_wal(struct store *st, struct err *err)
+static int set_journal(struct store *st, struct err *err)
 {
+	const char *wanted = st->has_rollback_journal ? "truncate" : "wal";
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int r = db_prepare(st->db, "PRAGMA journal_mode=WAL", &stmt, err);
+	int r = db_prepare(st->db,
+	                   st->has_rollback_journal ? "PRAGMA journal_mode=TRUNCATE"
+	                                            : "PRAGMA journal_mode=WAL",
+	                   &stmt, err);
 
 	if (r == 0)
 		r = db_step(stmt, err);
 	if (r < 0)
 		return r;
-	if (r == 0 || strcmp((const char *)sqlite3_column_text(stmt, 0), "wal") != 0)
-		return err_set(err, ENOTSUP,
-		               "'%s': this file system does not support write-ahead logging",
-		               st->path);
+	if (r == 0 || strcmp((const char *)sqlite3_column_text(stmt, 0), wanted) != 0)
+		return err_set(err, ENOTSUP, "'%s': %s", st->path,
+		               st->has_rollback_journal
+		                       ? "its write-ahead log cannot be ended"
+		                       : "this file system does not support write-ahead logging");
 	return 0;
 }
 
@@ -72,10 +77,16 @@ static int set_up(struct store *st, bool is_new, struct err *err)
 	if (is_new)
 		r = db_exec(st->db, "PRAGMA synchronous=OFF; PRAGMA auto_vacuum=INCREMENTAL", err);
 	if (r == 0)
-		r = set_wal(st, err);
+		r = set_journal(st, err);
+	/* A rollback journal needs FULL: the file itself is changed by each commit. */
 	if (r == 0)
 		r = db_exec(st->db,
-		            "PRAGMA synchronous=NORMAL; PRAGMA cache_size=-2048;"
+		            st->has_rollback_journal ? "PRAGMA synchronous=FULL"
+		                                     : "PRAGMA synchronous=NORMAL",
+		            err);
+	if (r == 0)
+		r = db_exec(st->db,
+		            "PRAGMA cache_size=-2048;"
 		            " PRAGMA journal_size_limit=67108864",
 		            err);
 	if (r == 0)
@@ -310,6 +321,7 @@ int store_open(const struct store_options *o, struct store **ret, const char **r
 	st->is_owner = o->is_owner;
 	st->is_brief = o->is_brief;
 	st->has_guard = !o->no_guard;
+	st->has_rollback_journal = o->has_rollback_journal;
 	st->interval_ns = o->interval_ns;
 	if (snprintf(st->path, sizeof st->path, "%s", o->path) >= (int)sizeof st->path)
 		return err_set(err, ENAMETOOLONG, "'%.100s…': name too long", o->path);

@@ -127,7 +127,7 @@ int transaction_sync(struct store *st, struct err *err)
 	cleanup(closep) int fd = -1;
 	uint64_t begin_ns = clock_mono_ns();
 
-	if (st->is_on_disk)
+	if (st->is_on_disk || st->has_rollback_journal) /* a commit there waits for the disk */
 		return 0;
 	snprintf(path, sizeof path, "%s-wal", st->path);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);

@@ -77,6 +77,23 @@ static void put_text(struct canvas *to, const char *text)
 	canvas_text(to, INK_PLAIN, text, strlen(text), SIZE_MAX);
 }
 
+/* How it is written, and why so. */
+static void put_place(const struct doctor *d, struct canvas *to)
+{
+	if (d->store_is_per_host)
+		canvas_printf(to, INK_PLAIN,
+		              "  a store for each host, with a rollback journal: %s%s\n",
+		              d->file_system ? "the file system is " : "storage_per_host is set",
+		              d->file_system ? d->file_system : "");
+	else if (d->file_system)
+		canvas_printf(to, INK_WARN,
+		              "  a write-ahead log on %s: two hosts would damage it "
+		              "(storage_per_host is off)\n",
+		              d->file_system);
+	else
+		canvas_put(to, INK_PLAIN, "  one store with a write-ahead log, on a local disk\n");
+}
+
 static void put_store(const struct doctor *d, struct canvas *to)
 {
 	canvas_title(to, "store");
@@ -96,6 +113,7 @@ static void put_store(const struct doctor *d, struct canvas *to)
 		canvas_printf(to, INK_PLAIN, "; %s left on the disk",
 		              format_bytes(d->disk_free_bytes).at);
 	canvas_newline(to);
+	put_place(d, to);
 }
 
 static void put_problems(const struct doctor *d, struct canvas *to)
@@ -169,6 +187,9 @@ static void json_store(const struct doctor *d, struct json *j)
 	json_put_str(j, "path", d->store_path);
 	json_put_str(j, "state", states[d->store_state].name);
 	json_put_text(j, "note", d->store_note);
+	json_put_bool(j, "per_host", d->store_is_per_host);
+	json_put_str(j, "journal", d->store_is_per_host ? "rollback" : "wal");
+	json_put_str(j, "network_file_system", d->file_system);
 	json_key(j, "bytes");
 	d->store_state == DOCTOR_ABSENT ? json_nil(j) : json_u64(j, d->store_bytes);
 	json_key(j, "disk_free_bytes");

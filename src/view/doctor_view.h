@@ -40,6 +40,8 @@ struct doctor {
 	VEC(const char *) problems; /* errors in these files */
 	size_t problems_dropped;    /* not listed */
 	const char *store_path;
+	bool store_is_per_host;
+	const char *file_system;       /* a network file system; NULL: none */
 	enum doctor_state store_state; /* absent: none yet */
 	char store_note[256];          /* "": nothing to add */
 	uint64_t store_bytes, disk_free_bytes;

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Where the state lives, and what is said when it cannot."""
+import json
 import os
+import socket
+import sqlite3
 import stat
+import subprocess
 
 import pytest
 
@@ -61,3 +65,58 @@ def test_a_file_in_its_place_is_told(proctor, tmp_path):
 		done = proctor(*RECORD, "--state-dir", place)
 		assert done.returncode == 1
 		assert "ot a directory" in done.stderr and str(place) in done.stderr
+
+
+@pytest.mark.parametrize("user", ["root", "nobody"])
+def test_a_store_for_each_host_has_a_rollback_journal(request, user):
+	run = request.getfixturevalue("proctor" if user == "root" else "as_nobody")
+	place = request.getfixturevalue("tmp_path") if user == "root" else run.place
+	(place / "etc").mkdir()
+	(place / "etc/proctor.conf").write_text("[profiler]\nstorage_per_host = true\n")
+	env = {"CONFIGURATION_DIRECTORY": str(place / "etc")}
+	assert run("run", "--job-id", "mine", "--", "sh", "-c", "exit 3", env=env).returncode == 3
+	assert run(*RECORD, env=env).returncode == 0
+	here = run.state_dir / "hosts" / socket.gethostname()
+	assert not (run.state_dir / "proctor.db").exists() and not (here / "proctor.db-wal").exists()
+	assert (here / "monitor.jsonl").exists()
+	with sqlite3.connect("file:%s/proctor.db?mode=ro" % here, uri=True) as db:
+		assert db.execute("PRAGMA journal_mode").fetchone()[0] in ("delete", "truncate")
+		assert db.execute("SELECT count(*) FROM snapshots").fetchone()[0] > 1
+		assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+	job, = json.loads(run("ls", "--json", env=env).stdout)["jobs"]
+	assert (job["job_id"], job["exit_code"]) == ("mine", 3)
+	assert run("report", "mine", env=env).returncode == 0
+	report = json.loads(run("doctor", "--json", env=env).stdout)["store"]
+	assert (report["path"], report["per_host"], report["journal"]) == (str(here / "proctor.db"), True, "rollback")
+	assert "a store for each host" in run("doctor", env=env).stdout
+	other = json.loads(run("ls", "--json", "--state-dir", here).stdout)["jobs"]  # as another host would name it
+	assert [job["job_id"] for job in other] == ["mine"]
+
+
+def test_two_recorders_and_a_reader_share_a_store_with_a_rollback_journal(proctor, tmp_path, children):
+	(tmp_path / "etc").mkdir()
+	(tmp_path / "etc/proctor.conf").write_text("[profiler]\nstorage_per_host = true\n")
+	proctor.env["CONFIGURATION_DIRECTORY"] = str(tmp_path / "etc")
+	runs = [subprocess.Popen([proctor.binary, "run", "--job-id", "job%d" % i, "--", "sh", "-c", "for i in 1 2 3 4 5; do true; sleep 0.1; done"],
+				 env=proctor.env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for i in range(4)]
+	for one in runs:
+		while one.poll() is None:
+			assert proctor("ls").returncode in (0, 3)  # 3: there is none yet
+		assert (one.returncode, one.stderr.read()) == (0, "")
+		one.stderr.close()
+	jobs = json.loads(proctor("ls", "--json").stdout)["jobs"]
+	assert sorted((job["job_id"], job["status"]) for job in jobs) == [("job%d" % i, "completed") for i in range(4)]
+
+
+@pytest.mark.needs_root
+@pytest.mark.tier()
+def test_root_of_a_rootless_container_has_a_place_of_its_own(as_nobody):
+	"""uid 0 in a user namespace, where /var/lib belongs to nobody that is known there."""
+	env = {name: value for name, value in as_nobody.env.items() if name != "PROCTOR_STATE_DIR"}
+	nobody = {"user": 65534, "group": 65534, "extra_groups": [], "cwd": as_nobody.place, "env": env, "capture_output": True, "text": True}
+	inside = ["unshare", "--user", "--map-root-user", str(as_nobody.place / "proctor")]
+	done = subprocess.run([*inside, "run", "--job-id", "boxed", "--", "sh", "-c", "exit $(id -u)"], check=False, **nobody)
+	assert (done.returncode, done.stderr) == (0, "")
+	assert (as_nobody.place / ".local/state/proctor/proctor.db").exists()
+	done = subprocess.run([*inside, "ls", "--json"], check=False, **nobody)
+	assert [job["job_id"] for job in json.loads(done.stdout)["jobs"]] == ["boxed"]
