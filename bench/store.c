@@ -119,6 +119,10 @@ static void tick(struct machine_engine *m)
 	m->snap.boot_ns += NS_PER_S;
 	m->snap.elapsed_ns = NS_PER_S;
 	tick_host(m);
+	if (m->busy)
+		m->snap.jobs.at[0].figures[JOB_FIGURE_CPU] = (struct figure){
+			m->snap.seq * NS_PER_S, QUALITY_EXACT
+		};
 	for (size_t i = 0; i < m->busy; i++) {
 		struct proc_snap *p = &m->snap.procs.at[i];
 
@@ -132,8 +136,29 @@ static void tick(struct machine_engine *m)
 	}
 }
 
-/* Bytes of a closed store; the CPU time of one snapshot in *ret_ms. */
-static double build(const char *path, size_t procs, size_t busy, size_t snapshots, double *ret_ms)
+/* wchar of /proc/self/io: all that was written, the log and what was moved from it. */
+static double written_bytes(void)
+{
+	FILE *f = fopen("/proc/self/io", "re");
+	char text[512] = "";
+	const char *at;
+	struct scan s;
+	uint64_t n;
+
+	if (!f)
+		die("/proc/self/io");
+	text[fread(text, 1, sizeof text - 1, f)] = '\0';
+	fclose(f);
+	at = strstr(text, "wchar: ");
+	s = scan_str(at ? at + strlen("wchar: ") : "");
+	if (!scan_u64(&s, &n))
+		die("/proc/self/io");
+	return (double)n;
+}
+
+/* Bytes of a closed store; the CPU time of one snapshot in *ret_ms and what it writes in *ret_kib. */
+static double build(const char *path, size_t procs, size_t busy, size_t snapshots, double *ret_ms,
+                    double *ret_kib)
 {
 	struct store_options o = { .path = path, .interval_ns = NS_PER_S, .no_guard = true };
 	uint64_t cpu_ns = 0;
@@ -146,6 +171,7 @@ static double build(const char *path, size_t procs, size_t busy, size_t snapshot
 	make_machine(&m, procs, busy);
 	if (store_open(&o, &st, &notice, &err) < 0)
 		die(err.msg);
+	*ret_kib = -written_bytes();
 	for (size_t i = 0; i < snapshots; i++) {
 		uint64_t from;
 
@@ -155,6 +181,7 @@ static double build(const char *path, size_t procs, size_t busy, size_t snapshot
 			die(err.msg);
 		cpu_ns += clock_process_cpu_ns() - from;
 	}
+	*ret_kib = (*ret_kib + written_bytes()) / 1024 / (double)snapshots;
 	store_close(st);
 	snapshot_done(&m.snap);
 	if (stat(path, &file) < 0)
@@ -282,16 +309,19 @@ int main(int argc, char **argv)
 	size_t procs = argc > 2 ? number(argv[2]) : 1000,
 	       snapshots = argc > 3 ? number(argv[3]) : 6000;
 	char *path;
-	double ms, bytes;
+	double ms, kib, bytes;
 
 	if (argc < 2)
 		die("usage: store DIR [PROCESSES SNAPSHOTS]");
 	printf("Store of %zu processes and %zu snapshots (CPU time)\n", procs, snapshots);
 	for (size_t busy_percent = 0; busy_percent <= 5; busy_percent += 5) {
 		path = xasprintf("%s/busy-%zu.db", argv[1], busy_percent);
-		bytes = build(path, procs, procs * busy_percent / 100, snapshots, &ms);
+		bytes = build(path, procs, procs * busy_percent / 100, snapshots, &ms, &kib);
 		tell(busy_percent ? "write one snapshot, 5 % busy" : "write one snapshot, all idle",
 		     ms, "ms", 0.4);
+		tell(busy_percent ? "written for one snapshot, 5 % busy"
+		                  : "written for one snapshot, all idle",
+		     kib, "K", 0);
 		tell(busy_percent ? "size of a process-sample, 5 % busy"
 		                  : "size of a process-sample, all idle",
 		     bytes / (double)procs / (double)snapshots, "B", busy_percent ? 3.0 : 0.7);

@@ -100,15 +100,22 @@ static const struct field process_rows[] = {
 	{ "p.exit_code", FIELD(CODE, exit_code), .has = offsetof(RECORD, has_exit_code) },
 	{ "p.signal", FIELD(ORDINAL, signal) },
 	{ "p.core_dumped", FIELD(BOOL, core_dumped) },
-	{ "p.cpu_time_us", FIELD(FIGURE, cpu_time_ns), .unit = UNIT_NS },
-	{ "coalesce(p.peak_rss_kib, p.max_rss_kib)", FIELD(FIGURE, peak_rss_bytes),
-	  .unit = UNIT_MIB },
-	{ "p.read_bytes", FIELD(FIGURE, read_bytes) },
-	{ "p.write_bytes", FIELD(FIGURE, written_bytes) },
-	{ "p.max_cpu", FIELD(RATIO, max_cpu_ratio) },
+	{ SCHEMA_LATER_CPU, FIELD(FIGURE, cpu_time_ns), .unit = UNIT_NS },
+	{ SCHEMA_LATER_PEAK, FIELD(FIGURE, peak_rss_bytes), .unit = UNIT_MIB },
+	{ SCHEMA_LATER("p.read_bytes", "v.read_bytes"), FIELD(FIGURE, read_bytes) },
+	{ SCHEMA_LATER("p.write_bytes", "v.write_bytes"), FIELD(FIGURE, written_bytes) },
+	{ SCHEMA_LATER("p.max_cpu", "v.max_cpu"), FIELD(RATIO, max_cpu_ratio) },
 };
 static const struct field_table process_columns = FIELD_TABLE(process_rows);
 #undef RECORD
+
+/* What a process that lives used since its row was written is in the row of its job. */
+static const char *join_latest(const struct history *r)
+{
+	return db_has_column(r->db, "job", "latest")
+	               ? SCHEMA_JOIN_LATEST(SCHEMA_LATEST("j.id = ?1"))
+	               : SCHEMA_JOIN_LATEST(SCHEMA_NO_LATEST);
+}
 
 /* One row a life, the latest if several recorders saw it. */
 static int prepare_processes(struct history *r, struct job_key key, sqlite3_stmt **ret,
@@ -121,11 +128,11 @@ static int prepare_processes(struct history *r, struct job_key key, sqlite3_stmt
 	buf_puts(&sql, "SELECT ");
 	record_columns_select(&sql, &process_columns);
 	buf_printf(&sql,
-	           ", %s FROM process p WHERE %s"
+	           ", %s FROM process p%s WHERE %s"
 	           " AND (p.start_ticks = 0 OR NOT EXISTS (SELECT 1 FROM process q"
 	           " WHERE q.pid = p.pid AND q.start_ticks = p.start_ticks AND q.id > p.id"
 	           " AND q.%s = p.%s)) ORDER BY p.started, p.id",
-	           final, history_is_member(r), job, job);
+	           final, join_latest(r), history_is_member(r), job, job);
 	return history_prepare_for_job(r, sql.at, key, ret, err);
 }
 
@@ -295,16 +302,6 @@ int history_job_gpus(struct history *r, struct job_key key, reader_gpu_fn fn, vo
 /* A job's profile comes from the figures of its recorder; where there are none, from the rows of its
  * processes, whose totals are the kernel's; when those are gone, from the sums at the job's end. */
 
-/* The latest CPU time that was recorded of one that lives is in its details. The many that no snapshot
- * saw have none. */
-#define PROCESSES                                                                                  \
-	" FROM (SELECT p.*, max(coalesce(p.cpu_time_us, 0), coalesce(CASE"                         \
-	" WHEN p.first IS NOT NULL AND p.last IS NULL THEN (SELECT d.cpu_time_us FROM keyframe k"  \
-	" JOIN sample_detail d ON d.id BETWEEN (k.id + (p.id & 1048575)) << 12"                    \
-	" AND ((k.id + (p.id & 1048575)) << 12) + 4095 WHERE k.recorder = p.recorder"              \
-	" AND k.last IS NULL ORDER BY d.id DESC LIMIT 1) END, 0)) AS cpu_us FROM process p"        \
-	" WHERE %s)"
-
 static struct figure at_least(uint64_t value, bool is_exact)
 {
 	return (struct figure){ value, is_exact ? QUALITY_EXACT : QUALITY_AT_LEAST };
@@ -318,12 +315,11 @@ static int read_totals(struct history *r, struct job_key key, struct job_profile
 	int result;
 
 	buf_printf(&sql,
-	           "SELECT count(DISTINCT pid << 42 | start_ticks),"
-	           " count(DISTINCT pid), sum(cpu_us),"
-	           " max(coalesce(peak_rss_kib, max_rss_kib)),"
-	           " min(ended IS NOT NULL AND cpu_time_us IS NOT NULL),"
-	           " min(peak_rss_kib IS NOT NULL)" PROCESSES,
-	           history_is_member(r));
+	           "SELECT count(DISTINCT p.pid << 42 | p.start_ticks), count(DISTINCT p.pid),"
+	           " sum(" SCHEMA_LATER_CPU "), max(" SCHEMA_LATER_PEAK "),"
+	           " min(p.ended IS NOT NULL AND p.cpu_time_us IS NOT NULL),"
+	           " min(p.peak_rss_kib IS NOT NULL) FROM process p%s WHERE %s",
+	           join_latest(r), history_is_member(r));
 	result = history_prepare_for_job(r, sql.at, key, &stmt, err);
 	if (result == 0)
 		result = db_step(stmt, err);

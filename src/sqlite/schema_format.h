@@ -35,6 +35,31 @@ enum { SCHEMA_PRESSURES = 5 };
 	" iif(min(coalesce(p.final, 0) & 2), 3, 1), NULL) AS peak_q"                               \
 	" FROM process p WHERE " is_member
 #define SCHEMA_SUMS SCHEMA_SUMS_OF("p.job = ?1")
+/* job.latest: of the living processes of a running job what they used since their rows were written, as
+ * [[pid, start_ticks, max_cpu, …], …]. The jobs are those that `which` selects. */
+#define SCHEMA_LATEST(which)                                                                       \
+	"SELECT j.recorder AS recorder, json_extract(e.value, '$[0]') AS pid,"                     \
+	" json_extract(e.value, '$[1]') AS start_ticks,"                                           \
+	" json_extract(e.value, '$[2]') AS max_cpu, json_extract(e.value, '$[3]') AS max_rss_kib," \
+	" json_extract(e.value, '$[4]') AS cpu_time_us,"                                           \
+	" json_extract(e.value, '$[5]') AS peak_rss_kib,"                                          \
+	" json_extract(e.value, '$[6]') AS read_bytes,"                                            \
+	" json_extract(e.value, '$[7]') AS write_bytes"                                            \
+	" FROM job j JOIN json_each(j.latest) e WHERE " which
+#define SCHEMA_NO_LATEST                                                                           \
+	"SELECT NULL AS recorder, NULL AS pid, NULL AS start_ticks, NULL AS max_cpu,"              \
+	" NULL AS max_rss_kib, NULL AS cpu_time_us, NULL AS peak_rss_kib, NULL AS read_bytes,"     \
+	" NULL AS write_bytes WHERE 0"
+#define SCHEMA_JOIN_LATEST(latest)                                                                 \
+	" LEFT JOIN (" latest ") v ON v.pid = p.pid AND v.start_ticks = p.start_ticks"             \
+	" AND v.recorder = p.recorder AND p.last IS NULL"
+#define SCHEMA_LATER(p, v) "coalesce(max(" p ", " v "), " p ", " v ")"
+#define SCHEMA_LATER_CPU SCHEMA_LATER("p.cpu_time_us", "v.cpu_time_us")
+/* The mark of one that lives may have been read before its memory grew. */
+#define SCHEMA_LATER_MARK SCHEMA_LATER("p.peak_rss_kib", "v.peak_rss_kib")
+#define SCHEMA_LATER_PEAK                                                                          \
+	"coalesce(max(" SCHEMA_LATER_MARK ", v.max_rss_kib), " SCHEMA_LATER_MARK                   \
+	", max(p.max_rss_kib, v.max_rss_kib), p.max_rss_kib, v.max_rss_kib)"
 /* A sheet is what its command used, without our own process around it. */
 #define SCHEMA_NOT_OURS " AND p.comm IS NOT '" OURS_NAME "'"
 #define SCHEMA_SHEET_SUMS SCHEMA_SUMS SCHEMA_NOT_OURS

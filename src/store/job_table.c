@@ -104,7 +104,8 @@ static const struct migration migrations[] = {
 	/* Why it died. */
 	{ 6,
 	  "ALTER TABLE job ADD COLUMN oom_group TEXT;"
-	  "ALTER TABLE job ADD COLUMN sender_comm TEXT;",
+	  "ALTER TABLE job ADD COLUMN sender_comm TEXT;"
+	  "ALTER TABLE job ADD COLUMN latest TEXT;",
 	  NULL },
 	{ 0 },
 };
@@ -136,7 +137,7 @@ static void build_set_figures(struct buf *sql)
 	buf_puts(sql, " WHERE id = ?1");
 }
 
-enum { FIND, ADD, SET_ROW, SET_FIGURES, SUM };
+enum { FIND, ADD, SET_ROW, SET_FIGURES, SET_LATEST, SUM };
 
 static const struct table_stat stats[] = {
 	{ "job", "job_key", "100000 1 1" },
@@ -148,6 +149,7 @@ static const struct statement statements[] = {
 	[ADD] = { "INSERT INTO job(job_id, uid, type, recorder, status) VALUES(?1, ?2, '', ?3, 0)" },
 	[SET_ROW] = { .build = build_set_row },
 	[SET_FIGURES] = { .build = build_set_figures },
+	[SET_LATEST] = { "UPDATE job SET latest = ?2 WHERE id = ?1" },
 	[SUM] = { "UPDATE job SET"
 	          " processes = iif(processes_q, processes, s.n),"
 	          " processes_q = coalesce(processes_q, iif(s.n, 2, NULL)),"
@@ -408,6 +410,20 @@ int64_t job_table_row(const struct store *st, int32_t job)
 	return job >= 0 && (size_t)job < st->jobs.rows.len ? st->jobs.rows.at[job] : 0;
 }
 
+int job_table_put_latest(struct store *st, const struct job *job, const struct buf *text,
+                         struct err *err)
+{
+	struct job_seen *seen = job->is_foreign ? NULL : job_table_seen(st, job_key_of(job));
+	uint64_t hash = text->len ? hash_bytes(HASH_SEED, text->at, text->len) : 0;
+
+	if (!seen || seen->latest == hash)
+		return 0;
+	seen->latest = hash;
+	return statement_run(st, &statements[SET_LATEST],
+	                     BINDS(bind_int(seen->row), bind_text_or_null(text->at, text->len)),
+	                     err);
+}
+
 static bool lacks_sums(const struct job *job)
 {
 	return !job->figures[JOB_FIGURE_CPU].quality ||
@@ -424,8 +440,9 @@ int job_table_sum(struct store *st, const struct job *job, const struct index_li
 	if (!seen || !seen->has_ended)
 		return 0;
 	seen->has_ended = false;
-	if (lacks_sums(job) || job->total_sheets)
-		r = live_processes_flush_totals(st, alive, err);
+	r = live_processes_flush_totals(st, alive, seen->row, err);
+	if (r == 0)
+		r = job_table_put_latest(st, job, &(const struct buf){ 0 }, err);
 	if (r == 0 && lacks_sums(job))
 		r = statement_run(st, &statements[SUM], BINDS(bind_int(seen->row)), err);
 	if (r == 0 && job->total_sheets)
@@ -617,7 +634,7 @@ const struct store_table job_table = {
 	.finish = finish,
 	.end_recorder =
 		"UPDATE job SET status = 3, ended = max(started, (SELECT r.ended FROM recorder r"
-		" WHERE r.id = ?1)),"
+		" WHERE r.id = ?1)), latest = NULL,"
 		" last_snapshot = (SELECT max(k.last) FROM keyframe k WHERE k.recorder = ?1)"
 		" WHERE recorder = ?1 AND status = 0",
 	.views = views,

@@ -13,8 +13,8 @@ struct index_list;
 struct job_seen {
 	uint32_t uid;
 	char id[JOB_ID_MAX];
-	int64_t row;             /* job.id */
-	uint64_t facts, figures; /* hashes */
+	int64_t row;                     /* job.id */
+	uint64_t facts, figures, latest; /* hashes */
 	enum job_status status;
 	bool is_durable; /* its start is on disk */
 	bool is_sampled;
@@ -29,6 +29,9 @@ struct jobs_seen {
 };
 
 int job_table_put_one(struct store *st, const struct job *job, struct err *err) must_check;
+/* What its processes used since their rows were written. */
+int job_table_put_latest(struct store *st, const struct job *job, const struct buf *text,
+                         struct err *err) must_check;
 /* Of one that ended in this transaction: what its recorder did not measure, from its processes. */
 int job_table_sum(struct store *st, const struct job *job, const struct index_list *alive,
                   struct err *err) must_check;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/json.h"
 #include "store/process_table.h"
 #include "store/sample_table.h"
 #include "store/store_handle.h"
@@ -225,12 +226,77 @@ static int flush_totals(struct store *st, struct life *life, struct err *err)
 		err);
 }
 
-int live_processes_flush_totals(struct store *st, const struct index_list *list, struct err *err)
+int live_processes_flush_totals(struct store *st, const struct index_list *list, int64_t job,
+                                struct err *err)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < list->len; i++)
-		r = flush_totals(st, &st->processes.lives.at[list->at[i]], err);
+	for (size_t i = 0; r == 0 && i < list->len; i++) {
+		struct life *life = &st->processes.lives.at[list->at[i]];
+
+		if (!job || life->job == job)
+			r = flush_totals(st, life, err);
+	}
+	return r;
+}
+
+static void put_number(struct json *j, int64_t value)
+{
+	if (value < 0)
+		json_nil(j);
+	else
+		json_i64(j, value);
+}
+
+static int64_t total_of(const struct store *st, const struct life *life, enum proc_metric id)
+{
+	for (size_t i = 0; i < TOTAL_METRICS; i++)
+		if (st->totals.id[i] == id)
+			return life->total[i];
+	return COLUMN_ABSENT;
+}
+
+/* A row of a process is written once per keyframe: writing it at every tick would take a page of the
+ * disk for every few processes. What those of jobs used since is a short text in the row of their
+ * job, whose page is written anyway. SCHEMA_LATEST reads it. */
+static void add_to_latest(struct store *st, int32_t job, const struct life *life)
+{
+	struct live_processes *l = &st->processes;
+	struct json j = { 0 };
+
+	if (totals_hash(life) == life->totals_hash)
+		return;
+	while (l->latest.len <= (size_t)job)
+		if (!vec_push(&l->latest, JOBS_MAX))
+			return;
+	j.out = &l->latest.at[job];
+	j.need_comma = j.out->len > 0;
+	if (!j.out->len)
+		json_begin_array(&j);
+	json_begin_array(&j);
+	put_number(&j, life->id.pid);
+	put_number(&j, (int64_t)life->id.start_ticks);
+	put_number(&j, life->max_cpu);
+	put_number(&j, life->max_rss_kib);
+	put_number(&j, total_of(st, life, PROC_CPU_TIME));
+	put_number(&j, total_of(st, life, PROC_PEAK_RSS));
+	put_number(&j, total_of(st, life, PROC_READ_BYTES));
+	put_number(&j, total_of(st, life, PROC_WRITE_BYTES));
+	json_end_array(&j);
+}
+
+static int put_latest(struct store *st, const struct snapshot *snap, struct err *err)
+{
+	struct live_processes *l = &st->processes;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < MIN(snap->jobs.len, l->latest.len); i++) {
+		struct buf *text = &l->latest.at[i];
+
+		if (text->len)
+			buf_puts(text, "]");
+		r = job_table_put_latest(st, &snap->jobs.at[i], text, err);
+	}
 	return r;
 }
 
@@ -315,9 +381,14 @@ static int put_process(struct store *st, const struct snapshot *snap, const stru
 	update_max_cpu(life, p);
 	if (is_full || memcmp(&reading, &life->reading, sizeof reading) != 0)
 		r = put_cells(st, p, &reading, life, is_full, err);
-	if (r == 0 && p->job >= 0)
-		r = put_detail(st, life, p, is_full, err);
-	return r;
+	if (r < 0 || p->job < 0)
+		return r;
+	read_totals(st, &p->s.r, life);
+	if (snap->jobs.at[p->job].status == JOB_RUNNING)
+		add_to_latest(st, p->job, life);
+	else
+		r = flush_totals(st, life, err);
+	return r < 0 ? r : put_detail(st, life, p, is_full, err);
 }
 
 /* There are never more than PROCS_MAX: the snapshot has no more, and the pool grows with it. */
@@ -413,6 +484,8 @@ int live_processes_put(struct store *st, const struct snapshot *snap, struct err
 	int r = 0;
 
 	vec_reset(&l->next);
+	vec_each(&l->latest, text)
+		buf_reset(text);
 	if (st->snapshots.keyframe.at == 0)
 		begin_slots(l);
 	if (!vec_reserve(&l->next, snap->procs.len, LIVES_MAX))
@@ -422,7 +495,7 @@ int live_processes_put(struct store *st, const struct snapshot *snap, struct err
 			r = put_one(st, snap, p, &at, err);
 	for (; r == 0 && at < l->live.len; at++)
 		r = end_life(st, &l->lives.at[l->live.at[at]], snap, err);
-	return r;
+	return r < 0 ? r : put_latest(st, snap, err);
 }
 
 static void free_unless_next(struct live_processes *l)
@@ -528,6 +601,9 @@ void live_processes_done(struct live_processes *l)
 	vec_done(&l->next);
 	map_done(&l->known);
 	free(l->slots);
+	vec_each(&l->latest, text)
+		buf_done(text);
+	vec_done(&l->latest);
 }
 
 const struct index_list *live_processes_at(const struct store *st, const struct snapshot *snap)

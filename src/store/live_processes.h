@@ -3,6 +3,7 @@
  * changed is written again. */
 #pragma once
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "model/snapshot.h"
@@ -45,6 +46,7 @@ struct live_processes {
 	struct map known;             /* proc_key → process.id: a cache, the table is the truth */
 	uint64_t *slots;              /* bit set of the keyframe's slots */
 	int64_t next_process;         /* 0: read it from the table */
+	VEC(struct buf) latest;       /* of each job of the snapshot: what its processes used */
 };
 
 /* After a commit and after a rollback. */
@@ -58,9 +60,9 @@ void live_processes_done(struct live_processes *l);
 const struct index_list *live_processes_at(const struct store *st, const struct snapshot *snap);
 /* process.id of the one with this pid, 0 when there is none. */
 int64_t live_processes_find_pid(const struct store *st, const struct index_list *list, pid_t pid);
-/* Writes the totals of all of them, which otherwise happens once per keyframe. */
-int live_processes_flush_totals(struct store *st, const struct index_list *list, struct err *err)
-	must_check;
+/* Writes the totals of those of a job (0: of all), which otherwise happens once per keyframe. */
+int live_processes_flush_totals(struct store *st, const struct index_list *list, int64_t job,
+                                struct err *err) must_check;
 int64_t live_processes_new_id(struct store *st, struct err *err) must_check; /* or -errno */
 /* Writes them and their samples: the put() of process_table. */
 int live_processes_put(struct store *st, const struct snapshot *snap, struct err *err) must_check;

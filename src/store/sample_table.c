@@ -208,6 +208,14 @@ const struct store_table sample_table = {
 	.migrations = migrations,
 	.metrics = metrics,
 	.statements = statements,
+	.end_recorder = "UPDATE process SET max_cpu = " SCHEMA_LATER("process.max_cpu", "v.max_cpu") ", max_rss_kib = " SCHEMA_LATER("process.max_rss_kib", "v.max_rss_kib") ", cpu_time_us = " SCHEMA_LATER(
+		"process.cpu_time_us",
+		"v.cpu_time_us") ", peak_rss_kib = " SCHEMA_LATER("process.peak_rss_kib",
+	                                                          "v.peak_rss_kib") ", read_bytes = " SCHEMA_LATER("process.read_bytes",
+	                                                                                                           "v.read_bytes") ", write_bytes = " SCHEMA_LATER("process.write_bytes",
+	                                                                                                                                                           "v.write_bytes") " FROM (" SCHEMA_LATEST("j.recorder = ?1 AND j.status = 0") ") v"
+																														" WHERE process.pid = v.pid AND process.start_ticks = v.start_ticks"
+																														" AND process.recorder = ?1",
 	.views = views,
 	.stats = stats,
 	.ids = ids,

@@ -69,7 +69,7 @@ static int put(struct store *st, const struct snapshot *snap, struct err *err)
 		if (!job || sheet->status == JOB_RUNNING)
 			continue;
 		if (!is_flushed)
-			r = live_processes_flush_totals(st, live_processes_at(st, snap), err);
+			r = live_processes_flush_totals(st, live_processes_at(st, snap), 0, err);
 		is_flushed = true;
 		if (r == 0)
 			r = statement_run(st, &statements[SUM],

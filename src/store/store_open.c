@@ -360,7 +360,7 @@ static void end_recording(struct store *st)
 
 	if (r < 0)
 		return;
-	r = live_processes_flush_totals(st, &st->processes.live, &ignored);
+	r = live_processes_flush_totals(st, &st->processes.live, 0, &ignored);
 	if (r == 0)
 		r = recorder_table_end(st, s->last, s->last ? s->wall_ns : clock_wall_ns(),
 		                       st->processes.live.len > 0, &ignored);

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 
 import pytest
 
@@ -135,6 +136,70 @@ def test_a_limit_of_tasks_that_was_met_is_told_of_a_good_job(run):
 	assert done.returncode == 0, done.stderr
 	assert run.job()["limits_hit"] == "pids"
 	assert "met its limit of 20 tasks" in done.stderr
+
+
+# ---- while it runs, and when nobody could write its end ------------------------------------------
+
+# Small at first; works when asked to, and prints what the kernel counts of it: seconds, peak in MiB, bytes written.
+GROW = """
+import os, sys, time
+print(flush=True)
+sys.stdin.readline()
+held = bytearray(b"x") * (100 << 20)
+while time.process_time() < 1:
+	pass
+with open(sys.argv[1], "wb") as to:
+	to.write(memoryview(held)[:4 << 20])
+	os.fsync(to.fileno())
+io = dict(line.split(": ") for line in open("/proc/self/io"))
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+print(time.process_time(), int(status["VmHWM"].split()[0]) / 1024, int(io["write_bytes"]), flush=True)
+sys.stdin.readline()
+"""
+
+
+def shown_of(ask, pid):
+	"""One process in report, export and SQL: seconds, MiB, bytes written."""
+	told = json.loads(ask("report", "last", "--json").stdout)["costly_processes"]
+	lines = [json.loads(line) for line in ask("export", "--format", "jsonl").stdout.splitlines()]
+	stored = json.loads(ask("sql", "--json", "SELECT * FROM processes WHERE pid = %d" % pid).stdout)
+	rows = [p for p in told if p["pid"] == pid] + [p for p in lines if p["type"] == "process" and p["pid"] == pid] + stored
+	return [[row[key] or 0 for key in ("cpu_seconds", "peak_rss_mb", "written_bytes")] for row in rows]
+
+
+def check_grown_process(ask, launcher, tier):
+	launcher.stdout.readline()
+	pid = command_of(launcher)
+	wait_for(lambda: '"pid"' in ask("sql", "--json", "SELECT pid FROM process_metrics WHERE pid = %d LIMIT 1" % pid).stdout)
+	launcher.stdin.write("\n")
+	launcher.stdin.flush()
+	truth = list(map(float, launcher.stdout.readline().split()))
+
+	def is_right():
+		rows = shown_of(ask, pid)
+		return len(rows) == 3 and all(n >= 0.95 * t for row in rows for n, t in zip(row, truth))
+
+	wait_for(is_right, seconds=5)
+	os.killpg(launcher.pid, signal.SIGKILL)
+	launcher.wait()
+	assert is_right(), (shown_of(ask, pid), truth)  # by a reader
+	assert ask("run", "--tier", tier, "true").returncode == 0  # writes down that the job is lost
+	lost = shown_of(ask, pid)
+	assert all(n >= 0.95 * t for n, t in zip(lost[-1], truth)), (lost, truth)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_the_figures_of_a_running_and_of_a_killed_job_are_those_of_the_last_tick(run, children, tmp_path, tier):
+	launcher = children.spawn(run.line("/usr/bin/python3", "-c", GROW, tmp_path / "file", options=["--tier", tier]), env=run.env, text=True,
+				  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+	check_grown_process(run.proctor, launcher, tier)
+
+
+def test_the_figures_of_a_plain_users_killed_job_are_those_of_the_last_tick(as_nobody, children):
+	line = [as_nobody.place / "proctor", "run", "--", "/usr/bin/python3", "-c", GROW, as_nobody.place / "file"]
+	launcher = children.spawn(line, env=as_nobody.env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+				  user="nobody", group="nogroup", extra_groups=[], cwd=as_nobody.place)
+	check_grown_process(as_nobody, launcher, "connector")
 
 
 # ---- when it happened --------------------------------------------------------------------------
