@@ -158,6 +158,8 @@ int history_job_processes(struct history *r, struct job_key key, size_t limit, r
 		record_columns_read(stmt, 0, &process_columns, &p);
 		set_exact(&p.cpu_time_ns, final, FINAL_CPU);
 		set_exact(&p.peak_rss_bytes, final, FINAL_PEAK);
+		if (final & FINAL_BOUND)
+			p.peak_rss_bytes.quality = QUALITY_AT_MOST;
 		set_exact(&p.read_bytes, final, FINAL_READ);
 		set_exact(&p.written_bytes, final, FINAL_WRITE);
 		result = fn(self, &p);

@@ -94,8 +94,11 @@ static void take_totals(struct accounting *t, const struct event *e)
 {
 	if (readings_has(&e->final, PROC_CPU_TIME) && !is_unclear(t, e->id))
 		report_cpu(t, e->id, e->final.value[PROC_CPU_TIME]);
-	if (readings_has(&e->final, PROC_PEAK_RSS) &&
-	    mark_counts(t, e->id, e->final.value[PROC_PEAK_RSS]))
+	if (e->is_peak_bound)
+		t->bound_peak_bytes = MAX(t->bound_peak_bytes,
+		                          readings_or(&e->final, PROC_PEAK_RSS, 0));
+	else if (readings_has(&e->final, PROC_PEAK_RSS) &&
+	         mark_counts(t, e->id, e->final.value[PROC_PEAK_RSS]))
 		take_peak(t, e->final.value[PROC_PEAK_RSS], e->id.pid, e->comm);
 }
 
@@ -342,13 +345,15 @@ static void set_memory(const struct accounting *t, const struct accounting_sourc
 	/* What was sampled was there: the kernel's own mark may lack a few pages that each CPU
 	 * counts for itself, and knows nothing of those that live or were lost. */
 	uint64_t peak = MAX(t->peak_rss_bytes, t->seen_rss_bytes);
-	bool is_exact = all_ended(t, from) && t->without_peak == 0;
+	bool is_exact = all_ended(t, from) && t->without_peak == 0 && t->bound_peak_bytes <= peak;
 	bool is_single = from->processes == 1 && from->births_are_reported && !t->lost;
 	bool is_seen; /* that much was sampled */
 
 	if (!is_exact) /* wait4's has what we had ourselves when we made the command's process */
 		peak = MAX(peak, reaped_peak(t));
 	is_seen = t->has_samples && t->peak_total_bytes >= peak;
+	if (!peak && t->bound_peak_bytes)
+		ret->figures[JOB_FIGURE_PEAK_RSS] = figure(t->bound_peak_bytes, QUALITY_AT_MOST);
 	if (peak)
 		ret->figures[JOB_FIGURE_PEAK_RSS] = figure(peak, is_exact ? QUALITY_EXACT
 		                                                          : QUALITY_AT_LEAST);

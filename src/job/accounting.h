@@ -17,6 +17,7 @@ struct accounting {
 	uint64_t without_cpu;       /* … whose CPU time was not reported */
 	uint64_t without_peak;      /* … whose peak memory was not reported */
 	uint64_t peak_rss_bytes;    /* of one process, reported at its end */
+	uint64_t bound_peak_bytes;  /* … of those of which it is an upper bound only */
 	uint64_t
 		our_peak_bytes; /* of a program of ours that the job started; reported or sampled */
 	uint64_t seen_rss_bytes; /* of one process, sampled */

@@ -56,6 +56,7 @@ struct event {
 	bool is_forwarded; /* … to the recorder, which passed it on */
 
 	struct proc_readings final; /* exit, totals: exact counters of the whole life */
+	bool is_peak_bound; /* … but peak memory: the mark may be that of the process's parent */
 	int64_t count;
 	int32_t job; /* index in snapshot->jobs, -1: none; in a sample, the handle of a job whose
 	                event is about no process */

@@ -120,12 +120,15 @@ void column_set_values(const struct column_set *set, uint64_t present, const uin
 	}
 }
 
-int64_t column_final(const struct proc_readings *final)
+int64_t column_final(const struct event *e)
 {
+	const struct proc_readings *final = &e->final;
+
 	return (readings_has(final, PROC_CPU_TIME) ? FINAL_CPU : 0) |
 	       (readings_has(final, PROC_PEAK_RSS) ? FINAL_PEAK : 0) |
 	       (readings_has(final, PROC_READ_BYTES) ? FINAL_READ : 0) |
-	       (readings_has(final, PROC_WRITE_BYTES) ? FINAL_WRITE : 0);
+	       (readings_has(final, PROC_WRITE_BYTES) ? FINAL_WRITE : 0) |
+	       (e->is_peak_bound ? FINAL_BOUND : 0);
 }
 
 int64_t column_state_code(char state)

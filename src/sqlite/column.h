@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "model/event.h"
 #include "model/metric.h"
 
 #define COLUMN_NAME_MAX 64
@@ -73,8 +74,15 @@ void column_set_values(const struct column_set *set, uint64_t present, const uin
                        int64_t *ret);
 
 /* Which totals of a process are the kernel's final values: bits in process.final. */
-enum { FINAL_CPU = 1, FINAL_PEAK = 2, FINAL_READ = 4, FINAL_WRITE = 8, FINAL_START = 16 };
-int64_t column_final(const struct proc_readings *final);
+enum {
+	FINAL_CPU = 1,
+	FINAL_PEAK = 2,
+	FINAL_READ = 4,
+	FINAL_WRITE = 8,
+	FINAL_START = 16,
+	FINAL_BOUND = 32
+};
+int64_t column_final(const struct event *e);
 
 /* The state letter as a small code (the common S costs nothing on disk), and back. */
 int64_t column_state_code(char state);

@@ -25,14 +25,19 @@
 extern const char *const schema_pressure_names[];
 enum { SCHEMA_PRESSURES = 5 };
 
+/* Without those that are upper bounds: a parent has that much, or more. */
+#define SCHEMA_PEAK "coalesce(p.peak_rss_kib, p.max_rss_kib)"
+#define SCHEMA_OWN_PEAK "iif(p.final & 32, NULL, " SCHEMA_PEAK ")"
 /* Sums over the processes of job ?1: exact when the final value of each came from the kernel. The
  * numbers are those of enum quality. `is_member` is the condition on a process `p`. */
 #define SCHEMA_SUMS_OF(is_member)                                                                  \
 	"SELECT p.sheet AS num, count(*) AS n, sum(p.cpu_time_us) AS cpu,"                         \
-	" max(coalesce(p.peak_rss_kib, p.max_rss_kib)) AS peak, max(p.max_cpu) AS max_cpu,"        \
+	" coalesce(max(" SCHEMA_OWN_PEAK "), max(" SCHEMA_PEAK ")) AS peak,"                       \
+	" max(p.max_cpu) AS max_cpu,"                                                              \
 	" iif(count(p.cpu_time_us), iif(min(coalesce(p.final, 0) & 1), 3, 2), NULL) AS cpu_q,"     \
-	" iif(count(coalesce(p.peak_rss_kib, p.max_rss_kib)),"                                     \
-	" iif(min(coalesce(p.final, 0) & 2), 3, 1), NULL) AS peak_q"                               \
+	" CASE WHEN NOT count(" SCHEMA_PEAK ") THEN NULL WHEN NOT count(" SCHEMA_OWN_PEAK          \
+	") THEN 4 WHEN NOT min(coalesce(p.final, 0) & 2) THEN 1 WHEN max(" SCHEMA_PEAK             \
+	") > max(" SCHEMA_OWN_PEAK ") THEN 2 ELSE 3 END AS peak_q"                                 \
 	" FROM process p WHERE " is_member
 #define SCHEMA_SUMS SCHEMA_SUMS_OF("p.job = ?1")
 /* job.latest: of the living processes of a running job what they used since their rows were written, as
@@ -67,5 +72,6 @@ enum { SCHEMA_PRESSURES = 5 };
 	" processes = s.n, cpu_time_us = s.cpu, cpu_time_us_q = s.cpu_q, peak_rss_kib = s.peak,"   \
 	" peak_rss_kib_q = s.peak_q, max_cpu = s.max_cpu"
 static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 3 &&
-                      QUALITY_AT_MOST == 4 && FINAL_CPU == 1 && FINAL_PEAK == 2,
+                      QUALITY_AT_MOST == 4 && FINAL_CPU == 1 && FINAL_PEAK == 2 &&
+                      FINAL_BOUND == 32,
               "the numbers above");

@@ -128,7 +128,7 @@ static int set_totals(struct store *st, const struct event *e, int64_t proc, str
 	return process_table_set_totals(st, proc,
 	                                &(const struct process_totals){ COLUMN_ABSENT,
 	                                                                COLUMN_ABSENT, total,
-	                                                                column_final(&e->final) },
+	                                                                column_final(e) },
 	                                err);
 }
 

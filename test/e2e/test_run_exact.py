@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What a job took, against what the kernel told the job itself: within one per cent in every tier, for root and for a plain user."""
+import json
 import os
 import shutil
 import sys
@@ -106,3 +107,36 @@ def test_the_peak_of_a_child_is_not_that_of_its_large_parent(run):
 def test_the_peak_of_a_program_that_became_a_small_one_is_not_lost(run, tier):
 	run(sys.executable, "-c", REPLACED, options=["--tier", tier])
 	assert run.job()["peak_rss_mb"] > 100
+
+
+# A large parent and small programs, each of which prints its own mark in KiB before it ends. The second shell becomes its program.
+SMALL = "import re; print(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1], flush=True)"
+LARGE = """
+import os, subprocess, sys
+block = bytearray(b"x") * (200 << 20)
+small = [sys.executable, "-S", "-c", sys.argv[1]]
+subprocess.run(small, check=True)
+subprocess.run(["/bin/bash", "-c", 'exec "$@"', "bash", *small], check=True)
+subprocess.run(["/usr/bin/xargs", "-I{}", *small], input=b"x", check=True)
+pid = os.fork()
+if pid == 0:
+	os.execv("/bin/bash", ["bash", "-c", 'exec "$@"', "bash", *small])
+os.waitpid(pid, 0)
+"""
+
+
+@pytest.mark.needs_root
+@pytest.mark.tier("bpf")
+def test_the_peak_of_a_small_program_is_its_own_however_large_its_parent_was(run):
+	done = run(sys.executable, "-S", "-c", LARGE, SMALL)
+	truth = [int(line) / 1024 for line in done.stdout.split()]
+	told = json.loads(run.proctor("report", "--json").stdout)
+	lines = [json.loads(line) for line in run.proctor("export", "--format", "jsonl").stdout.splitlines()]
+	peaks = [(p["peak_rss_mb"], p["quality"]["peak_rss_mb"]) for p in lines if p["type"] == "process"]
+	assert len(truth) == 4 and max(truth) < 100
+	large = [peak for peak, _ in peaks if peak > 100]
+	assert len(large) == 1, peaks
+	if KERNEL >= KEEPS_MEMORY:
+		assert {quality for _, quality in peaks} == {"exact"}
+		assert max(peak for peak, _ in peaks if peak < 100) == pytest.approx(max(truth), rel=0.1)
+	assert told["job"]["hungriest_command"].startswith("python") and told["job"]["figures"]["peak_rss_mb"] == pytest.approx(large[0], rel=0.01)

@@ -308,6 +308,20 @@ static void test_lifecycle_reader__tells_an_out_of_memory_victim(void **state)
 	assert_int_equal(s->out.events.at[0].id.pid, 12);
 }
 
+static void test_lifecycle_reader__a_mark_that_may_be_the_parents_is_a_bound(void **state)
+{
+	struct stage *s = *state;
+	struct life_exit r = { .head = head(LIFE_EXIT, 12),
+		               .peak_rss_pages = 5,
+		               .is_peak_bound = 1 };
+
+	lifecycle_reader_take(&s->book, &r, sizeof r, &s->out);
+	lifecycle_reader_give_up(&s->book, &s->out);
+	assert_int_equal(s->out.events.len, 1);
+	assert_true(s->out.events.at[0].is_peak_bound);
+	assert_true(readings_has(&s->out.events.at[0].final, PROC_PEAK_RSS));
+}
+
 static void test_lifecycle_reader__counts_records_it_does_not_know(void **state)
 {
 	struct stage *s = *state;
@@ -354,6 +368,7 @@ RUN_TESTS(STAGED(test_lifecycle_reader__a_fork_is_a_spawn_with_its_parent),
           STAGED(test_lifecycle_reader__in_a_namespace_remembers_the_pid_of_a_zombie),
           STAGED(test_lifecycle_reader__in_a_namespace_ignores_the_reaped_it_does_not_know),
           STAGED(test_lifecycle_reader__names_the_sender_of_a_signal),
+          STAGED(test_lifecycle_reader__a_mark_that_may_be_the_parents_is_a_bound),
           STAGED(test_lifecycle_reader__blames_the_kernel_and_not_who_happened_to_run),
           STAGED(test_lifecycle_reader__tells_an_out_of_memory_victim),
           STAGED(test_lifecycle_reader__counts_records_it_does_not_know))

@@ -78,6 +78,80 @@ int on_fork(__u64 *ctx)
 	return 0;
 }
 
+/* ---- a program ------------------------------------------------------------------------------- */
+
+/* Side by side in the task: how many programs it ran, its ancestors included, and its parent when it
+ * was made. */
+struct exec_ids {
+	__u64 parent, own;
+};
+
+static __always_inline struct exec_ids exec_ids_of(struct task_struct *task)
+{
+	struct exec_ids ids = {};
+
+	bpf_core_read(&ids, sizeof ids, &task->parent_exec_id);
+	return ids;
+}
+
+/* In pages. */
+struct marks {
+	__u64 inherited; /* signal->maxrss when it ran its first program */
+	__u64 programs;  /* the most of its earlier programs */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, struct marks);
+} marks SEC(".maps");
+
+__u64 mm_is_kept; /* the memory of a process is still there when its end is reported */
+
+static __always_inline __u64 mm_peak(struct mm_struct *mm)
+{
+	__s64 mark = BPF_CORE_READ(mm, hiwater_rss);
+	__s64 now = BPF_CORE_READ(mm, rss_stat[MM_FILEPAGES].count) +
+	            BPF_CORE_READ(mm, rss_stat[MM_ANONPAGES].count) +
+	            BPF_CORE_READ(mm, rss_stat[MM_SHMEMPAGES].count);
+	return now > mark ? now : mark;
+}
+
+/* From 6.10 on: another program is about to take the place of this one, and its memory to go. */
+SEC("raw_tp/sched_prepare_exec")
+int on_prepare_exec(__u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct exec_ids ids = exec_ids_of(task);
+	__u32 tgid = BPF_CORE_READ(task, tgid);
+	struct marks fresh = {}, *known;
+
+	if (ids.own == ids.parent || !mm || !bpf_core_field_exists(mm->rss_stat[0].count))
+		return 0; /* its memory is its parent's, or a copy */
+	fresh.programs = mm_peak(mm);
+	known = bpf_map_lookup_elem(&marks, &tgid);
+	if (!known)
+		bpf_map_update_elem(&marks, &tgid, &fresh, BPF_ANY);
+	else if (fresh.programs > known->programs)
+		known->programs = fresh.programs;
+	return 0;
+}
+
+static __always_inline void note_inherited(struct task_struct *task)
+{
+	struct exec_ids ids = exec_ids_of(task);
+	__u32 tgid = BPF_CORE_READ(task, tgid);
+	struct marks fresh = {};
+
+	if (mm_is_kept || ids.own - ids.parent != 1)
+		return;
+	fresh.inherited = BPF_CORE_READ(task, signal, maxrss);
+	bpf_map_update_elem(&marks, &tgid, &fresh, BPF_ANY);
+}
+
 /* Most command lines are short, and a reservation's size must be a constant. */
 #define ARGV_SHORT 128
 
@@ -108,6 +182,7 @@ int on_exec(__u64 *ctx)
 
 	if (!pid)
 		return 0;
+	note_inherited(task);
 	if (len <= ARGV_SHORT)
 		exec_write(task, pid, start, len, ARGV_SHORT);
 	else
@@ -127,30 +202,33 @@ static __always_inline __u32 exit_status(struct task_struct *task, struct signal
 	return BPF_CORE_READ(task, group_leader, exit_code);
 }
 
-/* Side by side in the task: how many programs it ran, its ancestors included, and its parent when it
- * was made. */
-struct exec_ids {
-	__u64 parent, own;
-};
-
-/* The kernel's mark of a process holds what its memory was before it ran its program: a copy of its
- * parent's, or the parent's itself. Of one that ran a single program the memory that is about to go
- * tells better, where it is still there when we are called (from 6.16 on). It lacks what an earlier
- * program took; so with more than one the mark stays. */
-static __always_inline __u64 peak_rss(struct task_struct *task, struct signal_struct *signal)
+/* What is known of the mark of a process that runs a program. The kernel's own one, signal->maxrss, is of
+ * its whole life: it begins with that of its parent, whose copy it was, or whose memory it used (vfork),
+ * until it ran its program. */
+static __always_inline void peak_fill(struct life_exit *r, struct task_struct *task,
+                                      struct signal_struct *signal)
 {
+	__u32 tgid = BPF_CORE_READ(task, tgid);
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
-	struct exec_ids ids = {};
+	struct exec_ids ids = exec_ids_of(task);
+	struct marks *known = bpf_map_lookup_elem(&marks, &tgid);
+	__u64 programs = known ? known->programs : 0, inherited = known ? known->inherited : 0;
+	__u64 peak = BPF_CORE_READ(signal, maxrss);
 
-	bpf_core_read(&ids, sizeof ids, &task->parent_exec_id);
-	if (!mm || ids.own - ids.parent > 1 || !bpf_core_field_exists(mm->rss_stat[0].count))
-		return BPF_CORE_READ(signal, maxrss);
+	if (known)
+		bpf_map_delete_elem(&marks, &tgid);
+	if (mm && bpf_core_field_exists(mm->rss_stat[0].count)) { /* from 6.16 on */
+		__u64 own = mm_peak(mm);
 
-	__s64 mark = BPF_CORE_READ(mm, hiwater_rss);
-	__s64 now = BPF_CORE_READ(mm, rss_stat[MM_FILEPAGES].count) +
-	            BPF_CORE_READ(mm, rss_stat[MM_ANONPAGES].count) +
-	            BPF_CORE_READ(mm, rss_stat[MM_SHMEMPAGES].count);
-	return now > mark ? now : mark;
+		mm_is_kept = 1;
+		if (programs > own)
+			own = programs;
+		r->is_peak_bound = ids.own - ids.parent > 1 && !programs && peak > own;
+		r->peak_rss_pages = r->is_peak_bound ? peak : own;
+	} else {
+		r->is_peak_bound = ids.own != ids.parent && (!inherited || peak <= inherited);
+		r->peak_rss_pages = peak;
+	}
 }
 
 /* The count of live threads is taken down before we are called, so that two threads which die at
@@ -169,7 +247,8 @@ int on_exit(__u64 *ctx)
 	if (!r)
 		return 0;
 	head_fill(&r->head, LIFE_EXIT, pid, task);
-	r->peak_rss_pages = peak_rss(task, signal);
+	peak_fill(r, task, signal);
+	r->pad = 0;
 	r->status = exit_status(task, signal);
 	/* Set when the kernel chooses it as a victim, and never taken back. */
 	r->is_oom_victim = BPF_CORE_READ(signal, oom_mm) != 0;

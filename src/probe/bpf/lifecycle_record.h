@@ -51,6 +51,8 @@ struct life_exit {
 	__u64 peak_rss_pages;
 	__u32 status; /* as wait(2) gives it */
 	__u32 is_oom_victim;
+	__u32 is_peak_bound; /* the peak may be that of its parent, or of a program before */
+	__u32 pad;
 };
 
 struct life_free {

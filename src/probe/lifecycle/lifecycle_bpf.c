@@ -37,6 +37,20 @@ static void lifecycle_bpf_close(void *self)
 }
 DEFINE_CLEANUP(struct lifecycle_bpf *, lifecycle_bpf_close)
 
+/* Before 6.10 there is no tracepoint before an exec: the peak of a process that runs several programs is
+ * then an upper bound. */
+static int attach_programs(struct lifecycle_skel *skel)
+{
+	(void)lifecycle_skel__on_prepare_exec__attach(skel);
+	return lifecycle_skel__on_fork__attach(skel) < 0 ||
+	                       lifecycle_skel__on_exec__attach(skel) < 0 ||
+	                       lifecycle_skel__on_exit__attach(skel) < 0 ||
+	                       lifecycle_skel__on_free__attach(skel) < 0 ||
+	                       lifecycle_skel__on_signal__attach(skel) < 0
+	               ? -1
+	               : 0;
+}
+
 static int load_programs(struct lifecycle_bpf *p, int root_fd, size_t ring_bytes, struct err *err)
 {
 	struct pidns ns;
@@ -57,7 +71,7 @@ static int load_programs(struct lifecycle_bpf *p, int root_fd, size_t ring_bytes
 	if (r)
 		return err_set(err, -r, "the kernel refused the lifecycle programs: %s",
 		               strerror(-r));
-	if (lifecycle_skel__attach(p->skel))
+	if (attach_programs(p->skel) < 0)
 		return err_set(err, errno, "attach the lifecycle programs: %s", strerror(errno));
 	return 0;
 }

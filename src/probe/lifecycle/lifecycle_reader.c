@@ -169,6 +169,7 @@ static void take_exit(struct lifecycle_reader *reader, const struct life_exit *r
 	describe(&one.exit, &r->head);
 	event_set_status(&one.exit, r->status);
 	set_peak_rss(reader, r->peak_rss_pages, &one.exit.final);
+	one.exit.is_peak_bound = r->is_peak_bound;
 
 	struct held_exit *held = vec_push(&reader->held, LIFECYCLE_READER_HELD_MAX);
 	if (!held) {
