@@ -52,10 +52,17 @@ static bool is_runaway(const struct context *ctx, const struct proc_snap *p, con
 	return true;
 }
 
+/* What a job left when it died is reaped by others, in their time. */
+static bool is_of_running_job(const struct snapshot *snap, const struct proc_snap *p)
+{
+	return p->job >= 0 &&
+	       ((size_t)p->job >= snap->jobs.len || snap->jobs.at[p->job].status == JOB_RUNNING);
+}
+
 static bool is_zombie(const struct context *ctx, const struct proc_snap *p, const struct trail *t,
                       struct finding *f)
 {
-	if (p->job < 0 || !t->dead_since_ns ||
+	if (!is_of_running_job(ctx->snap, p) || !t->dead_since_ns ||
 	    ctx->snap->boot_ns - t->dead_since_ns < ZOMBIE_AFTER_NS)
 		return false;
 	f->value = (double)(ctx->snap->boot_ns - t->dead_since_ns);

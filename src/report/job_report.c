@@ -129,22 +129,26 @@ static void count_program(struct report_program *program, const struct process_r
 	           MAX(program->peak_rss_bytes.value, p->peak_rss_bytes.value));
 }
 
-static double share(struct figure part, struct figure whole)
+/* Memory counts from here on: every process has a few MiB. */
+#define COSTLY_BYTES ((uint64_t)4 << 20)
+
+/* By CPU time in clock ticks; of those alike, by memory. An upper bound is somebody else's memory. */
+static struct report_cost cost_of(const struct process_record *p)
 {
-	if (!figure_is_known(part) || !figure_is_known(whole) || !whole.value)
-		return 0;
-	return (double)part.value / (double)whole.value;
+	struct figure peak = p->peak_rss_bytes;
+	bool counts = figure_is_known(peak) && peak.quality != QUALITY_AT_MOST &&
+	              peak.value >= COSTLY_BYTES;
+
+	return (struct report_cost){
+		.cpu_ticks = figure_is_known(p->cpu_time_ns) ? p->cpu_time_ns.value / NS_PER_TICK
+		                                             : 0,
+		.bytes = counts ? peak.value : 0,
+	};
 }
 
-static double cost_of(const struct report *r, const struct process_record *p)
+static bool is_cheaper(struct report_cost a, struct report_cost b)
 {
-	const struct figure *f = r->job.figures;
-	struct figure memory = figure_is_known(f[JOB_FIGURE_PEAK_TOTAL]) ? f[JOB_FIGURE_PEAK_TOTAL]
-	                                                                 : f[JOB_FIGURE_PEAK_RSS];
-	double cpu = share(p->cpu_time_ns, f[JOB_FIGURE_CPU]);
-	double peak = share(p->peak_rss_bytes, memory);
-
-	return MAX(cpu, peak);
+	return a.cpu_ticks != b.cpu_ticks ? a.cpu_ticks < b.cpu_ticks : a.bytes < b.bytes;
 }
 
 /* That of a program may be unknown: it was gone before it could be read. */
@@ -155,10 +159,12 @@ static const char *name_of(const struct process_record *p)
 
 static void keep_costly(struct report *r, const struct process_record *p)
 {
-	double cost = cost_of(r, p);
+	struct report_cost cost = cost_of(p);
 	size_t at = r->n_costly;
 
-	while (at > 0 && r->costly[at - 1].cost < cost)
+	if (own_program_is_one(name_of(p)))
+		return;
+	while (at > 0 && is_cheaper(r->costly[at - 1].cost, cost))
 		at--;
 	if (at == REPORT_COSTLY)
 		return;

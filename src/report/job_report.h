@@ -30,12 +30,16 @@ struct report_program {
 	struct figure cpu_time_ns, peak_rss_bytes; /* the sum; the most of one. The worst quality */
 };
 
+struct report_cost {
+	uint64_t cpu_ticks, bytes;
+};
+
 /* One of those that took most. */
 struct report_process {
 	struct process_record p; /* first: it is shown as one */
 	char name[COMM_LEN];
 	char command[COMMAND_MAX + 1];
-	double cost; /* the larger of its shares of the job's CPU and memory */
+	struct report_cost cost;
 };
 
 /* What a note is about; the words are in view/note_view.c. */

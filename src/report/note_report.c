@@ -182,10 +182,9 @@ static void add_mark(struct report *r, const struct event_record *e)
 {
 	struct report_mark *mark = vec_push(&r->marks, REPORT_MARKS_MAX);
 
-	if (!mark) {
-		r->marks_dropped++;
-		return;
-	}
+	if (!mark) /* the first ones stay, and the latest take the places of those between */
+		mark = &r->marks.at[REPORT_MARKS_MAX / 2 +
+		                    r->marks_dropped++ % (REPORT_MARKS_MAX / 2)];
 	mark->wall_ns = e->wall_ns;
 	mark->took_ns = e->kind == EVENT_PHASE && e->count > 0 ? (uint64_t)e->count : 0;
 	mark->sheet = e->sheet;
@@ -290,12 +289,21 @@ static void remove_empty_notes(struct report *r)
 	map_reset(&r->note_of);
 }
 
+static int by_time(const void *a, const void *b)
+{
+	const struct report_mark *x = a, *y = b;
+
+	return (x->wall_ns > y->wall_ns) - (x->wall_ns < y->wall_ns);
+}
+
 void report_end(struct report *r)
 {
 	const struct event_record end = { .wall_ns = r->job.ended_ns };
 	struct figure leaked = r->job.figures[JOB_FIGURE_LEAKED];
 
 	set_texts(r);
+	if (r->marks_dropped)
+		qsort(r->marks.at, r->marks.len, sizeof *r->marks.at, by_time);
 	remove_empty_notes(r);
 	if (r->job.ended_ns && figure_is_known(leaked) && leaked.value)
 		add_note(

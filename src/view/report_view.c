@@ -427,11 +427,7 @@ static void add_process(struct table *t, const struct report *r, const struct ca
 
 static void put_order(struct canvas *to)
 {
-	static const char whole[] = "by their share of the job's CPU time or peak memory, "
-				    "whichever is larger",
-			  brief[] = "by CPU or memory share";
-
-	canvas_printf(to, INK_PLAIN, "  %s\n", to->width < sizeof whole + 2 ? brief : whole);
+	canvas_put(to, INK_PLAIN, "  by CPU time, then peak memory\n");
 }
 
 static void put_costly(const struct report *r, struct canvas *to)
@@ -443,7 +439,7 @@ static void put_costly(const struct report *r, struct canvas *to)
 	};
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
 
-	if (r->processes < 2)
+	if (r->processes < 2 || !r->n_costly)
 		return;
 	for (size_t i = 0; i < r->n_costly; i++)
 		add_process(&t, r, to, &r->costly[i]);
@@ -455,7 +451,8 @@ static void put_costly(const struct report *r, struct canvas *to)
 
 /* ---- marks and notes ----------------------------------------------------------------------------- */
 
-#define MARKS_SHOWN 20
+#define MARKS_FIRST 3
+#define MARKS_LAST 10
 #define NOTES_SHOWN 15
 
 static void add_offset(struct table *t, const struct report *r, uint64_t wall_ns)
@@ -491,6 +488,23 @@ static int by_begin(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static void add_mark(struct table *t, const struct report *r, const struct report_mark *m)
+{
+	add_offset(t, r, begin_of(m));
+	table_add(t, m->name, INK_PLAIN);
+	table_add(t, m->took_ns ? format_duration(m->took_ns).at : "mark",
+	          m->took_ns ? INK_PLAIN : INK_QUIET);
+	table_add(t, strcmp(m->data, "{}") == 0 ? "" : m->data, INK_PLAIN);
+}
+
+static void add_gap(struct table *t)
+{
+	table_add(t, "", INK_QUIET);
+	table_add(t, "…", INK_QUIET);
+	table_add(t, "", INK_QUIET);
+	table_add(t, "", INK_QUIET);
+}
+
 static void put_marks(const struct report *r, struct canvas *to)
 {
 	static const struct table_column columns[] = {
@@ -502,20 +516,17 @@ static void put_marks(const struct report *r, struct canvas *to)
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
 	cleanup(freep) const void **list = sorted(r->marks.at, r->marks.len, sizeof *r->marks.at,
 	                                          by_begin);
-	size_t shown = MIN(r->marks.len, (size_t)MARKS_SHOWN);
-	uint64_t rest = r->marks.len - shown + r->marks_dropped;
+	size_t n = r->marks.len, first = n > MARKS_FIRST + MARKS_LAST ? MARKS_FIRST : n;
+	uint64_t rest = first < n ? n - MARKS_FIRST - MARKS_LAST + r->marks_dropped : 0;
 
-	if (!r->marks.len)
+	if (!n)
 		return;
-	for (size_t i = 0; i < shown; i++) {
-		const struct report_mark *m = list[i];
-
-		add_offset(&t, r, begin_of(m));
-		table_add(&t, m->name, INK_PLAIN);
-		table_add(&t, m->took_ns ? format_duration(m->took_ns).at : "mark",
-		          m->took_ns ? INK_PLAIN : INK_QUIET);
-		table_add(&t, strcmp(m->data, "{}") == 0 ? "" : m->data, INK_PLAIN);
-	}
+	for (size_t i = 0; i < first; i++)
+		add_mark(&t, r, list[i]);
+	if (rest)
+		add_gap(&t);
+	for (size_t i = first < n ? n - MARKS_LAST : n; i < n; i++)
+		add_mark(&t, r, list[i]);
 	canvas_title(to, "Marks and phases");
 	table_print(&t, to);
 	put_rest(r, rest, " --kind mark,phase", to);

@@ -234,12 +234,24 @@ static void put_note(struct facts *f, const struct anomaly *a, const struct canv
 	buf_done(&text);
 }
 
-static void put_anomalies(const struct run_anomalies *notes, const struct canvas *to,
-                          struct facts *f)
+/* A program that loads its data grows, too: that is worth a note only if the job came to grief. */
+static bool is_ordinary(const struct job *job, const struct anomaly *a)
 {
-	for (size_t i = 0; i < notes->n; i++)
+	return a->kind == ANOMALY_MEMORY_SPIKE && job->status == JOB_COMPLETED && !job->limits_hit;
+}
+
+static void put_anomalies(const struct job *job, const struct run_anomalies *notes,
+                          const struct canvas *to, struct facts *f)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < notes->n; i++) {
+		if (is_ordinary(job, &notes->worst[i]))
+			continue;
 		put_note(f, &notes->worst[i], to);
-	if (!notes->more)
+		any = true;
+	}
+	if (!notes->more || !any)
 		return;
 	facts_begin(f, "", "");
 	facts_part(f, "… and %s more", format_count(notes->more).at);
@@ -309,7 +321,7 @@ void run_view(const struct job *job, const struct run_record *record, unsigned c
 	put_sheets(&f, job);
 	put_limits(&f, job);
 	if (record->notes)
-		put_anomalies(record->notes, to, &f);
+		put_anomalies(job, record->notes, to, &f);
 	put_record(&f, job, record);
 	facts_print(&f, to);
 	facts_done(&f);

@@ -298,6 +298,26 @@ static void test_runaway__is_interrupted_by_missing_cpu_time(void **state)
 
 /* ---- zombie ---------------------------------------------------------------------------------- */
 
+static void test_zombie__of_a_job_that_ended_is_left_to_others(void **state)
+{
+	struct ticks w = kit_ticks();
+
+	for (int second = 0; second <= 60; second += 60) {
+		struct proc_snap *p;
+		struct job *job;
+
+		kit_tick(&w, second);
+		p = kit_add(&w, 10, -100);
+		p->s.state = 'Z';
+		p->job = 0;
+		vec_reset(&w.snap.jobs);
+		job = vec_push(&w.snap.jobs, JOBS_MAX);
+		job->status = JOB_FAILED;
+		assert_int_equal(kit_judge(&w), 0);
+	}
+	kit_ticks_done(&w);
+}
+
 static void test_zombie__is_a_process_of_a_job_that_is_not_reaped(void **state)
 {
 	static const struct {
@@ -427,6 +447,7 @@ RUN_TESTS(TEST(test_memory_spike__matches_exactly_at_each_boundary),
           TEST(test_runaway__uses_the_parent_of_the_spawn_event),
           TEST(test_runaway__ignores_ticks_too_close_to_each_other),
           TEST(test_runaway__is_interrupted_by_missing_cpu_time),
+          TEST(test_zombie__of_a_job_that_ended_is_left_to_others),
           TEST(test_zombie__is_a_process_of_a_job_that_is_not_reaped),
           TEST(test_fd_exhaustion__compares_with_the_process_own_limit),
           TEST(test_memory_pressure__is_less_than_a_tenth_available),

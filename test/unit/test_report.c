@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/report_view.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <time.h>
 
@@ -223,6 +224,62 @@ static void test_report_json__has_the_keys_of_the_profile(void **state)
 	report_done(&r);
 }
 
+static struct process_record process_of(pid_t pid, const char *name, uint64_t cpu_ms, uint64_t mib,
+                                        enum quality quality)
+{
+	struct process_record p = kit_process(pid, name, "", 0, 1);
+
+	p.cpu_time_ns = (struct figure){ cpu_ms * NS_PER_MS, QUALITY_EXACT };
+	p.peak_rss_bytes = (struct figure){ mib << 20, quality };
+	return p;
+}
+
+static void test_report__costly_is_cpu_time_then_own_memory_of_others_programs(void **state)
+{
+	struct report r = { .job = kit_good_job() };
+	const struct process_record all[] = {
+		process_of(1, "sleep", 1, 3, QUALITY_EXACT),
+		process_of(2, "bash", 1, 800, QUALITY_AT_MOST),
+		process_of(3, "cache", 2, 500, QUALITY_EXACT),
+		process_of(4, "proctor", 900, 900, QUALITY_EXACT),
+		process_of(5, "gzip", 700, 2, QUALITY_EXACT),
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		report_add_process(&r, &all[i]);
+	assert_int_equal(r.n_costly, 4);
+	assert_int_equal(r.costly[0].p.id.pid, 5);
+	assert_int_equal(r.costly[1].p.id.pid, 3);
+	report_done(&r);
+}
+
+static void test_report__of_many_marks_the_first_and_the_last_are_shown(void **state)
+{
+	enum { N = REPORT_MARKS_MAX + 700 };
+	struct report r = { .job = kit_good_job() };
+	struct buf out = { 0 };
+
+	for (uint64_t i = 1; i <= N; i++) {
+		char name[16];
+
+		snprintf(name, sizeof name, "m%" PRIu64 ".", i);
+		report_add_event(&r, &(struct event_record){ .kind = EVENT_MARK,
+		                                             .name = name,
+		                                             .wall_ns = r.job.started_ns + i });
+	}
+	report_end(&r);
+	report_text(&r, &out);
+	assert_non_null(strstr(out.at, " m1. "));
+	assert_non_null(strstr(out.at, " m3. "));
+	assert_null(strstr(out.at, " m4. "));
+	assert_null(strstr(out.at, " m1690. "));
+	assert_non_null(strstr(out.at, " m1691. "));
+	assert_non_null(strstr(out.at, " m1700. "));
+	assert_non_null(strstr(out.at, "1,687 more"));
+	buf_done(&out);
+	report_done(&r);
+}
+
 static void test_report__keeps_the_most_costly_in_order(void **state)
 {
 	struct report r = { .job = kit_good_job() };
@@ -235,7 +292,7 @@ static void test_report__keeps_the_most_costly_in_order(void **state)
 	}
 	assert_int_equal(r.n_costly, REPORT_COSTLY);
 	for (size_t i = 1; i < r.n_costly; i++)
-		assert_true(r.costly[i - 1].cost >= r.costly[i].cost);
+		assert_true(r.costly[i - 1].cost.cpu_ticks >= r.costly[i].cost.cpu_ticks);
 	assert_int_equal(r.costly[0].p.cpu_time_ns.value, 101 * 2 * NS_PER_S);
 	assert_int_equal(r.unique_pids, 100);
 	assert_int_equal(r.programs.len, 1);
@@ -329,7 +386,7 @@ static void test_report__points_to_the_rest_safely(void **state)
 	report_view(&r, CANVAS((&(struct style){ .width = 80 }), &out));
 	assert_null(strchr(out.at, '\x1b'));
 	assert_non_null(
-		strstr(out.at, "10 more; see: proctor events x\\x1b[2J --kind mark,phase\n"));
+		strstr(out.at, "17 more; see: proctor events x\\x1b[2J --kind mark,phase\n"));
 	assert_non_null(strstr(out.at, "15 more; see: proctor events x\\x1b[2J\n"));
 	buf_done(&out);
 	report_done(&r);
@@ -350,6 +407,8 @@ int main(void)
 		TEST(test_report__says_when_there_is_no_data),
 		TEST(test_report__says_what_is_missing),
 		TEST(test_report_json__has_the_keys_of_the_profile),
+		TEST(test_report__costly_is_cpu_time_then_own_memory_of_others_programs),
+		TEST(test_report__of_many_marks_the_first_and_the_last_are_shown),
 		TEST(test_report__keeps_the_most_costly_in_order),
 		TEST(test_report__has_one_note_of_one_cause),
 		TEST(test_report__bounds_what_it_keeps),

@@ -202,6 +202,11 @@ static void test_run_view__notes_the_worst_anomalies_and_counts_the_others(void 
 	assert_int_equal(notes.n, 3);
 	assert_int_equal(notes.more, 1);
 	run_view(&job, &record, 8, CANVAS((&(struct style){ .width = 100 }), &out));
+	assert_null(strstr(out.at, "spike")); /* it loaded its data, and all was well */
+	buf_reset(&out);
+	job.status = JOB_FAILED;
+	job.exit_code = 1;
+	run_view(&job, &record, 8, CANVAS((&(struct style){ .width = 100 }), &out));
 	assert_golden("run-notes-100.txt", &out);
 	buf_reset(&out);
 	run_view(&job, &record, 8, CANVAS((&(struct style){ .width = 40, .unicode = true }), &out));
