@@ -108,6 +108,17 @@ int job_selection_find(struct job_selection *r, const char *name, struct job *re
 	return result < 0 ? cli_failed(&err) : CLI_OK;
 }
 
+bool job_selection_has(const struct cli *cli, const char *name)
+{
+	cleanup(job_selection_close) struct job_selection recorded = { 0 };
+	struct err err = { 0 };
+	struct job job;
+
+	return cli_store_path(cli, &recorded.path) == CLI_OK &&
+	       history_open(recorded.path, &recorded.reader, &err) == 0 &&
+	       history_find_job(recorded.reader, geteuid(), name, &job, &err) != -ENOENT;
+}
+
 void job_selection_close(struct job_selection *r)
 {
 	history_close(r->reader);

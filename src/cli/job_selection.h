@@ -19,6 +19,8 @@ void job_selection_close(struct job_selection *r);
 /* Finds the job that the user named; NULL: the last one. CLI_OK, or CLI_NOT_FOUND or CLI_FAILED,
  * logged. */
 int job_selection_find(struct job_selection *r, const char *name, struct job *ret);
+/* Whether it is there; nothing is logged. False also if the store cannot be read. */
+bool job_selection_has(const struct cli *cli, const char *name);
 /* All that is known about the job that the user named. */
 int job_selection_report(const struct cli *cli, const char *name, struct report *ret);
 /* Logs that there is no store at `path`, and which others this user can read; returns

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* verb_ls.c - the jobs that were recorded. */
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -7,8 +9,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/time_parse.h"
+#include "cli/daemon_jobs.h"
 #include "cli/job_selection.h"
 #include "model/record_fields.h"
+#include "view/format.h"
 #include "view/jobs_view.h"
 
 #define SHOWN_DEFAULT 20
@@ -17,12 +21,22 @@
 struct request {
 	const char *type, *tag, *outcome, *parent, *since, *until;
 	uint64_t count;
+	bool all_users;
 };
+
+/* What the jobs of one user used together. */
+struct user_total {
+	uint32_t uid;
+	uint64_t jobs, cpu_ns, peak_bytes;
+};
+#define USERS_MAX 10000
 
 struct list {
 	const struct cli *cli;
 	struct jobs_view view;
 	struct cli_page page;
+	bool all_users;
+	VEC(struct user_total) totals;
 };
 
 static int add_job(void *self, const struct job *job)
@@ -110,54 +124,211 @@ static int find_parent(struct job_selection *recorded, struct job_filter *filter
 	return status;
 }
 
+static uint64_t peak_of(const struct job *job)
+{
+	const struct figure *f = &job->figures[JOB_FIGURE_PEAK_TOTAL];
+
+	return f->quality != QUALITY_MISSING ? f->value : job->figures[JOB_FIGURE_PEAK_RSS].value;
+}
+
+static int add_total(void *self, const struct job *job)
+{
+	struct list *list = self;
+	struct user_total *of = NULL;
+
+	vec_each(&list->totals, t)
+		if (t->uid == job->uid)
+			of = t;
+	if (!of)
+		of = vec_push(&list->totals, USERS_MAX);
+	if (!of)
+		return 0;
+	of->uid = job->uid;
+	of->jobs++;
+	of->cpu_ns += job->figures[JOB_FIGURE_CPU].value;
+	of->peak_bytes = MAX(of->peak_bytes, peak_of(job));
+	return 0;
+}
+
+static void put_total(struct list *list, const struct user_total *of, struct table *to)
+{
+	const char *user = user_names_name(list->view.users, of->uid);
+	double hours = (double)of->cpu_ns / 3600e9;
+	struct json *j = &list->page.json;
+	char text[32];
+
+	if (list->cli->json) {
+		json_begin_object(j);
+		json_put_u64(j, "uid", of->uid);
+		json_put_str(j, "user", user);
+		json_put_u64(j, "jobs", of->jobs);
+		json_put_double(j, "cpu_hours", hours, 6);
+		json_put_double(j, "peak_mb", (double)of->peak_bytes / (1 << 20), 3);
+		json_end_object(j);
+		return;
+	}
+	snprintf(text, sizeof text, "%u", (unsigned)of->uid);
+	table_add(to, user ? user : text, INK_PLAIN);
+	table_add(to, format_count(of->jobs).at, INK_PLAIN);
+	snprintf(text, sizeof text, "%.2f", hours);
+	table_add(to, text, INK_PLAIN);
+	table_add_figure(to, of->peak_bytes ? format_bytes(of->peak_bytes).at : NULL, INK_PLAIN);
+}
+
+/* Of all jobs that fit, not only of those that are listed. */
+static int print_totals(struct list *list, struct job_selection *recorded,
+                        const struct job_filter *filter, struct err *err)
+{
+	static const struct table_column columns[] = { { "USER", TABLE_LEFT },
+		                                       { "JOBS", TABLE_RIGHT },
+		                                       { "CPU HOURS", TABLE_RIGHT },
+		                                       { "LARGEST PEAK", TABLE_RIGHT } };
+	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
+	int r = recorded->reader
+	                ? history_jobs(recorded->reader, filter, INT32_MAX, add_total, list, err)
+	                : 0;
+
+	if (list->cli->json)
+		json_open_array(&list->page.json, "users");
+	vec_each(&list->totals, of)
+		put_total(list, of, &t);
+	if (list->cli->json)
+		json_end_array(&list->page.json);
+	table_print_section(&t, "users", list->cli->json ? 0 : list->totals.len, "user",
+	                    &list->page.canvas);
+	return MIN(r, 0);
+}
+
+/* Only what an answer of the daemon has can be asked of it. */
+static bool fits(const struct job_filter *f, const struct job *job)
+{
+	return !f->tag_key && !f->outcome && !f->parent &&
+	       (!f->type || strcmp(f->type, job->type) == 0) && job->started_ns >= f->since_ns &&
+	       (!f->until_ns || job->started_ns <= f->until_ns);
+}
+
+static bool is_in(struct job_selection *recorded, const struct job *job)
+{
+	struct job found;
+	struct err err;
+
+	return recorded->reader &&
+	       history_get_job(recorded->reader, job_key_of(job), &found, &err) == 0;
+}
+
+/* Those that the daemon has and our store has not. How many. */
+static size_t add_daemons(struct list *list, struct job_selection *recorded,
+                          const struct job_filter *filter, const struct daemon_jobs *from)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < daemon_jobs_count(from); i++) {
+		struct job job = daemon_jobs_at(from, i);
+
+		if (!fits(filter, &job) || is_in(recorded, &job))
+			continue;
+		n++;
+		if (list->cli->json)
+			daemon_jobs_put(from, i, &list->page.json);
+		else
+			jobs_view_add(&list->view, &job);
+	}
+	return n;
+}
+
+static size_t print_daemons(struct list *list, struct job_selection *recorded,
+                            const struct job_filter *filter, const struct daemon_jobs *from)
+{
+	struct canvas *to = &list->page.canvas;
+	size_t n;
+
+	table_done(&list->view.table);
+	list->view.table = (struct table){ 0 };
+	n = add_daemons(list, recorded, filter, from);
+	if (n) {
+		canvas_printf(to, INK_TITLE, "%sfrom the daemon at %s\n",
+		              list->page.out.len ? "\n" : "", from->ask.path);
+		table_print(&list->view.table, to);
+	}
+	return n;
+}
+
 static int print_jobs(struct list *list, struct job_selection *recorded,
-                      const struct job_filter *filter, size_t count)
+                      const struct job_filter *filter, size_t count, const struct daemon_jobs *from)
 {
 	struct json *j = &list->page.json;
 	struct err err = { 0 };
-	int found;
+	int found = 0;
 
 	if (list->cli->json) {
 		json_begin_object(j);
 		json_put_u64(j, "schema", RECORD_SCHEMA);
 		json_open_array(j, "jobs");
 	}
-	found = history_jobs(recorded->reader, filter, count, add_job, list, &err);
+	if (recorded->reader)
+		found = history_jobs(recorded->reader, filter, count, add_job, list, &err);
 	if (found < 0)
 		return cli_failed(&err);
 	if (list->cli->json) {
+		add_daemons(list, recorded, filter, from);
 		json_end_array(j);
+		if (list->all_users && print_totals(list, recorded, filter, &err) < 0)
+			return cli_failed(&err);
 		json_end_object(j);
-	} else if (found == 0) {
-		log_none(filter, recorded->path);
-	} else {
-		table_print(&list->view.table, &list->page.canvas);
+		return CLI_OK;
 	}
+	if (found)
+		table_print(&list->view.table, &list->page.canvas);
+	if (!print_daemons(list, recorded, filter, from) && !found)
+		log_none(filter, recorded->path);
+	if (list->all_users && print_totals(list, recorded, filter, &err) < 0)
+		return cli_failed(&err);
 	return CLI_OK;
 }
 
-static int list_jobs(const struct cli *cli, struct job_filter *filter, size_t count,
+/* No store of our own is no reason not to show what the daemon has. */
+static int open_stores(const struct cli *cli, size_t count, struct job_selection *recorded,
+                       struct daemon_jobs *from)
+{
+	struct err err;
+	int status = cli_store_path(cli, &recorded->path), r;
+
+	if (status != CLI_OK)
+		return status;
+	daemon_jobs_open(from, recorded->path, count);
+	r = history_open(recorded->path, &recorded->reader, &err);
+	if (r == -ENOENT)
+		return daemon_jobs_count(from) ? CLI_OK : job_selection_no_store(recorded->path);
+	return r < 0 ? cli_failed(&err) : CLI_OK;
+}
+
+static int list_jobs(const struct cli *cli, struct job_filter *filter, const struct request *rq,
                      uint64_t now_ns)
 {
 	struct user_names users = { 0 };
 	struct list list = { .cli = cli,
+		             .all_users = rq->all_users,
 		             .view = { .now_ns = now_ns, .uid = geteuid(), .users = &users } };
 	cleanup(job_selection_close) struct job_selection recorded = { 0 };
+	cleanup(daemon_jobs_close) struct daemon_jobs from = { 0 };
 	struct job parent = { 0 };
-	int status = job_selection_open(cli, &recorded);
+	int status = open_stores(cli, rq->count, &recorded, &from);
 
+	if (status == CLI_OK && filter->parent && !recorded.reader)
+		status = job_selection_no_store(recorded.path);
 	if (status == CLI_OK)
 		status = find_parent(&recorded, filter, &parent);
 	if (status != CLI_OK)
 		return status;
 	cli_page_begin(&list.page, cli);
 	list.view.unicode = list.page.canvas.unicode;
-	status = print_jobs(&list, &recorded, filter, count);
+	status = print_jobs(&list, &recorded, filter, rq->count, &from);
 	if (status == CLI_OK)
 		status = cli_page_end(&list.page);
 	else
 		buf_done(&list.page.out);
 	table_done(&list.view.table);
+	vec_done(&list.totals);
 	user_names_done(&users);
 	return status;
 }
@@ -174,6 +345,8 @@ static int run(struct cli *cli, int argc, char **argv)
 		{ "since", 0, OPT_TEXT, &rq.since, "TIME", "started at this time or later" },
 		{ "until", 0, OPT_TEXT, &rq.until, "TIME", "started before this time" },
 		{ "count", 'n', OPT_U64, &rq.count, "N", "at most so many, the latest first (20)" },
+		{ "all-users", 0, OPT_FLAG, &rq.all_users, NULL,
+		  "for root: and what the jobs of each user used together" },
 		CLI_COMMON_OPTS(cli),
 	};
 	uint64_t now_ns = clock_wall_ns();
@@ -188,10 +361,12 @@ static int run(struct cli *cli, int argc, char **argv)
 		                 "takes options only; one job: proctor report %s; those of a type: "
 		                 "proctor ls --type %s",
 		                 argv[1], argv[1]);
+	if (rq.all_users && geteuid() != 0)
+		return cli_usage(cli, "--all-users is for root; each user sees their own jobs");
 	if (rq.count == 0 || rq.count > SHOWN_MAX)
 		return cli_usage(cli, "--count: write a number from 1 to %d", SHOWN_MAX);
 	status = make_filter(cli, &rq, now_ns, &key, &filter);
-	return status ? status : list_jobs(cli, &filter, rq.count, now_ns);
+	return status ? status : list_jobs(cli, &filter, &rq, now_ns);
 }
 
 const struct verb verb_ls = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* verb_report.c - everything known about one job. */
 #include "base/clock.h"
+#include "cli/daemon_jobs.h"
 #include "cli/job_selection.h"
 #include "cli/verb_report.h"
 #include "view/report_view.h"
@@ -26,8 +27,11 @@ static int show(const struct cli *cli, const char *name)
 {
 	cleanup(report_done) struct report report = { 0 };
 	struct cli_page page;
-	int status = job_selection_report(cli, name, &report);
+	int status = name && !job_selection_has(cli, name) ? daemon_jobs_report(cli, name) : -1;
 
+	if (status >= 0)
+		return status;
+	status = job_selection_report(cli, name, &report);
 	if (status != CLI_OK)
 		return status;
 	cli_page_begin(&page, cli);
@@ -55,6 +59,7 @@ const struct verb verb_report = {
 	.summary = "what a job used, sheet by sheet, and what is worth knowing about it",
 	.usage = "[JOB] [--json]",
 	.about = CLI_JOB_HELP
-	"\nEvery figure says how far to trust it: exact, at least, sampled, missing (docs/numbers.md).",
+	"\nEvery figure says how far to trust it: exact, at least, sampled, missing (docs/numbers.md).\n"
+	"A job that is not in your store is asked of the daemon.",
 	.run = run,
 };

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/user_names.h"
 #include "cli/daemon_client.h"
 #include "model/anomaly.h"
 #include "rpc/rpc_answer.h"
@@ -36,6 +37,24 @@ static void add_anomalies(const json_t *list, struct status_facts *to)
 		}
 }
 
+static void add_jobs(const json_t *list, struct user_names *users, struct status_facts *to)
+{
+	to->n_jobs = MIN(json_array_size(list), (size_t)STATUS_JOBS);
+	for (size_t i = 0; i < to->n_jobs; i++) {
+		const json_t *job = json_array_get(list, i);
+		uint32_t uid = (uint32_t)rpc_answer_u64(job, "uid");
+
+		to->jobs[i] = (struct status_job){
+			.id = rpc_answer_text(job, "job_id"),
+			.user = user_names_name(users, uid),
+			.uid = uid,
+			.age_ns = rpc_answer_ns(job, "age_seconds"),
+			.cpu_ratio = rpc_answer_number(job, "cpu_percent") / 100,
+			.rss_bytes = mib(rpc_answer_number(job, "rss_mb")),
+		};
+	}
+}
+
 static struct status_facts facts_of(const json_t *a, const char *socket)
 {
 	const json_t *store = json_object_get(a, "store"), *losses = json_object_get(a, "losses");
@@ -45,6 +64,7 @@ static struct status_facts facts_of(const json_t *a, const char *socket)
 		.version = rpc_answer_text(a, "version"),
 		.tier = rpc_answer_text(a, "tier"),
 		.pressure = rpc_answer_text(a, "pressure_level"),
+		.pressure_reason = rpc_answer_text(a, "pressure_reason"),
 		.store_path = rpc_answer_text(store, "path"),
 		.trouble = rpc_answer_text(store, "reason"),
 		.config_problem = rpc_answer_text(a, "config_problem"),
@@ -56,6 +76,8 @@ static struct status_facts facts_of(const json_t *a, const char *socket)
 		.left_out = rpc_answer_text(a, "left_out"),
 		.cpu_ns = rpc_answer_ns(a, "cpu_seconds"),
 		.store_bytes = rpc_answer_u64(store, "bytes"),
+		.wal_bytes = rpc_answer_u64(store, "wal_bytes"),
+		.jsonl_bytes = rpc_answer_u64(store, "jsonl_bytes"),
 		.cpu_ratio = rpc_answer_number(a, "cpu_percent") / 100,
 		.rss_bytes = mib(rpc_answer_number(a, "rss_mb")),
 		.processes = rpc_answer_u64(a, "processes"),
@@ -89,6 +111,7 @@ static int show(const struct cli *cli, const struct daemon_client *ask, const ch
                 const json_t *answer)
 {
 	struct cli_page page;
+	cleanup(user_names_done) struct user_names users = { 0 };
 	struct status_facts facts;
 
 	cli_page_begin(&page, cli);
@@ -97,6 +120,7 @@ static int show(const struct cli *cli, const struct daemon_client *ask, const ch
 	} else if (answer) {
 		facts = facts_of(answer, ask->path);
 		add_anomalies(json_object_get(answer, "anomalies_active"), &facts);
+		add_jobs(json_object_get(answer, "jobs"), &users, &facts);
 		status_view(&facts, &page.canvas);
 	}
 	return cli_page_end(&page);

@@ -62,6 +62,14 @@ static uint64_t size_of(const char *path, const char *suffix)
 	return stat(name, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
+/* With those that were rotated. */
+static uint64_t size_of_lines(const struct daemon *d)
+{
+	const char *path = d->options->engine.recorder.jsonl_path;
+
+	return path ? size_of(path, "") + size_of(path, ".1") + size_of(path, ".2") : 0;
+}
+
 static void get_status(void *self, struct serve_status *ret)
 {
 	struct daemon *d = self;
@@ -69,6 +77,8 @@ static void get_status(void *self, struct serve_status *ret)
 
 	*ret = (struct serve_status){ .is_enabled = d->engine != NULL,
 		                      .store_bytes = size_of(path, "") + size_of(path, "-wal"),
+		                      .wal_bytes = size_of(path, "-wal"),
+		                      .jsonl_bytes = size_of_lines(d),
 		                      .config_problem = d->problem[0] ? d->problem : NULL };
 	if (!d->engine)
 		return;

@@ -194,6 +194,8 @@ static int put_filter(const struct history *r, const struct job_filter *f, struc
 	if (f->parent)
 		buf_puts(sql,
 		         db_has_column(r->db, "job", "parent") ? " AND j.parent = ?2" : " AND 0");
+	if (f->of_one_user)
+		buf_printf(sql, " AND j.uid = %u", (unsigned)f->uid);
 	if (f->since_ns)
 		buf_puts(sql, " AND j.started >= ?3");
 	if (f->until_ns)

@@ -14,6 +14,8 @@ struct job_filter {
 	const char *outcome; /* "ok", "failed", "running", "lost", "signal", "oom", "limit" */
 	const char *parent;
 	uint64_t since_ns, until_ns; /* of the start, wall clock */
+	bool of_one_user;
+	uint32_t uid; /* … this one */
 };
 
 /* A job as it was stored. One without an end whose recorder is gone is JOB_LOST. It is valid until the

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "job/pressure.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -78,19 +79,24 @@ struct pressure_facts pressure_facts(const struct snapshot *snap,
 		.is_blind = !snap->procs_complete || !readings_has(&snap->host, HOST_MEM_USED),
 	};
 
+	f.memory_limit_name = cgroup_limit ? "the control group's memory limit" : NULL;
+	f.processes_limit_name = limits->own_processes ? "the user's process limit" : NULL;
 	if (limits->own_processes)
 		f.processes = tasks_of(snap, limits->uid);
 	if (job_cgroup_pids) {
+		f.processes_limit_name = "the control group's pids.max";
 		f.processes = readings_or(&snap->cgroup, CGROUP_PIDS_LIMIT_USED, f.processes);
 		f.processes_limit = job_cgroup_pids;
 	}
 	if (limits->memory) {
 		f.memory_limit = limits->memory;
+		f.memory_limit_name = "max_memory_mb";
 		f.memory_used = cgroup_limit ? f.memory_used : f.machine_used;
 	}
 	if (limits->processes) {
 		f.processes = job_cgroup_pids ? f.processes : snap->procs.len;
 		f.processes_limit = limits->processes;
+		f.processes_limit_name = "max_processes";
 	}
 	return f;
 }
@@ -115,34 +121,55 @@ static double share(uint64_t used, uint64_t limit)
 	return limit ? (double)used / (double)limit : NAN;
 }
 
-static void consider(struct pressure *p, enum pressure_level level, double ratio, const char *what)
+struct judged {
+	const struct scale *scale;
+	double ratio;
+	const char *what;      /* how much of it is in use */
+	uint64_t bytes, count; /* its size, one of both; 0: it has none */
+};
+
+static void explain(struct pressure *p, const struct judged *j)
 {
-	if (level <= p->level)
-		return;
-	p->level = level;
-	snprintf(p->why, sizeof p->why, "%.0f %% of %s", ratio * 100, what);
+	char size[32] = "";
+
+	if (j->bytes)
+		snprintf(size, sizeof size, " (%.*f %s)", j->bytes >> 30 ? 1 : 0,
+		         (double)j->bytes / (j->bytes >> 30 ? 1 << 30 : 1 << 20),
+		         j->bytes >> 30 ? "GiB" : "MiB");
+	else if (j->count)
+		snprintf(size, sizeof size, " (%" PRIu64 ")", j->count);
+	snprintf(p->why, sizeof p->why, "%.0f %% of %s%s%s", j->ratio * 100, j->what, size,
+	         *size ? " is in use" : "");
+}
+
+static const char *name_or(const char *name, const char *otherwise)
+{
+	return name ? name : otherwise;
 }
 
 struct pressure pressure_judge(const struct pressure_facts *facts, enum pressure_level before)
 {
-	const struct {
-		const struct scale *scale;
-		double ratio;
-		const char *what;
-	} figures[] = {
+	const struct judged figures[] = {
 		{ &memory_scale, share(facts->memory_used, facts->memory_limit),
-		  "the memory limit in force is in use" },
+		  name_or(facts->memory_limit_name, "the memory limit in force"),
+		  .bytes = facts->memory_limit },
 		{ &memory_scale, share(facts->machine_used, facts->machine_total),
-		  "the machine's memory is in use" },
+		  "the machine's memory", .bytes = facts->machine_total },
 		{ &process_scale, share(facts->processes, facts->processes_limit),
-		  "the processes allowed are there" },
+		  name_or(facts->processes_limit_name, "the processes allowed"),
+		  .count = facts->processes_limit },
 		{ &stall_scale, facts->memory_stall_ratio, "the time some task waited for memory" },
 	};
 	struct pressure p = { 0 };
 
-	for (size_t i = 0; i < ARRAY_LEN(figures); i++)
-		consider(&p, level_of(figures[i].scale, figures[i].ratio, before), figures[i].ratio,
-		         figures[i].what);
+	for (size_t i = 0; i < ARRAY_LEN(figures); i++) {
+		enum pressure_level level = level_of(figures[i].scale, figures[i].ratio, before);
+
+		if (level <= p.level)
+			continue;
+		p.level = level;
+		explain(&p, &figures[i]);
+	}
 	if (facts->is_blind)
 		p = (struct pressure){ PRESSURE_CRITICAL,
 			               "a probe failed: it is not known how full it is" };

@@ -49,6 +49,37 @@ static void write_job_counts(struct json *j, const struct job_roster *t,
 	json_put_u64(j, "active_sheets", sheets);
 }
 
+/* Those that the caller may see and that run: whose, how old, and what they used up to the last tick. */
+static void write_running(struct json *j, const struct methods *m,
+                          const struct rpc_server_peer *peer)
+{
+	const struct snapshot *snap = methods_latest(m);
+	uint64_t now_ns = clock_wall_ns();
+
+	json_open_array(j, "jobs");
+	vec_each(&methods_jobs(m)->rows, row) {
+		const struct job *job = &(*row)->job;
+		const struct job_sum *sum = NULL;
+
+		if (job->status != JOB_RUNNING || !methods_has_job(peer, job))
+			continue;
+		for (size_t i = 0; snap && i < snap->sums.len && i < snap->jobs.len; i++)
+			if (snap->jobs.at[i].handle == job->handle)
+				sum = &snap->sums.at[i];
+		json_begin_object(j);
+		json_put_str(j, "job_id", job->id);
+		json_put_u64(j, "uid", job->uid);
+		json_put_fixed(j, "age_seconds",
+		               (now_ns - MIN(job->started_ns, now_ns)) / NS_PER_MS, 3);
+		json_key(j, "cpu_percent");
+		sum ? json_double(j, sum->cpu_ratio * 100, 1) : json_nil(j);
+		json_key(j, "rss_mb");
+		sum ? metric_json(j, UNIT_MIB, sum->rss_bytes) : json_nil(j);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
 /* Open episodes: those of the caller, and those of the whole machine. */
 static void write_anomalies(struct json *j, const struct snapshot *snap,
                             const struct rpc_server_peer *peer)
@@ -89,6 +120,8 @@ static void write_store(struct json *j, const struct methods *m, const struct se
 	json_open_object(j, "store");
 	json_put_str(j, "path", m->host.db_path);
 	json_put_u64(j, "bytes", s->store_bytes);
+	json_put_u64(j, "wal_bytes", s->wal_bytes);
+	json_put_u64(j, "jsonl_bytes", s->jsonl_bytes);
 	json_put_bool(j, "is_storing", s->is_enabled && r->is_storing);
 	json_put_str(j, "reason", s->is_enabled && !r->is_storing ? r->reason : NULL);
 	json_put_u64(j, "snapshots", r->stored);
@@ -113,7 +146,8 @@ static void write_cost(struct json *j, const struct snapshot *snap, const struct
 		json_nil(j);
 }
 
-static void write_daemon(struct json *j, const struct methods *m)
+static void write_daemon(struct json *j, const struct methods *m,
+                         const struct rpc_server_peer *peer)
 {
 	const struct snapshot *snap = methods_latest(m);
 	const struct pressure *p = m->host.engine ? engine_pressure(m->host.engine) : NULL;
@@ -131,6 +165,8 @@ static void write_daemon(struct json *j, const struct methods *m)
 	snap ? json_u64(j, snap->procs.len) : json_nil(j);
 	json_put_u64(j, "events", s.engine.totals.events);
 	json_put_str(j, "pressure_level", p ? pressure_name(p->level) : NULL);
+	json_put_text(j, "pressure_reason", p ? p->why : "");
+	write_running(j, m, peer);
 	json_put_u64(j, "clients", rpc_server_clients(m->server));
 	write_store(j, m, &s);
 	json_put_str(j, "config_problem", s.config_problem);
@@ -159,7 +195,7 @@ METHOD(method_status)
 	write_own_memory(result);
 	write_anomalies(result, methods_latest(m), peer);
 	if (m->host.daemon)
-		write_daemon(result, m);
+		write_daemon(result, m, peer);
 	else
 		write_door(result, t->rows.len ? &t->rows.at[0]->job : NULL);
 	json_end_object(result);

@@ -35,6 +35,8 @@ static void write_tags(struct json *j, const void *record)
 	json_raw(j, tags, strlen(tags));
 }
 
+#define RECORDED_MAX 1000
+
 #define RECORD struct job
 static const struct field listed_rows[] = {
 	{ "job_id", FIELD(TEXT, id) },
@@ -101,8 +103,12 @@ static void write_listed_job(struct json *j, const struct job_row *row)
 METHOD(method_job_list)
 {
 	const struct job_roster *t = methods_jobs(self);
+	uint64_t recorded = 0;
 
-	(void)params, (void)err;
+	if (rpc_params_u64(params, "recorded", 1, RECORDED_MAX, &recorded, err) < 0)
+		return -err->code;
+	if (recorded)
+		return methods_list_recorded(self, peer, recorded, err);
 	json_begin_object(result);
 	json_open_array(result, "jobs");
 	vec_each(&t->rows, row)

@@ -10,6 +10,7 @@
 #include "rpc/rpc_params.h"
 #include "serve/methods.h"
 #include "history/job_query.h"
+#include "view/jobs_view.h"
 #include "view/report_view.h"
 
 #define POINTS_DEFAULT 1000
@@ -139,6 +140,33 @@ static int read_report(void *self, const struct history_cancel *cancel, struct j
 	return map_timeout(MIN(r, 0), err);
 }
 
+static int write_job(void *self, const struct job *job)
+{
+	jobs_json_add(self, job);
+	return 0;
+}
+
+/* A trusted peer sees those of every user. */
+static int read_jobs(void *self, const struct history_cancel *cancel, struct json *result,
+                     struct err *err)
+{
+	const struct query *q = self;
+	const struct job_filter filter = { .of_one_user = !methods_trusts(&q->peer),
+		                           .uid = q->peer.uid };
+	cleanup(history_closep) struct history *reader = NULL;
+	int r = open_store(q, cancel, &reader, err);
+
+	if (r < 0)
+		return r;
+	json_begin_object(result);
+	json_put_str(result, "store", q->db_path);
+	json_open_array(result, "jobs");
+	r = history_jobs(reader, &filter, q->limit, write_job, result, err);
+	json_end_array(result);
+	json_end_object(result);
+	return map_timeout(MIN(r, 0), err);
+}
+
 static int read_profile(void *self, const struct history_cancel *cancel, struct json *result,
                         struct err *err)
 {
@@ -193,6 +221,14 @@ static int read_history(void *self, const struct history_cancel *cancel, struct 
 }
 
 /* ---- on the loop ----------------------------------------------------------------------------- */
+
+int methods_list_recorded(struct methods *m, const struct rpc_server_peer *peer, size_t limit,
+                          struct err *err)
+{
+	struct query q = { .limit = limit };
+
+	return defer(m, peer, &q, read_jobs, err);
+}
 
 METHOD(method_job_report)
 {

@@ -22,9 +22,9 @@ struct serve;
 struct serve_status {
 	bool is_enabled; /* false: it answers clients, and watches nothing */
 	char tier[JOB_TIER_MAX];
-	uint64_t store_bytes;
-	struct engine_status engine; /* zeros if it is not enabled */
-	const char *config_problem;  /* why the last reload failed; NULL: it did not */
+	uint64_t store_bytes, wal_bytes, jsonl_bytes; /* store_bytes: with its log */
+	struct engine_status engine;                  /* zeros if it is not enabled */
+	const char *config_problem; /* why the last reload failed; NULL: it did not */
 };
 
 /* The recorder that a connection reports to be, and where it writes. */

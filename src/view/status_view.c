@@ -110,18 +110,59 @@ static void put_lines(struct table *t, const struct status_facts *s)
 	add_line(t, "socket", INK_PLAIN, "%s", s->socket);
 	put_watching(t, s);
 	put_cost(t, s);
-	add_line(t, "store", s->trouble ? INK_BAD : INK_PLAIN, "%s, %s%s%s",
+	add_line(t, "store", s->trouble ? INK_BAD : INK_PLAIN, "%s, %s (log %s), lines %s%s%s",
 	         s->store_path ? s->store_path : "-", format_bytes(s->store_bytes).at,
+	         format_bytes(s->wal_bytes).at, format_bytes(s->jsonl_bytes).at,
 	         s->trouble ? "; not storing: " : "", s->trouble ? s->trouble : "");
 	put_losses(t, s);
 	add_line(t, "jobs", INK_PLAIN, "%s running, %s sheet%s", format_count(s->running_jobs).at,
 	         format_count(s->active_sheets).at, plural(s->active_sheets));
 	put_anomalies(t, s);
 	if (s->pressure)
-		add_line(t, "pressure", ink_of_pressure(s->pressure), "%s", s->pressure);
+		add_line(t, "pressure", ink_of_pressure(s->pressure), "%s%s%s", s->pressure,
+		         s->pressure_reason ? ": " : "",
+		         s->pressure_reason ? s->pressure_reason : "");
 	add_line(t, "clients", INK_PLAIN, "%s", format_count(s->clients).at);
 	if (s->config_problem)
 		add_line(t, "config", INK_BAD, "an older one is in force: %s", s->config_problem);
+}
+
+static void add_user(struct table *t, const struct status_job *job)
+{
+	char uid[16];
+
+	snprintf(uid, sizeof uid, "%u", (unsigned)job->uid);
+	table_add(t, job->user ? job->user : uid, INK_PLAIN);
+}
+
+static void put_jobs(const struct status_facts *s, struct canvas *to)
+{
+	static const struct table_column columns[] = {
+		{ "JOB", TABLE_LEFT, .min_width = 16 },
+		{ "USER", TABLE_LEFT, 1 },
+		{ "AGE", TABLE_RIGHT, 2 },
+		{ "CPU", TABLE_RIGHT },
+		{ "RSS", TABLE_RIGHT },
+	};
+	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
+
+	if (!s->n_jobs)
+		return;
+	for (size_t i = 0; i < s->n_jobs; i++) {
+		const struct status_job *job = &s->jobs[i];
+
+		table_add(&t, job->id ? job->id : "-", INK_PLAIN);
+		add_user(&t, job);
+		table_add(&t, format_duration(job->age_ns).at, INK_PLAIN);
+		table_add_figure(&t,
+		                 isnan(job->cpu_ratio) ? NULL : format_percent(job->cpu_ratio).at,
+		                 INK_PLAIN);
+		table_add_figure(&t,
+		                 isnan(job->rss_bytes) ? NULL
+		                                       : format_bytes((uint64_t)job->rss_bytes).at,
+		                 INK_PLAIN);
+	}
+	table_print_section(&t, "running jobs", MAX(s->running_jobs, s->n_jobs), "job", to);
 }
 
 void status_view(const struct status_facts *s, struct canvas *to)
@@ -132,4 +173,5 @@ void status_view(const struct status_facts *s, struct canvas *to)
 	put_lines(&t, s);
 	table_print(&t, to);
 	table_done(&t);
+	put_jobs(s, to);
 }

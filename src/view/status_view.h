@@ -15,9 +15,18 @@ struct status_anomaly {
 	pid_t pid;                 /* 0: of the whole machine */
 };
 
+#define STATUS_JOBS 20
+
+struct status_job {
+	const char *id, *user; /* user NULL: only the number is known */
+	uint32_t uid;
+	uint64_t age_ns;
+	double cpu_ratio, rss_bytes; /* NAN: not known */
+};
+
 /* As the daemon reported it; a text that it left out is NULL, a figure NAN. */
 struct status_facts {
-	const char *socket, *version, *tier, *pressure, *store_path, *trouble,
+	const char *socket, *version, *tier, *pressure, *pressure_reason, *store_path, *trouble,
 		*config_problem, *left_out;
 	pid_t pid;
 	bool is_enabled;
@@ -25,6 +34,9 @@ struct status_facts {
 	uint64_t configured_interval_ns; /* 0: not reported */
 	double cpu_ratio, rss_bytes;
 	uint64_t processes, running_jobs, active_sheets, clients;
+	uint64_t wal_bytes, jsonl_bytes;
+	struct status_job jobs[STATUS_JOBS]; /* of those that run, the first */
+	size_t n_jobs;
 	struct status_anomaly anomalies[STATUS_ANOMALIES]; /* the worst first */
 	uint64_t anomalies_active;
 	uint64_t lost_snapshots, lost_events, unread_events, missed_ticks;

@@ -184,3 +184,56 @@ def test_a_recorder_that_is_killed_leaves_its_processes_to_the_daemon(daemon, ga
 	assert sql(daemon, "SELECT job_id FROM jobs WHERE job_id = 'left'") == [{"job_id": "left"}]
 	run.stdout.close()
 	run.stderr.close()
+
+
+@pytest.mark.needs_root
+def test_the_owner_finds_a_job_that_only_the_daemon_has(daemon, as_nobody, children):
+	worker = children.spawn(["sleep", "63.5"], user=NOBODY)
+	env = {"PROCTOR_SOCKET": str(daemon.socket)}
+	assert daemon.result("job.start", NOBODY, job_id="kept", pid=worker.pid)["stored"] is True
+	daemon.result("job.start", job_id="roots", pid=children.spawn(["sleep", "63.6"]).pid)
+	text = as_nobody("ls", env=env)  # nobody has no store at all
+	assert (text.returncode, text.stderr) == (0, "") and "from the daemon at %s\n" % daemon.socket in text.stdout
+	assert "kept" in text.stdout and "roots" not in text.stdout
+	assert as_nobody("run", "--job-id", "own", "--", "true", env=env).returncode == 0
+	jobs = json.loads(as_nobody("ls", "--json", env=env).stdout)["jobs"]  # own is in both stores, and listed once
+	assert [(job["job_id"], job.get("source")) for job in jobs] == [("own", None), ("kept", str(daemon.socket))]
+	report = as_nobody("report", "kept", env=env)
+	assert report.returncode == 0 and report.stdout.startswith("from the daemon at %s\n" % daemon.socket) and "kept" in report.stdout
+	assert json.loads(as_nobody("report", "kept", "--json", env=env).stdout)["source"] == str(daemon.socket)
+	missing = as_nobody("report", "roots", env=env)
+	assert missing.returncode == 3 and "no job 'roots'" in missing.stderr
+
+
+@pytest.mark.needs_root
+def test_root_sees_everybodys_jobs_and_their_totals(daemon, as_nobody):
+	for n in range(2):
+		done = as_nobody("run", "--", "python3", "-c", "import time\nend = time.process_time() + 0.2\nwhile time.process_time() < end: pass",
+				 env={"PROCTOR_SOCKET": str(daemon.socket)})
+		assert done.returncode == 0, done.stderr
+	assert daemon.proctor("run", "--", "true").returncode == 0
+	wait_for(lambda: sql(daemon, "SELECT count(*) AS n FROM jobs WHERE status = 'completed'") == [{"n": 3}])
+	users = {user["user"]: user for user in json.loads(daemon.proctor("ls", "--all-users", "--json").stdout)["users"]}
+	assert (users["nobody"]["jobs"], users["root"]["jobs"]) == (2, 1)
+	truth, = sql(daemon, "SELECT sum(cpu_seconds) AS cpu, max(peak_rss_mb) AS peak FROM jobs WHERE uid = 65534")
+	assert abs(users["nobody"]["cpu_hours"] * 3600 - truth["cpu"]) < 0.01 and truth["cpu"] > 0.39
+	assert users["nobody"]["peak_mb"] >= truth["peak"] - 0.1
+	text = daemon.proctor("ls", "--all-users", "-n", "1").stdout
+	assert "CPU HOURS" in text and "nobody" in text
+	assert as_nobody("ls", "--all-users").returncode == 2
+
+
+@pytest.mark.needs_root
+def test_status_lists_running_jobs_and_why_it_is_full(daemon, as_nobody, children):
+	worker = children.spawn(["timeout", "60", "sh", "-c", "while :; do :; done"], user=NOBODY)
+	daemon.result("job.start", NOBODY, job_id="busy", pid=worker.pid)
+	job = wait_for(lambda: [job for job in daemon.result("daemon.status")["jobs"] if (job["cpu_percent"] or 0) > 10])[0]
+	assert (job["job_id"], job["uid"]) == ("busy", NOBODY) and 0 < job["age_seconds"] < 60 and job["rss_mb"] > 0
+	text = daemon.proctor("status").stdout
+	assert "running jobs" in text and "busy" in text and "nobody" in text
+	daemon.config.write_text("[profiler]\ninterval_seconds = 1\n[limits]\nmax_processes = 10\n")
+	daemon.process.send_signal(signal.SIGHUP)
+	wait_for(lambda: "of max_processes (10) is in use" in (daemon.result("daemon.status")["pressure_reason"] or ""))
+	assert "critical: " in daemon.proctor("status").stdout
+	status = json.loads(daemon.proctor("status", "--json").stdout)["status"]
+	assert status["store"]["wal_bytes"] > 0 and status["store"]["jsonl_bytes"] > 0

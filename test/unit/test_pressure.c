@@ -69,11 +69,11 @@ static void test_pressure_judge__takes_the_worst_and_says_why(void **state)
 	f.memory_limit = 100;
 	p = pressure_judge(&f, PRESSURE_NONE);
 	assert_int_equal(p.level, PRESSURE_HIGH);
-	assert_string_equal(p.why, "90 % of the memory limit in force is in use");
+	assert_string_equal(p.why, "90 % of the memory limit in force (0 MiB) is in use");
 	f.processes = 801;
 	p = pressure_judge(&f, PRESSURE_NONE);
 	assert_int_equal(p.level, PRESSURE_CRITICAL);
-	assert_string_equal(p.why, "80 % of the processes allowed are there");
+	assert_string_equal(p.why, "80 % of the processes allowed (1000) is in use");
 	f.processes = 800;
 	assert_int_equal(pressure_judge(&f, PRESSURE_NONE).level, PRESSURE_HIGH);
 	f = quiet();

@@ -44,6 +44,26 @@ static void test_status_view__is_quiet_when_all_is_well(void **state)
 	assert_shows(&s, "anomalies  none\n");
 }
 
+static void test_status_view__lists_running_jobs_and_the_reason_of_pressure(void **state)
+{
+	struct status_facts s = healthy();
+
+	(void)state;
+	s.pressure = "high";
+	s.pressure_reason = "90 % of max_memory_mb (500 MiB) is in use";
+	s.running_jobs = 3;
+	s.n_jobs = 1;
+	s.jobs[0] = (struct status_job){ .id = "train-7",
+		                         .user = "ana",
+		                         .age_ns = 90 * NS_PER_S,
+		                         .cpu_ratio = 0.5,
+		                         .rss_bytes = 1 << 20 };
+	assert_shows(&s, "high: 90 % of max_memory_mb (500 MiB) is in use\n");
+	assert_shows(&s, "train-7");
+	assert_shows(&s, "ana");
+	assert_shows(&s, "… and 2 more jobs\n");
+}
+
 static void test_status_view__tells_that_it_has_stepped_back(void **state)
 {
 	struct status_facts s = healthy();
@@ -93,7 +113,8 @@ static void test_status_view__tells_what_was_never_read(void **state)
 	assert_shows(&s, "losses     70,000 events not read, 0 not stored; ");
 }
 
-RUN_TESTS(TEST(test_status_view__is_quiet_when_all_is_well),
+RUN_TESTS(TEST(test_status_view__lists_running_jobs_and_the_reason_of_pressure),
+          TEST(test_status_view__is_quiet_when_all_is_well),
           TEST(test_status_view__tells_that_it_has_stepped_back),
           TEST(test_status_view__lists_the_anomalies_that_last),
           TEST(test_status_view__tells_what_was_never_read),

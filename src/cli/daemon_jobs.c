@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/daemon_jobs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rpc/rpc_answer.h"
+#include "rpc/rpc_message.h"
+
+static const json_t *list_of(const struct daemon_jobs *d)
+{
+	return json_object_get(d->answer, "jobs");
+}
+
+void daemon_jobs_open(struct daemon_jobs *d, const char *path, size_t count)
+{
+	char params[64];
+	const char *store;
+	struct err err;
+
+	snprintf(params, sizeof params, "{\"recorded\":%zu}", MIN(count, (size_t)1000));
+	if (daemon_client_open(NULL, &d->ask, &err) < 0 ||
+	    daemon_client_call(&d->ask, "job.list", params, &d->answer, &err) < 0)
+		return;
+	store = rpc_answer_text(d->answer, "store");
+	if (store && strcmp(store, path) != 0)
+		return;
+	json_decref(d->answer);
+	d->answer = NULL;
+}
+
+void daemon_jobs_close(struct daemon_jobs *d)
+{
+	json_decref(d->answer);
+	daemon_client_close(&d->ask);
+	*d = (struct daemon_jobs){ 0 };
+}
+
+size_t daemon_jobs_count(const struct daemon_jobs *d)
+{
+	return json_array_size(list_of(d));
+}
+
+static void copy_text(const json_t *from, const char *name, char *to, size_t size)
+{
+	const char *text = rpc_answer_text(from, name);
+
+	snprintf(to, size, "%s", text ? text : "");
+}
+
+static enum job_status status_of(const json_t *from)
+{
+	const char *name = rpc_answer_text(from, "status");
+
+	for (enum job_status s = 0; name && s < JOB_STATUS_COUNT; s++)
+		if (strcmp(name, job_status_name(s)) == 0)
+			return s;
+	return JOB_LOST;
+}
+
+static struct figure figure_of(const json_t *from, const struct metric *m)
+{
+	const char *quality = rpc_answer_text(json_object_get(from, "quality"), m->key);
+	double value = rpc_answer_number(json_object_get(from, "figures"), m->key);
+	double unit = m->unit == UNIT_NS ? 1e9 : m->unit == UNIT_MIB ? 1 << 20 : 1;
+	struct figure f = { 0 };
+
+	if (!quality || !(value >= 0 && value * unit < 1e18))
+		return f;
+	f.value = (uint64_t)llround(value * unit);
+	for (enum quality q = 0; q < QUALITY_COUNT; q++)
+		if (strcmp(quality, quality_key(q)) == 0)
+			f.quality = q;
+	return f;
+}
+
+struct job daemon_jobs_at(const struct daemon_jobs *d, size_t i)
+{
+	const json_t *from = json_array_get(list_of(d), i);
+	struct job job = { .handle = -1,
+		           .uid = (uint32_t)rpc_answer_u64(from, "uid"),
+		           .status = status_of(from),
+		           .started_ns = rpc_answer_ns(from, "started_at"),
+		           .ended_ns = rpc_answer_ns(from, "ended_at"),
+		           .took_ns = rpc_answer_ns(from, "duration_seconds"),
+		           .has_exit_code = json_is_integer(json_object_get(from, "exit_code")),
+		           .exit_code = (int)rpc_answer_u64(from, "exit_code"),
+		           .signal = (int)rpc_answer_u64(from, "signal_num") };
+
+	copy_text(from, "job_id", job.id, sizeof job.id);
+	copy_text(from, "job_type", job.type, sizeof job.type);
+	copy_text(from, "command", job.command, sizeof job.command);
+	for (int f = 0; f < JOB_FIGURE_COUNT; f++)
+		job.figures[f] = figure_of(from, &job_figures[f]);
+	return job;
+}
+
+void daemon_jobs_put(const struct daemon_jobs *d, size_t i, struct json *j)
+{
+	json_t *job = json_array_get(list_of(d), i);
+
+	json_object_set_new(job, "source", json_string(d->ask.path));
+	rpc_message_put_value(j, job);
+}
+
+static void put_report(const struct daemon_client *ask, json_t *answer, struct cli_page *page,
+                       bool is_json)
+{
+	json_t *report = json_object_get(answer, "report");
+	const char *text = rpc_answer_text(answer, "text");
+
+	if (is_json) {
+		json_object_set_new(report, "source", json_string(ask->path));
+		rpc_message_put_value(&page->json, report);
+		return;
+	}
+	canvas_printf(&page->canvas, INK_PLAIN, "from the daemon at %s\n\n", ask->path);
+	buf_puts(&page->out, text ? text : "");
+}
+
+int daemon_jobs_report(const struct cli *cli, const char *id)
+{
+	struct buf params = { 0 };
+	struct json j = { .out = &params };
+	struct daemon_client ask;
+	struct cli_page page;
+	json_t *answer = NULL;
+	struct err err;
+	int status = -1;
+
+	json_begin_object(&j);
+	json_put_str(&j, "job_id", id);
+	json_end_object(&j);
+	if (daemon_client_open(NULL, &ask, &err) == 0 &&
+	    daemon_client_call(&ask, "job.report", params.at, &answer, &err) == 0) {
+		cli_page_begin(&page, cli);
+		put_report(&ask, answer, &page, cli->json);
+		status = cli_page_end(&page);
+	}
+	json_decref(answer);
+	daemon_client_close(&ask);
+	buf_done(&params);
+	return status;
+}
