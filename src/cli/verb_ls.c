@@ -126,7 +126,7 @@ static int find_parent(struct job_selection *recorded, struct job_filter *filter
 
 static uint64_t peak_of(const struct job *job)
 {
-	const struct figure *f = &job->figures[JOB_FIGURE_PEAK_TOTAL];
+	const struct figure *f = &job->figures[JOB_FIGURE_PEAK_USED];
 
 	return f->quality != QUALITY_MISSING ? f->value : job->figures[JOB_FIGURE_PEAK_RSS].value;
 }

@@ -172,6 +172,35 @@ int history_job_processes(struct history *r, struct job_key key, size_t limit, r
 	" job_sample m ON m.snapshot >= j.first_snapshot AND m.snapshot <="                        \
 	" coalesce(j.last_snapshot, 9223372036854775807) AND m.job = j.id"
 
+static struct figure column_figure(sqlite3_stmt *stmt, int column, enum metric_unit unit)
+{
+	const struct metric like = { .unit = unit };
+	int64_t value = db_column_or_absent(stmt, column);
+
+	if (value < 0)
+		return (struct figure){ 0 };
+	return (struct figure){ column_inside(&like, value), QUALITY_SAMPLED };
+}
+
+/* The last one is the end of the job: so the shares of CPU add up to its total. */
+static int prepare_sums(struct history *r, struct job_key key, sqlite3_stmt **ret, struct err *err)
+{
+	bool has_used = db_has_column(r->db, "job_sample", "used_kib");
+	cleanup(buf_done) struct buf sql = { 0 };
+
+	buf_printf(&sql,
+	           "SELECT s.time AS time, m.procs, m.rss_kib, m.cpu, %s"
+	           " FROM job j CROSS JOIN" JOB_SAMPLES
+	           " CROSS JOIN snapshot s ON s.id = m.snapshot WHERE j.id = ?1",
+	           has_used ? "m.used_kib, m.charged_kib, m.cpu_us" : "NULL, NULL, NULL");
+	if (has_used)
+		buf_puts(&sql, " UNION ALL SELECT ended, 0, 0, max(rest_us, 0)/1e3/(ended - since),"
+		               " NULL, NULL, cpu_us FROM (" SCHEMA_LAST_SAMPLES
+		               " AND j.id = ?1) WHERE ended > since AND rest_us IS NOT NULL");
+	buf_puts(&sql, " ORDER BY 1");
+	return history_prepare_for_job(r, sql.at, key, ret, err);
+}
+
 int history_job_sums(struct history *r, struct job_key key, size_t limit, reader_sum_fn fn,
                      void *self, struct err *err)
 {
@@ -181,17 +210,16 @@ int history_job_sums(struct history *r, struct job_key key, size_t limit, reader
 
 	if (result < 0 || !db_has_column(r->db, "job_sample", "job"))
 		return result;
-	result = history_prepare_for_job(
-		r,
-		"SELECT s.time, m.procs, m.rss_kib, m.cpu FROM job j CROSS JOIN" JOB_SAMPLES
-		" CROSS JOIN snapshot s ON s.id = m.snapshot WHERE j.id = ?1 ORDER BY m.snapshot",
-		key, &stmt, err);
+	result = prepare_sums(r, key, &stmt, err);
 	while (result >= 0 && (result = history_next_row(stmt, limit, &n, err)) > 0) {
 		const struct job_sum_record sum = {
 			.wall_ns = db_time_ns(sqlite3_column_double(stmt, 0)),
 			.sum.procs = (uint32_t)sqlite3_column_int64(stmt, 1),
 			.sum.rss_bytes = (uint64_t)sqlite3_column_int64(stmt, 2) << 10,
 			.sum.cpu_ratio = column_ratio_inside(db_column_or_absent(stmt, 3)),
+			.sum.used = column_figure(stmt, 4, UNIT_MIB),
+			.sum.charged = column_figure(stmt, 5, UNIT_MIB),
+			.sum.cpu_ns = column_figure(stmt, 6, UNIT_NS),
 		};
 
 		result = fn(self, &sum);

@@ -236,9 +236,10 @@ void accounting_take_sum(struct accounting *t, const struct snapshot *snap, int3
 	const struct job_sum *sum = &snap->sums.at[job];
 
 	t->has_samples = true;
-	if (sum->rss_bytes <= t->peak_total_bytes)
+	t->used = sum->used;
+	if (!figure_is_known(sum->used) || sum->used.value <= t->peak_used_bytes)
 		return;
-	t->peak_total_bytes = sum->rss_bytes;
+	t->peak_used_bytes = sum->used.value;
 	t->peak_at_ns = snap->boot_ns - MIN(snap->boot_ns, t->started_boot_ns);
 }
 
@@ -272,7 +273,7 @@ void accounting_resume(struct accounting *t, const struct job *job, uint64_t end
 	t->peak_rss_bytes = figure_of(job, JOB_FIGURE_PEAK_RSS);
 	t->hungriest_pid = job->hungriest_pid;
 	memcpy(t->hungriest, job->hungriest, sizeof t->hungriest);
-	t->peak_total_bytes = figure_of(job, JOB_FIGURE_PEAK_TOTAL);
+	t->peak_used_bytes = figure_of(job, JOB_FIGURE_PEAK_USED);
 	t->peak_at_ns = figure_of(job, JOB_FIGURE_PEAK_AT);
 	t->lost = true; /* it was not watched in between */
 }
@@ -339,19 +340,16 @@ static uint64_t reaped_peak(const struct accounting *t)
 	return others && t->reaped_peak_bytes <= t->our_peak_bytes ? 0 : t->reaped_peak_bytes;
 }
 
-static void set_memory(const struct accounting *t, const struct accounting_sources *from,
-                       struct job *ret)
+static void set_largest_process(const struct accounting *t, const struct accounting_sources *from,
+                                struct job *ret)
 {
 	/* What was sampled was there: the kernel's own mark may lack a few pages that each CPU
 	 * counts for itself, and knows nothing of those that live or were lost. */
 	uint64_t peak = MAX(t->peak_rss_bytes, t->seen_rss_bytes);
 	bool is_exact = all_ended(t, from) && t->without_peak == 0 && t->bound_peak_bytes <= peak;
-	bool is_single = from->processes == 1 && from->births_are_reported && !t->lost;
-	bool is_seen; /* that much was sampled */
 
 	if (!is_exact) /* wait4's has what we had ourselves when we made the command's process */
 		peak = MAX(peak, reaped_peak(t));
-	is_seen = t->has_samples && t->peak_total_bytes >= peak;
 	if (!peak && t->bound_peak_bytes)
 		ret->figures[JOB_FIGURE_PEAK_RSS] = figure(t->bound_peak_bytes, QUALITY_AT_MOST);
 	if (peak)
@@ -361,17 +359,35 @@ static void set_memory(const struct accounting *t, const struct accounting_sourc
 		ret->hungriest_pid = t->hungriest_pid;
 		memcpy(ret->hungriest, t->hungriest, sizeof ret->hungriest);
 	}
-	if (is_single)
-		ret->figures[JOB_FIGURE_PEAK_TOTAL] = ret->figures[JOB_FIGURE_PEAK_RSS];
-	else if (t->has_samples)
-		ret->figures[JOB_FIGURE_PEAK_TOTAL] = is_seen ? figure(t->peak_total_bytes,
-		                                                       QUALITY_SAMPLED)
-		                                              : figure(peak, QUALITY_AT_LEAST);
-	if (is_seen)
+}
+
+/* The pages of one tick are not all read at one instant: the sum may exceed what was ever there at
+ * once, but not what was charged, nor the limit. */
+static void set_used(const struct accounting *t, uint64_t limit, struct job *ret)
+{
+	struct figure charged = ret->figures[JOB_FIGURE_PEAK_CHARGED];
+	uint64_t most = MIN(figure_is_known(charged) ? charged.value : UINT64_MAX,
+	                    limit ? limit : UINT64_MAX);
+
+	if (t->peak_used_bytes) {
+		ret->figures[JOB_FIGURE_PEAK_USED] = figure(MIN(t->peak_used_bytes, most),
+		                                            QUALITY_SAMPLED);
 		ret->figures[JOB_FIGURE_PEAK_AT] = figure(t->peak_at_ns, QUALITY_SAMPLED);
+	} else if (figure_is_known(charged)) { /* it was too short to be sampled */
+		ret->figures[JOB_FIGURE_PEAK_USED] = figure(charged.value, QUALITY_AT_MOST);
+	}
+	if (ret->status == JOB_RUNNING)
+		ret->figures[JOB_FIGURE_USED] = t->used;
+}
+
+static void set_memory(const struct accounting *t, const struct accounting_sources *from,
+                       struct job *ret)
+{
+	set_largest_process(t, from, ret);
 	if (from->group && readings_has(from->group, CGROUP_MEM_PEAK))
 		ret->figures[JOB_FIGURE_PEAK_CHARGED] = figure(from->group->value[CGROUP_MEM_PEAK],
 		                                               QUALITY_EXACT);
+	set_used(t, ret->limit[JOB_LIMIT_MEM], ret);
 }
 
 static void set_io(const struct accounting *t, const struct accounting_sources *from,

@@ -23,7 +23,8 @@ struct accounting {
 	uint64_t seen_rss_bytes; /* of one process, sampled */
 	pid_t hungriest_pid;
 	char hungriest[COMM_LEN];
-	uint64_t peak_total_bytes, peak_at_ns; /* of all, sampled; ns since the start */
+	struct figure used;                   /* by all, at the last tick */
+	uint64_t peak_used_bytes, peak_at_ns; /* the most at one tick; ns since the start */
 	bool has_samples;
 	struct map
 		seen; /* proc_key → CPU time when it was sampled last, of those without a reported end */

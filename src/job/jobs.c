@@ -2,6 +2,7 @@
 #include "job/jobs.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -346,7 +347,7 @@ static void account_loss(struct jobs *jobs, const struct event *e)
 
 /* There may be a thousand jobs, and a snapshot comes with each that begins or ends: one pass over
  * it serves them all. */
-static void account(struct jobs *jobs, const struct snapshot *snap)
+static void account_events(struct jobs *jobs, const struct snapshot *snap)
 {
 	vec_each(&snap->events, e) {
 		struct watched_job *w = job_at(jobs, snap, e->job);
@@ -356,20 +357,37 @@ static void account(struct jobs *jobs, const struct snapshot *snap)
 		else if (!w && e->kind == EVENT_LOSS)
 			account_loss(jobs, e);
 	}
-	if (snap->events_only)
-		return;
+}
+
+static bool has_own_memory(const struct watched_job *w)
+{
+	return w->group && readings_has(w->group, CGROUP_MEM_USED);
+}
+
+static void account_processes(struct jobs *jobs, const struct snapshot *snap)
+{
 	vec_each(&snap->procs, p) {
 		struct watched_job *w = job_at(jobs, snap, p->job);
 
-		if (w && keeps_accounts(w) && !w->row->closed_boot_ns)
-			accounting_take_process(&w->accounting, p);
+		if (!w || !keeps_accounts(w) || w->row->closed_boot_ns)
+			continue;
+		accounting_take_process(&w->accounting, p);
+		if (!has_own_memory(w))
+			job_memory_add(&w->memory, &p->s);
 	}
-	for (int32_t i = 0; (size_t)i < snap->sums.len; i++) {
-		struct watched_job *w = job_at(jobs, snap, i);
+}
 
-		if (w && keeps_accounts(w) && !w->row->closed_boot_ns)
-			accounting_take_sum(&w->accounting, snap, i);
-	}
+static struct figure sampled(uint64_t value)
+{
+	return (struct figure){ value, QUALITY_SAMPLED };
+}
+
+static void measure_memory(struct watched_job *w, struct job_sum *sum)
+{
+	sum->used = sampled(has_own_memory(w) ? w->group->value[CGROUP_MEM_USED]
+	                                      : job_memory_sum(&w->memory));
+	if (w->group && readings_has(w->group, CGROUP_MEM))
+		sum->charged = sampled(w->group->value[CGROUP_MEM]);
 }
 
 /* Without hooks it was registered, and its group is not ours to account for. */
@@ -416,16 +434,13 @@ static void explain(const struct jobs *jobs, struct watched_job *w)
 
 static void compute(const struct jobs *jobs, struct watched_job *w, const struct snapshot *snap)
 {
-	const struct cgroup_readings *group = NULL;
 	struct job *job = &w->row->job;
 
 	if (!snap->events_only)
 		job->interval_ns = MAX(job->interval_ns, snap->elapsed_ns);
-	if (w->hooks && w->hooks->measure)
-		group = w->hooks->measure(w->hooks_self, snap);
 	accounting_figures(&w->accounting,
 	                   &(struct accounting_sources){
-				   .group = group,
+				   .group = w->group,
 				   .births_are_reported = jobs->sources.births,
 				   .ooms_are_reported = jobs->sources.totals,
 				   .processes = w->row->processes,
@@ -441,6 +456,55 @@ static void compute(const struct jobs *jobs, struct watched_job *w, const struct
 	explain(jobs, w);
 	if (w->hooks && w->hooks->show)
 		w->hooks->show(w->hooks_self, job);
+}
+
+/* The CPU time since the last tick, as a share of the time since then. What exceeds the cores that there
+ * are belongs to other ticks: the counters and the clock are not read at one instant. It is shown
+ * with the next ones, so that the shares add up to the total. */
+static void spread_cpu(struct watched_job *w, uint64_t boot_ns, struct job_sum *sum)
+{
+	uint64_t since_ns = w->spread_boot_ns ? w->spread_boot_ns : w->accounting.started_boot_ns;
+	uint64_t elapsed_ns = boot_ns - MIN(boot_ns, since_ns), growth, most;
+
+	sum->cpu_ns = w->row->job.figures[JOB_FIGURE_CPU];
+	if (!figure_is_known(sum->cpu_ns) || !elapsed_ns)
+		return;
+	if (w->is_resumed && !w->spread_boot_ns) {
+		w->spread_cpu_ns = sum->cpu_ns.value;
+		w->spread_boot_ns = boot_ns;
+		return;
+	}
+	growth = sum->cpu_ns.value - MIN(sum->cpu_ns.value, w->spread_cpu_ns);
+	most = elapsed_ns * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	w->spread_cpu_ns += MIN(growth, most);
+	w->spread_boot_ns = boot_ns;
+	sum->cpu_ratio = (double)MIN(growth, most) / (double)elapsed_ns;
+}
+
+static void measure_groups(struct jobs *jobs, const struct snapshot *snap)
+{
+	for (int32_t i = 0; (size_t)i < snap->jobs.len; i++) {
+		struct watched_job *w = job_at(jobs, snap, i);
+
+		if (w && keeps_accounts(w) && w->hooks && w->hooks->measure)
+			w->group = w->hooks->measure(w->hooks_self, snap);
+	}
+}
+
+static void account_job(const struct jobs *jobs, struct watched_job *w, struct snapshot *snap,
+                        int32_t index)
+{
+	bool is_sampled = (size_t)index < snap->sums.len && !snap->events_only &&
+	                  !w->row->closed_boot_ns;
+	struct job_sum *sum = is_sampled ? &snap->sums.at[index] : NULL;
+
+	if (sum) {
+		measure_memory(w, sum);
+		accounting_take_sum(&w->accounting, snap, index);
+	}
+	compute(jobs, w, snap);
+	if (sum)
+		spread_cpu(w, snap->boot_ns, sum);
 }
 
 static const struct event *find_exit(const struct snapshot *snap, int32_t index,
@@ -503,7 +567,10 @@ void jobs_figures(struct jobs *jobs, struct snapshot *snap)
 	vec_each(&jobs->roster.rows, row)
 		watched_job_sheets_are_shown((*row)->watched);
 	infer_ends(jobs, snap);
-	account(jobs, snap);
+	account_events(jobs, snap);
+	measure_groups(jobs, snap);
+	if (!snap->events_only)
+		account_processes(jobs, snap);
 	for (int32_t i = 0; (size_t)i < snap->jobs.len; i++) {
 		struct watched_job *w = job_at(jobs, snap, i);
 
@@ -512,7 +579,7 @@ void jobs_figures(struct jobs *jobs, struct snapshot *snap)
 		if (w->sheets_end_with_opener)
 			close_orphaned_sheets(w, snap, i);
 		if (keeps_accounts(w))
-			compute(jobs, w, snap);
+			account_job(jobs, w, snap, i);
 		show_sheets(w, snap, i);
 		w->is_published = w->ended_mono_ns != 0;
 		snap->jobs.at[i] = w->row->job;

@@ -10,6 +10,7 @@ void watched_job_free(struct watched_job *w)
 		return;
 	accounting_done(&w->accounting);
 	free(w->memory_group);
+	job_memory_done(&w->memory);
 	free(w->claim.cgroup);
 	free(w->claim.workspace);
 	free(w);

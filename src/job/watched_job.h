@@ -7,6 +7,7 @@
 #include "job/accounting.h"
 #include "job/end_facts.h"
 #include "kernel/cgroup_map.h"
+#include "job/job_memory.h"
 
 /* What marks a process as the job's though it descends from none of its processes (adoption.h). */
 struct job_claim {
@@ -36,6 +37,11 @@ struct watched_job {
 	struct accounting accounting;
 	struct end_facts end_facts;
 	struct cgroup_dir *memory_group; /* of its first process; NULL: none, or the hooks know */
+	struct job_memory memory;
+	const struct cgroup_readings *group; /* its own, of this snapshot; NULL: it has none */
+	/* The CPU time that was spread over the ticks so far, and until when. */
+	uint64_t spread_cpu_ns, spread_boot_ns;
+	bool is_resumed; /* it was not watched all the time: CPU time of before is not spread */
 	struct job_claim claim;
 	uint64_t ended_mono_ns; /* 0: it runs */
 	uint64_t outlived;      /* were there when its command ended */

@@ -55,13 +55,15 @@ bool cgroup_parse_cpu_max(struct scan text, uint64_t *ret_milli_cores)
 	       milli_cores(quota, period, ret_milli_cores);
 }
 
-/* Every number that is taken as it stands. Lines of one file stand together: it is read once. */
+/* Every number that is taken as it stands; two of one metric are added, unless the later is the finer.
+ * Lines of one file stand together: it is read once. */
 static const struct number {
 	enum cgroup_family family;
 	bool is_v2;
 	const char *file, *key;
 	enum cgroup_metric id;
 	uint64_t unit;
+	bool is_added;
 } numbers[] = {
 	{ CGROUP_FAMILY_CPUACCT, true, "cpu.stat", "usage_usec", CGROUP_CPU, NS_PER_US },
 	{ CGROUP_FAMILY_CPUACCT, true, "cpu.stat", "user_usec", CGROUP_CPU_USER, NS_PER_US },
@@ -71,6 +73,8 @@ static const struct number {
 	{ CGROUP_FAMILY_MEMORY, true, "memory.peak", NULL, CGROUP_MEM_PEAK, 1 }, /* Linux 5.19 */
 	{ CGROUP_FAMILY_MEMORY, true, "memory.events", "max", CGROUP_MEM_LIMIT_HITS, 1 },
 	{ CGROUP_FAMILY_MEMORY, true, "memory.events", "oom_kill", CGROUP_OOM_KILLS, 1 },
+	{ CGROUP_FAMILY_MEMORY, true, "memory.stat", "anon", CGROUP_MEM_USED, 1 },
+	{ CGROUP_FAMILY_MEMORY, true, "memory.stat", "shmem", CGROUP_MEM_USED, 1, true },
 	{ CGROUP_FAMILY_PIDS, true, "pids.current", NULL, CGROUP_PIDS, 1 },
 
 	{ CGROUP_FAMILY_CPUACCT, false, "cpuacct.stat", "user", CGROUP_CPU_USER, NS_PER_TICK },
@@ -85,6 +89,9 @@ static const struct number {
 	{ CGROUP_FAMILY_MEMORY, false, "memory.failcnt", NULL, CGROUP_MEM_LIMIT_HITS, 1 },
 	{ CGROUP_FAMILY_MEMORY, false, "memory.oom_control", "oom_kill", CGROUP_OOM_KILLS,
 	  1 }, /* Linux 4.13 */
+	{ CGROUP_FAMILY_MEMORY, false, "memory.stat", "total_rss", CGROUP_MEM_USED, 1 },
+	{ CGROUP_FAMILY_MEMORY, false, "memory.stat", "total_shmem", CGROUP_MEM_USED, 1,
+	  true }, /* Linux 4.18 */
 	{ CGROUP_FAMILY_PIDS, false, "pids.current", NULL, CGROUP_PIDS, 1 },
 };
 
@@ -125,7 +132,8 @@ void cgroup_read_usage(int root_fd, const struct cgroup_dirs *dirs, struct cgrou
 		if (cgroup_parse_number(read_file(&r, d->path, strlen(d->path), n->file), n->key,
 		                        &v) &&
 		    !__builtin_mul_overflow(v, n->unit, &v))
-			readings_set(ret, n->id, v);
+			readings_set(ret, n->id,
+			             v + (n->is_added ? readings_or(ret, n->id, 0) : 0));
 	}
 }
 

@@ -122,6 +122,29 @@ bool process_files_parse_statm(struct scan text, uint64_t page_bytes, struct pro
 	return true;
 }
 
+/* The third number counts pages of files and of shared memory. */
+uint64_t process_files_parse_anon(struct scan statm, uint64_t page_bytes)
+{
+	uint64_t size, resident, shared;
+
+	if (!scan_u64(&statm, &size) || !scan_u64(&statm, &resident) || !scan_u64(&statm, &shared))
+		return 0;
+	return (resident - MIN(resident, shared)) * page_bytes;
+}
+
+void process_files_parse_pss(struct scan rollup, uint64_t *ret_anon, uint64_t *ret_shmem)
+{
+	struct scan line;
+	uint64_t v;
+
+	*ret_anon = *ret_shmem = 0;
+	while (scan_line(&rollup, &line))
+		if (scan_lit(&line, "Pss_Anon:") && scan_u64(&line, &v))
+			*ret_anon = v * 1024;
+		else if (scan_lit(&line, "Pss_Shmem:") && scan_u64(&line, &v))
+			*ret_shmem = v * 1024;
+}
+
 /* Lines of files that begin with a name; two of one metric are added.
  *
  *	VmHWM:	   17220 kB

@@ -39,5 +39,9 @@ struct process_files_stat {
 bool process_files_parse_stat(struct scan text, struct process_files_stat *ret);
 /* These add to the readings. */
 bool process_files_parse_statm(struct scan text, uint64_t page_bytes, struct proc_readings *ret);
+/* Of statm too: the anonymous part of the resident memory. */
+uint64_t process_files_parse_anon(struct scan statm, uint64_t page_bytes);
+/* Of smaps_rollup: anonymous and shared memory, each page divided by its users; 0 before Linux 5.9. */
+void process_files_parse_pss(struct scan rollup, uint64_t *ret_anon, uint64_t *ret_shmem);
 /* status, limits, io or smaps_rollup. The limit of open files is the soft one; false: unlimited. */
 bool process_files_parse(enum process_file file, struct scan text, struct proc_readings *ret);

@@ -26,7 +26,7 @@ struct event_record {
 struct sheet_record {
 	struct sheet s;
 	uint64_t processes;
-	struct figure cpu_time_ns, peak_rss_bytes; /* peak: of its hungriest process */
+	struct figure cpu_time_ns, peak_rss_bytes; /* peak: of its largest process */
 	double max_cpu_ratio; /* of its busiest process, sampled; NAN: not known */
 };
 

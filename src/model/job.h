@@ -40,10 +40,11 @@
 	X(CPU_USER, "cpu_user_seconds", NS, "  user", "… in user mode")                                     \
 	X(CPU_SYSTEM, "cpu_system_seconds", NS, "  system", "… in the kernel")                              \
 	X(CPU_THROTTLED, "cpu_throttled_seconds", NS, "  held back", "held back by its CPU limit")          \
-	X(PEAK_RSS, "peak_rss_mb", MIB, "peak, one process", "peak of its hungriest process")               \
-	X(PEAK_TOTAL, "peak_total_mb", MIB, "peak, whole job", "most that all its processes held at one time") \
+	X(USED, "used_mb", MIB, NULL, "memory in use now that dropping the page cache cannot free")         \
+	X(PEAK_USED, "peak_used_mb", MIB, "memory used", "most memory in use that dropping the page cache cannot free") \
 	X(PEAK_AT, "peak_at_seconds", NS, NULL, "when that was, counted from its start")                    \
-	X(PEAK_CHARGED, "peak_charged_mb", MIB, "peak, charged", "most charged to its control group, page cache included") \
+	X(PEAK_CHARGED, "peak_charged_mb", MIB, "memory charged", "most charged to its control group, page cache included") \
+	X(PEAK_RSS, "peak_rss_mb", MIB, "largest process", "peak resident memory of its largest process")   \
 	X(READ, "read_bytes", BYTES, "read", "read from storage")                                           \
 	X(WRITTEN, "written_bytes", BYTES, "written", "written to storage")                                 \
 	X(PROCESSES, "processes", COUNT, "processes", "processes it had")                                   \

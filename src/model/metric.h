@@ -107,7 +107,8 @@ struct metric {
 	X(PIDS, "pids", COUNT, GAUGE, OPTIONAL, "tasks in the group")                                      \
 	X(PIDS_LIMIT, "pids_limit", COUNT, GAUGE, OPTIONAL, "tasks it may have")                           \
 	X(MEM_LIMIT_USED, "memory_limit_used_mb", MIB, GAUGE, OPTIONAL, "used of that limit, without file cache") \
-	X(PIDS_LIMIT_USED, "pids_limit_used", COUNT, GAUGE, OPTIONAL, "tasks that count against that limit")
+	X(PIDS_LIMIT_USED, "pids_limit_used", COUNT, GAUGE, OPTIONAL, "tasks that count against that limit") \
+	X(MEM_USED, "memory_used_mb", MIB, GAUGE, OPTIONAL, "memory that dropping the page cache cannot free")
 /* clang-format on */
 
 /* One GPU. Percents are whole numbers, as the driver gives them. */

@@ -193,7 +193,7 @@ static const struct field sheet_rows[] = {
 	  .help = "peak of its largest process" },
 	{ "max_cpu_pct", FIELD(RATIO, max_cpu_ratio), .decimals = 2, .is_sampled = true,
 	  .help = MAX_CPU_HELP },
-	{ "quality", FIELD_QUALITY, .help = "exact, at_least, sampled or missing" },
+	{ "quality", FIELD_QUALITY, .help = "exact, at_least, at_most, sampled or missing" },
 };
 #undef RECORD
 const struct field_table sheet_fields = FIELD_TABLE(sheet_rows);
@@ -229,7 +229,7 @@ static const struct field process_rows[] = {
 	  .help = "written to storage" },
 	{ "max_cpu_pct", FIELD(RATIO, max_cpu_ratio), .decimals = 2, .is_sampled = true,
 	  .help = "most CPU between two samples, percent of a core" },
-	{ "quality", FIELD_QUALITY, .help = "exact, at_least, sampled or missing" },
+	{ "quality", FIELD_QUALITY, .help = "exact, at_least, at_most, sampled or missing" },
 };
 #undef RECORD
 const struct field_table process_fields = FIELD_TABLE(process_rows);
@@ -278,7 +278,13 @@ static const struct field job_sum_rows[] = {
 	{ "rss_mb", FIELD(NUMBER, sum.rss_bytes), .unit = UNIT_MIB,
 	  .help = "their resident memory; shared pages count for each" },
 	{ "cpu_percent", FIELD(RATIO, sum.cpu_ratio), .decimals = 2,
-	  .help = "their CPU, percent of a core" },
+	  .help = "CPU of the job since the sample before, percent of a core" },
+	{ "used_mb", FIELD(FIGURE, sum.used), .unit = UNIT_MIB,
+	  .help = "memory in use that dropping the page cache cannot free" },
+	{ "charged_mb", FIELD(FIGURE, sum.charged), .unit = UNIT_MIB,
+	  .help = "memory charged to its control group, page cache included" },
+	{ "cpu_seconds", FIELD(FIGURE, sum.cpu_ns), .unit = UNIT_NS,
+	  .help = "CPU time of the job by then" },
 };
 #undef RECORD
 const struct field_table job_sum_fields = FIELD_TABLE(job_sum_rows);

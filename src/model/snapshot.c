@@ -79,13 +79,21 @@ static double proc_rate(const struct proc_sample *prev, const struct proc_sample
 	return born_since ? rate_per_s(0, cur->r.value[id], elapsed_ns) : NAN;
 }
 
-/* The first figure that is known makes the sum known. */
 static void add_to_sum(struct job_sum *sum, const struct proc_snap *p)
 {
 	sum->procs++;
 	sum->rss_bytes += readings_or(&p->s.r, PROC_RSS, 0);
-	if (!isnan(p->cpu_ratio))
-		sum->cpu_ratio = (isnan(sum->cpu_ratio) ? 0 : sum->cpu_ratio) + p->cpu_ratio;
+}
+
+/* The counter and the clock are not read at one instant, and /proc counts in ticks of 10 ms: over a
+ * short interval a thread may seem to use more than there is. */
+static double possible_ratio(double ratio, const struct proc_sample *prev,
+                             const struct proc_sample *cur)
+{
+	uint64_t threads = MAX(readings_or(&cur->r, PROC_THREADS, 1),
+	                       prev ? readings_or(&prev->r, PROC_THREADS, 1) : 1);
+
+	return ratio > (double)threads ? (double)threads : ratio;
 }
 
 static void add_zombie(struct snapshot *snap, pid_t pid)
@@ -107,7 +115,8 @@ static void add_proc(struct snapshot *snap, const struct sample *prev_sample,
 	struct proc_snap *p = &snap->procs.at[snap->procs.len++];
 
 	p->s = *cur;
-	p->cpu_ratio = proc_rate(prev, cur, PROC_CPU_TIME, born_since, snap->elapsed_ns) / 1e9;
+	p->cpu_ratio = possible_ratio(
+		proc_rate(prev, cur, PROC_CPU_TIME, born_since, snap->elapsed_ns) / 1e9, prev, cur);
 	p->read_bytes_per_s = proc_rate(prev, cur, PROC_READ_BYTES, born_since, snap->elapsed_ns);
 	p->write_bytes_per_s = proc_rate(prev, cur, PROC_WRITE_BYTES, born_since, snap->elapsed_ns);
 	p->age_ns = snap->boot_ns > start_ns ? snap->boot_ns - start_ns : 0;

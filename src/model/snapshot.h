@@ -19,8 +19,11 @@ struct proc_snap {
 /* What the processes of a job use together, now. */
 struct job_sum {
 	uint32_t procs;
-	uint64_t rss_bytes; /* shared pages count for each process */
-	double cpu_ratio;   /* of one core; NAN: not known for any of them */
+	uint64_t rss_bytes;    /* shared pages count for each process */
+	struct figure used;    /* bytes that dropping the page cache cannot free */
+	struct figure charged; /* bytes charged to the job's control group */
+	struct figure cpu_ns;  /* since the job began, of processes that ended too */
+	double cpu_ratio;      /* of one core since the previous tick; NAN: not known */
 };
 
 /* The lists of a snapshot, X(container, name): declared, reset, copied and freed from this table.

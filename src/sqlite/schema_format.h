@@ -75,3 +75,15 @@ static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 
                       QUALITY_AT_MOST == 4 && FINAL_CPU == 1 && FINAL_PEAK == 2 &&
                       FINAL_BOUND == 32,
               "the numbers above");
+
+/* Of jobs that ended: since when there was no sample, or since when they ran if there was none, and the
+ * CPU time in it. Samples before version 6 have none; samples that were deleted leave none. */
+#define SCHEMA_LAST_SAMPLES                                                                        \
+	"SELECT j.id AS id, j.job_id AS job_id, j.uid AS uid, j.ended AS ended,"                   \
+	" j.cpu_us AS cpu_us, coalesce(s.time, j.started) AS since,"                               \
+	" j.cpu_us - iif(m.snapshot, m.cpu_us, 0) AS rest_us FROM job j"                           \
+	" LEFT JOIN job_sample m ON m.job = j.id AND m.snapshot = (SELECT max(k.snapshot)"         \
+	" FROM job_sample k WHERE k.job = j.id AND k.snapshot BETWEEN j.first_snapshot"            \
+	" AND coalesce(j.last_snapshot, 9223372036854775807))"                                     \
+	" LEFT JOIN snapshot s ON s.id = m.snapshot WHERE j.ended IS NOT NULL"                     \
+	" AND j.took_us IS NOT NULL AND (j.first_snapshot IS NULL OR m.snapshot)"

@@ -9,14 +9,20 @@ static const struct migration migrations[] = {
 	  " rss_kib_max INTEGER, cpu_min INTEGER, cpu_max INTEGER, PRIMARY KEY(snapshot, job))"
 	  " WITHOUT ROWID;",
 	  NULL },
+	{ 6,
+	  "ALTER TABLE job_sample ADD COLUMN used_kib INTEGER;"
+	  "ALTER TABLE job_sample ADD COLUMN used_kib_max INTEGER;"
+	  "ALTER TABLE job_sample ADD COLUMN charged_kib INTEGER;"
+	  "ALTER TABLE job_sample ADD COLUMN cpu_us INTEGER;",
+	  NULL },
 	{ 0 },
 };
 
 enum { PUT, SET_FIRST, SET_LAST };
 
 static const struct statement statements[] = {
-	[PUT] = { "INSERT INTO job_sample(snapshot, job, procs, rss_kib, cpu)"
-	          " VALUES(?1, ?2, ?3, ?4, ?5)" },
+	[PUT] = { "INSERT INTO job_sample(snapshot, job, procs, rss_kib, cpu, used_kib, charged_kib,"
+	          " cpu_us) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)" },
 	[SET_FIRST] = { "UPDATE job SET first_snapshot = ?2 WHERE id = ?1"
 	                " AND first_snapshot IS NULL" },
 	[SET_LAST] = { "UPDATE job SET last_snapshot = ?2 WHERE id = ?1" },
@@ -26,19 +32,25 @@ static const struct statement statements[] = {
 #define MEAN STATEMENT_MEAN
 
 static const struct statement downsample[] = {
-	{ "INSERT OR REPLACE INTO job_sample SELECT ?1, job, " MEAN("procs") ", " MEAN("rss_kib") ", " MEAN(
-		"cpu") ", min(procs), max(procs), min(rss_kib), max(rss_kib), min(cpu), max(cpu)"
-	               " FROM job_sample" STATEMENT_MINUTE("snapshot") " GROUP BY job" },
+	{ "INSERT OR REPLACE INTO job_sample SELECT ?1, job, " MEAN("procs") ", " MEAN("rss_kib") ", " MEAN("cpu") ", min(procs), max(procs), min(rss_kib), max(rss_kib), min(cpu), max(cpu), " MEAN(
+		"used_kib") ", max(used_kib), " MEAN("charged_kib") ", max(cpu_us)"
+	                                                            " FROM job_sample" STATEMENT_MINUTE(
+									    "snapshot") " GROUP BY job" },
 	/* A job that began within the minute is in the snapshot that stands for it, too. */
 	{ "UPDATE job SET first_snapshot = ?1 WHERE first_snapshot > ?1"
 	  " AND id IN (SELECT job FROM job_sample WHERE snapshot = ?1)" },
 	{ 0 },
 };
 
+static struct bind bind_figure(const struct metric *metric, struct figure f)
+{
+	return bind_int_if(figure_is_known(f), column_value(metric, f.value));
+}
+
 static int put_sample(struct store *st, struct job_seen *seen, const struct job_sum *sum,
                       int64_t snapshot, struct err *err)
 {
-	static const struct metric rss = { .key = "rss_mb", .unit = UNIT_MIB };
+	static const struct metric memory = { .unit = UNIT_MIB }, cpu = { .unit = UNIT_NS };
 	int r = seen->is_sampled
 	                ? 0
 	                : statement_run(st, &statements[SET_FIRST],
@@ -47,11 +59,13 @@ static int put_sample(struct store *st, struct job_seen *seen, const struct job_
 	if (r < 0)
 		return r;
 	seen->is_sampled = true;
-	return statement_run(st, &statements[PUT],
-	                     BINDS(bind_int(snapshot), bind_int(seen->row), bind_int(sum->procs),
-	                           bind_int(column_value(&rss, sum->rss_bytes)),
-	                           bind_or_null(column_ratio(sum->cpu_ratio))),
-	                     err);
+	return statement_run(
+		st, &statements[PUT],
+		BINDS(bind_int(snapshot), bind_int(seen->row), bind_int(sum->procs),
+	              bind_int(column_value(&memory, sum->rss_bytes)),
+	              bind_or_null(column_ratio(sum->cpu_ratio)), bind_figure(&memory, sum->used),
+	              bind_figure(&memory, sum->charged), bind_figure(&cpu, sum->cpu_ns)),
+		err);
 }
 
 static int put(struct store *st, const struct snapshot *snap, struct err *err)
@@ -74,20 +88,28 @@ static int put(struct store *st, const struct snapshot *snap, struct err *err)
 	return r;
 }
 
+/* The last row is the time between the last tick and the end, from the job's total: so the shares of
+ * CPU add up to it. */
 static void put_job_samples(struct buf *sql)
 {
-	buf_puts(
-		sql,
-		"CREATE VIEW job_samples AS SELECT j.job_id AS job_id,"
-		" m.snapshot AS snapshot_id, s.time AS timestamp,"
-		" s.resolution AS resolution_seconds, m.procs AS processes,"
-		" m.rss_kib/1024.0 AS rss_mb, m.cpu/10.0 AS cpu_percent,"
-		" m.procs_min AS processes_min, m.procs_max AS processes_max,"
-		" m.rss_kib_min/1024.0 AS rss_mb_min, m.rss_kib_max/1024.0 AS rss_mb_max,"
-		" m.cpu_min/10.0 AS cpu_percent_min, m.cpu_max/10.0 AS cpu_percent_max, j.uid AS uid"
-		" FROM job j JOIN job_sample m ON m.job = j.id AND m.snapshot >= j.first_snapshot"
-		" AND m.snapshot <= coalesce(j.last_snapshot, 9223372036854775807)"
-		" JOIN snapshot s ON s.id = m.snapshot");
+	buf_puts(sql,
+	         "CREATE VIEW job_samples AS SELECT j.job_id AS job_id,"
+	         " m.snapshot AS snapshot_id, s.time AS timestamp,"
+	         " s.resolution AS resolution_seconds, m.procs AS processes,"
+	         " m.rss_kib/1024.0 AS rss_mb, m.cpu/10.0 AS cpu_percent,"
+	         " m.procs_min AS processes_min, m.procs_max AS processes_max,"
+	         " m.rss_kib_min/1024.0 AS rss_mb_min, m.rss_kib_max/1024.0 AS rss_mb_max,"
+	         " m.cpu_min/10.0 AS cpu_percent_min, m.cpu_max/10.0 AS cpu_percent_max,"
+	         " j.uid AS uid, m.used_kib/1024.0 AS used_mb,"
+	         " coalesce(m.used_kib_max, m.used_kib)/1024.0 AS used_mb_max,"
+	         " m.charged_kib/1024.0 AS charged_mb, m.cpu_us/1e6 AS cpu_seconds"
+	         " FROM job j JOIN job_sample m ON m.job = j.id AND m.snapshot >= j.first_snapshot"
+	         " AND m.snapshot <= coalesce(j.last_snapshot, 9223372036854775807)"
+	         " JOIN snapshot s ON s.id = m.snapshot"
+	         " UNION ALL SELECT job_id, NULL, ended, NULL, 0, NULL,"
+	         " max(rest_us, 0)/1e4/(ended - since), NULL, NULL, NULL, NULL, NULL, NULL, uid,"
+	         " NULL, NULL, NULL, cpu_us/1e6 FROM (" SCHEMA_LAST_SAMPLES
+	         ") WHERE ended > since AND rest_us IS NOT NULL");
 }
 
 static const struct view views[] = { { "job_samples", put_job_samples }, { 0 } };

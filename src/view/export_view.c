@@ -176,7 +176,9 @@ static const char *const event_columns[] = {
 	"timestamp",  "event_type", "pid",   "sheet_num", "exit_code",
 	"signal_num", "name",       "count", "inferred",  "details",
 };
-static const char *const sample_columns[] = { "timestamp", "processes", "rss_mb", "cpu_percent" };
+static const char *const sample_columns[] = { "timestamp",   "processes", "rss_mb",
+	                                      "cpu_percent", "used_mb",   "charged_mb",
+	                                      "cpu_seconds" };
 static_assert(ARRAY_LEN(process_columns) <= CSV_COLUMNS_MAX, "struct csv holds them");
 
 const struct csv_layout csv_processes = { &process_fields, process_columns,

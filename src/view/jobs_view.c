@@ -14,7 +14,7 @@ static const struct table_column columns[] = {
 	{ "TOOK", TABLE_RIGHT, 2 },
 	{ "RESULT", TABLE_LEFT, .min_width = 13 },
 	{ "CPU", TABLE_RIGHT, 5 },
-	{ "PEAK", TABLE_RIGHT, 6 },
+	{ "USED", TABLE_RIGHT, 6 },
 	{ "PROCS", TABLE_RIGHT, 7 },
 };
 
@@ -51,7 +51,6 @@ static void add_id(struct jobs_view *view, const struct job *job)
 void jobs_view_add(struct jobs_view *view, const struct job *job)
 {
 	struct table *t = &view->table;
-	bool has_total = job_knows(job, JOB_FIGURE_PEAK_TOTAL);
 
 	t->columns = columns;
 	t->n_columns = ARRAY_LEN(columns);
@@ -61,7 +60,7 @@ void jobs_view_add(struct jobs_view *view, const struct job *job)
 	add_took(view, job);
 	table_add(t, job_result(job).at, job_ink(job->status));
 	add_figure(view, job, JOB_FIGURE_CPU);
-	add_figure(view, job, has_total ? JOB_FIGURE_PEAK_TOTAL : JOB_FIGURE_PEAK_RSS);
+	add_figure(view, job, JOB_FIGURE_PEAK_USED);
 	add_figure(view, job, JOB_FIGURE_PROCESSES);
 }
 

@@ -76,6 +76,11 @@ static void put_curve(struct canvas *to, const char *label, const struct curve *
 	canvas_printf(to, INK_PLAIN, " %s   max %s%s\n", format_duration(took).at, max, unit);
 }
 
+static double memory_of(const struct job_sum_record *s)
+{
+	return figure_is_known(s->sum.used) ? (double)s->sum.used.value : NAN;
+}
+
 void report_curves(const struct report *r, struct canvas *to)
 {
 	uint64_t took = job_took_ns(&r->job, r->now_ns);
@@ -90,11 +95,12 @@ void report_curves(const struct report *r, struct canvas *to)
 		                       ? (double)(s->wall_ns - r->job.started_ns) / (double)took
 		                       : 0;
 
-		add_value(&memory, where, (double)s->sum.rss_bytes);
+		add_value(&memory, where, memory_of(s));
 		add_value(&cpu, where, s->sum.cpu_ratio);
 	}
 	canvas_newline(to);
-	put_curve(to, "Memory", &memory, took, format_bytes((uint64_t)memory.max).at, "");
+	if (isfinite(memory.max))
+		put_curve(to, "Memory", &memory, took, format_bytes((uint64_t)memory.max).at, "");
 	if (isfinite(cpu.max))
 		put_curve(to, "CPU", &cpu, took, format_milli((uint64_t)(cpu.max * 1000), 1).at,
 		          " cores");

@@ -122,25 +122,25 @@ static void put_cpu(struct facts *f, const struct report *r)
 
 static void put_memory(struct facts *f, const struct job *job)
 {
-	begin_figure(f, job, "Peak memory", JOB_FIGURE_PEAK_TOTAL);
-	facts_part(f, "%s", job_figure_words(job, JOB_FIGURE_PEAK_TOTAL).at);
+	begin_figure(f, job, "Memory", JOB_FIGURE_PEAK_USED);
+	facts_part(f, "%s", job_figure_words(job, JOB_FIGURE_PEAK_USED).at);
 	facts_join(f, FACT_WORD, "%s",
-	           job_knows(job, JOB_FIGURE_PEAK_TOTAL) ? "whole job" : "for the whole job");
-	if (job_knows(job, JOB_FIGURE_PEAK_TOTAL) && job_knows(job, JOB_FIGURE_PEAK_AT))
+	           job_knows(job, JOB_FIGURE_PEAK_USED) ? "used" : "how much was used");
+	if (job_knows(job, JOB_FIGURE_PEAK_AT))
 		facts_join(f, FACT_WORD, "at %s", job_figure_words(job, JOB_FIGURE_PEAK_AT).at);
+	if (job_knows(job, JOB_FIGURE_PEAK_CHARGED)) {
+		begin_figure(f, job, "", JOB_FIGURE_PEAK_CHARGED);
+		facts_part(f, "%s charged", job_figure_words(job, JOB_FIGURE_PEAK_CHARGED).at);
+		facts_join(f, FACT_WORD, "to its control group");
+		facts_comma(f, "page cache included");
+	}
 	begin_figure(f, job, "", JOB_FIGURE_PEAK_RSS);
 	facts_part(f, "%s", job_figure_words(job, JOB_FIGURE_PEAK_RSS).at);
 	facts_join(f, FACT_WORD, "%s",
-	           job_knows(job, JOB_FIGURE_PEAK_RSS) ? "hungriest process"
-	                                               : "for the hungriest process");
+	           job_knows(job, JOB_FIGURE_PEAK_RSS) ? "largest process"
+	                                               : "for the largest process");
 	if (job->hungriest_pid)
 		facts_comma(f, "%s %d", job->hungriest, job->hungriest_pid);
-	if (!job_knows(job, JOB_FIGURE_PEAK_CHARGED))
-		return;
-	begin_figure(f, job, "", JOB_FIGURE_PEAK_CHARGED);
-	facts_part(f, "%s charged", job_figure_words(job, JOB_FIGURE_PEAK_CHARGED).at);
-	facts_join(f, FACT_WORD, "to its control group");
-	facts_comma(f, "page cache included");
 }
 
 static void put_io(struct facts *f, const struct job *job)

@@ -51,48 +51,43 @@ static void put_cpu(struct facts *f, const struct job *job, unsigned cpus)
 		facts_part(f, "%s", busy.at);
 }
 
-static void put_peak(struct facts *f, const struct job *job)
+static void put_used(struct facts *f, const struct job *job)
 {
-	struct words total = job_figure_words(job, JOB_FIGURE_PEAK_TOTAL);
-
+	facts_part(f, "%s used", job_figure_words(job, JOB_FIGURE_PEAK_USED).at);
 	if (job_knows(job, JOB_FIGURE_PEAK_AT))
-		facts_part(f, "%s peak at %s", total.at,
-		           job_figure_words(job, JOB_FIGURE_PEAK_AT).at);
-	else
-		facts_part(f, "%s peak", total.at);
+		facts_join(f, FACT_WORD, "at %s", job_figure_words(job, JOB_FIGURE_PEAK_AT).at);
 }
 
-static void put_hungriest(struct facts *f, const struct job *job)
+static void put_largest(struct facts *f, const struct job *job)
 {
-	struct words rss = job_figure_words(job, JOB_FIGURE_PEAK_RSS);
-
-	if (!job_knows(job, JOB_FIGURE_PEAK_RSS))
-		facts_part(f, "%s", rss.at);
-	else if (*job->hungriest)
-		facts_part(f, "%s %s", rss.at, job->hungriest);
-	else
-		facts_part(f, "%s hungriest process", rss.at);
+	facts_part(f, "%s largest process", job_figure_words(job, JOB_FIGURE_PEAK_RSS).at);
+	if (*job->hungriest)
+		facts_comma(f, "%s", job->hungriest);
 }
 
-/* The whole job and its hungriest process: one line when they can be trusted alike, else two. A
- * job of one process is its own hungriest. */
+/* What it used, what was charged, and the largest process, each with its own quality. A job too short
+ * to be sampled used at most what was charged: that is one line. */
 static void put_memory(struct facts *f, const struct job *job)
 {
-	enum quality total = job->figures[JOB_FIGURE_PEAK_TOTAL].quality;
-	enum quality rss = job->figures[JOB_FIGURE_PEAK_RSS].quality;
-	bool is_single = rss != QUALITY_MISSING && job_count(job, JOB_FIGURE_PROCESSES) == 1;
+	const struct figure *used = &job->figures[JOB_FIGURE_PEAK_USED];
+	const char *label = "memory";
 
-	if (total != QUALITY_MISSING && !is_single) {
-		facts_begin(f, "memory", job_quality(job, total).at);
-		put_peak(f, job);
-		if (rss == QUALITY_MISSING)
-			return;
-		if (rss != total)
-			facts_begin(f, "", job_quality(job, rss).at);
-	} else {
-		facts_begin(f, "memory", job_quality(job, rss).at);
+	if (figure_is_known(*used)) {
+		facts_begin(f, label, job_quality(job, used->quality).at);
+		put_used(f, job);
+		label = "";
 	}
-	put_hungriest(f, job);
+	if (job_knows(job, JOB_FIGURE_PEAK_CHARGED) && used->quality != QUALITY_AT_MOST) {
+		facts_begin(f, label,
+		            job_quality(job, job->figures[JOB_FIGURE_PEAK_CHARGED].quality).at);
+		facts_part(f, "%s charged", job_figure_words(job, JOB_FIGURE_PEAK_CHARGED).at);
+		label = "";
+	}
+	facts_begin(f, label, job_quality(job, job->figures[JOB_FIGURE_PEAK_RSS].quality).at);
+	if (job_knows(job, JOB_FIGURE_PEAK_RSS))
+		put_largest(f, job);
+	else
+		facts_part(f, "not known");
 }
 
 static void put_processes(struct facts *f, const struct job *job)

@@ -257,9 +257,15 @@ static void put_counter(struct trace *t, const struct job_sum_record *s, const c
 	end_event(t);
 }
 
+static double mib_of(struct figure bytes)
+{
+	return figure_is_known(bytes) ? (double)bytes.value / (1 << 20) : NAN;
+}
+
 void trace_sum(struct trace *t, const struct job_sum_record *s)
 {
-	put_counter(t, s, "memory (MiB)", "resident", (double)s->sum.rss_bytes / (1 << 20));
+	put_counter(t, s, "memory used (MiB)", "used", mib_of(s->sum.used));
+	put_counter(t, s, "memory charged (MiB)", "charged", mib_of(s->sum.charged));
 	put_counter(t, s, "CPU (cores)", "busy", s->sum.cpu_ratio);
 	put_counter(t, s, "processes", "alive", s->sum.procs);
 }

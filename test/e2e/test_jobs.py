@@ -11,9 +11,9 @@ import pytest
 
 from conftest import TIERS, Proctor, wait_for
 
-FIGURES = {"cpu_seconds", "peak_rss_mb", "peak_total_mb", "read_bytes", "processes", "failed_processes",
+FIGURES = {"cpu_seconds", "peak_rss_mb", "peak_used_mb", "read_bytes", "processes", "failed_processes",
 	   "leaked_processes", "recorder_cpu_seconds"}
-QUALITIES = {"exact", "at_least", "sampled", "missing"}
+QUALITIES = {"exact", "at_least", "sampled", "missing", "at_most"}
 
 
 def run_job(proctor, *options, command, status=0):
@@ -52,7 +52,7 @@ def test_ls_lists_the_latest_job_first(jobs):
 	done = jobs("ls")
 	lines = done.stdout.splitlines()
 	assert done.returncode == 0
-	assert lines[0].split() == ["JOB", "TYPE", "STARTED", "TOOK", "RESULT", "CPU", "PEAK", "PROCS"]
+	assert lines[0].split() == ["JOB", "TYPE", "STARTED", "TOOK", "RESULT", "CPU", "USED", "PROCS"]
 	assert [line.split()[0] for line in lines[1:]] == ["train-one", "build-two", "build-one"]
 	assert "exit 3" in lines[2] and " ok " in lines[3] and "today" in lines[1]
 
@@ -165,7 +165,7 @@ def test_jobs_are_found_by_id_type_beginning_and_place(jobs):
 def test_a_report_tells_sheets_marks_and_the_quality_of_each_figure(jobs):
 	done = jobs("report", "train")
 	assert done.returncode == 0, done.stderr
-	for part in ("Totals", "CPU", "Peak memory", "I/O", "Processes", "Recorder", "Watched by", "Sheets", "Programs",
+	for part in ("Totals", "CPU", "Memory", "I/O", "Processes", "Recorder", "Watched by", "Sheets", "Programs",
 		     "Most costly processes", "Marks and phases"):
 		assert part in done.stdout, part
 	totals = done.stdout.split("Totals\n")[1].split("\n\n")[0].splitlines()
@@ -404,7 +404,7 @@ def test_a_chrome_trace_keeps_the_rules_of_its_viewers(jobs):
 	assert [e["args"]["name"] for e in events if e["name"] == "process_name"] == ["job train-one"]
 	cats = {e.get("cat") for e in events}
 	assert {"process", "sheet", "phase", "mark"} <= cats
-	assert {"memory (MiB)", "CPU (cores)"} <= {e["name"] for e in events if e["ph"] == "C"}
+	assert {"memory used (MiB)", "CPU (cores)"} <= {e["name"] for e in events if e["ph"] == "C"}
 	process = [e for e in events if e.get("cat") == "process" and e["name"] == "sleep"][0]
 	assert {"command", "ppid", "exit_code", "cpu_seconds", "peak_rss_mb"} <= set(process["args"])
 

@@ -25,7 +25,8 @@ FIGURES = [(re.compile(pattern), put) for pattern, put in (
 	(r"\b\d[\d.]*( of \d+)? cores?\b", "CORES"),
 	(r"(?<=SIZE) - (?=\d)", " SHARE "),  # of who was too short-lived to be looked at
 	(r"\bhost \S+, user \S+", "host HOST, user USER"),
-	(r"(?<=hungriest process, python3 )\d+", "PID"),
+	(r"(?<=largest process, python3 )\d+", "PID"),
+	(r"SIZE used( at TIME)? (sampled TIME|at most)$", "SIZE used"),  # at most: it was too short for a tick
 	(r"^(TIME \w+ )\d+", r"\1PID"),
 	(r"^(Watched by ).*", r"\1" + MORE),
 	(r"\b\d[\d,]* (snapshots|events)\b", r"N \1"),
@@ -40,7 +41,7 @@ MACHINE = [(re.compile(pattern), put) for pattern, put in (
 	(r"\bof \d[\d,]* processes\b", "of N processes"),
 )]
 # They depend on what is cached, and on what is built in.
-SOMETIMES = re.compile(r"i/o |gpu ", re.IGNORECASE)
+SOMETIMES = re.compile(r"i/o |gpu |[\d.]+ [KMG]?i?B charged exact", re.IGNORECASE)
 
 
 @pytest.fixture

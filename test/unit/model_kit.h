@@ -194,7 +194,7 @@ static inline struct job kit_good_job(void)
 	kit_figure(&job, JOB_FIGURE_CPU_USER, 2472 * NS_PER_S, QUALITY_EXACT);
 	kit_figure(&job, JOB_FIGURE_CPU_SYSTEM, 123 * NS_PER_S, QUALITY_EXACT);
 	kit_figure(&job, JOB_FIGURE_PEAK_RSS, KIT_GIB * 48 / 10, QUALITY_EXACT);
-	kit_figure(&job, JOB_FIGURE_PEAK_TOTAL, KIT_GIB * 61 / 10, QUALITY_EXACT);
+	kit_figure(&job, JOB_FIGURE_PEAK_USED, KIT_GIB * 61 / 10, QUALITY_EXACT);
 	kit_figure(&job, JOB_FIGURE_PEAK_AT, 560 * NS_PER_S, QUALITY_EXACT);
 	kit_figure(&job, JOB_FIGURE_READ, KIT_GIB * 124 / 10, QUALITY_EXACT);
 	kit_figure(&job, JOB_FIGURE_WRITTEN, KIT_GIB * 11 / 10, QUALITY_EXACT);
@@ -229,7 +229,7 @@ static inline struct job kit_oom_job(void)
 	kit_figure(&job, JOB_FIGURE_CPU, 1120 * NS_PER_S, QUALITY_AT_LEAST);
 	kit_figure(&job, JOB_FIGURE_CPU_USER, 1100 * NS_PER_S, QUALITY_AT_LEAST);
 	kit_figure(&job, JOB_FIGURE_CPU_SYSTEM, 20 * NS_PER_S, QUALITY_AT_LEAST);
-	kit_figure(&job, JOB_FIGURE_PEAK_TOTAL, 8 * KIT_GIB - (1 << 20), QUALITY_SAMPLED);
+	kit_figure(&job, JOB_FIGURE_PEAK_USED, 8 * KIT_GIB - (1 << 20), QUALITY_SAMPLED);
 	kit_figure(&job, JOB_FIGURE_PEAK_RSS, KIT_GIB * 76 / 10, QUALITY_EXACT);
 	kit_figure(&job, JOB_FIGURE_PEAK_AT, 186 * NS_PER_S, QUALITY_SAMPLED);
 	kit_figure(&job, JOB_FIGURE_PEAK_CHARGED, 8 * KIT_GIB, QUALITY_EXACT);
@@ -300,10 +300,13 @@ static inline struct event_record kit_event(enum event_kind kind, double at, pid
 	return e;
 }
 
-static inline struct job_sum_record kit_sum(double at, uint64_t rss_bytes, double cpu_ratio)
+static inline struct job_sum_record kit_sum(double at, uint64_t used_bytes, double cpu_ratio)
 {
 	return (struct job_sum_record){
 		.wall_ns = KIT_AT(at),
-		.sum = { .procs = 7, .rss_bytes = rss_bytes, .cpu_ratio = cpu_ratio },
+		.sum = { .procs = 7,
+		         .rss_bytes = 2 * used_bytes,
+		         .used = { used_bytes, QUALITY_SAMPLED },
+		         .cpu_ratio = cpu_ratio },
 	};
 }

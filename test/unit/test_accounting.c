@@ -277,7 +277,7 @@ static void test_accounting__says_nothing_of_what_nobody_told(void **state)
 	accounting_figures(&t, &(struct accounting_sources){ .processes = 1 }, &job);
 	assert_int_equal(job.figures[JOB_FIGURE_CPU].quality, QUALITY_MISSING);
 	assert_int_equal(job.figures[JOB_FIGURE_PEAK_RSS].quality, QUALITY_MISSING);
-	assert_int_equal(job.figures[JOB_FIGURE_PEAK_TOTAL].quality, QUALITY_MISSING);
+	assert_int_equal(job.figures[JOB_FIGURE_PEAK_USED].quality, QUALITY_MISSING);
 	assert_int_equal(job.figures[JOB_FIGURE_LEAKED].quality, QUALITY_MISSING);
 }
 
@@ -309,12 +309,12 @@ static void test_accounting__remembers_when_all_held_most(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(held); i++) {
 		struct snapshot snap = { .boot_ns = T0_NS + (i + 1) * NS_PER_S };
 
-		*vec_push(&snap.sums, 1) = (struct job_sum){ .rss_bytes = held[i] };
+		*vec_push(&snap.sums, 1) = (struct job_sum){ .used = { held[i], QUALITY_SAMPLED } };
 		feed(&t, &snap, 0);
 		snapshot_done(&snap);
 	}
 	accounting_figures(&t, &(struct accounting_sources){ .processes = 2 }, &job);
-	ASSERT_FIGURE(job, PEAK_TOTAL, 300, SAMPLED);
+	ASSERT_FIGURE(job, PEAK_USED, 300, SAMPLED);
 	ASSERT_FIGURE(job, PEAK_AT, 2 * NS_PER_S, SAMPLED);
 }
 
@@ -377,31 +377,58 @@ static void test_accounting__is_never_below_what_the_looks_saw(void **state)
 }
 
 /* A mark that the kernel told at an end, higher than all that looks saw: nobody knows when. */
-static void test_accounting__forgets_when_the_peak_was_once_a_higher_one_is_told(void **state)
+static void test_accounting__never_uses_more_than_was_charged_or_allowed(void **state)
 {
-	struct snapshot look = { .boot_ns = T0_NS + NS_PER_S }, told = { .events_only = true };
+	struct snapshot look = { .boot_ns = T0_NS + NS_PER_S };
 	struct accounting t = { .started_boot_ns = T0_NS };
-	struct launch_end end = reaped(1000, 0, 800);
+	struct cgroup_readings group = { 0 };
+	struct accounting_sources from = { .processes = 2, .group = &group };
 	struct job job = { 0 };
 
-	(void)state;
-	*vec_push(&look.sums, 1) = (struct job_sum){ .rss_bytes = 500 << 10 };
+	*vec_push(&look.sums, 1) = (struct job_sum){ .used = { 500 << 10, QUALITY_SAMPLED } };
 	feed(&t, &look, 0);
-	accounting_figures(&t, &(struct accounting_sources){ .processes = 2 }, &job);
-	ASSERT_FIGURE(job, PEAK_AT, NS_PER_S, SAMPLED);
-	add_end(&told, 10, NS_PER_MS, 700 << 10);
-	feed(&t, &told, 0);
-	accounting_figures(&t, &(struct accounting_sources){ .processes = 2 }, &job);
-	ASSERT_FIGURE(job, PEAK_TOTAL, 700 << 10, AT_LEAST);
-	assert_int_equal(job.figures[JOB_FIGURE_PEAK_AT].quality, QUALITY_MISSING);
-	assert_int_equal(job.hungriest_pid, 10);
-	accounting_reap(&t, &end); /* and of this one not even whose it was */
-	accounting_figures(&t, &(struct accounting_sources){ .processes = 2 }, &job);
-	ASSERT_FIGURE(job, PEAK_RSS, 800 << 10, AT_LEAST);
-	assert_int_equal(job.hungriest_pid, 0);
+	accounting_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, PEAK_USED, 500 << 10, SAMPLED);
+	readings_set(&group, CGROUP_MEM_PEAK, 480 << 10);
+	accounting_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, PEAK_USED, 480 << 10, SAMPLED);
+	ASSERT_FIGURE(job, PEAK_CHARGED, 480 << 10, EXACT);
+	job.limit[JOB_LIMIT_MEM] = 400 << 10;
+	accounting_figures(&t, &from, &job);
+	ASSERT_FIGURE(job, PEAK_USED, 400 << 10, SAMPLED);
 	accounting_done(&t);
 	snapshot_done(&look);
-	snapshot_done(&told);
+}
+
+static void test_accounting__of_a_job_too_short_for_a_tick_takes_what_was_charged(void **state)
+{
+	struct cgroup_readings group = { 0 };
+	struct accounting t = { .started_boot_ns = T0_NS };
+	struct job job = { 0 };
+
+	readings_set(&group, CGROUP_MEM_PEAK, 480 << 10);
+	accounting_figures(&t, &(struct accounting_sources){ .processes = 1, .group = &group },
+	                   &job);
+	ASSERT_FIGURE(job, PEAK_USED, 480 << 10, AT_MOST);
+	assert_int_equal(job.figures[JOB_FIGURE_PEAK_AT].quality, QUALITY_MISSING);
+	accounting_done(&t);
+}
+
+static void test_accounting__uses_memory_now_only_while_it_runs(void **state)
+{
+	struct snapshot look = { .boot_ns = T0_NS + NS_PER_S };
+	struct accounting t = { .started_boot_ns = T0_NS };
+	struct job job = { 0 };
+
+	*vec_push(&look.sums, 1) = (struct job_sum){ .used = { 500 << 10, QUALITY_SAMPLED } };
+	feed(&t, &look, 0);
+	accounting_figures(&t, &(struct accounting_sources){ .processes = 1 }, &job);
+	ASSERT_FIGURE(job, USED, 500 << 10, SAMPLED);
+	job.status = JOB_COMPLETED;
+	accounting_figures(&t, &(struct accounting_sources){ .processes = 1 }, &job);
+	assert_int_equal(job.figures[JOB_FIGURE_USED].quality, QUALITY_MISSING);
+	accounting_done(&t);
+	snapshot_done(&look);
 }
 
 static void look_at_memory(struct accounting *t, pid_t pid, uint64_t rss_bytes)
@@ -458,31 +485,6 @@ static void test_accounting__calls_who_is_left_behind_the_hungriest(void **state
 	accounting_figures(&t, &from, &job);
 	ASSERT_FIGURE(job, PEAK_RSS, 720 << 10, AT_LEAST);
 	assert_int_equal(job.hungriest_pid, 10);
-	accounting_done(&t);
-	snapshot_done(&told);
-}
-
-static void test_accounting__of_one_process_the_whole_job_is_its_own_mark(void **state)
-{
-	struct accounting_sources from = { .processes = 1,
-		                           .living = 1,
-		                           .births_are_reported = true };
-	struct snapshot told = { .events_only = true };
-	struct accounting t = { .started_boot_ns = T0_NS };
-	struct job job = { 0 };
-
-	(void)state;
-	look_at_memory(&t, 10, 600 << 10);
-	accounting_figures(&t, &from, &job);
-	ASSERT_FIGURE(job, PEAK_TOTAL, 600 << 10, AT_LEAST);
-	add_end(&told, 10, NS_PER_MS, 700 << 10);
-	feed(&t, &told, 0);
-	from.living = 0;
-	accounting_figures(&t, &from, &job);
-	ASSERT_FIGURE(job, PEAK_TOTAL, 700 << 10, EXACT);
-	from.births_are_reported = false; /* there may have been others */
-	accounting_figures(&t, &from, &job);
-	ASSERT_FIGURE(job, PEAK_TOTAL, 700 << 10, AT_LEAST);
 	accounting_done(&t);
 	snapshot_done(&told);
 }
@@ -544,8 +546,9 @@ RUN_TESTS(TEST(test_accounting__counts_an_older_process_from_where_it_joined),
           TEST(test_accounting__takes_the_mark_of_an_older_process_that_rose),
           TEST(test_accounting__takes_back_no_peak_that_a_look_saw),
           TEST(test_accounting__calls_who_is_left_behind_the_hungriest),
-          TEST(test_accounting__of_one_process_the_whole_job_is_its_own_mark),
-          TEST(test_accounting__forgets_when_the_peak_was_once_a_higher_one_is_told),
+          TEST(test_accounting__never_uses_more_than_was_charged_or_allowed),
+          TEST(test_accounting__of_a_job_too_short_for_a_tick_takes_what_was_charged),
+          TEST(test_accounting__uses_memory_now_only_while_it_runs),
           TEST(test_accounting__is_never_below_what_the_looks_saw),
           TEST(test_accounting__tells_who_outlived_the_command_from_who_was_left),
           TEST(test_accounting__is_exact_when_every_end_was_told),

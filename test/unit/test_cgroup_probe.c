@@ -66,6 +66,8 @@ static void put_v2_machine(const struct tree *t)
 	tree_puts(t, "sys/fs/cgroup/batch.slice/job:7/step/memory.peak", "209715200\n");
 	tree_puts(t, "sys/fs/cgroup/batch.slice/job:7/step/memory.events",
 	          "low 0\nhigh 0\nmax 17\noom 2\noom_kill 1\noom_group_kill 0\n");
+	tree_puts(t, "sys/fs/cgroup/batch.slice/job:7/step/memory.stat",
+	          "anon 50000000\nfile 40000000\nanon_thp 7\nshmem 3000000\n");
 	tree_puts(t, "sys/fs/cgroup/batch.slice/job:7/step/pids.current", "12\n");
 }
 
@@ -80,6 +82,7 @@ static void test_cgroup_probe__reads_a_v2_group_and_the_smallest_limits_above_it
 	put_v2_machine(&t);
 	self = tree_probe(&probe_cgroup, &t.env, &s);
 	assert_int_equal(s.cgroup.present, (UINT64_C(1) << CGROUP_METRIC_COUNT) - 1);
+	assert_int_equal(s.cgroup.value[CGROUP_MEM_USED], 53000000);
 	assert_int_equal(s.cgroup.value[CGROUP_CPU], 5 * NS_PER_S);
 	assert_int_equal(s.cgroup.value[CGROUP_CPU_USER], 3 * NS_PER_S);
 	assert_int_equal(s.cgroup.value[CGROUP_CPU_SYSTEM], 2 * NS_PER_S);

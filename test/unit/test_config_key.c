@@ -32,7 +32,8 @@ static const struct config_key *find(const char *section, const char *name)
 
 static bool has_bounds(const struct config_key *key)
 {
-	return key->type != CONFIG_BOOL && key->type != CONFIG_SWITCH && key->type != CONFIG_PATH && key->type != CONFIG_PROCESSES;
+	return key->type != CONFIG_BOOL && key->type != CONFIG_SWITCH && key->type != CONFIG_PATH &&
+	       key->type != CONFIG_PROCESSES;
 }
 
 static void test_config__defaults_are_those_of_the_specification(void **state)

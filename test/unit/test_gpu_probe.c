@@ -150,7 +150,8 @@ static void test_gpu_probe__says_how_it_is(void **state)
 	use_library("fake-nvml.so", "gpus=2");
 	assert_health(PROBE_WORKS, "2 GPUs, driver 535.104.05");
 	use_library("fake-nvml.so", "unsupported=power,temperature");
-	assert_health(PROBE_WORKS, "1 GPU, driver 535.104.05; not reported: temperature_c, power_w");
+	assert_health(PROBE_WORKS,
+	              "1 GPU, driver 535.104.05; not reported: temperature_c, power_w");
 	use_library("fake-nvml.so", "gpus=0");
 	assert_health(PROBE_ABSENT, "the driver knows no GPU");
 	use_library("fake-nvml.so", "init=18");

@@ -433,8 +433,8 @@ static void test_reader_profile__survives_the_rows_of_its_processes(void **state
 	for (int i = 0; i < 100; i++)
 		world_put(&w, st);
 	while (more)
-		assert_int_equal(
-			store_retain_step(st, &keep, w.wall_ns, w.boot_ns, &more, &err), 0);
+		assert_int_equal(store_retain_step(st, &keep, w.wall_ns, w.boot_ns, &more, &err),
+		                 0);
 	assert_int_equal(history_profile(r, KEY("old"), &after, &err), 0);
 	assert_int_equal(after.cpu_time_ns.value, before.cpu_time_ns.value);
 	assert_int_equal(after.peak_rss_bytes.value, before.peak_rss_bytes.value);

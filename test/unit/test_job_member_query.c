@@ -155,7 +155,10 @@ static void test_job_sums__are_kept_a_snapshot_and_become_means(void **state)
 		world_put(&w, st);
 	world_add_job(&w, "s");
 	for (uint32_t i = 0; i < 100; i++)
-		put_sum(&w, st, (struct job_sum){ i + 1, (uint64_t)(i + 1) << 20, i ? 0.5 : NAN });
+		put_sum(&w, st,
+		        (struct job_sum){ .procs = i + 1,
+		                          .rss_bytes = (uint64_t)(i + 1) << 20,
+		                          .cpu_ratio = i ? 0.5 : NAN });
 	set_end(&w.jobs.at[0], JOB_COMPLETED);
 	put_sum(&w, st, (struct job_sum){ 0 });
 	assert_int_equal(read_sums(dir, "s", 1000, &sums), 100);

@@ -278,7 +278,7 @@ static void test_jobs_figures__keeps_jobs_apart(void **state)
 		assert_string_equal(job->id, ids[i]);
 		assert_int_equal(job->figures[JOB_FIGURE_PROCESSES].value, 1);
 		assert_int_equal(job->hungriest_pid, children[i]);
-		assert_true(job->figures[JOB_FIGURE_PEAK_TOTAL].value > 0);
+		assert_true(job->figures[JOB_FIGURE_PEAK_USED].value > 0);
 		sc->child = children[i];
 		end_child(sc);
 	}

@@ -54,7 +54,7 @@ static void test_run_view__tells_of_one_process_once(void **state)
 	kit_figure(&job, JOB_FIGURE_CPU_THROTTLED, 50 * NS_PER_MS, QUALITY_EXACT);
 	kit_figure(&job, JOB_FIGURE_PROCESSES, 1, QUALITY_EXACT);
 	kit_figure(&job, JOB_FIGURE_PEAK_RSS, 1 << 20, QUALITY_EXACT);
-	kit_figure(&job, JOB_FIGURE_PEAK_TOTAL, 1 << 19, QUALITY_SAMPLED);
+	kit_figure(&job, JOB_FIGURE_PEAK_USED, 1 << 19, QUALITY_SAMPLED);
 	assert_block(&job, 80, "run-one.txt");
 }
 

@@ -129,11 +129,13 @@ static void test_schema__gives_a_row_to_jobs_that_have_none(void **state)
 	world_rmdir(dir);
 }
 
+/* But for a figure that was given up: its columns stay, because views of others may name them. */
 static void test_schema__is_the_same_from_scratch_and_from_version_4(void **state)
 {
 	static const char columns[] =
 		"SELECT count(*) FROM (SELECT m.name, c.name FROM a.sqlite_schema m,"
-		" pragma_table_xinfo(m.name, 'a') c WHERE m.type = 'table' EXCEPT"
+		" pragma_table_xinfo(m.name, 'a') c WHERE m.type = 'table'"
+		" AND c.name NOT LIKE 'peak_total_%' EXCEPT"
 		" SELECT m.name, c.name FROM b.sqlite_schema m, pragma_table_xinfo(m.name, 'b') c"
 		" WHERE m.type = 'table')";
 	char *fresh = world_dir(), *migrated = world_dir(), *sql;

@@ -40,7 +40,9 @@ static void look(struct store *st, struct world *w, const struct job *job)
 
 	world_tick(w);
 	*(struct job *)world_push(&w->snap.jobs) = *job;
-	*(struct job_sum *)world_push(&w->snap.sums) = (struct job_sum){ 1, 4096, 0.5 };
+	*(struct job_sum *)world_push(&w->snap.sums) = (struct job_sum){ .procs = 1,
+		                                                         .rss_bytes = 4096,
+		                                                         .cpu_ratio = 0.5 };
 	r = store_put(st, &w->snap, &err);
 	must(r == -EBUSY ? 0 : r, "look", &err);
 }

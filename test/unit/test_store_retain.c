@@ -274,23 +274,26 @@ static void test_retain__leaves_what_the_model_says(void **state)
 	check_all(&w, &past, db, now - 900, now - 2400);
 	/* Nothing is left of what went, and nothing is gone that is needed. */
 	assert_int_equal(
-		ask_db_int(db, "SELECT count(*) FROM host WHERE id NOT IN (SELECT id FROM snapshot)"),
+		ask_db_int(db,
+	                   "SELECT count(*) FROM host WHERE id NOT IN (SELECT id FROM snapshot)"),
 		0);
-	assert_int_equal(ask_db_int(db, "SELECT count(*) FROM sample_base WHERE id >> 20 << 20 NOT IN"
-	                             " (SELECT id FROM keyframe)"),
+	assert_int_equal(ask_db_int(db,
+	                            "SELECT count(*) FROM sample_base WHERE id >> 20 << 20 NOT IN"
+	                            " (SELECT id FROM keyframe)"),
 	                 0);
 	assert_int_equal(ask_db_int(db,
-	                         "SELECT count(*) FROM sample_change WHERE id >> 32 << 20 NOT IN"
-	                         " (SELECT id FROM keyframe)"),
+	                            "SELECT count(*) FROM sample_change WHERE id >> 32 << 20 NOT IN"
+	                            " (SELECT id FROM keyframe)"),
 	                 0);
 	assert_int_equal(ask_db_int(db, "SELECT count(*) FROM sample_base WHERE proc NOT IN"
-	                             " (SELECT id FROM process)"),
+	                                " (SELECT id FROM process)"),
 	                 0);
 	assert_int_equal(
-		ask_db_int(db,
-	                "SELECT count(*) FROM process p WHERE job IS NULL AND last IS NOT NULL"
-	                " AND NOT EXISTS (SELECT 1 FROM snapshot s WHERE s.id BETWEEN p.first"
-	                " AND p.last) AND NOT EXISTS (SELECT 1 FROM event e WHERE e.proc = p.id)"),
+		ask_db_int(
+			db,
+			"SELECT count(*) FROM process p WHERE job IS NULL AND last IS NOT NULL"
+			" AND NOT EXISTS (SELECT 1 FROM snapshot s WHERE s.id BETWEEN p.first"
+			" AND p.last) AND NOT EXISTS (SELECT 1 FROM event e WHERE e.proc = p.id)"),
 		0);
 	sqlite3_close(db);
 	/* And it goes on: the second run takes up the hour that the first one began. */
@@ -299,11 +302,12 @@ static void test_retain__leaves_what_the_model_says(void **state)
 		world_put(&w, st);
 	vec_reset(&past.moments);
 	retain_all(st, &keep, w.wall_ns, w.boot_ns);
-	assert_in_range(ask_db_int(db, "SELECT count(*) FROM keyframe WHERE resolution = 60"), 1, 4);
+	assert_in_range(ask_db_int(db, "SELECT count(*) FROM keyframe WHERE resolution = 60"), 1,
+	                4);
 	store_close(st);
 	assert_int_equal(
 		ask_db_int(db,
-	                "SELECT count(*) FROM process WHERE last IS NULL AND first IS NOT NULL"),
+	                   "SELECT count(*) FROM process WHERE last IS NULL AND first IS NOT NULL"),
 		0);
 	sqlite3_close(db);
 	vec_done(&past.moments);
@@ -343,8 +347,9 @@ static void test_retain__keeps_the_history_when_the_clock_jumps_ahead(void **sta
 	assert_int_equal(ask_db_int(db, "SELECT count(*) FROM snapshots"), before);
 	for (int hour = 10; hour < 40; hour++)
 		retain_all(st, &keep, w.wall_ns, w.boot_ns + (uint64_t)hour * 3600 * NS_PER_S);
-	assert_in_range(ask_db_int(db, "SELECT count(*) FROM snapshots WHERE timestamp < 1800000000"),
-	                5, 7);
+	assert_in_range(
+		ask_db_int(db, "SELECT count(*) FROM snapshots WHERE timestamp < 1800000000"), 5,
+		7);
 	store_close(st);
 	sqlite3_close(db);
 	world_done(&w);

@@ -383,12 +383,12 @@ static void test_process_events__tells_lives_in_order(void **state)
 	assert_int_equal(exits, 0);
 	assert_int_equal(spawns, 0);
 	assert_int_equal(ask_db_int(db, "SELECT COUNT(*) FROM process_events WHERE job_id = 'j'"
-	                             " AND event_type = 'spawn'"),
+	                                " AND event_type = 'spawn'"),
 	                 of_job);
 	assert_true(of_job > 0);
 	/* A spawn and the sight of the process later are one row. */
 	assert_int_equal(ask_db_int(db, "SELECT count(*) FROM (SELECT 1 FROM process"
-	                             " GROUP BY pid, start_ticks HAVING count(*) > 1)"),
+	                                " GROUP BY pid, start_ticks HAVING count(*) > 1)"),
 	                 0);
 	sqlite3_close(db);
 	store_close(st);
@@ -431,17 +431,19 @@ static void test_process__knows_lives_that_no_snapshot_saw(void **state)
 	assert_int_equal(store_put(st, &w.snap, &err), 0);
 	db = open_client(dir);
 	assert_int_equal(
-		ask_db_int(db, "SELECT count(*) FROM process WHERE pid = 9999 AND ppid = 42"
-	                    " AND command = 'make -j8 all' AND comm = 'make'"
-	                    " AND job = (SELECT id FROM job WHERE job_id = 'j')"
-	                    " AND sheet = 2 AND signal = 11 AND exit_code IS NULL AND core_dumped"
-	                    " AND first IS NULL AND ended > started - 1"
-	                    " AND cpu_time_us = 1234000 AND peak_rss_kib = 77 * 1024"),
+		ask_db_int(db,
+	                   "SELECT count(*) FROM process WHERE pid = 9999 AND ppid = 42"
+	                   " AND command = 'make -j8 all' AND comm = 'make'"
+	                   " AND job = (SELECT id FROM job WHERE job_id = 'j')"
+	                   " AND sheet = 2 AND signal = 11 AND exit_code IS NULL AND core_dumped"
+	                   " AND first IS NULL AND ended > started - 1"
+	                   " AND cpu_time_us = 1234000 AND peak_rss_kib = 77 * 1024"),
 		1);
 	assert_int_equal(ask_db_int(db, "SELECT count(*) FROM process_events WHERE pid = 9999"), 2);
-	assert_int_equal(ask_db_int(db, "SELECT count(*) FROM process_events WHERE pid = 9999"
-	                             " AND event_type = 'exit' AND signal_num = 11 AND job_id = 'j'"
-	                             " AND sheet_num = 2 AND details = 'core dumped'"),
+	assert_int_equal(ask_db_int(db,
+	                            "SELECT count(*) FROM process_events WHERE pid = 9999"
+	                            " AND event_type = 'exit' AND signal_num = 11 AND job_id = 'j'"
+	                            " AND sheet_num = 2 AND details = 'core dumped'"),
 	                 1);
 	sqlite3_close(db);
 	store_close(st);
@@ -473,10 +475,10 @@ static void test_process_events__find_their_process_by_pid_alone(void **state)
 	e->id.start_ticks = 0;
 	assert_int_equal(store_put(st, &w.snap, &err), 0);
 	db = open_client(dir);
-	assert_int_equal(ask_db_int(db,
-	                         "SELECT p.start_ticks FROM event e JOIN process p ON p.id = e.proc"
-	                         " WHERE e.kind = 4"),
-	                 p->id.start_ticks);
+	assert_int_equal(
+		ask_db_int(db, "SELECT p.start_ticks FROM event e JOIN process p ON p.id = e.proc"
+	                       " WHERE e.kind = 4"),
+		p->id.start_ticks);
 	sqlite3_close(db);
 	store_close(st);
 	world_done(&w);
@@ -506,8 +508,9 @@ static void test_process_metrics__survive_the_wrap_of_slots(void **state)
 	for (int i = 0; i < 200; i++)
 		world_put(&w, st);
 	assert_true(
-		ask_db_int(db,
-	                "SELECT count(*) FROM process a JOIN process b ON b.id = a.id + 1048576") >
+		ask_db_int(
+			db,
+			"SELECT count(*) FROM process a JOIN process b ON b.id = a.id + 1048576") >
 		0);
 	check_snapshots(&w, db);
 	sqlite3_close(db);
@@ -543,12 +546,12 @@ static void test_process_events__counts_a_storm_of_signals(void **state)
 	}
 	assert_int_equal(store_put(st, &w.snap, &err), 0);
 	db = open_client(dir);
-	assert_int_equal(ask_db_int(db, "SELECT count(*) FROM process_events WHERE signal_num = 10"),
-	                 11);
-	assert_int_equal(ask_db_int(db, "SELECT count(*) FROM process_events WHERE signal_num = 12"),
-	                 3);
+	assert_int_equal(
+		ask_db_int(db, "SELECT count(*) FROM process_events WHERE signal_num = 10"), 11);
+	assert_int_equal(
+		ask_db_int(db, "SELECT count(*) FROM process_events WHERE signal_num = 12"), 3);
 	assert_int_equal(ask_db_int(db, "SELECT count(*) FROM process_events WHERE details ="
-	                             " 'sent by timer (pid 77, uid 0), and 4989 more like it'"),
+	                                " 'sent by timer (pid 77, uid 0), and 4989 more like it'"),
 	                 1);
 	sqlite3_close(db);
 	store_close(st);

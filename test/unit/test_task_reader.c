@@ -168,8 +168,8 @@ static void pass(struct stage *s, size_t n)
 	task_reader_begin(&s->reader, &s->out);
 	task_reader_take(&s->reader, s->records, n * RECORD, &s->out);
 	for (size_t i = 0; i < n; i++)
-		s->out.procs.at[i].command =
-			sample_add_text(&s->out, commands[i], strlen(commands[i]));
+		s->out.procs.at[i].command = sample_add_text(&s->out, commands[i],
+		                                             strlen(commands[i]));
 	task_reader_end(&s->reader, &s->out);
 }
 

@@ -68,7 +68,7 @@ static __always_inline __u32 too_large(__s32 rest)
 
 /* The counters of one mm lie side by side in per-CPU memory, so that one read per CPU has them
  * all. */
-static __always_inline bool rss_exact(struct mm_struct *mm, __u64 *ret)
+static __always_inline bool rss_exact(struct mm_struct *mm, struct task_record *out)
 {
 	__s64 file = mm->rss_stat[MM_FILEPAGES].count;
 	__s64 anon = mm->rss_stat[MM_ANONPAGES].count;
@@ -86,8 +86,11 @@ static __always_inline bool rss_exact(struct mm_struct *mm, __u64 *ret)
 		anon += rest[MM_ANONPAGES];
 		shmem += rest[MM_SHMEMPAGES];
 	}
-	*ret = at_least_zero(file) + at_least_zero(anon) + at_least_zero(shmem);
-	return !odd;
+	if (odd)
+		return false;
+	out->anon_pages = at_least_zero(anon);
+	out->rss_pages = at_least_zero(file) + out->anon_pages + at_least_zero(shmem);
+	return true;
 }
 
 /* Each counter by its constant name: only such a place in an array is looked up in the running
@@ -99,12 +102,19 @@ static __always_inline __u64 rss_folded(struct mm_struct *mm)
 	       at_least_zero(mm->rss_stat[MM_SHMEMPAGES].count);
 }
 
+static __always_inline __u64 anon_plain(struct mm_struct *mm)
+{
+	struct mm_struct___plain *old = (void *)mm;
+
+	return at_least_zero(BPF_CORE_READ(old, rss_stat.count[MM_ANONPAGES].counter));
+}
+
 static __always_inline __u64 rss_plain(struct mm_struct *mm)
 {
 	struct mm_struct___plain *old = (void *)mm;
 
 	return at_least_zero(BPF_CORE_READ(old, rss_stat.count[MM_FILEPAGES].counter)) +
-	       at_least_zero(BPF_CORE_READ(old, rss_stat.count[MM_ANONPAGES].counter)) +
+	       anon_plain(mm) +
 	       at_least_zero(BPF_CORE_READ(old, rss_stat.count[MM_SHMEMPAGES].counter));
 }
 
@@ -131,14 +141,17 @@ static __always_inline void read_rss(struct mm_struct *mm, struct task_record *o
 
 	if (bpf_core_field_exists(old->rss_stat.count)) {
 		out->rss_pages = rss_plain(mm);
+		out->anon_pages = anon_plain(mm);
 		out->flags |= TASK_HAS_RSS;
 		return;
 	}
 	if (!bpf_core_field_exists(mm->rss_stat[0].count))
 		return;
 	out->flags |= TASK_HAS_RSS;
-	if (cpu_offsets_known && rss_counters_adjoin(mm) && rss_exact(mm, &out->rss_pages))
+	if (cpu_offsets_known && rss_counters_adjoin(mm) && rss_exact(mm, out)) {
 		out->flags |= TASK_RSS_EXACT;
-	else
-		out->rss_pages = rss_folded(mm);
+		return;
+	}
+	out->rss_pages = rss_folded(mm);
+	out->anon_pages = at_least_zero(mm->rss_stat[MM_ANONPAGES].count);
 }

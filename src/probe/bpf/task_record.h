@@ -38,6 +38,7 @@ struct task_record {
 	__u64 fd_limit;
 	__u64 vm_pages;
 	__u64 rss_pages;
+	__u64 anon_pages; /* of them, without files and shared memory */
 	__u32 open_fds;
 	__u32 threads;
 	struct task_counters counters;

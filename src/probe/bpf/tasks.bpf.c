@@ -137,7 +137,7 @@ static __always_inline void read_space(struct task_struct *task, struct task_rec
 		r->open_fds = count_fds(files);
 	/* Given up in the meantime: then the process has none, which is known exactly. */
 	if (!mm || task->mm != mm) {
-		r->vm_pages = r->rss_pages = 0;
+		r->vm_pages = r->rss_pages = r->anon_pages = 0;
 		r->flags |= TASK_HAS_RSS;
 	}
 	if (task->files != files)

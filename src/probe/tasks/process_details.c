@@ -20,6 +20,8 @@
 #define ROUNDS_TILL_REVIEW                                                                         \
 	64 /* of a process that seems idle: others may have begun or ceased to share its pages */
 
+#define PAGE_BYTES 4096 /* at least */
+
 #define TICKS_TILL_ASKED 8 /* for the limit of a process of a job, which may have changed */
 #define ASKED_AGAIN_MAX 32 /* in one tick */
 
@@ -40,6 +42,7 @@ struct entry {
 	bool is_slow;        /* it hung when it was read last */
 	uint64_t present;
 	uint64_t value[ARRAY_LEN(details)];
+	uint64_t pss_anon, pss_shmem;
 };
 
 struct turn {
@@ -108,6 +111,8 @@ static void keep_details(const struct process_request *q, struct entry *e)
 		if (readings_has(&r, details[i]))
 			e->value[i] = r.value[details[i]];
 	e->present |= r.present;
+	if (readings_has(&r, PROC_PSS))
+		process_files_parse_pss(q->text[PROCESS_ROLLUP], &e->pss_anon, &e->pss_shmem);
 }
 
 static void take_turn(struct detail *self, const struct turn *t)
@@ -182,13 +187,20 @@ static bool has_memory(const struct proc_sample *p)
 	return readings_or(&p->r, PROC_RSS, 0) > 0;
 }
 
+/* By a fiftieth of the whole. */
+static bool has_moved(uint64_t from, uint64_t to, uint64_t whole)
+{
+	return (to > from ? to - from : from - to) > whole / 50;
+}
+
 static bool is_due(const struct detail *self, const struct proc_sample *p, const struct entry *e)
 {
 	if (!has_memory(p))
 		return false;
 	return !e->read_round || self->round - e->read_round >= ROUNDS_TILL_REVIEW ||
-	       e->rss != readings_or(&p->r, PROC_RSS, 0) ||
-	       e->faults != readings_or(&p->r, PROC_MINOR_FAULTS, 0);
+	       has_moved(e->rss, readings_or(&p->r, PROC_RSS, 0), e->rss) ||
+	       has_moved(e->faults * PAGE_BYTES,
+	                 readings_or(&p->r, PROC_MINOR_FAULTS, 0) * PAGE_BYTES, e->rss);
 }
 
 static struct entry *entry_of(const struct detail *self, const struct sample *out,
@@ -228,14 +240,18 @@ static size_t choose_others(struct detail *self, struct sample *out,
 	return len;
 }
 
+static void pay_turn(struct detail *self, const struct turn *turn)
+{
+	uint64_t begin = spent_ns(self);
+
+	take_turn(self, turn);
+	self->credit_ns -= (int64_t)(spent_ns(self) - begin);
+}
+
 static void take_turns(struct detail *self, const struct turn *turns, size_t len)
 {
-	for (size_t i = 0; i < len && self->credit_ns > 0; i++) {
-		uint64_t begin = spent_ns(self);
-
-		take_turn(self, &turns[i]);
-		self->credit_ns -= (int64_t)(spent_ns(self) - begin);
-	}
+	for (size_t i = 0; i < len && self->credit_ns > 0; i++)
+		pay_turn(self, &turns[i]);
 }
 
 static bool is_near_limit(const struct proc_sample *p, const struct entry *e)
@@ -316,9 +332,35 @@ static void fill(struct detail *self, struct sample *out)
 			continue;
 		self->refused += e->is_refused;
 		self->slow += e->is_slow;
+		if (e->present >> PROC_PSS & 1) {
+			out->procs.at[i].pss_anon_bytes = e->pss_anon;
+			out->procs.at[i].pss_shmem_bytes = e->pss_shmem;
+			out->procs.at[i].pss_is_fresh = e->read_round == self->round;
+		}
 		for (size_t k = 0; k < ARRAY_LEN(details) && e->present; k++)
 			if (e->present >> details[k] & 1 && !readings_has(r, details[k]))
 				readings_set(r, details[k], e->value[k]);
+	}
+}
+
+/* Another process that maps shared memory makes the shares of all smaller: they are read together, at
+ * whatever price, or their sum would count some pages twice. */
+static void read_sharers(struct detail *self, struct sample *out)
+{
+	bool is_new = false;
+
+	vec_each(&out->focus, id) {
+		const struct entry *e = entry_of(self, out, sample_find_proc(out, id->pid));
+
+		is_new |= e && e->pss_shmem && e->read_round == self->round;
+	}
+	vec_each(&out->focus, id) {
+		struct proc_sample *p = is_new ? sample_find_proc(out, id->pid) : NULL;
+		struct entry *e = entry_of(self, out, p);
+
+		if (e && has_memory(p) && e->read_round != self->round &&
+		    (e->pss_shmem || !e->read_round))
+			pay_turn(self, &(struct turn){ p, e });
 	}
 }
 
@@ -330,6 +372,7 @@ static void take_all_turns(struct detail *self, struct sample *out)
 	self->round++;
 	len = choose_focus(self, out, turns);
 	take_turns(self, turns, len);
+	read_sharers(self, out);
 	len = TURNS_PER_TICK - len;
 	len = choose_others(self, out, turns,
 	                    self->round == 1 ? len : MIN(len, (size_t)TURNS_OUTSIDE_JOBS));

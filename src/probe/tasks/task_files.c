@@ -4,12 +4,12 @@
 #include <string.h>
 
 /* What belongs to the address space and the file table. */
-static void set_space(const struct process_request *q, uint64_t page_bytes,
-                      struct proc_readings *ret)
+static void set_space(const struct process_request *q, uint64_t page_bytes, struct proc_sample *ret)
 {
-	(void)process_files_parse_statm(q->text[PROCESS_STATM], page_bytes, ret);
+	(void)process_files_parse_statm(q->text[PROCESS_STATM], page_bytes, &ret->r);
+	ret->anon_bytes = process_files_parse_anon(q->text[PROCESS_STATM], page_bytes);
 	if (q->has_fds)
-		readings_set(ret, PROC_FDS, q->fds);
+		readings_set(&ret->r, PROC_FDS, q->fds);
 }
 
 bool task_files_fill(const struct process_request *q, uint64_t page_bytes, struct proc_sample *ret,
@@ -25,7 +25,7 @@ bool task_files_fill(const struct process_request *q, uint64_t page_bytes, struc
 		                     .state = st.state,
 		                     .r = st.r };
 	memcpy(ret->comm, st.comm, sizeof ret->comm);
-	set_space(q, page_bytes, &ret->r);
+	set_space(q, page_bytes, ret);
 	(void)process_files_parse(PROCESS_IO, q->text[PROCESS_IO], &ret->r); /* may be refused */
 	*ret_exec_id = st.exec_id;
 	return true;
@@ -40,6 +40,6 @@ bool task_files_fill_thread(const struct process_request *q, uint64_t page_bytes
 	    st.state == 'X')
 		return false;
 	ret->state = st.state;
-	set_space(q, page_bytes, &ret->r);
+	set_space(q, page_bytes, ret);
 	return true;
 }

@@ -47,6 +47,7 @@ static void set_gauges(const struct task_reader *reader, const struct task_recor
 	readings_set(&p->r, PROC_THREADS, r->threads);
 	if (r->flags & TASK_HAS_RSS)
 		readings_set(&p->r, PROC_RSS, r->rss_pages * reader->page_bytes);
+	p->anon_bytes = r->anon_pages * reader->page_bytes;
 }
 
 /* ---- what is kept ---------------------------------------------------------------------------- */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* job_memory.h - the memory that a job uses, where no control group of its own counts it: anonymous and
+ * shared memory of its processes, each page once. Pure.
+ *
+ * A sum of resident memory counts pages that forked processes share once for each of them, and the
+ * kernel divides them (PSS) at a price of some 20 ms per GiB. So processes that descend from one
+ * program are a family: each has private pages, and the largest of their shared parts is held once. A
+ * fork makes all of its parent's pages shared; a page fault makes one private. Whenever PSS was read
+ * for another reason, it corrects the estimate. */
+#pragma once
+
+#include "model/sample.h"
+
+struct job_memory_member {
+	struct proc_id id;
+	pid_t ppid;
+	char comm[COMM_LEN];
+	uint64_t family; /* proc_key of its oldest known member */
+	uint64_t anon_bytes, faults;
+	uint64_t pss_anon_bytes, shmem_bytes;
+	bool pss_is_fresh;
+	uint64_t private_bytes; /* of anon_bytes; the rest is shared with its family */
+};
+
+struct job_memory_list {
+	VEC(struct job_memory_member) members; /* the oldest first */
+};
+
+struct job_memory {
+	struct job_memory_list last, now;
+};
+
+/* Each process of the job at one tick, then their sum. */
+void job_memory_add(struct job_memory *m, const struct proc_sample *p);
+uint64_t job_memory_sum(struct job_memory *m);
+void job_memory_done(struct job_memory *m);

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""The memory that a job uses, against what the kernel counts in a control group of its own: forked workers, threads, shared memory, files."""
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from conftest import wait_for
+
+HOLD = "import os, sys, time, mmap, threading\nMIB = 1 << 20\n" + '''
+def touch(block, mib=None, first=0):
+	for at in range(first * MIB, (first + mib) * MIB if mib else len(block), 4096):
+		block[at] = 1
+	return block
+def hold():
+	print("held", flush=True)
+	time.sleep(1.5)
+'''
+PROGRAMS = {
+	"one process": "a = touch(bytearray(150 * MIB)); hold()",
+	"forked workers that write to a part of it": '''
+a = touch(bytearray(200 * MIB))
+for number in range(6):
+	if os.fork() == 0:
+		own = touch(bytearray(15 * MIB))
+		touch(a, 10)
+		hold()
+		os._exit(0)
+for number in range(6):
+	os.wait()''',
+	"a worker that replaced its program": '''
+import subprocess
+a = touch(bytearray(100 * MIB))
+subprocess.run([sys.executable, "-c", "a = bytearray(80 << 20)\\nfor i in range(0, len(a), 4096): a[i] = 1\\nimport time; time.sleep(1.5)"])''',
+	"threads": '''
+def work():
+	own = touch(bytearray(40 * MIB)); time.sleep(1.5)
+threads = [threading.Thread(target=work) for number in range(4)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]''',
+	"shared memory of several processes": '''
+a = touch(mmap.mmap(-1, 120 * MIB))
+for number in range(4):
+	if os.fork() == 0:
+		sum(a[at] for at in range(0, len(a), 4096)); hold(); os._exit(0)
+for number in range(4):
+	os.wait()''',
+	"a memfd": '''
+fd = os.memfd_create("data"); os.truncate(fd, 100 * MIB); a = touch(mmap.mmap(fd, 100 * MIB)); hold()''',
+	"a mapped file": '''
+import tempfile
+file = tempfile.TemporaryFile(dir="/var/tmp"); [file.write(b"x" * MIB) for number in range(60)]; file.flush()
+a = mmap.mmap(file.fileno(), 60 * MIB, prot=mmap.PROT_READ); sum(a[at] for at in range(0, len(a), 4096))
+b = touch(bytearray(50 * MIB)); hold()''',
+}
+NOBODY = 65534
+ALLOWED = 0.05  # of the truth, and of a few MiB that an interpreter touches between two ticks
+FEW_MIB = 3
+
+
+def program(name):
+	return [sys.executable, "-c", HOLD + PROGRAMS[name]]
+
+
+def used_mib(group):
+	"""Anonymous and shared memory that the group holds now."""
+	try:
+		facts = dict(line.split() for line in (group / "memory.stat").read_text(encoding="utf-8").splitlines())
+	except OSError:
+		return 0
+	return (int(facts["total_rss"]) + int(facts["total_shmem"])) / 2**20
+
+
+@pytest.fixture
+def group():
+	"""A control group that counts memory and that anyone may enter."""
+	own = [line.split(":", 2)[2].strip() for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+	       if "memory" in line.split(":")[1].split(",")]
+	if os.geteuid() != 0 or not own:
+		pytest.skip("NOT RUN: needs root and the memory controller of cgroup v1")
+	group = Path("/sys/fs/cgroup/memory%s/memory-%d" % (own[0], os.getpid()))
+	group.mkdir()
+	os.chown(group / "cgroup.procs", NOBODY, NOBODY)
+	yield group
+	wait_for(lambda: not (group / "cgroup.procs").read_text(encoding="utf-8"))
+	group.rmdir()
+
+
+class Watch(threading.Thread):
+	"""The most that a group holds until it is stopped."""
+
+	def __init__(self, group):
+		super().__init__()
+		self.group, self.most, self.stopped = group, 0, threading.Event()
+
+	def run(self):
+		while not self.stopped.wait(0.01):
+			self.most = max(self.most, used_mib(self.group))
+
+	def __enter__(self):
+		self.start()
+		return self
+
+	def __exit__(self, *_):
+		self.stopped.set()
+		self.join()
+
+
+def is_close(mib, truth):
+	return abs(mib - truth) <= ALLOWED * truth + FEW_MIB
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_memory_used_without_a_control_group_is_what_the_kernel_would_count(as_nobody, group, name):
+	enter = 'echo $$ > %s/cgroup.procs && exec "$@"' % group
+	with Watch(group) as watch:
+		done = as_nobody("run", "--interval", "0.1", "--", "sh", "-c", enter, "sh", *program(name))
+	assert done.returncode == 0, done.stderr
+	job = json.loads(as_nobody("sql", "--json", "SELECT * FROM jobs").stdout)[0]
+	assert (job["peak_used_mb_quality"], job["peak_charged_mb_quality"]) == ("sampled", "missing")
+	assert is_close(job["peak_used_mb"], watch.most), (job["peak_used_mb"], watch.most)
+	samples = json.loads(as_nobody("sql", "--json", "SELECT max(used_mb) AS most FROM job_samples").stdout)
+	assert is_close(samples[0]["most"], watch.most)
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_memory_used_with_a_control_group_is_at_most_what_was_charged(run, name):
+	done = run(*program(name), options=["--interval", "0.1"])
+	assert done.returncode == 0, done.stderr
+	job = run.job()
+	assert (job["peak_used_mb_quality"], job["peak_charged_mb_quality"]) == ("sampled", "exact")
+	assert 40 < job["peak_used_mb"] <= job["peak_charged_mb"]
+	if "file" not in name:  # what is charged is little more: no page cache
+		assert is_close(job["peak_used_mb"], job["peak_charged_mb"] - 2), job
+
+
+def test_a_job_too_short_for_a_tick_used_at_most_what_was_charged(run):
+	assert run("/bin/true").returncode == 0
+	job = run.job()
+	expected = "at_most" if job["peak_charged_mb"] else "missing"
+	assert (job["peak_used_mb"], job["peak_used_mb_quality"]) == (job["peak_charged_mb"], expected)
+
+
+def test_the_cpu_of_the_samples_adds_up_to_that_of_the_job(run):
+	"""Processes that begin and end between two ticks are in no sample."""
+	burn = "for i in $(seq 40); do awk 'BEGIN { for (i = 0; i < 600000; i++) x += i }'; done"
+	assert run("sh", "-c", burn, options=["--interval", "0.2"]).returncode == 0
+	job = run.job()
+	rows = run.sql("SELECT timestamp, cpu_percent, cpu_seconds FROM job_samples ORDER BY timestamp")
+	times = [job["started"], *(row["timestamp"] for row in rows)]
+	total = sum(row["cpu_percent"] / 100 * (after - before) for row, before, after in zip(rows, times, times[1:]))
+	assert len(rows) > 3 and job["cpu_seconds"] > 0.5
+	assert abs(total - job["cpu_seconds"]) <= 0.01 * job["cpu_seconds"] + 0.01, (total, job["cpu_seconds"])
+	assert rows[-1]["cpu_seconds"] == job["cpu_seconds"]
+	assert all(row["cpu_percent"] <= 100 * os.cpu_count() for row in rows[:-1])
+
+
+def test_no_thread_uses_more_than_a_core(run):
+	done = run(sys.executable, "-c", "import time\nend = time.monotonic() + 2\nwhile time.monotonic() < end: pass",
+		   options=["--interval", "0.05"])
+	assert done.returncode == 0, done.stderr
+	rows = run.sql("SELECT max(cpu_percent) AS most FROM process_metrics WHERE job_id IS NOT NULL")
+	assert 0 < rows[0]["most"] <= 100
