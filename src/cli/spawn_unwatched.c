@@ -8,19 +8,30 @@
 
 struct spawn {
 	struct loop *loop;
-	struct launch_end end;
+	struct spawn_end end;
 };
 
+/* The command, or an orphan of it. */
 static void on_reaped(void *self, const struct launch_end *end)
 {
-	(void)self, (void)end; /* an orphan of the command: the job's recorder counts it */
+	struct spawn_end *sum = &((struct spawn *)self)->end;
+	struct rusage *u = &sum->usage;
+
+	timeradd(&u->ru_utime, &end->usage.ru_utime, &u->ru_utime);
+	timeradd(&u->ru_stime, &end->usage.ru_stime, &u->ru_stime);
+	u->ru_maxrss = MAX(u->ru_maxrss, end->usage.ru_maxrss);
+	u->ru_minflt += end->usage.ru_minflt;
+	u->ru_majflt += end->usage.ru_majflt;
+	sum->has_io &= end->has_io;
+	sum->read_bytes += end->read_bytes;
+	sum->written_bytes += end->written_bytes;
 }
 
 static void on_ended(void *self, const struct launch_end *end)
 {
 	struct spawn *s = self;
 
-	s->end = *end;
+	s->end.command = *end;
 	loop_stop(s->loop);
 }
 
@@ -36,12 +47,12 @@ int spawn_failed(const char *command, struct err *err)
 	return status;
 }
 
-int spawn_unwatched(const struct cli *cli, char *const *argv, struct launch_end *ret)
+int spawn_unwatched(const struct cli *cli, char *const *argv, struct spawn_end *ret)
 {
 	cleanup(loop_freep) struct loop *loop = NULL;
 	cleanup(launcher_freep) struct launcher *launcher = NULL;
 	struct launch_inherited inherited;
-	struct spawn s = { 0 };
+	struct spawn s = { .end.has_io = true };
 	const struct launch_options options = {
 		.argv = argv,
 		.cgroup_fd = -1,
@@ -60,6 +71,8 @@ int spawn_unwatched(const struct cli *cli, char *const *argv, struct launch_end 
 		return spawn_failed(argv[0], &err);
 	if (loop_run(loop, &err) < 0)
 		return spawn_failed(NULL, &err);
+	launcher_reap(launcher);
+	s.end.is_complete = !launcher_has_children(launcher);
 	*ret = s.end;
 	return 0;
 }

@@ -11,5 +11,14 @@ enum spawn_status { SPAWN_FAILED = 125, SPAWN_NOT_EXECUTABLE = 126, SPAWN_NOT_FO
 
 /* Logs why the command did not start and returns the exit status; a NULL command: our own failure. */
 int spawn_failed(const char *command, struct err *err);
+struct spawn_end {
+	struct launch_end command;
+	/* Of the command and everything that we waited for, since we are the subreaper. */
+	struct rusage usage;
+	uint64_t read_bytes, written_bytes;
+	bool has_io;
+	bool is_complete; /* nothing outlived the command */
+};
+
 /* 0 and how it ended; or, if it did not start, the exit status, logged. */
-int spawn_unwatched(const struct cli *cli, char *const *argv, struct launch_end *ret);
+int spawn_unwatched(const struct cli *cli, char *const *argv, struct spawn_end *ret);

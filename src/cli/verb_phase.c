@@ -57,13 +57,13 @@ static void report(const struct phase *p, uint64_t took_ns, const struct launch_
 static int run_phase(const struct phase *p)
 {
 	uint64_t began_ns = clock_mono_ns();
-	struct launch_end end;
+	struct spawn_end end;
 	int status = spawn_unwatched(p->cli, p->command, &end);
 
 	if (status)
 		return status;
-	report(p, clock_mono_ns() - began_ns, &end);
-	launch_end_alike(&end);
+	report(p, clock_mono_ns() - began_ns, &end.command);
+	launch_end_alike(&end.command);
 }
 
 /* Wrong arguments are reported before the command runs, not after. */

@@ -5,12 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/scan.h"
 #include "cli/cli.h"
 #include "cli/job_door.h"
 #include "cli/spawn_unwatched.h"
+#include "model/field.h"
+#include "model/sheet_use.h"
 #include "serve/serve.h"
 
 struct sheet_call {
@@ -83,6 +86,7 @@ static void begin(struct sheet_call *c)
 	json_put_any_u64(&j, "sheet_num", c->num);
 	json_put_any_u64(&j, "total", c->total);
 	json_put_any_str(&j, "label", c->label);
+	json_put_bool(&j, "wrapper", true);
 	json_end_object(&j);
 	if (job_door_call(c->cli, "sheet.started", params.at, &result, &err) < 0) {
 		log_warn("%s; the command runs without a sheet", err.msg);
@@ -105,19 +109,66 @@ static void set_environment(const struct sheet_call *c)
 	setenv("PROCTOR_SHEET", num, 1);
 }
 
-static void end(const struct sheet_call *c, const struct launch_end *how)
+/* wait4's totals are exact if nothing outlived the command: we are the subreaper. The command began
+ * as a copy of this process, so a peak that is not above our own is an upper bound. */
+static struct sheet_use use_of(const struct spawn_end *how)
+{
+	enum quality quality = how->is_complete ? QUALITY_EXACT : QUALITY_AT_LEAST;
+	const struct rusage *u = &how->usage;
+	struct rusage ours;
+	struct sheet_use use = {
+		.figures = {
+			[SHEET_FIGURE_CPU] = { clock_timeval_ns(u->ru_utime) +
+			                       clock_timeval_ns(u->ru_stime), quality },
+			[SHEET_FIGURE_PEAK_RSS] = { (uint64_t)u->ru_maxrss * 1024, quality },
+			[SHEET_FIGURE_MINOR_FAULTS] = { (uint64_t)u->ru_minflt, quality },
+			[SHEET_FIGURE_MAJOR_FAULTS] = { (uint64_t)u->ru_majflt, quality },
+		},
+	};
+
+	getrusage(RUSAGE_SELF, &ours);
+	if (u->ru_maxrss <= ours.ru_maxrss)
+		use.figures[SHEET_FIGURE_PEAK_RSS].quality = quality_join(quality, QUALITY_AT_MOST);
+	if (!how->has_io)
+		return use;
+	use.figures[SHEET_FIGURE_READ] = (struct figure){ how->read_bytes, quality };
+	use.figures[SHEET_FIGURE_WRITTEN] = (struct figure){ how->written_bytes, quality };
+	return use;
+}
+
+static void put_usage(struct json *j, const struct sheet_use *use)
+{
+	json_open_object(j, "usage");
+	for (enum sheet_figure i = 0; i < SHEET_FIGURE_COUNT; i++) {
+		json_key(j, sheet_figures[i].key);
+		figure_json(j, sheet_figures[i].unit, use->figures[i]);
+	}
+	json_open_object(j, "quality");
+	for (enum sheet_figure i = 0; i < SHEET_FIGURE_COUNT; i++)
+		json_put_str(j, sheet_figures[i].key, quality_key(use->figures[i].quality));
+	json_end_object(j);
+	json_end_object(j);
+}
+
+/* `use` NULL: the command did not start. */
+static void end(const struct sheet_call *c, const struct launch_end *how,
+                const struct sheet_use *use)
 {
 	bool is_good = how->has_exit_code && how->exit_code == 0;
 	struct buf params = { 0 };
+	struct json j = { .out = &params };
 	struct err err;
 
 	if (!c->is_open)
 		return;
-	buf_printf(&params, "{\"sheet_num\":%llu", (unsigned long long)c->num);
+	json_begin_object(&j);
+	json_put_u64(&j, "sheet_num", c->num);
 	if (!is_good)
-		buf_printf(&params, ",\"%s\":%d", how->has_exit_code ? "exit_code" : "signal",
-		           how->has_exit_code ? how->exit_code : how->signal);
-	buf_putc(&params, '}');
+		json_put_i64(&j, how->has_exit_code ? "exit_code" : "signal",
+		             how->has_exit_code ? how->exit_code : how->signal);
+	if (use)
+		put_usage(&j, use);
+	json_end_object(&j);
 	if (job_door_call(c->cli, is_good ? "sheet.completed" : "sheet.failed", params.at, NULL,
 	                  &err) < 0)
 		log_warn("%s; the end of sheet %llu is not recorded", err.msg,
@@ -130,18 +181,20 @@ static void end(const struct sheet_call *c, const struct launch_end *how)
 /* Returns only when the command did not start. */
 static int run_sheet(struct sheet_call *c)
 {
-	struct launch_end how;
+	struct spawn_end how;
+	struct sheet_use use;
 	int status;
 
 	begin(c);
 	set_environment(c);
 	status = spawn_unwatched(c->cli, c->command, &how);
 	if (status) {
-		end(c, &(struct launch_end){ .has_exit_code = true, .exit_code = status });
+		end(c, &(struct launch_end){ .has_exit_code = true, .exit_code = status }, NULL);
 		return status;
 	}
-	end(c, &how);
-	launch_end_alike(&how);
+	use = use_of(&how);
+	end(c, &how.command, &use);
+	launch_end_alike(&how.command);
 }
 
 static int run(struct cli *cli, int argc, char **argv)

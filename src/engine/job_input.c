@@ -2,6 +2,7 @@
 #include "engine/job_input.h"
 
 #include <errno.h>
+#include <math.h>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -60,35 +61,130 @@ static int end_former_attempt(struct engine *e, const struct job_row *row,
 	return 0;
 }
 
+/* ---- the process that opens it --------------------------------------------------------------- */
+
+/* A wrapper reports what its command used at the end; any other process works in the sheet itself, and
+ * its counters are read. A job that has a recorder of its own is accounted for there. */
+static void begin_account(struct engine *e, struct job_row *row, struct sheet *sheet,
+                          struct proc_id opener, const struct sheet_use *former)
+{
+	struct watched_job *w = row->watched;
+	struct proc_readings now;
+	struct sheet_account *account;
+	bool is_read;
+
+	sheet->own = *former;
+	if (row->job.is_foreign || sheet->is_wrapper)
+		return;
+	is_read = process_reader_usage(engine_jobs(e)->reader, opener, &now);
+	account = sheet_accounts_begin(&w->sheet_accounts, sheet->num, opener,
+	                               is_read ? &now : NULL, clock_boot_ns());
+	if (!account || sheet->attempt == 1)
+		return;
+	account->before = *former;
+	account->has_before = true;
+}
+
+/* It and its descendants belong to the sheet from now on. */
+static void enter_sheet(struct engine *e, struct job_row *row, struct sheet *sheet,
+                        const struct sheet *former)
+{
+	struct jobs *jobs = engine_jobs(e);
+	struct proc_id id = { .pid = sheet->pid };
+	struct job_ref was;
+
+	process_reader_find_start(jobs->reader, &id);
+	engine_read_events(e);
+	was = job_roster_find(&jobs->roster, id);
+	if (was.job == row->job.handle)
+		sheet->outer = was.sheet == sheet->num ? former->outer : was.sheet;
+	members_add(&jobs->members, &jobs->roster, id,
+	            (struct job_ref){ row->job.handle, sheet->num });
+	begin_account(e, row, sheet, id, &former->own);
+}
+
+/* The sheet that the opener was in before, or around that, if it is still open. */
+static uint32_t outer_sheet(const struct job_row *row, const struct sheet *sheet)
+{
+	const struct sheet *outer = sheet;
+
+	for (size_t i = 0; i < row->sheets.len; i++) {
+		uint32_t num = outer->outer;
+
+		outer = num ? job_row_sheet(row, num) : NULL;
+		if (!outer || outer->pid != sheet->pid || outer->status == JOB_RUNNING)
+			return num;
+	}
+	return 0;
+}
+
+/* What it does from now on is no part of the sheet; its children stay where they were born. */
+static void leave_sheet(struct engine *e, const struct job_row *row, const struct sheet *sheet)
+{
+	struct jobs *jobs = engine_jobs(e);
+	struct proc_id id = { .pid = sheet->pid };
+	struct job_ref now;
+
+	engine_read_events(e);
+	if (!map_get(&jobs->members.living, (uint64_t)id.pid, &id.start_ticks))
+		return;
+	now = job_roster_find(&jobs->roster, id);
+	if (now.job == row->job.handle && now.sheet == sheet->num)
+		members_add(&jobs->members, &jobs->roster, id,
+		            (struct job_ref){ now.job, outer_sheet(row, sheet) });
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
 int job_input_begin_sheet(struct engine *e, const struct job_input_sheet *begun, uint32_t *ret_num,
                           struct err *err)
 {
 	struct jobs *jobs = engine_jobs(e);
 	struct job_row *row = job_roster_get(&jobs->roster, begun->job);
-	struct proc_id id = { .pid = begun->pid };
-	struct sheet *sheet;
+	const struct sheet *known = begun->num ? job_row_sheet(row, begun->num) : NULL;
+	struct sheet former = { .own.max_cpu_ratio = (double)NAN }, *sheet;
 
 	if (row->job.status != JOB_RUNNING)
 		return err_set(err, EALREADY, "job '%s' ended before", row->job.id);
-	if (begun->num && end_former_attempt(e, row, begun, err) < 0)
+	if (known && end_former_attempt(e, row, begun, err) < 0)
 		return -err->code;
+	if (known)
+		former = *known;
 	sheet = job_roster_begin_sheet(&jobs->roster, row, begun->num, begun->label,
 	                               clock_wall_ns());
 	if (!sheet)
 		return err_set(err, ENOSPC, "there is room for %d sheets at most", SHEETS_MAX);
 	sheet->pid = begun->pid;
+	sheet->is_wrapper = begun->is_wrapper;
 	row->job.total_sheets = MAX(row->job.total_sheets, begun->total);
 	*ret_num = sheet->num;
-	if (!begun->pid)
-		return 0;
-	process_reader_find_start(jobs->reader, &id);
-	engine_read_events(e);
-	members_add(&jobs->members, &jobs->roster, id, (struct job_ref){ begun->job, *ret_num });
+	if (begun->pid)
+		enter_sheet(e, row, sheet, &former);
 	return 0;
 }
 
+static void end_account(struct engine *e, const struct job_row *row, struct sheet *sheet,
+                        const struct sheet_use *used)
+{
+	struct sheet_accounts *accounts = &row->watched->sheet_accounts;
+	struct jobs *jobs = engine_jobs(e);
+	struct proc_id id = { .pid = sheet->pid };
+	struct proc_readings now;
+	bool is_read;
+
+	if (used && sheet->attempt == 1)
+		sheet->own = *used;
+	else if (used)
+		sheet_use_add(&sheet->own, used);
+	if (!accounts->len)
+		return;
+	is_read = map_get(&jobs->members.living, (uint64_t)id.pid, &id.start_ticks) &&
+	          process_reader_usage(jobs->reader, id, &now);
+	sheet_accounts_end(accounts, sheet->num, is_read ? &now : NULL, clock_boot_ns());
+}
+
 int job_input_end_sheet(struct engine *e, job_handle job, uint32_t num, const struct job_end *how,
-                        struct err *err)
+                        const struct sheet_use *used, struct err *err)
 {
 	struct job_row *row = job_roster_get(&engine_jobs(e)->roster, job);
 	struct sheet *sheet = job_row_sheet(row, num);
@@ -100,7 +196,9 @@ int job_input_end_sheet(struct engine *e, job_handle job, uint32_t num, const st
 	sheet->has_exit_code = how->has_exit_code;
 	sheet->exit_code = how->exit_code;
 	sheet->signal = how->signal;
+	end_account(e, row, sheet, used);
 	job_row_end_sheet(row, sheet, how->status, clock_wall_ns());
+	leave_sheet(e, row, sheet);
 	return 0;
 }
 

@@ -13,12 +13,15 @@ struct job_input_sheet {
 	uint32_t num, total; /* num 0: the next one */
 	const char *label;   /* "": none */
 	pid_t pid;
+	bool is_wrapper; /* it only waits for the command whose sheet it is, and will report what
+	                    that used */
 };
 int job_input_begin_sheet(struct engine *e, const struct job_input_sheet *begun, uint32_t *ret_num,
                           struct err *err) must_check;
-/* -ENOENT: it was never opened; -EALREADY: it ended before. */
+/* What a wrapper's command used; NULL: not reported. -ENOENT: it was never opened; -EALREADY: it ended
+ * before. */
 int job_input_end_sheet(struct engine *e, job_handle job, uint32_t num, const struct job_end *how,
-                        struct err *err) must_check;
+                        const struct sheet_use *used, struct err *err) must_check;
 /* A mark, a phase, a limit: `data` may be NULL. */
 int job_input_event(struct engine *e, job_handle job, enum event_kind kind, const char *name,
                     int64_t count, const char *data, struct err *err) must_check;

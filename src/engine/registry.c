@@ -189,6 +189,8 @@ static void restore_sheets(struct jobs *jobs, struct watched_job *w,
 		sheet->has_exit_code = was->has_exit_code;
 		sheet->exit_code = was->exit_code;
 		sheet->signal = was->signal;
+		sheet->is_wrapper = was->is_wrapper;
+		sheet->own = was->own;
 		if (w->is_past || was->status != JOB_LOST)
 			job_row_end_sheet(w->row, sheet, was->status, was->ended_ns);
 	}
@@ -220,6 +222,26 @@ static void resume_older(struct jobs *jobs, struct watched_job *w, const struct 
 	jobs_begin_members(jobs, w, last);
 }
 
+/* What its process used before we came is not known any more. */
+static void resume_sheet(struct jobs *jobs, struct watched_job *w, const struct sheet *sheet)
+{
+	struct proc_id id = { .pid = sheet->pid };
+	struct sheet_account *account;
+	struct proc_readings now;
+
+	if (!map_get(&jobs->members.living, (uint64_t)id.pid, &id.start_ticks))
+		return;
+	members_add(&jobs->members, &jobs->roster, id,
+	            (struct job_ref){ w->row->job.handle, sheet->num });
+	if (sheet->is_wrapper || !process_reader_usage(jobs->reader, id, &now))
+		return;
+	account = sheet_accounts_begin(&w->sheet_accounts, sheet->num, id, &now, clock_boot_ns());
+	if (!account)
+		return;
+	account->is_late = account->has_before = true;
+	account->before = sheet->own;
+}
+
 static void resume_job(struct engine *e, struct watched_job *w, const struct job *job,
                        const struct registry_past *past)
 {
@@ -240,6 +262,9 @@ static void resume_job(struct engine *e, struct watched_job *w, const struct job
 		resume_older(jobs, w, job, sampler_last(engine_sampler(e)));
 	w->row->processes += a->exited;
 	restore_sheets(jobs, w, past);
+	vec_each(&w->row->sheets, sheet)
+		if (sheet->status == JOB_RUNNING)
+			resume_sheet(jobs, w, sheet);
 }
 
 enum registry_restored registry_restore(struct engine *e, const struct job *job,

@@ -7,6 +7,7 @@
 #include "history/job_query.h"
 #include "sqlite/record_column.h"
 #include "sqlite/schema_format.h"
+#include "sqlite/sheet_column.h"
 
 #define RECORD struct sheet_record
 static const struct field sheet_rows[] = {
@@ -18,72 +19,107 @@ static const struct field sheet_rows[] = {
 	{ "t.exit_code", FIELD(CODE, s.exit_code), .has = offsetof(RECORD, s.has_exit_code) },
 	{ "t.signal", FIELD(ORDINAL, s.signal) },
 	{ "t.pid", FIELD(ORDINAL, s.pid) },
-	{ "coalesce(t.processes, s.n)", FIELD(NUMBER, processes) },
-	{ "coalesce(t.cpu_time_us, s.cpu)", FIELD(FIGURE, cpu_time_ns), .unit = UNIT_NS },
-	{ "coalesce(t.peak_rss_kib, s.peak)", FIELD(FIGURE, peak_rss_bytes), .unit = UNIT_MIB },
-	{ "coalesce(t.max_cpu, s.max_cpu)", FIELD(RATIO, max_cpu_ratio) },
 };
-static const struct field_table sheet_columns = FIELD_TABLE(sheet_rows);
+static const struct field_table sheet_fields_read = FIELD_TABLE(sheet_rows);
 #undef RECORD
 
-/* While a sheet runs, its sums are those of the processes so far. */
+static bool has_sheet_parts(const struct history *r)
+{
+	return db_has_column(r->db, "sheet", "is_wrapper");
+}
+
+/* Before version 6 a sheet was the sum over its processes, and before 2 it had no more than that. */
+static void select_old_sheets(struct buf *sql, bool has_labels)
+{
+	buf_puts(sql, "SELECT ");
+	if (has_labels)
+		record_columns_select(sql, &sheet_fields_read);
+	else
+		buf_puts(sql, "t.num, NULL, t.status, t.started, t.ended, NULL, NULL, NULL");
+	buf_printf(sql,
+	           ", t.cpu_time_us, %s, t.peak_rss_kib, %s, NULL, NULL, NULL, NULL, NULL, NULL,"
+	           " NULL, NULL, t.max_cpu, t.processes, NULL FROM sheet t WHERE t.job = ?1"
+	           " ORDER BY t.num",
+	           has_labels ? "t.cpu_time_us_q" : "NULL",
+	           has_labels ? "t.peak_rss_kib_q" : "NULL");
+}
+
+/* What a process that lives used since its row was written is in the row of its job. */
+static const char *join_latest(const struct history *r)
+{
+	return db_has_column(r->db, "job", "latest")
+	               ? SCHEMA_JOIN_LATEST(SCHEMA_LATEST("j.id = ?1"))
+	               : SCHEMA_JOIN_LATEST(SCHEMA_NO_LATEST);
+}
+
+/* While a sheet runs, its figures are made of its parts so far. */
 static int prepare_sheets(struct history *r, struct job_key key, sqlite3_stmt **ret,
                           struct err *err)
 {
 	cleanup(buf_done) struct buf sql = { 0 };
 
-	if (!db_has_column(r->db, "sheet", "label"))
-		return history_prepare_for_job(
-			r,
-			"SELECT t.num, NULL, t.status, t.started, t.ended, NULL, NULL, NULL,"
-			" t.processes, t.cpu_time_us, t.peak_rss_kib, t.max_cpu, NULL, NULL"
-			" FROM sheet t WHERE t.job = ?1 ORDER BY t.num",
-			key, ret, err);
+	if (!has_sheet_parts(r)) {
+		select_old_sheets(&sql, db_has_column(r->db, "sheet", "label"));
+		return history_prepare_for_job(r, sql.at, key, ret, err);
+	}
 	buf_puts(&sql, "SELECT ");
-	record_columns_select(&sql, &sheet_columns);
-	buf_puts(&sql, ", coalesce(t.cpu_time_us_q, s.cpu_q), coalesce(t.peak_rss_kib_q, s.peak_q)"
-	               " FROM sheet t LEFT JOIN (" SCHEMA_SUMS_OF(""));
-	buf_printf(&sql,
-	           "%s" SCHEMA_NOT_OURS " AND p.sheet IS NOT NULL GROUP BY p.sheet) s"
-	           " ON s.num = t.num AND t.status = 0 WHERE t.job = ?1 ORDER BY t.num",
-	           history_is_member(r));
+	record_columns_select(&sql, &sheet_fields_read);
+	sheet_columns_select_use(&sql);
+	sheet_columns_select_parts(&sql);
+	buf_printf(
+		&sql,
+		" FROM sheet t LEFT JOIN (" SHEET_SUMS_OF(
+			SCHEMA_LATER_CPU, SCHEMA_LATER_PEAK, "%s",
+			"%s") " AND p.sheet IS NOT NULL GROUP BY p.sheet) s"
+			      " ON s.num = t.num AND t.status = 0 WHERE t.job = ?1 ORDER BY t.num",
+		join_latest(r), history_is_member(r));
 	return history_prepare_for_job(r, sql.at, key, ret, err);
 }
 
-/* By the stored number; without one it is a sum of those that were known. */
-static void set_quality(struct figure *figure, sqlite3_stmt *stmt, int column)
+static void read_sheet(const struct history *r, sqlite3_stmt *stmt, const struct job *job,
+                       struct sheet_record *ret)
 {
-	int64_t stored = db_column_or_absent(stmt, column);
+	int column = (int)sheet_fields_read.n;
 
-	if (figure_is_known(*figure) && stored > 0 && stored < QUALITY_COUNT)
-		figure->quality = (enum quality)stored;
+	struct sheet_use parts;
+
+	record_columns_read(stmt, 0, &sheet_fields_read, ret);
+	sheet_columns_read_use(stmt, column, &ret->use);
+	if (has_sheet_parts(r)) {
+		sheet_columns_read_parts(stmt, column + SHEET_COLUMNS_USE, &ret->s, &parts);
+		if (ret->s.status == JOB_RUNNING)
+			ret->use = parts;
+	}
+	if (ret->s.status >= JOB_STATUS_COUNT ||
+	    (ret->s.status == JOB_RUNNING && job->status == JOB_LOST))
+		ret->s.status = JOB_LOST;
+}
+
+static int each_sheet(struct history *r, struct job_key key, const struct job *job,
+                      reader_sheet_fn fn, void *self, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	int n = 0, result = prepare_sheets(r, key, &stmt, err);
+
+	while (result >= 0 && (result = history_next_row(stmt, SHEETS_MAX, &n, err)) > 0) {
+		struct sheet_record s = { .s = { .is_stored = true } };
+
+		read_sheet(r, stmt, job, &s);
+		result = fn(self, &s);
+	}
+	return result < 0 ? result : n;
 }
 
 int history_sheets(struct history *r, struct job_key key, reader_sheet_fn fn, void *self,
                    struct err *err)
 {
 	cleanup(history_endp) struct history *scope = NULL;
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	struct job job;
-	int n = 0, result = history_begin(r, &scope, err);
+	int result = history_begin(r, &scope, err);
 
 	if (result == 0)
 		result = history_load_job(r, key, &job, err);
-	if (result <= 0)
-		return result;
-	result = prepare_sheets(r, key, &stmt, err);
-	while (result >= 0 && (result = history_next_row(stmt, SHEETS_MAX, &n, err)) > 0) {
-		struct sheet_record s = { .s = { .is_stored = true } };
-
-		record_columns_read(stmt, 0, &sheet_columns, &s);
-		set_quality(&s.cpu_time_ns, stmt, (int)sheet_columns.n);
-		set_quality(&s.peak_rss_bytes, stmt, (int)sheet_columns.n + 1);
-		if (s.s.status >= JOB_STATUS_COUNT ||
-		    (s.s.status == JOB_RUNNING && job.status == JOB_LOST))
-			s.s.status = JOB_LOST;
-		result = fn(self, &s);
-	}
-	return result < 0 ? result : n;
+	return result <= 0 ? result : each_sheet(r, key, &job, fn, self, err);
 }
 
 #define RECORD struct process_record
@@ -108,14 +144,6 @@ static const struct field process_rows[] = {
 };
 static const struct field_table process_columns = FIELD_TABLE(process_rows);
 #undef RECORD
-
-/* What a process that lives used since its row was written is in the row of its job. */
-static const char *join_latest(const struct history *r)
-{
-	return db_has_column(r->db, "job", "latest")
-	               ? SCHEMA_JOIN_LATEST(SCHEMA_LATEST("j.id = ?1"))
-	               : SCHEMA_JOIN_LATEST(SCHEMA_NO_LATEST);
-}
 
 /* One row a life, the latest if several recorders saw it. */
 static int prepare_processes(struct history *r, struct job_key key, sqlite3_stmt **ret,
@@ -364,28 +392,15 @@ static int read_totals(struct history *r, struct job_key key, struct job_profile
 	return 0;
 }
 
-static int read_profile_sheets(struct history *r, struct job_key key, struct job_profile *p,
-                               const char *sql, struct err *err)
+static int add_profile_sheet(void *self, const struct sheet_record *s)
 {
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	int result = history_prepare_for_job(r, sql, key, &stmt, err);
+	struct job_profile *p = self;
+	struct profile_sheet *sheet = vec_push(&p->sheets, PROFILE_SHEETS_MAX);
 
-	while (result == 0) {
-		struct profile_sheet *sheet;
-
-		result = db_step(stmt, err);
-		if (result <= 0)
-			break;
-		result = 0;
-		sheet = vec_push(&p->sheets, PROFILE_SHEETS_MAX);
-		if (!sheet)
-			break;
-		sheet->num = (uint32_t)sqlite3_column_int64(stmt, 0);
-		sheet->peak_rss_bytes = at_least((uint64_t)sqlite3_column_int64(stmt, 1) << 10,
-		                                 false);
-		sheet->max_cpu_ratio = column_ratio_inside(db_column_or_absent(stmt, 2));
-	}
-	return result;
+	if (sheet)
+		*sheet = (struct profile_sheet){ s->s.num, s->use.figures[SHEET_FIGURE_PEAK_RSS],
+			                         s->use.max_cpu_ratio };
+	return 0;
 }
 
 static void use_figure(struct figure *to, const struct figure *from)
@@ -407,7 +422,6 @@ static void use_figures(struct job_profile *p, const struct job *job)
 static int read_profile(struct history *r, struct job_key key, struct job_profile *p,
                         struct err *err)
 {
-	cleanup(buf_done) struct buf sql = { 0 };
 	struct job job;
 	int result = history_load_job(r, key, &job, err);
 
@@ -418,17 +432,8 @@ static int read_profile(struct history *r, struct job_key key, struct job_profil
 	if (result < 0)
 		return result;
 	snprintf(p->job_id, sizeof p->job_id, "%s", job.id);
-	if (p->spawns.value)
-		buf_printf(&sql,
-		           "SELECT p.sheet, max(coalesce(p.peak_rss_kib, p.max_rss_kib)),"
-		           " max(p.max_cpu) FROM process p WHERE %s AND p.sheet IS NOT NULL"
-		           " GROUP BY p.sheet ORDER BY p.sheet",
-		           history_is_member(r));
-	else
-		buf_puts(&sql, "SELECT t.num, t.peak_rss_kib, t.max_cpu FROM sheet t"
-		               " WHERE t.job = ?1 ORDER BY t.num");
 	use_figures(p, &job);
-	return read_profile_sheets(r, key, p, sql.at, err);
+	return MIN(each_sheet(r, key, &job, add_profile_sheet, p, err), 0);
 }
 
 int history_profile(struct history *r, struct job_key key, struct job_profile *ret, struct err *err)

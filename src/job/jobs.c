@@ -580,6 +580,10 @@ void jobs_figures(struct jobs *jobs, struct snapshot *snap)
 			close_orphaned_sheets(w, snap, i);
 		if (keeps_accounts(w))
 			account_job(jobs, w, snap, i);
+		if (w->sheet_accounts.len) {
+			sheet_accounts_take(&w->sheet_accounts, snap);
+			sheet_accounts_settle(&w->sheet_accounts, w->row, snap->boot_ns);
+		}
 		show_sheets(w, snap, i);
 		w->is_published = w->ended_mono_ns != 0;
 		snap->jobs.at[i] = w->row->job;

@@ -8,6 +8,7 @@
 #include "job/end_facts.h"
 #include "kernel/cgroup_map.h"
 #include "job/job_memory.h"
+#include "job/sheet_account.h"
 
 /* What marks a process as the job's though it descends from none of its processes (adoption.h). */
 struct job_claim {
@@ -42,6 +43,7 @@ struct watched_job {
 	/* The CPU time that was spread over the ticks so far, and until when. */
 	uint64_t spread_cpu_ns, spread_boot_ns;
 	bool is_resumed; /* it was not watched all the time: CPU time of before is not spread */
+	struct sheet_accounts sheet_accounts; /* of sheets that run */
 	struct job_claim claim;
 	uint64_t ended_mono_ns; /* 0: it runs */
 	uint64_t outlived;      /* were there when its command ended */

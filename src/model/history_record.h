@@ -25,9 +25,7 @@ struct event_record {
 
 struct sheet_record {
 	struct sheet s;
-	uint64_t processes;
-	struct figure cpu_time_ns, peak_rss_bytes; /* peak: of its largest process */
-	double max_cpu_ratio; /* of its busiest process, sampled; NAN: not known */
+	struct sheet_use use; /* all of it; s.own is a part */
 };
 
 /* One life. Figures are exact when the kernel reported them at its end, sampled when only ticks caught

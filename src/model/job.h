@@ -8,6 +8,7 @@
 #include "model/cause.h"
 #include "model/metric.h"
 #include "model/process.h"
+#include "model/sheet_use.h"
 
 #define JOB_ID_MAX 128
 #define JOB_CWD_MAX 256
@@ -132,7 +133,11 @@ struct sheet {
 	uint64_t started_ns, ended_ns; /* wall clock; ended 0 while it runs */
 	bool has_exit_code;
 	int exit_code, signal;
-	pid_t pid;      /* the process that opened it */
+	pid_t pid;       /* the process that opened it */
+	uint32_t outer;  /* the sheet that this process was in before; 0: none */
+	bool is_wrapper; /* it only waits for the command whose sheet it is */
+	struct sheet_use
+		own;    /* of that process, or as it reported of its command: sheet_use_join() */
 	bool is_stored; /* as it is now: not handed to the store again */
 	bool ends_now;  /* in a snapshot: its job ended while it was open */
 };

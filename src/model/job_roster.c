@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/job_roster.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -196,7 +197,8 @@ struct sheet *job_roster_begin_sheet(struct job_roster *t, struct job_row *row, 
 	*sheet = (struct sheet){ .job = row->job.handle,
 		                 .num = num,
 		                 .attempt = before.attempt + 1,
-		                 .started_ns = now_ns };
+		                 .started_ns = now_ns,
+		                 .own.max_cpu_ratio = (double)NAN };
 	snprintf(sheet->label, sizeof sheet->label, "%s", *label ? label : before.label);
 	row->has_news = true;
 	follow_progress(row);

@@ -173,6 +173,11 @@ static const char *sheet_status(const void *record)
 	return job_status_name(((const struct sheet_record *)record)->s.status);
 }
 
+static const char *sheet_missing_reason(const void *record)
+{
+	return sheet_lack_reason(((const struct sheet_record *)record)->use.lack);
+}
+
 #define CPU_HELP "CPU time of its processes"
 #define MAX_CPU_HELP "most CPU of one process, percent of a core"
 
@@ -187,12 +192,16 @@ static const struct field sheet_rows[] = {
 	FIELD_EXIT_CODE(s.exit_code, s.has_exit_code),
 	{ "signal_num", FIELD(ORDINAL, s.signal), .help = SIGNAL_HELP },
 	{ "pid", FIELD(ORDINAL, s.pid), .help = "the process that opened it" },
-	{ "processes", FIELD(NUMBER, processes), .help = "processes it had" },
-	{ "cpu_seconds", FIELD(FIGURE, cpu_time_ns), .unit = UNIT_NS, .help = CPU_HELP },
-	{ "peak_rss_mb", FIELD(FIGURE, peak_rss_bytes), .unit = UNIT_MIB,
-	  .help = "peak of its largest process" },
-	{ "max_cpu_pct", FIELD(RATIO, max_cpu_ratio), .decimals = 2, .is_sampled = true,
-	  .help = MAX_CPU_HELP },
+	{ "processes", FIELD(NUMBER, use.processes), .help = "processes it had" },
+#define X(id, key_, unit_, help_)                                                                  \
+	{ key_, FIELD(FIGURE, use.figures[SHEET_FIGURE_##id]), .unit = UNIT_##unit_,               \
+	  .help = (help_) },
+	SHEET_FIGURES(X)
+#undef X
+		{ "max_cpu_pct", FIELD(RATIO, use.max_cpu_ratio), .decimals = 2, .is_sampled = true,
+	          .help = MAX_CPU_HELP },
+	{ "missing_reason", FIELD_NAME, .name = sheet_missing_reason,
+	  .help = "why it has no figures; null: it has them" },
 	{ "quality", FIELD_QUALITY, .help = "exact, at_least, at_most, sampled or missing" },
 };
 #undef RECORD

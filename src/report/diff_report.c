@@ -65,7 +65,7 @@ struct diff_pair diff_sheet_took(const struct diff_sheet *s)
 		                   span(s->b->s.started_ns, s->b->s.ended_ns) };
 }
 
-static const struct sheet_record no_sheet = { .max_cpu_ratio = NAN };
+static const struct sheet_record no_sheet = { .use.max_cpu_ratio = NAN };
 static const struct report_program no_program = { 0 };
 
 static const struct sheet_record *find_sheet(const struct report *r, uint32_t num)

@@ -238,8 +238,9 @@ void report_profile(const struct report *r, struct job_profile *ret)
 		struct profile_sheet *sheet = vec_push(&ret->sheets, PROFILE_SHEETS_MAX);
 
 		if (sheet)
-			*sheet = (struct profile_sheet){ s->s.num, s->peak_rss_bytes,
-				                         s->max_cpu_ratio };
+			*sheet = (struct profile_sheet){ s->s.num,
+				                         s->use.figures[SHEET_FIGURE_PEAK_RSS],
+				                         s->use.max_cpu_ratio };
 	}
 }
 

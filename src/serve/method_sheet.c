@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -8,6 +9,7 @@
 #include "serve/methods.h"
 #include "serve/resource_context.h"
 
+#define USAGE_MAX 1e18      /* in ns 30 years, in bytes more than there are */
 #define LABEL_SENT_MAX 4096 /* longer ones are a mistake; shorter ones are cut to what is kept */
 
 static int sheet_params(const json_t *params, uint64_t *ret_num, uint64_t *ret_total,
@@ -97,6 +99,7 @@ METHOD(method_sheet_started)
 
 	if (methods_claim_job(m, peer, params, &begun.job, err) < 0 ||
 	    sheet_params(params, &num, &total, &text, err) < 0 ||
+	    rpc_params_bool(params, "wrapper", &begun.is_wrapper, err) < 0 ||
 	    find_opener(m, peer, params, &begun, err) < 0 ||
 	    check_share(m, peer, begun.job, err) < 0 ||
 	    methods_check_quota(m, peer, begun.job, strlen(text), err) < 0)
@@ -127,9 +130,52 @@ int methods_end_params(const json_t *params, struct job_end *ret, struct err *er
 	return 0;
 }
 
+static enum quality quality_named(const char *key)
+{
+	for (enum quality q = QUALITY_MISSING + 1; key && q < QUALITY_COUNT; q++)
+		if (strcmp(quality_key(q), key) == 0)
+			return q;
+	return QUALITY_MISSING;
+}
+
+/* As reports have them: numbers in their unit, and the quality of each. */
+static int figure_param(const json_t *usage, const struct metric *m, struct figure *ret,
+                        struct err *err)
+{
+	const json_t *value = json_object_get(usage, m->key);
+	const json_t *quality = json_object_get(json_object_get(usage, "quality"), m->key);
+	double scale = m->unit == UNIT_NS ? 1e9 : m->unit == UNIT_MIB ? 1 << 20 : 1;
+	double inside = json_number_value(value) * scale;
+
+	if (!value || json_is_null(value))
+		return 0;
+	if (!json_is_number(value) || !(inside >= 0) || inside > USAGE_MAX)
+		return err_set(err, EINVAL, "usage.%s is not a number from 0 on", m->key);
+	*ret = (struct figure){ (uint64_t)inside, quality_named(json_string_value(quality)) };
+	if (!figure_is_known(*ret))
+		return err_set(err, EINVAL, "usage.quality.%s is none of the qualities", m->key);
+	return 0;
+}
+
+/* What the command of a wrapper used. */
+static int usage_param(const json_t *params, struct sheet_use *ret, struct err *err)
+{
+	const json_t *usage = json_object_get(params, "usage");
+	int r = 0;
+
+	if (!rpc_params_has(params, "usage"))
+		return 0;
+	if (!json_is_object(usage))
+		return err_set(err, EINVAL, "usage is not an object");
+	for (enum sheet_figure i = 0; r == 0 && i < SHEET_FIGURE_COUNT; i++)
+		r = figure_param(usage, &sheet_figures[i], &ret->figures[i], err);
+	return r;
+}
+
 static int end_sheet(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                      struct job_end *how, struct json *result, struct err *err)
 {
+	struct sheet_use used = { .max_cpu_ratio = (double)NAN };
 	uint64_t num = 0;
 	job_handle job;
 
@@ -139,7 +185,9 @@ static int end_sheet(struct methods *m, const struct rpc_server_peer *peer, cons
 	if (!num)
 		return err_set(err, EINVAL, "sheet_num is needed");
 	if ((how->status == JOB_FAILED && methods_end_params(params, how, err) < 0) ||
-	    job_input_end_sheet(m->host.engine, job, (uint32_t)num, how, err) < 0)
+	    usage_param(params, &used, err) < 0 ||
+	    job_input_end_sheet(m->host.engine, job, (uint32_t)num, how,
+	                        rpc_params_has(params, "usage") ? &used : NULL, err) < 0)
 		return -err->code;
 	if (m->host.observer)
 		m->host.observer->end_sheet(m->host.observer_self, (uint32_t)num, how);

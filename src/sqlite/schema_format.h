@@ -67,10 +67,6 @@ enum { SCHEMA_PRESSURES = 5 };
 	", max(p.max_rss_kib, v.max_rss_kib), p.max_rss_kib, v.max_rss_kib)"
 /* A sheet is what its command used, without our own process around it. */
 #define SCHEMA_NOT_OURS " AND p.comm IS NOT '" OURS_NAME "'"
-#define SCHEMA_SHEET_SUMS SCHEMA_SUMS SCHEMA_NOT_OURS
-#define SCHEMA_SET_SUMS                                                                            \
-	" processes = s.n, cpu_time_us = s.cpu, cpu_time_us_q = s.cpu_q, peak_rss_kib = s.peak,"   \
-	" peak_rss_kib_q = s.peak_q, max_cpu = s.max_cpu"
 static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 3 &&
                       QUALITY_AT_MOST == 4 && FINAL_CPU == 1 && FINAL_PEAK == 2 &&
                       FINAL_BOUND == 32,

@@ -121,12 +121,14 @@ static void add_result(struct table *t, const struct sheet_record *s)
 
 static struct diff_pair sheet_cpu(const struct diff_sheet *s)
 {
-	return (struct diff_pair){ s->a->cpu_time_ns, s->b->cpu_time_ns };
+	return (struct diff_pair){ s->a->use.figures[SHEET_FIGURE_CPU],
+		                   s->b->use.figures[SHEET_FIGURE_CPU] };
 }
 
 static struct diff_pair sheet_peak(const struct diff_sheet *s)
 {
-	return (struct diff_pair){ s->a->peak_rss_bytes, s->b->peak_rss_bytes };
+	return (struct diff_pair){ s->a->use.figures[SHEET_FIGURE_PEAK_RSS],
+		                   s->b->use.figures[SHEET_FIGURE_PEAK_RSS] };
 }
 
 static void add_sheet(struct table *t, const struct canvas *to, const struct diff_sheet *s)

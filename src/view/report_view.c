@@ -317,14 +317,26 @@ static void add_sheet(struct table *t, const struct canvas *to, const struct she
 	snprintf(name, sizeof name, "%u %s", s->s.num, s->s.label);
 	table_add(t, name, INK_PLAIN);
 	add_span(t, s->s.started_ns, s->s.ended_ns);
-	job_add_figure(t, s->cpu_time_ns, UNIT_NS, to->unicode);
-	job_add_figure(t, s->peak_rss_bytes, UNIT_MIB, to->unicode);
-	add_sampled_percent(t, s->max_cpu_ratio);
-	add_count(t, s->processes);
+	job_add_figure(t, s->use.figures[SHEET_FIGURE_CPU], UNIT_NS, to->unicode);
+	job_add_figure(t, s->use.figures[SHEET_FIGURE_PEAK_RSS], UNIT_MIB, to->unicode);
+	add_sampled_percent(t, s->use.max_cpu_ratio);
+	add_count(t, s->use.processes);
 	snprintf(result, sizeof result, "%s", sheet_result(&s->s).at);
 	if (attempt > 1)
 		snprintf(result, sizeof result, "%s, attempt %u", sheet_result(&s->s).at, attempt);
 	table_add(t, result, job_ink(s->s.status));
+}
+
+static void put_missing_reasons(const struct report *r, struct canvas *to)
+{
+	for (size_t i = 0; i < MIN(r->sheets.len, (size_t)SHEETS_SHOWN); i++) {
+		const struct sheet_record *s = &r->sheets.at[i];
+		const char *reason = sheet_lack_reason(s->use.lack);
+
+		if (reason)
+			canvas_printf(to, INK_PLAIN, "  sheet %u has no figures: %s\n", s->s.num,
+			              reason);
+	}
 }
 
 static void put_sheets(const struct report *r, struct canvas *to)
@@ -343,6 +355,7 @@ static void put_sheets(const struct report *r, struct canvas *to)
 	for (size_t i = 0; i < MIN(r->sheets.len, (size_t)SHEETS_SHOWN); i++)
 		add_sheet(&t, to, &r->sheets.at[i], attempts(r, r->sheets.at[i].s.num));
 	table_print_section(&t, "Sheets", r->sheets.len, "sheet", to);
+	put_missing_reasons(r, to);
 }
 
 /* Pointers to the elements of an array, in another order. */

@@ -140,9 +140,9 @@ void trace_sheet(struct trace *t, const struct sheet_record *s)
 	snprintf(name, sizeof name, "sheet %u%s%s", s->s.num, *s->s.label ? " " : "", s->s.label);
 	begin_slice(t, "sheet", name, lane, start, end);
 	json_put_str(&t->json, "result", sheet_result(&s->s).at);
-	json_put_u64(&t->json, "processes", s->processes);
-	put_figure(&t->json, "cpu_seconds", UNIT_NS, s->cpu_time_ns);
-	put_figure(&t->json, "peak_rss_mb", UNIT_MIB, s->peak_rss_bytes);
+	json_put_u64(&t->json, "processes", s->use.processes);
+	put_figure(&t->json, "cpu_seconds", UNIT_NS, s->use.figures[SHEET_FIGURE_CPU]);
+	put_figure(&t->json, "peak_rss_mb", UNIT_MIB, s->use.figures[SHEET_FIGURE_PEAK_RSS]);
 	end_event(t);
 }
 

@@ -255,7 +255,7 @@ static inline struct figure kit_exact(uint64_t value)
 
 static inline struct sheet_record kit_sheet(uint32_t num, const char *label, double from, double to)
 {
-	struct sheet_record s = { .processes = 10 * num, .max_cpu_ratio = 7.9 / num };
+	struct sheet_record s = { .use = { .processes = 10 * num, .max_cpu_ratio = 7.9 / num } };
 
 	s.s = (struct sheet){ .num = num,
 		              .status = JOB_COMPLETED,
@@ -264,8 +264,8 @@ static inline struct sheet_record kit_sheet(uint32_t num, const char *label, dou
 		              .has_exit_code = true,
 		              .pid = 2400 + (pid_t)num };
 	snprintf(s.s.label, sizeof s.s.label, "%s", label);
-	s.cpu_time_ns = kit_exact((uint64_t)((to - from) * 3e9));
-	s.peak_rss_bytes = kit_exact(num * KIT_GIB);
+	s.use.figures[SHEET_FIGURE_CPU] = kit_exact((uint64_t)((to - from) * 3e9));
+	s.use.figures[SHEET_FIGURE_PEAK_RSS] = kit_exact(num * KIT_GIB);
 	return s;
 }
 

@@ -56,7 +56,7 @@ static void test_field_view__lists_units_and_help(void **state)
 	field_view(CANVAS(&style, &out));
 	assert_non_null(strstr(out.at, "rss_mb"));
 	assert_non_null(strstr(out.at, "MiB    resident memory\n"));
-	assert_non_null(strstr(out.at, "max_cpu_pct  %    most CPU"));
+	assert_non_null(strstr(out.at, "max_cpu_pct     %      most CPU"));
 	buf_done(&out);
 }
 

@@ -387,6 +387,15 @@ static void test_reader_profile__sums_the_kernels_totals(void **state)
 	}
 	end_job(&w, JOB_COMPLETED);
 	world_put(&w, st);
+	snapshot_reset(&w.snap);
+	w.snap.events_only = true;
+	w.snap.wall_ns = w.wall_ns;
+	*world_push(&w.snap.jobs) = w.jobs.at[0];
+	for (uint32_t num = 1; num <= 3; num++)
+		*world_push(&w.snap.sheets) = (struct sheet){ .num = num,
+			                                      .status = JOB_COMPLETED,
+			                                      .is_wrapper = true };
+	assert_int_equal(MIN(store_put(st, &w.snap, &err), 0), 0);
 	r = open_reader(dir);
 	assert_int_equal(history_profile(r, KEY("train"), &profile, &err), 0);
 	cpu_ns = true_cpu_ns(&w, &lives);

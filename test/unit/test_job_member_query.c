@@ -70,7 +70,7 @@ static void test_sheets__are_kept_as_they_were_told(void **state)
 	assert_int_equal(all.at[0].s.status, JOB_RUNNING);
 	assert_string_equal(all.at[0].s.label, "load the data");
 	assert_int_equal(all.at[0].s.started_ns, one.started_ns);
-	assert_true(all.at[0].processes > 0); /* so far */
+	assert_true(all.at[0].use.processes > 0); /* so far */
 	world_tick(&w);
 	one.status = JOB_FAILED;
 	one.signal = 9;
@@ -91,10 +91,10 @@ static void test_sheets__are_kept_as_they_were_told(void **state)
 	assert_int_equal(all.at[0].s.pid, 42);
 	assert_int_equal(all.at[1].s.status, JOB_COMPLETED);
 	assert_true(all.at[1].s.has_exit_code && !all.at[0].s.has_exit_code);
-	assert_int_equal(all.at[1].cpu_time_ns.value / NS_PER_US,
+	assert_int_equal(all.at[1].use.figures[SHEET_FIGURE_CPU].value / NS_PER_US,
 	                 ask_int(dir, "SELECT sum(cpu_time_us) FROM process WHERE sheet = 2"));
-	assert_int_equal(all.at[1].cpu_time_ns.quality, QUALITY_AT_LEAST);
-	assert_int_equal(all.at[1].processes,
+	assert_int_equal(all.at[1].use.figures[SHEET_FIGURE_CPU].quality, QUALITY_AT_LEAST);
+	assert_int_equal(all.at[1].use.processes,
 	                 ask_int(dir, "SELECT processes FROM sheets WHERE sheet_num = 2"
 	                              " AND job_id = 's' AND exit_code = 0"));
 	store_close(st);
@@ -473,7 +473,7 @@ static void check_version_1(const char *dir)
 	assert_int_equal(job.figures[JOB_FIGURE_READ].quality, QUALITY_MISSING);
 	assert_int_equal(sheets.n, 2);
 	assert_int_equal(sheets.at[1].s.status, JOB_COMPLETED);
-	assert_int_equal(sheets.at[0].processes, 3);
+	assert_int_equal(sheets.at[0].use.processes, 3);
 	assert_int_equal(history_job_processes(r, KEY("train-1"), 99, add_process, &all, &err), 7);
 	assert_int_equal(all.exact, 0);
 	assert_true(history_job_events(r, KEY("train-1"), &at, 0, 99, add_word, &words, &err) > 5);

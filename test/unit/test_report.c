@@ -123,9 +123,9 @@ static struct report full_report(void)
 		if (i == 2) {
 			s.s.status = JOB_FAILED;
 			s.s.exit_code = 3;
-			s.max_cpu_ratio = NAN;
-			s.cpu_time_ns.quality = QUALITY_AT_LEAST;
-			s.peak_rss_bytes.quality = QUALITY_MISSING;
+			s.use.max_cpu_ratio = NAN;
+			s.use.figures[SHEET_FIGURE_CPU].quality = QUALITY_AT_LEAST;
+			s.use.figures[SHEET_FIGURE_PEAK_RSS].quality = QUALITY_MISSING;
 		}
 		report_add_sheet(&r, &s);
 	}

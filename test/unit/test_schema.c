@@ -23,7 +23,7 @@ static int count_process(void *self, const struct process_record *p)
 
 static int count_sheet(void *self, const struct sheet_record *s)
 {
-	*(size_t *)self += s->processes;
+	*(size_t *)self += s->use.processes;
 	return 0;
 }
 

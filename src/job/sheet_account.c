@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/sheet_account.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+#define TOTALS_WAIT_NS (30 * NS_PER_S) /* those of a zombie come when it is reaped */
+/* Each CPU counts a few pages of its own: so much more is a new peak. */
+#define PEAK_NOISE_BYTES ((uint64_t)1 << 20)
+#define MEAN_MIN_NS (50 * NS_PER_MS) /* over less a share of CPU time means little */
+
+void sheet_accounts_done(struct sheet_accounts *t)
+{
+	vec_done(t);
+}
+
+static struct sheet_account *find_open(struct sheet_accounts *t, uint32_t num)
+{
+	vec_each(t, a)
+		if (a->num == num && !a->closed_boot_ns)
+			return a;
+	return NULL;
+}
+
+static void take_memory(struct sheet_account *a, const struct proc_readings *r)
+{
+	a->peak_bytes = MAX(a->peak_bytes, readings_or(r, PROC_RSS, 0));
+}
+
+/* Counters that this source does not have stay as they were read before. */
+static void take_counters(struct sheet_account *a, const struct proc_readings *r)
+{
+	for (unsigned i = 0; i < PROC_METRIC_COUNT; i++)
+		if (readings_has(r, i))
+			readings_set(&a->now, i, r->value[i]);
+}
+
+struct sheet_account *sheet_accounts_begin(struct sheet_accounts *t, uint32_t num,
+                                           struct proc_id opener, const struct proc_readings *at,
+                                           uint64_t now_boot_ns)
+{
+	struct sheet_account *a = find_open(t, num);
+	bool overlaps = false;
+
+	if (!a)
+		a = vec_push(t, SHEETS_MAX);
+	if (!a)
+		return NULL;
+	*a = (struct sheet_account){ .num = num,
+		                     .opener = opener,
+		                     .begin_boot_ns = now_boot_ns,
+		                     .max_cpu_ratio = (double)NAN,
+		                     .lack = at ? SHEET_LACKS_NOTHING : SHEET_LACKS_UNREAD };
+	vec_each(t, other) {
+		if (other == a || other->closed_boot_ns || !proc_id_eq(other->opener, opener))
+			continue;
+		other->lack = SHEET_LACKS_OVERLAP;
+		overlaps = true;
+	}
+	if (overlaps)
+		a->lack = SHEET_LACKS_OVERLAP;
+	if (!at)
+		return a;
+	a->begin = a->now = *at;
+	take_memory(a, at);
+	return a;
+}
+
+/* Over the whole sheet, however few ticks it saw. */
+static void take_mean(struct sheet_account *a, uint64_t now_boot_ns)
+{
+	uint64_t elapsed_ns = now_boot_ns - MIN(now_boot_ns, a->begin_boot_ns);
+	double mean = rate_per_s(readings_or(&a->begin, PROC_CPU_TIME, 0),
+	                         readings_or(&a->now, PROC_CPU_TIME, 0), elapsed_ns) /
+	              1e9;
+
+	if (elapsed_ns >= MEAN_MIN_NS && !a->is_late)
+		a->max_cpu_ratio = fmax(a->max_cpu_ratio, mean);
+}
+
+void sheet_accounts_end(struct sheet_accounts *t, uint32_t num, const struct proc_readings *at,
+                        uint64_t now_boot_ns)
+{
+	struct sheet_account *a = find_open(t, num);
+
+	if (!a)
+		return;
+	a->closed_boot_ns = MAX(now_boot_ns, (uint64_t)1);
+	if (!at)
+		return;
+	take_counters(a, at);
+	take_memory(a, at);
+	take_mean(a, now_boot_ns);
+	a->is_final = true;
+}
+
+static void take_process(struct sheet_account *a, const struct proc_snap *p)
+{
+	take_counters(a, &p->s.r);
+	take_memory(a, &p->s.r);
+	if (a->is_sampled)
+		a->max_cpu_ratio = fmax(a->max_cpu_ratio, p->cpu_ratio);
+	a->is_sampled = true;
+}
+
+static void take_end(struct sheet_account *a, const struct event *e)
+{
+	take_counters(a, &e->final);
+	a->is_final = readings_has(&e->final, PROC_CPU_TIME);
+	if (a->is_final)
+		take_mean(a, e->boot_ns);
+}
+
+void sheet_accounts_take(struct sheet_accounts *t, const struct snapshot *snap)
+{
+	vec_each(t, a) {
+		const struct proc_snap *p = snapshot_find(snap, a->opener.pid);
+
+		if (p && proc_id_eq(p->s.id, a->opener) && !a->closed_boot_ns && !a->is_final)
+			take_process(a, p);
+	}
+	vec_each(&snap->events, e)
+		if (e->kind == EVENT_EXIT || e->kind == EVENT_TOTALS)
+			vec_each(t, a)
+				if (!a->is_final && proc_id_eq(e->id, a->opener))
+					take_end(a, e);
+}
+
+/* ---- the figures ----------------------------------------------------------------------------- */
+
+static struct figure difference(const struct sheet_account *a, enum proc_metric id)
+{
+	uint64_t begin = a->begin.value[id], now = a->now.value[id];
+
+	if (!readings_has(&a->begin, id) || !readings_has(&a->now, id))
+		return (struct figure){ 0 };
+	return (struct figure){ now - MIN(begin, now),
+		                a->is_final && !a->is_late ? QUALITY_EXACT : QUALITY_AT_LEAST };
+}
+
+/* The kernel's mark is of the whole life: it counts if it rose within the sheet. */
+static struct figure peak(const struct sheet_account *a)
+{
+	uint64_t mark = readings_or(&a->now, PROC_PEAK_RSS, 0);
+	uint64_t before = readings_or(&a->begin, PROC_PEAK_RSS, UINT64_MAX - PEAK_NOISE_BYTES);
+	uint64_t bytes = mark > before + PEAK_NOISE_BYTES ? MAX(mark, a->peak_bytes)
+	                                                  : a->peak_bytes;
+
+	return (struct figure){ bytes, bytes ? QUALITY_SAMPLED : QUALITY_MISSING };
+}
+
+static struct sheet_use use_of(const struct sheet_account *a)
+{
+	struct sheet_use use = {
+		.figures = { [SHEET_FIGURE_CPU] = difference(a, PROC_CPU_TIME),
+		             [SHEET_FIGURE_PEAK_RSS] = peak(a),
+		             [SHEET_FIGURE_READ] = difference(a, PROC_READ_BYTES),
+		             [SHEET_FIGURE_WRITTEN] = difference(a, PROC_WRITE_BYTES),
+		             [SHEET_FIGURE_MINOR_FAULTS] = difference(a, PROC_MINOR_FAULTS),
+		             [SHEET_FIGURE_MAJOR_FAULTS] = difference(a, PROC_MAJOR_FAULTS) },
+		.max_cpu_ratio = a->max_cpu_ratio,
+		.lack = a->lack,
+	};
+
+	if (a->has_before)
+		sheet_use_add(&use, &a->before);
+	return use;
+}
+
+static bool is_same(const struct sheet_use *a, const struct sheet_use *b)
+{
+	return !memcmp(a->figures, b->figures, sizeof a->figures) && a->lack == b->lack &&
+	       (a->max_cpu_ratio == b->max_cpu_ratio ||
+	        (isnan(a->max_cpu_ratio) && isnan(b->max_cpu_ratio)));
+}
+
+/* False: nothing will be added to it. */
+static bool settle(struct sheet_account *a, struct job_row *row, uint64_t now_boot_ns)
+{
+	struct sheet *sheet = job_row_sheet(row, a->num);
+	struct sheet_use use = use_of(a);
+
+	if (!sheet)
+		return false;
+	if (sheet->status != JOB_RUNNING && !a->closed_boot_ns)
+		a->closed_boot_ns = now_boot_ns; /* it was closed for it */
+	if (!is_same(&sheet->own, &use)) {
+		sheet->own = use;
+		sheet->is_stored = false;
+		row->has_news = true;
+	}
+	return !a->closed_boot_ns ||
+	       (!a->is_final && now_boot_ns - a->closed_boot_ns < TOTALS_WAIT_NS);
+}
+
+void sheet_accounts_settle(struct sheet_accounts *t, struct job_row *row, uint64_t now_boot_ns)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->len; i++)
+		if (settle(&t->at[i], row, now_boot_ns))
+			t->at[kept++] = t->at[i];
+	t->len = kept;
+}

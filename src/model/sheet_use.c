@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/sheet_use.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+
+/* wait4 and the sum over processes may differ by the resolution of /proc: by less it is the same. */
+#define SAME_CPU_NS (20 * NS_PER_MS)
+/* … and the kernel's mark lacks a few pages that each CPU counts for itself. */
+#define SAME_PEAK_BYTES ((uint64_t)1 << 20)
+
+const struct metric sheet_figures[] = {
+#define X(id, key_, unit_, help_)                                                                  \
+	[SHEET_FIGURE_##id] = { .key = (key_), .unit = UNIT_##unit_, .help = (help_) },
+	SHEET_FIGURES(X)
+#undef X
+};
+
+const char *sheet_lack_reason(enum sheet_lack lack)
+{
+	static const char *const reasons[] = {
+#define X(id, reason) [SHEET_LACKS_##id] = (reason),
+		SHEET_LACKS(X)
+#undef X
+	};
+
+	return lack < SHEET_LACK_COUNT ? reasons[lack] : NULL;
+}
+
+/* A part that is not known may add something. */
+static enum quality join(struct figure a, struct figure b)
+{
+	return quality_join(figure_is_known(a) ? a.quality : QUALITY_AT_LEAST,
+	                    figure_is_known(b) ? b.quality : QUALITY_AT_LEAST);
+}
+
+static struct figure larger(struct figure a, struct figure b)
+{
+	if (!figure_is_known(a) && !figure_is_known(b))
+		return a;
+	return (struct figure){ MAX(a.value, b.value), join(a, b) };
+}
+
+static struct figure sum(struct figure a, struct figure b)
+{
+	if (!figure_is_known(a) && !figure_is_known(b))
+		return a;
+	return (struct figure){ a.value + b.value, join(a, b) };
+}
+
+void sheet_use_add(struct sheet_use *to, const struct sheet_use *more)
+{
+	for (enum sheet_figure i = 0; i < SHEET_FIGURE_COUNT; i++)
+		to->figures[i] = i == SHEET_FIGURE_PEAK_RSS
+		                         ? larger(to->figures[i], more->figures[i])
+		                         : sum(to->figures[i], more->figures[i]);
+	to->max_cpu_ratio = fmax(to->max_cpu_ratio, more->max_cpu_ratio);
+	if (more->lack)
+		to->lack = more->lack;
+}
+
+/* Of the command's tree: what wait4 returned, unless the processes show more. It misses the children of
+ * processes that ignore SIGCHLD. The processes that were born in the sheet are not all, if some
+ * opened sheets of their own. */
+static struct figure choose(struct figure waited, struct figure born, uint64_t same)
+{
+	if (!figure_is_known(born))
+		return waited;
+	if (!figure_is_known(waited) || waited.quality == QUALITY_AT_MOST)
+		return born;
+	if (born.value > waited.value + same)
+		return born;
+	return (struct figure){ MAX(waited.value, born.value), waited.quality };
+}
+
+static void join_wrapper(struct sheet_use *use, const struct sheet_use *born)
+{
+	struct figure *cpu = &use->figures[SHEET_FIGURE_CPU];
+	struct figure *peak = &use->figures[SHEET_FIGURE_PEAK_RSS];
+
+	*cpu = choose(*cpu, born->figures[SHEET_FIGURE_CPU], SAME_CPU_NS);
+	*peak = choose(*peak, born->figures[SHEET_FIGURE_PEAK_RSS], SAME_PEAK_BYTES);
+	use->processes = born->processes;
+	use->max_cpu_ratio = born->max_cpu_ratio;
+}
+
+/* `born` has no I/O: that of a process includes what the children read that it waited for. */
+static void join_opener(struct sheet_use *use, const struct sheet_use *born)
+{
+	use->processes = born->processes + 1;
+	use->max_cpu_ratio = fmax(use->max_cpu_ratio, born->max_cpu_ratio);
+	if (!born->processes)
+		return;
+	for (enum sheet_figure i = 0; i < SHEET_FIGURE_COUNT; i++) {
+		struct figure *own = &use->figures[i];
+
+		if (i == SHEET_FIGURE_PEAK_RSS)
+			*own = larger(*own, born->figures[i]);
+		else
+			*own = sum(*own, born->figures[i]);
+	}
+}
+
+static void forget(struct sheet_use *use)
+{
+	for (enum sheet_figure i = 0; i < SHEET_FIGURE_COUNT; i++)
+		use->figures[i] = (struct figure){ 0 };
+	use->max_cpu_ratio = (double)NAN;
+}
+
+struct sheet_use sheet_use_join(const struct sheet_use *own, const struct sheet_use *born,
+                                bool is_wrapper)
+{
+	struct sheet_use use = *own;
+
+	if (is_wrapper)
+		join_wrapper(&use, born);
+	else
+		join_opener(&use, born);
+	if (use.lack)
+		forget(&use);
+	return use;
+}
