@@ -81,6 +81,9 @@ static void announce_sheet(struct run_announcer *h, struct announcer *to, const 
 	json_put_any_u64(&j, "sheet_num", sheet->num);
 	json_put_any_u64(&j, "total", the_job(h)->total_sheets);
 	json_put_any_str(&j, "label", sheet->label);
+	if (sheet->started_ns)
+		json_put_fixed(&j, "started_at", sheet->started_ns / NS_PER_US, 6);
+	json_put_bool(&j, "wrapper", sheet->is_wrapper);
 	if (sheet->status == JOB_RUNNING)
 		json_put_any_u64(&j, "pid", (uint64_t)sheet->pid);
 	send(h, to, &j, "sheet.started");
@@ -140,10 +143,11 @@ struct run_announcer *run_announcer_new(struct loop *loop, struct jobhost *host)
 static void on_begin_sheet(void *self, const struct job_input_sheet *begun, uint32_t num)
 {
 	struct run_announcer *h = self;
-	struct sheet sheet = { .num = num, .pid = begun->pid };
+	const struct sheet *sheet = job_row_sheet(jobhost_job(h->host), num);
 
-	memccpy(sheet.label, begun->label, '\0', sizeof sheet.label - 1);
-	announce_sheet(h, h->announcer, &sheet);
+	(void)begun;
+	if (sheet)
+		announce_sheet(h, h->announcer, sheet);
 }
 
 static void on_end_sheet(void *self, uint32_t num, const struct job_end *how)

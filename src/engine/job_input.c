@@ -85,11 +85,19 @@ static void begin_account(struct engine *e, struct job_row *row, struct sheet *s
 	account->has_before = true;
 }
 
-/* It and its descendants belong to the sheet from now on. */
+static uint64_t boot_ns_of(uint64_t wall_ns)
+{
+	uint64_t ago_ns = clock_wall_ns() - MIN(clock_wall_ns(), wall_ns), now_ns = clock_boot_ns();
+
+	return now_ns - MIN(now_ns, ago_ns);
+}
+
+/* It and its descendants belong to the sheet from its start on. */
 static void enter_sheet(struct engine *e, struct job_row *row, struct sheet *sheet,
                         const struct sheet *former)
 {
 	struct jobs *jobs = engine_jobs(e);
+	const struct job_ref to = { row->job.handle, sheet->num };
 	struct proc_id id = { .pid = sheet->pid };
 	struct job_ref was;
 
@@ -98,8 +106,10 @@ static void enter_sheet(struct engine *e, struct job_row *row, struct sheet *she
 	was = job_roster_find(&jobs->roster, id);
 	if (was.job == row->job.handle)
 		sheet->outer = was.sheet == sheet->num ? former->outer : was.sheet;
-	members_add(&jobs->members, &jobs->roster, id,
-	            (struct job_ref){ row->job.handle, sheet->num });
+	members_add(&jobs->members, &jobs->roster, id, to);
+	if (row->job.is_foreign && was.job == to.job)
+		jobs_move_to_sheet(jobs, id, was, to, boot_ns_of(sheet->started_ns),
+		                   sampler_last(engine_sampler(e)));
 	begin_account(e, row, sheet, id, &former->own);
 }
 
@@ -151,7 +161,7 @@ int job_input_begin_sheet(struct engine *e, const struct job_input_sheet *begun,
 	if (known)
 		former = *known;
 	sheet = job_roster_begin_sheet(&jobs->roster, row, begun->num, begun->label,
-	                               clock_wall_ns());
+	                               begun->started_ns ? begun->started_ns : clock_wall_ns());
 	if (!sheet)
 		return err_set(err, ENOSPC, "there is room for %d sheets at most", SHEETS_MAX);
 	sheet->pid = begun->pid;

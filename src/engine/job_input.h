@@ -13,6 +13,7 @@ struct job_input_sheet {
 	uint32_t num, total; /* num 0: the next one */
 	const char *label;   /* "": none */
 	pid_t pid;
+	uint64_t started_ns; /* wall clock; 0: now. Its recorder reports it a moment later */
 	bool is_wrapper; /* it only waits for the command whose sheet it is, and will report what
 	                    that used */
 };

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "job/cgroup/oom_watch.h"
+#include "job/sheet_tree.h"
 #include "kernel/process_reader.h"
 #include "model/own_program.h"
 
@@ -152,6 +153,30 @@ void jobs_add_tree(struct jobs *jobs, job_handle job, struct proc_id root,
 		    process_reader_exists(jobs->reader, *id))
 			members_add(&jobs->members, &jobs->roster, *id, ref);
 	jobs->scans_for_descendants = true;
+}
+
+/* Descendants of the opener that were born after the sheet began, and learned before we heard of it. The
+ * dead are moved, too: events about them are still to be stored. */
+void jobs_move_to_sheet(struct jobs *jobs, struct proc_id opener, struct job_ref from,
+                        struct job_ref to, uint64_t since_boot_ns, const struct sample *last)
+{
+	uint64_t since_ticks = since_boot_ns / NS_PER_TICK, living;
+	cleanup(kin_done) struct kin kin = { 0 };
+
+	map_put(&kin.pids, (uint64_t)opener.pid, 1);
+	while (kin_grows(&kin, jobs, last))
+		;
+	vec_each(&kin.list, id) {
+		struct job_ref now = job_roster_find(&jobs->roster, *id);
+
+		if (now.job != from.job || now.sheet != from.sheet || id->start_ticks < since_ticks)
+			continue;
+		if (map_get(&jobs->members.living, (uint64_t)id->pid, &living) &&
+		    living == id->start_ticks)
+			members_add(&jobs->members, &jobs->roster, *id, to);
+		else
+			job_roster_assign(&jobs->roster, *id, to);
+	}
 }
 
 /* ---- what its processes used at one instant -------------------------------------------------- */
@@ -569,8 +594,10 @@ void jobs_figures(struct jobs *jobs, struct snapshot *snap)
 	infer_ends(jobs, snap);
 	account_events(jobs, snap);
 	measure_groups(jobs, snap);
-	if (!snap->events_only)
+	if (!snap->events_only) {
 		account_processes(jobs, snap);
+		sheet_tree_take(&jobs->roster, snap);
+	}
 	for (int32_t i = 0; (size_t)i < snap->jobs.len; i++) {
 		struct watched_job *w = job_at(jobs, snap, i);
 

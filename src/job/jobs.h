@@ -50,6 +50,10 @@ void jobs_begin_adoption(struct jobs *jobs);
  * members of the job; those of another job stay there. */
 void jobs_add_tree(struct jobs *jobs, job_handle job, struct proc_id root,
                    const struct sample *last);
+/* A sheet that we hear of late: those born in it, below the process that opened it, move from where they
+ * were put to the sheet. */
+void jobs_move_to_sheet(struct jobs *jobs, struct proc_id opener, struct job_ref from,
+                        struct job_ref to, uint64_t since_boot_ns, const struct sample *last);
 /* Of the members that are older than the job only what they use from now on counts. */
 void jobs_begin_members(struct jobs *jobs, struct watched_job *w, const struct sample *last);
 /* Nothing counts any more that happens later: what its members used so far is read, and after the next

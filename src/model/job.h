@@ -124,6 +124,14 @@ static inline struct job_key job_key_of(const struct job *job)
 
 bool job_key_eq(struct job_key a, struct job_key b);
 
+/* What the processes of a sheet used together at the last tick that found any. */
+struct sheet_tree {
+	uint64_t seq; /* of that snapshot; 0: there was none */
+	uint64_t rss_bytes;
+	double cpu_ratio;   /* NAN: not known */
+	unsigned anomalies; /* bits 1 << ANOMALY_… that were active */
+};
+
 struct sheet {
 	int32_t job; /* its handle; in a snapshot, the index in its jobs */
 	uint32_t num;
@@ -137,7 +145,8 @@ struct sheet {
 	uint32_t outer;  /* the sheet that this process was in before; 0: none */
 	bool is_wrapper; /* it only waits for the command whose sheet it is */
 	struct sheet_use
-		own;    /* of that process, or as it reported of its command: sheet_use_join() */
+		own; /* of that process, or as it reported of its command: sheet_use_join() */
+	struct sheet_tree tree;
 	bool is_stored; /* as it is now: not handed to the store again */
 	bool ends_now;  /* in a snapshot: its job ended while it was open */
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "model/field.h"
 #include "rpc/rpc_params.h"
 #include "serve/input_redaction.h"
 #include "serve/methods.h"
@@ -24,6 +25,23 @@ static int sheet_params(const json_t *params, uint64_t *ret_num, uint64_t *ret_t
 	return 0;
 }
 
+static const char *sheet_status(const void *record)
+{
+	return job_status_name(((const struct sheet *)record)->status);
+}
+
+#define RECORD struct sheet
+static const struct field published_rows[] = {
+	{ "sheet_num", FIELD(NUMBER, num) },
+	{ "label", FIELD(TEXT, label) },
+	{ "status", FIELD_NAME, .name = sheet_status },
+	{ "pid", FIELD(ORDINAL, pid) },
+	FIELD_EXIT_CODE(exit_code, has_exit_code),
+	{ "signal_num", FIELD(ORDINAL, signal) },
+};
+static const struct field_table published_fields = FIELD_TABLE(published_rows);
+#undef RECORD
+
 void methods_publish_sheet(struct methods *m, const struct job *job, const struct sheet *sheet)
 {
 	const char *name = sheet->status == JOB_RUNNING     ? "sheet.started"
@@ -35,11 +53,9 @@ void methods_publish_sheet(struct methods *m, const struct job *job, const struc
 		return;
 	buf_reset(&m->scratch);
 	json_begin_object(&j);
-	json_put_u64(&j, "sheet_num", sheet->num);
-	json_put_text(&j, "label", sheet->label);
-	json_put_str(&j, "status", job_status_name(sheet->status));
-	json_key(&j, "context");
-	resource_context_json(&j, methods_latest(m), NULL, sheet->pid);
+	fields_json(&j, &published_fields, sheet);
+	json_key(&j, "resource_context");
+	resource_context_sheet_json(&j, methods_latest(m), sheet);
 	json_end_object(&j);
 	methods_publish(m, name, job->id, sheet->num, job->uid, m->scratch.at);
 }
@@ -67,6 +83,15 @@ static int find_opener(const struct methods *m, const struct rpc_server_peer *pe
 	if (methods_job(m, begun->job)->has_recorder && !rpc_params_has(params, "pid"))
 		return 0;
 	return methods_find_pid(m, peer, params, &begun->pid, &owner, err);
+}
+
+/* … and when they began. */
+static int find_start(const struct methods *m, const json_t *params, struct job_input_sheet *begun,
+                      struct err *err)
+{
+	if (!methods_job(m, begun->job)->is_foreign)
+		return 0;
+	return rpc_params_time(params, "started_at", &begun->started_ns, err);
 }
 
 /* All jobs share one table of sheets. */
@@ -100,6 +125,7 @@ METHOD(method_sheet_started)
 	if (methods_claim_job(m, peer, params, &begun.job, err) < 0 ||
 	    sheet_params(params, &num, &total, &text, err) < 0 ||
 	    rpc_params_bool(params, "wrapper", &begun.is_wrapper, err) < 0 ||
+	    find_start(m, params, &begun, err) < 0 ||
 	    find_opener(m, peer, params, &begun, err) < 0 ||
 	    check_share(m, peer, begun.job, err) < 0 ||
 	    methods_check_quota(m, peer, begun.job, strlen(text), err) < 0)

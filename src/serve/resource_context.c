@@ -54,3 +54,29 @@ void resource_context_json(struct json *j, const struct snapshot *snap,
 		write_machine(j, snap, scope);
 	json_end_object(j);
 }
+
+static void write_tree(struct json *j, const struct snapshot *snap, const struct sheet_tree *tree)
+{
+	json_begin_object(j);
+	json_put_double(j, "rss_mb", tree->seq ? (double)tree->rss_bytes / (1 << 20) : (double)NAN,
+	                1);
+	json_put_double(j, "cpu_pct", tree->seq ? tree->cpu_ratio * 100 : (double)NAN, 1);
+	json_put_str(j, "syscall_hotspot", NULL);
+	json_open_array(j, "anomalies_active");
+	for (enum anomaly_kind i = 0; i < ANOMALY_KIND_COUNT; i++)
+		if (tree->anomalies >> i & 1)
+			json_str(j, anomaly_kinds[i].key);
+	json_end_array(j);
+	json_put_double(j, "daemon_rss_mb",
+	                snap ? MIB_OR_NAN(&snap->host, HOST_SELF_RSS) : (double)NAN, 1);
+	json_end_object(j);
+}
+
+void resource_context_sheet_json(struct json *j, const struct snapshot *snap,
+                                 const struct sheet *sheet)
+{
+	if (sheet->is_wrapper)
+		write_tree(j, snap, &sheet->tree);
+	else
+		resource_context_json(j, snap, NULL, sheet->pid);
+}

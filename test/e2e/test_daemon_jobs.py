@@ -594,7 +594,7 @@ def test_listeners_hear_of_jobs_sheets_and_processes(shared, children):
 		while "job.failed" not in names:
 			told = ear.read()
 			names[told["params"]["event"]] = told["params"]
-	assert set(names["sheet.started"]["data"]["context"]) >= {"rss_mb", "cpu_pct", "syscall_hotspot", "anomalies_active", "daemon_rss_mb"}
+	assert set(names["sheet.started"]["data"]["resource_context"]) >= {"rss_mb", "cpu_pct", "syscall_hotspot", "anomalies_active", "daemon_rss_mb"}
 	assert all(event["job_id"] == "heard" for event in names.values())
 	with shared.line() as late:  # from where he left off
 		late.call("bus.subscribe", since_seq=seq, job_id="heard")

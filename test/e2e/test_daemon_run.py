@@ -53,6 +53,21 @@ def test_a_job_is_shown_with_its_progress_and_its_end(daemon, gate):
 	assert job_of(daemon, "seen")["exit_code"] == 5
 
 
+def test_processes_of_a_sheet_are_known_as_such(daemon):
+	"""The recorder reports the sheet while its command starts: the daemon may see that first."""
+	binary = daemon.proctor.binary
+	inner = "sh -c 'echo $PROCTOR_SHEET $$; sleep 60; exit 0' & echo $PROCTOR_SHEET $$; wait"
+	steps = 'for i in $(seq 1 15); do %s sheet $i -- sh -c "$INNER" & done; wait' % binary
+	run = start_run(daemon, "sh", "-c", steps, options=("--job-id", "steps"), env={"INNER": inner})
+	lines = [run.stdout.readline().split() for _ in range(30)]
+	sheets = {int(pid): int(num) for num, pid in lines}
+	daemon.wait_ticks()
+	seen = {p["pid"]: p["sheet_num"] for p in daemon.result("daemon.top")["processes"]}
+	run.terminate()
+	run.communicate(timeout=60)
+	assert len(sheets) == 30 and {pid: seen.get(pid) for pid in sheets} == sheets
+
+
 def test_one_job_has_one_recorder(daemon, gate):
 	"""The same store: what run writes, the daemon does not write again."""
 	run = start_run(daemon, "sh", "-c", "sleep 60.25 & read go <%s; kill $!" % gate, options=("--job-id", "once"))

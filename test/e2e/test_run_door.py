@@ -188,6 +188,29 @@ def test_a_plain_user_has_a_door_too(as_nobody):
 	assert not (as_nobody.state_dir / "jobs/mine").exists()
 
 
+# Larger by 561 MiB once it is no longer young, so that this is a spike; then it ends, at its largest.
+SPIKE = "import os, time; time.sleep(2.5); held = bytearray(561 << 20); time.sleep(0.7); os.kill(os.getpid(), 15)"
+
+
+def test_the_end_of_a_sheet_describes_its_command(proctor):
+	heard = run_inside(proctor, """
+with Line(sock) as ear:
+	ear.call("bus.subscribe", filter="sheet.")
+	sheet = subprocess.Popen([binary, "sheet", "4", "--", "/usr/bin/python3", "-c", %r])
+	print(json.dumps([sheet.pid, [ear.read()["params"] for _ in range(2)]]))
+	sheet.wait()
+""" % SPIKE, "--interval", "0.1")
+	pid, (began, ended) = heard
+	assert [e["event"] for e in (began, ended)] == ["sheet.started", "sheet.failed"]
+	for event in (began, ended):
+		assert (event["data"]["sheet_num"], event["data"]["pid"]) == (4, pid)
+		assert "context" not in event["data"]
+	assert (began["data"]["exit_code"], began["data"]["signal_num"]) == (None, None)
+	assert (ended["data"]["exit_code"], ended["data"]["signal_num"]) == (None, 15)
+	context = ended["data"]["resource_context"]
+	assert 561 <= context["rss_mb"] <= 620 and context["anomalies_active"] == ["memory_spike"], context
+
+
 def test_who_subscribes_hears_of_sheets_and_of_processes_in_order(proctor):
 	heard = run_inside(proctor, """
 heard = []
@@ -201,7 +224,7 @@ print(json.dumps(heard))
 	assert [e["seq"] - heard[0]["seq"] for e in heard] == list(range(len(heard)))
 	sheets = [e for e in heard if e["event"].startswith("sheet.")]
 	assert [e["event"] for e in sheets] == ["sheet.started", "sheet.completed"]
-	assert sheets[0]["data"]["label"] == "prepare" and "rss_mb" in sheets[0]["data"]["context"]
+	assert sheets[0]["data"]["label"] == "prepare" and "rss_mb" in sheets[0]["data"]["resource_context"]
 	assert {e["job_id"] for e in heard} == {sheets[0]["job_id"]}
 
 
