@@ -92,12 +92,17 @@ static void announce_sheet(struct run_announcer *h, struct announcer *to, const 
 static void announce_sheet_end(struct run_announcer *h, struct announcer *to, uint32_t num,
                                const struct job_end *how)
 {
+	const struct sheet *sheet = job_row_sheet(jobhost_job(h->host), num);
 	struct json j = begin(h, the_job(h));
 
 	json_put_any_u64(&j, "sheet_num", num);
 	if (how->status == JOB_FAILED && how->has_exit_code)
 		json_put_any_u64(&j, "exit_code", (uint64_t)how->exit_code);
 	json_put_any_u64(&j, "signal", (uint64_t)how->signal);
+	if (sheet && sheet->is_wrapper) {
+		json_key(&j, "usage");
+		sheet_use_json(&j, &sheet->own);
+	}
 	send(h, to, &j, how->status == JOB_COMPLETED ? "sheet.completed" : "sheet.failed");
 }
 

@@ -12,7 +12,6 @@
 #include "cli/cli.h"
 #include "cli/job_door.h"
 #include "cli/spawn_unwatched.h"
-#include "model/field.h"
 #include "model/sheet_use.h"
 #include "serve/serve.h"
 
@@ -136,20 +135,6 @@ static struct sheet_use use_of(const struct spawn_end *how)
 	return use;
 }
 
-static void put_usage(struct json *j, const struct sheet_use *use)
-{
-	json_open_object(j, "usage");
-	for (enum sheet_figure i = 0; i < SHEET_FIGURE_COUNT; i++) {
-		json_key(j, sheet_figures[i].key);
-		figure_json(j, sheet_figures[i].unit, use->figures[i]);
-	}
-	json_open_object(j, "quality");
-	for (enum sheet_figure i = 0; i < SHEET_FIGURE_COUNT; i++)
-		json_put_str(j, sheet_figures[i].key, quality_key(use->figures[i].quality));
-	json_end_object(j);
-	json_end_object(j);
-}
-
 /* `use` NULL: the command did not start. */
 static void end(const struct sheet_call *c, const struct launch_end *how,
                 const struct sheet_use *use)
@@ -166,8 +151,10 @@ static void end(const struct sheet_call *c, const struct launch_end *how,
 	if (!is_good)
 		json_put_i64(&j, how->has_exit_code ? "exit_code" : "signal",
 		             how->has_exit_code ? how->exit_code : how->signal);
-	if (use)
-		put_usage(&j, use);
+	if (use) {
+		json_key(&j, "usage");
+		sheet_use_json(&j, use);
+	}
 	json_end_object(&j);
 	if (job_door_call(c->cli, is_good ? "sheet.completed" : "sheet.failed", params.at, NULL,
 	                  &err) < 0)

@@ -64,7 +64,7 @@ static int end_former_attempt(struct engine *e, const struct job_row *row,
 /* ---- the process that opens it --------------------------------------------------------------- */
 
 /* A wrapper reports what its command used at the end; any other process works in the sheet itself, and
- * its counters are read. A job that has a recorder of its own is accounted for there. */
+ * its counters are read. A job that another recorder writes into our store is accounted for there. */
 static void begin_account(struct engine *e, struct job_row *row, struct sheet *sheet,
                           struct proc_id opener, const struct sheet_use *former)
 {
@@ -79,7 +79,10 @@ static void begin_account(struct engine *e, struct job_row *row, struct sheet *s
 	is_read = process_reader_usage(engine_jobs(e)->reader, opener, &now);
 	account = sheet_accounts_begin(&w->sheet_accounts, sheet->num, opener,
 	                               is_read ? &now : NULL, clock_boot_ns());
-	if (!account || sheet->attempt == 1)
+	if (!account)
+		return;
+	account->is_late = row->job.has_recorder; /* which reports it a moment later */
+	if (sheet->attempt == 1)
 		return;
 	account->before = *former;
 	account->has_before = true;
@@ -107,7 +110,7 @@ static void enter_sheet(struct engine *e, struct job_row *row, struct sheet *she
 	if (was.job == row->job.handle)
 		sheet->outer = was.sheet == sheet->num ? former->outer : was.sheet;
 	members_add(&jobs->members, &jobs->roster, id, to);
-	if (row->job.is_foreign && was.job == to.job)
+	if (row->job.has_recorder && was.job == to.job)
 		jobs_move_to_sheet(jobs, id, was, to, boot_ns_of(sheet->started_ns),
 		                   sampler_last(engine_sampler(e)));
 	begin_account(e, row, sheet, id, &former->own);

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "model/field.h"
 
 /* wait4 and the sum over processes may differ by the resolution of /proc: by less it is the same. */
 #define SAME_CPU_NS (20 * NS_PER_MS)
@@ -121,4 +122,18 @@ struct sheet_use sheet_use_join(const struct sheet_use *own, const struct sheet_
 	if (use.lack)
 		forget(&use);
 	return use;
+}
+
+void sheet_use_json(struct json *j, const struct sheet_use *use)
+{
+	json_begin_object(j);
+	for (enum sheet_figure i = 0; i < SHEET_FIGURE_COUNT; i++) {
+		json_key(j, sheet_figures[i].key);
+		figure_json(j, sheet_figures[i].unit, use->figures[i]);
+	}
+	json_open_object(j, "quality");
+	for (enum sheet_figure i = 0; i < SHEET_FIGURE_COUNT; i++)
+		json_put_str(j, sheet_figures[i].key, quality_key(use->figures[i].quality));
+	json_end_object(j);
+	json_end_object(j);
 }

@@ -7,6 +7,7 @@
  * processes that were born in the sheet are added. */
 #pragma once
 
+#include "base/json.h"
 #include "model/metric.h"
 
 /* X(id, key in JSON and SQL, unit, help) */
@@ -42,6 +43,8 @@ struct sheet_use {
 	enum sheet_lack lack;
 };
 
+/* The figures with their qualities, as `usage` in calls. */
+void sheet_use_json(struct json *j, const struct sheet_use *use);
 /* NULL: nothing is lacking. */
 const char *sheet_lack_reason(enum sheet_lack lack);
 /* Another attempt of the same sheet: sums, and the larger peak. */

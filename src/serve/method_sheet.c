@@ -89,7 +89,7 @@ static int find_opener(const struct methods *m, const struct rpc_server_peer *pe
 static int find_start(const struct methods *m, const json_t *params, struct job_input_sheet *begun,
                       struct err *err)
 {
-	if (!methods_job(m, begun->job)->is_foreign)
+	if (!methods_job(m, begun->job)->has_recorder)
 		return 0;
 	return rpc_params_time(params, "started_at", &begun->started_ns, err);
 }
