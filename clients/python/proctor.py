@@ -274,7 +274,9 @@ class Client:
 
 	def job_start(self, job_type=None, job_id=None, pid=None, command=None, cwd=None, tags=None, total_sheets=None,
 		      workspace=None):
-		"""Registers a job with the daemon: a process (default: our own) and its descendants. Returns its id."""
+		"""Registers a job with the daemon: a process (default: our own) and its descendants. With pid=0 it has no process of its own,
+		only those of its sheets (`sheet_start(pid=…)`), and lasts until job_end() or until we end. Returns its id."""
+		pid = os.getpid() if pid is None else pid or None
 		return self._ask("job_id", "job.start", {
 			"job_type": job_type, "job_id": job_id, "pid": pid, "command": command, "cwd": cwd, "tags": tags,
 			"total_sheets": total_sheets, "workspace": workspace})

@@ -13,6 +13,7 @@
 struct reading {
 	VEC(struct job) jobs;
 	struct registry_past past; /* of the current job */
+	bool is_without_root;      /* … it never had a first process */
 };
 
 static int add_job(void *self, const struct job *job)
@@ -30,7 +31,7 @@ static int add_process(void *self, const struct process_record *p)
 	struct reading *r = self;
 	struct registry_process *to;
 
-	if (!r->past.root.pid)
+	if (!r->past.root.pid && !r->is_without_root)
 		r->past.root = p->id; /* the first to start: old stores do not have the root */
 	if (p->ended_ns) {
 		r->past.ended_cpu_ns += p->cpu_time_ns.value;
@@ -69,6 +70,7 @@ static enum registry_restored restore_job(struct reading *r, struct history *rea
 	struct err err;
 
 	r->past.root = job->root;
+	r->is_without_root = !job->root.pid && job->registrar.pid;
 	r->past.ended_cpu_ns = 0;
 	vec_reset(&r->past.processes);
 	vec_reset(&r->past.sheets);

@@ -110,6 +110,8 @@ static void enter_sheet(struct engine *e, struct job_row *row, struct sheet *she
 	if (was.job == row->job.handle)
 		sheet->outer = was.sheet == sheet->num ? former->outer : was.sheet;
 	members_add(&jobs->members, &jobs->roster, id, to);
+	if (was.job != to.job)
+		jobs_join(jobs, to, id, sampler_last(engine_sampler(e)));
 	if (row->job.has_recorder && was.job == to.job)
 		jobs_move_to_sheet(jobs, id, was, to, boot_ns_of(sheet->started_ns),
 		                   sampler_last(engine_sampler(e)));

@@ -66,7 +66,9 @@ static void claim_processes(struct jobs *jobs, struct watched_job *w)
 
 	if (job->has_recorder)
 		return;
-	group = own_cgroup_find(jobs->root_fd, jobs->reader, job->root.pid, job->registrar);
+	if (job->root.pid)
+		group = own_cgroup_find(jobs->root_fd, jobs->reader, job->root.pid,
+		                        job->registrar.pid);
 	(void)signature_workspace_find(job->tags, workspace);
 	adoption_claim(jobs->adoption, &jobs->roster, w, group, workspace);
 }
@@ -107,14 +109,16 @@ int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handl
 	struct watched_job *w;
 
 	process_reader_find_start(jobs->reader, &root);
-	if (check_root(jobs, root, err) < 0 || make_room(jobs, job, err) < 0)
+	if ((pid && check_root(jobs, root, err) < 0) || make_room(jobs, job, err) < 0)
 		return -err->code;
 	w = add_job(jobs, job, root);
 	if (!w)
 		return err_set(err, ENOSPC, "there is room for %d jobs at most", JOBS_MAX);
+	process_reader_find_start(jobs->reader, &w->row->job.registrar);
 	engine_read_events(e);
 	*ret = w->row->job.handle;
-	jobs_add_tree(jobs, *ret, root, sampler_last(engine_sampler(e)));
+	if (pid)
+		jobs_add_tree(jobs, *ret, root, sampler_last(engine_sampler(e)));
 	if (!job->has_recorder)
 		jobs_begin_members(jobs, w, sampler_last(engine_sampler(e)));
 	return 0;
@@ -249,7 +253,9 @@ static void resume_job(struct engine *e, struct watched_job *w, const struct job
 	struct accounting *a = &w->accounting;
 
 	/* The first process may have started after the last stored tick. */
-	jobs_add_tree(jobs, w->row->job.handle, past->root, sampler_last(engine_sampler(e)));
+	if (past->root.pid)
+		jobs_add_tree(jobs, w->row->job.handle, past->root,
+		              sampler_last(engine_sampler(e)));
 	vec_each(&past->processes, p)
 		if (process_reader_is_alive(jobs->reader, p->id))
 			members_add(&jobs->members, &jobs->roster, p->id,
@@ -271,7 +277,8 @@ enum registry_restored registry_restore(struct engine *e, const struct job *job,
                                         const struct registry_past *past)
 {
 	struct jobs *jobs = engine_jobs(e);
-	bool is_alive = past->root.pid && process_reader_is_alive(jobs->reader, past->root);
+	struct proc_id lasts_with = past->root.pid ? past->root : job->registrar;
+	bool is_alive = lasts_with.pid && process_reader_is_alive(jobs->reader, lasts_with);
 	struct watched_job *w;
 
 	if (job_roster_find_key(&jobs->roster, job_key_of(job)) >= 0 ||

@@ -267,9 +267,9 @@ static void read_environ(struct tick *k, const struct proc_sample *p, struct not
  * starts more than this job. */
 static bool is_above(const struct tick *k, const struct proc_sample *p, const struct job *job)
 {
-	pid_t pid = job->root.pid;
+	pid_t pid = job->root.pid ? job->root.pid : job->registrar.pid;
 
-	if (p->id.pid == job->registrar)
+	if (p->id.pid == job->registrar.pid)
 		return true;
 	for (int i = 0; pid > 1 && i < 256; i++) {
 		const struct proc_sample *up = sample_find_proc(k->s, pid);
@@ -352,6 +352,14 @@ static bool may_have_signature(const struct tick *k, const struct note *note)
 	return note->environ_is_known && (note->id_hash || note->serial < k->a->serial);
 }
 
+/* Whoever starts a process without us knowing works on the sheet that is open. */
+static struct job_ref current_place(const struct job_roster *t, job_handle job)
+{
+	const struct job_row *row = job_roster_get(t, job);
+
+	return (struct job_ref){ job, row ? row->job.current_sheet : 0 };
+}
+
 static void check_process(struct tick *k, const struct proc_sample *p, struct note *note)
 {
 	struct job_ref ref;
@@ -365,7 +373,7 @@ static void check_process(struct tick *k, const struct proc_sample *p, struct no
 	if (ref.job >= 0 && job_roster_get(k->t, ref.job)->closed_boot_ns)
 		ref.job = -1;
 	if (ref.job < 0 && may_have_signature(k, note))
-		ref = (struct job_ref){ .job = find_by_signature(k, p, note) };
+		ref = current_place(k->t, find_by_signature(k, p, note));
 	if (ref.job >= 0)
 		adopt(k, p, ref);
 }

@@ -137,14 +137,11 @@ static void set_root(const struct jobs *jobs, struct watched_job *w, struct proc
 }
 
 /* The next scan would find those that live so long; many do not. */
-void jobs_add_tree(struct jobs *jobs, job_handle job, struct proc_id root,
-                   const struct sample *last)
+static void add_descendants(struct jobs *jobs, struct job_ref ref, struct proc_id root,
+                            const struct sample *last)
 {
-	const struct job_ref ref = { .job = job };
 	cleanup(kin_done) struct kin kin = { 0 };
 
-	members_add(&jobs->members, &jobs->roster, root, ref);
-	set_root(jobs, jobs_get(jobs, job), root);
 	map_put(&kin.pids, (uint64_t)root.pid, 1);
 	while (kin_grows(&kin, jobs, last))
 		;
@@ -179,6 +176,16 @@ void jobs_move_to_sheet(struct jobs *jobs, struct proc_id opener, struct job_ref
 	}
 }
 
+void jobs_add_tree(struct jobs *jobs, job_handle job, struct proc_id root,
+                   const struct sample *last)
+{
+	const struct job_ref ref = { .job = job };
+
+	members_add(&jobs->members, &jobs->roster, root, ref);
+	set_root(jobs, jobs_get(jobs, job), root);
+	add_descendants(jobs, ref, root, last);
+}
+
 /* ---- what its processes used at one instant -------------------------------------------------- */
 
 typedef void (*take_usage_fn)(struct accounting *t, struct proc_id id, const char *comm,
@@ -209,6 +216,19 @@ void jobs_begin_members(struct jobs *jobs, struct watched_job *w, const struct s
 {
 	w->accounting.counts_from_start = true;
 	read_members(jobs, w, last, accounting_begin_process);
+}
+
+/* An older one that is not read here is at the next tick. */
+void jobs_join(struct jobs *jobs, struct job_ref to, struct proc_id id, const struct sample *last)
+{
+	struct watched_job *w = jobs_get(jobs, to.job);
+	const struct proc_sample *p = last ? sample_find_proc(last, id.pid) : NULL;
+	struct proc_readings now;
+
+	add_descendants(jobs, to, id, last);
+	if (accounting_is_older(&w->accounting, id) && process_reader_usage(jobs->reader, id, &now))
+		accounting_begin_process(&w->accounting, id,
+		                         p && proc_id_eq(p->id, id) ? p->comm : "", &now);
 }
 
 void jobs_close(struct jobs *jobs, struct watched_job *w, const struct sample *last)
@@ -328,6 +348,32 @@ static void drop_later_births(struct jobs *jobs, const struct snapshot *snap, in
 	vec_each(&snap->events, e)
 		if (e->kind == EVENT_SPAWN && e->job == index && e->boot_ns > boot_ns)
 			members_drop(&jobs->members, &jobs->roster, e->id);
+}
+
+/* A job without a first process lasts as long as the one that registered it. */
+static bool is_abandoned(const struct watched_job *w, const struct snapshot *snap)
+{
+	const struct job *job = &w->row->job;
+	const struct proc_snap *p;
+
+	if (w->ended_mono_ns || job->root.pid || !job->registrar.pid || job->has_recorder)
+		return false;
+	p = snapshot_find(snap, job->registrar.pid);
+	return !p || !proc_id_eq(p->s.id, job->registrar) || p->s.state == 'Z' || p->s.state == 'X';
+}
+
+static void lose_abandoned(struct jobs *jobs, const struct snapshot *snap)
+{
+	if (snap->events_only || !snap->procs_complete)
+		return;
+	vec_each(&jobs->roster.rows, row) {
+		struct watched_job *w = (*row)->watched;
+
+		if (!is_abandoned(w, snap))
+			continue;
+		infer_end(w, &(struct event){ .wall_ns = snap->wall_ns });
+		w->row->closed_boot_ns = snap->boot_ns;
+	}
 }
 
 /* The end of a job that has a recorder of its own is for that to report. */
@@ -592,6 +638,7 @@ void jobs_figures(struct jobs *jobs, struct snapshot *snap)
 	vec_each(&jobs->roster.rows, row)
 		watched_job_sheets_are_shown((*row)->watched);
 	infer_ends(jobs, snap);
+	lose_abandoned(jobs, snap);
 	account_events(jobs, snap);
 	measure_groups(jobs, snap);
 	if (!snap->events_only) {

@@ -54,6 +54,9 @@ void jobs_add_tree(struct jobs *jobs, job_handle job, struct proc_id root,
  * were put to the sheet. */
 void jobs_move_to_sheet(struct jobs *jobs, struct proc_id opener, struct job_ref from,
                         struct job_ref to, uint64_t since_boot_ns, const struct sample *last);
+/* A process that an orchestrator has started for the job joins it, with its descendants that are in none;
+ * it is a member already. */
+void jobs_join(struct jobs *jobs, struct job_ref to, struct proc_id id, const struct sample *last);
 /* Of the members that are older than the job only what they use from now on counts. */
 void jobs_begin_members(struct jobs *jobs, struct watched_job *w, const struct sample *last);
 /* Nothing counts any more that happens later: what its members used so far is read, and after the next

@@ -263,7 +263,8 @@ EXPORT int proctor_job_start(struct proctor *p, const struct proctor_job *job,
 	args_str(&a, "command", job->command);
 	args_str(&a, "cwd", job->cwd);
 	args_json(&a, "tags", job->tags);
-	json_put_any_u64(&a.j, "pid", (uint64_t)job->pid);
+	if (job->pid >= 0)
+		json_put_i64(&a.j, "pid", job->pid ? job->pid : getpid());
 	json_put_any_u64(&a.j, "total_sheets", job->total_sheets);
 	args_str(&a, "workspace", job->workspace);
 	r = args_call(&a, p, "job.start", &result);

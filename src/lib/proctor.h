@@ -61,7 +61,7 @@ struct proctor_job {
 	const char *command;
 	const char *cwd;
 	const char *tags; /* a JSON object of strings */
-	pid_t pid;        /* its descendants belong to the job; 0: the caller */
+	pid_t pid;        /* its descendants belong to the job; 0: the caller; -1: none, see docs */
 	unsigned total_sheets;
 	/* An absolute path: processes with it in their command line belong to the job, too. */
 	const char *workspace;

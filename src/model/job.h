@@ -84,7 +84,9 @@ struct job {
 	char command[COMMAND_MAX]; /* arguments joined by spaces, secrets removed */
 	char cwd[JOB_CWD_MAX];
 	struct proc_id root; /* its first process, of one that was registered; pid 0: not known */
-	pid_t registrar;     /* the process that registered it, while it is ours: not stored */
+	struct proc_id
+		registrar; /* the process that registered it; a job without a first process lasts as
+	                             long as it does, if its end is not reported */
 	uint32_t uid;
 	char tags[JOB_TAGS_MAX]; /* a JSON object of strings; "": none */
 	char tier[JOB_TIER_MAX]; /* how it is watched: "BPF tracepoints, cgroup v2" */

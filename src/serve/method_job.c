@@ -219,7 +219,7 @@ static bool name_by_group(const struct methods *m, pid_t pid, struct job *job)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cleanup(freep) char *group = own_cgroup_find(root_fd, engine_jobs(m->host.engine)->reader,
-	                                             pid, job->registrar);
+	                                             pid, job->registrar.pid);
 	struct cgroup_job known;
 
 	if (!group || !cgroup_job_name(group, &known) ||
@@ -233,7 +233,7 @@ static bool name_by_group(const struct methods *m, pid_t pid, struct job *job)
 static void fill_in(struct methods *m, pid_t pid, struct job *job)
 {
 	const struct snapshot *snap = methods_latest(m);
-	const struct proc_snap *p = snap ? snapshot_find(snap, pid) : NULL;
+	const struct proc_snap *p = snap && pid ? snapshot_find(snap, pid) : NULL;
 	uint64_t random = 0;
 
 	if (p && !job->command[0])
@@ -241,10 +241,10 @@ static void fill_in(struct methods *m, pid_t pid, struct job *job)
 		         snapshot_text(snap, p->s.command));
 	if (!job->type[0])
 		snprintf(job->type, sizeof job->type, "job");
-	if (job->id[0] || name_by_group(m, pid, job))
+	if (job->id[0] || (pid && name_by_group(m, pid, job)))
 		return;
 	(void)!getrandom(&random, sizeof random, GRND_NONBLOCK);
-	job_ident_new(job->type, clock_wall_ns(), pid, random, job->id);
+	job_ident_new(job->type, clock_wall_ns(), pid ? pid : job->registrar.pid, random, job->id);
 }
 
 void methods_publish_job(struct methods *m, const struct job *job, pid_t pid, enum stored stored)
@@ -294,23 +294,40 @@ static int judge_recorder(struct methods *m, const struct rpc_server_peer *peer,
 	return 0;
 }
 
+/* Without a pid it has no process of its own: an orchestrator that starts the processes of several jobs is
+ * in none of them. */
+static int find_first(const struct methods *m, const struct rpc_server_peer *peer,
+                      const json_t *params, struct job *job, pid_t *ret, struct err *err)
+{
+	uid_t owner = peer->uid;
+
+	*ret = 0;
+	if (!m->host.engine)
+		return err_set(err, EAGAIN, "profiler.enabled is false: nothing is watched");
+	if (!peer->pid)
+		return err_set(err, ENOENT, "the caller's pid namespace is not seen from here");
+	if ((job->has_recorder || rpc_params_has(params, "pid")) &&
+	    methods_find_pid(m, peer, params, ret, &owner, err) < 0)
+		return -err->code;
+	job->uid = owner;
+	job->registrar.pid = peer->pid;
+	return 0;
+}
+
 METHOD(method_job_start)
 {
 	struct methods *m = self;
 	struct job job = { 0 };
 	char sent_id[JOB_ID_MAX];
-	uid_t owner;
 	pid_t pid;
 	int r;
 
 	if (!m->host.daemon)
 		return err_set(err, EALREADY, "this is the door of one job: ask the daemon");
 	if (start_params(params, &job, err) < 0 ||
-	    methods_find_pid(m, peer, params, &pid, &owner, err) < 0 ||
+	    find_first(m, peer, params, &job, &pid, err) < 0 ||
 	    judge_recorder(m, peer, params, &job, err) < 0)
 		return -err->code;
-	job.uid = owner;
-	job.registrar = peer->pid;
 	fill_in(m, pid, &job);
 	if (!job.is_foreign && methods_check_quota(m, peer, -1, sizeof job.tags, err) < 0)
 		return -err->code;

@@ -74,13 +74,16 @@ static void answer_and_publish(struct methods *m, job_handle job, uint32_t num, 
 		methods_publish_sheet(m, &row->job, sheet);
 }
 
-/* A recorder reports sheets that others opened, and some whose opener is gone. */
+/* A recorder reports sheets that others opened, and some whose opener is gone. The caller is in no job that has
+ * no process of its own. */
 static int find_opener(const struct methods *m, const struct rpc_server_peer *peer,
                        const json_t *params, struct job_input_sheet *begun, struct err *err)
 {
+	const struct job *job = methods_job(m, begun->job);
 	uid_t owner;
 
-	if (methods_job(m, begun->job)->has_recorder && !rpc_params_has(params, "pid"))
+	if ((job->has_recorder || !job->root.pid) && m->host.daemon &&
+	    !rpc_params_has(params, "pid"))
 		return 0;
 	return methods_find_pid(m, peer, params, &begun->pid, &owner, err);
 }

@@ -29,6 +29,8 @@ const struct field job_columns[JOB_COLUMN_LIMITS] = {
 	{ "limits_hit", FIELD(ORDINAL, limits_hit) },
 	{ "root_pid", FIELD(ORDINAL, root.pid) },
 	{ "root_ticks", FIELD(ORDINAL, root.start_ticks) },
+	{ "registrar_pid", FIELD(ORDINAL, registrar.pid) },
+	{ "registrar_ticks", FIELD(ORDINAL, registrar.start_ticks) },
 	{ "oom", FIELD(ORDINAL, cause.oom) },
 	{ "oom_source", FIELD(ORDINAL, cause.oom_source) },
 	{ "oom_limit", FIELD(ORDINAL, cause.oom_limit_bytes) },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/process_table.h"
 
+#include "store/job_table.h"
 #include "store/store_handle.h"
 
 static const struct migration migrations[] = {
@@ -97,8 +98,10 @@ static const struct statement statements[] = {
 	               " AND (command IS NULL OR command = comm OR command LIKE '[%')" },
 	[SET_BORN] = { "UPDATE process SET ppid = ?2, started = ?3,"
 	               " final = coalesce(final, 0) | ?4 WHERE id = ?1" },
+	/* It may have joined its job after its birth was stored, and before a tick. */
 	[SET_EXIT] = { "UPDATE process SET ended = ?2, exit_code = ?3, signal = ?4,"
-	               " core_dumped = ?5 WHERE id = ?1" },
+	               " core_dumped = ?5, sheet = iif(job IS NULL, ?7, sheet),"
+	               " job = coalesce(job, ?6) WHERE id = ?1" },
 	[SET_TOTALS] = { .build = build_set_totals },
 	{ 0 },
 };
@@ -196,10 +199,13 @@ int process_table_set_born(struct store *st, int64_t proc, const struct event *e
 
 int process_table_set_exit(struct store *st, int64_t proc, const struct event *e, struct err *err)
 {
+	int64_t job = job_table_row(st, e->job);
+
 	return statement_run(st, &statements[SET_EXIT],
 	                     BINDS(bind_int(proc), bind_real(db_time(e->wall_ns)),
 	                           bind_int_if(e->has_exit_code, e->exit_code),
-	                           bind_nonzero(e->signal), bind_nonzero(e->core_dumped)),
+	                           bind_nonzero(e->signal), bind_nonzero(e->core_dumped),
+	                           bind_nonzero(job), bind_nonzero(job ? e->sheet : 0)),
 	                     err);
 }
 

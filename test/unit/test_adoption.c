@@ -35,7 +35,7 @@ struct claim {
 
 static struct watched_job *add_job(struct scene *sc, const char *id, struct claim claim)
 {
-	struct job job = { .uid = UID, .root = claim.root, .registrar = claim.registrar };
+	struct job job = { .uid = UID, .root = claim.root, .registrar.pid = claim.registrar };
 	struct watched_job *w;
 
 	snprintf(job.id, sizeof job.id, "%s", id);

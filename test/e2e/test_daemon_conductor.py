@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""An orchestrator of one process that runs several jobs, each sheet in a child of its own."""
+import os
+import subprocess
+import sys
+
+import pytest
+
+from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
+from runkit import wait_for
+
+NOBODY = 65534
+BURN = "import time\nuntil = time.process_time() + %f\nwhile time.process_time() < until: pass"
+
+
+def jobs_of(daemon):
+	return {job["job_id"]: job for job in daemon.result("job.list")["jobs"]}
+
+
+def processes_of(daemon, job_id):
+	return [p for p in daemon.result("daemon.top")["processes"] if p["job_id"] == job_id]
+
+
+def run_sheet(line, job_id, num, seconds, uid):
+	"""What its child used, by wait4; it begins when the daemon knows it."""
+	child = subprocess.Popen([sys.executable, "-c", "input()\n" + BURN % seconds], stdin=subprocess.PIPE, user=uid)
+	assert "result" in line.call("sheet.started", job_id=job_id, sheet_num=num, pid=child.pid)
+	child.stdin.write(b"go\n")
+	child.stdin.close()
+	_, status, usage = os.wait4(child.pid, 0)
+	child.returncode = status
+	assert "result" in line.call("sheet.completed", job_id=job_id, sheet_num=num)
+	return usage.ru_utime + usage.ru_stime
+
+
+@pytest.mark.parametrize("uid", [0, NOBODY])
+def test_a_conductor_runs_several_jobs_with_a_child_per_sheet(daemon, uid):
+	used = {"first": 0.0, "second": 0.0}
+	with daemon.line(uid) as line:
+		for job_id in used:
+			assert line.call("job.start", job_id=job_id, job_type="score", total_sheets=2)["result"]["status"] == "running"
+		for num in (1, 2):
+			for job_id, seconds in (("first", 0.2), ("second", 0.5)):
+				used[job_id] += run_sheet(line, job_id, num, seconds, uid)
+		assert not processes_of(daemon, "first")
+		assert [jobs_of(daemon)[job_id]["status"] for job_id in used] == ["running", "running"]
+		for job_id in used:
+			assert line.call("job.end", job_id=job_id, exit_code=0)["result"]["status"] == "completed"
+	for job_id, seconds in used.items():
+		profile = daemon.result("job.profile", job_id=job_id)
+		assert profile["process_spawn_count"] == 2 and abs(profile["total_cpu_seconds"] - seconds) < 0.06, (profile, seconds)
+		assert list(profile["sheet_metrics"]) == ["1", "2"]
+		job = jobs_of(daemon)[job_id]
+		assert (job["uid"], job["last_completed_sheet"], job["total_sheets"]) == (uid, 2, 2)
+
+
+def test_a_job_without_a_process_lasts_until_its_registrar_is_gone(daemon, children):
+	conductor = children.python("import socket, sys\ns = socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\n"
+				    "s.sendall(b'{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"job.start\",\"params\":{\"job_id\":\"orphan\"}}\\n')\n"
+				    "print(s.recv(4096), flush=True)\ns.close()\nsys.stdin.read()", daemon.socket, stdin=-1, stdout=-1)
+	assert b'"running"' in conductor.stdout.readline()
+	daemon.wait_ticks()
+	assert jobs_of(daemon)["orphan"]["status"] == "running"  # though the connection is closed
+	daemon.stop()
+	daemon.start()
+	assert jobs_of(daemon)["orphan"]["status"] == "running"
+	conductor.stdin.close()
+	conductor.wait()
+	wait_for(lambda: jobs_of(daemon)["orphan"]["status"] == "lost")
+	assert daemon.result("job.end", job_id="orphan", exit_code=3)["status"] == "failed"  # it may still be corrected
+
+
+def test_a_process_that_is_found_by_its_workspace_is_in_the_current_sheet(daemon, children, tmp_path):
+	with daemon.line() as line:
+		line.call("job.start", job_id="found", workspace=str(tmp_path))
+		line.call("sheet.started", job_id="found", sheet_num=4)
+		found = children.spawn(["sh", "-c", "while sleep 0.2; do :; done; : %s/x" % tmp_path])
+		there = wait_for(lambda: [p for p in processes_of(daemon, "found") if p["pid"] == found.pid])
+		assert there[0]["sheet_num"] == 4
+		assert os.getpid() not in {p["pid"] for p in processes_of(daemon, "found")}
+		line.call("job.end", job_id="found")
