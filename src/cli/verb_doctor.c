@@ -18,6 +18,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "config/config_key.h"
 #include "engine/sampler.h"
 #include "base/user_names.h"
 #include "sqlite/db_file.h"
@@ -231,6 +232,22 @@ static void add_problems(struct doctor *d, const struct config_problems *problem
 	d->problems_dropped = problems->dropped;
 }
 
+/* Whoever sets such a key expects something that does not happen. */
+static void add_unused(struct doctor *d, const struct config *config)
+{
+	struct config defaults;
+
+	config_init(&defaults);
+	for (const struct config_key *key = config_keys; key->section; key++) {
+		struct doctor_key *slot = key->is_unused && !config_key_eq(key, config, &defaults)
+		                                  ? vec_push(&d->unused, CONFIG_KEYS_MAX)
+		                                  : NULL;
+
+		if (slot)
+			*slot = (struct doctor_key){ key->section, key->name };
+	}
+}
+
 static int show(const struct cli *cli, const struct doctor *d)
 {
 	struct cli_page page;
@@ -275,6 +292,7 @@ static int diagnose(const struct cli *cli, bool no_bpf, const struct config *con
 	d.user = user_names_name(&users, geteuid()) ? user_names_name(&users, geteuid()) : uid;
 	add_files(&d, files);
 	add_problems(&d, problems);
+	add_unused(&d, config);
 	examine_store(&d);
 	cli_sampler_options(config, &options);
 	status = examine_probes(&d, &options, &err) < 0 ? cli_failed(&err) : show(cli, &d);

@@ -22,6 +22,7 @@ void doctor_done(struct doctor *d)
 	vec_done(&d->plain);
 	vec_done(&d->files);
 	vec_done(&d->problems);
+	vec_done(&d->unused);
 }
 
 /* On a narrow terminal source and note share a column: words stay together where there is room for
@@ -130,6 +131,15 @@ static void put_problems(const struct doctor *d, struct canvas *to)
 		canvas_printf(to, INK_BAD, "  and %zu more\n", d->problems_dropped);
 }
 
+static void put_unused(const struct doctor *d, struct canvas *to)
+{
+	if (!d->unused.len)
+		return;
+	canvas_title(to, "configured, but without effect in this version");
+	vec_each(&d->unused, key)
+		canvas_printf(to, INK_WARN, "  [%s] %s\n", key->section, key->name);
+}
+
 static void put_files(const struct doctor *d, struct canvas *to)
 {
 	canvas_title(to, "configuration");
@@ -167,6 +177,7 @@ void doctor_view_put(const struct doctor *d, struct canvas *to)
 	put_store(d, to);
 	put_files(d, to);
 	put_problems(d, to);
+	put_unused(d, to);
 	put_plain(d, to);
 }
 
@@ -212,6 +223,14 @@ static void json_files(const struct doctor *d, struct json *j)
 		json_str(j, *text);
 	json_end_array(j);
 	json_put_u64(j, "configuration_problems_omitted", d->problems_dropped);
+	json_open_array(j, "configuration_without_effect");
+	vec_each(&d->unused, key) {
+		json_begin_object(j);
+		json_put_str(j, "section", key->section);
+		json_put_str(j, "key", key->name);
+		json_end_object(j);
+	}
+	json_end_array(j);
 }
 
 void doctor_json_put(const struct doctor *d, struct json *j)

@@ -26,6 +26,10 @@ struct doctor_file {
 	bool skipped;
 };
 
+struct doctor_key {
+	const char *section, *name;
+};
+
 #define DOCTOR_LINES_MAX 16
 #define DOCTOR_FILES_MAX 256
 
@@ -37,8 +41,9 @@ struct doctor {
 	                                  none, or not tried */
 	bool plain_tried;
 	VEC(struct doctor_file) files;
-	VEC(const char *) problems; /* errors in these files */
-	size_t problems_dropped;    /* not listed */
+	VEC(const char *) problems;    /* errors in these files */
+	size_t problems_dropped;       /* not listed */
+	VEC(struct doctor_key) unused; /* keys that are set, and have no effect in this version */
 	const char *store_path;
 	bool store_is_per_host;
 	const char *file_system;       /* a network file system; NULL: none */

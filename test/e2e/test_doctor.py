@@ -78,3 +78,13 @@ def test_it_leaves_nothing_behind(proctor):
 	examine(proctor)
 	mine = subprocess.run(["ps", "--ppid", str(os.getpid()), "-o", "comm="], capture_output=True, text=True, check=False).stdout
 	assert "proctor" not in mine
+
+
+def test_keys_without_effect_are_named(proctor, tmp_path):
+	config = tmp_path / "proctor.conf"
+	config.write_text("[profiler]\nstrace_enabled = true\ninterval_seconds = 2\n[correlation]\nmin_sample_size = 7\n", encoding="utf-8")
+	report = json.loads(proctor("doctor", "--json", "--config", config).stdout)
+	assert [(one["section"], one["key"]) for one in report["configuration_without_effect"]] == \
+		[("profiler", "strace_enabled"), ("correlation", "min_sample_size")]
+	assert "[correlation] min_sample_size" in proctor("doctor", "--config", config).stdout
+	assert json.loads(proctor("doctor", "--json").stdout)["configuration_without_effect"] == []

@@ -43,6 +43,7 @@ static struct doctor healthy(void)
 		&d.problems,
 		16) = "/etc/proctor/proctor.conf:2: [profiler] interval_seconds: 'nan': not a time";
 	d.problems_dropped = 3;
+	*vec_push(&d.unused, 16) = (struct doctor_key){ "correlation", "interval_minutes" };
 	return d;
 }
 
