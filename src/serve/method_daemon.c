@@ -285,7 +285,7 @@ METHOD(method_top_stream)
 
 METHOD(method_events)
 {
-	const struct methods *m = self;
+	struct methods *m = self;
 	uint64_t limit = EVENTS_DEFAULT;
 	int r = rpc_params_u64(params, "limit", 0, INT32_MAX, &limit, err);
 

@@ -5,77 +5,139 @@
 #include "model/snapshot_json.h"
 #include "serve/event_publisher.h"
 
-static void keep_event(struct recent_events_ring *ring, const struct snapshot *snap, size_t index)
+static const struct recent_events_event *last_of(const struct recent_events_ring *ring)
 {
-	const struct event *e = &snap->events.at[index];
-	struct recent_events_event *slot;
-	struct json j;
+	return &ring->at[(ring->count - 1) % RECENT_EVENTS_MAX];
+}
 
-	if (!ring->at)
-		ring->at = xcalloc(RECENT_EVENTS_MAX, sizeof *ring->at);
-	slot = &ring->at[ring->count++ % RECENT_EVENTS_MAX];
-	j = (struct json){ .out = &slot->text };
+static struct recent_events_ring *oldest_ring(struct recent_events *r)
+{
+	struct recent_events_ring *oldest = r->rings.at;
+
+	vec_each(&r->rings, ring)
+		if (last_of(ring)->wall_ns < last_of(oldest)->wall_ns)
+			oldest = ring;
+	oldest->count = oldest->read = 0;
+	return oldest;
+}
+
+static struct recent_events_ring *ring_of(struct recent_events *r, uint32_t uid)
+{
+	struct recent_events_ring *ring;
+
+	vec_each(&r->rings, known)
+		if (known->uid == uid)
+			return known;
+	ring = vec_push(&r->rings, RECENT_EVENTS_USERS_MAX);
+	if (ring)
+		*ring = (struct recent_events_ring){ .at = xcalloc(RECENT_EVENTS_MAX,
+			                                           sizeof *ring->at) };
+	else
+		ring = oldest_ring(r);
+	ring->uid = uid;
+	return ring;
+}
+
+static void keep_event(struct recent_events_ring *ring, const struct snapshot *snap, size_t index,
+                       bool is_copy)
+{
+	struct recent_events_event *slot = &ring->at[ring->count++ % RECENT_EVENTS_MAX];
+	struct json j = { .out = &slot->text };
+
 	buf_reset(&slot->text);
 	snapshot_json_event(&j, snap, index);
-	slot->wall_ns = e->wall_ns;
-	slot->uid = event_publisher_owner(snap, e);
-	slot->process_uid = e->uid;
+	slot->wall_ns = snap->events.at[index].wall_ns;
+	slot->is_copy = is_copy;
 }
 
-/* Only events that stay in the ring are encoded: in a storm, the last few of thousands. */
-static void add_to_ring(struct recent_events_ring *ring, const struct snapshot *snap, bool of_jobs)
+static void add_event(struct recent_events *r, const struct snapshot *snap, size_t index)
 {
-	size_t first = snap->events.len, n = 0;
+	const struct event *e = &snap->events.at[index];
+	uint32_t owner = event_publisher_owner(snap, e);
 
-	while (first > 0 && n < RECENT_EVENTS_MAX) {
-		const struct event *e = &snap->events.at[--first];
-
-		n += event_in_view(e->kind) && (e->job >= 0) == of_jobs;
-	}
-	for (size_t i = first; i < snap->events.len; i++) {
-		const struct event *e = &snap->events.at[i];
-
-		if (event_in_view(e->kind) && (e->job >= 0) == of_jobs)
-			keep_event(ring, snap, i);
-	}
+	keep_event(ring_of(r, owner), snap, index, false);
+	if (e->uid != owner)
+		keep_event(ring_of(r, e->uid), snap, index, true);
 }
 
+/* Whether the ring has room for one more event of this snapshot, counted from the last one. */
+static bool wants(struct recent_events_ring *ring)
+{
+	return ring->read++ < RECENT_EVENTS_MAX;
+}
+
+/* Only events that stay in a ring are encoded: in a storm, the last few of thousands. */
 void recent_events_add(struct recent_events *r, const struct snapshot *snap)
 {
-	add_to_ring(&r->of_jobs, snap, true);
-	add_to_ring(&r->of_others, snap, false);
+	vec_each(&r->rings, ring)
+		ring->read = 0;
+	vec_reset(&r->kept);
+	for (size_t i = snap->events.len; i-- > 0;) {
+		const struct event *e = &snap->events.at[i];
+		bool is_wanted;
+		size_t *slot;
+
+		if (e->job < 0 || !event_in_view(e->kind))
+			continue;
+		is_wanted = wants(ring_of(r, event_publisher_owner(snap, e)));
+		if (e->uid != event_publisher_owner(snap, e))
+			is_wanted |= wants(ring_of(r, e->uid));
+		slot = is_wanted ? vec_push(&r->kept, PROCS_MAX) : NULL;
+		if (slot)
+			*slot = i;
+	}
+	for (size_t i = r->kept.len; i-- > 0;)
+		add_event(r, snap, r->kept.at[i]);
 }
 
-/* The latest event before `*at` that this user may see; NULL: none. */
-static const struct recent_events_event *find_before(const struct recent_events_ring *ring,
-                                                     uint64_t *at, uint32_t uid)
+/* The latest event of the ring that was not taken yet; NULL: none. All see no copies. */
+static const struct recent_events_event *peek(struct recent_events_ring *ring, bool of_all)
 {
-	uint64_t oldest = ring->count - MIN(ring->count, (uint64_t)RECENT_EVENTS_MAX);
+	uint64_t kept = MIN(ring->count, (uint64_t)RECENT_EVENTS_MAX);
 
-	for (; *at > oldest; --*at) {
-		const struct recent_events_event *e = &ring->at[(*at - 1) % RECENT_EVENTS_MAX];
+	for (; ring->read < kept; ring->read++) {
+		const struct recent_events_event *e =
+			&ring->at[(ring->count - 1 - ring->read) % RECENT_EVENTS_MAX];
 
-		if (uid == RECENT_EVENTS_OF_ALL || e->uid == uid || e->process_uid == uid)
+		if (!of_all || !e->is_copy)
 			return e;
 	}
 	return NULL;
 }
 
-void recent_events_json(struct json *j, const struct recent_events *r, uint32_t uid, size_t limit)
+static const struct recent_events_event *take_latest(struct recent_events *r, uint32_t uid)
 {
-	uint64_t jobs_at = r->of_jobs.count, others_at = r->of_others.count;
+	bool of_all = uid == RECENT_EVENTS_OF_ALL;
+	const struct recent_events_event *latest = NULL;
+	struct recent_events_ring *from = NULL;
+
+	vec_each(&r->rings, ring) {
+		const struct recent_events_event *e = of_all || ring->uid == uid
+		                                              ? peek(ring, of_all)
+		                                              : NULL;
+
+		if (!e || (latest && e->wall_ns <= latest->wall_ns))
+			continue;
+		latest = e;
+		from = ring;
+	}
+	if (from)
+		from->read++;
+	return latest;
+}
+
+void recent_events_json(struct json *j, struct recent_events *r, uint32_t uid, size_t limit)
+{
 	const struct recent_events_event *found[RECENT_EVENTS_MAX];
 	size_t n = 0;
 
+	vec_each(&r->rings, ring)
+		ring->read = 0;
 	while (n < MIN(limit, (size_t)RECENT_EVENTS_MAX)) {
-		const struct recent_events_event *a = find_before(&r->of_jobs, &jobs_at, uid);
-		const struct recent_events_event *b = find_before(&r->of_others, &others_at, uid);
-		bool takes_jobs = a && (!b || a->wall_ns >= b->wall_ns);
-
-		if (!a && !b)
+		found[n] = take_latest(r, uid);
+		if (!found[n])
 			break;
-		found[n++] = takes_jobs ? a : b;
-		*(takes_jobs ? &jobs_at : &others_at) -= 1;
+		n++;
 	}
 	json_begin_array(j);
 	while (n-- > 0)
@@ -83,16 +145,13 @@ void recent_events_json(struct json *j, const struct recent_events *r, uint32_t 
 	json_end_array(j);
 }
 
-static void ring_done(struct recent_events_ring *ring)
-{
-	for (size_t i = 0; ring->at && i < RECENT_EVENTS_MAX; i++)
-		buf_done(&ring->at[i].text);
-	free(ring->at);
-}
-
 void recent_events_done(struct recent_events *r)
 {
-	ring_done(&r->of_jobs);
-	ring_done(&r->of_others);
-	*r = (struct recent_events){ 0 };
+	vec_each(&r->rings, ring) {
+		for (size_t i = 0; i < RECENT_EVENTS_MAX; i++)
+			buf_done(&ring->at[i].text);
+		free(ring->at);
+	}
+	vec_done(&r->rings);
+	vec_done(&r->kept);
 }

@@ -1,32 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* recent_events.h - the last process events, already encoded. Those of jobs are kept in a ring of their
- * own, so that other events of a busy machine do not displace them. */
+/* recent_events.h - the last process events of jobs, already encoded. Each user has a ring of its own, so that
+ * the jobs of others do not displace its events. */
 #pragma once
 
 #include "base/json.h"
+#include "base/vec.h"
 #include "model/snapshot.h"
 
 #define RECENT_EVENTS_MAX 200
+#define RECENT_EVENTS_USERS_MAX 256 /* then the ring that was used least recently is taken */
 
 struct recent_events_event {
 	struct buf text;
 	uint64_t wall_ns;
-	uint32_t uid, process_uid; /* the users that may see it */
+	bool is_copy; /* of one in the ring of the job's user */
 };
 
 struct recent_events_ring {
-	struct recent_events_event *at; /* RECENT_EVENTS_MAX of them; NULL before the first */
+	uint32_t uid;
+	struct recent_events_event *at; /* RECENT_EVENTS_MAX of them */
 	uint64_t count; /* of all time; the last one is in slot (count - 1) % RECENT_EVENTS_MAX */
+	uint64_t read;  /* scratch: how many of the latest were taken */
 };
 
 /* Initialised with zeros. */
 struct recent_events {
-	struct recent_events_ring of_jobs, of_others;
+	VEC(struct recent_events_ring) rings;
+	VEC(size_t) kept; /* scratch: of one snapshot, the last one first */
 };
 
 void recent_events_add(struct recent_events *r, const struct snapshot *snap);
-/* Writes the last `limit` events of this user as an array, oldest first; at most
- * RECENT_EVENTS_MAX. */
+/* Writes the last `limit` events of this user's jobs, and of its processes in other jobs, as an array,
+ * oldest first; at most RECENT_EVENTS_MAX. */
 #define RECENT_EVENTS_OF_ALL UINT32_MAX
-void recent_events_json(struct json *j, const struct recent_events *r, uint32_t uid, size_t limit);
+void recent_events_json(struct json *j, struct recent_events *r, uint32_t uid, size_t limit);
 void recent_events_done(struct recent_events *r);

@@ -371,9 +371,10 @@ static void put_kind_filter(struct buf *sql, bool in_view)
 	buf_puts(sql, ")");
 }
 
-static void put_process_events(struct buf *sql)
+static void put_events_as(struct buf *sql, const char *view)
 {
-	buf_puts(sql, "CREATE VIEW process_events AS SELECT e.id AS id, e.time AS timestamp,"
+	buf_printf(sql, "CREATE VIEW %s AS SELECT", view);
+	buf_puts(sql, " e.id AS id, e.time AS timestamp,"
 	              " p.pid AS pid, ");
 	put_event_kinds(sql, true);
 	buf_puts(sql, ", e.exit_code AS exit_code, e.signal AS signal_num, j.job_id AS job_id,"
@@ -382,6 +383,18 @@ static void put_process_events(struct buf *sql)
 	              " FROM event e JOIN process p ON p.id = e.proc"
 	              " LEFT JOIN job j ON j.id = p.job");
 	put_kind_filter(sql, true);
+}
+
+static void put_process_events(struct buf *sql)
+{
+	put_events_as(sql, "process_events");
+}
+
+/* What daemon.events draws on. */
+static void put_job_events(struct buf *sql)
+{
+	put_events_as(sql, "job_process_events");
+	buf_puts(sql, " AND p.job IS NOT NULL");
 }
 
 static void put_recorder_events(struct buf *sql)
@@ -400,6 +413,7 @@ static void put_recorder_events(struct buf *sql)
 
 static const struct view views[] = {
 	{ "process_events", put_process_events },
+	{ "job_process_events", put_job_events },
 	{ "recorder_events", put_recorder_events },
 	{ 0 },
 };

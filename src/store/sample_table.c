@@ -147,10 +147,11 @@ static void put_process_metrics(struct buf *sql)
 	put_cell_metric(sql, PROC_THREADS);
 	put_cell_metric(sql, PROC_FDS);
 	buf_printf(sql,
-	           ", s.boot_us/1e6 - p.start_ticks/%d.0 AS age_seconds, j.job_id AS job_id,"
+	           ", max(0.0, s.boot_us/1e6 - p.start_ticks/%d.0) AS age_seconds, j.job_id AS job_id,"
 	           " nullif(coalesce(x.sheet, w.sheet, b.sheet, p.sheet), 0) AS sheet_num,"
 	           " coalesce(p.syscall_counts, '{}') AS syscall_counts,"
-	           " coalesce(p.syscall_time_pct, '{}') AS syscall_time_pct, j.uid AS uid"
+	           " coalesce(p.syscall_time_pct, '{}') AS syscall_time_pct, j.uid AS uid,"
+	           " p.start_ticks AS start_ticks"
 	           " FROM snapshot s JOIN sample_base b JOIN process p ON p.id = b.proc"
 	           " AND b.id BETWEEN s.kf AND s.kf + %lld AND b.id = s.kf + (p.id & %lld)"
 	           " AND p.first <= s.id AND s.id <= coalesce(p.last, 9223372036854775807)"

@@ -168,7 +168,8 @@ static void put_snapshots(struct buf *sql)
 	buf_puts(sql, ", ");
 	column_put_case(sql, "h.pressure", schema_pressure_names, SCHEMA_PRESSURES);
 	buf_puts(sql, " AS pressure_level, h.running_jobs AS running_jobs,"
-	              " h.active_sheets AS active_sheets"
+	              " h.active_sheets AS active_sheets, s.recorder AS recorder,"
+	              " (SELECT r.kind FROM recorder r WHERE r.id = s.recorder) AS recorder_kind"
 	              " FROM snapshot s LEFT JOIN host h ON h.id = s.id");
 }
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A registered job has what happened between job.start and job.end: no more, though its processes are older or live on."""
+import json
 import os
+import subprocess
 import time
 from pathlib import Path
 
@@ -130,3 +132,18 @@ def test_a_job_that_goes_on_after_a_restart_has_nothing_of_before(daemon, worker
 	used = worker.cpu() - before
 	daemon.result("job.end", worker.uid, job_id="restarted")
 	assert used - 0.1 < profile(daemon, "restarted")["total_cpu_seconds"] < used + 0.05
+
+
+def test_events_of_jobs_are_not_displaced_by_others(daemon, worker):
+	daemon.result("job.start", worker.uid, job_id="quiet", pid=worker.pid)
+	worker.do("fork", 1)
+	subprocess.run(["sh", "-c", "for i in $(seq 300); do /bin/true; done"], check=True)
+	daemon.wait_ticks()
+	for uid in (0, worker.uid):
+		events = daemon.result("daemon.events", uid, limit=200)["events"]
+		assert {e["job_id"] for e in events} == {"quiet"} and {e["event_type"] for e in events} >= {"spawn", "exit"}
+	daemon.result("job.end", worker.uid, job_id="quiet")
+	stored = json.loads(daemon.proctor("sql", "--json", "SELECT DISTINCT job_id FROM job_process_events").stdout)
+	assert stored == [{"job_id": "quiet"}] or stored == {"job_id": "quiet"}
+	kinds = daemon.proctor("sql", "SELECT DISTINCT recorder_kind, recorder FROM snapshots").stdout
+	assert "daemon" in kinds

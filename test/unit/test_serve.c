@@ -174,7 +174,7 @@ static void test_serve_publish__may_be_called_at_any_time(void **state)
 	note_spawns(sc->serve, 100, 1000);
 }
 
-static void put_recent(const struct recent_events *r, size_t limit, struct buf *out)
+static void put_recent(struct recent_events *r, size_t limit, struct buf *out)
 {
 	struct json j = { .out = out };
 
@@ -199,12 +199,13 @@ static void test_recent__keeps_the_last_process_events_in_order(void **state)
 
 	put_recent(&r, 50, &out);
 	assert_string_equal(out.at, "[]");
+	*vec_push(&snap.jobs, 1) = (struct job){ .id = "a", .uid = 7 };
 	for (pid_t pid = 1; pid <= 450; pid++) {
 		struct event *e = vec_push(&snap.events, 1000);
 
 		e->kind = pid % 2 ? EVENT_SPAWN : EVENT_PROBE;
 		e->id.pid = pid;
-		e->job = -1;
+		e->job = 0;
 		if (pid % 100 == 0) { /* in several pieces */
 			recent_events_add(&r, &snap);
 			vec_reset(&snap.events);
@@ -218,6 +219,41 @@ static void test_recent__keeps_the_last_process_events_in_order(void **state)
 	put_recent(&r, 2, &out);
 	assert_int_equal(count_text(out.at, "\"spawn\""), 2);
 	assert_true(strstr(out.at, "\"pid\":447,") < strstr(out.at, "\"pid\":449,"));
+	buf_done(&out);
+	recent_events_done(&r);
+	snapshot_done(&snap);
+}
+
+static void add_recent(struct recent_events *r, struct snapshot *snap, int32_t job, uint32_t uid,
+                       pid_t pid, size_t n)
+{
+	vec_reset(&snap->events);
+	for (size_t i = 0; i < n; i++)
+		*vec_push(&snap->events, 1000) = (struct event){
+			.kind = EVENT_SPAWN, .id.pid = pid, .job = job, .uid = uid
+		};
+	recent_events_add(r, snap);
+}
+
+static void test_recent__is_displaced_neither_by_other_users_nor_outside_of_jobs(void **state)
+{
+	struct snapshot snap = { 0 };
+	struct recent_events r = { 0 };
+	struct buf out = { 0 };
+	struct json j = { .out = &out };
+
+	*vec_push(&snap.jobs, 2) = (struct job){ .id = "his", .uid = 7 };
+	*vec_push(&snap.jobs, 2) = (struct job){ .id = "hers", .uid = 8 };
+	add_recent(&r, &snap, 0, 7, 100, 3);
+	add_recent(&r, &snap, 1, 8, 200, 500);
+	add_recent(&r, &snap, -1, 7, 300, 500);
+	add_recent(&r, &snap, 1, 7, 400, 1); /* a process of his in her job */
+	recent_events_json(&j, &r, 7, 50);
+	assert_int_equal(count_text(out.at, "\"pid\":100,"), 3);
+	assert_int_equal(count_text(out.at, "\"spawn\""), 4);
+	put_recent(&r, 1000, &out);
+	assert_int_equal(count_text(out.at, "\"pid\":400,"), 1);
+	assert_null(strstr(out.at, "\"pid\":300,"));
 	buf_done(&out);
 	recent_events_done(&r);
 	snapshot_done(&snap);
@@ -307,6 +343,7 @@ RUN_TESTS(SERVE_TEST(test_serve_open__makes_a_door_for_its_owner_only_and_leaves
           SERVE_TEST(test_serve_open__does_not_mind_a_path_longer_than_an_address),
           SERVE_TEST(test_serve_publish__may_be_called_at_any_time),
           TEST(test_recent__keeps_the_last_process_events_in_order),
+          TEST(test_recent__is_displaced_neither_by_other_users_nor_outside_of_jobs),
           TEST(test_context__names_the_anomalies_that_last),
           TEST(test_context__has_nulls_for_what_is_unknown),
           TEST(test_context__has_the_figures_of_a_process_with_one_decimal))

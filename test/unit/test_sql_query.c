@@ -93,7 +93,7 @@ static void test_sql_ask__answers(void **state)
 	                 0);
 	assert_true(a.rows > 3);
 	assert_int_equal(ask(dir, "PRAGMA table_info(snapshots)", &a, &err), 0);
-	assert_int_equal(a.rows, 19);
+	assert_int_equal(a.rows, 21);
 	assert_int_equal(ask(dir, "PRAGMA quick_check", &a, &err), 0);
 	assert_string_equal(a.first, "ok");
 	a.stop_at = 2;

@@ -153,12 +153,10 @@ static size_t check_group(const struct world *w, sqlite3_stmt *stmt, sqlite3_stm
 
 	sqlite3_bind_int64(stmt, 1, from);
 	for (; sqlite3_step(stmt) == SQLITE_ROW; rows++) {
-		struct proc_id id = { .pid = sqlite3_column_int(stmt, 0) };
+		struct proc_id id = { .pid = sqlite3_column_int(stmt, 0),
+			              .start_ticks = (uint64_t)sqlite3_column_int64(stmt, 1) };
 		struct expected e;
 
-		id.start_ticks = (uint64_t)llround((double)w->rows.at[first_row(w, from)].boot_ns /
-		                                           1e7 -
-		                                   sqlite3_column_double(stmt, 1) * 100);
 		e = expect(w, from, to, id);
 		assert_true(e.n > 0);
 		assert_int_equal(llround(sqlite3_column_double(stmt, 2) * 1024), e.rss_kib);
@@ -190,7 +188,7 @@ static void check_all(const struct world *w, const struct past *past, sqlite3 *d
 {
 	sqlite3_stmt *ids = ask(db, "SELECT id FROM snapshots ORDER BY id");
 	sqlite3_stmt *rows = ask(
-		db, "SELECT pm.pid, pm.age_seconds, pm.rss_mb, pm.cpu_percent, pm.open_fds,"
+		db, "SELECT pm.pid, pm.start_ticks, pm.rss_mb, pm.cpu_percent, pm.open_fds,"
 		    " pm.id FROM process_metrics pm WHERE pm.snapshot_id = ?");
 	sqlite3_stmt *ranges = ask(db, "SELECT rss_mb_min, rss_mb_max FROM process_ranges"
 	                               " WHERE snapshot_id = ? AND id = ?");
@@ -213,6 +211,8 @@ static void check_all(const struct world *w, const struct past *past, sqlite3 *d
 	}
 	assert_int_equal(sqlite3_step(ids), SQLITE_DONE);
 	assert_true(means > 10 && full > 100);
+	assert_int_equal(
+		ask_db_int(db, "SELECT count(*) FROM process_metrics WHERE age_seconds < 0"), 0);
 	sqlite3_finalize(ids);
 	sqlite3_finalize(rows);
 	sqlite3_finalize(ranges);
