@@ -3,10 +3,12 @@
 The truth is what the program itself reads of getrusage."""
 import json
 import shutil
+import subprocess
 
 import pytest
 
 from conftest import ROOT
+from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
 CLIENT = ROOT / "clients/python/proctor.py"
 
 # Burns CPU time and holds memory in each of three sheets, and between them, and prints what getrusage said of each.
@@ -104,6 +106,21 @@ def test_a_sample_has_the_sheet_of_its_time(job):
 		       " WHERE m.command LIKE '%python3%' ORDER BY 1")
 	assert {r["sheet"] for r in rows} == {0, 1, 2, 3}
 	assert all(r["inside"] == 1 for r in rows if r["sheet"])
+
+
+@pytest.mark.parametrize("uid", [None, 65534])
+def test_sheets_of_a_registered_program_have_what_it_used_in_each(daemon, uid):  # pylint: disable=redefined-outer-name
+	program = THREE.replace('burn(0.3)', 'job = p.job_start("three", job_id="three", pid=os.getpid())').replace("p.sheet(num)", "p.sheet(num, job_id=job)")
+	program = program.replace("print(json", 'p = proctor.connect(); p.job_end("three"); print(json')
+	shutil.copy(CLIENT, daemon.place)
+	done = subprocess.run(["/usr/bin/python3", "-c", program, daemon.place], env=daemon.proctor.env, capture_output=True, text=True, timeout=120,
+			      check=False, **({"user": uid, "group": uid, "extra_groups": []} if uid else {}))
+	assert done.returncode == 0, done.stderr
+	rows = json.loads(daemon.proctor("sql", "--json", "SELECT * FROM sheets WHERE job_id = 'three' ORDER BY sheet_num").stdout)
+	for row, (cpu, mib, _) in zip(rows, json.loads(done.stdout).values(), strict=True):
+		assert row["cpu_seconds"] == pytest.approx(cpu, abs=0.03) and row["cpu_seconds_quality"] == "exact", row
+		assert row["peak_rss_mb"] <= mib + 40 and row["peak_rss_mb_quality"] == "sampled", row
+		assert row["read_bytes"] is not None and row["processes"] == 1
 
 
 OVERLAP = """
