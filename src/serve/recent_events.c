@@ -10,15 +10,16 @@ static const struct recent_events_event *last_of(const struct recent_events_ring
 	return &ring->at[(ring->count - 1) % RECENT_EVENTS_MAX];
 }
 
+/* There is one at least. */
 static struct recent_events_ring *oldest_ring(struct recent_events *r)
 {
-	struct recent_events_ring *oldest = r->rings.at;
+	size_t oldest = 0;
 
-	vec_each(&r->rings, ring)
-		if (last_of(ring)->wall_ns < last_of(oldest)->wall_ns)
-			oldest = ring;
-	oldest->count = oldest->read = 0;
-	return oldest;
+	for (size_t i = 1; i < r->rings.len; i++)
+		if (last_of(&r->rings.at[i])->wall_ns < last_of(&r->rings.at[oldest])->wall_ns)
+			oldest = i;
+	r->rings.at[oldest].count = r->rings.at[oldest].read = 0;
+	return &r->rings.at[oldest];
 }
 
 static struct recent_events_ring *ring_of(struct recent_events *r, uint32_t uid)
