@@ -318,7 +318,7 @@ def test_a_report_says_by_what_it_orders_and_counts_one_as_one(run):
 	programs = " ".join("cp /bin/true ./p%d; ./p%d;" % (i, i) for i in range(7))
 	run("sh", "-c", "cd $(mktemp -d); " + programs)
 	out = run.proctor("report").stdout
-	assert "by their share of the job's CPU time or peak memory" in out
+	assert "by CPU time, then peak memory" in out
 	names = len({p["name"] for p in report(run)["programs"]})
 	rest = names - 8
 	assert "… and %d more name%s\n" % (rest, "" if rest == 1 else "s") in out

@@ -41,6 +41,6 @@ def test_make_run_records_the_command_that_is_given(make):
 
 
 def test_make_help_names_every_target(make):
-	listed = re.findall(r"^make (\w+)", make("help").stdout, re.M)
-	assert listed == re.findall(r"^([a-z]+):.*##", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+	listed = re.findall(r"^make ([\w-]+)", make("help").stdout, re.M)
+	assert listed == re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
 	assert {"run", "test", "install"} <= set(listed)

@@ -59,7 +59,7 @@ def test_a_limit_that_is_used_up_is_critical_and_admits_nobody(cold):
 	set_limit(cold, 1)
 	told = json.loads(cold.proctor("pressure", "--json", "--config", cold.config).stdout)
 	assert (told["level"], told["admits_job"], told["delay_seconds"]) == ("critical", False, 60)
-	assert "memory limit" in told["reason"]
+	assert "of max_memory_mb (1 MiB) is in use" in told["reason"]
 	cold.start()
 	answer = cold.result("admit", job_type="train")
 	assert (answer["allowed"], answer["pressure_level"]) == (False, "critical") and "memory" in answer["reason"]
@@ -83,7 +83,7 @@ def test_waiting_ends_when_there_is_room(cold, children):
 	assert waiting.wait(timeout=60) == 0
 	out, err = run.communicate(timeout=90)
 	assert (run.returncode, out) == (0, "ran\n")
-	assert "waiting for room" in err and "memory limit" in err
+	assert "waiting for room" in err and "of max_memory_mb (1 MiB)" in err
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_a_limit_counts_what_cannot_be_given_back_wherever_it_is_set(cold, child
 	hog = children.python("import time\nheld = bytearray(%d << 20)\nfor i in range(0, len(held), 4096): held[i] = 1\ntime.sleep(60)"
 			      % (LIMIT_MB * 0.7), preexec_fn=enter(limited / "work"))
 	answer = wait_for(lambda: cold.result("admit")["pressure_level"] in LEVELS[2:] and cold.result("admit"))
-	assert "the memory limit in force" in answer["reason"]
+	assert "the control group's memory limit" in answer["reason"]
 	hog.kill()
 	hog.wait()
 	wait_for(lambda: cold.result("admit")["pressure_level"] in LEVELS[:2])

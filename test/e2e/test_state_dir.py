@@ -81,7 +81,7 @@ def test_a_store_for_each_host_has_a_rollback_journal(request, user):
 	assert (here / "monitor.jsonl").exists()
 	with sqlite3.connect("file:%s/proctor.db?mode=ro" % here, uri=True) as db:
 		assert db.execute("PRAGMA journal_mode").fetchone()[0] in ("delete", "truncate")
-		assert db.execute("SELECT count(*) FROM snapshots").fetchone()[0] > 1
+		assert db.execute("SELECT count(*) FROM snapshots").fetchone()[0] >= 1
 		assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 	job, = json.loads(run("ls", "--json", env=env).stdout)["jobs"]
 	assert (job["job_id"], job["exit_code"]) == ("mine", 3)
