@@ -72,8 +72,8 @@ static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 
                       FINAL_BOUND == 32,
               "the numbers above");
 
-/* Of jobs that ended: since when there was no sample, or since when they ran if there was none, and the
- * CPU time in it. Samples before version 6 have none; samples that were deleted leave none. */
+/* Of jobs that ended: the time since their last sample, and the CPU time in it. Samples before version 6
+ * have none. */
 #define SCHEMA_LAST_SAMPLES                                                                        \
 	"SELECT j.id AS id, j.job_id AS job_id, j.uid AS uid, j.ended AS ended,"                   \
 	" j.cpu_us AS cpu_us, coalesce(s.time, j.started) AS since,"                               \
@@ -82,4 +82,4 @@ static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 
 	" FROM job_sample k WHERE k.job = j.id AND k.snapshot BETWEEN j.first_snapshot"            \
 	" AND coalesce(j.last_snapshot, 9223372036854775807))"                                     \
 	" LEFT JOIN snapshot s ON s.id = m.snapshot WHERE j.ended IS NOT NULL"                     \
-	" AND j.took_us IS NOT NULL AND (j.first_snapshot IS NULL OR m.snapshot)"
+	" AND m.snapshot"

@@ -42,7 +42,7 @@ def test_a_conductor_runs_several_jobs_with_a_child_per_sheet(daemon, uid):
 		for num in (1, 2):
 			for job_id, seconds in (("first", 0.2), ("second", 0.5)):
 				used[job_id] += run_sheet(line, job_id, num, seconds, uid)
-		assert not processes_of(daemon, "first")
+		wait_for(lambda: not processes_of(daemon, "first"))  # at the next tick
 		assert [jobs_of(daemon)[job_id]["status"] for job_id in used] == ["running", "running"]
 		for job_id in used:
 			assert line.call("job.end", job_id=job_id, exit_code=0)["result"]["status"] == "completed"

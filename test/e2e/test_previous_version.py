@@ -189,6 +189,14 @@ def test_an_older_program_runs_its_job_unrecorded_and_leaves_a_newer_store_alone
 	shared.assert_whole()
 
 
+def without_given_up(value):
+	"""Without the figure that no later version has, a sum of resident memory; and an unknown number of sheets is null, not 0."""
+	if isinstance(value, dict):
+		return {key: without_given_up(member) if key != "total_sheets" else member or None for key, member in value.items()
+			if not key.startswith("peak_total_mb")}
+	return [without_given_up(member) for member in value] if isinstance(value, list) else value
+
+
 def exports(shared, program, job_id):
 	lines = shared(program, "export", job_id, "--format", "jsonl").stdout.splitlines()
 	tables = {what: shared(program, "export", job_id, "--format", "csv", "--what", what).stdout for what in ("processes", "samples", "events")}
@@ -210,8 +218,8 @@ def rows_of(shared, program, columns=None):
 	rows = {}
 	for view in VIEWS:
 		found = shared.sql(program, "SELECT * FROM %s" % view)
-		kept = columns[view] if columns else (list(found[0]) if found else [])
-		rows[view] = sorted(json.dumps({name: row[name] for name in kept}) for row in found)
+		kept = columns[view] if columns else list(without_given_up(found[0]) if found else [])
+		rows[view] = sorted(json.dumps(without_given_up({name: row[name] for name in kept})) for row in found)
 	return rows
 
 
@@ -221,7 +229,7 @@ def test_the_store_of_the_older_program_reads_the_same_once_migrated(shared):
 	shared(shared.old, "run", "--job-id", "plain", "--", "sh", "-c", "true & wait")
 	shared(shared.old, "run", "--job-id", "limited", "--time", "0.3", "--grace", "0.1", "--", "sleep", "30", status=-signal.SIGTERM)
 	jobs = shared.ids(shared.old)
-	old_exports = {job: exports(shared, shared.old, job) for job in jobs}
+	old_exports = {job: without_given_up(exports(shared, shared.old, job)) for job in jobs}
 	old_rows = rows_of(shared, shared.old)
 	assert all(old_rows[view] for view in VIEWS), {view: len(rows) for view, rows in old_rows.items()}
 	columns = {view: list(json.loads(rows[0])) for view, rows in old_rows.items()}

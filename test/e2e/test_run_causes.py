@@ -82,7 +82,7 @@ def head(done):
 def test_a_plain_user_learns_whose_limit_killed_it(as_nobody, limited, command):
 	run = Plain(as_nobody, limited, PROCTOR_SOCKET="/nonexistent")
 	done = run(*command)
-	assert kills_of(limited) == 1
+	assert kills_of(limited) >= 1
 	assert "out of memory " + named(limited) in head(done) and "probably" not in head(done), done.stderr
 	job = run.job()
 	assert (job["result"], job["oom"], job["oom_source"], job["oom_kills"]) == ("oom", "proven", "cgroup", 1)
@@ -96,7 +96,7 @@ def test_a_plain_user_who_was_killed_otherwise_is_told_no_more(as_nobody, limite
 	"""The group has met its limit before, and killed for it."""
 	run = Plain(as_nobody, limited, PROCTOR_SOCKET="/nonexistent")
 	subprocess.run(["python3", "-c", EAT], preexec_fn=enter(limited), check=False)
-	assert kills_of(limited) == 1
+	assert kills_of(limited) >= 1
 	done = run("sh", "-c", "kill -9 $$")
 	assert head(done).split("job ")[0].rstrip().endswith(": SIGKILL"), done.stderr
 	job = run.job()
