@@ -343,6 +343,21 @@ static uint64_t count_ended_crowd(const struct jobhost *h, const struct snapshot
 	return (uint64_t)most;
 }
 
+/* The most tasks that the user had at one time since the last snapshot. A process that is reaped while
+ * they are counted would be in neither part: then they are counted again. */
+static uint64_t most_user_tasks(const struct jobhost *h, const struct snapshot *snap)
+{
+	uint64_t ended = count_ended_crowd(h, snap), seen, tasks;
+	int tries = 3;
+
+	do {
+		seen = ended;
+		tasks = user_tasks_count(h->root_fd, getuid());
+		ended = count_ended_crowd(h, snap);
+	} while (ended != seen && --tries);
+	return tasks + ended;
+}
+
 /* The kernel does not report which fork RLIMIT_NPROC refused, but it can be seen that the limit is
  * reached, or was a moment ago in a job too short to be sampled. */
 static void check_user_pids(struct jobhost *h, const struct snapshot *snap)
@@ -351,7 +366,7 @@ static void check_user_pids(struct jobhost *h, const struct snapshot *snap)
 	uint64_t most = job->limit[JOB_LIMIT_USER_PIDS];
 
 	if (!most || job->limits_hit >> JOB_LIMIT_USER_PIDS & 1 ||
-	    user_tasks_count(h->root_fd, getuid()) + count_ended_crowd(h, snap) < most)
+	    most_user_tasks(h, snap) < most)
 		return;
 	job->limits_hit |= 1u << JOB_LIMIT_USER_PIDS;
 	emit_event(h, EVENT_LIMIT, "pids", most, "the user has as many tasks as the limit allows");

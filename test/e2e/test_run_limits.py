@@ -207,15 +207,15 @@ except ChildProcessError:
 
 
 @pytest.mark.needs_root
-def test_that_a_short_job_met_the_limit_of_its_user_is_told(as_nobody):
+def test_a_short_job_that_met_the_limit_of_its_user_says_so(as_nobody):
 	done = as_nobody("run", "--job-id", "burst", "--interval", "5", "--pids", "40", "--", "/usr/bin/python3", "-S", "-c", BURST)
 	assert done.returncode == 3, done.stderr
 	job = json.loads(as_nobody("ls", "--json").stdout)["jobs"][0]
 	if "pids" in job["limits"]:
 		pytest.skip("NOT RUN: nobody has a control group that holds it")
 	assert job["limits_hit"] == ["user_pids"] and job["outcome"] == "limit"
-	told = [json.loads(line) for line in as_nobody("events", "--kind", "limit", "--json").stdout.splitlines()]
-	assert [(e["name"], e["count"]) for e in told] == [("pids", 40)]
+	events = [json.loads(line) for line in as_nobody("events", "--kind", "limit", "--json").stdout.splitlines()]
+	assert [(e["name"], e["count"]) for e in events] == [("pids", 40)]
 	assert as_nobody("run", "--interval", "5", "--pids", "400", "--", "/usr/bin/python3", "-S", "-c", BURST).returncode == 3
 	assert json.loads(as_nobody("ls", "--json").stdout)["jobs"][0]["limits_hit"] == []
 
