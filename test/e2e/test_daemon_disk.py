@@ -95,7 +95,7 @@ def test_a_disk_that_is_still_full_at_the_end_is_a_failure(proctor, tmp_path):
 ENDS = r"""
 import json, os, socket, sqlite3, subprocess, sys, time
 place, binary = sys.argv[1:3]
-subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m,mode=755", "none", place], check=True)
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m,mode=755", "none", place], check=True)
 os.mkdir(place + "/state")
 path = place + "/daemon.sock"
 
@@ -125,7 +125,7 @@ with subprocess.Popen([binary, "daemon", "--interval", "1", "--socket", path], e
 			line.call("job.start", job_id=name, pid=job.pid)
 		disk = os.statvfs(place)
 		with open(place + "/ballast", "wb", buffering=0) as ballast:
-			ballast.write(bytes(disk.f_bavail * disk.f_frsize - (48 << 10)))  # less than 1 %: only the ends of jobs are stored
+			ballast.write(bytes(disk.f_bavail * disk.f_frsize - (144 << 10)))  # less than 1 %: only the ends of jobs are stored
 		while line.call("daemon.status")["store"]["is_storing"]:
 			time.sleep(0.05)
 		for job in jobs.values():
