@@ -50,8 +50,8 @@ void jobs_begin_adoption(struct jobs *jobs);
  * members of the job; those of another job stay there. */
 void jobs_add_tree(struct jobs *jobs, job_handle job, struct proc_id root,
                    const struct sample *last);
-/* A sheet that we hear of late: those born in it, below the process that opened it, move from where they
- * were put to the sheet. */
+/* For a sheet that was announced late: descendants of the process that opened it, born since it began,
+ * move to the sheet. */
 void jobs_move_to_sheet(struct jobs *jobs, struct proc_id opener, struct job_ref from,
                         struct job_ref to, uint64_t since_boot_ns, const struct sample *last);
 /* A process that an orchestrator has started for the job joins it, with its descendants that are in none;

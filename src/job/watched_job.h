@@ -6,9 +6,9 @@
 
 #include "job/accounting.h"
 #include "job/end_facts.h"
-#include "kernel/cgroup_map.h"
 #include "job/job_memory.h"
 #include "job/sheet_account.h"
+#include "kernel/cgroup_map.h"
 
 /* What marks a process as the job's though it descends from none of its processes (adoption.h). */
 struct job_claim {

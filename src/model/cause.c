@@ -62,8 +62,7 @@ static bool is_seen(const struct cause_facts *f, struct cause *to)
 	return false;
 }
 
-/* Each kill that was counted was of one of the job's processes, as far as their number tells: with
- * more kills than that, some were of others. */
+/* If more kills were counted than processes of the job were killed, some hit processes of others. */
 static enum cause_proof proof_of_count(const struct cause_facts *f, uint64_t counted)
 {
 	return f->ends_are_seen && counted <= f->kills ? CAUSE_PROOF_PROVEN : CAUSE_PROOF_LIKELY;

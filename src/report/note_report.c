@@ -92,8 +92,8 @@ static void add_exit(struct report *r, const struct event_record *e)
 
 	if (report_is_passed_on(r, e->process))
 		return;
-	/* A process that is reported as signalled, and by whom, is not reported as dead again; nor does
-	 * a shell that ends as its command did fail for a reason of its own. */
+	/* A death whose signal is already listed with its sender is not listed again, nor is the failure
+	 * of a shell that only ended as its command did. */
 	if (e->signal && map_get(&r->signalled, proc_key(e->process), &known) &&
 	    known >> e->signal & 1)
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* recent_deaths.h - what killed processes of late, as BPF reported it: for recorders of users, who cannot
- * see it themselves. Kills for lack of memory have a ring of their own, so that other kills do not
- * displace them. */
+/* recent_deaths.h - what recently killed processes, as BPF reported it. The recorders of plain users
+ * cannot see that themselves and ask for it. Kills for lack of memory have a ring of their own, so that
+ * other kills do not displace them. */
 #pragma once
 
 #include "model/snapshot.h"

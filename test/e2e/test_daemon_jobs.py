@@ -537,10 +537,10 @@ def test_the_monitor_stream_has_events_and_no_answer(shared, children, uid):
 		mouth.call("sheet.started", job_id=mine, sheet_num=3, pid=worker.pid)
 		names = {}
 		while not {"job.started", "sheet.started", "process.spawn"} <= set(names):
-			told = ear.read()
-			assert told["method"] == "monitor.event" and "id" not in told
-			assert list(told["params"]) == ["job_id", "sheet_num", "event", "data", "timestamp"]
-			names[told["params"]["event"]] = told["params"]
+			message = ear.read()
+			assert message["method"] == "monitor.event" and "id" not in message
+			assert list(message["params"]) == ["job_id", "sheet_num", "event", "data", "timestamp"]
+			names[message["params"]["event"]] = message["params"]
 	assert {event["job_id"] for event in names.values()} == {mine}
 	assert names["job.started"]["sheet_num"] is None and names["sheet.started"]["sheet_num"] == 3
 	with shared.line(uid) as ear, shared.line(uid) as mouth:
