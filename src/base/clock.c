@@ -64,26 +64,92 @@ void clock_format_utc(uint64_t wall_ns, char *to, size_t cap)
 		snprintf(to + n, cap - n, ".%03uZ", (unsigned)(wall_ns % NS_PER_S / NS_PER_MS));
 }
 
-bool clock_parse_duration(struct scan text, uint64_t *ret_ns)
+static bool is_digit_next(const struct scan *s)
+{
+	return s->p < s->end && *s->p >= '0' && *s->p <= '9';
+}
+
+/* The letters at the cursor, which may be none. */
+static struct scan scan_letters(struct scan *s)
+{
+	const char *start = s->p;
+
+	while (s->p < s->end && *s->p >= 'a' && *s->p <= 'z')
+		s->p++;
+	return scan_mem(start, (size_t)(s->p - start));
+}
+
+/* 90, 1.5s, 1h30m: each unit once, the largest first; a number alone is seconds. */
+static bool parse_units(struct scan text, uint64_t *ret_ns)
 {
 	static const struct {
 		const char *suffix;
 		uint64_t ns;
 	} units[] = {
-		{ "", NS_PER_S },       { "s", NS_PER_S },        { "ms", NS_PER_MS },
-		{ "m", 60 * NS_PER_S }, { "h", 3600 * NS_PER_S }, { "d", 86400 * NS_PER_S },
+		{ "d", 86400 * NS_PER_S }, { "h", 3600 * NS_PER_S }, { "m", 60 * NS_PER_S },
+		{ "s", NS_PER_S },         { "ms", NS_PER_MS },
 	};
-	uint64_t micros, ns;
+	uint64_t total = 0, micros, ns;
+	size_t from = 0;
 
-	if (!scan_typed(&text, 6, &micros))
-		return false;
-	for (size_t i = 0; i < ARRAY_LEN(units); i++) {
-		if (!scan_eq(&text, units[i].suffix))
-			continue;
-		if (__builtin_mul_overflow(micros, units[i].ns / 1000000, &ns))
+	do {
+		struct scan suffix;
+		size_t i = from;
+
+		if (!scan_typed(&text, 6, &micros))
 			return false;
-		*ret_ns = ns;
-		return true;
+		suffix = scan_letters(&text);
+		if (from == 0 && scan_at_end(&suffix) && scan_at_end(&text))
+			suffix = scan_str("s");
+		while (i < ARRAY_LEN(units) && !scan_eq(&suffix, units[i].suffix))
+			i++;
+		if (i == ARRAY_LEN(units) ||
+		    __builtin_mul_overflow(micros, units[i].ns / 1000000, &ns) ||
+		    __builtin_add_overflow(total, ns, &total))
+			return false;
+		from = i + 1;
+	} while (!scan_at_end(&text));
+	*ret_ns = total;
+	return true;
+}
+
+/* As Slurm writes it: 90:00 (minutes and seconds), 1:30:00, 1-02, 1-02:30, 1-02:30:00 (days first). */
+static bool parse_clock(struct scan text, uint64_t *ret_ns)
+{
+	static const uint64_t per[] = { 24, 60, 60 }; /* hours a day, … */
+	uint64_t days = 0, part[3] = { 0 }, total;
+	struct scan rest = text;
+	bool has_days = scan_u64(&rest, &days) && scan_lit(&rest, "-");
+	size_t n = 0, first;
+
+	if (has_days)
+		text = rest;
+	do
+		if (n == ARRAY_LEN(part) || !is_digit_next(&text) || !scan_u64(&text, &part[n++]))
+			return false;
+	while (scan_lit(&text, ":"));
+	if (!scan_at_end(&text) || (!has_days && n < 2))
+		return false;
+	first = has_days ? 0 : ARRAY_LEN(part) - n; /* without days the last part is seconds */
+	total = has_days ? days : 0;
+	for (size_t i = 0; i < ARRAY_LEN(part); i++) {
+		uint64_t value = i >= first && i - first < n ? part[i - first] : 0;
+
+		if (value >= per[i] && (has_days || i > first))
+			return false;
+		if (__builtin_mul_overflow(total, per[i], &total) ||
+		    __builtin_add_overflow(total, value, &total))
+			return false;
 	}
-	return false;
+	return !__builtin_mul_overflow(total, NS_PER_S, ret_ns);
+}
+
+bool clock_parse_duration(struct scan text, uint64_t *ret_ns)
+{
+	uint64_t ns;
+
+	if (!parse_units(text, &ns) && !parse_clock(text, &ns))
+		return false;
+	*ret_ns = ns;
+	return true;
 }

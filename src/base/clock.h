@@ -25,6 +25,6 @@ uint64_t clock_timeval_ns(struct timeval tv);
 
 /* "2026-11-15T14:03:07.412Z"; `to` must hold at least 25 bytes. */
 void clock_format_utc(uint64_t wall_ns, char *to, size_t cap);
-/* "90", "1.5s", "10m", "2h", "7d", "250ms" → ns; a bare number is seconds. The whole text must
- * match. */
+/* "90", "1.5s", "10m", "1h30m", "7d", "250ms" → ns; a bare number is seconds. Also as Slurm writes it:
+ * "1:30:00", "30:00" (minutes), "1-02:00:00" (days). The whole text must match. */
 bool clock_parse_duration(struct scan text, uint64_t *ret_ns);

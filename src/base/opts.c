@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "base/scan.h"
 
+#define GIB_MEANT_BELOW 64 /* `--mem 8` is meant as 8G, `--mem 512` as 512M */
+
 /* By its name, or by its letter if `name` is NULL. */
 static const struct opt *find(const struct opt *opts, const char *name, size_t n, char letter)
 {
@@ -79,6 +81,27 @@ static int store_number(const struct opt *o, const char *value,
 	return err_set(err, EINVAL, "--%s '%s': not %s", o->name, value, what);
 }
 
+/* Less than any command needs: the unit was forgotten. */
+static int store_size(const struct opt *o, const char *value, struct err *err)
+{
+	bool has_unit = value[strspn(value, "0123456789.")] != '\0';
+	uint64_t bytes;
+
+	if (!parse_size(scan_str(value), &bytes))
+		return err_set(err, EINVAL, "--%s '%s': not a size; write 500M or 8G", o->name,
+		               value);
+	if (bytes >= OPT_SIZE_MIN || bytes == 0) {
+		*(uint64_t *)o->to = bytes;
+		return 0;
+	}
+	if (has_unit)
+		return err_set(err, EINVAL, "--%s '%s' is too small; write 1M or more", o->name,
+		               value);
+	return err_set(err, EINVAL, "--%s '%s' is too small: %llu bytes; did you mean --%s %s%c?",
+	               o->name, value, (unsigned long long)bytes, o->name, value,
+	               bytes < GIB_MEANT_BELOW ? 'G' : 'M');
+}
+
 static int store_value(const struct opt *o, const char *value, struct err *err)
 {
 	switch (o->kind) {
@@ -93,11 +116,11 @@ static int store_value(const struct opt *o, const char *value, struct err *err)
 		return 0;
 	case OPT_DURATION:
 		return store_number(o, value, clock_parse_duration,
-		                    "a time; write 0.5, 10s, 5m or 2h", err);
+		                    "a time; write 90, 0.5s, 1h30m or 1:30:00", err);
 	case OPT_U64:
 		return store_number(o, value, parse_u64, "a whole number", err);
 	case OPT_SIZE:
-		return store_number(o, value, parse_size, "a size; write 500M or 8G", err);
+		return store_size(o, value, err);
 	case OPT_MILLI:
 		return store_number(o, value, parse_milli, "a number; write 2 or 0.5", err);
 	case OPT_LIST:
@@ -108,30 +131,46 @@ static int store_value(const struct opt *o, const char *value, struct err *err)
 	return err_set(err, EINVAL, "--%s takes no value", o->name);
 }
 
-/* Parses the option at argv[*i]; *i advances past a value in a word of its own. */
-static int parse_one(const struct opt *opts, int argc, char **argv, int *i, struct err *err)
+/* The value follows in the same word, or is the next one: *i advances past it. */
+static int take_value(const struct opt *o, const char *value, int argc, char **argv, int *i,
+                      struct err *err)
 {
-	const char *word = argv[*i], *value = NULL;
-	const struct opt *o;
-
-	if (word[1] == '-') {
-		const char *equals = strchr(word, '=');
-
-		o = find(opts, word + 2, strcspn(word + 2, "="), 0);
-		value = equals ? equals + 1 : NULL;
-	} else {
-		o = find(opts, NULL, 0, word[1]);
-		value = word[2] ? word + 2 : NULL;
-	}
-	if (!o)
-		return err_set(err, EINVAL, "unknown option '%s'", word);
-	if (o->kind == OPT_FLAG && !value) {
-		*(bool *)o->to = true;
-		return 0;
-	}
 	if (!value && *i + 1 >= argc)
 		return err_set(err, EINVAL, "--%s needs a value (%s)", o->name, o->value);
 	return store_value(o, value ? value : argv[++*i], err);
+}
+
+/* --name, --name=value, --name value */
+static int parse_name(const struct opt *opts, int argc, char **argv, int *i, struct err *err)
+{
+	const char *word = argv[*i] + 2, *equals = strchr(word, '=');
+	const struct opt *o = find(opts, word, strcspn(word, "="), 0);
+
+	if (!o)
+		return err_set(err, EINVAL, "unknown option '%s'", argv[*i]);
+	if (o->kind != OPT_FLAG || equals)
+		return take_value(o, equals ? equals + 1 : NULL, argc, argv, i, err);
+	*(bool *)o->to = true;
+	return 0;
+}
+
+/* -q, -qw, -n5, -n 5, -qn5: flags may be joined, and one with a value ends the word. */
+static int parse_letters(const struct opt *opts, int argc, char **argv, int *i, struct err *err)
+{
+	const char *word = argv[*i];
+
+	for (const char *at = word + 1; *at; at++) {
+		const struct opt *o = find(opts, NULL, 0, *at);
+
+		if (!o && word[2] && *at > ' ')
+			return err_set(err, EINVAL, "unknown option '-%c' in '%s'", *at, word);
+		if (!o)
+			return err_set(err, EINVAL, "unknown option '%s'", word);
+		if (o->kind != OPT_FLAG)
+			return take_value(o, at[1] ? at + 1 : NULL, argc, argv, i, err);
+		*(bool *)o->to = true;
+	}
+	return 0;
 }
 
 int opts_parse(const struct opt *opts, int argc, char **argv, struct err *err)
@@ -143,7 +182,8 @@ int opts_parse(const struct opt *opts, int argc, char **argv, struct err *err)
 
 		if (strcmp(argv[i], "--") == 0)
 			return i + 1;
-		r = parse_one(opts, argc, argv, &i, err);
+		r = argv[i][1] == '-' ? parse_name(opts, argc, argv, &i, err)
+		                      : parse_letters(opts, argc, argv, &i, err);
 		if (r < 0)
 			return r;
 	}

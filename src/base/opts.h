@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* opts.h - GNU-style options from a table. An error names the option and gives a hint. */
+/* opts.h - GNU-style options from a table: --name value, --name=value, -n value, -nvalue, and joined
+ * flags. An error names the option and gives a hint. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,13 +12,14 @@ enum opt_kind {
 	OPT_FLAG,     /* bool */
 	OPT_TEXT,     /* const char * */
 	OPT_PATH,     /* const char *, not empty */
-	OPT_DURATION, /* uint64_t ns: 0.5, 10s, 2h */
+	OPT_DURATION, /* uint64_t ns: 90, 0.5s, 1h30m, 1:30:00, as clock_parse_duration() */
 	OPT_U64,      /* uint64_t */
-	OPT_SIZE,     /* uint64_t bytes: 500M, 8G, powers of 1024 */
+	OPT_SIZE,     /* uint64_t bytes: 500M, 8G, powers of 1024; 0, or OPT_SIZE_MIN and more */
 	OPT_MILLI,    /* uint64_t thousandths: 2, 0.5 */
 	OPT_LIST,     /* struct opt_list: may be repeated */
 };
 
+#define OPT_SIZE_MIN (UINT64_C(1) << 20)
 #define OPT_LIST_MAX 64
 struct opt_list {
 	size_t len;

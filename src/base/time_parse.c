@@ -151,19 +151,27 @@ static bool scan_unit(struct scan word, uint64_t *ret_ns)
 	return false;
 }
 
-/* 2h ago, 1.5h ago, 2 hours ago; the "ago" may be left out, the unit not */
-static bool parse_ago(struct scan s, uint64_t now_ns, uint64_t *ret_ns)
+/* One unit, which may be a word: 2 hours, 1.5 days, 2w. */
+static bool parse_named(struct scan s, uint64_t *ret_ns)
 {
-	static const char ago[] = " ago";
-	uint64_t micros, unit, ns;
+	uint64_t micros, unit;
 
-	if (scan_left(&s) > strlen(ago) && memcmp(s.end - strlen(ago), ago, strlen(ago)) == 0)
-		s.end -= strlen(ago);
 	if (!is_digit_next(&s) || !scan_fixed(&s, 6, &micros))
 		return false;
 	scan_blanks(&s);
-	if (!scan_unit(s, &unit) || __builtin_mul_overflow(micros, unit / 1000000, &ns) ||
-	    ns > now_ns)
+	return scan_unit(s, &unit) && !__builtin_mul_overflow(micros, unit / 1000000, ret_ns);
+}
+
+/* 2h ago, 1h30m ago, 2 hours ago; the "ago" may be left out, the unit not */
+static bool parse_ago(struct scan s, uint64_t now_ns, uint64_t *ret_ns)
+{
+	static const char ago[] = " ago";
+	uint64_t ns;
+
+	if (scan_left(&s) > strlen(ago) && memcmp(s.end - strlen(ago), ago, strlen(ago)) == 0)
+		s.end -= strlen(ago);
+	if (!is_digit_next(&s) || s.end[-1] < 'a' || s.end[-1] > 'z' ||
+	    (!clock_parse_duration(s, &ns) && !parse_named(s, &ns)) || ns > now_ns)
 		return false;
 	*ret_ns = now_ns - ns;
 	return true;

@@ -297,12 +297,25 @@ static int print_help(const struct cli *cli, const struct opt *opts)
 	return cli_print(&out);
 }
 
+/* The option that begins with this letter. */
+static const char *first_option(const struct opt *opts, char letter)
+{
+	while (opts->name && opts->name[0] != letter)
+		opts++;
+	return opts->name;
+}
+
 /* The option that may have been meant by the unknown one. */
 static const char *nearest_option(const struct opt *opts, int argc, char **argv,
                                   const char *message)
 {
+	static const char before[] = "unknown option '-";
 	struct suggestion near = { 0 };
 
+	if (strncmp(message, before, strlen(before)) != 0)
+		return NULL;
+	if (message[strlen(before)] != '-')
+		return first_option(opts, message[strlen(before)]);
 	for (int i = 0; i < argc && !near.word; i++)
 		if (strncmp(argv[i], "--", 2) == 0 && strstr(message, argv[i]))
 			near = (struct suggestion){ .word = argv[i] + 2,
@@ -318,12 +331,11 @@ static int parse_options(struct cli *cli, const struct opt *opts, int argc, char
 {
 	struct err err = { 0 };
 	int n = opts_parse(opts, argc - at + 1, argv + at - 1, &err);
-	const char *meant = NULL;
+	const char *meant;
 
 	if (n >= 0)
 		return at - 1 + n;
-	if (strncmp(err.msg, "unknown", strlen("unknown")) == 0)
-		meant = nearest_option(opts, argc - at, argv + at, err.msg);
+	meant = nearest_option(opts, argc - at, argv + at, err.msg);
 	cli->status = meant ? cli_usage(cli, "%s, did you mean --%s?", err.msg, meant)
 	                    : cli_usage(cli, "%s", err.msg);
 	return -1;

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/suggestion.h"
 #include "cli/cli.h"
@@ -13,18 +15,27 @@
 
 /* In the order of `proctor --help`. */
 /* clang-format off */
-#define VERBS(X)                                                                                   \
-	X(run) X(sheet) X(mark) X(phase)                                                           \
-	X(ls) X(report) X(events) X(diff) X(export) X(summary)                                     \
-	X(daemon) X(status) X(pressure)                                                            \
-	X(snapshot) X(record) X(sql) X(doctor)
+#define VERB_GROUPS(GROUP, X)                                                                      \
+	GROUP("run and record", X(run) X(record))                                                  \
+	GROUP("look back",      X(ls) X(report) X(events) X(diff) X(export) X(summary) X(sql))     \
+	GROUP("live",           X(snapshot) X(status) X(pressure))                                 \
+	GROUP("inside a job",   X(sheet) X(mark) X(phase))                                         \
+	GROUP("the machine",    X(daemon) X(doctor))
 
+#define GROUP(title, verbs) verbs
 #define X(name) extern const struct verb verb_##name;
-VERBS(X) X(gpu_helper) /* internal */
+VERB_GROUPS(GROUP, X) X(gpu_helper) /* internal */
 #undef X
 #define X(name) &verb_##name,
-static const struct verb *const verbs[] = { VERBS(X) };
+static const struct verb *const verbs[] = { VERB_GROUPS(GROUP, X) };
+#undef GROUP
+#define GROUP(title, verbs) { title, { verbs } },
+static const struct {
+	const char *title;
+	const struct verb *verbs[16]; /* up to NULL */
+} groups[] = { VERB_GROUPS(GROUP, X) };
 #undef X
+#undef GROUP
 /* clang-format on */
 
 static const struct verb *find_verb(const char *name)
@@ -61,29 +72,45 @@ static void put_json_help(struct buf *to)
 	buf_puts(to, "\n");
 }
 
-static void put_help(struct buf *to)
+static void put_verbs(struct buf *to)
 {
 	buf_puts(to, "proctor: a job-aware resource profiler for Linux\n\n"
-	             "usage: proctor VERB [OPTION…] [WORD…]\n\nverbs:\n");
-	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-		buf_printf(to, "  %-18s%s\n", verbs[i]->name, verbs[i]->summary);
-	buf_puts(to, "\noptions of every verb:\n");
-	put_json_help(to);
-	buf_puts(to, "  --state-dir DIR   where the store and the jobs live\n"
-	             "  --config FILE     read only this configuration file\n"
-	             "  --color WHEN      auto, always or never\n"
-	             "  --help            describe the verb and its options\n"
-	             "  --version         version and build options\n\n"
-	             "exit status: 0 ok, 1 no or failed, 2 usage error, 3 not found, 4 no daemon\n"
-	             "what every key and column means: proctor help fields\n");
+	             "usage: proctor VERB [OPTION…] [WORD…]\n");
+	for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
+		buf_printf(to, "\n%s:\n", groups[i].title);
+		for (const struct verb *const *v = groups[i].verbs; *v; v++)
+			buf_printf(to, "  %-18s%s\n", (*v)->name, (*v)->summary);
+	}
 }
 
 static int print_help(void)
 {
 	cleanup(buf_done) struct buf out = { 0 };
 
-	put_help(&out);
+	put_verbs(&out);
+	buf_puts(&out, "\noptions of every verb:\n");
+	put_json_help(&out);
+	buf_puts(&out,
+	         "  --state-dir DIR   where the store and the jobs live\n"
+	         "  --config FILE     read only this configuration file\n"
+	         "  --color WHEN      auto, always or never\n"
+	         "  -h, --help        describe the verb and its options\n"
+	         "  -V, --version     version and build options\n\n"
+	         "exit status: 0 ok, 1 no or failed, 2 usage error, 3 not found, 4 no daemon\n"
+	         "what every key and column means: proctor help fields\n");
 	return cli_print(&out);
+}
+
+/* Without a verb. */
+static int list_verbs(void)
+{
+	cleanup(buf_done) struct buf out = { 0 };
+
+	put_verbs(&out);
+	buf_puts(&out,
+	         "\none verb and its options: proctor help VERB; what all have: proctor --help\n");
+	(void)!io_write_timeout(STDERR_FILENO, out.at, out.len, LOG_TIMEOUT_NS);
+	return CLI_USAGE;
 }
 
 static int print_version(const struct cli *cli)
@@ -163,6 +190,6 @@ int main(int argc, char **argv)
 			return print_fields(&cli);
 	}
 	if (first == argc)
-		return cli.help ? print_help() : cli_usage(&cli, "no verb given");
+		return cli.help ? print_help() : list_verbs();
 	return run_verb(&cli, argc - first, argv + first);
 }

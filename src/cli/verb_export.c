@@ -255,8 +255,8 @@ static int run(struct cli *cli, int argc, char **argv)
 {
 	const char *name = NULL, *what = NULL, *file = NULL;
 	const struct opt opts[] = {
-		{ "format", 'f', OPT_TEXT, &name, "FORMAT", "jsonl, csv or chrome-trace" },
-		{ "what", 'w', OPT_TEXT, &what, "WHAT",
+		{ "format", 0, OPT_TEXT, &name, "FORMAT", "jsonl, csv or chrome-trace" },
+		{ "what", 0, OPT_TEXT, &what, "WHAT",
 		  "csv: processes (default), samples or events" },
 		{ "output", 'o', OPT_PATH, &file, "FILE", "write to this file instead of stdout" },
 		CLI_COMMON_OPTS(cli),

@@ -337,9 +337,9 @@ static int run(struct cli *cli, int argc, char **argv)
 {
 	struct request rq = { .count = SHOWN_DEFAULT };
 	const struct opt opts[] = {
-		{ "type", 't', OPT_TEXT, &rq.type, "TYPE", "of this job type" },
-		{ "tag", 0, OPT_TEXT, &rq.tag, "K[=V]", "with this tag" },
-		{ "outcome", 'o', OPT_TEXT, &rq.outcome, "WORD",
+		{ "type", 0, OPT_TEXT, &rq.type, "TYPE", "of this job type" },
+		{ "tag", 't', OPT_TEXT, &rq.tag, "K[=V]", "with this tag" },
+		{ "outcome", 0, OPT_TEXT, &rq.outcome, "WORD",
 		  "ok, failed, running, lost, signal, oom or limit" },
 		{ "parent", 0, OPT_TEXT, &rq.parent, "JOB", "started in this job" },
 		{ "since", 0, OPT_TEXT, &rq.since, "TIME", "started at this time or later" },

@@ -76,7 +76,7 @@ static int run(struct cli *cli, int argc, char **argv)
 	struct admission room = { 0 };
 	struct config config;
 	const struct opt opts[] = {
-		{ "wait", 'w', OPT_TEXT, &rq.wait, "LEVEL", "wait until it is LEVEL or lower" },
+		{ "wait", 0, OPT_TEXT, &rq.wait, "LEVEL", "wait until it is LEVEL or lower" },
 		{ "timeout", 0, OPT_DURATION, &rq.timeout_ns, "TIME",
 		  "with --wait: give up after this time" },
 		DAEMON_CLIENT_OPT(&room.socket),

@@ -229,11 +229,11 @@ static bool parse(struct run *run, int argc, char **argv, int *ret_first)
 	struct cli *cli = run->cli;
 	uint64_t *limit = run->job.limit;
 	const struct opt opts[] = {
-		{ "name", 'n', OPT_TEXT, &run->name, "TYPE",
+		{ "name", 0, OPT_TEXT, &run->name, "TYPE",
 		  "job type: what makes two runs comparable (default: from the command)" },
 		{ "job-id", 0, OPT_TEXT, &run->job_id, "ID", "id of this run (default: made up)" },
 		{ "tag", 't', OPT_LIST, &run->tags, "K=V", "a tag; may be given more than once" },
-		{ "interval", 'i', OPT_DURATION, &run->interval_ns, "SECONDS",
+		{ "interval", 'i', OPT_DURATION, &run->interval_ns, "TIME",
 		  "time between two samples (default: 0.05 s at first, growing to 1 s)" },
 		{ "out", 'o', OPT_PATH, &run->out, "DIR",
 		  "also write a run folder: run log, CSV files, summary, report" },
@@ -242,7 +242,7 @@ static bool parse(struct run *run, int argc, char **argv, int *ret_first)
 		{ "pids", 0, OPT_U64, &limit[JOB_LIMIT_PIDS], "N",
 		  "limit of processes and threads" },
 		{ "time", 0, OPT_DURATION, &limit[JOB_LIMIT_TIME], "TIME",
-		  "time limit: SIGTERM to the whole job, then SIGKILL" },
+		  "time limit, 1h30m or 1:30:00: SIGTERM to the whole job, then SIGKILL" },
 		{ "grace", 0, OPT_DURATION, &run->grace_ns, "TIME",
 		  "between SIGTERM and SIGKILL (default: 10s)" },
 		{ "wait", 'w', OPT_FLAG, &run->host.waits, NULL,

@@ -121,7 +121,7 @@ struct number {
 static const char *const type_hints[] = {
 	[CONFIG_BOOL] = "write true or false",
 	[CONFIG_SWITCH] = "write auto, true or false",
-	[CONFIG_TIME] = "not a time; write a number, or 30s, 10m, 2h, 7d",
+	[CONFIG_TIME] = "not a time; write a number, or 30s, 10m, 1h30m, 7d",
 	[CONFIG_BYTES] = "not a size; write a number, or 64K, 50M, 2G",
 	[CONFIG_COUNT] = "not a whole number",
 	[CONFIG_FACTOR] = "not a number",

@@ -11,6 +11,8 @@
 #include "view/format.h"
 #include "view/table.h"
 
+#define FOOT_COLUMNS 80 /* a narrower terminal has its last line in two */
+
 static const char *const sort_names[] = {
 	[SORT_SHARE] = "share",
 	[SORT_CPU] = "cpu",
@@ -319,9 +321,9 @@ static void put_rest(const struct snapshot *snap, const struct snapshot_view *vi
 	if (view->top >= snap->procs.len)
 		return;
 	canvas_newline(to);
-	canvas_printf(to, INK_QUIET, "%s of %s processes, %s; --all shows the rest",
+	canvas_printf(to, INK_QUIET, "%s of %s processes, %s;%s--all shows the rest",
 	              format_count(view->top).at, format_count(snap->procs.len).at,
-	              orders[view->sort]);
+	              orders[view->sort], to->width < FOOT_COLUMNS ? "\n" : " ");
 	canvas_newline(to);
 }
 

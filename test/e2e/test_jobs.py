@@ -262,8 +262,8 @@ def test_text_from_outside_does_not_speak_to_the_terminal(proctor):
 
 def test_secrets_do_not_reach_any_output(proctor):
 	run_job(proctor, command=["sh", "-c", "exit 0", "--password=hunter2secret"])
-	for args in (["report"], ["report", "--json"], ["ls", "--json"], ["events"], ["export", "-f", "jsonl"],
-		     ["export", "-f", "csv"], ["export", "-f", "chrome-trace"]):
+	for args in (["report"], ["report", "--json"], ["ls", "--json"], ["events"], ["export", "--format", "jsonl"],
+		     ["export", "--format", "csv"], ["export", "--format", "chrome-trace"]):
 		done = proctor(*args)
 		assert done.returncode == 0 and "hunter2secret" not in done.stdout, args
 
@@ -275,7 +275,7 @@ def test_a_long_command_line_shows_where_it_was_cut(proctor, tier):
 	job = as_json(proctor("ls", "--json"))["jobs"][0]
 	assert job["command"].endswith("xxx…") and len(job["command"].encode()) < 500
 	assert "xxx…" in proctor("report").stdout
-	processes = [json.loads(line) for line in proctor("export", "-f", "jsonl").stdout.splitlines()]
+	processes = [json.loads(line) for line in proctor("export", "--format", "jsonl").stdout.splitlines()]
 	assert [p for p in processes if p["type"] == "process" and p["command"].endswith("xxx…")]
 	execs = [json.loads(line) for line in proctor("events", "--json", "--kind", "exec").stdout.splitlines()]
 	assert not execs or execs[0]["details"].endswith("xxx…")
@@ -421,7 +421,7 @@ def test_export_writes_a_file_and_says_what_it_cannot(jobs, tmp_path):
 
 
 def test_a_reader_that_has_seen_enough_ends_the_export_quietly(jobs):
-	done = subprocess.run("'%s' export train -f jsonl | head -c 10" % jobs.binary, shell=True, env=jobs.env, text=True,
+	done = subprocess.run("'%s' export train --format jsonl | head -c 10" % jobs.binary, shell=True, env=jobs.env, text=True,
 			      capture_output=True, timeout=60, check=False)
 	assert (done.stdout, done.stderr) == ('{"type":"j', "")
 

@@ -89,6 +89,18 @@ def test_a_job_that_is_in_time_is_not_said_to_have_met_its_limit(run):
 # ---- what cannot be a limit --------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("value, meant", [("1024", "--mem 1024M?"), ("8", "--mem 8G?"), ("100K", "1M or more")])
+def test_a_memory_limit_without_its_unit_is_refused_with_the_one_that_was_meant(proctor, value, meant):
+	done = proctor("run", "--mem", value, "--", "true")
+	assert done.returncode == 125 and "too small" in done.stderr and meant in done.stderr
+
+
+@pytest.mark.parametrize("text, seconds", [("1h30m", 5400), ("1:30:00", 5400), ("90", 90), ("90s", 90), ("1d", 86400), ("1-02:00:00", 93600)])
+def test_a_time_limit_may_be_written_as_people_and_slurm_write_it(run, text, seconds):
+	assert run("true", options=["--time", text]).returncode == 0
+	assert run.job()["limit_time_seconds"] == seconds
+
+
 @pytest.mark.parametrize("option, value", [("--time", "0"), ("--time", "0s"), ("--mem", "0"), ("--cpu", "0"), ("--cpu", "0.0"), ("--pids", "0")])
 def test_a_limit_of_nothing_is_refused(run, option, value):
 	done = run("echo", "out", options=[option, value])

@@ -70,8 +70,8 @@ def test_what_is_said_of_a_job_holds_no_secret(proctor, state_dir, tmp_path):
 		       "note=password=" + CANARY, "--", "env", "P=" + proctor.binary, "sh", "-c", "; ".join(said))
 	assert done.returncode == 0, done.stderr
 	shown = [proctor(*args, text=False) for args in (
-		["report"], ["report", "--json"], ["ls", "--json"], ["events"], ["export", "-f", "jsonl"],
-		["export", "-f", "csv", "-w", "events"], ["export", "-f", "chrome-trace"])]
+		["report"], ["report", "--json"], ["ls", "--json"], ["events"], ["export", "--format", "jsonl"],
+		["export", "--format", "csv", "--what", "events"], ["export", "--format", "chrome-trace"])]
 	assert all(one.returncode == 0 and one.stdout for one in shown)
 	assert not [one.args for one in shown if leaks(one.stdout)]
 	for path in [*state_dir.rglob("*"), *(tmp_path / "out").rglob("*")]:

@@ -58,15 +58,54 @@ def test_help_says_which_verbs_know_no_json(proctor):
 		assert (re.search(r"\b%s\b" % verb, line) is not None) == refuses
 
 
+def test_without_a_verb_it_lists_the_verbs_in_groups_as_wrong_usage(proctor):
+	done = proctor()
+	assert (done.returncode, done.stdout) == (2, "")
+	groups = re.findall(r"^(\S.*):\n((?:  \S.*\n)+)", done.stderr, re.M)
+	assert [title for title, _ in groups] == ["run and record", "look back", "live", "inside a job", "the machine"]
+	listed = [line.split()[0] for _, lines in groups for line in lines.splitlines()]
+	assert sorted(listed) == sorted(VERBS)
+	assert "proctor help VERB" in done.stderr
+	assert max(map(len, done.stderr.splitlines())) <= 100
+
+
+def letters_of(proctor, verb):
+	"""The short options of a verb: letter, long name, and what the value is called."""
+	return re.findall(r"^  -(\w), --([\w-]+)(?: ([A-Z][\w=…,\[\]]*))?  ", proctor(verb, "--help").stdout, re.M)
+
+
+SAME = {"top": "count", "out": "output"}  # two names for one meaning: how many are shown, where it is written
+
+
+def test_a_short_option_means_the_same_in_every_verb(proctor):
+	meanings = {}
+	for verb in VERBS:
+		for letter, name, value in letters_of(proctor, verb):
+			meanings.setdefault(letter, {}).setdefault((SAME.get(name, name), bool(value)), []).append(verb)
+	assert set(meanings) >= set("hinoqtw")
+	assert {letter: found for letter, found in meanings.items() if len(found) > 1} == {}
+
+
+def test_short_options_can_be_joined_and_values_attached(proctor):
+	for args in (["-an5", "-i0.05"], ["-a", "-n", "5", "-i", "0.05"], ["--all", "--top=5", "--interval", "50ms"]):
+		done = proctor("snapshot", "--json", *args)
+		assert done.returncode == 0, done.stderr
+	done = proctor("run", "-qw", "--", "echo", "-qw", "--help")
+	assert (done.returncode, done.stdout, done.stderr) == (0, "-qw --help\n", "")
+	done = proctor("run", "-qtk=v", "echo", "-n", "--", "-x")
+	assert (done.returncode, done.stdout, done.stderr) == (0, "-- -x", "")
+
+
 @pytest.mark.parametrize("args, words", [
-	([], ["no verb", "proctor --help"]),
 	(["snapsht"], ["'snapsht'", "did you mean 'snapshot'"]),
 	(["frobnicate"], ["'frobnicate' is not a verb", "proctor --help"]),
 	(["evil\x1b[31m\nverb"], ["evil\\x1b[31m\\nverb"]),
 	(["--frobnicate"], ["--frobnicate"]),
 	(["snapshot", "--intervall", "1"], ["--intervall", "did you mean --interval?", "proctor snapshot --help"]),
 	(["snapshot", "--interval"], ["--interval needs a value"]),
-	(["snapshot", "--interval", "soon"], ["'soon'", "not a time"]),
+	(["snapshot", "--interval", "soon"], ["'soon'", "not a time", "1h30m or 1:30:00"]),
+	(["snapshot", "-ax"], ["unknown option '-x' in '-ax'"]),
+	(["export", "-f", "csv"], ["unknown option '-f'", "did you mean --format?"]),
 	(["snapshot", "--interval", "0"], ["0.05s to 1h"]),
 	(["snapshot", "--interval", "2h"], ["0.05s to 1h"]),
 	(["snapshot", "--sort", "name"], ["'name'", "share, cpu, rss or pid"]),
@@ -189,3 +228,14 @@ def test_a_pipe_gets_no_colours_unless_it_is_asked_for(proctor):
 	assert "\x1b[" in proctor("doctor", env={"CLICOLOR_FORCE": "1"}).stdout
 	assert "\x1b[" in proctor("doctor", "--color", "always").stdout
 	assert "\x1b" not in proctor("doctor", "--json", "--color", "always").stdout
+
+
+@pytest.mark.parametrize("columns", [60, 80, 140])
+def test_tables_in_a_pipe_are_as_wide_as_columns_says(proctor, columns):
+	assert proctor("run", "--job-id", "wide", "--", "sh", "-c", ": %s; sh -c 'exit 3'; exit 0" % ("word " * 60)).returncode == 0
+	for args in (["ls"], ["report", "wide"], ["events", "wide"], ["diff", "wide", "wide"], ["snapshot"], ["sql", "SELECT * FROM jobs"]):
+		lines = proctor(*args, env={"COLUMNS": str(columns)}).stdout.splitlines()
+		assert max(map(len, lines)) <= columns, args
+		assert max(map(len, proctor(*args, env={"COLUMNS": "0"}).stdout.splitlines())) >= max(map(len, lines))
+	done = proctor("run", "--summary", "true", env={"COLUMNS": str(columns)})
+	assert max(map(len, done.stderr.splitlines())) <= columns

@@ -16,6 +16,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	FUZZ_CHECK(size > 0);
 	for (size_t i = 0; i < size; i++)
-		FUZZ_CHECK(data[i] && strchr("0123456789. \tsmhd", data[i]));
+		FUZZ_CHECK(data[i] && strchr("0123456789. \tsmhd:-", data[i]));
 	return 0;
 }

@@ -61,7 +61,7 @@ static void test_ini__names_file_line_key_and_reason(void **state)
 	               "a.conf:2: [profiler] gpu_enabled: 'perhaps': write auto, true or false");
 	assert_problem(
 		"[profiler]\ninterval_seconds = 2 # fast",
-		"a.conf:2: [profiler] interval_seconds: '2 # fast': not a time; write a number, or 30s, 10m, 2h, 7d "
+		"a.conf:2: [profiler] interval_seconds: '2 # fast': not a time; write a number, or 30s, 10m, 1h30m, 7d "
 		"(comments need a line of their own)");
 	assert_problem("[profiler]\nenabled =", "a.conf:2: [profiler] enabled: no value after '='");
 }

@@ -7,7 +7,7 @@
 #include "check.h"
 
 struct given {
-	bool json;
+	bool json, quiet;
 	const char *out;
 	uint64_t interval_ns, limit, size, milli;
 	struct opt_list list;
@@ -18,6 +18,7 @@ static int parse(struct given *g, struct err *err, const char *const *words)
 {
 	struct opt opts[] = {
 		{ "json", 'j', OPT_FLAG, &g->json, NULL, "as JSON" },
+		{ "quiet", 'q', OPT_FLAG, &g->quiet, NULL, "say nothing" },
 		{ "out", 'o', OPT_TEXT, &g->out, "FILE", "where to" },
 		{ "interval", 'i', OPT_DURATION, &g->interval_ns, "S", "how often" },
 		{ "limit", 0, OPT_U64, &g->limit, "N", "how many" },
@@ -62,6 +63,24 @@ static void test_opts__accepts_long_and_short_forms(void **state)
 	assert_int_equal(g.interval_ns, 2 * NS_PER_S);
 }
 
+static void test_opts__accepts_joined_letters(void **state)
+{
+	struct given g;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(PARSE(&g, &err, "-qj", "rest"), 2);
+	assert_true(g.quiet && g.json);
+	assert_int_equal(PARSE(&g, &err, "-qi5", "rest"), 2);
+	assert_true(g.quiet && g.interval_ns == 5 * NS_PER_S);
+	assert_int_equal(PARSE(&g, &err, "-jqo", "file", "rest"), 3);
+	assert_true(g.quiet && g.json);
+	assert_string_equal(g.out, "file");
+	assert_int_equal(PARSE(&g, &err, "-ojq"), 2); /* the rest is the value */
+	assert_string_equal(g.out, "jq");
+	assert_false(g.quiet || g.json);
+}
+
 static void test_opts__stops_at_the_command_and_at_two_dashes(void **state)
 {
 	struct given g;
@@ -87,14 +106,19 @@ static void test_opts__names_the_wrong_option(void **state)
 	} bad[] = {
 		{ { "--jsom" }, "unknown option '--jsom'" },
 		{ { "-x" }, "unknown option '-x'" },
+		{ { "-qx" }, "unknown option '-x' in '-qx'" },
+		{ { "-xq" }, "unknown option '-x' in '-xq'" },
+		{ { "-\xc3\xa9" }, "unknown option '-\xc3\xa9'" },
+		{ { "-qo" }, "--out needs a value (FILE)" },
 		{ { "--jso" }, "unknown option '--jso'" },
 		{ { "--=5" }, "unknown option '--=5'" },
 		{ { "--json=yes" }, "--json takes no value" },
 		{ { "--out" }, "--out needs a value (FILE)" },
 		{ { "-o" }, "--out needs a value (FILE)" },
 		{ { "--interval", "soon" },
-		  "--interval 'soon': not a time; write 0.5, 10s, 5m or 2h" },
-		{ { "--interval", "-1" }, "--interval '-1': not a time; write 0.5, 10s, 5m or 2h" },
+		  "--interval 'soon': not a time; write 90, 0.5s, 1h30m or 1:30:00" },
+		{ { "--interval", "-1" },
+		  "--interval '-1': not a time; write 90, 0.5s, 1h30m or 1:30:00" },
 		{ { "--limit", "7x" }, "--limit '7x': not a whole number" },
 		{ { "--limit", "" }, "--limit '': not a whole number" },
 	};
@@ -113,8 +137,9 @@ static void test_opts__reads_sizes_in_powers_of_1024(void **state)
 	static const struct {
 		const char *text;
 		uint64_t bytes;
-	} good[] = { { "512", 512 },         { "1K", 1024 },         { "500M", 500ULL << 20 },
-		     { "1.5G", 3ULL << 29 }, { "2GiB", 2ULL << 30 }, { "8g", 8ULL << 30 } };
+	} good[] = { { "1024K", 1 << 20 },     { "1048576", 1 << 20 }, { "0", 0 },
+		     { "500M", 500ULL << 20 }, { "1.5G", 3ULL << 29 }, { "2GiB", 2ULL << 30 },
+		     { "8g", 8ULL << 30 } };
 	static const char *const bad[] = { "", "x", "-1", "5X", "5 G", "99999999999T", "1G2" };
 	struct given g;
 	struct err err;
@@ -127,6 +152,27 @@ static void test_opts__reads_sizes_in_powers_of_1024(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
 		assert_int_equal(PARSE(&g, &err, "--size", bad[i]), -EINVAL);
 	assert_non_null(strstr(err.msg, "8G"));
+}
+
+static void test_opts__suggests_the_unit_that_a_size_lacks(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} bad[] = {
+		{ "1024", "--size '1024' is too small: 1024 bytes; did you mean --size 1024M?" },
+		{ "8", "--size '8' is too small: 8 bytes; did you mean --size 8G?" },
+		{ "1.5", "--size '1.5' is too small: 1 bytes; did you mean --size 1.5G?" },
+		{ "512K", "--size '512K' is too small; write 1M or more" },
+		{ "100B", "--size '100B' is too small; write 1M or more" },
+	};
+	struct given g;
+	struct err err;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		assert_int_equal(PARSE(&g, &err, "--size", bad[i].text), -EINVAL);
+		assert_string_equal(err.msg, bad[i].says);
+	}
 }
 
 static void test_opts__reads_thousandths_and_lists(void **state)
@@ -144,6 +190,7 @@ static void test_opts__reads_thousandths_and_lists(void **state)
 
 RUN_TESTS(TEST(test_opts__reads_sizes_in_powers_of_1024),
           TEST(test_opts__reads_thousandths_and_lists),
-          TEST(test_opts__accepts_long_and_short_forms),
+          TEST(test_opts__suggests_the_unit_that_a_size_lacks),
+          TEST(test_opts__accepts_long_and_short_forms), TEST(test_opts__accepts_joined_letters),
           TEST(test_opts__stops_at_the_command_and_at_two_dashes),
           TEST(test_opts__names_the_wrong_option))
