@@ -127,6 +127,39 @@ void text_display(struct buf *to, const char *s, size_t n, size_t max_columns)
 	}
 }
 
+/* Bytes from `at` on that `columns` columns hold. */
+static size_t bytes_of_columns(const char *s, size_t n, size_t columns)
+{
+	size_t end = 0, used = 0;
+
+	while (end < n) {
+		size_t len = MAX(text_utf8_len(s + end, n - end), (size_t)1);
+
+		used += text_columns(s + end, len);
+		if (used > columns)
+			break;
+		end += len;
+	}
+	return end;
+}
+
+void text_cut_middle(struct buf *to, const char *s, size_t n, size_t max_columns)
+{
+	size_t columns = text_columns(s, n), head, tail;
+
+	if (columns <= max_columns || max_columns < 3) {
+		buf_put(to, s, bytes_of_columns(s, n, max_columns));
+		return;
+	}
+	head = (max_columns - 1) / 2;
+	tail = bytes_of_columns(s, n, columns - (max_columns - 1 - head));
+	if (columns - text_columns(s, tail) > max_columns - 1 - head) /* half of a wide character */
+		tail += text_utf8_len(s + tail, n - tail);
+	buf_put(to, s, bytes_of_columns(s, n, head));
+	buf_put(to, "…", strlen("…"));
+	buf_put(to, s + tail, n - tail);
+}
+
 /* The length without an incomplete character at the end. */
 static size_t whole_characters(const char *s, size_t n)
 {

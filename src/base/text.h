@@ -16,6 +16,10 @@ size_t text_utf8_len(const char *s, size_t n);
  * that is cut ends in '…'. */
 void text_display(struct buf *to, const char *s, size_t n, size_t max_columns);
 
+/* Appends text that text_display() made, shortened to at most `max_columns` columns by a '…' in its middle, so
+ * that both ends can be read. */
+void text_cut_middle(struct buf *to, const char *s, size_t n, size_t max_columns);
+
 /* Makes the text of `len` bytes in `to`, which was cut, end in '…' after a whole character, within
  * `cap` bytes. Returns its new length. Without room for '…' nothing changes. */
 size_t text_mark_cut(char *to, size_t len, size_t cap);

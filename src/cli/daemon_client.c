@@ -41,19 +41,19 @@ static int name_it(const struct daemon_client *ask, int r, struct err *err)
 	if (ask->pid)
 		snprintf(who, sizeof who, "process %d, ", ask->pid);
 	if (r == -ETIMEDOUT)
-		return err_set(err, -r, "the daemon at %.160s, %sdoes not answer within %d s",
-		               ask->path, who, (int)(DAEMON_CLIENT_PATIENCE_NS / NS_PER_S));
+		return err_set(err, -r, "the daemon at %.160s, %sdoes not answer within %.3g s",
+		               ask->path, who, (double)ask->patience_ns / 1e9);
 	return err_set(err, -r, "the daemon at %.160s, %sclosed the connection", ask->path, who);
 }
 
-int daemon_client_open(const char *socket, struct daemon_client *ret, struct err *err)
+int daemon_client_open_within(const char *socket, uint64_t patience_ns, struct daemon_client *ret,
+                              struct err *err)
 {
 	int r = -ENOENT;
 
-	*ret = (struct daemon_client){ 0 };
+	*ret = (struct daemon_client){ .patience_ns = patience_ns };
 	for (unsigned i = 0; is_absent(r) && daemon_client_place(socket, i, ret->path); i++)
-		r = rpc_client_open(ret->path, clock_mono_ns() + DAEMON_CLIENT_PATIENCE_NS,
-		                    &ret->client, err);
+		r = rpc_client_open(ret->path, clock_mono_ns() + patience_ns, &ret->client, err);
 	if (is_absent(r))
 		return err_set(err, ENOENT, "no daemon answers at %.200s", ret->path);
 	ret->is_there = r == 0 || r == -ETIMEDOUT;
@@ -61,11 +61,16 @@ int daemon_client_open(const char *socket, struct daemon_client *ret, struct err
 	return name_it(ret, r, err);
 }
 
+int daemon_client_open(const char *socket, struct daemon_client *ret, struct err *err)
+{
+	return daemon_client_open_within(socket, DAEMON_CLIENT_PATIENCE_NS, ret, err);
+}
+
 int daemon_client_call(struct daemon_client *ask, const char *method, const char *params,
                        json_t **ret, struct err *err)
 {
-	int r = rpc_client_call(ask->client, method, params,
-	                        clock_mono_ns() + DAEMON_CLIENT_PATIENCE_NS, ret, err);
+	int r = rpc_client_call(ask->client, method, params, clock_mono_ns() + ask->patience_ns,
+	                        ret, err);
 
 	return name_it(ask, r, err);
 }

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/daemon_jobs.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
 #include "rpc/rpc_answer.h"
 #include "rpc/rpc_message.h"
 
@@ -13,18 +19,62 @@ static const json_t *list_of(const struct daemon_jobs *d)
 	return json_object_get(d->answer, "jobs");
 }
 
-void daemon_jobs_open(struct daemon_jobs *d, const char *path, size_t count)
+static void put_time(struct json *j, const char *name, uint64_t wall_ns)
 {
-	char params[64];
-	const char *store;
-	struct err err;
+	if (wall_ns)
+		json_put_fixed(j, name, wall_ns / NS_PER_US, 6);
+}
 
-	snprintf(params, sizeof params, "{\"recorded\":%zu}", MIN(count, (size_t)1000));
-	if (daemon_client_open(NULL, &d->ask, &err) < 0 ||
-	    daemon_client_call(&d->ask, "job.list", params, &d->answer, &err) < 0)
-		return;
-	store = rpc_answer_text(d->answer, "store");
-	if (store && strcmp(store, path) != 0)
+static void put_text(struct json *j, const char *name, const char *text)
+{
+	if (text)
+		json_put_str(j, name, text);
+}
+
+static void put_filter(struct json *j, const struct job_filter *f, size_t count)
+{
+	cleanup(freep) char *tag = NULL;
+
+	if (f->tag_key)
+		tag = xasprintf("%s%s%s", f->tag_key, f->tag_value ? "=" : "",
+		                f->tag_value ? f->tag_value : "");
+	json_begin_object(j);
+	json_put_u64(j, "recorded", MIN(count, (size_t)DAEMON_JOBS_MAX));
+	put_text(j, "job_type", f->type);
+	put_text(j, "tag", tag);
+	put_text(j, "outcome", f->outcome);
+	put_text(j, "parent_job_id", f->parent);
+	put_text(j, "part", f->part);
+	put_time(j, "since", f->since_ns);
+	put_time(j, "until", f->until_ns);
+	if (f->outermost)
+		json_put_bool(j, "outermost", true);
+	json_end_object(j);
+}
+
+static bool is_path_of(const struct daemon_jobs *d, const char *path)
+{
+	const char *store = rpc_answer_text(d->answer, "store");
+
+	return !store || strcmp(store, path) == 0;
+}
+
+void daemon_jobs_open(struct daemon_jobs *d, const char *path, const struct job_filter *filter,
+                      size_t count)
+{
+	cleanup(buf_done) struct buf params = { 0 };
+	struct json j = { .out = &params };
+	struct err err;
+	int r;
+
+	daemon_jobs_close(d);
+	put_filter(&j, filter, count);
+	r = daemon_client_open_within(NULL, DAEMON_CLIENT_BRIEF_NS, &d->ask, &err);
+	if (r == 0)
+		r = daemon_client_call(&d->ask, "job.list", params.at, &d->answer, &err);
+	if (r == -ETIMEDOUT)
+		log_warn("%s; its jobs are left out", err.msg);
+	if (r == 0 && !is_path_of(d, path))
 		return;
 	json_decref(d->answer);
 	d->answer = NULL;
@@ -75,6 +125,16 @@ static struct figure figure_of(const json_t *from, const struct metric *m)
 	return f;
 }
 
+static void copy_tags(const json_t *from, struct job *job)
+{
+	const json_t *tags = json_object_get(from, "tags");
+	char *text = json_object_size(tags) ? json_dumps(tags, JSON_COMPACT) : NULL;
+
+	if (text && strlen(text) < sizeof job->tags)
+		snprintf(job->tags, sizeof job->tags, "%s", text);
+	free(text);
+}
+
 struct job daemon_jobs_at(const struct daemon_jobs *d, size_t i)
 {
 	const json_t *from = json_array_get(list_of(d), i);
@@ -90,7 +150,9 @@ struct job daemon_jobs_at(const struct daemon_jobs *d, size_t i)
 
 	copy_text(from, "job_id", job.id, sizeof job.id);
 	copy_text(from, "job_type", job.type, sizeof job.type);
+	copy_text(from, "parent_job_id", job.parent, sizeof job.parent);
 	copy_text(from, "command", job.command, sizeof job.command);
+	copy_tags(from, &job);
 	for (int f = 0; f < JOB_FIGURE_COUNT; f++)
 		job.figures[f] = figure_of(from, &job_figures[f]);
 	return job;
@@ -119,27 +181,25 @@ static void put_report(const struct daemon_client *ask, json_t *answer, struct c
 	buf_puts(&page->out, text ? text : "");
 }
 
-int daemon_jobs_report(const struct cli *cli, const char *id)
+int daemon_jobs_report(struct daemon_jobs *d, const struct cli *cli, const struct job *job)
 {
-	struct buf params = { 0 };
+	cleanup(freep) char *others = xasprintf("%u:%s", (unsigned)job->uid, job->id);
+	cleanup(buf_done) struct buf params = { 0 };
 	struct json j = { .out = &params };
-	struct daemon_client ask;
 	struct cli_page page;
 	json_t *answer = NULL;
 	struct err err;
-	int status = -1;
+	int status;
 
 	json_begin_object(&j);
-	json_put_str(&j, "job_id", id);
+	json_put_str(&j, "job_id", job->uid == geteuid() ? job->id : others);
 	json_end_object(&j);
-	if (daemon_client_open(NULL, &ask, &err) == 0 &&
-	    daemon_client_call(&ask, "job.report", params.at, &answer, &err) == 0) {
-		cli_page_begin(&page, cli);
-		put_report(&ask, answer, &page, cli->json);
-		status = cli_page_end(&page);
-	}
+	d->ask.patience_ns = DAEMON_CLIENT_PATIENCE_NS;
+	if (daemon_client_call(&d->ask, "job.report", params.at, &answer, &err) < 0)
+		return daemon_client_log(&err);
+	cli_page_begin(&page, cli);
+	put_report(&d->ask, answer, &page, cli->json);
+	status = cli_page_end(&page);
 	json_decref(answer);
-	daemon_client_close(&ask);
-	buf_done(&params);
 	return status;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cli/daemon_client.h"
+#include "history/job_query.h"
 #include "model/job.h"
 
 /* Initialised with zeros. */
@@ -12,13 +13,17 @@ struct daemon_jobs {
 	json_t *answer; /* NULL: there is no daemon, or it has no other store than ours */
 };
 
-/* The latest `count` jobs. `path` is that of our own store; no daemon is no error. Close it always. */
-void daemon_jobs_open(struct daemon_jobs *d, const char *path, size_t count);
+#define DAEMON_JOBS_MAX 1000 /* so many are listed at once */
+
+/* The latest `count` jobs that fit. `path` is that of our own store; no daemon is no error, and one that
+ * hangs is a warning. Close it always. */
+void daemon_jobs_open(struct daemon_jobs *d, const char *path, const struct job_filter *filter,
+                      size_t count);
 void daemon_jobs_close(struct daemon_jobs *d);
 size_t daemon_jobs_count(const struct daemon_jobs *d);
 /* As the daemon described it; what is not in the answer is missing. */
 struct job daemon_jobs_at(const struct daemon_jobs *d, size_t i);
 /* The same as JSON, with its source. */
 void daemon_jobs_put(const struct daemon_jobs *d, size_t i, struct json *j);
-/* Prints the report of a job that only the daemon has: a status, or -1: no daemon knows such a job. */
-int daemon_jobs_report(const struct cli *cli, const char *id);
+/* Prints the report of one of them. */
+int daemon_jobs_report(struct daemon_jobs *d, const struct cli *cli, const struct job *job);

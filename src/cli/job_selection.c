@@ -9,9 +9,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "config/state_dir.h"
+#include "view/format.h"
+#include "view/jobs_view.h"
 
 /* Those of root, of the user who called sudo, and our own. */
 static void offer(const char *dir, const char *missing, bool *ret_found)
@@ -92,49 +95,209 @@ int job_selection_open(const struct cli *cli, struct job_selection *ret)
 
 	if (status != CLI_OK)
 		return status;
+	ret->cli = cli;
+	ret->asks_daemon = !cli->state_dir;
 	r = history_open(ret->path, &ret->reader, &err);
-	if (r == -ENOENT)
-		return job_selection_no_store(ret->path);
-	return r < 0 ? cli_failed(&err) : CLI_OK;
-}
-
-int job_selection_find(struct job_selection *r, const char *name, struct job *ret)
-{
-	struct err err = { 0 };
-	int result = history_find_job(r->reader, geteuid(), name ? name : "last", ret, &err);
-
-	if (result == -ENOENT)
-		return no_job(r->path, name);
-	return result < 0 ? cli_failed(&err) : CLI_OK;
-}
-
-bool job_selection_has(const struct cli *cli, const char *name)
-{
-	cleanup(job_selection_close) struct job_selection recorded = { 0 };
-	struct err err = { 0 };
-	struct job job;
-
-	return cli_store_path(cli, &recorded.path) == CLI_OK &&
-	       history_open(recorded.path, &recorded.reader, &err) == 0 &&
-	       history_find_job(recorded.reader, geteuid(), name, &job, &err) != -ENOENT;
+	return r < 0 && r != -ENOENT ? cli_failed(&err) : CLI_OK;
 }
 
 void job_selection_close(struct job_selection *r)
 {
+	daemon_jobs_close(&r->others);
+	vec_done(&r->places);
 	history_close(r->reader);
 	free(r->path);
 }
 
-int job_selection_report(const struct cli *cli, const char *name, struct report *ret)
+static bool has_job(struct job_selection *r, struct job_key key, struct job *ret)
 {
-	cleanup(job_selection_close) struct job_selection recorded = { 0 };
-	struct err err = { 0 };
-	int status = job_selection_open(cli, &recorded);
+	struct err err;
 
-	if (status == CLI_OK)
-		status = job_selection_find(&recorded, name, &ret->job);
+	return r->reader && history_get_job(r->reader, key, ret, &err) == 0;
+}
+
+void job_selection_ask(struct job_selection *r, const struct job_filter *filter, size_t count)
+{
+	struct job ours;
+
+	vec_reset(&r->places);
+	if (!r->asks_daemon)
+		return;
+	daemon_jobs_open(&r->others, r->path, filter, count);
+	for (size_t i = 0; i < MIN(daemon_jobs_count(&r->others), (size_t)DAEMON_JOBS_MAX); i++) {
+		struct job job = daemon_jobs_at(&r->others, i);
+
+		if (!has_job(r, job_key_of(&job), &ours))
+			*vec_push(&r->places, DAEMON_JOBS_MAX) = i;
+	}
+}
+
+/* ---- the job that was meant ------------------------------------------------------------------ */
+
+#define OUR_STORE (-1) /* as the source of an offer; else its place in the daemon's answer */
+
+/* The offers of both stores, newest first. */
+struct feed {
+	struct job_search search;
+	const struct job_selection *from;
+	size_t next; /* of the daemon's */
+};
+
+/* Of the daemon's, those that are newer. */
+static void offer_newer(struct feed *f, uint64_t than_ns)
+{
+	for (; f->next < f->from->places.len; f->next++) {
+		size_t place = f->from->places.at[f->next];
+		struct job job = daemon_jobs_at(&f->from->others, place);
+		struct job_offer offer = { .uid = job.uid,
+			                   .started_ns = job.started_ns,
+			                   .source = (int)place };
+
+		if (job.started_ns < than_ns)
+			return;
+		memcpy(offer.id, job.id, sizeof offer.id);
+		memcpy(offer.type, job.type, sizeof offer.type);
+		job_search_offer(&f->search, &offer);
+	}
+}
+
+static int offer_ours(void *self, const struct job_offer *offer)
+{
+	struct job_offer ours = *offer;
+	struct feed *f = self;
+
+	ours.source = OUR_STORE;
+	offer_newer(f, offer->started_ns);
+	job_search_offer(&f->search, &ours);
+	return 0;
+}
+
+/* Offers all jobs that may be meant. */
+static int offer_all(struct job_selection *r, struct feed *f, struct err *err)
+{
+	const struct scan text = job_search_part(&f->search);
+	cleanup(freep) char *part = xstrndup(text.p, scan_left(&text));
+	size_t count = INT32_MAX;
+	struct job_filter filter = { 0 };
+	int n = 0;
+
+	if (job_search_is_last(&f->search, &count))
+		filter.outermost = true;
+	else
+		filter.part = part;
+	job_selection_ask(r, &filter, count);
+	if (r->reader)
+		n = history_offer_jobs(r->reader, &filter, count, offer_ours, f, err);
+	offer_newer(f, 0);
+	return MIN(n, 0);
+}
+
+static bool load(struct job_selection *r, const struct job_offer *offer, struct job *ret)
+{
+	if (offer->source == OUR_STORE)
+		return has_job(r, (struct job_key){ offer->uid, offer->id }, ret);
+	*ret = daemon_jobs_at(&r->others, (size_t)offer->source);
+	return true;
+}
+
+/* On stderr: they are no result. */
+static int list_several(struct job_selection *r, const char *name,
+                        const struct job_matches *several)
+{
+	const struct style style = cli_style_of(r->cli, STDERR_FILENO);
+	cleanup(user_names_done) struct user_names users = { 0 };
+	struct jobs_view view = { .now_ns = clock_wall_ns(),
+		                  .unicode = style.unicode,
+		                  .uid = geteuid(),
+		                  .users = &users };
+	cleanup(buf_done) struct buf out = { 0 };
+	uint64_t shown = MIN(several->n, (uint64_t)JOB_SEARCH_SHOWN);
+	struct job job;
+
+	log_error("'%s' could be any of %s jobs; write more of the id, or TYPE~N:", name,
+	          format_count(several->n).at);
+	for (uint64_t i = 0; i < shown; i++)
+		if (load(r, &several->shown[i], &job))
+			jobs_view_add_brief(&view, &job);
+	table_print(&view.table, CANVAS(&style, &out));
+	if (several->n > shown)
+		buf_printf(&out, "  and %s more\n", format_count(several->n - shown).at);
+	(void)!io_write_all(STDERR_FILENO, out.at, out.len);
+	table_done(&view.table);
+	return CLI_FAILED;
+}
+
+static int find(struct job_selection *r, struct feed *f, const char *name, struct job *ret,
+                bool *ret_is_daemons)
+{
+	const struct job_matches *several = NULL;
+	const struct job_offer *meant = NULL;
+	struct err err = { 0 };
+
+	if (job_search_init(&f->search, name, geteuid())) {
+		if (offer_all(r, f, &err) < 0)
+			return cli_failed(&err);
+		meant = job_search_end(&f->search, &several);
+	}
+	if (several)
+		return list_several(r, name, several);
+	if (meant && load(r, meant, ret)) {
+		*ret_is_daemons = meant->source != OUR_STORE;
+		return CLI_OK;
+	}
+	return r->reader ? no_job(r->path, name) : job_selection_no_store(r->path);
+}
+
+int job_selection_find(struct job_selection *r, const char *name, struct job *ret,
+                       bool *ret_is_daemons)
+{
+	struct feed *f;
+	int status;
+
+	name = name ? name : "last";
+	*ret_is_daemons = false;
+	/* An id in full is the most frequent case, and needs no search. */
+	if (has_job(r, (struct job_key){ geteuid(), name }, ret))
+		return CLI_OK;
+	f = xcalloc(1, sizeof *f);
+	f->from = r;
+	status = find(r, f, name, ret, ret_is_daemons);
+	free(f);
+	return status;
+}
+
+int job_selection_find_own(struct job_selection *r, const char *name, struct job *ret)
+{
+	bool is_daemons;
+	int status = job_selection_find(r, name, ret, &is_daemons);
+
+	if (status != CLI_OK || !is_daemons)
+		return status;
+	log_error(
+		"job '%s' is only in the daemon's store, of which users can read reports only; see: "
+		"proctor report %s",
+		ret->id, ret->id);
+	return CLI_FAILED;
+}
+
+int job_selection_gather(struct job_selection *r, struct report *ret)
+{
+	struct err err = { 0 };
+
 	ret->now_ns = clock_wall_ns();
-	if (status == CLI_OK && report_gather(ret, recorded.reader, &err) < 0)
-		status = cli_failed(&err);
+	return report_gather(ret, r->reader, &err) < 0 ? cli_failed(&err) : CLI_OK;
+}
+
+int job_selection_report(struct job_selection *r, const char *name, struct report *ret)
+{
+	bool is_daemons;
+	int status = job_selection_find(r, name, &ret->job, &is_daemons);
+
+	if (status == CLI_OK && !is_daemons)
+		return job_selection_gather(r, ret);
+	ret->now_ns = clock_wall_ns();
+	if (status == CLI_OK)
+		log_info("of '%s', which is only in the daemon's store, the totals are known",
+		         ret->job.id);
 	return status;
 }

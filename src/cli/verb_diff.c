@@ -6,13 +6,16 @@
 
 static int compare(const struct cli *cli, const char *first, const char *second)
 {
+	cleanup(job_selection_close) struct job_selection recorded = { 0 };
 	cleanup(report_done) struct report a = { 0 };
 	cleanup(report_done) struct report b = { 0 };
 	struct cli_page page;
-	int status = job_selection_report(cli, first, &a);
+	int status = job_selection_open(cli, &recorded);
 
 	if (status == CLI_OK)
-		status = job_selection_report(cli, second, &b);
+		status = job_selection_report(&recorded, first, &a);
+	if (status == CLI_OK)
+		status = job_selection_report(&recorded, second, &b);
 	if (status != CLI_OK)
 		return status;
 	cli_page_begin(&page, cli);

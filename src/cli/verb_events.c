@@ -71,7 +71,7 @@ static int show_job(const struct cli *cli, const char *name, uint64_t kinds, siz
 	int status = job_selection_open(cli, &recorded);
 
 	if (status == CLI_OK)
-		status = job_selection_find(&recorded, name, &s.names.job);
+		status = job_selection_find_own(&recorded, name, &s.names.job);
 	s.view.started_ns = s.names.job.started_ns;
 	if (status == CLI_OK)
 		status = show(&recorded, &s, kinds, count);

@@ -274,7 +274,7 @@ static int run(struct cli *cli, int argc, char **argv)
 		return CLI_USAGE;
 	status = job_selection_open(cli, &x.recorded);
 	if (status == CLI_OK)
-		status = job_selection_find(&x.recorded, words ? argv[1] : NULL, &x.job);
+		status = job_selection_find_own(&x.recorded, words ? argv[1] : NULL, &x.job);
 	if (status == CLI_OK)
 		status = write_job(&x, format, file);
 	job_selection_close(&x.recorded);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* verb_ls.c - the jobs that were recorded. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,7 +8,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/time_parse.h"
-#include "cli/daemon_jobs.h"
 #include "cli/job_selection.h"
 #include "model/record_fields.h"
 #include "view/format.h"
@@ -117,7 +115,10 @@ static void log_none(const struct job_filter *filter, const char *path)
 static int find_parent(struct job_selection *recorded, struct job_filter *filter,
                        struct job *parent)
 {
-	int status = filter->parent ? job_selection_find(recorded, filter->parent, parent) : CLI_OK;
+	bool is_daemons;
+	int status = filter->parent
+	                     ? job_selection_find(recorded, filter->parent, parent, &is_daemons)
+	                     : CLI_OK;
 
 	if (filter->parent)
 		filter->parent = parent->id;
@@ -199,62 +200,35 @@ static int print_totals(struct list *list, struct job_selection *recorded,
 	return MIN(r, 0);
 }
 
-/* Only what an answer of the daemon has can be asked of it. */
-static bool fits(const struct job_filter *f, const struct job *job)
+/* Those that the daemon has and our store has not. */
+static void add_daemons(struct list *list, const struct job_selection *recorded)
 {
-	return !f->tag_key && !f->outcome && !f->parent &&
-	       (!f->type || strcmp(f->type, job->type) == 0) && job->started_ns >= f->since_ns &&
-	       (!f->until_ns || job->started_ns <= f->until_ns);
-}
+	vec_each(&recorded->places, place) {
+		struct job job = daemon_jobs_at(&recorded->others, *place);
 
-static bool is_in(struct job_selection *recorded, const struct job *job)
-{
-	struct job found;
-	struct err err;
-
-	return recorded->reader &&
-	       history_get_job(recorded->reader, job_key_of(job), &found, &err) == 0;
-}
-
-/* Those that the daemon has and our store has not. How many. */
-static size_t add_daemons(struct list *list, struct job_selection *recorded,
-                          const struct job_filter *filter, const struct daemon_jobs *from)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < daemon_jobs_count(from); i++) {
-		struct job job = daemon_jobs_at(from, i);
-
-		if (!fits(filter, &job) || is_in(recorded, &job))
-			continue;
-		n++;
 		if (list->cli->json)
-			daemon_jobs_put(from, i, &list->page.json);
+			daemon_jobs_put(&recorded->others, *place, &list->page.json);
 		else
 			jobs_view_add(&list->view, &job);
 	}
-	return n;
 }
 
-static size_t print_daemons(struct list *list, struct job_selection *recorded,
-                            const struct job_filter *filter, const struct daemon_jobs *from)
+static void print_daemons(struct list *list, const struct job_selection *recorded)
 {
 	struct canvas *to = &list->page.canvas;
-	size_t n;
 
+	if (!recorded->places.len)
+		return;
 	table_done(&list->view.table);
 	list->view.table = (struct table){ 0 };
-	n = add_daemons(list, recorded, filter, from);
-	if (n) {
-		canvas_printf(to, INK_TITLE, "%sfrom the daemon at %s\n",
-		              list->page.out.len ? "\n" : "", from->ask.path);
-		table_print(&list->view.table, to);
-	}
-	return n;
+	add_daemons(list, recorded);
+	canvas_printf(to, INK_TITLE, "%sfrom the daemon at %s\n", list->page.out.len ? "\n" : "",
+	              recorded->others.ask.path);
+	table_print(&list->view.table, to);
 }
 
 static int print_jobs(struct list *list, struct job_selection *recorded,
-                      const struct job_filter *filter, size_t count, const struct daemon_jobs *from)
+                      const struct job_filter *filter, size_t count)
 {
 	struct json *j = &list->page.json;
 	struct err err = { 0 };
@@ -270,7 +244,7 @@ static int print_jobs(struct list *list, struct job_selection *recorded,
 	if (found < 0)
 		return cli_failed(&err);
 	if (list->cli->json) {
-		add_daemons(list, recorded, filter, from);
+		add_daemons(list, recorded);
 		json_end_array(j);
 		if (list->all_users && print_totals(list, recorded, filter, &err) < 0)
 			return cli_failed(&err);
@@ -279,7 +253,8 @@ static int print_jobs(struct list *list, struct job_selection *recorded,
 	}
 	if (found)
 		table_print(&list->view.table, &list->page.canvas);
-	if (!print_daemons(list, recorded, filter, from) && !found)
+	print_daemons(list, recorded);
+	if (!found && !recorded->places.len)
 		log_none(filter, recorded->path);
 	if (list->all_users && print_totals(list, recorded, filter, &err) < 0)
 		return cli_failed(&err);
@@ -287,19 +262,18 @@ static int print_jobs(struct list *list, struct job_selection *recorded,
 }
 
 /* No store of our own is no reason not to show what the daemon has. */
-static int open_stores(const struct cli *cli, size_t count, struct job_selection *recorded,
-                       struct daemon_jobs *from)
+static int open_stores(const struct cli *cli, struct job_filter *filter, size_t count,
+                       struct job *parent, struct job_selection *recorded)
 {
-	struct err err;
-	int status = cli_store_path(cli, &recorded->path), r;
+	int status = job_selection_open(cli, recorded);
 
+	if (status == CLI_OK)
+		status = find_parent(recorded, filter, parent);
 	if (status != CLI_OK)
 		return status;
-	daemon_jobs_open(from, recorded->path, count);
-	r = history_open(recorded->path, &recorded->reader, &err);
-	if (r == -ENOENT)
-		return daemon_jobs_count(from) ? CLI_OK : job_selection_no_store(recorded->path);
-	return r < 0 ? cli_failed(&err) : CLI_OK;
+	job_selection_ask(recorded, filter, count);
+	return recorded->reader || recorded->places.len ? CLI_OK
+	                                                : job_selection_no_store(recorded->path);
 }
 
 static int list_jobs(const struct cli *cli, struct job_filter *filter, const struct request *rq,
@@ -310,19 +284,14 @@ static int list_jobs(const struct cli *cli, struct job_filter *filter, const str
 		             .all_users = rq->all_users,
 		             .view = { .now_ns = now_ns, .uid = geteuid(), .users = &users } };
 	cleanup(job_selection_close) struct job_selection recorded = { 0 };
-	cleanup(daemon_jobs_close) struct daemon_jobs from = { 0 };
 	struct job parent = { 0 };
-	int status = open_stores(cli, rq->count, &recorded, &from);
+	int status = open_stores(cli, filter, rq->count, &parent, &recorded);
 
-	if (status == CLI_OK && filter->parent && !recorded.reader)
-		status = job_selection_no_store(recorded.path);
-	if (status == CLI_OK)
-		status = find_parent(&recorded, filter, &parent);
 	if (status != CLI_OK)
 		return status;
 	cli_page_begin(&list.page, cli);
 	list.view.unicode = list.page.canvas.unicode;
-	status = print_jobs(&list, &recorded, filter, rq->count, &from);
+	status = print_jobs(&list, &recorded, filter, rq->count);
 	if (status == CLI_OK)
 		status = cli_page_end(&list.page);
 	else

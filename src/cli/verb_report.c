@@ -8,9 +8,12 @@
 
 int verb_report_text(const struct cli *cli, const char *job_id, struct buf *to)
 {
+	cleanup(job_selection_close) struct job_selection recorded = { 0 };
 	cleanup(report_done) struct report report = { 0 };
-	int status = job_selection_report(cli, job_id, &report);
+	int status = job_selection_open(cli, &recorded);
 
+	if (status == CLI_OK)
+		status = job_selection_report(&recorded, job_id, &report);
 	if (status == CLI_OK)
 		report_text(&report, to);
 	return status;
@@ -25,13 +28,18 @@ void verb_report_totals(const struct job *job, struct buf *to)
 
 static int show(const struct cli *cli, const char *name)
 {
+	cleanup(job_selection_close) struct job_selection recorded = { 0 };
 	cleanup(report_done) struct report report = { 0 };
 	struct cli_page page;
-	int status = name && !job_selection_has(cli, name) ? daemon_jobs_report(cli, name) : -1;
+	bool is_daemons = false;
+	int status = job_selection_open(cli, &recorded);
 
-	if (status >= 0)
-		return status;
-	status = job_selection_report(cli, name, &report);
+	if (status == CLI_OK)
+		status = job_selection_find(&recorded, name, &report.job, &is_daemons);
+	if (status == CLI_OK && is_daemons)
+		return daemon_jobs_report(&recorded.others, cli, &report.job);
+	if (status == CLI_OK)
+		status = job_selection_gather(&recorded, &report);
 	if (status != CLI_OK)
 		return status;
 	cli_page_begin(&page, cli);

@@ -203,6 +203,11 @@ static int put_filter(const struct history *r, const struct job_filter *f, struc
 	if (f->tag_key)
 		buf_puts(sql, " AND EXISTS (SELECT 1 FROM json_each(iif(json_valid(j.tags), j.tags,"
 		              " '{}')) t WHERE t.key = ?5 AND (?6 IS NULL OR t.value = ?6))");
+	if (f->part)
+		buf_puts(sql, " AND (instr(j.job_id, ?7) OR instr(j.type, ?7))");
+	if (f->outermost && db_has_column(r->db, "job", "parent"))
+		buf_puts(sql, " AND (j.parent IS NULL OR NOT EXISTS"
+		              " (SELECT 1 FROM job p WHERE p.job_id = j.parent))");
 	return f->outcome ? put_outcome(r, f->outcome, sql, err) : 0;
 }
 
@@ -213,6 +218,23 @@ static bool is_wanted(const struct job_filter *f, const struct job *job)
 	if (!strcmp(f->outcome, "running"))
 		return job->status == JOB_RUNNING;
 	return strcmp(f->outcome, "lost") != 0 || job->status == JOB_LOST;
+}
+
+/* The newest first. */
+static int query_jobs(struct history *r, const struct job_filter *filter, struct buf *sql,
+                      sqlite3_stmt **ret, struct err *err)
+{
+	int result = put_filter(r, filter, sql, err);
+
+	buf_puts(sql, " ORDER BY j.started DESC, j.id DESC");
+	return result < 0 ? result
+	                  : db_query(r->db, sql->at,
+	                             BINDS(bind_str(filter->type), bind_str(filter->parent),
+	                                   bind_real(db_time(filter->since_ns)),
+	                                   bind_real(db_time(filter->until_ns)),
+	                                   bind_str(filter->tag_key), bind_str(filter->tag_value),
+	                                   bind_str(filter->part)),
+	                             ret, err);
 }
 
 int history_jobs(struct history *r, const struct job_filter *filter, size_t limit, reader_job_fn fn,
@@ -226,15 +248,7 @@ int history_jobs(struct history *r, const struct job_filter *filter, size_t limi
 	if (result < 0)
 		return result;
 	put_select(r, &sql);
-	result = put_filter(r, filter, &sql, err);
-	buf_puts(&sql, " ORDER BY j.started DESC, j.id DESC");
-	if (result == 0)
-		result = db_query(r->db, sql.at,
-		                  BINDS(bind_str(filter->type), bind_str(filter->parent),
-		                        bind_real(db_time(filter->since_ns)),
-		                        bind_real(db_time(filter->until_ns)),
-		                        bind_str(filter->tag_key), bind_str(filter->tag_value)),
-		                  &stmt, err);
+	result = query_jobs(r, filter, &sql, &stmt, err);
 	while (result >= 0 && (result = history_next_row(stmt, limit, &n, err)) > 0) {
 		struct job job;
 
@@ -247,21 +261,51 @@ int history_jobs(struct history *r, const struct job_filter *filter, size_t limi
 	return result < 0 ? result : n;
 }
 
+static void read_text(sqlite3_stmt *stmt, int column, char *to, size_t size)
+{
+	const char *text = (const char *)sqlite3_column_text(stmt, column);
+
+	snprintf(to, size, "%s", text ? text : "");
+}
+
+int history_offer_jobs(struct history *r, const struct job_filter *filter, size_t limit,
+                       reader_offer_fn fn, void *self, struct err *err)
+{
+	cleanup(history_endp) struct history *scope = NULL;
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	cleanup(buf_done) struct buf sql = { 0 };
+	int n = 0, result = history_begin(r, &scope, err);
+
+	if (result < 0)
+		return result;
+	buf_printf(&sql,
+	           "SELECT j.job_id, j.type, %s, j.started FROM job j WHERE j.started IS NOT NULL",
+	           db_has_column(r->db, "job", "uid") ? "j.uid" : "0");
+	result = query_jobs(r, filter, &sql, &stmt, err);
+	while (result >= 0 && (result = history_next_row(stmt, limit, &n, err)) > 0) {
+		struct job_offer offer = { .uid = (uint32_t)sqlite3_column_int64(stmt, 2),
+			                   .started_ns = db_time_ns(
+						   sqlite3_column_double(stmt, 3)) };
+
+		read_text(stmt, 0, offer.id, sizeof offer.id);
+		read_text(stmt, 1, offer.type, sizeof offer.type);
+		result = fn(self, &offer);
+	}
+	return result < 0 ? result : n;
+}
+
 /* The first job that the condition finds, in which ?1 is the name and ?2 the uid: 1, or 0 when there is
  * none. */
 static int find(struct history *r, const char *condition, const char *name, uint32_t uid,
-                uint64_t skip, struct job *ret, struct err *err)
+                struct job *ret, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	cleanup(buf_done) struct buf sql = { 0 };
 	int result;
 
 	put_select(r, &sql);
-	buf_printf(&sql, "%s ORDER BY j.started DESC, j.id DESC LIMIT 1 OFFSET ?3", condition);
-	result = db_query(r->db, sql.at,
-	                  BINDS(bind_str(name), bind_int(uid),
-	                        bind_int((int64_t)MIN(skip, (uint64_t)INT32_MAX))),
-	                  &stmt, err);
+	buf_printf(&sql, "%s ORDER BY j.started DESC, j.id DESC LIMIT 1", condition);
+	result = db_query(r->db, sql.at, BINDS(bind_str(name), bind_int(uid)), &stmt, err);
 	if (result == 0)
 		result = db_step(stmt, err);
 	if (result > 0)
@@ -279,7 +323,7 @@ static const char *has_key(const struct history *r)
 
 int history_load_job(struct history *r, struct job_key key, struct job *ret, struct err *err)
 {
-	return find(r, has_key(r), key.id, key.uid, 0, ret, err);
+	return find(r, has_key(r), key.id, key.uid, ret, err);
 }
 
 int history_prepare_for_job(struct history *r, const char *sql, struct job_key key,
@@ -294,78 +338,32 @@ int history_prepare_for_job(struct history *r, const char *sql, struct job_key k
 	return result < 0 ? result : db_query(r->db, sql, BINDS(bind_int(row)), ret, err);
 }
 
-/* The latest run of a type; "last": of all jobs that no other job in this store started. */
-static int find_run(struct history *r, const char *type, uint64_t skip, struct job *ret,
-                    struct err *err)
-{
-	int result = 0;
-
-	if (!strcmp(type, "last") && db_has_column(r->db, "job", "parent"))
-		result = find(r,
-		              " AND (j.parent IS NULL OR NOT EXISTS"
-		              " (SELECT 1 FROM job p WHERE p.job_id = j.parent))",
-		              type, 0, skip, ret, err);
-	else if (!strcmp(type, "last"))
-		result = find(r, "", type, 0, skip, ret, err);
-	return result ? result : find(r, " AND j.type = ?1", type, 0, skip, ret, err);
-}
-
-/* TYPE~N */
-static int find_earlier_run(struct history *r, const char *name, struct job *ret, struct err *err)
-{
-	const char *tilde = strrchr(name, '~');
-	char type[JOB_ID_MAX];
-	struct scan number;
-	uint64_t skip;
-
-	if (!tilde || (size_t)(tilde - name) >= sizeof type)
-		return 0;
-	number = scan_str(tilde + 1);
-	if (!scan_u64(&number, &skip) || number.p != number.end)
-		return 0;
-	snprintf(type, sizeof type, "%.*s", (int)(tilde - name), name);
-	return find_run(r, type, skip, ret, err);
-}
-
-static int put_name(char *to, size_t size, const struct job *job, bool with_user)
-{
-	return with_user ? snprintf(to, size, "%u:%.60s", (unsigned)job->uid, job->id)
-	                 : snprintf(to, size, "%.60s", job->id);
-}
-
-/* The single job that the condition finds, in which ?1 is the name and ?2 follows all names that begin
- * with it: 1, or 0 when there is none. Several are listed. */
-static int find_single(struct history *r, const char *condition, const char *name, bool with_user,
-                       struct job *ret, struct err *err)
+/* The single job of this id: 1, or 0 when there is none. Several are named. */
+static int find_single(struct history *r, const char *id, struct job *ret, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	char end[JOB_ID_MAX + 8], names[240];
 	cleanup(buf_done) struct buf sql = { 0 };
+	char names[120] = "";
 	struct job job;
-	size_t n = 1;
-	int result, len;
+	int result, n = 0;
 
 	put_select(r, &sql);
-	buf_printf(&sql, "%s ORDER BY j.job_id, j.id", condition);
-	snprintf(end, sizeof end, "%.*s\U0010FFFF", JOB_ID_MAX - 1, name);
-	result = db_query(r->db, sql.at, BINDS(bind_str(name), bind_str(end)), &stmt, err);
-	if (result == 0)
-		result = db_step(stmt, err);
-	if (result <= 0)
-		return result;
-	read_job(r, stmt, ret);
-	len = put_name(names, sizeof names, ret, with_user);
-	while ((result = db_step(stmt, err)) > 0 && n++ < NAMES_SHOWN) {
+	buf_puts(&sql, " AND j.job_id = ?1 ORDER BY j.id");
+	result = db_query(r->db, sql.at, BINDS(bind_str(id)), &stmt, err);
+	while (result >= 0 && (result = db_step(stmt, err)) > 0 && n++ < NAMES_SHOWN) {
+		size_t len = strlen(names);
+
 		read_job(r, stmt, &job);
-		len += snprintf(names + len, sizeof names - (size_t)len, ", ");
-		len += put_name(names + len, sizeof names - (size_t)len, &job, with_user);
+		snprintf(names + len, sizeof names - len, "%s%u:%.24s", len ? ", " : "",
+		         (unsigned)job.uid, job.id);
 	}
-	if (n == 1)
-		return result < 0 ? result : 1;
-	return err_set(err, EINVAL,
-	               with_user ? "several users have a job '%.64s': %s%s"
-	                         : "several jobs begin with '%.64s': %s%s",
-	               name, names, n > NAMES_SHOWN ? ", …" : "");
+	if (result < 0 || n == 0)
+		return result;
+	if (n > 1)
+		return err_set(err, EINVAL, "several users have a job '%.64s': %s%s", id, names,
+		               n > NAMES_SHOWN ? ", …" : "");
+	*ret = job;
+	return 1;
 }
 
 /* ID: the user's own, or the only one of this id; USER:ID */
@@ -377,26 +375,10 @@ static int find_id(struct history *r, uint32_t uid, const char *name, struct job
 	uint32_t other;
 
 	if (result == 0)
-		result = find_single(r, " AND j.job_id = ?1", name, true, ret, err);
+		result = find_single(r, name, ret, err);
 	if (result || !colon || !user_names_parse(name, (size_t)(colon - name), &other))
 		return result;
 	return history_load_job(r, (struct job_key){ other, colon + 1 }, ret, err);
-}
-
-static int find_job(struct history *r, uint32_t uid, const char *name, struct job *ret,
-                    struct err *err)
-{
-	int result = find_id(r, uid, name, ret, err);
-
-	if (result == 0)
-		result = find_earlier_run(r, name, ret, err);
-	/* Before the prefix: ids often begin with the type, and then it is its latest run. */
-	if (result == 0)
-		result = find_run(r, name, 0, ret, err);
-	if (result == 0 && name[0])
-		result = find_single(r, " AND j.job_id >= ?1 AND j.job_id < ?2", name, false, ret,
-		                     err);
-	return result;
 }
 
 static int get_job(struct history *r, uint32_t uid, const char *id, struct job *ret,
@@ -432,12 +414,6 @@ int history_find_job_id(struct history *r, uint32_t uid, const char *name, struc
                         struct err *err)
 {
 	return find_once(r, find_id, (struct job_key){ uid, name }, ret, err);
-}
-
-int history_find_job(struct history *r, uint32_t uid, const char *name, struct job *ret,
-                     struct err *err)
-{
-	return find_once(r, find_job, (struct job_key){ uid, name }, ret, err);
 }
 
 /* One column of the recorder of a job. */

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/job.h"
+#include "model/job_search.h"
 #include "model/history_record.h"
 #include "history/history.h"
 
@@ -13,6 +14,8 @@ struct job_filter {
 	const char *tag_key, *tag_value; /* value NULL: any value */
 	const char *outcome; /* "ok", "failed", "running", "lost", "signal", "oom", "limit" */
 	const char *parent;
+	const char *part;            /* of the id or of the type */
+	bool outermost;              /* no other job in this store started it */
 	uint64_t since_ns, until_ns; /* of the start, wall clock */
 	bool of_one_user;
 	uint32_t uid; /* … this one */
@@ -25,13 +28,12 @@ typedef int (*reader_job_fn)(void *self, const struct job *job);
 /* Newest first, at most `limit`. How many, or -errno. */
 int history_jobs(struct history *r, const struct job_filter *filter, size_t limit, reader_job_fn fn,
                  void *self, struct err *err) must_check;
-/* By what a user types: an id, "last", a prefix of one id, a job type (its latest run), TYPE~1 (the
- * run before that). A bare id is the job of user `uid` first, and else of the only user with such a job;
- * USER:ID is that user's. -ENOENT: there is none; -EINVAL: several match, and the message names
- * some. */
-int history_find_job(struct history *r, uint32_t uid, const char *name, struct job *ret,
-                     struct err *err) must_check;
-/* By what names one id: ID or USER:ID, as above. */
+/* The same jobs by their names only, which takes a fraction of the time. */
+typedef int (*reader_offer_fn)(void *self, const struct job_offer *offer);
+int history_offer_jobs(struct history *r, const struct job_filter *filter, size_t limit,
+                       reader_offer_fn fn, void *self, struct err *err) must_check;
+/* By an id in full: that of user `uid` first, and else of the only user with such a job; USER:ID is that
+ * user's. -ENOENT: there is none; -EINVAL: several users have one. */
 int history_find_job_id(struct history *r, uint32_t uid, const char *name, struct job *ret,
                         struct err *err) must_check;
 /* By its key, which is never a search. -ENOENT: there is none. */

@@ -108,7 +108,7 @@ METHOD(method_job_list)
 	if (rpc_params_u64(params, "recorded", 1, RECORDED_MAX, &recorded, err) < 0)
 		return -err->code;
 	if (recorded)
-		return methods_list_recorded(self, peer, recorded, err);
+		return methods_list_recorded(self, peer, params, recorded, err);
 	json_begin_object(result);
 	json_open_array(result, "jobs");
 	vec_each(&t->rows, row)

@@ -3,6 +3,7 @@
  * reader's time limit, its own, and the limits here. */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -16,6 +17,15 @@
 #define POINTS_DEFAULT 1000
 #define POINTS_MAX 10000
 
+/* Which jobs to list, with copies of the texts; "" means any. */
+struct listed {
+	char type[JOB_ID_MAX], outcome[16], parent[JOB_ID_MAX], part[JOB_ID_MAX];
+	char tag_key[2 * JOB_TAG_MAX];
+	size_t tag_value; /* where it begins in there, behind the key's NUL; 0: any value */
+	bool outermost;
+	uint64_t since_ns, until_ns;
+};
+
 /* All that the store worker needs for the answer. */
 struct query {
 	struct rpc_server_peer peer; /* its session belongs to the loop */
@@ -24,6 +34,7 @@ struct query {
 	pid_t pid;
 	struct history_cursor since;
 	size_t limit;
+	struct listed listed;
 };
 
 static void send_answer(void *self, int r, const struct buf *result, const struct err *err)
@@ -146,13 +157,34 @@ static int write_job(void *self, const struct job *job)
 	return 0;
 }
 
+static const char *text_or_null(const char *text)
+{
+	return *text ? text : NULL;
+}
+
 /* A trusted peer sees those of every user. */
+static struct job_filter filter_of(const struct query *q)
+{
+	const struct listed *l = &q->listed;
+
+	return (struct job_filter){ .type = text_or_null(l->type),
+		                    .tag_key = text_or_null(l->tag_key),
+		                    .tag_value = l->tag_value ? l->tag_key + l->tag_value : NULL,
+		                    .outcome = text_or_null(l->outcome),
+		                    .parent = text_or_null(l->parent),
+		                    .part = text_or_null(l->part),
+		                    .outermost = l->outermost,
+		                    .since_ns = l->since_ns,
+		                    .until_ns = l->until_ns,
+		                    .of_one_user = !methods_trusts(&q->peer),
+		                    .uid = q->peer.uid };
+}
+
 static int read_jobs(void *self, const struct history_cancel *cancel, struct json *result,
                      struct err *err)
 {
 	const struct query *q = self;
-	const struct job_filter filter = { .of_one_user = !methods_trusts(&q->peer),
-		                           .uid = q->peer.uid };
+	const struct job_filter filter = filter_of(q);
 	cleanup(history_closep) struct history *reader = NULL;
 	int r = open_store(q, cancel, &reader, err);
 
@@ -222,11 +254,44 @@ static int read_history(void *self, const struct history_cancel *cancel, struct 
 
 /* ---- on the loop ----------------------------------------------------------------------------- */
 
-int methods_list_recorded(struct methods *m, const struct rpc_server_peer *peer, size_t limit,
-                          struct err *err)
+static int copy_text(const json_t *params, const char *name, char *to, size_t size, struct err *err)
+{
+	const char *text = "";
+
+	if (rpc_params_text(params, name, size - 1, &text, err) < 0)
+		return -err->code;
+	snprintf(to, size, "%s", text);
+	return 0;
+}
+
+static int parse_listed(const json_t *params, struct listed *ret, struct err *err)
+{
+	char *equals;
+
+	if (copy_text(params, "job_type", ret->type, sizeof ret->type, err) < 0 ||
+	    copy_text(params, "outcome", ret->outcome, sizeof ret->outcome, err) < 0 ||
+	    copy_text(params, "parent_job_id", ret->parent, sizeof ret->parent, err) < 0 ||
+	    copy_text(params, "part", ret->part, sizeof ret->part, err) < 0 ||
+	    copy_text(params, "tag", ret->tag_key, sizeof ret->tag_key, err) < 0 ||
+	    rpc_params_bool(params, "outermost", &ret->outermost, err) < 0 ||
+	    rpc_params_time(params, "since", &ret->since_ns, err) < 0 ||
+	    rpc_params_time(params, "until", &ret->until_ns, err) < 0)
+		return -err->code;
+	equals = strchr(ret->tag_key, '=');
+	if (equals) {
+		*equals = '\0';
+		ret->tag_value = (size_t)(equals - ret->tag_key) + 1;
+	}
+	return 0;
+}
+
+int methods_list_recorded(struct methods *m, const struct rpc_server_peer *peer,
+                          const json_t *params, size_t limit, struct err *err)
 {
 	struct query q = { .limit = limit };
 
+	if (parse_listed(params, &q.listed, err) < 0)
+		return -err->code;
 	return defer(m, peer, &q, read_jobs, err);
 }
 

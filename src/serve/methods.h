@@ -103,9 +103,9 @@ int methods_find_pid(const struct methods *m, const struct rpc_server_peer *peer
  * callers have none. */
 int methods_check_quota(struct methods *m, const struct rpc_server_peer *peer, job_handle job,
                         size_t bytes, struct err *err) must_check;
-/* Answers later, with the latest recorded jobs that the caller may see. */
-int methods_list_recorded(struct methods *m, const struct rpc_server_peer *peer, size_t limit,
-                          struct err *err) must_check;
+/* Answers later, with the latest recorded jobs that fit and that the caller may see. */
+int methods_list_recorded(struct methods *m, const struct rpc_server_peer *peer,
+                          const json_t *params, size_t limit, struct err *err) must_check;
 /* How a sheet or a job ended: exit_code or signal. */
 int methods_end_params(const json_t *params, struct job_end *ret, struct err *err) must_check;
 

@@ -8,7 +8,7 @@
 
 /* What is least missed goes first when the terminal is narrow. */
 static const struct table_column columns[] = {
-	{ "JOB", TABLE_LEFT, .min_width = 16 },
+	{ "JOB", TABLE_LEFT, .min_width = 16, .in_middle = true },
 	{ "TYPE", TABLE_LEFT, 4, .min_width = 8 },
 	{ "STARTED", TABLE_LEFT, 3 },
 	{ "TOOK", TABLE_RIGHT, 2 },
@@ -16,6 +16,13 @@ static const struct table_column columns[] = {
 	{ "CPU", TABLE_RIGHT, 5 },
 	{ "USED", TABLE_RIGHT, 6 },
 	{ "PROCS", TABLE_RIGHT, 7 },
+	{ "TAGS", TABLE_LEFT, 9, .min_width = 12, .is_extra = true },
+	{ "COMMAND", TABLE_LEFT, 8, .min_width = 16, .is_extra = true },
+};
+static const struct table_column brief_columns[] = {
+	{ "JOB", TABLE_LEFT, .min_width = 16, .in_middle = true },
+	{ "STARTED", TABLE_LEFT, 1 },
+	{ "RESULT", TABLE_LEFT, .min_width = 13 },
 };
 
 static void add_figure(struct jobs_view *view, const struct job *job, enum job_figure id)
@@ -48,6 +55,29 @@ static void add_id(struct jobs_view *view, const struct job *job)
 	table_add(&view->table, id, INK_PLAIN);
 }
 
+static void add_tags(struct jobs_view *view, const struct job *job)
+{
+	cleanup(buf_done) struct buf key = { 0 }, value = { 0 }, text = { 0 };
+	struct scan at = scan_str(job->tags);
+
+	while (job_tags_next(&at, &key, &value))
+		buf_printf(&text, "%s%s=%s", text.len ? " " : "", key.at ? key.at : "",
+		           value.at ? value.at : "");
+	table_addn(&view->table, text.at, text.len, INK_PLAIN);
+}
+
+void jobs_view_add_brief(struct jobs_view *view, const struct job *job)
+{
+	struct table *t = &view->table;
+
+	t->columns = brief_columns;
+	t->n_columns = ARRAY_LEN(brief_columns);
+	t->indent = 2;
+	add_id(view, job);
+	table_add(t, format_when(job->started_ns, view->now_ns).at, INK_PLAIN);
+	table_add(t, job_result(job).at, job_ink(job->status));
+}
+
 void jobs_view_add(struct jobs_view *view, const struct job *job)
 {
 	struct table *t = &view->table;
@@ -62,6 +92,8 @@ void jobs_view_add(struct jobs_view *view, const struct job *job)
 	add_figure(view, job, JOB_FIGURE_CPU);
 	add_figure(view, job, JOB_FIGURE_PEAK_USED);
 	add_figure(view, job, JOB_FIGURE_PROCESSES);
+	add_tags(view, job);
+	table_add(t, job->command, INK_PLAIN);
 }
 
 void jobs_json_add(struct json *j, const struct job *job)

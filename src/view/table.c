@@ -74,27 +74,33 @@ static void measure(const struct table *t, struct layout *l)
 		l->shown[c] = !t->columns[c].drop || has_figure[c] || !t->cells.len;
 }
 
-/* Columns needed when those that may be cut are cut to their least. */
-static size_t least_width(const struct table *t, const struct layout *l)
+/* Columns needed when those that may be cut are cut to their least: all of them, or the extra ones. */
+static size_t cut_width(const struct table *t, const struct layout *l, bool all)
 {
 	size_t total = t->indent, shown = 0;
 
 	for (size_t c = 0; c < t->n_columns; c++) {
 		if (!l->shown[c])
 			continue;
-		total += t->columns[c].min_width ? MIN(t->columns[c].min_width, l->width[c])
-		                                 : l->width[c];
+		total += t->columns[c].min_width && (all || t->columns[c].is_extra)
+		                 ? MIN(t->columns[c].min_width, l->width[c])
+		                 : l->width[c];
 		shown++;
 	}
 	return total + (shown ? shown - 1 : 0) * l->gap;
 }
 
-static bool drop_one(const struct table *t, struct layout *l)
+static size_t least_width(const struct table *t, const struct layout *l)
+{
+	return cut_width(t, l, true);
+}
+
+static bool drop_one(const struct table *t, struct layout *l, bool all)
 {
 	size_t victim = TABLE_COLUMNS_MAX;
 
 	for (size_t c = 0; c < t->n_columns; c++)
-		if (l->shown[c] && t->columns[c].drop &&
+		if (l->shown[c] && t->columns[c].drop && (all || t->columns[c].is_extra) &&
 		    (victim == TABLE_COLUMNS_MAX || t->columns[c].drop > t->columns[victim].drop))
 			victim = c;
 	if (victim == TABLE_COLUMNS_MAX)
@@ -130,7 +136,13 @@ static void put_cell(struct line *line, size_t c, const char *text, size_t len, 
 {
 	size_t width = line->layout->width[c], shown = MIN(columns, width), pad = width - shown;
 	bool right = line->t->columns[c].align == TABLE_RIGHT;
+	cleanup(buf_done) struct buf cut = { 0 };
 
+	if (line->t->columns[c].in_middle && columns > width) {
+		text_cut_middle(&cut, text, len, width);
+		text = cut.at;
+		len = cut.len;
+	}
 	if (right)
 		canvas_pad(line->to, pad);
 	canvas_text(line->to, ink, text, len, width);
@@ -221,9 +233,11 @@ void table_print(const struct table *t, struct canvas *to)
 	if (!t->n_columns || t->n_columns > TABLE_COLUMNS_MAX)
 		return;
 	measure(t, &layout);
+	while (cut_width(t, &layout, false) > to->width && drop_one(t, &layout, false))
+		;
 	if (least_width(t, &layout) > to->width) /* narrow gaps cost less than a column */
 		layout.gap = 1;
-	while (least_width(t, &layout) > to->width && drop_one(t, &layout))
+	while (least_width(t, &layout) > to->width && drop_one(t, &layout, true))
 		;
 	spread(t, to->width, &layout);
 	if (t->columns[0].name)

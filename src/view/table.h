@@ -22,6 +22,8 @@ struct table_column {
 	unsigned drop; /* 0: always shown; else left out when it is too narrow, the highest first */
 	size_t min_width; /* not 0: may be cut down to this before columns are left out */
 	bool wraps; /* the last column only: what does not fit goes on below instead of being cut */
+	bool in_middle; /* cut in its middle, where both ends matter */
+	bool is_extra;  /* with `drop`: left out before any other column is cut */
 };
 
 struct table_cell {

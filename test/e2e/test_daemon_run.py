@@ -221,6 +221,51 @@ def test_the_owner_finds_a_job_that_only_the_daemon_has(daemon, as_nobody, child
 
 
 @pytest.mark.needs_root
+def test_names_and_filters_reach_jobs_that_only_the_daemon_has(daemon, as_nobody, children):
+	env = {"PROCTOR_SOCKET": str(daemon.socket)}
+	first = {"job_id": "etl-11aa", "job_type": "etl.py", "tags": {"team": "a"}}
+	for params in (first, {"job_id": "etl-22bb", "job_type": "etl.py"}, {"job_id": "inner", "parent_job_id": "etl-22bb"}):
+		worker = children.spawn(["sleep", "63.7"], user=NOBODY)
+		daemon.result("job.start", NOBODY, pid=worker.pid, **params)
+	daemon.result("job.end", NOBODY, job_id="etl-11aa", exit_code=1)
+	assert as_nobody("run", "--job-id", "own-33cc", "--", "true", env=env).returncode == 0
+	found = lambda *name: json.loads(as_nobody("report", *name, "--json", env=env).stdout)["job_id"]
+	assert [found("etl"), found("etl.py~1"), found("l-11"), found("own"), found("33cc")] == \
+		["etl-22bb", "etl-11aa", "etl-11aa", "own-33cc", "own-33cc"]
+	assert [found(), found("last"), found("last~1"), found("last~2")] == ["own-33cc"] * 2 + ["etl-22bb", "etl-11aa"]
+	several = as_nobody("report", "-", "--json", env=env)
+	assert several.returncode == 1
+	assert [line.split()[0] for line in several.stderr.splitlines()[2:]] == ["own-33cc", "etl-22bb", "etl-11aa"]
+	listed = lambda *options: [job["job_id"] for job in json.loads(as_nobody("ls", "--json", *options, env=env).stdout)["jobs"]]
+	assert listed("--tag", "team") == listed("--tag", "team=a") == listed("--outcome", "failed") == ["etl-11aa"]
+	assert listed("--tag", "team=b") == [] and listed("--type", "etl.py") == ["etl-22bb", "etl-11aa"]
+	assert listed("--parent", "etl") == ["inner"] and listed("--since", "1h ago", "--outcome", "ok") == ["own-33cc"]
+	for verb in (["events"], ["export", "--format", "csv"]):
+		done = as_nobody(*verb, "etl-11", env=env)
+		assert done.returncode == 1 and "only in the daemon's store" in done.stderr and "proctor report etl-11aa" in done.stderr
+	# --state-dir means that store and no other.
+	done = as_nobody("report", "etl", "--state-dir", as_nobody.state_dir, env=env)
+	assert done.returncode == 3 and "no job 'etl'" in done.stderr
+	assert found("65534:etl") == "etl-22bb"
+
+
+def test_a_daemon_that_hangs_does_not_hold_up_a_list_for_long(cold, tmp_path):
+	cold.start()
+	env = {"PROCTOR_STATE_DIR": str(tmp_path)}
+	assert cold.proctor("run", "--job-id", "own-1", "--", "true", env=env).returncode == 0
+	cold.process.send_signal(signal.SIGSTOP)
+	try:
+		for verb in (["ls"], ["ls", "--tag", "x"], ["report", "own"]):
+			began = time.monotonic()
+			done = cold.proctor(*verb, env=env)
+			assert time.monotonic() - began < 2.5  # 0.5, and what a busy machine adds
+			assert done.returncode == 0 and "does not answer within 0.5 s; its jobs are left out" in done.stderr
+		assert "own-1" in cold.proctor("ls", env=env).stdout
+	finally:
+		cold.process.send_signal(signal.SIGCONT)
+
+
+@pytest.mark.needs_root
 def test_root_sees_everybodys_jobs_and_their_totals(daemon, as_nobody):
 	for n in range(2):
 		done = as_nobody("run", "--", "python3", "-c", "import time\nend = time.process_time() + 0.2\nwhile time.process_time() < end: pass",

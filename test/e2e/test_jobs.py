@@ -52,7 +52,7 @@ def test_ls_lists_the_latest_job_first(jobs):
 	done = jobs("ls")
 	lines = done.stdout.splitlines()
 	assert done.returncode == 0
-	assert lines[0].split() == ["JOB", "TYPE", "STARTED", "TOOK", "RESULT", "CPU", "USED", "PROCS"]
+	assert lines[0].split() == ["JOB", "TYPE", "STARTED", "TOOK", "RESULT", "CPU", "USED", "PROCS", "TAGS", "COMMAND"]
 	assert [line.split()[0] for line in lines[1:]] == ["train-one", "build-two", "build-one"]
 	assert "exit 3" in lines[2] and " ok " in lines[3] and "today" in lines[1]
 
@@ -144,10 +144,24 @@ def test_a_store_without_jobs_is_told(proctor):
 	assert done.returncode == 3 and "no job in" in done.stderr
 
 
-def test_a_beginning_that_fits_several_is_refused_with_their_names(jobs):
-	done = jobs("report", "build-")
-	assert done.returncode == 1
-	assert "build-one" in done.stderr and "build-two" in done.stderr
+@pytest.mark.parametrize("verb", [["report"], ["events"], ["export", "--format", "jsonl"], ["diff", "last"], ["ls", "--parent"]])
+def test_a_name_that_fits_several_is_refused_with_a_list_of_them(jobs, verb):
+	done = jobs(*verb, "one")
+	assert (done.returncode, done.stdout) == (1, "")
+	lines = done.stderr.splitlines()
+	assert "'one' could be any of 2 jobs" in lines[0]
+	assert [line.split()[0] for line in lines[1:]] == ["JOB", "train-one", "build-one"]
+	assert all("today" in line and line.endswith(" ok") for line in lines[2:])
+
+
+def test_a_long_list_of_what_fits_is_cut(proctor):
+	for n in range(12):
+		run_job(proctor, "--job-id", "part-%d-x" % n, command=["true"])
+	done = proctor("report", "x")
+	assert done.returncode == 1 and "any of 12 jobs" in done.stderr
+	lines = done.stderr.splitlines()
+	assert [line.split()[0] for line in lines[2:12]] == ["part-%d-x" % n for n in range(11, 1, -1)]
+	assert lines[12:] == ["  and 2 more"]
 
 
 def test_jobs_are_found_by_id_type_beginning_and_place(jobs):
@@ -156,6 +170,10 @@ def test_jobs_are_found_by_id_type_beginning_and_place(jobs):
 	assert found("build") == "build-two"
 	assert found("build~1") == "build-one"
 	assert found("train-o") == "train-one"
+	assert found("tra") == "train-one"
+	assert found("bui~1") == "build-one"
+	assert found("d-tw") == "build-two"
+	assert found("bui…wo") == "build-two"
 	assert found("last") == "train-one"
 	assert as_json(jobs("report", "--json"))["job_id"] == "train-one"
 

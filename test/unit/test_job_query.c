@@ -273,34 +273,46 @@ static void test_reader_jobs__lists_the_newest_first_and_filters(void **state)
 	world_rmdir(dir);
 }
 
-static void test_reader_find_job__takes_what_people_type(void **state)
+static int add_offer(void *self, const struct job_offer *offer)
+{
+	struct job job = { .uid = offer->uid };
+
+	memcpy(job.id, offer->id, sizeof job.id);
+	assert_true(offer->started_ns > 0);
+	return add_name(self, &job);
+}
+
+static void assert_offered(const char *dir, const struct job_filter *filter, size_t limit,
+                           const char *wanted)
+{
+	struct history *r = open_reader(dir);
+	struct names names = { "" };
+	struct err err = { 0 };
+
+	if (history_offer_jobs(r, filter, limit, add_offer, &names, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_string_equal(names.text, wanted);
+	history_close(r);
+	assert_listed(dir, filter, limit, wanted);
+}
+
+static void test_reader_offer_jobs__finds_parts_of_names_and_outermost_jobs(void **state)
 {
 	char *dir = world_dir();
-	struct err err = { 0 };
 	struct world w;
 	struct store *st;
 
 	(void)state;
 	world_init(&w, 35);
 	st = world_open(&w, dir);
-	assert_int_equal(find_job_error(dir, "last", &err), -ENOENT);
 	put_family(&w, st);
-	assert_string_equal(find_job(dir, "m1").id, "m1");
-	assert_string_equal(find_job(dir, "make").id, "make");  /* an id before a type */
-	assert_string_equal(find_job(dir, "last").id, "t-two"); /* not what a job started */
-	assert_string_equal(find_job(dir, "last~1").id, "m2");
-	assert_string_equal(find_job(dir, "train").id, "t-two");
-	assert_string_equal(find_job(dir, "train~1").id, "t-one");
-	assert_string_equal(find_job(dir, "make~0").id, "m2");
-	assert_string_equal(find_job(dir, "make~1").id, "m1");
-	assert_string_equal(find_job(dir, "t-o").id, "t-one");
-	assert_int_equal(find_job_error(dir, "make~2", &err), -ENOENT);
-	assert_int_equal(find_job_error(dir, "make~", &err), -ENOENT);
-	assert_int_equal(find_job_error(dir, "", &err), -ENOENT);
-	assert_int_equal(find_job_error(dir, "nothing", &err), -ENOENT);
-	assert_non_null(strstr(err.msg, "nothing"));
-	assert_int_equal(find_job_error(dir, "m", &err), -EINVAL);
-	assert_non_null(strstr(err.msg, "m1, m2, make"));
+	assert_offered(dir, &(struct job_filter){ .part = "t-" }, 99, "t-two t-one");
+	assert_offered(dir, &(struct job_filter){ .part = "rai" }, 99, "t-two t-one");
+	assert_offered(dir, &(struct job_filter){ .part = "make" }, 99, "make m2 m1");
+	assert_offered(dir, &(struct job_filter){ .part = "make" }, 2, "make m2");
+	assert_offered(dir, &(struct job_filter){ .part = "%" }, 99, "");
+	assert_offered(dir, &(struct job_filter){ .outermost = true }, 99, "t-two m2 m1");
+	assert_offered(dir, &(struct job_filter){ .outermost = true }, 1, "t-two");
 	store_close(st);
 	world_done(&w);
 	world_rmdir(dir);
@@ -338,7 +350,7 @@ static struct job find_as(const char *dir, uint32_t uid, const char *name)
 	struct err err = { 0 };
 	struct job job;
 
-	if (history_find_job(r, uid, name, &job, &err) < 0)
+	if (history_find_job_id(r, uid, name, &job, &err) < 0)
 		fail_msg("%s", err.msg);
 	history_close(r);
 	return job;
@@ -470,7 +482,7 @@ RUN_TESTS(TEST(test_job__comes_back_as_it_was_told),
           TEST(test_jobs_view__shows_friendly_units_and_qualities),
           TEST(test_job__sums_its_processes_where_the_recorder_says_nothing),
           TEST(test_reader_jobs__lists_the_newest_first_and_filters),
-          TEST(test_reader_find_job__takes_what_people_type),
+          TEST(test_reader_offer_jobs__finds_parts_of_names_and_outermost_jobs),
           TEST(test_reader_get_job__takes_an_id_and_nothing_else),
           TEST(test_job__of_two_users_may_have_the_same_id),
           TEST(test_history__tells_a_job_lost_whose_recorder_is_gone),

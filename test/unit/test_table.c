@@ -126,6 +126,23 @@ static void test_table__wraps_words_below_each_other(void **state)
 	table_done(&t);
 }
 
+static void test_table__shows_extra_columns_only_where_nothing_is_cut_for_them(void **state)
+{
+	static const struct table_column columns[] = {
+		{ "ID", TABLE_LEFT, .min_width = 5, .in_middle = true },
+		{ "NOTE", TABLE_LEFT, 1, .min_width = 3, .is_extra = true },
+	};
+	struct table t = { .columns = columns, .n_columns = 2 };
+
+	table_add(&t, "abcdefgh", INK_PLAIN);
+	table_add(&t, "longer", INK_PLAIN);
+	assert_prints(&t, 16, "ID        NOTE\nabcdefgh  longer\n");
+	assert_prints(&t, 13, "ID        NO…\nabcdefgh  lo…\n");
+	assert_prints(&t, 12, "ID\nabcdefgh\n");
+	assert_prints(&t, 7, "ID\nabc…fgh\n");
+	table_done(&t);
+}
+
 static void test_table__colours_cells_without_moving_them(void **state)
 {
 	struct table t = { .columns = people, .n_columns = ARRAY_LEN(people) };
@@ -149,4 +166,5 @@ RUN_TESTS(TEST(test_table__aligns_columns_and_leaves_no_blanks_at_the_end),
           TEST(test_table__escapes_text_from_outside),
           TEST(test_table__counts_wide_characters_twice),
           TEST(test_table__wraps_words_below_each_other),
+          TEST(test_table__shows_extra_columns_only_where_nothing_is_cut_for_them),
           TEST(test_table__colours_cells_without_moving_them))

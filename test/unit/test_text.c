@@ -33,6 +33,28 @@ static void test_text_display__cuts_at_the_columns_with_an_ellipsis(void **state
 	assert_shown("abc", 0, "");
 }
 
+static void assert_cut(const char *text, size_t columns, const char *expected)
+{
+	struct buf out = { 0 };
+
+	buf_puts(&out, "");
+	text_cut_middle(&out, text, strlen(text), columns);
+	assert_string_equal(out.at, expected);
+	buf_done(&out);
+}
+
+static void test_text_cut_middle__keeps_both_ends(void **state)
+{
+	(void)state;
+	assert_cut("train.py-7f3a91c2", 17, "train.py-7f3a91c2");
+	assert_cut("train.py-7f3a91c2", 16, "train.p…7f3a91c2");
+	assert_cut("train.py-7f3a91c2", 5, "tr…c2");
+	assert_cut("漢字漢字漢字", 8, "漢…漢字");
+	assert_cut("漢字漢字漢字", 7, "漢…字"); /* never half of a character */
+	assert_cut("abcdef", 2, "ab");
+	assert_cut("", 5, "");
+}
+
 static void test_text_columns__counts_wide_twice_and_combining_not_at_all(void **state)
 {
 	(void)state;
@@ -75,4 +97,5 @@ RUN_TESTS(TEST(test_text_copy__cuts_between_characters_with_an_ellipsis),
           TEST(test_text_mark_cut__marks_once_and_leaves_no_half_character),
           TEST(test_text_display__escapes_control_characters),
           TEST(test_text_display__cuts_at_the_columns_with_an_ellipsis),
+          TEST(test_text_cut_middle__keeps_both_ends),
           TEST(test_text_columns__counts_wide_twice_and_combining_not_at_all))
