@@ -17,7 +17,8 @@ struct run_announcer {
 	struct recorder_place place;
 };
 
-#define ROW_PATIENCE_NS (50 * NS_PER_MS) /* the command waits for it, where there is a daemon */
+/* For the row of our recorder to be committed. The command waits as long, where there is a daemon. */
+#define ROW_PATIENCE_NS (250 * NS_PER_MS)
 
 static const struct job *the_job(const struct run_announcer *h)
 {

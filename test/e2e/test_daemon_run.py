@@ -58,7 +58,7 @@ def test_processes_of_a_sheet_are_known_as_such(daemon):
 	binary = daemon.proctor.binary
 	inner = "sh -c 'echo $PROCTOR_SHEET $$; sleep 60; exit 0' & echo $PROCTOR_SHEET $$; wait"
 	steps = 'for i in $(seq 1 15); do %s sheet $i -- sh -c "$INNER" & done; wait' % binary
-	run = start_run(daemon, "sh", "-c", steps, options=("--job-id", "steps"), env={"INNER": inner})
+	run = start_run(daemon, "sh", "-c", steps, options=("--job-id", "steps", "--kill-leftovers"), env={"INNER": inner})
 	lines = [run.stdout.readline().split() for _ in range(30)]
 	sheets = {int(pid): int(num) for num, pid in lines}
 	daemon.wait_ticks()
