@@ -61,9 +61,10 @@ struct run {
 	struct run_announcer *announcer;
 	struct launch_inherited inherited;
 	struct runfolder *folder;
+	struct capture *capture; /* NULL: it is not captured */
 	uint64_t interval_ns, grace_ns;
 	struct run_anomalies notes;
-	bool no_bpf, summary, quiet, waits_for_room;
+	bool no_bpf, summary, quiet, waits_for_room, captures;
 };
 
 static void on_notice(void *self, const char *text)
@@ -184,6 +185,8 @@ static int check_options(struct run *run, int words)
 
 	if (words == 0)
 		return cli_usage(run->cli, "no command given");
+	if (run->captures && !run->out)
+		return cli_usage(run->cli, "--capture needs --out DIR, the folder to write into");
 	if (check_name(run, "name", run->name) || check_name(run, "job-id", run->job_id))
 		return CLI_USAGE;
 	s->no_bpf = run->no_bpf;
@@ -237,6 +240,8 @@ static bool parse(struct run *run, int argc, char **argv, int *ret_first)
 		  "time between two samples (default: 0.05 s at first, growing to 1 s)" },
 		{ "out", 'o', OPT_PATH, &run->out, "DIR",
 		  "also write a run folder: run log, CSV files, summary, report" },
+		{ "capture", 0, OPT_FLAG, &run->captures, NULL,
+		  "with --out: copy stdout and stderr into the folder, too" },
 		{ "mem", 0, OPT_SIZE, &limit[JOB_LIMIT_MEM], "SIZE", "memory limit: 500M, 8G" },
 		{ "cpu", 0, OPT_MILLI, &limit[JOB_LIMIT_CPU], "CORES", "CPU limit: 2, 0.5" },
 		{ "pids", 0, OPT_U64, &limit[JOB_LIMIT_PIDS], "N",
@@ -500,6 +505,42 @@ static void finish(struct run *run, struct jobhost *host, struct job *ret,
 	announce_end(run, ret, ret_totals->recorder.has_end);
 }
 
+static const char *const stream_names[CAPTURE_COUNT] = { "stdout", "stderr" };
+
+/* What cannot be captured runs without. */
+static void start_capture(struct run *run)
+{
+	int log_fds[CAPTURE_COUNT];
+	struct err err;
+
+	if (!run->captures || !run->folder)
+		return;
+	if (runfolder_create_logs(run->folder, log_fds, &err) < 0 ||
+	    capture_start(log_fds, &run->capture, &err) < 0) {
+		log_warn("the output is not captured: %s", err.msg);
+		return;
+	}
+	for (enum capture_stream i = 0; i < CAPTURE_COUNT; i++)
+		if (capture_result(run->capture, i).was_terminal)
+			log_warn("no pseudo-terminal can be opened: %s is a pipe for the command",
+			         stream_names[i]);
+	run->host.capture = run->capture;
+}
+
+static void end_capture(struct run *run)
+{
+	if (!run->capture)
+		return;
+	capture_finish(run->capture);
+	for (enum capture_stream i = 0; i < CAPTURE_COUNT; i++) {
+		struct capture_result r = capture_result(run->capture, i);
+
+		if (r.lost)
+			log_warn("'%s/%s.log' lacks the last %llu bytes: %s", run->out,
+			         stream_names[i], (unsigned long long)r.lost, strerror(r.error));
+	}
+}
+
 /* It is a job all the same: later queries must find how it ended. */
 static int give_up(struct run *run, struct jobhost *host, struct err *err)
 {
@@ -507,6 +548,7 @@ static int give_up(struct run *run, struct jobhost *host, struct err *err)
 	struct job job = jobhost_job(host)->job;
 	struct engine_totals totals;
 
+	end_capture(run);
 	if (status == SPAWN_FAILED) {
 		serve_close(TAKE_PTR(run->door));
 		job.has_exit_code = true;
@@ -534,8 +576,10 @@ static int begin(struct run *run, struct loop **ret_loop, struct jobhost **ret_h
 	struct launcher *launcher = NULL;
 
 	if (loop_new(ret_loop, err) < 0 ||
-	    launcher_new(*ret_loop, &run->inherited, &launcher, err) < 0 ||
-	    jobhost_new(*ret_loop, launcher, &run->host, ret_host, err) < 0)
+	    launcher_new(*ret_loop, &run->inherited, &launcher, err) < 0)
+		return -err->code;
+	start_capture(run);
+	if (jobhost_new(*ret_loop, launcher, &run->host, ret_host, err) < 0)
 		return -err->code;
 	return 0;
 }
@@ -573,6 +617,7 @@ static int run_job(struct run *run)
 		return give_up(run, host, &err);
 	if (jobhost_run(host, &err) < 0)
 		log_warn("%s", err.msg);
+	end_capture(run);
 	finish(run, host, &job, &totals);
 	end = *jobhost_end(host);
 	jobhost_free(TAKE_PTR(host));
@@ -608,6 +653,7 @@ static int run_run(struct cli *cli, int argc, char **argv)
 	set_engine_options(&run);
 	set_environment(&run);
 	status = run_job(&run);
+	capture_free(run.capture);
 	free(run.given_state_dir);
 	store_place_done(&run.place);
 	return status;

@@ -365,8 +365,7 @@ static void check_user_pids(struct jobhost *h, const struct snapshot *snap)
 	struct job *job = job_of(h);
 	uint64_t most = job->limit[JOB_LIMIT_USER_PIDS];
 
-	if (!most || job->limits_hit >> JOB_LIMIT_USER_PIDS & 1 ||
-	    most_user_tasks(h, snap) < most)
+	if (!most || job->limits_hit >> JOB_LIMIT_USER_PIDS & 1 || most_user_tasks(h, snap) < most)
 		return;
 	job->limits_hit |= 1u << JOB_LIMIT_USER_PIDS;
 	emit_event(h, EVENT_LIMIT, "pids", most, "the user has as many tasks as the limit allows");
@@ -575,6 +574,7 @@ static int fork_command(struct jobhost *h, struct err *err)
 		                                  .job_id = h->options.job->id,
 		                                  .limit = h->options.job->limit };
 	struct launch_options launch = { .argv = h->options.argv,
+		                         .capture = h->options.capture,
 		                         .prepare = prepare_child,
 		                         .on_dying = on_dying,
 		                         .on_reaped = on_reaped,

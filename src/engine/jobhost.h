@@ -13,9 +13,10 @@ struct jobhost_options {
 	struct engine_options engine;
 	const struct job *job; /* as it begins: id, type, command, tags, limits … */
 	char *const *argv;
-	bool waits;           /* for processes that outlive the command */
-	bool kills_leftovers; /* … or ends them */
-	uint64_t grace_ns;    /* between SIGTERM and SIGKILL */
+	struct capture *capture; /* borrowed; NULL: its output is not captured */
+	bool waits;              /* for processes that outlive the command */
+	bool kills_leftovers;    /* … or ends them */
+	uint64_t grace_ns;       /* between SIGTERM and SIGKILL */
 	/* Gives the engine its stages and sinks, before the command runs. */
 	void (*set_pipeline)(void *self, struct engine *engine);
 	/* What killed these processes, which we do not see; called once at most. May be NULL. */

@@ -13,6 +13,7 @@
 #define OURS_DETECTOR OURS_NAME "-signals"
 #define OURS_WAKER OURS_NAME "-waker"
 #define OURS_GPU OURS_NAME "-gpu"
+#define OURS_CAPTURE OURS_NAME "-capture"
 #define OURS_NETLINK OURS_NAME "-netlink"
 
 /* `proctor` itself or one of its helpers. */

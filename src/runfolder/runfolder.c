@@ -16,7 +16,8 @@
 
 /* All files that a run may leave here. */
 static const char *const names[] = { "run.jsonl",   "cpu_metrics.csv", "hw_metrics.csv",
-	                             "hw_dmon.csv", "summary.json",    "report.txt" };
+	                             "hw_dmon.csv", "summary.json",    "report.txt",
+	                             "stdout.log",  "stderr.log" };
 
 static int fail(const struct runfolder *f, const char *what, const char *name, struct err *err)
 {
@@ -151,6 +152,30 @@ void runfolder_close(struct runfolder *f)
 const char *runfolder_moved_to(const struct runfolder *f)
 {
 	return f->moved_to;
+}
+
+static int create_log(struct runfolder *f, const char *name, struct err *err)
+{
+	int fd = openat(f->dir_fd, name,
+	                O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+
+	return fd < 0 ? fail(f, "create", name, err) : fd;
+}
+
+int runfolder_create_logs(struct runfolder *f, int ret_fds[static RUNFOLDER_LOGS], struct err *err)
+{
+	int out = create_log(f, "stdout.log", err), error;
+
+	if (out < 0)
+		return out;
+	error = create_log(f, "stderr.log", err);
+	if (error < 0) {
+		close(out);
+		return error;
+	}
+	ret_fds[0] = out;
+	ret_fds[1] = error;
+	return 0;
 }
 
 static void find_job(struct runfolder *f, const struct snapshot *snap)

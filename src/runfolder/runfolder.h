@@ -5,6 +5,7 @@
  *	cpu_metrics.csv  how busy the CPUs were, a line every interval
  *	hw_metrics.csv   the GPUs, likewise; only where there is one
  *	hw_dmon.csv      the same, in the form of nvidia-smi dmon
+ *	stdout.log       what it wrote, with --capture; stderr.log likewise
  *	summary.json     what is known so far, always whole
  *	report.txt       the report, at the end
  *
@@ -41,6 +42,11 @@ int runfolder_open(const struct runfolder_options *options, struct runfolder **r
 	must_check;
 /* Where an earlier run went, "DIR/run.1"; NULL: there was none. */
 const char *runfolder_moved_to(const struct runfolder *f);
+
+#define RUNFOLDER_LOGS 2
+/* Creates stdout.log and stderr.log; the caller owns the fds. */
+int runfolder_create_logs(struct runfolder *f, int ret_fds[static RUNFOLDER_LOGS], struct err *err)
+	must_check;
 
 /* Writes the CSV lines, the run log and the summary. The run log gets the job's marks, phases and sheets,
  * and what happened to its processes. All is tried; the first failure is returned. */

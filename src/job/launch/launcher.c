@@ -459,6 +459,8 @@ static _Noreturn void become_command(const struct launcher *l)
 		if (l->death_signal) /* it is meant for the command, too */
 			(void)prctl(PR_SET_PDEATHSIG, l->death_signal);
 		restore_signals(&l->state);
+		if (l->options.capture)
+			capture_attach(l->options.capture);
 		execvp(l->options.argv[0], l->options.argv);
 		(void)err_set(&err, errno, "%.200s: %s", l->options.argv[0], strerror(errno));
 	} else {
@@ -498,6 +500,8 @@ int launcher_fork(struct launcher *l, const struct launch_options *options, stru
 	if (l->pid < 0)
 		return err_set(err, errno, "start a process: %s", strerror(errno));
 	l->is_waiting = true;
+	if (options->capture)
+		capture_release(options->capture);
 	closep(&l->gate[0]);
 	closep(&l->error[1]);
 	return 0;
@@ -582,7 +586,7 @@ bool launcher_is_helper(const struct launcher *l, pid_t pid)
 	for (size_t i = 0; i < ARRAY_LEN(l->helpers); i++)
 		if (l->helpers[i] == pid)
 			return pid > 0;
-	return false;
+	return capture_is_helper(l->options.capture, pid);
 }
 
 void launcher_set_deadline(struct launcher *l, uint64_t mono_ns)

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "base/loop.h"
+#include "job/launch/capture.h"
 #include "model/process.h"
 
 struct launcher;
@@ -26,7 +27,8 @@ struct launch_end {
 
 struct launch_options {
 	char *const *argv;
-	int cgroup_fd; /* the command is born in this v2 group; -1: in ours */
+	struct capture *capture; /* borrowed; NULL: its output is not captured */
+	int cgroup_fd;           /* the command is born in this v2 group; -1: in ours */
 	/* Called in the child before exec; must be async-signal-safe. is_inside: it was born in the
 	 * group. If it fails, the command is not started and the error is passed to the parent.
 	 * May be NULL, as may on_dying, on_forward, on_group_signal and on_late_signal. */
@@ -72,7 +74,7 @@ int launcher_fork(struct launcher *l, const struct launch_options *options, stru
  * prepare() failed; other errors come from exec. */
 int launcher_release(struct launcher *l, struct err *err) must_check;
 pid_t launcher_pid(const struct launcher *l); /* the command's */
-/* Whether the pid is, or recently was, one of our helper processes for signals. */
+/* Whether the pid is, or recently was, one of our helper processes. */
 bool launcher_is_helper(const struct launcher *l, pid_t pid);
 /* If we are stopped together with the command, we continue at this time, because the loop has
  * something to do; later stops end at once. */
