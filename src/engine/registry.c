@@ -261,6 +261,7 @@ static void resume_job(struct engine *e, struct watched_job *w, const struct job
 			members_add(&jobs->members, &jobs->roster, p->id,
 			            (struct job_ref){ w->row->job.handle, p->sheet });
 	accounting_resume(a, job, past->ended_cpu_ns);
+	gpu_account_resume(&w->gpus, job);
 	w->is_resumed = true;
 	a->started_boot_ns -= MIN(a->started_boot_ns, clock_wall_ns() - job->started_ns);
 	a->counts_from_start = true;

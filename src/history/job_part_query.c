@@ -217,13 +217,17 @@ static int prepare_sums(struct history *r, struct job_key key, sqlite3_stmt **re
 	cleanup(buf_done) struct buf sql = { 0 };
 
 	buf_printf(&sql,
-	           "SELECT s.time AS time, m.procs, m.rss_kib, m.cpu, %s"
+	           "SELECT s.time AS time, m.procs, m.rss_kib, m.cpu, %s, %s"
 	           " FROM job j CROSS JOIN" JOB_SAMPLES
 	           " CROSS JOIN snapshot s ON s.id = m.snapshot WHERE j.id = ?1",
-	           has_used ? "m.used_kib, m.charged_kib, m.cpu_us" : "NULL, NULL, NULL");
+	           has_used ? "m.used_kib, m.charged_kib, m.cpu_us" : "NULL, NULL, NULL",
+	           has_used ? "m.read_bytes, m.written_bytes, m.gpu_memory_kib, m.gpu_sm,"
+	                      " m.gpu_device_memory_kib, m.gpu_util"
+	                    : "NULL, NULL, NULL, NULL, NULL, NULL");
 	if (has_used)
 		buf_puts(&sql, " UNION ALL SELECT ended, 0, 0, max(rest_us, 0)/1e3/(ended - since),"
-		               " NULL, NULL, cpu_us FROM (" SCHEMA_LAST_SAMPLES
+		               " NULL, NULL, cpu_us, read_bytes, written_bytes, NULL, NULL,"
+		               " NULL, NULL FROM (" SCHEMA_LAST_SAMPLES
 		               " AND j.id = ?1) WHERE ended > since AND rest_us IS NOT NULL");
 	buf_puts(&sql, " ORDER BY 1");
 	return history_prepare_for_job(r, sql.at, key, ret, err);
@@ -248,6 +252,12 @@ int history_job_sums(struct history *r, struct job_key key, size_t limit, reader
 			.sum.used = column_figure(stmt, 4, UNIT_MIB),
 			.sum.charged = column_figure(stmt, 5, UNIT_MIB),
 			.sum.cpu_ns = column_figure(stmt, 6, UNIT_NS),
+			.sum.read = column_figure(stmt, 7, UNIT_BYTES),
+			.sum.written = column_figure(stmt, 8, UNIT_BYTES),
+			.sum.gpu_memory = column_figure(stmt, 9, UNIT_MIB),
+			.sum.gpu_sm = column_figure(stmt, 10, UNIT_PCT),
+			.sum.gpu_device_memory = column_figure(stmt, 11, UNIT_MIB),
+			.sum.gpu_util = column_figure(stmt, 12, UNIT_PCT),
 		};
 
 		result = fn(self, &sum);
@@ -313,19 +323,25 @@ int history_job_anomalies(struct history *r, struct job_key key, size_t limit, r
 	return result < 0 ? result : n;
 }
 
-/* What was thinned out to minutes still has the extremes of each. */
+/* A mean over time: ticks are close at first. What was thinned out to minutes still has the extremes of
+ * each. */
+#define OVER_TIME(column)                                                                          \
+	"coalesce(sum(" column " * t.dt) / nullif(sum(iif(" column                                 \
+	" IS NULL, NULL, t.dt)), 0), avg(" column "))"
 #define RECORD struct gpu_record
 static const struct field gpu_rows[] = {
 	{ "g.gpu_index", FIELD(NUMBER, index) },
 	{ "max(g.name)", FIELD(STRING, name) },
-	{ "avg(g.utilization_pct) / 100", FIELD(REAL, util_mean_ratio) },
+	{ OVER_TIME("g.utilization_pct") " / 100", FIELD(REAL, util_mean_ratio) },
 	{ "max(coalesce(g.utilization_pct_max, g.utilization_pct)) / 100.0",
 	  FIELD(REAL, util_max_ratio) },
 	{ "max(coalesce(g.memory_used_mb_max, g.memory_used_mb)) * 1048576",
 	  FIELD(REAL, mem_peak_bytes) },
 	{ "max(g.memory_total_mb) * 1048576", FIELD(REAL, mem_total_bytes) },
-	{ "avg(g.power_w)", FIELD(REAL, power_mean_w) },
+	{ OVER_TIME("g.power_w"), FIELD(REAL, power_mean_w) },
 	{ "max(coalesce(g.power_w_max, g.power_w))", FIELD(REAL, power_max_w) },
+	{ "max(o.kib) * 1024", FIELD(REAL, own_peak_bytes) },
+	{ "max(o.gpu) IS NOT NULL", FIELD(BOOL, is_used) },
 };
 static const struct field_table gpu_columns = FIELD_TABLE(gpu_rows);
 #undef RECORD
@@ -342,11 +358,20 @@ int history_job_gpus(struct history *r, struct job_key key, reader_gpu_fn fn, vo
 	if (result < 0 || !db_has_column(r->db, "job_sample", "job") ||
 	    !db_has_column(r->db, "gpu", "snapshot"))
 		return result;
-	buf_puts(&sql, "SELECT ");
+	buf_puts(&sql,
+	         "WITH t AS (SELECT m.snapshot AS snapshot, s.recorder AS recorder,"
+	         " s.time - lag(s.time) OVER (ORDER BY s.time) AS dt FROM job j JOIN" JOB_SAMPLES
+	         " JOIN snapshot s ON s.id = m.snapshot WHERE j.id = ?1) SELECT ");
 	record_columns_select(&sql, &gpu_columns);
-	buf_puts(&sql, " FROM job j JOIN" JOB_SAMPLES
-	               " JOIN gpu_metrics g ON g.snapshot_id = m.snapshot WHERE j.id = ?1"
-	               " GROUP BY g.gpu_index ORDER BY g.gpu_index");
+	buf_printf(&sql,
+	           " FROM t CROSS JOIN gpu_metrics g ON g.snapshot_id = t.snapshot"
+	           " LEFT JOIN (SELECT gpu, max(kib) AS kib FROM (SELECT u.gpu AS gpu,"
+	           " sum(u.memory_used_kib) AS kib FROM t CROSS JOIN gpu_use u"
+	           " ON u.snapshot = t.snapshot CROSS JOIN process p ON p.pid = u.pid"
+	           " AND p.start_ticks = u.start_ticks AND p.recorder = t.recorder"
+	           " WHERE %s AND NOT u.is_foreign GROUP BY u.snapshot, u.gpu) GROUP BY gpu) o"
+	           " ON o.gpu = g.gpu_index GROUP BY g.gpu_index ORDER BY g.gpu_index",
+	           history_is_member(r));
 	result = history_prepare_for_job(r, sql.at, key, &stmt, err);
 	while (result >= 0 && (result = history_next_row(stmt, SIZE_MAX, &n, err)) > 0) {
 		struct gpu_record g;

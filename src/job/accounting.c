@@ -229,6 +229,22 @@ void accounting_take_process(struct accounting *t, const struct proc_snap *p)
 		accounting_begin_process(t, p->s.id, p->s.comm, &p->s.r);
 	else
 		accounting_take_usage(t, p->s.id, p->s.comm, &p->s.r);
+	t->io_is_unclear |= accounting_is_older(t, p->s.id);
+	t->has_io |= readings_has(&p->s.r, PROC_READ_BYTES);
+	t->living_read_bytes += readings_or(&p->s.r, PROC_READ_BYTES, 0);
+	t->living_written_bytes += readings_or(&p->s.r, PROC_WRITE_BYTES, 0);
+}
+
+/* It never falls: what a process had that nobody waits for is no longer listed. */
+void accounting_take_io(struct accounting *t, struct job_sum *ret)
+{
+	t->read_bytes = MAX(t->read_bytes, t->reaped_read_bytes + t->living_read_bytes);
+	t->written_bytes = MAX(t->written_bytes, t->reaped_written_bytes + t->living_written_bytes);
+	t->living_read_bytes = t->living_written_bytes = 0;
+	if (!t->has_io || t->io_is_unclear)
+		return;
+	ret->read = (struct figure){ t->read_bytes, QUALITY_AT_LEAST };
+	ret->written = (struct figure){ t->written_bytes, QUALITY_AT_LEAST };
 }
 
 void accounting_take_sum(struct accounting *t, const struct snapshot *snap, int32_t job)

@@ -448,6 +448,16 @@ static void account_processes(struct jobs *jobs, const struct snapshot *snap)
 	}
 }
 
+static void account_gpu_uses(struct jobs *jobs, const struct snapshot *snap)
+{
+	vec_each(&snap->gpu_uses, use) {
+		struct watched_job *w = job_at(jobs, snap, use->job);
+
+		if (w && keeps_accounts(w) && !w->row->closed_boot_ns)
+			gpu_account_add(&w->gpus, snap, use);
+	}
+}
+
 static struct figure sampled(uint64_t value)
 {
 	return (struct figure){ value, QUALITY_SAMPLED };
@@ -522,6 +532,7 @@ static void compute(const struct jobs *jobs, struct watched_job *w, const struct
 				   .is_over = w->has_leaked,
 			   },
 	                   job);
+	gpu_account_figures(&w->gpus, job);
 	if (w->hooks && w->hooks->complete)
 		w->hooks->complete(w->hooks_self, snap);
 	explain(jobs, w);
@@ -572,6 +583,8 @@ static void account_job(const struct jobs *jobs, struct watched_job *w, struct s
 	if (sum) {
 		measure_memory(w, sum);
 		accounting_take_sum(&w->accounting, snap, index);
+		accounting_take_io(&w->accounting, sum);
+		gpu_account_take(&w->gpus, snap, sum);
 	}
 	compute(jobs, w, snap);
 	if (sum)
@@ -643,6 +656,7 @@ void jobs_figures(struct jobs *jobs, struct snapshot *snap)
 	measure_groups(jobs, snap);
 	if (!snap->events_only) {
 		account_processes(jobs, snap);
+		account_gpu_uses(jobs, snap);
 		sheet_tree_take(&jobs->roster, snap);
 	}
 	for (int32_t i = 0; (size_t)i < snap->jobs.len; i++) {

@@ -11,6 +11,7 @@ void watched_job_free(struct watched_job *w)
 	accounting_done(&w->accounting);
 	free(w->memory_group);
 	job_memory_done(&w->memory);
+	gpu_account_done(&w->gpus);
 	sheet_accounts_done(&w->sheet_accounts);
 	free(w->claim.cgroup);
 	free(w->claim.workspace);

@@ -6,6 +6,7 @@
 
 #include "job/accounting.h"
 #include "job/end_facts.h"
+#include "job/gpu_account.h"
 #include "job/job_memory.h"
 #include "job/sheet_account.h"
 #include "kernel/cgroup_map.h"
@@ -39,6 +40,7 @@ struct watched_job {
 	struct end_facts end_facts;
 	struct cgroup_dir *memory_group; /* of its first process; NULL: none, or the hooks know */
 	struct job_memory memory;
+	struct gpu_account gpus;
 	const struct cgroup_readings *group; /* its own, of this snapshot; NULL: it has none */
 	/* The CPU time that was spread over the ticks so far, and until when. */
 	uint64_t spread_cpu_ns, spread_boot_ns;

@@ -28,6 +28,9 @@ void metric_json(struct json *j, enum metric_unit unit, uint64_t value)
 	case UNIT_MILLI:
 		json_fixed(j, value, 3);
 		break;
+	case UNIT_PCT:
+		json_fixed(j, value, 1);
+		break;
 	}
 }
 

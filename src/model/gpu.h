@@ -17,6 +17,8 @@ struct gpu_sample {
 	char name[GPU_TEXT_MAX];
 	char uuid[GPU_TEXT_MAX];
 	struct gpu_readings r;
+	bool knows_processes; /* the driver listed all that are on it, and none is foreign: those of
+	                         a snapshot that was built, not of one that was read back */
 };
 
 /* The driver uses the host's pids. In a container such a pid names another process, or none: then

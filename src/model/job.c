@@ -24,6 +24,14 @@ const struct metric job_figures[] = {
 		id] = { .key = (key_), .unit = UNIT_##unit_, .label = (label_), .help = (help_) },
 	JOB_FIGURES(X)
 #undef X
+#define X(id, key_, unit_, label_, help_)                                                          \
+	[JOB_FIGURE_##id] = { .key = (key_),                                                       \
+		              .unit = UNIT_##unit_,                                                \
+		              .need = METRIC_OPTIONAL,                                             \
+		              .label = (label_),                                                   \
+		              .help = (help_) },
+		JOB_GPU_FIGURES(X)
+#undef X
 };
 
 bool job_key_eq(struct job_key a, struct job_key b)

@@ -58,6 +58,17 @@
 	X(COMMAND_TOOK, "command_seconds", NS, NULL, "wall time of its command; the job may last longer")   \
 	X(SELF_CPU, "recorder_cpu_seconds", NS, NULL, "CPU time of its recorder")                           \
 	X(SELF_RSS, "recorder_rss_mb", MIB, NULL, "most resident memory of its recorder")
+
+/* The same, left out of JSON when they are missing: what it did on GPUs, where there are any. */
+#define JOB_GPU_FIGURES(X)                                                                          \
+	X(GPUS, "gpus_used", COUNT, "GPUs", "GPUs that its processes used")                                 \
+	X(GPU_TIME, "gpu_seconds", NS, "GPU time", "time that its processes kept GPUs busy, all GPUs added") \
+	X(GPU_SM, "gpu_sm_mean_pct", PCT, "  of its GPUs", "… as a share of the time of the GPUs it used")  \
+	X(PEAK_GPU_MEMORY, "peak_gpu_memory_mb", MIB, "GPU memory", "most memory that its processes held on GPUs") \
+	X(GPU_UTIL, "gpu_util_mean_pct", PCT, "GPUs busy", "load of the GPUs it used, mean: by all that run there") \
+	X(GPU_UTIL_MAX, "gpu_util_max_pct", PCT, NULL, "… and maximum of one of them")                      \
+	X(PEAK_GPU_DEVICE, "peak_gpu_device_mb", MIB, NULL, "most memory in use on the GPUs it used: by all that run there") \
+	X(GPU_DEVICE, "gpu_device_mb", MIB, NULL, "memory that those GPUs have")
 /* clang-format on */
 
 #define X(id, ...) JOB_##id,
@@ -67,7 +78,7 @@ enum job_status { JOB_STATUSES(X) JOB_STATUS_COUNT };
 enum job_limit { JOB_LIMITS(X) JOB_LIMIT_COUNT };
 #undef X
 #define X(id, ...) JOB_FIGURE_##id,
-enum job_figure { JOB_FIGURES(X) JOB_FIGURE_COUNT };
+enum job_figure { JOB_FIGURES(X) JOB_GPU_FIGURES(X) JOB_FIGURE_COUNT };
 #undef X
 
 extern const struct metric job_figures[JOB_FIGURE_COUNT];
@@ -161,6 +172,12 @@ struct job_end {
 	bool core_dumped;
 	uint64_t ended_ns; /* wall clock; 0: now */
 };
+
+/* Whether it stands in JSON: those that most jobs cannot have are left out where they are missing. */
+static inline bool job_shows_figure(const struct job *job, enum job_figure id)
+{
+	return job_figures[id].need == METRIC_ALWAYS || figure_is_known(job->figures[id]);
+}
 
 const char *job_status_name(enum job_status status);
 const char *job_limit_name(enum job_limit limit);

@@ -16,6 +16,7 @@ enum metric_unit {
 	UNIT_MIB,   /* bytes, shown as MiB with 3 decimals: the keys that end in _mb */
 	UNIT_NS,    /* nanoseconds, shown as seconds */
 	UNIT_MILLI, /* thousandths, shown as the number itself: load averages, cores */
+	UNIT_PCT,   /* thousandths, shown as percent with one decimal */
 };
 
 enum metric_kind {

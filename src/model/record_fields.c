@@ -50,6 +50,8 @@ static void put_figures(struct json *j, const void *record)
 
 	json_begin_object(j);
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++) {
+		if (!job_shows_figure(job, (enum job_figure)i))
+			continue;
 		json_key(j, job_figures[i].key);
 		figure_json(j, job_figures[i].unit, job->figures[i]);
 	}
@@ -61,9 +63,9 @@ static void put_qualities(struct json *j, const void *record)
 	const struct job *job = record;
 
 	json_begin_object(j);
-	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++) {
-		json_put_str(j, job_figures[i].key, quality_key(job->figures[i].quality));
-	}
+	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)
+		if (job_shows_figure(job, (enum job_figure)i))
+			json_put_str(j, job_figures[i].key, quality_key(job->figures[i].quality));
 	json_end_object(j);
 }
 
@@ -338,6 +340,9 @@ static const struct field gpu_rows[] = {
 	{ "power_watts_mean", FIELD(REAL, power_mean_w), .decimals = 1,
 	  .help = "power drawn, mean" },
 	{ "power_watts_max", FIELD(REAL, power_max_w), .decimals = 1, .help = "… and maximum" },
+	{ "own_peak_vram_mb", FIELD(REAL, own_peak_bytes), .unit = UNIT_MIB, .decimals = 1,
+	  .help = "most memory that the job's own processes held; null: not known" },
+	{ "used_by_job", FIELD(BOOL, is_used), .help = "whether a process of the job was on it" },
 };
 #undef RECORD
 const struct field_table gpu_fields = FIELD_TABLE(gpu_rows);

@@ -19,11 +19,17 @@ struct proc_snap {
 /* What the processes of a job use together, now. */
 struct job_sum {
 	uint32_t procs;
-	uint64_t rss_bytes;    /* shared pages count for each process */
-	struct figure used;    /* bytes that dropping the page cache cannot free */
-	struct figure charged; /* bytes charged to the job's control group */
-	struct figure cpu_ns;  /* since the job began, of processes that ended too */
-	double cpu_ratio;      /* of one core since the previous tick; NAN: not known */
+	uint64_t rss_bytes;          /* shared pages count for each process */
+	struct figure used;          /* bytes that dropping the page cache cannot free */
+	struct figure charged;       /* bytes charged to the job's control group */
+	struct figure cpu_ns;        /* since the job began, of processes that ended too */
+	double cpu_ratio;            /* of one core since the previous tick; NAN: not known */
+	struct figure read, written; /* bytes from and to storage since the job began */
+	/* Of its own processes: bytes on all GPUs, and thousandths of one GPU's processors. */
+	struct figure gpu_memory, gpu_sm;
+	/* Of the GPUs it uses, with all that run there: bytes in use, and their mean load in
+	 * thousandths. */
+	struct figure gpu_device_memory, gpu_util;
 };
 
 /* The lists of a snapshot, X(container, name): declared, reset, copied and freed from this table.

@@ -97,7 +97,7 @@ static void put_missing(struct json *j, const struct runfolder *f,
 		json_put_str(j, resource_keys[key].key, why_missing(f, resource_keys[key].series));
 	}
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++) {
-		if (f->job.figures[i].quality != QUALITY_MISSING)
+		if (figure_is_known(f->job.figures[i]) || job_figures[i].need == METRIC_OPTIONAL)
 			continue;
 		json_put_str(j, job_figures[i].key,
 		             is_over ? "not measured here" : "not known yet");

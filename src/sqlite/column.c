@@ -19,6 +19,7 @@ static const struct {
 	[UNIT_MIB] = { "_mb", "_kib", 1024, "/1024.0" },
 	[UNIT_NS] = { "_seconds", "_us", 1000, "/1e6" },
 	[UNIT_MILLI] = { "", "_milli", 1, "/1000.0" },
+	[UNIT_PCT] = { "_pct", "", 1, "/10.0" },
 };
 
 const char column_states[] = "SRDITtZXPKW?";

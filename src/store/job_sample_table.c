@@ -13,7 +13,13 @@ static const struct migration migrations[] = {
 	  "ALTER TABLE job_sample ADD COLUMN used_kib INTEGER;"
 	  "ALTER TABLE job_sample ADD COLUMN used_kib_max INTEGER;"
 	  "ALTER TABLE job_sample ADD COLUMN charged_kib INTEGER;"
-	  "ALTER TABLE job_sample ADD COLUMN cpu_us INTEGER;",
+	  "ALTER TABLE job_sample ADD COLUMN cpu_us INTEGER;"
+	  "ALTER TABLE job_sample ADD COLUMN gpu_memory_kib INTEGER;"
+	  "ALTER TABLE job_sample ADD COLUMN gpu_sm INTEGER;"
+	  "ALTER TABLE job_sample ADD COLUMN gpu_device_memory_kib INTEGER;"
+	  "ALTER TABLE job_sample ADD COLUMN gpu_util INTEGER;"
+	  "ALTER TABLE job_sample ADD COLUMN read_bytes INTEGER;"
+	  "ALTER TABLE job_sample ADD COLUMN written_bytes INTEGER;",
 	  NULL },
 	{ 0 },
 };
@@ -22,7 +28,9 @@ enum { PUT, SET_FIRST, SET_LAST };
 
 static const struct statement statements[] = {
 	[PUT] = { "INSERT INTO job_sample(snapshot, job, procs, rss_kib, cpu, used_kib, charged_kib,"
-	          " cpu_us) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)" },
+	          " cpu_us, gpu_memory_kib, gpu_sm, gpu_device_memory_kib, gpu_util,"
+	          " read_bytes, written_bytes)"
+	          " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)" },
 	[SET_FIRST] = { "UPDATE job SET first_snapshot = ?2 WHERE id = ?1"
 	                " AND first_snapshot IS NULL" },
 	[SET_LAST] = { "UPDATE job SET last_snapshot = ?2 WHERE id = ?1" },
@@ -32,10 +40,10 @@ static const struct statement statements[] = {
 #define MEAN STATEMENT_MEAN
 
 static const struct statement downsample[] = {
-	{ "INSERT OR REPLACE INTO job_sample SELECT ?1, job, " MEAN("procs") ", " MEAN("rss_kib") ", " MEAN("cpu") ", min(procs), max(procs), min(rss_kib), max(rss_kib), min(cpu), max(cpu), " MEAN(
-		"used_kib") ", max(used_kib), " MEAN("charged_kib") ", max(cpu_us)"
-	                                                            " FROM job_sample" STATEMENT_MINUTE(
-									    "snapshot") " GROUP BY job" },
+	{ "INSERT OR REPLACE INTO job_sample SELECT ?1, job, " MEAN("procs") ", " MEAN("rss_kib") ", " MEAN("cpu") ", min(procs), max(procs), min(rss_kib), max(rss_kib), min(cpu), max(cpu), " MEAN("used_kib") ", max(used_kib), " MEAN(
+		"charged_kib") ", max(cpu_us), " MEAN("gpu_memory_kib") ", " MEAN("gpu_sm") ", " MEAN("gpu_device_memory_kib") ", " MEAN("gpu_util") ", max(read_bytes), max(written_bytes)"
+	                                                                                                                                             " FROM job_sample" STATEMENT_MINUTE(
+																			     "snapshot") " GROUP BY job" },
 	/* A job that began within the minute is in the snapshot that stands for it, too. */
 	{ "UPDATE job SET first_snapshot = ?1 WHERE first_snapshot > ?1"
 	  " AND id IN (SELECT job FROM job_sample WHERE snapshot = ?1)" },
@@ -50,7 +58,8 @@ static struct bind bind_figure(const struct metric *metric, struct figure f)
 static int put_sample(struct store *st, struct job_seen *seen, const struct job_sum *sum,
                       int64_t snapshot, struct err *err)
 {
-	static const struct metric memory = { .unit = UNIT_MIB }, cpu = { .unit = UNIT_NS };
+	static const struct metric memory = { .unit = UNIT_MIB }, cpu = { .unit = UNIT_NS },
+				   share = { .unit = UNIT_PCT }, bytes = { .unit = UNIT_BYTES };
 	int r = seen->is_sampled
 	                ? 0
 	                : statement_run(st, &statements[SET_FIRST],
@@ -64,7 +73,11 @@ static int put_sample(struct store *st, struct job_seen *seen, const struct job_
 		BINDS(bind_int(snapshot), bind_int(seen->row), bind_int(sum->procs),
 	              bind_int(column_value(&memory, sum->rss_bytes)),
 	              bind_or_null(column_ratio(sum->cpu_ratio)), bind_figure(&memory, sum->used),
-	              bind_figure(&memory, sum->charged), bind_figure(&cpu, sum->cpu_ns)),
+	              bind_figure(&memory, sum->charged), bind_figure(&cpu, sum->cpu_ns),
+	              bind_figure(&memory, sum->gpu_memory), bind_figure(&share, sum->gpu_sm),
+	              bind_figure(&memory, sum->gpu_device_memory),
+	              bind_figure(&share, sum->gpu_util), bind_figure(&bytes, sum->read),
+	              bind_figure(&bytes, sum->written)),
 		err);
 }
 
@@ -92,24 +105,29 @@ static int put(struct store *st, const struct snapshot *snap, struct err *err)
  * CPU add up to it. */
 static void put_job_samples(struct buf *sql)
 {
-	buf_puts(sql,
-	         "CREATE VIEW job_samples AS SELECT j.job_id AS job_id,"
-	         " m.snapshot AS snapshot_id, s.time AS timestamp,"
-	         " s.resolution AS resolution_seconds, m.procs AS processes,"
-	         " m.rss_kib/1024.0 AS rss_mb, m.cpu/10.0 AS cpu_percent,"
-	         " m.procs_min AS processes_min, m.procs_max AS processes_max,"
-	         " m.rss_kib_min/1024.0 AS rss_mb_min, m.rss_kib_max/1024.0 AS rss_mb_max,"
-	         " m.cpu_min/10.0 AS cpu_percent_min, m.cpu_max/10.0 AS cpu_percent_max,"
-	         " j.uid AS uid, m.used_kib/1024.0 AS used_mb,"
-	         " coalesce(m.used_kib_max, m.used_kib)/1024.0 AS used_mb_max,"
-	         " m.charged_kib/1024.0 AS charged_mb, m.cpu_us/1e6 AS cpu_seconds"
-	         " FROM job j JOIN job_sample m ON m.job = j.id AND m.snapshot >= j.first_snapshot"
-	         " AND m.snapshot <= coalesce(j.last_snapshot, 9223372036854775807)"
-	         " JOIN snapshot s ON s.id = m.snapshot"
-	         " UNION ALL SELECT job_id, NULL, ended, NULL, 0, NULL,"
-	         " max(rest_us, 0)/1e4/(ended - since), NULL, NULL, NULL, NULL, NULL, NULL, uid,"
-	         " NULL, NULL, NULL, cpu_us/1e6 FROM (" SCHEMA_LAST_SAMPLES
-	         ") WHERE ended > since AND rest_us IS NOT NULL");
+	buf_puts(
+		sql,
+		"CREATE VIEW job_samples AS SELECT j.job_id AS job_id,"
+		" m.snapshot AS snapshot_id, s.time AS timestamp,"
+		" s.resolution AS resolution_seconds, m.procs AS processes,"
+		" m.rss_kib/1024.0 AS rss_mb, m.cpu/10.0 AS cpu_percent,"
+		" m.procs_min AS processes_min, m.procs_max AS processes_max,"
+		" m.rss_kib_min/1024.0 AS rss_mb_min, m.rss_kib_max/1024.0 AS rss_mb_max,"
+		" m.cpu_min/10.0 AS cpu_percent_min, m.cpu_max/10.0 AS cpu_percent_max,"
+		" j.uid AS uid, m.used_kib/1024.0 AS used_mb,"
+		" coalesce(m.used_kib_max, m.used_kib)/1024.0 AS used_mb_max,"
+		" m.charged_kib/1024.0 AS charged_mb, m.cpu_us/1e6 AS cpu_seconds,"
+		" m.gpu_memory_kib/1024.0 AS gpu_memory_mb, m.gpu_sm/10.0 AS gpu_sm_pct,"
+		" m.gpu_device_memory_kib/1024.0 AS gpu_device_mb, m.gpu_util/10.0 AS gpu_util_pct,"
+		" m.read_bytes AS read_bytes, m.written_bytes AS written_bytes"
+		" FROM job j JOIN job_sample m ON m.job = j.id AND m.snapshot >= j.first_snapshot"
+		" AND m.snapshot <= coalesce(j.last_snapshot, 9223372036854775807)"
+		" JOIN snapshot s ON s.id = m.snapshot"
+		" UNION ALL SELECT job_id, NULL, ended, NULL, 0, NULL,"
+		" max(rest_us, 0)/1e4/(ended - since), NULL, NULL, NULL, NULL, NULL, NULL, uid,"
+		" NULL, NULL, NULL, cpu_us/1e6, NULL, NULL, NULL, NULL,"
+		" read_bytes, written_bytes FROM (" SCHEMA_LAST_SAMPLES
+		") WHERE ended > since AND rest_us IS NOT NULL");
 }
 
 static const struct view views[] = { { "job_samples", put_job_samples }, { 0 } };

@@ -105,7 +105,8 @@ static void put_figures(const struct report *a, const struct report *b, struct c
 	add_words(&t, "result", result_a.at, result_b.at, sameness(result_a.at, result_b.at));
 	add_pair(&t, to, "took", diff_took(a, b), UNIT_NS);
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)
-		if (job_figures[i].label)
+		if (job_figures[i].label &&
+		    (i != JOB_FIGURE_GPUS || job_count(&a->job, i) || job_count(&b->job, i)))
 			add_pair(&t, to, job_figures[i].label,
 			         (struct diff_pair){ a->job.figures[i], b->job.figures[i] },
 			         job_figures[i].unit);
@@ -281,8 +282,10 @@ void diff_json(const struct report *a, const struct report *b, struct json *j)
 	json_open_object(j, "figures");
 	pair_json(j, "duration_seconds", UNIT_NS, diff_took(a, b));
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)
-		pair_json(j, job_figures[i].key, job_figures[i].unit,
-		          (struct diff_pair){ a->job.figures[i], b->job.figures[i] });
+		if (job_shows_figure(&a->job, (enum job_figure)i) ||
+		    job_shows_figure(&b->job, (enum job_figure)i))
+			pair_json(j, job_figures[i].key, job_figures[i].unit,
+			          (struct diff_pair){ a->job.figures[i], b->job.figures[i] });
 	json_end_object(j);
 	json_open_array(j, "sheets");
 	vec_each(&d.sheets, s)

@@ -47,11 +47,10 @@ void export_record_line(struct buf *out, const char *type, const char *job_id,
 
 static void put_amount(struct row_writer *r, enum metric_unit unit, uint64_t value)
 {
-	static const double divisors[] = { [UNIT_NS] = 1e9,
-		                           [UNIT_MIB] = 1 << 20,
-		                           [UNIT_MILLI] = 1e3,
-		                           [UNIT_COUNT] = 0,
-		                           [UNIT_BYTES] = 0 };
+	static const double divisors[] = {
+		[UNIT_NS] = 1e9, [UNIT_MIB] = 1 << 20, [UNIT_MILLI] = 1e3,
+		[UNIT_PCT] = 10, [UNIT_COUNT] = 0,     [UNIT_BYTES] = 0
+	};
 
 	if (divisors[unit] > 0)
 		row_writer_real(r, (double)value / divisors[unit]);

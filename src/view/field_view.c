@@ -31,7 +31,7 @@ static const struct {
 
 static const char *const unit_names[] = {
 	[UNIT_COUNT] = "",  [UNIT_MILLI] = "", [UNIT_BYTES] = "bytes",
-	[UNIT_MIB] = "MiB", [UNIT_NS] = "s",
+	[UNIT_MIB] = "MiB", [UNIT_NS] = "s",   [UNIT_PCT] = "%",
 };
 
 static void add_row(struct table *t, const char *key, const char *unit, const char *help)

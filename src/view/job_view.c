@@ -220,6 +220,8 @@ static struct words value_words(enum metric_unit unit, uint64_t value)
 		return words("%s", format_duration(value).at);
 	case UNIT_MILLI:
 		return words("%s", format_milli(value, 2).at);
+	case UNIT_PCT:
+		return words("%s", format_percent((double)value / 1000).at);
 	case UNIT_COUNT:
 		break;
 	}

@@ -16,8 +16,9 @@ static const struct table_column columns[] = {
 	{ "CPU", TABLE_RIGHT, 5 },
 	{ "USED", TABLE_RIGHT, 6 },
 	{ "PROCS", TABLE_RIGHT, 7 },
-	{ "TAGS", TABLE_LEFT, 9, .min_width = 12, .is_extra = true },
-	{ "COMMAND", TABLE_LEFT, 8, .min_width = 16, .is_extra = true },
+	{ "GPU MEM", TABLE_RIGHT, 8 },
+	{ "TAGS", TABLE_LEFT, 10, .min_width = 12, .is_extra = true },
+	{ "COMMAND", TABLE_LEFT, 9, .min_width = 16, .is_extra = true },
 };
 static const struct table_column brief_columns[] = {
 	{ "JOB", TABLE_LEFT, .min_width = 16, .in_middle = true },
@@ -92,6 +93,7 @@ void jobs_view_add(struct jobs_view *view, const struct job *job)
 	add_figure(view, job, JOB_FIGURE_CPU);
 	add_figure(view, job, JOB_FIGURE_PEAK_USED);
 	add_figure(view, job, JOB_FIGURE_PROCESSES);
+	add_figure(view, job, JOB_FIGURE_PEAK_GPU_MEMORY);
 	add_tags(view, job);
 	table_add(t, job->command, INK_PLAIN);
 }

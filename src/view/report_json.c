@@ -38,7 +38,8 @@ static void put_profile_quality(const struct report *r, const struct job_profile
 	json_key(j, "sheet_metrics");
 	profile_sheet_qualities_json(j, p);
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)
-		put_quality(j, job_figures[i].key, r->job.figures[i].quality);
+		if (job_shows_figure(&r->job, (enum job_figure)i))
+			put_quality(j, job_figures[i].key, r->job.figures[i].quality);
 	json_end_object(j);
 }
 

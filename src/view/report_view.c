@@ -157,32 +157,60 @@ static void put_io(struct facts *f, const struct job *job)
 	facts_comma(f, "%s written", job_figure_words(job, JOB_FIGURE_WRITTEN).at);
 }
 
-/* "71 % mean, 99 % max   14.2 of 24.0 GiB   212 Wh" */
+static void put_gpu_memory(struct facts *f, const struct gpu_record *g)
+{
+	uint64_t held = (uint64_t)g->mem_peak_bytes;
+
+	if (!isfinite(g->mem_peak_bytes))
+		return;
+	facts_part(f, "%s held",
+	           isfinite(g->mem_total_bytes)
+	                   ? format_bytes_of(held, (uint64_t)g->mem_total_bytes).at
+	                   : format_bytes(held).at);
+	if (isfinite(g->own_peak_bytes))
+		facts_comma(f, "%s by this job", format_bytes((uint64_t)g->own_peak_bytes).at);
+}
+
+/* "71 % busy, 99 % at most   14.2 of 24.0 GiB held, 13.9 GiB by this job   212 Wh" */
 static void put_gpu(struct facts *f, const struct report *r, const struct gpu_record *g)
 {
 	double hours = (double)job_took_ns(&r->job, r->now_ns) / 3600e9;
+	bool is_known = isfinite(g->util_mean_ratio) || isfinite(g->mem_peak_bytes);
 	char label[24];
 
 	snprintf(label, sizeof label, "GPU %u", g->index);
 	facts_begin(f, label,
-	            job_quality(&r->job,
-	                        isfinite(g->util_mean_ratio) ? QUALITY_SAMPLED : QUALITY_MISSING)
-	                    .at);
+	            job_quality(&r->job, is_known ? QUALITY_SAMPLED : QUALITY_MISSING).at);
 	if (isfinite(g->util_mean_ratio)) {
-		facts_part(f, "%s mean", format_percent(g->util_mean_ratio).at);
-		facts_comma(f, "%s max", format_percent(g->util_max_ratio).at);
+		facts_part(f, "%s busy", format_percent(g->util_mean_ratio).at);
+		facts_comma(f, "%s at most", format_percent(g->util_max_ratio).at);
 	} else {
 		facts_part(f, "load not known");
 	}
-	if (isfinite(g->mem_peak_bytes) && isfinite(g->mem_total_bytes))
-		facts_part(
-			f, "%s",
-			format_bytes_of((uint64_t)g->mem_peak_bytes, (uint64_t)g->mem_total_bytes)
-				.at);
-	else if (isfinite(g->mem_peak_bytes))
-		facts_part(f, "%s", format_bytes((uint64_t)g->mem_peak_bytes).at);
+	put_gpu_memory(f, g);
 	if (isfinite(g->power_mean_w))
 		facts_part(f, "%.3g Wh", g->power_mean_w * hours);
+}
+
+/* Those of the job; where the driver does not list processes, all. */
+static void put_gpus(struct facts *f, const struct report *r)
+{
+	const struct job *job = &r->job;
+	bool knows = job_knows(job, JOB_FIGURE_GPUS);
+
+	vec_each(&r->gpus, gpu)
+		if (!knows || gpu->g.is_used)
+			put_gpu(f, r, &gpu->g);
+	if (job_knows(job, JOB_FIGURE_GPU_TIME)) {
+		begin_figure(f, job, "  this job", JOB_FIGURE_GPU_TIME);
+		facts_part(f, "%s busy", job_figure_words(job, JOB_FIGURE_GPU_SM).at);
+		facts_comma(f, "%s GPU time", job_figure_words(job, JOB_FIGURE_GPU_TIME).at);
+		if (job_count(job, JOB_FIGURE_GPUS) > 1)
+			facts_comma(f, "all GPUs added");
+	} else if (r->gpus.len && !knows && job_knows(job, JOB_FIGURE_GPU_UTIL)) {
+		facts_begin(f, "  this job", job_quality(job, QUALITY_MISSING).at);
+		facts_part(f, "not known: the driver does not say whose processes these are");
+	}
 }
 
 static void put_processes(struct facts *f, const struct job *job)
@@ -265,8 +293,7 @@ static void put_totals(const struct report *r, struct canvas *to)
 	put_cpu(&f, r);
 	put_memory(&f, &r->job);
 	put_io(&f, &r->job);
-	vec_each(&r->gpus, gpu)
-		put_gpu(&f, r, &gpu->g);
+	put_gpus(&f, r);
 	put_processes(&f, &r->job);
 	put_limits(&f, &r->job);
 	put_recorder(&f, r);

@@ -90,6 +90,36 @@ static void put_memory(struct facts *f, const struct job *job)
 		facts_part(f, "not known");
 }
 
+/* The load and memory of the GPUs it used, by all that run there, and its own share of them. */
+static void put_gpu(struct facts *f, const struct job *job)
+{
+	bool has_memory = job_knows(job, JOB_FIGURE_PEAK_GPU_DEVICE);
+	uint64_t held = job_count(job, JOB_FIGURE_PEAK_GPU_DEVICE),
+		 whole = job_count(job, JOB_FIGURE_GPU_DEVICE);
+
+	if (!has_memory && !job_knows(job, JOB_FIGURE_GPU_UTIL) &&
+	    !job_knows(job, JOB_FIGURE_PEAK_GPU_MEMORY))
+		return;
+	facts_begin(f, job_count(job, JOB_FIGURE_GPUS) > 1 ? "gpus" : "gpu",
+	            job_quality(job, QUALITY_SAMPLED).at);
+	if (job_count(job, JOB_FIGURE_GPUS) > 1)
+		facts_part(f, "%s", job_figure_words(job, JOB_FIGURE_GPUS).at);
+	if (job_knows(job, JOB_FIGURE_GPU_UTIL))
+		facts_part(f, "%s busy", job_figure_words(job, JOB_FIGURE_GPU_UTIL).at);
+	else
+		facts_part(f, "load not known");
+	if (job_knows(job, JOB_FIGURE_GPU_SM))
+		facts_comma(f, "%s by this job", job_figure_words(job, JOB_FIGURE_GPU_SM).at);
+	if (has_memory)
+		facts_part(f, "%s held",
+		           whole ? format_bytes_of(held, whole).at : format_bytes(held).at);
+	if (job_knows(job, JOB_FIGURE_PEAK_GPU_MEMORY))
+		facts_comma(f, "%s by this job",
+		            job_figure_words(job, JOB_FIGURE_PEAK_GPU_MEMORY).at);
+	else
+		facts_comma(f, "how much by this job is not known");
+}
+
 static void put_processes(struct facts *f, const struct job *job)
 {
 	uint64_t leaked = job_count(job, JOB_FIGURE_LEAKED);
@@ -311,6 +341,7 @@ void run_view(const struct job *job, const struct run_record *record, unsigned c
 	put_head(&f, job);
 	put_cpu(&f, job, cpus);
 	put_memory(&f, job);
+	put_gpu(&f, job);
 	put_processes(&f, job);
 	put_io(&f, job);
 	put_sheets(&f, job);

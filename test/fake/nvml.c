@@ -9,6 +9,8 @@
  *   unsupported=power,clock,temperature,utilization,memory,processes
  *   pids=4711:512:37,4712:100:0
  *                     processes on GPU 0: pid, MiB, SM percent
+ *   use=PATH          … or on any GPU, a line each: GPU, pid, MiB, SM percent; read with every request
+ *   mig               its GPUs are divided: there is no load of them or of processes
  *   garbage           texts without an end, percents beyond reason
  * Built three times: as it is, with the calls of old drivers only (FAKE_OLD), and empty
  * (FAKE_EMPTY). */
@@ -173,7 +175,9 @@ API int nvmlDeviceGetUtilizationRates(device dev, struct utilization *ret)
 {
 	act("utilization");
 	*ret = (struct utilization){ 50 + index_of(dev), 20 };
-	return refused(dev, "utilization");
+	if (mood("garbage"))
+		ret->gpu = 4000000000u;
+	return mood("mig") ? NOT_SUPPORTED : refused(dev, "utilization");
 }
 
 /* What the driver keeps for itself is used here and not in v2. */
@@ -210,12 +214,38 @@ struct fake_process {
 	unsigned pid, mib, sm;
 };
 
+/* Line number i of those about this GPU. */
+static int read_process(const char *mood_path, device dev, unsigned i, struct fake_process *ret)
+{
+	char path[512] = "", line[128];
+	unsigned gpu;
+	int found = 0;
+	FILE *file;
+
+	snprintf(path, sizeof path, "%.*s", (int)strcspn(mood_path, " "), mood_path);
+	file = fopen(path, "r");
+	while (file && !found && fgets(line, sizeof line, file)) {
+		char *at = line;
+
+		gpu = (unsigned)strtoul(at, &at, 10);
+		ret->pid = (unsigned)strtoul(at, &at, 10);
+		ret->mib = (unsigned)strtoul(at, &at, 10);
+		ret->sm = (unsigned)strtoul(at, &at, 10);
+		found = gpu == index_of(dev) && i-- == 0;
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
 /* Process number i of the mood; 0 when there are fewer. */
 static int find_process(device dev, unsigned i, struct fake_process *ret)
 {
 	const char *text = index_of(dev) == 0 ? mood("pids") : NULL;
 	char *end;
 
+	if (mood("use"))
+		return read_process(mood("use"), dev, i, ret);
 	for (; text && *text && *text != ' ' && i--;)
 		text += strcspn(text, ", ") + (text[strcspn(text, ", ")] == ',');
 	if (!text || !*text || *text == ' ')
@@ -291,7 +321,8 @@ API int nvmlDeviceGetComputeRunningProcesses_v3(device dev, unsigned *n, struct 
 
 	act("processes");
 	for (i = 0; find_process(dev, i, &p) && i < *n; i++)
-		to[i] = (struct process_v2){ p.pid, p.mib ? p.mib * MIB : ~0ULL, ~0u, ~0u };
+		to[i] = (struct process_v2){ p.pid, p.mib ? p.mib * MIB : ~0ULL,
+			                     mood("mig") ? 1 + i : ~0u, mood("mig") ? 0 : ~0u };
 	*n = mood("garbage") ? ~0u : i;
 	return refused(dev, "processes");
 }
@@ -311,6 +342,8 @@ API int nvmlDeviceGetProcessUtilization(device dev, struct process_use *to, unsi
 	struct fake_process p;
 	unsigned i, count = 0;
 
+	if (mood("mig"))
+		return NOT_SUPPORTED;
 	for (i = 0; find_process(dev, i, &p) && count + 2 <= *n; i++) {
 		unsigned sm = mood("garbage") ? 4000000000u : p.sm;
 

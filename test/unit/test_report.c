@@ -135,8 +135,12 @@ static struct report full_report(void)
 	                                         .mem_peak_bytes = 14.2 * (double)KIT_GIB,
 	                                         .mem_total_bytes = 24.0 * (double)KIT_GIB,
 	                                         .power_mean_w = 250,
-	                                         .power_max_w = 310 });
-	report_add_gpu(&r, &(struct gpu_record){ 1, NULL, NAN, NAN, NAN, NAN, NAN, NAN });
+	                                         .power_max_w = 310,
+	                                         .own_peak_bytes = 13.9 * (double)KIT_GIB,
+	                                         .is_used = true });
+	report_add_gpu(&r, &(struct gpu_record){ 1, NULL, NAN, NAN, NAN, NAN, NAN, NAN, NAN });
+	kit_figure(&r.job, JOB_FIGURE_GPU_TIME, 487 * NS_PER_S, QUALITY_SAMPLED);
+	kit_figure(&r.job, JOB_FIGURE_GPU_SM, 640, QUALITY_SAMPLED);
 	add_processes(&r);
 	add_anomalies(&r);
 	add_events(&r);

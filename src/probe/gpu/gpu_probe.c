@@ -151,6 +151,8 @@ static void add_use(const struct gpu_probe *self, const struct gpu_use *use, str
 		return;
 	*u = *use;
 	u->is_foreign = !self->pids_are_ours && !holds_device(self, use->id.pid);
+	if (u->is_foreign)
+		out->gpus.at[u->gpu].knows_processes = false;
 	p = u->is_foreign ? NULL : sample_find_proc(out, use->id.pid);
 	if (!p)
 		return;
@@ -169,6 +171,7 @@ static void add_report(const struct gpu_probe *self, bool is_fresh, struct sampl
 		if (!gpu)
 			return;
 		*gpu = r->gpus[i];
+		gpu->knows_processes = is_fresh && r->listed >> i & 1;
 		if (!is_fresh)
 			gpu->r.present = 0;
 	}

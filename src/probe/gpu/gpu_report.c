@@ -16,6 +16,7 @@ void gpu_report_refuse(struct gpu_report *r, enum gpu_verdict verdict, const cha
 
 	r->verdict = verdict;
 	r->gpu_count = r->use_count = 0;
+	r->listed = 0;
 	va_start(ap, fmt);
 	vsnprintf(r->text, sizeof r->text, fmt, ap);
 	va_end(ap);
@@ -68,6 +69,30 @@ static bool lists_are_sane(const struct gpu_report *r)
 	return true;
 }
 
+static void drop(uint64_t *present, unsigned id, bool is_nonsense)
+{
+	if (is_nonsense)
+		*present &= ~(UINT64_C(1) << id);
+}
+
+/* Some drivers fill in nonsense: shares above 100 %, and more memory than there is. */
+static void drop_nonsense(struct gpu_report *r)
+{
+	for (struct gpu_sample *g = r->gpus; g < r->gpus + r->gpu_count; g++) {
+		uint64_t total = readings_or(&g->r, GPU_MEM_TOTAL, UINT64_MAX);
+
+		drop(&g->r.present, GPU_UTIL, g->r.value[GPU_UTIL] > 100);
+		drop(&g->r.present, GPU_MEM_UTIL, g->r.value[GPU_MEM_UTIL] > 100);
+		drop(&g->r.present, GPU_MEM_USED, g->r.value[GPU_MEM_USED] > total);
+	}
+	for (struct gpu_use *u = r->uses; u < r->uses + r->use_count; u++) {
+		uint64_t total = readings_or(&r->gpus[u->gpu].r, GPU_MEM_TOTAL, UINT64_MAX);
+
+		drop(&u->r.present, GPU_USE_SM, u->r.value[GPU_USE_SM] > 100);
+		drop(&u->r.present, GPU_USE_MEM, u->r.value[GPU_USE_MEM] > total);
+	}
+}
+
 int gpu_report_decode(const void *bytes, size_t n, struct gpu_report *ret, struct err *err)
 {
 	const char *gpus = (const char *)bytes + HEAD_BYTES;
@@ -82,6 +107,7 @@ int gpu_report_decode(const void *bytes, size_t n, struct gpu_report *ret, struc
 	       ret->use_count * sizeof *ret->uses);
 	if (!lists_are_sane(ret))
 		return err_set(err, EBADMSG, "the GPU helper's answer is garbled");
+	drop_nonsense(ret);
 	for (uint32_t i = 0; i < ret->use_count; i++) { /* the recorder alone knows these */
 		ret->uses[i].is_foreign = false;
 		ret->uses[i].job = -1;

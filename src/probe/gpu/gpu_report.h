@@ -18,6 +18,7 @@ enum gpu_verdict {
 struct gpu_report {
 	enum gpu_verdict verdict;
 	uint32_t gpu_count, use_count;
+	uint64_t listed;             /* bits of the GPUs whose processes are all in `uses` */
 	uint64_t took_ns;            /* from request to answer */
 	uint64_t cpu_ns, peak_bytes; /* what the helper and its children used so far */
 	char text[200];              /* GPU_REPORTED: "driver 535.104.05"; else the reason */

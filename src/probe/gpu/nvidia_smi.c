@@ -280,6 +280,7 @@ static void read_gpus(const char *path, struct buf *printed, struct gpu_report *
 	int status = run_smi(path, NVIDIA_SMI_QUERY_GPUS, printed);
 
 	ret->gpu_count = ret->use_count = 0;
+	ret->listed = 0;
 	ret->verdict = GPU_REPORTED;
 	ret->text[0] = '\0';
 	if (status == SMI_NO_DEVICE)
@@ -303,7 +304,9 @@ void nvidia_smi_read(const char *path, struct gpu_report *ret)
 	buf_reset(&printed);
 	/* The processes are an extra: without them the GPUs are still true. */
 	if (ret->verdict == GPU_REPORTED && ret->gpu_count &&
-	    run_smi(path, NVIDIA_SMI_QUERY_APPS, &printed) == 0)
+	    run_smi(path, NVIDIA_SMI_QUERY_APPS, &printed) == 0) {
 		nvidia_smi_parse_apps(text_of(&printed), ret);
+		ret->listed = UINT64_MAX;
+	}
 	buf_done(&printed);
 }

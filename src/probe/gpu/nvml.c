@@ -281,7 +281,8 @@ static void add_use(struct gpu_report *to, uint32_t gpu, unsigned pid, unsigned 
 		readings_set(&u->r, GPU_USE_MEM, MAX(bytes, readings_or(&u->r, GPU_USE_MEM, 0)));
 }
 
-static void read_list(struct nvml *n, nvml_list *newer, nvml_list *older, uint32_t gpu,
+/* Whether the driver has such a list. */
+static bool read_list(struct nvml *n, nvml_list *newer, nvml_list *older, uint32_t gpu,
                       struct gpu_report *to)
 {
 	nvml_device dev = n->devices[gpu].handle;
@@ -290,12 +291,14 @@ static void read_list(struct nvml *n, nvml_list *newer, nvml_list *older, uint32
 	if (newer && newer(dev, &count, n->room.v2) == NVML_OK) {
 		for (unsigned i = 0; i < MIN(count, PROCESSES_MAX); i++)
 			add_use(to, gpu, n->room.v2[i].pid, n->room.v2[i].used_bytes);
-		return;
+		return true;
 	}
 	count = PROCESSES_MAX;
-	if (older && older(dev, &count, n->room.v1) == NVML_OK)
-		for (unsigned i = 0; i < MIN(count, PROCESSES_MAX); i++)
-			add_use(to, gpu, n->room.v1[i].pid, n->room.v1[i].used_bytes);
+	if (!older || older(dev, &count, n->room.v1) != NVML_OK)
+		return false;
+	for (unsigned i = 0; i < MIN(count, PROCESSES_MAX); i++)
+		add_use(to, gpu, n->room.v1[i].pid, n->room.v1[i].used_bytes);
+	return true;
 }
 
 /* The driver keeps a ring of figures; each call gives those since the last one, in any order, and
@@ -355,7 +358,8 @@ static void read_gpu(struct nvml *n, uint32_t i, struct gpu_report *to)
 	if (!is_there) /* fallen off the bus, or not ours to see */
 		return;
 	read_device(n, d->handle, &gpu->r);
-	read_list(n, n->call.compute, n->call.compute_v1, i, to);
+	if (read_list(n, n->call.compute, n->call.compute_v1, i, to))
+		to->listed |= UINT64_C(1) << i;
 	read_list(n, n->call.graphics, n->call.graphics_v1, i, to);
 	read_process_use(n, i, to);
 }
@@ -374,6 +378,7 @@ void nvml_read(struct nvml *n, struct gpu_report *ret)
 	         n->driver[0] ? n->driver : "of unknown version");
 	ret->gpu_count = (uint32_t)MIN(count, GPUS_MAX);
 	ret->use_count = 0;
+	ret->listed = 0;
 	for (uint32_t i = 0; i < ret->gpu_count; i++)
 		read_gpu(n, i, ret);
 }

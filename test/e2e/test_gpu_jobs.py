@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: MIT
+"""What jobs do on GPUs, as the end block, ls, report, diff and SQL show it. The driver is fake, and lists the processes that a file names."""
+import json
+import re
+
+import pytest
+
+from conftest import wait_for
+from test_gpu import FAKES, SMI, nvml
+
+# Its process is on the GPUs that are named by the arguments behind the file and the marker: "0 512 37" is GPU 0, 512 MiB, 37 % of it.
+ON_GPU = """
+import os, sys, time
+path, marker, *uses = sys.argv[1:]
+others = os.environ.get("OTHERS", "")
+with open(path + ".new", "w") as f:
+    f.write(others)
+    for use in uses:
+        gpu, mib, sm = use.split()
+        f.write("%s %d %s %s\\n" % (gpu, os.getpid(), mib, sm))
+os.rename(path + ".new", path)
+end = time.monotonic() + 60
+while not os.path.exists(marker) and time.monotonic() < end:
+    time.sleep(0.02)
+"""
+
+
+class Jobs:
+	"""Runs jobs with a fake driver until their samples have what a test waits for."""
+
+	def __init__(self, proctor, children, tmp_path):
+		self.proctor, self.children, self.place = proctor, children, tmp_path
+		self.use = tmp_path / "use"
+
+	def env(self, mood):
+		return {**nvml(("use=%s " % self.use) + mood)}
+
+	def run(self, name, uses, mood="", env=None, ticks=8, until="s.gpu_count > 0", others=""):
+		marker = self.place / ("end-" + name)
+		self.use.write_text(others)
+		env = {**(self.env(mood) if env is None else env), "OTHERS": others}
+		job = self.children.spawn([self.proctor.binary, "run", "--summary", "--job-id", name, "--name", "gpu", "--interval", "0.1", "--", "python3", "-c",
+					   ON_GPU, str(self.use), str(marker), *uses], env={**self.proctor.env, **env}, stdout=-3, stderr=-1)
+		wait_for(lambda: self.ticks(name, until) >= ticks)
+		marker.write_text("")
+		block = job.stderr.read().decode()
+		assert job.wait(timeout=30) == 0, block
+		return block
+
+	def ticks(self, name, until):
+		done = self.proctor("sql", "--json", "SELECT count(*) AS n FROM job_samples j JOIN snapshots s ON s.id = j.snapshot_id"
+				    " WHERE j.job_id = '%s' AND %s" % (name, until))
+		return json.loads(done.stdout)[0]["n"] if done.returncode == 0 else 0
+
+	def sql(self, query):
+		done = self.proctor("sql", "--json", query)
+		assert done.returncode == 0, done.stderr
+		return json.loads(done.stdout)
+
+	def figures(self, name):
+		done = self.proctor("report", name, "--json")
+		assert done.returncode == 0, done.stderr
+		report = json.loads(done.stdout)
+		return report["job"]["figures"], report["job"]["quality"], report["gpus"]
+
+
+@pytest.fixture
+def jobs(proctor, children, tmp_path):
+	return Jobs(proctor, children, tmp_path)
+
+
+def line_of(text, label):
+	lines = [line for line in text.splitlines() if re.match(r"\s+%s\b" % label, line)]
+	assert len(lines) == 1, text
+	return lines[0]
+
+
+def test_the_block_shows_the_gpu_and_the_jobs_own_share(jobs, children):
+	other = children.idle(1)[0]
+	block = jobs.run("one", ["0 512 37"], others="0 %d 400 13\n" % other.pid, until="gpu_memory_mb = 512")
+	line = line_of(block, "gpu")
+	assert "50 % busy" in line and "1000 MiB of 16.0 GiB held, 512 MiB by this job" in line.replace("1.0 of 16.0", "1000 MiB of 16.0")
+	assert re.search(r", (\d+) % by this job", line)
+	assert "sampled" in line
+
+
+def test_figures_agree_with_what_was_stored_of_each_tick(jobs, children):
+	other = children.idle(1)[0]
+	jobs.run("one", ["0 512 37", "1 256 20"], "gpus=3", others="0 %d 400 13\n2 %d 900 80\n" % (other.pid, other.pid), ticks=12,
+		 until="gpu_memory_mb = 768")
+	figures, quality, gpus = jobs.figures("one")
+	assert figures["gpus_used"] == 2
+	(own,) = jobs.sql("SELECT max(mb) AS mb FROM (SELECT sum(memory_used_mb) AS mb FROM gpu_processes WHERE job_id = 'one' GROUP BY snapshot_id)")
+	assert figures["peak_gpu_memory_mb"] == own["mb"] == 768
+	assert (figures["peak_gpu_device_mb"], figures["gpu_device_mb"]) == (2000, 2 * 16384)
+	# Of the GPUs it used, which are 50 and 51 % busy; the third is others'.
+	assert figures["gpu_util_mean_pct"] == pytest.approx(50.5, abs=0.3) and figures["gpu_util_max_pct"] == 51
+	(sums,) = jobs.sql("SELECT max(gpu_memory_mb) AS mb, max(gpu_sm_pct) AS sm, max(gpu_util_pct) AS util FROM job_samples WHERE job_id = 'one'")
+	assert (sums["mb"], sums["sm"], sums["util"]) == (768, 57, 50.5)
+	# 37 + 20 % of a GPU's time, from the tick at which it was found there.
+	rows = jobs.sql("SELECT timestamp AS t, coalesce(gpu_sm_pct, 0) AS sm FROM job_samples WHERE job_id = 'one' ORDER BY timestamp")
+	integral = sum((b["t"] - a["t"]) * b["sm"] / 100 for a, b in zip(rows, rows[1:]))
+	assert figures["gpu_seconds"] == pytest.approx(integral, rel=0.02)
+	assert {quality[key] for key in figures if "gpu" in key} == {"sampled"}
+	assert [(gpu["used_by_job"], gpu["own_peak_vram_mb"]) for gpu in gpus] == [(True, 512), (True, 256), (False, None)]
+
+
+def test_the_report_labels_its_gpu_lines_and_shows_only_those_of_the_job(jobs):
+	jobs.run("one", ["1 256 20"], "gpus=3", until="gpu_memory_mb = 256")
+	report = jobs.proctor("report", "one").stdout
+	assert "51 % busy, 51 % at most" in line_of(report, "GPU 1") and "256 MiB by this job" in line_of(report, "GPU 1")
+	assert "GPU 0" not in report and "GPU 2" not in report
+	assert re.search(r"this job +(\d+|[\d.]+) % busy, .* GPU time", report)
+
+
+def test_ls_and_diff_have_gpus_where_a_job_used_one(jobs):
+	jobs.run("one", ["0 512 37"], until="gpu_memory_mb = 512")
+	jobs.run("two", ["0 1024 37"], until="gpu_memory_mb = 1024")
+	listed = jobs.proctor("ls", env={"COLUMNS": "140"}).stdout
+	assert re.search(r"GPU MEM", listed) and "~512 MiB" in listed and "~1.0 GiB" in listed
+	compared = jobs.proctor("diff", "one", "two", env={"COLUMNS": "140"}).stdout
+	assert re.search(r"GPU memory +~512 MiB +~1.0 GiB +~2.00×", compared)
+
+
+def test_a_job_that_uses_no_gpu_shows_none_however_busy_they_are(jobs, children):
+	other = children.idle(1)[0]
+	block = jobs.run("one", [], "gpus=2", others="0 %d 400 13\n" % other.pid)
+	assert "by this job" not in block and not re.search(r"^\s+gpu", block, re.M)
+	assert "GPU MEM" not in jobs.proctor("ls").stdout and "GPU" not in jobs.proctor("diff", "one", "one").stdout
+	report = jobs.proctor("report", "one").stdout
+	assert not re.search(r"^\s+GPU \d", report, re.M)
+	figures, quality, _ = jobs.figures("one")
+	assert (figures["gpus_used"], quality["gpus_used"]) == (0, "sampled")
+	assert "peak_gpu_memory_mb" not in figures and "gpu_seconds" not in figures
+
+
+def test_without_a_gpu_nothing_names_one(proctor):
+	done = proctor("run", "--summary", "--job-id", "one", "--name", "plain", "--interval", "0.1", "--", "sleep", "0.5", cwd="/")
+	texts = [done.stderr] + [proctor(*args).stdout for args in (
+		["ls"], ["report", "one"], ["diff", "one", "one"], ["ls", "--json"], ["diff", "one", "one", "--json"],
+		["export", "one", "--format", "chrome-trace"])]
+	assert [text for text in texts if re.search("gpu", text, re.I)] == []
+	assert [key for key in json.loads(proctor("report", "one", "--json").stdout)["job"]["figures"] if "gpu" in key] == []
+
+
+def test_a_driver_that_lists_no_processes_leaves_the_own_share_unknown(jobs):
+	block = jobs.run("one", ["0 512 37"], "unsupported=processes")
+	line = line_of(block, "gpu")
+	assert "50 % busy" in line and "1000 MiB of 16.0 GiB held, how much by this job is not known" in line.replace("1.0 of 16.0", "1000 MiB of 16.0")
+	figures, _, gpus = jobs.figures("one")
+	assert not {"gpus_used", "gpu_seconds", "peak_gpu_memory_mb"} & set(figures)
+	assert gpus[0]["own_peak_vram_mb"] is None
+	assert "not known: the driver does not say whose" in jobs.proctor("report", "one").stdout
+
+
+def test_divided_gpus_have_memory_and_no_load(jobs):
+	block = jobs.run("one", ["0 512 37", "0 512 37"], "mig", until="gpu_memory_mb > 0")
+	line = line_of(block, "gpu")
+	assert "load not known" in line and "512 MiB by this job" in line and "% busy" not in line
+	figures, _, _ = jobs.figures("one")
+	assert figures["peak_gpu_memory_mb"] == 512 and "gpu_seconds" not in figures and "gpu_util_mean_pct" not in figures
+
+
+def test_nvidia_smi_knows_the_jobs_memory_but_not_its_load(jobs):
+	env = {**nvml("init=18"), "PROCTOR_NVIDIA_SMI": str(SMI), "PROCTOR_FAKE_USE": str(jobs.use)}
+	jobs.run("one", ["1 300 50"], env=env, ticks=2, until="gpu_memory_mb > 0")
+	figures, quality, _ = jobs.figures("one")
+	assert (figures["gpus_used"], figures["peak_gpu_memory_mb"], quality["peak_gpu_memory_mb"]) == (1, 300, "sampled")
+	assert figures["gpu_util_mean_pct"] == 51 and "gpu_seconds" not in figures
+
+
+def test_a_driver_that_lies_is_not_believed(jobs):
+	block = jobs.run("one", ["0 99999999 37"], "garbage")
+	assert not re.search(r"\d{4,} %|TiB|PiB", block)
+	figures, _, _ = jobs.figures("one")
+	assert "gpu_util_max_pct" not in figures and "peak_gpu_memory_mb" not in figures
+
+
+def test_a_driver_that_hangs_leaves_what_was_seen_before(jobs):
+	block = jobs.run("one", ["0 512 37"], "hang=power after=6", until="gpu_memory_mb = 512", ticks=2)
+	assert "512 MiB by this job" in line_of(block, "gpu")
+
+
+@pytest.mark.needs_root
+def test_a_plain_users_job_has_its_gpu_too(as_nobody):
+	for name in ("fake-nvml.so",):
+		library = as_nobody.place / name
+		library.write_bytes((FAKES / name).read_bytes())
+		library.chmod(0o755)
+	use = as_nobody.place / "use"
+	env = {"PROCTOR_NVML_PATH": str(library), "PROCTOR_FAKE_NVML": "use=%s" % use}
+	done = as_nobody("run", "--summary", "--job-id", "mine", "--interval", "0.1", "--", "sh", "-c", "echo 0 $$ 512 37 > use; sleep 2; true", env=env)
+	assert done.returncode == 0, done.stderr
+	assert "512 MiB by this job" in line_of(done.stderr, "gpu")
