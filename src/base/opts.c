@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/scan.h"
 
 #define GIB_MEANT_BELOW 64 /* `--mem 8` is meant as 8G, `--mem 512` as 512M */
 
@@ -19,8 +18,7 @@ static const struct opt *find(const struct opt *opts, const char *name, size_t n
 	return NULL;
 }
 
-/* "512", "500M", "1.5G", optionally followed by "B" or "iB". */
-static bool parse_size(struct scan text, uint64_t *ret)
+bool opts_parse_size(struct scan text, uint64_t *ret)
 {
 	static const char units[] = "KMGT";
 	uint64_t milli, scale = 1;
@@ -28,7 +26,8 @@ static bool parse_size(struct scan text, uint64_t *ret)
 
 	if (!scan_typed(&text, 3, &milli))
 		return false;
-	unit = text.p < text.end ? strchr(units, *text.p & ~0x20) : NULL;
+	/* Not strchr(), which finds the NUL for a blank. */
+	unit = text.p < text.end ? memchr(units, *text.p & ~0x20, strlen(units)) : NULL;
 	if (unit) {
 		scale = UINT64_C(1) << (10 * (unit - units + 1));
 		text.p++;
@@ -87,7 +86,7 @@ static int store_size(const struct opt *o, const char *value, struct err *err)
 	bool has_unit = value[strspn(value, "0123456789.")] != '\0';
 	uint64_t bytes;
 
-	if (!parse_size(scan_str(value), &bytes))
+	if (!opts_parse_size(scan_str(value), &bytes))
 		return err_set(err, EINVAL, "--%s '%s': not a size; write 500M or 8G", o->name,
 		               value);
 	if (bytes >= OPT_SIZE_MIN || bytes == 0) {

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/scan.h"
 
 enum opt_kind {
 	OPT_FLAG,     /* bool */
@@ -18,6 +19,9 @@ enum opt_kind {
 	OPT_MILLI,    /* uint64_t thousandths: 2, 0.5 */
 	OPT_LIST,     /* struct opt_list: may be repeated */
 };
+
+/* "512", "500M", "1.5G", optionally followed by "B" or "iB". The whole text must match. */
+bool opts_parse_size(struct scan text, uint64_t *ret);
 
 #define OPT_SIZE_MIN (UINT64_C(1) << 20)
 #define OPT_LIST_MAX 64

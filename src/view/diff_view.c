@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "model/record_fields.h"
+#include "base/clock.h"
 #include "report/diff_report.h"
+#include "view/diff_verdict.h"
 #include "view/format.h"
 #include "view/job_view.h"
 #include "view/table.h"
@@ -68,7 +70,8 @@ static void add_figures(struct table *t, const struct canvas *to, struct diff_pa
 static void add_pair(struct table *t, const struct canvas *to, const char *name,
                      struct diff_pair pair, enum metric_unit unit)
 {
-	if (!figure_is_known(pair.a) && !figure_is_known(pair.b))
+	if (!pair.a.value && !pair.b.value &&
+	    pair.a.quality == pair.b.quality) /* or both are missing */
 		return;
 	table_add(t, name, INK_PLAIN);
 	add_figures(t, to, pair, unit);
@@ -88,8 +91,9 @@ static const char *sameness(const char *a, const char *b)
 	return strcmp(a, b) == 0 ? "same" : "";
 }
 
-static void put_figures(const struct report *a, const struct report *b, struct canvas *to)
+static void put_figures(const struct diff_input *in, struct canvas *to)
 {
+	const struct report *a = in->a, *b = in->b;
 	const struct table_column columns[] = {
 		{ "", TABLE_LEFT, .min_width = 10 },
 		{ a->job.id, TABLE_RIGHT, .min_width = 9 },
@@ -99,9 +103,11 @@ static void put_figures(const struct report *a, const struct report *b, struct c
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns) };
 	struct words result_a = job_result(&a->job), result_b = job_result(&b->job);
 
-	add_words(&t, "type", a->job.type, b->job.type, sameness(a->job.type, b->job.type));
-	add_words(&t, "started", format_when(a->job.started_ns, a->now_ns).at,
-	          format_when(b->job.started_ns, b->now_ns).at, ""); /* never compared */
+	if (strcmp(a->job.type, b->job.type) != 0)
+		add_words(&t, "type", a->job.type, b->job.type, "");
+	if (!in->runs)
+		add_words(&t, "started", format_when(a->job.started_ns, a->now_ns).at,
+		          format_when(b->job.started_ns, b->now_ns).at, ""); /* never compared */
 	add_words(&t, "result", result_a.at, result_b.at, sameness(result_a.at, result_b.at));
 	add_pair(&t, to, "took", diff_took(a, b), UNIT_NS);
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)
@@ -184,6 +190,13 @@ static void add_program(struct table *t, const struct canvas *to, const struct d
 	add_figures(t, to, program_cpu(p), UNIT_NS);
 }
 
+/* As many processes in both, and no CPU time to speak of: nothing to compare. */
+static bool has_information(const struct diff_program *p)
+{
+	return p->a->processes != p->b->processes || p->a->cpu_time_ns.value >= NS_PER_MS ||
+	       p->b->cpu_time_ns.value >= NS_PER_MS;
+}
+
 static void put_programs(const struct diff *d, struct canvas *to)
 {
 	static const struct table_column columns[] = {
@@ -195,18 +208,52 @@ static void put_programs(const struct diff *d, struct canvas *to)
 		{ "ratio", TABLE_RIGHT },
 	};
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
+	size_t n = 0;
 
-	for (size_t i = 0; i < MIN(d->programs.len, (size_t)PROGRAMS_SHOWN); i++)
-		add_program(&t, to, &d->programs.at[i]);
-	table_print_section(&t, "Programs", d->programs.len, "name", to);
+	for (size_t i = 0; i < d->programs.len; i++) {
+		if (!has_information(&d->programs.at[i]))
+			continue;
+		if (n++ < PROGRAMS_SHOWN)
+			add_program(&t, to, &d->programs.at[i]);
+	}
+	table_print_section(&t, "Programs", n, "name", to);
 }
 
-void diff_view(const struct report *a, const struct report *b, struct canvas *to)
+static void put_line(struct canvas *to, const char *text, enum ink ink)
+{
+	static const struct table_column columns[] = { { NULL, TABLE_LEFT, .min_width = 20,
+		                                         .wraps = true } };
+	struct table t = { .columns = columns, .n_columns = 1 };
+
+	table_add(&t, text, ink);
+	table_print(&t, to);
+	table_done(&t);
+}
+
+static void put_verdict(const struct diff_input *in, const struct diff *d, struct canvas *to)
+{
+	cleanup(buf_done) struct buf text = { 0 };
+
+	diff_verdict(in->a, in->b, d, to->unicode, &text);
+	put_line(to, text.at, INK_STRONG);
+	buf_reset(&text);
+	if (in->runs) {
+		buf_printf(&text, "compared with the median of %zu successful run%s of %s",
+		           in->runs, in->runs == 1 ? "" : "s", in->b->job.type);
+		if (in->runs < in->wanted)
+			buf_puts(&text, "; there are no more");
+		put_line(to, text.at, INK_QUIET);
+	}
+	canvas_newline(to);
+}
+
+void diff_view(const struct diff_input *in, struct canvas *to)
 {
 	cleanup(diff_done) struct diff d = { 0 };
 
-	diff_match(a, b, &d);
-	put_figures(a, b, to);
+	diff_match(in->a, in->b, &d);
+	put_verdict(in, &d, to);
+	put_figures(in, to);
 	put_sheets(&d, to);
 	put_programs(&d, to);
 }
@@ -230,15 +277,17 @@ static void pair_json(struct json *j, const char *key, enum metric_unit unit, st
 	json_end_object(j);
 }
 
-static void job_json(struct json *j, const char *key, const struct job *job)
+static void job_json(struct json *j, const char *key, const struct job *job, bool is_median)
 {
 	json_open_object(j, key);
-	json_put_str(j, "job_id", job->id);
+	json_put_str(j, "job_id", is_median ? NULL : job->id);
 	json_put_str(j, "job_type", job->type);
 	json_put_str(j, "outcome", job_outcome(job));
 	json_put_str(j, "result", job_result(job).at);
 	json_key(j, "started_at");
-	metric_json(j, UNIT_NS, job->started_ns);
+	figure_json(
+		j, UNIT_NS,
+		(struct figure){ job->started_ns, is_median ? QUALITY_MISSING : QUALITY_EXACT });
 	json_end_object(j);
 }
 
@@ -270,15 +319,53 @@ static void program_json(struct json *j, const struct diff_program *p)
 	json_end_object(j);
 }
 
-void diff_json(const struct report *a, const struct report *b, struct json *j)
+static void condition_json(struct json *j, const struct diff_input *in,
+                           const struct diff_condition *c)
 {
+	enum diff_answer answer = diff_condition_check(c, diff_condition_pair(c, in->a, in->b));
+	cleanup(buf_done) struct buf text = { 0 };
+
+	diff_condition_words(c, in->a, in->b, true, &text);
+	json_begin_object(j);
+	json_key(j, "condition");
+	json_strn(j, c->text.p, scan_left(&c->text));
+	json_key(j, "met");
+	if (answer == DIFF_UNDECIDED)
+		json_nil(j);
+	else
+		json_bool(j, answer == DIFF_YES);
+	json_put_str(j, "reason", text.at);
+	json_end_object(j);
+}
+
+static void head_json(struct json *j, const struct diff_input *in, const struct diff *d)
+{
+	cleanup(buf_done) struct buf text = { 0 };
+
+	diff_verdict(in->a, in->b, d, true, &text);
+	json_put_str(j, "verdict", text.at);
+	json_open_array(j, "conditions");
+	for (size_t i = 0; i < in->n_conditions; i++)
+		condition_json(j, in, &in->conditions[i]);
+	json_end_array(j);
+	json_key(j, "median_of");
+	if (in->runs)
+		json_u64(j, in->runs);
+	else
+		json_nil(j);
+	job_json(j, "a", &in->a->job, in->runs);
+	job_json(j, "b", &in->b->job, false);
+}
+
+void diff_json(const struct diff_input *in, struct json *j)
+{
+	const struct report *a = in->a, *b = in->b;
 	cleanup(diff_done) struct diff d = { 0 };
 
 	diff_match(a, b, &d);
 	json_begin_object(j);
 	json_put_u64(j, "schema", RECORD_SCHEMA);
-	job_json(j, "a", &a->job);
-	job_json(j, "b", &b->job);
+	head_json(j, in, &d);
 	json_open_object(j, "figures");
 	pair_json(j, "duration_seconds", UNIT_NS, diff_took(a, b));
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)

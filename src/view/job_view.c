@@ -235,19 +235,21 @@ struct words job_figure_words(const struct job *job, enum job_figure id)
 	return value_words(job_figures[id].unit, job->figures[id].value);
 }
 
-void job_add_figure(struct table *t, struct figure figure, enum metric_unit unit, bool unicode)
+struct words figure_words(struct figure figure, enum metric_unit unit, bool unicode)
 {
 	static const char *const signs[][2] = { [QUALITY_SAMPLED] = { "~", "~" },
 		                                [QUALITY_AT_LEAST] = { ">=", "≥" },
 		                                [QUALITY_EXACT] = { "", "" },
 		                                [QUALITY_AT_MOST] = { "<=", "≤" } };
 
-	table_add_figure(t,
-	                 figure_is_known(figure) ? words("%s%.40s", signs[figure.quality][unicode],
-	                                                 value_words(unit, figure.value).at)
-	                                                   .at
-	                                         : NULL,
-	                 INK_PLAIN);
+	if (!figure_is_known(figure))
+		return words("-");
+	return words("%s%.40s", signs[figure.quality][unicode], value_words(unit, figure.value).at);
+}
+
+void job_add_figure(struct table *t, struct figure figure, enum metric_unit unit, bool unicode)
+{
+	table_add_figure(t, figure_words(figure, unit, unicode).at, INK_PLAIN);
 }
 
 struct words job_cores_words(const struct job *job, unsigned cpus)

@@ -38,8 +38,9 @@ enum ink job_ink(enum job_status status);
 
 /* "exact", "at least", "sampled 1 s", "missing" */
 struct words job_quality(const struct job *job, enum quality quality);
-/* A cell: "~1.2 GiB" when it was sampled, "≥1.2 GiB" when it is a lower bound, "-" when it is
- * missing. */
+/* "~1.2 GiB" when it was sampled, "≥1.2 GiB" when it is a lower bound, "-" when it is missing. */
+struct words figure_words(struct figure figure, enum metric_unit unit, bool unicode);
+/* The same as a cell. */
 void job_add_figure(struct table *t, struct figure figure, enum metric_unit unit, bool unicode);
 /* As people read it, with its unit; "not known" when it is missing. */
 struct words job_figure_words(const struct job *job, enum job_figure id);

@@ -207,8 +207,8 @@ def gate(tmp_path):
 	return Gate()
 
 
-@pytest.fixture
-def as_nobody(request):
+@contextlib.contextmanager
+def running_as_nobody():
 	"""The program as the user nobody, with a state directory that nobody owns. Needs root."""
 	if os.geteuid() != 0:
 		pytest.skip("NOT RUN: needs root to become nobody")
@@ -230,8 +230,15 @@ def as_nobody(request):
 
 	run.place, run.state_dir, run.env = place, runner.state_dir, runner.env
 	yield run
-	check_tier(request, runner.state_dir, "connector")
 	shutil.rmtree(place)
+
+
+@pytest.fixture
+def as_nobody(request):
+	"""running_as_nobody(), for one test."""
+	with running_as_nobody() as run_as_nobody:
+		yield run_as_nobody
+		check_tier(request, run_as_nobody.state_dir, "connector")
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What can be asked of a recorded job: ls, report, events, diff, export."""
+import contextlib
 import csv
 import io
 import json
@@ -9,7 +10,7 @@ import time
 
 import pytest
 
-from conftest import TIERS, Proctor, wait_for
+from conftest import TIERS, Proctor, running_as_nobody, wait_for
 
 FIGURES = {"cpu_seconds", "peak_rss_mb", "peak_used_mb", "read_bytes", "processes", "failed_processes",
 	   "leaked_processes", "recorder_cpu_seconds"}
@@ -344,7 +345,8 @@ def test_events_can_be_chosen_by_kind_and_number(jobs):
 def test_diff_sets_two_jobs_side_by_side(jobs):
 	done = jobs("diff", "build~1", "build")
 	assert done.returncode == 0
-	assert done.stdout.splitlines()[0].split() == ["build-one", "build-two", "ratio"]
+	verdict, blank, head = done.stdout.splitlines()[:3]
+	assert verdict.startswith("exit 3 instead of ok; ") and not blank and head.split() == ["build-one", "build-two", "ratio"]
 	assert "exit 3" in done.stdout and "false" in done.stdout
 	diff = as_json(jobs("diff", "build-one", "build-two", "--json"))
 	assert (diff["a"]["job_id"], diff["b"]["outcome"]) == ("build-one", "failed")
@@ -359,6 +361,101 @@ def test_diff_sets_two_jobs_side_by_side(jobs):
 
 def test_diff_needs_two_jobs(jobs):
 	assert jobs("diff", "build").returncode == 2
+
+
+SPIN = "import time; end = time.process_time() + float('%s')\nwhile time.process_time() < end: pass"
+
+
+@pytest.fixture(scope="module", params=["root", "nobody"])
+def runs(request, tmp_path_factory):
+	"""Four good runs of one type, a failed one, and one that takes much more CPU and memory; to be read only."""
+	with contextlib.ExitStack() as stack:
+		proctor = Proctor(tmp_path_factory.mktemp("runs") / "state") if request.param == "root" else stack.enter_context(running_as_nobody())
+		make_runs(proctor)
+		yield proctor
+
+
+def make_runs(proctor):
+	for n, cpu in enumerate(("0.2", "0.3", "0.25", "0.2")):
+		run_job(proctor, "--name", "spin", "--job-id", "spin-%d" % n, command=["python3", "-c", SPIN % cpu])
+	run_job(proctor, "--name", "spin", "--job-id", "spin-bad", command=["sh", "-c", "exit 9"], status=9)
+	slow = "kept = bytearray(128 << 20)\n" + SPIN % "1.2"
+	run_job(proctor, "--name", "spin", "--job-id", "spin-slow", command=["python3", "-c", slow])
+
+
+def test_diff_begins_with_a_verdict(runs):
+	cpu = as_json(runs("diff", "spin-0", "spin-slow", "--json"))["figures"]["cpu_seconds"]["quality"] == ["exact", "exact"]
+	verdict = runs("diff", "spin-0", "spin-slow").stdout.splitlines()[0]
+	assert re.match(r"\d.*× slower; .*\d× more %smemory" % ("CPU.*; .*× more " if cpu else ""), verdict), verdict
+	verdict = runs("diff", "spin-slow", "spin-0").stdout.splitlines()[0]
+	assert re.match(r"\d.*× faster; .*\d× less %smemory" % ("CPU.*; .*× less " if cpu else ""), verdict), verdict
+	same = runs("diff", "spin-0", "spin-0")
+	assert same.stdout.splitlines()[0].endswith(" unchanged")
+	assert not [line for line in same.stdout.splitlines() if line.split()[1:] in (["0", "0", "same"], ["-", "-", "-"])]
+	assert as_json(runs("diff", "spin-slow", "spin-0", "--json"))["verdict"] == verdict
+
+
+def test_diff_compares_with_the_median_of_recent_runs(runs):
+	done = runs("diff", "spin-slow", "--against", "3")
+	assert done.returncode == 0, done.stderr
+	lines = done.stdout.splitlines()
+	assert "slower" in lines[0] and lines[1] == "compared with the median of 3 successful runs of spin"
+	assert lines[3].split() == ["median", "of", "3", "spin-slow", "ratio"]
+	diff = as_json(runs("diff", "--against", "10", "--json"))  # the last job, by default
+	assert (diff["median_of"], diff["a"]["job_id"], diff["b"]["job_id"]) == (4, None, "spin-slow")
+	single = lambda job: as_json(runs("report", job, "--json"))["job"]
+	used = sorted(single("spin-%d" % n)["figures"]["cpu_seconds"] for n in range(4))
+	assert diff["figures"]["cpu_seconds"]["a"] == pytest.approx((used[1] + used[2]) / 2, abs=1e-5)
+	took = sorted(single("spin-%d" % n)["duration_seconds"] for n in range(4))
+	assert diff["figures"]["duration_seconds"]["a"] == pytest.approx((took[1] + took[2]) / 2, abs=1e-5)
+	assert "there are no more" in runs("diff", "--against", "10").stdout
+	assert as_json(runs("diff", "spin-0", "--against", "100", "--json"))["median_of"] == 4  # itself is not among them
+
+
+def test_diff_against_nothing_is_an_error(jobs):
+	done = jobs("diff", "train", "--against", "5")
+	assert (done.returncode, done.stdout) == (3, "") and "no other successful run of 'train'" in done.stderr
+	for args in (["--against", "0"], ["--against", "101"], ["--against", "x"], ["a", "b", "--against", "3"]):
+		assert jobs("diff", *args).returncode == 2, args
+
+
+@pytest.mark.parametrize("conditions, status, told", [
+	(["cpu>1.5x"], 1, ["failed: cpu>1.5x (CPU "]),
+	(["cpu>100x"], 0, []),
+	(["cpu>+50%", "time<0.5x", "memory>2x"], 1, ["failed: cpu>+50% (CPU ", "failed: memory>2x (memory used "]),
+	(["cpu>100x,time>1s,procs>5"], 1, ["failed: time>1s (time "]),
+	(["memory > 100M", "largest process<10M"], 1, ["failed: memory > 100M (memory used "]),
+	(["procs>50", "time>1h"], 0, []),
+])
+def test_diff_ends_with_a_status_for_ci(runs, conditions, status, told):
+	for form in (["spin-0", "spin-slow"], ["spin-slow", "--against", "4"]):
+		options = [word for condition in conditions for word in ("--fail-if", condition)]
+		done = runs("diff", *form, *options)
+		assert done.returncode == status, (done.stdout, done.stderr)
+		lines = done.stderr.splitlines()
+		assert len(lines) == len(told) and all(words in line for words, line in zip(told, lines)), done.stderr
+		assert "slower" in done.stdout.splitlines()[0]
+		answer = runs("diff", *form, *options, "--json")
+		assert answer.returncode == status
+		assert [c["condition"] for c in json.loads(answer.stdout)["conditions"] if c["met"] is not False] == [line.split("failed: ")[1].split(" (")[0] for line in lines]
+
+
+def test_a_condition_that_cannot_be_decided_fails(proctor, children):
+	run_job(proctor, "--job-id", "done", command=["true"])
+	child = children.spawn([proctor.binary, "run", "--job-id", "long", "--", "sleep", "30"], env=proctor.env, stderr=subprocess.DEVNULL)
+	wait_for(lambda: proctor("ls", "--outcome", "running").stdout)
+	done = proctor("diff", "done", "long", "--fail-if", "time>100x")
+	assert done.returncode == 1 and "failed: time>100x (time is not known of long)" in done.stderr
+	child.kill()
+
+
+@pytest.mark.parametrize("condition, word", [
+	("cpu", "write cpu>1.2x"), ("speed>1.2x", "'speed' is no figure; write time, cpu"), ("cpu>20%", "write +20%"),
+	("cpu>10", "write 10s"), ("memory>500", "write 500M"), ("cpu>1x,", "no > or <"), ("", "no > or <"),
+])
+def test_a_condition_that_is_wrong_is_refused_with_a_remedy(jobs, condition, word):
+	done = jobs("diff", "build~1", "build", "--fail-if", condition)
+	assert (done.returncode, done.stdout) == (2, "") and "--fail-if" in done.stderr and word in done.stderr
 
 
 # ---- export ------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "model_kit.h"
+#include "view/diff_verdict.h"
 #include "view/diff_view.h"
 
 static struct report make(struct job job, uint32_t sheets, double slower)
@@ -46,7 +47,7 @@ static void assert_view(struct style style, const char *golden)
 	struct buf out = { 0 };
 
 	set_up(&a, &b);
-	diff_view(&a, &b, CANVAS(&style, &out));
+	diff_view(&(struct diff_input){ .a = &a, .b = &b }, CANVAS(&style, &out));
 	assert_golden(golden, &out);
 	assert_null(strstr(out.at, " \n"));
 	buf_done(&out);
@@ -67,7 +68,7 @@ static void test_diff_json__holds_the_same(void **state)
 	struct json j = { .out = &out };
 
 	set_up(&a, &b);
-	diff_json(&a, &b, &j);
+	diff_json(&(struct diff_input){ .a = &a, .b = &b }, &j);
 	buf_putc(&out, '\n');
 	assert_golden("diff.json", &out);
 	buf_done(&out);
@@ -120,7 +121,8 @@ static void test_diff_view__does_not_call_bounds_or_times_the_same(void **state)
 		QUALITY_AT_LEAST;
 	b.job.figures[JOB_FIGURE_READ].quality = QUALITY_AT_LEAST;
 	b.job.figures[JOB_FIGURE_READ].value *= 2;
-	diff_view(&a, &b, CANVAS((&(struct style){ .width = 80, .unicode = true }), &out));
+	diff_view(&(struct diff_input){ .a = &a, .b = &b },
+	          CANVAS((&(struct style){ .width = 80, .unicode = true }), &out));
 	assert_non_null(strstr(out.at, "≥43m 15s       -\n"));
 	assert_non_null(strstr(out.at, "  ≥2.00×\n"));
 	for (const char *line = strstr(out.at, "\nstarted") + 1; *line != '\n'; line++)
@@ -128,12 +130,105 @@ static void test_diff_view__does_not_call_bounds_or_times_the_same(void **state)
 	buf_done(&out);
 }
 
+static void assert_verdict(const struct report *a, const struct report *b, const char *wanted)
+{
+	struct diff d = { 0 };
+	struct buf out = { 0 };
+
+	diff_match(a, b, &d);
+	diff_verdict(a, b, &d, true, &out);
+	assert_string_equal(out.at, wanted);
+	diff_done(&d);
+	buf_done(&out);
+}
+
+static void test_diff_verdict__says_what_matters_first(void **state)
+{
+	struct report a = make(kit_good_job(), 2, 1), b = make(kit_good_job(), 2, 1);
+
+	assert_verdict(&a, &b, "time, CPU and memory unchanged");
+	b.job.took_ns += 250 * NS_PER_S;
+	b.sheets.at[1].s.ended_ns += 240 * NS_PER_S;
+	b.job.figures[JOB_FIGURE_CPU].value *= 2;
+	assert_verdict(&a, &b,
+	               "1.3× slower, mostly sheet 2 (fit); 2.0× more CPU; memory unchanged");
+	assert_verdict(&b, &a,
+	               "1.3× faster, mostly sheet 2 (fit); 2.0× less CPU; memory unchanged");
+	b.job.figures[JOB_FIGURE_CPU].quality = QUALITY_AT_LEAST;
+	assert_verdict(
+		&a, &b,
+		"1.3× slower, mostly sheet 2 (fit); at least 2.0× more CPU; memory unchanged");
+	assert_verdict(&b, &a,
+	               "1.3× faster, mostly sheet 2 (fit); at least 2.0× less CPU; memory unchanged");
+	report_done(&a);
+	report_done(&b);
+}
+
+static void test_diff_verdict__tells_a_failure_from_speed(void **state)
+{
+	struct report a = { .job = kit_good_job() }, b = { .job = kit_oom_job() };
+
+	assert_verdict(&a, &b,
+	               "out of memory (own limit 8.0 GiB) instead of ok; 4.1× shorter; about 1.3× "
+	               "more memory; CPU not comparable");
+	b = (struct report){ .job = { .status = JOB_RUNNING } };
+	assert_verdict(&a, &b, "running instead of ok; time, CPU and memory not comparable");
+}
+
+static void test_diff_verdict__takes_the_largest_process_where_used_is_missing(void **state)
+{
+	struct report a = { .job = kit_good_job() }, b = { .job = kit_good_job() };
+
+	a.job.figures[JOB_FIGURE_PEAK_USED] = (struct figure){ 0 };
+	b.job.figures[JOB_FIGURE_PEAK_RSS].value /= 2;
+	assert_verdict(&a, &b, "2.0× less memory in the largest process; time and CPU unchanged");
+}
+
+static void test_diff_view__of_a_median_names_the_runs(void **state)
+{
+	struct report a = { .job = kit_good_job() }, b = { .job = kit_good_job() };
+	struct diff_input in = { .a = &a, .b = &b, .runs = 7, .wanted = 10 };
+	struct buf out = { 0 };
+
+	diff_view(&in, CANVAS((&(struct style){ .width = 80 }), &out));
+	assert_non_null(strstr(out.at, "compared with the median of 7 successful runs of train.py; "
+	                               "there are no more\n"));
+	assert_null(strstr(out.at, "\nstarted"));
+	assert_null(strstr(out.at, "\n  failed ")); /* both are 0 */
+	buf_done(&out);
+}
+
+static void assert_words(const char *text, const struct report *a, const struct report *b,
+                         const char *wanted)
+{
+	struct diff_condition c;
+	struct err err = { 0 };
+	struct buf out = { 0 };
+
+	assert_int_equal(diff_condition_parse(scan_str(text), &c, &err), 0);
+	diff_condition_words(&c, a, b, true, &out);
+	assert_string_equal(out.at, wanted);
+	buf_done(&out);
+}
+
+static void test_diff_condition_words__say_what_was_found(void **state)
+{
+	struct report a = { .job = kit_good_job() }, b = { .job = kit_oom_job() };
+
+	assert_words("time>1.2x", &a, &b, "time 3m 07s, 0.25× of 12m 41s");
+	assert_words("time>10s", &a, &b, "time 3m 07s");
+	assert_words("cpu>1.2x", &a, &b, "CPU ≥18m 40s, 0.43× of 43m 15s: not decided by bounds");
+	assert_words("read>1.2x", &a, &b, "read is not known of align-91c2");
+	assert_words("failed>1x", &a, &b, "failed 2, was 0");
+}
+
 static void test_diff_view__of_jobs_without_data_is_short(void **state)
 {
 	struct report a = { 0 }, b = { 0 };
 	struct buf out = { 0 };
 
-	diff_view(&a, &b, CANVAS((&(struct style){ .width = 80 }), &out));
+	diff_view(&(struct diff_input){ .a = &a, .b = &b },
+	          CANVAS((&(struct style){ .width = 80 }), &out));
 	assert_null(strstr(out.at, "Sheets"));
 	assert_null(strstr(out.at, "Programs"));
 	buf_done(&out);
@@ -144,4 +239,9 @@ RUN_TESTS(TEST(test_diff_bound__knows_what_a_ratio_of_bounds_says),
           TEST(test_diff_view__does_not_call_bounds_or_times_the_same),
           TEST(test_diff_view__sets_two_jobs_side_by_side), TEST(test_diff_json__holds_the_same),
           TEST(test_diff_ratio__needs_both_figures),
+          TEST(test_diff_verdict__says_what_matters_first),
+          TEST(test_diff_verdict__tells_a_failure_from_speed),
+          TEST(test_diff_verdict__takes_the_largest_process_where_used_is_missing),
+          TEST(test_diff_view__of_a_median_names_the_runs),
+          TEST(test_diff_condition_words__say_what_was_found),
           TEST(test_diff_view__of_jobs_without_data_is_short))
