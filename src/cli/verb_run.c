@@ -257,7 +257,7 @@ static bool parse(struct run *run, int argc, char **argv, int *ret_first)
 		{ "wait-for-room", 0, OPT_FLAG, &run->waits_for_room, NULL,
 		  "begin when the machine has room: see proctor pressure" },
 		{ "summary", 0, OPT_FLAG, &run->summary, NULL,
-		  "show what it took also when stderr is no terminal" },
+		  "show what it took also when stderr is no terminal (as PROCTOR_SUMMARY=1)" },
 		{ "quiet", 'q', OPT_FLAG, &run->quiet, NULL, "print nothing at the end" },
 		{ "no-bpf", 0, OPT_FLAG, &run->no_bpf, NULL,
 		  "stay off BPF, as on kernels without it" },
@@ -408,6 +408,20 @@ static bool stands_behind_key(const struct job *job)
 	       mode.c_lflag & ECHOCTL;
 }
 
+/* By the option, the environment, the configuration, or because a person sees it. */
+static bool shows_end(const struct run *run)
+{
+	const char *asked = getenv("PROCTOR_SUMMARY");
+
+	if (run->summary)
+		return true;
+	if (asked && *asked)
+		return strcmp(asked, "0") != 0;
+	if (run->config.profiler.run_summary != SWITCH_AUTO)
+		return run->config.profiler.run_summary == SWITCH_ON;
+	return isatty(STDERR_FILENO);
+}
+
 static void print_end(struct run *run, const struct job *job, const struct engine_totals *totals)
 {
 	struct style style = cli_style_of(run->cli, STDERR_FILENO);
@@ -416,7 +430,7 @@ static void print_end(struct run *run, const struct job *job, const struct engin
 
 	if (run->quiet)
 		return;
-	if (!run->summary && !isatty(STDERR_FILENO)) {
+	if (!shows_end(run)) {
 		if (run->db_path && record.trouble && !totals->loss_is_reported)
 			log_warn("the record of this job is %s: %s",
 			         record.is_stored ? "incomplete" : "not stored", record.trouble);

@@ -26,6 +26,7 @@ struct config_profiler {
 	char jsonl_path[CONFIG_PATH_MAX]; /* "": monitor.jsonl in the state directory */
 	uint64_t jsonl_max_bytes;
 	enum process_selection jsonl_processes;
+	enum config_switch run_summary; /* auto: on a terminal */
 };
 
 struct config_retention {

@@ -43,6 +43,8 @@ const struct config_key config_keys[] = {
 	  "jobs+20", NULL, NULL, false,
 	  "processes in a JSONL line: jobs+20 (those of jobs, and the 10 largest others by CPU and by memory), all, or jobs",
 	  true },
+	{ "profiler", "run_summary", CONFIG_SWITCH, 0, AT(profiler.run_summary), "auto", NULL, NULL,
+	  false, "whether run ends with what the job used; auto: on a terminal" },
 
 	{ "retention", "full_resolution_hours", CONFIG_TIME, HOUR, AT(retention.full_resolution_ns),
 	  "24", "1m", "3650d", false, "how long every snapshot is kept" },

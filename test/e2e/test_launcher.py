@@ -269,6 +269,23 @@ def test_nothing_is_said_unless_it_is_asked_for(run):
 	assert done.stderr.startswith("proctor  sh") and "exit 7" in done.stderr
 
 
+@pytest.mark.parametrize("env, config, options, shown", [
+	({"PROCTOR_SUMMARY": "1"}, "", [], True),
+	({"PROCTOR_SUMMARY": ""}, "", [], False),
+	({}, "run_summary = true", [], True),
+	({"PROCTOR_SUMMARY": "0"}, "run_summary = true", [], False),
+	({"PROCTOR_SUMMARY": "1"}, "run_summary = false", [], True),
+	({"PROCTOR_SUMMARY": "0"}, "run_summary = false", ["--summary"], True),
+	({"PROCTOR_SUMMARY": "1"}, "run_summary = true", ["--quiet"], False),
+])
+def test_the_block_at_the_end_can_be_turned_on_for_ci(run, tmp_path, env, config, options, shown):
+	file = tmp_path / "proctor.conf"
+	file.write_text("[profiler]\n" + config + "\n")
+	done = run("true", options=["--config", file, *options], env={**run.env, **env})
+	assert done.returncode == 0 and ("ok in" in done.stderr) == shown, done.stderr
+	assert shown or done.stderr == ""
+
+
 def test_it_runs_under_make_and_xargs(run, tmp_path):
 	makefile = "all: a b c d e f\n\n%%:\n\t+@%s sh -c 'echo $@ >$@.made'\n" % " ".join(run.line())
 	(tmp_path / "Makefile").write_text(makefile)

@@ -156,6 +156,12 @@ def test_the_end_is_summed_up_for_who_sits_there(run, tmp_path):
 		assert tty.wait() == 3
 
 
+def test_the_sum_at_the_end_can_be_turned_off(run, tmp_path):
+	line = " ".join(run.line("echo", "out"))
+	with Terminal(["sh", "-c", "PROCTOR_SUMMARY=0 %s; echo over" % line], run.env, cwd=tmp_path) as tty:
+		tty.expect("^out\r\nover\r\n")
+
+
 def hung_up(run, line, out):
 	"""The signals that a command got when its terminal went away."""
 	with Terminal(["sh", "-c", 'exec "$@" >%s' % out, "sh", *line], run.env) as tty:
