@@ -12,12 +12,19 @@ A program that runs under `proctor run` is connected to the recorder of its job;
             load()
         p.mark("epoch", n=1, loss=0.25)
 
-Failures are raised as Error, or as NotRunning if there is no server. With `connect(quiet=True)` nothing is ever raised, for
-programs that should behave the same with and without proctor: a call that fails returns None, and `p.error` is the last error.
+What a program reports (jobs, sheets, phases, marks, events) never raises, whatever happens to the server or to the values: a report that
+fails is dropped, `p.error` is the last error, and the first one is logged (logger "proctor"). Questions (call, context, pressure, admit,
+subscribe) raise Error, or NotRunning if there is no server. With `connect(strict=True)` reports raise, too; with
+`connect(quiet=True)` nothing raises and nothing is logged, and a question that fails returns None.
+
+Values may be whatever has a number in it: numpy and torch scalars count as numbers; NaN and infinities are sent as the texts "NaN",
+"Infinity" and "-Infinity", because JSON has no numbers for them; anything else is sent as its text.
 """
 import contextlib
 import functools
 import json
+import logging
+import math
 import os
 import pwd
 import select
@@ -32,6 +39,9 @@ __all__ = ["Client", "Error", "NotRunning", "Refused", "connect", "probe_jax_pea
 
 ID_MAX = 127  # bytes of the longest possible id
 REPLY_MAX = 33 << 20
+TEXT_MAX = 1000  # characters of a value that is neither a number nor a text
+DEPTH_MAX = 16  # of lists and objects in a value
+BACKLOG_PAUSE_S = 0.01
 
 
 class Error(Exception):
@@ -49,7 +59,8 @@ class Refused(Error):
 
 	def __init__(self, error):
 		super().__init__(error.get("message", "the server refused the call without a reason"))
-		self.code = (error.get("data") or {}).get("code")
+		data = error.get("data")
+		self.code = data.get("code") if isinstance(data, dict) else None
 		self.number = error.get("code")
 
 
@@ -97,10 +108,29 @@ def _places():
 _ABSENT = (FileNotFoundError, NotADirectoryError, ConnectionRefusedError)
 
 
-def _dial(sock, path):
+def _deadline(timeout):
+	return None if timeout is None else time.monotonic() + timeout
+
+
+def _left(deadline):
+	"""Seconds, for settimeout()."""
+	if deadline is None:
+		return None
+	left = deadline - time.monotonic()
+	if left <= 0:
+		raise TimeoutError("timed out")
+	return left
+
+
+def _dial(sock, path, deadline):
 	directory = os.open(os.path.dirname(path) or ".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
 	try:  # the kernel's limit is 107 bytes, and a path may be longer
-		sock.connect("/proc/self/fd/%d/%s" % (directory, os.path.basename(path)))
+		while True:
+			sock.settimeout(_left(deadline))
+			with contextlib.suppress(BlockingIOError):  # more clients wait than the server lets in at once
+				sock.connect("/proc/self/fd/%d/%s" % (directory, os.path.basename(path)))
+				break
+			time.sleep(BACKLOG_PAUSE_S)
 	finally:
 		os.close(directory)
 	_pid, uid, _gid = struct.unpack("iII", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
@@ -113,12 +143,13 @@ def _open(path, timeout):
 	try:
 		with contextlib.ExitStack() as undo:
 			sock = undo.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC))
-			sock.settimeout(timeout)
-			_dial(sock, path)
+			_dial(sock, path, _deadline(timeout))
 			undo.pop_all()
 			return sock
 	except _ABSENT as error:
 		raise NotRunning("'%s': %s" % (path, error)) from error
+	except TimeoutError:
+		raise
 	except OSError as error:
 		raise Error("'%s': %s" % (path, error)) from error
 
@@ -131,14 +162,15 @@ def _connect(path, timeout):
 	raise NotRunning("no server at %s: run under `proctor run`, or start `proctor daemon`" % ", ".join(tried))
 
 
-def connect(path=None, timeout=5.0, quiet=False):
-	"""Returns a Client; `timeout` is for each call, in seconds. A quiet one never raises an Error, even if it loses its daemon."""
+def connect(path=None, timeout=5.0, quiet=False, strict=False):
+	"""Returns a Client; `timeout` is for each call, in seconds. Raises only if it is strict; a client without a server reports nothing."""
+	client = Client(path, timeout, _QUIET if quiet else _STRICT if strict else _USUAL)
 	try:
-		return (_Quiet if quiet else Client)(*_connect(path, timeout), timeout)
+		client._use(*_connect(path, timeout))
 	except Exception as error:  # pylint: disable=broad-except
-		if not quiet:
-			raise
-		return _Quiet(path, None, timeout, error)
+		client._give_up(str(error))
+		client._failed(error, is_report=True)
+	return client
 
 
 # ---- the connection --------------------------------------------------------------------------------------------------
@@ -150,6 +182,7 @@ class _Lines:
 	def __init__(self, sock):
 		self.sock = sock
 		self.waiting = bytearray()
+		self.last_id = 0
 
 	def has_ended(self):
 		"""Whether the other side has hung up."""
@@ -162,7 +195,7 @@ class _Lines:
 		with contextlib.suppress(BrokenPipeError, ConnectionResetError):
 			self.sock.sendall(line, socket.MSG_NOSIGNAL)  # the program may have restored SIGPIPE's default action
 
-	def receive(self):
+	def receive(self, deadline=None):
 		while True:
 			end = self.waiting.find(b"\n")
 			if end >= 0:
@@ -171,16 +204,32 @@ class _Lines:
 				return _object(line)
 			if len(self.waiting) > REPLY_MAX:
 				raise Error("the answer is too large")
+			if deadline:
+				self.sock.settimeout(_left(deadline))
 			more = self.sock.recv(1 << 16)
 			if not more:
 				raise ConnectionResetError("the connection ended")
 			self.waiting += more
 
+	def call(self, method, params, timeout):
+		"""The result. An answer to an earlier call, which was interrupted, is skipped."""
+		deadline = _deadline(timeout)
+		self.last_id += 1
+		line = _line({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params})
+		self.sock.settimeout(timeout)
+		self.send(line)
+		while True:
+			reply = self.receive(deadline)
+			if isinstance(reply.get("error"), dict) and reply.get("id") in (None, self.last_id):
+				raise Refused(reply["error"])
+			if reply.get("id") == self.last_id:
+				return reply.get("result")
+
 
 def _object(line):
 	try:
 		message = json.loads(line)
-	except ValueError as error:
+	except (ValueError, RecursionError) as error:
 		raise Error("the answer is not JSON: %s" % error) from error
 	if not isinstance(message, dict):
 		raise Error("the answer is not an object")
@@ -188,30 +237,73 @@ def _object(line):
 
 
 def _line(message):
-	try:
-		return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
-	except (TypeError, ValueError, RecursionError) as error:
-		raise Error("%s: the parameters cannot be written as JSON: %s" % (message["method"], error)) from error
+	return json.dumps(_plain(message), separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
 def _given(params):
 	return {key: value for key, value in params.items() if value is not None}
 
 
+# ---- values ----------------------------------------------------------------------------------------------------------
+
+
+def _text(value):
+	"""Of any object. A lone surrogate is no character."""
+	try:
+		return str(value)[:TEXT_MAX].encode("utf-8", "replace").decode()
+	except Exception:  # pylint: disable=broad-except
+		return "<%s>" % type(value).__name__
+
+
+def _number(value):
+	if isinstance(value, int):
+		return int(value) if -(1 << 63) <= value < 1 << 63 else _text(value)
+	if math.isnan(value):
+		return "NaN"
+	return float(value) if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _plain(value, depth=0):
+	"""What JSON can express of the value. Scalars of numpy, torch and their like have item()."""
+	if value is None or isinstance(value, bool):
+		return value
+	if isinstance(value, str):
+		return value.encode("utf-8", "replace").decode()
+	if isinstance(value, (int, float)):
+		return _number(value)
+	if depth < DEPTH_MAX and isinstance(value, dict):
+		return {_text(key): _plain(member, depth + 1) for key, member in value.items()}
+	if depth < DEPTH_MAX and isinstance(value, (list, tuple)):
+		return [_plain(member, depth + 1) for member in value]
+	try:
+		scalar = value.item()
+	except Exception:  # pylint: disable=broad-except
+		return _text(value)
+	return _plain(scalar) if isinstance(scalar, (bool, int, float, str)) else _text(value)
+
+
+# ---- the client ------------------------------------------------------------------------------------------------------
+
+_USUAL, _QUIET, _STRICT = "usual", "quiet", "strict"
+_log = logging.getLogger("proctor")
+_logged = []  # not empty: a failure was logged, in this process or in the one that it was forked from
+
+
 class Client:
-	"""One connection, for one thread at a time. Forked children open their own.
+	"""For any number of threads, signal handlers and forked children: each call has a connection for itself, and they are reused.
 
 	After a restart of the daemon the next call goes to the new one. No call is sent twice: a call during which the daemon
-	went away raises NotRunning, and may or may not have been executed. A daemon that did not answer in time is given up."""
+	went away fails as NotRunning, and may or may not have been executed. A daemon that did not answer in time is given up."""
 
-	error = None  # of a quiet client: the last error
+	error = None  # the last one
 
-	def __init__(self, path, sock, timeout):
+	def __init__(self, path, timeout, mode=_USUAL):
 		self.path = path
 		self._timeout = timeout
-		self._lines = _Lines(sock) if sock else None
-		self._closed_why = "the client was closed"
-		self._last_id = 0
+		self._mode = mode
+		self._idle = []  # connections; append() and pop() are atomic
+		self._pid = os.getpid()
+		self._closed_why = None
 
 	def __enter__(self):
 		return self
@@ -220,55 +312,90 @@ class Client:
 		self.close()
 
 	def close(self):
-		if self._lines:
-			self._lines.sock.close()
-		self._lines = None
+		self._give_up("the client was closed")
+
+	def _use(self, path, sock):
+		self.path = path
+		self._idle.append(_Lines(sock))
+
+	def _give_up(self, why):
+		self._closed_why = self._closed_why or why
+		self._drop_idle()
+
+	def _drop_idle(self):
+		with contextlib.suppress(IndexError):
+			while True:
+				self._idle.pop().sock.close()
 
 	def call(self, method, **params):
 		"""Calls any method of docs/rpc.md; parameters that are None are not sent."""
 		return self._ask(None, method, params)
 
-	def _ask(self, key, method, params):
-		"""The answer, or one member of it."""
-		answer = self._exchange(method, _given(params))
-		if key is None:
-			return answer
-		if not isinstance(answer, dict) or key not in answer:
-			raise Error("%s: the answer has no %s" % (method, key))
-		return answer[key]
+	def _ask(self, key, method, params, is_report=False):
+		"""The answer, or one member of it. None: it failed."""
+		try:
+			answer = self._exchange(method, _given(params))
+			if key is None:
+				return answer
+			if not isinstance(answer, dict) or key not in answer:
+				raise Error("%s: the answer has no %s" % (method, key))
+			return answer[key]
+		except Exception as error:  # pylint: disable=broad-except
+			return self._failed(error, is_report)
+
+	def _report(self, key, method, params):
+		return self._ask(key, method, params, is_report=True)
+
+	def _failed(self, error, is_report):
+		self.error = error
+		if self._mode == _STRICT or (self._mode == _USUAL and not is_report):
+			if isinstance(error, Error):
+				raise error
+			raise Error("%s: %s" % (type(error).__name__, error)) from error
+		if self._mode == _USUAL and not _logged:
+			_logged.append(True)
+			with contextlib.suppress(Exception):  # stderr may be closed, or the interpreter about to end
+				_log.warning("proctor: %s; reports that fail are dropped, and only the first failure is logged", error)
+		return None
 
 	def _exchange(self, method, params):
-		self._last_id += 1
-		line = _line({"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params})
 		try:
-			self._revive()
-			self._lines.send(line)
-			return self._answer()
+			return self._call_on(self._take(), method, params)
 		except TimeoutError as error:
-			self.close()  # a late answer must not be taken for the next one
-			self._closed_why = "%s: no answer within %g s" % (method, self._timeout)
+			self._give_up("%s: no answer within %g s" % (method, self._timeout))
 			raise Error(self._closed_why) from error
 		except OSError as error:
 			raise NotRunning("%s: %s" % (method, error)) from error
 
+	def _call_on(self, lines, method, params):
+		try:
+			result = lines.call(method, params, self._timeout)
+		except Refused:
+			self._idle.append(lines)
+			raise
+		except BaseException:  # of an interrupted call half a line may have been sent
+			lines.sock.close()
+			raise
+		self._idle.append(lines)
+		return result
+
 	def _check_open(self):
-		if not self._lines:
+		if self._closed_why:
 			raise NotRunning(self._closed_why)
 
-	def _revive(self):
+	def _take(self):
+		"""A connection that no other call uses."""
 		self._check_open()
-		if self._lines.has_ended():
-			fresh = _open(self.path, self._timeout)
-			self._lines.sock.close()
-			self._lines = _Lines(fresh)
-
-	def _answer(self):
-		while True:
-			reply = self._lines.receive()
-			if isinstance(reply.get("error"), dict) and reply.get("id") in (None, self._last_id):
-				raise Refused(reply["error"])
-			if reply.get("id") == self._last_id:
-				return reply.get("result")
+		if self._pid != os.getpid():  # those of the parent are not ours
+			self._pid = os.getpid()
+			self._drop_idle()
+		with contextlib.suppress(IndexError):
+			while True:
+				lines = self._idle.pop()
+				if not lines.has_ended():
+					return lines
+				lines.sock.close()
+		return _Lines(_open(self.path, self._timeout))
 
 	# ---- jobs and sheets
 
@@ -277,7 +404,7 @@ class Client:
 		"""Registers a job with the daemon: a process (default: our own) and its descendants. With pid=0 it has no process of its own,
 		only those of its sheets (`sheet_start(pid=…)`), and lasts until job_end() or until we end. Returns its id."""
 		pid = os.getpid() if pid is None else pid or None
-		return self._ask("job_id", "job.start", {
+		return self._report("job_id", "job.start", {
 			"job_type": job_type, "job_id": job_id, "pid": pid, "command": command, "cwd": cwd, "tags": tags,
 			"total_sheets": total_sheets, "workspace": workspace})
 
@@ -285,46 +412,46 @@ class Client:
 		"""Reports how the job ended. A negative exit code, as `Popen.wait()` returns it, is a signal."""
 		exit_code, signal = _ending_of(exit_code, signal)
 		status = "failed" if exit_code or signal else "completed"
-		self.call("job.end", job_id=job_id, status=status, signal=signal, exit_code=None if signal else exit_code)
+		self._report(None, "job.end", {"job_id": job_id, "status": status, "signal": signal, "exit_code": None if signal else exit_code})
 
 	@contextlib.contextmanager
 	def job(self, job_type=None, **more):
-		"""A job for the length of the block; an exception makes it a failed one. Yields its id (None: quiet, and there is no job)."""
+		"""A job for the length of the block; an exception makes it a failed one. Yields its id (None: there is no job)."""
 		job_id = self.job_start(job_type, **more)
 		with _ending(self.job_end, job_id):
 			yield job_id
 
 	def sheet_start(self, num=None, total=None, label=None, job_id=None, pid=None):
 		"""Opens a sheet, by default the next one. Returns its number."""
-		return self._ask("sheet_num", "sheet.started", {"sheet_num": num, "total": total, "label": label, "job_id": job_id, "pid": pid})
+		return self._report("sheet_num", "sheet.started", {"sheet_num": num, "total": total, "label": label, "job_id": job_id, "pid": pid})
 
 	def sheet_end(self, num, exit_code=0, signal=None, job_id=None):  # pylint: disable=redefined-outer-name
 		exit_code, signal = _ending_of(exit_code, signal)
 		if not exit_code and not signal:
-			self.call("sheet.completed", sheet_num=num, job_id=job_id)
+			self._report(None, "sheet.completed", {"sheet_num": num, "job_id": job_id})
 			return
-		self.call("sheet.failed", sheet_num=num, job_id=job_id, signal=signal, exit_code=None if signal else exit_code)
+		self._report(None, "sheet.failed", {"sheet_num": num, "job_id": job_id, "signal": signal, "exit_code": None if signal else exit_code})
 
 	@contextlib.contextmanager
 	def sheet(self, num=None, total=None, label=None, job_id=None):
-		"""A sheet for the length of the block; an exception makes it a failed one. Yields its number (None: quiet, and there is no sheet)."""
+		"""A sheet for the length of the block; an exception makes it a failed one. Yields its number (None: there is no sheet)."""
 		num = self.sheet_start(num, total, label, job_id)
 		with _ending(functools.partial(self.sheet_end, job_id=job_id), num):
 			yield num
 
 	# ---- marks and phases
 
-	def mark(self, name, **data):
+	def mark(self, name, /, **data):
 		"""Adds an event to the job."""
-		self.call("job.mark", name=name, data=data)
+		self._report(None, "job.mark", {"name": name, "data": data})
 
 	@contextlib.contextmanager
-	def phase(self, name, **data):
+	def phase(self, name, /, **data):
 		"""Times the block. Yields a dict to which data may be added."""
 		begun = time.monotonic()
 
 		def end(_, **_how):
-			self.call("job.phase", name=name, seconds=time.monotonic() - begun, data=data)
+			self._report(None, "job.phase", {"name": name, "seconds": time.monotonic() - begun, "data": data})
 
 		with _ending(end, name):
 			yield data
@@ -342,35 +469,37 @@ class Client:
 
 	# ---- the bus
 
-	def publish(self, event, **data):
-		return self._ask("seq", "bus.publish", {"event": event, "data": data})
+	def publish(self, event, /, **data):
+		return self._report("seq", "bus.publish", {"event": event, "data": data})
 
 	def subscribe(self, prefix=None, job_id=None, since_seq=None, timeout=None):
 		"""Yields events as dicts with `event`, `seq`, `timestamp`, `job_id` and `data`, on a connection of its own, until none
 		arrives for `timeout` seconds (None: forever). If events were lost, {"event": "bus.lagged", "lost": N} is one of them;
 		N is None after a restart of the daemon. Raises NotRunning if the daemon is gone; a quiet client just ends."""
-		self._check_open()
-		feed = Client(self.path, _open(self.path, self._timeout), self._timeout)
 		try:
-			feed.call("bus.subscribe", filter=prefix, job_id=job_id, since_seq=since_seq)
-		except BaseException:
-			feed.close()
-			raise
-		return _events(feed, timeout)
+			self._check_open()
+			with contextlib.ExitStack() as undo:
+				feed = _Lines(undo.enter_context(_open(self.path, self._timeout)))
+				feed.call("bus.subscribe", _given({"filter": prefix, "job_id": job_id, "since_seq": since_seq}), self._timeout)
+				undo.pop_all()
+		except Exception as error:  # pylint: disable=broad-except
+			self._failed(error, is_report=False)
+			return iter(())
+		return self._events(feed, timeout)
 
-
-def _events(feed, timeout):
-	with feed:
-		feed._lines.sock.settimeout(timeout)
-		while True:
-			try:
-				message = feed._lines.receive()
-			except (TimeoutError, BlockingIOError):
-				return
-			except OSError as error:
-				raise NotRunning("bus.subscribe: %s" % error) from error
-			if "method" in message:
-				yield {"event": message["method"], **(message.get("params") or {})}
+	def _events(self, feed, timeout):
+		with feed.sock:
+			feed.sock.settimeout(timeout)
+			while True:
+				try:
+					message = feed.receive()
+				except (TimeoutError, BlockingIOError):
+					return
+				except Exception as error:  # pylint: disable=broad-except
+					self._failed(NotRunning("bus.subscribe: %s" % error) if isinstance(error, OSError) else error, is_report=False)
+					return
+				if "method" in message:
+					yield {"event": message["method"], **(message.get("params") or {})}
 
 
 @contextlib.contextmanager
@@ -389,7 +518,8 @@ def _ending(end, what):
 
 def _ending_of(exit_code, number):
 	"""The subprocess module reports a signal as a negative exit code."""
-	return (None, -exit_code) if not number and exit_code and exit_code < 0 else (exit_code, number)
+	is_signal = not number and isinstance(exit_code, int) and exit_code < 0
+	return (None, -exit_code) if is_signal else (exit_code, number)
 
 
 def _failure(error):
@@ -398,36 +528,6 @@ def _failure(error):
 	if isinstance(error, KeyboardInterrupt):
 		return {"signal": int(signal.SIGINT)}
 	return {"exit_code": 1}
-
-
-class _Quiet(Client):
-	"""Never raises: a call that fails returns None, and the last error is kept."""
-
-	def __init__(self, path, sock, timeout, error=None):
-		super().__init__(path, sock, timeout)
-		self.error = error
-		if error:
-			self._closed_why = str(error)
-
-	def _ask(self, key, method, params):
-		try:
-			return super()._ask(key, method, params)
-		except Exception as error:  # pylint: disable=broad-except
-			self.error = error
-			return None
-
-	def subscribe(self, *args, **params):
-		try:
-			return self._without_errors(super().subscribe(*args, **params))
-		except Exception as error:  # pylint: disable=broad-except
-			self.error = error
-			return iter(())
-
-	def _without_errors(self, events):
-		try:
-			yield from events
-		except Exception as error:  # pylint: disable=broad-except
-			self.error = error
 
 
 # ---- JAX -------------------------------------------------------------------------------------------------------------

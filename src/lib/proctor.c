@@ -348,6 +348,8 @@ EXPORT int proctor_phase(struct proctor *p, const char *name, double seconds, co
 {
 	struct args a;
 
+	if (p && !isfinite(seconds))
+		return err_set(&p->err, EINVAL, "seconds is not a finite number");
 	args_begin(&a);
 	args_str(&a, "name", name);
 	json_key(&a.j, "seconds");

@@ -90,7 +90,8 @@ int proctor_sheet_end(struct proctor *p, const char *job_id, unsigned num,
 
 /* ---- events of the caller's job -------------------------------------------------------------- */
 
-/* `data` is a JSON object, or NULL. */
+/* `data` is a JSON object, or NULL. JSON has no NaN and no infinities: write the texts "NaN",
+ * "Infinity" and "-Infinity"; what printf() writes (nan, inf) is refused with -EINVAL. */
 int proctor_mark(struct proctor *p, const char *name, const char *data);
 int proctor_phase(struct proctor *p, const char *name, double seconds, const char *data);
 

@@ -105,6 +105,12 @@ int main(void)
 	printf(" %s %s\n", e.name, e.data);
 	printf("bad data %d", proctor_mark(p, "x", "{\"open\"") == -EINVAL);
 	printf(" %s\n", proctor_error(p));
+	printf("nan %d", proctor_mark(p, "x", "{\"loss\": nan}") == -EINVAL);
+	printf(" %d", proctor_mark(p, "x", "{\"loss\": -inf}") == -EINVAL);
+	printf(" %d", proctor_mark(p, "x", "{\"loss\": 1e999}") == -EINVAL);
+	printf(" %d", proctor_mark(p, "x", "{\"loss\": \"NaN\"}"));
+	printf(" %d", proctor_phase(p, "x", 0.0 / 0.0, NULL) == -EINVAL);
+	printf(" %s\n", proctor_error(p));
 	printf("injected %d\n", proctor_mark(p, "x", "{}, \"name\": \"y\"") == -EINVAL);
 	printf("bad sheet %d", proctor_sheet_start(p, &sheet) == -EINVAL);
 	printf(" %s\n", proctor_error(p));
@@ -128,9 +134,10 @@ def test_events_errors_and_every_other_method_are_in_reach(compile_against, proc
 	assert done.returncode == 0, done.stderr
 	assert lines[:6] == ["open 0", "next before subscribe 1", "subscribe 0", "nothing 0", "publish 0", 'next 1 app.epoch {"n":3}']
 	assert lines[6].startswith("bad data 1 ") and "JSON object" in lines[6]
-	assert lines[7:9] == ["injected 1", "bad sheet 1 sheet_num is beyond the total"]
-	assert lines[9].startswith("in a job 1 ") and "daemon" in lines[9]
-	assert lines[10:] == ["call 0 1", "unknown 1"]
+	assert lines[7] == "nan 1 1 1 0 1 seconds is not a finite number"
+	assert lines[8:10] == ["injected 1", "bad sheet 1 sheet_num is beyond the total"]
+	assert lines[10].startswith("in a job 1 ") and "daemon" in lines[10]
+	assert lines[11:] == ["call 0 1", "unknown 1"]
 
 
 REGISTER = r"""
