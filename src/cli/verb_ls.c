@@ -12,14 +12,16 @@
 #include "model/record_fields.h"
 #include "view/format.h"
 #include "view/jobs_view.h"
+#include "view/stats_view.h"
 
 #define SHOWN_DEFAULT 20
 #define SHOWN_MAX 100000
+#define NO_COUNT UINT64_MAX
 
 struct request {
 	const char *type, *tag, *outcome, *parent, *since, *until;
 	uint64_t count;
-	bool all_users;
+	bool all_users, stats;
 };
 
 /* What the jobs of one user used together. */
@@ -33,14 +35,17 @@ struct list {
 	const struct cli *cli;
 	struct jobs_view view;
 	struct cli_page page;
-	bool all_users;
+	bool all_users, is_stats;
 	VEC(struct user_total) totals;
+	struct all_type_stats stats;
 };
 
 static int add_job(void *self, const struct job *job)
 {
 	struct list *list = self;
 
+	if (list->is_stats)
+		return all_type_stats_add(&list->stats, job);
 	if (list->cli->json)
 		jobs_json_add(&list->page.json, job);
 	else
@@ -206,7 +211,9 @@ static void add_daemons(struct list *list, const struct job_selection *recorded)
 	vec_each(&recorded->places, place) {
 		struct job job = daemon_jobs_at(&recorded->others, *place);
 
-		if (list->cli->json)
+		if (list->is_stats)
+			all_type_stats_add(&list->stats, &job);
+		else if (list->cli->json)
 			daemon_jobs_put(&recorded->others, *place, &list->page.json);
 		else
 			jobs_view_add(&list->view, &job);
@@ -227,37 +234,67 @@ static void print_daemons(struct list *list, const struct job_selection *recorde
 	table_print(&list->view.table, to);
 }
 
+/* How many of our own there are, or -errno. */
+static int read_jobs(struct list *list, struct job_selection *recorded,
+                     const struct job_filter *filter, size_t count, struct err *err)
+{
+	return recorded->reader ? history_jobs(recorded->reader, filter, count, add_job, list, err)
+	                        : 0;
+}
+
 static int print_jobs(struct list *list, struct job_selection *recorded,
+                      const struct job_filter *filter, size_t count, struct err *err)
+{
+	struct json *j = &list->page.json;
+	int found;
+
+	if (list->cli->json)
+		json_open_array(j, "jobs");
+	found = read_jobs(list, recorded, filter, count, err);
+	if (list->cli->json) {
+		add_daemons(list, recorded);
+		json_end_array(j);
+		return found;
+	}
+	if (found > 0)
+		table_print(&list->view.table, &list->page.canvas);
+	print_daemons(list, recorded);
+	return found;
+}
+
+/* Of the jobs of both stores together. */
+static int print_stats(struct list *list, struct job_selection *recorded,
+                       const struct job_filter *filter, size_t count, struct err *err)
+{
+	int found = read_jobs(list, recorded, filter, count, err);
+
+	add_daemons(list, recorded);
+	if (list->cli->json)
+		stats_json(&list->stats, &list->page.json);
+	else if (list->stats.types.len)
+		stats_view(&list->stats, &list->page.canvas);
+	return found;
+}
+
+static int print_page(struct list *list, struct job_selection *recorded,
                       const struct job_filter *filter, size_t count)
 {
 	struct json *j = &list->page.json;
 	struct err err = { 0 };
-	int found = 0;
+	int found;
 
 	if (list->cli->json) {
 		json_begin_object(j);
 		json_put_u64(j, "schema", RECORD_SCHEMA);
-		json_open_array(j, "jobs");
 	}
-	if (recorded->reader)
-		found = history_jobs(recorded->reader, filter, count, add_job, list, &err);
-	if (found < 0)
+	found = list->is_stats ? print_stats(list, recorded, filter, count, &err)
+	                       : print_jobs(list, recorded, filter, count, &err);
+	if (found < 0 || (list->all_users && print_totals(list, recorded, filter, &err) < 0))
 		return cli_failed(&err);
-	if (list->cli->json) {
-		add_daemons(list, recorded);
-		json_end_array(j);
-		if (list->all_users && print_totals(list, recorded, filter, &err) < 0)
-			return cli_failed(&err);
+	if (list->cli->json)
 		json_end_object(j);
-		return CLI_OK;
-	}
-	if (found)
-		table_print(&list->view.table, &list->page.canvas);
-	print_daemons(list, recorded);
-	if (!found && !recorded->places.len)
+	else if (!found && !recorded->places.len)
 		log_none(filter, recorded->path);
-	if (list->all_users && print_totals(list, recorded, filter, &err) < 0)
-		return cli_failed(&err);
 	return CLI_OK;
 }
 
@@ -282,6 +319,7 @@ static int list_jobs(const struct cli *cli, struct job_filter *filter, const str
 	struct user_names users = { 0 };
 	struct list list = { .cli = cli,
 		             .all_users = rq->all_users,
+		             .is_stats = rq->stats,
 		             .view = { .now_ns = now_ns, .uid = geteuid(), .users = &users } };
 	cleanup(job_selection_close) struct job_selection recorded = { 0 };
 	struct job parent = { 0 };
@@ -291,20 +329,21 @@ static int list_jobs(const struct cli *cli, struct job_filter *filter, const str
 		return status;
 	cli_page_begin(&list.page, cli);
 	list.view.unicode = list.page.canvas.unicode;
-	status = print_jobs(&list, &recorded, filter, rq->count);
+	status = print_page(&list, &recorded, filter, rq->count);
 	if (status == CLI_OK)
 		status = cli_page_end(&list.page);
 	else
 		buf_done(&list.page.out);
 	table_done(&list.view.table);
 	vec_done(&list.totals);
+	all_type_stats_done(&list.stats);
 	user_names_done(&users);
 	return status;
 }
 
 static int run(struct cli *cli, int argc, char **argv)
 {
-	struct request rq = { .count = SHOWN_DEFAULT };
+	struct request rq = { .count = NO_COUNT };
 	const struct opt opts[] = {
 		{ "type", 0, OPT_TEXT, &rq.type, "TYPE", "of this job type" },
 		{ "tag", 't', OPT_TEXT, &rq.tag, "K[=V]", "with this tag" },
@@ -316,6 +355,8 @@ static int run(struct cli *cli, int argc, char **argv)
 		{ "count", 'n', OPT_U64, &rq.count, "N", "at most so many, the latest first (20)" },
 		{ "all-users", 0, OPT_FLAG, &rq.all_users, NULL,
 		  "for root: and what the jobs of each user used together" },
+		{ "stats", 0, OPT_FLAG, &rq.stats, NULL,
+		  "instead, of each type: median, p95 and maximum of time, CPU and memory" },
 		CLI_COMMON_OPTS(cli),
 	};
 	uint64_t now_ns = clock_wall_ns();
@@ -332,6 +373,8 @@ static int run(struct cli *cli, int argc, char **argv)
 		                 argv[1], argv[1]);
 	if (rq.all_users && geteuid() != 0)
 		return cli_usage(cli, "--all-users is for root; each user sees their own jobs");
+	if (rq.count == NO_COUNT)
+		rq.count = rq.stats ? SHOWN_MAX : SHOWN_DEFAULT;
 	if (rq.count == 0 || rq.count > SHOWN_MAX)
 		return cli_usage(cli, "--count: write a number from 1 to %d", SHOWN_MAX);
 	status = make_filter(cli, &rq, now_ns, &key, &filter);
@@ -342,9 +385,11 @@ const struct verb verb_ls = {
 	.name = "ls",
 	.summary = "the jobs that were recorded",
 	.usage =
-		"[--type TYPE] [--tag K[=V]] [--outcome WORD] [--since TIME] [--until TIME] [-n N]",
+		"[--type TYPE] [--tag K[=V]] [--outcome WORD] [--since TIME] [--until TIME] [-n N]\n"
+		"                  [--stats]",
 	.about =
 		"The latest first. A figure with '~' before it was sampled, one with '≥' is a lower bound. TIME is\n" TIME_GRAMMAR
-		".\n--outcome failed holds all that failed; signal, oom and limit those of them that did so that way.",
+		".\n--outcome failed holds all that failed; signal, oom and limit those of them that did so that way.\n"
+		"--stats is of all jobs that fit, or of the latest N; those that did not end count as jobs only.",
 	.run = run,
 };

@@ -240,6 +240,8 @@ def test_names_and_filters_reach_jobs_that_only_the_daemon_has(daemon, as_nobody
 	assert listed("--tag", "team") == listed("--tag", "team=a") == listed("--outcome", "failed") == ["etl-11aa"]
 	assert listed("--tag", "team=b") == [] and listed("--type", "etl.py") == ["etl-22bb", "etl-11aa"]
 	assert listed("--parent", "etl") == ["inner"] and listed("--since", "1h ago", "--outcome", "ok") == ["own-33cc"]
+	stats = json.loads(as_nobody("ls", "--stats", "--json", "--type", "etl.py", env=env).stdout)["types"]
+	assert [(t["job_type"], t["jobs"], t["failed"], t["running"]) for t in stats] == [("etl.py", 2, 1, 1)]
 	for verb in (["events"], ["export", "--format", "csv"]):
 		done = as_nobody(*verb, "etl-11", env=env)
 		assert done.returncode == 1 and "only in the daemon's store" in done.stderr and "proctor report etl-11aa" in done.stderr

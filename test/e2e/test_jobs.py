@@ -89,6 +89,34 @@ def test_ls_tells_all_of_a_job_as_json(jobs):
 		assert (job["figures"][key] is None) == (quality == "missing"), key
 
 
+def test_ls_stats_tells_the_spread_of_each_type(runs):
+	figures = [job for job in as_json(runs("ls", "--json"))["jobs"] if job["job_type"] == "spin"]
+	spin, = as_json(runs("ls", "--stats", "--json", "--type", "spin"))["types"]
+	assert (spin["job_type"], spin["jobs"], spin["failed"], spin["running"], spin["lost"]) == ("spin", 6, 1, 0, 0)
+	truth = sorted(job["duration_seconds"] for job in figures)
+	assert spin["duration_seconds"]["median"] == pytest.approx((truth[2] + truth[3]) / 2, abs=1e-5)
+	assert spin["duration_seconds"]["p95"] == spin["duration_seconds"]["max"] == pytest.approx(truth[5], abs=1e-5)
+	assert spin["cpu_seconds"]["max"] == pytest.approx(max(job["figures"]["cpu_seconds"] for job in figures), abs=1e-5)
+	used = [job["figures"]["peak_used_mb"] for job in figures]
+	assert spin["memory_by_largest_process"] == used.count(None)
+	largest = max(job["figures"]["peak_used_mb"] or job["figures"]["peak_rss_mb"] for job in figures)
+	assert spin["memory_mb"]["max"] == pytest.approx(largest, abs=0.1) and spin["memory_mb"]["jobs"] == 6
+	text = runs("ls", "--stats").stdout.splitlines()
+	assert text[0].split() == ["TYPE", "JOBS", "FAILED", "MEDIAN", "P95", "MAX"]
+	assert text[1].split()[:4] == ["spin", "6", "1", "time"] and text[2].split()[0] == "CPU" and text[3].split()[0] in ("memory", "largest")
+
+
+def test_ls_stats_obeys_the_filters(jobs):
+	types = lambda *args: {t["job_type"]: (t["jobs"], t["failed"]) for t in as_json(jobs("ls", "--stats", "--json", *args))["types"]}
+	assert types() == {"train": (1, 0), "build": (2, 1)}
+	assert types("--outcome", "ok") == {"train": (1, 0), "build": (1, 0)}
+	assert types("--tag", "team=audio") == {"build": (1, 1)}
+	assert types("-n", "2") == {"train": (1, 0), "build": (1, 1)}
+	assert types("--since", "now") == {}
+	done = jobs("ls", "--stats", "--type", "nothing")
+	assert (done.returncode, done.stdout) == (0, "") and "no job of the type 'nothing'" in done.stderr
+
+
 def test_ls_says_which_store_has_no_such_job(jobs):
 	done = jobs("ls", "--type", "nothing")
 	assert (done.returncode, done.stdout) == (0, "")
@@ -262,7 +290,7 @@ def test_a_report_names_what_was_left_behind(proctor):
 	assert "left behind  " in done.stdout and "sleep" in done.stdout
 
 
-@pytest.mark.parametrize("args", [["ls"], ["report", "train"], ["events", "train"], ["diff", "build~1", "build"]])
+@pytest.mark.parametrize("args", [["ls"], ["ls", "--stats"], ["report", "train"], ["events", "train"], ["diff", "build~1", "build"]])
 @pytest.mark.parametrize("columns", [40, 60, 80])
 def test_narrow_terminals_get_lines_that_fit(jobs, args, columns):
 	done = jobs(*args, env={"COLUMNS": str(columns)})
