@@ -29,7 +29,7 @@ KERNEL_ROOMS = ("kernel", "probe")
 KERNEL_PATH = re.compile(r"/?(proc|sys)/\S*$")
 KERNEL_PATH_EXCEPTIONS = {
 	"src/rpc/socket_address.c": "part of libproctor, which has no kernel/; reaches a socket with a long path by /proc/self/fd",
-	"src/cli/cli.c": "/proc/self/exe is the program that is started as a helper, not a file that is read",
+	"src/cli/cli.c": "/proc/self/exe is this program, not a file that is read",
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)

@@ -154,6 +154,19 @@ int cli_make_state_dir(const struct cli *cli, char *ret)
 	return status;
 }
 
+char *cli_program(void)
+{
+	static const char gone[] = " (deleted)";
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+
+	if (n <= 0 || n == sizeof path || path[0] != '/')
+		return NULL;
+	if ((size_t)n > strlen(gone) && memcmp(path + n - strlen(gone), gone, strlen(gone)) == 0)
+		return NULL;
+	return xstrndup(path, (size_t)n);
+}
+
 char *cli_path(const char *configured, const char *state_dir, const char *name)
 {
 	return *configured ? xstrdup(configured) : xasprintf("%s/%s", state_dir, name);

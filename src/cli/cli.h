@@ -103,6 +103,8 @@ bool cli_env_finds(const char *state_dir);
 /* Like cli_state_dir(), and creates it and checks that it is writable; CLI_FAILED with reason and
  * remedy logged. */
 int cli_make_state_dir(const struct cli *cli, char *ret);
+/* The absolute path of this program, owned by the caller; NULL: it was removed or replaced. */
+char *cli_program(void);
 /* A path from the configuration or, if that is "", `name` in the state directory. Owned by the
  * caller. */
 char *cli_path(const char *configured, const char *state_dir, const char *name);

@@ -18,6 +18,7 @@
 #include "cli/cli.h"
 #include "cli/verb_report.h"
 #include "cli/admission.h"
+#include "cli/auto_tags.h"
 #include "cli/run_announcer.h"
 #include "cli/spawn_unwatched.h"
 #include "cli/verdict_client.h"
@@ -52,8 +53,9 @@ struct run {
 	struct store_place place;
 	const char *db_path; /* NULL: the job runs unrecorded */
 	char side_path[CONFIG_PATH_MAX], side_dir[CONFIG_PATH_MAX];
-	char *given_state_dir; /* what PROCTOR_STATE_DIR was before us; NULL: not set */
-	bool sets_state_dir;
+	char *given_program,
+		*given_state_dir; /* PROCTOR and PROCTOR_STATE_DIR before us; NULL: not set */
+	bool sets_program, sets_state_dir;
 	struct opt_list tags;
 	const char *name, *job_id, *tier, *out;
 	struct serve *door;            /* NULL: it has none */
@@ -443,18 +445,27 @@ static void print_end(struct run *run, const struct job *job, const struct engin
 	buf_done(&out);
 }
 
-/* The environment is the command's own, but for what `proctor sheet` needs in it to find the door.
- */
+/* The environment is the command's own, but for what `proctor sheet` needs in it to find the door, and
+ * scripts to find us. */
+static bool set_variable(const char *name, const char *value, char **ret_given)
+{
+	const char *given = getenv(name);
+
+	*ret_given = given ? xstrdup(given) : NULL;
+	setenv(name, value, 1);
+	return true;
+}
+
 static void set_environment(struct run *run)
 {
-	const char *given = getenv("PROCTOR_STATE_DIR");
+	cleanup(freep) char *program = cli_program();
 
 	setenv("PROCTOR_JOB_ID", run->job.id, 1);
-	if (!*run->state_dir || cli_env_finds(run->state_dir))
-		return;
-	run->sets_state_dir = true;
-	run->given_state_dir = given ? xstrdup(given) : NULL;
-	setenv("PROCTOR_STATE_DIR", run->state_dir, 1);
+	if (program)
+		run->sets_program = set_variable("PROCTOR", program, &run->given_program);
+	if (*run->state_dir && !cli_env_finds(run->state_dir))
+		run->sets_state_dir = set_variable("PROCTOR_STATE_DIR", run->state_dir,
+		                                   &run->given_state_dir);
 }
 
 static void put_back(const char *name, const char *value)
@@ -468,6 +479,8 @@ static void put_back(const char *name, const char *value)
 static void reset_environment(const struct run *run)
 {
 	put_back("PROCTOR_JOB_ID", *run->job.parent ? run->job.parent : NULL);
+	if (run->sets_program)
+		put_back("PROCTOR", run->given_program);
 	if (run->sets_state_dir)
 		put_back("PROCTOR_STATE_DIR", run->given_state_dir);
 }
@@ -661,6 +674,8 @@ static int run_run(struct cli *cli, int argc, char **argv)
 		return spawn_failed(NULL, &err);
 	run.host.argv = argv + first;
 	find_store(&run);
+	if (run.config.profiler.auto_tags)
+		auto_tags_add(&run.tags, run.job.tags);
 	wait_for_room(&run);
 	claim_job_id(&run);
 	open_folder(&run);
@@ -668,6 +683,7 @@ static int run_run(struct cli *cli, int argc, char **argv)
 	set_environment(&run);
 	status = run_job(&run);
 	capture_free(run.capture);
+	free(run.given_program);
 	free(run.given_state_dir);
 	store_place_done(&run.place);
 	return status;

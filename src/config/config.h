@@ -27,6 +27,7 @@ struct config_profiler {
 	uint64_t jsonl_max_bytes;
 	enum process_selection jsonl_processes;
 	enum config_switch run_summary; /* auto: on a terminal */
+	bool auto_tags; /* of `run`: batch system, CI, git commit */
 };
 
 struct config_retention {

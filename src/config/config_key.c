@@ -45,6 +45,8 @@ const struct config_key config_keys[] = {
 	  true },
 	{ "profiler", "run_summary", CONFIG_SWITCH, 0, AT(profiler.run_summary), "auto", NULL, NULL,
 	  false, "whether run ends with what the job used; auto: on a terminal" },
+	{ "profiler", "auto_tags", CONFIG_BOOL, 0, AT(profiler.auto_tags), "true", NULL, NULL,
+	  false, "tags that run adds by itself: ids of Slurm and CI, and the git commit" },
 
 	{ "retention", "full_resolution_hours", CONFIG_TIME, HOUR, AT(retention.full_resolution_ns),
 	  "24", "1m", "3650d", false, "how long every snapshot is kept" },

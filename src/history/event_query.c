@@ -19,6 +19,7 @@ static const struct field event_rows[] = {
 	{ "e.signal", FIELD(ORDINAL, signal) },
 	{ "e.count", FIELD(ORDINAL, count) },
 	{ "e.details", FIELD(WORDS, details) },
+	{ "p.comm", FIELD(STRING, comm) },
 	/* These differ between versions of the schema. */
 	{ "job_id", FIELD(STRING, job_id) },
 	{ "sheet", FIELD(ORDINAL, sheet) },
@@ -82,7 +83,7 @@ int history_events(struct history *r, struct history_cursor *at, uint64_t kinds,
 }
 
 /* Three ways lead to them: its processes, the job itself, and its recorder. */
-static void append_job_events(const struct history *r, struct buf *sql)
+static void append_its_ids(const struct history *r, struct buf *sql)
 {
 	bool is_old = !db_has_column(r->db, "event", "job");
 
@@ -98,6 +99,11 @@ static void append_job_events(const struct history *r, struct buf *sql)
 	           " AND e.proc IS NULL%s AND e.time >= j.started - %d"
 	           " AND e.time <= coalesce(j.ended, 1e12) + %d WHERE j.id = ?1) SELECT ",
 	           is_old ? "" : " AND e.job IS NULL", JOB_MARGIN_S, JOB_MARGIN_S);
+}
+
+static void append_job_events(const struct history *r, struct buf *sql)
+{
+	append_its_ids(r, sql);
 	append_columns(r, sql);
 	buf_puts(sql, " FROM its CROSS JOIN event e ON e.id = its.id"
 	              " LEFT JOIN process p ON p.id = e.proc WHERE" AFTER_CURSOR
@@ -118,4 +124,66 @@ int history_job_events(struct history *r, struct job_key key, struct history_cur
 	append_job_events(r, &sql);
 	result = history_prepare_for_job(r, sql.at, key, &stmt, err);
 	return result < 0 ? result : read_rows(stmt, at, kinds, limit, fn, self, err);
+}
+
+/* ---- as they are stored ---------------------------------------------------------------------- */
+
+/* The id of its first event; 0: none is stored yet. */
+static int find_first(struct history *r, struct job_key key, int64_t *ret, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	cleanup(buf_done) struct buf sql = { 0 };
+	int result;
+
+	append_its_ids(r, &sql);
+	buf_puts(&sql, "min(id) FROM its");
+	result = history_prepare_for_job(r, sql.at, key, &stmt, err);
+	if (result == 0)
+		result = db_step(stmt, err);
+	if (result > 0)
+		*ret = sqlite3_column_int64(stmt, 0);
+	return MIN(result, 0);
+}
+
+/* From the last id on, whatever they belong to: only what is new is looked at. */
+static void append_new_events(const struct history *r, struct buf *sql)
+{
+	bool is_old = !db_has_column(r->db, "event", "job");
+
+	buf_puts(sql, "SELECT ");
+	append_columns(r, sql);
+	buf_printf(sql,
+	           " FROM event e LEFT JOIN process p ON p.id = e.proc WHERE e.id > ?3"
+	           " AND (?4 = 0 OR ?4 >> e.kind & 1) AND (%s%s OR (e.proc IS NULL%s"
+	           " AND EXISTS (SELECT 1 FROM job j WHERE j.id = ?1 AND j.recorder = e.recorder"
+	           " AND e.time >= j.started - %d AND e.time <= coalesce(j.ended, 1e12) + %d)))"
+	           " ORDER BY e.id",
+	           history_is_member(r), is_old ? "" : " OR e.job = ?1",
+	           is_old ? "" : " AND e.job IS NULL", JOB_MARGIN_S, JOB_MARGIN_S);
+}
+
+int history_follow_job(struct history *r, struct job_key key, struct history_cursor *at,
+                       uint64_t kinds, size_t limit, reader_event_fn fn, void *self,
+                       struct err *err)
+{
+	cleanup(history_endp) struct history *scope = NULL;
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	cleanup(buf_done) struct buf sql = { 0 };
+	int64_t last = 0, first = 0;
+	int result = history_begin(r, &scope, err);
+
+	if (result == 0)
+		result = db_int(r->db, "SELECT max(id) FROM event", NULL, 0, &last, err);
+	if (result == 0 && !at->after_id)
+		result = find_first(r, key, &first, err);
+	if (result < 0 || (!at->after_id && !first))
+		return result;
+	at->after_id = MAX(at->after_id, first - 1);
+	append_new_events(r, &sql);
+	result = history_prepare_for_job(r, sql.at, key, &stmt, err);
+	if (result == 0)
+		result = read_rows(stmt, at, kinds, limit, fn, self, err);
+	if (result >= 0 && (size_t)result < limit)
+		at->after_id = last; /* those of others need not be looked at again */
+	return result;
 }

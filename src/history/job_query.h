@@ -65,6 +65,12 @@ int history_job_events(struct history *r, struct job_key key, struct history_cur
                        uint64_t kinds, size_t limit, reader_event_fn fn, void *self,
                        struct err *err) must_check;
 
+/* The same events in the order in which they were stored, for readers that follow a job: call it again with
+ * the same cursor, which begins as { 0 }. None is missed and none comes twice. */
+int history_follow_job(struct history *r, struct job_key key, struct history_cursor *at,
+                       uint64_t kinds, size_t limit, reader_event_fn fn, void *self,
+                       struct err *err) must_check;
+
 typedef int (*reader_sum_fn)(void *self, const struct job_sum_record *s);
 int history_job_sums(struct history *r, struct job_key key, size_t limit, reader_sum_fn fn,
                      void *self, struct err *err) must_check;

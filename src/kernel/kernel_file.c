@@ -98,7 +98,8 @@ bool kernel_mount_parse(struct scan line, struct kernel_mount *ret)
 {
 	struct scan word;
 
-	if (!scan_skip(&line, 3) || !scan_word(&line, &ret->root) || !scan_word(&line, &ret->point))
+	if (!scan_skip(&line, 2) || !scan_word(&line, &ret->device) ||
+	    !scan_word(&line, &ret->root) || !scan_word(&line, &ret->point))
 		return false;
 	while (scan_word(&line, &word) && !scan_eq(&word, "-"))
 		;

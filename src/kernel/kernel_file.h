@@ -31,7 +31,7 @@ struct scan kernel_file_text(const struct buf *b);
 
 /* A line of /proc/self/mountinfo; paths are escaped. */
 struct kernel_mount {
-	struct scan root, point, type, options; /* options of the file system */
+	struct scan device, root, point, type, options; /* "8:1"; options of the file system */
 };
 
 bool kernel_mount_parse(struct scan line, struct kernel_mount *ret);

@@ -21,6 +21,7 @@ struct event_record {
 	int64_t count;
 	const char *name; /* of a mark, a phase, a limit; NULL: none */
 	const char *details;
+	const char *comm; /* of the process, as it is called now; NULL: not known */
 };
 
 struct sheet_record {

@@ -91,6 +91,8 @@ static const struct table_ids ids[] = {
 	{ 0 },
 };
 
+static const char *const remove_job[] = { "DELETE FROM anomaly WHERE job = ?1", NULL };
+
 const struct store_table anomaly_table = {
 	.name = "anomaly",
 	.migrations = migrations,
@@ -102,6 +104,7 @@ const struct store_table anomaly_table = {
 			" WHERE r.id = ?1)) WHERE id BETWEEN ?1 << 32 AND (?1 + 1 << 32) - 1"
 			" AND ended IS NULL",
 	.views = views,
+	.remove_job = remove_job,
 	.ids = ids,
 };
 static_assert(SCHEMA_EPISODE_BITS == 32, "the number in the text above");

@@ -340,6 +340,16 @@ int event_table_put_gap(struct store *st, const struct store_gap *gap, struct er
 	return r;
 }
 
+int event_table_put_note(struct store *st, const char *text, struct err *err)
+{
+	const struct event e = { .kind = EVENT_RECORDER,
+		                 .wall_ns = clock_wall_ns(),
+		                 .job = -1,
+		                 .text = { 0, (uint32_t)strlen(text) } };
+
+	return put_one(st, &e, text, 0, 0, err);
+}
+
 static int retain(struct store *st, double before, struct err *err)
 {
 	return retention_delete_before(st,
@@ -427,6 +437,12 @@ static const struct table_ids ids[] = {
 	{ 0 },
 };
 
+static const char *const remove_job[] = {
+	"DELETE FROM event WHERE job = ?1",
+	"DELETE FROM event WHERE proc IN (SELECT p.id FROM process p WHERE p.job = ?1)",
+	NULL,
+};
+
 const struct store_table event_table = {
 	.name = "event",
 	.migrations = migrations,
@@ -436,5 +452,6 @@ const struct store_table event_table = {
 	.retain = retain,
 	.views = views,
 	.stats = stats,
+	.remove_job = remove_job,
 	.ids = ids,
 };

@@ -171,6 +171,14 @@ static const struct table_ids ids[] = {
 	{ 0 },
 };
 
+static const char *const remove_job[] = {
+	"DELETE FROM gpu_use WHERE snapshot >= (SELECT j.first_snapshot FROM job j WHERE j.id = ?1)"
+	" AND snapshot <= (SELECT coalesce(j.last_snapshot, 9223372036854775807) FROM job j"
+	" WHERE j.id = ?1) AND is_foreign IS NOT 1 AND EXISTS (SELECT 1 FROM process p"
+	" WHERE p.job = ?1 AND p.pid = gpu_use.pid AND p.start_ticks = gpu_use.start_ticks)",
+	NULL,
+};
+
 const struct store_table gpu_table = {
 	.name = "gpu",
 	.migrations = migrations,
@@ -179,5 +187,6 @@ const struct store_table gpu_table = {
 	.put = put,
 	.downsample = downsample,
 	.views = views,
+	.remove_job = remove_job,
 	.ids = ids,
 };

@@ -137,6 +137,13 @@ static const struct table_ids ids[] = {
 	{ 0 },
 };
 
+static const char *const remove_job[] = {
+	"DELETE FROM job_sample WHERE job = ?1 AND snapshot BETWEEN"
+	" (SELECT j.first_snapshot FROM job j WHERE j.id = ?1) AND"
+	" (SELECT coalesce(j.last_snapshot, 9223372036854775807) FROM job j WHERE j.id = ?1)",
+	NULL,
+};
+
 const struct store_table job_sample_table = {
 	.name = "job_sample",
 	.migrations = migrations,
@@ -144,5 +151,6 @@ const struct store_table job_sample_table = {
 	.put = put,
 	.downsample = downsample,
 	.views = views,
+	.remove_job = remove_job,
 	.ids = ids,
 };

@@ -146,7 +146,10 @@ static const struct table_stat stats[] = {
 
 static const struct statement statements[] = {
 	[FIND] = { "SELECT id FROM job WHERE job_id = ?1 AND uid = ?2" },
-	[ADD] = { "INSERT INTO job(job_id, uid, type, recorder, status) VALUES(?1, ?2, '', ?3, 0)" },
+	[ADD] = { "INSERT INTO job(id, job_id, uid, type, recorder, status) VALUES("
+	          "max(coalesce((SELECT max(id) FROM job), 0),"
+	          " coalesce((SELECT value FROM meta WHERE key = 'removed_job'), 0)) + 1,"
+	          " ?1, ?2, '', ?3, 0)" },
 	[SET_ROW] = { .build = build_set_row },
 	[SET_FIGURES] = { .build = build_set_figures },
 	[SET_LATEST] = { "UPDATE job SET latest = ?2 WHERE id = ?1" },
@@ -624,6 +627,8 @@ static const struct table_ids ids[] = {
 	{ 0 },
 };
 
+static const char *const remove_job[] = { "DELETE FROM job WHERE id = ?1", NULL };
+
 const struct store_table job_table = {
 	.name = "job",
 	.migrations = migrations,
@@ -639,6 +644,7 @@ const struct store_table job_table = {
 		" WHERE recorder = ?1 AND status = 0",
 	.views = views,
 	.stats = stats,
+	.remove_job = remove_job,
 	.ids = ids,
 };
 static_assert(JOB_RUNNING == 0 && JOB_LOST == 3, "the numbers in the text above");

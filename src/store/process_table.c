@@ -78,7 +78,8 @@ enum {
 };
 
 static const struct statement statements[] = {
-	[NEXT_ID] = { "SELECT coalesce(max(id), 0) + 1 FROM process" },
+	[NEXT_ID] = { "SELECT max(coalesce((SELECT max(id) FROM process), 0),"
+	              " coalesce((SELECT value FROM meta WHERE key = 'removed_process'), 0)) + 1" },
 	[ADD] = { "INSERT INTO process(id, recorder, pid, ppid, start_ticks, first, job,"
 	          " sheet, started, uid, comm, command, final)"
 	          " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)" },
@@ -251,6 +252,8 @@ static const struct table_ids ids[] = {
 	{ 0 },
 };
 
+static const char *const remove_job[] = { "DELETE FROM process WHERE job = ?1", NULL };
+
 const struct store_table process_table = {
 	.name = "process",
 	.migrations = migrations,
@@ -262,5 +265,6 @@ const struct store_table process_table = {
 			" WHERE k.recorder = ?1), first) WHERE recorder = ?1 AND last IS NULL"
 			" AND first IS NOT NULL",
 	.stats = stats,
+	.remove_job = remove_job,
 	.ids = ids,
 };

@@ -203,6 +203,27 @@ static const struct table_ids ids[] = {
 	{ 0 },
 };
 
+/* Its processes in the keyframes of their recorder: as many lookups as there may be rows, because nothing
+ * leads from a process to its samples. */
+#define ITS_ROWS                                                                                   \
+	"WITH k AS MATERIALIZED (SELECT id, recorder, first, last FROM keyframe WHERE recorder IN" \
+	" (SELECT p.recorder FROM process p WHERE p.job = ?1)), its(id) AS MATERIALIZED"           \
+	" (SELECT b.id FROM process p JOIN k ON k.recorder = p.recorder AND k.first <= p.last"     \
+	" AND coalesce(k.last, 9223372036854775807) >= p.first CROSS JOIN sample_base b"           \
+	" ON b.id = k.id + (p.id & 1048575) AND b.proc = p.id WHERE p.job = ?1) "
+static_assert(SCHEMA_SLOTS == 1048576 && SCHEMA_AT_BITS == 12, "the numbers here");
+#define REMOVE_FROM(table)                                                                         \
+	ITS_ROWS "DELETE FROM " table " WHERE id IN (SELECT c.id FROM its CROSS JOIN " table       \
+		 " c ON c.id BETWEEN its.id << 12 AND (its.id << 12) + 4095)"
+
+static const char *const remove_job[] = {
+	REMOVE_FROM("sample_change"),
+	REMOVE_FROM("sample_detail"),
+	REMOVE_FROM("sample_range"),
+	ITS_ROWS "DELETE FROM sample_base WHERE id IN (SELECT id FROM its)",
+	NULL,
+};
+
 /* Its rows are put by live_processes.c and downsampled by downsample.c. */
 const struct store_table sample_table = {
 	.name = "sample",
@@ -219,5 +240,6 @@ const struct store_table sample_table = {
 																														" AND process.recorder = ?1",
 	.views = views,
 	.stats = stats,
+	.remove_job = remove_job,
 	.ids = ids,
 };

@@ -214,6 +214,8 @@ static const struct table_ids ids[] = {
 	{ 0 },
 };
 
+static const char *const remove_job[] = { "DELETE FROM sheet WHERE job = ?1", NULL };
+
 const struct store_table sheet_table = {
 	.name = "sheet",
 	.migrations = migrations,
@@ -225,6 +227,7 @@ const struct store_table sheet_table = {
 			" FROM recorder r WHERE r.id = ?1)) WHERE status = 0 AND job IN"
 			" (SELECT id FROM job WHERE recorder = ?1 AND status = 0)",
 	.views = views,
+	.remove_job = remove_job,
 	.ids = ids,
 };
 static_assert(JOB_RUNNING == 0 && JOB_LOST == 3, "the numbers in the text above");

@@ -71,6 +71,16 @@ int store_put_job(struct store *st, const struct job *job, const struct store_ga
 int store_claim_job_id(struct store *st, uint32_t uid, char id[JOB_ID_MAX], bool *ret_changed,
                        struct err *err) must_check;
 
+/* What store_remove_job() deleted. */
+struct store_removed {
+	uint64_t processes, rows;
+};
+/* Deletes a job that has ended with its processes, samples, events, sheets and anomalies, in one
+ * transaction. Processes that still live are in no job afterwards. -ENOENT: there is no such job; -EBUSY:
+ * it runs, or others have been writing for ten seconds. */
+int store_remove_job(struct store *st, struct job_key key, struct store_removed *ret,
+                     struct err *err) must_check;
+
 /* What happened to the file since the last call (set aside, replaced under us and opened anew),
  * or NULL. */
 const char *store_take_notice(struct store *st);

@@ -88,6 +88,8 @@ bool recorder_table_is_over(const struct store *st, size_t live_processes);
 
 /* event_table.c: what could not be stored, as events. */
 int event_table_put_gap(struct store *st, const struct store_gap *gap, struct err *err) must_check;
+/* … and what was done to the store. */
+int event_table_put_note(struct store *st, const char *text, struct err *err) must_check;
 
 /* sheet_table.c: the sums of all sheets of a job that ended. The last counters of a process may come
  * after the end of its sheet. */

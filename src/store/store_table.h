@@ -82,6 +82,8 @@ struct store_table {
 	/* Deletes some of what is older than the time for which events are kept. 1: more is left. */
 	int (*retain)(struct store *st, double before, struct err *err);
 	const char *end_recorder; /* SQL: closes what recorder ?1 left open */
+	/* SQL: each deletes rows of job ?1, whose processes are p.job = ?1. Ends with NULL. */
+	const char *const *remove_job;
 	const struct view *views;
 	const struct table_stat *stats;
 	/* Of each SQL table of it. The first column shows how its rows nest in keyframes, with which

@@ -4,7 +4,7 @@
 #include "store/store_table.h"
 
 extern const struct store_table job_table, anomaly_table, recorder_table, snapshot_table,
-	host_table, cgroup_table, gpu_table, process_table, sample_table, event_table,
+	host_table, cgroup_table, process_table, gpu_table, sample_table, event_table,
 	job_sample_table, sheet_table;
 
 const struct store_table *const store_tables[] = {
@@ -14,8 +14,8 @@ const struct store_table *const store_tables[] = {
 	&snapshot_table,   /* … per snapshot, and the keyframes that hold them */
 	&host_table,       /* the machine at a snapshot */
 	&cgroup_table,     /* the recorder's control group at a snapshot */
-	&gpu_table,        /* GPUs at a snapshot, and processes on them */
 	&process_table,    /* one row per life and recorder */
+	&gpu_table,        /* GPUs at a snapshot, and processes on them */
 	&sample_table,     /* a process at a snapshot */
 	&event_table,      /* one row per event */
 	&job_sample_table, /* a running job at a snapshot */

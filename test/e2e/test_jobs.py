@@ -80,7 +80,7 @@ def test_ls_tells_all_of_a_job_as_json(jobs):
 	job = listed["jobs"][0]
 	assert (job["status"], job["outcome"], job["result"]) == ("failed", "failed", "exit 3")
 	assert (job["exit_code"], job["signal_num"]) == (3, None)
-	assert job["tags"] == {"team": "audio"}
+	assert job["tags"]["team"] == "audio"
 	assert job["job_type_given"] is True
 	assert job["duration_seconds"] > 0
 	assert set(job["quality"]) == set(job["figures"]) >= FIGURES

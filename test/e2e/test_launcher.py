@@ -154,7 +154,7 @@ def test_the_environment_has_our_names_and_nothing_else(run):
 	env = {**run.env, "EMPTY": "", "TWO LINES": "a\nb", "PROCTOR_JOB_ID": "outer"}
 	bare, ours = (start("env", "-0", env=env).stdout.split("\0") for start in (run.bare, run))
 	names = {line.split("=")[0] for line in set(ours) - set(bare)}
-	assert names == {"PROCTOR_JOB_ID"}
+	assert names == {"PROCTOR", "PROCTOR_JOB_ID"}
 	assert set(bare) - set(ours) == {"PROCTOR_JOB_ID=outer"}
 	assert len(ours) == len(set(ours))
 	assert "PROCTOR_JOB_ID=%s" % run.job()["job_id"] in ours
@@ -171,11 +171,11 @@ def names_added(run, tmp_path, env, *options):
 def test_the_state_directory_is_told_only_where_it_would_not_be_found(run, tmp_path):
 	env = {k: v for k, v in run.env.items() if k != "PROCTOR_STATE_DIR"}
 	usual = {**env, "STATE_DIRECTORY": str(tmp_path / "usual"), "XDG_STATE_HOME": str(tmp_path)}
-	assert set(names_added(run, tmp_path, usual)) == {"PROCTOR_JOB_ID"}
+	assert set(names_added(run, tmp_path, usual)) == {"PROCTOR", "PROCTOR_JOB_ID"}
 	added = names_added(run, tmp_path, usual, "--state-dir", str(tmp_path / "other"))
-	assert added["PROCTOR_STATE_DIR"] == str(tmp_path / "other") and len(added) == 2
+	assert added["PROCTOR_STATE_DIR"] == str(tmp_path / "other") and len(added) == 3
 	added = names_added(run, tmp_path, {**env, "PROCTOR_STATE_DIR": "relative"})
-	assert added["PROCTOR_STATE_DIR"] == str(tmp_path / "relative") and len(added) == 2
+	assert added["PROCTOR_STATE_DIR"] == str(tmp_path / "relative") and len(added) == 3
 
 
 def test_a_mark_finds_its_job_wherever_that_lives(run, tmp_path):

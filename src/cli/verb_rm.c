@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* verb_rm.c - deletes recorded jobs. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/job_selection.h"
+#include "model/record_fields.h"
+#include "store/store.h"
+
+#define JOBS_AT_ONCE 100000
+#define NOT_GIVEN UINT64_MAX
+
+struct request {
+	const char *type, *outcome;
+	uint64_t older_ns;
+	bool is_dry;
+};
+
+struct doomed {
+	char id[JOB_ID_MAX], type[JOB_ID_MAX];
+	uint32_t uid;
+};
+
+struct removal {
+	const struct cli *cli;
+	const struct request *rq;
+	struct job_selection recorded;
+	struct store *store;
+	struct cli_page page;
+	VEC(struct doomed) jobs;
+};
+
+/* ---- which ----------------------------------------------------------------------------------- */
+
+static int add_job(void *self, const struct job *job)
+{
+	struct removal *rm = self;
+	struct doomed *slot;
+
+	vec_each(&rm->jobs, other)
+		if (other->uid == job->uid && strcmp(other->id, job->id) == 0)
+			return 0;
+	slot = vec_push(&rm->jobs, JOBS_AT_ONCE);
+	if (!slot)
+		return 0;
+	slot->uid = job->uid;
+	memcpy(slot->id, job->id, sizeof slot->id);
+	memcpy(slot->type, job->type, sizeof slot->type);
+	return 0;
+}
+
+/* Of those that a filter selects, running ones are not meant. */
+static int add_fitting(void *self, const struct job *job)
+{
+	return job->status == JOB_RUNNING ? 0 : add_job(self, job);
+}
+
+static int select_fitting(struct removal *rm)
+{
+	const struct request *rq = rm->rq;
+	const struct job_filter filter = { .type = rq->type,
+		                           .outcome = rq->outcome,
+		                           .until_ns = rq->older_ns == NOT_GIVEN
+		                                               ? 0
+		                                               : clock_wall_ns() - rq->older_ns,
+		                           .of_one_user = true,
+		                           .uid = geteuid() };
+	struct err err;
+	int r = history_jobs(rm->recorded.reader, &filter, JOBS_AT_ONCE, add_fitting, rm, &err);
+
+	if (r == -EINVAL)
+		return cli_usage(rm->cli, "%s", err.msg);
+	if (r < 0)
+		return cli_failed(&err);
+	if (!rm->jobs.len)
+		log_info("no job that fits in '%s'", rm->recorded.path);
+	return CLI_OK;
+}
+
+static int select_named(struct removal *rm, const char *name)
+{
+	bool is_daemons = false;
+	struct job job = { 0 };
+	int status = job_selection_find(&rm->recorded, name, &job, &is_daemons);
+
+	if (status != CLI_OK)
+		return status;
+	if (is_daemons) {
+		log_error("job '%s' is in the daemon's store: only root can delete it there",
+		          job.id);
+		return CLI_FAILED;
+	}
+	if (job.uid != geteuid() && geteuid() != 0) {
+		log_error("job '%s' is another user's", job.id);
+		return CLI_FAILED;
+	}
+	return add_job(rm, &job);
+}
+
+/* ---- deleting them --------------------------------------------------------------------------- */
+
+static void put_removed(struct removal *rm, const struct doomed *job,
+                        const struct store_removed *removed)
+{
+	struct json *j = &rm->page.json;
+
+	if (rm->cli->json) {
+		json_begin_object(j);
+		json_put_str(j, "job_id", job->id);
+		json_put_u64(j, "uid", job->uid);
+		json_put_str(j, "job_type", job->type);
+		json_end_object(j);
+		return;
+	}
+	canvas_printf(&rm->page.canvas, INK_PLAIN, "%s %s", removed ? "deleted" : "would delete",
+	              job->id);
+	if (removed)
+		canvas_printf(&rm->page.canvas, INK_PLAIN, " with %llu process%s",
+		              (unsigned long long)removed->processes,
+		              removed->processes == 1 ? "" : "es");
+	buf_putc(&rm->page.out, '\n');
+}
+
+static int open_to_write(struct removal *rm)
+{
+	char state_dir[CONFIG_PATH_MAX];
+	cleanup(store_place_done) struct store_place place = { 0 };
+	struct store_options options = { .kind = "rm", .is_brief = true };
+	const char *notice;
+	struct config config;
+	struct err err;
+	int status = cli_config_to_read(rm->cli, &config);
+
+	if (status == CLI_OK)
+		status = cli_state_dir(rm->cli, state_dir);
+	if (status != CLI_OK)
+		return status;
+	cli_store_place(&config, state_dir, &place);
+	options.path = place.path;
+	options.has_rollback_journal = place.is_per_host;
+	if (store_open(&options, &rm->store, &notice, &err) < 0)
+		return cli_failed(&err);
+	if (!store_is_side(rm->store))
+		return CLI_OK;
+	log_error(
+		"'%s' was written by another version of proctor, or one is using it: use that one",
+		place.path);
+	return CLI_FAILED;
+}
+
+static int remove_one(struct removal *rm, const struct doomed *job)
+{
+	struct store_removed removed;
+	struct err err;
+	int r;
+
+	if (rm->rq->is_dry) {
+		put_removed(rm, job, NULL);
+		return CLI_OK;
+	}
+	r = store_remove_job(rm->store, (struct job_key){ job->uid, job->id }, &removed, &err);
+	if (r < 0) {
+		log_error("%s: not deleted", err.msg);
+		return CLI_FAILED;
+	}
+	put_removed(rm, job, &removed);
+	return CLI_OK;
+}
+
+/* As rm(1) does, it goes on with the others. */
+static int remove_all(struct removal *rm)
+{
+	int status = rm->rq->is_dry || !rm->jobs.len ? CLI_OK : open_to_write(rm);
+	struct json *j = &rm->page.json;
+
+	if (status != CLI_OK)
+		return status;
+	cli_page_begin(&rm->page, rm->cli);
+	if (rm->cli->json) {
+		json_begin_object(j);
+		json_put_u64(j, "schema", RECORD_SCHEMA);
+		json_put_bool(j, "dry_run", rm->rq->is_dry);
+		json_open_array(j, "deleted");
+	}
+	vec_each(&rm->jobs, job)
+		if (remove_one(rm, job) != CLI_OK)
+			status = CLI_FAILED;
+	if (rm->cli->json) {
+		json_end_array(j);
+		json_end_object(j);
+	}
+	return cli_page_end(&rm->page) == CLI_OK ? status : CLI_FAILED;
+}
+
+static int remove_jobs(struct removal *rm, char **names, int n)
+{
+	int status = job_selection_open(rm->cli, &rm->recorded), missing = CLI_OK, found;
+
+	if (status == CLI_OK && n == 0)
+		status = rm->recorded.reader ? select_fitting(rm)
+		                             : job_selection_no_store(rm->recorded.path);
+	for (int i = 0; status == CLI_OK && i < n; i++) {
+		found = select_named(rm, names[i]);
+		missing = MAX(missing, found);
+	}
+	if (status == CLI_OK && (n == 0 || rm->jobs.len))
+		status = remove_all(rm);
+	store_close(rm->store);
+	job_selection_close(&rm->recorded);
+	vec_done(&rm->jobs);
+	return MAX(status, missing);
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+	struct request rq = { .older_ns = NOT_GIVEN };
+	const struct opt opts[] = {
+		{ "older-than", 0, OPT_DURATION, &rq.older_ns, "AGE",
+		  "your jobs that began longer ago: 30d, 12h" },
+		{ "type", 0, OPT_TEXT, &rq.type, "TYPE", "your jobs of this job type" },
+		{ "outcome", 0, OPT_TEXT, &rq.outcome, "WORD",
+		  "… that ended so: ok, failed, lost, signal, oom or limit" },
+		{ "dry-run", 0, OPT_FLAG, &rq.is_dry, NULL, "only list what would be deleted" },
+		CLI_COMMON_OPTS(cli),
+	};
+	struct removal rm = { .cli = cli, .rq = &rq };
+	int words;
+
+	if (!cli_parse(cli, opts, argc, argv, &words))
+		return cli->status;
+	if (words && (rq.older_ns != NOT_GIVEN || rq.type || rq.outcome))
+		return cli_usage(cli, "either name jobs, or select them by options");
+	if (!words && rq.older_ns == NOT_GIVEN && !rq.type && !rq.outcome)
+		return cli_usage(cli, "which job?");
+	return remove_jobs(&rm, argv + 1, words);
+}
+
+const struct verb verb_rm = {
+	.name = "rm",
+	.summary = "delete recorded jobs",
+	.usage = "JOB… | [--older-than AGE] [--type TYPE] [--outcome WORD] [--dry-run]",
+	.about =
+		"Deletes jobs with their processes, samples, events and sheets, and prints which. A running job is\n"
+		"refused, or skipped if it was not named. JOB is an id, the beginning of one, a job type (its latest\n"
+		"run) or 'last'. Run folders are not touched.",
+	.run = run,
+};
