@@ -187,3 +187,21 @@ bool cgroup_locate_v2(struct scan text, const struct cgroup_mounts *mounts, stru
 			locate_family(0, true, line, mounts, ret);
 	return ret->path[0] != '\0';
 }
+
+size_t cgroup_dir_above(const struct cgroup_dir *dir, size_t len)
+{
+	const char *slash = memrchr(dir->path, '/', len);
+	size_t above = slash ? (size_t)(slash - dir->path) : 0;
+
+	return above >= dir->floor ? above : 0;
+}
+
+void cgroup_dir_name(const struct cgroup_dir *dir, size_t len, char *ret, size_t cap)
+{
+	const char *name = dir->path + dir->floor;
+	size_t n = len - MIN(len, dir->floor), cut = n - MIN(n, cap - 1);
+
+	snprintf(ret, cap, "%.*s", (int)(n - cut), name + cut);
+	if (!n)
+		snprintf(ret, cap, "/");
+}

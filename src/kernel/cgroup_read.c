@@ -211,11 +211,20 @@ static bool read_used(struct file_cache *r, const struct limit *l, const struct 
 	return true;
 }
 
-static size_t parent_len(const char *path, size_t len)
+/* The smallest that is less than *least, from the group of that length upwards, and whose it is: how
+ * long its path is. 0: none. */
+static size_t find_least(struct file_cache *r, const struct limit *l, const struct cgroup_dir *d,
+                         size_t len, uint64_t *least)
 {
-	const char *slash = memrchr(path, '/', len);
+	size_t in_force = 0;
+	uint64_t v;
 
-	return slash ? (size_t)(slash - path) : 0;
+	for (; len; len = cgroup_dir_above(d, len))
+		if (read_limit(r, l, d, len, &v) && v < *least) {
+			*least = v;
+			in_force = len;
+		}
+	return in_force;
 }
 
 void cgroup_read_limits(int root_fd, const struct cgroup_dirs *dirs, bool above,
@@ -226,20 +235,33 @@ void cgroup_read_limits(int root_fd, const struct cgroup_dirs *dirs, bool above,
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
 		const struct limit *l = &limits[i];
 		const struct cgroup_dir *d = &dirs->of[l->family];
-		size_t len = strlen(d->path), in_force = 0; /* how long the paths are */
-		uint64_t v;
+		uint64_t least = readings_or(ret, l->id, UINT64_MAX), used;
+		size_t len = strlen(d->path), in_force;
 
 		if (above && len > d->floor)
-			len = parent_len(d->path, len);
-		for (; len && len >= d->floor; len = parent_len(d->path, len))
-			if (read_limit(&r, l, d, len, &v) &&
-			    v < readings_or(ret, l->id, UINT64_MAX)) {
-				readings_set(ret, l->id, v);
-				in_force = len;
-			}
-		if (in_force && read_used(&r, l, d, in_force, &v))
-			readings_set(ret, l->used_id, v);
+			len = cgroup_dir_above(d, len);
+		in_force = find_least(&r, l, d, len, &least);
+		if (in_force)
+			readings_set(ret, l->id, least);
+		if (in_force && read_used(&r, l, d, in_force, &used))
+			readings_set(ret, l->used_id, used);
 	}
+}
+
+size_t cgroup_read_limit(int root_fd, const struct cgroup_dirs *dirs, enum cgroup_family family,
+                         uint64_t *ret)
+{
+	struct file_cache r = { .root_fd = root_fd };
+	const struct cgroup_dir *d = &dirs->of[family];
+	uint64_t least = UINT64_MAX;
+	size_t in_force = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(limits); i++)
+		if (limits[i].family == family)
+			in_force = find_least(&r, &limits[i], d, strlen(d->path), &least);
+	if (in_force)
+		*ret = least;
+	return in_force;
 }
 
 /* oom_kill_disable 0

@@ -14,6 +14,11 @@ void cgroup_read_usage(int root_fd, const struct cgroup_dirs *dirs, struct cgrou
 void cgroup_read_limits(int root_fd, const struct cgroup_dirs *dirs, bool above,
                         struct cgroup_readings *ret);
 
+/* The limit of one family that is in force (thousandths of a core, bytes, tasks), and whose it is: the length
+ * of that group's path, for cgroup_dir_name(). 0: there is none. */
+size_t cgroup_read_limit(int root_fd, const struct cgroup_dirs *dirs, enum cgroup_family family,
+                         uint64_t *ret);
+
 /* How many processes were killed for lack of memory: in the group (on v2 with those below), or on the
  * machine. False: this kernel does not count them there. */
 bool cgroup_read_oom_kills(int root_fd, const struct cgroup_dir *dir, uint64_t *ret);

@@ -7,6 +7,22 @@
 
 #include "base/mem.h"
 #include "kernel/kernel_file.h"
+#include "kernel/process_peek.h"
+
+bool cgroup_home_locate(int root_fd, pid_t pid, struct cgroup_dirs *ret)
+{
+	cleanup(buf_done) struct buf mountinfo = { .max = KERNEL_FILE_MAX };
+	cleanup(freep) struct cgroup_mounts *mounts = xcalloc(1, sizeof *mounts);
+	char text[8192];
+	ssize_t n = process_peek_cgroup(root_fd, pid, text, sizeof text);
+	struct err ignored;
+
+	if (n <= 0 || kernel_file_load_own(root_fd, "mountinfo", &mountinfo, &ignored) < 0)
+		return false;
+	cgroup_parse_mountinfo(kernel_file_text(&mountinfo), mounts);
+	(void)cgroup_locate(scan_mem(text, (size_t)n), mounts, ret);
+	return true;
+}
 
 int cgroup_home_find(int root_fd, struct cgroup_home *ret, struct err *err)
 {

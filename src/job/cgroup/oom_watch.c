@@ -7,28 +7,18 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "job/cgroup/cgroup_home.h"
 #include "job/cgroup/cgroup_limit.h"
 #include "kernel/cgroup_read.h"
-#include "kernel/kernel_file.h"
-#include "kernel/process_peek.h"
 
 #define TURN_NS (10 * NS_PER_S)
 
 struct cgroup_dir *oom_watch_locate(int root_fd, pid_t pid)
 {
-	cleanup(buf_done) struct buf mountinfo = { .max = KERNEL_FILE_MAX };
-	cleanup(freep) struct cgroup_mounts *mounts = xcalloc(1, sizeof *mounts);
 	cleanup(freep) struct cgroup_dirs *dirs = xcalloc(1, sizeof *dirs);
-	char text[8192];
-	ssize_t n = process_peek_cgroup(root_fd, pid, text, sizeof text);
 	struct cgroup_dir *found;
-	struct err ignored;
 
-	if (n <= 0 || kernel_file_load_own(root_fd, "mountinfo", &mountinfo, &ignored) < 0)
-		return NULL;
-	cgroup_parse_mountinfo(kernel_file_text(&mountinfo), mounts);
-	if (!cgroup_locate(scan_mem(text, (size_t)n), mounts, dirs) ||
-	    !dirs->of[CGROUP_FAMILY_MEMORY].path[0])
+	if (!cgroup_home_locate(root_fd, pid, dirs) || !dirs->of[CGROUP_FAMILY_MEMORY].path[0])
 		return NULL;
 	found = xcalloc(1, sizeof *found);
 	*found = dirs->of[CGROUP_FAMILY_MEMORY];
@@ -74,36 +64,19 @@ uint64_t oom_watch_read(struct oom_watch *w, uint64_t boot_ns)
 
 /* ---- the limit ------------------------------------------------------------------------------- */
 
-/* A long path keeps its end, which names the job. */
-static void put_name(const struct cgroup_dir *from, size_t len, char ret[static CAUSE_GROUP_MAX])
-{
-	const char *name = from->path + from->floor;
-	size_t n = len - MIN(len, from->floor);
-
-	if (n == 0)
-		snprintf(ret, CAUSE_GROUP_MAX, "/");
-	else if (n < CAUSE_GROUP_MAX)
-		snprintf(ret, CAUSE_GROUP_MAX, "%.*s", (int)n, name);
-	else
-		snprintf(ret, CAUSE_GROUP_MAX, "%.*s", CAUSE_GROUP_MAX - 1,
-		         name + n - (CAUSE_GROUP_MAX - 1));
-}
-
 bool oom_watch_find_limit(int root_fd, const struct cgroup_dir *from, struct oom_limit *ret)
 {
 	char path[PATH_MAX];
 
-	for (size_t len = strlen(from->path); len && len >= from->floor;) {
-		const char *slash = memrchr(from->path, '/', len);
+	for (size_t len = strlen(from->path); len; len = cgroup_dir_above(from, len)) {
 		cleanup(closep) int fd = -1;
 
 		snprintf(path, sizeof path, "%.*s", (int)len, from->path);
 		fd = openat(root_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (fd >= 0 && cgroup_limit_memory_is_full(fd, from->is_v2, &ret->bytes)) {
-			put_name(from, len, ret->group);
+			cgroup_dir_name(from, len, ret->group, sizeof ret->group);
 			return true;
 		}
-		len = slash ? (size_t)(slash - from->path) : 0;
 	}
 	return false;
 }
