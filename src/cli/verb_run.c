@@ -14,6 +14,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/scan.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/verb_report.h"
@@ -35,8 +36,9 @@
 #define INTERVAL_MIN_NS (50 * NS_PER_MS)
 #define INTERVAL_NS NS_PER_S
 #define GRACE_NS (10 * NS_PER_S)
-#define RETENTION_AFTER_NS (30 * NS_PER_S) /* a short job has no time for it */
-#define ARGV_BYTES_MAX ((size_t)1 << 16)   /* of the command line that are looked at */
+#define RETENTION_AFTER_NS (30 * NS_PER_S)             /* a short job has no time for it */
+#define BATCH_TIME_MOST_S (UINT64_C(10) * 365 * 86400) /* more is no limit */
+#define ARGV_BYTES_MAX ((size_t)1 << 16)               /* of the command line that are looked at */
 
 static const char about[] =
 	"Runs the command and records every process of it: CPU time, memory, I/O, ends, until it is over.\n"
@@ -662,6 +664,17 @@ static void wait_for_room(const struct run *run)
 	admission_done(&room);
 }
 
+/* Slurm ends its job then. */
+static void set_batch_time(struct run *run)
+{
+	const char *text = getenv("SLURM_JOB_END_TIME");
+	struct scan s = scan_str(text ? text : "");
+	uint64_t end_s, now_s = clock_wall_ns() / NS_PER_S;
+
+	if (scan_u64(&s, &end_s) && end_s > now_s && end_s - now_s < BATCH_TIME_MOST_S)
+		run->job.allowed.time_ns = (end_s - now_s) * NS_PER_S;
+}
+
 static int run_run(struct cli *cli, int argc, char **argv)
 {
 	struct run run = { .cli = cli, .grace_ns = GRACE_NS };
@@ -677,6 +690,7 @@ static int run_run(struct cli *cli, int argc, char **argv)
 	if (run.config.profiler.auto_tags)
 		auto_tags_add(&run.tags, run.job.tags);
 	wait_for_room(&run);
+	set_batch_time(&run);
 	claim_job_id(&run);
 	open_folder(&run);
 	set_engine_options(&run);

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "engine/forwarded_signals.h"
+#include "job/allowance.h"
 #include "job/cgroup/oom_watch.h"
 #include "kernel/process_peek.h"
 #include "kernel/process_reader.h"
@@ -677,6 +678,7 @@ int jobhost_start(struct jobhost *h, struct err *err)
 	if (launcher_release(h->launcher, err) < 0)
 		return -err->code;
 	oom_watch_begin(&h->oom, h->root_fd, clock_boot_ns());
+	allowance_find(h->root_fd, 0, job_of(h)); /* the command began with what we have */
 	if (limit_ns)
 		h->limit_timer = loop_add_timer(h->loop, h->started_mono_ns + limit_ns,
 		                                on_time_limit, h);

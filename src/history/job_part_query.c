@@ -210,7 +210,8 @@ static struct figure column_figure(sqlite3_stmt *stmt, int column, enum metric_u
 	return (struct figure){ column_inside(&like, value), QUALITY_SAMPLED };
 }
 
-/* The last one is the end of the job: so the shares of CPU add up to its total. */
+/* The last one is the end of the job: so the shares of CPU add up to its total. It is within the
+ * allowed cores, as the others are: what is more was used before the last tick. */
 static int prepare_sums(struct history *r, struct job_key key, sqlite3_stmt **ret, struct err *err)
 {
 	bool has_used = db_has_column(r->db, "job_sample", "used_kib");
@@ -225,7 +226,8 @@ static int prepare_sums(struct history *r, struct job_key key, sqlite3_stmt **re
 	                      " m.gpu_device_memory_kib, m.gpu_util"
 	                    : "NULL, NULL, NULL, NULL, NULL, NULL");
 	if (has_used)
-		buf_puts(&sql, " UNION ALL SELECT ended, 0, 0, max(rest_us, 0)/1e3/(ended - since),"
+		buf_puts(&sql, " UNION ALL SELECT ended, 0, 0,"
+		               " min(max(rest_us, 0)/1e3/(ended - since), cores),"
 		               " NULL, NULL, cpu_us, read_bytes, written_bytes, NULL, NULL,"
 		               " NULL, NULL FROM (" SCHEMA_LAST_SAMPLES
 		               " AND j.id = ?1) WHERE ended > since AND rest_us IS NOT NULL");

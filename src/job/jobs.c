@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "job/allowance.h"
 #include "job/cgroup/oom_watch.h"
 #include "job/sheet_tree.h"
 #include "kernel/process_reader.h"
@@ -13,6 +14,8 @@
 
 #define USAGES_MAX 1024          /* processes whose counters are read at a job's start and end */
 #define BIRTHS_MAX 20000         /* of a storm; the next scan finds those that are left of it */
+#define LONGEST_PERIOD_NS 1e9    /* of a quota of CPU time */
+#define JITTER_NS 1e8            /* between the counters and the clock */
 #define SHOWN_NS (60 * NS_PER_S) /* so long an ended job is shown, for late queries */
 
 struct jobs *jobs_new(struct process_reader *reader)
@@ -130,7 +133,10 @@ static bool kin_grows(struct kin *kin, const struct jobs *jobs, const struct sam
 /* The kernel no longer shows the group of a process that has ended. */
 static void set_root(const struct jobs *jobs, struct watched_job *w, struct proc_id root)
 {
-	if (!w || w->row->job.is_foreign)
+	if (!w)
+		return;
+	allowance_find(jobs->root_fd, root.pid, &w->row->job);
+	if (w->row->job.is_foreign)
 		return;
 	w->end_facts.command = root;
 	w->memory_group = oom_watch_locate(jobs->root_fd, root.pid);
@@ -226,6 +232,8 @@ void jobs_join(struct jobs *jobs, struct job_ref to, struct proc_id id, const st
 	struct proc_readings now;
 
 	add_descendants(jobs, to, id, last);
+	if (!w->row->job.root.pid) /* the first such process stands for it */
+		allowance_find(jobs->root_fd, id.pid, &w->row->job);
 	if (accounting_is_older(&w->accounting, id) && process_reader_usage(jobs->reader, id, &now))
 		accounting_begin_process(&w->accounting, id,
 		                         p && proc_id_eq(p->id, id) ? p->comm : "", &now);
@@ -540,8 +548,22 @@ static void compute(const struct jobs *jobs, struct watched_job *w, const struct
 		w->hooks->show(w->hooks_self, job);
 }
 
-/* The CPU time since the last tick, as a share of the time since then. What exceeds the cores that there
- * are belongs to other ticks: the counters and the clock are not read at one instant. It is shown
+/* How much CPU time is possible in so much time. What a job used beyond its allowance is held back by as much
+ * as a period of its quota may be ahead; more than that, and it has been allowed more since. */
+static uint64_t most_cpu(struct watched_job *w, uint64_t growth, uint64_t elapsed_ns)
+{
+	double cores = (double)w->row->job.allowed.milli_cores / 1000;
+	double most = cores * (double)elapsed_ns;
+
+	if ((double)growth > most + cores * LONGEST_PERIOD_NS + JITTER_NS)
+		w->exceeds_allowance = true;
+	if (cores > 0 && !w->exceeds_allowance)
+		return (uint64_t)most;
+	return elapsed_ns * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* The CPU time since the last tick, as a share of the time since then. What exceeds the cores that the job
+ * may use belongs to other ticks: the counters and the clock are not read at one instant. It is shown
  * with the next ones, so that the shares add up to the total. */
 static void spread_cpu(struct watched_job *w, uint64_t boot_ns, struct job_sum *sum)
 {
@@ -557,7 +579,7 @@ static void spread_cpu(struct watched_job *w, uint64_t boot_ns, struct job_sum *
 		return;
 	}
 	growth = sum->cpu_ns.value - MIN(sum->cpu_ns.value, w->spread_cpu_ns);
-	most = elapsed_ns * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	most = most_cpu(w, growth, elapsed_ns);
 	w->spread_cpu_ns += MIN(growth, most);
 	w->spread_boot_ns = boot_ns;
 	sum->cpu_ratio = (double)MIN(growth, most) / (double)elapsed_ns;

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "kernel/host_files.h"
 #include "kernel/kernel_file.h"
 #include "kernel/process_files.h"
 
@@ -17,4 +18,15 @@ bool own_memory_read(int root_fd, uint64_t *ret_bytes)
 		return false;
 	*ret_bytes = own.value[PROC_RSS];
 	return true;
+}
+
+uint64_t own_memory_of_machine(int root_fd)
+{
+	cleanup(buf_done) struct buf text = { .max = KERNEL_FILE_MAX };
+	struct host_readings host = { 0 };
+
+	if (kernel_file_load(root_fd, "proc/meminfo", &text) < 0)
+		return 0;
+	(void)host_files_parse_meminfo(kernel_file_text(&text), &host);
+	return readings_or(&host, HOST_MEM_TOTAL, 0);
 }

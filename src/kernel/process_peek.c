@@ -4,8 +4,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "kernel/kernel_file.h"
+
+#define CPUS_MAX 65536
 
 static ssize_t read_file(int root_fd, pid_t pid, const char *name, char *to, size_t cap)
 {
@@ -70,6 +74,33 @@ ssize_t process_peek_cgroup(int root_fd, pid_t pid, char *to, size_t cap)
 {
 	return pid ? read_file(root_fd, pid, "cgroup", to, cap)
 	           : kernel_file_read(root_fd, "proc/self/cgroup", to, cap);
+}
+
+/* sched_getaffinity() of libc knows a fixed number of CPUs; the kernel returns the size of its mask. */
+unsigned process_peek_cpus(pid_t pid)
+{
+	unsigned long mask[CPUS_MAX / (8 * sizeof(unsigned long))];
+	long bytes = syscall(SYS_sched_getaffinity, pid, sizeof mask, mask);
+	unsigned n = 0;
+
+	for (size_t i = 0; bytes > 0 && i < (size_t)bytes / sizeof *mask; i++)
+		n += (unsigned)__builtin_popcountl(mask[i]);
+	return n;
+}
+
+/* Max address space         1048576000           unlimited            bytes */
+uint64_t process_peek_address_limit(int root_fd, pid_t pid)
+{
+	char text[4096];
+	ssize_t n = pid ? read_file(root_fd, pid, "limits", text, sizeof text)
+	                : kernel_file_read(root_fd, "proc/self/limits", text, sizeof text);
+	struct scan s = scan_mem(text, n > 0 ? (size_t)n : 0), line;
+	uint64_t bytes = 0;
+
+	while (scan_line(&s, &line))
+		if (scan_lit(&line, "Max address space"))
+			return scan_u64(&line, &bytes) ? bytes : 0;
+	return 0;
 }
 
 int process_peek_ended_io(int root_fd, pid_t pid, struct proc_readings *ret)

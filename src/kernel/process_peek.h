@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* process_peek.h - the few files in /proc/PID that may be read on any thread, because reading them
- * waits for nothing that a process can hold for long: comm, status and cgroup. The kernel fills
- * status from counters, under spinlocks alone; it takes neither the lock of an exec
+ * waits for nothing that a process can hold for long: comm, status, cgroup and limits. The kernel fills
+ * status and limits from counters, under spinlocks alone; it takes neither the lock of an exec
  * (exec_update_lock) nor that of the address space (mmap_lock), on which other files can hang. io is
  * read here only of a process that has ended, and stat only of a child that waits to begin. All others
  * are read by process_reader.h. */
@@ -17,6 +17,11 @@ void process_peek_comm(int root_fd, pid_t pid, char ret[static COMM_LEN]);
 uint64_t process_peek_pending_signals(int root_fd, pid_t pid);
 /* The text of /proc/PID/cgroup, for cgroup_locate(): its length, or -errno. pid 0: our own. */
 ssize_t process_peek_cgroup(int root_fd, pid_t pid, char *to, size_t cap) must_check;
+/* CPUs that it may run on: its affinity, which the kernel keeps within its cpuset. pid 0: we; 0: there is no
+ * such process. */
+unsigned process_peek_cpus(pid_t pid);
+/* How much address space each of its processes may have (ulimit -v), in bytes. pid 0: our own; 0: no limit. */
+uint64_t process_peek_address_limit(int root_fd, pid_t pid);
 /* R S D Z T t I X; 0 when there is no such process. */
 char process_peek_state(int root_fd, pid_t pid);
 /* By a signal or by a tracer. */

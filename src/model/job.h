@@ -86,6 +86,19 @@ extern const struct metric job_figures[JOB_FIGURE_COUNT];
 /* Names a watched job for as long as it is watched, and no other afterwards. -1: none. */
 typedef int32_t job_handle;
 
+/* Whose limit of memory is in force, where it is not that of a control group: groups begin with '/'. */
+#define ALLOWANCE_OWN "own"         /* --mem */
+#define ALLOWANCE_ULIMIT "ulimit"   /* of each process: RLIMIT_AS */
+#define ALLOWANCE_MACHINE "machine" /* there is none: all memory that there is */
+
+/* What a job may use, as it was when it started. 0 and "": not known; of the time: not limited. */
+struct allowance {
+	uint64_t milli_cores; /* by affinity, cpuset and quota */
+	uint64_t memory_bytes;
+	char memory_source[CAUSE_GROUP_MAX]; /* whose limit it is */
+	uint64_t time_ns;
+};
+
 struct job {
 	job_handle handle; /* while it is watched: not stored */
 	char id[JOB_ID_MAX];
@@ -112,7 +125,8 @@ struct job {
 	uint32_t total_sheets, last_completed_sheet, current_sheet; /* current 0: none */
 	uint32_t running_sheets, completed_sheets, failed_sheets; /* while it is ours: not stored */
 	uint64_t limit[JOB_LIMIT_COUNT];                          /* 0: none was set */
-	unsigned limits_hit;                                      /* bits 1 << JOB_LIMIT_… */
+	struct allowance allowed;
+	unsigned limits_hit;        /* bits 1 << JOB_LIMIT_… */
 	unsigned parent_limits_hit; /* when read, of a job that was lost or out of memory: those of
 	                               its parents */
 	bool has_recorder;          /* a connection of its own reports on it, and no other may */

@@ -55,6 +55,10 @@ static const struct field listed_rows[] = {
 	{ "total_sheets", FIELD(ORDINAL, total_sheets) },
 	{ "last_completed_sheet", FIELD(NUMBER, last_completed_sheet) },
 	{ "current_sheet", FIELD(ORDINAL, current_sheet) },
+	{ "allowed_memory_mb", FIELD(ORDINAL, allowed.memory_bytes), .unit = UNIT_MIB },
+	{ "allowed_memory_source", FIELD(TEXT, allowed.memory_source) },
+	{ "allowed_cores", FIELD(ORDINAL, allowed.milli_cores), .unit = UNIT_MILLI },
+	{ "allowed_seconds", FIELD(ORDINAL, allowed.time_ns), .unit = UNIT_NS },
 };
 static const struct field_table listed_fields = FIELD_TABLE(listed_rows);
 

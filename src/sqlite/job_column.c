@@ -40,6 +40,10 @@ const struct field job_columns[JOB_COLUMN_LIMITS] = {
 	{ "sender_pid", FIELD(ORDINAL, cause.sender_pid) },
 	{ "sender_uid", FIELD(NUMBER, cause.sender_uid) },
 	{ "sender_comm", FIELD(TEXT, cause.sender_comm) },
+	{ "allowed_cores", FIELD(ORDINAL, allowed.milli_cores) },
+	{ "allowed_memory", FIELD(ORDINAL, allowed.memory_bytes) },
+	{ "allowed_source", FIELD(TEXT, allowed.memory_source) },
+	{ "allowed_time_us", FIELD(ORDINAL, allowed.time_ns), .unit = UNIT_NS },
 	[JOB_COLUMN_HUNGRIEST] = { "hungriest_pid", FIELD(ORDINAL, hungriest_pid) },
 	{ "hungriest", FIELD(TEXT, hungriest) },
 };

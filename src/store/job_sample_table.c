@@ -124,7 +124,8 @@ static void put_job_samples(struct buf *sql)
 		" AND m.snapshot <= coalesce(j.last_snapshot, 9223372036854775807)"
 		" JOIN snapshot s ON s.id = m.snapshot"
 		" UNION ALL SELECT job_id, NULL, ended, NULL, 0, NULL,"
-		" max(rest_us, 0)/1e4/(ended - since), NULL, NULL, NULL, NULL, NULL, NULL, uid,"
+		" min(max(rest_us, 0)/1e4/(ended - since), cores/10.0),"
+		" NULL, NULL, NULL, NULL, NULL, NULL, uid,"
 		" NULL, NULL, NULL, cpu_us/1e6, NULL, NULL, NULL, NULL,"
 		" read_bytes, written_bytes FROM (" SCHEMA_LAST_SAMPLES
 		") WHERE ended > since AND rest_us IS NOT NULL");

@@ -101,9 +101,10 @@ static const struct migration migrations[] = {
 	  " cpu_us_q = iif(cpu_us IS NULL, NULL, 2),"
 	  " peak_rss_kib_q = iif(peak_rss_kib IS NULL, NULL, 2)" },
 	{ 5, .run = key_by_user },
-	/* Why it died. */
+	/* Why it died, and what it was allowed. */
 	{ 6,
 	  "ALTER TABLE job ADD COLUMN oom_group TEXT;"
+	  "ALTER TABLE job ADD COLUMN allowed_source TEXT;"
 	  "ALTER TABLE job ADD COLUMN sender_comm TEXT;"
 	  "ALTER TABLE job ADD COLUMN latest TEXT;",
 	  NULL },
@@ -613,6 +614,10 @@ static void put_jobs(struct buf *sql)
 		put_figure_quality(sql, id);
 	}
 	put_cause(sql);
+	buf_puts(sql, ", j.allowed_memory/1048576.0 AS allowed_memory_mb,"
+	              " j.allowed_source AS allowed_memory_source,"
+	              " j.allowed_cores/1000.0 AS allowed_cores,"
+	              " j.allowed_time_us/1e6 AS allowed_seconds");
 	buf_puts(sql, ", j.recorder AS recorder FROM job j WHERE j.started IS NOT NULL");
 }
 

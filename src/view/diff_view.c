@@ -91,6 +91,35 @@ static const char *sameness(const char *a, const char *b)
 	return strcmp(a, b) == 0 ? "same" : "";
 }
 
+/* What the jobs were allowed, which may be why they differ. */
+static const struct {
+	const char *key, *label;
+	enum metric_unit unit;
+	size_t at;
+} allowances[] = {
+	{ "allowed_memory_mb", "mem limit", UNIT_MIB, offsetof(struct job, allowed.memory_bytes) },
+	{ "allowed_cores", "core limit", UNIT_MILLI, offsetof(struct job, allowed.milli_cores) },
+	{ "allowed_seconds", "time limit", UNIT_NS, offsetof(struct job, allowed.time_ns) },
+};
+
+static struct figure allowed(const struct report *r, size_t i)
+{
+	uint64_t value = *(const uint64_t *)((const char *)&r->job + allowances[i].at);
+
+	return (struct figure){ value, value ? QUALITY_EXACT : QUALITY_MISSING };
+}
+
+static void add_allowances(struct table *t, const struct canvas *to, const struct report *a,
+                           const struct report *b)
+{
+	for (size_t i = 0; i < ARRAY_LEN(allowances); i++) {
+		const struct diff_pair pair = { allowed(a, i), allowed(b, i) };
+
+		if (pair.a.value != pair.b.value)
+			add_pair(t, to, allowances[i].label, pair, allowances[i].unit);
+	}
+}
+
 static void put_figures(const struct diff_input *in, struct canvas *to)
 {
 	const struct report *a = in->a, *b = in->b;
@@ -116,6 +145,8 @@ static void put_figures(const struct diff_input *in, struct canvas *to)
 			add_pair(&t, to, job_figures[i].label,
 			         (struct diff_pair){ a->job.figures[i], b->job.figures[i] },
 			         job_figures[i].unit);
+	if (!in->runs)
+		add_allowances(&t, to, a, b);
 	table_print(&t, to);
 	table_done(&t);
 }
@@ -373,6 +404,9 @@ void diff_json(const struct diff_input *in, struct json *j)
 		    job_shows_figure(&b->job, (enum job_figure)i))
 			pair_json(j, job_figures[i].key, job_figures[i].unit,
 			          (struct diff_pair){ a->job.figures[i], b->job.figures[i] });
+	for (size_t i = 0; i < ARRAY_LEN(allowances); i++)
+		pair_json(j, allowances[i].key, allowances[i].unit,
+		          (struct diff_pair){ allowed(a, i), allowed(b, i) });
 	json_end_object(j);
 	json_open_array(j, "sheets");
 	vec_each(&d.sheets, s)

@@ -113,6 +113,8 @@ struct fmt format_percent_bare(double ratio)
 
 	if (!isfinite(percent))
 		return unknown;
+	if (percent > 0 && percent < 0.05)
+		return (struct fmt){ "<0.1" };
 	if (fabs(percent) < 0.05)
 		percent = 0; /* no "-0.0" */
 	snprintf(f.at, sizeof f.at, percent >= 99.95 ? "%.0f" : "%.1f", percent);

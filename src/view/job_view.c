@@ -83,18 +83,16 @@ static const char *shorten_group(const char *group)
 	return from ? from : group + len - GROUP_COLUMNS;
 }
 
-/* "limit 500 MiB of /slurm/job_77" */
-static struct words whose_limit(const struct cause *cause)
+/* "/slurm/job_77", "job make-1", "the container": whose limit it is. */
+static struct words group_words(const char *group)
 {
-	struct fmt most = format_bytes(cause->oom_limit_bytes);
-	const char *group = shorten_group(cause->oom_group);
-	const char *ours = strrchr(cause->oom_group, '/');
+	const char *shown = shorten_group(group), *ours = strrchr(group, '/');
 
 	if (ours && strncmp(ours + 1, OUR_GROUP, strlen(OUR_GROUP)) == 0)
-		return words("limit %s of job %.48s", most.at, ours + 1 + strlen(OUR_GROUP));
-	if (strcmp(cause->oom_group, "/") == 0) /* the machine's has no limit */
-		return words("limit %s of the container", most.at);
-	return words("limit %s of %s%s", most.at, group == cause->oom_group ? "" : "…", group);
+		return words("job %.48s", ours + 1 + strlen(OUR_GROUP));
+	if (strcmp(group, "/") == 0) /* the machine's has no limit */
+		return words("the container");
+	return words("%s%s", shown == group ? "" : "…", shown);
 }
 
 static struct words oom_result(const struct job *job)
@@ -106,7 +104,9 @@ static struct words oom_result(const struct job *job)
 		return words("%sout of memory (own limit %s)", surely,
 		             job_limit_words(job, JOB_LIMIT_MEM).at);
 	if (cause->oom && cause->oom_limit_bytes && *cause->oom_group)
-		return words("%sout of memory (%.70s)", surely, whose_limit(cause).at);
+		return words("%sout of memory (limit %s of %.56s)", surely,
+		             format_bytes(cause->oom_limit_bytes).at,
+		             group_words(cause->oom_group).at);
 	if (job->parent_limits_hit >> JOB_LIMIT_MEM & 1)
 		return words("%sout of memory (limit of its parent job)", surely);
 	return words("%sout of memory", surely);
@@ -252,22 +252,92 @@ void job_add_figure(struct table *t, struct figure figure, enum metric_unit unit
 	table_add_figure(t, figure_words(figure, unit, unicode).at, INK_PLAIN);
 }
 
+/* "1.5", "8" */
+static struct words cores_words(uint64_t milli)
+{
+	return words("%s", format_milli(milli, milli % 1000 == 0  ? 0
+	                                       : milli % 100 == 0 ? 1
+	                                                          : 2)
+	                           .at);
+}
+
+/* Of a short job, and by a little of any, counters and clock show more than is possible. */
+static double possible_cores(const struct job *job, double cores, double most)
+{
+	return job->took_ns < NS_PER_S || cores < 1.1 * most ? fmin(cores, most) : cores;
+}
+
 struct words job_cores_words(const struct job *job, unsigned cpus)
 {
+	uint64_t most = job->allowed.milli_cores ? job->allowed.milli_cores : cpus * UINT64_C(1000);
 	double cores = job->took_ns ? (double)job_count(job, JOB_FIGURE_CPU) / (double)job->took_ns
 	                            : NAN;
 	/* What was left behind goes on for some 50 ms while the figures are drawn up: much, for a
 	 * short job. */
 	bool is_blurred = job_count(job, JOB_FIGURE_LEAKED) && job->took_ns < NS_PER_S;
-	struct words busy = cores < 0.005   ? words("less than 0.01")
-	                    : cores < 0.095 ? words("%.2f", cores)
-	                                    : words("%.1f", cores);
+	struct words busy;
 
 	if (!job_knows(job, JOB_FIGURE_CPU) || !isfinite(cores) || is_blurred)
 		return words("%s", "");
-	if (!cpus)
+	if (most)
+		cores = possible_cores(job, cores, (double)most / 1000);
+	busy = cores < 0.005   ? words("less than 0.01")
+	       : cores < 0.095 ? words("%.2f", cores)
+	                       : words("%.1f", cores);
+	if (!most)
 		return words("%.20s cores busy", busy.at);
-	return words("%.20s of %u core%s busy", busy.at, cpus, cpus == 1 ? "" : "s");
+	return words("%.20s of %.20s core%s busy", busy.at, cores_words(most).at,
+	             most == 1000 ? "" : "s");
+}
+
+bool job_is_memory_limited(const struct job *job)
+{
+	return job->allowed.memory_bytes &&
+	       strcmp(job->allowed.memory_source, ALLOWANCE_MACHINE) != 0;
+}
+
+static bool is_each_process(const struct allowance *a)
+{
+	return strcmp(a->memory_source, ALLOWANCE_ULIMIT) == 0;
+}
+
+static struct words limit_source(const struct allowance *a)
+{
+	if (strcmp(a->memory_source, ALLOWANCE_OWN) == 0)
+		return words("own limit");
+	if (is_each_process(a))
+		return words("ulimit -v");
+	return words("limit of %.60s", group_words(a->memory_source).at);
+}
+
+void job_put_allowed_memory(struct facts *f, const struct job *job)
+{
+	struct fmt most = format_bytes(job->allowed.memory_bytes);
+	double ratio = job_allowed_memory_ratio(job);
+
+	if (!job_is_memory_limited(job))
+		return;
+	if (isfinite(ratio))
+		facts_comma(f, "%s of %s allowed", format_percent(ratio).at, most.at);
+	else
+		facts_comma(f, "%s allowed%s", most.at,
+		            is_each_process(&job->allowed) ? " to each process" : "");
+	facts_join(f, FACT_WORD, "(%s)", limit_source(&job->allowed).at);
+}
+
+double job_allowed_memory_ratio(const struct job *job)
+{
+	if (!job_is_memory_limited(job) || is_each_process(&job->allowed) ||
+	    !job_knows(job, JOB_FIGURE_PEAK_USED))
+		return NAN;
+	return (double)job->figures[JOB_FIGURE_PEAK_USED].value / (double)job->allowed.memory_bytes;
+}
+
+struct words job_allowed_time_words(const struct job *job)
+{
+	if (!job->allowed.time_ns || has_hit(job, JOB_LIMIT_TIME))
+		return words("%s", "");
+	return words(" of %s allowed", format_duration(job->allowed.time_ns).at);
 }
 
 uint64_t job_took_ns(const struct job *job, uint64_t now_ns)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/job.h"
+#include "view/facts.h"
 #include "view/table.h"
 
 struct words {
@@ -48,9 +49,19 @@ struct words job_figure_words(const struct job *job, enum job_figure id);
 #define JOB_USER_PIDS_WORDS "(held by RLIMIT_NPROC: tasks outside this job count too)"
 /* "8.0 GiB", "2.0 cores", "100 tasks", "1m 30s", "100 tasks of the whole user" */
 struct words job_limit_words(const struct job *job, enum job_limit limit);
-/* Cores busy on average, of `cpus` (0: not known): "3.4 of 8 cores busy", "0.03 cores busy"; "": not
- * known, or what was left behind is in it. */
+/* Cores busy on average, of those it may use, which are `cpus` where that was not recorded (0: not known):
+ * "3.4 of 8 cores busy", "0.9 of 1.5 cores busy", "0.03 cores busy"; "": not known, or what was left
+ * behind is in it. */
 struct words job_cores_words(const struct job *job, unsigned cpus);
+/* Whether less than the machine's memory was allowed. */
+bool job_is_memory_limited(const struct job *job);
+/* How much of it was used at most; NAN: it was not limited, or by ulimit, which is for each process. */
+double job_allowed_memory_ratio(const struct job *job);
+/* Adds ", 30 % of 1.0 GiB allowed (own limit)" to the line of what was used; nothing if nothing less than
+ * the machine's memory was the limit. */
+void job_put_allowed_memory(struct facts *f, const struct job *job);
+/* " of 1h 00m allowed", to follow how long it took; "": not limited, or the limit ended it. */
+struct words job_allowed_time_words(const struct job *job);
 /* How long it took so far; by the wall clock where it was not measured. */
 uint64_t job_took_ns(const struct job *job, uint64_t now_ns);
 /* How long its command took, when the job took longer; else 0. */

@@ -102,6 +102,9 @@ void report_curves(const struct report *r, struct canvas *to)
 	if (isfinite(memory.max))
 		put_curve(to, "Memory", &memory, took, format_bytes((uint64_t)memory.max).at, "");
 	if (isfinite(cpu.max))
-		put_curve(to, "CPU", &cpu, took, format_milli((uint64_t)(cpu.max * 1000), 1).at,
+		put_curve(to, "CPU", &cpu, took,
+		          cpu.max < 0.05 && job_count(&r->job, JOB_FIGURE_CPU)
+		                  ? "<0.1"
+		                  : format_milli((uint64_t)(cpu.max * 1000), 1).at,
 		          " cores");
 }

@@ -35,11 +35,12 @@ static void put_when(struct facts *f, const struct report *r)
 		           took < 12 * 3600 * NS_PER_S ? format_clock(job->ended_ns).at
 		                                       : format_time(job->ended_ns).at);
 	if (took && job_command_ns(job))
-		facts_join(f, FACT_WORD, "(%s, its command %s)", format_duration(took).at,
-		           format_duration(job_command_ns(job)).at);
+		facts_join(f, FACT_WORD, "(%s%s, its command %s)", format_duration(took).at,
+		           job_allowed_time_words(job).at, format_duration(job_command_ns(job)).at);
 	else if (took)
-		facts_join(f, FACT_WORD, "(%s%s%s)", job->status == JOB_LOST ? "at least " : "",
-		           format_duration(took).at, job->status == JOB_RUNNING ? " so far" : "");
+		facts_join(f, FACT_WORD, "(%s%s%s%s)", job->status == JOB_LOST ? "at least " : "",
+		           format_duration(took).at, job->status == JOB_RUNNING ? " so far" : "",
+		           job_allowed_time_words(job).at);
 	if (*r->host)
 		facts_part(f, "host %s", r->host);
 	if (*r->user)
@@ -128,6 +129,7 @@ static void put_memory(struct facts *f, const struct job *job)
 	           job_knows(job, JOB_FIGURE_PEAK_USED) ? "used" : "how much was used");
 	if (job_knows(job, JOB_FIGURE_PEAK_AT))
 		facts_join(f, FACT_WORD, "at %s", job_figure_words(job, JOB_FIGURE_PEAK_AT).at);
+	job_put_allowed_memory(f, job);
 	if (job_knows(job, JOB_FIGURE_PEAK_CHARGED)) {
 		begin_figure(f, job, "", JOB_FIGURE_PEAK_CHARGED);
 		facts_part(f, "%s charged", job_figure_words(job, JOB_FIGURE_PEAK_CHARGED).at);
@@ -311,13 +313,13 @@ static void add_count(struct table *t, uint64_t n)
 	table_add(t, format_count(n).at, INK_PLAIN);
 }
 
-/* Known from samples only. */
-static void add_sampled_percent(struct table *t, double ratio)
+/* Known from samples only; none found it busy if they have 0 and CPU time was used. */
+static void add_sampled_percent(struct table *t, double ratio, bool is_used)
 {
 	char text[sizeof(struct fmt) + 1];
 
 	snprintf(text, sizeof text, "~%s", format_percent(ratio).at);
-	table_add_figure(t, isfinite(ratio) ? text : NULL, INK_PLAIN);
+	table_add_figure(t, isfinite(ratio) && (ratio > 0 || !is_used) ? text : NULL, INK_PLAIN);
 }
 
 static void add_span(struct table *t, uint64_t from_ns, uint64_t to_ns)
@@ -346,7 +348,7 @@ static void add_sheet(struct table *t, const struct canvas *to, const struct she
 	add_span(t, s->s.started_ns, s->s.ended_ns);
 	job_add_figure(t, s->use.figures[SHEET_FIGURE_CPU], UNIT_NS, to->unicode);
 	job_add_figure(t, s->use.figures[SHEET_FIGURE_PEAK_RSS], UNIT_MIB, to->unicode);
-	add_sampled_percent(t, s->use.max_cpu_ratio);
+	add_sampled_percent(t, s->use.max_cpu_ratio, s->use.figures[SHEET_FIGURE_CPU].value > 0);
 	add_count(t, s->use.processes);
 	snprintf(result, sizeof result, "%s", sheet_result(&s->s).at);
 	if (attempt > 1)

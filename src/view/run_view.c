@@ -24,10 +24,12 @@ static void put_head(struct facts *f, const struct job *job)
 	facts_begin_head(f, "proctor", right);
 	facts_part(f, "%s", job->type);
 	if (job->status == JOB_COMPLETED) {
-		facts_part(f, "ok in %s%s", format_duration(job->took_ns).at, command);
+		facts_part(f, "ok in %s%s%s", format_duration(job->took_ns).at,
+		           job_allowed_time_words(job).at, command);
 		return;
 	}
-	facts_part(f, "FAILED after %s%s:", format_duration(job->took_ns).at, command);
+	facts_part(f, "FAILED after %s%s%s:", format_duration(job->took_ns).at,
+	           job_allowed_time_words(job).at, command);
 	facts_join(f, FACT_WORD, "%.*s", (int)whole, result.at);
 	if (result.at[whole])
 		facts_join(f, FACT_WORD, "%s", result.at + whole + 1);
@@ -56,6 +58,7 @@ static void put_used(struct facts *f, const struct job *job)
 	facts_part(f, "%s used", job_figure_words(job, JOB_FIGURE_PEAK_USED).at);
 	if (job_knows(job, JOB_FIGURE_PEAK_AT))
 		facts_join(f, FACT_WORD, "at %s", job_figure_words(job, JOB_FIGURE_PEAK_AT).at);
+	job_put_allowed_memory(f, job);
 }
 
 static void put_largest(struct facts *f, const struct job *job)

@@ -18,6 +18,7 @@ from conftest import ROOT, TIMEOUT_S, wait_for
 
 PROG_DIR = Path(os.environ.get("PROCTOR_PROG_DIR", ROOT / "build-test/test/prog"))
 SIGNALS, WAYS, LOAD = (str(PROG_DIR / name) for name in ("signals", "ways", "load"))
+NOBODY = "65534"
 # A build with sanitizers forbids itself cores, and with that the command.
 SANITIZERS = {"ASAN_OPTIONS": "disable_coredump=0:detect_leaks=0", "UBSAN_OPTIONS": "disable_coredump=0"}
 
@@ -69,6 +70,29 @@ class Run:
 	def processes(self, where="1"):
 		return self.sql("SELECT *, (SELECT j.job_id FROM job j WHERE j.id = process.job) AS job_id"
 				" FROM process WHERE job IS NOT NULL AND %s ORDER BY id" % where)
+
+
+def enter(group):
+	"""A control group, for preexec_fn."""
+	return lambda: (group / "cgroup.procs").write_text(str(os.getpid()), encoding="utf-8")
+
+
+class Plain(Run):
+	"""`proctor run` as a user without rights, on the proc connector, in a place of its own."""
+
+	def __init__(self, as_nobody, group=None, before=(), **env):
+		self.as_nobody, self.group, self.before, self.more = as_nobody, group, before, env
+
+	def __call__(self, *command, options=(), **how):
+		env = {**self.as_nobody.env, **SANITIZERS, **self.more}
+		# The group is entered first: nobody has no right to.
+		line = [str(self.as_nobody.place / "proctor"), "run", "--summary", *options, "--", *command]
+		line = ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", *self.before, *line]
+		return subprocess.run(line, env=env, cwd=self.as_nobody.place, preexec_fn=enter(self.group) if self.group else None,
+				      check=False, text=True, capture_output=True, timeout=60, **how)
+
+	def sql(self, query):
+		return json.loads(self.as_nobody("sql", "--json", query).stdout)
 
 
 def state_of(pid):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Why a job failed, in its first line: out of memory and by whose limit, or a signal and its sender. As root with BPF, and as a plain
 user, who sees counters of control groups and the daemon's answer, and who gets no guess where neither says it."""
-import json
 import os
 import signal
 import subprocess
@@ -11,7 +10,7 @@ import pytest
 
 from conftest import wait_for
 from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
-from runkit import SANITIZERS, Run, command_of
+from runkit import Plain, command_of, enter
 from terminal import Terminal
 
 LIMIT_MB = 300  # a recorder with sanitizers fits, too
@@ -37,37 +36,12 @@ def limited():
 			path.rmdir()
 
 
-def enter(group):
-	"""For preexec_fn."""
-	return lambda: (group / "cgroup.procs").write_text(str(os.getpid()), encoding="utf-8")
-
-
 def kills_of(group):
 	return int((group / "memory.oom_control").read_text(encoding="utf-8").split()[-1])
 
 
 def named(group):
 	return "(limit %d MiB of …/%s/%s)" % (LIMIT_MB, group.parent.name, group.name)
-
-
-class Plain(Run):
-	"""`proctor run` as a user without rights, on the proc connector, in a place of its own."""
-
-	def __init__(self, as_nobody, group=None, **env):
-		self.as_nobody, self.group, self.more = as_nobody, group, env
-
-	def __call__(self, *command, options=(), **how):
-		env = {**self.as_nobody.env, **SANITIZERS, **self.more}
-		# The group is entered first: nobody has no right to.
-		line = [str(self.as_nobody.place / "proctor"), "run", "--summary", *options, "--", *command]
-		if self.group:
-			line = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", *line]
-			return subprocess.run(line, env=env, cwd=self.as_nobody.place, preexec_fn=enter(self.group), check=False, text=True,
-					      capture_output=True, timeout=60)
-		return self.as_nobody(*line[1:], env=self.more)
-
-	def sql(self, query):
-		return json.loads(self.as_nobody("sql", "--json", query).stdout)
 
 
 def head(done):

@@ -188,6 +188,7 @@ static inline struct job kit_good_job(void)
 		.completed_sheets = 3,
 		.hungriest_pid = 2417,
 		.hungriest = "python",
+		.allowed = { 8000, 32 * KIT_GIB, ALLOWANCE_MACHINE, 0 },
 	};
 
 	kit_figure(&job, JOB_FIGURE_CPU, 2595 * NS_PER_S, QUALITY_EXACT);
@@ -224,6 +225,7 @@ static inline struct job kit_oom_job(void)
 	job.signal = 9;
 	job.limit[JOB_LIMIT_MEM] = 8 * KIT_GIB;
 	job.limits_hit = 1u << JOB_LIMIT_MEM;
+	job.allowed = (struct allowance){ 8000, 8 * KIT_GIB, ALLOWANCE_OWN, 0 };
 	job.total_sheets = 4;
 	job.last_completed_sheet = job.completed_sheets = 1;
 	kit_figure(&job, JOB_FIGURE_CPU, 1120 * NS_PER_S, QUALITY_AT_LEAST);

@@ -78,6 +78,7 @@ static void test_format_duration__tells_the_two_largest_units(void **state)
 static void test_format_percent__makes_percents_of_ratios(void **state)
 {
 	assert_string_equal(format_percent(0).at, "0.0 %");
+	assert_string_equal(format_percent(0.0004).at, "<0.1 %"); /* not nothing */
 	assert_string_equal(format_percent(0.003).at, "0.3 %");
 	assert_string_equal(format_percent(0.0994).at, "9.9 %");
 	assert_string_equal(format_percent(0.0996).at, "10 %");

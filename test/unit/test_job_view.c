@@ -152,6 +152,25 @@ static void test_job_cores__are_unknown_without_a_figure(void **state)
 	assert_string_equal(job_cores_words(&job, 8).at, "");
 }
 
+static void test_job_cores__are_of_those_it_may_use(void **state)
+{
+	struct job job = { .took_ns = 10 * NS_PER_S };
+
+	kit_figure(&job, JOB_FIGURE_CPU, 9 * NS_PER_S, QUALITY_EXACT);
+	job.allowed.milli_cores = 1500;
+	assert_string_equal(job_cores_words(&job, 8).at, "0.9 of 1.5 cores busy");
+	job.allowed.milli_cores = 1000;
+	assert_string_equal(job_cores_words(&job, 8).at, "0.9 of 1 core busy");
+	job.allowed.milli_cores = 880; /* the last period was not over yet */
+	assert_string_equal(job_cores_words(&job, 8).at, "0.9 of 0.88 cores busy");
+	job.took_ns = 9 * NS_PER_S - 1;
+	job.allowed.milli_cores = 1000;
+	assert_string_equal(job_cores_words(&job, 8).at, "1.0 of 1 core busy");
+	kit_figure(&job, JOB_FIGURE_CPU, 18 * NS_PER_S,
+	           QUALITY_EXACT); /* it was allowed more later */
+	assert_string_equal(job_cores_words(&job, 8).at, "2.0 of 1 core busy");
+}
+
 static void test_job_figure__has_its_unit(void **state)
 {
 	struct job job = kit_good_job();
@@ -221,5 +240,6 @@ RUN_TESTS(TEST(test_job_cores__are_told_also_when_they_are_few),
           TEST(test_job_result__names_the_limit_and_the_control_group),
           TEST(test_job_result__knows_whose_memory_was_short),
           TEST(test_job_quality__tells_the_interval_of_samples),
+          TEST(test_job_cores__are_of_those_it_may_use),
           TEST(test_job_cores__are_unknown_without_a_figure), TEST(test_job_figure__has_its_unit),
           TEST(test_signame__knows_every_signal))

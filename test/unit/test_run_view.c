@@ -31,6 +31,37 @@ static void test_run_view__tells_first_why_a_run_failed(void **state)
 	assert_block(&job, 40, "run-oom-40.txt");
 }
 
+static void assert_shows(const struct job *job, size_t width, const char *words)
+{
+	const struct style style = { .width = width, .unicode = true };
+	struct buf out = { 0 };
+
+	run_view(job, &(struct run_record){ .is_stored = true }, 8, CANVAS(&style, &out));
+	if (!strstr(out.at, words))
+		fail_msg("no '%s' in\n%s", words, out.at);
+	buf_done(&out);
+}
+
+static void test_run_view__compares_what_was_used_with_what_was_allowed(void **state)
+{
+	struct job job = kit_good_job();
+
+	job.took_ns = 62 * NS_PER_S;
+	job.allowed = (struct allowance){ .memory_bytes = UINT64_C(24) << 30,
+		                          .time_ns = 3600 * NS_PER_S };
+	kit_figure(&job, JOB_FIGURE_PEAK_USED, UINT64_C(6) << 30, QUALITY_SAMPLED);
+	assert_shows(&job, 120, "ok in 1m 02s of 1h 00m allowed");
+	snprintf(job.allowed.memory_source, sizeof job.allowed.memory_source, "own");
+	assert_shows(&job, 120, ", 25 % of 24.0 GiB allowed (own limit)");
+	snprintf(job.allowed.memory_source, sizeof job.allowed.memory_source, "/slurm/job_77");
+	assert_shows(&job, 120, ", 25 % of 24.0 GiB allowed (limit of /slurm/job_77)");
+	assert_shows(&job, 40, "          25 % of 24.0 GiB allowed\n");
+	snprintf(job.allowed.memory_source, sizeof job.allowed.memory_source, "/");
+	assert_shows(&job, 120, "allowed (limit of the container)");
+	snprintf(job.allowed.memory_source, sizeof job.allowed.memory_source, "ulimit");
+	assert_shows(&job, 120, ", 24.0 GiB allowed to each process (ulimit -v)");
+}
+
 static void test_run_view__says_what_is_missing(void **state)
 {
 	struct job job = { .id = "x-1",
@@ -85,7 +116,7 @@ static void test_run_view__measures_what_was_waited_for_by_the_whole_job(void **
 	run_view(&job, &(struct run_record){ .is_stored = true }, 2,
 	         CANVAS((&(struct style){ .width = 120 }), &out));
 	assert_non_null(strstr(out.at, "ok in 8.0s (command 2.0s) "));
-	assert_non_null(strstr(out.at, "1.5 of 2 cores busy"));
+	assert_non_null(strstr(out.at, "1.5 of 8 cores busy"));
 	assert_non_null(strstr(out.at, "3 ended after the command, none left behind"));
 	buf_done(&out);
 }
@@ -214,7 +245,8 @@ static void test_run_view__notes_the_worst_anomalies_and_counts_the_others(void 
 	buf_done(&out);
 }
 
-RUN_TESTS(TEST(test_run_view__notes_the_worst_anomalies_and_counts_the_others),
+RUN_TESTS(TEST(test_run_view__compares_what_was_used_with_what_was_allowed),
+          TEST(test_run_view__notes_the_worst_anomalies_and_counts_the_others),
           TEST(test_run_view__points_to_what_was_stored_and_says_what_was_not),
           TEST(test_run_view__points_to_the_side_store_until_it_is_imported),
           TEST(test_run_view__tells_of_each_limit_that_was_met),

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* allowance.h - what a job may use at its start: cores by affinity and quota, memory by the limit in
+ * force, time. */
+#pragma once
+
+#include "model/job.h"
+
+/* Fills in job->allowed from the job's own limits and those of this process (0: ours), which it has
+ * been started in. What is known already is kept, and nothing is known of a process that is gone. */
+void allowance_find(int root_fd, pid_t pid, struct job *job);
