@@ -50,7 +50,7 @@ static void add_jobs(const json_t *list, struct user_names *users, struct status
 			.uid = uid,
 			.age_ns = rpc_answer_ns(job, "age_seconds"),
 			.cpu_ratio = rpc_answer_number(job, "cpu_percent") / 100,
-			.rss_bytes = mib(rpc_answer_number(job, "rss_mb")),
+			.used_bytes = mib(rpc_answer_number(job, "used_mb")),
 		};
 	}
 }

@@ -313,11 +313,11 @@ void jobs_learn(struct jobs *jobs, struct sample *s)
 
 /* ---- what they used -------------------------------------------------------------------------- */
 
-/* Whether its figures are ours to compute: not those of a job that has a recorder of its own, nor of
- * one that ended before us. */
+/* Whether its figures are ours to compute: not those of one that ended before us. Those of a job whose
+ * recorder writes into our store are shown while it runs. */
 static bool keeps_accounts(const struct watched_job *w)
 {
-	return !w->row->job.is_foreign && !w->is_past;
+	return !w->is_past;
 }
 
 /* The job of that index in the snapshot; NULL: none. */

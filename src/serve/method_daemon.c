@@ -72,9 +72,9 @@ static void write_running(struct json *j, const struct methods *m,
 		json_put_fixed(j, "age_seconds",
 		               (now_ns - MIN(job->started_ns, now_ns)) / NS_PER_MS, 3);
 		json_key(j, "cpu_percent");
-		sum ? json_double(j, sum->cpu_ratio * 100, 1) : json_nil(j);
-		json_key(j, "rss_mb");
-		sum ? metric_json(j, UNIT_MIB, sum->rss_bytes) : json_nil(j);
+		sum ? json_double(j, sum->cpu_ratio * 100, 3) : json_nil(j);
+		json_key(j, "used_mb");
+		figure_json(j, UNIT_MIB, sum ? sum->used : (struct figure){ 0 });
 		json_end_object(j);
 	}
 	json_end_array(j);

@@ -142,7 +142,7 @@ static void put_jobs(const struct status_facts *s, struct canvas *to)
 		{ "USER", TABLE_LEFT, 1 },
 		{ "AGE", TABLE_RIGHT, 2 },
 		{ "CPU", TABLE_RIGHT },
-		{ "RSS", TABLE_RIGHT },
+		{ "USED", TABLE_RIGHT },
 	};
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
 
@@ -157,10 +157,10 @@ static void put_jobs(const struct status_facts *s, struct canvas *to)
 		table_add_figure(&t,
 		                 isnan(job->cpu_ratio) ? NULL : format_percent(job->cpu_ratio).at,
 		                 INK_PLAIN);
-		table_add_figure(&t,
-		                 isnan(job->rss_bytes) ? NULL
-		                                       : format_bytes((uint64_t)job->rss_bytes).at,
-		                 INK_PLAIN);
+		table_add_figure(
+			&t,
+			isnan(job->used_bytes) ? NULL : format_bytes((uint64_t)job->used_bytes).at,
+			INK_PLAIN);
 	}
 	table_print_section(&t, "running jobs", MAX(s->running_jobs, s->n_jobs), "job", to);
 }

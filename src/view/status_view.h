@@ -21,7 +21,7 @@ struct status_job {
 	const char *id, *user; /* user NULL: only the number is known */
 	uint32_t uid;
 	uint64_t age_ns;
-	double cpu_ratio, rss_bytes; /* NAN: not known */
+	double cpu_ratio, used_bytes; /* NAN: not known */
 };
 
 /* As the daemon reported it; a text that it left out is NULL, a figure NAN. */

@@ -290,7 +290,7 @@ def test_status_lists_running_jobs_and_why_it_is_full(daemon, as_nobody, childre
 	worker = children.spawn(["timeout", "60", "sh", "-c", "while :; do :; done"], user=NOBODY)
 	daemon.result("job.start", NOBODY, job_id="busy", pid=worker.pid)
 	job = wait_for(lambda: [job for job in daemon.result("daemon.status")["jobs"] if (job["cpu_percent"] or 0) > 10])[0]
-	assert (job["job_id"], job["uid"]) == ("busy", NOBODY) and 0 < job["age_seconds"] < 60 and job["rss_mb"] > 0
+	assert (job["job_id"], job["uid"]) == ("busy", NOBODY) and 0 < job["age_seconds"] < 60 and job["used_mb"] > 0
 	text = daemon.proctor("status").stdout
 	assert "running jobs" in text and "busy" in text and "nobody" in text
 	daemon.config.write_text("[profiler]\ninterval_seconds = 1\n[limits]\nmax_processes = 10\n")
@@ -299,3 +299,30 @@ def test_status_lists_running_jobs_and_why_it_is_full(daemon, as_nobody, childre
 	assert "critical: " in daemon.proctor("status").stdout
 	status = json.loads(daemon.proctor("status", "--json").stdout)["status"]
 	assert status["store"]["wal_bytes"] > 0 and status["store"]["jsonl_bytes"] > 0
+
+
+# 100 MiB, and three processes that share them.
+SHARED = """
+import os, time
+a = b"x" * (100 << 20)
+for _ in range(2):
+	if os.fork() == 0:
+		break
+time.sleep(60)
+"""
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("way", ["registered", "run"])
+def test_status_counts_memory_that_processes_share_once(daemon, children, way):
+	"""A run by root writes into the daemon's own store."""
+	if way == "registered":
+		worker = children.python(SHARED)
+		daemon.result("job.start", job_id="shared", pid=worker.pid)
+	else:
+		children.spawn([daemon.proctor.binary, "run", "--job-id", "shared", "--", "python3", "-c", SHARED], env={**daemon.proctor.env, **SANITIZERS})
+	used = wait_for(lambda: [job["used_mb"] for job in daemon.result("daemon.status")["jobs"] if (job["used_mb"] or 0) > 95])[0]
+	daemon.wait_ticks(2)
+	job, = daemon.result("daemon.status")["jobs"]
+	assert 100 <= job["used_mb"] <= 115 and used <= 115 and job["cpu_percent"] is not None, job
+	assert "USED" in daemon.proctor("status").stdout

@@ -57,7 +57,8 @@ static void test_status_view__lists_running_jobs_and_the_reason_of_pressure(void
 		                         .user = "ana",
 		                         .age_ns = 90 * NS_PER_S,
 		                         .cpu_ratio = 0.5,
-		                         .rss_bytes = 1 << 20 };
+		                         .used_bytes = 1 << 20 };
+	assert_shows(&s, "USED\n");
 	assert_shows(&s, "high: 90 % of max_memory_mb (500 MiB) is in use\n");
 	assert_shows(&s, "train-7");
 	assert_shows(&s, "ana");
