@@ -132,7 +132,7 @@ static void count_program(struct report_program *program, const struct process_r
 /* Memory counts from here on: every process has a few MiB. */
 #define COSTLY_BYTES ((uint64_t)4 << 20)
 
-/* By CPU time in clock ticks; of those alike, by memory. An upper bound is somebody else's memory. */
+/* An upper bound is somebody else's memory. */
 static struct report_cost cost_of(const struct process_record *p)
 {
 	struct figure peak = p->peak_rss_bytes;
@@ -140,15 +140,19 @@ static struct report_cost cost_of(const struct process_record *p)
 	              peak.value >= COSTLY_BYTES;
 
 	return (struct report_cost){
-		.cpu_ticks = figure_is_known(p->cpu_time_ns) ? p->cpu_time_ns.value / NS_PER_TICK
-		                                             : 0,
+		.cpu_ns = figure_is_known(p->cpu_time_ns) ? p->cpu_time_ns.value : 0,
 		.bytes = counts ? peak.value : 0,
 	};
 }
 
+/* By CPU time in clock ticks; of those alike, by memory, and if they have little of it, by CPU time. */
 static bool is_cheaper(struct report_cost a, struct report_cost b)
 {
-	return a.cpu_ticks != b.cpu_ticks ? a.cpu_ticks < b.cpu_ticks : a.bytes < b.bytes;
+	uint64_t a_ticks = a.cpu_ns / NS_PER_TICK, b_ticks = b.cpu_ns / NS_PER_TICK;
+
+	if (a_ticks != b_ticks)
+		return a_ticks < b_ticks;
+	return a.bytes != b.bytes ? a.bytes < b.bytes : a.cpu_ns < b.cpu_ns;
 }
 
 /* That of a program may be unknown: it was gone before it could be read. */

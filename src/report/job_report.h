@@ -31,7 +31,7 @@ struct report_program {
 };
 
 struct report_cost {
-	uint64_t cpu_ticks, bytes;
+	uint64_t cpu_ns, bytes;
 };
 
 /* One of those that took most. */

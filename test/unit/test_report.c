@@ -296,10 +296,27 @@ static void test_report__keeps_the_most_costly_in_order(void **state)
 	}
 	assert_int_equal(r.n_costly, REPORT_COSTLY);
 	for (size_t i = 1; i < r.n_costly; i++)
-		assert_true(r.costly[i - 1].cost.cpu_ticks >= r.costly[i].cost.cpu_ticks);
+		assert_true(r.costly[i - 1].cost.cpu_ns >= r.costly[i].cost.cpu_ns);
 	assert_int_equal(r.costly[0].p.cpu_time_ns.value, 101 * 2 * NS_PER_S);
 	assert_int_equal(r.unique_pids, 100);
 	assert_int_equal(r.programs.len, 1);
+	report_done(&r);
+}
+
+static void test_report__orders_small_processes_by_cpu_time(void **state)
+{
+	struct report r = { .job = kit_good_job() };
+
+	(void)state;
+	for (pid_t pid = 1; pid <= 5; pid++) {
+		struct process_record p = kit_process(pid, "worker", "", 0, 1);
+
+		p.cpu_time_ns.value = (uint64_t)(pid * 3 % 5 + 1) * NS_PER_MS;
+		p.peak_rss_bytes.value = (uint64_t)(6 - pid) << 16;
+		report_add_process(&r, &p);
+	}
+	for (size_t i = 0; i < r.n_costly; i++)
+		assert_int_equal(r.costly[i].cost.cpu_ns, (5 - i) * NS_PER_MS);
 	report_done(&r);
 }
 
@@ -414,6 +431,7 @@ int main(void)
 		TEST(test_report__costly_is_cpu_time_then_own_memory_of_others_programs),
 		TEST(test_report__of_many_marks_the_first_and_the_last_are_shown),
 		TEST(test_report__keeps_the_most_costly_in_order),
+		TEST(test_report__orders_small_processes_by_cpu_time),
 		TEST(test_report__has_one_note_of_one_cause),
 		TEST(test_report__bounds_what_it_keeps),
 		TEST(test_report__points_to_the_rest_safely),
