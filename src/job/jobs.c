@@ -623,10 +623,10 @@ static const struct event *find_exit(const struct snapshot *snap, int32_t index,
 	return NULL;
 }
 
-/* Sheets whose opener ended in these events fail. */
+/* Sheets whose opener ended in these events fail. Another recorder reports that itself. */
 static void close_orphaned_sheets(struct watched_job *w, const struct snapshot *snap, int32_t index)
 {
-	if (!w->row->job.running_sheets)
+	if (!w->row->job.running_sheets || w->row->job.has_recorder)
 		return;
 	vec_each(&w->row->sheets, sheet) {
 		const struct event *exit = sheet->status == JOB_RUNNING
@@ -637,6 +637,7 @@ static void close_orphaned_sheets(struct watched_job *w, const struct snapshot *
 			continue;
 		sheet->signal = exit->signal;
 		job_row_end_sheet(w->row, sheet, JOB_FAILED, exit->wall_ns);
+		sheet->ends_now = true;
 	}
 }
 

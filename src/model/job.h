@@ -175,7 +175,7 @@ struct sheet {
 		own; /* of that process, or as it reported of its command: sheet_use_join() */
 	struct sheet_tree tree;
 	bool is_stored; /* as it is now: not handed to the store again */
-	bool ends_now;  /* in a snapshot: its job ended while it was open */
+	bool ends_now;  /* in a snapshot: it was open when its job or its process ended */
 };
 
 /* How a job or a sheet ended. */

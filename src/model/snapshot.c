@@ -41,9 +41,6 @@ bool snapshot_has_end(const struct snapshot *snap)
 	vec_each(&snap->jobs, job)
 		if (job->ends_now)
 			return true;
-	vec_each(&snap->sheets, sheet)
-		if (sheet->ends_now)
-			return true;
 	return false;
 }
 

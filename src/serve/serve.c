@@ -75,6 +75,20 @@ bool serve_is_listened_to(const struct serve *serve)
 	return serve->methods.bus != NULL;
 }
 
+/* Sheets that no call ended. */
+static void publish_sheets(struct methods *m, const struct snapshot *snap)
+{
+	vec_each(&snap->sheets, sheet) {
+		const struct job_end how = { .status = sheet->status, .signal = sheet->signal };
+
+		if (!sheet->ends_now)
+			continue;
+		if (m->host.observer)
+			m->host.observer->end_sheet(m->host.observer_self, sheet->num, &how);
+		methods_publish_sheet(m, &snap->jobs.at[sheet->job], sheet);
+	}
+}
+
 void serve_publish(struct serve *serve, const struct snapshot *snap)
 {
 	struct methods *m = &serve->methods;
@@ -83,6 +97,7 @@ void serve_publish(struct serve *serve, const struct snapshot *snap)
 	recent_deaths_add(&m->deaths, snap);
 	if (m->bus)
 		event_publisher_publish(m->bus, snap, &m->scratch);
+	publish_sheets(m, snap);
 	rpc_server_wake(m->server);
 }
 
@@ -98,9 +113,6 @@ void serve_publish_ends(struct serve *serve, const struct snapshot *snap, bool i
 {
 	struct methods *m = &serve->methods;
 
-	vec_each(&snap->sheets, sheet)
-		if (sheet->ends_now)
-			methods_publish_sheet(m, &snap->jobs.at[sheet->job], sheet);
 	vec_each(&snap->jobs, job)
 		if (job->ends_now && is_current(m, job))
 			methods_publish_job(m, job, 0, is_stored ? STORED_YES : STORED_NO);

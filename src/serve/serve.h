@@ -77,9 +77,10 @@ int serve_open(struct loop *loop, const char *dir, const struct serve_host *host
                struct serve **ret, struct err *err) must_check;
 /* Whether a client has ever subscribed to events. */
 bool serve_is_listened_to(const struct serve *serve);
-/* Publishes its events, and keeps the last 200 process events for daemon.events. */
+/* Publishes its events, and the ends of sheets that no call reported; keeps the last 200 process events for
+ * daemon.events. */
 void serve_publish(struct serve *serve, const struct snapshot *snap);
-/* Publishes the ends in it that no call reported, once it is known whether they are stored. */
+/* Publishes the ends of jobs in it that no call reported, once it is known whether they are stored. */
 void serve_publish_ends(struct serve *serve, const struct snapshot *snap, bool is_stored);
 void serve_close(struct serve *serve); /* a door's socket is removed, and its directory if empty;
                                           NULL is fine */
