@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "cli/job_reader.h"
 #include "rpc/rpc_answer.h"
 #include "rpc/rpc_message.h"
 
@@ -92,70 +93,9 @@ size_t daemon_jobs_count(const struct daemon_jobs *d)
 	return json_array_size(list_of(d));
 }
 
-static void copy_text(const json_t *from, const char *name, char *to, size_t size)
-{
-	const char *text = rpc_answer_text(from, name);
-
-	snprintf(to, size, "%s", text ? text : "");
-}
-
-static enum job_status status_of(const json_t *from)
-{
-	const char *name = rpc_answer_text(from, "status");
-
-	for (enum job_status s = 0; name && s < JOB_STATUS_COUNT; s++)
-		if (strcmp(name, job_status_name(s)) == 0)
-			return s;
-	return JOB_LOST;
-}
-
-static struct figure figure_of(const json_t *from, const struct metric *m)
-{
-	const char *quality = rpc_answer_text(json_object_get(from, "quality"), m->key);
-	double value = rpc_answer_number(json_object_get(from, "figures"), m->key);
-	double unit = m->unit == UNIT_NS ? 1e9 : m->unit == UNIT_MIB ? 1 << 20 : 1;
-	struct figure f = { 0 };
-
-	if (!quality || !(value >= 0 && value * unit < 1e18))
-		return f;
-	f.value = (uint64_t)llround(value * unit);
-	for (enum quality q = 0; q < QUALITY_COUNT; q++)
-		if (strcmp(quality, quality_key(q)) == 0)
-			f.quality = q;
-	return f;
-}
-
-static void copy_tags(const json_t *from, struct job *job)
-{
-	const json_t *tags = json_object_get(from, "tags");
-	char *text = json_object_size(tags) ? json_dumps(tags, JSON_COMPACT) : NULL;
-
-	if (text && strlen(text) < sizeof job->tags)
-		snprintf(job->tags, sizeof job->tags, "%s", text);
-	free(text);
-}
-
 struct job daemon_jobs_at(const struct daemon_jobs *d, size_t i)
 {
-	const json_t *from = json_array_get(list_of(d), i);
-	struct job job = { .handle = -1,
-		           .uid = (uint32_t)rpc_answer_u64(from, "uid"),
-		           .status = status_of(from),
-		           .started_ns = rpc_answer_ns(from, "started_at"),
-		           .ended_ns = rpc_answer_ns(from, "ended_at"),
-		           .took_ns = rpc_answer_ns(from, "duration_seconds"),
-		           .has_exit_code = json_is_integer(json_object_get(from, "exit_code")),
-		           .exit_code = (int)rpc_answer_u64(from, "exit_code"),
-		           .signal = (int)rpc_answer_u64(from, "signal_num") };
-
-	copy_text(from, "job_id", job.id, sizeof job.id);
-	copy_text(from, "job_type", job.type, sizeof job.type);
-	copy_text(from, "parent_job_id", job.parent, sizeof job.parent);
-	copy_text(from, "command", job.command, sizeof job.command);
-	copy_tags(from, &job);
-	for (int f = 0; f < JOB_FIGURE_COUNT; f++)
-		job.figures[f] = figure_of(from, &job_figures[f]);
-	return job;
+	return job_reader_job(json_array_get(list_of(d), i));
 }
 
 void daemon_jobs_put(const struct daemon_jobs *d, size_t i, struct json *j)

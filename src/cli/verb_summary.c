@@ -1,12 +1,68 @@
 /* SPDX-License-Identifier: MIT */
-/* verb_summary.c - the resource summary of a run folder, from its CSV files. */
+/* verb_summary.c - what a run folder has of its job, and the resource summary from its CSV files. */
 #include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/io.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/job_reader.h"
+#include "rpc/rpc_answer.h"
+#include "rpc/rpc_message.h"
 #include "runfolder/runfolder_read.h"
+#include "view/facts.h"
 #include "view/format.h"
+#include "view/run_view.h"
 #include "view/table.h"
+
+#define SUMMARY_MAX ((size_t)1 << 20)
+
+/* summary.json of a folder, as far as it is ours; NULL: there is none. Not blocking: it could be a pipe. */
+static json_t *read_summary(const char *dir)
+{
+	cleanup(freep) char *path = xasprintf("%s/summary.json", dir);
+	cleanup(closep) int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	cleanup(buf_done) struct buf text = { .max = SUMMARY_MAX };
+	struct stat st;
+	json_t *all;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || io_load_fd(fd, &text) < 0)
+		return NULL;
+	all = json_loadb(text.at ? text.at : "", text.len, JSON_REJECT_DUPLICATES, NULL);
+	if (json_is_object(json_object_get(all, "job")))
+		return all;
+	json_decref(all);
+	return NULL;
+}
+
+static void put_command(const struct job *job, struct canvas *to)
+{
+	struct facts f = { .label_columns = 9 };
+
+	if (!*job->command)
+		return;
+	facts_begin(&f, "command", "");
+	facts_part(&f, "%s", job->command);
+	facts_print(&f, to);
+	facts_done(&f);
+}
+
+static void put_job(const json_t *summary, struct canvas *to)
+{
+	static const struct run_record nothing_stored;
+	struct job job = job_reader_job(json_object_get(summary, "job"));
+
+	if (!job.took_ns)
+		job.took_ns = rpc_answer_ns(summary, "wall_seconds");
+	job.total_sheets = 0; /* how many were completed is not in it */
+	put_command(&job, to);
+	run_view(&job, &nothing_stored, 0, to);
+	canvas_newline(to);
+}
 
 static void add_reason(struct buf *to, uint64_t n, const char *what)
 {
@@ -95,8 +151,10 @@ static void put_figures(const struct runfolder_reading *r, struct canvas *to)
 	table_done(&t);
 }
 
-static void put_text(const struct runfolder_reading *r, struct canvas *to)
+static void put_text(const json_t *summary, const struct runfolder_reading *r, struct canvas *to)
 {
+	if (summary)
+		put_job(summary, to);
 	put_files(r, to);
 	canvas_newline(to);
 	put_figures(r, to);
@@ -106,15 +164,28 @@ static void put_text(const struct runfolder_reading *r, struct canvas *to)
 		              r->gpus);
 }
 
-static int show(const struct cli *cli, const struct runfolder_reading *r)
+static void put_json(const json_t *summary, const struct runfolder_reading *r, struct json *j)
 {
+	json_begin_object(j);
+	runfolder_reading_put(j, r);
+	if (summary) {
+		json_key(j, "job");
+		rpc_message_put_value(j, json_object_get(summary, "job"));
+	}
+	json_end_object(j);
+}
+
+static int show(const struct cli *cli, const char *dir, const struct runfolder_reading *r)
+{
+	json_t *summary = read_summary(dir);
 	struct cli_page page;
 
 	cli_page_begin(&page, cli);
 	if (cli->json)
-		runfolder_reading_put(&page.json, r);
+		put_json(summary, r, &page.json);
 	else
-		put_text(r, &page.canvas);
+		put_text(summary, r, &page.canvas);
+	json_decref(summary);
 	return cli_page_end(&page);
 }
 
@@ -148,16 +219,16 @@ static int run(struct cli *cli, int argc, char **argv)
 		cli_failed(&err);
 		return r == -ENOENT ? CLI_NOT_FOUND : CLI_FAILED;
 	}
-	status = show(cli, &reading);
+	status = show(cli, argv[1], &reading);
 	return status == CLI_OK ? log_problems(argv[1], &reading) : status;
 }
 
 const struct verb verb_summary = {
 	.name = "summary",
-	.summary = "the resource summary of a run folder, from its CSV files",
+	.summary = "what a run folder has: its job, and the resource summary of its CSV files",
 	.usage = "[--json] DIR",
 	.about =
-		"Reads hw_metrics.csv, hw_dmon.csv and cpu_metrics.csv, as `run --out DIR` or nvidia-smi itself\n"
-		"wrote them, and reports what was used and what was skipped.",
+		"Shows the job from summary.json, as `run --out DIR` wrote it. Then reads hw_metrics.csv, hw_dmon.csv\n"
+		"and cpu_metrics.csv, as `run` or nvidia-smi itself wrote them, and reports what was used and skipped.",
 	.run = run,
 };

@@ -281,7 +281,7 @@ uint64_t hardware_file_lines(const struct hardware_file_counts *c)
 
 /* The lines we write ourselves; reading them gives the same sums. */
 
-static void put_time(struct buf *to, uint64_t wall_ns)
+void hardware_file_put_time(struct buf *to, uint64_t wall_ns)
 {
 	time_t seconds = (time_t)(wall_ns / NS_PER_S);
 	char text[40];
@@ -295,7 +295,7 @@ static void put_time(struct buf *to, uint64_t wall_ns)
 void hardware_file_put_cpu(struct buf *to, uint64_t wall_ns, uint64_t usr_tenths,
                            uint64_t idle_tenths)
 {
-	put_time(to, wall_ns);
+	hardware_file_put_time(to, wall_ns);
 	buf_printf(to, ",%llu.%llu,%llu.%llu\n", (unsigned long long)usr_tenths / 10,
 	           (unsigned long long)usr_tenths % 10, (unsigned long long)idle_tenths / 10,
 	           (unsigned long long)idle_tenths % 10);
@@ -359,7 +359,7 @@ void hardware_file_put_gpu(struct buf *to, uint64_t wall_ns, const struct gpu_sa
 		                                 GPU_MEM_TOTAL, GPU_POWER,    GPU_TEMPERATURE,
 		                                 GPU_SM_CLOCK,  GPU_MEM_CLOCK };
 
-	put_time(to, wall_ns);
+	hardware_file_put_time(to, wall_ns);
 	for (size_t i = 0; i < ARRAY_LEN(order); i++)
 		put_field(to, gpu, order[i]);
 	buf_putc(to, '\n');

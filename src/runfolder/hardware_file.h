@@ -60,7 +60,9 @@ void hardware_file_init(struct hardware_file *f, enum hardware_file_kind kind);
 void hardware_file_read_line(struct hardware_file *f, struct scan line);
 uint64_t hardware_file_lines(const struct hardware_file_counts *counts); /* all of them */
 
-/* A line of cpu_metrics.csv. Times are local, as nvidia-smi prints them: "2026/11/15 14:03:07.412". */
+/* Local, as nvidia-smi prints it: "2026/11/15 14:03:07.412". */
+void hardware_file_put_time(struct buf *to, uint64_t wall_ns);
+/* A line of cpu_metrics.csv. */
 void hardware_file_put_cpu(struct buf *to, uint64_t wall_ns, uint64_t usr_tenths,
                            uint64_t idle_tenths);
 #define HARDWARE_FILE_CPU_HEAD "timestamp,usr_pct,idle_pct\n"

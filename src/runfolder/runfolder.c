@@ -15,9 +15,9 @@
 #define EARLIER_MAX 100000
 
 /* All files that a run may leave here. */
-static const char *const names[] = { "run.jsonl",   "cpu_metrics.csv", "hw_metrics.csv",
-	                             "hw_dmon.csv", "summary.json",    "report.txt",
-	                             "stdout.log",  "stderr.log" };
+static const char *const names[] = { "run.jsonl",      "cpu_metrics.csv", "job_metrics.csv",
+	                             "hw_metrics.csv", "hw_dmon.csv",     "summary.json",
+	                             "report.txt",     "stdout.log",      "stderr.log" };
 
 static int fail(const struct runfolder *f, const char *what, const char *name, struct err *err)
 {
@@ -109,6 +109,8 @@ static int create_files(struct runfolder *f, struct err *err)
 
 	if (r == 0)
 		r = runfolder_create(f, HARDWARE_FILE_CPU, HARDWARE_FILE_CPU_HEAD, err);
+	if (r == 0)
+		r = runfolder_create_job(f, err);
 	return r < 0 ? err_wrap(err, "run folder '%s'", f->path) : 0;
 }
 
@@ -118,7 +120,7 @@ int runfolder_open(const struct runfolder_options *options, struct runfolder **r
 	int r;
 
 	f->path = xstrdup(options->path);
-	f->dir_fd = f->log.file.fd = -1;
+	f->dir_fd = f->log.file.fd = f->job_file.fd = -1;
 	for (size_t i = 0; i < HARDWARE_FILE_COUNT; i++)
 		f->files[i].fd = -1;
 	f->interval_ns = options->interval_ns ? options->interval_ns : RUNFOLDER_INTERVAL_NS;
@@ -137,6 +139,7 @@ void runfolder_close(struct runfolder *f)
 	if (!f)
 		return;
 	run_log_close(&f->log);
+	line_file_close(&f->job_file);
 	for (size_t i = 0; i < HARDWARE_FILE_COUNT; i++)
 		line_file_close(&f->files[i]);
 	if (f->dir_fd >= 0)
@@ -196,8 +199,10 @@ int runfolder_put(struct runfolder *f, const struct snapshot *snap, struct err *
 	find_job(f, snap);
 	f->last_wall_ns = snap->wall_ns;
 	r = runfolder_put_log(f, snap, err);
-	if (!snap->events_only)
+	if (!snap->events_only) {
 		r = runfolder_first(r, runfolder_put_hw(f, snap, &later), &later, err);
+		r = runfolder_first(r, runfolder_put_job(f, snap, &later), &later, err);
+	}
 	r = runfolder_first(r, runfolder_write_summary(f, false, &later), &later, err);
 	return r < 0 ? err_wrap(err, "run folder '%s'", f->path) : 0;
 }
@@ -213,6 +218,7 @@ int runfolder_end(struct runfolder *f, const struct job *job, const char *report
 		f->last_wall_ns = MAX(f->last_wall_ns, job->ended_ns);
 	}
 	r = runfolder_end_hw(f, err);
+	r = runfolder_first(r, runfolder_end_job(f, &later), &later, err);
 	r = runfolder_first(r, runfolder_log_end(f, &later), &later, err);
 	if (report)
 		r = runfolder_first(

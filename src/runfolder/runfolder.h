@@ -5,6 +5,7 @@
  *	cpu_metrics.csv  how busy the CPUs were, a line every interval
  *	hw_metrics.csv   the GPUs, likewise; only where there is one
  *	hw_dmon.csv      the same, in the form of nvidia-smi dmon
+ *	job_metrics.csv  what the job used, a line each tick
  *	stdout.log       what it wrote, with --capture; stderr.log likewise
  *	summary.json     what is known so far, always whole
  *	report.txt       the report, at the end

@@ -47,6 +47,11 @@ struct runfolder {
 	uint64_t last_wall_ns;
 	uint64_t gpu_line_boot_ns; /* of the last lines; 0: none yet */
 
+	struct line_file job_file;
+	uint64_t job_rows, began_boot_ns;
+	uint64_t row_elapsed_ns; /* of the last row, … */
+	struct job_sum row_sum;  /* … and what it has */
+
 	struct job job; /* as last seen; id is set from the start */
 	bool has_job, is_start_logged;
 	VEC(struct runfolder_sheet) sheets;
@@ -70,6 +75,11 @@ int runfolder_put_hw(struct runfolder *f, const struct snapshot *snap, struct er
 int runfolder_end_hw(struct runfolder *f, struct err *err) must_check;
 /* The sums, with the line that is being gathered in them. */
 struct resource_summary runfolder_sums(const struct runfolder *f);
+
+/* runfolder_job.c: the lines of job_metrics.csv. */
+int runfolder_create_job(struct runfolder *f, struct err *err) must_check;
+int runfolder_put_job(struct runfolder *f, const struct snapshot *snap, struct err *err) must_check;
+int runfolder_end_job(struct runfolder *f, struct err *err) must_check;
 
 /* Makes the file, with its head, unless it is there. */
 int runfolder_create(struct runfolder *f, enum hardware_file_kind kind, const char *head,

@@ -186,7 +186,6 @@ static const struct field_table file_fields = FIELD_TABLE(file_rows);
 
 void runfolder_reading_put(struct json *j, const struct runfolder_reading *reading)
 {
-	json_begin_object(j);
 	json_put_u64(j, "schema", 1);
 	resource_summary_put(j, &reading->summary);
 	json_key(j, "gpus");
@@ -204,6 +203,5 @@ void runfolder_reading_put(struct json *j, const struct runfolder_reading *readi
 		else
 			json_nil(j);
 	}
-	json_end_object(j);
 	json_end_object(j);
 }

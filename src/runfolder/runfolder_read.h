@@ -24,5 +24,5 @@ struct runfolder_reading {
  *   -ENODATA           it has none of the files; the message names them */
 int runfolder_read(const char *path, struct runfolder_reading *ret, struct err *err) must_check;
 
-/* One JSON object: the keys of the summary, then "gpus" and "files" with the counts. */
+/* The members of an open object: the keys of the summary, then "gpus" and "files" with the counts. */
 void runfolder_reading_put(struct json *j, const struct runfolder_reading *reading);

@@ -2,7 +2,7 @@
 /* runfolder_summary.c - summary.json: the job, the resource summary, what the job used with the quality
  * of each figure, and what is missing and why. */
 #include "base/io.h"
-#include "model/field.h"
+#include "model/record_fields.h"
 #include "runfolder/runfolder_handle.h"
 
 #define SUMMARY_VERSION 1
@@ -109,13 +109,14 @@ static void put_missing(struct json *j, const struct runfolder *f,
 static void put_counts(struct json *j, const struct runfolder *f,
                        const struct resource_summary *sums)
 {
-	uint64_t lost = f->log.file.lost;
+	uint64_t lost = f->log.file.lost + f->job_file.lost;
 
 	for (size_t i = 0; i < HARDWARE_FILE_COUNT; i++)
 		lost += f->files[i].lost;
 	json_open_object(j, "samples");
 	json_put_u64(j, "cpu", sums->series[RESOURCE_CPU_USR_PCT].n);
 	json_put_u64(j, "gpu", f->rows[HARDWARE_FILE_METRICS]);
+	json_put_u64(j, "job", f->job_rows);
 	json_end_object(j);
 	json_put_u64(j, "lines_lost", lost);
 }
@@ -135,6 +136,10 @@ int runfolder_write_summary(struct runfolder *f, bool is_durable, struct err *er
 	put_figures(&j, &f->job);
 	put_missing(&j, f, &sums);
 	put_counts(&j, f, &sums);
+	if (f->has_job) {
+		json_key(&j, "job");
+		fields_json_object(&j, &job_fields, &f->job);
+	}
 	json_end_object(&j);
 	buf_putc(&f->text, '\n');
 	return io_replace(f->dir_fd, "summary.json", f->text.at, f->text.len, is_durable, err);

@@ -23,6 +23,10 @@ static void put_head(struct facts *f, const struct job *job)
 		         format_duration(job_command_ns(job)).at);
 	facts_begin_head(f, "proctor", right);
 	facts_part(f, "%s", job->type);
+	if (job->status == JOB_RUNNING) { /* its folder may be older than its end */
+		facts_part(f, "no end after %s", format_duration(job->took_ns).at);
+		return;
+	}
 	if (job->status == JOB_COMPLETED) {
 		facts_part(f, "ok in %s%s%s", format_duration(job->took_ns).at,
 		           job_allowed_time_words(job).at, command);

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: MIT
 """`proctor summary DIR`: the resource summary of any run folder, from files that nvidia-smi, mpstat or we wrote."""
+import csv
 import json
 import os
 import random
+import re
+import signal
 import subprocess
+import sys
 
 import pytest
 
 from conftest import ROOT
+from runkit import children_of, wait_for
 
 FOLDERS = ROOT / "test/fixtures/run-folders"
 GOLDEN = ROOT / "test/golden"
@@ -21,7 +26,7 @@ def ask(proctor, folder):
 	assert (done.returncode, done.stderr) == (0, ""), done.stderr
 	answer = json.loads(done.stdout)
 	assert [key for key in answer if key in KEYS] == [key for key in KEYS if key in answer]
-	assert set(answer) <= set(KEYS) | {"schema", "gpus", "files"} and answer["schema"] == 1
+	assert set(answer) <= set(KEYS) | {"schema", "gpus", "files", "job"} and answer["schema"] == 1
 	assert list(answer["files"]) == FILES
 	return answer
 
@@ -155,3 +160,128 @@ def test_memory_does_not_grow_with_the_file(proctor, tmp_path):
 	small, large = write(tmp_path / "small", hw_metrics=line), write(tmp_path / "large", hw_metrics=line * 500000)
 	assert peak_kib(proctor, large) < peak_kib(proctor, small) + 4096
 	assert json.loads((large / "answer").read_text())["files"]["hw_metrics.csv"]["used"] == 500000
+
+
+# ---- the job -----------------------------------------------------------------------------------
+
+
+def block_of(text):
+	"""Result and figures, without the way to more."""
+	lines = [" ".join(line.split()) for line in text.splitlines()]
+	begin = next(i for i, line in enumerate(lines) if line.startswith("proctor "))
+	return [line for line in lines[begin:] if line and not line.startswith("more ")]
+
+
+@pytest.mark.parametrize("command, options, words", [
+	(["sh", "-c", "true; exit 3"], [], "exit 3"),
+	(["sh", "-c", "kill -TERM $$"], [], "SIGTERM from itself"),
+	(["sleep", "60"], ["--time", "0.2s"], "time limit of 200ms"),
+	([sys.executable, "-c", "x = bytearray(300 << 20)"], ["--mem", "64M"], "out of memory (own limit 64.0 MiB)"),
+	([sys.executable, "-c", "x = bytearray(30 << 20); import time; time.sleep(0.3)"], ["--name", "train"], "ok in"),
+])
+def test_it_begins_with_the_job_as_the_end_of_the_run_did(run, tmp_path, command, options, words):
+	done = run(*command, options=["--summary", "--out", tmp_path / "run", *options])
+	shown = run.proctor("summary", tmp_path / "run")
+	assert (shown.returncode, shown.stderr) == (0, "")
+	head, rest = shown.stdout.split("\n\n", 1)
+	assert head.startswith("command  " + command[0]) and rest.startswith("file ")
+	assert [without_cores(line) for line in block_of(head)] == [without_cores(line) for line in block_of(done.stderr)]
+	assert words in " ".join(head.split())
+
+
+def without_cores(line):
+	"""How many cores the machine has is not in the folder, which may be read on another one."""
+	return re.sub(r"([\d.]+) (of \d+ )?cores busy", r"\1 cores busy", line)
+
+
+def test_a_plain_users_folder_begins_with_the_job_too(as_nobody):
+	assert as_nobody("run", "--out", "run", "--", "sh", "-c", "exit 4").returncode == 4
+	shown = as_nobody("summary", "run").stdout
+	assert shown.startswith("command  sh -c exit 4\nproctor ") and "exit 4" in shown.splitlines()[1]
+	assert as_nobody("summary", "run", "--json").stdout.count('"job":{"job_id"') == 1
+
+
+def test_a_folder_whose_run_was_killed_says_that_there_is_no_end(run, tmp_path, children):
+	job = children.spawn(run.line("sleep", "60", options=["--out", tmp_path / "run"]), env=run.env)
+	wait_for(lambda: (tmp_path / "run/summary.json").exists() and '"wall_seconds":' in (tmp_path / "run/summary.json").read_text())
+	(command,) = wait_for(lambda: children_of(job.pid, "sleep"))
+	job.kill()
+	job.wait(timeout=20)
+	os.kill(command, signal.SIGKILL)
+	assert re.search(r"^proctor  sleep   no end after [\d.]+m?s  ", run.proctor("summary", tmp_path / "run").stdout, re.M)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"job":7}', '{"job":null}', "x" * (2 << 20)])
+def test_a_summary_of_another_kind_is_left_alone(proctor, tmp_path, text):
+	folder = write(tmp_path / "run", cpu_metrics="timestamp,usr_pct,idle_pct\nt,1.0,2.0\n")
+	(folder / "summary.json").write_text(text)
+	done = proctor("summary", folder)
+	assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("file ")
+	assert "job" not in ask(proctor, folder)
+
+
+def test_a_job_of_odd_values_does_no_harm(proctor, tmp_path):
+	folder = write(tmp_path / "run", cpu_metrics="timestamp,usr_pct,idle_pct\nt,1.0,2.0\n")
+	job = {"job_id": "x\x1b[31m" * 100, "job_type": 7, "command": "c" * 100000, "status": "odd", "exit_code": "no", "uid": -1, "duration_seconds": 1e300,
+	       "limits": {"mem": -5, "cpu": []}, "limits_hit": [7, "mem"], "figures": {"cpu_seconds": 1e300, "peak_rss_mb": "x"}, "quality": {"cpu_seconds": "exact"},
+	       "signal_num": 1 << 40, "tags": [], "oom": "proven", "signal_sender": {}}
+	(folder / "summary.json").write_text(json.dumps({"job": job}))
+	done = proctor("summary", folder, env={"COLUMNS": "100"})
+	assert (done.returncode, done.stderr) == (0, "") and "\x1b" not in done.stdout
+
+
+# ---- job_metrics.csv ---------------------------------------------------------------------------
+
+LOAD_AND_WRITE = """
+import os, subprocess, time
+x = bytearray(60 << 20)
+with open("data", "wb") as out:
+	out.write(os.urandom(8 << 20)); out.flush(); os.fsync(out.fileno())
+end = time.process_time() + 0.5
+while time.process_time() < end: pass
+subprocess.run(["sleep", "0.3"])
+"""
+
+
+def rows_of(folder):
+	with open(folder / "job_metrics.csv", encoding="ascii", newline="") as file:
+		return [{key: float(value) if value and key != "timestamp" else value or None for key, value in row.items()} for row in csv.DictReader(file)]
+
+
+def test_the_folder_has_what_the_job_used_over_time(run, tmp_path):
+	assert run(sys.executable, "-c", LOAD_AND_WRITE, options=["--out", tmp_path / "run"], cwd=tmp_path).returncode == 0
+	rows, job = rows_of(tmp_path / "run"), run.job()
+	assert list(rows[0]) == ["timestamp", "elapsed_seconds", "used_mb", "charged_mb", "rss_mb", "cpu_percent", "cpu_seconds", "processes", "read_bytes",
+				 "written_bytes"]
+	assert max(row["used_mb"] or 0 for row in rows) == pytest.approx(job["peak_used_mb"], abs=0.01) and job["peak_used_mb"] >= 60
+	assert max(row["processes"] for row in rows) == 2
+	assert rows[-1]["cpu_seconds"] == pytest.approx(job["cpu_seconds"], abs=0.001)
+	assert rows[-1]["elapsed_seconds"] == pytest.approx(job["duration_seconds"], abs=0.001)
+	assert rows[-1]["written_bytes"] >= 8 << 20
+	for before, after in zip(rows, rows[1:]):
+		assert after["elapsed_seconds"] > before["elapsed_seconds"] and (after["cpu_seconds"] or 0) >= (before["cpu_seconds"] or 0)
+		assert (after["written_bytes"] or 0) >= (before["written_bytes"] or 0)
+	spans = [after["elapsed_seconds"] - before["elapsed_seconds"] for before, after in zip([{"elapsed_seconds": 0}, *rows], rows)]
+	assert sum(span * (row["cpu_percent"] or 0) / 100 for span, row in zip(spans, rows)) == pytest.approx(job["cpu_seconds"], rel=0.1)
+
+
+def test_its_values_are_those_of_the_samples(run, tmp_path):
+	assert run(sys.executable, "-c", LOAD_AND_WRITE, options=["--out", tmp_path / "run"], cwd=tmp_path).returncode == 0
+	stored = run.sql("SELECT * FROM job_samples ORDER BY timestamp")
+	rows = rows_of(tmp_path / "run")
+	assert len(rows) == len(stored)
+	for row, sample in zip(rows, stored):
+		for key in ("used_mb", "charged_mb", "rss_mb", "cpu_percent", "cpu_seconds", "processes", "read_bytes", "written_bytes"):
+			assert row[key] == (sample[key] if sample[key] is None else pytest.approx(sample[key], abs=0.06)), key
+
+
+def test_a_plain_user_has_it_too(as_nobody):
+	assert as_nobody("run", "--out", "run", "--", "sh", "-c", "sleep 0.3").returncode == 0
+	rows = rows_of(as_nobody.place / "run")
+	assert len(rows) > 2 and max(row["processes"] for row in rows) == 2 and rows[-1]["cpu_seconds"] > 0
+
+
+def test_a_job_shorter_than_a_tick_has_one_line(run, tmp_path):
+	assert run("true", options=["--out", tmp_path / "run", "--interval", "5"]).returncode == 0
+	rows = rows_of(tmp_path / "run")
+	assert rows and rows[-1]["cpu_seconds"] == pytest.approx(run.job()["cpu_seconds"], abs=0.001)

@@ -2,6 +2,7 @@
 #include "runfolder/runfolder.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -275,6 +276,48 @@ static void test_folder_put__rewrites_the_summary(void **state)
 	scene_end(&s);
 }
 
+/* What the job holds in the snapshot to come. */
+static void scene_sum(struct scene *s, uint64_t used_mib, uint64_t cpu_ms, double cpu_ratio)
+{
+	*(struct job_sum *)world_push(&s->snap.sums) = (struct job_sum){
+		.procs = 2,
+		.rss_bytes = UINT64_C(5) << 19,
+		.used = { used_mib << 20, used_mib ? QUALITY_SAMPLED : QUALITY_MISSING },
+		.cpu_ns = { cpu_ms * NS_PER_MS, QUALITY_EXACT },
+		.cpu_ratio = cpu_ratio,
+		.written = { 4096, QUALITY_AT_LEAST },
+	};
+}
+
+static void test_folder_put__writes_a_line_of_the_job_at_each_tick_and_one_at_its_end(void **state)
+{
+	struct scene s = scene_begin(0);
+	struct err err = { 0 };
+	struct job job;
+
+	scene_tick(&s, 0, 0, 0);
+	scene_sum(&s, 0, 0, NAN);
+	scene_put(&s);
+	scene_tick(&s, 500, 50, 50);
+	scene_sum(&s, 100, 250, 0.5);
+	scene_put(&s);
+	job = *scene_job(&s);
+	job.status = JOB_COMPLETED;
+	job.has_exit_code = true;
+	job.took_ns = 750 * NS_PER_MS;
+	job.ended_ns = WALL0_NS + job.took_ns;
+	job.figures[JOB_FIGURE_CPU] = (struct figure){ 500 * NS_PER_MS, QUALITY_EXACT };
+	assert_int_equal(runfolder_end(s.folder, &job, NULL, &err), 0);
+	assert_file(&s, "job_metrics.csv",
+	            "timestamp,elapsed_seconds,used_mb,charged_mb,rss_mb,cpu_percent,cpu_seconds,"
+	            "processes,read_bytes,written_bytes\n"
+	            "2026/09/21 14:13:20.000,0.000,,,2.500,,0.000,2,,4096\n"
+	            "2026/09/21 14:13:20.500,0.500,100.000,,2.500,50.0,0.250,2,,4096\n"
+	            "2026/09/21 14:13:20.750,0.750,,,,100.0,0.500,0,,4096\n");
+	assert_has(&s, "summary.json", "\"job\":3}");
+	scene_end(&s);
+}
+
 static void test_folder_put__logs_what_was_said_and_what_befell_the_job(void **state)
 {
 	struct scene s = scene_begin(0);
@@ -472,7 +515,7 @@ static void test_folder_put__writes_gpu_files_when_there_is_one(void **state)
 	           "\"peak_vram_mb\":900.0,\"gpu_util_mean_pct\":55.0,\"gpu_util_max_pct\":100.0,"
 	           "\"mem_util_mean_pct\":27.5,\"mem_util_max_pct\":50.0,"
 	           "\"power_watts_mean\":100.0,\"power_watts_max\":100.0");
-	assert_has(&s, "summary.json", "\"gpu\":4}");
+	assert_has(&s, "summary.json", "\"gpu\":4,");
 	scene_end(&s);
 }
 
@@ -616,6 +659,7 @@ static void test_runfolder__is_whole_whenever_its_writer_is_killed(void **state)
 		            json_read_is_object(scan_str(summary)));
 		assert_lines(&s, "run.jsonl", true);
 		assert_lines(&s, "cpu_metrics.csv", false);
+		assert_lines(&s, "job_metrics.csv", false);
 		scene_end(&s);
 	}
 }
@@ -656,7 +700,7 @@ static void test_folder_put__tells_that_the_folder_is_gone(void **state)
 {
 	struct scene s = scene_begin(0);
 	struct err err = { 0 };
-	static const char *const names[] = { "run.jsonl", "cpu_metrics.csv" };
+	static const char *const names[] = { "run.jsonl", "cpu_metrics.csv", "job_metrics.csv" };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		cleanup(freep) char *path = xasprintf("%s/%s", s.path, names[i]);
@@ -677,6 +721,7 @@ RUN_TESTS(TEST(test_folder_put__logs_sheets_and_marks_in_the_order_of_time),
           TEST(test_folder_end__counts_a_rest_of_half_a_line_or_all_there_is),
           TEST(test_folder_put__leaves_out_what_the_counters_cannot_tell),
           TEST(test_folder_put__rewrites_the_summary),
+          TEST(test_folder_put__writes_a_line_of_the_job_at_each_tick_and_one_at_its_end),
           TEST(test_folder_put__logs_what_was_said_and_what_befell_the_job),
           TEST(test_folder_put__writes_gpu_files_when_there_is_one),
           TEST(test_folder_end__leaves_files_that_give_the_same_summary),

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* job_reader.h - a job from the JSON that the fields of model/record_fields.h make of it: answers of the
+ * daemon, and summary.json of a run folder. */
+#pragma once
+
+#include <jansson.h>
+
+#include "model/job.h"
+
+/* What is absent, null or of another type is missing. */
+struct job job_reader_job(const json_t *from);
