@@ -124,11 +124,14 @@ void job_selection_ask(struct job_selection *r, const struct job_filter *filter,
 	if (!r->asks_daemon)
 		return;
 	daemon_jobs_open(&r->others, r->path, filter, count);
-	for (size_t i = 0; i < MIN(daemon_jobs_count(&r->others), (size_t)DAEMON_JOBS_MAX); i++) {
+	for (size_t i = 0; i < daemon_jobs_count(&r->others); i++) {
 		struct job job = daemon_jobs_at(&r->others, i);
+		size_t *place = has_job(r, job_key_of(&job), &ours)
+		                        ? NULL
+		                        : vec_push(&r->places, DAEMON_JOBS_MAX);
 
-		if (!has_job(r, job_key_of(&job), &ours))
-			*vec_push(&r->places, DAEMON_JOBS_MAX) = i;
+		if (place)
+			*place = i;
 	}
 }
 
@@ -177,17 +180,20 @@ static int offer_all(struct job_selection *r, struct feed *f, struct err *err)
 {
 	const struct scan text = job_search_part(&f->search);
 	cleanup(freep) char *part = xstrndup(text.p, scan_left(&text));
-	size_t count = INT32_MAX;
+	struct job_search_last last = { .count = INT32_MAX };
 	struct job_filter filter = { 0 };
 	int n = 0;
 
-	if (job_search_is_last(&f->search, &count))
-		filter.outermost = true;
+	if (job_search_is_last(&f->search, &last))
+		filter = (struct job_filter){ .outermost = true,
+			                      .of_one_user = last.of_one_user,
+			                      .uid = last.uid };
 	else
 		filter.part = part;
-	job_selection_ask(r, &filter, count);
+	/* The daemon lists the caller's own jobs, or root those of everybody. */
+	job_selection_ask(r, &filter, last.of_one_user ? DAEMON_JOBS_MAX : last.count);
 	if (r->reader)
-		n = history_offer_jobs(r->reader, &filter, count, offer_ours, f, err);
+		n = history_offer_jobs(r->reader, &filter, last.count, offer_ours, f, err);
 	offer_newer(f, 0);
 	return MIN(n, 0);
 }

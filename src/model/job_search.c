@@ -55,11 +55,15 @@ static bool is_last(const struct job_search_reading *r)
 	return scan_eq(&r->text, "last");
 }
 
-bool job_search_is_last(const struct job_search *s, size_t *ret_count)
+bool job_search_is_last(const struct job_search *s, struct job_search_last *ret)
 {
-	if (!is_last(shortest(s)))
+	const struct job_search_reading *r = shortest(s);
+
+	if (!is_last(r))
 		return false;
-	*ret_count = (size_t)MIN(shortest(s)->back, (uint64_t)INT32_MAX) + 1;
+	*ret = (struct job_search_last){ .count = (size_t)MIN(r->back, (uint64_t)INT32_MAX) + 1,
+		                         .of_one_user = r->of_one_user,
+		                         .uid = r->uid };
 	return true;
 }
 

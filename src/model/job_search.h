@@ -62,9 +62,14 @@ struct job_search {
 
 /* `typed` is borrowed; bare ids are those of user `uid` first. False: it cannot name a job. */
 bool job_search_init(struct job_search *s, const char *typed, uint32_t uid);
-/* Whether it means "last", so that only jobs which no other job started are to be offered, the `*ret_count`
- * latest of them. */
-bool job_search_is_last(const struct job_search *s, size_t *ret_count);
+/* Whether it means "last": then only jobs which no other job started are to be offered, and no more than the
+ * latest `count`, of that user if it names one. */
+struct job_search_last {
+	size_t count;
+	bool of_one_user;
+	uint32_t uid;
+};
+bool job_search_is_last(const struct job_search *s, struct job_search_last *ret);
 /* A text that is part of the id or of the type of every job that may be meant: others need not be
  * offered. "" if there is none. */
 struct scan job_search_part(const struct job_search *s);

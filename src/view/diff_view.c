@@ -140,8 +140,7 @@ static void put_figures(const struct diff_input *in, struct canvas *to)
 	add_words(&t, "result", result_a.at, result_b.at, sameness(result_a.at, result_b.at));
 	add_pair(&t, to, "took", diff_took(a, b), UNIT_NS);
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)
-		if (job_figures[i].label &&
-		    (i != JOB_FIGURE_GPUS || job_count(&a->job, i) || job_count(&b->job, i)))
+		if (job_figures[i].label)
 			add_pair(&t, to, job_figures[i].label,
 			         (struct diff_pair){ a->job.figures[i], b->job.figures[i] },
 			         job_figures[i].unit);

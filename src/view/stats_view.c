@@ -73,14 +73,14 @@ static void add_type(struct table *table, const struct type_stats *t, bool unico
 void stats_view(const struct all_type_stats *all, struct canvas *to)
 {
 	static const struct table_column columns[] = {
-		{ "TYPE", TABLE_LEFT, .min_width = 6 },
+		{ "TYPE", TABLE_LEFT, .min_width = 8 },
 		{ "JOBS", TABLE_RIGHT, 1 },
 		{ "FAILED", TABLE_RIGHT, 2 },
-		{ "", TABLE_LEFT },
+		{ "", TABLE_LEFT, .min_width = 13 },
 		{ "MEDIAN", TABLE_RIGHT },
 		{ "P95", TABLE_RIGHT, 3 },
 		{ "MAX", TABLE_RIGHT },
-		{ "", TABLE_LEFT, 4, .min_width = 10, .wraps = true },
+		{ "", TABLE_LEFT, 4, .min_width = 12, .wraps = true },
 	};
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns) };
 

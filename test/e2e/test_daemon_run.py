@@ -264,6 +264,15 @@ def test_names_and_filters_reach_jobs_that_only_the_daemon_has(daemon, as_nobody
 	done = as_nobody("report", "etl", "--state-dir", as_nobody.state_dir, env=env)
 	assert done.returncode == 3 and "no job 'etl'" in done.stderr
 	assert found("65534:etl") == "etl-22bb"
+	# Root reads that store itself, with everybody's jobs.
+	daemon.result("job.start", job_id="etl-44dd", job_type="etl.py", pid=children.spawn(["sleep", "63.8"]).pid)
+	roots = lambda *words: json.loads(daemon.proctor(*words, "--json").stdout)
+	assert [roots("report", name)["job_id"] for name in ("etl", "nobody:etl", "nobody:etl~1", "nobody:11", "nobody:last")] == \
+		["etl-44dd", "etl-22bb", "etl-11aa", "etl-11aa", "own-33cc"]
+	assert roots("diff", "nobody:etl~1", "nobody:22b")["a"]["job_id"] == "etl-11aa"
+	several = daemon.proctor("events", "etl-")
+	assert several.returncode == 1
+	assert [line.split()[0] for line in several.stderr.splitlines()[2:]] == ["etl-44dd", "nobody:etl-22bb", "nobody:etl-11aa"]
 
 
 def test_a_daemon_that_hangs_does_not_hold_up_a_list_for_long(cold, tmp_path):

@@ -137,16 +137,20 @@ static void test_job_search__takes_jobs_of_one_user(void **state)
 static void test_job_search__counts_back_from_the_last(void **state)
 {
 	struct job_search s;
-	size_t count;
+	struct job_search_last last;
 
 	assert_true(job_search_init(&s, "last~3", 0));
-	assert_true(job_search_is_last(&s, &count));
-	assert_int_equal(count, 4);
+	assert_true(job_search_is_last(&s, &last));
+	assert_int_equal(last.count, 4);
+	assert_false(last.of_one_user);
+	assert_true(job_search_init(&s, "1001:last", 0));
+	assert_true(job_search_is_last(&s, &last));
+	assert_true(last.of_one_user && last.uid == 1001);
 	assert_means("last", 0, "train.py-7f3a91c2");
 	assert_means("last~1", 0, "nightly-train");
 	assert_means("1001:last", 0, "cmake-2");
 	assert_true(job_search_init(&s, "lastly", 0));
-	assert_false(job_search_is_last(&s, &count));
+	assert_false(job_search_is_last(&s, &last));
 }
 
 static void assert_part(const char *typed, const char *part)
