@@ -290,15 +290,24 @@ struct words job_cores_words(const struct job *job, unsigned cpus)
 	             most == 1000 ? "" : "s");
 }
 
-bool job_is_memory_limited(const struct job *job)
-{
-	return job->allowed.memory_bytes &&
-	       strcmp(job->allowed.memory_source, ALLOWANCE_MACHINE) != 0;
-}
-
 static bool is_each_process(const struct allowance *a)
 {
 	return strcmp(a->memory_source, ALLOWANCE_ULIMIT) == 0;
+}
+
+static bool is_limited(const struct allowance *a)
+{
+	return a->memory_bytes && strcmp(a->memory_source, ALLOWANCE_MACHINE) != 0;
+}
+
+struct figure job_share_of_limit(const struct job *job)
+{
+	struct figure used = job->figures[JOB_FIGURE_PEAK_USED];
+	double share = (double)used.value * 1000 / (double)job->allowed.memory_bytes;
+
+	if (!is_limited(&job->allowed) || is_each_process(&job->allowed) || !figure_is_known(used))
+		return (struct figure){ 0 };
+	return (struct figure){ (uint64_t)fmax(share, 1), used.quality }; /* not nothing */
 }
 
 static struct words limit_source(const struct allowance *a)
@@ -313,24 +322,16 @@ static struct words limit_source(const struct allowance *a)
 void job_put_allowed_memory(struct facts *f, const struct job *job)
 {
 	struct fmt most = format_bytes(job->allowed.memory_bytes);
-	double ratio = job_allowed_memory_ratio(job);
+	struct figure share = job_share_of_limit(job);
 
-	if (!job_is_memory_limited(job))
+	if (!is_limited(&job->allowed))
 		return;
-	if (isfinite(ratio))
-		facts_comma(f, "%s of %s allowed", format_percent(ratio).at, most.at);
+	if (figure_is_known(share))
+		facts_comma(f, "%s of %s allowed", value_words(UNIT_PCT, share.value).at, most.at);
 	else
 		facts_comma(f, "%s allowed%s", most.at,
 		            is_each_process(&job->allowed) ? " to each process" : "");
 	facts_join(f, FACT_WORD, "(%s)", limit_source(&job->allowed).at);
-}
-
-double job_allowed_memory_ratio(const struct job *job)
-{
-	if (!job_is_memory_limited(job) || is_each_process(&job->allowed) ||
-	    !job_knows(job, JOB_FIGURE_PEAK_USED))
-		return NAN;
-	return (double)job->figures[JOB_FIGURE_PEAK_USED].value / (double)job->allowed.memory_bytes;
 }
 
 struct words job_allowed_time_words(const struct job *job)

@@ -53,10 +53,9 @@ struct words job_limit_words(const struct job *job, enum job_limit limit);
  * "3.4 of 8 cores busy", "0.9 of 1.5 cores busy", "0.03 cores busy"; "": not known, or what was left
  * behind is in it. */
 struct words job_cores_words(const struct job *job, unsigned cpus);
-/* Whether less than the machine's memory was allowed. */
-bool job_is_memory_limited(const struct job *job);
-/* How much of it was used at most; NAN: it was not limited, or by ulimit, which is for each process. */
-double job_allowed_memory_ratio(const struct job *job);
+/* The most memory that it used, by the limit in force, in UNIT_PCT. Missing: nothing less than the machine's
+ * memory is the limit, or ulimit is, which is for each process. */
+struct figure job_share_of_limit(const struct job *job);
 /* Adds ", 30 % of 1.0 GiB allowed (own limit)" to the line of what was used; nothing if nothing less than
  * the machine's memory was the limit. */
 void job_put_allowed_memory(struct facts *f, const struct job *job);

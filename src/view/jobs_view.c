@@ -15,6 +15,7 @@ static const struct table_column columns[] = {
 	{ "RESULT", TABLE_LEFT, .min_width = 13 },
 	{ "CPU", TABLE_RIGHT, 5 },
 	{ "USED", TABLE_RIGHT, 6 },
+	{ "OF LIMIT", TABLE_RIGHT, 11, .is_extra = true },
 	{ "PROCS", TABLE_RIGHT, 7 },
 	{ "GPU MEM", TABLE_RIGHT, 8 },
 	{ "TAGS", TABLE_LEFT, 10, .min_width = 12, .is_extra = true },
@@ -92,6 +93,7 @@ void jobs_view_add(struct jobs_view *view, const struct job *job)
 	table_add(t, job_result(job).at, job_ink(job->status));
 	add_figure(view, job, JOB_FIGURE_CPU);
 	add_figure(view, job, JOB_FIGURE_PEAK_USED);
+	job_add_figure(t, job_share_of_limit(job), UNIT_PCT, view->unicode);
 	add_figure(view, job, JOB_FIGURE_PROCESSES);
 	add_figure(view, job, JOB_FIGURE_PEAK_GPU_MEMORY);
 	add_tags(view, job);

@@ -187,6 +187,23 @@ def test_memory_is_that_of_its_own_limit(run):
 	told = re.search(r" MiB used at \S+, (\d+) % of 1\.0 GiB allowed \(own limit\)", done.stderr)
 	assert told and int(told.group(1)) == round(job["peak_used_mb"] / 10.24), done.stderr
 	assert "%s %% of 1.0 GiB allowed (own limit)" % told.group(1) in run.proctor("report").stdout
+	lines = run.proctor("ls").stdout.splitlines()
+	assert "  OF LIMIT  " in lines[0] and "  ~%s %%  " % told.group(1) in lines[1], lines
+	assert json.loads(run.proctor("ls", "--json").stdout)["jobs"][0]["allowed_memory_mb"] == 1024
+
+
+def test_ls_has_no_column_for_limits_where_there_are_none(run):
+	assert run("true").returncode == 0 and "OF LIMIT" not in run.proctor("ls").stdout
+
+
+@pytest.mark.needs_root
+def test_diff_shows_what_was_allowed_where_it_differs(run):
+	for memory in ("1G", "512M"):
+		assert run("true", options=["--mem", memory, "--cpu", "0.5", "--name", "true"]).returncode == 0
+	done = run.proctor("diff", "true~1", "true")
+	assert re.search(r"mem limit +1\.0 GiB +512 MiB +0\.50", done.stdout) and "core limit" not in done.stdout, done.stdout
+	figures = json.loads(run.proctor("diff", "true~1", "true", "--json").stdout)["figures"]
+	assert (figures["allowed_memory_mb"]["a"], figures["allowed_memory_mb"]["b"], figures["allowed_cores"]["b"]) == (1024, 512, 0.5)
 
 
 @pytest.mark.needs_root
