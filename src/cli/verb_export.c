@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verb_export.c - `proctor export`: writes a recorded job for other programs. */
+/* verb_export.c - `proctor export`: writes recorded jobs for other programs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -16,10 +16,14 @@
 #define OUT_MAX ((size_t)1 << 30)
 #define EXPORT_SUMS_MAX ((size_t)1 << 20)
 
+#define FLUSH_BYTES ((size_t)1 << 20)
+#define JOBS_EXPORTED 1000
+
 struct export
 {
 	struct job_selection recorded;
-	struct job job;
+	VEC(struct job) jobs;
+	const struct job *job; /* the one that is written */
 	int fd;
 	struct buf out;
 	struct row_writer rows;
@@ -32,51 +36,90 @@ struct format {
 	const struct csv_layout *layout; /* of CSV */
 	void (*begin)(struct export *x, const struct format *f);
 	/* NULL: these are not part of it. */
+	void (*begin_job)(struct export *x);
 	reader_sheet_fn sheet;
 	reader_process_fn process;
 	reader_sum_fn sample;
 	reader_event_fn event;
+	void (*process_sample)(struct export *x, const struct process_sample_record *s);
+	void (*gpu_sample)(struct export *x, const struct gpu_sample_record *s);
+	void (*end_tick)(struct export *x, uint64_t wall_ns);
+	void (*end_job)(struct export *x);
 	void (*end)(struct export *x);
 };
+
+/* At 0: not known. To the microsecond, as everywhere. */
+static struct export_place place_of(const struct export *x, uint64_t wall_ns)
+{
+	uint64_t elapsed = wall_ns - MIN(x->job->started_ns, wall_ns);
+
+	return (struct export_place){
+		.job_id = x->job->id,
+		.elapsed_ns = { elapsed / NS_PER_US * NS_PER_US,
+		                wall_ns ? QUALITY_EXACT : QUALITY_MISSING },
+	};
+}
 
 /* ---- JSON lines ------------------------------------------------------------------------------ */
 
 static void jsonl_begin(struct export *x, const struct format *f)
 {
+	(void)x;
 	(void)f;
-	export_job_line(&x->out, &x->job);
+}
+
+static void jsonl_begin_job(struct export *x)
+{
+	export_job_line(&x->out, x->job);
+}
+
+static void put_line(struct export *x, const char *type, uint64_t wall_ns,
+                     const struct field_table *fields, const void *record)
+{
+	struct export_place place = place_of(x, wall_ns);
+
+	export_record_line(&x->out, type, &place, fields, record);
 }
 
 static int jsonl_sheet(void *self, const struct sheet_record *s)
 {
-	struct export *x = self;
-
-	export_record_line(&x->out, "sheet", x->job.id, &sheet_fields, s);
+	put_line(self, "sheet", s->s.started_ns, &sheet_fields, s);
 	return 0;
 }
 
 static int jsonl_process(void *self, const struct process_record *p)
 {
-	struct export *x = self;
-
-	export_record_line(&x->out, "process", x->job.id, &process_fields, p);
+	put_line(self, "process", p->started_ns, &process_fields, p);
 	return 0;
 }
 
+/* One of the recorder has no job of its own: it is exported with this one. */
 static int jsonl_event(void *self, const struct event_record *e)
 {
 	struct export *x = self;
+	struct export_place place = place_of(x, e->wall_ns);
+	struct event_record record = *e;
 
-	export_record_line(&x->out, "event", NULL, &event_fields, e);
+	place.job_id = NULL;
+	record.job_id = x->job->id;
+	export_record_line(&x->out, "event", &place, &event_fields, &record);
 	return 0;
 }
 
 static int jsonl_sample(void *self, const struct job_sum_record *s)
 {
-	struct export *x = self;
-
-	export_record_line(&x->out, "sample", x->job.id, &job_sum_fields, s);
+	put_line(self, "sample", s->wall_ns, &job_sum_fields, s);
 	return 0;
+}
+
+static void jsonl_process_sample(struct export *x, const struct process_sample_record *s)
+{
+	put_line(x, "process_sample", s->wall_ns, &process_sample_fields, s);
+}
+
+static void jsonl_gpu_sample(struct export *x, const struct gpu_sample_record *s)
+{
+	put_line(x, "gpu_sample", s->wall_ns, &gpu_sample_fields, s);
 }
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
@@ -89,30 +132,57 @@ static void csv_start(struct export *x, const struct format *f)
 	csv_begin(&x->csv, f->layout, &x->rows);
 }
 
+static void put_row(struct export *x, uint64_t wall_ns, const void *record)
+{
+	struct export_place place = place_of(x, wall_ns);
+
+	csv_put(&x->csv, &place, record);
+}
+
 static int csv_process(void *self, const struct process_record *p)
 {
-	csv_put(&((struct export *)self)->csv, p);
+	put_row(self, p->started_ns, p);
 	return 0;
 }
 
 static int csv_event(void *self, const struct event_record *e)
 {
-	csv_put(&((struct export *)self)->csv, e);
+	put_row(self, e->wall_ns, e);
 	return 0;
 }
 
 static int csv_sample(void *self, const struct job_sum_record *s)
 {
-	csv_put(&((struct export *)self)->csv, s);
+	put_row(self, s->wall_ns, s);
 	return 0;
+}
+
+static void csv_process_sample(struct export *x, const struct process_sample_record *s)
+{
+	put_row(x, s->wall_ns, s);
+}
+
+static void csv_gpu_sample(struct export *x, const struct gpu_sample_record *s)
+{
+	put_row(x, s->wall_ns, s);
 }
 
 /* ---- a trace --------------------------------------------------------------------------------- */
 
 static void begin_trace(struct export *x, const struct format *f)
 {
+	const struct job *first = x->jobs.at;
+
 	(void)f;
-	trace_begin(&x->trace, &x->out, &x->job, clock_wall_ns());
+	vec_each(&x->jobs, job)
+		if (job->started_ns < first->started_ns)
+			first = job;
+	trace_begin(&x->trace, &x->out, first);
+}
+
+static void begin_job_trace(struct export *x)
+{
+	trace_begin_job(&x->trace, x->job, clock_wall_ns());
 }
 
 static int put_sheet(void *self, const struct sheet_record *s)
@@ -139,6 +209,26 @@ static int put_sample(void *self, const struct job_sum_record *s)
 	return 0;
 }
 
+static void put_process_sample(struct export *x, const struct process_sample_record *s)
+{
+	trace_process_sample(&x->trace, s);
+}
+
+static void put_gpu_sample(struct export *x, const struct gpu_sample_record *s)
+{
+	trace_gpu_sample(&x->trace, s);
+}
+
+static void end_tick(struct export *x, uint64_t wall_ns)
+{
+	trace_end_tick(&x->trace, wall_ns);
+}
+
+static void end_job_trace(struct export *x)
+{
+	trace_end_job(&x->trace);
+}
+
 static void end_trace(struct export *x)
 {
 	trace_end(&x->trace);
@@ -147,13 +237,19 @@ static void end_trace(struct export *x)
 /* ---- all formats ----------------------------------------------------------------------------- */
 
 static const struct format formats[] = {
-	{ "jsonl", NULL, NULL, jsonl_begin, jsonl_sheet, jsonl_process, jsonl_sample, jsonl_event },
+	{ "jsonl", NULL, NULL, jsonl_begin, jsonl_begin_job, jsonl_sheet, jsonl_process,
+	  jsonl_sample, jsonl_event, jsonl_process_sample, jsonl_gpu_sample },
 	{ "csv", "processes", &csv_processes, csv_start, .process = csv_process },
 	{ "csv", "samples", &csv_samples, csv_start, .sample = csv_sample },
 	{ "csv", "events", &csv_events, csv_start, .event = csv_event },
-	{ "chrome-trace", NULL, NULL, begin_trace, put_sheet, put_process, put_sample, put_event,
+	{ "csv", "process-samples", &csv_process_samples, csv_start,
+	  .process_sample = csv_process_sample },
+	{ "csv", "gpus", &csv_gpus, csv_start, .gpu_sample = csv_gpu_sample },
+	{ "chrome-trace", NULL, NULL, begin_trace, begin_job_trace, put_sheet, put_process,
+	  put_sample, put_event, put_process_sample, put_gpu_sample, end_tick, end_job_trace,
 	  end_trace },
 };
+#define WHATS "processes, samples, events, process-samples or gpus"
 
 static int flush(void *self)
 {
@@ -166,15 +262,61 @@ static int flush(void *self)
 	return r;
 }
 
+static int32_t find_job(const struct snapshot *snap, struct job_key key)
+{
+	for (int32_t i = 0; (size_t)i < snap->jobs.len; i++)
+		if (job_key_eq(job_key_of(&snap->jobs.at[i]), key))
+			return i;
+	return -1;
+}
+
+static void write_snapshot(struct export *x, const struct format *f, const struct snapshot *snap)
+{
+	int32_t job = find_job(snap, job_key_of(x->job));
+
+	vec_each(&snap->procs, p) {
+		if (job >= 0 && p->job == job && f->process_sample) {
+			struct process_sample_record s = process_sample_record_of(snap, p);
+
+			f->process_sample(x, &s);
+		}
+	}
+	for (uint32_t i = 0; f->gpu_sample && i < snap->gpus.len; i++) {
+		struct gpu_sample_record s = gpu_sample_record_of(snap, i,
+		                                                  job < 0 ? INT32_MIN : job);
+
+		f->gpu_sample(x, &s);
+	}
+	if (f->end_tick)
+		f->end_tick(x, snap->wall_ns);
+}
+
+/* Its processes, and the GPUs, from snapshot to snapshot. */
+static int write_series(struct export *x, const struct format *f, struct err *err)
+{
+	struct history_cursor at = { 0 };
+	struct snapshot snap = { 0 };
+	int r;
+
+	while ((r = history_next_job_snapshot(x->recorded.reader, job_key_of(x->job), &at, &snap,
+	                                      err)) > 0) {
+		write_snapshot(x, f, &snap);
+		if (x->out.len >= FLUSH_BYTES && (r = flush(x)) < 0)
+			break;
+	}
+	snapshot_done(&snap);
+	return r < 0 ? r : flush(x);
+}
+
 /* 0 or -errno. -EPIPE: the reader has closed the pipe. */
-static int write_records(struct export *x, const struct format *f, struct err *err)
+static int write_job(struct export *x, const struct format *f, struct err *err)
 {
 	struct history *reader = x->recorded.reader;
-	struct job_key key = job_key_of(&x->job);
+	struct job_key key = job_key_of(x->job);
 	int r = 0;
 
-	x->out.max = OUT_MAX;
-	f->begin(x, f);
+	if (f->begin_job)
+		f->begin_job(x);
 	if (f->sheet && (r = history_sheets(reader, key, f->sheet, x, err)) >= 0)
 		r = flush(x);
 	if (r >= 0 && f->process &&
@@ -185,6 +327,23 @@ static int write_records(struct export *x, const struct format *f, struct err *e
 		r = flush(x);
 	if (r >= 0 && f->event)
 		r = report_each_event(reader, key, 0, SIZE_MAX, f->event, flush, x, err);
+	if (r >= 0 && (f->process_sample || f->gpu_sample))
+		r = write_series(x, f, err);
+	if (f->end_job)
+		f->end_job(x);
+	return r;
+}
+
+static int write_jobs(struct export *x, const struct format *f, struct err *err)
+{
+	int r = 0;
+
+	x->out.max = OUT_MAX;
+	f->begin(x, f);
+	for (size_t i = 0; r >= 0 && i < x->jobs.len; i++) {
+		x->job = &x->jobs.at[i];
+		r = write_job(x, f, err);
+	}
 	if (f->end)
 		f->end(x);
 	if (r >= 0)
@@ -206,7 +365,7 @@ static int open_output(const char *file, struct err *err)
 	return fd;
 }
 
-static int write_job(struct export *x, const struct format *f, const char *file)
+static int write_file(struct export *x, const struct format *f, const char *file)
 {
 	cleanup(closep) int fd = -1;
 	struct err err = { 0 };
@@ -215,7 +374,7 @@ static int write_job(struct export *x, const struct format *f, const char *file)
 	x->fd = fd = open_output(file, &err);
 	if (fd < 0)
 		return cli_failed(&err);
-	r = write_records(x, f, &err);
+	r = write_jobs(x, f, &err);
 	row_writer_done(&x->rows);
 	buf_done(&x->out);
 	if (r == -EPIPE) /* a closed pipe is not worth a message */
@@ -245,10 +404,34 @@ static const struct format *find_format(const struct cli *cli, const char *name,
 	if (!is_known)
 		cli_usage(cli, "--format '%s': write jsonl, csv or chrome-trace", name);
 	else if (has_parts)
-		cli_usage(cli, "--what '%s': write processes, samples or events", what);
+		cli_usage(cli, "--what '%s': write " WHATS, what);
 	else
 		cli_usage(cli, "--what is only for csv; %s always contains everything", name);
 	return NULL;
+}
+
+static bool has_job(const struct export *x, const struct job *job)
+{
+	vec_each(&x->jobs, known)
+		if (job_key_eq(job_key_of(known), job_key_of(job)))
+			return true;
+	return false;
+}
+
+static int find_jobs(struct export *x, char **names, int n)
+{
+	for (int i = 0; i < MAX(n, 1); i++) {
+		struct job job;
+		int status = job_selection_find_own(&x->recorded, n ? names[i] : NULL, &job);
+		struct job *added;
+
+		if (status != CLI_OK)
+			return status;
+		added = has_job(x, &job) ? NULL : vec_push(&x->jobs, JOBS_EXPORTED);
+		if (added)
+			*added = job;
+	}
+	return CLI_OK;
 }
 
 static int run(struct cli *cli, int argc, char **argv)
@@ -257,7 +440,7 @@ static int run(struct cli *cli, int argc, char **argv)
 	const struct opt opts[] = {
 		{ "format", 0, OPT_TEXT, &name, "FORMAT", "jsonl, csv or chrome-trace" },
 		{ "what", 0, OPT_TEXT, &what, "WHAT",
-		  "csv: processes (default), samples or events" },
+		  "csv: processes (default), samples, events, process-samples, gpus" },
 		{ "output", 'o', OPT_PATH, &file, "FILE", "write to this file instead of stdout" },
 		CLI_COMMON_OPTS(cli),
 	};
@@ -267,27 +450,29 @@ static int run(struct cli *cli, int argc, char **argv)
 
 	if (!cli_parse(cli, opts, argc, argv, &words))
 		return cli->status;
-	if (words > 1)
-		return cli_usage(cli, "one job only");
+	if (words > JOBS_EXPORTED)
+		return cli_usage(cli, "at most %d jobs at once", JOBS_EXPORTED);
 	format = find_format(cli, name, what);
 	if (!format)
 		return CLI_USAGE;
 	status = job_selection_open(cli, &x.recorded);
 	if (status == CLI_OK)
-		status = job_selection_find_own(&x.recorded, words ? argv[1] : NULL, &x.job);
+		status = find_jobs(&x, argv + 1, words);
 	if (status == CLI_OK)
-		status = write_job(&x, format, file);
+		status = write_file(&x, format, file);
+	vec_done(&x.jobs);
 	job_selection_close(&x.recorded);
 	return status;
 }
 
 const struct verb verb_export = {
 	.name = "export",
-	.summary = "export a job as JSON lines, CSV, or a trace for Perfetto",
-	.usage = "[JOB] --format jsonl|csv|chrome-trace [--what WHAT] [-o FILE]",
+	.summary = "export jobs as JSON lines, CSV, or a trace for Perfetto",
+	.usage = "[JOB]... --format jsonl|csv|chrome-trace [--what WHAT] [-o FILE]",
 	.about = CLI_JOB_HELP
-	"\nOpen a chrome-trace in ui.perfetto.dev or chrome://tracing: each process is a slice, memory and\n"
-	"CPU are counters, with sheets and phases above. What the keys and columns mean: proctor help fields.",
+	"\nOpen a chrome-trace in ui.perfetto.dev or chrome://tracing: each process is a slice, what the job\n"
+	"and its processes used over time are counters, with sheets and phases above. Several jobs stand\n"
+	"in one table or trace. What the keys and columns mean: proctor help fields.",
 	.instead_of_json = "use --format jsonl",
 	.run = run,
 };

@@ -39,6 +39,9 @@ struct history_cursor {
  * jobs are those that ran then; events are read separately. */
 int history_next_snapshot(struct history *r, struct history_cursor *at, struct snapshot *ret,
                           struct err *err) must_check;
+/* The same, of those in which the job was sampled; the cursor's time is not used. */
+int history_next_job_snapshot(struct history *r, struct job_key key, struct history_cursor *at,
+                              struct snapshot *ret, struct err *err) must_check;
 /* Called once per record; a result below 0 ends the reading with that result. The record is valid
  * until it returns. */
 typedef int (*reader_event_fn)(void *self, const struct event_record *e);

@@ -505,34 +505,44 @@ static int show(struct history *r, const struct snapshot_row *row_at, struct sna
 	return result < 0 ? result : 1;
 }
 
-static int show_next(struct history *r, struct history_cursor *at, struct snapshot *ret,
-                     struct err *err)
+#define SNAPSHOT_ROW                                                                               \
+	"SELECT s.id, s.kf, s.at, s.time, s.boot_us, s.seq, r.pid, r.boot_id, r.started_boot_us"
+
+/* The snapshot that the statement finds. */
+static int show_found(struct history *r, sqlite3_stmt *stmt, struct history_cursor *at,
+                      struct snapshot *ret, struct err *err)
 {
 	struct snapshot_row row_at;
-	int result = 0;
+	int result = db_step(stmt, err);
 
-	if (!r->next)
-		result = db_prepare(
-			r->db,
-			"SELECT s.id, s.kf, s.at, s.time, s.boot_us, s.seq, r.pid, r.boot_id,"
-			" r.started_boot_us FROM snapshot s LEFT JOIN recorder r"
-			" ON r.id = s.recorder WHERE s.time >= ?1 AND (s.time > ?1 OR s.id > ?2)"
-			" ORDER BY s.time, s.id LIMIT 1",
-			&r->next, err);
-	if (result < 0)
-		return result;
-	db_bind(r->next, BINDS(bind_real(db_time(at->since_ns)), bind_int(at->after_id)));
-	result = db_step(r->next, err);
 	if (result <= 0)
 		return result;
-	row_at = read_row(r->next, ret);
-	sqlite3_reset(r->next);
+	row_at = read_row(stmt, ret);
+	sqlite3_reset(stmt);
 	result = show(r, &row_at, ret, err);
 	if (result < 0)
 		return result;
 	at->since_ns = ret->wall_ns;
 	at->after_id = row_at.id;
 	return result;
+}
+
+static int show_next(struct history *r, struct history_cursor *at, struct snapshot *ret,
+                     struct err *err)
+{
+	int result = 0;
+
+	if (!r->next)
+		result = db_prepare(r->db,
+		                    SNAPSHOT_ROW
+		                    " FROM snapshot s LEFT JOIN recorder r ON r.id = s.recorder"
+		                    " WHERE s.time >= ?1 AND (s.time > ?1 OR s.id > ?2)"
+		                    " ORDER BY s.time, s.id LIMIT 1",
+		                    &r->next, err);
+	if (result < 0)
+		return result;
+	db_bind(r->next, BINDS(bind_real(db_time(at->since_ns)), bind_int(at->after_id)));
+	return show_found(r, r->next, at, ret, err);
 }
 
 int history_next_snapshot(struct history *r, struct history_cursor *at, struct snapshot *ret,
@@ -543,4 +553,29 @@ int history_next_snapshot(struct history *r, struct history_cursor *at, struct s
 
 	snapshot_reset(ret);
 	return result < 0 ? result : show_next(r, at, ret, err);
+}
+
+int history_next_job_snapshot(struct history *r, struct job_key key, struct history_cursor *at,
+                              struct snapshot *ret, struct err *err)
+{
+	cleanup(history_endp) struct history *scope = NULL;
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	int result = history_begin(r, &scope, err);
+
+	snapshot_reset(ret);
+	if (result < 0 || !db_has_column(r->db, "job_sample", "job"))
+		return result;
+	result = history_prepare_for_job(
+		r,
+		SNAPSHOT_ROW " FROM job j CROSS JOIN job_sample m ON m.snapshot > ?2"
+			     " AND m.snapshot >= j.first_snapshot AND m.snapshot <="
+			     " coalesce(j.last_snapshot, 9223372036854775807) AND m.job = j.id"
+			     " CROSS JOIN snapshot s ON s.id = m.snapshot"
+			     " LEFT JOIN recorder r ON r.id = s.recorder"
+			     " WHERE j.id = ?1 ORDER BY m.snapshot LIMIT 1",
+		key, &stmt, err);
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(stmt, 2, at->after_id);
+	return show_found(r, stmt, at, ret, err);
 }

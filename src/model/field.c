@@ -170,6 +170,8 @@ static void put_value(struct json *j, const struct field_table *table, const str
 void fields_json(struct json *j, const struct field_table *table, const void *record)
 {
 	for (const struct field *f = table->at; f < table->at + table->n; f++) {
+		if (f->is_optional && !figure_is_known(field_figure(f, record)))
+			continue;
 		json_key(j, f->key);
 		put_value(j, table, f, record);
 	}

@@ -49,3 +49,59 @@ void job_profile_done(struct job_profile *p)
 {
 	vec_done(&p->sheets);
 }
+
+static struct figure sampled_if(uint64_t present, unsigned id, uint64_t value)
+{
+	return present >> id & 1 ? (struct figure){ value, QUALITY_SAMPLED } : (struct figure){ 0 };
+}
+
+static struct figure reading_of(const struct proc_snap *p, enum proc_metric id)
+{
+	return sampled_if(p->s.r.present, id, p->s.r.value[id]);
+}
+
+struct process_sample_record process_sample_record_of(const struct snapshot *snap,
+                                                      const struct proc_snap *p)
+{
+	return (struct process_sample_record){
+		.wall_ns = snap->wall_ns,
+		.id = p->s.id,
+		.comm = p->s.comm,
+		.sheet = p->sheet,
+		.cpu_ratio = p->cpu_ratio,
+		.rss = reading_of(p, PROC_RSS),
+		.pss = reading_of(p, PROC_PSS),
+		.uss = reading_of(p, PROC_USS),
+		.threads = reading_of(p, PROC_THREADS),
+		.fds = reading_of(p, PROC_FDS),
+		.read = reading_of(p, PROC_READ_BYTES),
+		.written = reading_of(p, PROC_WRITE_BYTES),
+		.gpu_memory = reading_of(p, PROC_GPU_MEM),
+		.gpu_sm_pct = reading_of(p, PROC_GPU_SM),
+	};
+}
+
+static void add_to(struct figure *sum, const struct gpu_use *use, enum gpu_use_metric id)
+{
+	if (readings_has(&use->r, id))
+		*sum = (struct figure){ sum->value + use->r.value[id], QUALITY_SAMPLED };
+}
+
+struct gpu_sample_record gpu_sample_record_of(const struct snapshot *snap, uint32_t gpu,
+                                              int32_t job)
+{
+	const struct gpu_sample *g = &snap->gpus.at[gpu];
+	struct gpu_sample_record ret = { .wall_ns = snap->wall_ns,
+		                         .index = g->index,
+		                         .name = *g->name ? g->name : NULL };
+
+	for (unsigned i = 0; i < GPU_METRIC_COUNT; i++)
+		ret.r[i] = sampled_if(g->r.present, i, g->r.value[i]);
+	vec_each(&snap->gpu_uses, use) {
+		if (use->gpu != gpu || use->job != job)
+			continue;
+		add_to(&ret.own_memory, use, GPU_USE_MEM);
+		add_to(&ret.own_sm_pct, use, GPU_USE_SM);
+	}
+	return ret;
+}

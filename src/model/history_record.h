@@ -51,6 +51,33 @@ struct job_sum_record {
 	struct job_sum sum;
 };
 
+/* One process of a job at one snapshot. */
+struct process_sample_record {
+	uint64_t wall_ns;
+	struct proc_id id;
+	const char *comm;
+	uint32_t sheet;   /* 0: none */
+	double cpu_ratio; /* of one core since the snapshot before; NAN: not known */
+	struct figure rss, pss, uss, threads, fds; /* bytes; pss, uss as they were read last */
+	struct figure read, written;               /* bytes by then, children included */
+	struct figure gpu_memory, gpu_sm_pct;      /* on all GPUs together */
+};
+
+/* One GPU at one snapshot of a job: all that run there, and the job's own processes among them. */
+struct gpu_sample_record {
+	uint64_t wall_ns;
+	uint32_t index;
+	const char *name; /* NULL: not known */
+	struct figure r[GPU_METRIC_COUNT];
+	struct figure own_memory, own_sm_pct;
+};
+
+/* Whose record it is and when it was, counted from the start of the job. */
+struct export_place {
+	const char *job_id;
+	struct figure elapsed_ns;
+};
+
 /* One GPU of the machine while the job ran: its total use, that of other jobs included. Sampled. */
 struct gpu_record {
 	uint32_t index;
@@ -92,6 +119,12 @@ struct job_profile {
 };
 void job_profile_done(struct job_profile *p);
 
+/* Their texts are those of the snapshot. */
+struct process_sample_record process_sample_record_of(const struct snapshot *snap,
+                                                      const struct proc_snap *p);
+/* `gpu` is its position, `job` that of the job, in the snapshot. */
+struct gpu_sample_record gpu_sample_record_of(const struct snapshot *snap, uint32_t gpu,
+                                              int32_t job);
 /* A live event or anomaly as a record without a row id and a name; `text` holds its words and must
  * outlive it. */
 struct event_record event_record_of(const struct event *e, const struct snapshot *snap,

@@ -310,9 +310,78 @@ static const struct field job_sum_rows[] = {
 	  .help = "memory charged to its control group, page cache included" },
 	{ "cpu_seconds", FIELD(FIGURE, sum.cpu_ns), .unit = UNIT_NS,
 	  .help = "CPU time of the job by then" },
+	{ "read_bytes", FIELD(FIGURE, sum.read), .unit = UNIT_BYTES,
+	  .help = "read from storage by then, at least" },
+	{ "written_bytes", FIELD(FIGURE, sum.written), .unit = UNIT_BYTES,
+	  .help = "written to storage by then, at least" },
+	{ "gpu_memory_mb", FIELD(FIGURE, sum.gpu_memory), .unit = UNIT_MIB, .is_optional = true,
+	  .help = "memory that its own processes hold on GPUs" },
+	{ "gpu_sm_pct", FIELD(FIGURE, sum.gpu_sm), .unit = UNIT_PCT, .is_optional = true,
+	  .help = "their share of one GPU's processors, all GPUs added" },
+	{ "gpu_device_mb", FIELD(FIGURE, sum.gpu_device_memory), .unit = UNIT_MIB,
+	  .is_optional = true, .help = "memory in use on the GPUs it uses: by all that run there" },
+	{ "gpu_util_pct", FIELD(FIGURE, sum.gpu_util), .unit = UNIT_PCT, .is_optional = true,
+	  .help = "load of the GPUs it uses, mean: by all that run there" },
 };
 #undef RECORD
 const struct field_table job_sum_fields = FIELD_TABLE(job_sum_rows);
+
+#define RECORD struct process_sample_record
+static const struct field process_sample_rows[] = {
+	{ "timestamp", FIELD(ORDINAL, wall_ns), .unit = UNIT_NS,
+	  .help = "when, seconds since 1970" },
+	{ "pid", FIELD(NUMBER, id.pid), .help = "process id" },
+	{ "start_ticks", FIELD(NUMBER, id.start_ticks),
+	  .help = "start in ticks since boot: with the pid, one life" },
+	{ "name", FIELD(STRING, comm), .help = "its short name" },
+	{ "sheet_num", FIELD(ORDINAL, sheet), .help = "the sheet at that time; null: none" },
+	{ "cpu_percent", FIELD(RATIO, cpu_ratio), .decimals = 2,
+	  .help = "CPU since the sample before, percent of a core" },
+	{ "rss_mb", FIELD(FIGURE, rss), .unit = UNIT_MIB, .help = "resident memory" },
+	{ "pss_mb", FIELD(FIGURE, pss), .unit = UNIT_MIB,
+	  .help = "… shared pages divided by their users, as read last" },
+	{ "uss_mb", FIELD(FIGURE, uss), .unit = UNIT_MIB,
+	  .help = "… that no other process shares, as read last" },
+	{ "threads", FIELD(FIGURE, threads), .help = "threads" },
+	{ "open_fds", FIELD(FIGURE, fds), .help = "open file descriptors" },
+	{ "read_bytes", FIELD(FIGURE, read), .unit = UNIT_BYTES,
+	  .help = "read from storage by then, by children it waited for too" },
+	{ "written_bytes", FIELD(FIGURE, written), .unit = UNIT_BYTES,
+	  .help = "written to storage by then, likewise" },
+	{ "gpu_memory_mb", FIELD(FIGURE, gpu_memory), .unit = UNIT_MIB, .is_optional = true,
+	  .help = "memory it holds on all GPUs together" },
+	{ "gpu_sm_pct", FIELD(FIGURE, gpu_sm_pct), .is_optional = true,
+	  .help = "percent of one GPU's processors, all GPUs added" },
+};
+#undef RECORD
+const struct field_table process_sample_fields = FIELD_TABLE(process_sample_rows);
+
+#define RECORD struct gpu_sample_record
+static const struct field gpu_sample_rows[] = {
+	{ "timestamp", FIELD(ORDINAL, wall_ns), .unit = UNIT_NS,
+	  .help = "when, seconds since 1970" },
+	{ "gpu_index", FIELD(NUMBER, index), .help = "the driver's number" },
+	{ "name", FIELD(STRING, name), .help = "its model" },
+#define X(id, key_, unit_, kind_, need_, help_)                                                    \
+	{ key_, FIELD(FIGURE, r[GPU_##id]), .unit = UNIT_##unit_, .help = (help_) },
+	GPU_METRICS(X)
+#undef X
+		{ "own_memory_mb", FIELD(FIGURE, own_memory), .unit = UNIT_MIB,
+	          .help = "memory that the job's own processes hold on it" },
+	{ "own_sm_pct", FIELD(FIGURE, own_sm_pct),
+	  .help = "percent of its processors that they kept busy" },
+};
+#undef RECORD
+const struct field_table gpu_sample_fields = FIELD_TABLE(gpu_sample_rows);
+
+#define RECORD struct export_place
+static const struct field export_rows[] = {
+	{ "job_id", FIELD(STRING, job_id), .help = "the job it belongs to" },
+	{ "elapsed", FIELD(FIGURE, elapsed_ns), .unit = UNIT_NS,
+	  .help = "when: since the start of the job; of a process, its start" },
+};
+#undef RECORD
+const struct field_table export_fields = FIELD_TABLE(export_rows);
 
 static const char *severity(const void *record)
 {

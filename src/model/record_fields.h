@@ -15,8 +15,11 @@ extern const struct field_table event_fields;   /* struct event_record */
 extern const struct field_table
 	live_event_fields;                      /* the same as it happens: the store knows more */
 extern const struct field_table job_sum_fields; /* struct job_sum_record */
-extern const struct field_table anomaly_fields; /* struct anomaly_record */
-extern const struct field_table gpu_fields;     /* struct gpu_record */
+extern const struct field_table process_sample_fields; /* struct process_sample_record */
+extern const struct field_table gpu_sample_fields;     /* struct gpu_sample_record */
+extern const struct field_table export_fields;         /* struct export_place */
+extern const struct field_table anomaly_fields;        /* struct anomaly_record */
+extern const struct field_table gpu_fields;            /* struct gpu_record */
 
 extern const struct field_table profile_fields; /* struct job_profile */
 

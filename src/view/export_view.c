@@ -32,13 +32,15 @@ void export_job_line(struct buf *out, const struct job *job)
 	end_line(&j);
 }
 
-void export_record_line(struct buf *out, const char *type, const char *job_id,
+void export_record_line(struct buf *out, const char *type, const struct export_place *place,
                         const struct field_table *fields, const void *record)
 {
 	struct json j = begin_line(out, type);
 
-	if (job_id)
-		json_put_str(&j, "job_id", job_id);
+	if (place->job_id)
+		json_put_str(&j, "job_id", place->job_id);
+	json_key(&j, "elapsed");
+	figure_json(&j, UNIT_NS, place->elapsed_ns);
 	fields_json(&j, fields, record);
 	end_line(&j);
 }
@@ -100,7 +102,8 @@ static void put_field(struct row_writer *r, const struct field *f, const void *r
 		break;
 	case FIELD_RATIO:
 	case FIELD_REAL:
-		row_writer_real(r, field_real(f, record));
+		/* 40.4, not 40.400000000000006 */
+		row_writer_real(r, round(field_real(f, record) * 1000) / 1000);
 		break;
 	case FIELD_PUT:
 	case FIELD_QUALITY:
@@ -127,15 +130,22 @@ static const struct field *find_column(const struct field_table *table, const ch
 
 void csv_begin(struct csv *csv, const struct csv_layout *layout, struct row_writer *r)
 {
+	const char *names[CSV_COLUMNS_MAX];
+	size_t n = 0;
+
 	csv->n = layout->n;
 	csv->r = r;
-	for (size_t i = 0; i < layout->n; i++)
-		csv->columns[i].field = find_column(layout->fields, layout->columns[i],
-		                                    &csv->columns[i].is_quality);
-	row_writer_begin(r, layout->columns, layout->n);
+	for (; n < layout->n; n++) {
+		names[n] = layout->columns[n];
+		csv->columns[n].field = find_column(layout->fields, names[n],
+		                                    &csv->columns[n].is_quality);
+	}
+	for (size_t i = 0; i < export_fields.n; i++)
+		names[n++] = export_fields.at[i].key;
+	row_writer_begin(r, names, n);
 }
 
-void csv_put(struct csv *csv, const void *record)
+void csv_put(struct csv *csv, const struct export_place *place, const void *record)
 {
 	for (size_t i = 0; i < csv->n; i++) {
 		const struct field *f = csv->columns[i].field;
@@ -145,6 +155,8 @@ void csv_put(struct csv *csv, const void *record)
 		else
 			put_field(csv->r, f, record);
 	}
+	for (size_t i = 0; i < export_fields.n; i++)
+		put_field(csv->r, &export_fields.at[i], place);
 	row_writer_end_row(csv->r);
 }
 
@@ -175,13 +187,28 @@ static const char *const event_columns[] = {
 	"timestamp",  "event_type", "pid",   "sheet_num", "exit_code",
 	"signal_num", "name",       "count", "inferred",  "details",
 };
-static const char *const sample_columns[] = { "timestamp",   "processes", "rss_mb",
-	                                      "cpu_percent", "used_mb",   "charged_mb",
-	                                      "cpu_seconds" };
-static_assert(ARRAY_LEN(process_columns) <= CSV_COLUMNS_MAX, "struct csv holds them");
+static const char *const sample_columns[] = { "timestamp",     "processes",  "rss_mb",
+	                                      "cpu_percent",   "used_mb",    "charged_mb",
+	                                      "cpu_seconds",   "read_bytes", "written_bytes",
+	                                      "gpu_memory_mb", "gpu_sm_pct", "gpu_device_mb",
+	                                      "gpu_util_pct" };
+static const char *const process_sample_columns[] = {
+	"timestamp",   "pid",        "start_ticks",   "name",          "sheet_num",
+	"cpu_percent", "rss_mb",     "pss_mb",        "uss_mb",        "threads",
+	"open_fds",    "read_bytes", "written_bytes", "gpu_memory_mb", "gpu_sm_pct",
+};
+static const char *const gpu_columns[] = {
+	"timestamp",      "gpu_index",       "name",          "utilization_pct", "memory_util_pct",
+	"memory_used_mb", "memory_total_mb", "temperature_c", "power_w",         "sm_clock_mhz",
+	"mem_clock_mhz",  "own_memory_mb",   "own_sm_pct",
+};
+static_assert(ARRAY_LEN(process_columns) + 2 <= CSV_COLUMNS_MAX, "struct csv holds them");
 
 const struct csv_layout csv_processes = { &process_fields, process_columns,
 	                                  ARRAY_LEN(process_columns) };
 const struct csv_layout csv_events = { &event_fields, event_columns, ARRAY_LEN(event_columns) };
 const struct csv_layout csv_samples = { &job_sum_fields, sample_columns,
 	                                ARRAY_LEN(sample_columns) };
+const struct csv_layout csv_process_samples = { &process_sample_fields, process_sample_columns,
+	                                        ARRAY_LEN(process_sample_columns) };
+const struct csv_layout csv_gpus = { &gpu_sample_fields, gpu_columns, ARRAY_LEN(gpu_columns) };

@@ -7,17 +7,18 @@
 #include "view/row_writer.h"
 
 void export_job_line(struct buf *out, const struct job *job);
-/* `job_id` NULL: the record has it. */
-void export_record_line(struct buf *out, const char *type, const char *job_id,
+/* The place's job_id NULL: the record has it. */
+void export_record_line(struct buf *out, const char *type, const struct export_place *place,
                         const struct field_table *fields, const void *record);
 
-/* Which fields of a record are columns, in their order. */
+/* Which fields of a record are columns, in their order; those of its place follow. */
 struct csv_layout {
 	const struct field_table *fields;
 	const char *const *columns;
 	size_t n;
 };
-extern const struct csv_layout csv_processes, csv_events, csv_samples;
+extern const struct csv_layout csv_processes, csv_events, csv_samples, csv_process_samples,
+	csv_gpus;
 
 #define CSV_COLUMNS_MAX 32
 
@@ -31,4 +32,4 @@ struct csv {
 	size_t n;
 };
 void csv_begin(struct csv *csv, const struct csv_layout *layout, struct row_writer *r);
-void csv_put(struct csv *csv, const void *record);
+void csv_put(struct csv *csv, const struct export_place *place, const void *record);

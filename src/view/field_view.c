@@ -25,6 +25,9 @@ static const struct {
 	{ "recorded process: report --json, export", NULL, 0, &process_fields },
 	{ "event: events --json, export", NULL, 0, &event_fields },
 	{ "sample of a job: export", NULL, 0, &job_sum_fields },
+	{ "sample of a process: export", NULL, 0, &process_sample_fields },
+	{ "sample of a GPU: export", NULL, 0, &gpu_sample_fields },
+	{ "every record of an export", NULL, 0, &export_fields },
 	{ "anomaly: report --json, SQL anomalies", NULL, 0, &anomaly_fields },
 	{ "GPU during a job: report --json", NULL, 0, &gpu_fields },
 };

@@ -3,32 +3,36 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/signal_name.h"
 #include "model/snapshot_json.h"
 #include "view/job_view.h"
 
-/* The trace's own numbers: the job is one process of the trace; tracks that are not processes are
- * numbered above any pid. */
-#define TRACE_PID 1
+/* Tracks that are not processes are numbered above any pid. */
 #define LANE_TID 5000000
+#define LIVES_MAX ((size_t)1 << 20)
 
-/* Microseconds since the job began. */
+/* Microseconds since the first job began. */
 static void put_ts(struct trace *t, uint64_t wall_ns)
 {
-	uint64_t start = t->job->started_ns;
-
-	json_put_fixed(&t->json, "ts", wall_ns > start ? wall_ns - start : 0, 3);
+	json_put_fixed(&t->json, "ts", wall_ns > t->base_ns ? wall_ns - t->base_ns : 0, 3);
 }
 
-static void begin_event(struct trace *t, const char *phase, const char *name, uint64_t tid)
+static void begin_event_of(struct trace *t, const char *phase, const char *name, uint64_t pid,
+                           uint64_t tid)
 {
 	buf_putc(t->out, '\n'); /* a line each: large files stay readable */
 	json_begin_object(&t->json);
 	json_put_str(&t->json, "ph", phase);
 	json_put_str(&t->json, "name", name);
-	json_put_u64(&t->json, "pid", TRACE_PID);
+	json_put_u64(&t->json, "pid", pid);
 	json_put_u64(&t->json, "tid", tid);
+}
+
+static void begin_event(struct trace *t, const char *phase, const char *name, uint64_t tid)
+{
+	begin_event_of(t, phase, name, t->pid, tid);
 }
 
 static void end_event(struct trace *t)
@@ -73,15 +77,25 @@ static void put_figure(struct json *j, const char *key, enum metric_unit unit, s
 	metric_json(j, unit, figure.value);
 }
 
-void trace_begin(struct trace *t, struct buf *out, const struct job *job, uint64_t now_ns)
+/* A process of the trace. */
+static uint64_t add_pid(struct trace *t, const char *name)
 {
-	char name[JOB_ID_MAX + 8];
+	uint64_t pid = ++t->last_pid;
 
-	*t = (struct trace){ .out = out, .json = { .out = out }, .job = job };
-	t->sheets = (struct trace_lanes){ .name = "sheets", .first_tid = LANE_TID + 1 };
-	t->phases = (struct trace_lanes){ .name = "phases",
-		                          .first_tid = LANE_TID + 1 + TRACE_LANES_MAX };
-	t->end_ns = job->ended_ns ? job->ended_ns : now_ns;
+	begin_event_of(t, "M", "process_name", pid, 0);
+	json_open_object(&t->json, "args");
+	json_put_str(&t->json, "name", name);
+	end_event(t);
+	begin_event_of(t, "M", "process_sort_index", pid, 0);
+	json_open_object(&t->json, "args");
+	json_put_u64(&t->json, "sort_index", pid);
+	end_event(t);
+	return pid;
+}
+
+void trace_begin(struct trace *t, struct buf *out, const struct job *job)
+{
+	*t = (struct trace){ .out = out, .json = { .out = out }, .base_ns = job->started_ns };
 	json_begin_object(&t->json);
 	json_put_str(&t->json, "displayTimeUnit", "ms");
 	json_open_object(&t->json, "otherData");
@@ -92,8 +106,21 @@ void trace_begin(struct trace *t, struct buf *out, const struct job *job, uint64
 	metric_json(&t->json, UNIT_NS, job->started_ns);
 	json_end_object(&t->json);
 	json_open_array(&t->json, "traceEvents");
+}
+
+void trace_begin_job(struct trace *t, const struct job *job, uint64_t now_ns)
+{
+	char name[JOB_ID_MAX + 8];
+
+	t->job = job;
+	t->sheets = (struct trace_lanes){ .name = "sheets", .first_tid = LANE_TID + 1 };
+	t->phases = (struct trace_lanes){ .name = "phases",
+		                          .first_tid = LANE_TID + 1 + TRACE_LANES_MAX };
+	t->end_ns = job->ended_ns ? job->ended_ns : now_ns;
+	t->sum = (struct job_sum_record){ .wall_ns = job->started_ns };
+	t->tick_ns = job->started_ns;
 	snprintf(name, sizeof name, "job %s", job->id);
-	name_track(t, "process_name", 0, name);
+	t->pid = add_pid(t, name);
 	name_track(t, "thread_name", LANE_TID, "marks");
 	sort_track(t, "thread_sort_index", LANE_TID, 0);
 }
@@ -245,13 +272,17 @@ void trace_event(struct trace *t, const struct event_record *e)
 		put_instant(t, e, event_name(e->kind));
 }
 
-static void put_counter(struct trace *t, const struct job_sum_record *s, const char *name,
+/* ---- counters -------------------------------------------------------------------------------- */
+
+#define MIB (double)(1 << 20)
+
+static void put_counter(struct trace *t, uint64_t pid, uint64_t wall_ns, const char *name,
                         const char *series, double value)
 {
 	if (!isfinite(value))
 		return;
-	begin_event(t, "C", name, 0);
-	put_ts(t, s->wall_ns);
+	begin_event_of(t, "C", name, pid, 0);
+	put_ts(t, wall_ns);
 	json_open_object(&t->json, "args");
 	json_put_double(&t->json, series, value, 3);
 	end_event(t);
@@ -259,15 +290,195 @@ static void put_counter(struct trace *t, const struct job_sum_record *s, const c
 
 static double mib_of(struct figure bytes)
 {
-	return figure_is_known(bytes) ? (double)bytes.value / (1 << 20) : NAN;
+	return figure_is_known(bytes) ? (double)bytes.value / MIB : NAN;
+}
+
+static double value_of(struct figure f, double unit)
+{
+	return figure_is_known(f) ? (double)f.value / unit : NAN;
+}
+
+static double mib_per_s(struct figure before, struct figure now, uint64_t elapsed_ns)
+{
+	return figure_is_known(now) ? rate_per_s(before.value, now.value, elapsed_ns) / MIB : NAN;
 }
 
 void trace_sum(struct trace *t, const struct job_sum_record *s)
 {
-	put_counter(t, s, "memory used (MiB)", "used", mib_of(s->sum.used));
-	put_counter(t, s, "memory charged (MiB)", "charged", mib_of(s->sum.charged));
-	put_counter(t, s, "CPU (cores)", "busy", s->sum.cpu_ratio);
-	put_counter(t, s, "processes", "alive", s->sum.procs);
+	uint64_t from = t->sum.wall_ns, at = MAX(s->wall_ns, from), elapsed = at - from;
+	struct figure read = t->sum.sum.read, written = t->sum.sum.written;
+
+	put_counter(t, t->pid, at, "memory used (MiB)", "used", mib_of(s->sum.used));
+	put_counter(t, t->pid, at, "memory charged (MiB)", "charged", mib_of(s->sum.charged));
+	put_counter(t, t->pid, from, "CPU (cores)", "busy", s->sum.cpu_ratio);
+	put_counter(t, t->pid, from, "I/O read (MiB/s)", "read",
+	            mib_per_s(read, s->sum.read, elapsed));
+	put_counter(t, t->pid, from, "I/O written (MiB/s)", "written",
+	            mib_per_s(written, s->sum.written, elapsed));
+	put_counter(t, t->pid, at, "processes", "alive", s->sum.procs);
+	t->sum = *s;
+	t->sum.wall_ns = at;
+	if (!figure_is_known(s->sum.read)) {
+		t->sum.sum.read = read;
+		t->sum.sum.written = written;
+	}
+}
+
+void trace_gpu_sample(struct trace *t, const struct gpu_sample_record *s)
+{
+	const struct {
+		const char *name, *series;
+		double value;
+	} counters[] = {
+		{ "busy (%)", "busy", value_of(s->r[GPU_UTIL], 1) },
+		{ "memory used (MiB)", "used", mib_of(s->r[GPU_MEM_USED]) },
+		{ "power (W)", "power", value_of(s->r[GPU_POWER], 1000) },
+		{ "busy by this job (%)", "busy", value_of(s->own_sm_pct, 1) },
+		{ "memory of this job (MiB)", "used", mib_of(s->own_memory) },
+	};
+	struct figure used = t->job->figures[JOB_FIGURE_GPUS];
+
+	if (figure_is_known(used) && !used.value) /* it is none of its business */
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(counters); i++) {
+		char name[64];
+
+		snprintf(name, sizeof name, "GPU %u %s", s->index, counters[i].name);
+		put_counter(t, t->pid, MAX(s->wall_ns, t->tick_ns), name, counters[i].series,
+		            counters[i].value);
+	}
+}
+
+static const struct {
+	const char *name, *series;
+	bool is_rate;
+} counters[TRACE_COUNTERS] = {
+	[TRACE_CPU] = { "CPU (cores)", "busy", true },
+	[TRACE_RSS] = { "RSS (MiB)", "resident", false },
+	[TRACE_PSS] = { "PSS (MiB)", "proportional", false },
+	[TRACE_READ] = { "I/O read (MiB/s)", "read", true },
+	[TRACE_WRITTEN] = { "I/O written (MiB/s)", "written", true },
+	[TRACE_GPU_MEMORY] = { "GPU memory (MiB)", "used", false },
+};
+
+/* What does not change is not repeated. */
+static void show(struct trace *t, struct trace_series *s, const double values[TRACE_COUNTERS],
+                 uint64_t from_ns, uint64_t at_ns)
+{
+	for (size_t i = 0; i < TRACE_COUNTERS; i++) {
+		if (!isfinite(values[i]) || fabs(values[i] - s->shown[i]) < 0.0005)
+			continue;
+		put_counter(t, s->pid, counters[i].is_rate ? from_ns : at_ns, counters[i].name,
+		            counters[i].series, values[i]);
+		s->shown[i] = values[i];
+	}
+}
+
+static void begin_series(struct trace *t, const struct process_sample_record *p)
+{
+	struct trace_series *s = vec_push(&t->lives, LIVES_MAX);
+
+	if (!s)
+		return;
+	*s = (struct trace_series){ .before_ns = t->tick_ns,
+		                    .read = p->read,
+		                    .written = p->written };
+	for (size_t i = 0; i < TRACE_COUNTERS; i++)
+		s->shown[i] = s->first[i] = NAN;
+	snprintf(s->name, sizeof s->name, "%s %d", p->comm && *p->comm ? p->comm : "?", p->id.pid);
+	map_put(&t->series, proc_key(p->id), t->lives.len - 1);
+}
+
+static struct trace_series *find_series(struct trace *t, const struct process_sample_record *p)
+{
+	size_t *alive;
+	uint64_t at;
+
+	if (!map_get(&t->series, proc_key(p->id), &at)) {
+		begin_series(t, p);
+		if (!map_get(&t->series, proc_key(p->id), &at))
+			return NULL;
+		alive = vec_push(&t->alive, LIVES_MAX);
+		if (alive)
+			*alive = at;
+	}
+	return &t->lives.at[at];
+}
+
+/* A process that was sampled once has no course, and there may be very many of them. */
+void trace_process_sample(struct trace *t, const struct process_sample_record *p)
+{
+	struct trace_series *s = find_series(t, p);
+	uint64_t at = MAX(p->wall_ns, t->tick_ns); /* the clock may have been set back */
+	uint64_t elapsed = s ? at - MIN(s->seen_ns, at) : 0;
+	double values[TRACE_COUNTERS];
+
+	if (!s)
+		return;
+	values[TRACE_CPU] = p->cpu_ratio;
+	values[TRACE_RSS] = mib_of(p->rss);
+	values[TRACE_PSS] = mib_of(p->pss);
+	values[TRACE_READ] = s->seen_ns ? mib_per_s(s->read, p->read, elapsed) : NAN;
+	values[TRACE_WRITTEN] = s->seen_ns ? mib_per_s(s->written, p->written, elapsed) : NAN;
+	values[TRACE_GPU_MEMORY] = mib_of(p->gpu_memory);
+	if (!s->seen_ns) {
+		memcpy(s->first, values, sizeof s->first);
+	} else {
+		if (!s->pid) {
+			s->pid = add_pid(t, s->name);
+			show(t, s, s->first, s->before_ns, s->seen_ns);
+		}
+		show(t, s, values, s->seen_ns, at);
+	}
+	s->seen_ns = at;
+	s->read = p->read;
+	s->written = p->written;
+}
+
+/* What is shown of it ends with it. */
+static void end_series(struct trace *t, struct trace_series *s, uint64_t wall_ns)
+{
+	double zero[TRACE_COUNTERS] = { 0 };
+
+	for (size_t i = 0; i < TRACE_COUNTERS; i++)
+		if (isnan(s->shown[i]))
+			zero[i] = NAN;
+	if (s->pid)
+		show(t, s, zero, s->seen_ns, wall_ns);
+}
+
+void trace_end_tick(struct trace *t, uint64_t wall_ns)
+{
+	size_t kept = 0;
+
+	wall_ns = MAX(wall_ns, t->tick_ns);
+	vec_each(&t->alive, at) {
+		struct trace_series *s = &t->lives.at[*at];
+
+		if (s->seen_ns >= wall_ns)
+			t->alive.at[kept++] = *at;
+		else
+			end_series(t, s, wall_ns);
+	}
+	t->alive.len = kept;
+	t->tick_ns = wall_ns;
+}
+
+void trace_end_job(struct trace *t)
+{
+	if (t->job->ended_ns) {
+		trace_end_tick(t, MAX(t->job->ended_ns, t->tick_ns + 1));
+		put_counter(t, t->pid, t->sum.wall_ns, "CPU (cores)", "busy", 0);
+		if (figure_is_known(t->sum.sum.read)) {
+			put_counter(t, t->pid, t->sum.wall_ns, "I/O read (MiB/s)", "read", 0);
+			put_counter(t, t->pid, t->sum.wall_ns, "I/O written (MiB/s)", "written", 0);
+		}
+	}
+	map_done(&t->starts);
+	map_done(&t->ends);
+	map_done(&t->series);
+	vec_done(&t->lives);
+	vec_done(&t->alive);
 }
 
 void trace_end(struct trace *t)
@@ -276,6 +487,4 @@ void trace_end(struct trace *t)
 	json_end_array(&t->json);
 	json_end_object(&t->json);
 	buf_putc(t->out, '\n');
-	map_done(&t->starts);
-	map_done(&t->ends);
 }

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_view.h - a job in the trace event format that Perfetto and chrome://tracing open: the job
- *is a process of the trace, each of its processes a thread with one slice, memory and CPU are
- *counters, sheets and phases slices above, marks instants.
+/* trace_view.h - jobs in the trace event format that Perfetto and chrome://tracing open. A job is a process
+ * of the trace, each of its processes a thread of that with one slice; sheets and phases are slices
+ * above, marks instants. What the job used over time are counters of it; those of a process that was
+ * sampled more than once stand in a process of the trace of their own.
  *
- *	trace_begin(&t, &out, &job);  trace_sheet(…) …  trace_end(&t);
+ *	trace_begin(&t, &out, &first_job);
+ *	trace_begin_job(&t, &job, now);  trace_sheet(…) …  trace_end_job(&t);  … the next job
+ *	trace_end(&t);
  *
- * `out` may be emptied between calls. Processes come in the order of their starts, sheets and
- * phases in any. The slices of one track follow each other, and no process begins before its
- * parent: where what was recorded is too coarse for that, they begin later. */
+ * `out` may be emptied between calls. Processes come in the order of their starts, samples in the order
+ * of time, sheets and phases in any. The slices of one track follow each other, and no process begins before its
+ * parent: where what was recorded is too coarse for that, they begin later. A rate (CPU, I/O) stands
+ * where its time begins, so that each value times its time adds up to the total. */
 #pragma once
 
 #include "base/json.h"
 #include "base/map.h"
+#include "base/vec.h"
 #include "model/history_record.h"
 
 #define TRACE_LANES_MAX 64
@@ -24,20 +29,54 @@ struct trace_lanes {
 	size_t n;
 };
 
+enum trace_counter {
+	TRACE_CPU,
+	TRACE_RSS,
+	TRACE_PSS,
+	TRACE_READ,
+	TRACE_WRITTEN,
+	TRACE_GPU_MEMORY,
+	TRACE_COUNTERS
+};
+
+/* The counters of a process. */
+struct trace_series {
+	uint64_t pid; /* of the trace; 0: it was sampled once only */
+	char name[COMM_LEN + 16];
+	uint64_t seen_ns, before_ns;  /* the last sample, and the tick before the first one */
+	double shown[TRACE_COUNTERS]; /* the last values; NAN: none */
+	double first[TRACE_COUNTERS]; /* of the first sample */
+	struct figure read, written;
+};
+
 struct trace {
 	struct buf *out;
 	struct json json;
+	uint64_t base_ns;       /* time 0 */
+	uint64_t pid, last_pid; /* of the trace: of the job, and the highest that was given */
 	const struct job *job;
+	struct job_sum_record sum; /* the last one */
+	uint64_t tick_ns;          /* the last samples of processes */
+	struct map series;         /* proc_key → index in lives */
+	VEC(struct trace_series) lives;
+	VEC(size_t) alive; /* in lives: those of the last tick, and of this one so far */
 	uint64_t end_ns;   /* of what has not ended */
 	struct map starts; /* pid → start of its latest life; its track has its name */
 	struct map ends;   /* pid → end of it: the next slice of the track begins later */
 	struct trace_lanes sheets, phases;
 };
 
+/* `first`: the job that began first. */
+void trace_begin(struct trace *t, struct buf *out, const struct job *first);
 /* `now_ns`: where the slices of what still runs end. */
-void trace_begin(struct trace *t, struct buf *out, const struct job *job, uint64_t now_ns);
+void trace_begin_job(struct trace *t, const struct job *job, uint64_t now_ns);
 void trace_sheet(struct trace *t, const struct sheet_record *s);
 void trace_process(struct trace *t, const struct process_record *p);
 void trace_event(struct trace *t, const struct event_record *e); /* marks, phases, signals, OOM */
 void trace_sum(struct trace *t, const struct job_sum_record *s);
+void trace_gpu_sample(struct trace *t, const struct gpu_sample_record *s);
+/* The processes of one tick, then its end: those that were not among them are gone. */
+void trace_process_sample(struct trace *t, const struct process_sample_record *s);
+void trace_end_tick(struct trace *t, uint64_t wall_ns);
+void trace_end_job(struct trace *t);
 void trace_end(struct trace *t);

@@ -492,9 +492,9 @@ def test_jsonl_holds_everything_typed(jobs):
 	records = lines_of(jobs("export", "train", "--format", "jsonl"))
 	types = [r["type"] for r in records]
 	assert types[0] == "job" and types.count("job") == 1 and types.count("sheet") == 2
-	assert set(types) == {"job", "sheet", "process", "event", "sample"}
+	assert set(types) == {"job", "sheet", "process", "event", "sample", "process_sample"}
 	assert types.count("process") == records[0]["figures"]["processes"]
-	assert all(r["job_id"] == "train-one" for r in records if r["type"] in ("sheet", "process", "sample"))
+	assert all(r["job_id"] == "train-one" for r in records)
 
 
 def test_csv_has_a_table_of_each_kind(jobs):
@@ -544,7 +544,7 @@ def test_a_chrome_trace_keeps_the_rules_of_its_viewers(jobs):
 	assert not [track for track, slices in tracks.items() if overlaps(slices)]
 	named = {(e["pid"], e["tid"]) for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
 	assert set(tracks) <= named
-	assert [e["args"]["name"] for e in events if e["name"] == "process_name"] == ["job train-one"]
+	assert [e["args"]["name"] for e in events if e["name"] == "process_name"][0] == "job train-one"
 	cats = {e.get("cat") for e in events}
 	assert {"process", "sheet", "phase", "mark"} <= cats
 	assert {"memory used (MiB)", "CPU (cores)"} <= {e["name"] for e in events if e["ph"] == "C"}

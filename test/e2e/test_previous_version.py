@@ -200,7 +200,8 @@ def without_given_up(value):
 def exports(shared, program, job_id):
 	lines = shared(program, "export", job_id, "--format", "jsonl").stdout.splitlines()
 	tables = {what: shared(program, "export", job_id, "--format", "csv", "--what", what).stdout for what in ("processes", "samples", "events")}
-	return {"jsonl": [json.loads(line) for line in lines],
+	records = [json.loads(line) for line in lines]
+	return {"jsonl": [record for record in records if record["type"] not in ("process_sample", "gpu_sample")],
 		**{what: list(csv.DictReader(io.StringIO(text))) for what, text in tables.items()}}
 
 

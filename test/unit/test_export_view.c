@@ -10,6 +10,28 @@
 
 #define HOSTILE "wor\x1bker \"\\\n\xff\xc2\x80"
 
+static struct process_sample_record kit_process_sample(double at, double cpu, uint64_t mib)
+{
+	struct figure bytes = { mib << 20, QUALITY_SAMPLED };
+
+	return (struct process_sample_record){ .wall_ns = KIT_AT(at),
+		                               .id = { 2417, 1000 },
+		                               .comm = "python",
+		                               .cpu_ratio = cpu,
+		                               .rss = bytes,
+		                               .written = bytes };
+}
+
+static struct gpu_sample_record kit_gpu_sample(double at)
+{
+	struct gpu_sample_record s = { .wall_ns = KIT_AT(at), .index = 1, .name = "Fake GPU" };
+
+	s.r[GPU_UTIL] = (struct figure){ 71, QUALITY_SAMPLED };
+	s.r[GPU_POWER] = (struct figure){ 123450, QUALITY_SAMPLED };
+	s.own_memory = (struct figure){ KIT_GIB, QUALITY_SAMPLED };
+	return s;
+}
+
 static void trace_all(struct buf *out, const struct job *job)
 {
 	struct sheet_record first = kit_sheet(1, "prepare", 0, 60),
@@ -22,6 +44,10 @@ static void trace_all(struct buf *out, const struct job *job)
 	struct event_record spawn = kit_event(EVENT_SPAWN, 1, 2417, NULL);
 	struct job_sum_record sum = kit_sum(10, KIT_GIB, NAN),
 			      later = kit_sum(11, 2 * KIT_GIB, 1.5);
+	struct gpu_sample_record gpu = kit_gpu_sample(11);
+	struct process_sample_record course[] = { kit_process_sample(10, NAN, 100),
+		                                  kit_process_sample(11, 0.5, 200),
+		                                  kit_process_sample(12, 0.5, 300) };
 	struct trace t;
 
 	phase.name = "load";
@@ -29,7 +55,8 @@ static void trace_all(struct buf *out, const struct job *job)
 	mark.name = HOSTILE;
 	kill.signal = SIGKILL;
 	p.cpu_time_ns.quality = QUALITY_MISSING;
-	trace_begin(&t, out, job, KIT_AT(200));
+	trace_begin(&t, out, job);
+	trace_begin_job(&t, job, KIT_AT(200));
 	trace_sheet(&t, &first);
 	trace_sheet(&t, &second);
 	trace_sheet(&t, &third);
@@ -38,10 +65,16 @@ static void trace_all(struct buf *out, const struct job *job)
 	trace_process(&t, &alive); /* the pid is used again */
 	trace_sum(&t, &sum);
 	trace_sum(&t, &later);
+	trace_gpu_sample(&t, &gpu);
+	for (unsigned i = 0; i < 3; i++) {
+		trace_process_sample(&t, &course[i]);
+		trace_end_tick(&t, course[i].wall_ns);
+	}
 	trace_event(&t, &spawn);
 	trace_event(&t, &phase);
 	trace_event(&t, &mark);
 	trace_event(&t, &kill);
+	trace_end_job(&t);
 	trace_end(&t);
 }
 
@@ -120,11 +153,13 @@ static void test_trace__lets_slices_follow_each_other_and_children_their_parents
 	again.is_start_exact = false;
 	child.ppid = again.ppid = 100;
 	grandchild.ppid = 200;
-	trace_begin(&t, &out, &job, KIT_AT(200));
+	trace_begin(&t, &out, &job);
+	trace_begin_job(&t, &job, KIT_AT(200));
 	trace_process(&t, &first);
 	trace_process(&t, &child);
 	trace_process(&t, &again);
 	trace_process(&t, &grandchild);
+	trace_end_job(&t);
 	trace_end(&t);
 	doc = json_loadb(out.at, out.len, JSON_REJECT_DUPLICATES, NULL);
 	assert_non_null(doc);
@@ -152,12 +187,14 @@ static void test_trace__finds_room_for_more_sheets_than_it_has_tracks(void **sta
 	size_t i, n = 0;
 	double last[TRACE_LANES_MAX + 1] = { 0 };
 
-	trace_begin(&t, &out, &job, KIT_AT(200));
+	trace_begin(&t, &out, &job);
+	trace_begin_job(&t, &job, KIT_AT(200));
 	for (uint32_t num = 1; num <= 3 * TRACE_LANES_MAX; num++) {
 		struct sheet_record s = kit_sheet(num, "", 1, 2 + num);
 
 		trace_sheet(&t, &s);
 	}
+	trace_end_job(&t);
 	trace_end(&t);
 	doc = json_loadb(out.at, out.len, JSON_REJECT_DUPLICATES, NULL);
 	events = json_object_get(doc, "traceEvents");
@@ -184,13 +221,19 @@ static void test_jsonl__is_one_typed_object_a_line(void **state)
 	struct process_record p = kit_process(2417, "python", HOSTILE, 1, 100);
 	struct event_record e = kit_event(EVENT_SPAWN, 1, 2417, NULL);
 	struct job_sum_record sum = kit_sum(10, KIT_GIB, NAN);
+	struct process_sample_record s = kit_process_sample(10, NAN, 100);
+	struct gpu_sample_record gpu = kit_gpu_sample(10);
+	const struct export_place place = { job.id, { NS_PER_S, QUALITY_EXACT } },
+				  own = { NULL, { 0 } };
 	struct buf out = { 0 };
 
 	export_job_line(&out, &job);
-	export_record_line(&out, "sheet", job.id, &sheet_fields, &sheet);
-	export_record_line(&out, "process", job.id, &process_fields, &p);
-	export_record_line(&out, "event", NULL, &event_fields, &e);
-	export_record_line(&out, "sample", job.id, &job_sum_fields, &sum);
+	export_record_line(&out, "sheet", &place, &sheet_fields, &sheet);
+	export_record_line(&out, "process", &place, &process_fields, &p);
+	export_record_line(&out, "event", &own, &event_fields, &e);
+	export_record_line(&out, "sample", &place, &job_sum_fields, &sum);
+	export_record_line(&out, "process_sample", &place, &process_sample_fields, &s);
+	export_record_line(&out, "gpu_sample", &place, &gpu_sample_fields, &gpu);
 	assert_golden("export.jsonl", &out);
 	for (char *line = out.at, *end; (end = strchr(line, '\n')); line = end + 1) {
 		json_t *doc = json_loadb(line, (size_t)(end - line), JSON_REJECT_DUPLICATES, NULL);
@@ -207,23 +250,29 @@ static void test_csv__has_a_head_and_a_line_each(void **state)
 	struct process_record p = kit_process(2417, "python", "a \"b\",c\nd", 1, 100);
 	struct event_record e = kit_event(EVENT_SPAWN, 1, 2417, NULL);
 	struct job_sum_record sum = kit_sum(10, KIT_GIB, NAN);
+	struct process_sample_record s = kit_process_sample(10, NAN, 100);
+	struct gpu_sample_record gpu = kit_gpu_sample(10);
+	const struct export_place place = { "train", { NS_PER_S / 2, QUALITY_EXACT } };
+	const struct {
+		const struct csv_layout *layout;
+		const void *record;
+	} tables[] = { { &csv_processes, &p },
+		       { &csv_events, &e },
+		       { &csv_samples, &sum },
+		       { &csv_process_samples, &s },
+		       { &csv_gpus, &gpu } };
 	struct buf out = { 0 };
-	struct row_writer processes = { .format = ROW_WRITER_CSV, .out = &out },
-			  events = { .format = ROW_WRITER_CSV, .out = &out },
-			  samples = { .format = ROW_WRITER_CSV, .out = &out };
 	struct csv csv;
 
 	p.peak_rss_bytes.quality = QUALITY_MISSING;
-	csv_begin(&csv, &csv_processes, &processes);
-	csv_put(&csv, &p);
-	csv_begin(&csv, &csv_events, &events);
-	csv_put(&csv, &e);
-	csv_begin(&csv, &csv_samples, &samples);
-	csv_put(&csv, &sum);
+	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
+		struct row_writer rows = { .format = ROW_WRITER_CSV, .out = &out };
+
+		csv_begin(&csv, tables[i].layout, &rows);
+		csv_put(&csv, &place, tables[i].record);
+		row_writer_done(&rows);
+	}
 	assert_golden("export.csv", &out);
-	row_writer_done(&processes);
-	row_writer_done(&events);
-	row_writer_done(&samples);
 	buf_done(&out);
 }
 
