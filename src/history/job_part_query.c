@@ -226,8 +226,8 @@ static int prepare_sums(struct history *r, struct job_key key, sqlite3_stmt **re
 	                      " m.gpu_device_memory_kib, m.gpu_util"
 	                    : "NULL, NULL, NULL, NULL, NULL, NULL");
 	if (has_used)
-		buf_puts(&sql, " UNION ALL SELECT ended, 0, 0,"
-		               " min(max(rest_us, 0)/1e3/(ended - since), cores),"
+		buf_puts(&sql, " UNION ALL SELECT ended, 0, 0, CAST(round("
+		               "min(max(rest_us, 0)/1e3/(ended - since), cores)) AS INTEGER),"
 		               " NULL, NULL, cpu_us, read_bytes, written_bytes, NULL, NULL,"
 		               " NULL, NULL FROM (" SCHEMA_LAST_SAMPLES
 		               " AND j.id = ?1) WHERE ended > since AND rest_us IS NOT NULL");

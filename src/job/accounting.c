@@ -229,19 +229,23 @@ void accounting_take_process(struct accounting *t, const struct proc_snap *p)
 		accounting_begin_process(t, p->s.id, p->s.comm, &p->s.r);
 	else
 		accounting_take_usage(t, p->s.id, p->s.comm, &p->s.r);
-	t->io_is_unclear |= accounting_is_older(t, p->s.id);
+	t->has_older |= accounting_is_older(t, p->s.id);
+	t->living_cpu_ns += readings_or(&p->s.r, PROC_CPU_TIME, 0) + p->s.waited_cpu_ns;
 	t->has_io |= readings_has(&p->s.r, PROC_READ_BYTES);
 	t->living_read_bytes += readings_or(&p->s.r, PROC_READ_BYTES, 0);
 	t->living_written_bytes += readings_or(&p->s.r, PROC_WRITE_BYTES, 0);
 }
 
 /* It never falls: what a process had that nobody waits for is no longer listed. */
-void accounting_take_io(struct accounting *t, struct job_sum *ret)
+void accounting_end_tick(struct accounting *t, struct job_sum *ret)
 {
+	uint64_t reaped_ns = t->reaped_user_ns + t->reaped_system_ns;
+
+	t->tree_cpu_ns = MAX(t->tree_cpu_ns, reaped_ns + t->living_cpu_ns);
 	t->read_bytes = MAX(t->read_bytes, t->reaped_read_bytes + t->living_read_bytes);
 	t->written_bytes = MAX(t->written_bytes, t->reaped_written_bytes + t->living_written_bytes);
-	t->living_read_bytes = t->living_written_bytes = 0;
-	if (!t->has_io || t->io_is_unclear)
+	t->living_read_bytes = t->living_written_bytes = t->living_cpu_ns = 0;
+	if (!t->has_io || t->has_older)
 		return;
 	ret->read = (struct figure){ t->read_bytes, QUALITY_AT_LEAST };
 	ret->written = (struct figure){ t->written_bytes, QUALITY_AT_LEAST };
@@ -339,6 +343,9 @@ static void set_cpu(const struct accounting *t, const struct accounting_sources 
 	}
 	if (!t->reaped_any && !t->exited && !t->has_samples)
 		return;
+	/* A child that ends while its parent is read may be in both: the end counts without. */
+	if (from->living && !t->has_older)
+		listed_ns = MAX(listed_ns, t->tree_cpu_ns);
 	ret->figures[JOB_FIGURE_CPU] = figure(MAX(reaped_ns, listed_ns),
 	                                      is_exact ? QUALITY_EXACT : QUALITY_AT_LEAST);
 	if (!t->reaped_any)

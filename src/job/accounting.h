@@ -40,12 +40,12 @@ struct accounting {
 	uint64_t reaped_read_bytes, reaped_written_bytes;
 	bool reaped_any, reaped_all_io;
 
-	/* I/O by the last tick. The kernel adds to a process what the children that it waited for
+	/* By the last tick. The kernel adds to a process what the children that it waited for
 	 * had: so the living count, and those that we reaped. */
-	uint64_t living_read_bytes, living_written_bytes; /* at this tick */
-	uint64_t read_bytes, written_bytes;               /* the most so far */
+	uint64_t living_read_bytes, living_written_bytes, living_cpu_ns; /* at this tick */
+	uint64_t read_bytes, written_bytes, tree_cpu_ns;                 /* the most so far */
 	bool has_io;
-	bool io_is_unclear; /* a process is older than the job: what it had before is not known */
+	bool has_older; /* a process is older than the job: what it had before is not known */
 };
 
 /* What is known of the end of a program of ours. One that runs a command ends as that did: of the
@@ -82,8 +82,8 @@ bool accounting_is_older(const struct accounting *t, struct proc_id id);
 void accounting_take_usage(struct accounting *t, struct proc_id id, const char *comm,
                            const struct proc_readings *now);
 void accounting_take_sum(struct accounting *t, const struct snapshot *snap, int32_t job);
-/* I/O so far, after all processes of a tick: a lower bound. */
-void accounting_take_io(struct accounting *t, struct job_sum *ret);
+/* After all processes of a tick: I/O so far, a lower bound. */
+void accounting_end_tick(struct accounting *t, struct job_sum *ret);
 void accounting_reap(struct accounting *t, const struct launch_end *end);
 /* Goes on with a job that was recorded up to now: what those used that are gone. The living report
  * what they used with the next tick. */

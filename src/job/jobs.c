@@ -605,7 +605,7 @@ static void account_job(const struct jobs *jobs, struct watched_job *w, struct s
 	if (sum) {
 		measure_memory(w, sum);
 		accounting_take_sum(&w->accounting, snap, index);
-		accounting_take_io(&w->accounting, sum);
+		accounting_end_tick(&w->accounting, sum);
 		gpu_account_take(&w->gpus, snap, sum);
 	}
 	compute(jobs, w, snap);

@@ -44,6 +44,8 @@ enum stat_field {
 	STAT_MAJFLT = 12,
 	STAT_UTIME = 14,
 	STAT_STIME = 15,
+	STAT_CUTIME = 16,
+	STAT_CSTIME = 17,
 	STAT_NUM_THREADS = 20,
 	STAT_STARTTIME = 22,
 	STAT_STARTCODE = 26,
@@ -103,6 +105,7 @@ bool process_files_parse_stat(struct scan text, struct process_files_stat *ret)
 	st.ppid = (pid_t)field[STAT_PPID];
 	st.state = *state.p;
 	st.threads = field[STAT_NUM_THREADS];
+	st.waited_cpu_ns = (field[STAT_CUTIME] + field[STAT_CSTIME]) * NS_PER_TICK;
 	st.start_ticks = field[STAT_STARTTIME];
 	st.exec_id = mix_exec_id(field[STAT_STARTCODE], field[STAT_STARTSTACK]);
 	copy_comm((struct scan){ text.p, last }, field[STAT_FLAGS], st.comm);

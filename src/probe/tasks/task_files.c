@@ -23,7 +23,8 @@ bool task_files_fill(const struct process_request *q, uint64_t page_bytes, struc
 		                     .ppid = st.ppid,
 		                     .uid = q->uid,
 		                     .state = st.state,
-		                     .r = st.r };
+		                     .r = st.r,
+		                     .waited_cpu_ns = st.waited_cpu_ns };
 	memcpy(ret->comm, st.comm, sizeof ret->comm);
 	set_space(q, page_bytes, ret);
 	(void)process_files_parse(PROCESS_IO, q->text[PROCESS_IO], &ret->r); /* may be refused */
