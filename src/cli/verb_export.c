@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 #include "base/io.h"
+#include "base/log.h"
+#include "cli/job_filter_options.h"
 #include "cli/job_selection.h"
 #include "view/export_view.h"
 #include "view/trace_view.h"
@@ -418,18 +420,49 @@ static bool has_job(const struct export *x, const struct job *job)
 	return false;
 }
 
-static int find_jobs(struct export *x, char **names, int n)
+static int add_job(void *self, const struct job *job)
+{
+	struct export *x = self;
+	struct job *added = vec_push(&x->jobs, JOBS_EXPORTED);
+
+	if (added)
+		*added = *job;
+	return 0;
+}
+
+/* The first one first, unlike a list of jobs. */
+static int find_fitting(struct export *x, const struct job_filter *filter)
+{
+	struct err err = { 0 };
+	int r = x->recorded.reader
+	                ? history_jobs(x->recorded.reader, filter, JOBS_EXPORTED, add_job, x, &err)
+	                : 0;
+
+	if (r < 0)
+		return cli_failed(&err);
+	if (!x->jobs.len) {
+		log_error("no job that fits in '%s'", x->recorded.path);
+		return CLI_NOT_FOUND;
+	}
+	for (size_t i = 0, j = x->jobs.len - 1; i < j; i++, j--) {
+		struct job swap = x->jobs.at[i];
+
+		x->jobs.at[i] = x->jobs.at[j];
+		x->jobs.at[j] = swap;
+	}
+	return CLI_OK;
+}
+
+static int find_named(struct export *x, char **names, int n)
 {
 	for (int i = 0; i < MAX(n, 1); i++) {
 		struct job job;
 		int status = job_selection_find_own(&x->recorded, n ? names[i] : NULL, &job);
-		struct job *added;
 
 		if (status != CLI_OK)
 			return status;
-		added = has_job(x, &job) ? NULL : vec_push(&x->jobs, JOBS_EXPORTED);
-		if (added)
-			*added = job;
+		if (!has_job(x, &job))
+			add_job(x, &job);
 	}
 	return CLI_OK;
 }
@@ -437,30 +470,39 @@ static int find_jobs(struct export *x, char **names, int n)
 static int run(struct cli *cli, int argc, char **argv)
 {
 	const char *name = NULL, *what = NULL, *file = NULL;
+	struct job_filter_options which = { 0 };
 	const struct opt opts[] = {
 		{ "format", 0, OPT_TEXT, &name, "FORMAT", "jsonl, csv or chrome-trace" },
 		{ "what", 0, OPT_TEXT, &what, "WHAT",
 		  "csv: processes (default), samples, events, process-samples, gpus" },
 		{ "output", 'o', OPT_PATH, &file, "FILE", "write to this file instead of stdout" },
+		JOB_FILTER_OPTIONS(&which),
 		CLI_COMMON_OPTS(cli),
 	};
 	struct export x = { 0 };
 	const struct format *format;
+	struct job_filter filter;
 	int words, status;
 
 	if (!cli_parse(cli, opts, argc, argv, &words))
 		return cli->status;
 	if (words > JOBS_EXPORTED)
 		return cli_usage(cli, "at most %d jobs at once", JOBS_EXPORTED);
+	if (words && job_filter_options_given(&which))
+		return cli_usage(cli, "name jobs, or select them by options");
 	format = find_format(cli, name, what);
 	if (!format)
 		return CLI_USAGE;
-	status = job_selection_open(cli, &x.recorded);
+	status = job_filter_options_make(cli, &which, clock_wall_ns(), &filter);
 	if (status == CLI_OK)
-		status = find_jobs(&x, argv + 1, words);
+		status = job_selection_open(cli, &x.recorded);
+	if (status == CLI_OK)
+		status = job_filter_options_given(&which) ? find_fitting(&x, &filter)
+		                                          : find_named(&x, argv + 1, words);
 	if (status == CLI_OK)
 		status = write_file(&x, format, file);
 	vec_done(&x.jobs);
+	job_filter_options_done(&which);
 	job_selection_close(&x.recorded);
 	return status;
 }
@@ -471,8 +513,9 @@ const struct verb verb_export = {
 	.usage = "[JOB]... --format jsonl|csv|chrome-trace [--what WHAT] [-o FILE]",
 	.about = CLI_JOB_HELP
 	"\nOpen a chrome-trace in ui.perfetto.dev or chrome://tracing: each process is a slice, what the job\n"
-	"and its processes used over time are counters, with sheets and phases above. Several jobs stand\n"
-	"in one table or trace. What the keys and columns mean: proctor help fields.",
+	"and its processes used over time are counters, with sheets and phases above. Several jobs, named\n"
+	"or selected as for `proctor ls`, stand in one table or trace. What the keys and columns mean:\n"
+	"proctor help fields.",
 	.instead_of_json = "use --format jsonl",
 	.run = run,
 };

@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/time_parse.h"
+#include "cli/job_filter_options.h"
 #include "cli/job_selection.h"
 #include "model/record_fields.h"
 #include "view/format.h"
@@ -19,7 +19,8 @@
 #define NO_COUNT UINT64_MAX
 
 struct request {
-	const char *type, *tag, *outcome, *parent, *since, *until;
+	struct job_filter_options which;
+	const char *parent;
 	uint64_t count;
 	bool all_users, stats;
 };
@@ -51,53 +52,6 @@ static int add_job(void *self, const struct job *job)
 	else
 		jobs_view_add(&list->view, job);
 	return 0;
-}
-
-static int parse_time(const struct cli *cli, const char *option, const char *text, uint64_t now_ns,
-                      uint64_t *ret)
-{
-	if (text && !time_parse(scan_str(text), now_ns, ret))
-		return cli_usage(cli, "--%s '%s': not a time; write " TIME_GRAMMAR, option, text);
-	return CLI_OK;
-}
-
-static bool is_outcome(const char *word)
-{
-	static const char *const words[] = { "ok",  "failed", "running", "lost",
-		                             "oom", "signal", "limit" };
-
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (strcmp(word, words[i]) == 0)
-			return true;
-	return false;
-}
-
-/* What was asked for as a filter; `key` is the text the tag's key is kept in. */
-static int make_filter(const struct cli *cli, const struct request *rq, uint64_t now_ns, char **key,
-                       struct job_filter *ret)
-{
-	const char *equals = rq->tag ? strchr(rq->tag, '=') : NULL;
-	int status;
-
-	*ret = (struct job_filter){ .type = rq->type,
-		                    .outcome = rq->outcome,
-		                    .parent = rq->parent };
-	if (rq->outcome && !is_outcome(rq->outcome))
-		return cli_usage(
-			cli,
-			"--outcome '%s': write ok, failed, running, lost, signal, oom or limit",
-			rq->outcome);
-	if (rq->tag && (!*rq->tag || equals == rq->tag))
-		return cli_usage(cli, "--tag '%s': write a key, or KEY=VALUE", rq->tag);
-	if (rq->type && !*rq->type)
-		return cli_usage(cli, "--type: write a job type, as the column TYPE shows it");
-	if (rq->tag) {
-		*key = xstrndup(rq->tag, equals ? (size_t)(equals - rq->tag) : strlen(rq->tag));
-		ret->tag_key = *key;
-		ret->tag_value = equals ? equals + 1 : NULL;
-	}
-	status = parse_time(cli, "since", rq->since, now_ns, &ret->since_ns);
-	return status ? status : parse_time(cli, "until", rq->until, now_ns, &ret->until_ns);
 }
 
 static void log_none(const struct job_filter *filter, const char *path)
@@ -345,13 +299,8 @@ static int run(struct cli *cli, int argc, char **argv)
 {
 	struct request rq = { .count = NO_COUNT };
 	const struct opt opts[] = {
-		{ "type", 0, OPT_TEXT, &rq.type, "TYPE", "of this job type" },
-		{ "tag", 't', OPT_TEXT, &rq.tag, "K[=V]", "with this tag" },
-		{ "outcome", 0, OPT_TEXT, &rq.outcome, "WORD",
-		  "ok, failed, running, lost, signal, oom or limit" },
+		JOB_FILTER_OPTIONS(&rq.which),
 		{ "parent", 0, OPT_TEXT, &rq.parent, "JOB", "started in this job" },
-		{ "since", 0, OPT_TEXT, &rq.since, "TIME", "started at this time or later" },
-		{ "until", 0, OPT_TEXT, &rq.until, "TIME", "started before this time" },
 		{ "count", 'n', OPT_U64, &rq.count, "N", "at most so many, the latest first (20)" },
 		{ "all-users", 0, OPT_FLAG, &rq.all_users, NULL,
 		  "for root: and what the jobs of each user used together" },
@@ -360,7 +309,6 @@ static int run(struct cli *cli, int argc, char **argv)
 		CLI_COMMON_OPTS(cli),
 	};
 	uint64_t now_ns = clock_wall_ns();
-	cleanup(freep) char *key = NULL;
 	struct job_filter filter;
 	int words, status;
 
@@ -377,8 +325,12 @@ static int run(struct cli *cli, int argc, char **argv)
 		rq.count = rq.stats ? SHOWN_MAX : SHOWN_DEFAULT;
 	if (rq.count == 0 || rq.count > SHOWN_MAX)
 		return cli_usage(cli, "--count: write a number from 1 to %d", SHOWN_MAX);
-	status = make_filter(cli, &rq, now_ns, &key, &filter);
-	return status ? status : list_jobs(cli, &filter, &rq, now_ns);
+	status = job_filter_options_make(cli, &rq.which, now_ns, &filter);
+	filter.parent = rq.parent;
+	if (status == CLI_OK)
+		status = list_jobs(cli, &filter, &rq, now_ns);
+	job_filter_options_done(&rq.which);
+	return status;
 }
 
 const struct verb verb_ls = {

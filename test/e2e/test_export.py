@@ -146,6 +146,17 @@ def test_several_jobs_stand_in_one_export(run):
 	assert run.proctor("export", "one", "three", "--format", "csv").returncode == 3
 
 
+def test_jobs_are_selected_as_for_ls(run):
+	for job, tag in (("one", "a"), ("two", "b"), ("three", "a")):
+		run("sleep", "0.1", options=["--job-id", job, "--name", "kind", "--tag", "team=" + tag])
+	run("true", options=["--job-id", "other", "--name", "else"])
+	assert [row["job_id"] for row in table(run.proctor, "--type", "kind", what="processes")] == ["one", "two", "three"]
+	assert [row["job_id"] for row in table(run.proctor, "--tag", "team=a", what="processes")] == ["one", "three"]
+	assert run.proctor("export", "--type", "none", "--format", "csv").returncode == 3
+	assert run.proctor("export", "one", "--type", "kind", "--format", "csv").returncode == 2
+	assert run.proctor("export", "--outcome", "good", "--format", "csv").returncode == 2
+
+
 def test_counters_of_a_trace_are_in_the_order_of_time_and_have_names_and_units(run, tmp_path):
 	run("python3", "-c", WORK, tmp_path / "data", options=["--job-id", "work", "--interval", "0.1"])
 	events = trace_of(run.proctor, "work")
