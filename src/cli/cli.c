@@ -180,6 +180,17 @@ void cli_store_place(const struct config *config, const char *state_dir, struct 
 	store_place_find(path, config->profiler.storage_per_host, ret);
 }
 
+/* Two hosts must not write the same lines' file either: it is beside the store of this host. */
+char *cli_jsonl_path(const struct config *config, const char *state_dir,
+                     const struct store_place *place)
+{
+	const char *slash = strrchr(place->path, '/');
+
+	if (*config->profiler.jsonl_path || !place->is_per_host)
+		return cli_path(config->profiler.jsonl_path, state_dir, "monitor.jsonl");
+	return xasprintf("%.*s/monitor.jsonl", (int)(slash - place->path), place->path);
+}
+
 int cli_make_store_place(const struct config *config, const char *state_dir,
                          struct store_place *ret)
 {

@@ -110,6 +110,9 @@ char *cli_program(void);
 char *cli_path(const char *configured, const char *state_dir, const char *name);
 /* Where the store is, by the configuration, and how it is written. */
 void cli_store_place(const struct config *config, const char *state_dir, struct store_place *ret);
+/* … and the file of lines beside it; owned by the caller. */
+char *cli_jsonl_path(const struct config *config, const char *state_dir,
+                     const struct store_place *place);
 /* The same, for recorders: its directory is created. CLI_OK, or CLI_FAILED and logged. */
 int cli_make_store_place(const struct config *config, const char *state_dir,
                          struct store_place *ret);

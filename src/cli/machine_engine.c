@@ -46,16 +46,6 @@ static void set_options(struct machine_engine *m, const char *kind)
 	o->recorder.store.interval_ns = o->interval_ns;
 }
 
-/* Two hosts must not write the same lines' file either: it is beside the store of this host. */
-static char *jsonl_path(const struct machine_engine *m)
-{
-	const char *slash = strrchr(m->place.path, '/');
-
-	if (*m->config.profiler.jsonl_path || !m->place.is_per_host)
-		return cli_path(m->config.profiler.jsonl_path, m->state_dir, "monitor.jsonl");
-	return xasprintf("%.*s/monitor.jsonl", (int)(slash - m->place.path), m->place.path);
-}
-
 int machine_engine_open(const struct cli *cli, const char *kind, struct machine_engine *m)
 {
 	int status = cli_config(cli, &m->config);
@@ -67,7 +57,7 @@ int machine_engine_open(const struct cli *cli, const char *kind, struct machine_
 	status = cli_make_store_place(&m->config, m->state_dir, &m->place);
 	if (status != CLI_OK)
 		return status;
-	m->jsonl_path = jsonl_path(m);
+	m->jsonl_path = cli_jsonl_path(&m->config, m->state_dir, &m->place);
 	set_options(m, kind);
 	return CLI_OK;
 }

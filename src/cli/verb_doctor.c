@@ -18,6 +18,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/storage_estimate.h"
 #include "config/config_key.h"
 #include "engine/sampler.h"
 #include "base/user_names.h"
@@ -180,14 +181,24 @@ static void examine_disk(struct doctor *d)
 		         path, strerror(errno));
 }
 
-/* The database and what is still in its log. */
-static uint64_t size_of(const char *path)
+static uint64_t size_of(const char *path, const char *end)
 {
-	cleanup(freep) char *log = xasprintf("%s-wal", path);
+	cleanup(freep) char *whole = xasprintf("%s%s", path, end);
 	struct stat st;
-	uint64_t bytes = stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
 
-	return bytes + (stat(log, &st) == 0 ? (uint64_t)st.st_size : 0);
+	return stat(whole, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+/* The database with what is still in its log, the lines, and what becomes of them. */
+static void measure_store(struct doctor *d, const struct config *config, const char *jsonl)
+{
+	struct history_storage estimate = storage_estimate(d->store_path, config);
+
+	d->wal_bytes = size_of(d->store_path, "-wal");
+	d->store_bytes = size_of(d->store_path, "") + d->wal_bytes;
+	d->jsonl_bytes = size_of(jsonl, "") + size_of(jsonl, ".1") + size_of(jsonl, ".2");
+	d->growth_bytes_per_day = estimate.growth_bytes_per_day;
+	d->freed_bytes_per_day = estimate.freed_bytes_per_day;
 }
 
 static void examine_store(struct doctor *d)
@@ -195,7 +206,6 @@ static void examine_store(struct doctor *d)
 	struct err err = { 0 };
 	int r = sql_query_check(d->store_path, CHECK_TIME_NS, &err);
 
-	d->store_bytes = size_of(d->store_path);
 	if (r == -ENOENT) {
 		d->store_state = DOCTOR_ABSENT;
 	} else if (r == -ETIME) {
@@ -273,6 +283,7 @@ static int diagnose(const struct cli *cli, bool no_bpf, const struct config *con
 {
 	char state_dir[CONFIG_PATH_MAX], uid[16];
 	cleanup(store_place_done) struct store_place place = { 0 };
+	cleanup(freep) char *jsonl = NULL;
 	struct doctor d = { .version = PROCTOR_VERSION, .is_root = geteuid() == 0 };
 	struct sampler_options options = { .no_bpf = no_bpf };
 	struct user_names users = { 0 };
@@ -294,6 +305,8 @@ static int diagnose(const struct cli *cli, bool no_bpf, const struct config *con
 	add_problems(&d, problems);
 	add_unused(&d, config);
 	examine_store(&d);
+	jsonl = cli_jsonl_path(config, state_dir, &place);
+	measure_store(&d, config, jsonl);
 	cli_sampler_options(config, &options);
 	status = examine_probes(&d, &options, &err) < 0 ? cli_failed(&err) : show(cli, &d);
 	if (status == CLI_OK && !is_well(&d))

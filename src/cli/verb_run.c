@@ -24,6 +24,7 @@
 #include "cli/spawn_unwatched.h"
 #include "cli/verdict_client.h"
 #include "engine/jobhost.h"
+#include "engine/pidhost.h"
 #include "job/job_ident.h"
 #include "job/job_type.h"
 #include "runfolder/runfolder.h"
@@ -44,7 +45,9 @@ static const char about[] =
 	"Runs the command and records every process of it: CPU time, memory, I/O, ends, until it is over.\n"
 	"The command has its terminal, pipes, signals and exit status as without proctor; what proctor\n"
 	"prints goes to stderr. 125: proctor failed before the start, 126: the command cannot be run,\n"
-	"127: it was not found.";
+	"127: it was not found.\n"
+	"--pid watches a process of yours that runs already, until it ends or Ctrl-C, which does not affect\n"
+	"it. Only what happens from then on counts.";
 
 struct run {
 	struct cli *cli;
@@ -69,6 +72,11 @@ struct run {
 	uint64_t interval_ns, grace_ns;
 	struct run_anomalies notes;
 	bool no_bpf, summary, quiet, waits_for_room, captures;
+	/* Of a process that runs already, instead of a command. */
+	uint64_t pid; /* 0: none */
+	struct pidhost_target target;
+	struct job last; /* as in the last snapshot */
+	bool goes_on;    /* it was not over then */
 };
 
 static void on_notice(void *self, const char *text)
@@ -95,6 +103,14 @@ static void keep_anomalies(void *self, const struct snapshot *snap)
 		run_anomalies_add(&run->notes, a);
 }
 
+static void keep_job(void *self, const struct snapshot *snap)
+{
+	struct run *run = self;
+
+	if (snap->jobs.len)
+		run->last = snap->jobs.at[0];
+}
+
 /* What becomes of each snapshot of the job. */
 static void set_pipeline(void *self, struct engine *engine)
 {
@@ -106,6 +122,7 @@ static void set_pipeline(void *self, struct engine *engine)
 		.sinks = { { "latest", PASS_TICK, latest_snapshot_take, .self = &run->latest },
 		           { "bus", PASS_ALL, publish, .self = run },
 		           { "end block", PASS_ALL, keep_anomalies, .self = run },
+		           { "last state", PASS_ALL, keep_job, .self = run },
 		           engine_sink_recorder(engine) },
 	};
 
@@ -168,7 +185,8 @@ static int name_job(struct run *run, int argc, char **argv, struct err *err)
 		snprintf(job->parent, sizeof job->parent, "%s", parent);
 	job->uid = geteuid();
 	put_command(job, argv);
-	put_cwd(job);
+	if (!run->pid)
+		put_cwd(job);
 	return job_ident_tags_json(run->tags.at, run->tags.len, job->tags, err);
 }
 
@@ -183,12 +201,31 @@ static int check_name(const struct run *run, const char *option, const char *nam
 
 /* ---- options --------------------------------------------------------------------------------- */
 
+static bool has_limits(const struct run *run)
+{
+	for (size_t i = 0; i < JOB_LIMIT_COUNT; i++)
+		if (run->job.limit[i])
+			return true;
+	return false;
+}
+
+static bool needs_command(const struct run *run)
+{
+	return has_limits(run) || run->host.waits || run->host.kills_leftovers ||
+	       run->waits_for_room || run->captures;
+}
+
 static int check_options(struct run *run, int words)
 {
 	struct sampler_options *s = &run->host.engine.sampler;
 
-	if (words == 0)
+	if (!run->pid && words == 0)
 		return cli_usage(run->cli, "no command given");
+	if (run->pid && words)
+		return cli_usage(run->cli, "either a command or --pid");
+	if (run->pid && needs_command(run))
+		return cli_usage(run->cli, "limits, --wait, --kill-leftovers, --wait-for-room and "
+		                           "--capture are for a command, not for --pid");
 	if (run->captures && !run->out)
 		return cli_usage(run->cli, "--capture needs --out DIR, the folder to write into");
 	if (check_name(run, "name", run->name) || check_name(run, "job-id", run->job_id))
@@ -224,6 +261,11 @@ static int check_numbers(struct run *run)
 		if (run->job.limit[i] == NOT_GIVEN)
 			run->job.limit[i] = 0;
 	}
+	if (run->pid == 0 || (run->pid != NOT_GIVEN && run->pid > PIDS_MAX))
+		return cli_usage(run->cli, "--pid %llu is not the number of a process",
+		                 (unsigned long long)run->pid);
+	if (run->pid == NOT_GIVEN)
+		run->pid = 0;
 	if (run->interval_ns < INTERVAL_MIN_NS)
 		return cli_usage(run->cli, "--interval must be 0.05 s or more");
 	if (run->interval_ns == NOT_GIVEN)
@@ -242,6 +284,8 @@ static bool parse(struct run *run, int argc, char **argv, int *ret_first)
 		{ "tag", 't', OPT_LIST, &run->tags, "K=V", "a tag; may be given more than once" },
 		{ "interval", 'i', OPT_DURATION, &run->interval_ns, "TIME",
 		  "time between two samples (default: 0.05 s at first, growing to 1 s)" },
+		{ "pid", 0, OPT_U64, &run->pid, "PID",
+		  "watch a process that runs already, and its descendants, from now on" },
 		{ "out", 'o', OPT_PATH, &run->out, "DIR",
 		  "also write a run folder: run log, CSV files, summary, report" },
 		{ "capture", 0, OPT_FLAG, &run->captures, NULL,
@@ -272,7 +316,7 @@ static bool parse(struct run *run, int argc, char **argv, int *ret_first)
 
 	for (size_t i = 0; i < JOB_LIMIT_COUNT; i++)
 		limit[i] = NOT_GIVEN;
-	run->interval_ns = NOT_GIVEN;
+	run->interval_ns = run->pid = NOT_GIVEN;
 	if (!cli_parse_command(cli, opts, argc, argv, ret_first))
 		return false;
 	cli->status = check_numbers(run);
@@ -397,17 +441,19 @@ static struct run_record record_of(struct run *run, const struct engine_totals *
 	else if (!r->has_end || r->lost || r->events_lost)
 		record.trouble = r->reason;
 	record.events_lost = r->events_lost;
+	record.watched_pid = (pid_t)run->pid;
+	record.watched_age_ns = run->target.age_ns;
 	if (r->is_side)
 		point_to_side_store(run, &record);
 	return record;
 }
 
 /* The terminal shows the key that ended the job, ^C, and the cursor stays behind it. */
-static bool stands_behind_key(const struct job *job)
+static bool stands_behind_key(const struct job *job, bool was_interrupted)
 {
 	struct termios mode;
 
-	return (job->signal == SIGINT || job->signal == SIGQUIT) &&
+	return (job->signal == SIGINT || job->signal == SIGQUIT || was_interrupted) &&
 	       tcgetattr(STDERR_FILENO, &mode) == 0 && mode.c_lflag & ECHO &&
 	       mode.c_lflag & ECHOCTL;
 }
@@ -440,7 +486,7 @@ static void print_end(struct run *run, const struct job *job, const struct engin
 			         record.is_stored ? "incomplete" : "not stored", record.trouble);
 		return;
 	}
-	if (stands_behind_key(job))
+	if (stands_behind_key(job, run->goes_on))
 		buf_putc(&out, '\n');
 	run_view(job, &record, (unsigned)sysconf(_SC_NPROCESSORS_ONLN), CANVAS(&style, &out));
 	(void)io_write_timeout(STDERR_FILENO, out.at, out.len, LOG_TIMEOUT_NS);
@@ -591,14 +637,6 @@ static int give_up(struct run *run, struct jobhost *host, struct err *err)
 	return status;
 }
 
-static bool has_limits(const struct run *run)
-{
-	for (size_t i = 0; i < JOB_LIMIT_COUNT; i++)
-		if (run->job.limit[i])
-			return true;
-	return false;
-}
-
 static int begin(struct run *run, struct loop **ret_loop, struct jobhost **ret_host,
                  struct err *err)
 {
@@ -655,6 +693,62 @@ static int run_job(struct run *run)
 	launch_end_alike(&end);
 }
 
+/* As its end was, if that is known; when we were interrupted, all is well. */
+static int status_of(const struct run *run)
+{
+	const struct job *job = &run->last;
+
+	if (run->goes_on)
+		return CLI_OK;
+	if (job->signal)
+		return 128 + job->signal;
+	return job->has_exit_code ? job->exit_code : CLI_FAILED;
+}
+
+static int watch_pid(struct run *run)
+{
+	const struct pidhost_options options = { .engine = run->host.engine,
+		                                 .job = &run->job,
+		                                 .id = run->target.id,
+		                                 .set_pipeline = set_pipeline,
+		                                 .self = run };
+	cleanup(loop_freep) struct loop *loop = NULL;
+	cleanup(pidhost_freep) struct pidhost *host = NULL;
+	struct engine_totals totals;
+	struct err err;
+
+	if (loop_new(&loop, &err) < 0 || pidhost_new(loop, &options, &host, &err) < 0)
+		return spawn_failed(NULL, &err);
+	if (pidhost_run(host, &err) < 0)
+		log_warn("%s", err.msg);
+	run->goes_on = pidhost_finish(host, &totals);
+	latest_snapshot_done(&run->latest);
+	end_folder(run, &run->last, &totals.recorder);
+	print_end(run, &run->last, &totals);
+	if (!run->goes_on && !run->last.has_exit_code && !run->last.signal && !run->quiet)
+		log_warn("process %llu has ended; its exit status is not known",
+		         (unsigned long long)run->pid);
+	return status_of(run);
+}
+
+#define WORDS_MAX 64 /* of a command line that is not ours */
+
+/* It is named after its program, as a command is. */
+static int name_target(struct run *run, struct err *err)
+{
+	struct buf *command = &run->target.command;
+	char *argv[WORDS_MAX + 1];
+	int argc = 0;
+
+	if (pidhost_examine((pid_t)run->pid, &run->target, err) < 0)
+		return -err->code;
+	for (size_t at = 0; at + 1 < command->len && argc < WORDS_MAX;
+	     at += strlen(command->at + at) + 1)
+		argv[argc++] = command->at + at;
+	argv[argc] = NULL;
+	return name_job(run, argc, argv, err);
+}
+
 static void wait_for_room(const struct run *run)
 {
 	struct admission room = { .limits = cli_pressure_limits(&run->config) };
@@ -683,19 +777,22 @@ static int run_run(struct cli *cli, int argc, char **argv)
 
 	if (!parse(&run, argc, argv, &first))
 		return cli->status == CLI_OK ? CLI_OK : SPAWN_FAILED;
-	if (name_job(&run, argc - first, argv + first, &err) < 0)
+	if ((run.pid ? name_target(&run, &err) : name_job(&run, argc - first, argv + first, &err)) <
+	    0)
 		return spawn_failed(NULL, &err);
 	run.host.argv = argv + first;
 	find_store(&run);
-	if (run.config.profiler.auto_tags)
+	if (run.config.profiler.auto_tags && !run.pid) /* ours are not that process's */
 		auto_tags_add(&run.tags, run.job.tags);
 	wait_for_room(&run);
 	set_batch_time(&run);
 	claim_job_id(&run);
 	open_folder(&run);
 	set_engine_options(&run);
-	set_environment(&run);
-	status = run_job(&run);
+	if (!run.pid)
+		set_environment(&run);
+	status = run.pid ? watch_pid(&run) : run_job(&run);
+	buf_done(&run.target.command);
 	capture_free(run.capture);
 	free(run.given_program);
 	free(run.given_state_dir);
@@ -706,7 +803,7 @@ static int run_run(struct cli *cli, int argc, char **argv)
 const struct verb verb_run = {
 	.name = "run",
 	.summary = "run a command and record all its processes",
-	.usage = "[OPTION…] [--] COMMAND [ARG…]",
+	.usage = "[OPTION…] [--] COMMAND [ARG…] | [OPTION…] --pid PID",
 	.about = about,
 	.instead_of_json = "ask `proctor report --json` when the job is over",
 	.run = run_run,

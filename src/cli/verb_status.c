@@ -6,6 +6,7 @@
 
 #include "base/user_names.h"
 #include "cli/daemon_client.h"
+#include "cli/storage_estimate.h"
 #include "model/anomaly.h"
 #include "rpc/rpc_answer.h"
 #include "rpc/rpc_message.h"
@@ -91,6 +92,18 @@ static struct status_facts facts_of(const json_t *a, const char *socket)
 	};
 }
 
+/* For those who can read the daemon's store: root, and the owner of their own daemon. */
+static void add_estimates(const struct cli *cli, struct status_facts *to)
+{
+	struct history_storage found = { (double)NAN, (double)NAN };
+	struct config config;
+
+	if (cli_config_to_read(cli, &config) == CLI_OK)
+		found = storage_estimate(to->store_path, &config);
+	to->growth_bytes_per_day = found.growth_bytes_per_day;
+	to->freed_bytes_per_day = found.freed_bytes_per_day;
+}
+
 /* The same document whether it answers or not; `problem` is why not. */
 static void put_json(struct json *j, const struct daemon_client *ask, const char *problem,
                      const json_t *answer)
@@ -119,6 +132,7 @@ static int show(const struct cli *cli, const struct daemon_client *ask, const ch
 		put_json(&page.json, ask, problem, answer);
 	} else if (answer) {
 		facts = facts_of(answer, ask->path);
+		add_estimates(cli, &facts);
 		add_anomalies(json_object_get(answer, "anomalies_active"), &facts);
 		add_jobs(json_object_get(answer, "jobs"), &users, &facts);
 		status_view(&facts, &page.canvas);

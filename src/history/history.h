@@ -70,6 +70,18 @@ typedef int (*reader_point_fn)(void *self, const struct history_point *p);
 int history_process(struct history *r, pid_t pid, uint32_t uid, struct history_cursor *at,
                     size_t limit, reader_point_fn fn, void *self, struct err *err) must_check;
 
+/* How the store grows, and what retention will take from it: rough, from the share of its rows. NAN: it
+ * holds too little to tell. */
+struct history_storage {
+	double growth_bytes_per_day; /* written in a day, as in the last one */
+	double freed_bytes_per_day;  /* … that retention deletes or condenses within the next day */
+};
+struct history_keep {
+	uint64_t full_resolution_ns, downsampled_ns, events_ns;
+};
+int history_storage(struct history *r, const struct history_keep *keep, uint64_t now_ns,
+                    struct history_storage *ret, struct err *err) must_check;
+
 /* -ENOENT: no such job. */
 int history_profile(struct history *r, struct job_key key, struct job_profile *ret, struct err *err)
 	must_check;

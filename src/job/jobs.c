@@ -284,7 +284,7 @@ void jobs_focus(struct jobs *jobs, struct sample *s)
 		return;
 	members_list(&jobs->members, s);
 	unreaped_list(&jobs->unreaped, &jobs->roster, s);
-	s->tree = jobs->sources.births ? 0 : jobs->root.pid;
+	s->tree = jobs->sources.births && !jobs->scans_for_descendants ? 0 : jobs->root.pid;
 }
 
 void jobs_learn(struct jobs *jobs, struct sample *s)

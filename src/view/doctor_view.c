@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "view/format.h"
+#include "view/job_view.h"
 #include "view/table.h"
 
 static const struct {
@@ -104,7 +105,9 @@ static void put_store(const struct doctor *d, struct canvas *to)
 	if (d->store_state == DOCTOR_ABSENT)
 		canvas_put(to, INK_PLAIN, "  nothing is recorded yet (proctor record begins it)");
 	else
-		canvas_printf(to, INK_PLAIN, "  %s, %s", format_bytes(d->store_bytes).at,
+		canvas_printf(to, INK_PLAIN, "  %s (log %s), lines %s, %s",
+		              format_bytes(d->store_bytes).at, format_bytes(d->wal_bytes).at,
+		              format_bytes(d->jsonl_bytes).at,
 		              d->store_state == DOCTOR_WORKS ? "healthy" : "not usable");
 	if (d->store_note[0]) {
 		canvas_put(to, INK_PLAIN, ": ");
@@ -114,6 +117,9 @@ static void put_store(const struct doctor *d, struct canvas *to)
 		canvas_printf(to, INK_PLAIN, "; %s left on the disk",
 		              format_bytes(d->disk_free_bytes).at);
 	canvas_newline(to);
+	if (d->growth_bytes_per_day > 0)
+		canvas_printf(to, INK_PLAIN, "  %s\n",
+		              storage_words(d->growth_bytes_per_day, d->freed_bytes_per_day).at);
 	put_place(d, to);
 }
 
@@ -203,6 +209,10 @@ static void json_store(const struct doctor *d, struct json *j)
 	json_put_str(j, "network_file_system", d->file_system);
 	json_key(j, "bytes");
 	d->store_state == DOCTOR_ABSENT ? json_nil(j) : json_u64(j, d->store_bytes);
+	json_put_u64(j, "wal_bytes", d->wal_bytes);
+	json_put_u64(j, "jsonl_bytes", d->jsonl_bytes);
+	json_put_double(j, "growth_bytes_per_day_estimate", d->growth_bytes_per_day, 0);
+	json_put_double(j, "retention_frees_bytes_per_day_estimate", d->freed_bytes_per_day, 0);
 	json_key(j, "disk_free_bytes");
 	d->has_disk_free ? json_u64(j, d->disk_free_bytes) : json_nil(j);
 	json_end_object(j);

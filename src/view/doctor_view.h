@@ -46,10 +46,12 @@ struct doctor {
 	VEC(struct doctor_key) unused; /* keys that are set, and have no effect in this version */
 	const char *store_path;
 	bool store_is_per_host;
-	const char *file_system;       /* a network file system; NULL: none */
-	enum doctor_state store_state; /* absent: none yet */
-	char store_note[256];          /* "": nothing to add */
-	uint64_t store_bytes, disk_free_bytes;
+	const char *file_system;               /* a network file system; NULL: none */
+	enum doctor_state store_state;         /* absent: none yet */
+	char store_note[256];                  /* "": nothing to add */
+	uint64_t store_bytes, disk_free_bytes; /* store_bytes: with its log */
+	uint64_t wal_bytes, jsonl_bytes;
+	double growth_bytes_per_day, freed_bytes_per_day; /* estimates; NAN: not known */
 	bool has_disk_free;
 };
 

@@ -9,8 +9,22 @@
 #include "view/format.h"
 #include "view/job_view.h"
 
+/* How a process ended that we did not start may stay unknown, and it may go on. */
+static bool put_watched(struct facts *f, const struct job *job)
+{
+	struct fmt took = format_duration(job->took_ns);
+
+	if (job->status == JOB_LOST)
+		facts_part(f, "ended after %s, exit status not known", took.at);
+	else if (job->status == JOB_COMPLETED && !job->has_exit_code)
+		facts_part(f, "watched for %s, goes on", took.at);
+	else
+		return false;
+	return true;
+}
+
 /* A failed run begins with the reason. */
-static void put_head(struct facts *f, const struct job *job)
+static void put_head(struct facts *f, const struct job *job, bool is_watched)
 {
 	char right[JOB_ID_MAX + 8], command[64] = "";
 	struct words result = job_result(job);
@@ -23,6 +37,8 @@ static void put_head(struct facts *f, const struct job *job)
 		         format_duration(job_command_ns(job)).at);
 	facts_begin_head(f, "proctor", right);
 	facts_part(f, "%s", job->type);
+	if (is_watched && put_watched(f, job))
+		return;
 	if (job->status == JOB_RUNNING) { /* its folder may be older than its end */
 		facts_part(f, "no end after %s", format_duration(job->took_ns).at);
 		return;
@@ -345,7 +361,12 @@ void run_view(const struct job *job, const struct run_record *record, unsigned c
 {
 	struct facts f = { .indent = 2, .label_columns = 8 };
 
-	put_head(&f, job);
+	put_head(&f, job, record->watched_pid);
+	if (record->watched_pid) {
+		facts_begin(&f, "pid", "");
+		facts_part(&f, "%d, from its age of %s on", (int)record->watched_pid,
+		           format_duration(record->watched_age_ns).at);
+	}
 	put_cpu(&f, job, cpus);
 	put_memory(&f, job);
 	put_gpu(&f, job);

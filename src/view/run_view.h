@@ -28,6 +28,8 @@ struct run_record {
 	const char *side_path; /* the database it is in until it can be imported; NULL: the store.
 	                          Without a state_dir, no verb finds it before that */
 	const struct run_anomalies *notes; /* NULL: none */
+	pid_t watched_pid;       /* of a process that ran before; 0: it was started by us */
+	uint64_t watched_age_ns; /* … for so long */
 };
 
 /* `cpus`: how many the machine has; 0: not known. */

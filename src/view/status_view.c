@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "view/format.h"
+#include "view/job_view.h"
 #include "view/table.h"
 
 printf_like(4, 5) static void add_line(struct table *t, const char *name, enum ink ink,
@@ -114,6 +115,9 @@ static void put_lines(struct table *t, const struct status_facts *s)
 	         s->store_path ? s->store_path : "-", format_bytes(s->store_bytes).at,
 	         format_bytes(s->wal_bytes).at, format_bytes(s->jsonl_bytes).at,
 	         s->trouble ? "; not storing: " : "", s->trouble ? s->trouble : "");
+	if (s->growth_bytes_per_day > 0)
+		add_line(t, "", INK_PLAIN, "%s",
+		         storage_words(s->growth_bytes_per_day, s->freed_bytes_per_day).at);
 	put_losses(t, s);
 	add_line(t, "jobs", INK_PLAIN, "%s running, %s sheet%s", format_count(s->running_jobs).at,
 	         format_count(s->active_sheets).at, plural(s->active_sheets));

@@ -35,7 +35,8 @@ struct status_facts {
 	double cpu_ratio, rss_bytes;
 	uint64_t processes, running_jobs, active_sheets, clients;
 	uint64_t wal_bytes, jsonl_bytes;
-	struct status_job jobs[STATUS_JOBS]; /* of those that run, the first */
+	double growth_bytes_per_day, freed_bytes_per_day; /* estimates */
+	struct status_job jobs[STATUS_JOBS];              /* of those that run, the first */
 	size_t n_jobs;
 	struct status_anomaly anomalies[STATUS_ANOMALIES]; /* the worst first */
 	uint64_t anomalies_active;

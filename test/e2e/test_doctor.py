@@ -88,3 +88,14 @@ def test_keys_without_effect_are_named(proctor, tmp_path):
 		[("profiler", "strace_enabled"), ("correlation", "min_sample_size")]
 	assert "[correlation] min_sample_size" in proctor("doctor", "--config", config).stdout
 	assert json.loads(proctor("doctor", "--json").stdout)["configuration_without_effect"] == []
+
+
+def test_what_is_stored_is_measured_and_too_little_of_it_is_not_extrapolated(proctor):
+	assert proctor("run", "--quiet", "--", "true").returncode == 0
+	(proctor.state_dir / "monitor.jsonl").write_bytes(b"x" * 3000)
+	(proctor.state_dir / "monitor.jsonl.1").write_bytes(b"x" * 5000)
+	store = json.loads(proctor("doctor", "--json").stdout)["store"]
+	sizes = {end: (proctor.state_dir / ("proctor.db" + end)).stat().st_size for end in ("", "-wal")}
+	assert (store["bytes"], store["wal_bytes"], store["jsonl_bytes"]) == (sum(sizes.values()), sizes["-wal"], 8000)
+	assert store["growth_bytes_per_day_estimate"] is None and store["retention_frees_bytes_per_day_estimate"] is None
+	assert "grows by" not in proctor("doctor").stdout

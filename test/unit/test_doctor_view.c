@@ -25,6 +25,10 @@ static struct doctor healthy(void)
 		.store_path = "/var/lib/proctor/proctor.db",
 		.store_state = DOCTOR_WORKS,
 		.store_bytes = UINT64_C(412) << 20,
+		.wal_bytes = UINT64_C(4) << 20,
+		.jsonl_bytes = UINT64_C(61) << 20,
+		.growth_bytes_per_day = 30.0 * (1 << 20),
+		.freed_bytes_per_day = 25.0 * (1 << 20),
 		.has_disk_free = true,
 		.disk_free_bytes = UINT64_C(80) << 30,
 	};

@@ -455,6 +455,41 @@ static void test_reader_profile__survives_the_rows_of_its_processes(void **state
 	world_rmdir(dir);
 }
 
+/* The world changes at one pace, so a part of the time has wrote the same part of the file. */
+static void test_reader_storage__extrapolates_growth_and_what_becomes_old(void **state)
+{
+	const uint64_t day_ns = UINT64_C(86400) * NS_PER_S;
+	struct history_keep keep = { day_ns, 7 * day_ns, 30 * day_ns };
+	struct history_storage young, found;
+	struct store_scene sc = scene_of(5);
+	struct history *r;
+	struct err err = { 0 };
+	double file;
+
+	(void)state;
+	sc.w.interval_ns = 20 * NS_PER_S;
+	for (int i = 0; i < 150; i++)
+		world_put(&sc.w, sc.st);
+	r = open_reader(sc.dir);
+	assert_int_equal(history_storage(r, &keep, sc.w.wall_ns, &young, &err), 0);
+	assert_true(isnan(young.growth_bytes_per_day) && isnan(young.freed_bytes_per_day));
+	for (int i = 0; i < 1290; i++)
+		world_put(&sc.w, sc.st); /* eight hours in all */
+	file = (double)ask_int(sc.dir, "SELECT page_count * page_size FROM pragma_page_count(),"
+	                               " pragma_page_size()");
+	assert_int_equal(history_storage(r, &keep, sc.w.wall_ns, &found, &err), 0);
+	assert_true(found.growth_bytes_per_day > 2.5 * file &&
+	            found.growth_bytes_per_day < 3.2 * file);
+	/* In a day all of it is older than a day: three snapshots become one. Events stay. */
+	assert_true(found.freed_bytes_per_day > 0.5 * file &&
+	            found.freed_bytes_per_day < 0.7 * file);
+	keep.events_ns = day_ns;
+	assert_int_equal(history_storage(r, &keep, sc.w.wall_ns, &young, &err), 0);
+	assert_true(young.freed_bytes_per_day > found.freed_bytes_per_day);
+	history_close(r);
+	scene_done(&sc);
+}
+
 static void test_reader_open__refuses_what_is_not_there_or_not_ours(void **state)
 {
 	struct history *r = NULL;
@@ -473,4 +508,5 @@ RUN_TESTS(TEST(test_reader_next_snapshot__brings_all_back_oldest_first),
           TEST(test_reader_heed__ends_calls_that_nobody_waits_for),
           TEST(test_reader_profile__sums_the_kernels_totals),
           TEST(test_reader_profile__survives_the_rows_of_its_processes),
+          TEST(test_reader_storage__extrapolates_growth_and_what_becomes_old),
           TEST(test_reader_open__refuses_what_is_not_there_or_not_ours))

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""`proctor run --pid`: a process that runs already is watched as a job, from then on."""
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from conftest import wait_for
+
+# Burns CPU time and holds memory before it is watched, then waits for the gate; afterwards it burns some more, and tells how much.
+WORKER = """
+import resource, sys
+def cpu():
+	u = resource.getrusage(resource.RUSAGE_SELF)
+	return u.ru_utime + u.ru_stime
+def burn(seconds):
+	end = cpu() + seconds
+	while cpu() < end:
+		pass
+burn(1.0)
+held = bytearray(200 << 20)
+del held
+print("ready", flush=True)
+open(sys.argv[1]).close()
+before = cpu()
+burn(0.4)
+print(cpu() - before, flush=True)
+sys.exit(3)
+"""
+
+
+def watch(proctor, pid, *options, **how):
+	return subprocess.Popen([proctor.binary, "run", "--job-id", "w", *options, "--pid", str(pid)], env=proctor.env, stdin=subprocess.DEVNULL,
+				stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how)
+
+
+def job_of(proctor):
+	done = proctor("ls", "--json")
+	jobs = json.loads(done.stdout)["jobs"] if done.returncode == 0 else []
+	return jobs[0] if jobs else None
+
+
+def is_watched(proctor):
+	return wait_for(lambda: (job_of(proctor) or {}).get("status") == "running")
+
+
+@pytest.mark.parametrize("tier", ["bpf", "connector"])
+@pytest.mark.needs_root
+def test_only_what_happens_from_then_on_counts(proctor, children, gate, tier):
+	worker = children.python(WORKER, str(gate), stdout=subprocess.PIPE, text=True)
+	assert worker.stdout.readline() == "ready\n"
+	watcher = watch(proctor, worker.pid, "--tier", tier, "--summary")
+	is_watched(proctor)
+	gate.open()
+	used = float(worker.stdout.readline())
+	_, err = watcher.communicate(timeout=60)
+	assert (watcher.returncode, worker.wait(60)) == (3, 3)
+	job = job_of(proctor)
+	assert (job["status"], job["exit_code"]) == ("failed", 3)
+	assert used - 0.05 <= job["figures"]["cpu_seconds"] <= used + 0.15
+	assert job["figures"]["peak_used_mb"] is None or job["figures"]["peak_used_mb"] < 150
+	assert job["figures"]["processes"] == 1
+	assert "from pid %d on" % worker.pid in proctor("report", "w").stdout
+	assert "%d, from its age of" % worker.pid in err
+
+
+def test_its_descendants_are_watched_with_it_old_and_new(proctor, children, gate):
+	shell = children.spawn(["sh", "-c", "sleep 60 & read go <%s; for i in 1 2 3; do /bin/true; done; kill %%1; wait; exit 0" % gate])
+	wait_for(lambda: len(os.listdir("/proc/%d/task" % shell.pid)) and open("/proc/%d/task/%d/children" % (shell.pid, shell.pid)).read().split())
+	watcher = watch(proctor, shell.pid)
+	is_watched(proctor)
+	wait_for(lambda: json.loads(proctor("ls", "--json").stdout)["jobs"][0]["figures"]["processes"] == 2)
+	gate.open()
+	_, err = watcher.communicate(timeout=60)
+	assert (watcher.returncode, shell.wait(60)) == (0, 0), err
+	assert job_of(proctor)["figures"]["processes"] == 5
+
+
+@pytest.mark.parametrize("signo", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_the_watching_and_not_the_process(proctor, children, signo):
+	worker = children.spawn(["sleep", "60"])
+	watcher = watch(proctor, worker.pid, "--summary")
+	is_watched(proctor)
+	watcher.send_signal(signo)
+	_, err = watcher.communicate(timeout=60)
+	assert watcher.returncode == 0 and worker.poll() is None
+	job = job_of(proctor)
+	assert (job["status"], job["exit_code"], job["job_type"]) == ("completed", None, "sleep")
+	assert "goes on" in err.splitlines()[0] and "ok in" not in err
+
+
+@pytest.mark.parametrize("tier", ["bpf", "connector"])
+@pytest.mark.needs_root
+def test_a_signal_that_kills_it_is_its_end(proctor, children, tier):
+	worker = children.spawn(["sleep", "60"])
+	watcher = watch(proctor, worker.pid, "--tier", tier)
+	is_watched(proctor)
+	worker.kill()
+	watcher.communicate(timeout=60)
+	assert watcher.returncode == 128 + signal.SIGKILL
+	job = job_of(proctor)
+	assert (job["status"], job["signal_num"]) == ("failed", signal.SIGKILL)
+
+
+@pytest.mark.tier("looks")
+def test_an_end_that_nothing_reports_is_not_made_up(proctor, children):
+	worker = children.spawn(["sleep", "60"])
+	watcher = watch(proctor, worker.pid, "--tier", "looks")
+	is_watched(proctor)
+	worker.terminate()
+	worker.wait(60)
+	_, err = watcher.communicate(timeout=60)
+	assert watcher.returncode == 1 and "its exit status is not known" in err
+	job = job_of(proctor)
+	assert (job["status"], job["exit_code"], job["signal_num"]) == ("lost", None, None)
+
+
+def refused(done, word):
+	assert done.returncode == 125 and word in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_a_process_that_cannot_be_watched_is_refused(proctor, children):
+	refused(proctor("run", "--pid", "1"), "process 1 is the parent of all")
+	gone = children.spawn(["true"])
+	gone.wait(60)
+	refused(proctor("run", "--pid", gone.pid), "there is no process with pid %d" % gone.pid)
+	refused(proctor("run", "--pid", "0"), "--pid 0 is not the number of a process")
+	refused(proctor("run", "--pid", "4194305"), "not the number of a process")
+	refused(proctor("run", "--pid", os.getpid(), "--", "true"), "either a command or --pid")
+	refused(proctor("run", "--pid", os.getpid(), "--mem", "1G"), "are for a command")
+	kernel = [pid for pid in os.listdir("/proc") if pid.isdigit() and open("/proc/%s/stat" % pid, encoding="utf-8").read().split(")")[1].split()[1] == "2"]
+	if kernel and os.geteuid() == 0:
+		refused(proctor("run", "--pid", kernel[0]), "is a kernel thread")
+	assert not proctor.state_dir.exists() or job_of(proctor) is None
+
+
+def test_a_plain_user_watches_processes_of_their_own(as_nobody, children):
+	refused(as_nobody("run", "--pid", os.getpid()), "is another user's")
+	mine = children.spawn(["setpriv", "--reuid=65534", "--clear-groups", "sleep", "5"])
+	wait_for(lambda: os.stat("/proc/%d" % mine.pid).st_uid == 65534)
+	done = as_nobody("run", "--job-id", "w", "--pid", mine.pid)
+	assert done.returncode in (0, 1), done.stderr
+	assert mine.wait(60) == 0
+	job = json.loads(as_nobody("ls", "--json").stdout)["jobs"][0]
+	assert job["job_type"] == "sleep" and done.returncode == (0 if job["exit_code"] == 0 else 1)
