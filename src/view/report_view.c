@@ -173,7 +173,7 @@ static void put_gpu_memory(struct facts *f, const struct gpu_record *g)
 		facts_comma(f, "%s by this job", format_bytes((uint64_t)g->own_peak_bytes).at);
 }
 
-/* "71 % busy, 99 % at most   14.2 of 24.0 GiB held, 13.9 GiB by this job   212 Wh" */
+/* "71 % busy, 99 % peak   14.2 of 24.0 GiB held, 13.9 GiB by this job   212 Wh" */
 static void put_gpu(struct facts *f, const struct report *r, const struct gpu_record *g)
 {
 	double hours = (double)job_took_ns(&r->job, r->now_ns) / 3600e9;
@@ -185,7 +185,7 @@ static void put_gpu(struct facts *f, const struct report *r, const struct gpu_re
 	            job_quality(&r->job, is_known ? QUALITY_SAMPLED : QUALITY_MISSING).at);
 	if (isfinite(g->util_mean_ratio)) {
 		facts_part(f, "%s busy", format_percent(g->util_mean_ratio).at);
-		facts_comma(f, "%s at most", format_percent(g->util_max_ratio).at);
+		facts_comma(f, "%s peak", format_percent(g->util_max_ratio).at);
 	} else {
 		facts_part(f, "load not known");
 	}

@@ -126,7 +126,7 @@ static void put_gpu(struct facts *f, const struct job *job)
 	facts_begin(f, job_count(job, JOB_FIGURE_GPUS) > 1 ? "gpus" : "gpu",
 	            job_quality(job, QUALITY_SAMPLED).at);
 	if (job_count(job, JOB_FIGURE_GPUS) > 1)
-		facts_part(f, "%s", job_figure_words(job, JOB_FIGURE_GPUS).at);
+		facts_part(f, "%s used", job_figure_words(job, JOB_FIGURE_GPUS).at);
 	if (job_knows(job, JOB_FIGURE_GPU_UTIL))
 		facts_part(f, "%s busy", job_figure_words(job, JOB_FIGURE_GPU_UTIL).at);
 	else

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What jobs do on GPUs, as the end block, ls, report, diff and SQL show it. The driver is fake, and lists the processes that a file names."""
+import csv
+import io
 import json
 import re
 
@@ -108,7 +110,7 @@ def test_figures_agree_with_what_was_stored_of_each_tick(jobs, children):
 def test_the_report_labels_its_gpu_lines_and_shows_only_those_of_the_job(jobs):
 	jobs.run("one", ["1 256 20"], "gpus=3", until="gpu_memory_mb = 256")
 	report = jobs.proctor("report", "one").stdout
-	assert "51 % busy, 51 % at most" in line_of(report, "GPU 1") and "256 MiB by this job" in line_of(report, "GPU 1")
+	assert "51 % busy, 51 % peak" in line_of(report, "GPU 1") and "256 MiB by this job" in line_of(report, "GPU 1")
 	assert "GPU 0" not in report and "GPU 2" not in report
 	assert re.search(r"this job +(\d+|[\d.]+) % busy, .* GPU time", report)
 
@@ -179,6 +181,25 @@ def test_a_driver_that_lies_is_not_believed(jobs):
 def test_a_driver_that_hangs_leaves_what_was_seen_before(jobs):
 	block = jobs.run("one", ["0 512 37"], "hang=power after=6", until="gpu_memory_mb = 512", ticks=2)
 	assert "512 MiB by this job" in line_of(block, "gpu")
+
+
+def test_exports_have_the_gpus_of_the_store(jobs, children):
+	other = children.idle(1)[0]
+	jobs.run("one", ["0 512 37", "1 256 20"], "gpus=2", others="0 %d 400 13\n" % other.pid, until="gpu_memory_mb = 768")
+	rows = list(csv.DictReader(io.StringIO(jobs.proctor("export", "one", "--format", "csv", "--what", "gpus").stdout)))
+	stored = jobs.sql("SELECT g.timestamp AS at, g.gpu_index AS gpu, g.utilization_pct AS util, g.power_w AS power, p.memory_used_mb AS own, p.sm_pct AS sm"
+			  " FROM gpu_metrics g LEFT JOIN gpu_processes p ON p.snapshot_id = g.snapshot_id AND p.gpu_index = g.gpu_index AND p.job_id = 'one'"
+			  " ORDER BY g.snapshot_id, g.gpu_index")
+	number = lambda text: float(text) if text else None  # pylint: disable=unnecessary-lambda-assignment
+	assert [(int(r["gpu_index"]), number(r["utilization_pct"]), number(r["power_w"]), number(r["own_memory_mb"]), number(r["own_sm_pct"])) for r in rows] \
+		== [(s["gpu"], s["util"], s["power"], s["own"], s["sm"]) for s in stored]
+	assert {row["job_id"] for row in rows} == {"one"} and rows[-1]["own_memory_mb"] == "256.0"
+	samples = list(csv.DictReader(io.StringIO(jobs.proctor("export", "one", "--format", "csv", "--what", "samples").stdout)))
+	assert {row["gpu_memory_mb"] for row in samples} >= {"768.0"} and {row["gpu_util_pct"] for row in samples} >= {"50.5"}
+	trace = json.loads(jobs.proctor("export", "one", "--format", "chrome-trace").stdout)["traceEvents"]
+	counters = {(e["name"], value) for e in trace if e["ph"] == "C" for value in e["args"].values()}
+	assert {("GPU 0 busy (%)", 50), ("GPU 1 busy (%)", 51), ("GPU 0 memory of this job (MiB)", 512), ("GPU 1 power (W)", 123.45),
+		("GPU memory (MiB)", 768)} <= counters
 
 
 @pytest.mark.needs_root
