@@ -590,7 +590,7 @@ static void start_capture(struct run *run)
 
 	if (!run->captures || !run->folder)
 		return;
-	if (runfolder_create_logs(run->folder, log_fds, &err) < 0 ||
+	if (runfolder_create_logs(run->folder, capture_is_one_stream(), log_fds, &err) < 0 ||
 	    capture_start(log_fds, &run->capture, &err) < 0) {
 		log_warn("the output is not captured: %s", err.msg);
 		return;

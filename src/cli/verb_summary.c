@@ -228,7 +228,8 @@ const struct verb verb_summary = {
 	.summary = "what a run folder has: its job, and the resource summary of its CSV files",
 	.usage = "[--json] DIR",
 	.about =
-		"Shows the job from summary.json, as `run --out DIR` wrote it. Then reads hw_metrics.csv, hw_dmon.csv\n"
-		"and cpu_metrics.csv, as `run` or nvidia-smi itself wrote them, and reports what was used and skipped.",
+		"Shows the job, from the summary.json that `run --out DIR` wrote. Then reads hw_metrics.csv,\n"
+		"hw_dmon.csv and cpu_metrics.csv, as `run` or nvidia-smi itself wrote them, and reports what was\n"
+		"used and what was skipped.",
 	.run = run,
 };

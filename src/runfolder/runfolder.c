@@ -165,18 +165,21 @@ static int create_log(struct runfolder *f, const char *name, struct err *err)
 	return fd < 0 ? fail(f, "create", name, err) : fd;
 }
 
-int runfolder_create_logs(struct runfolder *f, int ret_fds[static RUNFOLDER_LOGS], struct err *err)
+int runfolder_create_logs(struct runfolder *f, bool is_one, int ret_fds[static RUNFOLDER_LOGS],
+                          struct err *err)
 {
-	int out = create_log(f, "stdout.log", err), error;
+	cleanup(closep) int out = create_log(f, "stdout.log", err);
+	int error = -1;
 
 	if (out < 0)
 		return out;
-	error = create_log(f, "stderr.log", err);
-	if (error < 0) {
-		close(out);
+	if (is_one) /* a file system without links has the first name only */
+		(void)linkat(f->dir_fd, "stdout.log", f->dir_fd, "stderr.log", 0);
+	else
+		error = create_log(f, "stderr.log", err);
+	if (error < 0 && !is_one)
 		return error;
-	}
-	ret_fds[0] = out;
+	ret_fds[0] = TAKE_FD(out);
 	ret_fds[1] = error;
 	return 0;
 }

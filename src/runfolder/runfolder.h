@@ -45,9 +45,10 @@ int runfolder_open(const struct runfolder_options *options, struct runfolder **r
 const char *runfolder_moved_to(const struct runfolder *f);
 
 #define RUNFOLDER_LOGS 2
-/* Creates stdout.log and stderr.log; the caller owns the fds. */
-int runfolder_create_logs(struct runfolder *f, int ret_fds[static RUNFOLDER_LOGS], struct err *err)
-	must_check;
+/* Creates stdout.log and stderr.log; the caller owns the fds. If they are one stream, they are two names
+ * of one file, and the second fd is -1. */
+int runfolder_create_logs(struct runfolder *f, bool is_one, int ret_fds[static RUNFOLDER_LOGS],
+                          struct err *err) must_check;
 
 /* Writes the CSV lines, the run log and the summary. The run log gets the job's marks, phases and sheets,
  * and what happened to its processes. All is tried; the first failure is returned. */

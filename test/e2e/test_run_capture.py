@@ -2,6 +2,7 @@
 """`run --capture`: stdout and stderr are also in the run folder, and the command does not notice."""
 import hashlib
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -144,6 +145,29 @@ def test_closed_streams_stay_closed(run, tmp_path):
 	assert (tmp_path / "status").read_text() != "0\n"
 
 
+# Writes to both in turn, without waiting.
+TURNS = "import os\nfor i in range(500): os.write(1, b'out %d\\n' % i); os.write(2, b'err %d\\n' % i)"
+
+
+def test_streams_that_go_to_one_place_keep_their_order(run, tmp_path):
+	done = run(sys.executable, "-c", TURNS, options=["--out", tmp_path / "folder", "--capture"], stderr=subprocess.STDOUT)
+	wanted = "".join("out %d\nerr %d\n" % (i, i) for i in range(500))
+	assert done.stdout == wanted
+	logs = [tmp_path / "folder" / name for name in ("stdout.log", "stderr.log")]
+	assert logs[0].read_text() == wanted and logs[0].samefile(logs[1])
+
+
+def test_streams_that_go_to_one_file_keep_their_order_and_two_files_stay_two(run, tmp_path):
+	line = " ".join(map(shlex.quote, run.line(sys.executable, "-c", TURNS, options=["--out", "folder", "--capture"])))
+	run.bare("sh", "-c", line + " > both 2>&1", cwd=tmp_path)
+	assert (tmp_path / "both").read_bytes() == (tmp_path / "folder/stderr.log").read_bytes()
+	assert (tmp_path / "both").read_text() == "".join("out %d\nerr %d\n" % (i, i) for i in range(500))
+	for ends in ("> one 2> two", "> /dev/null 2> /dev/null"):
+		run.bare("sh", "-c", line + " " + ends, cwd=tmp_path)
+		assert (tmp_path / "folder/stdout.log").read_text().count("out") == (tmp_path / "folder/stderr.log").read_text().count("err") == 500
+		assert "err" not in (tmp_path / "folder/stdout.log").read_text()
+
+
 @pytest.mark.parametrize("tier", TIERS)
 def test_its_helpers_are_not_part_of_the_job(run, tmp_path, tier):
 	assert run("sh", "-c", "sleep 0.3; true", options=["--out", tmp_path / "folder", "--capture", "--tier", tier]).returncode == 0
@@ -164,17 +188,18 @@ def shell(run, tmp_path):
 
 def test_a_terminal_stays_one_and_passes_bytes_as_they_are(shell, tmp_path):
 	assert shell.ask("p sh -c 'test -t 0 && test -t 1 && test -t 2 && echo yes; echo no >&2'") == "yes\r\nno"
-	assert (tmp_path / "folder/stdout.log").read_bytes() == b"yes\n"
-	assert (tmp_path / "folder/stderr.log").read_bytes() == b"no\n"
+	assert (tmp_path / "folder/stdout.log").read_bytes() == b"yes\nno\n"
+	assert (tmp_path / "folder/stderr.log").samefile(tmp_path / "folder/stdout.log")
 
 
 def test_only_the_stream_that_is_a_terminal_stays_one(shell, tmp_path):
 	assert shell.ask("p sh -c 'test -t 1; echo $? >&2' > file") == "1"
+	assert (tmp_path / "folder/stderr.log").read_bytes() == b"1\n" and (tmp_path / "folder/stdout.log").read_bytes() == b""
 	assert shell.ask("p sh -c 'test -t 2; echo $?' 2> file") == "1"
 
 
 def test_the_window_has_the_size_of_the_real_one_also_when_that_changes(shell):
-	program = "import os, signal, time\nsize = lambda *_: print('size', *os.get_terminal_size(1), flush=True)\n" \
+	program = "import os, signal, time\nsize = lambda *_: os.write(1, b'size %d %d\\n' % os.get_terminal_size(1))\n" \
 		"signal.signal(signal.SIGWINCH, size); size()\nwhile True: time.sleep(1)"
 	shell.type("p %s -c \"%s\"\n" % (sys.executable, program))
 	shell.expect("size 80 24")

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <termios.h>
 #include <unistd.h>
@@ -44,6 +46,7 @@ struct stream {
 
 struct capture {
 	struct stream streams[CAPTURE_COUNT];
+	bool is_one;       /* the first is also stderr's */
 	struct news *news; /* one each */
 };
 
@@ -263,9 +266,29 @@ static bool is_closed(int fd)
 	return flags < 0 || flags & FD_CLOEXEC;
 }
 
+/* By different ways to one regular file, each writes at its own place in it. */
+static bool is_same_file(const struct stat *out)
+{
+	return !S_ISREG(out->st_mode) ||
+	       syscall(SYS_kcmp, getpid(), getpid(), KCMP_FILE, STDOUT_FILENO, STDERR_FILENO) <= 0;
+}
+
+bool capture_is_one_stream(void)
+{
+	struct stat out, error;
+
+	if (is_closed(STDOUT_FILENO) || is_closed(STDERR_FILENO) ||
+	    fstat(STDOUT_FILENO, &out) < 0 || fstat(STDERR_FILENO, &error) < 0)
+		return false;
+	if (S_ISCHR(out.st_mode)) /* a device that is no terminal has no order to keep */
+		return S_ISCHR(error.st_mode) && out.st_rdev == error.st_rdev &&
+		       isatty(STDOUT_FILENO);
+	return out.st_dev == error.st_dev && out.st_ino == error.st_ino && is_same_file(&out);
+}
+
 static int start_stream(struct stream *s, struct news *news, struct err *err)
 {
-	if (is_closed(s->target_fd))
+	if (s->log_fd < 0 || is_closed(s->target_fd))
 		return 0;
 	if (open_ends(s, err) < 0)
 		return -err->code;
@@ -286,6 +309,7 @@ int capture_start(const int take_log_fds[static CAPTURE_COUNT], struct capture *
 {
 	cleanup(capture_freep) struct capture *c = xcalloc(1, sizeof *c);
 
+	c->is_one = take_log_fds[CAPTURE_STDERR] < 0;
 	for (int i = 0; i < CAPTURE_COUNT; i++)
 		c->streams[i] = (struct stream){ .target_fd = STDOUT_FILENO + i,
 			                         .read_fd = -1,
@@ -310,9 +334,12 @@ int capture_start(const int take_log_fds[static CAPTURE_COUNT], struct capture *
 
 void capture_attach(const struct capture *c)
 {
-	for (int i = 0; i < CAPTURE_COUNT; i++)
-		if (c->streams[i].write_fd >= 0)
-			(void)dup2(c->streams[i].write_fd, c->streams[i].target_fd);
+	for (int i = 0; i < CAPTURE_COUNT; i++) {
+		const struct stream *from = &c->streams[c->is_one ? CAPTURE_STDOUT : i];
+
+		if (from->write_fd >= 0)
+			(void)dup2(from->write_fd, c->streams[i].target_fd);
+	}
 }
 
 void capture_release(struct capture *c)

@@ -5,6 +5,9 @@
  * signal and does not end with us: neither our death nor a background process that keeps the output
  * open affects the command.
  *
+ * Where both go to the same place (2>&1, or one terminal), they stay one stream: two readers would
+ * lose the order of what is written to it.
+ *
  *	capture_start(log_fds, &c, &err);   // while this process is small
  *	capture_attach(c);                  // in the command's process, before exec
  *	capture_release(c);                 // when the command has its copies
@@ -30,7 +33,10 @@ struct capture_result {
 	int error;         /* … and why: an errno */
 };
 
-/* Takes the files of both streams. A stream that is closed stays so. */
+/* Whether stdout and stderr go to the same place, in which their order can be seen. */
+bool capture_is_one_stream(void);
+/* Takes the files of both streams; if they are one, the second is -1. A stream that is closed stays
+ * so. */
 int capture_start(const int take_log_fds[static CAPTURE_COUNT], struct capture **ret,
                   struct err *err) must_check;
 /* Async-signal-safe. */
@@ -39,6 +45,7 @@ void capture_release(struct capture *c);
 /* Returns when all that the command has written is in the files and has reached its reader. A signal
  * that would end us ends the wait. */
 void capture_finish(struct capture *c);
+/* If both are one stream, it is that of stdout. */
 struct capture_result capture_result(const struct capture *c, enum capture_stream stream);
 bool capture_is_helper(const struct capture *c, pid_t pid); /* NULL: it is not */
 void capture_free(struct capture *c);
