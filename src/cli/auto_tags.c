@@ -77,9 +77,10 @@ void auto_tags_add(const struct opt_list *given, char tags[JOB_TAGS_MAX])
 	char commit[GIT_COMMIT_LEN];
 
 	memcpy(a.texts, given->at, given->len * sizeof *given->at);
-	if (git_commit_find(COMMIT_PATIENCE_NS, commit))
-		add(&a, "git_commit", commit);
 	for (size_t i = 0; i < ARRAY_LEN(sources); i++)
 		if (getenv(sources[i].where))
 			add(&a, sources[i].tag, getenv(sources[i].variable));
+	/* The longest comes last: a list of jobs has room for the first ones only. */
+	if (git_commit_find(COMMIT_PATIENCE_NS, commit))
+		add(&a, "git_commit", commit);
 }

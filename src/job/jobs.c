@@ -2,6 +2,7 @@
 #include "job/jobs.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -9,6 +10,7 @@
 #include "job/allowance.h"
 #include "job/cgroup/oom_watch.h"
 #include "job/sheet_tree.h"
+#include "kernel/process_peek.h"
 #include "kernel/process_reader.h"
 #include "model/own_program.h"
 
@@ -197,6 +199,18 @@ void jobs_add_tree(struct jobs *jobs, job_handle job, struct proc_id root,
 typedef void (*take_usage_fn)(struct accounting *t, struct proc_id id, const char *comm,
                               const struct proc_readings *now);
 
+/* Before the first scan it is asked for. */
+static void name_of(const struct jobs *jobs, struct proc_id id, const struct sample *last,
+                    char ret[static COMM_LEN])
+{
+	const struct proc_sample *p = last ? sample_find_proc(last, id.pid) : NULL;
+
+	if (p && proc_id_eq(p->id, id))
+		memcpy(ret, p->comm, COMM_LEN);
+	else
+		process_peek_comm(jobs->root_fd, id.pid, ret);
+}
+
 /* Reads the members of the job one by one; of a larger crowd, the others are left to the ticks. */
 static void read_members(struct jobs *jobs, struct watched_job *w, const struct sample *last,
                          take_usage_fn take)
@@ -206,15 +220,15 @@ static void read_members(struct jobs *jobs, struct watched_job *w, const struct 
 
 	for (size_t it = 0; n < USAGES_MAX && map_next(&jobs->members.living, &it, &slot);) {
 		struct proc_id id = { (pid_t)slot.key, slot.value };
-		const struct proc_sample *p;
 		struct proc_readings now;
+		char comm[COMM_LEN];
 
 		if (job_roster_find(&jobs->roster, id).job != w->row->job.handle)
 			continue;
 		n++;
-		p = last ? sample_find_proc(last, id.pid) : NULL;
+		name_of(jobs, id, last, comm);
 		if (process_reader_usage(jobs->reader, id, &now))
-			take(&w->accounting, id, p && proc_id_eq(p->id, id) ? p->comm : "", &now);
+			take(&w->accounting, id, comm, &now);
 	}
 }
 

@@ -89,6 +89,7 @@ def test_an_interrupt_ends_the_watching_and_not_the_process(proctor, children, s
 	job = job_of(proctor)
 	assert (job["status"], job["exit_code"], job["job_type"]) == ("completed", None, "sleep")
 	assert "goes on" in err.splitlines()[0] and "ok in" not in err
+	assert "largest process, sleep" in err
 
 
 @pytest.mark.parametrize("tier", ["bpf", "connector"])
