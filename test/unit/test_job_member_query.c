@@ -411,6 +411,35 @@ static void test_job_processes__begin_when_it_was_told_and_not_before_their_pare
 	world_rmdir(dir);
 }
 
+static void test_job_sums__end_within_the_allowed_cores(void **state)
+{
+	char *dir = world_dir();
+	struct sums sums;
+	struct world w;
+	struct store *st;
+	struct job *job;
+
+	(void)state;
+	world_init(&w, 1);
+	st = world_open(&w, dir);
+	world_add_job(&w, "s");
+	job = &w.jobs.at[0];
+	job->allowed.milli_cores = 1000;
+	put_sum(&w, st,
+	        (struct job_sum){ .cpu_ratio = 0.5, .cpu_ns = { NS_PER_S, QUALITY_EXACT } });
+	job = &w.jobs.at[0];
+	job->figures[JOB_FIGURE_CPU] = (struct figure){ NS_PER_S * 13 / 10, QUALITY_EXACT };
+	set_end(job, JOB_COMPLETED);
+	job->ended_ns = w.wall_ns + NS_PER_S / 10; /* 0.3 s of CPU time since */
+	put_sum(&w, st, (struct job_sum){ 0 });
+	assert_int_equal(read_sums(dir, "s", 9, &sums), 2);
+	assert_true(fabs(sums.at[1].sum.cpu_ratio - 1) < 1e-9);
+	assert_int_equal(ask_int(dir, "SELECT max(cpu_percent) FROM job_samples"), 100);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
 static int add_share(void *self, const struct process_record *p)
 {
 	double *shares = self;
@@ -510,7 +539,8 @@ static void test_store__reads_version_1_and_brings_it_up_to_date(void **state)
 	world_rmdir(dir);
 }
 
-RUN_TESTS(TEST(test_job_processes__know_no_cpu_share_of_who_was_seen_once_at_rest),
+RUN_TESTS(TEST(test_job_sums__end_within_the_allowed_cores),
+          TEST(test_job_processes__know_no_cpu_share_of_who_was_seen_once_at_rest),
           TEST(test_job_processes__begin_when_it_was_told_and_not_before_their_parent),
           TEST(test_sheets__are_kept_as_they_were_told),
           TEST(test_job_sums__are_kept_a_snapshot_and_become_means),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "job/jobs.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "check.h"
@@ -143,6 +144,37 @@ static void test_jobs__leave_the_end_of_a_foreign_job_to_its_recorder(void **sta
 	scene_done(&f);
 }
 
+/* The readings of a control group. */
+static const struct cgroup_readings *read_group(void *self, const struct snapshot *snap)
+{
+	(void)snap;
+	return self;
+}
+
+static double share_after(struct scene *f, struct cgroup_readings *group, uint64_t cpu_ms)
+{
+	readings_set(group, CGROUP_CPU, cpu_ms * NS_PER_MS);
+	tick(f);
+	return f->snap.sums.at[0].cpu_ratio;
+}
+
+static void test_jobs__show_no_more_cores_than_are_allowed_and_lose_no_cpu_time(void **state)
+{
+	static const struct watched_job_hooks hooks = { .measure = read_group };
+	struct cgroup_readings group = { 0 };
+	struct scene f = scene_new();
+	struct watched_job *w = add_job(&f, "a", ROOT);
+
+	w->hooks = &hooks;
+	w->hooks_self = &group;
+	w->row->job.allowed.milli_cores = 500;
+	assert_true(fabs(share_after(&f, &group, 700) - 0.5) < 1e-6); /* a period is ahead … */
+	assert_true(fabs(share_after(&f, &group, 900) - 0.4) < 1e-6); /* … of the next */
+	assert_true(fabs(share_after(&f, &group, 900)) < 1e-6);
+	assert_true(share_after(&f, &group, 3900) > 0.999); /* it has been allowed more since */
+	scene_done(&f);
+}
+
 static void test_jobs__put_each_change_of_a_sheet_into_one_snapshot(void **state)
 {
 	struct scene f = scene_new();
@@ -255,7 +287,8 @@ static void test_watched_job_end__may_be_corrected_but_keeps_its_time(void **sta
 	scene_done(&f);
 }
 
-RUN_TESTS(TEST(test_jobs__count_the_processes_of_each_job_apart),
+RUN_TESTS(TEST(test_jobs__show_no_more_cores_than_are_allowed_and_lose_no_cpu_time),
+          TEST(test_jobs__count_the_processes_of_each_job_apart),
           TEST(test_jobs__focus_on_the_living),
           TEST(test_jobs__infer_the_end_of_a_job_from_that_of_its_process),
           TEST(test_jobs__leave_the_end_of_a_foreign_job_to_its_recorder),
