@@ -785,7 +785,8 @@ static int run_run(struct cli *cli, int argc, char **argv)
 	if (run.config.profiler.auto_tags && !run.pid) /* ours are not that process's */
 		auto_tags_add(&run.tags, run.job.tags);
 	wait_for_room(&run);
-	set_batch_time(&run);
+	if (!run.pid)
+		set_batch_time(&run);
 	claim_job_id(&run);
 	open_folder(&run);
 	set_engine_options(&run);

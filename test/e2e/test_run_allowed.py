@@ -285,6 +285,15 @@ def test_a_registered_job_is_allowed_what_its_process_is(daemon, group_of):
 	assert allowed(recorded[0]) == truth
 
 
+def test_a_process_that_is_watched_is_allowed_what_it_is_and_not_what_we_are(run):
+	with waiting("taskset", "-c", "0") as process:
+		watcher = subprocess.Popen([run.proctor.binary, "run", "--job-id", "w", "--pid", str(process.pid)],
+					   env={**run.env, "SLURM_JOB_END_TIME": str(int(time.time()) + 60)}, stdin=subprocess.DEVNULL)
+		wait_for(run.is_recorded)
+	assert watcher.wait(timeout=30) in (0, 1)
+	assert (run.job()["allowed_cores"], run.job()["allowed_seconds"]) == (1, None)
+
+
 @pytest.mark.needs_root
 def test_address_space_that_is_limited_is_told(daemon):
 	with waiting("prlimit", "--as=%d" % (700 << 20)) as process:
