@@ -35,17 +35,15 @@ bool snapshot_sort_parse(const char *name, enum snapshot_sort *ret)
 static void put_title(const struct snapshot *snap, const struct snapshot_view *view,
                       struct canvas *to)
 {
-	if (view->host)
-		canvas_text(to, INK_TITLE, view->host, strlen(view->host), 64);
-	else
-		canvas_put(to, INK_TITLE, "this machine");
-	canvas_printf(to, INK_PLAIN, "   %s   up %s", format_time(snap->wall_ns).at,
-	              format_duration(snap->boot_ns).at);
-	if (view->kernel) {
-		canvas_put(to, INK_PLAIN, "   Linux ");
-		canvas_text(to, INK_PLAIN, view->kernel, strlen(view->kernel), 32);
-	}
-	canvas_newline(to);
+	struct facts f = { .indent = 2, .label_columns = 11 };
+
+	facts_begin_head(&f, view->host ? view->host : "this machine", "");
+	facts_part(&f, "%s", format_time(snap->wall_ns).at);
+	facts_part(&f, "up %s", format_duration(snap->boot_ns).at);
+	if (view->kernel)
+		facts_part(&f, "Linux %.32s", view->kernel);
+	facts_print(&f, to);
+	facts_done(&f);
 }
 
 static void put_cpu(struct facts *f, const struct snapshot *snap, const struct snapshot_view *view,
