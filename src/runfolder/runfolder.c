@@ -174,7 +174,7 @@ int runfolder_create_logs(struct runfolder *f, bool is_one, int ret_fds[static R
 	if (out < 0)
 		return out;
 	if (is_one) /* a file system without links has the first name only */
-		(void)linkat(f->dir_fd, "stdout.log", f->dir_fd, "stderr.log", 0);
+		(void)!linkat(f->dir_fd, "stdout.log", f->dir_fd, "stderr.log", 0);
 	else
 		error = create_log(f, "stderr.log", err);
 	if (error < 0 && !is_one)

@@ -239,7 +239,7 @@ with open("data", "wb") as out:
 	out.write(os.urandom(8 << 20)); out.flush(); os.fsync(out.fileno())
 end = time.process_time() + 0.5
 while time.process_time() < end: pass
-subprocess.run(["sleep", "0.3"])
+subprocess.run(["sleep", "2"])
 """
 
 
