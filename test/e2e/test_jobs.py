@@ -405,10 +405,10 @@ def runs(request, tmp_path_factory):
 
 def make_runs(proctor):
 	for n, cpu in enumerate(("0.2", "0.3", "0.25", "0.2")):
-		run_job(proctor, "--name", "spin", "--job-id", "spin-%d" % n, command=["python3", "-c", SPIN % cpu])
+		run_job(proctor, "--name", "spin", "--job-id", "spin-%d" % n, command=["/usr/bin/python3", "-c", SPIN % cpu])
 	run_job(proctor, "--name", "spin", "--job-id", "spin-bad", command=["sh", "-c", "exit 9"], status=9)
 	slow = "kept = bytearray(128 << 20)\n" + SPIN % "1.2"
-	run_job(proctor, "--name", "spin", "--job-id", "spin-slow", command=["python3", "-c", slow])
+	run_job(proctor, "--name", "spin", "--job-id", "spin-slow", command=["/usr/bin/python3", "-c", slow])
 
 
 def test_diff_begins_with_a_verdict(runs):
