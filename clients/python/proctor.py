@@ -196,13 +196,15 @@ class _Lines:
 			self.sock.sendall(line, socket.MSG_NOSIGNAL)  # the program may have restored SIGPIPE's default action
 
 	def receive(self, deadline=None):
+		searched = 0
 		while True:
-			end = self.waiting.find(b"\n")
+			end = self.waiting.find(b"\n", searched)
 			if end >= 0:
 				line = bytes(self.waiting[:end])
 				del self.waiting[: end + 1]
 				return _object(line)
-			if len(self.waiting) > REPLY_MAX:
+			searched = len(self.waiting)
+			if searched > REPLY_MAX:
 				raise Error("the answer is too large")
 			if deadline:
 				self.sock.settimeout(_left(deadline))

@@ -53,7 +53,7 @@ def counters_of(events):
 	return tracks
 
 
-def check_series(ask, done):
+def check_series(ask, done, cpu_slack=0.002):
 	"""CPU and I/O over time add up to what the job, and the kernel, counted."""
 	assert done.returncode == 0, done.stderr
 	used, written = (float(word) for word in done.stdout.split())
@@ -64,10 +64,10 @@ def check_series(ask, done):
 	times = [job["started_at"]] + [float(row["timestamp"]) for row in rows]
 	assert times == sorted(times)
 	spread = sum((b - a) * float(row["cpu_percent"] or 0) / 100 for a, b, row in zip(times, times[1:], rows))
-	assert spread == pytest.approx(total, rel=0.01, abs=0.001)
+	assert spread == pytest.approx(total, rel=0.01, abs=cpu_slack)
 	assert float(rows[-1]["cpu_seconds"]) == pytest.approx(total, rel=1e-6)
 	(cores,) = [track for (pid, name), track in counters_of(trace_of(ask, "work")).items() if pid == 1 and name == "CPU (cores)"]
-	assert sum((b[0] - a[0]) * a[1] for a, b in zip(cores, cores[1:])) == pytest.approx(total, rel=0.01, abs=0.002)
+	assert sum((b[0] - a[0]) * a[1] for a, b in zip(cores, cores[1:])) == pytest.approx(total, rel=0.01, abs=cpu_slack)
 	assert cores[0][0] == 0 and cores[-1][1] == 0
 	series = [int(row["written_bytes"]) for row in rows if row["written_bytes"]]
 	assert series == sorted(series) and written <= series[-1] < written + (4 << 20)
@@ -82,7 +82,7 @@ def test_the_series_of_a_job_add_up_to_the_kernels_counters(run, tmp_path):
 @pytest.mark.needs_root
 def test_the_series_of_a_plain_users_job_add_up_too(as_nobody):
 	done = as_nobody("run", "--job-id", "work", "--interval", "0.1", "--", "python3", "-c", WORK, "data")
-	check_series(as_nobody, done)
+	check_series(as_nobody, done, cpu_slack=0.02)  # counted in clock ticks: what is left at the end may exceed the cores
 
 
 @pytest.mark.needs_root

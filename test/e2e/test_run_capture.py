@@ -217,6 +217,7 @@ def test_keys_end_stop_and_continue_it(shell, tmp_path):
 	shell.expect(r"READY\$ ")
 	shell.type("fg\n")
 	shell.expect("sleep 60")
+	wait_for(lambda: os.tcgetpgrp(shell.fd) != shell.pid)  # bash shows the line first
 	shell.type("\x03")
 	shell.expect(r"READY\$ ")
 	assert shell.ask("echo $?") == str(128 + signal.SIGINT)
