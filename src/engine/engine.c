@@ -18,6 +18,7 @@
 #define FLUSH_EVENTS_ALWAYS (5 * FLUSH_EVENTS)
 #define DRAINS_MAX 32
 #define LIMITS_AFTER_NS NS_PER_S
+#define YOUNG_DETAILS_NS (200 * NS_PER_MS)
 #define STORING_AGAIN_NS (2 * NS_PER_S)
 #define JOB_PATIENCE_NS NS_PER_S /* for a disk, while clients wait for us */
 #define SETTLE_STEP_NS (2 * NS_PER_MS)
@@ -30,7 +31,7 @@ struct engine {
 	struct anomaly_stage anomalies;
 	struct pipeline pipeline;
 	struct snapshot_pool *pool;
-	uint64_t started_ns;
+	uint64_t started_ns, detailed_ns; /* … and when details were read while it was young */
 	struct sampler *sampler;
 	struct recorder *recorder;
 	struct budget budget;
@@ -216,16 +217,22 @@ static void set_focus(struct engine *e)
 
 /* ---- the tick -------------------------------------------------------------------------------- */
 
-/* Details are expensive, so they wait while ticks are frequent. Only the file limit is read, once a
- * process has run for a while. */
-static unsigned want_now(const struct engine *e)
+/* Details are expensive, so they wait while ticks are frequent, or are read at some of them, if it takes PSS
+ * to know what a job uses. The file limit is read once a process has run for a while. */
+static unsigned want_now(struct engine *e)
 {
 	unsigned want = budget_want(&e->budget);
+	uint64_t now_ns = clock_mono_ns();
 
 	if (!is_young(e) || !(want & WANT_PSS))
 		return want;
+	if (now_ns - MAX(e->started_ns, e->detailed_ns) >= YOUNG_DETAILS_NS &&
+	    jobs_need_pss(e->jobs)) {
+		e->detailed_ns = now_ns;
+		return want;
+	}
 	want &= ~(unsigned)WANT_PSS;
-	return clock_mono_ns() - e->started_ns < LIMITS_AFTER_NS ? want : want | WANT_LIMITS;
+	return now_ns - e->started_ns < LIMITS_AFTER_NS ? want : want | WANT_LIMITS;
 }
 
 void engine_stage_pressure(void *self, struct snapshot *snap)

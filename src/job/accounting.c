@@ -385,12 +385,16 @@ static void set_largest_process(const struct accounting *t, const struct account
 }
 
 /* The pages of one tick are not all read at one instant: the sum may exceed what was ever there at
- * once, but not what was charged, nor the limit. */
-static void set_used(const struct accounting *t, uint64_t limit, struct job *ret)
+ * once, but not what was charged, nor the limit, its own or that of a group around it. */
+static void set_used(const struct accounting *t, struct job *ret)
 {
 	struct figure charged = ret->figures[JOB_FIGURE_PEAK_CHARGED];
-	uint64_t most = MIN(figure_is_known(charged) ? charged.value : UINT64_MAX,
-	                    limit ? limit : UINT64_MAX);
+	uint64_t limit = ret->limit[JOB_LIMIT_MEM], most;
+
+	if (!limit && strcmp(ret->allowed.memory_source, ALLOWANCE_ULIMIT) != 0)
+		limit = ret->allowed.memory_bytes;
+	most = MIN(figure_is_known(charged) ? charged.value : UINT64_MAX,
+	           limit ? limit : UINT64_MAX);
 
 	if (t->peak_used_bytes) {
 		ret->figures[JOB_FIGURE_PEAK_USED] = figure(MIN(t->peak_used_bytes, most),
@@ -410,7 +414,7 @@ static void set_memory(const struct accounting *t, const struct accounting_sourc
 	if (from->group && readings_has(from->group, CGROUP_MEM_PEAK))
 		ret->figures[JOB_FIGURE_PEAK_CHARGED] = figure(from->group->value[CGROUP_MEM_PEAK],
 		                                               QUALITY_EXACT);
-	set_used(t, ret->limit[JOB_LIMIT_MEM], ret);
+	set_used(t, ret);
 }
 
 static void set_io(const struct accounting *t, const struct accounting_sources *from,

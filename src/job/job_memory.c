@@ -99,10 +99,17 @@ static struct job_memory_member *find(struct job_memory_list *list, const struct
 	return map_get(index, key, &at) ? &list->members.at[at] : NULL;
 }
 
-/* One of another name runs another program by now: what it has is its own. */
-static bool is_same_program(const struct job_memory_member *a, const struct job_memory_member *b)
+/* Whether it still has the pages of `origin`, itself a tick ago or its parent. One of another name may run
+ * another program by now, which has faulted in all that it has; or it has only renamed itself, as workers
+ * of data loaders do. */
+static bool has_pages_of(const struct job_memory_member *m, const struct job_memory_member *origin,
+                         uint64_t faults)
 {
-	return a && b && memcmp(a->comm, b->comm, sizeof a->comm) == 0;
+	uint64_t faulted = faults * page_bytes();
+
+	if (memcmp(m->comm, origin->comm, sizeof m->comm) == 0)
+		return true;
+	return m->anon_bytes <= origin->anon_bytes + faulted && faulted < m->anon_bytes / 2;
 }
 
 static void follow_members(struct job_memory *m)
@@ -116,10 +123,15 @@ static void follow_members(struct job_memory *m)
 		                                              proc_key(member->id));
 		struct job_memory_member *parent = find(&m->now, &now, (uint64_t)member->ppid);
 
-		if (is_same_program(before, member))
-			carry_on(member, before);
-		else if (!before && parent != member && is_same_program(parent, member))
+		if (before) {
+			uint64_t faults = member->faults - MIN(before->faults, member->faults);
+
+			if (has_pages_of(member, before, faults))
+				carry_on(member, before);
+		} else if (parent && parent != member &&
+		           has_pages_of(member, parent, member->faults)) {
 			fork_off(member, parent);
+		}
 	}
 	map_done(&last);
 	map_done(&now);

@@ -457,6 +457,14 @@ static bool has_own_memory(const struct watched_job *w)
 	return w->group && readings_has(w->group, CGROUP_MEM_USED);
 }
 
+bool jobs_need_pss(const struct jobs *jobs)
+{
+	vec_each(&jobs->roster.rows, row)
+		if ((*row)->job.status == JOB_RUNNING && !has_own_memory((*row)->watched))
+			return true;
+	return false;
+}
+
 static void account_processes(struct jobs *jobs, const struct snapshot *snap)
 {
 	vec_each(&snap->procs, p) {

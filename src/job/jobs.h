@@ -78,3 +78,5 @@ void jobs_learn(struct jobs *jobs, struct sample *s);
 void jobs_figures(struct jobs *jobs, struct snapshot *snap);
 /* forgets processes that ended a while ago, and jobs that ended a minute ago. */
 void jobs_expire(struct jobs *jobs);
+/* Whether a job has no control group that counts its memory: only PSS shows what its processes share. */
+bool jobs_need_pss(const struct jobs *jobs);

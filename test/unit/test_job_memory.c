@@ -67,6 +67,27 @@ static void test_job_memory__counts_programs_that_share_nothing_in_full(void **s
 	job_memory_done(&m);
 }
 
+/* As the workers of PyTorch do, at once or later. */
+static void test_job_memory__counts_what_renamed_workers_share_once(void **state)
+{
+	struct job_memory m = { 0 };
+
+	(void)state;
+	add(&m, (struct process){ 10, 1, "python", 400, 400 });
+	for (pid_t pid = 11; pid <= 18; pid++)
+		add(&m, (struct process){ pid, 10, pid < 15 ? "worker" : "python", 400, 1 });
+	assert_int_equal(sum_mib(&m), 408);
+	add(&m, (struct process){ 10, 1, "python", 400, 400 });
+	for (pid_t pid = 11; pid <= 18; pid++)
+		add(&m, (struct process){ pid, 10, "worker", 401, 2 });
+	assert_int_equal(sum_mib(&m), 416);
+	/* One of them runs another program: all that it has is its own. */
+	add(&m, (struct process){ 10, 1, "python", 400, 400 });
+	add(&m, (struct process){ 11, 10, "sort", 300, 302 });
+	assert_int_equal(sum_mib(&m), 700);
+	job_memory_done(&m);
+}
+
 /* Its name is its parent's, and it took its pages one by one. */
 static void test_job_memory__is_not_deceived_by_a_program_that_runs_itself(void **state)
 {
@@ -128,6 +149,7 @@ static void test_job_memory__of_no_processes_is_nothing(void **state)
 
 RUN_TESTS(TEST(test_job_memory__counts_what_forked_processes_share_once),
           TEST(test_job_memory__counts_programs_that_share_nothing_in_full),
+          TEST(test_job_memory__counts_what_renamed_workers_share_once),
           TEST(test_job_memory__is_not_deceived_by_a_program_that_runs_itself),
           TEST(test_job_memory__is_corrected_by_what_the_kernel_divided),
           TEST(test_job_memory__adds_shares_of_shared_memory),
