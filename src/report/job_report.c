@@ -62,21 +62,26 @@ static uint64_t find_program(struct report *r, const char *name)
 	return index;
 }
 
-/* A sum is as good as its worst part; parts that are missing make it a lower bound. */
+/* A sum is as good as its worst part. Parts that are missing make it a lower bound, and those that were
+ * sampled leave it one. */
+static enum quality quality_of_sum(enum quality sum, enum quality part)
+{
+	enum quality a = sum == QUALITY_MISSING ? QUALITY_AT_LEAST : sum;
+	enum quality b = part == QUALITY_MISSING ? QUALITY_AT_LEAST : part;
+
+	if (sum == QUALITY_COUNT || sum == part)
+		return part;
+	if (a != QUALITY_AT_MOST && b != QUALITY_AT_MOST &&
+	    (a == QUALITY_AT_LEAST || b == QUALITY_AT_LEAST))
+		return QUALITY_AT_LEAST;
+	return quality_join(a, b);
+}
+
 static void add_figure(struct figure *to, struct figure from, uint64_t value)
 {
-	if (!figure_is_known(from)) {
-		if (to->quality == QUALITY_COUNT)
-			to->quality = QUALITY_MISSING;
-		else if (to->quality == QUALITY_EXACT)
-			to->quality = QUALITY_AT_LEAST;
-		return;
-	}
-	to->value = value;
-	if (to->quality == QUALITY_MISSING)
-		to->quality = QUALITY_AT_LEAST;
-	to->quality = to->quality == QUALITY_COUNT ? from.quality
-	                                           : quality_join(to->quality, from.quality);
+	if (figure_is_known(from))
+		to->value = value;
+	to->quality = quality_of_sum(to->quality, from.quality);
 }
 
 /* How a program of ours ended, and is counted: passed on, it ended only as its command did. */

@@ -9,6 +9,8 @@
 #define V2 "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
 #define V1 "31 23 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
 
+#define DS (NS_PER_S / 10) /* a tenth of a second */
+
 static struct tree machine(const char *mounts, const char *membership)
 {
 	struct tree t = tree_new();
@@ -29,15 +31,15 @@ static void test_oom_watch__counts_kills_of_its_group_in_the_last_seconds(void *
 	oom_watch_begin(&w, t.env.root_fd, 0);
 	assert_true(w.is_known);
 	assert_false(w.is_of_machine);
-	assert_int_equal(oom_watch_read(&w, NS_PER_S), 0);
+	assert_int_equal(oom_watch_read(&w, DS), 0);
 	tree_puts(&t, "sys/fs/cgroup/slurm/job_77/memory.events", "low 0\noom 3\noom_kill 3\n");
-	assert_int_equal(oom_watch_read(&w, 2 * NS_PER_S), 2);
-	assert_int_equal(oom_watch_read(&w, 9 * NS_PER_S), 2);
+	assert_int_equal(oom_watch_read(&w, 2 * DS), 2);
+	assert_int_equal(oom_watch_read(&w, 9 * DS), 2);
 	tree_puts(&t, "sys/fs/cgroup/slurm/job_77/memory.events", "low 0\noom 3\noom_kill 4\n");
-	assert_int_equal(oom_watch_read(&w, 10 * NS_PER_S), 3);
-	assert_int_equal(oom_watch_read(&w, 19 * NS_PER_S), 3); /* of 9 s ago */
-	assert_int_equal(oom_watch_read(&w, 20 * NS_PER_S), 3);
-	assert_int_equal(oom_watch_read(&w, 21 * NS_PER_S), 0); /* too long ago */
+	assert_int_equal(oom_watch_read(&w, 10 * DS), 3);
+	assert_int_equal(oom_watch_read(&w, 19 * DS), 3); /* of 0.9 s ago */
+	assert_int_equal(oom_watch_read(&w, 20 * DS), 3);
+	assert_int_equal(oom_watch_read(&w, 21 * DS), 0); /* too long ago */
 	tree_remove(&t);
 }
 

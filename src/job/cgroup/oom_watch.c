@@ -11,7 +11,7 @@
 #include "job/cgroup/cgroup_limit.h"
 #include "kernel/cgroup_read.h"
 
-#define TURN_NS (10 * NS_PER_S)
+#define TURN_NS NS_PER_S
 
 struct cgroup_dir *oom_watch_locate(int root_fd, pid_t pid)
 {
