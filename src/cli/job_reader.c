@@ -9,7 +9,7 @@
 #include "model/record_fields.h"
 #include "rpc/rpc_answer.h"
 
-#define VALUE_MAX 1e18
+#define VALUE_MAX 9.2e18 /* below 2^63, for llround() */
 
 /* The inverse of metric_json(). */
 static bool read_metric(const json_t *value, enum metric_unit unit, uint64_t *ret)

@@ -417,6 +417,7 @@ static void set_memory(const struct accounting *t, const struct accounting_sourc
 	set_used(t, ret);
 }
 
+/* Until its processes are reaped, and where others reap them, what they were seen with. */
 static void set_io(const struct accounting *t, const struct accounting_sources *from,
                    struct job *ret)
 {
@@ -424,8 +425,13 @@ static void set_io(const struct accounting *t, const struct accounting_sources *
 	                               ? QUALITY_EXACT
 	                               : QUALITY_AT_LEAST;
 
-	if (!t->reaped_any || !t->reaped_all_io)
+	if (!t->reaped_any || !t->reaped_all_io) {
+		if (!t->has_io || t->has_older)
+			return;
+		ret->figures[JOB_FIGURE_READ] = figure(t->read_bytes, QUALITY_AT_LEAST);
+		ret->figures[JOB_FIGURE_WRITTEN] = figure(t->written_bytes, QUALITY_AT_LEAST);
 		return;
+	}
 	if (from->processes != 1) /* one that ignores SIGCHLD hides what its children read */
 		quality = QUALITY_AT_LEAST;
 	ret->figures[JOB_FIGURE_READ] = figure(t->reaped_read_bytes, quality);

@@ -85,7 +85,12 @@ static int find_opener(const struct methods *m, const struct rpc_server_peer *pe
 	if ((job->has_recorder || !job->root.pid) && m->host.daemon &&
 	    !rpc_params_has(params, "pid"))
 		return 0;
-	return methods_find_pid(m, peer, params, &begun->pid, &owner, err);
+	if (methods_find_pid(m, peer, params, &begun->pid, &owner, err) == 0)
+		return 0;
+	if (err->code != ENOENT || !job->has_recorder)
+		return -err->code;
+	begun->pid = 0; /* a short one ended before we read of it */
+	return 0;
 }
 
 /* … and when they began. */

@@ -243,7 +243,7 @@ def test_names_and_filters_reach_jobs_that_only_the_daemon_has(daemon, as_nobody
 		worker = children.spawn(["sleep", "63.7"], user=NOBODY)
 		daemon.result("job.start", NOBODY, pid=worker.pid, **params)
 	daemon.result("job.end", NOBODY, job_id="etl-11aa", exit_code=1)
-	assert as_nobody("run", "--job-id", "own-33cc", "--", "true", env=env).returncode == 0
+	assert as_nobody("run", "--job-id", "own-33cc", "--", "sleep", "0.5", env=env).returncode == 0
 	found = lambda *name: json.loads(as_nobody("report", *name, "--json", env=env).stdout)["job_id"]
 	assert [found("etl"), found("etl.py~1"), found("l-11"), found("own"), found("33cc")] == \
 		["etl-22bb", "etl-11aa", "etl-11aa", "own-33cc", "own-33cc"]
@@ -252,6 +252,7 @@ def test_names_and_filters_reach_jobs_that_only_the_daemon_has(daemon, as_nobody
 	assert several.returncode == 1
 	assert [line.split()[0] for line in several.stderr.splitlines()[2:]] == ["own-33cc", "etl-22bb", "etl-11aa"]
 	listed = lambda *options: [job["job_id"] for job in json.loads(as_nobody("ls", "--json", *options, env=env).stdout)["jobs"]]
+	assert "1970" not in as_nobody("ls", env=env).stdout
 	assert listed("--tag", "team") == listed("--tag", "team=a") == listed("--outcome", "failed") == ["etl-11aa"]
 	assert listed("--tag", "team=b") == [] and listed("--type", "etl.py") == ["etl-22bb", "etl-11aa"]
 	assert listed("--parent", "etl") == ["inner"] and listed("--since", "1h ago", "--outcome", "ok") == ["own-33cc"]
