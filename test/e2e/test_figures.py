@@ -183,6 +183,7 @@ def check_grown_process(ask, launcher, tier):
 	os.killpg(launcher.pid, signal.SIGKILL)
 	launcher.wait()
 	assert is_right(), (shown_of(ask, pid), truth)  # by a reader
+	assert json.loads(ask("report", "last", "--json").stdout)["job"]["figures"]["written_bytes"] >= 0.95 * truth[2]
 	assert ask("run", "--tier", tier, "true").returncode == 0  # writes down that the job is lost
 	lost = shown_of(ask, pid)
 	assert all(n >= 0.95 * t for n, t in zip(lost[-1], truth)), (lost, truth)
