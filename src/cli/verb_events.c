@@ -85,7 +85,7 @@ static int show(struct job_selection *recorded, struct stream *s)
 
 /* ---- as they happen -------------------------------------------------------------------------- */
 
-/* False: the user wants no more, or whoever reads our output is gone. */
+/* False: the user interrupted it, or the reader of our output is gone. */
 static bool wait_for_more(const sigset_t *ends)
 {
 	const struct timespec step = { .tv_nsec = FOLLOW_EVERY_NS };

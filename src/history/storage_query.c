@@ -7,7 +7,7 @@
 #include "sqlite/schema_format.h"
 
 #define DAY_S 86400.0
-#define SPAN_MIN_S 3600.0 /* less tells nothing about a day */
+#define SPAN_MIN_S 3600.0 /* a shorter span says little about a whole day */
 
 /* Rows of keyframes `k`. */
 #define SAMPLES                                                                                    \

@@ -99,21 +99,21 @@ class SilentFileSystem:
 		self.fd = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
 		options = b"fd=%d,rootmode=40000,user_id=0,group_id=0" % self.fd
 		assert self.libc.mount(b"silent", os.fsencode(path), b"fuse", 0, options) == 0
-		self.searches, told = os.pipe()
+		self.searches, searched_fd = os.pipe()
 		self.server = os.fork()
 		if self.server == 0:
 			try:
-				self.serve(told)
+				self.serve(searched_fd)
 			finally:
 				os._exit(0)
-		os.close(told)
+		os.close(searched_fd)
 
-	def serve(self, told):
+	def serve(self, searched_fd):
 		while True:
 			request = os.read(self.fd, 1 << 17)  # fails when it is unmounted
 			_, opcode, unique, node = struct.unpack_from("<IIQQ", request)
 			if opcode == self.LOOKUP:
-				os.write(told, b"x")
+				os.write(searched_fd, b"x")
 			elif opcode == self.INIT:
 				self.answer(unique, struct.pack("<IIIIHHIIHHI", 7, 31, 0, 0, 0, 0, 1 << 16, 1, 0, 0, 0).ljust(64, b"\0"))
 			elif opcode == self.GETATTR:

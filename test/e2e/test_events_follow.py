@@ -40,12 +40,12 @@ def check_that_each_event_comes_once(proctor, children, **how):
 	first = follow(proctor, "--json", **how)
 	wait_for(lambda: len(lines_of(proctor("events", "j", "--json", "--kind", "mark").stdout)) > 20)
 	second = follow(proctor, "--json", **how)
-	told = [lines_of(one.communicate(timeout=60)[0]) for one in (first, second)]
+	printed = [lines_of(one.communicate(timeout=60)[0]) for one in (first, second)]
 	assert (first.returncode, second.returncode, job.wait(60)) == (0, 0, 0)
-	marks = [e["name"] for e in told[0] if e["event_type"] == "mark"]
+	marks = [e["name"] for e in printed[0] if e["event_type"] == "mark"]
 	assert marks == ["m%d" % i for i in range(60)]
 	over = lines_of(proctor("events", "j", "--json").stdout)
-	for one in told:
+	for one in printed:
 		assert sorted(map(key, one)) == sorted(map(key, over))
 
 

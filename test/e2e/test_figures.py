@@ -160,10 +160,10 @@ sys.stdin.readline()
 
 def shown_of(ask, pid):
 	"""One process in report, export and SQL: seconds, MiB, bytes written."""
-	told = json.loads(ask("report", "last", "--json").stdout)["costly_processes"]
+	reported = json.loads(ask("report", "last", "--json").stdout)["costly_processes"]
 	lines = [json.loads(line) for line in ask("export", "--format", "jsonl").stdout.splitlines()]
 	stored = json.loads(ask("sql", "--json", "SELECT * FROM processes WHERE pid = %d" % pid).stdout)
-	rows = [p for p in told if p["pid"] == pid] + [p for p in lines if p["type"] == "process" and p["pid"] == pid] + stored
+	rows = [p for p in reported if p["pid"] == pid] + [p for p in lines if p["type"] == "process" and p["pid"] == pid] + stored
 	return [[row[key] or 0 for key in ("cpu_seconds", "peak_rss_mb", "written_bytes")] for row in rows]
 
 
