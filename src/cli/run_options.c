@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/run_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "job/job_ident.h"
+#include "job/job_type.h"
+#include "model/redaction.h"
+
+#define INTERVAL_MIN_NS (50 * NS_PER_MS)
+#define GRACE_NS (10 * NS_PER_S)
+#define ARGV_BYTES_MAX ((size_t)1 << 16) /* of the command line that are looked at */
+#define PIDS_MAX 4194304                 /* the kernel's PID_MAX_LIMIT */
+#define NOT_GIVEN UINT64_MAX
+
+/* ---- what it is called ----------------------------------------------------------------------- */
+
+static void put_command(struct job *job, char *const *argv)
+{
+	struct buf joined = { .max = ARGV_BYTES_MAX };
+	const size_t room = sizeof job->command - 1;
+	size_t len;
+
+	for (; *argv && buf_put(&joined, *argv, strlen(*argv) + 1); argv++)
+		;
+	len = redact_command(joined.at, joined.len, job->command, room);
+	job->command[*argv ? text_mark_cut(job->command, len, room) : len] = '\0';
+	buf_done(&joined);
+}
+
+static void put_cwd(struct job *job)
+{
+	cleanup(freep) char *cwd = getcwd(NULL, 0);
+
+	if (cwd)
+		text_copy(job->cwd, sizeof job->cwd, cwd);
+}
+
+void run_options_generate_id(const char *name, struct job *ret)
+{
+	uint64_t random = 0;
+
+	(void)!getrandom(&random, sizeof random, GRND_NONBLOCK);
+	job_ident_new(name, clock_wall_ns(), getpid(), random, ret->id);
+}
+
+int run_options_name_job(const struct run_options *o, int argc, char **argv, struct job *ret,
+                         struct err *err)
+{
+	const char *parent = getenv("PROCTOR_JOB_ID");
+
+	ret->type_is_given = o->name != NULL;
+	if (o->name)
+		snprintf(ret->type, sizeof ret->type, "%s", o->name);
+	else
+		job_type(argc, argv, ret->type);
+	if (o->job_id)
+		snprintf(ret->id, sizeof ret->id, "%s", o->job_id);
+	else
+		run_options_generate_id(ret->type, ret);
+	if (parent)
+		snprintf(ret->parent, sizeof ret->parent, "%s", parent);
+	memcpy(ret->limit, o->limit, sizeof ret->limit);
+	ret->uid = geteuid();
+	put_command(ret, argv);
+	if (!o->pid)
+		put_cwd(ret);
+	return job_ident_tags_json(o->tags.at, o->tags.len, ret->tags, err);
+}
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+bool run_options_have_limits(const struct run_options *o)
+{
+	for (size_t i = 0; i < JOB_LIMIT_COUNT; i++)
+		if (o->limit[i])
+			return true;
+	return false;
+}
+
+static int check_name(const struct cli *cli, const char *option, const char *name)
+{
+	struct err err;
+
+	if (!name || job_ident_check(name, &err) == 0)
+		return CLI_OK;
+	return cli_usage(cli, "--%s: %s", option, err.msg);
+}
+
+static bool needs_command(const struct run_options *o)
+{
+	return run_options_have_limits(o) || o->waits || o->kills_leftovers || o->waits_for_room ||
+	       o->captures;
+}
+
+static int check_tier(const struct cli *cli, struct run_options *o)
+{
+	if (!o->tier || strcmp(o->tier, "bpf") == 0)
+		return CLI_OK;
+	o->no_bpf = true;
+	if (strcmp(o->tier, "connector") == 0)
+		return CLI_OK;
+	o->no_events = true;
+	if (strcmp(o->tier, "looks") == 0)
+		return CLI_OK;
+	return cli_usage(cli, "--tier '%s': not bpf, connector or looks", o->tier);
+}
+
+static int check_options(const struct cli *cli, struct run_options *o, int words)
+{
+	if (!o->pid && words == 0)
+		return cli_usage(cli, "no command given");
+	if (o->pid && words)
+		return cli_usage(cli, "either a command or --pid");
+	if (o->pid && needs_command(o))
+		return cli_usage(cli, "limits, --wait, --kill-leftovers, --wait-for-room and "
+		                      "--capture are for a command, not for --pid");
+	if (o->captures && !o->out)
+		return cli_usage(cli, "--capture needs --out DIR, the folder to write into");
+	if (check_name(cli, "name", o->name) || check_name(cli, "job-id", o->job_id))
+		return CLI_USAGE;
+	return check_tier(cli, o);
+}
+
+/* 0 stands for "none" from here on, so it cannot be asked for. */
+static int check_numbers(const struct cli *cli, struct run_options *o)
+{
+	uint64_t pids = o->limit[JOB_LIMIT_PIDS];
+
+	if (pids != NOT_GIVEN && pids > PIDS_MAX)
+		return cli_usage(cli, "--pids %llu: the kernel has room for %d at most",
+		                 (unsigned long long)pids, PIDS_MAX);
+	for (enum job_limit i = 0; i < JOB_LIMIT_COUNT; i++) {
+		if (o->limit[i] == 0)
+			return cli_usage(cli, "--%s must be greater than 0", job_limit_name(i));
+		if (o->limit[i] == NOT_GIVEN)
+			o->limit[i] = 0;
+	}
+	if (o->pid == 0 || (o->pid != NOT_GIVEN && o->pid > PIDS_MAX))
+		return cli_usage(cli, "--pid %llu is not the number of a process",
+		                 (unsigned long long)o->pid);
+	if (o->pid == NOT_GIVEN)
+		o->pid = 0;
+	if (o->interval_ns < INTERVAL_MIN_NS)
+		return cli_usage(cli, "--interval must be 0.05 s or more");
+	if (o->interval_ns == NOT_GIVEN)
+		o->interval_ns = 0;
+	return CLI_OK;
+}
+
+bool run_options_parse(struct cli *cli, int argc, char **argv, struct run_options *ret,
+                       int *ret_first)
+{
+	uint64_t *limit = ret->limit;
+	const struct opt opts[] = {
+		{ "name", 0, OPT_TEXT, &ret->name, "TYPE",
+		  "job type: what makes two runs comparable (default: from the command)" },
+		{ "job-id", 0, OPT_TEXT, &ret->job_id, "ID", "id of this run (default: made up)" },
+		{ "tag", 't', OPT_LIST, &ret->tags, "K=V", "a tag; may be given more than once" },
+		{ "interval", 'i', OPT_DURATION, &ret->interval_ns, "TIME",
+		  "time between two samples (default: 0.05 s at first, growing to 1 s)" },
+		{ "pid", 0, OPT_U64, &ret->pid, "PID",
+		  "watch a process that runs already, and its descendants, from now on" },
+		{ "out", 'o', OPT_PATH, &ret->out, "DIR",
+		  "also write a run folder: run log, CSV files, summary, report" },
+		{ "capture", 0, OPT_FLAG, &ret->captures, NULL,
+		  "with --out: copy stdout and stderr into the folder, too" },
+		{ "mem", 0, OPT_SIZE, &limit[JOB_LIMIT_MEM], "SIZE", "memory limit: 500M, 8G" },
+		{ "cpu", 0, OPT_MILLI, &limit[JOB_LIMIT_CPU], "CORES", "CPU limit: 2, 0.5" },
+		{ "pids", 0, OPT_U64, &limit[JOB_LIMIT_PIDS], "N",
+		  "limit of processes and threads" },
+		{ "time", 0, OPT_DURATION, &limit[JOB_LIMIT_TIME], "TIME",
+		  "time limit, 1h30m or 1:30:00: SIGTERM to the whole job, then SIGKILL" },
+		{ "grace", 0, OPT_DURATION, &ret->grace_ns, "TIME",
+		  "between SIGTERM and SIGKILL (default: 10s)" },
+		{ "wait", 'w', OPT_FLAG, &ret->waits, NULL,
+		  "stay until all its processes have ended" },
+		{ "kill-leftovers", 0, OPT_FLAG, &ret->kills_leftovers, NULL,
+		  "end what its command leaves behind" },
+		{ "wait-for-room", 0, OPT_FLAG, &ret->waits_for_room, NULL,
+		  "begin when the machine has room: see proctor pressure" },
+		{ "summary", 0, OPT_FLAG, &ret->summary, NULL,
+		  "show what it took also when stderr is no terminal (as PROCTOR_SUMMARY=1)" },
+		{ "quiet", 'q', OPT_FLAG, &ret->quiet, NULL, "print nothing at the end" },
+		{ "no-bpf", 0, OPT_FLAG, &ret->no_bpf, NULL,
+		  "stay off BPF, as on kernels without it" },
+		{ "tier", 0, OPT_TEXT, &ret->tier, "TIER",
+		  "watch by bpf, connector or looks at most" },
+		CLI_COMMON_OPTS(cli),
+	};
+
+	*ret = (struct run_options){ 0 };
+	for (size_t i = 0; i < JOB_LIMIT_COUNT; i++)
+		limit[i] = NOT_GIVEN;
+	ret->interval_ns = ret->pid = NOT_GIVEN;
+	ret->grace_ns = GRACE_NS;
+	if (!cli_parse_command(cli, opts, argc, argv, ret_first))
+		return false;
+	cli->status = check_numbers(cli, ret);
+	if (cli->status == CLI_OK)
+		cli->status = check_options(cli, ret, argc - *ret_first);
+	return cli->status == CLI_OK;
+}
