@@ -22,9 +22,9 @@ enum cli_status {
 };
 
 /* How a job is named, for help texts. */
-#define CLI_JOB_HELP                                                                                       \
-	"JOB is an id or any part of one that is unique, a job type or the beginning of one (its latest\n" \
-	"run; TYPE~1 is the one before), or 'last', the default. Jobs of other users are USER:JOB."
+#define CLI_JOB_HELP                                                                                           \
+	"JOB is an id or any unique part of one, a job type or the beginning of one (its latest run; TYPE~1\n" \
+	"is the one before), or 'last', the default of [JOB]. Jobs of other users are USER:JOB."
 
 struct cli;
 

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cli/job_filter_options.h"
 #include "cli/job_selection.h"
 #include "model/record_fields.h"
 #include "store/store.h"
@@ -14,7 +15,7 @@
 #define NOT_GIVEN UINT64_MAX
 
 struct request {
-	const char *type, *outcome;
+	struct job_filter_options which;
 	uint64_t older_ns;
 	bool is_dry;
 };
@@ -26,7 +27,7 @@ struct doomed {
 
 struct removal {
 	const struct cli *cli;
-	const struct request *rq;
+	struct request *rq;
 	struct job_selection recorded;
 	struct store *store;
 	struct cli_page page;
@@ -60,23 +61,22 @@ static int add_fitting(void *self, const struct job *job)
 
 static int select_fitting(struct removal *rm)
 {
-	const struct request *rq = rm->rq;
-	const struct job_filter filter = { .type = rq->type,
-		                           .outcome = rq->outcome,
-		                           .until_ns = rq->older_ns == NOT_GIVEN
-		                                               ? 0
-		                                               : clock_wall_ns() - rq->older_ns,
-		                           .of_one_user = true,
-		                           .uid = geteuid() };
+	uint64_t now_ns = clock_wall_ns(), until_ns;
+	struct job_filter filter;
 	struct err err;
-	int r = history_jobs(rm->recorded.reader, &filter, JOBS_AT_ONCE, add_fitting, rm, &err);
+	int status = job_filter_options_make(rm->cli, &rm->rq->which, now_ns, &filter);
 
-	if (r == -EINVAL)
-		return cli_usage(rm->cli, "%s", err.msg);
-	if (r < 0)
+	if (status != CLI_OK)
+		return status;
+	until_ns = rm->rq->older_ns < now_ns ? now_ns - rm->rq->older_ns : 1;
+	if (rm->rq->older_ns != NOT_GIVEN && (!filter.until_ns || until_ns < filter.until_ns))
+		filter.until_ns = until_ns;
+	filter.of_one_user = true;
+	filter.uid = geteuid();
+	if (history_jobs(rm->recorded.reader, &filter, JOBS_AT_ONCE, add_fitting, rm, &err) < 0)
 		return cli_failed(&err);
 	if (!rm->jobs.len)
-		log_info("no job that fits in '%s'", rm->recorded.path);
+		log_info("no matching job in '%s'", rm->recorded.path);
 	return CLI_OK;
 }
 
@@ -219,32 +219,34 @@ static int run(struct cli *cli, int argc, char **argv)
 	struct request rq = { .older_ns = NOT_GIVEN };
 	const struct opt opts[] = {
 		{ "older-than", 0, OPT_DURATION, &rq.older_ns, "AGE",
-		  "your jobs that began longer ago: 30d, 12h" },
-		{ "type", 0, OPT_TEXT, &rq.type, "TYPE", "your jobs of this job type" },
-		{ "outcome", 0, OPT_TEXT, &rq.outcome, "WORD",
-		  "… that ended so: ok, failed, lost, signal, oom or limit" },
+		  "started longer ago than this: 30d, 12h" },
+		JOB_FILTER_OPTIONS(&rq.which),
 		{ "dry-run", 0, OPT_FLAG, &rq.is_dry, NULL, "only list what would be deleted" },
 		CLI_COMMON_OPTS(cli),
 	};
 	struct removal rm = { .cli = cli, .rq = &rq };
-	int words;
+	int words, status;
+	bool selects;
 
 	if (!cli_parse(cli, opts, argc, argv, &words))
 		return cli->status;
-	if (words && (rq.older_ns != NOT_GIVEN || rq.type || rq.outcome))
+	selects = rq.older_ns != NOT_GIVEN || job_filter_options_given(&rq.which);
+	if (words && selects)
 		return cli_usage(cli, "either name jobs, or select them by options");
-	if (!words && rq.older_ns == NOT_GIVEN && !rq.type && !rq.outcome)
+	if (!words && !selects)
 		return cli_usage(cli, "which job?");
-	return remove_jobs(&rm, argv + 1, words);
+	status = remove_jobs(&rm, argv + 1, words);
+	job_filter_options_done(&rq.which);
+	return status;
 }
 
 const struct verb verb_rm = {
 	.name = "rm",
 	.summary = "delete recorded jobs",
-	.usage = "JOB… | [--older-than AGE] [--type TYPE] [--outcome WORD] [--dry-run]",
+	.usage = "[--dry-run] JOB… | --older-than AGE, --type TYPE, --tag K[=V], --outcome WORD, …",
 	.about =
-		"Deletes jobs with their processes, samples, events and sheets, and prints which. A running job is\n"
-		"refused, or skipped if it was not named. JOB is an id, the beginning of one, a job type (its latest\n"
-		"run) or 'last'. Run folders are not touched.",
+		"Deletes the jobs that are named, or those of your own that match all of the options, with their\n"
+		"processes, samples, events and sheets. Running jobs are never deleted, and run folders are\n"
+		"not touched.\n" CLI_JOB_HELP,
 	.run = run,
 };

@@ -60,7 +60,19 @@ def test_jobs_are_selected_by_age_type_and_outcome(proctor):
 	assert ids(proctor) == set()
 
 
-@pytest.mark.parametrize("args, word", [([], "which job"), (["x", "--type", "y"], "either"), (["--outcome", "fine"], "no outcome is called 'fine'")])
+def test_jobs_are_selected_by_tag_and_time_as_ls_selects_them(proctor):
+	run_job(proctor, "a", "--tag", "branch=main")
+	run_job(proctor, "b", "--tag", "branch=old")
+	run_job(proctor, "c")
+	assert proctor("rm", "--tag", "branch=old", "--dry-run").stdout == "would delete b\n"
+	assert proctor("rm", "--tag", "branch", "--until", "1h ago").stdout == ""
+	assert proctor("rm", "--tag", "branch", "--older-than", "1h", "--until", "now").stdout == ""
+	done = proctor("rm", "--tag", "branch", "--since", "1h ago")
+	assert done.returncode == 0 and sorted(done.stdout.splitlines()) == ["deleted a with 1 process", "deleted b with 1 process"]
+	assert ids(proctor) == {"c"}
+
+
+@pytest.mark.parametrize("args, word", [([], "which job"), (["x", "--type", "y"], "either"), (["--outcome", "fine"], "--outcome 'fine': write ok, failed")])
 def test_a_request_without_sense_is_refused(proctor, args, word):
 	run_job(proctor, "x")
 	done = proctor("rm", *args)
