@@ -172,15 +172,18 @@ static int parse_letters(const struct opt *opts, int argc, char **argv, int *i, 
 	return 0;
 }
 
-int opts_parse(const struct opt *opts, int argc, char **argv, struct err *err)
+int opts_parse(const struct opt *opts, int argc, char **argv, bool *ret_ended, struct err *err)
 {
 	int i;
 
+	*ret_ended = false;
 	for (i = 1; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
 		int r;
 
-		if (strcmp(argv[i], "--") == 0)
+		if (strcmp(argv[i], "--") == 0) {
+			*ret_ended = true;
 			return i + 1;
+		}
 		r = argv[i][1] == '-' ? parse_name(opts, argc, argv, &i, err)
 		                      : parse_letters(opts, argc, argv, &i, err);
 		if (r < 0)

@@ -41,5 +41,6 @@ struct opt {
 
 /* Parses argv[1…] up to the first word that is not an option, or past "--". Returns the index of
  * the first word left, or -EINVAL with a message that names the option. `opts` ends with a NULL
- * name. */
-int opts_parse(const struct opt *opts, int argc, char **argv, struct err *err) must_check;
+ * name. *ret_ended: options ended with "--", which was not the value of one. */
+int opts_parse(const struct opt *opts, int argc, char **argv, bool *ret_ended, struct err *err)
+	must_check;

@@ -351,10 +351,11 @@ static const char *nearest_option(const struct opt *opts, int argc, char **argv,
 
 /* Parses one run of options from argv[at] on. Returns the index after it, or -1 with cli->status
  * set. */
-static int parse_options(struct cli *cli, const struct opt *opts, int argc, char **argv, int at)
+static int parse_options(struct cli *cli, const struct opt *opts, int argc, char **argv, int at,
+                         bool *ret_ended)
 {
 	struct err err = { 0 };
-	int n = opts_parse(opts, argc - at + 1, argv + at - 1, &err);
+	int n = opts_parse(opts, argc - at + 1, argv + at - 1, ret_ended, &err);
 	const char *meant;
 
 	if (n >= 0)
@@ -389,7 +390,8 @@ static bool goes_on(struct cli *cli, const struct opt *opts)
 bool cli_parse_command(struct cli *cli, const struct opt *opts, int argc, char **argv,
                        int *ret_first)
 {
-	int first = parse_options(cli, opts, argc, argv, 1);
+	bool ended;
+	int first = parse_options(cli, opts, argc, argv, 1, &ended);
 
 	if (first < 0 || !goes_on(cli, opts))
 		return false;
@@ -407,8 +409,8 @@ bool cli_parse(struct cli *cli, const struct opt *opts, int argc, char **argv, i
 	int words = 0, at = 1;
 
 	while (at < argc) {
-		int next = parse_options(cli, opts, argc, argv, at);
-		bool rest = next > at && strcmp(argv[next - 1], "--") == 0;
+		bool rest;
+		int next = parse_options(cli, opts, argc, argv, at, &rest);
 
 		if (next < 0)
 			return false;

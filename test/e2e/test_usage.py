@@ -128,6 +128,15 @@ def test_wrong_usage_is_status_2_with_one_line_and_one_hint(proctor, args, words
 	assert "--help" in done.stderr
 
 
+def test_two_dashes_are_the_value_of_an_option_that_needs_one_and_end_nothing(proctor):
+	assert proctor("run", "-q", "true").returncode == 0
+	done = proctor("ls", "--type", "--", "--json")
+	assert done.returncode == 0, done.stderr
+	assert json.loads(done.stdout)["jobs"] == []
+	done = proctor("ls", "--type", "--", "--", "--json")
+	assert done.returncode == 2 and "takes options only" in done.stderr
+
+
 def test_common_options_may_stand_before_and_behind_the_verb(proctor):
 	for args in (["--json", "snapshot", "-i", "0.05"], ["snapshot", "-i0.05", "--json"], ["snapshot", "--interval=0.05", "--json"]):
 		done = proctor(*args)

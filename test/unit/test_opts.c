@@ -11,6 +11,7 @@ struct given {
 	const char *out;
 	uint64_t interval_ns, limit, size, milli;
 	struct opt_list list;
+	bool ended; /* by "--" */
 };
 
 /* Parses these words (NULL ends them) into a fresh struct. */
@@ -39,7 +40,7 @@ static int parse(struct given *g, struct err *err, const char *const *words)
 
 		argv[argc++] = word.out;
 	}
-	return opts_parse(opts, argc, argv, err);
+	return opts_parse(opts, argc, argv, &g->ended, err);
 }
 
 #define PARSE(g, err, ...) parse((g), (err), (const char *const[]){ __VA_ARGS__, NULL })
@@ -97,6 +98,23 @@ static void test_opts__stops_at_the_command_and_at_two_dashes(void **state)
 	assert_int_equal(PARSE(&g, &err, "--out", "--json"),
 	                 3); /* a value may look like an option */
 	assert_string_equal(g.out, "--json");
+}
+
+static void test_opts__takes_two_dashes_as_a_value_where_one_is_due(void **state)
+{
+	struct given g;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(PARSE(&g, &err, "--out", "--", "-j"), 4);
+	assert_string_equal(g.out, "--");
+	assert_true(g.json);
+	assert_false(g.ended);
+	assert_int_equal(PARSE(&g, &err, "-o", "--"), 3);
+	assert_false(g.ended);
+	assert_int_equal(PARSE(&g, &err, "-o", "--", "--", "-j"), 4);
+	assert_true(g.ended);
+	assert_false(g.json);
 }
 
 static void test_opts__names_the_wrong_option(void **state)
@@ -193,4 +211,5 @@ RUN_TESTS(TEST(test_opts__reads_sizes_in_powers_of_1024),
           TEST(test_opts__suggests_the_unit_that_a_size_lacks),
           TEST(test_opts__accepts_long_and_short_forms), TEST(test_opts__accepts_joined_letters),
           TEST(test_opts__stops_at_the_command_and_at_two_dashes),
-          TEST(test_opts__names_the_wrong_option))
+          TEST(test_opts__names_the_wrong_option),
+          TEST(test_opts__takes_two_dashes_as_a_value_where_one_is_due))
