@@ -156,19 +156,45 @@ static int examine_probes(struct doctor *d, const struct sampler_options *option
 
 /* ---- store and configuration ----------------------------------------------------------------- */
 
-/* The file system that holds the store, or will: the nearest directory above that exists. */
+/* Shortens the path to the nearest directory above it that exists; "" if none does. */
+static void cut_to_existing(char *path, struct statvfs *ret)
+{
+	while (statvfs(path, ret) < 0) {
+		char *slash = strrchr(path, '/');
+
+		if (!slash || path[1] == '\0') {
+			*path = '\0';
+			return;
+		}
+		slash[slash == path] = '\0';
+	}
+}
+
+/* `existing`: of the directories above the store, the nearest. */
+static void note_refusal(struct doctor *d, const char *existing, int why)
+{
+	const char *slash = strrchr(d->store_path, '/');
+	size_t len = slash ? (size_t)(slash - d->store_path) : 0;
+
+	d->store_state = DOCTOR_DEGRADED;
+	if (strlen(existing) < len)
+		snprintf(d->store_note, sizeof d->store_note,
+		         "'%.*s' cannot be created in '%.80s': %s", (int)MIN(len, (size_t)80),
+		         d->store_path, existing, strerror(why));
+	else
+		snprintf(d->store_note, sizeof d->store_note, "'%.160s' cannot be written: %s",
+		         existing, strerror(why));
+}
+
+/* The file system that holds the store, or will. */
 static void examine_disk(struct doctor *d)
 {
 	cleanup(freep) char *path = xstrdup(d->store_path);
 	struct statvfs fs;
 
-	while (statvfs(path, &fs) < 0) {
-		char *slash = strrchr(path, '/');
-
-		if (!slash || slash == path)
-			return;
-		*slash = '\0';
-	}
+	cut_to_existing(path, &fs);
+	if (!*path)
+		return;
 	d->has_disk_free = true;
 	d->disk_free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
 	if (!db_file_has_room(path, 0)) {
@@ -177,8 +203,7 @@ static void examine_disk(struct doctor *d)
 		         "the disk is almost full: nothing more is stored until there is room");
 	}
 	if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0 && !d->store_note[0])
-		snprintf(d->store_note, sizeof d->store_note, "'%.160s' cannot be written: %s",
-		         path, strerror(errno));
+		note_refusal(d, path, errno);
 }
 
 static uint64_t size_of(const char *path, const char *end)
@@ -189,16 +214,18 @@ static uint64_t size_of(const char *path, const char *end)
 	return stat(whole, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-/* The database with what is still in its log, the lines, and what becomes of them. */
+/* The database with its WAL, the JSONL files, and what becomes of them. */
 static void measure_store(struct doctor *d, const struct config *config, const char *jsonl)
 {
 	struct history_storage estimate = storage_estimate(d->store_path, config);
 
-	d->wal_bytes = size_of(d->store_path, "-wal");
-	d->store_bytes = size_of(d->store_path, "") + d->wal_bytes;
-	d->jsonl_bytes = size_of(jsonl, "") + size_of(jsonl, ".1") + size_of(jsonl, ".2");
-	d->growth_bytes_per_day = estimate.growth_bytes_per_day;
-	d->freed_bytes_per_day = estimate.freed_bytes_per_day;
+	d->storage = (struct storage_facts){
+		.store_bytes = size_of(d->store_path, "") + size_of(d->store_path, "-wal"),
+		.wal_bytes = size_of(d->store_path, "-wal"),
+		.jsonl_bytes = size_of(jsonl, "") + size_of(jsonl, ".1") + size_of(jsonl, ".2"),
+		.growth_bytes_per_day = estimate.growth_bytes_per_day,
+		.freed_bytes_per_day = estimate.freed_bytes_per_day,
+	};
 }
 
 static void examine_store(struct doctor *d)
@@ -341,7 +368,7 @@ const struct verb verb_doctor = {
 	.summary = "what works here, what does not, and why",
 	.usage = "[--no-bpf] [--json]",
 	.about =
-		"Tries every source of facts, checks the store and the configuration, and reports what is lost where\n"
+		"Tries every source of data, checks the store and the configuration, and reports what is lost where\n"
 		"something is missing. As root it also tries what a user without rights would have. The exit status\n"
 		"is 1 when recording would fail: processes cannot be seen, the store is not usable, or there is an\n"
 		"error in a configuration file.",

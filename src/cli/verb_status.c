@@ -76,9 +76,9 @@ static struct status_facts facts_of(const json_t *a, const char *socket)
 		.configured_interval_ns = rpc_answer_ns(a, "configured_interval_seconds"),
 		.left_out = rpc_answer_text(a, "left_out"),
 		.cpu_ns = rpc_answer_ns(a, "cpu_seconds"),
-		.store_bytes = rpc_answer_u64(store, "bytes"),
-		.wal_bytes = rpc_answer_u64(store, "wal_bytes"),
-		.jsonl_bytes = rpc_answer_u64(store, "jsonl_bytes"),
+		.storage = { .store_bytes = rpc_answer_u64(store, "bytes"),
+		             .wal_bytes = rpc_answer_u64(store, "wal_bytes"),
+		             .jsonl_bytes = rpc_answer_u64(store, "jsonl_bytes") },
 		.cpu_ratio = rpc_answer_number(a, "cpu_percent") / 100,
 		.rss_bytes = mib(rpc_answer_number(a, "rss_mb")),
 		.processes = rpc_answer_u64(a, "processes"),
@@ -100,8 +100,8 @@ static void add_estimates(const struct cli *cli, struct status_facts *to)
 
 	if (cli_config_to_read(cli, &config) == CLI_OK)
 		found = storage_estimate(to->store_path, &config);
-	to->growth_bytes_per_day = found.growth_bytes_per_day;
-	to->freed_bytes_per_day = found.freed_bytes_per_day;
+	to->storage.growth_bytes_per_day = found.growth_bytes_per_day;
+	to->storage.freed_bytes_per_day = found.freed_bytes_per_day;
 }
 
 /* The same document whether it answers or not; `problem` is why not. */

@@ -84,7 +84,7 @@ static void put_place(const struct doctor *d, struct canvas *to)
 {
 	if (d->store_is_per_host)
 		canvas_printf(to, INK_PLAIN,
-		              "  a store for each host, with a rollback journal: %s%s\n",
+		              "  one store per host, with a rollback journal: %s%s\n",
 		              d->file_system ? "the file system is " : "storage_per_host is set",
 		              d->file_system ? d->file_system : "");
 	else if (d->file_system)
@@ -96,30 +96,42 @@ static void put_place(const struct doctor *d, struct canvas *to)
 		canvas_put(to, INK_PLAIN, "  one store with a write-ahead log, on a local disk\n");
 }
 
+static void put_size(const struct doctor *d, struct canvas *to)
+{
+	bool works = d->store_state == DOCTOR_WORKS;
+	cleanup(buf_done) struct buf text = { 0 };
+
+	if (d->store_state == DOCTOR_ABSENT) {
+		canvas_put(to, INK_PLAIN, "nothing is recorded yet (proctor run begins it)");
+		return;
+	}
+	if (d->storage.store_bytes || works) {
+		storage_view_put_size(&d->storage, &text);
+		canvas_printf(to, INK_PLAIN, "%s, ", text.at);
+	}
+	canvas_put(to, works ? INK_PLAIN : INK_BAD, works ? "healthy" : "not usable");
+}
+
 static void put_store(const struct doctor *d, struct canvas *to)
 {
+	cleanup(buf_done) struct buf growth = { 0 };
+
 	canvas_title(to, "store");
 	canvas_put(to, INK_PLAIN, "  ");
 	put_text(to, d->store_path);
-	canvas_newline(to);
-	if (d->store_state == DOCTOR_ABSENT)
-		canvas_put(to, INK_PLAIN, "  nothing is recorded yet (proctor record begins it)");
-	else
-		canvas_printf(to, INK_PLAIN, "  %s (log %s), lines %s, %s",
-		              format_bytes(d->store_bytes).at, format_bytes(d->wal_bytes).at,
-		              format_bytes(d->jsonl_bytes).at,
-		              d->store_state == DOCTOR_WORKS ? "healthy" : "not usable");
+	canvas_put(to, INK_PLAIN, "\n  ");
+	put_size(d, to);
 	if (d->store_note[0]) {
 		canvas_put(to, INK_PLAIN, ": ");
 		put_text(to, d->store_note);
 	}
 	if (d->has_disk_free)
-		canvas_printf(to, INK_PLAIN, "; %s left on the disk",
+		canvas_printf(to, INK_PLAIN, "; %s free on the disk",
 		              format_bytes(d->disk_free_bytes).at);
 	canvas_newline(to);
-	if (d->growth_bytes_per_day > 0)
-		canvas_printf(to, INK_PLAIN, "  %s\n",
-		              storage_words(d->growth_bytes_per_day, d->freed_bytes_per_day).at);
+	storage_view_put_growth(&d->storage, &growth);
+	if (growth.len)
+		canvas_printf(to, INK_PLAIN, "  %s\n", growth.at);
 	put_place(d, to);
 }
 
@@ -150,12 +162,12 @@ static void put_files(const struct doctor *d, struct canvas *to)
 {
 	canvas_title(to, "configuration");
 	if (!d->files.len)
-		canvas_put(to, INK_PLAIN, "  no file; the defaults hold\n");
+		canvas_put(to, INK_PLAIN, "  no file: defaults apply\n");
 	vec_each(&d->files, f) {
 		canvas_put(to, INK_PLAIN, "  ");
 		put_text(to, f->path);
 		canvas_put(to, INK_PLAIN,
-		           f->skipped ? "   (not readable for this user: passed over)\n" : "\n");
+		           f->skipped ? "   (not readable by this user: ignored)\n" : "\n");
 	}
 }
 
@@ -208,11 +220,12 @@ static void json_store(const struct doctor *d, struct json *j)
 	json_put_str(j, "journal", d->store_is_per_host ? "rollback" : "wal");
 	json_put_str(j, "network_file_system", d->file_system);
 	json_key(j, "bytes");
-	d->store_state == DOCTOR_ABSENT ? json_nil(j) : json_u64(j, d->store_bytes);
-	json_put_u64(j, "wal_bytes", d->wal_bytes);
-	json_put_u64(j, "jsonl_bytes", d->jsonl_bytes);
-	json_put_double(j, "growth_bytes_per_day_estimate", d->growth_bytes_per_day, 0);
-	json_put_double(j, "retention_frees_bytes_per_day_estimate", d->freed_bytes_per_day, 0);
+	d->store_state == DOCTOR_ABSENT ? json_nil(j) : json_u64(j, d->storage.store_bytes);
+	json_put_u64(j, "wal_bytes", d->storage.wal_bytes);
+	json_put_u64(j, "jsonl_bytes", d->storage.jsonl_bytes);
+	json_put_double(j, "growth_bytes_per_day_estimate", d->storage.growth_bytes_per_day, 0);
+	json_put_double(j, "retention_frees_bytes_per_day_estimate", d->storage.freed_bytes_per_day,
+	                0);
 	json_key(j, "disk_free_bytes");
 	d->has_disk_free ? json_u64(j, d->disk_free_bytes) : json_nil(j);
 	json_end_object(j);

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/vec.h"
 #include "view/canvas.h"
+#include "view/storage_view.h"
 
 enum doctor_state {
 	DOCTOR_WORKS,
@@ -46,12 +47,11 @@ struct doctor {
 	VEC(struct doctor_key) unused; /* keys that are set, and have no effect in this version */
 	const char *store_path;
 	bool store_is_per_host;
-	const char *file_system;               /* a network file system; NULL: none */
-	enum doctor_state store_state;         /* absent: none yet */
-	char store_note[256];                  /* "": nothing to add */
-	uint64_t store_bytes, disk_free_bytes; /* store_bytes: with its log */
-	uint64_t wal_bytes, jsonl_bytes;
-	double growth_bytes_per_day, freed_bytes_per_day; /* estimates; NAN: not known */
+	const char *file_system;       /* a network file system; NULL: none */
+	enum doctor_state store_state; /* absent: none yet */
+	char store_note[256];          /* "": nothing to add */
+	struct storage_facts storage;
+	uint64_t disk_free_bytes;
 	bool has_disk_free;
 };
 

@@ -31,13 +31,6 @@ static bool has_hit(const struct job *job, enum job_limit limit)
 	return job->limits_hit >> limit & 1;
 }
 
-struct words storage_words(double growth_bytes_per_day, double freed_bytes_per_day)
-{
-	return words("grows by about %s a day; retention frees about %s a day (estimates)",
-	             format_bytes((uint64_t)growth_bytes_per_day).at,
-	             format_bytes((uint64_t)freed_bytes_per_day).at);
-}
-
 struct words exit_words(bool has_exit_code, int exit_code, int signal, bool core_dumped)
 {
 	if (signal)

@@ -34,8 +34,6 @@ static inline bool job_counts_failed(const struct job *job)
 struct words job_result(const struct job *job);
 struct words sheet_result(const struct sheet *sheet);
 /* "exit 3", "SIGSEGV, core dumped"; "": neither a code nor a signal is known. */
-/* "grows by about 30 MiB a day, of which retention frees 25 MiB (estimates)" */
-struct words storage_words(double growth_bytes_per_day, double freed_bytes_per_day);
 struct words exit_words(bool has_exit_code, int exit_code, int signal, bool core_dumped);
 enum ink job_ink(enum job_status status);
 

@@ -104,6 +104,19 @@ static enum ink ink_of_pressure(const char *level)
 	                                   : INK_WARN;
 }
 
+static void put_store(struct table *t, const struct status_facts *s)
+{
+	cleanup(buf_done) struct buf size = { 0 }, growth = { 0 };
+
+	storage_view_put_size(&s->storage, &size);
+	add_line(t, "store", s->trouble ? INK_BAD : INK_PLAIN, "%s, %s%s%s",
+	         s->store_path ? s->store_path : "-", size.at, s->trouble ? "; not storing: " : "",
+	         s->trouble ? s->trouble : "");
+	storage_view_put_growth(&s->storage, &growth);
+	if (growth.len)
+		add_line(t, "", INK_PLAIN, "%s", growth.at);
+}
+
 static void put_lines(struct table *t, const struct status_facts *s)
 {
 	add_line(t, "daemon", INK_PLAIN, "running for %s, pid %d, version %s",
@@ -111,13 +124,7 @@ static void put_lines(struct table *t, const struct status_facts *s)
 	add_line(t, "socket", INK_PLAIN, "%s", s->socket);
 	put_watching(t, s);
 	put_cost(t, s);
-	add_line(t, "store", s->trouble ? INK_BAD : INK_PLAIN, "%s, %s (log %s), lines %s%s%s",
-	         s->store_path ? s->store_path : "-", format_bytes(s->store_bytes).at,
-	         format_bytes(s->wal_bytes).at, format_bytes(s->jsonl_bytes).at,
-	         s->trouble ? "; not storing: " : "", s->trouble ? s->trouble : "");
-	if (s->growth_bytes_per_day > 0)
-		add_line(t, "", INK_PLAIN, "%s",
-		         storage_words(s->growth_bytes_per_day, s->freed_bytes_per_day).at);
+	put_store(t, s);
 	put_losses(t, s);
 	add_line(t, "jobs", INK_PLAIN, "%s running, %s sheet%s", format_count(s->running_jobs).at,
 	         format_count(s->active_sheets).at, plural(s->active_sheets));

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "view/canvas.h"
+#include "view/storage_view.h"
 
 #define STATUS_ANOMALIES 5 /* shown of those that last; of the rest, how many */
 
@@ -30,13 +31,12 @@ struct status_facts {
 		*config_problem, *left_out;
 	pid_t pid;
 	bool is_enabled;
-	uint64_t uptime_ns, interval_ns, cpu_ns, store_bytes;
+	uint64_t uptime_ns, interval_ns, cpu_ns;
 	uint64_t configured_interval_ns; /* 0: not reported */
 	double cpu_ratio, rss_bytes;
 	uint64_t processes, running_jobs, active_sheets, clients;
-	uint64_t wal_bytes, jsonl_bytes;
-	double growth_bytes_per_day, freed_bytes_per_day; /* estimates */
-	struct status_job jobs[STATUS_JOBS];              /* of those that run, the first */
+	struct storage_facts storage;
+	struct status_job jobs[STATUS_JOBS]; /* of those that run, the first */
 	size_t n_jobs;
 	struct status_anomaly anomalies[STATUS_ANOMALIES]; /* the worst first */
 	uint64_t anomalies_active;

@@ -97,7 +97,7 @@ def test_a_user_has_files_of_his_own(as_nobody):
 	done = as_nobody("doctor")
 	assert done.returncode == 0
 	assert done.stderr == "proctor: warning: '%s' cannot be read by this user; it is skipped\n" % path
-	assert "passed over" in done.stdout
+	assert "not readable by this user: ignored" in done.stdout
 
 
 def test_a_fifo_among_the_drop_ins_does_not_hang_us(proctor, tmp_path):

@@ -56,7 +56,18 @@ def test_a_place_that_cannot_be_written_is_told_with_the_remedy(as_nobody, tmp_p
 		assert "--state-dir DIR or PROCTOR_STATE_DIR" in done.stderr
 		assert done.stderr.count("\n") == 1
 	report = as_nobody("doctor", "--state-dir", closed)
-	assert "cannot be written" in report.stdout
+	assert report.returncode == 1 and "not usable: '%s' cannot be written: Permission denied" % closed in report.stdout
+
+
+@pytest.mark.needs_root
+def test_doctor_reports_a_directory_that_cannot_be_created(as_nobody):
+	as_nobody.env.pop("PROCTOR_STATE_DIR")
+	env = {"HOME": "/nonexistent", "XDG_STATE_HOME": ""}
+	report = as_nobody("doctor", env=env)
+	assert report.returncode == 1
+	assert "not usable: '/nonexistent/.local/state/proctor' cannot be created in '/': Permission denied" in report.stdout
+	store = json.loads(as_nobody("doctor", "--json", env=env).stdout)["store"]
+	assert store["state"] == "degraded" and "cannot be created" in store["note"]
 
 
 def test_a_file_in_its_place_is_told(proctor, tmp_path):
@@ -88,7 +99,7 @@ def test_a_store_for_each_host_has_a_rollback_journal(request, user):
 	assert run("report", "mine", env=env).returncode == 0
 	report = json.loads(run("doctor", "--json", env=env).stdout)["store"]
 	assert (report["path"], report["per_host"], report["journal"]) == (str(here / "proctor.db"), True, "rollback")
-	assert "a store for each host" in run("doctor", env=env).stdout
+	assert "one store per host" in run("doctor", env=env).stdout
 	other = json.loads(run("ls", "--json", "--state-dir", here).stdout)["jobs"]  # as another host would name it
 	assert [job["job_id"] for job in other] == ["mine"]
 
