@@ -2,7 +2,6 @@
 #include "job/job_memory.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/map.h"
@@ -25,7 +24,7 @@ void job_memory_add(struct job_memory *m, const struct proc_sample *p)
 	*added = (struct job_memory_member){
 		.id = p->id,
 		.ppid = p->ppid,
-		.family = proc_key(p->id),
+		.family = p->exec_id ? p->exec_id : proc_key(p->id),
 		.anon_bytes = p->anon_bytes,
 		.faults = readings_or(&p->r, PROC_MINOR_FAULTS, 0),
 		.pss_anon_bytes = p->pss_anon_bytes,
@@ -33,7 +32,6 @@ void job_memory_add(struct job_memory *m, const struct proc_sample *p)
 		.pss_is_fresh = p->pss_is_fresh,
 		.private_bytes = p->anon_bytes,
 	};
-	memcpy(added->comm, p->comm, sizeof added->comm);
 }
 
 void job_memory_done(struct job_memory *m)
@@ -68,18 +66,19 @@ static void carry_on(struct job_memory_member *m, const struct job_memory_member
 	uint64_t freed = last->anon_bytes - MIN(last->anon_bytes, m->anon_bytes);
 	uint64_t added = m->anon_bytes - MIN(last->anon_bytes, m->anon_bytes);
 
-	m->family = last->family;
 	m->private_bytes = last->private_bytes - MIN(last->private_bytes, freed) + added;
 	copy_pages(m, m->faults - MIN(last->faults, m->faults), added);
 }
 
-/* It shares with its parent all that it has not written to since; and so does its parent. */
-static void fork_off(struct job_memory_member *m, struct job_memory_member *parent)
+/* It shares with the process that it comes from all that it has not faulted in itself. */
+static void fork_off(struct job_memory_member *m, struct job_memory_member *origin)
 {
-	m->family = parent->family;
-	m->private_bytes = m->anon_bytes - MIN(m->anon_bytes, parent->anon_bytes);
+	uint64_t inherited;
+
+	m->private_bytes = m->anon_bytes - MIN(m->anon_bytes, origin->anon_bytes);
 	copy_pages(m, m->faults, m->private_bytes);
-	parent->private_bytes = 0;
+	inherited = m->anon_bytes - m->private_bytes;
+	origin->private_bytes -= MIN(origin->private_bytes, inherited);
 }
 
 static void index_members(const struct job_memory_list *list, bool by_pid, struct map *ret)
@@ -99,42 +98,39 @@ static struct job_memory_member *find(struct job_memory_list *list, const struct
 	return map_get(index, key, &at) ? &list->members.at[at] : NULL;
 }
 
-/* Whether it still has the pages of `origin`, itself a tick ago or its parent. One of another name may run
- * another program by now, which has faulted in all that it has; or it has only renamed itself, as workers
- * of data loaders do. */
-static bool has_pages_of(const struct job_memory_member *m, const struct job_memory_member *origin,
-                         uint64_t faults)
+/* Its parent, if that is of its family, or the largest of those that are older: the parent may be gone. */
+static struct job_memory_member *find_origin(struct job_memory_list *list, const struct map *pids,
+                                             const struct map *largest,
+                                             const struct job_memory_member *m)
 {
-	uint64_t faulted = faults * page_bytes();
+	struct job_memory_member *parent = find(list, pids, (uint64_t)m->ppid);
 
-	if (memcmp(m->comm, origin->comm, sizeof m->comm) == 0)
-		return true;
-	return m->anon_bytes <= origin->anon_bytes + faulted && faulted < m->anon_bytes / 2;
+	return parent && parent < m && parent->family == m->family ? parent
+	                                                           : find(list, largest, m->family);
 }
 
 static void follow_members(struct job_memory *m)
 {
-	struct map last = { 0 }, now = { 0 };
+	struct map last = { 0 }, now = { 0 }, largest = { 0 }; /* of each family so far */
 
 	index_members(&m->last, false, &last);
 	index_members(&m->now, true, &now);
 	vec_each(&m->now.members, member) {
 		const struct job_memory_member *before = find(&m->last, &last,
 		                                              proc_key(member->id));
-		struct job_memory_member *parent = find(&m->now, &now, (uint64_t)member->ppid);
+		struct job_memory_member *origin = find_origin(&m->now, &now, &largest, member);
+		const struct job_memory_member *most = find(&m->now, &largest, member->family);
 
-		if (before) {
-			uint64_t faults = member->faults - MIN(before->faults, member->faults);
-
-			if (has_pages_of(member, before, faults))
-				carry_on(member, before);
-		} else if (parent && parent != member &&
-		           has_pages_of(member, parent, member->faults)) {
-			fork_off(member, parent);
-		}
+		if (before && before->family == member->family)
+			carry_on(member, before);
+		else if (!before && origin)
+			fork_off(member, origin);
+		if (!most || member->anon_bytes > most->anon_bytes)
+			map_put(&largest, member->family, (uint64_t)(member - m->now.members.at));
 	}
 	map_done(&last);
 	map_done(&now);
+	map_done(&largest);
 }
 
 /* ---- families -------------------------------------------------------------------------------- */

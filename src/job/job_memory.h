@@ -4,9 +4,10 @@
  *
  * A sum of resident memory counts pages that forked processes share once for each of them, and the
  * kernel divides them (PSS) at a price of some 20 ms per GiB. So processes that descend from one
- * program are a family: each has private pages, and the largest of their shared parts is held once. A
- * fork makes all of its parent's pages shared; a page fault makes one private. Whenever PSS was read
- * for another reason, it corrects the estimate. */
+ * run of a program by fork alone are a family, whatever they call themselves and whether their parents
+ * live: each has private pages, and the largest of their shared parts is held once. A fork makes its
+ * parent's pages shared; a page fault makes one private. Whenever PSS was read for another reason, it
+ * corrects the estimate. */
 #pragma once
 
 #include "model/sample.h"
@@ -14,8 +15,7 @@
 struct job_memory_member {
 	struct proc_id id;
 	pid_t ppid;
-	char comm[COMM_LEN];
-	uint64_t family; /* proc_key of its oldest known member */
+	uint64_t family; /* its exec_id, or where that is not known, its own proc_key */
 	uint64_t anon_bytes, faults;
 	uint64_t pss_anon_bytes, shmem_bytes;
 	bool pss_is_fresh;

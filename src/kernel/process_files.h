@@ -33,7 +33,7 @@ struct process_files_stat {
 	uint64_t start_ticks;
 	uint64_t waited_cpu_ns; /* CPU time of the children that it waited for, and of theirs */
 	struct proc_readings r; /* every metric that has a field in it */
-	uint64_t exec_id; /* changes when another program is executed; 0: hidden from us, or no
+	uint64_t exec_id; /* each exec changes it, and a fork does not; 0: hidden from us, or no
 	                     program */
 };
 

@@ -23,6 +23,8 @@ struct proc_sample {
 	struct text_ref
 		command; /* arguments joined by spaces; "[comm]" for kernel threads and zombies */
 	struct proc_readings r;
+	/* The same for all that descend from one run of a program, by fork alone; 0: not known. */
+	uint64_t exec_id;
 	uint64_t waited_cpu_ns; /* of the children that it waited for; 0: none, or not known */
 	uint64_t anon_bytes;    /* the anonymous part of PROC_RSS; 0: none, or not known */
 	/* From smaps_rollup, kept until its next turn: shared pages divided by their users. */

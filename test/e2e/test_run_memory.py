@@ -41,6 +41,19 @@ for number in range(5):
 		os._exit(0)
 for number in range(5):
 	os.wait()''',
+	"workers whose parents have ended": '''
+a = touch(bytearray(150 * MIB))
+read_end, write_end = os.pipe()
+for number in range(6):
+	if os.fork() == 0:
+		if os.fork() == 0:
+			own = touch(bytearray(10 * MIB))
+			hold()
+			os.write(write_end, b"x")
+		os._exit(0)
+	os.wait()
+for number in range(6):
+	os.read(read_end, 1)''',
 	"a worker that replaced its program": '''
 import subprocess
 a = touch(bytearray(100 * MIB))
@@ -138,6 +151,22 @@ def test_memory_used_without_a_control_group_is_what_the_kernel_would_count(as_n
 	assert is_close(held, watch.most), (samples, watch.most)
 	if "shared memory" not in name:  # while it is mapped, the shares of one tick are read one after the other
 		assert is_close(job["peak_used_mb"], watch.most), (job["peak_used_mb"], watch.most)
+
+
+@pytest.mark.needs_root
+def test_shared_memory_is_counted_in_full_when_all_but_one_have_left_it(as_nobody):
+	leave = '''
+a = touch(mmap.mmap(-1, 100 * MIB))
+for number in range(30):
+	if os.fork() == 0:
+		a[::4096]; time.sleep(0.7); os._exit(0)
+for number in range(30):
+	os.wait()
+time.sleep(1.5)'''
+	done = as_nobody("run", "--", sys.executable, "-c", HOLD + leave)
+	assert done.returncode == 0, done.stderr
+	last = json.loads(as_nobody("sql", "--json", "SELECT used_mb FROM job_samples WHERE used_mb ORDER BY timestamp").stdout)[-3:]
+	assert all(100 < row["used_mb"] < 115 for row in last), last
 
 
 @pytest.mark.needs_root

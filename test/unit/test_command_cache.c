@@ -25,7 +25,8 @@ static const char *command_of(struct command_cache *c, struct sample *s, struct 
 	p->state = 'S';
 	snprintf(p->comm, sizeof p->comm, "%s", comm);
 	readings_set(&p->r, PROC_VMS, 4096);
-	command_cache_fill(c, s, p, exec_id);
+	p->exec_id = exec_id;
+	command_cache_fill(c, s, p);
 	command_cache_end_tick(c, s);
 	memcpy(text, s->text.at + p->command.at, p->command.len);
 	text[p->command.len] = '\0';
@@ -124,7 +125,8 @@ static void check_crowd(struct command_cache *c, struct sample *s, int n, int st
 		p->state = 'S';
 		snprintf(p->comm, sizeof p->comm, "c%d", i);
 		readings_set(&p->r, PROC_VMS, 0); /* a kernel thread: asked once */
-		command_cache_fill(c, s, p, 1);
+		p->exec_id = 1;
+		command_cache_fill(c, s, p);
 	}
 	command_cache_end_tick(c, s);
 	vec_each(&s->procs, p) {

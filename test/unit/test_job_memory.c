@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "job/job_memory.h"
 
-#include <string.h>
-
 #include "check.h"
 
 #define MIB ((uint64_t)1 << 20)
 #define PAGES_PER_MIB 256
 
+enum { SHELL = 7, SORT, SORT_AGAIN, PYTHON }; /* runs of programs */
+
 struct process {
 	pid_t pid, ppid;
-	const char *comm;
+	uint64_t exec_id;
 	uint64_t anon_mib, faults_mib; /* faults in pages that make so much memory */
 	uint64_t pss_anon_mib;         /* 0: not read at this tick */
 	uint64_t pss_shmem_mib;
@@ -20,12 +20,12 @@ static void add(struct job_memory *m, struct process p)
 {
 	struct proc_sample s = { .id = { p.pid, (uint64_t)p.pid },
 		                 .ppid = p.ppid,
+		                 .exec_id = p.exec_id,
 		                 .anon_bytes = p.anon_mib * MIB,
 		                 .pss_anon_bytes = p.pss_anon_mib * MIB,
 		                 .pss_shmem_bytes = p.pss_shmem_mib * MIB,
 		                 .pss_is_fresh = p.pss_anon_mib > 0 };
 
-	snprintf(s.comm, sizeof s.comm, "%s", p.comm);
 	readings_set(&s.r, PROC_MINOR_FAULTS, p.faults_mib * PAGES_PER_MIB);
 	job_memory_add(m, &s);
 }
@@ -39,19 +39,19 @@ static void test_job_memory__counts_what_forked_processes_share_once(void **stat
 {
 	struct job_memory m = { 0 };
 
-	add(&m, (struct process){ 10, 1, "python", 2048, 2048 });
+	add(&m, (struct process){ 10, 1, PYTHON, 2048, 2048 });
 	assert_int_equal(sum_mib(&m), 2048);
-	add(&m, (struct process){ 10, 1, "python", 2048, 2048 });
+	add(&m, (struct process){ 10, 1, PYTHON, 2048, 2048 });
 	for (pid_t pid = 11; pid <= 22; pid++)
-		add(&m, (struct process){ pid, 10, "python", 2048, 0 });
+		add(&m, (struct process){ pid, 10, PYTHON, 2048, 0 });
 	assert_int_equal(sum_mib(&m), 2048);
 	/* One child writes to 100 MiB of it, another one allocates 50. */
-	add(&m, (struct process){ 10, 1, "python", 2048, 2048 });
-	add(&m, (struct process){ 11, 10, "python", 2048, 100 });
-	add(&m, (struct process){ 12, 10, "python", 2098, 50 });
+	add(&m, (struct process){ 10, 1, PYTHON, 2048, 2048 });
+	add(&m, (struct process){ 11, 10, PYTHON, 2048, 100 });
+	add(&m, (struct process){ 12, 10, PYTHON, 2098, 50 });
 	assert_int_equal(sum_mib(&m), 2048 + 100 + 50);
 	/* All but one have ended: it holds what it has. */
-	add(&m, (struct process){ 11, 1, "python", 2048, 100 });
+	add(&m, (struct process){ 11, 1, PYTHON, 2048, 100 });
 	assert_int_equal(sum_mib(&m), 2048);
 	job_memory_done(&m);
 }
@@ -60,41 +60,72 @@ static void test_job_memory__counts_programs_that_share_nothing_in_full(void **s
 {
 	struct job_memory m = { 0 };
 
-	add(&m, (struct process){ 10, 1, "sh", 1, 1 });
-	add(&m, (struct process){ 11, 10, "sort", 300, 300 });
-	add(&m, (struct process){ 12, 10, "sort", 200, 200 });
+	add(&m, (struct process){ 10, 1, SHELL, 1, 1 });
+	add(&m, (struct process){ 11, 10, SORT, 300, 300 });
+	add(&m, (struct process){ 12, 10, SORT_AGAIN, 200, 200 });
 	assert_int_equal(sum_mib(&m), 501);
 	job_memory_done(&m);
 }
 
-/* As the workers of PyTorch do, at once or later. */
-static void test_job_memory__counts_what_renamed_workers_share_once(void **state)
+static void test_job_memory__counts_a_worker_that_runs_another_program_in_full(void **state)
 {
 	struct job_memory m = { 0 };
 
 	(void)state;
-	add(&m, (struct process){ 10, 1, "python", 400, 400 });
-	for (pid_t pid = 11; pid <= 18; pid++)
-		add(&m, (struct process){ pid, 10, pid < 15 ? "worker" : "python", 400, 1 });
-	assert_int_equal(sum_mib(&m), 408);
-	add(&m, (struct process){ 10, 1, "python", 400, 400 });
-	for (pid_t pid = 11; pid <= 18; pid++)
-		add(&m, (struct process){ pid, 10, "worker", 401, 2 });
-	assert_int_equal(sum_mib(&m), 416);
-	/* One of them runs another program: all that it has is its own. */
-	add(&m, (struct process){ 10, 1, "python", 400, 400 });
-	add(&m, (struct process){ 11, 10, "sort", 300, 302 });
+	add(&m, (struct process){ 10, 1, PYTHON, 400, 400 });
+	add(&m, (struct process){ 11, 10, PYTHON, 400, 1 });
+	assert_int_equal(sum_mib(&m), 401);
+	add(&m, (struct process){ 10, 1, PYTHON, 400, 400 });
+	add(&m, (struct process){ 11, 10, SORT, 300, 302 });
 	assert_int_equal(sum_mib(&m), 700);
 	job_memory_done(&m);
 }
 
-/* Its name is its parent's, and it took its pages one by one. */
+/* As after a double fork: those between them and their ancestor have ended, and at last that too. */
+static void test_job_memory__counts_what_orphans_share_once(void **state)
+{
+	struct job_memory m = { 0 };
+
+	(void)state;
+	add(&m, (struct process){ 10, 1, PYTHON, 300, 300 });
+	for (pid_t pid = 12; pid <= 22; pid += 2)
+		add(&m, (struct process){ pid, 1, PYTHON, 310, 12 });
+	assert_int_equal(sum_mib(&m), 300 + 6 * 12);
+	for (pid_t pid = 12; pid <= 22; pid += 2)
+		add(&m, (struct process){ pid, 1, PYTHON, 310, 12 });
+	assert_int_equal(sum_mib(&m), 298 + 6 * 12);
+	job_memory_done(&m);
+}
+
+static void test_job_memory__of_orphans_alone_counts_what_they_share_once(void **state)
+{
+	struct job_memory m = { 0 };
+
+	(void)state;
+	for (pid_t pid = 12; pid <= 17; pid++)
+		add(&m, (struct process){ pid, 1, PYTHON, 300, 2 });
+	assert_int_equal(sum_mib(&m), 300 + 5 * 2);
+	job_memory_done(&m);
+}
+
+/* Where the kernel moves no addresses, two runs of a program look like one. */
+static void test_job_memory__of_several_runs_with_one_id_counts_all(void **state)
+{
+	struct job_memory m = { 0 };
+
+	(void)state;
+	for (pid_t pid = 12; pid <= 15; pid++)
+		add(&m, (struct process){ pid, 1, SORT, 300, 300 });
+	assert_int_equal(sum_mib(&m), 4 * 300);
+	job_memory_done(&m);
+}
+
 static void test_job_memory__is_not_deceived_by_a_program_that_runs_itself(void **state)
 {
 	struct job_memory m = { 0 };
 
-	add(&m, (struct process){ 10, 1, "python", 500, 500 });
-	add(&m, (struct process){ 11, 10, "python", 400, 400 });
+	add(&m, (struct process){ 10, 1, PYTHON, 500, 500 });
+	add(&m, (struct process){ 11, 10, PYTHON + 1, 400, 1 });
 	assert_int_equal(sum_mib(&m), 900);
 	job_memory_done(&m);
 }
@@ -104,11 +135,11 @@ static void test_job_memory__is_corrected_by_what_the_kernel_divided(void **stat
 {
 	struct job_memory m = { 0 };
 
-	add(&m, (struct process){ 10, 1, "python", 500, 1 });
-	add(&m, (struct process){ 11, 10, "python", 400, 1 });
+	add(&m, (struct process){ 10, 1, PYTHON, 500, 1 });
+	add(&m, (struct process){ 11, 10, PYTHON, 400, 1 });
 	assert_int_equal(sum_mib(&m), 501);
-	add(&m, (struct process){ 10, 1, "python", 500, 1 });
-	add(&m, (struct process){ 11, 10, "python", 400, 1, .pss_anon_mib = 400 });
+	add(&m, (struct process){ 10, 1, PYTHON, 500, 1 });
+	add(&m, (struct process){ 11, 10, PYTHON, 400, 1, .pss_anon_mib = 400 });
 	assert_int_equal(sum_mib(&m), 900);
 	job_memory_done(&m);
 }
@@ -117,8 +148,8 @@ static void test_job_memory__adds_shares_of_shared_memory(void **state)
 {
 	struct job_memory m = { 0 };
 
-	add(&m, (struct process){ 10, 1, "a", 10, 10, 10, .pss_shmem_mib = 100 });
-	add(&m, (struct process){ 11, 1, "b", 20, 20, 20, .pss_shmem_mib = 100 });
+	add(&m, (struct process){ 10, 1, SORT, 10, 10, 10, .pss_shmem_mib = 100 });
+	add(&m, (struct process){ 11, 1, PYTHON, 20, 20, 20, .pss_shmem_mib = 100 });
 	assert_int_equal(sum_mib(&m), 230);
 	job_memory_done(&m);
 }
@@ -127,14 +158,14 @@ static void test_job_memory__follows_what_is_freed(void **state)
 {
 	struct job_memory m = { 0 };
 
-	add(&m, (struct process){ 10, 1, "python", 100, 100 });
-	add(&m, (struct process){ 11, 10, "python", 100, 0 });
+	add(&m, (struct process){ 10, 1, PYTHON, 100, 100 });
+	add(&m, (struct process){ 11, 10, PYTHON, 100, 0 });
 	assert_int_equal(sum_mib(&m), 100);
-	add(&m, (struct process){ 10, 1, "python", 100, 100 });
-	add(&m, (struct process){ 11, 10, "python", 400, 300 });
+	add(&m, (struct process){ 10, 1, PYTHON, 100, 100 });
+	add(&m, (struct process){ 11, 10, PYTHON, 400, 300 });
 	assert_int_equal(sum_mib(&m), 400);
-	add(&m, (struct process){ 10, 1, "python", 100, 100 });
-	add(&m, (struct process){ 11, 10, "python", 150, 300 });
+	add(&m, (struct process){ 10, 1, PYTHON, 100, 100 });
+	add(&m, (struct process){ 11, 10, PYTHON, 150, 300 });
 	assert_int_equal(sum_mib(&m), 150);
 	job_memory_done(&m);
 }
@@ -149,7 +180,10 @@ static void test_job_memory__of_no_processes_is_nothing(void **state)
 
 RUN_TESTS(TEST(test_job_memory__counts_what_forked_processes_share_once),
           TEST(test_job_memory__counts_programs_that_share_nothing_in_full),
-          TEST(test_job_memory__counts_what_renamed_workers_share_once),
+          TEST(test_job_memory__counts_a_worker_that_runs_another_program_in_full),
+          TEST(test_job_memory__counts_what_orphans_share_once),
+          TEST(test_job_memory__of_orphans_alone_counts_what_they_share_once),
+          TEST(test_job_memory__of_several_runs_with_one_id_counts_all),
           TEST(test_job_memory__is_not_deceived_by_a_program_that_runs_itself),
           TEST(test_job_memory__is_corrected_by_what_the_kernel_divided),
           TEST(test_job_memory__adds_shares_of_shared_memory),

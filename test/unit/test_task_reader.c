@@ -103,7 +103,7 @@ static void test_task_reader__lists_what_was_read_in_full(void **state)
 	task_reader_take(&s->reader, s->records, 3 * RECORD, &s->out);
 	assert_int_equal(s->reader.fresh.len, 3);
 	assert_int_equal(s->reader.fresh.at[2].pid, 14);
-	assert_int_equal(s->reader.fresh.at[2].exec_id, 9);
+	assert_int_equal(s->out.procs.at[2].exec_id, 9);
 	task_reader_begin(&s->reader, &s->out);
 	assert_int_equal(s->reader.fresh.len, 0);
 }

@@ -30,6 +30,8 @@ struct percpu_counter {
 struct mm_struct {
 	unsigned long total_vm;
 	unsigned long hiwater_rss;
+	unsigned long start_code;
+	unsigned long start_stack;
 	unsigned long arg_start;
 	unsigned long arg_end;
 	struct percpu_counter rss_stat[MM_COUNTERS];

@@ -34,7 +34,7 @@ struct task_record {
 	__u32 ppid;
 	__u32 uid;
 	__u64 start_boot_ns;
-	__u64 exec_id; /* grows with each exec */
+	__u64 exec_id; /* each exec changes it, and a fork does not; 0: no program */
 	__u64 fd_limit;
 	__u64 vm_pages;
 	__u64 rss_pages;

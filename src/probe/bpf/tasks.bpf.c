@@ -131,13 +131,14 @@ static __always_inline void read_space(struct task_struct *task, struct task_rec
 	}
 	if (mm) {
 		r->vm_pages = mm->total_vm;
+		r->exec_id = mm->start_code * 31 + mm->start_stack + task->self_exec_id;
 		read_rss(mm, r);
 	}
 	if (files)
 		r->open_fds = count_fds(files);
 	/* Given up in the meantime: then the process has none, which is known exactly. */
 	if (!mm || task->mm != mm) {
-		r->vm_pages = r->rss_pages = r->anon_pages = 0;
+		r->vm_pages = r->rss_pages = r->anon_pages = r->exec_id = 0;
 		r->flags |= TASK_HAS_RSS;
 	}
 	if (task->files != files)
@@ -193,7 +194,6 @@ static __always_inline void read_identity(struct task_struct *task, struct task_
 	r->ppid = leader_tgid(task->real_parent->group_leader);
 	r->uid = task->real_cred->euid.val;
 	r->start_boot_ns = task->start_boottime;
-	r->exec_id = task->self_exec_id;
 	r->fd_limit = signal->rlim[RLIMIT_NOFILE].rlim_cur;
 	r->threads = signal->nr_threads;
 	bpf_probe_read_kernel(r->comm, sizeof r->comm, task->comm);

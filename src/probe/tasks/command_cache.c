@@ -81,11 +81,11 @@ size_t command_from_request(const struct process_request *q, const char *comm, c
 	return len ? len : bracket_comm(comm, to);
 }
 
-static bool is_stale(const struct entry *e, const struct proc_sample *p, uint64_t exec_id)
+static bool is_stale(const struct entry *e, const struct proc_sample *p)
 {
 	if (!e->text || memcmp(e->comm, p->comm, COMM_LEN) != 0)
 		return true;
-	if (exec_id && e->exec_id != exec_id)
+	if (p->exec_id && e->exec_id != p->exec_id)
 		return true;
 	return e->empty_tries && e->empty_tries < EMPTY_TRIES;
 }
@@ -104,8 +104,7 @@ static void keep(struct entry *e, const struct process_request *q, const struct 
 	e->len = (uint16_t)len;
 }
 
-static bool read_later(struct command_cache *c, struct entry *e, const struct proc_sample *p,
-                       uint64_t exec_id)
+static bool read_later(struct command_cache *c, struct entry *e, const struct proc_sample *p)
 {
 	struct pending *q = vec_push(&c->pending, PROCS_MAX);
 
@@ -113,12 +112,11 @@ static bool read_later(struct command_cache *c, struct entry *e, const struct pr
 		return false;
 	*q = (struct pending){ .pid = p->id.pid, .entry = e };
 	memcpy(e->comm, p->comm, COMM_LEN);
-	e->exec_id = exec_id;
+	e->exec_id = p->exec_id;
 	return true;
 }
 
-void command_cache_fill(struct command_cache *c, struct sample *out, struct proc_sample *p,
-                        uint64_t exec_id)
+void command_cache_fill(struct command_cache *c, struct sample *out, struct proc_sample *p)
 {
 	struct entry *e = process_slots_see(&c->entries, p->id);
 	char text[COMMAND_MAX];
@@ -126,7 +124,7 @@ void command_cache_fill(struct command_cache *c, struct sample *out, struct proc
 	/* A zombie has no arguments any more, whether we knew them while it lived or not. */
 	if (!e || p->state == 'Z' || p->state == 'X')
 		p->command = sample_add_text(out, text, bracket_comm(p->comm, text));
-	else if (!is_stale(e, p, exec_id) || !read_later(c, e, p, exec_id))
+	else if (!is_stale(e, p) || !read_later(c, e, p))
 		p->command = sample_add_text(out, e->text, e->text ? e->len : 0);
 }
 

@@ -13,12 +13,10 @@ struct command_cache *command_cache_new(struct process_reader *reader, uint32_t 
 void command_cache_free(struct command_cache *c); /* NULL is fine */
 DEFINE_CLEANUP(struct command_cache *, command_cache_free)
 
-/* Gives p its command line; p's id, state, comm and readings are there already. exec_id is any
- * number that changes when the process executes another program, 0 when that is not known: then a
- * new name is the only sign. One that must be read first is given it by command_cache_end_tick(), so
+/* Gives p its command line; all but that is there already. Where its exec_id is not known, a new
+ * name is the only sign of another program. One that must be read first is given it by command_cache_end_tick(), so
  * that all of them are read together. */
-void command_cache_fill(struct command_cache *c, struct sample *out, struct proc_sample *p,
-                        uint64_t exec_id);
+void command_cache_fill(struct command_cache *c, struct sample *out, struct proc_sample *p);
 /* After the last process of a tick. Sorts the processes by pid. */
 void command_cache_end_tick(struct command_cache *c, struct sample *out);
 

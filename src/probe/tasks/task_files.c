@@ -12,8 +12,7 @@ static void set_space(const struct process_request *q, uint64_t page_bytes, stru
 		readings_set(&ret->r, PROC_FDS, q->fds);
 }
 
-bool task_files_fill(const struct process_request *q, uint64_t page_bytes, struct proc_sample *ret,
-                     uint64_t *ret_exec_id)
+bool task_files_fill(const struct process_request *q, uint64_t page_bytes, struct proc_sample *ret)
 {
 	struct process_files_stat st;
 
@@ -24,11 +23,11 @@ bool task_files_fill(const struct process_request *q, uint64_t page_bytes, struc
 		                     .uid = q->uid,
 		                     .state = st.state,
 		                     .r = st.r,
+		                     .exec_id = st.exec_id,
 		                     .waited_cpu_ns = st.waited_cpu_ns };
 	memcpy(ret->comm, st.comm, sizeof ret->comm);
 	set_space(q, page_bytes, ret);
 	(void)process_files_parse(PROCESS_IO, q->text[PROCESS_IO], &ret->r); /* may be refused */
-	*ret_exec_id = st.exec_id;
 	return true;
 }
 
@@ -41,6 +40,7 @@ bool task_files_fill_thread(const struct process_request *q, uint64_t page_bytes
 	    st.state == 'X')
 		return false;
 	ret->state = st.state;
+	ret->exec_id = st.exec_id;
 	set_space(q, page_bytes, ret);
 	return true;
 }

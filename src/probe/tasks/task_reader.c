@@ -97,7 +97,7 @@ static void add_unchanged(struct task_reader *reader, const struct task_unchange
 }
 
 struct proc_sample *task_reader_add(struct task_reader *reader, const struct proc_sample *p,
-                                    uint64_t exec_id, struct sample *out)
+                                    struct sample *out)
 {
 	const struct proc_sample *kept = find_kept(reader, p->id);
 	struct fresh_task *fresh = vec_push(&reader->fresh, PROCS_MAX);
@@ -106,7 +106,7 @@ struct proc_sample *task_reader_add(struct task_reader *reader, const struct pro
 	if (!added)
 		return NULL;
 	*added = *p;
-	*fresh = (struct fresh_task){ .pid = p->id.pid, .exec_id = exec_id, .kept_at = FRESH_NEW };
+	*fresh = (struct fresh_task){ .pid = p->id.pid, .kept_at = FRESH_NEW };
 	if (kept)
 		fresh->kept_at = (uint32_t)(kept - reader->kept.procs.at);
 	reader->families_changed |= !kept || kept->ppid != p->ppid;
@@ -163,13 +163,14 @@ static void add_full(struct task_reader *reader, const struct task_record *r, st
 		.ppid = (pid_t)r->ppid,
 		.uid = r->uid,
 		.state = state_letter(r->state, r->exit_state),
+		.exec_id = r->exec_id,
 	};
 
 	memcpy(p.comm, r->comm, sizeof p.comm);
 	p.comm[sizeof p.comm - 1] = '\0';
 	set_gauges(reader, r, &p);
 	set_counters(r, &p);
-	task_reader_add(reader, &p, r->exec_id, out);
+	task_reader_add(reader, &p, out);
 }
 
 size_t task_reader_take(struct task_reader *reader, const void *bytes, size_t len,

@@ -11,7 +11,6 @@
 struct fresh_task {
 	pid_t pid;
 	uint32_t kept_at; /* where it is kept, FRESH_NEW when it is not yet */
-	uint64_t exec_id;
 };
 
 #define FRESH_NEW UINT32_MAX
@@ -40,6 +39,6 @@ size_t task_reader_take(struct task_reader *reader, const void *bytes, size_t le
                         struct sample *out);
 /* A process that was read elsewhere; NULL at the ceiling. */
 struct proc_sample *task_reader_add(struct task_reader *reader, const struct proc_sample *p,
-                                    uint64_t exec_id, struct sample *out);
+                                    struct sample *out);
 /* After the last, when the sample is sorted and has all command lines: what it holds is kept. */
 void task_reader_end(struct task_reader *reader, const struct sample *out);

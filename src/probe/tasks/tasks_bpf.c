@@ -101,13 +101,12 @@ static int read_tasks(struct tasks_bpf *self, struct sample *out, struct err *er
 
 /* ---- processes the iterator does not show ---------------------------------------------------- */
 
-static bool read_from_proc(struct tasks_bpf *self, pid_t pid, struct proc_sample *ret,
-                           uint64_t *ret_exec_id)
+static bool read_from_proc(struct tasks_bpf *self, pid_t pid, struct proc_sample *ret)
 {
 	struct process_request q = { .pid = pid, .files = TASK_FILES };
 
 	process_reader_read(self->process_reader, &q, 1);
-	return task_files_fill(&q, self->reader.page_bytes, ret, ret_exec_id);
+	return task_files_fill(&q, self->reader.page_bytes, ret);
 }
 
 static void hidden_add(struct hidden *h, pid_t pid)
@@ -155,10 +154,9 @@ static void add_hidden(struct tasks_bpf *self, struct sample *out)
 	}
 	for (size_t i = 0; i < hidden->len; i++) {
 		struct proc_sample found;
-		uint64_t exec_id;
 
-		if (read_from_proc(self, hidden->pids[i], &found, &exec_id) &&
-		    task_reader_add(&self->reader, &found, exec_id, out))
+		if (read_from_proc(self, hidden->pids[i], &found) &&
+		    task_reader_add(&self->reader, &found, out))
 			place_last(out);
 	}
 }
@@ -179,7 +177,7 @@ static void fill_commands(struct tasks_bpf *self, struct sample *out)
 		struct proc_sample *p = sample_find_proc(out, f->pid);
 
 		if (p)
-			command_cache_fill(self->commands, out, p, f->exec_id);
+			command_cache_fill(self->commands, out, p);
 	}
 	command_cache_end_tick(self->commands, out);
 }

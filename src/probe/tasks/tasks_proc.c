@@ -121,17 +121,16 @@ static bool recall(struct tasks_proc *self, pid_t pid, struct proc_sample *ret)
 }
 
 static bool take_process(struct tasks_proc *self, const struct process_request *q,
-                         struct proc_sample *ret, uint64_t *ret_exec_id)
+                         struct proc_sample *ret)
 {
 	int error = q->error ? q->error : q->errors[PROCESS_STAT];
 
-	*ret_exec_id = 0;
 	if (error == -ETIMEDOUT || error == -EBUSY)
 		return recall(self, q->pid, ret);
 	self->unreadable += is_refusal(error);
 	self->is_exhausted |= is_exhaustion(error);
 	self->no_io += is_refusal(q->errors[PROCESS_IO]);
-	return task_files_fill(q, self->page_bytes, ret, ret_exec_id);
+	return task_files_fill(q, self->page_bytes, ret);
 }
 
 /* The requests gathered so far. A process that ends meanwhile was not there. */
@@ -142,15 +141,14 @@ static void read_requests(struct tasks_proc *self, struct sample *out)
 	process_reader_read(self->reader, self->requests, self->request_count);
 	for (size_t i = 0; i < self->request_count; i++) {
 		struct proc_sample found, *p;
-		uint64_t exec_id;
 
-		if (!take_process(self, &self->requests[i], &found, &exec_id))
+		if (!take_process(self, &self->requests[i], &found))
 			continue;
 		p = sample_add_proc(out);
 		if (!p)
 			break;
 		*p = found;
-		command_cache_fill(self->commands, out, p, exec_id);
+		command_cache_fill(self->commands, out, p);
 	}
 	self->request_count = 0;
 	/* These are requests of their own, and the texts of the others are no longer needed. */
