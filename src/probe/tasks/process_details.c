@@ -54,6 +54,7 @@ struct detail {
 	uint32_t round;    /* ticks that gave turns */
 	uint32_t tick;     /* all of them */
 	size_t next_asked; /* of the focus, for its limit */
+	size_t sharers;    /* of the focus, that mapped shared memory in the last round */
 	int64_t credit_ns; /* a large process may cost more than a tick's share: paid back */
 	struct process_slots known;  /* struct entry of each process */
 	VEC(struct entry *) entries; /* of out->procs, in their order; NULL: no room for more */
@@ -343,19 +344,27 @@ static void fill(struct detail *self, struct sample *out)
 	}
 }
 
-/* Another process that maps shared memory makes the shares of all smaller: they are read together, at
- * whatever price, or their sum would count some pages twice. */
+/* Each process that maps shared memory makes the shares of the others smaller, and each that leaves makes
+ * them larger: they are read together, at whatever price, or their sum would count some pages twice or
+ * not at all. */
 static void read_sharers(struct detail *self, struct sample *out)
 {
-	bool is_new = false;
+	bool has_changed = false;
+	size_t sharers = 0;
 
 	vec_each(&out->focus, id) {
-		const struct entry *e = entry_of(self, out, sample_find_proc(out, id->pid));
+		const struct proc_sample *p = sample_find_proc(out, id->pid);
+		const struct entry *e = entry_of(self, out, p);
 
-		is_new |= e && e->pss_shmem && e->read_round == self->round;
+		if (!e || !e->pss_shmem || !has_memory(p))
+			continue;
+		sharers++;
+		has_changed |= e->read_round == self->round;
 	}
+	has_changed |= sharers != self->sharers;
+	self->sharers = sharers;
 	vec_each(&out->focus, id) {
-		struct proc_sample *p = is_new ? sample_find_proc(out, id->pid) : NULL;
+		struct proc_sample *p = has_changed ? sample_find_proc(out, id->pid) : NULL;
 		struct entry *e = entry_of(self, out, p);
 
 		if (e && has_memory(p) && e->read_round != self->round &&
