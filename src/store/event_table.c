@@ -169,6 +169,8 @@ static int apply(struct store *st, const struct snapshot *snap, const struct eve
 	if (r == 0 && (e->kind == EVENT_EXIT || e->kind == EVENT_TOTALS))
 		r = set_totals(st, e, proc, err);
 	/* Without a name it runs a program that is not known: the one before is not its name. */
+	if (r == 0 && e->kind == EVENT_EXEC)
+		r = live_processes_exec(st, snap, e, err);
 	if (r == 0 && e->kind == EVENT_EXEC && (e->text.len || !*e->comm))
 		r = process_table_set_command(st, proc, e->uid, e->comm,
 		                              snapshot_text(snap, e->text), e->text.len, false,

@@ -320,6 +320,59 @@ static int put_command(struct store *st, const struct snapshot *snap, const stru
 	                                 !has_command_line(snap, s), err);
 }
 
+static int forget_memory(struct store *st, struct life *life, struct err *err)
+{
+	life->max_rss_kib = COLUMN_ABSENT;
+	for (size_t i = 0; i < TOTAL_METRICS; i++)
+		if (st->totals.id[i] == PROC_PEAK_RSS)
+			life->total[i] = COLUMN_ABSENT;
+	return process_table_set_exec(st, life->proc, err);
+}
+
+/* Without an event, where its code begins shows it. */
+static int notice_exec(struct store *st, const struct proc_sample *s, struct life *life,
+                       struct err *err)
+{
+	bool has_changed = s->exec_id && life->exec_id && s->exec_id != life->exec_id;
+
+	if (s->exec_id)
+		life->exec_id = s->exec_id;
+	return has_changed ? forget_memory(st, life, err) : 0;
+}
+
+/* NULL: none has this pid. */
+static struct life *find_life(const struct store *st, const struct index_list *list, pid_t pid)
+{
+	size_t low = 0, high = list->len;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		struct life *life = &st->processes.lives.at[list->at[mid]];
+
+		if (life->id.pid == pid)
+			return life;
+		if (life->id.pid < pid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
+}
+
+int live_processes_exec(struct store *st, const struct snapshot *snap, const struct event *e,
+                        struct err *err)
+{
+	struct live_processes *l = &st->processes;
+	struct life *now = snap->events_only ? NULL : find_life(st, &l->next, e->id.pid);
+	struct life *life = now ? now : find_life(st, &l->live, e->id.pid);
+
+	if (!life || !proc_id_eq(life->id, e->id)) /* it was never seen */
+		return 0;
+	if (now && e->boot_ns <= snap->boot_ns) /* it was seen since */
+		return 0;
+	return forget_memory(st, life, err);
+}
+
 /* Its identity may change too: exec gives it another command, and its job may become known late. Its
  * sheet stays the first one: those that it opens later are in its samples. A job that has ended keeps
  * its processes. The command line is compared
@@ -375,6 +428,8 @@ static int put_process(struct store *st, const struct snapshot *snap, const stru
 	struct reading reading = { 0 };
 	int r = put_identity(st, snap, p, life, is_full, err);
 
+	if (r == 0)
+		r = notice_exec(st, &p->s, life, err);
 	if (r < 0)
 		return r;
 	read_process(st, p, &reading);
@@ -613,18 +668,7 @@ const struct index_list *live_processes_at(const struct store *st, const struct 
 
 int64_t live_processes_find_pid(const struct store *st, const struct index_list *list, pid_t pid)
 {
-	size_t low = 0, high = list->len;
+	const struct life *life = find_life(st, list, pid);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		const struct life *life = &st->processes.lives.at[list->at[mid]];
-
-		if (life->id.pid == pid)
-			return life->proc;
-		if (life->id.pid < pid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return 0;
+	return life ? life->proc : 0;
 }

@@ -26,6 +26,7 @@ struct life {
 	struct reading reading;
 	int64_t total[TOTAL_METRICS];
 	int64_t max_cpu, max_rss_kib;                    /* of the samples */
+	uint64_t exec_id;                                /* 0: not known */
 	uint64_t detail_hash, command_hash, totals_hash; /* of what was written */
 	int64_t job;                                     /* job.id, 0: none */
 	uint32_t sheet;
@@ -64,5 +65,8 @@ int64_t live_processes_find_pid(const struct store *st, const struct index_list 
 int live_processes_flush_totals(struct store *st, const struct index_list *list, int64_t job,
                                 struct err *err) must_check;
 int64_t live_processes_new_id(struct store *st, struct err *err) must_check; /* or -errno */
+/* It runs another program: the memory that it had before was its parent's, or another program's. */
+int live_processes_exec(struct store *st, const struct snapshot *snap, const struct event *e,
+                        struct err *err) must_check;
 /* Writes them and their samples: the put() of process_table. */
 int live_processes_put(struct store *st, const struct snapshot *snap, struct err *err) must_check;

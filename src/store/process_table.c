@@ -72,6 +72,7 @@ enum {
 	SET_JOB,
 	SET_COMMAND,
 	SET_NAME,
+	SET_EXEC,
 	SET_BORN,
 	SET_EXIT,
 	SET_TOTALS,
@@ -97,6 +98,7 @@ static const struct statement statements[] = {
 	[SET_COMMAND] = { "UPDATE process SET uid = ?2, comm = ?3, command = ?4 WHERE id = ?1" },
 	[SET_NAME] = { "UPDATE process SET uid = ?2, comm = ?3, command = ?4 WHERE id = ?1"
 	               " AND (command IS NULL OR command = comm OR command LIKE '[%')" },
+	[SET_EXEC] = { "UPDATE process SET max_rss_kib = NULL, peak_rss_kib = NULL WHERE id = ?1" },
 	[SET_BORN] = { "UPDATE process SET ppid = ?2, started = ?3,"
 	               " final = coalesce(final, 0) | ?4 WHERE id = ?1" },
 	/* It may have joined its job after its birth was stored, and before a tick. */
@@ -188,6 +190,11 @@ int process_table_set_command(struct store *st, int64_t proc, uint32_t uid, cons
 	                     BINDS(bind_int(proc), bind_int(uid), bind_text_or_null(comm, COMM_LEN),
 	                           bind_text_or_null(command, MIN(len, (size_t)COMMAND_MAX))),
 	                     err);
+}
+
+int process_table_set_exec(struct store *st, int64_t proc, struct err *err)
+{
+	return statement_run(st, &statements[SET_EXEC], BINDS(bind_int(proc)), err);
 }
 
 int process_table_set_born(struct store *st, int64_t proc, const struct event *e, struct err *err)

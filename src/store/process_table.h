@@ -44,6 +44,8 @@ int process_table_set_job(struct store *st, int64_t proc, int64_t job, uint32_t 
 int process_table_set_command(struct store *st, int64_t proc, uint32_t uid, const char *comm,
                               const char *command, size_t len, bool is_name, struct err *err)
 	must_check;
+/* It runs another program, which never had the memory that was stored. */
+int process_table_set_exec(struct store *st, int64_t proc, struct err *err) must_check;
 /* What an event reports about it. */
 int process_table_set_born(struct store *st, int64_t proc, const struct event *e, struct err *err)
 	must_check;

@@ -48,6 +48,34 @@ def test_a_peak_of_twenty_milliseconds_is_not_missed(measure, interval):
 	assert abs(job["peak_rss_mb"] * 1024 / truth_kib - 1) < 0.01, (truth_kib, job["peak_rss_mb"], job["peak_rss_mb_quality"])
 
 
+LARGE_PARENT = """
+import os, sys, time
+block = bytearray(150 << 20)
+block[::4096] = b"x" * len(block[::4096])
+if os.fork() == 0:
+	time.sleep(0.4)  # it is sampled with the pages of its parent
+	os.execvp(sys.argv[1], sys.argv[1:])
+os.wait()
+"""
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("command", [["sleep", "0.5"], ["true"]], ids=lambda command: command[0])
+@pytest.mark.parametrize("way", [*TIERS, "nobody-connector", "nobody-looks"])
+@pytest.mark.tier()
+def test_a_program_does_not_inherit_the_peak_of_what_ran_before_it(proctor, as_nobody, way, command):
+	who, _, tier = way.rpartition("-")
+	call = as_nobody if who else proctor
+	done = call("run", "--tier", tier, "--", "/usr/bin/python3", "-c", LARGE_PARENT, *command)
+	assert done.returncode == 0, done.stderr
+	rows = json.loads(call("sql", "--json", "SELECT comm, max_rss_kib, peak_rss_kib, final FROM process WHERE job IS NOT NULL").stdout)
+	peaks = {row["comm"]: max(row["peak_rss_kib"] or 0, row["max_rss_kib"] or 0) >> 10 for row in rows}
+	assert peaks["python3"] > 150
+	assert peaks.get(command[0], 0) < 30, rows
+	told = json.loads(call("report", "--json").stdout)
+	assert all((p["peak_rss_mb"] or 0) < 30 for p in told["costly_processes"] if p["name"] == command[0])
+
+
 def test_a_single_look_tells_how_long_nobody_had_looked(run):
 	def run_once():
 		run("sleep", "0.07")

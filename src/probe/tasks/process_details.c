@@ -34,6 +34,7 @@ static const enum proc_metric details[DETAIL_COUNT] = {
 };
 
 struct entry {
+	uint64_t exec_id;     /* of the program that was read */
 	uint32_t read_round;  /* 0: never */
 	uint64_t rss, faults; /* as they were then */
 	uint32_t chosen_round;
@@ -317,8 +318,13 @@ static bool find_entries(struct detail *self, const struct sample *out)
 	vec_relax(&self->entries);
 	if (!vec_reserve(&self->entries, out->procs.len, PROCS_MAX))
 		return false;
-	vec_each(&out->procs, p)
-		self->entries.at[self->entries.len++] = process_slots_see(&self->known, p->id);
+	vec_each(&out->procs, p) {
+		struct entry *e = process_slots_see(&self->known, p->id);
+
+		if (e && p->exec_id && e->exec_id != p->exec_id)
+			*e = (struct entry){ .exec_id = p->exec_id };
+		self->entries.at[self->entries.len++] = e;
+	}
 	return true;
 }
 
