@@ -10,7 +10,7 @@
 static_assert(ANNOUNCER_PATH_MAX >= CONFIG_PATH_MAX, "a place fits");
 
 struct run_announcer {
-	struct jobhost *host;
+	struct run_announcer_options options;
 	struct announcer *announcer;
 	struct buf params;
 	bool has_place; /* our row is committed there */
@@ -22,7 +22,7 @@ struct run_announcer {
 
 static const struct job *the_job(const struct run_announcer *h)
 {
-	return &jobhost_job(h->host)->job;
+	return &h->options.job->job;
 }
 
 /* The object that each call begins with. */
@@ -47,11 +47,19 @@ static void put_place(struct run_announcer *h, struct json *j)
 {
 	json_put_bool(j, "has_recorder", true);
 	h->has_place = h->has_place ||
-	               engine_introduce(jobhost_engine(h->host), ROW_PATIENCE_NS, &h->place);
+	               engine_introduce(h->options.engine, ROW_PATIENCE_NS, &h->place);
 	if (!h->has_place)
 		return;
 	json_put_u64(j, "store_device", h->place.device);
 	json_put_u64(j, "store_inode", h->place.inode);
+}
+
+/* As the command begins with it: the time limit is known before all others. */
+static uint64_t allowed_ns(const struct job *job)
+{
+	uint64_t limit_ns = job->limit[JOB_LIMIT_TIME], batch_ns = job->allowed.time_ns;
+
+	return limit_ns && batch_ns ? MIN(limit_ns, batch_ns) : MAX(limit_ns, batch_ns);
 }
 
 static void announce_job(struct run_announcer *h, struct announcer *to)
@@ -69,8 +77,12 @@ static void announce_job(struct run_announcer *h, struct announcer *to)
 		json_raw(&j, job->tags, strlen(job->tags));
 	}
 	json_put_fixed(&j, "started_at", job->started_ns / NS_PER_US, 6);
-	json_put_any_u64(&j, "pid", (uint64_t)jobhost_pid(h->host));
+	json_put_any_u64(&j, "pid", (uint64_t)h->options.pid);
 	json_put_any_u64(&j, "total_sheets", job->total_sheets);
+	if (allowed_ns(job))
+		json_put_fixed(&j, "allowed_seconds", allowed_ns(job) / NS_PER_US, 6);
+	if (h->options.counts_from_now)
+		json_put_bool(&j, "counts_from_now", true);
 	put_place(h, &j);
 	send(h, to, &j, "job.start");
 }
@@ -93,7 +105,7 @@ static void announce_sheet(struct run_announcer *h, struct announcer *to, const 
 static void announce_sheet_end(struct run_announcer *h, struct announcer *to, uint32_t num,
                                const struct job_end *how)
 {
-	const struct sheet *sheet = job_row_sheet(jobhost_job(h->host), num);
+	const struct sheet *sheet = job_row_sheet(h->options.job, num);
 	struct json j = begin(h, the_job(h));
 
 	json_put_any_u64(&j, "sheet_num", num);
@@ -107,6 +119,21 @@ static void announce_sheet_end(struct run_announcer *h, struct announcer *to, ui
 	send(h, to, &j, how->status == JOB_COMPLETED ? "sheet.completed" : "sheet.failed");
 }
 
+/* Marks and phases are kept for a daemon that comes later, but not without end. */
+static void announce_dropped(struct run_announcer *h, struct announcer *to)
+{
+	uint64_t dropped = announcer_take_dropped(to);
+	struct json j = begin(h, the_job(h));
+
+	if (!dropped)
+		return;
+	json_put_str(&j, "name", "marks.dropped");
+	json_open_object(&j, "data");
+	json_put_u64(&j, "count", dropped);
+	json_end_object(&j);
+	send(h, to, &j, "job.mark");
+}
+
 /* A daemon that comes later hears of the sheets that run, and of the last that was completed: so
  * far is the job. */
 static void greet(void *self, struct announcer *to)
@@ -115,7 +142,7 @@ static void greet(void *self, struct announcer *to)
 	const struct job *job = the_job(h);
 
 	announce_job(h, to);
-	vec_each(&jobhost_job(h->host)->sheets, sheet) {
+	vec_each(&h->options.job->sheets, sheet) {
 		if (sheet->status != JOB_RUNNING && sheet->num != job->last_completed_sheet)
 			continue;
 		announce_sheet(h, to, sheet);
@@ -126,6 +153,7 @@ static void greet(void *self, struct announcer *to)
 			                                      .exit_code = sheet->exit_code,
 			                                      .signal = sheet->signal });
 	}
+	announce_dropped(h, to);
 }
 
 static bool place(void *self, unsigned nth, char ret[ANNOUNCER_PATH_MAX])
@@ -134,22 +162,28 @@ static bool place(void *self, unsigned nth, char ret[ANNOUNCER_PATH_MAX])
 	return daemon_client_place(NULL, nth, ret);
 }
 
-struct run_announcer *run_announcer_new(struct loop *loop, struct jobhost *host)
+struct run_announcer *run_announcer_new(struct loop *loop,
+                                        const struct run_announcer_options *options)
 {
 	struct run_announcer *h = xcalloc(1, sizeof *h);
-	const struct announcer_options options = { .find_path = place,
-		                                   .connected = greet,
-		                                   .self = h };
+	const struct announcer_options of_us = { .find_path = place,
+		                                 .connected = greet,
+		                                 .self = h };
 
-	h->host = host;
-	h->announcer = announcer_new(loop, &options);
+	h->options = *options;
+	h->announcer = announcer_new(loop, &of_us);
 	return h;
+}
+
+void run_announcer_connect(struct run_announcer *h)
+{
+	announcer_connect(h->announcer);
 }
 
 static void on_begin_sheet(void *self, const struct job_input_sheet *begun, uint32_t num)
 {
 	struct run_announcer *h = self;
-	const struct sheet *sheet = job_row_sheet(jobhost_job(h->host), num);
+	const struct sheet *sheet = job_row_sheet(h->options.job, num);
 
 	(void)begun;
 	if (sheet)
@@ -170,11 +204,13 @@ static void on_event(void *self, enum event_kind kind, const char *name, uint64_
 	struct json j = begin(h, the_job(h));
 
 	json_put_any_str(&j, "name", name);
+	json_put_fixed(&j, "at", clock_wall_ns() / NS_PER_US, 6);
 	json_key(&j, "data");
 	json_raw(&j, data_json, strlen(data_json));
 	if (kind == EVENT_PHASE)
 		json_put_fixed(&j, "seconds", took_ns / NS_PER_US, 6);
-	send(h, h->announcer, &j, kind == EVENT_PHASE ? "job.phase" : "job.mark");
+	json_end_object(&j);
+	announcer_keep(h->announcer, kind == EVENT_PHASE ? "job.phase" : "job.mark", h->params.at);
 }
 
 const struct serve_observer run_announcer_observer = {
@@ -187,6 +223,8 @@ void run_announcer_end(struct run_announcer *h, const struct job *job, bool is_s
 {
 	struct json j = begin(h, job);
 
+	if (job->status == JOB_LOST)
+		return;
 	if (job->has_exit_code)
 		json_put_i64(&j, "exit_code", job->exit_code);
 	json_put_any_u64(&j, "signal", (uint64_t)job->signal);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "cli/run_announcer.h"
 #include "cli/spawn_unwatched.h"
 
 #define WORDS_MAX 64 /* of a command line that is not ours */
@@ -45,6 +46,7 @@ int run_pid(struct run_recording *r, const struct pidhost_target *target)
 		                           .self = r };
 	cleanup(loop_freep) struct loop *loop = NULL;
 	cleanup(pidhost_freep) struct pidhost *host = NULL;
+	struct run_announcer *announcer;
 	struct engine_totals totals;
 	struct err err;
 
@@ -52,9 +54,17 @@ int run_pid(struct run_recording *r, const struct pidhost_target *target)
 	r->watched_age_ns = target->age_ns;
 	if (loop_new(&loop, &err) < 0 || pidhost_new(loop, &options, &host, &err) < 0)
 		return spawn_failed(NULL, &err);
+	announcer = run_announcer_new(
+		loop, &(struct run_announcer_options){ .engine = pidhost_engine(host),
+	                                               .job = pidhost_job(host),
+	                                               .pid = target->id.pid,
+	                                               .counts_from_now = true });
 	if (pidhost_run(host, &err) < 0)
 		log_warn("%s", err.msg);
+	run_announcer_connect(announcer);
 	r->goes_on = pidhost_finish(host, &totals);
+	run_announcer_end(announcer, &r->last, totals.recorder.has_end);
+	run_announcer_free(announcer);
 	latest_snapshot_done(&r->latest);
 	run_recording_end_folder(r, &r->last, &totals.recorder);
 	run_recording_print_end(r, &r->last, &totals);

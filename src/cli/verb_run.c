@@ -115,6 +115,7 @@ static void finish(struct run *run, struct jobhost *host, struct job *ret,
                    struct engine_totals *ret_totals)
 {
 	serve_close(TAKE_PTR(run->recording.door));
+	run_announcer_connect(run->announcer);
 	jobhost_finish(host, ret, ret_totals);
 	latest_snapshot_done(&run->recording.latest);
 	announce_end(run, ret, ret_totals->recorder.has_end);
@@ -184,7 +185,10 @@ static int run_job(struct run *run)
 	launch_inherited_save(&run->inherited, run->recording.cli->sigpipe);
 	if (begin(run, &loop, &host, &err) < 0)
 		return run_unrecorded(run, &err);
-	run->announcer = run_announcer_new(loop, host);
+	run->announcer = run_announcer_new(
+		loop, &(struct run_announcer_options){ .engine = jobhost_engine(host),
+	                                               .job = jobhost_job(host),
+	                                               .pid = jobhost_pid(host) });
 	open_door(run, loop, host);
 	if (jobhost_start(host, &err) < 0)
 		return give_up(run, host, &err);

@@ -19,6 +19,7 @@
 #include "engine/registry.h"
 #include "history/job_query.h"
 #include "kernel/kernel_file.h"
+#include "kernel/pid_namespace.h"
 #include "serve/serve.h"
 
 #define NEWS_NS NS_PER_S
@@ -142,6 +143,15 @@ static int check_runs_once(const struct daemon *d, const struct job *job, struct
 	return err_set(err, EALREADY, "there is a job '%s' already", job->id);
 }
 
+/* One in a container has stored its pid as it is there. */
+static bool has_row(const struct daemon *d, struct history *reader, pid_t pid, const char *boot_id)
+{
+	pid_t inner = d->engine ? pid_namespace_inner(engine_jobs(d->engine)->reader, pid) : 0;
+
+	return history_has_recorder(reader, pid, boot_id) ||
+	       (inner && inner != pid && history_has_recorder(reader, inner, boot_id));
+}
+
 /* Whoever owns the store could write anything into it; nobody else is believed. */
 static bool shares_store(void *self, const struct serve_recorder *recorder)
 {
@@ -156,7 +166,7 @@ static bool shares_store(void *self, const struct serve_recorder *recorder)
 	return recorder->pid && stat(path, &st) == 0 && st.st_uid == recorder->uid &&
 	       st.st_dev == recorder->device && st.st_ino == recorder->inode &&
 	       kernel_file_boot_id(root_fd, boot_id) && history_open(path, &reader, &err) == 0 &&
-	       history_has_recorder(reader, recorder->pid, boot_id);
+	       has_row(d, reader, recorder->pid, boot_id);
 }
 
 /* 1: it is not on disk. */

@@ -217,12 +217,14 @@ int job_input_end_sheet(struct engine *e, job_handle job, uint32_t num, const st
 	return 0;
 }
 
-int job_input_event(struct engine *e, job_handle job, enum event_kind kind, const char *name,
-                    int64_t count, const char *data, struct err *err)
+int job_input_event(struct engine *e, const struct job_input_event *added, struct err *err)
 {
-	const struct event event = { .kind = kind, .job = job, .count = count };
+	const struct event event = { .kind = added->kind,
+		                     .job = added->job,
+		                     .count = added->count,
+		                     .boot_ns = added->at_ns ? boot_ns_of(added->at_ns) : 0 };
 
-	if (!engine_emit(e, &event, name, data))
+	if (!engine_emit(e, &event, added->name, added->data))
 		return err_set(err, ENOSPC, "too many events wait to be stored");
 	return 0;
 }

@@ -23,6 +23,13 @@ int job_input_begin_sheet(struct engine *e, const struct job_input_sheet *begun,
  * before. */
 int job_input_end_sheet(struct engine *e, job_handle job, uint32_t num, const struct job_end *how,
                         const struct sheet_use *used, struct err *err) must_check;
-/* A mark, a phase, a limit: `data` may be NULL. */
-int job_input_event(struct engine *e, job_handle job, enum event_kind kind, const char *name,
-                    int64_t count, const char *data, struct err *err) must_check;
+/* A mark or a phase. */
+struct job_input_event {
+	job_handle job;
+	enum event_kind kind;
+	const char *name, *data; /* data: a JSON object */
+	int64_t count;           /* of a phase its length in ns */
+	uint64_t at_ns;          /* wall clock; 0: now */
+};
+int job_input_event(struct engine *e, const struct job_input_event *added, struct err *err)
+	must_check;

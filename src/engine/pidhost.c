@@ -244,6 +244,16 @@ bool pidhost_finish(struct pidhost *h, struct engine_totals *ret_totals)
 	return goes_on;
 }
 
+struct engine *pidhost_engine(struct pidhost *h)
+{
+	return h->engine;
+}
+
+const struct job_row *pidhost_job(const struct pidhost *h)
+{
+	return watched(h)->row;
+}
+
 void pidhost_free(struct pidhost *h)
 {
 	if (!h)

@@ -35,4 +35,6 @@ int pidhost_run(struct pidhost *h, struct err *err) must_check;
 /* Stores the last figures. True: the process goes on, and the user ended the watching. */
 bool pidhost_finish(struct pidhost *h, struct engine_totals *ret_totals);
 void pidhost_free(struct pidhost *h); /* NULL is fine */
+struct engine *pidhost_engine(struct pidhost *h);
+const struct job_row *pidhost_job(const struct pidhost *h); /* as it is now */
 DEFINE_CLEANUP(struct pidhost *, pidhost_free)

@@ -109,7 +109,13 @@ int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handl
 	struct watched_job *w;
 
 	process_reader_find_start(jobs->reader, &root);
-	if ((pid && check_root(jobs, root, err) < 0) || make_room(jobs, job, err) < 0)
+	if (pid && check_root(jobs, root, err) < 0) {
+		/* Of a job that has a recorder we know what that reports, without figures. */
+		if (!job->has_recorder)
+			return -err->code;
+		root = (struct proc_id){ 0 };
+	}
+	if (make_room(jobs, job, err) < 0)
 		return -err->code;
 	w = add_job(jobs, job, root);
 	if (!w)
@@ -117,9 +123,9 @@ int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handl
 	process_reader_find_start(jobs->reader, &w->row->job.registrar);
 	engine_read_events(e);
 	*ret = w->row->job.handle;
-	if (pid)
+	if (root.pid)
 		jobs_add_tree(jobs, *ret, root, sampler_last(engine_sampler(e)));
-	if (!job->has_recorder)
+	if (!job->has_recorder || job->counts_from_now)
 		jobs_begin_members(jobs, w, sampler_last(engine_sampler(e)));
 	return 0;
 }

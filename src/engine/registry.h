@@ -15,8 +15,8 @@ void registry_begin(struct engine *e);
 /* `job` as it begins; without started_ns it begins now. With pid 0 it has no process yet, and lasts until its
  * end is reported or its registrar is gone. Descendants of pid belong to it, and processes
  * that bear its signature (adoption.h). -EALREADY: a job of the user with that id runs, or one with
- * that process; -ENOENT: there is no such process; -ENOSPC. A job whose recorder is back replaces the
- * lost one of that id. */
+ * that process; -ENOENT: there is no such process; -ENOSPC. A job that has a recorder is then
+ * added without a process. A job whose recorder is back replaces the lost one of that id. */
 int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handle *ret,
                    struct err *err) must_check;
 /* -EALREADY: it was ended before; an end that was inferred from that of its process may still be

@@ -327,11 +327,11 @@ void jobs_learn(struct jobs *jobs, struct sample *s)
 
 /* ---- what they used -------------------------------------------------------------------------- */
 
-/* Whether its figures are ours to compute: not those of one that ended before us. Those of a job whose
- * recorder writes into our store are shown while it runs. */
+/* Whether its figures are ours to compute: not those of one that ended before us, or whose recorder reported
+ * it when its process was gone. Those of a job whose recorder writes into our store are shown while it runs. */
 static bool keeps_accounts(const struct watched_job *w)
 {
-	return !w->is_past;
+	return !w->is_past && (!w->row->job.has_recorder || w->row->processes);
 }
 
 /* The job of that index in the snapshot; NULL: none. */

@@ -93,6 +93,15 @@ static pid_t search(int root_fd, struct process_reader *reader, const struct wan
 	return found ? found : search_batch(reader, requests, n, wanted);
 }
 
+pid_t pid_namespace_inner(struct process_reader *reader, pid_t pid)
+{
+	struct process_request q = request_for(pid);
+	struct counted counted;
+
+	process_reader_read(reader, &q, 1);
+	return parse_counts(&q, &counted) ? (pid_t)counted.pid : 0;
+}
+
 int pid_namespace_find(int root_fd, struct process_reader *reader, pid_t caller, pid_t pid,
                        pid_t *ret, struct err *err)
 {

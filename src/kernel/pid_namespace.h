@@ -14,3 +14,5 @@ bool pid_namespace_is_initial(int root_fd);
  * it. */
 int pid_namespace_find(int root_fd, struct process_reader *reader, pid_t caller, pid_t pid,
                        pid_t *ret, struct err *err) must_check;
+/* The pid of that process of ours as it counts itself; 0: not known. */
+pid_t pid_namespace_inner(struct process_reader *reader, pid_t pid);

@@ -130,6 +130,7 @@ struct job {
 	unsigned parent_limits_hit; /* when read, of a job that was lost or out of memory: those of
 	                               its parents */
 	bool has_recorder;          /* a connection of its own reports on it, and no other may */
+	bool counts_from_now;       /* … though its first process is older than the job */
 	bool is_foreign;     /* … and writes into our own store, as we have verified: shown by us,
 	                      never stored */
 	bool ends_now;       /* in a snapshot: its process ended, and no call reported the end */

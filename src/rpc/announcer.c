@@ -2,6 +2,7 @@
 #include "rpc/announcer.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -11,14 +12,16 @@
 #include "rpc/rpc_message.h"
 
 #define RETRY_NS (3 * NS_PER_S)
-#define CONNECT_NS NS_PER_MS /* limit for a server whose queue is full */
+#define CONNECT_NS NS_PER_MS        /* limit for a server whose queue is full */
+#define KEPT_MAX ((size_t)64 << 10) /* a socket's buffer has room for it */
 
 struct announcer {
 	struct loop *loop;
 	struct announcer_options options;
 	int fd;
 	struct loop_source *reader, *retry;
-	struct buf line;
+	struct buf line, kept;
+	uint64_t dropped; /* of those that were to be kept */
 };
 
 static void disconnect(struct announcer *a)
@@ -53,16 +56,36 @@ static int connect_first(const struct announcer *a)
 	return fd;
 }
 
+/* A line that was sent only in part ends the connection: it would corrupt all that follow. */
+static bool send_lines(struct announcer *a, const struct buf *lines)
+{
+	if (a->fd >= 0 &&
+	    send(a->fd, lines->at, lines->len, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)lines->len)
+		return true;
+	if (a->fd >= 0)
+		disconnect(a);
+	return false;
+}
+
 static void try_connect(void *self)
 {
 	struct announcer *a = self;
 	struct err err;
 
 	a->fd = connect_first(a);
-	if (a->fd < 0 || loop_add_reader(a->loop, a->fd, on_readable, a, &a->reader, &err) < 0)
+	if (a->fd < 0 || loop_add_reader(a->loop, a->fd, on_readable, a, &a->reader, &err) < 0) {
 		disconnect(a);
-	else
-		a->options.connected(a->options.self, a);
+		return;
+	}
+	a->options.connected(a->options.self, a);
+	if (a->kept.len && send_lines(a, &a->kept))
+		buf_done(&a->kept);
+}
+
+void announcer_connect(struct announcer *a)
+{
+	if (a->fd < 0)
+		try_connect(a);
 }
 
 struct announcer *announcer_new(struct loop *loop, const struct announcer_options *options)
@@ -84,21 +107,52 @@ void announcer_free(struct announcer *a)
 	loop_remove(a->retry);
 	closep(&a->fd);
 	buf_done(&a->line);
+	buf_done(&a->kept);
 	free(a);
 }
 
-/* A line that was sent only in part ends the connection: it would corrupt all that follow. */
-void announcer_send(struct announcer *a, const char *method, const char *params)
+static void write_line(struct announcer *a, const char *method, const char *params)
 {
 	struct json j = { .out = &a->line };
 
-	if (a->fd < 0)
-		return;
 	buf_reset(&a->line);
 	rpc_message_begin_notification(&j, method);
 	json_raw(&j, params, strlen(params));
 	rpc_message_end(&j);
-	if (send(a->fd, a->line.at, a->line.len, MSG_NOSIGNAL | MSG_DONTWAIT) !=
-	    (ssize_t)a->line.len)
-		disconnect(a);
+}
+
+void announcer_send(struct announcer *a, const char *method, const char *params)
+{
+	if (a->fd < 0)
+		return;
+	write_line(a, method, params);
+	(void)send_lines(a, &a->line);
+}
+
+static void drop_oldest(struct announcer *a)
+{
+	const char *end = memchr(a->kept.at, '\n', a->kept.len);
+	size_t len = (size_t)(end + 1 - a->kept.at);
+
+	memmove(a->kept.at, a->kept.at + len, a->kept.len - len);
+	a->kept.len -= len;
+	a->dropped++;
+}
+
+void announcer_keep(struct announcer *a, const char *method, const char *params)
+{
+	write_line(a, method, params);
+	if (send_lines(a, &a->line))
+		return;
+	while (a->kept.len && a->kept.len + a->line.len > KEPT_MAX)
+		drop_oldest(a);
+	buf_put(&a->kept, a->line.at, a->line.len);
+}
+
+uint64_t announcer_take_dropped(struct announcer *a)
+{
+	uint64_t dropped = a->dropped;
+
+	a->dropped = 0;
+	return dropped;
 }

@@ -210,6 +210,8 @@ static int start_params(const json_t *params, struct job *ret, struct err *err)
 	    text_param(params, "tier", ret->tier, sizeof ret->tier, err) < 0 ||
 	    tags_param(params, ret->tags, err) < 0 ||
 	    rpc_params_bool(params, "has_recorder", &ret->has_recorder, err) < 0 ||
+	    rpc_params_bool(params, "counts_from_now", &ret->counts_from_now, err) < 0 ||
+	    rpc_params_seconds(params, "allowed_seconds", &ret->allowed.time_ns, err) < 0 ||
 	    rpc_params_time(params, "started_at", &ret->started_ns, err) < 0 ||
 	    rpc_params_u64(params, "total_sheets", 1, SERVE_SHEET_MAX, &total, err) < 0)
 		return -err->code;
@@ -299,20 +301,24 @@ static int judge_recorder(struct methods *m, const struct rpc_server_peer *peer,
 }
 
 /* Without a pid it has no process of its own: an orchestrator that starts the processes of several jobs is
- * in none of them. */
+ * in none of them. A short job of a recorder may be over before we read of it. */
 static int find_first(const struct methods *m, const struct rpc_server_peer *peer,
                       const json_t *params, struct job *job, pid_t *ret, struct err *err)
 {
 	uid_t owner = peer->uid;
+	int r = 0;
 
 	*ret = 0;
 	if (!m->host.engine)
 		return err_set(err, EAGAIN, "profiler.enabled is false: nothing is watched");
 	if (!peer->pid)
 		return err_set(err, ENOENT, "the caller's pid namespace is not seen from here");
-	if ((job->has_recorder || rpc_params_has(params, "pid")) &&
-	    methods_find_pid(m, peer, params, ret, &owner, err) < 0)
-		return -err->code;
+	if (job->has_recorder || rpc_params_has(params, "pid"))
+		r = methods_find_pid(m, peer, params, ret, &owner, err);
+	if (r == -ENOENT && job->has_recorder)
+		*ret = 0;
+	else if (r < 0)
+		return r;
 	job->uid = owner;
 	job->registrar.pid = peer->pid;
 	return 0;
@@ -443,7 +449,7 @@ static int add_event(struct methods *m, const struct rpc_server_peer *peer, cons
 	cleanup(buf_done) struct buf safe_name = { 0 };
 	cleanup(freep) char *data = NULL;
 	const char *name = NULL;
-	uint64_t took_ns = 0;
+	uint64_t took_ns = 0, at_ns = 0;
 	job_handle job;
 
 	if (methods_claim_job(m, peer, params, &job, err) < 0 ||
@@ -457,10 +463,18 @@ static int add_event(struct methods *m, const struct rpc_server_peer *peer, cons
 		return err_set(err, EINVAL, "seconds is needed");
 	if (kind == EVENT_PHASE && rpc_params_seconds(params, "seconds", &took_ns, err) < 0)
 		return -err->code;
+	if (methods_job(m, job)->has_recorder && rpc_params_time(params, "at", &at_ns, err) < 0)
+		return -err->code;
 	input_redaction_text(name, &safe_name);
 	if (methods_check_quota(m, peer, job, safe_name.len + strlen(data), err) < 0 ||
-	    job_input_event(m->host.engine, job, kind, safe_name.at, (int64_t)took_ns, data, err) <
-	            0)
+	    job_input_event(m->host.engine,
+	                    &(struct job_input_event){ .job = job,
+	                                               .kind = kind,
+	                                               .name = safe_name.at,
+	                                               .data = data,
+	                                               .count = (int64_t)took_ns,
+	                                               .at_ns = at_ns },
+	                    err) < 0)
 		return -err->code;
 	if (m->host.observer)
 		m->host.observer->add_event(m->host.observer_self, kind, safe_name.at, took_ns,

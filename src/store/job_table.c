@@ -155,7 +155,7 @@ static const struct statement statements[] = {
 	[SET_FIGURES] = { .build = build_set_figures },
 	[SET_LATEST] = { "UPDATE job SET latest = ?2 WHERE id = ?1" },
 	[SUM] = { "UPDATE job SET"
-	          " processes = iif(processes_q, processes, s.n),"
+	          " processes = iif(processes_q, processes, nullif(s.n, 0)),"
 	          " processes_q = coalesce(processes_q, iif(s.n, 2, NULL)),"
 	          " cpu_us = iif(cpu_us_q, cpu_us, s.cpu),"
 	          " cpu_us_q = coalesce(cpu_us_q, s.cpu_q),"

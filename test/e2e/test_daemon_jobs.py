@@ -130,7 +130,8 @@ def test_a_colon_in_an_id_does_not_make_it_that_of_another_user(daemon, children
 def test_a_user_hears_of_his_own_processes_in_the_job_of_another(daemon, children):
 	shell = children.spawn(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c", "read go; /bin/true; read end"],
 			       stdin=subprocess.PIPE)
-	wait_for(lambda: os.stat("/proc/%d" % shell.pid).st_uid == NOBODY)
+	wait_for(lambda: Path("/proc/%d/comm" % shell.pid).read_text(encoding="ascii") == "sh\n")
+	daemon.wait_ticks()  # its own exec is no news then
 	daemon.result("job.start", job_id="roots", pid=os.getpid())
 	try:
 		with daemon.line(NOBODY) as ear:

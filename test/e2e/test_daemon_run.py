@@ -351,3 +351,81 @@ def test_status_counts_memory_that_processes_share_once(daemon, children, way):
 	job, = daemon.result("daemon.status")["jobs"]
 	assert 100 <= job["used_mb"] <= 115 and used <= 115 and job["cpu_percent"] is not None, job
 	assert "USED" in daemon.proctor("status").stdout
+
+
+@pytest.fixture(params=["root", "nobody"])
+def runner(request, cold):
+	"""`proctor run`, as root or a plain user, into a store that is not the daemon's."""
+	if request.param == "nobody":
+		as_nobody = request.getfixturevalue("as_nobody")
+		env = {**as_nobody.env, "PROCTOR_SOCKET": str(cold.socket)}
+		before = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", str(as_nobody.place / "proctor")]
+	else:
+		env = {**cold.proctor.env, "PROCTOR_STATE_DIR": str(cold.place / "elsewhere")}
+		before = [cold.proctor.binary]
+	uid = NOBODY if request.param == "nobody" else 0
+	runner = lambda *words, **how: subprocess.Popen([*before, "run", *words], env={**env, **SANITIZERS}, cwd="/", stdin=subprocess.DEVNULL, **how)
+	runner.uid, runner.binary, runner.env = uid, before[-1], env
+	return runner
+
+
+FIGURES = ("cpu_seconds", "peak_used_mb", "peak_rss_mb", "processes", "failed_processes")
+
+
+@pytest.mark.needs_root
+def test_a_job_that_is_over_before_the_daemon_reads_of_it_is_known_there(daemon, runner):
+	"""With what its recorder reported, and without figures: nothing of it was seen."""
+	daemon.process.send_signal(signal.SIGSTOP)
+	try:
+		assert runner("--job-id", "brief", "--time", "90", "--", "sh", "-c", "exit 3").wait(timeout=60) == 3
+	finally:
+		daemon.process.send_signal(signal.SIGCONT)
+	job = wait_for(lambda: (job := job_of(daemon, "brief")) and job["status"] != "running" and job)
+	assert (job["status"], job["exit_code"], job["uid"], job["command"], job["allowed_seconds"]) == ("failed", 3, runner.uid, "sh -c exit 3", 90)
+	row, = wait_for(lambda: sql(daemon, "SELECT %s, status, ended - started AS took FROM jobs WHERE job_id = 'brief'" % ", ".join(FIGURES)))
+	assert row["status"] == "failed" and 0 < row["took"] < 30 and [row[name] for name in FIGURES] == [None] * len(FIGURES)
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("daemon_comes", ["while it runs", "just before its end"])
+def test_marks_of_before_the_daemon_came_reach_it_in_order(cold, runner, daemon_comes):
+	gate = cold.place / "gate"
+	os.mkfifo(gate)
+	os.chmod(gate, 0o666)
+	steps = "P=%s; $P mark one n=1; $P phase load -- true; $P mark two; echo marked; read go <%s; $P mark three" % (runner.binary, gate)
+	run = runner("--job-id", "early", "--", "sh", "-c", steps, stdout=subprocess.PIPE, text=True)
+	assert run.stdout.readline() == "marked\n"
+	reported = time.time()
+	cold.start()
+	if daemon_comes == "while it runs":
+		wait_for(lambda: job_of(cold, "early"))
+	with open(gate, "w", encoding="ascii"):
+		pass
+	run.communicate(timeout=60)
+	assert run.returncode == 0
+	wait_for(lambda: (job_of(cold, "early") or {}).get("status") == "completed")
+	cold.stop()
+	rows = sql(cold, "SELECT name, timestamp FROM recorder_events WHERE job_id = 'early' AND event_type IN ('mark', 'phase') ORDER BY timestamp, id")
+	assert [row["name"] for row in rows] == ["one", "load", "two", "three"]
+	assert all(row["timestamp"] <= reported for row in rows[:3])
+
+
+@pytest.mark.needs_root
+def test_a_watched_process_is_a_job_at_the_daemon_too(daemon, runner, children):
+	"""… with what it used since then only."""
+	burn = "import time,sys\nend = time.process_time() + 1\nwhile time.process_time() < end: pass\nprint('burnt', flush=True)\nsys.stdin.readline()"
+	worker = children.python(burn, user=runner.uid, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+	assert worker.stdout.readline() == "burnt\n"
+	run = runner("--job-id", "watched", "--pid", str(worker.pid))
+	job = wait_for(lambda: job_of(daemon, "watched"))
+	assert (job["status"], job["uid"]) == ("running", runner.uid) and "burnt" in job["command"]
+	daemon.wait_ticks(2)
+	assert wait_for(lambda: any(p["job_id"] == "watched" and p["pid"] == worker.pid for p in daemon.result("daemon.top")["processes"]))
+	worker.stdin.write("\n")
+	worker.stdin.flush()
+	assert worker.wait(timeout=60) == 0
+	run.wait(timeout=60)
+	status = wait_for(lambda: (job := job_of(daemon, "watched"))["status"] != "running" and job["status"])
+	row, = sql(daemon, "SELECT status, cpu_seconds FROM jobs WHERE job_id = 'watched'")
+	own, = sql(daemon, "SELECT status, cpu_seconds FROM jobs WHERE job_id = 'watched'", runner.env["PROCTOR_STATE_DIR"])
+	assert status == row["status"] == own["status"] and row["cpu_seconds"] < 0.5, (row, own)

@@ -166,9 +166,53 @@ static void test_announcer__disconnects_a_server_that_does_not_read(void **state
 	assert_int_equal(recv(sc->client_fd, text, sizeof text, MSG_DONTWAIT), 0);
 }
 
+static void test_announcer__keeps_messages_until_there_is_a_server(void **state)
+{
+	struct scene *sc = *state;
+
+	start_announcer(sc);
+	announcer_keep(sc->announcer, "one", "{}");
+	announcer_send(sc->announcer, "lost", "{}");
+	announcer_keep(sc->announcer, "two", "{}");
+	listen_here(sc);
+	announcer_connect(sc->announcer);
+	announcer_keep(sc->announcer, "three", "{}");
+	assert_received(sc, "{\"jsonrpc\":\"2.0\",\"method\":\"hello\",\"params\":{\"n\":1}}\n"
+	                    "{\"jsonrpc\":\"2.0\",\"method\":\"one\",\"params\":{}}\n"
+	                    "{\"jsonrpc\":\"2.0\",\"method\":\"two\",\"params\":{}}\n"
+	                    "{\"jsonrpc\":\"2.0\",\"method\":\"three\",\"params\":{}}\n");
+}
+
+static void test_announcer__drops_the_oldest_and_counts_them(void **state)
+{
+	struct scene *sc = *state;
+	char params[32], text[4096];
+	uint64_t dropped;
+	ssize_t n;
+	size_t lines = 0;
+
+	start_announcer(sc);
+	for (int i = 0; i < 2000; i++) {
+		snprintf(params, sizeof params, "{\"n\":%d}", i);
+		announcer_keep(sc->announcer, "more", params);
+	}
+	dropped = announcer_take_dropped(sc->announcer);
+	assert_true(dropped > 0 && dropped < 2000);
+	assert_int_equal(announcer_take_dropped(sc->announcer), 0);
+	listen_here(sc);
+	announcer_connect(sc->announcer);
+	sc->client_fd = accept4(sc->listener, NULL, NULL, SOCK_CLOEXEC);
+	while ((n = recv(sc->client_fd, text, sizeof text, MSG_DONTWAIT)) > 0)
+		for (ssize_t i = 0; i < n; i++)
+			lines += text[i] == '\n';
+	assert_int_equal(lines, 1 + 2000 - dropped);
+}
+
 #define ANNOUNCER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 RUN_TESTS(ANNOUNCER_TEST(test_announcer__sends_the_state_and_then_news_to_a_server),
           ANNOUNCER_TEST(test_announcer__sends_nothing_without_a_server),
           ANNOUNCER_TEST(test_announcer__finds_a_server_that_starts_later_or_again),
-          ANNOUNCER_TEST(test_announcer__disconnects_a_server_that_does_not_read))
+          ANNOUNCER_TEST(test_announcer__disconnects_a_server_that_does_not_read),
+          ANNOUNCER_TEST(test_announcer__keeps_messages_until_there_is_a_server),
+          ANNOUNCER_TEST(test_announcer__drops_the_oldest_and_counts_them))
