@@ -46,9 +46,12 @@ struct diff_change diff_change(struct diff_pair pair, enum metric_unit unit)
 
 	if (!diff_is_comparable(pair))
 		return c;
-	if (!is_bound && (uint64_t)llabs(gap(pair)) <= noise_of(unit))
-		ratio = 1;
+	if (pair.a.value == pair.b.value)
+		ratio = 1; /* of 0 and 0, too */
 	c.direction = direct(ratio, bound, noise);
+	if (!is_bound && c.direction != DIFF_UNCHANGED &&
+	    (uint64_t)llabs(gap(pair)) <= noise_of(unit))
+		c.direction = DIFF_TOO_SMALL;
 	if (c.direction == DIFF_MORE || c.direction == DIFF_LESS)
 		c.factor = c.direction == DIFF_MORE ? ratio : 1 / ratio;
 	if (is_bound)

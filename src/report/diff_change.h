@@ -5,13 +5,15 @@
 
 #include "report/diff_report.h"
 
-/* Smaller differences are noise: 5 %, or 10 % where a figure was sampled, and in absolute terms 20 ms and 1 MiB. */
+/* Smaller differences are noise: 5 %, or 10 % where a figure was sampled. A larger share of less than 20 ms or
+ * 1 MiB proves nothing either. */
 #define DIFF_NOISE_RATIO 0.05
 #define DIFF_NOISE_SAMPLED_RATIO 0.10
 
 enum diff_direction {
 	DIFF_UNKNOWN, /* one is missing, or the bounds say nothing */
 	DIFF_UNCHANGED,
+	DIFF_TOO_SMALL, /* they differ, by so little that it may be noise */
 	DIFF_MORE,
 	DIFF_LESS,
 };

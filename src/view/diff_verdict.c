@@ -36,6 +36,19 @@ static struct words factor_words(double factor, bool unicode)
 	return w;
 }
 
+struct words diff_ratio_words(const char *sign, double ratio, bool unicode)
+{
+	const char *times = unicode ? "×" : "x";
+	struct words w;
+
+	if (ratio < 0.005)
+		snprintf(w.at, sizeof w.at, "%s<0.01%s", sign, times);
+	else
+		snprintf(w.at, sizeof w.at, "%s%.*f%s", sign, ratio < 9.995 ? 2 : ratio < 99.95,
+		         ratio, times);
+	return w;
+}
+
 static const char *doubt(enum diff_bound bound)
 {
 	return bound == DIFF_ROUGH ? "about " : bound == DIFF_AT_LEAST ? "at least " : "";
@@ -73,12 +86,13 @@ static void put_change(struct verdict *v, int figure)
 	put_culprit(v, figure);
 }
 
-/* "time, CPU and memory unchanged" */
-static void put_alike(struct verdict *v, enum diff_direction direction, const char *what)
+/* "time, CPU and memory unchanged", of the figures first to last. */
+static void put_alike(struct verdict *v, enum diff_direction direction, int first, int last,
+                      const char *what)
 {
 	int names[FIGURES], n = 0;
 
-	for (int i = 0; i < FIGURES; i++)
+	for (int i = first; i <= last; i++)
 		if (v->changes[i].direction == direction &&
 		    (figure_is_known(v->pairs[i].a) || figure_is_known(v->pairs[i].b)))
 			names[n++] = i;
@@ -136,8 +150,10 @@ void diff_verdict(const struct report *a, const struct report *b, const struct d
 		buf_printf(to, "%s instead of %s", is.at, was.at);
 	for (int i = 0; i < FIGURES; i++)
 		put_change(&v, i);
-	put_alike(&v, DIFF_UNCHANGED, "unchanged");
-	put_alike(&v, DIFF_UNKNOWN, "not comparable");
+	put_alike(&v, DIFF_UNCHANGED, TIME, MEMORY, "unchanged");
+	put_alike(&v, DIFF_TOO_SMALL, TIME, CPU, "too short to compare");
+	put_alike(&v, DIFF_TOO_SMALL, MEMORY, MEMORY, "too small to compare");
+	put_alike(&v, DIFF_UNKNOWN, TIME, MEMORY, "not comparable");
 	if (!to->len)
 		buf_puts(to, "nothing to compare: no figures are known");
 }
@@ -159,9 +175,11 @@ void diff_condition_words(const struct diff_condition *c, const struct report *a
 		return;
 	}
 	buf_printf(to, " %s", figure_words(pair.b, unit, unicode).at);
-	if (c->factor > 0 && pair.a.value)
-		buf_printf(to, ", %.2f%s of", (double)pair.b.value / (double)pair.a.value,
-		           unicode ? "×" : "x");
+	if (c->factor > 0 && pair.a.value && pair.b.value)
+		buf_printf(
+			to, ", %s of",
+			diff_ratio_words("", (double)pair.b.value / (double)pair.a.value, unicode)
+				.at);
 	else if (c->factor > 0)
 		buf_puts(to, ", was");
 	if (c->factor > 0)

@@ -7,7 +7,7 @@
 
 #include "model/record_fields.h"
 #include "base/clock.h"
-#include "report/diff_report.h"
+#include "report/diff_change.h"
 #include "view/diff_verdict.h"
 #include "view/format.h"
 #include "view/job_view.h"
@@ -15,7 +15,8 @@
 
 #define PROGRAMS_SHOWN 10
 #define SHEETS_SHOWN 40
-#define ALIKE 0.01 /* a smaller difference is noise */
+#define ALIKE 0.01  /* a smaller difference is noise */
+#define LEAST 0.005 /* a smaller ratio is "<0.01×" */
 
 static const char *bound_sign(enum diff_bound bound, bool unicode)
 {
@@ -32,31 +33,29 @@ static const char *bound_sign(enum diff_bound bound, bool unicode)
 	return "";
 }
 
-/* "1.24×"; "same" within a percent. Bounds and samples are marked as such: "≥1.24×",
- * "~same". */
-static void add_ratio(struct table *t, const struct canvas *to, struct diff_pair pair)
+/* "1.24×"; "same" within a percent. Bounds and samples are marked as such: "≥1.24×", "~same". Figures speak
+ * for themselves where one is 0, and where a bound leaves everything open. */
+static void add_ratio(struct table *t, const struct canvas *to, struct diff_pair pair,
+                      enum metric_unit unit)
 {
-	const char *sign = bound_sign(diff_bound(pair), to->unicode);
+	enum diff_bound bound = diff_bound(pair);
+	const char *sign = bound_sign(bound, to->unicode);
 	double ratio = diff_ratio(pair);
-	char text[40];
+	struct words text;
 
 	if (diff_is_comparable(pair) && pair.a.value == pair.b.value)
 		ratio = 1;
-	if (!isfinite(ratio)) {
+	if (!isfinite(ratio) || ratio == 0 || (ratio < LEAST && bound == DIFF_AT_LEAST)) {
 		table_add_figure(t, NULL, INK_PLAIN);
 		return;
 	}
 	if (fabs(ratio - 1) < ALIKE) {
-		snprintf(text, sizeof text, "%ssame", *sign ? "~" : "");
-		table_add(t, text, INK_QUIET);
+		table_add(t, *sign ? "~same" : "same", INK_QUIET);
 		return;
 	}
-	snprintf(text, sizeof text, "%s%.*f%s", sign,
-	         pair.b.value == 0 ? 0
-	         : ratio < 9.995   ? 2
-	                           : ratio < 99.95,
-	         ratio, to->unicode ? "×" : "x");
-	table_add(t, text, INK_STRONG);
+	text = diff_ratio_words(ratio < LEAST ? "" : sign, ratio, to->unicode);
+	table_add(t, text.at,
+	          diff_change(pair, unit).direction == DIFF_TOO_SMALL ? INK_PLAIN : INK_STRONG);
 }
 
 static void add_figures(struct table *t, const struct canvas *to, struct diff_pair pair,
@@ -64,7 +63,7 @@ static void add_figures(struct table *t, const struct canvas *to, struct diff_pa
 {
 	job_add_figure(t, pair.a, unit, to->unicode);
 	job_add_figure(t, pair.b, unit, to->unicode);
-	add_ratio(t, to, pair);
+	add_ratio(t, to, pair, unit);
 }
 
 static void add_pair(struct table *t, const struct canvas *to, const char *name,
@@ -176,8 +175,8 @@ static void add_sheet(struct table *t, const struct canvas *to, const struct dif
 	snprintf(text, sizeof text, "%u %s", any->num, any->label);
 	table_add(t, text, INK_PLAIN);
 	add_figures(t, to, diff_sheet_took(s), UNIT_NS);
-	add_ratio(t, to, sheet_cpu(s));
-	add_ratio(t, to, sheet_peak(s));
+	add_ratio(t, to, sheet_cpu(s), UNIT_NS);
+	add_ratio(t, to, sheet_peak(s), UNIT_MIB);
 	add_result(t, s->a);
 	add_result(t, s->b);
 }

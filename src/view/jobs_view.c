@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/jobs_view.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 #include "model/record_fields.h"
 #include "view/format.h"
 #include "view/job_view.h"
+
+#define COMMIT_SHOWN 12
 
 /* What is least missed goes first when the terminal is narrow. */
 static const struct table_column columns[] = {
@@ -57,14 +61,24 @@ static void add_id(struct jobs_view *view, const struct job *job)
 	table_add(&view->table, id, INK_PLAIN);
 }
 
+/* A commit, by as many digits as git shows: JSON has all of them. */
+static size_t shown_length(const struct buf *value)
+{
+	size_t len = value->len;
+
+	if ((len == 40 || len == 64) && strspn(value->at, "0123456789abcdef") == len)
+		return COMMIT_SHOWN;
+	return len;
+}
+
 static void add_tags(struct jobs_view *view, const struct job *job)
 {
 	cleanup(buf_done) struct buf key = { 0 }, value = { 0 }, text = { 0 };
 	struct scan at = scan_str(job->tags);
 
 	while (job_tags_next(&at, &key, &value))
-		buf_printf(&text, "%s%s=%s", text.len ? " " : "", key.at ? key.at : "",
-		           value.at ? value.at : "");
+		buf_printf(&text, "%s%s=%.*s", text.len ? " " : "", key.at ? key.at : "",
+		           (int)shown_length(&value), value.at ? value.at : "");
 	table_addn(&view->table, text.at, text.len, INK_PLAIN);
 }
 

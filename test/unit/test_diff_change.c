@@ -27,11 +27,24 @@ static void test_diff_change__calls_small_differences_unchanged(void **state)
 	assert_change(of(10, QUALITY_EXACT), of(9.6, QUALITY_EXACT), DIFF_UNCHANGED, 1);
 	assert_change(of(10, QUALITY_EXACT), of(13, QUALITY_EXACT), DIFF_MORE, 1.3);
 	assert_change(of(13, QUALITY_EXACT), of(10, QUALITY_EXACT), DIFF_LESS, 1.3);
-	assert_change(of(0.003, QUALITY_EXACT), of(0.009, QUALITY_EXACT), DIFF_UNCHANGED, 1);
+	assert_change(of(0.4, QUALITY_EXACT), of(0.41, QUALITY_EXACT), DIFF_UNCHANGED, 1);
 	assert_change(of(0, QUALITY_EXACT), of(0, QUALITY_EXACT), DIFF_UNCHANGED, 1);
 	assert_int_equal(
 		diff_change((struct diff_pair){ kit_exact(3), kit_exact(4) }, UNIT_COUNT).direction,
 		DIFF_MORE);
+}
+
+static void test_diff_change__does_not_judge_a_few_clock_ticks(void **state)
+{
+	assert_change(of(0.015, QUALITY_EXACT), of(0.004, QUALITY_EXACT), DIFF_TOO_SMALL, 1);
+	assert_change(of(0, QUALITY_EXACT), of(0.009, QUALITY_EXACT), DIFF_TOO_SMALL, 1);
+	assert_change(of(0.004, QUALITY_EXACT), of(0.04, QUALITY_EXACT), DIFF_MORE, 10);
+	assert_change(of(0.004, QUALITY_EXACT), of(0.009, QUALITY_AT_LEAST), DIFF_MORE, 2.25);
+	assert_int_equal(
+		diff_change((struct diff_pair){ kit_exact(200 << 10), kit_exact(900 << 10) },
+	                    UNIT_MIB)
+			.direction,
+		DIFF_TOO_SMALL);
 }
 
 static void test_diff_change__allows_samples_more_noise(void **state)
@@ -141,6 +154,7 @@ static void test_diff_baseline__is_the_median_of_each_figure_sheet_and_program(v
 }
 
 RUN_TESTS(TEST(test_diff_change__calls_small_differences_unchanged),
+          TEST(test_diff_change__does_not_judge_a_few_clock_ticks),
           TEST(test_diff_change__allows_samples_more_noise),
           TEST(test_diff_change__takes_from_bounds_what_they_prove),
           TEST(test_diff_main_sheet__is_the_one_with_most_of_the_difference),

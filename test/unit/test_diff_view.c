@@ -130,6 +130,24 @@ static void test_diff_view__does_not_call_bounds_or_times_the_same(void **state)
 	buf_done(&out);
 }
 
+static void test_diff_view__shows_no_ratio_that_says_nothing(void **state)
+{
+	struct report a = { .job = kit_good_job() }, b = { .job = kit_good_job() };
+	struct buf out = { 0 };
+
+	b.job.figures[JOB_FIGURE_CPU].value = 0;
+	b.job.figures[JOB_FIGURE_CPU].quality = QUALITY_AT_MOST;
+	b.job.figures[JOB_FIGURE_READ].value = 4096;
+	b.job.figures[JOB_FIGURE_WRITTEN] = (struct figure){ 4096, QUALITY_AT_LEAST };
+	diff_view(&(struct diff_input){ .a = &a, .b = &b },
+	          CANVAS((&(struct style){ .width = 80, .unicode = true }), &out));
+	assert_null(strstr(out.at, "0.00×"));
+	assert_null(strstr(out.at, "0×\n"));
+	assert_non_null(strstr(out.at, "4.0 KiB  <0.01×\n"));
+	assert_non_null(strstr(out.at, "≥4.0 KiB       -\n"));
+	buf_done(&out);
+}
+
 static void assert_verdict(const struct report *a, const struct report *b, const char *wanted)
 {
 	struct diff d = { 0 };
@@ -146,6 +164,11 @@ static void test_diff_verdict__says_what_matters_first(void **state)
 {
 	struct report a = make(kit_good_job(), 2, 1), b = make(kit_good_job(), 2, 1);
 
+	a.job.figures[JOB_FIGURE_CPU] = kit_exact(15 * NS_PER_MS);
+	b.job.figures[JOB_FIGURE_CPU] = kit_exact(4 * NS_PER_MS);
+	assert_verdict(&a, &b, "time and memory unchanged; CPU too short to compare");
+	a.job.figures[JOB_FIGURE_CPU] = b.job.figures[JOB_FIGURE_CPU] =
+		kit_good_job().figures[JOB_FIGURE_CPU];
 	assert_verdict(&a, &b, "time, CPU and memory unchanged");
 	b.job.took_ns += 250 * NS_PER_S;
 	b.sheets.at[1].s.ended_ns += 240 * NS_PER_S;
@@ -158,8 +181,9 @@ static void test_diff_verdict__says_what_matters_first(void **state)
 	assert_verdict(
 		&a, &b,
 		"1.3× slower, mostly sheet 2 (fit); at least 2.0× more CPU; memory unchanged");
-	assert_verdict(&b, &a,
-	               "1.3× faster, mostly sheet 2 (fit); at least 2.0× less CPU; memory unchanged");
+	assert_verdict(
+		&b, &a,
+		"1.3× faster, mostly sheet 2 (fit); at least 2.0× less CPU; memory unchanged");
 	report_done(&a);
 	report_done(&b);
 }
@@ -239,6 +263,7 @@ RUN_TESTS(TEST(test_diff_bound__knows_what_a_ratio_of_bounds_says),
           TEST(test_diff_view__does_not_call_bounds_or_times_the_same),
           TEST(test_diff_view__sets_two_jobs_side_by_side), TEST(test_diff_json__holds_the_same),
           TEST(test_diff_ratio__needs_both_figures),
+          TEST(test_diff_view__shows_no_ratio_that_says_nothing),
           TEST(test_diff_verdict__says_what_matters_first),
           TEST(test_diff_verdict__tells_a_failure_from_speed),
           TEST(test_diff_verdict__takes_the_largest_process_where_used_is_missing),

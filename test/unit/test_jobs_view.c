@@ -69,6 +69,23 @@ static void test_jobs_view__names_a_job_of_another_user_as_it_is_typed(void **st
 	user_names_done(&users);
 }
 
+static void test_jobs_view__shortens_a_commit_as_git_does(void **state)
+{
+	struct jobs_view view = { .uid = 1000 };
+	struct job job = { .id = "j", .uid = 1000 };
+	struct buf out = { 0 };
+
+	snprintf(job.tags, sizeof job.tags, "{\"git_commit\":\"%s\",\"data\":\"%s\"}",
+	         "0123456789abcdef0123456789abcdef01234567",
+	         "0123456789abcdef0123456789abcdef0123456z");
+	jobs_view_add(&view, &job);
+	table_print(&view.table, CANVAS((&(struct style){ .width = SIZE_MAX }), &out));
+	assert_non_null(strstr(
+		out.at, "git_commit=0123456789ab data=0123456789abcdef0123456789abcdef0123456z"));
+	buf_done(&out);
+	table_done(&view.table);
+}
+
 static void test_jobs_json__tells_all_of_a_job(void **state)
 {
 	struct job job = kit_oom_job();
@@ -85,4 +102,5 @@ static void test_jobs_json__tells_all_of_a_job(void **state)
 
 RUN_TESTS(TEST(test_jobs_view__tells_a_job_a_line),
           TEST(test_jobs_view__names_a_job_of_another_user_as_it_is_typed),
+          TEST(test_jobs_view__shortens_a_commit_as_git_does),
           TEST(test_jobs_json__tells_all_of_a_job))
