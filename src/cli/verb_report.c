@@ -67,7 +67,7 @@ const struct verb verb_report = {
 	.summary = "what a job used, sheet by sheet, and what is worth knowing about it",
 	.usage = "[JOB] [--json]",
 	.about = CLI_JOB_HELP
-	"\nEvery figure says how far to trust it: exact, at least, sampled, missing (docs/numbers.md).\n"
+	"\nThe right column is how far to trust a figure: exact, at least, at most, sampled or missing.\n"
 	"A job that is not in your store is asked of the daemon.",
 	.run = run,
 };

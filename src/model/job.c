@@ -6,6 +6,8 @@
 
 #include "base/json_read.h"
 
+#define SHORT_RATIO 0.85 /* of the memory allowed: where pressure is high, too */
+
 static const char *const status_names[] = {
 #define X(id, name) [JOB_##id] = (name),
 	JOB_STATUSES(X)
@@ -61,6 +63,14 @@ bool job_is_oom(const struct job *job)
 		return kills.value > 0;
 	/* Kills were not counted, but the group met its limit and the command was killed. */
 	return job->limits_hit >> JOB_LIMIT_MEM & 1 && job->signal == SIGKILL;
+}
+
+bool job_is_short_of_memory(const struct job *job, double process_bytes)
+{
+	if (job_is_oom(job) || job->limits_hit >> JOB_LIMIT_MEM & 1)
+		return true;
+	return job->allowed.memory_bytes &&
+	       process_bytes > SHORT_RATIO * (double)job->allowed.memory_bytes;
 }
 
 const char *job_outcome(const struct job *job)

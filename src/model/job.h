@@ -198,6 +198,9 @@ const char *job_status_name(enum job_status status);
 const char *job_limit_name(enum job_limit limit);
 /* Whether it failed because it ran out of memory, certainly or probably. */
 bool job_is_oom(const struct job *job);
+/* Whether so much memory of one process is close to all that the job may use, or it ran out of memory: most
+ * programs grow when they load their data. */
+bool job_is_short_of_memory(const struct job *job, double process_bytes);
 /* Its outcome as one word for programs: "ok", "running", "lost"; of a failed job the most specific of
  * "oom", "limit", "signal", "failed". */
 const char *job_outcome(const struct job *job);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is worth knowing of what happened: most events are not, and of those that are, many are the
  * same. */
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -243,6 +244,16 @@ int report_add_event(void *report, const struct event_record *e)
 	return 0;
 }
 
+/* Programs grow when they load their data. */
+static bool is_ordinary(const struct report *r, const struct anomaly_record *a)
+{
+	const struct anomaly_info *spike = &anomaly_kinds[ANOMALY_MEMORY_SPIKE];
+	double peak = isfinite(a->peak) ? a->peak : a->value;
+
+	return strcmp(a->kind, spike->key) == 0 &&
+	       !job_is_short_of_memory(&r->job, peak / spike->scale);
+}
+
 int report_add_anomaly(void *report, const struct anomaly_record *a)
 {
 	const struct event_record at = { .wall_ns = a->began_ns, .details = a->description };
@@ -254,6 +265,8 @@ int report_add_anomaly(void *report, const struct anomaly_record *a)
 		snprintf(kept->kind, sizeof kept->kind, "%s", a->kind);
 		snprintf(kept->text, sizeof kept->text, "%s", a->description);
 	}
+	if (is_ordinary(r, a))
+		return 0;
 	add_note(r, &at,
 	         (struct report_note){ .kind = NOTE_ANOMALY,
 	                               .severity = a->severity,

@@ -6,7 +6,7 @@
 #include "runfolder/runfolder_handle.h"
 
 #define HEAD                                                                                       \
-	"timestamp,elapsed_seconds,used_mb,charged_mb,rss_mb,cpu_percent,cpu_seconds,processes,"   \
+	"timestamp,elapsed,used_mb,charged_mb,rss_mb,cpu_percent,cpu_seconds,processes,"   \
 	"read_bytes,written_bytes\n"
 
 int runfolder_create_job(struct runfolder *f, struct err *err)

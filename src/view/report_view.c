@@ -242,6 +242,26 @@ static void put_processes(struct facts *f, const struct job *job)
 		facts_comma(f, "%s ended after the command", format_count(job_late(job)).at);
 }
 
+/* What is shown as allowed beside the figure that it limits is not repeated. */
+static bool is_shown_as_allowed(const struct job *job, enum job_limit limit)
+{
+	const struct allowance *allowed = &job->allowed;
+
+	switch (limit) {
+	case JOB_LIMIT_MEM:
+		return job->limit[limit] == allowed->memory_bytes;
+	case JOB_LIMIT_CPU:
+		return job->limit[limit] == allowed->milli_cores && job_knows(job, JOB_FIGURE_CPU);
+	case JOB_LIMIT_TIME:
+		return job->limit[limit] == allowed->time_ns;
+	case JOB_LIMIT_PIDS:
+	case JOB_LIMIT_USER_PIDS:
+	case JOB_LIMIT_COUNT:
+		break;
+	}
+	return false;
+}
+
 static void put_limits(struct facts *f, const struct job *job)
 {
 	static const char *const names[] = { [JOB_LIMIT_MEM] = "memory",
@@ -252,12 +272,14 @@ static void put_limits(struct facts *f, const struct job *job)
 	bool is_first = true;
 
 	for (enum job_limit i = 0; i < JOB_LIMIT_COUNT; i++) {
-		if (!job->limit[i])
+		bool is_met = job->limits_hit >> i & 1;
+
+		if (!job->limit[i] || (!is_met && is_shown_as_allowed(job, i)))
 			continue;
 		if (is_first)
 			facts_begin(f, "Limits", "");
 		facts_comma(f, "%s%s%s%s", names[i], *names[i] ? " " : "",
-		            job_limit_words(job, i).at, job->limits_hit >> i & 1 ? " (met)" : "");
+		            job_limit_words(job, i).at, is_met ? " (met)" : "");
 		is_first = false;
 	}
 	if (job->limit[JOB_LIMIT_USER_PIDS])

@@ -17,7 +17,7 @@ static bool put_watched(struct facts *f, const struct job *job)
 	if (job->status == JOB_LOST)
 		facts_part(f, "ended after %s, exit status not known", took.at);
 	else if (job->status == JOB_COMPLETED && !job->has_exit_code)
-		facts_part(f, "watched for %s, goes on", took.at);
+		facts_part(f, "watched for %s, still running", took.at);
 	else
 		return false;
 	return true;
@@ -40,7 +40,7 @@ static void put_head(struct facts *f, const struct job *job, bool is_watched)
 	if (is_watched && put_watched(f, job))
 		return;
 	if (job->status == JOB_RUNNING) { /* its folder may be older than its end */
-		facts_part(f, "no end after %s", format_duration(job->took_ns).at);
+		facts_part(f, "no end recorded after %s", format_duration(job->took_ns).at);
 		return;
 	}
 	if (job->status == JOB_COMPLETED) {
@@ -171,7 +171,7 @@ static bool has_not_run(const struct job *job)
 }
 
 /* Shown when there was some, or when it is not known; a report shows it always. */
-static void put_io(struct facts *f, const struct job *job)
+static void put_io(struct facts *f, const struct job *job, bool is_watched)
 {
 	struct figure read = job->figures[JOB_FIGURE_READ],
 		      written = job->figures[JOB_FIGURE_WRITTEN];
@@ -182,7 +182,8 @@ static void put_io(struct facts *f, const struct job *job)
 		return;
 	facts_begin(f, "i/o", job_quality(job, quality_join(read.quality, written.quality)).at);
 	if (!is_known) {
-		facts_part(f, "not known: the kernel did not report it");
+		facts_part(f, is_watched ? "not recorded with --pid"
+		                         : "not known: not reported by the kernel");
 		return;
 	}
 	facts_part(f, "%s read", format_bytes(read.value).at);
@@ -282,10 +283,10 @@ static void put_note(struct facts *f, const struct anomaly *a, const struct canv
 	buf_done(&text);
 }
 
-/* A program that loads its data grows, too: that is worth a note only if the job came to grief. */
+/* Programs grow when they load their data. */
 static bool is_ordinary(const struct job *job, const struct anomaly *a)
 {
-	return a->kind == ANOMALY_MEMORY_SPIKE && job->status == JOB_COMPLETED && !job->limits_hit;
+	return a->kind == ANOMALY_MEMORY_SPIKE && !job_is_short_of_memory(job, a->peak);
 }
 
 static void put_anomalies(const struct job *job, const struct run_anomalies *notes,
@@ -364,14 +365,14 @@ void run_view(const struct job *job, const struct run_record *record, unsigned c
 	put_head(&f, job, record->watched_pid);
 	if (record->watched_pid) {
 		facts_begin(&f, "pid", "");
-		facts_part(&f, "%d, from its age of %s on", (int)record->watched_pid,
+		facts_part(&f, "%d, already running for %s", (int)record->watched_pid,
 		           format_duration(record->watched_age_ns).at);
 	}
 	put_cpu(&f, job, cpus);
 	put_memory(&f, job);
 	put_gpu(&f, job);
 	put_processes(&f, job);
-	put_io(&f, job);
+	put_io(&f, job, record->watched_pid != 0);
 	put_sheets(&f, job);
 	put_limits(&f, job);
 	if (record->notes)

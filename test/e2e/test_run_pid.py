@@ -63,7 +63,7 @@ def test_only_what_happens_from_then_on_counts(proctor, children, gate, tier):
 	assert job["figures"]["peak_used_mb"] is None or job["figures"]["peak_used_mb"] < 150
 	assert job["figures"]["processes"] == 1
 	assert "from pid %d on" % worker.pid in proctor("report", "w").stdout
-	assert "%d, from its age of" % worker.pid in err
+	assert "%d, already running for " % worker.pid in err and "i/o     not recorded with --pid" in err
 
 
 def test_its_descendants_are_watched_with_it_old_and_new(proctor, children, gate):
@@ -88,7 +88,7 @@ def test_an_interrupt_ends_the_watching_and_not_the_process(proctor, children, s
 	assert watcher.returncode == 0 and worker.poll() is None
 	job = job_of(proctor)
 	assert (job["status"], job["exit_code"], job["job_type"]) == ("completed", None, "sleep")
-	assert "goes on" in err.splitlines()[0] and "ok in" not in err
+	assert "still running" in err.splitlines()[0] and "ok in" not in err
 	assert "largest process, sleep" in err
 
 

@@ -208,7 +208,7 @@ def test_a_folder_whose_run_was_killed_says_that_there_is_no_end(run, tmp_path, 
 	job.kill()
 	job.wait(timeout=20)
 	os.kill(command, signal.SIGKILL)
-	assert re.search(r"^proctor  sleep   no end after [\d.]+m?s  ", run.proctor("summary", tmp_path / "run").stdout, re.M)
+	assert re.search(r"^proctor  sleep   no end recorded after [\d.]+m?s  ", run.proctor("summary", tmp_path / "run").stdout, re.M)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"job":7}', '{"job":null}', "x" * (2 << 20)])
@@ -251,17 +251,17 @@ def rows_of(folder):
 def test_the_folder_has_what_the_job_used_over_time(run, tmp_path):
 	assert run(sys.executable, "-c", LOAD_AND_WRITE, options=["--out", tmp_path / "run"], cwd=tmp_path).returncode == 0
 	rows, job = rows_of(tmp_path / "run"), run.job()
-	assert list(rows[0]) == ["timestamp", "elapsed_seconds", "used_mb", "charged_mb", "rss_mb", "cpu_percent", "cpu_seconds", "processes", "read_bytes",
+	assert list(rows[0]) == ["timestamp", "elapsed", "used_mb", "charged_mb", "rss_mb", "cpu_percent", "cpu_seconds", "processes", "read_bytes",
 				 "written_bytes"]
 	assert max(row["used_mb"] or 0 for row in rows) == pytest.approx(job["peak_used_mb"], abs=0.01) and job["peak_used_mb"] >= 60
 	assert max(row["processes"] for row in rows) == 2
 	assert rows[-1]["cpu_seconds"] == pytest.approx(job["cpu_seconds"], abs=0.001)
-	assert rows[-1]["elapsed_seconds"] == pytest.approx(job["duration_seconds"], abs=0.001)
+	assert rows[-1]["elapsed"] == pytest.approx(job["duration_seconds"], abs=0.001)
 	assert rows[-1]["written_bytes"] >= 8 << 20
 	for before, after in zip(rows, rows[1:]):
-		assert after["elapsed_seconds"] > before["elapsed_seconds"] and (after["cpu_seconds"] or 0) >= (before["cpu_seconds"] or 0)
+		assert after["elapsed"] > before["elapsed"] and (after["cpu_seconds"] or 0) >= (before["cpu_seconds"] or 0)
 		assert (after["written_bytes"] or 0) >= (before["written_bytes"] or 0)
-	spans = [after["elapsed_seconds"] - before["elapsed_seconds"] for before, after in zip([{"elapsed_seconds": 0}, *rows], rows)]
+	spans = [after["elapsed"] - before["elapsed"] for before, after in zip([{"elapsed": 0}, *rows], rows)]
 	assert sum(span * (row["cpu_percent"] or 0) / 100 for span, row in zip(spans, rows)) == pytest.approx(job["cpu_seconds"], rel=0.1)
 
 

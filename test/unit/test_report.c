@@ -420,9 +420,54 @@ static int set_zone(void **state)
 	return 0;
 }
 
+static size_t anomaly_notes(uint64_t allowed_bytes, unsigned limits_hit)
+{
+	struct report r = { .job = kit_good_job() };
+	size_t n = 0;
+
+	r.job.allowed.memory_bytes = allowed_bytes;
+	r.job.limits_hit = limits_hit;
+	add_anomalies(&r); /* a spike to 4.6 GiB, and pressure */
+	report_end(&r);
+	vec_each(&r.notes, note)
+		n += note->kind == NOTE_ANOMALY;
+	assert_int_equal(r.anomalies.len, 2); /* all of them, for programs */
+	report_done(&r);
+	return n;
+}
+
+static void test_report__notes_a_memory_spike_only_where_memory_is_short(void **state)
+{
+	assert_int_equal(anomaly_notes(32 * KIT_GIB, 0), 1);
+	assert_int_equal(anomaly_notes(0, 0), 1);
+	assert_int_equal(anomaly_notes(5 * KIT_GIB, 0), 2);
+	assert_int_equal(anomaly_notes(32 * KIT_GIB, 1u << JOB_LIMIT_MEM), 2);
+}
+
+static void test_report_view__shows_a_limit_once(void **state)
+{
+	struct report r = { .job = kit_good_job(), .now_ns = KIT_AT(3600) };
+	struct buf out = { 0 };
+
+	r.job.limit[JOB_LIMIT_MEM] = r.job.allowed.memory_bytes = 8 * KIT_GIB;
+	snprintf(r.job.allowed.memory_source, sizeof r.job.allowed.memory_source, ALLOWANCE_OWN);
+	r.job.limit[JOB_LIMIT_CPU] = r.job.allowed.milli_cores = 4000;
+	report_text(&r, &out);
+	assert_null(strstr(out.at, "Limits"));
+	r.job.limit[JOB_LIMIT_PIDS] = 100;
+	r.job.limits_hit = 1u << JOB_LIMIT_MEM;
+	buf_reset(&out);
+	report_text(&r, &out);
+	assert_non_null(strstr(out.at, "Limits       memory 8.0 GiB (met), 100 tasks\n"));
+	buf_done(&out);
+	report_done(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(test_report__notes_a_memory_spike_only_where_memory_is_short),
+		TEST(test_report_view__shows_a_limit_once),
 		TEST(test_report__tells_all_of_a_job),
 		TEST(test_report__tells_no_share_of_a_core_for_a_job_of_milliseconds),
 		TEST(test_report__says_when_there_is_no_data),

@@ -309,7 +309,7 @@ static void test_folder_put__writes_a_line_of_the_job_at_each_tick_and_one_at_it
 	job.figures[JOB_FIGURE_CPU] = (struct figure){ 500 * NS_PER_MS, QUALITY_EXACT };
 	assert_int_equal(runfolder_end(s.folder, &job, NULL, &err), 0);
 	assert_file(&s, "job_metrics.csv",
-	            "timestamp,elapsed_seconds,used_mb,charged_mb,rss_mb,cpu_percent,cpu_seconds,"
+	            "timestamp,elapsed,used_mb,charged_mb,rss_mb,cpu_percent,cpu_seconds,"
 	            "processes,read_bytes,written_bytes\n"
 	            "2026/09/21 14:13:20.000,0.000,,,2.500,,0.000,2,,4096\n"
 	            "2026/09/21 14:13:20.500,0.500,100.000,,2.500,50.0,0.250,2,,4096\n"
