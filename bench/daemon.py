@@ -138,7 +138,7 @@ QUIET_S = 4  # by then all has come
 
 
 def count_heard(line):
-	"""Births and ends that a subscriber heard of, and events that it was told it lost, until no more come."""
+	"""Births and ends that a subscriber heard of, and events that it was reported to have lost, until no more come."""
 	heard = lost = 0
 	line.sock.settimeout(QUIET_S)
 	while True:
@@ -177,9 +177,9 @@ def events(build, place, table):
 	not_there = losses["events"] + losses["unread_events"]
 	rate = 1e3 * happened / in_ms
 	table.check("process events a second, over %.1f s" % (in_ms / 1e3), "%.0f" % rate, "", "≥ %d" % EVENT_RATE, rate >= EVENT_RATE)
-	table.check("… reach a subscriber", "%d, %d told as lost" % (heard, lost), "%d happened" % happened, "all, or the loss is told",
+	table.check("… reach a subscriber", "%d, %d reported as lost" % (heard, lost), "%d happened" % happened, "all, or the loss is reported",
 		    heard + lost >= happened)
-	table.check("… reach the store", "%d, %d told as lost" % (stored, not_there), "%d happened" % happened, "all, or the loss is told",
+	table.check("… reach the store", "%d, %d reported as lost" % (stored, not_there), "%d happened" % happened, "all, or the loss is reported",
 		    stored + not_there >= happened)
 	table.note("… cost the daemon", "%.0f %% of a core" % (spent_ms / in_ms * 100), "%.1f MB, %d ticks missed" %
 		   (status["rss_mb"], losses["missed_ticks"]))

@@ -27,9 +27,9 @@ LATE = 0.002
 TIERS = (
 	("root, BPF", "root", "bpf", False),
 	("root, connector", "root", "connector", False),
-	("root, looks", "root", "looks", False),
+	("root, proc", "root", "proc", False),
 	("nobody, connector", "nobody", "connector", False),
-	("nobody, looks", "nobody", "looks", False),
+	("nobody, proc", "nobody", "proc", False),
 )
 STORMS = (  # … and how much longer it may take, and how many rounds there are
 	("root, BPF", "root", "bpf", False, 1.05, 2),

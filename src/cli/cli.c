@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/suggestion.h"
+#include "base/text.h"
 #include "config/state_dir.h"
 
 int cli_failed(const struct err *err)
@@ -295,14 +296,18 @@ int cli_usage(const struct cli *cli, const char *fmt, ...)
 	return CLI_USAGE;
 }
 
+#define HELP_COLUMNS 24 /* of an option, before what it does */
+
 static void put_option(const struct opt *o, struct buf *to)
 {
 	char left[64];
+	int gap;
 
 	snprintf(left, sizeof left, "%s%c%s --%s%s%s", o->letter ? "-" : " ",
 	         o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name, o->value ? " " : "",
 	         o->value ? o->value : "");
-	buf_printf(to, "  %-24s%s\n", left, o->help);
+	gap = HELP_COLUMNS - (int)text_columns(left, strlen(left));
+	buf_printf(to, "  %s%*s%s\n", left, MAX(gap, 1), "", o->help);
 }
 
 static int print_help(const struct cli *cli, const struct opt *opts)

@@ -51,11 +51,11 @@ struct cli {
 /* The last rows of every verb's table of options. */
 /* clang-format off */
 #define CLI_COMMON_OPTS(cli)                                                                        \
-	{ "json", 0, OPT_FLAG, &(cli)->json, NULL, "for programs: one JSON document" },             \
-	{ "state-dir", 0, OPT_PATH, &(cli)->state_dir, "DIR", "where the store and the jobs live" }, \
-	{ "config", 0, OPT_PATH, &(cli)->config_file, "FILE", "this configuration file, no other" }, \
+	{ "json", 0, OPT_FLAG, &(cli)->json, NULL, "print one JSON document" },             \
+	{ "state-dir", 0, OPT_PATH, &(cli)->state_dir, "DIR", "directory of the store and of running jobs" }, \
+	{ "config", 0, OPT_PATH, &(cli)->config_file, "FILE", "read only this configuration file" }, \
 	{ "color", 0, OPT_TEXT, &(cli)->color, "WHEN", "auto, always or never" },                   \
-	{ "help", 'h', OPT_FLAG, &(cli)->help, NULL, "this text" },                                 \
+	{ "help", 'h', OPT_FLAG, &(cli)->help, NULL, "print this help" },                                 \
 	{ NULL }
 /* clang-format on */
 

@@ -24,7 +24,7 @@ struct daemon_client {
 /* The row of --socket for a table of options. */
 #define DAEMON_CLIENT_OPT(to)                                                                      \
 	{                                                                                          \
-		"socket", 0, OPT_PATH, to, "PATH", "the daemon's socket, no other"                 \
+		"socket", 0, OPT_PATH, to, "PATH", "ask only the daemon at this socket"            \
 	}
 
 /* The nth path to try; false: there are no more. */

@@ -13,13 +13,14 @@ struct job_filter_options {
 
 /* For the list of a verb's options. */
 #define JOB_FILTER_OPTIONS(o)                                                                      \
-	{ "type", 0, OPT_TEXT, &(o)->type, "TYPE", "of this job type" },                           \
-		{ "tag", 't', OPT_TEXT, &(o)->tag, "K[=V]", "with this tag" },                     \
+	{ "type", 0, OPT_TEXT, &(o)->type, "TYPE", "only jobs of this type" },                     \
+		{ "tag", 't', OPT_TEXT, &(o)->tag, "K[=V]", "only jobs with this tag" },           \
 		{ "outcome",     0,      OPT_TEXT,                                                 \
-		  &(o)->outcome, "WORD", "ok, failed, running, lost, signal, oom or limit" },      \
-		{ "since", 0, OPT_TEXT, &(o)->since, "TIME", "started at this time or later" },    \
+		  &(o)->outcome, "WORD", "only ok, failed, running, lost, signal, oom or limit" }, \
+		{ "since",     0,      OPT_TEXT,                                                   \
+		  &(o)->since, "TIME", "only jobs started at this time or later" },                \
 	{                                                                                          \
-		"until", 0, OPT_TEXT, &(o)->until, "TIME", "started before this time"              \
+		"until", 0, OPT_TEXT, &(o)->until, "TIME", "only jobs started before this time"    \
 	}
 
 bool job_filter_options_given(const struct job_filter_options *o);

@@ -279,10 +279,14 @@ int job_selection_find_own(struct job_selection *r, const char *name, struct job
 
 	if (status != CLI_OK || !is_daemons)
 		return status;
-	log_error(
-		"job '%s' is only in the daemon's store, of which users can read reports only; see: "
-		"proctor report %s",
-		ret->id, ret->id);
+	if (geteuid() == 0)
+		log_error("job '%s' is only in the daemon's store, which `proctor status` shows: "
+		          "name its directory with --state-dir",
+		          ret->id);
+	else
+		log_error("job '%s' is only in the daemon's store, of which you can read "
+		          "reports: proctor report %s",
+		          ret->id, ret->id);
 	return CLI_FAILED;
 }
 
@@ -303,7 +307,7 @@ int job_selection_report(struct job_selection *r, const char *name, struct repor
 		return job_selection_gather(r, ret);
 	ret->now_ns = clock_wall_ns();
 	if (status == CLI_OK)
-		log_info("of '%s', which is only in the daemon's store, the totals are known",
+		log_info("job '%s' is only in the daemon's store: only its totals are shown",
 		         ret->job.id);
 	return status;
 }

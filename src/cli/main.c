@@ -61,7 +61,7 @@ static int unknown_verb(const struct cli *cli, const char *name)
 /* Some verbs have no --json. */
 static void put_json_help(struct buf *to)
 {
-	const char *before = "; not of ";
+	const char *before = "; not for ";
 
 	buf_puts(to, "  --json            one JSON document");
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
@@ -91,14 +91,15 @@ static int print_help(void)
 	put_verbs(&out);
 	buf_puts(&out, "\noptions of every verb:\n");
 	put_json_help(&out);
-	buf_puts(&out,
-	         "  --state-dir DIR   where the store and the jobs live\n"
-	         "  --config FILE     read only this configuration file\n"
-	         "  --color WHEN      auto, always or never\n"
-	         "  -h, --help        describe the verb and its options\n"
-	         "  -V, --version     version and build options\n\n"
-	         "exit status: 0 ok, 1 no or failed, 2 usage error, 3 not found, 4 no daemon\n"
-	         "what every key and column means: proctor help fields\n");
+	buf_puts(
+		&out,
+		"  --state-dir DIR   directory of the store and of running jobs\n"
+		"  --config FILE     read only this configuration file\n"
+		"  --color WHEN      auto, always or never\n"
+		"  -h, --help        describe the verb and its options\n"
+		"  -V, --version     version and build options\n\n"
+		"exit status: 0 ok, 1 failed (or the answer is no), 2 usage error, 3 not found, 4 no daemon\n"
+		"what every key and column means: proctor help fields\n");
 	return cli_print(&out);
 }
 

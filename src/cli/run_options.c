@@ -107,9 +107,9 @@ static int check_tier(const struct cli *cli, struct run_options *o)
 	if (strcmp(o->tier, "connector") == 0)
 		return CLI_OK;
 	o->no_events = true;
-	if (strcmp(o->tier, "looks") == 0)
+	if (strcmp(o->tier, "proc") == 0 || strcmp(o->tier, "looks") == 0) /* its name until 0.1 */
 		return CLI_OK;
-	return cli_usage(cli, "--tier '%s': not bpf, connector or looks", o->tier);
+	return cli_usage(cli, "--tier '%s': write bpf, connector or proc", o->tier);
 }
 
 static int check_options(const struct cli *cli, struct run_options *o, int words)
@@ -161,37 +161,38 @@ bool run_options_parse(struct cli *cli, int argc, char **argv, struct run_option
 	const struct opt opts[] = {
 		{ "name", 0, OPT_TEXT, &ret->name, "TYPE",
 		  "job type: what makes two runs comparable (default: from the command)" },
-		{ "job-id", 0, OPT_TEXT, &ret->job_id, "ID", "id of this run (default: made up)" },
-		{ "tag", 't', OPT_LIST, &ret->tags, "K=V", "a tag; may be given more than once" },
+		{ "job-id", 0, OPT_TEXT, &ret->job_id, "ID",
+		  "id of this run (default: generated)" },
+		{ "tag", 't', OPT_LIST, &ret->tags, "K=V", "add a tag; may be repeated" },
 		{ "interval", 'i', OPT_DURATION, &ret->interval_ns, "TIME",
 		  "time between two samples (default: 0.05 s at first, growing to 1 s)" },
 		{ "pid", 0, OPT_U64, &ret->pid, "PID",
-		  "watch a process that runs already, and its descendants, from now on" },
+		  "watch a running process and its descendants, from now on" },
 		{ "out", 'o', OPT_PATH, &ret->out, "DIR",
 		  "also write a run folder: run log, CSV files, summary, report" },
 		{ "capture", 0, OPT_FLAG, &ret->captures, NULL,
-		  "with --out: copy stdout and stderr into the folder, too" },
+		  "with --out: also copy stdout and stderr into the folder" },
 		{ "mem", 0, OPT_SIZE, &limit[JOB_LIMIT_MEM], "SIZE", "memory limit: 500M, 8G" },
 		{ "cpu", 0, OPT_MILLI, &limit[JOB_LIMIT_CPU], "CORES", "CPU limit: 2, 0.5" },
 		{ "pids", 0, OPT_U64, &limit[JOB_LIMIT_PIDS], "N",
-		  "limit of processes and threads" },
+		  "limit on processes and threads" },
 		{ "time", 0, OPT_DURATION, &limit[JOB_LIMIT_TIME], "TIME",
 		  "time limit, 1h30m or 1:30:00: SIGTERM to the whole job, then SIGKILL" },
 		{ "grace", 0, OPT_DURATION, &ret->grace_ns, "TIME",
-		  "between SIGTERM and SIGKILL (default: 10s)" },
+		  "time between SIGTERM and SIGKILL (default: 10s)" },
 		{ "wait", 'w', OPT_FLAG, &ret->waits, NULL,
-		  "stay until all its processes have ended" },
+		  "wait until all its processes have ended" },
 		{ "kill-leftovers", 0, OPT_FLAG, &ret->kills_leftovers, NULL,
-		  "end what its command leaves behind" },
+		  "kill processes that the command leaves behind" },
 		{ "wait-for-room", 0, OPT_FLAG, &ret->waits_for_room, NULL,
-		  "begin when the machine has room: see proctor pressure" },
+		  "start when the machine has room: see proctor pressure" },
 		{ "summary", 0, OPT_FLAG, &ret->summary, NULL,
-		  "show what it took also when stderr is no terminal (as PROCTOR_SUMMARY=1)" },
-		{ "quiet", 'q', OPT_FLAG, &ret->quiet, NULL, "print nothing at the end" },
-		{ "no-bpf", 0, OPT_FLAG, &ret->no_bpf, NULL,
-		  "stay off BPF, as on kernels without it" },
+		  "print the summary even if stderr is not a terminal (or: PROCTOR_SUMMARY=1)" },
+		{ "quiet", 'q', OPT_FLAG, &ret->quiet, NULL,
+		  "print no summary and no warnings about the recording" },
+		{ "no-bpf", 0, OPT_FLAG, &ret->no_bpf, NULL, "do not use BPF" },
 		{ "tier", 0, OPT_TEXT, &ret->tier, "TIER",
-		  "watch by bpf, connector or looks at most" },
+		  "best source of process events to use: bpf, connector or proc" },
 		CLI_COMMON_OPTS(cli),
 	};
 

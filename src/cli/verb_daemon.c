@@ -13,11 +13,11 @@
 #define INTERVAL_MIN_NS NS_PER_S
 
 static const char about[] =
-	"Watches every process of this machine into the store, and answers on a socket: `proctor status`,\n"
+	"Records every process of this machine into the store, and answers on a socket: `proctor status`,\n"
 	"`pressure`, jobs that announce themselves, and any program (docs/rpc.md). It stays in the\n"
-	"foreground; a supervisor may hand it its socket (LISTEN_FDS) and hear from it (NOTIFY_SOCKET).\n"
-	"SIGTERM ends it, SIGHUP reads the configuration again. 1: it could not start, or the disk refused\n"
-	"what it saw last; a disk that was full for a while is a gap in the store, and no failure.";
+	"foreground, and supports socket activation (LISTEN_FDS) and notification (NOTIFY_SOCKET).\n"
+	"SIGTERM ends it, SIGHUP reloads the configuration. Exit status 1: it could not start, or its last\n"
+	"snapshot could not be stored; a disk that was full for a while leaves a gap, and is no failure.";
 
 struct hosted {
 	const struct cli *cli;
@@ -88,7 +88,7 @@ static int run(struct cli *cli, int argc, char **argv)
 	struct hosted h = { .cli = cli, .machine.interval_ns = UINT64_MAX };
 	const struct opt opts[] = {
 		MACHINE_ENGINE_OPTS(&h.machine),
-		{ "socket", 0, OPT_PATH, &h.socket, "PATH", "where to answer" },
+		{ "socket", 0, OPT_PATH, &h.socket, "PATH", "socket to answer on" },
 		CLI_COMMON_OPTS(cli),
 	};
 	int words, status;

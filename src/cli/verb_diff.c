@@ -203,7 +203,7 @@ static int run(struct cli *cli, int argc, char **argv)
 		{ "against", 0, OPT_U64, &rq.against, "N",
 		  "compare with the median of the N latest successful runs of its type" },
 		{ "fail-if", 0, OPT_LIST, &conditions, "CONDITION",
-		  "end with status 1 if cpu>1.2x, memory>+20%, time>10s, …" },
+		  "exit with status 1 if cpu>1.2x, memory>+20%, time>10s, …" },
 		CLI_COMMON_OPTS(cli),
 	};
 	int words, status;
@@ -232,11 +232,11 @@ const struct verb verb_diff = {
 	.summary = "two jobs side by side: what they used, and which sheets and programs differ",
 	.usage = "JOB JOB | [JOB] --against N [--fail-if CONDITION]… [--json]",
 	.about = CLI_JOB_HELP
-	"\nA ratio is that of the second to the first, and is shown only where both are known. The first line\n"
-	"calls less than 5 % unchanged (10 % where a figure was sampled).\n"
+	"\nA ratio is the second job's figure divided by the first's. In the first line, a change of less than\n"
+	"5 % is unchanged (10 % where a figure was sampled), and 20 ms or 1 MiB are too small to compare.\n"
 	"CONDITION is time, cpu, user, system, memory, charged, largest, read, written, procs or failed,\n"
 	"then > or <, then a factor (1.2x), a change (+20%) or a value of the second job (10s, 500M, 3).\n"
-	"Several are separated by commas. One that cannot be decided, because a figure is missing or only a\n"
-	"bound, fails, too.",
+	"Separate several by commas. A condition that cannot be decided, because a figure is missing or only\n"
+	"a bound, also fails.",
 	.run = run,
 };

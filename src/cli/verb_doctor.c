@@ -347,7 +347,7 @@ static int run(struct cli *cli, int argc, char **argv)
 {
 	bool no_bpf = false;
 	const struct opt opts[] = {
-		{ "no-bpf", 0, OPT_FLAG, &no_bpf, NULL, "stay off BPF, as on kernels without it" },
+		{ "no-bpf", 0, OPT_FLAG, &no_bpf, NULL, "do not use BPF" },
 		CLI_COMMON_OPTS(cli),
 	};
 	cleanup(config_files_done) struct config_files files = { 0 };
@@ -369,7 +369,7 @@ const struct verb verb_doctor = {
 	.usage = "[--no-bpf] [--json]",
 	.about =
 		"Tries every source of data, checks the store and the configuration, and reports what is lost where\n"
-		"something is missing. As root it also tries what a user without rights would have. The exit status\n"
+		"something is missing. As root it also tries what an unprivileged user would have. The exit status\n"
 		"is 1 when recording would fail: processes cannot be seen, the store is not usable, or there is an\n"
 		"error in a configuration file.",
 	.run = run,

@@ -169,10 +169,10 @@ static int run(struct cli *cli, int argc, char **argv)
 	bool follows = false;
 	const struct opt opts[] = {
 		{ "follow", 'f', OPT_FLAG, &follows, NULL,
-		  "go on with what happens, until the job ends" },
+		  "also print new events as they happen, until the job ends" },
 		{ "kind", 'k', OPT_TEXT, &kinds_text, "KIND,…",
 		  "only these: spawn, exec, exit, signal, kill, oom, mark, phase, anomaly, …" },
-		{ "count", 'n', OPT_U64, &count, "N", "at most so many" },
+		{ "count", 'n', OPT_U64, &count, "N", "the first N" },
 		CLI_COMMON_OPTS(cli),
 	};
 	char bad[80];
@@ -191,8 +191,8 @@ static int run(struct cli *cli, int argc, char **argv)
 
 const struct verb verb_events = {
 	.name = "events",
-	.summary = "what happened in a job: starts, ends, signals, marks, in the order of time",
+	.summary = "what happened in a job: starts, ends, signals, marks, in chronological order",
 	.usage = "[JOB] [-f] [--kind KIND,…] [-n N] [--json]",
-	.about = CLI_JOB_HELP "\n--json prints one object a line.",
+	.about = CLI_JOB_HELP "\n--json prints one object per line.",
 	.run = run,
 };

@@ -510,11 +510,11 @@ static int run(struct cli *cli, int argc, char **argv)
 const struct verb verb_export = {
 	.name = "export",
 	.summary = "export jobs as JSON lines, CSV, or a trace for Perfetto",
-	.usage = "[JOB]... --format jsonl|csv|chrome-trace [--what WHAT] [-o FILE]",
+	.usage = "[JOB]… --format jsonl|csv|chrome-trace [--what WHAT] [-o FILE]",
 	.about = CLI_JOB_HELP
-	"\nOpen a chrome-trace in ui.perfetto.dev or chrome://tracing: each process is a slice, what the job\n"
-	"and its processes used over time are counters, with sheets and phases above. Several jobs, named\n"
-	"or selected as for `proctor ls`, stand in one table or trace. What the keys and columns mean:\n"
+	"\nOpen a chrome-trace in ui.perfetto.dev or chrome://tracing: processes, sheets and phases are\n"
+	"slices, and what the job and its processes used over time are counters. Several jobs, named or\n"
+	"selected by options as in `proctor ls`, go into one table or trace. What the keys and columns mean:\n"
 	"proctor help fields.",
 	.instead_of_json = "use --format jsonl",
 	.run = run,

@@ -300,12 +300,12 @@ static int run(struct cli *cli, int argc, char **argv)
 	struct request rq = { .count = NO_COUNT };
 	const struct opt opts[] = {
 		JOB_FILTER_OPTIONS(&rq.which),
-		{ "parent", 0, OPT_TEXT, &rq.parent, "JOB", "started in this job" },
-		{ "count", 'n', OPT_U64, &rq.count, "N", "at most so many, the latest first (20)" },
+		{ "parent", 0, OPT_TEXT, &rq.parent, "JOB", "started inside this job" },
+		{ "count", 'n', OPT_U64, &rq.count, "N", "show the latest N (default: 20)" },
 		{ "all-users", 0, OPT_FLAG, &rq.all_users, NULL,
-		  "for root: and what the jobs of each user used together" },
+		  "for root: jobs of all users, and totals per user" },
 		{ "stats", 0, OPT_FLAG, &rq.stats, NULL,
-		  "instead, of each type: median, p95 and maximum of time, CPU and memory" },
+		  "per job type: median, p95 and maximum of time, CPU and memory" },
 		CLI_COMMON_OPTS(cli),
 	};
 	uint64_t now_ns = clock_wall_ns();
@@ -335,13 +335,15 @@ static int run(struct cli *cli, int argc, char **argv)
 
 const struct verb verb_ls = {
 	.name = "ls",
-	.summary = "the jobs that were recorded",
+	.summary = "list recorded jobs",
 	.usage =
 		"[--type TYPE] [--tag K[=V]] [--outcome WORD] [--since TIME] [--until TIME] [-n N]\n"
 		"                  [--stats]",
 	.about =
-		"The latest first. A figure with '~' before it was sampled, one with '≥' is a lower bound. TIME is\n" TIME_GRAMMAR
-		".\n--outcome failed holds all that failed; signal, oom and limit those of them that did so that way.\n"
-		"--stats is of all jobs that fit, or of the latest N; those that did not end count as jobs only.",
+		"Latest first. '~' marks a sampled figure, '≥' a lower bound, '≤' an upper bound.\n"
+		"TIME is " TIME_GRAMMAR ".\n"
+		"--outcome failed includes signal, oom (out of memory) and limit.\n"
+		"--stats covers all matching jobs, or the latest N; jobs without an end are counted, but have no\n"
+		"figures there.",
 	.run = run,
 };

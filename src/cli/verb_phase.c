@@ -106,8 +106,8 @@ const struct verb verb_phase = {
 	.summary = "run a command as a timed phase of the surrounding job",
 	.usage = "NAME [KEY=VALUE…] -- COMMAND [ARG…]",
 	.about =
-		"How long it took goes into the job's run log, with the values given. The command's exit status\n"
-		"is ours. Outside of a job it runs all the same.",
+		"Records how long the command took, with the given values, as an event of the job and in its run log.\n"
+		"The exit status is that of the command. Outside of a job the command just runs.",
 	.instead_of_json = "ask `proctor report --json`",
 	.run = run,
 };

@@ -87,7 +87,7 @@ static int record_run(struct cli *cli, int argc, char **argv)
 	int words, status;
 	const struct opt opts[] = {
 		MACHINE_ENGINE_OPTS(&m),
-		{ "for", 0, OPT_DURATION, &for_ns, "TIME", "stop by itself after 30s, 10m, 2h, …" },
+		{ "for", 0, OPT_DURATION, &for_ns, "TIME", "stop after 30s, 10m, 2h, …" },
 		CLI_COMMON_OPTS(cli),
 	};
 
@@ -110,7 +110,7 @@ static int record_run(struct cli *cli, int argc, char **argv)
 
 const struct verb verb_record = {
 	.name = "record",
-	.summary = "watch the whole machine, into the store",
+	.summary = "record the whole machine into the store",
 	.usage = "[--interval SECONDS] [--for TIME]",
 	.about = about,
 	.instead_of_json = "snapshots are written to monitor.jsonl in the state directory",

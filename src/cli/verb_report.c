@@ -68,6 +68,6 @@ const struct verb verb_report = {
 	.usage = "[JOB] [--json]",
 	.about = CLI_JOB_HELP
 	"\nThe right column is how far to trust a figure: exact, at least, at most, sampled or missing.\n"
-	"A job that is not in your store is asked of the daemon.",
+	"Jobs that are not in your store are looked up with the daemon.",
 	.run = run,
 };

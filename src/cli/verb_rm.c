@@ -89,8 +89,9 @@ static int select_named(struct removal *rm, const char *name)
 	if (status != CLI_OK)
 		return status;
 	if (is_daemons) {
-		log_error("job '%s' is in the daemon's store: only root can delete it there",
-		          job.id);
+		log_error("job '%s' is only in the daemon's store%s", job.id,
+		          geteuid() == 0 ? ": name its directory with --state-dir"
+		                         : ", where only root can delete it");
 		return CLI_FAILED;
 	}
 	if (job.uid != geteuid() && geteuid() != 0) {
@@ -219,7 +220,7 @@ static int run(struct cli *cli, int argc, char **argv)
 	struct request rq = { .older_ns = NOT_GIVEN };
 	const struct opt opts[] = {
 		{ "older-than", 0, OPT_DURATION, &rq.older_ns, "AGE",
-		  "started longer ago than this: 30d, 12h" },
+		  "only jobs started longer ago than 30d, 12h, …" },
 		JOB_FILTER_OPTIONS(&rq.which),
 		{ "dry-run", 0, OPT_FLAG, &rq.is_dry, NULL, "only list what would be deleted" },
 		CLI_COMMON_OPTS(cli),
@@ -243,7 +244,7 @@ static int run(struct cli *cli, int argc, char **argv)
 const struct verb verb_rm = {
 	.name = "rm",
 	.summary = "delete recorded jobs",
-	.usage = "[--dry-run] JOB… | --older-than AGE, --type TYPE, --tag K[=V], --outcome WORD, …",
+	.usage = "[--dry-run] [--json] JOB… | OPTION…",
 	.about =
 		"Deletes the jobs that are named, or those of your own that match all of the options, with their\n"
 		"processes, samples, events and sheets. Running jobs are never deleted, and run folders are\n"

@@ -21,12 +21,11 @@
 #define BATCH_TIME_MOST_S (UINT64_C(10) * 365 * 86400) /* more is no limit */
 
 static const char about[] =
-	"Runs the command and records every process of it: CPU time, memory, I/O, ends, until it is over.\n"
-	"The command has its terminal, pipes, signals and exit status as without proctor; what proctor\n"
-	"prints goes to stderr. 125: proctor failed before the start, 126: the command cannot be run,\n"
-	"127: it was not found.\n"
-	"--pid watches a process of yours that runs already, until it ends or Ctrl-C, which does not affect\n"
-	"it. Only what happens from then on counts.";
+	"Runs the command and records each of its processes, CPU time, memory and I/O, until it ends.\n"
+	"Terminal, pipes, signals and exit status are as without proctor, which itself prints to stderr.\n"
+	"Exit status 125: proctor failed before the start, 126: the command cannot be run, 127: not found.\n"
+	"--pid watches one of your running processes and its descendants, until it ends or you press Ctrl-C,\n"
+	"which does not affect it. Only what happens from then on counts.";
 
 struct run {
 	struct run_options options;

@@ -200,9 +200,9 @@ const struct verb verb_sheet = {
 	.summary = "run a command as one numbered step of the surrounding job",
 	.usage = "[N[/TOTAL]] [--label TEXT] [--] COMMAND [ARG…]",
 	.about =
-		"N counts from 1 and defaults to the next number. What the command and its descendants use is\n"
-		"counted for the sheet. The exit status is that of the command, which finds its number in\n"
-		"PROCTOR_SHEET. Outside of a job it runs all the same. Repeating a number starts another attempt.",
+		"N counts from 1 and defaults to the next number. The sheet's figures are those of the command and\n"
+		"its descendants. The exit status is that of the command, which finds its number in PROCTOR_SHEET.\n"
+		"Outside of a job the command just runs. Repeating a number starts another attempt.",
 	.instead_of_json = "use `proctor report --json`",
 	.run = run,
 };

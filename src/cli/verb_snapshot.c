@@ -112,10 +112,9 @@ static int run(struct cli *cli, int argc, char **argv)
 		  "time between the two samples (0.5)" },
 		{ "sort", 's', OPT_TEXT, &rq.sort_name, "BY",
 		  "share, cpu, rss or pid (share: of CPU or memory)" },
-		{ "top", 'n', OPT_U64, &rq.top, "N", "processes shown (20)" },
-		{ "all", 'a', OPT_FLAG, &rq.all, NULL, "all of them" },
-		{ "no-bpf", 0, OPT_FLAG, &rq.no_bpf, NULL,
-		  "stay off BPF, as on kernels without it" },
+		{ "top", 'n', OPT_U64, &rq.top, "N", "processes to show (default: 20)" },
+		{ "all", 'a', OPT_FLAG, &rq.all, NULL, "show all processes" },
+		{ "no-bpf", 0, OPT_FLAG, &rq.no_bpf, NULL, "do not use BPF" },
 		CLI_COMMON_OPTS(cli),
 	};
 	struct snapshot snap = { 0 };
@@ -140,7 +139,7 @@ const struct verb verb_snapshot = {
 	.summary = "the machine and its processes, now",
 	.usage = "[--interval S] [--sort BY] [--top N | --all] [--json]",
 	.about =
-		"Takes two samples and shows what happened between them. What is not known is shown as '-'.\n"
+		"Takes two samples and shows what happened between them. '-' means not known.\n"
 		"CPU% is of one core; sizes are in powers of 1024. --json always holds every process.",
 	.run = run,
 };

@@ -175,7 +175,7 @@ const struct verb verb_status = {
 	.summary = "daemon health: tier, cost, store, losses, jobs",
 	.usage = "[--socket PATH] [--json]",
 	.about =
-		"Asks the daemon that PROCTOR_SOCKET names, else your own, else the machine's. 4: there is none, or\n"
-		"it does not answer; --json is one document all the same, with what is wrong as `problem`.",
+		"Asks the daemon that PROCTOR_SOCKET names, else your own, else the machine's. Exit status 4: there\n"
+		"is none, or it does not answer; --json then has the reason in `problem`.",
 	.run = run,
 };

@@ -225,7 +225,7 @@ static int run(struct cli *cli, int argc, char **argv)
 
 const struct verb verb_summary = {
 	.name = "summary",
-	.summary = "what a run folder has: its job, and the resource summary of its CSV files",
+	.summary = "the job and the resource summary of a run folder",
 	.usage = "[--json] DIR",
 	.about =
 		"Shows the job, from the summary.json that `run --out DIR` wrote. Then reads hw_metrics.csv,\n"

@@ -96,7 +96,7 @@ static int check_root(const struct jobs *jobs, struct proc_id root, struct err *
 		return err_set(err, ENOENT, "there is no process with pid %d", root.pid);
 	vec_each(&jobs->roster.rows, row)
 		if ((*row)->job.status == JOB_RUNNING && proc_id_eq((*row)->job.root, root))
-			return err_set(err, EALREADY, "process %d is that of job '%s' already",
+			return err_set(err, EALREADY, "process %d already belongs to job '%s'",
 			               root.pid, (*row)->job.id);
 	return 0;
 }

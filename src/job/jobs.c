@@ -89,7 +89,7 @@ const char *jobs_describe_sources(const struct jobs *jobs)
 {
 	if (jobs->sources.totals)
 		return "BPF tracepoints";
-	return jobs->sources.births ? "proc connector" : "looks at /proc";
+	return jobs->sources.births ? "proc connector" : "samples of /proc";
 }
 
 /* ---- descendants ----------------------------------------------------------------------------- */

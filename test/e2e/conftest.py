@@ -34,7 +34,7 @@ CHILDREN_MAX = 2000
 
 
 # What --tier is called in the record of a job.
-TIERS = {"bpf": "BPF tracepoints", "connector": "proc connector", "looks": "looks at /proc"}
+TIERS = {"bpf": "BPF tracepoints", "connector": "proc connector", "looks": "samples of /proc"}
 
 
 def pytest_configure(config):

@@ -236,7 +236,7 @@ def test_the_owner_finds_a_job_that_only_the_daemon_has(daemon, as_nobody, child
 
 
 @pytest.mark.needs_root
-def test_names_and_filters_reach_jobs_that_only_the_daemon_has(daemon, as_nobody, children):
+def test_names_and_filters_reach_jobs_that_only_the_daemon_has(daemon, as_nobody, children, tmp_path):
 	env = {"PROCTOR_SOCKET": str(daemon.socket)}
 	first = {"job_id": "etl-11aa", "job_type": "etl.py", "tags": {"team": "a"}}
 	for params in (first, {"job_id": "etl-22bb", "job_type": "etl.py"}, {"job_id": "inner", "parent_job_id": "etl-22bb"}):
@@ -270,6 +270,10 @@ def test_names_and_filters_reach_jobs_that_only_the_daemon_has(daemon, as_nobody
 	roots = lambda *words: json.loads(daemon.proctor(*words, "--json").stdout)
 	assert [roots("report", name)["job_id"] for name in ("etl", "nobody:etl", "nobody:etl~1", "nobody:11", "nobody:last")] == \
 		["etl-44dd", "etl-22bb", "etl-11aa", "etl-11aa", "own-33cc"]
+	# … and learns how, if another store is asked.
+	for verb in (["events"], ["rm"]):
+		done = daemon.proctor(*verb, "etl-44", env={"PROCTOR_STATE_DIR": str(tmp_path), "PROCTOR_SOCKET": str(daemon.socket)})
+		assert done.returncode == 1 and "only in the daemon's store" in done.stderr and "--state-dir" in done.stderr, done.stderr
 	assert roots("diff", "nobody:etl~1", "nobody:22b")["a"]["job_id"] == "etl-11aa"
 	several = daemon.proctor("events", "etl-")
 	assert several.returncode == 1

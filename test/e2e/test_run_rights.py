@@ -103,6 +103,6 @@ def test_doctor_names_the_tier_that_run_uses(go, name):
 @pytest.mark.parametrize("who", [NOBODY, hidden(NOBODY)], ids=["nobody", "hidepid"])
 def test_who_may_only_look_counts_no_more_than_there_is(go, who):
 	truth, job, _ = watched(go, who, "--tier", "looks")
-	assert job["tier"] == "looks at /proc"
+	assert job["tier"] == "samples of /proc"
 	assert 1 <= job["figures"]["processes"] <= CHILDREN + 2 and job["quality"]["processes"] == "at_least"
 	check(truth, job, "at_least", "at_least")

@@ -33,6 +33,8 @@ def test_every_verb_explains_itself(proctor, verb):
 	assert "usage: proctor %s" % verb in done.stdout
 	assert "--state-dir DIR" in done.stdout
 	assert max(map(len, done.stdout.splitlines())) <= 100
+	options = done.stdout.split("options:\n")[1].splitlines()
+	assert {len(re.match(r"  (-\w,|   ) --[\w-]+( \S+)? +", line)[0]) for line in options} == {26}
 	assert proctor("help", verb).stdout == done.stdout
 
 
