@@ -18,6 +18,7 @@ static uint64_t page_bytes(void)
 void job_memory_add(struct job_memory *m, const struct proc_sample *p)
 {
 	struct job_memory_member *added = vec_push(&m->now.members, PROCS_MAX);
+	uint64_t rss_bytes = readings_or(&p->r, PROC_RSS, 0);
 
 	if (!added)
 		return;
@@ -27,8 +28,10 @@ void job_memory_add(struct job_memory *m, const struct proc_sample *p)
 		.family = p->exec_id ? p->exec_id : proc_key(p->id),
 		.anon_bytes = p->anon_bytes,
 		.faults = readings_or(&p->r, PROC_MINOR_FAULTS, 0),
+		.mapped_bytes = rss_bytes - MIN(rss_bytes, p->anon_bytes),
 		.pss_anon_bytes = p->pss_anon_bytes,
 		.shmem_bytes = p->pss_shmem_bytes,
+		.has_pss = p->pss_anon_bytes || p->pss_shmem_bytes,
 		.pss_is_fresh = p->pss_is_fresh,
 		.private_bytes = p->anon_bytes,
 	};
@@ -66,6 +69,8 @@ static void carry_on(struct job_memory_member *m, const struct job_memory_member
 	uint64_t freed = last->anon_bytes - MIN(last->anon_bytes, m->anon_bytes);
 	uint64_t added = m->anon_bytes - MIN(last->anon_bytes, m->anon_bytes);
 
+	if (!m->has_pss)
+		m->shmem_bytes = MIN(last->shmem_bytes, m->mapped_bytes);
 	m->private_bytes = last->private_bytes - MIN(last->private_bytes, freed) + added;
 	copy_pages(m, m->faults - MIN(last->faults, m->faults), added);
 }
@@ -179,9 +184,7 @@ uint64_t job_memory_sum(struct job_memory *m)
 	struct job_memory_list free_again = m->last;
 	uint64_t sum = 0;
 
-	if (m->now.members.len == 1) /* it shares with none */
-		sum = m->now.members.at[0].anon_bytes + m->now.members.at[0].shmem_bytes;
-	else if (m->now.members.len)
+	if (m->now.members.len)
 		sum = sum_families(m);
 	m->last = m->now;
 	m->now = free_again;

@@ -7,7 +7,8 @@
  * run of a program by fork alone are a family, whatever they call themselves and whether their parents
  * live: each has private pages, and the largest of their shared parts is held once. A fork makes its
  * parent's pages shared; a page fault makes one private. Whenever PSS was read for another reason, it
- * corrects the estimate. */
+ * corrects the estimate. Shares of shared memory are known from PSS alone: at a tick without it they are
+ * those of the last one, but no more than is mapped. */
 #pragma once
 
 #include "model/sample.h"
@@ -17,8 +18,9 @@ struct job_memory_member {
 	pid_t ppid;
 	uint64_t family; /* its exec_id, or where that is not known, its own proc_key */
 	uint64_t anon_bytes, faults;
+	uint64_t mapped_bytes; /* resident and not anonymous: files and shared memory */
 	uint64_t pss_anon_bytes, shmem_bytes;
-	bool pss_is_fresh;
+	bool has_pss, pss_is_fresh;
 	uint64_t private_bytes; /* of anon_bytes; the rest is shared with its family */
 };
 

@@ -13,7 +13,7 @@ struct process {
 	uint64_t exec_id;
 	uint64_t anon_mib, faults_mib; /* faults in pages that make so much memory */
 	uint64_t pss_anon_mib;         /* 0: not read at this tick */
-	uint64_t pss_shmem_mib;
+	uint64_t pss_shmem_mib, mapped_mib;
 };
 
 static void add(struct job_memory *m, struct process p)
@@ -26,6 +26,7 @@ static void add(struct job_memory *m, struct process p)
 		                 .pss_shmem_bytes = p.pss_shmem_mib * MIB,
 		                 .pss_is_fresh = p.pss_anon_mib > 0 };
 
+	readings_set(&s.r, PROC_RSS, (p.anon_mib + p.mapped_mib) * MIB);
 	readings_set(&s.r, PROC_MINOR_FAULTS, p.faults_mib * PAGES_PER_MIB);
 	job_memory_add(m, &s);
 }
@@ -154,6 +155,23 @@ static void test_job_memory__adds_shares_of_shared_memory(void **state)
 	job_memory_done(&m);
 }
 
+static void test_job_memory__keeps_shares_of_shared_memory_until_they_are_read_again(void **state)
+{
+	struct job_memory m = { 0 };
+
+	add(&m,
+	    (struct process){ 10, 1, PYTHON, 10, 10, 10, .pss_shmem_mib = 100, .mapped_mib = 106 });
+	assert_int_equal(sum_mib(&m), 110);
+	add(&m, (struct process){ 10, 1, PYTHON, 10, 10, .mapped_mib = 106 });
+	assert_int_equal(sum_mib(&m), 110);
+	/* It has unmapped most of it. */
+	add(&m, (struct process){ 10, 1, PYTHON, 10, 10, .mapped_mib = 26 });
+	assert_int_equal(sum_mib(&m), 36);
+	add(&m, (struct process){ 10, 1, PYTHON, 10, 10, 10, .mapped_mib = 6 });
+	assert_int_equal(sum_mib(&m), 10);
+	job_memory_done(&m);
+}
+
 static void test_job_memory__follows_what_is_freed(void **state)
 {
 	struct job_memory m = { 0 };
@@ -187,5 +205,6 @@ RUN_TESTS(TEST(test_job_memory__counts_what_forked_processes_share_once),
           TEST(test_job_memory__is_not_deceived_by_a_program_that_runs_itself),
           TEST(test_job_memory__is_corrected_by_what_the_kernel_divided),
           TEST(test_job_memory__adds_shares_of_shared_memory),
+          TEST(test_job_memory__keeps_shares_of_shared_memory_until_they_are_read_again),
           TEST(test_job_memory__follows_what_is_freed),
           TEST(test_job_memory__of_no_processes_is_nothing))
