@@ -57,14 +57,17 @@ def clean_environment(**more):
 
 
 def wait_for(condition, seconds=TIMEOUT_S, step=0.02):
-	"""The first true answer. Tests wait for what they need; a sleep is too short on a busy machine and too long on any other."""
+	"""The first true answer. Tests wait for what they need; a sleep is too short on a busy machine and too long on any other.
+	A condition that takes long to evaluate is evaluated less often: the CPU is needed by what is waited for."""
 	end = time.monotonic() + seconds
 	while True:
+		began = time.monotonic()
 		answer = condition()
 		if answer:
 			return answer
-		assert time.monotonic() < end, "it did not happen within %d s" % seconds
-		time.sleep(step)
+		now = time.monotonic()
+		assert now < end, "it did not happen within %d s" % seconds
+		time.sleep(max(step, min(2 * (now - began), 0.2)))
 
 
 @functools.cache
@@ -79,14 +82,34 @@ def check_tier(request, state_dir, usual):
 	mark, params = request.node.get_closest_marker("tier"), getattr(request.node, "callspec", None)
 	stated = params.params.get("tier") if params else None
 	wanted = list(mark.args) if mark else [stated] if isinstance(stated, str) else [usual]
-	try:
-		with contextlib.closing(sqlite3.connect("file:%s/proctor.db?mode=ro" % state_dir, uri=True)) as db:
-			found = [tier for tier, in db.execute("SELECT DISTINCT tier FROM jobs WHERE tier IS NOT NULL")]
-	except sqlite3.Error:
-		return  # there is no store, or none any more
+	found = [row["tier"] for row in read_store_so_far(state_dir, "SELECT DISTINCT tier FROM jobs WHERE tier IS NOT NULL")]
 	if wanted and wanted != [None]:
 		names = tuple(TIERS[name] for name in wanted)
 		assert all(tier.startswith(names) for tier in found), "watched by %s, not by %s" % (found, names)
+
+
+def read_store(state_dir, query):
+	"""Rows of a store, as dictionaries. Read in place: a process for each question costs more than the jobs that most tests record."""
+	with contextlib.closing(sqlite3.connect("file:%s/proctor.db?mode=ro" % state_dir, uri=True, timeout=TIMEOUT_S)) as db:
+		db.row_factory = sqlite3.Row
+		return [dict(row) for row in db.execute(query)]
+
+
+def read_store_so_far(state_dir, query):
+	"""The same; nothing while there is no store, or one without tables."""
+	try:
+		return read_store(state_dir, query)
+	except sqlite3.Error:
+		return []
+
+
+def sanitizers(verb, checked=set()):
+	"""Leaks are looked for once for each verb and test, whatever its parameters: it takes as long as most calls themselves."""
+	about = (os.environ.get("PYTEST_CURRENT_TEST", "").partition("[")[0], verb)
+	if about not in checked or "ASAN_OPTIONS" in os.environ:
+		checked.add(about)
+		return {}
+	return {"ASAN_OPTIONS": "detect_leaks=0"}
 
 
 class Proctor:
@@ -101,8 +124,11 @@ class Proctor:
 		"""To the end: a CompletedProcess with text (or bytes, with text=False) in stdout and stderr."""
 		options.setdefault("text", True)
 		options.setdefault("stdin", subprocess.DEVNULL)
-		return subprocess.run([self.binary, *map(str, args)], env={**self.env, **(env or {})}, timeout=timeout,
+		return subprocess.run([self.binary, *map(str, args)], env={**sanitizers(args[:1]), **self.env, **(env or {})}, timeout=timeout,
 				      stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, **options)
+
+	def sql(self, query):
+		return read_store(self.state_dir, query)
 
 
 @pytest.fixture
@@ -216,7 +242,11 @@ def running_as_nobody():
 	place = Path(SCRATCH) / ("proctor-nobody-%d-%d" % (os.getpid(), time.monotonic_ns()))
 	place.mkdir(mode=0o700)
 	# The build tree may lie where nobody cannot look, so the program is brought along.
-	binary = Path(shutil.copy2(BINARY, place / "proctor"))
+	binary = place / "proctor"
+	try:
+		os.link(BINARY, binary)
+	except OSError:  # another file system
+		shutil.copy2(BINARY, binary)
 	binary.chmod(0o755)
 	(place / "state").mkdir()
 	for path in (place, place / "state"):
@@ -228,7 +258,7 @@ def running_as_nobody():
 	def run(*args, **options):
 		return runner(*args, user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[], cwd=place, **options)
 
-	run.place, run.state_dir, run.env = place, runner.state_dir, runner.env
+	run.place, run.state_dir, run.env, run.sql = place, runner.state_dir, runner.env, runner.sql
 	yield run
 	shutil.rmtree(place)
 

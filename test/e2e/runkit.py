@@ -8,13 +8,12 @@
 """
 import contextlib
 import fcntl
-import json
 import os
 import struct
 import subprocess
 from pathlib import Path
 
-from conftest import ROOT, TIMEOUT_S, wait_for
+from conftest import ROOT, TIMEOUT_S, read_store_so_far, wait_for
 
 PROG_DIR = Path(os.environ.get("PROCTOR_PROG_DIR", ROOT / "build-test/test/prog"))
 SIGNALS, WAYS, LOAD = (str(PROG_DIR / name) for name in ("signals", "ways", "load"))
@@ -49,9 +48,7 @@ class Run:
 		return subprocess.run(line, env=self.env if env is None else env, check=False, **how)
 
 	def sql(self, query):
-		done = self.proctor("sql", "--json", query)
-		assert done.returncode == 0, done.stderr
-		return json.loads(done.stdout)
+		return self.proctor.sql(query)
 
 	def jobs(self, where="1"):
 		return self.sql("SELECT * FROM jobs WHERE %s ORDER BY started" % where)
@@ -64,8 +61,7 @@ class Run:
 
 	def is_recorded(self):
 		"""Whether there is a job in the store, be it a running one."""
-		done = self.proctor("sql", "--json", "SELECT 1 FROM jobs")
-		return done.returncode == 0 and json.loads(done.stdout) != []
+		return read_store_so_far(self.proctor.state_dir, "SELECT 1 FROM jobs") != []
 
 	def processes(self, where="1"):
 		return self.sql("SELECT *, (SELECT j.job_id FROM job j WHERE j.id = process.job) AS job_id"
@@ -92,7 +88,7 @@ class Plain(Run):
 				      check=False, text=True, capture_output=True, timeout=60, **how)
 
 	def sql(self, query):
-		return json.loads(self.as_nobody("sql", "--json", query).stdout)
+		return self.as_nobody.sql(query)
 
 
 def state_of(pid):

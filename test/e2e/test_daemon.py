@@ -97,8 +97,7 @@ def test_it_stores_what_it_sees_and_ends_cleanly(daemon):
 	wait_for(lambda: daemon.result("daemon.top")["seq"] >= 3)
 	assert daemon.stop() == 0, daemon.said()
 	assert not daemon.socket.exists()
-	done = daemon.proctor("sql", "--json", "SELECT count(*) AS n FROM snapshots")
-	assert json.loads(done.stdout)[0]["n"] >= 3
+	assert daemon.proctor.sql("SELECT count(*) AS n FROM snapshots")[0]["n"] >= 3
 	assert (daemon.proctor.state_dir / "monitor.jsonl").exists()
 
 

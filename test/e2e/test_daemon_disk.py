@@ -76,9 +76,7 @@ def test_what_a_full_disk_cost_is_told_the_same_everywhere(proctor, tmp_path):
 	assert told["exit"] == 0, said
 	assert told["status"]["losses"]["events"] and said.count("events lost up to now") == 1, said  # at most once a minute
 	losses = told["status"]["losses"]
-	done = proctor("sql", "--json", "SELECT event_type, count, details FROM recorder_events WHERE event_type IN ('gap', 'loss')",
-		       "--state-dir", proctor.state_dir)
-	rows = json.loads(done.stdout)
+	rows = proctor.sql("SELECT event_type, count, details FROM recorder_events WHERE event_type IN ('gap', 'loss')")
 	gaps = [int(re.match(r"(\d+) snapshots? (?:was|were) not stored", row["details"]).group(1)) for row in rows if row["event_type"] == "gap"]
 	assert sum(gaps) == losses["snapshots"] > 0, rows
 	assert sum(row["count"] for row in rows if row["event_type"] == "loss") == losses["events"], rows

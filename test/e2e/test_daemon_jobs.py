@@ -32,9 +32,7 @@ def top_of(daemon, pid):
 
 
 def stored(daemon, job_id):
-	done = daemon.proctor("sql", "--json", "SELECT * FROM jobs WHERE job_id = '%s'" % job_id)
-	assert done.returncode == 0, done.stderr
-	return json.loads(done.stdout)
+	return daemon.proctor.sql("SELECT * FROM jobs WHERE job_id = '%s'" % job_id)
 
 
 def test_a_job_from_start_to_end(daemon, children):

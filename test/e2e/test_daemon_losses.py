@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """`proctor daemon` that was held up: what waits in the kernel is stored, and what found no room there is told everywhere."""
-import json
 import signal
 import subprocess
 
@@ -50,7 +49,7 @@ def hold_up(daemon, crowd, births):
 
 
 def ask(daemon, query):
-	return json.loads(daemon.proctor("sql", "--json", query).stdout)[0]["n"]
+	return daemon.proctor.sql(query)[0]["n"]
 
 
 def test_what_waited_in_the_kernel_is_all_stored(daemon, crowd):

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from conftest import read_store
 from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
 from runkit import SANITIZERS, wait_for
 
@@ -22,9 +23,7 @@ def job_of(daemon, job_id):
 
 
 def sql(daemon, text, state_dir=None):
-	done = daemon.proctor("sql", "--json", text, *(["--state-dir", state_dir] if state_dir else []))
-	assert done.returncode == 0, done.stderr
-	return json.loads(done.stdout)
+	return read_store(state_dir or daemon.proctor.state_dir, text)
 
 
 def test_a_job_is_shown_with_its_progress_and_its_end(daemon, gate):
@@ -299,7 +298,7 @@ def test_a_daemon_that_hangs_does_not_hold_up_a_list_for_long(cold, tmp_path):
 @pytest.mark.needs_root
 def test_root_sees_everybodys_jobs_and_their_totals(daemon, as_nobody):
 	for n in range(2):
-		done = as_nobody("run", "--", "python3", "-c", "import time\nend = time.process_time() + 0.2\nwhile time.process_time() < end: pass",
+		done = as_nobody("run", "--", "/usr/bin/python3", "-c", "import time\nend = time.process_time() + 0.2\nwhile time.process_time() < end: pass",
 				 env={"PROCTOR_SOCKET": str(daemon.socket)})
 		assert done.returncode == 0, done.stderr
 	assert daemon.proctor("run", "--", "true").returncode == 0
@@ -349,7 +348,7 @@ def test_status_counts_memory_that_processes_share_once(daemon, children, way):
 		worker = children.python(SHARED)
 		daemon.result("job.start", job_id="shared", pid=worker.pid)
 	else:
-		children.spawn([daemon.proctor.binary, "run", "--job-id", "shared", "--", "python3", "-c", SHARED], env={**daemon.proctor.env, **SANITIZERS})
+		children.spawn([daemon.proctor.binary, "run", "--job-id", "shared", "--", "/usr/bin/python3", "-c", SHARED], env={**daemon.proctor.env, **SANITIZERS})
 	used = wait_for(lambda: [job["used_mb"] for job in daemon.result("daemon.status")["jobs"] if (job["used_mb"] or 0) > 95])[0]
 	daemon.wait_ticks(2)
 	job, = daemon.result("daemon.status")["jobs"]

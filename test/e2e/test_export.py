@@ -75,13 +75,13 @@ def check_series(ask, done, cpu_slack=0.002):
 
 
 def test_the_series_of_a_job_add_up_to_the_kernels_counters(run, tmp_path):
-	done = run("python3", "-c", WORK, tmp_path / "data", options=["--job-id", "work", "--interval", "0.1"])
+	done = run("/usr/bin/python3", "-c", WORK, tmp_path / "data", options=["--job-id", "work", "--interval", "0.1"])
 	check_series(run.proctor, done)
 
 
 @pytest.mark.needs_root
 def test_the_series_of_a_plain_users_job_add_up_too(as_nobody):
-	done = as_nobody("run", "--job-id", "work", "--interval", "0.1", "--", "python3", "-c", WORK, "data")
+	done = as_nobody("run", "--job-id", "work", "--interval", "0.1", "--", "/usr/bin/python3", "-c", WORK, "data")
 	check_series(as_nobody, done, cpu_slack=0.02)  # counted in clock ticks: what is left at the end may exceed the cores
 
 
@@ -98,7 +98,7 @@ def test_cpu_of_short_children_stands_where_it_was_used_without_a_control_group(
 
 
 def test_samples_of_processes_are_those_of_the_store(run, tmp_path):
-	run("sh", "-c", "python3 -c '%s' %s; true" % (WORK.replace("'", '"'), tmp_path / "data"), options=["--job-id", "work", "--interval", "0.1"])
+	run("sh", "-c", "/usr/bin/python3 -c '%s' %s; true" % (WORK.replace("'", '"'), tmp_path / "data"), options=["--job-id", "work", "--interval", "0.1"])
 	rows = table(run.proctor, "work", what="process-samples")
 	stored = run.sql("SELECT s.timestamp, p.pid, p.start_ticks, p.cpu_percent, p.rss_mb, p.threads FROM process_metrics p"
 			 " JOIN snapshots s ON s.id = p.snapshot_id WHERE p.job_id = 'work' ORDER BY s.id, p.pid")
@@ -158,7 +158,7 @@ def test_jobs_are_selected_as_for_ls(run):
 
 
 def test_counters_of_a_trace_are_in_the_order_of_time_and_have_names_and_units(run, tmp_path):
-	run("python3", "-c", WORK, tmp_path / "data", options=["--job-id", "work", "--interval", "0.1"])
+	run("/usr/bin/python3", "-c", WORK, tmp_path / "data", options=["--job-id", "work", "--interval", "0.1"])
 	events = trace_of(run.proctor, "work")
 	named = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}
 	tracks = counters_of(events)

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import TIERS
+from conftest import TIERS, read_store_so_far
 from runkit import LOAD, WAYS, command_of, wait_for
 
 
@@ -170,7 +170,7 @@ def shown_of(ask, pid):
 def check_grown_process(ask, launcher, tier):
 	launcher.stdout.readline()
 	pid = command_of(launcher)
-	wait_for(lambda: '"pid"' in ask("sql", "--json", "SELECT pid FROM process_metrics WHERE pid = %d LIMIT 1" % pid).stdout)
+	wait_for(lambda: read_store_so_far(ask.state_dir, "SELECT pid FROM process_metrics WHERE pid = %d LIMIT 1" % pid))
 	launcher.stdin.write("\n")
 	launcher.stdin.flush()
 	truth = list(map(float, launcher.stdout.readline().split()))

@@ -185,9 +185,7 @@ def test_a_recording_says_once_that_it_gave_up(proctor, children, state_dir):
 
 
 def ask(proctor, query):
-	done = proctor("sql", "--json", query)
-	assert done.returncode == 0, done.stderr
-	return [list(row.values()) for row in json.loads(done.stdout)]
+	return [list(row.values()) for row in proctor.sql(query)]
 
 
 def run_job(proctor, *args, env):

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from conftest import wait_for
+from conftest import read_store_so_far, wait_for
 from test_gpu import FAKES, SMI, nvml
 
 # Its process is on the GPUs that are named by the arguments behind the file and the marker: "0 512 37" is GPU 0, 512 MiB, 37 % of it.
@@ -41,7 +41,7 @@ class Jobs:
 		marker = self.place / ("end-" + name)
 		self.use.write_text(others)
 		env = {**(self.env(mood) if env is None else env), "OTHERS": others}
-		job = self.children.spawn([self.proctor.binary, "run", "--summary", "--job-id", name, "--name", "gpu", "--interval", "0.1", "--", "python3", "-c",
+		job = self.children.spawn([self.proctor.binary, "run", "--summary", "--job-id", name, "--name", "gpu", "--interval", "0.1", "--", "/usr/bin/python3", "-c",
 					   ON_GPU, str(self.use), str(marker), *uses], env={**self.proctor.env, **env}, stdout=-3, stderr=-1)
 		wait_for(lambda: self.ticks(name, until) >= ticks)
 		marker.write_text("")
@@ -50,14 +50,11 @@ class Jobs:
 		return block
 
 	def ticks(self, name, until):
-		done = self.proctor("sql", "--json", "SELECT count(*) AS n FROM job_samples j JOIN snapshots s ON s.id = j.snapshot_id"
-				    " WHERE j.job_id = '%s' AND %s" % (name, until))
-		return json.loads(done.stdout)[0]["n"] if done.returncode == 0 else 0
+		return len(read_store_so_far(self.proctor.state_dir, "SELECT 1 FROM job_samples j JOIN snapshots s ON s.id = j.snapshot_id"
+					     " WHERE j.job_id = '%s' AND %s" % (name, until)))
 
 	def sql(self, query):
-		done = self.proctor("sql", "--json", query)
-		assert done.returncode == 0, done.stderr
-		return json.loads(done.stdout)
+		return self.proctor.sql(query)
 
 	def figures(self, name):
 		done = self.proctor("report", name, "--json")

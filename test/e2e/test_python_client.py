@@ -368,7 +368,7 @@ with proctor.connect() as p:
 	done = subprocess.run([sys.executable, "-c", START + program], env=daemon.proctor.env, capture_output=True, text=True, timeout=60)
 	assert done.returncode == 0, done.stderr
 	for view in ("jobs", "sheets"):
-		rows = json.loads(daemon.proctor("sql", "--json", "SELECT status, exit_code, signal_num FROM %s" % view).stdout)
+		rows = daemon.proctor.sql("SELECT status, exit_code, signal_num FROM %s" % view)
 		assert rows == [{"status": "failed", "exit_code": None, "signal_num": 9}], rows
 
 

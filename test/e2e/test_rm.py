@@ -18,7 +18,7 @@ def ids(proctor):
 
 
 def count(proctor, table, where="1"):
-	return json.loads(proctor("sql", "--json", "SELECT count(*) AS n FROM %s WHERE %s" % (table, where)).stdout)[0]["n"]
+	return proctor.sql("SELECT count(*) AS n FROM %s WHERE %s" % (table, where))[0]["n"]
 
 
 def check_that_a_job_goes_and_another_stays(proctor):

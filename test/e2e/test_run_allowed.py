@@ -106,7 +106,7 @@ def test_without_limits_a_job_may_use_what_the_machine_has(run):
 
 @pytest.mark.parametrize("tier", TIERS)
 def test_cores_are_those_of_the_affinity(run, tier):
-	done = run.to_the_end(["taskset", "-c", "0", *run.line("python3", "-c", POOL, options=["--summary", "--tier", tier])])
+	done = run.to_the_end(["taskset", "-c", "0", *run.line("/usr/bin/python3", "-c", POOL, options=["--summary", "--tier", tier])])
 	job = run.job()
 	assert done.returncode == 0 and job["allowed_cores"] == 1, done.stderr
 	assert re.search(r"\d of 1 core busy", done.stderr), done.stderr
@@ -119,7 +119,7 @@ def test_cores_are_those_of_the_affinity(run, tier):
 @pytest.mark.needs_root
 def test_cores_of_a_plain_user_are_those_of_the_affinity(as_nobody):
 	run = Plain(as_nobody, before=["taskset", "-c", "1"])
-	done = run("python3", "-c", POOL)
+	done = run("/usr/bin/python3", "-c", POOL)
 	job = run.job()
 	assert done.returncode == 0 and job["allowed_cores"] == 1, done.stderr
 	assert "of 1 core busy" in done.stderr and max(shares(run)) <= 100
@@ -130,7 +130,7 @@ def test_cores_of_a_plain_user_are_those_of_the_affinity(as_nobody):
 def test_cores_are_those_of_the_cpuset(run, as_nobody, group_of, user):
 	group = group_of("cpuset", cpuset__cpus="1")
 	run = Plain(as_nobody, group) if user == "nobody" else run
-	done = run("python3", "-c", "import os; print(len(os.sched_getaffinity(0)))", **({} if user == "nobody" else {"preexec_fn": enter(group)}))
+	done = run("/usr/bin/python3", "-c", "import os; print(len(os.sched_getaffinity(0)))", **({} if user == "nobody" else {"preexec_fn": enter(group)}))
 	assert done.stdout == "1\n" and run.job()["allowed_cores"] == 1, done.stderr
 
 
@@ -168,7 +168,7 @@ WIDEN = "import os, time\nos.sched_setaffinity(0, range(os.cpu_count()))\n" + PO
 
 def test_a_job_that_takes_more_cores_than_it_began_with_is_shown_with_them(run):
 	"""Affinity is no limit: a program may change it."""
-	done = run.to_the_end(["taskset", "-c", "0", *run.line("python3", "-c", WIDEN)])
+	done = run.to_the_end(["taskset", "-c", "0", *run.line("/usr/bin/python3", "-c", WIDEN)])
 	job = run.job()
 	assert done.returncode == 0 and job["allowed_cores"] == 1, done.stderr
 	if job["cpu_seconds"] > 1.5 * job["duration_seconds"]:  # else others kept the machine busy
@@ -212,7 +212,7 @@ def test_memory_is_that_of_the_lowest_limit_around_it(run, as_nobody, group_of, 
 	group = group_of("memory", memory__limit_in_bytes=LIMIT_MB << 20)
 	(group.parent / "memory.limit_in_bytes").write_text(str(4096 << 20), encoding="utf-8")
 	run = Plain(as_nobody, group) if user == "nobody" else run
-	done = run("python3", "-c", "import time; a = bytearray(60 << 20); time.sleep(0.3)", options=["--summary"],
+	done = run("/usr/bin/python3", "-c", "import time; a = bytearray(60 << 20); time.sleep(0.3)", options=["--summary"],
 		   **({} if user == "nobody" else {"preexec_fn": enter(group)}))
 	job = run.job()
 	assert done.returncode == 0 and job["allowed_memory_mb"] == LIMIT_MB, done.stderr

@@ -52,7 +52,7 @@ def head(done):
 
 
 @pytest.mark.needs_root
-@pytest.mark.parametrize("command", [["python3", "-c", EAT], ["sh", "-c", "python3 -c '%s' || exit 1" % EAT]], ids=["itself", "a child"])
+@pytest.mark.parametrize("command", [["/usr/bin/python3", "-c", EAT], ["sh", "-c", "/usr/bin/python3 -c '%s' || exit 1" % EAT]], ids=["itself", "a child"])
 def test_a_plain_user_learns_whose_limit_killed_it(as_nobody, limited, command):
 	run = Plain(as_nobody, limited, PROCTOR_SOCKET="/nonexistent")
 	done = run(*command)
@@ -69,7 +69,7 @@ def test_a_plain_user_learns_whose_limit_killed_it(as_nobody, limited, command):
 def test_a_plain_user_who_was_killed_otherwise_is_told_no_more(as_nobody, limited):
 	"""The group has met its limit before, and killed for it."""
 	run = Plain(as_nobody, limited, PROCTOR_SOCKET="/nonexistent")
-	subprocess.run(["python3", "-c", EAT], preexec_fn=enter(limited), check=False)
+	subprocess.run(["/usr/bin/python3", "-c", EAT], preexec_fn=enter(limited), check=False)
 	assert kills_of(limited) >= 1
 	done = run("sh", "-c", "kill -9 $$")
 	assert head(done).split("job ")[0].rstrip().endswith(": SIGKILL"), done.stderr
@@ -80,7 +80,7 @@ def test_a_plain_user_who_was_killed_otherwise_is_told_no_more(as_nobody, limite
 @pytest.mark.needs_root
 @pytest.mark.parametrize("tier", ["bpf", "connector", "looks"])
 def test_root_learns_whose_limit_killed_its_job(run, limited, tier):
-	done = run("python3", "-c", EAT, options=["--summary", "--tier", tier], preexec_fn=enter(limited))
+	done = run("/usr/bin/python3", "-c", EAT, options=["--summary", "--tier", tier], preexec_fn=enter(limited))
 	assert done.returncode == -signal.SIGKILL
 	assert "out of memory " + named(limited) in head(done) and "probably" not in head(done), done.stderr
 	job = run.job()
@@ -89,7 +89,7 @@ def test_root_learns_whose_limit_killed_its_job(run, limited, tier):
 
 @pytest.mark.needs_root
 def test_the_report_has_one_line_of_one_kill(run, limited):
-	run("sh", "-c", "python3 -c '%s'; exit $?" % EAT, preexec_fn=enter(limited))
+	run("sh", "-c", "/usr/bin/python3 -c '%s'; exit $?" % EAT, preexec_fn=enter(limited))
 	report = run.proctor("report").stdout
 	notes = report.split("Events worth knowing\n")[1].split("\n\n")[0]
 	assert notes.count("out of memory") == 1 and "SIGKILL" not in notes and "exit 137" not in notes, report
@@ -104,7 +104,7 @@ def test_a_plain_user_learns_from_the_daemon_what_killed_it(daemon, as_nobody, l
 		done = run(*command)
 		return done if run.jobs("%s = 'daemon'" % source) else None
 
-	done = wait_for(lambda: learns("oom_source", "python3", "-c", EAT))
+	done = wait_for(lambda: learns("oom_source", "/usr/bin/python3", "-c", EAT))
 	assert "out of memory " + named(limited) in head(done), done.stderr
 	done = wait_for(lambda: learns("signal_sender_source", "sh", "-c", "sh -c 'kill -9 $PPID'; sleep 9"))
 	assert "SIGKILL from sh (pid " in head(done), done.stderr
@@ -129,7 +129,7 @@ def test_the_daemon_answers_only_about_processes_of_the_caller(daemon, children)
 def test_a_registered_job_has_its_cause_in_the_daemons_store(daemon, limited, children):
 	gate = daemon.place / "gate"
 	os.mkfifo(gate)
-	child = children.spawn(["python3", "-c", "open('%s').read(); %s" % (gate, EAT)], preexec_fn=enter(limited))
+	child = children.spawn(["/usr/bin/python3", "-c", "open('%s').read(); %s" % (gate, EAT)], preexec_fn=enter(limited))
 	daemon.result("job.start", job_id="fat", job_type="t", pid=child.pid)
 	gate.write_text("", encoding="utf-8")
 	assert child.wait() == -signal.SIGKILL
@@ -184,7 +184,7 @@ def test_a_program_that_handles_the_key_and_ends_by_it_is_told_alike(run, tier):
 	program = "import time; print('on', flush=True); time.sleep(60)"
 	with Terminal(["bash", "--norc", "-i"], run.env) as tty:
 		tty.expect(r"READY\$ ")
-		tty.type("%s 2>&1\n" % " ".join(run.line("python3", "-c", '"%s"' % program, options=["--tier", tier])))
+		tty.type("%s 2>&1\n" % " ".join(run.line("/usr/bin/python3", "-c", '"%s"' % program, options=["--tier", tier])))
 		tty.expect("\ron\r\n")
 		tty.type("\x03")
 		tty.expect(r"FAILED after [^:]*: SIGINT\s+\(Ctrl-C\)")

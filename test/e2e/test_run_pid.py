@@ -67,7 +67,7 @@ def test_only_what_happens_from_then_on_counts(proctor, children, gate, tier):
 
 
 def test_its_descendants_are_watched_with_it_old_and_new(proctor, children, gate):
-	shell = children.spawn(["sh", "-c", "sleep 60 & read go <%s; for i in 1 2 3; do /bin/true; done; kill %%1; wait; exit 0" % gate])
+	shell = children.spawn(["sh", "-c", "sleep 60 & read go <%s; for i in 1 2 3; do /bin/true; done; kill $!; wait; exit 0" % gate])
 	wait_for(lambda: len(os.listdir("/proc/%d/task" % shell.pid)) and open("/proc/%d/task/%d/children" % (shell.pid, shell.pid)).read().split())
 	watcher = watch(proctor, shell.pid)
 	is_watched(proctor)

@@ -144,7 +144,7 @@ class Running:
 	"""A verb whose command says "up" when it stands, in a session of its own."""
 
 	def __init__(self, children, proctor, job, script):
-		self.process = children.spawn([proctor.binary, "sheet", "--", "python3", "-u", "-c", script], stdout=subprocess.PIPE,
+		self.process = children.spawn([proctor.binary, "sheet", "--", "/usr/bin/python3", "-u", "-c", script], stdout=subprocess.PIPE,
 					      text=True, env={**proctor.env, **job.env()})
 		self.pid = int(self.read())
 

@@ -73,7 +73,7 @@ def job(request):
 			return {s["sheet_num"]: s for s in self.report()["sheets"]}
 
 		def sql(self, query):
-			return json.loads(proctor("sql", "--json", query).stdout)
+			return proctor.sql(query)
 
 		def screen(self):
 			return proctor("report").stdout
@@ -116,7 +116,7 @@ def test_sheets_of_a_registered_program_have_what_it_used_in_each(daemon, uid): 
 	done = subprocess.run(["/usr/bin/python3", "-c", program, daemon.place], env=daemon.proctor.env, capture_output=True, text=True, timeout=120,
 			      check=False, **({"user": uid, "group": uid, "extra_groups": []} if uid else {}))
 	assert done.returncode == 0, done.stderr
-	rows = json.loads(daemon.proctor("sql", "--json", "SELECT * FROM sheets WHERE job_id = 'three' ORDER BY sheet_num").stdout)
+	rows = daemon.proctor.sql("SELECT * FROM sheets WHERE job_id = 'three' ORDER BY sheet_num")
 	for row, (cpu, mib, _) in zip(rows, json.loads(done.stdout).values(), strict=True):
 		assert row["cpu_seconds"] == pytest.approx(cpu, abs=0.03) and row["cpu_seconds_quality"] == "exact", row
 		assert row["peak_rss_mb"] <= mib + 40 and row["peak_rss_mb_quality"] == "sampled", row
