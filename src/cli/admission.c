@@ -95,10 +95,10 @@ static void warn_of_change(struct admission *room, int r, const struct err *why)
 	if (room->is_warned || !was_expected(room, r))
 		return;
 	if (room->was_answered)
-		log_warn("the daemon no longer answers (%s); sampling the machine myself",
+		log_warn("the daemon no longer answers (%s); sampling the machine instead",
 		         why->msg);
 	else
-		log_warn("%s; sampling the machine myself", why->msg);
+		log_warn("%s; sampling the machine instead", why->msg);
 	room->is_warned = true;
 }
 
@@ -130,7 +130,7 @@ void admission_wait(struct admission *room, const char *job_type)
 
 	for (;;) {
 		if (admission_ask(room, job_type, &answer, &err) < 0) {
-			log_warn("whether there is room is not known: %s", err.msg);
+			log_warn("cannot tell whether there is room: %s", err.msg);
 			return;
 		}
 		if (!is_logged && answer.pressure.level != PRESSURE_NONE)

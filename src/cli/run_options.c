@@ -117,7 +117,7 @@ static int check_options(const struct cli *cli, struct run_options *o, int words
 	if (!o->pid && words == 0)
 		return cli_usage(cli, "no command given");
 	if (o->pid && words)
-		return cli_usage(cli, "either a command or --pid");
+		return cli_usage(cli, "give a command or --pid, not both");
 	if (o->pid && needs_command(o))
 		return cli_usage(cli, "limits, --wait, --kill-leftovers, --wait-for-room and "
 		                      "--capture are for a command, not for --pid");

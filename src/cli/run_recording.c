@@ -25,7 +25,7 @@
 void run_recording_find_store(struct run_recording *r)
 {
 	if (cli_config(r->cli, &r->config) != CLI_OK)
-		log_warn("the wrong settings are ignored");
+		log_warn("invalid settings are ignored");
 	if (cli_make_state_dir(r->cli, r->state_dir) != CLI_OK) {
 		log_warn("the job runs unrecorded");
 		r->state_dir[0] = '\0';
@@ -58,8 +58,7 @@ static void claim_job_id(struct run_recording *r)
 		log_warn("id %s could not be claimed (%s): this job is %s", r->options->job_id,
 		         err.msg, r->job.id);
 	} else if (changed)
-		log_warn("there is a job %s already: this one is %s", r->options->job_id,
-		         r->job.id);
+		log_warn("job %s already exists: this one is %s", r->options->job_id, r->job.id);
 }
 
 static void open_folder(struct run_recording *r)
@@ -72,7 +71,7 @@ static void open_folder(struct run_recording *r)
 	if (!r->options->out)
 		return;
 	if (runfolder_open(&options, &r->folder, &err) < 0)
-		log_warn("the job runs without its folder: %s", err.msg);
+		log_warn("no run folder is written: %s", err.msg);
 	else if (runfolder_moved_to(r->folder) && !r->options->quiet)
 		log_info("an earlier run was moved to %s", runfolder_moved_to(r->folder));
 }

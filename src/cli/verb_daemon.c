@@ -36,7 +36,7 @@ static void warn_waiting(const struct config *in_force, const struct config *rea
 			buf_printf(&names, "%s%s.%s", names.len ? ", " : "", key->section,
 			           key->name);
 	if (names.len)
-		log_warn("changed, and waits for a restart: %.*s", (int)names.len, names.at);
+		log_warn("changed, effective after a restart: %.*s", (int)names.len, names.at);
 }
 
 static int reload(void *self, struct engine_tuning *ret, struct err *err)

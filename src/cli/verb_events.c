@@ -79,7 +79,7 @@ static int show(struct job_selection *recorded, struct stream *s)
 	if (r < 0)
 		return cli_failed(&err);
 	if (!s->shown && !s->cli->json)
-		log_info("no such events of job '%s'", job->id);
+		log_info("job '%s' has no such events", job->id);
 	return CLI_OK;
 }
 

@@ -441,7 +441,7 @@ static int find_fitting(struct export *x, const struct job_filter *filter)
 	if (r < 0)
 		return cli_failed(&err);
 	if (!x->jobs.len) {
-		log_error("no job that fits in '%s'", x->recorded.path);
+		log_error("no matching job in '%s'", x->recorded.path);
 		return CLI_NOT_FOUND;
 	}
 	for (size_t i = 0, j = x->jobs.len - 1; i < j; i++, j--) {
@@ -489,7 +489,7 @@ static int run(struct cli *cli, int argc, char **argv)
 	if (words > JOBS_EXPORTED)
 		return cli_usage(cli, "at most %d jobs at once", JOBS_EXPORTED);
 	if (words && job_filter_options_given(&which))
-		return cli_usage(cli, "name jobs, or select them by options");
+		return cli_usage(cli, "name jobs or select them by options, not both");
 	format = find_format(cli, name, what);
 	if (!format)
 		return CLI_USAGE;

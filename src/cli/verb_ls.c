@@ -58,8 +58,8 @@ static void log_none(const struct job_filter *filter, const char *path)
 {
 	if (filter->type)
 		log_info("no job of the type '%s'%s in '%s'; a type is written in full",
-		         filter->type, filter->tag_key || filter->outcome ? " that fits" : "",
-		         path);
+		         filter->type,
+		         filter->tag_key || filter->outcome ? " and with these options" : "", path);
 	else if (filter->tag_key)
 		log_info("no job with the tag '%s%s%s' in '%s'", filter->tag_key,
 		         filter->tag_value ? "=" : "", filter->tag_value ? filter->tag_value : "",
@@ -67,7 +67,7 @@ static void log_none(const struct job_filter *filter, const char *path)
 	else if (filter->parent)
 		log_info("no job was started in job '%s'", filter->parent);
 	else
-		log_info("no job that fits in '%s'", path);
+		log_info("no matching job in '%s'", path);
 }
 
 /* A parent is named as any job is. */

@@ -147,7 +147,7 @@ static int open_to_write(struct removal *rm)
 	if (!store_is_side(rm->store))
 		return CLI_OK;
 	log_error(
-		"'%s' was written by another version of proctor, or one is using it: use that one",
+		"'%s' was written by another version of proctor, or is in use by one: delete with that version",
 		place.path);
 	return CLI_FAILED;
 }
@@ -233,9 +233,9 @@ static int run(struct cli *cli, int argc, char **argv)
 		return cli->status;
 	selects = rq.older_ns != NOT_GIVEN || job_filter_options_given(&rq.which);
 	if (words && selects)
-		return cli_usage(cli, "either name jobs, or select them by options");
+		return cli_usage(cli, "name jobs or select them by options, not both");
 	if (!words && !selects)
-		return cli_usage(cli, "which job?");
+		return cli_usage(cli, "no job given");
 	status = remove_jobs(&rm, argv + 1, words);
 	job_filter_options_done(&rq.which);
 	return status;

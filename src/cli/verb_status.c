@@ -93,20 +93,20 @@ static struct status_facts facts_of(const json_t *a, const char *socket)
 }
 
 /* For those who can read the daemon's store: root, and the owner of their own daemon. */
-static void add_estimates(const struct cli *cli, struct status_facts *to)
+static struct history_storage estimate(const struct cli *cli, const json_t *answer)
 {
 	struct history_storage found = { (double)NAN, (double)NAN };
+	const char *path = rpc_answer_text(json_object_get(answer, "store"), "path");
 	struct config config;
 
-	if (cli_config_to_read(cli, &config) == CLI_OK)
-		found = storage_estimate(to->store_path, &config);
-	to->storage.growth_bytes_per_day = found.growth_bytes_per_day;
-	to->storage.freed_bytes_per_day = found.freed_bytes_per_day;
+	if (path && cli_config_to_read(cli, &config) == CLI_OK)
+		found = storage_estimate(path, &config);
+	return found;
 }
 
 /* The same document whether it answers or not; `problem` is why not. */
 static void put_json(struct json *j, const struct daemon_client *ask, const char *problem,
-                     const json_t *answer)
+                     const json_t *answer, struct history_storage growth)
 {
 	json_begin_object(j);
 	json_put_u64(j, "schema", 1);
@@ -117,6 +117,8 @@ static void put_json(struct json *j, const struct daemon_client *ask, const char
 	json_put_str(j, "problem", problem);
 	json_key(j, "status");
 	rpc_message_put_value(j, answer);
+	json_put_double(j, "growth_bytes_per_day_estimate", growth.growth_bytes_per_day, 0);
+	json_put_double(j, "retention_frees_bytes_per_day_estimate", growth.freed_bytes_per_day, 0);
 	json_end_object(j);
 }
 
@@ -125,14 +127,16 @@ static int show(const struct cli *cli, const struct daemon_client *ask, const ch
 {
 	struct cli_page page;
 	cleanup(user_names_done) struct user_names users = { 0 };
+	struct history_storage growth = estimate(cli, answer);
 	struct status_facts facts;
 
 	cli_page_begin(&page, cli);
 	if (cli->json) {
-		put_json(&page.json, ask, problem, answer);
+		put_json(&page.json, ask, problem, answer, growth);
 	} else if (answer) {
 		facts = facts_of(answer, ask->path);
-		add_estimates(cli, &facts);
+		facts.storage.growth_bytes_per_day = growth.growth_bytes_per_day;
+		facts.storage.freed_bytes_per_day = growth.freed_bytes_per_day;
 		add_anomalies(json_object_get(answer, "anomalies_active"), &facts);
 		add_jobs(json_object_get(answer, "jobs"), &users, &facts);
 		status_view(&facts, &page.canvas);

@@ -25,7 +25,7 @@ printf_like(4, 5) static void add_line(struct table *t, const char *name, enum i
 
 static void put_cost(struct table *t, const struct status_facts *s)
 {
-	add_line(t, "cost", INK_PLAIN, "%s of a core now, %s CPU time in all, %s",
+	add_line(t, "cost", INK_PLAIN, "%s of a core now, %s CPU time in all, %s resident memory",
 	         format_percent(s->cpu_ratio).at, format_duration(s->cpu_ns).at,
 	         isnan(s->rss_bytes) ? "-" : format_bytes((uint64_t)s->rss_bytes).at);
 }

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """`proctor daemon` as a service: starting, stopping, reloading, its socket and its supervisor."""
+import contextlib
 import json
 import os
 import re
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import time
 from pathlib import Path
@@ -28,6 +30,20 @@ def test_status_tells_how_it_does(daemon):
 	assert status["store"]["is_storing"] and status["store"]["bytes"] > 0
 	assert status["store"]["path"] == str(daemon.proctor.state_dir / "proctor.db")
 	assert status["tier"] and status["rss_mb"] > 1 and status["losses"] == {"snapshots": 0, "events": 0, "unread_events": 0, "missed_ticks": 0}
+
+
+def test_status_and_doctor_estimate_the_growth_of_a_store_of_some_hours(daemon):
+	keys = ("growth_bytes_per_day_estimate", "retention_frees_bytes_per_day_estimate")
+	told = json.loads(daemon.proctor("status", "--json").stdout)
+	assert [told[key] for key in keys] == [None, None]
+	with contextlib.closing(sqlite3.connect(daemon.proctor.state_dir / "proctor.db", timeout=20)) as db, db:
+		db.execute("UPDATE keyframe SET begins = begins - 5 * 3600 WHERE id = (SELECT min(id) FROM keyframe)")
+	told = json.loads(daemon.proctor("status", "--json").stdout)
+	store = json.loads(daemon.proctor("doctor", "--json").stdout)["store"]
+	assert told[keys[0]] > 0 and told[keys[1]] >= 0
+	assert store[keys[0]] == pytest.approx(told[keys[0]], rel=0.5)
+	for verb in ("status", "doctor"):
+		assert re.search(r"grows by about [\d.]+ [KM]iB a day; retention frees about ", daemon.proctor(verb).stdout), verb
 
 
 def test_status_without_a_daemon_says_so_and_what_to_do(cold):
@@ -198,7 +214,7 @@ def test_what_waits_for_a_restart_is_named(daemon):
 	daemon.process.send_signal(signal.SIGHUP)
 	wait_for(lambda: "configuration reloaded" in daemon.said())
 	names = "profiler.enabled, profiler.gpu_enabled, profiler.storage_path, limits.max_clients"
-	assert "changed, and waits for a restart: %s\n" % names in daemon.said()
+	assert "changed, effective after a restart: %s\n" % names in daemon.said()
 	assert daemon.result("daemon.status")["enabled"] is True
 
 

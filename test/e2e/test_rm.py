@@ -72,7 +72,7 @@ def test_jobs_are_selected_by_tag_and_time_as_ls_selects_them(proctor):
 	assert ids(proctor) == {"c"}
 
 
-@pytest.mark.parametrize("args, word", [([], "which job"), (["x", "--type", "y"], "either"), (["--outcome", "fine"], "--outcome 'fine': write ok, failed")])
+@pytest.mark.parametrize("args, word", [([], "no job given"), (["x", "--type", "y"], "not both"), (["--outcome", "fine"], "--outcome 'fine': write ok, failed")])
 def test_a_request_without_sense_is_refused(proctor, args, word):
 	run_job(proctor, "x")
 	done = proctor("rm", *args)

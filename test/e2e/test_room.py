@@ -49,7 +49,7 @@ def test_without_a_daemon_a_look_has_to_do(cold):
 def test_one_that_is_named_and_not_there_is_told(cold):
 	done = cold.proctor("pressure", "--json")
 	assert json.loads(done.stdout)["problem"] is None
-	assert "no daemon answers at %s" % cold.socket in done.stderr and "sampling the machine myself" in done.stderr
+	assert "no daemon answers at %s" % cold.socket in done.stderr and "sampling the machine instead" in done.stderr
 	del cold.proctor.env["PROCTOR_SOCKET"]
 	done = cold.proctor("pressure")
 	assert done.returncode == 0 and "no daemon answers" not in done.stderr
@@ -141,7 +141,7 @@ def test_a_daemon_that_hangs_is_told_and_a_look_does(daemon):
 	finally:
 		daemon.process.send_signal(signal.SIGCONT)
 	assert done.returncode == 0 and json.loads(done.stdout)["source"] == "look"
-	assert "process %d, does not answer" % daemon.process.pid in done.stderr and "sampling the machine myself" in done.stderr
+	assert "process %d, does not answer" % daemon.process.pid in done.stderr and "sampling the machine instead" in done.stderr
 
 
 def test_who_waits_is_told_when_the_daemon_is_gone(cold, children):
@@ -157,7 +157,7 @@ def test_who_waits_is_told_when_the_daemon_is_gone(cold, children):
 	cold.stop()
 	out, err = waiting.communicate(timeout=60)
 	assert waiting.returncode == 0 and json.loads(out)["source"] == "look"
-	assert err.count("the daemon no longer answers") == 1 and "sampling the machine myself" in err
+	assert err.count("the daemon no longer answers") == 1 and "sampling the machine instead" in err
 	_, err = run.communicate(timeout=90)
 	assert err.count("the daemon no longer answers") == 1 and run.returncode == 0
 

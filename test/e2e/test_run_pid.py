@@ -129,7 +129,7 @@ def test_a_process_that_cannot_be_watched_is_refused(proctor, children):
 	refused(proctor("run", "--pid", gone.pid), "there is no process with pid %d" % gone.pid)
 	refused(proctor("run", "--pid", "0"), "--pid 0 is not the number of a process")
 	refused(proctor("run", "--pid", "4194305"), "not the number of a process")
-	refused(proctor("run", "--pid", os.getpid(), "--", "true"), "either a command or --pid")
+	refused(proctor("run", "--pid", os.getpid(), "--", "true"), "give a command or --pid, not both")
 	refused(proctor("run", "--pid", os.getpid(), "--mem", "1G"), "are for a command")
 	kernel = [pid for pid in os.listdir("/proc") if pid.isdigit() and open("/proc/%s/stat" % pid, encoding="utf-8").read().split(")")[1].split()[1] == "2"]
 	if kernel and os.geteuid() == 0:
