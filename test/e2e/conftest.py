@@ -128,7 +128,7 @@ class Proctor:
 				      stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, **options)
 
 	def sql(self, query):
-		return read_store(self.state_dir, query)
+		return read_store(self.env["PROCTOR_STATE_DIR"], query)
 
 
 @pytest.fixture

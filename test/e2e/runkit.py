@@ -21,6 +21,18 @@ NOBODY = "65534"
 # A build with sanitizers forbids itself cores, and with that the command.
 SANITIZERS = {"ASAN_OPTIONS": "disable_coredump=0:detect_leaks=0", "UBSAN_OPTIONS": "disable_coredump=0"}
 
+# The beginning of programs that use up CPU time and tell how much it was, by getrusage.
+BURN = """
+import resource
+def cpu():
+	used = resource.getrusage(resource.RUSAGE_SELF)
+	return used.ru_utime + used.ru_stime
+def burn(seconds):
+	end = cpu() + seconds
+	while cpu() < end:
+		pass
+"""
+
 
 class Run:
 	"""`proctor run`, into one store, which it reads."""
@@ -61,7 +73,7 @@ class Run:
 
 	def is_recorded(self):
 		"""Whether there is a job in the store, be it a running one."""
-		return read_store_so_far(self.proctor.state_dir, "SELECT 1 FROM jobs") != []
+		return read_store_so_far(self.proctor.env["PROCTOR_STATE_DIR"], "SELECT 1 FROM jobs") != []
 
 	def processes(self, where="1"):
 		return self.sql("SELECT *, (SELECT j.job_id FROM job j WHERE j.id = process.job) AS job_id"

@@ -66,7 +66,7 @@ def profile(daemon, job_id):
 
 def test_a_process_counts_from_the_start_of_its_job(daemon, worker):
 	worker.do("hold", 300)
-	worker.do("burn", 1000)
+	worker.do("burn", 300)
 	daemon.wait_ticks()
 	daemon.result("job.start", worker.uid, job_id="idle", pid=worker.pid)
 	daemon.wait_ticks()
@@ -120,7 +120,7 @@ def test_what_outlives_the_first_process_adds_nothing(daemon, children, tmp_path
 
 
 def test_a_job_that_goes_on_after_a_restart_has_nothing_of_before(daemon, worker):
-	worker.do("burn", 1000)
+	worker.do("burn", 300)
 	daemon.result("job.start", worker.uid, job_id="restarted", pid=worker.pid)
 	before = worker.cpu()
 	worker.do("burn", 300)

@@ -163,7 +163,7 @@ def test_cores_are_those_of_the_quota_of_a_group_around_it(run, as_nobody, group
 	assert run.job("type = 'more'")["allowed_cores"] == 1.5
 
 
-WIDEN = "import os, time\nos.sched_setaffinity(0, range(os.cpu_count()))\n" + POOL.replace("0.4", "2.5")
+WIDEN = "import os, time\nos.sched_setaffinity(0, range(os.cpu_count()))\n" + POOL.replace("0.4", "1.2")
 
 
 def test_a_job_that_takes_more_cores_than_it_began_with_is_shown_with_them(run):

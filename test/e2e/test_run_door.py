@@ -217,7 +217,7 @@ heard = []
 with Line(sock) as line:
 	line.call("bus.subscribe")
 	subprocess.run([binary, "sheet", "1/2", "--label", "prepare", "--", "true"])
-	while not any(e["event"] == "process.exit" for e in heard):
+	while not {"process.exit", "sheet.completed"} <= {e["event"] for e in heard}:
 		heard.append(line.read()["params"])
 print(json.dumps(heard))
 """)

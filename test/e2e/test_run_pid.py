@@ -8,24 +8,18 @@ import subprocess
 import pytest
 
 from conftest import wait_for
+from runkit import BURN
 
 # Burns CPU time and holds memory before it is watched, then waits for the gate; afterwards it burns some more, and tells how much.
-WORKER = """
-import resource, sys
-def cpu():
-	u = resource.getrusage(resource.RUSAGE_SELF)
-	return u.ru_utime + u.ru_stime
-def burn(seconds):
-	end = cpu() + seconds
-	while cpu() < end:
-		pass
-burn(1.0)
+WORKER = BURN + """
+import sys
+burn(0.4)
 held = bytearray(200 << 20)
 del held
 print("ready", flush=True)
 open(sys.argv[1]).close()
 before = cpu()
-burn(0.4)
+burn(0.2)
 print(cpu() - before, flush=True)
 sys.exit(3)
 """

@@ -9,39 +9,32 @@ import pytest
 
 from conftest import ROOT
 from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
+from runkit import BURN
+
 CLIENT = ROOT / "clients/python/proctor.py"
 
 # Burns CPU time and holds memory in each of three sheets, and between them, and prints what getrusage said of each.
-THREE = """
-import json, os, resource, sys, time
+THREE = BURN + """
+import json, os, sys
 sys.path.insert(0, sys.argv[1])
 import proctor
-
-def cpu():
-	u = resource.getrusage(resource.RUSAGE_SELF)
-	return u.ru_utime + u.ru_stime
-
-def burn(seconds):
-	end = cpu() + seconds
-	while cpu() < end:
-		pass
 
 def faults():
 	return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
 truth = {}
 with proctor.connect() as p:
-	burn(0.3)
+	burn(0.15)
 	held = bytearray(250 << 20)
 	del held
-	for num, seconds, mib in ((1, 0.4, 60), (2, 1.0, 20), (3, 0.1, 300)):
+	for num, seconds, mib in ((1, 0.3, 60), (2, 0.5, 20), (3, 0.15, 300)):
 		began, before = cpu(), faults()
 		with p.sheet(num):
 			held = bytearray(mib << 20)
 			burn(seconds)
 			del held
 			truth[num] = [cpu() - began, mib, faults() - before]
-		burn(0.2)
+		burn(0.1)
 print(json.dumps(truth))
 """
 
@@ -81,7 +74,7 @@ def job(request):
 	return Job()
 
 
-def test_sheets_of_one_program_have_what_it_used_in_each(job):
+def test_sheets_of_one_program_have_what_it_used_and_was_sampled_in_each(job):
 	truth = job.python(THREE)
 	sheets = job.sheets()
 	for num, (cpu, mib, faults) in truth.items():
@@ -97,10 +90,6 @@ def test_sheets_of_one_program_have_what_it_used_in_each(job):
 	assert [round(metrics[n]["peak_rss_mb"] / 10) for n in "123"] == [round(sheets[n]["peak_rss_mb"] / 10) for n in (1, 2, 3)]
 	rows = job.sql("SELECT sheet_num, cpu_seconds, cpu_seconds_quality FROM sheets ORDER BY 1")
 	assert [(r["sheet_num"], r["cpu_seconds_quality"]) for r in rows] == [(1, "exact"), (2, "exact"), (3, "exact")]
-
-
-def test_a_sample_has_the_sheet_of_its_time(job):
-	job.python(THREE)
 	rows = job.sql("SELECT DISTINCT coalesce(m.sheet_num, 0) AS sheet, s.timestamp BETWEEN t.started AND t.ended AS inside"
 		       " FROM process_metrics m JOIN snapshots s ON s.id = m.snapshot_id LEFT JOIN sheets t ON t.sheet_num = m.sheet_num"
 		       " WHERE m.command LIKE '%python3%' ORDER BY 1")
@@ -110,7 +99,7 @@ def test_a_sample_has_the_sheet_of_its_time(job):
 
 @pytest.mark.parametrize("uid", [None, 65534])
 def test_sheets_of_a_registered_program_have_what_it_used_in_each(daemon, uid):  # pylint: disable=redefined-outer-name
-	program = THREE.replace('burn(0.3)', 'job = p.job_start("three", job_id="three", pid=os.getpid())').replace("p.sheet(num)", "p.sheet(num, job_id=job)")
+	program = THREE.replace('burn(0.15)', 'job = p.job_start("three", job_id="three", pid=os.getpid())').replace("p.sheet(num)", "p.sheet(num, job_id=job)")
 	program = program.replace("print(json", 'p = proctor.connect(); p.job_end("three"); print(json')
 	shutil.copy(CLIENT, daemon.place)
 	done = subprocess.run(["/usr/bin/python3", "-c", program, daemon.place], env=daemon.proctor.env, capture_output=True, text=True, timeout=120,
@@ -157,7 +146,7 @@ import proctor
 with proctor.connect() as p:
 	for num in (1, 2):
 		with p.sheet(num):
-			subprocess.run(["/usr/bin/python3", "-c", "import time\\nwhile time.process_time() < %f: pass" % (0.3 * num)], check=True)
+			subprocess.run(["/usr/bin/python3", "-c", "import time\\nwhile time.process_time() < %f: pass" % (0.2 * num)], check=True)
 print("{}")
 """
 
@@ -167,10 +156,10 @@ def test_children_belong_to_the_sheet_in_which_they_were_born(job):
 	for num, sheet in job.sheets().items():
 		assert sheet["processes"] == 2 and sheet["quality"]["read_bytes"] == "at_least"
 		if job.user == "root":
-			assert sheet["cpu_seconds"] == pytest.approx(0.3 * num, abs=0.1), sheet
+			assert sheet["cpu_seconds"] == pytest.approx(0.2 * num, abs=0.1), sheet
 			assert sheet["quality"]["cpu_seconds"] == "exact"
 		else:  # the end of a child is not reported with its CPU time
-			assert sheet["cpu_seconds"] <= 0.3 * num + 0.1 and sheet["quality"]["cpu_seconds"] == "at_least"
+			assert sheet["cpu_seconds"] <= 0.2 * num + 0.1 and sheet["quality"]["cpu_seconds"] == "at_least"
 
 
 # ---- `proctor sheet` ---------------------------------------------------------------------------
