@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "kernel/process_reader.h"
 
-static void write_attempt(struct json *j, const struct sheet *was, uint64_t now_ns)
+void job_input_attempt_json(struct json *j, const struct sheet *was, uint64_t now_ns)
 {
 	bool has_ended = was->status != JOB_RUNNING;
 
@@ -32,8 +32,8 @@ static void emit_attempt(struct engine *e, const struct sheet *was)
 	cleanup(buf_done) struct buf data = { 0 };
 	struct json j = { .out = &data };
 
-	write_attempt(&j, was, clock_wall_ns());
-	(void)engine_emit(e, &mark, "sheet.retried", data.at);
+	job_input_attempt_json(&j, was, clock_wall_ns());
+	(void)engine_emit(e, &mark, JOB_INPUT_RETRIED, data.at);
 }
 
 /* If its opener died without closing it, or opens it again, that begins the next attempt. Two openers

@@ -3,6 +3,7 @@
  * same for launched and for registered jobs. */
 #pragma once
 
+#include "base/json.h"
 #include "engine/engine.h"
 
 /* A process opened the sheet: it and its descendants belong to it from now on. pid 0: none does.
@@ -17,6 +18,9 @@ struct job_input_sheet {
 	bool is_wrapper; /* it only waits for the command whose sheet it is, and will report what
 	                    that used */
 };
+#define JOB_INPUT_RETRIED "sheet.retried"
+/* The data of that mark. */
+void job_input_attempt_json(struct json *j, const struct sheet *was, uint64_t now_ns);
 int job_input_begin_sheet(struct engine *e, const struct job_input_sheet *begun, uint32_t *ret_num,
                           struct err *err) must_check;
 /* What a wrapper's command used; NULL: not reported. -ENOENT: it was never opened; -EALREADY: it ended

@@ -9,7 +9,9 @@
 /* NULL: such events are not published. */
 static const char *name_of(enum event_kind kind, char to[BUS_NAME_MAX])
 {
-	if (kind == EVENT_MARK || kind == EVENT_PHASE || kind == EVENT_LIMIT)
+	if (kind == EVENT_MARK || kind == EVENT_PHASE) /* published as they were reported */
+		return NULL;
+	if (kind == EVENT_LIMIT)
 		snprintf(to, BUS_NAME_MAX, "job.%s", event_name(kind));
 	else if (event_in_view(kind) || kind == EVENT_EXEC)
 		snprintf(to, BUS_NAME_MAX, "process.%s", event_name(kind));

@@ -442,6 +442,28 @@ static int data_param(const json_t *params, char **ret, struct err *err)
 	return r;
 }
 
+void methods_publish_event(struct methods *m, const struct job *job, uint32_t sheet,
+                           const struct job_input_event *event)
+{
+	uint64_t at_ns = event->at_ns ? event->at_ns : clock_wall_ns();
+	struct json j = { .out = &m->scratch };
+
+	if (!m->bus)
+		return;
+	buf_reset(&m->scratch);
+	json_begin_object(&j);
+	json_put_fixed(&j, "timestamp", at_ns / NS_PER_US, 6);
+	json_put_str(&j, "event_type", event_name(event->kind));
+	json_put_str(&j, "name", event->name);
+	if (event->kind == EVENT_PHASE)
+		json_put_fixed(&j, "seconds", (uint64_t)event->count / NS_PER_US, 6);
+	json_key(&j, "data");
+	json_raw(&j, event->data, strlen(event->data));
+	json_end_object(&j);
+	methods_publish(m, event->kind == EVENT_PHASE ? "job.phase" : "job.mark", job->id, sheet,
+	                job->uid, m->scratch.at);
+}
+
 /* The name is required, the data is not. */
 static int add_event(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                      enum event_kind kind, struct json *result, struct err *err)
@@ -449,10 +471,10 @@ static int add_event(struct methods *m, const struct rpc_server_peer *peer, cons
 	cleanup(buf_done) struct buf safe_name = { 0 };
 	cleanup(freep) char *data = NULL;
 	const char *name = NULL;
-	uint64_t took_ns = 0, at_ns = 0;
-	job_handle job;
+	struct job_input_event added = { .kind = kind };
+	uint64_t took_ns = 0;
 
-	if (methods_claim_job(m, peer, params, &job, err) < 0 ||
+	if (methods_claim_job(m, peer, params, &added.job, err) < 0 ||
 	    rpc_params_text(params, "name", SERVE_NAME_MAX, &name, err) < 0)
 		return -err->code;
 	if (!name)
@@ -463,19 +485,16 @@ static int add_event(struct methods *m, const struct rpc_server_peer *peer, cons
 		return err_set(err, EINVAL, "seconds is needed");
 	if (kind == EVENT_PHASE && rpc_params_seconds(params, "seconds", &took_ns, err) < 0)
 		return -err->code;
-	if (methods_job(m, job)->has_recorder && rpc_params_time(params, "at", &at_ns, err) < 0)
+	if (methods_job(m, added.job)->has_recorder &&
+	    rpc_params_time(params, "at", &added.at_ns, err) < 0)
 		return -err->code;
-	input_redaction_text(name, &safe_name);
-	if (methods_check_quota(m, peer, job, safe_name.len + strlen(data), err) < 0 ||
-	    job_input_event(m->host.engine,
-	                    &(struct job_input_event){ .job = job,
-	                                               .kind = kind,
-	                                               .name = safe_name.at,
-	                                               .data = data,
-	                                               .count = (int64_t)took_ns,
-	                                               .at_ns = at_ns },
-	                    err) < 0)
+	added.name = input_redaction_text(name, &safe_name);
+	added.data = data;
+	added.count = (int64_t)took_ns;
+	if (methods_check_quota(m, peer, added.job, safe_name.len + strlen(data), err) < 0 ||
+	    job_input_event(m->host.engine, &added, err) < 0)
 		return -err->code;
+	methods_publish_event(m, methods_job(m, added.job), 0, &added);
 	if (m->host.observer)
 		m->host.observer->add_event(m->host.observer_self, kind, safe_name.at, took_ns,
 		                            data);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "model/field.h"
 #include "rpc/rpc_params.h"
@@ -120,6 +121,28 @@ static int check_share(const struct methods *m, const struct rpc_server_peer *pe
 	               SERVE_SHEETS_PER_UID_MAX);
 }
 
+/* Opens it, and publishes how the attempt before went. */
+static int begin_sheet(struct methods *m, const struct job_input_sheet *begun, uint32_t *ret,
+                       struct err *err)
+{
+	const struct job_row *row = job_roster_get(methods_jobs(m), begun->job);
+	const struct sheet *known = begun->num ? job_row_sheet(row, begun->num) : NULL;
+	struct sheet former = known ? *known : (struct sheet){ 0 };
+	cleanup(buf_done) struct buf data = { 0 };
+	struct json j = { .out = &data };
+
+	if (job_input_begin_sheet(m->host.engine, begun, ret, err) < 0)
+		return -err->code;
+	if (!known)
+		return 0;
+	job_input_attempt_json(&j, &former, clock_wall_ns());
+	methods_publish_event(m, &row->job, former.num,
+	                      &(struct job_input_event){ .kind = EVENT_MARK,
+	                                                 .name = JOB_INPUT_RETRIED,
+	                                                 .data = data.at });
+	return 0;
+}
+
 METHOD(method_sheet_started)
 {
 	struct methods *m = self;
@@ -141,7 +164,7 @@ METHOD(method_sheet_started)
 	text_copy(label, sizeof label, input_redaction_text(text, &safe));
 	begun.num = (uint32_t)num;
 	begun.total = (uint32_t)total;
-	if (job_input_begin_sheet(m->host.engine, &begun, &opened, err) < 0)
+	if (begin_sheet(m, &begun, &opened, err) < 0)
 		return -err->code;
 	if (m->host.observer)
 		m->host.observer->begin_sheet(m->host.observer_self, &begun, opened);

@@ -120,6 +120,9 @@ enum stored {
  * the process that opened the sheet. */
 void methods_publish_job(struct methods *m, const struct job *job, pid_t pid, enum stored stored);
 void methods_publish_sheet(struct methods *m, const struct job *job, const struct sheet *sheet);
+/* Publishes a mark or phase at once, so that what is reported is heard in that order. */
+void methods_publish_event(struct methods *m, const struct job *job, uint32_t sheet,
+                           const struct job_input_event *event);
 bool methods_is_same_end(const struct job *a, const struct job *b);
 /* Creates the bus, for the first subscriber. */
 void methods_begin_bus(struct methods *m);

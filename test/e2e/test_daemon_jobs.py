@@ -44,6 +44,7 @@ def test_a_job_from_start_to_end(daemon, children):
 		assert started == {"job_id": "train-7", "job_type": "train", "status": "running", "stored": True}
 		assert stored(daemon, "train-7")[0]["ended"] is None  # what was answered is on the disk
 		line.call("sheet.started", job_id="train-7", sheet_num=1, pid=worker.pid, label="prepare")
+		daemon.wait_ticks()  # the last one may be of before the sheet
 		wait_for(lambda: len([p for p in daemon.result("daemon.top")["processes"] if p["job_id"] == "train-7"]) >= 3)
 		mine = top_of(daemon, worker.pid)
 		assert (mine["job_id"], mine["sheet_num"]) == ("train-7", 1)
@@ -553,6 +554,36 @@ def test_the_monitor_stream_has_events_and_no_answer(shared, children, uid):
 	assert told["job_id"] == "" and "sheet_num" not in told
 	for job_id in (mine, others):
 		shared.result("job.end", uid, job_id=job_id)
+
+
+@pytest.mark.parametrize("way", ["bus.subscribe", "daemon.monitor.stream"])
+@pytest.mark.parametrize("uid", [0, NOBODY])
+def test_marks_and_phases_come_with_their_names_in_the_order_of_events(shared, children, uid, way):
+	mine = "ordered-%s-%d" % (way[:3], uid)
+	worker = children.spawn(["sleep", "60"], user=uid)
+	with shared.line(uid) as ear, shared.line(uid) as mouth:
+		ear.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": way, "params": {"job_id": mine}}) + "\n")
+		wait_for(lambda: mouth.call("bus.publish", event="app.ping")["result"]["seq"])
+		mouth.call("job.start", job_id=mine, pid=worker.pid)
+		mouth.call("job.mark", job_id=mine, name="epoch", data={"n": 1, "loss": 0.25})
+		for _ in range(2):
+			mouth.call("sheet.started", job_id=mine, sheet_num=1, pid=worker.pid)
+			mouth.call("job.phase", job_id=mine, name="load", seconds=1.5)
+			mouth.call("sheet.failed", job_id=mine, sheet_num=1, exit_code=3)
+		mouth.call("job.mark", job_id=mine, name="last")
+		mouth.call("job.end", job_id=mine, exit_code=1)
+		told = []
+		while not told or told[-1]["event"] != "job.failed":
+			message = ear.read()
+			if "params" in message and not message["params"]["event"].startswith(("process.", "monitor.")):
+				told.append(message["params"])
+	assert [(event["event"], event["data"].get("name"), event["data"].get("seconds")) for event in told] == [
+		("job.started", None, None), ("job.mark", "epoch", None),
+		("sheet.started", None, None), ("job.phase", "load", 1.5), ("sheet.failed", None, None), ("job.mark", "sheet.retried", None),
+		("sheet.started", None, None), ("job.phase", "load", 1.5), ("sheet.failed", None, None),
+		("job.mark", "last", None), ("job.failed", None, None)]
+	assert told[1]["data"]["data"] == {"n": 1, "loss": 0.25} and told[5]["data"]["data"]["exit_code"] == 3
+	assert {event["job_id"] for event in told} == {mine}
 
 
 def test_snapshots_come_by_themselves_to_who_asks(shared):

@@ -20,7 +20,7 @@ static void test_event_publisher__names_events_and_finds_their_owners(void **sta
 		  "a-1",
 		  1000 },
 		{ { .kind = EVENT_EXEC, .id = { 7, 1 }, .job = 0 }, "process.exec", "a-1", 1000 },
-		{ { .kind = EVENT_MARK, .job = 0 }, "job.mark", "a-1", 1000 },
+		{ { .kind = EVENT_LIMIT, .job = 0 }, "job.limit", "a-1", 1000 },
 		{ { .kind = EVENT_LOSS, .job = -1 }, "monitor.loss", "", 0 },
 	};
 	cleanup(bus_freep) struct bus *bus = bus_new(0, 1);
@@ -35,6 +35,7 @@ static void test_event_publisher__names_events_and_finds_their_owners(void **sta
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		*vec_push(&snap.events, 10) = cases[i].event;
 	*vec_push(&snap.events, 10) = (struct event){ .kind = EVENT_TOTALS, .job = -1 };
+	*vec_push(&snap.events, 10) = (struct event){ .kind = EVENT_MARK, .job = 0 };
 	event_publisher_publish(bus, &snap, &scratch);
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		assert_true(bus_next(bus, &c, &(struct bus_filter){ 0 }, &e, &lost));
