@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "engine/watch_target.h"
 #include "kernel/process_reader.h"
 
 void job_input_attempt_json(struct json *j, const struct sheet *was, uint64_t now_ns)
@@ -161,6 +162,8 @@ int job_input_begin_sheet(struct engine *e, const struct job_input_sheet *begun,
 
 	if (row->job.status != JOB_RUNNING)
 		return err_set(err, EALREADY, "job '%s' ended before", row->job.id);
+	if (begun->pid && watch_target_check_member(jobs->reader, begun->pid, err) < 0)
+		return -err->code;
 	if (known && end_former_attempt(e, row, begun, err) < 0)
 		return -err->code;
 	if (known)

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "engine/registry.h"
+#include "engine/watch_target.h"
 #include "kernel/process_reader.h"
 
 #define TOTALS_PATIENCE_NS (40 * NS_PER_MS)
@@ -30,31 +31,13 @@ struct pidhost {
 
 /* ---- before ---------------------------------------------------------------------------------- */
 
-static int refuse_pid(pid_t pid, struct err *err)
+static int refuse_process(const struct process_files_stat *st, uid_t uid, struct err *err)
 {
-	if (pid == 1)
-		return err_set(
-			err, EINVAL,
-			"process 1 is the parent of all: watch the machine with proctor record");
-	if (pid == getpid())
-		return err_set(err, EINVAL, "process %d is proctor itself", pid);
-	return 0;
-}
-
-/* Kernel threads have no memory of their own. */
-static int refuse_process(struct process_reader *reader, const struct process_files_stat *st,
-                          uid_t uid, struct err *err)
-{
-	struct proc_readings now;
-
 	if (geteuid() != 0 && uid != geteuid())
 		return err_set(err, EPERM, "process %d is another user's: only root can watch it",
 		               st->pid);
 	if (st->state == 'Z' || st->state == 'X')
 		return err_set(err, ENOENT, "process %d has ended", st->pid);
-	if (process_reader_usage(reader, (struct proc_id){ st->pid, st->start_ticks }, &now) &&
-	    readings_has(&now, PROC_VMS) && !now.value[PROC_VMS])
-		return err_set(err, EINVAL, "process %d is a kernel thread", st->pid);
 	return 0;
 }
 
@@ -81,11 +64,11 @@ int pidhost_examine(pid_t pid, struct pidhost_target *ret, struct err *err)
 	uint64_t born_ns;
 	uid_t uid;
 
-	if (refuse_pid(pid, err) < 0)
+	if (watch_target_check_first(reader, pid, err) < 0)
 		return -err->code;
 	if (process_reader_owner(reader, pid, &uid) < 0 || !process_reader_stat(reader, pid, &st))
 		return err_set(err, ENOENT, "there is no process with pid %d", pid);
-	if (refuse_process(reader, &st, uid, err) < 0)
+	if (refuse_process(&st, uid, err) < 0 || watch_target_check_ancestor(reader, pid, err) < 0)
 		return -err->code;
 	born_ns = st.start_ticks * NS_PER_TICK;
 	ret->id = (struct proc_id){ pid, st.start_ticks };

@@ -14,8 +14,8 @@ struct pidhost_target {
 	struct buf command; /* its arguments, each with a NUL; at least one */
 };
 
-/* -ENOENT: there is no such process, or it has ended; -EPERM: it is another user's; -EINVAL: a kernel
- * thread, init, or ourselves. */
+/* -ENOENT: there is no such process, or it has ended; -EPERM: it is another user's; -EINVAL: see
+ * watch_target.h. */
 int pidhost_examine(pid_t pid, struct pidhost_target *ret, struct err *err) must_check;
 
 struct pidhost_options {

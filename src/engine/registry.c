@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "engine/watch_target.h"
 #include "job/cgroup/own_cgroup.h"
 #include "job/signature.h"
 #include "kernel/process_reader.h"
@@ -108,6 +109,8 @@ int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handl
 	struct proc_id root = { .pid = pid };
 	struct watched_job *w;
 
+	if (pid && watch_target_check_first(jobs->reader, pid, err) < 0)
+		return -err->code;
 	process_reader_find_start(jobs->reader, &root);
 	if (pid && check_root(jobs, root, err) < 0) {
 		/* Of a job that has a recorder we know what that reports, without figures. */

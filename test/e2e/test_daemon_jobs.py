@@ -668,3 +668,20 @@ def test_who_is_in_a_job_need_not_name_it(shared, children):
 	child.stdin.flush()
 	assert "'job_id': 'inside'" in child.stdout.readline()
 	shared.result("job.end", job_id="inside")
+
+
+@pytest.mark.needs_root
+def test_what_is_no_job_cannot_be_registered_as_one(daemon, children):
+	"""Not even by root; and the answer names it and what to do."""
+	recorder = children.spawn([daemon.proctor.binary, "run", "--", "sleep", "60"], env={**daemon.proctor.env, **SANITIZERS})
+	kernel = next(int(pid) for pid in os.listdir("/proc") if pid.isdigit() and " 2 0 0 " in Path("/proc/%s/stat" % pid).read_text(encoding="utf-8"))
+	for pid, word in ((1, "process 1 is the parent of all"), (kernel, "is a kernel thread"), (daemon.process.pid, "is this proctor itself"),
+			  (recorder.pid, "(proctor) is proctor's own")):
+		for more in ({}, {"has_recorder": True}):
+			error = daemon.call("job.start", job_id="no", pid=pid, **more)["error"]
+			assert error["data"]["code"] == "invalid_params" and word in error["message"] and "give the pid" in error["message"], error
+	daemon.result("job.start", job_id="conducted")
+	for pid in (1, kernel, daemon.process.pid):
+		assert daemon.call("sheet.started", job_id="conducted", pid=pid)["error"]["data"]["code"] == "invalid_params"
+	assert [job["job_id"] for job in daemon.result("job.list")["jobs"] if job["job_id"] == "no"] == []
+	assert daemon.call("job.start", NOBODY, job_id="no", pid=1)["error"]["data"]["code"] == "permission_denied"

@@ -131,6 +131,28 @@ def test_a_process_that_cannot_be_watched_is_refused(proctor, children):
 	assert not proctor.state_dir.exists() or job_of(proctor) is None
 
 
+ANCESTOR = "process %d (sh) has started this proctor"
+
+
+def test_a_process_that_waits_for_us_is_not_waited_for(proctor):
+	shell = subprocess.Popen(["sh", "-c", "%s run --pid $$; echo status $?" % proctor.binary], env=proctor.env, stdout=-1, stderr=-1, text=True)
+	out, err = shell.communicate(timeout=60)
+	assert out == "status 125\n" and ANCESTOR % shell.pid in err and "setsid -f" in err
+
+
+@pytest.mark.needs_root
+def test_a_plain_users_own_shell_is_not_waited_for(as_nobody):
+	done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", "sh", "-c", "./proctor run --pid $$; echo status $? of $$"],
+			      env=as_nobody.env, cwd=as_nobody.place, capture_output=True, text=True, timeout=60, check=True)
+	status, pid = done.stdout.split()[1::2]
+	assert status == "125" and ANCESTOR % int(pid) in done.stderr
+
+
+def test_another_proctor_is_not_watched_but_its_command(proctor, children):
+	other = children.spawn([proctor.binary, "run", "--", "sleep", "60"], env=proctor.env)
+	refused(proctor("run", "--pid", other.pid), "process %d (proctor) is proctor's own" % other.pid)
+
+
 def test_a_plain_user_watches_processes_of_their_own(as_nobody, children):
 	refused(as_nobody("run", "--pid", os.getpid()), "is another user's")
 	mine = children.spawn(["setpriv", "--reuid=65534", "--clear-groups", "sleep", "5"])
