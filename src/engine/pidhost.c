@@ -166,7 +166,7 @@ static int watch(struct pidhost *h, const struct job *job, struct err *err)
 	if (!proc_id_eq(row->root, h->id))
 		return err_set(err, ENOENT, "process %d has ended", h->id.pid);
 	len = strlen(row->tier);
-	snprintf(row->tier + len, sizeof row->tier - len, ", from pid %d on", h->id.pid);
+	snprintf(row->tier + len, sizeof row->tier - len, ", attached to pid %d", h->id.pid);
 	jobs->root = (struct members_root){
 		.pid = h->id.pid, .to.job = h->job, .is_helper = is_ours, .self = h
 	};

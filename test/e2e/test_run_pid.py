@@ -56,7 +56,7 @@ def test_only_what_happens_from_then_on_counts(proctor, children, gate, tier):
 	assert used - 0.05 <= job["figures"]["cpu_seconds"] <= used + 0.15
 	assert job["figures"]["peak_used_mb"] is None or job["figures"]["peak_used_mb"] < 150
 	assert job["figures"]["processes"] == 1
-	assert "from pid %d on" % worker.pid in proctor("report", "w").stdout
+	assert "attached to pid %d" % worker.pid in proctor("report", "w").stdout
 	assert "%d, already running for " % worker.pid in err and "i/o     not recorded with --pid" in err
 
 

@@ -388,7 +388,7 @@ static int look_as_nobody(const struct probe_env *env)
 	probe_detail.health(self, &h);
 	if (readings_has(&parent->r, PROC_PSS) || !readings_has(&parent->r, PROC_PEAK_RSS))
 		return 1;
-	if (h.state != PROBE_DEGRADED || !strstr(h.note, "not our user's"))
+	if (h.state != PROBE_DEGRADED || !strstr(h.note, "other users'"))
 		return 2;
 	probe_detail.close(self);
 	probe_tasks_proc.close(tasks);

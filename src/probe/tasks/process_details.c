@@ -420,13 +420,12 @@ static void detail_health(const void *self_, struct probe_health *ret)
 	*ret = (struct probe_health){ .state = PROBE_WORKS,
 		                      .source = "smaps_rollup, status and limits" };
 	snprintf(ret->note, sizeof ret->note,
-	         "PSS, USS, peak memory and file limits, in turns of 2 ms of CPU a tick");
+	         "PSS, USS, peak memory and file limits, within 2 ms of CPU per tick");
 	if (self->refused) {
 		ret->state = PROBE_DEGRADED;
-		snprintf(
-			ret->note, sizeof ret->note,
-			"PSS and USS of %zu %s may not be read by us: not our user's, or protected",
-			self->refused, self->refused == 1 ? "process" : "processes");
+		snprintf(ret->note, sizeof ret->note,
+		         "PSS and USS of %zu %s cannot be read: other users' or protected",
+		         self->refused, self->refused == 1 ? "process" : "processes");
 	}
 	if (self->slow) {
 		ret->state = PROBE_DEGRADED;

@@ -278,15 +278,13 @@ static void tasks_proc_health(const void *self_, struct probe_health *ret)
 	         "stat, statm, io and number of files of each process; CPU time to 10 ms");
 	if (self->no_io) {
 		ret->state = PROBE_DEGRADED;
-		snprintf(ret->note, sizeof ret->note,
-		         "I/O of %zu %s may not be read by us: not our user's", self->no_io,
-		         self->no_io == 1 ? "process" : "processes");
+		snprintf(ret->note, sizeof ret->note, "I/O of %zu %s of other users cannot be read",
+		         self->no_io, self->no_io == 1 ? "process" : "processes");
 	}
 	if (self->unreadable) {
 		ret->state = PROBE_DEGRADED;
-		snprintf(ret->note, sizeof ret->note,
-		         "%zu %s may not be read by us, and %s missing", self->unreadable,
-		         self->unreadable == 1 ? "process" : "processes",
+		snprintf(ret->note, sizeof ret->note, "%zu %s cannot be read, and %s missing",
+		         self->unreadable, self->unreadable == 1 ? "process" : "processes",
 		         self->unreadable == 1 ? "is" : "are");
 	}
 	if (self->stale || self->unknown) {
