@@ -165,7 +165,7 @@ static void test_registry_start__refuses_running_jobs_and_missing_processes(void
 	job = named("b");
 	assert_int_equal(try_to_start(sc, &job, 0x7fffffff, &err), -ENOENT);
 	assert_int_equal(try_to_start(sc, &job, sc->child, &err), -EALREADY);
-	assert_non_null(strstr(err.msg, "'a'"));
+	assert_non_null(strstr(err.msg, "already belongs to job 'a'"));
 	assert_int_equal(table(sc)->rows.len, 1);
 }
 
