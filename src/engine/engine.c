@@ -356,10 +356,10 @@ static void on_timer(void *self)
 	uint64_t interval_ns = interval_now(e, now_ns), missed;
 
 	e->planned_ns = tick_time_next(planned_ns, now_ns, interval_ns, &missed);
-	if (missed) {
+	e->totals.missed_ticks += missed;
+	if (missed && tick_time_is_gap(now_ns - planned_ns, interval_ns)) {
 		char text[64];
 
-		e->totals.missed_ticks += missed;
 		snprintf(text, sizeof text, "%llu tick%s missed", (unsigned long long)missed,
 		         missed == 1 ? " was" : "s were");
 		sampler_add_event(e->sampler, EVENT_GAP, (int64_t)(now_ns - planned_ns), text);
