@@ -9,11 +9,14 @@
 import contextlib
 import fcntl
 import os
+import shutil
 import struct
 import subprocess
 from pathlib import Path
 
-from conftest import ROOT, TIMEOUT_S, read_store_so_far, wait_for
+import pytest
+
+from conftest import ROOT, TIERS, TIMEOUT_S, read_store_so_far, wait_for
 
 PROG_DIR = Path(os.environ.get("PROCTOR_PROG_DIR", ROOT / "build-test/test/prog"))
 SIGNALS, WAYS, LOAD = (str(PROG_DIR / name) for name in ("signals", "ways", "load"))
@@ -146,3 +149,21 @@ def store_locked(state_dir):
 	with open(Path(state_dir) / "write.lock", "r+b") as lock:
 		fcntl.fcntl(lock, 38, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 1, 0))  # F_OFD_SETLKW of byte 0, as recorders lock
 		yield
+
+
+@pytest.fixture(params=["root", "nobody"])
+def connected(request, run, as_nobody):
+	"""connected(WORD…): runs that on the proc connector, as root or as a plain user, and returns what it printed and what was recorded."""
+
+	def to_the_end(*command):
+		if request.param == "root":
+			done = run(*command, options=["--tier", "connector"])
+		else:
+			done = as_nobody("run", "--tier", "connector", "--", *command)
+			run.proctor.env["PROCTOR_STATE_DIR"] = str(as_nobody.state_dir)
+		assert done.returncode == 0, done.stderr
+		assert run.job()["tier"].startswith(TIERS["connector"])
+		return done.stdout, run
+
+	to_the_end.copy = lambda program: program if request.param == "root" else shutil.copy2(program, as_nobody.place)
+	return to_the_end

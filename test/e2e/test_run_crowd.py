@@ -5,6 +5,8 @@ import subprocess
 
 import pytest
 
+from runkit import LOAD, connected  # noqa: F401 pylint: disable=unused-import
+
 RUNS = 200
 FINAL_CPU = 1  # in a row's `final`: the kernel told it at the end
 STATUSES = 5  # 0 to 4, in turn
@@ -53,3 +55,16 @@ def test_totals_of_who_was_ended_by_us_are_waited_for_on_a_busy_machine(run, chi
 	children.end_all()
 	lacking = {row["job_id"] for row in run.processes() if not row["final"] & FINAL_CPU}
 	assert len(run.jobs()) == 12 and len(lacking) <= 1, lacking  # the kernel is free to tell them later still
+
+
+@pytest.mark.needs_root
+@pytest.mark.tier("connector")
+def test_a_storm_on_a_busy_machine_is_counted_to_the_last_process(connected, children):
+	load = connected.copy(LOAD)
+	for _ in range(20):
+		children.busy(seconds=55)
+	printed, run = connected(load, "storm", 8, 500)
+	children.end_all()
+	job = run.job()
+	for figure in ("processes", "exited_processes"):
+		assert (job[figure], job[figure + "_quality"]) == (int(printed), "exact")

@@ -2,7 +2,6 @@
 """Every process of a job is seen, whatever it does to get away, and what is left behind is told, awaited or ended."""
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from collections import Counter
 import pytest
 
 from conftest import TIERS, Proctor
-from runkit import LOAD, WAYS, Run, state_of, wait_for
+from runkit import LOAD, WAYS, Run, connected, state_of, wait_for  # noqa: F401 pylint: disable=unused-import
 
 EVENT_TIERS = ["bpf", "connector"]
 
@@ -138,24 +137,6 @@ def test_a_command_that_is_over_before_we_look_has_its_name_and_end(run, tier):
 	assert all(row["ended"] for row in rows)
 
 
-@pytest.fixture(params=["root", "nobody"])
-def connected(request, run, as_nobody):
-	"""connected(WORD…): runs that on the proc connector, as root or as a plain user, and returns what it printed and what was recorded."""
-
-	def to_the_end(*command):
-		if request.param == "root":
-			done = run(*command, options=["--tier", "connector"])
-		else:
-			done = as_nobody("run", "--tier", "connector", "--", *command)
-			run.proctor.env["PROCTOR_STATE_DIR"] = str(as_nobody.state_dir)
-		assert done.returncode == 0, done.stderr
-		assert run.job()["tier"].startswith(TIERS["connector"])
-		return done.stdout, run
-
-	to_the_end.copy = lambda program: program if request.param == "root" else shutil.copy2(program, as_nobody.place)
-	return to_the_end
-
-
 @pytest.mark.tier("connector")
 def test_a_program_that_was_over_before_we_looked_has_no_name_but_never_that_of_another(connected):
 	_, run = connected("sh", "-c", "seq 300 | xargs -n1 true; true")
@@ -166,18 +147,6 @@ def test_a_program_that_was_over_before_we_looked_has_no_name_but_never_that_of_
 	assert names["true"] > 0
 	report = run.proctor("report", run.job()["job_id"])
 	assert report.returncode == 0 and (not names[None] or "?" in report.stdout)
-
-
-@pytest.mark.tier("connector")
-def test_a_storm_on_a_busy_machine_is_counted_to_the_last_process(connected, children):
-	load = connected.copy(LOAD)
-	for _ in range(20):
-		children.busy(seconds=55)
-	printed, run = connected(load, "storm", 8, 500)
-	children.end_all()
-	job = run.job()
-	for figure in ("processes", "exited_processes"):
-		assert (job[figure], job[figure + "_quality"]) == (int(printed), "exact")
 
 
 # ---- ours among them ---------------------------------------------------------------------------
