@@ -135,7 +135,7 @@ static void put_total(struct list *list, const struct user_total *of, struct tab
 	table_add_figure(to, of->peak_bytes ? format_bytes(of->peak_bytes).at : NULL, INK_PLAIN);
 }
 
-/* Of all jobs that fit, not only of those that are listed. */
+/* Of all jobs of both stores that fit, not only of those that are listed. */
 static int print_totals(struct list *list, struct job_selection *recorded,
                         const struct job_filter *filter, struct err *err)
 {
@@ -148,6 +148,12 @@ static int print_totals(struct list *list, struct job_selection *recorded,
 	                ? history_jobs(recorded->reader, filter, INT32_MAX, add_total, list, err)
 	                : 0;
 
+	job_selection_ask(recorded, filter, DAEMON_JOBS_MAX);
+	vec_each(&recorded->places, place) {
+		struct job job = daemon_jobs_at(&recorded->others, *place);
+
+		(void)add_total(list, &job);
+	}
 	if (list->cli->json)
 		json_open_array(&list->page.json, "users");
 	vec_each(&list->totals, of)

@@ -32,12 +32,13 @@ static bool is_unclear(const struct accounting *t, struct proc_id id)
 	return accounting_is_older(t, id) && !has_begun(t, id);
 }
 
-static uint64_t cpu_since(const struct accounting *t, struct proc_id id, uint64_t cpu_ns)
+/* … a counter, since it joined. */
+static uint64_t since(const struct map *begun, struct proc_id id, uint64_t now)
 {
-	uint64_t begun_ns = 0;
+	uint64_t then = 0;
 
-	(void)map_get(&t->begun_cpu, proc_key(id), &begun_ns);
-	return cpu_ns - MIN(cpu_ns, begun_ns);
+	(void)map_get(begun, proc_key(id), &then);
+	return now - MIN(now, then);
 }
 
 /* The kernel's mark is of the whole life: it counts if it rose since the process joined. */
@@ -71,7 +72,7 @@ static void see_cpu(struct accounting *t, struct proc_id id, uint64_t cpu_ns)
 {
 	uint64_t key = proc_key(id), before = 0;
 
-	cpu_ns = cpu_since(t, id, cpu_ns);
+	cpu_ns = since(&t->begun_cpu, id, cpu_ns);
 	if (!map_get(&t->seen, key, &before) && t->seen.len >= SEEN_MAX)
 		return;
 	if (cpu_ns <= before)
@@ -87,7 +88,7 @@ static void report_cpu(struct accounting *t, struct proc_id id, uint64_t cpu_ns)
 	if (map_get(&t->seen, proc_key(id), &before))
 		map_del(&t->seen, proc_key(id));
 	t->seen_cpu_ns -= before;
-	t->ended_cpu_ns += cpu_since(t, id, cpu_ns);
+	t->ended_cpu_ns += since(&t->begun_cpu, id, cpu_ns);
 }
 
 static void take_totals(struct accounting *t, const struct event *e)
@@ -218,6 +219,8 @@ void accounting_begin_process(struct accounting *t, struct proc_id id, const cha
 	if (t->begun_cpu.len >= SEEN_MAX)
 		return;
 	map_put(&t->begun_cpu, proc_key(id), readings_or(now, PROC_CPU_TIME, 0));
+	map_put(&t->begun_read, proc_key(id), readings_or(now, PROC_READ_BYTES, 0));
+	map_put(&t->begun_written, proc_key(id), readings_or(now, PROC_WRITE_BYTES, 0));
 	map_put(&t->begun_peak, proc_key(id),
 	        readings_or(now, PROC_PEAK_RSS, readings_or(now, PROC_RSS, 0)));
 	take_seen(t, id, comm, now);
@@ -232,8 +235,10 @@ void accounting_take_process(struct accounting *t, const struct proc_snap *p)
 	t->has_older |= accounting_is_older(t, p->s.id);
 	t->living_cpu_ns += readings_or(&p->s.r, PROC_CPU_TIME, 0) + p->s.waited_cpu_ns;
 	t->has_io |= readings_has(&p->s.r, PROC_READ_BYTES);
-	t->living_read_bytes += readings_or(&p->s.r, PROC_READ_BYTES, 0);
-	t->living_written_bytes += readings_or(&p->s.r, PROC_WRITE_BYTES, 0);
+	t->living_read_bytes += since(&t->begun_read, p->s.id,
+	                              readings_or(&p->s.r, PROC_READ_BYTES, 0));
+	t->living_written_bytes += since(&t->begun_written, p->s.id,
+	                                 readings_or(&p->s.r, PROC_WRITE_BYTES, 0));
 }
 
 /* It never falls: what a process had that nobody waits for is no longer listed. */
@@ -305,6 +310,8 @@ void accounting_done(struct accounting *t)
 	map_done(&t->seen);
 	map_done(&t->begun_cpu);
 	map_done(&t->begun_peak);
+	map_done(&t->begun_read);
+	map_done(&t->begun_written);
 }
 
 static struct figure figure(uint64_t value, enum quality quality)
@@ -344,7 +351,7 @@ static void set_cpu(const struct accounting *t, const struct accounting_sources 
 	if (!t->reaped_any && !t->exited && !t->has_samples)
 		return;
 	/* A child that ends while its parent is read may be in both: the end counts without. */
-	if (from->living && !t->has_older)
+	if (from->living && !t->begun_cpu.len)
 		listed_ns = MAX(listed_ns, t->tree_cpu_ns);
 	ret->figures[JOB_FIGURE_CPU] = figure(MAX(reaped_ns, listed_ns),
 	                                      is_exact ? QUALITY_EXACT : QUALITY_AT_LEAST);

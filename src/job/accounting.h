@@ -33,8 +33,9 @@ struct accounting {
 
 	/* Processes that are older than the job count from its start on. */
 	bool counts_from_start;
-	struct map begun_cpu;  /* proc_key → CPU time when it joined */
-	struct map begun_peak; /* proc_key → the kernel's mark of its peak then */
+	struct map begun_cpu;                 /* proc_key → CPU time when it joined */
+	struct map begun_peak;                /* proc_key → the kernel's mark of its peak then */
+	struct map begun_read, begun_written; /* proc_key → its I/O then */
 
 	uint64_t reaped_user_ns, reaped_system_ns, reaped_peak_bytes; /* from wait4 */
 	uint64_t reaped_read_bytes, reaped_written_bytes;

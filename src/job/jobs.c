@@ -144,19 +144,51 @@ static void set_root(const struct jobs *jobs, struct watched_job *w, struct proc
 	w->memory_group = oom_watch_locate(jobs->root_fd, root.pid);
 }
 
-/* The next scan would find those that live so long; many do not. */
-static void add_descendants(struct jobs *jobs, struct job_ref ref, struct proc_id root,
-                            const struct sample *last)
+/* Before the first scan it is asked for. */
+static void name_of(const struct jobs *jobs, struct proc_id id, const struct sample *last,
+                    char ret[static COMM_LEN])
 {
+	const struct proc_sample *p = last ? sample_find_proc(last, id.pid) : NULL;
+
+	if (p && proc_id_eq(p->id, id))
+		memcpy(ret, p->comm, COMM_LEN);
+	else
+		process_peek_comm(jobs->root_fd, id.pid, ret);
+}
+
+/* What it did before it joined the job does not count. */
+static void begin_process(struct jobs *jobs, struct watched_job *w, struct proc_id id,
+                          const struct sample *last)
+{
+	struct proc_readings now;
+	char comm[COMM_LEN];
+
+	if (!w->accounting.counts_from_start)
+		return;
+	name_of(jobs, id, last, comm);
+	if (process_reader_usage(jobs->reader, id, &now))
+		accounting_begin_process(&w->accounting, id, comm, &now);
+}
+
+/* The next scan would find those that live so long; many do not. `joined`: the job that counts what they do
+ * from now on; NULL: all of it counts, or another baseline is taken. */
+static void add_descendants(struct jobs *jobs, struct job_ref ref, struct proc_id root,
+                            const struct sample *last, struct watched_job *joined)
+{
+	unsigned n = 0;
 	cleanup(kin_done) struct kin kin = { 0 };
 
 	map_put(&kin.pids, (uint64_t)root.pid, 1);
 	while (kin_grows(&kin, jobs, last))
 		;
-	vec_each(&kin.list, id)
-		if (job_roster_find(&jobs->roster, *id).job < 0 &&
-		    process_reader_exists(jobs->reader, *id))
-			members_add(&jobs->members, &jobs->roster, *id, ref);
+	vec_each(&kin.list, id) {
+		if (job_roster_find(&jobs->roster, *id).job >= 0 ||
+		    !process_reader_exists(jobs->reader, *id))
+			continue;
+		members_add(&jobs->members, &jobs->roster, *id, ref);
+		if (joined && n++ < USAGES_MAX)
+			begin_process(jobs, joined, *id, last);
+	}
 	jobs->scans_for_descendants = true;
 }
 
@@ -191,25 +223,13 @@ void jobs_add_tree(struct jobs *jobs, job_handle job, struct proc_id root,
 
 	members_add(&jobs->members, &jobs->roster, root, ref);
 	set_root(jobs, jobs_get(jobs, job), root);
-	add_descendants(jobs, ref, root, last);
+	add_descendants(jobs, ref, root, last, NULL);
 }
 
 /* ---- what its processes used at one instant -------------------------------------------------- */
 
 typedef void (*take_usage_fn)(struct accounting *t, struct proc_id id, const char *comm,
                               const struct proc_readings *now);
-
-/* Before the first scan it is asked for. */
-static void name_of(const struct jobs *jobs, struct proc_id id, const struct sample *last,
-                    char ret[static COMM_LEN])
-{
-	const struct proc_sample *p = last ? sample_find_proc(last, id.pid) : NULL;
-
-	if (p && proc_id_eq(p->id, id))
-		memcpy(ret, p->comm, COMM_LEN);
-	else
-		process_peek_comm(jobs->root_fd, id.pid, ret);
-}
 
 /* Reads the members of the job one by one; of a larger crowd, the others are left to the ticks. */
 static void read_members(struct jobs *jobs, struct watched_job *w, const struct sample *last,
@@ -238,19 +258,14 @@ void jobs_begin_members(struct jobs *jobs, struct watched_job *w, const struct s
 	read_members(jobs, w, last, accounting_begin_process);
 }
 
-/* An older one that is not read here is at the next tick. */
 void jobs_join(struct jobs *jobs, struct job_ref to, struct proc_id id, const struct sample *last)
 {
 	struct watched_job *w = jobs_get(jobs, to.job);
-	const struct proc_sample *p = last ? sample_find_proc(last, id.pid) : NULL;
-	struct proc_readings now;
 
-	add_descendants(jobs, to, id, last);
+	begin_process(jobs, w, id, last);
+	add_descendants(jobs, to, id, last, w);
 	if (!w->row->job.root.pid) /* the first such process stands for it */
 		allowance_find(jobs->root_fd, id.pid, &w->row->job);
-	if (accounting_is_older(&w->accounting, id) && process_reader_usage(jobs->reader, id, &now))
-		accounting_begin_process(&w->accounting, id,
-		                         p && proc_id_eq(p->id, id) ? p->comm : "", &now);
 }
 
 void jobs_close(struct jobs *jobs, struct watched_job *w, const struct sample *last)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """An orchestrator of one process that runs several jobs, each sheet in a child of its own."""
+import json
 import os
 import subprocess
 import sys
@@ -19,6 +20,12 @@ def jobs_of(daemon):
 
 def processes_of(daemon, job_id):
 	return [p for p in daemon.result("daemon.top")["processes"] if p["job_id"] == job_id]
+
+
+def stored(daemon, job_id):
+	"""Its row, once its end is on the disk: on a busy machine job.end may answer before that (`stored` is false then)."""
+	query = "SELECT cpu_seconds, peak_rss_mb, processes FROM jobs WHERE job_id = '%s' AND ended IS NOT NULL" % job_id
+	return wait_for(lambda: json.loads(daemon.proctor("sql", "--json", query).stdout))[0]
 
 
 def run_sheet(line, job_id, num, seconds, uid):
@@ -47,6 +54,7 @@ def test_a_conductor_runs_several_jobs_with_a_child_per_sheet(daemon, uid):
 		for job_id in used:
 			assert line.call("job.end", job_id=job_id, exit_code=0)["result"]["status"] == "completed"
 	for job_id, seconds in used.items():
+		stored(daemon, job_id)
 		profile = daemon.result("job.profile", job_id=job_id)
 		assert profile["process_spawn_count"] == 2 and abs(profile["total_cpu_seconds"] - seconds) < 0.06, (profile, seconds)
 		assert list(profile["sheet_metrics"]) == ["1", "2"]
@@ -79,3 +87,32 @@ def test_a_process_that_is_found_by_its_workspace_is_in_the_current_sheet(daemon
 		assert there[0]["sheet_num"] == 4
 		assert os.getpid() not in {p["pid"] for p in processes_of(daemon, "found")}
 		line.call("job.end", job_id="found")
+
+
+# A child that once had 200 MiB and used a second of CPU time, and now sleeps.
+PAST = """
+import os, sys, time
+if os.fork() == 0:
+	big = bytearray(b"x") * (200 << 20)
+	del big
+	while time.process_time() < 1: pass
+	print("past", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("order", ["registered before", "registered after"])
+@pytest.mark.parametrize("uid", [0, NOBODY])
+def test_the_past_of_a_sheets_processes_is_no_part_of_the_job(daemon, children, uid, order):
+	with daemon.line(uid) as line:
+		if order == "registered before":
+			line.call("job.start", job_id="past")
+		worker = children.python(PAST, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, user=uid)
+		assert worker.stdout.readline() == "past\n"
+		if order == "registered after":
+			line.call("job.start", job_id="past")
+		assert "result" in line.call("sheet.started", job_id="past", sheet_num=1, pid=worker.pid)
+		daemon.wait_ticks(2)
+		line.call("job.end", job_id="past")
+	row = stored(daemon, "past")
+	assert row["processes"] == 2 and row["cpu_seconds"] < 0.3 and row["peak_rss_mb"] < 100, row

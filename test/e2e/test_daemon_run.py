@@ -314,6 +314,18 @@ def test_root_sees_everybodys_jobs_and_their_totals(daemon, as_nobody):
 
 
 @pytest.mark.needs_root
+def test_totals_of_users_have_the_jobs_of_the_daemons_store_too(daemon, as_nobody, tmp_path):
+	"""Each once, however many are listed."""
+	env = {"PROCTOR_STATE_DIR": str(tmp_path / "own")}  # of root, beside the daemon's
+	for n in range(3):
+		assert as_nobody("run", "--job-id", "n%d" % n, "--", "true", env={"PROCTOR_SOCKET": str(daemon.socket)}).returncode == 0
+	assert daemon.proctor("run", "--job-id", "both", "--", "true", env=env).returncode == 0
+	wait_for(lambda: sql(daemon, "SELECT count(*) AS n FROM jobs WHERE status = 'completed'") == [{"n": 4}])
+	users = json.loads(daemon.proctor("ls", "--all-users", "--json", "-n", "1", env=env).stdout)["users"]
+	assert {user["user"]: user["jobs"] for user in users} == {"nobody": 3, "root": 1}
+
+
+@pytest.mark.needs_root
 def test_status_lists_running_jobs_and_why_it_is_full(daemon, as_nobody, children):
 	worker = children.spawn(["timeout", "60", "sh", "-c", "while :; do :; done"], user=NOBODY)
 	daemon.result("job.start", NOBODY, job_id="busy", pid=worker.pid)
