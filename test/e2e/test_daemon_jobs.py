@@ -541,6 +541,7 @@ def test_the_monitor_stream_has_events_and_no_answer(shared, children, uid):
 			assert message["method"] == "monitor.event" and "id" not in message
 			assert list(message["params"]) == ["job_id", "sheet_num", "event", "data", "timestamp"]
 			names[message["params"]["event"]] = message["params"]
+	names.pop("monitor.lagged", None)  # of no job: a storm elsewhere on the machine has overwritten events
 	assert {event["job_id"] for event in names.values()} == {mine}
 	assert names["job.started"]["sheet_num"] is None and names["sheet.started"]["sheet_num"] == 3
 	with shared.line(uid) as ear, shared.line(uid) as mouth:
