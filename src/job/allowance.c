@@ -60,7 +60,8 @@ void allowance_find(int root_fd, pid_t pid, struct job *job)
 	if (a->milli_cores || !cgroup_home_locate(root_fd, pid, dirs))
 		return;
 	/* The kernel keeps the affinity within the cpuset, and it changes with it. */
-	a->milli_cores = process_peek_cpus(pid) * UINT64_C(1000);
+	a->cpus = process_peek_cpus(pid);
+	a->milli_cores = a->cpus * UINT64_C(1000);
 	lower(&a->milli_cores, job->limit[JOB_LIMIT_CPU]);
 	lower_memory(a, job->limit[JOB_LIMIT_MEM], ALLOWANCE_OWN);
 	apply_groups(root_fd, dirs, job);

@@ -16,8 +16,7 @@
 
 #define USAGES_MAX 1024          /* processes whose counters are read at a job's start and end */
 #define BIRTHS_MAX 20000         /* of a storm; the next scan finds those that are left of it */
-#define LONGEST_PERIOD_NS 1e9    /* of a quota of CPU time */
-#define JITTER_NS 1e8            /* between the counters and the clock */
+#define JITTER_NS 100000000      /* between the counters and the clock */
 #define SHOWN_NS (60 * NS_PER_S) /* so long an ended job is shown, for late queries */
 
 struct jobs *jobs_new(struct process_reader *reader)
@@ -585,22 +584,19 @@ static void compute(const struct jobs *jobs, struct watched_job *w, const struct
 		w->hooks->show(w->hooks_self, job);
 }
 
-/* How much CPU time is possible in so much time. What a job used beyond its allowance is held back by as much
- * as a period of its quota may be ahead; more than that, and it has been allowed more since. */
+/* How much CPU time is possible in so much time: on all its CPUs, also under a quota, which holds for a whole
+ * period. A job that uses more has been allowed more CPUs since it started. */
 static uint64_t most_cpu(struct watched_job *w, uint64_t growth, uint64_t elapsed_ns)
 {
-	double cores = (double)w->row->job.allowed.milli_cores / 1000;
-	double most = cores * (double)elapsed_ns;
+	uint64_t most = w->row->job.allowed.cpus * elapsed_ns;
 
-	if ((double)growth > most + cores * LONGEST_PERIOD_NS + JITTER_NS)
-		w->exceeds_allowance = true;
-	if (cores > 0 && !w->exceeds_allowance)
-		return (uint64_t)most;
-	return elapsed_ns * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	w->exceeds_allowance |= growth > most + JITTER_NS;
+	return most && !w->exceeds_allowance ? most
+	                                     : elapsed_ns * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* The CPU time since the last tick, as a share of the time since then. What exceeds the cores that the job
- * may use belongs to other ticks: the counters and the clock are not read at one instant. It is shown
+/* The CPU time since the last tick, as a share of the time since then. What exceeds the CPUs that the job
+ * may run on belongs to other ticks: the counters and the clock are not read at one instant. It is shown
  * with the next ones, so that the shares add up to the total. */
 static void spread_cpu(struct watched_job *w, uint64_t boot_ns, struct job_sum *sum)
 {

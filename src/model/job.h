@@ -93,10 +93,11 @@ typedef int32_t job_handle;
 
 /* What a job may use, as it was when it started. 0 and "": not known; of the time: not limited. */
 struct allowance {
-	uint64_t milli_cores; /* by affinity, cpuset and quota */
+	uint64_t milli_cores; /* by quota, too: so much in the long run */
 	uint64_t memory_bytes;
 	char memory_source[CAUSE_GROUP_MAX]; /* whose limit it is */
 	uint64_t time_ns;
+	uint64_t cpus; /* by affinity and cpuset: so many at one moment */
 };
 
 struct job {

@@ -40,6 +40,7 @@ const struct field job_columns[JOB_COLUMN_LIMITS] = {
 	{ "sender_pid", FIELD(ORDINAL, cause.sender_pid) },
 	{ "sender_uid", FIELD(NUMBER, cause.sender_uid) },
 	{ "sender_comm", FIELD(TEXT, cause.sender_comm) },
+	{ "allowed_cpus", FIELD(ORDINAL, allowed.cpus) },
 	{ "allowed_cores", FIELD(ORDINAL, allowed.milli_cores) },
 	{ "allowed_memory", FIELD(ORDINAL, allowed.memory_bytes) },
 	{ "allowed_source", FIELD(TEXT, allowed.memory_source) },

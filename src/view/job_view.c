@@ -279,8 +279,9 @@ struct words job_cores_words(const struct job *job, unsigned cpus)
 
 	if (!job_knows(job, JOB_FIGURE_CPU) || !isfinite(cores) || is_blurred)
 		return words("%s", "");
-	if (most)
-		cores = possible_cores(job, cores, (double)most / 1000);
+	if (job->allowed.cpus || cpus)
+		cores = possible_cores(job, cores,
+		                       job->allowed.cpus ? (double)job->allowed.cpus : cpus);
 	busy = cores < 0.005   ? words("less than 0.01")
 	       : cores < 0.095 ? words("%.2f", cores)
 	                       : words("%.1f", cores);

@@ -411,7 +411,7 @@ static void test_job_processes__begin_when_it_was_told_and_not_before_their_pare
 	world_rmdir(dir);
 }
 
-static void test_job_sums__end_within_the_allowed_cores(void **state)
+static void test_job_sums__end_within_the_allowed_cpus(void **state)
 {
 	char *dir = world_dir();
 	struct sums sums;
@@ -424,7 +424,7 @@ static void test_job_sums__end_within_the_allowed_cores(void **state)
 	st = world_open(&w, dir);
 	world_add_job(&w, "s");
 	job = &w.jobs.at[0];
-	job->allowed.milli_cores = 1000;
+	job->allowed.cpus = 1;
 	put_sum(&w, st,
 	        (struct job_sum){ .cpu_ratio = 0.5, .cpu_ns = { NS_PER_S, QUALITY_EXACT } });
 	job = &w.jobs.at[0];
@@ -539,7 +539,7 @@ static void test_store__reads_version_1_and_brings_it_up_to_date(void **state)
 	world_rmdir(dir);
 }
 
-RUN_TESTS(TEST(test_job_sums__end_within_the_allowed_cores),
+RUN_TESTS(TEST(test_job_sums__end_within_the_allowed_cpus),
           TEST(test_job_processes__know_no_cpu_share_of_who_was_seen_once_at_rest),
           TEST(test_job_processes__begin_when_it_was_told_and_not_before_their_parent),
           TEST(test_sheets__are_kept_as_they_were_told),

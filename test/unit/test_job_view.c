@@ -163,8 +163,14 @@ static void test_job_cores__are_of_those_it_may_use(void **state)
 	assert_string_equal(job_cores_words(&job, 8).at, "0.9 of 1 core busy");
 	job.allowed.milli_cores = 880; /* the last period was not over yet */
 	assert_string_equal(job_cores_words(&job, 8).at, "0.9 of 0.88 cores busy");
+	job.allowed.milli_cores = 500; /* two periods of which the second was not over */
+	job.took_ns = 170 * NS_PER_MS;
+	kit_figure(&job, JOB_FIGURE_CPU, 117 * NS_PER_MS, QUALITY_EXACT);
+	assert_string_equal(job_cores_words(&job, 8).at, "0.7 of 0.5 cores busy");
+	kit_figure(&job, JOB_FIGURE_CPU, 9 * NS_PER_S, QUALITY_EXACT);
 	job.took_ns = 9 * NS_PER_S - 1;
 	job.allowed.milli_cores = 1000;
+	job.allowed.cpus = 1;
 	assert_string_equal(job_cores_words(&job, 8).at, "1.0 of 1 core busy");
 	kit_figure(&job, JOB_FIGURE_CPU, 18 * NS_PER_S,
 	           QUALITY_EXACT); /* it was allowed more later */

@@ -158,7 +158,7 @@ static double share_after(struct scene *f, struct cgroup_readings *group, uint64
 	return f->snap.sums.at[0].cpu_ratio;
 }
 
-static void test_jobs__show_no_more_cores_than_are_allowed_and_lose_no_cpu_time(void **state)
+static void test_jobs__show_no_more_cpus_than_are_allowed_and_lose_no_cpu_time(void **state)
 {
 	static const struct watched_job_hooks hooks = { .measure = read_group };
 	struct cgroup_readings group = { 0 };
@@ -167,11 +167,13 @@ static void test_jobs__show_no_more_cores_than_are_allowed_and_lose_no_cpu_time(
 
 	w->hooks = &hooks;
 	w->hooks_self = &group;
+	w->row->job.allowed.cpus = 1;
 	w->row->job.allowed.milli_cores = 500;
-	assert_true(fabs(share_after(&f, &group, 700) - 0.5) < 1e-6); /* a period is ahead … */
-	assert_true(fabs(share_after(&f, &group, 900) - 0.4) < 1e-6); /* … of the next */
-	assert_true(fabs(share_after(&f, &group, 900)) < 1e-6);
-	assert_true(share_after(&f, &group, 3900) > 0.999); /* it has been allowed more since */
+	assert_true(fabs(share_after(&f, &group, 700) - 0.7) < 1e-6); /* its quota is of a period */
+	assert_true(fabs(share_after(&f, &group, 1780) - 1) < 1e-6);  /* the clock lags … */
+	assert_true(fabs(share_after(&f, &group, 1980) - 0.28) < 1e-6); /* … by 80 ms */
+	assert_true(fabs(share_after(&f, &group, 1980)) < 1e-6);
+	assert_true(share_after(&f, &group, 4980) > 0.999); /* it has been allowed more since */
 	scene_done(&f);
 }
 
@@ -287,7 +289,7 @@ static void test_watched_job_end__may_be_corrected_but_keeps_its_time(void **sta
 	scene_done(&f);
 }
 
-RUN_TESTS(TEST(test_jobs__show_no_more_cores_than_are_allowed_and_lose_no_cpu_time),
+RUN_TESTS(TEST(test_jobs__show_no_more_cpus_than_are_allowed_and_lose_no_cpu_time),
           TEST(test_jobs__count_the_processes_of_each_job_apart),
           TEST(test_jobs__focus_on_the_living),
           TEST(test_jobs__infer_the_end_of_a_job_from_that_of_its_process),
