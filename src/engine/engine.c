@@ -18,7 +18,7 @@
 #define FLUSH_EVENTS_ALWAYS (5 * FLUSH_EVENTS)
 #define DRAINS_MAX 32
 #define LIMITS_AFTER_NS NS_PER_S
-#define YOUNG_DETAILS_NS (200 * NS_PER_MS)
+#define TICKS_PER_DETAILS 4 /* while ticks are frequent */
 #define STORING_AGAIN_NS (2 * NS_PER_S)
 #define JOB_PATIENCE_NS NS_PER_S /* for a disk, while clients wait for us */
 #define SETTLE_STEP_NS (2 * NS_PER_MS)
@@ -217,17 +217,24 @@ static void set_focus(struct engine *e)
 
 /* ---- the tick -------------------------------------------------------------------------------- */
 
-/* Details are expensive, so they wait while ticks are frequent, or are read at some of them, if it takes PSS
- * to know what a job uses. The file limit is read once a process has run for a while. */
+static uint64_t interval_now(const struct engine *e, uint64_t now_ns)
+{
+	if (is_young(e))
+		return tick_time_interval(now_ns - e->started_ns, e->options.interval_ns);
+	return budget_interval_ns(&e->budget, e->options.interval_ns);
+}
+
+/* Details are expensive, so they wait while ticks are frequent, or are read at some of them, less and less
+ * often as ticks are, if it takes PSS to know what a job uses. The file limit is read once a process has run for a while. */
 static unsigned want_now(struct engine *e)
 {
 	unsigned want = budget_want(&e->budget);
-	uint64_t now_ns = clock_mono_ns();
+	uint64_t now_ns = clock_mono_ns(), rest_ns;
 
 	if (!is_young(e) || !(want & WANT_PSS))
 		return want;
-	if (now_ns - MAX(e->started_ns, e->detailed_ns) >= YOUNG_DETAILS_NS &&
-	    jobs_need_pss(e->jobs)) {
+	rest_ns = MIN(TICKS_PER_DETAILS * interval_now(e, now_ns), e->options.interval_ns);
+	if (now_ns - MAX(e->started_ns, e->detailed_ns) >= rest_ns && jobs_need_pss(e->jobs)) {
 		e->detailed_ns = now_ns;
 		return want;
 	}
@@ -340,13 +347,6 @@ void engine_tick(struct engine *e)
 	pass_on_notices(e);
 	hand_out_outcomes(e);
 	watch_events(e);
-}
-
-static uint64_t interval_now(const struct engine *e, uint64_t now_ns)
-{
-	if (is_young(e))
-		return tick_time_interval(now_ns - e->started_ns, e->options.interval_ns);
-	return budget_interval_ns(&e->budget, e->options.interval_ns);
 }
 
 static void on_timer(void *self)
