@@ -385,23 +385,17 @@ static void set_largest_process(const struct accounting *t, const struct account
 	if (peak)
 		ret->figures[JOB_FIGURE_PEAK_RSS] = figure(peak, is_exact ? QUALITY_EXACT
 		                                                          : QUALITY_AT_LEAST);
-	if (MAX(t->peak_rss_bytes, t->seen_rss_bytes) >= peak) {
+	/* wait4 does not name it: what was sampled with almost as much is the one. */
+	if (MAX(t->peak_rss_bytes, t->seen_rss_bytes) >= peak - peak / 10) {
 		ret->hungriest_pid = t->hungriest_pid;
 		memcpy(ret->hungriest, t->hungriest, sizeof ret->hungriest);
 	}
 }
 
-/* The pages of one tick are not all read at one instant: the sum may exceed what was ever there at
- * once, but not what was charged, nor the limit, its own or that of a group around it. */
 static void set_used(const struct accounting *t, struct job *ret)
 {
 	struct figure charged = ret->figures[JOB_FIGURE_PEAK_CHARGED];
-	uint64_t limit = ret->limit[JOB_LIMIT_MEM], most;
-
-	if (!limit && strcmp(ret->allowed.memory_source, ALLOWANCE_ULIMIT) != 0)
-		limit = ret->allowed.memory_bytes;
-	most = MIN(figure_is_known(charged) ? charged.value : UINT64_MAX,
-	           limit ? limit : UINT64_MAX);
+	uint64_t most = figure_is_known(charged) ? charged.value : UINT64_MAX;
 
 	if (t->peak_used_bytes) {
 		ret->figures[JOB_FIGURE_PEAK_USED] = figure(MIN(t->peak_used_bytes, most),

@@ -68,3 +68,15 @@ void allowance_find(int root_fd, pid_t pid, struct job *job)
 	lower_memory(a, process_peek_address_limit(root_fd, pid), ALLOWANCE_ULIMIT);
 	lower_memory(a, own_memory_of_machine(root_fd), ALLOWANCE_MACHINE);
 }
+
+uint64_t allowance_memory_now(int root_fd, pid_t pid)
+{
+	cleanup(freep) struct cgroup_dirs *dirs = xcalloc(1, sizeof *dirs);
+	uint64_t most = own_memory_of_machine(root_fd), limit;
+
+	if (!pid || !cgroup_home_locate(root_fd, pid, dirs))
+		return 0;
+	if (cgroup_read_limit(root_fd, dirs, CGROUP_FAMILY_MEMORY, &limit))
+		lower(&most, limit);
+	return most;
+}

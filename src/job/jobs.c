@@ -507,10 +507,34 @@ static struct figure sampled(uint64_t value)
 	return (struct figure){ value, QUALITY_SAMPLED };
 }
 
-static void measure_memory(struct watched_job *w, struct job_sum *sum)
+/* The most that the job may use, its own limit or that of a group around it; 0: not known. */
+static uint64_t memory_limit(const struct job *job)
 {
-	sum->used = sampled(has_own_memory(w) ? w->group->value[CGROUP_MEM_USED]
-	                                      : job_memory_sum(&w->memory));
+	if (job->limit[JOB_LIMIT_MEM])
+		return job->limit[JOB_LIMIT_MEM];
+	return strcmp(job->allowed.memory_source, ALLOWANCE_ULIMIT) ? job->allowed.memory_bytes : 0;
+}
+
+/* The pages of one tick are not all read at one instant: their sum may exceed what was ever there at once, but
+ * not the limit, which may have been raised since the start. */
+static uint64_t hold_to_limit(const struct jobs *jobs, struct watched_job *w, uint64_t used)
+{
+	uint64_t limit = MAX(memory_limit(&w->row->job), w->memory_limit);
+
+	if (!limit || used <= limit)
+		return used;
+	w->memory_limit = MAX(limit, allowance_memory_now(jobs->root_fd, w->end_facts.command.pid));
+	return MIN(used, w->memory_limit);
+}
+
+static void measure_memory(const struct jobs *jobs, struct watched_job *w, struct job_sum *sum)
+{
+	uint64_t used = job_memory_sum(&w->memory);
+
+	if (has_own_memory(w))
+		sum->used = sampled(w->group->value[CGROUP_MEM_USED]);
+	else if (w->row->processes) /* one that never had any uses nothing that could be shown */
+		sum->used = sampled(hold_to_limit(jobs, w, used));
 	if (w->group && readings_has(w->group, CGROUP_MEM))
 		sum->charged = sampled(w->group->value[CGROUP_MEM]);
 }
@@ -636,7 +660,7 @@ static void account_job(const struct jobs *jobs, struct watched_job *w, struct s
 	struct job_sum *sum = is_sampled ? &snap->sums.at[index] : NULL;
 
 	if (sum) {
-		measure_memory(w, sum);
+		measure_memory(jobs, w, sum);
 		accounting_take_sum(&w->accounting, snap, index);
 		accounting_end_tick(&w->accounting, sum);
 		gpu_account_take(&w->gpus, snap, sum);

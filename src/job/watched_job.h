@@ -44,6 +44,7 @@ struct watched_job {
 	const struct cgroup_readings *group; /* its own, of this snapshot; NULL: it has none */
 	/* The CPU time that was spread over the ticks so far, and until when. */
 	uint64_t spread_cpu_ns, spread_boot_ns;
+	uint64_t memory_limit;  /* the largest that was in force when it was exceeded; 0: never */
 	bool exceeds_allowance; /* it uses more CPUs than it was allowed as it started */
 	bool is_resumed; /* it was not watched all the time: CPU time of before is not spread */
 	struct sheet_accounts sheet_accounts; /* of sheets that run */

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from conftest import read_store_so_far, wait_for
+from runkit import Plain
 
 HOLD = "import os, sys, time, mmap, threading\nMIB = 1 << 20\n" + '''
 def touch(block, mib=None, first=0):
@@ -187,6 +188,30 @@ time.sleep(1.5)'''
 	assert done.returncode == 0, done.stderr
 	last = as_nobody.sql("SELECT used_mb FROM job_samples WHERE used_mb ORDER BY timestamp")[-3:]
 	assert all(100 < row["used_mb"] < 115 for row in last), last
+
+
+@pytest.mark.needs_root
+def test_memory_used_may_exceed_a_limit_that_was_raised_since(as_nobody, group):
+	"""A recorder with sanitizers fits into the limit, too."""
+	limit = group / "memory.limit_in_bytes"
+	limit.write_text(str(300 << 20), encoding="utf-8")
+	grow = "a = touch(bytearray(60 * MIB)); open('small', 'w')\nwhile not os.path.exists('raised'): time.sleep(0.01)\n"
+	grow += "b = touch(bytearray(400 * MIB)); time.sleep(0.5)"
+
+	def raise_limit():
+		wait_for((as_nobody.place / "small").exists)
+		limit.write_text(str(900 << 20), encoding="utf-8")
+		(as_nobody.place / "raised").touch()
+
+	raiser = threading.Thread(target=raise_limit)
+	raiser.start()
+	run = Plain(as_nobody, group)
+	done = run("/usr/bin/python3", "-c", HOLD + grow)
+	raiser.join()
+	job = run.job()
+	assert done.returncode == 0 and job["allowed_memory_mb"] == 300, done.stderr
+	assert is_close(job["peak_used_mb"], 465), job
+	assert job["hungriest"] == "python3" and "python3" in done.stderr, done.stderr
 
 
 @pytest.mark.needs_root
