@@ -551,13 +551,13 @@ static void find_limit(const struct jobs *jobs, const struct watched_job *w,
 	facts->limit_group = limit->group;
 }
 
-static void judge(const struct jobs *jobs, const struct watched_job *w, struct job *job)
+static void judge(const struct jobs *jobs, const struct watched_job *w, struct cause *ret)
 {
 	struct oom_limit limit;
 	struct cause_facts facts;
 
 	end_facts_summarize(&w->end_facts, &facts);
-	facts.signal = job->signal;
+	facts.signal = w->row->job.signal;
 	facts.ends_are_seen = jobs->sources.births && !w->end_facts.lost;
 	facts.sees_ooms = jobs->sources.totals && !w->end_facts.lost;
 	facts.sent_source = jobs->sources.totals ? CAUSE_SOURCE_BPF : CAUSE_SOURCE_RECORDER;
@@ -565,19 +565,23 @@ static void judge(const struct jobs *jobs, const struct watched_job *w, struct j
 		w->hooks->explain(w->hooks_self, &facts);
 	else
 		find_limit(jobs, w, &facts, &limit);
-	cause_judge(&facts, &job->cause);
+	cause_judge(&facts, ret);
 }
 
 static void explain(const struct jobs *jobs, struct watched_job *w)
 {
 	struct job *job = &w->row->job;
 	struct figure *kills = &job->figures[JOB_FIGURE_OOM_KILLS];
+	bool lost_process = job->status == JOB_COMPLETED &&
+	                    job->figures[JOB_FIGURE_SIGNALLED].value;
+	struct cause cause = { 0 };
 
-	if (job->status != JOB_FAILED)
+	if (job->status != JOB_FAILED && !lost_process)
 		return;
-	judge(jobs, w,
-	      job); /* again with each snapshot: the events that explain it may come late */
-	if (job->cause.oom == CAUSE_PROOF_PROVEN && !figure_is_known(*kills))
+	judge(jobs, w, &cause); /* again with each snapshot: events that explain it may come late */
+	if (job->status == JOB_FAILED)
+		job->cause = cause;
+	if (cause.oom == CAUSE_PROOF_PROVEN && !figure_is_known(*kills))
 		*kills = (struct figure){ 1, QUALITY_AT_LEAST };
 }
 

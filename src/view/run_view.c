@@ -157,6 +157,8 @@ static void put_processes(struct facts *f, const struct job *job)
 	if (job_count(job, JOB_FIGURE_SIGNALLED))
 		facts_comma(f, "%s died of a signal",
 		            job_figure_words(job, JOB_FIGURE_SIGNALLED).at);
+	if (job_count(job, JOB_FIGURE_OOM_KILLS) && job->status != JOB_FAILED)
+		facts_comma(f, "%s out of memory", job_figure_words(job, JOB_FIGURE_OOM_KILLS).at);
 	if (job_late(job))
 		facts_comma(f, "%s ended after the command", format_count(job_late(job)).at);
 	if (leaked)

@@ -66,6 +66,18 @@ def test_a_plain_user_learns_whose_limit_killed_it(as_nobody, limited, command):
 
 
 @pytest.mark.needs_root
+@pytest.mark.parametrize("user", ["root", "nobody"])
+def test_a_job_that_ends_well_reports_that_a_process_ran_out_of_memory(run, as_nobody, limited, user):
+	survive = ["sh", "-c", "python3 -c '%s'; exit 0" % EAT]
+	plain = Plain(as_nobody, limited, PROCTOR_SOCKET="/nonexistent")
+	done = plain(*survive) if user == "nobody" else run(*survive, options=["--summary"], preexec_fn=enter(limited))
+	job = (plain if user == "nobody" else run).job()
+	assert done.returncode == 0 and (user == "root" or kills_of(limited) >= 1)
+	assert (job["status"], job["result"], job["oom"], job["oom_kills"]) == ("completed", "ok", None, 1)
+	assert "1 out of memory" in done.stderr, done.stderr
+
+
+@pytest.mark.needs_root
 def test_a_plain_user_who_was_killed_otherwise_is_told_no_more(as_nobody, limited):
 	"""The group has met its limit before, and killed for it."""
 	run = Plain(as_nobody, limited, PROCTOR_SOCKET="/nonexistent")
