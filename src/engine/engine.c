@@ -239,7 +239,9 @@ static unsigned want_now(struct engine *e)
 		return want;
 	}
 	want &= ~(unsigned)WANT_PSS;
-	return now_ns - e->started_ns < LIMITS_AFTER_NS ? want : want | WANT_LIMITS;
+	/* With the limits comes what was read before: shared memory counts at each tick. */
+	return e->detailed_ns || now_ns - e->started_ns >= LIMITS_AFTER_NS ? want | WANT_LIMITS
+	                                                                   : want;
 }
 
 void engine_stage_pressure(void *self, struct snapshot *snap)

@@ -68,6 +68,7 @@ static void test_process_details__reads_a_frozen_machine(void **state)
 	void *tasks = tree_probe(&probe_tasks_proc, &env, &s),
 	     *self = tree_probe(&probe_detail, &env, &s);
 	struct proc_sample *sleeper = sample_find_proc(&s, 700), *worker = sample_find_proc(&s, 9);
+	struct err err;
 
 	(void)state;
 	assert_int_equal(sleeper->r.value[PROC_PSS], 323 * 1024);
@@ -75,6 +76,12 @@ static void test_process_details__reads_a_frozen_machine(void **state)
 	            readings_has(&sleeper->r, PROC_PEAK_RSS));
 	assert_true(readings_has(&sleeper->r, PROC_FD_LIMIT));
 	assert_false(readings_has(&worker->r, PROC_PSS) || readings_has(&worker->r, PROC_FD_LIMIT));
+	assert_true(sleeper->pss_is_fresh);
+	s.want = WANT_FDS_IO |
+	         WANT_LIMITS; /* the next tick keeps it, and others may share by then */
+	assert_int_equal(probe_detail.read(self, &s, &err), 0);
+	assert_int_equal(sleeper->r.value[PROC_PSS], 323 * 1024);
+	assert_false(sleeper->pss_is_fresh);
 	probe_detail.close(self);
 	probe_tasks_proc.close(tasks);
 	sample_done(&s);

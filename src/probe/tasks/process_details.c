@@ -342,7 +342,8 @@ static void fill(struct detail *self, struct sample *out)
 		if (e->present >> PROC_PSS & 1) {
 			out->procs.at[i].pss_anon_bytes = e->pss_anon;
 			out->procs.at[i].pss_shmem_bytes = e->pss_shmem;
-			out->procs.at[i].pss_is_fresh = e->read_round == self->round;
+			out->procs.at[i].pss_is_fresh = out->want & WANT_PSS &&
+			                                e->read_round == self->round;
 		}
 		for (size_t k = 0; k < ARRAY_LEN(details) && e->present; k++)
 			if (e->present >> details[k] & 1 && !readings_has(r, details[k]))
