@@ -54,6 +54,7 @@ struct turn {
 struct detail {
 	uint32_t round;    /* ticks that gave turns */
 	uint32_t tick;     /* all of them */
+	bool is_round;     /* this one gives turns: PSS is wanted, or sharers have left */
 	size_t next_asked; /* of the focus, for its limit */
 	size_t sharers;    /* of the focus, that mapped shared memory in the last round */
 	int64_t credit_ns; /* a large process may cost more than a tick's share: paid back */
@@ -342,7 +343,7 @@ static void fill(struct detail *self, struct sample *out)
 		if (e->present >> PROC_PSS & 1) {
 			out->procs.at[i].pss_anon_bytes = e->pss_anon;
 			out->procs.at[i].pss_shmem_bytes = e->pss_shmem;
-			out->procs.at[i].pss_is_fresh = out->want & WANT_PSS &&
+			out->procs.at[i].pss_is_fresh = self->is_round &&
 			                                e->read_round == self->round;
 		}
 		for (size_t k = 0; k < ARRAY_LEN(details) && e->present; k++)
@@ -351,12 +352,9 @@ static void fill(struct detail *self, struct sample *out)
 	}
 }
 
-/* Each process that maps shared memory makes the shares of the others smaller, and each that leaves makes
- * them larger: they are read together, at whatever price, or their sum would count some pages twice or
- * not at all. */
-static void read_sharers(struct detail *self, struct sample *out)
+/* Of the focus; and whether one of them was read in this round. */
+static size_t count_sharers(const struct detail *self, const struct sample *out, bool *ret_is_new)
 {
-	bool has_changed = false;
 	size_t sharers = 0;
 
 	vec_each(&out->focus, id) {
@@ -366,8 +364,19 @@ static void read_sharers(struct detail *self, struct sample *out)
 		if (!e || !e->pss_shmem || !has_memory(p))
 			continue;
 		sharers++;
-		has_changed |= e->read_round == self->round;
+		*ret_is_new |= e->read_round == self->round;
 	}
+	return sharers;
+}
+
+/* Each process that maps shared memory makes the shares of the others smaller, and each that leaves makes
+ * them larger: they are read together, at whatever price, or their sum would count some pages twice or
+ * not at all. */
+static void read_sharers(struct detail *self, struct sample *out)
+{
+	bool has_changed = false;
+	size_t sharers = count_sharers(self, out, &has_changed);
+
 	has_changed |= sharers != self->sharers;
 	self->sharers = sharers;
 	vec_each(&out->focus, id) {
@@ -399,6 +408,7 @@ static int detail_read(void *self_, struct sample *out, struct err *err)
 {
 	struct detail *self = self_;
 	uint64_t begin_ns = process_reader_cpu_ns(self->reader);
+	bool is_new = false;
 
 	(void)err;
 	if (!(out->want & (WANT_PSS | WANT_LIMITS)) || !find_entries(self, out))
@@ -406,7 +416,8 @@ static int detail_read(void *self_, struct sample *out, struct err *err)
 	self->credit_ns = MIN(self->credit_ns + CPU_PER_TICK_NS, CPU_PER_TICK_NS);
 	self->tick++;
 	read_limits(self, out);
-	if (out->want & WANT_PSS)
+	self->is_round = out->want & WANT_PSS || count_sharers(self, out, &is_new) < self->sharers;
+	if (self->is_round)
 		take_all_turns(self, out);
 	out->aside_cpu_ns += process_reader_cpu_ns(self->reader) - begin_ns;
 	fill(self, out);
