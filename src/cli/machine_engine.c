@@ -30,6 +30,7 @@ static void set_options(struct machine_engine *m, const char *kind)
 
 	cli_sampler_options(&m->config, &o->sampler);
 	o->sampler.no_bpf = m->no_bpf;
+	o->sampler.traces_syscalls = m->config.profiler.strace_enabled;
 	o->interval_ns = tuning.interval_ns;
 	o->keep_interval = m->interval_ns != UINT64_MAX;
 	o->anomaly = tuning.anomaly;

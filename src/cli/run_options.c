@@ -190,6 +190,8 @@ bool run_options_parse(struct cli *cli, int argc, char **argv, struct run_option
 		  "print the summary even if stderr is not a terminal (or: PROCTOR_SUMMARY=1)" },
 		{ "quiet", 'q', OPT_FLAG, &ret->quiet, NULL,
 		  "print no summary and no warnings about the recording" },
+		{ "syscalls", 0, OPT_FLAG, &ret->traces_syscalls, NULL,
+		  "count its system calls; this slows down every process on the machine" },
 		{ "no-bpf", 0, OPT_FLAG, &ret->no_bpf, NULL, "do not use BPF" },
 		{ "tier", 0, OPT_TEXT, &ret->tier, "TIER",
 		  "best source of process events to use: bpf, connector or proc" },

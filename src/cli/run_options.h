@@ -12,7 +12,7 @@ struct run_options {
 	uint64_t limit[JOB_LIMIT_COUNT];
 	uint64_t interval_ns, grace_ns;
 	uint64_t pid; /* of a process that runs already, instead of a command */
-	bool no_bpf, no_events;
+	bool no_bpf, no_events, traces_syscalls;
 	bool waits, kills_leftovers, waits_for_room, captures, summary, quiet;
 };
 

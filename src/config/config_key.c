@@ -23,7 +23,7 @@ const struct config_key config_keys[] = {
 	{ "profiler", "interval_seconds", CONFIG_TIME, SECOND, AT(profiler.interval_ns), "5", "1",
 	  "1h", false, "time between two snapshots" },
 	{ "profiler", "strace_enabled", CONFIG_BOOL, 0, AT(profiler.strace_enabled), "false", NULL,
-	  NULL, false, "summarise syscalls with strace where BPF cannot", .is_unused = true },
+	  NULL, false, "count the system calls of jobs, which slows down those of all processes" },
 	{ "profiler", "strace_full_on_demand", CONFIG_BOOL, 0, AT(profiler.strace_full_on_demand),
 	  "true", NULL, NULL, false, "allow a full strace of a process on request",
 	  .is_unused = true },

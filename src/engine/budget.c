@@ -15,12 +15,13 @@
 
 static unsigned last_level(const struct budget *b)
 {
-	return b->keep_interval ? BUDGET_NO_FDS_IO : BUDGET_LAST;
+	return b->keep_interval ? BUDGET_NO_SYSCALLS : BUDGET_LAST;
 }
 
 static bool is_skipped(const struct budget *b, unsigned level)
 {
-	return level == BUDGET_NO_FDS_IO && b->files_are_free;
+	return (level == BUDGET_NO_FDS_IO && b->files_are_free) ||
+	       (level == BUDGET_NO_SYSCALLS && !b->has_syscalls);
 }
 
 static void set_level(struct budget *b, unsigned level)
@@ -37,7 +38,7 @@ static unsigned worse_level(const struct budget *b)
 	unsigned level = b->level + 1, last = last_level(b);
 	double ratio = b->ratio / 2;
 
-	if (is_skipped(b, level))
+	while (is_skipped(b, level))
 		level++;
 	if (level > last)
 		return b->level;
@@ -58,7 +59,7 @@ static unsigned better_level(const struct budget *b)
 	} else if (level > BUDGET_ALL && ratio <= most) {
 		level--;
 	}
-	if (level < b->level && is_skipped(b, level))
+	while (level < b->level && is_skipped(b, level))
 		level--;
 	return level;
 }
@@ -115,6 +116,8 @@ unsigned budget_want(const struct budget *b)
 		want &= ~(unsigned)WANT_PSS;
 	if (b->level >= BUDGET_NO_FDS_IO)
 		want &= ~(unsigned)WANT_FDS_IO;
+	if (b->level >= BUDGET_NO_SYSCALLS)
+		want &= ~(unsigned)WANT_SYSCALLS;
 	return want;
 }
 
@@ -125,9 +128,13 @@ uint64_t budget_interval_ns(const struct budget *b, uint64_t base_ns)
 
 const char *budget_left_out(const struct budget *b)
 {
+	bool files = b->level >= BUDGET_NO_FDS_IO && !b->files_are_free;
+	bool calls = b->level >= BUDGET_NO_SYSCALLS && b->has_syscalls;
+
 	if (b->level < BUDGET_NO_PSS)
 		return NULL;
-	return b->level < BUDGET_NO_FDS_IO || b->files_are_free
-	               ? "PSS and other details"
-	               : "PSS and other details, open files and I/O";
+	if (files)
+		return calls ? "PSS and other details, open files and I/O, system calls"
+		             : "PSS and other details, open files and I/O";
+	return calls ? "PSS and other details, system calls" : "PSS and other details";
 }

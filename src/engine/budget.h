@@ -10,10 +10,12 @@
 /* In this order, one step at a time, and back in reverse. Never from BPF to /proc, which costs
  * more. */
 enum budget_level {
-	BUDGET_ALL,                      /* everything is read */
-	BUDGET_NO_PSS,                   /* without PSS, USS and the other details */
-	BUDGET_NO_FDS_IO,                /* and without open files and I/O (on the /proc tier) */
-	BUDGET_SLOWER,                   /* from here on every step doubles the interval … */
+	BUDGET_ALL,         /* everything is read */
+	BUDGET_NO_PSS,      /* without PSS, USS and the other details */
+	BUDGET_NO_FDS_IO,   /* and without open files and I/O (on the /proc tier) */
+	BUDGET_NO_SYSCALLS, /* and without the system calls of processes that live: they are counted
+	                       on, and read later */
+	BUDGET_SLOWER,      /* from here on every step doubles the interval … */
 	BUDGET_LAST = BUDGET_SLOWER + 4, /* … up to 32 times */
 };
 
@@ -21,6 +23,7 @@ struct budget {
 	double limit_ratio;  /* of one core */
 	bool keep_interval;  /* the user chose the interval: it is not stretched */
 	bool files_are_free; /* open files and I/O cost nothing extra: that level is skipped */
+	bool has_syscalls;   /* those of some processes are counted: else that level is skipped */
 	unsigned level;      /* enum budget_level */
 	double ratio;        /* cost as a share of a core, at the last evaluation */
 

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "engine/anomaly_stage.h"
 #include "engine/tick_time.h"
+#include "engine/tracing.h"
 
 #define TOTALS_PATIENCE_NS (50 * NS_PER_MS) /* the kernel reports them a moment after an end */
 /* So many waiting events are flushed, so that a fork storm does not pile up in memory … */
@@ -35,6 +36,7 @@ struct engine {
 	struct sampler *sampler;
 	struct recorder *recorder;
 	struct budget budget;
+	struct tracing tracing;
 	uint64_t tick_cpu_ns;                 /* of the last tick */
 	uint64_t stored_cpu_ns, stored_ticks; /* the recorder's totals at the last tick */
 	struct loop *loop;
@@ -113,6 +115,7 @@ static void feed_budget(struct engine *e)
 	if (e->options.budget_ratio <= 0 || e->totals.ticks <= WARM_UP_TICKS || is_young(e))
 		return;
 	e->budget.files_are_free = !sampler_has(e->sampler, PROBE_PAYS_PER_FILE);
+	e->budget.has_syscalls = e->options.sampler.traces_syscalls;
 	if (budget_feed(&e->budget, cost_ns, e->options.interval_ns))
 		report_budget(e);
 }
@@ -205,6 +208,15 @@ static void learn_all(struct engine *e)
 	jobs_learn(e->jobs, sampler_sample(e->sampler));
 }
 
+static void report_untraced(struct engine *e, const char *why)
+{
+	char text[700];
+
+	snprintf(text, sizeof text, "system calls are not counted: %s", why);
+	sampler_add_event(e->sampler, EVENT_RECORDER, 0, text);
+	notice(e, text);
+}
+
 static void set_focus(struct engine *e)
 {
 	struct sample *s = sampler_sample(e->sampler);
@@ -213,6 +225,17 @@ static void set_focus(struct engine *e)
 	set_sources(e);
 	jobs_focus(e->jobs, s);
 	s->focus_only = e->jobs->roster.rows.len && e->options.sampler.jobs_only;
+	if (e->options.sampler.traces_syscalls && !tracing_follow(&e->tracing, e->sampler))
+		report_untraced(e, e->tracing.why_not);
+}
+
+void engine_trace_command(struct engine *e, struct proc_id command)
+{
+	struct err err;
+
+	if (e->options.sampler.traces_syscalls &&
+	    tracing_begin(&e->tracing, e->sampler, command, &err) < 0)
+		report_untraced(e, err.msg);
 }
 
 /* ---- the tick -------------------------------------------------------------------------------- */
@@ -552,6 +575,7 @@ static void stop_sampling(struct engine *e)
 	loop_remove(TAKE_PTR(e->outcome_reader));
 	unwatch_events(e);
 	sampler_close(TAKE_PTR(e->sampler));
+	tracing_done(&e->tracing);
 }
 
 void engine_stop(struct engine *take_e, struct engine_totals *ret)

@@ -673,6 +673,7 @@ int jobhost_start(struct jobhost *h, struct err *err)
 
 	record_start(h);
 	add_command(h);
+	engine_trace_command(h->engine, h->command);
 	if (limit_ns)
 		launcher_set_deadline(h->launcher, h->started_mono_ns + limit_ns);
 	if (launcher_release(h->launcher, err) < 0)

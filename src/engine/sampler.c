@@ -176,6 +176,26 @@ void sampler_await(struct sampler *s, uint64_t until_mono_ns)
 	}
 }
 
+static bool can_trace(const struct probe_role *role)
+{
+	return role->tiers[0]->trace;
+}
+
+/* Where none can, the reason is why the first one was not opened. */
+int sampler_trace(struct sampler *s, const pid_t *pids, size_t n, bool from_exec, struct err *err)
+{
+	for (size_t i = 0; i < s->slot_count; i++) {
+		struct role_slot *slot = &s->slots[i];
+
+		if (!can_trace(slot->role))
+			continue;
+		if (!is_active(slot))
+			return err_set(err, ENOTSUP, "%s", slot->refusals);
+		return (*slot->tier)->trace(slot->self, pids, n, from_exec, err);
+	}
+	return err_set(err, ENOTSUP, "built without it");
+}
+
 bool sampler_is_helper(const struct sampler *s, pid_t pid)
 {
 	for (size_t i = 0; i < s->slot_count; i++) {
@@ -385,6 +405,7 @@ int sampler_open(const struct sampler_options *options, struct sampler **ret, st
 	s->env.group_is_ours = options->group_is_ours;
 	s->env.gpu_helper = options->gpu_helper;
 	s->env.gpu_insist = options->gpu_insist;
+	s->env.traces_syscalls = options->traces_syscalls;
 	s->env.starts_fast = options->jobs_only;
 	s->options = *options;
 	s->next = &s->samples[0];

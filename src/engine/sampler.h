@@ -18,6 +18,7 @@ struct sampler_options {
 	bool group_is_ours; /* the limits of our control group are for us, not for what we watch */
 	const char *gpu_helper; /* program started as the GPU helper; NULL: GPUs are not watched */
 	bool gpu_insist;        /* even if no device is found */
+	bool traces_syscalls;   /* the calls of processes are counted: sampler_trace() */
 	const struct probe_role *roles; /* NULL: probe_roles */
 };
 
@@ -60,6 +61,10 @@ void sampler_tick(struct sampler *s, const struct job_roster *jobs, struct snaps
 /* Waits for slow sources (a GPU's driver), at most until then, for programs that take one sample only.
  * A source that will report nothing gives way. */
 void sampler_await(struct sampler *s, uint64_t until_mono_ns);
+/* From now on, or from the next program on that they run, the system calls of these processes are counted,
+ * and of those that descend from them. */
+int sampler_trace(struct sampler *s, const pid_t *pids, size_t n, bool from_exec, struct err *err)
+	must_check;
 /* Whether that is a process of ours that works for a probe: it belongs to no job. */
 bool sampler_is_helper(const struct sampler *s, pid_t pid);
 /* Reads event sources before the tick, so that their buffers do not overflow. Returns how many events

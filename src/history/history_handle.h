@@ -58,3 +58,7 @@ const char *history_member_job_id(const struct history *r);
 /* The job of this key, within a scope: 1, or 0 when there is none. */
 int history_load_job(struct history *r, struct job_key key, struct job *ret, struct err *err)
 	must_check;
+/* history_job_syscalls() within a scope. */
+int history_each_syscall(struct history *r, struct job_key key, uint32_t sheet,
+                         int (*fn)(void *self, const struct syscall_record *s), void *self,
+                         struct err *err) must_check;

@@ -437,6 +437,16 @@ static void use_figure(struct figure *to, const struct figure *from)
 }
 
 /* What the recorder reported, or the store summed up when it ended. */
+static int add_syscall(void *self, const struct syscall_record *s)
+{
+	struct job_profile *p = self;
+	struct syscall_record *slot = vec_push(&p->syscalls, SYSCALLS_MAX);
+
+	if (slot)
+		*slot = *s;
+	return 0;
+}
+
 static void use_figures(struct job_profile *p, const struct job *job)
 {
 	use_figure(&p->cpu_time_ns, &job->figures[JOB_FIGURE_CPU]);
@@ -460,7 +470,10 @@ static int read_profile(struct history *r, struct job_key key, struct job_profil
 		return result;
 	snprintf(p->job_id, sizeof p->job_id, "%s", job.id);
 	use_figures(p, &job);
-	return MIN(each_sheet(r, key, &job, add_profile_sheet, p, err), 0);
+	result = each_sheet(r, key, &job, add_profile_sheet, p, err);
+	if (result >= 0)
+		result = history_each_syscall(r, key, 0, add_syscall, p, err);
+	return MIN(result, 0);
 }
 
 int history_profile(struct history *r, struct job_key key, struct job_profile *ret, struct err *err)

@@ -83,6 +83,11 @@ int history_job_anomalies(struct history *r, struct job_key key, size_t limit, r
 typedef int (*reader_gpu_fn)(void *self, const struct gpu_record *g);
 int history_job_gpus(struct history *r, struct job_key key, reader_gpu_fn fn, void *self,
                      struct err *err) must_check;
+typedef int (*reader_syscall_fn)(void *self, const struct syscall_record *s);
+/* What all processes of the job did, or of a sheet (0: of the job), most time first. None: they were not
+ * counted. */
+int history_job_syscalls(struct history *r, struct job_key key, uint32_t sheet,
+                         reader_syscall_fn fn, void *self, struct err *err) must_check;
 /* When the last recorder of that kind began, or the one so many before it; 0: there is none. */
 uint64_t history_last_start_ns(struct history *r, const char *kind, unsigned before);
 /* Whether a recorder with that pid has its row here, and has not ended. */

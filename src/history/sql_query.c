@@ -196,6 +196,20 @@ static const char processes_view[] =
 	"PRAGMA query_only = 1";
 /* clang-format on */
 
+/* One row for each call of a job, a sheet or a process. */
+static const char syscalls_view[] =
+	"PRAGMA query_only = 0;"
+	"CREATE TEMP VIEW syscalls AS WITH caller(job, sheet, pid, syscalls) AS ("
+	"SELECT id, NULL, NULL, syscalls FROM job WHERE syscalls IS NOT NULL UNION ALL"
+	" SELECT job, num, NULL, syscalls FROM sheet WHERE syscalls IS NOT NULL UNION ALL"
+	" SELECT job, sheet, pid, syscalls FROM process WHERE syscalls IS NOT NULL)"
+	" SELECT j.job_id AS job_id, c.sheet AS sheet_num, c.pid AS pid, e.key AS name,"
+	" json_extract(e.value, '$[0]') AS calls, json_extract(e.value, '$[1]') / 1e9 AS seconds,"
+	" coalesce((SELECT sum(f.value) FROM json_each(e.value, '$[2]') f), 0) AS errors,"
+	" json_extract(e.value, '$[2]') AS errors_by_name, j.uid AS uid"
+	" FROM caller c JOIN json_each(c.syscalls) e JOIN job j ON j.id = c.job;"
+	"PRAGMA query_only = 1";
+
 /* For reading only, until the deadline. */
 static int open_to_read(const char *path, const uint64_t *deadline_ns, sqlite3 **ret,
                         struct err *err)
@@ -206,6 +220,11 @@ static int open_to_read(const char *path, const uint64_t *deadline_ns, sqlite3 *
 		return r;
 	if (db_has_column(*ret, "job", "latest"))
 		(void)sqlite3_exec(*ret, processes_view, NULL, NULL, NULL);
+	if (db_has_column(*ret, "job", "syscalls"))
+		(void)sqlite3_exec(*ret, syscalls_view, NULL, NULL, NULL);
+	/* They are set up at first use, which the authorizer would take for a CREATE TABLE. */
+	(void)sqlite3_exec(*ret, "SELECT 1 FROM json_each('[]'), json_tree('[]')", NULL, NULL,
+	                   NULL);
 	sqlite3_set_authorizer(*ret, authorize, NULL);
 	sqlite3_progress_handler(*ret, 1000, is_late, (void *)(uintptr_t)deadline_ns);
 	return 0;

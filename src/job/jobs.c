@@ -37,6 +37,7 @@ void jobs_free(struct jobs *jobs)
 	job_roster_done(&jobs->roster);
 	members_done(&jobs->members);
 	unreaped_done(&jobs->unreaped);
+	syscall_account_done(&jobs->syscalls);
 	adoption_free(jobs->adoption);
 	vec_done(&jobs->births);
 	closep(&jobs->root_fd);
@@ -327,6 +328,7 @@ void jobs_learn(struct jobs *jobs, struct sample *s)
 		members_adopt(&jobs->members, &jobs->roster, s, &jobs->root);
 	if (jobs->adoption && jobs->roster.rows.len && s->procs.len)
 		adoption_tick(jobs->adoption, s, &jobs->roster, &jobs->members);
+	syscall_account_take(&jobs->syscalls, &jobs->roster, s);
 	members_rename(&jobs->members, s);
 	vec_each(&jobs->roster.rows, row) {
 		const struct watched_job *w = (*row)->watched;
@@ -743,6 +745,7 @@ void jobs_figures(struct jobs *jobs, struct snapshot *snap)
 		account_gpu_uses(jobs, snap);
 		sheet_tree_take(&jobs->roster, snap);
 	}
+	syscall_account_show(&jobs->syscalls, &jobs->roster, snap);
 	for (int32_t i = 0; (size_t)i < snap->jobs.len; i++) {
 		struct watched_job *w = job_at(jobs, snap, i);
 
@@ -752,6 +755,7 @@ void jobs_figures(struct jobs *jobs, struct snapshot *snap)
 			close_orphaned_sheets(w, snap, i);
 		if (keeps_accounts(w))
 			account_job(jobs, w, snap, i);
+		syscall_account_figures(&jobs->syscalls, &w->row->job);
 		if (w->sheet_accounts.len) {
 			sheet_accounts_take(&w->sheet_accounts, snap);
 			sheet_accounts_settle(&w->sheet_accounts, w->row, snap->boot_ns);

@@ -48,6 +48,7 @@ struct anomaly_record anomaly_record_of(const struct anomaly *a, const struct sn
 void job_profile_done(struct job_profile *p)
 {
 	vec_done(&p->sheets);
+	vec_done(&p->syscalls);
 }
 
 static struct figure sampled_if(uint64_t present, unsigned id, uint64_t value)

@@ -115,7 +115,8 @@ struct job_profile {
 	struct figure peak_rss_bytes; /* of its largest process */
 	struct figure cpu_time_ns, spawns;
 	uint64_t unique_pids;
-	VEC(struct profile_sheet) sheets; /* ascending */
+	VEC(struct profile_sheet) sheets;      /* ascending */
+	VEC(struct syscall_record) syscalls; /* most time first */
 };
 void job_profile_done(struct job_profile *p);
 

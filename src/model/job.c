@@ -32,7 +32,7 @@ const struct metric job_figures[] = {
 		              .need = METRIC_OPTIONAL,                                             \
 		              .label = (label_),                                                   \
 		              .help = (help_) },
-		JOB_GPU_FIGURES(X)
+		JOB_OPTIONAL_FIGURES(X)
 #undef X
 };
 

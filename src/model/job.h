@@ -59,8 +59,9 @@
 	X(SELF_CPU, "recorder_cpu_seconds", NS, NULL, "CPU time of its recorder")                           \
 	X(SELF_RSS, "recorder_rss_mb", MIB, NULL, "most resident memory of its recorder")
 
-/* The same, left out of JSON when they are missing: what it did on GPUs, where there are any. */
-#define JOB_GPU_FIGURES(X)                                                                          \
+/* The same, left out of JSON when they are missing: what it did on GPUs, and its system calls if they
+ * were counted. */
+#define JOB_OPTIONAL_FIGURES(X)                                                                          \
 	X(GPUS, "gpus_used", COUNT, "GPUs", "GPUs that its processes used")                                 \
 	X(GPU_TIME, "gpu_seconds", NS, "GPU time", "time that its processes kept GPUs busy, all GPUs added") \
 	X(GPU_SM, "gpu_sm_mean_pct", PCT, "  of its GPUs", "… as a share of the time of the GPUs it used")  \
@@ -68,7 +69,9 @@
 	X(GPU_UTIL, "gpu_util_mean_pct", PCT, "GPUs busy", "load of the GPUs it used, mean: by all that run there") \
 	X(GPU_UTIL_MAX, "gpu_util_max_pct", PCT, NULL, "… and maximum of one of them")                      \
 	X(PEAK_GPU_DEVICE, "peak_gpu_device_mb", MIB, NULL, "most memory in use on the GPUs it used: by all that run there") \
-	X(GPU_DEVICE, "gpu_device_mb", MIB, NULL, "memory that those GPUs have")
+	X(GPU_DEVICE, "gpu_device_mb", MIB, NULL, "memory that those GPUs have")                            \
+	X(SYSCALLS, "syscall_count", COUNT, "system calls", "system calls that its processes made")         \
+	X(SYSCALL_TIME, "syscall_seconds", NS, "  time in them", "… and the time they spent in them, waiting included")
 /* clang-format on */
 
 #define X(id, ...) JOB_##id,
@@ -78,7 +81,7 @@ enum job_status { JOB_STATUSES(X) JOB_STATUS_COUNT };
 enum job_limit { JOB_LIMITS(X) JOB_LIMIT_COUNT };
 #undef X
 #define X(id, ...) JOB_FIGURE_##id,
-enum job_figure { JOB_FIGURES(X) JOB_GPU_FIGURES(X) JOB_FIGURE_COUNT };
+enum job_figure { JOB_FIGURES(X) JOB_OPTIONAL_FIGURES(X) JOB_FIGURE_COUNT };
 #undef X
 
 extern const struct metric job_figures[JOB_FIGURE_COUNT];

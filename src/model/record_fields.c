@@ -466,10 +466,19 @@ void profile_sheet_qualities_json(struct json *j, const struct job_profile *p)
 	put_each_sheet(j, p, fields_json_qualities);
 }
 
-static void put_nothing(struct json *j, const void *record)
+#define HOTSPOT_RATIO 0.01
+
+static void put_hotspots(struct json *j, const void *record)
 {
-	(void)record;
+	const struct job_profile *p = record;
+
 	json_begin_object(j);
+	vec_each(&p->syscalls, call) {
+		if (call->time_ratio < HOTSPOT_RATIO)
+			break;
+		json_key(j, call->name);
+		json_double(j, 100 * call->time_ratio, 2);
+	}
 	json_end_object(j);
 }
 
@@ -481,7 +490,8 @@ static const struct field profile_rows[] = {
 	{ "total_cpu_seconds", FIELD(FIGURE, cpu_time_ns), .unit = UNIT_NS, .help = CPU_HELP },
 	{ "process_spawn_count", FIELD(FIGURE, spawns), .help = "processes it had" },
 	{ "unique_pid_count", FIELD(NUMBER, unique_pids), .help = "pids they had" },
-	{ "syscall_hotspots", FIELD_PUT, .put = put_nothing, .help = "not recorded yet" },
+	{ "syscall_hotspots", FIELD_PUT, .put = put_hotspots,
+	  .help = "share of the time in system calls, of those with 1 % or more" },
 	{ "sheet_metrics", FIELD_PUT, .put = put_sheet_metrics,
 	  .help = "peak and CPU of each sheet" },
 };

@@ -10,9 +10,11 @@
 #include "model/gpu.h"
 #include "model/metric.h"
 #include "model/process.h"
+#include "model/syscall.h"
 
 #define PROCS_MAX ((size_t)1 << 22) /* the kernel's own ceiling for pids */
 #define EVENTS_MAX ((size_t)1 << 17)
+#define SYSCALL_USES_MAX ((size_t)1 << 20)
 
 struct proc_sample {
 	struct proc_id id;
@@ -36,20 +38,23 @@ struct proc_sample {
 enum sample_want {
 	WANT_PSS = 1 << 0,
 	WANT_FDS_IO = 1 << 1,
-	WANT_ALL = WANT_PSS | WANT_FDS_IO,
+	WANT_SYSCALLS = 1 << 3, /* of traced processes that live: those that end report anyway */
+	WANT_ALL = WANT_PSS | WANT_FDS_IO | WANT_SYSCALLS,
 	WANT_LIMITS = 1 << 2, /* of processes of jobs: part of WANT_PSS, at a small cost */
 };
 
 /* The lists of a sample, X(container, name): declared, reset and freed from this table.
  *	focus     processes of jobs: details are read for these first; set by the engine
  *	procs     ascending by pid
- *	gpus      one that does not answer is listed without readings */
+ *	gpus      one that does not answer is listed without readings
+ *	syscalls  of traced processes, since the last sample */
 #define SAMPLE_LISTS(X)                                                                            \
 	X(VEC(struct proc_id), focus)                                                              \
 	X(VEC(struct proc_sample), procs)                                                          \
 	X(VEC(struct gpu_sample), gpus)                                                            \
 	X(VEC(struct gpu_use), gpu_uses)                                                           \
-	X(VEC(struct event), events)
+	X(VEC(struct event), events)                                                               \
+	X(VEC(struct syscall_use), syscalls)
 
 struct sample {
 	/* Set by the engine before the probes are read. */
@@ -64,6 +69,7 @@ struct sample {
 	struct cgroup_readings cgroup; /* the group this recorder lives in */
 	bool procs_complete;           /* false: some are hidden from us or were not read */
 	bool events_complete;  /* a lifecycle source watched all the time and lost nothing */
+	bool syscalls_lost;    /* some calls of traced processes were not counted */
 	uint64_t aside_cpu_ns; /* spent for it in other threads than the one that reads */
 #define X(container, name) container name;
 	SAMPLE_LISTS(X)

@@ -59,6 +59,24 @@ int32_t snapshot_find_job(const struct snapshot *snap, job_handle job)
 	return -1;
 }
 
+const struct syscall_owner *snapshot_find_caller(const struct snapshot *snap, struct proc_id id)
+{
+	size_t low = 0, high = snap->callers.len;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		const struct syscall_owner *at = &snap->callers.at[mid];
+
+		if (proc_id_eq(at->id, id))
+			return at;
+		if (at->id.pid && proc_key(at->id) < proc_key(id))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
+}
+
 const char *snapshot_text(const struct snapshot *snap, struct text_ref ref)
 {
 	return ref.len ? snap->text.at + ref.at : "";

@@ -39,7 +39,9 @@ struct job_sum {
  *	sums       one for each of jobs
  *	sheets     those that are not stored as they are now
  *	anomalies  those that last, and those that have just ended
- *	zombies    of jobs */
+ *	zombies    of jobs
+ *	callers    whose system calls follow: traced processes, ascending by pid, then sheets and jobs
+ *	syscalls   … what each of them did */
 #define SNAPSHOT_LISTS(X)                                                                          \
 	X(VEC(struct proc_snap), procs)                                                            \
 	X(VEC(struct gpu_sample), gpus)                                                            \
@@ -49,7 +51,9 @@ struct job_sum {
 	X(VEC(struct job_sum), sums)                                                               \
 	X(VEC(struct sheet), sheets)                                                               \
 	X(struct anomaly_list, anomalies)                                                          \
-	X(VEC(pid_t), zombies)
+	X(VEC(pid_t), zombies)                                                                     \
+	X(VEC(struct syscall_owner), callers)                                                      \
+	X(VEC(struct syscall_count), syscalls)
 
 struct snapshot {
 	uint64_t seq; /* counts from 1 in the life of one recorder */
@@ -108,5 +112,7 @@ int32_t snapshot_find_job(const struct snapshot *snap, job_handle job);
 bool snapshot_has_end(const struct snapshot *snap);
 /* The process that has this pid now; NULL: none. */
 const struct proc_snap *snapshot_find(const struct snapshot *snap, pid_t pid);
+/* The system calls of a process; NULL: it is not traced. */
+const struct syscall_owner *snapshot_find_caller(const struct snapshot *snap, struct proc_id id);
 const char *snapshot_text(const struct snapshot *snap,
                           struct text_ref ref); /* ref.len bytes, no NUL behind them */

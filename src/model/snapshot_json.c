@@ -42,6 +42,18 @@ static void put_job(struct json *j, const struct snapshot *snap, int32_t job, ui
 
 /* ---- processes, jobs and events -------------------------------------------------------------- */
 
+static void put_syscalls(struct json *j, const struct snapshot *snap, struct proc_id id)
+{
+	const struct syscall_owner *of = snapshot_find_caller(snap, id);
+	const struct syscall_count *counts = of ? snap->syscalls.at + of->at : NULL;
+	size_t n = of ? of->len : 0;
+
+	json_key(j, "syscall_counts");
+	syscall_counts_json_calls(j, counts, n);
+	json_key(j, "syscall_time_pct");
+	syscall_counts_json_shares(j, counts, n);
+}
+
 /* `job` is p's, or -1 where that may not be shown. */
 static void put_process(struct json *j, const struct snapshot *snap, const struct proc_snap *p,
                         int32_t job)
@@ -57,10 +69,7 @@ static void put_process(struct json *j, const struct snapshot *snap, const struc
 	readings_json(j, proc_metrics, PROC_METRIC_COUNT, p->s.r.present, p->s.r.value);
 	put_seconds(j, "age_seconds", p->age_ns);
 	put_job(j, snap, job, p->sheet);
-	json_open_object(j, "syscall_counts");
-	json_end_object(j);
-	json_open_object(j, "syscall_time_pct");
-	json_end_object(j);
+	put_syscalls(j, snap, p->s.id);
 	json_put_u64(j, "uid", p->s.uid);
 	put_rate(j, "read_bytes_per_s", p->read_bytes_per_s);
 	put_rate(j, "write_bytes_per_s", p->write_bytes_per_s);

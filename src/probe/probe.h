@@ -32,6 +32,7 @@ struct probe_env {
 	bool is_live; /* the root is this machine's: kernel interfaces without a path may be used */
 	const char *gpu_helper; /* program started as GPU_HELPER_VERB; NULL: GPUs are not watched */
 	bool gpu_insist;        /* also where no device is seen */
+	bool traces_syscalls;   /* it was asked for: the calls of processes are counted */
 };
 
 /* What a probe is for. Nothing is inferred from which functions it has or where it is listed. */
@@ -67,6 +68,9 @@ struct probe_ops {
 	 * about; with `now` these are reported without. */
 	size_t (*owed)(void *self, struct sample *out, bool (*cares)(void *arg, struct proc_id id),
 	               void *arg, bool now);
+	/* From now on, or from the next program on that they run, it reports about these processes
+	 * and those that descend from them. NULL: it reports about all. */
+	int (*trace)(void *self, const pid_t *pids, size_t n, bool from_exec, struct err *err);
 	void (*health)(const void *self, struct probe_health *ret);
 	void (*close)(void *self); /* NULL is fine */
 };
@@ -86,3 +90,4 @@ extern const struct probe_ops probe_tasks_bpf, probe_tasks_proc;
 extern const struct probe_ops probe_system, probe_cgroup, probe_detail;
 extern const struct probe_ops probe_lifecycle_bpf, probe_lifecycle_connector;
 extern const struct probe_ops probe_gpu_nvml, probe_gpu_smi;
+extern const struct probe_ops probe_syscalls_bpf;

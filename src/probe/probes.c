@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "probe/probe.h"
 
-/* The order of roles matters: detail and gpu need the processes that tasks found. */
+/* The order of roles matters: detail and gpu need the processes that tasks found; system calls are read
+ * after lifecycle, so that those of a process are there when its end is. */
 static const struct probe_ops *const tasks_tiers[] = { &probe_tasks_bpf, &probe_tasks_proc, NULL };
 static const struct probe_ops *const system_tiers[] = { &probe_system, NULL };
 static const struct probe_ops *const cgroup_tiers[] = { &probe_cgroup, NULL };
@@ -9,6 +10,7 @@ static const struct probe_ops *const lifecycle_tiers[] = { &probe_lifecycle_bpf,
 	                                                   &probe_lifecycle_connector, NULL };
 static const struct probe_ops *const detail_tiers[] = { &probe_detail, NULL };
 static const struct probe_ops *const gpu_tiers[] = { &probe_gpu_nvml, &probe_gpu_smi, NULL };
+static const struct probe_ops *const syscalls_tiers[] = { &probe_syscalls_bpf, NULL };
 
 const struct probe_role probe_roles[] = {
 	{ "tasks", "processes and all that is known about each", tasks_tiers },
@@ -16,6 +18,7 @@ const struct probe_role probe_roles[] = {
 	{ "cgroup", "usage and limits of the control group we live in", cgroup_tiers },
 	{ "lifecycle", "exact beginnings and ends of processes: short lives stay unseen",
 	  lifecycle_tiers },
+	{ "syscalls", NULL, syscalls_tiers },
 	{ "detail", "PSS, USS, peak memory and file limits of processes", detail_tiers },
 	{ "gpu", NULL, gpu_tiers },
 	{ 0 },

@@ -31,6 +31,16 @@ int report_add_sum(void *report, const struct job_sum_record *s)
 	return 0;
 }
 
+int report_add_syscall(void *report, const struct syscall_record *s)
+{
+	struct report *r = report;
+	struct syscall_record *kept = vec_push(&r->syscalls, SYSCALLS_MAX);
+
+	if (kept)
+		*kept = *s;
+	return 0;
+}
+
 int report_add_gpu(void *report, const struct gpu_record *g)
 {
 	struct report *r = report;
@@ -242,6 +252,7 @@ void report_profile(const struct report *r, struct job_profile *ret)
 		                     .cpu_time_ns = f[JOB_FIGURE_CPU],
 		                     .spawns = f[JOB_FIGURE_PROCESSES],
 		                     .unique_pids = r->unique_pids };
+	vec_copy(&ret->syscalls, &r->syscalls);
 	memcpy(ret->job_id, r->job.id, sizeof ret->job_id);
 	vec_each(&r->sheets, s) {
 		struct profile_sheet *sheet = vec_push(&ret->sheets, PROFILE_SHEETS_MAX);
@@ -261,6 +272,7 @@ void report_done(struct report *r)
 	vec_done(&r->marks);
 	vec_done(&r->sums);
 	vec_done(&r->gpus);
+	vec_done(&r->syscalls);
 	vec_done(&r->anomalies);
 	map_done(&r->program_of);
 	map_done(&r->lives);
@@ -335,6 +347,8 @@ int report_gather(struct report *r, struct history *history, struct err *err)
 		n = history_job_sums(history, key, REPORT_SUMS_MAX, report_add_sum, r, err);
 	if (n >= 0)
 		n = history_job_gpus(history, key, report_add_gpu, r, err);
+	if (n >= 0)
+		n = history_job_syscalls(history, key, 0, report_add_syscall, r, err);
 	if (n >= 0)
 		n = history_job_anomalies(history, key, REPORT_ANOMALIES_MAX, report_add_anomaly, r,
 		                          err);

@@ -114,6 +114,7 @@ struct report {
 	VEC(struct job_sum_record) sums;
 	VEC(struct report_gpu) gpus;
 	VEC(struct report_anomaly) anomalies;
+	VEC(struct syscall_record) syscalls; /* most time first */
 
 	/* Inside. */
 	struct map program_of; /* hash of the name → its index */
@@ -141,6 +142,7 @@ int report_add_process(void *report, const struct process_record *p);
 int report_add_event(void *report, const struct event_record *e);
 int report_add_anomaly(void *report, const struct anomaly_record *a); /* also a note of it */
 int report_add_gpu(void *report, const struct gpu_record *g);
+int report_add_syscall(void *report, const struct syscall_record *s);
 int report_add_sum(void *report, const struct job_sum_record *s);
 /* When all is in: notes that follow from the figures, and the texts of records. The report must not move
  * afterwards. */

@@ -2,6 +2,7 @@
 #include "serve/resource_context.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* json_put_double() writes NAN as null. */
 #define MIB_OR_NAN(r, id) (readings_has(r, id) ? (double)(r)->value[id] / (1 << 20) : (double)NAN)
@@ -18,6 +19,36 @@ static void write_machine(struct json *j, const struct snapshot *snap,
 	snap ? json_u64(j, n.running_jobs) : json_nil(j);
 	json_key(j, "active_sheets");
 	snap ? json_u64(j, n.active_sheets) : json_nil(j);
+}
+
+/* "futex 41%": the call in which most time was spent; null: none, or they are not counted. */
+static void write_hotspot(struct json *j, const struct snapshot *snap,
+                          const struct syscall_owner *of)
+{
+	char name[SYSCALL_NAME_MAX], text[SYSCALL_NAME_MAX + 8];
+	syscall_id call;
+	double share;
+
+	json_key(j, "syscall_hotspot");
+	if (!of || !syscall_counts_hotspot(snap->syscalls.at + of->at, of->len, &call, &share)) {
+		json_nil(j);
+		return;
+	}
+	syscall_name(call, name);
+	snprintf(text, sizeof text, "%s %.0f%%", name, 100 * share);
+	json_str(j, text);
+}
+
+static const struct syscall_owner *find_sheet_caller(const struct snapshot *snap,
+                                                     const struct sheet *sheet)
+{
+	if (!snap)
+		return NULL;
+	vec_each(&snap->callers, of)
+		if (!of->id.pid && of->sheet == sheet->num &&
+		    snap->jobs.at[of->job].handle == sheet->job)
+			return of;
+	return NULL;
 }
 
 /* The kinds of open episodes: those of the process, or all for the machine. */
@@ -46,7 +77,7 @@ void resource_context_json(struct json *j, const struct snapshot *snap,
 	json_begin_object(j);
 	json_put_double(j, "rss_mb", p ? MIB_OR_NAN(&p->s.r, PROC_RSS) : (double)NAN, 1);
 	json_put_double(j, "cpu_pct", p ? p->cpu_ratio * 100 : (double)NAN, 1);
-	json_put_str(j, "syscall_hotspot", NULL);
+	write_hotspot(j, snap, p ? snapshot_find_caller(snap, p->s.id) : NULL);
 	write_anomalies(j, snap, scope, p, !pid);
 	json_put_double(j, "daemon_rss_mb",
 	                snap ? MIB_OR_NAN(&snap->host, HOST_SELF_RSS) : (double)NAN, 1);
@@ -55,13 +86,15 @@ void resource_context_json(struct json *j, const struct snapshot *snap,
 	json_end_object(j);
 }
 
-static void write_tree(struct json *j, const struct snapshot *snap, const struct sheet_tree *tree)
+static void write_tree(struct json *j, const struct snapshot *snap, const struct sheet *sheet)
 {
+	const struct sheet_tree *tree = &sheet->tree;
+
 	json_begin_object(j);
 	json_put_double(j, "rss_mb", tree->seq ? (double)tree->rss_bytes / (1 << 20) : (double)NAN,
 	                1);
 	json_put_double(j, "cpu_pct", tree->seq ? tree->cpu_ratio * 100 : (double)NAN, 1);
-	json_put_str(j, "syscall_hotspot", NULL);
+	write_hotspot(j, snap, find_sheet_caller(snap, sheet));
 	json_open_array(j, "anomalies_active");
 	for (enum anomaly_kind i = 0; i < ANOMALY_KIND_COUNT; i++)
 		if (tree->anomalies >> i & 1)
@@ -76,7 +109,7 @@ void resource_context_sheet_json(struct json *j, const struct snapshot *snap,
                                  const struct sheet *sheet)
 {
 	if (sheet->is_wrapper)
-		write_tree(j, snap, &sheet->tree);
+		write_tree(j, snap, sheet);
 	else
 		resource_context_json(j, snap, NULL, sheet->pid);
 }

@@ -618,6 +618,7 @@ static void put_jobs(struct buf *sql)
 	              " j.allowed_source AS allowed_memory_source,"
 	              " j.allowed_cores/1000.0 AS allowed_cores,"
 	              " j.allowed_time_us/1e6 AS allowed_seconds");
+	syscall_table_put_columns(sql, "j");
 	buf_puts(sql, ", j.recorder AS recorder FROM job j WHERE j.started IS NOT NULL");
 }
 

@@ -146,12 +146,14 @@ static void put_process_metrics(struct buf *sql)
 	put_cell_metric(sql, PROC_VMS);
 	put_cell_metric(sql, PROC_THREADS);
 	put_cell_metric(sql, PROC_FDS);
+	buf_printf(
+		sql,
+		", max(0.0, s.boot_us/1e6 - p.start_ticks/%d.0) AS age_seconds, j.job_id AS job_id,"
+		" nullif(coalesce(x.sheet, w.sheet, b.sheet, p.sheet), 0) AS sheet_num",
+		TICKS_PER_S);
+	syscall_table_put_columns(sql, "p");
 	buf_printf(sql,
-	           ", max(0.0, s.boot_us/1e6 - p.start_ticks/%d.0) AS age_seconds, j.job_id AS job_id,"
-	           " nullif(coalesce(x.sheet, w.sheet, b.sheet, p.sheet), 0) AS sheet_num,"
-	           " coalesce(p.syscall_counts, '{}') AS syscall_counts,"
-	           " coalesce(p.syscall_time_pct, '{}') AS syscall_time_pct, j.uid AS uid,"
-	           " p.start_ticks AS start_ticks"
+	           ", j.uid AS uid, p.start_ticks AS start_ticks"
 	           " FROM snapshot s JOIN sample_base b JOIN process p ON p.id = b.proc"
 	           " AND b.id BETWEEN s.kf AND s.kf + %lld AND b.id = s.kf + (p.id & %lld)"
 	           " AND p.first <= s.id AND s.id <= coalesce(p.last, 9223372036854775807)"
@@ -162,8 +164,8 @@ static void put_process_metrics(struct buf *sql)
 	           " CASE WHEN x.id IS NULL AND b.changed <= s.at THEN"
 	           " (SELECT y.id FROM sample_change y WHERE y.id >= b.id << %d"
 	           " AND y.id < (b.id << %d) + s.at ORDER BY y.id DESC LIMIT 1) END",
-	           TICKS_PER_S, (long long)SCHEMA_SLOTS - 1, (long long)SCHEMA_SLOTS - 1,
-	           SCHEMA_AT_BITS, SCHEMA_AT_BITS, SCHEMA_AT_BITS);
+	           (long long)SCHEMA_SLOTS - 1, (long long)SCHEMA_SLOTS - 1, SCHEMA_AT_BITS,
+	           SCHEMA_AT_BITS, SCHEMA_AT_BITS);
 }
 
 /* The extremes within a minute, of values that changed in it. */

@@ -204,7 +204,9 @@ static void put_sheets(struct buf *sql)
 	}
 	buf_puts(sql, ", t.max_cpu/10.0 AS max_cpu_pct, ");
 	put_reason(sql);
-	buf_puts(sql, " AS missing_reason, j.uid AS uid FROM sheet t JOIN job j ON j.id = t.job");
+	buf_puts(sql, " AS missing_reason, j.uid AS uid");
+	syscall_table_put_columns(sql, "t");
+	buf_puts(sql, " FROM sheet t JOIN job j ON j.id = t.job");
 }
 
 static const struct view views[] = { { "sheets", put_sheets }, { 0 } };

@@ -98,6 +98,9 @@ int sheet_table_sum_all(struct store *st, int64_t job, struct err *err) must_che
 /* gpu_table.c: the columns of `snapshots` about GPUs, in the order of their indices, of a snapshot `s`. */
 void gpu_table_put_snapshot_columns(struct buf *sql);
 
+/* syscall_table.c: syscall_counts and syscall_time_pct, of the row `t` of a process, sheet or job. */
+void syscall_table_put_columns(struct buf *sql, const char *t);
+
 /* retention.c, for the tables' retain(): runs a DELETE of at most ?2 rows older than ?1. 1: there may be
  * more. */
 int retention_delete_before(struct store *st, const char *sql, double before, struct err *err)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The list of stored tables, in the order in which they are written: jobs first, because most rows
- * refer to one; a snapshot before what belongs to it; sheets last, for they sum up processes. */
+ * refer to one; a snapshot before what belongs to it; sheets after processes, which they sum up. */
 #include "store/store_table.h"
 
 extern const struct store_table job_table, anomaly_table, recorder_table, snapshot_table,
 	host_table, cgroup_table, process_table, gpu_table, sample_table, event_table,
-	job_sample_table, sheet_table;
+	job_sample_table, sheet_table, syscall_table;
 
 const struct store_table *const store_tables[] = {
 	&job_table,        /* one row per job */
@@ -20,5 +20,6 @@ const struct store_table *const store_tables[] = {
 	&event_table,      /* one row per event */
 	&job_sample_table, /* a running job at a snapshot */
 	&sheet_table,      /* one row per sheet */
+	&syscall_table,    /* a column of processes, sheets and jobs */
 };
 const size_t store_table_count = ARRAY_LEN(store_tables);

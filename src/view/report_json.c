@@ -4,6 +4,7 @@
 #include "view/job_view.h"
 #include "view/note_view.h"
 #include "view/report_view.h"
+#include "view/syscall_view.h"
 
 static void put_quality(struct json *j, const char *key, enum quality quality)
 {
@@ -34,7 +35,7 @@ static void put_profile_quality(const struct report *r, const struct job_profile
 	for (size_t i = 0; i < ARRAY_LEN(own); i++)
 		put_quality(j, own[i].key, r->job.figures[own[i].id].quality);
 	put_quality(j, "unique_pid_count", unique_pids_quality(r));
-	put_quality(j, "syscall_hotspots", QUALITY_MISSING);
+	put_quality(j, "syscall_hotspots", r->job.figures[JOB_FIGURE_SYSCALLS].quality);
 	json_key(j, "sheet_metrics");
 	profile_sheet_qualities_json(j, p);
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)
@@ -130,5 +131,7 @@ void report_json(const struct report *r, struct json *j)
 	            sizeof *r->anomalies.at);
 	put_records(j, "marks", &mark_fields, r->marks.at, r->marks.len, sizeof *r->marks.at);
 	put_notes(r, j);
+	json_key(j, "syscalls");
+	syscall_view_json(j, r->syscalls.at, r->syscalls.len);
 	json_end_object(j);
 }

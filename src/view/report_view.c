@@ -242,6 +242,22 @@ static void put_processes(struct facts *f, const struct job *job)
 		facts_comma(f, "%s ended after the command", format_count(job_late(job)).at);
 }
 
+#define SYSCALLS_SHOWN 5
+
+static void put_syscalls(struct facts *f, const struct report *r)
+{
+	const struct job *job = &r->job;
+
+	if (!r->syscalls.len)
+		return;
+	begin_figure(f, job, "Syscalls", JOB_FIGURE_SYSCALLS);
+	facts_part(f, "%s in %s", job_figure_words(job, JOB_FIGURE_SYSCALLS).at,
+	           job_figure_words(job, JOB_FIGURE_SYSCALL_TIME).at);
+	for (size_t i = 0; i < MIN(r->syscalls.len, (size_t)SYSCALLS_SHOWN); i++)
+		facts_join(f, i ? FACT_COMMA : FACT_GLANCE, "%s %s", r->syscalls.at[i].name,
+		           format_percent(r->syscalls.at[i].time_ratio).at);
+}
+
 /* What is shown as allowed beside the figure that it limits is not repeated. */
 static bool is_shown_as_allowed(const struct job *job, enum job_limit limit)
 {
@@ -319,6 +335,7 @@ static void put_totals(const struct report *r, struct canvas *to)
 	put_io(&f, &r->job);
 	put_gpus(&f, r);
 	put_processes(&f, &r->job);
+	put_syscalls(&f, r);
 	put_limits(&f, &r->job);
 	put_recorder(&f, r);
 	facts_print(&f, to);

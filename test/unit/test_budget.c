@@ -27,15 +27,30 @@ static void test_budget__steps_down_in_the_documented_order(void **state)
 	assert_int_equal(budget_want(&b), WANT_ALL);
 	assert_null(budget_left_out(&b));
 	feed(&b, COSTS(1.5), NS_PER_S, 10);
-	assert_int_equal(budget_want(&b), WANT_FDS_IO);
+	assert_int_equal(budget_want(&b), WANT_FDS_IO | WANT_SYSCALLS);
 	assert_string_equal(budget_left_out(&b), "PSS and other details");
 	feed(&b, COSTS(1.5), NS_PER_S, 10);
-	assert_int_equal(budget_want(&b), 0);
+	assert_int_equal(budget_want(&b), WANT_SYSCALLS);
 	assert_string_equal(budget_left_out(&b), "PSS and other details, open files and I/O");
 	assert_int_equal(budget_interval_ns(&b, 1000), 1000);
 	feed(&b, COSTS(1.5), NS_PER_S, 10);
 	assert_int_equal(budget_interval_ns(&b, 1000), 2000);
 	assert_string_equal(budget_left_out(&b), "PSS and other details, open files and I/O");
+}
+
+static void test_budget__leaves_system_calls_out_before_it_stretches_the_interval(void **state)
+{
+	struct budget b = { .limit_ratio = LIMIT, .has_syscalls = true, .files_are_free = true };
+
+	(void)state;
+	feed(&b, COSTS(1.5), NS_PER_S, 10);
+	assert_int_equal(budget_want(&b) & WANT_SYSCALLS, WANT_SYSCALLS);
+	feed(&b, COSTS(1.5), NS_PER_S, 10);
+	assert_int_equal(budget_want(&b), 0);
+	assert_int_equal(budget_interval_ns(&b, 1000), 1000);
+	assert_string_equal(budget_left_out(&b), "PSS and other details, system calls");
+	feed(&b, COSTS(1.5), NS_PER_S, 10);
+	assert_int_equal(budget_interval_ns(&b, 1000), 2000);
 }
 
 /* What a longer interval costs is known, so there is no going through all of them. */
@@ -171,6 +186,7 @@ static void test_budget__tries_ever_more_rarely_what_did_not_fit(void **state)
 }
 
 RUN_TESTS(TEST(test_budget__steps_down_in_the_documented_order),
+          TEST(test_budget__leaves_system_calls_out_before_it_stretches_the_interval),
           TEST(test_budget__takes_the_interval_that_fits_at_once),
           TEST(test_budget__passes_over_what_saves_nothing),
           TEST(test_budget__does_not_stretch_an_interval_that_was_asked_for),

@@ -120,7 +120,12 @@ struct signal_struct {
 	struct mm_struct *oom_mm;
 };
 
+struct thread_info {
+	__u32 status;
+};
+
 struct task_struct {
+	struct thread_info thread_info;
 	unsigned __state;
 	unsigned flags;
 	struct {
@@ -152,3 +157,16 @@ struct kernel_siginfo {
 };
 
 #pragma clang attribute pop
+
+/* The context of an iterator over tasks. Its layout is part of the kernel's interface, so that it need not be
+ * looked up: each type that is costs a search through the names of all types when we load. */
+struct task_iter_meta {
+	struct seq_file *seq;
+	__u64 session;
+	__u64 number;
+};
+
+struct task_iter_ctx {
+	struct task_iter_meta *meta;
+	struct task_struct *task;
+};

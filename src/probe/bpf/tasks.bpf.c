@@ -14,19 +14,6 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* The iterator's context. Its layout is part of the kernel's interface, so that it need not be
- * looked up: each type that is costs a search through the names of all types when we load. */
-struct task_iter_meta {
-	struct seq_file *seq;
-	__u64 session;
-	__u64 number;
-};
-
-struct task_iter_ctx {
-	struct task_iter_meta *meta;
-	struct task_struct *task;
-};
-
 #define RLIMIT_NOFILE 7
 
 /* ---- threads --------------------------------------------------------------------------------- */

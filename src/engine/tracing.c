@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/tracing.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void tracing_done(struct tracing *t)
+{
+	map_done(&t->traced);
+}
+
+static bool is_traced(const struct tracing *t, struct proc_id id)
+{
+	uint64_t start_ticks;
+
+	return map_get(&t->traced, (uint64_t)id.pid, &start_ticks) && start_ticks == id.start_ticks;
+}
+
+static void add(struct tracing *t, struct proc_id id)
+{
+	map_put(&t->traced, (uint64_t)id.pid, id.start_ticks);
+}
+
+int tracing_begin(struct tracing *t, struct sampler *s, struct proc_id command, struct err *err)
+{
+	int r = sampler_trace(s, &command.pid, 1, true, err);
+
+	if (r == 0)
+		add(t, command);
+	return r;
+}
+
+static void learn(struct tracing *t, const struct sample *s)
+{
+	uint64_t start_ticks;
+
+	vec_each(&s->events, e) {
+		if (e->kind == EVENT_SPAWN && map_get(&t->traced, (uint64_t)e->ppid, &start_ticks))
+			add(t, e->id);
+		else if (e->kind == EVENT_EXIT && is_traced(t, e->id))
+			map_del(&t->traced, (uint64_t)e->id.pid);
+	}
+}
+
+/* Where ends are not reported, the dead are forgotten when they are many. */
+static void forget_dead(struct tracing *t, const struct sample *s)
+{
+	if (t->traced.len < 2 * s->focus.len + 64)
+		return;
+	map_reset(&t->traced);
+	vec_each(&s->focus, id)
+		add(t, *id);
+}
+
+bool tracing_follow(struct tracing *t, struct sampler *s)
+{
+	struct sample *sample = sampler_sample(s);
+	VEC(pid_t) fresh = { 0 };
+	bool is_news = false;
+	struct err err;
+
+	learn(t, sample);
+	vec_each(&sample->focus, id) {
+		pid_t *pid = is_traced(t, *id) ? NULL : vec_push(&fresh, PROCS_MAX);
+
+		if (pid)
+			*pid = id->pid;
+		add(t, *id);
+	}
+	if (fresh.len && sampler_trace(s, fresh.at, fresh.len, false, &err) < 0) {
+		is_news = strcmp(t->why_not, err.msg) != 0;
+		snprintf(t->why_not, sizeof t->why_not, "%s", err.msg);
+	}
+	vec_done(&fresh);
+	forget_dead(t, sample);
+	return !is_news;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* tracing.h - has the system calls of all processes of jobs counted. Children of a traced process are traced
+ * from birth; those that join a job later are found at the next tick. */
+#pragma once
+
+#include "engine/sampler.h"
+
+struct tracing {
+	struct map traced; /* pid → start ticks, of processes that live */
+	char why_not[600]; /* the last failure; "": none */
+};
+
+void tracing_done(struct tracing *t);
+/* A command that is about to run its program, which counts from there on. */
+int tracing_begin(struct tracing *t, struct sampler *s, struct proc_id command, struct err *err)
+	must_check;
+/* Before the probes are read: the processes of jobs are the focus of the sample. False: t->why_not is
+ * new. */
+bool tracing_follow(struct tracing *t, struct sampler *s);

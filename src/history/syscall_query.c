@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* The system calls of a job or a sheet. */
+#include <string.h>
+
+#include "history/history_handle.h"
+#include "history/job_query.h"
+
+/* [calls, ns, {error: calls}], as syscall_counts_json() writes it. */
+#define CALLS_OF(text)                                                                             \
+	"SELECT e.key, json_extract(e.value, '$[0]'), json_extract(e.value, '$[1]') AS ns,"        \
+	" coalesce((SELECT sum(f.value) FROM json_each(e.value, '$[2]') f), 0),"                   \
+	" 1.0 * json_extract(e.value, '$[1]')"                                                     \
+	" / nullif(sum(json_extract(e.value, '$[1]')) OVER (), 0) FROM " text                      \
+	" ORDER BY ns DESC, 2 DESC, 1"
+
+static void read_record(sqlite3_stmt *stmt, struct syscall_record *ret)
+{
+	const unsigned char *name = sqlite3_column_text(stmt, 0);
+
+	*ret = (struct syscall_record){ .count = (uint64_t)sqlite3_column_int64(stmt, 1),
+		                        .ns = (uint64_t)sqlite3_column_int64(stmt, 2),
+		                        .errors = (uint64_t)sqlite3_column_int64(stmt, 3),
+		                        .time_ratio = sqlite3_column_double(stmt, 4) };
+	snprintf(ret->name, sizeof ret->name, "%s", name ? (const char *)name : "");
+}
+
+int history_each_syscall(struct history *r, struct job_key key, uint32_t sheet,
+                         reader_syscall_fn fn, void *self, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	int n = 0, result;
+
+	if (!db_has_column(r->db, "job", "syscalls")) /* older stores have none */
+		return 0;
+	result = history_prepare_for_job(
+		r,
+		sheet ? CALLS_OF(
+				"sheet t JOIN json_each(t.syscalls) e WHERE t.job = ?1 AND t.num = ?2")
+		      : CALLS_OF("job j JOIN json_each(j.syscalls) e WHERE j.id = ?1"),
+		key, &stmt, err);
+	if (result >= 0 && sheet)
+		sqlite3_bind_int64(stmt, 2, sheet);
+	while (result >= 0 && (result = history_next_row(stmt, SIZE_MAX, &n, err)) > 0) {
+		struct syscall_record s;
+
+		read_record(stmt, &s);
+		result = fn(self, &s);
+	}
+	return result < 0 ? result : n;
+}
+
+int history_job_syscalls(struct history *r, struct job_key key, uint32_t sheet,
+                         reader_syscall_fn fn, void *self, struct err *err)
+{
+	cleanup(history_endp) struct history *scope = NULL;
+	int result = history_begin(r, &scope, err);
+
+	return result < 0 ? result : history_each_syscall(r, key, sheet, fn, self, err);
+}

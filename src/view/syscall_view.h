@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* syscall_view.h - system calls as a table, or as the member of a report for programs. */
+#pragma once
+
+#include "base/json.h"
+#include "model/syscall.h"
+#include "view/canvas.h"
+
+/* Most time first, as they are given; at most `shown` rows. */
+void syscall_view(const struct syscall_record *calls, size_t n, size_t shown, struct canvas *to);
+/* {"openat": {"count": 12, "errors": 1, "time_pct": 41.2}, …} */
+void syscall_view_json(struct json *j, const struct syscall_record *calls, size_t n);

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: MIT
+"""The system calls of a job, counted by the kernel: against what the program knows of itself, and against strace."""
+import json
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+from conftest import wait_for
+from daemonkit import cold, daemon  # pylint: disable=unused-import
+from runkit import PROG_DIR, Plain, children_of, command_of
+
+CALLS = str(PROG_DIR / "calls")
+# In a pipeline of a shell: who ends first, and whether a signal comes while one waits.
+DEPENDS_ON_TIME = ("wait4", "rt_sigreturn", "read")
+
+
+@pytest.fixture
+def count(run):
+	"""count(COMMAND…): {name: calls} of the job, and how many of them failed with what."""
+
+	def take(*command, options=()):
+		done = run(*command, options=["--syscalls", *options])
+		assert done.returncode == 0, done.stderr
+		return stored(run, "job")
+
+	return take
+
+
+def stored(run, table, where="1"):
+	"""{name: [calls, ns, {error: calls}]} of a row."""
+	row, = run.sql(f"SELECT syscalls FROM {table} WHERE {where}")
+	return json.loads(row["syscalls"] or "{}")
+
+
+def strace(run, *command):
+	"""{name: (calls, errors)}, as strace counts them."""
+	done = run.bare("strace", "-f", "-c", "-U", "calls,errors,name", *command)
+	rows = re.findall(r"^ *(\d+) +(\d+)? +(\w+)$", done.stderr, re.M)
+	return {name: (int(calls), int(errors or 0)) for calls, errors, name in rows if name != "total"}
+
+
+@pytest.mark.needs_root
+def test_every_call_is_counted_once(count):
+	assert count(CALLS, "ask", 12345)["getppid"][0] == 12345
+
+
+@pytest.mark.needs_root
+def test_calls_of_all_threads_are_counted(count):
+	assert count(CALLS, "threads", 5000)["getppid"][0] == 8 * 5000
+
+
+@pytest.mark.needs_root
+def test_failures_are_counted_by_their_error(count):
+	calls = count(CALLS, "fail", 700)
+	assert calls["close"][2] == {"EBADF": 700}
+	assert calls["openat"][2]["EBADF"] == 700
+
+
+@pytest.mark.needs_root
+def test_a_call_has_one_name_however_it_was_made(count):
+	assert count(CALLS, "ia32", 321)["getppid"][0] == 321
+
+
+@pytest.mark.needs_root
+def test_a_thread_may_make_more_kinds_of_calls_than_it_has_room_for(count):
+	calls = count(CALLS, "strange", 50)
+	assert {name: calls[name][0] for name in calls if name.startswith("syscall_")} == {f"syscall_{nr}": 50 for nr in range(900, 1000)}
+	assert all(calls[f"syscall_{nr}"][2] == {"ENOSYS": 50} for nr in range(900, 1000))
+
+
+@pytest.mark.needs_root
+def test_a_thread_that_runs_a_program_keeps_its_calls(count):
+	calls = count(CALLS, "exec", 100)
+	assert calls["getppid"][0] == 100
+	assert calls["execve"][0] == 2  # the command's own, and that of the thread
+	assert calls["exit_group"][0] == 1
+
+
+@pytest.mark.needs_root
+def test_each_child_has_calls_of_its_own(count, run):
+	calls = count(CALLS, "spawn", 20)
+	rows = run.sql("SELECT syscalls FROM process WHERE comm = 'true'")
+	assert len(rows) == 20
+	assert all(json.loads(row["syscalls"])["execve"][0] == 1 for row in rows)
+	assert calls["execve"][0] == 21
+	assert calls["exit_group"][0] == 21
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("command", [["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=2000"], ["ls", "-la", "/usr/bin"],
+                                     ["sh", "-c", "ls / | sort | head -3 >/dev/null; cat /nonexistent || true"]], ids=["dd", "ls", "sh"])
+def test_strace_counts_the_same(count, run, command):
+	calls = {name: (c[0], sum(c[2].values()) if len(c) > 2 else 0) for name, c in count(*command).items()}
+	told = strace(run, *command)
+	assert calls.pop("exit_group")[0] >= 1  # it never returns, and strace leaves it out
+	for name in DEPENDS_ON_TIME if command[0] == "sh" else ():
+		calls.pop(name, None), told.pop(name, None)
+	assert calls == told
+
+
+@pytest.mark.needs_root
+def test_a_call_that_never_returns_is_counted_with_the_time_it_took(run, children):
+	launcher = children.spawn(run.line(CALLS, "block", 0, options=["--syscalls"]), env=run.env)
+	wait_for(lambda: run.is_recorded() and stored(run, "job").get("pause", [0, 0])[1] > 2e8)
+	os.kill(command_of(launcher), signal.SIGKILL)
+	launcher.wait()
+	calls = stored(run, "job")
+	assert calls["pause"][0] == 1
+	assert 2e8 < calls["pause"][1] < run.job()["duration_seconds"] * 1e9
+
+
+@pytest.mark.needs_root
+def test_programs_and_people_read_where_the_time_went(count, run, proctor):
+	count("sh", "-c", "dd if=/dev/zero of=/dev/null bs=1 count=50000 2>/dev/null; sleep 0.2; cat /nonexistent 2>/dev/null || true")
+	report = json.loads(proctor("report", "--json").stdout)
+	assert report["quality"]["syscall_hotspots"] == "exact"
+	assert report["syscalls"]["write"]["count"] >= 50000
+	assert report["syscalls"]["openat"]["errors"] >= 1
+	assert 99 < sum(call["time_pct"] for call in report["syscalls"].values()) < 101
+	assert report["syscall_hotspots"].items() <= {name: call["time_pct"] for name, call in report["syscalls"].items()}.items()
+	assert report["job"]["figures"]["syscall_count"] == sum(call["count"] for call in report["syscalls"].values())
+	assert re.search(r"Syscalls +[\d,]+ in .*clock_nanosleep \d", proctor("report").stdout)
+	job = run.job()
+	assert json.loads(job["syscall_counts"])["write"] == report["syscalls"]["write"]["count"]
+	assert json.loads(job["syscall_time_pct"]) == {name: call["time_pct"] for name, call in report["syscalls"].items()}
+
+
+@pytest.mark.needs_root
+def test_without_the_rights_it_is_said_and_nothing_is_zero(as_nobody):
+	run = Plain(as_nobody)
+	done = run("true", options=["--syscalls"])
+	assert done.returncode == 0
+	assert "system calls are not counted: BPF needs CAP_BPF and CAP_PERFMON" in done.stderr
+	assert run.job()["syscall_counts"] == "{}"
+	assert run.job()["syscall_count"] is None
+
+
+# ---- of processes that run already ------------------------------------------------------------------
+
+@pytest.mark.needs_root
+def test_a_running_process_is_counted_with_all_its_threads(children, proctor):
+	busy = children.spawn(["sh", "-c", "exec timeout 20 dd if=/dev/zero of=/dev/null bs=1"])
+	done = proctor("syscalls", busy.pid, "--for", "0.5s", "--json")
+	assert done.returncode == 0, done.stderr
+	assert json.loads(done.stdout)["quality"] == "exact"
+	pythons = children.python("import threading, time\nfor _ in range(3): threading.Thread(target=lambda: [time.sleep(0.01) for _ in range(3000)]).start()")
+	wait_for(lambda: len(os.listdir(f"/proc/{pythons.pid}/task")) == 4)
+	calls = json.loads(proctor("syscalls", pythons.pid, "--for", "1s", "--json").stdout)["syscalls"]
+	assert calls["clock_nanosleep"]["count"] > 100  # of one thread there would be at most 100
+	assert wait_for(lambda: not tracepoints_in_use())
+
+
+def tracepoints_in_use():
+	"""Links of programs to the system calls of all processes, of whatever recorder."""
+	done = subprocess.run(["bpftool", "--json", "link", "list"], capture_output=True, text=True, check=True)
+	return [link for link in json.loads(done.stdout) if link.get("tp_name") in ("sys_enter", "sys_exit")]
+
+
+@pytest.mark.needs_root
+def test_a_process_that_ends_ends_the_counting(children, proctor):
+	short = children.spawn(["sleep", "0.7"])
+	done = proctor("syscalls", short.pid, "--json")
+	assert done.returncode == 0, done.stderr
+	calls = json.loads(done.stdout)["syscalls"]
+	assert calls["exit_group"]["count"] == 1
+
+
+@pytest.mark.needs_root
+def test_a_job_is_shown_as_it_was_recorded(count, proctor):
+	count(CALLS, "ask", 300)
+	shown = proctor("syscalls").stdout
+	assert re.search(r"^CALL +CALLS +ERRORS +TIME +USECS/CALL +%$", shown, re.M)
+	assert re.search(r"^getppid +300 +- ", shown, re.M)
+	assert json.loads(proctor("syscalls", "--json").stdout)["syscalls"]["getppid"]["count"] == 300
+
+
+def test_what_cannot_be_counted_is_said(run, proctor):
+	missing = proctor("syscalls", 4194303)
+	assert (missing.returncode, missing.stderr) == (3, "proctor: there is no process 4194303\n")
+	run("true")
+	untraced = proctor("syscalls")
+	assert untraced.returncode == 3
+	assert "were not counted: run it with --syscalls" in untraced.stderr
+
+
+# ---- by the daemon ----------------------------------------------------------------------------------
+
+SLEEPERS = "import subprocess, sys, time\nsubprocess.Popen([sys.executable, '-c', 'import time\\nfor _ in range(3000): time.sleep(0.01)'])\ntime.sleep(30)"
+
+
+@pytest.mark.needs_root
+def test_the_daemon_counts_the_calls_of_jobs_when_it_is_told_to(children, cold):
+	cold.config.write_text("[profiler]\ninterval_seconds = 1\nstrace_enabled = true\n", encoding="utf-8")
+	daemon = cold.start()
+	assert not tracepoints_in_use()
+	old = children.python(SLEEPERS)
+	wait_for(lambda: children_of(old.pid))
+	daemon.result("job.start", job_id="traced", pid=old.pid)
+	shown = wait_for(lambda: [p for p in daemon.result("daemon.top")["processes"] if p["syscall_counts"].get("clock_nanosleep", 0) > 50])
+	assert [p["job_id"] for p in shown] == ["traced"]
+	assert shown[0]["pid"] == children_of(old.pid)[0]
+	assert daemon.result("context.get", pid=shown[0]["pid"])["syscall_hotspot"] == "clock_nanosleep 100%"
+	assert tracepoints_in_use()
+	os.killpg(old.pid, signal.SIGKILL)
+	old.wait()
+	wait_for(lambda: not tracepoints_in_use())
+	profile = wait_for(lambda: daemon.result("job.profile", job_id="traced")["syscall_hotspots"])
+	assert profile["clock_nanosleep"] > 90
+
+
+@pytest.mark.needs_root
+def test_the_daemon_counts_nothing_by_itself(children, daemon):
+	child = children.spawn(["sleep", "30"])
+	daemon.result("job.start", job_id="plain", pid=child.pid)
+	daemon.wait_ticks(2)
+	assert not tracepoints_in_use()
+	assert all(p["syscall_counts"] == {} for p in daemon.result("daemon.top")["processes"])
