@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/* A stage: what the jobs of a snapshot used, from the best source of each figure, and how they ended. */
+#include "job/jobs.h"
+
+#include <string.h>
+
+#include "job/allowance.h"
+#include "job/cgroup/oom_watch.h"
+#include "job/sheet_tree.h"
+
+#define JITTER_NS 100000000 /* between the counters and the clock */
+
+/* Whether its figures are ours to compute: not those of one that ended before us, or whose recorder reported
+ * it when its process was gone. Those of a job whose recorder writes into our store are shown while it runs. */
+static bool keeps_accounts(const struct watched_job *w)
+{
+	return !w->is_past && (!w->row->job.has_recorder || w->row->processes);
+}
+
+/* The job of that index in the snapshot; NULL: none. */
+static struct watched_job *job_at(const struct jobs *jobs, const struct snapshot *snap,
+                                  int32_t index)
+{
+	if (index < 0 || (size_t)index >= snap->jobs.len)
+		return NULL;
+	return jobs_get(jobs, snap->jobs.at[index].handle);
+}
+
+/* Its process ended, and how the job did was not reported. */
+static void infer_end(struct watched_job *w, const struct event *exit)
+{
+	bool is_ok = exit->has_exit_code && exit->exit_code == 0;
+	bool is_known = exit->has_exit_code || exit->signal;
+	const struct job_end how = { .status = is_ok      ? JOB_COMPLETED
+		                               : is_known ? JOB_FAILED
+		                                          : JOB_LOST,
+		                     .has_exit_code = exit->has_exit_code,
+		                     .exit_code = exit->exit_code,
+		                     .signal = exit->signal,
+		                     .ended_ns = exit->wall_ns };
+
+	w->outlived = w->row->living;
+	w->has_outlived = true;
+	watched_job_end(w, &how);
+	w->row->job.ends_now = true;
+	w->end_is_inferred = true;
+}
+
+/* Its process has ended before them; they were learned in the same batch. */
+static void drop_later_births(struct jobs *jobs, const struct snapshot *snap, int32_t index,
+                              uint64_t boot_ns)
+{
+	vec_each(&snap->events, e)
+		if (e->kind == EVENT_SPAWN && e->job == index && e->boot_ns > boot_ns)
+			members_drop(&jobs->members, &jobs->roster, e->id);
+}
+
+/* A job without a first process lasts as long as the one that registered it. */
+static bool is_abandoned(const struct watched_job *w, const struct snapshot *snap)
+{
+	const struct job *job = &w->row->job;
+	const struct proc_snap *p;
+
+	if (w->ended_mono_ns || job->root.pid || !job->registrar.pid || job->has_recorder)
+		return false;
+	p = snapshot_find(snap, job->registrar.pid);
+	return !p || !proc_id_eq(p->s.id, job->registrar) || p->s.state == 'Z' || p->s.state == 'X';
+}
+
+static void lose_abandoned(struct jobs *jobs, const struct snapshot *snap)
+{
+	if (snap->events_only || !snap->procs_complete)
+		return;
+	vec_each(&jobs->roster.rows, row) {
+		struct watched_job *w = (*row)->watched;
+
+		if (!is_abandoned(w, snap))
+			continue;
+		infer_end(w, &(struct event){ .wall_ns = snap->wall_ns });
+		w->row->closed_boot_ns = snap->boot_ns;
+	}
+}
+
+/* The end of a job that has a recorder of its own is for that to report. */
+static void infer_ends(struct jobs *jobs, const struct snapshot *snap)
+{
+	vec_each(&snap->events, e) {
+		struct watched_job *w = e->kind == EVENT_EXIT ? job_at(jobs, snap, e->job) : NULL;
+
+		if (w && !w->ended_mono_ns && !w->row->job.has_recorder &&
+		    proc_id_eq(w->row->job.root, e->id)) {
+			infer_end(w, e);
+			if (!w->hooks) {
+				w->row->closed_boot_ns = e->boot_ns;
+				drop_later_births(jobs, snap, e->job, e->boot_ns);
+			}
+		}
+	}
+}
+
+/* Totals come late, but those of before count. */
+static bool is_after_close(const struct watched_job *w, const struct event *e)
+{
+	return w->row->closed_boot_ns && e->kind != EVENT_TOTALS &&
+	       e->boot_ns > w->row->closed_boot_ns;
+}
+
+static void account_event(struct watched_job *w, const struct event *e)
+{
+	if (is_after_close(w, e))
+		return;
+	accounting_take_event(&w->accounting, e);
+	end_facts_take(&w->end_facts, e);
+}
+
+/* That events were lost may concern every job. */
+static void account_loss(struct jobs *jobs, const struct event *e)
+{
+	vec_each(&jobs->roster.rows, row)
+		if (keeps_accounts((*row)->watched))
+			account_event((*row)->watched, e);
+}
+
+/* There may be a thousand jobs, and a snapshot comes with each that begins or ends: one pass over
+ * it serves them all. */
+static void account_events(struct jobs *jobs, const struct snapshot *snap)
+{
+	vec_each(&snap->events, e) {
+		struct watched_job *w = job_at(jobs, snap, e->job);
+
+		if (w && keeps_accounts(w))
+			account_event(w, e);
+		else if (!w && e->kind == EVENT_LOSS)
+			account_loss(jobs, e);
+	}
+}
+
+static bool has_own_memory(const struct watched_job *w)
+{
+	return w->group && readings_has(w->group, CGROUP_MEM_USED);
+}
+
+bool jobs_need_pss(const struct jobs *jobs)
+{
+	vec_each(&jobs->roster.rows, row)
+		if ((*row)->job.status == JOB_RUNNING && !has_own_memory((*row)->watched))
+			return true;
+	return false;
+}
+
+static void account_processes(struct jobs *jobs, const struct snapshot *snap)
+{
+	vec_each(&snap->procs, p) {
+		struct watched_job *w = job_at(jobs, snap, p->job);
+
+		if (!w || !keeps_accounts(w) || w->row->closed_boot_ns)
+			continue;
+		accounting_take_process(&w->accounting, p);
+		if (!has_own_memory(w))
+			job_memory_add(&w->memory, &p->s);
+	}
+}
+
+static void account_gpu_uses(struct jobs *jobs, const struct snapshot *snap)
+{
+	vec_each(&snap->gpu_uses, use) {
+		struct watched_job *w = job_at(jobs, snap, use->job);
+
+		if (w && keeps_accounts(w) && !w->row->closed_boot_ns)
+			gpu_account_add(&w->gpus, snap, use);
+	}
+}
+
+static struct figure sampled(uint64_t value)
+{
+	return (struct figure){ value, QUALITY_SAMPLED };
+}
+
+/* The most that the job may use, its own limit or that of a group around it; 0: not known. */
+static uint64_t memory_limit(const struct job *job)
+{
+	if (job->limit[JOB_LIMIT_MEM])
+		return job->limit[JOB_LIMIT_MEM];
+	return strcmp(job->allowed.memory_source, ALLOWANCE_ULIMIT) ? job->allowed.memory_bytes : 0;
+}
+
+/* The pages of one tick are not all read at one instant: their sum may exceed what was ever there at once, but
+ * not the limit, which may have been raised since the start. */
+static uint64_t hold_to_limit(const struct jobs *jobs, struct watched_job *w, uint64_t used)
+{
+	uint64_t limit = MAX(memory_limit(&w->row->job), w->memory_limit);
+
+	if (!limit || used <= limit)
+		return used;
+	w->memory_limit = MAX(limit, allowance_memory_now(jobs->root_fd, w->end_facts.command.pid));
+	return MIN(used, w->memory_limit);
+}
+
+static void measure_memory(const struct jobs *jobs, struct watched_job *w, struct job_sum *sum)
+{
+	uint64_t used = job_memory_sum(&w->memory);
+
+	if (has_own_memory(w))
+		sum->used = sampled(w->group->value[CGROUP_MEM_USED]);
+	else if (w->row->processes) /* one that never had any uses nothing that could be shown */
+		sum->used = sampled(hold_to_limit(jobs, w, used));
+	if (w->group && readings_has(w->group, CGROUP_MEM))
+		sum->charged = sampled(w->group->value[CGROUP_MEM]);
+}
+
+/* Without hooks it was registered, and its group is not ours to account for. */
+static void find_limit(const struct jobs *jobs, const struct watched_job *w,
+                       struct cause_facts *facts, struct oom_limit *limit)
+{
+	if (!facts->ooms || !w->memory_group ||
+	    !oom_watch_find_limit(jobs->root_fd, w->memory_group, limit))
+		return;
+	facts->is_full = true;
+	facts->limit_bytes = limit->bytes;
+	facts->limit_group = limit->group;
+}
+
+static void judge(const struct jobs *jobs, const struct watched_job *w, struct cause *ret)
+{
+	struct oom_limit limit;
+	struct cause_facts facts;
+
+	end_facts_summarize(&w->end_facts, &facts);
+	facts.signal = w->row->job.signal;
+	facts.ends_are_seen = jobs->sources.births && !w->end_facts.lost;
+	facts.sees_ooms = jobs->sources.totals && !w->end_facts.lost;
+	facts.sent_source = jobs->sources.totals ? CAUSE_SOURCE_BPF : CAUSE_SOURCE_RECORDER;
+	if (w->hooks && w->hooks->explain)
+		w->hooks->explain(w->hooks_self, &facts);
+	else
+		find_limit(jobs, w, &facts, &limit);
+	cause_judge(&facts, ret);
+}
+
+static void explain(const struct jobs *jobs, struct watched_job *w)
+{
+	struct job *job = &w->row->job;
+	struct figure *kills = &job->figures[JOB_FIGURE_OOM_KILLS];
+	bool lost_process = job->status == JOB_COMPLETED &&
+	                    job->figures[JOB_FIGURE_SIGNALLED].value;
+	struct cause cause = { 0 };
+
+	if (job->status != JOB_FAILED && !lost_process)
+		return;
+	judge(jobs, w, &cause); /* again with each snapshot: events that explain it may come late */
+	if (job->status == JOB_FAILED)
+		job->cause = cause;
+	if (cause.oom == CAUSE_PROOF_PROVEN && !figure_is_known(*kills))
+		*kills = (struct figure){ 1, QUALITY_AT_LEAST };
+}
+
+static void compute(const struct jobs *jobs, struct watched_job *w, const struct snapshot *snap)
+{
+	struct job *job = &w->row->job;
+
+	if (!snap->events_only)
+		job->interval_ns = MAX(job->interval_ns, snap->elapsed_ns);
+	accounting_figures(&w->accounting,
+	                   &(struct accounting_sources){
+				   .group = w->group,
+				   .births_are_reported = jobs->sources.births,
+				   .ooms_are_reported = jobs->sources.totals,
+				   .processes = w->row->processes,
+				   .living = w->row->living + w->released,
+				   .outlived = w->outlived,
+				   .has_ended = w->has_outlived,
+				   .leaked = w->leaked,
+				   .is_over = w->has_leaked,
+			   },
+	                   job);
+	gpu_account_figures(&w->gpus, job);
+	if (w->hooks && w->hooks->complete)
+		w->hooks->complete(w->hooks_self, snap);
+	explain(jobs, w);
+	if (w->hooks && w->hooks->show)
+		w->hooks->show(w->hooks_self, job);
+}
+
+/* How much CPU time is possible in so much time: on all its CPUs, also under a quota, which holds for a whole
+ * period. A job that uses more has been allowed more CPUs since it started. */
+static uint64_t most_cpu(struct watched_job *w, uint64_t growth, uint64_t elapsed_ns)
+{
+	uint64_t most = w->row->job.allowed.cpus * elapsed_ns;
+
+	w->exceeds_allowance |= growth > most + JITTER_NS;
+	return most && !w->exceeds_allowance ? most
+	                                     : elapsed_ns * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* The CPU time since the last tick, as a share of the time since then. What exceeds the CPUs that the job
+ * may run on belongs to other ticks: the counters and the clock are not read at one instant. It is shown
+ * with the next ones, so that the shares add up to the total. */
+static void spread_cpu(struct watched_job *w, uint64_t boot_ns, struct job_sum *sum)
+{
+	uint64_t since_ns = w->spread_boot_ns ? w->spread_boot_ns : w->accounting.started_boot_ns;
+	uint64_t elapsed_ns = boot_ns - MIN(boot_ns, since_ns), growth, most;
+
+	sum->cpu_ns = w->row->job.figures[JOB_FIGURE_CPU];
+	if (!figure_is_known(sum->cpu_ns) || !elapsed_ns)
+		return;
+	if (w->is_resumed && !w->spread_boot_ns) {
+		w->spread_cpu_ns = sum->cpu_ns.value;
+		w->spread_boot_ns = boot_ns;
+		return;
+	}
+	growth = sum->cpu_ns.value - MIN(sum->cpu_ns.value, w->spread_cpu_ns);
+	most = most_cpu(w, growth, elapsed_ns);
+	w->spread_cpu_ns += MIN(growth, most);
+	w->spread_boot_ns = boot_ns;
+	sum->cpu_ratio = (double)MIN(growth, most) / (double)elapsed_ns;
+}
+
+static void measure_groups(struct jobs *jobs, const struct snapshot *snap)
+{
+	for (int32_t i = 0; (size_t)i < snap->jobs.len; i++) {
+		struct watched_job *w = job_at(jobs, snap, i);
+
+		if (w && keeps_accounts(w) && w->hooks && w->hooks->measure)
+			w->group = w->hooks->measure(w->hooks_self, snap);
+	}
+}
+
+static void account_job(const struct jobs *jobs, struct watched_job *w, struct snapshot *snap,
+                        int32_t index)
+{
+	bool is_sampled = (size_t)index < snap->sums.len && !snap->events_only &&
+	                  !w->row->closed_boot_ns;
+	struct job_sum *sum = is_sampled ? &snap->sums.at[index] : NULL;
+
+	if (sum) {
+		measure_memory(jobs, w, sum);
+		accounting_take_sum(&w->accounting, snap, index);
+		accounting_end_tick(&w->accounting, sum);
+		gpu_account_take(&w->gpus, snap, sum);
+	}
+	compute(jobs, w, snap);
+	if (sum)
+		spread_cpu(w, snap->boot_ns, sum);
+}
+
+static const struct event *find_exit(const struct snapshot *snap, int32_t index,
+                                     const struct sheet *sheet)
+{
+	vec_each(&snap->events, e)
+		if (e->kind == EVENT_EXIT && e->job == index && e->id.pid == sheet->pid &&
+		    e->wall_ns >= sheet->started_ns)
+			return e;
+	return NULL;
+}
+
+/* Sheets whose opener ended in these events fail. Another recorder reports that itself. */
+static void close_orphaned_sheets(struct watched_job *w, const struct snapshot *snap, int32_t index)
+{
+	if (!w->row->job.running_sheets || w->row->job.has_recorder)
+		return;
+	vec_each(&w->row->sheets, sheet) {
+		const struct event *exit = sheet->status == JOB_RUNNING
+		                                   ? find_exit(snap, index, sheet)
+		                                   : NULL;
+
+		if (!exit)
+			continue;
+		sheet->signal = exit->signal;
+		job_row_end_sheet(w->row, sheet, JOB_FAILED, exit->wall_ns);
+		sheet->ends_now = true;
+	}
+}
+
+static struct sheet *find_shown(struct snapshot *snap, int32_t index, uint32_t num)
+{
+	vec_each(&snap->sheets, sheet)
+		if (sheet->job == index && sheet->num == num)
+			return sheet;
+	return vec_push(&snap->sheets, SHEETS_MAX);
+}
+
+/* Puts sheets into the snapshot that changed after it was built. */
+static void show_sheets(struct watched_job *w, struct snapshot *snap, int32_t index)
+{
+	if (!w->row->has_news)
+		return;
+	vec_each(&w->row->sheets, sheet) {
+		struct sheet *shown = sheet->is_stored ? NULL : find_shown(snap, index, sheet->num);
+
+		if (!shown)
+			continue;
+		*shown = *sheet;
+		shown->job = index;
+	}
+	watched_job_sheets_are_shown(w);
+}
+
+void jobs_figures(struct jobs *jobs, struct snapshot *snap)
+{
+	if (!jobs->roster.rows.len)
+		return;
+	if (!snap->events_only)
+		unreaped_forget(&jobs->unreaped, &jobs->roster, snap);
+	vec_each(&jobs->roster.rows, row)
+		watched_job_sheets_are_shown((*row)->watched);
+	infer_ends(jobs, snap);
+	lose_abandoned(jobs, snap);
+	account_events(jobs, snap);
+	measure_groups(jobs, snap);
+	if (!snap->events_only) {
+		account_processes(jobs, snap);
+		account_gpu_uses(jobs, snap);
+		sheet_tree_take(&jobs->roster, snap);
+	}
+	syscall_account_show(&jobs->syscalls, &jobs->roster, snap);
+	for (int32_t i = 0; (size_t)i < snap->jobs.len; i++) {
+		struct watched_job *w = job_at(jobs, snap, i);
+
+		if (!w)
+			continue;
+		if (w->sheets_end_with_opener)
+			close_orphaned_sheets(w, snap, i);
+		if (keeps_accounts(w))
+			account_job(jobs, w, snap, i);
+		syscall_account_figures(&jobs->syscalls, &w->row->job);
+		if (w->sheet_accounts.len) {
+			sheet_accounts_take(&w->sheet_accounts, snap);
+			sheet_accounts_settle(&w->sheet_accounts, w->row, snap->boot_ns);
+		}
+		show_sheets(w, snap, i);
+		w->is_published = w->ended_mono_ns != 0;
+		snap->jobs.at[i] = w->row->job;
+		w->row->job.ends_now = false;
+		if (w->row->closed_boot_ns)
+			w->released += members_release(&jobs->members, &jobs->roster,
+			                               w->row->job.handle);
+	}
+}
