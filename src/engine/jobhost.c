@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,65 +11,18 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "engine/forwarded_signals.h"
+#include "engine/jobhost_state.h"
 #include "job/allowance.h"
-#include "job/cgroup/oom_watch.h"
 #include "kernel/process_peek.h"
 #include "kernel/process_reader.h"
-#include "kernel/user_tasks.h"
 
 #define TOTALS_PATIENCE_NS (40 * NS_PER_MS) /* the kernel reports a reaped process 10 ms later */
 #define BUSY_PATIENCE_NS NS_PER_S           /* … 500 ms on a busy machine */
 #define LEFTOVERS_POLL_NS (50 * NS_PER_MS)
-#define CHARGE_BATCH_BYTES (64 * 4096) /* how memory is charged */
-
-struct jobhost {
-	struct jobhost_options options;
-	struct loop *loop;
-	struct launcher *launcher;
-	struct job_cgroup *group;
-	struct cgroup_readings group_readings;
-	struct oom_watch oom;
-	struct oom_limit oom_limit;     /* that was reached */
-	uint64_t seen_kills, oom_kills; /* SIGKILLs of members, and what the watch counted then */
-	int root_fd;
-	struct engine *engine;
-	struct watched_job *watched;
-	struct proc_id command;
-	struct launch_end end;
-	struct loop_source *limit_timer, *leftover_timer;
-	uint64_t started_mono_ns, kill_at_ns;
-	uint64_t ended_mono_ns, ended_boot_ns; /* the command */
-	uint64_t sampled_boot_ns;              /* the last tick; 0: there was none */
-	struct forwarded_signals forwarded;
-	bool has_ended, is_last, was_asked;
-	struct cause_verdict verdict; /* what a daemon answered */
-	struct job last;              /* as in the last snapshot */
-	pthread_t mover;              /* moves leftovers out of the group */
-	bool is_moving;
-};
-
-static struct job *job_of(const struct jobhost *h)
-{
-	return &h->watched->row->job;
-}
-
-static struct jobs *jobs_of(const struct jobhost *h)
-{
-	return engine_jobs(h->engine);
-}
 
 static bool is_out_of_time(const struct jobhost *h)
 {
 	return job_of(h)->limits_hit & 1u << JOB_LIMIT_TIME;
-}
-
-static void emit_event(struct jobhost *h, enum event_kind kind, const char *name, uint64_t count,
-                       const char *text)
-{
-	const struct event e = { .kind = kind, .job = job_of(h)->handle, .count = (int64_t)count };
-
-	(void)engine_emit(h->engine, &e, name, text);
 }
 
 /* ---- leftovers: processes that outlive the command ------------------------------------------- */
@@ -281,272 +233,6 @@ static void on_group_signal(void *self, int signo, pid_t from_pid, uint32_t from
 	(void)engine_emit(h->engine, &e, NULL, NULL);
 }
 
-/* ---- hooks of the watched job ---------------------------------------------------------------- */
-
-/* If no process ended before the command, it has reaped none, and wait4 returned its own usage. */
-static bool is_first_to_end(const struct jobhost *h)
-{
-	return h->has_ended && h->watched->row->processes == 1 + h->watched->outlived;
-}
-
-static void fill_in_totals(const struct jobhost *h, struct event *e)
-{
-	const struct rusage *u = &h->end.usage;
-
-	readings_set(&e->final, PROC_CPU_TIME,
-	             clock_timeval_ns(u->ru_utime) + clock_timeval_ns(u->ru_stime));
-	readings_set(&e->final, PROC_MINOR_FAULTS, (uint64_t)u->ru_minflt);
-	readings_set(&e->final, PROC_MAJOR_FAULTS, (uint64_t)u->ru_majflt);
-	if (!readings_has(&e->final, PROC_PEAK_RSS))
-		readings_set(&e->final, PROC_PEAK_RSS, (uint64_t)u->ru_maxrss * 1024);
-	if (!h->end.has_io)
-		return;
-	readings_set(&e->final, PROC_READ_BYTES, h->end.read_bytes);
-	readings_set(&e->final, PROC_WRITE_BYTES, h->end.written_bytes);
-}
-
-/* Adds what we know of the command's events and the kernel did not report. */
-static void complete_events(void *self, struct sample *s)
-{
-	struct jobhost *h = self;
-	bool knows_totals = is_first_to_end(h);
-
-	if (!knows_totals && !h->forwarded.count)
-		return;
-	vec_each(&s->events, e) {
-		if (e->id.pid != h->command.pid)
-			continue;
-		if (e->kind == EVENT_EXIT && knows_totals &&
-		    !readings_has(&e->final, PROC_CPU_TIME))
-			fill_in_totals(h, e);
-		else if (e->kind == EVENT_SIGNAL && e->sender_pid == getpid())
-			forwarded_signals_name(&h->forwarded, e);
-	}
-}
-
-/* By how many its processes at one time since the last snapshot exceeded those of now: their births
- * and ends are undone in reverse. A process that ended and was not reaped still counts. */
-static uint64_t count_ended_crowd(const struct jobhost *h, const struct snapshot *snap)
-{
-	int64_t more = 0, most = 0;
-
-	for (size_t i = snap->events.len; i > 0; i--) {
-		const struct event *e = &snap->events.at[i - 1];
-
-		if (e->job != 0 || !e->id.pid)
-			continue;
-		if (e->kind == EVENT_SPAWN)
-			more--;
-		else if (e->kind == EVENT_EXIT && !process_reader_exists(jobs_of(h)->reader, e->id))
-			more++;
-		most = MAX(most, more);
-	}
-	return (uint64_t)most;
-}
-
-/* The most tasks that the user had at one time since the last snapshot. A process that is reaped while
- * they are counted would be in neither part: then they are counted again. */
-static uint64_t most_user_tasks(const struct jobhost *h, const struct snapshot *snap)
-{
-	uint64_t ended = count_ended_crowd(h, snap), seen, tasks;
-	int tries = 3;
-
-	do {
-		seen = ended;
-		tasks = user_tasks_count(h->root_fd, getuid());
-		ended = count_ended_crowd(h, snap);
-	} while (ended != seen && --tries);
-	return tasks + ended;
-}
-
-/* The kernel does not report which fork RLIMIT_NPROC refused, but it can be seen that the limit is
- * reached, or was a moment ago in a job too short to be sampled. */
-static void check_user_pids(struct jobhost *h, const struct snapshot *snap)
-{
-	struct job *job = job_of(h);
-	uint64_t most = job->limit[JOB_LIMIT_USER_PIDS];
-
-	if (!most || job->limits_hit >> JOB_LIMIT_USER_PIDS & 1 || most_user_tasks(h, snap) < most)
-		return;
-	job->limits_hit |= 1u << JOB_LIMIT_USER_PIDS;
-	emit_event(h, EVENT_LIMIT, "pids", most, "the user has as many tasks as the limit allows");
-}
-
-/* A job within this one may have a group of its own. Where that group counts the kills (v1), ours only
- * shows that it was full. */
-static bool is_full_of_nested(const struct jobhost *h)
-{
-	uint64_t limit = job_of(h)->limit[JOB_LIMIT_MEM];
-
-	return limit && h->watched->accounting.oom_kills &&
-	       readings_or(&h->group_readings, CGROUP_MEM_PEAK, 0) + CHARGE_BATCH_BYTES >= limit;
-}
-
-/* Kills are counted for all in our group: only those about the time when a member was killed
- * matter. */
-static void watch_oom(struct jobhost *h, const struct snapshot *snap)
-{
-	uint64_t kills = h->watched->end_facts.kills, counted;
-
-	if (snap->events_only && !h->is_last && kills == h->seen_kills)
-		return;
-	counted = oom_watch_read(&h->oom, snap->boot_ns);
-	if (kills != h->seen_kills || h->is_last)
-		h->oom_kills = MAX(h->oom_kills, counted);
-	h->seen_kills = kills;
-}
-
-static const struct cgroup_readings *measure_group(void *self, const struct snapshot *snap)
-{
-	struct jobhost *h = self;
-
-	if (!jobs_of(h)->sources.totals)
-		watch_oom(h, snap);
-	check_user_pids(h, snap);
-	if (!h->group)
-		return NULL;
-	h->group_readings = (struct cgroup_readings){ 0 };
-	job_cgroup_read(h->group, &h->group_readings);
-	job_of(h)->limits_hit |= job_cgroup_limits_hit(h->group);
-	if (is_full_of_nested(h))
-		job_of(h)->limits_hit |= 1u << JOB_LIMIT_MEM;
-	return &h->group_readings;
-}
-
-static void set_own_cost(struct job *job)
-{
-	struct rusage us;
-
-	getrusage(RUSAGE_SELF, &us);
-	job->figures[JOB_FIGURE_SELF_CPU] = (struct figure){ clock_process_cpu_ns(),
-		                                             QUALITY_EXACT };
-	job->figures[JOB_FIGURE_SELF_RSS] = (struct figure){ (uint64_t)us.ru_maxrss * 1024,
-		                                             QUALITY_EXACT };
-}
-
-static uint64_t command_ns(const struct jobhost *h)
-{
-	return h->ended_mono_ns - h->started_mono_ns;
-}
-
-/* Until its command ended, or the last leftover that was waited for. */
-static uint64_t took_ns(const struct jobhost *h)
-{
-	uint64_t last_boot_ns = h->watched->accounting.last_exit_boot_ns;
-
-	if (!h->leftover_timer)
-		return command_ns(h);
-	if (h->watched->leaked) /* the user interrupted the wait */
-		return clock_mono_ns() - h->started_mono_ns;
-	return command_ns(h) + last_boot_ns - MIN(h->ended_boot_ns, last_boot_ns);
-}
-
-static void end_job(struct jobhost *h)
-{
-	struct job *job = job_of(h);
-	struct figure *peak_at = &job->figures[JOB_FIGURE_PEAK_AT];
-	bool is_ok = h->end.has_exit_code && h->end.exit_code == 0;
-	const struct job_end how = { .status = is_ok ? JOB_COMPLETED : JOB_FAILED,
-		                     .has_exit_code = h->end.has_exit_code,
-		                     .exit_code = h->end.exit_code,
-		                     .signal = h->end.signal,
-		                     .core_dumped = h->end.core_dumped,
-		                     .ended_ns = job->started_ns + took_ns(h) };
-
-	watched_job_end(h->watched, &how);
-	/* Leftovers are sampled once more after the end, and may have grown. */
-	peak_at->value = MIN(peak_at->value, job->took_ns);
-}
-
-/* The longest time without a tick, including the time before the first and after the last one. Stays 0
- * without a tick: nothing is sampled then. */
-static void update_interval(struct jobhost *h, const struct snapshot *snap)
-{
-	struct job *job = job_of(h);
-	uint64_t started_boot_ns = h->watched->accounting.started_boot_ns;
-	uint64_t end_boot_ns = started_boot_ns + job->took_ns;
-
-	if (!snap->events_only && !snap->elapsed_ns)
-		job->interval_ns = MAX(job->interval_ns,
-		                       snap->boot_ns - MIN(snap->boot_ns, started_boot_ns));
-	if (!snap->events_only)
-		h->sampled_boot_ns = snap->boot_ns;
-	if (h->is_last && h->sampled_boot_ns && end_boot_ns > h->sampled_boot_ns)
-		job->interval_ns = MAX(job->interval_ns, end_boot_ns - h->sampled_boot_ns);
-	if (h->is_last) /* a tick after the end, of leftovers, may be the first */
-		job->interval_ns = MIN(job->interval_ns, job->took_ns);
-}
-
-static void complete_job(void *self, const struct snapshot *snap)
-{
-	struct jobhost *h = self;
-
-	if (h->has_ended)
-		job_of(h)->figures[JOB_FIGURE_COMMAND_TOOK] = (struct figure){ command_ns(h),
-			                                                       QUALITY_EXACT };
-	set_own_cost(job_of(h));
-	if (h->is_last)
-		end_job(h);
-	update_interval(h, snap);
-}
-
-/* The job's own limit, or that of a group around it. */
-static void find_limit(struct jobhost *h, struct cause_facts *facts)
-{
-	if (job_of(h)->limits_hit >> JOB_LIMIT_MEM & 1) {
-		facts->is_full = true;
-		facts->limit_bytes = job_of(h)->limit[JOB_LIMIT_MEM];
-	} else if (h->oom.group.path[0] &&
-	           oom_watch_find_limit(h->root_fd, &h->oom.group, &h->oom_limit)) {
-		facts->is_full = true;
-		facts->limit_bytes = h->oom_limit.bytes;
-		facts->limit_group = h->oom_limit.group;
-	}
-}
-
-/* Where the kill was counted for the job alone, no more can be learned. */
-static void ask_verdict(struct jobhost *h, const struct cause_facts *facts)
-{
-	const struct end_facts *known = &h->watched->end_facts;
-
-	if (!h->options.ask_verdict || h->was_asked || facts->sees_ooms || facts->own.kills ||
-	    !known->kills)
-		return;
-	h->was_asked = true;
-	h->options.ask_verdict(h->options.self, h->command, known->killed,
-	                       MIN(known->kills, (uint64_t)END_FACTS_KILLED), &h->verdict);
-}
-
-static void explain_end(void *self, struct cause_facts *facts)
-{
-	struct jobhost *h = self;
-
-	facts->own.is_known = readings_has(&h->group_readings, CGROUP_OOM_KILLS);
-	facts->own.kills = readings_or(&h->group_readings, CGROUP_OOM_KILLS, 0);
-	*(h->oom.is_of_machine
-	          ? &facts->machine
-	          : &facts->group) = (struct cause_count){ h->oom.is_known, h->oom_kills };
-	find_limit(h, facts);
-	ask_verdict(h, facts);
-	facts->verdict = h->verdict;
-}
-
-static void keep_last(void *self, const struct job *job)
-{
-	struct jobhost *h = self;
-
-	if (h->is_last)
-		h->last = *job;
-}
-
-static const struct watched_job_hooks hooks = {
-	.learn = complete_events,
-	.measure = measure_group,
-	.complete = complete_job,
-	.explain = explain_end,
-	.show = keep_last,
-};
-
 /* ---- from start to end ----------------------------------------------------------------------- */
 
 /* In the child. */
@@ -632,7 +318,7 @@ static void add_job(struct jobhost *h)
 
 	h->watched = jobs_add(jobs, h->options.job); /* the first: there is room */
 	h->watched->sheets_end_with_opener = true;
-	h->watched->hooks = &hooks;
+	h->watched->hooks = &jobhost_hooks;
 	h->watched->hooks_self = h;
 	job = job_of(h);
 	jobs->root = (struct members_root){

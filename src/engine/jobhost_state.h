@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* jobhost_state.h - what the host of a launched job knows, for its own files: jobhost.c launches the command and
+ * ends with it, jobhost_hooks.c completes the snapshots of the job. */
+#pragma once
+
+#include <pthread.h>
+
+#include "engine/forwarded_signals.h"
+#include "engine/jobhost.h"
+#include "job/cgroup/oom_watch.h"
+
+struct jobhost {
+	struct jobhost_options options;
+	struct loop *loop;
+	struct launcher *launcher;
+	struct job_cgroup *group;
+	struct cgroup_readings group_readings;
+	struct oom_watch oom;
+	struct oom_limit oom_limit;     /* that was reached */
+	uint64_t seen_kills, oom_kills; /* SIGKILLs of members, and what the watch counted then */
+	int root_fd;
+	struct engine *engine;
+	struct watched_job *watched;
+	struct proc_id command;
+	struct launch_end end;
+	struct loop_source *limit_timer, *leftover_timer;
+	uint64_t started_mono_ns, kill_at_ns;
+	uint64_t ended_mono_ns, ended_boot_ns; /* the command */
+	uint64_t sampled_boot_ns;              /* the last tick; 0: there was none */
+	struct forwarded_signals forwarded;
+	bool has_ended, is_last, was_asked;
+	struct cause_verdict verdict; /* what a daemon answered */
+	struct job last;              /* as in the last snapshot */
+	pthread_t mover;              /* moves leftovers out of the group */
+	bool is_moving;
+};
+
+static inline struct job *job_of(const struct jobhost *h)
+{
+	return &h->watched->row->job;
+}
+
+static inline struct jobs *jobs_of(const struct jobhost *h)
+{
+	return engine_jobs(h->engine);
+}
+
+/* If no process ended before the command, it has reaped none, and wait4 returned its own usage. */
+static inline bool is_first_to_end(const struct jobhost *h)
+{
+	return h->has_ended && h->watched->row->processes == 1 + h->watched->outlived;
+}
+
+static inline void emit_event(struct jobhost *h, enum event_kind kind, const char *name,
+                              uint64_t count, const char *text)
+{
+	const struct event e = { .kind = kind, .job = job_of(h)->handle, .count = (int64_t)count };
+
+	(void)engine_emit(h->engine, &e, name, text);
+}
+
+extern const struct watched_job_hooks jobhost_hooks;
