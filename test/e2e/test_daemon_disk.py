@@ -67,7 +67,7 @@ def daemon_on_full_disk(proctor, tmp_path, how):
 	done = subprocess.run(["unshare", "-m", sys.executable, "-c", FULL_DISK, str(place), proctor.binary, how], env={**proctor.env, **SANITIZERS},
 			      capture_output=True, text=True, timeout=120, check=False)
 	assert done.returncode == 0, done.stdout + done.stderr
-	proctor.state_dir = tmp_path / "small-kept"
+	proctor.env["PROCTOR_STATE_DIR"] = str(tmp_path / "small-kept")  # the file system is gone with its namespace
 	return json.loads(done.stdout), done.stderr
 
 
