@@ -329,13 +329,18 @@ static int forget_memory(struct store *st, struct life *life, struct err *err)
 	return process_table_set_exec(st, life->proc, err);
 }
 
-/* Without an event, where its code begins shows it. */
-static int notice_exec(struct store *st, const struct proc_sample *s, struct life *life,
-                       struct err *err)
+/* Without an event, where its code begins shows it; that is not known in the middle of an exec, and
+ * hidden from us in programs of others: there it is another name. A zombie without an event keeps the
+ * name and the memory of what it was seen to run. */
+static int notice_exec(struct store *st, const struct snapshot *snap, const struct proc_sample *s,
+                       struct life *life, struct err *err)
 {
-	bool has_changed = s->exec_id && life->exec_id && s->exec_id != life->exec_id;
+	bool has_name = !s->exec_id && has_command_line(snap, s) &&
+	                memcmp(s->comm, life->comm, COMM_LEN) != 0;
+	bool has_changed = life->exec_id &&
+	                   (has_name || (s->exec_id && s->exec_id != life->exec_id));
 
-	if (s->exec_id)
+	if (s->exec_id || has_changed)
 		life->exec_id = s->exec_id;
 	return has_changed ? forget_memory(st, life, err) : 0;
 }
@@ -368,7 +373,8 @@ int live_processes_exec(struct store *st, const struct snapshot *snap, const str
 
 	if (!life || !proc_id_eq(life->id, e->id)) /* it was never seen */
 		return 0;
-	if (now && e->boot_ns <= snap->boot_ns) /* it was seen since */
+	/* It was seen since, with the memory of its program: a zombie has none. */
+	if (now && e->boot_ns <= snap->boot_ns && now->reading.state != 'Z')
 		return 0;
 	return forget_memory(st, life, err);
 }
@@ -426,10 +432,10 @@ static int put_process(struct store *st, const struct snapshot *snap, const stru
 {
 	bool is_full = life->is_fresh || st->snapshots.keyframe.at == 0;
 	struct reading reading = { 0 };
-	int r = put_identity(st, snap, p, life, is_full, err);
+	int r = notice_exec(st, snap, &p->s, life, err);
 
 	if (r == 0)
-		r = notice_exec(st, &p->s, life, err);
+		r = put_identity(st, snap, p, life, is_full, err);
 	if (r < 0)
 		return r;
 	read_process(st, p, &reading);

@@ -54,24 +54,25 @@ block = bytearray(150 << 20)
 block[::4096] = b"x" * len(block[::4096])
 if os.fork() == 0:
 	time.sleep(0.4)  # it is sampled with the pages of its parent
-	os.execvp(sys.argv[1], sys.argv[1:])
+	os.execvp(sys.argv[2], sys.argv[2:])
+time.sleep(float(sys.argv[1]))  # until then it is not reaped
 os.wait()
 """
 
 
 @pytest.mark.needs_root
-@pytest.mark.parametrize("command", [["sleep", "0.5"], ["true"]], ids=lambda command: command[0])
+@pytest.mark.parametrize("reaped_after_s, command", [("0", ["sleep", "0.5"]), ("0", ["true"]), ("0.8", ["true"])], ids=["sleep", "true", "zombie"])
 @pytest.mark.parametrize("way", [*TIERS, "nobody-connector", "nobody-looks"])
 @pytest.mark.tier()
-def test_a_program_does_not_inherit_the_peak_of_what_ran_before_it(proctor, as_nobody, way, command):
+def test_a_program_does_not_inherit_the_peak_of_what_ran_before_it(proctor, as_nobody, way, reaped_after_s, command):
 	who, _, tier = way.rpartition("-")
 	call = as_nobody if who else proctor
-	done = call("run", "--tier", tier, "--", "/usr/bin/python3", "-c", LARGE_PARENT, *command)
+	done = call("run", "--tier", tier, "--", "/usr/bin/python3", "-c", LARGE_PARENT, reaped_after_s, *command)
 	assert done.returncode == 0, done.stderr
 	rows = json.loads(call("sql", "--json", "SELECT comm, max_rss_kib, peak_rss_kib, final FROM process WHERE job IS NOT NULL").stdout)
-	peaks = {row["comm"]: max(row["peak_rss_kib"] or 0, row["max_rss_kib"] or 0) >> 10 for row in rows}
-	assert peaks["python3"] > 150
-	assert peaks.get(command[0], 0) < 30, rows
+	peaks = [(row["comm"], max(row["peak_rss_kib"] or 0, row["max_rss_kib"] or 0) >> 10) for row in rows]
+	assert "python3" in dict(peaks) and all(peak > 150 for name, peak in peaks if name == "python3"), rows
+	assert all(peak < 30 for name, peak in peaks if name == command[0]), rows
 	told = json.loads(call("report", "--json").stdout)
 	assert all((p["peak_rss_mb"] or 0) < 30 for p in told["costly_processes"] if p["name"] == command[0])
 
