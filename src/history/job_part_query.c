@@ -449,11 +449,14 @@ static int add_syscall(void *self, const struct syscall_record *s)
 
 static void use_figures(struct job_profile *p, const struct job *job)
 {
+	uint64_t rows = p->spawns.value;
+
 	use_figure(&p->cpu_time_ns, &job->figures[JOB_FIGURE_CPU]);
 	use_figure(&p->peak_rss_bytes, &job->figures[JOB_FIGURE_PEAK_RSS]);
 	use_figure(&p->spawns, &job->figures[JOB_FIGURE_PROCESSES]);
-	if (!p->unique_pids)
-		p->unique_pids = p->spawns.value;
+	/* A process that went on to another job took its row along: it counts as one pid more. */
+	if (p->spawns.value > rows)
+		p->unique_pids += p->spawns.value - rows;
 }
 
 static int read_profile(struct history *r, struct job_key key, struct job_profile *p,

@@ -98,6 +98,7 @@ def test_nothing_is_added_after_the_end_that_was_reported(daemon, worker):
 	assert profile(daemon, "over") == ended
 	daemon.result("job.start", worker.uid, job_id="after", pid=worker.pid)
 	worker.do("fork", 2)
+	daemon.wait_ticks()  # it is stored as a process of this job
 	daemon.result("job.end", worker.uid, job_id="after")
 	assert profile(daemon, "after")["process_spawn_count"] == 3
 	assert 0.1 <= profile(daemon, "after")["total_cpu_seconds"] < 0.2
