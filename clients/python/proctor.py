@@ -54,6 +54,10 @@ class NotRunning(Error):
 	"""There is neither a surrounding job nor a daemon, or it is gone."""
 
 
+class _Endless(Error):
+	"""No server of ours sends as much: it is given up."""
+
+
 class Refused(Error):
 	"""The server refused the call; `code` has the reason."""
 
@@ -205,7 +209,7 @@ class _Lines:
 				return _object(line)
 			searched = len(self.waiting)
 			if searched > REPLY_MAX:
-				raise Error("the answer is too large")
+				raise _Endless("the answer is too large")
 			if deadline:
 				self.sock.settimeout(_left(deadline))
 			more = self.sock.recv(1 << 16)
@@ -295,7 +299,7 @@ class Client:
 	"""For any number of threads, signal handlers and forked children: each call has a connection for itself, and they are reused.
 
 	After a restart of the daemon the next call goes to the new one. No call is sent twice: a call during which the daemon
-	went away fails as NotRunning, and may or may not have been executed. A daemon that did not answer in time is given up."""
+	went away fails as NotRunning, and may or may not have been executed. A server that does not answer in time, or without end, is given up."""
 
 	error = None  # the last one
 
@@ -366,6 +370,9 @@ class Client:
 		except TimeoutError as error:
 			self._give_up("%s: no answer within %g s" % (method, self._timeout))
 			raise Error(self._closed_why) from error
+		except _Endless as error:
+			self._give_up("%s: %s" % (method, error))
+			raise
 		except OSError as error:
 			raise NotRunning("%s: %s" % (method, error)) from error
 
