@@ -171,7 +171,8 @@ static void test_engine__reports_the_end_of_a_job_after_it_was_stored(void **sta
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	engine_tick(sc->engine); /* without event sources the end is inferred */
-	assert_int_equal(loop_run(sc->loop, &err), 0);
+	if (!sc->end_is_stored)  /* the recorder may be done already: then the tick reported it */
+		assert_int_equal(loop_run(sc->loop, &err), 0);
 	assert_string_equal(sc->order, "ttto");
 	assert_true(sc->end_is_stored);
 }
