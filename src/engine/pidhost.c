@@ -64,7 +64,7 @@ int pidhost_examine(pid_t pid, struct pidhost_target *ret, struct err *err)
 	uint64_t born_ns;
 	uid_t uid;
 
-	if (watch_target_check_first(reader, pid, err) < 0)
+	if (watch_target_check_first(reader, pid, 0, err) < 0)
 		return -err->code;
 	if (process_reader_owner(reader, pid, &uid) < 0 || !process_reader_stat(reader, pid, &st))
 		return err_set(err, ENOENT, "there is no process with pid %d", pid);

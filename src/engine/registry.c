@@ -107,9 +107,10 @@ int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handl
 {
 	struct jobs *jobs = engine_jobs(e);
 	struct proc_id root = { .pid = pid };
+	pid_t recorder = job->has_recorder ? job->registrar.pid : 0;
 	struct watched_job *w;
 
-	if (pid && watch_target_check_first(jobs->reader, pid, err) < 0)
+	if (pid && watch_target_check_first(jobs->reader, pid, recorder, err) < 0)
 		return -err->code;
 	process_reader_find_start(jobs->reader, &root);
 	if (pid && check_root(jobs, root, err) < 0) {

@@ -41,13 +41,15 @@ int watch_target_check_member(struct process_reader *reader, pid_t pid, struct e
 	return 0;
 }
 
-int watch_target_check_first(struct process_reader *reader, pid_t pid, struct err *err)
+int watch_target_check_first(struct process_reader *reader, pid_t pid, pid_t recorder,
+                             struct err *err)
 {
 	struct process_files_stat st;
 
 	if (watch_target_check_member(reader, pid, err) < 0)
 		return -err->code;
-	if (process_reader_stat(reader, pid, &st) && own_program_is_one(st.comm))
+	if (process_reader_stat(reader, pid, &st) && own_program_is_one(st.comm) &&
+	    (!recorder || st.ppid != recorder))
 		return err_set(
 			err, EINVAL,
 			"process %d (%s) is proctor's own, which records: give the pid of the "

@@ -401,6 +401,26 @@ def test_a_job_that_is_over_before_the_daemon_reads_of_it_is_known_there(daemon,
 	assert row["status"] == "failed" and 0 < row["took"] < 30 and [row[name] for name in FIGURES] == [None] * len(FIGURES)
 
 
+@pytest.mark.parametrize("command", ["proctor", "that runs later"])
+def test_a_command_that_is_proctor_or_not_yet_started_is_a_job(daemon, children, command):
+	"""A recorder announces its job before the command runs: until then its process is called proctor, too."""
+	if command == "proctor":
+		inner = [daemon.proctor.binary, "run", "--job-id", "inner", "--", "sleep", "74.5"]
+		run = start_run(daemon, *inner, options=("--job-id", "outer", "--kill-leftovers"))
+		assert wait_for(lambda: job_of(daemon, "inner")) and job_of(daemon, "outer")["status"] == "running"
+		run.terminate()
+		run.communicate(timeout=60)
+		return
+	late = "import ctypes,os,sys\nctypes.CDLL(None).prctl(15, b'proctor')\nprint(flush=True)\nsys.stdin.readline()\nos.execlp('sleep', 'sleep', '74.5')"
+	worker = children.python(late, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+	worker.stdout.readline()
+	with daemon.line() as line:
+		assert line.call("job.start", job_id="late", pid=worker.pid, has_recorder=True)["result"]["status"] == "running"
+		worker.stdin.write("\n")
+		worker.stdin.flush()
+		wait_for(lambda: [p["command"] for p in daemon.result("daemon.top")["processes"] if p["job_id"] == "late"] == ["sleep 74.5"])
+
+
 @pytest.mark.needs_root
 @pytest.mark.parametrize("daemon_comes", ["while it runs", "just before its end"])
 def test_marks_of_before_the_daemon_came_reach_it_in_order(cold, runner, daemon_comes):
