@@ -18,7 +18,7 @@ struct run_announcer {
 };
 
 /* For the row of our recorder to be committed. The command waits as long, where there is a daemon. */
-#define ROW_PATIENCE_NS (250 * NS_PER_MS)
+#define ROW_PATIENCE_NS (2 * NS_PER_S)
 
 static const struct job *the_job(const struct run_announcer *h)
 {

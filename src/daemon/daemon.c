@@ -152,8 +152,19 @@ static bool has_row(const struct daemon *d, struct history *reader, pid_t pid, c
 	       (inner && inner != pid && history_has_recorder(reader, inner, boot_id));
 }
 
+/* A short job may have ended there, and its recorder too, before we read of it. It began after it was announced;
+ * times are rounded. */
+static bool has_job(struct history *reader, const struct job *job)
+{
+	struct job found;
+	struct err err;
+
+	return history_get_job(reader, job_key_of(job), &found, &err) == 0 &&
+	       found.started_ns + NS_PER_MS > job->started_ns;
+}
+
 /* Whoever owns the store could write anything into it; nobody else is believed. */
-static bool shares_store(void *self, const struct serve_recorder *recorder)
+static bool shares_store(void *self, const struct serve_recorder *recorder, const struct job *gone)
 {
 	const struct daemon *d = self;
 	const char *path = d->options->engine.recorder.store.path;
@@ -166,7 +177,7 @@ static bool shares_store(void *self, const struct serve_recorder *recorder)
 	return recorder->pid && stat(path, &st) == 0 && st.st_uid == recorder->uid &&
 	       st.st_dev == recorder->device && st.st_ino == recorder->inode &&
 	       kernel_file_boot_id(root_fd, boot_id) && history_open(path, &reader, &err) == 0 &&
-	       has_row(d, reader, recorder->pid, boot_id);
+	       (has_row(d, reader, recorder->pid, boot_id) || (gone && has_job(reader, gone)));
 }
 
 /* 1: it is not on disk. */

@@ -12,6 +12,7 @@
 #include "job/cgroup/own_cgroup.h"
 #include "job/job_ident.h"
 #include "job/signature.h"
+#include "kernel/process_reader.h"
 #include "model/field.h"
 #include "rpc/rpc_params.h"
 #include "serve/input_redaction.h"
@@ -288,7 +289,7 @@ static void write_job(struct json *result, const struct job *job, bool is_stored
 
 /* What another recorder writes into our own store is not stored twice; all else is. */
 static int judge_recorder(struct methods *m, const struct rpc_server_peer *peer,
-                          const json_t *params, struct job *job, struct err *err)
+                          const json_t *params, pid_t pid, struct job *job, struct err *err)
 {
 	struct serve_recorder recorder = { .uid = peer->uid, .pid = peer->pid };
 
@@ -296,8 +297,17 @@ static int judge_recorder(struct methods *m, const struct rpc_server_peer *peer,
 	    rpc_params_u64(params, "store_inode", 1, INT64_MAX, &recorder.inode, err) < 0)
 		return -err->code;
 	job->is_foreign = job->has_recorder &&
-	                  m->host.daemon->shares_store(m->host.daemon_self, &recorder);
+	                  m->host.daemon->shares_store(m->host.daemon_self, &recorder,
+	                                               pid ? NULL : job);
 	return 0;
+}
+
+/* Its pids are not ours if it was in a container, which can no longer be known. */
+static bool is_gone(const struct methods *m, const struct rpc_server_peer *peer)
+{
+	uid_t owner;
+
+	return process_reader_owner(engine_jobs(m->host.engine)->reader, peer->pid, &owner) < 0;
 }
 
 /* Without a pid it has no process of its own: an orchestrator that starts the processes of several jobs is
@@ -309,10 +319,14 @@ static int find_first(const struct methods *m, const struct rpc_server_peer *pee
 	int r = 0;
 
 	*ret = 0;
+	job->uid = owner;
+	job->registrar.pid = peer->pid;
 	if (!m->host.engine)
 		return err_set(err, EAGAIN, "profiler.enabled is false: nothing is watched");
 	if (!peer->pid)
 		return err_set(err, ENOENT, "the caller's pid namespace is not seen from here");
+	if (job->has_recorder && is_gone(m, peer))
+		return 0;
 	if (job->has_recorder || rpc_params_has(params, "pid"))
 		r = methods_find_pid(m, peer, params, ret, &owner, err);
 	if (r == -ENOENT && job->has_recorder)
@@ -320,7 +334,6 @@ static int find_first(const struct methods *m, const struct rpc_server_peer *pee
 	else if (r < 0)
 		return r;
 	job->uid = owner;
-	job->registrar.pid = peer->pid;
 	return 0;
 }
 
@@ -336,7 +349,7 @@ METHOD(method_job_start)
 		return err_set(err, EALREADY, "this is the door of one job: ask the daemon");
 	if (start_params(params, &job, err) < 0 ||
 	    find_first(m, peer, params, &job, &pid, err) < 0 ||
-	    judge_recorder(m, peer, params, &job, err) < 0)
+	    judge_recorder(m, peer, params, pid, &job, err) < 0)
 		return -err->code;
 	fill_in(m, pid, &job);
 	if (!job.is_foreign && methods_check_quota(m, peer, -1, sizeof job.tags, err) < 0)

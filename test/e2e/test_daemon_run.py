@@ -401,6 +401,25 @@ def test_a_job_that_is_over_before_the_daemon_reads_of_it_is_known_there(daemon,
 	assert row["status"] == "failed" and 0 < row["took"] < 30 and [row[name] for name in FIGURES] == [None] * len(FIGURES)
 
 
+@pytest.mark.parametrize("boxed", [False, True], ids=["on the host", "in a container"])
+def test_a_job_of_the_daemons_own_store_is_stored_once_however_short(cold, boxed):
+	"""Its recorder has ended, too, when the daemon reads of it."""
+	cold.config.write_text("[profiler]\ninterval_seconds = 30\n", encoding="utf-8")
+	cold.start()
+	wait_for(lambda: cold.result("daemon.status")["store"]["snapshots"])  # it is not stopped in the midst of writing
+	before = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"] if boxed else []
+	cold.process.send_signal(signal.SIGSTOP)
+	try:
+		subprocess.run([*before, cold.proctor.binary, "run", "--job-id", "brief", "--", "true"], env={**cold.proctor.env, **SANITIZERS}, check=True,
+			       stdin=subprocess.DEVNULL, timeout=60)
+	finally:
+		cold.process.send_signal(signal.SIGCONT)
+	wait_for(lambda: any(job["status"] == "completed" for job in cold.result("job.list")["jobs"]))
+	assert [job["job_id"] for job in cold.result("job.list")["jobs"]] == ["brief"]
+	cold.stop()
+	assert sql(cold, "SELECT job_id FROM jobs") == [{"job_id": "brief"}]
+
+
 @pytest.mark.parametrize("command", ["proctor", "that runs later"])
 def test_a_command_that_is_proctor_or_not_yet_started_is_a_job(daemon, children, command):
 	"""A recorder announces its job before the command runs: until then its process is called proctor, too."""
