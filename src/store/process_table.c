@@ -98,7 +98,9 @@ static const struct statement statements[] = {
 	[SET_COMMAND] = { "UPDATE process SET uid = ?2, comm = ?3, command = ?4 WHERE id = ?1" },
 	[SET_NAME] = { "UPDATE process SET uid = ?2, comm = ?3, command = ?4 WHERE id = ?1"
 	               " AND (command IS NULL OR command = comm OR command LIKE '[%')" },
-	[SET_EXEC] = { "UPDATE process SET max_rss_kib = NULL, peak_rss_kib = NULL WHERE id = ?1" },
+	/* The last word stands: a process that has ended may be sampled until its memory is gone. */
+	[SET_EXEC] = { "UPDATE process SET max_rss_kib = NULL,"
+	               " peak_rss_kib = iif(final & ?2, peak_rss_kib, NULL) WHERE id = ?1" },
 	[SET_BORN] = { "UPDATE process SET ppid = ?2, started = ?3,"
 	               " final = coalesce(final, 0) | ?4 WHERE id = ?1" },
 	/* It may have joined its job after its birth was stored, and before a tick. */
@@ -194,7 +196,8 @@ int process_table_set_command(struct store *st, int64_t proc, uint32_t uid, cons
 
 int process_table_set_exec(struct store *st, int64_t proc, struct err *err)
 {
-	return statement_run(st, &statements[SET_EXEC], BINDS(bind_int(proc)), err);
+	return statement_run(st, &statements[SET_EXEC], BINDS(bind_int(proc), bind_int(FINAL_PEAK)),
+	                     err);
 }
 
 int process_table_set_born(struct store *st, int64_t proc, const struct event *e, struct err *err)

@@ -453,6 +453,45 @@ static void test_process__knows_lives_that_no_snapshot_saw(void **state)
 	world_rmdir(dir);
 }
 
+/* A process that has ended, by its event, still has its memory for a moment, and may be sampled. */
+static void test_process__keeps_its_final_peak_when_an_exec_is_noticed_late(void **state)
+{
+	char *dir = world_dir();
+	struct world_proc p = { .alive = true,
+		                .id = { 99, 123456 },
+		                .comm = "sh",
+		                .state = 'S',
+		                .rss = 1 << 20,
+		                .job = -1 };
+	struct err err = { 0 };
+	struct event *e;
+	struct world w;
+	struct store *st;
+
+	(void)state;
+	world_init(&w, 9);
+	w.churn = 0;
+	w.procs[0] = p;
+	st = world_open(&w, dir);
+	world_tick(&w);
+	w.snap.procs.at[0].s.exec_id = 1;
+	assert_int_equal(store_put(st, &w.snap, &err), 0);
+	world_tick(&w);
+	w.snap.events_only = true;
+	world_event(&w, EVENT_EXEC, &p);
+	e = world_event(&w, EVENT_EXIT, &p);
+	readings_set(&e->final, PROC_PEAK_RSS, UINT64_C(77) << 20);
+	assert_int_equal(store_put(st, &w.snap, &err), 0);
+	world_tick(&w);
+	w.snap.events_only = false;
+	w.snap.procs.at[0].s.exec_id = 2;
+	assert_int_equal(store_put(st, &w.snap, &err), 0);
+	store_close(st);
+	assert_int_equal(ask_int(dir, "SELECT peak_rss_kib FROM process WHERE ended"), 77 << 10);
+	world_rmdir(dir);
+	world_done(&w);
+}
+
 /* Some sources know a pid and not when its process began. */
 static void test_process_events__find_their_process_by_pid_alone(void **state)
 {
@@ -651,6 +690,7 @@ RUN_TESTS(TEST(test_process_metrics__shows_every_process_of_every_snapshot),
           TEST(test_snapshots__has_the_references_columns_and_types),
           TEST(test_process_events__tells_lives_in_order),
           TEST(test_process__knows_lives_that_no_snapshot_saw),
+          TEST(test_process__keeps_its_final_peak_when_an_exec_is_noticed_late),
           TEST(test_process_events__find_their_process_by_pid_alone),
           TEST(test_process_metrics__survive_the_wrap_of_slots),
           TEST(test_process_events__counts_a_storm_of_signals),
