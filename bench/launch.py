@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What `proctor run` costs and whether its figures are right: the start, fork storms, short peaks, its memory, how it slows a job."""
+"""What `proctor run` costs and whether its figures are right: the start, fork storms, short peaks, its memory, how it slows a job, what
+counting system calls costs."""
 import os
 import re
 import shutil
@@ -259,9 +260,83 @@ def make_project(place):
 					encoding="utf-8")
 
 
+# ---- system calls -------------------------------------------------------------------------------
+
+CALLS = 1000000
+STRACE_CALLS = 20000  # it takes 80 times as long
+CALL_ROUNDS = 5
+
+
+def make_calls(count):
+	"""The worst case: nothing but the cheapest calls, two for each byte."""
+	return ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=%d" % count, "status=none"]
+
+
+class Traced:
+	"""Some process of no interest is traced, for the length of a `with`: what others pay."""
+
+	def __init__(self, on):
+		self.command, self.options = on.watched("root", ["sleep", "600"], "--syscalls", "--name", "bystander"), on.options("root")
+
+	def __enter__(self):
+		self.process = subprocess.Popen(self.command, **self.options)
+		while not has_tracepoint():
+			time.sleep(0.05)
+
+	def __exit__(self, *ignored):
+		self.process.terminate()
+		self.process.wait()
+		while has_tracepoint():
+			time.sleep(0.05)
+
+
+def has_tracepoint():
+	done = subprocess.run(["bpftool", "--json", "link", "list"], stdout=subprocess.PIPE, text=True, check=True)
+	return "sys_enter" in done.stdout
+
+
+def bystander_times(on, command, rounds):
+	"""CPU time of a command that is not traced while another one is, over that of the same one when none is."""
+	times = []
+	for _ in range(rounds):
+		bare = on.turns("root", {"bare": command}, 1)["bare"][0]["cpu_ms"]
+		with Traced(on):
+			times.append(on.turns("root", {"bystander": command}, 1)["bystander"][0]["cpu_ms"] / bare)
+	return statistics.median(times)
+
+
+def traced_times(on, rounds):
+	times = []
+	for _ in range(rounds):
+		bare = on.turns("root", {"bare": make_calls(CALLS)}, 1)["bare"][0]["cpu_ms"]
+		on.turns("root", {"ours": on.watched("root", make_calls(CALLS), "--syscalls", "--name", "calls")}, 1)
+		times.append(on.report("root", "calls")["total_cpu_seconds"] * 1e3 / bare)
+	return statistics.median(times)
+
+
+def peer_times(on, peer):
+	"""The same under another tracer: the tracer's own time counts, because the command waits for it."""
+	command = make_calls(STRACE_CALLS)
+	runs = on.turns("root", {"bare": command, "peer": [*peer, *command]}, 3)
+	return median(runs["peer"], "wall_ms") / median(runs["bare"], "wall_ms")
+
+
+def syscalls(on, table):
+	measure.say("system calls")
+	peers = ["strace %.0f ×" % peer_times(on, ["strace", "-f", "-c", "-o", "/dev/null"])]
+	if shutil.which("perf"):
+		peers.append("perf trace -s %.0f ×" % peer_times(on, ["perf", "trace", "-s", "-o", "/dev/null"]))
+	table.limit("dd bs=1, its system calls counted: CPU", traced_times(on, CALL_ROUNDS), "× bare", 3, ", ".join(peers))
+	table.limit("dd bs=1 while another job is traced: CPU", bystander_times(on, make_calls(CALLS), CALL_ROUNDS), "× bare", 2.1)
+	place = on.place / "root/traced-project"
+	make_project(place)
+	command = ["sh", "-c", "make -s -C %s clean && make -s -C %s CC=gcc" % (place, place)]
+	table.limit("make of %d C files while another job is traced: CPU" % SOURCES, bystander_times(on, command, BUILD_ROUNDS + 1), "× bare", 1.02)
+
+
 # ---- all of it ----------------------------------------------------------------------------------
 
-PARTS = {"start": start, "storm": storm, "peak": peak, "memory": memory, "slow": slow}
+PARTS = {"start": start, "storm": storm, "peak": peak, "memory": memory, "slow": slow, "syscalls": syscalls}
 
 
 def against_peers(build, table, only):
