@@ -234,11 +234,12 @@ def gate(tmp_path):
 
 
 @contextlib.contextmanager
-def running_as_nobody():
-	"""The program as the user nobody, with a state directory that nobody owns. Needs root."""
+def running_as_nobody(uid=None):
+	"""The program as the user nobody, or as that one, with a state directory of his own. Needs root."""
 	if os.geteuid() != 0:
 		pytest.skip("NOT RUN: needs root to become nobody")
 	nobody = pwd.getpwnam("nobody")
+	uid = nobody.pw_uid if uid is None else uid
 	place = Path(SCRATCH) / ("proctor-nobody-%d-%d" % (os.getpid(), time.monotonic_ns()))
 	place.mkdir(mode=0o700)
 	# The build tree may lie where nobody cannot look, so the program is brought along.
@@ -250,17 +251,25 @@ def running_as_nobody():
 	binary.chmod(0o755)
 	(place / "state").mkdir()
 	for path in (place, place / "state"):
-		os.chown(path, nobody.pw_uid, nobody.pw_gid)
+		os.chown(path, uid, nobody.pw_gid)
 	runner = Proctor(place / "state")
 	runner.binary = str(binary)
 	runner.env["HOME"] = str(place)
 
 	def run(*args, **options):
-		return runner(*args, user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[], cwd=place, **options)
+		return runner(*args, user=uid, group=nobody.pw_gid, extra_groups=[], cwd=place, **options)
 
 	run.place, run.state_dir, run.env, run.sql = place, runner.state_dir, runner.env, runner.sql
 	yield run
 	shutil.rmtree(place)
+
+
+@pytest.fixture
+def as_somebody(request):
+	"""The same as a user who has no other processes, those of tests that run beside this one neither."""
+	with running_as_nobody(100000 + os.getpid()) as run_as_somebody:
+		yield run_as_somebody
+		check_tier(request, run_as_somebody.state_dir, "connector")
 
 
 @pytest.fixture

@@ -244,7 +244,7 @@ def test_a_job_is_not_said_to_be_on_a_disk_that_is_full(cold, children):
 	state.mkdir()
 	cold.start(before=["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size=6m none "$0" && exec "$@"', str(state)])
 	seen = Path("/proc/%d/root%s" % (cold.process.pid, state))
-	with open(seen / "filler", "wb") as filler, pytest.raises(OSError):
+	with pytest.raises(OSError), open(seen / "filler", "wb") as filler:  # closing it may fail, too
 		while True:
 			filler.write(b"x" * 65536)
 			filler.flush()

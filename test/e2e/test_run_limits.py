@@ -219,21 +219,21 @@ except ChildProcessError:
 
 
 @pytest.mark.needs_root
-def test_a_short_job_that_met_the_limit_of_its_user_says_so(as_nobody):
-	done = as_nobody("run", "--job-id", "burst", "--interval", "5", "--pids", "40", "--", "/usr/bin/python3", "-S", "-c", BURST)
+def test_a_short_job_that_met_the_limit_of_its_user_says_so(as_somebody):
+	done = as_somebody("run", "--job-id", "burst", "--interval", "5", "--pids", "40", "--", "/usr/bin/python3", "-S", "-c", BURST)
 	assert done.returncode == 3, done.stderr
-	job = json.loads(as_nobody("ls", "--json").stdout)["jobs"][0]
+	job = json.loads(as_somebody("ls", "--json").stdout)["jobs"][0]
 	if "pids" in job["limits"]:
 		pytest.skip("NOT RUN: nobody has a control group that holds it")
 	assert job["limits_hit"] == ["user_pids"] and job["outcome"] == "limit"
-	events = [json.loads(line) for line in as_nobody("events", "--kind", "limit", "--json").stdout.splitlines()]
+	events = [json.loads(line) for line in as_somebody("events", "--kind", "limit", "--json").stdout.splitlines()]
 	assert [(e["name"], e["count"]) for e in events] == [("pids", 40)]
-	assert as_nobody("run", "--interval", "5", "--pids", "400", "--", "/usr/bin/python3", "-S", "-c", BURST).returncode == 3
-	assert json.loads(as_nobody("ls", "--json").stdout)["jobs"][0]["limits_hit"] == []
+	assert as_somebody("run", "--interval", "5", "--pids", "400", "--", "/usr/bin/python3", "-S", "-c", BURST).returncode == 3
+	assert json.loads(as_somebody("ls", "--json").stdout)["jobs"][0]["limits_hit"] == []
 
 
 @pytest.mark.needs_root
-def test_processes_are_limited_without_a_group_too(as_nobody):
-	done = as_nobody("run", "--pids", "40", "--kill-leftovers", "--grace", "0.2s", "--", "/usr/bin/python3", "-c", FORKS)
+def test_processes_are_limited_without_a_group_too(as_somebody):
+	done = as_somebody("run", "--pids", "40", "--kill-leftovers", "--grace", "0.2s", "--", "/usr/bin/python3", "-c", FORKS)
 	n, error = map(int, done.stdout.split())
 	assert done.returncode == 3 and error == 11 and n < 40, done.stderr  # others of this user count too
