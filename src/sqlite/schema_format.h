@@ -25,12 +25,8 @@
 extern const char *const schema_pressure_names[];
 enum { SCHEMA_PRESSURES = 5 };
 
-/* The kernel's mark may lack some pages that were sampled, because each CPU counts a few for itself. */
-#define SCHEMA_MARK                                                                                \
-	"iif(p.max_rss_kib BETWEEN p.peak_rss_kib AND p.peak_rss_kib + 1024, p.max_rss_kib,"       \
-	" p.peak_rss_kib)"
-#define SCHEMA_PEAK "coalesce(" SCHEMA_MARK ", p.max_rss_kib)"
 /* Without those that are upper bounds: a parent has that much, or more. */
+#define SCHEMA_PEAK "coalesce(p.peak_rss_kib, p.max_rss_kib)"
 #define SCHEMA_OWN_PEAK "iif(p.final & 32, NULL, " SCHEMA_PEAK ")"
 /* Sums over the processes of job ?1: exact when the final value of each came from the kernel. The
  * numbers are those of enum quality. `is_member` is the condition on a process `p`. */
@@ -65,7 +61,7 @@ enum { SCHEMA_PRESSURES = 5 };
 #define SCHEMA_LATER(p, v) "coalesce(max(" p ", " v "), " p ", " v ")"
 #define SCHEMA_LATER_CPU SCHEMA_LATER("p.cpu_time_us", "v.cpu_time_us")
 /* The mark of one that lives may have been read before its memory grew. */
-#define SCHEMA_LATER_MARK SCHEMA_LATER(SCHEMA_MARK, "v.peak_rss_kib")
+#define SCHEMA_LATER_MARK SCHEMA_LATER("p.peak_rss_kib", "v.peak_rss_kib")
 #define SCHEMA_LATER_PEAK                                                                          \
 	"coalesce(max(" SCHEMA_LATER_MARK ", v.max_rss_kib), " SCHEMA_LATER_MARK                   \
 	", max(p.max_rss_kib, v.max_rss_kib), p.max_rss_kib, v.max_rss_kib)"
