@@ -235,7 +235,7 @@ def gate(tmp_path):
 
 @contextlib.contextmanager
 def running_as_nobody(uid=None):
-	"""The program as the user nobody, or as that one, with a state directory of his own. Needs root."""
+	"""The program as the user nobody, or as the user with this uid, with a state directory of its own. Needs root."""
 	if os.geteuid() != 0:
 		pytest.skip("NOT RUN: needs root to become nobody")
 	nobody = pwd.getpwnam("nobody")

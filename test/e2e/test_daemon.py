@@ -34,14 +34,14 @@ def test_status_tells_how_it_does(daemon):
 
 def test_status_and_doctor_estimate_the_growth_of_a_store_of_some_hours(daemon):
 	keys = ("growth_bytes_per_day_estimate", "retention_frees_bytes_per_day_estimate")
-	told = json.loads(daemon.proctor("status", "--json").stdout)
-	assert [told[key] for key in keys] == [None, None]
+	status = json.loads(daemon.proctor("status", "--json").stdout)
+	assert [status[key] for key in keys] == [None, None]
 	with contextlib.closing(sqlite3.connect(daemon.proctor.state_dir / "proctor.db", timeout=20)) as db, db:
 		db.execute("UPDATE keyframe SET begins = begins - 5 * 3600 WHERE id = (SELECT min(id) FROM keyframe)")
-	told = json.loads(daemon.proctor("status", "--json").stdout)
+	status = json.loads(daemon.proctor("status", "--json").stdout)
 	store = json.loads(daemon.proctor("doctor", "--json").stdout)["store"]
-	assert told[keys[0]] > 0 and told[keys[1]] >= 0
-	assert store[keys[0]] == pytest.approx(told[keys[0]], rel=0.5)
+	assert status[keys[0]] > 0 and status[keys[1]] >= 0
+	assert store[keys[0]] == pytest.approx(status[keys[0]], rel=0.5)
 	for verb in ("status", "doctor"):
 		assert re.search(r"grows by about [\d.]+ [KM]iB a day; retention frees about ", daemon.proctor(verb).stdout), verb
 

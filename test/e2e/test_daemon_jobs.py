@@ -138,7 +138,7 @@ def test_a_user_hears_of_his_own_processes_in_the_job_of_another(daemon, childre
 			shell.stdin.write(b"go\n")
 			shell.stdin.flush()
 			heard = []
-			while len(heard) < 3:  # he hears of all his processes, those of other tests too
+			while len(heard) < 3:  # events of processes of other tests arrive, too
 				heard += [event["event"] for event in [ear.read()["params"]] if event["job_id"] == "roots"]
 		assert heard == ["process.spawn", "process.exec", "process.exit"]
 		assert wait_for(lambda: daemon.result("daemon.events", NOBODY)["events"])
@@ -575,18 +575,18 @@ def test_marks_and_phases_come_with_their_names_in_the_order_of_events(shared, c
 			mouth.call("sheet.failed", job_id=mine, sheet_num=1, exit_code=3)
 		mouth.call("job.mark", job_id=mine, name="last")
 		mouth.call("job.end", job_id=mine, exit_code=1)
-		told = []
-		while not told or told[-1]["event"] != "job.failed":
+		published = []
+		while not published or published[-1]["event"] != "job.failed":
 			message = ear.read()
 			if "params" in message and not message["params"]["event"].startswith(("process.", "monitor.")):
-				told.append(message["params"])
-	assert [(event["event"], event["data"].get("name"), event["data"].get("seconds")) for event in told] == [
+				published.append(message["params"])
+	assert [(event["event"], event["data"].get("name"), event["data"].get("seconds")) for event in published] == [
 		("job.started", None, None), ("job.mark", "epoch", None),
 		("sheet.started", None, None), ("job.phase", "load", 1.5), ("sheet.failed", None, None), ("job.mark", "sheet.retried", None),
 		("sheet.started", None, None), ("job.phase", "load", 1.5), ("sheet.failed", None, None),
 		("job.mark", "last", None), ("job.failed", None, None)]
-	assert told[1]["data"]["data"] == {"n": 1, "loss": 0.25} and told[5]["data"]["data"]["exit_code"] == 3
-	assert {event["job_id"] for event in told} == {mine}
+	assert published[1]["data"]["data"] == {"n": 1, "loss": 0.25} and published[5]["data"]["data"]["exit_code"] == 3
+	assert {event["job_id"] for event in published} == {mine}
 
 
 def test_snapshots_come_by_themselves_to_who_asks(shared):

@@ -43,10 +43,12 @@ struct {
 	__type(value, struct thread_calls);
 } threads SEC(".maps");
 
-/* Where a record is put together: too large for the stack. */
+/* Where a record is put together: too large for the stack. The iterator has one of its own, because it may be
+ * preempted by a thread that ends. */
+enum { SCRATCH_OF_THREADS, SCRATCH_OF_PASSES, SCRATCHES };
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, SCRATCHES);
 	__type(key, __u32);
 	__type(value, struct syscall_report);
 } scratch SEC(".maps");
@@ -86,10 +88,9 @@ static __always_inline void take_slot(struct syscall_report *r, struct syscall_t
 }
 
 /* NULL: the process is not in the reader's namespace. */
-static __always_inline struct syscall_report *record_begin(struct task_struct *task)
+static __always_inline struct syscall_report *record_begin(struct task_struct *task, __u32 place)
 {
-	__u32 zero = 0;
-	struct syscall_report *r = bpf_map_lookup_elem(&scratch, &zero);
+	struct syscall_report *r = bpf_map_lookup_elem(&scratch, &place);
 
 	if (!r)
 		return 0;
@@ -126,7 +127,7 @@ static __always_inline struct syscall_tally *slot_new(struct thread_calls *t, __
 	struct syscall_tally *slot = &t->slots[at];
 
 	if (slot->call) {
-		struct syscall_report *r = record_begin(task);
+		struct syscall_report *r = record_begin(task, SCRATCH_OF_THREADS);
 
 		if (r) {
 			take_slot(r, slot);
@@ -256,23 +257,29 @@ int on_exec(__u64 *ctx)
 	return 0;
 }
 
+static __always_inline void report_all(struct thread_calls *t, struct task_struct *task,
+                                       __u32 place)
+{
+	struct syscall_report *r = record_begin(task, place);
+
+	if (!r)
+		return;
+	for (__u32 i = 0; i < SYSCALL_SLOTS && t->slots[i].call; i++)
+		take_slot(r, &t->slots[i]);
+	record_submit(r);
+}
+
 /* It never returns from the call it is in: exit, exit_group, or one that another thread ended. */
 SEC("raw_tp/sched_process_exit")
 int on_thread_end(__u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_calls *t = thread_of(task);
-	struct syscall_report *r;
 
 	if (!t || t->awaits_exec)
 		return 0;
 	end_call(t, task, 0);
-	r = record_begin(task);
-	if (!r)
-		return 0;
-	for (__u32 i = 0; i < SYSCALL_SLOTS && t->slots[i].call; i++)
-		take_slot(r, &t->slots[i]);
-	record_submit(r);
+	report_all(t, task, SCRATCH_OF_THREADS);
 	return 0;
 }
 
@@ -306,7 +313,6 @@ int visit(struct task_iter_ctx *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct thread_calls *t;
-	struct syscall_report *r;
 
 	if (!task)
 		return 0;
@@ -324,11 +330,6 @@ int visit(struct task_iter_ctx *ctx)
 	if (pass_is_to_trace || t->awaits_exec)
 		return 0;
 	move_entry(t);
-	r = record_begin(task);
-	if (!r)
-		return 0;
-	for (__u32 i = 0; i < SYSCALL_SLOTS && t->slots[i].call; i++)
-		take_slot(r, &t->slots[i]);
-	record_submit(r);
+	report_all(t, task, SCRATCH_OF_PASSES);
 	return 0;
 }
