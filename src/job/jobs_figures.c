@@ -353,7 +353,8 @@ static const struct event *find_exit(const struct snapshot *snap, int32_t index,
 	return NULL;
 }
 
-/* Sheets whose opener ended in these events fail. Another recorder reports that itself. */
+/* Sheets whose opener ended in these events end with it: if it went well, it never closed them. Another
+ * recorder reports that itself. */
 static void close_orphaned_sheets(struct watched_job *w, const struct snapshot *snap, int32_t index)
 {
 	if (!w->row->job.running_sheets || w->row->job.has_recorder)
@@ -362,11 +363,13 @@ static void close_orphaned_sheets(struct watched_job *w, const struct snapshot *
 		const struct event *exit = sheet->status == JOB_RUNNING
 		                                   ? find_exit(snap, index, sheet)
 		                                   : NULL;
+		bool is_good;
 
 		if (!exit)
 			continue;
+		is_good = exit->has_exit_code && exit->exit_code == 0;
 		sheet->signal = exit->signal;
-		job_row_end_sheet(w->row, sheet, JOB_FAILED, exit->wall_ns);
+		job_row_end_sheet(w->row, sheet, is_good ? JOB_LOST : JOB_FAILED, exit->wall_ns);
 		sheet->ends_now = true;
 	}
 }

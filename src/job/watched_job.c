@@ -18,12 +18,15 @@ void watched_job_free(struct watched_job *w)
 	free(w);
 }
 
+/* Of a job that went well they were only never closed. */
 static void close_sheets(struct watched_job *w)
 {
+	enum job_status status = w->row->job.status == JOB_FAILED ? JOB_FAILED : JOB_LOST;
+
 	vec_each(&w->row->sheets, sheet) {
 		if (sheet->status != JOB_RUNNING)
 			continue;
-		job_row_end_sheet(w->row, sheet, JOB_FAILED,
+		job_row_end_sheet(w->row, sheet, status,
 		                  MAX(w->row->job.ended_ns, sheet->started_ns));
 		sheet->ends_now = true;
 	}

@@ -190,7 +190,7 @@ struct words sheet_result(const struct sheet *sheet)
 		                  .exit_code = sheet->exit_code,
 		                  .signal = sheet->signal };
 
-	return job_result(&like);
+	return sheet->status == JOB_LOST ? words("not closed") : job_result(&like);
 }
 
 enum ink job_ink(enum job_status status)

@@ -48,12 +48,12 @@ def job(request):
 	proctor = runner.proctor if request.param == "root" else runner
 
 	class Job:
-		user = request.param
+		user, place = request.param, None
 		binary = str(runner.proctor.binary if request.param == "root" else runner.place / "proctor")
 
-		def __call__(self, *command, options=("--interval", "0.05")):
+		def __call__(self, *command, options=("--interval", "0.05"), code=0):
 			done = proctor("run", *options, "--", *map(str, command))
-			assert done.returncode == 0, done.stderr
+			assert done.returncode == code, done.stderr
 			return done.stdout
 
 		def python(self, text, *args):
@@ -71,6 +71,7 @@ def job(request):
 		def screen(self):
 			return proctor("report").stdout
 
+	Job.place = place
 	return Job()
 
 
@@ -209,3 +210,11 @@ def test_the_peak_of_a_tiny_command_is_not_that_of_proctor(job):
 	job("sh", "-c", "%s sheet 1 -- true" % job.binary)
 	sheet = job.sheets()[1]
 	assert sheet["quality"]["peak_rss_mb"] in (("exact", "sampled") if job.user == "root" else ("at_most", "sampled")), sheet
+
+
+@pytest.mark.parametrize("code, status, result", [(0, "lost", "not closed"), (3, "failed", "failed")])
+def test_a_sheet_that_is_left_open_fails_only_with_its_program(job, code, status, result):
+	job("/usr/bin/python3", "-c", "import sys\nsys.path.insert(0, '%s')\nimport proctor\n"
+	    "proctor.connect().sheet_start(1, label='halfway')\nsys.exit(%d)" % (job.place, code), code=code)
+	assert job.sheets()[1]["status"] == status
+	assert any("halfway" in line and result in line for line in job.screen().splitlines()), job.screen()

@@ -173,7 +173,7 @@ static void test_jobhost__closes_sheets_that_are_open_at_the_end(void **state)
 	assert_int_equal(job.total_sheets, 3);
 	assert_int_equal(job.current_sheet, 0);
 	assert_int_equal(f->last->sheets.len, 1);
-	assert_int_equal(f->last->sheets.at[0].status, JOB_FAILED);
+	assert_int_equal(f->last->sheets.at[0].status, JOB_LOST);
 	assert_true(f->last->sheets.at[0].ended_ns >= f->last->sheets.at[0].started_ns);
 }
 

@@ -193,7 +193,7 @@ static void test_jobs__put_each_change_of_a_sheet_into_one_snapshot(void **state
 	watched_job_end(w, &(struct job_end){ .status = JOB_COMPLETED, .has_exit_code = true });
 	tick(&f);
 	assert_int_equal(f.snap.sheets.len, 1);
-	assert_int_equal(f.snap.sheets.at[0].status, JOB_FAILED);
+	assert_int_equal(f.snap.sheets.at[0].status, JOB_LOST);
 	assert_true(f.snap.sheets.at[0].ends_now);
 	tick(&f);
 	assert_int_equal(f.snap.sheets.len, 0);
