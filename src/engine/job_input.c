@@ -111,12 +111,12 @@ static void enter_sheet(struct engine *e, struct job_row *row, struct sheet *she
 	if (was.job == row->job.handle)
 		sheet->outer = was.sheet == sheet->num ? former->outer : was.sheet;
 	members_add(&jobs->members, &jobs->roster, id, to);
+	begin_account(e, row, sheet, id, &former->own);
 	if (was.job != to.job)
 		jobs_join(jobs, to, id, sampler_last(engine_sampler(e)));
 	if (row->job.has_recorder && was.job == to.job)
 		jobs_move_to_sheet(jobs, id, was, to, boot_ns_of(sheet->started_ns),
 		                   sampler_last(engine_sampler(e)));
-	begin_account(e, row, sheet, id, &former->own);
 }
 
 /* The sheet that the opener was in before, or around that, if it is still open. */
@@ -185,20 +185,19 @@ static void end_account(struct engine *e, const struct job_row *row, struct shee
                         const struct sheet_use *used)
 {
 	struct sheet_accounts *accounts = &row->watched->sheet_accounts;
-	struct jobs *jobs = engine_jobs(e);
-	struct proc_id id = { .pid = sheet->pid };
 	struct proc_readings now;
-	bool is_read;
 
 	if (used && sheet->attempt == 1)
 		sheet->own = *used;
 	else if (used)
 		sheet_use_add(&sheet->own, used);
-	if (!accounts->len)
-		return;
-	is_read = map_get(&jobs->members.living, (uint64_t)id.pid, &id.start_ticks) &&
-	          process_reader_usage(jobs->reader, id, &now);
-	sheet_accounts_end(accounts, sheet->num, is_read ? &now : NULL, clock_boot_ns());
+	vec_each(accounts, a) {
+		bool is_read = a->num == sheet->num && !a->closed_boot_ns && !a->is_final &&
+		               process_reader_usage(engine_jobs(e)->reader, a->id, &now);
+
+		if (a->num == sheet->num)
+			sheet_account_end(a, is_read ? &now : NULL, clock_boot_ns());
+	}
 }
 
 int job_input_end_sheet(struct engine *e, job_handle job, uint32_t num, const struct job_end *how,

@@ -154,18 +154,22 @@ static void name_of(const struct jobs *jobs, struct proc_id id, const struct sam
 		process_peek_comm(jobs->root_fd, id.pid, ret);
 }
 
-/* What it did before it joined the job does not count. */
+/* What it did before it joined the job, or the sheet, does not count. */
 static void begin_process(struct jobs *jobs, struct watched_job *w, struct proc_id id,
                           const struct sample *last)
 {
+	struct job_ref ref = job_roster_find(&jobs->roster, id);
 	struct proc_readings now;
 	char comm[COMM_LEN];
 
+	if (!process_reader_usage(jobs->reader, id, &now))
+		return;
+	if (ref.is_joined && !w->row->job.is_foreign)
+		sheet_accounts_join(&w->sheet_accounts, ref.sheet, id, &now, clock_boot_ns());
 	if (!w->accounting.counts_from_start)
 		return;
 	name_of(jobs, id, last, comm);
-	if (process_reader_usage(jobs->reader, id, &now))
-		accounting_begin_process(&w->accounting, id, comm, &now);
+	accounting_begin_process(&w->accounting, id, comm, &now);
 }
 
 /* The next scan would find those that live so long; many do not. `joined`: the job that counts what they do

@@ -156,6 +156,8 @@ static void account_processes(struct jobs *jobs, const struct snapshot *snap)
 		if (!w || !keeps_accounts(w) || w->row->closed_boot_ns)
 			continue;
 		accounting_take_process(&w->accounting, p);
+		if (p->is_joined && !w->row->job.is_foreign)
+			sheet_accounts_find(&w->sheet_accounts, w->row, p, snap->boot_ns);
 		if (!has_own_memory(w))
 			job_memory_add(&w->memory, &p->s);
 	}

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "model/own_program.h"
 
 #define GRAVES_MAX ((size_t)1 << 20)
@@ -43,6 +44,18 @@ static void end_former(struct members *m, const struct job_roster *t, pid_t pid)
 		row->living--;
 }
 
+/* By more than what its start is rounded down to. What a wrapper reports has no past. */
+static bool is_older_than_sheet(const struct job_row *row, uint32_t num, struct proc_id id)
+{
+	const struct sheet *sheet = num ? job_row_sheet(row, num) : NULL;
+	uint64_t now_ns = clock_wall_ns(), ago_ns;
+
+	if (!sheet || sheet->is_wrapper)
+		return false;
+	ago_ns = now_ns - MIN(now_ns, sheet->started_ns);
+	return (id.start_ticks + 2) * NS_PER_TICK + ago_ns < clock_boot_ns();
+}
+
 void members_add(struct members *m, struct job_roster *t, struct proc_id id, struct job_ref ref)
 {
 	struct job_row *was = row_of(t, id), *row = job_roster_get(t, ref.job);
@@ -55,6 +68,7 @@ void members_add(struct members *m, struct job_roster *t, struct proc_id id, str
 	row->processes++;
 	row->living++;
 	map_put(&m->living, (uint64_t)id.pid, id.start_ticks);
+	ref.is_joined = is_older_than_sheet(row, ref.sheet, id);
 	job_roster_assign(t, id, ref);
 }
 

@@ -16,10 +16,10 @@ void sheet_accounts_done(struct sheet_accounts *t)
 	vec_done(t);
 }
 
-static struct sheet_account *find_open(struct sheet_accounts *t, uint32_t num)
+static struct sheet_account *find(struct sheet_accounts *t, uint32_t num, struct proc_id id)
 {
 	vec_each(t, a)
-		if (a->num == num && !a->closed_boot_ns)
+		if (a->num == num && proc_id_eq(a->id, id))
 			return a;
 	return NULL;
 }
@@ -37,35 +37,78 @@ static void take_counters(struct sheet_account *a, const struct proc_readings *r
 			readings_set(&a->now, i, r->value[i]);
 }
 
+static struct sheet_account *add(struct sheet_accounts *t, uint32_t num, struct proc_id id,
+                                 const struct proc_readings *at, uint64_t now_boot_ns)
+{
+	struct sheet_account *a = vec_push(t, SHEETS_MAX);
+
+	if (!a)
+		return NULL;
+	*a = (struct sheet_account){ .num = num,
+		                     .id = id,
+		                     .begin_boot_ns = now_boot_ns,
+		                     .max_cpu_ratio = (double)NAN,
+		                     .lack = at ? SHEET_LACKS_NOTHING : SHEET_LACKS_UNREAD };
+	if (!at)
+		return a;
+	a->begin = a->now = *at;
+	take_memory(a, at);
+	return a;
+}
+
+static void forget_sheet(struct sheet_accounts *t, uint32_t num)
+{
+	size_t kept = 0;
+
+	vec_each(t, a)
+		if (a->num != num)
+			t->at[kept++] = *a;
+	t->len = kept;
+}
+
 struct sheet_account *sheet_accounts_begin(struct sheet_accounts *t, uint32_t num,
                                            struct proc_id opener, const struct proc_readings *at,
                                            uint64_t now_boot_ns)
 {
-	struct sheet_account *a = find_open(t, num);
+	struct sheet_account *a;
 	bool overlaps = false;
 
-	if (!a)
-		a = vec_push(t, SHEETS_MAX);
+	forget_sheet(t, num); /* an earlier attempt */
+	a = add(t, num, opener, at, now_boot_ns);
 	if (!a)
 		return NULL;
-	*a = (struct sheet_account){ .num = num,
-		                     .opener = opener,
-		                     .begin_boot_ns = now_boot_ns,
-		                     .max_cpu_ratio = (double)NAN,
-		                     .lack = at ? SHEET_LACKS_NOTHING : SHEET_LACKS_UNREAD };
 	vec_each(t, other) {
-		if (other == a || other->closed_boot_ns || !proc_id_eq(other->opener, opener))
+		if (other == a || other->closed_boot_ns || other->is_joined ||
+		    !proc_id_eq(other->id, opener))
 			continue;
 		other->lack = SHEET_LACKS_OVERLAP;
 		overlaps = true;
 	}
 	if (overlaps)
 		a->lack = SHEET_LACKS_OVERLAP;
-	if (!at)
-		return a;
-	a->begin = a->now = *at;
-	take_memory(a, at);
 	return a;
+}
+
+void sheet_accounts_join(struct sheet_accounts *t, uint32_t num, struct proc_id id,
+                         const struct proc_readings *at, uint64_t now_boot_ns)
+{
+	struct sheet_account *a = find(t, num, id) ? NULL : add(t, num, id, at, now_boot_ns);
+
+	if (a)
+		a->is_joined = true;
+}
+
+void sheet_accounts_find(struct sheet_accounts *t, const struct job_row *row,
+                         const struct proc_snap *p, uint64_t now_boot_ns)
+{
+	const struct sheet *sheet = job_row_sheet(row, p->sheet);
+	struct sheet_account *a;
+
+	if (!sheet || sheet->status != JOB_RUNNING || find(t, p->sheet, p->s.id))
+		return;
+	a = add(t, p->sheet, p->s.id, &p->s.r, now_boot_ns);
+	if (a)
+		a->is_joined = a->is_late = true;
 }
 
 /* Over the whole sheet, however few ticks it saw. */
@@ -80,15 +123,13 @@ static void take_mean(struct sheet_account *a, uint64_t now_boot_ns)
 		a->max_cpu_ratio = fmax(a->max_cpu_ratio, mean);
 }
 
-void sheet_accounts_end(struct sheet_accounts *t, uint32_t num, const struct proc_readings *at,
-                        uint64_t now_boot_ns)
+void sheet_account_end(struct sheet_account *a, const struct proc_readings *at,
+                       uint64_t now_boot_ns)
 {
-	struct sheet_account *a = find_open(t, num);
-
-	if (!a)
+	if (a->closed_boot_ns)
 		return;
 	a->closed_boot_ns = MAX(now_boot_ns, (uint64_t)1);
-	if (!at)
+	if (!at || a->is_final)
 		return;
 	take_counters(a, at);
 	take_memory(a, at);
@@ -116,15 +157,15 @@ static void take_end(struct sheet_account *a, const struct event *e)
 void sheet_accounts_take(struct sheet_accounts *t, const struct snapshot *snap)
 {
 	vec_each(t, a) {
-		const struct proc_snap *p = snapshot_find(snap, a->opener.pid);
+		const struct proc_snap *p = snapshot_find(snap, a->id.pid);
 
-		if (p && proc_id_eq(p->s.id, a->opener) && !a->closed_boot_ns && !a->is_final)
+		if (p && proc_id_eq(p->s.id, a->id) && !a->closed_boot_ns && !a->is_final)
 			take_process(a, p);
 	}
 	vec_each(&snap->events, e)
 		if (e->kind == EVENT_EXIT || e->kind == EVENT_TOTALS)
 			vec_each(t, a)
-				if (!a->is_final && proc_id_eq(e->id, a->opener))
+				if (!a->is_final && proc_id_eq(e->id, a->id))
 					take_end(a, e);
 }
 
@@ -176,31 +217,74 @@ static bool is_same(const struct sheet_use *a, const struct sheet_use *b)
 	        (isnan(a->max_cpu_ratio) && isnan(b->max_cpu_ratio)));
 }
 
-/* False: nothing will be added to it. */
-static bool settle(struct sheet_account *a, struct job_row *row, uint64_t now_boot_ns)
+/* … of all its processes. The kernel adds to a process what the children read that it waited for, in all
+ * their lives: of one that joined it is not known how much of that was before the sheet. */
+static struct sheet_use use_of_all(const struct sheet_accounts *t,
+                                   const struct sheet_account *first)
 {
-	struct sheet *sheet = job_row_sheet(row, a->num);
-	struct sheet_use use = use_of(a);
+	struct sheet_use all = use_of(first);
+
+	vec_each(t, a) {
+		struct sheet_use use;
+
+		if (a->num != first->num || a == first)
+			continue;
+		use = use_of(a);
+		sheet_use_add(&all, &use);
+	}
+	vec_each(t, a)
+		if (a->num == first->num && a->is_joined)
+			all.figures[SHEET_FIGURE_READ] = all.figures[SHEET_FIGURE_WRITTEN] =
+				(struct figure){ 0 };
+	return all;
+}
+
+/* Nothing will be added to it. */
+static bool is_settled(const struct sheet_account *a, uint64_t now_boot_ns)
+{
+	return a->closed_boot_ns &&
+	       (a->is_final || now_boot_ns - a->closed_boot_ns >= TOTALS_WAIT_NS);
+}
+
+/* False: nothing will be added to the sheet. */
+static bool settle(const struct sheet_accounts *t, const struct sheet_account *first,
+                   struct job_row *row, uint64_t now_boot_ns)
+{
+	struct sheet *sheet = job_row_sheet(row, first->num);
+	struct sheet_use use = use_of_all(t, first);
+	bool waits = false;
 
 	if (!sheet)
 		return false;
-	if (sheet->status != JOB_RUNNING && !a->closed_boot_ns)
-		a->closed_boot_ns = now_boot_ns; /* it was closed for it */
 	if (!is_same(&sheet->own, &use)) {
 		sheet->own = use;
 		sheet->is_stored = false;
 		row->has_news = true;
 	}
-	return !a->closed_boot_ns ||
-	       (!a->is_final && now_boot_ns - a->closed_boot_ns < TOTALS_WAIT_NS);
+	vec_each(t, a) {
+		if (a->num != first->num)
+			continue;
+		if (sheet->status != JOB_RUNNING && !a->closed_boot_ns)
+			a->closed_boot_ns = now_boot_ns; /* it was closed for it */
+		waits |= !is_settled(a, now_boot_ns);
+	}
+	return waits;
+}
+
+/* Whether an account before it is of the same sheet. */
+static bool is_first(const struct sheet_accounts *t, const struct sheet_account *a)
+{
+	for (const struct sheet_account *b = t->at; b < a; b++)
+		if (b->num == a->num)
+			return false;
+	return true;
 }
 
 void sheet_accounts_settle(struct sheet_accounts *t, struct job_row *row, uint64_t now_boot_ns)
 {
-	size_t kept = 0;
-
-	for (size_t i = 0; i < t->len; i++)
-		if (settle(&t->at[i], row, now_boot_ns))
-			t->at[kept++] = t->at[i];
-	t->len = kept;
+	for (size_t i = 0; i < t->len;)
+		if (is_first(t, &t->at[i]) && !settle(t, &t->at[i], row, now_boot_ns))
+			forget_sheet(t, t->at[i].num);
+		else
+			i++;
 }

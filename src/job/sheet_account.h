@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* sheet_account.h - what the process that opened a sheet used in it: the difference of its counters
- * between begin and end, and the most memory that was sampled meanwhile. Pure: the caller reads the
- * counters. sheet_use.h joins the result with that of the processes born in the sheet. */
+/* sheet_account.h - what processes used in a sheet that are older than it, the one that opened it and
+ * those that joined it: the difference of their counters between begin and end, and the most memory that
+ * was sampled meanwhile. Pure: the caller reads the counters. sheet_use.h joins the result with that of
+ * the processes born in the sheet. */
 #pragma once
 
 #include "model/snapshot.h"
 
 struct sheet_account {
 	uint32_t num;
-	struct proc_id opener;
+	struct proc_id id;
+	bool is_joined; /* another opened the sheet, or none */
 	uint64_t begin_boot_ns;
 	struct proc_readings begin, now; /* now: as it was read or sampled last */
 	uint64_t peak_bytes;             /* of the samples */
@@ -32,9 +34,15 @@ struct sheet_accounts {
 struct sheet_account *sheet_accounts_begin(struct sheet_accounts *t, uint32_t num,
                                            struct proc_id opener, const struct proc_readings *at,
                                            uint64_t now_boot_ns);
+/* Another process that is older takes part in the sheet from now on. */
+void sheet_accounts_join(struct sheet_accounts *t, uint32_t num, struct proc_id id,
+                         const struct proc_readings *at, uint64_t now_boot_ns);
+/* … and was found in a sample, if it is new in an open sheet: it may have joined before. */
+void sheet_accounts_find(struct sheet_accounts *t, const struct job_row *row,
+                         const struct proc_snap *p, uint64_t now_boot_ns);
 /* The sheet ends; at NULL: its process has ended before, or hangs. */
-void sheet_accounts_end(struct sheet_accounts *t, uint32_t num, const struct proc_readings *at,
-                        uint64_t now_boot_ns);
+void sheet_account_end(struct sheet_account *a, const struct proc_readings *at,
+                       uint64_t now_boot_ns);
 /* Processes as they were sampled, and ends with their totals. */
 void sheet_accounts_take(struct sheet_accounts *t, const struct snapshot *snap);
 /* Puts what is known into the sheets, and forgets those to which nothing will be added. */

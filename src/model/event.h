@@ -61,6 +61,7 @@ struct event {
 	int32_t job; /* index in snapshot->jobs, -1: none; in a sample, the handle of a job whose
 	                event is about no process */
 	uint32_t sheet;
+	bool is_joined; /* its process: as in struct job_ref */
 };
 
 const char *event_name(enum event_kind kind);

@@ -8,6 +8,8 @@
 #define SLOT_BITS 12
 #define GENERATIONS (INT32_MAX >> SLOT_BITS) /* then a slot begins anew */
 
+#define JOINED (UINT32_C(1) << 31) /* beside the number of a sheet */
+
 static_assert(JOBS_MAX <= 1 << SLOT_BITS, "a handle has room for every slot");
 
 static struct job_slot *slot_of(const struct job_roster *t, job_handle job)
@@ -115,7 +117,8 @@ void job_roster_remove(struct job_roster *t, job_handle job)
 
 void job_roster_assign(struct job_roster *t, struct proc_id id, struct job_ref ref)
 {
-	map_put(&t->members, proc_key(id), (uint64_t)(uint32_t)ref.job << 32 | ref.sheet);
+	map_put(&t->members, proc_key(id),
+	        (uint64_t)(uint32_t)ref.job << 32 | (ref.is_joined ? JOINED : 0) | ref.sheet);
 }
 
 void job_roster_forget(struct job_roster *t, struct proc_id id)
@@ -129,7 +132,9 @@ struct job_ref job_roster_find(const struct job_roster *t, struct proc_id id)
 
 	if (!map_get(&t->members, proc_key(id), &packed))
 		return (struct job_ref){ .job = -1 };
-	return (struct job_ref){ .job = (job_handle)(packed >> 32), .sheet = (uint32_t)packed };
+	return (struct job_ref){ .job = (job_handle)(packed >> 32),
+		                 .sheet = (uint32_t)packed & ~JOINED,
+		                 .is_joined = packed & JOINED };
 }
 
 void job_roster_done(struct job_roster *t)

@@ -12,6 +12,8 @@ struct watched_job;
 struct job_ref {
 	job_handle job;
 	uint32_t sheet;
+	bool is_joined; /* it is older than the sheet: what it did before is no part of that. Found
+	                   by members_add() */
 };
 
 /* One job. A row never moves while the job is in the table. */
@@ -34,7 +36,7 @@ struct job_slot {
 struct job_roster {
 	VEC(struct job_row *) rows; /* in the order they came; snapshot->jobs has the same */
 	VEC(struct job_slot) slots; /* by the low bits of a handle */
-	struct map members;         /* proc_key → job << 32 | sheet */
+	struct map members;         /* proc_key → job << 32 | is_joined << 31 | sheet */
 	size_t sheets;              /* of all jobs */
 };
 

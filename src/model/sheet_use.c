@@ -89,7 +89,7 @@ static void join_wrapper(struct sheet_use *use, const struct sheet_use *born)
 /* `born` has no I/O: that of a process includes what the children read that it waited for. */
 static void join_opener(struct sheet_use *use, const struct sheet_use *born)
 {
-	use->processes = born->processes + 1;
+	use->processes += born->processes;
 	use->max_cpu_ratio = fmax(use->max_cpu_ratio, born->max_cpu_ratio);
 	if (!born->processes)
 		return;

@@ -4,7 +4,8 @@
  * A sheet has one of two forms. `proctor sheet` waits for a command, and reports what wait4 returned:
  * the sheet is that command with its descendants. Any other process opens a sheet for what it does
  * itself: then its own part is the difference of its counters between begin and end, and the
- * processes that were born in the sheet are added. */
+ * processes that were born in the sheet are added. Processes that are older than the sheet and join it
+ * count with the own part. */
 #pragma once
 
 #include "base/json.h"
@@ -38,7 +39,7 @@ extern const struct metric sheet_figures[SHEET_FIGURE_COUNT];
 
 struct sheet_use {
 	struct figure figures[SHEET_FIGURE_COUNT];
-	uint64_t processes;
+	uint64_t processes; /* of an own part: that opened it, and that joined */
 	double max_cpu_ratio; /* of its busiest process, sampled; NAN: not known */
 	enum sheet_lack lack;
 };

@@ -137,6 +137,7 @@ static void add_proc(struct snapshot *snap, const struct sample *prev_sample,
 	p->age_ns = snap->boot_ns > start_ns ? snap->boot_ns - start_ns : 0;
 	p->job = ref.job;
 	p->sheet = ref.sheet;
+	p->is_joined = ref.is_joined;
 	if (ref.job < 0)
 		return;
 	add_to_sum(&snap->sums.at[ref.job], p);
@@ -333,6 +334,7 @@ static void build_events(struct snapshot *snap, const struct sample *prev, const
 
 			e->job = ref.job;
 			e->sheet = ref.sheet;
+			e->is_joined = ref.is_joined;
 		} else { /* its emitter set the job */
 			e->job = job_roster_index(jobs, e->job);
 		}

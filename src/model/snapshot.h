@@ -14,6 +14,7 @@ struct proc_snap {
 	uint64_t age_ns;
 	int32_t job; /* index in snapshot->jobs, -1: none */
 	uint32_t sheet;
+	bool is_joined; /* as in struct job_ref */
 };
 
 /* What the processes of a job use together, now. */

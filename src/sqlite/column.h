@@ -80,7 +80,8 @@ enum {
 	FINAL_READ = 4,
 	FINAL_WRITE = 8,
 	FINAL_START = 16,
-	FINAL_BOUND = 32
+	FINAL_BOUND = 32,
+	FINAL_JOINED = 64 /* older than its sheet, whose own part has what it did there */
 };
 int64_t column_final(const struct event *e);
 

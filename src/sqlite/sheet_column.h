@@ -25,22 +25,29 @@ void sheet_columns_read_parts(sqlite3_stmt *stmt, int column, struct sheet *ret_
 /* The stored integers of the figures and their qualities; COLUMN_ABSENT: not known. */
 void sheet_columns_values(const struct sheet_use *use, int64_t ret[2 * SHEET_FIGURE_COUNT]);
 
-/* Without those that are upper bounds, as in SCHEMA_SUMS_OF(). */
-#define SHEET_OWN_PEAK(peak) "iif(p.final & 32, NULL, " peak ")"
+/* Without those that are older than the sheet, which count with its own part. */
+#define SHEET_BORN(value) "iif(p.final & 64, NULL, " value ")"
+/* … and without those that are upper bounds, as in SCHEMA_SUMS_OF(). */
+#define SHEET_OWN_PEAK(peak) "iif(p.final & 96, NULL, " peak ")"
 /* Sums over the processes of job ?1 that were born in a sheet: without the one that opened it, and
  * without ours. `cpu` and `peak` are those of a process `p`, with what is joined as `latest`; `is_member`
  * is the condition on it. */
-#define SHEET_SUMS_OF(cpu, peak, latest, is_member)                                                                            \
-	"SELECT p.sheet AS num, count(*) AS n, sum(" cpu ") AS cpu,"                                                           \
-	" iif(count(" cpu "), iif(min(coalesce(p.final, 0) & 1), 3, 2), NULL) AS cpu_q,"                                       \
-	" coalesce(max(" SHEET_OWN_PEAK(                                                                                       \
-		peak) "), max(" peak ")) AS peak,"                                                                             \
-		      " CASE WHEN NOT count(" peak ") THEN NULL WHEN NOT count(" SHEET_OWN_PEAK(                               \
-			      peak) ") THEN 4 WHEN NOT min(coalesce(p.final, 0) & 2) THEN 1 WHEN max(" peak                    \
-				    ") > max(" SHEET_OWN_PEAK(                                                                 \
-					    peak) ") THEN 2 ELSE 3 END AS peak_q,"                                             \
-						  " sum(p.minor_faults) AS minor_faults, sum(p.major_faults) AS major_faults," \
-						  " max(p.max_cpu) AS max_cpu FROM process p JOIN sheet o ON o.job = ?1"       \
-						  " AND o.num = p.sheet AND o.pid IS NOT p.pid" latest                         \
-						  " WHERE " is_member SCHEMA_NOT_OURS
-static_assert(FINAL_BOUND == 32 && FINAL_CPU == 1 && FINAL_PEAK == 2, "the numbers above");
+/* clang-format off */
+#define SHEET_SUMS_OF(cpu, peak, latest, is_member)                                                \
+	"SELECT p.sheet AS num, count(" SHEET_BORN("1") ") AS born,"                               \
+	" count(*) - count(" SHEET_BORN("1") ") AS joined, sum(" SHEET_BORN(cpu) ") AS cpu,"                   \
+	" iif(count(" SHEET_BORN(cpu) "), iif(min(" SHEET_BORN("coalesce(p.final, 0) & 1") "), 3, 2)," \
+	" NULL) AS cpu_q,"                                                                         \
+	" coalesce(max(" SHEET_OWN_PEAK(peak) "), max(" SHEET_BORN(peak) ")) AS peak,"             \
+	" CASE WHEN NOT count(" SHEET_BORN(peak) ") THEN NULL"                                     \
+	" WHEN NOT count(" SHEET_OWN_PEAK(peak) ") THEN 4"                                         \
+	" WHEN NOT min(" SHEET_BORN("coalesce(p.final, 0) & 2") ") THEN 1"                         \
+	" WHEN max(" SHEET_BORN(peak) ") > max(" SHEET_OWN_PEAK(peak) ") THEN 2"                   \
+	" ELSE 3 END AS peak_q,"                                                                   \
+	" sum(" SHEET_BORN("p.minor_faults") ") AS minor_faults,"                                  \
+	" sum(" SHEET_BORN("p.major_faults") ") AS major_faults,"                                  \
+	" max(" SHEET_BORN("p.max_cpu") ") AS max_cpu FROM process p JOIN sheet o ON o.job = ?1"   \
+	" AND o.num = p.sheet AND o.pid IS NOT p.pid" latest " WHERE " is_member SCHEMA_NOT_OURS
+/* clang-format on */
+static_assert(FINAL_JOINED == 64 && FINAL_BOUND == 32 && FINAL_CPU == 1 && FINAL_PEAK == 2,
+              "the numbers above");

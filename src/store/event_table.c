@@ -98,6 +98,7 @@ static int64_t add_process(struct store *st, const struct snapshot *snap, const 
 		.command = e->comm,
 		.command_len = COMM_LEN,
 		.is_start_exact = is_birth(e),
+		.is_joined = e->is_joined,
 	};
 	int64_t id = process_table_add(st, &row, err);
 

@@ -112,6 +112,7 @@ static int add_process(struct store *st, const struct snapshot *snap, const stru
 		.first = st->snapshots.next,
 		.job = job_table_row(st, p->job),
 		.sheet = p->sheet,
+		.is_joined = p->is_joined,
 		.uid = p->s.uid,
 		.started = start_of(st, snap, p),
 		.comm = p->s.comm,
@@ -396,7 +397,7 @@ static int put_identity(struct store *st, const struct snapshot *snap, const str
 		return r;
 	life->job = job;
 	life->sheet = p->sheet;
-	return process_table_set_job(st, life->proc, job, p->sheet, err);
+	return process_table_set_job(st, life->proc, job, p, err);
 }
 
 static int put_cells(struct store *st, const struct proc_snap *p, const struct reading *reading,

@@ -94,6 +94,7 @@ static const struct statement statements[] = {
 	[SET_FIRST] = { "UPDATE process SET first = ?2 WHERE id = ?1" },
 	[SET_LAST] = { "UPDATE process SET last = ?2, ended = coalesce(ended, ?3) WHERE id = ?1" },
 	[SET_JOB] = { "UPDATE process SET job = ?2,"
+	              " final = iif(job IS ?2 AND sheet, final, nullif((coalesce(final, 0) & ~?5) | ?4, 0)),"
 	              " sheet = iif(job IS ?2, coalesce(sheet, ?3), ?3) WHERE id = ?1" },
 	[SET_COMMAND] = { "UPDATE process SET uid = ?2, comm = ?3, command = ?4 WHERE id = ?1" },
 	[SET_NAME] = { "UPDATE process SET uid = ?2, comm = ?3, command = ?4 WHERE id = ?1"
@@ -106,6 +107,7 @@ static const struct statement statements[] = {
 	/* It may have joined its job after its birth was stored, and before a tick. */
 	[SET_EXIT] = { "UPDATE process SET ended = ?2, exit_code = ?3, signal = ?4,"
 	               " core_dumped = ?5, sheet = iif(job IS NULL, ?7, sheet),"
+	               " final = iif(job IS NULL AND ?8, coalesce(final, 0) | ?8, final),"
 	               " job = coalesce(job, ?6) WHERE id = ?1" },
 	[SET_TOTALS] = { .build = build_set_totals },
 	{ 0 },
@@ -130,7 +132,8 @@ int64_t process_table_add(struct store *st, const struct process_row *row, struc
 	                        bind_nonzero(row->job ? row->sheet : 0), bind_real(row->started),
 	                        bind_int(row->uid), bind_text_or_null(row->comm, COMM_LEN),
 	                        bind_text_or_null(row->command, row->command_len),
-	                        bind_int_if(row->is_start_exact, FINAL_START)),
+	                        bind_nonzero((row->is_start_exact ? FINAL_START : 0) |
+	                                     (row->is_joined ? FINAL_JOINED : 0))),
 	                  err);
 	return r < 0 ? r : id;
 }
@@ -177,12 +180,14 @@ int process_table_set_last(struct store *st, int64_t proc, int64_t snapshot, uin
 	                     BINDS(bind_int(proc), bind_int(snapshot), bind_time(ended_ns)), err);
 }
 
-int process_table_set_job(struct store *st, int64_t proc, int64_t job, uint32_t sheet,
+int process_table_set_job(struct store *st, int64_t proc, int64_t job, const struct proc_snap *p,
                           struct err *err)
 {
-	return statement_run(
-		st, &statements[SET_JOB],
-		BINDS(bind_int(proc), bind_nonzero(job), bind_nonzero(job ? sheet : 0)), err);
+	return statement_run(st, &statements[SET_JOB],
+	                     BINDS(bind_int(proc), bind_int(job), bind_nonzero(p->sheet),
+	                           bind_int(p->is_joined ? FINAL_JOINED : 0),
+	                           bind_int(FINAL_JOINED)),
+	                     err);
 }
 
 int process_table_set_command(struct store *st, int64_t proc, uint32_t uid, const char *comm,
@@ -216,7 +221,8 @@ int process_table_set_exit(struct store *st, int64_t proc, const struct event *e
 	                     BINDS(bind_int(proc), bind_real(db_time(e->wall_ns)),
 	                           bind_int_if(e->has_exit_code, e->exit_code),
 	                           bind_nonzero(e->signal), bind_nonzero(e->core_dumped),
-	                           bind_nonzero(job), bind_nonzero(job ? e->sheet : 0)),
+	                           bind_nonzero(job), bind_nonzero(job ? e->sheet : 0),
+	                           bind_int(e->is_joined ? FINAL_JOINED : 0)),
 	                     err);
 }
 

@@ -17,7 +17,7 @@ struct process_row {
 	double started;
 	const char *comm, *command;
 	size_t command_len;
-	bool is_start_exact;
+	bool is_start_exact, is_joined;
 };
 
 /* Its process.id, or -errno. */
@@ -38,7 +38,7 @@ int process_table_set_first(struct store *st, int64_t proc, int64_t snapshot, st
 /* `ended_ns` 0: not known. */
 int process_table_set_last(struct store *st, int64_t proc, int64_t snapshot, uint64_t ended_ns,
                            struct err *err) must_check;
-int process_table_set_job(struct store *st, int64_t proc, int64_t job, uint32_t sheet,
+int process_table_set_job(struct store *st, int64_t proc, int64_t job, const struct proc_snap *p,
                           struct err *err) must_check;
 /* `is_name`: a name alone, which does not replace a command line from an exec. */
 int process_table_set_command(struct store *st, int64_t proc, uint32_t uid, const char *comm,

@@ -55,8 +55,10 @@ def test_a_conductor_runs_several_jobs_with_a_child_per_sheet(daemon, uid):
 			assert line.call("job.end", job_id=job_id, exit_code=0)["result"]["status"] == "completed"
 	for job_id, seconds in used.items():
 		stored(daemon, job_id)
+		# On a busy machine the kernel reports what a process used in all a while after its end.
+		wait_for(lambda: abs(daemon.result("job.profile", job_id=job_id)["total_cpu_seconds"] - seconds) < 0.06)
 		profile = daemon.result("job.profile", job_id=job_id)
-		assert profile["process_spawn_count"] == 2 and abs(profile["total_cpu_seconds"] - seconds) < 0.06, (profile, seconds)
+		assert profile["process_spawn_count"] == 2, profile
 		assert list(profile["sheet_metrics"]) == ["1", "2"]
 		job = jobs_of(daemon)[job_id]
 		assert (job["uid"], job["last_completed_sheet"], job["total_sheets"]) == (uid, 2, 2)
@@ -89,21 +91,29 @@ def test_a_process_that_is_found_by_its_workspace_is_in_the_current_sheet(daemon
 		line.call("job.end", job_id="found")
 
 
-# A child that once had 200 MiB and used a second of CPU time, and now sleeps.
+# A child that once had 200 MiB and used a second of CPU time, and uses 0.4 s when it is told to.
 PAST = """
-import os, sys, time
+import os, time
+def burn(seconds):
+	until = time.process_time() + seconds
+	while time.process_time() < until: pass
 if os.fork() == 0:
 	big = bytearray(b"x") * (200 << 20)
 	del big
-	while time.process_time() < 1: pass
+	burn(1)
 	print("past", flush=True)
-sys.stdin.readline()
+	os.read(0, 1)
+	burn(0.4)
+	print("present", flush=True)
+	os.read(0, 1)
+else:
+	os.wait()
 """
 
 
 @pytest.mark.parametrize("order", ["registered before", "registered after"])
 @pytest.mark.parametrize("uid", [0, NOBODY])
-def test_the_past_of_a_sheets_processes_is_no_part_of_the_job(daemon, children, uid, order):
+def test_the_past_of_a_sheets_processes_is_no_part_of_job_and_sheet(daemon, children, uid, order):
 	with daemon.line(uid) as line:
 		if order == "registered before":
 			line.call("job.start", job_id="past")
@@ -112,7 +122,31 @@ def test_the_past_of_a_sheets_processes_is_no_part_of_the_job(daemon, children, 
 		if order == "registered after":
 			line.call("job.start", job_id="past")
 		assert "result" in line.call("sheet.started", job_id="past", sheet_num=1, pid=worker.pid)
+		print("x", end="", file=worker.stdin, flush=True)
+		assert worker.stdout.readline() == "present\n"
 		daemon.wait_ticks(2)
+		line.call("sheet.completed", job_id="past", sheet_num=1)
 		line.call("job.end", job_id="past")
 	row = stored(daemon, "past")
-	assert row["processes"] == 2 and row["cpu_seconds"] < 0.3 and row["peak_rss_mb"] < 100, row
+	assert row["processes"] == 2 and 0.35 < row["cpu_seconds"] < 0.6 and row["peak_rss_mb"] < 100, row
+	sheet, = json.loads(daemon.proctor("sql", "--json", "SELECT * FROM sheets WHERE job_id = 'past'").stdout)
+	assert 0.35 < sheet["cpu_seconds"] < 0.6 and sheet["cpu_seconds_quality"] == "exact", sheet
+	assert sheet["peak_rss_mb"] < 100 and sheet["processes"] == 2, sheet
+
+
+def test_an_older_process_that_is_found_later_brings_no_past_into_the_sheet(daemon, children, tmp_path):
+	found = children.python(PAST + "# %s/x" % tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+	assert found.stdout.readline() == "past\n"
+	with daemon.line() as line:
+		line.call("job.start", job_id="late", workspace=str(tmp_path))
+		line.call("sheet.started", job_id="late", sheet_num=4)
+		wait_for(lambda: len(processes_of(daemon, "late")) == 2)
+		print("x", end="", file=found.stdin, flush=True)
+		assert found.stdout.readline() == "present\n"
+		daemon.wait_ticks(2)
+		line.call("sheet.completed", job_id="late", sheet_num=4)
+		line.call("job.end", job_id="late")
+	stored(daemon, "late")
+	sheet, = json.loads(daemon.proctor("sql", "--json", "SELECT * FROM sheets WHERE job_id = 'late'").stdout)
+	assert 0.35 < sheet["cpu_seconds"] < 0.6 and sheet["cpu_seconds_quality"] == "at_least", sheet
+	assert sheet["peak_rss_mb"] < 100 and sheet["processes"] == 2, sheet

@@ -10,11 +10,12 @@ static void test_job_roster__finds_who_belongs_to_what(void **state)
 
 	(void)state;
 	job_roster_assign(&t, (struct proc_id){ 10, 500 }, (struct job_ref){ a, 1 });
-	job_roster_assign(&t, (struct proc_id){ 11, 500 }, (struct job_ref){ b, UINT32_MAX });
+	job_roster_assign(&t, (struct proc_id){ 11, 500 }, (struct job_ref){ b, INT32_MAX, true });
 	assert_int_equal(job_roster_find(&t, (struct proc_id){ 10, 500 }).job, a);
 	assert_int_equal(job_roster_find(&t, (struct proc_id){ 10, 500 }).sheet, 1);
 	assert_int_equal(job_roster_find(&t, (struct proc_id){ 11, 500 }).job, b);
-	assert_int_equal(job_roster_find(&t, (struct proc_id){ 11, 500 }).sheet, UINT32_MAX);
+	assert_int_equal(job_roster_find(&t, (struct proc_id){ 11, 500 }).sheet, INT32_MAX);
+	assert_true(job_roster_find(&t, (struct proc_id){ 11, 500 }).is_joined);
 	assert_int_equal(job_roster_find(&t, (struct proc_id){ 10, 501 }).job, -1);
 	job_roster_assign(&t, (struct proc_id){ 10, 500 }, (struct job_ref){ a, 2 });
 	assert_int_equal(job_roster_find(&t, (struct proc_id){ 10, 500 }).sheet, 2);

@@ -36,7 +36,9 @@ static struct sheet *end(struct fixture *f, uint32_t num, const struct proc_read
 {
 	struct sheet *sheet = job_row_sheet(&f->row, num);
 
-	sheet_accounts_end(&f->accounts, num, at, 3 * NS_PER_S);
+	vec_each(&f->accounts, a)
+		if (a->num == num)
+			sheet_account_end(a, at, 3 * NS_PER_S);
 	sheet->status = JOB_COMPLETED;
 	sheet_accounts_settle(&f->accounts, &f->row, 3 * NS_PER_S);
 	return sheet;
@@ -134,6 +136,30 @@ static void test_sheet_account__is_completed_by_totals_that_come_late(void **sta
 	done(&f);
 }
 
+static void test_sheet_account__adds_what_an_older_process_did_that_joined(void **state)
+{
+	const struct proc_id joined = { 43, 900 };
+	struct proc_readings then = reading(9000, 90, 800), later = reading(9200, 100, 800);
+	struct proc_readings last = reading(500, 30, 30);
+	struct fixture f = { 0 };
+	struct sheet *s;
+
+	(void)state;
+	begin(&f, 1, reading(0, 30, 30));
+	sheet_accounts_join(&f.accounts, 1, joined, &then, NS_PER_S);
+	sheet_accounts_join(&f.accounts, 1, joined, &later, NS_PER_S); /* it has before */
+	*(struct event *)vec_push(&f.snap.events, 9) = (struct event){ .kind = EVENT_EXIT,
+		                                                       .id = joined,
+		                                                       .final = later };
+	sheet_accounts_take(&f.accounts, &f.snap);
+	s = end(&f, 1, &last);
+	assert_figure(s, SHEET_FIGURE_CPU, 700 * NS_PER_MS, QUALITY_EXACT);
+	assert_figure(s, SHEET_FIGURE_PEAK_RSS, 90 * MIB, QUALITY_SAMPLED);
+	assert_figure(s, SHEET_FIGURE_READ, 0, QUALITY_MISSING);
+	assert_int_equal(f.accounts.len, 0);
+	done(&f);
+}
+
 static struct sheet_use use_of(uint64_t cpu_ns, enum quality quality, uint64_t processes)
 {
 	return (struct sheet_use){ .figures = { [SHEET_FIGURE_CPU] = { cpu_ns, quality } },
@@ -176,5 +202,6 @@ RUN_TESTS(TEST(test_sheet_account__has_the_difference_between_begin_and_end),
           TEST(test_sheet_account__counts_a_mark_that_rose_within_it),
           TEST(test_sheet_account__has_no_figures_where_two_overlap),
           TEST(test_sheet_account__is_completed_by_totals_that_come_late),
+          TEST(test_sheet_account__adds_what_an_older_process_did_that_joined),
           TEST(test_sheet_use__adds_those_born_in_it_to_its_opener),
           TEST(test_sheet_use__is_what_wait4_returned_unless_the_processes_show_more))
