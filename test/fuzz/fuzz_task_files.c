@@ -2,11 +2,14 @@
 /* statm, io, smaps_rollup, status and limits of a process, each parser on any bytes. */
 #include "fuzz.h"
 #include "kernel/process_files.h"
+#include "kernel/ptrace_access.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct scan text = scan_mem((const char *)data, size);
+	struct ptrace_target target = { 0 };
 
+	FUZZ_CHECK(ptrace_target_parse(text, &target) ? target.state != 0 : target.ppid == 0);
 	for (enum process_file file = 0; file < PROCESS_FILE_COUNT; file++) {
 		struct proc_readings r = { 0 };
 
