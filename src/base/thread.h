@@ -3,6 +3,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "base/defs.h"
@@ -16,3 +17,12 @@ int thread_start(pthread_t *ret, size_t stack_bytes, void *(*run)(void *self), v
  * every observer of its birth recognises it; without an exit signal there is no SIGCHLD, and wait()
  * does not see it. */
 pid_t thread_fork_helper(const char *name) must_check;
+
+/* exec's arguments are not const for historical reasons. */
+static inline char *const *exec_words(const char *const *words)
+{
+	char *const *ret;
+
+	memcpy(&ret, &words, sizeof ret);
+	return ret;
+}

@@ -14,6 +14,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/scan.h"
 #include "base/suggestion.h"
 #include "base/text.h"
 #include "config/state_dir.h"
@@ -280,6 +281,17 @@ struct style cli_style_of(const struct cli *cli, int fd)
 }
 
 /* ---- options --------------------------------------------------------------------------------- */
+
+bool cli_is_pid(const char *word, pid_t *ret)
+{
+	struct scan s = scan_str(word);
+	uint64_t n;
+
+	if (!scan_u64(&s, &n) || !scan_at_end(&s) || !n || n > INT32_MAX)
+		return false;
+	*ret = (pid_t)n;
+	return true;
+}
 
 int cli_usage(const struct cli *cli, const char *fmt, ...)
 {

@@ -67,6 +67,9 @@ bool cli_parse(struct cli *cli, const struct opt *opts, int argc, char **argv, i
 bool cli_parse_command(struct cli *cli, const struct opt *opts, int argc, char **argv,
                        int *ret_first);
 
+/* Whether a word is the number of a process. */
+bool cli_is_pid(const char *word, pid_t *ret);
+
 /* Logs one line with a hint; returns CLI_USAGE. */
 int cli_usage(const struct cli *cli, const char *fmt, ...) printf_like(2, 3);
 /* Logs the error; returns CLI_FAILED. */

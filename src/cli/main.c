@@ -19,7 +19,7 @@
 	GROUP("run and record", X(run) X(record))                                                  \
 	GROUP("look back",      X(ls) X(report) X(events) X(diff) X(export) X(summary) X(sql)      \
 	                        X(rm))                                                     \
-	GROUP("live",           X(snapshot) X(status) X(pressure) X(syscalls))                     \
+	GROUP("live",           X(snapshot) X(status) X(pressure) X(syscalls) X(trace))            \
 	GROUP("inside a job",   X(sheet) X(mark) X(phase))                                         \
 	GROUP("the machine",    X(daemon) X(doctor))
 
@@ -63,7 +63,7 @@ static void put_json_help(struct buf *to)
 {
 	const char *before = "; not for ";
 
-	buf_puts(to, "  --json            one JSON document");
+	buf_puts(to, "  --json            a JSON document");
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
 		if (!verbs[i]->instead_of_json)
 			continue;

@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/scan.h"
 #include "cli/job_selection.h"
 #include "engine/sampler.h"
 #include "view/format.h"
@@ -223,17 +222,6 @@ static int show_job(const struct cli *cli, const struct request *rq, const char 
 	return count_and_show(cli, rq, &c);
 }
 
-static bool is_pid(const char *word, pid_t *ret)
-{
-	struct scan s = scan_str(word);
-	uint64_t n;
-
-	if (!scan_u64(&s, &n) || !scan_at_end(&s) || !n || n > INT32_MAX)
-		return false;
-	*ret = (pid_t)n;
-	return true;
-}
-
 static int run(struct cli *cli, int argc, char **argv)
 {
 	struct request rq = { .for_ns = NOT_GIVEN };
@@ -250,7 +238,7 @@ static int run(struct cli *cli, int argc, char **argv)
 		return cli->status;
 	if (words > 1)
 		return cli_usage(cli, "one process or job only");
-	return words && is_pid(argv[1], &pid) ? count_process(cli, &rq, pid)
+	return words && cli_is_pid(argv[1], &pid) ? count_process(cli, &rq, pid)
 	                                      : show_job(cli, &rq, words ? argv[1] : NULL);
 }
 

@@ -8,8 +8,8 @@
 
 bool own_program_is_helper(const char *comm)
 {
-	static const char *const names[] = { OURS_DETECTOR, OURS_WAKER, OURS_GPU, OURS_CAPTURE,
-		                             OURS_NETLINK };
+	static const char *const names[] = { OURS_DETECTOR, OURS_WAKER, OURS_GPU,
+		                             OURS_CAPTURE,  OURS_TRACE, OURS_NETLINK };
 
 	if (strncmp(comm, OURS_NAME "-", strlen(OURS_NAME "-")) != 0)
 		return false; /* the usual case: this is called for every process at every tick */

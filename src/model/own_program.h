@@ -9,11 +9,12 @@
 #define OURS_NAME "proctor"
 
 /* Their small helper processes. They are born with these names, so that an event of a birth identifies
- * them at once; they neither run another program nor have children. */
+ * them at once. */
 #define OURS_DETECTOR OURS_NAME "-signals"
 #define OURS_WAKER OURS_NAME "-waker"
 #define OURS_GPU OURS_NAME "-gpu"
 #define OURS_CAPTURE OURS_NAME "-capture"
+#define OURS_TRACE OURS_NAME "-trace"
 #define OURS_NETLINK OURS_NAME "-netlink"
 
 /* `proctor` itself or one of its helpers. */

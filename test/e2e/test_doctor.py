@@ -82,10 +82,10 @@ def test_it_leaves_nothing_behind(proctor):
 
 def test_keys_without_effect_are_named(proctor, tmp_path):
 	config = tmp_path / "proctor.conf"
-	config.write_text("[profiler]\nstrace_full_on_demand = false\ninterval_seconds = 2\n[correlation]\nmin_sample_size = 7\n", encoding="utf-8")
+	config.write_text("[profiler]\ninterval_seconds = 2\n[correlation]\ninterval_minutes = 7\nmin_sample_size = 7\n", encoding="utf-8")
 	report = json.loads(proctor("doctor", "--json", "--config", config).stdout)
 	assert [(one["section"], one["key"]) for one in report["configuration_without_effect"]] == \
-		[("profiler", "strace_full_on_demand"), ("correlation", "min_sample_size")]
+		[("correlation", "interval_minutes"), ("correlation", "min_sample_size")]
 	assert "[correlation] min_sample_size" in proctor("doctor", "--config", config).stdout
 	assert json.loads(proctor("doctor", "--json").stdout)["configuration_without_effect"] == []
 

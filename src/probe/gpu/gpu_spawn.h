@@ -31,12 +31,3 @@ void gpu_child_end(const struct gpu_child *c); /* asks for it; it may take a whi
 bool gpu_child_reap(const struct gpu_child *c, int *ret_status);
 /* Lets go of it: the process must be over, or left to itself. */
 void gpu_child_close(struct gpu_child *c);
-
-/* exec's arguments are not const for historical reasons. */
-static inline char *const *exec_words(const char *const *words)
-{
-	char *const *ret;
-
-	memcpy(&ret, &words, sizeof ret);
-	return ret;
-}

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "probe/gpu/gpu_spawn.h"
 
 #define PATIENCE_NS (2 * NS_PER_S)

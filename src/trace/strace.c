@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/strace.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/thread.h"
+#include "base/vec.h"
+#include "model/own_program.h"
+#include "trace/strace_keeper.h"
+
+struct strace {
+	int fd;                   /* to the keeper; -1: it is over */
+	pid_t keeper, strace_pid; /* 0: not known, or gone */
+};
+
+/* ---- the program ----------------------------------------------------------------------------- */
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+int strace_find(const char *dirs, char ret[static PATH_MAX], struct err *err)
+{
+	struct scan left = scan_str(dirs), dir;
+	char path[PATH_MAX];
+	bool is_last = false;
+
+	while (!is_last) {
+		is_last = !scan_until(&left, ':', &dir);
+		if (is_last)
+			dir = left;
+		if (dir.p == dir.end || *dir.p != '/') /* not the current directory */
+			continue;
+		if (snprintf(path, sizeof path, "%.*s/strace", (int)scan_left(&dir), dir.p) <
+		            (int)sizeof path &&
+		    is_program(path)) {
+			memcpy(ret, path, sizeof path);
+			return 0;
+		}
+	}
+	return err_set(err, ENOENT,
+	               "strace is not installed, or not in PATH; the package is called strace "
+	               "(apt install strace, dnf install strace)");
+}
+
+/* ---- the keeper ------------------------------------------------------------------------------ */
+
+/* Its messages are read, so they must be in English. */
+static const char **make_environment(void)
+{
+	VEC(const char *) list = { 0 };
+	const char **slot;
+
+	for (char **e = environ; e && *e; e++)
+		if (strncmp(*e, "LC_", 3) != 0 && strncmp(*e, "LANG", 4) != 0 &&
+		    (slot = vec_push(&list, SIZE_MAX)))
+			*slot = *e;
+	*vec_push(&list, SIZE_MAX) = "LC_ALL=C";
+	*vec_push(&list, SIZE_MAX) = NULL;
+	return list.at;
+}
+
+static int fork_keeper(const struct strace_plan *plan, struct strace *s, struct err *err)
+{
+	pid_t pid = thread_fork_helper(OURS_TRACE);
+
+	if (pid == 0)
+		strace_keeper_run(plan);
+	if (pid < 0)
+		return err_set(err, -pid, "start '" OURS_TRACE "': %s", strerror(-pid));
+	s->keeper = pid;
+	return 0;
+}
+
+int strace_start(const struct strace_options *o, struct strace **ret, struct err *err)
+{
+	cleanup(strace_freep) struct strace *s = xcalloc(1, sizeof *s);
+	cleanup(freep) const char **environment = make_environment();
+	char pid[16], filter[STRACE_FILTER_MAX + 8], out[24];
+	const char *argv[] = { "strace", "-f", "-t", "-o", out, "-p", pid, NULL, NULL, NULL };
+	struct strace_plan plan = { .options = *o, .argv = argv, .environment = environment };
+	int ends[2], r;
+
+	s->fd = -1;
+	snprintf(pid, sizeof pid, "%d", (int)o->pid);
+	snprintf(out, sizeof out, "/dev/fd/%d", STRACE_TRACE_FD);
+	if (o->filter) {
+		if (snprintf(filter, sizeof filter, "trace=%s", o->filter) >= (int)sizeof filter)
+			return err_set(err, EINVAL, "the filter is longer than %d bytes",
+			               STRACE_FILTER_MAX);
+		argv[ARRAY_LEN(argv) - 3] = "-e";
+		argv[ARRAY_LEN(argv) - 2] = filter;
+	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return err_set(err, errno, "make a socket: %s", strerror(errno));
+	s->fd = ends[0];
+	plan.control_fd = ends[1];
+	r = fork_keeper(&plan, s, err);
+	close(ends[1]);
+	if (r == 0)
+		*ret = TAKE_PTR(s);
+	return r;
+}
+
+int strace_fd(const struct strace *s)
+{
+	return s->fd;
+}
+
+static void reap(struct strace *s, int options)
+{
+	if (s->keeper && waitpid(s->keeper, NULL, __WALL | options) != 0)
+		s->keeper = 0;
+}
+
+bool strace_read(struct strace *s, struct strace_news *ret)
+{
+	struct strace_news news = { .kind = STRACE_IS_OVER, .end = STRACE_KEEPER_LOST };
+	ssize_t n;
+
+	if (s->fd < 0)
+		return false;
+	do /* the kernel reports first that the keeper did not read our request to end */
+		n = recv(s->fd, &news, sizeof news, MSG_DONTWAIT);
+	while (n < 0 && (errno == ECONNRESET || errno == EINTR));
+	if (n < 0 && errno == EAGAIN)
+		return false;
+	if (n == sizeof news && news.strace_pid)
+		s->strace_pid = news.strace_pid;
+	if (news.kind == STRACE_IS_OVER) {
+		closep(&s->fd);
+		if (n == sizeof news) /* all is cleaned up, and it is about to exit */
+			s->strace_pid = 0;
+		reap(s, 0);
+	}
+	*ret = news;
+	return true;
+}
+
+void strace_stop(struct strace *s)
+{
+	if (s->fd >= 0)
+		(void)send(s->fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void strace_kill(struct strace *s)
+{
+	closep(&s->fd);
+	if (s->keeper)
+		(void)kill(s->keeper, SIGKILL);
+	reap(s, 0);
+	if (!s->strace_pid)
+		return;
+	(void)kill(-s->strace_pid, SIGKILL);
+	while (waitpid(-s->strace_pid, NULL, __WALL) > 0)
+		;
+	s->strace_pid = 0;
+}
+
+void strace_free(struct strace *s)
+{
+	if (!s)
+		return;
+	closep(&s->fd);
+	reap(s, WNOHANG);
+	free(s);
+}

@@ -1,0 +1,371 @@
+# SPDX-License-Identifier: MIT
+"""`proctor trace`: strace on request, and whatever dies first, the process goes on and nothing is left."""
+import os
+import random
+import re
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import wait_for
+from runkit import NOBODY, PROG_DIR, SANITIZERS, state_of
+from terminal import Terminal
+
+CALLS = str(PROG_DIR / "calls")
+# Short commands one after the other: there is always a vfork() going on. The other is at rest.
+STORM, RESTING = ["sh", "-c", "while :; do /bin/true; done"], ["sleep", "60"]
+KILLS, SIDE_BY_SIDE = 200, 4
+
+
+def status_of(pid, key):
+	"""A line of /proc/PID/status; None: there is no such process."""
+	try:
+		text = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
+	except (FileNotFoundError, ProcessLookupError):
+		return None
+	return re.search(rf"^{key}:\s*(\S+)", text, re.M)[1]
+
+
+def is_traced(pid):
+	return status_of(pid, "TracerPid") not in ("0", None)
+
+
+def goes_on(pid):
+	return status_of(pid, "TracerPid") == "0" and status_of(pid, "State") in "RSD"
+
+
+def all_marked(mark):
+	"""The processes that were started with this text in their environment, and are no zombies."""
+	found = []
+	for name in os.listdir("/proc"):
+		try:
+			if name.isdigit() and mark in Path("/proc", name, "environ").read_bytes():
+				found.append(int(name))
+		except OSError:
+			pass
+	return found
+
+
+def nothing_is_left(mark):
+	wait_for(lambda: not all_marked(mark), seconds=10)
+
+
+class Tracing:
+	"""`proctor trace` in the background, with a mark by which all that it starts is found."""
+
+	count = 0
+
+	def __init__(self, proctor, *words, **how):
+		Tracing.count += 1
+		self.mark = f"TRACE_TEST={os.getpid()}.{Tracing.count}"
+		env = {**proctor.env, **SANITIZERS, "TRACE_TEST": self.mark.partition("=")[2]}
+		how.setdefault("stdout", subprocess.PIPE)
+		how.setdefault("stderr", subprocess.PIPE)
+		self.process = subprocess.Popen([proctor.binary, "trace", *map(str, words)], env=env, stdin=subprocess.DEVNULL, text=True, **how)
+
+	def end(self):
+		"""Exit status, output and messages. Nothing is left behind."""
+		out, messages = self.process.communicate(timeout=30)
+		nothing_is_left(self.mark.encode())
+		return self.process.returncode, out, messages
+
+
+@pytest.fixture
+def trace(proctor, children):
+	"""trace(PID, …): a Tracing that has attached."""
+	del children  # ends its processes after ours
+
+	def start(pid, *words, **how):
+		one = Tracing(proctor, pid, *words, **how)
+		wait_for(lambda: is_traced(pid) or one.process.poll() is not None, step=0.002)
+		return one
+
+	return start
+
+
+# ---- what is shown, and how it ends -----------------------------------------------------------------
+
+def test_every_call_is_shown_until_the_process_has_ended(children, trace, gate):
+	target = children.spawn(["sh", "-c", f"read go <{gate}; {CALLS} ask 300; exit 3"])
+	one = trace(target.pid)
+	gate.open()
+	status, out, messages = one.end()
+	assert (status, messages) == (0, "")
+	assert target.wait() == 3
+	assert out.count("getppid()") == 300
+	assert re.search(rf"^{target.pid} +\d\d:\d\d:\d\d \+\+\+ exited with 3 \+\+\+$", out, re.M)
+	assert all(re.match(r"\d+ +\d\d:\d\d:\d\d ", line) for line in out.splitlines())
+
+
+@pytest.mark.parametrize("signo", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+@pytest.mark.parametrize("command", [STORM, RESTING], ids=["storm", "resting"])
+def test_a_signal_ends_the_trace_and_not_the_process(children, trace, command, signo):
+	target = children.spawn(command)
+	one = trace(target.pid, stdout=subprocess.DEVNULL)
+	one.process.send_signal(signo)
+	assert one.end() == (0, None, "")
+	wait_for(lambda: goes_on(target.pid))
+
+
+def test_it_ends_with_the_reader_of_its_output(children, trace):
+	target = children.spawn(RESTING)
+	one = trace(target.pid)
+	one.process.stdout.close()
+	assert one.process.wait(timeout=30) == 0  # though there was nothing to write
+	assert one.process.stderr.read() == ""
+	nothing_is_left(one.mark.encode())
+	wait_for(lambda: goes_on(target.pid))
+
+
+def test_a_reader_that_does_not_read_keeps_nobody_from_ending_it(children, trace):
+	"""The pipe is full, strace waits for it, and the process waits for strace."""
+	target = children.spawn([CALLS, "ask", 10**9])
+	one = trace(target.pid)
+	wait_for(lambda: state_of(target.pid) == "t" and len(set(wait_chan_samples(target.pid))) == 1)
+	one.process.send_signal(signal.SIGTERM)
+	assert one.process.wait(timeout=30) == 0
+	nothing_is_left(one.mark.encode())
+	wait_for(lambda: goes_on(target.pid))
+	one.process.communicate()
+
+
+def wait_chan_samples(pid):
+	"""Its context switches, a while apart: the same when it stands still."""
+	for _ in range(2):
+		yield status_of(pid, "voluntary_ctxt_switches")
+		time.sleep(0.3)
+
+
+def test_the_time_and_the_calls_can_be_limited_and_the_trace_written_to_a_file(children, proctor, tmp_path):
+	target, file = children.spawn(STORM), tmp_path / "trace"
+	began = time.monotonic()
+	one = Tracing(proctor, target.pid, "-o", file, "--for", "0.7s", "--filter", "execve,%signal")
+	assert one.end() == (0, "", "")
+	assert 0.6 < time.monotonic() - began < 10
+	calls = set(re.findall(r"^\d+ +\S+ (\w+)\(", file.read_text(), re.M))
+	assert "execve" in calls and calls <= {"execve", "rt_sigprocmask", "rt_sigaction", "rt_sigreturn", "kill"}
+	assert file.stat().st_mode & 0o777 == 0o600
+	wait_for(lambda: goes_on(target.pid))
+
+
+def test_a_file_without_room_is_reported(children, proctor):
+	one = Tracing(proctor, children.spawn(STORM).pid, "-o", "/dev/full")
+	assert one.end() == (1, "", "proctor: write '/dev/full': No space left on device\n")
+
+
+def test_on_a_terminal_there_are_lines_of_strace_and_one_of_ours(children, proctor):
+	target = children.spawn(STORM)
+	with Terminal([proctor.binary, "trace", target.pid], {**proctor.env, **SANITIZERS}) as tty:
+		tty.expect(rf"proctor: tracing sh \(pid {target.pid}\), its threads and new children, until they end or Ctrl-C is pressed\r\n")
+		tty.expect(r"\r\n\d+ +\d\d:\d\d:\d\d execve\(")
+		tty.type("\x1a")  # Ctrl-Z
+		tty.expect(r"\r\n\d+ +\d\d:\d\d:\d\d execve\(")
+		tty.type("\x13")  # Ctrl-S: nothing is shown, and the process waits
+		wait_for(lambda: state_of(target.pid) in ("t", "D", "S"))
+		tty.type("\x03")
+		wait_for(lambda: os.waitpid(tty.pid, os.WNOHANG)[0])
+		tty.pid = None
+	wait_for(lambda: goes_on(target.pid))
+
+
+def test_a_process_that_was_stopped_stays_stopped(children, trace):
+	target = children.spawn(RESTING)
+	target.send_signal(signal.SIGSTOP)
+	wait_for(lambda: state_of(target.pid) == "T")
+	one = trace(target.pid)
+	one.process.send_signal(signal.SIGINT)
+	assert one.end()[0] == 0
+	assert not is_traced(target.pid)
+	wait_for(lambda: state_of(target.pid) == "T")
+
+
+# ---- what cannot be traced --------------------------------------------------------------------------
+
+def refused(proctor, *words, **how):
+	done = proctor("trace", *words, **how)
+	assert done.stdout == ""
+	return done.returncode, done.stderr
+
+
+def test_what_is_not_there_is_said(proctor, children):
+	assert refused(proctor, 4194303) == (3, "proctor: there is no process 4194303\n")
+	ended = children.spawn(RESTING)
+	ended.send_signal(signal.SIGKILL)
+	wait_for(lambda: state_of(ended.pid) == "Z")
+	assert refused(proctor, ended.pid) == (3, f"proctor: process {ended.pid} (sleep) has ended, and waits for its parent\n")
+
+
+def test_wrong_words_are_refused_before_anything_is_touched(proctor, children, tmp_path):
+	target = children.spawn(RESTING)
+	for words, said in ((["x"], "'x' is not the number of a process"), ([], "give the number of one process"),
+			    ([target.pid, "--for", "0"], "--for must be greater than 0"), ([target.pid, "--filter", ""], "--filter has 1 to 1024 bytes"),
+			    ([target.pid, "--filter", "opne"], "--filter 'opne': invalid system call 'opne'"),
+			    ([target.pid, "--filter", "read,/("], "--filter 'read,/(': regcomp: (: Unmatched ( or \\(")):
+		status, messages = refused(proctor, *words)
+		assert (status, messages) == (2, f"proctor: trace: {said}; see: proctor trace --help\n")
+	assert refused(proctor, target.pid, "-o", tmp_path / "no/such") == (1, f"proctor: open '{tmp_path}/no/such': No such file or directory\n")
+
+
+def test_a_kernel_thread_makes_no_calls(proctor):
+	if status_of(2, "Name") != "kthreadd":
+		pytest.skip("NOT RUN: kernel threads are not visible here")
+	assert refused(proctor, 2) == (1, "proctor: process 2 (kthreadd) is a kernel thread: it makes no system calls\n")
+
+
+def test_the_tracer_that_is_there_already_is_named(proctor, children, trace):
+	target = children.spawn(RESTING)
+	trace(target.pid)
+	tracer = int(status_of(target.pid, "TracerPid"))
+	assert refused(proctor, target.pid) == (1, f"proctor: process {target.pid} (sleep) is already traced, by strace (pid {tracer})\n")
+
+
+def test_a_parent_that_reads_the_trace_is_traced_only_into_a_file(proctor, tmp_path):
+	status, messages = refused(proctor, os.getpid())
+	assert status == 1 and f"process {os.getpid()} is an ancestor of this command" in messages and "-o FILE" in messages
+	assert proctor("trace", os.getpid(), "-o", tmp_path / "ours", "--for", "0.3s").returncode == 0
+	assert (tmp_path / "ours").stat().st_size > 0
+
+
+def test_without_strace_the_package_is_named(proctor, children):
+	status, messages = refused(proctor, children.spawn(RESTING).pid, env={"PATH": "/nonexistent:relative::"})
+	assert status == 1 and "strace is not installed" in messages and "apt install strace" in messages
+
+
+def test_it_can_be_switched_off(proctor, children, tmp_path):
+	(tmp_path / "conf").write_text("[profiler]\nstrace_full_on_demand = no\n", encoding="utf-8")
+	assert refused(proctor, children.spawn(RESTING).pid, "--config", tmp_path / "conf") == (
+		1, "proctor: traces are switched off: [profiler] strace_full_on_demand is false\n")
+
+
+@pytest.mark.needs_root
+def test_a_user_traces_own_processes_and_learns_why_not_others(as_nobody, children):
+	mine = children.spawn(["sleep", "60"], user=int(NOBODY), group=int(NOBODY), extra_groups=[])
+	done = as_nobody("trace", mine.pid, "--for", "0.3s")
+	assert (done.returncode, done.stderr) == (0, "")
+	assert f"{mine.pid} " in done.stdout
+	wait_for(lambda: goes_on(mine.pid))
+	roots = children.spawn(RESTING)
+	assert refused(as_nobody, roots.pid) == (
+		1, f"proctor: process {roots.pid} (sleep) belongs to root: only that user, root, or a program with CAP_SYS_PTRACE, may trace it\n")
+
+
+@pytest.mark.needs_root
+def test_a_protected_process_of_the_same_user_is_told_apart(as_nobody, children):
+	hidden = children.python("import ctypes, time\nctypes.CDLL(None).prctl(4, 0)\nprint('ready', flush=True)\ntime.sleep(60)",
+				 user=int(NOBODY), group=int(NOBODY), extra_groups=[], stdout=subprocess.PIPE)
+	hidden.stdout.readline()
+	status, messages = refused(as_nobody, hidden.pid)
+	assert status == 1 and "is protected" in messages and "CAP_SYS_PTRACE" in messages
+	assert not is_traced(hidden.pid)
+
+
+# ---- whoever dies first -----------------------------------------------------------------------------
+
+class Victims:
+	"""A process that is traced, and all that traces it."""
+
+	def __init__(self, proctor, seed):
+		self.dice = random.Random(seed)
+		self.target_mark = f"TRACE_TARGET={os.getpid()}.{seed}"
+		self.target = subprocess.Popen(self.dice.choice([STORM, RESTING, [CALLS, "threads", str(10**9)]]), start_new_session=True,
+					       env={**os.environ, "TRACE_TARGET": self.target_mark.partition("=")[2]})
+		self.one = Tracing(proctor, self.target.pid, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+		self.has_hit = False  # one of those without which a trace ends
+
+	def find(self, who):
+		wrapper = self.one.process.pid
+		if who == "wrapper":
+			return wrapper
+		if who == "target":
+			return self.target.pid
+		keeper = first_child(wrapper)
+		return first_child(keeper) if who == "tracer" and keeper else keeper
+
+	def kill_some(self):
+		"""At any moment, from before strace is there. Only while it starts, our two processes are not killed at once: nobody would be left
+		to end the children by which strace tests the kernel."""
+		is_attached = self.dice.random() < 0.5
+		if is_attached:
+			wait_for(lambda: is_traced(self.target.pid) or self.one.process.poll() is not None, step=0.001)
+			time.sleep(self.dice.uniform(0, 0.03))
+		else:
+			time.sleep(self.dice.uniform(0, 0.08))
+		order = self.dice.sample(["tracer", "wrapper", "target", "keeper"], self.dice.randint(1, 3))
+		if not is_attached and {"wrapper", "keeper"} <= set(order):
+			order.remove("keeper")
+		for who in order:
+			pid = self.find(who)
+			try:
+				if pid:
+					os.kill(pid, signal.SIGKILL)
+					self.has_hit |= who != "target"
+			except ProcessLookupError:
+				pass
+			time.sleep(self.dice.choice([0, 0, 0.001, 0.01]))
+		return order
+
+	def check(self, order):
+		if "wrapper" not in order and not self.has_hit:
+			self.one.process.terminate()
+		self.one.process.wait(timeout=20)
+		nothing_is_left(self.one.mark.encode())
+		if "target" not in order:
+			wait_for(lambda: all(goes_on(tid) for tid in [self.target.pid, *threads_of(self.target.pid)]), seconds=10)
+		wait_for(lambda: not any(is_traced(pid) or state_of(pid) in ("t", "T") for pid in all_marked(self.target_mark.encode())), seconds=10)
+
+	def end(self):
+		for process in (self.one.process, self.target):
+			process.kill()
+			process.wait()
+		for pid in all_marked(self.target_mark.encode()):  # the child of a shell that was killed
+			try:
+				os.kill(pid, signal.SIGKILL)
+			except ProcessLookupError:
+				pass
+
+
+def first_child(pid):
+	try:
+		return int(Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()[0])
+	except (FileNotFoundError, ProcessLookupError, IndexError):
+		return None
+
+
+def threads_of(pid):
+	try:
+		return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+	except FileNotFoundError:
+		return []
+
+
+def test_whatever_is_killed_first_the_process_goes_on_and_nothing_is_left(proctor):
+	first = int(os.environ.get("TRACE_SEED", time.time_ns() // 1000))
+	print(f"TRACE_SEED={first}")
+	seeds, problems = iter(range(first, first + KILLS)), []
+	lock = threading.Lock()
+
+	def work():
+		while True:
+			with lock:
+				seed = next(seeds, None)
+			if seed is None or problems:
+				return
+			victims, order = Victims(proctor, seed), []
+			try:
+				order = victims.kill_some()
+				victims.check(order)
+			except BaseException as problem:  # pylint: disable=broad-exception-caught
+				problems.append(f"seed {seed}, {order}: {problem!r}; left: {all_marked(victims.one.mark.encode())}")
+			finally:
+				victims.end()
+
+	workers = [threading.Thread(target=work) for _ in range(SIDE_BY_SIDE)]
+	for worker in workers:
+		worker.start()
+	for worker in workers:
+		worker.join()
+	assert not problems, problems
