@@ -305,13 +305,20 @@ def bystander_times(on, command, rounds):
 	return statistics.median(times)
 
 
+def traced_cpu_ms(on, option):
+	on.turns("root", {"ours": on.watched("root", make_calls(CALLS), option, "--name", "calls")}, 1)
+	return on.report("root", "calls")["total_cpu_seconds"] * 1e3
+
+
 def traced_times(on, rounds):
-	times = []
+	"""CPU time of a command whose calls are counted, over that of the bare one; and with the flight recorder, over that."""
+	counted, recorded = [], []
 	for _ in range(rounds):
 		bare = on.turns("root", {"bare": make_calls(CALLS)}, 1)["bare"][0]["cpu_ms"]
-		on.turns("root", {"ours": on.watched("root", make_calls(CALLS), "--syscalls", "--name", "calls")}, 1)
-		times.append(on.report("root", "calls")["total_cpu_seconds"] * 1e3 / bare)
-	return statistics.median(times)
+		counting = traced_cpu_ms(on, "--syscalls")
+		counted.append(counting / bare)
+		recorded.append(traced_cpu_ms(on, "--flight-recorder") / counting)
+	return statistics.median(counted), statistics.median(recorded)
 
 
 def peer_times(on, peer):
@@ -326,7 +333,9 @@ def syscalls(on, table):
 	peers = ["strace %.0f ×" % peer_times(on, ["strace", "-f", "-c", "-o", "/dev/null"])]
 	if shutil.which("perf"):
 		peers.append("perf trace -s %.0f ×" % peer_times(on, ["perf", "trace", "-s", "-o", "/dev/null"]))
-	table.limit("dd bs=1, its system calls counted: CPU", traced_times(on, CALL_ROUNDS), "× bare", 3, ", ".join(peers))
+	counted, recorded = traced_times(on, CALL_ROUNDS)
+	table.limit("dd bs=1, its system calls counted: CPU", counted, "× bare", 3, ", ".join(peers))
+	table.limit("dd bs=1 with the flight recorder: CPU", recorded, "× counting", 1.3)
 	table.limit("dd bs=1 while another job is traced: CPU", bystander_times(on, make_calls(CALLS), CALL_ROUNDS), "× bare", 2.1)
 	place = on.place / "root/traced-project"
 	make_project(place)

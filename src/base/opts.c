@@ -117,6 +117,7 @@ static int store_value(const struct opt *o, const char *value, struct err *err)
 		return store_number(o, value, clock_parse_duration,
 		                    "a time; write 90, 0.5s, 1h30m or 1:30:00", err);
 	case OPT_U64:
+	case OPT_U64_MAYBE:
 		return store_number(o, value, parse_u64, "a whole number", err);
 	case OPT_SIZE:
 		return store_size(o, value, err);
@@ -147,9 +148,12 @@ static int parse_name(const struct opt *opts, int argc, char **argv, int *i, str
 
 	if (!o)
 		return err_set(err, EINVAL, "unknown option '%s'", argv[*i]);
-	if (o->kind != OPT_FLAG || equals)
+	if (equals || (o->kind != OPT_FLAG && o->kind != OPT_U64_MAYBE))
 		return take_value(o, equals ? equals + 1 : NULL, argc, argv, i, err);
-	*(bool *)o->to = true;
+	if (o->kind == OPT_FLAG)
+		*(bool *)o->to = true;
+	else
+		*(uint64_t *)o->to = OPT_NO_VALUE;
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "job/job_ident.h"
 #include "job/job_type.h"
+#include "model/flight.h"
 #include "model/redaction.h"
 
 #define INTERVAL_MIN_NS (50 * NS_PER_MS)
@@ -128,6 +129,20 @@ static int check_options(const struct cli *cli, struct run_options *o, int words
 	return check_tier(cli, o);
 }
 
+static int check_flight(const struct cli *cli, struct run_options *o)
+{
+	if (o->flight_calls == OPT_NO_VALUE)
+		o->flight_calls = FLIGHT_CALLS_DEFAULT;
+	if (o->flight_calls == NOT_GIVEN)
+		o->flight_calls = 0;
+	else if (o->flight_calls < FLIGHT_CALLS_MIN || o->flight_calls > FLIGHT_CALLS_MAX)
+		return cli_usage(cli, "--flight-recorder=%llu: write a number from %d to %d",
+		                 (unsigned long long)o->flight_calls, FLIGHT_CALLS_MIN,
+		                 FLIGHT_CALLS_MAX);
+	o->traces_syscalls |= o->flight_calls != 0;
+	return CLI_OK;
+}
+
 /* 0 stands for "none" from here on, so it cannot be asked for. */
 static int check_numbers(const struct cli *cli, struct run_options *o)
 {
@@ -147,6 +162,8 @@ static int check_numbers(const struct cli *cli, struct run_options *o)
 		                 (unsigned long long)o->pid);
 	if (o->pid == NOT_GIVEN)
 		o->pid = 0;
+	if (check_flight(cli, o))
+		return CLI_USAGE;
 	if (o->interval_ns < INTERVAL_MIN_NS)
 		return cli_usage(cli, "--interval must be 0.05 s or more");
 	if (o->interval_ns == NOT_GIVEN)
@@ -192,6 +209,8 @@ bool run_options_parse(struct cli *cli, int argc, char **argv, struct run_option
 		  "print no summary and no warnings about the recording" },
 		{ "syscalls", 0, OPT_FLAG, &ret->traces_syscalls, NULL,
 		  "count its system calls; this slows down every process on the machine" },
+		{ "flight-recorder", 0, OPT_U64_MAYBE, &ret->flight_calls, NULL,
+		  "the same, and keep the last 64 (or =N) calls of processes that fail" },
 		{ "no-bpf", 0, OPT_FLAG, &ret->no_bpf, NULL, "do not use BPF" },
 		{ "tier", 0, OPT_TEXT, &ret->tier, "TIER",
 		  "best source of process events to use: bpf, connector or proc" },
@@ -201,7 +220,7 @@ bool run_options_parse(struct cli *cli, int argc, char **argv, struct run_option
 	*ret = (struct run_options){ 0 };
 	for (size_t i = 0; i < JOB_LIMIT_COUNT; i++)
 		limit[i] = NOT_GIVEN;
-	ret->interval_ns = ret->pid = NOT_GIVEN;
+	ret->interval_ns = ret->pid = ret->flight_calls = NOT_GIVEN;
 	ret->grace_ns = GRACE_NS;
 	if (!cli_parse_command(cli, opts, argc, argv, ret_first))
 		return false;

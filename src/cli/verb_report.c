@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* verb_report.c - everything known about one job. */
 #include "base/clock.h"
+#include "base/log.h"
 #include "cli/daemon_jobs.h"
 #include "cli/job_selection.h"
 #include "cli/verb_report.h"
+#include "view/flight_view.h"
 #include "view/report_view.h"
 
 int verb_report_text(const struct cli *cli, const char *job_id, struct buf *to)
@@ -26,7 +28,23 @@ void verb_report_totals(const struct job *job, struct buf *to)
 	report_text(&report, to);
 }
 
-static int show(const struct cli *cli, const char *name)
+static int show_last_calls(const struct cli *cli, const struct report *report)
+{
+	struct cli_page page;
+
+	if (!report->flights.len) {
+		log_error(
+			"no last calls of job '%s' were recorded: none of its processes failed, or "
+			"it ran without --flight-recorder",
+			report->job.id);
+		return CLI_NOT_FOUND;
+	}
+	cli_page_begin(&page, cli);
+	flight_view_all(report, &page.canvas);
+	return cli_page_end(&page);
+}
+
+static int show(const struct cli *cli, const char *name, bool last_calls)
 {
 	cleanup(job_selection_close) struct job_selection recorded = { 0 };
 	cleanup(report_done) struct report report = { 0 };
@@ -42,6 +60,8 @@ static int show(const struct cli *cli, const char *name)
 		status = job_selection_gather(&recorded, &report);
 	if (status != CLI_OK)
 		return status;
+	if (last_calls && !cli->json)
+		return show_last_calls(cli, &report);
 	cli_page_begin(&page, cli);
 	if (cli->json)
 		report_json(&report, &page.json);
@@ -52,20 +72,25 @@ static int show(const struct cli *cli, const char *name)
 
 static int run(struct cli *cli, int argc, char **argv)
 {
-	const struct opt opts[] = { CLI_COMMON_OPTS(cli) };
+	bool last_calls = false;
+	const struct opt opts[] = {
+		{ "last-calls", 0, OPT_FLAG, &last_calls, NULL,
+		  "only the last system calls of processes that failed, and all of them" },
+		CLI_COMMON_OPTS(cli),
+	};
 	int words;
 
 	if (!cli_parse(cli, opts, argc, argv, &words))
 		return cli->status;
 	if (words > 1)
 		return cli_usage(cli, "one job only; to compare two: proctor diff JOB JOB");
-	return show(cli, words ? argv[1] : NULL);
+	return show(cli, words ? argv[1] : NULL, last_calls);
 }
 
 const struct verb verb_report = {
 	.name = "report",
 	.summary = "what a job used, sheet by sheet, and what is worth knowing about it",
-	.usage = "[JOB] [--json]",
+	.usage = "[JOB] [--last-calls] [--json]",
 	.about = CLI_JOB_HELP
 	"\nThe right column is how far to trust a figure: exact, at least, at most, sampled or missing.\n"
 	"Jobs that are not in your store are looked up with the daemon.",

@@ -212,7 +212,8 @@ static void report_untraced(struct engine *e, const char *why)
 {
 	char text[700];
 
-	snprintf(text, sizeof text, "system calls are not counted: %s", why);
+	snprintf(text, sizeof text, "system calls are not counted%s: %s",
+	         e->options.sampler.flight_calls ? ", and the flight recorder is off" : "", why);
 	sampler_add_event(e->sampler, EVENT_RECORDER, 0, text);
 	notice(e, text);
 }
@@ -229,13 +230,17 @@ static void set_focus(struct engine *e)
 		report_untraced(e, e->tracing.why_not);
 }
 
-void engine_trace_command(struct engine *e, struct proc_id command)
+bool engine_trace_command(struct engine *e, struct proc_id command)
 {
 	struct err err;
 
-	if (e->options.sampler.traces_syscalls &&
-	    tracing_begin(&e->tracing, e->sampler, command, &err) < 0)
+	if (!e->options.sampler.traces_syscalls)
+		return false;
+	if (tracing_begin(&e->tracing, e->sampler, command, &err) < 0) {
 		report_untraced(e, err.msg);
+		return false;
+	}
+	return e->options.sampler.flight_calls != 0;
 }
 
 /* ---- the tick -------------------------------------------------------------------------------- */

@@ -69,8 +69,9 @@ struct jobs *engine_jobs(struct engine *e);
  * the command. Without a process the event belongs to the job whose handle it has (-1: none);
  * boot_ns 0: now. `name` and `text` may be NULL. False: too many events wait. */
 bool engine_emit(struct engine *e, const struct event *event, const char *name, const char *text);
-/* The system calls of a command that is about to run its program are counted, if that was asked for. */
-void engine_trace_command(struct engine *e, struct proc_id command);
+/* The system calls of a command that is about to run its program are counted, if that was asked for.
+ * True: the flight recorder keeps its last ones as well. */
+bool engine_trace_command(struct engine *e, struct proc_id command);
 /* As of the last tick; NULL before the first. */
 const struct pressure *engine_pressure(const struct engine *e);
 

@@ -353,13 +353,21 @@ int jobhost_new(struct loop *loop, struct launcher *take_launcher,
 	return 0;
 }
 
+static void add_to_tier(struct job *job, const char *text)
+{
+	size_t len = strlen(job->tier);
+
+	snprintf(job->tier + len, sizeof job->tier - len, "%s", text);
+}
+
 int jobhost_start(struct jobhost *h, struct err *err)
 {
 	uint64_t limit_ns = h->options.job->limit[JOB_LIMIT_TIME];
 
 	record_start(h);
 	add_command(h);
-	engine_trace_command(h->engine, h->command);
+	if (engine_trace_command(h->engine, h->command))
+		add_to_tier(job_of(h), ", flight recorder");
 	if (limit_ns)
 		launcher_set_deadline(h->launcher, h->started_mono_ns + limit_ns);
 	if (launcher_release(h->launcher, err) < 0)

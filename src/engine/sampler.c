@@ -406,6 +406,7 @@ int sampler_open(const struct sampler_options *options, struct sampler **ret, st
 	s->env.gpu_helper = options->gpu_helper;
 	s->env.gpu_insist = options->gpu_insist;
 	s->env.traces_syscalls = options->traces_syscalls;
+	s->env.flight_calls = options->flight_calls;
 	s->env.starts_fast = options->jobs_only;
 	s->options = *options;
 	s->next = &s->samples[0];

@@ -19,6 +19,7 @@ struct sampler_options {
 	const char *gpu_helper; /* program started as the GPU helper; NULL: GPUs are not watched */
 	bool gpu_insist;        /* even if no device is found */
 	bool traces_syscalls;   /* the calls of processes are counted: sampler_trace() */
+	uint32_t flight_calls;  /* … and the last ones of each thread kept; 0: they are not */
 	const struct probe_role *roles; /* NULL: probe_roles */
 };
 

@@ -88,6 +88,10 @@ typedef int (*reader_syscall_fn)(void *self, const struct syscall_record *s);
  * counted. */
 int history_job_syscalls(struct history *r, struct job_key key, uint32_t sheet,
                          reader_syscall_fn fn, void *self, struct err *err) must_check;
+typedef int (*reader_last_call_fn)(void *self, const struct last_call_record *c);
+/* Of processes in the order of their ends, and of each in the order in which they were made. */
+int history_job_last_calls(struct history *r, struct job_key key, size_t limit,
+                           reader_last_call_fn fn, void *self, struct err *err) must_check;
 /* When the last recorder of that kind began, or the one so many before it; 0: there is none. */
 uint64_t history_last_start_ns(struct history *r, const char *kind, unsigned before);
 /* Whether a recorder with that pid has its row here, and has not ended. */

@@ -210,6 +210,19 @@ static const char syscalls_view[] =
 	" FROM caller c JOIN json_each(c.syscalls) e JOIN job j ON j.id = c.job;"
 	"PRAGMA query_only = 1";
 
+/* One row for each of the last calls of a process that failed. */
+static const char last_calls_view[] =
+	"PRAGMA query_only = 0;"
+	"CREATE TEMP VIEW last_calls AS SELECT j.job_id AS job_id, p.pid AS pid, p.comm AS process,"
+	" p.exit_code AS exit_code, p.signal AS signal_num, e.key AS num,"
+	" json_extract(e.value, '$[0]') / 1e9 AS timestamp,"
+	" json_extract(e.value, '$[1]') / 1e9 AS seconds, json_extract(e.value, '$[2]') AS tid,"
+	" json_extract(e.value, '$[3]') AS name, json_extract(e.value, '$[4]') AS result,"
+	" json_extract(e.value, '$[5]') AS error, json_extract(e.value, '$[6]') AS text, j.uid AS uid"
+	" FROM process p JOIN json_each(iif(p.last_calls = '', '[]', p.last_calls)) e"
+	" JOIN job j ON j.id = p.job WHERE p.last_calls IS NOT NULL;"
+	"PRAGMA query_only = 1";
+
 /* For reading only, until the deadline. */
 static int open_to_read(const char *path, const uint64_t *deadline_ns, sqlite3 **ret,
                         struct err *err)
@@ -222,6 +235,8 @@ static int open_to_read(const char *path, const uint64_t *deadline_ns, sqlite3 *
 		(void)sqlite3_exec(*ret, processes_view, NULL, NULL, NULL);
 	if (db_has_column(*ret, "job", "syscalls"))
 		(void)sqlite3_exec(*ret, syscalls_view, NULL, NULL, NULL);
+	if (db_has_column(*ret, "process", "last_calls"))
+		(void)sqlite3_exec(*ret, last_calls_view, NULL, NULL, NULL);
 	/* They are set up at first use, which the authorizer would take for a CREATE TABLE. */
 	(void)sqlite3_exec(*ret, "SELECT 1 FROM json_each('[]'), json_tree('[]')", NULL, NULL,
 	                   NULL);

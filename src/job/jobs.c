@@ -36,6 +36,7 @@ void jobs_free(struct jobs *jobs)
 	members_done(&jobs->members);
 	unreaped_done(&jobs->unreaped);
 	syscall_account_done(&jobs->syscalls);
+	flight_account_done(&jobs->flights);
 	adoption_free(jobs->adoption);
 	vec_done(&jobs->births);
 	closep(&jobs->root_fd);
@@ -331,6 +332,7 @@ void jobs_learn(struct jobs *jobs, struct sample *s)
 	if (jobs->adoption && jobs->roster.rows.len && s->procs.len)
 		adoption_tick(jobs->adoption, s, &jobs->roster, &jobs->members);
 	syscall_account_take(&jobs->syscalls, &jobs->roster, s);
+	flight_account_take(&jobs->flights, &jobs->roster, s);
 	members_rename(&jobs->members, s);
 	vec_each(&jobs->roster.rows, row) {
 		const struct watched_job *w = (*row)->watched;

@@ -5,6 +5,7 @@
 
 #include "job/adoption.h"
 #include "job/members.h"
+#include "job/flight_account.h"
 #include "job/syscall_account.h"
 #include "job/unreaped.h"
 #include "job/watched_job.h"
@@ -26,6 +27,7 @@ struct jobs {
 	struct members_root root; /* whose children belong to a job; pid 0: none */
 	struct unreaped unreaped;
 	struct syscall_account syscalls;
+	struct flight_account flights;
 	struct adoption *adoption; /* NULL: only descendants belong to a job */
 	struct jobs_sources sources;
 	VEC(struct jobs_birth) births; /* since the last scan, kept with adoption */

@@ -418,6 +418,7 @@ void jobs_figures(struct jobs *jobs, struct snapshot *snap)
 		sheet_tree_take(&jobs->roster, snap);
 	}
 	syscall_account_show(&jobs->syscalls, &jobs->roster, snap);
+	flight_account_show(&jobs->flights, &jobs->roster, snap);
 	for (int32_t i = 0; (size_t)i < snap->jobs.len; i++) {
 		struct watched_job *w = job_at(jobs, snap, i);
 

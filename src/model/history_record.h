@@ -101,6 +101,22 @@ struct anomaly_record {
 	const char *description;
 };
 
+/* One of the last system calls of a process that failed, as run --flight-recorder kept them. */
+struct last_call_record {
+	struct proc_id process;
+	const char *comm; /* its name */
+	bool has_exit_code;
+	int exit_code, signal;
+	bool core_dumped;
+	uint64_t ended_ns; /* wall clock; 0: not known */
+	uint64_t began_ns; /* the call, wall clock */
+	double seconds;    /* NAN: it did not return */
+	double result;     /* -1: it failed; NAN: it did not return */
+	pid_t tid;
+	const char *call, *error; /* names; NULL: none */
+	const char *text;         /* NULL: those of other processes are kept instead */
+};
+
 #define PROFILE_SHEETS_MAX 10000
 
 struct profile_sheet {
@@ -115,7 +131,7 @@ struct job_profile {
 	struct figure peak_rss_bytes; /* of its largest process */
 	struct figure cpu_time_ns, spawns;
 	uint64_t unique_pids;
-	VEC(struct profile_sheet) sheets;      /* ascending */
+	VEC(struct profile_sheet) sheets;    /* ascending */
 	VEC(struct syscall_record) syscalls; /* most time first */
 };
 void job_profile_done(struct job_profile *p);

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "model/event.h"
+#include "model/flight.h"
 #include "model/gpu.h"
 #include "model/metric.h"
 #include "model/process.h"
@@ -15,6 +16,8 @@
 #define PROCS_MAX ((size_t)1 << 22) /* the kernel's own ceiling for pids */
 #define EVENTS_MAX ((size_t)1 << 17)
 #define SYSCALL_USES_MAX ((size_t)1 << 20)
+#define FLIGHT_PIECES_MAX ((size_t)1 << 15)
+#define FLIGHT_SAMPLE_CALLS_MAX ((size_t)1 << 17)
 
 struct proc_sample {
 	struct proc_id id;
@@ -47,14 +50,17 @@ enum sample_want {
  *	focus     processes of jobs: details are read for these first; set by the engine
  *	procs     ascending by pid
  *	gpus      one that does not answer is listed without readings
- *	syscalls  of traced processes, since the last sample */
+ *	syscalls  of traced processes, since the last sample
+ *	flights   of those that failed since: their last calls, in flight_calls */
 #define SAMPLE_LISTS(X)                                                                            \
 	X(VEC(struct proc_id), focus)                                                              \
 	X(VEC(struct proc_sample), procs)                                                          \
 	X(VEC(struct gpu_sample), gpus)                                                            \
 	X(VEC(struct gpu_use), gpu_uses)                                                           \
 	X(VEC(struct event), events)                                                               \
-	X(VEC(struct syscall_use), syscalls)
+	X(VEC(struct syscall_use), syscalls)                                                       \
+	X(VEC(struct flight_piece), flights)                                                       \
+	X(VEC(struct flight_call), flight_calls)
 
 struct sample {
 	/* Set by the engine before the probes are read. */

@@ -42,7 +42,8 @@ struct job_sum {
  *	anomalies  those that last, and those that have just ended
  *	zombies    of jobs
  *	callers    whose system calls follow: traced processes, ascending by pid, then sheets and jobs
- *	syscalls   … what each of them did */
+ *	syscalls   … what each of them did
+ *	flights    the last calls of processes that failed */
 #define SNAPSHOT_LISTS(X)                                                                          \
 	X(VEC(struct proc_snap), procs)                                                            \
 	X(VEC(struct gpu_sample), gpus)                                                            \
@@ -54,7 +55,8 @@ struct job_sum {
 	X(struct anomaly_list, anomalies)                                                          \
 	X(VEC(pid_t), zombies)                                                                     \
 	X(VEC(struct syscall_owner), callers)                                                      \
-	X(VEC(struct syscall_count), syscalls)
+	X(VEC(struct syscall_count), syscalls)                                                     \
+	X(VEC(struct flight), flights)
 
 struct snapshot {
 	uint64_t seq; /* counts from 1 in the life of one recorder */

@@ -33,6 +33,7 @@ struct probe_env {
 	const char *gpu_helper; /* program started as GPU_HELPER_VERB; NULL: GPUs are not watched */
 	bool gpu_insist;        /* also where no device is seen */
 	bool traces_syscalls;   /* it was asked for: the calls of processes are counted */
+	uint32_t flight_calls;  /* … and the last ones of each thread kept; 0: they are not */
 };
 
 /* What a probe is for. Nothing is inferred from which functions it has or where it is listed. */

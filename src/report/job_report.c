@@ -41,6 +41,42 @@ int report_add_syscall(void *report, const struct syscall_record *s)
 	return 0;
 }
 
+static struct report_flight *get_flight(struct report *r, const struct last_call_record *c)
+{
+	struct report_flight *f = r->flights.len ? &r->flights.at[r->flights.len - 1] : NULL;
+
+	if (f && proc_id_eq(f->end.process, c->process))
+		return f;
+	f = vec_push(&r->flights, REPORT_CALLS_MAX);
+	if (!f)
+		return NULL;
+	*f = (struct report_flight){ .end = *c, .at = r->calls.len };
+	f->end.comm = f->end.call = f->end.error = f->end.text = NULL;
+	snprintf(f->name, sizeof f->name, "%s", c->comm);
+	return f;
+}
+
+int report_add_last_call(void *report, const struct last_call_record *c)
+{
+	struct report *r = report;
+	struct report_flight *f = c->text ? get_flight(r, c) : NULL;
+	struct report_call *kept = f ? vec_push(&r->calls, REPORT_CALLS_MAX) : NULL;
+
+	r->flights_left_out += !c->text;
+	if (!kept)
+		return 0;
+	kept->c = *c;
+	kept->c.comm = kept->c.call = kept->c.error = kept->c.text = NULL;
+	snprintf(kept->call, sizeof kept->call, "%s", c->call ? c->call : "");
+	snprintf(kept->error, sizeof kept->error, "%s", c->error ? c->error : "");
+	kept->text = (struct text_ref){ (uint32_t)r->call_text.len, (uint32_t)strlen(c->text) };
+	if (!buf_puts(&r->call_text, c->text))
+		kept->text.len = 0;
+	f->has_threads |= c->tid != r->calls.at[f->at].c.tid;
+	f->len++;
+	return 0;
+}
+
 int report_add_gpu(void *report, const struct gpu_record *g)
 {
 	struct report *r = report;
@@ -273,6 +309,9 @@ void report_done(struct report *r)
 	vec_done(&r->sums);
 	vec_done(&r->gpus);
 	vec_done(&r->syscalls);
+	vec_done(&r->flights);
+	vec_done(&r->calls);
+	buf_done(&r->call_text);
 	vec_done(&r->anomalies);
 	map_done(&r->program_of);
 	map_done(&r->lives);
@@ -349,6 +388,9 @@ int report_gather(struct report *r, struct history *history, struct err *err)
 		n = history_job_gpus(history, key, report_add_gpu, r, err);
 	if (n >= 0)
 		n = history_job_syscalls(history, key, 0, report_add_syscall, r, err);
+	if (n >= 0)
+		n = history_job_last_calls(history, key, REPORT_CALLS_MAX, report_add_last_call, r,
+		                           err);
 	if (n >= 0)
 		n = history_job_anomalies(history, key, REPORT_ANOMALIES_MAX, report_add_anomaly, r,
 		                          err);

@@ -22,6 +22,7 @@
 #define REPORT_TEXT_MAX 200
 #define REPORT_GPUS_MAX 64
 #define REPORT_ANOMALIES_MAX 1000
+#define REPORT_CALLS_MAX 100000
 
 /* All processes of one name. */
 struct report_program {
@@ -94,6 +95,20 @@ struct report_anomaly {
 	char text[REPORT_TEXT_MAX];
 };
 
+/* A process that failed, and its last system calls. */
+struct report_flight {
+	struct last_call_record end; /* how it ended; its texts are not set */
+	char name[COMM_LEN];
+	size_t at, len;   /* in calls */
+	bool has_threads; /* not all of them were made by the same thread */
+};
+
+struct report_call {
+	struct last_call_record c; /* its texts are below */
+	char call[SYSCALL_NAME_MAX], error[SYSCALL_ERROR_MAX];
+	struct text_ref text; /* in call_text */
+};
+
 struct report {
 	struct job job;
 	char host[HISTORY_HOST_MAX], user[REPORT_USER_MAX]; /* "": not known */
@@ -115,6 +130,10 @@ struct report {
 	VEC(struct report_gpu) gpus;
 	VEC(struct report_anomaly) anomalies;
 	VEC(struct syscall_record) syscalls; /* most time first */
+	VEC(struct report_flight) flights;   /* in the order of their ends */
+	VEC(struct report_call) calls;
+	struct buf call_text;
+	uint64_t flights_left_out; /* processes that failed whose calls were not kept */
 
 	/* Inside. */
 	struct map program_of; /* hash of the name → its index */
@@ -143,6 +162,7 @@ int report_add_event(void *report, const struct event_record *e);
 int report_add_anomaly(void *report, const struct anomaly_record *a); /* also a note of it */
 int report_add_gpu(void *report, const struct gpu_record *g);
 int report_add_syscall(void *report, const struct syscall_record *s);
+int report_add_last_call(void *report, const struct last_call_record *c);
 int report_add_sum(void *report, const struct job_sum_record *s);
 /* When all is in: notes that follow from the figures, and the texts of records. The report must not move
  * afterwards. */

@@ -146,6 +146,15 @@ int64_t process_table_find(struct store *st, struct proc_id id, bool unseen, str
 		err);
 }
 
+int64_t process_table_row(struct store *st, struct proc_id id, struct err *err)
+{
+	uint64_t known;
+
+	if (map_get(&st->processes.known, proc_key(id), &known))
+		return (int64_t)known;
+	return process_table_find(st, id, false, err);
+}
+
 double process_table_parent_started(struct store *st, pid_t ppid, double before)
 {
 	struct err ignored;

@@ -26,6 +26,8 @@ int64_t process_table_add(struct store *st, const struct process_row *row, struc
 /* process.id, 0 when there is none, or -errno. `unseen`: only one that no snapshot has shown. */
 int64_t process_table_find(struct store *st, struct proc_id id, bool unseen, struct err *err)
 	must_check;
+/* The same, from memory where it is known. */
+int64_t process_table_row(struct store *st, struct proc_id id, struct err *err) must_check;
 int64_t process_table_next_id(struct store *st, struct err *err) must_check;
 /* When the parent began, if it did so before `before`; 0: not known. */
 double process_table_parent_started(struct store *st, pid_t ppid, double before);

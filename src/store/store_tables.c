@@ -5,7 +5,7 @@
 
 extern const struct store_table job_table, anomaly_table, recorder_table, snapshot_table,
 	host_table, cgroup_table, process_table, gpu_table, sample_table, event_table,
-	job_sample_table, sheet_table, syscall_table;
+	job_sample_table, sheet_table, syscall_table, flight_table;
 
 const struct store_table *const store_tables[] = {
 	&job_table,        /* one row per job */
@@ -21,5 +21,6 @@ const struct store_table *const store_tables[] = {
 	&job_sample_table, /* a running job at a snapshot */
 	&sheet_table,      /* one row per sheet */
 	&syscall_table,    /* a column of processes, sheets and jobs */
+	&flight_table,     /* … of processes */
 };
 const size_t store_table_count = ARRAY_LEN(store_tables);

@@ -29,15 +29,6 @@ static const struct statement statements[] = {
 	{ 0 },
 };
 
-static int64_t find_process(struct store *st, struct proc_id id, struct err *err)
-{
-	uint64_t known;
-
-	if (map_get(&st->processes.known, proc_key(id), &known))
-		return (int64_t)known;
-	return process_table_find(st, id, false, err);
-}
-
 static int put_calls(struct store *st, const struct syscall_owner *of, const struct bind text[3],
                      struct err *err)
 {
@@ -48,7 +39,7 @@ static int put_calls(struct store *st, const struct syscall_owner *of, const str
 		return 0;
 	if (of->id.pid) {
 		set = &statements[SET_PROCESS];
-		row = find_process(st, of->id, err);
+		row = process_table_row(st, of->id, err);
 	} else if (of->sheet) {
 		set = &statements[SET_SHEET];
 	}

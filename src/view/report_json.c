@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A report for programs: the keys of the job resource profile on top, then all that is known. */
 #include "model/record_fields.h"
+#include "view/flight_view.h"
 #include "view/job_view.h"
 #include "view/note_view.h"
 #include "view/report_view.h"
@@ -133,5 +134,6 @@ void report_json(const struct report *r, struct json *j)
 	put_notes(r, j);
 	json_key(j, "syscalls");
 	syscall_view_json(j, r->syscalls.at, r->syscalls.len);
+	flight_view_json(j, r);
 	json_end_object(j);
 }

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "view/facts.h"
+#include "view/flight_view.h"
 #include "view/format.h"
 #include "view/job_view.h"
 #include "view/note_view.h"
@@ -687,6 +688,7 @@ void report_view(const struct report *r, struct canvas *to)
 	put_costly(r, to);
 	put_marks(r, to);
 	put_notes(r, to);
+	flight_view(r, to);
 }
 
 void report_text(const struct report *r, struct buf *to)

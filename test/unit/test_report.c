@@ -107,6 +107,36 @@ static void add_events(struct report *r)
 	report_add_event(r, &e);
 }
 
+/* A process whose last calls were kept, and one whose were not. */
+static void add_last_calls(struct report *r)
+{
+	struct last_call_record c = { .process = { 2500, 3000 },
+		                      .comm = "loader",
+		                      .signal = SIGSEGV,
+		                      .core_dumped = true,
+		                      .ended_ns = KIT_AT(40),
+		                      .began_ns = KIT_AT(39),
+		                      .seconds = 0.000002,
+		                      .result = 4096,
+		                      .tid = 2500,
+		                      .call = "read",
+		                      .text = "read(3</data/shards/a long name of a directory/and "
+		                              "of a file in it>, ..., 4096) = 4096" };
+
+	for (int i = 0; i < 9; i++)
+		report_add_last_call(r, &c);
+	c.result = -1;
+	c.call = "openat";
+	c.error = "ENOENT";
+	c.tid = 2501;
+	c.seconds = 1.5;
+	c.text = "openat(AT_FDCWD, \"/data/\\x1b[31m\", O_RDONLY) = -1 ENOENT";
+	report_add_last_call(r, &c);
+	c.error = c.text = NULL;
+	c.process.pid = 2400;
+	report_add_last_call(r, &c);
+}
+
 static struct report full_report(void)
 {
 	struct report r = { .job = kit_good_job(),
@@ -144,6 +174,7 @@ static struct report full_report(void)
 	add_processes(&r);
 	add_anomalies(&r);
 	add_events(&r);
+	add_last_calls(&r);
 	kit_figure(&r.job, JOB_FIGURE_LEAKED, 1, QUALITY_EXACT);
 	for (int i = 0; i <= 760; i += 10) {
 		struct job_sum_record s = kit_sum(i, KIT_GIB * 61 / 10 * (uint64_t)i / 760,

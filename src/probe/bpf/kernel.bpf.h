@@ -54,8 +54,44 @@ struct bpf_array {
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+struct qstr {
+	__u32 len;
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+};
+
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+};
+
+struct inode {
+	__u16 i_mode;
+	unsigned long i_ino;
+};
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
+};
+
+struct file {
+	struct inode *f_inode;
+	struct path f_path;
+};
+
 struct fdtable {
 	unsigned max_fds;
+	struct file **fd;
 	unsigned long *open_fds;
 };
 
@@ -122,6 +158,16 @@ struct signal_struct {
 
 struct thread_info {
 	__u32 status;
+};
+
+/* The registers of a program that made a system call. */
+struct pt_regs___x86 {
+	unsigned long bp, bx, r10, r9, r8, cx, dx, si, di;
+};
+
+struct pt_regs___arm64 {
+	__u64 regs[31];
+	__u64 orig_x0;
 };
 
 struct task_struct {

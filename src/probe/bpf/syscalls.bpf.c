@@ -10,6 +10,7 @@
 #include "probe/bpf/kernel.bpf.h"
 #include "probe/bpf/pidns.bpf.h"
 #include "probe/bpf/syscall_record.h"
+#include "probe/bpf/flight.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -34,6 +35,7 @@ struct thread_calls {
 	__u64 awaits_exec; /* what it does before its next program does not count */
 	__u8 slot_of[SYSCALL_NUMBERS]; /* where the call of that number was put last */
 	struct syscall_tally slots[SYSCALL_SLOTS];
+	struct flight_state flight;
 };
 
 struct {
@@ -107,13 +109,15 @@ static __always_inline __u64 record_bytes(const struct syscall_report *r)
 	return sizeof r->head + (len < SYSCALL_SLOTS ? len : SYSCALL_SLOTS) * sizeof r->counts[0];
 }
 
+static __always_inline __u64 ring_wakeup(void)
+{
+	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > WAKE_BYTES ? BPF_RB_FORCE_WAKEUP
+	                                                                : BPF_RB_NO_WAKEUP;
+}
+
 static __always_inline void record_submit(struct syscall_report *r)
 {
-	__u64 waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
-
-	if (r->head.len &&
-	    bpf_ringbuf_output(&ring, r, record_bytes(r),
-	                       waiting > WAKE_BYTES ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP))
+	if (r->head.len && bpf_ringbuf_output(&ring, r, record_bytes(r), ring_wakeup()))
 		__sync_fetch_and_add(&dropped, 1);
 }
 
@@ -181,16 +185,21 @@ static __always_inline __u32 call_of(struct task_struct *task, __u64 number)
 	return call + 1;
 }
 
-SEC("raw_tp/sys_enter")
+SEC("tp_btf/sys_enter")
 int on_enter(__u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_calls *t = thread_of(task);
+	__u64 now_ns;
+	__u32 call;
 
 	if (!t || (__s64)ctx[1] < 0) /* not a call: a debugger has taken it away */
 		return 0;
-	t->slot = slot_of_call(t, call_of(task, ctx[1]), task);
-	t->entered_ns = bpf_ktime_get_boot_ns();
+	call = call_of(task, ctx[1]);
+	t->slot = slot_of_call(t, call, task);
+	t->entered_ns = now_ns = bpf_ktime_get_boot_ns();
+	if (flight_calls)
+		flight_enter(&t->flight, task, (const void *)ctx[0], call, now_ns);
 	return 0;
 }
 
@@ -215,8 +224,11 @@ int on_exit(__u64 *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_calls *t = thread_of(task);
 
-	if (t)
-		end_call(t, task, ctx[1]);
+	if (!t)
+		return 0;
+	if (flight_calls)
+		flight_leave(&t->flight, task, ctx[1], bpf_ktime_get_boot_ns());
+	end_call(t, task, ctx[1]);
 	return 0;
 }
 
@@ -249,11 +261,15 @@ int on_exec(__u64 *ctx)
 {
 	struct thread_calls *t = thread_of(bpf_get_current_task_btf());
 
-	if (!t || !t->awaits_exec)
+	if (!t)
+		return 0;
+	t->flight.has_new_memory = 1;
+	if (!t->awaits_exec)
 		return 0;
 	t->awaits_exec = 0;
 	for (__u32 i = 0; i < SYSCALL_SLOTS; i++)
 		t->slots[i].count = t->slots[i].ns = 0;
+	t->flight.since_ns = t->flight.now.entered_ns;
 	return 0;
 }
 
@@ -269,6 +285,35 @@ static __always_inline void report_all(struct thread_calls *t, struct task_struc
 	record_submit(r);
 }
 
+/* The call it is in is the last one. */
+static __always_inline void report_flight(struct thread_calls *t, struct task_struct *task)
+{
+	struct flight_reading r = { .f = &t->flight, .task = task };
+	__s32 status = flight_status(task);
+
+	if (!status)
+		return;
+	if (t->flight.now.call)
+		flight_append(&t->flight, task);
+	for (__u32 n = 0; n < FLIGHT_PAGES && n * FLIGHT_PAGE_CALLS < flight_calls; n++) {
+		struct flight_page *page = flight_page(task, n, 0);
+
+		if (!page)
+			continue;
+		r.page = page;
+		bpf_loop(FLIGHT_PAGE_CALLS, flight_look_up, &r, 0);
+		page->head.start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+		page->head.pid = task_tgid(task);
+		page->head.len = FLIGHT_LEN;
+		page->since_ns = t->flight.since_ns;
+		page->tid = flight_tid(task);
+		page->wait_status = status;
+		page->lost = t->flight.lost;
+		if (bpf_ringbuf_output(&ring, page, sizeof *page, ring_wakeup()))
+			__sync_fetch_and_add(&flights_dropped, 1);
+	}
+}
+
 /* It never returns from the call it is in: exit, exit_group, or one that another thread ended. */
 SEC("raw_tp/sched_process_exit")
 int on_thread_end(__u64 *ctx)
@@ -278,6 +323,8 @@ int on_thread_end(__u64 *ctx)
 
 	if (!t || t->awaits_exec)
 		return 0;
+	if (flight_calls)
+		report_flight(t, task);
 	end_call(t, task, 0);
 	report_all(t, task, SCRATCH_OF_THREADS);
 	return 0;

@@ -4,20 +4,27 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "probe/bpf/flight_record.h" /* first: the skeleton has members of its types */
+
 #include <syscalls.skel.h>
 
+#include "model/flight.h"
 #include "probe/bpf/bpf_call.h"
 #include "probe/bpf/pidns_load.h"
 #include "probe/bpf/syscall_record.h"
 #include "probe/lifecycle/ring_buffer.h"
 #include "probe/probe.h"
 
+/* Processes that are killed together report up to four pages for each thread. */
+#define FLIGHT_RING_BYTES (4 * SYSCALL_RING_BYTES)
+
 struct syscalls_bpf {
 	struct syscalls_skel *skel;
 	struct ring_buffer *ring;
 	struct sample *out; /* while it is read */
 	bool is_attached;
-	uint64_t lost;
+	uint64_t lost, flights_lost;
 };
 
 static void syscalls_bpf_close(void *self)
@@ -32,18 +39,44 @@ static void syscalls_bpf_close(void *self)
 }
 DEFINE_CLEANUP(struct syscalls_bpf *, syscalls_bpf_close)
 
-static int load_programs(struct syscalls_bpf *p, int root_fd, struct err *err)
+/* What the kernel should keep of each call, from what its arguments are. */
+static void set_flight_rules(struct syscalls_bpf *p)
+{
+	struct flight_rule *rules = (struct flight_rule *)p->skel->rodata->flight_rules;
+
+	static_assert((int)SYSCALL_ABI_COUNT < FLIGHT_ABIS, "the last one has no rules");
+	for (uint32_t i = 0; i < SYSCALL_ABI_COUNT * FLIGHT_NUMBERS; i++) {
+		const struct syscall_signature *s = syscall_signature_of(
+			(enum syscall_abi)(i / FLIGHT_NUMBERS), i % FLIGHT_NUMBERS);
+
+		if (!s)
+			continue;
+		rules[i] = (struct flight_rule){
+			.path = (uint8_t)syscall_signature_position(s, SYSCALL_ARG_PATH, 0),
+			.more = (uint8_t)syscall_signature_position(s, SYSCALL_ARG_PATH, 1),
+			.file = (uint8_t)syscall_signature_file(s),
+			.closes = syscall_signature_closes(s),
+		};
+	}
+}
+
+static int load_programs(struct syscalls_bpf *p, const struct probe_env *env, struct err *err)
 {
 	struct pidns ns;
 	int r;
 
-	if (pidns_find(root_fd, &ns, err) < 0)
+	if (pidns_find(env->root_fd, &ns, err) < 0)
 		return -err->code;
 	p->skel = syscalls_skel__open();
 	if (!p->skel)
 		return err_set(err, ENOMEM, "open the system call programs: %s", strerror(ENOMEM));
 	p->skel->rodata->pidns_level = ns.level;
 	p->skel->rodata->pidns_reader = ns.reader;
+	p->skel->rodata->flight_calls = env->flight_calls;
+	if (env->flight_calls) {
+		set_flight_rules(p);
+		p->skel->maps.ring.max_entries = FLIGHT_RING_BYTES;
+	}
 	r = syscalls_skel__load(p->skel);
 	if (r)
 		return err_set(err, -r, "the kernel refused the system call programs: %s",
@@ -61,8 +94,10 @@ static int syscalls_bpf_open(const struct probe_env *env, void **ret_self, struc
 		return err_set(err, ECANCELED, "not asked for");
 	if (!env->is_live)
 		return err_set(err, ENOTSUP, "BPF sees this machine, not a frozen tree");
-	if (bpf_check_rights(err) < 0 || load_programs(p, env->root_fd, err) < 0 ||
-	    ring_buffer_open(p->skel->maps.ring.map_fd, SYSCALL_RING_BYTES, &p->ring, err) < 0)
+	if (bpf_check_rights(err) < 0 || load_programs(p, env, err) < 0 ||
+	    ring_buffer_open(p->skel->maps.ring.map_fd,
+	                     env->flight_calls ? FLIGHT_RING_BYTES : SYSCALL_RING_BYTES, &p->ring,
+	                     err) < 0)
 		return -err->code;
 	*ret_self = TAKE_PTR(p);
 	return 0;
@@ -138,10 +173,85 @@ static int syscalls_bpf_trace(void *self, const pid_t *pids, size_t n, bool from
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+static syscall_id call_of(uint32_t call)
+{
+	return syscall_id_of((enum syscall_abi)(call >> SYSCALL_ABI_SHIFT),
+	                     call & ((1u << SYSCALL_ABI_SHIFT) - 1));
+}
+
+static struct proc_id process_of(const struct syscall_head *head)
+{
+	return (struct proc_id){ (pid_t)head->pid, head->start_ns / NS_PER_TICK };
+}
+
+/* The kernel fills what it is given to the last byte but one, and leaves out the rest. */
+static void take_text(const struct flight_entry *e, struct flight_call *c)
+{
+	const size_t half = sizeof e->text / 2, room = e->more_len ? half : sizeof e->text;
+
+	c->text_len = (uint8_t)MIN(e->text_len, room);
+	c->more_len = (uint8_t)MIN(e->more_len, half);
+	memcpy(c->text, e->text, c->text_len);
+	memcpy(c->text + c->text_len, e->text + half, c->more_len);
+	c->name_is_cut = e->flags & FLIGHT_NAME_IS_CUT;
+	c->path_is_unread = e->flags & FLIGHT_PATH_IS_UNREAD;
+	c->more_is_unread = e->flags & FLIGHT_MORE_IS_UNREAD;
+	c->path_is_cut = e->text_len == room - 1;
+	c->more_is_cut = e->more_len == half - 1;
+}
+static_assert(FLIGHT_TEXT_MAX == FLIGHT_TEXT && SYSCALL_ARGS == FLIGHT_ARGS &&
+                      FLIGHT_CALLS_MAX <= FLIGHT_PAGES * FLIGHT_PAGE_CALLS,
+              "the programs keep what a model of it has room for");
+
+static bool take_call(struct sample *out, const struct flight_page *page,
+                      const struct flight_entry *e)
+{
+	struct flight_call *c = vec_push(&out->flight_calls, FLIGHT_SAMPLE_CALLS_MAX);
+
+	if (!c)
+		return false;
+	*c = (struct flight_call){ .entered_ns = e->entered_ns,
+		                   .left_ns = e->left_ns,
+		                   .result = e->result,
+		                   .call = call_of(e->call - 1),
+		                   .tid = (pid_t)page->tid,
+		                   .file_type = e->file_type,
+		                   .file_inode = e->file_inode };
+	memcpy(c->args, e->args, sizeof c->args);
+	take_text(e, c);
+	return true;
+}
+
+static void take_page(struct syscalls_bpf *p, const struct flight_page *page, size_t len)
+{
+	struct sample *out = p->out;
+	struct flight_piece *piece = len >= sizeof *page && page->head.pid
+	                                     ? vec_push(&out->flights, FLIGHT_PIECES_MAX)
+	                                     : NULL;
+
+	if (!piece)
+		return;
+	*piece = (struct flight_piece){ .id = process_of(&page->head),
+		                        .wait_status = page->wait_status,
+		                        .has_lost = page->lost != 0,
+		                        .keep = p->skel->rodata->flight_calls,
+		                        .at = (uint32_t)out->flight_calls.len };
+	for (size_t i = 0; i < FLIGHT_PAGE_CALLS; i++)
+		if (page->calls[i].call && page->calls[i].entered_ns >= page->since_ns &&
+		    !take_call(out, page, &page->calls[i]))
+			piece->has_lost = true;
+	piece->len = (uint32_t)out->flight_calls.len - piece->at;
+}
+
 static void take_record(void *self, const void *bytes, size_t len)
 {
 	struct syscalls_bpf *p = self;
 	const struct syscall_report *r = bytes;
+
+	if (len >= sizeof r->head && r->head.len == FLIGHT_LEN) {
+		take_page(p, bytes, len);
+		return;
+	}
 
 	if (len < sizeof r->head || r->head.len > SYSCALL_SLOTS ||
 	    len < sizeof r->head + r->head.len * sizeof r->counts[0]) {
@@ -156,15 +266,28 @@ static void take_record(void *self, const void *bytes, size_t len)
 			p->out->syscalls_lost = true;
 			return;
 		}
-		use->id = (struct proc_id){ (pid_t)r->head.pid, r->head.start_ns / NS_PER_TICK };
+		use->id = process_of(&r->head);
 		use->c = (struct syscall_count){
-			.call = syscall_id_of((enum syscall_abi)(c->call >> SYSCALL_ABI_SHIFT),
-			                      c->call & ((1u << SYSCALL_ABI_SHIFT) - 1)),
+			.call = call_of(c->call),
 			.error = c->error,
 			.count = c->count,
 			.ns = c->ns,
 		};
 	}
+}
+
+static void report_lost_flights(struct syscalls_bpf *p)
+{
+	static const char text[] =
+		"the last calls of some processes were lost: too many failed at once";
+	uint64_t lost = __atomic_load_n(&p->skel->bss->flights_dropped, __ATOMIC_RELAXED);
+	struct event *e = lost != p->flights_lost ? sample_add_event(p->out, EVENT_PROBE) : NULL;
+
+	if (e) {
+		e->boot_ns = p->out->boot_ns;
+		e->text = sample_add_text(p->out, text, strlen(text));
+	}
+	p->flights_lost = lost;
 }
 
 /* Between ticks only those that have ended report. */
@@ -185,6 +308,7 @@ static int syscalls_bpf_read(void *self, struct sample *out, struct err *err)
 	       __atomic_load_n(&p->skel->bss->untraced, __ATOMIC_RELAXED);
 	out->syscalls_lost |= lost != p->lost;
 	p->lost = lost;
+	report_lost_flights(p);
 	if (visits && !p->skel->bss->pass_traced)
 		detach(p);
 	return 0;

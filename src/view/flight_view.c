@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/flight_view.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "model/field.h"
+#include "view/format.h"
+#include "view/job_view.h"
+#include "view/table.h"
+
+#define PROCESSES_SHOWN 3
+#define CALLS_SHOWN 8
+#define SLOW_S 0.01 /* a call that took longer says so */
+
+static const char *text_of(const struct report *r, const struct report_call *c)
+{
+	return c->text.len ? r->call_text.at + c->text.at : "";
+}
+
+static void add_call(struct table *t, const struct report *r, const struct report_flight *f,
+                     const struct report_call *c)
+{
+	uint64_t began_ns = c->c.began_ns;
+	cleanup(buf_done) struct buf text = { 0 };
+
+	if (f->has_threads && c->c.tid)
+		buf_printf(&text, "[%d] ", c->c.tid);
+	buf_put(&text, text_of(r, c), c->text.len);
+	if (c->c.seconds >= SLOW_S)
+		buf_printf(&text, " (took %s)", format_duration((uint64_t)(c->c.seconds * 1e9)).at);
+	table_add(t, format_offset(began_ns - MIN(r->job.started_ns, began_ns)).at, INK_QUIET);
+	table_addn(t, text.at, text.len, INK_PLAIN);
+}
+
+static void put_flight(const struct report *r, const struct report_flight *f, size_t shown,
+                       struct canvas *to)
+{
+	static const struct table_column columns[] = {
+		{ NULL, TABLE_RIGHT },
+		{ NULL, TABLE_LEFT, .min_width = 24, .in_middle = true },
+	};
+	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
+	struct words end = exit_words(f->end.has_exit_code, f->end.exit_code, f->end.signal,
+	                              f->end.core_dumped);
+	char title[COMM_LEN + 200];
+
+	snprintf(title, sizeof title, "Last calls of %s %d before %s", f->name, f->end.process.pid,
+	         *end.at ? end.at : "its end");
+	canvas_title(to, title);
+	for (size_t i = f->len - MIN(f->len, shown); i < f->len; i++)
+		add_call(&t, r, f, &r->calls.at[f->at + i]);
+	table_print(&t, to);
+	table_done(&t);
+}
+
+/* The latest that a signal killed, and the last one of all: many scripts have children that fail as they should. */
+static size_t select_flights(const struct report *r,
+                             const struct report_flight *ret[static PROCESSES_SHOWN])
+{
+	size_t n = 0;
+
+	for (size_t i = r->flights.len; i-- > 0 && n < PROCESSES_SHOWN;)
+		if (r->flights.at[i].end.signal || i == r->flights.len - 1)
+			ret[n++] = &r->flights.at[i];
+	return n;
+}
+
+static void put_left_out(const struct report *r, struct canvas *to)
+{
+	if (r->flights_left_out)
+		canvas_printf(to, INK_QUIET,
+		              "\n  %s more processes failed, whose calls were not kept\n",
+		              format_count(r->flights_left_out).at);
+}
+
+void flight_view(const struct report *r, struct canvas *to)
+{
+	const struct report_flight *shown[PROCESSES_SHOWN];
+	size_t n = select_flights(r, shown), calls = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		put_flight(r, shown[i], CALLS_SHOWN, to);
+		calls += MIN(shown[i]->len, (size_t)CALLS_SHOWN);
+	}
+	if (calls == r->calls.len)
+		return put_left_out(r, to);
+	canvas_printf(to, INK_PLAIN, "  … %s calls of %s process%s are kept; see: proctor report ",
+	              format_count(r->calls.len).at, format_count(r->flights.len).at,
+	              r->flights.len == 1 ? "" : "es");
+	canvas_text(to, INK_PLAIN, r->job.id, strlen(r->job.id), SIZE_MAX);
+	canvas_put(to, INK_PLAIN, " --last-calls\n");
+}
+
+void flight_view_all(const struct report *r, struct canvas *to)
+{
+	vec_each(&r->flights, f)
+		put_flight(r, f, SIZE_MAX, to);
+	put_left_out(r, to);
+}
+
+/* ---- for programs ---------------------------------------------------------------------------- */
+
+#define RECORD struct report_flight
+static const struct field flight_rows[] = {
+	{ "pid", FIELD(NUMBER, end.process.pid) },
+	{ "name", FIELD(CHARS, name) },
+	FIELD_EXIT_CODE(end.exit_code, end.has_exit_code),
+	{ "signal_num", FIELD(ORDINAL, end.signal) },
+	{ "ended_at", FIELD(ORDINAL, end.ended_ns), .unit = UNIT_NS },
+};
+#undef RECORD
+static const struct field_table flight_fields = FIELD_TABLE(flight_rows);
+
+#define RECORD struct report_call
+static const struct field call_rows[] = {
+	{ "timestamp", FIELD(ORDINAL, c.began_ns), .unit = UNIT_NS },
+	{ "seconds", FIELD(REAL, c.seconds), .decimals = 9 },
+	{ "tid", FIELD(ORDINAL, c.tid) },
+	{ "call", FIELD(TEXT, call) },
+	{ "result", FIELD(REAL, c.result), .decimals = 0 },
+	{ "error", FIELD(TEXT, error) },
+};
+#undef RECORD
+static const struct field_table call_fields = FIELD_TABLE(call_rows);
+
+void flight_view_json(struct json *j, const struct report *r)
+{
+	json_open_array(j, "last_calls");
+	vec_each(&r->flights, f) {
+		json_begin_object(j);
+		fields_json(j, &flight_fields, f);
+		json_open_array(j, "calls");
+		for (size_t i = 0; i < f->len; i++) {
+			const struct report_call *c = &r->calls.at[f->at + i];
+
+			json_begin_object(j);
+			fields_json(j, &call_fields, c);
+			json_key(j, "text");
+			json_strn(j, text_of(r, c), c->text.len);
+			json_end_object(j);
+		}
+		json_end_array(j);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_put_u64(j, "last_calls_left_out", r->flights_left_out);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* flight_view.h - the last system calls of processes that failed. */
+#pragma once
+
+#include "base/json.h"
+#include "report/job_report.h"
+#include "view/canvas.h"
+
+/* The end of a report: of those that matter most, the last few. Nothing if there are none. */
+void flight_view(const struct report *r, struct canvas *to);
+/* All of them. */
+void flight_view_all(const struct report *r, struct canvas *to);
+/* The members `last_calls` and `last_calls_left_out` of an open object. */
+void flight_view_json(struct json *j, const struct report *r);

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* crash WAY: makes system calls that strace shows in a known way, and fails. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define BLOCKED_THREADS 3
+
+static int *volatile nowhere;
+
+static void make_calls(void)
+{
+	char text[512];
+	int file = open("/etc/passwd", O_RDONLY | O_CLOEXEC), other, ends[2], made;
+
+	(void)!read(file, text, sizeof text);
+	lseek(file, -10, SEEK_END);
+	other = dup(file);
+	close(file);
+	(void)!read(other, text, 5);
+	made = open("made", O_RDWR | O_CREAT | O_TRUNC, 0640);
+	(void)!write(made, "hello", 5);
+	(void)!rename("made", "made too");
+	(void)!unlink("made too");
+	(void)!mkdir("/proc/nowhere", 0755);
+	(void)!access("/nonexistent/\x1b[31mred\xff \"x\"", R_OK | W_OK);
+	(void)!chdir((const char *)16);
+	if (pipe2(ends, O_CLOEXEC) == 0)
+		(void)!write(ends[1], "x", 1);
+	socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	kill(getpid(), 0);
+	munmap(mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 8192);
+	close(77);
+}
+
+static void die_of_segv(void)
+{
+	make_calls();
+	*nowhere = 1;
+}
+
+static void abort_it(void)
+{
+	make_calls();
+	abort();
+}
+
+static void exit_3(void)
+{
+	make_calls();
+	_exit(3);
+}
+
+static void long_path(void)
+{
+	char path[600];
+
+	memset(path, 'p', sizeof path - 1);
+	path[0] = '/';
+	path[sizeof path - 1] = '\0';
+	(void)!chdir(path);
+	_exit(1);
+}
+
+static void many(void)
+{
+	for (int i = 0; i < 1000; i++)
+		close(1000 + i);
+	_exit(1);
+}
+
+/* Who kills it sees from the pipe that it waits. */
+static void block(void)
+{
+	char c;
+
+	(void)!write(STDOUT_FILENO, "\n", 1);
+	(void)!read(STDIN_FILENO, &c, 1);
+}
+
+static void *wait_long(void *lock)
+{
+	pthread_mutex_lock(lock);
+	return NULL;
+}
+
+static void *crash_in_thread(void *unused)
+{
+	(void)unused;
+	usleep(100000);
+	close(4711);
+	*nowhere = 1;
+	return NULL;
+}
+
+static void thread(void)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	pthread_t at;
+
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < BLOCKED_THREADS; i++)
+		pthread_create(&at, NULL, wait_long, &lock);
+	pthread_create(&at, NULL, crash_in_thread, NULL);
+	pthread_join(at, NULL);
+}
+
+static void vfork_child(void)
+{
+	if (vfork() == 0) {
+		close(81);
+		_exit(5);
+	}
+	wait(NULL);
+	_exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*go)(void);
+	} ways[] = {
+		{ "segv", die_of_segv }, { "abort", abort_it },    { "exit", exit_3 },
+		{ "long", long_path },   { "many", many },         { "block", block },
+		{ "thread", thread },    { "vfork", vfork_child },
+	};
+
+	for (size_t i = 0; argc == 2 && i < sizeof ways / sizeof *ways; i++)
+		if (strcmp(argv[1], ways[i].name) == 0)
+			ways[i].go();
+	return 2;
+}
