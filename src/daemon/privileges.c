@@ -16,7 +16,10 @@
 	(BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_NET_ADMIN) | BIT(CAP_SYS_PTRACE) |              \
 	 BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYS_RESOURCE))
 
-int privileges_drop(struct err *err)
+/* For the process that starts strace with the rights of other users. */
+#define KEPT_BY_SPAWNER (BIT(CAP_SETUID) | BIT(CAP_SETGID))
+
+static int keep(uint64_t kept, struct err *err)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2];
@@ -25,10 +28,10 @@ int privileges_drop(struct err *err)
 		return err_set(err, errno, "read our capabilities: %s", strerror(errno));
 	/* Programs that we start cannot gain a capability outside of the bounding set. */
 	for (unsigned cap = 0; cap < 64; cap++)
-		if (!(KEPT & BIT(cap)))
+		if (!(kept & BIT(cap)))
 			(void)prctl(PR_CAPBSET_DROP, cap);
 	for (int i = 0; i < 2; i++) {
-		data[i].permitted &= (uint32_t)(KEPT >> (32 * i));
+		data[i].permitted &= (uint32_t)(kept >> (32 * i));
 		data[i].effective = data[i].permitted;
 		data[i].inheritable = 0;
 	}
@@ -38,4 +41,14 @@ int privileges_drop(struct err *err)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_set(err, errno, "forbid new privileges: %s", strerror(errno));
 	return 0;
+}
+
+int privileges_drop(struct err *err)
+{
+	return keep(KEPT, err);
+}
+
+int privileges_keep_user_change(struct err *err)
+{
+	return keep(KEPT_BY_SPAWNER, err);
 }

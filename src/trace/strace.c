@@ -71,28 +71,16 @@ static const char **make_environment(void)
 	return list.at;
 }
 
-static int fork_keeper(const struct strace_plan *plan, struct strace *s, struct err *err)
+pid_t strace_keeper_start(const struct strace_options *o, int control_fd, struct err *err)
 {
-	pid_t pid = thread_fork_helper(OURS_TRACE);
-
-	if (pid == 0)
-		strace_keeper_run(plan);
-	if (pid < 0)
-		return err_set(err, -pid, "start '" OURS_TRACE "': %s", strerror(-pid));
-	s->keeper = pid;
-	return 0;
-}
-
-int strace_start(const struct strace_options *o, struct strace **ret, struct err *err)
-{
-	cleanup(strace_freep) struct strace *s = xcalloc(1, sizeof *s);
 	cleanup(freep) const char **environment = make_environment();
 	char pid[16], filter[STRACE_FILTER_MAX + 8], out[24];
 	const char *argv[] = { "strace", "-f", "-t", "-o", out, "-p", pid, NULL, NULL, NULL };
-	struct strace_plan plan = { .options = *o, .argv = argv, .environment = environment };
-	int ends[2], r;
+	const struct strace_plan plan = {
+		.options = *o, .argv = argv, .environment = environment, .control_fd = control_fd
+	};
+	pid_t keeper;
 
-	s->fd = -1;
 	snprintf(pid, sizeof pid, "%d", (int)o->pid);
 	snprintf(out, sizeof out, "/dev/fd/%d", STRACE_TRACE_FD);
 	if (o->filter) {
@@ -102,15 +90,38 @@ int strace_start(const struct strace_options *o, struct strace **ret, struct err
 		argv[ARRAY_LEN(argv) - 3] = "-e";
 		argv[ARRAY_LEN(argv) - 2] = filter;
 	}
+	keeper = thread_fork_helper(OURS_TRACE);
+	if (keeper == 0)
+		strace_keeper_run(&plan);
+	if (keeper < 0)
+		return err_set(err, -keeper, "start '" OURS_TRACE "': %s", strerror(-keeper));
+	return keeper;
+}
+
+struct strace *strace_new(int take_fd, pid_t keeper)
+{
+	struct strace *s = xcalloc(1, sizeof *s);
+
+	s->fd = take_fd;
+	s->keeper = keeper;
+	return s;
+}
+
+int strace_start(const struct strace_options *o, struct strace **ret, struct err *err)
+{
+	int ends[2];
+	pid_t keeper;
+
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_set(err, errno, "make a socket: %s", strerror(errno));
-	s->fd = ends[0];
-	plan.control_fd = ends[1];
-	r = fork_keeper(&plan, s, err);
+	keeper = strace_keeper_start(o, ends[1], err);
 	close(ends[1]);
-	if (r == 0)
-		*ret = TAKE_PTR(s);
-	return r;
+	if (keeper < 0) {
+		close(ends[0]);
+		return keeper;
+	}
+	*ret = strace_new(ends[0], keeper);
+	return 0;
 }
 
 int strace_fd(const struct strace *s)

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -30,6 +31,10 @@ struct strace_options {
 	int out_fd;         /* where the trace goes; borrowed until strace_start() returns */
 	uint64_t for_ns;    /* 0: until all that is traced has ended */
 	uint64_t max_bytes; /* 0: any number */
+	/* With the rights of this user only; for the spawner (strace_spawner.h). */
+	bool has_user;
+	uid_t uid;
+	gid_t gid;
 };
 
 /* Up to STRACE_OUTPUT_CLOSED it ended in order. */
@@ -55,6 +60,8 @@ struct strace_news {
 	char text[200];
 };
 
+/* Where a daemon looks for it: PATH is not trusted. */
+#define STRACE_DIRS "/usr/bin:/bin:/usr/local/bin"
 /* The program, in a list of directories as in PATH. -ENOENT: it is not installed, with the remedy. */
 int strace_find(const char *dirs, char ret[static PATH_MAX], struct err *err) must_check;
 

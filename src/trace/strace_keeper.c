@@ -392,6 +392,15 @@ static void on_alarm(int signo)
 	(void)signo;
 }
 
+/* By system calls: those of libc would have other threads follow. All capabilities go with the uid. */
+static bool become_user(const struct strace_options *o)
+{
+	return !o->has_user || (syscall(SYS_setgroups, 0, NULL) == 0 &&
+	                        syscall(SYS_setresgid, o->gid, o->gid, o->gid) == 0 &&
+	                        syscall(SYS_setresuid, o->uid, o->uid, o->uid) == 0 &&
+	                        getuid() == o->uid && geteuid() == o->uid);
+}
+
 /* Files of others would stay open for as long as we run. The handler interrupts writes. */
 static bool settle(const struct strace_plan *plan)
 {
@@ -418,7 +427,7 @@ _Noreturn void strace_keeper_run(const struct strace_plan *plan)
 		            .end_ns = UINT64_MAX,
 		            .kill_ns = UINT64_MAX };
 
-	if (!settle(plan) || !start_strace(&k))
+	if (!become_user(&plan->options) || !settle(plan) || !start_strace(&k))
 		_exit(1);
 	if (plan->options.for_ns)
 		k.end_ns = clock_mono_ns() + plan->options.for_ns;

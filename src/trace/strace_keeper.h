@@ -15,6 +15,12 @@ struct strace_plan {
 
 #define STRACE_TRACE_FD 3 /* in strace: where it writes */
 
+/* Forks one, which has a copy of control_fd: its pid, or -errno. */
+pid_t strace_keeper_start(const struct strace_options *o, int control_fd, struct err *err)
+	must_check;
+/* The other end of the socket of a keeper; its pid if it is a child of ours, else 0. */
+struct strace *strace_new(int take_fd, pid_t keeper);
+
 /* Async-signal-safe. */
 _Noreturn void strace_keeper_run(const struct strace_plan *plan);
 /* One line that strace printed besides the trace: whether it reports that this process is traced from now on. */
