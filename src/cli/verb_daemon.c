@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "cli/daemon_client.h"
 #include "cli/machine_engine.h"
 #include "config/config_key.h"
@@ -64,14 +65,22 @@ static int find_socket(struct hosted *h)
 
 static int host(struct hosted *h)
 {
+	const struct config_limits *limits = &h->machine.config.limits;
+	cleanup(freep) char *trace_dir = xasprintf("%s/traces", h->machine.state_dir);
 	const struct daemon_options options = {
 		.engine = h->machine.engine,
 		.is_enabled = h->machine.config.profiler.enabled,
 		.socket_path = h->socket_path,
 		.reload = reload,
 		.self = h,
-		.clients_max = (unsigned)h->machine.config.limits.max_clients,
-		.clients_per_uid_max = (unsigned)h->machine.config.limits.max_clients_per_user,
+		.clients_max = (unsigned)limits->max_clients,
+		.clients_per_uid_max = (unsigned)limits->max_clients_per_user,
+		.traces = { .is_allowed = h->machine.config.profiler.strace_full_on_demand,
+		            .dir = trace_dir,
+		            .max_running = (unsigned)limits->max_traces,
+		            .max_running_per_uid = (unsigned)limits->max_traces_per_user,
+		            .max_files = (unsigned)limits->max_trace_files,
+		            .max_bytes = limits->max_trace_bytes },
 	};
 	uint64_t began_ns = clock_mono_ns();
 	struct engine_totals totals;

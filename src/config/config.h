@@ -27,7 +27,7 @@ struct config_profiler {
 	uint64_t jsonl_max_bytes;
 	enum process_selection jsonl_processes;
 	enum config_switch run_summary; /* auto: on a terminal */
-	bool auto_tags; /* of `run`: batch system, CI, git commit */
+	bool auto_tags;                 /* of `run`: batch system, CI, git commit */
 };
 
 struct config_retention {
@@ -43,6 +43,7 @@ struct config_limits {
 	uint64_t max_memory_bytes; /* 0: the limit in force */
 	uint64_t max_processes;    /* 0: the limit in force */
 	uint64_t max_clients, max_clients_per_user;
+	uint64_t max_traces, max_traces_per_user, max_trace_files, max_trace_bytes;
 };
 
 struct config {

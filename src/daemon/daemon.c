@@ -33,6 +33,7 @@ struct daemon {
 	struct listener listener;
 	struct serve *serve;
 	struct loop_source *watchdog, *news;
+	struct traces_options traces;
 	uint64_t watchdog_ns;
 	char problem[sizeof((struct err *)NULL)->msg]; /* of the last reload; "": none */
 };
@@ -232,6 +233,7 @@ static int begin_answering(struct daemon *d, struct err *err)
 		.daemon_self = d,
 		.clients_max = d->options->clients_max,
 		.clients_per_uid_max = d->options->clients_per_uid_max,
+		.traces = &d->traces,
 	};
 	int fd;
 
@@ -384,10 +386,23 @@ static int begin_watching(struct daemon *d, struct err *err)
 	return 0;
 }
 
+/* Only root can become other users. Without it there are traces for root. */
+static void begin_spawner(struct daemon *d)
+{
+	struct err err;
+
+	d->traces = d->options->traces;
+	if (geteuid() != 0 || !d->traces.is_allowed)
+		return;
+	if (strace_spawner_open(privileges_keep_user_change, &d->traces.spawner, &err) < 0)
+		log_warn("only root can have processes traced: %s", err.msg);
+}
+
 /* Privileges are dropped before the first thread starts: capabilities belong to threads. */
 static int begin(struct daemon *d, struct err *err)
 {
 	d->listener.dir_fd = -1;
+	begin_spawner(d);
 	if (privileges_drop(err) < 0 || loop_new(&d->loop, err) < 0 || catch_signals(d, err) < 0 ||
 	    begin_watching(d, err) < 0 || begin_answering(d, err) < 0)
 		return -err->code;
@@ -404,6 +419,7 @@ static void end(struct daemon *d, struct engine_totals *ret)
 	listener_close(&d->listener);
 	serve_close(d->serve);
 	d->serve = NULL;
+	strace_spawner_close(d->traces.spawner);
 	loop_remove(d->watchdog);
 	loop_remove(d->news);
 	*ret = (struct engine_totals){ .recorder.is_storing = true };

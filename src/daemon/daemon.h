@@ -5,6 +5,7 @@
 
 #include "engine/engine.h"
 #include "serve/serve.h"
+#include "serve/traces.h"
 
 struct daemon_options {
 	struct engine_options engine; /* its hooks are set by the daemon */
@@ -14,6 +15,7 @@ struct daemon_options {
 	int (*reload)(void *self, struct engine_tuning *ret, struct err *err);
 	void *self;
 	unsigned clients_max, clients_per_uid_max;
+	struct traces_options traces; /* its spawner is set by the daemon */
 };
 
 /* Runs until SIGTERM or SIGINT. -EBUSY: the store has an owner already, -EALREADY: the socket has;

@@ -527,7 +527,7 @@ static void accept_client(struct rpc_server *s, int take_fd)
 
 	if (socket_address_peer(fd, &cred) < 0)
 		return; /* it is gone already */
-	peer = (struct rpc_server_peer){ .pid = cred.pid, .uid = cred.uid };
+	peer = (struct rpc_server_peer){ .pid = cred.pid, .uid = cred.uid, .gid = cred.gid };
 	if (s->options.admits && !s->options.admits(s->options.self, &peer)) {
 		refuse(fd, EACCES, "your user may not use this socket");
 		return;

@@ -21,6 +21,7 @@ struct rpc_session;
 struct rpc_server_peer {
 	pid_t pid; /* 0: in a pid namespace that we cannot see */
 	uid_t uid;
+	gid_t gid;
 	struct rpc_session *session; /* for rpc_server_answer() */
 };
 

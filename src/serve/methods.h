@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* methods.h - the table of methods, the same for a job's door and for the daemon, and what they share.
  * One file per noun: method_daemon.c, method_job.c, method_sheet.c, method_recorded.c, method_bus.c,
- * method_pressure.c, method_verdict.c. */
+ * method_pressure.c, method_verdict.c, method_trace.c. */
 #pragma once
 
 #include "engine/bus.h"
@@ -12,6 +12,7 @@
 #include "serve/recent_events.h"
 #include "serve/serve.h"
 #include "serve/store_worker.h"
+#include "serve/traces.h"
 
 /* The `self` of all methods. */
 struct methods {
@@ -22,6 +23,7 @@ struct methods {
 	struct bus *bus; /* NULL: there was no subscriber yet */
 	struct rpc_server *server;
 	struct store_worker *worker;
+	struct traces *traces; /* NULL: not a daemon */
 	struct buf scratch;
 	uint64_t opened_mono_ns;
 };
@@ -52,6 +54,10 @@ struct methods {
 	X("sheet.completed", method_sheet_completed)                \
 	X("sheet.failed", method_sheet_failed)                      \
 	X("process.history", method_process_history)                \
+	X("trace.start", method_trace_start)                        \
+	X("trace.stop", method_trace_stop)                          \
+	X("trace.read", method_trace_read)                          \
+	X("trace.list", method_trace_list)                          \
 	X("context.get", method_context_get)                        \
 	X("pressure.get", method_pressure_get)                      \
 	X("admit", method_admit)                                    \

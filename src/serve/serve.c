@@ -28,6 +28,8 @@ static struct serve *serve_new(struct loop *loop, const struct serve_host *host)
 
 	s->methods.host = *host;
 	s->methods.worker = store_worker_new(loop, RPC_SERVER_REPLY_MAX);
+	if (host->traces)
+		s->methods.traces = traces_new(loop, host->traces);
 	s->methods.opened_mono_ns = clock_mono_ns();
 	job_socket_init(&s->socket);
 	return s;
@@ -124,6 +126,7 @@ void serve_close(struct serve *serve)
 		return;
 	rpc_server_close(serve->methods.server); /* before the worker: it drops its requests */
 	store_worker_free(serve->methods.worker);
+	traces_free(serve->methods.traces);
 	job_socket_close(&serve->socket);
 	recent_events_done(&serve->methods.recent);
 	recent_deaths_done(&serve->methods.deaths);

@@ -17,6 +17,7 @@
 #define SERVE_DATA_MAX 16384           /* bytes of its data, as JSON */
 
 struct serve;
+struct traces_options;
 
 /* The status of a daemon. */
 struct serve_status {
@@ -68,6 +69,7 @@ struct serve_host {
 	const struct serve_daemon *daemon; /* NULL: a job's socket */
 	void *daemon_self;
 	unsigned clients_max, clients_per_uid_max; /* of a daemon */
+	const struct traces_options *traces;       /* of a daemon; NULL: none */
 };
 
 /* The daemon's: take_fd listens and does not block. The host is copied. */

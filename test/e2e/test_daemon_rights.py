@@ -64,6 +64,10 @@ CALLS = {
 	"sheet.completed": (lambda w, n: {"job_id": "his", "sheet_num": w.open_sheet(n)}, lambda w, r: "ok"),
 	"sheet.failed": (lambda w, n: {"job_id": "his", "sheet_num": w.open_sheet(n)}, lambda w, r: "ok"),
 	"process.history": (lambda w, n: {"pid": w.his}, lambda w, r: "sees" if r["points"] else "nothing"),
+	"trace.start": (lambda w, n: w.stop_traces() or {"pid": w.his}, lambda w, r: "ok"),
+	"trace.stop": (lambda w, n: {"trace_id": w.his_trace()}, lambda w, r: r["reason"]),
+	"trace.read": (lambda w, n: {"trace_id": w.his_trace()}, lambda w, r: "ok"),
+	"trace.list": (lambda w, n: w.his_trace() and {}, lambda w, r: "sees" if r["traces"] else "nothing"),
 	"context.get": (lambda w, n: {"pid": w.his}, lambda w, r: "sees" if r["rss_mb"] is not None else "nothing"),
 	"pressure.get": (lambda w, n: {}, lambda w, r: "ok"),
 	"admit": (lambda w, n: {}, lambda w, r: "ok"),
@@ -102,7 +106,17 @@ def cell(world, method, uid, n):
 		child.wait()
 		return child.pid
 
-	world.open_sheet, world.own_job, world.stir, world.killed = open_sheet, own_job, stir, killed
+	def stop_traces():
+		"""A process has one tracer at a time."""
+		for one in world.result("trace.list")["traces"]:
+			world.result("trace.stop", trace_id=one["trace_id"])
+
+	def his_trace():
+		stop_traces()
+		return world.result("trace.start", uid=OWNER, pid=world.his)["trace_id"]
+
+	world.open_sheet, world.own_job, world.stir, world.killed, world.stop_traces, world.his_trace = \
+		open_sheet, own_job, stir, killed, stop_traces, his_trace
 	params, what = CALLS[method]
 	answer = world.call(method, uid, **params(world, n))
 	return what(world, answer["result"]) if "result" in answer else answer["error"]["data"]["code"]

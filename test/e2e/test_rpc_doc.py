@@ -14,7 +14,7 @@ VARIES = {"pid", "uptime_seconds", "timestamp", "started_at", "ended_at", "uid",
 	  "processes", "events", "bytes", "wal_bytes", "jsonl_bytes", "snapshots", "path", "jsonl_path", "tier", "pressure_level", "clients", "peak_rss_mb",
 	  "total_cpu_seconds", "max_cpu_pct", "snapshot_id", "start_ticks", "vms_mb", "open_fds", "more", "process_spawn_count",
 	  "unique_pid_count", "system_memory_used_mb", "system_memory_total_mb", "seq", "next_seq", "anomalies_active", "capabilities",
-	  "allowed_memory_mb", "allowed_memory_source", "allowed_cores"}
+	  "allowed_memory_mb", "allowed_memory_source", "allowed_cores", "file", "text", "next_offset", "is_over"}
 MAYBE_NULL = {"max_cpu_pct", "cpu_percent", "pressure_level", "pressure_reason", "psi_memory_percent", "processes_limit", "memory_used_mb", "memory_limit_mb",
 	      "sheet_metrics", "left_out"}  # a look is needed for them, or two
 DAEMON = "## At the daemon's socket"

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import wait_for
+from daemonkit import cold, daemon  # pylint: disable=unused-import
 from runkit import NOBODY, PROG_DIR, SANITIZERS, state_of
 from terminal import Terminal
 
@@ -369,3 +370,166 @@ def test_whatever_is_killed_first_the_process_goes_on_and_nothing_is_left(procto
 	for worker in workers:
 		worker.join()
 	assert not problems, problems
+
+
+# ---- by the daemon ----------------------------------------------------------------------------------
+
+USERS_OWN = {"user": int(NOBODY), "group": int(NOBODY), "extra_groups": []}
+
+
+def error_of(answer):
+	return answer["error"]["data"]["code"], answer["error"]["message"]
+
+
+def text_of(daemon, trace_id, uid=None):
+	"""All of an ended trace."""
+	text, offset, is_over = "", 0, False
+	while not is_over:
+		part = daemon.result("trace.read", uid, trace_id=trace_id, offset=offset)
+		text, offset, is_over = text + part["text"], part["next_offset"], part["is_over"]
+	return text
+
+
+def helpers_of(daemon):
+	"""What strace has started or was started for it, without the process that waits for orders."""
+	mark = b"PROCTOR_STATE_DIR=%s\0" % os.fsencode(daemon.proctor.state_dir)
+	return [pid for pid in all_marked(mark) if status_of(pid, "Name") in ("strace", "proctor-trace") and status_of(pid, "PPid") != str(daemon.process.pid)]
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("uid", [0, int(NOBODY)], ids=["root", "user"])
+def test_the_daemon_traces_into_a_file_until_it_is_told_to_stop(daemon, children, uid):
+	target = children.spawn(STORM, **(USERS_OWN if uid else {}))
+	begun = daemon.result("trace.start", uid, pid=target.pid, filter="execve")
+	assert (begun["pid"], begun["uid"], begun["status"], begun["reason"]) == (target.pid, uid, "running", None)
+	tracer = int(status_of(target.pid, "TracerPid"))
+	assert status_of(tracer, "Name") == "strace" and status_of(tracer, "Uid") == str(uid)
+	assert uid == 0 or status_of(tracer, "CapPrm") == "0" * 16
+	assert all(not os.readlink(f"/proc/{tracer}/fd/{name}").startswith("socket:") for name in os.listdir(f"/proc/{tracer}/fd"))
+	wait_for(lambda: daemon.result("trace.list", uid)["traces"][0]["bytes"] > 1000)
+	ended = daemon.result("trace.stop", uid, trace_id=begun["trace_id"])
+	assert (ended["status"], ended["reason"]) == ("ended", "stopped")
+	text = text_of(daemon, begun["trace_id"], uid)
+	assert len(text) == ended["bytes"] and re.search(r"^\d+ +\S+ execve\(", text, re.M)
+	assert Path(begun["file"]).read_text(encoding="ascii") == text
+	assert (os.stat(begun["file"]).st_mode & 0o777, os.stat(Path(begun["file"]).parent).st_mode & 0o777) == (0o600, 0o700)
+	wait_for(lambda: goes_on(target.pid))
+	wait_for(lambda: not helpers_of(daemon) or uid == 0)
+
+
+@pytest.mark.needs_root
+def test_a_trace_of_the_daemons_ends_by_time_size_and_with_its_process(cold, children):
+	cold.config.write_text("[profiler]\ninterval_seconds = 1\n[limits]\nmax_trace_mb = 1\n", encoding="utf-8")
+	daemon = cold.start()
+
+	def ending_of(command, **params):
+		target = children.spawn(command)
+		begun = daemon.result("trace.start", pid=target.pid, **params)
+		if command == RESTING and not params:
+			target.kill()
+		return wait_for(lambda: next((one for one in daemon.result("trace.list")["traces"] if one["trace_id"] == begun["trace_id"] and one["reason"]), None))
+
+	assert ending_of(RESTING, seconds=0.2)["reason"] == "time"
+	assert ending_of(RESTING)["reason"] == "ended"
+	full = ending_of([CALLS, "ask", 10**9])
+	assert full["reason"] == "size" and 2**20 - 200 < full["bytes"] <= 2**20
+	assert text_of(daemon, full["trace_id"]).endswith("\n")
+
+
+@pytest.mark.needs_root
+def test_the_daemon_refuses_what_its_caller_could_not_trace(daemon, children):
+	roots, his = children.spawn(RESTING), children.spawn(RESTING, **USERS_OWN)
+	user = int(NOBODY)
+	for uid, pid, code in ((user, roots.pid, "permission_denied"), (None, daemon.process.pid, "invalid_params"), (None, 4194303, "not_found"),
+			       (None, 2, "invalid_params"), (user, 1, "permission_denied")):
+		assert error_of(daemon.call("trace.start", uid, pid=pid))[0] == code
+	hidden = children.python("import ctypes, time\nctypes.CDLL(None).prctl(4, 0)\nprint('ready', flush=True)\ntime.sleep(60)", stdout=subprocess.PIPE,
+				 **USERS_OWN)
+	hidden.stdout.readline()
+	code, message = error_of(daemon.call("trace.start", user, pid=hidden.pid))
+	assert code == "permission_denied" and "is protected" in message
+	code, message = error_of(daemon.call("trace.start", user, pid=his.pid, filter="opne"))
+	assert (code, message) == ("invalid_params", "filter: invalid system call 'opne'")
+	assert error_of(daemon.call("trace.start", user, pid=his.pid, seconds=0))[0] == "invalid_params"
+	assert error_of(daemon.call("trace.start", user))[0] == "invalid_params"
+	begun = daemon.result("trace.start", user, pid=his.pid)
+	code, message = error_of(daemon.call("trace.start", pid=his.pid))
+	assert code == "conflict" and "already traced, by strace" in message
+	for method in ("trace.stop", "trace.read"):
+		assert error_of(daemon.call(method, user + 1, trace_id=begun["trace_id"]))[0] == "not_found"
+	assert daemon.result("trace.list", user + 1) == {"traces": []}
+	assert [one["trace_id"] for one in daemon.result("trace.list")["traces"]] == [begun["trace_id"]]
+
+
+@pytest.mark.needs_root
+def test_a_set_user_id_program_gains_nothing_while_it_is_traced_for_a_user(daemon, children, tmp_path):
+	"""Else a user would read what root's program reads."""
+	program = tmp_path / "id"
+	program.write_bytes(Path("/usr/bin/id").read_bytes())
+	program.chmod(0o4755)
+	for folder in [tmp_path, *tmp_path.parents][:4]:
+		folder.chmod(folder.stat().st_mode | 0o055)
+	if os.statvfs(tmp_path).f_flag & os.ST_NOSUID:
+		pytest.skip("NOT RUN: set-user-id programs have no effect here")
+	shell = children.spawn(["sh", "-c", f"read go; {program} -u"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **USERS_OWN)
+	daemon.result("trace.start", int(NOBODY), pid=shell.pid)
+	out, _ = shell.communicate(b"\n", timeout=30)
+	assert out == NOBODY.encode() + b"\n"
+
+
+@pytest.mark.needs_root
+def test_the_number_of_traces_and_of_files_is_limited(cold, children):
+	cold.config.write_text("[profiler]\ninterval_seconds = 1\n[limits]\nmax_traces = 3\nmax_trace_files = 4\n", encoding="utf-8")
+	daemon, user = cold.start(), int(NOBODY)
+	his = [children.spawn(RESTING, **USERS_OWN) for _ in range(3)]
+	ids = [daemon.result("trace.start", user, pid=one.pid)["trace_id"] for one in his[:2]]
+	code, message = error_of(daemon.call("trace.start", user, pid=his[2].pid))
+	assert code == "limit_reached" and "max_traces_per_user" in message
+	roots = children.spawn(RESTING)
+	daemon.result("trace.start", pid=roots.pid)
+	code, message = error_of(daemon.call("trace.start", pid=his[2].pid))
+	assert code == "limit_reached" and "max_traces)" in message
+	for trace_id in ids:
+		daemon.result("trace.stop", user, trace_id=trace_id)
+	for _ in range(6):
+		daemon.result("trace.stop", user, trace_id=daemon.result("trace.start", user, pid=his[0].pid)["trace_id"])
+	daemon.result("trace.start", user, pid=his[0].pid)
+	names = os.listdir(daemon.proctor.state_dir / "traces")
+	assert len([name for name in names if name.startswith(f"{user}-")]) == 4 and len(names) == 5
+	assert len(daemon.result("trace.list", user)["traces"]) <= 5
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("signo", [signal.SIGTERM, signal.SIGKILL])
+def test_traces_end_with_the_daemon(daemon, children, signo):
+	targets = [children.spawn(STORM), children.spawn(STORM, **USERS_OWN)]
+	daemon.result("trace.start", pid=targets[0].pid)
+	daemon.result("trace.start", int(NOBODY), pid=targets[1].pid)
+	daemon.stop(signo)
+	mark = b"PROCTOR_STATE_DIR=%s\0" % os.fsencode(daemon.proctor.state_dir)
+	nothing_is_left(mark)
+	for target in targets:
+		wait_for(lambda pid=target.pid: goes_on(pid))
+
+
+@pytest.mark.needs_root
+def test_a_client_that_hangs_up_before_the_answer_has_no_trace(daemon, children):
+	target = children.spawn(RESTING)
+	for _ in range(5):
+		with daemon.line() as line:
+			line.send('{"jsonrpc":"2.0","id":1,"method":"trace.start","params":{"pid":%d}}\n' % target.pid)
+	wait_for(lambda: goes_on(target.pid) and all(one["status"] == "ended" for one in daemon.result("trace.list")["traces"]))
+
+
+def test_the_daemon_of_a_user_traces_that_users_processes(children, cold):
+	daemon = cold.start("--no-bpf") if os.geteuid() else cold.start()
+	target = children.spawn(RESTING)
+	begun = daemon.result("trace.start", pid=target.pid, seconds=5)
+	assert daemon.result("trace.stop", trace_id=begun["trace_id"])["reason"] == "stopped"
+
+
+def test_traces_can_be_switched_off_and_a_door_has_none(cold, children):
+	cold.config.write_text("[profiler]\ninterval_seconds = 1\nstrace_full_on_demand = no\n", encoding="utf-8")
+	daemon = cold.start()
+	code, message = error_of(daemon.call("trace.start", pid=children.spawn(RESTING).pid))
+	assert code == "permission_denied" and "strace_full_on_demand" in message

@@ -62,6 +62,10 @@ static void test_config__defaults_are_those_of_the_specification(void **state)
 	assert_int_equal(c.limits.max_processes, 0);
 	assert_int_equal(c.limits.max_clients, 1024);
 	assert_int_equal(c.limits.max_clients_per_user, 64);
+	assert_int_equal(c.limits.max_traces, 8);
+	assert_int_equal(c.limits.max_traces_per_user, 2);
+	assert_int_equal(c.limits.max_trace_files, 16);
+	assert_int_equal(c.limits.max_trace_bytes, 64 << 20);
 }
 
 static void test_config_key__every_default_is_within_its_own_bounds(void **state)
@@ -96,6 +100,10 @@ static void test_config_key__accepts_every_bound_and_refuses_values_beyond(void 
 		{ "limits", "max_processes", "0", "1", "4194304", "4194305" },
 		{ "limits", "max_clients", "0", "1", "65536", "65537" },
 		{ "limits", "max_clients_per_user", "0", "1", "65536", "65537" },
+		{ "limits", "max_traces", "0", "1", "64", "65" },
+		{ "limits", "max_traces_per_user", "0", "1", "64", "65" },
+		{ "limits", "max_trace_files", "0", "1", "1000", "1001" },
+		{ "limits", "max_trace_mb", "0.5", "1", "1048576G", "1048577G" },
 	};
 	size_t bounded = 0;
 
