@@ -27,6 +27,13 @@ uint64_t clock_boot_ns(void)
 	return now_ns(CLOCK_BOOTTIME);
 }
 
+uint64_t clock_boot_at(uint64_t wall_ns)
+{
+	uint64_t now_wall_ns = clock_wall_ns(), now_ns = clock_boot_ns();
+
+	return now_ns - MIN(now_ns, now_wall_ns - MIN(now_wall_ns, wall_ns));
+}
+
 uint64_t clock_process_cpu_ns(void)
 {
 	return now_ns(CLOCK_PROCESS_CPUTIME_ID);

@@ -17,6 +17,8 @@ uint64_t clock_wall_ns(void);
 uint64_t clock_mono_ns(void);
 /* Like the monotonic clock, but it also runs during suspend. Process start times use it. */
 uint64_t clock_boot_ns(void);
+/* When it was so late by the wall clock; now if that is to come. */
+uint64_t clock_boot_at(uint64_t wall_ns);
 uint64_t clock_process_cpu_ns(void); /* all threads of this process */
 uint64_t clock_thread_cpu_ns(void);  /* the calling thread */
 /* All threads of another process, those that ended included; 0: there is no such process. */

@@ -89,13 +89,6 @@ static void begin_account(struct engine *e, struct job_row *row, struct sheet *s
 	account->has_before = true;
 }
 
-static uint64_t boot_ns_of(uint64_t wall_ns)
-{
-	uint64_t ago_ns = clock_wall_ns() - MIN(clock_wall_ns(), wall_ns), now_ns = clock_boot_ns();
-
-	return now_ns - MIN(now_ns, ago_ns);
-}
-
 /* It and its descendants belong to the sheet from its start on. */
 static void enter_sheet(struct engine *e, struct job_row *row, struct sheet *sheet,
                         const struct sheet *former)
@@ -115,7 +108,7 @@ static void enter_sheet(struct engine *e, struct job_row *row, struct sheet *she
 	if (was.job != to.job)
 		jobs_join(jobs, to, id, sampler_last(engine_sampler(e)));
 	if (row->job.has_recorder && was.job == to.job)
-		jobs_move_to_sheet(jobs, id, was, to, boot_ns_of(sheet->started_ns),
+		jobs_move_to_sheet(jobs, id, was, to, clock_boot_at(sheet->started_ns),
 		                   sampler_last(engine_sampler(e)));
 }
 
@@ -224,7 +217,7 @@ int job_input_event(struct engine *e, const struct job_input_event *added, struc
 	const struct event event = { .kind = added->kind,
 		                     .job = added->job,
 		                     .count = added->count,
-		                     .boot_ns = added->at_ns ? boot_ns_of(added->at_ns) : 0 };
+		                     .boot_ns = added->at_ns ? clock_boot_at(added->at_ns) : 0 };
 
 	if (!engine_emit(e, &event, added->name, added->data))
 		return err_set(err, ENOSPC, "too many events wait to be stored");

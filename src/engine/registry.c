@@ -102,6 +102,19 @@ static int check_root(const struct jobs *jobs, struct proc_id root, struct err *
 	return 0;
 }
 
+/* It began before we read of it. The end of a process is reported before it can be seen. */
+static void add_born(struct engine *e, struct watched_job *w, struct proc_id root)
+{
+	struct jobs *jobs = engine_jobs(e);
+	struct proc_ids ended = { 0 };
+
+	jobs_add_born(jobs, w, root, clock_boot_at(w->row->job.started_ns),
+	              sampler_last(engine_sampler(e)), &ended);
+	engine_read_events(e);
+	jobs_bury(jobs, &ended);
+	vec_done(&ended.list);
+}
+
 int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handle *ret,
                    struct err *err)
 {
@@ -129,6 +142,8 @@ int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handl
 	*ret = w->row->job.handle;
 	if (root.pid)
 		jobs_add_tree(jobs, *ret, root, sampler_last(engine_sampler(e)));
+	if (root.pid && job->has_recorder)
+		add_born(e, w, root);
 	if (!job->has_recorder || job->counts_from_now)
 		jobs_begin_members(jobs, w, sampler_last(engine_sampler(e)));
 	return 0;

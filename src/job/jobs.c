@@ -195,6 +195,43 @@ static void add_descendants(struct jobs *jobs, struct job_ref ref, struct proc_i
 	jobs->scans_for_descendants = true;
 }
 
+/* Ends that were stored already belong to no job: then the count of ends is too low. */
+void jobs_add_born(struct jobs *jobs, struct watched_job *w, struct proc_id root,
+                   uint64_t since_boot_ns, const struct sample *last, struct proc_ids *ret)
+{
+	const struct job_ref ref = { .job = w->row->job.handle };
+	cleanup(kin_done) struct kin kin = { 0 };
+	struct proc_id *ended;
+	uint64_t is_kin;
+
+	if (!last || last->boot_ns > since_boot_ns || jobs->lacks_births)
+		w->accounting.lost = true;
+	map_put(&kin.pids, (uint64_t)root.pid, 1);
+	while (kin_grows(&kin, jobs, last))
+		;
+	vec_each(&jobs->births, birth) {
+		job_handle now = job_roster_find(&jobs->roster, birth->id).job;
+
+		if (birth->boot_ns < since_boot_ns || proc_id_eq(birth->id, root) ||
+		    !map_get(&kin.pids, (uint64_t)birth->id.pid, &is_kin) ||
+		    (now >= 0 && now != ref.job))
+			continue;
+		if (now < 0)
+			members_add(&jobs->members, &jobs->roster, birth->id, ref);
+		ended = process_reader_is_alive(jobs->reader, birth->id)
+		                ? NULL
+		                : vec_push(&ret->list, BIRTHS_MAX);
+		if (ended)
+			*ended = birth->id;
+	}
+}
+
+void jobs_bury(struct jobs *jobs, const struct proc_ids *ended)
+{
+	vec_each(&ended->list, id)
+		members_bury(&jobs->members, &jobs->roster, *id, clock_boot_ns());
+}
+
 /* Descendants of the opener that were born after the sheet began, and learned before we heard of it. The
  * dead are moved, too: events about them are still to be stored. */
 void jobs_move_to_sheet(struct jobs *jobs, struct proc_id opener, struct job_ref from,
@@ -290,7 +327,8 @@ static void note_births(struct jobs *jobs, const struct event *events, size_t n)
 			continue;
 		birth = vec_push(&jobs->births, BIRTHS_MAX);
 		if (birth)
-			*birth = (struct jobs_birth){ e->id, e->ppid };
+			*birth = (struct jobs_birth){ e->id, e->ppid, e->boot_ns };
+		jobs->lacks_births |= !birth;
 	}
 }
 
@@ -324,8 +362,10 @@ void jobs_learn(struct jobs *jobs, struct sample *s)
 	bool adopts_children = jobs->roster.rows.len &&
 	                       (!s->events_complete || jobs->scans_for_descendants);
 
-	if (s->procs.len)
-		vec_reset(&jobs->births); /* not those to be learned now: they may be younger */
+	if (s->procs.len) { /* not those to be learned now: they may be younger */
+		vec_reset(&jobs->births);
+		jobs->lacks_births = false;
+	}
 	jobs_learn_events(jobs, s);
 	if (adopts_children)
 		members_adopt(&jobs->members, &jobs->roster, s, &jobs->root);

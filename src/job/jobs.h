@@ -19,6 +19,11 @@ struct jobs_sources {
 struct jobs_birth {
 	struct proc_id id;
 	pid_t ppid;
+	uint64_t boot_ns;
+};
+
+struct proc_ids {
+	VEC(struct proc_id) list;
 };
 
 struct jobs {
@@ -31,6 +36,7 @@ struct jobs {
 	struct adoption *adoption; /* NULL: only descendants belong to a job */
 	struct jobs_sources sources;
 	VEC(struct jobs_birth) births; /* since the last scan, kept with adoption */
+	bool lacks_births;             /* … there were too many to keep */
 	size_t learned;                /* events of the sample that is gathered, up to now */
 	bool scans_for_descendants;    /* the next scan finds those born before we listened */
 	int root_fd;
@@ -54,6 +60,13 @@ void jobs_begin_adoption(struct jobs *jobs);
  * members of the job; those of another job stay there. */
 void jobs_add_tree(struct jobs *jobs, job_handle job, struct proc_id root,
                    const struct sample *last);
+/* For a job that was announced late: descendants of its first process, born since it began, become members
+ * though they may have ended; `ret` are those. Where some may not be known any more, its figures are lower
+ * bounds. */
+void jobs_add_born(struct jobs *jobs, struct watched_job *w, struct proc_id root,
+                   uint64_t since_boot_ns, const struct sample *last, struct proc_ids *ret);
+/* … whose ends were learned before that, if they were not since then. */
+void jobs_bury(struct jobs *jobs, const struct proc_ids *ended);
 /* For a sheet that was announced late: descendants of the process that opened it, born since it began,
  * move to the sheet. */
 void jobs_move_to_sheet(struct jobs *jobs, struct proc_id opener, struct job_ref from,

@@ -48,12 +48,9 @@ static void end_former(struct members *m, const struct job_roster *t, pid_t pid)
 static bool is_older_than_sheet(const struct job_row *row, uint32_t num, struct proc_id id)
 {
 	const struct sheet *sheet = num ? job_row_sheet(row, num) : NULL;
-	uint64_t now_ns = clock_wall_ns(), ago_ns;
 
-	if (!sheet || sheet->is_wrapper)
-		return false;
-	ago_ns = now_ns - MIN(now_ns, sheet->started_ns);
-	return (id.start_ticks + 2) * NS_PER_TICK + ago_ns < clock_boot_ns();
+	return sheet && !sheet->is_wrapper &&
+	       (id.start_ticks + 2) * NS_PER_TICK < clock_boot_at(sheet->started_ns);
 }
 
 void members_add(struct members *m, struct job_roster *t, struct proc_id id, struct job_ref ref)
@@ -111,19 +108,20 @@ struct job_ref members_place(const struct members *m, const struct job_roster *t
 	return job_roster_find(t, id);
 }
 
-static void bury(struct members *m, const struct job_roster *t, const struct event *e)
+void members_bury(struct members *m, const struct job_roster *t, struct proc_id id,
+                  uint64_t since_boot_ns)
 {
-	struct job_row *row = row_of(t, e->id);
+	struct job_row *row = row_of(t, id);
 	struct member_grave *grave;
 
-	if (!is_living(m, e->id))
+	if (!is_living(m, id))
 		return;
 	if (row)
 		row->living--;
-	map_del(&m->living, (uint64_t)e->id.pid);
+	map_del(&m->living, (uint64_t)id.pid);
 	grave = vec_push(&m->graves, GRAVES_MAX);
 	if (grave)
-		*grave = (struct member_grave){ e->id, e->boot_ns };
+		*grave = (struct member_grave){ id, since_boot_ns };
 }
 
 static struct job_ref place_below(const struct members *m, const struct job_roster *t, pid_t pid,
@@ -177,7 +175,7 @@ void members_learn(struct members *m, struct job_roster *t, const struct event *
 			unmask(m, t, e);
 		} else if (e->kind == EVENT_EXIT) {
 			map_del(&m->helpers, (uint64_t)e->id.pid);
-			bury(m, t, e);
+			members_bury(m, t, e->id, e->boot_ns);
 		}
 	}
 }

@@ -2,6 +2,7 @@
 """`proctor run` beside a daemon: the job is shown and told there, stored once, and never harmed."""
 import json
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -189,11 +190,57 @@ def test_a_call_hides_no_process(daemon, children, uid, claim):
 	assert wait_for(lambda: sql(daemon, "SELECT status, uid FROM jobs WHERE job_id = 'hidden'") == [{"status": "lost", "uid": uid}])
 
 
+def announce_late(daemon, children, before, uid=None):
+	"""A job whose recorder announces it when three of its processes have ended; its row, once it is over."""
+	began = time.time()
+	command = children.spawn(["sh", "-c", "/bin/true; /bin/true; sh -c 'while [ $((i += 1)) -le 20000 ]; do :; done; :'; echo; read go"], stdin=subprocess.PIPE,
+			   stdout=subprocess.PIPE, user=uid)
+	assert command.stdout.readline() == b"\n"
+	before()
+	with daemon.line(uid) as line:
+		assert "result" in line.call("job.start", job_id="late", pid=command.pid, has_recorder=True, started_at=began)
+		command.communicate(b"go\n", timeout=60)
+		assert "result" in line.call("job.end", job_id="late", exit_code=0)
+	return wait_for(lambda: sql(daemon, "SELECT processes, processes_quality, exited_processes, cpu_seconds, cpu_seconds_quality FROM jobs"
+				    " WHERE status = 'completed'"))[0]
+
+
+@pytest.mark.parametrize("uid", [None, NOBODY])
+def test_processes_that_ended_before_the_job_was_announced_count(cold, children, uid):
+	cold.config.write_text("[profiler]\ninterval_seconds = 60\n", encoding="utf-8")
+	cold.start()
+	before = resource.getrusage(resource.RUSAGE_CHILDREN)
+	job = announce_late(cold, children, lambda: None, uid)
+	after = resource.getrusage(resource.RUSAGE_CHILDREN)
+	used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+	assert (job["processes"], job["processes_quality"], job["exited_processes"]) == (4, "exact", 4)
+	assert job["cpu_seconds_quality"] == "exact" and abs(job["cpu_seconds"] - used) <= 0.002 + 0.02 * used
+	names = sql(cold, "SELECT count(*) AS n FROM process p JOIN job j ON j.id = p.job WHERE j.job_id = 'late'")
+	assert names == [{"n": 4}]
+
+
+def test_a_job_that_was_announced_after_a_tick_has_lower_bounds(daemon, children):
+	job = announce_late(daemon, children, daemon.wait_ticks)
+	assert job["processes"] >= 1 and (job["processes_quality"], job["cpu_seconds_quality"]) == ("at_least", "at_least")
+
+
+@pytest.mark.needs_root
+def test_short_runs_of_a_user_are_counted_exactly_or_not_called_so(daemon, as_nobody):
+	for _ in range(10):
+		done = as_nobody("run", "-q", "--name", "short", "--", "sh", "-c", "/bin/true; /bin/true; /bin/true; sleep 0.05; :",
+				 env={"PROCTOR_SOCKET": str(daemon.socket)})
+		assert done.returncode == 0, done.stderr
+	jobs = wait_for(lambda: (lambda rows: len(rows) == 10 and rows)(sql(
+		daemon, "SELECT processes, processes_quality AS quality FROM jobs WHERE type = 'short' AND status = 'completed'")))
+	assert all(job["processes"] == 5 for job in jobs if job["quality"] == "exact"), [job for job in jobs if job["processes"] != 5]
+	assert sum(job["quality"] == "exact" for job in jobs) >= 5, jobs
+
+
 @pytest.mark.needs_root
 def test_what_a_user_records_elsewhere_is_in_the_daemons_store_too(daemon, as_nobody):
 	done = as_nobody("run", "--job-id", "both", "--", "sh", "-c", "sleep 2.125; exit 3", env={"PROCTOR_SOCKET": str(daemon.socket)})
 	assert done.returncode == 3, done.stderr
-	job, = wait_for(lambda: sql(daemon, "SELECT status, exit_code, uid, processes FROM jobs WHERE job_id = 'both'"))
+	job, = wait_for(lambda: sql(daemon, "SELECT status, exit_code, uid, processes FROM jobs WHERE job_id = 'both' AND status != 'running'"))
 	assert (job["status"], job["exit_code"], job["uid"]) == ("failed", 3, NOBODY) and job["processes"] >= 2
 	assert stored(daemon, "sleep 2.125")["job"] == "both"
 	assert sql(daemon, "SELECT job_id FROM jobs", as_nobody.state_dir) == [{"job_id": "both"}]
