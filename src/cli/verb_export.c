@@ -41,6 +41,7 @@ struct format {
 	void (*begin_job)(struct export *x);
 	reader_sheet_fn sheet;
 	reader_process_fn process;
+	reader_last_call_fn last_call;
 	reader_sum_fn sample;
 	reader_event_fn event;
 	void (*process_sample)(struct export *x, const struct process_sample_record *s);
@@ -92,6 +93,13 @@ static int jsonl_sheet(void *self, const struct sheet_record *s)
 static int jsonl_process(void *self, const struct process_record *p)
 {
 	put_line(self, "process", p->started_ns, &process_fields, p);
+	return 0;
+}
+
+static int jsonl_last_call(void *self, const struct last_call_record *c)
+{
+	if (c->text)
+		put_line(self, "last_call", c->began_ns, &last_call_fields, c);
 	return 0;
 }
 
@@ -240,14 +248,14 @@ static void end_trace(struct export *x)
 
 static const struct format formats[] = {
 	{ "jsonl", NULL, NULL, jsonl_begin, jsonl_begin_job, jsonl_sheet, jsonl_process,
-	  jsonl_sample, jsonl_event, jsonl_process_sample, jsonl_gpu_sample },
+	  jsonl_last_call, jsonl_sample, jsonl_event, jsonl_process_sample, jsonl_gpu_sample },
 	{ "csv", "processes", &csv_processes, csv_start, .process = csv_process },
 	{ "csv", "samples", &csv_samples, csv_start, .sample = csv_sample },
 	{ "csv", "events", &csv_events, csv_start, .event = csv_event },
 	{ "csv", "process-samples", &csv_process_samples, csv_start,
 	  .process_sample = csv_process_sample },
 	{ "csv", "gpus", &csv_gpus, csv_start, .gpu_sample = csv_gpu_sample },
-	{ "chrome-trace", NULL, NULL, begin_trace, begin_job_trace, put_sheet, put_process,
+	{ "chrome-trace", NULL, NULL, begin_trace, begin_job_trace, put_sheet, put_process, NULL,
 	  put_sample, put_event, put_process_sample, put_gpu_sample, end_tick, end_job_trace,
 	  end_trace },
 };
@@ -323,6 +331,9 @@ static int write_job(struct export *x, const struct format *f, struct err *err)
 		r = flush(x);
 	if (r >= 0 && f->process &&
 	    (r = history_job_processes(reader, key, REPORT_PROCESSES_MAX, f->process, x, err)) >= 0)
+		r = flush(x);
+	if (r >= 0 && f->last_call &&
+	    (r = history_job_last_calls(reader, key, REPORT_CALLS_MAX, f->last_call, x, err)) >= 0)
 		r = flush(x);
 	if (r >= 0 && f->sample &&
 	    (r = history_job_sums(reader, key, EXPORT_SUMS_MAX, f->sample, x, err)) >= 0)

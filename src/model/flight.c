@@ -2,17 +2,13 @@
 #include "model/flight.h"
 
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/map.h"
-#include "base/signal_name.h"
 #include "base/text.h"
+#include "model/syscall_words.h"
 
 #define TYPE_SHIFT 12
 #define ERROR_MAX 4095
@@ -65,157 +61,6 @@ size_t flight_select(struct flight_call *calls, size_t n, size_t keep)
 	return kept + n - first;
 }
 
-/* ---- words ----------------------------------------------------------------------------------- */
-
-struct word {
-	uint64_t value;
-	const char *name;
-};
-#define WORD(id)                                                                                   \
-	{                                                                                          \
-		id, #id                                                                            \
-	}
-
-/* The kernel's own value: libc calls it 0 where it is always set. */
-#define KERNEL_O_LARGEFILE 0100000
-
-static const struct word open_words[] = {
-	WORD(O_CREAT),
-	WORD(O_EXCL),
-	WORD(O_NOCTTY),
-	WORD(O_TRUNC),
-	WORD(O_APPEND),
-	WORD(O_NONBLOCK),
-	WORD(O_SYNC),
-	WORD(O_DSYNC),
-	WORD(O_ASYNC),
-	WORD(O_DIRECT),
-	{ KERNEL_O_LARGEFILE, "O_LARGEFILE" },
-	WORD(O_TMPFILE),
-	WORD(O_DIRECTORY),
-	WORD(O_NOFOLLOW),
-	WORD(O_NOATIME),
-	WORD(O_CLOEXEC),
-	WORD(O_PATH),
-	{ 0 },
-};
-static const struct word protection_words[] = {
-	WORD(PROT_READ), WORD(PROT_WRITE), WORD(PROT_EXEC), { 0 }
-};
-static const struct word map_words[] = {
-	WORD(MAP_SHARED),
-	WORD(MAP_PRIVATE),
-	WORD(MAP_FIXED),
-	WORD(MAP_ANONYMOUS),
-	WORD(MAP_GROWSDOWN),
-	WORD(MAP_DENYWRITE),
-	WORD(MAP_NORESERVE),
-	WORD(MAP_POPULATE),
-	WORD(MAP_STACK),
-	WORD(MAP_HUGETLB),
-	{ 0 },
-};
-static const struct word access_words[] = { WORD(R_OK), WORD(W_OK), WORD(X_OK), { 0 } };
-static const struct word socket_words[] = { WORD(SOCK_NONBLOCK), WORD(SOCK_CLOEXEC), { 0 } };
-
-static const char *const access_modes[] = { "O_RDONLY", "O_WRONLY", "O_RDWR", "O_ACCMODE" };
-static const char *const whences[] = { "SEEK_SET", "SEEK_CUR", "SEEK_END", "SEEK_DATA",
-	                               "SEEK_HOLE" };
-static const char *const domains[] = { [AF_UNIX] = "AF_UNIX",
-	                               [AF_INET] = "AF_INET",
-	                               [AF_INET6] = "AF_INET6",
-	                               [AF_NETLINK] = "AF_NETLINK",
-	                               [AF_PACKET] = "AF_PACKET" };
-static const char *const socket_types[] = { [SOCK_STREAM] = "SOCK_STREAM",
-	                                    [SOCK_DGRAM] = "SOCK_DGRAM",
-	                                    [SOCK_RAW] = "SOCK_RAW",
-	                                    [SOCK_SEQPACKET] = "SOCK_SEQPACKET" };
-static const char *const futex_ops[] = {
-	[FUTEX_WAIT] = "FUTEX_WAIT",
-	[FUTEX_WAKE] = "FUTEX_WAKE",
-	[FUTEX_REQUEUE] = "FUTEX_REQUEUE",
-	[FUTEX_CMP_REQUEUE] = "FUTEX_CMP_REQUEUE",
-	[FUTEX_WAKE_OP] = "FUTEX_WAKE_OP",
-	[FUTEX_LOCK_PI] = "FUTEX_LOCK_PI",
-	[FUTEX_UNLOCK_PI] = "FUTEX_UNLOCK_PI",
-	[FUTEX_WAIT_BITSET] = "FUTEX_WAIT_BITSET",
-	[FUTEX_WAKE_BITSET] = "FUTEX_WAKE_BITSET",
-};
-static const char *const fcntls[] = {
-	[F_DUPFD] = "F_DUPFD", [F_GETFD] = "F_GETFD",   [F_SETFD] = "F_SETFD",
-	[F_GETFL] = "F_GETFL", [F_SETFL] = "F_SETFL",   [F_GETLK] = "F_GETLK",
-	[F_SETLK] = "F_SETLK", [F_SETLKW] = "F_SETLKW",
-};
-
-static const char *word_at(const char *const *names, size_t n, uint64_t value)
-{
-	return value < n ? names[value] : NULL;
-}
-
-static void put_word(struct buf *to, const char *name, uint64_t value)
-{
-	if (name)
-		buf_puts(to, name);
-	else
-		buf_printf(to, "%#llx", (unsigned long long)value);
-}
-
-/* The bits that have names, and the rest as a number. */
-static void put_bits(struct buf *to, const struct word *words, uint64_t bits, const char *none,
-                     bool has_some)
-{
-	for (; words->name; words++)
-		if (words->value && (bits & words->value) == words->value) {
-			buf_printf(to, "%s%s", has_some ? "|" : "", words->name);
-			bits &= ~words->value;
-			has_some = true;
-		}
-	if (bits)
-		buf_printf(to, "%s%#llx", has_some ? "|" : "", (unsigned long long)bits);
-	else if (!has_some)
-		buf_puts(to, none);
-}
-
-static void put_open_flags(struct buf *to, uint64_t flags)
-{
-	buf_puts(to, access_modes[flags & O_ACCMODE]);
-	put_bits(to, open_words, (uint32_t)flags & ~(uint32_t)O_ACCMODE, "", true);
-}
-
-static void put_socket_type(struct buf *to, uint64_t type)
-{
-	uint64_t bits = SOCK_NONBLOCK | SOCK_CLOEXEC;
-
-	put_word(to, word_at(socket_types, ARRAY_LEN(socket_types), (uint32_t)(type & ~bits)),
-	         (uint32_t)(type & ~bits));
-	put_bits(to, socket_words, type & bits, "", true);
-}
-
-static void put_futex(struct buf *to, uint64_t op)
-{
-	uint32_t command = (uint32_t)op & FUTEX_CMD_MASK;
-
-	put_word(to, word_at(futex_ops, ARRAY_LEN(futex_ops), command), command);
-	if (op & FUTEX_PRIVATE_FLAG)
-		buf_puts(to, "_PRIVATE");
-	if (op & FUTEX_CLOCK_REALTIME)
-		buf_puts(to, "|FUTEX_CLOCK_REALTIME");
-}
-
-static void put_fcntl(struct buf *to, uint64_t command)
-{
-	const char *name = (uint32_t)command == F_DUPFD_CLOEXEC
-	                           ? "F_DUPFD_CLOEXEC"
-	                           : word_at(fcntls, ARRAY_LEN(fcntls), (uint32_t)command);
-
-	put_word(to, name, (uint32_t)command);
-}
-
-static void put_address(struct buf *to, uint64_t address)
-{
-	put_word(to, address ? NULL : "NULL", address);
-}
-
 /* ---- texts ----------------------------------------------------------------------------------- */
 
 /* Any bytes; nothing of them reaches a terminal as it is. */
@@ -257,7 +102,7 @@ static void put_call_path(struct buf *to, const struct flight_call *c, unsigned 
 	bool is_unread = nth ? c->more_is_unread : c->path_is_unread;
 
 	if (is_unread || nth > 1)
-		put_address(to, address);
+		syscall_words_put(to, SYSCALL_ARG_ADDRESS, address);
 	else if (nth)
 		put_path(to, c->text + c->text_len, c->more_len, c->more_is_cut);
 	else /* the text of one that was empty may be the name of the directory */
@@ -298,6 +143,11 @@ static const struct syscall_signature *signature_of(const struct flight_call *c)
 	return syscall_signature_find(name);
 }
 
+static bool is_file(char kind)
+{
+	return kind == SYSCALL_ARG_FILE || kind == SYSCALL_ARG_DIRECTORY;
+}
+
 static uint64_t name_of(struct files *f, size_t i, const struct syscall_signature *s,
                         unsigned position)
 {
@@ -321,7 +171,7 @@ static void name_files(struct files *f, size_t n)
 		for (unsigned k = 0; k < SYSCALL_ARGS; k++)
 			f->named_by[i * SYSCALL_ARGS + k] = NAME_UNKNOWN;
 		for (unsigned k = 0; s && s->args[k]; k++)
-			if (s->args[k] == SYSCALL_ARG_FILE || s->args[k] == SYSCALL_ARG_DIRECTORY)
+			if (is_file(s->args[k]))
 				f->named_by[i * SYSCALL_ARGS + k] = name_of(f, i, s, k + 1);
 		/* Before, this number was another file, or none. */
 		if (s && s->result == SYSCALL_ARG_FILE && c->left_ns && c->result >= 0)
@@ -345,63 +195,6 @@ static void put_file(struct buf *to, const struct files *f, size_t i, unsigned k
 		put_file_name(to, &f->calls[named_by]);
 }
 
-static void put_arg(struct buf *to, const struct files *f, size_t i, unsigned k, char kind)
-{
-	const struct flight_call *c = &f->calls[i];
-	uint64_t value = c->args[k];
-
-	switch ((enum syscall_arg_kind)kind) {
-	case SYSCALL_ARG_PATH:
-		return; /* put_args() counts them */
-	case SYSCALL_ARG_FILE:
-	case SYSCALL_ARG_DIRECTORY:
-		return put_file(to, f, i, k, kind == SYSCALL_ARG_DIRECTORY);
-	case SYSCALL_ARG_BUFFER:
-		buf_puts(to, value ? "..." : "NULL");
-		return;
-	case SYSCALL_ARG_ADDRESS:
-		return put_address(to, value);
-	case SYSCALL_ARG_SIZE:
-		buf_printf(to, "%llu", (unsigned long long)value);
-		return;
-	case SYSCALL_ARG_INT:
-		buf_printf(to, "%d", (int32_t)value);
-		return;
-	case SYSCALL_ARG_LONG:
-		buf_printf(to, "%lld", (long long)value);
-		return;
-	case SYSCALL_ARG_BITS:
-		buf_printf(to, "%#llx", (unsigned long long)value);
-		return;
-	case SYSCALL_ARG_MODE:
-		buf_printf(to, "0%03o", (unsigned)value & 0177777);
-		return;
-	case SYSCALL_ARG_OPEN_FLAGS:
-		return put_open_flags(to, value);
-	case SYSCALL_ARG_SIGNAL:
-		buf_puts(to, (int32_t)value > 0 ? signal_name((int32_t)value).at : "0");
-		return;
-	case SYSCALL_ARG_PROTECTION:
-		return put_bits(to, protection_words, value, "PROT_NONE", false);
-	case SYSCALL_ARG_MAP_FLAGS:
-		return put_bits(to, map_words, value, "0", false);
-	case SYSCALL_ARG_ACCESS:
-		return put_bits(to, access_words, (uint32_t)value, "F_OK", false);
-	case SYSCALL_ARG_WHENCE:
-		return put_word(to, word_at(whences, ARRAY_LEN(whences), (uint32_t)value),
-		                (uint32_t)value);
-	case SYSCALL_ARG_FCNTL:
-		return put_fcntl(to, value);
-	case SYSCALL_ARG_FUTEX:
-		return put_futex(to, value);
-	case SYSCALL_ARG_DOMAIN:
-		return put_word(to, word_at(domains, ARRAY_LEN(domains), (uint32_t)value),
-		                (uint32_t)value);
-	case SYSCALL_ARG_SOCKET_TYPE:
-		return put_socket_type(to, value);
-	}
-}
-
 /* The mode of a file matters only where one may be made. */
 static bool is_unused(const struct flight_call *c, const struct syscall_signature *s, unsigned k)
 {
@@ -419,8 +212,10 @@ static void put_args(struct buf *to, const struct files *f, size_t i,
 		buf_puts(to, k ? ", " : "");
 		if (s->args[k] == SYSCALL_ARG_PATH)
 			put_call_path(to, c, paths++, c->args[k]);
+		else if (is_file(s->args[k]))
+			put_file(to, f, i, k, s->args[k] == SYSCALL_ARG_DIRECTORY);
 		else
-			put_arg(to, f, i, k, s->args[k]);
+			syscall_words_put(to, (enum syscall_arg_kind)s->args[k], c->args[k]);
 	}
 }
 

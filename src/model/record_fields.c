@@ -408,6 +408,23 @@ static const struct field anomaly_rows[] = {
 #undef RECORD
 const struct field_table anomaly_fields = FIELD_TABLE(anomaly_rows);
 
+#define RECORD struct last_call_record
+static const struct field last_call_rows[] = {
+	{ "pid", FIELD(NUMBER, process.pid), .help = "of the process that failed" },
+	{ "tid", FIELD(ORDINAL, tid), .help = "of the thread that made the call" },
+	{ "timestamp", FIELD(ORDINAL, began_ns), .unit = UNIT_NS,
+	  .help = "when it began, seconds since 1970" },
+	{ "seconds", FIELD(REAL, seconds), .decimals = 9,
+	  .help = "how long it took; null: it did not return" },
+	{ "call", FIELD(STRING, call), .help = "its name" },
+	{ "result", FIELD(REAL, result), .decimals = 0,
+	  .help = "what it returned, -1 if it failed; null: it did not return" },
+	{ "error", FIELD(STRING, error), .help = "name of the error; null: none" },
+	{ "text", FIELD(STRING, text), .help = "all of it, as strace writes it" },
+};
+#undef RECORD
+const struct field_table last_call_fields = FIELD_TABLE(last_call_rows);
+
 #define RECORD struct gpu_record
 static const struct field gpu_rows[] = {
 	{ "index", FIELD(NUMBER, index), .help = "the driver's number" },

@@ -19,6 +19,7 @@ extern const struct field_table process_sample_fields; /* struct process_sample_
 extern const struct field_table gpu_sample_fields;     /* struct gpu_sample_record */
 extern const struct field_table export_fields;         /* struct export_place */
 extern const struct field_table anomaly_fields;        /* struct anomaly_record */
+extern const struct field_table last_call_fields;      /* struct last_call_record */
 extern const struct field_table gpu_fields;            /* struct gpu_record */
 
 extern const struct field_table profile_fields; /* struct job_profile */

@@ -27,7 +27,14 @@
 	X('C', FCNTL)                                                                              \
 	X('u', FUTEX)                                                                              \
 	X('D', DOMAIN)                                                                             \
-	X('T', SOCKET_TYPE)
+	X('T', SOCKET_TYPE)                                                                        \
+	X('F', AT_FLAGS)                                                                           \
+	X('U', UNLINK_FLAGS)                                                                       \
+	X('W', WAIT_FLAGS)                                                                         \
+	X('S', MESSAGE_FLAGS)                                                                      \
+	X('h', MASK_HOW)                                                                           \
+	X('c', CLOCK)                                                                              \
+	X('e', EPOLL)
 
 #define X(letter, id) SYSCALL_ARG_##id = (letter),
 enum syscall_arg_kind { SYSCALL_ARG_KINDS(X) };

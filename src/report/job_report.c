@@ -47,7 +47,7 @@ static struct report_flight *get_flight(struct report *r, const struct last_call
 
 	if (f && proc_id_eq(f->end.process, c->process))
 		return f;
-	f = vec_push(&r->flights, REPORT_CALLS_MAX);
+	f = vec_push(&r->flights, REPORT_FLIGHTS_MAX);
 	if (!f)
 		return NULL;
 	*f = (struct report_flight){ .end = *c, .at = r->calls.len };
@@ -69,9 +69,11 @@ int report_add_last_call(void *report, const struct last_call_record *c)
 	kept->c.comm = kept->c.call = kept->c.error = kept->c.text = NULL;
 	snprintf(kept->call, sizeof kept->call, "%s", c->call ? c->call : "");
 	snprintf(kept->error, sizeof kept->error, "%s", c->error ? c->error : "");
-	kept->text = (struct text_ref){ (uint32_t)r->call_text.len, (uint32_t)strlen(c->text) };
-	if (!buf_puts(&r->call_text, c->text))
-		kept->text.len = 0;
+	kept->text_at = r->call_text.len;
+	if (!buf_put(&r->call_text, c->text, strlen(c->text) + 1)) {
+		r->calls.len--;
+		return 0;
+	}
 	f->has_threads |= c->tid != r->calls.at[f->at].c.tid;
 	f->len++;
 	return 0;

@@ -23,6 +23,7 @@
 #define REPORT_GPUS_MAX 64
 #define REPORT_ANOMALIES_MAX 1000
 #define REPORT_CALLS_MAX 100000
+#define REPORT_FLIGHTS_MAX 1000
 
 /* All processes of one name. */
 struct report_program {
@@ -106,7 +107,7 @@ struct report_flight {
 struct report_call {
 	struct last_call_record c; /* its texts are below */
 	char call[SYSCALL_NAME_MAX], error[SYSCALL_ERROR_MAX];
-	struct text_ref text; /* in call_text */
+	size_t text_at; /* in call_text */
 };
 
 struct report {

@@ -288,6 +288,11 @@ static void set_texts(struct report *r)
 		one->a.description = one->text;
 		one->a.job_id = one->a.process.pid ? r->job.id : NULL;
 	}
+	vec_each(&r->calls, call) {
+		call->c.call = call->call;
+		call->c.error = call->error;
+		call->c.text = r->call_text.at + call->text_at;
+	}
 }
 
 /* Those that became part of another. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/field.h"
+#include "model/record_fields.h"
 #include "view/format.h"
 #include "view/job_view.h"
 #include "view/table.h"
@@ -13,22 +13,17 @@
 #define CALLS_SHOWN 8
 #define SLOW_S 0.01 /* a call that took longer says so */
 
-static const char *text_of(const struct report *r, const struct report_call *c)
-{
-	return c->text.len ? r->call_text.at + c->text.at : "";
-}
-
 static void add_call(struct table *t, const struct report *r, const struct report_flight *f,
-                     const struct report_call *c)
+                     const struct last_call_record *c)
 {
-	uint64_t began_ns = c->c.began_ns;
+	uint64_t began_ns = c->began_ns;
 	cleanup(buf_done) struct buf text = { 0 };
 
-	if (f->has_threads && c->c.tid)
-		buf_printf(&text, "[%d] ", c->c.tid);
-	buf_put(&text, text_of(r, c), c->text.len);
-	if (c->c.seconds >= SLOW_S)
-		buf_printf(&text, " (took %s)", format_duration((uint64_t)(c->c.seconds * 1e9)).at);
+	if (f->has_threads && c->tid)
+		buf_printf(&text, "[%d] ", c->tid);
+	buf_puts(&text, c->text);
+	if (c->seconds >= SLOW_S)
+		buf_printf(&text, " (took %s)", format_duration((uint64_t)(c->seconds * 1e9)).at);
 	table_add(t, format_offset(began_ns - MIN(r->job.started_ns, began_ns)).at, INK_QUIET);
 	table_addn(t, text.at, text.len, INK_PLAIN);
 }
@@ -49,21 +44,34 @@ static void put_flight(const struct report *r, const struct report_flight *f, si
 	         *end.at ? end.at : "its end");
 	canvas_title(to, title);
 	for (size_t i = f->len - MIN(f->len, shown); i < f->len; i++)
-		add_call(&t, r, f, &r->calls.at[f->at + i]);
+		add_call(&t, r, f, &r->calls.at[f->at + i].c);
 	table_print(&t, to);
 	table_done(&t);
 }
 
-/* The latest that a signal killed, and the last one of all: many scripts have children that fail as they should. */
-static size_t select_flights(const struct report *r,
-                             const struct report_flight *ret[static PROCESSES_SHOWN])
+/* The command of the job, if it failed: of all its processes it began first. */
+static size_t find_command(const struct report *r)
 {
-	size_t n = 0;
+	size_t first = 0;
 
-	for (size_t i = r->flights.len; i-- > 0 && n < PROCESSES_SHOWN;)
-		if (r->flights.at[i].end.signal || i == r->flights.len - 1)
-			ret[n++] = &r->flights.at[i];
-	return n;
+	for (size_t i = 1; i < r->flights.len; i++)
+		if (r->flights.at[i].end.process.start_ticks <
+		    r->flights.at[first].end.process.start_ticks)
+			first = i;
+	return r->job.status == JOB_FAILED ? first : SIZE_MAX;
+}
+
+/* Many scripts have children that fail as they should. So it is the command, the last one, and the latest
+ * that a signal killed; in the order of their ends. */
+static void select_flights(const struct report *r, bool shown[static REPORT_FLIGHTS_MAX])
+{
+	size_t n = r->flights.len, command = find_command(r), count = 0;
+
+	if (command < n)
+		count += shown[command] = true;
+	for (size_t i = n; i-- > 0 && count < PROCESSES_SHOWN;)
+		if (!shown[i] && (i == n - 1 || r->flights.at[i].end.signal))
+			count += shown[i] = true;
 }
 
 static void put_left_out(const struct report *r, struct canvas *to)
@@ -76,12 +84,15 @@ static void put_left_out(const struct report *r, struct canvas *to)
 
 void flight_view(const struct report *r, struct canvas *to)
 {
-	const struct report_flight *shown[PROCESSES_SHOWN];
-	size_t n = select_flights(r, shown), calls = 0;
+	bool shown[REPORT_FLIGHTS_MAX] = { 0 };
+	size_t calls = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		put_flight(r, shown[i], CALLS_SHOWN, to);
-		calls += MIN(shown[i]->len, (size_t)CALLS_SHOWN);
+	select_flights(r, shown);
+	for (size_t i = 0; i < r->flights.len; i++) {
+		if (!shown[i])
+			continue;
+		put_flight(r, &r->flights.at[i], CALLS_SHOWN, to);
+		calls += MIN(r->flights.at[i].len, (size_t)CALLS_SHOWN);
 	}
 	if (calls == r->calls.len)
 		return put_left_out(r, to);
@@ -112,18 +123,6 @@ static const struct field flight_rows[] = {
 #undef RECORD
 static const struct field_table flight_fields = FIELD_TABLE(flight_rows);
 
-#define RECORD struct report_call
-static const struct field call_rows[] = {
-	{ "timestamp", FIELD(ORDINAL, c.began_ns), .unit = UNIT_NS },
-	{ "seconds", FIELD(REAL, c.seconds), .decimals = 9 },
-	{ "tid", FIELD(ORDINAL, c.tid) },
-	{ "call", FIELD(TEXT, call) },
-	{ "result", FIELD(REAL, c.result), .decimals = 0 },
-	{ "error", FIELD(TEXT, error) },
-};
-#undef RECORD
-static const struct field_table call_fields = FIELD_TABLE(call_rows);
-
 void flight_view_json(struct json *j, const struct report *r)
 {
 	json_open_array(j, "last_calls");
@@ -131,15 +130,8 @@ void flight_view_json(struct json *j, const struct report *r)
 		json_begin_object(j);
 		fields_json(j, &flight_fields, f);
 		json_open_array(j, "calls");
-		for (size_t i = 0; i < f->len; i++) {
-			const struct report_call *c = &r->calls.at[f->at + i];
-
-			json_begin_object(j);
-			fields_json(j, &call_fields, c);
-			json_key(j, "text");
-			json_strn(j, text_of(r, c), c->text.len);
-			json_end_object(j);
-		}
+		for (size_t i = 0; i < f->len; i++)
+			fields_json_object(j, &last_call_fields, &r->calls.at[f->at + i].c);
 		json_end_array(j);
 		json_end_object(j);
 	}

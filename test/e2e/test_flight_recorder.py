@@ -170,6 +170,21 @@ def test_a_person_sees_what_a_dead_process_did_last(record, run):
 
 
 @pytest.mark.needs_root
+def test_last_calls_are_exported(record, run):
+	process, = record(CRASH, "exit")
+	lines = map(json.loads, run.proctor("export", "--format", "jsonl").stdout.splitlines())
+	exported = [line for line in lines if line["type"] == "last_call"]
+	assert [{key: line[key] for key in process["calls"][0]} for line in exported] == process["calls"]
+
+
+@pytest.mark.needs_root
+def test_the_command_is_shown_with_the_processes_that_were_killed(run):
+	run("sh", "-c", f"{CRASH} exit; {CRASH} segv; {CRASH} abort; {CRASH} segv; {CRASH} exit; exit 9", options=["--flight-recorder"])
+	shown = re.findall(r"^Last calls of (\w+) \d+ before (\w+)", run.proctor("report").stdout, re.M)
+	assert shown == [("crash", "SIGABRT"), ("crash", "SIGSEGV"), ("sh", "exit")]
+
+
+@pytest.mark.needs_root
 def test_of_many_failures_some_are_kept_and_the_rest_counted(run):
 	run("sh", "-c", "for i in $(seq 40); do sh -c 'exit 1'; done; kill -SEGV $$", options=["--flight-recorder=16"])
 	report = json.loads(run.proctor("report", "--json").stdout)

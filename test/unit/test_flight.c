@@ -119,6 +119,17 @@ static void test_text__names_signals_sizes_and_other_flags(void **state)
 	c.args[0] = AF_INET6;
 	c.args[1] = SOCK_STREAM | SOCK_CLOEXEC;
 	assert_call(&c, "socket(AF_INET6, SOCK_STREAM|SOCK_CLOEXEC, 0) = 5");
+	c = call_of(SYS_newfstatat, 0);
+	c.args[0] = 3;
+	c.args[2] = 1;
+	c.args[3] = AT_EMPTY_PATH | 0x80000000;
+	assert_call(&c, "newfstatat(3, \"\", ..., AT_EMPTY_PATH|0x80000000) = 0");
+	c = call_of(SYS_mprotect, 0);
+	assert_call(&c, "mprotect(NULL, 0, PROT_NONE) = 0");
+	c = call_of(SYS_lseek, 0);
+	c.args[1] = (uint64_t)-10;
+	c.args[2] = 9;
+	assert_call(&c, "lseek(0, -10, 0x9) = 0");
 	c = call_of(60000, -ENOSYS);
 	assert_call(&c, "syscall_60000(...) = -1 ENOSYS");
 }

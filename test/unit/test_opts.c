@@ -9,7 +9,7 @@
 struct given {
 	bool json, quiet;
 	const char *out;
-	uint64_t interval_ns, limit, size, milli;
+	uint64_t interval_ns, limit, size, milli, depth;
 	struct opt_list list;
 	bool ended; /* by "--" */
 };
@@ -23,6 +23,7 @@ static int parse(struct given *g, struct err *err, const char *const *words)
 		{ "out", 'o', OPT_TEXT, &g->out, "FILE", "where to" },
 		{ "interval", 'i', OPT_DURATION, &g->interval_ns, "S", "how often" },
 		{ "limit", 0, OPT_U64, &g->limit, "N", "how many" },
+		{ "depth", 0, OPT_U64_MAYBE, &g->depth, NULL, "how deep, if that matters" },
 		{ "size", 0, OPT_SIZE, &g->size, "SIZE", "how large" },
 		{ "milli", 0, OPT_MILLI, &g->milli, "N", "how much" },
 		{ "tag", 't', OPT_LIST, &g->list, "K=V", "more than once" },
@@ -44,6 +45,20 @@ static int parse(struct given *g, struct err *err, const char *const *words)
 }
 
 #define PARSE(g, err, ...) parse((g), (err), (const char *const[]){ __VA_ARGS__, NULL })
+
+static void test_opts__value_that_may_be_missing_follows_an_equals_sign_only(void **state)
+{
+	struct given g;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(PARSE(&g, &err, "--depth", "7"), 2);
+	assert_true(g.depth == OPT_NO_VALUE);
+	assert_int_equal(PARSE(&g, &err, "--depth=7", "rest"), 2);
+	assert_int_equal(g.depth, 7);
+	assert_int_equal(PARSE(&g, &err, "--depth=x"), -EINVAL);
+	assert_string_equal(err.msg, "--depth 'x': not a whole number");
+}
 
 static void test_opts__accepts_long_and_short_forms(void **state)
 {
@@ -206,7 +221,8 @@ static void test_opts__reads_thousandths_and_lists(void **state)
 	assert_int_equal(PARSE(&g, &err, "--milli", "two"), -EINVAL);
 }
 
-RUN_TESTS(TEST(test_opts__reads_sizes_in_powers_of_1024),
+RUN_TESTS(TEST(test_opts__value_that_may_be_missing_follows_an_equals_sign_only),
+          TEST(test_opts__reads_sizes_in_powers_of_1024),
           TEST(test_opts__reads_thousandths_and_lists),
           TEST(test_opts__suggests_the_unit_that_a_size_lacks),
           TEST(test_opts__accepts_long_and_short_forms), TEST(test_opts__accepts_joined_letters),
