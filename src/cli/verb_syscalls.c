@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* verb_syscalls.c - which system calls a process or job makes, and how long they take: of a process counted from
- * now on, of a job as they were recorded. */
+ * now on, of a job as they were recorded. Where BPF is not allowed, strace counts. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "cli/job_selection.h"
+#include "cli/tracer.h"
 #include "engine/sampler.h"
+#include "trace/strace_summary.h"
 #include "view/format.h"
 #include "view/syscall_view.h"
 
 #define READ_EVERY_MS 100
 #define CALLS_SHOWN 40
 #define NOT_GIVEN UINT64_MAX
+#define LOST "some calls were lost"
 
 struct request {
 	uint64_t for_ns;
@@ -46,8 +52,9 @@ static void counting_done(struct counting *c)
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
+/* `missing` is what was not counted; NULL: nothing. */
 static int show(const struct cli *cli, const struct request *rq, const struct syscall_record *calls,
-                size_t n, bool has_lost)
+                size_t n, const char *missing)
 {
 	struct cli_page page;
 
@@ -56,14 +63,14 @@ static int show(const struct cli *cli, const struct request *rq, const struct sy
 		json_begin_object(&page.json);
 		json_key(&page.json, "syscalls");
 		syscall_view_json(&page.json, calls, n);
-		json_put_str(&page.json, "quality", has_lost ? "at_least" : "exact");
+		json_put_str(&page.json, "quality", missing ? "at_least" : "exact");
 		json_end_object(&page.json);
 	} else {
 		syscall_view(calls, n, rq->all ? SIZE_MAX : CALLS_SHOWN, &page.canvas);
 		if (!n)
 			canvas_printf(&page.canvas, INK_PLAIN, "no system calls were made\n");
-		if (has_lost)
-			canvas_printf(&page.canvas, INK_QUIET, "some calls were lost\n");
+		if (missing)
+			canvas_printf(&page.canvas, INK_QUIET, "%s\n", missing);
 	}
 	return cli_page_end(&page);
 }
@@ -75,7 +82,7 @@ static int show_counts(const struct cli *cli, const struct request *rq, const st
 	int status;
 
 	n = syscall_counts_list(c->counts.list.at, n, calls);
-	status = show(cli, rq, calls, n, c->has_lost);
+	status = show(cli, rq, calls, n, c->has_lost ? LOST : NULL);
 	free(calls);
 	return status;
 }
@@ -147,15 +154,79 @@ static void count(struct counting *c, uint64_t for_ns)
 	}
 }
 
-static int count_and_show(const struct cli *cli, const struct request *rq, struct counting *c)
+/* ---- by strace ------------------------------------------------------------------------------- */
+
+static void report_begin(void *self)
+{
+	const struct request *rq = self;
+
+	if (isatty(STDERR_FILENO))
+		log_info("counting by strace, which slows calls down about 80 times%s",
+		         rq->for_ns == NOT_GIVEN ? "; until it ends or Ctrl-C is pressed" : "");
+}
+
+static int show_summary(const struct cli *cli, const struct request *rq, int fd)
+{
+	cleanup(buf_done) struct buf text = { .max = STRACE_SUMMARY_MAX };
+	cleanup(freep) struct syscall_record *calls = xcalloc(SYSCALLS_MAX, sizeof *calls);
+	size_t n;
+
+	if (lseek(fd, 0, SEEK_SET) < 0 || io_load_fd(fd, &text) < 0) {
+		log_error("the table of strace could not be read");
+		return CLI_FAILED;
+	}
+	n = strace_summary_parse(scan_mem(text.at, text.len), calls, SYSCALLS_MAX);
+	return show(cli, rq, calls, n,
+	            "counted by strace, without calls that had not returned yet");
+}
+
+static int run_strace(const struct cli *cli, struct request *rq, const struct counting *c)
+{
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(closep) int table_fd = memfd_create("strace", MFD_CLOEXEC);
+	struct strace_options o = { .pid = c->pids.at[0],
+		                    .others = c->pids.at + 1,
+		                    .others_len = c->pids.len - 1,
+		                    .only_counts = true,
+		                    .out_fd = table_fd,
+		                    .for_ns = rq->for_ns == NOT_GIVEN ? 0 : rq->for_ns,
+		                    .max_bytes = STRACE_SUMMARY_MAX };
+	int status = tracer_check(root_fd, o.pid);
+
+	if (status == CLI_OK)
+		status = tracer_run(cli, &o, root_fd, "the table of calls", report_begin, rq);
+	return status == CLI_OK ? show_summary(cli, rq, table_fd) : status;
+}
+
+static int count_by_strace(const struct cli *cli, struct request *rq, const struct counting *c,
+                           const char *why_not_bpf)
+{
+	int status;
+
+	if (!c->pids.len) {
+		log_error("there is no process to count the calls of");
+		return CLI_NOT_FOUND;
+	}
+	status = run_strace(cli, rq, c);
+	if (status == CLI_FAILED)
+		log_error("BPF, which needs no strace, is not possible either: %s", why_not_bpf);
+	return status;
+}
+
+static int count_and_show(const struct cli *cli, struct request *rq, struct counting *c)
 {
 	static const struct probe_ops *const tiers[] = { &probe_syscalls_bpf, NULL };
 	static const struct probe_role roles[] = { { "syscalls", NULL, tiers }, { 0 } };
 	const struct sampler_options options = { .roles = roles, .traces_syscalls = true };
 	struct err err;
+	int r;
 
-	if (sampler_open(&options, &c->sampler, &err) < 0 || watch_pids(c) < 0 ||
-	    sampler_trace(c->sampler, c->pids.at, c->pids.len, false, &err) < 0) {
+	if (sampler_open(&options, &c->sampler, &err) < 0 || watch_pids(c) < 0)
+		return cli_failed(&err);
+	r = sampler_trace(c->sampler, c->pids.at, c->pids.len, false, &err);
+	if (r == -ENOTSUP)
+		return count_by_strace(cli, rq, c, err.msg);
+	if (r < 0) {
 		log_error("system calls cannot be counted: %s", err.msg);
 		return CLI_FAILED;
 	}
@@ -166,7 +237,7 @@ static int count_and_show(const struct cli *cli, const struct request *rq, struc
 	return show_counts(cli, rq, c);
 }
 
-static int count_process(const struct cli *cli, const struct request *rq, pid_t pid)
+static int count_process(const struct cli *cli, struct request *rq, pid_t pid)
 {
 	cleanup(counting_done) struct counting c = { 0 };
 	pid_t *slot = vec_push(&c.pids, 1);
@@ -192,7 +263,7 @@ static int add_living(void *self, const struct process_record *p)
 }
 
 /* As recorded; of one that runs and was not asked to, from now on. */
-static int show_job(const struct cli *cli, const struct request *rq, const char *name)
+static int show_job(const struct cli *cli, struct request *rq, const char *name)
 {
 	cleanup(job_selection_close) struct job_selection recorded = { 0 };
 	cleanup(report_done) struct report report = { 0 };
@@ -210,7 +281,7 @@ static int show_job(const struct cli *cli, const struct request *rq, const char 
 	calls = report.job.figures[JOB_FIGURE_SYSCALLS];
 	if (figure_is_known(calls) && rq->for_ns == NOT_GIVEN)
 		return show(cli, rq, report.syscalls.at, report.syscalls.len,
-		            calls.quality != QUALITY_EXACT);
+		            calls.quality != QUALITY_EXACT ? LOST : NULL);
 	if (report.job.status != JOB_RUNNING) {
 		log_error("the system calls of job '%s' were not counted: run it with --syscalls",
 		          report.job.id);
@@ -239,7 +310,7 @@ static int run(struct cli *cli, int argc, char **argv)
 	if (words > 1)
 		return cli_usage(cli, "one process or job only");
 	return words && cli_is_pid(argv[1], &pid) ? count_process(cli, &rq, pid)
-	                                      : show_job(cli, &rq, words ? argv[1] : NULL);
+	                                          : show_job(cli, &rq, words ? argv[1] : NULL);
 }
 
 const struct verb verb_syscalls = {
@@ -249,6 +320,7 @@ const struct verb verb_syscalls = {
 	.about =
 		"Of a process, with its threads and the children it makes, counted from now on. Of a job, as\n"
 		"run --syscalls recorded them; of one that runs and is not traced, from now on.\n"
-		"While calls are counted, those of all processes on the machine take longer: docs/tracing.md.\n" CLI_JOB_HELP,
+		"While BPF counts (root), calls of all processes on the machine take longer; while strace does (other\n"
+		"users), those of the counted ones take about 80 times as long: docs/tracing.md.\n" CLI_JOB_HELP,
 	.run = run,
 };

@@ -2,23 +2,14 @@
 /* verb_trace.c - every system call of a process as it happens: strace, attached and surely detached again. */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
-#include "base/signal_name.h"
-#include "cli/cli.h"
+#include "cli/tracer.h"
 #include "kernel/process_peek.h"
 #include "kernel/ptrace_access.h"
-#include "trace/strace.h"
 
-#define STOP_MS 5000 /* until a keeper that was asked to end is killed: it may be stopped */
 #define NOT_GIVEN UINT64_MAX
 
 struct request {
@@ -28,20 +19,9 @@ struct request {
 	int root_fd;
 };
 
-/* ---- what cannot be traced ------------------------------------------------------------------- */
-
-static int refuse(const struct err *err)
-{
-	log_error("%s", err->msg);
-	return err->code == ESRCH ? CLI_NOT_FOUND : CLI_FAILED;
-}
-
 /* A reader of our output that waits for us, while strace waits for it to read, hangs. */
 static int check_target(const struct request *rq)
 {
-	const struct ptrace_caller us = ptrace_access_own(rq->root_fd);
-	struct err err;
-
 	if (rq->pid == getpid()) {
 		log_error("process %d is this command itself", (int)rq->pid);
 		return CLI_FAILED;
@@ -53,56 +33,12 @@ static int check_target(const struct request *rq)
 			(int)rq->pid);
 		return CLI_FAILED;
 	}
-	return ptrace_access_check(rq->root_fd, rq->pid, &us, &err) < 0 ? refuse(&err) : CLI_OK;
+	return tracer_check(rq->root_fd, rq->pid);
 }
 
-static int explain_refusal(const struct cli *cli, const struct request *rq,
-                           const struct strace_news *news)
+static void report_begin(void *self)
 {
-	const struct ptrace_caller us = ptrace_access_own(rq->root_fd);
-	struct err err;
-
-	if (news->code == EINVAL)
-		return cli_usage(cli, "--filter '%s': %s", rq->filter, news->text);
-	if (news->code == ESRCH) {
-		log_error("process %d has ended meanwhile", (int)rq->pid);
-		return CLI_NOT_FOUND;
-	}
-	if (news->code == EPERM && ptrace_access_explain(rq->root_fd, rq->pid, &us, &err) < 0)
-		return refuse(&err);
-	log_error("strace: %s", news->text[0] ? news->text : "it could not be started");
-	return CLI_FAILED;
-}
-
-/* ---- the trace ------------------------------------------------------------------------------- */
-
-static int report_failure(const struct request *rq, const struct strace_news *news)
-{
-	if (news->end == STRACE_OUTPUT_FAILED)
-		log_error("write '%s': %s", rq->file ? rq->file : "standard output",
-		          strerror(news->code));
-	else if (news->end == STRACE_KEEPER_LOST)
-		log_error(
-			"the helper process that controls strace was killed: process %d is no longer traced",
-			(int)rq->pid);
-	else if (news->code)
-		log_error("strace was ended by %s: process %d is no longer traced",
-		          signal_name(news->code).at, (int)rq->pid);
-	else
-		log_error("strace failed: %s", news->text);
-	return CLI_FAILED;
-}
-
-static int report_end(const struct cli *cli, const struct request *rq,
-                      const struct strace_news *news)
-{
-	if (news->end == STRACE_NOT_ATTACHED)
-		return explain_refusal(cli, rq, news);
-	return news->end < STRACE_OUTPUT_FAILED ? CLI_OK : report_failure(rq, news);
-}
-
-static void report_begin(const struct request *rq)
-{
+	const struct request *rq = self;
 	char comm[COMM_LEN];
 
 	process_peek_comm(rq->root_fd, rq->pid, comm);
@@ -111,87 +47,24 @@ static void report_begin(const struct request *rq)
 		         rq->for_ns == NOT_GIVEN ? ", until they end or Ctrl-C is pressed" : "");
 }
 
-/* Ctrl-Z would stop us, but not the trace. */
-static int catch_signals(void)
+static int trace(const struct cli *cli, struct request *rq)
 {
-	sigset_t signals;
-
-	(void)signal(SIGTSTP, SIG_IGN);
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigaddset(&signals, SIGQUIT);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
-	return signalfd(-1, &signals, SFD_CLOEXEC);
-}
-
-static void follow(struct strace *s, const struct request *rq, int signal_fd,
-                   struct strace_news *news)
-{
-	int timeout = -1;
-
-	for (;;) {
-		struct pollfd fds[] = { { .fd = strace_fd(s), .events = POLLIN },
-			                { .fd = signal_fd, .events = POLLIN } };
-		int n = poll(fds, ARRAY_LEN(fds), timeout);
-
-		while (strace_read(s, news)) {
-			if (news->kind == STRACE_IS_ATTACHED)
-				report_begin(rq);
-			else if (news->kind == STRACE_IS_OVER)
-				return;
-		}
-		if (fds[1].revents) {
-			strace_stop(s);
-			signal_fd = -1; /* once is enough: from here on there is a deadline */
-			timeout = STOP_MS;
-		} else if (n == 0) {
-			*news = (struct strace_news){ .kind = STRACE_IS_OVER,
-				                      .end = STRACE_STOPPED };
-			return;
-		}
-	}
-}
-
-static int trace(const struct cli *cli, const struct request *rq, const char *program, int out_fd)
-{
-	const struct strace_options options = { .program = program,
-		                                .pid = rq->pid,
-		                                .filter = rq->filter,
-		                                .out_fd = out_fd,
-		                                .for_ns = rq->for_ns == NOT_GIVEN ? 0
-		                                                                  : rq->for_ns };
-	cleanup(closep) int signal_fd = catch_signals();
-	cleanup(strace_freep) struct strace *s = NULL;
-	struct strace_news news;
-	struct err err;
-
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	if (strace_start(&options, &s, &err) < 0)
-		return cli_failed(&err);
-	follow(s, rq, signal_fd, &news);
-	strace_kill(s);
-	return report_end(cli, rq, &news);
-}
-
-static int open_and_trace(const struct cli *cli, const struct request *rq)
-{
-	const char *dirs = getenv("PATH");
 	cleanup(closep) int file_fd = -1;
-	char program[PATH_MAX];
-	struct err err;
+	struct strace_options o = { .pid = rq->pid,
+		                    .filter = rq->filter,
+		                    .out_fd = STDOUT_FILENO,
+		                    .for_ns = rq->for_ns == NOT_GIVEN ? 0 : rq->for_ns };
 
-	if (strace_find(dirs ? dirs : "", program, &err) < 0)
-		return cli_failed(&err);
 	if (rq->file) {
-		file_fd = open(rq->file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
+		o.out_fd = file_fd = open(
+			rq->file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
 		if (file_fd < 0) {
 			log_error("open '%s': %s", rq->file, strerror(errno));
 			return CLI_FAILED;
 		}
 	}
-	return trace(cli, rq, program, rq->file ? file_fd : STDOUT_FILENO);
+	return tracer_run(cli, &o, rq->root_fd, rq->file ? rq->file : "standard output",
+	                  report_begin, rq);
 }
 
 static int run(struct cli *cli, int argc, char **argv)
@@ -229,7 +102,7 @@ static int run(struct cli *cli, int argc, char **argv)
 		return CLI_FAILED;
 	}
 	status = check_target(&rq);
-	return status == CLI_OK ? open_and_trace(cli, &rq) : status;
+	return status == CLI_OK ? trace(cli, &rq) : status;
 }
 
 const struct verb verb_trace = {

@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "model/own_program.h"
 #include "trace/strace_keeper.h"
+#include "trace/strace_summary.h"
 
 struct strace {
 	int fd;                   /* to the keeper; -1: it is over */
@@ -71,25 +72,67 @@ static const char **make_environment(void)
 	return list.at;
 }
 
+struct words {
+	char **at;
+	size_t len, cap;
+};
+
+static void add_word(struct words *w, char *take_word)
+{
+	*vec_push(w, SIZE_MAX) = take_word;
+}
+
+static void add_words(struct words *w, const char *const *words)
+{
+	for (; *words; words++)
+		add_word(w, xstrdup(*words));
+}
+
+static void add_pid(struct words *w, pid_t pid)
+{
+	add_word(w, xstrdup("-p"));
+	add_word(w, xasprintf("%d", (int)pid));
+}
+
+static void words_done(struct words *w)
+{
+	vec_each(w, word)
+		free(*word);
+	vec_done(w);
+}
+
+static void make_command(const struct strace_options *o, struct words *w)
+{
+	static const char *const lines[] = { "-t", NULL };
+	static const char *const counts[] = { "-c", "-w", "-U", STRACE_SUMMARY_COLUMNS, NULL };
+
+	add_words(w, (const char *const[]){ "strace", "-f", "-o", NULL });
+	add_word(w, xasprintf("/dev/fd/%d", STRACE_TRACE_FD));
+	add_words(w, o->only_counts ? counts : lines);
+	if (o->filter) {
+		add_word(w, xstrdup("-e"));
+		add_word(w, xasprintf("trace=%s", o->filter));
+	}
+	add_pid(w, o->pid);
+	for (size_t i = 0; i < o->others_len; i++)
+		add_pid(w, o->others[i]);
+	add_word(w, NULL);
+}
+
 pid_t strace_keeper_start(const struct strace_options *o, int control_fd, struct err *err)
 {
 	cleanup(freep) const char **environment = make_environment();
-	char pid[16], filter[STRACE_FILTER_MAX + 8], out[24];
-	const char *argv[] = { "strace", "-f", "-t", "-o", out, "-p", pid, NULL, NULL, NULL };
-	const struct strace_plan plan = {
-		.options = *o, .argv = argv, .environment = environment, .control_fd = control_fd
-	};
+	cleanup(words_done) struct words command = { 0 };
+	struct strace_plan plan = { .options = *o,
+		                    .environment = environment,
+		                    .control_fd = control_fd };
 	pid_t keeper;
 
-	snprintf(pid, sizeof pid, "%d", (int)o->pid);
-	snprintf(out, sizeof out, "/dev/fd/%d", STRACE_TRACE_FD);
-	if (o->filter) {
-		if (snprintf(filter, sizeof filter, "trace=%s", o->filter) >= (int)sizeof filter)
-			return err_set(err, EINVAL, "the filter is longer than %d bytes",
-			               STRACE_FILTER_MAX);
-		argv[ARRAY_LEN(argv) - 3] = "-e";
-		argv[ARRAY_LEN(argv) - 2] = filter;
-	}
+	if (o->filter && strlen(o->filter) > STRACE_FILTER_MAX)
+		return err_set(err, EINVAL, "the filter is longer than %d bytes",
+		               STRACE_FILTER_MAX);
+	make_command(o, &command);
+	plan.argv = (const char *const *)command.at;
 	keeper = thread_fork_helper(OURS_TRACE);
 	if (keeper == 0)
 		strace_keeper_run(&plan);

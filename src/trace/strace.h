@@ -27,6 +27,9 @@ struct strace;
 struct strace_options {
 	const char *program; /* from strace_find() */
 	pid_t pid;
+	const pid_t *others; /* further processes; those that have ended are left out */
+	size_t others_len;
+	bool only_counts;   /* strace -c -w: at the end a table, for strace_summary.h */
 	const char *filter; /* what `strace -e trace=` takes; NULL: all calls */
 	int out_fd;         /* where the trace goes; borrowed until strace_start() returns */
 	uint64_t for_ns;    /* 0: until all that is traced has ended */

@@ -230,7 +230,8 @@ static void hear(struct keeper *k, struct scan line)
 {
 	size_t n;
 
-	if (!k->is_attached && strace_message_is_attached(line, k->plan->options.pid)) {
+	if (!k->is_attached && (strace_message_is_attached(line, k->plan->options.pid) ||
+	                        (k->plan->options.others_len && strace_message_is_notice(line)))) {
 		k->is_attached = true;
 		send_news(k, (struct strace_news){ .kind = STRACE_IS_ATTACHED });
 	}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`proctor trace`: strace on request, and whatever dies first, the process goes on and nothing is left."""
+import json
 import os
 import random
 import re
@@ -262,6 +263,50 @@ def test_a_protected_process_of_the_same_user_is_told_apart(as_nobody, children)
 	status, messages = refused(as_nobody, hidden.pid)
 	assert status == 1 and "is protected" in messages and "CAP_SYS_PTRACE" in messages
 	assert not is_traced(hidden.pid)
+
+
+# ---- counting, where BPF is not allowed -------------------------------------------------------------
+
+@pytest.mark.needs_root
+def test_a_user_without_rights_has_calls_counted_by_strace(as_nobody, children, gate):
+	os.chmod(str(gate), 0o666)
+	for folder in list(Path(str(gate)).parents)[:4]:
+		folder.chmod(folder.stat().st_mode | 0o055)
+	program = as_nobody.place / "calls"  # the build tree may lie where nobody cannot look
+	program.write_bytes(Path(CALLS).read_bytes())
+	program.chmod(0o755)
+	target = children.spawn(["sh", "-c", f"read go <{gate}; {program} ask 345; {program} fail 67; exit 5"], user=int(NOBODY), group=int(NOBODY), extra_groups=[])
+
+	def count():
+		counted.append(as_nobody("syscalls", target.pid, "--json"))
+
+	counted = []
+	counting = threading.Thread(target=count)
+	counting.start()
+	wait_for(lambda: is_traced(target.pid))
+	gate.open()
+	counting.join()
+	assert target.wait() == 5
+	assert (counted[0].returncode, counted[0].stderr) == (0, "")
+	found = json.loads(counted[0].stdout)
+	assert found["quality"] == "at_least"  # the last call of a process never returns
+	assert found["syscalls"]["getppid"]["count"] in (345, 346)  # a shell asks, too
+	assert found["syscalls"]["close"]["errors"] >= 67 and found["syscalls"]["openat"]["errors"] >= 67
+	assert 99 < sum(call["time_pct"] for call in found["syscalls"].values()) < 101
+
+
+@pytest.mark.needs_root
+def test_counting_by_strace_ends_like_a_trace(as_nobody, children):
+	target = children.spawn(["sh", "-c", "while :; do /bin/true; done"], user=int(NOBODY), group=int(NOBODY), extra_groups=[])
+	done = as_nobody("syscalls", target.pid, "--for", "0.5s")
+	assert (done.returncode, done.stderr) == (0, "")
+	assert re.search(r"^execve +\d+ ", done.stdout, re.M)
+	assert done.stdout.endswith("counted by strace, without calls that had not returned yet\n")
+	wait_for(lambda: goes_on(target.pid))
+	status, messages = (done := as_nobody("syscalls", children.spawn(RESTING).pid)).returncode, done.stderr
+	assert status == 1 and "belongs to root" in messages and "BPF needs CAP_BPF" in messages
+	done = as_nobody("syscalls", target.pid, env={"PATH": "/nonexistent"})
+	assert done.returncode == 1 and "strace is not installed" in done.stderr and "BPF needs CAP_BPF" in done.stderr
 
 
 # ---- whoever dies first -----------------------------------------------------------------------------
