@@ -19,7 +19,7 @@
 #define FLUSH_EVENTS_ALWAYS (5 * FLUSH_EVENTS)
 #define DRAINS_MAX 32
 #define LIMITS_AFTER_NS NS_PER_S
-#define TICKS_PER_DETAILS 4 /* while ticks are frequent */
+#define PSS_AFTER_NS (100 * NS_PER_MS)
 #define STORING_AGAIN_NS (2 * NS_PER_S)
 #define JOB_PATIENCE_NS NS_PER_S /* for a disk, while clients wait for us */
 #define SETTLE_STEP_NS (2 * NS_PER_MS)
@@ -32,7 +32,7 @@ struct engine {
 	struct anomaly_stage anomalies;
 	struct pipeline pipeline;
 	struct snapshot_pool *pool;
-	uint64_t started_ns, detailed_ns; /* … and when details were read while it was young */
+	uint64_t started_ns;
 	struct sampler *sampler;
 	struct recorder *recorder;
 	struct budget budget;
@@ -252,24 +252,19 @@ static uint64_t interval_now(const struct engine *e, uint64_t now_ns)
 	return budget_interval_ns(&e->budget, e->options.interval_ns);
 }
 
-/* Details are expensive, so they wait while ticks are frequent, or are read at some of them, less and less
- * often as ticks are, if it takes PSS to know what a job uses. The file limit is read once a process has run for a while. */
+/* Details are expensive, so they wait while ticks are frequent, unless it takes PSS to know what a job uses. The
+ * file limit is read once a process has run for a while. */
 static unsigned want_now(struct engine *e)
 {
 	unsigned want = budget_want(&e->budget);
-	uint64_t now_ns = clock_mono_ns(), rest_ns;
+	uint64_t age_ns = clock_mono_ns() - e->started_ns;
 
 	if (!is_young(e) || !(want & WANT_PSS))
 		return want;
-	rest_ns = MIN(TICKS_PER_DETAILS * interval_now(e, now_ns), e->options.interval_ns);
-	if (now_ns - MAX(e->started_ns, e->detailed_ns) >= rest_ns && jobs_need_pss(e->jobs)) {
-		e->detailed_ns = now_ns;
+	if (age_ns >= PSS_AFTER_NS && jobs_need_pss(e->jobs))
 		return want;
-	}
 	want &= ~(unsigned)WANT_PSS;
-	/* With the limits comes what was read before: shared memory counts at each tick. */
-	return e->detailed_ns || now_ns - e->started_ns >= LIMITS_AFTER_NS ? want | WANT_LIMITS
-	                                                                   : want;
+	return age_ns >= LIMITS_AFTER_NS ? want | WANT_LIMITS : want;
 }
 
 void engine_stage_pressure(void *self, struct snapshot *snap)

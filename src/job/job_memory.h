@@ -3,11 +3,14 @@
  * shared memory of its processes, each page once. Pure.
  *
  * A sum of resident memory counts pages that forked processes share once for each of them, and the
- * kernel divides them (PSS) at a price of some 20 ms per GiB. So processes that descend from one
+ * kernel divides them (PSS) at a price of some 25 ms per GiB. So processes that descend from one
  * run of a program by fork alone are a family, whatever they call themselves and whether their parents
- * live: each has private pages, and the largest of their shared parts is held once. A fork makes its
- * parent's pages shared; a page fault makes one private. Whenever PSS was read for another reason, it
- * corrects the estimate. Shares of shared memory are known from PSS alone: at a tick without it they are
+ * live: the largest of their shared parts is held once, and what each has beyond its shared part is its
+ * own. A fork makes the pages of its parent shared. Whenever PSS is read, it shows how much a process
+ * still shares, and how much it has copied since the last time. Until the next time, what it allocates and
+ * frees is its own, and page faults that did not make it grow are copies, but of no more than it, or
+ * another one of its family, was last seen to have copied: a program that frees memory and allocates it
+ * again has as many. Shares of shared memory are known from PSS alone: at a tick without it they are
  * those of the last one, but no more than is mapped. */
 #pragma once
 
@@ -19,9 +22,17 @@ struct job_memory_member {
 	uint64_t family; /* its exec_id, or where that is not known, its own proc_key */
 	uint64_t anon_bytes, faults;
 	uint64_t mapped_bytes; /* resident and not anonymous: files and shared memory */
-	uint64_t pss_anon_bytes, shmem_bytes;
+	uint64_t shmem_bytes;
 	bool has_pss, pss_is_fresh;
-	uint64_t private_bytes; /* of anon_bytes; the rest is shared with its family */
+	bool knows_shared; /* of what was read together: */
+	uint64_t read_anon_bytes, pss_anon_bytes, read_shared_bytes;
+	uint64_t shared_bytes; /* of anon_bytes, with its family; the rest is its own */
+
+	/* Since PSS was read, or since it was born. */
+	uint64_t shared_then_bytes;
+	uint64_t faulted_bytes; /* by page faults, without having grown */
+	bool has_copied;        /* it is known what it copied before that: */
+	uint64_t copied_bytes;
 };
 
 struct job_memory_list {

@@ -135,17 +135,29 @@ uint64_t process_files_parse_anon(struct scan statm, uint64_t page_bytes)
 	return (resident - MIN(resident, shared)) * page_bytes;
 }
 
-void process_files_parse_pss(struct scan rollup, uint64_t *ret_anon, uint64_t *ret_shmem)
+/* Pss_Anon:           112 kB
+ * Anonymous pages are dirty: if no others are, Shared_Dirty counts the shared ones. */
+struct process_files_pss process_files_parse_pss(struct scan rollup)
 {
+	struct process_files_pss pss = { 0 };
+	uint64_t shared_dirty = 0, private_dirty = 0, v;
+	const struct {
+		const char *name;
+		uint64_t *bytes;
+	} wanted[] = {
+		{ "Pss_Anon:", &pss.anon_bytes },        { "Pss_Shmem:", &pss.shmem_bytes },
+		{ "Anonymous:", &pss.whole_anon_bytes }, { "Shared_Dirty:", &shared_dirty },
+		{ "Private_Dirty:", &private_dirty },
+	};
 	struct scan line;
-	uint64_t v;
 
-	*ret_anon = *ret_shmem = 0;
 	while (scan_line(&rollup, &line))
-		if (scan_lit(&line, "Pss_Anon:") && scan_u64(&line, &v))
-			*ret_anon = v * 1024;
-		else if (scan_lit(&line, "Pss_Shmem:") && scan_u64(&line, &v))
-			*ret_shmem = v * 1024;
+		for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
+			if (scan_lit(&line, wanted[i].name) && scan_u64(&line, &v))
+				*wanted[i].bytes = v * 1024;
+	pss.knows_shared_anon = shared_dirty + private_dirty <= pss.whole_anon_bytes;
+	pss.shared_anon_bytes = shared_dirty;
+	return pss;
 }
 
 /* Lines of files that begin with a name; two of one metric are added.

@@ -34,7 +34,10 @@ struct proc_sample {
 	uint64_t anon_bytes;    /* the anonymous part of PROC_RSS; 0: none, or not known */
 	/* From smaps_rollup, kept until its next turn: shared pages divided by their users. */
 	uint64_t pss_anon_bytes, pss_shmem_bytes;
-	bool pss_is_fresh; /* read at this tick */
+	uint64_t read_anon_bytes; /* … and its anonymous memory, undivided, */
+	bool knows_shared_anon;
+	uint64_t shared_anon_bytes; /* … and what part of it others use, too */
+	bool pss_is_fresh;          /* read at this tick */
 };
 
 /* The details that the engine asks for; the overhead budget leaves some out. */

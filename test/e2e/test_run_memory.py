@@ -174,6 +174,41 @@ def test_memory_used_without_a_control_group_is_what_the_kernel_would_count(as_n
 		assert is_close(job["peak_used_mb"], watch.most), (job["peak_used_mb"], watch.most)
 
 
+CHURN = """
+a = touch(bytearray(200 * MIB))
+for number in range(4):
+	if os.fork() == 0:
+		end = time.time() + 3
+		while time.time() < end:
+			own = b"x" * (30 * MIB); time.sleep(0.1); del own
+		os._exit(0)
+for number in range(4):
+	os.wait()"""
+
+
+@pytest.mark.needs_root
+def test_workers_that_free_and_allocate_again_do_not_use_more_and_more(as_nobody, group):
+	enter = 'echo $$ > %s/cgroup.procs && exec "$@"' % group
+	with Watch(group) as watch:
+		done = as_nobody("run", "--", "sh", "-c", enter, "sh", sys.executable, "-c", HOLD + CHURN)
+	assert done.returncode == 0, done.stderr
+	job = as_nobody.sql("SELECT * FROM jobs")[0]
+	assert is_close(job["peak_used_mb"], watch.most), (job["peak_used_mb"], watch.most)
+
+
+@pytest.mark.needs_root
+def test_workers_of_a_watched_process_do_not_use_more_and_more_either(proctor, group):
+	enter = 'echo $$ > %s/cgroup.procs && read go && exec "$@"' % group
+	with subprocess.Popen(["sh", "-c", enter, "sh", sys.executable, "-c", HOLD + CHURN], stdin=subprocess.PIPE) as job, Watch(group) as watch:
+		with subprocess.Popen([proctor.binary, "run", "--pid", str(job.pid)], env=proctor.env, stderr=subprocess.PIPE, text=True) as recorder:
+			wait_for(lambda: read_store_so_far(proctor.state_dir, "SELECT 1 FROM job_samples"))
+			job.stdin.write(b"go\n")
+			job.stdin.close()
+			_, err = recorder.communicate(timeout=60)
+	job = proctor.sql("SELECT * FROM jobs")[0]
+	assert is_close(job["peak_used_mb"], watch.most), (job["peak_used_mb"], watch.most, err)
+
+
 @pytest.mark.needs_root
 def test_shared_memory_is_counted_in_full_when_all_but_one_have_left_it(as_nobody):
 	leave = '''

@@ -26,6 +26,24 @@ static void test_process_files_parse_rollup__adds_what_is_private(void **state)
 	assert_false(process_files_parse(PROCESS_ROLLUP, scan_str(""), &r));
 }
 
+static void test_process_files_parse_pss__knows_what_is_shared_if_only_anonymous_pages_are_dirty(
+	void **state)
+{
+	struct process_files_pss pss = process_files_parse_pss(scan_str(
+		"Rss:              358144 kB\nPss_Anon:         104363 kB\nPss_Shmem:             0 kB\n"
+		"Shared_Dirty:     313452 kB\nPrivate_Dirty:     41656 kB\n"
+		"Anonymous:        355108 kB\n"));
+
+	(void)state;
+	assert_int_equal(pss.anon_bytes, 104363 * 1024);
+	assert_int_equal(pss.whole_anon_bytes, 355108 * 1024);
+	assert_true(pss.knows_shared_anon);
+	assert_int_equal(pss.shared_anon_bytes, 313452 * 1024);
+	pss = process_files_parse_pss(
+		scan_str("Shared_Dirty: 4 kB\nPrivate_Dirty: 8 kB\nAnonymous: 8 kB\n"));
+	assert_false(pss.knows_shared_anon);
+}
+
 static void test_process_files_parse_fd_limit__takes_the_soft_one(void **state)
 {
 	struct proc_readings r = { 0 };
@@ -104,10 +122,13 @@ static void put_process(const struct tree *t, int pid)
 	tree_puts(t, path, "Pss: 10 kB\nPrivate_Clean: 1 kB\nPrivate_Dirty: 2 kB\n");
 }
 
-/* As the tasks probe would: processes first … first + n - 1, the later the larger. */
+/* As the tasks probe would, a second later: processes first … first + n - 1, the later the larger. */
 static void fill_sample(struct sample *s, int first, int n)
 {
+	uint64_t last_ns = s->mono_ns;
+
 	sample_reset(s);
+	s->mono_ns = last_ns + NS_PER_S;
 	s->want = WANT_ALL;
 	for (int i = 0; i < n; i++) {
 		struct proc_sample *p = sample_add_proc(s);
@@ -420,17 +441,19 @@ static void test_process_details__leaves_what_is_not_ours(void **state)
 	close(env.root_fd);
 }
 
-RUN_TESTS(TEST(test_process_files_parse_rollup__adds_what_is_private),
-          TEST(test_process_files_parse_fd_limit__takes_the_soft_one),
-          TEST(test_process_files_parse_peak__finds_the_high_water_mark),
-          TEST(test_process_details__reads_a_frozen_machine),
-          TEST(test_process_details__gives_all_their_turn_the_largest_first),
-          TEST(test_process_details__reads_processes_of_jobs_first),
-          TEST(test_process_details__does_not_mix_up_two_lives_of_a_pid),
-          TEST(test_process_details__rests_when_it_is_not_wanted),
-          TEST(test_process_details__tells_the_limits_of_jobs_alone_when_no_more_is_wanted),
-          TEST(test_process_details__asks_for_a_limit_again_before_it_seems_reached),
-          TEST(test_process_details__notices_within_a_few_looks_that_a_limit_is_lower),
-          TEST(test_process_details__asks_a_crowd_for_their_limits_in_turns),
-          TEST(test_process_details__agrees_with_what_this_process_knows_of_itself),
-          TEST(test_process_details__leaves_what_is_not_ours))
+RUN_TESTS(
+	TEST(test_process_files_parse_rollup__adds_what_is_private),
+	TEST(test_process_files_parse_pss__knows_what_is_shared_if_only_anonymous_pages_are_dirty),
+	TEST(test_process_files_parse_fd_limit__takes_the_soft_one),
+	TEST(test_process_files_parse_peak__finds_the_high_water_mark),
+	TEST(test_process_details__reads_a_frozen_machine),
+	TEST(test_process_details__gives_all_their_turn_the_largest_first),
+	TEST(test_process_details__reads_processes_of_jobs_first),
+	TEST(test_process_details__does_not_mix_up_two_lives_of_a_pid),
+	TEST(test_process_details__rests_when_it_is_not_wanted),
+	TEST(test_process_details__tells_the_limits_of_jobs_alone_when_no_more_is_wanted),
+	TEST(test_process_details__asks_for_a_limit_again_before_it_seems_reached),
+	TEST(test_process_details__notices_within_a_few_looks_that_a_limit_is_lower),
+	TEST(test_process_details__asks_a_crowd_for_their_limits_in_turns),
+	TEST(test_process_details__agrees_with_what_this_process_knows_of_itself),
+	TEST(test_process_details__leaves_what_is_not_ours))

@@ -16,11 +16,13 @@
 
 #define TURNS_PER_TICK 32
 #define TURNS_OUTSIDE_JOBS 2 /* of no job: in the first round all that are left, then few */
-#define CPU_PER_TICK_NS ((int64_t)(2 * NS_PER_MS))
+#define CPU_PER_TICK_NS ((int64_t)(5 * NS_PER_MS)) /* at most; of short ticks this share: */
+#define CPU_SHARE 25
 #define ROUNDS_TILL_REVIEW                                                                         \
 	64 /* of a process that seems idle: others may have begun or ceased to share its pages */
 
-#define PAGE_BYTES 4096 /* at least */
+#define PAGE_BYTES 4096      /* at least */
+#define MAPPING_TICKS_MAX 10 /* in a row; one that goes on is read nevertheless */
 
 #define TICKS_TILL_ASKED 8 /* for the limit of a process of a job, which may have changed */
 #define ASKED_AGAIN_MAX 32 /* in one tick */
@@ -35,15 +37,19 @@ static const enum proc_metric details[DETAIL_COUNT] = {
 
 struct entry {
 	uint64_t exec_id;     /* of the program that was read */
+	uint32_t met_tick;    /* when it was seen first */
 	uint32_t read_round;  /* 0: never */
 	uint64_t rss, faults; /* as they were then */
+	uint64_t mapped;      /* files and shared memory, at the last tick */
+	uint32_t
+		mapping_ticks; /* since it began to map more or less from tick to tick; 0: it does not */
 	uint32_t chosen_round;
 	uint32_t asked_tick; /* for its limit; 0: never */
 	bool is_refused;     /* we may not read it: never tried again */
 	bool is_slow;        /* it hung when it was read last */
 	uint64_t present;
 	uint64_t value[ARRAY_LEN(details)];
-	uint64_t pss_anon, pss_shmem;
+	struct process_files_pss pss;
 };
 
 struct turn {
@@ -57,7 +63,9 @@ struct detail {
 	bool is_round;     /* this one gives turns: PSS is wanted, or sharers have left */
 	size_t next_asked; /* of the focus, for its limit */
 	size_t sharers;    /* of the focus, that mapped shared memory in the last round */
+	bool is_mapping;   /* one of the focus is: what they share is read when it is done */
 	int64_t credit_ns; /* a large process may cost more than a tick's share: paid back */
+	uint64_t mono_ns;  /* of the last tick */
 	struct process_slots known;  /* struct entry of each process */
 	VEC(struct entry *) entries; /* of out->procs, in their order; NULL: no room for more */
 	size_t refused, slow;        /* processes in the last sample */
@@ -115,7 +123,7 @@ static void keep_details(const struct process_request *q, struct entry *e)
 			e->value[i] = r.value[details[i]];
 	e->present |= r.present;
 	if (readings_has(&r, PROC_PSS))
-		process_files_parse_pss(q->text[PROCESS_ROLLUP], &e->pss_anon, &e->pss_shmem);
+		e->pss = process_files_parse_pss(q->text[PROCESS_ROLLUP]);
 }
 
 static void take_turn(struct detail *self, const struct turn *t)
@@ -196,11 +204,22 @@ static bool has_moved(uint64_t from, uint64_t to, uint64_t whole)
 	return (to > from ? to - from : from - to) > whole / 50;
 }
 
+static void follow_mapped(const struct proc_sample *p, struct entry *e)
+{
+	uint64_t rss = readings_or(&p->r, PROC_RSS, 0), mapped = rss - MIN(rss, p->anon_bytes);
+	bool is_mapping = e->met_tick && has_moved(e->mapped, mapped, rss);
+
+	e->mapping_ticks = is_mapping ? (e->mapping_ticks + 1) % MAPPING_TICKS_MAX : 0;
+	e->mapped = mapped;
+}
+
 static bool is_due(const struct detail *self, const struct proc_sample *p, const struct entry *e)
 {
-	if (!has_memory(p))
+	if (!has_memory(p) || (self->is_mapping && (e->mapping_ticks || e->pss.shmem_bytes)))
 		return false;
-	return !e->read_round || self->round - e->read_round >= ROUNDS_TILL_REVIEW ||
+	if (!e->read_round) /* in a storm of processes few live on until the next tick */
+		return self->round == 1 || e->met_tick != self->tick;
+	return self->round - e->read_round >= ROUNDS_TILL_REVIEW ||
 	       has_moved(e->rss, readings_or(&p->r, PROC_RSS, 0), e->rss) ||
 	       has_moved(e->faults * PAGE_BYTES,
 	                 readings_or(&p->r, PROC_MINOR_FAULTS, 0) * PAGE_BYTES, e->rss);
@@ -324,9 +343,22 @@ static bool find_entries(struct detail *self, const struct sample *out)
 
 		if (e && p->exec_id && e->exec_id != p->exec_id)
 			*e = (struct entry){ .exec_id = p->exec_id };
+		if (e)
+			follow_mapped(p, e);
+		if (e && !e->met_tick)
+			e->met_tick = self->tick;
 		self->entries.at[self->entries.len++] = e;
 	}
 	return true;
+}
+
+static void fill_pss(struct proc_sample *p, const struct process_files_pss *pss)
+{
+	p->pss_anon_bytes = pss->anon_bytes;
+	p->pss_shmem_bytes = pss->shmem_bytes;
+	p->read_anon_bytes = pss->whole_anon_bytes;
+	p->knows_shared_anon = pss->knows_shared_anon;
+	p->shared_anon_bytes = pss->shared_anon_bytes;
 }
 
 static void fill(struct detail *self, struct sample *out)
@@ -341,8 +373,7 @@ static void fill(struct detail *self, struct sample *out)
 		self->refused += e->is_refused;
 		self->slow += e->is_slow;
 		if (e->present >> PROC_PSS & 1) {
-			out->procs.at[i].pss_anon_bytes = e->pss_anon;
-			out->procs.at[i].pss_shmem_bytes = e->pss_shmem;
+			fill_pss(&out->procs.at[i], &e->pss);
 			out->procs.at[i].pss_is_fresh = self->is_round &&
 			                                e->read_round == self->round;
 		}
@@ -361,7 +392,7 @@ static size_t count_sharers(const struct detail *self, const struct sample *out,
 		const struct proc_sample *p = sample_find_proc(out, id->pid);
 		const struct entry *e = entry_of(self, out, p);
 
-		if (!e || !e->pss_shmem || !has_memory(p))
+		if (!e || !e->pss.shmem_bytes || !has_memory(p))
 			continue;
 		sharers++;
 		*ret_is_new |= e->read_round == self->round;
@@ -370,13 +401,15 @@ static size_t count_sharers(const struct detail *self, const struct sample *out,
 }
 
 /* Each process that maps shared memory makes the shares of the others smaller, and each that leaves makes
- * them larger: they are read together, at whatever price, or their sum would count some pages twice or
- * not at all. */
+ * them larger: they are read together, at whatever price, and not while one is mapping it, or their sum
+ * would count some pages twice or not at all. */
 static void read_sharers(struct detail *self, struct sample *out)
 {
 	bool has_changed = false;
 	size_t sharers = count_sharers(self, out, &has_changed);
 
+	if (self->is_mapping)
+		return;
 	has_changed |= sharers != self->sharers;
 	self->sharers = sharers;
 	vec_each(&out->focus, id) {
@@ -384,9 +417,20 @@ static void read_sharers(struct detail *self, struct sample *out)
 		struct entry *e = entry_of(self, out, p);
 
 		if (e && has_memory(p) && e->read_round != self->round &&
-		    (e->pss_shmem || !e->read_round))
+		    (e->pss.shmem_bytes || !e->read_round))
 			pay_turn(self, &(struct turn){ p, e });
 	}
+}
+
+static bool is_mapping(const struct detail *self, const struct sample *out)
+{
+	vec_each(&out->focus, id) {
+		const struct entry *e = entry_of(self, out, sample_find_proc(out, id->pid));
+
+		if (e && e->mapping_ticks)
+			return true;
+	}
+	return false;
 }
 
 static void take_all_turns(struct detail *self, struct sample *out)
@@ -395,6 +439,7 @@ static void take_all_turns(struct detail *self, struct sample *out)
 	size_t len;
 
 	self->round++;
+	self->is_mapping = is_mapping(self, out);
 	len = choose_focus(self, out, turns);
 	take_turns(self, turns, len);
 	read_sharers(self, out);
@@ -404,6 +449,15 @@ static void take_all_turns(struct detail *self, struct sample *out)
 	take_turns(self, turns, len);
 }
 
+static void earn_credit(struct detail *self, uint64_t mono_ns)
+{
+	int64_t share_ns = (int64_t)(mono_ns - MIN(mono_ns, self->mono_ns)) / CPU_SHARE;
+
+	self->credit_ns += MIN(share_ns, CPU_PER_TICK_NS);
+	self->credit_ns = self->tick ? MIN(self->credit_ns, CPU_PER_TICK_NS) : CPU_PER_TICK_NS;
+	self->mono_ns = mono_ns;
+}
+
 static int detail_read(void *self_, struct sample *out, struct err *err)
 {
 	struct detail *self = self_;
@@ -411,10 +465,12 @@ static int detail_read(void *self_, struct sample *out, struct err *err)
 	bool is_new = false;
 
 	(void)err;
-	if (!(out->want & (WANT_PSS | WANT_LIMITS)) || !find_entries(self, out))
+	if (!(out->want & (WANT_PSS | WANT_LIMITS)))
 		return 0;
-	self->credit_ns = MIN(self->credit_ns + CPU_PER_TICK_NS, CPU_PER_TICK_NS);
+	earn_credit(self, out->mono_ns);
 	self->tick++;
+	if (!find_entries(self, out))
+		return 0;
 	read_limits(self, out);
 	self->is_round = out->want & WANT_PSS || count_sharers(self, out, &is_new) < self->sharers;
 	if (self->is_round)
@@ -432,7 +488,7 @@ static void detail_health(const void *self_, struct probe_health *ret)
 	*ret = (struct probe_health){ .state = PROBE_WORKS,
 		                      .source = "smaps_rollup, status and limits" };
 	snprintf(ret->note, sizeof ret->note,
-	         "PSS, USS, peak memory and file limits, within 2 ms of CPU per tick");
+	         "PSS, USS, peak memory and file limits, within 5 ms of CPU per tick");
 	if (self->refused) {
 		ret->state = PROBE_DEGRADED;
 		snprintf(ret->note, sizeof ret->note,
