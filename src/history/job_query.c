@@ -200,9 +200,12 @@ static int put_filter(const struct history *r, const struct job_filter *f, struc
 		buf_puts(sql, " AND j.started >= ?3");
 	if (f->until_ns)
 		buf_puts(sql, " AND j.started <= ?4");
-	if (f->tag_key)
+	if (f->tag_key) /* a commit by its first digits, too, as it is shown */
 		buf_puts(sql, " AND EXISTS (SELECT 1 FROM json_each(iif(json_valid(j.tags), j.tags,"
-		              " '{}')) t WHERE t.key = ?5 AND (?6 IS NULL OR t.value = ?6))");
+		              " '{}')) t WHERE t.key = ?5 AND (?6 IS NULL OR t.value = ?6"
+		              " OR (length(?6) >= 7 AND length(t.value) IN (40, 64)"
+		              " AND t.value NOT GLOB '*[^0-9a-f]*'"
+		              " AND substr(t.value, 1, length(?6)) = ?6)))");
 	if (f->part)
 		buf_puts(sql, " AND (instr(j.job_id, ?7) OR instr(j.type, ?7))");
 	if (f->outermost && db_has_column(r->db, "job", "parent"))

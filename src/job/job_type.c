@@ -328,6 +328,13 @@ static void drop_version(struct parts *p)
 	p->name = p->plain;
 }
 
+/* A script without a name of its own, as of `bash <(…)`: "/dev/fd/63". */
+static bool is_stream(const char *path)
+{
+	return !strcmp(path, "-") || !strcmp(path, "/dev/stdin") ||
+	       (strstr(path, "/fd/") && is_number(base_name(path)));
+}
+
 static void name_script(struct walk *w, const struct tool *t, struct parts *ret)
 {
 	for (w->at++; w->at < w->argc; w->at++) {
@@ -348,7 +355,7 @@ static void name_script(struct walk *w, const struct tool *t, struct parts *ret)
 		case TYPE_ARG_WORD:
 			if (t->word_is_text)
 				ret->text = arg;
-			else if (strcmp(arg, "-") != 0)
+			else if (!is_stream(arg))
 				ret->name = base_name(arg);
 			return;
 		case TYPE_ARG_VALUED:

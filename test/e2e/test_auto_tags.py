@@ -45,6 +45,8 @@ def test_a_job_has_the_commit_of_its_directory(proctor, tree):
 	path, git = tree
 	commit = git("rev-parse", "HEAD")
 	assert tags(proctor, cwd=path) == {"git_commit": commit}
+	for digits, n in ((commit[:12], 1), (commit[:7], 1), (commit[:6], 0), (commit[1:13], 0)):
+		assert len(json.loads(proctor("ls", "--json", "--tag", "git_commit=" + digits).stdout)["jobs"]) == n, digits
 	(path / "below").mkdir()
 	git("pack-refs", "--all")
 	assert tags(proctor, cwd=path / "below") == {"git_commit": commit}
