@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* verb_report.c - everything known about one job. */
+#include <fcntl.h>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/daemon_jobs.h"
 #include "cli/job_selection.h"
 #include "cli/verb_report.h"
+#include "kernel/blocked_reader.h"
 #include "view/flight_view.h"
 #include "view/report_view.h"
 
@@ -26,6 +29,15 @@ void verb_report_totals(const struct job *job, struct buf *to)
 	const struct report report = { .now_ns = clock_wall_ns(), .job = *job };
 
 	report_text(&report, to);
+}
+
+static void add_blocked(struct report *report)
+{
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (root_fd >= 0)
+		blocked_reader_list(root_fd, report->living.at, report->living.len,
+		                    &report->blocked);
 }
 
 static int show_last_calls(const struct cli *cli, const struct report *report)
@@ -62,6 +74,7 @@ static int show(const struct cli *cli, const char *name, bool last_calls)
 		return status;
 	if (last_calls && !cli->json)
 		return show_last_calls(cli, &report);
+	add_blocked(&report);
 	cli_page_begin(&page, cli);
 	if (cli->json)
 		report_json(&report, &page.json);

@@ -18,7 +18,11 @@
 	X(CMDLINE, "cmdline", PROCESS_TEXT_MAX)                                                    \
 	X(ENVIRON, "environ", PROCESS_TEXT_MAX)                                                    \
 	X(ROLLUP, "smaps_rollup", 4096)                                                            \
-	X(PID_NAMESPACE, "ns/pid", 64) /* where the link points to */
+	X(PID_NAMESPACE, "ns/pid", 64) /* where the link points to */                              \
+	X(WCHAN, "wchan", 64)                                                                      \
+	X(SYSCALL, "syscall", 256)                                                                 \
+	X(SCHED, "sched", 512)                                                                     \
+	X(OPEN_FILE, "fd", 256) /* where the link of one open file points to */
 #define PROCESS_TEXT_MAX 4096
 
 #define X(id, ...) PROCESS_##id,

@@ -126,21 +126,29 @@ static bool count_fds(struct worker *w, int dir_fd, uint64_t *ret)
 	return error == 0;
 }
 
+/* The mode of the link shows how the file was opened. */
+static bool is_open_for(int fds_fd, const char *name, unsigned mode)
+{
+	struct stat st;
+
+	return !mode || (fstatat(fds_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mode & mode);
+}
+
 /* A process with very many files is not searched to the end. */
-static bool has_open(struct worker *w, int dir_fd, const char *device)
+static bool has_open(struct worker *w, int dir_fd, const struct process_request *q)
 {
 	cleanup(closep) int fd = openat(dir_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	size_t len = strlen(device);
-	char target[64];
+	size_t len = strlen(q->device);
+	char target[sizeof q->device];
 	const char *name;
 	int error;
 
-	if (fd < 0 || len > sizeof target)
+	if (fd < 0)
 		return false;
 	kernel_list_begin(&w->fds);
 	for (int i = 0; i < DEVICE_FDS_MAX && (name = kernel_list_next(&w->fds, fd, &error)); i++)
 		if (readlinkat(fd, name, target, len) == (ssize_t)len &&
-		    memcmp(target, device, len) == 0)
+		    memcmp(target, q->device, len) == 0 && is_open_for(fd, name, q->device_mode))
 			return true;
 	return false;
 }
@@ -165,6 +173,14 @@ static ssize_t read_link(int dir_fd, const char *name, char *to, size_t cap)
 	return n < 0 ? -errno : n;
 }
 
+static ssize_t read_open_file(int dir_fd, int fd, char *to, size_t cap)
+{
+	char name[24];
+
+	snprintf(name, sizeof name, "%s/%d", files[PROCESS_OPEN_FILE].name, fd);
+	return read_link(dir_fd, name, to, cap);
+}
+
 static void read_file(struct worker *w, int dir_fd, enum process_file file,
                       struct process_request *q)
 {
@@ -175,6 +191,8 @@ static void read_file(struct worker *w, int dir_fd, enum process_file file,
 	atomic_store_explicit(&w->file, (int)file, memory_order_relaxed);
 	if (file == PROCESS_PID_NAMESPACE)
 		n = read_link(dir_fd, files[file].name, to, files[file].max_bytes);
+	else if (file == PROCESS_OPEN_FILE)
+		n = read_open_file(dir_fd, q->fd, to, files[file].max_bytes);
 	else
 		n = kernel_file_read_from(dir_fd, files[file].name, offset, to,
 		                          files[file].max_bytes);
@@ -209,8 +227,8 @@ static void read_process(struct worker *w, struct process_request *q)
 	atomic_store_explicit(&w->file, PROCESS_FILE_COUNT, memory_order_relaxed);
 	if (q->counts_fds)
 		q->has_fds = count_fds(w, dir_fd, &q->fds);
-	if (q->device)
-		q->has_device = has_open(w, dir_fd, q->device);
+	if (q->device[0])
+		q->has_device = has_open(w, dir_fd, q);
 }
 
 static void read_batch(struct worker *w)

@@ -24,12 +24,14 @@
 
 struct process_request {
 	pid_t pid;
-	pid_t tid;          /* reads the files of this thread; 0: those of the process */
-	unsigned files;     /* 1 << enum process_file */
-	bool counts_fds;    /* how many files it has open */
-	uint32_t offset;    /* where to begin in environ */
-	const char *device; /* static: has_device answers whether it has a file open whose path
-	                       begins so; NULL: not asked */
+	pid_t tid;            /* reads the files of this thread; 0: those of the process */
+	unsigned files;       /* 1 << enum process_file */
+	bool counts_fds;      /* how many files it has open */
+	uint32_t offset;      /* where to begin in environ */
+	int fd;               /* of PROCESS_OPEN_FILE */
+	char device[32];      /* has_device answers whether it has a file open whose path begins so;
+	                       "": not asked */
+	unsigned device_mode; /* … for reading (S_IRUSR) or writing (S_IWUSR); 0: for any */
 
 	/* Filled in. All files come from one open directory: a pid that is reused meanwhile cannot
 	 * mix two processes. */

@@ -239,6 +239,12 @@ static void keep_left(struct report *r, const struct process_record *p)
 		snprintf(r->left[r->unended].name, COMM_LEN, "%s", name_of(p));
 		r->left[r->unended].pid = p->id.pid;
 	}
+	if (r->job.status == JOB_RUNNING) {
+		struct proc_id *id = vec_push(&r->living, REPORT_LIVING);
+
+		if (id)
+			*id = p->id;
+	}
 	r->unended++;
 }
 
@@ -315,6 +321,8 @@ void report_done(struct report *r)
 	vec_done(&r->calls);
 	buf_done(&r->call_text);
 	vec_done(&r->anomalies);
+	vec_done(&r->living);
+	vec_done(&r->blocked.list);
 	map_done(&r->program_of);
 	map_done(&r->lives);
 	map_done(&r->pids);

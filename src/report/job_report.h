@@ -8,10 +8,12 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "history/job_query.h"
+#include "model/blocked_call.h"
 #include "model/history_record.h"
 
 #define REPORT_COSTLY 8
 #define REPORT_LEFT 5
+#define REPORT_LIVING 128
 #define REPORT_USER_MAX 64
 #define REPORT_PROGRAMS_MAX 4096
 #define REPORT_PROCESSES_MAX ((size_t)1 << 20)
@@ -123,7 +125,9 @@ struct report {
 	struct {
 		char name[COMM_LEN];
 		pid_t pid;
-	} left[REPORT_LEFT]; /* the first that did not end */
+	} left[REPORT_LEFT];          /* the first that did not end */
+	VEC(struct proc_id) living;   /* … more of them, of a job that runs */
+	struct blocked_calls blocked; /* what these wait for; the caller adds it */
 	VEC(struct report_note) notes;
 	VEC(struct report_mark) marks;
 	uint64_t notes_dropped, marks_dropped;

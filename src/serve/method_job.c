@@ -272,7 +272,7 @@ void methods_publish_job(struct methods *m, const struct job *job, pid_t pid, en
 	json_key(&j, "stored");
 	stored == STORED_UNKNOWN ? json_nil(&j) : json_bool(&j, stored == STORED_YES);
 	json_key(&j, "resource_context");
-	resource_context_json(&j, methods_latest(m), NULL, pid);
+	resource_context_json(&j, methods_latest(m), NULL, pid, NULL);
 	json_end_object(&j);
 	methods_publish(m, names[job->status], job->id, 0, job->uid, m->scratch.at);
 }

@@ -1,23 +1,66 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "job/pressure.h"
+#include "kernel/blocked_reader.h"
+#include "kernel/ptrace_access.h"
 #include "model/field.h"
 #include "rpc/rpc_params.h"
 #include "serve/methods.h"
 #include "serve/resource_context.h"
 
+/* The process first, and then those of its job, among which its call may wait for one. */
+static size_t list_relatives(const struct snapshot *snap, const struct proc_snap *of,
+                             struct proc_id ret[static BLOCKED_PROCESSES_MAX])
+{
+	size_t n = 0;
+
+	ret[n++] = of->s.id;
+	vec_each(&snap->procs, p)
+		if (of->job >= 0 && p->job == of->job && p != of && n < BLOCKED_PROCESSES_MAX)
+			ret[n++] = p->s.id;
+	return n;
+}
+
+/* What a process does is for those to know who may trace it. */
+static void find_blocked(const struct methods *m, const struct rpc_server_peer *peer,
+                         const struct snapshot_scope *scope, pid_t pid, struct blocked_call *ret)
+{
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct ptrace_caller caller = { .uid = peer->uid, .gid = peer->gid };
+	const struct snapshot *snap = methods_latest(m);
+	const struct proc_snap *p = snap ? snapshot_find(snap, pid) : NULL;
+	struct proc_id ids[BLOCKED_PROCESSES_MAX];
+	struct err ignored;
+	int r = 0;
+
+	if (!p || !m->host.engine || !snapshot_scope_has_proc(scope, snap, p))
+		return;
+	if (!methods_trusts(peer))
+		r = ptrace_access_check(root_fd, pid, &caller, &ignored);
+	if (r < 0 && r != -EBUSY)
+		return;
+	(void)blocked_reader_one(engine_jobs(m->host.engine)->reader, root_fd, ids,
+	                         list_relatives(snap, p, ids), ret);
+}
+
 METHOD(method_context_get)
 {
+	struct blocked_call blocked = { 0 };
+	const struct snapshot_scope *scope;
 	struct peer_scope visible;
 	uint64_t pid = 0;
 	int r = rpc_params_u64(params, "pid", 1, INT32_MAX, &pid, err);
 
 	if (r < 0)
 		return r;
-	resource_context_json(result, methods_latest(self), methods_scope(peer, &visible),
-	                      (pid_t)pid);
+	scope = methods_scope(peer, &visible);
+	if (pid)
+		find_blocked(self, peer, scope, (pid_t)pid, &blocked);
+	resource_context_json(result, methods_latest(self), scope, (pid_t)pid,
+	                      pid ? &blocked : NULL);
 	return 0;
 }
 

@@ -2,11 +2,14 @@
 /* Recorded data. On the loop a request is only checked; the store worker reads the store, within the
  * reader's time limit, its own, and the limits here. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "kernel/blocked_reader.h"
+#include "kernel/ptrace_access.h"
 #include "model/record_fields.h"
 #include "rpc/rpc_params.h"
 #include "serve/methods.h"
@@ -136,6 +139,27 @@ static void write_report(struct json *j, const struct report *report)
 	json_end_object(j);
 }
 
+/* Of the processes that the peer might trace itself. */
+static void add_blocked(const struct query *q, struct report *report)
+{
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct ptrace_caller caller = { .uid = q->peer.uid, .gid = q->peer.gid };
+	struct err ignored;
+	size_t n = 0;
+
+	if (root_fd < 0)
+		return;
+	vec_each(&report->living, id) {
+		int r = methods_trusts(&q->peer)
+		                ? 0
+		                : ptrace_access_check(root_fd, id->pid, &caller, &ignored);
+
+		if (r == 0 || r == -EBUSY)
+			report->living.at[n++] = *id;
+	}
+	blocked_reader_list(root_fd, report->living.at, n, &report->blocked);
+}
+
 static int read_report(void *self, const struct history_cancel *cancel, struct json *result,
                        struct err *err)
 {
@@ -146,8 +170,10 @@ static int read_report(void *self, const struct history_cancel *cancel, struct j
 
 	if (r == 0)
 		r = report_gather(&report, reader, err);
-	if (r >= 0)
+	if (r >= 0) {
+		add_blocked(q, &report);
 		write_report(result, &report);
+	}
 	return map_timeout(MIN(r, 0), err);
 }
 

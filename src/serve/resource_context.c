@@ -67,8 +67,18 @@ static void write_anomalies(struct json *j, const struct snapshot *snap,
 	json_end_array(j);
 }
 
+static void write_blocked(struct json *j, const struct blocked_call *blocked)
+{
+	json_key(j, "blocked");
+	if (blocked->id.pid)
+		fields_json_object(j, &blocked_call_fields, blocked);
+	else
+		json_nil(j);
+}
+
 void resource_context_json(struct json *j, const struct snapshot *snap,
-                           const struct snapshot_scope *scope, pid_t pid)
+                           const struct snapshot_scope *scope, pid_t pid,
+                           const struct blocked_call *blocked)
 {
 	const struct proc_snap *p = snap && pid ? snapshot_find(snap, pid) : NULL;
 
@@ -83,6 +93,8 @@ void resource_context_json(struct json *j, const struct snapshot *snap,
 	                snap ? MIB_OR_NAN(&snap->host, HOST_SELF_RSS) : (double)NAN, 1);
 	if (!pid)
 		write_machine(j, snap, scope);
+	if (blocked)
+		write_blocked(j, blocked);
 	json_end_object(j);
 }
 
@@ -111,5 +123,5 @@ void resource_context_sheet_json(struct json *j, const struct snapshot *snap,
 	if (sheet->is_wrapper)
 		write_tree(j, snap, sheet);
 	else
-		resource_context_json(j, snap, NULL, sheet->pid);
+		resource_context_json(j, snap, NULL, sheet->pid, NULL);
 }

@@ -135,5 +135,7 @@ void report_json(const struct report *r, struct json *j)
 	json_key(j, "syscalls");
 	syscall_view_json(j, r->syscalls.at, r->syscalls.len);
 	flight_view_json(j, r);
+	put_records(j, "blocked", &blocked_call_fields, r->blocked.list.at, r->blocked.list.len,
+	            sizeof *r->blocked.list.at);
 	json_end_object(j);
 }

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "view/blocked_view.h"
 #include "view/facts.h"
 #include "view/flight_view.h"
 #include "view/format.h"
@@ -682,6 +683,7 @@ void report_view(const struct report *r, struct canvas *to)
 		return;
 	}
 	put_totals(r, to);
+	blocked_view(r->blocked.list.at, r->blocked.list.len, to);
 	report_curves(r, to);
 	put_sheets(r, to);
 	put_programs(r, to);

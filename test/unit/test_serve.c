@@ -264,7 +264,7 @@ static void assert_context(const struct snapshot *snap, pid_t pid, const char *w
 	struct buf out = { 0 };
 	struct json j = { .out = &out };
 
-	resource_context_json(&j, snap, NULL, pid);
+	resource_context_json(&j, snap, NULL, pid, NULL);
 	assert_string_equal(out.at, want);
 	buf_done(&out);
 }

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernel/blocked_reader.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "kernel/kernel_file.h"
+#include "kernel/process_peek.h"
+#include "kernel/socket_peer.h"
+#include "model/syscall_signature.h"
+
+#define THREADS_MAX 32   /* of one process */
+#define HOLDERS_MAX 1024 /* processes outside of the list that may be at the other end */
+#define X32_BIT 0x40000000u
+#define ADDRESSES_32 (UINT64_C(1) << 32)
+
+struct blocked_thread {
+	char state;
+	bool is_readable; /* the call it is in is known */
+	struct blocked_args call;
+	char wchan[64];
+	uint64_t ran_ns; /* when it ran last, by the clock of the scheduler; 0: not known */
+};
+
+/* The processes that are asked about, and room for questions about them. */
+struct search {
+	struct process_reader *r;
+	int root_fd;
+	const struct proc_id *ids;
+	size_t n;
+	bool is_wide; /* the other end may be any process */
+	struct kernel_list list;
+	struct process_request requests[PROCESS_READER_BATCH];
+};
+
+static struct search *search_new(struct process_reader *r, int root_fd, const struct proc_id *ids,
+                                 size_t n)
+{
+	struct search *s = xcalloc(1, sizeof *s);
+
+	s->r = r;
+	s->root_fd = root_fd;
+	s->ids = ids;
+	s->n = MIN(n, (size_t)BLOCKED_PROCESSES_MAX);
+	return s;
+}
+
+/* ---- one thread ------------------------------------------------------------------------------ */
+
+/* "running", "-1 SP PC", or the number, six arguments, SP and PC. Of a program of 32 bits the number is that
+ * of its own calls. */
+bool blocked_reader_parse(struct scan text, struct blocked_args *ret)
+{
+	struct blocked_args a = { 0 };
+	uint64_t number, value[8];
+
+	if (!scan_u64(&text, &number) || number > UINT32_MAX)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(value); i++)
+		if (!scan_lit(&text, " 0x") || !scan_hex(&text, &value[i]))
+			return false;
+	memcpy(a.args, value, sizeof a.args);
+	a.number = (uint32_t)number & ~X32_BIT;
+	if (number & X32_BIT)
+		a.abi = SYSCALL_X32;
+	else if (value[6] < ADDRESSES_32 && value[7] < ADDRESSES_32)
+		a.abi = SYSCALL_IA32;
+	*ret = a;
+	return true;
+}
+
+/* name (pid, #threads: 1)
+ * ---
+ * se.exec_start : 59457382.393648, in ms */
+bool blocked_reader_parse_sched(struct scan text, uint64_t *ret_ns)
+{
+	struct scan line, name;
+
+	while (scan_line(&text, &line))
+		if (scan_word(&line, &name) && scan_eq(&name, "se.exec_start")) {
+			scan_blanks(&line);
+			return scan_lit(&line, ":") && scan_fixed(&line, 6, ret_ns);
+		}
+	return false;
+}
+
+/* Now, by that clock: this thread runs. */
+static uint64_t scheduler_now_ns(int root_fd)
+{
+	char text[512];
+	ssize_t n = kernel_file_read(root_fd, "proc/thread-self/sched", text, sizeof text);
+	uint64_t now_ns = 0;
+
+	(void)blocked_reader_parse_sched(scan_mem(text, n > 0 ? (size_t)n : 0), &now_ns);
+	return now_ns;
+}
+
+static void take_thread(const struct process_request *q, struct blocked_thread *ret)
+{
+	struct scan wchan = q->text[PROCESS_WCHAN];
+	struct process_files_stat st;
+
+	*ret = (struct blocked_thread){ 0 };
+	if (q->error || !process_files_parse_stat(q->text[PROCESS_STAT], &st))
+		return;
+	ret->state = st.state;
+	ret->is_readable = blocked_reader_parse(q->text[PROCESS_SYSCALL], &ret->call);
+	if (!scan_eq(&wchan, "0"))
+		snprintf(ret->wchan, sizeof ret->wchan, "%.*s", (int)scan_left(&wchan), wchan.p);
+	(void)blocked_reader_parse_sched(q->text[PROCESS_SCHED], &ret->ran_ns);
+}
+
+static bool is_one_of(const char *name, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(name, list[i]) == 0)
+			return true;
+	return false;
+}
+
+static enum blocked_thing thing_of(const char *name)
+{
+	static const char *const children[] = { "wait4", "waitid", "waitpid" };
+	static const char *const timers[] = { "nanosleep", "clock_nanosleep",
+		                              "clock_nanosleep_time64" };
+	static const char *const locks[] = { "futex", "futex_time64", "futex_wait", "futex_waitv" };
+	static const char *const files[] = { "poll",         "ppoll",       "ppoll_time64",
+		                             "select",       "pselect6",    "pselect6_time64",
+		                             "_newselect",   "epoll_wait",  "epoll_pwait",
+		                             "epoll_pwait2", "io_getevents" };
+
+	if (is_one_of(name, children, ARRAY_LEN(children)))
+		return BLOCKED_ON_CHILD;
+	if (is_one_of(name, timers, ARRAY_LEN(timers)))
+		return BLOCKED_ON_TIMER;
+	if (is_one_of(name, locks, ARRAY_LEN(locks)))
+		return BLOCKED_ON_LOCK;
+	return is_one_of(name, files, ARRAY_LEN(files)) ? BLOCKED_ON_FILES : BLOCKED_ON_UNKNOWN;
+}
+
+static bool does_write(const char *name)
+{
+	static const char *const prefixes[] = { "write", "pwrite", "send" };
+
+	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
+		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Before what it waits for is looked up: FILE stands for any open file. */
+static void describe(const struct blocked_thread *t, struct blocked_call *ret)
+{
+	const struct blocked_args *a = &t->call;
+	const struct syscall_signature *s;
+	unsigned file;
+
+	ret->fd = -1;
+	ret->state = t->state;
+	memcpy(ret->wchan, t->wchan, sizeof ret->wchan);
+	if (!t->is_readable)
+		return;
+	syscall_name(syscall_id_of(a->abi, a->number), ret->call);
+	ret->thing = thing_of(ret->call);
+	s = syscall_signature_of(a->abi, a->number);
+	file = s ? syscall_signature_file(s) : 0;
+	if (ret->thing == BLOCKED_ON_LOCK)
+		snprintf(ret->text, sizeof ret->text, "0x%" PRIx64, a->args[0]);
+	if (ret->thing != BLOCKED_ON_UNKNOWN || !file || a->args[file - 1] > INT32_MAX)
+		return;
+	ret->thing = BLOCKED_ON_FILE;
+	ret->fd = (int)a->args[file - 1];
+	ret->writes = does_write(ret->call);
+}
+
+/* ---- the threads of a process ---------------------------------------------------------------- */
+
+static size_t list_threads(struct search *s, pid_t pid, struct process_request *ret)
+{
+	char path[40];
+	cleanup(closep) int fd = -1;
+	size_t n = 0;
+	int error;
+	pid_t tid;
+
+	snprintf(path, sizeof path, "proc/%d/task", pid);
+	fd = openat(s->root_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	kernel_list_begin(&s->list);
+	while (n < THREADS_MAX && (tid = kernel_list_next_pid(&s->list, fd, &error)) > 0)
+		ret[n++] = (struct process_request){
+			.pid = pid,
+			.tid = tid,
+			.files = 1U << PROCESS_STAT | 1U << PROCESS_WCHAN | 1U << PROCESS_SYSCALL |
+			         1U << PROCESS_SCHED,
+		};
+	return n;
+}
+
+/* What says most about why a process does not go on. */
+static unsigned rank_of(const struct blocked_call *b)
+{
+	static const unsigned char ranks[BLOCKED_THING_COUNT] = {
+		[BLOCKED_ON_FILE] = 6, [BLOCKED_ON_CHILD] = 5, [BLOCKED_ON_FILES] = 4,
+		[BLOCKED_ON_LOCK] = 3, [BLOCKED_ON_TIMER] = 2, [BLOCKED_ON_UNKNOWN] = 1,
+	};
+
+	return ranks[b->thing];
+}
+
+static bool is_same(const struct blocked_call *a, const struct blocked_call *b)
+{
+	return strcmp(a->call, b->call) == 0 && a->thing == b->thing && a->fd == b->fd &&
+	       strcmp(a->text, b->text) == 0 && (*a->call || strcmp(a->wchan, b->wchan) == 0);
+}
+
+/* False: it runs, has ended, or hangs. `ret_call` is that of the thread that is shown. */
+static bool read_process(struct search *s, struct proc_id id, struct blocked_call *ret,
+                         struct blocked_args *ret_call)
+{
+	struct process_request q[THREADS_MAX];
+	struct blocked_thread threads[THREADS_MAX];
+	struct blocked_call each[THREADS_MAX] = { 0 };
+	size_t n = list_threads(s, id.pid, q), best = 0;
+	uint64_t now_ns = scheduler_now_ns(s->root_fd);
+	struct proc_id now = { .pid = id.pid };
+
+	process_reader_read(s->r, q, n);
+	for (size_t i = 0; i < n; i++) {
+		take_thread(&q[i], &threads[i]);
+		if (!threads[i].state || strchr("RZXI", threads[i].state))
+			return false;
+		describe(&threads[i], &each[i]);
+		if (rank_of(&each[i]) > rank_of(&each[best]))
+			best = i;
+	}
+	process_reader_find_start(s->r, &now);
+	if (!n || now.start_ticks != id.start_ticks)
+		return false;
+	*ret = each[best];
+	*ret_call = threads[best].call;
+	ret->id = id;
+	if (threads[best].ran_ns && now_ns) /* the clocks of two CPUs may differ a little */
+		ret->since_ns = MAX(now_ns, threads[best].ran_ns + 1) - threads[best].ran_ns;
+	process_peek_comm(s->root_fd, id.pid, ret->name);
+	for (size_t i = 0; i < n; i++)
+		ret->threads += is_same(&each[i], ret);
+	ret->others = (uint32_t)n - ret->threads;
+	return true;
+}
+
+/* ---- on what --------------------------------------------------------------------------------- */
+
+/* The first of these that has it open; 0: none. */
+static pid_t ask_holders(struct search *s, size_t n, pid_t except)
+{
+	process_reader_read(s->r, s->requests, n);
+	for (size_t i = 0; i < n; i++)
+		if (s->requests[i].has_device && s->requests[i].pid != except)
+			return s->requests[i].pid;
+	return 0;
+}
+
+static pid_t search_others(struct search *s, const struct process_request *q, pid_t except)
+{
+	cleanup(closep) int fd = openat(s->root_fd, "proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	size_t n = 0, all = 0;
+	pid_t found = 0, pid;
+	int error;
+
+	if (fd < 0)
+		return 0;
+	kernel_list_begin(&s->list);
+	while (!found && all < HOLDERS_MAX &&
+	       (pid = kernel_list_next_pid(&s->list, fd, &error)) > 0) {
+		all++;
+		s->requests[n] = *q;
+		s->requests[n++].pid = pid;
+		if (n == PROCESS_READER_BATCH) {
+			found = ask_holders(s, n, except);
+			n = 0;
+		}
+	}
+	return found || !n ? found : ask_holders(s, n, except);
+}
+
+/* Who else has open what the link points to. */
+static void find_holder(struct search *s, const char *link, unsigned mode, struct blocked_call *b)
+{
+	struct process_request q = { .device_mode = mode };
+
+	if ((size_t)snprintf(q.device, sizeof q.device, "%s", link) >= sizeof q.device)
+		return;
+	for (size_t i = 0; i < s->n; i++) {
+		s->requests[i] = q;
+		s->requests[i].pid = s->ids[i].pid;
+	}
+	b->peer = ask_holders(s, s->n, b->id.pid);
+	if (!b->peer && s->is_wide)
+		b->peer = search_others(s, &q, b->id.pid);
+}
+
+static void look_up_socket(struct search *s, uint64_t inode, struct blocked_call *b)
+{
+	struct socket_peer peer;
+	char link[40];
+
+	b->thing = BLOCKED_ON_SOCKET;
+	if (!socket_peer_find(s->root_fd, b->id.pid, inode, &peer))
+		return;
+	snprintf(b->text, sizeof b->text, "%s", peer.address);
+	if (!peer.inode)
+		return;
+	snprintf(link, sizeof link, "socket:[%" PRIu64 "]", peer.inode);
+	find_holder(s, link, 0, b);
+}
+
+static void look_up_file(struct search *s, struct blocked_call *b)
+{
+	struct process_request q = { .pid = b->id.pid,
+		                     .fd = b->fd,
+		                     .files = 1U << PROCESS_OPEN_FILE };
+	char link[BLOCKED_TEXT_MAX];
+	struct scan text;
+	uint64_t inode;
+
+	process_reader_read(s->r, &q, 1);
+	text = q.text[PROCESS_OPEN_FILE];
+	if (q.error || scan_at_end(&text))
+		return;
+	snprintf(link, sizeof link, "%.*s", (int)scan_left(&text), text.p);
+	if (scan_lit(&text, "pipe:[")) {
+		b->thing = BLOCKED_ON_PIPE;
+		find_holder(s, link, b->writes ? S_IRUSR : S_IWUSR, b);
+	} else if (scan_lit(&text, "socket:[") && scan_u64(&text, &inode)) {
+		look_up_socket(s, inode, b);
+	} else {
+		memcpy(b->text, link, sizeof b->text);
+	}
+}
+
+/* The child itself, if it waits for that one, or has no other. */
+static void look_up_child(struct search *s, const struct blocked_args *call, struct blocked_call *b)
+{
+	uint64_t wanted = call->args[strcmp(b->call, "waitid") == 0];
+	pid_t child = 0;
+
+	if (wanted > 0 && wanted <= INT32_MAX) {
+		b->peer = (pid_t)wanted;
+		return;
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		struct process_files_stat st;
+
+		if (!process_reader_stat(s->r, s->ids[i].pid, &st) || st.ppid != b->id.pid)
+			continue;
+		if (child)
+			return;
+		child = st.pid;
+	}
+	b->peer = child;
+}
+
+static void look_up(struct search *s, const struct blocked_args *call, struct blocked_call *b)
+{
+	if (b->thing == BLOCKED_ON_FILE)
+		look_up_file(s, b);
+	else if (b->thing == BLOCKED_ON_CHILD)
+		look_up_child(s, call, b);
+	if (b->peer)
+		process_peek_comm(s->root_fd, b->peer, b->peer_name);
+}
+
+static bool is_shared(const struct blocked_call *b, const struct blocked_args *call)
+{
+	return b->thing == BLOCKED_ON_LOCK && !(call->args[1] & FUTEX_PRIVATE_FLAG);
+}
+
+/* Memory that is shared since a fork has the same address in both. */
+static void find_sharers(struct blocked_call *list, const struct blocked_args *calls, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < n && is_shared(&list[i], &calls[i]); k++)
+			if (k != i && !list[i].peer && is_shared(&list[k], &calls[k]) &&
+			    strcmp(list[i].text, list[k].text) == 0) {
+				list[i].peer = list[k].id.pid;
+				memcpy(list[i].peer_name, list[k].name, COMM_LEN);
+			}
+}
+
+void blocked_reader_list(int root_fd, const struct proc_id *ids, size_t n,
+                         struct blocked_calls *ret)
+{
+	cleanup(process_reader_freep) struct process_reader *r = process_reader_new(root_fd);
+	cleanup(freep) struct search *s = search_new(r, root_fd, ids, n);
+	struct blocked_args calls[BLOCKED_PROCESSES_MAX];
+
+	s->is_wide = true;
+	for (size_t i = 0; i < s->n; i++) {
+		struct blocked_call b = { 0 };
+		struct blocked_call *to;
+
+		if (!read_process(s, ids[i], &b, &calls[ret->list.len]))
+			continue;
+		look_up(s, &calls[ret->list.len], &b);
+		to = vec_push(&ret->list, BLOCKED_PROCESSES_MAX);
+		if (to)
+			*to = b;
+	}
+	find_sharers(ret->list.at, calls, ret->list.len);
+}
+
+bool blocked_reader_one(struct process_reader *r, int root_fd, const struct proc_id *ids, size_t n,
+                        struct blocked_call *ret)
+{
+	cleanup(freep) struct search *s = search_new(r, root_fd, ids, n);
+	struct blocked_args call;
+
+	*ret = (struct blocked_call){ 0 };
+	if (!n || !read_process(s, ids[0], ret, &call))
+		return false;
+	look_up(s, &call, ret);
+	return true;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* blocked_reader.h - what processes wait for: the system call that each is in, and on what, from wchan, syscall
+ * and the open files in /proc/PID. Whoever may not trace a process sees only its state and wchan. */
+#pragma once
+
+#include "kernel/process_reader.h"
+#include "model/blocked_call.h"
+
+#define BLOCKED_PROCESSES_MAX 128
+
+/* Those of the first BLOCKED_PROCESSES_MAX of them that wait. One with a thread that runs is left out.
+ * Processes at the other end of pipes and sockets are searched among them first, and then anywhere. */
+void blocked_reader_list(int root_fd, const struct proc_id *ids, size_t n,
+                         struct blocked_calls *ret);
+/* One of them, of which the others are the relatives; nothing else is searched. False: it does not wait. */
+bool blocked_reader_one(struct process_reader *r, int root_fd, const struct proc_id *ids, size_t n,
+                        struct blocked_call *ret);
+
+/* A call with its arguments. */
+struct blocked_args {
+	enum syscall_abi abi;
+	uint32_t number;
+	uint64_t args[6];
+};
+
+/* The text of /proc/PID/syscall; false: it runs, or sleeps outside of a call. */
+bool blocked_reader_parse(struct scan text, struct blocked_args *ret);
+/* That of /proc/PID/sched: when it ran last. */
+bool blocked_reader_parse_sched(struct scan text, uint64_t *ret_ns);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* blocked_call.h - what a process waits for: the system call that it is in, and on what. */
+#pragma once
+
+#include "model/field.h"
+#include "model/process.h"
+#include "model/syscall.h"
+
+#define BLOCKED_TEXT_MAX 256
+
+/* X(id, key): what a call waits for */
+#define BLOCKED_THINGS(X)                                                                          \
+	X(UNKNOWN, NULL)                                                                           \
+	X(FILE, "file")     /* text: its path */                                                   \
+	X(PIPE, "pipe")     /* peer: who has the other end */                                      \
+	X(SOCKET, "socket") /* text: the address of the other side; peer: its process */           \
+	X(CHILD, "child")   /* peer: the child that it waits for */                                \
+	X(LOCK, "lock")     /* a futex: text is its address; peer: who shares it */                \
+	X(TIMER, "timer")                                                                          \
+	X(FILES, "files") /* the first of many that is ready: poll, select, epoll */
+
+#define X(id, ...) BLOCKED_ON_##id,
+enum blocked_thing { BLOCKED_THINGS(X) BLOCKED_THING_COUNT };
+#undef X
+
+struct blocked_call {
+	struct proc_id id;
+	char name[COMM_LEN];
+	char state;                  /* S, D, T … */
+	uint32_t threads;            /* that are in the same call, on the same */
+	uint32_t others;             /* threads that wait for something else */
+	char call[SYSCALL_NAME_MAX]; /* "": not readable */
+	char wchan[64];              /* the kernel's function in which it sleeps; "": not known */
+	enum blocked_thing thing;
+	int fd;                      /* -1: none */
+	bool writes;                 /* it waits until it can write, not read */
+	char text[BLOCKED_TEXT_MAX]; /* "": none */
+	pid_t peer;                  /* 0: not known */
+	char peer_name[COMM_LEN];
+	uint64_t since_ns; /* how long it has not run; 0: not known */
+};
+
+struct blocked_calls {
+	VEC(struct blocked_call) list;
+};
+
+extern const struct field_table blocked_call_fields;

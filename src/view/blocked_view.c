@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/blocked_view.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "view/facts.h"
+#include "view/format.h"
+
+#define SHOWN 8
+#define LABEL_COLUMNS 24
+
+static void put_peer(struct facts *f, const struct blocked_call *b, const char *before)
+{
+	if (b->peer)
+		facts_join(f, FACT_WORD, "%s %s %d", before, b->peer_name, b->peer);
+}
+
+static void put_thing(struct facts *f, const struct blocked_call *b)
+{
+	switch (b->thing) {
+	case BLOCKED_ON_FILE:
+		facts_join(f, FACT_WORD, "on");
+		facts_join(f, FACT_WORD, "%s", *b->text ? b->text : "an open file");
+		break;
+	case BLOCKED_ON_PIPE:
+		facts_join(f, FACT_WORD, "on a pipe");
+		put_peer(f, b, b->writes ? "to" : "from");
+		break;
+	case BLOCKED_ON_SOCKET:
+		facts_join(f, FACT_WORD, "on a socket");
+		if (*b->text)
+			facts_join(f, FACT_WORD, "to %s", b->text);
+		put_peer(f, b, "of");
+		break;
+	case BLOCKED_ON_CHILD:
+		facts_join(f, FACT_WORD, b->peer ? "for" : "for its children");
+		if (b->peer)
+			facts_join(f, FACT_WORD, "%s %d", b->peer_name, b->peer);
+		break;
+	case BLOCKED_ON_LOCK:
+		facts_join(f, FACT_WORD, "on a lock");
+		facts_join(f, FACT_WORD, "(%s)", b->text);
+		put_peer(f, b, "shared with");
+		break;
+	case BLOCKED_ON_FILES:
+		facts_join(f, FACT_WORD, "on several files");
+		break;
+	case BLOCKED_ON_TIMER:
+	case BLOCKED_ON_UNKNOWN:
+	case BLOCKED_THING_COUNT:
+		break;
+	}
+}
+
+static void put_call(struct facts *f, const struct blocked_call *b)
+{
+	char label[COMM_LEN + 16];
+
+	snprintf(label, sizeof label, "%s %d", b->name, b->id.pid);
+	facts_begin(f, label, "");
+	if (b->state == 'T' || b->state == 't') {
+		facts_part(f, b->state == 'T' ? "stopped by a signal" : "stopped by a debugger");
+		return;
+	}
+	if (*b->call)
+		facts_part(f, "%s", b->call);
+	else
+		facts_part(f, "sleeps%s%s", *b->wchan ? " in " : "", b->wchan);
+	put_thing(f, b);
+	if (b->threads > 1)
+		facts_comma(f, "%u threads", b->threads);
+	if (b->since_ns)
+		facts_comma(f, "for %s", format_duration(b->since_ns).at);
+	if (b->state == 'D')
+		facts_comma(f, "cannot be interrupted");
+}
+
+/* What says most comes first. */
+static int by_weight(const void *a, const void *b)
+{
+	static const unsigned char weights[BLOCKED_THING_COUNT] = {
+		[BLOCKED_ON_FILE] = 0,  [BLOCKED_ON_SOCKET] = 0,  [BLOCKED_ON_PIPE] = 1,
+		[BLOCKED_ON_LOCK] = 2,  [BLOCKED_ON_FILES] = 3,   [BLOCKED_ON_TIMER] = 4,
+		[BLOCKED_ON_CHILD] = 6, [BLOCKED_ON_UNKNOWN] = 5,
+	};
+	const struct blocked_call *x = *(const struct blocked_call *const *)a;
+	const struct blocked_call *y = *(const struct blocked_call *const *)b;
+
+	if (weights[x->thing] != weights[y->thing])
+		return weights[x->thing] < weights[y->thing] ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+void blocked_view(const struct blocked_call *calls, size_t n, struct canvas *to)
+{
+	struct facts f = { .indent = 2, .label_columns = LABEL_COLUMNS };
+	cleanup(freep) const struct blocked_call **order = xcalloc(n, sizeof *order);
+
+	if (!n)
+		return;
+	for (size_t i = 0; i < n; i++)
+		order[i] = &calls[i];
+	qsort(order, n, sizeof *order, by_weight);
+	canvas_title(to, "Waiting now");
+	for (size_t i = 0; i < MIN(n, (size_t)SHOWN); i++)
+		put_call(&f, order[i]);
+	if (n > SHOWN) {
+		facts_begin(&f, "", "");
+		facts_part(&f, "and %zu more", n - SHOWN);
+	}
+	facts_print(&f, to);
+	facts_done(&f);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernel/blocked_reader.h"
+#include "kernel/socket_peer.h"
+#include "check.h"
+
+static void test_blocked_reader_parse__finds_the_call_and_its_arguments(void **state)
+{
+	struct blocked_args a;
+
+	(void)state;
+	assert_true(blocked_reader_parse(
+		scan_str("0 0x3 0x7ffd2f0a 0x1 0x0 0x0 0x7f 0x7ffd2f0a1b60 0x7f3a5d4b0992\n"), &a));
+	assert_int_equal(a.abi, SYSCALL_NATIVE);
+	assert_int_equal(a.number, 0);
+	assert_int_equal(a.args[0], 3);
+	assert_int_equal(a.args[5], 0x7f);
+}
+
+static void test_blocked_reader_parse__knows_programs_of_32_bits(void **state)
+{
+	struct blocked_args a;
+
+	(void)state;
+	assert_true(blocked_reader_parse(
+		scan_str("162 0xff9c 0x0 0x0 0x0 0x0 0x0 0xff9c0d40 0xf7f1a579\n"), &a));
+	assert_int_equal(a.abi, SYSCALL_IA32);
+	assert_true(blocked_reader_parse(
+		scan_str("1073741824 0x0 0x0 0x0 0x0 0x0 0x0 0xff9c0d40 0xf7f1a579\n"), &a));
+	assert_int_equal(a.abi, SYSCALL_X32);
+	assert_int_equal(a.number, 0);
+}
+
+static void test_blocked_reader_parse__refuses_what_is_no_call(void **state)
+{
+	static const char *const texts[] = { "", "running\n", "-1 0x7ffd 0x7f3a\n", "0 0x3 0x7\n",
+		                             "0 1 2 3 4 5 6 7 8\n" };
+	struct blocked_args a;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		assert_false(blocked_reader_parse(scan_str(texts[i]), &a));
+}
+
+static void test_blocked_reader_parse_sched__finds_when_it_ran_last(void **state)
+{
+	uint64_t ns = 7;
+
+	(void)state;
+	assert_true(blocked_reader_parse_sched(
+		scan_str("sleep (6901, #threads: 1)\n-----\n"
+	                 "se.exec_start                  :      59457382.393648\n"),
+		&ns));
+	assert_int_equal(ns, 59457382393648);
+	assert_false(blocked_reader_parse_sched(scan_str("se.exec_start\n"), &ns));
+	assert_false(blocked_reader_parse_sched(scan_str(""), &ns));
+}
+
+#define HEAD                                                                                       \
+	"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+#define REST " 01 00000000:00000000 00:00000000 00000000     0        0 "
+
+static void test_socket_peer_parse__finds_the_address_and_the_other_end(void **state)
+{
+	static const char table[] = HEAD
+		"   0: 0100007F:1F90 00000000:0000" REST "100 1 0000000000000000 100 0 0 10 0\n"
+		"   1: 0100007F:A2C4 0100007F:1F90" REST "101 1 0000000000000000 20 4 30 10 -1\n"
+		"   2: 0100007F:1F90 0100007F:A2C4" REST "102 1 0000000000000000 20 4 30 10 -1\n"
+		"   3: 0A00020F:A2C4 0101A8C0:0050" REST "103 1 0000000000000000 20 4 30 10 -1\n";
+	struct socket_peer p;
+
+	(void)state;
+	assert_true(socket_peer_parse(scan_str(table), 101, &p));
+	assert_string_equal(p.address, "127.0.0.1:8080");
+	assert_int_equal(p.inode, 102);
+	assert_true(socket_peer_parse(scan_str(table), 103, &p));
+	assert_string_equal(p.address, "192.168.1.1:80");
+	assert_int_equal(p.inode, 0);
+	assert_false(socket_peer_parse(scan_str(table), 104, &p));
+	assert_false(socket_peer_parse(scan_str(""), 0, &p));
+}
+
+static void test_socket_peer_parse__reads_long_addresses(void **state)
+{
+	static const char table[] = HEAD
+		"   0: 00000000000000000000000001000000:1F90"
+		" B80D01200000000000000000 01000000:0050" REST "7 1 0000000000000000 100\n"
+		"   1: 00000000000000000000000001000000:1F90"
+		" B80D0120000000000000000001000000:0050" REST "8 1 0000000000000000 100\n";
+	struct socket_peer p;
+
+	(void)state;
+	assert_false(socket_peer_parse(scan_str(table), 7, &p));
+	assert_true(socket_peer_parse(scan_str(table), 8, &p));
+	assert_string_equal(p.address, "[2001:db8::1]:80");
+}
+
+RUN_TESTS(TEST(test_blocked_reader_parse__finds_the_call_and_its_arguments),
+          TEST(test_blocked_reader_parse__knows_programs_of_32_bits),
+          TEST(test_blocked_reader_parse__refuses_what_is_no_call),
+          TEST(test_blocked_reader_parse_sched__finds_when_it_ran_last),
+          TEST(test_socket_peer_parse__finds_the_address_and_the_other_end),
+          TEST(test_socket_peer_parse__reads_long_addresses))
