@@ -236,7 +236,7 @@ const struct verb verb_diff = {
 	"5 % is unchanged (10 % where a figure was sampled), and 20 ms or 1 MiB are too small to compare.\n"
 	"CONDITION is time, cpu, user, system, memory, charged, largest, read, written, procs or failed,\n"
 	"then > or <, then a factor (1.2x), a change (+20%) or a value of the second job (10s, 500M, 3).\n"
-	"Separate several by commas. A condition that cannot be decided, because a figure is missing or only\n"
-	"a bound, also fails.",
+	"Separate several by commas. A condition that cannot be decided, because a figure is missing, or a\n"
+	"bound of one job only, also fails.",
 	.run = run,
 };

@@ -171,24 +171,28 @@ struct diff_pair diff_condition_pair(const struct diff_condition *c, const struc
 	return (struct diff_pair){ a->job.figures[c->figure], b->job.figures[c->figure] };
 }
 
-/* What a figure may be. */
+/* What a figure may be. A bound counts as its value, but where it is compared with a figure of another
+ * quality. */
 struct range {
 	double low, high;
 };
 
-static struct range range_of(struct figure f, double factor)
+static struct range range_of(struct figure f, double factor, bool is_mixed)
 {
 	double value = (double)f.value * factor;
 
-	return (struct range){ .low = f.quality == QUALITY_AT_MOST ? 0 : value,
-		               .high = f.quality == QUALITY_AT_LEAST ? INFINITY : value };
+	return (struct range){ .low = is_mixed && f.quality == QUALITY_AT_MOST ? 0 : value,
+		               .high = is_mixed && f.quality == QUALITY_AT_LEAST ? INFINITY
+		                                                                 : value };
 }
 
 enum diff_answer diff_condition_check(const struct diff_condition *c, struct diff_pair pair)
 {
 	const struct figure fixed = { c->value, QUALITY_EXACT };
-	struct range is = range_of(pair.b, 1),
-		     limit = c->factor > 0 ? range_of(pair.a, c->factor) : range_of(fixed, 1);
+	bool is_mixed = c->factor > 0 && pair.a.quality != pair.b.quality;
+	struct range is = range_of(pair.b, 1, is_mixed),
+		     limit = c->factor > 0 ? range_of(pair.a, c->factor, is_mixed)
+	                                   : range_of(fixed, 1, false);
 
 	if (!figure_is_known(pair.b) || (c->factor > 0 && !figure_is_known(pair.a)))
 		return DIFF_UNDECIDED;

@@ -24,6 +24,7 @@ enum metric_unit diff_condition_unit(const struct diff_condition *c);
 struct diff_pair diff_condition_pair(const struct diff_condition *c, const struct report *a,
                                      const struct report *b);
 
-/* Bounds decide only what they can: "at least 9 s" is above 5 s, and may or may not be above 10 s. */
+/* A bound counts as its value: those of two jobs that were watched in the same way can be compared. Against a
+ * figure of another quality it decides only what it proves. */
 enum diff_answer { DIFF_NO, DIFF_YES, DIFF_UNDECIDED };
 enum diff_answer diff_condition_check(const struct diff_condition *c, struct diff_pair pair);

@@ -7,10 +7,7 @@
 
 bool diff_is_comparable(struct diff_pair pair)
 {
-	bool is_bound = pair.a.quality == QUALITY_AT_LEAST || pair.a.quality == QUALITY_AT_MOST;
-
-	return figure_is_known(pair.a) && figure_is_known(pair.b) &&
-	       !(is_bound && pair.a.quality == pair.b.quality);
+	return figure_is_known(pair.a) && figure_is_known(pair.b);
 }
 
 double diff_ratio(struct diff_pair pair)
@@ -20,7 +17,8 @@ double diff_ratio(struct diff_pair pair)
 	return (double)pair.b.value / (double)pair.a.value;
 }
 
-/* Of b / a: what bounds the divisor bounds the ratio on the other side. */
+/* Of b / a: what bounds the divisor bounds the ratio on the other side. Two lower bounds were measured in the
+ * same way, and lack much the same: their ratio is a rough one. */
 enum diff_bound diff_bound(struct diff_pair pair)
 {
 	static const enum quality turned[QUALITY_COUNT] = { [QUALITY_SAMPLED] = QUALITY_SAMPLED,

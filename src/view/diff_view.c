@@ -69,8 +69,7 @@ static void add_figures(struct table *t, const struct canvas *to, struct diff_pa
 static void add_pair(struct table *t, const struct canvas *to, const char *name,
                      struct diff_pair pair, enum metric_unit unit)
 {
-	if (!pair.a.value && !pair.b.value &&
-	    pair.a.quality == pair.b.quality) /* or both are missing */
+	if (!pair.a.value && !pair.b.value) /* or missing */
 		return;
 	table_add(t, name, INK_PLAIN);
 	add_figures(t, to, pair, unit);

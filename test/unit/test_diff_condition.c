@@ -147,9 +147,16 @@ static void test_diff_condition__decides_by_bounds_only_what_they_prove(void **s
 	assert_answer("procs>1.2x", EXACT(10), AT_LEAST(12), DIFF_UNDECIDED);
 	assert_answer("procs>1.2x", AT_LEAST(10), EXACT(12), DIFF_NO);
 	assert_answer("procs>1.2x", AT_LEAST(10), EXACT(13), DIFF_UNDECIDED);
-	assert_answer("procs>1.2x", AT_LEAST(10), AT_LEAST(10), DIFF_UNDECIDED);
 	assert_answer("procs>1.2x", EXACT(10), AT_MOST(12), DIFF_NO);
-	assert_answer("procs>12", MISSING, AT_LEAST(5), DIFF_UNDECIDED);
+}
+
+static void test_diff_condition__takes_bounds_of_the_same_kind_by_their_values(void **state)
+{
+	assert_answer("procs>1.2x", AT_LEAST(10), AT_LEAST(12), DIFF_NO);
+	assert_answer("procs>1.2x", AT_LEAST(10), AT_LEAST(13), DIFF_YES);
+	assert_answer("procs<0.9x", AT_MOST(10), AT_MOST(8), DIFF_YES);
+	assert_answer("procs>12", MISSING, AT_LEAST(5), DIFF_NO);
+	assert_answer("procs>12", MISSING, AT_LEAST(13), DIFF_YES);
 	assert_answer("procs<12", MISSING, AT_LEAST(12), DIFF_NO);
 	assert_answer("procs<12", MISSING, AT_MOST(11), DIFF_YES);
 }
@@ -160,4 +167,5 @@ RUN_TESTS(TEST(test_diff_condition__reads_factors_and_percentages),
           TEST(test_diff_condition__names_what_is_wrong_and_a_remedy),
           TEST(test_diff_condition__compares_known_figures),
           TEST(test_diff_condition__does_not_decide_what_is_missing),
-          TEST(test_diff_condition__decides_by_bounds_only_what_they_prove))
+          TEST(test_diff_condition__decides_by_bounds_only_what_they_prove),
+          TEST(test_diff_condition__takes_bounds_of_the_same_kind_by_their_values))

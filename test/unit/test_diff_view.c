@@ -102,12 +102,13 @@ static void test_diff_bound__knows_what_a_ratio_of_bounds_says(void **state)
 	assert_int_equal(diff_bound((struct diff_pair){ least, exact }), DIFF_AT_LEAST);
 }
 
-static void test_diff_ratio__says_nothing_of_two_lower_bounds(void **state)
+static void test_diff_ratio__of_two_lower_bounds_is_rough(void **state)
 {
 	struct figure some = { 12 << 10, QUALITY_AT_LEAST }, none = { 0, QUALITY_AT_LEAST };
 
-	assert_true(isnan(diff_ratio((struct diff_pair){ some, none })));
-	assert_true(isnan(diff_ratio((struct diff_pair){ some, some })));
+	assert_true(isnan(diff_ratio((struct diff_pair){ none, some })));
+	assert_true(diff_ratio((struct diff_pair){ some, some }) == 1);
+	assert_int_equal(diff_bound((struct diff_pair){ some, some }), DIFF_ROUGH);
 	assert_true(diff_ratio((struct diff_pair){ kit_exact(12 << 10), some }) == 1);
 	assert_true(diff_ratio((struct diff_pair){ some, kit_exact(12 << 10) }) == 1);
 }
@@ -123,7 +124,7 @@ static void test_diff_view__does_not_call_bounds_or_times_the_same(void **state)
 	b.job.figures[JOB_FIGURE_READ].value *= 2;
 	diff_view(&(struct diff_input){ .a = &a, .b = &b },
 	          CANVAS((&(struct style){ .width = 80, .unicode = true }), &out));
-	assert_non_null(strstr(out.at, "≥43m 15s       -\n"));
+	assert_non_null(strstr(out.at, "≥43m 15s   ~same\n"));
 	assert_non_null(strstr(out.at, "  ≥2.00×\n"));
 	for (const char *line = strstr(out.at, "\nstarted") + 1; *line != '\n'; line++)
 		assert_false(strncmp(line, "same", 4) == 0);
@@ -259,7 +260,7 @@ static void test_diff_view__of_jobs_without_data_is_short(void **state)
 }
 
 RUN_TESTS(TEST(test_diff_bound__knows_what_a_ratio_of_bounds_says),
-          TEST(test_diff_ratio__says_nothing_of_two_lower_bounds),
+          TEST(test_diff_ratio__of_two_lower_bounds_is_rough),
           TEST(test_diff_view__does_not_call_bounds_or_times_the_same),
           TEST(test_diff_view__sets_two_jobs_side_by_side), TEST(test_diff_json__holds_the_same),
           TEST(test_diff_ratio__needs_both_figures),
