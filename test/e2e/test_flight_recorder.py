@@ -113,6 +113,23 @@ def test_a_long_path_is_cut(record):
 
 
 @pytest.mark.needs_root
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="this gate is that of x86")
+def test_calls_of_32_bits_have_their_own_arguments(record):
+	process, = record(CRASH, "ia32")
+	assert texts(process)[-2:] == ['open("/nonexistent/ia32", O_RDONLY) = -1 ENOENT', "exit_group(1) = ?"]
+
+
+@pytest.mark.needs_root
+def test_calls_before_and_after_another_program_is_run_are_one_list(record):
+	process, = record("sh", "-c", f"cd /usr; cd /proc; exec {CRASH} many", options=["--flight-recorder=128"])
+	assert process["name"] == "crash"
+	process, = record("sh", "-c", f"cd /usr; cd /proc; exec {CRASH} long", options=["--flight-recorder=128"])
+	found = texts(process)
+	begin = found.index(f'execve("{CRASH}", ..., ...) = 0')
+	assert found.index('chdir("/usr") = 0') < found.index('chdir("/proc") = 0') < begin < found.index("exit_group(1) = ?")
+
+
+@pytest.mark.needs_root
 def test_a_killed_process_shows_the_call_it_was_in(run, children):
 	told, tell = os.pipe()
 	asked, ask = os.pipe()

@@ -125,15 +125,33 @@ static void vfork_child(void)
 	_exit(0);
 }
 
+/* Through the gate of programs of 32 bits, where 5 is open; addresses must fit. */
+static void ia32(void)
+{
+#ifdef __x86_64__
+	static const char path[] = "/nonexistent/ia32";
+	char *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+	                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	long result = 5;
+
+	memcpy(low, path, sizeof path);
+	__asm__ volatile("int $0x80"
+	                 : "+a"(result)
+	                 : "b"(low), "c"(O_RDONLY), "d"(0)
+	                 : "memory", "r8", "r9", "r10", "r11");
+#endif
+	_exit(1);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*go)(void);
 	} ways[] = {
-		{ "segv", die_of_segv }, { "abort", abort_it },    { "exit", exit_3 },
-		{ "long", long_path },   { "many", many },         { "block", block },
-		{ "thread", thread },    { "vfork", vfork_child },
+		{ "segv", die_of_segv }, { "abort", abort_it }, { "exit", exit_3 },
+		{ "long", long_path },   { "many", many },      { "block", block },
+		{ "ia32", ia32 },        { "thread", thread },  { "vfork", vfork_child },
 	};
 
 	for (size_t i = 0; argc == 2 && i < sizeof ways / sizeof *ways; i++)
