@@ -90,19 +90,23 @@ static int catch_signals(void)
 	return signalfd(-1, &signals, SFD_CLOEXEC);
 }
 
-static void follow(struct strace *s, int signal_fd, void (*attached)(void *self), void *self,
+static void follow(struct strace *s, int signal_fd, const struct tracer_hooks *hooks,
                    struct strace_news *news)
 {
 	int timeout = -1;
 
 	for (;;) {
 		struct pollfd fds[] = { { .fd = strace_fd(s), .events = POLLIN },
-			                { .fd = signal_fd, .events = POLLIN } };
+			                { .fd = signal_fd, .events = POLLIN },
+			                { .fd = hooks->readable ? hooks->fd : -1,
+			                  .events = POLLIN } };
 		int n = poll(fds, ARRAY_LEN(fds), timeout);
 
+		if (fds[2].revents)
+			hooks->readable(hooks->self);
 		while (strace_read(s, news)) {
 			if (news->kind == STRACE_IS_ATTACHED)
-				attached(self);
+				hooks->attached(hooks->self);
 			else if (news->kind == STRACE_IS_OVER)
 				return;
 		}
@@ -119,7 +123,7 @@ static void follow(struct strace *s, int signal_fd, void (*attached)(void *self)
 }
 
 int tracer_run(const struct cli *cli, struct strace_options *o, int root_fd, const char *output,
-               void (*attached)(void *self), void *self)
+               const struct tracer_hooks *hooks)
 {
 	cleanup(closep) int signal_fd = -1;
 	cleanup(strace_freep) struct strace *s = NULL;
@@ -134,7 +138,7 @@ int tracer_run(const struct cli *cli, struct strace_options *o, int root_fd, con
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (strace_start(o, &s, &err) < 0)
 		return cli_failed(&err);
-	follow(s, signal_fd, attached, self, &news);
+	follow(s, signal_fd, hooks, &news);
 	strace_kill(s);
 	if (news.end == STRACE_NOT_ATTACHED)
 		return explain_refusal(cli, o, root_fd, &news);

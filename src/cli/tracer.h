@@ -8,7 +8,15 @@
 
 /* CLI_OK, or why the process cannot be traced here, logged: CLI_NOT_FOUND or CLI_FAILED. */
 int tracer_check(int root_fd, pid_t pid);
-/* The options' program is found in PATH. `attached` is called when strace has attached. CLI_OK if the trace ended in
- * order, also by Ctrl-C, SIGTERM or SIGHUP; else logged. `output` names the file in messages. */
+
+struct tracer_hooks {
+	void (*attached)(void *self);
+	void (*readable)(void *self); /* `fd` is; NULL: there is none */
+	int fd;
+	void *self;
+};
+
+/* The options' program is found in PATH. CLI_OK if the trace ended in order, also by Ctrl-C, SIGTERM or SIGHUP; else
+ * logged. `output` names the file in messages. */
 int tracer_run(const struct cli *cli, struct strace_options *o, int root_fd, const char *output,
-               void (*attached)(void *self), void *self);
+               const struct tracer_hooks *hooks);

@@ -6,23 +6,22 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/io.h"
 #include "base/log.h"
 #include "cli/job_selection.h"
 #include "cli/tracer.h"
 #include "engine/sampler.h"
-#include "trace/strace_summary.h"
+#include "trace/strace_line.h"
 #include "view/format.h"
 #include "view/syscall_view.h"
 
 #define READ_EVERY_MS 100
 #define CALLS_SHOWN 40
+#define READ_BYTES 65536
 #define NOT_GIVEN UINT64_MAX
 #define LOST "some calls were lost"
 
@@ -156,50 +155,103 @@ static void count(struct counting *c, uint64_t for_ns)
 
 /* ---- by strace ------------------------------------------------------------------------------- */
 
+struct reading {
+	struct strace_counts counts;
+	int fd, write_fd; /* a pipe; strace writes into it */
+	size_t len;
+	bool lasts; /* until the user ends it */
+	char text[READ_BYTES];
+};
+
+static void reading_done(struct reading *r)
+{
+	closep(&r->fd);
+	closep(&r->write_fd);
+	strace_counts_done(&r->counts);
+}
+
 static void report_begin(void *self)
 {
-	const struct request *rq = self;
+	const struct reading *r = self;
 
 	if (isatty(STDERR_FILENO))
-		log_info("counting by strace, which slows calls down about 80 times%s",
-		         rq->for_ns == NOT_GIVEN ? "; until it ends or Ctrl-C is pressed" : "");
+		log_info("counting by strace, which slows calls down about 100 times%s",
+		         r->lasts ? "; until it ends or Ctrl-C is pressed" : "");
 }
 
-static int show_summary(const struct cli *cli, const struct request *rq, int fd)
+/* Whole lines are counted; one that does not fit is none of strace's in this mode. */
+static void take_lines(struct reading *r)
 {
-	cleanup(buf_done) struct buf text = { .max = STRACE_SUMMARY_MAX };
-	cleanup(freep) struct syscall_record *calls = xcalloc(SYSCALLS_MAX, sizeof *calls);
-	size_t n;
+	const char *end = memrchr(r->text, '\n', r->len);
+	struct scan text = scan_mem(r->text, end ? (size_t)(end + 1 - r->text) : 0), line;
+	struct strace_line parsed;
 
-	if (lseek(fd, 0, SEEK_SET) < 0 || io_load_fd(fd, &text) < 0) {
-		log_error("the table of strace could not be read");
+	while (scan_line(&text, &line))
+		if (strace_line_parse(line, &parsed))
+			strace_counts_add(&r->counts, &parsed);
+	if (!end && r->len == sizeof r->text)
+		text.p = r->text + r->len;
+	r->len -= (size_t)(text.p - r->text);
+	memmove(r->text, text.p, r->len);
+}
+
+static void read_lines(void *self)
+{
+	struct reading *r = self;
+	ssize_t n;
+
+	while ((n = read(r->fd, r->text + r->len, sizeof r->text - r->len)) > 0) {
+		r->len += (size_t)n;
+		take_lines(r);
+	}
+}
+
+static int open_pipe(struct reading *r)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0) {
+		log_error("make a pipe: %s", strerror(errno));
 		return CLI_FAILED;
 	}
-	n = strace_summary_parse(scan_mem(text.at, text.len), calls, SYSCALLS_MAX);
-	return show(cli, rq, calls, n,
-	            "counted by strace, without calls that had not returned yet");
+	r->fd = ends[0];
+	r->write_fd = ends[1];
+	(void)fcntl(r->fd, F_SETFL, O_NONBLOCK);
+	return CLI_OK;
 }
 
-static int run_strace(const struct cli *cli, struct request *rq, const struct counting *c)
+static int run_strace(const struct cli *cli, const struct request *rq, const struct counting *c)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	cleanup(closep) int table_fd = memfd_create("strace", MFD_CLOEXEC);
+	cleanup(reading_done) struct reading r = { .fd = -1,
+		                                   .write_fd = -1,
+		                                   .lasts = rq->for_ns == NOT_GIVEN };
 	struct strace_options o = { .pid = c->pids.at[0],
 		                    .others = c->pids.at + 1,
 		                    .others_len = c->pids.len - 1,
-		                    .only_counts = true,
-		                    .out_fd = table_fd,
-		                    .for_ns = rq->for_ns == NOT_GIVEN ? 0 : rq->for_ns,
-		                    .max_bytes = STRACE_SUMMARY_MAX };
+		                    .is_raw = true,
+		                    .for_ns = r.lasts ? 0 : rq->for_ns };
+	struct tracer_hooks hooks = { .attached = report_begin,
+		                      .readable = read_lines,
+		                      .self = &r };
 	int status = tracer_check(root_fd, o.pid);
 
 	if (status == CLI_OK)
-		status = tracer_run(cli, &o, root_fd, "the table of calls", report_begin, rq);
-	return status == CLI_OK ? show_summary(cli, rq, table_fd) : status;
+		status = open_pipe(&r);
+	hooks.fd = r.fd;
+	o.out_fd = r.write_fd;
+	if (status == CLI_OK)
+		status = tracer_run(cli, &o, root_fd, "a pipe", &hooks);
+	if (status != CLI_OK)
+		return status;
+	read_lines(&r);
+	strace_counts_finish(&r.counts);
+	return show(cli, rq, r.counts.list.at, r.counts.list.len,
+	            "counted by strace, without the time of calls that had not returned yet");
 }
 
-static int count_by_strace(const struct cli *cli, struct request *rq, const struct counting *c,
-                           const char *why_not_bpf)
+static int count_by_strace(const struct cli *cli, const struct request *rq,
+                           const struct counting *c, const char *why_not_bpf)
 {
 	int status;
 
@@ -213,7 +265,7 @@ static int count_by_strace(const struct cli *cli, struct request *rq, const stru
 	return status;
 }
 
-static int count_and_show(const struct cli *cli, struct request *rq, struct counting *c)
+static int count_and_show(const struct cli *cli, const struct request *rq, struct counting *c)
 {
 	static const struct probe_ops *const tiers[] = { &probe_syscalls_bpf, NULL };
 	static const struct probe_role roles[] = { { "syscalls", NULL, tiers }, { 0 } };
@@ -237,7 +289,7 @@ static int count_and_show(const struct cli *cli, struct request *rq, struct coun
 	return show_counts(cli, rq, c);
 }
 
-static int count_process(const struct cli *cli, struct request *rq, pid_t pid)
+static int count_process(const struct cli *cli, const struct request *rq, pid_t pid)
 {
 	cleanup(counting_done) struct counting c = { 0 };
 	pid_t *slot = vec_push(&c.pids, 1);
@@ -263,7 +315,7 @@ static int add_living(void *self, const struct process_record *p)
 }
 
 /* As recorded; of one that runs and was not asked to, from now on. */
-static int show_job(const struct cli *cli, struct request *rq, const char *name)
+static int show_job(const struct cli *cli, const struct request *rq, const char *name)
 {
 	cleanup(job_selection_close) struct job_selection recorded = { 0 };
 	cleanup(report_done) struct report report = { 0 };
@@ -321,6 +373,6 @@ const struct verb verb_syscalls = {
 		"Of a process, with its threads and the children it makes, counted from now on. Of a job, as\n"
 		"run --syscalls recorded them; of one that runs and is not traced, from now on.\n"
 		"While BPF counts (root), calls of all processes on the machine take longer; while strace does (other\n"
-		"users), those of the counted ones take about 80 times as long: docs/tracing.md.\n" CLI_JOB_HELP,
+		"users), those of the counted ones take about 100 times as long: docs/tracing.md.\n" CLI_JOB_HELP,
 	.run = run,
 };

@@ -55,6 +55,8 @@ static int trace(const struct cli *cli, struct request *rq)
 		                    .out_fd = STDOUT_FILENO,
 		                    .for_ns = rq->for_ns == NOT_GIVEN ? 0 : rq->for_ns };
 
+	const struct tracer_hooks hooks = { .attached = report_begin, .self = rq };
+
 	if (rq->file) {
 		o.out_fd = file_fd = open(
 			rq->file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
@@ -63,8 +65,7 @@ static int trace(const struct cli *cli, struct request *rq)
 			return CLI_FAILED;
 		}
 	}
-	return tracer_run(cli, &o, rq->root_fd, rq->file ? rq->file : "standard output",
-	                  report_begin, rq);
+	return tracer_run(cli, &o, rq->root_fd, rq->file ? rq->file : "standard output", &hooks);
 }
 
 static int run(struct cli *cli, int argc, char **argv)
@@ -112,7 +113,7 @@ const struct verb verb_trace = {
 	.about =
 		"Runs strace -f -t on a process, its threads and the children that it makes from then on. However it\n"
 		"ends (Ctrl-C, a closed pipe, the end of the process, a killed strace), the process goes on and no\n"
-		"strace is left. It slows down each call about 80 times; proctor syscalls costs far less.\n"
+		"strace is left. It slows down each call about 100 times; proctor syscalls costs far less.\n"
 		"Exit status: 0 traced, 1 it may not be traced or strace is missing, 3 no such process.",
 	.instead_of_json = "it prints what strace prints",
 	.run = run,

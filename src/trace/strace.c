@@ -15,7 +15,6 @@
 #include "base/vec.h"
 #include "model/own_program.h"
 #include "trace/strace_keeper.h"
-#include "trace/strace_summary.h"
 
 struct strace {
 	int fd;                   /* to the keeper; -1: it is over */
@@ -104,11 +103,11 @@ static void words_done(struct words *w)
 static void make_command(const struct strace_options *o, struct words *w)
 {
 	static const char *const lines[] = { "-t", NULL };
-	static const char *const counts[] = { "-c", "-w", "-U", STRACE_SUMMARY_COLUMNS, NULL };
+	static const char *const raw[] = { "-T", "-e", "raw=all", "-e", "signal=none", NULL };
 
 	add_words(w, (const char *const[]){ "strace", "-f", "-o", NULL });
 	add_word(w, xasprintf("/dev/fd/%d", STRACE_TRACE_FD));
-	add_words(w, o->only_counts ? counts : lines);
+	add_words(w, o->is_raw ? raw : lines);
 	if (o->filter) {
 		add_word(w, xstrdup("-e"));
 		add_word(w, xasprintf("trace=%s", o->filter));

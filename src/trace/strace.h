@@ -29,7 +29,7 @@ struct strace_options {
 	pid_t pid;
 	const pid_t *others; /* further processes; those that have ended are left out */
 	size_t others_len;
-	bool only_counts;   /* strace -c -w: at the end a table, for strace_summary.h */
+	bool is_raw; /* lines for strace_line.h: without a time of day, with how long each call took */
 	const char *filter; /* what `strace -e trace=` takes; NULL: all calls */
 	int out_fd;         /* where the trace goes; borrowed until strace_start() returns */
 	uint64_t for_ns;    /* 0: until all that is traced has ended */
