@@ -145,22 +145,18 @@ static const struct field process_rows[] = {
 static const struct field_table process_columns = FIELD_TABLE(process_rows);
 #undef RECORD
 
-/* One row a life, the latest if several recorders saw it. */
 static int prepare_processes(struct history *r, struct job_key key, sqlite3_stmt **ret,
                              struct err *err)
 {
 	const char *final = db_has_column(r->db, "process", "final") ? "p.final" : "NULL";
-	const char *job = db_has_column(r->db, "process", "job") ? "job" : "job_id";
+	const char *one = db_has_column(r->db, "process", "job") ? SCHEMA_ONE_A_LIFE("job")
+	                                                         : SCHEMA_ONE_A_LIFE("job_id");
 	cleanup(buf_done) struct buf sql = { 0 };
 
 	buf_puts(&sql, "SELECT ");
 	record_columns_select(&sql, &process_columns);
-	buf_printf(&sql,
-	           ", %s FROM process p%s WHERE %s"
-	           " AND (p.start_ticks = 0 OR NOT EXISTS (SELECT 1 FROM process q"
-	           " WHERE q.pid = p.pid AND q.start_ticks = p.start_ticks AND q.id > p.id"
-	           " AND q.%s = p.%s)) ORDER BY p.started, p.id",
-	           final, join_latest(r), history_is_member(r), job, job);
+	buf_printf(&sql, ", %s FROM process p%s WHERE %s%s ORDER BY p.started, p.id", final,
+	           join_latest(r), history_is_member(r), one);
 	return history_prepare_for_job(r, sql.at, key, ret, err);
 }
 

@@ -39,7 +39,7 @@ enum { SCHEMA_PRESSURES = 5 };
 	") THEN 4 WHEN NOT min(coalesce(p.final, 0) & 2) THEN 1 WHEN max(" SCHEMA_PEAK             \
 	") > max(" SCHEMA_OWN_PEAK ") THEN 2 ELSE 3 END AS peak_q"                                 \
 	" FROM process p WHERE " is_member
-#define SCHEMA_SUMS SCHEMA_SUMS_OF("p.job = ?1")
+#define SCHEMA_SUMS SCHEMA_SUMS_OF("p.job = ?1" SCHEMA_ONE_A_LIFE("job"))
 /* job.latest: of the living processes of a running job what they used since their rows were written, as
  * [[pid, start_ticks, max_cpu, …], …]. The jobs are those that `which` selects. */
 #define SCHEMA_LATEST(which)                                                                       \
@@ -65,6 +65,10 @@ enum { SCHEMA_PRESSURES = 5 };
 #define SCHEMA_LATER_PEAK                                                                          \
 	"coalesce(max(" SCHEMA_LATER_MARK ", v.max_rss_kib), " SCHEMA_LATER_MARK                   \
 	", max(p.max_rss_kib, v.max_rss_kib), p.max_rss_kib, v.max_rss_kib)"
+/* One row a life: the latest, if several recorders saw it. `job` is the column with its job. */
+#define SCHEMA_ONE_A_LIFE(job)                                                                     \
+	" AND (p.start_ticks = 0 OR NOT EXISTS (SELECT 1 FROM process q WHERE q.pid = p.pid"       \
+	" AND q.start_ticks = p.start_ticks AND q.id > p.id AND q." job " = p." job "))"
 /* A sheet is what its command used, without our own process around it. */
 #define SCHEMA_NOT_OURS " AND p.comm IS NOT '" OURS_NAME "'"
 static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 3 &&

@@ -47,7 +47,8 @@ void sheet_columns_values(const struct sheet_use *use, int64_t ret[2 * SHEET_FIG
 	" sum(" SHEET_BORN("p.minor_faults") ") AS minor_faults,"                                  \
 	" sum(" SHEET_BORN("p.major_faults") ") AS major_faults,"                                  \
 	" max(" SHEET_BORN("p.max_cpu") ") AS max_cpu FROM process p JOIN sheet o ON o.job = ?1"   \
-	" AND o.num = p.sheet AND o.pid IS NOT p.pid" latest " WHERE " is_member SCHEMA_NOT_OURS
+	" AND o.num = p.sheet AND o.pid IS NOT p.pid" latest " WHERE " is_member                 \
+	SCHEMA_NOT_OURS SCHEMA_ONE_A_LIFE("job")
 /* clang-format on */
 static_assert(FINAL_JOINED == 64 && FINAL_BOUND == 32 && FINAL_CPU == 1 && FINAL_PEAK == 2,
               "the numbers above");

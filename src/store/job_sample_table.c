@@ -31,8 +31,9 @@ static const struct statement statements[] = {
 	          " cpu_us, gpu_memory_kib, gpu_sm, gpu_device_memory_kib, gpu_util,"
 	          " read_bytes, written_bytes)"
 	          " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)" },
-	[SET_FIRST] = { "UPDATE job SET first_snapshot = ?2 WHERE id = ?1"
-	                " AND first_snapshot IS NULL" },
+	/* One that goes on after a restart had a last one. */
+	[SET_FIRST] = { "UPDATE job SET first_snapshot = coalesce(first_snapshot, ?2),"
+	                " last_snapshot = NULL WHERE id = ?1" },
 	[SET_LAST] = { "UPDATE job SET last_snapshot = ?2 WHERE id = ?1" },
 	{ 0 },
 };

@@ -2,6 +2,7 @@
 """Jobs that an orchestrator registers with the daemon, by pid: what is shown, told and stored of them."""
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import read_store
 from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
 from runkit import SANITIZERS, cpu_of, state_of, store_locked, wait_for
 
@@ -691,3 +693,33 @@ def test_what_is_no_job_cannot_be_registered_as_one(daemon, children):
 		assert daemon.call("sheet.started", job_id="conducted", pid=pid)["error"]["data"]["code"] == "invalid_params"
 	assert [job["job_id"] for job in daemon.result("job.list")["jobs"] if job["job_id"] == "no"] == []
 	assert daemon.call("job.start", NOBODY, job_id="no", pid=1)["error"]["data"]["code"] == "permission_denied"
+
+
+@pytest.mark.parametrize("signo", [signal.SIGTERM, signal.SIGKILL])
+def test_the_curve_of_a_job_goes_on_after_a_restart(daemon, children, signo):
+	burn = "sh -c 'i=0; while [ $((i += 1)) -le 200000 ]; do :; done; echo; exec sleep 61.25'"
+	worker = children.spawn(["sh", "-c", "read go; %s & a=$!; sleep 61.5 & b=$!; sleep 61.75 & c=$!; read go; kill $a $b $c; wait" % burn], stdin=subprocess.PIPE,
+				stdout=subprocess.PIPE)
+	daemon.result("job.start", job_id="curve", pid=worker.pid)
+	daemon.result("sheet.started", job_id="curve", sheet_num=1, pid=worker.pid)
+	worker.stdin.write(b"\n")
+	worker.stdin.flush()
+	assert worker.stdout.readline() == b"\n"
+	daemon.wait_ticks(2)
+	daemon.stop(signo)
+	daemon.start()
+	daemon.wait_ticks(2)
+	samples = "SELECT (SELECT count(*) FROM job_samples WHERE snapshot_id) AS shown, (SELECT count(*) FROM job_sample) AS stored"
+	row, = read_store(daemon.proctor.state_dir, samples)
+	assert row["shown"] == row["stored"] >= 4
+	before = resource.getrusage(resource.RUSAGE_CHILDREN)
+	worker.communicate(b"\n", timeout=60)
+	after = resource.getrusage(resource.RUSAGE_CHILDREN)
+	daemon.result("sheet.completed", job_id="curve", sheet_num=1)
+	daemon.result("job.end", job_id="curve", exit_code=0)
+	wait_for(lambda: stored(daemon, "curve")[0]["status"] == "completed")
+	row, = read_store(daemon.proctor.state_dir, samples)
+	assert row["shown"] == row["stored"] >= 4
+	sheet, = read_store(daemon.proctor.state_dir, "SELECT processes, cpu_seconds FROM sheets")
+	used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+	assert sheet["processes"] == 4 and abs(sheet["cpu_seconds"] - used) < 0.05, (sheet, used)
