@@ -127,7 +127,8 @@ static uint32_t outer_sheet(const struct job_row *row, const struct sheet *sheet
 	return 0;
 }
 
-/* What it does from now on is no part of the sheet; its children stay where they were born. */
+/* What it does from now on is no part of the sheet; its children stay where they were born. Its end, which may
+ * be reported a moment after it was reaped, was in the sheet. */
 static void leave_sheet(struct engine *e, const struct job_row *row, const struct sheet *sheet)
 {
 	struct jobs *jobs = engine_jobs(e);
@@ -135,7 +136,8 @@ static void leave_sheet(struct engine *e, const struct job_row *row, const struc
 	struct job_ref now;
 
 	engine_read_events(e);
-	if (!map_get(&jobs->members.living, (uint64_t)id.pid, &id.start_ticks))
+	if (!map_get(&jobs->members.living, (uint64_t)id.pid, &id.start_ticks) ||
+	    !process_reader_is_alive(jobs->reader, id))
 		return;
 	now = job_roster_find(&jobs->roster, id);
 	if (now.job == row->job.handle && now.sheet == sheet->num)

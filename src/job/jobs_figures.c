@@ -391,11 +391,14 @@ static void show_sheets(struct watched_job *w, struct snapshot *snap, int32_t in
 		return;
 	vec_each(&w->row->sheets, sheet) {
 		struct sheet *shown = sheet->is_stored ? NULL : find_shown(snap, index, sheet->num);
+		bool ends_now;
 
 		if (!shown)
 			continue;
+		ends_now = shown->ends_now || sheet->ends_now;
 		*shown = *sheet;
 		shown->job = index;
+		shown->ends_now = ends_now;
 	}
 	watched_job_sheets_are_shown(w);
 }

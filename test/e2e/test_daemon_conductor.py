@@ -150,3 +150,45 @@ def test_an_older_process_that_is_found_later_brings_no_past_into_the_sheet(daem
 	sheet, = json.loads(daemon.proctor("sql", "--json", "SELECT * FROM sheets WHERE job_id = 'late'").stdout)
 	assert 0.35 < sheet["cpu_seconds"] < 0.6 and sheet["cpu_seconds_quality"] == "at_least", sheet
 	assert sheet["peak_rss_mb"] < 100 and sheet["processes"] == 2, sheet
+
+
+@pytest.mark.parametrize("uid", [0, NOBODY])
+def test_the_end_of_a_child_has_its_sheet_everywhere(daemon, uid):
+	with daemon.line(uid) as line, daemon.line(uid) as ear:
+		assert "result" in line.call("job.start", job_id="steps")
+		ear.send('{"jsonrpc":"2.0","id":1,"method":"daemon.monitor.stream","params":{"job_id":"steps"}}\n')
+		sheets = {}
+		for num in range(1, 6):
+			child = subprocess.Popen(["sh", "-c", "read go; exit 3"], stdin=subprocess.PIPE, user=uid)
+			assert "result" in line.call("sheet.started", job_id="steps", sheet_num=num, pid=child.pid)
+			child.communicate(b"\n", timeout=60)
+			sheets[child.pid] = num
+			assert "result" in line.call("sheet.failed", job_id="steps", sheet_num=num, exit_code=3)
+		assert "result" in line.call("job.end", job_id="steps", exit_code=1)
+		heard = {}
+		while len(heard) < 5:
+			event = ear.read()["params"]
+			if event["event"] == "process.exit":
+				heard[event["data"]["pid"]] = event["sheet_num"]
+		recent = line.call("daemon.events")["result"]["events"]
+	assert heard == sheets
+	assert {e["pid"]: e["sheet_num"] for e in recent if e["event_type"] == "exit"} == sheets
+	stored(daemon, "steps")
+	of_store = lambda query: {row["pid"]: row["sheet_num"] for row in json.loads(daemon.proctor("sql", "--json", query).stdout)}
+	assert of_store("SELECT pid, sheet_num FROM process_events WHERE event_type = 'exit' AND job_id = 'steps'") == sheets
+	assert of_store("SELECT p.pid, p.sheet AS sheet_num FROM process p JOIN job j ON j.id = p.job WHERE j.job_id = 'steps'") == sheets
+
+
+@pytest.mark.parametrize("uid", [0, NOBODY])
+@pytest.mark.parametrize("exit_code, status", [(0, "lost"), (3, "failed")])
+def test_the_end_of_a_job_is_the_end_of_its_open_sheets_for_all_who_listen(daemon, children, uid, exit_code, status):
+	worker = children.spawn(["sleep", "60"], user=uid)
+	with daemon.line(uid) as line, daemon.line(uid) as ear:
+		ear.call("bus.subscribe", job_id="open", filter="sheet.")
+		assert "result" in line.call("job.start", job_id="open")
+		assert "result" in line.call("sheet.started", job_id="open", sheet_num=1, pid=worker.pid)
+		assert "result" in line.call("sheet.started", job_id="open", sheet_num=2)
+		assert "result" in line.call("job.end", job_id="open", exit_code=exit_code)
+		heard = [ear.read()["params"] for _ in range(4)]
+	ends = {e["data"]["sheet_num"]: (e["event"], e["data"]["status"]) for e in heard[2:]}
+	assert ends == {1: ("sheet.failed", status), 2: ("sheet.failed", status)}
