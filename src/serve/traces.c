@@ -215,7 +215,7 @@ static int open_dir(struct traces *t, struct err *err)
 	                     : 0;
 }
 
-/* "1000-20261117T182000Z-4711-1.strace": of one user they are in the order of their age. */
+/* "1000-20261117T182000-000001-4711.strace": of one user they are in the order of their age. */
 static bool is_of(const char *name, const char *prefix)
 {
 	size_t n = strlen(name);

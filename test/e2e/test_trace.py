@@ -524,6 +524,23 @@ def test_a_set_user_id_program_gains_nothing_while_it_is_traced_for_a_user(daemo
 
 
 @pytest.mark.needs_root
+def test_what_can_become_other_users_can_do_nothing_else(daemon):
+	spawner, = [pid for pid in children_of_threads(daemon.process.pid) if status_of(pid, "Name") == "proctor-trace"]
+	change_user = "%016x" % (1 << 6 | 1 << 7)  # CAP_SETGID, CAP_SETUID
+	assert [status_of(spawner, key) for key in ("CapPrm", "CapEff", "CapBnd", "NoNewPrivs")] == [change_user] * 3 + ["1"]
+	files = {name: os.readlink(f"/proc/{spawner}/fd/{name}") for name in os.listdir(f"/proc/{spawner}/fd")}
+	assert {files.pop(name) for name in "012"} == {"/dev/null"}
+	assert [name.startswith("socket:") for name in files.values()] == [True]
+	caps = int(status_of(daemon.process.pid, "CapPrm"), 16)
+	assert caps & (1 << 6 | 1 << 7) == 0
+
+
+def children_of_threads(pid):
+	"""The children that any of its threads has."""
+	return [int(child) for tid in threads_of(pid) for child in Path(f"/proc/{pid}/task/{tid}/children").read_text(encoding="ascii").split()]
+
+
+@pytest.mark.needs_root
 def test_the_number_of_traces_and_of_files_is_limited(cold, children):
 	cold.config.write_text("[profiler]\ninterval_seconds = 1\n[limits]\nmax_traces = 3\nmax_trace_files = 4\n", encoding="utf-8")
 	daemon, user = cold.start(), int(NOBODY)
