@@ -37,6 +37,7 @@ static int64_t shown_amount(const struct report_note *n)
 	return n->amount / (llabs(n->amount) < (int64_t)(10 * NS_PER_S) ? tenth : 10 * tenth);
 }
 
+/* Anomalies of one kind and program are one note, with the words of the first. */
 static uint64_t key_of(const struct report_note *n)
 {
 	const int64_t numbers[] = {
@@ -45,7 +46,7 @@ static uint64_t key_of(const struct report_note *n)
 	};
 	uint64_t h = hash_bytes(HASH_SEED, numbers, sizeof numbers);
 
-	return hash_text(hash_text(h, n->name), n->details);
+	return hash_text(hash_text(h, n->name), n->kind == NOTE_ANOMALY ? "" : n->details);
 }
 
 /* Its index, or -1. */
@@ -256,7 +257,10 @@ static bool is_ordinary(const struct report *r, const struct anomaly_record *a)
 
 int report_add_anomaly(void *report, const struct anomaly_record *a)
 {
-	const struct event_record at = { .wall_ns = a->began_ns, .details = a->description };
+	const struct event_record at = { .wall_ns = a->began_ns,
+		                         .process = a->process,
+		                         .details = a->description };
+	struct report_note note;
 	struct report *r = report;
 	struct report_anomaly *kept = vec_push(&r->anomalies, REPORT_ANOMALIES_MAX);
 
@@ -267,10 +271,12 @@ int report_add_anomaly(void *report, const struct anomaly_record *a)
 	}
 	if (is_ordinary(r, a))
 		return 0;
-	add_note(r, &at,
-	         (struct report_note){ .kind = NOTE_ANOMALY,
-	                               .severity = a->severity,
-	                               .lasts = !a->ended_ns && r->job.status == JOB_RUNNING });
+	note = note_of(r, &at, NOTE_ANOMALY);
+	snprintf(note.name + strlen(note.name), sizeof note.name - strlen(note.name), " %s",
+	         a->kind);
+	note.severity = a->severity;
+	note.lasts = !a->ended_ns && r->job.status == JOB_RUNNING;
+	add_note(r, &at, note);
 	return 0;
 }
 

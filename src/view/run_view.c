@@ -241,28 +241,46 @@ static void put_limits(struct facts *f, const struct job *job)
 	}
 }
 
+static bool is_alike(const struct anomaly *a, const struct anomaly *b)
+{
+	return a->kind == b->kind && a->severity == b->severity && a->id.pid && b->id.pid &&
+	       strncmp(a->comm, b->comm, COMM_LEN) == 0;
+}
+
 void run_anomalies_add(struct run_anomalies *notes, const struct anomaly *a)
 {
 	size_t at = notes->n;
 
 	if (a->news != ANOMALY_ENDED || a->severity < SEVERITY_HIGH)
 		return;
+	for (size_t i = 0; i < notes->n; i++)
+		if (is_alike(&notes->worst[i], a)) {
+			notes->alike[i]++;
+			return;
+		}
 	while (at > 0 && (notes->worst[at - 1].severity < a->severity ||
 	                  (notes->worst[at - 1].severity == a->severity &&
 	                   notes->worst[at - 1].seq > a->seq)))
 		at--;
-	notes->more += notes->n == RUN_ANOMALIES;
-	if (at == RUN_ANOMALIES)
+	if (at == RUN_ANOMALIES) {
+		notes->more++;
 		return;
+	}
+	if (notes->n == RUN_ANOMALIES)
+		notes->more += 1 + notes->alike[RUN_ANOMALIES - 1];
 	notes->n = MIN(notes->n + 1, (size_t)RUN_ANOMALIES);
 	memmove(&notes->worst[at + 1], &notes->worst[at],
 	        (notes->n - 1 - at) * sizeof *notes->worst);
+	memmove(&notes->alike[at + 1], &notes->alike[at],
+	        (notes->n - 1 - at) * sizeof *notes->alike);
 	notes->worst[at] = *a;
+	notes->alike[at] = 0;
 }
 
 /* "memory spike:", its process, and the figures: a narrow terminal has them in lines of their
  * own. */
-static void put_note(struct facts *f, const struct anomaly *a, const struct canvas *to)
+static void put_note(struct facts *f, const struct anomaly *a, uint64_t alike,
+                     const struct canvas *to)
 {
 	struct buf text = { 0 };
 	const char *name = anomaly_kinds[a->kind].name, *rest, *arrow;
@@ -282,6 +300,8 @@ static void put_note(struct facts *f, const struct anomaly *a, const struct canv
 		           arrow + strlen("→"));
 	else
 		facts_join(f, FACT_WORD, "%s", rest);
+	if (alike)
+		facts_comma(f, "and %s more like it", format_count(alike).at);
 	buf_done(&text);
 }
 
@@ -299,7 +319,7 @@ static void put_anomalies(const struct job *job, const struct run_anomalies *not
 	for (size_t i = 0; i < notes->n; i++) {
 		if (is_ordinary(job, &notes->worst[i]))
 			continue;
-		put_note(f, &notes->worst[i], to);
+		put_note(f, &notes->worst[i], notes->alike[i], to);
 		any = true;
 	}
 	if (!notes->more || !any)

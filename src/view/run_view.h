@@ -9,9 +9,11 @@
 
 #define RUN_ANOMALIES 3
 
-/* The anomalies that are worth a line: the most severe, then the first. */
+/* The anomalies that are worth a line: the most severe, then the first. Those of one kind and program are
+ * one. */
 struct run_anomalies {
 	struct anomaly worst[RUN_ANOMALIES];
+	uint64_t alike[RUN_ANOMALIES]; /* more of the same kind and program */
 	size_t n;
 	uint64_t more; /* those that have no place */
 };

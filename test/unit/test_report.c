@@ -352,6 +352,29 @@ static void test_report__orders_small_processes_by_cpu_time(void **state)
 }
 
 /* What a process dies of is one note, and a shell that ends for it none. */
+static void test_report__has_one_note_of_many_anomalies_of_one_program(void **state)
+{
+	struct report r = { .job = kit_good_job() };
+
+	(void)state;
+	for (pid_t pid = 50; pid < 80; pid++) {
+		struct process_record p = kit_process(pid, "python3", "", 0, 1);
+		struct anomaly_record a = { .kind = "zombie",
+			                    .severity = SEVERITY_HIGH,
+			                    .process = p.id,
+			                    .began_ns = KIT_AT(3),
+			                    .description = pid == 50 ? "zombie: python3 50"
+			                                             : "zombie: python3" };
+
+		report_add_process(&r, &p);
+		report_add_anomaly(&r, &a);
+	}
+	assert_int_equal(r.notes.len, 1);
+	assert_int_equal(r.notes.at[0].count, 30);
+	assert_string_equal(r.notes.at[0].details, "zombie: python3 50");
+	report_done(&r);
+}
+
 static void test_report__has_one_note_of_one_cause(void **state)
 {
 	struct report r = { .job = kit_good_job() };
@@ -508,6 +531,7 @@ int main(void)
 		TEST(test_report__of_many_marks_the_first_and_the_last_are_shown),
 		TEST(test_report__keeps_the_most_costly_in_order),
 		TEST(test_report__orders_small_processes_by_cpu_time),
+		TEST(test_report__has_one_note_of_many_anomalies_of_one_program),
 		TEST(test_report__has_one_note_of_one_cause),
 		TEST(test_report__bounds_what_it_keeps),
 		TEST(test_report__points_to_the_rest_safely),

@@ -213,6 +213,26 @@ static struct anomaly ended(uint64_t seq, enum severity severity)
 		                 .peak_boot_ns = 24 * NS_PER_S };
 }
 
+static void test_run_view__notes_anomalies_of_one_kind_and_program_once(void **state)
+{
+	struct job job = kit_good_job();
+	struct run_anomalies notes = { 0 };
+	const struct run_record record = { .is_stored = true, .notes = &notes };
+	struct buf out = { 0 };
+
+	for (uint64_t i = 0; i < 30; i++) {
+		struct anomaly zombie = ended(i, SEVERITY_HIGH);
+
+		zombie.kind = ANOMALY_ZOMBIE;
+		run_anomalies_add(&notes, &zombie);
+	}
+	assert_int_equal(notes.n, 1);
+	assert_int_equal(notes.more, 0);
+	run_view(&job, &record, 8, CANVAS((&(struct style){ .width = 100 }), &out));
+	assert_non_null(strstr(out.at, "and 29 more like it"));
+	buf_done(&out);
+}
+
 static void test_run_view__notes_the_worst_anomalies_and_counts_the_others(void **state)
 {
 	static const enum severity severities[] = { SEVERITY_HIGH, SEVERITY_MEDIUM, SEVERITY_HIGH,
@@ -228,6 +248,7 @@ static void test_run_view__notes_the_worst_anomalies_and_counts_the_others(void 
 	for (uint64_t i = 0; i < ARRAY_LEN(severities); i++) {
 		struct anomaly some = ended(i, severities[i]);
 
+		snprintf(some.comm, sizeof some.comm, "python%d", (int)i);
 		run_anomalies_add(&notes, &some);
 	}
 	assert_int_equal(notes.n, 3);
@@ -250,6 +271,7 @@ static void test_run_view__notes_the_worst_anomalies_and_counts_the_others(void 
 }
 
 RUN_TESTS(TEST(test_run_view__compares_what_was_used_with_what_was_allowed),
+          TEST(test_run_view__notes_anomalies_of_one_kind_and_program_once),
           TEST(test_run_view__notes_the_worst_anomalies_and_counts_the_others),
           TEST(test_run_view__points_to_what_was_stored_and_says_what_was_not),
           TEST(test_run_view__points_to_the_side_store_until_it_is_imported),
