@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/flight.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include "base/map.h"
 #include "base/text.h"
@@ -107,6 +111,36 @@ static void put_call_path(struct buf *to, const struct flight_call *c, unsigned 
 		put_path(to, c->text + c->text_len, c->more_len, c->more_is_cut);
 	else /* the text of one that was empty may be the name of the directory */
 		put_path(to, c->text, c->file_type ? 0 : c->text_len, c->path_is_cut);
+}
+
+static void put_socket_address(struct buf *to, const struct flight_call *c, uint64_t address)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+		struct sockaddr_un un;
+		char bytes[sizeof(struct sockaddr_un)];
+	} at = { .bytes = "" };
+	char text[INET6_ADDRSTRLEN] = "";
+	size_t len = MIN(c->text_len, sizeof at), path = offsetof(struct sockaddr_un, sun_path);
+
+	memcpy(at.bytes, c->text, c->text_is_address ? len : 0);
+	if (at.any.sa_family == AF_INET && len >= sizeof at.in) {
+		inet_ntop(AF_INET, &at.in.sin_addr, text, sizeof text);
+		buf_printf(to, "%s:%u", text, ntohs(at.in.sin_port));
+	} else if (at.any.sa_family == AF_INET6 &&
+	           len >= offsetof(struct sockaddr_in6, sin6_scope_id)) {
+		inet_ntop(AF_INET6, &at.in6.sin6_addr, text, sizeof text);
+		buf_printf(to, "[%s]:%u", text, ntohs(at.in6.sin6_port));
+	} else if (at.any.sa_family == AF_UNIX && len > path && at.un.sun_path[0]) {
+		put_path(to, at.un.sun_path, strnlen(at.un.sun_path, len - path), false);
+	} else if (at.any.sa_family == AF_UNIX && len > path + 1) { /* a name without a file */
+		buf_putc(to, '@');
+		put_path(to, at.un.sun_path + 1, len - path - 1, false);
+	} else {
+		syscall_words_put(to, SYSCALL_ARG_BUFFER, address);
+	}
 }
 
 static void put_file_name(struct buf *to, const struct flight_call *c)
@@ -212,6 +246,8 @@ static void put_args(struct buf *to, const struct files *f, size_t i,
 		buf_puts(to, k ? ", " : "");
 		if (s->args[k] == SYSCALL_ARG_PATH)
 			put_call_path(to, c, paths++, c->args[k]);
+		else if (s->args[k] == SYSCALL_ARG_SOCKET_ADDRESS)
+			put_socket_address(to, c, c->args[k]);
 		else if (is_file(s->args[k]))
 			put_file(to, f, i, k, s->args[k] == SYSCALL_ARG_DIRECTORY);
 		else

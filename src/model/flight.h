@@ -20,6 +20,7 @@ struct flight_call {
 	bool path_is_unread, more_is_unread; /* no bytes could be read where the path should be */
 	bool path_is_cut, more_is_cut;       /* the rest did not fit */
 	bool name_is_cut;                    /* of the file, at its beginning */
+	bool text_is_address;                /* of a socket: the bytes of a struct sockaddr */
 	uint8_t file_type;                   /* S_IFMT >> 12 of its mode; 0: not known */
 	uint64_t file_inode;
 	/* The path, or the name of the file if its type is known; then the second path. */

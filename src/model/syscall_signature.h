@@ -34,7 +34,8 @@
 	X('S', MESSAGE_FLAGS)                                                                      \
 	X('h', MASK_HOW)                                                                           \
 	X('c', CLOCK)                                                                              \
-	X('e', EPOLL)
+	X('e', EPOLL)                                                                              \
+	X('k', SOCKET_ADDRESS)
 
 #define X(letter, id) SYSCALL_ARG_##id = (letter),
 enum syscall_arg_kind { SYSCALL_ARG_KINDS(X) };

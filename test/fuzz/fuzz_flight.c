@@ -37,6 +37,7 @@ static struct flight_call call_of(const uint8_t *data)
 	c.path_is_cut = flags & 4;
 	c.more_is_cut = flags & 8;
 	c.name_is_cut = flags & 16;
+	c.text_is_address = flags & 32;
 	c.file_type = (uint8_t)take(&data, 1) & 15;
 	c.file_inode = take(&data, 4);
 	c.text_len = (uint8_t)take(&data, 1) % 40;

@@ -2,6 +2,7 @@
 /* crash WAY: makes system calls that strace shows in a known way, and fails. */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,12 +12,25 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define BLOCKED_THREADS 3
 
 static int *volatile nowhere;
+
+static void connect_nowhere(int file)
+{
+	const struct sockaddr_in inet = { .sin_family = AF_INET,
+		                          .sin_port = htons(9),
+		                          .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	const struct sockaddr_un local = { .sun_family = AF_UNIX,
+		                           .sun_path = "/nonexistent/socket" };
+
+	(void)!connect(file, (const struct sockaddr *)&local, sizeof local);
+	(void)!connect(file, (const struct sockaddr *)&inet, sizeof inet);
+}
 
 static void make_calls(void)
 {
@@ -37,7 +51,7 @@ static void make_calls(void)
 	(void)!chdir((const char *)16);
 	if (pipe2(ends, O_CLOEXEC) == 0)
 		(void)!write(ends[1], "x", 1);
-	socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	connect_nowhere(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
 	kill(getpid(), 0);
 	munmap(mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 8192);
 	close(77);

@@ -2,11 +2,13 @@
 #include "model/flight.h"
 
 #include <linux/futex.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 
 #include "check.h"
 
@@ -165,6 +167,36 @@ static void test_file__is_shown_as_what_it_is(void **state)
 	assert_call(&c, "read(0, ..., 512) = 1");
 }
 
+static void assert_address(const void *address, size_t len, const char *text)
+{
+	struct flight_call c = call_of(SYS_connect, -ECONNREFUSED);
+
+	c.args[0] = 3;
+	c.args[1] = 0x1000;
+	c.args[2] = len;
+	c.text_is_address = true;
+	c.text_len = (uint8_t)len;
+	memcpy(c.text, address, len);
+	assert_call(&c, text);
+}
+
+static void test_address__of_a_socket_is_decoded(void **state)
+{
+	struct sockaddr_in inet = { .sin_family = AF_INET, .sin_port = htons(5432) };
+	struct sockaddr_in6 inet6 = { .sin6_family = AF_INET6, .sin6_port = htons(80) };
+	struct sockaddr_un local = { .sun_family = AF_UNIX, .sun_path = "/run/\x1bx" };
+
+	inet.sin_addr.s_addr = htonl(0x0a000001);
+	inet6.sin6_addr.s6_addr[15] = 1;
+	assert_address(&inet, sizeof inet, "connect(3, 10.0.0.1:5432, 16) = -1 ECONNREFUSED");
+	assert_address(&inet, 3, "connect(3, ..., 3) = -1 ECONNREFUSED");
+	assert_address(&inet6, sizeof inet6, "connect(3, [::1]:80, 28) = -1 ECONNREFUSED");
+	assert_address(&local, sizeof local, "connect(3, \"/run/\\x1bx\", 110) = -1 ECONNREFUSED");
+	local.sun_path[0] = '\0';
+	assert_address(&local, 6, "connect(3, @\"run\", 6) = -1 ECONNREFUSED");
+	assert_address(&local, 2, "connect(3, ..., 2) = -1 ECONNREFUSED");
+}
+
 /* The kernel names the file that has the number at the end. */
 static void test_file__that_was_closed_since_is_not_taken_for_its_successor(void **state)
 {
@@ -271,7 +303,7 @@ RUN_TESTS(TEST(test_text__has_the_path_and_the_names_of_flags),
           TEST(test_path__is_escaped_and_cut_after_a_whole_character),
           TEST(test_path__that_could_not_be_read_is_an_address),
           TEST(test_text__names_signals_sizes_and_other_flags),
-          TEST(test_file__is_shown_as_what_it_is),
+          TEST(test_file__is_shown_as_what_it_is), TEST(test_address__of_a_socket_is_decoded),
           TEST(test_file__that_was_closed_since_is_not_taken_for_its_successor),
           TEST(test_file__that_dup2_replaced_is_not_known_before),
           TEST(test_call__that_did_not_return_is_unfinished),

@@ -186,6 +186,18 @@ static __always_inline void flight_read_paths(struct flight_entry *e,
 		                               FLIGHT_MORE_IS_UNREAD);
 }
 
+static __always_inline void flight_read_address(struct flight_entry *e, __u8 position)
+{
+	__u32 len = flight_arg(e, position + 1);
+
+	if (len > FLIGHT_TEXT)
+		len = FLIGHT_TEXT;
+	if (bpf_probe_read_user(e->text, len, (const void *)flight_arg(e, position)))
+		return;
+	e->text_len = len;
+	e->flags = FLIGHT_IS_ADDRESS;
+}
+
 static __always_inline void flight_read_args(__u64 *to, const void *regs, __u32 call)
 {
 	const struct pt_regs___x86 *x86 = regs;
@@ -225,6 +237,8 @@ static __always_inline void flight_enter(struct flight_state *f, struct task_str
 	flight_read_args(e->args, regs, call);
 	if (rule->path) {
 		flight_read_paths(e, rule);
+	} else if (rule->address) {
+		flight_read_address(e, rule->address);
 	} else if (rule->closes) {
 		struct file *file = flight_file(task, flight_arg(e, rule->file));
 

@@ -20,6 +20,7 @@ enum flight_flag {
 	FLIGHT_NAME_IS_CUT = 1 << 0,    /* of a file: its beginning is missing */
 	FLIGHT_PATH_IS_UNREAD = 1 << 1, /* it was not in memory, or the address is wrong */
 	FLIGHT_MORE_IS_UNREAD = 1 << 2, /* … the second one */
+	FLIGHT_IS_ADDRESS = 1 << 3,     /* the text is the address of a socket */
 };
 
 /* What to keep of a call besides the values of its arguments: positions, from 1 on; 0: none. */
@@ -27,6 +28,7 @@ struct flight_rule {
 	__u8 path, more; /* of paths; with two of them each has half of the text */
 	__u8 file;       /* of an open file: what it is, unless there is a path */
 	__u8 closes;     /* … known only before the call */
+	__u8 address;    /* of a socket's address, before its length */
 };
 
 struct flight_entry {

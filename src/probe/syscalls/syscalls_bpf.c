@@ -56,6 +56,8 @@ static void set_flight_rules(struct syscalls_bpf *p)
 			.more = (uint8_t)syscall_signature_position(s, SYSCALL_ARG_PATH, 1),
 			.file = (uint8_t)syscall_signature_file(s),
 			.closes = syscall_signature_closes(s),
+			.address = (uint8_t)syscall_signature_position(
+				s, SYSCALL_ARG_SOCKET_ADDRESS, 0),
 		};
 	}
 }
@@ -194,6 +196,7 @@ static void take_text(const struct flight_entry *e, struct flight_call *c)
 	memcpy(c->text, e->text, c->text_len);
 	memcpy(c->text + c->text_len, e->text + half, c->more_len);
 	c->name_is_cut = e->flags & FLIGHT_NAME_IS_CUT;
+	c->text_is_address = e->flags & FLIGHT_IS_ADDRESS;
 	c->path_is_unread = e->flags & FLIGHT_PATH_IS_UNREAD;
 	c->more_is_unread = e->flags & FLIGHT_MORE_IS_UNREAD;
 	c->path_is_cut = e->text_len == room - 1;
