@@ -20,6 +20,7 @@ struct engine_tuning machine_engine_tuning(const struct machine_engine *m,
 		.anomaly = config->anomaly,
 		.limits = cli_pressure_limits(config),
 		.retention = cli_retention(config),
+		.traces_syscalls = config->profiler.strace_enabled,
 	};
 }
 
@@ -30,7 +31,7 @@ static void set_options(struct machine_engine *m, const char *kind)
 
 	cli_sampler_options(&m->config, &o->sampler);
 	o->sampler.no_bpf = m->no_bpf;
-	o->sampler.traces_syscalls = m->config.profiler.strace_enabled;
+	o->sampler.traces_syscalls = tuning.traces_syscalls;
 	o->interval_ns = tuning.interval_ns;
 	o->keep_interval = m->interval_ns != UINT64_MAX;
 	o->anomaly = tuning.anomaly;

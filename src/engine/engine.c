@@ -536,8 +536,22 @@ int engine_new(struct loop *loop, const struct engine_options *options, struct e
 	return 0;
 }
 
+/* Jobs that run are counted from now on, or up to now. */
+static void set_tracing(struct engine *e, bool traces_syscalls)
+{
+	if (traces_syscalls == e->options.sampler.traces_syscalls)
+		return;
+	e->options.sampler.traces_syscalls = traces_syscalls;
+	tracing_done(&e->tracing);
+	e->tracing = (struct tracing){ 0 };
+	unwatch_events(e);
+	sampler_set_tracing(e->sampler, traces_syscalls);
+	watch_events(e);
+}
+
 void engine_tune(struct engine *e, const struct engine_tuning *to)
 {
+	set_tracing(e, to->traces_syscalls);
 	e->anomalies.config = to->anomaly;
 	e->options.limits = to->limits;
 	recorder_retain(e->recorder, &to->retention);

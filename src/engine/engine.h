@@ -81,6 +81,7 @@ struct engine_tuning {
 	struct anomaly_config anomaly;
 	struct pressure_limits limits;
 	struct store_retention retention;
+	bool traces_syscalls;
 };
 void engine_tune(struct engine *e, const struct engine_tuning *to);
 

@@ -181,6 +181,22 @@ static bool can_trace(const struct probe_role *role)
 	return role->tiers[0]->trace;
 }
 
+void sampler_set_tracing(struct sampler *s, bool traces_syscalls)
+{
+	s->env.traces_syscalls = s->options.traces_syscalls = traces_syscalls;
+	for (size_t i = 0; i < s->slot_count; i++) {
+		struct role_slot *slot = &s->slots[i];
+
+		if (!can_trace(slot->role))
+			continue;
+		close_tier(slot);
+		slot->tier = slot->role->tiers;
+		slot->refusals[0] = '\0';
+		slot->failures_in_row = 0;
+		open_tier(s, slot);
+	}
+}
+
 /* Where none can, the reason is why the first one was not opened. */
 int sampler_trace(struct sampler *s, const pid_t *pids, size_t n, bool from_exec, struct err *err)
 {

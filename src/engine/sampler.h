@@ -62,6 +62,8 @@ void sampler_tick(struct sampler *s, const struct job_roster *jobs, struct snaps
 /* Waits for slow sources (a GPU's driver), at most until then, for programs that take one sample only.
  * A source that will report nothing gives way. */
 void sampler_await(struct sampler *s, uint64_t until_mono_ns);
+/* From now on system calls are counted, or no longer: then nothing is left attached. The fds of events change. */
+void sampler_set_tracing(struct sampler *s, bool traces_syscalls);
 /* From now on, or from the next program on that they run, the system calls of these processes are counted,
  * and of those that descend from them. */
 int sampler_trace(struct sampler *s, const pid_t *pids, size_t n, bool from_exec, struct err *err)

@@ -149,7 +149,8 @@ void syscall_account_figures(const struct syscall_account *a, struct job *job)
 {
 	const struct syscall_caller sought = { .at = { .job = job->handle }, .is_job = true };
 	const struct syscall_caller *c = find_caller(a, &sought);
-	enum quality quality = a->has_lost || job->root.pid ? QUALITY_AT_LEAST : QUALITY_EXACT;
+	bool is_launched = !job->root.pid && !job->registrar.pid;
+	enum quality quality = a->has_lost || !is_launched ? QUALITY_AT_LEAST : QUALITY_EXACT;
 	struct figure count = { 0, quality }, ns = { 0, quality };
 
 	if (!c)

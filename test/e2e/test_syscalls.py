@@ -212,6 +212,38 @@ def test_the_daemon_counts_the_calls_of_jobs_when_it_is_told_to(children, cold):
 
 
 @pytest.mark.needs_root
+def test_counting_is_switched_on_and_off_when_the_daemon_reloads(children, daemon):
+	def reload(value):
+		daemon.config.write_text("[profiler]\ninterval_seconds = 1\nstrace_enabled = %s\n" % value, encoding="utf-8")
+		said = daemon.said().count("configuration reloaded")
+		daemon.process.send_signal(signal.SIGHUP)
+		wait_for(lambda: daemon.said().count("configuration reloaded") > said)
+
+	def counted(job_id):
+		return [p for p in daemon.result("daemon.top")["processes"] if p["job_id"] == job_id and p["syscall_counts"]]
+
+	first = children.python(SLEEPERS)
+	daemon.result("job.start", job_id="first", pid=first.pid)
+	daemon.wait_ticks()
+	assert not tracepoints_in_use()
+	reload("true")
+	wait_for(lambda: counted("first"))
+	assert tracepoints_in_use()
+	reload("false")
+	wait_for(lambda: not tracepoints_in_use())
+	second = children.python(SLEEPERS)
+	daemon.result("job.start", job_id="second", pid=second.pid)
+	daemon.wait_ticks(2)
+	assert not tracepoints_in_use() and not counted("second")
+	reload("yes")
+	wait_for(lambda: counted("second"))
+	for child in (first, second):
+		os.killpg(child.pid, signal.SIGKILL)
+		child.wait()
+	wait_for(lambda: not tracepoints_in_use())
+
+
+@pytest.mark.needs_root
 def test_the_daemon_counts_nothing_by_itself(children, daemon):
 	child = children.spawn(["sleep", "30"])
 	daemon.result("job.start", job_id="plain", pid=child.pid)
