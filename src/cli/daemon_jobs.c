@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/job_reader.h"
+#include "kernel/user_namespace.h"
 #include "rpc/rpc_answer.h"
 #include "rpc/rpc_message.h"
 
@@ -132,7 +133,7 @@ int daemon_jobs_report(struct daemon_jobs *d, const struct cli *cli, const struc
 	int status;
 
 	json_begin_object(&j);
-	json_put_str(&j, "job_id", job->uid == geteuid() ? job->id : others);
+	json_put_str(&j, "job_id", job->uid == user_namespace_own_uid() ? job->id : others);
 	json_end_object(&j);
 	d->ask.patience_ns = DAEMON_CLIENT_PATIENCE_NS;
 	if (daemon_client_call(&d->ask, "job.report", params.at, &answer, &err) < 0)

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "config/state_dir.h"
+#include "kernel/user_namespace.h"
 #include "view/format.h"
 #include "view/jobs_view.h"
 
@@ -214,7 +215,7 @@ static int list_several(struct job_selection *r, const char *name,
 	cleanup(user_names_done) struct user_names users = { 0 };
 	struct jobs_view view = { .now_ns = clock_wall_ns(),
 		                  .unicode = style.unicode,
-		                  .uid = geteuid(),
+		                  .uid = user_namespace_own_uid(),
 		                  .users = &users };
 	cleanup(buf_done) struct buf out = { 0 };
 	uint64_t shown = MIN(several->n, (uint64_t)JOB_SEARCH_SHOWN);
@@ -240,7 +241,7 @@ static int find(struct job_selection *r, struct feed *f, const char *name, struc
 	const struct job_offer *meant = NULL;
 	struct err err = { 0 };
 
-	if (job_search_init(&f->search, name, geteuid())) {
+	if (job_search_init(&f->search, name, user_namespace_own_uid())) {
 		if (offer_all(r, f, &err) < 0)
 			return cli_failed(&err);
 		meant = job_search_end(&f->search, &several);
@@ -263,7 +264,7 @@ int job_selection_find(struct job_selection *r, const char *name, struct job *re
 	name = name ? name : "last";
 	*ret_is_daemons = false;
 	/* An id in full is the most frequent case, and needs no search. */
-	if (has_job(r, (struct job_key){ geteuid(), name }, ret))
+	if (has_job(r, (struct job_key){ user_namespace_own_uid(), name }, ret))
 		return CLI_OK;
 	f = xcalloc(1, sizeof *f);
 	f->from = r;

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "job/job_ident.h"
 #include "job/job_type.h"
+#include "kernel/user_namespace.h"
 #include "model/flight.h"
 #include "model/redaction.h"
 
@@ -68,7 +69,7 @@ int run_options_name_job(const struct run_options *o, int argc, char **argv, str
 	if (parent)
 		snprintf(ret->parent, sizeof ret->parent, "%s", parent);
 	memcpy(ret->limit, o->limit, sizeof ret->limit);
-	ret->uid = geteuid();
+	ret->uid = user_namespace_own_uid();
 	put_command(ret, argv);
 	if (!o->pid)
 		put_cwd(ret);

@@ -9,6 +9,7 @@
 #include "base/time_parse.h"
 #include "cli/job_filter_options.h"
 #include "cli/job_selection.h"
+#include "kernel/user_namespace.h"
 #include "model/record_fields.h"
 #include "view/format.h"
 #include "view/jobs_view.h"
@@ -277,10 +278,12 @@ static int list_jobs(const struct cli *cli, struct job_filter *filter, const str
                      uint64_t now_ns)
 {
 	struct user_names users = { 0 };
-	struct list list = { .cli = cli,
-		             .all_users = rq->all_users,
-		             .is_stats = rq->stats,
-		             .view = { .now_ns = now_ns, .uid = geteuid(), .users = &users } };
+	struct list list = {
+		.cli = cli,
+		.all_users = rq->all_users,
+		.is_stats = rq->stats,
+		.view = { .now_ns = now_ns, .uid = user_namespace_own_uid(), .users = &users }
+	};
 	cleanup(job_selection_close) struct job_selection recorded = { 0 };
 	struct job parent = { 0 };
 	int status = open_stores(cli, filter, rq->count, &parent, &recorded);

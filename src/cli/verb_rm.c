@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "cli/job_filter_options.h"
 #include "cli/job_selection.h"
+#include "kernel/user_namespace.h"
 #include "model/record_fields.h"
 #include "store/store.h"
 
@@ -72,7 +73,7 @@ static int select_fitting(struct removal *rm)
 	if (rm->rq->older_ns != NOT_GIVEN && (!filter.until_ns || until_ns < filter.until_ns))
 		filter.until_ns = until_ns;
 	filter.of_one_user = true;
-	filter.uid = geteuid();
+	filter.uid = user_namespace_own_uid();
 	if (history_jobs(rm->recorded.reader, &filter, JOBS_AT_ONCE, add_fitting, rm, &err) < 0)
 		return cli_failed(&err);
 	if (!rm->jobs.len)
@@ -94,8 +95,12 @@ static int select_named(struct removal *rm, const char *name)
 		                         : ", where only root can delete it");
 		return CLI_FAILED;
 	}
-	if (job.uid != geteuid() && geteuid() != 0) {
+	if (job.uid != user_namespace_own_uid() && geteuid() != 0) {
 		log_error("job '%s' is another user's", job.id);
+		return CLI_FAILED;
+	}
+	if (rm->rq->is_dry && job.status == JOB_RUNNING) { /* as the store would */
+		log_error("job '%s' is running: not deleted", job.id);
 		return CLI_FAILED;
 	}
 	return add_job(rm, &job);

@@ -84,6 +84,8 @@ def test_a_running_job_is_refused_and_the_others_go(proctor, children, gate):
 	run_job(proctor, "over")
 	job = children.spawn([proctor.binary, "run", "--job-id", "runs", "--", "sh", "-c", "read go <%s; true" % gate], env=proctor.env)
 	wait_for(lambda: "runs" in ids(proctor))
+	dry = proctor("rm", "--dry-run", "runs", "over")
+	assert (dry.returncode, dry.stdout, dry.stderr) == (1, "would delete over\n", "proctor: job 'runs' is running: not deleted\n")
 	done = proctor("rm", "runs", "over")
 	assert done.returncode == 1 and done.stdout == "deleted over with 1 process\n"
 	assert done.stderr == "proctor: job 'runs' is running: not deleted\n"

@@ -130,4 +130,9 @@ def test_root_of_a_rootless_container_has_a_place_of_its_own(as_nobody):
 	assert (done.returncode, done.stderr) == (0, "")
 	assert (as_nobody.place / ".local/state/proctor/proctor.db").exists()
 	done = subprocess.run([*inside, "ls", "--json"], check=False, **nobody)
-	assert [job["job_id"] for job in json.loads(done.stdout)["jobs"]] == ["boxed"]
+	assert [(job["job_id"], job["uid"]) for job in json.loads(done.stdout)["jobs"]] == [("boxed", 65534)]
+	assert "boxed" in subprocess.run([*inside, "report"], check=False, **nobody).stdout
+	outside = str(as_nobody.place / "proctor")
+	listed = subprocess.run([outside, "ls"], check=False, **nobody)
+	assert "boxed" in listed.stdout and ":boxed" not in listed.stdout
+	assert "deleted boxed" in subprocess.run([outside, "rm", "boxed"], check=False, **nobody).stdout

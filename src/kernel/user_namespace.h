@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* user_namespace.h - who we are outside of our user namespace: root of a rootless container is a plain user
+ * there, to whom its files belong. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/scan.h"
+
+/* Our effective user as the namespace around ours knows it; as ours does if that cannot be seen. */
+uid_t user_namespace_own_uid(void);
+/* The same for any user, from the text of /proc/self/uid_map. */
+uid_t user_namespace_outer(struct scan map, uid_t uid);
