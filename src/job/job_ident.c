@@ -49,12 +49,8 @@ static size_t key_len(const char *text)
 	return strcspn(text, "=");
 }
 
-static int check(const char *text, struct err *err)
+static int check_key(const char *text, size_t n, struct err *err)
 {
-	size_t n = key_len(text);
-
-	if (text[n] != '=')
-		return refuse(text, "write KEY=VALUE", err);
 	if (n == 0)
 		return refuse(text, "it has no key", err);
 	if (n > JOB_TAG_KEY_MAX)
@@ -63,6 +59,20 @@ static int check(const char *text, struct err *err)
 		if (!is_plain(text[i]))
 			return refuse(text, "a key has letters, digits and . _ - only", err);
 	return 0;
+}
+
+static int check(const char *text, struct err *err)
+{
+	size_t n = key_len(text);
+
+	if (text[n] != '=')
+		return refuse(text, "write KEY=VALUE", err);
+	return check_key(text, n, err);
+}
+
+int job_ident_check_tag_key(const char *key, struct err *err)
+{
+	return check_key(key, strlen(key), err);
 }
 
 static bool is_same_key(const char *a, const char *b)

@@ -18,6 +18,7 @@ void job_ident_new(const char *type, uint64_t wall_ns, pid_t pid, uint64_t rando
 #define JOB_NAME_MAX 96
 int job_ident_check(const char *name, struct err *err) must_check;
 
+int job_ident_check_tag_key(const char *key, struct err *err) must_check;
 /* "K=V" texts to the JSON object of struct job's tags; none: "". Keys have letters, digits and . _
  * -; of equal ones the last counts. */
 int job_ident_tags_json(const char *const *texts, size_t n, char ret[JOB_TAGS_MAX], struct err *err)

@@ -52,9 +52,19 @@ static struct figure span(uint64_t from_ns, uint64_t to_ns)
 		                .quality = is_known ? QUALITY_EXACT : QUALITY_MISSING };
 }
 
+/* One that was lost has lasted until it was seen last, or longer. */
+static struct figure took(const struct job *job)
+{
+	struct figure took = span(0, job->took_ns);
+
+	if (job->status == JOB_LOST)
+		took.quality = quality_join(took.quality, QUALITY_AT_LEAST);
+	return took;
+}
+
 struct diff_pair diff_took(const struct report *a, const struct report *b)
 {
-	return (struct diff_pair){ span(0, a->job.took_ns), span(0, b->job.took_ns) };
+	return (struct diff_pair){ took(&a->job), took(&b->job) };
 }
 
 struct diff_pair diff_sheet_took(const struct diff_sheet *s)

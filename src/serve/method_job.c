@@ -187,6 +187,8 @@ static int tags_param(const json_t *params, char ret[static JOB_TAGS_MAX], struc
 	{
 		if (!json_is_string(value))
 			r = err_set(err, EINVAL, "tags: '%.64s' must be a text", key);
+		else if (r == 0)
+			r = job_ident_check_tag_key(key, err);
 	}
 	if (r == 0)
 		r = add_workspace(safe, err);

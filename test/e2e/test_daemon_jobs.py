@@ -723,3 +723,28 @@ def test_the_curve_of_a_job_goes_on_after_a_restart(daemon, children, signo):
 	sheet, = read_store(daemon.proctor.state_dir, "SELECT processes, cpu_seconds FROM sheets")
 	used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 	assert sheet["processes"] == 4 and abs(sheet["cpu_seconds"] - used) < 0.05, (sheet, used)
+
+
+@pytest.mark.parametrize("key", ["", "k\n", "a b", "x" * 65])
+def test_tags_need_a_plain_key(daemon, children, key):
+	answer = daemon.call("job.start", job_id="tagged", pid=children.spawn(["sleep", "60"]).pid, tags={"good": "1", key: "v"})
+	assert answer["error"]["data"]["code"] == "invalid_params" and "tag '" in answer["error"]["message"], answer
+	assert "tagged" not in jobs_of(daemon)
+
+
+def test_the_time_of_a_lost_job_is_a_lower_bound_in_diff(daemon, children):
+	for job_id in ("whole", "cut"):
+		worker = children.spawn(["sleep", "60"])
+		daemon.result("job.start", job_id=job_id, pid=worker.pid)
+		daemon.wait_ticks()
+		if job_id == "whole":
+			daemon.result("job.end", job_id=job_id, exit_code=0)
+	daemon.stop(signal.SIGKILL)
+	worker.kill()
+	worker.wait()
+	daemon.start()
+	assert stored(daemon, "cut")[0]["status"] == "lost"
+	took = json.loads(daemon.proctor("diff", "whole", "cut", "--json").stdout)["figures"]["duration_seconds"]
+	assert took["quality"] == ["exact", "at_least"]
+	done = daemon.proctor("diff", "whole", "cut", "--fail-if", "time<100x", "--json")
+	assert json.loads(done.stdout)["conditions"][0]["met"] is None
