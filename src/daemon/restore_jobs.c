@@ -104,7 +104,7 @@ void restore_jobs(struct engine *engine, const char *db_path)
 		return;
 	(void)!history_jobs(reader, &lost, JOBS_READ, add_job, &r,
 	                    &err); /* what could be read counts */
-	r.past.since_ns = history_last_start_ns(reader, "daemon", 1);
+	r.past.since_ns = history_last_end_ns(reader, "daemon", 1);
 	vec_each(&r.jobs, job) {
 		enum registry_restored how = restore_job(&r, reader, engine, job);
 

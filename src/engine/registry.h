@@ -36,7 +36,8 @@ struct registry_process {
 struct registry_past {
 	struct proc_id root;
 	uint64_t ended_cpu_ns; /* CPU time of the processes that had ended */
-	uint64_t since_ns;     /* jobs lost before that were shown by an earlier daemon */
+	uint64_t
+		since_ns; /* the end of that daemon: it declared jobs lost before, and showed them */
 	VEC(struct registry_process) processes; /* those that had not ended */
 	VEC(struct sheet) sheets;
 };

@@ -457,7 +457,7 @@ int history_job_kind(struct history *r, struct job_key key, char ret[static HIST
 	                     key, ret, HISTORY_KIND_MAX, err);
 }
 
-uint64_t history_last_start_ns(struct history *r, const char *kind, unsigned before)
+uint64_t history_last_end_ns(struct history *r, const char *kind, unsigned before)
 {
 	cleanup(history_endp) struct history *scope = NULL;
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
@@ -466,7 +466,7 @@ uint64_t history_last_start_ns(struct history *r, const char *kind, unsigned bef
 	if (history_begin(r, &scope, &err) < 0 ||
 	    db_query(
 		    r->db,
-		    "SELECT started FROM recorder WHERE kind = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2",
+		    "SELECT coalesce(ended, started) FROM recorder WHERE kind = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2",
 		    BINDS(bind_str(kind), bind_int(before)), &stmt, &err) < 0)
 		return 0;
 	return db_step(stmt, &err) > 0 ? db_time_ns(sqlite3_column_double(stmt, 0)) : 0;

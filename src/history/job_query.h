@@ -92,7 +92,8 @@ typedef int (*reader_last_call_fn)(void *self, const struct last_call_record *c)
 /* Of processes in the order of their ends, and of each in the order in which they were made. */
 int history_job_last_calls(struct history *r, struct job_key key, size_t limit,
                            reader_last_call_fn fn, void *self, struct err *err) must_check;
-/* When the last recorder of that kind began, or the one so many before it; 0: there is none. */
-uint64_t history_last_start_ns(struct history *r, const char *kind, unsigned before);
+/* When the last recorder of that kind ended, or the one so many before it; when it began, if its end is not known
+ * yet; 0: there is none. */
+uint64_t history_last_end_ns(struct history *r, const char *kind, unsigned before);
 /* Whether a recorder with that pid has its row here, and has not ended. */
 bool history_has_recorder(struct history *r, pid_t pid, const char *boot_id);

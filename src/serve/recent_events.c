@@ -39,6 +39,23 @@ static struct recent_events_ring *ring_of(struct recent_events *r, uint32_t uid)
 	return ring;
 }
 
+/* Records of ends may come late: the last event moves to its place among those before. */
+static void sort_last(struct recent_events_ring *ring)
+{
+	uint64_t kept = MIN(ring->count, (uint64_t)RECENT_EVENTS_MAX);
+
+	for (uint64_t i = ring->count - 1; i > ring->count - kept; i--) {
+		struct recent_events_event *last = &ring->at[i % RECENT_EVENTS_MAX],
+					   *before = &ring->at[(i - 1) % RECENT_EVENTS_MAX],
+					   swapped = *last;
+
+		if (before->wall_ns <= last->wall_ns)
+			return;
+		*last = *before;
+		*before = swapped;
+	}
+}
+
 static void keep_event(struct recent_events_ring *ring, const struct snapshot *snap, size_t index,
                        bool is_copy)
 {
@@ -49,6 +66,7 @@ static void keep_event(struct recent_events_ring *ring, const struct snapshot *s
 	snapshot_json_event(&j, snap, index);
 	slot->wall_ns = snap->events.at[index].wall_ns;
 	slot->is_copy = is_copy;
+	sort_last(ring);
 }
 
 static void add_event(struct recent_events *r, const struct snapshot *snap, size_t index)

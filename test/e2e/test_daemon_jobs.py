@@ -321,6 +321,22 @@ def test_what_ended_before_the_daemon_was_stopped_has_its_end(cold, children):
 	assert 0 <= row["duration_seconds"] < 10
 
 
+def test_a_job_that_the_daemon_itself_lost_is_no_news_after_a_restart(daemon, children):
+	register = ("import json, socket, sys\ns = socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\n"
+		    "s.sendall(json.dumps({'jsonrpc': '2.0', 'id': 1, 'method': 'job.start', 'params': {'job_id': 'gone'}}).encode() + b'\\n')\nprint(s.recv(4096))")
+	assert b"running" in children.python(register, daemon.socket, stdout=-1).communicate(timeout=60)[0]
+	wait_for(lambda: stored(daemon, "gone") and stored(daemon, "gone")[0]["status"] == "lost")
+	daemon.wait_ticks(2)
+	running = children.spawn(["sleep", "60"])
+	daemon.result("job.start", job_id="cut", pid=running.pid)
+	daemon.stop()
+	running.kill()
+	running.wait()
+	daemon.start()
+	assert "1 job ended while no daemon was running" in daemon.said()
+	assert list(jobs_of(daemon)) == ["cut"]
+
+
 def test_a_job_that_no_look_saw_does_not_end_before_it_began(cold, children):
 	cold.config.write_text("[profiler]\ninterval_seconds = 30\n", encoding="utf-8")
 	cold.start()

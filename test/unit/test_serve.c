@@ -235,6 +235,41 @@ static void add_recent(struct recent_events *r, struct snapshot *snap, int32_t j
 	recent_events_add(r, snap);
 }
 
+/* The record of an end may come a tick later than those of what happened after it. */
+static void test_recent__sorts_events_that_come_late(void **state)
+{
+	static const uint64_t at_ns[] = { 20, 50, 10, 40, 30 };
+	struct snapshot snap = { 0 };
+	struct recent_events r = { 0 };
+	struct buf out = { 0 };
+	const char *last;
+
+	*vec_push(&snap.jobs, 1) = (struct job){ .id = "a", .uid = 7 };
+	for (size_t round = 0; round < 2 * RECENT_EVENTS_MAX / ARRAY_LEN(at_ns); round++)
+		for (size_t i = 0; i < ARRAY_LEN(at_ns); i++) {
+			vec_reset(&snap.events);
+			*vec_push(&snap.events, 1) = (struct event){
+				.kind = EVENT_EXIT,
+				.id.pid = (pid_t)(1000 + 100 * round + at_ns[i]),
+				.wall_ns = 100 * round + at_ns[i]
+			};
+			recent_events_add(&r, &snap);
+		}
+	put_recent(&r, RECENT_EVENTS_MAX, &out);
+	last = out.at;
+	for (size_t n = 0, before = 0; n < RECENT_EVENTS_MAX; n++) {
+		size_t pid;
+
+		last = strstr(last, "\"pid\":") + strlen("\"pid\":");
+		pid = (size_t)strtoul(last, NULL, 10);
+		assert_true(pid > before);
+		before = pid;
+	}
+	buf_done(&out);
+	recent_events_done(&r);
+	snapshot_done(&snap);
+}
+
 static void test_recent__is_displaced_neither_by_other_users_nor_outside_of_jobs(void **state)
 {
 	struct snapshot snap = { 0 };
@@ -343,6 +378,7 @@ RUN_TESTS(SERVE_TEST(test_serve_open__makes_a_door_for_its_owner_only_and_leaves
           SERVE_TEST(test_serve_open__does_not_mind_a_path_longer_than_an_address),
           SERVE_TEST(test_serve_publish__may_be_called_at_any_time),
           TEST(test_recent__keeps_the_last_process_events_in_order),
+          TEST(test_recent__sorts_events_that_come_late),
           TEST(test_recent__is_displaced_neither_by_other_users_nor_outside_of_jobs),
           TEST(test_context__names_the_anomalies_that_last),
           TEST(test_context__has_nulls_for_what_is_unknown),
