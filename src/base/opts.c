@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 
 #define GIB_MEANT_BELOW 64 /* `--mem 8` is meant as 8G, `--mem 512` as 512M */
@@ -71,12 +72,31 @@ static bool parse_u64(struct scan text, uint64_t *ret)
 	return true;
 }
 
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Whether it would be one with smaller numbers in it. */
+static bool is_too_large(const char *value, bool (*parse)(struct scan text, uint64_t *ret))
+{
+	cleanup(buf_done) struct buf small = { .max = 256 };
+	uint64_t number;
+
+	for (const char *p = value; *p; p++)
+		if (!is_digit(*p) || p == value || !is_digit(p[-1]))
+			buf_putc(&small, is_digit(*p) ? '1' : *p);
+	return small.len && !strchr(value, ':') && parse(scan_str(small.at), &number);
+}
+
 static int store_number(const struct opt *o, const char *value,
                         bool (*parse)(struct scan text, uint64_t *ret), const char *what,
                         struct err *err)
 {
 	if (parse(scan_str(value), o->to))
 		return 0;
+	if (is_too_large(value, parse))
+		return err_set(err, EINVAL, "--%s '%s' is too large", o->name, value);
 	return err_set(err, EINVAL, "--%s '%s': not %s", o->name, value, what);
 }
 
@@ -86,6 +106,8 @@ static int store_size(const struct opt *o, const char *value, struct err *err)
 	bool has_unit = value[strspn(value, "0123456789.")] != '\0';
 	uint64_t bytes;
 
+	if (!opts_parse_size(scan_str(value), &bytes) && is_too_large(value, opts_parse_size))
+		return err_set(err, EINVAL, "--%s '%s' is too large", o->name, value);
 	if (!opts_parse_size(scan_str(value), &bytes))
 		return err_set(err, EINVAL, "--%s '%s': not a size; write 500M or 8G", o->name,
 		               value);

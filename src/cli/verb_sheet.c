@@ -25,19 +25,25 @@ struct sheet_call {
 
 /* ---- the command line ------------------------------------------------------------------------ */
 
-/* "3" or "3/10". */
-static bool parse_number(const char *word, uint64_t *ret_num, uint64_t *ret_total)
+/* "3" or "3/10". Returns why it is neither; NULL: it is. */
+static const char *parse_number(const char *word, uint64_t *ret_num, uint64_t *ret_total)
 {
 	struct scan s = scan_str(word);
 	uint64_t num, total = 0;
+	bool has_total;
 
-	if (!scan_u64(&s, &num) || (scan_lit(&s, "/") && (!scan_u64(&s, &total) || total < num)))
-		return false;
-	if (!scan_at_end(&s) || num == 0 || num > SERVE_SHEET_MAX || total > SERVE_SHEET_MAX)
-		return false;
+	if (!scan_u64(&s, &num))
+		return "write 3 or 3/10";
+	has_total = scan_lit(&s, "/");
+	if ((has_total && !scan_u64(&s, &total)) || !scan_at_end(&s) || num == 0)
+		return "write 3 or 3/10";
+	if (num > SERVE_SHEET_MAX || total > SERVE_SHEET_MAX)
+		return "the highest is 1000000";
+	if (has_total && total < num)
+		return "it is larger than the total";
 	*ret_num = num;
 	*ret_total = total;
-	return true;
+	return NULL;
 }
 
 /* Whether the first word is the number of the sheet: it looks like one, or is followed by "--". `7z
@@ -50,16 +56,17 @@ static bool is_meant_as_number(const char *word, const char *next)
 static bool parse(struct sheet_call *c, const struct opt *opts, int argc, char **argv)
 {
 	struct cli *cli = c->cli;
+	const char *why;
 	int at, more;
 
 	if (!cli_parse_command(cli, opts, argc, argv, &at))
 		return false;
 	if (at < argc && strcmp(argv[at - 1], "--") != 0 &&
 	    is_meant_as_number(argv[at], at + 1 < argc ? argv[at + 1] : NULL)) {
-		if (!parse_number(argv[at], &c->num, &c->total)) {
-			cli->status = cli_usage(
-				cli, "'%s' is not the number of a sheet; write 3 or 3/10",
-				argv[at]);
+		why = parse_number(argv[at], &c->num, &c->total);
+		if (why) {
+			cli->status = cli_usage(cli, "'%s' is not the number of a sheet; %s",
+			                        argv[at], why);
 			return false;
 		}
 		if (!cli_parse_command(cli, opts, argc - at, argv + at, &more))
@@ -71,6 +78,8 @@ static bool parse(struct sheet_call *c, const struct opt *opts, int argc, char *
 		cli->status = cli_usage(cli, "no command given");
 	return at < argc;
 }
+
+static_assert(SERVE_SHEET_MAX == 1000000, "the number above");
 
 /* ---- calls to the job ------------------------------------------------------------------------ */
 

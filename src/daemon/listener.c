@@ -30,7 +30,11 @@ static int open_dir(const char *dir, int *ret_fd, struct err *err)
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_set(err, errno, "open '%s': %s", dir, strerror(errno));
-	if (st.st_uid != geteuid() || (st.st_mode & 022))
+	if (st.st_uid != geteuid())
+		return err_set(err, EPERM,
+		               "'%s' belongs to user %u; choose another path with --socket", dir,
+		               st.st_uid);
+	if (st.st_mode & 022)
 		return err_set(err, EPERM,
 		               "'%s' is writable by other users; choose another path with --socket",
 		               dir);

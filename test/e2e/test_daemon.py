@@ -166,6 +166,12 @@ def test_a_directory_that_others_can_write_to_is_refused(cold):
 
 
 @pytest.mark.needs_root
+def test_a_directory_of_another_user_is_refused_as_such(cold, as_nobody):
+	done = as_nobody("daemon", "--socket", str(cold.socket))
+	assert done.returncode == 1 and "'%s' belongs to user 0; choose another path" % cold.socket.parent in done.stderr, done.stderr
+
+
+@pytest.mark.needs_root
 def test_another_users_socket_is_not_trusted(cold):
 	"""Somebody else's socket, where the daemon's is looked for."""
 	place = cold.place / "squat"

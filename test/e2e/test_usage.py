@@ -105,6 +105,9 @@ def test_short_options_can_be_joined_and_values_attached(proctor):
 	(["--frobnicate"], ["--frobnicate"]),
 	(["snapshot", "--intervall", "1"], ["--intervall", "did you mean --interval?", "proctor snapshot --help"]),
 	(["snapshot", "--interval"], ["--interval needs a value"]),
+	(["snapshot", "--interval", "99999999999999d"], ["--interval '99999999999999d' is too large"]),
+	(["sheet", "1000001", "true"], ["'1000001'", "the highest is 1000000"]),
+	(["sheet", "4/3", "true"], ["'4/3'", "it is larger than the total"]),
 	(["snapshot", "--interval", "soon"], ["'soon'", "not a time", "1h30m or 1:30:00"]),
 	(["snapshot", "-ax"], ["unknown option '-x' in '-ax'"]),
 	(["export", "-f", "csv"], ["unknown option '-f'", "did you mean --format?"]),
@@ -128,6 +131,12 @@ def test_wrong_usage_is_status_2_with_one_line_and_one_hint(proctor, args, words
 	for word in words:
 		assert word in done.stderr
 	assert "--help" in done.stderr
+
+
+def test_a_limit_that_is_too_large_is_called_so(proctor):
+	for option, value in (("--mem", "999999999999G"), ("--time", "99999999999999d")):
+		done = proctor("run", option, value, "true")
+		assert done.returncode == 125 and "%s '%s' is too large" % (option, value) in done.stderr
 
 
 def test_two_dashes_are_the_value_of_an_option_that_needs_one_and_end_nothing(proctor):
