@@ -152,7 +152,6 @@ static bool is_ours(void *self, pid_t pid)
 	return pid == getpid() || sampler_is_helper(engine_sampler(h->engine), pid);
 }
 
-/* Those of its descendants that exist are found by a tick at once, later ones by their births. */
 static int watch(struct pidhost *h, const struct job *job, struct err *err)
 {
 	struct jobs *jobs = engine_jobs(h->engine);
@@ -187,6 +186,16 @@ static int add_ends(struct pidhost *h, struct err *err)
 	return 0;
 }
 
+/* Those that exist are found by a tick at once, later ones by their births. What they used before is read in
+ * full: a tick does not know the marks of their peaks. */
+static void find_descendants(struct pidhost *h)
+{
+	engine_tick(h->engine);
+	if (watched(h))
+		jobs_begin_members(engine_jobs(h->engine), watched(h),
+		                   sampler_last(engine_sampler(h->engine)));
+}
+
 int pidhost_new(struct loop *loop, const struct pidhost_options *options, struct pidhost **ret,
                 struct err *err)
 {
@@ -203,7 +212,7 @@ int pidhost_new(struct loop *loop, const struct pidhost_options *options, struct
 	options->set_pipeline(options->self, h->engine);
 	if (watch(h, options->job, err) < 0 || add_ends(h, err) < 0)
 		return -err->code;
-	engine_tick(h->engine);
+	find_descendants(h);
 	*ret = TAKE_PTR(h);
 	return 0;
 }

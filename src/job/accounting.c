@@ -41,13 +41,25 @@ static uint64_t since(const struct map *begun, struct proc_id id, uint64_t now)
 	return now - MIN(now, then);
 }
 
-/* The kernel's mark is of the whole life: it counts if it rose since the process joined. */
+/* The kernel's mark is of the whole life: it counts if it rose since the process joined, as far as that is
+ * known. */
 static bool mark_counts(const struct accounting *t, struct proc_id id, uint64_t mark_bytes)
 {
 	uint64_t begun_bytes;
 
-	return !is_unclear(t, id) && (!map_get(&t->begun_peak, proc_key(id), &begun_bytes) ||
-	                              mark_bytes > begun_bytes + MARK_NOISE_BYTES);
+	if (map_get(&t->begun_peak, proc_key(id), &begun_bytes))
+		return mark_bytes > begun_bytes + MARK_NOISE_BYTES;
+	return !accounting_is_older(t, id) && !has_begun(t, id);
+}
+
+/* The first that is known of a process that is older. */
+static void begin_mark(struct accounting *t, struct proc_id id, const struct proc_readings *r)
+{
+	uint64_t begun_bytes;
+
+	if (readings_has(r, PROC_PEAK_RSS) && has_begun(t, id) &&
+	    !map_get(&t->begun_peak, proc_key(id), &begun_bytes))
+		map_put(&t->begun_peak, proc_key(id), r->value[PROC_PEAK_RSS]);
 }
 
 /* A child begins with the mark of its parent until it runs a program, and with vfork it keeps that:
@@ -210,6 +222,7 @@ void accounting_take_usage(struct accounting *t, struct proc_id id, const char *
 {
 	t->has_samples = true;
 	see_cpu(t, id, readings_or(now, PROC_CPU_TIME, 0));
+	begin_mark(t, id, now);
 	take_seen(t, id, comm, now);
 }
 
@@ -218,11 +231,12 @@ void accounting_begin_process(struct accounting *t, struct proc_id id, const cha
 {
 	if (t->begun_cpu.len >= SEEN_MAX)
 		return;
-	map_put(&t->begun_cpu, proc_key(id), readings_or(now, PROC_CPU_TIME, 0));
-	map_put(&t->begun_read, proc_key(id), readings_or(now, PROC_READ_BYTES, 0));
-	map_put(&t->begun_written, proc_key(id), readings_or(now, PROC_WRITE_BYTES, 0));
-	map_put(&t->begun_peak, proc_key(id),
-	        readings_or(now, PROC_PEAK_RSS, readings_or(now, PROC_RSS, 0)));
+	if (!has_begun(t, id)) {
+		map_put(&t->begun_cpu, proc_key(id), readings_or(now, PROC_CPU_TIME, 0));
+		map_put(&t->begun_read, proc_key(id), readings_or(now, PROC_READ_BYTES, 0));
+		map_put(&t->begun_written, proc_key(id), readings_or(now, PROC_WRITE_BYTES, 0));
+	}
+	begin_mark(t, id, now);
 	take_seen(t, id, comm, now);
 }
 

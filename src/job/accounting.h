@@ -33,8 +33,8 @@ struct accounting {
 
 	/* Processes that are older than the job count from its start on. */
 	bool counts_from_start;
-	struct map begun_cpu;                 /* proc_key → CPU time when it joined */
-	struct map begun_peak;                /* proc_key → the kernel's mark of its peak then */
+	struct map begun_cpu; /* proc_key → CPU time when it joined */
+	struct map begun_peak; /* proc_key → the kernel's mark of its peak then, once it is known */
 	struct map begun_read, begun_written; /* proc_key → its I/O then */
 
 	uint64_t reaped_user_ns, reaped_system_ns, reaped_peak_bytes; /* from wait4 */
@@ -75,7 +75,8 @@ struct accounting_sources {
  * then, unless it has only events, each process of the job and its sum. */
 void accounting_take_event(struct accounting *t, const struct event *e);
 void accounting_take_process(struct accounting *t, const struct proc_snap *p);
-/* A process that is older than the job joins it: only what it uses from `now` on counts. */
+/* A process that is older than the job joins it: only what it uses from `now` on counts. Again: what was not
+ * known then is added. */
 void accounting_begin_process(struct accounting *t, struct proc_id id, const char *comm,
                               const struct proc_readings *now);
 bool accounting_is_older(const struct accounting *t, struct proc_id id);

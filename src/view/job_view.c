@@ -358,6 +358,11 @@ uint64_t job_command_ns(const struct job *job)
 	return command < job->took_ns ? command : 0;
 }
 
+const char *job_processes_verb(const struct job *job)
+{
+	return job->root.pid ? "watched" : "started";
+}
+
 uint64_t job_late(const struct job *job)
 {
 	uint64_t outlived = job_count(job, JOB_FIGURE_OUTLIVED);

@@ -65,6 +65,8 @@ struct words job_allowed_time_words(const struct job *job);
 uint64_t job_took_ns(const struct job *job, uint64_t now_ns);
 /* How long its command took, when the job took longer; else 0. */
 uint64_t job_command_ns(const struct job *job);
+/* What its processes did, as far as we know: of a job with a process that others started, some may be older. */
+const char *job_processes_verb(const struct job *job);
 /* Processes that its command left, and that ended before the job did. */
 uint64_t job_late(const struct job *job);
 /* How far user and system time can be trusted: the lesser of the two; missing when they cover a

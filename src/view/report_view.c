@@ -232,8 +232,9 @@ static void put_processes(struct facts *f, const struct job *job)
 	};
 
 	begin_figure(f, job, "Processes", JOB_FIGURE_PROCESSES);
-	facts_part(f, "%s%s", job_figure_words(job, JOB_FIGURE_PROCESSES).at,
-	           job_knows(job, JOB_FIGURE_PROCESSES) ? " started" : "");
+	facts_part(f, "%s%s%s", job_figure_words(job, JOB_FIGURE_PROCESSES).at,
+	           job_knows(job, JOB_FIGURE_PROCESSES) ? " " : "",
+	           job_knows(job, JOB_FIGURE_PROCESSES) ? job_processes_verb(job) : "");
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		if (parts[i].id == JOB_FIGURE_FAILED ? job_counts_failed(job)
 		    : parts[i].if_any                ? job_count(job, parts[i].id) != 0

@@ -149,7 +149,8 @@ static void put_processes(struct facts *f, const struct job *job)
 
 	facts_begin(f, "procs", job_quality(job, job->figures[JOB_FIGURE_PROCESSES].quality).at);
 	if (job_knows(job, JOB_FIGURE_PROCESSES))
-		facts_part(f, "%s started", job_figure_words(job, JOB_FIGURE_PROCESSES).at);
+		facts_part(f, "%s %s", job_figure_words(job, JOB_FIGURE_PROCESSES).at,
+		           job_processes_verb(job));
 	else
 		facts_part(f, "not known");
 	if (job_counts_failed(job))

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,22 @@ def test_only_what_happens_from_then_on_counts(proctor, children, gate, tier):
 	assert job["figures"]["processes"] == 1
 	assert "attached to pid %d" % worker.pid in proctor("report", "w").stdout
 	assert "%d, already running for " % worker.pid in err and "i/o     not recorded with --pid" in err
+
+
+@pytest.mark.parametrize("tier", ["bpf", "connector"])
+@pytest.mark.needs_root
+def test_what_its_descendants_held_before_is_not_its_largest_process(proctor, children, gate, tier):
+	"""They held 200 MiB once, and hold some 10 while they are watched."""
+	shell = children.spawn(["sh", "-c", '"$@" & wait', "sh", sys.executable, "-c", WORKER, str(gate)], stdout=subprocess.PIPE, text=True)
+	assert shell.stdout.readline() == "ready\n"
+	watcher = watch(proctor, shell.pid, "--tier", tier, "--summary")
+	is_watched(proctor)
+	wait_for(lambda: job_of(proctor)["figures"]["processes"] == 2)
+	gate.open()
+	_, err = watcher.communicate(timeout=60)
+	shell.wait(60)
+	assert job_of(proctor)["figures"]["peak_rss_mb"] < 150
+	assert "2 watched" in err and "2 watched" in proctor("report", "w").stdout and "started" not in err, err
 
 
 def test_its_descendants_are_watched_with_it_old_and_new(proctor, children, gate):

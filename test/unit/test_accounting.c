@@ -539,7 +539,32 @@ static void test_accounting__takes_the_mark_of_an_older_process_that_rose(void *
 	accounting_done(&t);
 }
 
-RUN_TESTS(TEST(test_accounting__counts_an_older_process_from_where_it_joined),
+/* A tick does not read the mark of each process. */
+static void test_accounting__does_not_take_the_first_mark_of_an_older_process_for_a_rise(
+	void **state)
+{
+	struct accounting t = { .started_boot_ns = 100 * NS_PER_S, .counts_from_start = true };
+	struct proc_readings begin = readings_of(0, MIB_BYTES(11), 0);
+	struct proc_readings later = readings_of(0, MIB_BYTES(12), MIB_BYTES(311));
+	struct snapshot snap = { .events_only = true };
+	struct job job = { 0 };
+
+	(void)state;
+	begin.present &= ~(UINT64_C(1) << PROC_PEAK_RSS);
+	accounting_begin_process(&t, (struct proc_id){ 10, 1 }, "old", &begin);
+	accounting_take_usage(&t, (struct proc_id){ 10, 1 }, "old", &later);
+	add_end(&snap, 10, NS_PER_S, MIB_BYTES(311));
+	feed(&t, &snap, 0);
+	accounting_figures(
+		&t, &(struct accounting_sources){ .processes = 1, .births_are_reported = true },
+		&job);
+	ASSERT_FIGURE(job, PEAK_RSS, MIB_BYTES(12), AT_LEAST);
+	snapshot_done(&snap);
+	accounting_done(&t);
+}
+
+RUN_TESTS(TEST(test_accounting__does_not_take_the_first_mark_of_an_older_process_for_a_rise),
+          TEST(test_accounting__counts_an_older_process_from_where_it_joined),
           TEST(test_accounting__takes_the_mark_of_an_older_process_that_rose),
           TEST(test_accounting__takes_back_no_peak_that_a_look_saw),
           TEST(test_accounting__calls_who_is_left_behind_the_hungriest),
