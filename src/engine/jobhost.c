@@ -303,6 +303,16 @@ static void add_command(struct jobhost *h)
 	(void)engine_emit(h->engine, &e, NULL, NULL);
 }
 
+/* The kernel reports the larger one of this and of what its program had, unless BPF looks closer. */
+static void read_inherited_peak(struct jobhost *h)
+{
+	struct proc_readings now;
+
+	if (!jobs_of(h)->sources.totals &&
+	    process_reader_usage(jobs_of(h)->reader, h->command, &now))
+		h->watched->accounting.inherited_peak_bytes = readings_or(&now, PROC_PEAK_RSS, 0);
+}
+
 static bool is_helper(void *self, pid_t pid)
 {
 	struct jobhost *h = self;
@@ -370,6 +380,7 @@ int jobhost_start(struct jobhost *h, struct err *err)
 		add_to_tier(job_of(h), ", flight recorder");
 	if (limit_ns)
 		launcher_set_deadline(h->launcher, h->started_mono_ns + limit_ns);
+	read_inherited_peak(h);
 	if (launcher_release(h->launcher, err) < 0)
 		return -err->code;
 	oom_watch_begin(&h->oom, h->root_fd, clock_boot_ns());

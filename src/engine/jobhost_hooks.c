@@ -14,13 +14,16 @@
 static void fill_in_totals(const struct jobhost *h, struct event *e)
 {
 	const struct rusage *u = &h->end.usage;
+	uint64_t peak_bytes = (uint64_t)u->ru_maxrss * 1024;
 
 	readings_set(&e->final, PROC_CPU_TIME,
 	             clock_timeval_ns(u->ru_utime) + clock_timeval_ns(u->ru_stime));
 	readings_set(&e->final, PROC_MINOR_FAULTS, (uint64_t)u->ru_minflt);
 	readings_set(&e->final, PROC_MAJOR_FAULTS, (uint64_t)u->ru_majflt);
-	if (!readings_has(&e->final, PROC_PEAK_RSS))
-		readings_set(&e->final, PROC_PEAK_RSS, (uint64_t)u->ru_maxrss * 1024);
+	if (!readings_has(&e->final, PROC_PEAK_RSS)) {
+		readings_set(&e->final, PROC_PEAK_RSS, peak_bytes);
+		e->is_peak_bound = accounting_is_inherited(&h->watched->accounting, peak_bytes);
+	}
 	if (!h->end.has_io)
 		return;
 	readings_set(&e->final, PROC_READ_BYTES, h->end.read_bytes);

@@ -38,6 +38,8 @@ struct accounting {
 	struct map begun_read, begun_written; /* proc_key → its I/O then */
 
 	uint64_t reaped_user_ns, reaped_system_ns, reaped_peak_bytes; /* from wait4 */
+	uint64_t
+		inherited_peak_bytes; /* the command's, as a copy of us: wait4's may be that; 0: not known */
 	uint64_t reaped_read_bytes, reaped_written_bytes;
 	bool reaped_any, reaped_all_io;
 
@@ -86,6 +88,7 @@ void accounting_take_usage(struct accounting *t, struct proc_id id, const char *
 void accounting_take_sum(struct accounting *t, const struct snapshot *snap, int32_t job);
 /* After all processes of a tick: I/O so far, a lower bound. */
 void accounting_end_tick(struct accounting *t, struct job_sum *ret);
+bool accounting_is_inherited(const struct accounting *t, uint64_t peak_bytes);
 void accounting_reap(struct accounting *t, const struct launch_end *end);
 /* Goes on with a job that was recorded up to now: what those used that are gone. The living report
  * what they used with the next tick. */

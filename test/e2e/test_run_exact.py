@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -170,3 +171,12 @@ def test_the_peak_of_a_small_program_is_its_own_however_large_its_parent_was(run
 		assert {quality for _, quality in peaks} == {"exact"}
 		assert max(peak for peak, _ in peaks if peak < 100) == pytest.approx(max(truth), rel=0.1)
 	assert told["job"]["hungriest_command"].startswith("python") and told["job"]["figures"]["peak_rss_mb"] == pytest.approx(large[0], rel=0.01)
+
+
+@pytest.mark.needs_root
+def test_a_small_command_does_not_have_the_peak_of_its_recorder_exactly(as_nobody):
+	"""Without BPF, wait4 reports what the command had as a copy of the recorder."""
+	truth = subprocess.run(["/usr/bin/time", "-f", "%M", "/bin/true"], check=True, capture_output=True, text=True).stderr
+	assert as_nobody("run", "--", "/bin/true").returncode == 0
+	job = as_nobody.sql("SELECT * FROM jobs")[0]
+	assert job["peak_rss_mb_quality"] == "at_most" and job["peak_rss_mb"] * 1024 >= int(truth), (job, truth)
