@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -333,6 +334,7 @@ static void stamp(struct sample *cur)
 	cur->wall_ns = clock_wall_ns();
 	cur->mono_ns = clock_mono_ns();
 	cur->boot_ns = clock_boot_ns();
+	cur->cpus = (unsigned)MAX(sysconf(_SC_NPROCESSORS_ONLN), 0);
 }
 
 void sampler_stamp_events(struct sampler *s)

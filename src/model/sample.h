@@ -68,6 +68,7 @@ enum sample_want {
 struct sample {
 	/* Set by the engine before the probes are read. */
 	uint64_t wall_ns, mono_ns, boot_ns;
+	unsigned cpus; /* that processes can run on at one moment; 0: not known */
 	unsigned want;
 	bool focus_only; /* no process outside the focus need be read */
 	pid_t tree; /* with it: also the descendants of this process; 0: the focus is complete */

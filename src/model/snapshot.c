@@ -101,13 +101,15 @@ static void add_to_sum(struct job_sum *sum, const struct proc_snap *p)
 }
 
 /* The counter and the clock are not read at one instant, and /proc counts in ticks of 10 ms: over a
- * short interval a thread may seem to use more than there is. */
+ * short interval a thread may seem to use more than there is, and so may threads together. */
 static double possible_ratio(double ratio, const struct proc_sample *prev,
-                             const struct proc_sample *cur)
+                             const struct proc_sample *cur, unsigned cpus)
 {
 	uint64_t threads = MAX(readings_or(&cur->r, PROC_THREADS, 1),
 	                       prev ? readings_or(&prev->r, PROC_THREADS, 1) : 1);
 
+	if (cpus)
+		threads = MIN(threads, cpus);
 	return ratio > (double)threads ? (double)threads : ratio;
 }
 
@@ -120,7 +122,7 @@ static void add_zombie(struct snapshot *snap, pid_t pid)
 }
 
 static void add_proc(struct snapshot *snap, const struct sample *prev_sample,
-                     const struct proc_sample *prev, const struct proc_sample *cur,
+                     const struct proc_sample *prev, const struct proc_sample *cur, unsigned cpus,
                      struct job_ref ref)
 {
 	uint64_t start_ns = cur->id.start_ticks * NS_PER_TICK;
@@ -131,7 +133,8 @@ static void add_proc(struct snapshot *snap, const struct sample *prev_sample,
 
 	p->s = *cur;
 	p->cpu_ratio = possible_ratio(
-		proc_rate(prev, cur, PROC_CPU_TIME, born_since, snap->elapsed_ns) / 1e9, prev, cur);
+		proc_rate(prev, cur, PROC_CPU_TIME, born_since, snap->elapsed_ns) / 1e9, prev, cur,
+		cpus);
 	p->read_bytes_per_s = proc_rate(prev, cur, PROC_READ_BYTES, born_since, snap->elapsed_ns);
 	p->write_bytes_per_s = proc_rate(prev, cur, PROC_WRITE_BYTES, born_since, snap->elapsed_ns);
 	p->age_ns = snap->boot_ns > start_ns ? snap->boot_ns - start_ns : 0;
@@ -172,7 +175,7 @@ static void build_procs(struct snapshot *snap, const struct sample *prev, const 
 			i++;
 		if (prev && i < prev->procs.len && proc_id_eq(prev->procs.at[i].id, p->id))
 			before = &prev->procs.at[i];
-		add_proc(snap, prev, before, p, ref);
+		add_proc(snap, prev, before, p, cur->cpus, ref);
 	}
 }
 

@@ -117,6 +117,19 @@ static void test_snapshot__counts_the_whole_life_of_what_was_born_since(void **s
 	pair_done(&p);
 }
 
+static void test_snapshot__shows_no_process_with_more_than_all_cpus(void **state)
+{
+	struct pair p = pair_of(NS_PER_S / 20);
+
+	(void)state;
+	readings_set(&kit_proc_cpu(&p.prev, 10, 500, NS_PER_S)->r, PROC_THREADS, 4);
+	readings_set(&kit_proc_cpu(&p.cur, 10, 500, NS_PER_S + 110 * NS_PER_MS)->r, PROC_THREADS,
+	             4);
+	p.cur.cpus = 2;
+	assert_near(pair_build(&p)->cpu_ratio, 2);
+	pair_done(&p);
+}
+
 /* The start time is rounded down to a tick of 10 ms, so what begins 3 ms after a sample seems to
  * begin before it. */
 static void test_snapshot__takes_a_birth_in_the_tick_of_the_sample_for_a_birth_since(void **state)
@@ -392,6 +405,7 @@ RUN_TESTS(TEST(test_snapshot__lets_nothing_of_a_job_happen_before_it_began),
           TEST(test_snapshot__takes_no_rate_across_a_reused_pid),
           TEST(test_snapshot__counts_the_whole_life_of_what_was_born_since),
           TEST(test_snapshot__takes_a_birth_in_the_tick_of_the_sample_for_a_birth_since),
+          TEST(test_snapshot__shows_no_process_with_more_than_all_cpus),
           TEST(test_snapshot__pairs_processes_when_others_come_and_go),
           TEST(test_snapshot__derives_used_memory_and_cpu_shares),
           TEST(test_snapshot__leaves_shares_unknown_when_a_part_is_absent_or_falls),
