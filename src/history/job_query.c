@@ -146,6 +146,8 @@ static void read_job(struct history *r, sqlite3_stmt *stmt, struct job *to)
 		to->ended_ns = MAX(last_snapshot_ns(r, recorder), to->started_ns);
 	if (to->status == JOB_LOST)
 		doubt_figures(to);
+	if (to->status != JOB_RUNNING)
+		to->figures[JOB_FIGURE_USED] = (struct figure){ 0 };
 	if (*to->parent && (to->status == JOB_LOST || is_oom_of_others(to)))
 		to->parent_limits_hit = read_parent_limits(r, to);
 }

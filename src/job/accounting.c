@@ -204,7 +204,8 @@ static void take_seen(struct accounting *t, struct proc_id id, const char *comm,
                       const struct proc_readings *r)
 {
 	uint64_t rss = readings_or(r, PROC_RSS, 0), mark = readings_or(r, PROC_PEAK_RSS, rss);
-	uint64_t bytes = mark_counts(t, id, mark) ? mark : rss;
+	/* The mark may be that of an earlier tick. */
+	uint64_t bytes = mark_counts(t, id, mark) ? MAX(mark, rss) : rss;
 
 	if (own_program_is_one(comm)) {
 		t->our_peak_bytes = MAX(t->our_peak_bytes, bytes);
@@ -470,6 +471,7 @@ static void set_counts(const struct accounting *t, const struct accounting_sourc
 	enum quality quality = from->births_are_reported && !t->lost ? QUALITY_EXACT
 	                                                             : QUALITY_AT_LEAST;
 	bool lacks_ends = from->has_ended && t->exited + from->living < from->processes;
+	uint64_t unended = from->processes - MIN(from->processes, t->exited);
 	enum quality of_ends = lacks_ends ? QUALITY_AT_LEAST : quality;
 
 	ret->figures[JOB_FIGURE_PROCESSES] = figure(from->processes, quality);
@@ -478,8 +480,8 @@ static void set_counts(const struct accounting *t, const struct accounting_sourc
 	ret->figures[JOB_FIGURE_SIGNALLED] = figure(t->signalled, of_ends);
 	if (from->has_ended)
 		ret->figures[JOB_FIGURE_OUTLIVED] = figure(from->outlived, quality);
-	if (from->is_over)
-		ret->figures[JOB_FIGURE_LEAKED] = figure(from->leaked, quality);
+	if (from->is_over) /* one may have ended since they were counted */
+		ret->figures[JOB_FIGURE_LEAKED] = figure(MIN(from->leaked, unended), quality);
 	if (from->group && readings_has(from->group, CGROUP_OOM_KILLS)) /* v1: not of those below */
 		ret->figures[JOB_FIGURE_OOM_KILLS] = figure(
 			MAX(from->group->value[CGROUP_OOM_KILLS], t->oom_kills), QUALITY_EXACT);

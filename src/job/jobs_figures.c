@@ -278,6 +278,8 @@ static void compute(const struct jobs *jobs, struct watched_job *w, const struct
 	gpu_account_figures(&w->gpus, job);
 	if (w->hooks && w->hooks->complete)
 		w->hooks->complete(w->hooks_self, snap);
+	if (job->status != JOB_RUNNING) /* it may have ended since they were computed */
+		job->figures[JOB_FIGURE_USED] = (struct figure){ 0 };
 	explain(jobs, w);
 	if (w->hooks && w->hooks->show)
 		w->hooks->show(w->hooks_self, job);

@@ -380,8 +380,16 @@ static unsigned attempts(const struct report *r, uint32_t sheet)
 	return n;
 }
 
-static void add_sheet(struct table *t, const struct canvas *to, const struct sheet_record *s,
-                      unsigned attempt)
+/* Where the processes of the job were counted by sampling, those of its sheets were, too. */
+static struct figure sheet_processes(const struct job *job, const struct sheet_record *s)
+{
+	bool is_bound = job->figures[JOB_FIGURE_PROCESSES].quality == QUALITY_AT_LEAST;
+
+	return (struct figure){ s->use.processes, is_bound ? QUALITY_AT_LEAST : QUALITY_EXACT };
+}
+
+static void add_sheet(struct table *t, const struct canvas *to, const struct job *job,
+                      const struct sheet_record *s, unsigned attempt)
 {
 	char name[SHEET_LABEL_MAX + 16], result[sizeof(struct words) + 24];
 
@@ -391,7 +399,7 @@ static void add_sheet(struct table *t, const struct canvas *to, const struct she
 	job_add_figure(t, s->use.figures[SHEET_FIGURE_CPU], UNIT_NS, to->unicode);
 	job_add_figure(t, s->use.figures[SHEET_FIGURE_PEAK_RSS], UNIT_MIB, to->unicode);
 	add_sampled_percent(t, s->use.max_cpu_ratio, s->use.figures[SHEET_FIGURE_CPU].value > 0);
-	add_count(t, s->use.processes);
+	job_add_figure(t, sheet_processes(job, s), UNIT_COUNT, to->unicode);
 	snprintf(result, sizeof result, "%s", sheet_result(&s->s).at);
 	if (attempt > 1)
 		snprintf(result, sizeof result, "%s, attempt %u", sheet_result(&s->s).at, attempt);
@@ -424,7 +432,7 @@ static void put_sheets(const struct report *r, struct canvas *to)
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
 
 	for (size_t i = 0; i < MIN(r->sheets.len, (size_t)SHEETS_SHOWN); i++)
-		add_sheet(&t, to, &r->sheets.at[i], attempts(r, r->sheets.at[i].s.num));
+		add_sheet(&t, to, &r->job, &r->sheets.at[i], attempts(r, r->sheets.at[i].s.num));
 	table_print_section(&t, "Sheets", r->sheets.len, "sheet", to);
 	put_missing_reasons(r, to);
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The memory that a job uses, against what the kernel counts in a control group of its own: forked workers, threads, shared memory, files."""
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -194,6 +195,25 @@ def test_workers_that_free_and_allocate_again_do_not_use_more_and_more(as_nobody
 	assert done.returncode == 0, done.stderr
 	job = as_nobody.sql("SELECT * FROM jobs")[0]
 	assert is_close(job["peak_used_mb"], watch.most), (job["peak_used_mb"], watch.most)
+	assert (job["used_mb"], job["used_mb_quality"]) == (None, "missing")  # it uses nothing any more
+
+
+GROW = """
+held = []
+while True:
+	held.append(touch(bytearray(10 * MIB))); time.sleep(0.1)"""
+
+
+@pytest.mark.needs_root
+def test_the_largest_process_of_a_job_that_was_killed_is_that_of_its_last_tick(as_nobody):
+	"""The recorder is killed along with it."""
+	line = [as_nobody.place / "proctor", "run", "--", sys.executable, "-c", HOLD + GROW]
+	with subprocess.Popen(line, env=as_nobody.env, cwd=as_nobody.place, user=NOBODY, group=NOBODY, extra_groups=[], start_new_session=True) as recorder:
+		wait_for(lambda: any((row["used_mb"] or 0) > 200 for row in read_store_so_far(as_nobody.state_dir, "SELECT used_mb FROM job_samples")))
+		os.killpg(recorder.pid, signal.SIGKILL)
+	job = as_nobody.sql("SELECT * FROM jobs")[0]
+	last = as_nobody.sql("SELECT max(rss_mb) AS rss_mb FROM job_samples")[0]
+	assert job["peak_rss_mb"] > last["rss_mb"] - 25, (job, last)
 
 
 @pytest.mark.needs_root

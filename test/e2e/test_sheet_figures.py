@@ -2,6 +2,7 @@
 """What a sheet used: opened inside a program, or around a command; as root and as a plain user; with `run` and with a daemon.
 The truth is what the program itself reads of getrusage."""
 import json
+import re
 import shutil
 import subprocess
 
@@ -218,3 +219,12 @@ def test_a_sheet_that_is_left_open_fails_only_with_its_program(job, code, status
 	    "proctor.connect().sheet_start(1, label='halfway')\nsys.exit(%d)" % (job.place, code), code=code)
 	assert job.sheets()[1]["status"] == status
 	assert any("halfway" in line and result in line for line in job.screen().splitlines()), job.screen()
+
+
+@pytest.mark.needs_root
+@pytest.mark.tier()  # it asks for the lowest
+def test_processes_of_a_sheet_that_were_sampled_are_a_lower_bound(as_nobody):
+	done = as_nobody("run", "--tier", "looks", "--job-id", "s", "--", "sh", "-c", '"$PROCTOR" sheet 1 -- /bin/true')
+	assert done.returncode == 0, done.stderr
+	report = as_nobody("report", "s").stdout
+	assert re.search(r" (≥|>=)\d+ +ok$", report, re.MULTILINE), report

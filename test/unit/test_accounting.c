@@ -563,7 +563,47 @@ static void test_accounting__does_not_take_the_first_mark_of_an_older_process_fo
 	accounting_done(&t);
 }
 
-RUN_TESTS(TEST(test_accounting__does_not_take_the_first_mark_of_an_older_process_for_a_rise),
+/* The marks of a plain user's processes are read in turns. */
+static void test_accounting__takes_a_sample_that_is_newer_than_the_mark(void **state)
+{
+	struct accounting t = { 0 };
+	struct proc_readings r = readings_of(0, MIB_BYTES(500), MIB_BYTES(40));
+	struct job job = { .status = JOB_RUNNING };
+
+	(void)state;
+	accounting_take_usage(&t, (struct proc_id){ 10, 1 }, "grow", &r);
+	accounting_figures(&t, &(struct accounting_sources){ .processes = 1, .living = 1 }, &job);
+	ASSERT_FIGURE(job, PEAK_RSS, MIB_BYTES(500), AT_LEAST);
+	accounting_done(&t);
+}
+
+static void test_accounting__does_not_count_one_that_ended_as_left_behind(void **state)
+{
+	struct accounting t = { 0 };
+	struct snapshot snap = { .events_only = true };
+	struct job job = { 0 };
+
+	(void)state;
+	add_end(&snap, 10, NS_PER_S, MIB_BYTES(1));
+	add_end(&snap, 11, NS_PER_S, MIB_BYTES(1));
+	feed(&t, &snap, 0);
+	accounting_figures(&t,
+	                   &(struct accounting_sources){ .processes = 4,
+	                                                 .living = 2,
+	                                                 .leaked = 3,
+	                                                 .has_ended = true,
+	                                                 .is_over = true,
+	                                                 .births_are_reported = true },
+	                   &job);
+	ASSERT_FIGURE(job, EXITED, 2, EXACT);
+	ASSERT_FIGURE(job, LEAKED, 2, EXACT);
+	snapshot_done(&snap);
+	accounting_done(&t);
+}
+
+RUN_TESTS(TEST(test_accounting__takes_a_sample_that_is_newer_than_the_mark),
+          TEST(test_accounting__does_not_count_one_that_ended_as_left_behind),
+          TEST(test_accounting__does_not_take_the_first_mark_of_an_older_process_for_a_rise),
           TEST(test_accounting__counts_an_older_process_from_where_it_joined),
           TEST(test_accounting__takes_the_mark_of_an_older_process_that_rose),
           TEST(test_accounting__takes_back_no_peak_that_a_look_saw),
