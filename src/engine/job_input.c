@@ -72,7 +72,7 @@ static void begin_account(struct engine *e, struct job_row *row, struct sheet *s
 	struct watched_job *w = row->watched;
 	struct proc_readings now;
 	struct sheet_account *account;
-	bool is_read;
+	bool is_read, has_children;
 
 	sheet->own = *former;
 	if (row->job.is_foreign || sheet->is_wrapper)
@@ -83,6 +83,10 @@ static void begin_account(struct engine *e, struct job_row *row, struct sheet *s
 	if (!account)
 		return;
 	account->is_late = row->job.has_recorder; /* which reports it a moment later */
+	account->counts_waited = !account->is_late &&
+	                         process_reader_waited(engine_jobs(e)->reader, opener,
+	                                               &account->waited_begin_ns, &has_children) &&
+	                         !has_children;
 	if (sheet->attempt == 1)
 		return;
 	account->before = *former;
@@ -181,6 +185,8 @@ static void end_account(struct engine *e, const struct job_row *row, struct shee
 {
 	struct sheet_accounts *accounts = &row->watched->sheet_accounts;
 	struct proc_readings now;
+	uint64_t waited_ns;
+	bool has_children;
 
 	if (used && sheet->attempt == 1)
 		sheet->own = *used;
@@ -190,6 +196,9 @@ static void end_account(struct engine *e, const struct job_row *row, struct shee
 		bool is_read = a->num == sheet->num && !a->closed_boot_ns && !a->is_final &&
 		               process_reader_usage(engine_jobs(e)->reader, a->id, &now);
 
+		if (is_read &&
+		    process_reader_waited(engine_jobs(e)->reader, a->id, &waited_ns, &has_children))
+			a->waited_ns = MAX(a->waited_ns, waited_ns);
 		if (a->num == sheet->num)
 			sheet_account_end(a, is_read ? &now : NULL, clock_boot_ns());
 	}

@@ -9,7 +9,8 @@
 #define TOTALS_WAIT_NS (30 * NS_PER_S) /* those of a zombie come when it is reaped */
 /* Each CPU counts a few pages of its own: so much more is a new peak. */
 #define PEAK_NOISE_BYTES ((uint64_t)1 << 20)
-#define MEAN_MIN_NS (50 * NS_PER_MS) /* over less a share of CPU time means little */
+#define WAITED_NOISE_NS (2 * NS_PER_TICK) /* /proc has whole ticks, of two counters */
+#define MEAN_MIN_NS (50 * NS_PER_MS)      /* over less a share of CPU time means little */
 
 void sheet_accounts_done(struct sheet_accounts *t)
 {
@@ -141,6 +142,7 @@ static void take_process(struct sheet_account *a, const struct proc_snap *p)
 {
 	take_counters(a, &p->s.r);
 	take_memory(a, &p->s.r);
+	a->waited_ns = MAX(a->waited_ns, p->s.waited_cpu_ns);
 	if (a->is_sampled)
 		a->max_cpu_ratio = fmax(a->max_cpu_ratio, p->cpu_ratio);
 	a->is_sampled = true;
@@ -192,6 +194,13 @@ static struct figure peak(const struct sheet_account *a)
 	return (struct figure){ bytes, bytes ? QUALITY_SAMPLED : QUALITY_MISSING };
 }
 
+static uint64_t waited(const struct sheet_account *a)
+{
+	uint64_t begin_ns = a->waited_begin_ns + WAITED_NOISE_NS;
+
+	return a->counts_waited ? a->waited_ns - MIN(a->waited_ns, begin_ns) : 0;
+}
+
 static struct sheet_use use_of(const struct sheet_account *a)
 {
 	struct sheet_use use = {
@@ -203,6 +212,7 @@ static struct sheet_use use_of(const struct sheet_account *a)
 		             [SHEET_FIGURE_MAJOR_FAULTS] = difference(a, PROC_MAJOR_FAULTS) },
 		.max_cpu_ratio = a->max_cpu_ratio,
 		.lack = a->lack,
+		.waited_cpu_ns = waited(a),
 	};
 
 	if (a->has_before)
@@ -213,6 +223,7 @@ static struct sheet_use use_of(const struct sheet_account *a)
 static bool is_same(const struct sheet_use *a, const struct sheet_use *b)
 {
 	return !memcmp(a->figures, b->figures, sizeof a->figures) && a->lack == b->lack &&
+	       a->waited_cpu_ns == b->waited_cpu_ns &&
 	       (a->max_cpu_ratio == b->max_cpu_ratio ||
 	        (isnan(a->max_cpu_ratio) && isnan(b->max_cpu_ratio)));
 }

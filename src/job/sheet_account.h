@@ -18,6 +18,8 @@ struct sheet_account {
 	struct sheet_use before;         /* of earlier attempts */
 	bool has_before;
 	enum sheet_lack lack;
+	uint64_t waited_begin_ns, waited_ns; /* CPU time of the children that it waited for */
+	bool counts_waited;                  /* all these children were born in the sheet */
 	bool is_sampled; /* a tick has seen it: the next one covers no time before the sheet */
 	bool is_late;    /* the sheet began before we read the counters */
 	bool is_final;   /* `now` is as of the end of the sheet, or of the process */

@@ -21,6 +21,7 @@
 	X(PID_NAMESPACE, "ns/pid", 64) /* where the link points to */                              \
 	X(WCHAN, "wchan", 64)                                                                      \
 	X(SYSCALL, "syscall", 256)                                                                 \
+	X(CHILDREN, "children", 64) /* of a thread */                                              \
 	X(SCHED, "sched", 512)                                                                     \
 	X(OPEN_FILE, "fd", 256) /* where the link of one open file points to */
 #define PROCESS_TEXT_MAX 4096

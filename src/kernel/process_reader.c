@@ -635,6 +635,49 @@ bool process_reader_usage(struct process_reader *r, struct proc_id id, struct pr
 	return true;
 }
 
+#define PARENTS_MAX 64 /* threads that may have children */
+
+/* Each thread has a list of its own. */
+static bool has_children(struct process_reader *r, pid_t pid, bool *ret)
+{
+	struct process_request q[PARENTS_MAX];
+	struct kernel_list *list = xcalloc(1, sizeof *list);
+	char path[40];
+	cleanup(closep) int fd = -1;
+	int error;
+	size_t n = 0;
+	pid_t tid;
+
+	snprintf(path, sizeof path, "%d/task", pid);
+	fd = r->proc_fd < 0 ? -1 : openat(r->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	while (fd >= 0 && n < PARENTS_MAX && (tid = kernel_list_next_pid(list, fd, &error)) > 0)
+		q[n++] = (struct process_request){ .pid = pid,
+			                           .tid = tid,
+			                           .files = 1U << PROCESS_CHILDREN };
+	free(list);
+	if (!n || n == PARENTS_MAX)
+		return false;
+	process_reader_read(r, q, n);
+	*ret = false;
+	for (size_t i = 0; i < n; i++) {
+		if (q[i].error || q[i].errors[PROCESS_CHILDREN])
+			return false;
+		*ret |= !scan_at_end(&q[i].text[PROCESS_CHILDREN]);
+	}
+	return true;
+}
+
+bool process_reader_waited(struct process_reader *r, struct proc_id id, uint64_t *ret_cpu_ns,
+                           bool *ret_has_children)
+{
+	struct process_files_stat st;
+
+	if (!process_reader_stat(r, id.pid, &st) || st.start_ticks != id.start_ticks)
+		return false;
+	*ret_cpu_ns = st.waited_cpu_ns;
+	return has_children(r, id.pid, ret_has_children);
+}
+
 void process_reader_find_start(struct process_reader *r, struct proc_id *id)
 {
 	struct process_files_stat st;

@@ -104,9 +104,9 @@ static bool find_internet(int root_fd, pid_t pid, uint64_t inode, struct socket_
 /* ---- on this machine ------------------------------------------------------------------------- */
 
 /* Its own name, or that of the other side: a server's socket has the one that says more. */
-static void take_attributes(const struct unix_diag_msg *msg, size_t len, struct socket_peer *ret)
+static void take_attributes(struct unix_diag_msg *msg, size_t len, struct socket_peer *ret)
 {
-	const struct rtattr *a = (const struct rtattr *)(msg + 1);
+	struct rtattr *a = (struct rtattr *)(msg + 1);
 
 	for (len -= MIN(len, sizeof *msg); RTA_OK(a, len); a = RTA_NEXT(a, len)) {
 		if (a->rta_type == UNIX_DIAG_PEER && RTA_PAYLOAD(a) >= sizeof(uint32_t)) {

@@ -56,6 +56,7 @@ void sheet_use_add(struct sheet_use *to, const struct sheet_use *more)
 		to->figures[i] = i == SHEET_FIGURE_PEAK_RSS
 		                         ? larger(to->figures[i], more->figures[i])
 		                         : sum(to->figures[i], more->figures[i]);
+	to->waited_cpu_ns += more->waited_cpu_ns;
 	to->max_cpu_ratio = fmax(to->max_cpu_ratio, more->max_cpu_ratio);
 	if (more->lack)
 		to->lack = more->lack;
@@ -86,18 +87,31 @@ static void join_wrapper(struct sheet_use *use, const struct sheet_use *born)
 	use->max_cpu_ratio = born->max_cpu_ratio;
 }
 
+/* Where the kernel did not report what each process used in all, most lived between two ticks: then what their
+ * parent waited for is more. */
+static struct figure born_cpu(const struct sheet_use *born, uint64_t waited_ns)
+{
+	struct figure cpu = born->figures[SHEET_FIGURE_CPU];
+
+	if (cpu.quality == QUALITY_EXACT || waited_ns <= cpu.value)
+		return cpu;
+	return (struct figure){ waited_ns, QUALITY_AT_LEAST };
+}
+
 /* `born` has no I/O: that of a process includes what the children read that it waited for. */
 static void join_opener(struct sheet_use *use, const struct sheet_use *born)
 {
 	use->processes += born->processes;
 	use->max_cpu_ratio = fmax(use->max_cpu_ratio, born->max_cpu_ratio);
-	if (!born->processes)
+	if (!born->processes && !use->waited_cpu_ns)
 		return;
 	for (enum sheet_figure i = 0; i < SHEET_FIGURE_COUNT; i++) {
 		struct figure *own = &use->figures[i];
 
 		if (i == SHEET_FIGURE_PEAK_RSS)
 			*own = larger(*own, born->figures[i]);
+		else if (i == SHEET_FIGURE_CPU)
+			*own = sum(*own, born_cpu(born, use->waited_cpu_ns));
 		else
 			*own = sum(*own, born->figures[i]);
 	}

@@ -39,9 +39,11 @@ extern const struct metric sheet_figures[SHEET_FIGURE_COUNT];
 
 struct sheet_use {
 	struct figure figures[SHEET_FIGURE_COUNT];
-	uint64_t processes; /* of an own part: that opened it, and that joined */
+	uint64_t processes;   /* of an own part: that opened it, and that joined */
 	double max_cpu_ratio; /* of its busiest process, sampled; NAN: not known */
 	enum sheet_lack lack;
+	uint64_t waited_cpu_ns; /* of an own part: of children that were born in it and waited for;
+	                           0: none, or not known */
 };
 
 /* The figures with their qualities, as `usage` in calls. */

@@ -62,7 +62,7 @@ void sheet_columns_select_parts(struct buf *sql)
 {
 	select_figures(sql, "own_");
 	buf_puts(sql,
-	         ", t.own_max_cpu, t.lack, t.is_wrapper,"
+	         ", t.own_max_cpu, t.lack, t.is_wrapper, t.own_waited_us,"
 	         " (t.pid IS NOT NULL) + coalesce(s.joined, 0), s.cpu, s.cpu_q, s.peak, s.peak_q,"
 	         " s.minor_faults, NULL, s.major_faults, NULL, s.max_cpu, s.born");
 }
@@ -71,21 +71,23 @@ void sheet_columns_read_parts(sqlite3_stmt *stmt, int column, struct sheet *ret_
                               struct sheet_use *ret)
 {
 	int at = column + 2 * SHEET_FIGURE_COUNT;
-	struct sheet_use own = { .max_cpu_ratio = column_ratio_inside(
-					 db_column_or_absent(stmt, at)),
-		                 .lack = read_lack(stmt, at + 1),
-		                 .processes = (uint64_t)sqlite3_column_int(stmt, at + 3) };
+	struct sheet_use own = {
+		.max_cpu_ratio = column_ratio_inside(db_column_or_absent(stmt, at)),
+		.lack = read_lack(stmt, at + 1),
+		.processes = (uint64_t)sqlite3_column_int(stmt, at + 4),
+		.waited_cpu_ns = 1000 * (uint64_t)sqlite3_column_int64(stmt, at + 3)
+	};
 	bool is_wrapper = sqlite3_column_int(stmt, at + 2) != 0;
 	const struct sheet_use born = {
-		.figures = { [SHEET_FIGURE_CPU] = read_figure(stmt, at + 4, SHEET_FIGURE_CPU),
-		             [SHEET_FIGURE_PEAK_RSS] = read_figure(stmt, at + 6,
+		.figures = { [SHEET_FIGURE_CPU] = read_figure(stmt, at + 5, SHEET_FIGURE_CPU),
+		             [SHEET_FIGURE_PEAK_RSS] = read_figure(stmt, at + 7,
 		                                                   SHEET_FIGURE_PEAK_RSS),
-		             [SHEET_FIGURE_MINOR_FAULTS] = read_figure(stmt, at + 8,
+		             [SHEET_FIGURE_MINOR_FAULTS] = read_figure(stmt, at + 9,
 		                                                       SHEET_FIGURE_MINOR_FAULTS),
-		             [SHEET_FIGURE_MAJOR_FAULTS] = read_figure(stmt, at + 10,
+		             [SHEET_FIGURE_MAJOR_FAULTS] = read_figure(stmt, at + 11,
 		                                                       SHEET_FIGURE_MAJOR_FAULTS) },
-		.max_cpu_ratio = column_ratio_inside(db_column_or_absent(stmt, at + 12)),
-		.processes = (uint64_t)sqlite3_column_int64(stmt, at + 13),
+		.max_cpu_ratio = column_ratio_inside(db_column_or_absent(stmt, at + 13)),
+		.processes = (uint64_t)sqlite3_column_int64(stmt, at + 14),
 	};
 
 	read_figures(stmt, column, &own);

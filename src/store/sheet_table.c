@@ -25,7 +25,8 @@ static const struct migration migrations[] = {
 	{ 6,
 	  "ALTER TABLE sheet ADD COLUMN own_max_cpu INTEGER;"
 	  "ALTER TABLE sheet ADD COLUMN is_wrapper INTEGER;"
-	  "ALTER TABLE sheet ADD COLUMN lack INTEGER;",
+	  "ALTER TABLE sheet ADD COLUMN lack INTEGER;"
+	  "ALTER TABLE sheet ADD COLUMN own_waited_us INTEGER;",
 	  NULL },
 	{ 0 },
 };
@@ -53,18 +54,18 @@ static void build_put(struct buf *sql)
 	buf_puts(
 		sql,
 		"INSERT INTO sheet(job, num, label, status, started, ended, exit_code, signal, pid,"
-		" is_wrapper, lack, own_max_cpu");
+		" is_wrapper, lack, own_max_cpu, own_waited_us");
 	for (size_t i = 0; i < SHEET_FIGURE_COUNT; i++)
 		buf_printf(sql, ", own_%s, own_%s_q", sheet_columns[i], sheet_columns[i]);
-	buf_puts(sql, ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12");
+	buf_puts(sql, ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13");
 	for (size_t i = 0; i < 2 * SHEET_FIGURE_COUNT; i++)
-		buf_printf(sql, ", ?%zu", i + 13);
+		buf_printf(sql, ", ?%zu", i + 14);
 	buf_puts(sql, ") ON CONFLICT DO UPDATE SET label = ?3, status = ?4, started = ?5,"
 	              " ended = ?6, exit_code = ?7, signal = ?8, pid = ?9, is_wrapper = ?10,"
-	              " lack = ?11, own_max_cpu = ?12");
+	              " lack = ?11, own_max_cpu = ?12, own_waited_us = ?13");
 	for (size_t i = 0; i < SHEET_FIGURE_COUNT; i++)
-		buf_printf(sql, ", own_%s = ?%zu, own_%s_q = ?%zu", sheet_columns[i], 2 * i + 13,
-		           sheet_columns[i], 2 * i + 14);
+		buf_printf(sql, ", own_%s = ?%zu, own_%s_q = ?%zu", sheet_columns[i], 2 * i + 14,
+		           sheet_columns[i], 2 * i + 15);
 }
 
 static void build_parts(struct buf *sql)
@@ -109,7 +110,8 @@ static int put_row(struct store *st, const struct sheet *sheet, int64_t job, str
 	              bind_int_if(sheet->has_exit_code, sheet->exit_code),
 	              bind_nonzero(sheet->signal), bind_nonzero(sheet->pid),
 	              bind_nonzero(sheet->is_wrapper), bind_nonzero(sheet->own.lack),
-	              bind_or_null(column_ratio(sheet->own.max_cpu_ratio))),
+	              bind_or_null(column_ratio(sheet->own.max_cpu_ratio)),
+	              bind_nonzero((int64_t)(sheet->own.waited_cpu_ns / 1000))),
 		own, ARRAY_LEN(own), err);
 }
 

@@ -213,6 +213,43 @@ def test_the_peak_of_a_tiny_command_is_not_that_of_proctor(job):
 	assert sheet["quality"]["peak_rss_mb"] in (("exact", "sampled") if job.user == "root" else ("at_most", "sampled")), sheet
 
 
+# Short children in two sheets; in the third those end that were born before it. Prints what RUSAGE_CHILDREN said of each.
+SHORT_CHILDREN = """
+import json, resource, subprocess, sys
+sys.path.insert(0, sys.argv[1])
+import proctor
+
+def waited():
+	used = resource.getrusage(resource.RUSAGE_CHILDREN)
+	return used.ru_utime + used.ru_stime
+
+AWK = ["awk", "BEGIN { for (i = 0; i < 1000000; i++) n += i }"]
+truth = {}
+with proctor.connect() as p:
+	for num, command in ((1, AWK), (2, ["sh", "-c", "seq 10 | xargs -n 1 awk 'BEGIN { for (i = 0; i < 500000; i++) n += i }'"])):
+		began = waited()
+		with p.sheet(num):
+			for i in range(10 if num == 1 else 1):
+				subprocess.run(command, check=True)
+		truth[num] = waited() - began
+	older = [subprocess.Popen(AWK) for i in range(3)]
+	with p.sheet(3):
+		for child in older:
+			child.wait()
+print(json.dumps(truth))
+"""
+
+
+def test_a_sheet_has_the_cpu_time_of_short_children_that_it_waited_for(job):
+	truth = job.python(SHORT_CHILDREN)
+	sheets = job.sheets()
+	for num, seconds in truth.items():
+		sheet = sheets[int(num)]
+		slack = 0.01 if job.user == "root" else 0.06  # of ticks
+		assert seconds - slack < sheet["cpu_seconds"] < seconds + 0.1, (job.user, num, seconds, sheet)
+	assert sheets[3]["cpu_seconds"] < 0.1, sheets[3]  # those were born before it
+
+
 @pytest.mark.parametrize("code, status, result", [(0, "lost", "not closed"), (3, "failed", "failed")])
 def test_a_sheet_that_is_left_open_fails_only_with_its_program(job, code, status, result):
 	job("/usr/bin/python3", "-c", "import sys\nsys.path.insert(0, '%s')\nimport proctor\n"
