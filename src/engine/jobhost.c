@@ -306,11 +306,9 @@ static void add_command(struct jobhost *h)
 /* The kernel reports the larger one of this and of what its program had, unless BPF looks closer. */
 static void read_inherited_peak(struct jobhost *h)
 {
-	struct proc_readings now;
-
-	if (!jobs_of(h)->sources.totals &&
-	    process_reader_usage(jobs_of(h)->reader, h->command, &now))
-		h->watched->accounting.inherited_peak_bytes = readings_or(&now, PROC_PEAK_RSS, 0);
+	if (!jobs_of(h)->sources.totals)
+		h->watched->accounting.inherited_peak_bytes = process_peek_peak(h->root_fd,
+		                                                                h->command.pid);
 }
 
 static bool is_helper(void *self, pid_t pid)

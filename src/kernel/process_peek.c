@@ -30,6 +30,7 @@ void process_peek_comm(int root_fd, pid_t pid, char ret[static COMM_LEN])
 }
 
 /* State:	T (stopped)
+ * VmHWM:	    1492 kB
  * ShdPnd:	0000000000004000 */
 static bool find_in_status(int root_fd, pid_t pid, const char *key, char text[static 4096],
                            struct scan *ret)
@@ -51,6 +52,17 @@ uint64_t process_peek_pending_signals(int root_fd, pid_t pid)
 
 	return find_in_status(root_fd, pid, "ShdPnd:", text, &line) && scan_hex(&line, &set) ? set
 	                                                                                     : 0;
+}
+
+uint64_t process_peek_peak(int root_fd, pid_t pid)
+{
+	char text[4096];
+	struct scan line;
+	uint64_t kib;
+
+	return find_in_status(root_fd, pid, "VmHWM:", text, &line) && scan_u64(&line, &kib)
+	               ? kib * 1024
+	               : 0;
 }
 
 char process_peek_state(int root_fd, pid_t pid)

@@ -54,7 +54,7 @@ static const struct field rows[] = {
 	  .help = "the process at the other end; null: not known" },
 	{ "peer_name", FIELD(TEXT, peer_name), .help = "… its name" },
 	{ "seconds", FIELD(ORDINAL, since_ns), .unit = UNIT_NS,
-	  .help = "how long it has not run; null: this kernel does not show it" },
+	  .help = "how long it has not run; null: not known" },
 };
 #undef RECORD
 

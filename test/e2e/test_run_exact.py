@@ -72,7 +72,8 @@ def test_a_program_does_not_inherit_the_peak_of_what_ran_before_it(proctor, as_n
 	assert done.returncode == 0, done.stderr
 	rows = json.loads(call("sql", "--json", "SELECT comm, max_rss_kib, peak_rss_kib, final FROM process WHERE job IS NOT NULL").stdout)
 	peaks = [(row["comm"], max(row["peak_rss_kib"] or 0, row["max_rss_kib"] or 0) >> 10) for row in rows]
-	assert "python3" in dict(peaks) and all(peak > 150 for name, peak in peaks if name == "python3"), rows
+	# One that is seen in the middle of its exec has the old name, and the new memory.
+	assert max(peak for name, peak in peaks if name == "python3") > 150, rows
 	assert all(peak < 30 for name, peak in peaks if name == command[0]), rows
 	told = json.loads(call("report", "--json").stdout)
 	assert all((p["peak_rss_mb"] or 0) < 30 for p in told["costly_processes"] if p["name"] == command[0])
