@@ -69,11 +69,12 @@ static void set_connect_timeout(int fd, uint64_t deadline_ns)
 /* The directory is opened only if the path does not fit. */
 static int connect_path(int fd, const char *path)
 {
-	const char *slash = strrchr(path, '/');
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	cleanup(closep) int dir_fd = -1;
 	struct sockaddr_un to;
 	char dir[4096];
-	int n = slash ? snprintf(dir, sizeof dir, "%.*s", (int)(slash - path), path) : -1;
+	int n = slash ? snprintf(dir, sizeof dir, "%.*s", (int)(slash - path), path)
+	              : snprintf(dir, sizeof dir, ".");
 
 	if (n < 0 || (size_t)n >= sizeof dir)
 		return -ENAMETOOLONG;
@@ -82,7 +83,7 @@ static int connect_path(int fd, const char *path)
 		if (dir_fd < 0)
 			return -errno;
 	}
-	if (fill_address(&to, dir_fd, dir, slash + 1) < 0)
+	if (fill_address(&to, dir_fd, dir, name) < 0)
 		return -ENAMETOOLONG;
 	if (connect(fd, (const struct sockaddr *)&to, sizeof to) < 0)
 		return errno == EAGAIN || errno == EINPROGRESS ? -ETIMEDOUT : -errno;

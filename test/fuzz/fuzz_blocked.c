@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* syscall and sched of a process, and a table of sockets, each parser on any bytes. */
+/* syscall, sched and uid_map of a process, and a table of sockets, each parser on any bytes. */
 #include "fuzz.h"
 #include "kernel/blocked_reader.h"
 #include "kernel/socket_peer.h"
+#include "kernel/user_namespace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -16,5 +17,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (socket_peer_parse(text, 102, &peer))
 		FUZZ_CHECK(peer.address[0]);
 	(void)blocked_reader_parse_sched(text, &ns);
+	(void)user_namespace_outer(text, 0);
 	return 0;
 }

@@ -332,7 +332,7 @@ static void syscalls_bpf_health(const void *self, struct probe_health *ret)
 	snprintf(ret->note, sizeof ret->note, "%s",
 	         p->is_attached
 	                 ? "calls, errors and time of traced processes; all others are slowed down"
-	                 : "calls, errors and time of processes traced by run --syscalls");
+	                 : "calls of run --syscalls, which slows all processes meanwhile");
 }
 
 const struct probe_ops probe_syscalls_bpf = {
