@@ -376,8 +376,9 @@ static void set_cpu(const struct accounting *t, const struct accounting_sources 
 	}
 	if (!t->reaped_any && !t->exited && !t->has_samples)
 		return;
-	/* A child that ends while its parent is read may be in both: the end counts without. */
-	if (from->living && !t->begun_cpu.len)
+	/* A child that ends while its parent is read may be in both: the end counts without. Until then it
+	 * does not fall, though the last process may have ended a moment before the job. */
+	if (!is_exact && (from->living || !from->has_ended) && !t->begun_cpu.len)
 		listed_ns = MAX(listed_ns, t->tree_cpu_ns);
 	ret->figures[JOB_FIGURE_CPU] = figure(MAX(reaped_ns, listed_ns),
 	                                      is_exact ? QUALITY_EXACT : QUALITY_AT_LEAST);

@@ -68,6 +68,28 @@ static void test_accounting__is_exact_when_every_end_was_told(void **state)
 	snapshot_done(&snap);
 }
 
+static void test_accounting__does_not_fall_when_the_last_process_ends_before_the_job(void **state)
+{
+	struct snapshot snap = { .events_only = true };
+	struct proc_snap shell = { .s = { .id = { 10, 1 }, .waited_cpu_ns = 900 * NS_PER_MS } };
+	struct accounting t = { 0 };
+	struct job_sum sum = { 0 };
+	struct job job = { 0 };
+
+	(void)state;
+	readings_set(&shell.s.r, PROC_CPU_TIME, 10 * NS_PER_MS);
+	accounting_take_process(&t, &shell);
+	accounting_end_tick(&t, &sum);
+	accounting_figures(&t, &(struct accounting_sources){ .processes = 9, .living = 1 }, &job);
+	ASSERT_FIGURE(job, CPU, 910 * NS_PER_MS, AT_LEAST);
+	add_end(&snap, 10, 0, 0);
+	feed(&t, &snap, 0);
+	accounting_figures(&t, &(struct accounting_sources){ .processes = 9 }, &job);
+	ASSERT_FIGURE(job, CPU, 910 * NS_PER_MS, AT_LEAST);
+	accounting_done(&t);
+	snapshot_done(&snap);
+}
+
 /* posix_spawn(): the child keeps its parent's mark. */
 static void test_accounting__takes_the_last_of_equals_for_the_hungriest(void **state)
 {
@@ -613,6 +635,7 @@ RUN_TESTS(TEST(test_accounting__takes_a_sample_that_is_newer_than_the_mark),
           TEST(test_accounting__uses_memory_now_only_while_it_runs),
           TEST(test_accounting__is_never_below_what_the_looks_saw),
           TEST(test_accounting__tells_who_outlived_the_command_from_who_was_left),
+          TEST(test_accounting__does_not_fall_when_the_last_process_ends_before_the_job),
           TEST(test_accounting__is_exact_when_every_end_was_told),
           TEST(test_accounting__takes_the_last_of_equals_for_the_hungriest),
           TEST(test_accounting__calls_none_of_our_own_programs_the_hungriest),
