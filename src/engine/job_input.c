@@ -186,7 +186,6 @@ static void end_account(struct engine *e, const struct job_row *row, struct shee
 	struct sheet_accounts *accounts = &row->watched->sheet_accounts;
 	struct proc_readings now;
 	uint64_t waited_ns;
-	bool has_children;
 
 	if (used && sheet->attempt == 1)
 		sheet->own = *used;
@@ -197,7 +196,7 @@ static void end_account(struct engine *e, const struct job_row *row, struct shee
 		               process_reader_usage(engine_jobs(e)->reader, a->id, &now);
 
 		if (is_read &&
-		    process_reader_waited(engine_jobs(e)->reader, a->id, &waited_ns, &has_children))
+		    process_reader_waited(engine_jobs(e)->reader, a->id, &waited_ns, NULL))
 			a->waited_ns = MAX(a->waited_ns, waited_ns);
 		if (a->num == sheet->num)
 			sheet_account_end(a, is_read ? &now : NULL, clock_boot_ns());

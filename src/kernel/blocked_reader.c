@@ -180,29 +180,6 @@ static void describe(const struct blocked_thread *t, struct blocked_call *ret)
 
 /* ---- the threads of a process ---------------------------------------------------------------- */
 
-static size_t list_threads(struct search *s, pid_t pid, struct process_request *ret)
-{
-	char path[40];
-	cleanup(closep) int fd = -1;
-	size_t n = 0;
-	int error;
-	pid_t tid;
-
-	snprintf(path, sizeof path, "proc/%d/task", pid);
-	fd = openat(s->root_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	kernel_list_begin(&s->list);
-	while (n < THREADS_MAX && (tid = kernel_list_next_pid(&s->list, fd, &error)) > 0)
-		ret[n++] = (struct process_request){
-			.pid = pid,
-			.tid = tid,
-			.files = 1U << PROCESS_STAT | 1U << PROCESS_WCHAN | 1U << PROCESS_SYSCALL |
-			         1U << PROCESS_SCHED,
-		};
-	return n;
-}
-
 /* What says most about why a process does not go on. */
 static unsigned rank_of(const struct blocked_call *b)
 {
@@ -227,11 +204,14 @@ static bool read_process(struct search *s, struct proc_id id, struct blocked_cal
 	struct process_request q[THREADS_MAX];
 	struct blocked_thread threads[THREADS_MAX];
 	struct blocked_call each[THREADS_MAX] = { 0 };
-	size_t n = list_threads(s, id.pid, q), best = 0;
+	size_t n = process_reader_threads(s->r, id.pid,
+	                                  1U << PROCESS_STAT | 1U << PROCESS_WCHAN |
+	                                          1U << PROCESS_SYSCALL | 1U << PROCESS_SCHED,
+	                                  q, THREADS_MAX);
+	size_t best = 0;
 	uint64_t now_ns = scheduler_now_ns(s->root_fd);
 	struct proc_id now = { .pid = id.pid };
 
-	process_reader_read(s->r, q, n);
 	for (size_t i = 0; i < n; i++) {
 		take_thread(&q[i], &threads[i]);
 		if (!threads[i].state || strchr("RZXI", threads[i].state))

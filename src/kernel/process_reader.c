@@ -635,29 +635,40 @@ bool process_reader_usage(struct process_reader *r, struct proc_id id, struct pr
 	return true;
 }
 
+size_t process_reader_threads(struct process_reader *r, pid_t pid, unsigned files_wanted,
+                              struct process_request *ret, size_t max)
+{
+	cleanup(freep) struct kernel_list *list = xcalloc(1, sizeof *list);
+	cleanup(closep) int fd = -1;
+	char path[40];
+	size_t n = 0;
+	int error;
+	pid_t tid;
+
+	if (open_proc(r) < 0)
+		return 0;
+	snprintf(path, sizeof path, "%d/task", pid);
+	fd = openat(r->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	while (n < max && (tid = kernel_list_next_pid(list, fd, &error)) > 0)
+		ret[n++] = (struct process_request){ .pid = pid,
+			                             .tid = tid,
+			                             .files = files_wanted };
+	process_reader_read(r, ret, n);
+	return n;
+}
+
 #define PARENTS_MAX 64 /* threads that may have children */
 
 /* Each thread has a list of its own. */
 static bool has_children(struct process_reader *r, pid_t pid, bool *ret)
 {
 	struct process_request q[PARENTS_MAX];
-	struct kernel_list *list = xcalloc(1, sizeof *list);
-	char path[40];
-	cleanup(closep) int fd = -1;
-	int error;
-	size_t n = 0;
-	pid_t tid;
+	size_t n = process_reader_threads(r, pid, 1U << PROCESS_CHILDREN, q, PARENTS_MAX);
 
-	snprintf(path, sizeof path, "%d/task", pid);
-	fd = r->proc_fd < 0 ? -1 : openat(r->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	while (fd >= 0 && n < PARENTS_MAX && (tid = kernel_list_next_pid(list, fd, &error)) > 0)
-		q[n++] = (struct process_request){ .pid = pid,
-			                           .tid = tid,
-			                           .files = 1U << PROCESS_CHILDREN };
-	free(list);
 	if (!n || n == PARENTS_MAX)
 		return false;
-	process_reader_read(r, q, n);
 	*ret = false;
 	for (size_t i = 0; i < n; i++) {
 		if (q[i].error || q[i].errors[PROCESS_CHILDREN])
@@ -675,7 +686,7 @@ bool process_reader_waited(struct process_reader *r, struct proc_id id, uint64_t
 	if (!process_reader_stat(r, id.pid, &st) || st.start_ticks != id.start_ticks)
 		return false;
 	*ret_cpu_ns = st.waited_cpu_ns;
-	return has_children(r, id.pid, ret_has_children);
+	return !ret_has_children || has_children(r, id.pid, ret_has_children);
 }
 
 void process_reader_find_start(struct process_reader *r, struct proc_id *id)

@@ -66,8 +66,11 @@ bool process_reader_stat(struct process_reader *r, pid_t pid, struct process_fil
 /* Its counters and its memory now: CPU time to the ns, faults, resident memory and its peak, and I/O where
  * we may read it. False: it has ended, or hangs. */
 bool process_reader_usage(struct process_reader *r, struct proc_id id, struct proc_readings *ret);
-/* CPU time of the children that it waited for, and whether it has any that it did not wait for yet: false
- * where that is not known, or it hangs. */
+/* These files of each of its threads, `max` at most: how many there are; 0: there is no such process. */
+size_t process_reader_threads(struct process_reader *r, pid_t pid, unsigned files,
+                              struct process_request *ret, size_t max);
+/* CPU time of the children that it waited for, and whether it has any that it did not wait for yet (NULL: not
+ * asked). False: that is not known, or it hangs. */
 bool process_reader_waited(struct process_reader *r, struct proc_id id, uint64_t *ret_cpu_ns,
                            bool *ret_has_children);
 /* Fills in when id->pid began; leaves it alone when that cannot be read. */

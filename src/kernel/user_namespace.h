@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* user_namespace.h - who we are outside of our user namespace: root of a rootless container is a plain user
- * there, to whom its files belong. */
+ * there, who owns its files. */
 #pragma once
 
 #include <sys/types.h>

@@ -5,7 +5,6 @@
 
 #include "job/pressure.h"
 #include "kernel/blocked_reader.h"
-#include "kernel/ptrace_access.h"
 #include "model/field.h"
 #include "rpc/rpc_params.h"
 #include "serve/methods.h"
@@ -29,18 +28,12 @@ static void find_blocked(const struct methods *m, const struct rpc_server_peer *
                          const struct snapshot_scope *scope, pid_t pid, struct blocked_call *ret)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const struct ptrace_caller caller = { .uid = peer->uid, .gid = peer->gid };
 	const struct snapshot *snap = methods_latest(m);
 	const struct proc_snap *p = snap ? snapshot_find(snap, pid) : NULL;
 	struct proc_id ids[BLOCKED_PROCESSES_MAX];
-	struct err ignored;
-	int r = 0;
 
-	if (!p || !m->host.engine || !snapshot_scope_has_proc(scope, snap, p))
-		return;
-	if (!methods_trusts(peer))
-		r = ptrace_access_check(root_fd, pid, &caller, &ignored);
-	if (r < 0 && r != -EBUSY)
+	if (!p || !m->host.engine || !snapshot_scope_has_proc(scope, snap, p) ||
+	    !methods_may_trace(peer, root_fd, pid))
 		return;
 	(void)blocked_reader_one(engine_jobs(m->host.engine)->reader, root_fd, ids,
 	                         list_relatives(snap, p, ids), ret);

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "kernel/blocked_reader.h"
-#include "kernel/ptrace_access.h"
 #include "model/record_fields.h"
 #include "rpc/rpc_params.h"
 #include "serve/methods.h"
@@ -143,20 +142,13 @@ static void write_report(struct json *j, const struct report *report)
 static void add_blocked(const struct query *q, struct report *report)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const struct ptrace_caller caller = { .uid = q->peer.uid, .gid = q->peer.gid };
-	struct err ignored;
 	size_t n = 0;
 
 	if (root_fd < 0)
 		return;
-	vec_each(&report->living, id) {
-		int r = methods_trusts(&q->peer)
-		                ? 0
-		                : ptrace_access_check(root_fd, id->pid, &caller, &ignored);
-
-		if (r == 0 || r == -EBUSY)
+	vec_each(&report->living, id)
+		if (methods_may_trace(&q->peer, root_fd, id->pid))
 			report->living.at[n++] = *id;
-	}
 	blocked_reader_list(root_fd, report->living.at, n, &report->blocked);
 }
 

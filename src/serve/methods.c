@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/user_names.h"
 #include "kernel/pid_namespace.h"
+#include "kernel/ptrace_access.h"
 #include "rpc/rpc_params.h"
 
 #define RING_BYTES ((size_t)2 << 20) /* about ten thousand events */
@@ -31,6 +32,15 @@ const struct rpc_server_method serve_methods[] = {
 bool methods_trusts(const struct rpc_server_peer *peer)
 {
 	return peer->uid == 0 || peer->uid == geteuid();
+}
+
+bool methods_may_trace(const struct rpc_server_peer *peer, int root_fd, pid_t pid)
+{
+	const struct ptrace_caller caller = { .uid = peer->uid, .gid = peer->gid };
+	struct err ignored;
+	int r = methods_trusts(peer) ? 0 : ptrace_access_check(root_fd, pid, &caller, &ignored);
+
+	return r == 0 || r == -EBUSY; /* another one traces it now */
 }
 
 const struct job_roster *methods_jobs(const struct methods *m)

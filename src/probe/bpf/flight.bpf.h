@@ -310,7 +310,7 @@ static long flight_look_up(__u32 i, struct flight_reading *r)
 	return 0;
 }
 
-/* How the process ends, as its parent is told; 0 also for a thread that ends alone. */
+/* What wait(2) will return to its parent; 0 also for a thread that ends alone. */
 static __always_inline __s32 flight_status(struct task_struct *task)
 {
 	struct signal_struct *signal = BPF_CORE_READ(task, signal);
