@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "engine/watch_target.h"
-#include "kernel/process_reader.h"
+#include "kernel/process_lookup.h"
 
 void job_input_attempt_json(struct json *j, const struct sheet *was, uint64_t now_ns)
 {
@@ -45,7 +45,7 @@ static bool is_open_elsewhere(const struct jobs *jobs, const struct sheet *sheet
 
 	return sheet->status == JOB_RUNNING && sheet->pid != pid &&
 	       map_get(&jobs->members.living, (uint64_t)id.pid, &id.start_ticks) &&
-	       process_reader_is_alive(jobs->reader, id);
+	       process_lookup_is_alive(jobs->reader, id);
 }
 
 static int end_former_attempt(struct engine *e, const struct job_row *row,
@@ -77,14 +77,14 @@ static void begin_account(struct engine *e, struct job_row *row, struct sheet *s
 	sheet->own = *former;
 	if (row->job.is_foreign || sheet->is_wrapper)
 		return;
-	is_read = process_reader_usage(engine_jobs(e)->reader, opener, &now);
+	is_read = process_lookup_usage(engine_jobs(e)->reader, opener, &now);
 	account = sheet_accounts_begin(&w->sheet_accounts, sheet->num, opener,
 	                               is_read ? &now : NULL, clock_boot_ns());
 	if (!account)
 		return;
 	account->is_late = row->job.has_recorder; /* which reports it a moment later */
 	account->counts_waited = !account->is_late &&
-	                         process_reader_waited(engine_jobs(e)->reader, opener,
+	                         process_lookup_waited(engine_jobs(e)->reader, opener,
 	                                               &account->waited_begin_ns, &has_children) &&
 	                         !has_children;
 	if (sheet->attempt == 1)
@@ -102,7 +102,7 @@ static void enter_sheet(struct engine *e, struct job_row *row, struct sheet *she
 	struct proc_id id = { .pid = sheet->pid };
 	struct job_ref was;
 
-	process_reader_find_start(jobs->reader, &id);
+	process_lookup_find_start(jobs->reader, &id);
 	engine_read_events(e);
 	was = job_roster_find(&jobs->roster, id);
 	if (was.job == row->job.handle)
@@ -141,7 +141,7 @@ static void leave_sheet(struct engine *e, const struct job_row *row, const struc
 
 	engine_read_events(e);
 	if (!map_get(&jobs->members.living, (uint64_t)id.pid, &id.start_ticks) ||
-	    !process_reader_is_alive(jobs->reader, id))
+	    !process_lookup_is_alive(jobs->reader, id))
 		return;
 	now = job_roster_find(&jobs->roster, id);
 	if (now.job == row->job.handle && now.sheet == sheet->num)
@@ -193,10 +193,10 @@ static void end_account(struct engine *e, const struct job_row *row, struct shee
 		sheet_use_add(&sheet->own, used);
 	vec_each(accounts, a) {
 		bool is_read = a->num == sheet->num && !a->closed_boot_ns && !a->is_final &&
-		               process_reader_usage(engine_jobs(e)->reader, a->id, &now);
+		               process_lookup_usage(engine_jobs(e)->reader, a->id, &now);
 
 		if (is_read &&
-		    process_reader_waited(engine_jobs(e)->reader, a->id, &waited_ns, NULL))
+		    process_lookup_waited(engine_jobs(e)->reader, a->id, &waited_ns, NULL))
 			a->waited_ns = MAX(a->waited_ns, waited_ns);
 		if (a->num == sheet->num)
 			sheet_account_end(a, is_read ? &now : NULL, clock_boot_ns());

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "engine/jobhost_state.h"
 #include "job/allowance.h"
+#include "kernel/process_lookup.h"
 #include "kernel/process_peek.h"
 #include "kernel/process_reader.h"
 
@@ -41,7 +42,7 @@ static void signal_all(struct jobhost *h, int signo)
 		if (pidfd < 0)
 			continue;
 		/* Checked once the pidfd holds it: the pid may have been reused. */
-		if (process_reader_exists(jobs_of(h)->reader, id))
+		if (process_lookup_exists(jobs_of(h)->reader, id))
 			(void)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0);
 		close(pidfd);
 	}
@@ -60,10 +61,10 @@ static uint64_t count_living(struct jobhost *h)
 		ids[n++] = (struct proc_id){ (pid_t)slot.key, slot.value };
 		if (n < PROCESS_READER_BATCH)
 			continue;
-		alive += process_reader_count_alive(reader, ids, n);
+		alive += process_lookup_count_alive(reader, ids, n);
 		n = 0;
 	}
-	return alive + process_reader_count_alive(reader, ids, n);
+	return alive + process_lookup_count_alive(reader, ids, n);
 }
 
 /* Where births are not reported, there may be processes that no tick has found yet. */

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "engine/jobhost_state.h"
-#include "kernel/process_reader.h"
+#include "kernel/process_lookup.h"
 #include "kernel/user_tasks.h"
 
 #define CHARGE_BATCH_BYTES (64 * 4096) /* how memory is charged */
@@ -62,7 +62,7 @@ static uint64_t count_ended_crowd(const struct jobhost *h, const struct snapshot
 			continue;
 		if (e->kind == EVENT_SPAWN)
 			more--;
-		else if (e->kind == EVENT_EXIT && !process_reader_exists(jobs_of(h)->reader, e->id))
+		else if (e->kind == EVENT_EXIT && !process_lookup_exists(jobs_of(h)->reader, e->id))
 			more++;
 		most = MAX(most, more);
 	}

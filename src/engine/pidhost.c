@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "engine/registry.h"
 #include "engine/watch_target.h"
+#include "kernel/process_lookup.h"
 #include "kernel/process_reader.h"
 
 #define TOTALS_PATIENCE_NS (40 * NS_PER_MS)
@@ -66,7 +67,7 @@ int pidhost_examine(pid_t pid, struct pidhost_target *ret, struct err *err)
 
 	if (watch_target_check_first(reader, pid, 0, err) < 0)
 		return -err->code;
-	if (process_reader_owner(reader, pid, &uid) < 0 || !process_reader_stat(reader, pid, &st))
+	if (process_lookup_owner(reader, pid, &uid) < 0 || !process_lookup_stat(reader, pid, &st))
 		return err_set(err, ENOENT, "there is no process with pid %d", pid);
 	if (refuse_process(&st, uid, err) < 0 || watch_target_check_ancestor(reader, pid, err) < 0)
 		return -err->code;

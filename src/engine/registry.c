@@ -9,7 +9,7 @@
 #include "engine/watch_target.h"
 #include "job/cgroup/own_cgroup.h"
 #include "job/signature.h"
-#include "kernel/process_reader.h"
+#include "kernel/process_lookup.h"
 
 void registry_begin(struct engine *e)
 {
@@ -93,7 +93,7 @@ static struct watched_job *add_job(struct jobs *jobs, const struct job *job, str
 /* A process is in one job: a second one would take it and its descendants from the first. */
 static int check_root(const struct jobs *jobs, struct proc_id root, struct err *err)
 {
-	if (!root.start_ticks || !process_reader_is_alive(jobs->reader, root))
+	if (!root.start_ticks || !process_lookup_is_alive(jobs->reader, root))
 		return err_set(err, ENOENT, "there is no process with pid %d", root.pid);
 	vec_each(&jobs->roster.rows, row)
 		if ((*row)->job.status == JOB_RUNNING && proc_id_eq((*row)->job.root, root))
@@ -125,7 +125,7 @@ int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handl
 
 	if (pid && watch_target_check_first(jobs->reader, pid, recorder, err) < 0)
 		return -err->code;
-	process_reader_find_start(jobs->reader, &root);
+	process_lookup_find_start(jobs->reader, &root);
 	if (pid && check_root(jobs, root, err) < 0) {
 		/* Of a job that has a recorder we know what that reports, without figures. */
 		if (!job->has_recorder)
@@ -137,7 +137,7 @@ int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handl
 	w = add_job(jobs, job, root);
 	if (!w)
 		return err_set(err, ENOSPC, "there is room for %d jobs at most", JOBS_MAX);
-	process_reader_find_start(jobs->reader, &w->row->job.registrar);
+	process_lookup_find_start(jobs->reader, &w->row->job.registrar);
 	engine_read_events(e);
 	*ret = w->row->job.handle;
 	if (root.pid)
@@ -262,7 +262,7 @@ static void resume_sheet(struct jobs *jobs, struct watched_job *w, const struct 
 		return;
 	members_add(&jobs->members, &jobs->roster, id,
 	            (struct job_ref){ w->row->job.handle, sheet->num });
-	if (sheet->is_wrapper || !process_reader_usage(jobs->reader, id, &now))
+	if (sheet->is_wrapper || !process_lookup_usage(jobs->reader, id, &now))
 		return;
 	account = sheet_accounts_begin(&w->sheet_accounts, sheet->num, id, &now, clock_boot_ns());
 	if (!account)
@@ -282,7 +282,7 @@ static void resume_job(struct engine *e, struct watched_job *w, const struct job
 		jobs_add_tree(jobs, w->row->job.handle, past->root,
 		              sampler_last(engine_sampler(e)));
 	vec_each(&past->processes, p)
-		if (process_reader_is_alive(jobs->reader, p->id))
+		if (process_lookup_is_alive(jobs->reader, p->id))
 			members_add(&jobs->members, &jobs->roster, p->id,
 			            (struct job_ref){ w->row->job.handle, p->sheet });
 	accounting_resume(a, job, past->ended_cpu_ns);
@@ -304,7 +304,7 @@ enum registry_restored registry_restore(struct engine *e, const struct job *job,
 {
 	struct jobs *jobs = engine_jobs(e);
 	struct proc_id lasts_with = past->root.pid ? past->root : job->registrar;
-	bool is_alive = lasts_with.pid && process_reader_is_alive(jobs->reader, lasts_with);
+	bool is_alive = lasts_with.pid && process_lookup_is_alive(jobs->reader, lasts_with);
 	struct watched_job *w;
 
 	if (job_roster_find_key(&jobs->roster, job_key_of(job)) >= 0 ||

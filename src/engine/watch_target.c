@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "kernel/process_lookup.h"
 #include "model/own_program.h"
 
 #define KTHREADD 2        /* the parent of all kernel threads */
@@ -15,7 +16,7 @@ static bool is_kernel_thread(struct process_reader *reader, const struct process
 	struct proc_readings now;
 
 	return (st->pid == KTHREADD || st->ppid == KTHREADD) &&
-	       process_reader_usage(reader, (struct proc_id){ st->pid, st->start_ticks }, &now) &&
+	       process_lookup_usage(reader, (struct proc_id){ st->pid, st->start_ticks }, &now) &&
 	       !readings_or(&now, PROC_VMS, 1);
 }
 
@@ -33,7 +34,7 @@ int watch_target_check_member(struct process_reader *reader, pid_t pid, struct e
 		               "process %d is this proctor itself, which watches: give the pid of "
 		               "the job's own first process",
 		               pid);
-	if (process_reader_stat(reader, pid, &st) && is_kernel_thread(reader, &st))
+	if (process_lookup_stat(reader, pid, &st) && is_kernel_thread(reader, &st))
 		return err_set(err, EINVAL,
 		               "process %d (%s) is a kernel thread and belongs to no job: give the "
 		               "pid of a program",
@@ -48,7 +49,7 @@ int watch_target_check_first(struct process_reader *reader, pid_t pid, pid_t rec
 
 	if (watch_target_check_member(reader, pid, err) < 0)
 		return -err->code;
-	if (process_reader_stat(reader, pid, &st) && own_program_is_one(st.comm) &&
+	if (process_lookup_stat(reader, pid, &st) && own_program_is_one(st.comm) &&
 	    (!recorder || st.ppid != recorder))
 		return err_set(
 			err, EINVAL,
@@ -65,7 +66,7 @@ int watch_target_check_ancestor(struct process_reader *reader, pid_t pid, struct
 	for (int i = 0; i < ANCESTORS_MAX && st.ppid > 1; i++) {
 		pid_t at = st.ppid;
 
-		if (!process_reader_stat(reader, at, &st))
+		if (!process_lookup_stat(reader, at, &st))
 			return 0;
 		if (at == pid)
 			return err_set(

@@ -10,7 +10,7 @@
 #include "job/allowance.h"
 #include "job/cgroup/oom_watch.h"
 #include "kernel/process_peek.h"
-#include "kernel/process_reader.h"
+#include "kernel/process_lookup.h"
 #include "model/own_program.h"
 
 #define USAGES_MAX 1024          /* processes whose counters are read at a job's start and end */
@@ -163,7 +163,7 @@ static void begin_process(struct jobs *jobs, struct watched_job *w, struct proc_
 	struct proc_readings now;
 	char comm[COMM_LEN];
 
-	if (!process_reader_usage(jobs->reader, id, &now))
+	if (!process_lookup_usage(jobs->reader, id, &now))
 		return;
 	if (ref.is_joined && !w->row->job.is_foreign)
 		sheet_accounts_join(&w->sheet_accounts, ref.sheet, id, &now, clock_boot_ns());
@@ -186,7 +186,7 @@ static void add_descendants(struct jobs *jobs, struct job_ref ref, struct proc_i
 		;
 	vec_each(&kin.list, id) {
 		if (job_roster_find(&jobs->roster, *id).job >= 0 ||
-		    !process_reader_exists(jobs->reader, *id))
+		    !process_lookup_exists(jobs->reader, *id))
 			continue;
 		members_add(&jobs->members, &jobs->roster, *id, ref);
 		if (joined && n++ < USAGES_MAX)
@@ -218,7 +218,7 @@ void jobs_add_born(struct jobs *jobs, struct watched_job *w, struct proc_id root
 			continue;
 		if (now < 0)
 			members_add(&jobs->members, &jobs->roster, birth->id, ref);
-		ended = process_reader_is_alive(jobs->reader, birth->id)
+		ended = process_lookup_is_alive(jobs->reader, birth->id)
 		                ? NULL
 		                : vec_push(&ret->list, BIRTHS_MAX);
 		if (ended)
@@ -287,7 +287,7 @@ static void read_members(struct jobs *jobs, struct watched_job *w, const struct 
 			continue;
 		n++;
 		name_of(jobs, id, last, comm);
-		if (process_reader_usage(jobs->reader, id, &now))
+		if (process_lookup_usage(jobs->reader, id, &now))
 			take(&w->accounting, id, comm, &now);
 	}
 }

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "kernel/kernel_file.h"
+#include "kernel/process_lookup.h"
 #include "kernel/process_peek.h"
 #include "kernel/socket_peer.h"
 #include "model/syscall_signature.h"
@@ -204,7 +205,7 @@ static bool read_process(struct search *s, struct proc_id id, struct blocked_cal
 	struct process_request q[THREADS_MAX];
 	struct blocked_thread threads[THREADS_MAX];
 	struct blocked_call each[THREADS_MAX] = { 0 };
-	size_t n = process_reader_threads(s->r, id.pid,
+	size_t n = process_lookup_threads(s->r, id.pid,
 	                                  1U << PROCESS_STAT | 1U << PROCESS_WCHAN |
 	                                          1U << PROCESS_SYSCALL | 1U << PROCESS_SCHED,
 	                                  q, THREADS_MAX);
@@ -220,7 +221,7 @@ static bool read_process(struct search *s, struct proc_id id, struct blocked_cal
 		if (rank_of(&each[i]) > rank_of(&each[best]))
 			best = i;
 	}
-	process_reader_find_start(s->r, &now);
+	process_lookup_find_start(s->r, &now);
 	if (!n || now.start_ticks != id.start_ticks)
 		return false;
 	*ret = each[best];
@@ -338,7 +339,7 @@ static void look_up_child(struct search *s, const struct blocked_args *call, str
 	for (size_t i = 0; i < s->n; i++) {
 		struct process_files_stat st;
 
-		if (!process_reader_stat(s->r, s->ids[i].pid, &st) || st.ppid != b->id.pid)
+		if (!process_lookup_stat(s->r, s->ids[i].pid, &st) || st.ppid != b->id.pid)
 			continue;
 		if (child)
 			return;

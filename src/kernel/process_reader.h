@@ -52,32 +52,9 @@ void process_reader_free(struct process_reader *r); /* NULL is fine; what hangs 
 DEFINE_CLEANUP(struct process_reader *, process_reader_free)
 /* At most PROCESS_READER_BATCH processes. */
 void process_reader_read(struct process_reader *r, struct process_request *requests, size_t n);
+/* The directory /proc, owned by the reader, or -errno. */
+int process_reader_proc_fd(struct process_reader *r);
 /* CPU time that its threads took by now, but for those that hang. */
 uint64_t process_reader_cpu_ns(const struct process_reader *r);
 /* How many processes were found to hang for half a second by now, and the last of them. */
 uint64_t process_reader_hangs(struct process_reader *r, pid_t *ret_last);
-
-/* ---- questions about one process ------------------------------------------------------------- */
-
-/* The effective user: 0 or -ENOENT. This one never hangs. */
-int process_reader_owner(struct process_reader *r, pid_t pid, uid_t *ret) must_check;
-/* What /proc/PID/stat shows; false: there is no such process, or it hangs. */
-bool process_reader_stat(struct process_reader *r, pid_t pid, struct process_files_stat *ret);
-/* Its counters and its memory now: CPU time to the ns, faults, resident memory and its peak, and I/O where
- * we may read it. False: it has ended, or hangs. */
-bool process_reader_usage(struct process_reader *r, struct proc_id id, struct proc_readings *ret);
-/* These files of each of its threads, `max` at most: how many there are; 0: there is no such process. */
-size_t process_reader_threads(struct process_reader *r, pid_t pid, unsigned files,
-                              struct process_request *ret, size_t max);
-/* CPU time of the children that it waited for, and whether it has any that it did not wait for yet (NULL: not
- * asked). False: that is not known, or it hangs. */
-bool process_reader_waited(struct process_reader *r, struct proc_id id, uint64_t *ret_cpu_ns,
-                           bool *ret_has_children);
-/* Fills in when id->pid began; leaves it alone when that cannot be read. */
-void process_reader_find_start(struct process_reader *r, struct proc_id *id);
-/* Whether it is there, even as a zombie. A start of 0 fits any, and so does a process that hangs. */
-bool process_reader_exists(struct process_reader *r, struct proc_id id);
-/* … and has not ended. */
-bool process_reader_is_alive(struct process_reader *r, struct proc_id id);
-/* How many of these are. */
-size_t process_reader_count_alive(struct process_reader *r, const struct proc_id *ids, size_t n);

@@ -12,7 +12,7 @@
 #include "job/cgroup/own_cgroup.h"
 #include "job/job_ident.h"
 #include "job/signature.h"
-#include "kernel/process_reader.h"
+#include "kernel/process_lookup.h"
 #include "model/field.h"
 #include "rpc/rpc_params.h"
 #include "serve/input_redaction.h"
@@ -309,7 +309,7 @@ static bool is_gone(const struct methods *m, const struct rpc_server_peer *peer)
 {
 	uid_t owner;
 
-	return process_reader_owner(engine_jobs(m->host.engine)->reader, peer->pid, &owner) < 0;
+	return process_lookup_owner(engine_jobs(m->host.engine)->reader, peer->pid, &owner) < 0;
 }
 
 /* Without a pid it has no process of its own: an orchestrator that starts the processes of several jobs is

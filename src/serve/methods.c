@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/user_names.h"
 #include "kernel/pid_namespace.h"
+#include "kernel/process_lookup.h"
 #include "kernel/ptrace_access.h"
 #include "rpc/rpc_params.h"
 
@@ -257,7 +258,7 @@ int methods_find_pid(const struct methods *m, const struct rpc_server_peer *peer
 		return err_set(err, EAGAIN, "profiler.enabled is false: nothing is watched");
 	if (pid_param(m, peer, params, ret, err) < 0)
 		return -err->code;
-	if (process_reader_owner(engine_jobs(m->host.engine)->reader, *ret, ret_uid) < 0)
+	if (process_lookup_owner(engine_jobs(m->host.engine)->reader, *ret, ret_uid) < 0)
 		return err_set(err, ENOENT, "there is no process with pid %d", *ret);
 	if (!methods_trusts(peer) && *ret_uid != peer->uid)
 		return err_set(err, EACCES, "process %d is not yours", (int)*ret);

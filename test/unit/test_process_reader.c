@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads that hang: a file system that does not answer (any user can have one, by FUSE) and two
  * threads suffice. */
+#include "kernel/process_lookup.h"
 #include "kernel/process_reader.h"
 
 #include <linux/fuse.h>
@@ -88,17 +89,17 @@ static void test_process_reader__tells_a_process_from_another_with_its_pid(void 
 	(void)state;
 	if (child == 0)
 		_exit(0);
-	process_reader_find_start(env.reader, &me);
+	process_lookup_find_start(env.reader, &me);
 	assert_true(me.start_ticks > 0);
-	assert_true(process_reader_exists(env.reader, me));
-	assert_true(process_reader_is_alive(env.reader, me));
+	assert_true(process_lookup_exists(env.reader, me));
+	assert_true(process_lookup_is_alive(env.reader, me));
 	other = (struct proc_id){ me.pid, me.start_ticks + 1 };
-	assert_false(process_reader_exists(env.reader, other));
+	assert_false(process_lookup_exists(env.reader, other));
 	waitid(P_PID, (id_t)child, &(siginfo_t){ 0 }, WEXITED | WNOWAIT);
-	assert_true(process_reader_exists(env.reader, (struct proc_id){ .pid = child }));
-	assert_false(process_reader_is_alive(env.reader, (struct proc_id){ .pid = child }));
+	assert_true(process_lookup_exists(env.reader, (struct proc_id){ .pid = child }));
+	assert_false(process_lookup_is_alive(env.reader, (struct proc_id){ .pid = child }));
 	waitpid(child, NULL, 0);
-	assert_false(process_reader_exists(env.reader, (struct proc_id){ .pid = child }));
+	assert_false(process_lookup_exists(env.reader, (struct proc_id){ .pid = child }));
 	close(env.root_fd);
 }
 

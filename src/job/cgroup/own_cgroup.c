@@ -8,7 +8,7 @@
 #include "kernel/cgroup_map.h"
 #include "kernel/kernel_file.h"
 #include "kernel/process_peek.h"
-#include "kernel/process_reader.h"
+#include "kernel/process_lookup.h"
 
 #define ANCESTORS_MAX 256
 
@@ -66,7 +66,7 @@ static pid_t parent_of(struct search *s, pid_t pid)
 {
 	struct process_files_stat st;
 
-	return process_reader_stat(s->reader, pid, &st) ? st.ppid : 0;
+	return process_lookup_stat(s->reader, pid, &st) ? st.ppid : 0;
 }
 
 static bool descends_from(struct search *s, pid_t pid, pid_t ancestor)
@@ -86,10 +86,10 @@ static bool is_shared_above(struct search *s, pid_t pid, const char *group)
 	uid_t uid, above;
 	int i = 0;
 
-	if (process_reader_owner(s->reader, pid, &uid) < 0)
+	if (process_lookup_owner(s->reader, pid, &uid) < 0)
 		return true;
 	while ((pid = parent_of(s, pid)) > 1 && i++ < ANCESTORS_MAX)
-		if (process_reader_owner(s->reader, pid, &above) == 0 && above == uid &&
+		if (process_lookup_owner(s->reader, pid, &above) == 0 && above == uid &&
 		    is_within(locate(s, pid), group))
 			return true;
 	return false;
