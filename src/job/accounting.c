@@ -115,64 +115,24 @@ static void take_totals(struct accounting *t, const struct event *e)
 		take_peak(t, e->final.value[PROC_PEAK_RSS], e->id.pid, e->comm);
 }
 
-/* ---- whose failure it is --------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
-static void meet_ours(struct accounting *t, const struct event *exec)
-{
-	if (strcmp(exec->comm, OURS_NAME) == 0 && t->ours.len < SEEN_MAX)
-		map_put(&t->ours, (uint64_t)exec->id.pid, OURS_PLAIN);
-	else
-		map_del(&t->ours, (uint64_t)exec->id.pid);
-}
-
-static void meet_child(struct accounting *t, const struct event *birth)
-{
-	uint64_t state;
-
-	map_del(&t->ours, (uint64_t)birth->id.pid);
-	if (map_get(&t->ours, (uint64_t)birth->ppid, &state) && t->ours_pids.len < SEEN_MAX)
-		map_put(&t->ours_pids, (uint64_t)birth->id.pid, (uint64_t)birth->ppid);
-	else
-		map_del(&t->ours_pids, (uint64_t)birth->id.pid);
-}
-
-/* Ends may be reported in another order than they happened. */
-static void pass_on(struct accounting *t, uint64_t parent)
-{
-	uint64_t state;
-
-	if (!map_get(&t->ours, parent, &state))
-		return;
-	t->failed -= (state & OURS_FAILED) != 0;
-	t->signalled -= (state & OURS_SIGNALLED) != 0;
-	map_put(&t->ours, parent, OURS_PASSED_ON);
-}
-
-static void count_end(struct accounting *t, const struct event *e)
+static void count_failure(struct accounting *t, const struct event *e)
 {
 	bool failed = e->has_exit_code && e->exit_code != 0, signalled = e->signal != 0;
-	uint64_t pid = (uint64_t)e->id.pid, parent, state;
+	struct failure_change change = failure_owner_end(
+		&t->failures, e->id.pid, failure_owner_parent(&t->failures, e->id.pid), failed,
+		signalled);
 
-	if (!failed && !signalled)
-		return;
-	if (map_get(&t->ours_pids, pid, &parent))
-		pass_on(t, parent);
-	if (map_get(&t->ours, pid, &state)) {
-		if (state & OURS_PASSED_ON)
-			return;
-		map_put(&t->ours, pid, failed ? OURS_FAILED : OURS_SIGNALLED);
-	}
-	t->failed += failed;
-	t->signalled += signalled;
+	t->failed += (change.counts && failed) - change.parent_failed;
+	t->signalled += (change.counts && signalled) - change.parent_signalled;
 }
-
-/* ---- events ---------------------------------------------------------------------------------- */
 
 static void take_exit(struct accounting *t, const struct event *e)
 {
 	t->exited++;
 	t->last_exit_boot_ns = MAX(t->last_exit_boot_ns, e->boot_ns);
-	count_end(t, e);
+	count_failure(t, e);
 	t->without_cpu += !readings_has(&e->final, PROC_CPU_TIME) || is_unclear(t, e->id);
 	t->without_peak += !readings_has(&e->final, PROC_PEAK_RSS) ||
 	                   !mark_counts(t, e->id, e->final.value[PROC_PEAK_RSS]);
@@ -192,9 +152,9 @@ void accounting_take_event(struct accounting *t, const struct event *e)
 		t->without_cpu -= t->without_cpu > 0 && readings_has(&e->final, PROC_CPU_TIME);
 		take_totals(t, e);
 	} else if (e->kind == EVENT_SPAWN) {
-		meet_child(t, e);
+		failure_owner_birth(&t->failures, e->id.pid, e->ppid);
 	} else if (e->kind == EVENT_EXEC) {
-		meet_ours(t, e);
+		failure_owner_exec(&t->failures, e->id, e->comm);
 	} else if (e->kind == EVENT_OOM) {
 		t->oom_kills++;
 	}
@@ -331,8 +291,7 @@ void accounting_resume(struct accounting *t, const struct job *job, uint64_t end
 
 void accounting_done(struct accounting *t)
 {
-	map_done(&t->ours);
-	map_done(&t->ours_pids);
+	failure_owner_done(&t->failures);
 	map_done(&t->seen);
 	map_done(&t->begun_cpu);
 	map_done(&t->begun_peak);

@@ -5,13 +5,13 @@
 #pragma once
 
 #include "job/launch/launcher.h"
+#include "model/failure_owner.h"
 #include "model/snapshot.h"
 
 struct accounting {
 	uint64_t started_boot_ns;
 	uint64_t exited, failed, signalled, oom_kills;
-	struct map ours;            /* pid of a program of ours → enum accounting_ours */
-	struct map ours_pids;       /* pid of a child of one → the parent's */
+	struct failure_owner failures;
 	uint64_t last_exit_boot_ns; /* 0: none has ended */
 	uint64_t ended_cpu_ns;      /* of processes that ended, as reported */
 	uint64_t without_cpu;       /* … whose CPU time was not reported */
@@ -49,15 +49,6 @@ struct accounting {
 	uint64_t read_bytes, written_bytes, tree_cpu_ns;                 /* the most so far */
 	bool has_io;
 	bool has_older; /* a process is older than the job: what it had before is not known */
-};
-
-/* What is known of the end of a program of ours. One that runs a command ends as that did: of the
- * two only the command failed. */
-enum accounting_ours {
-	OURS_PLAIN,
-	OURS_FAILED = 1 << 0,    /* it has, and was counted */
-	OURS_SIGNALLED = 1 << 1, /* … as one that died of a signal */
-	OURS_PASSED_ON = 1 << 2, /* a child of it failed: its own end is no news */
 };
 
 /* What the figures are computed from, besides the accounting. */

@@ -132,50 +132,35 @@ static void add_figure(struct figure *to, struct figure from, uint64_t value)
 	to->quality = quality_of_sum(to->quality, from.quality);
 }
 
-/* How a program of ours ended, and is counted: passed on, it ended only as its command did. */
-enum our_end { OUR_SUCCESS, OUR_FAILURE, OUR_SIGNAL, OUR_PASSED_ON };
-
-/* All of them have one name. Parents are added before their children. */
-static void pass_on(struct report *r, pid_t parent)
+/* That of a program may be unknown: it was gone before it could be read. */
+static const char *name_of(const struct process_record *p)
 {
-	struct report_program *program;
-	uint64_t key, end = OUR_SUCCESS;
+	return p->comm && *p->comm ? p->comm : "?";
+}
 
-	if (!map_get(&r->ours, (uint64_t)parent, &key))
+/* Parents are added before their children. */
+static void count_failure(struct report *r, struct report_program *program,
+                          const struct process_record *p)
+{
+	bool failed = p->has_exit_code && p->exit_code != 0, signalled = p->signal != 0;
+	struct report_program *ours;
+	struct failure_change change;
+
+	if (strcmp(name_of(p), OURS_NAME) == 0)
+		failure_owner_exec(&r->failures, p->id, OURS_NAME);
+	change = failure_owner_end(&r->failures, p->id.pid, p->ppid, failed, signalled);
+	program->failed += change.counts && failed;
+	program->signalled += change.counts && signalled;
+	if (!change.parent_failed && !change.parent_signalled)
 		return;
-	map_get(&r->our_ends, key, &end);
-	program = &r->programs.at[find_program(r, OURS_NAME)];
-	program->failed -= end == OUR_FAILURE;
-	program->signalled -= end == OUR_SIGNAL;
-	map_put(&r->our_ends, key, OUR_PASSED_ON);
-}
-
-static void attribute_failure(struct report *r, const struct process_record *p)
-{
-	enum our_end end = p->signal                          ? OUR_SIGNAL
-	                   : p->has_exit_code && p->exit_code ? OUR_FAILURE
-	                                                      : OUR_SUCCESS;
-
-	if (end != OUR_SUCCESS && r->ours.len)
-		pass_on(r, p->ppid);
-	if (p->comm && strcmp(p->comm, OURS_NAME) == 0 && r->ours.len < REPORT_LIVES_MAX) {
-		map_put(&r->ours, (uint64_t)p->id.pid, proc_key(p->id));
-		map_put(&r->our_ends, proc_key(p->id), end);
-	}
-}
-
-bool report_is_passed_on(const struct report *r, struct proc_id id)
-{
-	uint64_t end;
-
-	return map_get(&r->our_ends, proc_key(id), &end) && end == OUR_PASSED_ON;
+	ours = &r->programs.at[find_program(r, OURS_NAME)];
+	ours->failed -= change.parent_failed;
+	ours->signalled -= change.parent_signalled;
 }
 
 static void count_program(struct report_program *program, const struct process_record *p)
 {
 	program->processes++;
-	program->signalled += p->signal != 0;
-	program->failed += p->has_exit_code && p->exit_code != 0;
 	add_figure(&program->cpu_time_ns, p->cpu_time_ns,
 	           program->cpu_time_ns.value + p->cpu_time_ns.value);
 	add_figure(&program->peak_rss_bytes, p->peak_rss_bytes,
@@ -206,12 +191,6 @@ static bool is_cheaper(struct report_cost a, struct report_cost b)
 	if (a_ticks != b_ticks)
 		return a_ticks < b_ticks;
 	return a.bytes != b.bytes ? a.bytes < b.bytes : a.cpu_ns < b.cpu_ns;
-}
-
-/* That of a program may be unknown: it was gone before it could be read. */
-static const char *name_of(const struct process_record *p)
-{
-	return p->comm && *p->comm ? p->comm : "?";
 }
 
 static void keep_costly(struct report *r, const struct process_record *p)
@@ -257,7 +236,7 @@ int report_add_process(void *report, const struct process_record *p)
 	if (!p->ended_ns)
 		keep_left(r, p);
 	count_program(&r->programs.at[index], p);
-	attribute_failure(r, p);
+	count_failure(r, &r->programs.at[index], p);
 	if (p->signal && r->child_signals.len < REPORT_LIVES_MAX)
 		map_put(&r->child_signals, (uint64_t)p->ppid, (uint64_t)p->signal);
 	keep_costly(r, p);
@@ -330,8 +309,7 @@ void report_done(struct report *r)
 	map_done(&r->signalled);
 	map_done(&r->kill_notes);
 	map_done(&r->child_signals);
-	map_done(&r->ours);
-	map_done(&r->our_ends);
+	failure_owner_done(&r->failures);
 }
 
 /* ---- from the store -------------------------------------------------------------------------- */

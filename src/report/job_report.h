@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "history/job_query.h"
 #include "model/blocked_call.h"
+#include "model/failure_owner.h"
 #include "model/history_record.h"
 
 #define REPORT_COSTLY 8
@@ -148,9 +149,7 @@ struct report {
 	struct map signalled;     /* proc_key → bits of the signals that notes report */
 	struct map kill_notes;    /* proc_key → index of the note of its SIGKILL */
 	struct map child_signals; /* pid → the signal that a child of it died of last */
-	/* `proctor sheet` and the like: it ends as its command did, and of the two only that failed. */
-	struct map ours;     /* pid → proc_key of the latest such program */
-	struct map our_ends; /* its proc_key → how it ended */
+	struct failure_owner failures;
 };
 
 /* All records of r->job. 0 or -errno. */
@@ -172,8 +171,6 @@ int report_add_sum(void *report, const struct job_sum_record *s);
 /* When all is in: notes that follow from the figures, and the texts of records. The report must not move
  * afterwards. */
 void report_end(struct report *r);
-/* Whether it is a program of ours that ended only as its command did. */
-bool report_is_passed_on(const struct report *r, struct proc_id id);
 /* Whether it is the signal by which a program of ours, which was added, ended as its command did: the
  * command's own signal is reported instead. */
 bool report_is_echo(const struct report *r, const struct event_record *e);

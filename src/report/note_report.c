@@ -92,7 +92,7 @@ static void add_exit(struct report *r, const struct event_record *e)
 	struct report_note note = note_of(r, e, e->signal ? NOTE_DEATH : NOTE_FAILURE);
 	uint64_t known;
 
-	if (report_is_passed_on(r, e->process))
+	if (failure_owner_is_passed_on(&r->failures, e->process))
 		return;
 	/* A death whose signal is already listed with its sender is not listed again, nor is the failure
 	 * of a shell that only ended as its command did. */
@@ -122,7 +122,7 @@ static bool is_from_itself(const struct event_record *e)
 bool report_is_echo(const struct report *r, const struct event_record *e)
 {
 	return (e->kind == EVENT_SIGNAL || e->kind == EVENT_KILL) && is_from_itself(e) &&
-	       report_is_passed_on(r, e->process);
+	       failure_owner_is_passed_on(&r->failures, e->process);
 }
 
 /* With the note of it, -1: none. */
