@@ -217,7 +217,7 @@ void accounting_take_process(struct accounting *t, const struct proc_snap *p)
 }
 
 /* It never falls: what a process had that nobody waits for is no longer listed. */
-void accounting_end_tick(struct accounting *t, struct job_sum *ret)
+void accounting_end_tick(struct accounting *t)
 {
 	uint64_t reaped_ns = t->reaped_user_ns + t->reaped_system_ns;
 
@@ -225,22 +225,15 @@ void accounting_end_tick(struct accounting *t, struct job_sum *ret)
 	t->read_bytes = MAX(t->read_bytes, t->reaped_read_bytes + t->living_read_bytes);
 	t->written_bytes = MAX(t->written_bytes, t->reaped_written_bytes + t->living_written_bytes);
 	t->living_read_bytes = t->living_written_bytes = t->living_cpu_ns = 0;
-	if (!t->has_io || t->has_older)
-		return;
-	ret->read = (struct figure){ t->read_bytes, QUALITY_AT_LEAST };
-	ret->written = (struct figure){ t->written_bytes, QUALITY_AT_LEAST };
 }
 
-void accounting_take_sum(struct accounting *t, const struct snapshot *snap, int32_t job)
+void accounting_take_used(struct accounting *t, struct figure used, uint64_t boot_ns)
 {
-	const struct job_sum *sum = &snap->sums.at[job];
-
 	t->has_samples = true;
-	t->used = sum->used;
-	if (!figure_is_known(sum->used) || sum->used.value <= t->peak_used_bytes)
+	if (!figure_is_known(used) || used.value <= t->peak_used_bytes)
 		return;
-	t->peak_used_bytes = sum->used.value;
-	t->peak_at_ns = snap->boot_ns - MIN(snap->boot_ns, t->started_boot_ns);
+	t->peak_used_bytes = used.value;
+	t->peak_at_ns = boot_ns - MIN(boot_ns, t->started_boot_ns);
 }
 
 /* It touches more pages before it runs its program, up to 0.5 MiB. */
@@ -297,178 +290,4 @@ void accounting_done(struct accounting *t)
 	map_done(&t->begun_peak);
 	map_done(&t->begun_read);
 	map_done(&t->begun_written);
-}
-
-static struct figure figure(uint64_t value, enum quality quality)
-{
-	return (struct figure){ .value = value, .quality = quality };
-}
-
-/* No process is missing: each end was reported, and none lives on. */
-static bool all_ended(const struct accounting *t, const struct accounting_sources *from)
-{
-	return from->births_are_reported && !t->lost && from->living == 0 &&
-	       t->exited == from->processes;
-}
-
-/* The kernel knows the sum to the ns, and divides it by where its clock ticks found the tasks. */
-static void set_split(const struct cgroup_readings *group, enum cgroup_metric id,
-                      struct figure *ret)
-{
-	if (readings_has(group, id))
-		*ret = figure(group->value[id], QUALITY_SAMPLED);
-}
-
-static void set_cpu(const struct accounting *t, const struct accounting_sources *from,
-                    struct job *ret)
-{
-	uint64_t reaped_ns = t->reaped_user_ns + t->reaped_system_ns;
-	uint64_t listed_ns = t->ended_cpu_ns + t->seen_cpu_ns;
-	bool is_exact = all_ended(t, from) && t->without_cpu == 0;
-
-	if (from->group && readings_has(from->group, CGROUP_CPU)) {
-		ret->figures[JOB_FIGURE_CPU] = figure(from->group->value[CGROUP_CPU],
-		                                      QUALITY_EXACT);
-		set_split(from->group, CGROUP_CPU_USER, &ret->figures[JOB_FIGURE_CPU_USER]);
-		set_split(from->group, CGROUP_CPU_SYSTEM, &ret->figures[JOB_FIGURE_CPU_SYSTEM]);
-		return;
-	}
-	if (!t->reaped_any && !t->exited && !t->has_samples)
-		return;
-	/* A child that ends while its parent is read may be in both: the end counts without. Until then it
-	 * does not fall, though the last process may have ended a moment before the job. */
-	if (!is_exact && (from->living || !from->has_ended) && !t->begun_cpu.len)
-		listed_ns = MAX(listed_ns, t->tree_cpu_ns);
-	ret->figures[JOB_FIGURE_CPU] = figure(MAX(reaped_ns, listed_ns),
-	                                      is_exact ? QUALITY_EXACT : QUALITY_AT_LEAST);
-	if (!t->reaped_any)
-		return;
-	ret->figures[JOB_FIGURE_CPU_USER] = figure(t->reaped_user_ns, QUALITY_AT_LEAST);
-	ret->figures[JOB_FIGURE_CPU_SYSTEM] = figure(t->reaped_system_ns, QUALITY_AT_LEAST);
-}
-
-/* wait4 returns the largest peak among all that were reaped below a child, but not whose. If it may
- * be a process of ours, those that were reported one by one count, when there are any. */
-static uint64_t reaped_peak(const struct accounting *t)
-{
-	bool others = t->peak_rss_bytes || t->seen_rss_bytes;
-
-	return others && t->reaped_peak_bytes <= t->our_peak_bytes ? 0 : t->reaped_peak_bytes;
-}
-
-static void set_largest_process(const struct accounting *t, const struct accounting_sources *from,
-                                struct job *ret)
-{
-	/* What was sampled was there: the kernel's own mark may lack a few pages that each CPU
-	 * counts for itself, and knows nothing of those that live or were lost. */
-	uint64_t peak = MAX(t->peak_rss_bytes, t->seen_rss_bytes);
-	bool is_exact = all_ended(t, from) && t->without_peak == 0 && t->bound_peak_bytes <= peak;
-
-	if (!is_exact) /* wait4's has what we had ourselves when we made the command's process */
-		peak = MAX(peak, reaped_peak(t));
-	if (!peak && t->bound_peak_bytes)
-		ret->figures[JOB_FIGURE_PEAK_RSS] = figure(t->bound_peak_bytes, QUALITY_AT_MOST);
-	if (peak)
-		ret->figures[JOB_FIGURE_PEAK_RSS] = figure(peak, is_exact ? QUALITY_EXACT
-		                                                          : QUALITY_AT_LEAST);
-	/* wait4 does not name it: what was sampled with almost as much is the one. */
-	if (MAX(t->peak_rss_bytes, t->seen_rss_bytes) >= peak - peak / 10) {
-		ret->hungriest_pid = t->hungriest_pid;
-		memcpy(ret->hungriest, t->hungriest, sizeof ret->hungriest);
-	}
-}
-
-static void set_used(const struct accounting *t, struct job *ret)
-{
-	struct figure charged = ret->figures[JOB_FIGURE_PEAK_CHARGED];
-	uint64_t most = figure_is_known(charged) ? charged.value : UINT64_MAX;
-
-	if (t->peak_used_bytes) {
-		ret->figures[JOB_FIGURE_PEAK_USED] = figure(MIN(t->peak_used_bytes, most),
-		                                            QUALITY_SAMPLED);
-		ret->figures[JOB_FIGURE_PEAK_AT] = figure(t->peak_at_ns, QUALITY_SAMPLED);
-	} else if (figure_is_known(charged)) { /* it was too short to be sampled */
-		ret->figures[JOB_FIGURE_PEAK_USED] = figure(charged.value, QUALITY_AT_MOST);
-	}
-	if (ret->status == JOB_RUNNING)
-		ret->figures[JOB_FIGURE_USED] = t->used;
-}
-
-static void set_memory(const struct accounting *t, const struct accounting_sources *from,
-                       struct job *ret)
-{
-	set_largest_process(t, from, ret);
-	if (from->group && readings_has(from->group, CGROUP_MEM_PEAK))
-		ret->figures[JOB_FIGURE_PEAK_CHARGED] = figure(from->group->value[CGROUP_MEM_PEAK],
-		                                               QUALITY_EXACT);
-	set_used(t, ret);
-}
-
-/* Until its processes are reaped, and where others reap them, what they were seen with. */
-static void set_io(const struct accounting *t, const struct accounting_sources *from,
-                   struct job *ret)
-{
-	enum quality quality = from->births_are_reported && !t->lost && from->living == 0
-	                               ? QUALITY_EXACT
-	                               : QUALITY_AT_LEAST;
-
-	if (!t->reaped_any || !t->reaped_all_io) {
-		if (!t->has_io || t->has_older)
-			return;
-		ret->figures[JOB_FIGURE_READ] = figure(t->read_bytes, QUALITY_AT_LEAST);
-		ret->figures[JOB_FIGURE_WRITTEN] = figure(t->written_bytes, QUALITY_AT_LEAST);
-		return;
-	}
-	if (from->processes != 1) /* one that ignores SIGCHLD hides what its children read */
-		quality = QUALITY_AT_LEAST;
-	ret->figures[JOB_FIGURE_READ] = figure(t->reaped_read_bytes, quality);
-	ret->figures[JOB_FIGURE_WRITTEN] = figure(t->reaped_written_bytes, quality);
-}
-
-static void set_counts(const struct accounting *t, const struct accounting_sources *from,
-                       struct job *ret)
-{
-	enum quality quality = from->births_are_reported && !t->lost ? QUALITY_EXACT
-	                                                             : QUALITY_AT_LEAST;
-	bool lacks_ends = from->has_ended && t->exited + from->living < from->processes;
-	uint64_t unended = from->processes - MIN(from->processes, t->exited);
-	enum quality of_ends = lacks_ends ? QUALITY_AT_LEAST : quality;
-
-	ret->figures[JOB_FIGURE_PROCESSES] = figure(from->processes, quality);
-	ret->figures[JOB_FIGURE_EXITED] = figure(t->exited, of_ends);
-	ret->figures[JOB_FIGURE_FAILED] = figure(t->failed, of_ends);
-	ret->figures[JOB_FIGURE_SIGNALLED] = figure(t->signalled, of_ends);
-	if (from->has_ended)
-		ret->figures[JOB_FIGURE_OUTLIVED] = figure(from->outlived, quality);
-	if (from->is_over) /* one may have ended since they were counted */
-		ret->figures[JOB_FIGURE_LEAKED] = figure(MIN(from->leaked, unended), quality);
-	if (from->group && readings_has(from->group, CGROUP_OOM_KILLS)) /* v1: not of those below */
-		ret->figures[JOB_FIGURE_OOM_KILLS] = figure(
-			MAX(from->group->value[CGROUP_OOM_KILLS], t->oom_kills), QUALITY_EXACT);
-	else if (t->oom_kills || from->ooms_are_reported)
-		ret->figures[JOB_FIGURE_OOM_KILLS] = figure(t->oom_kills, quality);
-	if (from->group && readings_has(from->group, CGROUP_CPU_THROTTLED))
-		ret->figures[JOB_FIGURE_CPU_THROTTLED] = figure(
-			from->group->value[CGROUP_CPU_THROTTLED], QUALITY_EXACT);
-}
-
-/* What was known earlier may no longer hold. */
-static void forget_figures(struct job *job)
-{
-	for (enum job_figure i = 0; i < JOB_FIGURE_COUNT; i++)
-		if (i != JOB_FIGURE_SELF_CPU && i != JOB_FIGURE_SELF_RSS &&
-		    i != JOB_FIGURE_COMMAND_TOOK)
-			job->figures[i] = figure(0, QUALITY_MISSING);
-	job->hungriest_pid = 0;
-	job->hungriest[0] = '\0';
-}
-
-void accounting_figures(const struct accounting *t, const struct accounting_sources *from,
-                        struct job *ret)
-{
-	forget_figures(ret);
-	set_cpu(t, from, ret);
-	set_memory(t, from, ret);
-	set_io(t, from, ret);
-	set_counts(t, from, ret);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* accounting.h - what a job used, from all sources: its control group, the ends of its processes,
- * what wait4 returned, the samples in between. Pure. The best source wins and gives the figure its
- * quality; no figure is ever above the truth. */
+/* accounting.h - what is known of the processes of a job: their ends, what wait4 returned, the samples in
+ * between. Pure. job_usage.h makes figures of it. */
 #pragma once
 
 #include "job/launch/launcher.h"
@@ -23,7 +22,6 @@ struct accounting {
 	uint64_t seen_rss_bytes; /* of one process, sampled */
 	pid_t hungriest_pid;
 	char hungriest[COMM_LEN];
-	struct figure used;                   /* by all, at the last tick */
 	uint64_t peak_used_bytes, peak_at_ns; /* the most at one tick; ns since the start */
 	bool has_samples;
 	struct map
@@ -51,19 +49,6 @@ struct accounting {
 	bool has_older; /* a process is older than the job: what it had before is not known */
 };
 
-/* What the figures are computed from, besides the accounting. */
-struct accounting_sources {
-	const struct cgroup_readings *group; /* the job's own; NULL: it has none */
-	uint64_t processes;                  /* that belonged to it */
-	uint64_t living;                     /* of these, now */
-	bool births_are_reported;            /* every fork is reported, not found by sampling */
-	bool ooms_are_reported;              /* … and every choice of the OOM killer */
-	uint64_t outlived;                   /* were there when the command ended */
-	uint64_t leaked;                     /* … and when the job was over */
-	bool has_ended;                      /* its command has: outlived means something */
-	bool is_over; /* the job is, and what was waited for: leaked means something */
-};
-
 /* A snapshot in steps, so that one pass over it serves many jobs: an event of the job's or of none,
  * then, unless it has only events, each process of the job and its sum. */
 void accounting_take_event(struct accounting *t, const struct event *e);
@@ -76,14 +61,13 @@ bool accounting_is_older(const struct accounting *t, struct proc_id id);
 /* What a process used until now that nothing will be added to. */
 void accounting_take_usage(struct accounting *t, struct proc_id id, const char *comm,
                            const struct proc_readings *now);
-void accounting_take_sum(struct accounting *t, const struct snapshot *snap, int32_t job);
-/* After all processes of a tick: I/O so far, a lower bound. */
-void accounting_end_tick(struct accounting *t, struct job_sum *ret);
+/* After all processes of a tick. */
+void accounting_end_tick(struct accounting *t);
+/* The memory that all of them use at a tick. */
+void accounting_take_used(struct accounting *t, struct figure used, uint64_t boot_ns);
 bool accounting_is_inherited(const struct accounting *t, uint64_t peak_bytes);
 void accounting_reap(struct accounting *t, const struct launch_end *end);
 /* Goes on with a job that was recorded up to now: what those used that are gone. The living report
  * what they used with the next tick. */
 void accounting_resume(struct accounting *t, const struct job *job, uint64_t ended_cpu_ns);
 void accounting_done(struct accounting *t);
-void accounting_figures(const struct accounting *t, const struct accounting_sources *from,
-                        struct job *ret);

@@ -135,15 +135,11 @@ static void account_events(struct jobs *jobs, const struct snapshot *snap)
 	}
 }
 
-static bool has_own_memory(const struct watched_job *w)
-{
-	return w->group && readings_has(w->group, CGROUP_MEM_USED);
-}
-
 bool jobs_need_pss(const struct jobs *jobs)
 {
 	vec_each(&jobs->roster.rows, row)
-		if ((*row)->job.status == JOB_RUNNING && !has_own_memory((*row)->watched))
+		if ((*row)->job.status == JOB_RUNNING &&
+		    !job_usage_counts_memory((*row)->watched->group))
 			return true;
 	return false;
 }
@@ -158,7 +154,7 @@ static void account_processes(struct jobs *jobs, const struct snapshot *snap)
 		accounting_take_process(&w->accounting, p);
 		if (p->is_joined && !w->row->job.is_foreign)
 			sheet_accounts_find(&w->sheet_accounts, w->row, p, snap->boot_ns);
-		if (!has_own_memory(w))
+		if (!job_usage_counts_memory(w->group))
 			job_memory_add(&w->memory, &p->s);
 	}
 }
@@ -171,11 +167,6 @@ static void account_gpu_uses(struct jobs *jobs, const struct snapshot *snap)
 		if (w && keeps_accounts(w) && !w->row->closed_boot_ns)
 			gpu_account_add(&w->gpus, snap, use);
 	}
-}
-
-static struct figure sampled(uint64_t value)
-{
-	return (struct figure){ value, QUALITY_SAMPLED };
 }
 
 /* The most that the job may use, its own limit or that of a group around it; 0: not known. */
@@ -198,16 +189,14 @@ static uint64_t hold_to_limit(const struct jobs *jobs, struct watched_job *w, ui
 	return MIN(used, w->memory_limit);
 }
 
-static void measure_memory(const struct jobs *jobs, struct watched_job *w, struct job_sum *sum)
+/* One that never had any processes uses nothing that could be shown. */
+static struct figure memory_of_processes(const struct jobs *jobs, struct watched_job *w)
 {
 	uint64_t used = job_memory_sum(&w->memory);
 
-	if (has_own_memory(w))
-		sum->used = sampled(w->group->value[CGROUP_MEM_USED]);
-	else if (w->row->processes) /* one that never had any uses nothing that could be shown */
-		sum->used = sampled(hold_to_limit(jobs, w, used));
-	if (w->group && readings_has(w->group, CGROUP_MEM))
-		sum->charged = sampled(w->group->value[CGROUP_MEM]);
+	if (!w->row->processes || job_usage_counts_memory(w->group))
+		return (struct figure){ 0 };
+	return (struct figure){ hold_to_limit(jobs, w, used), QUALITY_SAMPLED };
 }
 
 /* Without hooks it was registered, and its group is not ours to account for. */
@@ -256,25 +245,14 @@ static void explain(const struct jobs *jobs, struct watched_job *w)
 		*kills = (struct figure){ 1, QUALITY_AT_LEAST };
 }
 
-static void compute(const struct jobs *jobs, struct watched_job *w, const struct snapshot *snap)
+static void compute(const struct jobs *jobs, struct watched_job *w,
+                    const struct job_usage_sources *from, const struct snapshot *snap)
 {
 	struct job *job = &w->row->job;
 
 	if (!snap->events_only)
 		job->interval_ns = MAX(job->interval_ns, snap->elapsed_ns);
-	accounting_figures(&w->accounting,
-	                   &(struct accounting_sources){
-				   .group = w->group,
-				   .births_are_reported = jobs->sources.births,
-				   .ooms_are_reported = jobs->sources.totals,
-				   .processes = w->row->processes,
-				   .living = w->row->living + w->released,
-				   .outlived = w->outlived,
-				   .has_ended = w->has_outlived,
-				   .leaked = w->leaked,
-				   .is_over = w->has_leaked,
-			   },
-	                   job);
+	job_usage_figures(&w->usage, &w->accounting, from, job);
 	gpu_account_figures(&w->gpus, job);
 	if (w->hooks && w->hooks->complete)
 		w->hooks->complete(w->hooks_self, snap);
@@ -304,7 +282,7 @@ static void spread_cpu(struct watched_job *w, uint64_t boot_ns, struct job_sum *
 	uint64_t since_ns = w->spread_boot_ns ? w->spread_boot_ns : w->accounting.started_boot_ns;
 	uint64_t elapsed_ns = boot_ns - MIN(boot_ns, since_ns), growth, most;
 
-	sum->cpu_ns = w->row->job.figures[JOB_FIGURE_CPU];
+	sum->cpu_ns = w->usage.cpu;
 	if (!figure_is_known(sum->cpu_ns) || !elapsed_ns)
 		return;
 	if (w->is_resumed && !w->spread_boot_ns) {
@@ -329,22 +307,53 @@ static void measure_groups(struct jobs *jobs, const struct snapshot *snap)
 	}
 }
 
+static struct job_usage_sources sources_of(const struct jobs *jobs, const struct watched_job *w)
+{
+	return (struct job_usage_sources){
+		.group = w->group,
+		.births_are_reported = jobs->sources.births,
+		.ooms_are_reported = jobs->sources.totals,
+		.processes = w->row->processes,
+		.living = w->row->living + w->released,
+		.outlived = w->outlived,
+		.has_ended = w->has_outlived,
+		.leaked = w->leaked,
+		.is_over = w->has_leaked,
+	};
+}
+
+static void end_tick(const struct jobs *jobs, struct watched_job *w, const struct snapshot *snap)
+{
+	accounting_end_tick(&w->accounting);
+	job_usage_take_memory(&w->usage, w->group, memory_of_processes(jobs, w));
+	accounting_take_used(&w->accounting, w->usage.used, snap->boot_ns);
+}
+
+static void show_sum(struct watched_job *w, const struct snapshot *snap, struct job_sum *sum)
+{
+	sum->used = w->usage.used;
+	sum->charged = w->usage.charged;
+	sum->read = w->usage.read;
+	sum->written = w->usage.written;
+	spread_cpu(w, snap->boot_ns, sum);
+}
+
 static void account_job(const struct jobs *jobs, struct watched_job *w, struct snapshot *snap,
                         int32_t index)
 {
 	bool is_sampled = (size_t)index < snap->sums.len && !snap->events_only &&
 	                  !w->row->closed_boot_ns;
 	struct job_sum *sum = is_sampled ? &snap->sums.at[index] : NULL;
+	const struct job_usage_sources from = sources_of(jobs, w);
 
 	if (sum) {
-		measure_memory(jobs, w, sum);
-		accounting_take_sum(&w->accounting, snap, index);
-		accounting_end_tick(&w->accounting, sum);
+		end_tick(jobs, w, snap);
 		gpu_account_take(&w->gpus, snap, sum);
 	}
-	compute(jobs, w, snap);
+	job_usage_update(&w->usage, &w->accounting, &from);
+	compute(jobs, w, &from, snap);
 	if (sum)
-		spread_cpu(w, snap->boot_ns, sum);
+		show_sum(w, snap, sum);
 }
 
 static const struct event *find_exit(const struct snapshot *snap, int32_t index,

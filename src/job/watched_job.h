@@ -4,10 +4,10 @@
  * it. */
 #pragma once
 
-#include "job/accounting.h"
 #include "job/end_facts.h"
 #include "job/gpu_account.h"
 #include "job/job_memory.h"
+#include "job/job_usage.h"
 #include "job/sheet_account.h"
 #include "kernel/cgroup_map.h"
 
@@ -40,6 +40,7 @@ struct watched_job {
 	struct end_facts end_facts;
 	struct cgroup_dir *memory_group; /* of its first process; NULL: none, or the hooks know */
 	struct job_memory memory;
+	struct job_usage usage;
 	struct gpu_account gpus;
 	const struct cgroup_readings *group; /* its own, of this snapshot; NULL: it has none */
 	/* The CPU time that was spread over the ticks so far, and until when. */

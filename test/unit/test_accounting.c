@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "job/accounting.h"
+#include "job/job_usage.h"
 
 #include <stdio.h>
 
@@ -17,7 +17,16 @@ static void feed(struct accounting *t, const struct snapshot *snap, int32_t job)
 	vec_each(&snap->procs, p)
 		if (p->job == job)
 			accounting_take_process(t, p);
-	accounting_take_sum(t, snap, job);
+	accounting_take_used(t, snap->sums.at[job].used, snap->boot_ns);
+}
+
+static void figures_of(const struct accounting *t, const struct job_usage_sources *from,
+                       struct job *ret)
+{
+	struct job_usage usage = { 0 };
+
+	job_usage_update(&usage, t, from);
+	job_usage_figures(&usage, t, from, ret);
 }
 
 /* Ends of the first job, one with totals each. */
@@ -57,8 +66,8 @@ static void test_accounting__is_exact_when_every_end_was_told(void **state)
 	add_end(&snap, 11, 7 * NS_PER_MS, 8192);
 	snap.events.at[1].exit_code = 3;
 	feed(&t, &snap, 0);
-	accounting_figures(
-		&t, &(struct accounting_sources){ .processes = 2, .births_are_reported = true },
+	figures_of(
+		&t, &(struct job_usage_sources){ .processes = 2, .births_are_reported = true },
 		&job);
 	ASSERT_FIGURE(job, CPU, 12 * NS_PER_MS, EXACT);
 	ASSERT_FIGURE(job, PEAK_RSS, 8192, EXACT);
@@ -73,18 +82,17 @@ static void test_accounting__does_not_fall_when_the_last_process_ends_before_the
 	struct snapshot snap = { .events_only = true };
 	struct proc_snap shell = { .s = { .id = { 10, 1 }, .waited_cpu_ns = 900 * NS_PER_MS } };
 	struct accounting t = { 0 };
-	struct job_sum sum = { 0 };
 	struct job job = { 0 };
 
 	(void)state;
 	readings_set(&shell.s.r, PROC_CPU_TIME, 10 * NS_PER_MS);
 	accounting_take_process(&t, &shell);
-	accounting_end_tick(&t, &sum);
-	accounting_figures(&t, &(struct accounting_sources){ .processes = 9, .living = 1 }, &job);
+	accounting_end_tick(&t);
+	figures_of(&t, &(struct job_usage_sources){ .processes = 9, .living = 1 }, &job);
 	ASSERT_FIGURE(job, CPU, 910 * NS_PER_MS, AT_LEAST);
 	add_end(&snap, 10, 0, 0);
 	feed(&t, &snap, 0);
-	accounting_figures(&t, &(struct accounting_sources){ .processes = 9 }, &job);
+	figures_of(&t, &(struct job_usage_sources){ .processes = 9 }, &job);
 	ASSERT_FIGURE(job, CPU, 910 * NS_PER_MS, AT_LEAST);
 	accounting_done(&t);
 	snapshot_done(&snap);
@@ -102,8 +110,8 @@ static void test_accounting__takes_the_last_of_equals_for_the_hungriest(void **s
 	add_end(&snap, 10, NS_PER_MS, 8192);
 	add_end(&snap, 12, NS_PER_MS, 4096);
 	feed(&t, &snap, 0);
-	accounting_figures(
-		&t, &(struct accounting_sources){ .processes = 3, .births_are_reported = true },
+	figures_of(
+		&t, &(struct job_usage_sources){ .processes = 3, .births_are_reported = true },
 		&job);
 	assert_int_equal(job.hungriest_pid, 10);
 	snapshot_done(&snap);
@@ -113,7 +121,7 @@ static void test_accounting__calls_none_of_our_own_programs_the_hungriest(void *
 {
 	const struct launch_end end = { .pid = 10,
 		                        .usage.ru_maxrss = 32 }; /* KiB, of 11 below it */
-	const struct accounting_sources from = { .processes = 2, .births_are_reported = true };
+	const struct job_usage_sources from = { .processes = 2, .births_are_reported = true };
 	struct snapshot snap = { .events_only = true };
 	struct accounting t = { 0 };
 	struct job job = { 0 };
@@ -125,7 +133,7 @@ static void test_accounting__calls_none_of_our_own_programs_the_hungriest(void *
 	snprintf(snap.events.at[1].comm, COMM_LEN, "proctor");
 	feed(&t, &snap, 0);
 	accounting_reap(&t, &end);
-	accounting_figures(&t, &from, &job);
+	figures_of(&t, &from, &job);
 	ASSERT_FIGURE(job, PEAK_RSS, 8192, EXACT);
 	ASSERT_FIGURE(job, PROCESSES, 2, EXACT);
 	assert_int_equal(job.hungriest_pid, 10);
@@ -163,7 +171,7 @@ static void tell_sheet(struct snapshot *snap, int exit_code, int exit_code_of_ou
 
 static void test_accounting__counts_a_failing_sheet_once(void **state)
 {
-	const struct accounting_sources from = { .processes = 2, .births_are_reported = true };
+	const struct job_usage_sources from = { .processes = 2, .births_are_reported = true };
 	struct snapshot snap = { .events_only = true };
 	struct accounting t = { 0 };
 	struct job job = { 0 };
@@ -171,7 +179,7 @@ static void test_accounting__counts_a_failing_sheet_once(void **state)
 	(void)state;
 	tell_sheet(&snap, 3, 3);
 	feed(&t, &snap, 0);
-	accounting_figures(&t, &from, &job);
+	figures_of(&t, &from, &job);
 	ASSERT_FIGURE(job, EXITED, 2, EXACT);
 	ASSERT_FIGURE(job, FAILED, 1, EXACT);
 	snapshot_done(&snap);
@@ -180,7 +188,7 @@ static void test_accounting__counts_a_failing_sheet_once(void **state)
 
 static void test_accounting__counts_it_once_when_its_command_is_told_last(void **state)
 {
-	const struct accounting_sources from = { .processes = 2, .births_are_reported = true };
+	const struct job_usage_sources from = { .processes = 2, .births_are_reported = true };
 	struct snapshot snap = { .events_only = true };
 	struct accounting t = { 0 };
 	struct job job = { 0 };
@@ -192,7 +200,7 @@ static void test_accounting__counts_it_once_when_its_command_is_told_last(void *
 	snap.events.at[4] = snap.events.at[5];
 	snap.events.at[5] = last;
 	feed(&t, &snap, 0);
-	accounting_figures(&t, &from, &job);
+	figures_of(&t, &from, &job);
 	ASSERT_FIGURE(job, FAILED, 1, EXACT);
 	snapshot_done(&snap);
 	accounting_done(&t);
@@ -200,7 +208,7 @@ static void test_accounting__counts_it_once_when_its_command_is_told_last(void *
 
 static void test_accounting__counts_a_program_of_ours_that_failed_by_itself(void **state)
 {
-	const struct accounting_sources from = { .processes = 2, .births_are_reported = true };
+	const struct job_usage_sources from = { .processes = 2, .births_are_reported = true };
 	struct snapshot snap = { .events_only = true };
 	struct accounting t = { 0 };
 	struct job job = { 0 };
@@ -208,7 +216,7 @@ static void test_accounting__counts_a_program_of_ours_that_failed_by_itself(void
 	(void)state;
 	tell_sheet(&snap, 0, 125);
 	feed(&t, &snap, 0);
-	accounting_figures(&t, &from, &job);
+	figures_of(&t, &from, &job);
 	ASSERT_FIGURE(job, FAILED, 1, EXACT);
 	snapshot_done(&snap);
 	accounting_done(&t);
@@ -225,13 +233,13 @@ static void test_accounting__is_at_least_when_an_end_is_without_totals_or_somebo
 	add_end(&snap, 10, 5 * NS_PER_MS, 4096);
 	add_end(&snap, 11, 0, 4096);
 	feed(&t, &snap, 0);
-	accounting_figures(
-		&t, &(struct accounting_sources){ .processes = 2, .births_are_reported = true },
+	figures_of(
+		&t, &(struct job_usage_sources){ .processes = 2, .births_are_reported = true },
 		&job);
 	ASSERT_FIGURE(job, CPU, 5 * NS_PER_MS, AT_LEAST);
 	ASSERT_FIGURE(job, PEAK_RSS, 4096, EXACT);
-	accounting_figures(&t,
-	                   &(struct accounting_sources){
+	figures_of(&t,
+	                   &(struct job_usage_sources){
 				   .processes = 3, .living = 1, .births_are_reported = true },
 	                   &job);
 	ASSERT_FIGURE(job, PEAK_RSS, 4096, AT_LEAST);
@@ -249,8 +257,8 @@ static void test_accounting__takes_late_totals_for_an_end_that_was_told(void **s
 	add_end(&snap, 10, 6 * NS_PER_MS, 4096);
 	snap.events.at[1].kind = EVENT_TOTALS;
 	feed(&t, &snap, 0);
-	accounting_figures(
-		&t, &(struct accounting_sources){ .processes = 1, .births_are_reported = true },
+	figures_of(
+		&t, &(struct job_usage_sources){ .processes = 1, .births_are_reported = true },
 		&job);
 	ASSERT_FIGURE(job, CPU, 6 * NS_PER_MS, EXACT);
 	ASSERT_FIGURE(job, EXITED, 1, EXACT);
@@ -268,7 +276,7 @@ static void test_accounting__believes_the_control_group_before_all(void **state)
 	readings_set(&group, CGROUP_CPU, 9 * NS_PER_MS);
 	readings_set(&group, CGROUP_CPU_USER, 8 * NS_PER_MS);
 	accounting_reap(&t, &end);
-	accounting_figures(&t, &(struct accounting_sources){ .group = &group, .processes = 1 },
+	figures_of(&t, &(struct job_usage_sources){ .group = &group, .processes = 1 },
 	                   &job);
 	ASSERT_FIGURE(job, CPU, 9 * NS_PER_MS, EXACT);
 	ASSERT_FIGURE(job, CPU_USER, 8 * NS_PER_MS, SAMPLED);
@@ -283,7 +291,7 @@ static void test_accounting__gives_what_wait4_told_as_at_least(void **state)
 
 	(void)state;
 	accounting_reap(&t, &end);
-	accounting_figures(&t, &(struct accounting_sources){ .processes = 1 }, &job);
+	figures_of(&t, &(struct job_usage_sources){ .processes = 1 }, &job);
 	ASSERT_FIGURE(job, CPU, 4 * NS_PER_MS, AT_LEAST);
 	ASSERT_FIGURE(job, PEAK_RSS, 500 * 1024, AT_LEAST);
 	assert_int_equal(job.figures[JOB_FIGURE_READ].quality, QUALITY_MISSING);
@@ -296,7 +304,7 @@ static void test_accounting__says_nothing_of_what_nobody_told(void **state)
 	struct job job = { 0 };
 
 	(void)state;
-	accounting_figures(&t, &(struct accounting_sources){ .processes = 1 }, &job);
+	figures_of(&t, &(struct job_usage_sources){ .processes = 1 }, &job);
 	assert_int_equal(job.figures[JOB_FIGURE_CPU].quality, QUALITY_MISSING);
 	assert_int_equal(job.figures[JOB_FIGURE_PEAK_RSS].quality, QUALITY_MISSING);
 	assert_int_equal(job.figures[JOB_FIGURE_PEAK_USED].quality, QUALITY_MISSING);
@@ -313,8 +321,8 @@ static void test_accounting__trusts_no_count_after_a_loss(void **state)
 	add_end(&snap, 10, 5 * NS_PER_MS, 4096);
 	vec_push(&snap.events, 100)->kind = EVENT_LOSS;
 	feed(&t, &snap, 0);
-	accounting_figures(
-		&t, &(struct accounting_sources){ .processes = 1, .births_are_reported = true },
+	figures_of(
+		&t, &(struct job_usage_sources){ .processes = 1, .births_are_reported = true },
 		&job);
 	ASSERT_FIGURE(job, CPU, 5 * NS_PER_MS, AT_LEAST);
 	ASSERT_FIGURE(job, PROCESSES, 1, AT_LEAST);
@@ -335,7 +343,7 @@ static void test_accounting__remembers_when_all_held_most(void **state)
 		feed(&t, &snap, 0);
 		snapshot_done(&snap);
 	}
-	accounting_figures(&t, &(struct accounting_sources){ .processes = 2 }, &job);
+	figures_of(&t, &(struct job_usage_sources){ .processes = 2 }, &job);
 	ASSERT_FIGURE(job, PEAK_USED, 300, SAMPLED);
 	ASSERT_FIGURE(job, PEAK_AT, 2 * NS_PER_S, SAMPLED);
 }
@@ -344,19 +352,19 @@ static void test_accounting__tells_who_outlived_the_command_from_who_was_left(vo
 {
 	struct accounting t = { 0 };
 	struct job job = { 0 };
-	struct accounting_sources from = { .processes = 4,
+	struct job_usage_sources from = { .processes = 4,
 		                           .births_are_reported = true,
 		                           .outlived = 3 };
 
 	(void)state;
-	accounting_figures(&t, &from, &job);
+	figures_of(&t, &from, &job);
 	assert_int_equal(job.figures[JOB_FIGURE_OUTLIVED].quality, QUALITY_MISSING);
 	from.has_ended = true;
-	accounting_figures(&t, &from, &job);
+	figures_of(&t, &from, &job);
 	ASSERT_FIGURE(job, OUTLIVED, 3, EXACT);
 	assert_int_equal(job.figures[JOB_FIGURE_LEAKED].quality, QUALITY_MISSING);
 	from.is_over = true;
-	accounting_figures(&t, &from, &job);
+	figures_of(&t, &from, &job);
 	ASSERT_FIGURE(job, OUTLIVED, 3, EXACT);
 	ASSERT_FIGURE(job, LEAKED, 0, EXACT);
 }
@@ -386,13 +394,13 @@ static void test_accounting__is_never_below_what_the_looks_saw(void **state)
 	look_at(&t, 11, 50 * NS_PER_MS);
 	look_at(&t, 11, 70 * NS_PER_MS);
 	accounting_reap(&t, &end);
-	accounting_figures(&t, &(struct accounting_sources){ .processes = 2 }, &job);
+	figures_of(&t, &(struct job_usage_sources){ .processes = 2 }, &job);
 	ASSERT_FIGURE(job, CPU, 72 * NS_PER_MS, AT_LEAST);
 
 	add_end(&told, 11, 80 * NS_PER_MS, 0); /* told at its end, it is not counted twice */
 	add_end(&told, 10, 0, 0);
 	feed(&t, &told, 0);
-	accounting_figures(&t, &(struct accounting_sources){ .processes = 2 }, &job);
+	figures_of(&t, &(struct job_usage_sources){ .processes = 2 }, &job);
 	ASSERT_FIGURE(job, CPU, 82 * NS_PER_MS, AT_LEAST);
 	accounting_done(&t);
 	snapshot_done(&told);
@@ -404,15 +412,15 @@ static void test_accounting__never_uses_more_than_was_charged(void **state)
 	struct snapshot look = { .boot_ns = T0_NS + NS_PER_S };
 	struct accounting t = { .started_boot_ns = T0_NS };
 	struct cgroup_readings group = { 0 };
-	struct accounting_sources from = { .processes = 2, .group = &group };
+	struct job_usage_sources from = { .processes = 2, .group = &group };
 	struct job job = { 0 };
 
 	*vec_push(&look.sums, 1) = (struct job_sum){ .used = { 500 << 10, QUALITY_SAMPLED } };
 	feed(&t, &look, 0);
-	accounting_figures(&t, &from, &job);
+	figures_of(&t, &from, &job);
 	ASSERT_FIGURE(job, PEAK_USED, 500 << 10, SAMPLED);
 	readings_set(&group, CGROUP_MEM_PEAK, 480 << 10);
-	accounting_figures(&t, &from, &job);
+	figures_of(&t, &from, &job);
 	ASSERT_FIGURE(job, PEAK_USED, 480 << 10, SAMPLED);
 	ASSERT_FIGURE(job, PEAK_CHARGED, 480 << 10, EXACT);
 	accounting_done(&t);
@@ -426,28 +434,11 @@ static void test_accounting__of_a_job_too_short_for_a_tick_takes_what_was_charge
 	struct job job = { 0 };
 
 	readings_set(&group, CGROUP_MEM_PEAK, 480 << 10);
-	accounting_figures(&t, &(struct accounting_sources){ .processes = 1, .group = &group },
+	figures_of(&t, &(struct job_usage_sources){ .processes = 1, .group = &group },
 	                   &job);
 	ASSERT_FIGURE(job, PEAK_USED, 480 << 10, AT_MOST);
 	assert_int_equal(job.figures[JOB_FIGURE_PEAK_AT].quality, QUALITY_MISSING);
 	accounting_done(&t);
-}
-
-static void test_accounting__uses_memory_now_only_while_it_runs(void **state)
-{
-	struct snapshot look = { .boot_ns = T0_NS + NS_PER_S };
-	struct accounting t = { .started_boot_ns = T0_NS };
-	struct job job = { 0 };
-
-	*vec_push(&look.sums, 1) = (struct job_sum){ .used = { 500 << 10, QUALITY_SAMPLED } };
-	feed(&t, &look, 0);
-	accounting_figures(&t, &(struct accounting_sources){ .processes = 1 }, &job);
-	ASSERT_FIGURE(job, USED, 500 << 10, SAMPLED);
-	job.status = JOB_COMPLETED;
-	accounting_figures(&t, &(struct accounting_sources){ .processes = 1 }, &job);
-	assert_int_equal(job.figures[JOB_FIGURE_USED].quality, QUALITY_MISSING);
-	accounting_done(&t);
-	snapshot_done(&look);
 }
 
 static void look_at_memory(struct accounting *t, pid_t pid, uint64_t rss_bytes)
@@ -465,7 +456,7 @@ static void look_at_memory(struct accounting *t, pid_t pid, uint64_t rss_bytes)
 /* The kernel's mark lacks a few pages; what was there stays told. */
 static void test_accounting__takes_back_no_peak_that_a_look_saw(void **state)
 {
-	struct accounting_sources from = { .processes = 2,
+	struct job_usage_sources from = { .processes = 2,
 		                           .living = 2,
 		                           .births_are_reported = true };
 	struct snapshot told = { .events_only = true };
@@ -474,13 +465,13 @@ static void test_accounting__takes_back_no_peak_that_a_look_saw(void **state)
 
 	(void)state;
 	look_at_memory(&t, 10, 720 << 10);
-	accounting_figures(&t, &from, &job);
+	figures_of(&t, &from, &job);
 	ASSERT_FIGURE(job, PEAK_RSS, 720 << 10, AT_LEAST);
 	add_end(&told, 10, NS_PER_MS, 700 << 10);
 	add_end(&told, 11, NS_PER_MS, 100 << 10);
 	feed(&t, &told, 0);
 	from.living = 0;
-	accounting_figures(&t, &from, &job);
+	figures_of(&t, &from, &job);
 	ASSERT_FIGURE(job, PEAK_RSS, 720 << 10, EXACT);
 	assert_int_equal(job.hungriest_pid, 10);
 	accounting_done(&t);
@@ -490,7 +481,7 @@ static void test_accounting__takes_back_no_peak_that_a_look_saw(void **state)
 /* It lives on, so that no end tells its mark; those of small ones are told after the last look. */
 static void test_accounting__calls_who_is_left_behind_the_hungriest(void **state)
 {
-	struct accounting_sources from = { .processes = 2,
+	struct job_usage_sources from = { .processes = 2,
 		                           .living = 1,
 		                           .births_are_reported = true };
 	struct snapshot told = { .events_only = true };
@@ -501,7 +492,7 @@ static void test_accounting__calls_who_is_left_behind_the_hungriest(void **state
 	look_at_memory(&t, 10, 720 << 10);
 	add_end(&told, 11, NS_PER_MS, 100 << 10);
 	feed(&t, &told, 0);
-	accounting_figures(&t, &from, &job);
+	figures_of(&t, &from, &job);
 	ASSERT_FIGURE(job, PEAK_RSS, 720 << 10, AT_LEAST);
 	assert_int_equal(job.hungriest_pid, 10);
 	accounting_done(&t);
@@ -533,8 +524,8 @@ static void test_accounting__counts_an_older_process_from_where_it_joined(void *
 	accounting_take_usage(&t, (struct proc_id){ 10, 1 }, "old", &later);
 	add_end(&snap, 10, 4 * NS_PER_S, MIB_BYTES(311));
 	feed(&t, &snap, 0);
-	accounting_figures(
-		&t, &(struct accounting_sources){ .processes = 1, .births_are_reported = true },
+	figures_of(
+		&t, &(struct job_usage_sources){ .processes = 1, .births_are_reported = true },
 		&job);
 	ASSERT_FIGURE(job, CPU, 2 * NS_PER_S, EXACT);
 	ASSERT_FIGURE(job, PEAK_RSS, MIB_BYTES(20), AT_LEAST);
@@ -553,8 +544,8 @@ static void test_accounting__takes_the_mark_of_an_older_process_that_rose(void *
 	accounting_begin_process(&t, (struct proc_id){ 10, 1 }, "old", &begin);
 	add_end(&snap, 10, NS_PER_S, MIB_BYTES(400));
 	feed(&t, &snap, 0);
-	accounting_figures(
-		&t, &(struct accounting_sources){ .processes = 1, .births_are_reported = true },
+	figures_of(
+		&t, &(struct job_usage_sources){ .processes = 1, .births_are_reported = true },
 		&job);
 	ASSERT_FIGURE(job, PEAK_RSS, MIB_BYTES(400), EXACT);
 	snapshot_done(&snap);
@@ -577,8 +568,8 @@ static void test_accounting__does_not_take_the_first_mark_of_an_older_process_fo
 	accounting_take_usage(&t, (struct proc_id){ 10, 1 }, "old", &later);
 	add_end(&snap, 10, NS_PER_S, MIB_BYTES(311));
 	feed(&t, &snap, 0);
-	accounting_figures(
-		&t, &(struct accounting_sources){ .processes = 1, .births_are_reported = true },
+	figures_of(
+		&t, &(struct job_usage_sources){ .processes = 1, .births_are_reported = true },
 		&job);
 	ASSERT_FIGURE(job, PEAK_RSS, MIB_BYTES(12), AT_LEAST);
 	snapshot_done(&snap);
@@ -594,7 +585,7 @@ static void test_accounting__takes_a_sample_that_is_newer_than_the_mark(void **s
 
 	(void)state;
 	accounting_take_usage(&t, (struct proc_id){ 10, 1 }, "grow", &r);
-	accounting_figures(&t, &(struct accounting_sources){ .processes = 1, .living = 1 }, &job);
+	figures_of(&t, &(struct job_usage_sources){ .processes = 1, .living = 1 }, &job);
 	ASSERT_FIGURE(job, PEAK_RSS, MIB_BYTES(500), AT_LEAST);
 	accounting_done(&t);
 }
@@ -609,8 +600,8 @@ static void test_accounting__does_not_count_one_that_ended_as_left_behind(void *
 	add_end(&snap, 10, NS_PER_S, MIB_BYTES(1));
 	add_end(&snap, 11, NS_PER_S, MIB_BYTES(1));
 	feed(&t, &snap, 0);
-	accounting_figures(&t,
-	                   &(struct accounting_sources){ .processes = 4,
+	figures_of(&t,
+	                   &(struct job_usage_sources){ .processes = 4,
 	                                                 .living = 2,
 	                                                 .leaked = 3,
 	                                                 .has_ended = true,
@@ -632,7 +623,6 @@ RUN_TESTS(TEST(test_accounting__takes_a_sample_that_is_newer_than_the_mark),
           TEST(test_accounting__calls_who_is_left_behind_the_hungriest),
           TEST(test_accounting__never_uses_more_than_was_charged),
           TEST(test_accounting__of_a_job_too_short_for_a_tick_takes_what_was_charged),
-          TEST(test_accounting__uses_memory_now_only_while_it_runs),
           TEST(test_accounting__is_never_below_what_the_looks_saw),
           TEST(test_accounting__tells_who_outlived_the_command_from_who_was_left),
           TEST(test_accounting__does_not_fall_when_the_last_process_ends_before_the_job),
