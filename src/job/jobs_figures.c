@@ -276,7 +276,7 @@ static uint64_t most_cpu(struct watched_job *w, uint64_t growth, uint64_t elapse
 
 /* The CPU time since the last tick, as a share of the time since then. What exceeds the CPUs that the job
  * may run on belongs to other ticks: the counters and the clock are not read at one instant. It is shown
- * with the next ones, so that the shares add up to the total. */
+ * with the next ones, so that the shares add up to what the sum has. */
 static void spread_cpu(struct watched_job *w, uint64_t boot_ns, struct job_sum *sum)
 {
 	uint64_t since_ns = w->spread_boot_ns ? w->spread_boot_ns : w->accounting.started_boot_ns;
@@ -294,6 +294,7 @@ static void spread_cpu(struct watched_job *w, uint64_t boot_ns, struct job_sum *
 	most = most_cpu(w, growth, elapsed_ns);
 	w->spread_cpu_ns += MIN(growth, most);
 	w->spread_boot_ns = boot_ns;
+	sum->cpu_ns.value = w->spread_cpu_ns;
 	sum->cpu_ratio = (double)MIN(growth, most) / (double)elapsed_ns;
 }
 

@@ -81,7 +81,7 @@ static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 
 #define SCHEMA_LAST_SAMPLES                                                                        \
 	"SELECT j.id AS id, j.job_id AS job_id, j.uid AS uid, j.ended AS ended,"                   \
 	" j.cpu_us AS cpu_us, coalesce(s.time, j.started) AS since,"                               \
-	" coalesce(j.allowed_cpus * 1000, 1e6) AS cores,"                                          \
+	" coalesce(max(j.allowed_cpus * 1000, coalesce(m.cpu, 0)), 1e6) AS cores,"                 \
 	" j.cpu_us - iif(m.snapshot, m.cpu_us, 0) AS rest_us,"                                     \
 	" coalesce(max(m.read_bytes, j.read_bytes), m.read_bytes, j.read_bytes) AS read_bytes,"    \
 	" coalesce(max(m.written_bytes, j.written_bytes), m.written_bytes, j.written_bytes)"       \

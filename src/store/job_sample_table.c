@@ -24,7 +24,7 @@ static const struct migration migrations[] = {
 	{ 0 },
 };
 
-enum { PUT, SET_FIRST, SET_LAST };
+enum { PUT, SET_FIRST, SET_LAST, LATEST, SET_CPU };
 
 static const struct statement statements[] = {
 	[PUT] = { "INSERT INTO job_sample(snapshot, job, procs, rss_kib, cpu, used_kib, charged_kib,"
@@ -35,6 +35,11 @@ static const struct statement statements[] = {
 	[SET_FIRST] = { "UPDATE job SET first_snapshot = coalesce(first_snapshot, ?2),"
 	                " last_snapshot = NULL WHERE id = ?1" },
 	[SET_LAST] = { "UPDATE job SET last_snapshot = ?2 WHERE id = ?1" },
+	[LATEST] = { "SELECT m.snapshot, s.time, m.cpu_us, m.cpu FROM job j CROSS JOIN job_sample m"
+	             " ON m.snapshot >= j.first_snapshot AND m.job = j.id"
+	             " CROSS JOIN snapshot s ON s.id = m.snapshot WHERE j.id = ?1"
+	             " ORDER BY m.snapshot DESC" },
+	[SET_CPU] = { "UPDATE job_sample SET cpu_us = ?3, cpu = ?4 WHERE snapshot = ?1 AND job = ?2" },
 	{ 0 },
 };
 
@@ -98,6 +103,100 @@ static int put(struct store *st, const struct snapshot *snap, struct err *err)
 		else if (seen && seen->has_ended && seen->is_sampled)
 			r = statement_run(st, &statements[SET_LAST],
 			                  BINDS(bind_int(seen->row), bind_int(snapshot)), err);
+	}
+	return r;
+}
+
+/* ---- at the end of a job --------------------------------------------------------------------- */
+
+#define LATEST_MAX 64
+
+/* A sample, or the begin or the end of the job. */
+struct cpu_point {
+	int64_t snapshot, at_us, cpu_us;
+	int64_t share; /* thousandths of a core, COLUMN_ABSENT: not known */
+};
+
+struct cpu_points {
+	struct cpu_point at[LATEST_MAX + 1]; /* the latest first */
+	size_t len;
+	int64_t cpus;
+};
+
+static int64_t time_us(double seconds)
+{
+	return (int64_t)(seconds * 1e6);
+}
+
+/* What was used by then at least, if no more than all CPUs were busy from then on. */
+static int64_t least_cpu(const struct cpu_point *later, int64_t at_us, int64_t cpus)
+{
+	return later->cpu_us - cpus * MAX(later->at_us - at_us, (int64_t)0);
+}
+
+/* Reads samples from the end backwards, and raises those that lack some, up to one that does not, or the start. */
+static int raise_latest(struct store *st, int64_t row, struct cpu_point start,
+                        struct cpu_point later, struct cpu_points *ret, struct err *err)
+{
+	sqlite3_stmt *stmt = statement_get(st, &statements[LATEST], err);
+	bool is_raised = true;
+	int r = 0;
+
+	if (!stmt)
+		return -err->code;
+	db_bind(stmt, BINDS(bind_int(row)));
+	while (is_raised && ret->len < LATEST_MAX && (r = db_step(stmt, err)) > 0) {
+		struct cpu_point p = { .snapshot = sqlite3_column_int64(stmt, 0),
+			               .at_us = time_us(sqlite3_column_double(stmt, 1)),
+			               .cpu_us = db_column_or_absent(stmt, 2),
+			               .share = db_column_or_absent(stmt, 3) };
+		int64_t least;
+
+		if (p.cpu_us < 0)
+			break;
+		ret->cpus = MAX(ret->cpus, (p.share + 999) / 1000); /* it was allowed more since */
+		least = least_cpu(&later, p.at_us, ret->cpus);
+		is_raised = p.cpu_us < least;
+		p.cpu_us = MAX(p.cpu_us, least);
+		ret->at[ret->len++] = later = p;
+	}
+	sqlite3_reset(stmt);
+	if (r == 0)
+		ret->at[ret->len++] = start;
+	return MIN(r, 0);
+}
+
+static int64_t share_of(const struct cpu_point *p, const struct cpu_point *before, int64_t cpus)
+{
+	int64_t elapsed_us = p->at_us - before->at_us;
+
+	if (p->share < 0 || elapsed_us <= 0)
+		return p->share;
+	return MIN(((p->cpu_us - before->cpu_us) * 1000 + elapsed_us / 2) / elapsed_us,
+	           cpus * 1000);
+}
+
+/* Counters may lag: a child counts once it was waited for, and /proc has steps of 10 ms. So what exceeds all CPUs
+ * since the last tick was used before that. */
+int job_sample_table_settle(struct store *st, const struct job *job, int64_t row, struct err *err)
+{
+	const struct figure *cpu = &job->figures[JOB_FIGURE_CPU];
+	struct cpu_points points = { .cpus = job->allowed.cpus };
+	const struct cpu_point start = { .at_us = time_us(db_time(job->started_ns)) };
+	const struct cpu_point end = { .at_us = time_us(db_time(job->ended_ns)),
+		                 .cpu_us = (int64_t)(cpu->value / 1000) };
+	int r;
+
+	if (!points.cpus || !figure_is_known(*cpu))
+		return 0;
+	r = raise_latest(st, row, start, end, &points, err);
+	for (size_t i = 0; r == 0 && i + 1 < points.len; i++) {
+		const struct cpu_point *p = &points.at[i];
+
+		r = statement_run(st, &statements[SET_CPU],
+		                  BINDS(bind_int(p->snapshot), bind_int(row), bind_int(p->cpu_us),
+		                        bind_or_null(share_of(p, p + 1, points.cpus))),
+		                  err);
 	}
 	return r;
 }

@@ -451,6 +451,8 @@ int job_table_sum(struct store *st, const struct job *job, const struct index_li
 		r = statement_run(st, &statements[SUM], BINDS(bind_int(seen->row)), err);
 	if (r == 0 && job->total_sheets)
 		r = sheet_table_sum_all(st, seen->row, err);
+	if (r == 0 && seen->is_sampled)
+		r = job_sample_table_settle(st, job, seen->row, err);
 	return r;
 }
 

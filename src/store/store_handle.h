@@ -95,6 +95,10 @@ int event_table_put_note(struct store *st, const char *text, struct err *err) mu
  * after the end of its sheet. */
 int sheet_table_sum_all(struct store *st, int64_t job, struct err *err) must_check;
 
+/* job_sample_table.c: the shares of CPU of a job that ended add up to its total, and are possible. */
+int job_sample_table_settle(struct store *st, const struct job *job, int64_t row, struct err *err)
+	must_check;
+
 /* gpu_table.c: the columns of `snapshots` about GPUs, in the order of their indices, of a snapshot `s`. */
 void gpu_table_put_snapshot_columns(struct buf *sql);
 

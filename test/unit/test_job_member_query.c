@@ -440,6 +440,48 @@ static void test_job_sums__end_within_the_allowed_cpus(void **state)
 	world_rmdir(dir);
 }
 
+static struct job_sum busy(double cpu_ratio, uint64_t cpu_ms)
+{
+	return (struct job_sum){ .cpu_ratio = cpu_ratio,
+		                 .cpu_ns = { cpu_ms * NS_PER_MS, QUALITY_AT_LEAST } };
+}
+
+/* 1.6 s of CPU time show in the last 0.1 s: the counter of a plain user's job lags. */
+static void test_job_sums__of_a_job_that_ended_add_up_to_its_total(void **state)
+{
+	const double expected[] = { 0.5, 0.7, 1, 1 };
+	char *dir = world_dir();
+	struct sums sums;
+	struct world w;
+	struct store *st;
+	struct job *job;
+
+	(void)state;
+	world_init(&w, 1);
+	st = world_open(&w, dir);
+	world_add_job(&w, "s");
+	w.jobs.at[0].allowed.cpus = 1;
+	put_sum(&w, st, busy(0.5, 500));
+	put_sum(&w, st, busy(0.1, 600));
+	put_sum(&w, st, busy(0.1, 700));
+	job = &w.jobs.at[0];
+	job->figures[JOB_FIGURE_CPU] = (struct figure){ 2300 * NS_PER_MS, QUALITY_AT_LEAST };
+	set_end(job, JOB_COMPLETED);
+	job->ended_ns = w.wall_ns + NS_PER_S / 10;
+	put_sum(&w, st, (struct job_sum){ 0 });
+	assert_int_equal(read_sums(dir, "s", 9, &sums), 4);
+	for (size_t i = 0; i < ARRAY_LEN(expected); i++)
+		if (fabs(sums.at[i].sum.cpu_ratio - expected[i]) > 1e-6)
+			fail_msg("row %zu: %f", i, sums.at[i].sum.cpu_ratio);
+	assert_int_equal(sums.at[0].sum.cpu_ns.value, 500 * NS_PER_MS);
+	assert_int_equal(sums.at[1].sum.cpu_ns.value, 1200 * NS_PER_MS);
+	assert_int_equal(sums.at[2].sum.cpu_ns.value, 2200 * NS_PER_MS);
+	assert_int_equal(ask_int(dir, "SELECT round(sum(cpu_percent)) FROM job_samples"), 320);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
 static int add_share(void *self, const struct process_record *p)
 {
 	double *shares = self;
@@ -540,6 +582,7 @@ static void test_store__reads_version_1_and_brings_it_up_to_date(void **state)
 }
 
 RUN_TESTS(TEST(test_job_sums__end_within_the_allowed_cpus),
+          TEST(test_job_sums__of_a_job_that_ended_add_up_to_its_total),
           TEST(test_job_processes__know_no_cpu_share_of_who_was_seen_once_at_rest),
           TEST(test_job_processes__begin_when_it_was_told_and_not_before_their_parent),
           TEST(test_sheets__are_kept_as_they_were_told),
