@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "base/log.h"
-#include "job/launch/exec_error.h"
 
 struct spawn {
 	struct loop *loop;
@@ -37,14 +36,12 @@ static void on_ended(void *self, const struct launch_end *end)
 
 int spawn_failed(const char *command, struct err *err)
 {
-	int status = !command || err->code == ECANCELED ? SPAWN_FAILED
-	             : err->code == ENOENT              ? SPAWN_NOT_FOUND
-	                                                : SPAWN_NOT_EXECUTABLE;
+	enum exec_error_status status = command ? exec_error_status(err->code) : EXEC_ERROR_OURS;
 
-	if (status != SPAWN_FAILED)
+	if (status != EXEC_ERROR_OURS)
 		exec_error_describe(command, err->code, err);
 	log_error("%s", err->msg);
-	return status;
+	return (int)status;
 }
 
 int spawn_unwatched(const struct cli *cli, char *const *argv, struct spawn_end *ret)

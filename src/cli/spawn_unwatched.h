@@ -4,10 +4,8 @@
 #pragma once
 
 #include "cli/cli.h"
+#include "job/launch/exec_error.h"
 #include "job/launch/launcher.h"
-
-/* As timeout(1), env(1) and the shells have it. */
-enum spawn_status { SPAWN_FAILED = 125, SPAWN_NOT_EXECUTABLE = 126, SPAWN_NOT_FOUND = 127 };
 
 /* Logs why the command did not start and returns the exit status; a NULL command: our own failure. */
 int spawn_failed(const char *command, struct err *err);

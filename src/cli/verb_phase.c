@@ -61,8 +61,10 @@ static int run_phase(const struct phase *p)
 	int status = spawn_unwatched(p->cli, p->command, &end);
 
 	if (status)
-		return status;
+		end.command = (struct launch_end){ .has_exit_code = true, .exit_code = status };
 	report(p, clock_mono_ns() - began_ns, &end.command);
+	if (status)
+		return status;
 	launch_end_alike(&end.command);
 }
 

@@ -128,7 +128,7 @@ static int give_up(struct run *run, struct jobhost *host, struct err *err)
 	struct engine_totals totals;
 
 	run_capture_end(run->capture, run->options.out);
-	if (status == SPAWN_FAILED) {
+	if (status == EXEC_ERROR_OURS) {
 		serve_close(TAKE_PTR(run->recording.door));
 		job.has_exit_code = true;
 		job.exit_code = status;
@@ -282,7 +282,7 @@ static int run_run(struct cli *cli, int argc, char **argv)
 	int first, status;
 
 	if (!run_options_parse(cli, argc, argv, &run.options, &first))
-		return cli->status == CLI_OK ? CLI_OK : SPAWN_FAILED;
+		return cli->status == CLI_OK ? CLI_OK : EXEC_ERROR_OURS;
 	run.recording.options = &run.options;
 	status = run.options.pid ? run_watch(&run) : run_command(&run, argc - first, argv + first);
 	run_recording_done(&run.recording);

@@ -73,6 +73,15 @@ def test_a_core_is_the_commands_and_the_only_one(run, tmp_path, allowed):
 		assert core_name(path) == "sh"
 
 
+def test_processes_that_could_not_run_their_command_ended_as_it_would_have(run, tmp_path):
+	plain = tmp_path / "plain"
+	plain.write_text("not a program")
+	lines = ["%s %s -- %s" % (run.proctor.binary, verb, command) for verb in ("sheet", "phase x") for command in ("/no/such/command", plain)]
+	assert run("sh", "-c", "; ".join(lines) + "; exit 0").returncode == 0
+	rows = run.sql("SELECT exit_code, count(*) AS n FROM process_events WHERE event_type = 'exit' AND exit_code <> 0 GROUP BY 1")
+	assert {row["exit_code"]: row["n"] for row in rows} == {126: 4, 127: 4}  # proctor's process, and the one it made for the command
+
+
 def test_what_cannot_be_started_is_told_by_its_status(run, tmp_path):
 	plain = tmp_path / "plain"
 	plain.write_text("#!/bin/sh\n")

@@ -56,6 +56,8 @@ def test_what_cannot_be_run_is_126_and_127(proctor, job, verb, tmp_path):
 		done = proctor(*verb, "--", command, env=job.env())
 		assert done.returncode == status
 		assert done.stderr.startswith("proctor: %s: " % command) and done.stderr.count("\n") == 1
+		if verb[0] == "phase":
+			assert job.heard().endswith('{"exit_code":%d}' % status)
 
 
 @pytest.mark.parametrize("verb", [["sheet", "1"], ["phase", "x"]])

@@ -95,3 +95,10 @@ void exec_error_describe(const char *name, int code, struct err *ret)
 	else
 		(void)err_set(ret, code, "%.150s: %s", name, strerror(code));
 }
+
+enum exec_error_status exec_error_status(int code)
+{
+	if (code == ECANCELED)
+		return EXEC_ERROR_OURS;
+	return code == ENOENT ? EXEC_ERROR_NOT_FOUND : EXEC_ERROR_NOT_EXECUTABLE;
+}

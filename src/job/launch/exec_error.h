@@ -7,3 +7,13 @@
 /* `code` is the errno of exec for the command `name`. The file is examined: whether it is in the
  * current directory, is a directory, or needs an interpreter that does not exist. */
 void exec_error_describe(const char *name, int code, struct err *ret);
+
+/* As timeout(1), env(1) and the shells have it. */
+enum exec_error_status {
+	EXEC_ERROR_OURS = 125,
+	EXEC_ERROR_NOT_EXECUTABLE = 126,
+	EXEC_ERROR_NOT_FOUND = 127
+};
+
+/* The exit status for that errno; ECANCELED: we failed before exec. */
+enum exec_error_status exec_error_status(int code);

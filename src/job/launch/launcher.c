@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/scan.h"
 #include "base/vec.h"
+#include "job/launch/exec_error.h"
 #include "job/launch/launch_helper.h"
 #include "kernel/kernel_file.h"
 #include "kernel/process_peek.h"
@@ -454,7 +455,7 @@ static _Noreturn void become_command(const struct launcher *l)
 	struct err err = { 0 };
 
 	if (!await_release(l))
-		_exit(125);
+		_exit(EXEC_ERROR_OURS);
 	if (!l->options.prepare || l->options.prepare(l->options.self, l->is_inside, &err) == 0) {
 		if (l->death_signal) /* it is meant for the command, too */
 			(void)prctl(PR_SET_PDEATHSIG, l->death_signal);
@@ -467,7 +468,7 @@ static _Noreturn void become_command(const struct launcher *l)
 		err.code = ECANCELED;
 	}
 	(void)!write(l->error[1], &err, sizeof err);
-	_exit(125);
+	_exit(exec_error_status(err.code));
 }
 
 static pid_t clone_child(int cgroup_fd, int *ret_pidfd)
