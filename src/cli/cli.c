@@ -126,15 +126,21 @@ int cli_config_to_read(const struct cli *cli, struct config *ret)
 	return status;
 }
 
-int cli_state_dir(const struct cli *cli, char *ret)
+static int resolve_state_dir(const struct cli *cli, char *ret, struct err *err)
 {
 	char cwd[PATH_MAX], room[STATE_DIR_ROOM];
 	struct state_dir_env env = state_dir_environment(room);
-	struct err err;
 
 	env.option = cli->state_dir;
 	env.cwd = getcwd(cwd, sizeof cwd);
-	return state_dir_resolve(&env, ret, &err) < 0 ? cli_failed(&err) : CLI_OK;
+	return state_dir_resolve(&env, ret, err);
+}
+
+int cli_state_dir(const struct cli *cli, char *ret)
+{
+	struct err err;
+
+	return resolve_state_dir(cli, ret, &err) < 0 ? cli_failed(&err) : CLI_OK;
 }
 
 bool cli_env_finds(const char *state_dir)
@@ -146,14 +152,11 @@ bool cli_env_finds(const char *state_dir)
 	return state_dir_resolve(&env, found, &err) == 0 && strcmp(found, state_dir) == 0;
 }
 
-int cli_make_state_dir(const struct cli *cli, char *ret)
+int cli_make_state_dir(const struct cli *cli, char *ret, struct err *err)
 {
-	int status = cli_state_dir(cli, ret);
-	struct err err;
+	int r = resolve_state_dir(cli, ret, err);
 
-	if (status == CLI_OK && state_dir_prepare(ret, geteuid() == 0, &err) < 0)
-		return cli_failed(&err);
-	return status;
+	return r < 0 ? r : state_dir_prepare(ret, geteuid() == 0, err);
 }
 
 char *cli_program(void)
@@ -194,17 +197,15 @@ char *cli_jsonl_path(const struct config *config, const char *state_dir,
 }
 
 int cli_make_store_place(const struct config *config, const char *state_dir,
-                         struct store_place *ret)
+                         struct store_place *ret, struct err *err)
 {
 	cleanup(freep) char *dir = NULL;
-	struct err err;
 
 	cli_store_place(config, state_dir, ret);
 	if (!ret->is_per_host)
-		return CLI_OK;
+		return 0;
 	dir = xstrndup(ret->path, (size_t)(strrchr(ret->path, '/') - ret->path));
-	return io_mkdir_all(dir, geteuid() == 0 ? 0750 : 0700, &err) < 0 ? cli_failed(&err)
-	                                                                 : CLI_OK;
+	return io_mkdir_all(dir, geteuid() == 0 ? 0750 : 0700, err);
 }
 
 int cli_store_path(const struct cli *cli, char **ret)

@@ -103,9 +103,8 @@ int cli_state_dir(const struct cli *cli, char *ret);
 /* Whether a process with our environment, but without our options and perhaps in another directory,
  * finds this state directory, too. */
 bool cli_env_finds(const char *state_dir);
-/* Like cli_state_dir(), and creates it and checks that it is writable; CLI_FAILED with reason and
- * remedy logged. */
-int cli_make_state_dir(const struct cli *cli, char *ret);
+/* The same, and creates it and checks that it is writable; errors have reason and remedy. */
+int cli_make_state_dir(const struct cli *cli, char *ret, struct err *err) must_check;
 /* The absolute path of this program, owned by the caller; NULL: it was removed or replaced. */
 char *cli_program(void);
 /* A path from the configuration or, if that is "", `name` in the state directory. Owned by the
@@ -116,9 +115,9 @@ void cli_store_place(const struct config *config, const char *state_dir, struct 
 /* … and the file of lines beside it; owned by the caller. */
 char *cli_jsonl_path(const struct config *config, const char *state_dir,
                      const struct store_place *place);
-/* The same, for recorders: its directory is created. CLI_OK, or CLI_FAILED and logged. */
+/* The same, for recorders: its directory is created. */
 int cli_make_store_place(const struct config *config, const char *state_dir,
-                         struct store_place *ret);
+                         struct store_place *ret, struct err *err) must_check;
 /* Its path only. CLI_OK, or another status, logged. */
 int cli_store_path(const struct cli *cli, char **ret);
 /* Parts of the configuration, as the engine needs them. */

@@ -51,14 +51,13 @@ static void set_options(struct machine_engine *m, const char *kind)
 int machine_engine_open(const struct cli *cli, const char *kind, struct machine_engine *m)
 {
 	int status = cli_config(cli, &m->config);
+	struct err err;
 
-	if (status == CLI_OK)
-		status = cli_make_state_dir(cli, m->state_dir);
 	if (status != CLI_OK)
 		return status;
-	status = cli_make_store_place(&m->config, m->state_dir, &m->place);
-	if (status != CLI_OK)
-		return status;
+	if (cli_make_state_dir(cli, m->state_dir, &err) < 0 ||
+	    cli_make_store_place(&m->config, m->state_dir, &m->place, &err) < 0)
+		return cli_failed(&err);
 	m->jsonl_path = cli_jsonl_path(&m->config, m->state_dir, &m->place);
 	set_options(m, kind);
 	return CLI_OK;

@@ -21,20 +21,30 @@
 
 /* ---- where it is recorded -------------------------------------------------------------------- */
 
+static void warn_unrecorded(const struct run_recording *r, const struct err *why)
+{
+	if (r->options->quiet)
+		return;
+	log_error("%s", why->msg);
+	log_warn("the job runs unrecorded");
+}
+
 /* A state directory that cannot be used costs the record, never the job. */
 void run_recording_find_store(struct run_recording *r)
 {
+	struct err err;
+
 	if (cli_config(r->cli, &r->config) != CLI_OK)
 		log_warn("invalid settings are ignored");
-	if (cli_make_state_dir(r->cli, r->state_dir) != CLI_OK) {
-		log_warn("the job runs unrecorded");
+	if (cli_make_state_dir(r->cli, r->state_dir, &err) < 0) {
+		warn_unrecorded(r, &err);
 		r->state_dir[0] = '\0';
 		return;
 	}
-	if (cli_make_store_place(&r->config, r->state_dir, &r->place) == CLI_OK)
+	if (cli_make_store_place(&r->config, r->state_dir, &r->place, &err) == 0)
 		r->db_path = r->place.path;
 	else
-		log_warn("the job runs unrecorded");
+		warn_unrecorded(r, &err);
 }
 
 /* An id that was asked for may exist; a generated one is random enough not to. Final from here on. */
@@ -70,9 +80,9 @@ static void open_folder(struct run_recording *r)
 
 	if (!r->options->out)
 		return;
-	if (runfolder_open(&options, &r->folder, &err) < 0)
+	if (runfolder_open(&options, &r->folder, &err) < 0 && !r->options->quiet)
 		log_warn("no run folder is written: %s", err.msg);
-	else if (runfolder_moved_to(r->folder) && !r->options->quiet)
+	if (r->folder && runfolder_moved_to(r->folder) && !r->options->quiet)
 		log_info("an earlier run was moved to %s", runfolder_moved_to(r->folder));
 }
 

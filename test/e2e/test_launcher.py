@@ -278,6 +278,14 @@ def test_nothing_is_said_unless_it_is_asked_for(run):
 	assert done.stderr.startswith("proctor  sh") and "exit 7" in done.stderr
 
 
+def test_a_quiet_run_without_a_state_directory_is_quiet(run, tmp_path):
+	(tmp_path / "file").write_text("")
+	line = run.line("sh", "-c", "exit 7", options=["--state-dir", tmp_path / "file"])
+	assert "the job runs unrecorded" in run.to_the_end(line).stderr
+	done = run.to_the_end(run.line("sh", "-c", "exit 7", options=["-q", "--state-dir", tmp_path / "file", "--out", tmp_path / "file/out"]))
+	assert (done.returncode, done.stderr) == (7, "")
+
+
 @pytest.mark.parametrize("env, config, options, shown", [
 	({"PROCTOR_SUMMARY": "1"}, "", [], True),
 	({"PROCTOR_SUMMARY": ""}, "", [], False),
