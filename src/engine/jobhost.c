@@ -294,7 +294,7 @@ static void add_command(struct jobhost *h)
 		           .wall_ns = job_of(h)->started_ns,
 		           .id.pid = launcher_pid(h->launcher),
 		           .ppid = getpid(),
-		           .uid = geteuid(),
+		           .uid = job_of(h)->uid,
 		           .comm = "proctor" };
 
 	e.id.start_ticks = process_peek_child_start(h->root_fd, e.id.pid);

@@ -419,6 +419,8 @@ int sampler_open(const struct sampler_options *options, struct sampler **ret, st
 	if (s->env.root_fd < 0)
 		return err_set(err, errno, "open '%s': %s", root, strerror(errno));
 	s->env.reader = process_reader_new(s->env.root_fd);
+	if (options->jobs_only) /* peers of a daemon are users of its namespace */
+		process_reader_show_outer_users(s->env.reader);
 	s->env.is_live = strcmp(root, "/") == 0;
 	s->env.group_is_ours = options->group_is_ours;
 	s->env.gpu_helper = options->gpu_helper;

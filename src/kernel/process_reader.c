@@ -24,6 +24,7 @@
 #include "base/vec.h"
 #include "kernel/kernel_file.h"
 #include "kernel/process_peek.h"
+#include "kernel/user_namespace.h"
 
 /* A process of 100 GB may need that for smaps_rollup, and must not need more. The more threads
  * hang, the less patience is left for the next. */
@@ -86,6 +87,7 @@ struct process_reader {
 	VEC(struct slow) slow;
 	uint64_t hangs, cpu_ns;
 	pid_t last_hang;
+	struct buf uid_map; /* empty: users are those of our namespace */
 };
 
 static void worker_release(struct worker *w)
@@ -339,6 +341,7 @@ void process_reader_free(struct process_reader *r)
 	while (r->slow.len)
 		slow_drop(r, &r->slow.at[0]);
 	vec_done(&r->slow);
+	buf_done(&r->uid_map);
 	closep(&r->proc_fd);
 	free(r);
 }
@@ -538,6 +541,23 @@ static int ensure_worker(struct process_reader *r)
 	return count_stuck(r) < HANGING_MAX ? worker_new(r, &r->worker) : -EBUSY;
 }
 
+void process_reader_show_outer_users(struct process_reader *r)
+{
+	struct err err;
+
+	r->uid_map.max = KERNEL_FILE_MAX;
+	if (kernel_file_load_own(r->root_fd, "uid_map", &r->uid_map, &err) < 0)
+		buf_reset(&r->uid_map);
+}
+
+static void show_outer_users(const struct process_reader *r, struct process_request *requests,
+                             size_t n)
+{
+	for (size_t i = 0; r->uid_map.len && i < n; i++)
+		requests[i].uid = user_namespace_outer(kernel_file_text(&r->uid_map),
+		                                       requests[i].uid);
+}
+
 void process_reader_read(struct process_reader *r, struct process_request *requests, size_t n)
 {
 	size_t settled = 0;
@@ -553,6 +573,7 @@ void process_reader_read(struct process_reader *r, struct process_request *reque
 	}
 	for (; settled < n; settled++)
 		requests[settled].error = error;
+	show_outer_users(r, requests, n);
 }
 
 uint64_t process_reader_cpu_ns(const struct process_reader *r)

@@ -50,6 +50,8 @@ struct process_reader;
 struct process_reader *process_reader_new(int root_fd);
 void process_reader_free(struct process_reader *r); /* NULL is fine; what hangs is left behind */
 DEFINE_CLEANUP(struct process_reader *, process_reader_free)
+/* From now on users are those of the namespace around ours, as the kernel's events have them. */
+void process_reader_show_outer_users(struct process_reader *r);
 /* At most PROCESS_READER_BATCH processes. */
 void process_reader_read(struct process_reader *r, struct process_request *requests, size_t n);
 /* The directory /proc, owned by the reader, or -errno. */

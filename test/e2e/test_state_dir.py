@@ -132,6 +132,8 @@ def test_root_of_a_rootless_container_has_a_place_of_its_own(as_nobody):
 	done = subprocess.run([*inside, "ls", "--json"], check=False, **nobody)
 	assert [(job["job_id"], job["uid"]) for job in json.loads(done.stdout)["jobs"]] == [("boxed", 65534)]
 	assert "boxed" in subprocess.run([*inside, "report"], check=False, **nobody).stdout
+	with sqlite3.connect(as_nobody.place / ".local/state/proctor/proctor.db") as db:
+		assert db.execute("SELECT DISTINCT uid FROM process").fetchall() == [(65534,)]
 	outside = str(as_nobody.place / "proctor")
 	listed = subprocess.run([outside, "ls"], check=False, **nobody)
 	assert "boxed" in listed.stdout and ":boxed" not in listed.stdout
