@@ -89,11 +89,16 @@ static void test_gpu_probe__knows_nothing_while_the_library_hangs(void **state)
 	self = open_probe(&probe_gpu_nvml, &env);
 	assert_int_equal(probe_gpu_nvml.await(self, clock_mono_ns() + PATIENCE_NS, &err), 0);
 	now_ns = clock_mono_ns(); /* from here on time goes as we say: the machine may be slow */
-	for (int i = 0; i < 2; i++) {
+	for (int ticks = 0; ticks == 0 || s.gpus.at[0].r.present; ticks++) {
+		if (ticks == 8)
+			fail_msg("figures of %d ticks ago are shown", ticks - 2);
 		sample_reset(&s);
 		s.mono_ns = now_ns += 120 * NS_PER_MS;
 		assert_int_equal(probe_gpu_nvml.read(self, &s, &err), 0);
-		assert_int_equal(s.gpus.at[0].r.value[GPU_UTIL], 50); /* of a moment ago */
+		assert_int_equal(s.gpus.len, 1);
+		if (ticks == 0 || s.gpus.at[0].r.present)
+			assert_int_equal(s.gpus.at[0].r.value[GPU_UTIL], 50); /* of a moment ago */
+		assert_int_equal(s.events.len, 0);
 	}
 	sample_reset(&s);
 	s.mono_ns = now_ns + 2500 * NS_PER_MS; /* past its time */

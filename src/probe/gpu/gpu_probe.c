@@ -15,7 +15,6 @@
 #include "probe/gpu/gpu_link.h"
 #include "probe/probe.h"
 
-#define FRESH_NS (2 * NS_PER_S)
 #define WAIT_STEP_NS (20 * NS_PER_MS)
 
 struct gpu_probe {
@@ -179,12 +178,12 @@ static void add_report(const struct gpu_probe *self, bool is_fresh, struct sampl
 		add_use(self, &r->uses[i], out);
 }
 
-/* The helper is asked at each tick; if it did not answer at once, the answer of the tick before
- * holds. */
+/* The helper is asked at each tick, or as often as it may be; if it did not answer at once, the answer of the
+ * tick before holds, and no older one. */
 static bool is_fresh(const struct gpu_probe *self, uint64_t now_ns)
 {
-	uint64_t answered_ns = self->link->answered_ns;
-	uint64_t limit_ns = MAX(FRESH_NS, 2 * (now_ns - self->read_ns));
+	uint64_t answered_ns = self->link->answered_ns, interval_ns = now_ns - self->read_ns;
+	uint64_t limit_ns = MAX(interval_ns * 3 / 2, interval_ns + self->link->options.gap_ns);
 
 	return gpu_link_state(self->link) == GPU_LINK_WORKS &&
 	       (answered_ns >= now_ns || now_ns - answered_ns <= limit_ns);
