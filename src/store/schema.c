@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/fresh_schema.h"
 #include "store/schema_stamp.h"
 #include "store/store_table.h"
 
@@ -158,7 +159,19 @@ static int migrate(sqlite3 *db, int64_t from, struct err *err)
 		r = add_columns(db, store_tables[i], err);
 	for (int64_t version = from + 1; r == 0 && version <= SCHEMA_VERSION; version++)
 		r = run_migrations(db, version, true, err);
-	return r < 0 || from == SCHEMA_VERSION ? r : set_version(db, err);
+	if (r == 0 && from < SCHEMA_VERSION)
+		r = set_version(db, err);
+	for (size_t i = 0; i < store_table_count; i++)
+		for (const struct view *v = store_tables[i]->views; r == 0 && v && v->name; v++)
+			r = sync_view(db, v, err);
+	return r;
+}
+
+static int make_fresh(sqlite3 *db, struct err *err)
+{
+	int r = db_exec(db, fresh_schema, err);
+
+	return r < 0 ? r : set_version(db, err);
 }
 
 /* With SQLite's own counter, which changes with every change of the schema. */
@@ -208,10 +221,7 @@ static int apply(sqlite3 *db, struct err *err)
 		            "'%s' has schema version %lld, this proctor knows %d",
 		            sqlite3_db_filename(db, "main"), (long long)from, SCHEMA_VERSION);
 	if (r == 0)
-		r = migrate(db, from, err);
-	for (size_t i = 0; i < store_table_count; i++)
-		for (const struct view *v = store_tables[i]->views; r == 0 && v && v->name; v++)
-			r = sync_view(db, v, err);
+		r = from == 0 && *fresh_schema ? make_fresh(db, err) : migrate(db, from, err);
 	if (r == 0)
 		r = sync_stats(db, err);
 	return r < 0 ? r : set_stamp(db, err);
